@@ -1,0 +1,36 @@
+/*
+ * PCI functions as a driver sees them: identity, mapped BARs, and configuration space through
+ * the kernel. Implemented by the core runtime (core/pci.c), on the host by tests/host.
+ */
+#ifndef HAL_PCI_H
+#define HAL_PCI_H
+
+#include "lib/types.h"
+
+#define PCI_BARS 6
+
+struct pci_bar {
+	uint64_t addr;  /* virtual address of the mapping, the same in every address space; 0: none */
+	uint64_t bytes;
+};
+
+struct pci_dev {
+	uint16_t index; /* the kernel's number for it */
+	uint16_t bdf;   /* bus << 8 | device << 3 | function */
+	uint16_t vendor;
+	uint16_t device;
+	uint32_t class_code; /* class << 16 | subclass << 8 | programming interface */
+	uint16_t subsystem;
+	uint16_t msix_vectors; /* 0: no MSI-X */
+	struct pci_bar bar[PCI_BARS];
+};
+
+/* Configuration space; size is 1, 2 or 4, offset a multiple of it, below 256 (4096 with ECAM).
+ * Reads of what is not there give all ones. Enters the kernel: start-up only. */
+uint32_t pci_read(const struct pci_dev *dev, unsigned offset, unsigned size);
+void pci_write(const struct pci_dev *dev, unsigned offset, unsigned size, uint32_t value);
+
+/* Routes MSI-X table entry `entry` to `core` (it ends that core's sleep) and unmasks it. */
+int pci_msix_route(const struct pci_dev *dev, unsigned entry, unsigned core);
+
+#endif

@@ -1,0 +1,117 @@
+/*
+ * Packets and their buffers.
+ *
+ * A packet travels as a 16-byte `struct pkt` by value, in vectors of up to PKT_VECTOR_MAX
+ * on the core's stack or in its rings: nothing per packet is kept beside the bytes, so a
+ * forwarded packet costs no cache line but those of the frame itself.
+ *
+ * Buffers come from one `struct bufpool` per core (DESIGN.md, invariant 6): a LIFO stack of
+ * buffer numbers, so the buffer freed last, still in cache, is used next.
+ *
+ * Layout of a buffer of `stride` bytes:
+ *     0                 BUF_META bytes: struct pkt_meta, valid where flags say so
+ *     BUF_DATA_OFFSET   first byte of a received frame
+ * BUF_DATA_OFFSET is 12 past a cache line: the 12-byte virtio header, the Ethernet header
+ * and the IPv4 header (46 bytes together) share one line.
+ *
+ * Invariants
+ * 1. A buffer has one owner: pool, device ring, or the holder of the struct pkt.
+ * 2. pool->free buffers are on the stack; freeing a buffer twice is our bug (assert on
+ *    overflow; the host tests check every number).
+ */
+#ifndef LIB_PKT_H
+#define LIB_PKT_H
+
+#include "lib/assert.h"
+#include "lib/types.h"
+
+#define PKT_VECTOR_MAX 256
+#define BUF_META 64
+#define BUF_DATA_OFFSET 76
+/* 2176 = 17 * 128: not a power of two, so that headers of successive buffers do not fall
+ * into the same cache sets. */
+#define BUF_STRIDE_STANDARD 2176
+/* Holds a frame of 9216 bytes (MTU 9198 with a VLAN tag). */
+#define BUF_STRIDE_JUMBO 9344
+
+enum pkt_flags {
+	PKT_CSUM_PARTIAL = 1, /* L4 checksum covers only the pseudo header; see pkt_meta */
+	PKT_CSUM_OK = 2,      /* the port has verified the L4 checksum */
+};
+
+struct pkt {
+	uint8_t *data; /* first byte of the frame */
+	uint32_t buf;  /* number of its buffer in the pool of the core that holds it */
+	uint16_t len;  /* bytes of the frame, FCS not counted */
+	uint8_t flags; /* enum pkt_flags */
+	uint8_t port;  /* port it came in by */
+};
+_Static_assert(sizeof(struct pkt) == 16, "a packet handle is two words");
+
+/* At the start of the buffer; valid while PKT_CSUM_PARTIAL is set. Both in bytes. */
+struct pkt_meta {
+	uint16_t csum_start;  /* from the first byte of the frame to where the sum starts */
+	uint16_t csum_offset; /* from csum_start to the checksum field */
+};
+
+struct bufpool {
+	uint8_t *base;   /* buffer 0 */
+	uint32_t *stack; /* numbers of the free buffers, stack[free - 1] is next */
+	uint32_t free;
+	uint32_t count;
+	uint32_t stride; /* bytes from buffer to buffer */
+};
+
+/*
+ * Makes a pool of `count` buffers of `stride` bytes at base (caller's memory, as is `stack`,
+ * which holds `count` numbers). All are free afterwards.
+ */
+static inline void bufpool_init(struct bufpool *p, uint8_t *base, uint32_t *stack, uint32_t count,
+                                uint32_t stride)
+{
+	*p = (struct bufpool){base, stack, count, count, stride};
+	for (uint32_t i = 0; i < count; i++)
+		stack[i] = count - 1 - i;
+}
+
+static inline uint8_t *buf_base(const struct bufpool *p, uint32_t buf)
+{
+	return p->base + (size_t)buf * p->stride;
+}
+
+static inline struct pkt_meta *pkt_meta(const struct bufpool *p, uint32_t buf)
+{
+	return (struct pkt_meta *)(void *)buf_base(p, buf);
+}
+
+/* Bytes a frame may have in a buffer of this pool. */
+static inline uint32_t buf_room(const struct bufpool *p)
+{
+	return p->stride - BUF_DATA_OFFSET;
+}
+
+/*
+ * Takes a buffer; pkt->data points at BUF_DATA_OFFSET, len is 0. The caller owns it.
+ * Returns false, pkt untouched, when the pool is empty.
+ */
+static inline bool pkt_alloc(struct bufpool *p, struct pkt *pkt)
+{
+	if (unlikely(p->free == 0))
+		return false;
+	uint32_t buf = p->stack[--p->free];
+	*pkt = (struct pkt){buf_base(p, buf) + BUF_DATA_OFFSET, buf, 0, 0, 0};
+	return true;
+}
+
+static inline void buf_free(struct bufpool *p, uint32_t buf)
+{
+	assert(p->free < p->count);
+	p->stack[p->free++] = buf;
+}
+
+static inline void pkt_free(struct bufpool *p, const struct pkt *pkt)
+{
+	buf_free(p, pkt->buf);
+}
+
+#endif

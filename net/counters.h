@@ -1,0 +1,102 @@
+/*
+ * The one registry of packet counters (DESIGN.md, Practical).
+ *
+ * Every received frame ends in exactly one FATE: forwarded, delivered to the machine itself,
+ * or dropped under a named reason. So, once nothing is in flight,
+ *
+ *     received = sum of all fates (+ packets that wait for a neighbour, a gauge)
+ *
+ * and a test can check it. INFO counters count events beside that sum.
+ * Each core has its own array, written by that core alone; readers add them up.
+ *
+ * Columns: name (as in `show counters`, the tests and, with a prefix, in /metrics), kind,
+ * one-line meaning.
+ */
+#ifndef NET_COUNTERS_H
+#define NET_COUNTERS_H
+
+#include "lib/types.h"
+
+#define NET_COUNTERS(X) \
+	X(forwarded, FATE, "IPv4 packets sent on towards their destination") \
+	X(delivered_arp, FATE, "ARP messages taken by the machine itself") \
+	X(delivered_icmp, FATE, "ICMP messages to the machine itself") \
+	X(delivered_udp, FATE, "UDP datagrams to the machine itself") \
+	X(drop_eth_short, DROP, "frame shorter than its Ethernet header") \
+	X(drop_eth_dst, DROP, "unicast frame to another station's address") \
+	X(drop_eth_type, DROP, "EtherType that is not spoken here") \
+	X(drop_port_down, DROP, "frame on a port without address or shut down") \
+	X(drop_arp_malformed, DROP, "ARP message too short or not Ethernet/IPv4") \
+	X(drop_arp_not_ours, DROP, "ARP request for an address that is not ours") \
+	X(drop_arp_bad_sender, DROP, "ARP sender address is ours, multicast, broadcast or off the link") \
+	X(drop_ip4_short, DROP, "IPv4 packet shorter than its header") \
+	X(drop_ip4_version, DROP, "IP version field is not 4") \
+	X(drop_ip4_header_len, DROP, "IPv4 header length below 20 or beyond the packet") \
+	X(drop_ip4_total_len, DROP, "IPv4 total length below the header or beyond the frame") \
+	X(drop_ip4_checksum, DROP, "IPv4 header checksum wrong") \
+	X(drop_ip4_options, DROP, "malformed IPv4 options, or source routing") \
+	X(drop_ip4_src_martian, DROP, "source address that no host may send from") \
+	X(drop_ip4_dst_martian, DROP, "destination address that must not be forwarded") \
+	X(drop_ip4_src_local, DROP, "source address is one of ours") \
+	X(drop_ip4_ttl, DROP, "time to live ran out here") \
+	X(drop_ip4_no_route, DROP, "no route to the destination") \
+	X(drop_ip4_link_bcast, DROP, "unicast packet in a link-layer broadcast, or broadcast not for us") \
+	X(drop_ip4_multicast, DROP, "multicast group nobody here joined") \
+	X(drop_ip4_need_frag, DROP, "larger than the next link's MTU and DF is set") \
+	X(drop_ip4_fragment_local, DROP, "fragment addressed to the machine itself") \
+	X(drop_ip4_proto, DROP, "protocol without a receiver here") \
+	X(drop_icmp_malformed, DROP, "ICMP message too short or with a wrong checksum") \
+	X(drop_icmp_type, DROP, "ICMP type that needs no answer here") \
+	X(drop_udp_malformed, DROP, "UDP length or checksum wrong") \
+	X(drop_udp_port, DROP, "UDP port without a receiver") \
+	X(drop_neigh_queue, DROP, "pushed out of the queue of a neighbour being resolved") \
+	X(drop_neigh_unreachable, DROP, "neighbour did not answer") \
+	X(drop_neigh_table, DROP, "neighbour table full") \
+	X(drop_punt_full, DROP, "ring to the control core full") \
+	X(drop_tx_full, DROP, "transmit ring full") \
+	X(drop_tx_down, DROP, "out-going port is down") \
+	X(drop_no_buffer, DROP, "no buffer for a packet that had to be built") \
+	X(redirect_needed, INFO, "forwarded out of the port it came in by") \
+	X(fragments_created, INFO, "fragments sent in place of packets too large") \
+	X(fragmented, INFO, "packets sent on as fragments") \
+	X(icmp_tx_echo_reply, INFO, "echo replies sent") \
+	X(icmp_tx_echo_request, INFO, "echo requests sent (console ping)") \
+	X(icmp_tx_time_exceeded, INFO, "ICMP time exceeded sent") \
+	X(icmp_tx_unreach_net, INFO, "ICMP net unreachable sent") \
+	X(icmp_tx_unreach_host, INFO, "ICMP host unreachable sent") \
+	X(icmp_tx_unreach_proto, INFO, "ICMP protocol unreachable sent") \
+	X(icmp_tx_unreach_port, INFO, "ICMP port unreachable sent") \
+	X(icmp_tx_unreach_frag, INFO, "ICMP fragmentation needed sent") \
+	X(icmp_tx_param_problem, INFO, "ICMP parameter problem sent") \
+	X(icmp_err_ratelimited, INFO, "ICMP errors withheld by the rate limit") \
+	X(icmp_err_suppressed, INFO, "ICMP errors that RFC 1122 3.2.2 forbids to send") \
+	X(arp_tx_request, INFO, "ARP requests sent") \
+	X(arp_tx_reply, INFO, "ARP replies sent") \
+	X(arp_conflict, INFO, "another station claims one of our addresses") \
+	X(udp_tx, INFO, "UDP datagrams sent by the machine itself") \
+	X(originated_drop_tx, INFO, "own packets lost to a full transmit or inject ring") \
+	X(punted, INFO, "frames handed from a data core to the control core") \
+	X(injected, INFO, "frames handed from the control core to a data core")
+
+enum counter {
+#define NET_COUNTER_ENUM(name, kind, help) CNT_##name,
+	NET_COUNTERS(NET_COUNTER_ENUM)
+#undef NET_COUNTER_ENUM
+	CNT_MAX
+};
+
+enum counter_kind { COUNTER_FATE, COUNTER_DROP, COUNTER_INFO };
+
+struct counter_desc {
+	const char *name;
+	const char *help;
+	enum counter_kind kind;
+};
+
+extern const struct counter_desc counter_desc[CNT_MAX];
+
+struct counters {
+	uint64_t v[CNT_MAX];
+};
+
+#endif
