@@ -27,6 +27,7 @@
 
 #define NIC_PORTS_MAX 16
 #define NIC_PAIRS_MAX 64
+#define NIC_DMA_BYTES 16384 /* page aligned */
 
 enum nic_features {
 	NIC_RX_CSUM = 1, /* receives PKT_CSUM_PARTIAL / PKT_CSUM_OK */
@@ -76,6 +77,8 @@ struct nic {
 	uint64_t mmio_reads;  /* control half only: initialisation, link, stats */
 	uint64_t mmio_writes;
 	const char *error;    /* why the last call failed, for a person; static text */
+	void *dma;            /* NIC_DMA_BYTES of zeroed DMA memory for the device half's own use, set
+	                         by the caller before probe (control queues, mailboxes) */
 	uint64_t priv[64];
 };
 

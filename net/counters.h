@@ -56,6 +56,7 @@
 	X(drop_tx_full, DROP, "transmit ring full") \
 	X(drop_tx_down, DROP, "out-going port is down") \
 	X(drop_no_buffer, DROP, "no buffer for a packet that had to be built") \
+	X(drop_restart, DROP, "in hand or waiting when a core or the ports were restarted") \
 	X(redirect_needed, INFO, "forwarded out of the port it came in by") \
 	X(fragments_created, INFO, "fragments sent in place of packets too large") \
 	X(fragmented, INFO, "packets sent on as fragments") \
@@ -84,6 +85,9 @@ enum counter {
 #undef NET_COUNTER_ENUM
 	CNT_MAX
 };
+
+/* What checks return for a packet that may go on: no fate yet. */
+#define CNT_NONE CNT_MAX
 
 enum counter_kind { COUNTER_FATE, COUNTER_DROP, COUNTER_INFO };
 

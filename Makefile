@@ -1,0 +1,86 @@
+# Hayate. `make help` lists what can be made; everything lands in build/.
+#
+# Two link units in one image (DESIGN.md, Kernel): the core program (ring 3: core, drivers, net,
+# control, apps) is linked first and carried inside the kernel (ring 0: boot, kernel).
+# lib/ is compiled into both.
+
+BUILD := build
+CC := gcc
+LD := ld
+NASM := nasm
+PYTHON := /usr/bin/python3
+
+# --- sources, in reading order ---
+KERNEL_ASM := boot/entry.asm boot/ap.asm kernel/trap.asm
+KERNEL_SRC := kernel/main.c kernel/boot.c kernel/console.c kernel/fbcon.c kernel/font.c \
+	kernel/vm.c kernel/acpi.c kernel/apic.c kernel/tsc.c kernel/smp.c kernel/pci.c \
+	kernel/partition.c kernel/program.c kernel/trap.c kernel/kcall.c kernel/fault.c \
+	kernel/symbols.c
+LIB_SRC := $(sort $(wildcard lib/*.c))
+PROGRAM_SRC := $(sort $(wildcard core/*.c drivers/*.c drivers/*/*.c net/*.c net/*/*.c control/*.c \
+	apps/*/*.c))
+
+# --- flags ---
+WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef \
+	-Wpointer-arith -Wcast-align -Wwrite-strings -Wvla -Wformat=2
+COMMON := -std=gnu11 -O2 -g -ffreestanding -fno-pic -fno-stack-protector -fno-omit-frame-pointer \
+	-fno-asynchronous-unwind-tables -fno-strict-aliasing -fno-tree-loop-distribute-patterns \
+	-I. -MMD -MP $(WARN)
+KERNEL_CFLAGS := $(COMMON) -mcmodel=kernel -mno-red-zone -mgeneral-regs-only
+# nothing of a C library is seen; baseline x86-64, wider vectors only behind a check at run time
+PROGRAM_CFLAGS := $(COMMON) -nostdinc -mcmodel=small -fno-math-errno
+
+KERNEL_OBJ := $(KERNEL_ASM:%.asm=$(BUILD)/kernel/%.asm.o) $(KERNEL_SRC:%.c=$(BUILD)/kernel/%.o) \
+	$(LIB_SRC:%.c=$(BUILD)/kernel/%.o) $(BUILD)/kernel/program.o
+PROGRAM_OBJ := $(PROGRAM_SRC:%.c=$(BUILD)/program/%.o) $(LIB_SRC:%.c=$(BUILD)/program/%.o)
+
+.PHONY: all help run demo image test clean compile_commands
+all: $(BUILD)/hayate.elf ## build the image for direct boot, build/hayate.elf
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z_-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(BUILD)/kernel/%.asm.o: %.asm boot/layout.inc
+	@mkdir -p $(@D)
+	$(NASM) -f elf64 -I. -w+all -Werror -o $@ $<
+
+$(BUILD)/kernel/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	$(CC) $(KERNEL_CFLAGS) -c -o $@ $<
+
+$(BUILD)/program/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	$(CC) $(PROGRAM_CFLAGS) -c -o $@ $<
+
+$(BUILD)/program.elf: $(PROGRAM_OBJ) core/program.ld
+	$(LD) -nostdlib -static -z max-page-size=4096 -z noexecstack -T core/program.ld -o $@ $(PROGRAM_OBJ)
+
+$(BUILD)/program-stripped.elf: $(BUILD)/program.elf
+	objcopy --strip-debug $< $@
+
+$(BUILD)/kernel/program.o: $(BUILD)/program-stripped.elf
+	@mkdir -p $(@D)
+	printf 'section .program progbits alloc noexec nowrite align=4096\nincbin "%s"\n' $< > $(@D)/program.asm
+	$(NASM) -f elf64 -o $@ $(@D)/program.asm
+
+# The kernel is linked twice: once to learn where its functions are, once with their names inside.
+$(BUILD)/symbols-empty.o: tools/symbols.awk
+	@mkdir -p $(@D)
+	awk -f tools/symbols.awk /dev/null > $(BUILD)/symbols-empty.asm
+	$(NASM) -f elf64 -o $@ $(BUILD)/symbols-empty.asm
+
+$(BUILD)/hayate-nosymbols.elf: $(KERNEL_OBJ) $(BUILD)/symbols-empty.o linker.ld
+	$(LD) -nostdlib -static -z max-page-size=4096 -z noexecstack --no-warn-rwx-segments -T linker.ld -o $@ \
+		$(KERNEL_OBJ) $(BUILD)/symbols-empty.o
+
+$(BUILD)/hayate.elf: $(BUILD)/hayate-nosymbols.elf tools/symbols.awk
+	nm -n $< | awk -f tools/symbols.awk > $(BUILD)/symbols.asm
+	$(NASM) -f elf64 -o $(BUILD)/symbols.o $(BUILD)/symbols.asm
+	$(LD) -nostdlib -static -z max-page-size=4096 -z noexecstack --no-warn-rwx-segments -T linker.ld \
+		-o $(BUILD)/hayate-debug.elf $(KERNEL_OBJ) $(BUILD)/symbols.o
+	objcopy --strip-debug $(BUILD)/hayate-debug.elf $@
+
+clean: ## remove build/
+	rm -rf $(BUILD)
+
+-include $(KERNEL_OBJ:.o=.d) $(PROGRAM_OBJ:.o=.d)

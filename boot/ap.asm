@@ -1,0 +1,93 @@
+; Start of the other cores. kernel/smp.c copies ap_trampoline .. ap_trampoline_end to a page
+; below 1 MiB, fills in the two words at its end and sends INIT and SIPI (Intel SDM vol. 3A,
+; 9.4.4): a core then begins here in real mode with CS = page >> 4, IP = 0.
+;
+; It takes a ticket by an atomic increment, so that all cores may start at once: the ticket
+; selects its stack and, later, its number.
+
+%include "boot/layout.inc"
+
+extern boot_pml4
+extern ap_main
+extern ap_stacks		; uint64_t[]: top of the stack for each ticket, kernel/smp.c
+global ap_trampoline
+global ap_trampoline_end
+global ap_ticket
+
+section .rodata
+align 16
+ap_trampoline:
+bits 16
+	cli
+	cld
+	mov ax, cs
+	mov ds, ax
+	movzx ebx, ax
+	shl ebx, 4		; physical address of this page
+	lea eax, [ebx + gdt - ap_trampoline]
+	mov [gdtr - ap_trampoline + 2], eax
+	lea eax, [ebx + protected - ap_trampoline]
+	mov [far32 - ap_trampoline], eax
+	lea eax, [ebx + long64 - ap_trampoline]
+	mov [far64 - ap_trampoline], eax
+	o32 lgdt [gdtr - ap_trampoline]
+	mov eax, CR0_PE | CR0_NE | CR0_MP
+	mov cr0, eax
+	o32 jmp far [far32 - ap_trampoline]
+
+bits 32
+protected:
+	mov ax, 16
+	mov ds, eax
+	mov ss, eax
+	mov eax, CR4_PAE
+	mov cr4, eax
+	mov eax, boot_pml4
+	mov cr3, eax
+	mov ecx, MSR_EFER
+	rdmsr
+	or eax, EFER_LME | EFER_NXE
+	wrmsr
+	mov eax, CR0_PG | CR0_WP | CR0_NE | CR0_MP | CR0_PE
+	mov cr0, eax
+	jmp far [ebx + far64 - ap_trampoline]
+
+bits 64
+long64:
+	xor eax, eax
+	mov ds, eax
+	mov es, eax
+	mov ss, eax
+	mov fs, eax
+	mov gs, eax
+	mov rdx, ap_ticket
+	mov edi, 1
+	lock xadd [rdx], edi
+	mov rdx, ap_stacks
+	mov rsp, [rdx + rdi * 8]
+	xor ebp, ebp
+	mov rax, ap_main	; ap_main(uint32_t ticket)
+	call rax
+	ud2
+
+align 8
+gdt:
+	dq 0
+	dq 0x00CF9A000000FFFF	; 8: 32-bit code
+	dq 0x00CF92000000FFFF	; 16: data
+	dq 0x00AF9A000000FFFF	; 24: 64-bit code
+gdtr:
+	dw gdtr - gdt - 1
+	dd 0
+far32:
+	dd 0
+	dw 8
+far64:
+	dd 0
+	dw 24
+ap_trampoline_end:
+
+section .data
+align 4
+ap_ticket:
+	dd 0

@@ -1,0 +1,153 @@
+/*
+ * The configuration: from text to `struct config`, and back.
+ *
+ * The parser is a pure function. It takes any bytes and gives either a complete configuration,
+ * checked as a whole, or one error that names the line, the word and the reason.
+ * docs/configuration.md is the reference of the dialect.
+ *
+ * Invariants
+ * 1. Nothing half applied: after an error *out is config_default(), which has no interface.
+ * 2. Every accepted configuration is consistent: interface subnets do not overlap, every next hop
+ *    and static ARP address lies on a connected subnet and is not ours, no address, route or ARP
+ *    entry stands twice, no static route takes the place of a connected one.
+ * 3. config_print() writes text that parses to the same configuration (line numbers aside).
+ * 4. Time is linear in the text: duplicate routes are found by hashing in the caller's scratch.
+ *
+ * config.c: lines and statements. config_check.c: what only the whole can tell. config_print.c.
+ *
+ * Missing on purpose: `no` forms (a file states what is, not what changes), IPv6, VLANs.
+ */
+#ifndef CONTROL_CONFIG_H
+#define CONTROL_CONFIG_H
+
+#include "control/text.h"
+#include "lib/types.h"
+
+#define CONFIG_PORTS_MAX 16 /* equals NIC_PORTS_MAX; whoever includes both asserts it */
+#define CONFIG_ADDRESSES_MAX 4
+#define CONFIG_ARPS_MAX 64
+#define CONFIG_ECHO_PORTS_MAX 8
+#define CONFIG_HOSTNAME_SIZE 64
+#define CONFIG_DESCRIPTION_SIZE 80
+
+#define CONFIG_MTU_DEFAULT 1500
+#define CONFIG_MTU_MIN 68 /* RFC 791: every module must forward 68 octets unfragmented */
+#define CONFIG_MTU_MAX 9198
+#define CONFIG_ARP_TIMEOUT_DEFAULT_S 1200
+#define CONFIG_ARP_TIMEOUT_MAX_S 86400
+#define CONFIG_ICMP_RATE_DEFAULT 1000 /* ICMP errors a second */
+#define CONFIG_ICMP_RATE_MAX 1000000
+#define CONFIG_ICMP_BURST_DEFAULT 50
+#define CONFIG_ICMP_BURST_MAX 100000
+#define CONFIG_ECHO_PORT_DEFAULT 7 /* RFC 862 */
+
+enum config_application { CONFIG_APP_ROUTER, CONFIG_APP_ECHO };
+
+enum config_idle { CONFIG_IDLE_AUTO, CONFIG_IDLE_POLL, CONFIG_IDLE_SLEEP };
+
+/* In all of these `line` is the line that said so, for errors found later. Addresses and
+ * prefixes are in host byte order. */
+struct config_address {
+	uint32_t addr;
+	uint32_t line;
+	uint8_t plen;
+};
+
+struct config_interface {
+	bool present; /* has an interface block */
+	bool shutdown;
+	uint8_t address_count;
+	uint16_t mtu; /* 0: CONFIG_MTU_DEFAULT */
+	uint32_t line;
+	struct config_address address[CONFIG_ADDRESSES_MAX]; /* [0] is the primary one */
+	char description[CONFIG_DESCRIPTION_SIZE];
+};
+
+struct config_route {
+	uint32_t prefix;
+	uint32_t next_hop; /* 0 when null0 */
+	uint32_t line;
+	uint8_t plen;
+	bool null0; /* discard */
+};
+
+struct config_arp {
+	uint32_t addr;
+	uint32_t line;
+	uint8_t mac[6];
+};
+
+struct config {
+	char hostname[CONFIG_HOSTNAME_SIZE];
+	enum config_application application;
+	enum config_idle idle;
+	uint32_t arp_timeout_s;
+	uint32_t icmp_rate;  /* errors a second; 0: none are sent */
+	uint32_t icmp_burst; /* errors at once after a pause */
+	uint16_t echo_port[CONFIG_ECHO_PORTS_MAX]; /* UDP */
+	unsigned echo_port_count; /* at least 1 when application is CONFIG_APP_ECHO */
+	struct config_interface interface[CONFIG_PORTS_MAX];
+	struct config_arp arp[CONFIG_ARPS_MAX];
+	unsigned arp_count;
+	struct config_route *routes; /* config_memory.routes, in the order of the text */
+	uint32_t route_count;
+};
+
+/* Memory the caller lends. routes is part of the result; scratch is free again on return. */
+struct config_memory {
+	struct config_route *routes;
+	uint32_t route_max;
+	uint32_t *scratch;
+	uint32_t scratch_words; /* at least config_scratch_words(route_max) */
+};
+
+struct config_error {
+	uint32_t line;    /* from 1 */
+	char word[48];    /* the offending word, made printable; empty: the end of the line */
+	char reason[240]; /* what was expected, a sentence without full stop */
+};
+
+/* Words of scratch for a configuration of up to `routes` routes: a power of two. */
+static inline uint32_t config_scratch_words(uint32_t routes)
+{
+	uint32_t words = 16;
+	while (words / 2 < routes && words < 1u << 31)
+		words *= 2;
+	return words;
+}
+
+/* What an empty text says: hostname hayate, application router, no interface. */
+void config_default(struct config *out);
+
+/*
+ * Parses len bytes of text. Returns 0, or E_INVAL with *err filled and *out = config_default().
+ * out->routes points into mem.
+ */
+int config_parse(const char *text, size_t len, const struct config_memory *mem, struct config *out,
+                 struct config_error *err);
+
+/* Checks what only the whole can tell (invariant 2). scratch as in config_memory. */
+int config_check(const struct config *c, uint32_t *scratch, uint32_t scratch_words,
+                 struct config_error *err);
+
+/* Fills *err and returns E_INVAL: `return config_fail(…)`. */
+int config_fail(struct config_error *err, uint32_t line, struct text word, const char *format, ...)
+	PRINTF_LIKE(4, 5);
+
+/* "FILE:LINE: REASON, at "WORD"" into buf; returns as fmt_format does. */
+size_t config_error_format(char *buf, size_t size, const char *file,
+                           const struct config_error *err);
+
+/* Number of the interface one of whose subnets holds addr, or -1. Shutdown does not matter. */
+int config_connected(const struct config *c, uint32_t addr);
+
+typedef void (*config_write_fn)(void *ctx, const char *text, size_t len);
+
+/* Writes the configuration as text, in pieces, each one line with its '\n'. */
+void config_print(const struct config *c, config_write_fn write, void *ctx);
+
+/* The words for a value, as in the dialect. */
+const char *config_application_name(enum config_application a);
+const char *config_idle_name(enum config_idle i);
+
+#endif

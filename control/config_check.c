@@ -1,0 +1,208 @@
+/*
+ * What only the whole configuration can tell; see config.h, invariant 2.
+ *
+ * Routes are hashed by (prefix, length) into the caller's scratch: open addressing, linear
+ * probing, at most half full. A slot holds the number of a route plus one, 0 is free.
+ */
+#include "control/config.h"
+#include "lib/assert.h"
+#include "lib/fmt.h"
+
+/* An address as the word of an error. */
+#define WORD_IP4(addr) text_of(fmt_ip4((char[FMT_IP4_MAX]){0}, (addr)))
+#define WORD_PREFIX(prefix, plen) \
+	text_of(fmt_prefix((char[FMT_PREFIX_MAX]){0}, (prefix), (plen)))
+
+static bool same_subnet(uint32_t a, uint32_t b, unsigned plen)
+{
+	return ((a ^ b) & text_mask_of(plen)) == 0;
+}
+
+/* The address of ours whose subnet holds addr, or NULL; *port says whose it is. */
+static const struct config_address *subnet_of(const struct config *c, uint32_t addr, int *port)
+{
+	for (int i = 0; i < CONFIG_PORTS_MAX; i++) {
+		const struct config_interface *interface = &c->interface[i];
+		for (unsigned k = 0; k < interface->address_count; k++) {
+			if (same_subnet(addr, interface->address[k].addr, interface->address[k].plen)) {
+				*port = i;
+				return &interface->address[k];
+			}
+		}
+	}
+	return NULL;
+}
+
+int config_connected(const struct config *c, uint32_t addr)
+{
+	int port;
+	return subnet_of(c, addr, &port) != NULL ? port : -1;
+}
+
+static bool is_own(const struct config *c, uint32_t addr)
+{
+	for (unsigned i = 0; i < CONFIG_PORTS_MAX; i++)
+		for (unsigned k = 0; k < c->interface[i].address_count; k++)
+			if (c->interface[i].address[k].addr == addr)
+				return true;
+	return false;
+}
+
+/* Two addresses, b the later one: may both be configured? Two of one subnet only on one port. */
+static int check_pair(unsigned port_a, const struct config_address *a, unsigned port_b,
+                      const struct config_address *b, struct config_error *err)
+{
+	if (b->line < a->line) {
+		const struct config_address *t = a;
+		unsigned port = port_a;
+		a = b, b = t;
+		port_a = port_b, port_b = port;
+	}
+	if (a->addr == b->addr)
+		return config_fail(err, b->line, WORD_IP4(b->addr),
+		                   "this address is already that of eth%u, at line %u", port_a, a->line);
+	unsigned shorter = a->plen < b->plen ? a->plen : b->plen;
+	if (!same_subnet(a->addr, b->addr, shorter) || (port_a == port_b && a->plen == b->plen))
+		return 0;
+	char subnet[FMT_PREFIX_MAX];
+	return config_fail(err, b->line, WORD_PREFIX(b->addr, b->plen),
+	                   "the subnet overlaps %s of eth%u, at line %u",
+	                   fmt_prefix(subnet, a->addr & text_mask_of(a->plen), a->plen), port_a,
+	                   a->line);
+}
+
+static int check_addresses(const struct config *c, struct config_error *err)
+{
+	/* Number n of the flat list of all possible addresses; at most 64, so pairs are cheap. */
+	enum { ALL = CONFIG_PORTS_MAX * CONFIG_ADDRESSES_MAX };
+	for (unsigned n = 0; n < ALL; n++) {
+		unsigned port_a = n / CONFIG_ADDRESSES_MAX, a = n % CONFIG_ADDRESSES_MAX;
+		if (a >= c->interface[port_a].address_count)
+			continue;
+		for (unsigned m = n + 1; m < ALL; m++) {
+			unsigned port_b = m / CONFIG_ADDRESSES_MAX, b = m % CONFIG_ADDRESSES_MAX;
+			if (b >= c->interface[port_b].address_count)
+				continue;
+			int error = check_pair(port_a, &c->interface[port_a].address[a], port_b,
+			                       &c->interface[port_b].address[b], err);
+			if (error != 0)
+				return error;
+		}
+	}
+	return 0;
+}
+
+/* A next hop or static ARP entry: on a connected subnet, a host in it, and not ourselves. */
+static int check_neighbour(const struct config *c, uint32_t addr, uint32_t line, const char *what,
+                           struct config_error *err)
+{
+	int port;
+	if (is_own(c, addr))
+		return config_fail(err, line, WORD_IP4(addr), "%s is this router's own address", what);
+	const struct config_address *own = subnet_of(c, addr, &port);
+	if (own == NULL)
+		return config_fail(err, line, WORD_IP4(addr),
+		                   "%s does not lie on the subnet of any interface", what);
+	uint32_t host_bits = ~text_mask_of(own->plen);
+	if (own->plen < 31 && ((addr & host_bits) == 0 || (addr & host_bits) == host_bits))
+		return config_fail(err, line, WORD_IP4(addr),
+		                   "%s is the network or broadcast address of a subnet of eth%d", what,
+		                   port);
+	return 0;
+}
+
+struct route_table {
+	const struct config_route *routes;
+	uint32_t *slot;
+	uint32_t mask; /* slots - 1 */
+};
+
+/* The slot that holds prefix/plen, or the free one where it belongs. */
+static uint32_t *route_slot(const struct route_table *t, uint32_t prefix, unsigned plen)
+{
+	/* Fibonacci hashing: the upper bits of the product depend on all bits of the key. */
+	uint64_t key = ((uint64_t)prefix << 6 | plen) * 0x9e3779b97f4a7c15u;
+	for (uint32_t i = (uint32_t)(key >> 32);; i++) {
+		uint32_t *slot = &t->slot[i & t->mask];
+		if (*slot == 0)
+			return slot;
+		const struct config_route *r = &t->routes[*slot - 1];
+		if (r->prefix == prefix && r->plen == plen)
+			return slot;
+	}
+}
+
+/* A static route must not stand for what an interface address says. */
+static int check_route_hides(const struct route_table *t, const struct config_address *a,
+                             unsigned port, struct config_error *err)
+{
+	uint32_t n = *route_slot(t, a->addr & text_mask_of(a->plen), a->plen);
+	if (n == 0)
+		n = *route_slot(t, a->addr, 32);
+	if (n == 0)
+		return 0;
+	const struct config_route *r = &t->routes[n - 1];
+	return config_fail(err, r->line, WORD_PREFIX(r->prefix, r->plen),
+	                   "eth%u reaches this prefix itself, by its address at line %u", port,
+	                   a->line);
+}
+
+static int check_routes(const struct config *c, const struct route_table *t,
+                        struct config_error *err)
+{
+	uint32_t good = 0; /* the next hop checked last: most routes share a few */
+	for (uint32_t i = 0; i < c->route_count; i++) {
+		const struct config_route *r = &c->routes[i];
+		uint32_t *slot = route_slot(t, r->prefix, r->plen);
+		if (*slot != 0)
+			return config_fail(err, r->line, WORD_PREFIX(r->prefix, r->plen),
+			                   "this prefix already has a route, at line %u",
+			                   c->routes[*slot - 1].line);
+		*slot = i + 1;
+		if (r->null0 || (good != 0 && r->next_hop == good))
+			continue;
+		int error = check_neighbour(c, r->next_hop, r->line, "the next hop", err);
+		if (error != 0)
+			return error;
+		good = r->next_hop;
+	}
+	for (unsigned port = 0; port < CONFIG_PORTS_MAX; port++) {
+		for (unsigned k = 0; k < c->interface[port].address_count; k++) {
+			int error = check_route_hides(t, &c->interface[port].address[k], port, err);
+			if (error != 0)
+				return error;
+		}
+	}
+	return 0;
+}
+
+static int check_arps(const struct config *c, struct config_error *err)
+{
+	for (unsigned i = 0; i < c->arp_count; i++) {
+		const struct config_arp *arp = &c->arp[i];
+		for (unsigned k = 0; k < i; k++)
+			if (c->arp[k].addr == arp->addr)
+				return config_fail(err, arp->line, WORD_IP4(arp->addr),
+				                   "this address already has an ARP entry, at line %u",
+				                   c->arp[k].line);
+		int error = check_neighbour(c, arp->addr, arp->line, "the ARP address", err);
+		if (error != 0)
+			return error;
+	}
+	return 0;
+}
+
+int config_check(const struct config *c, uint32_t *scratch, uint32_t scratch_words,
+                 struct config_error *err)
+{
+	uint32_t slots = config_scratch_words(c->route_count);
+	assert(slots <= scratch_words);
+	memset(scratch, 0, slots * sizeof *scratch);
+	struct route_table t = {c->routes, scratch, slots - 1};
+	int error = check_addresses(c, err);
+	if (error == 0)
+		error = check_routes(c, &t, err);
+	if (error == 0)
+		error = check_arps(c, err);
+	return error;
+}

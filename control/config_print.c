@@ -1,0 +1,80 @@
+/* The configuration as text; see config.h, invariant 3. What has its default is left out, but for
+ * the first three lines, which tell a reader what kind of machine this is. */
+#include "control/config.h"
+#include "lib/assert.h"
+#include "lib/fmt.h"
+
+struct printer {
+	config_write_fn write;
+	void *ctx;
+};
+
+static void PRINTF_LIKE(2, 3) print_line(const struct printer *p, const char *format, ...)
+{
+	char line[256];
+	__builtin_va_list args;
+	__builtin_va_start(args, format);
+	size_t n = fmt_vformat(line, sizeof line - 1, format, args);
+	__builtin_va_end(args);
+	assert(n < sizeof line - 1);
+	line[n] = '\n';
+	p->write(p->ctx, line, n + 1);
+}
+
+const char *config_application_name(enum config_application a)
+{
+	return a == CONFIG_APP_ECHO ? "echo" : "router";
+}
+
+const char *config_idle_name(enum config_idle i)
+{
+	return i == CONFIG_IDLE_POLL ? "poll" : i == CONFIG_IDLE_SLEEP ? "sleep" : "auto";
+}
+
+static void print_interface(const struct printer *p, unsigned n, const struct config_interface *i)
+{
+	char prefix[FMT_PREFIX_MAX];
+	print_line(p, "!");
+	print_line(p, "interface eth%u", n);
+	if (i->description[0] != 0)
+		print_line(p, " description %s", i->description);
+	for (unsigned k = 0; k < i->address_count; k++)
+		print_line(p, " ip address %s%s",
+		           fmt_prefix(prefix, i->address[k].addr, i->address[k].plen),
+		           k > 0 ? " secondary" : "");
+	if (i->mtu != 0)
+		print_line(p, " mtu %u", i->mtu);
+	if (i->shutdown)
+		print_line(p, " shutdown");
+}
+
+static void print_route(const struct printer *p, const struct config_route *r)
+{
+	char prefix[FMT_PREFIX_MAX], next_hop[FMT_IP4_MAX];
+	print_line(p, "ip route %s %s", fmt_prefix(prefix, r->prefix, r->plen),
+	           r->null0 ? "null0" : fmt_ip4(next_hop, r->next_hop));
+}
+
+void config_print(const struct config *c, config_write_fn write, void *ctx)
+{
+	const struct printer p = {write, ctx};
+	char addr[FMT_IP4_MAX], mac[FMT_MAC_MAX];
+	print_line(&p, "hostname %s", c->hostname);
+	print_line(&p, "application %s", config_application_name(c->application));
+	print_line(&p, "idle %s", config_idle_name(c->idle));
+	if (c->arp_timeout_s != CONFIG_ARP_TIMEOUT_DEFAULT_S)
+		print_line(&p, "arp timeout %u", c->arp_timeout_s);
+	if (c->icmp_rate != CONFIG_ICMP_RATE_DEFAULT || c->icmp_burst != CONFIG_ICMP_BURST_DEFAULT)
+		print_line(&p, "ip icmp rate-limit %u burst %u", c->icmp_rate, c->icmp_burst);
+	for (unsigned k = 0; k < c->echo_port_count; k++)
+		print_line(&p, "service echo udp port %u", c->echo_port[k]);
+	for (unsigned n = 0; n < CONFIG_PORTS_MAX; n++)
+		if (c->interface[n].present)
+			print_interface(&p, n, &c->interface[n]);
+	print_line(&p, "!");
+	for (unsigned k = 0; k < c->arp_count; k++)
+		print_line(&p, "arp %s %s", fmt_ip4(addr, c->arp[k].addr), fmt_mac(mac, c->arp[k].mac));
+	for (uint32_t k = 0; k < c->route_count; k++)
+		print_route(&p, &c->routes[k]);
+	print_line(&p, "end");
+}

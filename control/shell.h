@@ -1,0 +1,130 @@
+/*
+ * The console shell: bytes from a terminal in, text for it out.
+ *
+ * It knows no device and no command: the caller feeds bytes to shell_input(), gives a table of
+ * commands, and gets output by a callback. It never waits; a command that takes long marks the
+ * shell busy and finishes it later from the caller's loop.
+ *
+ * Terminals differ, so output is plain: printable ASCII, \r, \n, \b and BEL. The line being edited
+ * is one row; a line longer than the row scrolls sideways. What stands on the row is kept in
+ * `shown`, and every edit emits the difference (shell_refresh), so that each editing key is only a
+ * change of `line` and `cursor`.
+ *
+ * Invariants
+ * 1. len <= SHELL_LINE_MAX, cursor <= len: a key that would break this rings the bell.
+ * 2. While prompting, the row shows the prompt and `shown`, the terminal's cursor stands at
+ *    prompt + shown_cursor, and the row is never full (no terminal wraps it).
+ * 3. Only printable ASCII enters `line`.
+ *
+ * shell.c: keys, row, history, running. shell_words.c: from words to commands, `?` and TAB.
+ *
+ * Missing on purpose: a pager, quoting (no command takes blanks in an argument), UTF-8.
+ */
+#ifndef CONTROL_SHELL_H
+#define CONTROL_SHELL_H
+
+#include "control/text.h"
+#include "lib/types.h"
+
+#define SHELL_LINE_MAX 200
+#define SHELL_HISTORY 16
+#define SHELL_COLUMNS 80
+#define SHELL_HOSTNAME_SIZE 64
+#define SHELL_WORDS_MAX 16
+#define SHELL_DEPTH_MAX 6 /* keywords of a command */
+
+struct shell;
+
+/*
+ * One row of the caller's table. A row whose run is NULL is no command but the help text of a word
+ * that begins several: {"show", NULL, "what this machine knows", NULL}.
+ */
+struct shell_command {
+	const char *words; /* keywords, single blanks between: "show ip route" */
+	/* Arguments for a person and for counting them: NULL or "" when none, "[PREFIX]" may be
+	 * missing, "A.B.C.D [count N]" takes one or three, a last "..." takes any more. */
+	const char *args;
+	const char *help; /* one line */
+	/*
+	 * argv holds the arguments alone, argc of them, as many as `args` allows; they are valid
+	 * until run returns. ctx is shell->command_ctx.
+	 */
+	void (*run)(void *ctx, struct shell *sh, int argc, char **argv);
+};
+
+typedef void (*shell_write_fn)(void *ctx, const char *text, size_t len);
+
+enum shell_escape {
+	SHELL_ESC_NONE,
+	SHELL_ESC_START,  /* after ESC */
+	SHELL_ESC_CSI,    /* after ESC [ */
+	SHELL_ESC_ONE,    /* one more byte to swallow */
+	SHELL_ESC_SS3,    /* after ESC O */
+	SHELL_ESC_STRING, /* in ESC ] … BEL and its like */
+};
+
+/* All fields are private but command_ctx and, to read, busy. */
+struct shell {
+	const struct shell_command *commands;
+	unsigned command_count;
+	void *command_ctx;
+	shell_write_fn write;
+	void *write_ctx;
+	char hostname[SHELL_HOSTNAME_SIZE];
+
+	bool busy; /* a command goes on after its run() */
+	bool in_command;
+	bool prompting; /* the prompt is on the terminal's last row */
+	bool last_was_cr;
+	void (*cancel)(void *ctx, struct shell *sh);
+
+	char line[SHELL_LINE_MAX + 1];
+	unsigned len, cursor;
+
+	char shown[SHELL_COLUMNS];
+	unsigned shown_len, shown_cursor;
+	unsigned scroll; /* offset in line of the first character shown */
+
+	char history[SHELL_HISTORY][SHELL_LINE_MAX + 1]; /* ring; oldest at history_first */
+	unsigned history_first, history_count;
+	unsigned history_at; /* 0 oldest … history_count: the line being typed, kept in `typed` */
+	char typed[SHELL_LINE_MAX + 1];
+
+	enum shell_escape escape;
+	unsigned escape_param;
+
+	char out[128]; /* output on its way to write */
+	unsigned out_len;
+};
+
+/* Makes a silent shell. commands must outlive it. */
+void shell_init(struct shell *sh, const struct shell_command *commands, unsigned command_count,
+                void *command_ctx, shell_write_fn write, void *write_ctx);
+
+/* Redraws the prompt when it is on the terminal. Names longer than 63 are cut. */
+void shell_set_hostname(struct shell *sh, const char *hostname);
+
+/* Prints the first prompt. */
+void shell_start(struct shell *sh);
+
+/* One byte from the terminal. Runs a command when it ends a line. */
+void shell_input(struct shell *sh, char c);
+
+/* Output of a command; \n becomes \r\n. shell_print cuts its text at 1023 bytes. */
+void shell_write(struct shell *sh, const char *text, size_t len);
+void shell_print(struct shell *sh, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* A line that belongs to no command: appears above the prompt and the partial input. */
+void shell_log(struct shell *sh, const char *text);
+
+/*
+ * Called in run(): the command goes on when run() returns, and input is ignored until
+ * shell_done(). Ctrl-C calls cancel (at most once, may be NULL), which may call shell_done().
+ */
+void shell_set_busy(struct shell *sh, void (*cancel)(void *ctx, struct shell *sh));
+void shell_done(struct shell *sh);
+
+/* Prints all commands with their help: the body of a `help` command. */
+void shell_help(struct shell *sh);
+
+#endif

@@ -1,0 +1,80 @@
+/*
+ * Words, numbers and addresses in text that a person wrote.
+ *
+ * Everything here is strict: the whole word must be the value, numbers are decimal, and "010"
+ * is refused because some systems read it as ten and others as eight. A text is a slice
+ * (pointer, length), never NUL terminated, and may hold any byte.
+ *
+ * All parsers return 0, or E_INVAL and leave *out as it was. Addresses are in host byte order.
+ */
+#ifndef CONTROL_TEXT_H
+#define CONTROL_TEXT_H
+
+#include "lib/mem.h"
+#include "lib/types.h"
+
+struct text {
+	const char *at;
+	size_t len;
+};
+
+/* The slice of a NUL-terminated string. */
+static inline struct text text_of(const char *s)
+{
+	return (struct text){s, strlen(s)};
+}
+
+static inline bool text_is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/* Printable ASCII, the blank included. */
+static inline bool text_is_printable(char c)
+{
+	return c >= 0x20 && c < 0x7f;
+}
+
+static inline char text_lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/*
+ * Cuts the next word (bytes up to a blank) off *rest. Returns false, *word empty and at the end
+ * of *rest, when only blanks are left.
+ */
+bool text_next_word(struct text *rest, struct text *word);
+
+/* *t without blanks at its end. */
+struct text text_trim_end(struct text t);
+
+/* Offset of the first c in t, or t.len. */
+size_t text_find(struct text t, char c);
+
+/* Is t the keyword / the beginning of the keyword? Case does not matter (ASCII). */
+bool text_is_word(struct text t, struct text keyword);
+bool text_begins_word(struct text t, struct text keyword);
+
+/* A decimal number from min to max. */
+int text_parse_u32(struct text t, uint32_t min, uint32_t max, uint32_t *out);
+
+/* "192.0.2.1" */
+int text_parse_ip4(struct text t, uint32_t *out);
+
+/* "255.255.255.0": contiguous masks only. *plen is 0 to 32. */
+int text_parse_mask(struct text t, unsigned *plen);
+
+/* "192.0.2.1/24". Host bits are kept: whether they may be set is the caller's rule. */
+int text_parse_prefix(struct text t, uint32_t *addr, unsigned *plen);
+
+/* "00:11:22:aa:bb:cc", "00-11-22-aa-bb-cc" or "0011.22aa.bbcc"; letters in either case. */
+int text_parse_mac(struct text t, uint8_t out[6]);
+
+/* Mask of a prefix length 0 to 32. */
+static inline uint32_t text_mask_of(unsigned plen)
+{
+	return plen == 0 ? 0 : ~(uint32_t)0 << (32 - plen);
+}
+
+#endif

@@ -1,0 +1,206 @@
+/*
+ * The runtime of a core program: what an application may use at ring 3. One instance per core,
+ * each with its own copy of every variable (DESIGN.md, invariant 1).
+ *
+ * The loop (core/loop.c) owns the core. On a data core a turn is:
+ *
+ *     rx_burst of each port → app->rx_vector(packets) → core_tx(...) ... → one tx_burst per port
+ *
+ * On the control core a turn serves messages from the data cores, the console and timers. With
+ * one CPU both turns alternate on the same core, and talk through the same rings.
+ *
+ * To add an application: fill in one `struct app`, add it to core_apps[] in apps/apps.c.
+ */
+#ifndef CORE_CORE_H
+#define CORE_CORE_H
+
+#include "drivers/nic.h"
+#include "hal/boot_info.h"
+#include "hal/clock.h"
+#include "hal/core_hand.h"
+#include "lib/pkt.h"
+#include "lib/types.h"
+#include "net/counters.h"
+
+/* --- this core --- */
+
+struct core_self {
+	const struct boot_info *info;
+	unsigned id;
+	uint32_t roles;            /* enum core_role */
+	struct clock clock;
+	uint64_t now_tsc;          /* TSC at the start of this turn */
+	struct counters *counters; /* this core's own, in its outbox */
+	struct bufpool pool;       /* data cores */
+};
+
+extern struct core_self self;
+
+/* Time of this turn in nanoseconds since the TSC was zero. */
+uint64_t core_now_ns(void);
+
+/* Counts one event, or n. */
+static inline void count(enum counter c) { self.counters->v[c]++; }
+static inline void count_n(enum counter c, uint64_t n) { self.counters->v[c] += n; }
+
+/* Prints a line on the console. Cold. */
+void core_log(const char *format, ...) PRINTF_LIKE(1, 2);
+
+/* Ends or restarts the machine. */
+_Noreturn void core_exit(unsigned code);
+_Noreturn void core_reboot(void);
+
+/* Marks the packet being worked on, for the fault report. */
+static inline void core_hand_set(const struct pkt *p, unsigned vector)
+{
+	core_hand = (struct core_hand){(uint64_t)(uintptr_t)p->data, p->len, (uint16_t)vector, p->port};
+}
+
+/* --- applications --- */
+
+/* A message between a data core and the control core: a frame and why it was handed over. */
+struct core_msg {
+	uint16_t len;  /* bytes of the frame */
+	uint8_t port;  /* punt: the port it came in by; inject: the port to send it out of */
+	uint8_t flags; /* of the packet, enum pkt_flags (never PKT_CSUM_PARTIAL) */
+	uint32_t kind; /* the application's */
+	uint32_t arg;  /* the application's */
+	uint32_t reserved;
+	uint8_t frame[];
+};
+
+struct app {
+	const char *name;
+
+	/*
+	 * Control core, ports stopped, no data core looks at the snapshot: build the tables in
+	 * core_snapshot_area(). Called again whenever the runtime had to start over.
+	 */
+	void (*control_start)(void);
+
+	/* Control core: the ports run, or ran and were stopped (running = false). */
+	void (*control_ports)(bool running);
+
+	/* Control core: a port's link went up or down. */
+	void (*control_link)(unsigned port, const struct nic_link *link);
+
+	/* Control core: a frame that a data core punted. The message is valid during the call. */
+	void (*control_msg)(const struct core_msg *m);
+
+	/* Control core: a byte typed on the console. */
+	void (*control_key)(uint8_t c);
+
+	/* Control core: timers. Returns the TSC of the next one, UINT64_MAX for none. */
+	uint64_t (*control_timer)(void);
+
+	/* Data core, before it attaches to the ports. */
+	void (*data_start)(void);
+
+	/*
+	 * Data core: n <= PKT_VECTOR_MAX packets received by one port, v[].port set. Their buffers
+	 * pass to the application, which hands each to core_tx(), core_punt() or pkt_free().
+	 */
+	void (*rx_vector)(struct pkt *v, unsigned n, unsigned port);
+
+	/* Data core: the control core injected this frame (in a buffer of this core now). */
+	void (*data_inject)(struct pkt *p, uint32_t kind, uint32_t arg);
+};
+
+extern const struct app *const core_apps[];
+extern const unsigned core_app_count;
+
+/* --- data core --- */
+
+/* The packets to be sent by one port at the end of the vector. */
+struct core_out {
+	unsigned n;
+	struct pkt v[PKT_VECTOR_MAX];
+};
+
+extern struct core_out core_outs[NIC_PORTS_MAX];
+
+/* Sends what waits for `port` now; what does not fit is dropped as drop_tx_full. */
+void core_tx_flush(unsigned port);
+
+/*
+ * Queues a packet for sending by `port` (< core_port_count()); its buffer passes to the runtime.
+ * It leaves at the end of the vector, or earlier when PKT_VECTOR_MAX are waiting.
+ */
+static inline void core_tx(unsigned port, const struct pkt *p)
+{
+	struct core_out *o = &core_outs[port];
+	o->v[o->n++] = *p;
+	if (unlikely(o->n == PKT_VECTOR_MAX))
+		core_tx_flush(port);
+}
+
+/* Copies a packet to the control core and frees it. A full ring drops it as drop_punt_full. */
+void core_punt(const struct pkt *p, uint32_t kind, uint32_t arg);
+
+/* --- control core --- */
+
+/*
+ * Copies a frame of `len` bytes (<= core_frame_max()) to a data core, which gets it by
+ * app->data_inject. E_AGAIN when its ring is full, E_INVAL when the frame is too long.
+ */
+int core_inject(unsigned port, const uint8_t *frame, unsigned len, uint32_t kind, uint32_t arg);
+
+unsigned core_frame_max(void);
+
+/* The part of the snapshot region that is the application's; 64-byte aligned. Readable by all
+ * cores at the same address, writable by the control core. */
+void *core_snapshot_area(size_t *bytes);
+
+/* Takes zeroed private memory of the control core; NULL when there is not enough. Everything is
+ * given back when the program restarts. */
+void *core_private_alloc(size_t bytes);
+
+/*
+ * Quiescence (DESIGN.md, invariant 2): a mark taken now has passed once every data core has since
+ * finished a turn, so none still holds what it read before. Does not wait.
+ */
+struct core_mark {
+	uint64_t turns[CORES_MAX];
+};
+void core_mark_take(struct core_mark *m);
+bool core_mark_passed(const struct core_mark *m);
+
+/* Asks for the ports to be stopped and started again (new buffer size, core restarted). */
+void core_ports_restart(const char *why);
+
+/* The MTU that decides the buffers' size: set in control_start, bytes of IP packet. */
+void core_set_mtu(unsigned mtu);
+
+enum core_idle { CORE_IDLE_AUTO, CORE_IDLE_POLL, CORE_IDLE_SLEEP };
+void core_set_idle(enum core_idle idle);
+enum core_idle core_idle_mode(void); /* as in force: poll or sleep */
+
+/* --- what anybody may look at (control core) --- */
+
+unsigned core_port_count(void);
+const struct nic *core_port_nic(unsigned port);
+bool core_port_link(unsigned port, struct nic_link *link); /* false: the ports do not run */
+bool core_ports_running(void);
+
+/* Sum over the data cores, and the control half's own register accesses. */
+void core_port_counters(unsigned port, struct nic_counters *sum);
+
+/* Sum over all cores. */
+void core_counters(struct counters *sum);
+
+struct core_stats {
+	uint64_t turns;       /* loops */
+	uint64_t busy_turns;  /* loops that moved packets */
+	uint64_t busy_cycles; /* TSC ticks in those */
+	uint64_t rx_pkts;     /* packets received */
+	uint64_t sleeps;      /* times halted */
+	uint64_t first_forward_tsc; /* TSC when this core first sent a packet; 0: not yet */
+	uint64_t pool_free;   /* buffers */
+	uint64_t pool_count;
+};
+const struct core_stats *core_stats_of(unsigned core);
+
+/* Value of `name=` on the kernel command line; false when absent or too long. */
+bool core_option(const char *name, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,214 @@
+/*
+ * A data core's side of the ports: follow the phase the control core publishes, poll the queues,
+ * send. This is the loop every forwarded packet goes through.
+ *
+ *     seen phase       does
+ *     PORTS_STOPPED    lets go of all queues
+ *     PORTS_PREPARE    empty queues, fresh buffer pool, zeroed ring memory in its own arena
+ *     PORTS_RUNNING    attaches its queue pair of every port (cores beyond `pairs` stand by)
+ *
+ * and confirms each by writing the epoch to its outbox.
+ */
+#include "core/outbox.h"
+#include "lib/mem.h"
+
+#define INJECT_PER_TURN 64
+
+struct core_out core_outs[NIC_PORTS_MAX];
+
+static const struct app *app;
+static struct nic_queue queues[NIC_PORTS_MAX];
+static unsigned attached; /* ports polled; 0 unless running */
+static uint64_t epoch;    /* last one acted on */
+static bool started;      /* app->data_start has run */
+
+static struct outbox *out(void)
+{
+	return outbox_of(self.id);
+}
+
+void data_init(const struct app *a)
+{
+	struct outbox *o = out();
+	const struct snapshot *s = snapshot_header();
+	app = a;
+	/* A program that comes up while the ports run has lost its buffers: start them over. With
+	 * one CPU the control program came up anew as well and does so anyway. */
+	if (shared_load(&s->epoch) && s->phase == PORTS_RUNNING)
+		shared_store(&o->restarted, shared_load(&s->epoch));
+}
+
+/* Memory of the data role in this core's arena (with both roles: its second half). */
+static uint8_t *data_arena(size_t *bytes)
+{
+	const struct core_memory *m = &self.info->core[self.id];
+	size_t control = self.roles & CORE_CONTROL ? m->arena_bytes / 2 : 0;
+	*bytes = m->arena_bytes - control;
+	return (uint8_t *)(uintptr_t)m->arena + control;
+}
+
+/* Lays out the arena: rings of every port, the free stack, then as many buffers as fit. */
+static void prepare(const struct snapshot *s)
+{
+	size_t bytes, used = 0;
+	uint8_t *arena = data_arena(&bytes);
+	for (unsigned p = 0; p < s->ports; p++) {
+		out()->ring_mem[p] = (uint64_t)(uintptr_t)(arena + used);
+		used += s->ring_bytes[p];
+	}
+	assert(used < bytes);
+	memset(arena, 0, used);
+	size_t count = (bytes - used - CACHE_LINE) / (s->buf_stride + sizeof(uint32_t));
+	uint32_t *stack = (uint32_t *)(void *)(arena + used);
+	uintptr_t base = (uintptr_t)(stack + count);
+	base = (base + CACHE_LINE - 1) & ~(uintptr_t)(CACHE_LINE - 1);
+	bufpool_init(&self.pool, (uint8_t *)base, stack, (uint32_t)count, s->buf_stride);
+}
+
+static void attach(const struct snapshot *s)
+{
+	if (data_index() >= s->pairs)
+		return;
+	for (unsigned p = 0; p < s->ports; p++) {
+		struct nic_queue *q = &queues[p];
+		*q = (struct nic_queue){.ops = nic_drivers[s->nic[p].driver],
+		                        .pool = &self.pool,
+		                        .cnt = &out()->nic[p]};
+		int e = q->ops->attach(q, &s->nic[p], data_index(),
+		                       (void *)(uintptr_t)out()->ring_mem[p]);
+		if (e != E_OK) {
+			core_log("core %u: eth%u: cannot attach (error %d)", self.id, p, -e);
+			q->broken = true;
+		}
+	}
+	attached = s->ports;
+}
+
+/* Acts on a new epoch; the confirmation is the last store. */
+COLD static void follow(const struct snapshot *s, uint64_t seen)
+{
+	switch ((enum ports_phase)s->phase) {
+	case PORTS_STOPPED:
+		attached = 0;
+		shared_store(&out()->restarted, 0);
+		break;
+	case PORTS_PREPARE:
+		for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
+			core_outs[p].n = 0;
+		prepare(s);
+		break;
+	case PORTS_RUNNING:
+		if (shared_load(&out()->restarted)) {
+			core_wake(0); /* and wait for the restart we asked for */
+			return;
+		}
+		if (!started)
+			app->data_start();
+		started = true;
+		attach(s);
+		break;
+	}
+	epoch = seen;
+	shared_store(&out()->epoch, seen);
+}
+
+void core_tx_flush(unsigned port)
+{
+	struct core_out *o = &core_outs[port];
+	struct nic_queue *q = &queues[port];
+	unsigned sent = q->broken || !attached ? 0 : q->ops->tx_burst(q, o->v, o->n);
+	for (unsigned i = sent; i < o->n; i++)
+		pkt_free(&self.pool, &o->v[i]);
+	if (unlikely(sent < o->n))
+		count_n(CNT_drop_tx_full, o->n - sent);
+	o->n = 0;
+}
+
+static void flush_all(void)
+{
+	for (unsigned p = 0; p < attached; p++)
+		if (core_outs[p].n)
+			core_tx_flush(p);
+}
+
+COLD static void report_broken(unsigned port)
+{
+	core_log("core %u: eth%u: the device broke the protocol; its queue is stopped", self.id, port);
+}
+
+static bool poll_inject(void)
+{
+	bool any = false;
+	for (unsigned i = 0; i < INJECT_PER_TURN; i++) {
+		const struct core_msg *m = ring_inject_next();
+		struct pkt p;
+		if (likely(!m))
+			break;
+		any = true;
+		if (m->port >= attached || m->len > core_frame_max() || !pkt_alloc(&self.pool, &p)) {
+			count(CNT_originated_drop_tx);
+		} else {
+			uint32_t kind = m->kind, arg = m->arg;
+			p.len = m->len;
+			p.port = m->port;
+			memcpy(p.data, m->frame, p.len);
+			app->data_inject(&p, kind, arg);
+		}
+		ring_inject_done();
+	}
+	return any;
+}
+
+bool data_turn(void)
+{
+	static struct pkt v[PKT_VECTOR_MAX];
+	const struct snapshot *s = snapshot_header();
+	uint64_t seen = shared_load(&s->epoch);
+	unsigned moved = 0;
+
+	if (unlikely(seen != epoch))
+		follow(s, seen);
+	for (unsigned port = 0; port < attached; port++) {
+		struct nic_queue *q = &queues[port];
+		if (unlikely(q->broken))
+			continue;
+		unsigned n = q->ops->rx_burst(q, v, PKT_VECTOR_MAX);
+		if (unlikely(q->broken))
+			report_broken(port);
+		if (n == 0)
+			continue;
+		moved += n;
+		app->rx_vector(v, n, port);
+		flush_all();
+	}
+	bool injected = poll_inject();
+	if (injected)
+		flush_all();
+	struct core_stats *stats = &out()->stats;
+	stats->rx_pkts += moved;
+	if (moved && unlikely(stats->first_forward_tsc == 0))
+		stats->first_forward_tsc = clock_tsc();
+	return moved || injected;
+}
+
+bool data_arm(void)
+{
+	bool waiting = shared_load(&snapshot_header()->epoch) != epoch;
+	for (unsigned p = 0; p < attached; p++) {
+		struct nic_queue *q = &queues[p];
+		if (q->broken)
+			continue;
+		q->ops->tx_burst(q, NULL, 0); /* nobody tells us when frames were sent: reclaim now */
+		waiting |= q->ops->rx_interrupt(q, true);
+	}
+	out()->stats.pool_free = self.pool.free;
+	out()->stats.pool_count = self.pool.count;
+	return waiting;
+}
+
+void data_disarm(void)
+{
+	for (unsigned p = 0; p < attached; p++)
+		if (!queues[p].broken)
+			queues[p].ops->rx_interrupt(&queues[p], false);
+}

@@ -1,0 +1,85 @@
+/*
+ * The endless loop of a core. One TSC read a turn serves as clock, as timer check and for the
+ * account of busy cycles. A core with nothing to do either polls on (idle poll) or, after
+ * IDLE_SPIN_NS, asks its NICs for an interrupt and halts in the kernel (idle sleep).
+ *
+ * Falling asleep without losing a wake-up: (1) say `parked`, (2) full barrier, (3) look at all
+ * rings once more, (4) sleep. Whoever writes to us does it the other way round: write, barrier,
+ * look at `parked`, wake. Interrupts are off at ring 3, so one that comes after (3) is pending
+ * and ends the halt at once.
+ */
+#include "core/outbox.h"
+#include "hal/kcall.h"
+
+#define IDLE_SPIN_NS 50000
+#define CONTROL_EVERY 64 /* busy turns of the data role between two of the control role */
+
+static uint64_t idle_spin_ticks;
+
+static uint64_t min_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+COLD static void sleep_until_work(struct outbox *out)
+{
+	bool data = self.roles & CORE_DATA, control = self.roles & CORE_CONTROL;
+	uint64_t deadline = UINT64_MAX;
+	shared_store(&out->parked, 1);
+	barrier_full();
+	bool waiting = ring_messages_waiting();
+	if (data)
+		waiting |= data_arm();
+	if (control)
+		deadline = min_u64(deadline, control_deadline());
+	if (!waiting && deadline > clock_tsc()) {
+		out->stats.sleeps++;
+		kcall(KCALL_SLEEP, deadline == UINT64_MAX ? 0 : deadline, 0, 0);
+		if (control)
+			control_woken();
+	}
+	if (data)
+		data_disarm();
+	shared_store(&out->parked, 0);
+	barrier_full();
+}
+
+static bool may_sleep(void)
+{
+	const struct snapshot *s = snapshot_header();
+	return s->phase != PORTS_RUNNING || s->idle_sleep;
+}
+
+void loop_run(void)
+{
+	struct outbox *out = outbox_of(self.id);
+	bool data = self.roles & CORE_DATA, control = self.roles & CORE_CONTROL;
+	unsigned skipped = 0;
+	uint64_t idle_since = 0;
+	idle_spin_ticks = clock_ticks(&self.clock, IDLE_SPIN_NS);
+	self.now_tsc = clock_tsc();
+	for (;;) {
+		bool moved = data && data_turn();
+		bool worked = moved;
+		if (control && (!moved || ++skipped == CONTROL_EVERY)) {
+			skipped = 0;
+			worked |= control_turn();
+		}
+		ring_wake_peers();
+		shared_store(&out->turns, out->turns + 1);
+
+		uint64_t now = clock_tsc();
+		out->stats.turns++;
+		if (moved) {
+			out->stats.busy_turns++;
+			out->stats.busy_cycles += now - self.now_tsc;
+		}
+		self.now_tsc = now;
+		if (worked)
+			idle_since = 0;
+		else if (idle_since == 0)
+			idle_since = now;
+		else if (now - idle_since > idle_spin_ticks && may_sleep())
+			sleep_until_work(out);
+	}
+}

@@ -1,0 +1,115 @@
+/*
+ * The shared memory of the runtime (DESIGN.md, invariant 2). Two kinds:
+ *
+ * struct outbox    one per core. That core alone writes it; page tables enforce it.
+ * struct snapshot  written by the control core alone, read by all.
+ *
+ * A message ring therefore lies in two outboxes: slots and head in the producer's, tail in the
+ * consumer's. Slots are 64-byte aligned and of one size.
+ *
+ *     outbox of a data core       header | punt ring (to the control core)
+ *     outbox of the control core  header | inject ring to data core 0 | to data core 1 | ...
+ *     both roles on one core      header | punt ring | inject ring
+ */
+#ifndef CORE_OUTBOX_H
+#define CORE_OUTBOX_H
+
+#include "core/core.h"
+#include "hal/barrier.h"
+
+#define OUTBOX_AREA 0x200000u /* bytes of the header area and of each ring */
+#define RING_SLOTS_MAX 512
+
+/* Zeroed by the kernel at boot; survives a restart of the core's program. */
+struct outbox {
+	uint64_t epoch;         /* data core: last epoch acted on */
+	uint64_t restarted;     /* data core: came up anew while the ports ran; asks for a restart */
+	uint64_t parked;        /* owner halts or is about to: wake it after writing to its rings */
+	uint64_t turns;         /* quiescent points passed */
+	uint64_t punt_head;     /* producer: data core */
+	uint64_t inject_tail;   /* consumer: data core */
+	uint64_t inject_head[CORES_MAX]; /* producer: control core, by data core index */
+	uint64_t punt_tail[CORES_MAX];   /* consumer: control core, by data core index */
+	uint64_t ring_mem[NIC_PORTS_MAX]; /* data core: where the rings of port p are to be */
+	struct core_stats stats __attribute__((aligned(64)));
+	struct counters counters __attribute__((aligned(64)));
+	struct nic_counters nic[NIC_PORTS_MAX] __attribute__((aligned(64)));
+};
+_Static_assert(sizeof(struct outbox) <= BOOT_HEADER_BYTES, "zeroed by the kernel");
+
+enum ports_phase {
+	PORTS_STOPPED, /* data cores: let go of the ports */
+	PORTS_PREPARE, /* data cores: fresh buffers and zeroed ring memory for `ports` ports */
+	PORTS_RUNNING, /* data cores: attach and poll */
+};
+
+/* At the start of the snapshot region; the rest is the application's. */
+struct snapshot {
+	uint64_t epoch; /* changes with every change of the fields below; written last */
+	uint32_t phase; /* enum ports_phase */
+	uint32_t ports;
+	uint32_t pairs; /* data cores that have a queue pair on every port; the others stand by */
+	uint32_t buf_stride;
+	uint32_t idle_sleep;
+	uint32_t slots; /* of every message ring */
+	uint64_t ring_bytes[NIC_PORTS_MAX];
+	struct nic_shared nic[NIC_PORTS_MAX];
+};
+#define SNAPSHOT_HEADER 0x10000u
+_Static_assert(sizeof(struct snapshot) <= SNAPSHOT_HEADER, "snapshot header");
+_Static_assert(offsetof(struct snapshot, ring_bytes) <= BOOT_HEADER_BYTES, "zeroed by the kernel");
+
+static inline struct outbox *outbox_of(unsigned core)
+{
+	return (struct outbox *)(uintptr_t)self.info->core[core].outbox;
+}
+
+static inline struct snapshot *snapshot_header(void)
+{
+	return (struct snapshot *)(uintptr_t)self.info->snapshot;
+}
+
+/* Single words shared between cores go through these. */
+static inline uint64_t shared_load(const uint64_t *p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
+static inline void shared_store(uint64_t *p, uint64_t v) { __atomic_store_n(p, v, __ATOMIC_RELEASE); }
+
+/* Data core `d` (0 is the first data core) and its core number. */
+static inline unsigned data_core(unsigned d) { return self.info->first_data_core + d; }
+static inline unsigned data_index(void) { return self.id - self.info->first_data_core; }
+
+/* --- runtime internals, by file --- */
+
+/* loop.c */
+_Noreturn void loop_run(void);
+
+/* ring.c */
+void rings_init(void); /* empties this core's rings; what waited is counted as drop_restart */
+void core_account_restart(void); /* books what this core had in hand before it started */
+struct core_msg *ring_punt_next(unsigned d);   /* control: oldest message of data core d, or NULL */
+void ring_punt_done(unsigned d);
+struct core_msg *ring_inject_next(void);       /* data: oldest message for this core, or NULL */
+void ring_inject_done(void);
+void ring_wake_peers(void);                    /* ends the sleep of cores written to in this turn */
+bool ring_messages_waiting(void);              /* for this core */
+
+/* data.c */
+void data_init(const struct app *app);
+bool data_turn(void);     /* true: packets or messages were moved */
+bool data_arm(void);      /* asks for interrupts; true: do not sleep, work is waiting */
+void data_disarm(void);
+
+/* ports.c */
+void ports_init(const struct app *app);
+void ports_turn(void);          /* advances the life of the ports; never waits long */
+void ports_check_link(void);
+uint64_t ports_deadline(void);  /* TSC when ports_turn wants to be called again, UINT64_MAX none */
+
+/* control.c */
+void core_wake(unsigned core);   /* ends that core's sleep, if it sleeps */
+void control_init(const struct app *app);
+bool control_turn(void);
+uint64_t control_deadline(void); /* TSC of the next timer */
+bool control_arm(void);          /* true: do not sleep */
+void control_woken(void);        /* a sleep ended: look after console and links soon */
+
+#endif

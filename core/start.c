@@ -1,0 +1,112 @@
+/*
+ * First code of a core program: a clean floating-point and vector state (a restarted program must
+ * not inherit any), then the runtime. RDI = boot information, RSI = this core's number.
+ */
+#include "core/outbox.h"
+#include "hal/kcall.h"
+#include "lib/fmt.h"
+#include "lib/mem.h"
+
+#define MXCSR_DEFAULT 0x1f80u
+
+struct core_self self;
+struct core_hand core_hand;
+
+_Noreturn void core_main(const struct boot_info *info, unsigned id);
+void program_start(void);
+
+__attribute__((naked)) void program_start(void)
+{
+	__asm__ volatile("fninit\n\t"
+	                 "pushq %0\n\t"
+	                 "ldmxcsr (%%rsp)\n\t"
+	                 "popq %%rax\n\t"
+	                 "xorl %%ebp, %%ebp\n\t"
+	                 "call core_main\n\t"
+	                 "ud2"
+	                 :
+	                 : "i"(MXCSR_DEFAULT));
+}
+
+static const struct app *choose_app(void)
+{
+	char name[16];
+	if (core_option("app", name, sizeof name))
+		for (unsigned i = 0; i < core_app_count; i++)
+			if (strcmp(core_apps[i]->name, name) == 0)
+				return core_apps[i];
+	return core_apps[0];
+}
+
+_Noreturn void core_main(const struct boot_info *info, unsigned id)
+{
+	self.info = info;
+	self.id = id;
+	self.roles = info->core[id].roles;
+	self.clock = clock_make(info->tsc_hz);
+	self.now_tsc = clock_tsc();
+	self.counters = &outbox_of(id)->counters;
+	const struct app *app = choose_app();
+	rings_init();
+	core_account_restart();
+	if (self.roles & CORE_DATA)
+		data_init(app);
+	if (self.roles & CORE_CONTROL)
+		control_init(app);
+	loop_run();
+}
+
+uint64_t core_now_ns(void)
+{
+	return clock_ns(&self.clock, self.now_tsc);
+}
+
+void core_log(const char *format, ...)
+{
+	char text[256];
+	fmt_va_list args;
+	__builtin_va_start(args, format);
+	size_t n = fmt_vformat(text, sizeof text - 2, format, args);
+	__builtin_va_end(args);
+	n = n < sizeof text - 3 ? n : sizeof text - 3;
+	text[n++] = '\r';
+	text[n++] = '\n';
+	kcall(KCALL_LOG, (uint64_t)(uintptr_t)text, n, 0);
+}
+
+void core_exit(unsigned code)
+{
+	kcall(KCALL_EXIT, code, 0, 0);
+	__builtin_unreachable();
+}
+
+void core_reboot(void)
+{
+	kcall(KCALL_REBOOT, 0, 0, 0);
+	__builtin_unreachable();
+}
+
+void assert_fail(const char *expr, const char *file, unsigned line)
+{
+	kcall(KCALL_ASSERT, (uint64_t)(uintptr_t)expr, (uint64_t)(uintptr_t)file, line);
+	__builtin_unreachable();
+}
+
+bool core_option(const char *name, char *buf, size_t size)
+{
+	size_t n = strlen(name);
+	for (const char *p = self.info->cmdline; *p;) {
+		size_t word = 0;
+		while (p[word] && p[word] != ' ')
+			word++;
+		if (word > n && p[n] == '=' && memcmp(p, name, n) == 0 && word - n - 1 < size) {
+			memcpy(buf, p + n + 1, word - n - 1);
+			buf[word - n - 1] = '\0';
+			return true;
+		}
+		p += word;
+		while (*p == ' ')
+			p++;
+	}
+	return false;
+}

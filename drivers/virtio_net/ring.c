@@ -1,0 +1,295 @@
+/*
+ * See ring.h. The loops are split so that cache misses overlap: first the used entries (and a
+ * prefetch of each frame's first line), then the refill, then the frames' headers.
+ */
+#include "drivers/virtio_net/ring.h"
+
+#include "hal/barrier.h"
+#include "hal/dma.h"
+#include "hal/mmio.h"
+#include "lib/bytes.h"
+
+#define HDR_BYTES sizeof(struct virtio_net_hdr)
+
+static size_t round64(size_t n)
+{
+	return (n + 63) & ~(size_t)63;
+}
+
+static size_t avail_bytes(unsigned size)
+{
+	return round64(sizeof(struct virtq_avail) + 2 * size + 2);
+}
+
+static size_t used_bytes(unsigned size)
+{
+	return round64(sizeof(struct virtq_used) + 8 * size + 2);
+}
+
+size_t virtio_ring_bytes(unsigned size)
+{
+	return 16 * size + avail_bytes(size) + used_bytes(size) + round64(4 * size);
+}
+
+void virtio_ring_layout(struct virtio_ring *r, void *mem, unsigned size)
+{
+	uint8_t *p = mem;
+	*r = (struct virtio_ring){.size = (uint16_t)size};
+	r->desc = (struct virtq_desc *)(void *)p;
+	p += 16 * size;
+	r->avail = (struct virtq_avail *)(void *)p;
+	p += avail_bytes(size);
+	r->used = (struct virtq_used *)(void *)p;
+	p += used_bytes(size);
+	r->owner = (uint32_t *)(void *)p;
+}
+
+void virtio_ring_init(struct virtio_ring *r, void *mem, unsigned size)
+{
+	virtio_ring_layout(r, mem, size);
+	for (unsigned i = 0; i < size; i++) {
+		r->avail->ring[i] = (uint16_t)i;
+		r->owner[i] = VIRTIO_NONE;
+	}
+	r->avail->flags = VIRTQ_AVAIL_F_NO_INTERRUPT;
+}
+
+/* Makes the descriptors before r->head available and tells the device if it wants to be told. */
+static void publish(struct virtio_ring *r, struct nic_counters *cnt)
+{
+	__atomic_store_n(&r->avail->idx, r->head, __ATOMIC_RELEASE);
+	barrier_full();
+	if (unlikely(!(*(volatile uint16_t *)&r->used->flags & VIRTQ_USED_F_NO_NOTIFY))) {
+		mmio_write16(r->doorbell, r->queue);
+		cnt->mmio_writes++;
+	}
+}
+
+/* Used entries that wait, or 0 with *broken set when the device claims more than it was given. */
+static unsigned used_waiting(const struct virtio_ring *r, bool *broken)
+{
+	uint16_t idx = __atomic_load_n(&r->used->idx, __ATOMIC_ACQUIRE);
+	uint16_t waiting = (uint16_t)(idx - r->tail);
+	if (unlikely(waiting > (uint16_t)(r->head - r->tail))) {
+		*broken = true;
+		return 0;
+	}
+	return waiting;
+}
+
+/* --- receive --- */
+
+/* Puts buffer `buf` into descriptor `id` and that at avail position `at`. */
+static inline void give(struct virtio_ring *r, const struct bufpool *pool, uint16_t at, uint32_t id,
+                        uint32_t buf)
+{
+	uint16_t slot = at & (r->size - 1);
+	r->desc[id].addr = dma_addr(buf_base(pool, buf) + BUF_DATA_OFFSET - HDR_BYTES).bus;
+	r->owner[id] = buf;
+	/* Devices mostly complete in order, so the entry already says this: spare the line. */
+	if (unlikely(r->avail->ring[slot] != id))
+		r->avail->ring[slot] = (uint16_t)id;
+}
+
+/* Descriptors that lost their buffer get one as soon as the pool has some again. */
+COLD static void refill_missing(struct virtio_ring *r, struct bufpool *pool,
+                                struct nic_counters *cnt)
+{
+	for (uint32_t id = 0; id < r->size && r->missing; id++) {
+		struct pkt p;
+		if (r->owner[id] != VIRTIO_NONE)
+			continue;
+		if (!pkt_alloc(pool, &p)) {
+			cnt->rx_no_buffer++;
+			break;
+		}
+		give(r, pool, r->head++, id, p.buf);
+		r->missing--;
+	}
+}
+
+void virtio_rx_fill(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt)
+{
+	for (unsigned i = 0; i < r->size; i++) {
+		r->desc[i].len = (uint32_t)(buf_room(pool) + HDR_BYTES);
+		r->desc[i].flags = VIRTQ_DESC_F_WRITE;
+	}
+	r->missing = r->size;
+	refill_missing(r, pool, cnt);
+	publish(r, cnt);
+}
+
+/* Header of a received frame that is not the plain one. False: the frame is not usable. */
+COLD static bool rx_header(const struct bufpool *pool, struct nic_counters *cnt, struct pkt *p,
+                           const struct virtio_net_hdr *h)
+{
+	if (h->num_buffers != 1 || h->gso_type != VIRTIO_NET_HDR_GSO_NONE) {
+		/* Only after a promise we never made (TSO) or for a frame above the MTU. */
+		cnt->rx_oversize++;
+		return false;
+	}
+	if (h->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) {
+		if (h->csum_start + h->csum_offset + 2u > p->len) {
+			cnt->rx_bad_len++;
+			return false;
+		}
+		*pkt_meta(pool, p->buf) = (struct pkt_meta){h->csum_start, h->csum_offset};
+		p->flags = PKT_CSUM_PARTIAL;
+	} else if (h->flags & VIRTIO_NET_HDR_F_DATA_VALID) {
+		p->flags = PKT_CSUM_OK;
+	}
+	return true;
+}
+
+/* Takes used entries [tail, tail+n): checked packets into v, their descriptors into ids. */
+static inline unsigned rx_take(struct virtio_ring *r, const struct bufpool *pool,
+                               struct nic_counters *cnt, struct pkt *v, uint16_t *ids, unsigned n)
+{
+	uint32_t room = (uint32_t)(buf_room(pool) + HDR_BYTES);
+	unsigned got = 0;
+	for (unsigned i = 0; i < n; i++) {
+		struct virtq_used_elem e = r->used->ring[(r->tail + i) & (r->size - 1)];
+		if (unlikely(e.id >= r->size || r->owner[e.id] == VIRTIO_NONE)) {
+			cnt->rx_bad_desc++;
+			continue;
+		}
+		uint32_t buf = r->owner[e.id];
+		uint8_t *data = buf_base(pool, buf) + BUF_DATA_OFFSET;
+		__builtin_prefetch(data - HDR_BYTES);
+		r->owner[e.id] = VIRTIO_NONE;
+		ids[got] = (uint16_t)e.id;
+		v[got++] = (struct pkt){data, buf, (uint16_t)(e.len - HDR_BYTES), 0, 0};
+		if (unlikely(e.len < HDR_BYTES || e.len > room))
+			v[got - 1].len = 0; /* weeded out with the headers */
+	}
+	r->tail = (uint16_t)(r->tail + n);
+	return got;
+}
+
+static inline void rx_replace(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt,
+                              const uint16_t *ids, unsigned n)
+{
+	unsigned have = n < pool->free ? n : pool->free;
+	const uint32_t *fresh = &pool->stack[pool->free];
+	uint16_t head = r->head;
+	for (unsigned i = 0; i < have; i++)
+		give(r, pool, (uint16_t)(head + i), ids[i], fresh[-(int)i - 1]);
+	pool->free -= have;
+	r->head = (uint16_t)(head + have);
+	if (unlikely(have < n)) {
+		r->missing = (uint16_t)(r->missing + n - have);
+		cnt->rx_no_buffer += n - have;
+	}
+}
+
+unsigned virtio_rx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt,
+                         struct pkt *v, unsigned max, bool offload, bool *broken)
+{
+	uint16_t ids[PKT_VECTOR_MAX];
+	unsigned n = used_waiting(r, broken);
+	if (n == 0) {
+		if (unlikely(r->missing && pool->free)) {
+			refill_missing(r, pool, cnt);
+			publish(r, cnt);
+		}
+		return 0;
+	}
+	n = rx_take(r, pool, cnt, v, ids, n < max ? n : max);
+	rx_replace(r, pool, cnt, ids, n);
+	if (unlikely(r->missing && pool->free))
+		refill_missing(r, pool, cnt);
+	publish(r, cnt);
+
+	unsigned good = 0;
+	uint64_t bytes = 0;
+	for (unsigned i = 0; i < n; i++) {
+		const struct virtio_net_hdr *h = (const void *)(v[i].data - HDR_BYTES);
+		struct pkt p = v[i];
+		if (unlikely(p.len == 0)) {
+			cnt->rx_bad_len++;
+			pkt_free(pool, &p);
+			continue;
+		}
+		/* flags and gso_type zero, one buffer: the plain frame */
+		if (unlikely((raw16_load(h) && offload) || h->num_buffers != 1) &&
+		    !rx_header(pool, cnt, &p, h)) {
+			pkt_free(pool, &p);
+			continue;
+		}
+		bytes += p.len;
+		v[good++] = p;
+	}
+	cnt->rx_pkts += good;
+	cnt->rx_bytes += bytes;
+	return good;
+}
+
+bool virtio_rx_interrupt(struct virtio_ring *r, bool arm)
+{
+	r->avail->flags = arm ? 0 : VIRTQ_AVAIL_F_NO_INTERRUPT;
+	barrier_full();
+	return __atomic_load_n(&r->used->idx, __ATOMIC_ACQUIRE) != r->tail;
+}
+
+/* --- transmit --- */
+
+/* Takes back what the device has sent. */
+static inline void tx_reclaim(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt,
+                              bool *broken)
+{
+	unsigned n = used_waiting(r, broken);
+	uint16_t mask = r->size - 1;
+	for (unsigned i = 0; i < n; i++) {
+		uint32_t id = r->used->ring[(r->tail + i) & mask].id;
+		if (unlikely(id >= r->size || r->owner[id] == VIRTIO_NONE)) {
+			cnt->tx_bad_desc++;
+			continue;
+		}
+		buf_free(pool, r->owner[id]);
+		r->owner[id] = VIRTIO_NONE;
+	}
+	r->tail = (uint16_t)(r->tail + n);
+	while (r->done != r->head && r->owner[r->done & mask] == VIRTIO_NONE)
+		r->done++;
+}
+
+static inline void tx_header(const struct bufpool *pool, const struct pkt *p)
+{
+	struct virtio_net_hdr *h = (struct virtio_net_hdr *)(void *)(p->data - HDR_BYTES);
+	raw64_store(h, 0);
+	raw32_store((uint8_t *)h + 8, 0); /* 5.1.6.2: num_buffers is zero too */
+	if (unlikely(p->flags & PKT_CSUM_PARTIAL)) {
+		const struct pkt_meta *m = pkt_meta(pool, p->buf);
+		h->flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
+		h->csum_start = m->csum_start;
+		h->csum_offset = m->csum_offset;
+	}
+}
+
+unsigned virtio_tx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt,
+                         const struct pkt *v, unsigned n, bool *broken)
+{
+	uint16_t mask = r->size - 1;
+	uint64_t bytes = 0;
+	tx_reclaim(r, pool, cnt, broken);
+	if (n == 0 || unlikely(*broken))
+		return 0;
+	unsigned room = r->size - (uint16_t)(r->head - r->done);
+	unsigned take = n < room ? n : room;
+	for (unsigned i = 0; i < take; i++) {
+		uint16_t id = (uint16_t)(r->head + i) & mask;
+		tx_header(pool, &v[i]);
+		r->desc[id].addr = dma_addr(v[i].data - HDR_BYTES).bus;
+		r->desc[id].len = (uint32_t)(v[i].len + HDR_BYTES);
+		r->owner[id] = v[i].buf;
+		bytes += v[i].len;
+	}
+	cnt->tx_pkts += take;
+	cnt->tx_bytes += bytes;
+	cnt->tx_full += n - take;
+	if (take) {
+		r->head = (uint16_t)(r->head + take);
+		publish(r, cnt);
+	}
+	return take;
+}

@@ -1,0 +1,71 @@
+/*
+ * The ring half of the virtio-net driver: split virtqueues (VIRTIO 1.2, 2.7) as one data core
+ * polls them. Knows memory and ownership, no register: the same source runs against a hostile
+ * device on the host (tests/unit/test_virtio_ring.c).
+ *
+ * Descriptors are used one by one (no chains): header and frame lie in one buffer, the 12-byte
+ * header just before the frame.
+ *
+ * Invariants
+ * 1. rx: descriptor i is the device's while owner[i] is a buffer number, ours while it is NONE.
+ *    All descriptors are the device's except those a pool without buffers could not refill.
+ * 2. tx: descriptors [tail, head) are the device's, in that cyclic order; avail.ring[k] == k
+ *    for ever, so it is written once. Completions may come in any order; tail passes over
+ *    what is done.
+ * 3. What the device writes (used.idx, used.ring) is checked before use: an index that runs ahead
+ *    of what was given, an id out of range or not the device's, a length the buffer cannot have.
+ *    An index that lies breaks the queue; a bad entry is counted and skipped.
+ *
+ * Order: descriptor and avail.ring, then (write barrier) avail.idx, then (full barrier) look at
+ * used.flags, then the doorbell. used.idx, then (read barrier) used.ring and the frame.
+ */
+#ifndef DRIVERS_VIRTIO_NET_RING_H
+#define DRIVERS_VIRTIO_NET_RING_H
+
+#include "drivers/nic.h"
+#include "drivers/virtio_net/spec.h"
+
+#define VIRTIO_RING_MAX 1024 /* descriptors; more would only cool the cache */
+#define VIRTIO_NONE UINT32_MAX
+
+struct virtio_ring {
+	struct virtq_desc *desc;
+	struct virtq_avail *avail;
+	struct virtq_used *used;
+	uint32_t *owner;         /* buffer in descriptor i, or VIRTIO_NONE */
+	volatile void *doorbell; /* where to write the queue's number */
+	uint16_t queue;          /* that number */
+	uint16_t size;           /* a power of two */
+	uint16_t head;           /* next avail index we write */
+	uint16_t tail;           /* next used index we read */
+	uint16_t done;           /* tx: descriptors before this avail index are free again */
+	uint16_t missing;        /* rx: descriptors without a buffer */
+};
+
+/* Bytes of one ring with its owner table, a multiple of 64. */
+size_t virtio_ring_bytes(unsigned size);
+
+/* Where the parts of a ring of `size` descriptors lie in mem; touches nothing there. */
+void virtio_ring_layout(struct virtio_ring *r, void *mem, unsigned size);
+
+/* The same, and prepares the zeroed memory: nothing available, interrupts off. */
+void virtio_ring_init(struct virtio_ring *r, void *mem, unsigned size);
+
+/* Gives every descriptor a buffer (or as many as the pool has) and makes them available. */
+void virtio_rx_fill(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt);
+
+/*
+ * Up to max received frames into v, buffers replaced from the pool. A broken ring sets *broken.
+ * `offload`: the device may leave checksums to us (VIRTIO_NET_F_GUEST_CSUM).
+ */
+unsigned virtio_rx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt,
+                         struct pkt *v, unsigned max, bool offload, bool *broken);
+
+/* As nic_ops.tx_burst. Packets with PKT_CSUM_PARTIAL are sent with NEEDS_CSUM. */
+unsigned virtio_tx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt,
+                         const struct pkt *v, unsigned n, bool *broken);
+
+/* Turns receive interrupts on or off; true when frames wait already. */
+bool virtio_rx_interrupt(struct virtio_ring *r, bool arm);
+
+#endif

@@ -1,0 +1,529 @@
+/*
+ * virtio-net: the device half (VIRTIO 1.2: 3.1 initialisation, 4.1 PCI, 5.1 network device) and
+ * the table of operations. The rings are ring.c's.
+ *
+ * Modern interface only; a transitional device is driven by its modern capabilities.
+ * Negotiated when offered: checksum both ways, mergeable buffers, MAC, MTU, link status, control
+ * queue, multi-queue, RSS. Left out on purpose: EVENT_IDX (costs a fence per batch while polling),
+ * indirect descriptors (one buffer a frame needs none), packed rings (measured slower for
+ * forwarding), segmentation offloads (a router has no use for them).
+ */
+#include "drivers/virtio_net/virtio_net.h"
+
+#include "drivers/virtio_net/ring.h"
+#include "hal/dma.h"
+#include "hal/barrier.h"
+#include "hal/mmio.h"
+#include "lib/mem.h"
+
+#define WAIT_RESET_POLLS 1000000 /* register reads; the slowest machine takes 40 us for each */
+#define WAIT_CTRL_POLLS 100000000
+#define CFG_COMMAND 0x04
+#define CFG_COMMAND_MASTER_MEMORY 6
+#define CFG_CAPS 0x34
+#define CAPS_MAX 48
+#define VECTOR_CONFIG 0 /* MSI-X entry of configuration changes; pair q has entry 1 + q */
+#define CTRL_RING_SIZE 64
+#define CTRL_DATA_OFFSET 8192 /* in nic->dma: the ring lies before it */
+#define RSS_TABLE 128
+#define RSS_KEY 40
+#define ETHERNET_MTU 1500
+#define MTU_LARGEST (BUF_STRIDE_JUMBO - BUF_DATA_OFFSET - 18)
+
+#define FEATURES_WANTED \
+	(VIRTIO_NET_F_CSUM | VIRTIO_NET_F_GUEST_CSUM | VIRTIO_NET_F_MTU | VIRTIO_NET_F_MAC | \
+	 VIRTIO_NET_F_MRG_RXBUF | VIRTIO_NET_F_STATUS | VIRTIO_NET_F_CTRL_VQ | VIRTIO_NET_F_MQ | \
+	 VIRTIO_NET_F_RSS | VIRTIO_F_VERSION_1)
+
+/* Driver state of the device half, in nic->priv. */
+struct device {
+	volatile uint8_t *common, *notify, *config;
+	uint32_t notify_multiplier;
+	uint32_t notify_bytes;
+	uint64_t features;
+	uint16_t max_pairs;
+	uint16_t rss_table_max;
+	bool irq; /* enough MSI-X vectors to wake every core */
+};
+_Static_assert(sizeof(struct device) <= sizeof(((struct nic *)0)->priv), "fits");
+
+/* What a data core needs to know, in nic_shared.priv. */
+struct shared_queue {
+	uint64_t doorbell;
+};
+
+struct shared {
+	uint16_t rx_size, tx_size;
+	uint8_t offload, irq;
+	struct shared_queue queue[2 * NIC_PAIRS_MAX]; /* rx of pair q at 2q, tx at 2q + 1 */
+};
+_Static_assert(sizeof(struct shared) <= sizeof(((struct nic_shared *)0)->priv), "fits");
+
+/* Driver state of the queue half, in nic_queue.priv. */
+struct pair {
+	struct virtio_ring rx, tx;
+	bool offload, irq;
+};
+_Static_assert(sizeof(struct pair) <= sizeof(((struct nic_queue *)0)->priv), "fits");
+
+static struct device *device_of(struct nic *nic) { return (struct device *)(void *)nic->priv; }
+static struct pair *pair_of(struct nic_queue *q) { return (struct pair *)(void *)q->priv; }
+
+/* --- registers, counted --- */
+
+static uint32_t common_read(struct nic *nic, enum virtio_common reg, unsigned bytes)
+{
+	volatile uint8_t *a = device_of(nic)->common + reg;
+	nic->mmio_reads++;
+	return bytes == 1 ? mmio_read8(a) : bytes == 2 ? mmio_read16(a) : mmio_read32(a);
+}
+
+static void common_write(struct nic *nic, enum virtio_common reg, unsigned bytes, uint32_t v)
+{
+	volatile uint8_t *a = device_of(nic)->common + reg;
+	nic->mmio_writes++;
+	if (bytes == 1)
+		mmio_write8(a, (uint8_t)v);
+	else if (bytes == 2)
+		mmio_write16(a, (uint16_t)v);
+	else
+		mmio_write32(a, v);
+}
+
+static uint16_t config_read16(struct nic *nic, enum virtio_net_config offset)
+{
+	nic->mmio_reads++;
+	return mmio_read16(device_of(nic)->config + offset);
+}
+
+static uint8_t status_read(struct nic *nic)
+{
+	return (uint8_t)common_read(nic, VIRTIO_DEVICE_STATUS, 1);
+}
+
+static void status_add(struct nic *nic, uint8_t bits)
+{
+	common_write(nic, VIRTIO_DEVICE_STATUS, 1, status_read(nic) | bits);
+}
+
+static int fail(struct nic *nic, int error, const char *why)
+{
+	nic->error = why;
+	return error;
+}
+
+/* --- finding the structures (4.1.4) --- */
+
+static bool match(const struct pci_dev *dev)
+{
+	return dev->vendor == VIRTIO_VENDOR && (dev->device == VIRTIO_DEVICE_NET ||
+	                                        dev->device == VIRTIO_DEVICE_NET_TRANSITIONAL);
+}
+
+/* Address of the structure that the capability at `cap` describes, when it fits its BAR. */
+static volatile uint8_t *structure_at(const struct pci_dev *dev, unsigned cap, uint32_t bytes_min,
+                                      uint32_t *bytes)
+{
+	unsigned bar = pci_read(dev, cap + VIRTIO_PCI_CAP_BAR, 1);
+	uint32_t offset = pci_read(dev, cap + VIRTIO_PCI_CAP_OFFSET, 4);
+	*bytes = pci_read(dev, cap + VIRTIO_PCI_CAP_LENGTH, 4);
+	if (bar >= PCI_BARS || dev->bar[bar].addr == 0 || *bytes < bytes_min ||
+	    (uint64_t)offset + *bytes > dev->bar[bar].bytes)
+		return NULL;
+	return (volatile uint8_t *)(uintptr_t)(dev->bar[bar].addr + offset);
+}
+
+static void use_capability(struct device *d, const struct pci_dev *dev, unsigned cap)
+{
+	uint32_t bytes;
+	switch (pci_read(dev, cap + VIRTIO_PCI_CAP_TYPE, 1)) {
+	case VIRTIO_PCI_CAP_COMMON_CFG:
+		if (!d->common)
+			d->common = structure_at(dev, cap, VIRTIO_COMMON_BYTES, &bytes);
+		break;
+	case VIRTIO_PCI_CAP_NOTIFY_CFG:
+		if (!d->notify) {
+			d->notify = structure_at(dev, cap, 2, &bytes);
+			d->notify_bytes = bytes;
+			d->notify_multiplier = pci_read(dev, cap + VIRTIO_PCI_CAP_NOTIFY_MULTIPLIER, 4);
+		}
+		break;
+	case VIRTIO_PCI_CAP_DEVICE_CFG:
+		if (!d->config)
+			d->config = structure_at(dev, cap, VIRTIO_NET_CFG_MTU + 2, &bytes);
+		break;
+	default:
+		break;
+	}
+}
+
+static int find_structures(struct nic *nic)
+{
+	struct device *d = device_of(nic);
+	unsigned cap = pci_read(nic->pci, CFG_CAPS, 1) & 0xfc;
+	for (unsigned i = 0; cap >= 0x40 && i < CAPS_MAX; i++) {
+		if (pci_read(nic->pci, cap, 1) == PCI_CAP_VENDOR)
+			use_capability(d, nic->pci, cap);
+		cap = pci_read(nic->pci, cap + 1, 1) & 0xfc;
+	}
+	if (!d->common || !d->notify || !d->config)
+		return fail(nic, E_NOTSUP, "no modern (VIRTIO 1.x) interface");
+	return E_OK;
+}
+
+/* --- initialisation (3.1.1), in its order --- */
+
+static int reset(struct nic *nic)
+{
+	common_write(nic, VIRTIO_DEVICE_STATUS, 1, 0);
+	/* 4.1.4.3.2: wait until the device says 0. */
+	for (unsigned i = 0; i < WAIT_RESET_POLLS; i++)
+		if (status_read(nic) == 0)
+			return E_OK;
+	return fail(nic, E_TIMEOUT, "reset does not complete");
+}
+
+static uint64_t features_offered(struct nic *nic)
+{
+	common_write(nic, VIRTIO_DEVICE_FEATURE_SELECT, 4, 0);
+	uint64_t low = common_read(nic, VIRTIO_DEVICE_FEATURE, 4);
+	common_write(nic, VIRTIO_DEVICE_FEATURE_SELECT, 4, 1);
+	return low | (uint64_t)common_read(nic, VIRTIO_DEVICE_FEATURE, 4) << 32;
+}
+
+static int negotiate(struct nic *nic)
+{
+	struct device *d = device_of(nic);
+	status_add(nic, VIRTIO_STATUS_ACKNOWLEDGE);
+	status_add(nic, VIRTIO_STATUS_DRIVER);
+	uint64_t f = features_offered(nic) & FEATURES_WANTED;
+	if (!(f & VIRTIO_F_VERSION_1))
+		return fail(nic, E_NOTSUP, "device does not offer VIRTIO 1.x");
+	if (!(f & VIRTIO_NET_F_CTRL_VQ)) /* 5.1.3.1: both need the control queue */
+		f &= ~(VIRTIO_NET_F_MQ | VIRTIO_NET_F_RSS);
+	if (f & VIRTIO_NET_F_MTU) {
+		/* 5.1.4.1: who accepts the MTU must have buffers for it. */
+		uint16_t mtu = config_read16(nic, VIRTIO_NET_CFG_MTU);
+		if (mtu > MTU_LARGEST || mtu < 68)
+			f &= ~VIRTIO_NET_F_MTU;
+	}
+	common_write(nic, VIRTIO_DRIVER_FEATURE_SELECT, 4, 0);
+	common_write(nic, VIRTIO_DRIVER_FEATURE, 4, (uint32_t)f);
+	common_write(nic, VIRTIO_DRIVER_FEATURE_SELECT, 4, 1);
+	common_write(nic, VIRTIO_DRIVER_FEATURE, 4, (uint32_t)(f >> 32));
+	status_add(nic, VIRTIO_STATUS_FEATURES_OK);
+	if (!(status_read(nic) & VIRTIO_STATUS_FEATURES_OK))
+		return fail(nic, E_DEVICE, "device refuses the features it offered");
+	d->features = f;
+	return E_OK;
+}
+
+static void learn(struct nic *nic)
+{
+	struct device *d = device_of(nic);
+	uint64_t f = d->features;
+	for (unsigned i = 0; i < 6; i++) {
+		nic->mmio_reads++;
+		nic->mac[i] = mmio_read8(d->config + VIRTIO_NET_CFG_MAC + i);
+	}
+	/* Without a MAC of the device's: a locally administered one, from the PCI address. */
+	if (!(f & VIRTIO_NET_F_MAC) || (nic->mac[0] & 1)) {
+		uint8_t own[6] = {0x02, 'h', 'y', 0, (uint8_t)(nic->pci->bdf >> 8),
+		                  (uint8_t)nic->pci->bdf};
+		memcpy(nic->mac, own, 6);
+	}
+	d->max_pairs = 1;
+	if (f & (VIRTIO_NET_F_MQ | VIRTIO_NET_F_RSS))
+		d->max_pairs = config_read16(nic, VIRTIO_NET_CFG_MAX_PAIRS);
+	d->rss_table_max = f & VIRTIO_NET_F_RSS ? config_read16(nic, VIRTIO_NET_CFG_RSS_MAX_TABLE) : 0;
+	if (d->max_pairs == 0 || d->max_pairs > 0x8000)
+		d->max_pairs = 1;
+	nic->pairs_max = d->max_pairs < NIC_PAIRS_MAX ? d->max_pairs : NIC_PAIRS_MAX;
+	nic->mtu_max = f & VIRTIO_NET_F_MTU ? config_read16(nic, VIRTIO_NET_CFG_MTU) : MTU_LARGEST;
+	nic->features = (f & VIRTIO_NET_F_GUEST_CSUM ? NIC_RX_CSUM : 0) |
+	                (f & VIRTIO_NET_F_CSUM ? NIC_TX_CSUM : 0) |
+	                (f & VIRTIO_NET_F_STATUS ? NIC_LINK : 0) |
+	                (f & VIRTIO_NET_F_RSS ? NIC_RSS : 0);
+}
+
+static int probe(struct nic *nic, const struct pci_dev *dev)
+{
+	nic->pci = dev;
+	memset(nic->priv, 0, sizeof nic->priv);
+	int e = find_structures(nic);
+	if (e != E_OK)
+		return e;
+	pci_write(dev, CFG_COMMAND, 2, pci_read(dev, CFG_COMMAND, 2) | CFG_COMMAND_MASTER_MEMORY);
+	e = reset(nic);
+	if (e == E_OK)
+		e = negotiate(nic);
+	if (e == E_OK)
+		learn(nic);
+	/* Left reset until start: the device may not touch memory before it has any. */
+	int r = reset(nic);
+	return e != E_OK ? e : r;
+}
+
+static size_t ring_bytes(const struct nic *nic)
+{
+	(void)nic;
+	return (2 * virtio_ring_bytes(VIRTIO_RING_MAX) + 4095) & ~(size_t)4095;
+}
+
+static void write_address(struct nic *nic, enum virtio_common low, const volatile void *p)
+{
+	uint64_t bus = dma_addr(p).bus;
+	common_write(nic, low, 4, (uint32_t)bus);
+	common_write(nic, low + 4, 4, (uint32_t)(bus >> 32));
+}
+
+/* Sets one queue up (4.1.5.1.3). `size` is the wish; the device may have less. */
+static int start_queue(struct nic *nic, uint16_t index, void *mem, unsigned size, uint16_t vector,
+                       struct virtio_ring *r)
+{
+	struct device *d = device_of(nic);
+	common_write(nic, VIRTIO_QUEUE_SELECT, 2, index);
+	unsigned most = common_read(nic, VIRTIO_QUEUE_SIZE, 2);
+	if (most == 0 || most > 0x8000)
+		return fail(nic, E_DEVICE, "a queue that should be there is not");
+	while (size > most || size & (size - 1))
+		size = size > most ? size / 2 : size & (size - 1);
+	virtio_ring_layout(r, mem, size); /* of a data core's arena: that core will fill it */
+	common_write(nic, VIRTIO_QUEUE_SIZE, 2, size);
+	common_write(nic, VIRTIO_QUEUE_MSIX_VECTOR, 2, vector);
+	if (vector != VIRTIO_NO_VECTOR &&
+	    common_read(nic, VIRTIO_QUEUE_MSIX_VECTOR, 2) == VIRTIO_NO_VECTOR)
+		return fail(nic, E_DEVICE, "device has no resource for an interrupt vector");
+	write_address(nic, VIRTIO_QUEUE_DESC_LO, r->desc);
+	write_address(nic, VIRTIO_QUEUE_DRIVER_LO, r->avail);
+	write_address(nic, VIRTIO_QUEUE_DEVICE_LO, r->used);
+	uint64_t at = (uint64_t)common_read(nic, VIRTIO_QUEUE_NOTIFY_OFF, 2) * d->notify_multiplier;
+	if (at + 2 > d->notify_bytes)
+		return fail(nic, E_DEVICE, "doorbell outside of its BAR");
+	r->doorbell = d->notify + at;
+	r->queue = index;
+	common_write(nic, VIRTIO_QUEUE_ENABLE, 2, 1);
+	return E_OK;
+}
+
+/* --- control queue (5.1.6.5) --- */
+
+/* Sends one command and waits for its answer. */
+static int control(struct nic *nic, struct virtio_ring *r, uint8_t class, uint8_t command,
+                   const void *data, uint32_t bytes)
+{
+	uint8_t *head = (uint8_t *)nic->dma + CTRL_DATA_OFFSET;
+	uint8_t *body = head + 64, *ack = head + 64 + 4096;
+	head[0] = class;
+	head[1] = command;
+	memcpy(body, data, bytes);
+	*ack = 0xff;
+	r->desc[0] = (struct virtq_desc){dma_addr(head).bus, 2, VIRTQ_DESC_F_NEXT, 1};
+	r->desc[1] = (struct virtq_desc){dma_addr(body).bus, bytes, VIRTQ_DESC_F_NEXT, 2};
+	r->desc[2] = (struct virtq_desc){dma_addr(ack).bus, 1, VIRTQ_DESC_F_WRITE, 0};
+	r->avail->ring[r->head & (r->size - 1)] = 0;
+	r->head++;
+	__atomic_store_n(&r->avail->idx, r->head, __ATOMIC_RELEASE);
+	barrier_full();
+	mmio_write16(r->doorbell, r->queue);
+	nic->mmio_writes++;
+	for (unsigned i = 0; __atomic_load_n(&r->used->idx, __ATOMIC_ACQUIRE) != r->head; i++) {
+		if (i == WAIT_CTRL_POLLS)
+			return fail(nic, E_TIMEOUT, "control queue does not answer");
+		cpu_relax();
+	}
+	if (*(volatile uint8_t *)ack != VIRTIO_NET_OK)
+		return fail(nic, E_DEVICE, "device refuses a control command");
+	return E_OK;
+}
+
+/* 5.1.6.5.6.4: all hash types over IPv4 and IPv6, queues round robin in the table. */
+static int send_rss(struct nic *nic, struct virtio_ring *r, unsigned pairs)
+{
+	/* The key of Microsoft's RSS documents: every tool knows the hashes it gives. */
+	static const uint8_t key[RSS_KEY] = {
+		0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67, 0x25, 0x3d, 0x43, 0xa3,
+		0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3,
+		0x80, 0x30, 0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa};
+	struct {
+		uint32_t hash_types;
+		uint16_t table_mask, unclassified;
+		uint16_t table[RSS_TABLE];
+		uint16_t max_tx;
+		uint8_t key_bytes;
+		uint8_t key[RSS_KEY];
+	} __attribute__((packed)) c = {
+		.hash_types = VIRTIO_NET_HASH_TYPE_IP4 | VIRTIO_NET_HASH_TYPE_TCP4 |
+		              VIRTIO_NET_HASH_TYPE_UDP4 | VIRTIO_NET_HASH_TYPE_IP6 |
+		              VIRTIO_NET_HASH_TYPE_TCP6 | VIRTIO_NET_HASH_TYPE_UDP6,
+		.table_mask = RSS_TABLE - 1,
+		.max_tx = (uint16_t)pairs,
+		.key_bytes = RSS_KEY,
+	};
+	nic->mmio_reads++;
+	c.hash_types &= mmio_read32(device_of(nic)->config + VIRTIO_NET_CFG_HASH_TYPES);
+	for (unsigned i = 0; i < RSS_TABLE; i++)
+		c.table[i] = (uint16_t)(i % pairs);
+	memcpy(c.key, key, sizeof key);
+	return control(nic, r, VIRTIO_NET_CTRL_MQ, VIRTIO_NET_CTRL_MQ_RSS_CONFIG, &c, sizeof c);
+}
+
+static int choose_pairs(struct nic *nic, struct virtio_ring *ctrl, unsigned pairs)
+{
+	const struct device *d = device_of(nic);
+	uint16_t n = (uint16_t)pairs;
+	if (d->features & VIRTIO_NET_F_RSS && d->rss_table_max >= RSS_TABLE)
+		return send_rss(nic, ctrl, pairs);
+	if (d->features & VIRTIO_NET_F_MQ)
+		return control(nic, ctrl, VIRTIO_NET_CTRL_MQ, VIRTIO_NET_CTRL_MQ_VQ_PAIRS_SET, &n, 2);
+	return E_OK;
+}
+
+/* --- start, stop, link --- */
+
+static int route_vectors(struct nic *nic, unsigned pairs, const struct nic_ring_mem *mem)
+{
+	struct device *d = device_of(nic);
+	d->irq = nic->pci->msix_vectors > pairs;
+	if (!d->irq)
+		return E_OK; /* cores on this port poll without sleeping */
+	int e = pci_msix_route(nic->pci, VECTOR_CONFIG, 0);
+	for (unsigned q = 0; q < pairs && e == E_OK; q++)
+		e = pci_msix_route(nic->pci, 1 + q, mem[q].core);
+	return e == E_OK ? E_OK : fail(nic, e, "interrupt vectors cannot be routed");
+}
+
+static int start_pairs(struct nic *nic, unsigned pairs, const struct nic_ring_mem *mem,
+                       struct shared *s)
+{
+	const struct device *d = device_of(nic);
+	for (unsigned q = 0; q < pairs; q++) {
+		struct virtio_ring rx, tx;
+		uint16_t vector = d->irq ? (uint16_t)(1 + q) : VIRTIO_NO_VECTOR;
+		uint8_t *half = (uint8_t *)mem[q].mem + virtio_ring_bytes(VIRTIO_RING_MAX);
+		int e = start_queue(nic, (uint16_t)(2 * q), mem[q].mem, VIRTIO_RING_MAX, vector, &rx);
+		if (e == E_OK)
+			e = start_queue(nic, (uint16_t)(2 * q + 1), half, VIRTIO_RING_MAX,
+			                VIRTIO_NO_VECTOR, &tx);
+		if (e != E_OK)
+			return e;
+		s->queue[2 * q].doorbell = (uint64_t)(uintptr_t)rx.doorbell;
+		s->queue[2 * q + 1].doorbell = (uint64_t)(uintptr_t)tx.doorbell;
+		s->rx_size = rx.size;
+		s->tx_size = tx.size;
+	}
+	return E_OK;
+}
+
+static int start_all(struct nic *nic, unsigned pairs, const struct nic_ring_mem *mem,
+                     struct shared *s)
+{
+	struct device *d = device_of(nic);
+	struct virtio_ring ctrl = {0};
+	int e = negotiate(nic);
+	if (e == E_OK)
+		e = route_vectors(nic, pairs, mem);
+	if (e != E_OK)
+		return e;
+	if (d->irq)
+		common_write(nic, VIRTIO_CONFIG_MSIX_VECTOR, 2, VECTOR_CONFIG);
+	e = start_pairs(nic, pairs, mem, s);
+	if (e == E_OK && d->features & VIRTIO_NET_F_CTRL_VQ) {
+		memset(nic->dma, 0, NIC_DMA_BYTES);
+		/* 5.1.2: the control queue comes after all the pairs the device has. */
+		uint16_t index = d->features & (VIRTIO_NET_F_MQ | VIRTIO_NET_F_RSS)
+		                         ? (uint16_t)(2 * d->max_pairs)
+		                         : 2;
+		e = start_queue(nic, index, nic->dma, CTRL_RING_SIZE, VIRTIO_NO_VECTOR, &ctrl);
+	}
+	if (e != E_OK)
+		return e;
+	status_add(nic, VIRTIO_STATUS_DRIVER_OK);
+	return choose_pairs(nic, &ctrl, pairs);
+}
+
+static int start(struct nic *nic, unsigned pairs, const struct nic_ring_mem *mem,
+                 struct nic_shared *shared)
+{
+	struct shared *s = (struct shared *)(void *)shared->priv;
+	memset(shared, 0, sizeof *shared);
+	int e = reset(nic);
+	if (e == E_OK)
+		e = start_all(nic, pairs, mem, s);
+	if (e != E_OK) {
+		reset(nic);
+		return e;
+	}
+	const struct device *d = device_of(nic);
+	s->offload = (d->features & VIRTIO_NET_F_GUEST_CSUM) != 0;
+	s->irq = d->irq;
+	shared->pairs = (uint8_t)pairs;
+	shared->features = nic->features;
+	shared->mtu_max = nic->mtu_max;
+	memcpy(shared->mac, nic->mac, 6);
+	return E_OK;
+}
+
+static void stop(struct nic *nic)
+{
+	reset(nic);
+}
+
+static void link(struct nic *nic, struct nic_link *out)
+{
+	bool status = device_of(nic)->features & VIRTIO_NET_F_STATUS;
+	*out = (struct nic_link){
+		!status || config_read16(nic, VIRTIO_NET_CFG_STATUS) & VIRTIO_NET_S_LINK_UP, 0};
+}
+
+/* --- queue half --- */
+
+static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned pair, void *mem)
+{
+	const struct shared *s = (const struct shared *)(const void *)shared->priv;
+	struct pair *p = pair_of(q);
+	virtio_ring_init(&p->rx, mem, s->rx_size);
+	virtio_ring_init(&p->tx, (uint8_t *)mem + virtio_ring_bytes(VIRTIO_RING_MAX), s->tx_size);
+	p->rx.doorbell = (volatile void *)(uintptr_t)s->queue[2 * pair].doorbell;
+	p->tx.doorbell = (volatile void *)(uintptr_t)s->queue[2 * pair + 1].doorbell;
+	p->rx.queue = (uint16_t)(2 * pair);
+	p->tx.queue = (uint16_t)(2 * pair + 1);
+	p->offload = s->offload;
+	p->irq = s->irq;
+	virtio_rx_fill(&p->rx, q->pool, q->cnt);
+	return E_OK;
+}
+
+static unsigned rx_burst(struct nic_queue *q, struct pkt *v, unsigned max)
+{
+	struct pair *p = pair_of(q);
+	return virtio_rx_burst(&p->rx, q->pool, q->cnt, v, max, p->offload, &q->broken);
+}
+
+static unsigned tx_burst(struct nic_queue *q, const struct pkt *v, unsigned n)
+{
+	return virtio_tx_burst(&pair_of(q)->tx, q->pool, q->cnt, v, n, &q->broken);
+}
+
+static bool rx_interrupt(struct nic_queue *q, bool arm)
+{
+	struct pair *p = pair_of(q);
+	if (!p->irq)
+		return true; /* nothing would wake us */
+	q->cnt->irq_arms += arm;
+	return virtio_rx_interrupt(&p->rx, arm);
+}
+
+const struct nic_ops virtio_net_ops = {
+	.name = "virtio_net",
+	.match = match,
+	.probe = probe,
+	.ring_bytes = ring_bytes,
+	.start = start,
+	.stop = stop,
+	.link = link,
+	.attach = attach,
+	.rx_burst = rx_burst,
+	.tx_burst = tx_burst,
+	.rx_interrupt = rx_interrupt,
+};

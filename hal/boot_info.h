@@ -1,0 +1,69 @@
+/*
+ * What the kernel tells the core programs: one structure, mapped read-only at the same address
+ * in every address space. The kernel alone writes it; the only part that changes after start
+ * is `status`.
+ */
+#ifndef HAL_BOOT_INFO_H
+#define HAL_BOOT_INFO_H
+
+#include "hal/pci.h"
+#include "lib/types.h"
+
+#define CORES_MAX 64
+#define BOOT_PCI_MAX 64
+#define BOOT_CMDLINE_MAX 1024
+#define BOOT_HEADER_BYTES 16384 /* start of each outbox and of the snapshot: zeroed at boot */
+
+enum core_role {
+	CORE_CONTROL = 1, /* runs the control program: console, configuration, neighbours */
+	CORE_DATA = 2,    /* polls queues and forwards; with one CPU the same core is both */
+};
+
+enum core_state {
+	CORE_OFF,     /* not started */
+	CORE_RUNNING, /* at ring 3 */
+	CORE_ASLEEP,  /* halted in the kernel until an interrupt or its deadline */
+	CORE_DEAD,    /* faulted too often; stays stopped */
+};
+
+/* Memory of one core; addresses are virtual, in the MEMORY_WINDOW. */
+struct core_memory {
+	uint32_t roles;         /* enum core_role */
+	uint32_t apic_id;
+	uint64_t outbox;        /* this core writes, all others read: counters, ring producers */
+	uint64_t outbox_bytes;
+	uint64_t arena;         /* this core alone: packet buffers, NIC rings */
+	uint64_t arena_bytes;
+};
+
+/* Written by the kernel while the machine runs. */
+struct core_status {
+	volatile uint32_t state;  /* enum core_state */
+	volatile uint32_t faults; /* times its program was restarted after a fault */
+};
+
+struct boot_info {
+	uint64_t tsc_hz;
+	uint64_t tsc_boot;        /* TSC when kmain began */
+	uint32_t cores;           /* cores in use, numbered from 0; core 0 is the control core */
+	uint32_t data_cores;
+	uint32_t first_data_core; /* 1, or 0 with one CPU */
+	uint32_t hypervisor;      /* CPUID says that we are a guest */
+	uint64_t config;          /* boot module with the configuration; 0: none came */
+	uint64_t config_bytes;
+	uint64_t snapshot;        /* control core writes, data cores read */
+	uint64_t snapshot_bytes;
+	uint64_t ram_bytes;       /* usable memory in the machine */
+	uint64_t ram_used_bytes;  /* taken by kernel and core programs */
+	uint64_t image_bytes;     /* the loaded image */
+	uint32_t tsc_invariant;
+	uint32_t pci_count;
+	struct core_memory core[CORES_MAX];
+	struct core_status status[CORES_MAX];
+	struct pci_dev pci[BOOT_PCI_MAX]; /* network controllers first */
+	char loader[32];
+	char cpu[64];
+	char cmdline[BOOT_CMDLINE_MAX];
+};
+
+#endif

@@ -1,0 +1,180 @@
+/*
+ * ACPI specification 6.5: 5.2.5 RSDP, 5.2.7 RSDT, 5.2.8 XSDT, 5.2.12 MADT; MCFG as in
+ * PCI Firmware Specification 3.3, 4.1.2. A table whose checksum or length is wrong is skipped.
+ */
+#include "kernel/acpi.h"
+
+#include "kernel/console.h"
+#include "kernel/vm.h"
+#include "lib/mem.h"
+
+#define BIOS_START 0xe0000u
+#define BIOS_END 0x100000u
+#define EBDA_SEGMENT 0x40eu
+#define TABLE_MAX 0x100000u
+
+struct rsdp {
+	char signature[8];
+	uint8_t checksum;
+	char oem[6];
+	uint8_t revision;
+	uint32_t rsdt;
+	uint32_t bytes;
+	uint64_t xsdt;
+	uint8_t checksum2;
+	uint8_t reserved[3];
+} __attribute__((packed));
+
+/* 5.2.6 */
+struct table {
+	char signature[4];
+	uint32_t bytes;
+	uint8_t revision, checksum;
+	char oem[26];
+} __attribute__((packed));
+_Static_assert(sizeof(struct table) == 36, "ACPI 5.2.6");
+
+
+enum { MADT_LAPIC = 0, MADT_IOAPIC = 1, MADT_OVERRIDE = 2, MADT_LAPIC_ADDRESS = 5, MADT_X2APIC = 9 };
+#define MADT_ENABLED 1u
+
+static bool sum_is_zero(const void *p, size_t n)
+{
+	const uint8_t *b = p;
+	uint8_t sum = 0;
+	for (size_t i = 0; i < n; i++)
+		sum = (uint8_t)(sum + b[i]);
+	return sum == 0;
+}
+
+static bool is_rsdp(const struct rsdp *r)
+{
+	return memcmp(r->signature, "RSD PTR ", 8) == 0 && sum_is_zero(r, 20);
+}
+
+static const struct rsdp *scan(uint32_t start, uint32_t end)
+{
+	for (uint32_t a = start; a < end; a += 16)
+		if (is_rsdp(vm_phys(a)))
+			return vm_phys(a);
+	return NULL;
+}
+
+static const struct rsdp *find_rsdp(const struct boot *boot)
+{
+	if (boot->rsdp && is_rsdp(vm_phys(boot->rsdp)))
+		return vm_phys(boot->rsdp);
+	uint32_t ebda = (uint32_t)*(const uint16_t *)vm_phys(EBDA_SEGMENT) << 4;
+	const struct rsdp *r = ebda >= 0x400 && ebda < 0xa0000 ? scan(ebda, ebda + 1024) : NULL;
+	return r ? r : scan(BIOS_START, BIOS_END);
+}
+
+static uint64_t load64(const uint8_t *p)
+{
+	uint64_t v;
+	memcpy(&v, p, sizeof v);
+	return v;
+}
+
+static uint32_t load32(const uint8_t *p)
+{
+	uint32_t v;
+	memcpy(&v, p, sizeof v);
+	return v;
+}
+
+static uint16_t load16(const uint8_t *p)
+{
+	return (uint16_t)(p[0] | p[1] << 8);
+}
+
+static void add_core(struct acpi *acpi, uint32_t apic_id, uint32_t flags)
+{
+	if (flags & MADT_ENABLED && acpi->cores < CORES_MAX)
+		acpi->apic_ids[acpi->cores++] = apic_id;
+}
+
+static void parse_madt_entry(struct acpi *acpi, const uint8_t *e)
+{
+	switch (e[0]) {
+	case MADT_LAPIC:
+		add_core(acpi, e[3], load32(e + 4));
+		break;
+	case MADT_X2APIC:
+		add_core(acpi, load32(e + 4), load32(e + 8));
+		break;
+	case MADT_IOAPIC:
+		if (acpi->ioapics < ACPI_IOAPICS_MAX) {
+			acpi->ioapic[acpi->ioapics].addr = load32(e + 4);
+			acpi->ioapic[acpi->ioapics++].first_gsi = load32(e + 8);
+		}
+		break;
+	case MADT_OVERRIDE:
+		if (e[3] == 4) {
+			acpi->com1_gsi = load32(e + 4);
+			acpi->com1_flags = load16(e + 8);
+		}
+		break;
+	case MADT_LAPIC_ADDRESS:
+		acpi->lapic = load64(e + 4);
+		break;
+	default:
+		break;
+	}
+}
+
+static void parse_madt(struct acpi *acpi, const struct table *t)
+{
+	static const uint8_t bytes_min[] = {
+		[MADT_LAPIC] = 8,          [MADT_IOAPIC] = 12, [MADT_OVERRIDE] = 10,
+		[MADT_LAPIC_ADDRESS] = 12, [MADT_X2APIC] = 16};
+	const uint8_t *p = (const uint8_t *)(t + 1), *end = (const uint8_t *)t + t->bytes;
+	if (t->bytes < sizeof *t + 8)
+		return;
+	acpi->lapic = load32(p);
+	for (p += 8; p + 2 <= end && p[1] >= 2 && p + p[1] <= end; p += p[1])
+		if (p[0] < ARRAY_LEN(bytes_min) && p[1] >= bytes_min[p[0]])
+			parse_madt_entry(acpi, p);
+}
+
+static void parse_mcfg(struct acpi *acpi, const struct table *t)
+{
+	const uint8_t *p = (const uint8_t *)(t + 1) + 8, *end = (const uint8_t *)t + t->bytes;
+	for (; p + 16 <= end && acpi->ecams < ACPI_ECAMS_MAX; p += 16)
+		if (load16(p + 8) == 0) /* segment group 0 is all we reach */
+			acpi->ecam[acpi->ecams++] = (struct acpi_ecam){load64(p), p[10], p[11]};
+}
+
+static void parse_table(struct acpi *acpi, uint64_t phys)
+{
+	const struct table *t = vm_phys(phys);
+	if (phys == 0 || phys >> 32)
+		return;
+	if (memcmp(t->signature, "APIC", 4) && memcmp(t->signature, "MCFG", 4))
+		return;
+	if (t->bytes < sizeof *t || t->bytes > TABLE_MAX || !sum_is_zero(t, t->bytes)) {
+		console_print("acpi: table at %llx is damaged, skipped\n", (unsigned long long)phys);
+		return;
+	}
+	if (memcmp(t->signature, "APIC", 4) == 0)
+		parse_madt(acpi, t);
+	else
+		parse_mcfg(acpi, t);
+}
+
+void acpi_init(struct acpi *acpi, const struct boot *boot)
+{
+	*acpi = (struct acpi){.lapic = 0xfee00000, .com1_gsi = 4};
+	const struct rsdp *r = find_rsdp(boot);
+	if (!r) {
+		console_print("acpi: no tables found; using one core\n");
+		return;
+	}
+	bool wide = r->revision >= 2 && r->xsdt && r->xsdt >> 32 == 0;
+	const struct table *root = vm_phys(wide ? r->xsdt : r->rsdt);
+	if (root->bytes < sizeof *root || root->bytes > TABLE_MAX)
+		return;
+	const uint8_t *p = (const uint8_t *)(root + 1), *end = (const uint8_t *)root + root->bytes;
+	for (size_t step = wide ? 8 : 4; p + step <= end; p += step)
+		parse_table(acpi, wide ? load64(p) : load32(p));
+}

@@ -1,0 +1,34 @@
+/* What the kernel needs of ACPI: cores and interrupt controllers (MADT), ECAM (MCFG). */
+#ifndef KERNEL_ACPI_H
+#define KERNEL_ACPI_H
+
+#include "hal/boot_info.h"
+#include "kernel/boot.h"
+
+#define ACPI_IOAPICS_MAX 8
+#define ACPI_ECAMS_MAX 8
+
+struct acpi_ecam {
+	uint64_t base; /* physical, of bus 0 */
+	uint8_t first_bus, last_bus;
+};
+
+struct acpi {
+	uint32_t apic_ids[CORES_MAX]; /* usable cores, in the firmware's order */
+	unsigned cores;
+	uint64_t lapic; /* physical */
+	struct {
+		uint64_t addr;
+		uint32_t first_gsi;
+	} ioapic[ACPI_IOAPICS_MAX];
+	unsigned ioapics;
+	uint32_t com1_gsi;   /* global interrupt that ISA interrupt 4 arrives on */
+	uint16_t com1_flags; /* polarity and trigger mode, MADT encoding */
+	struct acpi_ecam ecam[ACPI_ECAMS_MAX];
+	unsigned ecams;
+};
+
+/* Finds and checks the tables. Without ACPI: one core, no ECAM, the standard LAPIC address. */
+void acpi_init(struct acpi *acpi, const struct boot *boot);
+
+#endif

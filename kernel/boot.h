@@ -1,0 +1,42 @@
+/* What the loader told us, in one form for both loaders. */
+#ifndef KERNEL_BOOT_H
+#define KERNEL_BOOT_H
+
+#include "hal/boot_info.h"
+#include "lib/types.h"
+
+#define BOOT_RANGES_MAX 64
+
+enum boot_loader { BOOT_PVH = 1, BOOT_MULTIBOOT2 = 2 }; /* as in boot/entry.asm */
+
+struct boot_range {
+	uint64_t start, end; /* physical, [start, end) */
+};
+
+struct boot_framebuffer {
+	uint64_t addr; /* physical; 0: none */
+	uint32_t pitch, width, height;
+	uint8_t bits;
+	uint8_t red_shift, green_shift, blue_shift;
+};
+
+struct boot {
+	struct boot_range ram[BOOT_RANGES_MAX]; /* usable, as the firmware lists it */
+	unsigned ram_count;
+	struct boot_range module; /* configuration file; empty: none */
+	uint64_t rsdp;            /* physical address of the ACPI root pointer; 0: search */
+	struct boot_framebuffer fb;
+	char loader[32];
+	char cmdline[BOOT_CMDLINE_MAX];
+};
+
+/* Reads the loader's information at physical address `info`. Panics when it is not there. */
+void boot_parse(struct boot *boot, enum boot_loader loader, uint64_t info);
+
+/* Value of `name=` on the command line, copied to buf; false when absent or too long. */
+bool boot_option(const struct boot *boot, const char *name, char *buf, size_t size);
+
+/* The same as a number, decimal or 0x; `fallback` when absent or malformed. */
+uint64_t boot_option_number(const struct boot *boot, const char *name, uint64_t fallback);
+
+#endif

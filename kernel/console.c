@@ -1,0 +1,128 @@
+/*
+ * Serial console: 16550 UART at COM1. Output waits for room with a bound, so a missing UART
+ * costs time but never a hang; input is collected by the receive interrupt while the control
+ * core sleeps and by polling otherwise.
+ */
+#include "kernel/console.h"
+
+#include "kernel/cpu.h"
+#include "kernel/fbcon.h"
+#include "kernel/lock.h"
+
+#define COM1 0x3f8
+#define UART_DATA (COM1 + 0)
+#define UART_IER (COM1 + 1)
+#define UART_FCR (COM1 + 2)
+#define UART_LCR (COM1 + 3)
+#define UART_MCR (COM1 + 4)
+#define UART_LSR (COM1 + 5)
+#define UART_LSR_DATA 0x01
+#define UART_LSR_THRE 0x20
+#define UART_FIFO 16
+#define UART_SPIN_MAX 100000 /* status reads; a byte at 115200 baud takes 87 us */
+
+#define INPUT_MAX 256 /* a power of two */
+
+static struct lock console_lock;
+static bool seized;
+static bool uart_present;
+static uint8_t input[INPUT_MAX];
+static uint32_t input_head, input_tail; /* under input_lock */
+static struct lock input_lock;
+
+void console_init(void)
+{
+	out8(UART_IER, 0);
+	out8(UART_LCR, 0x80); /* divisor latch */
+	out8(UART_DATA, 1);   /* 115200 baud */
+	out8(UART_IER, 0);
+	out8(UART_LCR, 0x03); /* 8N1 */
+	out8(UART_FCR, 0xc7); /* FIFO on and cleared, interrupt at 14 bytes or on time-out */
+	out8(UART_MCR, 0x0b); /* DTR, RTS, OUT2 (gates the interrupt line) */
+	out8(UART_IER, 0x01); /* received data */
+	uart_present = in8(UART_LSR) != 0xff;
+}
+
+/* Room for UART_FIFO bytes once THRE is set, so the status is read once per FIFO. */
+static void uart_write(const char *text, size_t bytes)
+{
+	for (size_t i = 0; uart_present && i < bytes; i++) {
+		if (i % UART_FIFO == 0) {
+			unsigned spin = 0;
+			while (!(in8(UART_LSR) & UART_LSR_THRE))
+				if (++spin == UART_SPIN_MAX)
+					return;
+		}
+		out8(UART_DATA, (uint8_t)text[i]);
+	}
+}
+
+void console_write(const char *text, size_t bytes)
+{
+	bool locked = !seized;
+	if (locked)
+		lock_take(&console_lock);
+	uart_write(text, bytes);
+	fbcon_write(text, bytes);
+	if (locked)
+		lock_drop(&console_lock);
+}
+
+void console_vprint(const char *format, fmt_va_list args)
+{
+	char text[512], out[640];
+	size_t n = 0;
+	fmt_vformat(text, sizeof text, format, args);
+	for (const char *p = text; *p && n + 2 < sizeof out; p++) {
+		if (*p == '\n')
+			out[n++] = '\r';
+		out[n++] = *p;
+	}
+	console_write(out, n);
+}
+
+void console_print(const char *format, ...)
+{
+	fmt_va_list args;
+	__builtin_va_start(args, format);
+	console_vprint(format, args);
+	__builtin_va_end(args);
+}
+
+void console_seize(void)
+{
+	seized = true;
+}
+
+static void input_drain(void)
+{
+	for (unsigned i = 0; uart_present && i < INPUT_MAX && in8(UART_LSR) & UART_LSR_DATA; i++) {
+		uint8_t c = in8(UART_DATA);
+		if (input_head - input_tail < INPUT_MAX)
+			input[input_head++ % INPUT_MAX] = c;
+	}
+}
+
+void console_interrupt(void)
+{
+	lock_take(&input_lock);
+	input_drain();
+	lock_drop(&input_lock);
+}
+
+int console_read(void)
+{
+	int c = E_AGAIN;
+	lock_take(&input_lock);
+	if (input_head == input_tail)
+		input_drain();
+	if (input_head != input_tail)
+		c = input[input_tail++ % INPUT_MAX];
+	lock_drop(&input_lock);
+	return c;
+}
+
+void console_add_framebuffer(const struct boot_framebuffer *fb)
+{
+	fbcon_init(fb);
+}

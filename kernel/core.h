@@ -1,0 +1,56 @@
+/* The cores of the machine as the kernel sees them: descriptor tables, stacks, programs. */
+#ifndef KERNEL_CORE_H
+#define KERNEL_CORE_H
+
+#include "hal/boot_info.h"
+#include "kernel/acpi.h"
+#include "kernel/trap.h"
+#include "kernel/vm.h"
+#include "lib/types.h"
+
+struct tss {
+	uint32_t reserved0;
+	uint64_t rsp0, rsp1, rsp2;
+	uint64_t reserved1;
+	uint64_t ist[7];
+	uint64_t reserved2;
+	uint16_t reserved3, io_map;
+} __attribute__((packed));
+
+struct core {
+	unsigned id;
+	uint32_t apic_id;
+	vm_space_t space;
+	uint64_t gdt[8] __attribute__((aligned(16)));
+	struct tss tss;
+	uint64_t fault_window_tsc; /* start of the time in which faults_recent were counted */
+	unsigned faults_recent;
+};
+
+extern struct core cores[CORES_MAX];
+
+/* The structure the programs see; the kernel's own writable view of it. */
+extern struct boot_info *boot_info;
+
+/* The core that runs this code, told by the stack it stands on. */
+struct core *core_self(void);
+
+/* Descriptor tables, control registers and local APIC of the core that calls. */
+void core_setup(struct core *c);
+
+/* Starts the other cores; returns how many cores there are now. */
+unsigned smp_start(const struct acpi *acpi, unsigned limit);
+
+/* Lets the started cores run their programs. */
+void smp_release(void);
+
+/* Tells all other cores to stop for good (end of the machine). */
+void smp_stop_others(void);
+
+/* What an NMI means: stop for good when another core asked for it, else a fault. */
+void smp_stop_self_if_asked(struct trap_frame *f);
+
+/* Divides the memory among `n` cores and builds their address spaces. Boot core, once. */
+void partition_cores(unsigned n, const struct boot *boot);
+
+#endif

@@ -1,0 +1,125 @@
+/* Privileged instructions, by name. Ring 0 only. */
+#ifndef KERNEL_CPU_H
+#define KERNEL_CPU_H
+
+#include "lib/types.h"
+
+#define MSR_APIC_BASE 0x1b
+#define MSR_TSC_DEADLINE 0x6e0
+#define MSR_X2APIC 0x800
+
+#define CR4_OSFXSR (1ull << 9)
+#define CR4_OSXMMEXCPT (1ull << 10)
+#define CR4_UMIP (1ull << 11)
+#define CR4_OSXSAVE (1ull << 18)
+#define CR4_SMEP (1ull << 20)
+#define CR4_SMAP (1ull << 21)
+
+struct cpuid {
+	uint32_t a, b, c, d;
+};
+
+static inline struct cpuid cpu_id(uint32_t leaf, uint32_t sub)
+{
+	struct cpuid r;
+	__asm__ volatile("cpuid" : "=a"(r.a), "=b"(r.b), "=c"(r.c), "=d"(r.d) : "a"(leaf), "c"(sub));
+	return r;
+}
+
+static inline void out8(uint16_t port, uint8_t v)
+{
+	__asm__ volatile("outb %0, %1" : : "a"(v), "Nd"(port));
+}
+
+static inline void out16(uint16_t port, uint16_t v)
+{
+	__asm__ volatile("outw %0, %1" : : "a"(v), "Nd"(port));
+}
+
+static inline void out32(uint16_t port, uint32_t v)
+{
+	__asm__ volatile("outl %0, %1" : : "a"(v), "Nd"(port));
+}
+
+static inline uint8_t in8(uint16_t port)
+{
+	uint8_t v;
+	__asm__ volatile("inb %1, %0" : "=a"(v) : "Nd"(port));
+	return v;
+}
+
+static inline uint16_t in16(uint16_t port)
+{
+	uint16_t v;
+	__asm__ volatile("inw %1, %0" : "=a"(v) : "Nd"(port));
+	return v;
+}
+
+static inline uint32_t in32(uint16_t port)
+{
+	uint32_t v;
+	__asm__ volatile("inl %1, %0" : "=a"(v) : "Nd"(port));
+	return v;
+}
+
+static inline uint64_t msr_read(uint32_t msr)
+{
+	uint32_t lo, hi;
+	__asm__ volatile("rdmsr" : "=a"(lo), "=d"(hi) : "c"(msr));
+	return (uint64_t)hi << 32 | lo;
+}
+
+static inline void msr_write(uint32_t msr, uint64_t v)
+{
+	__asm__ volatile("wrmsr" : : "c"(msr), "a"((uint32_t)v), "d"((uint32_t)(v >> 32)) : "memory");
+}
+
+static inline uint64_t cr2_read(void)
+{
+	uint64_t v;
+	__asm__ volatile("mov %%cr2, %0" : "=r"(v));
+	return v;
+}
+
+static inline uint64_t cr3_read(void)
+{
+	uint64_t v;
+	__asm__ volatile("mov %%cr3, %0" : "=r"(v));
+	return v;
+}
+
+static inline void cr3_write(uint64_t v)
+{
+	__asm__ volatile("mov %0, %%cr3" : : "r"(v) : "memory");
+}
+
+static inline uint64_t cr4_read(void)
+{
+	uint64_t v;
+	__asm__ volatile("mov %%cr4, %0" : "=r"(v));
+	return v;
+}
+
+static inline void cr4_write(uint64_t v)
+{
+	__asm__ volatile("mov %0, %%cr4" : : "r"(v) : "memory");
+}
+
+static inline void xcr0_write(uint64_t v)
+{
+	__asm__ volatile("xsetbv" : : "c"(0), "a"((uint32_t)v), "d"((uint32_t)(v >> 32)));
+}
+
+/* Lets one interrupt in: sti takes effect after hlt has begun, so none is lost between. */
+static inline void cpu_wait_for_interrupt(void)
+{
+	__asm__ volatile("sti; hlt; cli" : : : "memory");
+}
+
+_Noreturn static inline void cpu_halt_forever(void)
+{
+	for (;;)
+		__asm__ volatile("cli; hlt" : : : "memory");
+}
+
+#endif

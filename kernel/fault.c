@@ -1,0 +1,230 @@
+/*
+ * What happens when something fails. A report names the exception, the core, the registers, a
+ * backtrace with function names, and the packet the program had in hand; then the program is
+ * started afresh on that core, or, when it has failed too often, the core is stopped. A failure
+ * of the kernel itself ends the machine. Nothing is ever silent.
+ */
+#include "hal/clock.h"
+#include "hal/core_hand.h"
+#include "kernel/console.h"
+#include "kernel/core.h"
+#include "kernel/cpu.h"
+#include "kernel/panic.h"
+#include "kernel/program.h"
+#include "kernel/tsc.h"
+
+#define FAULTS_MAX 5         /* this many ... */
+#define FAULT_WINDOW_S 10    /* ... in this time stop the core */
+#define BACKTRACE_MAX 16
+#define HAND_BYTES 64
+#define TRAP_PAGE_FAULT 14
+
+static uint16_t exit_port;
+
+static const char *const exception_names[32] = {
+	"divide error", "debug", "non-maskable interrupt", "breakpoint", "overflow",
+	"bound range exceeded", "invalid opcode", "device not available", "double fault",
+	"coprocessor overrun", "invalid TSS", "segment not present", "stack fault",
+	"general protection", "page fault", "reserved", "x87 error", "alignment check",
+	"machine check", "SIMD floating-point error", "virtualization", "control protection",
+	[28] = "hypervisor injection", [29] = "VMM communication", [30] = "security",
+};
+
+static void print_address(const char *label, uint64_t addr)
+{
+	uint64_t offset = 0;
+	const char *name = program_function(addr, &offset);
+	if (!name)
+		name = kernel_function(addr, &offset);
+	if (name)
+		console_print("%s%016llx  %s+0x%llx\n", label, (unsigned long long)addr, name,
+		              (unsigned long long)offset);
+	else
+		console_print("%s%016llx\n", label, (unsigned long long)addr);
+}
+
+static bool read_words(vm_space_t space, bool user, uint64_t addr, uint64_t word[2])
+{
+	if (user)
+		return vm_copy_from_user(space, word, addr, 16);
+	/* The kernel's own frames lie on this core's stack slot. */
+	uint64_t slot = (uint64_t)__builtin_frame_address(0) & ~(STACK_SLOT - 1);
+	if (addr < slot || addr + 16 > slot + STACK_SLOT || addr & 7)
+		return false;
+	word[0] = *(const uint64_t *)addr;
+	word[1] = *(const uint64_t *)(addr + 8);
+	return true;
+}
+
+static void print_backtrace(const struct trap_frame *f, vm_space_t space)
+{
+	uint64_t frame = f->rbp, word[2];
+	bool user = (f->cs & 3) == 3;
+	console_print("  backtrace\n");
+	print_address("    ", f->rip);
+	for (unsigned i = 0; i < BACKTRACE_MAX && read_words(space, user, frame, word); i++) {
+		if (word[1] == 0)
+			break;
+		print_address("    ", word[1]);
+		if (word[0] <= frame)
+			break;
+		frame = word[0];
+	}
+}
+
+static void print_registers(const struct trap_frame *f)
+{
+	static const struct {
+		const char *name;
+		uint16_t offset;
+	} r[] = {
+		{"rax", offsetof(struct trap_frame, rax)}, {"rbx", offsetof(struct trap_frame, rbx)},
+		{"rcx", offsetof(struct trap_frame, rcx)}, {"rdx", offsetof(struct trap_frame, rdx)},
+		{"rsi", offsetof(struct trap_frame, rsi)}, {"rdi", offsetof(struct trap_frame, rdi)},
+		{"rbp", offsetof(struct trap_frame, rbp)}, {"rsp", offsetof(struct trap_frame, rsp)},
+		{"r8 ", offsetof(struct trap_frame, r8)},  {"r9 ", offsetof(struct trap_frame, r9)},
+		{"r10", offsetof(struct trap_frame, r10)}, {"r11", offsetof(struct trap_frame, r11)},
+		{"r12", offsetof(struct trap_frame, r12)}, {"r13", offsetof(struct trap_frame, r13)},
+		{"r14", offsetof(struct trap_frame, r14)}, {"r15", offsetof(struct trap_frame, r15)},
+	};
+	for (unsigned i = 0; i < ARRAY_LEN(r); i++) {
+		uint64_t v = *(const uint64_t *)(const void *)((const uint8_t *)f + r[i].offset);
+		console_print("%s%s %016llx%s", "  ", r[i].name, (unsigned long long)v,
+		              i % 4 == 3 ? "\n" : "");
+	}
+	console_print("  rip %016llx  cs %llx  rflags %llx  cr2 %016llx\n", (unsigned long long)f->rip,
+	              (unsigned long long)f->cs, (unsigned long long)f->rflags,
+	              (unsigned long long)cr2_read());
+}
+
+/* The packet that the program says it was working on (hal/core_hand.h). */
+static void print_hand(vm_space_t space)
+{
+	struct core_hand hand;
+	uint8_t bytes[HAND_BYTES];
+	uint64_t addr = program_symbol("core_hand");
+	if (!addr || !vm_copy_from_user(space, &hand, addr, sizeof hand) || hand.data == 0)
+		return;
+	size_t n = hand.len < sizeof bytes ? hand.len : sizeof bytes;
+	console_print("  packet in hand: port %u, %u bytes, one of a vector of %u\n", hand.port,
+	              hand.len, hand.vector);
+	if (!vm_copy_from_user(space, bytes, hand.data, n))
+		return;
+	for (size_t i = 0; i < n; i++)
+		console_print("%s%02x%s", i % 16 ? " " : "    ", bytes[i],
+		              i % 16 == 15 || i + 1 == n ? "\n" : "");
+}
+
+static const char *exception_name(uint64_t vector)
+{
+	return vector < ARRAY_LEN(exception_names) && exception_names[vector]
+	               ? exception_names[vector]
+	               : "unknown exception";
+}
+
+static void print_page_fault(const struct trap_frame *f)
+{
+	uint64_t e = f->error;
+	console_print("  %s at %016llx: %s\n", e & 16 ? "execute" : e & 2 ? "write" : "read",
+	              (unsigned long long)cr2_read(),
+	              e & 1 ? "the page does not allow it" : "no page is there");
+}
+
+static void report(const struct trap_frame *f, const struct core *c, const char *what)
+{
+	bool user = (f->cs & 3) == 3;
+	console_print("\n*** %s on core %u in %s", what ? what : exception_name(f->vector), c->id,
+	              user ? "the core program" : "the kernel");
+	if (!what)
+		console_print(" (vector %llu, error %llx)", (unsigned long long)f->vector,
+		              (unsigned long long)f->error);
+	console_print("\n");
+	if (f->vector == TRAP_PAGE_FAULT)
+		print_page_fault(f);
+	print_registers(f);
+	print_backtrace(f, c->space);
+	if (user)
+		print_hand(c->space);
+}
+
+/* True when this fault is one too many. */
+static bool count_fault(struct core *c)
+{
+	uint64_t now = clock_tsc();
+	boot_info->status[c->id].faults++;
+	if (now - c->fault_window_tsc > FAULT_WINDOW_S * tsc_hz()) {
+		c->fault_window_tsc = now;
+		c->faults_recent = 0;
+	}
+	return ++c->faults_recent > FAULTS_MAX;
+}
+
+void fault_in_program(struct trap_frame *f, const char *what)
+{
+	struct core *c = core_self();
+	report(f, c, what);
+	if (!count_fault(c)) {
+		console_print("*** core %u: program restarted\n", c->id);
+		program_run(c);
+	}
+	boot_info->status[c->id].state = CORE_DEAD;
+	console_print("*** core %u: more than %u faults in %u s, stopped\n", c->id, FAULTS_MAX,
+	              FAULT_WINDOW_S);
+	if (boot_info->core[c->id].roles & CORE_CONTROL)
+		machine_exit(EXIT_FAULT_LOOP);
+	cpu_halt_forever();
+}
+
+void fault_in_kernel(struct trap_frame *f)
+{
+	console_seize();
+	report(f, core_self(), NULL);
+	machine_exit(EXIT_PANIC);
+}
+
+void panic(const char *format, ...)
+{
+	fmt_va_list args;
+	console_seize();
+	console_print("\n*** kernel panic: ");
+	__builtin_va_start(args, format);
+	console_vprint(format, args);
+	__builtin_va_end(args);
+	console_print("\n");
+	machine_exit(EXIT_PANIC);
+}
+
+void assert_fail(const char *expr, const char *file, unsigned line)
+{
+	panic("assertion failed: %s, %s:%u", expr, file, line);
+}
+
+void machine_set_exit_port(uint16_t port)
+{
+	exit_port = port;
+}
+
+void machine_exit(unsigned code)
+{
+	smp_stop_others();
+	if (exit_port)
+		out32(exit_port, code);
+	console_print("\nmachine stopped (exit code %u); it may be switched off\n", code);
+	cpu_halt_forever();
+}
+
+void machine_reboot(void)
+{
+	smp_stop_others();
+	out8(0xcf9, 0x02); /* reset control register: hard reset, then pull the line */
+	out8(0xcf9, 0x06);
+	tsc_wait_us(50000);
+	out8(0x64, 0xfe); /* keyboard controller: pulse the reset line */
+	tsc_wait_us(50000);
+	struct {
+		uint16_t limit;
+		uint64_t base;
+	} __attribute__((packed)) none = {0, 0};
+	__asm__ volatile("lidt %0; ud2" : : "m"(none));
+	cpu_halt_forever();
+}

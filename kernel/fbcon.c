@@ -1,0 +1,88 @@
+/*
+ * Framebuffer console. The text is kept as a grid of characters; scrolling redraws only the
+ * cells that change, because reading the framebuffer back is slow on every machine.
+ */
+#include "kernel/fbcon.h"
+
+#include "kernel/font.h"
+#include "kernel/vm.h"
+#include "lib/mem.h"
+
+#define COLS_MAX 160
+#define ROWS_MAX 72
+#define INK 0xc8u
+#define PAPER 0x10u
+
+static struct boot_framebuffer fb;
+static uint8_t *pixels; /* NULL: no framebuffer */
+static unsigned cols, rows, col, row;
+static char grid[ROWS_MAX][COLS_MAX];
+
+static uint32_t grey(uint32_t level)
+{
+	return level << fb.red_shift | level << fb.green_shift | level << fb.blue_shift;
+}
+
+static void draw(unsigned r, unsigned c, char ch)
+{
+	const uint8_t *glyph = font_glyph(ch);
+	uint32_t ink = grey(INK), paper = grey(PAPER);
+	for (unsigned y = 0; y < FONT_HEIGHT; y++) {
+		uint8_t *line = pixels + (size_t)(r * FONT_HEIGHT + y) * fb.pitch;
+		volatile uint32_t *p = (uint32_t *)(void *)line + c * FONT_WIDTH;
+		for (unsigned x = 0; x < FONT_WIDTH; x++)
+			p[x] = glyph[y] & (0x80 >> x) ? ink : paper;
+	}
+}
+
+static void set(unsigned r, unsigned c, char ch)
+{
+	if (grid[r][c] == ch)
+		return;
+	grid[r][c] = ch;
+	draw(r, c, ch);
+}
+
+static void newline(void)
+{
+	col = 0;
+	if (++row < rows)
+		return;
+	row = rows - 1;
+	for (unsigned r = 0; r < rows; r++)
+		for (unsigned c = 0; c < cols; c++)
+			set(r, c, r + 1 < rows ? grid[r + 1][c] : ' ');
+}
+
+void fbcon_init(const struct boot_framebuffer *boot_fb)
+{
+	if (boot_fb->addr == 0)
+		return;
+	fb = *boot_fb;
+	cols = fb.width / FONT_WIDTH < COLS_MAX ? fb.width / FONT_WIDTH : COLS_MAX;
+	rows = fb.height / FONT_HEIGHT < ROWS_MAX ? fb.height / FONT_HEIGHT : ROWS_MAX;
+	if (cols == 0 || rows == 0)
+		return;
+	pixels = vm_map_device(fb.addr, (uint64_t)fb.pitch * fb.height);
+	for (unsigned r = 0; r < rows; r++)
+		for (unsigned c = 0; c < cols; c++)
+			set(r, c, ' ');
+}
+
+void fbcon_write(const char *text, size_t bytes)
+{
+	for (size_t i = 0; pixels && i < bytes; i++) {
+		char ch = text[i];
+		if (ch == '\n')
+			newline();
+		else if (ch == '\r')
+			col = 0;
+		else if (ch == '\b' && col > 0)
+			col--;
+		else if (ch >= ' ' && ch <= '~') {
+			if (col == cols)
+				newline();
+			set(row, col++, ch);
+		}
+	}
+}

@@ -1,0 +1,107 @@
+/* Serves the calls of hal/kcall.h. Arguments are a program's and checked as such. */
+#include "hal/kcall.h"
+
+#include "hal/clock.h"
+#include "kernel/apic.h"
+#include "kernel/console.h"
+#include "kernel/core.h"
+#include "kernel/cpu.h"
+#include "kernel/panic.h"
+#include "kernel/pci.h"
+
+#define LOG_CHUNK 256
+
+static int64_t serve_log(const struct core *c, uint64_t text, uint64_t bytes)
+{
+	char chunk[LOG_CHUNK];
+	for (uint64_t done = 0; done < bytes;) {
+		size_t n = bytes - done < LOG_CHUNK ? bytes - done : LOG_CHUNK;
+		if (!vm_copy_from_user(c->space, chunk, text + done, n))
+			return E_INVAL;
+		console_write(chunk, n);
+		done += n;
+	}
+	return E_OK;
+}
+
+/*
+ * Ring 3 runs with interrupts off, so whatever came since the program last looked is pending in
+ * the local APIC and ends the halt at once: no wake-up is lost.
+ */
+static int64_t serve_sleep(const struct core *c, uint64_t tsc)
+{
+	if (tsc && clock_tsc() >= tsc)
+		return E_OK;
+	boot_info->status[c->id].state = CORE_ASLEEP;
+	if (tsc)
+		apic_deadline(tsc);
+	cpu_wait_for_interrupt();
+	if (tsc)
+		apic_deadline(0);
+	boot_info->status[c->id].state = CORE_RUNNING;
+	return E_OK;
+}
+
+static int64_t serve_wake(uint64_t core)
+{
+	if (core >= boot_info->cores)
+		return E_INVAL;
+	apic_send(cores[core].apic_id, VECTOR_WAKE);
+	return E_OK;
+}
+
+_Noreturn static void serve_assert(struct trap_frame *f, const struct core *c)
+{
+	char expr[100] = "?", file[60] = "?", what[200];
+	/* The texts are in the program's read-only data; a bad pointer leaves "?". */
+	for (size_t i = 0; i + 1 < sizeof expr && vm_copy_from_user(c->space, expr + i, f->rdi + i, 1);
+	     i++)
+		if (expr[i] == '\0')
+			break;
+	for (size_t i = 0; i + 1 < sizeof file && vm_copy_from_user(c->space, file + i, f->rsi + i, 1);
+	     i++)
+		if (file[i] == '\0')
+			break;
+	expr[sizeof expr - 1] = file[sizeof file - 1] = '\0';
+	fmt_format(what, sizeof what, "assertion failed: %s, %s:%u", expr, file, (unsigned)f->rdx);
+	fault_in_program(f, what);
+}
+
+void kcall_serve(struct trap_frame *f)
+{
+	struct core *c = core_self();
+	int64_t result = E_INVAL;
+	switch ((enum kcall)f->rax) {
+	case KCALL_LOG:
+		result = serve_log(c, f->rdi, f->rsi);
+		break;
+	case KCALL_CONSOLE_READ:
+		result = console_read();
+		break;
+	case KCALL_SLEEP:
+		result = serve_sleep(c, f->rdi);
+		break;
+	case KCALL_WAKE:
+		result = serve_wake(f->rdi);
+		break;
+	case KCALL_EXIT:
+		machine_exit((unsigned)f->rdi);
+	case KCALL_REBOOT:
+		machine_reboot();
+	case KCALL_PCI_READ:
+		result = pci_config_read(f->rdi, f->rsi, f->rdx);
+		break;
+	case KCALL_PCI_WRITE:
+		result = pci_config_write(f->rdi, f->rsi & 0xffff, f->rsi >> 16, (uint32_t)f->rdx);
+		break;
+	case KCALL_MSIX_ROUTE:
+		if (f->rdx < boot_info->cores)
+			result = pci_msix_program(f->rdi, f->rsi, cores[f->rdx].apic_id);
+		break;
+	case KCALL_ASSERT:
+		serve_assert(f, c);
+	default:
+		break;
+	}
+	f->rax = (uint64_t)result;
+}

@@ -1,0 +1,100 @@
+/*
+ * From the loader to the core programs. The order is the dependency order: console, memory,
+ * traps, ACPI, APIC, clock, other cores, devices, memory of the cores, programs. When the
+ * programs run, the kernel is out of the way (DESIGN.md, Kernel).
+ */
+#include "hal/clock.h"
+#include "kernel/acpi.h"
+#include "kernel/apic.h"
+#include "kernel/boot.h"
+#include "kernel/console.h"
+#include "kernel/core.h"
+#include "kernel/cpu.h"
+#include "kernel/panic.h"
+#include "kernel/pci.h"
+#include "kernel/program.h"
+#include "kernel/tsc.h"
+#include "lib/mem.h"
+
+#define BOOT_STACK_BYTES 16384
+
+/* boot/entry.asm starts here; left for the core's own stack once that exists. */
+static uint8_t boot_stack[BOOT_STACK_BYTES] __attribute__((aligned(16), used));
+__asm__(".globl boot_stack_top\n.set boot_stack_top, boot_stack + 16384");
+
+extern const char kernel_end[];
+
+struct boot_info *boot_info;
+static struct boot boot;
+static struct acpi acpi;
+static uint64_t tsc_at_start;
+
+static void read_cpu_name(char name[64])
+{
+	if (cpu_id(0x80000000, 0).a < 0x80000004)
+		return;
+	for (uint32_t i = 0; i < 3; i++) {
+		struct cpuid c = cpu_id(0x80000002 + i, 0);
+		memcpy(name + 16 * i, &c, 16);
+	}
+}
+
+static void make_boot_info(void)
+{
+	size_t pages = (sizeof *boot_info + PAGE_BYTES - 1) / PAGE_BYTES;
+	boot_info = vm_phys(vm_take_pages(pages, true));
+	boot_info->tsc_boot = tsc_at_start;
+	boot_info->tsc_hz = tsc_hz();
+	boot_info->tsc_invariant = tsc_is_invariant();
+	boot_info->hypervisor = cpu_id(1, 0).c >> 31 & 1;
+	boot_info->image_bytes = (uint64_t)kernel_end - KERNEL_BASE - 0x100000;
+	memcpy(boot_info->cmdline, boot.cmdline, sizeof boot.cmdline);
+	memcpy(boot_info->loader, boot.loader, sizeof boot.loader);
+	read_cpu_name(boot_info->cpu);
+}
+
+/* The rest of the boot, on core 0's own stack. */
+_Noreturn static void boot_on_core_stack(void)
+{
+	core_setup(&cores[0]);
+	cores[0].apic_id = apic_id();
+	tsc_init();
+	make_boot_info();
+	if (!boot_info->tsc_invariant && !boot_info->hypervisor)
+		console_print("tsc: not invariant on this CPU; times may drift\n");
+	unsigned limit = (unsigned)boot_option_number(&boot, "cores", CORES_MAX);
+	unsigned n = smp_start(&acpi, limit < 1 ? 1 : limit > CORES_MAX ? CORES_MAX : limit);
+	pci_init(&acpi, boot_info);
+	apic_route_serial(&acpi, cores[0].apic_id);
+	program_init();
+	partition_cores(n, &boot);
+	console_print("dbg ioapics %u cores %u ecams %u gsi %u addr %llx\n", acpi.ioapics, acpi.cores, acpi.ecams, acpi.com1_gsi, (unsigned long long)acpi.ioapic[0].addr);
+	console_print("hayate: %u core%s, %llu MiB, TSC %llu MHz, %s, %s\n", n, n == 1 ? "" : "s",
+	              (unsigned long long)(vm_total() >> 20),
+	              (unsigned long long)(tsc_hz() / 1000000),
+	              apic_is_x2apic() ? "x2APIC" : "xAPIC", boot_info->loader);
+	smp_release();
+	program_run(&cores[0]);
+}
+
+_Noreturn void kmain(enum boot_loader loader, uint64_t info);
+_Noreturn void kmain(enum boot_loader loader, uint64_t info)
+{
+	tsc_at_start = clock_tsc();
+	console_init();
+	boot_parse(&boot, loader, info);
+	machine_set_exit_port((uint16_t)boot_option_number(&boot, "debug-exit", 0));
+	vm_init(&boot);
+	console_add_framebuffer(&boot.fb);
+	trap_init();
+	acpi_init(&acpi, &boot);
+	apic_init(&acpi);
+	vm_map_stack(0);
+	__asm__ volatile("movq %0, %%rsp\n\t"
+	                 "xorl %%ebp, %%ebp\n\t"
+	                 "call *%1"
+	                 :
+	                 : "r"(STACK_BASE + STACK_TRAP_TOP), "r"(boot_on_core_stack)
+	                 : "memory");
+	__builtin_unreachable();
+}

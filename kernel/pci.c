@@ -1,0 +1,273 @@
+/*
+ * PCI Local Bus specification 3.0: 3.2.2.3.2 (configuration mechanism 1), 6.2.5 (BARs), 6.8.2
+ * (MSI-X); PCI Express base specification 3.0, 7.2.2 (ECAM).
+ *
+ * Buses are walked from 0 through the bridges that firmware has numbered. BARs are used as
+ * firmware set them; a function whose memory BAR is unassigned is given one only by firmware,
+ * and is reported here.
+ */
+#include "kernel/pci.h"
+
+#include "hal/layout.h"
+#include "hal/mmio.h"
+#include "kernel/apic.h"
+#include "kernel/console.h"
+#include "kernel/cpu.h"
+#include "kernel/lock.h"
+#include "kernel/vm.h"
+#include "lib/mem.h"
+
+#define CF8_ADDRESS 0xcf8
+#define CF8_DATA 0xcfc
+#define CFG_COMMAND 0x04
+#define CFG_COMMAND_MEMORY 2u
+#define CFG_STATUS_CAPS (1u << 20)
+#define CFG_CLASS 0x08
+#define CFG_HEADER 0x0e
+#define CFG_BAR0 0x10
+#define CFG_SECONDARY_BUS 0x19
+#define CFG_SUBSYSTEM 0x2e
+#define CFG_CAPS 0x34
+#define CAP_MSIX 0x11
+#define CAPS_MAX 48
+#define CLASS_NETWORK 0x02
+#define CLASS_BRIDGE_PCI 0x0604
+#define MSIX_ENABLE (1u << 31)
+#define MSIX_MASK_ALL (1u << 30)
+#define MSIX_ENTRY_BYTES 16
+
+/* What the kernel keeps beside struct pci_dev: physical BARs and where the MSI-X table is. */
+struct pci_private {
+	uint64_t bar_phys[PCI_BARS];
+	uint8_t msix_cap; /* offset of the capability; 0: none */
+	volatile uint8_t *msix_table;
+};
+
+static const struct acpi *acpi;
+static struct boot_info *info;
+static struct pci_private priv[BOOT_PCI_MAX];
+static volatile uint8_t *ecam[ACPI_ECAMS_MAX];
+static struct lock cf8_lock;
+
+static volatile uint8_t *ecam_address(uint16_t bdf, unsigned offset)
+{
+	unsigned bus = bdf >> 8;
+	for (unsigned i = 0; i < acpi->ecams; i++) {
+		const struct acpi_ecam *e = &acpi->ecam[i];
+		if (ecam[i] && bus >= e->first_bus && bus <= e->last_bus)
+			return ecam[i] + ((uint32_t)(bdf - (e->first_bus << 8)) << 12) + offset;
+	}
+	return NULL;
+}
+
+static uint32_t config_read(uint16_t bdf, unsigned offset, unsigned size)
+{
+	volatile uint8_t *a = ecam_address(bdf, offset);
+	if (a)
+		return size == 1 ? mmio_read8(a) : size == 2 ? mmio_read16(a) : mmio_read32(a);
+	if (offset >= 256)
+		return UINT32_MAX >> (32 - 8 * size);
+	lock_take(&cf8_lock);
+	out32(CF8_ADDRESS, 0x80000000u | (uint32_t)bdf << 8 | (offset & ~3u));
+	uint16_t port = (uint16_t)(CF8_DATA + (offset & 3));
+	uint32_t v = size == 1 ? in8(port) : size == 2 ? in16(port) : in32(port);
+	lock_drop(&cf8_lock);
+	return v;
+}
+
+static void config_write(uint16_t bdf, unsigned offset, unsigned size, uint32_t v)
+{
+	volatile uint8_t *a = ecam_address(bdf, offset);
+	if (a) {
+		if (size == 1)
+			mmio_write8(a, (uint8_t)v);
+		else if (size == 2)
+			mmio_write16(a, (uint16_t)v);
+		else
+			mmio_write32(a, v);
+		return;
+	}
+	if (offset >= 256)
+		return;
+	lock_take(&cf8_lock);
+	out32(CF8_ADDRESS, 0x80000000u | (uint32_t)bdf << 8 | (offset & ~3u));
+	uint16_t port = (uint16_t)(CF8_DATA + (offset & 3));
+	if (size == 1)
+		out8(port, (uint8_t)v);
+	else if (size == 2)
+		out16(port, (uint16_t)v);
+	else
+		out32(port, v);
+	lock_drop(&cf8_lock);
+}
+
+/* Reads BAR n; returns how many BAR slots it takes. Only memory BARs are recorded. */
+static unsigned read_bar(struct pci_dev *dev, struct pci_private *p, unsigned n)
+{
+	unsigned offset = CFG_BAR0 + 4 * n;
+	uint32_t low = config_read(dev->bdf, offset, 4), high = 0;
+	bool wide = (low & 7) == 4 && n + 1 < PCI_BARS;
+	if (low & 1)
+		return 1;
+	config_write(dev->bdf, offset, 4, UINT32_MAX);
+	uint64_t size = config_read(dev->bdf, offset, 4) & ~0xfu;
+	config_write(dev->bdf, offset, 4, low);
+	if (wide) {
+		high = config_read(dev->bdf, offset + 4, 4);
+		config_write(dev->bdf, offset + 4, 4, UINT32_MAX);
+		size |= (uint64_t)config_read(dev->bdf, offset + 4, 4) << 32;
+		config_write(dev->bdf, offset + 4, 4, high);
+	} else if (size) {
+		size |= 0xffffffff00000000ull;
+	}
+	uint64_t phys = (uint64_t)high << 32 | (low & ~0xfu);
+	if (size && phys) {
+		p->bar_phys[n] = phys;
+		dev->bar[n].bytes = -size;
+		dev->bar[n].addr = MMIO_WINDOW + phys;
+	} else if (size) {
+		console_print("pci %02x:%02x.%x: firmware left BAR %u unassigned\n", dev->bdf >> 8,
+		              dev->bdf >> 3 & 31, dev->bdf & 7, n);
+	}
+	return wide ? 2 : 1;
+}
+
+static void read_bars(struct pci_dev *dev, struct pci_private *p)
+{
+	uint32_t command = config_read(dev->bdf, CFG_COMMAND, 2);
+	config_write(dev->bdf, CFG_COMMAND, 2, command & ~CFG_COMMAND_MEMORY);
+	for (unsigned n = 0; n < PCI_BARS;)
+		n += read_bar(dev, p, n);
+	config_write(dev->bdf, CFG_COMMAND, 2, command | CFG_COMMAND_MEMORY);
+}
+
+static void read_msix(struct pci_dev *dev, struct pci_private *p)
+{
+	if (!(config_read(dev->bdf, CFG_COMMAND, 4) & CFG_STATUS_CAPS))
+		return;
+	unsigned cap = config_read(dev->bdf, CFG_CAPS, 1) & 0xfc;
+	for (unsigned i = 0; cap >= 0x40 && i < CAPS_MAX; i++) {
+		if (config_read(dev->bdf, cap, 1) == CAP_MSIX)
+			break;
+		cap = config_read(dev->bdf, cap + 1, 1) & 0xfc;
+	}
+	if (cap < 0x40 || config_read(dev->bdf, cap, 1) != CAP_MSIX)
+		return;
+	unsigned vectors = (config_read(dev->bdf, cap + 2, 2) & 0x7ff) + 1;
+	uint32_t where = config_read(dev->bdf, cap + 4, 4);
+	unsigned bar = where & 7;
+	uint64_t offset = where & ~7u, bytes = vectors * MSIX_ENTRY_BYTES;
+	if (bar >= PCI_BARS || !p->bar_phys[bar] || offset + bytes > dev->bar[bar].bytes)
+		return;
+	p->msix_cap = (uint8_t)cap;
+	p->msix_table = vm_map_device(p->bar_phys[bar] + offset, bytes);
+	dev->msix_vectors = (uint16_t)vectors;
+}
+
+static void add_function(uint16_t bdf, uint32_t id)
+{
+	if (info->pci_count == BOOT_PCI_MAX)
+		return;
+	struct pci_dev *dev = &info->pci[info->pci_count];
+	dev->index = (uint16_t)info->pci_count;
+	dev->bdf = bdf;
+	dev->vendor = (uint16_t)id;
+	dev->device = (uint16_t)(id >> 16);
+	dev->class_code = config_read(bdf, CFG_CLASS, 4) >> 8;
+	if (dev->class_code >> 16 != CLASS_NETWORK)
+		return; /* nothing else is driven by core programs */
+	dev->subsystem = (uint16_t)config_read(bdf, CFG_SUBSYSTEM, 2);
+	read_bars(dev, &priv[dev->index]);
+	read_msix(dev, &priv[dev->index]);
+	info->pci_count++;
+}
+
+static void scan_bus(unsigned bus, unsigned depth)
+{
+	for (unsigned slot = 0; slot < 32; slot++) {
+		for (unsigned function = 0; function < 8; function++) {
+			uint16_t bdf = (uint16_t)(bus << 8 | slot << 3 | function);
+			uint32_t id = config_read(bdf, 0, 4);
+			if ((id & 0xffff) == 0xffff) {
+				if (function == 0)
+					break;
+				continue;
+			}
+			uint32_t header = config_read(bdf, CFG_HEADER, 1);
+			add_function(bdf, id);
+			unsigned below = config_read(bdf, CFG_SECONDARY_BUS, 1);
+			if (config_read(bdf, CFG_CLASS, 4) >> 16 == CLASS_BRIDGE_PCI && below > bus &&
+			    depth < 16)
+				scan_bus(below, depth + 1);
+			if (function == 0 && !(header & 0x80))
+				break;
+		}
+	}
+}
+
+void pci_init(const struct acpi *tables, struct boot_info *boot_info)
+{
+	acpi = tables;
+	info = boot_info;
+	for (unsigned i = 0; i < acpi->ecams; i++) {
+		const struct acpi_ecam *e = &acpi->ecam[i];
+		uint64_t skip = (uint64_t)e->first_bus << 20;
+		uint64_t bytes = (uint64_t)(e->last_bus - e->first_bus + 1) << 20;
+		ecam[i] = vm_map_device(e->base + skip, bytes);
+	}
+	scan_bus(0, 0);
+}
+
+void pci_map_bars(uint64_t space, const struct boot_info *boot_info)
+{
+	for (unsigned d = 0; d < boot_info->pci_count; d++)
+		for (unsigned b = 0; b < PCI_BARS; b++) {
+			const struct pci_bar *bar = &boot_info->pci[d].bar[b];
+			uint64_t phys = priv[d].bar_phys[b] & ~(PAGE_BYTES - 1);
+			uint64_t bytes = (bar->bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+			if (bar->bytes)
+				vm_map(space, MMIO_WINDOW + phys, phys, bytes,
+				       VM_USER | VM_WRITE | VM_DEVICE);
+		}
+}
+
+static bool access_ok(uint64_t index, uint64_t offset, uint64_t size)
+{
+	return index < info->pci_count && (size == 1 || size == 2 || size == 4) && offset < 4096 &&
+	       offset % size == 0;
+}
+
+int64_t pci_config_read(uint64_t index, uint64_t offset, uint64_t size)
+{
+	if (!access_ok(index, offset, size))
+		return E_INVAL;
+	return config_read(info->pci[index].bdf, (unsigned)offset, (unsigned)size);
+}
+
+int64_t pci_config_write(uint64_t index, uint64_t offset, uint64_t size, uint32_t value)
+{
+	if (!access_ok(index, offset, size))
+		return E_INVAL;
+	config_write(info->pci[index].bdf, (unsigned)offset, (unsigned)size, value);
+	return E_OK;
+}
+
+int64_t pci_msix_program(uint64_t index, uint64_t entry, uint32_t apic_id)
+{
+	if (index >= info->pci_count || entry >= info->pci[index].msix_vectors)
+		return E_INVAL;
+	struct pci_private *p = &priv[index];
+	uint16_t bdf = info->pci[index].bdf;
+	volatile uint8_t *e = p->msix_table + entry * MSIX_ENTRY_BYTES;
+	uint32_t control = config_read(bdf, p->msix_cap, 4);
+	if (!(control & MSIX_ENABLE)) {
+		/* Entries come out of reset masked (6.8.2.9), so enabling raises nothing. */
+		config_write(bdf, p->msix_cap, 4, (control | MSIX_ENABLE) & ~MSIX_MASK_ALL);
+	}
+	mmio_write32(e + 12, 1); /* masked while it changes */
+	mmio_write32(e + 0, (uint32_t)apic_msi_address(apic_id));
+	mmio_write32(e + 4, (uint32_t)(apic_msi_address(apic_id) >> 32));
+	mmio_write32(e + 8, apic_msi_data());
+	mmio_write32(e + 12, 0);
+	return E_OK;
+}

@@ -1,0 +1,28 @@
+/*
+ * Names of the kernel's functions. The table is made from the first link of the kernel and
+ * placed in .symbols for the second (see the Makefile): entries sorted by address, then names.
+ */
+#include "kernel/program.h"
+
+struct symbol {
+	uint64_t addr;
+	uint64_t name; /* offset from kernel_symbol_names */
+};
+
+extern const struct symbol kernel_symbols[];
+extern const uint64_t kernel_symbol_count;
+extern const char kernel_symbol_names[];
+extern const char kernel_text[], kernel_rodata[];
+
+const char *kernel_function(uint64_t addr, uint64_t *offset)
+{
+	const struct symbol *best = NULL;
+	if (addr < (uint64_t)kernel_text || addr >= (uint64_t)kernel_rodata)
+		return NULL;
+	for (uint64_t i = 0; i < kernel_symbol_count && kernel_symbols[i].addr <= addr; i++)
+		best = &kernel_symbols[i];
+	if (!best)
+		return NULL;
+	*offset = addr - best->addr;
+	return kernel_symbol_names + best->name;
+}

@@ -1,0 +1,78 @@
+/*
+ * Intel SDM vol. 3A, chapter 6. Ring 3 runs with interrupts off for its whole life (DESIGN.md,
+ * invariant 3): interrupts are taken only inside KCALL_SLEEP, so what comes from ring 3 is an
+ * exception, an NMI or a kernel call.
+ */
+#include "kernel/trap.h"
+
+#include "kernel/apic.h"
+#include "kernel/console.h"
+#include "kernel/core.h"
+
+#define TRAP_NMI 2
+#define TRAP_BREAKPOINT 3
+#define TRAP_DOUBLE_FAULT 8
+#define TRAP_MACHINE_CHECK 18
+#define TRAP_EXCEPTIONS 32
+
+#define GATE_INTERRUPT 0x8e00u /* present, DPL 0 */
+#define GATE_RING3 0x6000u
+
+struct gate {
+	uint16_t offset0, selector, ist_and_type_lo, offset1;
+	uint32_t offset2, reserved;
+};
+_Static_assert(sizeof(struct gate) == 16, "IDT gate");
+
+extern const uint8_t trap_stubs[];
+
+static struct gate idt[256];
+
+static void set_gate(unsigned vector, unsigned type, unsigned ist)
+{
+	uint64_t a = (uint64_t)trap_stubs + 16 * vector;
+	idt[vector] = (struct gate){(uint16_t)a,         SEG_KERNEL_CODE, (uint16_t)(type | ist),
+	                            (uint16_t)(a >> 16), (uint32_t)(a >> 32), 0};
+}
+
+void trap_init(void)
+{
+	for (unsigned v = 0; v < 256; v++)
+		set_gate(v, GATE_INTERRUPT, 0);
+	set_gate(TRAP_BREAKPOINT, GATE_INTERRUPT | GATE_RING3, 0);
+	set_gate(TRAP_NMI, GATE_INTERRUPT, IST_EMERGENCY);
+	set_gate(TRAP_DOUBLE_FAULT, GATE_INTERRUPT, IST_EMERGENCY);
+	set_gate(TRAP_MACHINE_CHECK, GATE_INTERRUPT, IST_EMERGENCY);
+}
+
+void trap_load(void)
+{
+	struct {
+		uint16_t limit;
+		uint64_t base;
+	} __attribute__((packed)) idtr = {sizeof idt - 1, (uint64_t)idt};
+	__asm__ volatile("lidt %0" : : "m"(idtr));
+}
+
+static void interrupt(struct trap_frame *f)
+{
+	if (f->vector == VECTOR_SERIAL)
+		console_interrupt();
+	if (f->vector != VECTOR_SPURIOUS)
+		apic_eoi();
+}
+
+void trap_handler(struct trap_frame *f)
+{
+	bool from_program = (f->cs & 3) == 3;
+	if (f->vector >= TRAP_EXCEPTIONS)
+		interrupt(f);
+	else if (f->vector == TRAP_NMI) /* another core ends the machine, see smp_stop_others */
+		smp_stop_self_if_asked(f);
+	else if (!from_program)
+		fault_in_kernel(f);
+	else if (f->vector == TRAP_BREAKPOINT)
+		kcall_serve(f);
+	else
+		fault_in_program(f, NULL);
+}

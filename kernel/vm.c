@@ -1,0 +1,307 @@
+/*
+ * See vm.h. Page tables as in Intel SDM vol. 3A, 4.5 (4-level paging).
+ */
+#include "kernel/vm.h"
+
+#include "kernel/cpu.h"
+#include "kernel/panic.h"
+#include "lib/mem.h"
+
+#define PTE_PRESENT (1ull << 0)
+#define PTE_WRITE (1ull << 1)
+#define PTE_USER (1ull << 2)
+#define PTE_PWT (1ull << 3)
+#define PTE_PCD (1ull << 4)
+#define PTE_LARGE (1ull << 7)
+#define PTE_NX (1ull << 63)
+#define PTE_ADDR 0x000ffffffffff000ull
+
+#define LOW_MEMORY_END 0x100000ull
+
+extern char kernel_text[], kernel_rodata[], kernel_data[], kernel_end[];
+extern uint64_t boot_pdpt[]; /* boot/entry.asm: maps the first 4 GiB */
+
+static struct boot_range ram[BOOT_RANGES_MAX + 4]; /* free memory, page aligned */
+static unsigned ram_count;
+static uint64_t total_bytes, taken_bytes;
+static uint64_t low_page;
+static uint64_t device_next = DEVICE_BASE;
+static uint64_t kernel_pml4[512] __attribute__((aligned(4096)));
+
+static uint64_t align_up(uint64_t v, uint64_t to)
+{
+	return (v + to - 1) & ~(to - 1);
+}
+
+/* --- physical memory --- */
+
+static void ram_add(uint64_t start, uint64_t end)
+{
+	if (start < end && ram_count < ARRAY_LEN(ram))
+		ram[ram_count++] = (struct boot_range){start, end};
+}
+
+/* Cuts [start, end) out of the free ranges. */
+static void ram_reserve(uint64_t start, uint64_t end)
+{
+	unsigned n = ram_count;
+	for (unsigned i = 0; i < n; i++) {
+		struct boot_range r = ram[i];
+		if (end <= r.start || start >= r.end)
+			continue;
+		ram[i].end = start > r.start ? start : r.start;
+		ram_add(end > r.start ? end : r.start, r.end);
+	}
+}
+
+static void ram_init(const struct boot *boot)
+{
+	for (unsigned i = 0; i < boot->ram_count; i++) {
+		uint64_t start = align_up(boot->ram[i].start, PAGE_BYTES);
+		uint64_t end = boot->ram[i].end & ~(PAGE_BYTES - 1);
+		if (start < LOW_MEMORY_END && end > 0x9000 && start <= 0x8000)
+			low_page = 0x8000; /* clear of the BIOS data area and the boot sector */
+		start = start < LOW_MEMORY_END ? LOW_MEMORY_END : start;
+		ram_add(start, end);
+		total_bytes += end > start ? end - start : 0;
+	}
+	uint64_t image_end = (uint64_t)kernel_end - KERNEL_BASE;
+	ram_reserve(LOW_MEMORY_END, image_end);
+	ram_reserve(boot->module.start & ~(PAGE_BYTES - 1), align_up(boot->module.end, PAGE_BYTES));
+	taken_bytes = image_end - LOW_MEMORY_END;
+}
+
+uint64_t vm_take_pages(size_t pages, bool zero)
+{
+	uint64_t bytes = pages * PAGE_BYTES;
+	for (unsigned i = 0; i < ram_count; i++) {
+		if (ram[i].end - ram[i].start < bytes)
+			continue;
+		uint64_t phys = ram[i].start;
+		ram[i].start += bytes;
+		taken_bytes += bytes;
+		if (zero)
+			memset(vm_phys(phys), 0, bytes);
+		return phys;
+	}
+	panic("out of memory: %zu pages asked for", pages);
+}
+
+static uint64_t huge_start(const struct boot_range *r, uint64_t bytes)
+{
+	uint64_t end = r->end & ~(HUGE_BYTES - 1);
+	return end >= r->start + bytes && end >= bytes ? end - bytes : 0;
+}
+
+uint64_t vm_take_huge(size_t count)
+{
+	uint64_t bytes = count * HUGE_BYTES, best = 0;
+	unsigned from = 0;
+	for (unsigned i = 0; i < ram_count; i++) {
+		uint64_t start = huge_start(&ram[i], bytes);
+		if (start > best) {
+			best = start;
+			from = i;
+		}
+	}
+	if (best == 0)
+		return 0;
+	uint64_t end = ram[from].end;
+	ram[from].end = best;
+	ram_add(best + bytes, end);
+	taken_bytes += bytes;
+	return best;
+}
+
+uint64_t vm_huge_left(void)
+{
+	uint64_t most = 0;
+	for (unsigned i = 0; i < ram_count; i++) {
+		uint64_t start = align_up(ram[i].start, HUGE_BYTES);
+		uint64_t end = ram[i].end & ~(HUGE_BYTES - 1);
+		if (end > start && end - start > most)
+			most = end - start;
+	}
+	return most;
+}
+
+uint64_t vm_low_page(void)
+{
+	if (low_page == 0)
+		panic("no usable page at 0x8000 for starting the other cores");
+	return low_page;
+}
+
+uint64_t vm_total(void) { return total_bytes; }
+uint64_t vm_taken(void) { return taken_bytes; }
+
+/* --- page tables --- */
+
+static uint64_t pte_bits(unsigned flags)
+{
+	return PTE_PRESENT | (flags & VM_WRITE ? PTE_WRITE : 0) | (flags & VM_USER ? PTE_USER : 0) |
+	       (flags & VM_DEVICE ? PTE_PCD | PTE_PWT : 0) | (flags & VM_EXEC ? 0 : PTE_NX);
+}
+
+/* The table below entry *e, made when it is not there. Rights are decided in the last level. */
+static uint64_t *table_below(uint64_t *e, unsigned flags)
+{
+	if (!(*e & PTE_PRESENT))
+		*e = vm_take_pages(1, true) | PTE_PRESENT | PTE_WRITE;
+	assert(!(*e & PTE_LARGE));
+	if (flags & VM_USER)
+		*e |= PTE_USER;
+	return vm_phys(*e & PTE_ADDR);
+}
+
+/* Fills consecutive entries of one table; the number filled, `count` at most. */
+static size_t fill(uint64_t *table, unsigned first, size_t count, uint64_t entry, uint64_t step)
+{
+	size_t room = 512 - first;
+	size_t n = count < room ? count : room;
+	for (size_t i = 0; i < n; i++, entry += step)
+		table[first + i] = entry;
+	return n;
+}
+
+void vm_map(vm_space_t space, uint64_t virt, uint64_t phys, uint64_t bytes, unsigned flags)
+{
+	assert(((virt | phys | bytes) & (PAGE_BYTES - 1)) == 0);
+	uint64_t bits = pte_bits(flags);
+	while (bytes) {
+		uint64_t *t = vm_phys(space), step = HUGE_BYTES;
+		size_t n;
+		t = table_below(&t[virt >> 39 & 511], flags);
+		t = table_below(&t[virt >> 30 & 511], flags);
+		unsigned i = virt >> 21 & 511;
+		if (((virt | phys) & (HUGE_BYTES - 1)) == 0 && bytes >= HUGE_BYTES) {
+			n = fill(t, i, bytes / HUGE_BYTES, phys | bits | PTE_LARGE, HUGE_BYTES);
+		} else {
+			uint64_t to_next = (HUGE_BYTES - (virt & (HUGE_BYTES - 1))) / PAGE_BYTES;
+			size_t pages = bytes / PAGE_BYTES < to_next ? bytes / PAGE_BYTES : to_next;
+			step = PAGE_BYTES;
+			n = fill(table_below(&t[i], flags), virt >> 12 & 511, pages, phys | bits, step);
+		}
+		virt += n * step;
+		phys += n * step;
+		bytes -= n * step;
+	}
+}
+
+static uint64_t kernel_space(void)
+{
+	return (uint64_t)kernel_pml4 - KERNEL_BASE;
+}
+
+static void map_image(const char *from, const char *to, unsigned flags)
+{
+	uint64_t phys = (uint64_t)from - KERNEL_BASE;
+	vm_map(kernel_space(), (uint64_t)from, phys, (uint64_t)(to - from), flags);
+}
+
+/*
+ * The physical map, in 2 MiB pages. The first 4 GiB (loader data and ACPI tables lie there) use
+ * the boot tables, made not executable one level up. Above, what the firmware calls memory:
+ * ranges are widened to whole pages, which maps a little of what lies beside, supervisor-only
+ * and never touched.
+ */
+static void map_ram(const struct boot *boot)
+{
+	uint64_t low = 4ull << 30;
+	uint64_t *pdpt = table_below(&kernel_pml4[PHYS_BASE >> 39 & 511], 0);
+	for (unsigned i = 0; i < 4; i++)
+		pdpt[i] = (boot_pdpt[i] & PTE_ADDR) | PTE_PRESENT | PTE_WRITE | PTE_NX;
+	for (unsigned i = 0; i < boot->ram_count; i++) {
+		uint64_t start = boot->ram[i].start & ~(HUGE_BYTES - 1);
+		uint64_t end = align_up(boot->ram[i].end, HUGE_BYTES);
+		start = start < low ? low : start;
+		if (start < end)
+			vm_map(kernel_space(), PHYS_BASE + start, start, end - start, VM_WRITE);
+	}
+}
+
+void vm_init(const struct boot *boot)
+{
+	ram_init(boot);
+	/* Every top-level entry of the kernel half that will be used exists before the first
+	 * address space copies them. */
+	uint64_t top[] = {PHYS_BASE, DEVICE_BASE, STACK_BASE, KERNEL_BASE};
+	for (unsigned i = 0; i < ARRAY_LEN(top); i++)
+		table_below(&kernel_pml4[top[i] >> 39 & 511], 0);
+	map_image(kernel_text, kernel_rodata, VM_EXEC);
+	map_image(kernel_rodata, kernel_data, 0);
+	map_image(kernel_data, kernel_end, VM_WRITE);
+	map_ram(boot);
+	vm_enter_kernel();
+}
+
+void vm_enter_kernel(void)
+{
+	cr3_write(kernel_space());
+}
+
+void *vm_map_device(uint64_t phys, uint64_t bytes)
+{
+	uint64_t start = phys & ~(PAGE_BYTES - 1);
+	uint64_t length = align_up(phys + bytes, PAGE_BYTES) - start;
+	/* A large region (ECAM, framebuffer) keeps its alignment, so that it takes 2 MiB pages. */
+	if (length >= HUGE_BYTES)
+		device_next = align_up(device_next, HUGE_BYTES) + (start & (HUGE_BYTES - 1));
+	uint64_t virt = device_next;
+	device_next += length;
+	vm_map(kernel_space(), virt, start, length, VM_WRITE | VM_DEVICE);
+	return (void *)(virt + (phys - start));
+}
+
+void vm_map_stack(unsigned core)
+{
+	uint64_t slot = STACK_BASE + core * STACK_SLOT;
+	uint64_t top[] = {STACK_TRAP_TOP, STACK_EMERGENCY_TOP};
+	uint64_t bytes[] = {STACK_TRAP_BYTES, STACK_EMERGENCY_BYTES};
+	for (unsigned i = 0; i < ARRAY_LEN(top); i++)
+		vm_map(kernel_space(), slot + top[i] - bytes[i],
+		       vm_take_pages(bytes[i] / PAGE_BYTES, true), bytes[i], VM_WRITE);
+}
+
+vm_space_t vm_space_new(void)
+{
+	vm_space_t space = vm_take_pages(1, true);
+	uint64_t *t = vm_phys(space);
+	memcpy(t + 256, kernel_pml4 + 256, 256 * sizeof *t);
+	return space;
+}
+
+bool vm_user_to_phys(vm_space_t space, uint64_t virt, uint64_t *phys)
+{
+	if (virt >> 47)
+		return false;
+	const uint64_t *t = vm_phys(space);
+	for (unsigned shift = 39;; shift -= 9) {
+		uint64_t e = t[virt >> shift & 511];
+		if (!(e & PTE_PRESENT) || !(e & PTE_USER))
+			return false;
+		if (shift == 12 || e & PTE_LARGE) {
+			uint64_t mask = (1ull << shift) - 1;
+			*phys = (e & PTE_ADDR & ~mask) | (virt & mask);
+			return !(e & PTE_PCD); /* device registers are not memory */
+		}
+		t = vm_phys(e & PTE_ADDR);
+	}
+}
+
+bool vm_copy_from_user(vm_space_t space, void *dst, uint64_t virt, size_t bytes)
+{
+	uint8_t *d = dst;
+	while (bytes) {
+		uint64_t phys;
+		size_t in_page = PAGE_BYTES - (virt & (PAGE_BYTES - 1));
+		size_t n = bytes < in_page ? bytes : in_page;
+		if (!vm_user_to_phys(space, virt, &phys))
+			return false;
+		memcpy(d, vm_phys(phys), n);
+		d += n;
+		virt += n;
+		bytes -= n;
+	}
+	return true;
+}

@@ -1,0 +1,282 @@
+/*
+ * ARP (RFC 826, RFC 1122 2.3.2, RFC 5227) and the neighbour table of the router's control core.
+ *
+ * The module is a function of (frame, time): the caller feeds frames and the clock and gets calls
+ * of `struct arp_ops`. It allocates nothing; it is not thread-safe.
+ *
+ * States of a neighbour (events: out = arp_output, heard = an acceptable ARP message from it,
+ * t = deadline). `pinned`: a route uses it as next hop (arp_pin), so it is never removed.
+ *
+ *   state       event                        next         what happens
+ *   FREE        arp_neigh_get                UNRESOLVED   nothing is sent
+ *   FREE        request to us heard          REACHABLE    up
+ *   UNRESOLVED  out                          INCOMPLETE   frame queued, request 1 broadcast
+ *               last arp_unpin               FREE         removed
+ *   INCOMPLETE  out                          =            queued; the oldest is pushed out
+ *               t, fewer than max requests   =            next request
+ *               t, max requests sent         FAILED       queue → unreachable
+ *   REACHABLE   out                          =            release at once
+ *               t, used or pinned            PROBE        request 1 unicast
+ *               t, neither                   =            waits for the end of its time
+ *               arp_used or out after that   PROBE        request 1 unicast
+ *               end of its time              FREE         down, removed
+ *   PROBE       out                          =            release at once
+ *               t, fewer than max requests   =            next unicast request
+ *               t, max requests sent         INCOMPLETE   down, request 1 broadcast: its MAC may
+ *                                                         have changed
+ *   FAILED      out                          =            unreachable at once
+ *               t (hold-down over)           FREE         removed; UNRESOLVED when pinned
+ *   any of the five above: heard             REACHABLE    up if the MAC is new, queue → release
+ *   any         arp_set_static               STATIC       up, queue → release; no timers, and what
+ *                                                         is heard changes nothing
+ *   INCOMPLETE  no address of ours on port   FAILED       nothing to ask from
+ *
+ * Invariants
+ * 1. Every frame given to arp_output ends in exactly one call of release or unreachable or one
+ *    count of drop_neigh_queue, at once or later; arp_pending() says how many still wait.
+ * 2. up and down alternate for an index, but that up may repeat with a changed MAC.
+ *    `removed` is never called between up and down: down comes first.
+ * 3. The state is consistent before any op is called, so ops may call back into the module.
+ *
+ * Deliberately missing: proxy ARP (RFC 1027), ARP for our address on another port (a port answers
+ * only for its own addresses), probing an address before we use it (RFC 5227 2.1: what an operator
+ * configures on a router is announced and defended, not given up).
+ */
+#ifndef NET_ARP_H
+#define NET_ARP_H
+
+#include "lib/bytes.h"
+#include "lib/types.h"
+#include "net/counters.h"
+#include "net/eth.h"
+
+#define ARP_FRAME_LEN 42 /* Ethernet header and message; the port pads */
+#define ARP_LOCALS_MAX 64
+
+#define ARP_HTYPE_ETHERNET 1
+#define ARP_OP_REQUEST 1
+#define ARP_OP_REPLY 2
+
+/* The message for Ethernet and IPv4, after the Ethernet header. */
+struct arp_message {
+	be16_t htype;
+	be16_t ptype;
+	uint8_t hlen;
+	uint8_t plen;
+	be16_t op;
+	uint8_t sha[ETH_ALEN]; /* sender's hardware and protocol address */
+	be32_t spa;
+	uint8_t tha[ETH_ALEN]; /* target's */
+	be32_t tpa;
+} __attribute__((packed));
+_Static_assert(sizeof(struct arp_message) == ARP_FRAME_LEN - ETH_HLEN, "wire format");
+
+enum arp_state {
+	ARP_FREE,
+	ARP_UNRESOLVED,
+	ARP_INCOMPLETE,
+	ARP_REACHABLE,
+	ARP_PROBE,
+	ARP_FAILED,
+	ARP_STATIC,
+};
+
+struct arp_params {
+	uint64_t reachable_ns;   /* `arp timeout`: how long what was heard is believed */
+	uint64_t retransmit_ns;  /* between requests; RFC 1122 2.3.2.1: at most one a second */
+	uint64_t hold_down_ns;   /* how long a neighbour that did not answer is refused at once */
+	uint32_t max_probes;     /* requests before giving up, broadcast and unicast each */
+	uint32_t queue;          /* frames that wait per neighbour */
+	uint32_t neighbours;     /* size of the table */
+	uint32_t pending;        /* frames that wait in all */
+	uint32_t frame_max;      /* longest frame that can wait, bytes with Ethernet header */
+};
+
+#define ARP_PARAMS_DEFAULT \
+	((struct arp_params){ \
+		.reachable_ns = 300000000000ull, \
+		.retransmit_ns = 1000000000ull, \
+		.hold_down_ns = 5000000000ull, \
+		.max_probes = 3, \
+		.queue = 8, \
+		.neighbours = 4096, \
+		.pending = 512, \
+		.frame_max = 1518, \
+	})
+
+/* RFC 5227 1.1 */
+#define ARP_ANNOUNCE_NUM 2
+#define ARP_ANNOUNCE_INTERVAL_NS 2000000000ull
+#define ARP_DEFEND_INTERVAL_NS 10000000000ull
+
+/* All are called from within module functions; ctx is what arp_init got. Frames passed are the
+ * module's, valid (and writable) during the call only. */
+struct arp_ops {
+	/* Send this ARP frame (ARP_FRAME_LEN bytes, complete) out of the port. */
+	void (*tx)(void *ctx, unsigned port, const uint8_t *frame, unsigned len);
+	/* Resolved, or resolved to another MAC than before. */
+	void (*up)(void *ctx, unsigned index, const uint8_t *mac);
+	/* No longer resolved; frames for it must come to arp_output again. */
+	void (*down)(void *ctx, unsigned index);
+	/* This frame may go now: the caller writes the Ethernet header and sends. */
+	void (*release)(void *ctx, unsigned index, uint8_t *frame, unsigned len);
+	/* Given up: the caller counts drop_neigh_unreachable and sends ICMP host unreachable. */
+	void (*unreachable)(void *ctx, unsigned index, uint8_t *frame, unsigned len);
+	/* Add n to a counter: drop_neigh_queue, arp_tx_request, arp_tx_reply, arp_conflict. */
+	void (*count)(void *ctx, enum counter counter, unsigned n);
+	/* The index dies. When this returns nobody may use it any more (the caller removes its /32
+	 * and waits for the data cores' quiescence). The index is reused as late as possible. */
+	void (*removed)(void *ctx, unsigned index);
+};
+
+/* A neighbour, as the iterator shows it. */
+struct arp_entry {
+	uint32_t ip;
+	unsigned index;
+	unsigned port;
+	enum arp_state state;
+	uint8_t mac[ETH_ALEN]; /* last known; zero when never resolved */
+	bool pinned;
+	unsigned pending;      /* frames waiting */
+	uint64_t age_ns;       /* since it was last heard; 0 for STATIC and never heard */
+};
+
+/* --- private from here on, laid open for sizes only --- */
+
+struct arp_neigh {
+	uint64_t deadline;  /* meaningful while heap_pos != ARP_NIL */
+	uint64_t heard_ns;  /* when it was last confirmed */
+	uint32_t ip;
+	uint32_t hash_next;
+	uint32_t heap_pos;
+	uint32_t prev, next;            /* in the free or the evictable list */
+	uint32_t pend_head, pend_tail;
+	uint32_t pins;
+	uint16_t queued;
+	uint8_t port;
+	uint8_t state;
+	uint8_t requests;   /* sent in this state */
+	bool used;          /* by the data cores since it was confirmed */
+	bool idle;          /* REACHABLE, in its last seconds, was not used when asked */
+	bool listed;        /* in the evictable list */
+	uint8_t mac[ETH_ALEN];
+};
+
+struct arp_local {
+	uint64_t announce_at;
+	uint64_t defended_at; /* valid when defended */
+	uint32_t ip;
+	uint8_t port;
+	uint8_t plen;
+	uint8_t announce_left;
+	bool defended;
+	uint8_t mac[ETH_ALEN];
+};
+
+struct arp_list {
+	uint32_t head, tail;
+};
+
+struct arp {
+	struct arp_params params;
+	const struct arp_ops *ops;
+	void *ctx;
+	struct arp_neigh *neigh;
+	uint32_t *hash;        /* heads of the chains, hash_mask + 1 of them */
+	uint32_t *heap;        /* neighbours by deadline, a binary heap */
+	uint8_t *slots;        /* pending frames, slot_bytes apart: header, then the frame */
+	uint32_t slot_bytes;
+	uint32_t hash_mask;
+	uint32_t heap_len;
+	uint32_t slot_free;    /* list of free slots */
+	uint32_t pending;      /* slots in use */
+	struct arp_list free;      /* oldest first, so that an index rests before reuse */
+	struct arp_list evictable; /* FAILED and UNRESOLVED without pin, oldest first */
+	struct arp_local local[ARP_LOCALS_MAX];
+	uint32_t locals;
+};
+
+/* --- public --- */
+
+/* Bytes of memory that arp_init needs for these parameters. */
+size_t arp_memory_bytes(const struct arp_params *params);
+
+/*
+ * Makes an empty table in mem (8-byte aligned, the caller's for the table's life). All ops must be
+ * given. E_INVAL: a parameter is 0 or out of range; E_NOMEM: too few bytes.
+ */
+int arp_init(struct arp *a, const struct arp_params *params, void *mem, size_t bytes,
+             const struct arp_ops *ops, void *ctx);
+
+/*
+ * Tells one of our addresses on a port, with its subnet; several per port are fine. It is announced
+ * (RFC 5227 2.3) by the next arp_tick calls. Adding it again sets plen and mac. E_NOMEM, E_INVAL.
+ */
+int arp_add_local(struct arp *a, unsigned port, uint32_t ip, unsigned plen, const uint8_t *mac);
+
+/* Forgets our addresses on a port. Its neighbours stay: see arp_flush_port. */
+void arp_clear_local(struct arp *a, unsigned port);
+
+/* Announces the port's addresses anew, with the next arp_tick: its link came up. */
+void arp_announce(struct arp *a, unsigned port);
+
+/*
+ * Finds or makes the neighbour; nothing is sent. Returns its index, which stays the same until
+ * `removed`, or E_NOMEM when the table is full of others that cannot go (count drop_neigh_table).
+ * A full table gives up the neighbour that has been FAILED or UNRESOLVED for longest.
+ */
+int arp_neigh_get(struct arp *a, unsigned port, uint32_t ip);
+
+/* Finds only; E_NOENT. */
+int arp_neigh_find(const struct arp *a, unsigned port, uint32_t ip);
+
+/* Pins count: while there is one, the neighbour is not removed and is kept resolved once it is.
+ * The last arp_unpin removes it at once when it is UNRESOLVED. */
+void arp_pin(struct arp *a, unsigned index);
+void arp_unpin(struct arp *a, unsigned index);
+
+/*
+ * A frame for that neighbour, with room for the Ethernet header in front; the frame stays the
+ * caller's (it is copied when it must wait). See invariant 1 for what becomes of it.
+ */
+void arp_output(struct arp *a, unsigned index, uint8_t *frame, unsigned len, uint64_t now_ns);
+
+/*
+ * An ARP frame (EtherType seen by the caller, destination MAC ours or broadcast) that came in by
+ * the port. Returns its fate: delivered_arp or drop_arp_*, drop_port_down when the port has no
+ * address.
+ */
+enum counter arp_input(struct arp *a, unsigned port, const uint8_t *frame, unsigned len,
+                       uint64_t now_ns);
+
+/* Does what is due. Returns arp_deadline(). */
+uint64_t arp_tick(struct arp *a, uint64_t now_ns);
+
+/* When arp_tick is needed next; UINT64_MAX: not before something else happens. Any other function
+ * may bring it forward. */
+uint64_t arp_deadline(const struct arp *a);
+
+/* Data cores have sent to this neighbour since the caller last asked them. */
+void arp_used(struct arp *a, unsigned index, uint64_t now_ns);
+
+/* The port went down: waiting frames → unreachable, neighbours that are not STATIC are removed or,
+ * when pinned, UNRESOLVED. */
+void arp_flush_port(struct arp *a, unsigned port);
+
+/* Enters a fixed neighbour; returns its index, E_NOMEM or E_INVAL (mac is not a station's). */
+int arp_set_static(struct arp *a, unsigned port, uint32_t ip, const uint8_t *mac);
+
+/* Makes a neighbour forgotten whatever its state (`clear arp`, `no arp …`): as arp_flush_port, for
+ * one, STATIC too. E_NOENT. */
+int arp_forget(struct arp *a, unsigned port, uint32_t ip);
+
+/* Walks the table in the order of indices; *cursor starts at 0. False after the last. */
+bool arp_next(const struct arp *a, unsigned *cursor, uint64_t now_ns, struct arp_entry *out);
+
+/* Frames waiting now. */
+static inline uint32_t arp_pending(const struct arp *a) { return a->pending; }
+
+/* "reachable" and so on, for `show arp`. */
+const char *arp_state_name(enum arp_state state);
+
+#endif

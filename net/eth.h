@@ -1,0 +1,71 @@
+/* Ethernet II frames: header, types, station addresses. All helpers take unaligned pointers. */
+#ifndef NET_ETH_H
+#define NET_ETH_H
+
+#include "lib/bytes.h"
+#include "lib/types.h"
+
+#define ETH_ALEN 6
+#define ETH_HLEN 14
+#define ETH_FRAME_MIN 60 /* without FCS; shorter frames are padded by the sender */
+
+#define ETH_TYPE_IP4 0x0800
+#define ETH_TYPE_ARP 0x0806
+#define ETH_TYPE_VLAN 0x8100
+#define ETH_TYPE_IP6 0x86dd
+
+struct eth_header {
+	uint8_t dst[ETH_ALEN];
+	uint8_t src[ETH_ALEN];
+	be16_t type; /* ETH_TYPE_*; below 0x0600 an 802.3 length */
+} __attribute__((packed));
+_Static_assert(sizeof(struct eth_header) == ETH_HLEN, "wire format");
+
+static inline bool eth_equal(const uint8_t *a, const uint8_t *b)
+{
+	return raw32_load(a) == raw32_load(b) && raw16_load(a + 4) == raw16_load(b + 4);
+}
+
+static inline void eth_copy(uint8_t *to, const uint8_t *from)
+{
+	uint32_t head = raw32_load(from);
+	uint16_t tail = raw16_load(from + 4);
+	raw32_store(to, head);
+	raw16_store(to + 4, tail);
+}
+
+/* Group address: multicast or broadcast (IEEE 802 I/G bit). */
+static inline bool eth_is_multicast(const uint8_t *mac) { return mac[0] & 1; }
+
+static inline bool eth_is_broadcast(const uint8_t *mac)
+{
+	return raw32_load(mac) == UINT32_MAX && raw16_load(mac + 4) == 0xffff;
+}
+
+static inline bool eth_is_zero(const uint8_t *mac)
+{
+	return raw32_load(mac) == 0 && raw16_load(mac + 4) == 0;
+}
+
+/* May stand as the address of one station. */
+static inline bool eth_is_station(const uint8_t *mac)
+{
+	return !eth_is_multicast(mac) && !eth_is_zero(mac);
+}
+
+static inline void eth_set_broadcast(uint8_t *mac)
+{
+	raw32_store(mac, UINT32_MAX);
+	raw16_store(mac + 4, 0xffff);
+}
+
+/* Writes the 14 bytes at frame. */
+static inline void eth_header_build(uint8_t *frame, const uint8_t *dst, const uint8_t *src,
+                                    uint16_t type)
+{
+	eth_copy(frame, dst);
+	eth_copy(frame + ETH_ALEN, src);
+	be16_store(frame + 12, type);
+}
+
+#endif

@@ -1,0 +1,122 @@
+/*
+ * ICMP for IPv4 (RFC 792, 1122 3.2.2, 1812 4.3): errors with their rules and rate limit, echo.
+ *
+ * Packets are whole IPv4 packets of any alignment; those passed in have been through ip4_check.
+ * Deliberately missing: redirects (a router may leave them out, RFC 1812 4.3.3.2 MAY), timestamp
+ * and address mask replies, source quench (RFC 6633 forbids it), router discovery.
+ */
+#ifndef NET_ICMP4_H
+#define NET_ICMP4_H
+
+#include "lib/types.h"
+#include "net/counters.h"
+
+#define ICMP4_HLEN 8
+#define ICMP4_ERROR_MAX 576 /* RFC 1812 4.3.2.3: the whole IP packet of an error */
+
+enum icmp4_type {
+	ICMP4_ECHO_REPLY = 0,
+	ICMP4_UNREACH = 3,
+	ICMP4_SOURCE_QUENCH = 4,
+	ICMP4_REDIRECT = 5,
+	ICMP4_ECHO = 8,
+	ICMP4_TIME_EXCEEDED = 11,
+	ICMP4_PARAM_PROBLEM = 12,
+};
+
+/* Codes of ICMP4_UNREACH (RFC 792, RFC 1812 5.2.7.1). */
+enum icmp4_unreach {
+	ICMP4_UNREACH_NET = 0,
+	ICMP4_UNREACH_HOST = 1,
+	ICMP4_UNREACH_PROTO = 2,
+	ICMP4_UNREACH_PORT = 3,
+	ICMP4_UNREACH_FRAG = 4, /* rest: next-hop MTU, RFC 1191 4 */
+};
+
+#define ICMP4_TIME_TTL 0 /* code of ICMP4_TIME_EXCEEDED: in transit */
+
+/*
+ * May an ICMP error be sent about this packet? RFC 1122 3.2.2, RFC 1812 4.3.2.7: not about an
+ * ICMP error, not about any but the first fragment, not about what was sent to a broadcast or
+ * multicast address or came in a link-layer broadcast, and only to a source that is one host.
+ * link_broadcast: the frame was not addressed to one station, or the destination is a directed
+ * broadcast of a connected subnet, which only the caller can know. len: bytes present at orig_ip.
+ * An ICMP message of unknown type counts as an error, so that two routers can never argue.
+ */
+bool icmp4_error_allowed(const uint8_t *orig_ip, unsigned len, bool link_broadcast);
+
+/*
+ * Builds the whole IPv4 packet of an ICMP error about the packet at orig_ip, of which orig_len
+ * bytes (its total length at most) can be quoted: to its source, from src, precedence 6 (RFC 1812
+ * 4.3.2.5), DF with identification 0 (RFC 6864), at most ICMP4_ERROR_MAX bytes and at most room.
+ * rest: the second word of the header in host order (unused: 0; fragmentation needed: the MTU;
+ * parameter problem: pointer << 24).
+ * out must not overlap orig_ip. Returns the length, or 0 when room cannot hold the ICMP header and
+ * the original's header with 8 bytes (RFC 792).
+ */
+unsigned icmp4_error_build(uint8_t *out, unsigned room, const uint8_t *orig_ip, unsigned orig_len,
+                           uint8_t type, uint8_t code, uint32_t rest, uint32_t src, uint8_t ttl);
+
+/*
+ * Token bucket (RFC 1812 4.3.2.8). Kept as one point in time: the earliest moment at which the
+ * bucket will be full again, so there is nothing to refill and nothing to round away.
+ */
+struct icmp4_limit {
+	uint64_t full_at_ns;
+	uint64_t interval_ns; /* one token; 0: no tokens at all */
+	uint64_t depth_ns;    /* burst * interval */
+};
+
+/* rate: errors per second (0: none ever); burst: how many may go at once, at least 1. */
+void icmp4_limit_init(struct icmp4_limit *l, uint32_t rate, uint32_t burst);
+
+/* Takes a token; false when there is none. Time must not run backwards. */
+bool icmp4_limit_take(struct icmp4_limit *l, uint64_t now_ns);
+
+enum icmp4_kind {
+	ICMP4_KIND_ECHO_REQUEST,
+	ICMP4_KIND_ECHO_REPLY,
+	ICMP4_KIND_ERROR,
+	ICMP4_KIND_OTHER,
+};
+
+/* An ICMP message to the machine itself; pointers go into the packet. */
+struct icmp4_msg {
+	enum icmp4_kind kind;
+	uint8_t type, code;
+	uint16_t id, seq;       /* of an echo, host order */
+	uint32_t rest;          /* second header word, host order */
+	const uint8_t *data;    /* after the 8-byte header: echo data or the quoted packet */
+	unsigned data_len;
+};
+
+/*
+ * Validates the ICMP message in the packet at ip (len bytes present, not a fragment) and says
+ * what it is. Returns CNT_delivered_icmp for echo requests, echo replies and errors, whose quoted
+ * header is then known to be whole; CNT_drop_icmp_malformed (too short, checksum) or
+ * CNT_drop_icmp_type. Fills *out unless malformed.
+ */
+enum counter icmp4_input(const uint8_t *ip, unsigned len, struct icmp4_msg *out);
+
+/*
+ * Turns a valid echo request (icmp4_input said so; len bytes present) in place into its reply:
+ * addresses swapped, type 0, TTL 64, DF clear, checksums anew, TOS and identification kept.
+ * The destination must be one of our unicast addresses: the caller does not answer broadcasts
+ * (RFC 1122 3.2.2.6 lets it).
+ * IP options are overwritten with End of Option List and so not returned: RFC 1122 3.2.2.6 SHOULDs
+ * that record route come back updated; we do not record on the way either.
+ */
+void icmp4_echo_reply_make(uint8_t *ip, unsigned len);
+
+struct icmp4_echo {
+	uint32_t src, dst;
+	uint16_t id, seq;
+	uint16_t data_len; /* bytes of pattern after the header */
+	uint8_t ttl;
+	bool df;
+};
+
+/* Builds an echo request, a whole IPv4 packet. Returns its length, 0 when room is too small. */
+unsigned icmp4_echo_request_build(uint8_t *out, unsigned room, const struct icmp4_echo *e);
+
+#endif

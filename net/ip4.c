@@ -1,0 +1,149 @@
+/* See ip4.h. */
+#include "net/ip4.h"
+
+#include "lib/mem.h"
+
+/* Option types (RFC 791 3.1): bit 7 says "copy into every fragment". */
+enum ip4_option {
+	OPT_END = 0,
+	OPT_NOP = 1,
+	OPT_LSRR = 131,
+	OPT_SSRR = 137,
+};
+#define OPT_COPIED 0x80
+
+/* True when the n bytes of options can be walked to their end and ask for no source routing. */
+static bool options_ok(const uint8_t *opt, unsigned n)
+{
+	for (unsigned i = 0; i < n;) {
+		if (opt[i] == OPT_END)
+			return true;
+		if (opt[i] == OPT_NOP) {
+			i++;
+			continue;
+		}
+		if (n - i < 2 || opt[i + 1] < 2 || opt[i + 1] > n - i)
+			return false;
+		/* RFC 1812 5.3.13.4: a router may be told to discard source-routed packets; RFC 7126
+		 * 4.3, 4.4 advise that, and we know nothing else. */
+		if (opt[i] == OPT_LSRR || opt[i] == OPT_SSRR)
+			return false;
+		i += opt[i + 1];
+	}
+	return true;
+}
+
+enum counter ip4_check_slow(const uint8_t *ip, unsigned avail)
+{
+	if (avail < IP4_HLEN)
+		return CNT_drop_ip4_short;
+	if (ip[0] >> 4 != 4)
+		return CNT_drop_ip4_version;
+	unsigned header_len = ip4_header_len(ip);
+	if (header_len < IP4_HLEN || header_len > avail)
+		return CNT_drop_ip4_header_len;
+	unsigned total = ip4_total_len(ip);
+	if (total < header_len || total > avail)
+		return CNT_drop_ip4_total_len;
+	if (csum_fold(csum_partial(ip, header_len, 0)) != 0)
+		return CNT_drop_ip4_checksum;
+	if (!options_ok(ip + IP4_HLEN, header_len - IP4_HLEN))
+		return CNT_drop_ip4_options;
+	if (ip4_src_is_martian(ip4_src(ip)))
+		return CNT_drop_ip4_src_martian;
+	if (ip4_dst_is_martian(ip4_dst(ip)))
+		return CNT_drop_ip4_dst_martian;
+	return CNT_NONE;
+}
+
+void ip4_checksum_set(uint8_t *ip)
+{
+	raw16_store(ip + 10, 0);
+	raw16_store(ip + 10, csum_fold(csum_partial(ip, ip4_header_len(ip), 0)));
+}
+
+void ip4_header_build(uint8_t *ip, const struct ip4_build *b)
+{
+	struct ip4_header h = {
+		.version_ihl = 0x45,
+		.tos = b->tos,
+		.total_len = be16_make((uint16_t)(IP4_HLEN + b->payload_len)),
+		.id = be16_make(b->id),
+		.flags_offset = be16_make(b->df ? IP4_FLAG_DF : 0),
+		.ttl = b->ttl,
+		.proto = b->proto,
+		.src = be32_make(b->src),
+		.dst = be32_make(b->dst),
+	};
+	memcpy(ip, &h, sizeof h);
+	ip4_checksum_set(ip);
+}
+
+/* Makes the header of later fragments: only options with the copied bit, padded with END to a
+ * multiple of 4 (RFC 791 3.1). Returns its length. */
+static unsigned later_header(uint8_t *to, const uint8_t *ip, unsigned header_len)
+{
+	unsigned len = IP4_HLEN;
+	memcpy(to, ip, IP4_HLEN);
+	for (unsigned i = IP4_HLEN; i < header_len && ip[i] != OPT_END;) {
+		unsigned n = ip[i] == OPT_NOP ? 1 : ip[i + 1];
+		if (ip[i] & OPT_COPIED) {
+			memcpy(to + len, ip + i, n);
+			len += n;
+		}
+		i += n;
+	}
+	while (len % 4)
+		to[len++] = OPT_END;
+	to[0] = (uint8_t)(0x40 | len / 4);
+	return len;
+}
+
+int ip4_frag_init(struct ip4_frag *it, const uint8_t *ip, unsigned mtu)
+{
+	unsigned header_len = ip4_header_len(ip);
+	unsigned data_len = ip4_total_len(ip) - header_len;
+	unsigned offset = (be16_load(ip + 6) & IP4_OFFSET_MASK) * 8u;
+	*it = (struct ip4_frag){.ip = ip, .header_len = header_len, .mtu = mtu, .ended = true};
+	if (header_len + data_len > mtu) {
+		if (ip4_dont_fragment(ip) || mtu < header_len + 8)
+			return E_INVAL;
+		if (offset + data_len > 65535)
+			return E_INVAL;
+	}
+	it->later_len = later_header(it->later, ip, header_len);
+	it->data_len = data_len;
+	it->ended = false;
+	return E_OK;
+}
+
+unsigned ip4_frag_next(struct ip4_frag *it, uint8_t *out, unsigned room)
+{
+	bool first = it->done == 0;
+	unsigned header_len = first ? it->header_len : it->later_len;
+	unsigned rest = it->data_len - it->done;
+	if (it->ended)
+		return 0;
+	unsigned n = it->mtu - header_len;
+	if (n >= rest)
+		n = rest;
+	else
+		n &= ~7u;
+	if (header_len + n > room)
+		return 0;
+	memcpy(out, first ? it->ip : it->later, header_len);
+	memcpy(out + header_len, it->ip + it->header_len + it->done, n);
+	it->done += n;
+	it->ended = it->done == it->data_len;
+
+	/* RFC 791 3.2: all but the last get MF; the last keeps what the source had */
+	uint16_t word = be16_load(it->ip + 6);
+	uint16_t offset = (uint16_t)((word & IP4_OFFSET_MASK) + (it->done - n) / 8);
+	uint16_t flags = (uint16_t)(word & ~IP4_OFFSET_MASK);
+	if (!it->ended)
+		flags |= IP4_FLAG_MF;
+	be16_store(out + 2, (uint16_t)(header_len + n));
+	be16_store(out + 6, flags | offset);
+	ip4_checksum_set(out);
+	return header_len + n;
+}

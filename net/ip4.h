@@ -1,0 +1,195 @@
+/*
+ * IPv4 (RFC 791) as a router needs it (RFC 1812): validation at the door, TTL, building headers,
+ * fragmentation. Addresses are uint32_t in host order; packets are bytes of any alignment.
+ *
+ * Invariant: every function but ip4_check and ip4_check_slow takes a packet that ip4_check has
+ * passed: header and total length lie within the buffer, options can be walked.
+ *
+ * Deliberately missing: reassembly (a router forwards fragments; those to itself are dropped
+ * under drop_ip4_fragment_local), source routing (dropped, as RFC 1812 5.3.13.4 lets a router be
+ * configured and RFC 7126 advises), updating record route and timestamp options on the way.
+ */
+#ifndef NET_IP4_H
+#define NET_IP4_H
+
+#include "lib/bytes.h"
+#include "lib/csum.h"
+#include "lib/types.h"
+#include "net/counters.h"
+
+#define IP4_HLEN 20     /* without options */
+#define IP4_HLEN_MAX 60
+#define IP4_TTL_DEFAULT 64
+#define IP4_MTU_MIN 68  /* RFC 791 3.2: every module must forward that much unfragmented */
+
+#define IP4_FLAG_DF 0x4000
+#define IP4_FLAG_MF 0x2000
+#define IP4_OFFSET_MASK 0x1fff /* units of 8 bytes */
+
+#define IP4_TOS_INTERNET_CONTROL 0xc0 /* precedence 6 */
+
+enum ip4_proto {
+	IP4_PROTO_ICMP = 1,
+	IP4_PROTO_TCP = 6,
+	IP4_PROTO_UDP = 17,
+};
+
+struct ip4_header {
+	uint8_t version_ihl;
+	uint8_t tos;
+	be16_t total_len;
+	be16_t id;
+	be16_t flags_offset;
+	uint8_t ttl;
+	uint8_t proto;
+	be16_t checksum;
+	be32_t src;
+	be32_t dst;
+} __attribute__((packed));
+_Static_assert(sizeof(struct ip4_header) == IP4_HLEN, "wire format");
+_Static_assert(offsetof(struct ip4_header, dst) == 16, "wire format");
+
+#define IP4(a, b, c, d) \
+	((uint32_t)(a) << 24 | (uint32_t)(b) << 16 | (uint32_t)(c) << 8 | (uint32_t)(d))
+#define IP4_BROADCAST 0xffffffffu
+
+/* Netmask of a prefix length 0..32. */
+static inline uint32_t ip4_prefix_mask(unsigned plen)
+{
+	return plen == 0 ? 0 : UINT32_MAX << (32 - plen);
+}
+
+/* True when addr is in prefix/plen. */
+static inline bool ip4_in_prefix(uint32_t addr, uint32_t prefix, unsigned plen)
+{
+	return ((addr ^ prefix) & ip4_prefix_mask(plen)) == 0;
+}
+
+/* The directed broadcast address of the subnet of addr; /31 and /32 have none (RFC 3021), for
+ * which the limited broadcast is returned. */
+static inline uint32_t ip4_subnet_broadcast(uint32_t addr, unsigned plen)
+{
+	return plen >= 31 ? IP4_BROADCAST : addr | ~ip4_prefix_mask(plen);
+}
+
+static inline bool ip4_is_multicast(uint32_t addr) { return addr >> 28 == 0xe; }
+
+/* Not the address of a host anywhere outside one: 0/8, 127/8, 240/4 with the limited broadcast
+ * (RFC 1122 3.2.1.3, RFC 1812 5.3.7). Multicast is not among them. */
+static inline bool ip4_is_martian(uint32_t addr)
+{
+	uint32_t top = addr >> 24;
+	return top == 0 || top == 127 || top >= 240;
+}
+
+/* RFC 1812 5.3.7: no packet may have this source address (martian or multicast). */
+static inline bool ip4_src_is_martian(uint32_t src)
+{
+	uint32_t top = src >> 24;
+	return top == 0 || top == 127 || top >= 224;
+}
+
+/* Nor this destination address; the limited broadcast is for the machine itself. */
+static inline bool ip4_dst_is_martian(uint32_t dst)
+{
+	return ip4_is_martian(dst) && dst != IP4_BROADCAST;
+}
+
+static inline unsigned ip4_header_len(const uint8_t *ip) { return (ip[0] & 15u) * 4; }
+static inline unsigned ip4_total_len(const uint8_t *ip) { return be16_load(ip + 2); }
+static inline uint8_t ip4_ttl(const uint8_t *ip) { return ip[8]; }
+static inline uint8_t ip4_proto(const uint8_t *ip) { return ip[9]; }
+static inline uint32_t ip4_src(const uint8_t *ip) { return be32_load(ip + 12); }
+static inline uint32_t ip4_dst(const uint8_t *ip) { return be32_load(ip + 16); }
+
+/* Any fragment, the first one too. */
+static inline bool ip4_is_fragment(const uint8_t *ip)
+{
+	return be16_load(ip + 6) & (IP4_FLAG_MF | IP4_OFFSET_MASK);
+}
+
+static inline bool ip4_dont_fragment(const uint8_t *ip) { return ip[6] & (IP4_FLAG_DF >> 8); }
+
+/* ip4_check with every step in order, so that it knows the reason. */
+enum counter ip4_check_slow(const uint8_t *ip, unsigned avail);
+
+/*
+ * Validates the IPv4 packet at ip, of which avail bytes are there (more than the total length is
+ * Ethernet padding and allowed): RFC 1812 5.2.2 and 5.3.7. In this order: length, version, header
+ * length, total length, header checksum, options, source and destination martians.
+ * Options must be well formed; LSRR and SSRR are refused, all others pass unchanged.
+ * Returns CNT_NONE when the packet may go on, otherwise the CNT_drop_ip4_* to count.
+ *
+ * The inline part accepts the common packet (no options) only when nothing is wrong with it; all
+ * else is left to the slow one, so forwarding costs neither a call nor eight branches.
+ */
+static inline enum counter ip4_check(const uint8_t *ip, unsigned avail)
+{
+	if (unlikely(avail < IP4_HLEN || ip[0] != 0x45))
+		return ip4_check_slow(ip, avail);
+	uint64_t sum = raw64_load(ip);
+	uint64_t mid = raw64_load(ip + 8);
+	sum = (sum & UINT32_MAX) + (sum >> 32) + (mid & UINT32_MAX) + (mid >> 32) +
+	      raw32_load(ip + 16);
+	sum = (sum & UINT32_MAX) + (sum >> 32);
+	unsigned total = ip4_total_len(ip);
+	bool bad = total < IP4_HLEN || total > avail;
+	bad |= csum_fold(csum_add((uint32_t)sum, (uint32_t)(sum >> 32))) != 0;
+	bad |= ip4_src_is_martian(ip4_src(ip)) || ip4_dst_is_martian(ip4_dst(ip));
+	return unlikely(bad) ? ip4_check_slow(ip, avail) : CNT_NONE;
+}
+
+/* Takes one off the TTL, which must not be 0, and mends the checksum (RFC 1624). The caller has
+ * made sure that the packet does not end here: RFC 1812 5.3.1, TTL > 1. */
+static inline void ip4_ttl_decrement(uint8_t *ip)
+{
+	uint16_t was = raw16_load(ip + 8);
+	ip[8]--;
+	raw16_store(ip + 10, csum_update16(raw16_load(ip + 10), was, raw16_load(ip + 8)));
+}
+
+/* Computes the header checksum anew. */
+void ip4_checksum_set(uint8_t *ip);
+
+/* The header of a packet to build. */
+struct ip4_build {
+	uint32_t src, dst;
+	uint16_t payload_len; /* total length is 20 more and must stay <= 65535 */
+	uint16_t id;          /* may be 0 with df (RFC 6864 4.1: atomic datagram) */
+	uint8_t tos, ttl, proto;
+	bool df;
+};
+
+/* Writes the 20 bytes of a header without options, checksum included. */
+void ip4_header_build(uint8_t *ip, const struct ip4_build *b);
+
+/*
+ * Fragmentation (RFC 791 3.2, RFC 1812 4.2.2.7). The source packet stays the caller's and must
+ * not change until the last ip4_frag_next.
+ */
+struct ip4_frag {
+	const uint8_t *ip;
+	unsigned header_len;  /* of the source */
+	unsigned data_len;    /* payload of the source, bytes */
+	unsigned done;        /* bytes of it sent */
+	unsigned mtu;
+	bool ended;
+	unsigned later_len;   /* header of the second and later fragments */
+	uint8_t later[IP4_HLEN_MAX];
+};
+
+/*
+ * Prepares to cut the packet at ip (checked) into fragments of at most mtu bytes.
+ * E_INVAL: DF is set, mtu has no room for the header and 8 bytes, or the packet is itself a
+ * fragment that ends beyond 65535 (count drop_ip4_total_len); ip4_frag_next then returns 0.
+ * A packet that fits the mtu comes out as it is.
+ */
+int ip4_frag_init(struct ip4_frag *it, const uint8_t *ip, unsigned mtu);
+
+/*
+ * Writes the next fragment, a whole IP packet, to out, which has `room` bytes and does not overlap
+ * the source. Returns its length; 0 when there is none left or it does not fit the room.
+ */
+unsigned ip4_frag_next(struct ip4_frag *it, uint8_t *out, unsigned room);
+
+#endif

@@ -1,0 +1,253 @@
+"""What the system tests share: hosts, and a booted router between them.
+
+    /usr/bin/python3 -m pytest tests/system            everything, under TCG
+    HAYATE_ACCEL=kvm /usr/bin/python3 -m pytest …      the same under KVM
+    HAYATE_IMAGE=F                                     another kernel than build/hayate.elf
+    HAYATE_QEMU=F                                      another QEMU
+
+The machine is always booted by tools/hayate, so the launcher is tested along. A router's console
+is kept in build/test-logs/<test>.log. After every test each router that still runs must answer,
+must not have faulted (unless the test says `faults_expected`), and its counters must add up.
+
+No test sleeps to wait for something: `eventually` polls a condition with a deadline.
+"""
+import contextlib
+import json
+import os
+import re
+import shutil
+import socket
+import sys
+import time
+
+import pytest
+
+sys.dont_write_bytecode = True
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tools"))
+
+from launcher import netlab, options, ports  # noqa: E402
+from launcher.guest import Guest, GuestError  # noqa: E402
+
+ACCEL = os.environ.get("HAYATE_ACCEL", "tcg")
+IMAGE = os.environ.get("HAYATE_IMAGE", options.KERNEL)
+QEMU = os.environ.get("HAYATE_QEMU", "qemu-system-x86_64")
+LOGS = os.path.join(ROOT, "build", "test-logs")
+
+LEFT_ROUTER, LEFT_HOST = "192.0.2.1", "192.0.2.2"
+RIGHT_ROUTER, RIGHT_HOST = "198.51.100.1", "198.51.100.2"
+LEFT_MAC, RIGHT_MAC = (ports.mac_of(ports.MAC_BASE, index) for index in (0, 1))
+
+# How every report of the kernel begins: a fault, a failed assertion, a panic (kernel/fault.c).
+FAULT = re.compile(r"^\*\*\* .*$", re.MULTILINE)
+
+
+def router_config(eth1_mtu=None, extra=""):
+    """Two ports, a host on each side."""
+    return """\
+hostname r1
+interface eth0
+ ip address %s/24
+interface eth1
+ ip address %s/24
+%s%s""" % (LEFT_ROUTER, RIGHT_ROUTER, " mtu %d\n" % eth1_mtu if eth1_mtu else "", extra)
+
+
+def eventually(condition, timeout_s=10.0, what="condition", every_s=0.05):
+    """Polls until condition() is true; returns its value."""
+    deadline = time.monotonic() + timeout_s
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < deadline, "%s: not within %g s" % (what, timeout_s)
+        time.sleep(every_s)
+
+
+class Router(Guest):
+    """A Guest that knows how to be judged at the end of a test, and has QEMU's control socket."""
+
+    def __init__(self, arguments, log, qmp_path):
+        super().__init__(arguments, log=log)
+        self.qmp_path = qmp_path
+        self.faults_expected = False
+        self.judge = True  # False: the test itself ends or breaks this machine
+
+    def qmp(self, command, **arguments):
+        """One QMP command on a connection of its own."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
+            sock.settimeout(10)
+            sock.connect(self.qmp_path)
+            with sock.makefile("rw", encoding="utf-8") as stream:
+                json.loads(stream.readline())
+                for request in ({"execute": "qmp_capabilities"},
+                                {"execute": command, "arguments": arguments}):
+                    stream.write(json.dumps(request) + "\n")
+                    stream.flush()
+                    answer = json.loads(stream.readline())
+                    while "event" in answer:
+                        answer = json.loads(stream.readline())
+                    assert "error" not in answer, answer
+                return answer["return"]
+
+    def set_link(self, port, up):
+        """Plugs or pulls the cable of `eth<port>`."""
+        self.qmp("set_link", name="nic%d" % port, up=up)
+
+    def balanced(self, timeout_s=10.0):
+        """The counters, once they add up; fails the test when they do not in time."""
+        latest = None
+
+        def adds_up():
+            nonlocal latest
+            latest = self.counters()
+            return not latest.unbalanced()
+
+        deadline = time.monotonic() + timeout_s
+        while not adds_up():
+            assert time.monotonic() < deadline, (
+                "counters do not add up: %s\n%s" % (latest.unbalanced(), dict(latest)))
+            time.sleep(0.1)
+        return latest
+
+    def verdict(self):
+        """'' when the machine is well, else what is wrong with it."""
+        if not self.judge:
+            return ""
+        try:
+            self.poll()
+            if self.child.poll() is not None:
+                return "the machine ended by itself (code %s):\n%s" % (self.child.returncode,
+                                                                      self.tail())
+            self.balanced()
+        except (GuestError, AssertionError) as error:
+            return str(error)
+        said = FAULT.findall(self.text)
+        if said and not self.faults_expected:
+            return "the guest faulted: " + said[0]
+        return ""
+
+
+@pytest.fixture
+def log_path(request):
+    os.makedirs(LOGS, exist_ok=True)
+    return os.path.join(LOGS, re.sub(r"[^A-Za-z0-9_.-]+", "_", request.node.name))
+
+
+@pytest.fixture
+def make_router(tmp_path_factory, log_path):
+    """make_router(config text or None, *more arguments, ports=[…], app=…) boots a machine and
+    returns it once it is ready (wait=False: at once)."""
+    machines = []
+
+    def make(config, *arguments, app="router", ports=("none", "none"), wait=True, cpus=2,
+             timeout_s=60):
+        work = tmp_path_factory.mktemp("router")
+        words = [app, "--accel", ACCEL, "--qemu", QEMU, "--cpus", str(cpus)]
+        if "--image" not in arguments and not {"bios", "uefi"} & set(arguments):
+            words += ["--image", IMAGE]
+        if config is not None:
+            path = work / "test.conf"
+            path.write_bytes(config if isinstance(config, bytes) else config.encode())
+            words += ["--config", str(path)]
+        qmp = str(work / "qmp")
+        words += ["--qmp", qmp]
+        for port in ports:
+            words += ["--port", port]
+        name = log_path + ("-%d" % len(machines) if machines else "") + ".log"
+        router = Router(words + list(arguments), name, qmp)
+        machines.append(router)
+        if wait:
+            router.wait_ready(timeout_s)
+            router.wait_prompt()
+        return router
+
+    yield make
+    wrong = []
+    for router in machines:
+        wrong.append(router.verdict())
+        router.close()
+    wrong = [text for text in wrong if text]
+    if wrong:
+        pytest.fail("\n".join(wrong), pytrace=False)
+
+
+@pytest.fixture
+def make_hosts():
+    """make_hosts(queues=1, mtu=…) returns (left, right), configured."""
+    with contextlib.ExitStack() as stack:
+        def make(queues=1, left_mtu=1500, right_mtu=1500):
+            left = stack.enter_context(netlab.Host("left", queues))
+            right = stack.enter_context(netlab.Host("right", queues))
+            left.configure(LEFT_HOST + "/24", LEFT_ROUTER, left_mtu)
+            right.configure(RIGHT_HOST + "/24", RIGHT_ROUTER, right_mtu)
+            return left, right
+        yield make
+
+
+class Lab:
+    """A router between two hosts."""
+
+    def __init__(self, router, left, right):
+        self.router, self.left, self.right = router, left, right
+
+
+@pytest.fixture
+def make_lab(make_router, make_hosts):
+    """make_lab(config=…, cpus=…) boots a router between two hosts."""
+    def make(config=None, *arguments, cpus=2, left_mtu=1500, right_mtu=1500, **more):
+        left, right = make_hosts(options.data_cores(cpus), left_mtu, right_mtu)
+        router = make_router(config or router_config(), *arguments, cpus=cpus,
+                             ports=(left.port, right.port), **more)
+        return Lab(router, left, right)
+    return make
+
+
+@pytest.fixture
+def lab(make_lab):
+    return make_lab()
+
+
+def ping(host, target, *arguments, count=3, timeout_s=30):
+    """Runs ping; returns (answers, output). Each packet is waited for two seconds."""
+    result = host.run(["ping", "-n", "-c", str(count), "-i", "0.1", "-W", "2", *arguments, target],
+                      timeout_s=timeout_s)
+    output = result.stdout + result.stderr
+    match = re.search(r"(\d+) received", output)
+    return (int(match.group(1)) if match else 0), output
+
+
+def pings(host, target, *arguments, count=3):
+    """Asserts that every ping is answered."""
+    answers, output = ping(host, target, *arguments, count=count)
+    assert answers == count, output
+
+
+def cannot_run():
+    """Why no guest can be booted here, or ''."""
+    if not os.path.exists(IMAGE):
+        return "%s is not built (make)" % IMAGE
+    return netlab.usable()
+
+
+@pytest.fixture(autouse=True)
+def can_run(request):
+    """A machine that cannot run the tests fails them: a suite must not skip itself and look well."""
+    if not request.node.get_closest_marker("no_guest"):
+        reason = cannot_run()
+        if reason:
+            pytest.fail("system tests cannot run here: " + reason, pytrace=False)
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "no_guest: runs without a booted guest")
+    if config.getoption("collectonly", False) is False:
+        shutil.rmtree(LOGS, ignore_errors=True)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """The layer's line that .ci/run and `make test` add up."""
+    count = {name: len(terminalreporter.stats.get(name, [])) for name in
+             ("passed", "failed", "error", "skipped")}
+    terminalreporter.write_line("system: %d passed, %d failed, %d skipped" % (
+        count["passed"], count["failed"] + count["error"], count["skipped"]))

@@ -1,0 +1,95 @@
+"""The image starts: every loader, number of CPUs and size of memory; and forwards afterwards."""
+import os
+import re
+
+import pytest
+from conftest import (IMAGE, LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, eventually, options, pings,
+                      router_config)
+from launcher import image
+
+
+@pytest.mark.parametrize("cpus", [1, 2, 4])
+def test_cpus(make_lab, cpus):
+    lab = make_lab(cpus=cpus)
+    pings(lab.left, RIGHT_HOST, count=5)
+    pings(lab.right, LEFT_HOST, count=5)
+    cores = lab.router.command("show cores")
+    assert len([line for line in cores.splitlines() if line.split()[:1] in
+                [[str(n)] for n in range(cpus)]]) == cpus, cores
+
+
+@pytest.mark.parametrize("memory", ["128M", "5G"])
+def test_memory(make_lab, memory):
+    lab = make_lab(None, "--memory", memory)
+    pings(lab.left, RIGHT_HOST)
+
+
+GRUB = [("bios", "disk"), ("bios", "usb"), ("bios", "cdrom"), ("uefi", "usb"), ("uefi", "cdrom")]
+
+
+@pytest.fixture(scope="module")
+def grub_image(tmp_path_factory):
+    """The image with a configuration inside, made once."""
+    work = tmp_path_factory.mktemp("image")
+    config = work / "lab.conf"
+    config.write_text(router_config())
+    path = str(work / "hayate.iso")
+    image.build(path, kernel=IMAGE, config=str(config), arguments="debug-exit=0xf4", timeout_s=0)
+    return path
+
+
+@pytest.mark.parametrize("firmware,media", GRUB, ids=["-".join(pair) for pair in GRUB])
+def test_grub_image(make_router, make_hosts, grub_image, firmware, media):
+    left, right = make_hosts()
+    router = make_router(None, "--boot", firmware, "--media", media, "--image", grub_image,
+                         "--accel", "tcg", ports=(left.port, right.port), timeout_s=90)
+    assert "GRUB" in router.command("show version"), "the loader is not named"
+    pings(left, RIGHT_HOST)
+    assert not router.verdict()
+    router.judge = False
+    router.send("poweroff 7")
+    assert router.wait_exit() == 7
+
+
+def test_image_built_by_run(make_router, make_hosts):
+    """`hayate run --boot bios --config F` puts the configuration into an image of its own."""
+    if os.path.realpath(IMAGE) != os.path.realpath(options.KERNEL):
+        pytest.skip("another kernel is under test")
+    left, right = make_hosts()
+    make_router(router_config(), "--boot", "bios", "--accel", "tcg",
+                ports=(left.port, right.port), timeout_s=90)
+    pings(left, RIGHT_HOST)
+
+
+def test_image_command(tmp_path):
+    """`hayate image` writes one file with a BIOS boot sector, a partition table and UEFI's loader."""
+    path = str(tmp_path / "h.iso")
+    image.build(path, kernel=IMAGE)
+    with open(path, "rb") as file:
+        head = file.read(512)
+    assert head[510:] == b"\x55\xaa"
+    assert any(head[446 + 16 * n + 4] == 0xEF for n in range(4)) or any(
+        head[446 + 16 * n + 4] == 0xEE for n in range(4)), "no EFI partition"
+    assert os.path.getsize(path) < 32 << 20
+
+
+def test_ready_line(lab):
+    """Two ports; and the time the kernel took is stated and believable."""
+    match = re.search(r"^ready: (\d+) ports?, (\d+) data cores?, ([\d.]+) ms",
+                      lab.router.text, re.MULTILINE)
+    assert match.group(1) == "2" and match.group(2) == "1"
+    assert 0 < float(match.group(3)) < 30000
+
+
+def test_port_order(make_router, make_hosts):
+    """Ports become eth0, eth1, … in the order given, with the addresses the launcher states."""
+    left, right = make_hosts()
+    router = make_router(router_config(), "--mac", "52:54:00:aa:00:10",
+                         ports=(right.port, "none", left.port, "none"))
+    text = router.command("show interfaces").lower()
+    at = [text.find("52:54:00:aa:00:1%d" % n) for n in range(4)]
+    assert -1 not in at and at == sorted(at), text
+    # The right host hangs on eth0, which has the left address: renumber it and it must answer.
+    right.ip("address", "add", LEFT_HOST + "/24", "dev", "eth0")
+    eventually(lambda: right.run(["ping", "-c1", "-W1", LEFT_ROUTER]).returncode == 0, 10,
+               "eth0 answers")

@@ -1,0 +1,68 @@
+"""Configurations that are wrong: file, line and reason on the console, nothing applied, console up."""
+import re
+
+import pytest
+from conftest import LEFT_ROUTER, ping, router_config
+
+# (name, text, line that must be named)
+BAD = [
+    ("unknown-word", "hostname r1\nfrobnicate yes\n", 2),
+    ("bad-address", "interface eth0\n ip address 192.0.2.999/24\n", 2),
+    ("bad-length", "interface eth0\n ip address 192.0.2.1/33\n", 2),
+    ("outside-interface", "hostname r1\n ip address 192.0.2.1/24\n", 2),
+    ("overlap", "interface eth0\n ip address 192.0.2.1/24\ninterface eth1\n"
+                " ip address 192.0.2.2/24\n", 4),
+    ("next-hop-off-link", "interface eth0\n ip address 192.0.2.1/24\n"
+                          "ip route 10.0.0.0/8 203.0.113.1\n", 3),
+    ("late-error", router_config() + "ip route 10.0.0.0/8\n", 6),
+    ("binary", b"hostname r1\n\x00\xff\xfe\x01\n", 2),
+    ("mtu", "interface eth0\n mtu 20\n", 2),
+]
+
+
+@pytest.mark.parametrize("text,line", [entry[1:] for entry in BAD], ids=[e[0] for e in BAD])
+def test_bad_configuration(make_router, text, line):
+    router = make_router(text, wait=False)
+    match = router.expect(r"^.*?([\w.-]+):(\d+): (.+?)\r?$", 60, "file, line and reason")
+    assert match.group(1) == "test.conf", match.group(0)
+    assert int(match.group(2)) == line, match.group(0)
+    assert len(match.group(3)) > 10, match.group(0)
+    router.wait_prompt(60)
+    shown = router.command("show running-config")
+    assert "ip address" not in shown and "ip route" not in shown, shown
+    assert router.command("show version")
+
+
+def test_nothing_half_applied(make_lab):
+    """A router whose last line is wrong does not even answer on the lines that were right."""
+    lab = make_lab(router_config() + "nonsense\n", wait=False)
+    lab.router.expect(r"test\.conf:6: ", 60)
+    lab.router.wait_prompt(60)
+    answers, output = ping(lab.left, LEFT_ROUTER, "-W", "1", count=2)
+    assert answers == 0, output
+
+
+def test_no_configuration(make_router):
+    router = make_router(None, wait=False)
+    router.wait_prompt(60)
+    assert router.command("show version")
+
+
+def test_many_routes(make_lab):
+    """A file of 20,000 routes is read, and the right ones are used."""
+    routes = "".join("ip route 10.%d.%d.0/24 198.51.100.2\n" % (n >> 8, n & 255)
+                     for n in range(20000))
+    lab = make_lab(router_config(extra=routes))
+    lab.right.ip("address", "add", "10.78.31.5/32", "dev", "lo")  # the last route
+    answers, output = ping(lab.left, "10.78.31.5")
+    assert answers == 3, output
+    answers, output = ping(lab.left, "10.78.32.5", count=1)
+    assert answers == 0 and "Net Unreachable" in output, output
+
+
+def test_running_config_is_a_configuration(lab, make_router):
+    """What `show running-config` prints boots the same router."""
+    shown = lab.router.command("show running-config")
+    again = make_router(shown)
+    assert again.command("show running-config") == shown
+    assert re.search(r"ip address 192\.0\.2\.1/24", shown), shown

@@ -1,0 +1,70 @@
+"""The console: its commands, its end, its rebirth."""
+import re
+
+import pytest
+from conftest import RIGHT_HOST, pings, router_config
+
+SHOW = ["show interfaces", "show ip route", "show arp", "show counters", "show cores",
+        "show version", "show running-config", "help"]
+
+
+def test_show_commands(lab):
+    for command in SHOW:
+        text = lab.router.command(command)
+        assert len(text.strip()) > 10 and "unknown" not in text.lower(), (command, text)
+    routes = lab.router.command("show ip route")
+    assert "192.0.2.0/24" in routes and "198.51.100.0/24" in routes
+
+
+def test_unknown_command(lab):
+    assert re.search("unknown", lab.router.command("make coffee"), re.IGNORECASE)
+    assert lab.router.command("show version")
+
+
+def test_completion(lab):
+    """`?` lists what may follow, and the line stays."""
+    lab.router.poll()
+    lab.router.mark = len(lab.router.text)
+    lab.router.child.stdin.write(b"show ?")
+    listing = lab.router.expect(r"show[^#]*# show $", 10, "the list and the line again").group(0)
+    for word in ("interfaces", "counters", "version"):
+        assert word in listing, listing
+    lab.router.child.stdin.write(b"version\r")
+    lab.router.wait_prompt()
+
+
+@pytest.mark.parametrize("line,code", [("poweroff", 0), ("poweroff 0", 0), ("poweroff 3", 3),
+                                       ("poweroff 42", 42)])
+def test_poweroff(make_router, line, code):
+    router = make_router(router_config())
+    router.judge = False
+    router.send(line)
+    assert router.wait_exit() == code
+
+
+def test_reload(lab):
+    """The machine starts again, with the same configuration, in the same QEMU."""
+    pings(lab.left, RIGHT_HOST)
+    lab.router.send("reload")
+    lab.router.wait_ready(60)
+    lab.router.wait_prompt()
+    pings(lab.left, RIGHT_HOST, count=5)
+
+
+def test_typing_fast(lab):
+    """A pasted block of commands is neither lost nor mixed up."""
+    lab.router.poll()
+    lab.router.mark = len(lab.router.text)
+    lab.router.child.stdin.write(b"show version\r" * 20)
+    for _ in range(20):
+        lab.router.expect(r"# show version\r?\n", 20)
+    lab.router.wait_prompt()
+
+
+def test_counters_by_name(lab):
+    """Names are those of the registry; a ping is seen under the ones it should be."""
+    before = lab.router.balanced()
+    pings(lab.left, "192.0.2.1", count=4)
+    after = lab.router.balanced()
+    assert after["delivered_icmp"] - before["delivered_icmp"] == 4
+    assert after["icmp_tx_echo_reply"] - before["icmp_tx_echo_reply"] == 4

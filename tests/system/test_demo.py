@@ -1,0 +1,96 @@
+"""`hayate demo`: it works, and leaves nothing behind however it ends."""
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+
+import pytest
+from conftest import ACCEL, IMAGE, QEMU, eventually
+from launcher.guest import LAUNCHER, PYTHON
+
+
+def start(tmp_path, *arguments):
+    """The demo, with a directory of its own for temporary files."""
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    env = dict(os.environ, TMPDIR=str(temporary), HAYATE_TEST_TAG=str(tmp_path))
+    child = subprocess.Popen(
+        [PYTHON, LAUNCHER, "demo", "--accel", ACCEL, "--image", IMAGE, "--qemu", QEMU,
+         "--seconds", "1", *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env)
+    return child, temporary
+
+
+def descendants(tmp_path):
+    """Processes that carry the demo's tag in their environment: all it ever started."""
+    tag = ("HAYATE_TEST_TAG=%s" % tmp_path).encode()
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/environ" % pid, "rb") as file:
+                if tag in file.read().split(b"\0") and int(pid) != os.getpid():
+                    with open("/proc/%s/stat" % pid, encoding="ascii", errors="replace") as stat:
+                        if stat.read().rsplit(")", 1)[1].split()[0] != "Z":
+                            found.append(int(pid))
+        except OSError:
+            continue
+    return found
+
+
+def traces():
+    """What the machine as a whole shows: its interfaces and named namespaces."""
+    names = os.listdir("/run/netns") if os.path.isdir("/run/netns") else []
+    return sorted(os.listdir("/sys/class/net")), sorted(names)
+
+
+def assert_clean(tmp_path, temporary, before):
+    eventually(lambda: not descendants(tmp_path), 10, "its processes are gone")
+    assert os.listdir(temporary) == []
+    assert traces() == before
+
+
+def test_demo(tmp_path):
+    before = traces()
+    child, temporary = start(tmp_path)
+    output, _ = child.communicate(timeout=120)
+    assert child.returncode == 0, output
+    for text in ("packets forwarded", "MMIO reads per packet", "MMIO writes per packet",
+                 "first packet forwarded", "image", "traceroute"):
+        assert text in output, output
+    assert int(re.search(r"packets forwarded\s+(\d+)", output).group(1)) > 0
+    assert_clean(tmp_path, temporary, before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL],
+                         ids=["SIGINT", "SIGTERM", "SIGKILL"])
+@pytest.mark.parametrize("when", ["booting", "iperf3 TCP"])
+def test_stopped_demo_leaves_nothing(tmp_path, number, when):
+    before = traces()
+    child, temporary = start(tmp_path)
+    seen = ""
+    while when not in seen:
+        piece = child.stdout.read(1)
+        assert piece, "the demo ended early:\n" + seen
+        seen += piece
+    child.send_signal(number)
+    child.stdout.read()
+    code = child.wait(20)
+    child.stdout.close()
+    if number == signal.SIGKILL:
+        # Nobody is left to remove the temporary directory; all else goes by the kernel's hand.
+        eventually(lambda: not descendants(tmp_path), 10, "its processes are gone")
+        assert traces() == before
+        return
+    assert code == 128 + number
+    assert_clean(tmp_path, temporary, before)
+
+
+def test_two_demos_at_once(tmp_path):
+    """Nothing is shared: two copies run side by side."""
+    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
+        children = [start(pathlib.Path(place))[0] for place in (one, two)]
+        for child in children:
+            output, _ = child.communicate(timeout=180)
+            assert child.returncode == 0, output

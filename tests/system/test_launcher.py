@@ -1,0 +1,329 @@
+"""The launcher as an interface: options, errors and exit codes, without a guest."""
+import os
+import pty
+import re
+import shlex
+import signal
+import stat
+import subprocess
+import termios
+import time
+
+import pytest
+from conftest import options, ports
+from launcher import errors, image
+from launcher.guest import (LAUNCHER, PYTHON, parse_counters, parse_interfaces, parse_table)
+
+pytestmark = pytest.mark.no_guest
+
+
+@pytest.fixture
+def kernel(tmp_path):
+    path = tmp_path / "kernel.elf"
+    path.write_bytes(b"not really")
+    return str(path)
+
+
+def hayate(*arguments, timeout=30, **more):
+    return subprocess.run([PYTHON, LAUNCHER, *arguments], capture_output=True, text=True,
+                          timeout=timeout, stdin=subprocess.DEVNULL, check=False, **more)
+
+
+def command(kernel, *arguments):
+    """The words of QEMU's command line that `--print` shows."""
+    result = hayate("run", "router", "--image", kernel, "--print", *arguments)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+    return shlex.split(result.stdout)
+
+
+def after(words, name):
+    """Every value that follows the option `name`."""
+    return [words[index + 1] for index, word in enumerate(words) if word == name]
+
+
+def test_help():
+    for arguments in (["--help"], ["run", "--help"], ["image", "--help"], ["demo", "--help"]):
+        result = hayate(*arguments)
+        assert result.returncode == 0 and "exit codes:" in result.stdout
+    text = hayate("run", "--help").stdout
+    for word in ("--config", "--port", "--nic", "--cpus", "--memory", "--accel", "--boot", "tap:",
+                 "user", "vhost-user:", "none", "Ctrl-A x"):
+        assert word in text, word
+
+
+def test_defaults(kernel):
+    words = command(kernel, "--accel", "tcg")
+    assert words[0] == "qemu-system-x86_64"
+    assert after(words, "-machine") == ["q35"]
+    assert after(words, "-accel") == ["tcg,thread=multi"] and after(words, "-cpu") == ["max"]
+    assert after(words, "-smp") == ["2"] and after(words, "-m") == ["256M"]
+    assert after(words, "-kernel") == [kernel]
+    assert after(words, "-append") == ["app=router debug-exit=0xf4"]
+    assert "isa-debug-exit,iobase=0xf4,iosize=4" in after(words, "-device")
+    assert "-no-reboot" not in words and "-initrd" not in words and "-netdev" not in words
+
+
+def test_ports_in_order(kernel):
+    words = command(kernel, "--accel", "tcg", "--port", "user", "--port", "tap:tap9", "--port",
+                    "none", "--port", "vhost-user:/tmp/s")
+    assert [text.split(",")[1] for text in after(words, "-netdev")] == [
+        "id=eth0", "id=eth1", "id=eth2", "id=eth3"]
+    cards = [text for text in after(words, "-device") if text.startswith("virtio-net-pci")]
+    assert [re.search("mac=([^,]*)", card).group(1) for card in cards] == [
+        ports.mac_of(ports.MAC_BASE, index) for index in range(4)]
+    assert all("disable-legacy=on" in card and "rx_queue_size=1024" in card for card in cards)
+    assert ["tx_queue_size=1024" in card for card in cards] == [False, False, False, True]
+    assert "memory-backend-memfd,id=mem,size=256M,share=on,prealloc=on" in after(words, "-object")
+    assert after(words, "-machine") == ["q35,memory-backend=mem"]
+
+
+@pytest.mark.parametrize("cpus,queues", [(1, 1), (2, 1), (3, 2), (4, 3)])
+def test_one_queue_per_data_core(kernel, cpus, queues):
+    words = command(kernel, "--port", "tap:tap9", "--cpus", str(cpus))
+    netdev = after(words, "-netdev")[0]
+    card = [text for text in after(words, "-device") if text.startswith("virtio-net")][0]
+    assert ("queues=%d" % queues in netdev) == (queues > 1)
+    assert ("mq=on,vectors=%d" % (2 * queues + 2) in card) == (queues > 1)
+    words = command(kernel, "--port", "tap:tap9", "--cpus", str(cpus), "--queues", "1")
+    assert "queues=" not in after(words, "-netdev")[0]
+
+
+def test_port_options(kernel):
+    words = command(kernel, "--port", "tap:tap9,vhost=on,mac=52:54:00:00:00:07", "--port",
+                    "user,hostfwd=udp:127.0.0.1:7777-10.0.2.15:7,hostfwd=tcp::80-:80")
+    tap, user = after(words, "-netdev")
+    assert tap.endswith("vhost=on")
+    assert user == ("user,id=eth1,hostfwd=udp:127.0.0.1:7777-10.0.2.15:7,hostfwd=tcp::80-:80")
+    assert any("mac=52:54:00:00:00:07" in text for text in after(words, "-device"))
+
+
+def test_config_and_append(kernel, tmp_path):
+    config = tmp_path / "my lab.conf"
+    config.write_text("hostname x\n")
+    words = command(kernel, "--config", str(config), "--idle", "poll", "--append", "test=1",
+                    "--append", "cores=1")
+    assert after(words, "-initrd") == [str(config)]
+    assert after(words, "-append") == [
+        "app=router debug-exit=0xf4 idle=poll config=my_lab.conf test=1 cores=1"]
+
+
+def test_other_options(kernel):
+    words = command(kernel, "--memory", "5G", "--qemu-arg=-s", "--qemu-arg=-S", "--console",
+                    "unix:/tmp/c,wait", "--qmp", "/tmp/q")
+    assert after(words, "-m") == ["5120M"] and words[-2:] == ["-s", "-S"]
+    assert any("path=/tmp/c,server=on,wait=on" in text for text in after(words, "-chardev"))
+    assert any("path=/tmp/q" in text for text in after(words, "-chardev"))
+
+
+@pytest.mark.parametrize("media", ["disk", "usb", "cdrom"])
+@pytest.mark.parametrize("boot", ["bios", "uefi"])
+def test_grub_media(kernel, boot, media):
+    words = command(kernel, "--boot", boot, "--media", media)
+    assert "-kernel" not in words and "-append" not in words
+    assert any(kernel in text for text in after(words, "-drive"))
+    assert ("-bios" in words or any("pflash" in text for text in after(words, "-drive"))) == (
+        boot == "uefi")
+
+
+WRONG = [
+    ["run"],
+    ["fly"],
+    ["run", "switch"],
+    ["run", "router", "--port", "wifi"],
+    ["run", "router", "--port", "tap"],
+    ["run", "router", "--port", "tap:much-too-long-a-name"],
+    ["run", "router", "--port", "vhost-user"],
+    ["run", "router", "--port", "user:hostfwd"],
+    ["run", "router", "--port", "none,speed=1"],
+    ["run", "router", "--port", "tap:t,vhost=maybe"],
+    ["run", "router", "--port", "none,mac=1:2:3"],
+    ["run", "router", "--port", "none,mac=01:00:00:00:00:00"],
+    ["run", "router", "--cpus", "0"],
+    ["run", "router", "--cpus", "many"],
+    ["run", "router", "--memory", "1M"],
+    ["run", "router", "--memory", "lots"],
+    ["run", "router", "--accel", "warp"],
+    ["run", "router", "--timeout", "-1"],
+    ["run", "router", "--console", "pigeon"],
+    ["run", "router", "--mac", "xyz"],
+    ["run", "router", "--media", "usb"],
+    ["run", "router", "--colour", "red"],
+    ["image", "--append", "x; reboot"],
+]
+
+
+@pytest.mark.parametrize("arguments", WRONG, ids=[" ".join(entry) for entry in WRONG])
+def test_wrong_usage(arguments, kernel):
+    if arguments[:2] == ["run", "router"]:
+        arguments = arguments + ["--image", kernel, "--print"]
+    if arguments[0] == "image":
+        arguments = arguments + ["--kernel", kernel, "-o", kernel + ".iso"]
+    result = hayate(*arguments)
+    assert result.returncode == errors.EXIT_USAGE, (result.returncode, result.stderr)
+    one_line(result)
+
+
+def one_line(result):
+    assert result.stderr.startswith("hayate: ") and result.stderr.count("\n") == 1, result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("nic", ["ixgbe", "mlx5"])
+def test_nics_to_come(kernel, nic):
+    result = hayate("run", "router", "--image", kernel, "--nic", nic)
+    assert result.returncode == errors.EXIT_USAGE and "nicsim" in result.stderr
+    one_line(result)
+
+
+def test_missing_things(kernel, tmp_path):
+    empty = tmp_path / "empty.conf"
+    empty.write_text("")
+    for arguments, text in (
+            (["--image", "/nonexistent"], "/nonexistent: no such file"),
+            (["--image", kernel, "--config", "/nonexistent"], "/nonexistent: no such file"),
+            (["--image", kernel, "--config", str(empty)], "empty"),
+            (["--image", kernel, "--qemu", "no-such-qemu"], "no-such-qemu: no such program"),
+            (["--image", kernel, "--port", "tap:no-such-netns/t0"], "no-such-netns")):
+        result = hayate("run", "router", *arguments)
+        assert result.returncode == errors.EXIT_MISSING, (arguments, result.stderr)
+        assert text in result.stderr
+        one_line(result)
+
+
+def script(tmp_path, text):
+    """A program in QEMU's place."""
+    path = tmp_path / "qemu"
+    path.write_text("#!/bin/bash\n" + text)
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+# Greets on the control connection as QEMU does, so that what follows counts as the guest's doing.
+GREET = """\
+for word in "$@"; do case $word in *id=launcher,fd=*) fd=${word##*fd=} ;; esac; done
+echo '{"QMP": {"version": {}, "capabilities": []}}' >&"$fd"
+read -r answer <&"$fd"
+"""
+
+
+@pytest.mark.parametrize("text,code", [
+    (GREET + "exit 1", 0),
+    (GREET + "exit 3", 1),
+    (GREET + "exit 5", 2),
+    (GREET + "exit 85", 42),
+    (GREET + "exit 0", 0),
+    ("exit 1", errors.EXIT_QEMU),
+    (GREET + "exit 4", errors.EXIT_QEMU),
+    (GREET + "kill -SEGV $$", errors.EXIT_QEMU),
+])
+def test_exit_codes(kernel, tmp_path, text, code):
+    result = hayate("run", "router", "--image", kernel, "--qemu", script(tmp_path, text))
+    assert result.returncode == code, result.stderr
+
+
+def test_timeout(kernel, tmp_path):
+    result = hayate("run", "router", "--image", kernel, "--timeout", "0.3", "--qemu",
+                    script(tmp_path, GREET + "exec sleep 60"))
+    assert result.returncode == errors.EXIT_TIMEOUT
+    one_line(result)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_signals(kernel, tmp_path, number):
+    """The machine ends with the launcher, its files too."""
+    pidfile = tmp_path / "pid"
+    child = subprocess.Popen(
+        [PYTHON, LAUNCHER, "run", "router", "--image", kernel, "--pidfile", str(pidfile),
+         "--qemu", script(tmp_path, GREET + "echo up; exec sleep 60")],
+        stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, env=dict(os.environ, TMPDIR=str(tmp_path)))
+    assert child.stdout.readline() == b"up\n"
+    machine = int(pidfile.read_text())
+    child.send_signal(number)
+    assert child.wait(10) == 128 + number
+    child.stdout.close()
+    assert not os.path.exists("/proc/%d" % machine) and not pidfile.exists()
+    assert not [name for name in os.listdir(tmp_path) if name.startswith("hayate-")]
+
+
+def test_killed_launcher_takes_the_machine_along(kernel, tmp_path):
+    child = subprocess.Popen(
+        [PYTHON, LAUNCHER, "run", "router", "--image", kernel, "--qemu",
+         script(tmp_path, GREET + "echo $$; exec sleep 60")],
+        stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    machine = int(child.stdout.readline())
+    child.kill()
+    child.wait()
+    child.stdout.close()
+    deadline = time.monotonic() + 5
+    while os.path.exists("/proc/%d/exe" % machine) and open(
+            "/proc/%d/stat" % machine, encoding="ascii").read().split()[2] != "Z":
+        assert time.monotonic() < deadline, "QEMU outlived the launcher"
+        time.sleep(0.02)
+
+
+def test_terminal_is_restored(kernel, tmp_path):
+    """Whatever QEMU did to the terminal, and even if it is killed, it is as before."""
+    master, slave = pty.openpty()
+    before = termios.tcgetattr(slave)
+    before_flags = os.get_blocking(slave)
+    text = GREET + "stty raw -echo </dev/stdin; kill -KILL $$"
+    result = subprocess.run([PYTHON, LAUNCHER, "run", "router", "--image", kernel, "--qemu",
+                             script(tmp_path, text)], stdin=slave, stdout=slave,
+                            stderr=subprocess.PIPE, check=False, timeout=30)
+    assert result.returncode == errors.EXIT_QEMU
+    assert termios.tcgetattr(slave) == before and os.get_blocking(slave) == before_flags
+    os.close(master)
+    os.close(slave)
+
+
+def test_terminal_gets_the_monitor(kernel):
+    """Ctrl-A is QEMU's escape only where there is a terminal."""
+    assert "-mon" not in command(kernel)
+    master, slave = pty.openpty()
+    result = subprocess.run([PYTHON, LAUNCHER, "run", "router", "--image", kernel, "--print"],
+                            stdin=slave, capture_output=True, text=True, check=False)
+    os.close(master)
+    os.close(slave)
+    assert "mux=on" in result.stdout and "-mon" in result.stdout
+
+
+def test_accel_auto(tmp_path):
+    hardware, software = tmp_path / "hardware", tmp_path / "software"
+    hardware.write_text("processor: 0\nflags\t\t: fpu vmx sse\n")
+    software.write_text("processor: 0\nflags\t\t: fpu sse vmx86\n")
+    kvm = tmp_path / "kvm"
+    kvm.write_text("")
+    choose = options.choose_accel
+    assert choose("auto", str(kvm), str(hardware)) == "kvm"
+    assert choose("auto", str(kvm), str(software)) == "tcg"
+    assert choose("auto", str(tmp_path / "none"), str(hardware)) == "tcg"
+    assert choose("kvm", str(kvm), str(software)) == "kvm"
+    with pytest.raises(errors.LauncherError):
+        choose("kvm", str(tmp_path / "none"), str(hardware))
+
+
+def test_menu_is_filled_in():
+    with open(image.MENU_TEMPLATE, encoding="utf-8") as file:
+        template = file.read()
+    code = "\n".join(line for line in image.menu(template, "idle=poll", True, "echo", 0)
+                     .splitlines() if not line.startswith("#"))
+    assert "@" not in code and code.count("idle=poll") == 2 and "set default=echo" in code
+    assert code.count("module2 /boot/hayate.conf") == 2
+
+
+def test_parsers():
+    counters = parse_counters("forwarded   12  IPv4 packets\r\ndrop_ip4_ttl 3\n"
+                              "received 16 = fates 15 + waiting 1\n")
+    assert counters["forwarded"] == 12 and counters["never_seen"] == 0
+    assert counters.drops() == {"drop_ip4_ttl": 3} and counters.unbalanced() == ""
+    assert "+2 unexplained" in parse_counters("received 3 = fates 1 + waiting 0").unbalanced()
+    assert parse_counters("").unbalanced() != ""
+    ports_seen = parse_interfaces("eth0 is up, 52:54:00:68:79:00, mtu 1500\n"
+                                  "  rx_pkts 5 rx_bytes 600\n  mmio_reads=0\n"
+                                  "eth1 is down\n  rx_pkts 7\n")
+    assert ports_seen["eth0"]["up"] and not ports_seen["eth1"]["up"]
+    assert ports_seen["eth0"]["rx_pkts"] == 5 and ports_seen["eth1"]["rx_pkts"] == 7
+    assert ports_seen["eth0"]["mmio_reads"] == 0
+    assert parse_table("core role busy\n0 control 1.5\n1 data 20\n") == [
+        {"core": 0, "role": "control", "busy": 1.5}, {"core": 1, "role": "data", "busy": 20}]

@@ -1,0 +1,617 @@
+/*
+ * control/text.c and control/config*.c: words, statements, every error, the round trip, a hundred
+ * thousand routes, and hostile text.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "control/config.h"
+#include "lib/fmt.h"
+
+#define ROUTES 120000u
+
+static struct config_route routes[ROUTES], routes2[ROUTES];
+static uint32_t scratch[1u << 18];
+static const struct config_memory memory = {routes, ROUTES, scratch, ARRAY_LEN(scratch)};
+static struct config config;
+static struct config_error error;
+
+/* Parses a copy of exactly len bytes, so that ASan sees a read beyond them. */
+static int parse_bytes(const char *text, size_t len)
+{
+	char *copy = malloc(len ? len : 1);
+	assert_non_null(copy);
+	memcpy(copy, text, len);
+	memset(&error, 0x5a, sizeof error);
+	int r = config_parse(len ? copy : NULL, len, &memory, &config, &error);
+	free(copy);
+	return r;
+}
+
+static void accept(const char *text)
+{
+	if (parse_bytes(text, strlen(text)) != 0)
+		fail_msg("line %u: %s, at \"%s\"", error.line, error.reason, error.word);
+}
+
+/* The text must fail at the line and word with a reason that begins so; nothing stays applied. */
+static void refuse(const char *text, uint32_t line, const char *word, const char *reason)
+{
+	struct config empty;
+	config_default(&empty);
+	if (parse_bytes(text, strlen(text)) == 0)
+		fail_msg("accepted: %s", text);
+	if (strncmp(error.reason, reason, strlen(reason)) != 0)
+		fail_msg("reason \"%s\", expected \"%s\"", error.reason, reason);
+	assert_string_equal(error.word, word);
+	assert_int_equal(error.line, line);
+	assert_memory_equal(&config, &empty, sizeof config);
+}
+
+static void test_numbers(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		int result;
+		uint32_t value;
+	} rows[] = {
+		{"0", 0, 0}, {"7", 0, 7}, {"4294967295", 0, 4294967295u},
+		{"4294967296", E_INVAL, 0}, {"99999999999", E_INVAL, 0}, {"", E_INVAL, 0},
+		{"010", E_INVAL, 0}, {"00", E_INVAL, 0}, {"1a", E_INVAL, 0}, {"+1", E_INVAL, 0},
+		{"-1", E_INVAL, 0}, {" 1", E_INVAL, 0}, {"0x1", E_INVAL, 0},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		uint32_t v = 77;
+		int r = text_parse_u32(text_of(rows[i].text), 0, UINT32_MAX, &v);
+		assert_int_equal(r, rows[i].result);
+		assert_int_equal(v, r == 0 ? rows[i].value : 77);
+	}
+	uint32_t v;
+	assert_int_equal(text_parse_u32(text_of("4"), 5, 9, &v), E_INVAL);
+	assert_int_equal(text_parse_u32(text_of("10"), 5, 9, &v), E_INVAL);
+	assert_int_equal(text_parse_u32(text_of("9"), 5, 9, &v), 0);
+}
+
+static void test_addresses(void **state)
+{
+	(void)state;
+	uint32_t a = 0;
+	unsigned plen = 0;
+	assert_int_equal(text_parse_ip4(text_of("192.0.2.1"), &a), 0);
+	assert_int_equal(a, 0xc0000201);
+	assert_int_equal(text_parse_ip4(text_of("255.255.255.255"), &a), 0);
+	static const char *const bad[] = {"", ".", "1.2.3", "1.2.3.", "1.2.3.4.", "1.2.3.4.5",
+	                                  "1..2.3", "256.1.1.1", "1.2.3.010", "1.2.3.4 ", "a.b.c.d",
+	                                  "1.2.3.4/8", "1,2,3,4", "1.2.3.-4", "01.2.3.4"};
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		assert_int_equal(text_parse_ip4(text_of(bad[i]), &a), E_INVAL);
+
+	for (unsigned n = 0; n <= 32; n++) {
+		char buf[FMT_IP4_MAX];
+		fmt_ip4(buf, text_mask_of(n));
+		assert_int_equal(text_parse_mask(text_of(buf), &plen), 0);
+		assert_int_equal(plen, n);
+	}
+	assert_int_equal(text_parse_mask(text_of("255.0.255.0"), &plen), E_INVAL);
+	assert_int_equal(text_parse_mask(text_of("0.0.0.255"), &plen), E_INVAL);
+	assert_int_equal(text_parse_mask(text_of("255.255.255"), &plen), E_INVAL);
+
+	assert_int_equal(text_parse_prefix(text_of("10.1.2.3/8"), &a, &plen), 0);
+	assert_int_equal(a, 0x0a010203);
+	assert_int_equal(plen, 8);
+	static const char *const bad_prefix[] = {"10.0.0.0", "10.0.0.0/", "10.0.0.0/33", "/8",
+	                                         "10.0.0.0/08", "10.0.0.0/8/8", "10.0.0/8"};
+	for (size_t i = 0; i < ARRAY_LEN(bad_prefix); i++)
+		assert_int_equal(text_parse_prefix(text_of(bad_prefix[i]), &a, &plen), E_INVAL);
+}
+
+static void test_macs(void **state)
+{
+	(void)state;
+	static const uint8_t want[6] = {0x00, 0x11, 0x22, 0xaa, 0xbb, 0xcc};
+	static const char *const good[] = {"00:11:22:aa:bb:cc", "00-11-22-AA-BB-CC",
+	                                   "0011.22aa.bbcc", "0011.22AA.BBcc"};
+	static const char *const bad[] = {"", "00:11:22:aa:bb", "00:11:22:aa:bb:cg",
+	                                  "00:11-22:aa:bb:cc", "00.11.22.aa.bb.cc",
+	                                  "0011:22aa:bbcc", "0011.22aa.bbcc0", "001122aabbcc",
+	                                  "00:11:22:aa:bb:cc:dd", "0:11:22:aa:bb:cc", "0011.22aabbccd"};
+	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+		uint8_t mac[6] = {0};
+		assert_int_equal(text_parse_mac(text_of(good[i]), mac), 0);
+		assert_memory_equal(mac, want, 6);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		uint8_t mac[6] = {9, 9, 9, 9, 9, 9};
+		assert_int_equal(text_parse_mac(text_of(bad[i]), mac), E_INVAL);
+		assert_int_equal(mac[0], 9);
+	}
+}
+
+static const char full[] =
+	"\xef\xbb\xbf! a router in the lab \xff\x80 (any bytes in a comment)\r\n"
+	"# another comment\n"
+	"\n"
+	"HostName  lab-1\n"
+	"application router\r\n"
+	"idle sleep\n"
+	"\t \n"
+	"interface eth0\n"
+	"  description to the ! core # 1  \n"
+	" ip address 192.0.2.1/24\n"
+	" IP ADDRESS 192.0.2.129 255.255.255.0 secondary\n"
+	" mtu 9000\n"
+	" no shutdown\n"
+	"! a comment leaves no block\n"
+	" ip address 198.18.0.1/31 secondary\n"
+	"exit\n"
+	"interface ETH15\n"
+	" ip address 198.51.100.1 255.255.255.252\n"
+	" shutdown\n"
+	"ip route 0.0.0.0/0 192.0.2.254\n"
+	"ip route 10.0.0.0 255.0.0.0 198.51.100.2\n"
+	"ip route 10.0.0.0/9 NULL0\n"
+	"interface eth3\n"
+	"arp timeout 90\n"
+	"arp 192.0.2.7 0011.2233.4455\n"
+	"arp 198.18.0.0 02-00-00-00-00-01\n"
+	"ip icmp rate-limit 0 burst 3\n"
+	"service echo udp\n"
+	"service echo udp port 9 port 10\n"
+	"end\n"
+	"! done";
+
+static void test_full(void **state)
+{
+	(void)state;
+	accept(full);
+	assert_string_equal(config.hostname, "lab-1");
+	assert_int_equal(config.application, CONFIG_APP_ROUTER);
+	assert_int_equal(config.idle, CONFIG_IDLE_SLEEP);
+	const struct config_interface *i = &config.interface[0];
+	assert_true(i->present);
+	assert_false(i->shutdown);
+	assert_string_equal(i->description, "to the ! core # 1");
+	assert_int_equal(i->mtu, 9000);
+	assert_int_equal(i->address_count, 3);
+	assert_int_equal(i->address[0].addr, 0xc0000201);
+	assert_int_equal(i->address[1].addr, 0xc0000281);
+	assert_int_equal(i->address[1].plen, 24);
+	assert_int_equal(i->address[1].line, 11);
+	assert_int_equal(i->address[2].plen, 31);
+	i = &config.interface[15];
+	assert_true(i->present && i->shutdown);
+	assert_int_equal(i->mtu, 0);
+	assert_int_equal(i->address[0].plen, 30);
+	assert_true(config.interface[3].present);
+	assert_int_equal(config.interface[3].address_count, 0);
+	assert_false(config.interface[1].present);
+	assert_int_equal(config.route_count, 3);
+	assert_int_equal(config.routes[0].next_hop, 0xc00002fe);
+	assert_int_equal(config.routes[1].plen, 8);
+	assert_true(config.routes[2].null0);
+	assert_int_equal(config.routes[2].line, 22);
+	assert_int_equal(config.arp_timeout_s, 90);
+	assert_int_equal(config.arp_count, 2);
+	assert_int_equal(config.arp[0].mac[5], 0x55);
+	assert_int_equal(config.icmp_rate, 0);
+	assert_int_equal(config.icmp_burst, 3);
+	assert_int_equal(config.echo_port_count, 3);
+	assert_int_equal(config.echo_port[0], 7);
+	assert_int_equal(config.echo_port[2], 10);
+	assert_int_equal(config_connected(&config, 0xc0000242), 0);
+	assert_int_equal(config_connected(&config, 0xc6336402), 15);
+	assert_int_equal(config_connected(&config, 0x08080808), -1);
+}
+
+static void test_defaults(void **state)
+{
+	(void)state;
+	accept("");
+	assert_string_equal(config.hostname, "hayate");
+	assert_int_equal(config.application, CONFIG_APP_ROUTER);
+	assert_int_equal(config.idle, CONFIG_IDLE_AUTO);
+	assert_int_equal(config.arp_timeout_s, CONFIG_ARP_TIMEOUT_DEFAULT_S);
+	assert_int_equal(config.icmp_rate, CONFIG_ICMP_RATE_DEFAULT);
+	assert_int_equal(config.icmp_burst, CONFIG_ICMP_BURST_DEFAULT);
+	assert_int_equal(config.echo_port_count, 0);
+	assert_int_equal(config.route_count, 0);
+	accept("application echo");
+	assert_int_equal(config.echo_port_count, 1);
+	assert_int_equal(config.echo_port[0], 7);
+	accept("application echo\nservice echo udp port 4000");
+	assert_int_equal(config.echo_port_count, 1);
+	assert_int_equal(config.echo_port[0], 4000);
+	/* Host prefixes have neither network nor broadcast address. */
+	accept("interface eth0\nip address 10.0.0.255/32\ninterface eth1\nip address 10.1.0.0/31\n"
+	       "ip route 0.0.0.0/0 10.1.0.1\n");
+}
+
+#define E0 "interface eth0\nip address 192.0.2.1/24\n"
+
+static void test_statement_errors(void **state)
+{
+	(void)state;
+	refuse("hostnam x", 1, "hostnam", "unknown statement; expected one of hostname, application, "
+	       "idle, interface, description, ip, mtu, shutdown, no, arp, service, exit, end");
+	refuse("\n\nint eth0", 3, "int", "unknown statement");
+	refuse("ip", 1, "", "expected address, route, icmp after \"ip\"");
+	refuse("ip rout 1.2.3.4", 1, "rout", "expected address, route, icmp after \"ip\"");
+	refuse("ip icmp 5", 1, "5", "expected rate-limit after \"icmp\"");
+	refuse("no mtu", 1, "mtu", "expected shutdown after \"no\"");
+	refuse("service echo tcp", 1, "tcp", "expected udp after \"echo\"");
+	refuse("hostname", 1, "", "the line ends too early; expected \"hostname NAME\"");
+	refuse("hostname a b", 1, "b", "unexpected word; expected \"hostname NAME\"");
+	refuse("hostname -a", 1, "-a", "a hostname has 1 to 63 letters");
+	refuse("hostname a.", 1, "a.", "a hostname has");
+	refuse("hostname a_b", 1, "a_b", "a hostname has");
+	refuse("hostname aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff1234", 1,
+	       "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeee", "a hostname has");
+	refuse("hostname a\nhostname b", 2, "hostname", "\"hostname\" stands already at line 1");
+	refuse("application", 1, "", "the line ends too early");
+	refuse("application switch", 1, "switch", "unknown application; expected router or echo");
+	refuse("application echo tcp", 1, "tcp", "unexpected word");
+	refuse("idle now", 1, "now", "unknown idle mode; expected poll, sleep or auto");
+	refuse("idle", 1, "", "the line ends too early");
+	refuse("idle poll poll", 1, "poll", "unexpected word");
+	refuse("arp timeout", 1, "", "the line ends too early");
+	refuse("arp timeout 0", 1, "0", "the ARP timeout in seconds must be a decimal number from 1");
+	refuse("arp timeout 5 s", 1, "s", "unexpected word");
+	refuse("arp timeout 60\narp timeout 60", 2, "arp", "\"arp timeout\" stands already");
+	refuse("arp x 00:11:22:33:44:55", 1, "x", "expected an IPv4 address (four decimal");
+	refuse("arp", 1, "", "the line ends too early");
+	refuse("arp 1.2.3.4", 1, "", "the line ends too early");
+	refuse("arp 1.2.3.4 5", 1, "5", "expected a MAC address");
+	refuse("arp 1.2.3.4 00:11:22:33:44:55 x", 1, "x", "unexpected word");
+	refuse("arp 1.2.3.4 01:11:22:33:44:55", 1, "01:11:22:33:44:55", "the MAC address of a neig");
+	refuse("arp 1.2.3.4 00:00:00:00:00:00", 1, "00:00:00:00:00:00", "the MAC address of a neig");
+	refuse("ip icmp rate-limit", 1, "", "the line ends too early");
+	refuse("ip icmp rate-limit x", 1, "x", "the rate in ICMP errors a second must be");
+	refuse("ip icmp rate-limit 5 bursts", 1, "bursts", "unexpected word");
+	refuse("ip icmp rate-limit 5 burst", 1, "", "the line ends too early");
+	refuse("ip icmp rate-limit 5 burst 0", 1, "0", "the burst must be a decimal number from 1");
+	refuse("ip icmp rate-limit 5 burst 1 1", 1, "1", "unexpected word");
+	refuse("service echo udp 7", 1, "7", "unexpected word");
+	refuse("service echo udp port", 1, "", "the line ends too early");
+	refuse("service echo udp port 0", 1, "0", "a UDP port must be");
+	refuse("service echo udp port 65536", 1, "65536", "a UDP port must be");
+	refuse("service echo udp\nservice echo udp port 7", 2, "7", "echo on UDP port 7 is already");
+	refuse("service echo udp port 1 port 2 port 3 port 4 port 5 port 6 port 7 port 8 port 9", 1,
+	       "9", "echo listens on at most 8 ports");
+	refuse("exit", 1, "exit", "exit without an interface block");
+	refuse("interface eth0\nexit\nexit", 3, "exit", "exit without an interface block");
+	refuse("interface eth0\nexit now", 2, "now", "unexpected word");
+	refuse("end x", 1, "x", "unexpected word");
+	refuse("end\nidle poll", 2, "idle", "nothing but comments may follow");
+}
+
+static void test_interface_errors(void **state)
+{
+	(void)state;
+	refuse("interface", 1, "", "the line ends too early; expected \"interface ethN\"");
+	refuse("interface eth16", 1, "eth16", "unknown interface; expected eth0 to eth15");
+	refuse("interface eth", 1, "eth", "unknown interface");
+	refuse("interface eth01", 1, "eth01", "unknown interface");
+	refuse("interface gi0", 1, "gi0", "unknown interface");
+	refuse("interface eth0 x", 1, "x", "unexpected word");
+	refuse("interface eth0\ninterface eth0", 2, "eth0", "eth0 already has a block, at line 1");
+	refuse("mtu 1500", 1, "mtu", "\"mtu\" belongs into an interface block");
+	refuse("interface eth0\nidle poll\nshutdown", 3, "shutdown", "\"shutdown\" belongs into");
+	refuse("interface eth0\nmtu 67", 2, "67", "the MTU must be a decimal number from 68 to 9198");
+	refuse("interface eth0\nmtu 9199", 2, "9199", "the MTU must be");
+	refuse("interface eth0\nmtu", 2, "", "the line ends too early");
+	refuse("interface eth0\nmtu 68 68", 2, "68", "unexpected word");
+	refuse("interface eth0\nmtu 68\nmtu 68", 3, "mtu", "\"mtu\" stands already at line 2");
+	accept("interface eth0\nmtu 68\ninterface eth1\nmtu 9198");
+	refuse("interface eth0\nshutdown now", 2, "now", "unexpected word");
+	refuse("interface eth0\nno shutdown now", 2, "now", "unexpected word");
+	refuse("interface eth0\ndescription", 2, "", "the line ends too early");
+	refuse("interface eth0\ndescription a\tb", 2, "a", "a description must not hold a tab");
+	refuse("interface eth0\ndescription 1234567890123456789012345678901234567890123456789012345678"
+	       "901234567890123456789 x", 2, "12345678901234567890123456789012345678901234567",
+	       "the description has 81 characters; at most 79 are kept");
+	refuse("interface eth0\nip address", 2, "", "the line ends too early");
+	refuse("interface eth0\nip address 1.2.3", 2, "1.2.3", "expected an address with its length");
+	refuse("interface eth0\nip address 1.2.3.4", 2, "1.2.3.4", "the prefix length or mask is mis");
+	refuse("interface eth0\nip address 1.2.3.4/33", 2, "1.2.3.4/33", "the prefix length after /");
+	refuse("interface eth0\nip address 1.2.3.4/x", 2, "1.2.3.4/x", "the prefix length after /");
+	refuse("interface eth0\nip address 1.2.3.4/0", 2, "1.2.3.4/0", "the prefix length of an inter");
+	refuse("interface eth0\nip address 1.2.3.4 x", 2, "x", "expected a mask such as");
+	refuse("interface eth0\nip address 1.2.3.4 255.0.255.0", 2, "255.0.255.0",
+	       "the one bits of a mask must stand together");
+	refuse("interface eth0\nip address 1.2.3.4 0.0.0.255", 2, "0.0.0.255",
+	       "this is a wildcard; did you mean the mask 255.255.255.0?");
+	refuse("interface eth0\nip address 1.2.3.4/24 x", 2, "x", "unexpected word");
+	refuse("interface eth0\nip address 127.0.0.1/8", 2, "127.0.0.1/8", "an interface needs a uni");
+	refuse("interface eth0\nip address 0.0.0.1/8", 2, "0.0.0.1/8", "an interface needs a unicast");
+	refuse("interface eth0\nip address 224.0.0.1/8", 2, "224.0.0.1/8", "an interface needs a uni");
+	refuse("interface eth0\nip address 10.0.0.0/30", 2, "10.0.0.0/30", "this is the network addr");
+	refuse("interface eth0\nip address 10.0.0.3/30", 2, "10.0.0.3/30", "this is the broadcast ad");
+	refuse(E0 "ip address 10.0.0.1/8", 3, "10.0.0.1/8",
+	       "the interface has its primary address at line 2; add the word secondary");
+	refuse("interface eth0\nip address 10.0.0.1/8 secondary", 2, "secondary",
+	       "the primary address of the interface must come before");
+	refuse(E0 "ip address 10.0.0.1/24 secondary\nip address 10.0.1.1/24 secondary\n"
+	       "ip address 10.0.2.1/24 secondary\nip address 10.0.3.1/24 secondary", 6, "10.0.3.1/24",
+	       "an interface has at most 4 addresses");
+}
+
+static void test_whole_errors(void **state)
+{
+	(void)state;
+	refuse(E0 "interface eth1\nip address 192.0.2.1/24", 4, "192.0.2.1",
+	       "this address is already that of eth0, at line 2");
+	refuse(E0 "interface eth1\nip address 192.0.2.2/24", 4, "192.0.2.2/24",
+	       "the subnet overlaps 192.0.2.0/24 of eth0, at line 2");
+	refuse(E0 "interface eth1\nip address 192.0.3.1/16", 4, "192.0.3.1/16",
+	       "the subnet overlaps 192.0.2.0/24 of eth0, at line 2");
+	refuse("interface eth5\nip address 10.0.0.1/8\ninterface eth1\nip address 10.1.0.1/16", 4,
+	       "10.1.0.1/16", "the subnet overlaps 10.0.0.0/8 of eth5, at line 2");
+	refuse(E0 "ip address 192.0.2.9/25 secondary", 3, "192.0.2.9/25",
+	       "the subnet overlaps 192.0.2.0/24 of eth0");
+	refuse(E0 "ip address 192.0.2.1/24 secondary", 3, "192.0.2.1", "this address is already");
+	accept(E0 "ip address 192.0.2.2/24 secondary");
+
+	refuse("ip route", 1, "", "the line ends too early");
+	refuse("ip route x", 1, "x", "expected an address with its length");
+	refuse("ip route 10.0.0.0", 1, "10.0.0.0", "the prefix length or mask is missing");
+	refuse("ip route 10.0.0.0/8", 1, "", "the line ends too early");
+	refuse("ip route 10.0.0.0/8 eth0", 1, "eth0", "expected null0 or the next hop, an IPv4");
+	refuse("ip route 10.0.0.0/8 null0 1", 1, "1", "unexpected word");
+	refuse("ip route 192.0.2.1/24 null0", 1, "192.0.2.1/24",
+	       "prefix 192.0.2.1/24 has host bits set; did you mean 192.0.2.0/24?");
+	refuse("ip route 10.0.0.1 255.0.0.0 null0", 1, "10.0.0.1", "prefix 10.0.0.1/8 has host bits");
+	refuse(E0 "ip route 0.0.0.0/0 192.0.2.1", 3, "192.0.2.1", "the next hop is this router's own");
+	refuse(E0 "ip route 0.0.0.0/0 192.0.3.1", 3, "192.0.3.1", "the next hop does not lie on");
+	refuse(E0 "ip route 0.0.0.0/0 192.0.2.255", 3, "192.0.2.255", "the next hop is the network");
+	refuse(E0 "ip route 0.0.0.0/0 192.0.2.0", 3, "192.0.2.0", "the next hop is the network or");
+	refuse(E0 "ip route 0.0.0.0/0 0.0.0.0", 3, "0.0.0.0", "the next hop does not lie on");
+	refuse(E0 "ip route 10.0.0.0/8 null0\n\nip route 10.0.0.0 255.0.0.0 192.0.2.2", 5,
+	       "10.0.0.0/8", "this prefix already has a route, at line 3");
+	refuse(E0 "ip route 192.0.2.0/24 null0", 3, "192.0.2.0/24", "eth0 reaches this prefix itself");
+	refuse(E0 "ip route 192.0.2.1/32 null0", 3, "192.0.2.1/32", "eth0 reaches this prefix itself");
+	accept(E0 "ip route 192.0.2.0/25 null0\nip route 192.0.2.7/32 192.0.2.8");
+
+	refuse(E0 "arp 10.0.0.1 00:11:22:33:44:55", 3, "10.0.0.1", "the ARP address does not lie on");
+	refuse(E0 "arp 192.0.2.1 00:11:22:33:44:55", 3, "192.0.2.1", "the ARP address is this route");
+	refuse(E0 "arp 192.0.2.255 00:11:22:33:44:55", 3, "192.0.2.255", "the ARP address is the netw");
+	refuse(E0 "arp 192.0.2.2 00:11:22:33:44:55\narp 192.0.2.2 00:11:22:33:44:56", 4, "192.0.2.2",
+	       "this address already has an ARP entry, at line 3");
+	char text[8192];
+	size_t n = (size_t)snprintf(text, sizeof text, E0);
+	for (int i = 0; i < 65; i++)
+		n += (size_t)snprintf(text + n, sizeof text - n, "arp 192.0.2.%d 0200.0000.0001\n", i + 2);
+	refuse(text, 67, "192.0.2.66", "too many static ARP entries; at most 64");
+}
+
+static void test_bytes(void **state)
+{
+	(void)state;
+	char text[600];
+	refuse("idle\x01poll", 1, "?", "byte 0x01 in column 5 is not plain ASCII text");
+	refuse("idle poll\r\r\n", 1, "?", "byte 0x0d in column 10");
+	refuse("\nhostname caf\xc3\xa9", 2, "?", "byte 0xc3 in column 13");
+	assert_int_equal(parse_bytes("idle poll\0", 10), E_INVAL);
+	assert_int_equal(parse_bytes("idle poll\n\0", 11), E_INVAL);
+	assert_int_equal(error.line, 2);
+	assert_int_equal(parse_bytes("! \0\n", 4), 0);
+	memset(text, 'x', sizeof text);
+	memcpy(text, "hostname ", 9);
+	assert_int_equal(parse_bytes(text, sizeof text), E_INVAL);
+	assert_string_equal(error.reason, "the line has 600 characters; at most 255");
+	text[0] = '!';
+	assert_int_equal(parse_bytes(text, sizeof text), 0);
+	/* More words than any statement has. */
+	for (int i = 0; i < 100; i++)
+		memcpy(text + 2 * i, "a ", 2);
+	assert_int_equal(parse_bytes(text, 200), E_INVAL);
+	accept("interface eth0\ndescription a a a a a a a a a a a a a a a a a a a a a a a a a a a a a");
+	assert_int_equal(strlen(config.interface[0].description), 57);
+
+	char line[400];
+	refuse("idle now", 1, "now", "unknown");
+	config_error_format(line, sizeof line, "lab.cfg", &error);
+	assert_string_equal(line, "lab.cfg:1: unknown idle mode; expected poll, sleep or auto, "
+	                          "at \"now\"");
+	refuse("idle", 1, "", "the line");
+	config_error_format(line, sizeof line, "lab.cfg", &error);
+	assert_string_equal(line, "lab.cfg:1: the line ends too early; expected \"idle (poll | sleep "
+	                          "| auto)\"");
+}
+
+struct text_buffer {
+	char *at;
+	size_t len, size;
+};
+
+static void collect(void *ctx, const char *text, size_t len)
+{
+	struct text_buffer *b = ctx;
+	assert_true(len > 0 && text[len - 1] == '\n');
+	assert_true(b->len + len <= b->size);
+	memcpy(b->at + b->len, text, len);
+	b->len += len;
+}
+
+static void forget_lines(struct config *c)
+{
+	for (unsigned i = 0; i < CONFIG_PORTS_MAX; i++) {
+		c->interface[i].line = 0;
+		for (unsigned k = 0; k < CONFIG_ADDRESSES_MAX; k++)
+			c->interface[i].address[k].line = 0;
+	}
+	for (unsigned i = 0; i < CONFIG_ARPS_MAX; i++)
+		c->arp[i].line = 0;
+	for (uint32_t i = 0; i < c->route_count; i++)
+		c->routes[i].line = 0;
+	c->routes = NULL;
+}
+
+/* Prints `config`, parses that, compares everything but the line numbers. */
+static void round_trip(void)
+{
+	static char printed[ROUTES * 64];
+	static struct config first;
+	struct text_buffer b = {printed, 0, sizeof printed};
+	config_print(&config, collect, &b);
+	first = config;
+	memcpy(routes2, routes, config.route_count * sizeof *routes);
+	if (parse_bytes(printed, b.len) != 0)
+		fail_msg("printed text, line %u: %s", error.line, error.reason);
+	uint32_t n = config.route_count;
+	first.routes = routes2;
+	forget_lines(&first);
+	forget_lines(&config);
+	for (uint32_t i = 0; i < n; i++) {
+		assert_int_equal(routes[i].prefix, routes2[i].prefix);
+		assert_int_equal(routes[i].next_hop, routes2[i].next_hop);
+		assert_int_equal(routes[i].plen, routes2[i].plen);
+		assert_int_equal(routes[i].null0, routes2[i].null0);
+	}
+	assert_memory_equal(&first, &config, sizeof config);
+}
+
+static void test_round_trip(void **state)
+{
+	(void)state;
+	accept("");
+	round_trip();
+	accept(full);
+	round_trip();
+	accept("application echo\nidle poll");
+	round_trip();
+}
+
+static void test_many_routes(void **state)
+{
+	(void)state;
+	const uint32_t n = 100000;
+	char *text = malloc(n * 64);
+	assert_non_null(text);
+	size_t len = (size_t)sprintf(text, "interface eth0\nip address 192.0.2.1/24\n");
+	for (uint32_t i = 0; i < n; i++)
+		len += (size_t)sprintf(text + len, "ip route %u.%u.%u.0/24 192.0.2.%u\n", 11 + (i >> 16),
+		                       i >> 8 & 255, i & 255, 2 + i % 200);
+	struct timespec a, b;
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	assert_int_equal(parse_bytes(text, len), 0);
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	print_message("%u routes, %zu bytes: %.1f ms\n", n, len,
+	              (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) / 1e6);
+	assert_int_equal(config.route_count, n);
+	round_trip();
+	/* The last line again is a duplicate that only the hash can find quickly. */
+	size_t more = (size_t)sprintf(text + len, "ip route 11.0.0.0/24 null0\n");
+	assert_int_equal(parse_bytes(text, len + more), E_INVAL);
+	assert_int_equal(error.line, n + 3);
+	assert_string_equal(error.reason, "this prefix already has a route, at line 3");
+	/* Room for one route less. */
+	const struct config_memory small = {routes, n - 1, scratch, ARRAY_LEN(scratch)};
+	assert_int_equal(config_parse(text, len, &small, &config, &error), E_INVAL);
+	assert_int_equal(error.line, n + 2);
+	assert_string_equal(error.reason, "too many routes; there is memory for 99999");
+	free(text);
+}
+
+static uint64_t random_state;
+
+static uint32_t random_u32(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return (uint32_t)(random_state >> 32);
+}
+
+/* Whatever the text, the answer is a good configuration that survives the round trip, or an error
+ * with a line of the text and printable words. */
+static void try_hostile(const char *text, size_t len)
+{
+	if (parse_bytes(text, len) == 0) {
+		round_trip();
+		return;
+	}
+	uint32_t lines = 1;
+	for (size_t i = 0; i < len; i++)
+		lines += text[i] == '\n';
+	assert_in_range(error.line, 1, lines);
+	assert_true(strlen(error.reason) > 10 && strlen(error.reason) < sizeof error.reason - 1);
+	assert_true(strlen(error.word) < sizeof error.word);
+	for (const char *c = error.word; *c; c++)
+		assert_true(text_is_printable(*c));
+}
+
+static void test_hostile(void **state)
+{
+	(void)state;
+	const char *seed = getenv("SEED");
+	random_state = seed ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL) * 2654435761u + 1;
+	print_message("SEED=%llu\n", (unsigned long long)random_state);
+	static const char *const pieces[] = {"ip ", "address ", "route ", "10.0.0.0/8 ", "\n", "eth0",
+	                                     "interface ", "null0", " 255.255.255.0", "\r\n", "no ",
+	                                     "shutdown", "mtu 1500", "end", "!", "arp ", "secondary"};
+	char text[2 * sizeof full];
+	for (int round = 0; round < 20000; round++) {
+		size_t len = sizeof full - 1;
+		memcpy(text, full, len);
+		for (uint32_t k = random_u32() % 4; k < 4; k++) {
+			size_t at = random_u32() % len;
+			const char *piece = pieces[random_u32() % ARRAY_LEN(pieces)];
+			size_t n = strlen(piece);
+			switch (random_u32() % 5) {
+			case 0:
+				text[at] = (char)random_u32();
+				break;
+			case 1:
+				text[at] = "\0\r\n\t 019./!"[random_u32() % 11];
+				break;
+			case 2: /* cut a few bytes out, but never all */
+				n = 1 + random_u32() % 20;
+				n = n < len - at ? n : (len - at) / 2;
+				memmove(text + at, text + at + n, len - at - n);
+				len -= n;
+				break;
+			case 3:
+				memmove(text + at + n, text + at, len - at);
+				memcpy(text + at, piece, n);
+				len += n;
+				break;
+			default: /* cut off the end */
+				if (random_u32() % 8 == 0)
+					len = at + 1;
+				break;
+			}
+		}
+		try_hostile(text, len);
+	}
+	for (int round = 0; round < 5000; round++) {
+		size_t len = random_u32() % sizeof text;
+		for (size_t i = 0; i < len; i++)
+			text[i] = (char)random_u32();
+		try_hostile(text, len);
+		for (size_t i = 0; i < len; i++)
+			text[i] = "ipaderouth0123./ \n"[random_u32() % 18];
+		try_hostile(text, len);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_numbers),          cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_macs),             cmocka_unit_test(test_full),
+		cmocka_unit_test(test_defaults),         cmocka_unit_test(test_statement_errors),
+		cmocka_unit_test(test_interface_errors), cmocka_unit_test(test_whole_errors),
+		cmocka_unit_test(test_bytes),            cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_many_routes),      cmocka_unit_test(test_hostile),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,63 @@
+# Unit tests on the host: the product's sources under ASan and UBSan, by gcc and by clang.
+#   make unit                all tests; SEED=n repeats a random run, T="arp fib" runs some only
+#   make check-portable      net/ and lib/ for other CPUs (DESIGN.md, invariant 7)
+#   make fib-bench           look-up speed on this host
+# Included by the top Makefile, or on its own: make -f tests/unit/unit.mk unit
+
+UNIT_BUILD := build/unit
+
+# --- tests, and the sources each is linked with ---
+UNIT_SRC_csum := lib/csum.c
+UNIT_SRC_fmt := lib/fmt.c
+UNIT_SRC_pkt :=
+UNIT_SRC_counters := net/counters.c
+UNIT_SRC_ip4 := net/ip4.c lib/csum.c
+UNIT_SRC_icmp4 := net/icmp4.c net/ip4.c lib/csum.c
+UNIT_SRC_udp := net/udp.c net/ip4.c lib/csum.c
+UNIT_SRC_arp := net/arp.c net/arp_table.c lib/fmt.c
+UNIT_SRC_fib := net/fib/trie.c tests/unit/prefixes.c
+UNIT_SRC_fuzz := net/arp.c net/arp_table.c net/icmp4.c net/udp.c net/ip4.c lib/csum.c
+T := csum fmt pkt counters ip4 icmp4 udp arp fib fuzz
+
+UNIT_CC := gcc clang
+UNIT_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
+	-fno-sanitize-recover=all -I. -Wall -Wextra -Werror -Wshadow -Wwrite-strings -Wcast-align
+UNIT_DEPS := $(wildcard lib/*.h net/*.h net/*/*.h tests/unit/*.h) tests/unit/unit.mk
+
+.PHONY: unit check-portable fib-bench
+
+define UNIT_RULE
+$(UNIT_BUILD)/$(1)/test_$(2): tests/unit/test_$(2).c tests/unit/host.c $$(UNIT_SRC_$(2)) $$(UNIT_DEPS)
+	@mkdir -p $$(@D)
+	@$(1) $$(UNIT_CFLAGS) -o $$@ $$(filter %.c,$$^) -lcmocka
+endef
+$(foreach cc,$(UNIT_CC),$(foreach t,$(T),$(eval $(call UNIT_RULE,$(cc),$(t)))))
+
+UNIT_BIN := $(foreach t,$(T),$(foreach cc,$(UNIT_CC),$(UNIT_BUILD)/$(cc)/test_$(t)))
+
+unit: $(UNIT_BIN) ## unit tests on the host (gcc and clang, ASan, UBSan)
+	@tests/unit/run.sh $(UNIT_BUILD) $(UNIT_BIN)
+
+PORTABLE_TARGETS := aarch64-none-elf riscv64-none-elf i686-none-elf
+PORTABLE_SRC := $(sort $(wildcard net/*.c net/*/*.c)) lib/csum.c lib/fmt.c
+PORTABLE_CFLAGS := -std=c11 -O2 -ffreestanding -nostdinc -I. -Wall -Wextra -Werror -Wshadow \
+	-Wconversion -Wno-sign-conversion -Wstrict-prototypes -Wmissing-prototypes -Wundef \
+	-Wpointer-arith -Wwrite-strings -Wvla -fsyntax-only
+# lib/fmt.c has the one cast that is right on 64 bit only where long is
+PORTABLE_CONVERSION := -Wno-conversion
+
+check-portable: ## net/ compiles for AArch64, RISC-V and 32-bit x86 too
+	@for f in $(PORTABLE_SRC); do \
+		for t in $(PORTABLE_TARGETS) x86_64-none-elf; do \
+			clang --target=$$t $(PORTABLE_CFLAGS) $$f || exit 1; \
+		done; \
+		gcc $(PORTABLE_CFLAGS) $$f || exit 1; \
+	done
+	@echo "check-portable: $(words $(PORTABLE_SRC)) files, $(PORTABLE_TARGETS) x86_64-none-elf (clang), host (gcc)"
+
+$(UNIT_BUILD)/fib_bench: tests/bench/fib_bench.c tests/unit/prefixes.c tests/unit/host.c net/fib/trie.c $(UNIT_DEPS)
+	@mkdir -p $(@D)
+	gcc -std=gnu11 -O2 -g -I. -Wall -Wextra -Werror -o $@ $(filter %.c,$^)
+
+fib-bench: $(UNIT_BUILD)/fib_bench ## FIB look-up speed on this host
+	$(UNIT_BUILD)/fib_bench

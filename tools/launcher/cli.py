@@ -1,0 +1,223 @@
+"""Arguments, help text and exit codes of `hayate`."""
+import argparse
+import os
+import shlex
+import sys
+
+from . import errors, image, machine, options, ports
+from .errors import LauncherError, usage
+
+DESCRIPTION = """\
+Builds, boots and demonstrates Hayate, a networking operating system for x86-64."""
+
+EXIT_CODES = """\
+exit codes:
+  0          the guest switched itself off (`poweroff`), or QEMU was quit (Ctrl-A x)
+  1          the guest's kernel panicked
+  2          a core of the guest kept faulting
+  3 to 119   what the guest's operator chose: `poweroff CODE`
+  121        demo: something it shows did not work
+  122        wrong usage
+  123        this machine lacks a file, a program or a permission
+  124        --timeout ran out
+  125        QEMU did not start, or crashed
+  128 + N    the launcher was ended by signal N
+
+Errors are one line on standard error, starting with `hayate:`.
+"""
+
+RUN_EPILOG = """\
+ports, in the order given, become eth0, eth1, …:
+  tap:NAME[,vhost=on][,queues=N]
+      a tap device of this machine; made when it does not exist (root)
+  tap:NETNS/NAME
+      the same inside a network namespace: a name of `ip netns`, or the process id of a
+      process in it
+  user[,hostfwd=udp:127.0.0.1:5555-10.0.2.15:7]...[,net=10.0.2.0/24][,restrict=on]
+      QEMU's built-in network, without privileges; other keys of QEMU's `-netdev user`:
+      host, dhcpstart, dns, guestfwd
+  vhost-user:SOCKET[,server=on][,packed=on][,queues=N]
+      another program's data path, DPDK's for example; QEMU connects, or listens with server=on
+  none
+      a network card with its cable in nothing
+  Every kind takes mac=ADDRESS; without it eth0 has the address of --mac, eth1 the next, …
+
+terminal:
+  Ctrl-A x quits, Ctrl-A c switches to QEMU's monitor and back, Ctrl-A h helps.
+  When standard input is no terminal, every byte goes to the guest unchanged.
+
+examples:
+  hayate run router --port user --port none
+  hayate run router --config lab.conf --port tap:tap0 --port tap:tap1 --cpus 4
+  hayate run echo --port user,hostfwd=udp:127.0.0.1:7777-10.0.2.15:7
+  hayate run router --boot uefi --media usb --config lab.conf --port tap:blue/tap0
+  printf 'show version\\npoweroff\\n' | hayate run router
+
+"""
+
+IMAGE_EPILOG = """\
+The image is a hybrid: burn it, write it to a USB stick (dd if=… of=/dev/sdX), or hand it to a
+virtual machine; it starts from BIOS and from UEFI. The menu is on the serial line (115200 baud)
+and on the screen.
+
+examples:
+  hayate image
+  hayate image -o lab.iso --config lab.conf --append idle=poll
+
+"""
+
+DEMO_EPILOG = """\
+Makes two hosts (network namespaces), boots the router between them, and pushes real traffic
+through it: ping, traceroute, iperf3 TCP and UDP. Then it prints what the router counted. It
+leaves nothing behind, however it ends. Needs root, or a kernel that lets users make namespaces.
+
+"""
+
+
+def _positive(text):
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError("%s: a number from 1 on" % text)
+    return int(text)
+
+
+def _seconds(text):
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0
+    if not 0 < value < 1e9:
+        raise argparse.ArgumentTypeError("%s: seconds" % text)
+    return value
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse with our exit code and our one line."""
+
+    def error(self, message):
+        raise usage("%s (see %s --help)" % (message, self.prog))
+
+
+def parser():
+    formatter = argparse.RawDescriptionHelpFormatter
+    top = Parser(prog="hayate", description=DESCRIPTION, formatter_class=formatter,
+                 epilog="`hayate COMMAND --help` tells more.\n\n" + EXIT_CODES)
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    run = commands.add_parser(
+        "run", help="boot an image in QEMU", formatter_class=formatter,
+        description="Boots Hayate in QEMU with its console on the terminal.",
+        epilog=RUN_EPILOG + EXIT_CODES, allow_abbrev=False)
+    run.add_argument("app", choices=["router", "echo"], help="the program of the data cores")
+    run.add_argument("--config", metavar="F", help="configuration file (a boot module)")
+    run.add_argument("--port", dest="port_texts", metavar="PORT", action="append", default=[],
+                     help="a network port; repeat for more, see below")
+    run.add_argument("--nic", choices=["virtio", "ixgbe", "mlx5"], default="virtio",
+                     help="network card of every port (default virtio)")
+    run.add_argument("--mac", metavar="ADDRESS", default=ports.MAC_BASE,
+                     help="address of eth0; eth1 has the next (default %(default)s)")
+    run.add_argument("--queues", metavar="N", type=_positive,
+                     help="queue pairs per tap or vhost-user port (default: one per data core "
+                          "on taps, else 1)")
+    run.add_argument("--cpus", metavar="N", type=_positive, default=2,
+                     help="CPUs: one control core, the others data cores (default 2)")
+    run.add_argument("--memory", metavar="M", default="256M",
+                     help="memory, as 256M or 5G (default 256M)")
+    run.add_argument("--accel", choices=["auto", "tcg", "kvm"], default="auto",
+                     help="auto: KVM where the CPU virtualises in hardware, else TCG")
+    run.add_argument("--boot", choices=["kernel", "bios", "uefi"], default="kernel",
+                     help="load the kernel directly, or boot the GRUB image (default kernel)")
+    run.add_argument("--media", choices=["disk", "usb", "cdrom"], default="disk",
+                     help="how the GRUB image is attached (default disk)")
+    run.add_argument("--idle", choices=["auto", "poll", "sleep"],
+                     help="what a core without work does; without it the guest decides")
+    run.add_argument("--append", metavar="TEXT", action="append", default=[],
+                     help="more kernel options, as test=1")
+    run.add_argument("--image", metavar="F",
+                     help="another kernel; with --boot bios|uefi another image (default: "
+                          "build/hayate.elf, an image of it)")
+    run.add_argument("--console", metavar="C", default="stdio",
+                     help="stdio, none, unix:PATH[,wait], tcp:[HOST]:PORT[,wait] (default stdio)")
+    run.add_argument("--console-log", metavar="F", help="also write the console to a file")
+    run.add_argument("--qmp", metavar="PATH", help="open QEMU's control socket (QMP) there; "
+                     "port N is called ethN, its card nicN")
+    run.add_argument("--pidfile", metavar="F", help="write QEMU's process id there while it runs")
+    run.add_argument("--timeout", metavar="S", type=_seconds, help="stop after S seconds")
+    run.add_argument("--qemu", metavar="PATH", default="qemu-system-x86_64",
+                     help="QEMU to use (default %(default)s)")
+    run.add_argument("--qemu-arg", metavar="ARG", action="append", default=[],
+                     help="one more argument for QEMU; repeat for more (--qemu-arg=-s)")
+    run.add_argument("--print", action="store_true", dest="print_only",
+                     help="print QEMU's command line and do nothing")
+
+    img = commands.add_parser(
+        "image", help="make the bootable BIOS and UEFI image", formatter_class=formatter,
+        description="Makes the bootable image.", epilog=IMAGE_EPILOG + EXIT_CODES,
+        allow_abbrev=False)
+    img.add_argument("-o", "--output", metavar="F", default=options.ISO,
+                     help="where to (default build/hayate.iso)")
+    img.add_argument("--kernel", metavar="F", default=options.KERNEL,
+                     help="kernel to put in (default build/hayate.elf)")
+    img.add_argument("--config", metavar="F", help="configuration to put in")
+    img.add_argument("--app", choices=image.APPS, default="router",
+                     help="the entry that starts by itself (default router)")
+    img.add_argument("--append", metavar="TEXT", action="append", default=[],
+                     help="kernel options for every entry")
+    img.add_argument("--menu-timeout", metavar="S", type=int, default=1,
+                     help="seconds before the default entry starts (default 1)")
+
+    demo = commands.add_parser(
+        "demo", help="show a router at work between two hosts", formatter_class=formatter,
+        description="Shows Hayate routing between two hosts.", epilog=DEMO_EPILOG + EXIT_CODES,
+        allow_abbrev=False)
+    demo.add_argument("--accel", choices=["auto", "tcg", "kvm"], default="auto",
+                      help="as for `hayate run`")
+    demo.add_argument("--cpus", metavar="N", type=_positive, default=2, help="CPUs (default 2)")
+    demo.add_argument("--seconds", metavar="S", type=_positive, default=3,
+                      help="length of each iperf3 run (default 3)")
+    demo.add_argument("--image", metavar="F", help="kernel to boot (default build/hayate.elf)")
+    demo.add_argument("--qemu", metavar="PATH", default="qemu-system-x86_64", help="QEMU to use")
+    demo.add_argument("--verbose", action="store_true", help="show the router's console too")
+    return top
+
+
+def _run(arguments):
+    if arguments.cpus > 64:
+        raise usage("--cpus %d: at most 64" % arguments.cpus)
+    arguments.ports = [ports.Port(text) for text in arguments.port_texts]
+    arguments.terminal = arguments.console == "stdio" and os.isatty(0)
+    options.memory_mib(arguments.memory)
+    if arguments.print_only:
+        machine.check(arguments)
+        print(" ".join(shlex.quote(word) for word in machine.shown(arguments)))
+        return 0
+    return machine.run(arguments)
+
+
+def _image(arguments):
+    if arguments.menu_timeout < 0:
+        raise usage("--menu-timeout: seconds, 0 or more")
+    directory = os.path.dirname(os.path.abspath(arguments.output))
+    if not os.path.isdir(directory):
+        raise LauncherError("%s: no such directory" % directory)
+    image.build(arguments.output, arguments.kernel, arguments.config,
+                " ".join(arguments.append), arguments.app, arguments.menu_timeout)
+    print("%s: %d bytes" % (arguments.output, os.path.getsize(arguments.output)))
+    return 0
+
+
+def _demo(arguments):
+    from . import demo  # only the demo needs it
+    return demo.run(arguments)
+
+
+def main(argv):
+    try:
+        arguments = parser().parse_args(argv)
+        return {"run": _run, "image": _image, "demo": _demo}[arguments.command](arguments)
+    except LauncherError as error:
+        print("hayate: %s" % error, file=sys.stderr)
+        return error.code
+    except KeyboardInterrupt:
+        return errors.EXIT_SIGNAL + 2
+    except BrokenPipeError:
+        return errors.EXIT_SIGNAL + 13

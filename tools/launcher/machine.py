@@ -1,0 +1,264 @@
+"""One QEMU: start it, watch it, and say how it ended.
+
+1. QEMU never outlives the launcher, and nothing of ours outlives either.
+2. The terminal is given back as it was found, whatever happens.
+3. The guest's exit code is told apart from QEMU's own: isa-debug-exit makes QEMU end with
+   (code << 1) | 1, and QEMU itself ends with 1 when it cannot start. The launcher therefore
+   holds a control connection (QMP): once QEMU has greeted on it, an odd status is the guest's.
+"""
+import fcntl
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import tempfile
+import termios
+import time
+
+from . import image, ports, process
+from .errors import EXIT_QEMU, EXIT_SIGNAL, EXIT_TIMEOUT, LauncherError, usage
+from .options import KERNEL, kernel_command_line, port_queues, qemu_command
+
+
+class Terminal:
+    """Remembers the state of our standard streams and restores it. QEMU makes the terminal raw
+    and the streams non-blocking, and does not undo it when it is killed."""
+
+    def __enter__(self):
+        self.flags = []
+        self.modes = None
+        for fd in (0, 1, 2):
+            try:
+                self.flags.append((fd, fcntl.fcntl(fd, fcntl.F_GETFL)))
+            except OSError:
+                continue
+        if os.isatty(0):
+            self.modes = termios.tcgetattr(0)
+        return self
+
+    def __exit__(self, *exc):
+        for fd, flags in self.flags:
+            fcntl.fcntl(fd, fcntl.F_SETFL, flags)
+        if self.modes is not None:
+            previous = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+            termios.tcsetattr(0, termios.TCSANOW, self.modes)
+            signal.signal(signal.SIGTTOU, previous)
+        return False
+
+
+class Signals:
+    """Turns SIGTERM, SIGINT, SIGHUP and SIGCHLD into readable bytes, so that one poll waits for
+    them, for QEMU and for the deadline alike."""
+
+    STOP = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+    def __enter__(self):
+        self.reader, self.writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self.old = {number: signal.signal(number, lambda *_: None)
+                    for number in self.STOP + (signal.SIGCHLD,)}
+        self.old_fd = signal.set_wakeup_fd(self.writer, warn_on_full_buffer=False)
+        return self
+
+    def __exit__(self, *exc):
+        signal.set_wakeup_fd(self.old_fd)
+        for number, handler in self.old.items():
+            signal.signal(number, handler)
+        os.close(self.reader)
+        os.close(self.writer)
+        return False
+
+    def received(self):
+        try:
+            return [number for number in os.read(self.reader, 256) if number != signal.SIGCHLD]
+        except BlockingIOError:
+            return []
+
+
+class Control:
+    """Our end of QEMU's control connection: has it started, has KVM given up on the guest?"""
+
+    def __init__(self, sock):
+        self.sock = sock
+        self.buffer = b""
+        self.greeted = False
+        self.failure = None
+        self.open = True
+
+    def readable(self):
+        data = b""
+        try:
+            data = self.sock.recv(65536)
+        except OSError:
+            pass
+        if not data:
+            self.open = False
+            return
+        *lines, self.buffer = (self.buffer + data).split(b"\n")
+        for line in lines:
+            self._message(json.loads(line))
+
+    def _message(self, message):
+        if "QMP" in message:
+            self.greeted = True
+            self._send("qmp_capabilities")
+        elif message.get("event") == "STOP":
+            self._send("query-status")
+        elif isinstance(message.get("return"), dict):
+            if message["return"].get("status") == "internal-error":
+                self.failure = "KVM cannot run the guest any further (internal error)"
+
+    def _send(self, command):
+        try:
+            self.sock.sendall(json.dumps({"execute": command}).encode() + b"\n")
+        except OSError:
+            self.open = False
+
+
+def check(options):
+    """Everything that can be refused before anything is started."""
+    if options.nic != "virtio":
+        raise usage("--nic %s: needs the device model of nicsim, which this release does not have "
+                    "yet (step B); use --nic virtio" % options.nic)
+    if options.boot == "kernel" and options.media != "disk":
+        raise usage("--media %s: only with --boot bios or --boot uefi" % options.media)
+    if options.boot != "kernel" and options.image:
+        for value, name in ((options.config, "--config"), (options.append, "--append"),
+                            (options.idle, "--idle"), (options.app == "echo", "echo")):
+            if value:
+                raise usage("%s cannot be changed in a ready-made --image; leave --image out and "
+                            "one is built" % name)
+    if len(options.ports) > 16:
+        raise usage("--port: %d given, at most 16" % len(options.ports))
+    ports.parse_mac(options.mac)
+    for path, what in ((options.config, "--config"),
+                       (options.image or (KERNEL if options.boot == "kernel" else None), "image")):
+        if path and not os.path.isfile(path):
+            hint = "" if path == options.config else " (build it with: make)"
+            raise LauncherError("%s %s: no such file%s" % (what, path, hint))
+        if path and not os.access(path, os.R_OK):
+            raise LauncherError("%s %s: not readable" % (what, path))
+    if options.config and os.path.getsize(options.config) == 0:
+        raise LauncherError("--config %s: the file is empty" % options.config)
+    if not shutil.which(options.qemu):
+        raise LauncherError("%s: no such program (tools/deps.sh install run)" % options.qemu)
+
+
+def run(options):
+    """Runs the machine to its end and returns the launcher's exit code."""
+    check(options)
+    taps = {}
+    work = tempfile.mkdtemp(prefix="hayate-run-")
+    try:
+        with Signals() as signals:
+            boot_image = options.image
+            if options.boot != "kernel" and not options.image:
+                boot_image = os.path.join(work, "hayate.iso")
+                words = kernel_command_line(options).split(" ", 1)[1]
+                image.build(boot_image, config=options.config, arguments=words,
+                            default_app=options.app, timeout_s=0)
+            for index, port in enumerate(options.ports):
+                if port.kind == "tap":
+                    taps[index] = ports.open_tap(port, port_queues(port, options))
+            stopped = signals.received()
+            if stopped:
+                return EXIT_SIGNAL + stopped[0]
+            return _run_qemu(options, signals, taps, boot_image, work)
+    finally:
+        for fds in taps.values():
+            for fd in fds:
+                os.close(fd)
+        shutil.rmtree(work, ignore_errors=True)
+        for path in _sockets(options):
+            try:
+                os.unlink(path)
+            except OSError:
+                pass
+
+
+def _sockets(options):
+    """Paths where QEMU leaves a socket behind."""
+    if options.qmp:
+        yield options.qmp
+    if options.console.startswith("unix:"):
+        yield options.console[5:].split(",")[0]
+
+
+def _run_qemu(options, signals, taps, boot_image, work):
+    ours, theirs = socket.socketpair()
+
+    def vars_copy(path):
+        return shutil.copyfile(path, os.path.join(work, "variables.fd"))
+
+    argv = qemu_command(options, taps, boot_image, vars_copy, theirs.fileno())
+    keep = [fd for fds in taps.values() for fd in fds] + [theirs.fileno()]
+    with Terminal():
+        child = process.popen(argv, pass_fds=keep)
+        try:
+            theirs.close()
+            if options.pidfile:
+                with open(options.pidfile, "w", encoding="ascii") as file:
+                    file.write("%d\n" % child.pid)
+            control = Control(ours)
+            reason = _watch(child, control, signals, options.timeout)
+        finally:
+            process.stop(child)
+            ours.close()
+            if options.pidfile and os.path.exists(options.pidfile):
+                os.unlink(options.pidfile)
+    return _exit_code(child.returncode, control, reason)
+
+
+def _watch(child, control, signals, timeout_s):
+    """Waits for the end. Returns None when QEMU ended by itself, else why it must be ended:
+    an exit code of ours or a message."""
+    deadline = time.monotonic() + timeout_s if timeout_s else None
+    poll = select.poll()
+    poll.register(signals.reader, select.POLLIN)
+    poll.register(control.sock, select.POLLIN)
+    watching = True
+    while True:
+        wait_ms = None
+        if deadline is not None:
+            wait_ms = max(0, int((deadline - time.monotonic()) * 1000) + 1)
+        ready = {fd for fd, _ in poll.poll(wait_ms)}
+        if watching and control.sock.fileno() in ready:
+            control.readable()
+            if not control.open:
+                poll.unregister(control.sock)
+                watching = False
+        stopped = signals.received() if signals.reader in ready else []
+        if child.poll() is not None:
+            while watching and select.select([control.sock], [], [], 0)[0] and control.open:
+                control.readable()  # the greeting of a guest that ended at once
+            return None
+        if stopped:
+            return EXIT_SIGNAL + stopped[0]
+        if control.failure:
+            return control.failure
+        if deadline is not None and time.monotonic() >= deadline:
+            return EXIT_TIMEOUT
+
+
+def _exit_code(status, control, reason):
+    if isinstance(reason, str):
+        raise LauncherError(reason, EXIT_QEMU)
+    if reason == EXIT_TIMEOUT:
+        raise LauncherError("--timeout ran out; the machine was stopped", EXIT_TIMEOUT)
+    if reason is not None:
+        return reason
+    if status < 0:
+        raise LauncherError("QEMU was killed by %s" % signal.Signals(-status).name, EXIT_QEMU)
+    if status == 0:
+        return 0  # switched off by ACPI, or quit at QEMU's monitor
+    if status & 1 and control.greeted:
+        return status >> 1
+    raise LauncherError("QEMU failed (status %d)" % status, EXIT_QEMU)
+
+
+def shown(options):
+    """The command line of `--print`: complete, except that taps are named, not handed over."""
+    return qemu_command(options, None, options.image if options.boot != "kernel" else None)
+
+
