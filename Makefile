@@ -17,7 +17,7 @@ KERNEL_SRC := kernel/main.c kernel/boot.c kernel/console.c kernel/fbcon.c kernel
 	kernel/partition.c kernel/program.c kernel/trap.c kernel/kcall.c kernel/fault.c \
 	kernel/symbols.c
 LIB_SRC := $(sort $(wildcard lib/*.c))
-PROGRAM_SRC := $(sort $(wildcard core/*.c drivers/*.c drivers/*/*.c net/*.c net/*/*.c control/*.c \
+PROGRAM_SRC := $(sort $(wildcard core/*.c drivers/*.c drivers/*/*.c net/*.c net/*/*.c control/*.c apps/*.c \
 	apps/*/*.c))
 
 # --- flags ---
@@ -26,6 +26,7 @@ WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes 
 COMMON := -std=gnu11 -O2 -g -ffreestanding -fno-pic -fno-stack-protector -fno-omit-frame-pointer \
 	-fno-asynchronous-unwind-tables -fno-strict-aliasing -fno-tree-loop-distribute-patterns \
 	-I. -MMD -MP $(WARN)
+LDFLAGS := -nostdlib -static -z max-page-size=4096 -z noexecstack --no-warn-rwx-segments
 KERNEL_CFLAGS := $(COMMON) -mcmodel=kernel -mno-red-zone -mgeneral-regs-only
 # nothing of a C library is seen; baseline x86-64, wider vectors only behind a check at run time
 PROGRAM_CFLAGS := $(COMMON) -nostdinc -mcmodel=small -fno-math-errno
@@ -34,51 +35,97 @@ KERNEL_OBJ := $(KERNEL_ASM:%.asm=$(BUILD)/kernel/%.asm.o) $(KERNEL_SRC:%.c=$(BUI
 	$(LIB_SRC:%.c=$(BUILD)/kernel/%.o) $(BUILD)/kernel/program.o
 PROGRAM_OBJ := $(PROGRAM_SRC:%.c=$(BUILD)/program/%.o) $(LIB_SRC:%.c=$(BUILD)/program/%.o)
 
-.PHONY: all help run demo image test clean compile_commands
+# V=1 shows the commands themselves.
+Q := $(if $(V),,@)
+SAY = $(if $(V),@:,@printf '  %-7s %s\n')
+
+.PHONY: all help run demo image iso test test-unit test-packet test-system check bench check-deps \
+	clean compile_commands format
 all: $(BUILD)/hayate.elf ## build the image for direct boot, build/hayate.elf
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z_-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z_ -]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: ## install what is missing, build, and show the router at work between two hosts
+	@tools/deps.sh install run
+	@$(MAKE) --no-print-directory all
+	@tools/hayate demo
+
+demo: all ## the same without looking for missing packages
+	@tools/hayate demo
+
+image iso: all ## build/hayate.iso: boots by GRUB from BIOS and UEFI, as CD and as USB stick
+	@tools/hayate image
+
+check: ## the include directions are those of ARCHITECTURE.md; net/ is portable
+	@$(PYTHON) tests/check_includes.py
+
+check-deps: ## which packages are missing
+	@tools/deps.sh check all
+
+compile_commands: ## compile_commands.json for editors
+	@$(PYTHON) tools/compile_commands.py
 
 $(BUILD)/kernel/%.asm.o: %.asm boot/layout.inc
 	@mkdir -p $(@D)
-	$(NASM) -f elf64 -I. -w+all -Werror -o $@ $<
+	$(SAY) NASM $<
+	$(Q)$(NASM) -f elf64 -I. -w+all -Werror -o $@ $<
 
 $(BUILD)/kernel/%.o: %.c Makefile
 	@mkdir -p $(@D)
-	$(CC) $(KERNEL_CFLAGS) -c -o $@ $<
+	$(SAY) CC0 $<
+	$(Q)$(CC) $(KERNEL_CFLAGS) -c -o $@ $<
 
 $(BUILD)/program/%.o: %.c Makefile
 	@mkdir -p $(@D)
-	$(CC) $(PROGRAM_CFLAGS) -c -o $@ $<
+	$(SAY) CC3 $<
+	$(Q)$(CC) $(PROGRAM_CFLAGS) -c -o $@ $<
 
 $(BUILD)/program.elf: $(PROGRAM_OBJ) core/program.ld
-	$(LD) -nostdlib -static -z max-page-size=4096 -z noexecstack -T core/program.ld -o $@ $(PROGRAM_OBJ)
+	$(SAY) LD $@
+	$(Q)$(LD) $(LDFLAGS) -T core/program.ld -o $@ $(PROGRAM_OBJ)
 
 $(BUILD)/program-stripped.elf: $(BUILD)/program.elf
-	objcopy --strip-debug $< $@
+	$(Q)objcopy --strip-debug $< $@
 
 $(BUILD)/kernel/program.o: $(BUILD)/program-stripped.elf
 	@mkdir -p $(@D)
-	printf 'section .program progbits alloc noexec nowrite align=4096\nincbin "%s"\n' $< > $(@D)/program.asm
-	$(NASM) -f elf64 -o $@ $(@D)/program.asm
+	@printf 'section .program progbits alloc noexec nowrite align=4096\nincbin "%s"\n' $< \
+		> $(@D)/program.asm
+	$(Q)$(NASM) -f elf64 -o $@ $(@D)/program.asm
 
 # The kernel is linked twice: once to learn where its functions are, once with their names inside.
 $(BUILD)/symbols-empty.o: tools/symbols.awk
 	@mkdir -p $(@D)
-	awk -f tools/symbols.awk /dev/null > $(BUILD)/symbols-empty.asm
-	$(NASM) -f elf64 -o $@ $(BUILD)/symbols-empty.asm
+	$(Q)awk -f tools/symbols.awk /dev/null > $(BUILD)/symbols-empty.asm
+	$(Q)$(NASM) -f elf64 -o $@ $(BUILD)/symbols-empty.asm
 
 $(BUILD)/hayate-nosymbols.elf: $(KERNEL_OBJ) $(BUILD)/symbols-empty.o linker.ld
-	$(LD) -nostdlib -static -z max-page-size=4096 -z noexecstack --no-warn-rwx-segments -T linker.ld -o $@ \
-		$(KERNEL_OBJ) $(BUILD)/symbols-empty.o
+	$(Q)$(LD) $(LDFLAGS) -T linker.ld -o $@ $(KERNEL_OBJ) $(BUILD)/symbols-empty.o
 
 $(BUILD)/hayate.elf: $(BUILD)/hayate-nosymbols.elf tools/symbols.awk
-	nm -n $< | awk -f tools/symbols.awk > $(BUILD)/symbols.asm
-	$(NASM) -f elf64 -o $(BUILD)/symbols.o $(BUILD)/symbols.asm
-	$(LD) -nostdlib -static -z max-page-size=4096 -z noexecstack --no-warn-rwx-segments -T linker.ld \
-		-o $(BUILD)/hayate-debug.elf $(KERNEL_OBJ) $(BUILD)/symbols.o
-	objcopy --strip-debug $(BUILD)/hayate-debug.elf $@
+	$(SAY) LD $@
+	$(Q)nm -n $< | awk -f tools/symbols.awk > $(BUILD)/symbols.asm
+	$(Q)$(NASM) -f elf64 -o $(BUILD)/symbols.o $(BUILD)/symbols.asm
+	$(Q)$(LD) $(LDFLAGS) -T linker.ld -o $(BUILD)/hayate-debug.elf $(KERNEL_OBJ) $(BUILD)/symbols.o
+	$(Q)objcopy --strip-debug $(BUILD)/hayate-debug.elf $@
+
+# --- tests: each layer ends in a line "LAYER: N passed, N failed" ---
+include tests/unit/unit.mk
+
+test: ## everything: include check, unit, packet and system tests
+	@tools/deps.sh install test
+	@$(MAKE) --no-print-directory check check-portable
+	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory test-packet
+	@$(MAKE) --no-print-directory test-system
+
+test-system: all ## boots the real image under QEMU between network namespaces
+	@$(PYTHON) -m pytest -c tests/system/pytest.ini tests/system
+
+bench: all ## speed beside a peer in the same run; writes build/bench.json
+	@tools/deps.sh install bench
+	@$(PYTHON) tests/bench/bench.py
 
 clean: ## remove build/
 	rm -rf $(BUILD)

@@ -9,6 +9,7 @@
 
 extern boot_pml4
 extern ap_main
+extern vm_kernel_space		; kernel/vm.c
 extern ap_stacks		; uint64_t[]: top of the stack for each ticket, kernel/smp.c
 global ap_trampoline
 global ap_trampoline_end
@@ -60,15 +61,8 @@ long64:
 	mov ss, eax
 	mov fs, eax
 	mov gs, eax
-	mov rdx, ap_ticket
-	mov edi, 1
-	lock xadd [rdx], edi
-	mov rdx, ap_stacks
-	mov rsp, [rdx + rdi * 8]
-	xor ebp, ebp
-	mov rax, ap_main	; ap_main(uint32_t ticket)
-	call rax
-	ud2
+	mov rax, ap_high
+	jmp rax
 
 align 8
 gdt:
@@ -86,6 +80,17 @@ far64:
 	dd 0
 	dw 24
 ap_trampoline_end:
+
+section .text
+ap_high:			; off the trampoline: the kernel's own tables do not map it
+	mov rax, [vm_kernel_space]
+	mov cr3, rax
+	mov edi, 1
+	lock xadd [ap_ticket], edi
+	mov rsp, [ap_stacks + rdi * 8]
+	xor ebp, ebp
+	call ap_main		; ap_main(uint32_t ticket)
+	ud2
 
 section .data
 align 4

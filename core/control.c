@@ -10,32 +10,40 @@
 #define HOUSEKEEPING_NS 10000000ull
 #define LINK_EVERY 10 /* housekeepings */
 #define MESSAGES_PER_TURN 64
+#define QUIESCE_NS 100000000ull
 
-static const struct app *app;
 static uint64_t timer_tsc; /* next timer of the application */
 static uint64_t house_tsc; /* housekeeping not before */
 static bool house_due;     /* something happened since the last one */
 static unsigned house_count;
 static size_t private_used;
 
-void control_init(const struct app *a)
+void control_init(void)
 {
-	app = a;
 	house_due = true;
-	ports_init(a);
+	ports_init();
+}
+
+size_t core_private_left(void)
+{
+	const struct core_memory *m = &self.info->core[self.id];
+	return (self.roles & CORE_DATA ? m->arena_bytes / 2 : m->arena_bytes) - private_used;
 }
 
 void *core_private_alloc(size_t bytes)
 {
-	const struct core_memory *m = &self.info->core[self.id];
-	size_t all = self.roles & CORE_DATA ? m->arena_bytes / 2 : m->arena_bytes;
 	bytes = (bytes + 4095) & ~(size_t)4095;
-	if (bytes > all - private_used)
+	if (bytes > core_private_left())
 		return NULL;
-	void *p = (uint8_t *)(uintptr_t)m->arena + private_used;
+	void *p = (uint8_t *)(uintptr_t)self.info->core[self.id].arena + private_used;
 	private_used += bytes;
 	memset(p, 0, bytes);
 	return p;
+}
+
+void core_console_write(const char *text, size_t bytes)
+{
+	kcall(KCALL_LOG, (uint64_t)(uintptr_t)text, bytes, 0);
 }
 
 void core_wake(unsigned core)
@@ -55,7 +63,7 @@ static bool serve_messages(void)
 				break;
 			any = true;
 			if (m->len <= core_frame_max() && m->port < core_port_count())
-				app->control_msg(m);
+				core_app()->control_msg(m);
 			ring_punt_done(d);
 		}
 	return any;
@@ -67,7 +75,7 @@ static bool housekeeping(void)
 	house_tsc = self.now_tsc + clock_ticks(&self.clock, HOUSEKEEPING_NS);
 	house_due = core_idle_mode() == CORE_IDLE_POLL;
 	for (int64_t c; (c = kcall(KCALL_CONSOLE_READ, 0, 0, 0)) >= 0; any = true)
-		app->control_key((uint8_t)c);
+		core_app()->control_key((uint8_t)c);
 	if (house_count++ % LINK_EVERY == 0 || core_idle_mode() == CORE_IDLE_SLEEP)
 		ports_check_link();
 	return any;
@@ -78,7 +86,7 @@ bool control_turn(void)
 	ports_turn();
 	bool any = serve_messages();
 	if (self.now_tsc >= timer_tsc && core_ports_running())
-		timer_tsc = app->control_timer();
+		timer_tsc = core_app()->control_timer();
 	else if (any)
 		timer_tsc = 0; /* what came may have set an earlier timer */
 	if (house_due && self.now_tsc >= house_tsc)
@@ -101,20 +109,24 @@ void control_woken(void)
 	house_due = true;
 }
 
-void core_mark_take(struct core_mark *m)
+bool core_quiesce(void)
 {
+	uint64_t turns[CORES_MAX];
+	uint64_t end = clock_tsc() + clock_ticks(&self.clock, QUIESCE_NS);
+	barrier_full(); /* what the caller has written is visible before we look */
 	for (unsigned d = 0; d < self.info->data_cores; d++)
-		m->turns[d] = shared_load(&outbox_of(data_core(d))->turns);
-}
-
-bool core_mark_passed(const struct core_mark *m)
-{
+		turns[d] = shared_load(&outbox_of(data_core(d))->turns);
 	for (unsigned d = 0; d < self.info->data_cores; d++) {
-		const struct outbox *o = outbox_of(data_core(d));
-		bool quiet = shared_load(&o->parked) ||
-		             self.info->status[data_core(d)].state == CORE_DEAD;
-		if (!quiet && shared_load(&o->turns) == m->turns[d])
-			return false;
+		unsigned c = data_core(d);
+		const struct outbox *o = outbox_of(c);
+		while (c != self.id && shared_load(&o->turns) == turns[d] &&
+		       !shared_load(&o->parked) && self.info->status[c].state != CORE_DEAD) {
+			if (clock_tsc() > end) {
+				core_log("core %u does not finish its turn", c);
+				return false;
+			}
+			cpu_relax();
+		}
 	}
 	return true;
 }

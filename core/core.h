@@ -14,6 +14,8 @@
 #ifndef CORE_CORE_H
 #define CORE_CORE_H
 
+#define HAYATE_VERSION "0.1"
+
 #include "drivers/nic.h"
 #include "hal/boot_info.h"
 #include "hal/clock.h"
@@ -109,6 +111,11 @@ struct app {
 extern const struct app *const core_apps[];
 extern const unsigned core_app_count;
 
+/* The application that runs: app=NAME of the kernel command line, else what core_set_app() said
+ * (control core, in control_start), else the first. */
+const struct app *core_app(void);
+void core_set_app(const char *name);
+
 /* --- data core --- */
 
 /* The packets to be sent by one port at the end of the vector. */
@@ -134,16 +141,34 @@ static inline void core_tx(unsigned port, const struct pkt *p)
 		core_tx_flush(port);
 }
 
-/* Copies a packet to the control core and frees it. A full ring drops it as drop_punt_full. */
+/* Copies a received packet to the control core, which decides its fate, and frees it. A full ring
+ * drops it as drop_punt_full. PKT_CSUM_PARTIAL must have been completed. */
 void core_punt(const struct pkt *p, uint32_t kind, uint32_t arg);
+
+/* The same for a packet of our own making, which has no fate. */
+void core_punt_own(const struct pkt *p, uint32_t kind, uint32_t arg);
+
+/* Packets were forwarded: the first call notes the time, for boot-to-first-packet. */
+void core_note_forwarded(void);
+
+/* This core's own words that all others can read (in its outbox), 64-byte aligned. */
+void *core_shared_area(size_t *bytes);
+
+/* The same of another core. */
+const void *core_shared_area_of(unsigned core);
 
 /* --- control core --- */
 
 /*
- * Copies a frame of `len` bytes (<= core_frame_max()) to a data core, which gets it by
- * app->data_inject. E_AGAIN when its ring is full, E_INVAL when the frame is too long.
+ * Copies a frame of `len` bytes (<= core_frame_max()) to data core `d` < core_data_count(), which
+ * gets it by app->data_inject. E_AGAIN when its ring is full or the ports do not run, E_INVAL
+ * when the frame is too long.
  */
-int core_inject(unsigned port, const uint8_t *frame, unsigned len, uint32_t kind, uint32_t arg);
+int core_inject(unsigned d, unsigned port, const uint8_t *frame, unsigned len, uint32_t kind,
+                uint32_t arg);
+
+/* Data cores that poll queues; each of them can send by any port. 0 while the ports are stopped. */
+unsigned core_data_count(void);
 
 unsigned core_frame_max(void);
 
@@ -154,16 +179,18 @@ void *core_snapshot_area(size_t *bytes);
 /* Takes zeroed private memory of the control core; NULL when there is not enough. Everything is
  * given back when the program restarts. */
 void *core_private_alloc(size_t bytes);
+size_t core_private_left(void);
+
+/* Prints bytes on the console as they are. */
+void core_console_write(const char *text, size_t bytes);
 
 /*
- * Quiescence (DESIGN.md, invariant 2): a mark taken now has passed once every data core has since
- * finished a turn, so none still holds what it read before. Does not wait.
+ * Quiescence (DESIGN.md, invariant 2): returns when every data core has finished the turn it was
+ * in, so that none still holds what it read from the snapshot before. Takes microseconds; a core
+ * that sleeps, is dead or is this one holds nothing. False, after a log line, when a core does
+ * not come round within 100 ms (it then is about to be restarted).
  */
-struct core_mark {
-	uint64_t turns[CORES_MAX];
-};
-void core_mark_take(struct core_mark *m);
-bool core_mark_passed(const struct core_mark *m);
+bool core_quiesce(void);
 
 /* Asks for the ports to be stopped and started again (new buffer size, core restarted). */
 void core_ports_restart(const char *why);

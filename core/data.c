@@ -16,22 +16,23 @@
 
 struct core_out core_outs[NIC_PORTS_MAX];
 
-static const struct app *app;
+static const struct app *app; /* set when the ports are prepared */
 static struct nic_queue queues[NIC_PORTS_MAX];
 static unsigned attached; /* ports polled; 0 unless running */
 static uint64_t epoch;    /* last one acted on */
-static bool started;      /* app->data_start has run */
 
 static struct outbox *out(void)
 {
 	return outbox_of(self.id);
 }
 
-void data_init(const struct app *a)
+void data_init(void)
 {
 	struct outbox *o = out();
 	const struct snapshot *s = snapshot_header();
-	app = a;
+	size_t bytes;
+	void *shared = core_shared_area(&bytes);
+	memset(shared, 0, bytes);
 	/* A program that comes up while the ports run has lost its buffers: start them over. With
 	 * one CPU the control program came up anew as well and does so anyway. */
 	if (shared_load(&s->epoch) && s->phase == PORTS_RUNNING)
@@ -102,9 +103,8 @@ COLD static void follow(const struct snapshot *s, uint64_t seen)
 			core_wake(0); /* and wait for the restart we asked for */
 			return;
 		}
-		if (!started)
-			app->data_start();
-		started = true;
+		app = core_app();
+		app->data_start();
 		attach(s);
 		break;
 	}
@@ -122,6 +122,23 @@ void core_tx_flush(unsigned port)
 	if (unlikely(sent < o->n))
 		count_n(CNT_drop_tx_full, o->n - sent);
 	o->n = 0;
+}
+
+void core_note_forwarded(void)
+{
+	if (unlikely(out()->stats.first_forward_tsc == 0))
+		out()->stats.first_forward_tsc = clock_tsc();
+}
+
+void *core_shared_area(size_t *bytes)
+{
+	*bytes = SHARED_AREA;
+	return (uint8_t *)out() + OUTBOX_AREA - SHARED_AREA;
+}
+
+const void *core_shared_area_of(unsigned core)
+{
+	return (const uint8_t *)outbox_of(core) + OUTBOX_AREA - SHARED_AREA;
 }
 
 static void flush_all(void)
@@ -186,8 +203,6 @@ bool data_turn(void)
 		flush_all();
 	struct core_stats *stats = &out()->stats;
 	stats->rx_pkts += moved;
-	if (moved && unlikely(stats->first_forward_tsc == 0))
-		stats->first_forward_tsc = clock_tsc();
 	return moved || injected;
 }
 

@@ -19,6 +19,7 @@
 
 #define OUTBOX_AREA 0x200000u /* bytes of the header area and of each ring */
 #define RING_SLOTS_MAX 512
+#define SHARED_AREA 0x10000u /* end of the header area: the application's, zeroed at its start */
 
 /* Zeroed by the kernel at boot; survives a restart of the core's program. */
 struct outbox {
@@ -51,6 +52,7 @@ struct snapshot {
 	uint32_t pairs; /* data cores that have a queue pair on every port; the others stand by */
 	uint32_t buf_stride;
 	uint32_t idle_sleep;
+	uint32_t app; /* index into core_apps[] */
 	uint32_t slots; /* of every message ring */
 	uint64_t ring_bytes[NIC_PORTS_MAX];
 	struct nic_shared nic[NIC_PORTS_MAX];
@@ -93,20 +95,20 @@ void ring_wake_peers(void);                    /* ends the sleep of cores writte
 bool ring_messages_waiting(void);              /* for this core */
 
 /* data.c */
-void data_init(const struct app *app);
+void data_init(void);
 bool data_turn(void);     /* true: packets or messages were moved */
 bool data_arm(void);      /* asks for interrupts; true: do not sleep, work is waiting */
 void data_disarm(void);
 
 /* ports.c */
-void ports_init(const struct app *app);
+void ports_init(void);
 void ports_turn(void);          /* advances the life of the ports; never waits long */
 void ports_check_link(void);
 uint64_t ports_deadline(void);  /* TSC when ports_turn wants to be called again, UINT64_MAX none */
 
 /* control.c */
 void core_wake(unsigned core);   /* ends that core's sleep, if it sleeps */
-void control_init(const struct app *app);
+void control_init(void);
 bool control_turn(void);
 uint64_t control_deadline(void); /* TSC of the next timer */
 bool control_arm(void);          /* true: do not sleep */

@@ -23,7 +23,6 @@
 
 enum state { STOPPING, PREPARING, RUNNING, IDLE };
 
-static const struct app *app;
 static enum state state;
 static struct nic nics[NIC_PORTS_MAX];
 static struct nic_link links[NIC_PORTS_MAX];
@@ -34,18 +33,6 @@ static uint64_t asked_tsc; /* when the data cores were told */
 static bool warned;
 static enum core_idle idle_wish;
 
-void ports_init(const struct app *a)
-{
-	struct snapshot *s = snapshot_header();
-	app = a;
-	state = STOPPING;
-	asked_tsc = self.now_tsc;
-	s->phase = PORTS_STOPPED;
-	s->buf_stride = s->buf_stride ? s->buf_stride : BUF_STRIDE_STANDARD;
-	s->slots = s->slots ? s->slots : 1;
-	shared_store(&s->epoch, s->epoch + 1);
-}
-
 static void publish(enum ports_phase phase)
 {
 	struct snapshot *s = snapshot_header();
@@ -55,6 +42,32 @@ static void publish(enum ports_phase phase)
 	warned = false;
 	for (unsigned d = 0; d < self.info->data_cores; d++)
 		core_wake(data_core(d));
+}
+
+void core_set_app(const char *name)
+{
+	for (unsigned i = 0; i < core_app_count; i++)
+		if (strcmp(core_apps[i]->name, name) == 0)
+			snapshot_header()->app = i;
+}
+
+/* What the command line says about the application; the configuration may, if it says nothing. */
+static void choose_app(void)
+{
+	char name[16];
+	snapshot_header()->app = 0;
+	if (core_option("app", name, sizeof name))
+		core_set_app(name);
+}
+
+void ports_init(void)
+{
+	struct snapshot *s = snapshot_header();
+	choose_app();
+	state = STOPPING;
+	s->buf_stride = s->buf_stride ? s->buf_stride : BUF_STRIDE_STANDARD;
+	s->slots = s->slots ? s->slots : 1;
+	publish(PORTS_STOPPED);
 }
 
 static bool all_answered(void)
@@ -130,7 +143,7 @@ static void enter_preparing(void)
 	for (unsigned p = 0; p < nic_count; p++)
 		nics[p].ops->stop(&nics[p]);
 	s->ports = 0;
-	app->control_start();
+	core_app()->control_start();
 	s->idle_sleep = core_idle_mode() == CORE_IDLE_SLEEP;
 	choose_buffers(s);
 	s->ports = nic_count;
@@ -182,8 +195,8 @@ static void enter_running(void)
 	publish(PORTS_RUNNING);
 	state = RUNNING;
 	memset(links, 0, sizeof links);
-	app->control_ports(true);
 	ports_check_link();
+	core_app()->control_ports(true);
 }
 
 /* --- RUNNING → STOPPING --- */
@@ -193,7 +206,7 @@ void core_ports_restart(const char *why)
 	if (state == STOPPING)
 		return;
 	core_log("ports restart: %s", why);
-	app->control_ports(false);
+	core_app()->control_ports(false);
 	publish(PORTS_STOPPED);
 	state = STOPPING;
 }
@@ -239,7 +252,7 @@ void ports_check_link(void)
 		if (now.up == links[p].up)
 			continue;
 		links[p] = now;
-		app->control_link(p, &now);
+		core_app()->control_link(p, &now);
 	}
 }
 

@@ -82,13 +82,14 @@ static void fill(struct core_msg *m, const uint8_t *frame, unsigned len)
 	memcpy(m->frame, frame, len);
 }
 
-void core_punt(const struct pkt *p, uint32_t kind, uint32_t arg)
+/* Copies the packet into the punt ring and frees it; false when the ring is full. */
+static bool punt(const struct pkt *p, uint32_t kind, uint32_t arg)
 {
 	struct outbox *out = outbox_of(self.id);
 	uint64_t head = out->punt_head;
-	if (head - shared_load(&outbox_of(0)->punt_tail[data_index()]) >= snapshot_header()->slots) {
-		count(CNT_drop_punt_full);
-	} else {
+	bool room = head - shared_load(&outbox_of(0)->punt_tail[data_index()]) <
+	            snapshot_header()->slots;
+	if (room) {
 		struct core_msg *m = slot(punt_ring(data_index()), head);
 		fill(m, p->data, p->len);
 		m->port = p->port;
@@ -96,22 +97,36 @@ void core_punt(const struct pkt *p, uint32_t kind, uint32_t arg)
 		m->kind = kind;
 		m->arg = arg;
 		shared_store(&out->punt_head, head + 1);
-		count(CNT_punted);
 		wake_mask |= 1;
 	}
 	pkt_free(&self.pool, p);
+	return room;
 }
 
-int core_inject(unsigned port, const uint8_t *frame, unsigned len, uint32_t kind, uint32_t arg)
+void core_punt(const struct pkt *p, uint32_t kind, uint32_t arg)
 {
-	/* Any attached data core can send by any port; one port's frames stay with one core. */
-	unsigned pairs = snapshot_header()->pairs;
-	unsigned d = pairs ? port % pairs : 0;
+	count(punt(p, kind, arg) ? CNT_punted : CNT_drop_punt_full);
+}
+
+void core_punt_own(const struct pkt *p, uint32_t kind, uint32_t arg)
+{
+	if (!punt(p, kind, arg))
+		count(CNT_originated_drop_tx);
+}
+
+unsigned core_data_count(void)
+{
+	return core_ports_running() ? snapshot_header()->pairs : 0;
+}
+
+int core_inject(unsigned d, unsigned port, const uint8_t *frame, unsigned len, uint32_t kind,
+                uint32_t arg)
+{
 	struct outbox *out = outbox_of(self.id);
 	uint64_t head = out->inject_head[d];
 	if (len > core_frame_max())
 		return E_INVAL;
-	if (!core_ports_running() ||
+	if (d >= core_data_count() ||
 	    head - shared_load(&outbox_of(data_core(d))->inject_tail) >= snapshot_header()->slots)
 		return E_AGAIN;
 	struct core_msg *m = slot(inject_ring(d), head);

@@ -28,16 +28,6 @@ __attribute__((naked)) void program_start(void)
 	                 : "i"(MXCSR_DEFAULT));
 }
 
-static const struct app *choose_app(void)
-{
-	char name[16];
-	if (core_option("app", name, sizeof name))
-		for (unsigned i = 0; i < core_app_count; i++)
-			if (strcmp(core_apps[i]->name, name) == 0)
-				return core_apps[i];
-	return core_apps[0];
-}
-
 _Noreturn void core_main(const struct boot_info *info, unsigned id)
 {
 	self.info = info;
@@ -46,14 +36,18 @@ _Noreturn void core_main(const struct boot_info *info, unsigned id)
 	self.clock = clock_make(info->tsc_hz);
 	self.now_tsc = clock_tsc();
 	self.counters = &outbox_of(id)->counters;
-	const struct app *app = choose_app();
 	rings_init();
 	core_account_restart();
 	if (self.roles & CORE_DATA)
-		data_init(app);
+		data_init();
 	if (self.roles & CORE_CONTROL)
-		control_init(app);
+		control_init();
 	loop_run();
+}
+
+const struct app *core_app(void)
+{
+	return core_apps[snapshot_header()->app];
 }
 
 uint64_t core_now_ns(void)

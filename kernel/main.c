@@ -68,7 +68,6 @@ _Noreturn static void boot_on_core_stack(void)
 	apic_route_serial(&acpi, cores[0].apic_id);
 	program_init();
 	partition_cores(n, &boot);
-	console_print("dbg ioapics %u cores %u ecams %u gsi %u addr %llx\n", acpi.ioapics, acpi.cores, acpi.ecams, acpi.com1_gsi, (unsigned long long)acpi.ioapic[0].addr);
 	console_print("hayate: %u core%s, %llu MiB, TSC %llu MHz, %s, %s\n", n, n == 1 ? "" : "s",
 	              (unsigned long long)(vm_total() >> 20),
 	              (unsigned long long)(tsc_hz() / 1000000),

@@ -92,7 +92,6 @@ _Noreturn void ap_main(uint32_t ticket);
 _Noreturn void ap_main(uint32_t ticket)
 {
 	struct core *c = &cores[ticket];
-	vm_enter_kernel();
 	c->id = ticket;
 	core_setup(c);
 	c->apic_id = apic_id();

@@ -27,6 +27,7 @@ static uint64_t total_bytes, taken_bytes;
 static uint64_t low_page;
 static uint64_t device_next = DEVICE_BASE;
 static uint64_t kernel_pml4[512] __attribute__((aligned(4096)));
+uint64_t vm_kernel_space; /* its physical address; boot/ap.asm loads it */
 
 static uint64_t align_up(uint64_t v, uint64_t to)
 {
@@ -74,17 +75,19 @@ static void ram_init(const struct boot *boot)
 uint64_t vm_take_pages(size_t pages, bool zero)
 {
 	uint64_t bytes = pages * PAGE_BYTES;
-	for (unsigned i = 0; i < ram_count; i++) {
-		if (ram[i].end - ram[i].start < bytes)
-			continue;
-		uint64_t phys = ram[i].start;
-		ram[i].start += bytes;
-		taken_bytes += bytes;
-		if (zero)
-			memset(vm_phys(phys), 0, bytes);
-		return phys;
-	}
-	panic("out of memory: %zu pages asked for", pages);
+	/* From the bottom of memory: the first page tables must lie where the boot tables reach. */
+	struct boot_range *from = NULL;
+	for (unsigned i = 0; i < ram_count; i++)
+		if (ram[i].end - ram[i].start >= bytes && (!from || ram[i].start < from->start))
+			from = &ram[i];
+	if (!from)
+		panic("out of memory: %zu pages asked for", pages);
+	uint64_t phys = from->start;
+	from->start += bytes;
+	taken_bytes += bytes;
+	if (zero)
+		memset(vm_phys(phys), 0, bytes);
+	return phys;
 }
 
 static uint64_t huge_start(const struct boot_range *r, uint64_t bytes)
@@ -188,15 +191,11 @@ void vm_map(vm_space_t space, uint64_t virt, uint64_t phys, uint64_t bytes, unsi
 	}
 }
 
-static uint64_t kernel_space(void)
-{
-	return (uint64_t)kernel_pml4 - KERNEL_BASE;
-}
 
 static void map_image(const char *from, const char *to, unsigned flags)
 {
 	uint64_t phys = (uint64_t)from - KERNEL_BASE;
-	vm_map(kernel_space(), (uint64_t)from, phys, (uint64_t)(to - from), flags);
+	vm_map(vm_kernel_space, (uint64_t)from, phys, (uint64_t)(to - from), flags);
 }
 
 /*
@@ -216,13 +215,14 @@ static void map_ram(const struct boot *boot)
 		uint64_t end = align_up(boot->ram[i].end, HUGE_BYTES);
 		start = start < low ? low : start;
 		if (start < end)
-			vm_map(kernel_space(), PHYS_BASE + start, start, end - start, VM_WRITE);
+			vm_map(vm_kernel_space, PHYS_BASE + start, start, end - start, VM_WRITE);
 	}
 }
 
 void vm_init(const struct boot *boot)
 {
 	ram_init(boot);
+	vm_kernel_space = (uint64_t)kernel_pml4 - KERNEL_BASE;
 	/* Every top-level entry of the kernel half that will be used exists before the first
 	 * address space copies them. */
 	uint64_t top[] = {PHYS_BASE, DEVICE_BASE, STACK_BASE, KERNEL_BASE};
@@ -232,12 +232,7 @@ void vm_init(const struct boot *boot)
 	map_image(kernel_rodata, kernel_data, 0);
 	map_image(kernel_data, kernel_end, VM_WRITE);
 	map_ram(boot);
-	vm_enter_kernel();
-}
-
-void vm_enter_kernel(void)
-{
-	cr3_write(kernel_space());
+	cr3_write(vm_kernel_space);
 }
 
 void *vm_map_device(uint64_t phys, uint64_t bytes)
@@ -249,7 +244,7 @@ void *vm_map_device(uint64_t phys, uint64_t bytes)
 		device_next = align_up(device_next, HUGE_BYTES) + (start & (HUGE_BYTES - 1));
 	uint64_t virt = device_next;
 	device_next += length;
-	vm_map(kernel_space(), virt, start, length, VM_WRITE | VM_DEVICE);
+	vm_map(vm_kernel_space, virt, start, length, VM_WRITE | VM_DEVICE);
 	return (void *)(virt + (phys - start));
 }
 
@@ -259,7 +254,7 @@ void vm_map_stack(unsigned core)
 	uint64_t top[] = {STACK_TRAP_TOP, STACK_EMERGENCY_TOP};
 	uint64_t bytes[] = {STACK_TRAP_BYTES, STACK_EMERGENCY_BYTES};
 	for (unsigned i = 0; i < ARRAY_LEN(top); i++)
-		vm_map(kernel_space(), slot + top[i] - bytes[i],
+		vm_map(vm_kernel_space, slot + top[i] - bytes[i],
 		       vm_take_pages(bytes[i] / PAGE_BYTES, true), bytes[i], VM_WRITE);
 }
 

@@ -51,9 +51,6 @@ static inline void *vm_phys(uint64_t phys)
 /* Takes over the machine's memory from the loader's map and switches to the final tables. */
 void vm_init(const struct boot *boot);
 
-/* Switches this core to the kernel's own tables. */
-void vm_enter_kernel(void);
-
 /* Pages (4 KiB) of memory, zeroed when `zero`; physical address. Panics when there is none left. */
 uint64_t vm_take_pages(size_t pages, bool zero);
 

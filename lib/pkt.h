@@ -109,6 +109,13 @@ static inline void buf_free(struct bufpool *p, uint32_t buf)
 	p->stack[p->free++] = buf;
 }
 
+/*
+ * Computes the checksum that PKT_CSUM_PARTIAL promises, in software; afterwards the packet has
+ * PKT_CSUM_OK instead. Does nothing to other packets. A UDP sum of zero is sent as all ones
+ * (RFC 768).
+ */
+void pkt_csum_complete(const struct bufpool *p, struct pkt *pkt);
+
 static inline void pkt_free(struct bufpool *p, const struct pkt *pkt)
 {
 	buf_free(p, pkt->buf);

@@ -371,6 +371,22 @@ void arp_unpin(struct arp *a, unsigned index)
 		relist(a, index);
 }
 
+/* The frame waits; when the queue or the memory is full the neighbour's oldest goes for it, and if
+ * there is none, or the frame is too long to wait, the frame itself is lost. */
+static void enqueue(struct arp *a, unsigned index, uint8_t *frame, unsigned len)
+{
+	if (!arp_queue_has_room(a, index) && a->neigh[index].queued) {
+		uint32_t slot = arp_queue_pop(a, index);
+		struct arp_slot *s = arp_slot_at(a, slot);
+		a->ops->lost(a->ctx, index, s->frame, s->len);
+		arp_slot_free(a, slot);
+	}
+	if (len <= a->params.frame_max && arp_queue_has_room(a, index))
+		arp_queue_push(a, index, frame, len);
+	else
+		a->ops->lost(a->ctx, index, frame, len);
+}
+
 void arp_output(struct arp *a, unsigned index, uint8_t *frame, unsigned len, uint64_t now_ns)
 {
 	assert(index < a->params.neighbours);
@@ -385,11 +401,9 @@ void arp_output(struct arp *a, unsigned index, uint8_t *frame, unsigned len, uin
 		return;
 	}
 	bool start = n->state == ARP_UNRESOLVED;
-	unsigned lost = arp_queue_push(a, index, frame, len);
 	if (start)
 		enter_state(a, index, ARP_INCOMPLETE);
-	if (lost)
-		a->ops->count(a->ctx, CNT_drop_neigh_queue, lost);
+	enqueue(a, index, frame, len);
 	if (start)
 		ask(a, index, now_ns);
 }

@@ -32,8 +32,8 @@
  *   INCOMPLETE  no address of ours on port   FAILED       nothing to ask from
  *
  * Invariants
- * 1. Every frame given to arp_output ends in exactly one call of release or unreachable or one
- *    count of drop_neigh_queue, at once or later; arp_pending() says how many still wait.
+ * 1. Every frame given to arp_output ends in exactly one call of release, unreachable or lost, at
+ *    once or later; arp_pending() says how many still wait.
  * 2. up and down alternate for an index, but that up may repeat with a changed MAC.
  *    `removed` is never called between up and down: down comes first.
  * 3. The state is consistent before any op is called, so ops may call back into the module.
@@ -122,7 +122,10 @@ struct arp_ops {
 	void (*release)(void *ctx, unsigned index, uint8_t *frame, unsigned len);
 	/* Given up: the caller counts drop_neigh_unreachable and sends ICMP host unreachable. */
 	void (*unreachable)(void *ctx, unsigned index, uint8_t *frame, unsigned len);
-	/* Add n to a counter: drop_neigh_queue, arp_tx_request, arp_tx_reply, arp_conflict. */
+	/* This frame was pushed out of the queue or cannot wait: the caller counts
+	 * drop_neigh_queue. */
+	void (*lost)(void *ctx, unsigned index, uint8_t *frame, unsigned len);
+	/* Add n to a counter: arp_tx_request, arp_tx_reply, arp_conflict. */
 	void (*count)(void *ctx, enum counter counter, unsigned n);
 	/* The index dies. When this returns nobody may use it any more (the caller removes its /32
 	 * and waits for the data cores' quiescence). The index is reused as late as possible. */
@@ -269,6 +272,17 @@ int arp_set_static(struct arp *a, unsigned port, uint32_t ip, const uint8_t *mac
 /* Makes a neighbour forgotten whatever its state (`clear arp`, `no arp …`): as arp_flush_port, for
  * one, STATIC too. E_NOENT. */
 int arp_forget(struct arp *a, unsigned port, uint32_t ip);
+
+/* Address and port of a neighbour that is not FREE. */
+static inline uint32_t arp_neigh_ip(const struct arp *a, unsigned index)
+{
+	return a->neigh[index].ip;
+}
+
+static inline unsigned arp_neigh_port(const struct arp *a, unsigned index)
+{
+	return a->neigh[index].port;
+}
 
 /* Walks the table in the order of indices; *cursor starts at 0. False after the last. */
 bool arp_next(const struct arp *a, unsigned *cursor, uint64_t now_ns, struct arp_entry *out);

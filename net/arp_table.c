@@ -174,26 +174,23 @@ void arp_slot_free(struct arp *a, uint32_t slot)
 	a->pending--;
 }
 
-static void queue_drop_oldest(struct arp *a, struct arp_neigh *n)
+bool arp_queue_has_room(const struct arp *a, uint32_t i)
 {
+	return a->neigh[i].queued < a->params.queue && a->slot_free != ARP_NIL;
+}
+
+uint32_t arp_queue_pop(struct arp *a, uint32_t i)
+{
+	struct arp_neigh *n = &a->neigh[i];
 	uint32_t slot = n->pend_head;
 	n->pend_head = arp_slot_at(a, slot)->next;
 	n->queued--;
-	arp_slot_free(a, slot);
+	return slot;
 }
 
-unsigned arp_queue_push(struct arp *a, uint32_t i, const uint8_t *frame, unsigned len)
+void arp_queue_push(struct arp *a, uint32_t i, const uint8_t *frame, unsigned len)
 {
 	struct arp_neigh *n = &a->neigh[i];
-	unsigned lost = 0;
-	if (len > a->params.frame_max)
-		return 1;
-	if (n->queued == a->params.queue || a->slot_free == ARP_NIL) {
-		if (n->queued == 0)
-			return 1;
-		queue_drop_oldest(a, n);
-		lost = 1;
-	}
 	uint32_t slot = a->slot_free;
 	struct arp_slot *s = arp_slot_at(a, slot);
 	a->slot_free = s->next;
@@ -206,7 +203,6 @@ unsigned arp_queue_push(struct arp *a, uint32_t i, const uint8_t *frame, unsigne
 	else
 		arp_slot_at(a, n->pend_tail)->next = slot;
 	n->pend_tail = slot;
-	return lost;
 }
 
 uint32_t arp_queue_detach(struct arp *a, uint32_t i)

@@ -38,9 +38,15 @@ void arp_list_remove(struct arp *a, struct arp_list *list, uint32_t i);
 void arp_timer_set(struct arp *a, uint32_t i, uint64_t deadline);
 void arp_timer_clear(struct arp *a, uint32_t i);
 
-/* Copies a frame to the end of the neighbour's queue. When the queue or the memory is full its
- * oldest goes, and if it has none the new one does. Returns the number of frames lost. */
-unsigned arp_queue_push(struct arp *a, uint32_t i, const uint8_t *frame, unsigned len);
+/* True when one more frame can be queued for the neighbour now. */
+bool arp_queue_has_room(const struct arp *a, uint32_t i);
+
+/* Copies a frame (of at most params.frame_max bytes) to the end of the neighbour's queue, which
+ * has room. */
+void arp_queue_push(struct arp *a, uint32_t i, const uint8_t *frame, unsigned len);
+
+/* Takes the oldest frame off the neighbour's queue, which is not empty; its slot is still in use. */
+uint32_t arp_queue_pop(struct arp *a, uint32_t i);
 
 /* Takes the whole queue off the neighbour: a chain of slots through next, still in use. */
 uint32_t arp_queue_detach(struct arp *a, uint32_t i);

@@ -40,6 +40,8 @@
 	X(drop_ip4_src_local, DROP, "source address is one of ours") \
 	X(drop_ip4_ttl, DROP, "time to live ran out here") \
 	X(drop_ip4_no_route, DROP, "no route to the destination") \
+	X(drop_ip4_null0, DROP, "route to null0") \
+	X(drop_ip4_not_ours, DROP, "for another host, and this application does not forward") \
 	X(drop_ip4_link_bcast, DROP, "unicast packet in a link-layer broadcast, or broadcast not for us") \
 	X(drop_ip4_multicast, DROP, "multicast group nobody here joined") \
 	X(drop_ip4_need_frag, DROP, "larger than the next link's MTU and DF is set") \
@@ -48,6 +50,7 @@
 	X(drop_icmp_malformed, DROP, "ICMP message too short or with a wrong checksum") \
 	X(drop_icmp_type, DROP, "ICMP type that needs no answer here") \
 	X(drop_udp_malformed, DROP, "UDP length or checksum wrong") \
+	X(drop_udp_loop, DROP, "echo request from an echo port: it would never end") \
 	X(drop_udp_port, DROP, "UDP port without a receiver") \
 	X(drop_neigh_queue, DROP, "pushed out of the queue of a neighbour being resolved") \
 	X(drop_neigh_unreachable, DROP, "neighbour did not answer") \
@@ -76,7 +79,8 @@
 	X(arp_conflict, INFO, "another station claims one of our addresses") \
 	X(udp_tx, INFO, "UDP datagrams sent by the machine itself") \
 	X(originated_drop_tx, INFO, "own packets lost to a full transmit or inject ring") \
-	X(punted, INFO, "frames handed from a data core to the control core") \
+	X(punted, INFO, "received frames handed from a data core to the control core") \
+	X(punt_taken, INFO, "of these, frames the control core has taken") \
 	X(injected, INFO, "frames handed from the control core to a data core")
 
 enum counter {

@@ -24,8 +24,8 @@ static bool options_ok(const uint8_t *opt, unsigned n)
 		}
 		if (n - i < 2 || opt[i + 1] < 2 || opt[i + 1] > n - i)
 			return false;
-		/* RFC 1812 5.3.13.4: a router may be told to discard source-routed packets; RFC 7126
-		 * 4.3, 4.4 advise that, and we know nothing else. */
+		/* RFC 1812 5.3.13.4: a router may be told to discard source-routed packets;
+		 * RFC 7126 4.3, 4.4 advise that, and we know nothing else. */
 		if (opt[i] == OPT_LSRR || opt[i] == OPT_SSRR)
 			return false;
 		i += opt[i + 1];

@@ -16,6 +16,11 @@ static size_t round64(size_t n)
 	return (n + 63) & ~(size_t)63;
 }
 
+static size_t desc_bytes(unsigned size)
+{
+	return round64(sizeof(struct virtq_desc) * size);
+}
+
 static size_t avail_bytes(unsigned size)
 {
 	return round64(sizeof(struct virtq_avail) + 2 * size + 2);
@@ -28,7 +33,7 @@ static size_t used_bytes(unsigned size)
 
 size_t virtio_ring_bytes(unsigned size)
 {
-	return 16 * size + avail_bytes(size) + used_bytes(size) + round64(4 * size);
+	return desc_bytes(size) + avail_bytes(size) + used_bytes(size) + round64(4 * size);
 }
 
 void virtio_ring_layout(struct virtio_ring *r, void *mem, unsigned size)
@@ -36,7 +41,7 @@ void virtio_ring_layout(struct virtio_ring *r, void *mem, unsigned size)
 	uint8_t *p = mem;
 	*r = (struct virtio_ring){.size = (uint16_t)size};
 	r->desc = (struct virtq_desc *)(void *)p;
-	p += 16 * size;
+	p += desc_bytes(size);
 	r->avail = (struct virtq_avail *)(void *)p;
 	p += avail_bytes(size);
 	r->used = (struct virtq_used *)(void *)p;
@@ -63,6 +68,12 @@ static void publish(struct virtio_ring *r, struct nic_counters *cnt)
 		mmio_write16(r->doorbell, r->queue);
 		cnt->mmio_writes++;
 	}
+}
+
+/* What the device may change while we look is read once: checked and used are the same value. */
+static inline uint32_t device_load32(const uint32_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_RELAXED);
 }
 
 /* Used entries that wait, or 0 with *broken set when the device claims more than it was given. */
@@ -120,22 +131,26 @@ void virtio_rx_fill(struct virtio_ring *r, struct bufpool *pool, struct nic_coun
 }
 
 /* Header of a received frame that is not the plain one. False: the frame is not usable. */
-COLD static bool rx_header(const struct bufpool *pool, struct nic_counters *cnt, struct pkt *p,
-                           const struct virtio_net_hdr *h)
+COLD static bool rx_header(struct virtio_ring *r, const struct bufpool *pool,
+                           struct nic_counters *cnt, struct pkt *p,
+                           const volatile struct virtio_net_hdr *from)
 {
-	if (h->num_buffers != 1 || h->gso_type != VIRTIO_NET_HDR_GSO_NONE) {
+	struct virtio_net_hdr h = *from; /* once, as in device_load32 */
+	if (h.num_buffers != 1 || h.gso_type != VIRTIO_NET_HDR_GSO_NONE) {
 		/* Only after a promise we never made (TSO) or for a frame above the MTU. */
 		cnt->rx_oversize++;
+		if (h.num_buffers > 1 && h.num_buffers <= r->size)
+			r->skip = (uint16_t)(h.num_buffers - 1);
 		return false;
 	}
-	if (h->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) {
-		if (h->csum_start + h->csum_offset + 2u > p->len) {
+	if (h.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) {
+		if (h.csum_start + h.csum_offset + 2u > p->len) {
 			cnt->rx_bad_len++;
 			return false;
 		}
-		*pkt_meta(pool, p->buf) = (struct pkt_meta){h->csum_start, h->csum_offset};
+		*pkt_meta(pool, p->buf) = (struct pkt_meta){h.csum_start, h.csum_offset};
 		p->flags = PKT_CSUM_PARTIAL;
-	} else if (h->flags & VIRTIO_NET_HDR_F_DATA_VALID) {
+	} else if (h.flags & VIRTIO_NET_HDR_F_DATA_VALID) {
 		p->flags = PKT_CSUM_OK;
 	}
 	return true;
@@ -148,18 +163,19 @@ static inline unsigned rx_take(struct virtio_ring *r, const struct bufpool *pool
 	uint32_t room = (uint32_t)(buf_room(pool) + HDR_BYTES);
 	unsigned got = 0;
 	for (unsigned i = 0; i < n; i++) {
-		struct virtq_used_elem e = r->used->ring[(r->tail + i) & (r->size - 1)];
-		if (unlikely(e.id >= r->size || r->owner[e.id] == VIRTIO_NONE)) {
+		const struct virtq_used_elem *e = &r->used->ring[(r->tail + i) & (r->size - 1)];
+		uint32_t id = device_load32(&e->id), len = device_load32(&e->len);
+		if (unlikely(id >= r->size || r->owner[id] == VIRTIO_NONE)) {
 			cnt->rx_bad_desc++;
 			continue;
 		}
-		uint32_t buf = r->owner[e.id];
+		uint32_t buf = r->owner[id];
 		uint8_t *data = buf_base(pool, buf) + BUF_DATA_OFFSET;
 		__builtin_prefetch(data - HDR_BYTES);
-		r->owner[e.id] = VIRTIO_NONE;
-		ids[got] = (uint16_t)e.id;
-		v[got++] = (struct pkt){data, buf, (uint16_t)(e.len - HDR_BYTES), 0, 0};
-		if (unlikely(e.len < HDR_BYTES || e.len > room))
+		r->owner[id] = VIRTIO_NONE;
+		ids[got] = (uint16_t)id;
+		v[got++] = (struct pkt){data, buf, (uint16_t)(len - HDR_BYTES), 0, 0};
+		if (unlikely(len < HDR_BYTES || len > room))
 			v[got - 1].len = 0; /* weeded out with the headers */
 	}
 	r->tail = (uint16_t)(r->tail + n);
@@ -188,7 +204,9 @@ unsigned virtio_rx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic
 	uint16_t ids[PKT_VECTOR_MAX];
 	unsigned n = used_waiting(r, broken);
 	if (n == 0) {
-		if (unlikely(r->missing && pool->free)) {
+		if (unlikely(r->head == r->tail && r->missing < r->size)) {
+			*broken = true; /* all returned by the index, some never by id: deaf */
+		} else if (unlikely(r->missing && pool->free && !*broken)) {
 			refill_missing(r, pool, cnt);
 			publish(r, cnt);
 		}
@@ -200,11 +218,16 @@ unsigned virtio_rx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic
 		refill_missing(r, pool, cnt);
 	publish(r, cnt);
 
-	unsigned good = 0;
+	unsigned good = 0, skip = r->skip;
 	uint64_t bytes = 0;
 	for (unsigned i = 0; i < n; i++) {
 		const struct virtio_net_hdr *h = (const void *)(v[i].data - HDR_BYTES);
 		struct pkt p = v[i];
+		if (unlikely(skip)) { /* goes on with a dropped frame: what stands here is no header */
+			skip--;
+			pkt_free(pool, &p);
+			continue;
+		}
 		if (unlikely(p.len == 0)) {
 			cnt->rx_bad_len++;
 			pkt_free(pool, &p);
@@ -212,13 +235,15 @@ unsigned virtio_rx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic
 		}
 		/* flags and gso_type zero, one buffer: the plain frame */
 		if (unlikely((raw16_load(h) && offload) || h->num_buffers != 1) &&
-		    !rx_header(pool, cnt, &p, h)) {
+		    !rx_header(r, pool, cnt, &p, h)) {
+			skip = r->skip;
 			pkt_free(pool, &p);
 			continue;
 		}
 		bytes += p.len;
 		v[good++] = p;
 	}
+	r->skip = (uint16_t)skip;
 	cnt->rx_pkts += good;
 	cnt->rx_bytes += bytes;
 	return good;
@@ -240,7 +265,7 @@ static inline void tx_reclaim(struct virtio_ring *r, struct bufpool *pool, struc
 	unsigned n = used_waiting(r, broken);
 	uint16_t mask = r->size - 1;
 	for (unsigned i = 0; i < n; i++) {
-		uint32_t id = r->used->ring[(r->tail + i) & mask].id;
+		uint32_t id = device_load32(&r->used->ring[(r->tail + i) & mask].id);
 		if (unlikely(id >= r->size || r->owner[id] == VIRTIO_NONE)) {
 			cnt->tx_bad_desc++;
 			continue;
@@ -251,6 +276,8 @@ static inline void tx_reclaim(struct virtio_ring *r, struct bufpool *pool, struc
 	r->tail = (uint16_t)(r->tail + n);
 	while (r->done != r->head && r->owner[r->done & mask] == VIRTIO_NONE)
 		r->done++;
+	if (unlikely(r->tail == r->head && r->done != r->head))
+		*broken = true; /* all returned by the index, one never by id: it would fill up */
 }
 
 static inline void tx_header(const struct bufpool *pool, const struct pkt *p)

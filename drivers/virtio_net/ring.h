@@ -14,7 +14,10 @@
  *    what is done.
  * 3. What the device writes (used.idx, used.ring) is checked before use: an index that runs ahead
  *    of what was given, an id out of range or not the device's, a length the buffer cannot have.
- *    An index that lies breaks the queue; a bad entry is counted and skipped.
+ *    An index that lies breaks the queue; a bad entry is counted and skipped, and breaks the queue
+ *    when, for it, nothing is left that the device could return.
+ * 4. rx: a frame that the device spread over several buffers (5.1.6.4) is dropped with all of them.
+ *    Only the first has a header; in the others the sender could have written one.
  *
  * Order: descriptor and avail.ring, then (write barrier) avail.idx, then (full barrier) look at
  * used.flags, then the doorbell. used.idx, then (read barrier) used.ring and the frame.
@@ -40,6 +43,7 @@ struct virtio_ring {
 	uint16_t tail;           /* next used index we read */
 	uint16_t done;           /* tx: descriptors before this avail index are free again */
 	uint16_t missing;        /* rx: descriptors without a buffer */
+	uint16_t skip;           /* rx: used buffers to come that belong to a frame dropped already */
 };
 
 /* Bytes of one ring with its owner table, a multiple of 64. */

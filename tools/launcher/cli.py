@@ -199,8 +199,9 @@ def _image(arguments):
     directory = os.path.dirname(os.path.abspath(arguments.output))
     if not os.path.isdir(directory):
         raise LauncherError("%s: no such directory" % directory)
-    image.build(arguments.output, arguments.kernel, arguments.config,
-                " ".join(arguments.append), arguments.app, arguments.menu_timeout)
+    words = options.config_word(arguments.config) + arguments.append
+    image.build(arguments.output, arguments.kernel, arguments.config, " ".join(words),
+                arguments.app, arguments.menu_timeout)
     print("%s: %d bytes" % (arguments.output, os.path.getsize(arguments.output)))
     return 0
 
@@ -217,7 +218,10 @@ def main(argv):
     except LauncherError as error:
         print("hayate: %s" % error, file=sys.stderr)
         return error.code
-    except KeyboardInterrupt:
-        return errors.EXIT_SIGNAL + 2
     except BrokenPipeError:
         return errors.EXIT_SIGNAL + 13
+    except OSError as error:
+        print("hayate: %s" % error, file=sys.stderr)
+        return errors.EXIT_MISSING
+    except KeyboardInterrupt:
+        return errors.EXIT_SIGNAL + 2

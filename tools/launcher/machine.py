@@ -149,7 +149,8 @@ def run(options):
     """Runs the machine to its end and returns the launcher's exit code."""
     check(options)
     taps = {}
-    work = tempfile.mkdtemp(prefix="hayate-run-")
+    # Only GRUB's image and UEFI's variables need files of their own.
+    work = tempfile.mkdtemp(prefix="hayate-run-") if options.boot != "kernel" else None
     try:
         with Signals() as signals:
             boot_image = options.image
@@ -169,7 +170,8 @@ def run(options):
         for fds in taps.values():
             for fd in fds:
                 os.close(fd)
-        shutil.rmtree(work, ignore_errors=True)
+        if work:
+            shutil.rmtree(work, ignore_errors=True)
         for path in _sockets(options):
             try:
                 os.unlink(path)

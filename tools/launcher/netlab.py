@@ -132,4 +132,5 @@ def become_root_in_user_namespace(argv):
         return
     if allowed:
         sys.stdout.flush()
-        os.execvp("unshare", ["unshare", "--user", "--map-root-user", *argv])
+        # --net too: a namespace that is not ours could be left, but not entered again.
+        os.execvp("unshare", ["unshare", "--user", "--map-root-user", "--net", *argv])

@@ -82,9 +82,16 @@ def kernel_command_line(options):
     words = ["app=" + options.app, "debug-exit=%#x" % DEBUG_EXIT_PORT]
     if options.idle:
         words.append("idle=" + options.idle)
-    if options.config:
-        words.append("config=" + os.path.basename(options.config).replace(" ", "_"))
+    words += config_word(options.config)
     return " ".join(words + [text for text in options.append if text])
+
+
+def config_word(path):
+    """The kernel option that tells the guest what its configuration's file is called, so that
+    an error in it can name the file: a boot module has no name when QEMU loads it."""
+    if not path:
+        return []
+    return ["config=" + re.sub(r"[^A-Za-z0-9._+-]", "_", os.path.basename(path))]
 
 
 def console_arguments(options):

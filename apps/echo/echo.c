@@ -1,0 +1,130 @@
+/*
+ * UDP echo (RFC 862): a datagram to one of our addresses and echo ports goes back by the way it
+ * came, in the buffer it came in. ARP and everything else that is for us goes to the control
+ * core, which answers ping and refuses the rest. Nothing is forwarded.
+ *
+ * A fragment is not echoed: it goes to the control core, which counts it.
+ */
+#include "apps/echo/echo.h"
+
+#include "control/plane.h"
+#include "control/view.h"
+#include "net/ip4.h"
+#include "net/udp.h"
+
+static const struct view *view;
+
+static void data_start(void)
+{
+	view = view_get();
+}
+
+static void drop(const struct pkt *p, enum counter reason)
+{
+	count(reason);
+	pkt_free(&self.pool, p);
+}
+
+static bool is_ours(const struct view_port *port, uint32_t addr)
+{
+	for (unsigned a = 0; a < port->addresses; a++)
+		if (port->addr[a] == addr)
+			return true;
+	return false;
+}
+
+static bool is_echo_port(uint16_t udp_port)
+{
+	for (unsigned i = 0; i < view->echo_ports; i++)
+		if (view->echo_port[i] == udp_port)
+			return true;
+	return false;
+}
+
+/* Answers a datagram for an echo port; false when the packet is something else, and unchanged. */
+static bool echo(struct pkt *p)
+{
+	uint8_t *ip = p->data + ETH_HLEN, mac[ETH_ALEN];
+	struct udp_datagram d;
+	if (ip4_proto(ip) != IP4_PROTO_UDP || ip4_is_fragment(ip))
+		return false;
+	enum counter bad = udp_check(ip, p->len - ETH_HLEN,
+	                             p->flags & (PKT_CSUM_OK | PKT_CSUM_PARTIAL), &d);
+	if (bad == CNT_NONE && !is_echo_port(d.dst_port))
+		return false;
+	/* Two echo servers that talk to each other never stop: refuse a source port of ours. */
+	if (bad == CNT_NONE && is_echo_port(d.src_port))
+		bad = CNT_drop_udp_loop;
+	if (bad != CNT_NONE) {
+		drop(p, bad);
+		return true;
+	}
+	udp_echo_make(ip);
+	eth_copy(mac, p->data);
+	eth_copy(p->data, p->data + ETH_ALEN);
+	eth_copy(p->data + ETH_ALEN, mac);
+	count(CNT_delivered_udp);
+	count(CNT_udp_tx);
+	core_tx(p->port, p);
+	return true;
+}
+
+static void ip4_input(struct pkt *p, const struct view_port *port)
+{
+	const uint8_t *ip = p->data + ETH_HLEN;
+	enum counter bad = ip4_check(ip, p->len - ETH_HLEN);
+	if (bad != CNT_NONE)
+		drop(p, bad);
+	else if (eth_is_multicast(p->data))
+		drop(p, ip4_is_multicast(ip4_dst(ip)) ? CNT_drop_ip4_multicast
+		                                      : CNT_drop_ip4_link_bcast);
+	else if (!is_ours(port, ip4_dst(ip)))
+		drop(p, CNT_drop_ip4_not_ours);
+	else if (!echo(p)) {
+		pkt_csum_complete(&self.pool, p);
+		core_punt(p, PUNT_LOCAL, NH_LOCAL);
+	}
+}
+
+static void input(struct pkt *p)
+{
+	const struct view_port *port = &view->port[p->port];
+	if (p->len < ETH_HLEN) {
+		drop(p, CNT_drop_eth_short);
+		return;
+	}
+	uint16_t type = be16_load(p->data + 12);
+	if (!port->enabled)
+		drop(p, CNT_drop_port_down);
+	else if (!eth_is_multicast(p->data) && !eth_equal(p->data, port->mac))
+		drop(p, CNT_drop_eth_dst);
+	else if (type == ETH_TYPE_ARP)
+		core_punt(p, PUNT_ARP, 0);
+	else if (type == ETH_TYPE_IP4)
+		ip4_input(p, port);
+	else
+		drop(p, CNT_drop_eth_type);
+}
+
+static void rx_vector(struct pkt *v, unsigned n, unsigned port)
+{
+	for (unsigned i = 0; i < n; i++) {
+		v[i].port = (uint8_t)port;
+		core_hand_set(&v[i], n);
+		input(&v[i]);
+	}
+	core_hand.data = 0;
+}
+
+const struct app echo_app = {
+	.name = "echo",
+	.control_start = plane_start,
+	.control_ports = plane_ports,
+	.control_link = plane_link,
+	.control_msg = plane_msg,
+	.control_key = plane_key,
+	.control_timer = plane_timer,
+	.data_start = data_start,
+	.rx_vector = rx_vector,
+	.data_inject = plane_inject,
+};

@@ -1,0 +1,9 @@
+/* The echo application: UDP echo (RFC 862) on the data cores. */
+#ifndef APPS_ECHO_ECHO_H
+#define APPS_ECHO_ECHO_H
+
+#include "core/core.h"
+
+extern const struct app echo_app;
+
+#endif

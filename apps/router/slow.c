@@ -1,0 +1,204 @@
+/*
+ * The slow way through the router, for one packet at a time: everything the vector path is not
+ * sure of. Each packet that comes in here ends in one fate (net/counters.h), is handed to the
+ * control core, or is sent.
+ *
+ * Order of the checks: RFC 1812 5.2.1 (link), 5.2.2 (header), 5.2.3 (for us?), 5.3.1 (TTL),
+ * 5.2.7 (ICMP errors).
+ */
+#include "apps/router/router.h"
+#include "lib/mem.h"
+#include "net/ip4.h"
+
+static void drop(const struct pkt *p, enum counter reason)
+{
+	count(reason);
+	pkt_free(&self.pool, p);
+}
+
+/* Fills a short frame up to what Ethernet carries at least. */
+static void pad(struct pkt *p)
+{
+	if (p->len >= ETH_FRAME_MIN)
+		return;
+	memset(p->data + p->len, 0, ETH_FRAME_MIN - p->len);
+	p->len = ETH_FRAME_MIN;
+}
+
+/* The port by which next hop nh leaves, -1 for none. */
+static int port_of(uint32_t nh)
+{
+	return nh < NH_CONNECTED ? -1 : router.view->adj[nh].port;
+}
+
+/* Sends a frame that fits the link to a neighbour that is known. */
+static void send(struct pkt *p, uint32_t nh)
+{
+	const struct adj *a = &router.view->adj[nh];
+	memcpy(p->data, a->header, ETH_HLEN);
+	router.used->second[nh] = (uint32_t)(core_now_ns() >> 30);
+	core_tx(a->port, p);
+}
+
+static bool resolved(const struct adj *a)
+{
+	return __atomic_load_n(&a->state, __ATOMIC_ACQUIRE) == ADJ_FORWARD;
+}
+
+/* Our own ICMP error about packet p. The packet stays the caller's. */
+static void send_error(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest, enum counter sent)
+{
+	const uint8_t *ip = p->data + ETH_HLEN;
+	uint32_t nh = fib4_lookup(router.view->fib, ip4_src(ip));
+	int port = port_of(nh);
+	struct pkt e;
+	pkt_csum_complete(&self.pool, p);
+	if (port < 0 || !icmp4_error_allowed(ip, p->len - ETH_HLEN, eth_is_multicast(p->data))) {
+		count(CNT_icmp_err_suppressed);
+		return;
+	}
+	if (!icmp4_limit_take(&router.limit, core_now_ns())) {
+		count(CNT_icmp_err_ratelimited);
+		return;
+	}
+	if (!pkt_alloc(&self.pool, &e)) {
+		count(CNT_originated_drop_tx);
+		return;
+	}
+	/* RFC 1812 4.3.2.4: from the address of the interface the error leaves by */
+	unsigned have = p->len - ETH_HLEN, total = ip4_total_len(ip);
+	unsigned quoted = total < have ? total : have;
+	unsigned n = icmp4_error_build(e.data + ETH_HLEN, buf_room(&self.pool) - ETH_HLEN, ip, quoted,
+	                               type, code, rest, router.view->port[port].addr[0],
+	                               IP4_TTL_DEFAULT);
+	e.len = (uint16_t)(n + ETH_HLEN);
+	e.port = p->port;
+	pad(&e);
+	count(sent);
+	if (resolved(&router.view->adj[nh]))
+		send(&e, nh);
+	else
+		core_punt_own(&e, PUNT_OWN, nh);
+}
+
+/* Cuts a packet up for its link and sends the pieces (RFC 1812 4.2.2.7). */
+static void fragment(struct pkt *p, uint32_t nh)
+{
+	struct ip4_frag it;
+	struct pkt f;
+	enum counter fate = CNT_drop_no_buffer;
+	pkt_csum_complete(&self.pool, p);
+	if (ip4_frag_init(&it, p->data + ETH_HLEN, router.view->adj[nh].mtu) != E_OK) {
+		drop(p, CNT_drop_ip4_total_len);
+		return;
+	}
+	while (pkt_alloc(&self.pool, &f)) {
+		unsigned n = ip4_frag_next(&it, f.data + ETH_HLEN, buf_room(&self.pool) - ETH_HLEN);
+		if (n == 0) {
+			pkt_free(&self.pool, &f);
+			fate = CNT_forwarded;
+			break;
+		}
+		f.len = (uint16_t)(n + ETH_HLEN);
+		f.port = p->port;
+		pad(&f);
+		count(CNT_fragments_created);
+		send(&f, nh);
+	}
+	count(CNT_fragmented);
+	drop(p, fate);
+}
+
+static void forward(struct pkt *p, uint32_t nh)
+{
+	uint8_t *ip = p->data + ETH_HLEN;
+	const struct adj *a = &router.view->adj[nh];
+	unsigned total = ip4_total_len(ip);
+	if (ip4_ttl(ip) <= 1) {
+		send_error(p, ICMP4_TIME_EXCEEDED, ICMP4_TIME_TTL, 0, CNT_icmp_tx_time_exceeded);
+		drop(p, CNT_drop_ip4_ttl);
+		return;
+	}
+	if (total > a->mtu && ip4_dont_fragment(ip)) {
+		send_error(p, ICMP4_UNREACH, ICMP4_UNREACH_FRAG, a->mtu, CNT_icmp_tx_unreach_frag);
+		drop(p, CNT_drop_ip4_need_frag);
+		return;
+	}
+	if (p->len > total + ETH_HLEN && p->len > ETH_FRAME_MIN)
+		p->len = (uint16_t)(total + ETH_HLEN > ETH_FRAME_MIN ? total + ETH_HLEN : ETH_FRAME_MIN);
+	if (a->port == p->port)
+		count(CNT_redirect_needed);
+	ip4_ttl_decrement(ip);
+	if (!resolved(a)) {
+		pkt_csum_complete(&self.pool, p);
+		core_punt(p, PUNT_RESOLVE, nh);
+	} else if (total > a->mtu) {
+		fragment(p, nh);
+	} else {
+		send(p, nh);
+		count(CNT_forwarded);
+		core_note_forwarded();
+	}
+}
+
+static void ip4_input(struct pkt *p)
+{
+	const uint8_t *ip = p->data + ETH_HLEN;
+	enum counter bad = ip4_check(ip, p->len - ETH_HLEN);
+	if (bad == CNT_drop_ip4_options) /* RFC 1812 4.3.3.5; the pointer names the first option */
+		send_error(p, ICMP4_PARAM_PROBLEM, 0, IP4_HLEN << 24, CNT_icmp_tx_param_problem);
+	if (bad != CNT_NONE) {
+		drop(p, bad);
+		return;
+	}
+	uint32_t nh = fib4_lookup(router.view->fib, ip4_dst(ip));
+	/* RFC 1812 5.3.4: what came as a link-layer broadcast is not forwarded */
+	if (eth_is_multicast(p->data) && nh != NH_MULTICAST) {
+		drop(p, CNT_drop_ip4_link_bcast);
+		return;
+	}
+	switch (nh) {
+	case NH_NONE:
+		send_error(p, ICMP4_UNREACH, ICMP4_UNREACH_NET, 0, CNT_icmp_tx_unreach_net);
+		drop(p, CNT_drop_ip4_no_route);
+		break;
+	case NH_NULL0:
+		send_error(p, ICMP4_UNREACH, ICMP4_UNREACH_HOST, 0, CNT_icmp_tx_unreach_host);
+		drop(p, CNT_drop_ip4_null0);
+		break;
+	case NH_LOCAL:
+		pkt_csum_complete(&self.pool, p);
+		core_punt(p, PUNT_LOCAL, nh);
+		break;
+	case NH_BROADCAST: /* RFC 2644: directed broadcasts are not forwarded, nor answered here */
+		drop(p, CNT_drop_ip4_link_bcast);
+		break;
+	case NH_MULTICAST:
+		drop(p, CNT_drop_ip4_multicast);
+		break;
+	default:
+		forward(p, nh);
+		break;
+	}
+}
+
+void router_slow(struct pkt *p)
+{
+	const struct view_port *port = &router.view->port[p->port];
+	core_hand_set(p, 1);
+	if (p->len < ETH_HLEN) {
+		drop(p, CNT_drop_eth_short);
+		return;
+	}
+	uint16_t type = be16_load(p->data + 12);
+	if (!port->enabled)
+		drop(p, CNT_drop_port_down);
+	else if (!eth_is_multicast(p->data) && !eth_equal(p->data, port->mac))
+		drop(p, CNT_drop_eth_dst);
+	else if (type == ETH_TYPE_ARP)
+		core_punt(p, PUNT_ARP, 0);
+	else if (type == ETH_TYPE_IP4)
+		ip4_input(p);
+	else
+		drop(p, CNT_drop_eth_type);
+}

@@ -1,0 +1,128 @@
+/* The console's commands. What they show is in show.c. */
+#include "control/plane.h"
+
+#include "lib/mem.h"
+
+#define PING_TIMES 5
+#define PING_BYTES 56
+#define PING_BYTES_MAX 1400
+#define PING_TIMES_MAX 100000
+
+static void help(void *ctx, struct shell *sh, int argc, char **argv)
+{
+	(void)ctx;
+	(void)argc;
+	(void)argv;
+	shell_help(sh);
+}
+
+/* The value after keyword `name` in argv[1..], or `fallback`; false when it is malformed. */
+static bool option(int argc, char **argv, const char *name, uint32_t max, uint32_t *value)
+{
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], name) != 0)
+			continue;
+		return i + 1 < argc && text_parse_u32(text_of(argv[i + 1]), 1,
+		                                      max, value) == E_OK;
+	}
+	return true;
+}
+
+static void ping_command(void *ctx, struct shell *sh, int argc, char **argv)
+{
+	uint32_t dst, times = PING_TIMES, bytes = PING_BYTES;
+	(void)ctx;
+	if (text_parse_ip4(text_of(argv[0]), &dst) != E_OK)
+		shell_print(sh, "%s is not an IPv4 address\n", argv[0]);
+	else if (!option(argc, argv, "count", PING_TIMES_MAX, &times))
+		shell_print(sh, "count takes a number from 1 to %u\n", PING_TIMES_MAX);
+	else if (!option(argc, argv, "size", PING_BYTES_MAX, &bytes))
+		shell_print(sh, "size takes a number from 1 to %u\n", PING_BYTES_MAX);
+	else
+		ping_start(sh, dst, times, bytes);
+}
+
+static void reload(void *ctx, struct shell *sh, int argc, char **argv)
+{
+	(void)ctx;
+	(void)argc;
+	(void)argv;
+	shell_print(sh, "restarting\n");
+	core_reboot();
+}
+
+static void poweroff(void *ctx, struct shell *sh, int argc, char **argv)
+{
+	uint32_t code = 0;
+	(void)ctx;
+	if (argc == 1 && text_parse_u32(text_of(argv[0]), 0, 63, &code) != E_OK)
+		shell_print(sh, "the exit code is a number from 0 to 63\n");
+	else
+		core_exit(code);
+}
+
+static void clear_arp(void *ctx, struct shell *sh, int argc, char **argv)
+{
+	struct arp_entry e;
+	unsigned cursor = 0;
+	(void)ctx;
+	(void)sh;
+	(void)argc;
+	(void)argv;
+	while (plane.fib_ready && arp_next(&plane.arp, &cursor, core_now_ns(), &e))
+		if (e.state != ARP_STATIC)
+			arp_forget(&plane.arp, e.port, e.ip);
+}
+
+static void fault(void *ctx, struct shell *sh, int argc, char **argv)
+{
+	static const char *const kinds[] = {"null", "write", "exec", "stack", "ud", "divide", "assert"};
+	char on[4];
+	uint32_t core = self.id;
+	(void)ctx;
+	if (!core_option("test", on, sizeof on) || strcmp(on, "1") != 0) {
+		shell_print(sh, "only with test=1 on the kernel command line\n");
+		return;
+	}
+	if (!option(argc, argv, "core", CORES_MAX, &core) || core >= self.info->cores) {
+		if (argc < 3 || strcmp(argv[2], "0") != 0) {
+			shell_print(sh, "core takes a number from 0 to %u\n", self.info->cores - 1);
+			return;
+		}
+		core = 0;
+	}
+	for (unsigned i = 0; i < ARRAY_LEN(kinds); i++) {
+		if (strcmp(argv[0], kinds[i]) != 0)
+			continue;
+		uint8_t frame[60] = "packet that faults";
+		if (core == self.id)
+			view_test_fault((enum test_fault)i);
+		else if (core_inject(core - self.info->first_data_core, 0, frame, sizeof frame,
+		                     INJECT_FAULT, i) != E_OK)
+			shell_print(sh, "core %u takes no messages now\n", core);
+		return;
+	}
+	shell_print(sh, "kinds: null write exec stack ud divide assert\n");
+}
+
+const struct shell_command plane_commands[] = {
+	{"help", NULL, "this list", help},
+	{"show", NULL, "what this machine knows", NULL},
+	{"show interfaces", NULL, "ports: addresses, link, traffic, register accesses", show_interfaces},
+	{"show ip", NULL, "the Internet Protocol", NULL},
+	{"show ip route", "[PREFIX]", "routing table; with an address, the route to it", show_route},
+	{"show arp", NULL, "neighbours on the links", show_arp},
+	{"show counters", "[all]", "what became of every packet; `all` with those that are zero",
+         show_counters},
+	{"show cores", NULL, "cores: state, load, cycles per packet, faults", show_cores},
+	{"show running-config", NULL, "the configuration in force", show_config},
+	{"show version", NULL, "build, machine, memory, times", show_version},
+	{"ping", "A.B.C.D [count N] [size N]", "sends ICMP echo requests; Ctrl-C ends", ping_command},
+	{"clear", NULL, "forgets", NULL},
+	{"clear arp", NULL, "forgets all neighbours that were learnt", clear_arp},
+	{"reload", NULL, "restarts the machine", reload},
+	{"poweroff", "[CODE]", "ends the machine (exit code CODE under QEMU)", poweroff},
+	{"test", NULL, "for tests of Hayate itself", NULL},
+	{"test fault", "KIND [core N]", "makes a core's program fail", fault},
+};
+const unsigned plane_command_count = ARRAY_LEN(plane_commands);

@@ -1,0 +1,240 @@
+/*
+ * Neighbours: what the ARP table knows becomes adjacencies and host routes in the view.
+ *
+ * Neighbour n of the ARP table is next hop NH_NEIGHBOUR + n. While it exists, a /32 route leads to
+ * it, so data cores find it without asking; when ARP forgets it, the route goes first, then the
+ * data cores are waited for, then the number may be used again.
+ */
+#include "control/plane.h"
+
+#include "lib/mem.h"
+#include "net/ip4.h"
+
+static void *arp_memory;
+static size_t arp_memory_size;
+static uint32_t used_seen[NH_MAX]; /* newest use we have told ARP of */
+
+static struct adj *adj_of(unsigned index)
+{
+	return &view_get()->adj[NH_NEIGHBOUR + index];
+}
+
+/* A neighbour comes to life: its adjacency and its route. */
+static void adopt(unsigned index)
+{
+	uint32_t ip = arp_neigh_ip(&plane.arp, index);
+	unsigned port = arp_neigh_port(&plane.arp, index);
+	struct adj *a = adj_of(index);
+	a->port = (uint8_t)port;
+	a->mtu = view_get()->port[port].mtu;
+	__atomic_store_n(&a->state, ADJ_UNRESOLVED, __ATOMIC_RELEASE);
+	/* Without room for the route its packets take the way over the control core. */
+	fib4_insert(&plane.fib, ip, 32, NH_NEIGHBOUR + index);
+}
+
+/* Hands a complete frame to a data core. Any can send by any port; a port keeps to one. */
+static bool send(unsigned port, const uint8_t *frame, unsigned len)
+{
+	unsigned n = core_data_count();
+	return n && core_inject(port % n, port, frame, len, INJECT_TX, 0) == E_OK;
+}
+
+/* A packet that waited is larger than its link's MTU (and has no DF: the data core has looked). */
+static bool send_fragments(const struct adj *a, const uint8_t *frame)
+{
+	static uint8_t piece[BUF_STRIDE_JUMBO];
+	struct ip4_frag it;
+	bool sent = ip4_frag_init(&it, frame + ETH_HLEN, a->mtu) == E_OK;
+	unsigned n;
+	memcpy(piece, a->header, ETH_HLEN);
+	while (sent && (n = ip4_frag_next(&it, piece + ETH_HLEN, sizeof piece - ETH_HLEN)) > 0) {
+		unsigned len = n + ETH_HLEN;
+		if (len < ETH_FRAME_MIN) {
+			memset(piece + len, 0, ETH_FRAME_MIN - len);
+			len = ETH_FRAME_MIN;
+		}
+		count(CNT_fragments_created);
+		sent = send(a->port, piece, len);
+	}
+	count(CNT_fragmented);
+	return sent;
+}
+
+/* --- what ARP asks of us (net/arp.h, struct arp_ops) --- */
+
+static void op_tx(void *ctx, unsigned port, const uint8_t *frame, unsigned len)
+{
+	uint8_t padded[ETH_FRAME_MIN] = {0};
+	(void)ctx;
+	memcpy(padded, frame, len);
+	if (!send(port, padded, sizeof padded))
+		count(CNT_originated_drop_tx);
+}
+
+static void op_up(void *ctx, unsigned index, const uint8_t *mac)
+{
+	struct adj *a = adj_of(index);
+	(void)ctx;
+	if (a->state == ADJ_SPECIAL)
+		adopt(index); /* ARP has learnt it from the neighbour's own request */
+	__atomic_store_n(&a->state, ADJ_UNRESOLVED, __ATOMIC_RELEASE);
+	core_quiesce(); /* view.h, rule 2 */
+	eth_header_build(a->header, mac, view_get()->port[a->port].mac, ETH_TYPE_IP4);
+	__atomic_store_n(&a->state, ADJ_FORWARD, __ATOMIC_RELEASE);
+}
+
+static void op_down(void *ctx, unsigned index)
+{
+	(void)ctx;
+	__atomic_store_n(&adj_of(index)->state, ADJ_UNRESOLVED, __ATOMIC_RELEASE);
+}
+
+static enum frame_origin origin_of(const uint8_t *frame)
+{
+	return (enum frame_origin)frame[0];
+}
+
+static void op_release(void *ctx, unsigned index, uint8_t *frame, unsigned len)
+{
+	const struct adj *a = adj_of(index);
+	enum frame_origin origin = origin_of(frame);
+	(void)ctx;
+	memcpy(frame, a->header, ETH_HLEN);
+	bool sent = len - ETH_HLEN > a->mtu ? send_fragments(a, frame) : send(a->port, frame, len);
+	if (origin == FRAME_TRANSIT) {
+		plane.waiting--;
+		count(sent ? CNT_forwarded : CNT_drop_tx_full);
+	} else if (!sent) {
+		count(CNT_originated_drop_tx);
+	}
+}
+
+static void op_unreachable(void *ctx, unsigned index, uint8_t *frame, unsigned len)
+{
+	(void)ctx;
+	(void)index;
+	if (origin_of(frame) != FRAME_TRANSIT)
+		return;
+	plane.waiting--;
+	count(CNT_drop_neigh_unreachable);
+	/* RFC 1812 5.2.7.1: host unreachable when the last hop does not answer */
+	local_error(frame + ETH_HLEN, len - ETH_HLEN, ICMP4_UNREACH, ICMP4_UNREACH_HOST);
+}
+
+static void op_lost(void *ctx, unsigned index, uint8_t *frame, unsigned len)
+{
+	(void)ctx;
+	(void)index;
+	(void)len;
+	if (origin_of(frame) != FRAME_TRANSIT)
+		return;
+	plane.waiting--;
+	count(CNT_drop_neigh_queue);
+}
+
+static void op_count(void *ctx, enum counter counter, unsigned n)
+{
+	(void)ctx;
+	count_n(counter, n);
+}
+
+static void op_removed(void *ctx, unsigned index)
+{
+	(void)ctx;
+	fib4_remove(&plane.fib, arp_neigh_ip(&plane.arp, index), 32);
+	core_quiesce();
+	adj_of(index)->state = ADJ_SPECIAL;
+}
+
+static const struct arp_ops arp_ops = {
+	.tx = op_tx,
+	.up = op_up,
+	.down = op_down,
+	.release = op_release,
+	.unreachable = op_unreachable,
+	.lost = op_lost,
+	.count = op_count,
+	.removed = op_removed,
+};
+
+/* --- for the plane --- */
+
+int neighbour_start(void)
+{
+	const struct config *c = &plane.config;
+	struct view *v = view_get();
+	struct arp_params params = ARP_PARAMS_DEFAULT;
+	params.reachable_ns = c->arp_timeout_s * 1000000000ull;
+	params.neighbours = VIEW_NEIGHBOURS;
+	params.frame_max = BUF_STRIDE_JUMBO - BUF_DATA_OFFSET;
+	params.pending = 256;
+	if (!arp_memory) {
+		arp_memory_size = arp_memory_bytes(&params);
+		arp_memory = core_private_alloc(arp_memory_size);
+	}
+	if (!arp_memory)
+		return E_NOMEM;
+	int e = arp_init(&plane.arp, &params, arp_memory, arp_memory_size, &arp_ops, NULL);
+	for (unsigned p = 0; e == E_OK && p < core_port_count(); p++)
+		for (unsigned a = 0; v->port[p].enabled && a < v->port[p].addresses; a++)
+			e = arp_add_local(&plane.arp, p, v->port[p].addr[a], v->port[p].plen[a],
+			                  v->port[p].mac);
+	for (unsigned i = 0; e == E_OK && i < c->arp_count; i++) {
+		int port = config_connected(c, c->arp[i].addr);
+		if (port < 0 || !v->port[port].enabled)
+			continue;
+		neighbour_next_hop((unsigned)port, c->arp[i].addr);
+		int n = arp_set_static(&plane.arp, (unsigned)port, c->arp[i].addr, c->arp[i].mac);
+		e = n < 0 ? n : E_OK;
+	}
+	return e;
+}
+
+uint32_t neighbour_next_hop(unsigned port, uint32_t ip)
+{
+	int n = arp_neigh_get(&plane.arp, port, ip);
+	if (n < 0)
+		return NH_NULL0;
+	if (adj_of((unsigned)n)->state == ADJ_SPECIAL)
+		adopt((unsigned)n);
+	return NH_NEIGHBOUR + (uint32_t)n;
+}
+
+void neighbour_output(uint32_t nh, uint32_t dst, uint8_t *frame, unsigned len,
+                      enum frame_origin origin)
+{
+	if (nh < NH_NEIGHBOUR)
+		nh = neighbour_next_hop(nh - NH_CONNECTED, dst);
+	if (nh == NH_NULL0) {
+		if (origin == FRAME_TRANSIT)
+			count(CNT_drop_neigh_table);
+		return;
+	}
+	frame[0] = (uint8_t)origin;
+	plane.waiting += origin == FRAME_TRANSIT;
+	arp_output(&plane.arp, nh - NH_NEIGHBOUR, frame, len, core_now_ns());
+}
+
+/* Tells ARP which neighbours data cores have sent to since we last looked. */
+static void tell_use(uint64_t now)
+{
+	for (unsigned d = 0; d < self.info->data_cores; d++) {
+		const struct view_used *u = core_shared_area_of(self.info->first_data_core + d);
+		for (unsigned n = NH_NEIGHBOUR; n < NH_MAX; n++) {
+			uint32_t s = __atomic_load_n(&u->second[n], __ATOMIC_RELAXED);
+			if ((int32_t)(s - used_seen[n]) <= 0)
+				continue;
+			used_seen[n] = s;
+			if (adj_of(n - NH_NEIGHBOUR)->state != ADJ_SPECIAL)
+				arp_used(&plane.arp, n - NH_NEIGHBOUR, now);
+		}
+	}
+}
+
+uint64_t neighbour_timer(void)
+{
+	uint64_t now = core_now_ns();
+	if (now >= arp_deadline(&plane.arp))
+		tell_use(now);
+	return arp_tick(&plane.arp, now);
+}

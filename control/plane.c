@@ -1,0 +1,334 @@
+/*
+ * The control plane's life: plane_start builds everything from the configuration while no data
+ * core looks (the runtime has stopped them), then messages and timers keep it going. It may be
+ * called again after a fault; it then builds everything anew in the same memory.
+ */
+#include "control/plane.h"
+
+#include "lib/fmt.h"
+#include "lib/mem.h"
+#include "net/ip4.h"
+
+#define CONFIG_NAME "configuration" /* of the boot module, in error messages */
+#define ROUTES_MAX (1u << 20)
+#define ROUTE_LINE_MIN 16 /* bytes of the shortest route line: bounds the number of routes */
+
+struct plane plane;
+
+static struct config_memory config_memory;
+static void *fib_private;
+static size_t fib_private_bytes, fib_shared_bytes;
+
+/* --- console --- */
+
+static void console_out(void *ctx, const char *text, size_t len)
+{
+	(void)ctx;
+	core_console_write(text, len);
+}
+
+void plane_log(const char *format, ...)
+{
+	char text[256];
+	fmt_va_list args;
+	__builtin_va_start(args, format);
+	fmt_vformat(text, sizeof text, format, args);
+	__builtin_va_end(args);
+	shell_log(&plane.shell, text);
+}
+
+void plane_key(uint8_t c)
+{
+	shell_input(&plane.shell, (char)c);
+}
+
+/* --- start --- */
+
+/* Memory for the configuration's routes and for the tables, taken once per program start. */
+static bool take_memory(size_t shared_room)
+{
+	uint32_t lines = (uint32_t)(self.info->config_bytes / ROUTE_LINE_MIN) + 16;
+	config_memory.route_max = lines < ROUTES_MAX ? lines : ROUTES_MAX;
+	config_memory.scratch_words = config_scratch_words(config_memory.route_max);
+	config_memory.routes =
+		core_private_alloc(config_memory.route_max * sizeof *config_memory.routes);
+	config_memory.scratch = core_private_alloc(config_memory.scratch_words * sizeof(uint32_t));
+	if (!config_memory.routes || !config_memory.scratch)
+		return false;
+	/* The largest forwarding table that both kinds of memory hold. */
+	for (uint32_t routes = ROUTES_MAX; routes >= 1024; routes /= 2) {
+		fib_shared_bytes = fib4_shared_bytes(routes);
+		fib_private_bytes = fib4_private_bytes(routes);
+		if (fib_shared_bytes > shared_room || fib_private_bytes > core_private_left() / 2)
+			continue;
+		fib_private = core_private_alloc(fib_private_bytes);
+		return fib_private != NULL;
+	}
+	return false;
+}
+
+static void read_config(void)
+{
+	const char *text = (const char *)(uintptr_t)self.info->config;
+	int e = config_parse(text, self.info->config_bytes, &config_memory, &plane.config,
+	                     &plane.error);
+	plane.configured = e == E_OK;
+}
+
+/* A configuration may name interfaces the machine does not have: as bad as any bad line. */
+static void check_ports(void)
+{
+	for (unsigned p = core_port_count(); plane.configured && p < CONFIG_PORTS_MAX; p++) {
+		const struct config_interface *i = &plane.config.interface[p];
+		if (!i->present)
+			continue;
+		plane.configured = false;
+		plane.error = (struct config_error){.line = i->line};
+		fmt_format(plane.error.word, sizeof plane.error.word, "eth%u", p);
+		fmt_format(plane.error.reason, sizeof plane.error.reason,
+		           "this machine has %u port%s", core_port_count(),
+		           core_port_count() == 1 ? "" : "s");
+	}
+	for (unsigned p = 0; plane.configured && p < core_port_count(); p++) {
+		const struct config_interface *i = &plane.config.interface[p];
+		if (i->mtu <= core_port_nic(p)->mtu_max)
+			continue;
+		plane.configured = false;
+		plane.error = (struct config_error){.line = i->line};
+		fmt_format(plane.error.word, sizeof plane.error.word, "mtu %u", i->mtu);
+		fmt_format(plane.error.reason, sizeof plane.error.reason,
+		           "the device of eth%u takes at most %u", p, core_port_nic(p)->mtu_max);
+	}
+	if (!plane.configured)
+		config_default(&plane.config);
+}
+
+static void start_ports(struct view *v)
+{
+	unsigned mtu_most = CONFIG_MTU_DEFAULT;
+	for (unsigned p = 0; p < core_port_count(); p++) {
+		const struct config_interface *i = &plane.config.interface[p];
+		struct view_port *vp = &v->port[p];
+		*vp = (struct view_port){.mtu = i->mtu ? i->mtu : CONFIG_MTU_DEFAULT,
+		                         .addresses = i->address_count,
+		                         .enabled = i->present && !i->shutdown && i->address_count};
+		eth_copy(vp->mac, core_port_nic(p)->mac);
+		for (unsigned a = 0; a < i->address_count; a++) {
+			vp->addr[a] = i->address[a].addr;
+			vp->plen[a] = i->address[a].plen;
+		}
+		mtu_most = vp->mtu > mtu_most ? vp->mtu : mtu_most;
+		struct adj *glean = &v->adj[NH_CONNECTED + p];
+		glean->port = (uint8_t)p;
+		glean->state = ADJ_UNRESOLVED;
+		glean->mtu = vp->mtu;
+	}
+	core_set_mtu(mtu_most);
+}
+
+static void add_route(uint32_t prefix, unsigned plen, uint32_t nh)
+{
+	if (fib4_insert(&plane.fib, prefix & ip4_prefix_mask(plen), plen, nh) != E_OK)
+		plane.refused_routes++;
+}
+
+/* Routes that follow from an interface: its subnets, its addresses, their broadcasts. */
+static void add_connected(unsigned port, const struct view_port *vp)
+{
+	for (unsigned a = 0; a < vp->addresses; a++) {
+		uint32_t addr = vp->addr[a];
+		add_route(addr, vp->plen[a], NH_CONNECTED + port);
+		if (vp->plen[a] <= 30) {
+			add_route(ip4_subnet_broadcast(addr, vp->plen[a]), 32, NH_BROADCAST);
+			/* all zeros: the old broadcast, RFC 1812 5.3.5 */
+			add_route(addr & ip4_prefix_mask(vp->plen[a]), 32, NH_BROADCAST);
+		}
+		add_route(addr, 32, NH_LOCAL);
+	}
+}
+
+static void start_routes(const struct view *v)
+{
+	add_route(IP4(224, 0, 0, 0), 4, NH_MULTICAST);
+	add_route(IP4_BROADCAST, 32, NH_BROADCAST);
+	for (unsigned p = 0; p < core_port_count(); p++)
+		if (v->port[p].enabled)
+			add_connected(p, &v->port[p]);
+	for (uint32_t i = 0; i < plane.config.route_count; i++) {
+		const struct config_route *r = &plane.config.routes[i];
+		int port = r->null0 ? -1 : config_connected(&plane.config, r->next_hop);
+		uint32_t nh = NH_NULL0;
+		if (port >= 0 && !v->port[port].enabled)
+			continue; /* its interface is shut down */
+		if (port >= 0) {
+			nh = neighbour_next_hop((unsigned)port, r->next_hop);
+			if (nh >= NH_NEIGHBOUR && fib4_get(&plane.fib, r->prefix, r->plen) != nh)
+				arp_pin(&plane.arp, nh - NH_NEIGHBOUR);
+		}
+		add_route(r->prefix, r->plen, nh);
+	}
+	if (plane.refused_routes)
+		plane_log("%u routes do not fit into the forwarding table and were refused",
+		          plane.refused_routes);
+}
+
+static void start_services(struct view *v)
+{
+	unsigned cores = self.info->data_cores;
+	v->icmp_rate = plane.config.icmp_rate / cores + (plane.config.icmp_rate % cores != 0);
+	v->icmp_burst = plane.config.icmp_burst;
+	v->echo_ports = plane.config.echo_port_count;
+	for (unsigned i = 0; i < plane.config.echo_port_count; i++)
+		v->echo_port[i] = plane.config.echo_port[i];
+}
+
+void plane_start(void)
+{
+	static bool have_memory, ok;
+	char text[16];
+	struct view *v;
+	size_t room, view_bytes = (sizeof *v + 4095) & ~(size_t)4095;
+	v = core_snapshot_area(&room);
+	count_n(CNT_drop_restart, plane.waiting);
+	plane.waiting = 0;
+	if (!have_memory) {
+		shell_init(&plane.shell, plane_commands, plane_command_count, &plane, console_out,
+		           NULL);
+		ok = room > view_bytes && take_memory(room - view_bytes);
+		have_memory = true;
+	}
+	memset(v, 0, sizeof *v);
+	memset(plane.link_up, 0, sizeof plane.link_up);
+	plane.refused_routes = 0;
+	config_default(&plane.config);
+	plane.configured = true;
+	if (self.info->config_bytes && ok) {
+		read_config();
+		check_ports();
+	}
+	shell_set_hostname(&plane.shell, plane.config.hostname);
+	plane.fib_ready = ok && fib4_init(&plane.fib, (uint8_t *)v + view_bytes, room - view_bytes,
+	                                  fib_private, fib_private_bytes) == E_OK;
+	v->fib = plane.fib.fib;
+	if (!core_option("app", text, sizeof text))
+		core_set_app(config_application_name(plane.config.application));
+	core_set_idle((enum core_idle)plane.config.idle);
+	start_ports(v);
+	local_start();
+	if (!plane.fib_ready || neighbour_start() != E_OK) {
+		plane_log("not enough memory for the tables: nothing is forwarded");
+		plane.fib_ready = false;
+		memset(v->port, 0, sizeof v->port);
+		return;
+	}
+	start_routes(v);
+	start_services(v);
+}
+
+static void report_ready(void)
+{
+	uint64_t us = clock_ns(&self.clock, clock_tsc() - self.info->tsc_boot) / 1000;
+	unsigned cores = core_data_count();
+	plane_log("ready: %u port%s, %u data core%s, %llu.%llu ms after boot", core_port_count(),
+	          core_port_count() == 1 ? "" : "s", cores, cores == 1 ? "" : "s",
+	          (unsigned long long)us / 1000, (unsigned long long)us / 100 % 10);
+}
+
+void plane_ports(bool running)
+{
+	static bool greeted;
+	char text[400], name[64];
+	if (!running)
+		return;
+	if (!plane.configured) {
+		if (!core_option("config", name, sizeof name))
+			memcpy(name, CONFIG_NAME, sizeof CONFIG_NAME);
+		config_error_format(text, sizeof text, name, &plane.error);
+		plane_log("%s", text);
+		plane_log("nothing of the configuration is applied");
+	} else if (self.info->config_bytes == 0) {
+		plane_log("no configuration was given: all interfaces are down");
+	}
+	report_ready();
+	if (!greeted)
+		shell_start(&plane.shell);
+	greeted = true;
+}
+
+void plane_link(unsigned port, const struct nic_link *link)
+{
+	plane.link_up[port] = link->up;
+	plane_log("eth%u: link %s", port, link->up ? "up" : "down");
+	if (!plane.fib_ready)
+		return;
+	if (link->up)
+		arp_announce(&plane.arp, port);
+	else
+		arp_flush_port(&plane.arp, port);
+}
+
+/* --- messages and timers --- */
+
+/* A packet whose neighbour is not known yet. Its fate comes when it leaves the ARP queue. */
+static void resolve(const struct core_msg *m, enum frame_origin origin)
+{
+	static uint8_t frame[BUF_STRIDE_JUMBO];
+	struct view *v = view_get();
+	uint32_t nh = m->arg;
+	if (nh < NH_CONNECTED || nh >= NH_MAX || m->len < ETH_HLEN + IP4_HLEN) {
+		assert(!"a data core punts what it has looked up");
+	}
+	memcpy(frame, m->frame, m->len);
+	const uint8_t *ip = frame + ETH_HLEN;
+	unsigned port = nh < NH_NEIGHBOUR ? nh - NH_CONNECTED : v->adj[nh].port;
+	if (!plane.link_up[port] && origin == FRAME_OWN)
+		return;
+	if (!plane.link_up[port]) {
+		count(CNT_drop_tx_down);
+		local_error(ip, m->len - ETH_HLEN, ICMP4_UNREACH, ICMP4_UNREACH_HOST);
+		return;
+	}
+	neighbour_output(nh, ip4_dst(ip), frame, m->len, origin);
+}
+
+void plane_msg(const struct core_msg *m)
+{
+	if (m->kind != PUNT_OWN)
+		count(CNT_punt_taken);
+	if (!plane.fib_ready) {
+		if (m->kind != PUNT_OWN)
+			count(CNT_drop_port_down);
+		return;
+	}
+	switch ((enum punt_kind)m->kind) {
+	case PUNT_ARP:
+		count(arp_input(&plane.arp, m->port, m->frame, m->len, core_now_ns()));
+		break;
+	case PUNT_LOCAL:
+		count(local_input(m));
+		break;
+	case PUNT_RESOLVE:
+		resolve(m, FRAME_TRANSIT);
+		break;
+	case PUNT_OWN:
+		resolve(m, FRAME_OWN);
+		break;
+	}
+}
+
+uint64_t plane_timer(void)
+{
+	uint64_t next = ping_timer(), arp = plane.fib_ready ? neighbour_timer() : UINT64_MAX;
+	next = arp < next ? arp : next;
+	if (plane.fib_ready && fib4_retired(&plane.fib) && core_quiesce())
+		fib4_reclaim(&plane.fib);
+	return next == UINT64_MAX ? UINT64_MAX : clock_ticks(&self.clock, next) + 1;
+}
+
+void plane_inject(struct pkt *p, uint32_t kind, uint32_t arg)
+{
+	core_hand_set(p, 1);
+	if (kind == INJECT_FAULT)
+		view_test_fault((enum test_fault)arg);
+	core_tx(p->port, p);
+}

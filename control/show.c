@@ -1,0 +1,297 @@
+/*
+ * The `show` commands. People read them and programs parse them (tools/launcher/guest.py), so
+ * their form is an interface: NAME VALUE lines, or a table with one header line and words without
+ * blanks as column names.
+ */
+#include "control/plane.h"
+
+#include "lib/fmt.h"
+#include "lib/mem.h"
+#include "net/ip4.h"
+
+#define ROUTES_SHOWN_MAX 2000 /* more would hold the console, and with one CPU the traffic */
+
+typedef unsigned long long ull;
+
+/* --- show interfaces --- */
+
+static void show_addresses(struct shell *sh, const struct view_port *vp)
+{
+	char text[FMT_PREFIX_MAX];
+	for (unsigned a = 0; a < vp->addresses; a++)
+		shell_print(sh, "  address %s%s\n", fmt_prefix(text, vp->addr[a], vp->plen[a]),
+		            a ? " secondary" : "");
+}
+
+static void show_port_counters(struct shell *sh, unsigned port)
+{
+	static const struct {
+		const char *name;
+		size_t offset;
+		bool always;
+	} rows[] = {
+		{"rx_pkts", offsetof(struct nic_counters, rx_pkts), true},
+		{"rx_bytes", offsetof(struct nic_counters, rx_bytes), true},
+		{"tx_pkts", offsetof(struct nic_counters, tx_pkts), true},
+		{"tx_bytes", offsetof(struct nic_counters, tx_bytes), true},
+		{"tx_full", offsetof(struct nic_counters, tx_full), false},
+		{"rx_no_buffer", offsetof(struct nic_counters, rx_no_buffer), false},
+		{"rx_bad_len", offsetof(struct nic_counters, rx_bad_len), false},
+		{"rx_bad_desc", offsetof(struct nic_counters, rx_bad_desc), false},
+		{"tx_bad_desc", offsetof(struct nic_counters, tx_bad_desc), false},
+		{"rx_oversize", offsetof(struct nic_counters, rx_oversize), false},
+		{"mmio_reads", offsetof(struct nic_counters, mmio_reads), true},
+		{"mmio_writes", offsetof(struct nic_counters, mmio_writes), true},
+		{"irq_arms", offsetof(struct nic_counters, irq_arms), true},
+	};
+	struct nic_counters c;
+	core_port_counters(port, &c);
+	for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+		uint64_t v = *(const uint64_t *)(const void *)((const uint8_t *)&c + rows[i].offset);
+		if (v || rows[i].always)
+			shell_print(sh, "  %s %llu\n", rows[i].name, (ull)v);
+	}
+}
+
+void show_interfaces(void *ctx, struct shell *sh, int argc, char **argv)
+{
+	const struct view *v = view_get();
+	char mac[FMT_MAC_MAX];
+	(void)ctx;
+	(void)argc;
+	(void)argv;
+	for (unsigned p = 0; p < core_port_count(); p++) {
+		const struct nic *nic = core_port_nic(p);
+		const struct config_interface *i = &plane.config.interface[p];
+		struct nic_link link;
+		bool running = core_port_link(p, &link);
+		shell_print(sh, "eth%u link %s, %s\n", p, running && link.up ? "up" : "down",
+		            i->shutdown             ? "shut down by configuration"
+		            : !v->port[p].enabled   ? "no address"
+		                                    : "in use");
+		if (i->description[0])
+			shell_print(sh, "  description %s\n", i->description);
+		shell_print(sh, "  device %s at %02x:%02x.%x, mac %s, mtu %u\n", nic->ops->name,
+		            nic->pci->bdf >> 8, nic->pci->bdf >> 3 & 31, nic->pci->bdf & 7,
+		            fmt_mac(mac, nic->mac), v->port[p].mtu);
+		shell_print(sh, "  offloads%s%s%s%s, queue pairs %u\n",
+		            nic->features & NIC_RX_CSUM ? " rx-checksum" : "",
+		            nic->features & NIC_TX_CSUM ? " tx-checksum" : "",
+		            nic->features & NIC_RSS ? " rss" : "",
+		            nic->features & (NIC_RX_CSUM | NIC_TX_CSUM | NIC_RSS) ? "" : " none",
+		            core_data_count());
+		show_addresses(sh, &v->port[p]);
+		show_port_counters(sh, p);
+		shell_print(sh, "  control_mmio_reads %llu\n  control_mmio_writes %llu\n",
+		            (ull)nic->mmio_reads, (ull)nic->mmio_writes);
+	}
+}
+
+/* --- show ip route --- */
+
+static void show_one_route(struct shell *sh, const struct fib4_route *r)
+{
+	static const char *const special[] = {[NH_LOCAL] = "local",
+	                                      [NH_BROADCAST] = "broadcast",
+	                                      [NH_MULTICAST] = "multicast",
+	                                      [NH_NULL0] = "null0"};
+	char prefix[FMT_PREFIX_MAX], via[FMT_IP4_MAX];
+	const struct adj *adj = &view_get()->adj[r->nh];
+	fmt_prefix(prefix, r->prefix, r->plen);
+	if (r->nh <= NH_NULL0) {
+		shell_print(sh, "%-18s %s\n", prefix, special[r->nh]);
+	} else if (r->nh < NH_NEIGHBOUR) {
+		shell_print(sh, "%-18s connected eth%u\n", prefix, r->nh - NH_CONNECTED);
+	} else {
+		uint32_t ip = arp_neigh_ip(&plane.arp, r->nh - NH_NEIGHBOUR);
+		bool host = r->plen == 32 && ip == r->prefix;
+		shell_print(sh, "%-18s %s %s eth%u%s\n", prefix, host ? "neighbour" : "via",
+		            fmt_ip4(via, ip), adj->port,
+		            adj->state == ADJ_FORWARD ? "" : " (unresolved)");
+	}
+}
+
+/* The longest prefix that covers addr. */
+static bool covering_route(uint32_t addr, struct fib4_route *r)
+{
+	for (unsigned plen = 33; plen-- > 0;) {
+		uint32_t prefix = addr & ip4_prefix_mask(plen);
+		uint32_t nh = fib4_get(&plane.fib, prefix, plen);
+		if (nh == FIB_NH_NONE)
+			continue;
+		*r = (struct fib4_route){prefix, nh, (uint8_t)plen};
+		return true;
+	}
+	return false;
+}
+
+static void show_route_to(struct shell *sh, const char *text)
+{
+	struct fib4_route r;
+	uint32_t addr;
+	unsigned plen;
+	if (text_parse_ip4(text_of(text), &addr) != E_OK &&
+	    text_parse_prefix(text_of(text), &addr, &plen) != E_OK)
+		shell_print(sh, "%s is neither an address nor a prefix\n", text);
+	else if (covering_route(addr, &r))
+		show_one_route(sh, &r);
+	else
+		shell_print(sh, "no route\n");
+}
+
+void show_route(void *ctx, struct shell *sh, int argc, char **argv)
+{
+	struct fib4_route r;
+	uint64_t cursor = 0;
+	unsigned n = 0;
+	(void)ctx;
+	if (!plane.fib_ready) {
+		shell_print(sh, "no table\n");
+		return;
+	}
+	if (argc == 1) {
+		show_route_to(sh, argv[0]);
+		return;
+	}
+	while (n < ROUTES_SHOWN_MAX && fib4_next(&plane.fib, &cursor, &r)) {
+		show_one_route(sh, &r);
+		n++;
+	}
+	if (n < fib4_count(&plane.fib))
+		shell_print(sh, "... %u more\n", fib4_count(&plane.fib) - n);
+	shell_print(sh, "%u prefixes", fib4_count(&plane.fib));
+	if (plane.refused_routes)
+		shell_print(sh, ", %u refused: table full", plane.refused_routes);
+	shell_print(sh, "\n");
+}
+
+/* --- show arp --- */
+
+void show_arp(void *ctx, struct shell *sh, int argc, char **argv)
+{
+	char ip[FMT_IP4_MAX], mac[FMT_MAC_MAX];
+	struct arp_entry e;
+	unsigned cursor = 0;
+	(void)ctx;
+	(void)argc;
+	(void)argv;
+	shell_print(sh, "%-15s %-17s %-6s %-11s %8s %7s\n", "address", "mac", "port", "state", "age_s",
+	            "waiting");
+	while (plane.fib_ready && arp_next(&plane.arp, &cursor, core_now_ns(), &e)) {
+		bool known = !eth_is_zero(e.mac);
+		shell_print(sh, "%-15s %-17s eth%-3u %-11s %8llu %7u\n", fmt_ip4(ip, e.ip),
+		            known ? fmt_mac(mac, e.mac) : "-", e.port, arp_state_name(e.state),
+		            (ull)(e.age_ns / 1000000000u), e.pending);
+	}
+}
+
+/* --- show counters --- */
+
+/* Messages that data cores have handed over and nobody has looked at yet. */
+static uint64_t messages_waiting(const struct counters *c)
+{
+	uint64_t punted = c->v[CNT_punted], taken = c->v[CNT_punt_taken];
+	return punted > taken ? punted - taken : 0;
+}
+
+void show_counters(void *ctx, struct shell *sh, int argc, char **argv)
+{
+	struct counters c;
+	uint64_t received = 0, fates = 0;
+	bool all = argc == 1 && strcmp(argv[0], "all") == 0;
+	(void)ctx;
+	core_counters(&c);
+	uint64_t waiting = plane.waiting + messages_waiting(&c);
+	for (unsigned i = 0; i < CNT_MAX; i++) {
+		if (counter_desc[i].kind != COUNTER_INFO)
+			fates += c.v[i];
+		if (all)
+			shell_print(sh, "%-26s %12llu  %s\n", counter_desc[i].name, (ull)c.v[i],
+			            counter_desc[i].help);
+		else if (c.v[i])
+			shell_print(sh, "%s %llu\n", counter_desc[i].name, (ull)c.v[i]);
+	}
+	for (unsigned p = 0; p < core_port_count(); p++) {
+		struct nic_counters n;
+		core_port_counters(p, &n);
+		received += n.rx_pkts;
+	}
+	shell_print(sh, "received %llu = fates %llu + waiting %llu\n", (ull)received, (ull)fates,
+	            (ull)waiting);
+}
+
+/* --- show cores --- */
+
+void show_cores(void *ctx, struct shell *sh, int argc, char **argv)
+{
+	static const char *const states[] = {"off", "running", "asleep", "dead"};
+	(void)ctx;
+	(void)argc;
+	(void)argv;
+	shell_print(sh, "%-4s %-12s %-8s %12s %14s %12s %10s %8s %6s\n", "core", "role", "state",
+	            "rx_pkts", "busy_cycles", "cycles_pkt", "pkts_turn", "sleeps", "faults");
+	for (unsigned i = 0; i < self.info->cores; i++) {
+		const struct core_stats *s = core_stats_of(i);
+		const struct core_status *status = &self.info->status[i];
+		uint32_t roles = self.info->core[i].roles;
+		uint64_t rx = s->rx_pkts, busy = s->busy_cycles, turns = s->busy_turns;
+		bool stands_by = roles == CORE_DATA &&
+		                 i - self.info->first_data_core >= core_data_count();
+		shell_print(sh, "%-4u %-12s %-8s %12llu %14llu %10llu.%llu %8llu.%llu %8llu %6u\n", i,
+		            roles == CORE_CONTROL ? "control"
+		            : stands_by           ? "stand-by"
+		            : roles == CORE_DATA  ? "data"
+		                                  : "control+data",
+		            states[status->state & 3], (ull)rx, (ull)busy, (ull)(rx ? busy / rx : 0),
+		            (ull)(rx ? busy * 10 / rx % 10 : 0), (ull)(turns ? rx / turns : 0),
+		            (ull)(turns ? rx * 10 / turns % 10 : 0), (ull)s->sleeps, status->faults);
+	}
+}
+
+/* --- show version --- */
+
+/* Time from the start of the kernel to the first forwarded packet of any core. */
+static uint64_t first_forward_tsc(void)
+{
+	uint64_t first = UINT64_MAX;
+	for (unsigned i = 0; i < self.info->cores; i++) {
+		uint64_t t = core_stats_of(i)->first_forward_tsc;
+		first = t && t < first ? t : first;
+	}
+	return first;
+}
+
+void show_version(void *ctx, struct shell *sh, int argc, char **argv)
+{
+	const struct boot_info *b = self.info;
+	uint64_t first = first_forward_tsc();
+	(void)ctx;
+	(void)argc;
+	(void)argv;
+	shell_print(sh, "Hayate %s, application %s\n", HAYATE_VERSION, core_app()->name);
+	shell_print(sh, "booted by %s, %s\n", b->loader, b->hypervisor ? "as a guest" : "on bare metal");
+	shell_print(sh, "cpu %s, TSC %llu kHz%s\n", b->cpu, (ull)(b->tsc_hz / 1000),
+	            b->tsc_invariant ? ", invariant" : "");
+	shell_print(sh, "image %llu KiB, memory %llu MiB, %llu MiB used\n", (ull)(b->image_bytes >> 10),
+	            (ull)(b->ram_bytes >> 20), (ull)(b->ram_used_bytes >> 20));
+	shell_print(sh, "idle %s\n", core_idle_mode() == CORE_IDLE_POLL ? "poll" : "sleep");
+	shell_print(sh, "up %llu s\n", (ull)(clock_ns(&self.clock, clock_tsc() - b->tsc_boot) / 1000000000u));
+	if (first != UINT64_MAX)
+		shell_print(sh, "boot_to_first_forward_us %llu\n",
+		            (ull)(clock_ns(&self.clock, first - b->tsc_boot) / 1000));
+}
+
+/* --- show running-config --- */
+
+static void print_config(void *ctx, const char *text, size_t len)
+{
+	shell_write(ctx, text, len);
+}
+
+void show_config(void *ctx, struct shell *sh, int argc, char **argv)
+{
+	(void)ctx;
+	(void)argc;
+	(void)argv;
+	config_print(&plane.config, print_config, sh);
+}

@@ -1,0 +1,113 @@
+/*
+ * What data cores see of the control plane: interfaces, forwarding table, adjacencies. It lies in
+ * the snapshot region, written by the control core, read-only for the others.
+ *
+ * A look-up in the FIB gives a next-hop number, which is an index into adj[]:
+ *     0                        FIB_NH_NONE: no route
+ *     NH_LOCAL ... NH_NULL0    not forwarded; adj[].state is ADJ_SPECIAL
+ *     NH_CONNECTED + port      on the link of `port`, neighbour not known yet
+ *     NH_NEIGHBOUR + n         neighbour n of the ARP table
+ *
+ * Writing an adjacency while others read it (no lock, no version, no second copy):
+ * 1. a FORWARD adjacency is never written but for its state word;
+ * 2. to change one: state = UNRESOLVED, core_quiesce(), write the rest, state = FORWARD (release).
+ */
+#ifndef CONTROL_VIEW_H
+#define CONTROL_VIEW_H
+
+#include "core/core.h"
+#include "net/eth.h"
+#include "net/fib/fib.h"
+
+#define VIEW_ADDRESSES_MAX 4
+#define VIEW_NEIGHBOURS 4096
+
+enum next_hop {
+	NH_NONE = FIB_NH_NONE,
+	NH_LOCAL,     /* one of our addresses */
+	NH_BROADCAST, /* limited, or directed to a connected subnet */
+	NH_MULTICAST,
+	NH_NULL0,
+	NH_CONNECTED = 16,
+	NH_NEIGHBOUR = NH_CONNECTED + NIC_PORTS_MAX,
+	NH_MAX = NH_NEIGHBOUR + VIEW_NEIGHBOURS,
+};
+
+enum adj_state {
+	ADJ_SPECIAL,    /* look at the number */
+	ADJ_UNRESOLVED, /* hand it to the control core */
+	ADJ_FORWARD,
+};
+
+struct adj {
+	uint8_t header[ETH_HLEN]; /* ready to be written: destination, source, type */
+	uint8_t port;
+	uint8_t state;            /* enum adj_state */
+	uint16_t mtu;             /* bytes of IP packet */
+	uint8_t reserved[14];
+};
+_Static_assert(sizeof(struct adj) == 32, "two to a cache line");
+
+/* An interface. It takes part when it has an address and is not shut down. */
+struct view_port {
+	bool enabled;
+	uint8_t mac[ETH_ALEN];
+	uint16_t mtu;
+	uint8_t addresses;
+	uint8_t plen[VIEW_ADDRESSES_MAX];
+	uint32_t addr[VIEW_ADDRESSES_MAX]; /* [0] is the primary one, source of ICMP errors */
+};
+
+struct view {
+	struct view_port port[NIC_PORTS_MAX];
+	uint32_t icmp_rate;  /* errors a second and data core */
+	uint32_t icmp_burst;
+	uint16_t echo_port[8]; /* UDP ports of the echo service */
+	uint32_t echo_ports;
+	const struct fib4 *fib; /* the same address in every address space */
+	struct adj adj[NH_MAX] __attribute__((aligned(64)));
+};
+
+/* The view; valid on every core once the ports have started. */
+static inline struct view *view_get(void)
+{
+	size_t bytes;
+	return core_snapshot_area(&bytes);
+}
+
+/*
+ * Use of neighbours, by data core: the second (of core_now_ns() >> 30) in which a next hop was
+ * last used. In the core's shared area; the control core keeps neighbours alive by it.
+ */
+struct view_used {
+	uint32_t second[NH_MAX];
+};
+
+/* Messages from data cores (core_msg.kind); arg is the next-hop number. */
+enum punt_kind {
+	PUNT_ARP,     /* an ARP frame */
+	PUNT_LOCAL,   /* an IPv4 packet for the machine itself */
+	PUNT_RESOLVE, /* to be forwarded once its neighbour is known; TTL is already taken down */
+	PUNT_OWN,     /* an ICMP error of ours that waits for its neighbour (core_punt_own) */
+};
+
+/* Messages to data cores. */
+enum inject_kind {
+	INJECT_TX,    /* a complete frame: send it */
+	INJECT_FAULT, /* test only: arg is an enum test_fault */
+};
+
+enum test_fault {
+	TEST_FAULT_NULL,   /* read address 0 */
+	TEST_FAULT_WRITE,  /* write to code */
+	TEST_FAULT_EXEC,   /* execute data */
+	TEST_FAULT_STACK,  /* run off the stack */
+	TEST_FAULT_UD,     /* invalid instruction */
+	TEST_FAULT_DIVIDE,
+	TEST_FAULT_ASSERT,
+};
+
+/* control/fault.c: does it. Only reachable with test=1 on the kernel command line. */
+void view_test_fault(enum test_fault fault);
+
+#endif

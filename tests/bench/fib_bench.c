@@ -1,0 +1,139 @@
+/*
+ * Look-up speed of net/fib on this host, per table and kind of traffic. The test machines' clock
+ * jumps by up to two (DESIGN.md): each figure is the best of ROUNDS, with the median beside it.
+ * Usage: fib_bench. PREFIXES=file for another table, SEED=n.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "net/fib/fib.h"
+#include "tests/unit/host.h"
+#include "tests/unit/prefixes.h"
+
+#define VECTOR 256
+#define ADDRESSES (1u << 22) /* 16 MiB: streams, does not stay in cache */
+#define ROUNDS 15
+
+static uint32_t *dst;
+static uint32_t sink; /* so that the compiler may not drop a look-up */
+
+static uint64_t ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t tsc(void)
+{
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#else
+	return ns();
+#endif
+}
+
+static void *memory(size_t n)
+{
+	n = (n + 0x1fffff) & ~(size_t)0x1fffff;
+	void *p = aligned_alloc(0x200000, n);
+	madvise(p, n, MADV_HUGEPAGE);
+	memset(p, 0, n);
+	return p;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static void run_batch(const struct fib4 *fib, unsigned addresses)
+{
+	uint32_t nh[VECTOR];
+	for (unsigned i = 0; i < ADDRESSES; i += VECTOR) {
+		fib4_lookup_batch(fib, dst + i % addresses, nh, VECTOR);
+		sink += nh[0];
+	}
+}
+
+static void run_single(const struct fib4 *fib, unsigned addresses)
+{
+	for (unsigned i = 0; i < ADDRESSES; i++)
+		sink += fib4_lookup(fib, dst[i % addresses]);
+}
+
+static void measure(const char *what, const struct fib4 *fib, unsigned addresses,
+                    void (*run)(const struct fib4 *, unsigned))
+{
+	double cycles[ROUNDS], rate = 0;
+	for (int r = 0; r < ROUNDS; r++) {
+		uint64_t t0 = ns(), c0 = tsc();
+		run(fib, addresses);
+		cycles[r] = (double)(tsc() - c0) / ADDRESSES;
+		double m = ADDRESSES * 1e3 / (double)(ns() - t0);
+		rate = m > rate ? m : rate;
+	}
+	qsort(cycles, ROUNDS, sizeof *cycles, by_value);
+	printf("  %-44s %7.1f M/s  %6.2f TSC cycles (median %.2f)\n", what, rate, cycles[0],
+	       cycles[ROUNDS / 2]);
+}
+
+static void table(const char *name, const struct prefix *p, unsigned n)
+{
+	struct fib4_writer w;
+	size_t shared = fib4_shared_bytes(n), priv = fib4_private_bytes(n);
+	void *s = memory(shared), *v = memory(priv);
+	if (fib4_init(&w, s, shared, v, priv) != 0)
+		exit(1);
+	uint64_t t0 = ns();
+	for (unsigned i = 0; i < n; i++)
+		if (fib4_insert(&w, p[i].addr, p[i].plen, prefix_nh(p[i])) != 0)
+			exit(1);
+	printf("%s: %u prefixes, %.0f ns each to insert, memory shared %.1f MiB, private %.1f MiB\n",
+	       name, fib4_count(&w), (double)(ns() - t0) / n, (double)shared / 1048576,
+	       (double)priv / 1048576);
+
+	for (unsigned i = 0; i < ADDRESSES; i++)
+		dst[i] = p[0].addr | (i & 3);
+	measure("one hot route, batch", w.fib, VECTOR, run_batch);
+	measure("one hot route, one by one", w.fib, VECTOR, run_single);
+	for (unsigned i = 0; i < ADDRESSES; i++) {
+		struct prefix q = p[random_below(n)];
+		dst[i] = q.addr | (uint32_t)(random64() & (q.plen == 32 ? 0 : ~0u >> q.plen));
+	}
+	measure("a random prefix each, batch", w.fib, ADDRESSES, run_batch);
+	measure("a random prefix each, one by one", w.fib, ADDRESSES, run_single);
+	for (unsigned i = 0; i < ADDRESSES; i++)
+		dst[i] = (uint32_t)random64();
+	measure("random over all addresses, batch", w.fib, ADDRESSES, run_batch);
+
+	t0 = ns();
+	for (unsigned i = 0; i < n; i++)
+		fib4_remove(&w, p[i].addr, p[i].plen);
+	printf("  %.0f ns each to remove\n", (double)(ns() - t0) / n);
+	free(s);
+	free(v);
+}
+
+int main(void)
+{
+	struct prefix *p;
+	const struct prefix one16 = {0x0a000000, 16}, one24 = {0xc0000200, 24};
+	dst = memory(ADDRESSES * sizeof *dst);
+	seed_random("fib_bench");
+	table("one /16", &one16, 1);
+	table("one /24", &one24, 1);
+	unsigned n = prefixes_make(&p, 16384);
+	table("16k made up", p, n);
+	free(p);
+	n = prefixes_load(&p);
+	if (n == 0)
+		n = prefixes_make(&p, GLOBAL_COUNT);
+	table(n == GLOBAL_COUNT ? "global table" : "table", p, n);
+	free(p);
+	return sink == 0x12345678;
+}

@@ -1,0 +1,164 @@
+/* net/udp: validation, building, echo in place. */
+#include "tests/unit/packets.h"
+
+#include "net/ip4.h"
+#include "net/udp.h"
+
+#define HOST IP4(192, 0, 2, 1)
+#define ROUTER IP4(192, 0, 2, 254)
+
+static uint8_t ip[66000];
+
+static unsigned make_udp(unsigned nopt, unsigned n)
+{
+	const uint8_t nops[40] = {1, 1, 1, 1, 1, 1, 1, 1};
+	unsigned len = make_ip(ip, HOST, ROUTER, 17, nops, nopt, 8 + n);
+	uint8_t *udp = ip + 20 + nopt;
+	put16(udp, 40000);
+	put16(udp + 2, 7);
+	put16(udp + 4, 8 + n);
+	put16(udp + 6, 0);
+	uint16_t c = slow_udp_csum(ip);
+	put16(udp + 6, c ? c : 0xffff);
+	return len;
+}
+
+static void good_datagrams(void **s)
+{
+	(void)s;
+	struct udp_datagram d;
+	for (unsigned size = 0; size < 300; size++) {
+		random_fill(ip + 28, size);
+		unsigned n = make_udp(0, size);
+		assert_int_equal(udp_check(ip, n, false, &d), CNT_NONE);
+		assert_true(d.src == HOST && d.dst == ROUTER && d.src_port == 40000 && d.dst_port == 7);
+		assert_int_equal(d.data_len, size);
+		assert_ptr_equal(d.data, ip + 28);
+		assert_int_equal(udp_check(ip, n + 18, false, &d), CNT_NONE);
+	}
+	unsigned n = make_udp(0, 65507);
+	assert_int_equal(udp_check(ip, n, false, &d), CNT_NONE);
+}
+
+static void no_checksum_is_fine(void **s)
+{
+	(void)s;
+	struct udp_datagram d;
+	unsigned n = make_udp(0, 100);
+	put16(ip + 26, 0);
+	ip[60] ^= 0xff;
+	assert_int_equal(udp_check(ip, n, false, &d), CNT_NONE);
+	put16(ip + 26, 0x1111);
+	assert_int_equal(udp_check(ip, n, false, &d), CNT_drop_udp_malformed);
+	assert_int_equal(udp_check(ip, n, true, &d), CNT_NONE);
+}
+
+static void bad_datagrams(void **s)
+{
+	(void)s;
+	struct udp_datagram d;
+	memset(ip, 0x5a, 100); /* a checksum of more than one bit: none of its errors makes 0 */
+	unsigned n = make_udp(0, 20);
+	assert_int_equal(udp_check(ip, n - 1, false, &d), CNT_drop_udp_malformed);
+	for (unsigned bit = 0; bit < 28 * 8; bit++) {
+		ip[20 + bit / 8] ^= (uint8_t)(1 << bit % 8);
+		assert_int_equal(udp_check(ip, n, false, &d), CNT_drop_udp_malformed);
+		ip[20 + bit / 8] ^= (uint8_t)(1 << bit % 8);
+	}
+	const unsigned lens[] = {0, 1, 7, 29, 30, 65535};
+	for (unsigned i = 0; i < ARRAY_LEN(lens); i++) {
+		put16(ip + 24, lens[i]);
+		assert_int_equal(udp_check(ip, n, true, &d), CNT_drop_udp_malformed);
+	}
+	for (unsigned k = 0; k < 8; k++) {
+		make_ip(ip, HOST, ROUTER, 17, NULL, 0, k);
+		assert_int_equal(udp_check(ip, 60, true, &d), CNT_drop_udp_malformed);
+	}
+}
+
+static void shorter_than_its_packet(void **s)
+{
+	(void)s;
+	struct udp_datagram d;
+	make_udp(0, 20);
+	unsigned n = make_ip(ip, HOST, ROUTER, 17, NULL, 0, 40); /* 12 bytes follow the datagram */
+	assert_int_equal(udp_check(ip, n, false, &d), CNT_NONE);
+	assert_int_equal(d.data_len, 20);
+}
+
+static void build(void **s)
+{
+	(void)s;
+	struct udp_datagram d;
+	uint8_t data[1500];
+	struct udp_build b = {ROUTER, HOST, 7, 40000, 0, 0, 64, true};
+	for (unsigned size = 0; size < 1500; size += 1 + size / 10) {
+		random_fill(data, size);
+		unsigned n = udp_packet_build(ip, 28 + size, &b, data, size);
+		assert_int_equal(n, 28 + size);
+		assert_int_equal(ip4_check(ip, n), CNT_NONE);
+		assert_int_equal(slow_udp_csum(ip), 0);
+		assert_int_equal(udp_check(ip, n, false, &d), CNT_NONE);
+		assert_true(d.src == ROUTER && d.dst == HOST && d.src_port == 7 && d.dst_port == 40000);
+		assert_memory_equal(d.data, data, size);
+		assert_int_equal(udp_packet_build(ip, 27 + size, &b, data, size), 0);
+	}
+	assert_int_equal(udp_packet_build(ip, sizeof ip, &b, ip + 28, 65507), 65535);
+	assert_int_equal(udp_packet_build(ip, sizeof ip, &b, ip + 28, 65508), 0);
+}
+
+/* RFC 768: a sum that comes out as zero is sent as all ones, for every value of a data word. */
+static void build_never_sends_zero(void **s)
+{
+	(void)s;
+	struct udp_datagram d;
+	struct udp_build b = {ROUTER, HOST, 7, 40000, 0, 0, 64, true};
+	unsigned all_ones = 0;
+	for (unsigned w = 0; w < 65536; w++) {
+		uint8_t data[2];
+		put16(data, w);
+		unsigned n = udp_packet_build(ip, sizeof ip, &b, data, 2);
+		assert_int_not_equal(be16_load(ip + 26), 0);
+		all_ones += be16_load(ip + 26) == 0xffff;
+		assert_int_equal(udp_check(ip, n, false, &d), CNT_NONE);
+	}
+	assert_int_equal(all_ones, 1);
+}
+
+static void echo(void **s)
+{
+	(void)s;
+	struct udp_datagram d;
+	uint8_t before[200];
+	for (unsigned nopt = 0; nopt <= 8; nopt += 4)
+		for (unsigned size = 0; size < 100; size++) {
+			random_fill(ip + 28 + nopt, size);
+			unsigned n = make_udp(nopt, size);
+			memcpy(before, ip, n);
+			udp_echo_make(ip);
+			assert_int_equal(ip4_check(ip, n), CNT_NONE);
+			assert_int_equal(slow_udp_csum(ip), 0);
+			assert_int_equal(udp_check(ip, n, false, &d), CNT_NONE);
+			assert_true(d.src == ROUTER && d.dst == HOST);
+			assert_true(d.src_port == 7 && d.dst_port == 40000);
+			assert_int_equal(ip[8], 64);
+			assert_memory_equal(ip + 24 + nopt, before + 24 + nopt, 4 + size);
+		}
+	unsigned n = make_udp(0, 10);
+	put16(ip + 26, 0); /* none stays none */
+	udp_echo_make(ip);
+	assert_int_equal(be16_load(ip + 26), 0);
+	assert_int_equal(udp_check(ip, n, false, &d), CNT_NONE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(good_datagrams),          cmocka_unit_test(no_checksum_is_fine),
+		cmocka_unit_test(bad_datagrams),           cmocka_unit_test(shorter_than_its_packet),
+		cmocka_unit_test(build),                   cmocka_unit_test(build_never_sends_zero),
+		cmocka_unit_test(echo),
+	};
+	seed_random("udp");
+	return cmocka_run_group_tests_name("udp", tests, NULL, NULL);
+}
