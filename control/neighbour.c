@@ -159,6 +159,15 @@ static const struct arp_ops arp_ops = {
 
 /* --- for the plane --- */
 
+/* Longest frame that any interface may carry. */
+static unsigned frame_max(void)
+{
+	unsigned mtu = CONFIG_MTU_DEFAULT;
+	for (unsigned p = 0; p < core_port_count(); p++)
+		mtu = view_get()->port[p].mtu > mtu ? view_get()->port[p].mtu : mtu;
+	return mtu + ETH_HLEN;
+}
+
 int neighbour_start(void)
 {
 	const struct config *c = &plane.config;
@@ -166,8 +175,7 @@ int neighbour_start(void)
 	struct arp_params params = ARP_PARAMS_DEFAULT;
 	params.reachable_ns = c->arp_timeout_s * 1000000000ull;
 	params.neighbours = VIEW_NEIGHBOURS;
-	params.frame_max = BUF_STRIDE_JUMBO - BUF_DATA_OFFSET;
-	params.pending = 256;
+	params.frame_max = frame_max();
 	if (!arp_memory) {
 		arp_memory_size = arp_memory_bytes(&params);
 		arp_memory = core_private_alloc(arp_memory_size);

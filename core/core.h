@@ -118,26 +118,40 @@ void core_set_app(const char *name);
 
 /* --- data core --- */
 
-/* The packets to be sent by one port at the end of the vector. */
+/*
+ * The packets to be sent by one port at the end of the vector. When the device's ring has no room
+ * they stay and are offered again in the next turn: CORE_OUT_HOLD packets at most, so that a burst
+ * survives a short ring (QEMU's tap: 256) and a port that stands still blocks no other.
+ */
+#define CORE_OUT_HOLD 768
+#define CORE_OUT_MAX (CORE_OUT_HOLD + PKT_VECTOR_MAX)
 struct core_out {
 	unsigned n;
-	struct pkt v[PKT_VECTOR_MAX];
+	struct pkt v[CORE_OUT_MAX];
 };
 
 extern struct core_out core_outs[NIC_PORTS_MAX];
 
-/* Sends what waits for `port` now; what does not fit is dropped as drop_tx_full. */
+/* Sends what waits for `port` now and holds the rest. What cannot be held is dropped: received
+ * packets as drop_tx_full, those with PKT_OWN as originated_drop_tx. */
 void core_tx_flush(unsigned port);
 
 /*
+ * Sends what waits for all ports: the end of a vector, called by the runtime after rx_vector, or
+ * by an application that needs the result earlier. Returns how many received packets were dropped
+ * since the last call: they were not forwarded after all.
+ */
+unsigned core_tx_flush_all(void);
+
+/*
  * Queues a packet for sending by `port` (< core_port_count()); its buffer passes to the runtime.
- * It leaves at the end of the vector, or earlier when PKT_VECTOR_MAX are waiting.
+ * It leaves at the end of the vector, or earlier when CORE_OUT_MAX are waiting.
  */
 static inline void core_tx(unsigned port, const struct pkt *p)
 {
 	struct core_out *o = &core_outs[port];
 	o->v[o->n++] = *p;
-	if (unlikely(o->n == PKT_VECTOR_MAX))
+	if (unlikely(o->n == CORE_OUT_MAX))
 		core_tx_flush(port);
 }
 

@@ -20,6 +20,7 @@ static const struct app *app; /* set when the ports are prepared */
 static struct nic_queue queues[NIC_PORTS_MAX];
 static unsigned attached; /* ports polled; 0 unless running */
 static uint64_t epoch;    /* last one acted on */
+static unsigned refused;  /* received packets dropped for want of room since the last flush_all */
 
 static struct outbox *out(void)
 {
@@ -46,6 +47,13 @@ static uint8_t *data_arena(size_t *bytes)
 	size_t control = self.roles & CORE_CONTROL ? m->arena_bytes / 2 : 0;
 	*bytes = m->arena_bytes - control;
 	return (uint8_t *)(uintptr_t)m->arena + control;
+}
+
+/* Packets that were held have been counted as forwarded; their buffers go with the pool. */
+static void forget_held(void)
+{
+	for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
+		core_outs[p].n = 0;
 }
 
 /* Lays out the arena: rings of every port, the free stack, then as many buffers as fit. */
@@ -94,8 +102,7 @@ COLD static void follow(const struct snapshot *s, uint64_t seen)
 		shared_store(&out()->restarted, 0);
 		break;
 	case PORTS_PREPARE:
-		for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
-			core_outs[p].n = 0;
+		forget_held();
 		prepare(s);
 		break;
 	case PORTS_RUNNING:
@@ -112,16 +119,39 @@ COLD static void follow(const struct snapshot *s, uint64_t seen)
 	shared_store(&out()->epoch, seen);
 }
 
+/* The ring had no room for v[sent..n): keeps what may be held, drops the newest beyond that. */
+COLD static void hold(struct core_out *o, unsigned sent)
+{
+	unsigned left = o->n - sent;
+	o->n = left < CORE_OUT_HOLD ? left : CORE_OUT_HOLD;
+	for (unsigned i = o->n + sent; i < left + sent; i++) {
+		bool own = o->v[i].flags & PKT_OWN;
+		count(own ? CNT_originated_drop_tx : CNT_drop_tx_full);
+		refused += !own;
+		pkt_free(&self.pool, &o->v[i]);
+	}
+	memmove(o->v, o->v + sent, o->n * sizeof o->v[0]);
+}
+
 void core_tx_flush(unsigned port)
 {
 	struct core_out *o = &core_outs[port];
 	struct nic_queue *q = &queues[port];
-	unsigned sent = q->broken || !attached ? 0 : q->ops->tx_burst(q, o->v, o->n);
-	for (unsigned i = sent; i < o->n; i++)
-		pkt_free(&self.pool, &o->v[i]);
+	unsigned sent = q->broken ? 0 : q->ops->tx_burst(q, o->v, o->n);
 	if (unlikely(sent < o->n))
-		count_n(CNT_drop_tx_full, o->n - sent);
-	o->n = 0;
+		hold(o, sent);
+	else
+		o->n = 0;
+}
+
+unsigned core_tx_flush_all(void)
+{
+	for (unsigned p = 0; p < attached; p++)
+		if (core_outs[p].n)
+			core_tx_flush(p);
+	unsigned n = refused;
+	refused = 0;
+	return n;
 }
 
 void core_note_forwarded(void)
@@ -139,13 +169,6 @@ void *core_shared_area(size_t *bytes)
 const void *core_shared_area_of(unsigned core)
 {
 	return (const uint8_t *)outbox_of(core) + OUTBOX_AREA - SHARED_AREA;
-}
-
-static void flush_all(void)
-{
-	for (unsigned p = 0; p < attached; p++)
-		if (core_outs[p].n)
-			core_tx_flush(p);
 }
 
 COLD static void report_broken(unsigned port)
@@ -168,6 +191,7 @@ static bool poll_inject(void)
 			uint32_t kind = m->kind, arg = m->arg;
 			p.len = m->len;
 			p.port = m->port;
+			p.flags = PKT_OWN; /* its fate, if it has one, is the control core's */
 			memcpy(p.data, m->frame, p.len);
 			app->data_inject(&p, kind, arg);
 		}
@@ -196,11 +220,10 @@ bool data_turn(void)
 			continue;
 		moved += n;
 		app->rx_vector(v, n, port);
-		flush_all();
+		core_tx_flush_all();
 	}
 	bool injected = poll_inject();
-	if (injected)
-		flush_all();
+	core_tx_flush_all();
 	struct core_stats *stats = &out()->stats;
 	stats->rx_pkts += moved;
 	return moved || injected;
@@ -213,6 +236,7 @@ bool data_arm(void)
 		struct nic_queue *q = &queues[p];
 		if (q->broken)
 			continue;
+		waiting |= core_outs[p].n > 0; /* no interrupt tells when the ring has room again */
 		q->ops->tx_burst(q, NULL, 0); /* nobody tells us when frames were sent: reclaim now */
 		waiting |= q->ops->rx_interrupt(q, true);
 	}

@@ -37,6 +37,7 @@
 enum pkt_flags {
 	PKT_CSUM_PARTIAL = 1, /* L4 checksum covers only the pseudo header; see pkt_meta */
 	PKT_CSUM_OK = 2,      /* the port has verified the L4 checksum */
+	PKT_OWN = 4,          /* made here, not received: it has no fate (net/counters.h) */
 };
 
 struct pkt {

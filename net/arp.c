@@ -375,13 +375,16 @@ void arp_unpin(struct arp *a, unsigned index)
  * there is none, or the frame is too long to wait, the frame itself is lost. */
 static void enqueue(struct arp *a, unsigned index, uint8_t *frame, unsigned len)
 {
-	if (!arp_queue_has_room(a, index) && a->neigh[index].queued) {
+	struct arp_neigh *n = &a->neigh[index];
+	bool fits = len <= a->params.frame_max;
+	if (fits && !arp_queue_has_room(a, index) && n->queued) {
 		uint32_t slot = arp_queue_pop(a, index);
 		struct arp_slot *s = arp_slot_at(a, slot);
 		a->ops->lost(a->ctx, index, s->frame, s->len);
 		arp_slot_free(a, slot);
 	}
-	if (len <= a->params.frame_max && arp_queue_has_room(a, index))
+	/* the state is looked at again because the op may have called back in */
+	if (fits && n->state == ARP_INCOMPLETE && arp_queue_has_room(a, index))
 		arp_queue_push(a, index, frame, len);
 	else
 		a->ops->lost(a->ctx, index, frame, len);
@@ -404,7 +407,7 @@ void arp_output(struct arp *a, unsigned index, uint8_t *frame, unsigned len, uin
 	if (start)
 		enter_state(a, index, ARP_INCOMPLETE);
 	enqueue(a, index, frame, len);
-	if (start)
+	if (start && n->state == ARP_INCOMPLETE)
 		ask(a, index, now_ns);
 }
 

@@ -98,7 +98,7 @@ struct arp_params {
 		.retransmit_ns = 1000000000ull, \
 		.hold_down_ns = 5000000000ull, \
 		.max_probes = 3, \
-		.queue = 8, \
+		.queue = 64, \
 		.neighbours = 4096, \
 		.pending = 512, \
 		.frame_max = 1518, \

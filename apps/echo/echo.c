@@ -65,6 +65,7 @@ static bool echo(struct pkt *p)
 	eth_copy(p->data + ETH_ALEN, mac);
 	count(CNT_delivered_udp);
 	count(CNT_udp_tx);
+	p->flags |= PKT_OWN; /* the request has been delivered; this is our answer */
 	core_tx(p->port, p);
 	return true;
 }

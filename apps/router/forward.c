@@ -56,7 +56,7 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 	uint32_t dst[PKT_VECTOR_MAX], nh[PKT_VECTOR_MAX];
 	const struct view *view = router.view;
 	uint32_t second = (uint32_t)(core_now_ns() >> 30);
-	unsigned m = 0, forwarded = 0, redirects = 0;
+	unsigned m = 0, redirects = 0;
 	uint64_t mac = raw64_load(view->port[port].mac) & 0xffffffffffff;
 	bool enabled = view->port[port].enabled;
 
@@ -88,14 +88,15 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 		if (unlikely(router.used->second[nh[i]] != second))
 			router.used->second[nh[i]] = second;
 		redirects += a->port == port;
-		forwarded++;
+		router.forwarded++;
 		core_tx(a->port, &p);
 	}
-	count_n(CNT_forwarded, forwarded);
-	count_n(CNT_redirect_needed, redirects);
-	if (forwarded)
-		core_note_forwarded();
 	core_hand.data = 0;
+	if (router.forwarded)
+		core_note_forwarded();
+	count_n(CNT_forwarded, router.forwarded - core_tx_flush_all());
+	count_n(CNT_redirect_needed, redirects);
+	router.forwarded = 0;
 }
 
 const struct app router_app = {

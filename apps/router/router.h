@@ -19,6 +19,7 @@ struct router {
 	const struct view *view;
 	struct view_used *used; /* this core's, see control/view.h */
 	struct icmp4_limit limit;
+	unsigned forwarded;     /* in this vector, as long as the out-going rings have room */
 };
 
 extern struct router router;

@@ -73,6 +73,7 @@ static void send_error(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest,
 	                               IP4_TTL_DEFAULT);
 	e.len = (uint16_t)(n + ETH_HLEN);
 	e.port = p->port;
+	e.flags = PKT_OWN;
 	pad(&e);
 	count(sent);
 	if (resolved(&router.view->adj[nh]))
@@ -101,6 +102,7 @@ static void fragment(struct pkt *p, uint32_t nh)
 		}
 		f.len = (uint16_t)(n + ETH_HLEN);
 		f.port = p->port;
+		f.flags = PKT_OWN;
 		pad(&f);
 		count(CNT_fragments_created);
 		send(&f, nh);
@@ -136,8 +138,7 @@ static void forward(struct pkt *p, uint32_t nh)
 		fragment(p, nh);
 	} else {
 		send(p, nh);
-		count(CNT_forwarded);
-		core_note_forwarded();
+		router.forwarded++;
 	}
 }
 

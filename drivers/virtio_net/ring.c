@@ -136,6 +136,7 @@ COLD static bool rx_header(struct virtio_ring *r, const struct bufpool *pool,
                            const volatile struct virtio_net_hdr *from)
 {
 	struct virtio_net_hdr h = *from; /* once, as in device_load32 */
+	r->skip = 0;
 	if (h.num_buffers != 1 || h.gso_type != VIRTIO_NET_HDR_GSO_NONE) {
 		/* Only after a promise we never made (TSO) or for a frame above the MTU. */
 		cnt->rx_oversize++;
@@ -313,7 +314,7 @@ unsigned virtio_tx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic
 	}
 	cnt->tx_pkts += take;
 	cnt->tx_bytes += bytes;
-	cnt->tx_full += n - take;
+	cnt->tx_full += take < n;
 	if (take) {
 		r->head = (uint16_t)(r->head + take);
 		publish(r, cnt);

@@ -476,11 +476,11 @@ static void queue_overflow(void **s)
 	int i = arp_neigh_get(&a, 0, NEIGH(5));
 	for (uint8_t k = 1; k <= 5; k++)
 		output(i, k, S(10));
-	expect("tx0 ask 10.0.0.1>10.0.0.5 to ff; lost 1; lost 1; ");
+	expect("tx0 ask 10.0.0.1>10.0.0.5 to ff; lost 0 #1; lost 0 #2; ");
 	uint8_t big[101] = {0};
 	given++;
 	arp_output(&a, (unsigned)i, big, sizeof big, S(10)); /* too long to wait */
-	expect("lost 1; ");
+	expect("lost 0 #0; ");
 	REPLY(mac_a, NEIGH(5), US, S(10));
 	expect("up 0 0a; release 0 #3; release 0 #4; release 0 #5; ");
 }
@@ -497,9 +497,9 @@ static void memory_of_all_queues(void **s)
 	assert_int_equal(arp_pending(&a), 8);
 	said[0] = '\0';
 	output(i[3], 1, S(10)); /* nothing of its own to push out; asks all the same */
-	expect("lost 1; tx0 ask 10.0.0.1>10.0.0.13 to ff; ");
+	expect("lost 3 #1; tx0 ask 10.0.0.1>10.0.0.13 to ff; ");
 	output(i[2], 9, S(10)); /* has two, pushes the older out */
-	expect("lost 1; ");
+	expect("lost 2 #2; ");
 	REPLY(mac_a, NEIGH(12), US, S(10));
 	expect("up 2 0a; release 2 #3; release 2 #9; ");
 	output(i[3], 2, S(10));

@@ -20,7 +20,7 @@ UNIT_SRC_fuzz := net/arp.c net/arp_table.c net/icmp4.c net/udp.c net/ip4.c lib/c
 UNIT_SRC_config := control/config.c control/config_check.c control/config_print.c control/text.c \
 	lib/fmt.c
 UNIT_SRC_shell := control/shell.c control/shell_words.c control/text.c lib/fmt.c
-UNIT_SRC_virtio_ring := drivers/virtio_net/ring.c
+UNIT_SRC_virtio_ring := drivers/virtio_net/ring.c tests/unit/virtq_device.c
 # the host's twin of hal/ goes before the real one
 UNIT_FLAGS_virtio_ring := -Itests/host
 T ?= csum fmt pkt counters ip4 icmp4 udp arp fib fuzz config shell virtio_ring

@@ -1,0 +1,76 @@
+/*
+ * A virtio device for unit tests, one virtqueue at a time, written from "Virtual I/O Device
+ * (VIRTIO) Version 1.2" (2.7 split virtqueues, 5.1.6 network device operation) with offsets of its
+ * own: it shares no layout with the driver, so that one misreading cannot hide in both.
+ *
+ * The machine around it: guest memory is mapped at MEMORY_WINDOW, where it lies on the real one, so
+ * hal/dma.h is tested as it is and bus addresses start at 0. Registers are tests/host/hal/mmio.h's.
+ *
+ * What the driver does against the rules fails the test there and then.
+ */
+#ifndef TESTS_UNIT_VIRTQ_DEVICE_H
+#define TESTS_UNIT_VIRTQ_DEVICE_H
+
+#include "tests/unit/host.h"
+
+#define GUEST_BYTES (16u << 20)
+#define GUEST_NOTHING 4096u /* below this bus address there is no memory */
+#define VQ_MAX 1024
+
+enum { HEADER = 12 }; /* 5.1.6: struct virtio_net_hdr with num_buffers */
+
+/* Group set-up for cmocka: maps guest memory. */
+int guest_map(void **state);
+
+/* Memory at a bus address; the device is stopped by an IOMMU from leaving guest memory. */
+uint8_t *bus(uint64_t addr, size_t n);
+uint64_t bus_of(const volatile void *p);
+
+/* Little-endian values of 1 to 8 bytes at a bus address. */
+uint64_t load(uint64_t addr, unsigned bytes);
+void store(uint64_t addr, unsigned bytes, uint64_t v);
+
+struct chain { /* of one buffer: more is a mistake of the driver */
+	bool held; /* made available and not used yet */
+	uint64_t addr;
+	uint32_t len;
+};
+
+struct vq {
+	uint64_t desc, avail, used; /* bus addresses of the three parts */
+	unsigned size;
+	uint16_t number;
+	bool writable;    /* its buffers are for the device to write: a receive queue */
+	bool strict;      /* the device has kept to the rules: the driver has to, in all */
+	uint16_t seen;    /* avail entries taken */
+	uint16_t idx;     /* used.idx */
+	unsigned rings;   /* of the doorbell */
+	unsigned n;       /* descriptors held, in the order they came: */
+	uint16_t fifo[VQ_MAX];
+	struct chain chain[VQ_MAX];
+};
+
+/* 2.7.5.2, 2.7.6: takes everything the driver has made available. */
+void device_take(struct vq *q);
+
+/* 4.1.5.2: the driver has written `v` of `bytes` bytes to the queue's doorbell. */
+void device_doorbell(struct vq *q, unsigned bytes, uint32_t v);
+
+/* 2.7.8.2: writes a used entry, which counts once device_publish() has been called. */
+void device_use(struct vq *q, uint32_t id, uint32_t len);
+void device_publish(struct vq *q);
+
+/* The i-th oldest descriptor it holds, taken out of its list. */
+unsigned device_pick(struct vq *q, unsigned i);
+
+/* used.flags. */
+void device_wants_doorbell(struct vq *q, bool wants);
+
+/* 5.1.6: what is set of the header before a frame; the rest is zero. */
+struct header {
+	uint8_t flags, gso_type;
+	uint16_t csum_start, csum_offset, num_buffers;
+};
+void store_header(uint64_t at, struct header h);
+
+#endif
