@@ -81,7 +81,7 @@ static void fault(void *ctx, struct shell *sh, int argc, char **argv)
 	uint32_t core = self.id;
 	(void)ctx;
 	if (!core_option("test", on, sizeof on) || strcmp(on, "1") != 0) {
-		shell_print(sh, "only with test=1 on the kernel command line\n");
+		shell_print(sh, "unknown command: test commands need test=1 on the kernel command line\n");
 		return;
 	}
 	if (!option(argc, argv, "core", CORES_MAX, &core) || core >= self.info->cores) {

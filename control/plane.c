@@ -17,7 +17,7 @@ struct plane plane;
 
 static struct config_memory config_memory;
 static void *fib_private;
-static size_t fib_private_bytes, fib_shared_bytes;
+static size_t fib_private_bytes;
 
 /* --- console --- */
 
@@ -45,7 +45,7 @@ void plane_key(uint8_t c)
 /* --- start --- */
 
 /* Memory for the configuration's routes and for the tables, taken once per program start. */
-static bool take_memory(size_t shared_room)
+static bool take_memory(void)
 {
 	uint32_t lines = (uint32_t)(self.info->config_bytes / ROUTE_LINE_MIN) + 16;
 	config_memory.route_max = lines < ROUTES_MAX ? lines : ROUTES_MAX;
@@ -55,16 +55,14 @@ static bool take_memory(size_t shared_room)
 	config_memory.scratch = core_private_alloc(config_memory.scratch_words * sizeof(uint32_t));
 	if (!config_memory.routes || !config_memory.scratch)
 		return false;
-	/* The largest forwarding table that both kinds of memory hold. */
-	for (uint32_t routes = ROUTES_MAX; routes >= 1024; routes /= 2) {
-		fib_shared_bytes = fib4_shared_bytes(routes);
+	/* Half of what is left holds the prefixes; how many next hops of theirs the shared part
+	 * holds depends on how they lie. Either may fill up first: routes are then refused. */
+	for (uint32_t routes = ROUTES_MAX; routes >= 1024 && !fib_private; routes /= 2) {
 		fib_private_bytes = fib4_private_bytes(routes);
-		if (fib_shared_bytes > shared_room || fib_private_bytes > core_private_left() / 2)
-			continue;
-		fib_private = core_private_alloc(fib_private_bytes);
-		return fib_private != NULL;
+		if (fib_private_bytes <= core_private_left() / 2)
+			fib_private = core_private_alloc(fib_private_bytes);
 	}
-	return false;
+	return fib_private != NULL;
 }
 
 static void read_config(void)
@@ -194,7 +192,7 @@ void plane_start(void)
 	if (!have_memory) {
 		shell_init(&plane.shell, plane_commands, plane_command_count, &plane, console_out,
 		           NULL);
-		ok = room > view_bytes && take_memory(room - view_bytes);
+		ok = room > view_bytes && take_memory();
 		have_memory = true;
 	}
 	memset(v, 0, sizeof *v);

@@ -21,7 +21,7 @@
 #define UART_FIFO 16
 #define UART_SPIN_MAX 100000 /* status reads; a byte at 115200 baud takes 87 us */
 
-#define INPUT_MAX 256 /* a power of two */
+#define INPUT_MAX 4096 /* a power of two; when it is full the rest waits in the UART */
 
 static struct lock console_lock;
 static bool seized;
@@ -96,11 +96,8 @@ void console_seize(void)
 
 static void input_drain(void)
 {
-	for (unsigned i = 0; uart_present && i < INPUT_MAX && in8(UART_LSR) & UART_LSR_DATA; i++) {
-		uint8_t c = in8(UART_DATA);
-		if (input_head - input_tail < INPUT_MAX)
-			input[input_head++ % INPUT_MAX] = c;
-	}
+	while (uart_present && input_head - input_tail < INPUT_MAX && in8(UART_LSR) & UART_LSR_DATA)
+		input[input_head++ % INPUT_MAX] = in8(UART_DATA);
 }
 
 void console_interrupt(void)

@@ -23,7 +23,7 @@ BAD = [
 @pytest.mark.parametrize("text,line", [entry[1:] for entry in BAD], ids=[e[0] for e in BAD])
 def test_bad_configuration(make_router, text, line):
     router = make_router(text, wait=False)
-    match = router.expect(r"^.*?([\w.-]+):(\d+): (.+?)\r?$", 60, "file, line and reason")
+    match = router.expect(r"^.*?([\w.-]+):(\d+): (.+?)\r?\n", 60, "file, line and reason")
     assert match.group(1) == "test.conf", match.group(0)
     assert int(match.group(2)) == line, match.group(0)
     assert len(match.group(3)) > 10, match.group(0)

@@ -57,7 +57,7 @@ def test_typing_fast(lab):
     lab.router.mark = len(lab.router.text)
     lab.router.child.stdin.write(b"show version\r" * 20)
     for _ in range(20):
-        lab.router.expect(r"# show version\r?\n", 20)
+        lab.router.expect(r"show version\r?\n", 20)
     lab.router.wait_prompt()
 
 

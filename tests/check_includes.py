@@ -1,0 +1,267 @@
+#!/usr/bin/python3
+"""Compares the #include lines of the tree with the table of rooms (ARCHITECTURE.md).
+
+    tests/check_includes.py [TREE]        prints violations, then `includes: N passed, N failed`
+    tests/check_includes.py --self-test   proves on made-up trees that every rule can fail
+
+Exit code: 0 when all is well, 1 otherwise.
+"""
+
+import os
+import re
+import sys
+import tempfile
+
+# Room: what it may include besides itself; "*" is anything. A room or an entry is a folder or a
+# file; a file is in the room that fits it best. NAME stands for any one folder, so
+# drivers/NAME/NAME.h is each driver's public header.
+ROOMS = {
+    "boot": [],
+    "kernel": ["lib", "hal"],
+    "hal": ["lib/types.h", "lib/bytes.h"],
+    "lib": [],
+    "drivers/nic.h": ["lib", "hal"],
+    "drivers/nic.c": ["lib", "hal", "drivers/nic.h", "drivers/NAME/NAME.h"],
+    "drivers/NAME": ["lib", "hal", "drivers/nic.h"],
+    "net": ["lib"],
+    "core": ["lib", "hal", "drivers/nic.h", "net/counters.h"],
+    "control": ["lib", "net", "core"],
+    "apps/apps.c": ["core", "apps/NAME/NAME.h"],
+    "apps/NAME": ["lib", "net", "core", "control"],
+    "tools/nicsim": ["lib", "net"],
+    "tools/pktgen": ["lib", "net"],
+    "tests": ["*"],
+}
+
+# Rooms that run on a host: the only ones that may include <system headers>.
+HOSTED = {"tools/nicsim", "tools/pktgen", "tests"}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]*)"|<([^>]*)>|(\S+))')
+
+
+def pattern(entry):
+    """Regular expression of a room or an entry, for paths in it."""
+    text = re.escape(entry).replace("NAME", r"(?P<name>[^/]+)", 1).replace("NAME", r"(?P=name)")
+    return re.compile(text + r"(?:/.*)?$")
+
+
+def room_of(path):
+    """(row of the table, the room itself with NAME filled in), or (None, None)."""
+    best = None, None
+    for row in ROOMS:
+        # A file straight in drivers/ or apps/ is in no driver and in no application.
+        match = pattern(row).match(path)
+        if not match or ("NAME" in row and path.count("/") <= row.count("/")):
+            continue
+        if best[0] is None or len(row.replace("NAME", "")) > len(best[0].replace("NAME", "")):
+            best = row, row.replace("NAME", match.groupdict().get("name", ""))
+    return best
+
+
+def may_include(row, room, target):
+    if room_of(target)[1] == room:
+        return True
+    return any(entry == "*" or pattern(entry).match(target) for entry in ROOMS[row])
+
+
+def sources(tree):
+    for folder, folders, files in os.walk(tree):
+        folders[:] = sorted(f for f in folders if f != "build" and not f.startswith("."))
+        for name in sorted(files):
+            if name.endswith((".c", ".h")):
+                yield os.path.relpath(os.path.join(folder, name), tree)
+
+
+def includes(tree, path):
+    """(line number, "quoted" or None, <system> or None) of every #include in a file."""
+    with open(os.path.join(tree, path), encoding="utf-8") as f:
+        for number, line in enumerate(f, 1):
+            match = INCLUDE.match(line)
+            if match:
+                yield number, match.group(1), match.group(2)
+
+
+def judge(tree, path, row, room, quoted, system):
+    """What is wrong with one #include; None when nothing is."""
+    if system is not None:
+        return None if row in HOSTED else \
+            f"includes <{system}>, which room {room} may not: no system headers"
+    if quoted is None:
+        return "includes by a macro, which cannot be checked"
+    if not os.path.isfile(os.path.join(tree, quoted)):
+        return f"includes {quoted}, which is no path from the top of the tree"
+    if not may_include(row, room, quoted):
+        return f"includes {quoted}, which room {room} may not"
+    return None
+
+
+def cycle_in(edges):
+    """One cycle of a graph {node: set of nodes} as a list of nodes, or None."""
+    done = set()
+
+    def visit(node, way):
+        if node in way:
+            return way[way.index(node):] + [node]
+        if node in done:
+            return None
+        for following in sorted(edges.get(node, ())):
+            found = visit(following, way + [node])
+            if found:
+                return found
+        done.add(node)
+        return None
+
+    for start in sorted(edges):
+        found = visit(start, [])
+        if found:
+            return found
+    return None
+
+
+def table_edges():
+    """The arrows that the table allows, between its rows."""
+    def row_of_entry(entry):
+        # drivers/NAME/NAME.h lies in the room drivers/NAME
+        return max((row for row in ROOMS if entry == row or entry.startswith(row + "/")), key=len)
+
+    return {row: {row_of_entry(e) for e in may if e != "*"} - {row} for row, may in ROOMS.items()}
+
+
+def check(tree):
+    """(includes that are right, [violations])."""
+    good, bad, edges = 0, [], {}
+    for path in sources(tree):
+        row, room = room_of(path)
+        if row is None:
+            bad.append(f"{path}:1: is in no room of the table")
+            continue
+        for number, quoted, system in includes(tree, path):
+            wrong = judge(tree, path, row, room, quoted, system)
+            if wrong:
+                bad.append(f"{path}:{number}: {wrong}")
+            else:
+                good += 1
+            other = room_of(quoted)[1] if quoted else None
+            if other and other != room and row != "tests":
+                edges.setdefault(room, set()).add(other)
+    for name, graph in ("the table's rooms", table_edges()), ("the tree's rooms", edges):
+        cycle = cycle_in(graph)
+        if cycle:
+            bad.append(f"{name} go in a circle: {' -> '.join(cycle)}")
+        else:
+            good += 1
+    return good, bad
+
+
+# --- self-test: trees of one or two files, and what has to be said about them ---
+
+FILES = ["lib/types.h", "lib/bytes.h", "lib/pkt.h", "hal/dma.h", "hal/pci.h", "kernel/vm.h",
+         "drivers/nic.h", "drivers/a/a.h", "drivers/a/ring.h", "drivers/b/b.h", "net/ip4.h",
+         "net/counters.h", "net/fib/fib.h", "core/core.h", "control/config.h",
+         "apps/one/one.h", "apps/one/inner.h", "apps/two/two.h", "tests/unit/host.h",
+         "tools/nicsim/model.h"]
+
+RIGHT = [
+    ("kernel/vm.c", "hal/dma.h"), ("kernel/vm.c", "lib/pkt.h"), ("kernel/vm.c", "kernel/vm.h"),
+    ("hal/dma.h", "lib/types.h"), ("hal/dma.h", "lib/bytes.h"), ("hal/x.h", "hal/dma.h"),
+    ("lib/pkt.h", "lib/types.h"), ("drivers/nic.h", "hal/pci.h"), ("drivers/nic.c", "drivers/a/a.h"),
+    ("drivers/nic.c", "drivers/b/b.h"), ("drivers/nic.c", "drivers/nic.h"),
+    ("drivers/a/a.c", "drivers/a/ring.h"), ("drivers/a/a.c", "drivers/nic.h"),
+    ("drivers/a/a.c", "hal/dma.h"), ("net/ip4.c", "lib/pkt.h"), ("net/ip4.c", "net/fib/fib.h"),
+    ("net/fib/trie.c", "net/ip4.h"), ("core/data.c", "drivers/nic.h"),
+    ("core/data.c", "net/counters.h"), ("core/data.c", "hal/dma.h"), ("control/c.c", "core/core.h"),
+    ("control/c.c", "net/ip4.h"), ("apps/apps.c", "apps/one/one.h"), ("apps/apps.c", "core/core.h"),
+    ("apps/one/one.c", "apps/one/inner.h"), ("apps/one/one.c", "control/config.h"),
+    ("apps/one/one.c", "net/fib/fib.h"), ("tools/nicsim/m.c", "net/ip4.h"),
+    ("tools/nicsim/m.c", "<stdio.h>"), ("tests/unit/t.c", "drivers/a/ring.h"),
+    ("tests/unit/t.c", "apps/one/inner.h"), ("tests/unit/t.c", "<stdio.h>"),
+]
+
+WRONG = [
+    ("boot/b.c", "lib/types.h", "room boot may not"),
+    ("kernel/vm.c", "net/ip4.h", "room kernel may not"),
+    ("kernel/vm.c", "core/core.h", "room kernel may not"),
+    ("hal/dma.h", "lib/pkt.h", "room hal may not"),
+    ("hal/dma.h", "kernel/vm.h", "room hal may not"),
+    ("lib/pkt.h", "hal/dma.h", "room lib may not"),
+    ("drivers/nic.h", "drivers/a/a.h", "room drivers/nic.h may not"),
+    ("drivers/nic.c", "drivers/a/ring.h", "room drivers/nic.c may not"),
+    ("drivers/a/a.c", "drivers/b/b.h", "room drivers/a may not"),
+    ("drivers/a/a.c", "core/core.h", "room drivers/a may not"),
+    ("drivers/a/a.c", "net/ip4.h", "room drivers/a may not"),
+    ("net/ip4.c", "drivers/nic.h", "room net may not"),
+    ("net/ip4.c", "hal/dma.h", "room net may not"),
+    ("net/ip4.c", "<stdint.h>", "room net may not: no system headers"),
+    ("lib/fmt.c", "<string.h>", "room lib may not: no system headers"),
+    ("core/data.c", "net/ip4.h", "room core may not"),
+    ("core/data.c", "drivers/a/a.h", "room core may not"),
+    ("core/data.c", "apps/one/one.h", "room core may not"),
+    ("control/c.c", "apps/one/one.h", "room control may not"),
+    ("control/c.c", "drivers/a/a.h", "room control may not"),
+    ("apps/apps.c", "apps/one/inner.h", "room apps/apps.c may not"),
+    ("apps/one/one.c", "apps/two/two.h", "room apps/one may not"),
+    ("apps/one/one.c", "kernel/vm.h", "room apps/one may not"),
+    ("apps/one/one.c", "drivers/a/a.h", "room apps/one may not"),
+    ("tools/nicsim/m.c", "drivers/a/ring.h", "room tools/nicsim may not"),
+    ("tools/pktgen/g.c", "tools/nicsim/model.h", "room tools/pktgen may not"),
+    ("net/ip4.c", "ip4.h", "no path from the top"),
+    ("net/ip4.c", "net/gone.h", "no path from the top"),
+    ("net/ip4.c", "MACRO", "by a macro"),
+    ("attic/old.c", "lib/types.h", "in no room"),
+]
+
+
+def write(tree, path, text):
+    path = os.path.join(tree, path)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+
+
+def judged(lines):
+    """check() of a tree of FILES in which each of `lines`, (file, what it includes), is added."""
+    with tempfile.TemporaryDirectory() as tree:
+        for path in FILES:
+            write(tree, path, "")
+        for path, what in lines:
+            plain = what.startswith("<") or what == "MACRO"
+            write(tree, path, "/* #include <no.h> */\n  # include " +
+                  (what if plain else f'"{what}"') + "\n")
+        return check(tree)[1]
+
+
+def self_test():
+    failures = [f"allowed, but refused: {line[0]} -> {line[1]}"
+                for line in RIGHT if judged([line])]
+    for path, what, reason in WRONG:
+        bad = [b for b in judged([(path, what)]) if b.startswith(path + ":")]
+        if len(bad) != 1 or reason not in bad[0]:
+            failures.append(f"forbidden, but passed: {path} -> {what}: {bad}")
+    bad = judged([("lib/pkt.h", "net/ip4.h"), ("net/ip4.h", "lib/pkt.h")])
+    if not any("circle: lib -> net -> lib" in b for b in bad):
+        failures.append(f"a circle of rooms was not seen: {bad}")
+    if cycle_in({"a": {"b"}, "b": {"c"}, "c": set(), "d": {"b"}}) is not None:
+        failures.append("a circle where there is none")
+    for failure in failures:
+        print(failure)
+    cases = len(RIGHT) + len(WRONG) + 2
+    print(f"includes self-test: {cases - len(failures)} passed, {len(failures)} failed")
+    return bool(failures)
+
+
+def main(arguments):
+    if arguments == ["--self-test"]:
+        return self_test()
+    if len(arguments) > 1 or any(a.startswith("-") for a in arguments):
+        print(__doc__, file=sys.stderr)
+        return 2
+    tree = arguments[0] if arguments else os.path.join(os.path.dirname(__file__), os.pardir)
+    good, bad = check(tree)
+    for line in bad:
+        print(line)
+    print(f"includes: {good} passed, {len(bad)} failed")
+    return bool(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(int(main(sys.argv[1:])))
