@@ -89,8 +89,10 @@ bool control_turn(void)
 		timer_tsc = core_app()->control_timer();
 	else if (any)
 		timer_tsc = 0; /* what came may have set an earlier timer */
-	if (house_due && self.now_tsc >= house_tsc)
+	if (house_due && self.now_tsc >= house_tsc) {
 		any |= housekeeping();
+		timer_tsc = 0; /* a key (ping) or a link (announcements) may have set an earlier timer */
+	}
 	return any;
 }
 

@@ -59,15 +59,39 @@ void virtio_ring_init(struct virtio_ring *r, void *mem, unsigned size)
 	r->avail->flags = VIRTQ_AVAIL_F_NO_INTERRUPT;
 }
 
-/* Makes the descriptors before r->head available and tells the device if it wants to be told. */
-static void publish(struct virtio_ring *r, struct nic_counters *cnt)
+/* used.idx, and with it in one load used.flags. */
+static inline uint16_t read_used(struct virtio_ring *r)
 {
-	__atomic_store_n(&r->avail->idx, r->head, __ATOMIC_RELEASE);
-	barrier_full();
-	if (unlikely(!(*(volatile uint16_t *)&r->used->flags & VIRTQ_USED_F_NO_NOTIFY))) {
+	uint32_t both = __atomic_load_n((const uint32_t *)(const void *)r->used, __ATOMIC_ACQUIRE);
+	r->notify = !(both & VIRTQ_USED_F_NO_NOTIFY);
+	return (uint16_t)(both >> 16);
+}
+
+/* Tells the device if it wants to be told. */
+static inline void notify(struct virtio_ring *r, struct nic_counters *cnt)
+{
+	if (unlikely(r->notify)) {
 		mmio_write16(r->doorbell, r->queue);
 		cnt->mmio_writes++;
+		r->unsettled = 0;
 	}
+}
+
+/* Makes the descriptors before r->head available. */
+static inline void publish(struct virtio_ring *r, struct nic_counters *cnt)
+{
+	__atomic_store_n(&r->avail->idx, r->head, __ATOMIC_RELEASE);
+	r->unsettled = 2;
+	notify(r, cnt);
+}
+
+void virtio_settle(struct virtio_ring *r, struct nic_counters *cnt)
+{
+	if (likely(r->unsettled == 0) || --r->unsettled)
+		return;
+	barrier_full();
+	read_used(r);
+	notify(r, cnt);
 }
 
 /* What the device may change while we look is read once: checked and used are the same value. */
@@ -77,15 +101,21 @@ static inline uint32_t device_load32(const uint32_t *p)
 }
 
 /* Used entries that wait, or 0 with *broken set when the device claims more than it was given. */
-static unsigned used_waiting(const struct virtio_ring *r, bool *broken)
+static inline unsigned used_waiting(struct virtio_ring *r, bool *broken)
 {
-	uint16_t idx = __atomic_load_n(&r->used->idx, __ATOMIC_ACQUIRE);
-	uint16_t waiting = (uint16_t)(idx - r->tail);
+	uint16_t waiting = (uint16_t)(read_used(r) - r->tail);
 	if (unlikely(waiting > (uint16_t)(r->head - r->tail))) {
 		*broken = true;
 		return 0;
 	}
 	return waiting;
+}
+
+/* Fetches the descriptors of n avail positions from `at` on: the device has just read them. */
+static inline void prefetch_descs(const struct virtio_ring *r, uint16_t at, unsigned n)
+{
+	for (unsigned i = 0; i < n; i += CACHE_LINE / sizeof(struct virtq_desc))
+		prefetch_write(&r->desc[(at + i) & (r->size - 1)]);
 }
 
 /* --- receive --- */
@@ -172,7 +202,7 @@ static inline unsigned rx_take(struct virtio_ring *r, const struct bufpool *pool
 		}
 		uint32_t buf = r->owner[id];
 		uint8_t *data = buf_base(pool, buf) + BUF_DATA_OFFSET;
-		__builtin_prefetch(data - HDR_BYTES);
+		prefetch_write(data - HDR_BYTES);
 		r->owner[id] = VIRTIO_NONE;
 		ids[got] = (uint16_t)id;
 		v[got++] = (struct pkt){data, buf, (uint16_t)(len - HDR_BYTES), 0, 0};
@@ -213,7 +243,9 @@ unsigned virtio_rx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic
 		}
 		return 0;
 	}
-	n = rx_take(r, pool, cnt, v, ids, n < max ? n : max);
+	n = n < max ? n : max;
+	prefetch_descs(r, r->head, n);
+	n = rx_take(r, pool, cnt, v, ids, n);
 	rx_replace(r, pool, cnt, ids, n);
 	if (unlikely(r->missing && pool->free))
 		refill_missing(r, pool, cnt);
@@ -299,6 +331,7 @@ unsigned virtio_tx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic
 {
 	uint16_t mask = r->size - 1;
 	uint64_t bytes = 0;
+	prefetch_descs(r, r->head, n);
 	tx_reclaim(r, pool, cnt, broken);
 	if (n == 0 || unlikely(*broken))
 		return 0;

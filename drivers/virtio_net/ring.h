@@ -1,7 +1,7 @@
 /*
  * The ring half of the virtio-net driver: split virtqueues (VIRTIO 1.2, 2.7) as one data core
- * polls them. Knows memory and ownership, no register: the same source runs against a hostile
- * device on the host (tests/unit/test_virtio_ring.c).
+ * polls them. Knows memory and ownership, no register: the same source runs against a model, and
+ * a hostile device, on the host (tests/unit/test_virtio_ring.c, test_virtio_hostile.c).
  *
  * Descriptors are used one by one (no chains): header and frame lie in one buffer, the 12-byte
  * header just before the frame.
@@ -19,8 +19,16 @@
  * 4. rx: a frame that the device spread over several buffers (5.1.6.4) is dropped with all of them.
  *    Only the first has a header; in the others the sender could have written one.
  *
- * Order: descriptor and avail.ring, then (write barrier) avail.idx, then (full barrier) look at
- * used.flags, then the doorbell. used.idx, then (read barrier) used.ring and the frame.
+ * Order: descriptor and avail.ring, then (write barrier) avail.idx, then the doorbell. used.idx,
+ * then (read barrier) used.ring and the frame.
+ *
+ * VIRTIO 1.2, 2.7.13.4.1 wants a full barrier between avail.idx and used.flags, else both sides
+ * may miss each other: we see the old flags, the device the old index. That barrier waits for
+ * every store of the burst to reach lines the device has just read, and the look at used.flags
+ * fetches a line the device is writing: together more than half of the cycles of a packet,
+ * measured against a polling backend. So the flags are those that came along with used.idx, which
+ * is enough while bursts follow each other, and virtio_settle looks once more, behind a barrier,
+ * in the second idle turn: nothing stays unnoticed.
  */
 #ifndef DRIVERS_VIRTIO_NET_RING_H
 #define DRIVERS_VIRTIO_NET_RING_H
@@ -43,6 +51,8 @@ struct virtio_ring {
 	uint16_t tail;           /* next used index we read */
 	uint16_t done;           /* tx: descriptors before this avail index are free again */
 	uint16_t missing;        /* rx: descriptors without a buffer */
+	bool notify;             /* the device wants to be told, as of our last look at used.flags */
+	uint8_t unsettled;       /* idle turns until virtio_settle looks again behind a barrier; 0: done */
 	uint16_t skip;           /* rx: used buffers to come that belong to a frame dropped already */
 };
 
@@ -68,6 +78,9 @@ unsigned virtio_rx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic
 /* As nic_ops.tx_burst. Packets with PKT_CSUM_PARTIAL are sent with NEEDS_CSUM. */
 unsigned virtio_tx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt,
                          const struct pkt *v, unsigned n, bool *broken);
+
+/* In a turn without packets: makes certain that the device knows of all that was published. */
+void virtio_settle(struct virtio_ring *r, struct nic_counters *cnt);
 
 /* Turns receive interrupts on or off; true when frames wait already. */
 bool virtio_rx_interrupt(struct virtio_ring *r, bool arm);

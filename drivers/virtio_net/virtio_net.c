@@ -497,7 +497,12 @@ static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned
 static unsigned rx_burst(struct nic_queue *q, struct pkt *v, unsigned max)
 {
 	struct pair *p = pair_of(q);
-	return virtio_rx_burst(&p->rx, q->pool, q->cnt, v, max, p->offload, &q->broken);
+	unsigned n = virtio_rx_burst(&p->rx, q->pool, q->cnt, v, max, p->offload, &q->broken);
+	if (n == 0) {
+		virtio_settle(&p->rx, q->cnt);
+		virtio_settle(&p->tx, q->cnt);
+	}
+	return n;
 }
 
 static unsigned tx_burst(struct nic_queue *q, const struct pkt *v, unsigned n)

@@ -20,15 +20,17 @@ UNIT_SRC_fuzz := net/arp.c net/arp_table.c net/icmp4.c net/udp.c net/ip4.c lib/c
 UNIT_SRC_config := control/config.c control/config_check.c control/config_print.c control/text.c \
 	lib/fmt.c
 UNIT_SRC_shell := control/shell.c control/shell_words.c control/text.c lib/fmt.c
-UNIT_SRC_virtio_ring := drivers/virtio_net/ring.c tests/unit/virtq_device.c
-# the host's twin of hal/ goes before the real one
-UNIT_FLAGS_virtio_ring := -Itests/host
-T ?= csum fmt pkt counters ip4 icmp4 udp arp fib fuzz config shell virtio_ring
+UNIT_SRC_virtio_ring := drivers/virtio_net/ring.c tests/unit/virtq_device.c tests/unit/virtio_rig.c
+UNIT_SRC_virtio_hostile := $(UNIT_SRC_virtio_ring)
+# a twin of hal/mmio.h goes before the real one
+UNIT_FLAGS_virtio_ring := -Itests/unit/twin
+UNIT_FLAGS_virtio_hostile := -Itests/unit/twin
+T ?= csum fmt pkt counters ip4 icmp4 udp arp fib fuzz config shell virtio_ring virtio_hostile
 
 UNIT_CC := gcc clang
 UNIT_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
 	-fno-sanitize-recover=all -I. -Wall -Wextra -Werror -Wshadow -Wwrite-strings -Wcast-align
-UNIT_DEPS := $(wildcard */*.h net/*/*.h drivers/*/*.h tests/*/*.h tests/host/*/*.h) tests/unit/unit.mk
+UNIT_DEPS := $(wildcard */*.h net/*/*.h drivers/*/*.h tests/*/*.h tests/unit/twin/*/*.h) tests/unit/unit.mk
 
 .PHONY: unit check-portable fib-bench
 

@@ -4,7 +4,8 @@
  * own: it shares no layout with the driver, so that one misreading cannot hide in both.
  *
  * The machine around it: guest memory is mapped at MEMORY_WINDOW, where it lies on the real one, so
- * hal/dma.h is tested as it is and bus addresses start at 0. Registers are tests/host/hal/mmio.h's.
+ * hal/dma.h is tested as it is and bus addresses start at 0. Registers are those of
+ * tests/unit/twin/hal/mmio.h.
  *
  * What the driver does against the rules fails the test there and then.
  */

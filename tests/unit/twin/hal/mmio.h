@@ -1,5 +1,5 @@
 /*
- * Host twin of hal/mmio.h, found first by -Itests/host: device registers are whatever the test
+ * Host twin of hal/mmio.h, found first by -Itests/unit/twin: device registers are whatever the test
  * says. The test supplies the two functions and so sees every access, in order.
  */
 #ifndef HAL_MMIO_H

@@ -1,0 +1,634 @@
+/*
+ * One machine as a host process: frames and commands in by stdin, frames and text out by stdout.
+ * It is how the packet tests (tests/packet/) say "at time t put these bytes in; expect these bytes
+ * out, nothing else, and these counters".
+ *
+ * Real, compiled under ASan and UBSan: apps/, control/, net/, lib/ (but mem.c) and the runtime
+ * core/: data.c, ring.c, control.c, ports.c, start.c. The core has both roles, as with one CPU.
+ * Twins: the kernel (kcall() below), the clock (hal/clock.h here: virtual, 1 tick = 1 ns), the NIC
+ * (host_nic below), the loop (loop_run() below instead of core/loop.c), the buffer pool's ASan
+ * marks (lib/pkt.h here), and the table of applications, for wrappers that watch over-reads.
+ *
+ *     harness [-p PORTS] [-c CONFIG-FILE] [-m MTU-MAX-OF-DEVICES] [-o "KERNEL OPTIONS"]
+ *
+ * Commands, one a line. All but `in` are answered, the last line of an answer being `done`; the
+ * start of the machine is answered as well.
+ *
+ *     in PORT HEX [partial START OFFSET | ok]   a frame arrives; it waits for the next turn, so
+ *                                  several together are one vector. partial, ok: enum pkt_flags
+ *     run                          turns until nothing moves
+ *     time NS                      the same while time passes, timer by timer
+ *     link PORT up|down            plugs or pulls a cable; 10 ms pass, until it is seen
+ *     key HEX                      bytes typed on the console; 10 ms pass, until they are read
+ *     room PORT N                  that many frames more can be sent by the port; -1: no limit
+ *     reserve N                    takes buffers out of the pool until N are left; -1: gives back
+ *     restart                      stops and starts the ports
+ *     counters                     counter NAME KIND VALUE ..., received N, waiting N
+ *
+ * Answers: out PORT HEX [partial START OFFSET] | text HEX (console) | counters as above | done
+ *
+ * After every command:
+ * 1. every buffer is in the pool, held for a full transmit ring, or reserved by the test;
+ * 2. received = sum of the fates + waiting;
+ * or the process ends with a line on stderr, as it does for an assert or a sanitizer's report.
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "apps/echo/echo.h"
+#include "apps/router/router.h"
+#include "control/plane.h"
+#include "core/outbox.h"
+#include "hal/kcall.h"
+
+#define LINE_BYTES 65536
+#define FRAME_MAX 16384
+#define SNAPSHOT_BYTES (64u << 20)
+#define ARENA_BYTES (64u << 20)
+#define TSC_HZ 1000000000u /* a tick is a nanosecond */
+#define RX_QUEUE_MAX 8192
+#define TURNS_MAX 1000000u /* without coming to rest: the machine talks to itself */
+#define HOUSEKEEPING_NS 10000000u /* of core/control.c */
+#define IDLE_TURNS 3       /* a timer may send, its message moves, what it moved settles */
+
+uint64_t host_tsc = TSC_HZ; /* a second after "boot" */
+
+static unsigned port_total = 2;
+static uint32_t device_mtu_max = CONFIG_MTU_MAX;
+
+_Noreturn static void broken(const char *format, ...) PRINTF_LIKE(1, 2);
+
+static void broken(const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	fflush(stdout);
+	fputs("harness: ", stderr);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+	va_end(args);
+	exit(3);
+}
+
+static void print_hex(const uint8_t *b, size_t n)
+{
+	static const char digits[] = "0123456789abcdef";
+	static char text[2 * FRAME_MAX];
+	if (n > FRAME_MAX)
+		broken("%zu bytes to print", n);
+	for (size_t i = 0; i < n; i++) {
+		text[2 * i] = digits[b[i] >> 4];
+		text[2 * i + 1] = digits[b[i] & 15];
+	}
+	fwrite(text, 1, 2 * n, stdout);
+}
+
+/* --- the kernel --- */
+
+static uint8_t *typed; /* on the console, not read yet */
+static size_t typed_left;
+
+int64_t kcall(enum kcall number, uint64_t a, uint64_t b, uint64_t c)
+{
+	switch (number) {
+	case KCALL_LOG:
+		fputs("text ", stdout);
+		print_hex((const uint8_t *)(uintptr_t)a, b);
+		putchar('\n');
+		return 0;
+	case KCALL_EXIT:
+	case KCALL_REBOOT:
+		printf("%s\ndone\n", number == KCALL_EXIT ? "exit" : "reboot");
+		fflush(stdout);
+		exit(number == KCALL_EXIT ? (int)a : 0);
+	case KCALL_ASSERT:
+		fflush(stdout);
+		fprintf(stderr, "%s:%" PRIu64 ": assertion failed: %s\n",
+		        (const char *)(uintptr_t)b, c, (const char *)(uintptr_t)a);
+		abort();
+	case KCALL_CONSOLE_READ:
+		if (typed_left == 0)
+			return E_AGAIN;
+		typed_left--;
+		return *typed++;
+	default:
+		return E_AGAIN;
+	}
+}
+
+/* --- the NIC: unlimited wires, every frame in its own allocation until it is received --- */
+
+struct rx_frame {
+	uint8_t *bytes;
+	uint16_t len, csum_start, csum_offset;
+	uint8_t flags;
+};
+
+static struct wire {
+	struct rx_frame rx[RX_QUEUE_MAX];
+	unsigned rx_head, rx_tail;
+	int64_t tx_room; /* frames that the ring still takes; -1: no limit */
+	bool link_up;
+} wires[NIC_PORTS_MAX];
+
+static bool nic_match(const struct pci_dev *dev)
+{
+	(void)dev;
+	return true;
+}
+
+static int nic_probe(struct nic *nic, const struct pci_dev *dev)
+{
+	const uint8_t mac[6] = {0x02, 0x48, 0x59, 0, 0, (uint8_t)dev->index};
+	nic->pairs_max = 1;
+	nic->features = NIC_RX_CSUM | NIC_TX_CSUM | NIC_LINK;
+	nic->mtu_max = device_mtu_max;
+	memcpy(nic->mac, mac, sizeof mac);
+	return E_OK;
+}
+
+static size_t nic_ring_bytes(const struct nic *nic)
+{
+	(void)nic;
+	return 4096;
+}
+
+static int nic_start(struct nic *nic, unsigned pairs, const struct nic_ring_mem *mem,
+                     struct nic_shared *shared)
+{
+	(void)mem;
+	shared->pairs = (uint8_t)pairs;
+	shared->features = nic->features;
+	shared->mtu_max = nic->mtu_max;
+	shared->priv[0] = nic->pci->index;
+	return E_OK;
+}
+
+static void nic_stop(struct nic *nic)
+{
+	(void)nic;
+}
+
+static void nic_link(struct nic *nic, struct nic_link *out)
+{
+	*out = (struct nic_link){.up = wires[nic->pci->index].link_up, .mbps = 1000};
+}
+
+static int nic_attach(struct nic_queue *q, const struct nic_shared *shared, unsigned pair, void *mem)
+{
+	(void)pair;
+	(void)mem;
+	q->priv[0] = shared->priv[0];
+	return E_OK;
+}
+
+/* Poisons what of the buffer the frame does not fill: nobody may look there. */
+static void fence(const struct bufpool *pool, const struct pkt *p)
+{
+	uint8_t *base = buf_base(pool, p->buf);
+	if (!(p->flags & PKT_CSUM_PARTIAL))
+		__asan_poison_memory_region(base, BUF_META);
+	__asan_poison_memory_region(p->data + p->len, (size_t)(base + pool->stride - p->data) - p->len);
+}
+
+static unsigned nic_rx_burst(struct nic_queue *q, struct pkt *v, unsigned max)
+{
+	struct wire *w = &wires[q->priv[0]];
+	unsigned n = 0;
+	while (n < max && w->rx_tail != w->rx_head && pkt_alloc(q->pool, &v[n])) {
+		struct rx_frame *f = &w->rx[w->rx_tail++];
+		struct pkt *p = &v[n++];
+		if (f->len > buf_room(q->pool))
+			broken("frame of %u bytes, the buffer takes %u", f->len, buf_room(q->pool));
+		memcpy(p->data, f->bytes, f->len);
+		p->len = f->len;
+		p->flags = f->flags;
+		if (f->flags & PKT_CSUM_PARTIAL)
+			*pkt_meta(q->pool, p->buf) =
+				(struct pkt_meta){f->csum_start, f->csum_offset};
+		fence(q->pool, p);
+		q->cnt->rx_pkts++;
+		q->cnt->rx_bytes += f->len;
+		free(f->bytes);
+	}
+	if (w->rx_tail == w->rx_head)
+		w->rx_head = w->rx_tail = 0;
+	return n;
+}
+
+static unsigned nic_tx_burst(struct nic_queue *q, const struct pkt *v, unsigned n)
+{
+	struct wire *w = &wires[q->priv[0]];
+	unsigned sent = 0;
+	for (; sent < n && w->tx_room != 0; sent++) {
+		const struct pkt *p = &v[sent];
+		w->tx_room -= w->tx_room > 0;
+		printf("out %" PRIu64 " ", q->priv[0]);
+		print_hex(p->data, p->len);
+		if (p->flags & PKT_CSUM_PARTIAL) {
+			const struct pkt_meta *m = pkt_meta(q->pool, p->buf);
+			printf(" partial %u %u", m->csum_start, m->csum_offset);
+		}
+		putchar('\n');
+		q->cnt->tx_pkts++;
+		q->cnt->tx_bytes += p->len;
+		pkt_free(q->pool, p);
+	}
+	q->cnt->tx_full += sent < n;
+	return sent;
+}
+
+static bool nic_rx_interrupt(struct nic_queue *q, bool arm)
+{
+	(void)q;
+	(void)arm;
+	return false;
+}
+
+static const struct nic_ops host_nic = {
+	.name = "host",
+	.match = nic_match,
+	.probe = nic_probe,
+	.ring_bytes = nic_ring_bytes,
+	.start = nic_start,
+	.stop = nic_stop,
+	.link = nic_link,
+	.attach = nic_attach,
+	.rx_burst = nic_rx_burst,
+	.tx_burst = nic_tx_burst,
+	.rx_interrupt = nic_rx_interrupt,
+};
+const struct nic_ops *const nic_drivers[] = {&host_nic};
+const unsigned nic_driver_count = 1;
+
+/* --- the applications, with a fence behind the frame of every message --- */
+
+static void fenced_msg(const struct core_msg *m)
+{
+	size_t room = snapshot_header()->buf_stride - BUF_DATA_OFFSET - m->len;
+	__asan_poison_memory_region(m->frame + m->len, room);
+	plane_msg(m);
+	__asan_unpoison_memory_region(m->frame + m->len, room);
+}
+
+static struct app fenced_router, fenced_echo;
+const struct app *const core_apps[] = {&fenced_router, &fenced_echo};
+const unsigned core_app_count = ARRAY_LEN(core_apps);
+
+static void wrap_apps(void)
+{
+	fenced_router = router_app;
+	fenced_echo = echo_app;
+	fenced_router.control_msg = fenced_echo.control_msg = fenced_msg;
+}
+
+/* --- the machine's memory --- */
+
+static struct boot_info info;
+
+static uint64_t take(size_t bytes)
+{
+	void *p = aligned_alloc(4096, bytes);
+	if (!p)
+		broken("no memory");
+	memset(p, 0, bytes);
+	return (uint64_t)(uintptr_t)p;
+}
+
+static void read_config(const char *path)
+{
+	FILE *f = fopen(path, "rb");
+	long n;
+	if (!f || fseek(f, 0, SEEK_END) != 0 || (n = ftell(f)) < 0 || fseek(f, 0, SEEK_SET) != 0)
+		broken("%s: cannot be read", path);
+	char *text = malloc((size_t)n ? (size_t)n : 1); /* exact: the parser must not look further */
+	if (!text || fread(text, 1, (size_t)n, f) != (size_t)n)
+		broken("%s: cannot be read", path);
+	fclose(f);
+	info.config = (uint64_t)(uintptr_t)text;
+	info.config_bytes = (uint64_t)n;
+}
+
+static void make_machine(void)
+{
+	info.tsc_hz = TSC_HZ;
+	info.cores = info.data_cores = 1;
+	info.first_data_core = 0;
+	info.hypervisor = 1;
+	info.tsc_invariant = 1;
+	info.snapshot_bytes = SNAPSHOT_BYTES;
+	info.snapshot = take(SNAPSHOT_BYTES);
+	info.pci_count = port_total;
+	info.core[0] = (struct core_memory){.roles = CORE_CONTROL | CORE_DATA,
+	                                    .outbox = take(3 * OUTBOX_AREA),
+	                                    .outbox_bytes = 3 * OUTBOX_AREA,
+	                                    .arena = take(ARENA_BYTES),
+	                                    .arena_bytes = ARENA_BYTES};
+	info.status[0].state = CORE_RUNNING;
+	strcpy(info.loader, "harness");
+	strcpy(info.cpu, "host");
+	for (unsigned p = 0; p < port_total; p++) {
+		info.pci[p] = (struct pci_dev){.index = (uint16_t)p, .bdf = (uint16_t)(p << 3)};
+		wires[p].link_up = true;
+		wires[p].tx_room = -1;
+	}
+}
+
+/* --- what must hold between commands --- */
+
+static struct pkt *reserved;
+static unsigned reserved_count;
+
+static void mark_buffer(uint8_t *seen, uint32_t buf, const char *where)
+{
+	if (buf >= self.pool.count)
+		broken("buffer %u does not exist (%s)", buf, where);
+	if (seen[buf]++)
+		broken("buffer %u has two owners (%s)", buf, where);
+}
+
+static void check_buffers(void)
+{
+	static uint8_t *seen;
+	const struct bufpool *pool = &self.pool;
+	uint32_t found = pool->free;
+	seen = realloc(seen, pool->count + 1);
+	memset(seen, 0, pool->count + 1);
+	for (uint32_t i = 0; i < pool->free; i++)
+		mark_buffer(seen, pool->stack[i], "pool");
+	for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
+		for (unsigned i = 0; i < core_outs[p].n; i++, found++)
+			mark_buffer(seen, core_outs[p].v[i].buf, "held for a port");
+	for (unsigned i = 0; i < reserved_count; i++, found++)
+		mark_buffer(seen, reserved[i].buf, "reserved");
+	if (found != pool->count)
+		broken("%u of %u buffers leaked", pool->count - found, pool->count);
+}
+
+static uint64_t received(void)
+{
+	uint64_t n = 0;
+	for (unsigned p = 0; p < core_port_count(); p++) {
+		struct nic_counters c;
+		core_port_counters(p, &c);
+		n += c.rx_pkts;
+	}
+	return n;
+}
+
+static uint64_t waiting(const struct counters *c)
+{
+	return plane.waiting + c->v[CNT_punted] - c->v[CNT_punt_taken];
+}
+
+static void check_fates(void)
+{
+	struct counters c;
+	uint64_t fates = 0;
+	core_counters(&c);
+	for (unsigned i = 0; i < CNT_MAX; i++)
+		if (counter_desc[i].kind != COUNTER_INFO)
+			fates += c.v[i];
+	if (received() != fates + waiting(&c))
+		broken("received %" PRIu64 ", fates %" PRIu64 ", waiting %" PRIu64, received(), fates,
+		       waiting(&c));
+	if (plane.fib_ready && plane.waiting > arp_pending(&plane.arp))
+		broken("%" PRIu64 " packets wait for a neighbour, ARP knows of %u", plane.waiting,
+		       arp_pending(&plane.arp));
+}
+
+/* --- time --- */
+
+/* One turn of the loop, as core/loop.c has it. */
+static bool turn(void)
+{
+	bool moved = data_turn();
+	struct outbox *out = outbox_of(self.id);
+	if (!moved)
+		moved = control_turn();
+	ring_wake_peers();
+	shared_store(&out->turns, out->turns + 1);
+	out->stats.turns++;
+	self.now_tsc = host_tsc;
+	return moved;
+}
+
+/* Turns until nothing moves. */
+static void settle(void)
+{
+	unsigned idle = 0, turns = 0;
+	self.now_tsc = host_tsc;
+	while (idle < IDLE_TURNS || ports_deadline() != UINT64_MAX) {
+		idle = turn() ? 0 : idle + 1;
+		if (++turns == TURNS_MAX)
+			broken("the machine does not come to rest");
+	}
+}
+
+static void pass_time(uint64_t ns)
+{
+	uint64_t end = host_tsc + ns;
+	settle();
+	for (uint64_t next; (next = control_deadline()) <= end;) {
+		host_tsc = next > host_tsc ? next : host_tsc + 1;
+		settle();
+	}
+	if (host_tsc < end)
+		host_tsc = end;
+	settle();
+}
+
+/* --- commands --- */
+
+static unsigned hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return (unsigned)(c - '0');
+	if (c >= 'a' && c <= 'f')
+		return (unsigned)(c - 'a' + 10);
+	broken("'%c' is no hexadecimal digit", c);
+}
+
+/* The bytes of a hexadecimal word, in an allocation of exactly their number ("-": none). */
+static uint8_t *parse_hex(const char *text, size_t *n)
+{
+	*n = strcmp(text, "-") == 0 ? 0 : strlen(text) / 2;
+	uint8_t *b = malloc(*n ? *n : 1);
+	if (!b)
+		broken("no memory");
+	for (size_t i = 0; i < *n; i++)
+		b[i] = (uint8_t)(hex_digit(text[2 * i]) << 4 | hex_digit(text[2 * i + 1]));
+	return b;
+}
+
+static const char *argument(void)
+{
+	const char *word = strtok(NULL, " \n");
+	if (!word)
+		broken("an argument is missing");
+	return word;
+}
+
+static unsigned port_argument(void)
+{
+	unsigned long p = strtoul(argument(), NULL, 10);
+	if (p >= port_total)
+		broken("no port %lu", p);
+	return (unsigned)p;
+}
+
+static void command_in(void)
+{
+	struct wire *w = &wires[port_argument()];
+	struct rx_frame f = {0};
+	size_t n;
+	f.bytes = parse_hex(argument(), &n);
+	const char *flag = strtok(NULL, " \n");
+	if (w->rx_head == RX_QUEUE_MAX || n > FRAME_MAX)
+		broken("too much for the wire");
+	f.len = (uint16_t)n;
+	if (flag && strcmp(flag, "ok") == 0) {
+		f.flags = PKT_CSUM_OK;
+	} else if (flag) {
+		f.flags = PKT_CSUM_PARTIAL;
+		f.csum_start = (uint16_t)strtoul(argument(), NULL, 10);
+		f.csum_offset = (uint16_t)strtoul(argument(), NULL, 10);
+	}
+	w->rx[w->rx_head++] = f;
+}
+
+/* An interrupt ends the sleep; the control core looks at console and links within 10 ms. */
+static void wake(void)
+{
+	control_woken();
+	pass_time(HOUSEKEEPING_NS);
+}
+
+static void command_key(void)
+{
+	uint8_t *bytes = parse_hex(argument(), &typed_left);
+	typed = bytes;
+	wake();
+	if (typed_left)
+		broken("the console is not read");
+	free(bytes);
+}
+
+static void command_link(void)
+{
+	unsigned port = port_argument();
+	wires[port].link_up = strcmp(argument(), "up") == 0;
+	wake();
+}
+
+static void give_back_reserved(void)
+{
+	while (reserved_count)
+		pkt_free(&self.pool, &reserved[--reserved_count]);
+	free(reserved);
+	reserved = NULL;
+}
+
+static void command_reserve(void)
+{
+	long left = strtol(argument(), NULL, 10);
+	give_back_reserved();
+	if (left < 0)
+		return;
+	reserved = calloc(self.pool.count, sizeof *reserved);
+	while (self.pool.free > (uint32_t)left && pkt_alloc(&self.pool, &reserved[reserved_count]))
+		reserved_count++;
+}
+
+static void command_counters(void)
+{
+	static const char *const kinds[] = {"fate", "drop", "info"};
+	struct counters c;
+	core_counters(&c);
+	for (unsigned i = 0; i < CNT_MAX; i++)
+		printf("counter %s %s %" PRIu64 "\n", counter_desc[i].name,
+		       kinds[counter_desc[i].kind], c.v[i]);
+	printf("received %" PRIu64 "\nwaiting %" PRIu64 "\n", received(), waiting(&c));
+}
+
+/* Returns false for commands that are not answered. */
+static bool command(char *line)
+{
+	const char *word = strtok(line, " \n");
+	if (!word)
+		return false;
+	if (strcmp(word, "in") == 0) {
+		command_in();
+		return false;
+	}
+	if (strcmp(word, "run") == 0)
+		settle();
+	else if (strcmp(word, "time") == 0)
+		pass_time(strtoull(argument(), NULL, 10));
+	else if (strcmp(word, "link") == 0)
+		command_link();
+	else if (strcmp(word, "key") == 0)
+		command_key();
+	else if (strcmp(word, "reserve") == 0)
+		command_reserve();
+	else if (strcmp(word, "counters") == 0)
+		command_counters();
+	else if (strcmp(word, "room") == 0) {
+		struct wire *w = &wires[port_argument()];
+		w->tx_room = strtol(argument(), NULL, 10);
+		settle();
+	} else if (strcmp(word, "restart") == 0) {
+		give_back_reserved();
+		core_ports_restart("the test said so");
+		settle();
+	} else
+		broken("unknown command %s", word);
+	return true;
+}
+
+static void answered(void)
+{
+	check_buffers();
+	check_fates();
+	puts("done");
+	fflush(stdout);
+}
+
+void loop_run(void)
+{
+	static char line[LINE_BYTES];
+	settle();
+	answered();
+	while (fgets(line, sizeof line, stdin))
+		if (command(line))
+			answered();
+	exit(0);
+}
+
+_Noreturn void core_main(const struct boot_info *boot, unsigned id);
+
+int main(int argc, char **argv)
+{
+	int option;
+	while ((option = getopt(argc, argv, "p:c:m:o:")) != -1) {
+		if (option == 'p')
+			port_total = (unsigned)strtoul(optarg, NULL, 10);
+		else if (option == 'c')
+			read_config(optarg);
+		else if (option == 'm')
+			device_mtu_max = (uint32_t)strtoul(optarg, NULL, 10);
+		else if (option == 'o')
+			snprintf(info.cmdline, sizeof info.cmdline, "%s", optarg);
+		else
+			broken("see the head of tests/host/harness.c");
+	}
+	if (port_total == 0 || port_total > NIC_PORTS_MAX)
+		broken("1 to %d ports", NIC_PORTS_MAX);
+	make_machine();
+	wrap_apps();
+	core_main(&info, 0);
+}

@@ -1,0 +1,50 @@
+/*
+ * Host twin of lib/pkt.h, found first by -Itests/host: the same pool, but ASan knows which buffers
+ * are free. A free buffer is poisoned, so that its use after free is reported where it happens;
+ * freeing twice is, too. What a received frame does not fill is poisoned by the test's NIC.
+ */
+#ifndef TESTS_HOST_PKT_H
+#define TESTS_HOST_PKT_H
+
+#include <sanitizer/asan_interface.h>
+
+#define bufpool_init bufpool_init_plain
+#define pkt_alloc pkt_alloc_plain
+#define buf_free buf_free_plain
+#define pkt_free pkt_free_plain
+#include "../../../lib/pkt.h"
+#undef bufpool_init
+#undef pkt_alloc
+#undef buf_free
+#undef pkt_free
+
+static inline void bufpool_init(struct bufpool *p, uint8_t *base, uint32_t *stack, uint32_t count,
+                                uint32_t stride)
+{
+	bufpool_init_plain(p, base, stack, count, stride);
+	__asan_poison_memory_region(base, (size_t)count * stride);
+}
+
+static inline bool pkt_alloc(struct bufpool *p, struct pkt *pkt)
+{
+	if (!pkt_alloc_plain(p, pkt))
+		return false;
+	__asan_unpoison_memory_region(buf_base(p, pkt->buf), p->stride);
+	return true;
+}
+
+static inline void buf_free(struct bufpool *p, uint32_t buf)
+{
+	assert(buf < p->count);
+	/* byte BUF_META is of nobody's interest, so only a free buffer has it poisoned */
+	assert(!__asan_address_is_poisoned(buf_base(p, buf) + BUF_META));
+	__asan_poison_memory_region(buf_base(p, buf), p->stride);
+	buf_free_plain(p, buf);
+}
+
+static inline void pkt_free(struct bufpool *p, const struct pkt *pkt)
+{
+	buf_free(p, pkt->buf);
+}
+
+#endif

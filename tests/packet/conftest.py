@@ -1,0 +1,76 @@
+"""What the packet tests share: machines that are judged when a test ends, and the layer's line."""
+import os
+import sys
+
+import pytest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+
+from machine import A, B, HARNESS, Machine  # noqa: E402
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    if call.when == "call":
+        item.failed = outcome.get_result().failed
+
+
+@pytest.fixture
+def make(request):
+    """make(config, ports=…, app=…) starts a machine. When the test ends it must have sent nothing
+    that was not expected."""
+    assert os.path.exists(HARNESS), "%s is not built: make test-packet" % HARNESS
+    machines = []
+
+    def start(*arguments, **options):
+        machines.append(Machine(*arguments, **options))
+        return machines[-1]
+
+    yield start
+    try:
+        for machine in machines:
+            if not getattr(request.node, "failed", False):
+                machine.expect_nothing()
+                machine.close()
+    finally:
+        for machine in machines:
+            machine.abandon()
+
+
+@pytest.fixture
+def fresh(make):
+    """A router that knows no neighbour."""
+    return make()
+
+
+@pytest.fixture
+def m(make):
+    """A router that knows one host on each side."""
+    machine = make()
+    machine.learn(A, B)
+    return machine
+
+
+def pytest_collection_modifyitems(session, config, items):
+    """The count over all tests comes last."""
+    items.sort(key=lambda item: item.fspath.basename == "test_counters.py")
+
+
+def pytest_collection_finish(session):
+    session.config.all_selected = not session.config.option.keyword and \
+        len({item.fspath for item in session.items}) == len(
+            [f for f in os.listdir(os.path.dirname(os.path.realpath(__file__)))
+             if f.startswith("test_")])
+
+
+def pytest_terminal_summary(terminalreporter):
+    """The layer's line that .ci/run and `make test` add up."""
+    count = {name: len(terminalreporter.stats.get(name, [])) for name in
+             ("passed", "failed", "error", "skipped", "xfailed", "xpassed")}
+    failed = count["failed"] + count["error"] + count["xpassed"]
+    skipped = count["skipped"] + count["xfailed"]
+    terminalreporter.ensure_newline()
+    terminalreporter.write_line("packet: %d passed, %d failed%s" % (
+        count["passed"], failed, ", %d skipped" % skipped if skipped else ""))

@@ -1,0 +1,331 @@
+"""A machine as an object: frames in, frames out, time, counters.
+
+It drives tests/host/harness.c, whose head is the reference of the protocol. Each frame the machine
+sends must be taken by `expect` (or `take`), in order per port; `nothing_left` at the end of a test
+finds those that were not. Expected frames are built by scapy from the RFCs, never by our own code.
+"""
+import collections
+import os
+import subprocess
+import tempfile
+
+from scapy.layers.inet import ICMP, IP, UDP
+from scapy.layers.l2 import ARP, Ether
+from scapy.packet import Raw
+from scapy.utils import checksum
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+HARNESS = os.path.join(ROOT, "build", "packet", "harness")
+
+MS = 1000000
+SECOND = 1000 * MS
+BROADCAST = "ff:ff:ff:ff:ff:ff"
+ZERO = "00:00:00:00:00:00"
+
+# How frames travel, not what becomes of them: left out where a test lists the counters.
+TRANSPORT = {"punted", "punt_taken", "injected"}
+
+# Over all machines of the run: what conftest looks at in the end.
+reached = collections.Counter()
+known = {}  # counter -> fate, drop or info
+
+
+class HarnessError(Exception):
+    """The machine's process ended or broke an invariant."""
+
+
+class Out(collections.namedtuple("Out", "frame partial")):
+    """A frame sent. partial: (csum_start, csum_offset) of a PKT_CSUM_PARTIAL frame, or None."""
+
+
+class Station:
+    """A host on a port."""
+
+    def __init__(self, port, ip, mac):
+        self.port, self.ip, self.mac = port, ip, mac
+
+
+A = Station(0, "192.0.2.2", "02:aa:00:00:00:02")
+A2 = Station(0, "192.0.2.3", "02:aa:00:00:00:03")
+B = Station(1, "198.51.100.2", "02:bb:00:00:00:02")
+B2 = Station(1, "198.51.100.3", "02:bb:00:00:00:03")
+ROUTER = [Station(0, "192.0.2.1", "02:48:59:00:00:00"),
+          Station(1, "198.51.100.1", "02:48:59:00:00:01"),
+          Station(2, "203.0.113.1", "02:48:59:00:00:02")]
+
+CONFIG = """\
+hostname r1
+arp timeout 60
+interface eth0
+ ip address 192.0.2.1/24
+interface eth1
+ ip address 198.51.100.1/24
+"""
+
+
+def padded(frame):
+    """What Ethernet makes of a frame: 60 bytes at least, zeros at its end."""
+    return bytes(frame).ljust(60, b"\0")
+
+
+def ether(src, dst):
+    return Ether(src=getattr(src, "mac", src), dst=getattr(dst, "mac", dst))
+
+
+def arp_request(src, target, **fields):
+    """ARP request of a station, as RFC 826 has it."""
+    values = dict(op=1, hwsrc=src.mac, psrc=src.ip, hwdst=ZERO, pdst=target)
+    values.update(fields)
+    return Ether(src=src.mac, dst=BROADCAST) / ARP(**values)
+
+
+def arp_reply(src, dst, **fields):
+    values = dict(op=2, hwsrc=src.mac, psrc=src.ip, hwdst=dst.mac, pdst=dst.ip)
+    values.update(fields)
+    return Ether(src=src.mac, dst=dst.mac) / ARP(**values)
+
+
+def fixed(packet):
+    """The IP packet as scapy dissects its bytes: lengths and checksums are there."""
+    return IP(bytes(packet))
+
+
+def hop(packet):
+    """The IP packet as a router sends it on: RFC 1812 5.3.1, TTL less one, header checksum."""
+    p = fixed(packet)
+    p.ttl -= 1
+    del p.chksum
+    return fixed(p)
+
+
+def icmp_error(router, packet, type_, code, rest=0):
+    """The ICMP error that RFC 1812 4.3.2 wants about an IP packet: the quote is as long as 576
+    bytes in all permit (4.3.2.3), precedence 6 (4.3.2.5), from the interface it leaves by
+    (4.3.2.4). DF and identification 0: RFC 6864 4.1."""
+    quote = bytes(packet)[:576 - 28]
+    head = bytes([type_, code, 0, 0]) + rest.to_bytes(4, "big") + quote
+    head = head[:2] + checksum(head).to_bytes(2, "big") + head[4:]
+    return IP(src=router.ip, dst=fixed(packet).src, tos=0xc0, id=0, flags="DF", ttl=64,
+              proto=1) / Raw(head)
+
+
+def udp(src, dst, size=32, **fields):
+    """An IP/UDP packet; addresses are stations or text."""
+    ports = {k: fields.pop(k) for k in ("sport", "dport", "chksum") if k in fields}
+    ports.setdefault("sport", 1024)
+    ports.setdefault("dport", 2048)
+    return IP(src=getattr(src, "ip", src), dst=getattr(dst, "ip", dst), **fields) / \
+        UDP(**ports) / Raw(bytes(i & 255 for i in range(size)))
+
+
+class Machine:
+    """config: text or None. ports: how many. boot=False leaves what it says in its first seconds
+    (two ARP announcements of each address, RFC 5227 2.3) to the test."""
+
+    def __init__(self, config=CONFIG, ports=2, app=None, options="", mtu_max=None, boot=True):
+        self.outs = [collections.deque() for _ in range(ports)]
+        self.text = ""
+        self.now = 0
+        self.errors = tempfile.TemporaryFile()
+        self.config = None
+        arguments = [HARNESS, "-p", str(ports)]
+        if config is not None:
+            self.config = tempfile.NamedTemporaryFile(suffix=".conf")
+            self.config.write(config if isinstance(config, bytes) else config.encode())
+            self.config.flush()
+            arguments += ["-c", self.config.name]
+        if app:
+            options = (options + " app=" + app).strip()
+        if options:
+            arguments += ["-o", options]
+        if mtu_max:
+            arguments += ["-m", str(mtu_max)]
+        self.child = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                      stderr=self.errors, bufsize=1 << 20)
+        self._answer()
+        if boot:
+            self.time(3 * SECOND)
+            for outs in self.outs:
+                while outs:
+                    arp = Ether(outs.popleft().frame)[ARP]
+                    assert arp.op == 1 and arp.psrc == arp.pdst
+        self.seen = self.counters()
+
+    # --- the protocol ---
+
+    def _died(self):
+        self.child.wait()
+        self.errors.seek(0)
+        raise HarnessError("the harness ended (%d):\n%s" % (
+            self.child.returncode, self.errors.read().decode("utf-8", "replace")[-6000:]))
+
+    def _answer(self):
+        """Reads up to `done`; returns the lines that are no frames and no text."""
+        lines = []
+        for raw in self.child.stdout:
+            word, _, rest = raw.decode().rstrip("\n").partition(" ")
+            if word == "done":
+                return lines
+            if word == "out":
+                words = rest.split(" ")
+                partial = (int(words[3]), int(words[4])) if len(words) > 2 else None
+                self.outs[int(words[0])].append(Out(bytes.fromhex(words[1]), partial))
+            elif word == "text":
+                self.text += bytes.fromhex(rest).decode("latin-1")
+            else:
+                lines.append((word, rest))
+        self._died()
+
+    def command(self, line):
+        try:
+            self.child.stdin.write(line.encode() + b"\n")
+            self.child.stdin.flush()
+        except OSError:
+            self._died()
+        return self._answer()
+
+    def queue(self, port, frame, flags=""):
+        """A frame that arrives with the next turn; several are a vector."""
+        frame = bytes(frame)
+        try:
+            self.child.stdin.write(b"in %d %s %s\n" % (port, frame.hex().encode() or b"-",
+                                                       flags.encode()))
+        except OSError:
+            self._died()
+
+    # --- what a test does ---
+
+    def send(self, port, *frames, flags=""):
+        """Frames arrive together, by Ethernet's rule 60 bytes long at least."""
+        for frame in frames:
+            self.queue(port, padded(frame), flags)
+        self.command("run")
+
+    def send_raw(self, port, frame, flags=""):
+        """The same for one frame as it is, however short."""
+        self.queue(port, frame, flags)
+        self.command("run")
+
+    def time(self, ns):
+        self.command("time %d" % ns)
+        self.now += ns
+
+    def link(self, port, up):
+        """Plugs or pulls a cable. It takes the machine 10 ms to see it."""
+        self.command("link %d %s" % (port, "up" if up else "down"))
+        self.now += 10 * MS
+
+    def key(self, text):
+        """Types. It takes the machine 10 ms to look."""
+        self.now += 10 * MS
+        self.command("key " + text.encode().hex())
+
+    def console(self, line):
+        """Types a command; returns what it printed."""
+        start = len(self.text)
+        self.key(line + "\r")
+        said = self.text[start:].replace("\r", "")
+        assert said.startswith(line + "\n"), said
+        said = said[len(line) + 1:]
+        return said[:said.rindex("\n") + 1] if "\n" in said else ""
+
+    # --- what a test expects ---
+
+    def take(self, port):
+        """The next frame sent by the port."""
+        assert self.outs[port], "eth%d sent nothing (more)" % port
+        return self.outs[port].popleft()
+
+    def take_all(self, port):
+        frames = [out.frame for out in self.outs[port]]
+        self.outs[port].clear()
+        return frames
+
+    def expect(self, port, frame, partial=None):
+        """Exactly these bytes come next out of the port."""
+        out = self.take(port)
+        want = padded(frame)
+        assert out.frame == want, "eth%d sent\n  %s\nwanted\n  %s\n%s" % (
+            port, out.frame.hex(), want.hex(), Ether(out.frame).summary())
+        assert out.partial == partial
+
+    def expect_nothing(self):
+        for port, outs in enumerate(self.outs):
+            assert not outs, "eth%d sent %d more: %s" % (
+                port, len(outs), "; ".join(Ether(o.frame).summary() for o in list(outs)[:5]))
+
+    def all_counters(self):
+        """(counters, received, waiting)"""
+        counters, rest = {}, {}
+        for word, text in self.command("counters"):
+            if word == "counter":
+                name, kind, value = text.split(" ")
+                counters[name] = int(value)
+                known[name] = kind
+            else:
+                rest[word] = int(text)
+        return counters, rest["received"], rest["waiting"]
+
+    def counters(self):
+        return self.all_counters()[0]
+
+    def waiting(self):
+        return self.all_counters()[2]
+
+    def counted(self):
+        """What has been counted since the last call, without the transport between cores."""
+        now = self.counters()
+        delta = {name: now[name] - self.seen.get(name, 0) for name in now
+                 if now[name] != self.seen.get(name, 0)}
+        self.seen = now
+        for name, n in delta.items():
+            reached[name] += n
+        return {name: n for name, n in delta.items() if name not in TRANSPORT}
+
+    def expect_counters(self, **want):
+        """These counters have changed since the last look, by these amounts, and no others."""
+        assert self.counted() == want
+
+    # --- the usual ---
+
+    def learn(self, *stations):
+        """The stations ask for the router and so become known."""
+        for s in stations:
+            router = ROUTER[s.port]
+            self.send(s.port, arp_request(s, router.ip))
+            self.expect(s.port, arp_reply(router, s))
+        self.counted()
+
+    def route(self, packet, src=A, dst=B, flags="", partial=None):
+        """A packet goes from src's port to dst, rewritten exactly as RFC 1812 has it."""
+        self.send(src.port, ether(src, ROUTER[src.port]) / packet, flags=flags)
+        self.expect(dst.port, ether(ROUTER[dst.port], dst) / hop(packet), partial)
+        self.expect_nothing()
+
+    def close(self):
+        """Ends the machine; it must have been well up to now."""
+        if self.child.poll() is None:
+            self.counted()
+            self.child.stdin.close()
+            code = self.child.wait(20)
+            if code != 0:
+                self._died()
+        self.abandon()
+
+    def abandon(self):
+        if self.child.poll() is None:
+            self.child.kill()
+            self.child.wait()
+        self.child.stdin = None
+        self.child.stdout.close()
+        self.errors.close()
+        if self.config:
+            self.config.close()
+
+
+def error_about(router, station, packet, type_, code, rest=0):
+    """The frame that carries an ICMP error to a neighbour."""
+    return ether(router, station) / icmp_error(router, packet, type_, code, rest)
+
+
+__all__ = [name for name in dir() if not name.startswith("_")] + ["ICMP", "IP", "UDP", "ARP"]

@@ -1,0 +1,294 @@
+"""Life of a neighbour, seen from outside: RFC 1122 2.3.2 (queue, retries, time-outs), RFC 1812
+5.2.7.1 (host unreachable), 3.3.2."""
+import pytest
+from machine import *
+
+ROUTED = CONFIG + "ip route 10.0.0.0/8 198.51.100.2\n"
+
+
+def ask(station):
+    return arp_request(ROUTER[station.port], station.ip)
+
+
+def poll(station):
+    """RFC 1122 2.3.2.1 (2): a request to the one we know."""
+    frame = ask(station)
+    frame.dst = station.mac
+    return frame
+
+
+def frame_to(packet, src=A):
+    return ether(src, ROUTER[src.port]) / packet
+
+
+def out_to(station, packet):
+    return ether(ROUTER[station.port], station) / hop(packet)
+
+
+@pytest.fixture
+def half(make):
+    """Knows A, not B."""
+    m = make()
+    m.learn(A)
+    return m
+
+
+def test_packet_waits_for_its_neighbour(half):
+    """RFC 1122 2.3.2.2: the packet that caused the request is saved, and sent."""
+    packet = udp(A, B)
+    half.send(0, frame_to(packet))
+    half.expect(1, ask(B))
+    half.expect_nothing()
+    half.expect_counters(arp_tx_request=1)
+    assert half.waiting() == 1
+    half.send(1, arp_reply(B, ROUTER[1]))
+    half.expect(1, out_to(B, packet))
+    half.expect_counters(delivered_arp=1, forwarded=1)
+    assert half.waiting() == 0
+
+
+def test_queue_keeps_order(half):
+    packets = [udp(A, B, size=20 + i, id=i) for i in range(20)]
+    half.send(0, *(frame_to(p) for p in packets[:10]))
+    half.send(0, *(frame_to(p) for p in packets[10:]))
+    half.expect(1, ask(B))
+    half.send(1, arp_request(B, ROUTER[1].ip))  # its own question is an answer too
+    for p in packets:
+        half.expect(1, out_to(B, p))
+    half.expect(1, arp_reply(ROUTER[1], B))
+    half.expect_counters(arp_tx_request=1, arp_tx_reply=1, delivered_arp=1, forwarded=20)
+
+
+def test_queue_overflow_drops_the_oldest(half):
+    """RFC 1122 2.3.2.2: at least the latest packet is kept. Ours holds 64."""
+    packets = [udp(A, B, id=i) for i in range(70)]
+    half.send(0, *(frame_to(p) for p in packets))
+    half.expect(1, ask(B))
+    half.expect_counters(arp_tx_request=1, drop_neigh_queue=6)
+    assert half.waiting() == 64
+    half.send(1, arp_reply(B, ROUTER[1]))
+    for p in packets[6:]:
+        half.expect(1, out_to(B, p))
+    half.expect_counters(delivered_arp=1, forwarded=64)
+
+
+def test_host_unreachable_after_three_requests(half):
+    """RFC 1122 2.3.2.1: at most one request a second; RFC 1812 5.2.7.1: host unreachable, from the
+    interface towards the sender, about what was forwarded (4.3.2.3: TTL need not be undone)."""
+    packets = [udp(A, B, size=100), udp(A, B, size=1000)]
+    half.send(0, frame_to(packets[0]))
+    half.expect(1, ask(B))
+    half.time(500 * MS)
+    half.send(0, frame_to(packets[1]))
+    half.expect_nothing()
+    half.time(501 * MS)
+    half.expect(1, ask(B))
+    half.time(SECOND)
+    half.expect(1, ask(B))
+    half.expect_nothing()
+    half.time(SECOND)
+    for p in packets:
+        half.expect(0, error_about(ROUTER[0], A, hop(p), 3, 1))
+    half.expect_nothing()
+    half.expect_counters(arp_tx_request=3, drop_neigh_unreachable=2, icmp_tx_unreach_host=2)
+
+
+def test_hold_down(half):
+    """While a neighbour is known not to answer, its packets are refused at once and nobody is
+    asked; then all begins anew."""
+    half.send(0, frame_to(udp(A, B)))
+    half.time(3001 * MS)
+    half.take_all(0)
+    half.take_all(1)
+    half.counted()
+    half.time(4 * SECOND)
+    packet = udp(A, B, size=8)
+    half.send(0, frame_to(packet))
+    half.expect(0, error_about(ROUTER[0], A, hop(packet), 3, 1))
+    half.expect_nothing()
+    half.expect_counters(drop_neigh_unreachable=1, icmp_tx_unreach_host=1)
+    half.time(SECOND + MS)
+    half.send(0, frame_to(packet))
+    half.expect(1, ask(B))
+    half.send(1, arp_reply(B, ROUTER[1]))
+    half.expect(1, out_to(B, packet))
+    half.expect_counters(arp_tx_request=1, delivered_arp=1, forwarded=1)
+
+
+def test_late_answer_ends_the_hold_down(half):
+    half.send(0, frame_to(udp(A, B)))
+    half.time(3001 * MS)
+    half.take_all(0)
+    half.take_all(1)
+    half.send(1, arp_reply(B, ROUTER[1]))
+    half.counted()
+    half.route(udp(A, B))
+    half.expect_counters(forwarded=1)
+
+
+def test_polled_before_it_expires_when_used(m):
+    """RFC 1122 2.3.2.1 (2): unicast poll, three seconds before the 60 of `arp timeout 60` end;
+    traffic never waits."""
+    for _ in range(3):
+        for _ in range(20):
+            m.time(2880 * MS)
+            m.send(0, frame_to(udp(A, B)))
+        frames = m.take_all(1)
+        assert frames.count(padded(out_to(B, udp(A, B)))) == 20
+        assert [f for f in frames if f != padded(out_to(B, udp(A, B)))] == [padded(poll(B))]
+        m.send(1, arp_reply(B, ROUTER[1]))
+        m.take_all(0)  # A sends and is never sent to: it is not kept
+
+
+def test_forgotten_when_not_used(m):
+    m.time(61 * SECOND)
+    m.expect_nothing()
+    m.expect_counters()
+    assert m.console("show arp").count("\n") == 1
+    m.send(0, frame_to(udp(A, B)))
+    m.expect(1, ask(B))
+    m.send(1, arp_reply(B, ROUTER[1]))
+    m.expect(1, out_to(B, udp(A, B)))
+
+
+def test_silent_neighbour_is_polled_then_asked_for_then_given_up(m):
+    """RFC 1122 2.3.2.1 (2), then RFC 826: its address may have moved to another station."""
+    m.route(udp(A, B))
+    m.time(57 * SECOND + MS)
+    for _ in range(3):
+        m.expect(1, poll(B))
+        m.expect_nothing()
+        m.route(udp(A, B))  # still good
+        m.time(SECOND)
+    m.expect(1, ask(B))
+    waiting = udp(A, B, size=64)
+    m.send(0, frame_to(waiting))
+    m.expect_nothing()
+    m.time(SECOND)
+    m.expect(1, ask(B))
+    m.time(SECOND)
+    m.expect(1, ask(B))
+    m.time(SECOND)
+    # A is unknown by now as well: it is asked for, then told
+    m.expect(0, ask(A))
+    m.send(0, arp_reply(A, ROUTER[0]))
+    m.expect(0, error_about(ROUTER[0], A, hop(waiting), 3, 1))
+    counted = m.counted()
+    assert counted == {"forwarded": 4, "arp_tx_request": 7, "drop_neigh_unreachable": 1,
+                       "icmp_tx_unreach_host": 1, "delivered_arp": 1}
+
+
+def test_next_hop_of_a_route_is_kept_resolved(make):
+    """A pinned neighbour is polled without traffic."""
+    m = make(ROUTED)
+    m.learn(A, B)
+    m.time(57 * SECOND + MS)
+    m.expect(1, poll(B))
+    m.send(1, arp_reply(B, ROUTER[1]))
+    m.time(57 * SECOND + MS)
+    m.expect(1, poll(B))
+    m.send(1, arp_reply(B, ROUTER[1]))
+    m.learn(A)
+    m.route(udp(A, "10.1.2.3"))
+
+
+def test_silent_next_hop_of_a_route(make):
+    """Its route stays; its packets are refused in the hold-down and ask again afterwards."""
+    m = make(ROUTED)
+    m.learn(A)
+    packet = udp(A, "10.1.2.3")
+    m.send(0, frame_to(packet))
+    m.time(3001 * MS)
+    assert m.take_all(1) == [padded(ask(B))] * 3
+    m.expect(0, error_about(ROUTER[0], A, hop(packet), 3, 1))
+    m.time(5 * SECOND)
+    m.send(0, frame_to(packet))
+    m.expect(1, ask(B))
+    m.send(1, arp_reply(B, ROUTER[1]))
+    m.expect(1, ether(ROUTER[1], B) / hop(packet))
+
+
+def test_static_neighbour(make):
+    """`arp A.B.C.D MAC`: never asked for, never changed by what is heard, never forgotten."""
+    m = make(CONFIG + "arp 198.51.100.2 %s\n" % B.mac)
+    m.learn(A)
+    m.route(udp(A, B))
+    m.send(1, arp_reply(Station(1, B.ip, "02:bb:00:00:00:66"), ROUTER[1]))
+    m.route(udp(A, B))
+    m.time(50 * SECOND)
+    m.learn(A)
+    m.time(50 * SECOND)
+    m.learn(A)
+    m.route(udp(A, B))
+    assert "static" in m.console("show arp")
+
+
+def test_full_table(make):
+    """Neighbours beyond the table's 4096 get a counter of their own, nobody else suffers."""
+    m = make("""\
+interface eth0
+ ip address 192.0.2.1/24
+interface eth1
+ ip address 172.16.0.1/16
+""")
+    m.learn(A)
+    router = Station(1, "172.16.0.1", ROUTER[1].mac)
+    whole = 4096 - 1
+    for first in range(0, whole, 256):
+        hosts = [Station(1, "172.16.%d.%d" % (1 + n // 256, n % 256), "02:cc:00:00:%02x:%02x" % (
+            n >> 8, n & 255)) for n in range(first, min(first + 256, whole))]
+        m.send(1, *(arp_request(h, router.ip) for h in hosts))
+        m.take_all(1)
+    m.expect_counters(delivered_arp=whole, arp_tx_reply=whole)
+    m.send(0, frame_to(udp(A, "172.16.200.200")))
+    m.expect_nothing()
+    m.expect_counters(drop_neigh_table=1)
+    m.send(0, frame_to(udp(A, "172.16.7.7")))
+    assert Ether(m.take(1).frame).dst == "02:cc:00:00:06:07"
+
+
+def test_own_error_waits_for_its_neighbour(fresh):
+    """The sender is behind no known neighbour: the error waits, and has no fate."""
+    packet = udp("192.0.2.9", "8.8.8.8")
+    stranger = Station(0, "192.0.2.9", "02:aa:00:00:00:09")
+    fresh.send(0, frame_to(packet, stranger))
+    fresh.expect(0, ask(stranger))
+    fresh.expect_nothing()
+    assert fresh.waiting() == 0
+    fresh.send(0, arp_reply(stranger, ROUTER[0]))
+    fresh.expect(0, error_about(ROUTER[0], stranger, packet, 3, 0))
+    fresh.expect_counters(drop_ip4_no_route=1, icmp_tx_unreach_net=1, arp_tx_request=1,
+                          delivered_arp=1)
+
+
+def test_own_error_to_a_silent_neighbour_vanishes(fresh):
+    """RFC 1122 3.2.2: no error about an error."""
+    stranger = Station(0, "192.0.2.9", "02:aa:00:00:00:09")
+    fresh.send(0, frame_to(udp(stranger, "8.8.8.8"), stranger))
+    fresh.time(10 * SECOND)
+    assert fresh.take_all(0) == [padded(ask(stranger))] * 3
+    fresh.expect_counters(drop_ip4_no_route=1, icmp_tx_unreach_net=1, arp_tx_request=3)
+
+
+def test_clear_arp_gives_up_what_waits(half):
+    packet = udp(A, B)
+    half.send(0, frame_to(packet))
+    half.expect(1, ask(B))
+    half.console("clear arp")
+    assert half.console("show arp").count("\n") <= 2
+    counted = half.counted()
+    assert counted["drop_neigh_unreachable"] == 1
+    half.take_all(0)
+
+
+def test_restart_of_the_ports_accounts_for_what_waits(half):
+    half.send(0, *(frame_to(udp(A, B, id=i)) for i in range(5)))
+    half.expect(1, ask(B))
+    half.counted()
+    half.command("restart")
+    half.time(3 * SECOND)
+    half.take_all(0)
+    half.take_all(1)
+    assert half.counted()["drop_restart"] == 5
+    half.learn(A, B)
+    half.route(udp(A, B))

@@ -1,0 +1,71 @@
+/*
+ * drivers/virtio_net/ring.c on one side, a device (virtq_device.h) on the other, guest memory and
+ * two doorbells between them. The device takes what is available at the moment its doorbell rings,
+ * so a descriptor published after the doorbell would not be seen. Guest memory around the rings is
+ * poisoned: ASan reports who leaves them. A read of a register fails the test (DESIGN.md,
+ * invariant 4).
+ *
+ * Every test ends in a teardown that finds each buffer with exactly one owner: pool, a ring, or the
+ * test's hands.
+ */
+#ifndef TESTS_UNIT_VIRTIO_RIG_H
+#define TESTS_UNIT_VIRTIO_RIG_H
+
+#include "drivers/virtio_net/ring.h"
+#include "tests/unit/virtq_device.h"
+
+#define BUFS_MAX 2200
+#define ROOM (BUF_STRIDE_STANDARD - BUF_DATA_OFFSET) /* of a buffer for a frame */
+
+extern struct world {
+	struct bufpool pool;
+	uint32_t stack[BUFS_MAX];
+	struct nic_counters cnt;
+	struct virtio_ring rx, tx; /* the driver's */
+	struct vq drx, dtx;        /* the device's */
+	bool offload, broken;
+	unsigned nhands;
+	struct pkt hands[BUFS_MAX]; /* packets the test holds */
+} w;
+
+/* As a data core does it: zeroed rings of `size` descriptors, a fresh pool, attach, and the first
+ * turns, in which nothing comes. */
+void start(unsigned size, unsigned buffers);
+
+/* Frames that can be told apart: number `seq` has its own length and bytes. */
+unsigned frame_len(uint32_t seq);
+void make_frame(uint8_t *at, uint32_t seq);
+void assert_frame(const uint8_t *at, unsigned len, uint32_t seq);
+
+extern const struct header plain_header;
+
+/* The device receives frame `seq` into the i-th oldest descriptor it holds. */
+void device_receive(unsigned i, uint32_t seq);
+
+/* The device sends the i-th oldest frame it holds, which has to be `seq`, plain. */
+void device_send(unsigned i, uint32_t seq);
+
+/* A burst of at most `max` into the test's hands. */
+unsigned rx(unsigned max);
+
+/* Sends what is in hand; what is refused stays there. */
+unsigned tx(void);
+
+/* What the driver does in a turn of the loop without packets. */
+void idle_turns(unsigned n);
+
+/* Takes `n` buffers of the pool in hand, with frames seq, seq + 1, ... */
+void take_frames(unsigned n, uint32_t seq);
+
+/* Gives all that is in hand back to the pool. */
+void let_go(void);
+
+/* Every buffer has exactly one owner, and the rings know what they have. */
+void assert_accounted(void);
+
+int teardown(void **s);
+
+/* Teardown of tests in which the device behaves: nothing was found wrong with it. */
+int teardown_good(void **s);
+
+#endif
