@@ -39,8 +39,8 @@ PROGRAM_OBJ := $(PROGRAM_SRC:%.c=$(BUILD)/program/%.o) $(LIB_SRC:%.c=$(BUILD)/pr
 Q := $(if $(V),,@)
 SAY = $(if $(V),@:,@printf '  %-7s %s\n')
 
-.PHONY: all help run demo image iso test test-unit test-packet test-system check bench check-deps \
-	clean compile_commands format
+.PHONY: all help run demo image iso test test-system check bench check-deps \
+	clean compile_commands
 all: $(BUILD)/hayate.elf ## build the image for direct boot, build/hayate.elf
 
 help: ## this list
@@ -57,7 +57,8 @@ demo: all ## the same without looking for missing packages
 image iso: all ## build/hayate.iso: boots by GRUB from BIOS and UEFI, as CD and as USB stick
 	@tools/hayate image
 
-check: ## the include directions are those of ARCHITECTURE.md; net/ is portable
+check: ## the include directions are those of ARCHITECTURE.md
+	@$(PYTHON) tests/check_includes.py --self-test
 	@$(PYTHON) tests/check_includes.py
 
 check-deps: ## which packages are missing
@@ -112,6 +113,7 @@ $(BUILD)/hayate.elf: $(BUILD)/hayate-nosymbols.elf tools/symbols.awk
 
 # --- tests: each layer ends in a line "LAYER: N passed, N failed" ---
 include tests/unit/unit.mk
+include tests/packet/packet.mk
 
 test: ## everything: include check, unit, packet and system tests
 	@tools/deps.sh install test

@@ -80,7 +80,9 @@ static void op_up(void *ctx, unsigned index, const uint8_t *mac)
 	__atomic_store_n(&a->state, ADJ_UNRESOLVED, __ATOMIC_RELEASE);
 	core_quiesce(); /* view.h, rule 2 */
 	eth_header_build(a->header, mac, view_get()->port[a->port].mac, ETH_TYPE_IP4);
-	__atomic_store_n(&a->state, ADJ_FORWARD, __ATOMIC_RELEASE);
+	/* else a static one: it is known while its link is down, see neighbour_link */
+	if (plane.link_up[a->port])
+		__atomic_store_n(&a->state, ADJ_FORWARD, __ATOMIC_RELEASE);
 }
 
 static void op_down(void *ctx, unsigned index)
@@ -206,6 +208,17 @@ uint32_t neighbour_next_hop(unsigned port, uint32_t ip)
 	if (adj_of((unsigned)n)->state == ADJ_SPECIAL)
 		adopt((unsigned)n);
 	return NH_NEIGHBOUR + (uint32_t)n;
+}
+
+void neighbour_link(unsigned port, bool up)
+{
+	struct arp_entry e;
+	unsigned cursor = 0;
+	while (arp_next(&plane.arp, &cursor, core_now_ns(), &e))
+		if (e.port == port && (e.state == ARP_STATIC || e.state == ARP_REACHABLE ||
+		                       e.state == ARP_PROBE))
+			__atomic_store_n(&adj_of(e.index)->state, up ? ADJ_FORWARD : ADJ_UNRESOLVED,
+			                 __ATOMIC_RELEASE);
 }
 
 void neighbour_output(uint32_t nh, uint32_t dst, uint8_t *frame, unsigned len,

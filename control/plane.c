@@ -263,6 +263,7 @@ void plane_link(unsigned port, const struct nic_link *link)
 		arp_announce(&plane.arp, port);
 	else
 		arp_flush_port(&plane.arp, port);
+	neighbour_link(port, link->up);
 }
 
 /* --- messages and timers --- */

@@ -55,6 +55,9 @@ enum frame_origin { FRAME_TRANSIT, FRAME_OWN };
 int neighbour_start(void);
 uint64_t neighbour_timer(void); /* core_now_ns() of the next deadline */
 
+/* A link went up or down, after ARP has been told: adjacencies forward only into links that are up. */
+void neighbour_link(unsigned port, bool up);
+
 /* Sends a frame (Ethernet header space, IPv4 packet) to next hop `nh` of a look-up for dst. */
 void neighbour_output(uint32_t nh, uint32_t dst, uint8_t *frame, unsigned len,
                       enum frame_origin origin);

@@ -52,8 +52,11 @@ static void send_error(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest,
 	uint32_t nh = fib4_lookup(router.view->fib, ip4_src(ip));
 	int port = port_of(nh);
 	struct pkt e;
+	/* RFC 1122 3.2.2: a directed broadcast counts as one in a unicast frame too */
+	bool broadcast = eth_is_multicast(p->data) ||
+	                 fib4_lookup(router.view->fib, ip4_dst(ip)) == NH_BROADCAST;
 	pkt_csum_complete(&self.pool, p);
-	if (port < 0 || !icmp4_error_allowed(ip, p->len - ETH_HLEN, eth_is_multicast(p->data))) {
+	if (port < 0 || !icmp4_error_allowed(ip, p->len - ETH_HLEN, broadcast)) {
 		count(CNT_icmp_err_suppressed);
 		return;
 	}

@@ -498,10 +498,9 @@ static unsigned rx_burst(struct nic_queue *q, struct pkt *v, unsigned max)
 {
 	struct pair *p = pair_of(q);
 	unsigned n = virtio_rx_burst(&p->rx, q->pool, q->cnt, v, max, p->offload, &q->broken);
-	if (n == 0) {
+	if (n == 0)
 		virtio_settle(&p->rx, q->cnt);
-		virtio_settle(&p->tx, q->cnt);
-	}
+	virtio_settle(&p->tx, q->cnt); /* in turns without sending, whatever is received */
 	return n;
 }
 
@@ -516,6 +515,10 @@ static bool rx_interrupt(struct nic_queue *q, bool arm)
 	if (!p->irq)
 		return true; /* nothing would wake us */
 	q->cnt->irq_arms += arm;
+	for (unsigned i = 0; arm && i < 2; i++) { /* nobody looks again while we sleep */
+		virtio_settle(&p->rx, q->cnt);
+		virtio_settle(&p->tx, q->cnt);
+	}
 	return virtio_rx_interrupt(&p->rx, arm);
 }
 
