@@ -83,7 +83,10 @@ static bool housekeeping(void)
 
 bool control_turn(void)
 {
+	bool ran = core_ports_running();
 	ports_turn();
+	if (core_ports_running() != ran)
+		timer_tsc = 0; /* the application has started over */
 	bool any = serve_messages();
 	if (self.now_tsc >= timer_tsc && core_ports_running())
 		timer_tsc = core_app()->control_timer();

@@ -6,8 +6,6 @@
 #ifndef HAL_BARRIER_H
 #define HAL_BARRIER_H
 
-#include "lib/types.h"
-
 /* Earlier stores are visible before later ones: publish, then tell. */
 static inline void barrier_write(void)
 {
@@ -24,18 +22,6 @@ static inline void barrier_read(void)
 static inline void barrier_full(void)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-}
-
-/* Fetches a line that will be written: one trip to the core that has it instead of two. */
-static inline void prefetch_write(const volatile void *p)
-{
-#if defined(__x86_64__) || defined(__i386__)
-	/* not __builtin_prefetch(p, 1): that is a plain prefetch unless -mprfchw; the instruction
-	 * does nothing on the few CPUs without it */
-	__asm__ volatile("prefetchw %0" : : "m"(*(const volatile uint8_t *)p));
-#else
-	__builtin_prefetch((const void *)p, 1);
-#endif
 }
 
 static inline void cpu_relax(void)

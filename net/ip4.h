@@ -143,9 +143,15 @@ static inline enum counter ip4_check(const uint8_t *ip, unsigned avail)
  * made sure that the packet does not end here: RFC 1812 5.3.1, TTL > 1. */
 static inline void ip4_ttl_decrement(uint8_t *ip)
 {
-	uint16_t was = raw16_load(ip + 8);
-	ip[8]--;
-	raw16_store(ip + 10, csum_update16(raw16_load(ip + 10), was, raw16_load(ip + 8)));
+	/* One load and one store of TTL, protocol and checksum together: to read back what was just
+	 * written in another width stalls until all earlier stores are done. */
+	be16_t one = BE16(0x0100);
+	uint16_t word[2];
+	__builtin_memcpy(word, ip + 8, 4);
+	uint16_t now = (uint16_t)(word[0] - one.raw); /* the TTL is above 0: nothing is borrowed */
+	word[1] = csum_update16(word[1], word[0], now);
+	word[0] = now;
+	__builtin_memcpy(ip + 8, word, 4);
 }
 
 /* Computes the header checksum anew. */

@@ -33,6 +33,17 @@ static bool is_ours(const struct view_port *port, uint32_t addr)
 	return false;
 }
 
+/* RFC 1122 3.2.1.3: neither we nor the broadcast of a subnet of ours can be who asks. */
+static enum counter check_source(const struct view_port *port, uint32_t src)
+{
+	if (is_ours(port, src))
+		return CNT_drop_ip4_src_local;
+	for (unsigned a = 0; a < port->addresses; a++)
+		if (ip4_subnet_broadcast(port->addr[a], port->plen[a]) == src)
+			return CNT_drop_ip4_src_martian;
+	return CNT_NONE;
+}
+
 static bool is_echo_port(uint16_t udp_port)
 {
 	for (unsigned i = 0; i < view->echo_ports; i++)
@@ -81,6 +92,8 @@ static void ip4_input(struct pkt *p, const struct view_port *port)
 		                                      : CNT_drop_ip4_link_bcast);
 	else if (!is_ours(port, ip4_dst(ip)))
 		drop(p, CNT_drop_ip4_not_ours);
+	else if ((bad = check_source(port, ip4_src(ip))) != CNT_NONE)
+		drop(p, bad);
 	else if (!echo(p)) {
 		pkt_csum_complete(&self.pool, p);
 		core_punt(p, PUNT_LOCAL, NH_LOCAL);

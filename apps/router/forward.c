@@ -76,14 +76,21 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 		struct pkt p = v[i];
 		const struct adj *a = &view->adj[nh[i]];
 		unsigned total = ip4_total_len(p.data + ETH_HLEN);
-		if (unlikely(a->state != ADJ_FORWARD || total > a->mtu)) {
+		/* acquire: the state says that the rest of the adjacency may be read (view.h) */
+		uint8_t state = __atomic_load_n(&a->state, __ATOMIC_ACQUIRE);
+		if (unlikely(state != ADJ_FORWARD || total > a->mtu)) {
 			router_slow(&p);
 			continue;
 		}
 		/* Bytes after the packet are padding: keep what a short frame needs, no more. */
-		if (unlikely(p.len > total + ETH_HLEN && p.len > ETH_FRAME_MIN))
+		if (unlikely(p.len > total + ETH_HLEN && p.len > ETH_FRAME_MIN)) {
+			if (p.flags & PKT_CSUM_PARTIAL) { /* to be completed first */
+				router_slow(&p);
+				continue;
+			}
 			p.len = (uint16_t)(total + ETH_HLEN > ETH_FRAME_MIN ? total + ETH_HLEN
 			                                                    : ETH_FRAME_MIN);
+		}
 		rewrite(p.data, a);
 		if (unlikely(router.used->second[nh[i]] != second))
 			router.used->second[nh[i]] = second;

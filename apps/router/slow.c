@@ -45,6 +45,19 @@ static bool resolved(const struct adj *a)
 	return __atomic_load_n(&a->state, __ATOMIC_ACQUIRE) == ADJ_FORWARD;
 }
 
+/*
+ * Completes a partial checksum. Where it belongs is what the sender's virtio header said, and may be
+ * a lie: within the IP header, which has been checked, nothing is written any more.
+ */
+static void complete(struct pkt *p)
+{
+	const struct pkt_meta *m = pkt_meta(&self.pool, p->buf);
+	if (p->flags & PKT_CSUM_PARTIAL &&
+	    m->csum_start < ETH_HLEN + ip4_header_len(p->data + ETH_HLEN))
+		p->flags &= (uint8_t)~PKT_CSUM_PARTIAL;
+	pkt_csum_complete(&self.pool, p);
+}
+
 /* Our own ICMP error about packet p. The packet stays the caller's. */
 static void send_error(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest, enum counter sent)
 {
@@ -55,7 +68,7 @@ static void send_error(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest,
 	/* RFC 1122 3.2.2: a directed broadcast counts as one in a unicast frame too */
 	bool broadcast = eth_is_multicast(p->data) ||
 	                 fib4_lookup(router.view->fib, ip4_dst(ip)) == NH_BROADCAST;
-	pkt_csum_complete(&self.pool, p);
+	complete(p);
 	if (port < 0 || !icmp4_error_allowed(ip, p->len - ETH_HLEN, broadcast)) {
 		count(CNT_icmp_err_suppressed);
 		return;
@@ -91,7 +104,7 @@ static void fragment(struct pkt *p, uint32_t nh)
 	struct ip4_frag it;
 	struct pkt f;
 	enum counter fate = CNT_drop_no_buffer;
-	pkt_csum_complete(&self.pool, p);
+	complete(p);
 	if (ip4_frag_init(&it, p->data + ETH_HLEN, router.view->adj[nh].mtu) != E_OK) {
 		drop(p, CNT_drop_ip4_total_len);
 		return;
@@ -129,13 +142,15 @@ static void forward(struct pkt *p, uint32_t nh)
 		drop(p, CNT_drop_ip4_need_frag);
 		return;
 	}
-	if (p->len > total + ETH_HLEN && p->len > ETH_FRAME_MIN)
+	if (p->len > total + ETH_HLEN && p->len > ETH_FRAME_MIN) {
+		complete(p); /* the checksum may cover what is cut off, or lie in it */
 		p->len = (uint16_t)(total + ETH_HLEN > ETH_FRAME_MIN ? total + ETH_HLEN : ETH_FRAME_MIN);
+	}
 	if (a->port == p->port)
 		count(CNT_redirect_needed);
 	ip4_ttl_decrement(ip);
 	if (!resolved(a)) {
-		pkt_csum_complete(&self.pool, p);
+		complete(p);
 		core_punt(p, PUNT_RESOLVE, nh);
 	} else if (total > a->mtu) {
 		fragment(p, nh);
@@ -171,7 +186,7 @@ static void ip4_input(struct pkt *p)
 		drop(p, CNT_drop_ip4_null0);
 		break;
 	case NH_LOCAL:
-		pkt_csum_complete(&self.pool, p);
+		complete(p);
 		core_punt(p, PUNT_LOCAL, nh);
 		break;
 	case NH_BROADCAST: /* RFC 2644: directed broadcasts are not forwarded, nor answered here */

@@ -111,13 +111,6 @@ static inline unsigned used_waiting(struct virtio_ring *r, bool *broken)
 	return waiting;
 }
 
-/* Fetches the descriptors of n avail positions from `at` on: the device has just read them. */
-static inline void prefetch_descs(const struct virtio_ring *r, uint16_t at, unsigned n)
-{
-	for (unsigned i = 0; i < n; i += CACHE_LINE / sizeof(struct virtq_desc))
-		prefetch_write(&r->desc[(at + i) & (r->size - 1)]);
-}
-
 /* --- receive --- */
 
 /* Puts buffer `buf` into descriptor `id` and that at avail position `at`. */
@@ -202,7 +195,7 @@ static inline unsigned rx_take(struct virtio_ring *r, const struct bufpool *pool
 		}
 		uint32_t buf = r->owner[id];
 		uint8_t *data = buf_base(pool, buf) + BUF_DATA_OFFSET;
-		prefetch_write(data - HDR_BYTES);
+		__builtin_prefetch(data - HDR_BYTES);
 		r->owner[id] = VIRTIO_NONE;
 		ids[got] = (uint16_t)id;
 		v[got++] = (struct pkt){data, buf, (uint16_t)(len - HDR_BYTES), 0, 0};
@@ -244,7 +237,6 @@ unsigned virtio_rx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic
 		return 0;
 	}
 	n = n < max ? n : max;
-	prefetch_descs(r, r->head, n);
 	n = rx_take(r, pool, cnt, v, ids, n);
 	rx_replace(r, pool, cnt, ids, n);
 	if (unlikely(r->missing && pool->free))
@@ -331,7 +323,6 @@ unsigned virtio_tx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic
 {
 	uint16_t mask = r->size - 1;
 	uint64_t bytes = 0;
-	prefetch_descs(r, r->head, n);
 	tx_reclaim(r, pool, cnt, broken);
 	if (n == 0 || unlikely(*broken))
 		return 0;

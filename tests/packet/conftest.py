@@ -7,7 +7,7 @@ import pytest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 
-from machine import A, B, HARNESS, Machine  # noqa: E402
+from machine import A, B, HARNESS, Machine, notes  # noqa: E402
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -72,5 +72,7 @@ def pytest_terminal_summary(terminalreporter):
     failed = count["failed"] + count["error"] + count["xpassed"]
     skipped = count["skipped"] + count["xfailed"]
     terminalreporter.ensure_newline()
+    for note in notes:
+        terminalreporter.write_line(note)
     terminalreporter.write_line("packet: %d passed, %d failed%s" % (
         count["passed"], failed, ", %d skipped" % skipped if skipped else ""))

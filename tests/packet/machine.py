@@ -28,6 +28,7 @@ TRANSPORT = {"punted", "punt_taken", "injected"}
 # Over all machines of the run: what conftest looks at in the end.
 reached = collections.Counter()
 known = {}  # counter -> fate, drop or info
+notes = []  # lines for the end of the run
 
 
 class HarnessError(Exception):

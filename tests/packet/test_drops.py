@@ -1,7 +1,5 @@
 """Every reason to drop a packet, reached by one frame each, and by what comes before and after it:
 RFC 1812 5.2.2, 5.3; the names are net/counters.h's."""
-import struct
-
 import pytest
 from machine import *
 from scapy.layers.inet import TCP

@@ -1,0 +1,60 @@
+"""Bad configurations: file, line and reason; nothing is applied, the console comes up (DESIGN.md,
+Practical). The dialect itself is the unit tests' affair."""
+import re
+
+import pytest
+from machine import *
+
+# text -> (line of the error, a word of its reason, machine options)
+BAD = {
+    "unknown statement": (CONFIG + "frobnicate\n", 7, "unknown statement", {}),
+    "bad address": (CONFIG.replace("198.51.100.1/24", "198.51.100.300/24"), 6, "expected", {}),
+    "next hop off all links": (CONFIG + "ip route 10.0.0.0/8 172.16.0.1\n", 7, "next hop", {}),
+    "port that the machine has not": (CONFIG + "interface eth5\n ip address 10.0.0.1/8\n", 7,
+                                      "this machine has 2 ports", {}),
+    "MTU that the device has not": (CONFIG + " mtu 9000\n", 5, "takes at most 1500",
+                                    {"mtu_max": 1500}),
+    "overlapping subnets": (CONFIG + "interface eth2\n ip address 192.0.2.129/25\n", 8, "overlaps",
+                            {"ports": 3}),
+    "bytes": (CONFIG.encode() + b"hostname \xff\xfe\n", 7, "plain ASCII", {}),
+}
+
+
+@pytest.mark.parametrize("text,line,reason,options", BAD.values(), ids=BAD.keys())
+def test_nothing_is_applied(make, text, line, reason, options):
+    m = make(text, boot=False, **options)
+    m.time(10 * SECOND)
+    m.expect_nothing()  # no address, so nothing to announce
+    assert re.search(r"^\S+:%d: .*%s" % (line, reason), m.text, re.M), m.text
+    assert "nothing of the configuration is applied" in m.text
+    assert m.text.endswith("hayate# ")
+    m.send(0, arp_request(A, ROUTER[0].ip), ether(A, ROUTER[0]) / udp(A, B))
+    m.expect_nothing()
+    m.expect_counters(drop_port_down=2)
+    assert "no address" in m.console("show interfaces")
+    assert m.console("show arp").count("\n") == 1
+
+
+def test_name_of_the_file(make):
+    m = make("nonsense\n", boot=False, options="config=site.conf")
+    assert "site.conf:1: " in m.text
+
+
+def test_no_configuration(make):
+    m = make(None, boot=False)
+    m.time(10 * SECOND)
+    m.expect_nothing()
+    assert "no configuration was given: all interfaces are down" in m.text
+    m.send(0, arp_request(A, ROUTER[0].ip))
+    m.expect_counters(drop_port_down=1)
+
+
+def test_restart_applies_the_same_again(m):
+    m.command("restart")
+    m.time(3 * SECOND)
+    m.take_all(0)
+    m.take_all(1)
+    m.counted()
+    m.learn(A, B)
+    m.route(udp(A, B))
+    m.expect_counters(forwarded=1)

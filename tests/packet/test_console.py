@@ -1,0 +1,190 @@
+"""The console over a real machine: the forms that tools/launcher/guest.py reads, and `ping`."""
+import os
+import re
+import sys
+
+import pytest
+from machine import *
+
+sys.path.insert(0, os.path.join(ROOT, "tools"))
+from launcher.guest import parse_counters, parse_interfaces, parse_table  # noqa: E402
+
+ROUTED = CONFIG + "ip route 10.0.0.0/8 198.51.100.2\nip route 10.9.0.0/16 null0\n"
+
+
+def test_show_counters(m):
+    m.route(udp(A, B))
+    m.send(0, padded(ether(A, ROUTER[0]) / udp(A, "8.8.8.8")))
+    m.take_all(0)
+    counters = parse_counters(m.console("show counters"))
+    assert counters["forwarded"] == 1 and counters["drop_ip4_no_route"] == 1
+    assert counters.balance == (4, 4, 0)
+    everything = parse_counters(m.console("show counters all"))
+    assert set(everything) == set(m.counters())
+
+
+def test_show_counters_while_packets_wait(m):
+    m.send(0, ether(A, ROUTER[0]) / udp(A, B2))
+    m.take(1)
+    counters = parse_counters(m.console("show counters"))
+    assert counters.balance == (3, 2, 1) and not counters.unbalanced()
+
+
+def test_show_interfaces(m):
+    m.route(udp(A, B))
+    said = m.console("show interfaces")
+    interfaces = parse_interfaces(said)
+    assert set(interfaces) == {"eth0", "eth1"}
+    assert interfaces["eth0"]["up"] and interfaces["eth1"]["up"]
+    assert interfaces["eth0"]["rx_pkts"] == 2 and interfaces["eth1"]["rx_pkts"] == 1
+    assert interfaces["eth1"]["tx_pkts"] == 4 and interfaces["eth1"]["mmio_reads"] == 0
+    assert "mac %s, mtu 1500" % ROUTER[0].mac in said and "address 192.0.2.1/24" in said
+    m.link(1, False)
+    assert not parse_interfaces(m.console("show interfaces"))["eth1"]["up"]
+
+
+def test_show_arp(m):
+    rows = parse_table(m.console("show arp"))
+    assert [(r["address"], r["mac"], r["port"], r["state"]) for r in rows] == [
+        (A.ip, A.mac, "eth0", "reachable"), (B.ip, B.mac, "eth1", "reachable")]
+    m.time(10 * SECOND)
+    assert [r["age_s"] for r in parse_table(m.console("show arp"))] == [10, 10]
+    m.send(0, ether(A, ROUTER[0]) / udp(A, B2), ether(A, ROUTER[0]) / udp(A, B2))
+    m.take(1)
+    row = parse_table(m.console("show arp"))[2]
+    assert (row["address"], row["mac"], row["state"], row["waiting"]) == (B2.ip, "-", "incomplete",
+                                                                          2)
+
+
+def test_show_ip_route(make):
+    m = make(ROUTED)
+    m.learn(A)
+    lines = [line.split() for line in m.console("show ip route").splitlines()]
+    assert ["10.0.0.0/8", "via", B.ip, "eth1", "(unresolved)"] in lines
+    assert ["10.9.0.0/16", "null0"] in lines
+    assert ["192.0.2.0/24", "connected", "eth0"] in lines
+    assert ["192.0.2.1/32", "local"] in lines
+    assert ["192.0.2.255/32", "broadcast"] in lines
+    assert ["192.0.2.2/32", "neighbour", A.ip, "eth0"] in lines
+    assert lines[-1] == [str(len(lines) - 1), "prefixes"]
+    assert m.console("show ip route 10.1.1.1").split()[:3] == ["10.0.0.0/8", "via", B.ip]
+    assert m.console("show ip route 10.9.1.1").split() == ["10.9.0.0/16", "null0"]
+    assert m.console("show ip route 8.8.8.8") == "no route\n"
+    assert "neither" in m.console("show ip route nonsense")
+
+
+def test_show_cores_version_config(m):
+    row = parse_table(m.console("show cores"))[0]
+    assert row["core"] == 0 and row["role"] == "control+data" and row["state"] == "running"
+    assert row["rx_pkts"] == 2
+    version = m.console("show version")
+    assert re.match(r"Hayate \S+, application router\n", version)
+    assert "boot_to_first_forward_us" not in version
+    m.route(udp(A, B))
+    assert re.search(r"^boot_to_first_forward_us \d+$", m.console("show version"), re.M)
+    config = m.console("show running-config")
+    assert "hostname r1\n" in config and " ip address 198.51.100.1/24\n" in config
+
+
+def test_running_config_is_a_configuration(make):
+    """What it prints makes the same machine."""
+    first = make(ROUTED)
+    text = first.console("show running-config")
+    second = make(text)
+    assert second.console("show running-config") == text
+    second.learn(A, B)
+    second.route(udp(A, "10.1.1.1"))
+
+
+@pytest.mark.parametrize("line,said", [("nonsense", "unknown word"), ("show", "incomplete"),
+                                       ("ping 1.2.3", "not an IPv4 address"),
+                                       ("ping 192.0.2.2 count 0", "count takes"),
+                                       ("test fault null", "test=1")])
+def test_errors(m, line, said):
+    assert said in m.console(line)
+
+
+def test_help_and_listing(m):
+    said = m.console("help")
+    for word in ("show interfaces", "show ip route", "ping", "reload", "clear arp"):
+        assert word in said
+    m.text = ""
+    m.key("show ?")
+    assert "counters" in m.text and "interfaces" in m.text
+
+
+def ping_request(m, src, dst):
+    frame = m.take(dst.port).frame
+    ip = IP(frame[14:])
+    assert (ip.src, ip.dst, ip.ttl, ip[ICMP].type) == (src.ip, dst.ip, 64, 8)
+    assert Ether(frame).dst == dst.mac and Ether(frame).src == src.mac
+    want = bytes(ether(src, dst) / IP(src=src.ip, dst=dst.ip, id=0, flags="DF", ttl=64) / ICMP(
+        id=ip[ICMP].id, seq=ip[ICMP].seq) / ip[ICMP].payload)
+    assert frame == want
+    return IP(bytes(ip)[:ip.len])
+
+
+def reply_to(request, src):
+    return ether(src, ROUTER[src.port]) / IP(src=request.dst, dst=request.src) / ICMP(
+        type=0, id=request[ICMP].id, seq=request[ICMP].seq) / request[ICMP].payload
+
+
+def test_ping(m):
+    """RFC 1122 3.2.2.6: each answer is matched and timed."""
+    m.text = ""
+    m.key("ping 192.0.2.2 count 3\r")
+    for n in range(3):
+        request = ping_request(m, ROUTER[0], A)
+        assert request[ICMP].seq == n + 1
+        m.time(MS)
+        m.send(0, reply_to(request, A))
+        m.expect_nothing()
+        m.time(201 * MS)
+    assert m.text.count("64 bytes from 192.0.2.2: seq=") == 3
+    assert "3 sent, 3 received" in m.text and m.text.endswith("r1# ")
+    m.expect_counters(icmp_tx_echo_request=3, delivered_icmp=3)
+
+
+def test_ping_nobody(m):
+    """Everything by timers alone: three requests, and the answer to the operator."""
+    m.text = ""
+    m.key("ping 192.0.2.9 count 2\r")
+    m.time(5 * SECOND)
+    assert m.take_all(0) == [padded(arp_request(ROUTER[0], "192.0.2.9"))] * 3
+    assert m.text.count("no answer to seq=") == 2
+    assert "2 sent, 0 received" in m.text and m.text.endswith("r1# ")
+
+
+def test_ping_is_told_of_an_error(make):
+    m = make(ROUTED)
+    m.learn(B)
+    m.text = ""
+    m.key("ping 10.1.1.1 count 1\r")
+    out = IP(m.take(1).frame[14:])
+    m.send(1, ether(B, ROUTER[1]) / icmp_error(B, out, 3, 1).copy())
+    assert "destination unreachable (type 3, code 1)" in m.text
+    assert "1 sent, 0 received" in m.text
+
+
+def test_ping_nowhere(m):
+    assert "no route to that host" in m.console("ping 8.8.8.8")
+    assert "own address" in m.console("ping 198.51.100.1")
+
+
+def test_ping_interrupted(m):
+    m.text = ""
+    m.key("ping 192.0.2.2 count 100\r")
+    ping_request(m, ROUTER[0], A)
+    m.key("\x03")
+    assert "1 sent, 0 received" in m.text and m.text.endswith("r1# ")
+    m.time(10 * SECOND)
+    m.expect_nothing()
+
+
+def test_log_lines_do_not_disturb_the_prompt(m):
+    m.key("show ar")
+    m.text = ""
+    m.link(1, False)
+    assert "eth1: link down\r\n" in m.text and m.text.endswith("r1# show ar")
+    m.key("p\r")
+    assert "address" in m.text

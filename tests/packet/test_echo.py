@@ -1,0 +1,165 @@
+"""The echo application: RFC 862 over UDP (RFC 768), ping, and nothing else."""
+import pytest
+from machine import *
+from scapy.layers.inet import IPOption_NOP
+
+ECHO = CONFIG + "application echo\n"
+TWO = ECHO + "service echo udp port 7 port 4000\n"
+
+
+@pytest.fixture
+def e(make):
+    machine = make(ECHO)
+    machine.learn(A, B)
+    return machine
+
+
+def answer(request, **fields):
+    r = fixed(request)
+    values = dict(src=r.dst, dst=r.src, id=r.id, tos=r.tos, ttl=64, flags=r.flags)
+    values.update(fields)
+    return IP(**values) / UDP(sport=r[UDP].dport, dport=r[UDP].sport, chksum=r[UDP].chksum) / \
+        Raw(bytes(r[UDP].payload))
+
+
+def to_router(packet, src=A):
+    return ether(src, ROUTER[src.port]) / packet
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 18, 19, 100, 1471, 1472])
+@pytest.mark.parametrize("src", [A, B], ids=["eth0", "eth1"])
+def test_echo(e, size, src):
+    request = udp(src, ROUTER[src.port], size, dport=7, id=size)
+    e.send(src.port, to_router(request, src))
+    e.expect(src.port, ether(ROUTER[src.port], src) / answer(request))
+    e.expect_counters(delivered_udp=1, udp_tx=1)
+
+
+@pytest.mark.parametrize("fields", [dict(ttl=1), dict(tos=0x2c), dict(flags="DF"), dict(sport=0),
+                                    dict(sport=65535)], ids=str)
+def test_header(e, fields):
+    request = udp(A, ROUTER[0], dport=7, **fields)
+    e.send(0, to_router(request))
+    e.expect(0, ether(ROUTER[0], A) / answer(request))
+
+
+def test_needs_no_neighbour(make):
+    """The answer goes back where the question came from."""
+    m = make(ECHO)
+    request = udp("10.1.2.3", ROUTER[0], dport=7)
+    m.send(0, to_router(request))
+    m.expect(0, ether(ROUTER[0], A) / answer(request))
+
+
+def test_several_ports(make):
+    m = make(TWO)
+    m.learn(A)
+    for port in (7, 4000):
+        request = udp(A, ROUTER[0], dport=port)
+        m.send(0, to_router(request))
+        m.expect(0, ether(ROUTER[0], A) / answer(request))
+    other = udp(A, ROUTER[0], dport=8)
+    m.send(0, to_router(other))
+    m.expect(0, error_about(ROUTER[0], A, other, 3, 3))
+    m.expect_counters(delivered_udp=2, udp_tx=2, drop_udp_port=1, icmp_tx_unreach_port=1)
+
+
+@pytest.mark.parametrize("sport", [7, 4000])
+def test_two_servers_do_not_talk_for_ever(make, sport):
+    """A source port that is ours would be answered again (RFC 862 does not say; CERT CA-1996-01)."""
+    m = make(TWO)
+    m.learn(A)
+    m.send(0, to_router(udp(A, ROUTER[0], sport=sport, dport=7)))
+    m.expect_nothing()
+    m.expect_counters(drop_udp_loop=1)
+
+
+def test_no_checksum(e):
+    """RFC 768: zero means none; it comes back as none."""
+    request = udp(A, ROUTER[0], dport=7, chksum=0)
+    e.send(0, to_router(request))
+    e.expect(0, ether(ROUTER[0], A) / answer(request))
+
+
+def test_udp_shorter_than_its_packet(e):
+    """Bytes after the datagram within the packet go back as they are."""
+    request = fixed(IP(src=A.ip, dst=ROUTER[0].ip) / UDP(sport=9, dport=7, len=12, chksum=0) /
+                    Raw(b"datamore"))
+    e.send(0, to_router(request))
+    e.expect(0, ether(ROUTER[0], A) / IP(src=ROUTER[0].ip, dst=A.ip) /
+             UDP(sport=7, dport=9, len=12, chksum=0) / Raw(b"datamore"))
+
+
+def test_options_come_back_as_end_of_list(e):
+    """net/udp.h says so."""
+    request = fixed(IP(src=A.ip, dst=ROUTER[0].ip, options=[IPOption_NOP()] * 8) /
+                    UDP(sport=9, dport=7) / Raw(b"data"))
+    want = bytearray(bytes(answer(request)))
+    head = bytearray(want[:20]) + bytes(8)
+    head[0] = 0x47
+    head[2:4] = (len(want) + 8).to_bytes(2, "big")
+    head[10:12] = b"\0\0"
+    head[10:12] = checksum(bytes(head)).to_bytes(2, "big")
+    e.send(0, to_router(request))
+    e.expect(0, bytes(ether(ROUTER[0], A))[:12] + b"\x08\0" + bytes(head) + bytes(want[20:]))
+
+
+REFUSED = {
+    "checksum": (udp(A, ROUTER[0], dport=7, chksum=0x1111), "drop_udp_malformed"),
+    "datagram longer than its packet": (IP(src=A.ip, dst=ROUTER[0].ip) /
+                                        UDP(dport=7, len=99, chksum=0), "drop_udp_malformed"),
+    "first fragment": (udp(A, ROUTER[0], dport=7, flags="MF"), "drop_ip4_fragment_local"),
+    "last fragment": (udp(A, ROUTER[0], dport=7, frag=3), "drop_ip4_fragment_local"),
+    "another host": (udp(A, B, dport=7), "drop_ip4_not_ours"),
+    "address of the other port": (udp(A, ROUTER[1], dport=7), "drop_ip4_not_ours"),
+    "directed broadcast": (udp(A, "192.0.2.255", dport=7), "drop_ip4_not_ours"),
+    "source martian": (udp("127.0.0.1", ROUTER[0], dport=7), "drop_ip4_src_martian"),
+    "source ourselves (RFC 1812 5.3.8)": (udp(ROUTER[0], ROUTER[0], dport=7),
+                                          "drop_ip4_src_local"),
+    "source is the subnet's broadcast (RFC 1122 3.2.1.3)": (
+        udp("192.0.2.255", ROUTER[0], dport=7), "drop_ip4_src_martian"),
+    "IP checksum": (IP(src=A.ip, dst=ROUTER[0].ip, chksum=1) / UDP(dport=7),
+                    "drop_ip4_checksum"),
+}
+
+
+@pytest.mark.parametrize("packet,counter", REFUSED.values(), ids=REFUSED.keys())
+def test_refused(e, packet, counter):
+    e.send(0, to_router(packet))
+    e.expect_nothing()
+    e.expect_counters(**{counter: 1})
+
+
+@pytest.mark.parametrize("packet,mac,counter", [
+    (udp(A, ROUTER[0], dport=7), BROADCAST, "drop_ip4_link_bcast"),
+    (udp(A, "255.255.255.255", dport=7), BROADCAST, "drop_ip4_link_bcast"),
+    (udp(A, "224.0.0.1", dport=7), "01:00:5e:00:00:01", "drop_ip4_multicast")],
+    ids=["unicast in broadcast", "limited broadcast", "multicast"])
+def test_no_echo_to_many(e, packet, mac, counter):
+    """RFC 862 would multiply: never answer what was sent to all (RFC 1122 3.3.6)."""
+    e.send(0, ether(A, mac) / packet)
+    e.expect_nothing()
+    e.expect_counters(**{counter: 1})
+
+
+def test_ping(e):
+    request = IP(src=A.ip, dst=ROUTER[0].ip, id=3) / ICMP(id=1, seq=1) / Raw(b"x" * 33)
+    e.send(0, to_router(request))
+    e.expect(0, ether(ROUTER[0], A) / IP(src=ROUTER[0].ip, dst=A.ip, id=3, ttl=64) /
+             ICMP(type=0, id=1, seq=1) / Raw(b"x" * 33))
+    e.expect_counters(delivered_icmp=1, icmp_tx_echo_reply=1)
+
+
+def test_vector_of_256(e):
+    requests = [udp(A, ROUTER[0], i, dport=7, id=i) for i in range(256)]
+    e.send(0, *(to_router(r) for r in requests))
+    for r in requests:
+        e.expect(0, ether(ROUTER[0], A) / answer(r))
+    e.expect_counters(delivered_udp=256, udp_tx=256)
+
+
+def test_application_of_the_command_line_wins(make):
+    """app=NAME of the kernel command line before `application NAME`."""
+    m = make(CONFIG + "application echo\n", app="router")
+    m.learn(A, B)
+    m.route(udp(A, B, dport=7))
