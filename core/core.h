@@ -99,7 +99,7 @@ struct app {
 	void (*data_start)(void);
 
 	/*
-	 * Data core: n <= PKT_VECTOR_MAX packets received by one port, v[].port set. Their buffers
+	 * Data core: n <= PKT_VECTOR_MAX packets received by one port. Their buffers
 	 * pass to the application, which hands each to core_tx(), core_punt() or pkt_free().
 	 */
 	void (*rx_vector)(struct pkt *v, unsigned n, unsigned port);

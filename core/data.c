@@ -82,7 +82,8 @@ static void attach(const struct snapshot *s)
 		struct nic_queue *q = &queues[p];
 		*q = (struct nic_queue){.ops = nic_drivers[s->nic[p].driver],
 		                        .pool = &self.pool,
-		                        .cnt = &out()->nic[p]};
+		                        .cnt = &out()->nic[p],
+		                        .port = (uint8_t)p};
 		int e = q->ops->attach(q, &s->nic[p], data_index(),
 		                       (void *)(uintptr_t)out()->ring_mem[p]);
 		if (e != E_OK) {

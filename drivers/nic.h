@@ -87,6 +87,7 @@ struct nic_queue {
 	const struct nic_ops *ops;
 	struct bufpool *pool;
 	struct nic_counters *cnt;
+	uint8_t port; /* set by the caller: goes into every received packet */
 	bool broken; /* the device broke the protocol: polled no more, reported by the runtime */
 	uint64_t priv[40];
 };
@@ -130,14 +131,14 @@ struct nic_ops {
 
 	/*
 	 * Data core: takes over pair `pair`, whose rings lie in mem, and posts receive buffers
-	 * from q->pool (q->pool and q->cnt are set by the caller). Buffers in the rings are the
+	 * from q->pool (q->pool, q->cnt and q->port are set by the caller). Buffers in the rings are the
 	 * driver's until detach-by-stop.
 	 */
 	int (*attach)(struct nic_queue *q, const struct nic_shared *shared, unsigned pair, void *mem);
 
 	/*
 	 * Up to `max` (<= PKT_VECTOR_MAX) received packets into v; their buffers pass to the caller.
-	 * Refills the ring. Does not set v[].port.
+	 * Refills the ring.
 	 */
 	unsigned (*rx_burst)(struct nic_queue *q, struct pkt *v, unsigned max);
 

@@ -143,14 +143,18 @@ static inline enum counter ip4_check(const uint8_t *ip, unsigned avail)
  * made sure that the packet does not end here: RFC 1812 5.3.1, TTL > 1. */
 static inline void ip4_ttl_decrement(uint8_t *ip)
 {
-	/* One load and one store of TTL, protocol and checksum together: to read back what was just
-	 * written in another width stalls until all earlier stores are done. */
-	be16_t one = BE16(0x0100);
+	/*
+	 * One less in the word of the TTL is one more in the checksum, with end-around carry, and
+	 * never 0xffff (RFC 1624 3: that would be the other zero). One load and one store for TTL,
+	 * protocol and checksum together: to read back what was just written in another width
+	 * stalls until all earlier stores are done.
+	 */
+	const uint16_t one = BE16(0x0100).raw;
 	uint16_t word[2];
 	__builtin_memcpy(word, ip + 8, 4);
-	uint16_t now = (uint16_t)(word[0] - one.raw); /* the TTL is above 0: nothing is borrowed */
-	word[1] = csum_update16(word[1], word[0], now);
-	word[0] = now;
+	uint32_t sum = (uint32_t)word[1] + one;
+	word[0] = (uint16_t)(word[0] - one); /* the TTL is above 0: nothing is borrowed */
+	word[1] = (uint16_t)(sum + (sum >= 0xffff));
 	__builtin_memcpy(ip + 8, word, 4);
 }
 

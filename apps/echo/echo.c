@@ -122,8 +122,8 @@ static void input(struct pkt *p)
 
 static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 {
+	(void)port;
 	for (unsigned i = 0; i < n; i++) {
-		v[i].port = (uint8_t)port;
 		core_hand_set(&v[i], n);
 		input(&v[i]);
 	}

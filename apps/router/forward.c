@@ -56,49 +56,55 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 	uint32_t dst[PKT_VECTOR_MAX], nh[PKT_VECTOR_MAX];
 	const struct view *view = router.view;
 	uint32_t second = (uint32_t)(core_now_ns() >> 30);
-	unsigned m = 0, redirects = 0;
+	uint32_t *used = router.used->second;
+	unsigned m = 0, forwarded = 0, redirects = 0;
 	uint64_t mac = raw64_load(view->port[port].mac) & 0xffffffffffff;
 	bool enabled = view->port[port].enabled;
 
+	/*
+	 * Packets stay where they are: a local copy would be spilled and read back in another width,
+	 * which stalls behind every store on its way to a line the device holds.
+	 */
 	core_hand_set(&v[0], n);
 	for (unsigned i = 0; i < n; i++) {
-		struct pkt p = v[i];
-		p.port = (uint8_t)port;
-		if (unlikely(!enabled || !fast_ok(&p, mac))) {
-			router_slow(&p);
+		if (unlikely(!enabled || !fast_ok(&v[i], mac))) {
+			router_slow(&v[i]);
 			continue;
 		}
-		dst[m] = ip4_dst(p.data + ETH_HLEN);
-		v[m++] = p; /* m <= i: the vector closes up */
+		dst[m] = ip4_dst(v[i].data + ETH_HLEN);
+		if (unlikely(m != i))
+			v[m] = v[i]; /* the vector closes up */
+		m++;
 	}
 	fib4_lookup_batch(view->fib, dst, nh, m);
 	for (unsigned i = 0; i < m; i++) {
-		struct pkt p = v[i];
+		struct pkt *p = &v[i];
 		const struct adj *a = &view->adj[nh[i]];
-		unsigned total = ip4_total_len(p.data + ETH_HLEN);
+		unsigned total = ip4_total_len(p->data + ETH_HLEN);
 		/* acquire: the state says that the rest of the adjacency may be read (view.h) */
 		uint8_t state = __atomic_load_n(&a->state, __ATOMIC_ACQUIRE);
 		if (unlikely(state != ADJ_FORWARD || total > a->mtu)) {
-			router_slow(&p);
+			router_slow(p);
 			continue;
 		}
 		/* Bytes after the packet are padding: keep what a short frame needs, no more. */
-		if (unlikely(p.len > total + ETH_HLEN && p.len > ETH_FRAME_MIN)) {
-			if (p.flags & PKT_CSUM_PARTIAL) { /* to be completed first */
-				router_slow(&p);
+		if (unlikely(p->len > total + ETH_HLEN && p->len > ETH_FRAME_MIN)) {
+			if (p->flags & PKT_CSUM_PARTIAL) { /* to be completed first */
+				router_slow(p);
 				continue;
 			}
-			p.len = (uint16_t)(total + ETH_HLEN > ETH_FRAME_MIN ? total + ETH_HLEN
+			p->len = (uint16_t)(total + ETH_HLEN > ETH_FRAME_MIN ? total + ETH_HLEN
 			                                                    : ETH_FRAME_MIN);
 		}
-		rewrite(p.data, a);
-		if (unlikely(router.used->second[nh[i]] != second))
-			router.used->second[nh[i]] = second;
+		rewrite(p->data, a);
+		if (unlikely(used[nh[i]] != second))
+			used[nh[i]] = second;
 		redirects += a->port == port;
-		router.forwarded++;
-		core_tx(a->port, &p);
+		forwarded++;
+		core_tx(a->port, p);
 	}
 	core_hand.data = 0;
+	router.forwarded += forwarded;
 	if (router.forwarded)
 		core_note_forwarded();
 	count_n(CNT_forwarded, router.forwarded - core_tx_flush_all());

@@ -198,9 +198,9 @@ static inline unsigned rx_take(struct virtio_ring *r, const struct bufpool *pool
 		__builtin_prefetch(data - HDR_BYTES);
 		r->owner[id] = VIRTIO_NONE;
 		ids[got] = (uint16_t)id;
-		v[got++] = (struct pkt){data, buf, (uint16_t)(len - HDR_BYTES), 0, 0};
 		if (unlikely(len < HDR_BYTES || len > room))
-			v[got - 1].len = 0; /* weeded out with the headers */
+			len = HDR_BYTES; /* an empty frame: weeded out with the headers */
+		v[got++] = (struct pkt){data, buf, (uint16_t)(len - HDR_BYTES), 0, r->port};
 	}
 	r->tail = (uint16_t)(r->tail + n);
 	return got;
@@ -247,26 +247,28 @@ unsigned virtio_rx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic
 	uint64_t bytes = 0;
 	for (unsigned i = 0; i < n; i++) {
 		const struct virtio_net_hdr *h = (const void *)(v[i].data - HDR_BYTES);
-		struct pkt p = v[i];
+		struct pkt *p = &v[i];
 		if (unlikely(skip)) { /* goes on with a dropped frame: what stands here is no header */
 			skip--;
-			pkt_free(pool, &p);
+			pkt_free(pool, p);
 			continue;
 		}
-		if (unlikely(p.len == 0)) {
+		if (unlikely(p->len == 0)) {
 			cnt->rx_bad_len++;
-			pkt_free(pool, &p);
+			pkt_free(pool, p);
 			continue;
 		}
 		/* flags and gso_type zero, one buffer: the plain frame */
 		if (unlikely((raw16_load(h) && offload) || h->num_buffers != 1) &&
-		    !rx_header(r, pool, cnt, &p, h)) {
+		    !rx_header(r, pool, cnt, p, h)) {
 			skip = r->skip;
-			pkt_free(pool, &p);
+			pkt_free(pool, p);
 			continue;
 		}
-		bytes += p.len;
-		v[good++] = p;
+		bytes += p->len;
+		if (unlikely(good != i))
+			v[good] = *p; /* the vector closes up */
+		good++;
 	}
 	r->skip = (uint16_t)skip;
 	cnt->rx_pkts += good;

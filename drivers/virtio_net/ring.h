@@ -51,6 +51,7 @@ struct virtio_ring {
 	uint16_t tail;           /* next used index we read */
 	uint16_t done;           /* tx: descriptors before this avail index are free again */
 	uint16_t missing;        /* rx: descriptors without a buffer */
+	uint8_t port;            /* rx: goes into every packet */
 	bool notify;             /* the device wants to be told, as of our last look at used.flags */
 	uint8_t unsettled;       /* idle turns until virtio_settle looks again behind a barrier; 0: done */
 	uint16_t skip;           /* rx: used buffers to come that belong to a frame dropped already */

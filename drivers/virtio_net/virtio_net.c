@@ -487,6 +487,7 @@ static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned
 	p->rx.doorbell = (volatile void *)(uintptr_t)s->queue[2 * pair].doorbell;
 	p->tx.doorbell = (volatile void *)(uintptr_t)s->queue[2 * pair + 1].doorbell;
 	p->rx.queue = (uint16_t)(2 * pair);
+	p->rx.port = q->port;
 	p->tx.queue = (uint16_t)(2 * pair + 1);
 	p->offload = s->offload;
 	p->irq = s->irq;
