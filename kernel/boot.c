@@ -137,7 +137,7 @@ static void parse_mb2_tag(struct boot *boot, const struct mb2_tag *tag)
 		parse_mb2_memory(boot, (const void *)tag);
 		break;
 	case MB2_FRAMEBUFFER:
-		if (fb->type == MB2_FRAMEBUFFER_RGB && fb->bits == 32)
+		if (fb->type == MB2_FRAMEBUFFER_RGB && (fb->bits == 24 || fb->bits == 32))
 			boot->fb = (struct boot_framebuffer){
 				fb->addr,      fb->pitch,       fb->width,       fb->height,
 				fb->bits,      fb->red_shift,   fb->green_shift, fb->blue_shift};

@@ -27,11 +27,13 @@ static void draw(unsigned r, unsigned c, char ch)
 {
 	const uint8_t *glyph = font_glyph(ch);
 	uint32_t ink = grey(INK), paper = grey(PAPER);
+	unsigned bytes = fb.bits / 8;
 	for (unsigned y = 0; y < FONT_HEIGHT; y++) {
 		uint8_t *line = pixels + (size_t)(r * FONT_HEIGHT + y) * fb.pitch;
-		volatile uint32_t *p = (uint32_t *)(void *)line + c * FONT_WIDTH;
-		for (unsigned x = 0; x < FONT_WIDTH; x++)
-			p[x] = glyph[y] & (0x80 >> x) ? ink : paper;
+		for (unsigned x = 0; x < FONT_WIDTH; x++) {
+			uint32_t colour = glyph[y] & (0x80 >> x) ? ink : paper;
+			memcpy(line + (size_t)(c * FONT_WIDTH + x) * bytes, &colour, bytes);
+		}
 	}
 }
 

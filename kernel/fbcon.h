@@ -1,4 +1,4 @@
-/* Text on a linear 32-bit framebuffer. Called under the console's lock. */
+/* Text on a linear framebuffer of 24 or 32 bits a pixel. Called under the console's lock. */
 #ifndef KERNEL_FBCON_H
 #define KERNEL_FBCON_H
 
