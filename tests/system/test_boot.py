@@ -51,6 +51,22 @@ def test_grub_image(make_router, make_hosts, grub_image, firmware, media):
     assert router.wait_exit() == 7
 
 
+@pytest.mark.parametrize("firmware", ["bios", "uefi"])
+def test_framebuffer_console(make_router, grub_image, tmp_path, firmware):
+    """The screen shows the console as well: light text on dark paper (kernel/fbcon.c)."""
+    router = make_router(None, "--boot", firmware, "--image", grub_image, "--accel", "tcg",
+                         timeout_s=90)
+    picture = tmp_path / "screen.ppm"
+    router.qmp("screendump", filename=str(picture))
+    magic, size, _, pixels = picture.read_bytes().split(b"\n", 3)
+    assert magic == b"P6"
+    width, height = map(int, size.split())
+    red = pixels[::3]
+    assert len(red) == width * height
+    ink, paper = red.count(0xc8), red.count(0x10)
+    assert ink > 500 and paper > 10 * ink, "%d ink, %d paper of %d" % (ink, paper, len(red))
+
+
 def test_image_built_by_run(make_router, make_hosts):
     """`hayate run --boot bios --config F` puts the configuration into an image of its own."""
     if os.path.realpath(IMAGE) != os.path.realpath(options.KERNEL):
