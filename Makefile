@@ -1,6 +1,6 @@
 # Hayate. `make help` lists what can be made; everything lands in build/.
 #
-# Two link units in one image (DESIGN.md, Kernel): the core program (ring 3: core, drivers, net,
+# Two link units in one image (ARCHITECTURE.md, Rooms): the core program (ring 3: core, drivers, net,
 # control, apps) is linked first and carried inside the kernel (ring 0: boot, kernel).
 # lib/ is compiled into both.
 

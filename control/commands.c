@@ -97,7 +97,8 @@ static void fault(void *ctx, struct shell *sh, int argc, char **argv)
 		uint8_t frame[60] = "packet that faults";
 		if (core == self.id)
 			view_test_fault((enum test_fault)i);
-		else if (core_inject(core - self.info->first_data_core, 0, frame, sizeof frame,
+		else if (core_pair_of(core) < 0 ||
+		         core_inject((unsigned)core_pair_of(core), 0, frame, sizeof frame,
 		                     INJECT_FAULT, i) != E_OK)
 			shell_print(sh, "core %u takes no messages now\n", core);
 		return;

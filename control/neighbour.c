@@ -32,7 +32,8 @@ static void adopt(unsigned index)
 	fib4_insert(&plane.fib, ip, 32, NH_NEIGHBOUR + index);
 }
 
-/* Hands a complete frame to a data core. Any can send by any port; a port keeps to one. */
+/* Hands a complete frame to a data core. Each one that polls can send by any port; a port keeps to
+ * one of them. */
 static bool send(unsigned port, const uint8_t *frame, unsigned len)
 {
 	unsigned n = core_data_count();
@@ -53,10 +54,10 @@ static bool send_fragments(const struct adj *a, const uint8_t *frame)
 			memset(piece + len, 0, ETH_FRAME_MIN - len);
 			len = ETH_FRAME_MIN;
 		}
-		count(CNT_fragments_created);
 		sent = send(a->port, piece, len);
+		count_n(CNT_fragments_created, sent);
 	}
-	count(CNT_fragmented);
+	count_n(CNT_fragmented, sent);
 	return sent;
 }
 
@@ -78,7 +79,8 @@ static void op_up(void *ctx, unsigned index, const uint8_t *mac)
 	if (a->state == ADJ_SPECIAL)
 		adopt(index); /* ARP has learnt it from the neighbour's own request */
 	__atomic_store_n(&a->state, ADJ_UNRESOLVED, __ATOMIC_RELEASE);
-	core_quiesce(); /* view.h, rule 2 */
+	if (!core_quiesce()) /* view.h, rule 2 */
+		return; /* the ports are restarted, and this neighbour asked for again */
 	eth_header_build(a->header, mac, view_get()->port[a->port].mac, ETH_TYPE_IP4);
 	/* else a static one: it is known while its link is down, see neighbour_link */
 	if (plane.link_up[a->port])
@@ -144,8 +146,10 @@ static void op_removed(void *ctx, unsigned index)
 {
 	(void)ctx;
 	fib4_remove(&plane.fib, arp_neigh_ip(&plane.arp, index), 32);
-	core_quiesce();
-	adj_of(index)->state = ADJ_SPECIAL;
+	/* If a data core does not come round the ports are restarted; until then nobody adopts an
+	 * adjacency that does not say SPECIAL, so it stays as it is even when ARP reuses the index. */
+	if (core_quiesce())
+		adj_of(index)->state = ADJ_SPECIAL;
 }
 
 static const struct arp_ops arp_ops = {

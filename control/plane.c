@@ -183,7 +183,6 @@ static void start_services(struct view *v)
 void plane_start(void)
 {
 	static bool have_memory, ok;
-	char text[16];
 	struct view *v;
 	size_t room, view_bytes = (sizeof *v + 4095) & ~(size_t)4095;
 	v = core_snapshot_area(&room);
@@ -208,8 +207,7 @@ void plane_start(void)
 	plane.fib_ready = ok && fib4_init(&plane.fib, (uint8_t *)v + view_bytes, room - view_bytes,
 	                                  fib_private, fib_private_bytes) == E_OK;
 	v->fib = plane.fib.fib;
-	if (!core_option("app", text, sizeof text))
-		core_set_app(config_application_name(plane.config.application));
+	core_set_app(config_application_name(plane.config.application));
 	core_set_idle((enum core_idle)plane.config.idle);
 	start_ports(v);
 	local_start();
@@ -236,8 +234,6 @@ void plane_ports(bool running)
 {
 	static bool greeted;
 	char text[400], name[64];
-	if (!running)
-		return;
 	if (!plane.configured) {
 		if (!core_option("config", name, sizeof name))
 			memcpy(name, CONFIG_NAME, sizeof CONFIG_NAME);
@@ -247,9 +243,12 @@ void plane_ports(bool running)
 	} else if (self.info->config_bytes == 0) {
 		plane_log("no configuration was given: all interfaces are down");
 	}
-	report_ready();
-	if (!greeted)
+	if (running)
+		report_ready();
+	if (!greeted) {
 		shell_start(&plane.shell);
+		core_console_open();
+	}
 	greeted = true;
 }
 
@@ -273,14 +272,23 @@ static void resolve(const struct core_msg *m, enum frame_origin origin)
 {
 	static uint8_t frame[BUF_STRIDE_JUMBO];
 	struct view *v = view_get();
-	uint32_t nh = m->arg;
-	if (nh < NH_CONNECTED || nh >= NH_MAX || m->len < ETH_HLEN + IP4_HLEN) {
-		assert(!"a data core punts what it has looked up");
+	const uint8_t *ip = frame + ETH_HLEN;
+	bool transit = origin == FRAME_TRANSIT;
+	if (m->len < ETH_HLEN + IP4_HLEN) {
+		count_n(CNT_drop_ip4_short, transit);
+		return;
 	}
 	memcpy(frame, m->frame, m->len);
-	const uint8_t *ip = frame + ETH_HLEN;
+	/* Looked up anew: since the data core did, its neighbour may have been forgotten. */
+	uint32_t nh = fib4_lookup(v->fib, ip4_dst(ip));
+	if (nh < NH_CONNECTED) {
+		count_n(CNT_drop_ip4_no_route, transit);
+		if (transit)
+			local_error(ip, m->len - ETH_HLEN, ICMP4_UNREACH, ICMP4_UNREACH_NET);
+		return;
+	}
 	unsigned port = nh < NH_NEIGHBOUR ? nh - NH_CONNECTED : v->adj[nh].port;
-	if (!plane.link_up[port] && origin == FRAME_OWN)
+	if (!plane.link_up[port] && !transit)
 		return;
 	if (!plane.link_up[port]) {
 		count(CNT_drop_tx_down);
@@ -292,8 +300,6 @@ static void resolve(const struct core_msg *m, enum frame_origin origin)
 
 void plane_msg(const struct core_msg *m)
 {
-	if (m->kind != PUNT_OWN)
-		count(CNT_punt_taken);
 	if (!plane.fib_ready) {
 		if (m->kind != PUNT_OWN)
 			count(CNT_drop_port_down);

@@ -235,8 +235,8 @@ void show_cores(void *ctx, struct shell *sh, int argc, char **argv)
 		const struct core_status *status = &self.info->status[i];
 		uint32_t roles = self.info->core[i].roles;
 		uint64_t rx = s->rx_pkts, busy = s->busy_cycles, turns = s->busy_turns;
-		bool stands_by = roles == CORE_DATA &&
-		                 i - self.info->first_data_core >= core_data_count();
+		bool stands_by = roles == CORE_DATA && status->state != CORE_DEAD &&
+		                 core_pair_of(i) < 0;
 		shell_print(sh, "%-4u %-12s %-8s %12llu %14llu %10llu.%llu %8llu.%llu %8llu %6u\n", i,
 		            roles == CORE_CONTROL ? "control"
 		            : stands_by           ? "stand-by"

@@ -1,7 +1,8 @@
 /*
  * The control core's turn: messages from the data cores, the life of the ports, timers, and
  * housekeeping (console, links). Housekeeping enters the kernel or reads a device register, so it
- * is done at most every 10 ms, and when the core sleeps only after something has woken it.
+ * is done every 10 ms and not more often while the core is awake, whatever keeps it busy. A core
+ * that was woken does it once more before it sleeps for long; one that is left alone sleeps on.
  */
 #include "core/outbox.h"
 #include "hal/kcall.h"
@@ -10,11 +11,12 @@
 #define HOUSEKEEPING_NS 10000000ull
 #define LINK_EVERY 10 /* housekeepings */
 #define MESSAGES_PER_TURN 64
-#define QUIESCE_NS 100000000ull
+#define QUIESCE_NS 2000000000ull
 
 static uint64_t timer_tsc; /* next timer of the application */
 static uint64_t house_tsc; /* housekeeping not before */
-static bool house_due;     /* something happened since the last one */
+static bool house_due;     /* the core was woken since the last one */
+static bool console_open;  /* the application takes what is typed */
 static unsigned house_count;
 static size_t private_used;
 
@@ -56,14 +58,16 @@ void core_wake(unsigned core)
 static bool serve_messages(void)
 {
 	bool any = false;
-	for (unsigned d = 0; core_ports_running() && d < self.info->data_cores; d++)
-		for (unsigned i = 0; i < MESSAGES_PER_TURN; i++) {
+	for (unsigned d = 0; d < self.info->data_cores; d++)
+		for (unsigned i = 0; core_ports_running() && i < MESSAGES_PER_TURN; i++) {
 			const struct core_msg *m = ring_punt_next(d);
 			if (!m)
 				break;
 			any = true;
 			if (m->len <= core_frame_max() && m->port < core_port_count())
 				core_app()->control_msg(m);
+			else /* its sender is out of its mind, and about to fault */
+				count_n(CNT_drop_restart, !(m->flags & PKT_OWN));
 			ring_punt_done(d);
 		}
 	return any;
@@ -71,28 +75,34 @@ static bool serve_messages(void)
 
 static bool housekeeping(void)
 {
-	bool any = false;
+	bool any = false, woken = house_due;
 	house_tsc = self.now_tsc + clock_ticks(&self.clock, HOUSEKEEPING_NS);
-	house_due = core_idle_mode() == CORE_IDLE_POLL;
-	for (int64_t c; (c = kcall(KCALL_CONSOLE_READ, 0, 0, 0)) >= 0; any = true)
+	house_due = false;
+	for (int64_t c; console_open && (c = kcall(KCALL_CONSOLE_READ, 0, 0, 0)) >= 0; any = true)
 		core_app()->control_key((uint8_t)c);
-	if (house_count++ % LINK_EVERY == 0 || core_idle_mode() == CORE_IDLE_SLEEP)
+	if (house_count++ % LINK_EVERY == 0 || woken)
 		ports_check_link();
 	return any;
 }
 
+void core_console_open(void)
+{
+	console_open = true;
+	house_due = true; /* something may have been typed already */
+}
+
 bool control_turn(void)
 {
-	bool ran = core_ports_running();
+	bool settled = ports_settled();
 	ports_turn();
-	if (core_ports_running() != ran)
+	if (ports_settled() != settled)
 		timer_tsc = 0; /* the application has started over */
 	bool any = serve_messages();
-	if (self.now_tsc >= timer_tsc && core_ports_running())
+	if (self.now_tsc >= timer_tsc && ports_settled())
 		timer_tsc = core_app()->control_timer();
 	else if (any)
 		timer_tsc = 0; /* what came may have set an earlier timer */
-	if (house_due && self.now_tsc >= house_tsc) {
+	if (self.now_tsc >= house_tsc) {
 		any |= housekeeping();
 		timer_tsc = 0; /* a key (ping) or a link (announcements) may have set an earlier timer */
 	}
@@ -102,7 +112,7 @@ bool control_turn(void)
 uint64_t control_deadline(void)
 {
 	uint64_t t = ports_deadline();
-	if (core_ports_running() && timer_tsc < t)
+	if (ports_settled() && timer_tsc < t)
 		t = timer_tsc;
 	if (house_due && house_tsc < t)
 		t = house_tsc;
@@ -117,6 +127,8 @@ void control_woken(void)
 bool core_quiesce(void)
 {
 	uint64_t turns[CORES_MAX];
+	if (!core_ports_running())
+		return ports_let_go();
 	uint64_t end = clock_tsc() + clock_ticks(&self.clock, QUIESCE_NS);
 	barrier_full(); /* what the caller has written is visible before we look */
 	for (unsigned d = 0; d < self.info->data_cores; d++)
@@ -128,6 +140,7 @@ bool core_quiesce(void)
 		       !shared_load(&o->parked) && self.info->status[c].state != CORE_DEAD) {
 			if (clock_tsc() > end) {
 				core_log("core %u does not finish its turn", c);
+				core_ports_restart("what data cores read cannot be changed");
 				return false;
 			}
 			cpu_relax();

@@ -1,6 +1,6 @@
 /*
  * The runtime of a core program: what an application may use at ring 3. One instance per core,
- * each with its own copy of every variable (DESIGN.md, invariant 1).
+ * each with its own copy of every variable (ARCHITECTURE.md, invariant 1).
  *
  * The loop (core/loop.c) owns the core. On a data core a turn is:
  *
@@ -80,7 +80,8 @@ struct app {
 	 */
 	void (*control_start)(void);
 
-	/* Control core: the ports run, or ran and were stopped (running = false). */
+	/* Control core: what control_start prepared is in force. The ports run, or cannot: no device
+	 * could be started, no data core is left (running = false). */
 	void (*control_ports)(bool running);
 
 	/* Control core: a port's link went up or down. */
@@ -111,8 +112,8 @@ struct app {
 extern const struct app *const core_apps[];
 extern const unsigned core_app_count;
 
-/* The application that runs: app=NAME of the kernel command line, else what core_set_app() said
- * (control core, in control_start), else the first. */
+/* The application that runs: app=NAME of the kernel command line, if there is one of that name,
+ * else what core_set_app() said (control core, in control_start), else the first. */
 const struct app *core_app(void);
 void core_set_app(const char *name);
 
@@ -174,15 +175,18 @@ const void *core_shared_area_of(unsigned core);
 /* --- control core --- */
 
 /*
- * Copies a frame of `len` bytes (<= core_frame_max()) to data core `d` < core_data_count(), which
- * gets it by app->data_inject. E_AGAIN when its ring is full or the ports do not run, E_INVAL
- * when the frame is too long.
+ * Copies a frame of `len` bytes (<= core_frame_max()) to the data core that polls queue pair
+ * `pair` < core_data_count(), which gets it by app->data_inject. E_AGAIN when its ring is full or
+ * the ports do not run, E_INVAL when the frame is too long.
  */
-int core_inject(unsigned d, unsigned port, const uint8_t *frame, unsigned len, uint32_t kind,
+int core_inject(unsigned pair, unsigned port, const uint8_t *frame, unsigned len, uint32_t kind,
                 uint32_t arg);
 
 /* Data cores that poll queues; each of them can send by any port. 0 while the ports are stopped. */
 unsigned core_data_count(void);
+
+/* The queue pair that `core` polls on every port; E_NOENT: none. */
+int core_pair_of(unsigned core);
 
 unsigned core_frame_max(void);
 
@@ -195,14 +199,19 @@ void *core_snapshot_area(size_t *bytes);
 void *core_private_alloc(size_t bytes);
 size_t core_private_left(void);
 
+/* From now on what is typed goes to app->control_key; until then it waits in the kernel. */
+void core_console_open(void);
+
 /* Prints bytes on the console as they are. */
 void core_console_write(const char *text, size_t bytes);
 
 /*
- * Quiescence (DESIGN.md, invariant 2): returns when every data core has finished the turn it was
- * in, so that none still holds what it read from the snapshot before. Takes microseconds; a core
- * that sleeps, is dead or is this one holds nothing. False, after a log line, when a core does
- * not come round within 100 ms (it then is about to be restarted).
+ * Quiescence (ARCHITECTURE.md, invariant 2): returns when every data core has finished the turn
+ * it was in, so that none still holds what it read from the snapshot before. Takes microseconds; a
+ * core that sleeps, is dead or is this one holds nothing. False when a core does not come round
+ * within 2 s (far longer than a host takes a CPU away for): what readers may still use must be left
+ * as it is. The ports are then being restarted, and until all data cores have let go of them every
+ * call returns false at once.
  */
 bool core_quiesce(void);
 
@@ -226,7 +235,7 @@ bool core_ports_running(void);
 /* Sum over the data cores, and the control half's own register accesses. */
 void core_port_counters(unsigned port, struct nic_counters *sum);
 
-/* Sum over all cores. */
+/* Sum over all cores; what dead ones had in hand is in drop_restart. */
 void core_counters(struct counters *sum);
 
 struct core_stats {

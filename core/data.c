@@ -3,9 +3,9 @@
  * send. This is the loop every forwarded packet goes through.
  *
  *     seen phase       does
- *     PORTS_STOPPED    lets go of all queues
+ *     PORTS_STOPPED    lets go of all queues, drops what waits to be injected
  *     PORTS_PREPARE    empty queues, fresh buffer pool, zeroed ring memory in its own arena
- *     PORTS_RUNNING    attaches its queue pair of every port (cores beyond `pairs` stand by)
+ *     PORTS_RUNNING    attaches its queue pair of every port (cores without one stand by)
  *
  * and confirms each by writing the epoch to its outbox.
  */
@@ -49,7 +49,8 @@ static uint8_t *data_arena(size_t *bytes)
 	return (uint8_t *)(uintptr_t)m->arena + control;
 }
 
-/* Packets that were held have been counted as forwarded; their buffers go with the pool. */
+/* Packets that were held have been counted as forwarded, like those in the device's ring: they
+ * had been handed to the port. Their buffers go with the pool. */
 static void forget_held(void)
 {
 	for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
@@ -76,7 +77,8 @@ static void prepare(const struct snapshot *s)
 
 static void attach(const struct snapshot *s)
 {
-	if (data_index() >= s->pairs)
+	unsigned pair = s->pair_of[data_index()];
+	if (pair == NO_PAIR)
 		return;
 	for (unsigned p = 0; p < s->ports; p++) {
 		struct nic_queue *q = &queues[p];
@@ -84,8 +86,7 @@ static void attach(const struct snapshot *s)
 		                        .pool = &self.pool,
 		                        .cnt = &out()->nic[p],
 		                        .port = (uint8_t)p};
-		int e = q->ops->attach(q, &s->nic[p], data_index(),
-		                       (void *)(uintptr_t)out()->ring_mem[p]);
+		int e = q->ops->attach(q, &s->nic[p], pair, (void *)(uintptr_t)out()->ring_mem[p]);
 		if (e != E_OK) {
 			core_log("core %u: eth%u: cannot attach (error %d)", self.id, p, -e);
 			q->broken = true;
@@ -100,6 +101,7 @@ COLD static void follow(const struct snapshot *s, uint64_t seen)
 	switch ((enum ports_phase)s->phase) {
 	case PORTS_STOPPED:
 		attached = 0;
+		ring_inject_skip();
 		shared_store(&out()->restarted, 0);
 		break;
 	case PORTS_PREPARE:
@@ -180,7 +182,7 @@ COLD static void report_broken(unsigned port)
 static bool poll_inject(void)
 {
 	bool any = false;
-	for (unsigned i = 0; i < INJECT_PER_TURN; i++) {
+	for (unsigned i = 0; attached && i < INJECT_PER_TURN; i++) {
 		const struct core_msg *m = ring_inject_next();
 		struct pkt p;
 		if (likely(!m))

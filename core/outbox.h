@@ -1,11 +1,11 @@
 /*
- * The shared memory of the runtime (DESIGN.md, invariant 2). Two kinds:
+ * The shared memory of the runtime (ARCHITECTURE.md, invariant 2). Two kinds:
  *
  * struct outbox    one per core. That core alone writes it; page tables enforce it.
  * struct snapshot  written by the control core alone, read by all.
  *
  * A message ring therefore lies in two outboxes: slots and head in the producer's, tail in the
- * consumer's. Slots are 64-byte aligned and of one size.
+ * consumer's. Slots are 64-byte aligned and of one size. core/ring.c has the rules.
  *
  *     outbox of a data core       header | punt ring (to the control core)
  *     outbox of the control core  header | inject ring to data core 0 | to data core 1 | ...
@@ -31,6 +31,7 @@ struct outbox {
 	uint64_t inject_tail;   /* consumer: data core */
 	uint64_t inject_head[CORES_MAX]; /* producer: control core, by data core index */
 	uint64_t punt_tail[CORES_MAX];   /* consumer: control core, by data core index */
+	uint64_t punt_taken[CORES_MAX];  /* control core: messages it has begun to serve */
 	uint64_t ring_mem[NIC_PORTS_MAX]; /* data core: where the rings of port p are to be */
 	struct core_stats stats __attribute__((aligned(64)));
 	struct counters counters __attribute__((aligned(64)));
@@ -49,14 +50,16 @@ struct snapshot {
 	uint64_t epoch; /* changes with every change of the fields below; written last */
 	uint32_t phase; /* enum ports_phase */
 	uint32_t ports;
-	uint32_t pairs; /* data cores that have a queue pair on every port; the others stand by */
+	uint32_t pairs; /* queue pairs in use on every port; data cores without one stand by */
 	uint32_t buf_stride;
 	uint32_t idle_sleep;
 	uint32_t app; /* index into core_apps[] */
 	uint32_t slots; /* of every message ring */
+	uint8_t pair_of[CORES_MAX]; /* by data core index: the pair it polls on every port, NO_PAIR */
 	uint64_t ring_bytes[NIC_PORTS_MAX];
 	struct nic_shared nic[NIC_PORTS_MAX];
 };
+#define NO_PAIR 0xff /* stands by, or is dead */
 #define SNAPSHOT_HEADER 0x10000u
 _Static_assert(sizeof(struct snapshot) <= SNAPSHOT_HEADER, "snapshot header");
 _Static_assert(offsetof(struct snapshot, ring_bytes) <= BOOT_HEADER_BYTES, "zeroed by the kernel");
@@ -85,12 +88,15 @@ static inline unsigned data_index(void) { return self.id - self.info->first_data
 _Noreturn void loop_run(void);
 
 /* ring.c */
-void rings_init(void); /* empties this core's rings; what waited is counted as drop_restart */
-void core_account_restart(void); /* books what this core had in hand before it started */
-struct core_msg *ring_punt_next(unsigned d);   /* control: oldest message of data core d, or NULL */
-void ring_punt_done(unsigned d);
+void rings_restart(void);              /* a program comes up: skips what waits for it */
+void ring_account_restart(void);       /* and books what it had in hand before as drop_restart */
+uint64_t ring_deficit(unsigned core);  /* frames that core has taken in, without a fate so far */
+struct core_msg *ring_punt_next(unsigned d);   /* control: takes data core d's oldest, or NULL */
+void ring_punt_done(unsigned d);               /* and gives its slot back */
+void ring_punt_skip(unsigned d);               /* control: drops all of them, as drop_restart */
 struct core_msg *ring_inject_next(void);       /* data: oldest message for this core, or NULL */
 void ring_inject_done(void);
+void ring_inject_skip(void);                   /* data: drops all of them */
 void ring_wake_peers(void);                    /* ends the sleep of cores written to in this turn */
 bool ring_messages_waiting(void);              /* for this core */
 
@@ -104,6 +110,8 @@ void data_disarm(void);
 void ports_init(void);
 void ports_turn(void);          /* advances the life of the ports; never waits long */
 void ports_check_link(void);
+bool ports_let_go(void);        /* they do not run, and no data core holds anything of them */
+bool ports_settled(void);       /* they run, or stand still until core_ports_restart */
 uint64_t ports_deadline(void);  /* TSC when ports_turn wants to be called again, UINT64_MAX none */
 
 /* control.c */
@@ -111,7 +119,6 @@ void core_wake(unsigned core);   /* ends that core's sleep, if it sleeps */
 void control_init(void);
 bool control_turn(void);
 uint64_t control_deadline(void); /* TSC of the next timer */
-bool control_arm(void);          /* true: do not sleep */
 void control_woken(void);        /* a sleep ended: look after console and links soon */
 
 #endif

@@ -8,13 +8,17 @@
  *                                               application's tables rebuilt → PREPARING
  *     PREPARING   above                         every data core has zeroed its ring memory →
  *                                               NICs started → RUNNING
- *     RUNNING     above                         a data core came up anew → STOPPING
- *     IDLE        no port could be started      core_ports_restart
+ *     RUNNING     above                         a data core came up anew, or one that polls died
+ *                                               → STOPPING
+ *     IDLE        no port could be started, or  core_ports_restart
+ *                 no data core is left alive
  *
- * A data core that is dead (kernel's status) has nothing in hand and counts as having answered.
+ * A data core that is dead (kernel's status) has nothing in hand and counts as having answered;
+ * queue pairs are given to the living. Which core polls which pair is pair_of[] in the snapshot.
  */
 #include "core/outbox.h"
 #include "drivers/nic.h"
+#include "lib/fmt.h"
 #include "lib/mem.h"
 
 #define ANSWER_WARN_NS 2000000000ull /* a data core that takes longer is named */
@@ -32,6 +36,7 @@ static unsigned mtu = MTU_DEFAULT;
 static uint64_t asked_tsc; /* when the data cores were told */
 static bool warned;
 static enum core_idle idle_wish;
+static bool app_is_given; /* by the command line */
 
 static void publish(enum ports_phase phase)
 {
@@ -44,20 +49,39 @@ static void publish(enum ports_phase phase)
 		core_wake(data_core(d));
 }
 
-void core_set_app(const char *name)
+static bool find_app(const char *name)
 {
 	for (unsigned i = 0; i < core_app_count; i++)
-		if (strcmp(core_apps[i]->name, name) == 0)
+		if (strcmp(core_apps[i]->name, name) == 0) {
 			snapshot_header()->app = i;
+			return true;
+		}
+	return false;
 }
 
-/* What the command line says about the application; the configuration may, if it says nothing. */
+void core_set_app(const char *name)
+{
+	if (!app_is_given)
+		find_app(name);
+}
+
+/* What the command line says about the application; the configuration may, if that is nothing or
+ * not to be understood. */
 static void choose_app(void)
 {
-	char name[16];
+	char name[BOOT_CMDLINE_MAX], known[64];
+	size_t n = 0;
 	snapshot_header()->app = 0;
-	if (core_option("app", name, sizeof name))
-		core_set_app(name);
+	if (!core_option("app", name, sizeof name))
+		return;
+	app_is_given = find_app(name);
+	if (app_is_given)
+		return;
+	for (unsigned i = 0; i < core_app_count && n < sizeof known; i++)
+		n += fmt_format(known + n, sizeof known - n, "%s%s", i ? ", " : "",
+		                core_apps[i]->name);
+	core_log("app= on the kernel command line takes one of: %s; there is no application \"%s\"",
+	         known, name);
 }
 
 void ports_init(void)
@@ -135,6 +159,40 @@ static void choose_buffers(struct snapshot *s)
 	s->slots = slots;
 }
 
+static bool is_dead(unsigned d)
+{
+	return self.info->status[data_core(d)].state == CORE_DEAD;
+}
+
+/* Each data core that is alive gets a pair, as long as every NIC has one more. */
+static void assign_pairs(struct snapshot *s)
+{
+	unsigned most = nic_count ? NIC_PAIRS_MAX : 0;
+	for (unsigned p = 0; p < nic_count; p++)
+		most = nics[p].pairs_max < most ? nics[p].pairs_max : most;
+	s->pairs = 0;
+	for (unsigned d = 0; d < self.info->data_cores; d++)
+		s->pair_of[d] = s->pairs < most && !is_dead(d) ? (uint8_t)s->pairs++ : NO_PAIR;
+}
+
+/* A data core that polls queues, or shall, is dead. */
+static bool holder_died(void)
+{
+	for (unsigned d = 0; d < self.info->data_cores; d++)
+		if (unlikely(is_dead(d)) && snapshot_header()->pair_of[d] != NO_PAIR)
+			return true;
+	return false;
+}
+
+/* The ports stand still from here on; data cores have let go of them. */
+static void enter_idle(void)
+{
+	snapshot_header()->ports = 0;
+	publish(PORTS_STOPPED);
+	state = IDLE;
+	core_app()->control_ports(false);
+}
+
 static void enter_preparing(void)
 {
 	struct snapshot *s = snapshot_header();
@@ -143,18 +201,20 @@ static void enter_preparing(void)
 	for (unsigned p = 0; p < nic_count; p++)
 		nics[p].ops->stop(&nics[p]);
 	s->ports = 0;
+	for (unsigned d = 0; d < self.info->data_cores; d++)
+		ring_punt_skip(d); /* before their geometry changes */
 	core_app()->control_start();
 	s->idle_sleep = core_idle_mode() == CORE_IDLE_SLEEP;
 	choose_buffers(s);
 	s->ports = nic_count;
-	s->pairs = nic_count ? self.info->data_cores : 0;
-	for (unsigned p = 0; p < nic_count; p++) {
+	for (unsigned p = 0; p < nic_count; p++)
 		s->ring_bytes[p] = nics[p].ops->ring_bytes(&nics[p]);
-		if (nics[p].pairs_max < s->pairs)
-			s->pairs = nics[p].pairs_max;
+	assign_pairs(s);
+	if (nic_count && s->pairs == 0) {
+		core_log("no data core is left alive: the ports are stopped");
+		enter_idle();
+		return;
 	}
-	/* The rings are empty: nobody attached reads or writes them now. */
-	rings_init();
 	publish(PORTS_PREPARE);
 	state = PREPARING;
 }
@@ -166,10 +226,11 @@ static int start_port(unsigned p)
 	struct snapshot *s = snapshot_header();
 	struct nic_ring_mem mem[NIC_PAIRS_MAX];
 	uint8_t driver = s->nic[p].driver;
-	for (unsigned d = 0; d < s->pairs; d++) {
+	for (unsigned d = 0; d < self.info->data_cores; d++) {
 		unsigned c = data_core(d);
-		mem[d] = (struct nic_ring_mem){(void *)(uintptr_t)outbox_of(c)->ring_mem[p],
-		                               s->ring_bytes[p], c};
+		if (s->pair_of[d] != NO_PAIR)
+			mem[s->pair_of[d]] = (struct nic_ring_mem){
+				(void *)(uintptr_t)outbox_of(c)->ring_mem[p], s->ring_bytes[p], c};
 	}
 	int e = nics[p].ops->start(&nics[p], s->pairs, mem, &s->nic[p]);
 	s->nic[p].driver = driver;
@@ -178,7 +239,10 @@ static int start_port(unsigned p)
 
 static void enter_running(void)
 {
-	struct snapshot *s = snapshot_header();
+	if (holder_died()) { /* it has not prepared its ring memory */
+		core_ports_restart("a data core died");
+		return;
+	}
 	for (unsigned p = 0; p < nic_count; p++) {
 		int e = start_port(p);
 		if (e == E_OK)
@@ -187,9 +251,7 @@ static void enter_running(void)
 		         nics[p].error ? nics[p].error : "does not start", -e);
 		for (unsigned q = 0; q < p; q++)
 			nics[q].ops->stop(&nics[q]);
-		s->ports = 0;
-		publish(PORTS_STOPPED);
-		state = IDLE;
+		enter_idle();
 		return;
 	}
 	publish(PORTS_RUNNING);
@@ -206,7 +268,6 @@ void core_ports_restart(const char *why)
 	if (state == STOPPING)
 		return;
 	core_log("ports restart: %s", why);
-	core_app()->control_ports(false);
 	publish(PORTS_STOPPED);
 	state = STOPPING;
 }
@@ -214,7 +275,7 @@ void core_ports_restart(const char *why)
 static bool data_core_restarted(void)
 {
 	for (unsigned d = 0; d < self.info->data_cores; d++)
-		if (shared_load(&outbox_of(data_core(d))->restarted))
+		if (shared_load(&outbox_of(data_core(d))->restarted) && !is_dead(d))
 			return true;
 	return false;
 }
@@ -233,10 +294,17 @@ void ports_turn(void)
 	case RUNNING:
 		if (unlikely(data_core_restarted()))
 			core_ports_restart("a data core was restarted");
+		else if (unlikely(holder_died()))
+			core_ports_restart("a data core died");
 		break;
 	case IDLE:
 		break;
 	}
+}
+
+bool ports_let_go(void)
+{
+	return state == PREPARING || state == IDLE || (state == STOPPING && all_answered());
 }
 
 uint64_t ports_deadline(void)
@@ -263,6 +331,7 @@ void core_set_idle(enum core_idle idle) { idle_wish = idle; }
 unsigned core_port_count(void) { return nic_count; }
 const struct nic *core_port_nic(unsigned port) { return &nics[port]; }
 bool core_ports_running(void) { return state == RUNNING; }
+bool ports_settled(void) { return state == RUNNING || state == IDLE; }
 
 enum core_idle core_idle_mode(void)
 {
@@ -301,6 +370,10 @@ void core_counters(struct counters *sum)
 	for (unsigned c = 0; c < self.info->cores; c++)
 		for (unsigned i = 0; i < CNT_MAX; i++)
 			sum->v[i] += __atomic_load_n(&outbox_of(c)->counters.v[i], __ATOMIC_RELAXED);
+	/* a dead core cannot book any more what it had in hand */
+	for (unsigned d = 0; d < self.info->data_cores; d++)
+		if (is_dead(d))
+			sum->v[CNT_drop_restart] += ring_deficit(data_core(d));
 }
 
 const struct core_stats *core_stats_of(unsigned core)

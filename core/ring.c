@@ -2,6 +2,26 @@
  * Message rings between a data core and the control core. One producer, one consumer, each
  * writing only its own outbox: publish the slot, then the head; read the slot, then move the
  * tail. Frames are copied: this way is cold, and each side keeps its own buffers.
+ *
+ * Either program may die at any instruction and come up anew while the other goes on. Outboxes
+ * outlive a program, and so do the positions in them:
+ *
+ * 1. Heads and tails only grow, and tail <= head <= tail + slots. Nobody ever moves one back, so
+ *    no slot is served twice, and none before it is complete.
+ * 2. A producer that comes up anew goes on at its head. What it was writing had not been
+ *    published and is overwritten; what it had published is complete and is served.
+ * 3. A consumer that comes up anew skips to the head (rings_restart): the message it had in hand
+ *    may be what broke it. Going forward is what a consumer does anyway; the producer sees no
+ *    difference.
+ * 4. The geometry (slots, buf_stride) changes only in enter_preparing, when all data cores have
+ *    let go of the ports: they do not punt then, and skipped what was injected before they
+ *    answered; the control core skips the punt rings first. So all rings are empty.
+ * 5. The other side is not believed: a head that is not within `slots` of the tail is no message,
+ *    and the next restart of the ports skips to it.
+ *
+ * A received frame in a punt ring counts as `punted` once its message is published and as
+ * `punt_taken` when the control core begins to serve it or skips it. punt_taken[] in the outbox
+ * tells the message in hand, which a restart must not count twice.
  */
 #include "core/outbox.h"
 #include "hal/kcall.h"
@@ -32,43 +52,49 @@ static uint64_t inject_ring(unsigned d)
 	return self.info->core[0].outbox + OUTBOX_AREA * (1 + both + (uint64_t)d);
 }
 
-void rings_init(void)
+static bool is_waiting(uint64_t head, uint64_t tail)
 {
-	struct outbox *out = outbox_of(self.id);
-	/* What the others wrote stays where it is: go to their positions. */
-	if (self.roles & CORE_DATA) {
-		out->punt_head = shared_load(&outbox_of(0)->punt_tail[data_index()]);
-		out->inject_tail = shared_load(&outbox_of(0)->inject_head[data_index()]);
-	}
+	return unlikely(head != tail) && head - tail <= snapshot_header()->slots;
+}
+
+/* --- restart --- */
+
+void rings_restart(void)
+{
+	if (self.roles & CORE_DATA)
+		ring_inject_skip();
 	if (self.roles & CORE_CONTROL)
-		for (unsigned d = 0; d < self.info->data_cores; d++) {
-			out->inject_head[d] = shared_load(&outbox_of(data_core(d))->inject_tail);
-			out->punt_tail[d] = shared_load(&outbox_of(data_core(d))->punt_head);
-		}
+		for (unsigned d = 0; d < self.info->data_cores; d++)
+			ring_punt_skip(d);
 }
 
 /*
  * Every frame a core takes in ends in one fate or is handed on, so what is missing from that sum
- * when its program starts was lost by the restart:
+ * was in its hands:
  *     data role      received = fates + punted
- *     control role   messages taken from the punt rings = fates (+ waiting, gone by now)
+ *     control role   punt_taken = fates (+ those that wait for a neighbour)
  */
-void core_account_restart(void)
+uint64_t ring_deficit(unsigned core)
 {
-	const struct outbox *out = outbox_of(self.id);
-	uint64_t in = 0, fates = 0;
-	if (self.roles & CORE_DATA) {
+	const struct outbox *o = outbox_of(core);
+	uint32_t roles = self.info->core[core].roles;
+	uint64_t n = 0;
+	if (roles & CORE_DATA) {
 		for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
-			in += out->nic[p].rx_pkts;
-		in -= out->counters.v[CNT_punted];
+			n += o->nic[p].rx_pkts;
+		n -= o->counters.v[CNT_punted];
 	}
-	if (self.roles & CORE_CONTROL)
-		for (unsigned d = 0; d < self.info->data_cores; d++)
-			in += outbox_of(data_core(d))->counters.v[CNT_punted];
+	if (roles & CORE_CONTROL)
+		n += o->counters.v[CNT_punt_taken];
 	for (unsigned i = 0; i < CNT_MAX; i++)
 		if (counter_desc[i].kind != COUNTER_INFO)
-			fates += out->counters.v[i];
-	count_n(CNT_drop_restart, in - fates);
+			n -= o->counters.v[i];
+	return n;
+}
+
+void ring_account_restart(void)
+{
+	count_n(CNT_drop_restart, ring_deficit(self.id));
 }
 
 unsigned core_frame_max(void)
@@ -76,58 +102,127 @@ unsigned core_frame_max(void)
 	return snapshot_header()->buf_stride - BUF_DATA_OFFSET;
 }
 
+/* --- punt: data core to control core --- */
+
 static void fill(struct core_msg *m, const uint8_t *frame, unsigned len)
 {
 	m->len = (uint16_t)len;
 	memcpy(m->frame, frame, len);
 }
 
-/* Copies the packet into the punt ring and frees it; false when the ring is full. */
-static bool punt(const struct pkt *p, uint32_t kind, uint32_t arg)
+/* Copies the packet into the punt ring, counts it and frees it. flags: of the message. */
+static void punt(const struct pkt *p, unsigned flags, uint32_t kind, uint32_t arg)
 {
 	struct outbox *out = outbox_of(self.id);
+	bool own = flags & PKT_OWN;
 	uint64_t head = out->punt_head;
-	bool room = head - shared_load(&outbox_of(0)->punt_tail[data_index()]) <
-	            snapshot_header()->slots;
-	if (room) {
+	if (head - shared_load(&outbox_of(0)->punt_tail[data_index()]) < snapshot_header()->slots) {
 		struct core_msg *m = slot(punt_ring(data_index()), head);
 		fill(m, p->data, p->len);
 		m->port = p->port;
-		m->flags = p->flags;
+		m->flags = (uint8_t)flags;
 		m->kind = kind;
 		m->arg = arg;
 		shared_store(&out->punt_head, head + 1);
+		count_n(CNT_punted, !own);
 		wake_mask |= 1;
+	} else {
+		count(own ? CNT_originated_drop_tx : CNT_drop_punt_full);
 	}
 	pkt_free(&self.pool, p);
-	return room;
 }
 
 void core_punt(const struct pkt *p, uint32_t kind, uint32_t arg)
 {
-	count(punt(p, kind, arg) ? CNT_punted : CNT_drop_punt_full);
+	punt(p, p->flags & ~(unsigned)PKT_OWN, kind, arg);
 }
 
 void core_punt_own(const struct pkt *p, uint32_t kind, uint32_t arg)
 {
-	if (!punt(p, kind, arg))
-		count(CNT_originated_drop_tx);
+	punt(p, p->flags | (unsigned)PKT_OWN, kind, arg);
 }
+
+static bool punt_is_waiting(unsigned d)
+{
+	return is_waiting(shared_load(&outbox_of(data_core(d))->punt_head),
+	                  outbox_of(self.id)->punt_tail[d]);
+}
+
+/* The control core looks at message `index`; only the first look counts. */
+static void punt_book(unsigned d, uint64_t index, const struct core_msg *m)
+{
+	struct outbox *out = outbox_of(self.id);
+	if (out->punt_taken[d] > index)
+		return;
+	out->punt_taken[d] = index + 1;
+	count_n(CNT_punt_taken, !(m->flags & PKT_OWN));
+}
+
+struct core_msg *ring_punt_next(unsigned d)
+{
+	uint64_t tail = outbox_of(self.id)->punt_tail[d];
+	if (!punt_is_waiting(d))
+		return NULL;
+	struct core_msg *m = slot(punt_ring(d), tail);
+	punt_book(d, tail, m);
+	return m;
+}
+
+void ring_punt_done(unsigned d)
+{
+	struct outbox *out = outbox_of(self.id);
+	shared_store(&out->punt_tail[d], out->punt_tail[d] + 1);
+}
+
+void ring_punt_skip(unsigned d)
+{
+	struct outbox *out = outbox_of(self.id);
+	uint64_t head = shared_load(&outbox_of(data_core(d))->punt_head);
+	uint64_t before = self.counters->v[CNT_punt_taken];
+	if (is_waiting(head, out->punt_tail[d]))
+		for (uint64_t i = out->punt_tail[d]; i != head; i++)
+			punt_book(d, i, slot(punt_ring(d), i));
+	count_n(CNT_drop_restart, self.counters->v[CNT_punt_taken] - before);
+	out->punt_taken[d] = head;
+	shared_store(&out->punt_tail[d], head);
+}
+
+/* --- inject: control core to data core --- */
 
 unsigned core_data_count(void)
 {
 	return core_ports_running() ? snapshot_header()->pairs : 0;
 }
 
-int core_inject(unsigned d, unsigned port, const uint8_t *frame, unsigned len, uint32_t kind,
+int core_pair_of(unsigned core)
+{
+	unsigned d = core - self.info->first_data_core;
+	if (!core_ports_running() || d >= self.info->data_cores ||
+	    snapshot_header()->pair_of[d] == NO_PAIR)
+		return E_NOENT;
+	return snapshot_header()->pair_of[d];
+}
+
+/* Index of the data core that polls `pair` < core_data_count(). */
+static unsigned holder(unsigned pair)
+{
+	unsigned d = 0;
+	while (snapshot_header()->pair_of[d] != pair)
+		d++;
+	return d;
+}
+
+int core_inject(unsigned pair, unsigned port, const uint8_t *frame, unsigned len, uint32_t kind,
                 uint32_t arg)
 {
 	struct outbox *out = outbox_of(self.id);
-	uint64_t head = out->inject_head[d];
 	if (len > core_frame_max())
 		return E_INVAL;
-	if (d >= core_data_count() ||
-	    head - shared_load(&outbox_of(data_core(d))->inject_tail) >= snapshot_header()->slots)
+	if (pair >= core_data_count())
+		return E_AGAIN;
+	unsigned d = holder(pair);
+	uint64_t head = out->inject_head[d];
+	if (head - shared_load(&outbox_of(data_core(d))->inject_tail) >= snapshot_header()->slots)
 		return E_AGAIN;
 	struct core_msg *m = slot(inject_ring(d), head);
 	fill(m, frame, len);
@@ -141,24 +236,10 @@ int core_inject(unsigned d, unsigned port, const uint8_t *frame, unsigned len, u
 	return E_OK;
 }
 
-struct core_msg *ring_punt_next(unsigned d)
-{
-	uint64_t tail = outbox_of(self.id)->punt_tail[d];
-	if (shared_load(&outbox_of(data_core(d))->punt_head) == tail)
-		return NULL;
-	return slot(punt_ring(d), tail);
-}
-
-void ring_punt_done(unsigned d)
-{
-	struct outbox *out = outbox_of(self.id);
-	shared_store(&out->punt_tail[d], out->punt_tail[d] + 1);
-}
-
 struct core_msg *ring_inject_next(void)
 {
 	uint64_t tail = outbox_of(self.id)->inject_tail;
-	if (shared_load(&outbox_of(0)->inject_head[data_index()]) == tail)
+	if (!is_waiting(shared_load(&outbox_of(0)->inject_head[data_index()]), tail))
 		return NULL;
 	return slot(inject_ring(data_index()), tail);
 }
@@ -168,6 +249,17 @@ void ring_inject_done(void)
 	struct outbox *out = outbox_of(self.id);
 	shared_store(&out->inject_tail, out->inject_tail + 1);
 }
+
+void ring_inject_skip(void)
+{
+	struct outbox *out = outbox_of(self.id);
+	uint64_t head = shared_load(&outbox_of(0)->inject_head[data_index()]);
+	if (is_waiting(head, out->inject_tail))
+		count_n(CNT_originated_drop_tx, head - out->inject_tail);
+	shared_store(&out->inject_tail, head);
+}
+
+/* --- sleep --- */
 
 void ring_wake_peers(void)
 {
@@ -185,7 +277,7 @@ bool ring_messages_waiting(void)
 		return true;
 	if (self.roles & CORE_CONTROL)
 		for (unsigned d = 0; d < self.info->data_cores; d++)
-			if (ring_punt_next(d))
+			if (punt_is_waiting(d))
 				return true;
 	return false;
 }

@@ -36,8 +36,8 @@ _Noreturn void core_main(const struct boot_info *info, unsigned id)
 	self.clock = clock_make(info->tsc_hz);
 	self.now_tsc = clock_tsc();
 	self.counters = &outbox_of(id)->counters;
-	rings_init();
-	core_account_restart();
+	rings_restart();
+	ring_account_restart();
 	if (self.roles & CORE_DATA)
 		data_init();
 	if (self.roles & CORE_CONTROL)

@@ -1,7 +1,7 @@
 /*
  * The contract between NIC drivers and everybody else.
  *
- * A NIC has two halves, because a port is shared and a queue is not (DESIGN.md, invariants 1, 2):
+ * A NIC has two halves, because a port is shared and a queue is not (ARCHITECTURE.md, invariants 1, 2):
  *
  *   struct nic        the device: control core only. probe, start, link, stats, stop. May wait,
  *                     always with a deadline.

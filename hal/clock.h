@@ -1,5 +1,5 @@
 /*
- * Time is the TSC (DESIGN.md, invariant 3). `struct clock` turns ticks into nanoseconds and back
+ * Time is the TSC (invariant 3). `struct clock` turns ticks into nanoseconds and back
  * by a multiplication with a fixed-point constant, exact to about 1 in 10^9 for TSC frequencies
  * up to 16 GHz.
  */

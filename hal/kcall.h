@@ -1,6 +1,6 @@
 /*
  * What a core program may ask of the kernel. Entered by a breakpoint exception: int3 is the one
- * trap that software-virtualised hosts deliver from ring 3 as well (DESIGN.md, Kernel); this
+ * trap that software-virtualised hosts deliver from ring 3 as well (ARCHITECTURE.md, Kernel); this
  * function is the ONE place that knows. RAX is the call, RDI RSI RDX its arguments, RAX the
  * result (0 or a negative enum error unless the table says otherwise).
  *

@@ -30,17 +30,26 @@ static uint8_t input[INPUT_MAX];
 static uint32_t input_head, input_tail; /* under input_lock */
 static struct lock input_lock;
 
+static void input_drain(void)
+{
+	while (uart_present && input_head - input_tail < INPUT_MAX && in8(UART_LSR) & UART_LSR_DATA)
+		input[input_head++ % INPUT_MAX] = in8(UART_DATA);
+}
+
 void console_init(void)
 {
 	out8(UART_IER, 0);
+	out8(UART_LCR, 0x03);
+	uart_present = in8(UART_LSR) != 0xff;
+	input_drain(); /* turning the FIFO on clears what has been typed already */
+	out8(UART_FCR, 0x01);
 	out8(UART_LCR, 0x80); /* divisor latch */
 	out8(UART_DATA, 1);   /* 115200 baud */
 	out8(UART_IER, 0);
 	out8(UART_LCR, 0x03); /* 8N1 */
-	out8(UART_FCR, 0xc7); /* FIFO on and cleared, interrupt at 14 bytes or on time-out */
+	out8(UART_FCR, 0xc1); /* FIFO on, interrupt at 14 bytes or on time-out */
 	out8(UART_MCR, 0x0b); /* DTR, RTS, OUT2 (gates the interrupt line) */
 	out8(UART_IER, 0x01); /* received data */
-	uart_present = in8(UART_LSR) != 0xff;
 }
 
 /* Room for UART_FIFO bytes once THRE is set, so the status is read once per FIFO. */
@@ -92,12 +101,6 @@ void console_print(const char *format, ...)
 void console_seize(void)
 {
 	seized = true;
-}
-
-static void input_drain(void)
-{
-	while (uart_present && input_head - input_tail < INPUT_MAX && in8(UART_LSR) & UART_LSR_DATA)
-		input[input_head++ % INPUT_MAX] = in8(UART_DATA);
 }
 
 void console_interrupt(void)

@@ -35,7 +35,14 @@ extern struct boot_info *boot_info;
 /* The core that runs this code, told by the stack it stands on. */
 struct core *core_self(void);
 
-/* Descriptor tables, control registers and local APIC of the core that calls. */
+/* False while core 0 still runs on the boot stack: core_self() knows nothing then. */
+bool core_has_stack(void);
+
+/* Descriptor tables of the core that calls: what an exception at ring 0 needs. They lie in the
+ * image, so they are good under the loader's page tables and the final ones. */
+void core_load_tables(struct core *c);
+
+/* The same, control registers and local APIC. */
 void core_setup(struct core *c);
 
 /* Starts the other cores; returns how many cores there are now. */

@@ -6,6 +6,7 @@
  */
 #include "hal/clock.h"
 #include "hal/core_hand.h"
+#include "kernel/apic.h"
 #include "kernel/console.h"
 #include "kernel/core.h"
 #include "kernel/cpu.h"
@@ -159,6 +160,18 @@ static bool count_fault(struct core *c)
 	return ++c->faults_recent > FAULTS_MAX;
 }
 
+/* A fault before the core stands on a stack of its own: what can be said without core and stack. */
+_Noreturn static void report_early(const struct trap_frame *f)
+{
+	console_print("\n*** %s while the kernel starts (vector %llu, error %llx)\n",
+	              exception_name(f->vector), (unsigned long long)f->vector,
+	              (unsigned long long)f->error);
+	print_address("  rip ", f->rip);
+	console_print("  cr2 %016llx  rsp %016llx\n", (unsigned long long)cr2_read(),
+	              (unsigned long long)f->rsp);
+	machine_exit(EXIT_PANIC);
+}
+
 void fault_in_program(struct trap_frame *f, const char *what)
 {
 	struct core *c = core_self();
@@ -172,12 +185,15 @@ void fault_in_program(struct trap_frame *f, const char *what)
 	              FAULT_WINDOW_S);
 	if (boot_info->core[c->id].roles & CORE_CONTROL)
 		machine_exit(EXIT_FAULT_LOOP);
+	apic_send(cores[0].apic_id, VECTOR_WAKE); /* the control core may sleep; it has to know */
 	cpu_halt_forever();
 }
 
 void fault_in_kernel(struct trap_frame *f)
 {
 	console_seize();
+	if (!core_has_stack())
+		report_early(f);
 	report(f, core_self(), NULL);
 	machine_exit(EXIT_PANIC);
 }

@@ -1,7 +1,7 @@
 /*
- * From the loader to the core programs. The order is the dependency order: console, memory,
- * traps, ACPI, APIC, clock, other cores, devices, memory of the cores, programs. When the
- * programs run, the kernel is out of the way (DESIGN.md, Kernel).
+ * From the loader to the core programs. The order is the dependency order: console, traps,
+ * memory, ACPI, APIC, clock, other cores, devices, memory of the cores, programs. When the
+ * programs run, the kernel is out of the way (ARCHITECTURE.md, Kernel).
  */
 #include "hal/clock.h"
 #include "kernel/acpi.h"
@@ -57,6 +57,7 @@ static void make_boot_info(void)
 _Noreturn static void boot_on_core_stack(void)
 {
 	core_setup(&cores[0]);
+	trap_use_stacks();
 	cores[0].apic_id = apic_id();
 	tsc_init();
 	make_boot_info();
@@ -81,11 +82,12 @@ _Noreturn void kmain(enum boot_loader loader, uint64_t info)
 {
 	tsc_at_start = clock_tsc();
 	console_init();
+	trap_init();
+	core_load_tables(&cores[0]); /* from here on nothing fails in silence */
 	boot_parse(&boot, loader, info);
 	machine_set_exit_port((uint16_t)boot_option_number(&boot, "debug-exit", 0));
 	vm_init(&boot);
 	console_add_framebuffer(&boot.fb);
-	trap_init();
 	acpi_init(&acpi, &boot);
 	apic_init(&acpi);
 	vm_map_stack(0);

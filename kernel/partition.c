@@ -1,6 +1,6 @@
 /*
  * Divides the memory of the machine among the cores, in 2 MiB pages, and builds the address
- * spaces (DESIGN.md, invariants 1, 2, 6):
+ * spaces (ARCHITECTURE.md, invariants 1, 2, 6):
  *
  *     arena     one per core, mapped by that core alone: packet buffers and NIC rings, and on
  *               the control core its tables

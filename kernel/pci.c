@@ -101,7 +101,14 @@ static void config_write(uint16_t bdf, unsigned offset, unsigned size, uint32_t 
 	lock_drop(&cf8_lock);
 }
 
-/* Reads BAR n; returns how many BAR slots it takes. Only memory BARs are recorded. */
+static void report_bar(const struct pci_dev *dev, unsigned n, const char *what)
+{
+	console_print("pci %02x:%02x.%x: BAR %u %s\n", dev->bdf >> 8, dev->bdf >> 3 & 31,
+	              dev->bdf & 7, n, what);
+}
+
+/* Reads BAR n; returns how many BAR slots it takes. Only memory BARs that the window of the core
+ * programs (hal/layout.h) can show are recorded. */
 static unsigned read_bar(struct pci_dev *dev, struct pci_private *p, unsigned n)
 {
 	unsigned offset = CFG_BAR0 + 4 * n;
@@ -121,13 +128,15 @@ static unsigned read_bar(struct pci_dev *dev, struct pci_private *p, unsigned n)
 		size |= 0xffffffff00000000ull;
 	}
 	uint64_t phys = (uint64_t)high << 32 | (low & ~0xfu);
-	if (size && phys) {
-		p->bar_phys[n] = phys;
-		dev->bar[n].bytes = -size;
-		dev->bar[n].addr = MMIO_WINDOW + phys;
+	uint64_t bytes = -size, window = MEMORY_WINDOW - MMIO_WINDOW;
+	if (size && !phys) {
+		report_bar(dev, n, "was left unassigned by firmware");
+	} else if (size && (phys >= window || bytes > window - phys)) {
+		report_bar(dev, n, "lies beyond what can be mapped and is left out");
 	} else if (size) {
-		console_print("pci %02x:%02x.%x: firmware left BAR %u unassigned\n", dev->bdf >> 8,
-		              dev->bdf >> 3 & 31, dev->bdf & 7, n);
+		p->bar_phys[n] = phys;
+		dev->bar[n].bytes = bytes;
+		dev->bar[n].addr = MMIO_WINDOW + phys;
 	}
 	return wide ? 2 : 1;
 }

@@ -2,7 +2,7 @@
  * The program image is an ELF64 file linked by program.ld and carried in .rodata of the kernel
  * (ELF-64 Object File Format, version 1.5). Segments that are not writable are mapped straight
  * from there into every address space; of writable ones each core has its own copy at the same
- * address (DESIGN.md, invariant 1), renewed from the image at every start.
+ * address (ARCHITECTURE.md, invariant 1), renewed from the image at every start.
  */
 #include "kernel/program.h"
 

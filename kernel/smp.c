@@ -26,6 +26,11 @@ static volatile bool released;
 static volatile bool stopping;
 static volatile uint64_t ap_tsc[CORES_MAX]; /* TSC that the core read when it arrived */
 
+bool core_has_stack(void)
+{
+	return (uint64_t)__builtin_frame_address(0) - STACK_BASE < CORES_MAX * STACK_SLOT;
+}
+
 struct core *core_self(void)
 {
 	uint64_t sp = (uint64_t)__builtin_frame_address(0);
@@ -79,10 +84,15 @@ static void set_control_registers(void)
 	}
 }
 
-void core_setup(struct core *c)
+void core_load_tables(struct core *c)
 {
 	load_gdt(c);
 	trap_load();
+}
+
+void core_setup(struct core *c)
+{
+	core_load_tables(c);
 	set_control_registers();
 	apic_enable();
 }
@@ -98,6 +108,8 @@ _Noreturn void ap_main(uint32_t ticket)
 	ap_tsc[ticket] = clock_tsc();
 	while (!__atomic_load_n(&released, __ATOMIC_ACQUIRE))
 		__builtin_ia32_pause();
+	if (ticket >= boot_info->cores)
+		cpu_halt_forever(); /* came after AP_START_US: there is no address space for it */
 	program_run(c);
 }
 

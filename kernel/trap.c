@@ -1,5 +1,5 @@
 /*
- * Intel SDM vol. 3A, chapter 6. Ring 3 runs with interrupts off for its whole life (DESIGN.md,
+ * Intel SDM vol. 3A, chapter 6. Ring 3 runs with interrupts off for its whole life (ARCHITECTURE.md,
  * invariant 3): interrupts are taken only inside KCALL_SLEEP, so what comes from ring 3 is an
  * exception, an NMI or a kernel call.
  */
@@ -40,6 +40,10 @@ void trap_init(void)
 	for (unsigned v = 0; v < 256; v++)
 		set_gate(v, GATE_INTERRUPT, 0);
 	set_gate(TRAP_BREAKPOINT, GATE_INTERRUPT | GATE_RING3, 0);
+}
+
+void trap_use_stacks(void)
+{
 	set_gate(TRAP_NMI, GATE_INTERRUPT, IST_EMERGENCY);
 	set_gate(TRAP_DOUBLE_FAULT, GATE_INTERRUPT, IST_EMERGENCY);
 	set_gate(TRAP_MACHINE_CHECK, GATE_INTERRUPT, IST_EMERGENCY);

@@ -21,8 +21,13 @@ enum segment {
 
 enum { IST_EMERGENCY = 1 }; /* double fault, NMI, machine check */
 
-/* Fills the interrupt descriptor table, which all cores share. Boot core, once. */
+/* Fills the interrupt descriptor table, which all cores share. Boot core, once. Until
+ * trap_use_stacks() every exception is taken on the stack that is in use. */
 void trap_init(void);
+
+/* Double fault, NMI and machine check get a stack of their own from here on: the boot core has
+ * loaded its TSS, and the others load theirs before they load the table. */
+void trap_use_stacks(void);
 
 /* Loads it on the core that calls. */
 void trap_load(void);

@@ -1,6 +1,6 @@
 /*
  * memcpy and friends for the freestanding image. `rep` string instructions by eight bytes: fast on
- * every CPU of the last decade, and few steps where ring 0 is emulated (DESIGN.md, test machines).
+ * every CPU of the last decade, and few steps where ring 0 is emulated (ARCHITECTURE.md, Kernel).
  * Packet bytes are moved by the callers' own inline code, not by these.
  */
 #include "lib/mem.h"

@@ -5,7 +5,7 @@
  * on the core's stack or in its rings: nothing per packet is kept beside the bytes, so a
  * forwarded packet costs no cache line but those of the frame itself.
  *
- * Buffers come from one `struct bufpool` per core (DESIGN.md, invariant 6): a LIFO stack of
+ * Buffers come from one `struct bufpool` per core (ARCHITECTURE.md, invariant 6): a LIFO stack of
  * buffer numbers, so the buffer freed last, still in cache, is used next.
  *
  * Layout of a buffer of `stride` bytes:

@@ -1,5 +1,5 @@
 /*
- * The one registry of packet counters (DESIGN.md, Practical).
+ * The one registry of packet counters (ARCHITECTURE.md, Counters).
  *
  * Every received frame ends in exactly one FATE: forwarded, delivered to the machine itself,
  * or dropped under a named reason. So, once nothing is in flight,
@@ -62,7 +62,7 @@
 	X(drop_restart, DROP, "in hand or waiting when a core or the ports were restarted") \
 	X(redirect_needed, INFO, "forwarded out of the port it came in by") \
 	X(fragments_created, INFO, "fragments sent in place of packets too large") \
-	X(fragmented, INFO, "packets sent on as fragments") \
+	X(fragmented, INFO, "packets sent on whole as fragments") \
 	X(icmp_tx_echo_reply, INFO, "echo replies sent") \
 	X(icmp_tx_echo_request, INFO, "echo requests sent (console ping)") \
 	X(icmp_tx_time_exceeded, INFO, "ICMP time exceeded sent") \

@@ -1,6 +1,6 @@
 /*
  * The vector path. One vector of up to 256 packets from one port goes through three passes, each
- * over all packets, so that the loads of one pass overlap (DESIGN.md, invariant 5):
+ * over all packets, so that the loads of one pass overlap (ARCHITECTURE.md, invariant 5):
  *
  *     1. check    Ethernet and IPv4 header are those of a plain packet to be forwarded
  *                 (router_fast_ok); its destination goes to dst[]. Others go the slow way.

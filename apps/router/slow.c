@@ -103,19 +103,14 @@ static void fragment(struct pkt *p, uint32_t nh)
 {
 	struct ip4_frag it;
 	struct pkt f;
-	enum counter fate = CNT_drop_no_buffer;
 	complete(p);
 	if (ip4_frag_init(&it, p->data + ETH_HLEN, router.view->adj[nh].mtu) != E_OK) {
 		drop(p, CNT_drop_ip4_total_len);
 		return;
 	}
-	while (pkt_alloc(&self.pool, &f)) {
+	while (!it.ended && pkt_alloc(&self.pool, &f)) {
 		unsigned n = ip4_frag_next(&it, f.data + ETH_HLEN, buf_room(&self.pool) - ETH_HLEN);
-		if (n == 0) {
-			pkt_free(&self.pool, &f);
-			fate = CNT_forwarded;
-			break;
-		}
+		assert(n > 0); /* no MTU is larger than a buffer */
 		f.len = (uint16_t)(n + ETH_HLEN);
 		f.port = p->port;
 		f.flags = PKT_OWN;
@@ -123,8 +118,8 @@ static void fragment(struct pkt *p, uint32_t nh)
 		count(CNT_fragments_created);
 		send(&f, nh);
 	}
-	count(CNT_fragmented);
-	drop(p, fate);
+	count_n(CNT_fragmented, it.ended);
+	drop(p, it.ended ? CNT_forwarded : CNT_drop_no_buffer);
 }
 
 static void forward(struct pkt *p, uint32_t nh)

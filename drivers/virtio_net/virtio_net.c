@@ -27,7 +27,6 @@
 #define CTRL_DATA_OFFSET 8192 /* in nic->dma: the ring lies before it */
 #define RSS_TABLE 128
 #define RSS_KEY 40
-#define ETHERNET_MTU 1500
 #define MTU_LARGEST (BUF_STRIDE_JUMBO - BUF_DATA_OFFSET - 18)
 
 #define FEATURES_WANTED \

@@ -7,7 +7,7 @@
  * runs meanwhile gets the old or the new answer, never a third.
  *
  * Memory that readers may still look at is not reused before fib4_reclaim(), which the writer
- * calls once every reader has passed a quiescent point (DESIGN.md, invariant 2).
+ * calls once every reader has passed a quiescent point (ARCHITECTURE.md, invariant 2).
  *
  * Addresses and prefixes are in host byte order. A next hop is a number below FIB_NH_LIMIT
  * whose meaning is the caller's; FIB_NH_NONE says that no prefix covers the address.

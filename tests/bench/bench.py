@@ -1,21 +1,26 @@
 #!/usr/bin/python3
 """`make bench`: how fast the real image forwards, and what else step A measures.
 
-  router.virtio.64B.<N>route.*   64-byte forwarding over vhost-user, one data core, against a DPDK
-                                 generator and sink (vhost_gen.c); the peer is DPDK's testpmd
-                                 (mode `mac`, no look-up) over virtio-user in the guest's place,
-                                 alternating with it in the same run
+  router.virtio.64B.<ROUTES>.*   64-byte forwarding over vhost-user, one data core, at saturation
+  peer.<PROGRAM>.*               DPDK in the guest's place over virtio-user, on the same generator,
+                                 alternating with it in the same run: l3fwd (LPM, the same routes)
+                                 and testpmd (mode `mac`: no look-up)
   boot.*, image.*, memory.*      start-up and size
 
 Prints a table and writes build/bench.json: a list of {name, value, unit, better, accel, runs,
 peer, peer_value}. Names are stable; entries of other benchmarks in the file are kept.
 
-Two CPUs are needed: the generator polls on the first, the data core on the second; everything
-else shares the first. Busy TSC cycles per packet are the figure to compare: the packet rate is
-bounded by the generator. KVM is used where it opens, software KVM included (the data core runs
-at ring 3, which that executes natively); else TCG. The table says which.
+Two CPUs are needed: the generator and sink (vhost_gen.c) polls on the first, the data core on the
+second; everything else shares the first. While a run lasts both have real-time priority, if that
+is allowed. The generator offers more than is taken, so Mpps is what the peer forwards and
+cycles_per_packet = TSC Hz / packets per second, from outside and so the same for every
+peer. Where the generator was the limit after all, the table says so. l3fwd is built from the
+sources in Debian's dpdk-doc, where that is installed (peer_l3fwd says what is changed). KVM is used
+where it opens, software KVM included (the data core runs at ring 3, which that executes natively);
+else TCG. The table says which.
 """
 import argparse
+import collections
 import contextlib
 import json
 import os
@@ -44,7 +49,15 @@ TOOLS = os.path.join(ROOT, "build", "bench")
 CPU_GENERATOR, CPU_DATA = 0, 1
 HUGEPAGES = "/proc/sys/vm/nr_hugepages"
 HUGEPAGES_WANTED = 512
+L3FWD_SOURCE = "/usr/share/dpdk/examples/l3fwd"
+# Real-time threads that leave a CPU to others less than 5 % of a second are throttled: short runs.
+SLICE_S, REST_S = 0.8, 0.15
+PRIORITY = 40
+VIRTIO_USER_MODE = ",mrg_rxbuf=0,in_order=1"
+WARM_UP_S = 0.3
+SATURATED = 0.98  # busy share of the data core from which on it is the limit
 NEXT_HOP_MAC = "52:54:00:00:00:0b"
+ROUTES = (1, 16384)
 FIRST_PREFIX = "10.0.0.0"
 
 
@@ -64,7 +77,7 @@ def build_tools():
                            text=True, check=False)
     if flags.returncode != 0:
         raise BenchError("libdpdk is not installed (tools/deps.sh install bench)")
-    for name, extra in (("vhost_gen", ["-march=native"] + flags.stdout.split()),
+    for name, extra in (("vhost_gen", ["-march=native"] + flags.stdout.split() + ["-lrte_vhost"]),
                         ("core_ping", ["-pthread"])):
         source, binary = os.path.join(HERE, name + ".c"), os.path.join(TOOLS, name)
         if os.path.exists(binary) and os.path.getmtime(binary) > os.path.getmtime(source):
@@ -95,13 +108,13 @@ def hugepages():
                 file.write(str(before))
 
 
-def eal(prefix, cpus, huge):
+def eal(prefix, cpus, huge, mib):
     words = ["-l", ",".join(map(str, cpus)), "--no-pci", "--no-telemetry",
              "--file-prefix=" + prefix]
     if huge:
         # virtio-user shares its memory with the vhost side, which wants few files.
-        return words + ["--in-memory", "--single-file-segments", "-m", "256"]
-    return words + ["--no-huge", "-m", "256"]
+        return words + ["--in-memory", "--single-file-segments", "-m", str(mib)]
+    return words + ["--no-huge", "-m", str(mib)]
 
 
 def own_group(child):
@@ -111,23 +124,51 @@ def own_group(child):
         file.write("-15")
 
 
+@contextlib.contextmanager
+def realtime(threads):
+    """These threads before all others meanwhile, so that neighbours do not disturb; if we may."""
+    for thread in threads:
+        with contextlib.suppress(OSError):
+            os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(PRIORITY))
+    try:
+        yield
+    finally:
+        for thread in threads:
+            with contextlib.suppress(OSError):
+                os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
+
+
+class Load(collections.namedtuple("Load", "offered taken received late bad nanoseconds rounds "
+                                          "full")):
+    """What runs of the generator came to; see vhost_gen.c. full/rounds: how often it had to wait."""
+
+    def __add__(self, other):
+        return Load(*map(sum, zip(self, other)))
+
+    def mpps(self):
+        return self.received * 1e3 / self.nanoseconds
+
+    def full_share(self):
+        return self.full / max(1, self.rounds)
+
+
 class Generator:
-    """vhost_gen, its two sockets in `work`."""
+    """vhost_gen, its two sockets in `work`. partners: the threads that forward for it."""
 
     def __init__(self, work, huge, prefixes):
         self.sockets = [os.path.join(work, name) for name in ("vhost0", "vhost1")]
+        self.partners = []
         words = [os.path.join(TOOLS, "vhost_gen")]
-        words += eal("hayate-gen-%d" % os.getpid(), [CPU_GENERATOR], huge)
-        for index, path in enumerate(self.sockets):
+        words += eal("hayate-gen-%d" % os.getpid(), [CPU_GENERATOR], huge, 64)
+        for path in self.sockets:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)  # of a generator before us
-            words += ["--vdev", "net_vhost%d,iface=%s,queues=1" % (index, path)]
-        words += ["--", ports.mac_of(ports.MAC_BASE, 0), FIRST_PREFIX, str(prefixes)]
+        words += ["--", *self.sockets, ports.mac_of(ports.MAC_BASE, 0), FIRST_PREFIX, str(prefixes)]
         self.log = open(os.path.join(work, "generator.log"), "w+", encoding="utf-8")
         self.child = process.popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    stderr=self.log, text=True, bufsize=1, start_new_session=True)
         own_group(self.child)
-        self.answer("up", 30)
+        self.tsc_hz = int(self.answer("up", 30)[0])
 
     def answer(self, word, timeout_s):
         deadline = time.monotonic() + timeout_s
@@ -153,14 +194,21 @@ class Generator:
                 raise BenchError("the other side did not bring its rings up")
             time.sleep(0.05)
 
-    def run(self, seconds):
-        """(sent, received, packets per second received). One core: sends as fast as it can."""
-        sent, received, bad, nanoseconds = map(int, self.ask("run %g" % seconds, seconds + 30))
-        if bad:
-            raise BenchError("%d sampled packets came back damaged" % bad)
-        if received == 0:
-            raise BenchError("nothing was forwarded (%d packets sent)" % sent)
-        return sent, received, received * 1e9 / nanoseconds
+    def run(self, seconds, mpps=0):
+        """Load of `seconds`, in slices; as fast as the peer takes it unless mpps says less."""
+        total = None
+        while seconds > 0.001:
+            slice_s = min(seconds, SLICE_S)
+            seconds -= slice_s
+            with realtime([self.child.pid] + self.partners):
+                load = Load(*map(int, self.ask("run %g %g" % (slice_s, mpps), slice_s + 30)))
+            total = total + load if total else load
+            time.sleep(REST_S)
+        if total.bad:
+            raise BenchError("%d sampled packets came back damaged" % total.bad)
+        if total.received == 0:
+            raise BenchError("nothing was forwarded (%d packets sent)" % total.taken)
+        return total
 
     def close(self):
         with contextlib.suppress(OSError):
@@ -192,15 +240,15 @@ def qmp(path, command):
 
 
 def pin_guest(pidfile, qmp_path):
-    """The data core's thread alone on its CPU, all others beside the generator."""
+    """The data core's thread alone on its CPU, all others beside the generator. Returns it."""
     with open(pidfile, encoding="ascii") as file:
         pid = int(file.read())
     for thread in os.listdir("/proc/%d/task" % pid):
         os.sched_setaffinity(int(thread), {CPU_GENERATOR})
-    for cpu in qmp(qmp_path, "query-cpus-fast"):
-        if cpu["cpu-index"] == 1:
-            os.sched_setaffinity(cpu["thread-id"], {CPU_DATA})
-    return pid
+    data = [cpu["thread-id"] for cpu in qmp(qmp_path, "query-cpus-fast") if cpu["cpu-index"] == 1]
+    for thread in data:
+        os.sched_setaffinity(thread, {CPU_DATA})
+    return data
 
 
 def routes(prefixes):
@@ -214,17 +262,12 @@ def configuration(prefixes):
             "arp 198.51.100.2 %s\n" % NEXT_HOP_MAC + "".join(routes(prefixes)))
 
 
-def busy(router):
-    """(busy TSC cycles, packets received) of the data core, from `show cores`."""
-    rows = [row for row in router.cores() if 1 in (row.get("core"), row.get("id"), row.get("cpu"))]
-    if not rows:
-        raise BenchError("`show cores` has no line for core 1")
-    row = rows[0]
-    cycles = [value for name, value in row.items() if "busy" in name and "cycle" in name]
-    packets = [value for name, value in row.items() if name in ("packets", "pkts", "rx_pkts")]
-    if not cycles or not packets:
-        raise BenchError("`show cores` states no busy cycles or no packets")
-    return int(cycles[0]), int(packets[0])
+def data_core(router):
+    """The line of `show cores` of the data core: rx_pkts, busy_cycles, pkts_turn, ..."""
+    for row in router.cores():
+        if row.get("core") == 1 and "busy_cycles" in row and "rx_pkts" in row:
+            return row
+    raise BenchError("`show cores` has no line for core 1, or no busy cycles or packets in it")
 
 
 @contextlib.contextmanager
@@ -240,61 +283,118 @@ def router_under_load(work, accel, generator, prefixes):
     with Guest(words, log=os.path.join(work, "console.log")) as router:
         router.wait_ready(120)
         router.wait_prompt()
-        pin_guest(pidfile, qmp_path)
+        generator.partners = pin_guest(pidfile, qmp_path)
         generator.wait_link()
         yield router
 
 
-@contextlib.contextmanager
-def peer_under_load(work, huge, generator):
-    """testpmd in the guest's place; yields a function that returns its busy cycles and packets."""
-    words = ["dpdk-testpmd"] + eal("hayate-peer-%d" % os.getpid(), [CPU_GENERATOR, CPU_DATA], huge)
+def virtio_user(generator):
+    words = []
     for index, path in enumerate(generator.sockets):
-        words += ["--vdev", "net_virtio_user%d,path=%s,queues=1,queue_size=1024,mac=%s"
-                  % (index, path, ports.mac_of(ports.MAC_BASE, index))]
-    words += ["--", "-i", "--nb-cores=1", "--forward-mode=mac", "--record-core-cycles",
-              "--eth-peer=1," + NEXT_HOP_MAC, "--txd=1024", "--rxd=1024"]
-    # On a terminal: testpmd would otherwise keep back what it prints until a buffer is full.
+        words += ["--vdev", "net_virtio_user%d,path=%s,queues=1,queue_size=1024,mac=%s%s"
+                  % (index, path, ports.mac_of(ports.MAC_BASE, index), VIRTIO_USER_MODE)]
+    return words
+
+
+@contextlib.contextmanager
+def dpdk_under_load(words, ready, generator):
+    """A DPDK program in the guest's place; it says `ready` (bytes) when it forwards."""
+    # On a terminal, else it would not say why it ended; testpmd, without -i, ends when its does.
     terminal, theirs = pty.openpty()
     child = process.popen(words, stdin=theirs, stdout=theirs, stderr=theirs,
                           start_new_session=True)
     os.close(theirs)
     own_group(child)
-    said = ""
-
-    def ask(command, pattern, timeout_s=30):
-        nonlocal said
-        if command:
-            said = ""
-            os.write(terminal, command.encode() + b"\n")
-        deadline = time.monotonic() + timeout_s
-        while True:
-            match = re.search(pattern, said, re.DOTALL)
-            if match:
-                return match
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise BenchError("testpmd: no answer to `%s`: %s" % (command, said.strip()[-200:]))
-            if select.select([terminal], [], [], left)[0]:
-                try:
-                    said += os.read(terminal, 65536).decode(errors="replace")
-                except OSError:
-                    raise BenchError("testpmd ended: " + said.strip()[-300:]) from None
-
-    def measure(run):
-        """Runs run() while testpmd forwards; returns (its result, busy cycles per packet)."""
-        ask("start", r"packet forwarding.*testpmd> ")
-        result = run()
-        match = ask("stop", r"CPU cycles/packet=([\d.]+).*testpmd> ")
-        return result, float(match.group(1))
+    said = b""
 
     try:
-        ask("", r"testpmd> ", 60)
+        deadline = time.monotonic() + 60
+        while ready not in said:
+            left = deadline - time.monotonic()
+            try:
+                if left > 0 and select.select([terminal], [], [], left)[0]:
+                    said += os.read(terminal, 65536)
+                    continue
+            except OSError:
+                pass  # it has ended
+            raise BenchError("%s does not forward: %s"
+                             % (words[0], said.decode(errors="replace").strip()[-300:]))
         generator.wait_link()
-        yield measure
+        generator.partners = [
+            int(thread) for thread in os.listdir("/proc/%d/task" % child.pid)
+            if os.sched_getaffinity(int(thread)) == {CPU_DATA}]
+        yield
     finally:
         process.stop(child, 5)
         os.close(terminal)
+
+
+def peer_testpmd(work, huge, generator, prefixes):
+    words = ["dpdk-testpmd"] + eal("hayate-peer-%d" % os.getpid(), [CPU_GENERATOR, CPU_DATA], huge,
+                                   256)
+    words += virtio_user(generator)
+    words += ["--", "--nb-cores=1", "--forward-mode=mac", "--eth-peer=1," + NEXT_HOP_MAC,
+              "--txd=1024", "--rxd=1024"]
+    return dpdk_under_load(words, b"Press enter to exit", generator)
+
+
+def peer_l3fwd(work, huge, generator, prefixes):
+    tables = []
+    for name, lines in (("4", ["R10.%d.%d.0/24 1\n" % (n >> 8, n & 255) for n in range(prefixes)]),
+                        ("6", ["R2001:0200:0000:0001:0000:0000:0000:0000/64 1\n"])):
+        tables.append(os.path.join(work, "l3fwd" + name))
+        with open(tables[-1], "w", encoding="ascii") as file:
+            file.writelines(lines)
+    words = [os.path.join(TOOLS, "l3fwd")]
+    # One lcore: for each it wants a transmit queue.
+    words += eal("hayate-peer-%d" % os.getpid(), [CPU_DATA], huge, 256)
+    words += virtio_user(generator)
+    words += ["--", "-p", "0x3", "--config=(0,0,%d),(1,0,%d)" % (CPU_DATA, CPU_DATA),
+              "--lookup=lpm", "--parse-ptype", "--no-numa", "--eth-dest=1," + NEXT_HOP_MAC,
+              "--rule_ipv4=" + tables[0], "--rule_ipv6=" + tables[1]]
+    return dpdk_under_load(words, b"entering main loop on lcore %d" % CPU_DATA, generator)
+
+
+PEERS = {
+    "l3fwd": (peer_l3fwd, "l3fwd, LPM, the same routes, virtio-user, same generator"),
+    "testpmd": (peer_testpmd, "testpmd, mode mac (no look-up), virtio-user, same generator"),
+}
+
+
+def build_l3fwd():
+    """From Debian's sources, copied to build/, with two changes: room for the routes (it holds
+    1024), and no checksum check wanted from the device (virtio-user has none to offer, and it would
+    not start). Returns why not, or None."""
+    binary, copy = os.path.join(TOOLS, "l3fwd"), os.path.join(TOOLS, "l3fwd-source")
+    if os.path.exists(binary):
+        return None
+    if not os.path.exists(L3FWD_SOURCE):
+        return "l3fwd: no %s (Debian package dpdk-doc)" % L3FWD_SOURCE
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(L3FWD_SOURCE, copy)
+    for name, old, new in (
+            ("l3fwd_lpm.c", r"(IPV4_L3FWD_LPM_MAX_RULES\s+)1024", r"\g<1>65536"),
+            ("main.c", r"\.offloads = RTE_ETH_RX_OFFLOAD_CHECKSUM", ".offloads = 0")):
+        path = os.path.join(copy, name)
+        with open(path, encoding="utf-8") as file:
+            text, changed = re.subn(old, new, file.read())
+        if changed != 1:
+            return "l3fwd: %s is not as expected (another version of dpdk-doc?)" % name
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    built = subprocess.run(["make", "-C", copy], capture_output=True, text=True, check=False,
+                           env=dict(os.environ, CFLAGS="-march=native -w -I" +
+                                    os.path.join(os.path.dirname(L3FWD_SOURCE), "common"), MAKEFLAGS=""))
+    if built.returncode != 0:
+        return "l3fwd does not compile: " + built.stderr.strip()[-300:]
+    shutil.copy(os.path.join(copy, "build", "l3fwd"), binary)
+    return None
+
+
+def dpdk_version():
+    result = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "dpdk"], capture_output=True,
+                            text=True, check=False)
+    return "DPDK " + (result.stdout or "of unknown version")
 
 
 # --- what is measured ---
@@ -302,6 +402,11 @@ def peer_under_load(work, huge, generator):
 class Results:
     def __init__(self):
         self.entries = []
+        self.notes = []
+
+    def note(self, text):
+        """A line below the table."""
+        self.notes.append(text)
 
     def add(self, name, values, unit, better, accel, peer=None, peer_values=None):
         values = [value for value in values if value is not None]
@@ -335,13 +440,20 @@ class Results:
                 entry["name"], entry["value"], entry["unit"], peer, entry["accel"],
                 entry["runs"]))
         peers = {entry["peer"] for entry in self.entries if entry["peer"]}
-        for peer in sorted(peers):
-            print("  peer: " + peer)
+        for text in ["peer: " + peer for peer in sorted(peers)] + self.notes:
+            print("  " + text)
+
+
+def first_of_all():
+    """In a child about to be: real-time priority, if we may."""
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
 
 
 def round_trip_ns():
     result = subprocess.run([os.path.join(TOOLS, "core_ping"), str(CPU_GENERATOR), str(CPU_DATA)],
-                            capture_output=True, text=True, timeout=60, check=False)
+                            capture_output=True, text=True, timeout=60, check=False,
+                            preexec_fn=first_of_all)
     return float(result.stdout) if result.returncode == 0 else None
 
 
@@ -351,44 +463,92 @@ def mmio(router):
                  for name in ("mmio_reads", "mmio_writes"))
 
 
-def forwarding(results, work, accel, huge, prefixes, runs, seconds):
-    name = "router.virtio.64B.%s" % ("1route" if prefixes == 1 else "%dk-routes" % (prefixes >> 10))
-    ours = {"mpps": [], "cycles": [], "reads": [], "writes": []}
-    theirs = {"mpps": [], "cycles": []}
+def measure_router(work, accel, generator, prefixes, seconds):
+    """{figure: value} of one run of the real image."""
+    with router_under_load(work, accel, generator, prefixes) as router:
+        generator.run(WARM_UP_S)
+        before, before_mmio = data_core(router), mmio(router)
+        load = generator.run(seconds)
+        after, after_mmio = data_core(router), mmio(router)
+        router.send("poweroff")
+        with contextlib.suppress(GuestError):
+            router.wait_exit(10)
+    packets = max(1, after["rx_pkts"] - before["rx_pkts"])
+    cycles = after["busy_cycles"] - before["busy_cycles"]
+    return dict(outside(generator, load), busy_cycles_per_packet=cycles / packets,
+                busy_share=cycles * 1e9 / (load.nanoseconds * generator.tsc_hz),
+                packets_per_turn=after.get("pkts_turn"),
+                mmio_reads_per_packet=(after_mmio[0] - before_mmio[0]) / packets,
+                mmio_writes_per_packet=(after_mmio[1] - before_mmio[1]) / packets)
+
+
+def measure_peer(start, work, huge, generator, prefixes, seconds):
+    with start(work, huge, generator, prefixes):
+        generator.run(WARM_UP_S)
+        return outside(generator, generator.run(seconds))
+
+
+def outside(generator, load):
+    """What the generator saw: the figures that are the same for every peer."""
+    return {"mpps": load.mpps(), "cycles_per_packet": generator.tsc_hz / (load.mpps() * 1e6),
+            "offered_per_taken": load.offered / load.taken, "full_share": load.full_share(),
+            "lost": load.taken - load.received - load.late}
+
+
+UNITS = {"mpps": ("Mpps", "higher"), "cycles_per_packet": ("TSC cycles", "lower"),
+         "busy_cycles_per_packet": ("TSC cycles", "lower"), "busy_share": ("of time", "higher"),
+         "packets_per_turn": ("packets", "higher"),
+         "mmio_reads_per_packet": ("per packet", "lower"),
+         "mmio_writes_per_packet": ("per packet", "lower")}
+
+
+def forwarding(results, work, accel, huge, prefixes, runs, seconds, peers):
+    routes_name = "1route" if prefixes == 1 else "%dkroutes" % (prefixes >> 10)
+    name = "router.virtio.64B." + routes_name
+    measured = {"router": [], **{peer: [] for peer in peers}}
     trips = []
     for number in range(runs):
         trips.append(round_trip_ns())
-        with Generator(work, huge, prefixes) as generator:
-            with router_under_load(work, accel, generator, prefixes) as router:
-                generator.run(0.3)  # warms up
-                before, before_mmio = busy(router), mmio(router)
-                sent, received, rate = generator.run(seconds)
-                after, after_mmio = busy(router), mmio(router)
-                packets = after[1] - before[1]
-                ours["mpps"].append(rate / 1e6)
-                ours["cycles"].append((after[0] - before[0]) / max(1, packets))
-                ours["reads"].append((after_mmio[0] - before_mmio[0]) / max(1, packets))
-                ours["writes"].append((after_mmio[1] - before_mmio[1]) / max(1, packets))
-                router.send("poweroff")
-                with contextlib.suppress(GuestError):
-                    router.wait_exit(10)
-        with Generator(work, huge, prefixes) as generator:
-            with peer_under_load(work, huge, generator) as measure:
-                measure(lambda: generator.run(0.3))
-                (_, _, rate), cycles = measure(lambda: generator.run(seconds))
-                theirs["mpps"].append(rate / 1e6)
-                theirs["cycles"].append(cycles)
-        progress("%s run %d of %d: %.2f Mpps, %.1f cycles; testpmd %.2f Mpps, %.1f cycles; core to "
-                 "core and back %s ns" % (name, number + 1, runs, ours["mpps"][-1],
-                                          ours["cycles"][-1], theirs["mpps"][-1],
-                                          theirs["cycles"][-1], trips[-1]))
-    peer = "dpdk-testpmd, mode mac (no look-up), virtio-user, same generator"
-    results.add(name + ".cycles_per_packet", ours["cycles"], "TSC cycles", "lower", accel, peer,
-                theirs["cycles"])
-    results.add(name + ".mpps", ours["mpps"], "Mpps", "higher", accel, peer, theirs["mpps"])
-    results.add(name + ".mmio_reads_per_packet", ours["reads"], "per packet", "lower", accel)
-    results.add(name + ".mmio_writes_per_packet", ours["writes"], "per packet", "lower", accel)
+        said = []
+        for what, figures in measured.items():
+            with Generator(work, huge, prefixes) as generator:
+                if what == "router":
+                    got = measure_router(work, accel, generator, prefixes, seconds)
+                else:
+                    got = measure_peer(peers[what], work, huge, generator, prefixes, seconds)
+            figures.append(got)
+            said.append("%s %.2f Mpps, %.1f cycles (offered/taken %.2f, ring full %.0f %%%s%s)" % (
+                what, got["mpps"], got["cycles_per_packet"], got["offered_per_taken"],
+                100 * got["full_share"],
+                ", busy %.0f %%, %.1f packets a turn" % (100 * got["busy_share"],
+                                                         got["packets_per_turn"] or 0)
+                if "busy_share" in got else "", ", %d lost" % got["lost"] if got["lost"] else ""))
+        progress("%s run %d of %d, core to core and back %s ns:\n    %s"
+                 % (routes_name, number + 1, runs, trips[-1], "\n    ".join(said)))
+
+    def column(what, figure):
+        return [got[figure] for got in measured[what]] if what else None
+
+    best = next(iter(peers), None)  # beside ours in the table; others in lines of their own
+    for figure, (unit, better) in UNITS.items():
+        both = figure in ("mpps", "cycles_per_packet")
+        results.add(name + "." + figure, column("router", figure), unit, better, accel,
+                    PEERS[best][1] if best and both else None,
+                    column(best, figure) if both else None)
+        for peer in peers:
+            if both:
+                results.add("peer.%s.virtio.64B.%s.%s" % (peer, routes_name, figure),
+                            column(peer, figure), unit, better, "host")
     results.add("host.core_round_trip", trips, "ns", "lower", "host")
+    share = statistics.median(column("router", "busy_share"))
+    if share < SATURATED:
+        results.note("%s: the GENERATOR was the limit, not the router: its core was busy %.1f %% of "
+                     "the time" % (name, 100 * share))
+    for peer in peers:
+        share = statistics.median(column(peer, "full_share"))
+        if share < 1 - SATURATED:
+            results.note("%s, %s: the GENERATOR was the limit, not the peer: it found room at %.1f %% "
+                         "of its looks" % (routes_name, peer, 100 * (1 - share)))
 
 
 def boot(results, work, accel, runs):
@@ -466,12 +626,18 @@ def main():
             if not shutil.which("dpdk-testpmd"):
                 raise BenchError("dpdk is not installed (tools/deps.sh install bench)")
             build_tools()
+            peers = {name: start for name, (start, _) in PEERS.items()}
+            missing = build_l3fwd()
+            if missing:
+                results.note(missing)
+                del peers["l3fwd"]
             with hugepages() as huge:
                 if not huge:
                     progress("no huge pages: DPDK runs on 4 KiB pages")
-                for prefixes in (1, 16384):
+                for prefixes in ROUTES:
                     forwarding(results, work, accel, huge, prefixes, arguments.runs,
-                               arguments.seconds)
+                               arguments.seconds, peers)
+                results.note("peers: " + dpdk_version())
         if "boot" in parts:
             boot(results, work, accel, arguments.runs)
         if "sizes" in parts:

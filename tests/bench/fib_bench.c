@@ -1,6 +1,6 @@
 /*
  * Look-up speed of net/fib on this host, per table and kind of traffic. The test machines' clock
- * jumps by up to two (DESIGN.md): each figure is the best of ROUNDS, with the median beside it.
+ * jumps by up to two: each figure is the best of ROUNDS, with the median beside it.
  * Usage: fib_bench. PREFIXES=file for another table, SEED=n.
  */
 #include <stdio.h>

@@ -1,5 +1,5 @@
-"""Bad configurations: file, line and reason; nothing is applied, the console comes up (DESIGN.md,
-Practical). The dialect itself is the unit tests' affair."""
+"""Bad configurations: file, line and reason; nothing is applied, the console comes up (docs/
+configuration.md). The dialect itself is the unit tests' affair."""
 import re
 
 import pytest

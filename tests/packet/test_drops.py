@@ -268,10 +268,25 @@ def test_no_buffer_for_a_fragment(make):
     m.command("reserve 1")
     m.send(0, frame(udp(A, B, size=1400)))
     m.expect_nothing()
-    m.expect_counters(drop_no_buffer=1, fragmented=1)
+    m.expect_counters(drop_no_buffer=1)
     m.command("reserve -1")
     m.send(0, frame(udp(A, B, size=1400)))
     assert len(m.take_all(1)) == 3
+
+
+@pytest.mark.parametrize("buffers,pieces", [(2, 1), (3, 2), (4, 3), (5, 3)])
+def test_buffers_for_some_fragments(make, buffers, pieces):
+    """Three pieces are wanted; the packet itself holds one of the buffers that are left."""
+    m = make(CONFIG + " mtu 576\n")
+    m.learn(A, B)
+    m.command("reserve %d" % buffers)
+    m.send(0, frame(udp(A, B, size=1400)))
+    assert len(m.take_all(1)) == pieces
+    if pieces == 3:
+        m.expect_counters(forwarded=1, fragmented=1, fragments_created=3)
+    else:
+        m.expect_counters(drop_no_buffer=1, fragments_created=pieces)
+    m.command("reserve -1")
 
 
 def test_no_buffer_for_an_error(m):

@@ -1,4 +1,4 @@
-"""Vectors: up to 256 packets go through each stage together (DESIGN.md, invariant 5). Neighbours in
+"""Vectors: up to 256 packets go through each stage together (ARCHITECTURE.md, invariant 5). Neighbours in
 a vector must not touch each other, and per port they leave in the order they came."""
 import random
 

@@ -186,11 +186,34 @@ def make_hosts():
         yield make
 
 
+# Sends datagrams as fast as it can, to each address in turn, until it is killed.
+FLOOD = """\
+import socket, sys
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+while True:
+    for address in sys.argv[1:]:
+        try:
+            sock.sendto(b"x" * 100, (address, 9))
+        except OSError:
+            pass
+"""
+
+
 class Lab:
     """A router between two hosts."""
 
     def __init__(self, router, left, right):
         self.router, self.left, self.right = router, left, right
+
+    @contextlib.contextmanager
+    def flood(self, *addresses):
+        """Datagrams from the left host to these addresses, for as long as the block lasts."""
+        child = self.left.popen(["/usr/bin/python3", "-c", FLOOD, *addresses])
+        try:
+            yield
+        finally:
+            child.kill()
+            child.wait()
 
 
 @pytest.fixture

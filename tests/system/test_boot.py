@@ -1,9 +1,12 @@
 """The image starts: every loader, number of CPUs and size of memory; and forwards afterwards."""
 import os
 import re
+import shlex
+import struct
+import subprocess
 
 import pytest
-from conftest import (IMAGE, LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, eventually, options, pings,
+from conftest import (IMAGE, LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, ROOT, eventually, options, pings,
                       router_config)
 from launcher import image
 
@@ -109,3 +112,55 @@ def test_port_order(make_router, make_hosts):
     right.ip("address", "add", LEFT_HOST + "/24", "dev", "eth0")
     eventually(lambda: right.run(["ping", "-c1", "-W1", LEFT_ROUTER]).returncode == 0, 10,
                "eth0 answers")
+
+
+def patched(path, function):
+    """A copy of the kernel in which `function` begins with an undefined instruction."""
+    nm = subprocess.run(["nm", IMAGE], capture_output=True, text=True, check=True).stdout
+    address = int(re.search(r"^([0-9a-f]+) . %s$" % function, nm, re.MULTILINE).group(1), 16)
+    with open(IMAGE, "rb") as file:
+        elf = bytearray(file.read())
+    offset, = struct.unpack_from("<Q", elf, 32)
+    size, count = struct.unpack_from("<HH", elf, 54)
+    for n in range(count):
+        kind, _, start, virtual, _, bytes_ = struct.unpack_from("<IIQQQQ", elf, offset + n * size)
+        if kind == 1 and virtual <= address < virtual + bytes_:
+            at = start + address - virtual
+            elf[at:at + 2] = b"\x0f\x0b"
+    path.write_bytes(elf)
+    return str(path)
+
+
+@pytest.mark.parametrize("function", ["vm_init", "acpi_init", "tsc_init"])
+def test_early_fault_is_reported(make_router, tmp_path, function):
+    """The kernel breaks while it starts, with the loader's tables, its own, or its own stack."""
+    router = make_router(None, "--image", patched(tmp_path / "kernel.elf", function), wait=False)
+    router.judge = False
+    router.expect(r"^\*\*\* invalid opcode", 30)
+    router.expect(r"rip.*|[0-9a-f]{16}  %s\+0x0" % function, 10)
+    assert router.wait_exit() == 1
+    assert "%s+0x0" % function in router.text and "cr2" in router.text
+
+
+@pytest.mark.parametrize("option", ["app=ruoter", "app=", "app=" + "x" * 100])
+def test_unknown_application_is_named(tmp_path, option):
+    """It is said, with what there is, and what the configuration chooses is not hidden. The
+    launcher writes app= itself, so QEMU is started as it would be, with another word."""
+    (tmp_path / "echo.conf").write_text("application echo\n")
+    shown = subprocess.run([os.path.join(ROOT, "tools", "hayate"), "run", "router", "--accel",
+                            "tcg", "--image", IMAGE, "--config", str(tmp_path / "echo.conf"),
+                            "--port", "none", "--print"], capture_output=True, text=True,
+                           check=True).stdout
+    assert "app=router" in shown
+    child = subprocess.Popen(shlex.split(shown.replace("app=router", option)),
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT)
+    try:
+        child.stdin.write(b"show version\npoweroff\n")
+        child.stdin.flush()
+        text = child.communicate(timeout=60)[0].decode(errors="replace")
+    finally:
+        child.kill()
+        child.wait()
+    assert re.search(r"app=.*router, echo", text), text
+    assert "application echo" in text, text

@@ -1,8 +1,9 @@
 """The console: its commands, its end, its rebirth."""
 import re
+import time
 
 import pytest
-from conftest import RIGHT_HOST, pings, router_config
+from conftest import RIGHT_HOST, eventually, pings, router_config
 
 SHOW = ["show interfaces", "show ip route", "show arp", "show counters", "show cores",
         "show version", "show running-config", "help"]
@@ -68,3 +69,41 @@ def test_counters_by_name(lab):
     after = lab.router.balanced()
     assert after["delivered_icmp"] - before["delivered_icmp"] == 4
     assert after["icmp_tx_echo_reply"] - before["icmp_tx_echo_reply"] == 4
+
+
+def test_typed_before_the_prompt(make_router):
+    """What is typed while the machine boots is kept until the shell reads it."""
+    router = make_router(router_config(), wait=False)
+    router.judge = False
+    router.child.stdin.write(b"show version\npoweroff 5\n")
+    assert router.wait_exit(60) == 5
+    assert re.search(r"# show version\r?\nHayate ", router.text), router.tail()
+
+
+@pytest.mark.parametrize("cpus", [1, 2])
+def test_console_under_load(make_lab, cpus):
+    """A core that has no time to sleep still looks at the console."""
+    lab = make_lab(cpus=cpus)
+    pings(lab.left, RIGHT_HOST)
+    with lab.flood(RIGHT_HOST), lab.flood(RIGHT_HOST), lab.flood("192.0.2.1"):
+        before = lab.router.counters()["forwarded"]
+        for _ in range(5):
+            assert "Hayate" in lab.router.command("show version", timeout_s=10)
+        eventually(lambda: lab.router.counters()["forwarded"] > before + 1000, 20, "load")
+
+
+@pytest.mark.parametrize("cpus", [1, 2])
+def test_idle_machine_sleeps(make_router, cpus):
+    """Invariant 3: nothing wakes a core that has nothing to do."""
+    router = make_router(router_config(), "--idle", "sleep", cpus=cpus)
+
+    def wakes(seconds):
+        """How often each core went to sleep in that time, the command's own share included."""
+        before = [core["sleeps"] for core in router.cores()]
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:  # the console must be left alone
+            time.sleep(0.1)
+        return [after["sleeps"] - was for after, was in zip(router.cores(), before)]
+
+    # Announcements and the terminal's echo keep it awake at first.
+    eventually(lambda: max(wakes(3)) < 60, 30, "fewer than 20 wake-ups a second")

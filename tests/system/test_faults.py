@@ -2,7 +2,7 @@
 import re
 
 import pytest
-from conftest import LEFT_HOST, RIGHT_HOST, eventually, ping, pings
+from conftest import LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, eventually, ping, pings
 
 KINDS = {
     "null": r"page fault",
@@ -33,26 +33,104 @@ def test_data_core_faults(make_lab, kind):
     pings(lab.right, LEFT_HOST)
 
 
-def test_other_core_loses_nothing(make_lab):
-    """With three data cores one breaks; a ping on another core's queue goes on without loss."""
+def ready_again(router):
+    """Waits until the ports run again; returns the number of data cores."""
+    return int(router.expect(r"ready: \d+ ports?, (\d+) data cores?", 20).group(1))
+
+
+def test_all_ports_restart(make_lab):
+    """With three data cores one breaks. Today that restarts all ports, so the other cores stop too
+    for a moment; then all three forward again."""
     lab = make_lab(None, "--append", "test=1", cpus=4)
     lab.router.faults_expected = True
     pings(lab.left, RIGHT_HOST)
     lab.router.send("test fault null core 3")
     lab.router.expect(r"core 3: program restarted", 10)
+    assert ready_again(lab.router) == 3
     eventually(lambda: reaches(lab.left, RIGHT_HOST), 15, "forwarding")
     pings(lab.left, RIGHT_HOST, count=10)
 
 
+def break_for_good(router, core):
+    """Lets a data core fault until the kernel gives it up."""
+    for _ in range(10):
+        router.poll()
+        router.mark = len(router.text)
+        router.send("test fault ud core %d" % core)
+        match = router.expect(r"core %d: (program restarted|more than)" % core, 10)
+        if match.group(1) != "program restarted":
+            return
+        ready_again(router)
+    pytest.fail("core %d was not given up" % core)
+
+
+def test_dead_core_others_forward(make_lab):
+    """A data core is given up: the others take over all ports, one that stood by too."""
+    lab = make_lab(None, "--append", "test=1", cpus=3)
+    lab.router.faults_expected = True
+    pings(lab.left, RIGHT_HOST)
+    break_for_good(lab.router, 1)
+    assert ready_again(lab.router) == 1
+    eventually(lambda: reaches(lab.left, RIGHT_HOST), 15, "core 2 forwards alone")
+    pings(lab.left, RIGHT_HOST, count=5)
+    pings(lab.right, LEFT_HOST, count=5)
+    cores = lab.router.cores()
+    assert [core["state"] for core in cores][1] == "dead"
+    assert [core["role"] for core in cores] == ["control", "data", "data"]
+    assert "takes no messages" in lab.router.command("test fault ud core 1")
+
+
+def test_last_data_core_dead(make_lab):
+    """No data core is left: that is said, the ports stand still, and the console lives on, also
+    after a fault of the control core."""
+    lab = make_lab(None, "--append", "test=1")
+    lab.router.faults_expected = True
+    pings(lab.left, RIGHT_HOST)
+    break_for_good(lab.router, 1)
+    lab.router.expect(r"no data core is left alive: the ports are stopped", 15)
+    assert lab.router.cores()[1]["state"] == "dead"
+    assert not reaches(lab.left, LEFT_ROUTER)
+    lab.router.balanced()
+    lab.router.send("test fault ud core 0")
+    lab.router.expect(r"core 0: program restarted", 10)
+    lab.router.wait_prompt(30)
+    assert "Hayate" in lab.router.command("show version")
+
+
+@pytest.mark.parametrize("cpus,core", [(1, 0), (2, 0), (2, 1)],
+                         ids=["one-cpu", "control", "data"])
+def test_balance_after_restart(make_lab, cpus, core):
+    """A core breaks under traffic that fills its rings, its vectors and the queues of unknown
+    neighbours. What was lost is booked, once, and nothing waits for ever."""
+    lab = make_lab(None, "--append", "test=1", cpus=cpus)
+    lab.router.faults_expected = True
+    pings(lab.left, RIGHT_HOST)
+    targets = [LEFT_ROUTER, RIGHT_HOST, "198.51.100.77", "198.51.100.78", LEFT_ROUTER]
+    for _ in range(3):
+        with lab.flood(*targets), lab.flood(*targets):
+            eventually(lambda: lab.router.counters()["punted"] > 1000, 20, "traffic", 0.2)
+            lab.router.send("test fault ud core %d" % core)
+            lab.router.expect(r"core %d: program restarted" % core, 20)
+            ready_again(lab.router)
+        if core == 0:
+            lab.router.wait_prompt(20)
+        # the unknown neighbours are given up three seconds after the last packet
+        eventually(lambda: lab.router.balanced().balance[2] == 0, 20, "nothing waits")
+    counters = lab.router.balanced()
+    assert counters["drop_restart"] > 0
+    assert counters["punted"] == counters["punt_taken"], dict(counters)
+
+
 def test_control_core_faults(make_lab):
-    """The control program breaks: data cores forward on, and the console comes back."""
+    """The control program breaks: it comes back, restarts the ports, and traffic goes on."""
     lab = make_lab(None, "--append", "test=1")
     lab.router.faults_expected = True
     pings(lab.left, RIGHT_HOST)
     lab.router.send("test fault null core 0")
     lab.router.expect(r"core 0: program restarted", 10)
-    pings(lab.left, RIGHT_HOST, count=10)
+    lab.router.wait_ready(30)
     lab.router.wait_prompt(30)
+    pings(lab.left, RIGHT_HOST, count=10)
     assert lab.router.command("show version")
 
 

@@ -114,6 +114,26 @@ def test_router_fragments(make_lab, mtu):
     # received every datagram whole.
 
 
+@pytest.mark.parametrize("cpus", [1, 2])
+def test_jumbo_frames(make_lab, cpus):
+    """With MTU 9000 on both sides large frames pass whole; larger packets are cut at 9000."""
+    config = router_config(eth1_mtu=9000).replace("192.0.2.1/24", "192.0.2.1/24\n mtu 9000")
+    lab = make_lab(config, cpus=cpus, left_mtu=9000, right_mtu=9000)
+    pings(lab.left, RIGHT_HOST, "-M", "do", "-s", "8972")
+    pings(lab.left, LEFT_ROUTER, "-M", "do", "-s", "8972")
+    udp_across(lab.left, lab.right, RIGHT_HOST, 8972, count=2)
+    udp_across(lab.right, lab.left, LEFT_HOST, 20000, count=2)
+    assert lab.router.balanced()["fragmented"] == 0
+
+
+def test_jumbo_to_standard(make_lab):
+    """A 9000-byte packet for a 1500-byte link is cut up, its first one while ARP is still asking."""
+    config = router_config().replace("192.0.2.1/24", "192.0.2.1/24\n mtu 9000")
+    lab = make_lab(config, left_mtu=9000)
+    udp_across(lab.left, lab.right, RIGHT_HOST, 8972, count=2)
+    assert lab.router.balanced()["fragmented"] == 2
+
+
 def test_tcp_finds_the_path_mtu(make_lab):
     """Linux sets DF on TCP; it learns the smaller MTU from the router's ICMP and goes on."""
     lab = make_lab(router_config(eth1_mtu=1000), right_mtu=1000)

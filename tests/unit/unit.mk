@@ -1,6 +1,6 @@
 # Unit tests on the host: the product's sources under ASan and UBSan, by gcc and by clang.
 #   make unit                all tests; SEED=n repeats a random run, T="arp fib" runs some only
-#   make check-portable      net/ and lib/ for other CPUs (DESIGN.md, invariant 7)
+#   make check-portable      net/ and lib/ for other CPUs (ARCHITECTURE.md, invariant 7)
 #   make fib-bench           look-up speed on this host
 # Included by the top Makefile, or on its own: make -f tests/unit/unit.mk unit
 
@@ -22,10 +22,11 @@ UNIT_SRC_config := control/config.c control/config_check.c control/config_print.
 UNIT_SRC_shell := control/shell.c control/shell_words.c control/text.c lib/fmt.c
 UNIT_SRC_virtio_ring := drivers/virtio_net/ring.c tests/unit/virtq_device.c tests/unit/virtio_rig.c
 UNIT_SRC_virtio_hostile := $(UNIT_SRC_virtio_ring)
+UNIT_SRC_boot := kernel/boot.c
 # a twin of hal/mmio.h goes before the real one
 UNIT_FLAGS_virtio_ring := -Itests/unit/twin
 UNIT_FLAGS_virtio_hostile := -Itests/unit/twin
-T ?= csum fmt pkt counters ip4 icmp4 udp arp fib fuzz config shell virtio_ring virtio_hostile
+T ?= csum fmt pkt counters ip4 icmp4 udp arp fib fuzz config shell boot virtio_ring virtio_hostile
 
 UNIT_CC := gcc clang
 UNIT_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \

@@ -2,7 +2,7 @@
  * drivers/virtio_net/ring.c on one side, a device (virtq_device.h) on the other, guest memory and
  * two doorbells between them. The device takes what is available at the moment its doorbell rings,
  * so a descriptor published after the doorbell would not be seen. Guest memory around the rings is
- * poisoned: ASan reports who leaves them. A read of a register fails the test (DESIGN.md,
+ * poisoned: ASan reports who leaves them. A read of a register fails the test (ARCHITECTURE.md,
  * invariant 4).
  *
  * Every test ends in a teardown that finds each buffer with exactly one owner: pool, a ring, or the

@@ -14,8 +14,8 @@ EXIT_CODES = """\
 exit codes:
   0          the guest switched itself off (`poweroff`), or QEMU was quit (Ctrl-A x)
   1          the guest's kernel panicked
-  2          a core of the guest kept faulting
-  3 to 119   what the guest's operator chose: `poweroff CODE`
+  2          the guest's control core kept faulting
+  3 to 63    what the guest's operator chose: `poweroff CODE` (takes 0 to 63)
   121        demo: something it shows did not work
   122        wrong usage
   123        this machine lacks a file, a program or a permission

@@ -1,6 +1,6 @@
 """Exit codes of the launcher, and the one exception that becomes one of them.
 
-Codes below 120 are the guest's own (`poweroff CODE`, 1 = kernel panic, 2 = a core that kept
+Codes 0 to 63 are the guest's own (`poweroff CODE`, 1 = kernel panic, 2 = its control core kept
 faulting) and are passed on; the launcher's own lie above so that a script can tell them apart.
 """
 
