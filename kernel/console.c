@@ -16,6 +16,8 @@
 #define UART_LCR (COM1 + 3)
 #define UART_MCR (COM1 + 4)
 #define UART_LSR (COM1 + 5)
+#define UART_FCR_ON 0x01
+#define UART_MCR_LOOP 0x10
 #define UART_LSR_DATA 0x01
 #define UART_LSR_THRE 0x20
 #define UART_FIFO 16
@@ -36,18 +38,34 @@ static void input_drain(void)
 		input[input_head++ % INPUT_MAX] = in8(UART_DATA);
 }
 
+/*
+ * Turning the FIFO on clears the receiver, and what was typed during the boot shall not be lost:
+ * without FIFO one byte waits there, and under QEMU the next follows when that has been read, not
+ * at once in loopback mode. A FIFO that firmware has turned on keeps what it holds.
+ */
+static void fifo_on(void)
+{
+	out8(UART_MCR, UART_MCR_LOOP);
+	if (uart_present && in8(UART_LSR) & UART_LSR_DATA) {
+		uint8_t typed = in8(UART_DATA);
+		out8(UART_FCR, UART_FCR_ON);
+		input[input_head++ % INPUT_MAX] = typed;
+	} else {
+		out8(UART_FCR, UART_FCR_ON);
+	}
+}
+
 void console_init(void)
 {
 	out8(UART_IER, 0);
 	out8(UART_LCR, 0x03);
 	uart_present = in8(UART_LSR) != 0xff;
-	input_drain(); /* turning the FIFO on clears what has been typed already */
-	out8(UART_FCR, 0x01);
+	fifo_on();
 	out8(UART_LCR, 0x80); /* divisor latch */
 	out8(UART_DATA, 1);   /* 115200 baud */
 	out8(UART_IER, 0);
 	out8(UART_LCR, 0x03); /* 8N1 */
-	out8(UART_FCR, 0xc1); /* FIFO on, interrupt at 14 bytes or on time-out */
+	out8(UART_FCR, 0xc0 | UART_FCR_ON); /* interrupt at 14 bytes or on time-out */
 	out8(UART_MCR, 0x0b); /* DTR, RTS, OUT2 (gates the interrupt line) */
 	out8(UART_IER, 0x01); /* received data */
 }

@@ -247,6 +247,38 @@ interface eth1
     assert Ether(m.take(1).frame).dst == "02:cc:00:00:06:07"
 
 
+def test_neighbour_replaced_under_a_packet(make):
+    """Two packets of one vector: the first makes a full table give up the silent neighbour that
+    the second was looked up for. The second must not follow whoever has its number now."""
+    m = make("""\
+interface eth0
+ ip address 192.0.2.1/24
+interface eth1
+ ip address 172.16.0.1/16
+""")
+    m.learn(A)
+    router = Station(1, "172.16.0.1", ROUTER[1].mac)
+    for first in range(0, 4094, 89):
+        m.send(1, *(arp_request(Station(1, "172.16.%d.%d" % (1 + n // 256, n % 256),
+                                        "02:cc:00:00:%02x:%02x" % (n >> 8, n & 255)), router.ip)
+                    for n in range(first, first + 89)))
+        m.take_all(1)
+    m.send(0, frame_to(udp(A, "172.16.200.1")))
+    m.time(3500 * MS)
+    m.take_all(0), m.take_all(1)
+    m.expect_counters(delivered_arp=4094, arp_tx_reply=4094, arp_tx_request=3,
+                      drop_neigh_unreachable=1, icmp_tx_unreach_host=1)
+    new = Station(1, "172.16.200.2", "02:cc:00:00:ff:02")
+    m.send(0, frame_to(udp(A, new)), frame_to(udp(A, "172.16.200.1")))
+    m.take(1)
+    m.expect_nothing()
+    m.expect_counters(arp_tx_request=1, drop_neigh_table=1)
+    m.send(1, arp_reply(new, router))
+    assert Ether(m.take(1).frame)[IP].dst == new.ip
+    m.expect_nothing()
+    m.expect_counters(delivered_arp=1, forwarded=1)
+
+
 def test_own_error_waits_for_its_neighbour(fresh):
     """The sender is behind no known neighbour: the error waits, and has no fate."""
     packet = udp("192.0.2.9", "8.8.8.8")

@@ -85,11 +85,12 @@ def test_console_under_load(make_lab, cpus):
     """A core that has no time to sleep still looks at the console."""
     lab = make_lab(cpus=cpus)
     pings(lab.left, RIGHT_HOST)
-    with lab.flood(RIGHT_HOST), lab.flood(RIGHT_HOST), lab.flood("192.0.2.1"):
-        before = lab.router.counters()["forwarded"]
-        for _ in range(5):
-            assert "Hayate" in lab.router.command("show version", timeout_s=10)
-        eventually(lambda: lab.router.counters()["forwarded"] > before + 1000, 20, "load")
+    with lab.flood(RIGHT_HOST), lab.flood(RIGHT_HOST):
+        eventually(lambda: lab.router.counters()["forwarded"] > 20000, 30, "load", 0.5)
+        for _ in range(20):
+            assert "Hayate" in lab.router.command("show version", timeout_s=1)
+            lab.router.poll()
+            time.sleep(0.1)  # the load goes on; there is nothing to wait for
 
 
 @pytest.mark.parametrize("cpus", [1, 2])
