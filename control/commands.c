@@ -76,7 +76,7 @@ static void clear_arp(void *ctx, struct shell *sh, int argc, char **argv)
 
 static void fault(void *ctx, struct shell *sh, int argc, char **argv)
 {
-	static const char *const kinds[] = {"null", "write", "exec", "stack", "ud", "divide", "assert"};
+	static const char *const kinds[] = {"null", "write", "exec", "stack", "ud", "divide", "assert", "stall"};
 	char on[4];
 	uint32_t core = self.id;
 	(void)ctx;
@@ -103,7 +103,7 @@ static void fault(void *ctx, struct shell *sh, int argc, char **argv)
 			shell_print(sh, "core %u takes no messages now\n", core);
 		return;
 	}
-	shell_print(sh, "kinds: null write exec stack ud divide assert\n");
+	shell_print(sh, "kinds: null write exec stack ud divide assert stall\n");
 }
 
 const struct shell_command plane_commands[] = {

@@ -2,6 +2,8 @@
 #include "control/view.h"
 #include "lib/assert.h"
 
+#define STALL_S 6 /* longer than core_quiesce waits */
+
 typedef void (*code_fn)(void);
 
 void view_test_fault(enum test_fault fault)
@@ -29,6 +31,10 @@ void view_test_fault(enum test_fault fault)
 		__builtin_trap();
 	case TEST_FAULT_DIVIDE:
 		__asm__ volatile("divl %0" : : "r"(zero), "a"(1), "d"(0));
+		break;
+	case TEST_FAULT_STALL:
+		for (uint64_t end = clock_tsc() + STALL_S * self.clock.tsc_hz; clock_tsc() < end;)
+			;
 		break;
 	case TEST_FAULT_ASSERT:
 		assert(fault != TEST_FAULT_ASSERT);

@@ -105,6 +105,7 @@ enum test_fault {
 	TEST_FAULT_UD,     /* invalid instruction */
 	TEST_FAULT_DIVIDE,
 	TEST_FAULT_ASSERT,
+	TEST_FAULT_STALL,  /* no fault: do not finish the turn for some seconds */
 };
 
 /* control/fault.c: does it. Only reachable with test=1 on the kernel command line. */

@@ -57,6 +57,8 @@ PRIORITY = 40
 VIRTIO_USER_MODE = ",mrg_rxbuf=0,in_order=0,vectorized=1"  # the fastest of testpmd and l3fwd
 WARM_UP_S = 0.3
 IMPOSSIBLE = 1.05  # busy share that no core can have
+NEAR_NS = 100  # a round trip between CPUs that are near each other: seen are 55 and 330
+NEAR_ENOUGH = 5  # turns that a median wants
 SATURATED = 0.98  # busy share of the data core from which on it is the limit
 NEXT_HOP_MAC = "52:54:00:00:00:0b"
 ROUTES = (1, 16384)
@@ -142,7 +144,7 @@ def realtime(threads):
 
 class Load(collections.namedtuple("Load", "offered taken received late bad nanoseconds rounds "
                                           "full")):
-    """What runs of the generator came to; see vhost_gen.c. full/rounds: how often it had to wait."""
+    """What a run of the generator came to (vhost_gen.c). full/rounds: how often it had to wait."""
 
     def mpps(self):
         return self.received * 1e3 / self.nanoseconds
@@ -208,7 +210,8 @@ class Generator:
         with contextlib.suppress(OSError):
             self.child.stdin.write("quit\n")
         process.stop(self.child)
-        self.child.stdin.close()
+        with contextlib.suppress(OSError):
+            self.child.stdin.close()
         self.child.stdout.close()
         self.log.close()
 
@@ -376,9 +379,10 @@ def build_l3fwd():
             return "l3fwd: %s is not as expected (another version of dpdk-doc?)" % name
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
+    common = os.path.join(os.path.dirname(L3FWD_SOURCE), "common")
     built = subprocess.run(["make", "-C", copy], capture_output=True, text=True, check=False,
-                           env=dict(os.environ, CFLAGS="-march=native -w -I" +
-                                    os.path.join(os.path.dirname(L3FWD_SOURCE), "common"), MAKEFLAGS=""))
+                           env=dict(os.environ, CFLAGS="-march=native -w -I" + common,
+                                    MAKEFLAGS=""))
     if built.returncode != 0:
         return "l3fwd does not compile: " + built.stderr.strip()[-300:]
     shutil.copy(os.path.join(copy, "build", "l3fwd"), binary)
@@ -448,7 +452,9 @@ def round_trip_ns():
     result = subprocess.run([os.path.join(TOOLS, "core_ping"), str(CPU_GENERATOR), str(CPU_DATA)],
                             capture_output=True, text=True, timeout=60, check=False,
                             preexec_fn=first_of_all)
-    return float(result.stdout) if result.returncode == 0 else None
+    if result.returncode != 0:
+        raise BenchError("core_ping: " + result.stderr.strip())
+    return float(result.stdout)
 
 
 def mmio(router):
@@ -458,10 +464,10 @@ def mmio(router):
 
 
 class Contender:
-    """Ours or a peer with a generator of its own, running until `stack` ends; waits for its turn."""
+    """Ours or a peer, with a generator of its own; runs until `stack` ends, waits for its turns."""
 
     def __init__(self, stack, work, huge, accel, what, prefixes):
-        self.what, self.loads = what, []
+        self.what = what
         work = os.path.join(work, what)
         os.makedirs(work, exist_ok=True)
         self.generator = stack.enter_context(Generator(work, huge, prefixes))
@@ -474,42 +480,65 @@ class Contender:
         self.generator.run(WARM_UP_S)
         self.before = self.inside()
 
-    def turn(self):
-        self.loads.append(self.generator.run(SLICE_S))
-
     def inside(self):
         return (data_core(self.router), mmio(self.router)) if self.router else None
 
-    def figures(self):
-        """{figure: value} of all turns. The first are seen from outside: the same for everybody."""
-        total = Load(*map(sum, zip(*self.loads)))
-        rate = statistics.median(load.mpps() for load in self.loads)
+    def turn(self):
+        """{figure: value} of one slice. The first are seen from outside: the same for everybody."""
+        trip = round_trip_ns()
+        load = self.generator.run(SLICE_S)
         hz = self.generator.tsc_hz
-        figures = {"mpps": rate, "cycles_per_packet": hz / (rate * 1e6),
-                   "offered_per_taken": total.offered / total.taken,
-                   "full_share": total.full / total.rounds,
-                   "lost": total.taken - total.received - total.late}
+        got = {"trip": max(trip, round_trip_ns()), "mpps": load.mpps(),
+               "cycles_per_packet": hz / (load.mpps() * 1e6),
+               "offered_per_taken": load.offered / load.taken, "full_share": load.full_share()}
         if self.router:
-            (core, registers), (core_before, registers_before) = self.inside(), self.before
+            (core_before, mmio_before), self.before = self.before, self.inside()
+            core, registers = self.before
             packets = max(1, core["rx_pkts"] - core_before["rx_pkts"])
             cycles = core["busy_cycles"] - core_before["busy_cycles"]
-            figures.update(
-                busy_cycles_per_packet=cycles / packets,
-                busy_share=cycles * 1e9 / (total.nanoseconds * hz),
-                packets_per_turn=core.get("pkts_turn"),
-                mmio_reads_per_packet=(registers[0] - registers_before[0]) / packets,
-                mmio_writes_per_packet=(registers[1] - registers_before[1]) / packets)
-        return figures
+            got.update(busy_cycles_per_packet=cycles / packets,
+                       busy_share=cycles * 1e9 / (load.nanoseconds * hz),
+                       packets_per_turn=core.get("pkts_turn", 0),
+                       mmio_reads_per_packet=(registers[0] - mmio_before[0]) / packets,
+                       mmio_writes_per_packet=(registers[1] - mmio_before[1]) / packets)
+        return got
 
-    def say(self):
-        got = self.figures()
-        text = "%-8s %6.2f Mpps %6.1f cycles  (offered/taken %.1f, ring full %.0f %%" % (
-            self.what, got["mpps"], got["cycles_per_packet"], got["offered_per_taken"],
-            100 * got["full_share"])
-        if self.router:
-            text += ", busy %.0f %%, %.1f packets a turn" % (100 * got["busy_share"],
-                                                            got["packets_per_turn"] or 0)
-        return text + (", %d lost)" % got["lost"] if got["lost"] else ")")
+
+def median_of(turns, figure):
+    return statistics.median(got[figure] for got in turns)
+
+
+def say(what, turns):
+    text = "%-8s %6.2f Mpps %6.1f cycles  (offered/taken %.1f, ring full %.0f %%" % (
+        what, median_of(turns, "mpps"), median_of(turns, "cycles_per_packet"),
+        median_of(turns, "offered_per_taken"), 100 * median_of(turns, "full_share"))
+    if "busy_share" in turns[0]:
+        text += ", busy %.0f %%, %.1f packets a turn" % (
+            100 * median_of(turns, "busy_share"), median_of(turns, "packets_per_turn"))
+    return text + ", core to core and back %s ns)" % " ".join("%.0f" % got["trip"] for got in turns)
+
+
+def near_only(results, name, measured):
+    """
+    The turns in which the host kept the two CPUs near each other, where there are enough: it moves
+    them within a second, to one of two distances, and a median across both states nothing. The
+    other turns go into a note.
+    """
+    near = {what: [got for got in turns if got["trip"] <= NEAR_NS]
+            for what, turns in measured.items()}
+    far = {what: [got for got in turns if got["trip"] > NEAR_NS]
+           for what, turns in measured.items()}
+    if min(map(len, near.values())) < NEAR_ENOUGH:
+        results.note("%s: the CPUs were near each other (%d ns and back) in few turns: the "
+                     "median is across all" % (name, NEAR_NS))
+        return measured
+    results.note("%s: turns with the CPUs near each other (%d ns and back): %s" % (
+        name, NEAR_NS, ", ".join("%s %d of %d" % (what, len(near[what]), len(measured[what]))
+                                 for what in measured)))
+    if all(far.values()):
+        results.note("  in the others: " + ", ".join(
+            "%s %.2f Mpps" % (what, median_of(turns, "mpps")) for what, turns in far.items()))
+    return near
 
 
 UNITS = {"mpps": ("Mpps", "higher"), "cycles_per_packet": ("TSC cycles", "lower"),
@@ -524,50 +553,49 @@ def forwarding(results, work, accel, huge, prefixes, runs, seconds, peers):
     routes_name = "1route" if prefixes == 1 else "%dkroutes" % (prefixes >> 10)
     name = "router.virtio.64B." + routes_name
     measured = {what: [] for what in ["router", *peers]}
-    trips = []
     for number in range(runs):
+        turns = max(1, round(seconds / SLICE_S))
         with contextlib.ExitStack() as stack:
             contenders = [Contender(stack, work, huge, accel, what, prefixes) for what in measured]
-            for _ in range(max(1, round(seconds / SLICE_S))):
-                trips.append(round_trip_ns())
+            for _ in range(turns):
                 for contender in contenders:
-                    contender.turn()
-            for contender in contenders:
-                measured[contender.what].append(contender.figures())
-            progress("%s run %d of %d, core to core and back %s ns:" % (
-                routes_name, number + 1, runs,
-                " ".join("%.0f" % trip for trip in trips[-round(seconds / SLICE_S):] if trip)))
-            for contender in contenders:
-                progress("    " + contender.say())
+                    measured[contender.what].append(contender.turn())
+        progress("%s run %d of %d:" % (routes_name, number + 1, runs))
+        for what in measured:
+            progress("    " + say(what, measured[what][-turns:]))
+    trips = [got["trip"] for turns in measured.values() for got in turns]
+    measured = near_only(results, name, measured)
+    add_forwarding(results, name, routes_name, accel, measured, list(peers))
+    return trips
 
+
+def add_forwarding(results, name, routes_name, accel, measured, peers):
     def column(what, figure):
         return [got[figure] for got in measured[what]] if what else None
 
-    best = next(iter(peers), None)  # beside ours in the table; others in lines of their own
+    best = peers[0] if peers else None  # beside ours in the table; others in lines of their own
+    busy = median_of(measured["router"], "busy_share")
     figures = dict(UNITS)
-    if statistics.median(column("router", "busy_share")) > IMPOSSIBLE:
-        results.note("%s: the router counts time asleep as busy (%.0f %%): not stated" % (
-            name, 100 * statistics.median(column("router", "busy_share"))))
+    if busy > IMPOSSIBLE:
+        results.note("%s: the router counts time asleep as busy (%.0f %%): not stated"
+                     % (name, 100 * busy))
         figures = {key: UNITS[key] for key in UNITS if not key.startswith("busy_")}
     for figure, (unit, better) in figures.items():
         both = figure in ("mpps", "cycles_per_packet")
         results.add(name + "." + figure, column("router", figure), unit, better, accel,
                     "%s %s" % (dpdk_version(), PEERS[best][1]) if best and both else None,
                     column(best, figure) if both else None)
-        for peer in peers:
-            if both:
-                results.add("peer.%s.virtio.64B.%s.%s" % (peer, routes_name, figure),
-                            column(peer, figure), unit, better, "host")
-    share = statistics.median(column("router", "busy_share"))
-    if share < SATURATED:
-        results.note("%s: the GENERATOR was the limit, not the router: its core was busy %.1f %% of "
-                     "the time" % (name, 100 * share))
+        for peer in peers if both else []:
+            results.add("peer.%s.virtio.64B.%s.%s" % (peer, routes_name, figure),
+                        column(peer, figure), unit, better, "host")
+    if busy < SATURATED:
+        results.note("%s: the GENERATOR was the limit, not the router: its core was busy %.1f %% "
+                     "of the time" % (name, 100 * busy))
     for peer in peers:
-        share = statistics.median(column(peer, "full_share"))
+        share = median_of(measured[peer], "full_share")
         if share < 1 - SATURATED:
-            results.note("%s, %s: the GENERATOR was the limit, not the peer: it found room at %.1f %% "
-                         "of its looks" % (routes_name, peer, 100 * (1 - share)))
-    return trips
+            results.note("%s, %s: the GENERATOR was the limit, not the peer: it found room at "
+                         "%.1f %% of its looks" % (routes_name, peer, 100 * (1 - share)))
 
 
 def boot(results, work, accel, runs):

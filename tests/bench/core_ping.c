@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define ROUNDS 200000
+#define ROUNDS 20000
 #define TRIES 5
 
 static _Alignas(128) atomic_uint ball;

@@ -1,8 +1,8 @@
 /*
  * Packet generator and sink for the benchmarks: a vhost-user backend that works on the rings
  * itself. DPDK's librte_vhost does the handshake, every packet is ours: its vhost PMD, which
- * allocates and copies, tops out at 12 Mpps on one core of the test machines and so measures itself;
- * this one is faster than any peer it has met, so that the peer is the limit.
+ * allocates and copies, tops out at 12 Mpps on one core of the test machines and so measures
+ * itself; this one is faster than any peer it has met, so that the peer is the limit.
  *
  * Sends 64-byte UDP packets into the receive ring of port 0 and takes what comes out of the
  * transmit ring of port 1, on one core. Split rings. A frame is written by wide stores from a
