@@ -5,7 +5,7 @@
 
 #include "lib/types.h"
 
-#define GLOBAL_PREFIXES "/work/shared/data/global-prefixes.txt.gz"
+#define GLOBAL_PREFIXES "../shared/data/global-prefixes.txt.gz"
 #define GLOBAL_COUNT 901899u
 
 struct prefix {
