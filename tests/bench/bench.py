@@ -28,6 +28,7 @@ import pty
 import re
 import select
 import shutil
+import signal
 import socket
 import statistics
 import subprocess
@@ -185,7 +186,8 @@ class Generator:
                 return line.split()[1:]
 
     def ask(self, command, timeout_s=30):
-        self.child.stdin.write(command + "\n")
+        with contextlib.suppress(OSError):  # has it ended, answer() says why
+            self.child.stdin.write(command + "\n")
         return self.answer(command.split()[0], timeout_s)
 
     def wait_link(self, timeout_s=60):
@@ -699,6 +701,8 @@ def main():
 
 
 if __name__ == "__main__":
+    # As an exception, so that peers, guests and huge pages do not stay behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         sys.exit(main())
     except (BenchError, GuestError, LauncherError, demo.Failure) as error:
