@@ -79,7 +79,9 @@ void loop_run(void)
 			idle_since = 0;
 		else if (idle_since == 0)
 			idle_since = now;
-		else if (now - idle_since > idle_spin_ticks && may_sleep())
+		else if (now - idle_since > idle_spin_ticks && may_sleep()) {
 			sleep_until_work(out);
+			self.now_tsc = clock_tsc(); /* sleep is no part of the next turn */
+		}
 	}
 }

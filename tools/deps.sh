@@ -15,7 +15,7 @@ build="gcc make nasm binutils"
 run="qemu-system-x86 ovmf grub-common grub-pc-bin grub-efi-amd64-bin xorriso mtools
 	iproute2 iputils-ping traceroute iperf3 python3 util-linux"
 test="clang libcmocka-dev python3-pytest python3-scapy tcpdump ethtool"
-bench="dpdk libdpdk-dev pkg-config"
+bench="dpdk dpdk-doc libdpdk-dev pkg-config"
 
 usage() {
 	sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0" >&2
