@@ -4,6 +4,7 @@
  */
 #include "core/outbox.h"
 #include "hal/kcall.h"
+#include "lib/cmdline.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
 
@@ -88,19 +89,5 @@ void assert_fail(const char *expr, const char *file, unsigned line)
 
 bool core_option(const char *name, char *buf, size_t size)
 {
-	size_t n = strlen(name);
-	for (const char *p = self.info->cmdline; *p;) {
-		size_t word = 0;
-		while (p[word] && p[word] != ' ')
-			word++;
-		if (word > n && p[n] == '=' && memcmp(p, name, n) == 0 && word - n - 1 < size) {
-			memcpy(buf, p + n + 1, word - n - 1);
-			buf[word - n - 1] = '\0';
-			return true;
-		}
-		p += word;
-		while (*p == ' ')
-			p++;
-	}
-	return false;
+	return cmdline_option(self.info->cmdline, name, buf, size);
 }

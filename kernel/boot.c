@@ -9,6 +9,7 @@
 
 #include "kernel/panic.h"
 #include "kernel/vm.h"
+#include "lib/cmdline.h"
 #include "lib/mem.h"
 
 #define PVH_MAGIC 0x336ec578u
@@ -177,21 +178,7 @@ void boot_parse(struct boot *boot, enum boot_loader loader, uint64_t info)
 
 bool boot_option(const struct boot *boot, const char *name, char *buf, size_t size)
 {
-	size_t n = strlen(name);
-	for (const char *p = boot->cmdline; *p;) {
-		size_t word = 0;
-		while (p[word] && p[word] != ' ')
-			word++;
-		if (word > n && p[n] == '=' && memcmp(p, name, n) == 0 && word - n - 1 < size) {
-			memcpy(buf, p + n + 1, word - n - 1);
-			buf[word - n - 1] = '\0';
-			return true;
-		}
-		p += word;
-		while (*p == ' ')
-			p++;
-	}
-	return false;
+	return cmdline_option(boot->cmdline, name, buf, size);
 }
 
 /* Value of a digit in any base up to 16; 16 for what is none. */

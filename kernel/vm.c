@@ -116,18 +116,6 @@ uint64_t vm_take_huge(size_t count)
 	return best;
 }
 
-uint64_t vm_huge_left(void)
-{
-	uint64_t most = 0;
-	for (unsigned i = 0; i < ram_count; i++) {
-		uint64_t start = align_up(ram[i].start, HUGE_BYTES);
-		uint64_t end = ram[i].end & ~(HUGE_BYTES - 1);
-		if (end > start && end - start > most)
-			most = end - start;
-	}
-	return most;
-}
-
 uint64_t vm_low_page(void)
 {
 	if (low_page == 0)

@@ -62,7 +62,6 @@ uint64_t vm_low_page(void);
 
 uint64_t vm_total(void); /* usable bytes in the machine */
 uint64_t vm_taken(void); /* bytes handed out, and the image */
-uint64_t vm_huge_left(void); /* bytes vm_take_huge can still give in one piece */
 
 /* Maps device registers for the kernel, uncached. */
 void *vm_map_device(uint64_t phys, uint64_t bytes);

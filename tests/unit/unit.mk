@@ -22,7 +22,7 @@ UNIT_SRC_config := control/config.c control/config_check.c control/config_print.
 UNIT_SRC_shell := control/shell.c control/shell_words.c control/text.c lib/fmt.c
 UNIT_SRC_virtio_ring := drivers/virtio_net/ring.c tests/unit/virtq_device.c tests/unit/virtio_rig.c
 UNIT_SRC_virtio_hostile := $(UNIT_SRC_virtio_ring)
-UNIT_SRC_boot := kernel/boot.c
+UNIT_SRC_boot := kernel/boot.c lib/cmdline.c
 # a twin of hal/mmio.h goes before the real one
 UNIT_FLAGS_virtio_ring := -Itests/unit/twin
 UNIT_FLAGS_virtio_hostile := -Itests/unit/twin
