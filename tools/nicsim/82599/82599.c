@@ -1,0 +1,599 @@
+/*
+ * The Intel 82599ES as a device model, from the "Intel 82599 10 GbE Controller Datasheet", revision
+ * 3.3 (spec.h). A port of a board like the X520-DA2: one function, an EEPROM, an SFP+ cage with a
+ * 10GBASE-SR module in it.
+ *
+ * This file: identity, reset, link, semaphores, and where each register access goes. The rest:
+ *
+ *   spec.h     registers and bits         filter.c   MAC, multicast and VLAN filters
+ *   eeprom.c   EEPROM and EERD            rss.c      Toeplitz hash, redirection
+ *   sfp.c      I2C and the module         offload.c  parser, checksums
+ *   intr.c     causes, masks, EITR        tx.c       transmit rings, descriptors
+ *   stats.c    counters                   tso.c      segmentation, the way out
+ *   rx.c       receive rings, packet buffer
+ *
+ * Invariants
+ * 1. Nothing of the guest is believed: every index is reduced, every address goes through
+ *    model_dma, a ring that makes no sense is reported once and left alone until enabled anew.
+ * 2. Registers the guest maps (line-rate mode) are never read back as the model's own state.
+ * 3. A descriptor becomes visible by its last quad-word, stored with release order.
+ *
+ * Line-rate mode maps 0x1000-0x1fff (receive queues 0-63) and 0x6000-0x7fff (transmit queues) into
+ * the guest as plain memory. Consequences, beyond the trace that is lost: ENABLE reads back at once
+ * and takes effect within SCAN_NS; the counters in these pages (QPRC, QPRDC, QBRC, QPTC at 0x6030)
+ * stay 0, for they could not clear when read (RXMPC counts what QPRDC would); a queue is idle at
+ * most SCAN_NS after ENABLE was cleared, and the wait of 8.2.3.8.6 (100 us) covers that.
+ *
+ * Deliberately missing: SR-IOV and VMDq pools, DCB, RSC (never coalescing is what 7.11 allows),
+ * header split (other DESCTYPEs are a violation), flow director matches (filters are accepted, and
+ * match nothing), LinkSec, IPsec, FCoE, time stamps, wake-up, legacy interrupts, 1 GbE links.
+ */
+#include "tools/nicsim/82599/82599.h"
+
+#include <stdlib.h>
+
+#include "tools/nicsim/82599/state.h"
+
+#define RESET_NS 1000          /* 4.2.1.6: CTRL.RST clears itself. LINUX: polls for 10 us only */
+#define LINK_NS 20000000       /* from signal to link */
+#define SCAN_NS 50000          /* line-rate: between looks at the ENABLE bits */
+#define MAC_BYTES (512u << 10) /* BAR 0 */
+
+static const struct reg_row rows[] = {
+#define ROW(name, offset, stride, count, access, writable, section)                             \
+	{#name, offset, stride, count, access, writable, section},
+	INTEL_82599_REGS(ROW)
+#undef ROW
+	{0},
+};
+
+static const struct fault_kind faults[FAULTS_OF_82599 + 1] = {
+	[FAULT_RESET_STUCK] = {"reset-stuck", NULL, 0, "CTRL.RST and LRST never clear"},
+	[FAULT_EEPROM_CHECKSUM] = {"eeprom-checksum", NULL, 0, "EEPROM checksum is wrong"},
+	[FAULT_EEPROM_STUCK] = {"eeprom-stuck", NULL, 0, "EERD.DONE never sets"},
+	[FAULT_RXDCTL_STUCK] = {"rxdctl-stuck", NULL, 0, "RXDCTL.ENABLE never changes"},
+	[FAULT_TXDCTL_STUCK] = {"txdctl-stuck", NULL, 0, "TXDCTL.ENABLE never changes"},
+	[FAULT_NO_DMA_DONE] = {"no-dma-done", NULL, 0, "RDRXCTL.DMAIDONE never sets"},
+	[FAULT_MASTER_STUCK] = {"master-disable-stuck", NULL, 0,
+                                "STATUS says GIO master enabled after CTRL.GIO_DIS"},
+	[FAULT_RX_STUCK] = {"rx-stuck", NULL, 0, "receive rings are not served"},
+	[FAULT_HEAD_STUCK] = {"head-stuck", NULL, 0, "transmit rings are not served"},
+	[FAULT_WRITEBACK_DELAY] = {"writeback-delay", "US", 100, "write-backs come US later"},
+	[FAULT_WRITEBACK_LOST] = {"writeback-lost", "N", 100, "one write-back in N never comes"},
+	[FAULT_BAD_LENGTH] = {"bad-length", "N", 100, "one frame in N is longer than its buffer"},
+	[FAULT_ERROR_BITS] = {"error-bits", "N", 100, "one frame in N has RXE and TCPE set"},
+	[FAULT_DD_GARBAGE] = {"dd-garbage", "N", 100,
+                              "one receive write-back in N is random but for DD and EOP"},
+	[FAULTS_OF_82599] = {0},
+};
+
+/* --- register values after reset --- */
+
+/* Where two offsets are one register, the one that holds the value. */
+static uint32_t canonical(uint32_t at)
+{
+	if (at >= RAL_ALIAS && at < RAL_ALIAS + 16 * 8)
+		return RAL + (at - RAL_ALIAS);
+	if (at >= SRRCTL_2100 && at < SRRCTL_2100 + 16 * 4)
+		return SRRCTL_1014 + (at - SRRCTL_2100) / 4 * 64;
+	if (at >= DCA_RXCTRL_2200 && at < DCA_RXCTRL_2200 + 16 * 4)
+		return DCA_RXCTRL_100C + (at - DCA_RXCTRL_2200) / 4 * 64;
+	if (at >= PSRTYPE_ALIAS && at < PSRTYPE_ALIAS + 16 * 4)
+		return PSRTYPE + (at - PSRTYPE_ALIAS);
+	if (at >= RSSRK_ALIAS && at < RSSRK_ALIAS + 10 * 4)
+		return RSSRK + (at - RSSRK_ALIAS);
+	if (at >= RETA_ALIAS && at < RETA_ALIAS + 32 * 4)
+		return RETA + (at - RETA_ALIAS);
+	if (at == MRQC_ALIAS)
+		return MRQC;
+	return at == CTRL_ALIAS ? CTRL : at;
+}
+
+static uint16_t row_of[MAC_BYTES / 4]; /* index + 1 in rows, 0: no register */
+
+static void make_row_of(void)
+{
+	for (unsigned r = 0; rows[r].name; r++)
+		for (unsigned i = 0; i < rows[r].count; i++) {
+			uint16_t *at = &row_of[(rows[r].offset + i * rows[r].stride) / 4];
+			if (*at == 0)
+				*at = (uint16_t)(r + 1);
+		}
+}
+
+/* 8.2.3, initial values; those that come from the EEPROM are typical of the X520. */
+static void reset_registers(struct model *m)
+{
+	for (uint32_t at = 0; at < MAC_BYTES; at += 4)
+		if (row_of[at / 4])
+			set(m, at, 0);
+	set(m, STATUS, STATUS_GIO_MASTER);
+	set(m, ESDP, ESDP_SDP2_DATA);
+	set(m, EEC, EEC_PRES | EEC_AUTO_RD | EEC_ADDR_SIZE | 3u << EEC_SIZE_SHIFT);
+	set(m, EERD, EERD_DONE);
+	set(m, FWSM, FWSM_VALID | FWSM_MODE_NONE);
+	set(m, HLREG0, HLREG0_TXCRCEN | HLREG0_RXCRCSTRP | HLREG0_TXPADEN | 1u << 16 |
+	                       HLREG0_RXLNGTHERREN);
+	set(m, MAXFRS, 1518u << 16);
+	set(m, AUTOC, 0xc09c6004); /* 10G serial, SFI */
+	set(m, AUTOC2, 0x000a0000);
+	set(m, ANLP1, 0);
+	set(m, RXPBSIZE, FIFO_BYTES);
+	set(m, TXPBSIZE, 160u << 10);
+	set(m, DTXTCPFLGL, 0x0f76u << 16 | 0x0ff6); /* FIN and PSH only at the end, CWR at the start */
+	set(m, DTXTCPFLGH, 0x0f7f);
+	set(m, DTXMXSZRQ, 0x10);
+	set(m, DMATXCTL, 0x81000000); /* VLAN EtherType 0x8100 */
+	set(m, VLNCTRL, 0x8100);
+	set(m, SECRXSTAT, SECSTAT_RDY);
+	set(m, SECTXSTAT, SECSTAT_RDY);
+	set(m, SECTXMINIFG, 0x1001);
+	set(m, SECTXBUFFAF, 0x250);
+	if (!model_fault(m, FAULT_NO_DMA_DONE))
+		set(m, RDRXCTL, RDRXCTL_DMAIDONE);
+	uint8_t *a = m->mac; /* loaded from the EEPROM */
+	set(m, RAL, a[0] | (uint32_t)a[1] << 8 | (uint32_t)a[2] << 16 | (uint32_t)a[3] << 24);
+	set(m, RAH, RAH_AV | a[4] | (uint32_t)a[5] << 8);
+}
+
+/* --- link, 8.2.3.22.19: goes up LINK_NS after signal and a mode that 10GBASE-SR or KX4/KR can have
+ *
+ *     DOWN --carrier or FLU or restart--> TRAINING --LINK_NS--> UP
+ *     UP, TRAINING --no carrier, restart, reset--> DOWN                          --- */
+
+static bool forced_up(const struct model *m)
+{
+	return get(m, AUTOC) & AUTOC_FLU || get(m, HLREG0) & HLREG0_LPBK;
+}
+
+/* LMS, bits 15:13: 0 and 2 are 1 GbE, which the other end does not speak. */
+static bool can_link(const struct model *m)
+{
+	uint32_t lms = get(m, AUTOC) >> AUTOC_LMS_SHIFT & 7;
+	return m->carrier && lms != 0 && lms != 2 && !(get(m, AUTOC2) & AUTOC2_DISABLE);
+}
+
+static void link_set(struct model *m, bool up)
+{
+	struct nic *n = nic_of(m);
+	if (n->link == up)
+		return;
+	n->link = up;
+	intr_other(m, EICR_LSC);
+}
+
+static void link_update(struct model *m)
+{
+	struct nic *n = nic_of(m);
+	if (forced_up(m)) {
+		n->link_due = NEVER;
+		link_set(m, true);
+	} else if (!can_link(m)) {
+		n->link_due = NEVER;
+		link_set(m, false);
+	} else if (!n->link && n->link_due == NEVER) {
+		n->link_due = m->now + LINK_NS;
+	}
+}
+
+static void link_work(struct model *m)
+{
+	struct nic *n = nic_of(m);
+	if (n->link_due > m->now)
+		return;
+	n->link_due = NEVER;
+	link_set(m, true);
+}
+
+static void autoc_write(struct model *m, uint32_t value)
+{
+	set(m, AUTOC, value & ~AUTOC_RESTART_AN);
+	if (value & AUTOC_RESTART_AN) {
+		/* ANLP1 19:16: the state machine of auto-negotiation has left its first state */
+		set(m, ANLP1, 1u << 16);
+		nic_of(m)->link_due = NEVER;
+		link_set(m, false);
+	}
+	link_update(m);
+}
+
+static uint32_t links(const struct model *m)
+{
+	if (!nic_of(m)->link)
+		return m->carrier ? LINKS_SIGNAL : 0;
+	return LINKS_SIGNAL | LINKS_10G_ALIGN | LINKS_SPEED_10G | LINKS_UP | LINKS_KX_AN_COMP;
+}
+
+/* --- reset, 4.2.1.6 --- */
+
+static void reset_all(struct model *m)
+{
+	struct nic *n = nic_of(m);
+	rx_reset(m);
+	tx_reset(m);
+	intr_reset(m);
+	reset_registers(m);
+	n->s = (struct stats82599){0};
+	n->link = false;
+	n->link_due = NEVER;
+	n->eerd_done = NEVER;
+	n->settle_due = NEVER;
+	n->late_in = n->late_out = 0;
+	n->filters_stale = n->rss_stale = true;
+	n->sfp = (struct sfp){.scl = true, .sda = true, .out = true};
+	link_update(m);
+}
+
+static void ctrl_write(struct model *m, uint32_t value)
+{
+	struct nic *n = nic_of(m);
+	if (value & (CTRL_RST | CTRL_LRST)) {
+		reset_all(m);
+		set(m, CTRL, value & (CTRL_RST | CTRL_LRST | CTRL_GIO_DIS));
+		n->reset_done = m->now + RESET_NS;
+		return;
+	}
+	set(m, CTRL, value & CTRL_GIO_DIS);
+	/* 5.2.5.3.2: STATUS.GIO_MASTER falls when no request is pending, and none ever is here */
+	bool off = value & CTRL_GIO_DIS && !model_fault(m, FAULT_MASTER_STUCK);
+	set(m, STATUS, off ? 0 : STATUS_GIO_MASTER);
+}
+
+static void reset_work(struct model *m)
+{
+	struct nic *n = nic_of(m);
+	if (n->reset_done == 0 || n->reset_done > m->now || model_fault(m, FAULT_RESET_STUCK))
+		return;
+	n->reset_done = 0;
+	set(m, CTRL, 0);
+}
+
+/* --- what is more than a value --- */
+
+/* 8.2.3.4.12, 10.5.4: SMBI is taken by the read that finds it clear. SWESMBI sticks unless firmware
+ * holds its half, and there is no firmware. */
+static uint32_t swsm_read(struct model *m)
+{
+	uint32_t old = get(m, SWSM);
+	set(m, SWSM, old | SWSM_SMBI);
+	return old;
+}
+
+/* 8.2.3.22.11: MDIO. There is no PHY on the bus: reads find the pull-up. */
+static void msca_write(struct model *m, uint32_t value)
+{
+	set(m, MSCA, value & ~MSCA_COMMAND);
+	if (value & MSCA_COMMAND && value >> 27 & 1) /* opcodes 10, 11: read */
+		set(m, MSRWD, 0xffff0000 | (get(m, MSRWD) & 0xffff));
+}
+
+/* 8.2.3.21.12: a command is done when CMD reads 0: at once. A query finds no filter. */
+static void fdircmd_write(struct model *m, uint32_t value)
+{
+	const uint32_t valid = 1u << 2; /* of a query: a filter is there */
+	set(m, FDIRCMD, value & ~(FDIRCMD_CMD | valid));
+}
+
+static void other_write(struct model *m, uint32_t at, uint32_t value)
+{
+	struct nic *n = nic_of(m);
+	const uint32_t old = get(m, at);
+	switch (at) {
+	case CTRL:
+		ctrl_write(m, value);
+		return;
+	case I2CCTL:
+		sfp_write(m, value);
+		return;
+	case EEC:
+	case EERD:
+		eeprom_write(m, at, value);
+		return;
+	case MSCA:
+		msca_write(m, value);
+		return;
+	case MSRWD:
+		value = (old & 0xffff0000) | (value & 0xffff);
+		break;
+	case AUTOC:
+		autoc_write(m, value);
+		return;
+	case FDIRCTRL: /* 8.2.3.21.1: the tables are ready at once */
+		value |= FDIRCTRL_INIT_DONE;
+		break;
+	case FDIRCMD:
+		fdircmd_write(m, value);
+		return;
+	case ESDP:
+		value = (value & ~(uint32_t)ESDP_SDP2_DATA) | ESDP_SDP2_DATA; /* an input: module present */
+		break;
+	case RDRXCTL:
+		value = (value & ~(uint32_t)RDRXCTL_DMAIDONE) | (old & RDRXCTL_DMAIDONE);
+		break;
+	case CORECTL:
+		value &= 0xffff; /* bit 16 is the command, done at once */
+		break;
+	case MTQC: /* 7.2.1.2.1, 8.2.3.9.15 */
+		if (!(get(m, RTTDCS) & RTTDCS_ARBDIS) && value != old)
+			model_violation(m, "MTQC = 0x%08x while RTTDCS.ARBDIS is clear", value);
+		break;
+	case RXCTRL: /* 4.6.7.1: what is in the packet buffer goes when reception is turned off */
+		if (!(value & RXCTRL_RXEN))
+			n->fifo.in = n->fifo.out = n->fifo.used = n->fifo.frames = 0;
+		else if (!(get(m, RDRXCTL) & RDRXCTL_CRCSTRIP) != !(get(m, HLREG0) & HLREG0_RXCRCSTRP))
+			model_violation(m, "RXCTRL.RXEN while RDRXCTL.CRCStrip is not as HLREG0.RXCRCSTRP");
+		break;
+	case RXPBSIZE:
+		n->fifo_limit = value < FIFO_BYTES ? value : FIFO_BYTES;
+		if (value > FIFO_BYTES)
+			model_violation(m, "RXPBSIZE[0] = 0x%08x: more than 512 KB", value);
+		break;
+	}
+	set(m, at, value);
+	if (at == HLREG0 || at == AUTOC2)
+		link_update(m);
+	if (at >= RETA && at < MRQC + 4)
+		n->rss_stale = true;
+	if (at >= VFTA && at < MPSAR)
+		n->filters_stale = true;
+}
+
+/* Where an offset lies in the blocks of receive or transmit queues. */
+static bool rx_queue_at(uint32_t at, unsigned *queue)
+{
+	bool low = at >= RDBAL && at < RDBAL + 64 * 64, high = at >= RDBAL_64 && at < RDBAL_64 + 64 * 64;
+	*queue = low ? (at - RDBAL) / 64 : (at - RDBAL_64) / 64 + 64;
+	return low || high;
+}
+
+static bool tx_queue_at(uint32_t at, unsigned *queue)
+{
+	*queue = (at - TDBAL) / 64;
+	return at >= TDBAL && at < TDBAL + 64 * QUEUES && row_of[at / 4] &&
+	       (at & 63) != (DCA_TXCTRL & 63);
+}
+
+static bool is_interrupt(uint32_t at)
+{
+	return (at >= EICR && at < IVAR) || (at >= EICS_EX && at < EIAM_EX + 8) ||
+	       (at >= EITR_HIGH && at < EITR_HIGH + 4 * 104);
+}
+
+static void write32(struct model *m, uint32_t at, uint32_t value)
+{
+	struct nic *n = nic_of(m);
+	unsigned queue;
+	at = canonical(at);
+	const struct reg_row *row = row_of[at / 4] ? &rows[row_of[at / 4] - 1] : NULL;
+	if (row == NULL || row->access == REG_RO || row->access == REG_RC)
+		return;
+	reset_work(m);
+	if (n->reset_done) {
+		if (at != CTRL)
+			model_violation(m, "%s written during reset (CTRL.RST not clear)", row->name);
+		return;
+	}
+	value &= row->writable;
+	if (is_interrupt(at))
+		intr_write(m, at, value);
+	else if (rx_queue_at(at, &queue))
+		rx_write(m, queue, at & 63, value);
+	else if (tx_queue_at(at, &queue))
+		tx_write(m, queue, at & 63, value);
+	else if (row->access == REG_W1C)
+		set(m, at, get(m, at) & ~value);
+	else
+		other_write(m, at, value);
+}
+
+static uint32_t read32(struct model *m, uint32_t at)
+{
+	struct nic *n = nic_of(m);
+	uint32_t value;
+	at = canonical(at);
+	reset_work(m);
+	if (is_interrupt(at))
+		return intr_read(m, at);
+	if (stats_read(m, at, &value))
+		return value;
+	switch (at) {
+	case I2CCTL:
+		return sfp_read(m);
+	case EERD:
+		eeprom_work(m);
+		break;
+	case LINKS:
+		link_work(m);
+		return links(m);
+	case STATUS:
+		link_work(m);
+		return get(m, STATUS) | (n->link ? STATUS_LINK_UP : 0);
+	case SWSM:
+		return swsm_read(m);
+	}
+	return get(m, at);
+}
+
+/* --- the contract --- */
+
+/* What every call from outside begins with. */
+static struct nic *enter(struct model *m)
+{
+	struct nic *n = nic_of(m);
+	n->call++;
+	if (n->settle_due <= m->now) {
+		n->settle_due = NEVER;
+		rx_settle(m);
+		tx_settle(m);
+	}
+	return n;
+}
+
+static bool good_access(struct model *m, unsigned bar, uint64_t offset, unsigned bytes)
+{
+	if (bar != 0 || offset >= MAC_BYTES || bytes > MAC_BYTES - offset)
+		return false;
+	if ((bytes == 4 || bytes == 8) && offset % 4 == 0)
+		return true;
+	/* 8.1: registers are accessed as aligned 32-bit words */
+	model_violation(m, "access of %u bytes at 0x%05x: registers take 32 bits, aligned", bytes,
+	                (unsigned)offset);
+	return false;
+}
+
+/* An access that traps. Whatever the guest has done in mapped pages before it is seen first, so that
+ * ENABLE cleared, a register written, ENABLE set is not taken for nothing. */
+static void enter_access(struct model *m)
+{
+	enter(m);
+	if (m->line_rate && !nic_of(m)->reset_done) {
+		rx_scan(m);
+		tx_scan(m);
+	}
+}
+
+static uint64_t nic_read(struct model *m, unsigned bar, uint64_t offset, unsigned bytes)
+{
+	enter_access(m);
+	if (!good_access(m, bar, offset, bytes))
+		return 0;
+	uint64_t value = read32(m, (uint32_t)offset);
+	if (bytes == 8)
+		value |= (uint64_t)read32(m, (uint32_t)offset + 4) << 32;
+	return value;
+}
+
+static void nic_write(struct model *m, unsigned bar, uint64_t offset, unsigned bytes, uint64_t value)
+{
+	enter_access(m);
+	if (!good_access(m, bar, offset, bytes))
+		return;
+	write32(m, (uint32_t)offset, (uint32_t)value);
+	if (bytes == 8)
+		write32(m, (uint32_t)offset + 4, (uint32_t)(value >> 32));
+}
+
+static unsigned nic_rx_room(struct model *m, unsigned max)
+{
+	enter(m);
+	return rx_room(m, max);
+}
+
+static void nic_receive(struct model *m, const struct frame *v, unsigned count)
+{
+	enter(m);
+	rx_receive(m, v, count);
+}
+
+static bool nic_work(struct model *m)
+{
+	struct nic *n = enter(m);
+	reset_work(m);
+	if (n->reset_done)
+		return false;
+	eeprom_work(m);
+	link_work(m);
+	if (m->line_rate && m->now >= n->scan_due) {
+		rx_scan(m);
+		tx_scan(m);
+		n->scan_due = m->now + SCAN_NS;
+	}
+	bool moved = tx_work(m);
+	moved |= rx_work(m);
+	late_work(m);
+	intr_work(m);
+	return moved;
+}
+
+static uint64_t earliest(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t nic_deadline(struct model *m)
+{
+	const struct nic *n = nic_of(m);
+	if (n->reset_done)
+		return model_fault(m, FAULT_RESET_STUCK) ? NEVER : n->reset_done;
+	uint64_t due = earliest(n->link_due, n->irq_due);
+	due = earliest(due, earliest(n->settle_due, late_deadline(n)));
+	if (!model_fault(m, FAULT_EEPROM_STUCK))
+		due = earliest(due, n->eerd_done);
+	return m->line_rate ? earliest(due, n->scan_due) : due;
+}
+
+static void nic_carrier(struct model *m)
+{
+	enter(m);
+	link_update(m);
+}
+
+static void nic_fault(struct model *m, unsigned index)
+{
+	enter(m);
+	if (index == FAULT_EEPROM_CHECKSUM)
+		eeprom_make(m);
+	if (index == FAULT_NO_DMA_DONE)
+		set(m, RDRXCTL, (get(m, RDRXCTL) & ~(uint32_t)RDRXCTL_DMAIDONE) |
+		                        (model_fault(m, index) ? 0 : RDRXCTL_DMAIDONE));
+}
+
+static void nic_reset(struct model *m)
+{
+	enter(m);
+	nic_of(m)->reset_done = 0;
+	reset_all(m);
+}
+
+static void nic_create(struct model *m)
+{
+	struct nic *n = nic_of(m);
+	make_row_of();
+	n->fifo.bytes = malloc(FIFO_BYTES);
+	n->fifo_limit = n->fifo.bytes ? FIFO_BYTES : 0;
+	eeprom_make(m);
+	nic_reset(m);
+}
+
+static void nic_destroy(struct model *m)
+{
+	free(nic_of(m)->fifo.bytes);
+}
+
+static const struct bar_range mapped[] = {{0x1000, 0x1000}, {0x6000, 0x2000}, {0, 0}};
+
+const struct model_ops intel_82599_ops = {
+	.name = "82599",
+	.title = "Intel 82599ES 10 GbE (8086:10fb)",
+	.state_bytes = sizeof(struct nic),
+	.vendor = 0x8086,
+	.device = 0x10fb,
+	.subsystem_vendor = 0x8086,
+	.subsystem = 0x0003,
+	.class_code = 0x020000,
+	.revision = 1,
+	.bar_bytes = {[0] = MAC_BYTES, [4] = 16 << 10},
+	.bar_is_64 = {[0] = true, [4] = true},
+	.msix_cap = 0x70,
+	.pcie_cap = 0xa0,
+	.pm_cap = 0x40,
+	.msix_vectors = VECTORS,
+	.msix_bar = 4,
+	.msix_table = 0,
+	.msix_pba = 0x2000,
+	.mapped = mapped,
+	.regs = rows,
+	.faults = faults,
+	.create = nic_create,
+	.destroy = nic_destroy,
+	.reset = nic_reset,
+	.read = nic_read,
+	.write = nic_write,
+	.rx_room = nic_rx_room,
+	.receive = nic_receive,
+	.work = nic_work,
+	.deadline = nic_deadline,
+	.carrier = nic_carrier,
+	.fault = nic_fault,
+	.stats = stats_json,
+};

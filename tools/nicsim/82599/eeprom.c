@@ -1,0 +1,146 @@
+/*
+ * The EEPROM (6.2 to 6.4: its map) and the register that reads it. Writing (EEC bit-banging) and the
+ * Flash are absent, as on a board whose Flash is not populated: FLA reads 0.
+ */
+#include "tools/nicsim/82599/state.h"
+
+#define READ_NS 10000 /* a word by EERD: SPI at 2 MHz */
+
+/* 6.2 to 6.3: where things lie in our image. */
+enum {
+	WORD_CORE0 = 0x09,
+	WORD_FIRMWARE = 0x0f,
+	WORD_PBA_FLAG = 0x15,
+	WORD_PBA_POINTER = 0x16,
+	WORD_ETRACK_LOW = 0x2d,
+	WORD_ETRACK_HIGH = 0x2e,
+	WORD_PHY_INIT = 0x2b,
+	WORD_DEVICE_CAPS = 0x2c,
+	WORD_CHECKSUM = 0x3f,
+
+	AT_CORE0 = 0x100,
+	AT_PBA = 0x140,
+	AT_PHY_INIT = 0x160,
+	AT_PHY_DATA = 0x180,
+	AT_FIRMWARE = 0x1a0,
+	AT_FIRMWARE_PATCH = 0x1c0,
+};
+
+/* 6.2.5: PBA number as a string, two characters a word, high byte first. */
+static void put_pba(uint16_t *w)
+{
+	static const char pba[] = "HY8259-001";
+	w[WORD_PBA_FLAG] = 0xfafa;
+	w[WORD_PBA_POINTER] = AT_PBA;
+	w[AT_PBA] = sizeof pba / 2 + 1; /* words, this one included */
+	for (unsigned i = 0; i + 1 < sizeof pba; i += 2)
+		w[AT_PBA + 1 + i / 2] = (uint16_t)(pba[i] << 8 | pba[i + 1]);
+}
+
+/* PHY initialisation: pairs (kind of module, where its sequence lies), ended by 0xffff. The sequence
+ * is for CORECTL, ended by 0xffff. Kinds 3 to 8: copper, SR/LR and limiting, by core. */
+static void put_phy_init(uint16_t *w)
+{
+	w[WORD_PHY_INIT] = AT_PHY_INIT;
+	uint16_t *at = &w[AT_PHY_INIT];
+	*at++ = 12; /* words that follow */
+	for (uint16_t kind = 3; kind <= 8; kind++) {
+		*at++ = kind;
+		*at++ = AT_PHY_DATA;
+	}
+	*at = 0xffff;
+	w[AT_PHY_DATA] = 2;
+	w[AT_PHY_DATA + 1] = 0x0101;
+	w[AT_PHY_DATA + 2] = 0x0202;
+	w[AT_PHY_DATA + 3] = 0xffff;
+}
+
+/* Firmware module: LINUX reads the patch version of SFI devices and warns below 6. */
+static void put_firmware(uint16_t *w)
+{
+	w[WORD_FIRMWARE] = AT_FIRMWARE;
+	for (unsigned i = 0; i < 16; i++)
+		w[AT_FIRMWARE + i] = 0xffff;
+	w[AT_FIRMWARE + 4] = AT_FIRMWARE_PATCH;
+	w[AT_FIRMWARE_PATCH + 7] = 7;
+}
+
+/* Software checksum (6.3): word 0x3f makes words 0 to 0x3f, and the sections that 3 to 0xe point to,
+ * sum to 0xbaba. */
+static uint16_t checksum(const uint16_t *w)
+{
+	uint16_t sum = 0;
+	for (unsigned i = 0; i < WORD_CHECKSUM; i++)
+		sum = (uint16_t)(sum + w[i]);
+	for (unsigned i = 3; i < WORD_FIRMWARE; i++) {
+		uint16_t at = w[i];
+		if (at == 0 || at == 0xffff)
+			continue;
+		for (unsigned k = 1; k <= w[at]; k++)
+			sum = (uint16_t)(sum + w[at + k]);
+	}
+	return (uint16_t)(0xbaba - sum);
+}
+
+void eeprom_make(struct model *m)
+{
+	uint16_t *w = nic_of(m)->eeprom;
+	for (unsigned i = 0; i < EEPROM_WORDS; i++)
+		w[i] = 0xffff;
+	w[0x00] = 0x4400; /* valid, 16 KiB */
+	w[0x01] = 0x0002;
+	w[0x02] = 0x0001;
+	w[WORD_DEVICE_CAPS] = 0; /* only Intel's SFP+ modules */
+	w[WORD_ETRACK_LOW] = 0x0001;
+	w[WORD_ETRACK_HIGH] = 0x8000;
+	w[0x18] = 0x0100; /* version of the image */
+	w[WORD_CORE0] = AT_CORE0;
+	w[AT_CORE0] = 6;
+	for (unsigned i = 0; i < 3; i++)
+		w[AT_CORE0 + 1 + i] = (uint16_t)(m->mac[2 * i] | m->mac[2 * i + 1] << 8);
+	for (unsigned i = 3; i < 6; i++)
+		w[AT_CORE0 + 1 + i] = 0;
+	put_pba(w);
+	put_phy_init(w);
+	put_firmware(w);
+	w[WORD_CHECKSUM] = checksum(w);
+	if (model_fault(m, FAULT_EEPROM_CHECKSUM))
+		w[WORD_CHECKSUM] ^= 0x0101;
+}
+
+/* 8.2.3.2.2: START reads the word at ADDR (15:2) into DATA (31:16), then DONE. */
+static void eerd_write(struct model *m, uint32_t value)
+{
+	struct nic *n = nic_of(m);
+	if (!(value & EERD_START)) {
+		set(m, EERD, value);
+		return;
+	}
+	if (n->eerd_done != NEVER)
+		model_violation(m, "EERD: START while a read is under way");
+	set(m, EERD, value & 0xfffc);
+	n->eerd_done = m->now + READ_NS;
+}
+
+void eeprom_work(struct model *m)
+{
+	struct nic *n = nic_of(m);
+	if (n->eerd_done > m->now || model_fault(m, FAULT_EEPROM_STUCK))
+		return;
+	uint32_t address = get(m, EERD) >> 2 & 0x3fff;
+	uint32_t data = address < EEPROM_WORDS ? n->eeprom[address] : 0xffff;
+	set(m, EERD, data << 16 | address << 2 | EERD_DONE);
+	n->eerd_done = NEVER;
+}
+
+void eeprom_write(struct model *m, uint32_t offset, uint32_t value)
+{
+	if (offset == EERD) {
+		eerd_write(m, value);
+		return;
+	}
+	/* 8.2.3.2.1: the grant follows the request; the rest is for bit-banging */
+	const uint32_t fixed = EEC_PRES | EEC_AUTO_RD | EEC_ADDR_SIZE | 0xfu << EEC_SIZE_SHIFT;
+	uint32_t eec = (get(m, EEC) & fixed) | (value & 0x7f);
+	set(m, EEC, eec & EEC_REQ ? eec | EEC_GNT : eec);
+}

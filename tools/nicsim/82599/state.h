@@ -1,0 +1,330 @@
+/*
+ * State of one 82599 and what its files call of each other.
+ *
+ * Values of registers live in m->bar0, where line-rate mode shares some with the guest; here is what
+ * is not a register, or what must not be read back from memory the guest can write.
+ */
+#ifndef NICSIM_82599_STATE_H
+#define NICSIM_82599_STATE_H
+
+#include "tools/nicsim/82599/spec.h"
+#include "tools/nicsim/model.h"
+
+#define QUEUES 128
+#define STAT_QUEUES 16
+#define VECTORS 64
+#define RING_MAX 65536 /* descriptors: RDLEN is at most 0xfff80 */
+#define FIFO_BYTES (512u << 10)
+#define TSO_MAX (256u << 10) /* PAYLEN has 18 bits */
+#define EEPROM_WORDS 8192
+#define NEVER UINT64_MAX
+
+enum fault {
+	FAULT_RESET_STUCK,
+	FAULT_EEPROM_CHECKSUM,
+	FAULT_EEPROM_STUCK,
+	FAULT_RXDCTL_STUCK,
+	FAULT_TXDCTL_STUCK,
+	FAULT_NO_DMA_DONE,
+	FAULT_MASTER_STUCK,
+	FAULT_RX_STUCK,
+	FAULT_HEAD_STUCK,
+	FAULT_WRITEBACK_DELAY,
+	FAULT_WRITEBACK_LOST,
+	FAULT_BAD_LENGTH,
+	FAULT_ERROR_BITS,
+	FAULT_DD_GARBAGE,
+	FAULTS_OF_82599,
+};
+
+/* A write-back that is due later (fault writeback-delay). */
+struct late {
+	uint64_t due;
+	uint64_t bus;
+	uint64_t low, high; /* the two quad-words; head write-back: low is the head */
+	uint8_t bytes;      /* 16: receive; 8: upper half (transmit DD); 4: head write-back */
+	uint8_t queue;
+	bool tx;
+};
+#define LATE_MAX 4096
+
+struct rxq {
+	bool enabled;
+	uint64_t settles;   /* when ENABLE takes effect and reads back; 0: not under way */
+	uint8_t *at;        /* host address of the ring, for the call numbered at_call */
+	uint64_t at_call;
+	bool broken;        /* ring not usable: reported, ignored until enabled anew */
+	uint64_t ring;      /* bus address */
+	uint32_t size;      /* descriptors */
+	uint32_t head;      /* RDH */
+	uint32_t tail;      /* RDT as accepted */
+	uint32_t buffer;    /* bytes: SRRCTL.BSIZEPACKET */
+	uint32_t type;      /* SRRCTL.DESCTYPE */
+	bool drop;          /* SRRCTL.DROP_EN */
+	bool strip_vlan;    /* RXDCTL.VME */
+	uint64_t moved;     /* when RDT moved last */
+};
+
+struct tx_context {
+	bool valid;
+	uint16_t vlan, mss;
+	uint8_t maclen, l4len;
+	uint16_t iplen;
+	bool ipv4;
+	uint8_t l4t;
+};
+
+struct txq {
+	bool enabled;
+	uint64_t settles;
+	uint8_t *at;
+	uint64_t at_call;
+	bool broken;
+	bool waiting; /* a frame has begun and its EOP is not there */
+	uint64_t since;
+	uint64_t ring;
+	uint32_t size;
+	uint32_t head; /* TDH */
+	uint32_t tail;
+	uint64_t head_wb; /* bus address, 0: descriptors are written back */
+	struct tx_context context[2];
+};
+
+/* Frames that wait for descriptors: the receive packet buffer (8.2.3.8.9), one of 512 KiB. */
+struct fifo {
+	uint8_t *bytes;
+	uint32_t in, out, used; /* offsets; records are {length, flags, data, pad to 8} */
+	uint32_t frames;
+};
+
+/* What parse() finds out about a frame. */
+struct parsed {
+	uint16_t l2;      /* bytes before the IP header, tag included; 0: no IP */
+	uint16_t l4;      /* offset of the L4 header; 0: none (fragment, or protocol unknown) */
+	uint16_t end;     /* offset behind the IP packet */
+	uint16_t ptype;   /* PTYPE_... */
+	uint8_t version;  /* 4, 6 or 0 */
+	uint8_t protocol; /* of L4 */
+	bool fragment;
+	bool tagged;
+	uint16_t tci;
+};
+
+enum i2c_phase { I2C_IDLE, I2C_ADDRESS, I2C_OFFSET, I2C_DATA, I2C_READ };
+
+struct sfp {
+	bool scl, sda;  /* as driven by the host */
+	bool out;       /* as driven by the module: open drain */
+	bool ack;       /* in the ninth bit */
+	bool nak;       /* the host did not acknowledge */
+	enum i2c_phase phase;
+	uint8_t bits, shift, page, offset;
+};
+
+struct stats82599 {
+	uint64_t prc[6], ptc[6];
+	uint64_t gprc, bprc, mprc, gptc, gorc, gotc, bptc, mptc, tor, tpr, tpt;
+	uint64_t crcerrs, illerrc, errbc, rlec, ruc, rfc, roc, rjc, xec, rxmpc, fdirmiss, rxnfgpc;
+	uint64_t rxdgpc, rxdgbc, rxddpc, txdgpc, txdgbc;
+	uint64_t qprc[STAT_QUEUES], qprdc[STAT_QUEUES], qbrc[STAT_QUEUES];
+	uint64_t qptc[STAT_QUEUES], qbtc[STAT_QUEUES];
+};
+
+struct nic {
+	/* --- reset and link, 82599.c --- */
+	uint64_t reset_done;  /* when CTRL.RST clears; 0: no reset under way */
+	uint64_t link_due;    /* when the link comes up; NEVER: not coming */
+	bool link;
+	uint16_t eeprom[EEPROM_WORDS];
+	uint64_t eerd_done;   /* NEVER: no read under way */
+	struct sfp sfp;
+
+	/* --- interrupts, intr.c --- */
+	uint64_t cause;       /* queue causes 0 .. 63 (EICR 15:0 and those of _EX) */
+	uint64_t mask;        /* EIMS of those */
+	uint32_t other_cause, other_mask; /* EICR, EIMS 30:16 */
+	uint64_t pending;     /* vectors that wait for their EITR */
+	uint64_t may_fire[VECTORS]; /* ns */
+	uint64_t irq_due;     /* least may_fire of the pending */
+
+	/* --- queues --- */
+	uint64_t call;        /* number of the call from outside: host addresses live no longer */
+	uint64_t settle_due;  /* least `settles` of all queues; NEVER: none */
+	struct rxq rx[QUEUES];
+	struct txq tx[QUEUES];
+	uint64_t rx_on[2], tx_on[2]; /* bitmaps of those enabled */
+	uint64_t scan_due;    /* line-rate: when all queues are looked at for ENABLE */
+	struct fifo fifo;
+	uint32_t fifo_limit;  /* RXPBSIZE[0] */
+	uint8_t gather[TSO_MAX + FRAME_MAX];
+	uint8_t segment[FRAME_MAX + 64];
+	uint8_t tagged[FRAME_MAX + 64];
+	uint8_t with_fcs[FRAME_MAX + 4];
+
+	/* --- receive filters and RSS, made from registers when they change --- */
+	bool filters_stale, rss_stale;
+	uint64_t station[QUEUES]; /* RAL/RAH as 48-bit numbers in wire order */
+	unsigned stations;
+	uint8_t reta[128];
+	uint32_t rss_table[40][256]; /* hash of byte value b at position i of the input */
+
+	/* --- faults --- */
+	struct late late[LATE_MAX];
+	unsigned late_in, late_out;
+	uint64_t nth[FAULTS_OF_82599]; /* counts for "one in N" */
+
+	struct stats82599 s;
+};
+
+static inline struct nic *nic_of(const struct model *m)
+{
+	return m->state;
+}
+
+static inline uint32_t get(const struct model *m, uint32_t offset)
+{
+	return __atomic_load_n(&m->bar0[offset / 4], __ATOMIC_RELAXED);
+}
+
+static inline void set(struct model *m, uint32_t offset, uint32_t value)
+{
+	__atomic_store_n(&m->bar0[offset / 4], value, __ATOMIC_RELAXED);
+}
+
+/* Register blocks of a queue: the first at RDBAL's or TDBAL's place. */
+static inline uint32_t rx_block(unsigned q)
+{
+	return q < 64 ? RDBAL + 64 * q : RDBAL_64 + 64 * (q - 64);
+}
+
+static inline uint32_t tx_block(unsigned q)
+{
+	return TDBAL + 64 * q;
+}
+
+/* Big-endian 16 bits of a frame. */
+static inline uint32_t be16(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 8 | p[1];
+}
+
+static inline void put16(uint8_t *p, uint32_t v)
+{
+	p[0] = (uint8_t)(v >> 8);
+	p[1] = (uint8_t)v;
+}
+
+static inline uint32_t be32(const uint8_t *p)
+{
+	return be16(p) << 16 | be16(p + 2);
+}
+
+static inline void put32(uint8_t *p, uint32_t v)
+{
+	put16(p, v >> 16);
+	put16(p + 2, v);
+}
+
+/* True for one call in N while the fault is on. */
+static inline bool fault_strikes(struct model *m, enum fault f)
+{
+	if (!model_fault(m, f))
+		return false;
+	struct nic *n = nic_of(m);
+	uint64_t every = m->fault_arg[f] ? m->fault_arg[f] : 1;
+	return ++n->nth[f] % every == 0;
+}
+
+/* --- eeprom.c --- */
+void eeprom_make(struct model *m);
+void eeprom_write(struct model *m, uint32_t offset, uint32_t value);
+void eeprom_work(struct model *m);
+
+/* --- sfp.c --- */
+void sfp_write(struct model *m, uint32_t value);
+uint32_t sfp_read(struct model *m);
+
+/* --- intr.c --- */
+void intr_reset(struct model *m);
+uint32_t intr_read(struct model *m, uint32_t offset);
+void intr_write(struct model *m, uint32_t offset, uint32_t value);
+void intr_other(struct model *m, uint32_t bits);
+/* A receive (tx 0) or transmit (tx 1) queue has something to report. */
+void intr_queue(struct model *m, unsigned queue, unsigned tx);
+void intr_work(struct model *m);
+
+/* --- stats.c --- */
+/* True when the offset is a statistics register; *value is what is read, which clears it. */
+bool stats_read(struct model *m, uint32_t offset, uint32_t *value);
+/* 64, 65-127, 128-255, 256-511, 512-1023, 1024 and more: bytes with FCS. */
+static inline unsigned size_class(uint32_t bytes)
+{
+	if (bytes <= 64)
+		return 0;
+	unsigned log2 = 31 - (unsigned)__builtin_clz(bytes);
+	return log2 > 10 ? 5 : log2 - 5;
+}
+void stats_rx_good(struct nic *n, const uint8_t *frame, uint32_t bytes);
+void stats_rx_any(struct nic *n, uint32_t bytes);
+void stats_tx(struct nic *n, const uint8_t *frame, uint32_t bytes);
+static inline unsigned rx_stat_index(const struct model *m, unsigned queue)
+{
+	return get(m, RQSMR + (queue & ~3u)) >> queue % 4 * 8 & 15;
+}
+static inline unsigned tx_stat_index(const struct model *m, unsigned queue)
+{
+	return get(m, TQSM + (queue & ~3u)) >> queue % 4 * 8 & 15;
+}
+struct json;
+void stats_json(struct model *m, struct json *j);
+
+/* --- filter.c --- */
+bool filter_accepts(struct model *m, const uint8_t *frame);
+bool filter_accepts_vlan(struct model *m, const struct parsed *p);
+
+/* --- offload.c --- */
+void parse(const uint8_t *frame, uint32_t bytes, struct parsed *p);
+uint32_t sum_add(uint32_t sum, const uint8_t *p, uint32_t bytes);
+uint16_t sum_fold(uint32_t sum);
+uint32_t sum_pseudo(const uint8_t *ip, unsigned version, uint32_t protocol, uint32_t length);
+/* Status and error bits of the receive descriptor; *fragment_sum for RXCSUM.IPPCSE. */
+uint32_t checksum_status(const uint8_t *frame, const struct parsed *p);
+bool quick_ip4(const uint8_t *frame, uint32_t bytes, struct parsed *p, uint32_t *status);
+uint16_t fragment_sum(const uint8_t *frame, const struct parsed *p);
+
+/* --- rss.c --- */
+void rss_refresh(struct model *m);
+enum rss_type rss_hash(const struct model *m, const uint8_t *frame, const struct parsed *p,
+                       uint32_t *hash);
+unsigned rss_queue(const struct model *m, uint32_t hash);
+
+/* --- rx.c --- */
+void rx_write(struct model *m, unsigned queue, uint32_t within, uint32_t value);
+void rx_settle(struct model *m);
+void rx_reset(struct model *m);
+void rx_scan(struct model *m);
+bool rx_work(struct model *m);
+unsigned rx_room(struct model *m, unsigned max);
+void rx_receive(struct model *m, const struct frame *v, unsigned n);
+/* A frame comes in from the wire or the loop of the MAC. */
+void rx_frame(struct model *m, const uint8_t *data, uint32_t bytes, uint32_t flags);
+void late_add(struct model *m, const struct late *l);
+uint64_t late_deadline(const struct nic *n);
+void late_work(struct model *m);
+
+/* --- tx.c --- */
+void tx_write(struct model *m, unsigned queue, uint32_t within, uint32_t value);
+void tx_settle(struct model *m);
+void tx_reset(struct model *m);
+void tx_scan(struct model *m);
+bool tx_work(struct model *m);
+
+/* --- tso.c --- */
+/* Sends what was gathered as segments; false (and a violation) when the headers make no sense. */
+bool tso_send(struct model *m, unsigned queue, const struct tx_context *c, uint32_t bytes,
+              uint32_t payload, uint32_t olinfo, bool tag);
+/* A finished frame leaves: pads, counts, inserts the tag, to the wire or the loop. */
+void tx_emit(struct model *m, unsigned queue, const uint8_t *data, uint32_t bytes,
+             const struct tx_context *tag);
+
+#endif

@@ -1,0 +1,634 @@
+/*
+ * Transmit: queues (8.2.3.9, 7.2.3), descriptors (7.2.3.2), completion (7.2.3.5).
+ *
+ *   TDH == TDT: the device owns none. TDH .. TDT - 1: owned, oldest first.
+ *
+ * A frame is one or more data descriptors up to EOP, with at most one context descriptor used, which
+ * came before (two are kept for each queue, by IDX). Nothing is taken of a frame until all of it is
+ * there; the wait is legal, but reported when it lasts WAIT_NS.
+ */
+#include "tools/nicsim/82599/state.h"
+
+#include <string.h>
+
+#define ENABLE_NS 1000    /* until TXDCTL.ENABLE reads back */
+#define WAIT_NS 100000000 /* for an EOP */
+#define PIECES_MAX 40     /* 7.2.1.1: descriptors of one frame, the context not counted */
+#define BURST 256         /* frames of one queue in one turn */
+#define FETCH_AHEAD 24    /* frames */
+
+struct txd {
+	uint64_t low;  /* buffer address, or fields of the context */
+	uint64_t high; /* command and status */
+};
+
+static void set_bit(uint64_t map[2], unsigned q, bool on)
+{
+	uint64_t bit = 1ull << (q & 63);
+	map[q / 64] = on ? map[q / 64] | bit : map[q / 64] & ~bit;
+}
+
+void tx_reset(struct model *m)
+{
+	struct nic *n = nic_of(m);
+	memset(n->tx, 0, sizeof n->tx);
+	n->tx_on[0] = n->tx_on[1] = 0;
+}
+
+/* --- queues --- */
+
+static void learn_head_wb(struct model *m, unsigned q)
+{
+	struct txq *t = &nic_of(m)->tx[q];
+	const uint32_t block = tx_block(q);
+	uint32_t low = get(m, block + (TDWBAL & 63));
+	t->head_wb = 0;
+	if (!(low & TDWBAL_HEAD_WB_EN))
+		return;
+	t->head_wb = (low & ~3u) | (uint64_t)get(m, block + (TDWBAH & 63)) << 32;
+	/* 7.2.3.5.2: with head write-back there is no write-back of descriptors to wait for */
+	if (get(m, block + (TXDCTL & 63)) >> TXDCTL_WTHRESH_SHIFT & 0x7f)
+		model_violation(m, "TDWBAL[%u].Head_WB_En with TXDCTL[%u].WTHRESH not 0", q, q);
+}
+
+static void enable(struct model *m, unsigned q)
+{
+	struct nic *n = nic_of(m);
+	struct txq *t = &n->tx[q];
+	const uint32_t block = tx_block(q);
+	*t = (struct txq){.enabled = true};
+	t->ring = (get(m, block) & ~127u) | (uint64_t)get(m, block + 4) << 32;
+	t->size = (get(m, block + 8) & 0xfff80) / 16;
+	t->head = get(m, block + (TDH & 63)) & 0xffff;
+	t->tail = get(m, block + (TDT & 63)) & 0xffff;
+	if (!(get(m, DMATXCTL) & DMATXCTL_TE)) /* 4.6.8 */
+		model_violation(m, "TXDCTL[%u].ENABLE before DMATXCTL.TE", q);
+	if (t->size == 0)
+		model_violation(m, "TXDCTL[%u].ENABLE with TDLEN[%u] = 0", q, q);
+	else if (t->head >= t->size || t->tail >= t->size)
+		model_violation(m, "TXDCTL[%u].ENABLE with TDH %u, TDT %u, of %u descriptors", q,
+		                t->head, t->tail, t->size);
+	else if (!m->line_rate && t->tail != t->head)
+		model_violation(m, "TDT[%u] = %u before TXDCTL[%u].ENABLE reads back set", q, t->tail, q);
+	t->broken = t->size == 0 || t->head >= t->size || t->tail >= t->size;
+	learn_head_wb(m, q);
+	set_bit(n->tx_on, q, true);
+}
+
+static void disable(struct model *m, unsigned q)
+{
+	struct nic *n = nic_of(m);
+	n->tx[q].enabled = false;
+	n->tx[q].settles = 0;
+	set_bit(n->tx_on, q, false);
+}
+
+void tx_settle(struct model *m)
+{
+	struct nic *n = nic_of(m);
+	for (unsigned q = 0; q < QUEUES; q++) {
+		uint64_t at = n->tx[q].settles;
+		if (at && at <= m->now) {
+			const uint32_t txdctl = tx_block(q) + (TXDCTL & 63);
+			set(m, txdctl, get(m, txdctl) | TXDCTL_ENABLE);
+			enable(m, q);
+		} else if (at && at < n->settle_due) {
+			n->settle_due = at;
+		}
+	}
+}
+
+static void txdctl_write(struct model *m, unsigned q, uint32_t value)
+{
+	struct nic *n = nic_of(m);
+	struct txq *t = &n->tx[q];
+	const uint32_t txdctl = tx_block(q) + (TXDCTL & 63);
+	bool want = value & TXDCTL_ENABLE;
+	if (model_fault(m, FAULT_TXDCTL_STUCK))
+		want = t->enabled;
+	value &= ~(uint32_t)(TXDCTL_ENABLE | TXDCTL_SWFLSH);
+	if (t->enabled && want) {
+		set(m, txdctl, value | TXDCTL_ENABLE);
+		return;
+	}
+	set(m, txdctl, value);
+	if (!want) {
+		disable(m, q);
+		return;
+	}
+	t->settles = m->now + ENABLE_NS;
+	if (t->settles < n->settle_due)
+		n->settle_due = t->settles;
+}
+
+static void tail_write(struct model *m, unsigned q, uint32_t tail)
+{
+	struct txq *t = &nic_of(m)->tx[q];
+	if (!t->enabled) {
+		if (tail != 0)
+			model_violation(m, "TDT[%u] = %u while TXDCTL[%u].ENABLE is not set", q, tail, q);
+		return;
+	}
+	if (t->broken || tail == t->tail)
+		return;
+	if (tail >= t->size) {
+		model_violation(m, "TDT[%u] = %u: the ring has %u descriptors", q, tail, t->size);
+		return;
+	}
+	uint32_t owned = (t->tail + t->size - t->head) % t->size;
+	uint32_t moved = (tail + t->size - t->tail) % t->size;
+	if (owned + moved >= t->size)
+		model_violation(m, "TDT[%u] from %u to %u passes TDH %u (of %u)", q, t->tail, tail,
+		                t->head, t->size);
+	t->tail = tail;
+	t->waiting = false;
+}
+
+void tx_write(struct model *m, unsigned q, uint32_t within, uint32_t value)
+{
+	const struct txq *t = &nic_of(m)->tx[q];
+	const uint32_t at = tx_block(q) + within;
+	if (within == (TXDCTL & 63)) {
+		txdctl_write(m, q, value);
+		return;
+	}
+	bool fixed = within <= 8 || within == (TDH & 63) || within >= (TDWBAL & 63);
+	if (fixed && t->enabled && value != get(m, at)) {
+		model_violation(m, "%s[%u] written while TXDCTL[%u].ENABLE is set",
+		                within == 8             ? "TDLEN"
+		                : within == (TDH & 63)  ? "TDH"
+		                : within >= (TDWBAL & 63) ? "TDWBA"
+		                                        : "TDBA",
+		                q, q);
+		return;
+	}
+	set(m, at, value);
+	if (within == (TDT & 63))
+		tail_write(m, q, value);
+}
+
+void tx_scan(struct model *m)
+{
+	for (unsigned q = 0; q < QUEUES; q++) {
+		bool want = get(m, tx_block(q) + (TXDCTL & 63)) & TXDCTL_ENABLE;
+		if (want == nic_of(m)->tx[q].enabled || model_fault(m, FAULT_TXDCTL_STUCK))
+			continue;
+		if (want)
+			enable(m, q);
+		else
+			disable(m, q);
+	}
+}
+
+static void look(struct model *m, unsigned q)
+{
+	const uint32_t block = tx_block(q);
+	if (!(get(m, block + (TXDCTL & 63)) & TXDCTL_ENABLE)) {
+		disable(m, q);
+		return;
+	}
+	uint32_t tail = get(m, block + (TDT & 63)) & 0xffff;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* descriptors are read after the tail */
+	if (tail != nic_of(m)->tx[q].tail)
+		tail_write(m, q, tail);
+}
+
+/* --- completion, 7.2.3.5 --- */
+
+/* A descriptor with RS is done. */
+static void report(struct model *m, unsigned q, struct txd *d, uint32_t index, uint32_t next)
+{
+	struct txq *t = &nic_of(m)->tx[q];
+	bool legacy = !(d->high & TXD_DEXT);
+	uint64_t done = legacy ? d->high | 1ull << 32 : (uint64_t)TXD_STA_DD << 32;
+	if (m->faults && fault_strikes(m, FAULT_WRITEBACK_LOST))
+		return;
+	if (model_fault(m, FAULT_WRITEBACK_DELAY)) {
+		struct late l = {.due = m->now + m->fault_arg[FAULT_WRITEBACK_DELAY] * 1000,
+		                 .bus = t->head_wb ? t->head_wb : t->ring + index * 16ull + 8,
+		                 .low = next,
+		                 .high = done,
+		                 .bytes = t->head_wb ? 4 : 8,
+		                 .queue = (uint8_t)q,
+		                 .tx = true};
+		late_add(m, &l);
+		return;
+	}
+	if (!t->head_wb) {
+		__atomic_store_n(&d->high, done, __ATOMIC_RELEASE);
+		return;
+	}
+	uint8_t *at = model_dma(m, t->head_wb, 4, DMA_WRITE, "head write-back (TDWBA)");
+	if (at == NULL)
+		t->broken = true;
+	else
+		__atomic_store_n((uint32_t *)(void *)at, next, __ATOMIC_RELEASE);
+}
+
+/* --- frames --- */
+
+/* 7.2.3.2.3 */
+static void take_context(struct model *m, unsigned q, const struct txd *d)
+{
+	uint32_t vlan_ip = (uint32_t)d->low, type = (uint32_t)d->high;
+	uint32_t upper = (uint32_t)(d->high >> 32);
+	struct tx_context *c = &nic_of(m)->tx[q].context[upper >> TXD_IDX_SHIFT & 1];
+	*c = (struct tx_context){
+		.valid = true,
+		.iplen = vlan_ip & 0x1ff,
+		.maclen = vlan_ip >> 9 & 0x7f,
+		.vlan = (uint16_t)(vlan_ip >> 16),
+		.ipv4 = type & TUCMD_IPV4,
+		.l4t = type >> TUCMD_L4T_SHIFT & 3,
+		.l4len = (uint8_t)(upper >> 8),
+		.mss = (uint16_t)(upper >> 16),
+	};
+	if (upper & 0x40 || type & 0x1f000000 & ~0u)
+		model_violation(m, "context descriptor of queue %u: reserved bits set (0x%08x %08x)", q,
+		                upper, type);
+}
+
+/* What the first descriptor of a frame says, and how long it is. */
+struct gathered {
+	uint32_t descriptors;
+	uint32_t bytes;
+	uint32_t cmd, olinfo; /* of the first data descriptor */
+	uint32_t tag;         /* legacy: VLAN field */
+	bool legacy;
+};
+
+/* A single data descriptor's address and length; false: stop the queue. */
+static bool check_piece(struct model *m, unsigned q, uint32_t index, const struct txd *d)
+{
+	uint32_t length = d->high & 0xffff, cmd = (uint32_t)d->high;
+	bool legacy = !(cmd & TXD_DEXT);
+	if (length == 0) {
+		model_violation(m, "transmit descriptor %u of queue %u: length 0", index, q);
+		return false;
+	}
+	if (legacy)
+		return true;
+	uint32_t dtyp = cmd >> TXD_DTYP_SHIFT & 15;
+	if (dtyp != TXD_DTYP_DATA) {
+		model_violation(m, "transmit descriptor %u of queue %u: DTYP %u within a frame", index, q,
+		                dtyp);
+		return false;
+	}
+	if (cmd & TXD_DATA_RESERVED)
+		model_violation(m, "transmit descriptor %u of queue %u: reserved DCMD bits set (0x%08x)",
+		                index, q, cmd);
+	if (cmd & TXD_EOP && d->high >> 32 & TXD_STA_DD)
+		model_violation(m, "transmit descriptor %u of queue %u: DD set by software", index, q);
+	return true;
+}
+
+/* 7.2.3.2.4: finds the frame's end from the head on. Returns 1 whole, 0 not all there, -1 bad. */
+static int measure(struct model *m, unsigned q, const struct txd *ring, struct gathered *g)
+{
+	const struct txq *t = &nic_of(m)->tx[q];
+	uint32_t at = t->head;
+	*g = (struct gathered){0};
+	while (at != t->tail) {
+		const struct txd *d = &ring[at];
+		if (!check_piece(m, q, at, d))
+			return -1;
+		if (g->descriptors++ == 0) {
+			g->cmd = (uint32_t)d->high;
+			g->olinfo = (uint32_t)(d->high >> 32);
+			g->legacy = !(g->cmd & TXD_DEXT);
+			g->tag = g->olinfo >> 16;
+		}
+		g->bytes += d->high & 0xffff;
+		if (g->bytes > TSO_MAX || g->descriptors > PIECES_MAX) {
+			model_violation(m, "transmit queue %u: frame at %u has %u bytes in %u descriptors "
+			                "(at most %u, %u)", q, t->head, g->bytes, g->descriptors, TSO_MAX,
+			                PIECES_MAX);
+			return -1;
+		}
+		if (d->high & TXD_EOP)
+			return 1;
+		at = at + 1 == t->size ? 0 : at + 1;
+	}
+	return 0;
+}
+
+/* Where the frame's bytes are: in the guest when there is one piece, else gathered. NULL: bad. */
+static const uint8_t *gather(struct model *m, unsigned q, const struct txd *ring,
+                             const struct gathered *g)
+{
+	struct nic *n = nic_of(m);
+	const struct txq *t = &n->tx[q];
+	if (g->descriptors == 1)
+		return model_dma(m, ring[t->head].low, g->bytes, DMA_READ, "transmit buffer");
+	uint32_t at = t->head, to = 0;
+	for (uint32_t i = 0; i < g->descriptors; i++) {
+		uint32_t length = ring[at].high & 0xffff;
+		if (length > sizeof n->gather - to) /* changed behind our back since measure() */
+			return NULL;
+		const uint8_t *from = model_dma(m, ring[at].low, length, DMA_READ, "transmit buffer");
+		if (from == NULL)
+			return NULL;
+		memcpy(n->gather + to, from, length);
+		to += length;
+		at = at + 1 == t->size ? 0 : at + 1;
+	}
+	return to == g->bytes ? n->gather : NULL;
+}
+
+/* 7.2.5.3, RFC 4960 appendix B: CRC32c, least significant byte first. */
+static void insert_sctp(uint8_t *p, uint32_t bytes)
+{
+	uint32_t crc = ~0u;
+	memset(p + 8, 0, 4);
+	for (uint32_t i = 0; i < bytes; i++) {
+		crc ^= p[i];
+		for (unsigned k = 0; k < 8; k++)
+			crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78u : 0);
+	}
+	for (unsigned i = 0; i < 4; i++)
+		p[8 + i] = (uint8_t)(~crc >> 8 * i);
+}
+
+/* 7.2.5: IPv4 header and L4 checksums where the context says. In place: `p` is ours. */
+static void insert_checksums(struct model *m, unsigned q, uint8_t *p, uint32_t bytes,
+                             const struct tx_context *c, uint32_t olinfo)
+{
+	uint32_t l4 = c->maclen + c->iplen;
+	uint32_t field = c->l4t == L4T_TCP ? 16 : c->l4t == L4T_UDP ? 6 : 0;
+	if (c->maclen < 14 || c->iplen < 20 || l4 + (olinfo & TXD_TXSM ? field + 2 : 0) > bytes) {
+		model_violation(m, "transmit queue %u: MACLEN %u, IPLEN %u do not fit a frame of %u bytes",
+		                q, c->maclen, c->iplen, bytes);
+		return;
+	}
+	if (olinfo & TXD_IXSM) {
+		if (!c->ipv4)
+			model_violation(m, "transmit queue %u: IXSM without TUCMD.IPV4", q);
+		put16(p + c->maclen + 10, 0);
+		uint16_t sum = (uint16_t)~sum_fold(sum_add(0, p + c->maclen, c->iplen));
+		memcpy(p + c->maclen + 10, &sum, 2);
+	}
+	if (olinfo & TXD_TXSM) {
+		if (c->l4t == L4T_SCTP && l4 + 12 <= bytes) {
+			insert_sctp(p + l4, bytes - l4);
+			return;
+		}
+		if (field == 0) {
+			model_violation(m, "transmit queue %u: TXSM with L4T %u", q, c->l4t);
+			return;
+		}
+		/* the field holds the sum of the pseudo header, put there by software */
+		uint16_t sum = (uint16_t)~sum_fold(sum_add(0, p + l4, bytes - l4));
+		if (sum == 0 && c->l4t == L4T_UDP)
+			sum = 0xffff; /* RFC 768 */
+		memcpy(p + l4 + field, &sum, 2);
+	}
+}
+
+static bool needs_context(uint32_t cmd, uint32_t olinfo)
+{
+	return cmd & (TXD_TSE | TXD_VLE) || olinfo & (TXD_CC | TXD_IXSM | TXD_TXSM);
+}
+
+/* One frame with advanced descriptors. */
+static bool send_advanced(struct model *m, unsigned q, const uint8_t *data, const struct gathered *g)
+{
+	struct nic *n = nic_of(m);
+	const struct tx_context *c = &n->tx[q].context[g->olinfo >> TXD_IDX_SHIFT & 1];
+	uint32_t paylen = g->olinfo >> TXD_PAYLEN_SHIFT;
+	/* LINUX: sets IFCS always; without it the frame would need its own FCS */
+	if (!(g->cmd & TXD_IFCS))
+		model_violation(m, "transmit queue %u: first descriptor without IFCS", q);
+	if (needs_context(g->cmd, g->olinfo) && !c->valid) {
+		model_violation(m, "transmit queue %u: context %u used and never given", q,
+		                g->olinfo >> TXD_IDX_SHIFT & 1);
+		return false;
+	}
+	const struct tx_context *tag = g->cmd & TXD_VLE ? c : NULL;
+	if (g->cmd & TXD_TSE) {
+		if (data != n->gather)
+			memcpy(n->gather, data, g->bytes);
+		return tso_send(m, q, c, g->bytes, paylen, g->olinfo, tag != NULL);
+	}
+	if (paylen != g->bytes)
+		model_violation(m, "transmit queue %u: PAYLEN %u, the buffers have %u bytes", q, paylen,
+		                g->bytes);
+	if (g->bytes > FRAME_MAX - 8) {
+		model_violation(m, "transmit queue %u: frame of %u bytes", q, g->bytes);
+		return false;
+	}
+	if (g->olinfo & (TXD_IXSM | TXD_TXSM)) {
+		if (data != n->gather)
+			memcpy(n->gather, data, g->bytes);
+		insert_checksums(m, q, n->gather, g->bytes, c, g->olinfo);
+		data = n->gather;
+	}
+	tx_emit(m, q, data, g->bytes, tag);
+	return true;
+}
+
+/* 7.2.3.2.2: legacy descriptors, with CSO and CSS when IC is set. */
+static bool send_legacy(struct model *m, unsigned q, const uint8_t *data, const struct gathered *g)
+{
+	struct nic *n = nic_of(m);
+	struct tx_context tag = {.vlan = (uint16_t)g->tag};
+	uint32_t cso = g->cmd >> 16 & 0xff, css = g->olinfo >> 8 & 0xff;
+	if (g->bytes > FRAME_MAX - 8)
+		return false;
+	if (g->cmd & TXD_LEGACY_IC) {
+		if (css >= g->bytes || cso + 2 > g->bytes) {
+			model_violation(m, "transmit queue %u: CSS %u, CSO %u in a frame of %u bytes", q, css,
+			                cso, g->bytes);
+			return false;
+		}
+		if (data != n->gather)
+			memcpy(n->gather, data, g->bytes);
+		uint16_t sum = (uint16_t)~sum_fold(sum_add(0, n->gather + css, g->bytes - css));
+		memcpy(n->gather + cso, &sum, 2);
+		data = n->gather;
+	}
+	tx_emit(m, q, data, g->bytes, g->cmd & TXD_VLE ? &tag : NULL);
+	return true;
+}
+
+/* Sends the frame at the head and completes its descriptors. False: the queue stops. */
+static bool send_one(struct model *m, unsigned q, struct txd *ring, const struct gathered *g)
+{
+	struct txq *t = &nic_of(m)->tx[q];
+	const uint8_t *data = gather(m, q, ring, g);
+	if (data == NULL) {
+		t->broken = true;
+		return false;
+	}
+	if (g->legacy)
+		send_legacy(m, q, data, g);
+	else
+		send_advanced(m, q, data, g);
+	for (uint32_t i = 0; i < g->descriptors; i++) {
+		uint32_t index = t->head;
+		t->head = index + 1 == t->size ? 0 : index + 1;
+		if (ring[index].high & TXD_RS)
+			report(m, q, &ring[index], index, t->head);
+	}
+	return !t->broken;
+}
+
+static bool starts_with_context(const struct txd *d)
+{
+	return d->high & TXD_DEXT && (d->high >> TXD_DTYP_SHIFT & 15) == TXD_DTYP_CONTEXT;
+}
+
+static void wait_for_eop(struct model *m, unsigned q)
+{
+	struct txq *t = &nic_of(m)->tx[q];
+	if (!t->waiting) {
+		t->waiting = true;
+		t->since = m->now;
+	} else if (m->now - t->since > WAIT_NS && t->since) {
+		model_violation(m, "transmit queue %u: no EOP from %u to TDT %u for 100 ms", q, t->head,
+		                t->tail);
+		t->since = m->now;
+	}
+}
+
+/* Fetches the frame that is `ahead` of the head, if it is one of those to be sent. */
+static inline void fetch_frame(struct model *m, const struct txq *t, const struct txd *ring,
+                               uint32_t ahead)
+{
+	if ((t->tail + t->size - t->head) % t->size <= ahead)
+		return;
+	const uint8_t *data = m->host.dma(m->host.ctx, ring[(t->head + ahead) % t->size].low, 60, DMA_READ);
+	if (data) {
+		__builtin_prefetch(data);
+		__builtin_prefetch(data + 59);
+	}
+}
+
+/* Descriptors and frames lie in the cache of the guest's core: fetched ahead, as in rx.c. */
+static void fetch_first(struct model *m, const struct txq *t, const struct txd *ring)
+{
+	uint32_t waiting = (t->tail + t->size - t->head) % t->size;
+	for (uint32_t i = 0; i < waiting && i < BURST; i += 4)
+		__builtin_prefetch(&ring[(t->head + i) % t->size]);
+	for (uint32_t i = 0; i < waiting && i < FETCH_AHEAD; i++)
+		fetch_frame(m, t, ring, i);
+}
+
+/*
+ * The short way for what line rate is made of: whole frames in one descriptor that ask for nothing,
+ * no fault in force. Takes as many as there are in a row; everything it does send_one does too.
+ */
+static unsigned serve_plain(struct model *m, unsigned q, struct txd *ring)
+{
+	struct nic *n = nic_of(m);
+	struct txq *t = &n->tx[q];
+	const uint32_t wanted = TXD_DEXT | (unsigned)TXD_DTYP_DATA << TXD_DTYP_SHIFT | TXD_EOP | TXD_IFCS;
+	unsigned frames = 0;
+	uint64_t bytes = 0;
+	if (m->line_rate)
+		fetch_first(m, t, ring);
+	while (frames < BURST && t->head != t->tail) {
+		struct txd *d = &ring[t->head];
+		if (m->line_rate)
+			fetch_frame(m, t, ring, FETCH_AHEAD);
+		const uint64_t high = d->high;
+		const uint32_t length = high & 0xffff;
+		/* whatever else RS may be: PAYLEN must be the length, and nothing more be set */
+		if (((uint32_t)high & ~(0xffffu | TXD_RS)) != wanted ||
+		    high >> 32 != (uint64_t)length << TXD_PAYLEN_SHIFT || length < 60 ||
+		    length > FRAME_MAX - 8)
+			break;
+		const uint8_t *data = model_dma(m, d->low, length, DMA_READ, "transmit buffer");
+		if (data == NULL) {
+			t->broken = true;
+			break;
+		}
+		if (data[0] & 1) /* counted by kind: the long way */
+			break;
+		const uint32_t index = t->head;
+		t->head = index + 1 == t->size ? 0 : index + 1;
+		frames++;
+		bytes += length;
+		n->s.ptc[size_class(length + 4)]++;
+		model_send(m, data, length);
+		if (high & TXD_RS)
+			report(m, q, d, index, t->head);
+		if (t->broken)
+			break;
+	}
+	const uint64_t with_fcs = bytes + 4ull * frames;
+	const unsigned i = tx_stat_index(m, q);
+	n->s.qptc[i] += frames;
+	n->s.qbtc[i] += bytes;
+	n->s.gptc += frames;
+	n->s.tpt += frames;
+	n->s.gotc += with_fcs;
+	n->s.txdgpc += frames;
+	n->s.txdgbc += with_fcs;
+	return frames;
+}
+
+static bool serve(struct model *m, unsigned q)
+{
+	struct nic *n = nic_of(m);
+	struct txq *t = &n->tx[q];
+	if (t->at_call != n->call || t->at == NULL) {
+		t->at = model_dma(m, t->ring, (uint64_t)t->size * 16, DMA_WRITE, "transmit ring (TDBA)");
+		t->at_call = n->call;
+		t->broken |= t->at == NULL;
+	}
+	struct txd *ring = (struct txd *)(void *)t->at;
+	const bool plain = m->faults == 0 && n->link && ring && !(get(m, HLREG0) & HLREG0_LPBK);
+	uint32_t first = t->head;
+	for (unsigned frames = 0; frames < BURST && t->head != t->tail && !t->broken;) {
+		if (plain) {
+			frames += serve_plain(m, q, ring);
+			if (frames >= BURST || t->head == t->tail || t->broken)
+				break;
+		}
+		struct txd *d = &ring[t->head];
+		struct gathered g;
+		if (starts_with_context(d)) {
+			uint32_t index = t->head;
+			take_context(m, q, d);
+			t->head = index + 1 == t->size ? 0 : index + 1;
+			if (d->high & TXD_RS)
+				report(m, q, d, index, t->head);
+			continue;
+		}
+		int whole = measure(m, q, ring, &g);
+		if (whole == 0) {
+			wait_for_eop(m, q);
+			break;
+		}
+		if (whole < 0)
+			t->broken = true;
+		else
+			send_one(m, q, ring, &g);
+		frames++;
+	}
+	if (t->head == first)
+		return false;
+	set(m, tx_block(q) + (TDH & 63), t->head);
+	if (!model_fault(m, FAULT_WRITEBACK_DELAY))
+		intr_queue(m, q, 1);
+	return true;
+}
+
+bool tx_work(struct model *m)
+{
+	struct nic *n = nic_of(m);
+	bool moved = false;
+	if (model_fault(m, FAULT_HEAD_STUCK))
+		return false;
+	bool on = get(m, DMATXCTL) & DMATXCTL_TE;
+	for (unsigned i = 0; i < 2; i++)
+		for (uint64_t left = n->tx_on[i]; left; left &= left - 1) {
+			unsigned q = 64 * i + (unsigned)__builtin_ctzll(left);
+			struct txq *t = &n->tx[q];
+			if (m->line_rate)
+				look(m, q);
+			if (on && t->enabled && !t->broken && t->head != t->tail)
+				moved |= serve(m, q);
+		}
+	return moved;
+}

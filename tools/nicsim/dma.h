@@ -1,0 +1,53 @@
+/*
+ * Guest memory as the device reaches it: ranges of bus addresses, each a piece of a file that the
+ * guest's owner handed to us. Pointers die with the range: DMA_UNMAP comes several times while
+ * firmware runs, and nothing may be kept over it.
+ */
+#ifndef NICSIM_DMA_H
+#define NICSIM_DMA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tools/nicsim/model.h"
+
+#define DMA_REGIONS 128
+
+struct dma_region {
+	uint64_t bus, bytes;
+	uint8_t *at; /* NULL: not memory that we can reach (ROM, BARs of other devices) */
+	bool writable;
+	void *map; /* what was mapped around it: the file's page size may be large */
+	uint64_t map_bytes;
+};
+
+struct dma_map {
+	struct dma_region region[DMA_REGIONS];
+	unsigned count;
+	unsigned last; /* index of the region found last */
+};
+
+/* Maps `bytes` of `fd` from `offset` (the fd stays the caller's); fd -1: a range without memory.
+ * Returns 0 or a negative errno; then nothing has changed. */
+int dma_add(struct dma_map *map, uint64_t bus, uint64_t bytes, int fd, uint64_t offset,
+            bool writable);
+
+/* Removes all regions inside [bus, bus + bytes). -ENOENT: none there; -EINVAL: it would cut one. */
+int dma_remove(struct dma_map *map, uint64_t bus, uint64_t bytes);
+void dma_clear(struct dma_map *map);
+
+/* The slow half of dma_find: looks through all regions. */
+void *dma_search(struct dma_map *map, uint64_t bus, uint64_t bytes, enum dma_access access);
+
+static inline void *dma_find(struct dma_map *map, uint64_t bus, uint64_t bytes,
+                             enum dma_access access)
+{
+	const struct dma_region *r = &map->region[map->last];
+	uint64_t offset = bus - r->bus;
+	if (__builtin_expect(offset < r->bytes && bytes <= r->bytes - offset && r->at &&
+	                             (r->writable || access == DMA_READ), 1))
+		return r->at + offset;
+	return dma_search(map, bus, bytes, access);
+}
+
+#endif

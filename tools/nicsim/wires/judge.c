@@ -1,0 +1,153 @@
+#include "tools/nicsim/wires/judge.h"
+
+#include <string.h>
+
+#include "tools/nicsim/json.h"
+
+#define STAMP_END (STAMP_AT + (uint32_t)sizeof(struct stamp))
+
+struct stream streams[STREAMS];
+uint8_t pattern[FRAME_MAX];
+static uint64_t even_sums[FRAME_MAX / 2 + 1]; /* of pattern from STAMP_END to 2 * i */
+
+_Static_assert(sizeof(struct stamp) == 18, "60 byte frames hold it");
+
+void judge_init(void)
+{
+	if (pattern[0])
+		return;
+	for (uint32_t i = 0; i < FRAME_MAX; i++)
+		pattern[i] = (uint8_t)(i * 167 + 13);
+	for (uint32_t i = STAMP_END; i < FRAME_MAX; i += 2)
+		even_sums[i / 2 + 1] = even_sums[i / 2] + sum_load16(pattern + i);
+}
+
+uint64_t pattern_sum(uint32_t bytes)
+{
+	uint64_t sum = even_sums[bytes / 2];
+	return bytes % 2 ? sum + pattern[bytes - 1] : sum; /* padded with zero: little-endian */
+}
+
+void stream_restart(struct stream *s)
+{
+	uint64_t first = s->first + s->sent;
+	memset(s, 0, sizeof *s);
+	s->used = true;
+	s->first = s->next = first;
+	s->latency_min = UINT64_MAX;
+}
+
+/* Notes number n as seen; false when it had been. The window slides with `next`. */
+static bool note(struct stream *s, uint64_t n)
+{
+	if (n >= s->next) {
+		uint64_t gap = n - s->next;
+		if (gap >= JUDGE_WINDOW)
+			memset(s->seen, 0, sizeof s->seen);
+		else
+			for (uint64_t i = s->next; i < n; i++)
+				s->seen[i % JUDGE_WINDOW / 64] &= ~(1ull << i % 64);
+		s->next = n + 1;
+		s->seen[n % JUDGE_WINDOW / 64] |= 1ull << n % 64;
+		return true;
+	}
+	s->reordered++;
+	if (s->next - n > JUDGE_WINDOW)
+		return true; /* too late to tell */
+	uint64_t *word = &s->seen[n % JUDGE_WINDOW / 64], bit = 1ull << n % 64;
+	bool fresh = !(*word & bit);
+	*word |= bit;
+	return fresh;
+}
+
+static void count(struct stream *s, const struct stamp *t, uint32_t bytes, uint64_t now)
+{
+	uint32_t latency = (uint32_t)now - t->ns;
+	if (t->number < s->first) {
+		s->stale++;
+		return;
+	}
+	if (!note(s, t->number)) {
+		s->duplicates++;
+		s->reordered--;
+		return;
+	}
+	s->received++;
+	s->bytes += bytes;
+	s->latency_sum += latency;
+	if (latency < s->latency_min)
+		s->latency_min = latency;
+	if (latency > s->latency_max)
+		s->latency_max = latency;
+}
+
+/* Everything from the IP header on is as it was sent, but for what a router may change. */
+static bool is_intact(const uint8_t *ip, uint32_t total)
+{
+	const uint8_t *t = ip + 28;
+	uint64_t addresses = sum_load64(ip + 12);
+	if (sum_fold(sum_load64(ip) + sum_load32(ip + 8) + addresses) != 0xffff ||
+	    sum_fold(sum_load64(t) + sum_load64(t + 8) + sum_load16(t + 16)) != 0xffff)
+		return false;
+	uint32_t udp_bytes = (uint32_t)ip[24] << 8 | ip[25], frame = total + 14;
+	if (udp_bytes != total - 20 ||
+	    (frame > STAMP_END &&
+	     memcmp(t + sizeof(struct stamp), pattern + STAMP_END, frame - STAMP_END) != 0))
+		return false;
+	/* RFC 768: addresses, protocol, length, header; the stamp adds nothing. Zero is no
+	 * checksum. */
+	uint64_t sum = addresses + (17 << 8) + sum_load16(ip + 24) + sum_load64(ip + 20);
+	return sum_load16(ip + 26) == 0 || sum_fold(sum + pattern_sum(frame)) == 0xffff;
+}
+
+void judge_frame(struct judge *g, const uint8_t *data, uint32_t bytes, uint64_t now)
+{
+	struct stamp t;
+	uint32_t at = bytes >= 18 && data[12] == 0x81 && data[13] == 0 ? 18 : 14; /* one VLAN tag */
+	const uint8_t *ip = data + at;
+	if (bytes < at + STAMP_END - 14 || ip[-2] != 0x08 || ip[-1] != 0 || ip[0] != 0x45 ||
+	    ip[9] != 17) {
+		g->foreign++;
+		return;
+	}
+	uint32_t total = (uint32_t)ip[2] << 8 | ip[3];
+	memcpy(&t, ip + 28, sizeof t);
+	if (t.magic != STAMP_MAGIC || t.stream >= STREAMS || !streams[t.stream].used ||
+	    total < STAMP_END - 14 || total > bytes - at) {
+		g->foreign++;
+		return;
+	}
+	struct stream *s = &streams[t.stream];
+	g->judged++;
+	if (!is_intact(ip, total) || t.number >= s->first + s->sent) {
+		g->corrupted++;
+		s->corrupted++;
+		return;
+	}
+	count(s, &t, bytes, now);
+}
+
+void judge_stats(struct json *j)
+{
+	json_array(j, "streams");
+	for (unsigned i = 0; i < STREAMS; i++) {
+		const struct stream *s = &streams[i];
+		if (!s->used)
+			continue;
+		json_object(j, NULL);
+		json_u64(j, "stream", i);
+		json_u64(j, "sent", s->sent);
+		json_u64(j, "received", s->received);
+		json_u64(j, "received_bytes", s->bytes);
+		json_u64(j, "lost", s->sent > s->received ? s->sent - s->received : 0);
+		json_u64(j, "reordered", s->reordered);
+		json_u64(j, "duplicates", s->duplicates);
+		json_u64(j, "corrupted", s->corrupted);
+		json_u64(j, "stale", s->stale);
+		json_u64(j, "latency_min_ns", s->received ? s->latency_min : 0);
+		json_u64(j, "latency_avg_ns", s->received ? s->latency_sum / s->received : 0);
+		json_u64(j, "latency_max_ns", s->latency_max);
+		json_end(j);
+	}
+	json_end(j);
+}

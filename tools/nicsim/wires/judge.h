@@ -1,0 +1,95 @@
+/*
+ * Test traffic: what a generator's frames look like, and the judgement of those that come back, on
+ * whatever port they do.
+ *
+ * A frame is Ethernet, IPv4 without options, UDP, and a payload that begins with struct stamp;
+ * after that byte i of the frame is pattern[i]. Its sixteen-bit words sum up to zero (`check` sees
+ * to it), so a frame's UDP checksum depends on addresses, ports and length alone, and whoever finds
+ * one that is right has checked the stamp as well.
+ *
+ * A stream belongs to the generator of one port. Its numbers begin at `first` and go up by one, so
+ * that lost = sent - those that came.
+ */
+#ifndef NICSIM_WIRES_JUDGE_H
+#define NICSIM_WIRES_JUDGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tools/nicsim/model.h"
+
+#define STREAMS      16
+#define STAMP_MAGIC  0x4e53 /* "SN" in memory */
+#define STAMP_AT     42     /* from the start of the frame */
+#define JUDGE_WINDOW 65536  /* numbers back in which a duplicate is known as one */
+
+struct stamp {
+	uint16_t magic, stream;
+	uint64_t number;
+	uint32_t ns; /* low 32 bits of the time it was sent */
+	uint16_t check;
+} __attribute__((packed));
+
+struct stream {
+	bool used;
+	uint64_t first, sent; /* written by the generator: number of the next is first + sent */
+	uint64_t received, bytes, reordered, duplicates, corrupted, stale;
+	uint64_t next; /* 1 + the highest number that came */
+	uint64_t latency_min, latency_max, latency_sum;
+	uint64_t seen[JUDGE_WINDOW / 64];
+};
+
+extern struct stream streams[STREAMS];
+extern uint8_t pattern[FRAME_MAX];
+
+/* What a judging wire has found, of all streams together. */
+struct judge {
+	uint64_t judged;   /* frames of generators */
+	uint64_t corrupted; /* of which these had wrong content or checksums */
+	uint64_t foreign;  /* no frames of a generator */
+};
+
+void judge_init(void);
+void judge_frame(struct judge *g, const uint8_t *data, uint32_t bytes, uint64_t now);
+
+/* Forgets what was; what is still under way will count as `stale`. */
+void stream_restart(struct stream *s);
+
+/* The member "streams" of the statistics. */
+void judge_stats(struct json *j);
+
+/* --- Internet checksum (RFC 1071), in parts; words in memory order --- */
+
+/* Of a sum below 2^48. */
+static inline uint16_t sum_fold(uint64_t sum)
+{
+	sum = (sum >> 32) + (uint32_t)sum;
+	sum = (sum >> 16) + (sum & 0xffff);
+	sum = (sum >> 16) + (sum & 0xffff);
+	return (uint16_t)((sum >> 16) + sum);
+}
+
+static inline uint32_t sum_load16(const uint8_t *p)
+{
+	uint16_t w;
+	__builtin_memcpy(&w, p, sizeof w);
+	return w;
+}
+
+static inline uint64_t sum_load32(const uint8_t *p)
+{
+	uint32_t w;
+	__builtin_memcpy(&w, p, sizeof w);
+	return w;
+}
+
+/* Of eight bytes: below 2^33. */
+static inline uint64_t sum_load64(const uint8_t *p)
+{
+	return sum_load32(p) + sum_load32(p + 4);
+}
+
+/* Sum of the pattern in a frame between the stamp and `bytes`. */
+uint64_t pattern_sum(uint32_t bytes);
+
+#endif

@@ -1,0 +1,42 @@
+/* Wires by their name on the command line (docs/nicsim.md). */
+#ifndef NICSIM_WIRES_OPEN_H
+#define NICSIM_WIRES_OPEN_H
+
+#include "tools/nicsim/wires/wire.h"
+
+#define WIRE_WORDS 24
+
+/* "KIND:ARGUMENT;KEY=VALUE;…", cut up. */
+struct wire_spec {
+	char text[512];
+	const char *argument; /* "" if there is none */
+	const char *option[WIRE_WORDS];
+	unsigned options;
+	unsigned port;
+	uint8_t mac[6]; /* of the model on this wire */
+};
+
+/* Opens a wire for `port`; NULL after a message on stderr. */
+struct wire *wire_open(const char *text, unsigned port, const uint8_t mac[6]);
+
+/* Once all ports are open: every cable must have its other end. False after a message. */
+bool wires_complete(void);
+
+/* For wires: says what is wrong with an option or with the wire; returns NULL. */
+struct wire *wire_bad(const struct wire_spec *s, const char *word, const char *what);
+
+struct wire *tap_open(const struct wire_spec *s);
+struct wire *tap_fd_open(const struct wire_spec *s);
+struct wire *link_open(const struct wire_spec *s);
+struct wire *pcap_open(const struct wire_spec *s);
+struct wire *stream_open(const struct wire_spec *s);
+struct wire *gen_open(const struct wire_spec *s);
+struct wire *sink_open(const struct wire_spec *s);
+struct wire *none_open(const struct wire_spec *s);
+
+bool links_complete(void);
+
+/* "start", "stop" or options of a generator while it runs; NULL, or what is wrong. */
+const char *gen_command(struct wire *w, char *text, uint64_t now);
+
+#endif
