@@ -39,7 +39,7 @@ PROGRAM_OBJ := $(PROGRAM_SRC:%.c=$(BUILD)/program/%.o) $(LIB_SRC:%.c=$(BUILD)/pr
 Q := $(if $(V),,@)
 SAY = $(if $(V),@:,@printf '  %-7s %s\n')
 
-.PHONY: all help run demo image iso test test-system check bench check-deps \
+.PHONY: all help run demo image iso test test-system test-witness check bench check-deps \
 	clean compile_commands
 all: $(BUILD)/hayate.elf ## build the image for direct boot, build/hayate.elf
 
@@ -48,11 +48,11 @@ help: ## this list
 
 run: ## install what is missing, build, and show the router at work between two hosts
 	@tools/deps.sh install run
-	@$(MAKE) --no-print-directory all
-	@tools/hayate demo
+	@$(MAKE) --no-print-directory demo
 
-demo: all ## the same without looking for missing packages
-	@tools/hayate demo
+# NIC=ixgbe: on two 82599 ports, modelled by nicsim
+demo: all $(if $(filter-out virtio,$(NIC)),nicsim) ## the same without looking for missing packages
+	@tools/hayate demo $(if $(NIC),--nic $(NIC))
 
 image iso: all ## build/hayate.iso: boots by GRUB from BIOS and UEFI, as CD and as USB stick
 	@tools/hayate image
@@ -70,7 +70,7 @@ compile_commands: ## compile_commands.json for editors
 $(BUILD)/kernel/%.asm.o: %.asm boot/layout.inc
 	@mkdir -p $(@D)
 	$(SAY) NASM $<
-	$(Q)$(NASM) -f elf64 -I. -w+all -Werror -o $@ $<
+	$(Q)$(NASM) -f elf64 -I. -Werror -o $@ $<
 
 $(BUILD)/kernel/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -114,18 +114,24 @@ $(BUILD)/hayate.elf: $(BUILD)/hayate-nosymbols.elf tools/symbols.awk
 # --- tests: each layer ends in a line "LAYER: N passed, N failed" ---
 include tests/unit/unit.mk
 include tests/packet/packet.mk
+include tools/nicsim/nicsim.mk
 
 test: ## everything: include check, unit, packet and system tests
 	@tools/deps.sh install test
 	@$(MAKE) --no-print-directory check check-portable
 	@$(MAKE) --no-print-directory unit
 	@$(MAKE) --no-print-directory test-packet
+	@$(MAKE) --no-print-directory test-nicsim
 	@$(MAKE) --no-print-directory test-system
+	@$(MAKE) --no-print-directory test-witness
 
-test-system: all ## boots the real image under QEMU between network namespaces
+test-system: all nicsim ## boots the real image under QEMU between network namespaces
 	@$(PYTHON) -m pytest -c tests/system/pytest.ini tests/system
 
-bench: all ## speed beside a peer in the same run; writes build/bench.json
+test-witness: nicsim ## stock Linux on the modelled cards: are the models honest?
+	@$(PYTHON) -m pytest -c tests/witness/pytest.ini tests/witness
+
+bench: all nicsim ## speed beside a peer in the same run; writes build/bench.json
 	@tools/deps.sh install bench
 	@$(PYTHON) tests/bench/bench.py
 

@@ -255,6 +255,7 @@ void plane_ports(bool running)
 void plane_link(unsigned port, const struct nic_link *link)
 {
 	plane.link_up[port] = link->up;
+	__atomic_store_n(&view_get()->port[port].link_up, link->up, __ATOMIC_RELAXED);
 	plane_log("eth%u: link %s", port, link->up ? "up" : "down");
 	if (!plane.fib_ready)
 		return;
@@ -288,8 +289,10 @@ static void resolve(const struct core_msg *m, enum frame_origin origin)
 		return;
 	}
 	unsigned port = nh < NH_NEIGHBOUR ? nh - NH_CONNECTED : v->adj[nh].port;
-	if (!plane.link_up[port] && !transit)
+	if (!plane.link_up[port] && !transit) {
+		count(CNT_originated_drop_tx);
 		return;
+	}
 	if (!plane.link_up[port]) {
 		count(CNT_drop_tx_down);
 		local_error(ip, m->len - ETH_HLEN, ICMP4_UNREACH, ICMP4_UNREACH_HOST);

@@ -23,13 +23,25 @@ static void show_addresses(struct shell *sh, const struct view_port *vp)
 		            a ? " secondary" : "");
 }
 
+struct row {
+	const char *name;
+	size_t offset;
+	bool always;
+};
+
+/* The uint64_t at each row's offset of `from`. */
+static void show_rows(struct shell *sh, const struct row *row, unsigned n, const void *from)
+{
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t v = *(const uint64_t *)(const void *)((const uint8_t *)from + row[i].offset);
+		if (v || row[i].always)
+			shell_print(sh, "  %s %llu\n", row[i].name, (ull)v);
+	}
+}
+
 static void show_port_counters(struct shell *sh, unsigned port)
 {
-	static const struct {
-		const char *name;
-		size_t offset;
-		bool always;
-	} rows[] = {
+	static const struct row queues[] = {
 		{"rx_pkts", offsetof(struct nic_counters, rx_pkts), true},
 		{"rx_bytes", offsetof(struct nic_counters, rx_bytes), true},
 		{"tx_pkts", offsetof(struct nic_counters, tx_pkts), true},
@@ -44,13 +56,19 @@ static void show_port_counters(struct shell *sh, unsigned port)
 		{"mmio_writes", offsetof(struct nic_counters, mmio_writes), true},
 		{"irq_arms", offsetof(struct nic_counters, irq_arms), true},
 	};
+	static const struct row device[] = {
+		{"hw_rx_missed", offsetof(struct nic_stats, rx_missed), false},
+		{"hw_rx_no_desc", offsetof(struct nic_stats, rx_no_desc), false},
+		{"hw_rx_crc", offsetof(struct nic_stats, rx_crc), false},
+		{"hw_rx_length", offsetof(struct nic_stats, rx_length), false},
+		{"hw_rx_error", offsetof(struct nic_stats, rx_error), false},
+		{"hw_rx_filtered", offsetof(struct nic_stats, rx_filtered), false},
+		{"hw_tx_error", offsetof(struct nic_stats, tx_error), false},
+	};
 	struct nic_counters c;
 	core_port_counters(port, &c);
-	for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
-		uint64_t v = *(const uint64_t *)(const void *)((const uint8_t *)&c + rows[i].offset);
-		if (v || rows[i].always)
-			shell_print(sh, "  %s %llu\n", rows[i].name, (ull)v);
-	}
+	show_rows(sh, queues, ARRAY_LEN(queues), &c);
+	show_rows(sh, device, ARRAY_LEN(device), core_port_stats(port));
 }
 
 void show_interfaces(void *ctx, struct shell *sh, int argc, char **argv)
@@ -65,7 +83,11 @@ void show_interfaces(void *ctx, struct shell *sh, int argc, char **argv)
 		const struct config_interface *i = &plane.config.interface[p];
 		struct nic_link link;
 		bool running = core_port_link(p, &link);
-		shell_print(sh, "eth%u link %s, %s\n", p, running && link.up ? "up" : "down",
+		shell_print(sh, "eth%u link %s, %s\n", p,
+		            !running      ? "down"
+		            : link.gone   ? "gone"
+		            : link.up     ? "up"
+		                          : "down",
 		            i->shutdown             ? "shut down by configuration"
 		            : !v->port[p].enabled   ? "no address"
 		                                    : "in use");
@@ -74,6 +96,8 @@ void show_interfaces(void *ctx, struct shell *sh, int argc, char **argv)
 		shell_print(sh, "  device %s at %02x:%02x.%x, mac %s, mtu %u\n", nic->ops->name,
 		            nic->pci->bdf >> 8, nic->pci->bdf >> 3 & 31, nic->pci->bdf & 7,
 		            fmt_mac(mac, nic->mac), v->port[p].mtu);
+		if (running && link.up && link.mbps)
+			shell_print(sh, "  speed %u Mbit/s\n", link.mbps);
 		shell_print(sh, "  offloads%s%s%s%s, queue pairs %u\n",
 		            nic->features & NIC_RX_CSUM ? " rx-checksum" : "",
 		            nic->features & NIC_TX_CSUM ? " tx-checksum" : "",

@@ -51,6 +51,7 @@ _Static_assert(sizeof(struct adj) == 32, "two to a cache line");
 /* An interface. It takes part when it has an address and is not shut down. */
 struct view_port {
 	bool enabled;
+	bool link_up; /* changes at any time; reading it late costs a few packets */
 	uint8_t mac[ETH_ALEN];
 	uint16_t mtu;
 	uint8_t addresses;

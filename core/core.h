@@ -156,6 +156,13 @@ static inline void core_tx(unsigned port, const struct pkt *p)
 		core_tx_flush(port);
 }
 
+/* The end of a packet: counts why and frees it. */
+static inline void core_drop(const struct pkt *p, enum counter reason)
+{
+	count(reason);
+	pkt_free(&self.pool, p);
+}
+
 /* Copies a received packet to the control core, which decides its fate, and frees it. A full ring
  * drops it as drop_punt_full. PKT_CSUM_PARTIAL must have been completed. */
 void core_punt(const struct pkt *p, uint32_t kind, uint32_t arg);
@@ -232,8 +239,11 @@ const struct nic *core_port_nic(unsigned port);
 bool core_port_link(unsigned port, struct nic_link *link); /* false: the ports do not run */
 bool core_ports_running(void);
 
-/* Sum over the data cores, and the control half's own register accesses. */
+/* Sum over the data cores. */
 void core_port_counters(unsigned port, struct nic_counters *sum);
+
+/* What the device has counted, since its first start; all zero for one that does not count. */
+const struct nic_stats *core_port_stats(unsigned port);
 
 /* Sum over all cores; what dead ones had in hand is in drop_restart. */
 void core_counters(struct counters *sum);
@@ -252,5 +262,6 @@ const struct core_stats *core_stats_of(unsigned core);
 
 /* Value of `name=` on the kernel command line; false when absent or too long. */
 bool core_option(const char *name, char *buf, size_t size);
+uint64_t core_option_number(const char *name, uint64_t fallback);
 
 #endif

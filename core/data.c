@@ -13,6 +13,7 @@
 #include "lib/mem.h"
 
 #define INJECT_PER_TURN 64
+#define STALL_NS 2000000000ull
 
 struct core_out core_outs[NIC_PORTS_MAX];
 
@@ -20,6 +21,12 @@ static const struct app *app; /* set when the ports are prepared */
 static struct nic_queue queues[NIC_PORTS_MAX];
 static unsigned attached; /* ports polled; 0 unless running */
 static uint64_t epoch;    /* last one acted on */
+static uint16_t burst;    /* most packets of one vector */
+static struct stall {
+	uint64_t since_tsc; /* the ring is full and nothing was taken; 0: it is not */
+	uint64_t tx_pkts;   /* taken until then */
+	bool reported;
+} stalls[NIC_PORTS_MAX];
 static unsigned refused;  /* received packets dropped for want of room since the last flush_all */
 
 static struct outbox *out(void)
@@ -29,6 +36,8 @@ static struct outbox *out(void)
 
 void data_init(void)
 {
+	uint64_t wish = core_option_number("burst", PKT_VECTOR_MAX);
+	burst = wish >= 1 && wish <= PKT_VECTOR_MAX ? (uint16_t)wish : PKT_VECTOR_MAX;
 	struct outbox *o = out();
 	const struct snapshot *s = snapshot_header();
 	size_t bytes;
@@ -82,10 +91,15 @@ static void attach(const struct snapshot *s)
 		return;
 	for (unsigned p = 0; p < s->ports; p++) {
 		struct nic_queue *q = &queues[p];
+		stalls[p] = (struct stall){0};
 		*q = (struct nic_queue){.ops = nic_drivers[s->nic[p].driver],
 		                        .pool = &self.pool,
 		                        .cnt = &out()->nic[p],
-		                        .port = (uint8_t)p};
+		                        .port = (uint8_t)p,
+		                        .burst = burst};
+		q->broken = s->nic[p].pairs == 0; /* not started, as the control core has said */
+		if (q->broken)
+			continue;
 		int e = q->ops->attach(q, &s->nic[p], pair, (void *)(uintptr_t)out()->ring_mem[p]);
 		if (e != E_OK) {
 			core_log("core %u: eth%u: cannot attach (error %d)", self.id, p, -e);
@@ -122,6 +136,20 @@ COLD static void follow(const struct snapshot *s, uint64_t seen)
 	shared_store(&out()->epoch, seen);
 }
 
+/* A port that has had a full ring and has taken nothing for a long time is reported, once. */
+COLD static void note_stall(unsigned port)
+{
+	struct stall *s = &stalls[port];
+	uint64_t taken = queues[port].cnt->tx_pkts;
+	if (s->since_tsc == 0 || s->tx_pkts != taken) {
+		*s = (struct stall){.since_tsc = self.now_tsc, .tx_pkts = taken};
+	} else if (!s->reported && self.now_tsc - s->since_tsc > clock_ticks(&self.clock, STALL_NS)) {
+		core_log("core %u: eth%u: the device has sent nothing for %u s: packets for it are dropped",
+		         self.id, port, (unsigned)(STALL_NS / 1000000000u));
+		s->reported = true;
+	}
+}
+
 /* The ring had no room for v[sent..n): keeps what may be held, drops the newest beyond that. */
 COLD static void hold(struct core_out *o, unsigned sent)
 {
@@ -141,10 +169,13 @@ void core_tx_flush(unsigned port)
 	struct core_out *o = &core_outs[port];
 	struct nic_queue *q = &queues[port];
 	unsigned sent = q->broken ? 0 : q->ops->tx_burst(q, o->v, o->n);
-	if (unlikely(sent < o->n))
+	if (unlikely(sent < o->n)) {
 		hold(o, sent);
-	else
+		if (sent == 0 && !q->broken)
+			note_stall(port);
+	} else {
 		o->n = 0;
+	}
 }
 
 unsigned core_tx_flush_all(void)
@@ -216,7 +247,7 @@ bool data_turn(void)
 		struct nic_queue *q = &queues[port];
 		if (unlikely(q->broken))
 			continue;
-		unsigned n = q->ops->rx_burst(q, v, PKT_VECTOR_MAX);
+		unsigned n = q->ops->rx_burst(q, v, burst);
 		if (unlikely(q->broken))
 			report_broken(port);
 		if (n == 0)

@@ -13,6 +13,9 @@
  *     IDLE        no port could be started, or  core_ports_restart
  *                 no data core is left alive
  *
+ * A port that does not start, or whose device answers no more, is reported and stands still; the
+ * others run.
+ *
  * A data core that is dead (kernel's status) has nothing in hand and counts as having answered;
  * queue pairs are given to the living. Which core polls which pair is pair_of[] in the snapshot.
  */
@@ -24,12 +27,14 @@
 #define ANSWER_WARN_NS 2000000000ull /* a data core that takes longer is named */
 #define ETHERNET_OVERHEAD 18         /* header and one VLAN tag */
 #define MTU_DEFAULT 1500
+#define STATS_EVERY 32 /* looks at the links: seconds, long before a 32-bit counter is full */
 
 enum state { STOPPING, PREPARING, RUNNING, IDLE };
 
 static enum state state;
 static struct nic nics[NIC_PORTS_MAX];
 static struct nic_link links[NIC_PORTS_MAX];
+static struct nic_stats stats[NIC_PORTS_MAX];
 static unsigned nic_count;
 static bool probed;
 static unsigned mtu = MTU_DEFAULT;
@@ -134,7 +139,10 @@ static void probe_all(void)
 		const struct nic_ops *ops = driver_for(dev, &driver);
 		if (!ops)
 			continue;
-		*nic = (struct nic){.ops = ops, .pci = dev, .dma = core_private_alloc(NIC_DMA_BYTES)};
+		*nic = (struct nic){.ops = ops,
+		                    .pci = dev,
+		                    .dma = core_private_alloc(NIC_DMA_BYTES),
+		                    .clock = &self.clock};
 		int e = nic->dma ? ops->probe(nic, dev) : E_NOMEM;
 		if (e != E_OK) {
 			core_log("pci %02x:%02x.%x: %s: %s (error %d), left out", dev->bdf >> 8,
@@ -184,6 +192,13 @@ static bool holder_died(void)
 	return false;
 }
 
+/* Fetches what the device has counted, while it can tell. */
+static void port_stats(unsigned p)
+{
+	if (nics[p].ops->stats && snapshot_header()->nic[p].pairs && !links[p].gone)
+		nics[p].ops->stats(&nics[p], &stats[p]);
+}
+
 /* The ports stand still from here on; data cores have let go of them. */
 static void enter_idle(void)
 {
@@ -198,8 +213,10 @@ static void enter_preparing(void)
 	struct snapshot *s = snapshot_header();
 	if (!probed)
 		probe_all();
-	for (unsigned p = 0; p < nic_count; p++)
+	for (unsigned p = 0; p < nic_count; p++) {
+		port_stats(p);
 		nics[p].ops->stop(&nics[p]);
+	}
 	s->ports = 0;
 	for (unsigned d = 0; d < self.info->data_cores; d++)
 		ring_punt_skip(d); /* before their geometry changes */
@@ -232,8 +249,17 @@ static int start_port(unsigned p)
 			mem[s->pair_of[d]] = (struct nic_ring_mem){
 				(void *)(uintptr_t)outbox_of(c)->ring_mem[p], s->ring_bytes[p], c};
 	}
-	int e = nics[p].ops->start(&nics[p], s->pairs, mem, &s->nic[p]);
+	struct nic_config config = {.pairs = s->pairs,
+	                            .features = nics[p].features & ~(uint32_t)NIC_VLAN,
+	                            .buf_bytes = s->buf_stride,
+	                            .mem = mem};
+	int e = nics[p].ops->start(&nics[p], &config, &s->nic[p]);
 	s->nic[p].driver = driver;
+	if (e != E_OK) {
+		s->nic[p].pairs = 0;
+		core_log("eth%u: %s: %s (error %d); this port is not started", p, nics[p].ops->name,
+		         nics[p].error ? nics[p].error : "does not start", -e);
+	}
 	return e;
 }
 
@@ -243,20 +269,16 @@ static void enter_running(void)
 		core_ports_restart("a data core died");
 		return;
 	}
-	for (unsigned p = 0; p < nic_count; p++) {
-		int e = start_port(p);
-		if (e == E_OK)
-			continue;
-		core_log("eth%u: %s: %s (error %d); no port is started", p, nics[p].ops->name,
-		         nics[p].error ? nics[p].error : "does not start", -e);
-		for (unsigned q = 0; q < p; q++)
-			nics[q].ops->stop(&nics[q]);
+	unsigned started = 0;
+	for (unsigned p = 0; p < nic_count; p++)
+		started += start_port(p) == E_OK;
+	memset(links, 0, sizeof links);
+	if (nic_count && started == 0) {
 		enter_idle();
 		return;
 	}
 	publish(PORTS_RUNNING);
 	state = RUNNING;
-	memset(links, 0, sizeof links);
 	ports_check_link();
 	core_app()->control_ports(true);
 }
@@ -314,13 +336,21 @@ uint64_t ports_deadline(void)
 
 void ports_check_link(void)
 {
+	static unsigned looks;
+	bool read_stats = looks++ % STATS_EVERY == 0;
 	for (unsigned p = 0; state == RUNNING && p < nic_count; p++) {
-		struct nic_link now;
-		nics[p].ops->link(&nics[p], &now);
-		if (now.up == links[p].up)
+		struct nic_link was = links[p];
+		if (snapshot_header()->nic[p].pairs == 0 || was.gone)
 			continue;
-		links[p] = now;
-		core_app()->control_link(p, &now);
+		nics[p].ops->link(&nics[p], &links[p]);
+		if (links[p].gone) {
+			links[p].up = false;
+			core_log("eth%u: %s: the device answers no more", p, nics[p].ops->name);
+		} else if (read_stats) {
+			port_stats(p);
+		}
+		if (links[p].up != was.up)
+			core_app()->control_link(p, &links[p]);
 	}
 }
 
@@ -362,6 +392,13 @@ void core_port_counters(unsigned port, struct nic_counters *sum)
 		for (size_t i = 0; i < sizeof *sum / sizeof *to; i++)
 			to[i] += __atomic_load_n(&from[i], __ATOMIC_RELAXED);
 	}
+}
+
+const struct nic_stats *core_port_stats(unsigned port)
+{
+	if (state == RUNNING)
+		port_stats(port);
+	return &stats[port];
 }
 
 void core_counters(struct counters *sum)

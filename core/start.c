@@ -91,3 +91,8 @@ bool core_option(const char *name, char *buf, size_t size)
 {
 	return cmdline_option(self.info->cmdline, name, buf, size);
 }
+
+uint64_t core_option_number(const char *name, uint64_t fallback)
+{
+	return cmdline_number(self.info->cmdline, name, fallback);
+}

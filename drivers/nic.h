@@ -21,6 +21,7 @@
 #ifndef DRIVERS_NIC_H
 #define DRIVERS_NIC_H
 
+#include "hal/clock.h"
 #include "hal/pci.h"
 #include "lib/pkt.h"
 #include "lib/types.h"
@@ -34,6 +35,8 @@ enum nic_features {
 	NIC_TX_CSUM = 2, /* sends PKT_CSUM_PARTIAL */
 	NIC_LINK = 4,    /* reports link state; otherwise the link counts as up */
 	NIC_RSS = 8,     /* spreads flows over the queues by Toeplitz hash */
+	NIC_TSO = 16,    /* sends PKT_TSO */
+	NIC_VLAN = 32,   /* takes tags out of received frames and puts them into sent ones: PKT_VLAN */
 };
 
 /*
@@ -48,7 +51,7 @@ struct nic_counters {
 	uint64_t tx_full;       /* times tx_burst could not take all packets: ring full */
 	uint64_t rx_no_buffer;  /* refills that found the pool empty */
 	uint64_t rx_bad_len;    /* device reported a length that the buffer cannot have */
-	uint64_t rx_bad_desc;   /* device returned a descriptor it does not own */
+	uint64_t rx_bad_desc;   /* device returned a descriptor that breaks the rules, or lost one */
 	uint64_t tx_bad_desc;
 	uint64_t rx_oversize;   /* frame spread over several buffers: dropped */
 	uint64_t mmio_reads;    /* device registers read by this queue: 0 by invariant 4 */
@@ -77,6 +80,7 @@ struct nic {
 	uint64_t mmio_reads;  /* control half only: initialisation, link, stats */
 	uint64_t mmio_writes;
 	const char *error;    /* why the last call failed, for a person; static text */
+	const struct clock *clock; /* for deadlines; set by the caller before probe */
 	void *dma;            /* NIC_DMA_BYTES of zeroed DMA memory for the device half's own use, set
 	                         by the caller before probe (control queues, mailboxes) */
 	uint64_t priv[64];
@@ -88,13 +92,37 @@ struct nic_queue {
 	struct bufpool *pool;
 	struct nic_counters *cnt;
 	uint8_t port; /* set by the caller: goes into every received packet */
+	uint16_t burst; /* set by the caller: most packets he will ask for at once */
 	bool broken; /* the device broke the protocol: polled no more, reported by the runtime */
 	uint64_t priv[40];
 };
 
 struct nic_link {
 	bool up;
+	bool gone;     /* the device answers no more: pulled out, or dead */
 	uint32_t mbps; /* 0: unknown */
+};
+
+/*
+ * What the device itself has counted since start, summed over its queues: what drivers cannot see
+ * because it never reached a ring. Written and read by the control core.
+ */
+struct nic_stats {
+	uint64_t rx_missed;      /* no room in the device: the rings were not emptied fast enough */
+	uint64_t rx_no_desc;     /* no descriptor in the ring of the frame's queue */
+	uint64_t rx_crc;         /* FCS wrong */
+	uint64_t rx_length;      /* too short, too long, or length field wrong */
+	uint64_t rx_error;       /* any other receive error of MAC or PHY */
+	uint64_t rx_filtered;    /* good frames for other stations */
+	uint64_t tx_error;       /* frames given up */
+};
+
+/* What a port is to be started with. */
+struct nic_config {
+	unsigned pairs;
+	uint32_t features;  /* of nic->features, those wanted */
+	uint32_t buf_bytes; /* stride of the data cores' buffers: BUF_STRIDE_STANDARD or _JUMBO */
+	const struct nic_ring_mem *mem; /* one for each pair */
 };
 
 /* Memory for the rings of one pair: in the arena of the data core that will poll it. */
@@ -117,17 +145,20 @@ struct nic_ops {
 	size_t (*ring_bytes)(const struct nic *nic);
 
 	/*
-	 * Brings the device up with `pairs` queue pairs whose rings lie in mem[]; fills `shared`.
+	 * Brings the device up with config->pairs queue pairs; fills `shared`.
 	 * The device may touch the rings from here on, buffers only once attached cores post them.
 	 * On error the device is reset and `shared` is meaningless.
 	 */
-	int (*start)(struct nic *nic, unsigned pairs, const struct nic_ring_mem *mem,
-	             struct nic_shared *shared);
+	int (*start)(struct nic *nic, const struct nic_config *config, struct nic_shared *shared);
 
 	/* Stops all DMA; when it returns no memory is touched any more. */
 	void (*stop)(struct nic *nic);
 
+	/* Link state now; also acknowledges the device's link interrupt. Does not wait. */
 	void (*link)(struct nic *nic, struct nic_link *out);
+
+	/* Adds what the device has counted since the last call to *sum. NULL: it counts nothing. */
+	void (*stats)(struct nic *nic, struct nic_stats *sum);
 
 	/*
 	 * Data core: takes over pair `pair`, whose rings lie in mem, and posts receive buffers

@@ -1,10 +1,12 @@
 /*
- * Memory order. x86-64 keeps loads in order and stores in order (Intel SDM vol. 3A, 8.2.2), also
+ * Memory order, and whose cache a line is in. x86-64 keeps loads in order and stores in order (Intel SDM vol. 3A, 8.2.2), also
  * as a device sees them in write-back memory; only the compiler must be held. The one case that
  * needs an instruction is a store followed by a load of something else (barrier_full).
  */
 #ifndef HAL_BARRIER_H
 #define HAL_BARRIER_H
+
+#include "lib/types.h"
 
 /* Earlier stores are visible before later ones: publish, then tell. */
 static inline void barrier_write(void)
@@ -22,6 +24,20 @@ static inline void barrier_read(void)
 static inline void barrier_full(void)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/*
+ * Fetches the line of p for writing, so that a core that has it gives it up once: after a plain
+ * prefetch the first store would ask a second time. (GCC makes __builtin_prefetch(p, 1) a plain
+ * one for a CPU that may lack the instruction; every x86-64 CPU takes it, if only as a no-op.)
+ */
+static inline void prefetch_write(const volatile void *p)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("prefetchw %0" : : "m"(*(const volatile char *)p));
+#else
+	__builtin_prefetch((const void *)(uintptr_t)p, 1);
+#endif
 }
 
 static inline void cpu_relax(void)

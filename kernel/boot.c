@@ -9,7 +9,6 @@
 
 #include "kernel/panic.h"
 #include "kernel/vm.h"
-#include "lib/cmdline.h"
 #include "lib/mem.h"
 
 #define PVH_MAGIC 0x336ec578u
@@ -174,37 +173,4 @@ void boot_parse(struct boot *boot, enum boot_loader loader, uint64_t info)
 		parse_pvh(boot, info);
 	else
 		parse_multiboot2(boot, info);
-}
-
-bool boot_option(const struct boot *boot, const char *name, char *buf, size_t size)
-{
-	return cmdline_option(boot->cmdline, name, buf, size);
-}
-
-/* Value of a digit in any base up to 16; 16 for what is none. */
-static unsigned digit_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return (unsigned)(c - '0');
-	c |= 0x20; /* lower case */
-	return c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : 16;
-}
-
-uint64_t boot_option_number(const struct boot *boot, const char *name, uint64_t fallback)
-{
-	char text[24];
-	if (!boot_option(boot, name, text, sizeof text) || !text[0])
-		return fallback;
-	unsigned base = text[0] == '0' && text[1] == 'x' ? 16 : 10;
-	const char *p = base == 16 ? text + 2 : text;
-	uint64_t value = 0;
-	if (!*p)
-		return fallback;
-	for (; *p; p++) {
-		unsigned digit = digit_value(*p);
-		if (digit >= base || value > (UINT64_MAX - digit) / base)
-			return fallback;
-		value = value * base + digit;
-	}
-	return value;
 }

@@ -33,10 +33,4 @@ struct boot {
 /* Reads the loader's information at physical address `info`. Panics when it is not there. */
 void boot_parse(struct boot *boot, enum boot_loader loader, uint64_t info);
 
-/* Value of `name=` on the command line, copied to buf; false when absent or too long. */
-bool boot_option(const struct boot *boot, const char *name, char *buf, size_t size);
-
-/* The same as a number, decimal or 0x; `fallback` when absent, malformed or beyond 64 bits. */
-uint64_t boot_option_number(const struct boot *boot, const char *name, uint64_t fallback);
-
 #endif

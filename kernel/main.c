@@ -14,6 +14,7 @@
 #include "kernel/pci.h"
 #include "kernel/program.h"
 #include "kernel/tsc.h"
+#include "lib/cmdline.h"
 #include "lib/mem.h"
 
 #define BOOT_STACK_BYTES 16384
@@ -63,7 +64,7 @@ _Noreturn static void boot_on_core_stack(void)
 	make_boot_info();
 	if (!boot_info->tsc_invariant && !boot_info->hypervisor)
 		console_print("tsc: not invariant on this CPU; times may drift\n");
-	unsigned limit = (unsigned)boot_option_number(&boot, "cores", CORES_MAX);
+	unsigned limit = (unsigned)cmdline_number(boot.cmdline, "cores", CORES_MAX);
 	unsigned n = smp_start(&acpi, limit < 1 ? 1 : limit > CORES_MAX ? CORES_MAX : limit);
 	pci_init(&acpi, boot_info);
 	apic_route_serial(&acpi, cores[0].apic_id);
@@ -85,7 +86,7 @@ _Noreturn void kmain(enum boot_loader loader, uint64_t info)
 	trap_init();
 	core_load_tables(&cores[0]); /* from here on nothing fails in silence */
 	boot_parse(&boot, loader, info);
-	machine_set_exit_port((uint16_t)boot_option_number(&boot, "debug-exit", 0));
+	machine_set_exit_port((uint16_t)cmdline_number(boot.cmdline, "debug-exit", 0));
 	vm_init(&boot);
 	console_add_framebuffer(&boot.fb);
 	acpi_init(&acpi, &boot);

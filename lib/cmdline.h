@@ -9,4 +9,7 @@
  * false, buf untouched, when there is none. */
 bool cmdline_option(const char *cmdline, const char *name, char *buf, size_t size);
 
+/* The same as a number, decimal or 0x; `fallback` when absent, malformed or beyond 64 bits. */
+uint64_t cmdline_number(const char *cmdline, const char *name, uint64_t fallback);
+
 #endif

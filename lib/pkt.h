@@ -38,6 +38,8 @@ enum pkt_flags {
 	PKT_CSUM_PARTIAL = 1, /* L4 checksum covers only the pseudo header; see pkt_meta */
 	PKT_CSUM_OK = 2,      /* the port has verified the L4 checksum */
 	PKT_OWN = 4,          /* made here, not received: it has no fate (net/counters.h) */
+	PKT_TSO = 8,          /* to be sent as several TCP segments; with PKT_CSUM_PARTIAL; see pkt_meta */
+	PKT_VLAN = 16,        /* its 802.1Q tag lies in pkt_meta, not in the frame */
 };
 
 struct pkt {
@@ -49,10 +51,16 @@ struct pkt {
 };
 _Static_assert(sizeof(struct pkt) == 16, "a packet handle is two words");
 
-/* At the start of the buffer; valid while PKT_CSUM_PARTIAL is set. Both in bytes. */
+/* At the start of the buffer; what is valid say the flags. Lengths in bytes. */
 struct pkt_meta {
+	/* PKT_CSUM_PARTIAL */
 	uint16_t csum_start;  /* from the first byte of the frame to where the sum starts */
 	uint16_t csum_offset; /* from csum_start to the checksum field */
+	/* PKT_TSO */
+	uint16_t mss;       /* payload of each segment but the last */
+	uint16_t hdr_bytes; /* Ethernet, IP and TCP header, repeated in each segment */
+	/* PKT_VLAN: priority, DEI and VLAN ID, host byte order (IEEE 802.1Q, 9.6) */
+	uint16_t vlan_tci;
 };
 
 struct bufpool {

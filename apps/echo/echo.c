@@ -7,6 +7,7 @@
  */
 #include "apps/echo/echo.h"
 
+#include "control/door.h"
 #include "control/plane.h"
 #include "control/view.h"
 #include "net/ip4.h"
@@ -17,12 +18,6 @@ static const struct view *view;
 static void data_start(void)
 {
 	view = view_get();
-}
-
-static void drop(const struct pkt *p, enum counter reason)
-{
-	count(reason);
-	pkt_free(&self.pool, p);
 }
 
 static bool is_ours(const struct view_port *port, uint32_t addr)
@@ -67,7 +62,7 @@ static bool echo(struct pkt *p)
 	if (bad == CNT_NONE && is_echo_port(d.src_port))
 		bad = CNT_drop_udp_loop;
 	if (bad != CNT_NONE) {
-		drop(p, bad);
+		core_drop(p, bad);
 		return true;
 	}
 	udp_echo_make(ip);
@@ -86,46 +81,27 @@ static void ip4_input(struct pkt *p, const struct view_port *port)
 	const uint8_t *ip = p->data + ETH_HLEN;
 	enum counter bad = ip4_check(ip, p->len - ETH_HLEN);
 	if (bad != CNT_NONE)
-		drop(p, bad);
+		core_drop(p, bad);
 	else if (eth_is_multicast(p->data))
-		drop(p, ip4_is_multicast(ip4_dst(ip)) ? CNT_drop_ip4_multicast
+		core_drop(p, ip4_is_multicast(ip4_dst(ip)) ? CNT_drop_ip4_multicast
 		                                      : CNT_drop_ip4_link_bcast);
 	else if (!is_ours(port, ip4_dst(ip)))
-		drop(p, CNT_drop_ip4_not_ours);
+		core_drop(p, CNT_drop_ip4_not_ours);
 	else if ((bad = check_source(port, ip4_src(ip))) != CNT_NONE)
-		drop(p, bad);
+		core_drop(p, bad);
 	else if (!echo(p)) {
 		pkt_csum_complete(&self.pool, p);
 		core_punt(p, PUNT_LOCAL, NH_LOCAL);
 	}
 }
 
-static void input(struct pkt *p)
-{
-	const struct view_port *port = &view->port[p->port];
-	if (p->len < ETH_HLEN) {
-		drop(p, CNT_drop_eth_short);
-		return;
-	}
-	uint16_t type = be16_load(p->data + 12);
-	if (!port->enabled)
-		drop(p, CNT_drop_port_down);
-	else if (!eth_is_multicast(p->data) && !eth_equal(p->data, port->mac))
-		drop(p, CNT_drop_eth_dst);
-	else if (type == ETH_TYPE_ARP)
-		core_punt(p, PUNT_ARP, 0);
-	else if (type == ETH_TYPE_IP4)
-		ip4_input(p, port);
-	else
-		drop(p, CNT_drop_eth_type);
-}
-
 static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 {
-	(void)port;
+	const struct view_port *vp = &view->port[port];
 	for (unsigned i = 0; i < n; i++) {
 		core_hand_set(&v[i], n);
-		input(&v[i]);
+		if (door_ip4(&v[i], vp))
+			ip4_input(&v[i], vp);
 	}
 	core_hand.data = 0;
 }

@@ -7,14 +7,9 @@
  * 5.2.7 (ICMP errors).
  */
 #include "apps/router/router.h"
+#include "control/door.h"
 #include "lib/mem.h"
 #include "net/ip4.h"
-
-static void drop(const struct pkt *p, enum counter reason)
-{
-	count(reason);
-	pkt_free(&self.pool, p);
-}
 
 /* Fills a short frame up to what Ethernet carries at least. */
 static void pad(struct pkt *p)
@@ -105,7 +100,7 @@ static void fragment(struct pkt *p, uint32_t nh)
 	struct pkt f;
 	complete(p);
 	if (ip4_frag_init(&it, p->data + ETH_HLEN, router.view->adj[nh].mtu) != E_OK) {
-		drop(p, CNT_drop_ip4_total_len);
+		core_drop(p, CNT_drop_ip4_total_len);
 		return;
 	}
 	while (!it.ended && pkt_alloc(&self.pool, &f)) {
@@ -119,7 +114,7 @@ static void fragment(struct pkt *p, uint32_t nh)
 		send(&f, nh);
 	}
 	count_n(CNT_fragmented, it.ended);
-	drop(p, it.ended ? CNT_forwarded : CNT_drop_no_buffer);
+	core_drop(p, it.ended ? CNT_forwarded : CNT_drop_no_buffer);
 }
 
 static void forward(struct pkt *p, uint32_t nh)
@@ -129,17 +124,23 @@ static void forward(struct pkt *p, uint32_t nh)
 	unsigned total = ip4_total_len(ip);
 	if (ip4_ttl(ip) <= 1) {
 		send_error(p, ICMP4_TIME_EXCEEDED, ICMP4_TIME_TTL, 0, CNT_icmp_tx_time_exceeded);
-		drop(p, CNT_drop_ip4_ttl);
+		core_drop(p, CNT_drop_ip4_ttl);
 		return;
 	}
 	if (total > a->mtu && ip4_dont_fragment(ip)) {
 		send_error(p, ICMP4_UNREACH, ICMP4_UNREACH_FRAG, a->mtu, CNT_icmp_tx_unreach_frag);
-		drop(p, CNT_drop_ip4_need_frag);
+		core_drop(p, CNT_drop_ip4_need_frag);
 		return;
 	}
 	if (p->len > total + ETH_HLEN && p->len > ETH_FRAME_MIN) {
 		complete(p); /* the checksum may cover what is cut off, or lie in it */
 		p->len = (uint16_t)(total + ETH_HLEN > ETH_FRAME_MIN ? total + ETH_HLEN : ETH_FRAME_MIN);
+	}
+	/* Answered here: the control core has better to do when a flood meets a dead link. */
+	if (!__atomic_load_n(&router.view->port[a->port].link_up, __ATOMIC_RELAXED)) {
+		send_error(p, ICMP4_UNREACH, ICMP4_UNREACH_HOST, 0, CNT_icmp_tx_unreach_host);
+		core_drop(p, CNT_drop_tx_down);
+		return;
 	}
 	if (a->port == p->port)
 		count(CNT_redirect_needed);
@@ -162,33 +163,33 @@ static void ip4_input(struct pkt *p)
 	if (bad == CNT_drop_ip4_options) /* RFC 1812 4.3.3.5; the pointer names the first option */
 		send_error(p, ICMP4_PARAM_PROBLEM, 0, IP4_HLEN << 24, CNT_icmp_tx_param_problem);
 	if (bad != CNT_NONE) {
-		drop(p, bad);
+		core_drop(p, bad);
 		return;
 	}
 	uint32_t nh = fib4_lookup(router.view->fib, ip4_dst(ip));
 	/* RFC 1812 5.3.4: what came as a link-layer broadcast is not forwarded */
 	if (eth_is_multicast(p->data) && nh != NH_MULTICAST) {
-		drop(p, CNT_drop_ip4_link_bcast);
+		core_drop(p, CNT_drop_ip4_link_bcast);
 		return;
 	}
 	switch (nh) {
 	case NH_NONE:
 		send_error(p, ICMP4_UNREACH, ICMP4_UNREACH_NET, 0, CNT_icmp_tx_unreach_net);
-		drop(p, CNT_drop_ip4_no_route);
+		core_drop(p, CNT_drop_ip4_no_route);
 		break;
 	case NH_NULL0:
 		send_error(p, ICMP4_UNREACH, ICMP4_UNREACH_HOST, 0, CNT_icmp_tx_unreach_host);
-		drop(p, CNT_drop_ip4_null0);
+		core_drop(p, CNT_drop_ip4_null0);
 		break;
 	case NH_LOCAL:
 		complete(p);
 		core_punt(p, PUNT_LOCAL, nh);
 		break;
 	case NH_BROADCAST: /* RFC 2644: directed broadcasts are not forwarded, nor answered here */
-		drop(p, CNT_drop_ip4_link_bcast);
+		core_drop(p, CNT_drop_ip4_link_bcast);
 		break;
 	case NH_MULTICAST:
-		drop(p, CNT_drop_ip4_multicast);
+		core_drop(p, CNT_drop_ip4_multicast);
 		break;
 	default:
 		forward(p, nh);
@@ -198,21 +199,7 @@ static void ip4_input(struct pkt *p)
 
 void router_slow(struct pkt *p)
 {
-	const struct view_port *port = &router.view->port[p->port];
 	core_hand_set(p, 1);
-	if (p->len < ETH_HLEN) {
-		drop(p, CNT_drop_eth_short);
-		return;
-	}
-	uint16_t type = be16_load(p->data + 12);
-	if (!port->enabled)
-		drop(p, CNT_drop_port_down);
-	else if (!eth_is_multicast(p->data) && !eth_equal(p->data, port->mac))
-		drop(p, CNT_drop_eth_dst);
-	else if (type == ETH_TYPE_ARP)
-		core_punt(p, PUNT_ARP, 0);
-	else if (type == ETH_TYPE_IP4)
+	if (door_ip4(p, &router.view->port[p->port]))
 		ip4_input(p);
-	else
-		drop(p, CNT_drop_eth_type);
 }

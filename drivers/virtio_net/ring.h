@@ -36,6 +36,10 @@
 #include "drivers/nic.h"
 #include "drivers/virtio_net/spec.h"
 
+/* Entries in a cache line: what a prefetch covers. */
+#define VIRTIO_DESC_PER_LINE (CACHE_LINE / sizeof(struct virtq_desc))
+#define VIRTIO_USED_PER_LINE (CACHE_LINE / sizeof(struct virtq_used_elem))
+
 #define VIRTIO_RING_MAX 1024 /* descriptors; more would only cool the cache */
 #define VIRTIO_NONE UINT32_MAX
 

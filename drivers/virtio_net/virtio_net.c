@@ -441,14 +441,13 @@ static int start_all(struct nic *nic, unsigned pairs, const struct nic_ring_mem 
 	return choose_pairs(nic, &ctrl, pairs);
 }
 
-static int start(struct nic *nic, unsigned pairs, const struct nic_ring_mem *mem,
-                 struct nic_shared *shared)
+static int start(struct nic *nic, const struct nic_config *config, struct nic_shared *shared)
 {
 	struct shared *s = (struct shared *)(void *)shared->priv;
 	memset(shared, 0, sizeof *shared);
 	int e = reset(nic);
 	if (e == E_OK)
-		e = start_all(nic, pairs, mem, s);
+		e = start_all(nic, config->pairs, config->mem, s);
 	if (e != E_OK) {
 		reset(nic);
 		return e;
@@ -456,7 +455,7 @@ static int start(struct nic *nic, unsigned pairs, const struct nic_ring_mem *mem
 	const struct device *d = device_of(nic);
 	s->offload = (d->features & VIRTIO_NET_F_GUEST_CSUM) != 0;
 	s->irq = d->irq;
-	shared->pairs = (uint8_t)pairs;
+	shared->pairs = (uint8_t)config->pairs;
 	shared->features = nic->features;
 	shared->mtu_max = nic->mtu_max;
 	memcpy(shared->mac, nic->mac, 6);
@@ -472,7 +471,7 @@ static void link(struct nic *nic, struct nic_link *out)
 {
 	bool status = device_of(nic)->features & VIRTIO_NET_F_STATUS;
 	*out = (struct nic_link){
-		!status || config_read16(nic, VIRTIO_NET_CFG_STATUS) & VIRTIO_NET_S_LINK_UP, 0};
+		.up = !status || config_read16(nic, VIRTIO_NET_CFG_STATUS) & VIRTIO_NET_S_LINK_UP};
 }
 
 /* --- queue half --- */

@@ -10,6 +10,7 @@
  * marks (lib/pkt.h here), and the table of applications, for wrappers that watch over-reads.
  *
  *     harness [-p PORTS] [-c CONFIG-FILE] [-m MTU-MAX-OF-DEVICES] [-o "KERNEL OPTIONS"]
+ *             [-d PORT]...         devices that do not start
  *
  * Commands, one a line. All but `in` are answered, the last line of an answer being `done`; the
  * start of the machine is answered as well.
@@ -18,7 +19,9 @@
  *                                  several together are one vector. partial, ok: enum pkt_flags
  *     run                          turns until nothing moves
  *     time NS                      the same while time passes, timer by timer
- *     link PORT up|down            plugs or pulls a cable; 10 ms pass, until it is seen
+ *     link PORT up|down|gone       plugs or pulls a cable, or the whole card; 10 ms pass, until it
+ *                                  is seen
+ *     missed PORT N                the device counts frames that it had no room for
  *     key HEX                      bytes typed on the console; 10 ms pass, until they are read
  *     room PORT N                  that many frames more can be sent by the port; -1: no limit
  *     reserve N                    takes buffers out of the pool until N are left; -1: gives back
@@ -133,7 +136,8 @@ static struct wire {
 	struct rx_frame rx[RX_QUEUE_MAX];
 	unsigned rx_head, rx_tail;
 	int64_t tx_room; /* frames that the ring still takes; -1: no limit */
-	bool link_up;
+	bool link_up, gone, dead;
+	uint64_t missed; /* counted by the device since it was last asked */
 } wires[NIC_PORTS_MAX];
 
 static bool nic_match(const struct pci_dev *dev)
@@ -158,11 +162,13 @@ static size_t nic_ring_bytes(const struct nic *nic)
 	return 4096;
 }
 
-static int nic_start(struct nic *nic, unsigned pairs, const struct nic_ring_mem *mem,
-                     struct nic_shared *shared)
+static int nic_start(struct nic *nic, const struct nic_config *config, struct nic_shared *shared)
 {
-	(void)mem;
-	shared->pairs = (uint8_t)pairs;
+	if (wires[nic->pci->index].dead) {
+		nic->error = "it is dead";
+		return E_TIMEOUT;
+	}
+	shared->pairs = (uint8_t)config->pairs;
 	shared->features = nic->features;
 	shared->mtu_max = nic->mtu_max;
 	shared->priv[0] = nic->pci->index;
@@ -176,7 +182,17 @@ static void nic_stop(struct nic *nic)
 
 static void nic_link(struct nic *nic, struct nic_link *out)
 {
-	*out = (struct nic_link){.up = wires[nic->pci->index].link_up, .mbps = 1000};
+	const struct wire *w = &wires[nic->pci->index];
+	*out = (struct nic_link){.up = w->link_up, .gone = w->gone, .mbps = 1000};
+}
+
+static void nic_stats(struct nic *nic, struct nic_stats *sum)
+{
+	struct wire *w = &wires[nic->pci->index];
+	if (w->gone || w->dead)
+		broken("a device that is gone is asked for its counters");
+	sum->rx_missed += w->missed;
+	w->missed = 0;
 }
 
 static int nic_attach(struct nic_queue *q, const struct nic_shared *shared, unsigned pair, void *mem)
@@ -211,7 +227,8 @@ static unsigned nic_rx_burst(struct nic_queue *q, struct pkt *v, unsigned max)
 		p->port = q->port;
 		if (f->flags & PKT_CSUM_PARTIAL)
 			*pkt_meta(q->pool, p->buf) =
-				(struct pkt_meta){f->csum_start, f->csum_offset};
+				(struct pkt_meta){.csum_start = f->csum_start,
+				                  .csum_offset = f->csum_offset};
 		fence(q->pool, p);
 		q->cnt->rx_pkts++;
 		q->cnt->rx_bytes += f->len;
@@ -259,6 +276,7 @@ static const struct nic_ops host_nic = {
 	.start = nic_start,
 	.stop = nic_stop,
 	.link = nic_link,
+	.stats = nic_stats,
 	.attach = nic_attach,
 	.rx_burst = nic_rx_burst,
 	.tx_burst = nic_tx_burst,
@@ -523,7 +541,9 @@ static void command_key(void)
 static void command_link(void)
 {
 	unsigned port = port_argument();
-	wires[port].link_up = strcmp(argument(), "up") == 0;
+	const char *state = argument();
+	wires[port].link_up = strcmp(state, "up") == 0;
+	wires[port].gone = strcmp(state, "gone") == 0;
 	wake();
 }
 
@@ -583,6 +603,9 @@ static bool command(char *line)
 		struct wire *w = &wires[port_argument()];
 		w->tx_room = strtol(argument(), NULL, 10);
 		settle();
+	} else if (strcmp(word, "missed") == 0) {
+		struct wire *w = &wires[port_argument()];
+		w->missed += strtoull(argument(), NULL, 10);
 	} else if (strcmp(word, "restart") == 0) {
 		give_back_reserved();
 		core_ports_restart("the test said so");
@@ -616,13 +639,15 @@ _Noreturn void core_main(const struct boot_info *boot, unsigned id);
 int main(int argc, char **argv)
 {
 	int option;
-	while ((option = getopt(argc, argv, "p:c:m:o:")) != -1) {
+	while ((option = getopt(argc, argv, "p:c:m:o:d:")) != -1) {
 		if (option == 'p')
 			port_total = (unsigned)strtoul(optarg, NULL, 10);
 		else if (option == 'c')
 			read_config(optarg);
 		else if (option == 'm')
 			device_mtu_max = (uint32_t)strtoul(optarg, NULL, 10);
+		else if (option == 'd')
+			wires[strtoul(optarg, NULL, 10) % NIC_PORTS_MAX].dead = true;
 		else if (option == 'o')
 			snprintf(info.cmdline, sizeof info.cmdline, "%s", optarg);
 		else

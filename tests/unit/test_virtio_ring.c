@@ -265,7 +265,7 @@ static void tx_partial_checksum(void **s)
 		struct pkt *p = &w.hands[0];
 		if (round % 2 == 0) {
 			p->flags = PKT_CSUM_PARTIAL;
-			*pkt_meta(&w.pool, p->buf) = (struct pkt_meta){34, 16};
+			*pkt_meta(&w.pool, p->buf) = (struct pkt_meta){.csum_start = 34, .csum_offset = 16};
 		}
 		memset(p->data - HEADER, 0xee, HEADER);
 		assert_int_equal(tx(), 1);

@@ -22,16 +22,37 @@ UNIT_SRC_config := control/config.c control/config_check.c control/config_print.
 UNIT_SRC_shell := control/shell.c control/shell_words.c control/text.c lib/fmt.c
 UNIT_SRC_virtio_ring := drivers/virtio_net/ring.c tests/unit/virtq_device.c tests/unit/virtio_rig.c
 UNIT_SRC_virtio_hostile := $(UNIT_SRC_virtio_ring)
-UNIT_SRC_boot := kernel/boot.c lib/cmdline.c
+UNIT_SRC_cmdline := lib/cmdline.c
+NICSIM_82599_SRC := $(wildcard tools/nicsim/82599/*.c) tools/nicsim/model.c tools/nicsim/reg.c \
+	tools/nicsim/json.c tools/nicsim/wires/wire.c tests/unit/nicsim_rig.c
+UNIT_SRC_82599_model := $(NICSIM_82599_SRC) tests/unit/drive_82599.c
+UNIT_SRC_82599_rx := $(UNIT_SRC_82599_model)
+UNIT_SRC_82599_tx := $(UNIT_SRC_82599_model)
+UNIT_SRC_82599_fuzz := $(UNIT_SRC_82599_model)
+UNIT_SRC_ixgbe_ring := drivers/ixgbe/ring.c drivers/ixgbe/ring_tx.c lib/pkt.c lib/csum.c \
+	tests/unit/ixgbe_rig.c
+UNIT_SRC_ixgbe_hostile := $(UNIT_SRC_ixgbe_ring)
+# the whole driver with the model, in one process
+UNIT_SRC_ixgbe_driver := $(wildcard drivers/ixgbe/*.c) lib/pkt.c lib/csum.c $(NICSIM_82599_SRC) \
+	tests/unit/ixgbe_model_rig.c
+UNIT_SRC_ixgbe_done := $(UNIT_SRC_ixgbe_driver)
+UNIT_SRC_ixgbe_faults := $(UNIT_SRC_ixgbe_driver)
 # a twin of hal/mmio.h goes before the real one
 UNIT_FLAGS_virtio_ring := -Itests/unit/twin
 UNIT_FLAGS_virtio_hostile := -Itests/unit/twin
-T ?= csum fmt pkt counters ip4 icmp4 udp arp fib fuzz config shell boot virtio_ring virtio_hostile
+UNIT_FLAGS_ixgbe_ring := -Itests/unit/twin
+UNIT_FLAGS_ixgbe_hostile := -Itests/unit/twin
+UNIT_FLAGS_ixgbe_driver := -Itests/unit/twin -Itests/unit/twin_clock
+UNIT_FLAGS_ixgbe_done := $(UNIT_FLAGS_ixgbe_driver) -DIXGBE_COMPLETION=IXGBE_DESCRIPTOR_DONE
+UNIT_FLAGS_ixgbe_faults := $(UNIT_FLAGS_ixgbe_driver)
+T ?= csum fmt pkt counters ip4 icmp4 udp arp fib fuzz config shell cmdline virtio_ring virtio_hostile \
+	ixgbe_ring ixgbe_hostile ixgbe_driver ixgbe_done ixgbe_faults \
+	82599_model 82599_rx 82599_tx 82599_fuzz
 
 UNIT_CC := gcc clang
 UNIT_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
 	-fno-sanitize-recover=all -I. -Wall -Wextra -Werror -Wshadow -Wwrite-strings -Wcast-align
-UNIT_DEPS := $(wildcard */*.h net/*/*.h drivers/*/*.h tests/*/*.h tests/unit/twin/*/*.h) tests/unit/unit.mk
+UNIT_DEPS := $(wildcard */*.h net/*/*.h drivers/*/*.h tests/*/*.h tests/unit/twin*/*/*.h) tests/unit/unit.mk
 
 .PHONY: unit check-portable fib-bench
 

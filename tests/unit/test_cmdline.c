@@ -1,20 +1,13 @@
-/* kernel/boot: options of the kernel command line. */
+/* lib/cmdline: options of the kernel command line. */
 #include "tests/unit/host.h"
 
-#include "kernel/boot.h"
-#include "kernel/panic.h"
-
-void panic(const char *format, ...)
-{
-	fail_msg("panic: %s", format);
-	abort();
-}
+#include "lib/cmdline.h"
 
 static uint64_t number(const char *word)
 {
-	static struct boot boot;
-	snprintf(boot.cmdline, sizeof boot.cmdline, "app=router n=%s idle=poll", word);
-	return boot_option_number(&boot, "n", 777);
+	char line[128];
+	snprintf(line, sizeof line, "app=router n=%s idle=poll", word);
+	return cmdline_number(line, "n", 777);
 }
 
 static void numbers(void **s)
@@ -42,18 +35,18 @@ static void malformed_numbers(void **s)
 
 static void options(void **s)
 {
-	static struct boot boot = {.cmdline = "app=router  apps=9 app=echo empty= idle=poll"};
+	static const char line[] = "app=router  apps=9 app=echo empty= idle=poll";
 	char text[8];
 	(void)s;
-	assert_true(boot_option(&boot, "app", text, sizeof text));
+	assert_true(cmdline_option(line, "app", text, sizeof text));
 	assert_string_equal(text, "router");
-	assert_true(boot_option(&boot, "empty", text, sizeof text));
+	assert_true(cmdline_option(line, "empty", text, sizeof text));
 	assert_string_equal(text, "");
-	assert_false(boot_option(&boot, "ap", text, sizeof text));
-	assert_true(boot_option(&boot, "app", text, 7));
-	assert_true(boot_option(&boot, "app", text, 6)); /* too long counts as absent */
+	assert_false(cmdline_option(line, "ap", text, sizeof text));
+	assert_true(cmdline_option(line, "app", text, 7));
+	assert_true(cmdline_option(line, "app", text, 6)); /* too long counts as absent */
 	assert_string_equal(text, "echo");
-	assert_false(boot_option(&boot, "app", text, 4));
+	assert_false(cmdline_option(line, "app", text, 4));
 }
 
 int main(void)
@@ -63,5 +56,5 @@ int main(void)
 		cmocka_unit_test(malformed_numbers),
 		cmocka_unit_test(options),
 	};
-	return cmocka_run_group_tests_name("boot", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("cmdline", tests, NULL, NULL);
 }

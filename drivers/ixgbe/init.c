@@ -1,0 +1,238 @@
+/*
+ * Receive (4.6.7), transmit (4.6.8) and interrupts (4.6.3.1, 7.3.4), each in the manual's order;
+ * and the queues' way back (4.6.7.1, 4.6.8.1).
+ *
+ * One pool, one packet buffer: no virtualisation, no DCB (4.6.11.3.4). Flow control is off: a
+ * router that is too slow shall drop, not stop its neighbours.
+ *
+ * Filters: the station's own address and broadcast. Multicast: MTA is empty and MCSTCTRL.MFE off;
+ * who needs groups (ND) fills both.
+ */
+#include "drivers/ixgbe/device.h"
+
+#include "drivers/ixgbe/ring.h"
+#include "hal/dma.h"
+
+#define QUEUE_US 100000
+#define RX_QUIET_US 100 /* 4.6.7.1: for what is still on its way after RXDCTL.ENABLE reads 0 */
+#define DRAIN_US 10000  /* a full ring at 10 Gb/s; at a lower speed the rest is lost */
+#define SECRX_US 10000
+#define FCS_BYTES 4
+#define VECTOR_OTHER 0 /* MSI-X entry of all but queues; pair q has entry 1 + q */
+
+/* --- receive --- */
+
+/* The tables that 4.6.7 wants initialised, whatever was in them. */
+static void clear_filters(struct nic *nic)
+{
+	ixgbe_write_all(nic, IXGBE_RAH, 1, 0); /* entry 0 is the station's, from the EEPROM */
+	ixgbe_write_all(nic, IXGBE_RAL, 1, 0);
+	ixgbe_write_all(nic, IXGBE_PFUTA, 0, 0);
+	ixgbe_write_all(nic, IXGBE_VFTA, 0, 0);
+	ixgbe_write_all(nic, IXGBE_PFVLVF, 0, 0);
+	ixgbe_write_all(nic, IXGBE_PFVLVFB, 0, 0);
+	ixgbe_write_all(nic, IXGBE_MPSAR, 0, 0);
+	ixgbe_write_all(nic, IXGBE_MTA, 0, 0);
+	ixgbe_write(nic, IXGBE_MCSTCTRL, 0, 0);
+	ixgbe_write(nic, IXGBE_VLNCTRL, 0, IXGBE_VLNCTRL_VET);
+	ixgbe_write(nic, IXGBE_FCTRL, 0, IXGBE_FCTRL_BAM);
+}
+
+/* 4.6.3.2: all zero where there is no flow control. */
+static void flow_control_off(struct nic *nic)
+{
+	ixgbe_write_all(nic, IXGBE_FCTTV, 0, 0);
+	ixgbe_write_all(nic, IXGBE_FCRTL, 0, 0);
+	ixgbe_write_all(nic, IXGBE_FCRTH, 0, 0);
+	ixgbe_write(nic, IXGBE_FCRTV, 0, 0);
+	ixgbe_write(nic, IXGBE_FCCFG, 0, 0);
+	ixgbe_write(nic, IXGBE_MFLCN, 0, IXGBE_MFLCN_DPF);
+}
+
+/* 7.1.2.8: Toeplitz over addresses and ports, queues round robin in the table. */
+static void rss(struct nic *nic, unsigned pairs)
+{
+	/* The key of Microsoft's RSS documents, as in every driver here: first byte lowest. */
+	static const uint32_t key[] = {0xda565a6d, 0xc20e5b25, 0x3d256741, 0xb08fa343, 0xcb2bcad0,
+	                               0xb4307bae, 0xa32dcb77, 0x0cf23080, 0x3bb7426a, 0xfa01acbe};
+	for (unsigned i = 0; i < ARRAY_LEN(key); i++)
+		ixgbe_write(nic, IXGBE_RSSRK, i, key[i]);
+	for (unsigned i = 0; i < IXGBE_RETA_ENTRIES; i += 4) {
+		uint32_t four = 0;
+		for (unsigned k = 0; k < 4; k++)
+			four |= (i + k) % pairs << 8 * k;
+		ixgbe_write(nic, IXGBE_RETA, i / 4, four);
+	}
+	ixgbe_write(nic, IXGBE_MRQC, 0,
+	            pairs == 1 ? 0
+	                       : IXGBE_MRQC_RSS | IXGBE_MRQC_TCP4 | IXGBE_MRQC_IP4 |
+	                                 IXGBE_MRQC_IP6 | IXGBE_MRQC_TCP6 | IXGBE_MRQC_UDP4 |
+	                                 IXGBE_MRQC_UDP6);
+}
+
+static void write_ring(struct nic *nic, enum ixgbe_reg low, enum ixgbe_reg high, unsigned q,
+                       const void *at)
+{
+	uint64_t bus = dma_addr(at).bus;
+	ixgbe_write(nic, low, q, (uint32_t)bus);
+	ixgbe_write(nic, high, q, (uint32_t)(bus >> 32));
+}
+
+/* One queue (4.6.7): enabled, with no descriptors until its core attaches and moves the tail. */
+static int rx_queue(struct nic *nic, const struct nic_config *config, unsigned q)
+{
+	struct ixgbe_layout l = ixgbe_layout(IXGBE_RING_SIZE);
+	uint32_t srrctl = (config->buf_bytes - IXGBE_RX_OFFSET) / IXGBE_SRRCTL_BSIZEPACKET_UNIT |
+	                  IXGBE_SRRCTL_BSIZEHEADER | IXGBE_SRRCTL_DESCTYPE_ONEBUF;
+	if (config->pairs > 1) /* one core that is slow must not stop the others */
+		srrctl |= IXGBE_SRRCTL_DROP_EN;
+	write_ring(nic, IXGBE_RDBAL, IXGBE_RDBAH, q, (uint8_t *)config->mem[q].mem + l.rx_desc);
+	ixgbe_write(nic, IXGBE_RDLEN, q, IXGBE_RING_SIZE * sizeof(union ixgbe_rx_desc));
+	ixgbe_write(nic, IXGBE_RDH, q, 0);
+	ixgbe_write(nic, IXGBE_RDT, q, 0);
+	ixgbe_write(nic, IXGBE_SRRCTL, q, srrctl);
+	ixgbe_clear(nic, IXGBE_DCA_RXCTRL, q, IXGBE_DCA_RXCTRL_BIT12);
+	ixgbe_set(nic, IXGBE_RXDCTL, q,
+	          IXGBE_RXDCTL_ENABLE | (config->features & NIC_VLAN ? IXGBE_RXDCTL_VME : 0));
+	return ixgbe_poll(nic, IXGBE_RXDCTL, q, IXGBE_RXDCTL_ENABLE, IXGBE_UNTIL_SET, QUEUE_US,
+	                  "a receive queue does not start (RXDCTL.ENABLE)");
+}
+
+/* The last step of 4.6.7: with the data path halted, or a frame could be cut in two. */
+static int rx_enable(struct nic *nic)
+{
+	ixgbe_set(nic, IXGBE_CTRL_EXT, 0, IXGBE_CTRL_EXT_NS_DIS);
+	ixgbe_set(nic, IXGBE_SECRXCTRL, 0, IXGBE_SECRXCTRL_RX_DIS);
+	int e = ixgbe_poll(nic, IXGBE_SECRXSTAT, 0, IXGBE_SECRXSTAT_RDY, IXGBE_UNTIL_SET, SECRX_US,
+	                   "the receive path does not come to rest (SECRXSTAT)");
+	if (e != E_OK)
+		return e;
+	ixgbe_write(nic, IXGBE_RXCTRL, 0, IXGBE_RXCTRL_RXEN);
+	ixgbe_clear(nic, IXGBE_SECRXCTRL, 0, IXGBE_SECRXCTRL_RX_DIS);
+	return E_OK;
+}
+
+int ixgbe_rx_start(struct nic *nic, const struct nic_config *config)
+{
+	bool x540 = ixgbe_device(nic)->kind == IXGBE_X540;
+	clear_filters(nic);
+	flow_control_off(nic);
+	ixgbe_write(nic, IXGBE_RXPBSIZE, 0,
+	            (x540 ? IXGBE_RXPBSIZE_KB_X540 : IXGBE_RXPBSIZE_KB) << IXGBE_PBSIZE_SHIFT);
+	ixgbe_write_all(nic, IXGBE_RXPBSIZE, 1, 0);
+	/* 7.1.11: L4 checksums are looked at in any case; the frame's RSS hash, not its sum. */
+	ixgbe_write(nic, IXGBE_RXCSUM, 0, IXGBE_RXCSUM_IPPCSE | IXGBE_RXCSUM_PCSD);
+	rss(nic, config->pairs);
+	/* What a buffer takes, and the FCS; a VLAN tag is counted on top by the device. */
+	ixgbe_set(nic, IXGBE_HLREG0, 0, IXGBE_HLREG0_RXCRCSTRP | IXGBE_HLREG0_JUMBOEN);
+	ixgbe_write(nic, IXGBE_MAXFRS, 0,
+	            (config->buf_bytes - BUF_DATA_OFFSET + FCS_BYTES) << IXGBE_MAXFRS_SHIFT);
+	uint32_t rdrxctl = ixgbe_read(nic, IXGBE_RDRXCTL, 0) & ~IXGBE_RDRXCTL_RSCFRSTSIZE;
+	ixgbe_write(nic, IXGBE_RDRXCTL, 0,
+	            rdrxctl | IXGBE_RDRXCTL_CRCSTRIP | IXGBE_RDRXCTL_RSCACKC |
+	                    IXGBE_RDRXCTL_FCOE_WRFIX);
+	int e = E_OK;
+	for (unsigned q = 0; q < config->pairs && e == E_OK; q++)
+		e = rx_queue(nic, config, q);
+	return e == E_OK ? rx_enable(nic) : e;
+}
+
+/* --- transmit --- */
+
+static int tx_queue(struct nic *nic, const struct nic_config *config, unsigned q,
+                    bool head_write_back)
+{
+	struct ixgbe_layout l = ixgbe_layout(IXGBE_RING_SIZE);
+	uint8_t *mem = config->mem[q].mem;
+	write_ring(nic, IXGBE_TDBAL, IXGBE_TDBAH, q, mem + l.tx_desc);
+	ixgbe_write(nic, IXGBE_TDLEN, q, IXGBE_RING_SIZE * sizeof(union ixgbe_tx_desc));
+	ixgbe_write(nic, IXGBE_TDH, q, 0);
+	ixgbe_write(nic, IXGBE_TDT, q, 0);
+	ixgbe_clear(nic, IXGBE_DCA_TXCTRL, q, IXGBE_DCA_TXCTRL_WRO);
+	ixgbe_write(nic, IXGBE_TXDCTL, q, IXGBE_TXDCTL_PTHRESH | IXGBE_TXDCTL_HTHRESH);
+	if (head_write_back) {
+		uint64_t bus = dma_addr(mem + l.written_head).bus;
+		ixgbe_write(nic, IXGBE_TDWBAH, q, (uint32_t)(bus >> 32));
+		ixgbe_write(nic, IXGBE_TDWBAL, q, (uint32_t)bus | IXGBE_TDWBAL_HEAD_WB_EN);
+	}
+	if (q == 0)
+		ixgbe_set(nic, IXGBE_DMATXCTL, 0, IXGBE_DMATXCTL_TE);
+	ixgbe_set(nic, IXGBE_TXDCTL, q, IXGBE_TXDCTL_ENABLE);
+	return ixgbe_poll(nic, IXGBE_TXDCTL, q, IXGBE_TXDCTL_ENABLE, IXGBE_UNTIL_SET, QUEUE_US,
+	                  "a transmit queue does not start (TXDCTL.ENABLE)");
+}
+
+int ixgbe_tx_start(struct nic *nic, const struct nic_config *config, bool head_write_back)
+{
+	ixgbe_set(nic, IXGBE_HLREG0, 0, IXGBE_HLREG0_TXCRCEN | IXGBE_HLREG0_TXPADEN);
+	ixgbe_write(nic, IXGBE_DTXTCPFLGL, 0, IXGBE_DTXTCPFLGL_FLAGS);
+	ixgbe_write(nic, IXGBE_DTXTCPFLGH, 0, IXGBE_DTXTCPFLGH_FLAGS);
+	ixgbe_set(nic, IXGBE_RTTDCS, 0, IXGBE_RTTDCS_ARBDIS); /* while the next ones change */
+	ixgbe_write(nic, IXGBE_DTXMXSZRQ, 0, IXGBE_DTXMXSZRQ_MAX);
+	ixgbe_write(nic, IXGBE_TXPBSIZE, 0, IXGBE_TXPBSIZE_KB << IXGBE_PBSIZE_SHIFT);
+	ixgbe_write_all(nic, IXGBE_TXPBSIZE, 1, 0);
+	ixgbe_write(nic, IXGBE_TXPBTHRESH, 0, IXGBE_TXPBTHRESH_KB);
+	ixgbe_write_all(nic, IXGBE_TXPBTHRESH, 1, 0);
+	ixgbe_write(nic, IXGBE_MTQC, 0, 0);
+	ixgbe_clear(nic, IXGBE_RTTDCS, 0, IXGBE_RTTDCS_ARBDIS);
+	int e = E_OK;
+	for (unsigned q = 0; q < config->pairs && e == E_OK; q++)
+		e = tx_queue(nic, config, q, head_write_back);
+	return e;
+}
+
+/* --- interrupts (7.3) --- */
+
+/*
+ * Queue vectors clear their cause and mask themselves when they fire (EIAC, EIAM): a core asks anew
+ * before it sleeps. Link changes stay masked by nothing and are acknowledged in ixgbe_link.
+ */
+int ixgbe_interrupts_start(struct nic *nic, const struct nic_config *config)
+{
+	uint32_t queues = ((1u << config->pairs) - 1) << 1;
+	int e = pci_msix_route(nic->pci, VECTOR_OTHER, 0);
+	for (unsigned q = 0; q < config->pairs && e == E_OK; q++)
+		e = pci_msix_route(nic->pci, 1 + q, config->mem[q].core);
+	if (e != E_OK)
+		return ixgbe_fail(nic, e, "interrupt vectors cannot be routed");
+	ixgbe_write(nic, IXGBE_GPIE, 0,
+	            IXGBE_GPIE_MULTIPLE_MSIX | IXGBE_GPIE_OCD | IXGBE_GPIE_EIAME |
+	                    IXGBE_GPIE_PBA_SUPPORT);
+	for (unsigned q = 0; q < config->pairs; q += 2) {
+		uint32_t two = IXGBE_IVAR_VALID | (1 + q);
+		if (q + 1 < config->pairs)
+			two |= (IXGBE_IVAR_VALID | (2 + q)) << IXGBE_IVAR_ODD_SHIFT;
+		ixgbe_write(nic, IXGBE_IVAR, q / 2, two);
+	}
+	ixgbe_write(nic, IXGBE_IVAR_MISC, 0,
+	            (IXGBE_IVAR_VALID | VECTOR_OTHER) << IXGBE_IVAR_MISC_OTHER_SHIFT);
+	for (unsigned i = 0; i <= config->pairs; i++)
+		ixgbe_write(nic, IXGBE_EITR, i, 0); /* no delay: a core that polls has it masked */
+	ixgbe_write(nic, IXGBE_EIAC, 0, queues & 0xffff); /* those above clear themselves anyway */
+	ixgbe_write(nic, IXGBE_EIAM_EX, 0, queues);
+	ixgbe_write(nic, IXGBE_EIMS, 0, IXGBE_EICR_LSC);
+	return E_OK;
+}
+
+/* --- the way back --- */
+
+void ixgbe_queues_stop(struct nic *nic)
+{
+	unsigned pairs = ixgbe_device(nic)->pairs;
+	int e = E_OK;
+	for (unsigned q = 0; q < pairs && e != E_DEVICE; q++) {
+		ixgbe_clear(nic, IXGBE_RXDCTL, q, IXGBE_RXDCTL_ENABLE);
+		e = ixgbe_poll(nic, IXGBE_RXDCTL, q, IXGBE_RXDCTL_ENABLE, IXGBE_UNTIL_CLEAR,
+		               QUEUE_US, "a receive queue does not stop");
+	}
+	ixgbe_delay(nic, RX_QUIET_US);
+	uint64_t end = ixgbe_deadline(nic, DRAIN_US);
+	for (unsigned q = 0; q < pairs && e != E_DEVICE; q++) {
+		while (ixgbe_read(nic, IXGBE_TDH, q) != ixgbe_read(nic, IXGBE_TDT, q) &&
+		       !ixgbe_past(end))
+			;
+		ixgbe_clear(nic, IXGBE_TXDCTL, q, IXGBE_TXDCTL_ENABLE);
+		e = ixgbe_poll(nic, IXGBE_TXDCTL, q, IXGBE_TXDCTL_ENABLE, IXGBE_UNTIL_CLEAR,
+		               QUEUE_US, "a transmit queue does not stop");
+	}
+}

@@ -1,0 +1,250 @@
+/*
+ * ixgbe: Intel 82599 and X540, the table of operations. Read it beside the 82599 datasheet, 4.6.3:
+ * start() is its list of steps.
+ *
+ * Completion of transmit is by head write-back (ring.h has both): the device then never writes into
+ * the ring, whose lines stay with this core, and one line of memory says how far it is.
+ */
+#include "drivers/ixgbe/ixgbe.h"
+
+#include "drivers/ixgbe/device.h"
+#include "drivers/ixgbe/ring.h"
+#include "hal/barrier.h"
+#include "hal/mmio.h"
+#include "lib/mem.h"
+
+#define CFG_COMMAND 0x04
+#define CFG_COMMAND_MASTER_MEMORY 6
+#define ETHERNET_OVERHEAD 18 /* header and one VLAN tag */
+#define MTU_LARGEST (BUF_STRIDE_JUMBO - BUF_DATA_OFFSET - ETHERNET_OVERHEAD)
+
+/* What a data core needs to know, in nic_shared.priv. */
+struct shared {
+	uint64_t regs;
+	uint32_t buf_bytes;
+	uint8_t completion; /* enum ixgbe_completion */
+	bool irq;           /* enough MSI-X vectors to wake every core */
+};
+_Static_assert(sizeof(struct shared) <= sizeof(((struct nic_shared *)0)->priv), "fits");
+
+/* In nic_queue.priv. */
+struct pair {
+	struct ixgbe_rx rx;
+	struct ixgbe_tx tx;
+	volatile void *irq_on, *irq_off; /* EIMS_EX, EIMC_EX */
+	uint32_t irq_bit;                /* 0: nothing would wake us */
+};
+_Static_assert(sizeof(struct pair) <= sizeof(((struct nic_queue *)0)->priv), "fits");
+
+static struct pair *pair_of(struct nic_queue *q) { return (struct pair *)(void *)q->priv; }
+
+/* 9.3.3; boards that came later by the PCI ID list. */
+static const struct id {
+	uint16_t device;
+	uint8_t kind, media;
+} ids[] = {
+	{0x10f7, IXGBE_82599, IXGBE_BACKPLANE}, /* KX4 */
+	{0x10f8, IXGBE_82599, IXGBE_BACKPLANE}, /* KX, KX4, KR */
+	{0x10f9, IXGBE_82599, IXGBE_BACKPLANE}, /* CX4 */
+	{0x10fb, IXGBE_82599, IXGBE_SFP},       /* X520 */
+	{0x10fc, IXGBE_82599, IXGBE_BACKPLANE}, /* XAUI */
+	{0x1507, IXGBE_82599, IXGBE_SFP},       /* X520 mezzanine */
+	{0x1514, IXGBE_82599, IXGBE_BACKPLANE}, /* KX4 mezzanine */
+	{0x1517, IXGBE_82599, IXGBE_BACKPLANE}, /* KR */
+	{0x1529, IXGBE_82599, IXGBE_SFP},       /* with FCoE */
+	{0x152a, IXGBE_82599, IXGBE_BACKPLANE}, /* with FCoE */
+	{0x154a, IXGBE_82599, IXGBE_SFP},       /* X520-4 */
+	{0x154d, IXGBE_82599, IXGBE_SFP},       /* X520-2 */
+	{0x1557, IXGBE_82599, IXGBE_SFP},       /* 82599EN */
+	{0x1528, IXGBE_X540, IXGBE_COPPER},     /* X540-T2 */
+	{0x1560, IXGBE_X540, IXGBE_COPPER},     /* X540-T1 */
+};
+
+static const struct id *find_id(const struct pci_dev *dev)
+{
+	for (unsigned i = 0; dev->vendor == IXGBE_VENDOR && i < ARRAY_LEN(ids); i++)
+		if (ids[i].device == dev->device)
+			return &ids[i];
+	return NULL;
+}
+
+static bool match(const struct pci_dev *dev)
+{
+	return find_id(dev) != NULL;
+}
+
+/* --- device half --- */
+
+/* 4.6.3: after reset the EEPROM's station address lies in entry 0. */
+static int learn_mac(struct nic *nic)
+{
+	uint32_t low = ixgbe_read(nic, IXGBE_RAL, 0), high = ixgbe_read(nic, IXGBE_RAH, 0);
+	for (unsigned i = 0; i < 6; i++)
+		nic->mac[i] = (uint8_t)(i < 4 ? low >> 8 * i : high >> 8 * (i - 4));
+	if (!(high & IXGBE_RAH_AV) || nic->mac[0] & 1 || !(low | (high & 0xffff)))
+		return ixgbe_fail(nic, E_DEVICE, "no station address in the EEPROM");
+	return E_OK;
+}
+
+static int probe(struct nic *nic, const struct pci_dev *dev)
+{
+	struct ixgbe_device *d = ixgbe_device(nic);
+	const struct id *id = find_id(dev);
+	nic->pci = dev;
+	memset(nic->priv, 0, sizeof nic->priv);
+	if (dev->bar[0].addr == 0 || dev->bar[0].bytes < IXGBE_BAR_BYTES) {
+		nic->error = "registers (BAR 0) are not mapped";
+		return E_NOTSUP;
+	}
+	d->regs = (volatile uint8_t *)(uintptr_t)dev->bar[0].addr;
+	d->kind = (enum ixgbe_kind)id->kind;
+	d->media = (enum ixgbe_media)id->media;
+	pci_write(dev, CFG_COMMAND, 2, pci_read(dev, CFG_COMMAND, 2) | CFG_COMMAND_MASTER_MEMORY);
+	int e = ixgbe_reset(nic);
+	if (e == E_OK)
+		e = ixgbe_eeprom_check(nic);
+	if (e == E_OK)
+		e = learn_mac(nic);
+	d->autoc = ixgbe_read(nic, IXGBE_AUTOC, 0);
+	nic->pairs_max = IXGBE_RSS_QUEUES;
+	nic->mtu_max = MTU_LARGEST;
+	nic->features = NIC_RX_CSUM | NIC_TX_CSUM | NIC_LINK | NIC_RSS | NIC_TSO | NIC_VLAN;
+	return e;
+}
+
+static size_t ring_bytes(const struct nic *nic)
+{
+	(void)nic;
+	return (ixgbe_layout(IXGBE_RING_SIZE).bytes + 4095) & ~(size_t)4095;
+}
+
+static int check(struct nic *nic, const struct nic_config *config)
+{
+	bool ok = config->pairs > 0 && config->pairs <= nic->pairs_max;
+	ok &= config->buf_bytes == BUF_STRIDE_STANDARD || config->buf_bytes == BUF_STRIDE_JUMBO;
+	for (unsigned q = 0; ok && q < config->pairs; q++)
+		ok = config->mem[q].bytes >= ring_bytes(nic) &&
+		     (uintptr_t)config->mem[q].mem % IXGBE_RING_ALIGN == 0;
+	if (!ok)
+		nic->error = "asked for more queues, or for other buffers, than the device has";
+	return ok ? E_OK : E_INVAL;
+}
+
+/* The list of 4.6.3, from the first step to the last. */
+static int start_device(struct nic *nic, const struct nic_config *config, bool irq)
+{
+	int e = ixgbe_reset(nic); /* 1 to 4 */
+	if (e == E_OK)
+		e = ixgbe_link_start(nic);
+	if (e == E_OK)
+		ixgbe_stats_start(nic);
+	if (e == E_OK)
+		e = ixgbe_rx_start(nic, config);
+	if (e == E_OK)
+		e = ixgbe_tx_start(nic, config, IXGBE_COMPLETION == IXGBE_HEAD_WRITE_BACK);
+	if (e == E_OK)
+		ixgbe_set(nic, IXGBE_CTRL_EXT, 0, IXGBE_CTRL_EXT_DRV_LOAD);
+	if (e == E_OK && irq)
+		e = ixgbe_interrupts_start(nic, config);
+	return e;
+}
+
+static int start(struct nic *nic, const struct nic_config *config, struct nic_shared *shared)
+{
+	struct shared *s = (struct shared *)(void *)shared->priv;
+	/* Without a vector for each pair, cores on this port poll and never sleep. */
+	bool irq = nic->pci->msix_vectors > config->pairs;
+	memset(shared, 0, sizeof *shared);
+	int e = check(nic, config);
+	if (e != E_OK)
+		return e;
+	e = start_device(nic, config, irq);
+	if (e != E_OK) {
+		const char *why = nic->error;
+		ixgbe_reset(nic);
+		nic->error = why;
+		return e;
+	}
+	ixgbe_device(nic)->pairs = config->pairs;
+	*s = (struct shared){.regs = (uint64_t)(uintptr_t)ixgbe_device(nic)->regs,
+	                     .buf_bytes = config->buf_bytes,
+	                     .completion = IXGBE_COMPLETION,
+	                     .irq = irq};
+	shared->pairs = (uint8_t)config->pairs;
+	shared->features = nic->features & config->features;
+	shared->mtu_max = nic->mtu_max;
+	memcpy(shared->mac, nic->mac, 6);
+	return E_OK;
+}
+
+static void stop(struct nic *nic)
+{
+	ixgbe_queues_stop(nic);
+	if (ixgbe_device(nic)->pairs)
+		ixgbe_clear(nic, IXGBE_CTRL_EXT, 0, IXGBE_CTRL_EXT_DRV_LOAD);
+	ixgbe_device(nic)->pairs = 0;
+	ixgbe_reset(nic);
+}
+
+/* --- queue half --- */
+
+static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned pair, void *mem)
+{
+	const struct shared *s = (const struct shared *)(const void *)shared->priv;
+	volatile uint8_t *regs = (volatile uint8_t *)(uintptr_t)s->regs;
+	struct pair *p = pair_of(q);
+	if (q->pool->stride != s->buf_bytes)
+		return E_INVAL; /* the device would write past them */
+	ixgbe_rx_init(&p->rx, mem, IXGBE_RING_SIZE, q->pool);
+	ixgbe_tx_init(&p->tx, mem, IXGBE_RING_SIZE, (enum ixgbe_completion)s->completion);
+	p->rx.tail_reg = ixgbe_reg_at(regs, IXGBE_RDT, pair);
+	p->tx.tail_reg = ixgbe_reg_at(regs, IXGBE_TDT, pair);
+	p->rx.port = q->port;
+	if (shared->features & NIC_RX_CSUM)
+		p->rx.csum_mask = IXGBE_RXD_L4I | IXGBE_RXD_TCPE | IXGBE_RXD_IPE;
+	if (shared->features & NIC_VLAN)
+		p->rx.vlan_mask = IXGBE_RXD_VP;
+	p->irq_on = ixgbe_reg_at(regs, IXGBE_EIMS_EX, 0);
+	p->irq_off = ixgbe_reg_at(regs, IXGBE_EIMC_EX, 0);
+	p->irq_bit = s->irq ? 1u << (1 + pair) : 0;
+	ixgbe_rx_fill(&p->rx, q->pool, q->cnt);
+	return E_OK;
+}
+
+static unsigned rx_burst(struct nic_queue *q, struct pkt *v, unsigned max)
+{
+	return ixgbe_rx_burst(&pair_of(q)->rx, q->pool, q->cnt, v, max);
+}
+
+static unsigned tx_burst(struct nic_queue *q, const struct pkt *v, unsigned n)
+{
+	return ixgbe_tx_burst(&pair_of(q)->tx, q->pool, q->cnt, v, n, &q->broken);
+}
+
+static bool rx_interrupt(struct nic_queue *q, bool arm)
+{
+	struct pair *p = pair_of(q);
+	if (!p->irq_bit)
+		return true;
+	q->cnt->irq_arms += arm;
+	q->cnt->mmio_writes++;
+	mmio_write32(arm ? p->irq_on : p->irq_off, p->irq_bit);
+	/* A frame that came before the write got there has set the cause: the device fires then. */
+	barrier_full();
+	return ixgbe_rx_waiting(&p->rx);
+}
+
+const struct nic_ops ixgbe_ops = {
+	.name = "ixgbe",
+	.match = match,
+	.probe = probe,
+	.ring_bytes = ring_bytes,
+	.start = start,
+	.stop = stop,
+	.link = ixgbe_link,
+	.stats = ixgbe_stats,
+	.attach = attach,
+	.rx_burst = rx_burst,
+	.tx_burst = tx_burst,
+	.rx_interrupt = rx_interrupt,
+};

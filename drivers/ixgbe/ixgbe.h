@@ -1,0 +1,9 @@
+/* The driver for Intel 82599 (X520) and X540 10 Gb/s NICs, for the table in drivers/nic.c. */
+#ifndef DRIVERS_IXGBE_IXGBE_H
+#define DRIVERS_IXGBE_IXGBE_H
+
+#include "drivers/nic.h"
+
+extern const struct nic_ops ixgbe_ops;
+
+#endif

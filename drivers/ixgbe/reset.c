@@ -1,0 +1,100 @@
+/* Steps 1 to 4 of 4.6.3: no interrupts, global reset, EEPROM read, DMA ready. */
+#include "drivers/ixgbe/device.h"
+
+#include "hal/barrier.h"
+
+#define MASTER_US 100000
+#define PENDING_US 100000
+#define DRAIN_US 3000
+#define CLEAR_US 20
+#define RESET_FIRST_LOOK_US 1000 /* 8.2.3.1.1: no register access before */
+#define RESET_US 100000
+#define RESET_SETTLE_US 10000    /* 4.6.3.2 */
+#define AUTO_READ_US 100000
+#define DMA_INIT_US 100000
+#define PCIE_DEVICE_STATUS 0xaa /* of the capability at 0xa0 (9.3.10) */
+#define PCIE_TRANSACTION_PENDING (1u << 5)
+
+/* 4.6.3.1: before reset, and once more after it. */
+static void interrupts_off(struct nic *nic)
+{
+	ixgbe_write(nic, IXGBE_EIMC, 0, IXGBE_EIMC_ALL);
+	ixgbe_write_all(nic, IXGBE_EIMC_EX, 0, UINT32_MAX);
+}
+
+/* 5.2.5.3.2: the PCIe layer holds what does not leave, as when the link went down in between. */
+static void flush(struct nic *nic)
+{
+	uint64_t end = ixgbe_deadline(nic, PENDING_US);
+	while (pci_read(nic->pci, PCIE_DEVICE_STATUS, 2) & PCIE_TRANSACTION_PENDING &&
+	       !ixgbe_past(end))
+		cpu_relax();
+	/* Loopback keeps frames from the wire; RXCTRL.RXEN, clear already, from memory. */
+	ixgbe_set(nic, IXGBE_HLREG0, 0, IXGBE_HLREG0_LPBK);
+	ixgbe_delay(nic, DRAIN_US);
+	ixgbe_set(nic, IXGBE_GCR_EXT, 0, IXGBE_GCR_EXT_BUFFERS_CLEAR);
+	(void)ixgbe_read(nic, IXGBE_STATUS, 0); /* the write has arrived */
+	ixgbe_delay(nic, CLEAR_US);
+	ixgbe_clear(nic, IXGBE_GCR_EXT, 0, IXGBE_GCR_EXT_BUFFERS_CLEAR);
+	ixgbe_clear(nic, IXGBE_HLREG0, 0, IXGBE_HLREG0_LPBK);
+}
+
+/*
+ * CTRL.RST while the link is up, for a link reset would take it from the manageability firmware;
+ * CTRL.LRST, which resets the same and the link too, while it is down. X540: firmware shares the
+ * PHY.
+ */
+static int reset_once(struct nic *nic)
+{
+	struct ixgbe_device *d = ixgbe_device(nic);
+	uint32_t bit = IXGBE_CTRL_RST;
+	uint32_t phy = d->lan ? IXGBE_SW_FW_SYNC_PHY1 : IXGBE_SW_FW_SYNC_PHY0;
+	int e = E_OK;
+	if (d->kind == IXGBE_X540)
+		e = ixgbe_lock(nic, phy);
+	else if (!(ixgbe_read(nic, IXGBE_LINKS, 0) & IXGBE_LINKS_UP))
+		bit = IXGBE_CTRL_LRST;
+	if (e != E_OK)
+		return e;
+	ixgbe_set(nic, IXGBE_CTRL, 0, bit);
+	ixgbe_delay(nic, RESET_FIRST_LOOK_US);
+	e = ixgbe_poll(nic, IXGBE_CTRL, 0, IXGBE_CTRL_RST | IXGBE_CTRL_LRST, IXGBE_UNTIL_CLEAR,
+	               RESET_US, "reset does not complete (CTRL.RST)");
+	ixgbe_delay(nic, RESET_SETTLE_US);
+	if (d->kind == IXGBE_X540)
+		ixgbe_unlock(nic, phy);
+	return e;
+}
+
+int ixgbe_reset(struct nic *nic)
+{
+	struct ixgbe_device *d = ixgbe_device(nic);
+	if (ixgbe_gone(nic))
+		return ixgbe_fail(nic, E_DEVICE, "");
+	d->lan = ixgbe_read(nic, IXGBE_STATUS, 0) >> IXGBE_STATUS_LAN_ID_SHIFT &
+	         IXGBE_STATUS_LAN_ID_MASK;
+	interrupts_off(nic);
+	/* 5.2.5.3.2, master disable: nothing may be on its way when the reset comes. */
+	ixgbe_write(nic, IXGBE_RXCTRL, 0, 0);
+	ixgbe_set(nic, IXGBE_CTRL, 0, IXGBE_CTRL_GIO_DIS);
+	int e = ixgbe_poll(nic, IXGBE_STATUS, 0, IXGBE_STATUS_GIO, IXGBE_UNTIL_CLEAR, MASTER_US,
+	                   "DMA does not end (STATUS.GIO)");
+	if (e == E_TIMEOUT) { /* then two resets in a row, at least 1 us apart */
+		flush(nic);
+		e = reset_once(nic);
+	}
+	if (e == E_OK)
+		e = reset_once(nic);
+	if (e != E_OK)
+		return e;
+	interrupts_off(nic);
+	e = ixgbe_poll(nic, IXGBE_EEC, 0, IXGBE_EEC_ARD, IXGBE_UNTIL_SET, AUTO_READ_US,
+	               "the device does not read its EEPROM (EEC.ARD)");
+	if (e == E_OK)
+		e = ixgbe_poll(nic, IXGBE_RDRXCTL, 0, IXGBE_RDRXCTL_DMAIDONE, IXGBE_UNTIL_SET,
+		               DMA_INIT_US,
+		               "DMA initialisation does not complete (RDRXCTL.DMAIDONE)");
+	if (e == E_OK)
+		nic->error = NULL; /* whatever a first try has said */
+	return e;
+}

@@ -1,0 +1,257 @@
+/*
+ * See ring.h: memory of a pair, and its receive half. ring_tx.c has the other.
+ *
+ * Cache lines: a descriptor's line is read to find DD, written by the refill soon after, and then
+ * read by the device. It is fetched for writing at once, some lines ahead of the loop, but only
+ * behind a descriptor that is done: an idle poll reads one word and takes no line from the device.
+ */
+#include "drivers/ixgbe/ring.h"
+
+#include "hal/barrier.h"
+#include "hal/dma.h"
+#include "hal/mmio.h"
+#include "lib/bytes.h"
+#include "lib/mem.h"
+
+#define DESC_PER_LINE (CACHE_LINE / sizeof(union ixgbe_rx_desc))
+#define FETCH_AHEAD (2 * DESC_PER_LINE)
+
+static size_t take(size_t *at, size_t bytes)
+{
+	size_t start = *at;
+	*at = (start + bytes + IXGBE_RING_ALIGN - 1) & ~(size_t)(IXGBE_RING_ALIGN - 1);
+	return start;
+}
+
+struct ixgbe_layout ixgbe_layout(unsigned size)
+{
+	struct ixgbe_layout l;
+	size_t at = 0;
+	l.rx_desc = take(&at, size * sizeof(union ixgbe_rx_desc));
+	l.tx_desc = take(&at, size * sizeof(union ixgbe_tx_desc));
+	l.written_head = take(&at, sizeof(uint32_t)); /* a line that only the device writes */
+	l.rx_owner = take(&at, size * sizeof(uint32_t));
+	l.tx_owner = take(&at, size * sizeof(uint32_t));
+	l.bytes = at;
+	return l;
+}
+
+void ixgbe_rx_init(struct ixgbe_rx *r, void *mem, unsigned size, const struct bufpool *pool)
+{
+	struct ixgbe_layout l = ixgbe_layout(size);
+	uint8_t *base = mem;
+	*r = (struct ixgbe_rx){
+		.desc = (union ixgbe_rx_desc *)(void *)(base + l.rx_desc),
+		.owner = (uint32_t *)(void *)(base + l.rx_owner),
+		.mask = size - 1,
+		.bulk = IXGBE_RX_BULK < size / 4 ? IXGBE_RX_BULK : size / 4,
+		.plain_room = pool->stride - IXGBE_RX_OFFSET,
+		.suspect = UINT32_MAX,
+	};
+}
+
+/* --- refill --- */
+
+/* Gives buffers to all descriptors without one, as far as the pool goes. */
+static inline void give_all(struct ixgbe_rx *r, struct bufpool *pool, uint32_t places)
+{
+	uint32_t n = places < pool->free ? places : pool->free, tail = r->tail, mask = r->mask;
+	const uint32_t *fresh = &pool->stack[pool->free];
+	const struct bufpool p = *pool; /* in registers: our stores cannot change it */
+	union ixgbe_rx_desc *desc = r->desc;
+	uint32_t *owner = r->owner;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t at = (tail + i) & mask, buf = fresh[-(int)i - 1];
+		owner[at] = buf;
+		desc[at].read.packet = dma_addr(buf_base(&p, buf) + IXGBE_RX_OFFSET).bus;
+		desc[at].read.header = 0; /* takes DD away */
+	}
+	pool->free -= n;
+	r->tail = tail + n;
+}
+
+/* Invariant 2: tells the device of new descriptors if it is worth a write, or if it runs dry. */
+static inline void tell(struct ixgbe_rx *r, struct nic_counters *cnt)
+{
+	uint32_t news = r->tail - r->told;
+	if (news == 0 || (likely(news < r->bulk) && likely(r->told - r->head >= r->bulk)))
+		return;
+	r->told = r->tail;
+	barrier_write();
+	mmio_write32(r->tail_reg, r->tail & r->mask);
+	cnt->mmio_writes++;
+}
+
+/* `moved`: descriptors have been taken since the last call. */
+static inline void refill(struct ixgbe_rx *r, struct bufpool *pool, struct nic_counters *cnt,
+                          uint32_t moved)
+{
+	uint32_t places = r->head + r->mask - r->tail;
+	if (likely(places < r->bulk))
+		return;
+	if (unlikely(pool->free < places && moved))
+		cnt->rx_no_buffer++;
+	give_all(r, pool, places);
+	tell(r, cnt);
+}
+
+void ixgbe_rx_fill(struct ixgbe_rx *r, struct bufpool *pool, struct nic_counters *cnt)
+{
+	refill(r, pool, cnt, 1);
+}
+
+/* --- receive --- */
+
+/* The second quadword of a descriptor: read once, so what is checked is what is used. */
+static inline uint64_t load_status(const union ixgbe_rx_desc *d)
+{
+	return __atomic_load_n(&d->wb.status, __ATOMIC_ACQUIRE);
+}
+
+bool ixgbe_rx_waiting(const struct ixgbe_rx *r)
+{
+	return r->head != r->told && load_status(&r->desc[r->head & r->mask]) & IXGBE_RXD_DD;
+}
+
+/* Sets what the plain path goes by, after part or dropping has changed. */
+static void set_plain(struct ixgbe_rx *r, const struct bufpool *pool)
+{
+	r->plain_room = r->part.data || r->dropping ? 0 : pool->stride - IXGBE_RX_OFFSET;
+}
+
+/* Drops the frame that p is a part of: what has been gathered, p, and what follows. */
+static void drop_frame(struct ixgbe_rx *r, struct bufpool *pool, const struct pkt *p, bool more)
+{
+	if (r->part.data)
+		pkt_free(pool, &r->part);
+	r->part.data = NULL;
+	r->dropping = more;
+	set_plain(r, pool);
+	pkt_free(pool, p);
+}
+
+/*
+ * Not the plain frame in one good descriptor. True when *p is a frame now; else its buffer has been
+ * taken care of.
+ */
+COLD static bool rx_odd(struct ixgbe_rx *r, struct bufpool *pool, struct nic_counters *cnt,
+                        struct pkt *p, uint64_t status)
+{
+	bool more = !(status & IXGBE_RXD_EOP);
+	if (r->dropping) {
+		drop_frame(r, pool, p, more);
+	} else if (status & IXGBE_RXD_RXE) {
+		cnt->rx_bad_desc++; /* FCTRL.SBP is off: the device must not show such frames */
+		drop_frame(r, pool, p, more);
+	} else if (p->len == 0 || p->len > pool->stride - IXGBE_RX_OFFSET) {
+		cnt->rx_bad_len++;
+		drop_frame(r, pool, p, more);
+	} else if (r->part.data == NULL) { /* more: it begins here */
+		r->part = *p;
+		r->part.data = buf_base(pool, p->buf) + BUF_DATA_OFFSET;
+		memmove(r->part.data, p->data, p->len);
+		set_plain(r, pool);
+	} else if (r->part.len + (uint32_t)p->len > buf_room(pool)) {
+		cnt->rx_oversize++;
+		drop_frame(r, pool, p, more);
+	} else {
+		memcpy(r->part.data + r->part.len, p->data, p->len);
+		r->part.len = (uint16_t)(r->part.len + p->len);
+		r->part.flags = p->flags; /* 7.1.6.2: status holds in the last descriptor only */
+		pkt_free(pool, p);
+		if (more)
+			return false;
+		*p = r->part;
+		r->part.data = NULL;
+		set_plain(r, pool);
+		return true;
+	}
+	return false;
+}
+
+/*
+ * Nothing at the head, but the one behind it is done: a write-back, which come in order, is lost,
+ * and without it the ring would stand still for ever. Believed when seen in two turns. Whether a
+ * frame ended there is lost as well, so all is dropped up to the next end.
+ */
+COLD static void skip_lost(struct ixgbe_rx *r, struct bufpool *pool, struct nic_counters *cnt)
+{
+	uint32_t buf = r->owner[r->head & r->mask];
+	if (load_status(&r->desc[r->head & r->mask]) & IXGBE_RXD_DD)
+		return;
+	if (r->suspect != r->head) {
+		r->suspect = r->head;
+		return;
+	}
+	cnt->rx_bad_desc++;
+	drop_frame(r, pool, &(struct pkt){.buf = buf}, true);
+	r->head++;
+	refill(r, pool, cnt, 1);
+}
+
+/* The second word of a struct pkt, to be stored as one. */
+#define PKT_WORD(buf, len, flags, port) \
+	((uint64_t)(port) << 56 | (uint64_t)(flags) << 48 | (uint64_t)(len) << 32 | (buf))
+_Static_assert(offsetof(struct pkt, buf) == 8 && offsetof(struct pkt, len) == 12 &&
+                       offsetof(struct pkt, flags) == 14 && offsetof(struct pkt, port) == 15,
+               "as PKT_WORD has it");
+
+/* Takes the descriptors that are done, `most` at most, from r->head; returns how many packets they
+ * were. */
+static inline unsigned take_done(struct ixgbe_rx *r, struct bufpool *pool, struct nic_counters *cnt,
+                                 struct pkt *v, uint32_t most)
+{
+	union ixgbe_rx_desc *desc = r->desc;
+	const uint32_t *owner = r->owner;
+	uint8_t *base = pool->base;
+	uint32_t stride = pool->stride, mask = r->mask, csum_mask = r->csum_mask, bytes = 0;
+	uint32_t pos = r->head, end = pos + most;
+	struct pkt *p = v;
+	for (; pos != end; pos++) {
+		uint32_t at = pos & mask;
+		uint64_t status = load_status(&desc[at]);
+		if (!(status & IXGBE_RXD_DD))
+			break;
+		if (at % DESC_PER_LINE == 0)
+			prefetch_write(&desc[(at + FETCH_AHEAD) & mask]);
+		uint32_t buf = owner[at], len = (uint16_t)(status >> IXGBE_RXD_LENGTH_SHIFT);
+		unsigned flags = (status & csum_mask) == IXGBE_RXD_L4I ? PKT_CSUM_OK : 0;
+		p->data = base + (size_t)buf * stride + IXGBE_RX_OFFSET;
+		raw64_store(&p->buf, PKT_WORD(buf, len, flags, r->port));
+		prefetch_write(p->data); /* most frames leave with a new header */
+		if (unlikely((status & (IXGBE_RXD_EOP | IXGBE_RXD_RXE)) != IXGBE_RXD_EOP ||
+		             len - 1 >= r->plain_room)) {
+			if (!rx_odd(r, pool, cnt, p, status))
+				continue;
+			len = p->len;
+		}
+		if (unlikely(status & r->vlan_mask)) {
+			pkt_meta(pool, p->buf)->vlan_tci =
+				(uint16_t)(status >> IXGBE_RXD_VLAN_SHIFT);
+			p->flags |= PKT_VLAN;
+		}
+		bytes += len;
+		p++;
+	}
+	r->head = pos;
+	cnt->rx_pkts += (unsigned)(p - v);
+	cnt->rx_bytes += bytes;
+	return (unsigned)(p - v);
+}
+
+unsigned ixgbe_rx_burst(struct ixgbe_rx *r, struct bufpool *pool, struct nic_counters *cnt,
+                        struct pkt *v, unsigned max)
+{
+	uint32_t head = r->head, left = r->told - head;
+	if (!ixgbe_rx_waiting(r)) {
+		if (left > 1 &&
+		    unlikely(load_status(&r->desc[(head + 1) & r->mask]) & IXGBE_RXD_DD))
+			skip_lost(r, pool, cnt);
+		refill(r, pool, cnt, 0); /* buffers may have come back */
+		return 0;
+	}
+	prefetch_write(&r->desc[(head + DESC_PER_LINE) & r->mask]);
+	unsigned n = take_done(r, pool, cnt, v, max < left ? max : left);
+	refill(r, pool, cnt, r->head - head);
+	return n;
+}

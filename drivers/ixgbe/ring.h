@@ -1,0 +1,132 @@
+/*
+ * The queue half of the ixgbe driver: one receive and one transmit descriptor ring (82599
+ * datasheet, 7.1.6 to 7.1.9, 7.2.3) as one data core polls them. Knows memory and ownership, and of
+ * registers only the two tails it is given: the same source runs on the host against hand-made
+ * write-backs and a device that lies (tests/unit/test_ixgbe_ring.c, test_ixgbe_hostile.c).
+ *
+ * A frame is one buffer and one descriptor, but for received frames longer than a descriptor's
+ * share of a buffer, and for the context descriptor that goes before a sent frame when its offloads
+ * differ from those of the frame before.
+ *
+ * Positions count on for ever (uint32_t, modulo 2^32); & mask gives the descriptor. One descriptor
+ * stays unused, because head == tail means empty to the device (7.1.9, 7.2.3.4).
+ *
+ * Invariants
+ * 1. rx: descriptors [head, told) are the device's, [told, tail) have a buffer and the device does
+ *    not know yet, [tail, head + size - 1) have none. owner[] is the buffer of each in
+ *    [head, tail).
+ * 2. rx: the tail register is written once for at least `bulk` new descriptors, or when the device
+ *    has fewer than that left: a write costs as much as several packets. At most once a burst.
+ * 3. tx: descriptors [tail, head) are the device's. owner[] is the buffer of each, or NONE under a
+ *    context descriptor, with REPORTED where RS is set. The last of each burst is REPORTED, so all
+ *    buffers come back without another one being sent.
+ * 4. What the device writes is checked before use: lengths, error bits, the head it writes back. A
+ *    bad frame is counted and dropped. A head outside of [tail, head] breaks the queue. Write-backs
+ *    come in order: one that is missing before another is counted, and passed over.
+ * 5. rx: a frame over several descriptors is gathered in the buffer of its first, across bursts
+ *    (`part`), or dropped whole (`dropping`).
+ *
+ * Order: descriptor, then (write barrier) tail register. DD or written-back head, then (acquire)
+ * the rest. No register is read.
+ */
+#ifndef DRIVERS_IXGBE_RING_H
+#define DRIVERS_IXGBE_RING_H
+
+#include "drivers/ixgbe/spec.h"
+#include "drivers/nic.h"
+
+/* Descriptors of a ring: they last 69 us at 14.88 Mpps; more would cool the cache. */
+#define IXGBE_RING_SIZE 1024
+#define IXGBE_RING_SIZE_MIN 8 /* a ring is a multiple of 128 bytes */
+
+/* New receive descriptors for one write of the tail register. This and IXGBE_COMPLETION may be
+ * given to the compiler, to measure others. */
+#ifndef IXGBE_RX_BULK
+#define IXGBE_RX_BULK 32
+#endif
+
+/* A sent descriptor in so many asks for a report; a power of two. */
+#define IXGBE_TX_REPORT 32
+
+/* First byte of a received frame in its buffer: a cache line of its own begins, and what is left of
+ * the buffer is a multiple of the 1 KB that SRRCTL.BSIZEPACKET counts in. */
+#define IXGBE_RX_OFFSET 128
+_Static_assert((BUF_STRIDE_STANDARD - IXGBE_RX_OFFSET) % IXGBE_SRRCTL_BSIZEPACKET_UNIT == 0, "2");
+_Static_assert((BUF_STRIDE_JUMBO - IXGBE_RX_OFFSET) % IXGBE_SRRCTL_BSIZEPACKET_UNIT == 0, "9");
+_Static_assert(IXGBE_RX_OFFSET >= BUF_DATA_OFFSET, "gathering moves frames down, never up");
+
+#define IXGBE_NONE 0x7fffffffu /* no buffer */
+#define IXGBE_REPORTED (1u << 31)
+
+/* How the device says that frames were sent. */
+enum ixgbe_completion {
+	IXGBE_HEAD_WRITE_BACK, /* 7.2.3.5.2: it writes its head into memory */
+	IXGBE_DESCRIPTOR_DONE, /* 7.2.3.5.1: it sets DD in descriptors that have RS */
+};
+#ifndef IXGBE_COMPLETION
+#define IXGBE_COMPLETION IXGBE_HEAD_WRITE_BACK
+#endif
+
+struct ixgbe_rx {
+	union ixgbe_rx_desc *desc;
+	uint32_t *owner;
+	volatile void *tail_reg;
+	uint32_t mask;
+	uint32_t head;       /* next to be looked at */
+	uint32_t tail;       /* next to be given a buffer */
+	uint32_t told;       /* what the tail register says */
+	uint32_t bulk;
+	uint32_t plain_room; /* bytes the device may write into one buffer; 0 while a frame is
+	                        gathered or dropped: one comparison finds all that is not plain */
+	uint32_t csum_mask;  /* status bits that have to be L4I for PKT_CSUM_OK; 0: it never is */
+	uint32_t vlan_mask;  /* IXGBE_RXD_VP when tags are taken out */
+	uint32_t suspect;    /* position whose write-back seems lost; any other than head: none */
+	struct pkt part;     /* frame being gathered; data NULL: none */
+	bool dropping;       /* until the end of a frame */
+	uint8_t port;        /* goes into every packet */
+};
+
+/* What a context descriptor says; seed is 0. */
+struct ixgbe_context {
+	uint32_t vlan_macip, type_tucmd, mss_l4len;
+};
+
+struct ixgbe_tx {
+	union ixgbe_tx_desc *desc;
+	uint32_t *owner;
+	uint32_t *written_head; /* by the device, with IXGBE_HEAD_WRITE_BACK */
+	volatile void *tail_reg;
+	uint32_t mask;
+	uint32_t head;       /* next to be filled */
+	uint32_t tail;       /* oldest not known to be sent */
+	uint32_t reported;   /* position after the last one with RS */
+	enum ixgbe_completion completion;
+	struct ixgbe_context context; /* the device's; type_tucmd 0: none yet */
+};
+
+/* Where the parts of a pair's memory lie; all offsets and the sum are multiples of 128. */
+struct ixgbe_layout {
+	size_t rx_desc, tx_desc, written_head, rx_owner, tx_owner, bytes;
+};
+struct ixgbe_layout ixgbe_layout(unsigned size);
+
+/* Rings of `size` descriptors (a power of two) in zeroed memory. The caller then sets what is not
+ * memory: tail_reg; rx: csum_mask, vlan_mask, port. */
+void ixgbe_rx_init(struct ixgbe_rx *r, void *mem, unsigned size, const struct bufpool *pool);
+void ixgbe_tx_init(struct ixgbe_tx *r, void *mem, unsigned size, enum ixgbe_completion completion);
+
+/* Gives every descriptor a buffer, or as many as the pool has, and tells the device. */
+void ixgbe_rx_fill(struct ixgbe_rx *r, struct bufpool *pool, struct nic_counters *cnt);
+
+/* As nic_ops.rx_burst. */
+unsigned ixgbe_rx_burst(struct ixgbe_rx *r, struct bufpool *pool, struct nic_counters *cnt,
+                        struct pkt *v, unsigned max);
+
+/* True when a frame, or a part of one, waits. */
+bool ixgbe_rx_waiting(const struct ixgbe_rx *r);
+
+/* As nic_ops.tx_burst. A device that lies sets *broken. */
+unsigned ixgbe_tx_burst(struct ixgbe_tx *r, struct bufpool *pool, struct nic_counters *cnt,
+                        const struct pkt *v, unsigned n, bool *broken);
+
+#endif

@@ -1,0 +1,290 @@
+/*
+ * See ring.h: the transmit half of a pair.
+ *
+ * Both ways of completion ask by RS in one descriptor of IXGBE_TX_REPORT and in the last of a
+ * burst. With head write-back the device never writes into the ring, and one line says all; with DD
+ * it writes one descriptor a report, in lines that we are about to fill again.
+ */
+#include "drivers/ixgbe/ring.h"
+
+#include "hal/barrier.h"
+#include "hal/dma.h"
+#include "hal/mmio.h"
+#include "lib/bytes.h"
+#include "lib/mem.h"
+
+#define DESC_PER_LINE (CACHE_LINE / sizeof(union ixgbe_tx_desc))
+#define ETHERTYPE_IP4 0x0800
+#define ETHERTYPE_IP6 0x86dd
+#define ETHERTYPE_VLAN 0x8100
+#define ETHERTYPE_SVLAN 0x88a8
+#define ETHER_BYTES 14
+#define VLAN_BYTES 4
+#define IP4_BYTES 20
+#define IP6_BYTES 40
+#define TCP_BYTES 20
+#define TCP_BYTES_MAX 60
+#define PROTO_TCP 6
+#define PROTO_UDP 17
+#define TCP_CSUM_OFFSET 16
+#define UDP_CSUM_OFFSET 6
+
+void ixgbe_tx_init(struct ixgbe_tx *r, void *mem, unsigned size, enum ixgbe_completion completion)
+{
+	struct ixgbe_layout l = ixgbe_layout(size);
+	uint8_t *base = mem;
+	*r = (struct ixgbe_tx){
+		.desc = (union ixgbe_tx_desc *)(void *)(base + l.tx_desc),
+		.owner = (uint32_t *)(void *)(base + l.tx_owner),
+		.written_head = (uint32_t *)(void *)(base + l.written_head),
+		.mask = size - 1,
+		.completion = completion,
+	};
+}
+
+/* --- completion --- */
+
+static inline void free_sent(struct ixgbe_tx *r, struct bufpool *pool, uint32_t n)
+{
+	const uint32_t *owner = r->owner;
+	uint32_t tail = r->tail, mask = r->mask;
+	r->tail = tail + n;
+	for (; n; n--, tail++) {
+		uint32_t buf = owner[tail & mask] & ~IXGBE_REPORTED;
+		if (likely(buf != IXGBE_NONE))
+			buf_free(pool, buf);
+	}
+}
+
+static inline void reclaim_by_head(struct ixgbe_tx *r, struct bufpool *pool,
+                                   struct nic_counters *cnt, bool *broken)
+{
+	uint32_t written = __atomic_load_n(r->written_head, __ATOMIC_ACQUIRE);
+	uint32_t done = (written - r->tail) & r->mask;
+	if (unlikely(written > r->mask || done > r->head - r->tail)) {
+		cnt->tx_bad_desc++;
+		*broken = true;
+		return;
+	}
+	free_sent(r, pool, done);
+}
+
+static inline bool is_done(const struct ixgbe_tx *r, uint32_t pos)
+{
+	const union ixgbe_tx_desc *d = &r->desc[pos & r->mask];
+	return __atomic_load_n(&d->data.olinfo, __ATOMIC_ACQUIRE) & IXGBE_TXO_DD;
+}
+
+static inline void reclaim_by_done(struct ixgbe_tx *r, struct bufpool *pool)
+{
+	while (r->tail != r->head) {
+		if (r->reported == r->tail) /* find the next one; the last of a burst is one */
+			do
+				r->reported++;
+			while (!(r->owner[(r->reported - 1) & r->mask] & IXGBE_REPORTED));
+		if (!is_done(r, r->reported - 1))
+			break;
+		free_sent(r, pool, r->reported - r->tail);
+	}
+}
+
+/* No room, and the oldest report is not there: if a later one is, it has been lost. Frees up to the
+ * last that is there. */
+COLD static void skip_lost(struct ixgbe_tx *r, struct bufpool *pool, struct nic_counters *cnt)
+{
+	uint32_t done = r->tail;
+	for (uint32_t i = r->tail; i != r->head; i++)
+		if (r->owner[i & r->mask] & IXGBE_REPORTED && is_done(r, i))
+			done = i + 1;
+	if (done == r->tail)
+		return;
+	cnt->tx_bad_desc++;
+	free_sent(r, pool, done - r->tail);
+	r->reported = done;
+}
+
+/* --- offloads --- */
+
+/*
+ * Fills in what 7.2.5 needs to know of the frame's headers. False: not a TCP or UDP checksum at its
+ * usual place behind IPv4 or plain IPv6, and so nothing for this device.
+ */
+static bool find_headers(const struct pkt *p, const struct pkt_meta *m, struct ixgbe_context *c)
+{
+	unsigned l3 = ETHER_BYTES, proto = 0;
+	uint16_t type = 0;
+	for (; l3 + IP4_BYTES <= m->csum_start; l3 += VLAN_BYTES) {
+		type = be16_load(p->data + l3 - 2);
+		if (type != ETHERTYPE_VLAN && type != ETHERTYPE_SVLAN)
+			break;
+	}
+	unsigned ip = m->csum_start - l3;
+	if (l3 + IP4_BYTES > m->csum_start || l3 > IXGBE_TXC_MACLEN_MAX || ip > IXGBE_TXC_IPLEN_MAX)
+		return false;
+	if (type == ETHERTYPE_IP4)
+		proto = p->data[l3 + 9];
+	else if (type == ETHERTYPE_IP6 && ip == IP6_BYTES)
+		proto = p->data[l3 + 6];
+	if (!(proto == PROTO_TCP && m->csum_offset == TCP_CSUM_OFFSET) &&
+	    !(proto == PROTO_UDP && m->csum_offset == UDP_CSUM_OFFSET))
+		return false;
+	c->vlan_macip |= ip | l3 << IXGBE_TXC_MACLEN_SHIFT;
+	c->type_tucmd |= (type == ETHERTYPE_IP4 ? IXGBE_TXC_IPV4 : 0) |
+	                 (proto == PROTO_TCP ? IXGBE_TXC_L4T_TCP : 0);
+	return true;
+}
+
+/*
+ * 7.2.4.7: for segmentation the device wants IP lengths and the IPv4 checksum 0, and a
+ * pseudo-header sum without the length, for it puts each segment's there.
+ */
+static void prepare_segmentation(const struct pkt *p, const struct pkt_meta *m,
+                                 const struct ixgbe_context *c)
+{
+	uint8_t *ip = p->data + (c->vlan_macip >> IXGBE_TXC_MACLEN_SHIFT & IXGBE_TXC_MACLEN_MAX);
+	uint8_t *check = p->data + m->csum_start + m->csum_offset;
+	uint32_t sum = be16_load(check) + (0xffffu ^ (uint16_t)(p->len - m->csum_start));
+	be16_store(check, (uint16_t)((sum & 0xffff) + (sum >> 16)));
+	if (c->type_tucmd & IXGBE_TXC_IPV4) {
+		be16_store(ip + 2, 0);
+		be16_store(ip + 10, 0);
+	} else {
+		be16_store(ip + 4, 0);
+	}
+}
+
+/* The two words of a data descriptor beside its address. */
+struct how {
+	uint32_t cmd_len, olinfo;
+};
+
+static void put_context(struct ixgbe_tx *r, const struct ixgbe_context *c)
+{
+	uint32_t at = r->head++ & r->mask;
+	r->owner[at] = IXGBE_NONE;
+	r->desc[at].word[0] = c->vlan_macip;
+	r->desc[at].word[1] = c->type_tucmd | (uint64_t)c->mss_l4len << 32;
+	r->context = *c;
+}
+
+static bool same_context(const struct ixgbe_context *a, const struct ixgbe_context *b)
+{
+	return a->vlan_macip == b->vlan_macip && a->type_tucmd == b->type_tucmd &&
+	       a->mss_l4len == b->mss_l4len;
+}
+
+/*
+ * A frame with offloads: completes `h`, puts a context descriptor if the last one does not fit,
+ * does in software what the device cannot. False, and nothing changed: no room for both
+ * descriptors.
+ */
+static bool tx_offload(struct ixgbe_tx *r, const struct bufpool *pool, const struct pkt *p,
+                       uint32_t room, struct how *h)
+{
+	const struct pkt_meta *m = pkt_meta(pool, p->buf);
+	struct ixgbe_context c = {.type_tucmd = IXGBE_TXD_DTYP_CONTEXT | IXGBE_TXD_DEXT};
+	bool partial = p->flags & PKT_CSUM_PARTIAL, tso = p->flags & PKT_TSO;
+	bool here = partial && find_headers(p, m, &c);
+	if (!here)
+		c.vlan_macip = ETHER_BYTES << IXGBE_TXC_MACLEN_SHIFT;
+	if (tso) { /* whoever made it has seen NIC_TSO */
+		unsigned l4 = m->hdr_bytes - m->csum_start;
+		assert(here && c.type_tucmd & IXGBE_TXC_L4T_TCP && m->mss &&
+		       m->hdr_bytes < p->len && l4 >= TCP_BYTES && l4 <= TCP_BYTES_MAX);
+		c.mss_l4len = (uint32_t)m->mss << IXGBE_TXC_MSS_SHIFT | l4 << IXGBE_TXC_L4LEN_SHIFT;
+		h->cmd_len |= IXGBE_TXD_TSE;
+		h->olinfo = (uint32_t)(p->len - m->hdr_bytes) << IXGBE_TXO_PAYLEN_SHIFT;
+		h->olinfo |= c.type_tucmd & IXGBE_TXC_IPV4 ? IXGBE_TXO_IXSM : 0;
+	}
+	if (here)
+		h->olinfo |= IXGBE_TXO_TXSM;
+	if (p->flags & PKT_VLAN) {
+		c.vlan_macip |= (uint32_t)m->vlan_tci << IXGBE_TXC_VLAN_SHIFT;
+		h->cmd_len |= IXGBE_TXD_VLE;
+	}
+	if ((here || p->flags & PKT_VLAN) && !same_context(&c, &r->context)) {
+		if (room < 2)
+			return false;
+		put_context(r, &c);
+	}
+	if (tso)
+		prepare_segmentation(p, m, &c);
+	if (partial && !here) {
+		struct pkt done = *p;
+		pkt_csum_complete(pool, &done);
+	}
+	return true;
+}
+
+/* See IXGBE_TX_BYTES_MIN. The frame's buffer is ours to write, and no frame begins at its end. */
+COLD static uint32_t pad(const struct pkt *p)
+{
+	memset(p->data + p->len, 0, (size_t)(IXGBE_TX_BYTES_MIN - p->len));
+	return IXGBE_TX_BYTES_MIN;
+}
+
+/* --- send --- */
+
+/* Fills descriptors for the first packets of v; returns how many had room. */
+static inline unsigned put_frames(struct ixgbe_tx *r, const struct bufpool *pool,
+                                  const struct pkt *v, unsigned n, uint64_t *bytes)
+{
+	union ixgbe_tx_desc *desc = r->desc;
+	uint32_t *owner_of = r->owner, mask = r->mask, limit = r->tail + mask;
+	unsigned i;
+	for (i = 0; i < n; i++) {
+		const struct pkt *p = &v[i];
+		uint32_t room = limit - r->head, len = p->len;
+		if (unlikely(room == 0))
+			break;
+		if (unlikely(len < IXGBE_TX_BYTES_MIN))
+			len = pad(p);
+		struct how h = {IXGBE_TXD_DTYP_DATA | IXGBE_TXD_DEXT | IXGBE_TXD_IFCS |
+		                        IXGBE_TXD_EOP | len,
+		                len << IXGBE_TXO_PAYLEN_SHIFT};
+		if (unlikely(p->flags & (PKT_CSUM_PARTIAL | PKT_TSO | PKT_VLAN)) &&
+		    !tx_offload(r, pool, p, room, &h))
+			break;
+		uint32_t at = r->head++ & mask, owner = p->buf;
+		if (at % IXGBE_TX_REPORT == IXGBE_TX_REPORT - 1) {
+			h.cmd_len |= IXGBE_TXD_RS;
+			owner |= IXGBE_REPORTED;
+		}
+		owner_of[at] = owner;
+		desc[at].word[0] = dma_addr(p->data).bus;
+		desc[at].word[1] = h.cmd_len | (uint64_t)h.olinfo << 32;
+		*bytes += p->len;
+	}
+	return i;
+}
+
+unsigned ixgbe_tx_burst(struct ixgbe_tx *r, struct bufpool *pool, struct nic_counters *cnt,
+                        const struct pkt *v, unsigned n, bool *broken)
+{
+	if (r->completion == IXGBE_HEAD_WRITE_BACK)
+		reclaim_by_head(r, pool, cnt, broken);
+	else
+		reclaim_by_done(r, pool);
+	if (n == 0 || unlikely(*broken))
+		return 0;
+	for (unsigned i = 0; i < n; i += DESC_PER_LINE)
+		prefetch_write(&r->desc[(r->head + i) & r->mask]);
+	uint64_t bytes = 0;
+	unsigned took = put_frames(r, pool, v, n, &bytes);
+	cnt->tx_pkts += took;
+	cnt->tx_bytes += bytes;
+	if (unlikely(took < n)) {
+		cnt->tx_full++;
+		if (r->completion == IXGBE_DESCRIPTOR_DONE)
+			skip_lost(r, pool, cnt);
+	}
+	if (took) {
+		uint32_t last = (r->head - 1) & r->mask;
+		r->desc[last].data.cmd_len |= IXGBE_TXD_RS;
+		r->owner[last] |= IXGBE_REPORTED;
+		barrier_write();
+		mmio_write32(r->tail_reg, r->head & r->mask);
+		cnt->mmio_writes++;
+	}
+	return took;
+}

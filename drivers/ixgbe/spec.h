@@ -1,0 +1,355 @@
+/*
+ * Registers, bits and layouts of "Intel 82599 10 GbE Controller Datasheet", revision 3.3, as far as
+ * used here; where it says X540, of "Intel Ethernet Controller X540 Datasheet", revision 2.7. All
+ * little-endian, as the CPU is.
+ *
+ * ERRATUM: where silicon and manual differ; the source is named.
+ */
+#ifndef DRIVERS_IXGBE_SPEC_H
+#define DRIVERS_IXGBE_SPEC_H
+
+#include "lib/types.h"
+
+#define IXGBE_VENDOR 0x8086
+
+/*
+ * One row per register: name, offset in BAR 0, bytes from one to the next, how many, access,
+ * section. Access: RW, RO, WO, RC (read clears), W1C (writing 1 clears), W1S (writing 1 sets).
+ */
+#define IXGBE_REGISTERS(X) \
+	/* general control, 8.2.3.1 */ \
+	X(CTRL, 0x00000, 0, 1, RW, "8.2.3.1") \
+	X(STATUS, 0x00008, 0, 1, RO, "8.2.3.1") \
+	X(CTRL_EXT, 0x00018, 0, 1, RW, "8.2.3.1") \
+	X(ESDP, 0x00020, 0, 1, RW, "8.2.3.1") \
+	X(I2CCTL, 0x00028, 0, 1, RW, "8.2.3.1") \
+	/* EEPROM, and who may use what: 8.2.3.2, 8.2.3.4 */ \
+	X(EEC, 0x10010, 0, 1, RW, "8.2.3.2") \
+	X(EERD, 0x10014, 0, 1, RW, "8.2.3.2") \
+	X(CORECTL, 0x14f00, 0, 1, RW, "8.2.3.22") \
+	X(SWSM, 0x10140, 0, 1, RW, "8.2.3.4") \
+	X(SW_FW_SYNC, 0x10160, 0, 1, RW, "8.2.3.4") \
+	X(GCR_EXT, 0x11050, 0, 1, RW, "8.2.3.4") \
+	/* interrupts, 8.2.3.5; the _EX registers cover queue vectors 0 to 31 */ \
+	X(EICR, 0x00800, 0, 1, W1C, "8.2.3.5") \
+	X(EIAC, 0x00810, 0, 1, RW, "8.2.3.5") \
+	X(EITR, 0x00820, 4, 24, RW, "8.2.3.5") \
+	X(EIMS, 0x00880, 0, 1, W1S, "8.2.3.5") \
+	X(EIMC, 0x00888, 0, 1, WO, "8.2.3.5") \
+	X(GPIE, 0x00898, 0, 1, RW, "8.2.3.5") \
+	X(IVAR, 0x00900, 4, 64, RW, "8.2.3.5") \
+	X(IVAR_MISC, 0x00a00, 0, 1, RW, "8.2.3.5") \
+	X(EIMS_EX, 0x00aa0, 4, 2, W1S, "8.2.3.5") \
+	X(EIMC_EX, 0x00ab0, 4, 2, WO, "8.2.3.5") \
+	X(EIAM_EX, 0x00ad0, 4, 2, RW, "8.2.3.5") \
+	/* flow control, 8.2.3.3 */ \
+	X(FCTTV, 0x03200, 4, 4, RW, "8.2.3.3") \
+	X(FCRTL, 0x03220, 4, 8, RW, "8.2.3.3") \
+	X(FCRTH, 0x03260, 4, 8, RW, "8.2.3.3") \
+	X(FCRTV, 0x032a0, 0, 1, RW, "8.2.3.3") \
+	X(FCCFG, 0x03d00, 0, 1, RW, "8.2.3.3") \
+	X(MFLCN, 0x04294, 0, 1, RW, "8.2.3.22") \
+	/* receive filters, 8.2.3.7 */ \
+	X(RXCSUM, 0x05000, 0, 1, RW, "8.2.3.7") \
+	X(FCTRL, 0x05080, 0, 1, RW, "8.2.3.7") \
+	X(VLNCTRL, 0x05088, 0, 1, RW, "8.2.3.7") \
+	X(MCSTCTRL, 0x05090, 0, 1, RW, "8.2.3.7") \
+	X(MTA, 0x05200, 4, 128, RW, "8.2.3.7") \
+	X(RAL, 0x0a200, 8, 128, RW, "8.2.3.7") \
+	X(RAH, 0x0a204, 8, 128, RW, "8.2.3.7") \
+	X(MPSAR, 0x0a600, 4, 256, RW, "8.2.3.7") \
+	X(VFTA, 0x0a000, 4, 128, RW, "8.2.3.7") \
+	X(PFVLVF, 0x0f100, 4, 64, RW, "8.2.3.27") \
+	X(PFVLVFB, 0x0f200, 4, 128, RW, "8.2.3.27") \
+	X(PFUTA, 0x0f400, 4, 128, RW, "8.2.3.27") \
+	X(MRQC, 0x05818, 0, 1, RW, "8.2.3.7") \
+	X(RETA, 0x05c00, 4, 32, RW, "8.2.3.7") \
+	X(RSSRK, 0x05c80, 4, 10, RW, "8.2.3.7") \
+	/* receive DMA, 8.2.3.8 */ \
+	X(RDBAL, 0x01000, 0x40, 64, RW, "8.2.3.8.1") \
+	X(RDBAH, 0x01004, 0x40, 64, RW, "8.2.3.8.2") \
+	X(RDLEN, 0x01008, 0x40, 64, RW, "8.2.3.8.3") \
+	X(RDH, 0x01010, 0x40, 64, RW, "8.2.3.8.4") \
+	X(RDT, 0x01018, 0x40, 64, RW, "8.2.3.8.5") \
+	X(RXDCTL, 0x01028, 0x40, 64, RW, "8.2.3.8.6") \
+	X(SRRCTL, 0x02100, 4, 16, RW, "8.2.3.8.7") \
+	X(RDRXCTL, 0x02f00, 0, 1, RW, "8.2.3.8.8") \
+	X(RXPBSIZE, 0x03c00, 4, 8, RW, "8.2.3.8.9") \
+	X(RXCTRL, 0x03000, 0, 1, RW, "8.2.3.8.10") \
+	X(DCA_RXCTRL, 0x02200, 4, 16, RW, "8.2.3.11") \
+	X(SECRXCTRL, 0x08d00, 0, 1, RW, "8.2.3.12") \
+	X(SECRXSTAT, 0x08d04, 0, 1, RO, "8.2.3.12") \
+	/* transmit, 8.2.3.9 and 8.2.3.10 */ \
+	X(RTTDCS, 0x04900, 0, 1, RW, "8.2.3.10") \
+	X(TXPBTHRESH, 0x04950, 4, 8, RW, "8.2.3.9") \
+	X(DMATXCTL, 0x04a80, 0, 1, RW, "8.2.3.9") \
+	X(DTXTCPFLGL, 0x04a88, 0, 1, RW, "8.2.3.9") \
+	X(DTXTCPFLGH, 0x04a8c, 0, 1, RW, "8.2.3.9") \
+	X(TDBAL, 0x06000, 0x40, 128, RW, "8.2.3.9") \
+	X(TDBAH, 0x06004, 0x40, 128, RW, "8.2.3.9") \
+	X(TDLEN, 0x06008, 0x40, 128, RW, "8.2.3.9") \
+	X(DCA_TXCTRL, 0x0600c, 0x40, 128, RW, "8.2.3.11") \
+	X(TDH, 0x06010, 0x40, 128, RW, "8.2.3.9") \
+	X(TDT, 0x06018, 0x40, 128, RW, "8.2.3.9") \
+	X(TXDCTL, 0x06028, 0x40, 128, RW, "8.2.3.9") \
+	X(TDWBAL, 0x06038, 0x40, 128, RW, "8.2.3.9") \
+	X(TDWBAH, 0x0603c, 0x40, 128, RW, "8.2.3.9") \
+	X(DTXMXSZRQ, 0x08100, 0, 1, RW, "8.2.3.9") \
+	X(MTQC, 0x08120, 0, 1, RW, "8.2.3.9") \
+	X(TXPBSIZE, 0x0cc00, 4, 8, RW, "8.2.3.9") \
+	/* MAC and link, 8.2.3.22 */ \
+	X(HLREG0, 0x04240, 0, 1, RW, "8.2.3.22") \
+	X(MAXFRS, 0x04268, 0, 1, RW, "8.2.3.22") \
+	X(AUTOC, 0x042a0, 0, 1, RW, "8.2.3.22") \
+	X(LINKS, 0x042a4, 0, 1, RO, "8.2.3.22") \
+	X(AUTOC2, 0x042a8, 0, 1, RW, "8.2.3.22") \
+	X(ANLP1, 0x042b0, 0, 1, RO, "8.2.3.22") \
+	/* statistics, 8.2.3.23 */ \
+	X(CRCERRS, 0x04000, 0, 1, RC, "8.2.3.23") \
+	X(ILLERRC, 0x04004, 0, 1, RC, "8.2.3.23") \
+	X(ERRBC, 0x04008, 0, 1, RC, "8.2.3.23") \
+	X(RXMPC, 0x03fa0, 4, 8, RC, "8.2.3.23") \
+	X(RLEC, 0x04040, 0, 1, RC, "8.2.3.23") \
+	X(GPRC, 0x04074, 0, 1, RC, "8.2.3.23") \
+	X(RUC, 0x040a4, 0, 1, RC, "8.2.3.23") \
+	X(RFC, 0x040a8, 0, 1, RC, "8.2.3.23") \
+	X(ROC, 0x040ac, 0, 1, RC, "8.2.3.23") \
+	X(RJC, 0x040b0, 0, 1, RC, "8.2.3.23") \
+	X(RXNFGPC, 0x041b0, 0, 1, RC, "8.2.3.23") \
+	X(RQSMR, 0x02300, 4, 32, RW, "8.2.3.23") \
+	X(QPRDC, 0x01430, 0x40, 16, RC, "8.2.3.23")
+
+enum ixgbe_reg {
+#define IXGBE_REG_NUMBER(name, offset, stride, count, access, section) IXGBE_##name,
+	IXGBE_REGISTERS(IXGBE_REG_NUMBER)
+#undef IXGBE_REG_NUMBER
+	IXGBE_REGS
+};
+
+/* --- bits --- */
+
+#define IXGBE_CTRL_GIO_DIS (1u << 2) /* PCIe master disable */
+#define IXGBE_CTRL_LRST (1u << 3)    /* link reset: MAC, PCS and all that RST resets */
+#define IXGBE_CTRL_RST (1u << 26)
+
+#define IXGBE_STATUS_LAN_ID_SHIFT 2
+#define IXGBE_STATUS_LAN_ID_MASK 3u
+#define IXGBE_STATUS_GIO (1u << 19) /* PCIe master enabled: requests may be outstanding */
+
+#define IXGBE_CTRL_EXT_NS_DIS (1u << 16)    /* no PCIe no-snoop: memory is coherent */
+#define IXGBE_CTRL_EXT_DRV_LOAD (1u << 28)  /* tells firmware that a driver is there */
+
+#define IXGBE_ESDP_SDP3 (1u << 3) /* X520 boards: the laser of the module is off */
+
+#define IXGBE_I2CCTL_CLK_IN (1u << 0)
+#define IXGBE_I2CCTL_CLK_OUT (1u << 1)
+#define IXGBE_I2CCTL_DATA_IN (1u << 2)
+#define IXGBE_I2CCTL_DATA_OUT (1u << 3)
+
+#define IXGBE_EEC_PRES (1u << 8) /* EEPROM there, and its signature right */
+#define IXGBE_EEC_ARD (1u << 9)  /* auto-read done */
+#define IXGBE_EEC_SIZE_SHIFT 11  /* 64 << size words */
+#define IXGBE_EEC_SIZE_MASK 15u
+
+#define IXGBE_EERD_START (1u << 0)
+#define IXGBE_EERD_DONE (1u << 1)
+#define IXGBE_EERD_ADDR_SHIFT 2
+#define IXGBE_EERD_DATA_SHIFT 16
+
+#define IXGBE_SWSM_SMBI (1u << 0)    /* reading it as 0 sets it */
+#define IXGBE_SWSM_SWESMBI (1u << 1) /* sticks when firmware does not hold it; not in X540 */
+
+/* 10.5.4: bit of the software; the firmware's are 5 to the left */
+#define IXGBE_SW_FW_SYNC_EEP (1u << 0)
+#define IXGBE_SW_FW_SYNC_PHY0 (1u << 1)
+#define IXGBE_SW_FW_SYNC_PHY1 (1u << 2)
+#define IXGBE_SW_FW_SYNC_MAC_CSR (1u << 3)
+#define IXGBE_SW_FW_SYNC_FW_SHIFT 5
+#define IXGBE_SW_FW_SYNC_REGSMP (1u << 31) /* X540: reading it as 0 sets it */
+
+#define IXGBE_GCR_EXT_BUFFERS_CLEAR (1u << 30)
+
+#define IXGBE_EICR_LSC (1u << 20) /* link status change; also of EIMS and EIMC */
+#define IXGBE_EIMC_ALL 0x7fffffffu /* bit 31 is reserved */
+
+#define IXGBE_GPIE_MULTIPLE_MSIX (1u << 4)
+#define IXGBE_GPIE_OCD (1u << 5)          /* reading EICR clears other causes only */
+#define IXGBE_GPIE_EIAME (1u << 30)       /* MSI-X messages mask what EIAM names */
+#define IXGBE_GPIE_PBA_SUPPORT (1u << 31) /* a message for a masked vector is kept */
+
+#define IXGBE_IVAR_VALID (1u << 7)
+#define IXGBE_IVAR_ODD_SHIFT 16       /* queue 2n + 1 in the upper half, receive byte first */
+#define IXGBE_IVAR_MISC_OTHER_SHIFT 8 /* vector of all but queues and the TCP timer */
+
+#define IXGBE_MFLCN_DPF (1u << 1) /* PAUSE frames are not handed to us */
+
+#define IXGBE_RXCSUM_IPPCSE (1u << 12)
+#define IXGBE_RXCSUM_PCSD (1u << 13) /* the descriptor has the RSS hash, no fragment sum */
+
+#define IXGBE_FCTRL_BAM (1u << 10) /* accept broadcast */
+
+#define IXGBE_VLNCTRL_VET 0x8100u /* IEEE 802.1Q, 9.6; VFE stays 0: no filter */
+
+#define IXGBE_RAH_AV (1u << 31)
+
+#define IXGBE_MRQC_RSS 1u /* MRQE: one pool, 16 queues by RSS */
+#define IXGBE_MRQC_TCP4 (1u << 16)
+#define IXGBE_MRQC_IP4 (1u << 17)
+#define IXGBE_MRQC_IP6 (1u << 20)
+#define IXGBE_MRQC_TCP6 (1u << 21)
+#define IXGBE_MRQC_UDP4 (1u << 22)
+#define IXGBE_MRQC_UDP6 (1u << 23)
+#define IXGBE_RETA_ENTRIES 128
+#define IXGBE_RSS_QUEUES 16 /* a RETA entry has 4 bits */
+
+#define IXGBE_RXDCTL_ENABLE (1u << 25)
+#define IXGBE_RXDCTL_VME (1u << 30) /* takes VLAN tags out */
+
+#define IXGBE_SRRCTL_BSIZEPACKET_UNIT 1024u
+#define IXGBE_SRRCTL_BSIZEHEADER (4u << 8)    /* 256 bytes, the reset value; unused */
+#define IXGBE_SRRCTL_DESCTYPE_ONEBUF (1u << 25)
+#define IXGBE_SRRCTL_DROP_EN (1u << 28)
+
+#define IXGBE_RDRXCTL_CRCSTRIP (1u << 1)
+#define IXGBE_RDRXCTL_DMAIDONE (1u << 3)
+#define IXGBE_RDRXCTL_RSCFRSTSIZE (31u << 17) /* to be cleared */
+#define IXGBE_RDRXCTL_RSCACKC (1u << 25)      /* to be set */
+#define IXGBE_RDRXCTL_FCOE_WRFIX (1u << 26)   /* to be set */
+
+#define IXGBE_PBSIZE_SHIFT 10 /* RXPBSIZE, TXPBSIZE: KB above it */
+#define IXGBE_RXPBSIZE_KB 512u
+#define IXGBE_RXPBSIZE_KB_X540 384u
+#define IXGBE_TXPBSIZE_KB 160u
+#define IXGBE_TXPBTHRESH_KB (IXGBE_TXPBSIZE_KB - 10) /* less the largest frame */
+
+#define IXGBE_RXCTRL_RXEN (1u << 0)
+
+/* 4.6.7: "clear bit 12": no relaxed order for descriptor writes */
+#define IXGBE_DCA_RXCTRL_BIT12 (1u << 12)
+/* No relaxed order for head write-back: an old head could overtake a new one. */
+#define IXGBE_DCA_TXCTRL_WRO (1u << 11)
+
+#define IXGBE_SECRXCTRL_RX_DIS (1u << 1)
+#define IXGBE_SECRXSTAT_RDY (1u << 0)
+
+#define IXGBE_RTTDCS_ARBDIS (1u << 6)
+#define IXGBE_DTXMXSZRQ_MAX 0xfffu
+#define IXGBE_DMATXCTL_TE (1u << 0)
+/* TCP flags that segments keep (7.2.4.7): all but FIN and PSH; CWR only in the first */
+#define IXGBE_DTXTCPFLGL_FLAGS (0xff6u | 0xf76u << 16)
+#define IXGBE_DTXTCPFLGH_FLAGS 0xf7fu
+
+#define IXGBE_TXDCTL_PTHRESH 36u        /* below this many in the chip, */
+#define IXGBE_TXDCTL_HTHRESH (8u << 8)  /* fetch when that many wait in memory */
+#define IXGBE_TXDCTL_ENABLE (1u << 25)  /* WTHRESH 0: only what has RS is written back */
+
+#define IXGBE_TDWBAL_HEAD_WB_EN (1u << 0)
+
+#define IXGBE_HLREG0_TXCRCEN (1u << 0)
+#define IXGBE_HLREG0_RXCRCSTRP (1u << 1)
+#define IXGBE_HLREG0_JUMBOEN (1u << 2)
+#define IXGBE_HLREG0_TXPADEN (1u << 10)
+#define IXGBE_HLREG0_LPBK (1u << 15)
+
+#define IXGBE_MAXFRS_SHIFT 16
+
+#define IXGBE_AUTOC_RESTART_AN (1u << 12)
+#define IXGBE_AUTOC_LMS_SHIFT 13
+#define IXGBE_AUTOC_LMS_MASK (7u << IXGBE_AUTOC_LMS_SHIFT)
+#define IXGBE_AUTOC_LMS_1G_AN (2u << IXGBE_AUTOC_LMS_SHIFT)
+#define IXGBE_AUTOC_LMS_10G_SERIAL (3u << IXGBE_AUTOC_LMS_SHIFT)
+#define IXGBE_AUTOC_LMS_BIT2 (4u << IXGBE_AUTOC_LMS_SHIFT)
+#define IXGBE_AUTOC2_LINK_DISABLE (7u << 28)
+#define IXGBE_ANLP1_STATE (15u << 16)
+
+#define IXGBE_LINKS_UP (1u << 30)
+#define IXGBE_LINKS_SPEED_SHIFT 28
+#define IXGBE_LINKS_SPEED_MASK 3u /* 1: 100 Mb/s, 2: 1 Gb/s, 3: 10 Gb/s */
+
+/* --- EEPROM (6.2 to 6.4), addresses of 16-bit words --- */
+
+#define IXGBE_EEPROM_WORDS_MAX 16384 /* EERD has 14 address bits */
+#define IXGBE_EEPROM_SECTION_FIRST 0x03
+#define IXGBE_EEPROM_PHY 0x04        /* not in X540's sum */
+#define IXGBE_EEPROM_OPTION_ROM 0x05 /* not in X540's sum */
+#define IXGBE_EEPROM_SECTION_LAST 0x0e
+#define IXGBE_EEPROM_SFP_INIT 0x2b
+#define IXGBE_EEPROM_CHECKSUM 0x3f
+#define IXGBE_EEPROM_SUM 0xbaba
+#define IXGBE_EEPROM_NONE 0xffff /* also 0: no section */
+
+/* Kinds of module in the list that word 0x2b points to; each has one number per LAN port. */
+#define IXGBE_SFP_COPPER 3 /* passive direct attach; port 1: 4 */
+#define IXGBE_SFP_OPTICAL 5 /* SR, LR, limiting active cables, 1G modules; port 1: 6 */
+
+/* --- descriptors --- */
+
+/* 7.1.6.1, 7.1.6.2: as software gives it, and as the device writes it back */
+union ixgbe_rx_desc {
+	struct {
+		uint64_t packet; /* bus address of the buffer */
+		uint64_t header; /* 0: unused; its bit 0 is where DD comes back */
+	} read;
+	struct {
+		uint64_t info;   /* packet type, RSS type and hash */
+		uint64_t status; /* IXGBE_RXD_..., read at once: it cannot change in between */
+	} wb;
+};
+_Static_assert(sizeof(union ixgbe_rx_desc) == 16, "7.1.6");
+
+/* The second quadword written back: extended status 19:0, error 31:20, length, VLAN tag. */
+#define IXGBE_RXD_DD (1u << 0)
+#define IXGBE_RXD_EOP (1u << 1)
+#define IXGBE_RXD_VP (1u << 3)   /* 802.1Q; with RXDCTL.VME its tag has been taken out */
+#define IXGBE_RXD_L4I (1u << 5)  /* TCP or UDP checksum has been looked at */
+#define IXGBE_RXD_RXE (1u << 29) /* MAC error; never without FCTRL.SBP */
+#define IXGBE_RXD_TCPE (1u << 30)
+#define IXGBE_RXD_IPE (1u << 31)
+#define IXGBE_RXD_LENGTH_SHIFT 32
+#define IXGBE_RXD_VLAN_SHIFT 48
+
+/* 7.2.3.2.3, 7.2.3.2.4: a context or a data descriptor */
+union ixgbe_tx_desc {
+	struct {
+		uint64_t buffer;      /* bus address */
+		uint32_t cmd_len;     /* IXGBE_TXD_... */
+		uint32_t olinfo;      /* IXGBE_TXO_...; written back: DD in bit 0 */
+	} data;
+	struct {
+		uint32_t vlan_macip; /* IPLEN 8:0, MACLEN 15:9, VLAN 31:16 */
+		uint32_t seed;
+		uint32_t type_tucmd;
+		uint32_t mss_l4len; /* IDX 6:4, L4LEN 15:8, MSS 31:16 */
+	} context;
+	uint64_t word[2];
+};
+_Static_assert(sizeof(union ixgbe_tx_desc) == 16, "7.2.3.2");
+
+#define IXGBE_TXD_DTYP_CONTEXT (2u << 20)
+#define IXGBE_TXD_DTYP_DATA (3u << 20)
+#define IXGBE_TXD_EOP (1u << 24)
+#define IXGBE_TXD_IFCS (1u << 25)
+#define IXGBE_TXD_RS (1u << 27) /* report when done */
+#define IXGBE_TXD_DEXT (1u << 29)
+#define IXGBE_TXD_VLE (1u << 30)
+#define IXGBE_TXD_TSE (1u << 31)
+#define IXGBE_TXO_DD (1u << 0)
+#define IXGBE_TXO_IXSM (1u << 8) /* IPv4 header checksum */
+#define IXGBE_TXO_TXSM (1u << 9) /* L4 checksum */
+#define IXGBE_TXO_PAYLEN_SHIFT 14
+#define IXGBE_TXC_MACLEN_SHIFT 9
+#define IXGBE_TXC_MACLEN_MAX 127u
+#define IXGBE_TXC_IPLEN_MAX 511u
+#define IXGBE_TXC_VLAN_SHIFT 16
+#define IXGBE_TXC_IPV4 (1u << 10)
+#define IXGBE_TXC_L4T_TCP (1u << 11) /* 0: UDP */
+#define IXGBE_TXC_L4LEN_SHIFT 8
+#define IXGBE_TXC_MSS_SHIFT 16
+
+/* ERRATUM: the chip wants frames of at least 17 bytes, HLREG0.TXPADEN does the rest. Source:
+ * Intel's own drivers (Linux ixgbe pads to that). */
+#define IXGBE_TX_BYTES_MIN 17
+
+#define IXGBE_RING_ALIGN 128 /* of a ring's address and size, bytes (8.2.3.8.1, 8.2.3.8.3) */
+
+#endif

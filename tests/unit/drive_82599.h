@@ -1,0 +1,85 @@
+/*
+ * What a driver of the 82599 does, step by step, for tests of the model (tests/unit/nicsim_rig.h):
+ * the order of the datasheet's chapter 4.6, with the offsets of the model's own table. The product's
+ * driver has its own; this one is only as much as the tests need, and can do each step wrong.
+ */
+#ifndef TESTS_UNIT_DRIVE_82599_H
+#define TESTS_UNIT_DRIVE_82599_H
+
+#include "tests/unit/nicsim_rig.h"
+#include "tools/nicsim/82599/82599.h"
+#include "tools/nicsim/82599/spec.h"
+
+#define RING 64        /* descriptors of each ring */
+#define BUFFER 2048    /* bytes of each buffer */
+#define RX_BLOCK(q) ((q) < 64 ? 0x1000u + 0x40u * (q) : 0xd000u + 0x40u * ((q)-64))
+#define TX_BLOCK(q) (0x6000u + 0x40u * (q))
+
+struct ring {
+	uint64_t bus;  /* of the descriptors */
+	uint64_t bufs; /* of buffer 0 */
+	unsigned next; /* first descriptor not yet given to the device */
+	unsigned done; /* first one not yet seen back */
+};
+extern struct ring rx_ring[128], tx_ring[128];
+
+/* Reset, then wait for EEPROM, DMA and link; interrupts masked. Everything else as after reset. */
+void drive_up(void);
+void drive_link(void);
+
+/* A ring of RING descriptors, enabled, with RING - 1 buffers given (receive). */
+void drive_rx(unsigned q);
+void drive_tx(unsigned q);
+void drive_rxen(void); /* RXCTRL.RXEN */
+/* All of it: link, queue 0 both ways, promiscuous. */
+void drive_all(void);
+
+/* Gives `n` more receive descriptors to the device. */
+void drive_refill(unsigned q, unsigned n);
+
+struct received {
+	uint64_t low;    /* hash, packet type, RSS type */
+	uint32_t status;
+	uint32_t bytes;
+	uint16_t tag;
+	const uint8_t *data;
+};
+/* The next receive descriptor of q, if the device has given it back. */
+bool drive_received(unsigned q, struct received *out);
+
+/* Puts one descriptor into a transmit ring; the tail is moved by drive_tail. Returns its index. */
+unsigned drive_desc(unsigned q, uint64_t low, uint64_t high);
+void drive_tail(unsigned q);
+uint64_t drive_tx_status(unsigned q, unsigned index); /* second quad-word */
+
+/* A data descriptor with a copy of `data`. */
+unsigned drive_data(unsigned q, const void *data, uint32_t bytes, uint32_t cmd, uint32_t olinfo);
+#define CMD_FRAME (3u << 20 | TXD_EOP | TXD_IFCS | TXD_RS | TXD_DEXT)
+#define PAYLEN(n) ((uint32_t)(n) << 14)
+
+/* A plain frame, whole, in one descriptor, sent. */
+void drive_send(unsigned q, const void *data, uint32_t bytes);
+
+/* A context descriptor. */
+void drive_context(unsigned q, unsigned idx, uint32_t maclen, uint32_t iplen, bool ipv4, uint32_t l4t,
+                   uint32_t l4len, uint32_t mss, uint32_t vlan);
+
+/* --- frames --- */
+
+struct flow {
+	unsigned version;   /* 4 or 6 */
+	uint8_t protocol;   /* 6, 17 or another */
+	uint8_t src[16], dst[16];
+	uint16_t sport, dport;
+	uint32_t payload;   /* bytes */
+	bool tagged;
+	uint16_t tci;
+};
+/* Writes a frame with correct checksums to `to`; returns its bytes (at least 60). Independent of the
+ * model's checksum code. */
+uint32_t make_ip(uint8_t *to, const struct flow *f);
+/* RFC 1071 the slow way: the one's complement sum of big-endian words. */
+uint16_t slow_sum(const uint8_t *p, uint32_t bytes, uint32_t start);
+uint32_t slow_pseudo(const uint8_t *ip, unsigned version, unsigned protocol, uint32_t length);
+
+#endif

@@ -1,0 +1,299 @@
+#include "tests/unit/ixgbe_rig.h"
+
+#include <sanitizer/asan_interface.h>
+#include <sys/mman.h>
+
+#include "hal/layout.h"
+#include "hal/mmio.h"
+
+#define PAGE 4096u
+#define GUARD 256u
+
+/* 7.1.6.2: bytes of a descriptor written back */
+enum { RX_STATUS = 8, RX_LENGTH = 12, RX_VLAN = 14 };
+/* 7.2.3.2.4 */
+enum { TX_CMD = 8, TX_OLINFO = 12 };
+#define STATUS_DD 1u
+#define STATUS_EOP 2u
+
+struct world w;
+static char tails[2]; /* only their addresses matter */
+
+int guest_map(void **state)
+{
+	void *want = (void *)(uintptr_t)MEMORY_WINDOW;
+	(void)state;
+	return mmap(want, GUEST_BYTES, PROT_READ | PROT_WRITE,
+	            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == want ? 0 : -1;
+}
+
+uint8_t *bus(uint64_t addr, size_t n)
+{
+	assert_in_range(addr, PAGE, GUEST_BYTES - n);
+	return (uint8_t *)(uintptr_t)(MEMORY_WINDOW + addr);
+}
+
+static uint64_t load(const uint8_t *at, unsigned bytes)
+{
+	uint64_t v = 0;
+	for (unsigned i = 0; i < bytes; i++)
+		v |= (uint64_t)at[i] << 8 * i;
+	return v;
+}
+
+static void store(uint8_t *at, unsigned bytes, uint64_t v)
+{
+	for (unsigned i = 0; i < bytes; i++)
+		at[i] = (uint8_t)(v >> 8 * i);
+}
+
+void host_mmio_write(volatile void *a, unsigned bytes, uint32_t v)
+{
+	assert_true(a == &tails[0] || a == &tails[1]);
+	assert_int_equal(bytes, 4);
+	assert_in_range(v, 0, w.size - 1);
+	if (a == &tails[0]) {
+		w.rx_tail = v;
+		w.rx_writes++;
+		/* The device fetches at once (7.1.7): what is not there yet is missed. */
+		for (unsigned i = w.rx_head; i != v; i = (i + 1) % w.size) {
+			uint8_t *d = w.rx_desc + 16 * i;
+			uint64_t addr = load(d, 8);
+			bus(addr, w.pool.stride - RX_AT);
+			assert_int_equal(load(d + 8, 8), 0); /* DD clear */
+		}
+	} else {
+		w.tx_tail = v;
+		w.tx_writes++;
+	}
+}
+
+uint32_t host_mmio_read(const volatile void *a, unsigned bytes)
+{
+	(void)a;
+	(void)bytes;
+	fail_msg("the data path reads a register");
+	return 0;
+}
+
+/* --- frames --- */
+
+unsigned frame_len(uint32_t seq)
+{
+	return 60 + seq * 7 % (1514 - 60 + 1);
+}
+
+static uint8_t frame_byte(uint32_t seq, unsigned i)
+{
+	return (uint8_t)(i < 4 ? seq >> 8 * i : seq * 31 + i);
+}
+
+void make_frame(uint8_t *at, uint32_t seq)
+{
+	for (unsigned i = 0; i < frame_len(seq); i++)
+		at[i] = frame_byte(seq, i);
+}
+
+void assert_frame(const uint8_t *at, unsigned len, uint32_t seq)
+{
+	static uint8_t want[2048];
+	assert_int_equal(len, frame_len(seq));
+	make_frame(want, seq);
+	assert_memory_equal(at, want, len);
+}
+
+/* --- the device --- */
+
+unsigned device_room(void)
+{
+	return (w.rx_tail - w.rx_head + w.size) % w.size;
+}
+
+uint8_t *device_buffer(void)
+{
+	assert_true(device_room() > 0);
+	return bus(load(w.rx_desc + 16 * w.rx_head, 8), w.pool.stride - RX_AT);
+}
+
+void device_write_back(uint32_t status, unsigned len, unsigned vlan)
+{
+	uint8_t *d = w.rx_desc + 16 * w.rx_head;
+	assert_true(device_room() > 0);
+	store(d, 8, 0x1122334455667788); /* RSS hash and types lie over the address */
+	store(d + RX_LENGTH, 2, len);
+	store(d + RX_VLAN, 2, vlan);
+	store(d + RX_STATUS, 4, status | STATUS_DD);
+	w.rx_head = (w.rx_head + 1) % w.size;
+}
+
+void device_receive(uint32_t seq)
+{
+	make_frame(device_buffer(), seq);
+	device_write_back(STATUS_EOP, frame_len(seq), 0);
+}
+
+struct sent device_take(void)
+{
+	for (;;) {
+		assert_int_not_equal(w.tx_head, w.tx_tail);
+		const uint8_t *d = w.tx_desc + 16 * w.tx_head;
+		struct sent s = {load(d, 8), (uint32_t)load(d + TX_CMD, 4),
+		                 (uint32_t)load(d + TX_OLINFO, 4)};
+		w.tx_head = (w.tx_head + 1) % w.size;
+		assert_true(s.cmd >> 29 & 1); /* DEXT */
+		if ((s.cmd >> 20 & 15) == 2) {
+			assert_int_equal(s.cmd & ~0x20201e00u, 0); /* DEXT, DTYP, TUCMD only */
+			for (unsigned i = 0; i < 4; i++)
+				w.context[i] = (uint32_t)load(d + 4 * i, 4);
+			w.contexts++;
+			continue;
+		}
+		assert_int_equal(s.cmd >> 20 & 15, 3);
+		assert_int_equal(s.cmd >> 24 & 3, 3); /* EOP and IFCS */
+		assert_int_equal(s.olinfo & 0xff, 0); /* STA, IDX, CC */
+		bus(s.addr, s.cmd & 0xffff);
+		if (s.cmd >> 27 & 1)
+			w.reported = w.tx_head;
+		return s;
+	}
+}
+
+void device_send(uint32_t seq)
+{
+	struct sent s = device_take();
+	unsigned len = s.cmd & 0xffff;
+	assert_int_equal(s.cmd & 0xf0000000, 0x20000000);
+	assert_int_equal(s.olinfo, len << 14);
+	assert_frame(bus(s.addr, len), len, seq);
+}
+
+void device_report(void)
+{
+	if (w.tx.completion == IXGBE_HEAD_WRITE_BACK) {
+		store(w.written_head, 4, w.reported);
+		return;
+	}
+	for (unsigned i = 0; i < w.size; i++) { /* DD in each with RS before the head */
+		unsigned at = (w.tx_head + w.size - 1 - i) % w.size;
+		uint8_t *d = w.tx_desc + 16 * at;
+		if (at == w.tx_tail && w.tx_head != w.tx_tail)
+			break; /* beyond lies what has not been sent */
+		if (load(d + TX_CMD, 4) >> 27 & 1 && (load(d + TX_CMD, 4) >> 20 & 15) == 3)
+			store(d + TX_OLINFO, 4, load(d + TX_OLINFO, 4) | STATUS_DD);
+	}
+}
+
+/* --- the machine --- */
+
+static void poison(uint8_t *from, uint8_t *to)
+{
+	ASAN_POISON_MEMORY_REGION(from, (size_t)(to - from));
+}
+
+void start(unsigned size, unsigned buffers, uint32_t stride, enum ixgbe_completion completion)
+{
+	uint8_t *memory = (uint8_t *)(uintptr_t)MEMORY_WINDOW;
+	assert_true(buffers <= BUFS_MAX);
+	ASAN_UNPOISON_MEMORY_REGION(memory, GUEST_BYTES);
+	memset(&w, 0, sizeof w);
+	struct ixgbe_layout l = ixgbe_layout(size);
+	uint8_t *rings = memory + PAGE;
+	uint8_t *base = rings + ((l.bytes + GUARD + PAGE - 1) & ~(PAGE - 1));
+	uint8_t *end = base + (size_t)buffers * stride;
+	assert_true(end <= memory + GUEST_BYTES);
+	poison(memory, rings);
+	poison(rings + l.bytes, base);
+	poison(end, memory + GUEST_BYTES);
+	memset(rings, 0, l.bytes);
+	w.size = size;
+	w.rx_desc = rings + l.rx_desc;
+	w.tx_desc = rings + l.tx_desc;
+	w.written_head = rings + l.written_head;
+	bufpool_init(&w.pool, base, w.stack, buffers, stride);
+	ixgbe_rx_init(&w.rx, rings, size, &w.pool);
+	ixgbe_tx_init(&w.tx, rings, size, completion);
+	w.rx.tail_reg = &tails[0];
+	w.tx.tail_reg = &tails[1];
+	w.rx.port = 3;
+	ixgbe_rx_fill(&w.rx, &w.pool, &w.cnt);
+}
+
+unsigned rx(unsigned max)
+{
+	static struct pkt v[PKT_VECTOR_MAX];
+	unsigned writes = w.rx_writes;
+	unsigned n = ixgbe_rx_burst(&w.rx, &w.pool, &w.cnt, v, max);
+	assert_in_range(n, 0, max);
+	assert_in_range(w.rx_writes - writes, 0, 1);
+	memcpy(&w.hands[w.nhands], v, n * sizeof v[0]);
+	w.nhands += n;
+	return n;
+}
+
+unsigned tx(void)
+{
+	unsigned writes = w.tx_writes, n = w.nhands < PKT_VECTOR_MAX ? w.nhands : PKT_VECTOR_MAX;
+	unsigned k = ixgbe_tx_burst(&w.tx, &w.pool, &w.cnt, w.hands, n, &w.broken);
+	assert_in_range(k, 0, n);
+	assert_int_equal(w.tx_writes - writes, k > 0);
+	w.nhands -= k;
+	memmove(w.hands, w.hands + k, w.nhands * sizeof w.hands[0]);
+	return k;
+}
+
+void take_frames(unsigned n, uint32_t seq)
+{
+	for (unsigned i = 0; i < n; i++) {
+		struct pkt *p = &w.hands[w.nhands];
+		assert_true(pkt_alloc(&w.pool, p));
+		p->len = (uint16_t)frame_len(seq + i);
+		make_frame(p->data, seq + i);
+		w.nhands++;
+	}
+}
+
+void let_go(void)
+{
+	while (w.nhands)
+		pkt_free(&w.pool, &w.hands[--w.nhands]);
+}
+
+static void assert_owner(uint8_t *seen, uint32_t buf)
+{
+	assert_in_range(buf, 0, w.pool.count - 1);
+	if (seen[buf]++)
+		fail_msg("buffer %u has two owners", buf);
+}
+
+void assert_accounted(void)
+{
+	static uint8_t seen[BUFS_MAX];
+	memset(seen, 0, sizeof seen);
+	for (uint32_t i = 0; i < w.pool.free; i++)
+		assert_owner(seen, w.pool.stack[i]);
+	for (unsigned i = 0; i < w.nhands; i++)
+		assert_owner(seen, w.hands[i].buf);
+	if (w.rx.part.data)
+		assert_owner(seen, w.rx.part.buf);
+	assert_in_range(w.rx.told - w.rx.head, 0, w.rx.tail - w.rx.head);
+	assert_in_range(w.rx.tail - w.rx.head, 0, w.size - 1);
+	for (uint32_t i = w.rx.head; i != w.rx.tail; i++)
+		assert_owner(seen, w.rx.owner[i & w.rx.mask]);
+	for (uint32_t i = w.tx.tail; i != w.tx.head; i++) {
+		uint32_t buf = w.tx.owner[i & w.tx.mask] & ~IXGBE_REPORTED;
+		if (buf != IXGBE_NONE)
+			assert_owner(seen, buf);
+	}
+	for (uint32_t i = 0; i < w.pool.count; i++)
+		if (!seen[i])
+			fail_msg("buffer %u is lost", i);
+}
+
+int teardown(void **state)
+{
+	(void)state;
+	assert_accounted();
+	assert_int_equal(w.cnt.mmio_reads, 0);
+	assert_int_equal(w.cnt.mmio_writes, w.rx_writes + w.tx_writes);
+	return 0;
+}

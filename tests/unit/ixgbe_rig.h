@@ -1,0 +1,83 @@
+/*
+ * drivers/ixgbe/ring.c and ring_tx.c on one side, hand-made descriptor write-backs on the other,
+ * guest memory and two tail registers between them. The device here is written with offsets of its
+ * own from the 82599 datasheet (7.1.6, 7.2.3): it shares no layout with the driver. It takes what
+ * the tail register says at the moment it is written, so a descriptor written after it is not seen.
+ * Guest memory around the rings is poisoned. A read of a register fails the test.
+ *
+ * Every test ends in a teardown that finds each buffer with exactly one owner: pool, a ring, a
+ * frame being gathered, or the test's hands.
+ */
+#ifndef TESTS_UNIT_IXGBE_RIG_H
+#define TESTS_UNIT_IXGBE_RIG_H
+
+#include "tests/unit/host.h"
+
+#include "drivers/ixgbe/ring.h"
+
+#define GUEST_BYTES (32u << 20)
+#define BUFS_MAX 2200
+#define RX_AT 128 /* where a received frame begins in its buffer */
+
+/* A descriptor of a sent frame as the device read it. */
+struct sent {
+	uint64_t addr;
+	uint32_t cmd, olinfo;
+};
+
+extern struct world {
+	struct bufpool pool;
+	uint32_t stack[BUFS_MAX];
+	struct nic_counters cnt;
+	struct ixgbe_rx rx;
+	struct ixgbe_tx tx;
+	bool broken;
+	unsigned size;
+	uint8_t *rx_desc, *tx_desc, *written_head;
+	/* the device */
+	unsigned rx_tail, tx_tail;     /* registers */
+	unsigned rx_writes, tx_writes; /* of them */
+	unsigned rx_head, tx_head;
+	unsigned reported;             /* head after the last sent descriptor with RS */
+	unsigned contexts;             /* context descriptors seen */
+	uint32_t context[4];           /* the last one */
+	unsigned nhands;
+	struct pkt hands[BUFS_MAX];    /* packets the test holds */
+} w;
+
+int guest_map(void **state);
+uint8_t *bus(uint64_t addr, size_t n);
+
+/* Zeroed rings, a fresh pool, first fill. */
+void start(unsigned size, unsigned buffers, uint32_t stride, enum ixgbe_completion completion);
+
+/* Frames that can be told apart: number `seq` has its own length (60 to 1514) and bytes. */
+unsigned frame_len(uint32_t seq);
+void make_frame(uint8_t *at, uint32_t seq);
+void assert_frame(const uint8_t *at, unsigned len, uint32_t seq);
+
+/* Descriptors the device may fill. */
+unsigned device_room(void);
+/* Where the next frame goes; fails the test when the device has no descriptor. */
+uint8_t *device_buffer(void);
+/* Writes the next descriptor back: status and error bits as in 7.1.6.2, DD is added. */
+void device_write_back(uint32_t status, unsigned len, unsigned vlan);
+/* The whole of it for a good frame. */
+void device_receive(uint32_t seq);
+
+/* The device sends its next data descriptor; contexts before it go to w.context. */
+struct sent device_take(void);
+/* The same for the plain frame `seq`. */
+void device_send(uint32_t seq);
+/* Tells the driver of all that was sent so far and asked for a report. */
+void device_report(void);
+
+unsigned rx(unsigned max);
+unsigned tx(void);
+void take_frames(unsigned n, uint32_t seq);
+void let_go(void);
+
+void assert_accounted(void);
+int teardown(void **state);
+
+#endif

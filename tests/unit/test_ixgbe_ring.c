@@ -1,0 +1,610 @@
+/*
+ * drivers/ixgbe/ring.c and ring_tx.c with a device that keeps to the datasheet.
+ * test_ixgbe_hostile.c has one that does not.
+ */
+#include "tests/unit/ixgbe_rig.h"
+#include "tests/unit/packets.h"
+
+/* Status and error bits of 7.1.6.2 */
+enum { EOP = 2, VP = 8, L4I = 0x20, IPCS = 0x40 };
+#define L4E 0x40000000u
+#define IPE 0x80000000u
+
+/* 8.2.3.8.1, 8.2.3.8.3: alignment; parts do not overlap. */
+static void layout(void **s)
+{
+	(void)s;
+	for (unsigned size = IXGBE_RING_SIZE_MIN; size <= IXGBE_RING_SIZE; size *= 2) {
+		struct ixgbe_layout l = ixgbe_layout(size);
+		assert_int_equal((l.rx_desc | l.tx_desc | l.written_head | l.bytes) % 128, 0);
+		assert_true(l.rx_desc + 16 * size <= l.tx_desc);
+		assert_true(l.tx_desc + 16 * size <= l.written_head);
+		assert_true(l.written_head + 64 <= l.rx_owner); /* a line of its own */
+		assert_true(l.rx_owner + 4 * size <= l.tx_owner);
+		assert_true(l.tx_owner + 4 * size <= l.bytes);
+		start(size, BUFS_MAX, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+		assert_int_equal(device_room(), size - 1);
+		assert_int_equal(w.rx_writes, 1);
+		assert_accounted();
+	}
+}
+
+static void rx_in_order(void **s)
+{
+	(void)s;
+	uint32_t seq = 0, bytes = 0;
+	start(256, 1000, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+	for (unsigned n = 1; seq < 100000; n = n % 200 + 7) {
+		for (unsigned i = 0; i < n; i++)
+			device_receive(seq + i);
+		assert_int_equal(rx(256), n);
+		for (unsigned i = 0; i < n; i++) {
+			const struct pkt *p = &w.hands[i];
+			assert_ptr_equal(p->data, buf_base(&w.pool, p->buf) + RX_AT);
+			assert_int_equal(p->flags, 0);
+			assert_int_equal(p->port, 3);
+			assert_frame(p->data, p->len, seq + i);
+			bytes += p->len;
+		}
+		seq += n;
+		assert_accounted();
+		let_go();
+	}
+	assert_int_equal(w.cnt.rx_pkts, seq);
+	assert_int_equal(w.cnt.rx_bytes, bytes);
+	assert_int_equal(rx(256), 0);
+}
+
+static void rx_takes_no_more_than_asked(void **s)
+{
+	(void)s;
+	start(64, 200, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+	for (unsigned i = 0; i < 50; i++)
+		device_receive(i);
+	assert_true(ixgbe_rx_waiting(&w.rx));
+	for (unsigned got = 0; got < 50; got += 7)
+		assert_int_equal(rx(7), 50 - got < 7 ? 50 - got : 7);
+	assert_int_equal(rx(7), 0);
+	assert_false(ixgbe_rx_waiting(&w.rx));
+	for (unsigned i = 0; i < 50; i++)
+		assert_frame(w.hands[i].data, w.hands[i].len, i);
+}
+
+/* Invariant 2: one write for `bulk` descriptors or more; the device never runs dry meanwhile. */
+static void tail_is_written_in_bulk(void **s)
+{
+	(void)s;
+	start(256, 1000, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+	for (unsigned burst = 1; burst <= 200; burst++) {
+		unsigned writes = w.rx_writes, n = 0;
+		while (n < 3200) {
+			assert_true(device_room() >= 255 - 32);
+			for (unsigned i = 0; i < burst; i++)
+				device_receive(n + i);
+			assert_int_equal(rx(256), burst);
+			let_go();
+			n += burst;
+		}
+		assert_in_range(w.rx_writes - writes, 0, n / (burst < 32 ? 32 : burst) + 1);
+	}
+	/* Buffers that come back one by one are told of in bulk as well. */
+	start(256, 100, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+	unsigned before = w.rx_writes;
+	for (unsigned i = 0; i < 640; i++) {
+		device_receive(i);
+		assert_int_equal(rx(256), 1);
+		let_go();
+	}
+	assert_in_range(w.rx_writes - before, 1, 640 / 32);
+	/* Idle turns write nothing, but for what came back in the last busy one. */
+	rx(256);
+	unsigned writes = w.rx_writes;
+	for (unsigned i = 0; i < 100; i++)
+		assert_int_equal(rx(256), 0);
+	assert_int_equal(w.rx_writes, writes);
+}
+
+static void rx_pool_runs_dry_and_recovers(void **s)
+{
+	(void)s;
+	uint32_t seq = 0;
+	start(64, 100, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+	for (unsigned round = 0; round < 3; round++) {
+		while (device_room()) {
+			unsigned n = device_room() < 10 ? device_room() : 10;
+			for (unsigned i = 0; i < n; i++)
+				device_receive(seq++);
+			assert_int_equal(rx(256), n);
+			assert_accounted();
+		}
+		/* all but those that wait for more to be told of in bulk; none is told of now */
+		assert_int_equal(w.nhands, 100);
+		assert_true(w.cnt.rx_no_buffer > 0);
+		uint64_t dry = w.cnt.rx_no_buffer;
+		assert_int_equal(rx(256), 0);
+		assert_int_equal(w.cnt.rx_no_buffer, dry); /* idle turns are not counted */
+		/* One comes back and is told of at once: the device has none. Then all. */
+		pkt_free(&w.pool, &w.hands[--w.nhands]);
+		assert_int_equal(rx(256), 0);
+		assert_int_equal(device_room(), 1);
+		let_go();
+		assert_int_equal(rx(256), 0);
+		assert_int_equal(device_room(), 63);
+		assert_accounted();
+	}
+	/* Fewer buffers than descriptors from the start. */
+	start(64, 20, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+	assert_int_equal(device_room(), 20);
+	for (unsigned i = 0; i < 1000; i++) {
+		device_receive(i);
+		assert_int_equal(rx(256), 1);
+		assert_frame(w.hands[0].data, w.hands[0].len, i);
+		let_go();
+		assert_true(device_room() > 0);
+		assert_accounted();
+	}
+}
+
+/* 7.1.11: what status and error bits make of a packet. */
+static void rx_checksum_flags(void **s)
+{
+	(void)s;
+	static const struct {
+		bool asked;
+		uint32_t status;
+		uint8_t flags;
+	} row[] = {
+		{true, 0, 0},
+		{true, L4I, PKT_CSUM_OK},
+		{true, L4I | IPCS, PKT_CSUM_OK},
+		{true, IPCS, 0},
+		{true, L4I | IPCS | L4E, 0},
+		{true, L4I | IPCS | IPE, 0},
+		{true, L4I | IPCS | IPE | L4E, 0},
+		{true, L4E, 0},
+		{false, L4I | IPCS, 0},
+		{false, 0, 0},
+	};
+	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
+		start(8, 40, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+		w.rx.csum_mask = row[i].asked ? IXGBE_RXD_L4I | IXGBE_RXD_TCPE | IXGBE_RXD_IPE : 0;
+		make_frame(device_buffer(), i);
+		device_write_back(EOP | row[i].status, frame_len(i), 0);
+		assert_int_equal(rx(8), 1);
+		assert_int_equal(w.hands[0].flags, row[i].flags);
+		assert_frame(w.hands[0].data, w.hands[0].len, i);
+	}
+}
+
+static void rx_vlan(void **s)
+{
+	(void)s;
+	start(16, 40, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+	for (unsigned asked = 0; asked < 2; asked++) {
+		w.rx.vlan_mask = asked ? IXGBE_RXD_VP : 0;
+		make_frame(device_buffer(), 1);
+		device_write_back(EOP | VP, frame_len(1), 0xa123);
+		device_receive(2);
+		assert_int_equal(rx(8), 2);
+		assert_int_equal(w.hands[0].flags, asked ? PKT_VLAN : 0);
+		if (asked)
+			assert_int_equal(pkt_meta(&w.pool, w.hands[0].buf)->vlan_tci, 0xa123);
+		assert_int_equal(w.hands[1].flags, 0);
+		let_go();
+	}
+}
+
+/* A frame of `len` bytes over several descriptors; byte i is (seq + i). */
+static void receive_spread(unsigned len, uint32_t seq, uint32_t last_status)
+{
+	unsigned room = w.pool.stride - RX_AT;
+	for (unsigned at = 0; at < len; at += room) {
+		unsigned n = len - at < room ? len - at : room;
+		uint8_t *to = device_buffer();
+		for (unsigned i = 0; i < n; i++)
+			to[i] = (uint8_t)(seq + at + i);
+		bool last = at + n == len;
+		device_write_back(last ? EOP | last_status : 0, n, last ? 0x123 : 0);
+	}
+}
+
+/* Frames a little longer than a descriptor's share are gathered, longer ones dropped whole;
+ * wherever a burst ends, and with small frames around them. */
+static void rx_frames_over_several_descriptors(void **s)
+{
+	(void)s;
+	static const uint32_t strides[] = {BUF_STRIDE_STANDARD, BUF_STRIDE_JUMBO};
+	for (unsigned k = 0; k < 2; k++) {
+		unsigned share = strides[k] - RX_AT, most = strides[k] - BUF_DATA_OFFSET;
+		const unsigned lens[] = {share,    share + 1, most - 1, most,
+		                         most + 1, 2 * share, 5 * share};
+		start(16, 60, strides[k], IXGBE_HEAD_WRITE_BACK);
+		w.rx.csum_mask = IXGBE_RXD_L4I | IXGBE_RXD_TCPE | IXGBE_RXD_IPE;
+		w.rx.vlan_mask = IXGBE_RXD_VP;
+		for (unsigned i = 0; i < ARRAY_LEN(lens); i++) {
+			for (unsigned max = 1; max <= 8; max++) {
+				bool passes = lens[i] <= most;
+				uint64_t oversize = w.cnt.rx_oversize;
+				device_receive(1);
+				receive_spread(lens[i], max, L4I | VP);
+				device_receive(2);
+				for (unsigned t = 0; t < 16; t++) {
+					rx(max);
+					assert_accounted();
+				}
+				assert_int_equal(w.nhands, passes ? 3 : 2);
+				assert_int_equal(w.cnt.rx_oversize - oversize, !passes);
+				const struct pkt *p = &w.hands[1], *last = &w.hands[w.nhands - 1];
+				assert_frame(w.hands[0].data, w.hands[0].len, 1);
+				assert_int_equal(w.hands[0].flags, 0);
+				assert_frame(last->data, last->len, 2);
+				if (passes) {
+					unsigned tci = pkt_meta(&w.pool, p->buf)->vlan_tci;
+					assert_int_equal(p->len, lens[i]);
+					assert_int_equal(p->flags, PKT_CSUM_OK | PKT_VLAN);
+					assert_int_equal(tci, 0x123);
+				}
+				for (unsigned b = 0; passes && b < lens[i]; b++)
+					assert_int_equal(p->data[b], (uint8_t)(max + b));
+				let_go();
+			}
+		}
+		assert_int_equal(w.cnt.rx_bad_len + w.cnt.rx_bad_desc, 0);
+	}
+}
+
+/* --- transmit, by both ways of completion --- */
+
+static void tx_in_order(enum ixgbe_completion how)
+{
+	uint32_t seq = 0;
+	start(256, 600, BUF_STRIDE_STANDARD, how);
+	for (unsigned n = 1; seq < 100000; n = n % 251 + 3) {
+		take_frames(n, seq);
+		assert_int_equal(tx(), n);
+		for (unsigned i = 0; i < n; i++)
+			device_send(seq + i);
+		assert_int_equal(w.tx_head, w.tx_tail);
+		assert_int_equal(w.reported, w.tx_head); /* the last of a burst asks for a report */
+		assert_int_equal(tx(), 0);
+		assert_int_equal(w.pool.free, 600 - 255 - n);
+		device_report();
+		assert_int_equal(tx(), 0);
+		assert_int_equal(w.pool.free, 600 - 255);
+		assert_accounted();
+		seq += n;
+	}
+	assert_int_equal(w.cnt.tx_pkts, seq);
+	assert_int_equal(w.cnt.tx_full, 0);
+	assert_int_equal(w.contexts, 0);
+	assert_false(w.broken);
+}
+
+static void tx_in_order_by_head(void **s) { (void)s; tx_in_order(IXGBE_HEAD_WRITE_BACK); }
+static void tx_in_order_by_done(void **s) { (void)s; tx_in_order(IXGBE_DESCRIPTOR_DONE); }
+
+/* Bursts, sending and reports at random; the ring is full now and then. */
+static void tx_random(enum ixgbe_completion how)
+{
+	uint32_t taken = 0, sent = 0;
+	unsigned refused = 0;
+	start(64, 400, BUF_STRIDE_STANDARD, how);
+	seed_random("tx_random");
+	for (unsigned round = 0; round < 5000; round++) {
+		unsigned n = random_below(50);
+		take_frames(n, taken);
+		unsigned k = tx();
+		taken += k;
+		refused += k < n;
+		let_go();
+		for (unsigned i = random_below(taken - sent + 1); i; i--)
+			device_send(sent++);
+		if (random_below(3) == 0)
+			device_report();
+		assert_accounted();
+	}
+	while (sent < taken)
+		device_send(sent++);
+	device_report();
+	assert_int_equal(tx(), 0);
+	assert_int_equal(w.tx.head, w.tx.tail);
+	assert_int_equal(w.cnt.tx_pkts, sent);
+	assert_int_equal(w.cnt.tx_full, refused);
+	assert_true(refused > 0);
+	assert_false(w.broken);
+}
+
+static void tx_random_by_head(void **s) { (void)s; tx_random(IXGBE_HEAD_WRITE_BACK); }
+static void tx_random_by_done(void **s) { (void)s; tx_random(IXGBE_DESCRIPTOR_DONE); }
+
+static void tx_ring_full(void **s)
+{
+	(void)s;
+	start(64, 300, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+	take_frames(100, 0);
+	assert_int_equal(tx(), 63); /* head == tail would mean empty */
+	assert_int_equal(w.cnt.tx_full, 1);
+	assert_int_equal(tx(), 0);
+	assert_int_equal(w.cnt.tx_full, 2);
+	for (unsigned i = 0; i < 63; i++)
+		device_send(i);
+	device_report();
+	assert_int_equal(tx(), 37);
+	for (unsigned i = 0; i < 37; i++)
+		device_send(63 + i);
+}
+
+/* A long burst is reported on the way, every IXGBE_TX_REPORT descriptors. */
+static void tx_reports_within_a_burst(void **s)
+{
+	(void)s;
+	start(256, 600, BUF_STRIDE_STANDARD, IXGBE_DESCRIPTOR_DONE);
+	take_frames(200, 0);
+	assert_int_equal(tx(), 200);
+	for (unsigned i = 0; i < 200; i++) {
+		unsigned on_the_way = (i + 1) / IXGBE_TX_REPORT * IXGBE_TX_REPORT;
+		device_send(i);
+		assert_int_equal(w.reported, i == 199 ? 200 : on_the_way);
+	}
+	w.tx_head = 100; /* as if it were there */
+	device_report();
+	w.tx_head = 200;
+	assert_int_equal(tx(), 0);
+	assert_int_equal(w.tx.tail, 96);
+	device_report();
+}
+
+/* --- transmit offloads --- */
+
+static struct pkt *in_hand(unsigned len)
+{
+	struct pkt *p = &w.hands[w.nhands++];
+	assert_true(pkt_alloc(&w.pool, p));
+	p->len = (uint16_t)len;
+	memset(p->data, 0x5a, len);
+	return p;
+}
+
+/* An Ethernet frame with `tags` VLAN tags, IPv4 with nopt bytes of options, `l4` bytes of protocol
+ * `proto` whose checksum field is at `offset` and holds `pseudo`. */
+static struct pkt *in_hand4(unsigned tags, unsigned nopt, uint8_t proto, unsigned l4,
+                            unsigned offset, uint16_t pseudo)
+{
+	static const uint8_t opt[40] = {1, 1, 1, 1};
+	unsigned l3 = 14 + 4 * tags, start_at = l3 + 20 + nopt;
+	struct pkt *p = in_hand(start_at + l4);
+	for (unsigned i = 0; i < tags; i++)
+		put16(p->data + 12 + 4 * i, i + 1 < tags ? 0x88a8 : 0x8100);
+	put16(p->data + l3 - 2, 0x0800);
+	make_ip(p->data + l3, 0xc0000201, 0xc6336401, proto, opt, nopt, l4);
+	put16(p->data + start_at + offset, pseudo);
+	p->flags = PKT_CSUM_PARTIAL;
+	*pkt_meta(&w.pool, p->buf) = (struct pkt_meta){.csum_start = (uint16_t)start_at,
+	                                             .csum_offset = (uint16_t)offset};
+	return p;
+}
+
+static void tx_checksum_offload(void **s)
+{
+	(void)s;
+	static const struct {
+		unsigned tags, nopt;
+		uint8_t proto;
+		unsigned offset;
+		bool here;         /* the device does it */
+		uint32_t tucmd;    /* without DTYP and DEXT */
+	} row[] = {
+		{0, 0, 6, 16, true, 0x400 | 0x800},
+		{0, 0, 17, 6, true, 0x400},
+		{0, 40, 6, 16, true, 0x400 | 0x800},
+		{1, 0, 17, 6, true, 0x400},
+		{2, 4, 6, 16, true, 0x400 | 0x800},
+		{0, 0, 33, 6, false, 0},  /* DCCP has its sum where UDP has */
+		{0, 0, 17, 16, false, 0}, /* somewhere else */
+		{0, 0, 1, 2, false, 0},   /* ICMP */
+	};
+	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
+		start(16, 60, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+		struct pkt p = *in_hand4(row[i].tags, row[i].nopt, row[i].proto, 100,
+		                         row[i].offset, 0x1234);
+		unsigned l3 = 14 + 4 * row[i].tags, ip = 20 + row[i].nopt;
+		assert_int_equal(tx(), 1);
+		struct sent d = device_take();
+		assert_int_equal(d.cmd & 0xf000ffff, 0x20000000 | p.len);
+		assert_int_equal(d.olinfo, (uint32_t)p.len << 14 | (row[i].here ? 0x200 : 0));
+		assert_int_equal(w.contexts, row[i].here);
+		const uint8_t *l4 = p.data + l3 + ip;
+		if (row[i].here) {
+			assert_int_equal(w.context[0], ip | l3 << 9);
+			assert_int_equal(w.context[1], 0);
+			assert_int_equal(w.context[2], 0x20200000 | row[i].tucmd);
+			assert_int_equal(w.context[3], 0);
+			assert_int_equal(l4[row[i].offset] << 8 | l4[row[i].offset + 1], 0x1234);
+		} else {
+			/* with the pseudo header: 0 */
+			assert_int_equal(slow_csum(l4, 100), 0x1234);
+		}
+		device_report();
+		tx();
+	}
+}
+
+/* IPv6 with no extension header; with one, software does it. */
+static void tx_checksum_offload_ip6(void **s)
+{
+	(void)s;
+	for (unsigned ext = 0; ext <= 8; ext += 8) {
+		start(16, 60, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+		struct pkt *p = in_hand(14 + 40 + ext + 60);
+		put16(p->data + 12, 0x86dd);
+		p->data[14] = 0x60;
+		p->data[14 + 6] = ext ? 60 : 6;
+		p->flags = PKT_CSUM_PARTIAL;
+		*pkt_meta(&w.pool, p->buf) = (struct pkt_meta){.csum_start = (uint16_t)(54 + ext),
+		                                             .csum_offset = 16};
+		assert_int_equal(tx(), 1);
+		struct sent d = device_take();
+		assert_int_equal(d.olinfo >> 8 & 0x3f, ext ? 0 : 2);
+		if (!ext) {
+			assert_int_equal(w.context[0], 40 | 14 << 9);
+			assert_int_equal(w.context[2], 0x20200800);
+		}
+	}
+}
+
+/* A context is given once and again only when it differs. */
+static void tx_context_is_cached(void **s)
+{
+	(void)s;
+	start(64, 200, BUF_STRIDE_STANDARD, IXGBE_DESCRIPTOR_DONE);
+	for (unsigned i = 0; i < 20; i++)
+		in_hand4(0, 0, 6, 100 + i, 16, 0x1111);
+	assert_int_equal(tx(), 20);
+	for (unsigned i = 0; i < 20; i++)
+		device_take();
+	assert_int_equal(w.contexts, 1);
+	device_report();
+	take_frames(1, 7); /* plain frames need none and change nothing */
+	in_hand4(0, 0, 6, 100, 16, 0x1111);
+	in_hand4(0, 0, 17, 100, 6, 0x1111);
+	in_hand4(0, 0, 6, 100, 16, 0x1111);
+	assert_int_equal(tx(), 4);
+	device_send(7);
+	for (unsigned i = 0; i < 3; i++)
+		device_take();
+	assert_int_equal(w.contexts, 3);
+	device_report();
+	assert_int_equal(tx(), 0);
+	assert_int_equal(w.pool.free, 200 - 63);
+}
+
+/* Room for one descriptor but not for its context: the frame stays with the caller, as it was. */
+static void tx_no_room_for_the_context(void **s)
+{
+	(void)s;
+	start(8, 60, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+	take_frames(6, 0);
+	struct pkt *p = in_hand4(0, 0, 6, 100, 16, 0x1111);
+	p->flags |= PKT_TSO;
+	pkt_meta(&w.pool, p->buf)->mss = 50;
+	pkt_meta(&w.pool, p->buf)->hdr_bytes = 54;
+	uint8_t before[154];
+	memcpy(before, p->data, sizeof before);
+	assert_int_equal(tx(), 6);
+	assert_int_equal(w.nhands, 1);
+	assert_memory_equal(w.hands[0].data, before, sizeof before);
+	for (unsigned i = 0; i < 6; i++)
+		device_send(i);
+	assert_int_equal(tx(), 0); /* not reported yet: still one */
+	device_report();
+	assert_int_equal(tx(), 1);
+	device_take();
+	assert_int_equal(w.contexts, 1);
+}
+
+static void tx_vlan(void **s)
+{
+	(void)s;
+	start(16, 60, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+	take_frames(1, 5);
+	w.hands[0].flags = PKT_VLAN;
+	pkt_meta(&w.pool, w.hands[0].buf)->vlan_tci = 0xe00a;
+	in_hand4(0, 0, 17, 100, 6, 0x1111)->flags |= PKT_VLAN;
+	pkt_meta(&w.pool, w.hands[1].buf)->vlan_tci = 0x0001;
+	unsigned len = w.hands[1].len;
+	assert_int_equal(tx(), 2);
+	struct sent d = device_take();
+	assert_int_equal(d.cmd >> 30, 1); /* VLE */
+	assert_int_equal(d.olinfo, frame_len(5) << 14);
+	assert_int_equal(w.context[0], 0xe00a0000 | 14 << 9);
+	assert_frame(bus(d.addr, frame_len(5)), frame_len(5), 5);
+	d = device_take();
+	assert_int_equal(d.cmd >> 30, 1);
+	assert_int_equal(d.olinfo, len << 14 | 0x200);
+	assert_int_equal(w.context[0], 0x00010000 | 14 << 9 | 20);
+}
+
+/* 7.2.4: what segmentation needs in descriptors and headers. */
+static void tx_segmentation(void **s)
+{
+	(void)s;
+	for (unsigned six = 0; six < 2; six++) {
+		start(16, 60, BUF_STRIDE_JUMBO, IXGBE_HEAD_WRITE_BACK);
+		unsigned ip = six ? 40 : 20, l4 = 32 + 5000, check = 14 + ip + 16;
+		struct pkt p;
+		/* pseudo-header sum 0x4000 without the length, and so with it: */
+		uint16_t pseudo = (uint16_t)(0x4000 + l4);
+		if (six) {
+			p = *in_hand(14 + ip + l4);
+			put16(p.data + 12, 0x86dd);
+			p.data[14] = 0x60;
+			put16(p.data + 18, l4);
+			p.data[20] = 6;
+			put16(p.data + check, pseudo);
+		} else {
+			p = *in_hand4(0, 0, 6, l4, 16, pseudo);
+		}
+		w.hands[0].flags = PKT_CSUM_PARTIAL | PKT_TSO;
+		*pkt_meta(&w.pool, p.buf) = (struct pkt_meta){.csum_start = (uint16_t)(14 + ip),
+		                                            .csum_offset = 16,
+		                                            .mss = 1448,
+		                                            .hdr_bytes = (uint16_t)(14 + ip + 32)};
+		assert_int_equal(tx(), 1);
+		struct sent d = device_take();
+		assert_int_equal(d.cmd >> 28, 0xa); /* TSE, DEXT */
+		assert_int_equal(d.cmd & 0xffff, p.len);
+		assert_int_equal(d.olinfo, 5000u << 14 | (six ? 0x200 : 0x300));
+		assert_int_equal(w.context[0], 14 << 9 | ip);
+		assert_int_equal(w.context[2], 0x20200800 | (six ? 0 : 0x400));
+		assert_int_equal(w.context[3], 1448u << 16 | 32 << 8);
+		assert_int_equal(p.data[check] << 8 | p.data[check + 1], 0x4000);
+		unsigned length_at = six ? 18 : 16;
+		assert_int_equal(p.data[length_at] | p.data[length_at + 1], 0);
+		if (!six)
+			assert_int_equal(p.data[24] | p.data[25], 0); /* header checksum */
+	}
+}
+
+static void tx_short_frames_are_padded(void **s)
+{
+	(void)s;
+	start(32, 60, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+	for (unsigned len = 14; len < 20; len++) {
+		in_hand(40)->len = (uint16_t)len;
+		assert_int_equal(tx(), 1);
+		struct sent d = device_take();
+		unsigned want = len < 17 ? 17 : len;
+		assert_int_equal(d.cmd & 0xffff, want);
+		assert_int_equal(d.olinfo, want << 14);
+		for (unsigned i = 0; i < want; i++)
+			assert_int_equal(*bus(d.addr + i, 1), i < len ? 0x5a : 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(layout, teardown),
+		cmocka_unit_test_teardown(rx_in_order, teardown),
+		cmocka_unit_test_teardown(rx_takes_no_more_than_asked, teardown),
+		cmocka_unit_test_teardown(tail_is_written_in_bulk, teardown),
+		cmocka_unit_test_teardown(rx_pool_runs_dry_and_recovers, teardown),
+		cmocka_unit_test_teardown(rx_checksum_flags, teardown),
+		cmocka_unit_test_teardown(rx_vlan, teardown),
+		cmocka_unit_test_teardown(rx_frames_over_several_descriptors, teardown),
+		cmocka_unit_test_teardown(tx_in_order_by_head, teardown),
+		cmocka_unit_test_teardown(tx_in_order_by_done, teardown),
+		cmocka_unit_test_teardown(tx_random_by_head, teardown),
+		cmocka_unit_test_teardown(tx_random_by_done, teardown),
+		cmocka_unit_test_teardown(tx_ring_full, teardown),
+		cmocka_unit_test_teardown(tx_reports_within_a_burst, teardown),
+		cmocka_unit_test_teardown(tx_checksum_offload, teardown),
+		cmocka_unit_test_teardown(tx_checksum_offload_ip6, teardown),
+		cmocka_unit_test_teardown(tx_context_is_cached, teardown),
+		cmocka_unit_test_teardown(tx_no_room_for_the_context, teardown),
+		cmocka_unit_test_teardown(tx_vlan, teardown),
+		cmocka_unit_test_teardown(tx_segmentation, teardown),
+		cmocka_unit_test_teardown(tx_short_frames_are_padded, teardown),
+	};
+	return cmocka_run_group_tests(tests, guest_map, NULL);
+}
