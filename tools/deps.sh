@@ -12,10 +12,10 @@
 set -eu
 
 build="gcc make nasm binutils"
-run="qemu-system-x86 ovmf grub-common grub-pc-bin grub-efi-amd64-bin xorriso mtools
+run="qemu-system-x86 ovmf grub-common grub-pc-bin grub-efi-amd64-bin xorriso xz-utils mtools
 	iproute2 iputils-ping traceroute iperf3 python3 util-linux"
-test="clang libcmocka-dev python3-pytest python3-scapy tcpdump ethtool"
-bench="dpdk dpdk-doc libdpdk-dev pkg-config"
+test="debian-archive-keyring clang libcmocka-dev python3-pytest python3-scapy tcpdump ethtool"
+bench="dpdk dpdk-dev dpdk-doc libdpdk-dev pkg-config python3-matplotlib"
 
 usage() {
 	sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0" >&2

@@ -121,9 +121,11 @@ def udp(src, dst, size=32, **fields):
 
 class Machine:
     """config: text or None. ports: how many. boot=False leaves what it says in its first seconds
-    (two ARP announcements of each address, RFC 5227 2.3) to the test."""
+    (two ARP announcements of each address, RFC 5227 2.3) to the test. dead: ports whose devices do
+    not start."""
 
-    def __init__(self, config=CONFIG, ports=2, app=None, options="", mtu_max=None, boot=True):
+    def __init__(self, config=CONFIG, ports=2, app=None, options="", mtu_max=None, boot=True,
+                 dead=()):
         self.outs = [collections.deque() for _ in range(ports)]
         self.text = ""
         self.now = 0
@@ -139,6 +141,8 @@ class Machine:
             options = (options + " app=" + app).strip()
         if options:
             arguments += ["-o", options]
+        for port in dead:
+            arguments += ["-d", str(port)]
         if mtu_max:
             arguments += ["-m", str(mtu_max)]
         self.child = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE,

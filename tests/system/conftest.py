@@ -5,6 +5,10 @@
     HAYATE_IMAGE=F                                     another kernel than build/hayate.elf
     HAYATE_QEMU=F                                      another QEMU
 
+NIC_MODULES run once for every card (`-k virtio`, `-k ixgbe` for one of them): the same table of
+tests, whatever is below. A model of a card (nicsim, strict mode) judges the driver along: a
+violation of the card's rules fails the test.
+
 The machine is always booted by tools/hayate, so the launcher is tested along. A router's console
 is kept in build/test-logs/<test>.log. After every test each router that still runs must answer,
 must not have faulted (unless the test says `faults_expected`), and its counters must add up.
@@ -26,16 +30,20 @@ sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tools"))
 
-from launcher import netlab, options, ports  # noqa: E402
+from launcher import netlab, nicsim, options, ports  # noqa: E402
 from launcher.guest import Guest, GuestError  # noqa: E402
 
 ACCEL = os.environ.get("HAYATE_ACCEL", "tcg")
 IMAGE = os.environ.get("HAYATE_IMAGE", options.KERNEL)
-QEMU = os.environ.get("HAYATE_QEMU", "qemu-system-x86_64")
+QEMU = os.environ.get("HAYATE_QEMU")  # None: the launcher's choice
 LOGS = os.path.join(ROOT, "build", "test-logs")
 
 LEFT_ROUTER, LEFT_HOST = "192.0.2.1", "192.0.2.2"
 RIGHT_ROUTER, RIGHT_HOST = "198.51.100.1", "198.51.100.2"
+NICS = ["virtio", "ixgbe"]
+NIC_MODULES = {"test_forwarding", "test_icmp", "test_links", "test_faults", "test_fuzz", "test_echo",
+               "test_cards"}
+
 LEFT_MAC, RIGHT_MAC = (ports.mac_of(ports.MAC_BASE, index) for index in (0, 1))
 
 # How every report of the kernel begins: a fault, a failed assertion, a panic (kernel/fault.c).
@@ -66,12 +74,21 @@ def eventually(condition, timeout_s=10.0, what="condition", every_s=0.05):
 
 
 class Router(Guest):
-    """A Guest that knows how to be judged at the end of a test, and has QEMU's control socket."""
+    """A Guest that knows how to be judged at the end of a test, and has the control sockets of QEMU
+    and, where there are models of cards, of nicsim."""
 
-    def __init__(self, arguments, log, qmp_path):
+    def __init__(self, arguments, log, work, nic):
+        self.nic = nic
+        self.qmp_path = str(work / "qmp")
+        self.models = str(work / "models")  # nicsim's control socket
+        self.stats_path = work / "models.json"
+        self.cabled = []  # the interfaces that have a cable
+        arguments = [*arguments, "--qmp", self.qmp_path, "--nic", nic]
+        if nic != "virtio":
+            arguments += ["--nicsim-control", self.models, "--nicsim-stats", str(self.stats_path)]
         super().__init__(arguments, log=log)
-        self.qmp_path = qmp_path
         self.faults_expected = False
+        self.violations_expected = False
         self.judge = True  # False: the test itself ends or breaks this machine
 
     def qmp(self, command, **arguments):
@@ -91,9 +108,31 @@ class Router(Guest):
                     assert "error" not in answer, answer
                 return answer["return"]
 
+    def model(self, line):
+        """One line to nicsim's control socket; returns its answer."""
+        return nicsim.ask(self.models, line)
+
     def set_link(self, port, up):
         """Plugs or pulls the cable of `eth<port>`."""
-        self.qmp("set_link", name="nic%d" % port, up=up)
+        if self.nic == "virtio":
+            self.qmp("set_link", name="nic%d" % port, up=up)
+        else:
+            self.model("port %d carrier %s" % (port, "up" if up else "down"))
+
+    def wait_up(self, timeout_s=60):
+        """Until it is ready (for the first time, or again), and its cables are up."""
+        self.wait_ready(timeout_s)
+        self.wait_prompt()
+        self.wait_links()
+
+    def wait_links(self, names=None, timeout_s=20):
+        """Until these interfaces are up, or all that have a cable: a card needs its time to agree
+        with the other end."""
+        names = self.cabled if names is None else names
+        def up():
+            blocks = self.interfaces()
+            return all(blocks[name]["up"] for name in names)
+        eventually(up, timeout_s, "links up")
 
     def balanced(self, timeout_s=10.0):
         """The counters, once they add up; fails the test when they do not in time."""
@@ -128,6 +167,18 @@ class Router(Guest):
             return "the guest faulted: " + said[0]
         return ""
 
+    def model_verdict(self):
+        """The same of its cards, once the machine has ended."""
+        if self.nic == "virtio" or self.violations_expected:
+            return ""
+        try:
+            ports = json.loads(self.stats_path.read_text(encoding="utf-8"))["ports"]
+        except (OSError, ValueError, KeyError) as error:
+            return "nicsim left no statistics: %r" % error
+        return "\n".join("port %d: %d violations of the card's rules, the last: %s"
+                         % (index, port["violations"], port["last_violation"])
+                         for index, port in enumerate(ports) if port["violations"])
+
 
 @pytest.fixture
 def log_path(request):
@@ -135,32 +186,45 @@ def log_path(request):
     return os.path.join(LOGS, re.sub(r"[^A-Za-z0-9_.-]+", "_", request.node.name))
 
 
+def pytest_generate_tests(metafunc):
+    if "nic" in metafunc.fixturenames and metafunc.module.__name__ in NIC_MODULES:
+        only = [mark.args[0] for mark in metafunc.definition.iter_markers("nics")]
+        metafunc.parametrize("nic", only[0] if only else NICS)
+
+
 @pytest.fixture
-def make_router(tmp_path_factory, log_path):
+def nic():
+    """The card of every port; NIC_MODULES have it as a parameter instead."""
+    return "virtio"
+
+
+@pytest.fixture
+def make_router(tmp_path_factory, log_path, nic):
     """make_router(config text or None, *more arguments, ports=[…], app=…) boots a machine and
-    returns it once it is ready (wait=False: at once)."""
+    returns it once it is ready and its cables are up, or those of wait_for (wait=False: at once)."""
     machines = []
 
     def make(config, *arguments, app="router", ports=("none", "none"), wait=True, cpus=2,
-             timeout_s=60):
+             timeout_s=60, wait_for=None):
         work = tmp_path_factory.mktemp("router")
-        words = [app, "--accel", ACCEL, "--qemu", QEMU, "--cpus", str(cpus)]
+        words = [app, "--accel", ACCEL, "--cpus", str(cpus)]
+        if QEMU:
+            words += ["--qemu", QEMU]
         if "--image" not in arguments and not {"bios", "uefi"} & set(arguments):
             words += ["--image", IMAGE]
         if config is not None:
             path = work / "test.conf"
             path.write_bytes(config if isinstance(config, bytes) else config.encode())
             words += ["--config", str(path)]
-        qmp = str(work / "qmp")
-        words += ["--qmp", qmp]
         for port in ports:
             words += ["--port", port]
         name = log_path + ("-%d" % len(machines) if machines else "") + ".log"
-        router = Router(words + list(arguments), name, qmp)
+        router = Router(words + list(arguments), name, work, nic)
+        router.cabled = wait_for or ["eth%d" % index for index, port in enumerate(ports)
+                                     if port != "none"]
         machines.append(router)
         if wait:
-            router.wait_ready(timeout_s)
-            router.wait_prompt()
+            router.wait_up(timeout_s)
         return router
 
     yield make
@@ -168,6 +232,7 @@ def make_router(tmp_path_factory, log_path):
     for router in machines:
         wrong.append(router.verdict())
         router.close()
+        wrong.append(router.model_verdict())
     wrong = [text for text in wrong if text]
     if wrong:
         pytest.fail("\n".join(wrong), pytrace=False)
@@ -265,6 +330,7 @@ def can_run(request):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "no_guest: runs without a booted guest")
+    config.addinivalue_line("markers", "nics(names): only with these cards")
     if config.getoption("collectonly", False) is False:
         shutil.rmtree(LOGS, ignore_errors=True)
 

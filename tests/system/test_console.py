@@ -47,8 +47,7 @@ def test_reload(lab):
     """The machine starts again, with the same configuration, in the same QEMU."""
     pings(lab.left, RIGHT_HOST)
     lab.router.send("reload")
-    lab.router.wait_ready(60)
-    lab.router.wait_prompt()
+    lab.router.wait_up()
     pings(lab.left, RIGHT_HOST, count=5)
 
 

@@ -17,8 +17,8 @@ def start(tmp_path, *arguments):
     temporary.mkdir()
     env = dict(os.environ, TMPDIR=str(temporary), HAYATE_TEST_TAG=str(tmp_path))
     child = subprocess.Popen(
-        [PYTHON, LAUNCHER, "demo", "--accel", ACCEL, "--image", IMAGE, "--qemu", QEMU,
-         "--seconds", "1", *arguments],
+        [PYTHON, LAUNCHER, "demo", "--accel", ACCEL, "--image", IMAGE, "--seconds", "1",
+         *(["--qemu", QEMU] if QEMU else []), *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env)
     return child, temporary
 

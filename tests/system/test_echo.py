@@ -74,6 +74,7 @@ def test_other_port_is_refused(echo):
             client.recv(64)
 
 
+@pytest.mark.nics(["virtio"])
 def test_echo_by_user_network(make_router):
     """Without privileges: QEMU's own network and a forwarded port."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:

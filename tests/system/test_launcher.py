@@ -1,4 +1,5 @@
 """The launcher as an interface: options, errors and exit codes, without a guest."""
+import json
 import os
 import pty
 import re
@@ -169,10 +170,55 @@ def one_line(result):
     assert "Traceback" not in result.stderr
 
 
-@pytest.mark.parametrize("nic", ["ixgbe", "mlx5"])
-def test_nics_to_come(kernel, nic):
-    result = hayate("run", "router", "--image", kernel, "--nic", nic)
-    assert result.returncode == errors.EXIT_USAGE and "nicsim" in result.stderr
+def models(kernel, *arguments):
+    """The command lines of nicsim and of QEMU that `--print` shows."""
+    result = hayate("run", "router", "--image", kernel, "--print", "--nic", "ixgbe", "--qemu",
+                    "true", *arguments)
+    assert result.returncode == 0, result.stderr
+    nicsim, qemu = map(shlex.split, result.stdout.splitlines())
+    return nicsim, qemu
+
+
+def test_ixgbe_is_a_model_beside_qemu(kernel):
+    nicsim, qemu = models(kernel, "--port", "tap:blue/tap0,mac=52:54:00:00:00:07", "--port", "none",
+                          "--port", "wire:pcap:in.pcap;out=out.pcap")
+    assert os.path.basename(nicsim[0]) == "nicsim"
+    ports = after(nicsim, "--port")
+    assert ports == [
+        "model=82599,socket=DIRECTORY/port0,wire=tap:blue/tap0,mode=strict,mac=52:54:00:00:00:07",
+        "model=82599,socket=DIRECTORY/port1,wire=none,mode=strict,mac=52:54:00:68:79:01",
+        "model=82599,socket=DIRECTORY/port2,wire=pcap:in.pcap;out=out.pcap,mode=strict,"
+        "mac=52:54:00:68:79:02"]
+    devices = [json.loads(word) for word in after(qemu, "-device") if word.startswith("{")]
+    assert [device["driver"] for device in devices] == ["vfio-user-pci"] * 3
+    assert [device["socket"]["path"] for device in devices] == [
+        "DIRECTORY/port%d" % index for index in range(3)]
+    assert [device["id"] for device in devices] == ["nic0", "nic1", "nic2"]
+    assert "share=on" in after(qemu, "-object")[0] and "-netdev" not in qemu
+
+
+def test_model_options(kernel):
+    nicsim, _ = models(kernel, "--port", "none", "--port", "none", "--nic-mode", "line-rate",
+                       "--nicsim-option", "trace=/tmp/t", "--nicsim-option", "1:fault=reset-stuck",
+                       "--nicsim-control", "/tmp/c", "--nicsim-stats", "/tmp/s")
+    first, second = after(nicsim, "--port")
+    assert "mode=line-rate" in first and first.endswith(",trace=/tmp/t")
+    assert second.endswith(",trace=/tmp/t,fault=reset-stuck")
+    assert after(nicsim, "--control") == ["/tmp/c"] and after(nicsim, "--stats") == ["/tmp/s"]
+
+
+@pytest.mark.parametrize("arguments,text", [
+    (["--nic", "mlx5"], "there is no model of it yet"),
+    (["--nic", "ixgbe", "--port", "user"], "not with --nic ixgbe"),
+    (["--nic", "ixgbe", "--port", "vhost-user:/tmp/x"], "not with --nic ixgbe"),
+    (["--nic", "ixgbe", "--port", "wire:"], "say which wire"),
+    (["--port", "wire:sink"], "only with --nic ixgbe"),
+    (["--nic", "ixgbe", "--port", "none", "--nicsim-option", "1:fault=x"], "there is no port 1"),
+    (["--nic", "ixgbe", "--port", "none", "--nicsim-option", "fault"], "KEY=VALUE"),
+])
+def test_models_refused(kernel, arguments, text):
+    result = hayate("run", "router", "--image", kernel, *arguments)
+    assert result.returncode == errors.EXIT_USAGE and text in result.stderr, result.stderr
     one_line(result)
 
 

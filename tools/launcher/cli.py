@@ -40,6 +40,9 @@ ports, in the order given, become eth0, eth1, …:
       another program's data path, DPDK's for example; QEMU connects, or listens with server=on
   none
       a network card with its cable in nothing
+  wire:WIRE
+      with --nic ixgbe: any wire of nicsim, such as wire:pcap:IN or wire:gen:… (docs/nicsim.md);
+      everything after wire: goes there, so it takes no mac=
   Every kind takes mac=ADDRESS; without it eth0 has the address of --mac, eth1 the next, …
 
 terminal:
@@ -90,6 +93,13 @@ def _seconds(text):
     return value
 
 
+def _cpus(text):
+    try:
+        return {int(word) for word in text.split(",")}
+    except ValueError:
+        raise argparse.ArgumentTypeError("%s: CPU numbers, as 0 or 0,2" % text) from None
+
+
 class Parser(argparse.ArgumentParser):
     """argparse with our exit code and our one line."""
 
@@ -113,6 +123,14 @@ def parser():
                      help="a network port; repeat for more, see below")
     run.add_argument("--nic", choices=["virtio", "ixgbe", "mlx5"], default="virtio",
                      help="network card of every port (default virtio)")
+    run.add_argument("--nic-mode", choices=["strict", "line-rate"], default="strict",
+                     help="strict: the model sees and checks every register access; line-rate: "
+                          "doorbells are mapped into the guest (default strict)")
+    run.add_argument("--nicsim-option", metavar="[N:]K=V", action="append", default=[],
+                     help="one more option for the model of port N, or of all (fault=…, trace=…)")
+    run.add_argument("--nicsim-control", metavar="PATH", help="open nicsim's control socket there")
+    run.add_argument("--nicsim-stats", metavar="F", help="write nicsim's statistics there")
+    run.add_argument("--nicsim-cpus", metavar="LIST", type=_cpus, help="pin nicsim (0 or 0,2)")
     run.add_argument("--mac", metavar="ADDRESS", default=ports.MAC_BASE,
                      help="address of eth0; eth1 has the next (default %(default)s)")
     run.add_argument("--queues", metavar="N", type=_positive,
@@ -142,8 +160,9 @@ def parser():
                      "port N is called ethN, its card nicN")
     run.add_argument("--pidfile", metavar="F", help="write QEMU's process id there while it runs")
     run.add_argument("--timeout", metavar="S", type=_seconds, help="stop after S seconds")
-    run.add_argument("--qemu", metavar="PATH", default="qemu-system-x86_64",
-                     help="QEMU to use (default %(default)s)")
+    run.add_argument("--qemu", metavar="PATH",
+                     help="QEMU to use (default: the system's, with --nic ixgbe one that knows "
+                          "vfio-user, fetched into build/cache when the system's does not)")
     run.add_argument("--qemu-arg", metavar="ARG", action="append", default=[],
                      help="one more argument for QEMU; repeat for more (--qemu-arg=-s)")
     run.add_argument("--print", action="store_true", dest="print_only",
@@ -175,7 +194,9 @@ def parser():
     demo.add_argument("--seconds", metavar="S", type=_positive, default=3,
                       help="length of each iperf3 run (default 3)")
     demo.add_argument("--image", metavar="F", help="kernel to boot (default build/hayate.elf)")
-    demo.add_argument("--qemu", metavar="PATH", default="qemu-system-x86_64", help="QEMU to use")
+    demo.add_argument("--nic", choices=["virtio", "ixgbe"], default="virtio",
+                      help="network card of both ports (default virtio)")
+    demo.add_argument("--qemu", metavar="PATH", help="QEMU to use, as for `hayate run`")
     demo.add_argument("--verbose", action="store_true", help="show the router's console too")
     return top
 
@@ -188,7 +209,8 @@ def _run(arguments):
     options.memory_mib(arguments.memory)
     if arguments.print_only:
         machine.check(arguments)
-        print(" ".join(shlex.quote(word) for word in machine.shown(arguments)))
+        for words in machine.shown(arguments):
+            print(" ".join(shlex.quote(word) for word in words))
         return 0
     return machine.run(arguments)
 

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 
-from . import image, netlab, ports
+from . import image, netlab, newqemu, ports
 from .errors import EXIT_DEMO, EXIT_SIGNAL, LauncherError
 from .guest import LAUNCHER, PYTHON, Guest, GuestError
 from .options import KERNEL, choose_accel, data_cores
@@ -121,10 +121,15 @@ def _demo(options, steps, stack):
     steps.done("network namespaces, a tap each")
 
     accel = choose_accel(options.accel)
-    steps.step("booting the router (%s, %d CPU%s)"
-               % (accel.upper(), options.cpus, "s" if options.cpus > 1 else ""))
+    if options.nic != "virtio" and not options.qemu:
+        steps.step("a QEMU that knows vfio-user")
+        steps.done(newqemu.find().version)
+    steps.step("booting the router (%s, %d CPU%s, %s)"
+               % (accel.upper(), options.cpus, "s" if options.cpus > 1 else "", options.nic))
     arguments = ["router", "--config", config, "--accel", accel, "--cpus", str(options.cpus),
-                 "--qemu", options.qemu, "--port", left.port, "--port", right.port]
+                 "--nic", options.nic, "--port", left.port, "--port", right.port]
+    if options.qemu:
+        arguments += ["--qemu", options.qemu]
     if options.image:
         arguments += ["--image", options.image]
     echo = sys.stderr.write if options.verbose else None
@@ -165,7 +170,7 @@ def _demo(options, steps, stack):
         steps.done("%d bytes" % iso_size)
 
     _table(counters, interfaces, tcp, udp, ready_ms, boot_to_first_ms,
-           (first_s - router.started) * 1000, size, iso_size, accel)
+           (first_s - router.started) * 1000, size, iso_size, accel, options.nic)
     wrong = counters.unbalanced()
     if wrong:
         raise Failure("the router's counters do not add up: " + wrong)
@@ -300,7 +305,7 @@ def _settled(router, timeout_s=10.0):
 
 
 def _table(counters, interfaces, tcp, udp, ready_ms, first_ms, first_from_start_ms, size,
-           iso_size, accel):
+           iso_size, accel, nic):
     packets = sum(block.get("rx_pkts", 0) for block in interfaces.values())
     rows = [("packets forwarded", "%d" % counters["forwarded"])]
     drops = counters.drops()
@@ -315,7 +320,7 @@ def _table(counters, interfaces, tcp, udp, ready_ms, first_ms, first_from_start_
                          "%.4f" % (sum(values) / packets)))
         else:
             rows.append(("MMIO %s per packet" % name.split("_")[1], "not reported"))
-    rows += [("TCP across", tcp), ("UDP across", udp),
+    rows += [("network card", nic), ("TCP across", tcp), ("UDP across", udp),
              ("kernel begins -> ready", "%.1f ms" % ready_ms),
              ("kernel begins -> first packet forwarded", "%.1f ms" % first_ms),
              ("QEMU starts -> first packet forwarded", "%.0f ms" % first_from_start_ms),

@@ -36,7 +36,7 @@ def build(output, kernel=None, config=None, arguments="", default_app="router", 
         raise LauncherError("%s: no such file (make image)" % kernel)
     if config and not os.path.isfile(config):
         raise LauncherError("%s: no such file" % config)
-    for program in ("grub-mkrescue", "xorriso", "mformat"):
+    for program in ("grub-mkrescue", "xorriso", "mformat", "xz"):
         if not shutil.which(program):
             raise LauncherError("%s: no such program (tools/deps.sh install run)" % program)
     for platform, package in (("i386-pc", "grub-pc-bin"), ("x86_64-efi", "grub-efi-amd64-bin")):
@@ -60,8 +60,9 @@ def build(output, kernel=None, config=None, arguments="", default_app="router", 
                               text=True, errors="replace", env=dict(os.environ, TMPDIR=work))
         said, _ = child.communicate()
         if child.returncode != 0 or not os.path.exists(made):
-            last = [line for line in said.splitlines() if line.strip()][-1:] or ["no output"]
-            raise LauncherError("grub-mkrescue failed: %s" % last[0])
+            # the cause stands before the error that it leads to
+            last = [line.strip() for line in said.splitlines() if line.strip()][-2:]
+            raise LauncherError("grub-mkrescue failed: %s" % (" / ".join(last) or "no output"))
         partial = "%s.%d.part" % (output, os.getpid())
         try:
             shutil.copyfile(made, partial)

@@ -17,9 +17,9 @@ import tempfile
 import termios
 import time
 
-from . import image, ports, process
+from . import image, newqemu, nicsim, ports, process
 from .errors import EXIT_QEMU, EXIT_SIGNAL, EXIT_TIMEOUT, LauncherError, usage
-from .options import KERNEL, kernel_command_line, port_queues, qemu_command
+from .options import KERNEL, QEMU, kernel_command_line, port_queues, qemu_command
 
 
 class Terminal:
@@ -119,8 +119,10 @@ class Control:
 def check(options):
     """Everything that can be refused before anything is started."""
     if options.nic != "virtio":
-        raise usage("--nic %s: needs the device model of nicsim, which this release does not have "
-                    "yet (step B); use --nic virtio" % options.nic)
+        nicsim.check(options)
+    for port in options.ports:
+        if port.kind == "wire" and options.nic == "virtio":
+            raise usage("--port %s: only with --nic ixgbe" % port.text)
     if options.boot == "kernel" and options.media != "disk":
         raise usage("--media %s: only with --boot bios or --boot uefi" % options.media)
     if options.boot != "kernel" and options.image:
@@ -141,14 +143,28 @@ def check(options):
             raise LauncherError("%s %s: not readable" % (what, path))
     if options.config and os.path.getsize(options.config) == 0:
         raise LauncherError("--config %s: the file is empty" % options.config)
-    if not shutil.which(options.qemu):
+    if options.qemu and not shutil.which(options.qemu):
         raise LauncherError("%s: no such program (tools/deps.sh install run)" % options.qemu)
+
+
+def find_qemu(options):
+    """(argv to start QEMU with, changes to its environment)."""
+    if options.qemu:
+        return [options.qemu], {}
+    if options.nic != "virtio":
+        qemu = newqemu.find()
+        return qemu.argv, qemu.env
+    if not shutil.which(QEMU):
+        raise LauncherError("%s: no such program (tools/deps.sh install run)" % QEMU)
+    return [QEMU], {}
 
 
 def run(options):
     """Runs the machine to its end and returns the launcher's exit code."""
     check(options)
+    qemu = find_qemu(options)
     taps = {}
+    models = None
     # Only GRUB's image and UEFI's variables need files of their own.
     work = tempfile.mkdtemp(prefix="hayate-run-") if options.boot != "kernel" else None
     try:
@@ -161,12 +177,22 @@ def run(options):
                             default_app=options.app, timeout_s=0)
             for index, port in enumerate(options.ports):
                 if port.kind == "tap":
-                    taps[index] = ports.open_tap(port, port_queues(port, options))
+                    header = {} if options.nic == "virtio" else {"header": 0}
+                    taps[index] = ports.open_tap(port, port_queues(port, options), **header)
             stopped = signals.received()
             if stopped:
                 return EXIT_SIGNAL + stopped[0]
-            return _run_qemu(options, signals, taps, boot_image, work)
+            if options.nic != "virtio":
+                models = nicsim.Nicsim(options, taps)
+            code = _run_qemu(options, qemu, signals, taps, boot_image, work, models)
+        wrong = models.stop() if models else ""
+        models = None
+        if wrong and code == 0:
+            raise LauncherError(wrong, EXIT_QEMU)
+        return code
     finally:
+        if models:
+            models.stop()
         for fds in taps.values():
             for fd in fds:
                 os.close(fd)
@@ -187,16 +213,19 @@ def _sockets(options):
         yield options.console[5:].split(",")[0]
 
 
-def _run_qemu(options, signals, taps, boot_image, work):
+def _run_qemu(options, qemu, signals, taps, boot_image, work, models):
     ours, theirs = socket.socketpair()
 
     def vars_copy(path):
         return shutil.copyfile(path, os.path.join(work, "variables.fd"))
 
-    argv = qemu_command(options, taps, boot_image, vars_copy, theirs.fileno())
-    keep = [fd for fds in taps.values() for fd in fds] + [theirs.fileno()]
+    devices = _devices(options, models.directory) if models else None
+    argv = qemu[0] + qemu_command(options, taps, boot_image, vars_copy, theirs.fileno(), devices)
+    keep = [theirs.fileno()]
+    if not models:
+        keep += [fd for fds in taps.values() for fd in fds]
     with Terminal():
-        child = process.popen(argv, pass_fds=keep)
+        child = process.popen(argv, pass_fds=keep, env={**os.environ, **qemu[1]})
         try:
             theirs.close()
             if options.pidfile:
@@ -259,8 +288,19 @@ def _exit_code(status, control, reason):
     raise LauncherError("QEMU failed (status %d)" % status, EXIT_QEMU)
 
 
+def _devices(options, directory):
+    return [word for index in range(len(options.ports))
+            for word in nicsim.device_arguments(index, directory)]
+
+
 def shown(options):
-    """The command line of `--print`: complete, except that taps are named, not handed over."""
-    return qemu_command(options, None, options.image if options.boot != "kernel" else None)
+    """The command lines of `--print`: complete, except that taps are named, not handed over, and
+    models listen in DIRECTORY."""
+    image_name = options.image if options.boot != "kernel" else None
+    if options.nic == "virtio":
+        return [[options.qemu or QEMU] + qemu_command(options, None, image_name)]
+    return [nicsim.command(options, "DIRECTORY"),
+            find_qemu(options)[0] + qemu_command(options, None, image_name,
+                                                 devices=_devices(options, "DIRECTORY"))]
 
 

@@ -11,6 +11,7 @@ from .errors import LauncherError, usage
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 KERNEL = os.path.join(ROOT, "build", "hayate.elf")
 ISO = os.path.join(ROOT, "build", "hayate.iso")
+QEMU = "qemu-system-x86_64"
 
 DEBUG_EXIT_PORT = 0xF4
 MEMORY_MIN_MIB = 64
@@ -71,6 +72,8 @@ def data_cores(cpus):
 
 def port_queues(port, options):
     """Queue pairs of a port: its own option, else --queues, else one per data core on taps."""
+    if options.nic != "virtio":
+        return 1  # of the tap; the card has its own
     if port.option("queues") is not None:
         return int(port.option("queues"))
     if options.queues is not None and port.kind in ("tap", "vhost-user"):
@@ -151,21 +154,22 @@ def media_arguments(media, image):
 
 
 def qemu_command(options, tap_fds=None, boot_image=None, vars_copy=lambda path: path,
-                 qmp_fd=None):
-    """QEMU's whole command line.
+                 qmp_fd=None, devices=None):
+    """QEMU's whole command line, less the program itself.
 
     tap_fds: {port index: [fd, …]} as opened by ports.open_tap, or None to name the taps.
     boot_image: the image of --boot bios|uefi. qmp_fd: our own control connection.
+    devices: the arguments of the ports when they are no virtio cards.
     """
     accel = choose_accel(options.accel)
     mib = memory_mib(options.memory)
-    shared = any(port.kind == "vhost-user" for port in options.ports)
-    command = [options.qemu, "-name", "hayate-" + options.app, "-nodefaults",
+    shared = devices is not None or any(port.kind == "vhost-user" for port in options.ports)
+    command = ["-name", "hayate-" + options.app, "-nodefaults",
                "-no-user-config", "-display", "none"]
 
     machine = "q35"
     if shared:
-        # A vhost-user back end maps the guest's memory. Preallocated because first touches
+        # A vhost-user back end, and a model of a card, map the guest's memory. Preallocated because first touches
         # would otherwise be paid for (5 to 18 µs a page) while packets wait.
         machine += ",memory-backend=mem"
         command += ["-object", "memory-backend-memfd,id=mem,size=%dM,share=on,prealloc=on" % mib]
@@ -197,6 +201,8 @@ def qemu_command(options, tap_fds=None, boot_image=None, vars_copy=lambda path: 
                     "-mon", "chardev=qmp,mode=control"]
     command += ["-device", "isa-debug-exit,iobase=%#x,iosize=4" % DEBUG_EXIT_PORT]
 
+    if devices is not None:
+        return command + devices + options.qemu_arg
     for index, port in enumerate(options.ports):
         queues = port_queues(port, options)
         fds = None if tap_fds is None else tap_fds.get(index)

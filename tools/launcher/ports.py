@@ -1,9 +1,9 @@
 """--port: its grammar, and the tap file descriptors that QEMU is handed.
 
     PORT  = KIND [":" ARGUMENT] { "," KEY "=" VALUE }
-    KIND  = tap | user | vhost-user | none
+    KIND  = tap | user | vhost-user | none | wire
 
-Parsing opens nothing. A tap's queues are opened here rather than by QEMU because that allows a
+What follows wire: is nicsim's (docs/nicsim.md) and goes there as it is. Parsing opens nothing. A tap's queues are opened here rather than by QEMU because that allows a
 tap in another network namespace, and because errors can then say what is wrong.
 """
 import errno
@@ -29,6 +29,7 @@ _KEYS = {
     "user": {"mac", "hostfwd", "guestfwd", "net", "host", "dhcpstart", "dns", "restrict"},
     "vhost-user": {"mac", "server", "packed", "queues"},
     "none": {"mac"},
+    "wire": set(),
 }
 _ONOFF = {"vhost", "server", "packed", "restrict"}
 
@@ -37,12 +38,12 @@ class Port:
     """One --port. `options` holds the KEY=VALUE pairs in order (hostfwd may repeat)."""
 
     def __init__(self, text):
-        head, *pairs = text.split(",")
+        head, *pairs = [text] if text.startswith("wire:") else text.split(",")
         self.kind, _, self.argument = head.partition(":")
         self.text = text
         self.options = []
         if self.kind not in _KEYS:
-            raise usage("--port %s: unknown kind '%s' (tap, user, vhost-user, none)"
+            raise usage("--port %s: unknown kind '%s' (tap, user, vhost-user, none, wire)"
                         % (text, self.kind))
         for pair in pairs:
             key, equals, value = pair.partition("=")
@@ -52,9 +53,10 @@ class Port:
             if key in _ONOFF and value not in ("on", "off"):
                 raise usage("--port %s: %s is on or off" % (text, key))
             self.options.append((key, value))
-        if self.kind in ("tap", "vhost-user") and not self.argument:
-            raise usage("--port %s: %s" % (text, "say which tap: tap:NAME" if self.kind == "tap"
-                                           else "say which socket: vhost-user:SOCKET"))
+        missing = {"tap": "say which tap: tap:NAME", "wire": "say which wire: wire:sink",
+                   "vhost-user": "say which socket: vhost-user:SOCKET"}
+        if self.kind in missing and not self.argument:
+            raise usage("--port %s: %s" % (text, missing[self.kind]))
         if self.kind in ("user", "none") and self.argument:
             raise usage("--port %s: options follow a comma, as in %s,mac=…" % (text, self.kind))
         self.netns, self.name = None, self.argument
@@ -88,8 +90,11 @@ def mac_of(base, index):
     return ":".join("%02x" % octet for octet in number.to_bytes(6, "big"))
 
 
-def open_tap(port, queues):
-    """Opens `queues` queues of a tap; creates the tap when it is not there. Returns the fds."""
+def open_tap(port, queues, header=IFF_VNET_HDR):
+    """Opens `queues` queues of a tap; creates the tap when it is not there. Returns the fds.
+
+    header: with virtio's header before each frame (IFF_VNET_HDR), or 0 for bare frames.
+    """
     netns = None
     fds = []
     if port.netns is not None:
@@ -97,7 +102,7 @@ def open_tap(port, queues):
     try:
         with inside_netns(netns):
             # A tap that exists keeps the mode it was made with: ours must be the same.
-            modes = [IFF_MULTI_QUEUE] if queues > 1 else [0, IFF_MULTI_QUEUE]
+            modes = [header | IFF_MULTI_QUEUE] if queues > 1 else [header, header | IFF_MULTI_QUEUE]
             fds.append(_open_queue(port, modes, queues))
             for _ in range(queues - 1):
                 fds.append(_open_queue(port, modes, queues))
@@ -119,7 +124,7 @@ def _open_queue(port, modes, queues):
     reason = None
     for mode in modes:
         request = struct.pack("%dsH22x" % IFNAMSIZ, port.name.encode(),
-                              IFF_TAP | IFF_NO_PI | IFF_VNET_HDR | mode)
+                              IFF_TAP | IFF_NO_PI | mode)
         try:
             fcntl.ioctl(fd, TUNSETIFF, request)
             return fd

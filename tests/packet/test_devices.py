@@ -1,0 +1,75 @@
+"""Devices that fail: each is reported, and the other ports go on."""
+from machine import *
+
+
+def frame(packet):
+    return padded(ether(A, ROUTER[0]) / packet)
+
+
+def test_port_that_does_not_start(make):
+    """It is named with its reason; the others start."""
+    m = make(ports=3, dead=[2], config=CONFIG + "interface eth2\n ip address 203.0.113.1/24\n")
+    assert "eth2: host: it is dead (error 4); this port is not started" in m.text
+    m.learn(A, B)
+    m.route(udp(A, B))
+    assert "eth2 link down" in m.console("show interfaces")
+    m.send(0, frame(udp(A, "203.0.113.9")))
+    assert not m.outs[2], "a port that was not started is sent by"
+    (answer,) = m.take_all(0)
+    answer = Ether(answer)[ICMP]
+    assert (answer.type, answer.code) == (3, 1), "its network is not said to be unreachable"
+
+
+def test_no_port_starts(make):
+    m = make(ports=2, dead=[0, 1], boot=False)
+    assert m.text.count("this port is not started") == 2
+    assert "eth0 link down" in m.console("show interfaces")
+
+
+def test_card_pulled_out(m):
+    """Said once, link down, never asked again (the harness sees to that); the other port lives."""
+    m.route(udp(A, B))
+    m.command("link 1 gone")
+    m.now += 10 * MS
+    m.time(10 * SECOND)
+    assert m.text.count("eth1: host: the device answers no more") == 1
+    said = m.console("show interfaces")
+    assert "eth1 link gone" in said and "eth0 link up" in said
+    m.take_all(1)
+    m.send(0, frame(fixed(IP(src=A.ip, dst=ROUTER[0].ip) / ICMP())))
+    assert len(m.take_all(0)) == 1, "the living port does not answer"
+
+
+def test_stalled_transmit_ring_is_reported_once(m):
+    """A ring that takes nothing for more than two seconds; one that is slow is none of that."""
+    m.route(udp(A, B))
+    m.command("room 1 0")
+    for _ in range(10):
+        m.send(0, frame(udp(A, B)))
+        m.time(SECOND // 2)
+    assert m.text.count("eth1: the device has sent nothing for 2 s") == 1
+    m.command("room 1 -1")
+    m.take_all(1)
+
+
+def test_slow_transmit_ring_is_not_stalled(m):
+    m.route(udp(A, B))
+    m.command("room 1 0")
+    for _ in range(10):
+        m.send(0, frame(udp(A, B)), frame(udp(A, B)))
+        m.time(SECOND // 2)
+        m.command("room 1 1")
+    assert "has sent nothing" not in m.text
+    m.command("room 1 -1")
+    m.take_all(1)
+
+
+def test_what_the_device_counts(m):
+    m.command("missed 0 7")
+    assert "hw_rx_missed 7" in m.console("show interfaces")
+    m.command("missed 0 3")
+    m.command("restart")
+    m.time(3 * SECOND)
+    for port in (0, 1):
+        m.take_all(port)
+    assert "hw_rx_missed 10" in m.console("show interfaces")

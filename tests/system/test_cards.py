@@ -1,0 +1,93 @@
+"""Cards that misbehave while the router runs on them (nicsim's faults): each is reported and
+survived, and the other port goes on."""
+import re
+
+import pytest
+from conftest import LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, eventually, ping, pings, router_config
+
+pytestmark = pytest.mark.nics(["ixgbe"])
+
+
+def reaches(host, target):
+    return ping(host, target, "-W", "1", count=1)[0] == 1
+
+
+def test_pulled_out_under_traffic(lab):
+    """Surprise removal: said once, the link is gone, the other port still answers."""
+    pings(lab.left, RIGHT_HOST)
+    with lab.flood(RIGHT_HOST):
+        eventually(lambda: lab.router.counters()["forwarded"] > 1000, 20, "traffic")
+        lab.router.model("port 1 fault removed")
+        lab.router.expect(r"eth1: ixgbe: the device answers no more", 20)
+        assert "eth1 link gone" in lab.router.command("show interfaces")
+        eventually(lambda: reaches(lab.left, LEFT_ROUTER), 10, "the living port answers under the flood")
+    lab.router.poll()
+    assert lab.router.text.count("answers no more") == 1
+    assert not reaches(lab.left, RIGHT_HOST)
+    pings(lab.left, LEFT_ROUTER)
+
+
+def test_link_flaps_under_traffic(lab):
+    """The cable comes and goes five times a second; afterwards all is well."""
+    pings(lab.left, RIGHT_HOST)
+    with lab.flood(RIGHT_HOST):
+        lab.router.model("port 1 fault link-flap:200")
+        lab.router.expect(r"eth1: link down", 20)
+        lab.router.expect(r"eth1: link up", 20)
+        lab.router.expect(r"eth1: link down", 20)
+        lab.router.model("port 1 clear link-flap")
+    lab.router.wait_links(["eth1"])
+    eventually(lambda: reaches(lab.left, RIGHT_HOST), 15, "traffic after the flaps")
+    pings(lab.left, RIGHT_HOST)
+
+
+@pytest.mark.parametrize("fault,reason", [
+    ("reset-stuck", r"reset"),
+    ("eeprom-checksum", r"EEPROM"),
+    ("eeprom-stuck", r"EEPROM"),
+    ("no-dma-done", r"DMA"),
+    ("master-abort", r"."),
+], ids=lambda value: value if "-" in value else "")
+def test_card_that_cannot_be_used(make_router, fault, reason):
+    """It is named with its reason and left out; the other port is there, and the console."""
+    router = make_router(None, "--nicsim-option", "0:fault=" + fault, wait=False)
+    router.wait_ready(60)
+    router.wait_prompt()
+    assert re.search(r"ixgbe: .*%s" % reason, router.text), router.text
+    assert "device ixgbe" in router.command("show interfaces")
+    router.violations_expected = True  # what it writes to a card in reset
+
+
+@pytest.mark.parametrize("fault", ["rxdctl-stuck", "txdctl-stuck"])
+def test_card_that_does_not_start(make_lab, fault):
+    """Its queues cannot be enabled: this port is not started, the other is."""
+    lab = make_lab(router_config(), "--nicsim-option", "1:fault=" + fault, wait_for=["eth0"])
+    assert "eth1: ixgbe: " in lab.router.text and "this port is not started" in lab.router.text
+    pings(lab.left, LEFT_ROUTER)
+    lab.router.violations_expected = True
+
+
+def test_transmit_stands_still(lab):
+    """Reported once; what is for that port is dropped under its name, the other way is free."""
+    pings(lab.left, RIGHT_HOST)
+    lab.router.model("port 1 fault head-stuck")
+    with lab.flood(RIGHT_HOST):
+        lab.router.expect(r"eth1: the device has sent nothing for 2 s", 30)
+    assert lab.router.counters()["drop_tx_full"] > 0
+    pings(lab.left, LEFT_ROUTER)
+    lab.router.model("port 1 clear head-stuck")
+    eventually(lambda: reaches(lab.left, RIGHT_HOST), 15, "traffic again")
+
+
+@pytest.mark.parametrize("fault", ["bad-length:50", "error-bits:50", "dd-garbage:50",
+                                   "writeback-lost:50", "writeback-delay:500"])
+def test_receive_that_lies(lab, fault):
+    """Wrong lengths, error bits, lost and late write-backs: counted, and traffic goes on."""
+    pings(lab.left, RIGHT_HOST)
+    lab.router.model("port 0 fault " + fault)
+    with lab.flood(RIGHT_HOST):
+        before = lab.router.counters()["forwarded"]
+        eventually(lambda: lab.router.counters()["forwarded"] > before + 1000, 30, "traffic")
+    lab.router.model("port 0 clear " + fault.partition(":")[0])
+    eventually(lambda: reaches(lab.left, RIGHT_HOST), 15, "traffic afterwards")
+    pings(lab.left, RIGHT_HOST)

@@ -1,0 +1,252 @@
+"""Drivers that nobody here wrote, as witnesses that nicsim's models are what they claim to be.
+
+    /usr/bin/python3 -m pytest tests/witness            everything, under TCG
+    HAYATE_QEMU=F                                       another QEMU
+    HAYATE_CACHE=D                                      where QEMU, Linux and DPDK are kept
+
+An unmodified Debian kernel runs in QEMU, a model's port as its only card (linux.py); the port's
+wire is the tap of a host in a network namespace. One guest serves all tests of a module, so they
+leave the card as they found it: up, with the address, no option changed.
+
+A violation of the card's rules that the model reports fails the test during which it happened,
+unless the driver is known for it (Card.quirks) or the test provokes it (mark `provokes`). Consoles
+and the traces of all register accesses are left in build/witness-logs.
+"""
+import contextlib
+import glob
+import os
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter, namedtuple
+from types import SimpleNamespace
+
+import pytest
+
+sys.dont_write_bytecode = True
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tools"))
+
+from launcher import netlab, nicsim, ports  # noqa: E402
+from linux import LinuxGuest, vfio_user  # noqa: E402
+
+LOGS = os.path.join(ROOT, "build", "witness-logs")
+GUEST, HOST = "198.18.0.1", "198.18.0.2"  # RFC 2544: for tests of devices
+
+# A card that a stock driver is to bring up. nic: as in `hayate run --nic`. quirks: violations of
+# the card's manual that are the stock driver's own, as patterns, and where it commits them.
+Card = namedtuple("Card", "nic driver ids speed quirks")
+CARDS = {"82599": Card("ixgbe", "ixgbe", "8086:10fb", 10000, [
+    # Linux 6.1, drivers/net/ethernet/intel/ixgbe, by the function that writes:
+    r"SW_FW_SYNC: written \S+: bits 0x00000400 are",      # acquire_swfw_sync: SW_MNG, of the X540
+    r"0x15f0c: written 0x00000200, but there is no",      # hic_unlocked: FWSTS.FWRI
+    r"FCTRL: written \S+: bits 0x00003000 are",           # set_rx_mode: PMCF and DPF, of the 82598
+    r"EITR\[\d+\]: written 0x0000079e: bits 0x00000006",  # configure_msix: 1950 for other causes
+    r"EIMS: written \S+: bits 0x80000000 are",            # irq_enable: OTHER, of the 82598
+    r"FCRTH\[\d\]: written 0xffffa000: bits 0x7ff80000",  # fc_enable: size of no buffer - 24576
+    # alloc_rx_buffers clears the length, which it goes by, but not the status.
+    r"receive descriptor \d+ of queue \d+: header address 0x\w+, bit 0 is DD",
+])}
+
+
+class Models:
+    """A running nicsim with these taps as its wires, its control socket and its traces."""
+
+    def __init__(self, card, hosts, directory, log):
+        self.card = card
+        self.traces = ["%s.trace%d" % (log, index) for index in range(len(hosts))]
+        self.read_up_to = [0] * len(hosts)
+        self.control = os.path.join(directory, "control")
+        self.stats_path = os.path.join(directory, "stats.json")
+        taps = [ports.Port(host.port) for host in hosts]
+        fds = {index: ports.open_tap(port, 1, header=0) for index, port in enumerate(taps)}
+        try:
+            self.process = nicsim.Nicsim(SimpleNamespace(
+                nic=card.nic, nic_mode="strict", mac=ports.MAC_BASE, ports=taps,
+                nicsim_option=["%d:trace=%s" % item for item in enumerate(self.traces)],
+                nicsim_control=self.control, nicsim_stats=self.stats_path, nicsim_cpus=None), fds)
+        finally:
+            for index in fds:
+                os.close(fds[index][0])
+        self.devices = [word for index in range(len(taps)) for word in
+                        vfio_user(index, nicsim.socket_path(self.process.directory, index))]
+
+    def command(self, line):
+        return nicsim.ask(self.control, line)
+
+    def ports(self):
+        return self.command("stats")["ports"]
+
+    def violations(self):
+        """Those reported since the last call, less the driver's quirks; [(text, times), …]."""
+        if self.process.child.poll() is None:
+            self.ports()  # an answer means that the traces are up to date
+        found = Counter()
+        for index, path in enumerate(self.traces):
+            with open(path, "rb") as trace:
+                trace.seek(self.read_up_to[index])
+                text = trace.read()
+            text = text[:text.rfind(b"\n") + 1]
+            self.read_up_to[index] += len(text)
+            found.update(re.findall(r"^\S+ ! (.*)$", text.decode("utf-8", "replace"),
+                                    re.MULTILINE))
+        return [item for item in found.most_common()
+                if not any(re.match(quirk, item[0]) for quirk in self.card.quirks)]
+
+    def stop(self):
+        """Ends nicsim. Returns what was wrong, or ''."""
+        self.process.stop()
+        status = self.process.child.returncode
+        found = self.violations()
+        if found:
+            return "the model reports violations at the end: %s" % found[:5]
+        if status not in (0, nicsim.VIOLATIONS):
+            return "nicsim failed (status %d)" % status
+        return ""
+
+
+class Lab:
+    """A Linux guest whose only cards are models; `hosts` are at the other ends of the cables."""
+
+    def __init__(self, card, name, hosts=1, **options):
+        self.card = card
+        self.stack = contextlib.ExitStack()
+        try:
+            directory = self.stack.enter_context(_directory())
+            log = os.path.join(directory, name)
+            self.stack.callback(_keep_logs, log)
+            self.hosts = [self.stack.enter_context(netlab.Host("host%d" % index))
+                          for index in range(hosts)]
+            self.host = self.hosts[0]
+            self.models = Models(card, self.hosts, directory, log)
+            self.stack.callback(self._end_models)
+            self.guest = self.stack.enter_context(LinuxGuest(
+                self.models.devices, log=log + ".console", qemu_log=log + ".qemu", **options))
+        except BaseException:
+            self.stack.close()
+            raise
+
+    def _end_models(self):
+        message = self.models.stop()
+        if message:
+            pytest.fail(message, pytrace=False)
+
+    def close(self):
+        self.stack.close()
+
+    def mac(self, index=0):
+        return ports.mac_of(ports.MAC_BASE, index)
+
+    def wait_link(self, name="eth0", up=True):
+        self.guest.wait('[ "$(cat /sys/class/net/%s/carrier 2>/dev/null)" = %d ]' % (name, up), 20)
+
+    def bring_up(self):
+        """Loads the driver and gives both ends their addresses, as every test finds them."""
+        self.guest.run("modprobe " + self.card.driver)
+        self.host.ip("link", "set", "eth0", "up")
+        self.host.ip("address", "replace", HOST + "/24", "dev", "eth0")
+        # The host never asks: what is not a test's own does not appear on the wire.
+        self.host.ip("neighbour", "replace", GUEST, "lladdr", self.mac(), "dev", "eth0",
+                     "nud", "permanent")
+        self.address()
+
+    def address(self):
+        self.guest.run("ip link set eth0 up && ip address replace %s/24 dev eth0" % GUEST)
+        self.wait_link()
+
+    def ping(self, count=3, size=56):
+        """Both ways; every one must be answered."""
+        out = self.guest.output("ping -c %d -W 5 -s %d %s" % (count, size, HOST), 60)
+        assert "%d packets received" % count in out, out
+        words = ["ping", "-n", "-c", str(count), "-i", "0.1", "-W", "5", "-s", str(size)]
+        words += ["-M", "do", GUEST]
+        result = self.host.run(words, 60)
+        assert re.search(r"%d received" % count, result.stdout), result.stdout + result.stderr
+
+    def stats(self):
+        """ethtool -S as numbers."""
+        text = self.guest.output("ethtool -S eth0")
+        return {name: int(value) for name, value in
+                re.findall(r"^\s*(\S+): (\d+)$", text, re.MULTILINE)}
+
+    def offload(self, text):
+        """ethtool -K, which must do all of it."""
+        self.guest.run("ethtool -K eth0 " + text)
+        self.wait_link()
+
+    def eventually(self, condition, what, timeout_s=10.0):
+        deadline = time.monotonic() + timeout_s
+        while not condition():
+            assert time.monotonic() < deadline, "%s: not within %g s" % (what, timeout_s)
+            time.sleep(0.1)
+
+
+def _keep_logs(log):
+    """Only now, so that two runs do not write to the same files; the later one's stay."""
+    os.makedirs(LOGS, exist_ok=True)
+    for path in glob.glob(log + ".*"):
+        shutil.move(path, os.path.join(LOGS, os.path.basename(path)))
+
+
+@contextlib.contextmanager
+def _directory():
+    path = tempfile.mkdtemp(prefix="hayate-witness-")
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def lab(request):
+    """The guest of a module that says CARD = "…"."""
+    made = Lab(CARDS[request.module.CARD], request.module.__name__)
+    try:
+        made.bring_up()
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.fixture(autouse=True)
+def no_violation(request):
+    """What a model says against the driver belongs to the test that provoked it."""
+    if "lab" not in request.fixturenames:
+        yield
+        return
+    models = request.getfixturevalue("lab").models
+    yield
+    meant = [pattern for mark in request.node.iter_markers("provokes") for pattern in mark.args]
+    found = ["%d x %s" % (times, text) for text, times in models.violations()
+             if not any(re.match(pattern, text) for pattern in meant)]
+    if found:
+        pytest.fail("the model reports violations of the card's rules:\n" + "\n".join(found[:20]),
+                    pytrace=False)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def can_run():
+    """A machine that cannot run the tests fails them: a suite must not skip itself and look
+    well."""
+    reason = netlab.usable()
+    if not os.access(nicsim.NICSIM, os.X_OK):
+        reason = "%s is not built (make nicsim)" % nicsim.NICSIM
+    if reason:
+        pytest.fail("witness tests cannot run here: " + reason, pytrace=False)
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "provokes(patterns): violations that the test means")
+    # As by Ctrl-C: what the tests have made is taken down. (Processes would die with us anyway.)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """The layer's line that .ci/run and `make test` add up."""
+    count = {name: len(terminalreporter.stats.get(name, [])) for name in
+             ("passed", "failed", "error", "skipped")}
+    terminalreporter.write_line("witness: %d passed, %d failed, %d skipped" % (
+        count["passed"], count["failed"] + count["error"], count["skipped"]))

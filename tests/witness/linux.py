@@ -1,0 +1,168 @@
+"""A stock Debian Linux in QEMU, as an object: `with LinuxGuest(…) as guest: guest.run("ip link")`.
+
+1. It ends with the test, however that ends: QEMU is killed with us (launcher/process.py).
+2. Every wait has a deadline, and an error shows the kernel's last words.
+3. Commands and answers go over a virtio-serial port, framed (agent.sh), so neither the console
+   nor what a command prints can disturb them.
+"""
+import base64
+import os
+import re
+import select
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections import namedtuple
+
+import initramfs
+from launcher import newqemu, process
+from launcher.ports import MAC_BASE, mac_of
+
+BOOT_S = 60
+OUTPUT_MAX = 64 << 20
+
+Result = namedtuple("Result", "status output")
+
+
+class LinuxError(Exception):
+    """The guest did not do what was asked of it."""
+
+
+class LinuxGuest:
+    """devices: QEMU arguments of the cards under test. pass_fds: descriptors they name.
+
+    recipes: of what the file system is made. log: where the kernel's console goes.
+    """
+
+    def __init__(self, devices=(), pass_fds=(), recipes=(initramfs.BASE,), memory_mib=1024, cpus=2,
+                 log=None, append="", qemu_log=None):
+        self.directory = tempfile.mkdtemp(prefix="hayate-witness-")
+        self.child = None
+        self.agent, theirs = socket.socketpair()
+        self.pending = b""
+        self.sequence = 0
+        self.log = log or os.path.join(self.directory, "console.log")
+        self.errors = open(qemu_log or os.path.join(self.directory, "qemu.log"), "wb")
+        try:
+            qemu = newqemu.find()
+            image = os.path.join(self.directory, "initramfs")
+            kernel = initramfs.write(image, *recipes)
+            argv = qemu.argv + [
+                "-name", "witness", "-nodefaults", "-no-user-config", "-display", "none",
+                "-no-reboot", "-machine", "q35,memory-backend=mem", "-accel", "tcg,thread=multi",
+                # Shared, because a card's model reads and writes the guest's memory.
+                "-object", "memory-backend-memfd,id=mem,size=%dM,share=on" % memory_mib,
+                "-m", "%dM" % memory_mib, "-smp", str(cpus), "-cpu", "max",
+                "-kernel", kernel, "-initrd", image,
+                # panic=-1 and -no-reboot: a panic ends QEMU, and is noticed at once.
+                "-append", "console=ttyS0 quiet loglevel=5 nokaslr mitigations=off tsc=reliable "
+                "panic=-1 ipv6.disable=1 net.ifnames=0 " + append,
+                "-chardev", "file,id=console,path=" + self.log, "-serial", "chardev:console",
+                "-device", "virtio-serial-pci", "-chardev",
+                "socket,id=agent,fd=%d" % theirs.fileno(),
+                "-device", "virtserialport,chardev=agent,name=hayate.agent", *devices]
+            self.child = process.popen(argv, stdin=subprocess.DEVNULL, stdout=self.errors,
+                                       stderr=subprocess.STDOUT, env={**os.environ, **qemu.env},
+                                       pass_fds=[theirs.fileno(), *pass_fds])
+            theirs.close()
+            started = time.monotonic()
+            self.release = self._line(started + BOOT_S, "the agent's greeting").split()[1]
+            self.boot_s = time.monotonic() - started
+            os.unlink(image)  # read, and large: nothing of it is left behind if we are killed
+        except BaseException:
+            theirs.close()
+            self.close()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.close()
+        return False
+
+    def close(self):
+        if self.child is not None:
+            process.stop(self.child)
+        self.agent.close()
+        self.errors.close()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def console(self):
+        """What the kernel has said on its console."""
+        try:
+            with open(self.log, encoding="utf-8", errors="replace") as file:
+                return file.read().replace("\r", "")
+        except OSError:
+            return ""
+
+    def _fail(self, what):
+        said = "\n".join(self.console().splitlines()[-25:])
+        self.errors.flush()
+        with open(self.errors.name, encoding="utf-8", errors="replace") as file:
+            said += "\n" + file.read()[-2000:]
+        raise LinuxError("%s; the guest's last words:\n%s" % (what, said))
+
+    def _receive(self, deadline, what):
+        """More bytes from the agent into `pending`."""
+        left = deadline - time.monotonic()
+        if left <= 0 or not select.select([self.agent], [], [], left)[0]:
+            self._fail("%s: nothing in time" % what)
+        data = self.agent.recv(1 << 16)
+        if not data:
+            self._fail("QEMU ended while waiting for " + what)
+        self.pending += data
+
+    def _line(self, deadline, what):
+        while b"\n" not in self.pending:
+            self._receive(deadline, what)
+        line, self.pending = self.pending.split(b"\n", 1)
+        return line.decode("ascii", "replace")
+
+    def run(self, command, timeout_s=30.0, check=True):
+        """Runs a shell script in the guest; returns its Result. check: a status but 0 fails."""
+        self.sequence += 1
+        script = base64.b64encode(command.encode()).decode()
+        what = "`%s`" % command.strip()
+        self.agent.sendall(b"%d %d %s\n" % (self.sequence, max(1, round(timeout_s)),
+                                            script.encode()))
+        # The guest kills the script at its own deadline, and must then still say so.
+        deadline = time.monotonic() + timeout_s + 10
+        match = re.fullmatch(r"DONE (\d+) (\d+) (\d+)", self._line(deadline, what))
+        if not match or int(match.group(1)) != self.sequence or int(match.group(3)) > OUTPUT_MAX:
+            self._fail("%s: the agent answers nonsense" % what)
+        status, size = int(match.group(2)), int(match.group(3))
+        while len(self.pending) < size:
+            self._receive(deadline, what)
+        output, self.pending = self.pending[:size], self.pending[size:]
+        text = output.decode("utf-8", "replace")
+        if check and status != 0:
+            self._fail("%s: %s:\n%s" % (what, "killed after %g s" % timeout_s if status >= 128
+                                        else "status %d" % status, text))
+        return Result(status, text)
+
+    def output(self, command, timeout_s=30.0):
+        return self.run(command, timeout_s).output
+
+    def wait(self, condition, timeout_s=30.0):
+        """Until the shell condition holds, asked for in the guest; fails after timeout_s."""
+        self.run("until %s; do sleep 0.1; done" % condition, timeout_s)
+
+
+def vfio_user(index, socket_path):
+    """QEMU arguments of a model that listens at socket_path, behind a root port of its own: on
+    the root bus a PCIe card would be shown as a part of the root complex."""
+    return ["-device", "pcie-root-port,id=slot%d,chassis=%d,slot=%d" % (index, index, index),
+            "-device", '{"driver":"vfio-user-pci","id":"nic%d","bus":"slot%d",'
+            '"socket":{"type":"unix","path":"%s"}}' % (index, index, socket_path)]
+
+
+def emulated(index, name, tap_fd):
+    """QEMU arguments of a card that QEMU itself emulates, on a tap: proves this harness without
+    any model of ours."""
+    return ["-device", "pcie-root-port,id=slot%d,chassis=%d,slot=%d" % (index, index, index),
+            "-netdev", "tap,id=eth%d,fd=%d,vhost=off" % (index, tap_fd),
+            "-device", "%s,id=nic%d,netdev=eth%d,bus=slot%d,mac=%s,romfile="
+            % (name, index, index, index, mac_of(MAC_BASE, index))]
