@@ -1,0 +1,276 @@
+"""What all benchmarks stand on: who runs on which CPU, the vhost generator, slices and medians.
+
+Two CPUs: the load polls on the first, what is measured on the second; everything else shares the
+first. While a slice lasts both have real-time priority, if that is allowed.
+"""
+import collections
+import contextlib
+import json
+import os
+import re
+import select
+import socket
+import statistics
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.realpath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "tools"))
+
+from launcher import ports, process  # noqa: E402
+
+TOOLS = os.path.join(ROOT, "build", "bench")
+CPU_GENERATOR, CPU_DATA = 0, 1
+HUGEPAGES = "/proc/sys/vm/nr_hugepages"
+HUGEPAGES_WANTED = 512
+# A run is made of slices, so that ours and the peers take turns within a second: the host changes
+# faster than one boots. And real-time threads that leave others no time are throttled.
+SLICE_S, REST_S = 0.4, 0.1
+PRIORITY = 40
+WARM_UP_S = 0.3
+NEAR_NS = 100  # a round trip between CPUs that are near each other: seen are 55 and 330
+NEAR_ENOUGH = 5  # turns that a median wants
+FIRST_PREFIX = "10.0.0.0"
+
+
+class BenchError(Exception):
+    """The benchmark cannot be carried out; one line."""
+
+
+def progress(text):
+    print("  %s" % text, file=sys.stderr, flush=True)
+
+
+def build_tools():
+    os.makedirs(TOOLS, exist_ok=True)
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "libdpdk"], capture_output=True,
+                           text=True, check=False)
+    if flags.returncode != 0:
+        raise BenchError("libdpdk is not installed (tools/deps.sh install bench)")
+    for name, extra in (("vhost_gen", ["-march=native"] + flags.stdout.split() + ["-lrte_vhost"]),
+                        ("core_ping", ["-pthread"])):
+        source, binary = os.path.join(HERE, name + ".c"), os.path.join(TOOLS, name)
+        if os.path.exists(binary) and os.path.getmtime(binary) > os.path.getmtime(source):
+            continue
+        subprocess.run(["gcc", "-O3", "-Wall", "-o", binary, source, *extra], check=True)
+
+
+@contextlib.contextmanager
+def hugepages():
+    """Memory for DPDK in 2 MiB pages where we may have them; given back afterwards."""
+    before = None
+    try:
+        with open(HUGEPAGES, encoding="ascii") as file:
+            before = int(file.read())
+        if before < HUGEPAGES_WANTED:
+            with open(HUGEPAGES, "w", encoding="ascii") as file:
+                file.write(str(HUGEPAGES_WANTED))
+        with open("/proc/meminfo", encoding="ascii") as file:
+            free = int(re.search(r"HugePages_Free:\s+(\d+)", file.read()).group(1))
+        usable = free >= HUGEPAGES_WANTED * 3 // 4
+    except OSError:
+        usable = False
+    try:
+        yield usable
+    finally:
+        if before is not None and before < HUGEPAGES_WANTED:
+            with contextlib.suppress(OSError), open(HUGEPAGES, "w", encoding="ascii") as file:
+                file.write(str(before))
+
+
+def eal(prefix, cpus, huge, mib):
+    words = ["-l", ",".join(map(str, cpus)), "--no-pci", "--no-telemetry",
+             "--file-prefix=" + prefix]
+    if huge:
+        # virtio-user shares its memory with the vhost side, which wants few files.
+        return words + ["--in-memory", "--single-file-segments", "-m", str(mib)]
+    return words + ["--no-huge", "-m", str(mib)]
+
+
+def own_group_of(pid):
+    """A polling process, in a session of its own, goes ahead: else neighbours take milliseconds."""
+    with contextlib.suppress(OSError), open("/proc/%d/autogroup" % pid, "w",
+                                            encoding="ascii") as file:
+        file.write("-15")
+
+
+def own_group(child):
+    own_group_of(child.pid)
+
+
+@contextlib.contextmanager
+def realtime(threads, ahead=()):
+    """These threads before all others meanwhile, so that neighbours do not disturb; if we may.
+    Those in `ahead`, which hardly ever run, before even these."""
+    for thread in [*threads, *ahead]:
+        with contextlib.suppress(OSError):
+            os.sched_setscheduler(thread, os.SCHED_FIFO,
+                                  os.sched_param(PRIORITY + (thread in ahead)))
+    try:
+        yield
+    finally:
+        for thread in [*threads, *ahead]:
+            with contextlib.suppress(OSError):
+                os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
+
+
+class Load(collections.namedtuple("Load", "offered taken received late bad nanoseconds rounds "
+                                          "full")):
+    """What a run of the generator came to (vhost_gen.c). full/rounds: how often it had to wait."""
+
+    def mpps(self):
+        return self.received * 1e3 / self.nanoseconds
+
+    def full_share(self):
+        return self.full / max(1, self.rounds)
+
+
+class Generator:
+    """vhost_gen, its two sockets in `work`. partners: the threads that forward for it."""
+
+    def __init__(self, work, huge, prefixes):
+        self.sockets = [os.path.join(work, name) for name in ("vhost0", "vhost1")]
+        self.partners = []
+        words = [os.path.join(TOOLS, "vhost_gen")]
+        words += eal("hayate-gen-%d" % os.getpid(), [CPU_GENERATOR], huge, 64)
+        for path in self.sockets:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)  # of a generator before us
+        words += ["--", *self.sockets, ports.mac_of(ports.MAC_BASE, 0), FIRST_PREFIX, str(prefixes)]
+        self.log = open(os.path.join(work, "generator.log"), "w+", encoding="utf-8")
+        self.child = process.popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=self.log, text=True, bufsize=1, start_new_session=True)
+        own_group(self.child)
+        self.tsc_hz = int(self.answer("up", 30)[0])
+
+    def answer(self, word, timeout_s):
+        deadline = time.monotonic() + timeout_s
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self.child.stdout], [], [], left)[0]:
+                raise BenchError("the generator does not answer")
+            line = self.child.stdout.readline()
+            if not line:
+                self.log.seek(0)
+                raise BenchError("the generator ended: " + self.log.read().strip()[-300:])
+            if line.split()[:1] == [word]:
+                return line.split()[1:]
+
+    def ask(self, command, timeout_s=30):
+        with contextlib.suppress(OSError):  # has it ended, answer() says why
+            self.child.stdin.write(command + "\n")
+        return self.answer(command.split()[0], timeout_s)
+
+    def wait_link(self, timeout_s=60):
+        deadline = time.monotonic() + timeout_s
+        while self.ask("link") != ["1", "1"]:
+            if time.monotonic() > deadline:
+                raise BenchError("the other side did not bring its rings up")
+            time.sleep(0.05)
+
+    def run(self, seconds, mpps=0):
+        """A Load of less than a second; as fast as the peer takes it unless mpps says less."""
+        with realtime([self.child.pid] + self.partners):
+            load = Load(*map(int, self.ask("run %g %g" % (seconds, mpps), seconds + 30)))
+        time.sleep(REST_S)
+        if load.bad:
+            raise BenchError("%d sampled packets came back damaged" % load.bad)
+        if load.received == 0:
+            raise BenchError("nothing was forwarded (%d packets sent)" % load.taken)
+        return load
+
+    def close(self):
+        with contextlib.suppress(OSError):
+            self.child.stdin.write("quit\n")
+        process.stop(self.child)
+        with contextlib.suppress(OSError):
+            self.child.stdin.close()
+        self.child.stdout.close()
+        self.log.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.close()
+        return False
+
+
+def qmp(path, command):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
+        sock.settimeout(10)
+        sock.connect(path)
+        with sock.makefile("rw", encoding="utf-8") as stream:
+            stream.readline()
+            for name in ("qmp_capabilities", command):
+                stream.write(json.dumps({"execute": name}) + "\n")
+                stream.flush()
+                answer = json.loads(stream.readline())
+            return answer["return"]
+
+
+def pin_guest(pidfile, qmp_path):
+    """The data core's thread alone on its CPU, all others beside the generator. Returns it."""
+    with open(pidfile, encoding="ascii") as file:
+        pid = int(file.read())
+    for thread in os.listdir("/proc/%d/task" % pid):
+        os.sched_setaffinity(int(thread), {CPU_GENERATOR})
+    data = [cpu["thread-id"] for cpu in qmp(qmp_path, "query-cpus-fast") if cpu["cpu-index"] == 1]
+    for thread in data:
+        os.sched_setaffinity(thread, {CPU_DATA})
+    return data
+
+
+def first_of_all():
+    """In a child about to be: real-time priority, if we may."""
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
+
+
+def round_trip_ns():
+    result = subprocess.run([os.path.join(TOOLS, "core_ping"), str(CPU_GENERATOR), str(CPU_DATA)],
+                            capture_output=True, text=True, timeout=60, check=False,
+                            preexec_fn=first_of_all)
+    if result.returncode != 0:
+        raise BenchError("core_ping: " + result.stderr.strip())
+    return float(result.stdout)
+
+
+def median_of(turns, figure):
+    return statistics.median(got[figure] for got in turns)
+
+
+def say(what, turns):
+    text = "%-8s %6.2f Mpps %6.1f cycles  (offered/taken %.1f, ring full %.0f %%" % (
+        what, median_of(turns, "mpps"), median_of(turns, "cycles_per_packet"),
+        median_of(turns, "offered_per_taken"), 100 * median_of(turns, "full_share"))
+    if "busy_share" in turns[0]:
+        text += ", busy %.0f %%, %.1f packets a turn" % (
+            100 * median_of(turns, "busy_share"), median_of(turns, "packets_per_turn"))
+    return text + ", core to core and back %s ns)" % " ".join("%.0f" % got["trip"] for got in turns)
+
+
+def near_only(results, name, measured):
+    """
+    The turns in which the host kept the two CPUs near each other, where there are enough: it moves
+    them within a second, to one of two distances, and a median across both states nothing. The
+    other turns go into a note.
+    """
+    near = {what: [got for got in turns if got["trip"] <= NEAR_NS]
+            for what, turns in measured.items()}
+    far = {what: [got for got in turns if got["trip"] > NEAR_NS]
+           for what, turns in measured.items()}
+    if min(map(len, near.values())) < NEAR_ENOUGH:
+        results.note("%s: the CPUs were near each other (%d ns and back) in few turns: the "
+                     "median is across all" % (name, NEAR_NS))
+        return measured
+    results.note("%s: turns with the CPUs near each other (%d ns and back): %s" % (
+        name, NEAR_NS, ", ".join("%s %d of %d" % (what, len(near[what]), len(measured[what]))
+                                 for what in measured)))
+    if all(far.values()):
+        results.note("  in the others: " + ", ".join(
+            "%s %.2f Mpps" % (what, median_of(turns, "mpps")) for what, turns in far.items()))
+    return near

@@ -1,0 +1,164 @@
+"""The router on modelled cards: nicsim's generator → port 0 → router → port 1 → its sink.
+
+nicsim is one thread on the first CPU and the data core has the second. In line-rate mode the
+doorbells are memory that both see, so this measures driver and router, not the transport; in
+strict mode every doorbell is a message, which costs like a slow bus: that is what the curve of
+throughput against packets per tail write is drawn for.
+"""
+import contextlib
+import os
+import re
+import time
+
+from load import (CPU_GENERATOR, FIRST_PREFIX, REST_S, BenchError, Load, own_group_of,
+                  pin_guest, realtime)
+from launcher import nicsim
+from launcher.guest import Guest
+
+LINK_S = 20
+LINE_RATE_PPS = 14880952  # 64-byte frames on 10 GbE: 67.2 ns each
+SLICES = 6
+BURSTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+
+
+class Models:
+    """nicsim as a generator: what load.Generator is for vhost."""
+
+    def __init__(self, control, tsc_hz):
+        self.control = control
+        self.tsc_hz = tsc_hz
+        self.partners = []
+        self.ahead = []
+
+    def ask(self, line):
+        return nicsim.ask(self.control, line, 30)
+
+    def send(self, rate, seconds):
+        """Sends for `seconds`; returns (nicsim's statistics of the time, those when what was in
+        flight has come back). nicsim measures, for meanwhile it lets nobody else run."""
+        self.ask("port 0 reset-stats")
+        with realtime(self.partners, self.ahead):
+            self.ask("port 0 gen rate=%s time=%dus start" % (rate, seconds * 1e6))
+            deadline = time.monotonic() + seconds + 20
+            while "run" not in self.ask("stats")["ports"][0]["wire"]:
+                if time.monotonic() > deadline:
+                    raise BenchError("the generator does not end")
+                time.sleep(0.02)
+        time.sleep(REST_S)
+        after = self.ask("stats")
+        for port in after["ports"]:
+            if port["violations"]:
+                raise BenchError("port %d: %s" % (port["port"], port["last_violation"]))
+        if after["streams"][0]["corrupted"]:
+            raise BenchError("%d packets came back damaged" % after["streams"][0]["corrupted"])
+        return after["ports"][0]["wire"]["run"], after
+
+    def run(self, seconds):
+        """A Load, as fast as the router takes it."""
+        run, _ = self.send("flat", seconds)
+        if run["received"] == 0:
+            raise BenchError("nothing was forwarded (%d packets sent)" % run["sent"])
+        return Load(run["sent"], run["sent"], run["received"], 0, 0, run["ns"], 1, 1)
+
+    def trial(self, pps, seconds):
+        """At a set rate: (sent, lost, missed by the card), all frames accounted for."""
+        _, after = self.send("%d" % pps, seconds)
+        stream = after["streams"][0]
+        return stream["sent"], stream["lost"], after["ports"][0]["rx_missed"]
+
+
+def guest_tsc_hz(router):
+    match = re.search(r"TSC (\d+) kHz", router.command("show version"))
+    if not match:
+        raise BenchError("`show version` does not tell the TSC's frequency")
+    return int(match.group(1)) * 1000
+
+
+def wait_links(router):
+    deadline = time.monotonic() + LINK_S
+    while not all(block["up"] for block in router.interfaces().values()):
+        if time.monotonic() > deadline:
+            raise BenchError("the links did not come up")
+        time.sleep(0.05)
+
+
+@contextlib.contextmanager
+def router_on_models(work, accel, configuration, prefixes, mode="line-rate", append=()):
+    """Yields (router, Models)."""
+    config = os.path.join(work, "bench.conf")
+    with open(config, "w", encoding="ascii") as file:
+        file.write(configuration)
+    path = {name: os.path.join(work, name) for name in ("pid", "qmp", "control", "stats")}
+    words = ["router", "--config", config, "--accel", accel, "--idle", "auto", "--memory", "512M",
+             "--nic", "ixgbe", "--nic-mode", mode, "--nicsim-cpus", str(CPU_GENERATOR),
+             "--nicsim-control", path["control"], "--nicsim-stats", path["stats"],
+             "--pidfile", path["pid"], "--qmp", path["qmp"],
+             "--port", "wire:gen:rate=flat;start=manual;dst=%s;prefixes=%d" % (FIRST_PREFIX,
+                                                                              prefixes),
+             "--port", "wire:sink"]
+    for text in append:
+        words += ["--append", text]
+    with Guest(words, log=os.path.join(work, "console.log")) as router:
+        router.wait_ready(120)
+        router.wait_prompt()
+        wait_links(router)
+        models = Models(path["control"], guest_tsc_hz(router))
+        models.partners = pin_guest(path["pid"], path["qmp"]) + [process_of(path["control"])]
+        own_group_of(models.partners[-1])
+        with open(path["pid"], encoding="ascii") as file:
+            qemu = file.read().strip()
+        # QEMU's other threads pass interrupts on, and hold the lock that it takes
+        models.ahead = [int(thread) for thread in os.listdir("/proc/%s/task" % qemu)
+                        if int(thread) not in models.partners]
+        yield router, models
+
+
+def process_of(control):
+    """The nicsim that has this control socket."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            with open("/proc/%s/cmdline" % pid, "rb") as file:
+                words = file.read().split(b"\0")
+            if os.path.basename(words[0]) == b"nicsim" and control.encode() in words:
+                return int(pid)
+    raise BenchError("nicsim does not run")
+
+
+def curve(work, accel, configuration, mode, seconds, bursts=BURSTS):
+    """[(packets per tail write at most, Mpps)] of the router with vectors of that size."""
+    points = []
+    for burst in bursts:
+        with router_on_models(work, accel, configuration, 1, mode, ["burst=%d" % burst]) as (
+                router, models):
+            models.run(seconds)
+            # the best of SLICES: the host moves the CPUs apart for whole slices
+            points.append((burst, max(models.run(seconds).mpps() for _ in range(SLICES))))
+    return points
+
+
+def plot(curves, accel, path):
+    """Draws {mode: points} as PNG. Returns why not, or None."""
+    try:
+        import matplotlib
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
+    except ImportError:
+        return "no plot: matplotlib is not installed (tools/deps.sh install bench)"
+    figure, axes = pyplot.subplots(figsize=(7, 4.2), dpi=110)
+    for mode, points in curves.items():
+        axes.plot([burst for burst, _ in points], [mpps for _, mpps in points], marker="o",
+                  label={"line-rate": "doorbells in memory (line-rate mode)",
+                         "strict": "every doorbell a message (strict mode)"}[mode])
+    axes.axhline(LINE_RATE_PPS / 1e6, color="grey", linestyle="--", linewidth=1)
+    axes.text(1, LINE_RATE_PPS / 1e6 * 1.05, "10 GbE, 64-byte frames", color="grey", fontsize=8)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xticks(BURSTS, [str(burst) for burst in BURSTS])
+    axes.set_xlabel("packets per tail write, at most (burst=)")
+    axes.set_ylabel("million packets/s forwarded")
+    axes.set_title("Hayate on two modelled 82599, one data core, %s" % accel.upper(), fontsize=10)
+    axes.grid(True, which="major", alpha=0.3)
+    axes.legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Software": None})
+    return None

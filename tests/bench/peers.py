@@ -1,0 +1,126 @@
+"""The peers: DPDK in the guest's place over virtio-user, on a vhost generator of their own."""
+import contextlib
+import os
+import pty
+import re
+import select
+import shutil
+import subprocess
+import time
+
+from load import (CPU_DATA, CPU_GENERATOR, TOOLS, BenchError, eal, own_group)
+from launcher import ports, process
+
+L3FWD_SOURCE = "/usr/share/dpdk/examples/l3fwd"
+VIRTIO_USER_MODE = ",mrg_rxbuf=0,in_order=0,vectorized=1"  # the fastest of testpmd and l3fwd
+NEXT_HOP_MAC = "52:54:00:00:00:0b"
+
+
+def virtio_user(generator):
+    words = []
+    for index, path in enumerate(generator.sockets):
+        words += ["--vdev", "net_virtio_user%d,path=%s,queues=1,queue_size=1024,mac=%s%s"
+                  % (index, path, ports.mac_of(ports.MAC_BASE, index), VIRTIO_USER_MODE)]
+    return words
+
+
+@contextlib.contextmanager
+def dpdk_under_load(words, ready, generator):
+    """A DPDK program in the guest's place; it says `ready` (bytes) when it forwards."""
+    # On a terminal, else it would not say why it ended; testpmd, without -i, ends when its does.
+    terminal, theirs = pty.openpty()
+    child = process.popen(words, stdin=theirs, stdout=theirs, stderr=theirs,
+                          start_new_session=True)
+    os.close(theirs)
+    own_group(child)
+    said = b""
+
+    try:
+        deadline = time.monotonic() + 60
+        while ready not in said:
+            left = deadline - time.monotonic()
+            try:
+                if left > 0 and select.select([terminal], [], [], left)[0]:
+                    said += os.read(terminal, 65536)
+                    continue
+            except OSError:
+                pass  # it has ended
+            raise BenchError("%s does not forward: %s"
+                             % (words[0], said.decode(errors="replace").strip()[-300:]))
+        generator.wait_link()
+        generator.partners = [
+            int(thread) for thread in os.listdir("/proc/%d/task" % child.pid)
+            if os.sched_getaffinity(int(thread)) == {CPU_DATA}]
+        yield
+    finally:
+        process.stop(child, 5)
+        os.close(terminal)
+
+
+def peer_testpmd(work, huge, generator, prefixes):
+    words = ["dpdk-testpmd"] + eal("hayate-peer-%d" % os.getpid(), [CPU_GENERATOR, CPU_DATA], huge,
+                                   256)
+    words += virtio_user(generator)
+    words += ["--", "--nb-cores=1", "--forward-mode=mac", "--eth-peer=1," + NEXT_HOP_MAC,
+              "--txd=1024", "--rxd=1024"]
+    return dpdk_under_load(words, b"Press enter to exit", generator)
+
+
+def peer_l3fwd(work, huge, generator, prefixes):
+    tables = []
+    for name, lines in (("4", ["R10.%d.%d.0/24 1\n" % (n >> 8, n & 255) for n in range(prefixes)]),
+                        ("6", ["R2001:0200:0000:0001:0000:0000:0000:0000/64 1\n"])):
+        tables.append(os.path.join(work, "l3fwd" + name))
+        with open(tables[-1], "w", encoding="ascii") as file:
+            file.writelines(lines)
+    words = [os.path.join(TOOLS, "l3fwd")]
+    # One lcore: for each it wants a transmit queue.
+    words += eal("hayate-peer-%d" % os.getpid(), [CPU_DATA], huge, 256)
+    words += virtio_user(generator)
+    words += ["--", "-p", "0x3", "--config=(0,0,%d),(1,0,%d)" % (CPU_DATA, CPU_DATA),
+              "--lookup=lpm", "--parse-ptype", "--no-numa", "--eth-dest=1," + NEXT_HOP_MAC,
+              "--rule_ipv4=" + tables[0], "--rule_ipv6=" + tables[1]]
+    return dpdk_under_load(words, b"entering main loop on lcore %d" % CPU_DATA, generator)
+
+
+PEERS = {
+    "l3fwd": (peer_l3fwd, "l3fwd, LPM, the same routes, virtio-user, same generator"),
+    "testpmd": (peer_testpmd, "testpmd, mode mac (no look-up), virtio-user, same generator"),
+}
+
+
+def build_l3fwd():
+    """From Debian's sources, copied to build/, with two changes: room for the routes (it holds
+    1024), and no checksum check wanted from the device (virtio-user has none to offer, and it would
+    not start). Returns why not, or None."""
+    binary, copy = os.path.join(TOOLS, "l3fwd"), os.path.join(TOOLS, "l3fwd-source")
+    if os.path.exists(binary):
+        return None
+    if not os.path.exists(L3FWD_SOURCE):
+        return "l3fwd: no %s (Debian package dpdk-doc)" % L3FWD_SOURCE
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(L3FWD_SOURCE, copy)
+    for name, old, new in (
+            ("l3fwd_lpm.c", r"(IPV4_L3FWD_LPM_MAX_RULES\s+)1024", r"\g<1>65536"),
+            ("main.c", r"\.offloads = RTE_ETH_RX_OFFLOAD_CHECKSUM", ".offloads = 0")):
+        path = os.path.join(copy, name)
+        with open(path, encoding="utf-8") as file:
+            text, changed = re.subn(old, new, file.read())
+        if changed != 1:
+            return "l3fwd: %s is not as expected (another version of dpdk-doc?)" % name
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    common = os.path.join(os.path.dirname(L3FWD_SOURCE), "common")
+    built = subprocess.run(["make", "-C", copy], capture_output=True, text=True, check=False,
+                           env=dict(os.environ, CFLAGS="-march=native -w -I" + common,
+                                    MAKEFLAGS=""))
+    if built.returncode != 0:
+        return "l3fwd does not compile: " + built.stderr.strip()[-300:]
+    shutil.copy(os.path.join(copy, "build", "l3fwd"), binary)
+    return None
+
+
+def dpdk_version():
+    result = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "dpdk"], capture_output=True,
+                            text=True, check=False)
+    return "DPDK " + (result.stdout or "of unknown version")
