@@ -71,10 +71,19 @@ static void show_port_counters(struct shell *sh, unsigned port)
 	show_rows(sh, device, ARRAY_LEN(device), core_port_stats(port));
 }
 
+static void show_device(struct shell *sh, const struct nic *nic, unsigned mtu)
+{
+	char mac[FMT_MAC_MAX];
+	shell_print(sh, "  device %s", nic->ops->name);
+	if (nic->pci->vendor != PCI_VENDOR_NONE)
+		shell_print(sh, " at %02x:%02x.%x", nic->pci->bdf >> 8, nic->pci->bdf >> 3 & 31,
+		            nic->pci->bdf & 7);
+	shell_print(sh, ", mac %s, mtu %u\n", fmt_mac(mac, nic->mac), mtu);
+}
+
 void show_interfaces(void *ctx, struct shell *sh, int argc, char **argv)
 {
 	const struct view *v = view_get();
-	char mac[FMT_MAC_MAX];
 	(void)ctx;
 	(void)argc;
 	(void)argv;
@@ -93,9 +102,7 @@ void show_interfaces(void *ctx, struct shell *sh, int argc, char **argv)
 		                                    : "in use");
 		if (i->description[0])
 			shell_print(sh, "  description %s\n", i->description);
-		shell_print(sh, "  device %s at %02x:%02x.%x, mac %s, mtu %u\n", nic->ops->name,
-		            nic->pci->bdf >> 8, nic->pci->bdf >> 3 & 31, nic->pci->bdf & 7,
-		            fmt_mac(mac, nic->mac), v->port[p].mtu);
+		show_device(sh, nic, v->port[p].mtu);
 		if (running && link.up && link.mbps)
 			shell_print(sh, "  speed %u Mbit/s\n", link.mbps);
 		shell_print(sh, "  offloads%s%s%s%s, queue pairs %u\n",

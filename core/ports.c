@@ -128,30 +128,36 @@ static const struct nic_ops *driver_for(const struct pci_dev *dev, uint8_t *inde
 	return NULL;
 }
 
-/* Devices become eth0, eth1, ... in the order of their PCI addresses. */
+static void probe(const struct pci_dev *dev)
+{
+	struct nic *nic = &nics[nic_count];
+	uint8_t driver;
+	const struct nic_ops *ops = nic_count < NIC_PORTS_MAX ? driver_for(dev, &driver) : NULL;
+	if (!ops)
+		return;
+	*nic = (struct nic){.ops = ops,
+	                    .pci = dev,
+	                    .dma = core_private_alloc(NIC_DMA_BYTES),
+	                    .clock = &self.clock};
+	int e = nic->dma ? ops->probe(nic, dev) : E_NOMEM;
+	if (e != E_OK) {
+		core_log("pci %02x:%02x.%x: %s: %s (error %d), left out", dev->bdf >> 8,
+		         dev->bdf >> 3 & 31, dev->bdf & 7, ops->name,
+		         nic->error ? nic->error : "cannot be used", -e);
+		return;
+	}
+	snapshot_header()->nic[nic_count++].driver = driver;
+}
+
+/* Devices become eth0, eth1, ... in the order of their PCI addresses; then come the null ports. */
 static void probe_all(void)
 {
-	struct snapshot *s = snapshot_header();
-	for (unsigned i = 0; i < self.info->pci_count && nic_count < NIC_PORTS_MAX; i++) {
-		const struct pci_dev *dev = &self.info->pci[i];
-		struct nic *nic = &nics[nic_count];
-		uint8_t driver;
-		const struct nic_ops *ops = driver_for(dev, &driver);
-		if (!ops)
-			continue;
-		*nic = (struct nic){.ops = ops,
-		                    .pci = dev,
-		                    .dma = core_private_alloc(NIC_DMA_BYTES),
-		                    .clock = &self.clock};
-		int e = nic->dma ? ops->probe(nic, dev) : E_NOMEM;
-		if (e != E_OK) {
-			core_log("pci %02x:%02x.%x: %s: %s (error %d), left out", dev->bdf >> 8,
-			         dev->bdf >> 3 & 31, dev->bdf & 7, ops->name,
-			         nic->error ? nic->error : "cannot be used", -e);
-			continue;
-		}
-		s->nic[nic_count++].driver = driver;
-	}
+	static const struct pci_dev none = {.vendor = PCI_VENDOR_NONE};
+	uint64_t nulls = core_option_number("null", 0);
+	for (unsigned i = 0; i < self.info->pci_count; i++)
+		probe(&self.info->pci[i]);
+	for (unsigned i = 0; i < nulls && i < NIC_PORTS_MAX; i++)
+		probe(&none);
 	probed = true;
 }
 

@@ -8,6 +8,7 @@
 #include "lib/types.h"
 
 #define PCI_BARS 6
+#define PCI_VENDOR_NONE 0xffff /* what an empty slot answers; the vendor of a port without a device */
 
 struct pci_bar {
 	uint64_t addr;  /* virtual address of the mapping, the same in every address space; 0: none */

@@ -5,6 +5,8 @@
   router.ixgbe.64B.<ROUTES>.*    the same on two 82599 modelled by nicsim in line-rate mode, with its
                                  generator and sink (models.py); loss at 10 GbE line rate; and the
                                  curve of throughput against packets per tail write
+  router.null.64B.<ROUTES>.*     the same without any device: frames made on the spot and thrown away
+                                 (drivers/null): what loop, application and buffers cost
   peer.<PROGRAM>.*               DPDK in the guest's place over virtio-user, on the same generator,
                                  alternating with it in the same run: l3fwd (LPM, the same routes)
                                  and testpmd (mode `mac`: no look-up)
@@ -30,10 +32,11 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 
 sys.dont_write_bytecode = True
 from load import (SLICE_S, WARM_UP_S, BenchError, Generator, build_tools, hugepages,
-                  median_of, near_only, pin_guest, progress, round_trip_ns, say)
+                  median_of, near_only, pin_guest, progress, realtime, round_trip_ns, say)
 from models import LINE_RATE_PPS, curve, plot, router_on_models
 from peers import NEXT_HOP_MAC, PEERS, build_l3fwd, dpdk_version
 from results import RESULTS, Results
@@ -45,18 +48,27 @@ OURS = {"router": "router.virtio", "ixgbe": "router.ixgbe"}  # contender: name o
 IMPOSSIBLE = 1.05  # busy share that no core can have
 SATURATED = 0.98  # busy share of the data core from which on it is the limit
 ROUTES = (1, 16384)
-PARTS = ["forwarding", "line-rate", "tail-writes", "boot", "sizes"]
+PARTS = ["forwarding", "null", "line-rate", "tail-writes", "boot", "sizes"]
 
 
 def routes(prefixes):
     for number in range(prefixes):
-        yield "ip route 10.%d.%d.0/24 198.51.100.2\n" % (number >> 8, number & 255)
+        yield "10.%d.%d.0/24" % (number >> 8, number & 255)
 
 
-def configuration(prefixes):
+def null_routes(prefixes):
+    """All that null ports send to, 198.19.0.0/16, in one route or in as many as there are /30s."""
+    if prefixes == 1:
+        return ["198.19.0.0/16"]
+    assert prefixes == 16384
+    return ["198.19.%d.%d/30" % (number >> 6, (number & 63) << 2) for number in range(prefixes)]
+
+
+def configuration(prefixes, destinations=routes):
     return ("hostname bench\ninterface eth0\n ip address 192.0.2.1/24\n"
             "interface eth1\n ip address 198.51.100.1/24\n"
-            "arp 198.51.100.2 %s\n" % NEXT_HOP_MAC + "".join(routes(prefixes)))
+            "arp 198.51.100.2 %s\n" % NEXT_HOP_MAC +
+            "".join("ip route %s 198.51.100.2\n" % prefix for prefix in destinations(prefixes)))
 
 
 def data_core(router):
@@ -145,9 +157,13 @@ UNITS = {"mpps": ("Mpps", "higher"), "cycles_per_packet": ("TSC cycles", "lower"
          "mmio_writes_per_packet": ("per packet", "lower")}
 
 
+def name_of(prefixes):
+    return "1route" if prefixes == 1 else "%dkroutes" % (prefixes >> 10)
+
+
 def forwarding(results, work, accel, huge, prefixes, runs, seconds, peers):
     """Adds the figures of one table of routes; returns the round trips measured meanwhile."""
-    routes_name = "1route" if prefixes == 1 else "%dkroutes" % (prefixes >> 10)
+    routes_name = name_of(prefixes)
     measured = {what: [] for what in [*OURS, *peers]}
     for number in range(runs):
         turns = max(1, round(seconds / SLICE_S))
@@ -196,6 +212,35 @@ def add_forwarding(results, name, accel, measured, what, peers):
     if busy < SATURATED:
         results.note("%s: the GENERATOR was the limit, not the router: its core was busy %.1f %% "
                      "of the time" % (name, 100 * busy))
+
+
+def drops_of(router):
+    return {name: value for name, value in router.counters().items() if name.startswith("drop_")}
+
+
+def without_device(results, work, accel, runs):
+    """Forwarding between two null ports: the part of a packet's cycles that is the machine's own."""
+    config, pidfile, qmp_path = (os.path.join(work, "null." + end) for end in ("conf", "pid", "qmp"))
+    for prefixes in ROUTES:
+        with open(config, "w", encoding="ascii") as file:
+            file.write(configuration(prefixes, null_routes))
+        with Guest(["router", "--config", config, "--accel", accel, "--memory", "512M", "--pidfile",
+                    pidfile, "--qmp", qmp_path, "--append", "null=2"]) as router:
+            router.wait_ready(120)
+            router.wait_prompt()
+            core = pin_guest(pidfile, qmp_path)
+            drops, cycles = drops_of(router), []
+            for _ in range(runs * 3):
+                before = data_core(router)
+                with realtime(core):
+                    time.sleep(SLICE_S)
+                after = data_core(router)
+                cycles.append((after["busy_cycles"] - before["busy_cycles"])
+                              / (after["rx_pkts"] - before["rx_pkts"]))
+            if drops_of(router) != drops:
+                raise BenchError("null ports: not all was forwarded: %s" % drops_of(router))
+        results.add("router.null.64B.%s.busy_cycles_per_packet" % name_of(prefixes), cycles,
+                    *UNITS["busy_cycles_per_packet"], accel)
 
 
 def line_rate(results, work, accel, seconds, runs):
@@ -319,6 +364,8 @@ def main():
                     trips += forwarding(results, work, accel, huge, prefixes, arguments.runs,
                                         arguments.seconds, peers)
                 results.add("host.core_round_trip", trips, "ns", "lower", "host")
+        if "null" in parts:
+            without_device(results, work, accel, arguments.runs)
         if "line-rate" in parts:
             line_rate(results, work, accel, arguments.seconds, arguments.runs)
         if "tail-writes" in parts:

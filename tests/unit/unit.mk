@@ -23,6 +23,7 @@ UNIT_SRC_shell := control/shell.c control/shell_words.c control/text.c lib/fmt.c
 UNIT_SRC_virtio_ring := drivers/virtio_net/ring.c tests/unit/virtq_device.c tests/unit/virtio_rig.c
 UNIT_SRC_virtio_hostile := $(UNIT_SRC_virtio_ring)
 UNIT_SRC_cmdline := lib/cmdline.c
+UNIT_SRC_null := drivers/null/null.c net/ip4.c net/udp.c lib/csum.c
 NICSIM_82599_SRC := $(wildcard tools/nicsim/82599/*.c) tools/nicsim/model.c tools/nicsim/reg.c \
 	tools/nicsim/json.c tools/nicsim/wires/wire.c tests/unit/nicsim_rig.c
 UNIT_SRC_82599_model := $(NICSIM_82599_SRC) tests/unit/drive_82599.c
@@ -45,7 +46,7 @@ UNIT_FLAGS_ixgbe_hostile := -Itests/unit/twin
 UNIT_FLAGS_ixgbe_driver := -Itests/unit/twin -Itests/unit/twin_clock
 UNIT_FLAGS_ixgbe_done := $(UNIT_FLAGS_ixgbe_driver) -DIXGBE_COMPLETION=IXGBE_DESCRIPTOR_DONE
 UNIT_FLAGS_ixgbe_faults := $(UNIT_FLAGS_ixgbe_driver)
-T ?= csum fmt pkt counters ip4 icmp4 udp arp fib fuzz config shell cmdline virtio_ring virtio_hostile \
+T ?= csum fmt pkt counters ip4 icmp4 udp arp fib fuzz config shell cmdline null virtio_ring virtio_hostile \
 	ixgbe_ring ixgbe_hostile ixgbe_driver ixgbe_done ixgbe_faults \
 	82599_model 82599_rx 82599_tx 82599_fuzz
 

@@ -1,0 +1,145 @@
+/*
+ * A port without a device: it receives as many packets as it is asked for, made on the spot, and
+ * frees what it is given to send. Two uses: a benchmark of everything but the device (loop,
+ * application, buffer pool), and the least that a driver is (ARCHITECTURE.md, How to add).
+ *
+ * A frame is 60 bytes, 64 with FCS: UDP to the discard port (RFC 863) of 198.19.x.y from
+ * 198.18.0.1, addresses that RFC 2544, appendix C, sets aside for benchmarks. Of 65536 frames of a
+ * queue each has another x.y, far from the one before, as a router's table would see it.
+ */
+#include "drivers/null/null.h"
+
+#include "lib/csum.h"
+#include "lib/mem.h"
+
+#define FRAME_BYTES 60
+#define STRIDE 40503 /* 65536 divided by the golden ratio, odd: all x.y in turn, none near the last */
+#define MTU_LARGEST (BUF_STRIDE_JUMBO - BUF_DATA_OFFSET - 18) /* all that a buffer holds */
+
+/* From the start of the frame. */
+enum { IP = 14, IP_CSUM = IP + 10, IP_DST_LOW = IP + 18 };
+
+struct frame {
+	uint8_t bytes[FRAME_BYTES];
+	uint32_t sum; /* of the IPv4 header, with checksum and low half of the destination zero */
+	uint16_t low; /* that half, in the next frame */
+};
+_Static_assert(sizeof(struct frame) <= sizeof((struct nic_queue *)0)->priv, "fits a queue");
+
+static struct frame *frame_of(struct nic_queue *q)
+{
+	return (struct frame *)(void *)q->priv;
+}
+
+/* --- control core --- */
+
+static bool match(const struct pci_dev *dev)
+{
+	return dev->vendor == PCI_VENDOR_NONE;
+}
+
+static int probe(struct nic *nic, const struct pci_dev *dev)
+{
+	static uint8_t number;
+	const uint8_t mac[6] = {0x02, 'n', 'u', 'l', 'l', number++}; /* locally administered */
+	memcpy(nic->mac, mac, sizeof mac);
+	nic->pci = dev;
+	nic->pairs_max = NIC_PAIRS_MAX;
+	nic->mtu_max = MTU_LARGEST;
+	return E_OK;
+}
+
+static size_t ring_bytes(const struct nic *nic)
+{
+	(void)nic;
+	return 0;
+}
+
+static int start(struct nic *nic, const struct nic_config *config, struct nic_shared *shared)
+{
+	*shared = (struct nic_shared){.pairs = (uint8_t)config->pairs, .mtu_max = nic->mtu_max};
+	memcpy(shared->mac, nic->mac, sizeof shared->mac);
+	return E_OK;
+}
+
+static void stop(struct nic *nic)
+{
+	(void)nic;
+}
+
+static void link(struct nic *nic, struct nic_link *out)
+{
+	(void)nic;
+	*out = (struct nic_link){.up = true};
+}
+
+/* --- data core --- */
+
+static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned pair, void *mem)
+{
+	static const uint8_t rest[] = {
+		0x02, 'p', 'e', 'e', 'r', 0x00, /* source address */
+		0x08, 0x00, /* IPv4 */
+		0x45, 0, 0, FRAME_BYTES - IP, 0, 0, 0, 0, 64, 17, 0, 0, /* 64 hops, UDP */
+		198, 18, 0, 1, 198, 19, 0, 0,
+		0xc0, 0x20, 0, 9, 0, FRAME_BYTES - IP - 20, 0, 0, /* 49184 to 9; no checksum */
+	};
+	struct frame *f = frame_of(q);
+	(void)pair;
+	(void)mem;
+	memcpy(f->bytes, shared->mac, 6);
+	memcpy(f->bytes + 6, rest, sizeof rest);
+	f->sum = csum_partial(f->bytes + IP, 20, 0);
+	return E_OK;
+}
+
+static unsigned rx_burst(struct nic_queue *q, struct pkt *v, unsigned max)
+{
+	struct frame *f = frame_of(q);
+	unsigned n = 0;
+	for (; n < max && pkt_alloc(q->pool, &v[n]); n++) {
+		uint16_t low = be16_make(f->low).raw;
+		f->low += STRIDE;
+		memcpy(v[n].data, f->bytes, FRAME_BYTES);
+		raw16_store(v[n].data + IP_CSUM, csum_fold(f->sum + low));
+		raw16_store(v[n].data + IP_DST_LOW, low);
+		v[n].len = FRAME_BYTES;
+		v[n].port = q->port;
+	}
+	q->cnt->rx_no_buffer += n < max;
+	q->cnt->rx_pkts += n;
+	q->cnt->rx_bytes += n * FRAME_BYTES;
+	return n;
+}
+
+static unsigned tx_burst(struct nic_queue *q, const struct pkt *v, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		q->cnt->tx_bytes += v[i].len;
+		pkt_free(q->pool, &v[i]);
+	}
+	q->cnt->tx_pkts += n;
+	return n;
+}
+
+/* There is always a packet: a core with such a port never sleeps. */
+static bool rx_interrupt(struct nic_queue *q, bool arm)
+{
+	(void)q;
+	(void)arm;
+	return true;
+}
+
+const struct nic_ops null_ops = {
+	.name = "null",
+	.match = match,
+	.probe = probe,
+	.ring_bytes = ring_bytes,
+	.start = start,
+	.stop = stop,
+	.link = link,
+	.attach = attach,
+	.rx_burst = rx_burst,
+	.tx_burst = tx_burst,
+	.rx_interrupt = rx_interrupt,
+};

@@ -1,0 +1,44 @@
+"""Ports without a device (`null=N`): packets without end, all the way through the router."""
+import pytest
+from conftest import eventually, router_config
+
+NEXT_HOP = "198.51.100.2"
+ROUTES = "arp %s 02:00:00:00:00:02\nip route 198.19.0.0/16 %s\n" % (NEXT_HOP, NEXT_HOP)
+
+
+def another_turn(router):
+    """Until every data core has let go of the packets that it has in hand now."""
+    def received():
+        return [core["rx_pkts"] for core in router.cores() if "data" in core["role"]]
+    before = received()
+    eventually(lambda: all(now > then + 256 for now, then in zip(received(), before)), 20, "a turn")
+
+
+@pytest.mark.parametrize("cpus", [1, 2, 3])
+def test_forwarding_without_device(make_router, cpus):
+    """Everything is forwarded, out of the one port that the route says; the console is served.
+    Only before a port is seen to be up its packets are dropped, as everywhere."""
+    router = make_router(router_config() + ROUTES, "--append", "null=2", ports=(), cpus=cpus)
+    router.judge = False  # the sum of the counters stands still never
+    eventually(lambda: router.counters()["forwarded"], 20, "forwarding")
+    another_turn(router)
+    was, first = router.interfaces(), router.counters()
+    eventually(lambda: router.counters()["forwarded"] > first["forwarded"] + 100000, 20, "more")
+    drops = {name: value - first[name] for name, value in router.counters().items()
+             if name.startswith("drop_")}
+    assert not any(drops.values()), drops
+    blocks = router.interfaces()
+    assert list(blocks) == ["eth0", "eth1"]
+    assert blocks["eth0"]["tx_pkts"] == was["eth0"]["tx_pkts"]
+    assert blocks["eth1"]["tx_pkts"] >= was["eth1"]["tx_pkts"] + 100000
+    assert blocks["eth0"]["rx_bytes"] == 60 * blocks["eth0"]["rx_pkts"]
+    assert "device null, mac 02:6e:75:6c:6c:01" in router.command("show interfaces")
+    assert all(block["mmio_writes"] == 0 for block in blocks.values())
+
+
+def test_beside_a_device(make_router):
+    """They come after the ports that have a device, sixteen in all."""
+    router = make_router(None, "--append", "null=99", ports=("none",))
+    text = router.command("show interfaces")
+    assert text.count("device virtio") == 1 and text.count("device null") == 15
+    assert text.index("device virtio") < text.index("device null")
