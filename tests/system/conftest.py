@@ -40,7 +40,6 @@ LOGS = os.path.join(ROOT, "build", "test-logs")
 
 LEFT_ROUTER, LEFT_HOST = "192.0.2.1", "192.0.2.2"
 RIGHT_ROUTER, RIGHT_HOST = "198.51.100.1", "198.51.100.2"
-NICS = ["virtio", "ixgbe"]
 NIC_MODULES = {"test_forwarding", "test_icmp", "test_links", "test_faults", "test_fuzz", "test_echo",
                "test_cards"}
 
@@ -189,7 +188,7 @@ def log_path(request):
 def pytest_generate_tests(metafunc):
     if "nic" in metafunc.fixturenames and metafunc.module.__name__ in NIC_MODULES:
         only = [mark.args[0] for mark in metafunc.definition.iter_markers("nics")]
-        metafunc.parametrize("nic", only[0] if only else NICS)
+        metafunc.parametrize("nic", only[0] if only else options.NICS)
 
 
 @pytest.fixture

@@ -354,8 +354,11 @@ def test_menu_is_filled_in():
         template = file.read()
     code = "\n".join(line for line in image.menu(template, "idle=poll", True, "echo", 0)
                      .splitlines() if not line.startswith("#"))
-    assert "@" not in code and code.count("idle=poll") == 2 and "set default=echo" in code
-    assert code.count("module2 /boot/hayate.conf") == 2
+    assert "@" not in code and "set default=echo" in code
+    entries = code.split("menuentry")[1:]
+    assert [re.search(r"--id (\S+)", entry).group(1) for entry in entries] == list(options.APPS)
+    for app, entry in zip(options.APPS, entries):
+        assert "app=%s idle=poll\n" % app in entry and "module2 /boot/hayate.conf" in entry
 
 
 def test_parsers():

@@ -117,12 +117,13 @@ def parser():
         "run", help="boot an image in QEMU", formatter_class=formatter,
         description="Boots Hayate in QEMU with its console on the terminal.",
         epilog=RUN_EPILOG + EXIT_CODES, allow_abbrev=False)
-    run.add_argument("app", choices=["router", "echo"], help="the program of the data cores")
+    run.add_argument("app", choices=options.APPS, help="the program of the data cores")
     run.add_argument("--config", metavar="F", help="configuration file (a boot module)")
     run.add_argument("--port", dest="port_texts", metavar="PORT", action="append", default=[],
                      help="a network port; repeat for more, see below")
-    run.add_argument("--nic", choices=["virtio", "ixgbe", "mlx5"], default="virtio",
-                     help="network card of every port (default virtio)")
+    run.add_argument("--nic", choices=options.NICS + options.PLANNED_NICS,
+                     default=options.QEMU_NIC,
+                     help="network card of every port (default %(default)s)")
     run.add_argument("--nic-mode", choices=["strict", "line-rate"], default="strict",
                      help="strict: the model sees and checks every register access; line-rate: "
                           "doorbells are mapped into the guest (default strict)")
@@ -177,8 +178,8 @@ def parser():
     img.add_argument("--kernel", metavar="F", default=options.KERNEL,
                      help="kernel to put in (default build/hayate.elf)")
     img.add_argument("--config", metavar="F", help="configuration to put in")
-    img.add_argument("--app", choices=image.APPS, default="router",
-                     help="the entry that starts by itself (default router)")
+    img.add_argument("--app", choices=options.APPS, default=options.DEFAULT_APP,
+                     help="the entry that starts by itself (default %(default)s)")
     img.add_argument("--append", metavar="TEXT", action="append", default=[],
                      help="kernel options for every entry")
     img.add_argument("--menu-timeout", metavar="S", type=int, default=1,
@@ -194,8 +195,8 @@ def parser():
     demo.add_argument("--seconds", metavar="S", type=_positive, default=3,
                       help="length of each iperf3 run (default 3)")
     demo.add_argument("--image", metavar="F", help="kernel to boot (default build/hayate.elf)")
-    demo.add_argument("--nic", choices=["virtio", "ixgbe"], default="virtio",
-                      help="network card of both ports (default virtio)")
+    demo.add_argument("--nic", choices=options.NICS, default=options.QEMU_NIC,
+                      help="network card of both ports (default %(default)s)")
     demo.add_argument("--qemu", metavar="PATH", help="QEMU to use, as for `hayate run`")
     demo.add_argument("--verbose", action="store_true", help="show the router's console too")
     return top

@@ -14,7 +14,7 @@ import time
 from . import image, netlab, newqemu, ports
 from .errors import EXIT_DEMO, EXIT_SIGNAL, LauncherError
 from .guest import LAUNCHER, PYTHON, Guest, GuestError
-from .options import KERNEL, choose_accel, data_cores
+from .options import KERNEL, choose_accel, data_cores, modelled
 
 # Addresses reserved for documentation (RFC 5737).
 LEFT = ("192.0.2.1", "192.0.2.2")        # router, host
@@ -121,7 +121,7 @@ def _demo(options, steps, stack):
     steps.done("network namespaces, a tap each")
 
     accel = choose_accel(options.accel)
-    if options.nic != "virtio" and not options.qemu:
+    if modelled(options) and not options.qemu:
         steps.step("a QEMU that knows vfio-user")
         steps.done(newqemu.find().version)
     steps.step("booting the router (%s, %d CPU%s, %s)"

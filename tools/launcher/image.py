@@ -7,10 +7,9 @@ import tempfile
 
 from . import process
 from .errors import LauncherError, usage
-from .options import KERNEL, ROOT
+from .options import DEFAULT_APP, KERNEL, ROOT
 
 MENU_TEMPLATE = os.path.join(ROOT, "boot", "grub.cfg")
-APPS = ("router", "echo")
 
 # What GRUB needs to find, read and start the kernel, and no more: the image is small and
 # starts fast. Everything else of Debian's default set (fonts, themes, file systems) stays out.
@@ -29,7 +28,7 @@ def menu(template, command_line, has_config, default_app, timeout_s):
             .replace("@MODULE@", "module2 /boot/hayate.conf hayate.conf" if has_config else "true"))
 
 
-def build(output, kernel=None, config=None, arguments="", default_app="router", timeout_s=1):
+def build(output, kernel=None, config=None, arguments="", default_app=DEFAULT_APP, timeout_s=1):
     """Writes the image to `output` (atomically). `arguments` go to the kernel in every entry."""
     kernel = kernel or KERNEL
     if not os.path.exists(kernel):

@@ -19,7 +19,8 @@ import time
 
 from . import image, newqemu, nicsim, ports, process
 from .errors import EXIT_QEMU, EXIT_SIGNAL, EXIT_TIMEOUT, LauncherError, usage
-from .options import KERNEL, QEMU, kernel_command_line, port_queues, qemu_command
+from .options import (DEFAULT_APP, KERNEL, NIC_MODELS, QEMU, kernel_command_line, modelled, port_queues,
+                      qemu_command)
 
 
 class Terminal:
@@ -118,16 +119,16 @@ class Control:
 
 def check(options):
     """Everything that can be refused before anything is started."""
-    if options.nic != "virtio":
+    if modelled(options):
         nicsim.check(options)
     for port in options.ports:
-        if port.kind == "wire" and options.nic == "virtio":
-            raise usage("--port %s: only with --nic ixgbe" % port.text)
+        if port.kind == "wire" and not modelled(options):
+            raise usage("--port %s: only with --nic %s" % (port.text, " or ".join(NIC_MODELS)))
     if options.boot == "kernel" and options.media != "disk":
         raise usage("--media %s: only with --boot bios or --boot uefi" % options.media)
     if options.boot != "kernel" and options.image:
         for value, name in ((options.config, "--config"), (options.append, "--append"),
-                            (options.idle, "--idle"), (options.app == "echo", "echo")):
+                            (options.idle, "--idle"), (options.app != DEFAULT_APP, options.app)):
             if value:
                 raise usage("%s cannot be changed in a ready-made --image; leave --image out and "
                             "one is built" % name)
@@ -151,7 +152,7 @@ def find_qemu(options):
     """(argv to start QEMU with, changes to its environment)."""
     if options.qemu:
         return [options.qemu], {}
-    if options.nic != "virtio":
+    if modelled(options):
         qemu = newqemu.find()
         return qemu.argv, qemu.env
     if not shutil.which(QEMU):
@@ -177,12 +178,12 @@ def run(options):
                             default_app=options.app, timeout_s=0)
             for index, port in enumerate(options.ports):
                 if port.kind == "tap":
-                    header = {} if options.nic == "virtio" else {"header": 0}
+                    header = {"header": 0} if modelled(options) else {}
                     taps[index] = ports.open_tap(port, port_queues(port, options), **header)
             stopped = signals.received()
             if stopped:
                 return EXIT_SIGNAL + stopped[0]
-            if options.nic != "virtio":
+            if modelled(options):
                 models = nicsim.Nicsim(options, taps)
             code = _run_qemu(options, qemu, signals, taps, boot_image, work, models)
         wrong = models.stop() if models else ""
@@ -297,7 +298,7 @@ def shown(options):
     """The command lines of `--print`: complete, except that taps are named, not handed over, and
     models listen in DIRECTORY."""
     image_name = options.image if options.boot != "kernel" else None
-    if options.nic == "virtio":
+    if not modelled(options):
         return [[options.qemu or QEMU] + qemu_command(options, None, image_name)]
     return [nicsim.command(options, "DIRECTORY"),
             find_qemu(options)[0] + qemu_command(options, None, image_name,

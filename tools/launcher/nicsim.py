@@ -15,19 +15,18 @@ import time
 
 from . import ports, process
 from .errors import EXIT_QEMU, LauncherError, usage
-from .options import ROOT
+from .options import NIC_MODELS, NICS, PLANNED_NICS, ROOT
 
 NICSIM = os.path.join(ROOT, "build", "nicsim")
-MODELS = {"ixgbe": "82599"}  # --nic → model=
 START_S = 10
 VIOLATIONS = 3  # nicsim's exit status
 
 
 def check(options):
     """Everything that can be refused before anything is started."""
-    if options.nic not in MODELS:
-        raise usage("--nic %s: there is no model of it yet; --nic virtio or --nic %s"
-                    % (options.nic, " or ".join(MODELS)))
+    if options.nic in PLANNED_NICS:
+        raise usage("--nic %s: there is no model of it yet; --nic %s"
+                    % (options.nic, " or --nic ".join(NICS)))
     for port in options.ports:
         if port.kind not in ("tap", "none", "wire"):
             raise usage("--port %s: not with --nic %s (tap, none, wire)" % (port.text, options.nic))
@@ -77,7 +76,7 @@ def command(options, directory, tap_fds=None):
     """nicsim's whole command line. tap_fds as for options.qemu_command."""
     argv = [NICSIM, "--die-with-parent"]
     for index, port in enumerate(options.ports):
-        words = ["model=" + MODELS[options.nic],
+        words = ["model=" + NIC_MODELS[options.nic],
                  "socket=" + socket_path(directory, index),
                  "wire=" + _wire(port, tap_fds and tap_fds.get(index)),
                  "mode=" + options.nic_mode,

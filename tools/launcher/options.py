@@ -13,6 +13,18 @@ KERNEL = os.path.join(ROOT, "build", "hayate.elf")
 ISO = os.path.join(ROOT, "build", "hayate.iso")
 QEMU = "qemu-system-x86_64"
 
+# What data cores can run: the names of `parse_application` (control/config.c), each with an entry
+# in boot/grub.cfg.
+APPS = ("router", "echo")
+DEFAULT_APP = "router"
+
+# Network cards, the names of --nic: QEMU's own, the default; nicsim's models of others, with the
+# name nicsim knows them by; and those that are promised but have no model yet.
+QEMU_NIC = "virtio"
+NIC_MODELS = {"ixgbe": "82599"}
+NICS = (QEMU_NIC, *NIC_MODELS)
+PLANNED_NICS = ("mlx5",)
+
 DEBUG_EXIT_PORT = 0xF4
 MEMORY_MIN_MIB = 64
 
@@ -65,6 +77,11 @@ def choose_accel(wanted, kvm="/dev/kvm", cpuinfo="/proc/cpuinfo"):
     return "tcg"
 
 
+def modelled(options):
+    """Are the cards nicsim's models, instead of QEMU's own?"""
+    return options.nic != QEMU_NIC
+
+
 def data_cores(cpus):
     """One core is the control core; a single CPU does both jobs."""
     return max(1, cpus - 1)
@@ -72,7 +89,7 @@ def data_cores(cpus):
 
 def port_queues(port, options):
     """Queue pairs of a port: its own option, else --queues, else one per data core on taps."""
-    if options.nic != "virtio":
+    if modelled(options):
         return 1  # of the tap; the card has its own
     if port.option("queues") is not None:
         return int(port.option("queues"))
