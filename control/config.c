@@ -187,13 +187,13 @@ static int parse_application(struct parser *p, unsigned i)
 	int error = expect_word(p, i);
 	if (error != 0)
 		return error;
-	if (word_is(p, i, "router"))
-		p->out->application = CONFIG_APP_ROUTER;
-	else if (word_is(p, i, "echo"))
-		p->out->application = CONFIG_APP_ECHO;
-	else
-		return FAIL(p, i, "unknown application; expected router or echo");
-	return expect_end(p, i + 1);
+	for (unsigned n = 0; n < CORE_APP_COUNT; n++) {
+		if (word_is(p, i, core_app_word((enum core_app_number)n))) {
+			p->out->application = (enum core_app_number)n;
+			return expect_end(p, i + 1);
+		}
+	}
+	return FAIL(p, i, "unknown application; expected " CORE_APPS(CORE_APP_WORD, " or "));
 }
 
 static int parse_idle(struct parser *p, unsigned i)
@@ -424,7 +424,7 @@ static int parse_end(struct parser *p, unsigned i)
 static const struct statement statements[] = {
 	/* words, syntax, parser, in an interface block, once */
 	{"hostname", "hostname NAME", parse_hostname, false, true},
-	{"application", "application (router | echo)", parse_application, false, true},
+	{"application", "application (" CORE_APPS(CORE_APP_WORD, " | ") ")", parse_application, false, true},
 	{"idle", "idle (poll | sleep | auto)", parse_idle, false, true},
 	{"interface", "interface ethN", parse_interface, false, false},
 	{"description", "description TEXT", parse_description, true, true},
@@ -565,7 +565,7 @@ void config_default(struct config *out)
 {
 	*out = (struct config){
 		.hostname = "hayate",
-		.application = CONFIG_APP_ROUTER,
+		.application = CORE_APP_router,
 		.idle = CONFIG_IDLE_AUTO,
 		.arp_timeout_s = CONFIG_ARP_TIMEOUT_DEFAULT_S,
 		.icmp_rate = CONFIG_ICMP_RATE_DEFAULT,
@@ -604,7 +604,7 @@ int config_parse(const char *text, size_t len, const struct config_memory *mem, 
 		config_default(out);
 		return error;
 	}
-	if (out->application == CONFIG_APP_ECHO && out->echo_port_count == 0)
+	if (out->application == CORE_APP_echo && out->echo_port_count == 0)
 		out->echo_port[out->echo_port_count++] = CONFIG_ECHO_PORT_DEFAULT;
 	return 0;
 }

@@ -21,6 +21,7 @@
 #define CONTROL_CONFIG_H
 
 #include "control/text.h"
+#include "core/apps.h"
 #include "lib/types.h"
 
 #define CONFIG_PORTS_MAX 16 /* equals NIC_PORTS_MAX; whoever includes both asserts it */
@@ -40,8 +41,6 @@
 #define CONFIG_ICMP_BURST_DEFAULT 50
 #define CONFIG_ICMP_BURST_MAX 100000
 #define CONFIG_ECHO_PORT_DEFAULT 7 /* RFC 862 */
-
-enum config_application { CONFIG_APP_ROUTER, CONFIG_APP_ECHO };
 
 enum config_idle { CONFIG_IDLE_AUTO, CONFIG_IDLE_POLL, CONFIG_IDLE_SLEEP };
 
@@ -79,13 +78,13 @@ struct config_arp {
 
 struct config {
 	char hostname[CONFIG_HOSTNAME_SIZE];
-	enum config_application application;
+	enum core_app_number application;
 	enum config_idle idle;
 	uint32_t arp_timeout_s;
 	uint32_t icmp_rate;  /* errors a second; 0: none are sent */
 	uint32_t icmp_burst; /* errors at once after a pause */
 	uint16_t echo_port[CONFIG_ECHO_PORTS_MAX]; /* UDP */
-	unsigned echo_port_count; /* at least 1 when application is CONFIG_APP_ECHO */
+	unsigned echo_port_count; /* at least 1 when application is CORE_APP_echo */
 	struct config_interface interface[CONFIG_PORTS_MAX];
 	struct config_arp arp[CONFIG_ARPS_MAX];
 	unsigned arp_count;
@@ -146,8 +145,7 @@ typedef void (*config_write_fn)(void *ctx, const char *text, size_t len);
 /* Writes the configuration as text, in pieces, each one line with its '\n'. */
 void config_print(const struct config *c, config_write_fn write, void *ctx);
 
-/* The words for a value, as in the dialect. */
-const char *config_application_name(enum config_application a);
+/* The word for a value, as in the dialect. */
 const char *config_idle_name(enum config_idle i);
 
 #endif

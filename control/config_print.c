@@ -21,11 +21,6 @@ static void PRINTF_LIKE(2, 3) print_line(const struct printer *p, const char *fo
 	p->write(p->ctx, line, n + 1);
 }
 
-const char *config_application_name(enum config_application a)
-{
-	return a == CONFIG_APP_ECHO ? "echo" : "router";
-}
-
 const char *config_idle_name(enum config_idle i)
 {
 	return i == CONFIG_IDLE_POLL ? "poll" : i == CONFIG_IDLE_SLEEP ? "sleep" : "auto";
@@ -60,7 +55,7 @@ void config_print(const struct config *c, config_write_fn write, void *ctx)
 	const struct printer p = {write, ctx};
 	char addr[FMT_IP4_MAX], mac[FMT_MAC_MAX];
 	print_line(&p, "hostname %s", c->hostname);
-	print_line(&p, "application %s", config_application_name(c->application));
+	print_line(&p, "application %s", core_app_word(c->application));
 	print_line(&p, "idle %s", config_idle_name(c->idle));
 	if (c->arp_timeout_s != CONFIG_ARP_TIMEOUT_DEFAULT_S)
 		print_line(&p, "arp timeout %u", c->arp_timeout_s);

@@ -37,7 +37,7 @@ void plane_log(const char *format, ...)
 	shell_log(&plane.shell, text);
 }
 
-void plane_key(uint8_t c)
+static void plane_key(uint8_t c)
 {
 	shell_input(&plane.shell, (char)c);
 }
@@ -180,7 +180,7 @@ static void start_services(struct view *v)
 		v->echo_port[i] = plane.config.echo_port[i];
 }
 
-void plane_start(void)
+static void plane_start(void)
 {
 	static bool have_memory, ok;
 	struct view *v;
@@ -207,7 +207,7 @@ void plane_start(void)
 	plane.fib_ready = ok && fib4_init(&plane.fib, (uint8_t *)v + view_bytes, room - view_bytes,
 	                                  fib_private, fib_private_bytes) == E_OK;
 	v->fib = plane.fib.fib;
-	core_set_app(config_application_name(plane.config.application));
+	core_set_app(plane.config.application);
 	core_set_idle((enum core_idle)plane.config.idle);
 	start_ports(v);
 	local_start();
@@ -230,7 +230,7 @@ static void report_ready(void)
 	          (unsigned long long)us / 1000, (unsigned long long)us / 100 % 10);
 }
 
-void plane_ports(bool running)
+static void plane_ports(void)
 {
 	static bool greeted;
 	char text[400], name[64];
@@ -243,7 +243,7 @@ void plane_ports(bool running)
 	} else if (self.info->config_bytes == 0) {
 		plane_log("no configuration was given: all interfaces are down");
 	}
-	if (running)
+	if (core_ports_running())
 		report_ready();
 	if (!greeted) {
 		shell_start(&plane.shell);
@@ -252,7 +252,7 @@ void plane_ports(bool running)
 	greeted = true;
 }
 
-void plane_link(unsigned port, const struct nic_link *link)
+static void plane_link(unsigned port, const struct nic_link *link)
 {
 	plane.link_up[port] = link->up;
 	__atomic_store_n(&view_get()->port[port].link_up, link->up, __ATOMIC_RELAXED);
@@ -301,7 +301,7 @@ static void resolve(const struct core_msg *m, enum frame_origin origin)
 	neighbour_output(nh, ip4_dst(ip), frame, m->len, origin);
 }
 
-void plane_msg(const struct core_msg *m)
+static void plane_msg(const struct core_msg *m)
 {
 	if (!plane.fib_ready) {
 		if (m->kind != PUNT_OWN)
@@ -324,7 +324,7 @@ void plane_msg(const struct core_msg *m)
 	}
 }
 
-uint64_t plane_timer(void)
+static uint64_t plane_timer(void)
 {
 	uint64_t next = ping_timer(), arp = plane.fib_ready ? neighbour_timer() : UINT64_MAX;
 	next = arp < next ? arp : next;
@@ -333,10 +333,20 @@ uint64_t plane_timer(void)
 	return next == UINT64_MAX ? UINT64_MAX : clock_ticks(&self.clock, next) + 1;
 }
 
-void plane_inject(struct pkt *p, uint32_t kind, uint32_t arg)
+static void plane_inject(struct pkt *p, uint32_t kind, uint32_t arg)
 {
 	core_hand_set(p, 1);
 	if (kind == INJECT_FAULT)
 		view_test_fault((enum test_fault)arg);
 	core_tx(p->port, p);
 }
+
+const struct control_hooks plane_hooks = {
+	.start = plane_start,
+	.ports = plane_ports,
+	.link = plane_link,
+	.msg = plane_msg,
+	.key = plane_key,
+	.timer = plane_timer,
+	.inject = plane_inject,
+};

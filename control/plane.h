@@ -3,7 +3,7 @@
  * the machine's own ICMP and UDP, console. It runs on the control core; what data cores need of
  * it is published in the view (control/view.h).
  *
- * plane.c      start from the configuration, timers, messages: the hooks of struct app
+ * plane.c      start from the configuration, timers, messages: plane_hooks
  * neighbour.c  ARP table ↔ adjacencies and host routes
  * local.c      packets to and from the machine itself
  * commands.c   console commands; show.c those that show
@@ -32,17 +32,8 @@ struct plane {
 
 extern struct plane plane;
 
-/* --- plane.c: put these into struct app --- */
-
-void plane_start(void);
-void plane_ports(bool running);
-void plane_link(unsigned port, const struct nic_link *link);
-void plane_msg(const struct core_msg *m);
-void plane_key(uint8_t c);
-uint64_t plane_timer(void);
-
-/* Data core: what a struct app may use for data_inject. */
-void plane_inject(struct pkt *p, uint32_t kind, uint32_t arg);
+/* The control half of struct app. It understands enum punt_kind and sends enum inject_kind (view.h). */
+extern const struct control_hooks plane_hooks;
 
 /* --- neighbour.c --- */
 

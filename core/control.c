@@ -65,7 +65,7 @@ static bool serve_messages(void)
 				break;
 			any = true;
 			if (m->len <= core_frame_max() && m->port < core_port_count())
-				core_app()->control_msg(m);
+				core_app()->control->msg(m);
 			else /* its sender is out of its mind, and about to fault */
 				count_n(CNT_drop_restart, !(m->flags & PKT_OWN));
 			ring_punt_done(d);
@@ -79,7 +79,7 @@ static bool housekeeping(void)
 	house_tsc = self.now_tsc + clock_ticks(&self.clock, HOUSEKEEPING_NS);
 	house_due = false;
 	for (int64_t c; console_open && (c = kcall(KCALL_CONSOLE_READ, 0, 0, 0)) >= 0; any = true)
-		core_app()->control_key((uint8_t)c);
+		core_app()->control->key((uint8_t)c);
 	if (house_count++ % LINK_EVERY == 0 || woken)
 		ports_check_link();
 	return any;
@@ -99,7 +99,7 @@ bool control_turn(void)
 		timer_tsc = 0; /* the application has started over */
 	bool any = serve_messages();
 	if (self.now_tsc >= timer_tsc && ports_settled())
-		timer_tsc = core_app()->control_timer();
+		timer_tsc = core_app()->control->timer();
 	else if (any)
 		timer_tsc = 0; /* what came may have set an earlier timer */
 	if (self.now_tsc >= house_tsc) {

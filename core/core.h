@@ -9,13 +9,15 @@
  * On the control core a turn serves messages from the data cores, the console and timers. With
  * one CPU both turns alternate on the same core, and talk through the same rings.
  *
- * To add an application: fill in one `struct app`, add it to core_apps[] in apps/apps.c.
+ * To add an application: fill in one `struct app`, list its name in core/apps.h, include its header
+ * in apps/apps.c.
  */
 #ifndef CORE_CORE_H
 #define CORE_CORE_H
 
 #define HAYATE_VERSION "0.1"
 
+#include "core/apps.h"
 #include "drivers/nic.h"
 #include "hal/boot_info.h"
 #include "hal/clock.h"
@@ -71,51 +73,61 @@ struct core_msg {
 	uint8_t frame[];
 };
 
-struct app {
-	const char *name;
-
+/*
+ * What an application does on the control core, and what it has data cores do for that. All present
+ * ones share a control plane, and with it one set of these: plane_hooks (control/plane.h).
+ */
+struct control_hooks {
 	/*
 	 * Control core, ports stopped, no data core looks at the snapshot: build the tables in
 	 * core_snapshot_area(). Called again whenever the runtime had to start over.
 	 */
-	void (*control_start)(void);
+	void (*start)(void);
 
-	/* Control core: what control_start prepared is in force. The ports run, or cannot: no device
-	 * could be started, no data core is left (running = false). */
-	void (*control_ports)(bool running);
+	/* Control core: what start() prepared is in force. The ports run, or cannot: no device could
+	 * be started, no data core is left (core_ports_running() tells). */
+	void (*ports)(void);
 
 	/* Control core: a port's link went up or down. */
-	void (*control_link)(unsigned port, const struct nic_link *link);
+	void (*link)(unsigned port, const struct nic_link *link);
 
 	/* Control core: a frame that a data core punted. The message is valid during the call. */
-	void (*control_msg)(const struct core_msg *m);
+	void (*msg)(const struct core_msg *m);
 
 	/* Control core: a byte typed on the console. */
-	void (*control_key)(uint8_t c);
+	void (*key)(uint8_t c);
 
 	/* Control core: timers. Returns the TSC of the next one, UINT64_MAX for none. */
-	uint64_t (*control_timer)(void);
+	uint64_t (*timer)(void);
 
-	/* Data core, before it attaches to the ports. */
+	/* Data core: the control core injected this frame; its buffer, one of this core, passes to
+	 * the hook. */
+	void (*inject)(struct pkt *p, uint32_t kind, uint32_t arg);
+};
+
+struct app {
+	const struct control_hooks *control;
+
+	/* Data core, before it attaches to the ports; what start() built is there to be read. Called
+	 * again whenever the ports were restarted. */
 	void (*data_start)(void);
 
 	/*
-	 * Data core: n <= PKT_VECTOR_MAX packets received by one port. Their buffers
-	 * pass to the application, which hands each to core_tx(), core_punt() or pkt_free().
+	 * Data core: n packets, 1 to PKT_VECTOR_MAX, received by one port. Their buffers pass to the
+	 * application, which hands each to core_tx(), core_punt(), core_drop() or pkt_free(), once,
+	 * and counts one fate for each that it does not punt (net/counters.h). v is its own to change.
 	 */
 	void (*rx_vector)(struct pkt *v, unsigned n, unsigned port);
-
-	/* Data core: the control core injected this frame (in a buffer of this core now). */
-	void (*data_inject)(struct pkt *p, uint32_t kind, uint32_t arg);
 };
 
-extern const struct app *const core_apps[];
-extern const unsigned core_app_count;
+/* apps/apps.c */
+extern const struct app *const core_apps[CORE_APP_COUNT];
 
-/* The application that runs: app=NAME of the kernel command line, if there is one of that name,
- * else what core_set_app() said (control core, in control_start), else the first. */
+/* The application that runs: app=WORD of the kernel command line, if there is one of that name,
+ * else what core_set_app() said (control core, in control_hooks.start), else the first. */
+enum core_app_number core_app_number(void);
 const struct app *core_app(void);
-void core_set_app(const char *name);
+void core_set_app(enum core_app_number number);
 
 /* --- data core --- */
 
@@ -183,7 +195,7 @@ const void *core_shared_area_of(unsigned core);
 
 /*
  * Copies a frame of `len` bytes (<= core_frame_max()) to the data core that polls queue pair
- * `pair` < core_data_count(), which gets it by app->data_inject. E_AGAIN when its ring is full or
+ * `pair` < core_data_count(), which gets it by control_hooks.inject. E_AGAIN when its ring is full or
  * the ports do not run, E_INVAL when the frame is too long.
  */
 int core_inject(unsigned pair, unsigned port, const uint8_t *frame, unsigned len, uint32_t kind,
@@ -206,7 +218,7 @@ void *core_snapshot_area(size_t *bytes);
 void *core_private_alloc(size_t bytes);
 size_t core_private_left(void);
 
-/* From now on what is typed goes to app->control_key; until then it waits in the kernel. */
+/* From now on what is typed goes to control_hooks.key; until then it waits in the kernel. */
 void core_console_open(void);
 
 /* Prints bytes on the console as they are. */
@@ -225,7 +237,7 @@ bool core_quiesce(void);
 /* Asks for the ports to be stopped and started again (new buffer size, core restarted). */
 void core_ports_restart(const char *why);
 
-/* The MTU that decides the buffers' size: set in control_start, bytes of IP packet. */
+/* The MTU that decides the buffers' size: set in control_hooks.start, bytes of IP packet. */
 void core_set_mtu(unsigned mtu);
 
 enum core_idle { CORE_IDLE_AUTO, CORE_IDLE_POLL, CORE_IDLE_SLEEP };

@@ -227,7 +227,7 @@ static bool poll_inject(void)
 			p.port = m->port;
 			p.flags = PKT_OWN; /* its fate, if it has one, is the control core's */
 			memcpy(p.data, m->frame, p.len);
-			app->data_inject(&p, kind, arg);
+			app->control->inject(&p, kind, arg);
 		}
 		ring_inject_done();
 	}

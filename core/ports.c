@@ -21,7 +21,6 @@
  */
 #include "core/outbox.h"
 #include "drivers/nic.h"
-#include "lib/fmt.h"
 #include "lib/mem.h"
 
 #define ANSWER_WARN_NS 2000000000ull /* a data core that takes longer is named */
@@ -54,39 +53,29 @@ static void publish(enum ports_phase phase)
 		core_wake(data_core(d));
 }
 
-static bool find_app(const char *name)
-{
-	for (unsigned i = 0; i < core_app_count; i++)
-		if (strcmp(core_apps[i]->name, name) == 0) {
-			snapshot_header()->app = i;
-			return true;
-		}
-	return false;
-}
-
-void core_set_app(const char *name)
+void core_set_app(enum core_app_number number)
 {
 	if (!app_is_given)
-		find_app(name);
+		snapshot_header()->app = number;
 }
 
 /* What the command line says about the application; the configuration may, if that is nothing or
  * not to be understood. */
 static void choose_app(void)
 {
-	char name[BOOT_CMDLINE_MAX], known[64];
-	size_t n = 0;
+	char word[BOOT_CMDLINE_MAX];
 	snapshot_header()->app = 0;
-	if (!core_option("app", name, sizeof name))
+	if (!core_option("app", word, sizeof word))
 		return;
-	app_is_given = find_app(name);
-	if (app_is_given)
-		return;
-	for (unsigned i = 0; i < core_app_count && n < sizeof known; i++)
-		n += fmt_format(known + n, sizeof known - n, "%s%s", i ? ", " : "",
-		                core_apps[i]->name);
-	core_log("app= on the kernel command line takes one of: %s; there is no application \"%s\"",
-	         known, name);
+	for (unsigned n = 0; n < CORE_APP_COUNT; n++) {
+		if (strcmp(core_app_word((enum core_app_number)n), word) == 0) {
+			snapshot_header()->app = n;
+			app_is_given = true;
+			return;
+		}
+	}
+	core_log("app= on the kernel command line takes one of: " CORE_APPS(CORE_APP_WORD, ", ")
+	         "; there is no application \"%s\"", word);
 }
 
 void ports_init(void)
@@ -211,7 +200,7 @@ static void enter_idle(void)
 	snapshot_header()->ports = 0;
 	publish(PORTS_STOPPED);
 	state = IDLE;
-	core_app()->control_ports(false);
+	core_app()->control->ports();
 }
 
 static void enter_preparing(void)
@@ -226,7 +215,7 @@ static void enter_preparing(void)
 	s->ports = 0;
 	for (unsigned d = 0; d < self.info->data_cores; d++)
 		ring_punt_skip(d); /* before their geometry changes */
-	core_app()->control_start();
+	core_app()->control->start();
 	s->idle_sleep = core_idle_mode() == CORE_IDLE_SLEEP;
 	choose_buffers(s);
 	s->ports = nic_count;
@@ -286,7 +275,7 @@ static void enter_running(void)
 	publish(PORTS_RUNNING);
 	state = RUNNING;
 	ports_check_link();
-	core_app()->control_ports(true);
+	core_app()->control->ports();
 }
 
 /* --- RUNNING → STOPPING --- */
@@ -356,7 +345,7 @@ void ports_check_link(void)
 			port_stats(p);
 		}
 		if (links[p].up != was.up)
-			core_app()->control_link(p, &links[p]);
+			core_app()->control->link(p, &links[p]);
 	}
 }
 

@@ -46,9 +46,14 @@ _Noreturn void core_main(const struct boot_info *info, unsigned id)
 	loop_run();
 }
 
+enum core_app_number core_app_number(void)
+{
+	return (enum core_app_number)snapshot_header()->app;
+}
+
 const struct app *core_app(void)
 {
-	return core_apps[snapshot_header()->app];
+	return core_apps[core_app_number()];
 }
 
 uint64_t core_now_ns(void)

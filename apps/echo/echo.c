@@ -107,14 +107,7 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 }
 
 const struct app echo_app = {
-	.name = "echo",
-	.control_start = plane_start,
-	.control_ports = plane_ports,
-	.control_link = plane_link,
-	.control_msg = plane_msg,
-	.control_key = plane_key,
-	.control_timer = plane_timer,
+	.control = &plane_hooks,
 	.data_start = data_start,
 	.rx_vector = rx_vector,
-	.data_inject = plane_inject,
 };

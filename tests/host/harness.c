@@ -6,8 +6,8 @@
  * Real, compiled under ASan and UBSan: apps/, control/, net/, lib/ (but mem.c) and the runtime
  * core/: data.c, ring.c, control.c, ports.c, start.c. The core has both roles, as with one CPU.
  * Twins: the kernel (kcall() below), the clock (hal/clock.h here: virtual, 1 tick = 1 ns), the NIC
- * (host_nic below), the loop (loop_run() below instead of core/loop.c), the buffer pool's ASan
- * marks (lib/pkt.h here), and the table of applications, for wrappers that watch over-reads.
+ * (host_nic below), the loop (loop_run() below instead of core/loop.c) and the buffer pool's ASan
+ * marks (lib/pkt.h here).
  *
  *     harness [-p PORTS] [-c CONFIG-FILE] [-m MTU-MAX-OF-DEVICES] [-o "KERNEL OPTIONS"]
  *             [-d PORT]...         devices that do not start
@@ -43,8 +43,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "apps/echo/echo.h"
-#include "apps/router/router.h"
 #include "control/plane.h"
 #include "core/outbox.h"
 #include "hal/kcall.h"
@@ -285,25 +283,33 @@ static const struct nic_ops host_nic = {
 const struct nic_ops *const nic_drivers[] = {&host_nic};
 const unsigned nic_driver_count = 1;
 
-/* --- the applications, with a fence behind the frame of every message --- */
+/* --- messages to the control core, with a fence behind their frame (linked with --wrap) --- */
 
-static void fenced_msg(const struct core_msg *m)
+struct core_msg *__real_ring_punt_next(unsigned d);
+struct core_msg *__wrap_ring_punt_next(unsigned d);
+void __real_ring_punt_done(unsigned d);
+void __wrap_ring_punt_done(unsigned d);
+
+static const struct core_msg *served;
+
+static size_t room_behind(const struct core_msg *m)
 {
-	size_t room = snapshot_header()->buf_stride - BUF_DATA_OFFSET - m->len;
-	__asan_poison_memory_region(m->frame + m->len, room);
-	plane_msg(m);
-	__asan_unpoison_memory_region(m->frame + m->len, room);
+	return core_frame_max() - m->len;
 }
 
-static struct app fenced_router, fenced_echo;
-const struct app *const core_apps[] = {&fenced_router, &fenced_echo};
-const unsigned core_app_count = ARRAY_LEN(core_apps);
-
-static void wrap_apps(void)
+struct core_msg *__wrap_ring_punt_next(unsigned d)
 {
-	fenced_router = router_app;
-	fenced_echo = echo_app;
-	fenced_router.control_msg = fenced_echo.control_msg = fenced_msg;
+	struct core_msg *m = __real_ring_punt_next(d);
+	if (m)
+		__asan_poison_memory_region(m->frame + m->len, room_behind(m));
+	served = m;
+	return m;
+}
+
+void __wrap_ring_punt_done(unsigned d)
+{
+	__asan_unpoison_memory_region(served->frame + served->len, room_behind(served));
+	__real_ring_punt_done(d);
 }
 
 /* --- the machine's memory --- */
@@ -656,6 +662,5 @@ int main(int argc, char **argv)
 	if (port_total == 0 || port_total > NIC_PORTS_MAX)
 		broken("1 to %d ports", NIC_PORTS_MAX);
 	make_machine();
-	wrap_apps();
 	core_main(&info, 0);
 }

@@ -174,7 +174,7 @@ static void test_full(void **state)
 	(void)state;
 	accept(full);
 	assert_string_equal(config.hostname, "lab-1");
-	assert_int_equal(config.application, CONFIG_APP_ROUTER);
+	assert_int_equal(config.application, CORE_APP_router);
 	assert_int_equal(config.idle, CONFIG_IDLE_SLEEP);
 	const struct config_interface *i = &config.interface[0];
 	assert_true(i->present);
@@ -217,7 +217,7 @@ static void test_defaults(void **state)
 	(void)state;
 	accept("");
 	assert_string_equal(config.hostname, "hayate");
-	assert_int_equal(config.application, CONFIG_APP_ROUTER);
+	assert_int_equal(config.application, CORE_APP_router);
 	assert_int_equal(config.idle, CONFIG_IDLE_AUTO);
 	assert_int_equal(config.arp_timeout_s, CONFIG_ARP_TIMEOUT_DEFAULT_S);
 	assert_int_equal(config.icmp_rate, CONFIG_ICMP_RATE_DEFAULT);
@@ -256,7 +256,8 @@ static void test_statement_errors(void **state)
 	refuse("hostname aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff1234", 1,
 	       "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeee", "a hostname has");
 	refuse("hostname a\nhostname b", 2, "hostname", "\"hostname\" stands already at line 1");
-	refuse("application", 1, "", "the line ends too early");
+	refuse("application", 1, "",
+	       "the line ends too early; expected \"application (router | echo)\"");
 	refuse("application switch", 1, "switch", "unknown application; expected router or echo");
 	refuse("application echo tcp", 1, "tcp", "unexpected word");
 	refuse("idle now", 1, "now", "unknown idle mode; expected poll, sleep or auto");

@@ -1,0 +1,27 @@
+/*
+ * The applications in the image, in one list. The word on the command line, in the configuration and
+ * on the console, the number in configuration and snapshot, and the table in apps/apps.c are made
+ * from it. The first is the one that runs when nobody says which.
+ */
+#ifndef CORE_APPS_H
+#define CORE_APPS_H
+
+/* X(word) of each; AND is what stands between two: nothing, or the text between words in a list. */
+#define CORE_APPS(X, AND) \
+	X(router) AND \
+	X(echo)
+
+#define CORE_APP_NUMBER(word) CORE_APP_##word,
+enum core_app_number { CORE_APPS(CORE_APP_NUMBER, ) CORE_APP_COUNT };
+
+#define CORE_APP_WORD(word) #word
+
+static inline const char *core_app_word(enum core_app_number number)
+{
+#define CORE_APP_ROW(word) [CORE_APP_##word] = #word,
+	static const char *const words[] = {CORE_APPS(CORE_APP_ROW, )};
+#undef CORE_APP_ROW
+	return words[number];
+}
+
+#endif
