@@ -9,7 +9,8 @@
 /* X(word) of each; AND is what stands between two: nothing, or the text between words in a list. */
 #define CORE_APPS(X, AND) \
 	X(router) AND \
-	X(echo)
+	X(echo) AND \
+	X(discard)
 
 #define CORE_APP_NUMBER(word) CORE_APP_##word,
 enum core_app_number { CORE_APPS(CORE_APP_NUMBER, ) CORE_APP_COUNT };

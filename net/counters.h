@@ -22,6 +22,7 @@
 	X(delivered_arp, FATE, "ARP messages taken by the machine itself") \
 	X(delivered_icmp, FATE, "ICMP messages to the machine itself") \
 	X(delivered_udp, FATE, "UDP datagrams to the machine itself") \
+	X(discarded, FATE, "packets that the discard application threw away, its work") \
 	X(drop_eth_short, DROP, "frame shorter than its Ethernet header") \
 	X(drop_eth_dst, DROP, "unicast frame to another station's address") \
 	X(drop_eth_type, DROP, "EtherType that is not spoken here") \

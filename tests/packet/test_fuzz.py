@@ -14,6 +14,7 @@ CONFIGS = {
     "router": (CONFIG + " mtu 700\nip route 10.0.0.0/8 198.51.100.2\nip route 11.0.0.0/8 null0\n",
                0.8),
     "echo": (CONFIG + "application echo\n", 0.2),
+    "discard": (CONFIG + "application discard\n", 0.2),
 }
 INTERESTING = [0, 1, 0x7f, 0x80, 0xff, 0x40, 0x45, 0x46, 0x4f, 7, 17, 6]
 
@@ -123,8 +124,12 @@ def test_fuzz(make, app):
     m.take_all(1)
     if app == "router":
         m.route(udp(A, B))
+        return
+    before = m.all_counters()[0]
+    request = udp(A, ROUTER[0], dport=7)
+    m.send(0, ether(A, ROUTER[0]) / request)
+    if app == "discard":
+        assert m.all_counters()[0]["discarded"] == before["discarded"] + 1
     else:
-        request = udp(A, ROUTER[0], dport=7)
-        m.send(0, ether(A, ROUTER[0]) / request)
         m.expect(0, ether(ROUTER[0], A) / IP(src=ROUTER[0].ip, dst=A.ip, ttl=64) /
                  UDP(sport=7, dport=1024) / fixed(request)[UDP].payload)

@@ -162,5 +162,5 @@ def test_unknown_application_is_named(tmp_path, option):
     finally:
         child.kill()
         child.wait()
-    assert re.search(r"app=.*router, echo", text), text
+    assert re.search(r"app=.*router, echo, discard", text), text
     assert "application echo" in text, text

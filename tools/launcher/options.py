@@ -15,7 +15,7 @@ QEMU = "qemu-system-x86_64"
 
 # What data cores can run: the names of `parse_application` (control/config.c), each with an entry
 # in boot/grub.cfg.
-APPS = ("router", "echo")
+APPS = ("router", "echo", "discard")
 DEFAULT_APP = "router"
 
 # Network cards, the names of --nic: QEMU's own, the default; nicsim's models of others, with the

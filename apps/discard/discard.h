@@ -1,0 +1,9 @@
+/* The discard application: takes every packet and throws it away. */
+#ifndef APPS_DISCARD_DISCARD_H
+#define APPS_DISCARD_DISCARD_H
+
+#include "core/core.h"
+
+extern const struct app discard_app;
+
+#endif

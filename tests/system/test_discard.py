@@ -1,0 +1,32 @@
+"""The discard application: what a host sends arrives, is counted, and never comes back."""
+from conftest import LEFT_ROUTER, eventually, ping
+
+CONFIG = """\
+hostname d1
+application discard
+interface eth0
+ ip address %s/24
+""" % LEFT_ROUTER
+
+
+def test_discard(make_router, make_hosts):
+    left, _ = make_hosts()
+    router = make_router(CONFIG, app="discard", ports=(left.port,))
+    with left.socket() as client:
+        for number in range(500):
+            client.sendto(b"%d" % number, (LEFT_ROUTER, 9))
+    # the neighbour may have been asked for while the first were sent: those that fit wait for it
+    eventually(lambda: router.counters()["discarded"] >= 400, 10, "datagrams counted")
+    before = router.balanced()["discarded"]
+    assert ping(left, LEFT_ROUTER)[0] == 0
+    counters = router.balanced()
+    assert counters["discarded"] == before + 3
+    assert counters["icmp_tx_echo_reply"] == 0 < counters["arp_tx_reply"]
+
+
+def test_discard_without_device(make_router):
+    """A null port: what the machine receives at most, with nothing done to it."""
+    router = make_router(CONFIG, "--append", "null=1", app="discard", ports=())
+    router.judge = False  # the sum of the counters stands still never
+    eventually(lambda: router.counters()["discarded"] > 100000, 20, "packets counted")
+    assert "rx_no_buffer" not in router.interfaces()["eth0"]
