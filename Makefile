@@ -67,7 +67,7 @@ check-deps: ## which packages are missing
 compile_commands: ## compile_commands.json for editors
 	@$(PYTHON) tools/compile_commands.py
 
-$(BUILD)/kernel/%.asm.o: %.asm boot/layout.inc
+$(BUILD)/kernel/%.asm.o: %.asm boot/long_mode.inc
 	@mkdir -p $(@D)
 	$(SAY) NASM $<
 	$(Q)$(NASM) -f elf64 -I. -Werror -o $@ $<

@@ -5,7 +5,7 @@
 ; It takes a ticket by an atomic increment, so that all cores may start at once: the ticket
 ; selects its stack and, later, its number.
 
-%include "boot/layout.inc"
+%include "boot/long_mode.inc"
 
 extern boot_pml4
 extern ap_main
@@ -41,26 +41,12 @@ protected:
 	mov ax, 16
 	mov ds, eax
 	mov ss, eax
-	mov eax, CR4_PAE
-	mov cr4, eax
-	mov eax, boot_pml4
-	mov cr3, eax
-	mov ecx, MSR_EFER
-	rdmsr
-	or eax, EFER_LME | EFER_NXE
-	wrmsr
-	mov eax, CR0_PG | CR0_WP | CR0_NE | CR0_MP | CR0_PE
-	mov cr0, eax
+	ENTER_LONG_MODE
 	jmp far [ebx + far64 - ap_trampoline]
 
 bits 64
 long64:
-	xor eax, eax
-	mov ds, eax
-	mov es, eax
-	mov ss, eax
-	mov fs, eax
-	mov gs, eax
+	CLEAR_SEGMENTS
 	mov rax, ap_high
 	jmp rax
 

@@ -1,7 +1,7 @@
 ; The door of the image: from GRUB (Multiboot2) or QEMU -kernel (PVH) to 64-bit kmain().
 ;
 ; Both loaders enter in 32-bit protected mode, paging off, at a physical address:
-;   Multiboot2 1.6+ specification, 3.3 "I386 machine state": EAX = magic, EBX = information.
+;   Multiboot2 specification 2.0, 3.3 "I386 machine state": EAX = magic, EBX = information.
 ;   PVH boot ABI (Xen docs, misc/pvh.pandoc): EBX = struct hvm_start_info.
 ; This file turns paging on with static tables (first 4 GiB in 2 MiB pages, at 0, at the
 ; physical map and, the first GiB, at the kernel's base) and jumps to the high half.
@@ -9,7 +9,7 @@
 ;
 ; hand-off: kmain(uint64_t loader, uint64_t info) as in kernel/boot.h.
 
-%include "boot/layout.inc"
+%include "boot/long_mode.inc"
 
 LOADER_PVH	equ 1
 LOADER_MULTIBOOT2 equ 2
@@ -17,8 +17,12 @@ MULTIBOOT2_MAGIC equ 0xE85250D6
 MULTIBOOT2_LOADED equ 0x36D76289
 XEN_ELFNOTE_PHYS32_ENTRY equ 18
 
+PAGE_WRITE	equ 3		; present, writable; kernel/vm.c has them all
+PAGE_LARGE	equ 1 << 7
+
+BOOT_STACK_BYTES equ 16384	; kmain leaves it for core 0's own
+
 extern kmain
-extern boot_stack_top
 global boot_pml4
 global boot_pdpt
 global multiboot2_start
@@ -68,16 +72,7 @@ start32:
 	bt edx, 20		; no-execute
 	jnc no_long_mode
 
-	mov eax, CR4_PAE
-	mov cr4, eax
-	mov eax, boot_pml4
-	mov cr3, eax
-	mov ecx, MSR_EFER
-	rdmsr
-	or eax, EFER_LME | EFER_NXE
-	wrmsr
-	mov eax, CR0_PG | CR0_WP | CR0_NE | CR0_MP | CR0_PE
-	mov cr0, eax
+	ENTER_LONG_MODE
 	lgdt [boot_gdtr]
 	jmp 8:start64
 
@@ -97,12 +92,7 @@ no_long_mode_text:
 
 bits 64
 start64:
-	xor eax, eax
-	mov ds, eax
-	mov es, eax
-	mov ss, eax
-	mov fs, eax
-	mov gs, eax
+	CLEAR_SEGMENTS
 	mov rsp, boot_stack_top
 	mov edi, esi
 	mov esi, ebp
@@ -142,3 +132,8 @@ boot_gdt:
 boot_gdtr:
 	dw boot_gdtr - boot_gdt - 1
 	dq boot_gdt
+
+section .bss
+align 16
+	resb BOOT_STACK_BYTES
+boot_stack_top:

@@ -17,12 +17,6 @@
 #include "lib/cmdline.h"
 #include "lib/mem.h"
 
-#define BOOT_STACK_BYTES 16384
-
-/* boot/entry.asm starts here; left for the core's own stack once that exists. */
-static uint8_t boot_stack[BOOT_STACK_BYTES] __attribute__((aligned(16), used));
-__asm__(".globl boot_stack_top\n.set boot_stack_top, boot_stack + 16384");
-
 extern const char kernel_end[];
 
 struct boot_info *boot_info;
