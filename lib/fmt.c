@@ -1,19 +1,23 @@
 /* See fmt.h. One pass over the format; every byte goes through put(), which alone knows the end. */
 #include "lib/fmt.h"
 
-#include "lib/mem.h"
-
 struct out {
 	char *buf;
 	size_t size;
 	size_t len; /* of the whole text, also beyond size */
 };
 
+/* One conversion, between '%' and its letter. */
 struct spec {
 	bool left, zero, upper;
 	unsigned width;
-	int precision; /* -1: none */
-	unsigned length; /* bytes of the argument */
+	int precision;   /* below 0: none */
+	unsigned length; /* bytes of an integer argument */
+};
+
+/* A struct, because the address of a va_list parameter is not that of a va_list on every ABI. */
+struct args {
+	fmt_va_list list;
 };
 
 static void put(struct out *o, char c)
@@ -39,7 +43,17 @@ static void put_text(struct out *o, const struct spec *s, const char *text, size
 		pad(o, ' ', n, s->width);
 }
 
-static void put_number(struct out *o, const struct spec *s, uint64_t v, unsigned base, bool negative)
+static void put_string(struct out *o, const struct spec *s, const char *text)
+{
+	size_t n = 0;
+	text = text ? text : "(null)";
+	while ((s->precision < 0 || n < (size_t)s->precision) && text[n])
+		n++;
+	put_text(o, s, text, n);
+}
+
+/* Digits of v, with at least `precision` of them, behind the sign ('\0': none). */
+static void put_number(struct out *o, const struct spec *s, char sign, uint64_t v, unsigned base)
 {
 	char digits[24];
 	size_t n = 0;
@@ -50,12 +64,12 @@ static void put_number(struct out *o, const struct spec *s, uint64_t v, unsigned
 		v /= base;
 	} while (v);
 	size_t min = s->precision > 0 ? (size_t)s->precision : 0;
-	size_t total = (n > min ? n : min) + negative;
+	size_t total = (n > min ? n : min) + (sign != '\0');
 	bool zeros = s->zero && !s->left && s->precision < 0;
 	if (!s->left && !zeros)
 		pad(o, ' ', total, s->width);
-	if (negative)
-		put(o, '-');
+	if (sign)
+		put(o, sign);
 	if (zeros)
 		pad(o, '0', total, s->width);
 	pad(o, '0', n, min);
@@ -63,6 +77,11 @@ static void put_number(struct out *o, const struct spec *s, uint64_t v, unsigned
 		put(o, digits[i]);
 	if (s->left)
 		pad(o, ' ', total, s->width);
+}
+
+static void put_signed(struct out *o, const struct spec *s, int64_t v)
+{
+	put_number(o, s, v < 0 ? '-' : '\0', v < 0 ? -(uint64_t)v : (uint64_t)v, 10);
 }
 
 static const char *parse_number(const char *f, unsigned *value)
@@ -73,93 +92,120 @@ static const char *parse_number(const char *f, unsigned *value)
 	return f;
 }
 
+static const char *parse_width(const char *f, struct spec *s, struct args *a)
+{
+	if (*f != '*')
+		return parse_number(f, &s->width);
+	int w = __builtin_va_arg(a->list, int);
+	s->left |= w < 0;
+	s->width = (unsigned)(w < 0 ? -w : w);
+	return f + 1;
+}
+
+static const char *parse_precision(const char *f, struct spec *s, struct args *a)
+{
+	unsigned p;
+	if (*f != '.')
+		return f;
+	if (f[1] == '*') {
+		s->precision = __builtin_va_arg(a->list, int);
+		return f + 2;
+	}
+	f = parse_number(f + 1, &p);
+	s->precision = (int)p;
+	return f;
+}
+
 static const char *parse_length(const char *f, struct spec *s)
 {
-	s->length = sizeof(int);
-	for (;; f++) {
+	for (;; f++)
 		if (*f == 'h')
 			s->length /= 2;
-		else if (*f == 'l' || *f == 'z')
-			s->length = *f == 'l' && f[1] == 'l' ? 8 : sizeof(long);
+		else if (*f == 'z')
+			s->length = sizeof(size_t);
+		else if (*f == 'l')
+			s->length = f[-1] == 'l' ? sizeof(long long) : sizeof(long);
 		else
 			return f;
-		if (*f == 'l' && f[1] == 'l')
-			f++;
+}
+
+/* What stands between '%' and the letter; returns where the letter is. */
+static const char *parse_spec(const char *f, struct spec *s, struct args *a)
+{
+	*s = (struct spec){.precision = -1, .length = sizeof(int)};
+	for (; *f == '-' || *f == '0'; f++) {
+		s->left |= *f == '-';
+		s->zero |= *f == '0';
 	}
+	f = parse_width(f, s, a);
+	f = parse_precision(f, s, a);
+	return parse_length(f, s);
 }
 
-static uint64_t truncate_unsigned(uint64_t v, unsigned bytes)
+static uint64_t take_unsigned(const struct spec *s, struct args *a)
 {
-	return bytes >= 8 ? v : v & ((1ull << (8 * bytes)) - 1);
+	if (s->length == 8)
+		return __builtin_va_arg(a->list, unsigned long long);
+	return __builtin_va_arg(a->list, unsigned) & ((1ull << (8 * s->length)) - 1);
 }
 
-static int64_t truncate_signed(int64_t v, unsigned bytes)
+static int64_t take_signed(const struct spec *s, struct args *a)
 {
-	unsigned shift = 64 - 8 * bytes;
+	unsigned shift = 64 - 8 * s->length;
+	int64_t v = s->length == 8 ? __builtin_va_arg(a->list, long long)
+	                           : __builtin_va_arg(a->list, int);
 	return (int64_t)((uint64_t)v << shift) >> shift;
+}
+
+static void convert(struct out *o, char letter, struct spec *s, struct args *a)
+{
+	switch (letter) {
+	case 'd':
+	case 'i':
+		put_signed(o, s, take_signed(s, a));
+		break;
+	case 'u':
+		put_number(o, s, '\0', take_unsigned(s, a), 10);
+		break;
+	case 'x':
+	case 'X':
+		s->upper = letter == 'X';
+		put_number(o, s, '\0', take_unsigned(s, a), 16);
+		break;
+	case 'p':
+		s->precision = 2 * sizeof(void *);
+		put_number(o, s, '\0', (uintptr_t)__builtin_va_arg(a->list, void *), 16);
+		break;
+	case 'c': {
+		char c = (char)__builtin_va_arg(a->list, int);
+		put_text(o, s, &c, 1);
+		break;
+	}
+	case 's':
+		put_string(o, s, __builtin_va_arg(a->list, const char *));
+		break;
+	default:
+		put(o, letter); /* %% and what nobody should write */
+	}
 }
 
 size_t fmt_vformat(char *buf, size_t size, const char *format, fmt_va_list args)
 {
 	struct out o = {buf, size, 0};
+	struct args a;
+	__builtin_va_copy(a.list, args);
 	for (const char *f = format; *f; f++) {
+		struct spec s;
 		if (*f != '%') {
 			put(&o, *f);
 			continue;
 		}
-		struct spec s = {.precision = -1};
-		for (f++; *f == '-' || *f == '0'; f++) {
-			s.left |= *f == '-';
-			s.zero |= *f == '0';
-		}
-		if (*f == '*') {
-			int w = __builtin_va_arg(args, int);
-			s.left |= w < 0;
-			s.width = (unsigned)(w < 0 ? -w : w);
-			f++;
-		} else {
-			f = parse_number(f, &s.width);
-		}
-		if (*f == '.') {
-			unsigned p = 0;
-			if (f[1] == '*') {
-				s.precision = __builtin_va_arg(args, int);
-				f += 2;
-			} else {
-				f = parse_number(f + 1, &p);
-				s.precision = (int)p;
-			}
-		}
-		f = parse_length(f, &s);
+		f = parse_spec(f + 1, &s, &a);
 		if (*f == '\0')
 			break;
-		if (*f == 'd' || *f == 'i') {
-			int64_t v = s.length == 8 ? __builtin_va_arg(args, long long)
-			                          : __builtin_va_arg(args, int);
-			v = truncate_signed(v, s.length);
-			put_number(&o, &s, v < 0 ? -(uint64_t)v : (uint64_t)v, 10, v < 0);
-		} else if (*f == 'u' || *f == 'x' || *f == 'X') {
-			uint64_t v = s.length == 8 ? __builtin_va_arg(args, unsigned long long)
-			                           : __builtin_va_arg(args, unsigned);
-			s.upper = *f == 'X';
-			put_number(&o, &s, truncate_unsigned(v, s.length), *f == 'u' ? 10 : 16, false);
-		} else if (*f == 'p') {
-			s.precision = 2 * sizeof(void *);
-			put_number(&o, &s, (uintptr_t)__builtin_va_arg(args, void *), 16, false);
-		} else if (*f == 'c') {
-			char c = (char)__builtin_va_arg(args, int);
-			put_text(&o, &s, &c, 1);
-		} else if (*f == 's') {
-			const char *t = __builtin_va_arg(args, const char *);
-			size_t n = 0;
-			t = t ? t : "(null)";
-			while ((s.precision < 0 || n < (size_t)s.precision) && t[n])
-				n++;
-			put_text(&o, &s, t, n);
-		} else {
-			put(&o, *f); /* %% and what nobody should write */
-		}
+		convert(&o, *f, &s, &a);
 	}
+	__builtin_va_end(a.list);
 	if (size)
 		buf[o.len < size ? o.len : size - 1] = '\0';
 	return o.len;
@@ -183,8 +229,8 @@ char *fmt_ip4(char buf[FMT_IP4_MAX], uint32_t addr)
 
 char *fmt_prefix(char buf[FMT_PREFIX_MAX], uint32_t prefix, unsigned plen)
 {
-	fmt_format(buf, FMT_PREFIX_MAX, "%u.%u.%u.%u/%u", prefix >> 24, prefix >> 16 & 255,
-	           prefix >> 8 & 255, prefix & 255, plen);
+	char addr[FMT_IP4_MAX];
+	fmt_format(buf, FMT_PREFIX_MAX, "%s/%u", fmt_ip4(addr, prefix), plen);
 	return buf;
 }
 

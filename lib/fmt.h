@@ -1,6 +1,7 @@
 /*
  * printf for code without a C library. Conversions: %d %i %u %x %X %c %s %p %% with the flags
  * '-' and '0', width and precision (also '*'), and the lengths hh h l ll z. No floating point.
+ * Unlike a C library's, %p is all digits of the address, without 0x.
  */
 #ifndef LIB_FMT_H
 #define LIB_FMT_H
@@ -12,7 +13,8 @@ typedef __builtin_va_list fmt_va_list;
 /* Writes at most size bytes with the final NUL (size may be 0); returns the length the whole
  * text would have, as snprintf does. */
 size_t fmt_format(char *buf, size_t size, const char *format, ...) PRINTF_LIKE(3, 4);
-size_t fmt_vformat(char *buf, size_t size, const char *format, fmt_va_list args);
+size_t fmt_vformat(char *buf, size_t size, const char *format, fmt_va_list args)
+	PRINTF_LIKE(3, 0);
 
 #define FMT_IP4_MAX 16    /* "255.255.255.255" and NUL */
 #define FMT_PREFIX_MAX 19 /* "255.255.255.255/32" and NUL */

@@ -55,6 +55,27 @@ static void random_numbers(void **s)
 	}
 }
 
+/* What the compiler would refuse, or a C library says in another way. */
+static void odd_conversions(void **s)
+{
+	(void)s;
+	char text[64];
+	const char *volatile odd = "50%";
+	const char *volatile none = NULL;
+	assert_int_equal(fmt_format(text, sizeof text, "%p|%s", (void *)0xc0ffee, none), 23);
+	assert_string_equal(text, "0000000000c0ffee|(null)");
+	SAME("%.*d|%.*s|%0*d", -3, 7, -1, "abc", -6, 42);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+#pragma GCC diagnostic ignored "-Wformat-security"
+	assert_int_equal(fmt_format(text, sizeof text, odd), 2);
+	assert_string_equal(text, "50");
+	odd = "%q|%5%|";
+	assert_int_equal(fmt_format(text, sizeof text, odd), 4);
+#pragma GCC diagnostic pop
+	assert_string_equal(text, "q|%|");
+}
+
 /* Every size of buffer: what fits is there, ends in NUL, and nothing beyond is touched. */
 static void truncation(void **s)
 {
@@ -91,7 +112,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(integers),       cmocka_unit_test(lengths),
 		cmocka_unit_test(texts),          cmocka_unit_test(random_numbers),
-		cmocka_unit_test(truncation),     cmocka_unit_test(addresses),
+		cmocka_unit_test(odd_conversions), cmocka_unit_test(truncation),
+		cmocka_unit_test(addresses),
 	};
 	return cmocka_run_group_tests_name("fmt", tests, NULL, NULL);
 }
