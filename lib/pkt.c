@@ -12,5 +12,5 @@ void pkt_csum_complete(const struct bufpool *pool, struct pkt *p)
 	assert(m->csum_start + m->csum_offset + 2u <= p->len); /* the driver has looked */
 	uint16_t sum = csum_fold(csum_partial(p->data + m->csum_start, p->len - m->csum_start, 0));
 	raw16_store(p->data + m->csum_start + m->csum_offset, sum ? sum : 0xffff);
-	p->flags = PKT_CSUM_OK;
+	p->flags = (uint8_t)((p->flags & ~PKT_CSUM_PARTIAL) | PKT_CSUM_OK);
 }

@@ -38,7 +38,7 @@ enum pkt_flags {
 	PKT_CSUM_PARTIAL = 1, /* L4 checksum covers only the pseudo header; see pkt_meta */
 	PKT_CSUM_OK = 2,      /* the port has verified the L4 checksum */
 	PKT_OWN = 4,          /* made here, not received: it has no fate (net/counters.h) */
-	PKT_TSO = 8,          /* to be sent as several TCP segments; with PKT_CSUM_PARTIAL; see pkt_meta */
+	PKT_TSO = 8,          /* to be sent as TCP segments; with PKT_CSUM_PARTIAL; see pkt_meta */
 	PKT_VLAN = 16,        /* its 802.1Q tag lies in pkt_meta, not in the frame */
 };
 
@@ -120,8 +120,8 @@ static inline void buf_free(struct bufpool *p, uint32_t buf)
 
 /*
  * Computes the checksum that PKT_CSUM_PARTIAL promises, in software; afterwards the packet has
- * PKT_CSUM_OK instead. Does nothing to other packets. A UDP sum of zero is sent as all ones
- * (RFC 768).
+ * PKT_CSUM_OK instead, its other flags stay. Does nothing to other packets. A UDP sum of zero is
+ * sent as all ones (RFC 768).
  */
 void pkt_csum_complete(const struct bufpool *p, struct pkt *pkt);
 
