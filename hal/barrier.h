@@ -1,7 +1,10 @@
 /*
- * Memory order, and whose cache a line is in. x86-64 keeps loads in order and stores in order (Intel SDM vol. 3A, 8.2.2), also
- * as a device sees them in write-back memory; only the compiler must be held. The one case that
- * needs an instruction is a store followed by a load of something else (barrier_full).
+ * Memory order, and two hints to the CPU.
+ *
+ * x86-64 keeps loads in order and stores in order (Intel SDM vol. 3A, 8.2.2), also as a device sees
+ * them in write-back memory; only the compiler must be held. The one case that needs an instruction
+ * is a store followed by a load of something else (barrier_full). A word that is a flag for other
+ * cores is loaded with acquire, stored with release (shared_load, shared_store), and needs none.
  */
 #ifndef HAL_BARRIER_H
 #define HAL_BARRIER_H
@@ -12,12 +15,6 @@
 static inline void barrier_write(void)
 {
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-}
-
-/* Earlier loads are done before later ones: look at the flag, then at what it guards. */
-static inline void barrier_read(void)
-{
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 }
 
 /* Earlier stores are visible before later loads are done: ask for a wake-up, then look again. */
@@ -40,6 +37,7 @@ static inline void prefetch_write(const volatile void *p)
 #endif
 }
 
+/* In every loop that waits for another core, a device or the time. */
 static inline void cpu_relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)

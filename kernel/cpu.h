@@ -81,13 +81,6 @@ static inline uint64_t cr2_read(void)
 	return v;
 }
 
-static inline uint64_t cr3_read(void)
-{
-	uint64_t v;
-	__asm__ volatile("mov %%cr3, %0" : "=r"(v));
-	return v;
-}
-
 static inline void cr3_write(uint64_t v)
 {
 	__asm__ volatile("mov %0, %%cr3" : : "r"(v) : "memory");

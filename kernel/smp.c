@@ -2,6 +2,7 @@
  * Descriptor tables of each core and the start of the other cores: INIT, 10 ms, SIPI
  * (Intel SDM vol. 3A, 9.4.4.1). All are started at once; each takes a ticket (boot/ap.asm).
  */
+#include "hal/barrier.h"
 #include "hal/clock.h"
 #include "kernel/apic.h"
 #include "kernel/console.h"
@@ -107,7 +108,7 @@ _Noreturn void ap_main(uint32_t ticket)
 	c->apic_id = apic_id();
 	ap_tsc[ticket] = clock_tsc();
 	while (!__atomic_load_n(&released, __ATOMIC_ACQUIRE))
-		__builtin_ia32_pause();
+		cpu_relax();
 	if (ticket >= boot_info->cores)
 		cpu_halt_forever(); /* came after AP_START_US: there is no address space for it */
 	program_run(c);

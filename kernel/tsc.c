@@ -4,6 +4,7 @@
  */
 #include "kernel/tsc.h"
 
+#include "hal/barrier.h"
 #include "hal/clock.h"
 #include "kernel/apic.h"
 #include "kernel/cpu.h"
@@ -85,5 +86,5 @@ void tsc_wait_us(uint64_t us)
 {
 	uint64_t end = clock_tsc() + us * hz / 1000000;
 	while (clock_tsc() < end)
-		__builtin_ia32_pause();
+		cpu_relax();
 }

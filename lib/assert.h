@@ -1,6 +1,6 @@
 /*
  * assert() for our own bugs, on in every build. assert_fail() is supplied by whoever links:
- * the kernel, the core runtime, or the host tests.
+ * the kernel, the core runtime, or the host tests. A host's <assert.h> gives way.
  */
 #ifndef LIB_ASSERT_H
 #define LIB_ASSERT_H

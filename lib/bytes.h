@@ -9,29 +9,24 @@
 
 typedef struct { uint16_t raw; } be16_t;
 typedef struct { uint32_t raw; } be32_t;
-typedef struct { uint64_t raw; } be64_t;
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define BYTES_SWAP16(x) __builtin_bswap16(x)
 #define BYTES_SWAP32(x) __builtin_bswap32(x)
-#define BYTES_SWAP64(x) __builtin_bswap64(x)
 /* A be16_t known at compile time, usable in initialisers. */
 #define BE16(x) ((be16_t){(uint16_t)((((x) & 0xff) << 8) | (((x) >> 8) & 0xff))})
 #else
 #define BYTES_SWAP16(x) (x)
 #define BYTES_SWAP32(x) (x)
-#define BYTES_SWAP64(x) (x)
 #define BE16(x) ((be16_t){(uint16_t)(x)})
 #endif
 
 static inline uint16_t be16_get(be16_t v) { return BYTES_SWAP16(v.raw); }
 static inline uint32_t be32_get(be32_t v) { return BYTES_SWAP32(v.raw); }
-static inline uint64_t be64_get(be64_t v) { return BYTES_SWAP64(v.raw); }
 static inline be16_t be16_make(uint16_t v) { return (be16_t){BYTES_SWAP16(v)}; }
 static inline be32_t be32_make(uint32_t v) { return (be32_t){BYTES_SWAP32(v)}; }
-static inline be64_t be64_make(uint64_t v) { return (be64_t){BYTES_SWAP64(v)}; }
 
-/* Host-order value of the big-endian field at p, any alignment. */
+/* The big-endian field at p, any alignment, as a host-order value. */
 static inline uint16_t be16_load(const void *p)
 {
 	be16_t v;
