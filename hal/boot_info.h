@@ -12,7 +12,7 @@
 #define CORES_MAX 64
 #define BOOT_PCI_MAX 64
 #define BOOT_CMDLINE_MAX 1024
-#define BOOT_HEADER_BYTES 16384 /* start of each outbox and of the snapshot: zeroed at boot */
+#define BOOT_HEADER_BYTES 16384 /* start of each outbox and of the snapshot: zeroed at boot, once */
 
 enum core_role {
 	CORE_CONTROL = 1, /* runs the control program: console, configuration, neighbours */
@@ -60,7 +60,7 @@ struct boot_info {
 	uint32_t pci_count;
 	struct core_memory core[CORES_MAX];
 	struct core_status status[CORES_MAX];
-	struct pci_dev pci[BOOT_PCI_MAX]; /* network controllers first */
+	struct pci_dev pci[BOOT_PCI_MAX]; /* network functions, by bus, device, function */
 	char loader[32];
 	char cpu[64];
 	char cmdline[BOOT_CMDLINE_MAX];

@@ -1,10 +1,24 @@
 /*
- * What a core program may ask of the kernel. Entered by a breakpoint exception: int3 is the one
- * trap that software-virtualised hosts deliver from ring 3 as well (ARCHITECTURE.md, Kernel); this
- * function is the ONE place that knows. RAX is the call, RDI RSI RDX its arguments, RAX the
- * result (0 or a negative enum error unless the table says otherwise).
+ * What a core program may ask of the kernel. The program's side is kcall() below, the kernel's is
+ * kcall_serve() (kernel/kcall.c). All of it is cold: the data path never comes here.
  *
- * All of it is cold: the data path never comes here.
+ * Entered by a breakpoint exception: int3 is the one trap that software-virtualised hosts deliver
+ * from ring 3 as well (ARCHITECTURE.md, Kernel); kcall() is the ONE place that knows. RAX is the
+ * call, RDI RSI RDX its arguments, RAX the result. All other registers keep their values, vector
+ * registers too, and the program's stack is not touched.
+ *
+ * Rules of all calls
+ * 1. Any core may make any call.
+ * 2. The result is 0 or a negative enum error, unless the row says otherwise. A number that is no
+ *    call, or an argument out of range, is E_INVAL, and nothing has been done.
+ * 3. A text is given by its address in the caller's own address space. The kernel reads it (what
+ *    ring 3 may not read, it does not), keeps no pointer after the call and writes through none.
+ * 4. Only KCALL_SLEEP waits for an event. Interrupts are off during all others.
+ *
+ * To add one: a row here; its case in kcall_serve(), with arguments checked as those of a stranger,
+ * first all checks, then what it does; an answer in tests/host/harness.c, where core/ runs without
+ * a kernel. Numbers may change: kernel and programs are one image. More than three arguments, or a
+ * result of more than 63 bits: pack them, as KCALL_PCI_WRITE does.
  */
 #ifndef HAL_KCALL_H
 #define HAL_KCALL_H
@@ -12,17 +26,31 @@
 #include "lib/types.h"
 
 enum kcall {
-	KCALL_LOG,          /* (text, bytes): prints on the console as it is */
-	KCALL_CONSOLE_READ, /* (): next byte typed, or E_AGAIN */
-	KCALL_SLEEP,        /* (tsc): halts until an interrupt, or until the TSC passes (0: never) */
-	KCALL_WAKE,         /* (core): ends that core's sleep */
-	KCALL_EXIT,         /* (code): ends the machine; does not return */
-	KCALL_REBOOT,       /* (): restarts the machine; does not return */
-	KCALL_PCI_READ,     /* (device index, offset, size): the value */
-	KCALL_PCI_WRITE,    /* (device index, offset | size << 16, value) */
-	KCALL_MSIX_ROUTE,   /* (device index, entry, core) */
-	KCALL_ASSERT,       /* (expr, file, line): reports, then restarts this core's program */
-	KCALL_MAX
+	/* (text, bytes): prints them on the console as they are, at the pace of the serial line.
+	 * E_INVAL where they cannot be read; what stands before that is printed. */
+	KCALL_LOG,
+	/* (): the next byte typed, 0 to 255; E_AGAIN when there is none. */
+	KCALL_CONSOLE_READ,
+	/* (tsc): halts until an interrupt of a NIC, the serial line or KCALL_WAKE, or until the TSC
+	 * has passed `tsc`; 0: without such an end. An interrupt that came before the call counts.
+	 * May return early. */
+	KCALL_SLEEP,
+	/* (core): ends that core's sleep, or, when it is awake, its next one. */
+	KCALL_WAKE,
+	/* (code): ends the machine (docs/command-line.md, exit codes); does not return. */
+	KCALL_EXIT,
+	/* (): restarts the machine; does not return. */
+	KCALL_REBOOT,
+	/* (device, offset, size), device as struct pci_dev.index, the others as in pci_read()
+	 * (hal/pci.h): the value, zero-extended. */
+	KCALL_PCI_READ,
+	/* (device, offset | size << 16, value), as pci_write(). */
+	KCALL_PCI_WRITE,
+	/* (device, entry, core), as pci_msix_route(). */
+	KCALL_MSIX_ROUTE,
+	/* (expression, file, line): the texts end in NUL. Reports the failed assert and restarts
+	 * this core's program; does not return. */
+	KCALL_ASSERT,
 };
 
 static inline int64_t kcall(enum kcall number, uint64_t a, uint64_t b, uint64_t c)

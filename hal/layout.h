@@ -6,7 +6,7 @@
 #ifndef HAL_LAYOUT_H
 #define HAL_LAYOUT_H
 
-#define PROGRAM_BASE 0x400000ull          /* code, data; linked there by program.ld */
+#define PROGRAM_BASE 0x400000ull          /* code, data; linked there by core/program.ld */
 #define PROGRAM_STACK_TOP 0x7fff0000ull   /* a guard page lies below the stack */
 #define PROGRAM_STACK_BYTES 0x20000ull
 #define MMIO_WINDOW 0x200000000000ull     /* device registers, uncached */

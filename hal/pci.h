@@ -1,6 +1,6 @@
 /*
- * PCI functions as a driver sees them: identity, mapped BARs, and configuration space through
- * the kernel. Implemented by the core runtime (core/pci.c), on the host by tests/host.
+ * Network functions on PCI as a driver sees them: identity, mapped BARs, and configuration space
+ * through the kernel. Implemented by the core runtime (core/pci.c), on the host by the test.
  */
 #ifndef HAL_PCI_H
 #define HAL_PCI_H
@@ -16,7 +16,7 @@ struct pci_bar {
 };
 
 struct pci_dev {
-	uint16_t index; /* the kernel's number for it */
+	uint16_t index; /* in struct boot_info; the kernel's number for it */
 	uint16_t bdf;   /* bus << 8 | device << 3 | function */
 	uint16_t vendor;
 	uint16_t device;
@@ -27,11 +27,13 @@ struct pci_dev {
 };
 
 /* Configuration space; size is 1, 2 or 4, offset a multiple of it, below 256 (4096 with ECAM).
- * Reads of what is not there give all ones. Enters the kernel: start-up only. */
+ * Reads of what is not there give all ones, writes to it do nothing. Enters the kernel: start-up
+ * only. */
 uint32_t pci_read(const struct pci_dev *dev, unsigned offset, unsigned size);
 void pci_write(const struct pci_dev *dev, unsigned offset, unsigned size, uint32_t value);
 
-/* Routes MSI-X table entry `entry` to `core` (it ends that core's sleep) and unmasks it. */
+/* Routes MSI-X table entry `entry` to `core` (it ends that core's sleep) and unmasks it. E_INVAL:
+ * the device has no such entry. Enters the kernel: start-up only. */
 int pci_msix_route(const struct pci_dev *dev, unsigned entry, unsigned core);
 
 #endif

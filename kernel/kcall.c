@@ -50,19 +50,23 @@ static int64_t serve_wake(uint64_t core)
 	return E_OK;
 }
 
+/* The text at ring 3's address `from`, cut to size - 1 bytes or where it cannot be read; "?" when
+ * nothing can. */
+static void read_text(const struct core *c, char *text, size_t size, uint64_t from)
+{
+	size_t n = 0;
+	while (n + 1 < size && vm_copy_from_user(c->space, text + n, from + n, 1) && text[n])
+		n++;
+	text[n] = '\0';
+	if (n == 0)
+		fmt_format(text, size, "?");
+}
+
 _Noreturn static void serve_assert(struct trap_frame *f, const struct core *c)
 {
-	char expr[100] = "?", file[60] = "?", what[200];
-	/* The texts are in the program's read-only data; a bad pointer leaves "?". */
-	for (size_t i = 0; i + 1 < sizeof expr && vm_copy_from_user(c->space, expr + i, f->rdi + i, 1);
-	     i++)
-		if (expr[i] == '\0')
-			break;
-	for (size_t i = 0; i + 1 < sizeof file && vm_copy_from_user(c->space, file + i, f->rsi + i, 1);
-	     i++)
-		if (file[i] == '\0')
-			break;
-	expr[sizeof expr - 1] = file[sizeof file - 1] = '\0';
+	char expr[100], file[60], what[200];
+	read_text(c, expr, sizeof expr, f->rdi);
+	read_text(c, file, sizeof file, f->rsi);
 	fmt_format(what, sizeof what, "assertion failed: %s, %s:%u", expr, file, (unsigned)f->rdx);
 	fault_in_program(f, what);
 }
@@ -71,7 +75,7 @@ void kcall_serve(struct trap_frame *f)
 {
 	struct core *c = core_self();
 	int64_t result = E_INVAL;
-	switch ((enum kcall)f->rax) {
+	switch (f->rax) {
 	case KCALL_LOG:
 		result = serve_log(c, f->rdi, f->rsi);
 		break;
