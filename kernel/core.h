@@ -3,11 +3,10 @@
 #define KERNEL_CORE_H
 
 #include "hal/boot_info.h"
-#include "kernel/acpi.h"
-#include "kernel/trap.h"
 #include "kernel/vm.h"
 #include "lib/types.h"
 
+/* Intel SDM vol. 3A, 8.7: 64-bit TSS. */
 struct tss {
 	uint32_t reserved0;
 	uint64_t rsp0, rsp1, rsp2;
@@ -16,6 +15,7 @@ struct tss {
 	uint64_t reserved2;
 	uint16_t reserved3, io_map;
 } __attribute__((packed));
+_Static_assert(sizeof(struct tss) == 104, "SDM 3A, figure 8-11");
 
 struct core {
 	unsigned id;
@@ -29,7 +29,8 @@ struct core {
 
 extern struct core cores[CORES_MAX];
 
-/* The structure the programs see; the kernel's own writable view of it. */
+/* The structure the programs see; the kernel's own writable view of it. NULL before the clock
+ * runs. */
 extern struct boot_info *boot_info;
 
 /* The core that runs this code, told by the stack it stands on. */
@@ -44,20 +45,5 @@ void core_load_tables(struct core *c);
 
 /* The same, control registers and local APIC. */
 void core_setup(struct core *c);
-
-/* Starts the other cores; returns how many cores there are now. */
-unsigned smp_start(const struct acpi *acpi, unsigned limit);
-
-/* Lets the started cores run their programs. */
-void smp_release(void);
-
-/* Tells all other cores to stop for good (end of the machine). */
-void smp_stop_others(void);
-
-/* What an NMI means: stop for good when another core asked for it, else a fault. */
-void smp_stop_self_if_asked(struct trap_frame *f);
-
-/* Divides the memory among `n` cores and builds their address spaces. Boot core, once. */
-void partition_cores(unsigned n, const struct boot *boot);
 
 #endif

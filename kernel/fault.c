@@ -2,7 +2,7 @@
  * What happens when something fails. A report names the exception, the core, the registers, a
  * backtrace with function names, and the packet the program had in hand; then the program is
  * started afresh on that core, or, when it has failed too often, the core is stopped. A failure
- * of the kernel itself ends the machine. Nothing is ever silent.
+ * of the kernel itself ends the machine (kernel/panic.c). Nothing is ever silent.
  */
 #include "hal/clock.h"
 #include "hal/core_hand.h"
@@ -12,17 +12,15 @@
 #include "kernel/cpu.h"
 #include "kernel/panic.h"
 #include "kernel/program.h"
+#include "kernel/trap.h"
 #include "kernel/tsc.h"
 
-#define FAULTS_MAX 5         /* this many ... */
-#define FAULT_WINDOW_S 10    /* ... in this time stop the core */
+#define FAULTS_MAX 5      /* a core is stopped after more than this many ... */
+#define FAULT_WINDOW_S 10 /* ... in this time */
 #define BACKTRACE_MAX 16
 #define HAND_BYTES 64
-#define TRAP_PAGE_FAULT 14
 
-static uint16_t exit_port;
-
-static const char *const exception_names[32] = {
+static const char *const exception_names[TRAP_EXCEPTIONS] = {
 	"divide error", "debug", "non-maskable interrupt", "breakpoint", "overflow",
 	"bound range exceeded", "invalid opcode", "device not available", "double fault",
 	"coprocessor overrun", "invalid TSS", "segment not present", "stack fault",
@@ -90,7 +88,7 @@ static void print_registers(const struct trap_frame *f)
 	};
 	for (unsigned i = 0; i < ARRAY_LEN(r); i++) {
 		uint64_t v = *(const uint64_t *)(const void *)((const uint8_t *)f + r[i].offset);
-		console_print("%s%s %016llx%s", "  ", r[i].name, (unsigned long long)v,
+		console_print("  %s %016llx%s", r[i].name, (unsigned long long)v,
 		              i % 4 == 3 ? "\n" : "");
 	}
 	console_print("  rip %016llx  cs %llx  rflags %llx  cr2 %016llx\n", (unsigned long long)f->rip,
@@ -196,51 +194,4 @@ void fault_in_kernel(struct trap_frame *f)
 		report_early(f);
 	report(f, core_self(), NULL);
 	machine_exit(EXIT_PANIC);
-}
-
-void panic(const char *format, ...)
-{
-	fmt_va_list args;
-	console_seize();
-	console_print("\n*** kernel panic: ");
-	__builtin_va_start(args, format);
-	console_vprint(format, args);
-	__builtin_va_end(args);
-	console_print("\n");
-	machine_exit(EXIT_PANIC);
-}
-
-void assert_fail(const char *expr, const char *file, unsigned line)
-{
-	panic("assertion failed: %s, %s:%u", expr, file, line);
-}
-
-void machine_set_exit_port(uint16_t port)
-{
-	exit_port = port;
-}
-
-void machine_exit(unsigned code)
-{
-	smp_stop_others();
-	if (exit_port)
-		out32(exit_port, code);
-	console_print("\nmachine stopped (exit code %u); it may be switched off\n", code);
-	cpu_halt_forever();
-}
-
-void machine_reboot(void)
-{
-	smp_stop_others();
-	out8(0xcf9, 0x02); /* reset control register: hard reset, then pull the line */
-	out8(0xcf9, 0x06);
-	tsc_wait_us(50000);
-	out8(0x64, 0xfe); /* keyboard controller: pulse the reset line */
-	tsc_wait_us(50000);
-	struct {
-		uint16_t limit;
-		uint64_t base;
-	} __attribute__((packed)) none = {0, 0};
-	__asm__ volatile("lidt %0; ud2" : : "m"(none));
-	cpu_halt_forever();
 }

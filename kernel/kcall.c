@@ -8,6 +8,7 @@
 #include "kernel/cpu.h"
 #include "kernel/panic.h"
 #include "kernel/pci.h"
+#include "kernel/trap.h"
 
 #define LOG_CHUNK 256
 

@@ -11,8 +11,11 @@
 #include "kernel/core.h"
 #include "kernel/cpu.h"
 #include "kernel/panic.h"
+#include "kernel/partition.h"
 #include "kernel/pci.h"
 #include "kernel/program.h"
+#include "kernel/smp.h"
+#include "kernel/trap.h"
 #include "kernel/tsc.h"
 #include "lib/cmdline.h"
 #include "lib/mem.h"
@@ -58,8 +61,7 @@ _Noreturn static void boot_on_core_stack(void)
 	make_boot_info();
 	if (!boot_info->tsc_invariant && !boot_info->hypervisor)
 		console_print("tsc: not invariant on this CPU; times may drift\n");
-	unsigned limit = (unsigned)cmdline_number(boot.cmdline, "cores", CORES_MAX);
-	unsigned n = smp_start(&acpi, limit < 1 ? 1 : limit > CORES_MAX ? CORES_MAX : limit);
+	unsigned n = smp_start(&acpi, (unsigned)cmdline_number(boot.cmdline, "cores", CORES_MAX));
 	pci_init(&acpi, boot_info);
 	apic_route_serial(&acpi, cores[0].apic_id);
 	program_init();

@@ -9,8 +9,9 @@
  *
  * With one CPU the same core has both roles and all of it.
  */
+#include "kernel/partition.h"
+
 #include "hal/layout.h"
-#include "kernel/console.h"
 #include "kernel/core.h"
 #include "kernel/panic.h"
 #include "kernel/pci.h"

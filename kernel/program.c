@@ -9,6 +9,7 @@
 #include "hal/layout.h"
 #include "kernel/cpu.h"
 #include "kernel/panic.h"
+#include "kernel/trap.h"
 #include "lib/mem.h"
 
 #define ELF_MAGIC 0x464c457fu

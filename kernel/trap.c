@@ -7,13 +7,7 @@
 
 #include "kernel/apic.h"
 #include "kernel/console.h"
-#include "kernel/core.h"
-
-#define TRAP_NMI 2
-#define TRAP_BREAKPOINT 3
-#define TRAP_DOUBLE_FAULT 8
-#define TRAP_MACHINE_CHECK 18
-#define TRAP_EXCEPTIONS 32
+#include "kernel/smp.h"
 
 #define GATE_INTERRUPT 0x8e00u /* present, DPL 0 */
 #define GATE_RING3 0x6000u
@@ -39,7 +33,7 @@ void trap_init(void)
 {
 	for (unsigned v = 0; v < 256; v++)
 		set_gate(v, GATE_INTERRUPT, 0);
-	set_gate(TRAP_BREAKPOINT, GATE_INTERRUPT | GATE_RING3, 0);
+	set_gate(TRAP_BREAKPOINT, GATE_INTERRUPT | GATE_RING3, 0); /* kernel calls */
 }
 
 void trap_use_stacks(void)
@@ -69,10 +63,10 @@ static void interrupt(struct trap_frame *f)
 void trap_handler(struct trap_frame *f)
 {
 	bool from_program = (f->cs & 3) == 3;
+	if (f->vector == TRAP_NMI)
+		smp_stop_if_asked(); /* another core may be ending the machine */
 	if (f->vector >= TRAP_EXCEPTIONS)
 		interrupt(f);
-	else if (f->vector == TRAP_NMI) /* another core ends the machine, see smp_stop_others */
-		smp_stop_self_if_asked(f);
 	else if (!from_program)
 		fault_in_kernel(f);
 	else if (f->vector == TRAP_BREAKPOINT)

@@ -10,6 +10,7 @@ struct trap_frame {
 	uint64_t vector, error;
 	uint64_t rip, cs, rflags, rsp, ss;
 };
+_Static_assert(sizeof(struct trap_frame) == 22 * 8, "15 pushed, 2 by the stub, 5 by the CPU");
 
 enum segment {
 	SEG_KERNEL_CODE = 0x08,
@@ -19,18 +20,28 @@ enum segment {
 	SEG_TSS = 0x28,
 };
 
+/* The vectors that are not treated alike; below TRAP_EXCEPTIONS they are the CPU's. */
+enum {
+	TRAP_NMI = 2,
+	TRAP_BREAKPOINT = 3,
+	TRAP_DOUBLE_FAULT = 8,
+	TRAP_PAGE_FAULT = 14,
+	TRAP_MACHINE_CHECK = 18,
+	TRAP_EXCEPTIONS = 32,
+};
+
 enum { IST_EMERGENCY = 1 }; /* double fault, NMI, machine check */
 
 /* Fills the interrupt descriptor table, which all cores share. Boot core, once. Until
  * trap_use_stacks() every exception is taken on the stack that is in use. */
 void trap_init(void);
 
+/* Loads that table on the core that calls. */
+void trap_load(void);
+
 /* Double fault, NMI and machine check get a stack of their own from here on: the boot core has
  * loaded its TSS, and the others load theirs before they load the table. */
 void trap_use_stacks(void);
-
-/* Loads it on the core that calls. */
-void trap_load(void);
 
 /* Called by trap.asm for every vector. */
 void trap_handler(struct trap_frame *f);
@@ -43,7 +54,7 @@ void kcall_serve(struct trap_frame *f);
 
 /*
  * A core program has failed: prints the report, then restarts the program, or stops the core when
- * it fails too often.
+ * it fails too often. `what` says why; NULL: it is the exception of the frame.
  */
 _Noreturn void fault_in_program(struct trap_frame *f, const char *what);
 

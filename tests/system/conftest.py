@@ -45,7 +45,8 @@ NIC_MODULES = {"test_forwarding", "test_icmp", "test_links", "test_faults", "tes
 
 LEFT_MAC, RIGHT_MAC = (ports.mac_of(ports.MAC_BASE, index) for index in (0, 1))
 
-# How every report of the kernel begins: a fault, a failed assertion, a panic (kernel/fault.c).
+# How every report of the kernel begins: a fault, a failed assertion (kernel/fault.c), a panic
+# (kernel/panic.c).
 FAULT = re.compile(r"^\*\*\* .*$", re.MULTILINE)
 
 

@@ -1,0 +1,86 @@
+/*
+ * What each core has of its own: GDT, TSS, stacks (Intel SDM vol. 3A, 3.4.5 and 8.7), and the
+ * control registers, set alike on all.
+ */
+#include "kernel/core.h"
+
+#include "kernel/apic.h"
+#include "kernel/cpu.h"
+#include "kernel/trap.h"
+
+#define XCR0_X87_SSE 3ull
+#define XCR0_AVX 4ull
+#define XCR0_AVX512 0xe0ull
+
+struct core cores[CORES_MAX];
+
+bool core_has_stack(void)
+{
+	return (uint64_t)__builtin_frame_address(0) - STACK_BASE < CORES_MAX * STACK_SLOT;
+}
+
+struct core *core_self(void)
+{
+	uint64_t sp = (uint64_t)__builtin_frame_address(0);
+	return &cores[(sp - STACK_BASE) / STACK_SLOT];
+}
+
+static void load_gdt(struct core *c)
+{
+	uint64_t base = (uint64_t)&c->tss;
+	c->gdt[SEG_KERNEL_CODE / 8] = 0x00af9a000000ffff;
+	c->gdt[SEG_KERNEL_DATA / 8] = 0x00cf92000000ffff;
+	c->gdt[SEG_USER_DATA / 8] = 0x00cff2000000ffff;
+	c->gdt[SEG_USER_CODE / 8] = 0x00affa000000ffff;
+	c->gdt[SEG_TSS / 8] = (sizeof c->tss - 1) | (base & 0xffffff) << 16 | 0x89ull << 40 |
+	                      (base >> 24 & 0xff) << 56;
+	c->gdt[SEG_TSS / 8 + 1] = base >> 32;
+	uint64_t slot = STACK_BASE + c->id * STACK_SLOT;
+	c->tss.rsp0 = slot + STACK_TRAP_TOP;
+	c->tss.ist[IST_EMERGENCY - 1] = slot + STACK_EMERGENCY_TOP;
+	c->tss.io_map = sizeof c->tss; /* beyond the limit: no port for ring 3 */
+	struct {
+		uint16_t limit;
+		uint64_t base;
+	} __attribute__((packed)) gdtr = {sizeof c->gdt - 1, (uint64_t)c->gdt};
+	__asm__ volatile("lgdt %0\n\t"
+	                 "pushq %1\n\t"
+	                 "leaq 1f(%%rip), %%rax\n\t"
+	                 "pushq %%rax\n\t"
+	                 "lretq\n"
+	                 "1:\n\t"
+	                 "ltr %w2"
+	                 :
+	                 : "m"(gdtr), "i"(SEG_KERNEL_CODE), "r"(SEG_TSS)
+	                 : "rax", "memory");
+}
+
+/* Vector registers for ring 3, and what keeps ring 0 from ring 3's memory. */
+static void set_control_registers(void)
+{
+	struct cpuid features = cpu_id(1, 0), more = cpu_id(7, 0);
+	uint64_t cr4 = cr4_read() | CR4_OSFXSR | CR4_OSXMMEXCPT;
+	cr4 |= more.b >> 7 & 1 ? CR4_SMEP : 0;
+	cr4 |= more.b >> 20 & 1 ? CR4_SMAP : 0;
+	cr4 |= more.c >> 2 & 1 ? CR4_UMIP : 0;
+	bool xsave = features.c >> 26 & 1;
+	cr4_write(cr4 | (xsave ? CR4_OSXSAVE : 0));
+	if (xsave) {
+		uint64_t have = cpu_id(0xd, 0).a, want = XCR0_X87_SSE | XCR0_AVX;
+		want |= (have & XCR0_AVX512) == XCR0_AVX512 ? XCR0_AVX512 : 0;
+		xcr0_write(have & want);
+	}
+}
+
+void core_load_tables(struct core *c)
+{
+	load_gdt(c);
+	trap_load();
+}
+
+void core_setup(struct core *c)
+{
+	core_load_tables(c);
+	set_control_registers();
+	apic_enable();
+}
