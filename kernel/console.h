@@ -23,7 +23,8 @@ int console_read(void);
 /* Interrupt handler: moves what the UART holds to the input buffer. */
 void console_interrupt(void);
 
-/* For the panic path: takes the console even if another core holds its lock. */
+/* The other cores have been stopped (machine_seize), perhaps while they held the console's lock:
+ * from here on it is not asked for. */
 void console_seize(void);
 
 #endif

@@ -189,7 +189,7 @@ void fault_in_program(struct trap_frame *f, const char *what)
 
 void fault_in_kernel(struct trap_frame *f)
 {
-	console_seize();
+	machine_seize();
 	if (!core_has_stack())
 		report_early(f);
 	report(f, core_self(), NULL);

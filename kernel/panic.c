@@ -15,7 +15,7 @@ static uint16_t exit_port;
 void panic(const char *format, ...)
 {
 	fmt_va_list args;
-	console_seize();
+	machine_seize();
 	console_print("\n*** kernel panic: ");
 	__builtin_va_start(args, format);
 	console_vprint(format, args);
@@ -34,9 +34,15 @@ void machine_set_exit_port(uint16_t port)
 	exit_port = port;
 }
 
-void machine_exit(unsigned code)
+void machine_seize(void)
 {
 	smp_stop_others();
+	console_seize();
+}
+
+void machine_exit(unsigned code)
+{
+	machine_seize();
 	if (exit_port)
 		out32(exit_port, code);
 	console_print("\nmachine stopped (exit code %u); it may be switched off\n", code);

@@ -14,6 +14,10 @@ enum exit_code {
 /* Prints the reason and ends the machine with EXIT_PANIC. */
 _Noreturn void panic(const char *format, ...) PRINTF_LIKE(1, 2);
 
+/* The machine is about to end: from here on this core runs alone and has the console. Of several
+ * that call only one goes on. */
+void machine_seize(void);
+
 /*
  * Ends the machine: through QEMU's isa-debug-exit when the command line names its port
  * (debug-exit=PORT), else halts all cores with a message.

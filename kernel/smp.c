@@ -22,7 +22,7 @@ extern volatile uint32_t ap_ticket;
 
 uint64_t ap_stacks[CORES_MAX];
 static bool released;
-static volatile bool stopping;
+static struct core *ending; /* the core that ends the machine; NULL: none does */
 static volatile uint64_t ap_tsc[CORES_MAX]; /* TSC that the core read when it arrived */
 
 /* First C code of another core, on its own trap stack. */
@@ -103,14 +103,23 @@ void smp_release(void)
 
 void smp_stop_others(void)
 {
-	stopping = true;
-	for (unsigned i = 0; boot_info && i < boot_info->cores; i++)
-		if (cores[i].apic_id != apic_id())
+	if (!boot_info || boot_info->cores < 2)
+		return; /* no other has been counted in yet */
+	struct core *first = NULL, *self = core_self();
+	if (!__atomic_compare_exchange_n(&ending, &first, self, false, __ATOMIC_SEQ_CST,
+	                                 __ATOMIC_SEQ_CST)) {
+		if (first == self)
+			return;
+		cpu_halt_forever();
+	}
+	for (unsigned i = 0; i < boot_info->cores; i++)
+		if (&cores[i] != self)
 			apic_send_nmi(cores[i].apic_id);
 }
 
 void smp_stop_if_asked(void)
 {
-	if (stopping)
+	struct core *first = __atomic_load_n(&ending, __ATOMIC_SEQ_CST);
+	if (first && first != core_self())
 		cpu_halt_forever();
 }

@@ -11,7 +11,8 @@ unsigned smp_start(const struct acpi *acpi, unsigned limit);
 /* Lets the started cores run their programs. */
 void smp_release(void);
 
-/* Tells all other cores to stop for good: the end of the machine. */
+/* The end of the machine: tells all other cores to stop for good. The first core that calls goes
+ * on, at every call; any other that comes to it as well stops. */
 void smp_stop_others(void);
 
 /* On an NMI: does not return when that is what another core means by it. */

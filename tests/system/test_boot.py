@@ -142,6 +142,19 @@ def test_early_fault_is_reported(make_router, tmp_path, function):
     assert "%s+0x0" % function in router.text and "cr2" in router.text
 
 
+def test_all_cores_break_at_once(make_router, tmp_path):
+    """The kernel breaks on all cores in nearly the same moment. The first stops the others, so there
+    is one report, nobody talks into it, and the machine ends. Eight times, for it is a race."""
+    broken = patched(tmp_path / "kernel.elf", "program_run")
+    for _ in range(8):
+        router = make_router(None, "--image", broken, cpus=4, wait=False)
+        router.judge = False
+        router.expect(r"^\*\*\* invalid opcode on core \d in the kernel", 30)
+        assert router.wait_exit() == 1
+        assert router.text.count("***") == 1, router.tail()
+        assert "program_run+0x0" in router.text, router.tail()
+
+
 @pytest.mark.parametrize("option", ["app=ruoter", "app=", "app=" + "x" * 100])
 def test_unknown_application_is_named(tmp_path, option):
     """It is said, with what there is, and what the configuration chooses is not hidden. The
