@@ -20,8 +20,6 @@
 #include "lib/cmdline.h"
 #include "lib/mem.h"
 
-extern const char kernel_end[];
-
 struct boot_info *boot_info;
 static struct boot boot;
 static struct acpi acpi;
@@ -39,13 +37,12 @@ static void read_cpu_name(char name[64])
 
 static void make_boot_info(void)
 {
-	size_t pages = (sizeof *boot_info + PAGE_BYTES - 1) / PAGE_BYTES;
-	boot_info = vm_phys(vm_take_pages(pages, true));
+	boot_info = vm_phys(vm_take_zeroed_pages(sizeof *boot_info));
 	boot_info->tsc_boot = tsc_at_start;
 	boot_info->tsc_hz = tsc_hz();
 	boot_info->tsc_invariant = tsc_is_invariant();
 	boot_info->hypervisor = cpu_id(1, 0).c >> 31 & 1;
-	boot_info->image_bytes = (uint64_t)kernel_end - KERNEL_BASE - 0x100000;
+	boot_info->image_bytes = vm_image_bytes();
 	memcpy(boot_info->cmdline, boot.cmdline, sizeof boot.cmdline);
 	memcpy(boot_info->loader, boot.loader, sizeof boot.loader);
 	read_cpu_name(boot_info->cpu);

@@ -20,16 +20,17 @@
 
 #define MIB (1ull << 20)
 
-static uint64_t clamp(uint64_t v, uint64_t low, uint64_t high)
+/* A share of v bytes, in its limits and in whole pages. */
+static uint64_t share(uint64_t v, uint64_t low, uint64_t high)
 {
 	v = v < low ? low : v > high ? high : v;
-	return (v + HUGE_BYTES - 1) & ~(HUGE_BYTES - 1);
+	return align_up(v, HUGE_BYTES);
 }
 
 /* Memory window address of fresh huge pages. */
 static uint64_t take(uint64_t bytes, const char *what)
 {
-	uint64_t phys = vm_take_huge(bytes / HUGE_BYTES);
+	uint64_t phys = vm_take_huge_pages(bytes);
 	if (phys == 0)
 		panic("not enough memory: no %llu MiB in one piece for %s; give the machine more, or "
 		      "use fewer cores (cores=N)",
@@ -50,11 +51,11 @@ static void give_memory(unsigned id)
 	m->apic_id = cores[id].apic_id;
 	m->roles = (id == 0 ? CORE_CONTROL : 0) | (id >= boot_info->first_data_core ? CORE_DATA : 0);
 	if (m->roles & CORE_CONTROL) {
-		m->arena_bytes += clamp(total / 8, 8 * MIB, 512 * MIB);
+		m->arena_bytes += share(total / 8, 8 * MIB, 512 * MIB);
 		m->outbox_bytes += 2 * MIB * (1 + peers);
 	}
 	if (m->roles & CORE_DATA) {
-		m->arena_bytes += clamp(total / 4 / peers, 8 * MIB, 128 * MIB);
+		m->arena_bytes += share(total / 4 / peers, 8 * MIB, 128 * MIB);
 		m->outbox_bytes += 4 * MIB;
 	}
 	m->arena = take(m->arena_bytes, "a core's arena");
@@ -62,30 +63,27 @@ static void give_memory(unsigned id)
 	clear_header(m->outbox);
 }
 
+/* Lets the core's program read, or by VM_WRITE write, the pages that hold this memory. */
 static void map_window(struct core *c, uint64_t addr, uint64_t bytes, unsigned flags)
 {
-	vm_map(c->space, addr, addr - MEMORY_WINDOW, bytes, VM_USER | flags);
+	uint64_t start = align_down(addr, PAGE_BYTES), end = align_up(addr + bytes, PAGE_BYTES);
+	vm_map(c->space, start, start - MEMORY_WINDOW, end - start, VM_USER | flags);
 }
 
 static void build_space(struct core *c)
 {
 	c->space = vm_space_new();
 	program_map(c);
-	uint64_t info = (uint64_t)boot_info - PHYS_BASE;
-	vm_map(c->space, MEMORY_WINDOW + info, info,
-	       (sizeof *boot_info + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1), VM_USER);
+	map_window(c, program_boot_info(), sizeof *boot_info, 0);
 	map_window(c, boot_info->core[c->id].arena, boot_info->core[c->id].arena_bytes, VM_WRITE);
 	for (unsigned i = 0; i < boot_info->cores; i++)
 		map_window(c, boot_info->core[i].outbox, boot_info->core[i].outbox_bytes,
 		           i == c->id ? VM_WRITE : 0);
 	map_window(c, boot_info->snapshot, boot_info->snapshot_bytes,
 	           boot_info->core[c->id].roles & CORE_CONTROL ? VM_WRITE : 0);
-	if (boot_info->config_bytes && boot_info->core[c->id].roles & CORE_CONTROL) {
-		uint64_t start = boot_info->config & ~(PAGE_BYTES - 1);
-		uint64_t end = boot_info->config + boot_info->config_bytes;
-		map_window(c, start, (end - start + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1), 0);
-	}
-	pci_map_bars(c->space, boot_info);
+	if (boot_info->config_bytes && boot_info->core[c->id].roles & CORE_CONTROL)
+		map_window(c, boot_info->config, boot_info->config_bytes, 0);
+	pci_map_bars(c->space);
 }
 
 void partition_cores(unsigned n, const struct boot *boot)
@@ -97,7 +95,7 @@ void partition_cores(unsigned n, const struct boot *boot)
 		boot_info->config = MEMORY_WINDOW + boot->module.start;
 		boot_info->config_bytes = boot->module.end - boot->module.start;
 	}
-	boot_info->snapshot_bytes = clamp(vm_total() / 8, 8 * MIB, 512 * MIB);
+	boot_info->snapshot_bytes = share(vm_total() / 8, 8 * MIB, 512 * MIB);
 	boot_info->snapshot = take(boot_info->snapshot_bytes, "the snapshots");
 	clear_header(boot_info->snapshot);
 	for (unsigned i = 0; i < n; i++)

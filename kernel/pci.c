@@ -14,27 +14,30 @@
 #include "kernel/console.h"
 #include "kernel/cpu.h"
 #include "kernel/lock.h"
-#include "kernel/vm.h"
-#include "lib/mem.h"
 
 #define CF8_ADDRESS 0xcf8
 #define CF8_DATA 0xcfc
+#define CFG_VENDOR 0x00
+#define CFG_DEVICE 0x02
 #define CFG_COMMAND 0x04
 #define CFG_COMMAND_MEMORY 2u
 #define CFG_STATUS_CAPS (1u << 20)
 #define CFG_CLASS 0x08
 #define CFG_HEADER 0x0e
+#define HEADER_SEVERAL 0x80u /* the device has several functions */
 #define CFG_BAR0 0x10
 #define CFG_SECONDARY_BUS 0x19
 #define CFG_SUBSYSTEM 0x2e
 #define CFG_CAPS 0x34
 #define CAP_MSIX 0x11
 #define CAPS_MAX 48
+#define VENDOR_NONE 0xffffu
 #define CLASS_NETWORK 0x02
 #define CLASS_BRIDGE_PCI 0x0604
 #define MSIX_ENABLE (1u << 31)
 #define MSIX_MASK_ALL (1u << 30)
 #define MSIX_ENTRY_BYTES 16
+#define BRIDGES_MAX 16 /* one behind the other */
 
 /* What the kernel keeps beside struct pci_dev: physical BARs and where the MSI-X table is. */
 struct pci_private {
@@ -173,44 +176,52 @@ static void read_msix(struct pci_dev *dev, struct pci_private *p)
 	dev->msix_vectors = (uint16_t)vectors;
 }
 
-static void add_function(uint16_t bdf, uint32_t id)
+static void add_function(uint16_t bdf, uint32_t class_code)
 {
 	if (info->pci_count == BOOT_PCI_MAX)
 		return;
 	struct pci_dev *dev = &info->pci[info->pci_count];
 	dev->index = (uint16_t)info->pci_count;
 	dev->bdf = bdf;
-	dev->vendor = (uint16_t)id;
-	dev->device = (uint16_t)(id >> 16);
-	dev->class_code = config_read(bdf, CFG_CLASS, 4) >> 8;
-	if (dev->class_code >> 16 != CLASS_NETWORK)
-		return; /* nothing else is driven by core programs */
+	dev->vendor = (uint16_t)config_read(bdf, CFG_VENDOR, 2);
+	dev->device = (uint16_t)config_read(bdf, CFG_DEVICE, 2);
+	dev->class_code = class_code;
 	dev->subsystem = (uint16_t)config_read(bdf, CFG_SUBSYSTEM, 2);
 	read_bars(dev, &priv[dev->index]);
 	read_msix(dev, &priv[dev->index]);
 	info->pci_count++;
 }
 
+static bool is_there(uint16_t bdf)
+{
+	return config_read(bdf, CFG_VENDOR, 2) != VENDOR_NONE;
+}
+
+static void scan_bus(unsigned bus, unsigned depth);
+
+/* Nothing but network functions is driven by core programs. */
+static void look_at(uint16_t bdf, unsigned depth)
+{
+	uint32_t class_code = config_read(bdf, CFG_CLASS, 4) >> 8;
+	if (class_code >> 16 == CLASS_NETWORK)
+		add_function(bdf, class_code);
+	if (class_code >> 8 != CLASS_BRIDGE_PCI || depth == BRIDGES_MAX)
+		return;
+	unsigned below = config_read(bdf, CFG_SECONDARY_BUS, 1);
+	if (below > bdf >> 8)
+		scan_bus(below, depth + 1);
+}
+
 static void scan_bus(unsigned bus, unsigned depth)
 {
 	for (unsigned slot = 0; slot < 32; slot++) {
-		for (unsigned function = 0; function < 8; function++) {
-			uint16_t bdf = (uint16_t)(bus << 8 | slot << 3 | function);
-			uint32_t id = config_read(bdf, 0, 4);
-			if ((id & 0xffff) == 0xffff) {
-				if (function == 0)
-					break;
-				continue;
-			}
-			uint32_t header = config_read(bdf, CFG_HEADER, 1);
-			add_function(bdf, id);
-			unsigned below = config_read(bdf, CFG_SECONDARY_BUS, 1);
-			if (config_read(bdf, CFG_CLASS, 4) >> 16 == CLASS_BRIDGE_PCI && below > bus &&
-			    depth < 16)
-				scan_bus(below, depth + 1);
-			if (function == 0 && !(header & 0x80))
-				break;
-		}
+		uint16_t first = (uint16_t)(bus << 8 | slot << 3);
+		if (!is_there(first))
+			continue;
+		bool several = config_read(first, CFG_HEADER, 1) & HEADER_SEVERAL;
+		for (unsigned n = 0; n < (several ? 8 : 1); n++)
+			if (is_there((uint16_t)(first | n)))
+				look_at((uint16_t)(first | n), depth);
 	}
 }
 
@@ -227,16 +238,14 @@ void pci_init(const struct acpi *tables, struct boot_info *boot_info)
 	scan_bus(0, 0);
 }
 
-void pci_map_bars(uint64_t space, const struct boot_info *boot_info)
+void pci_map_bars(vm_space_t space)
 {
-	for (unsigned d = 0; d < boot_info->pci_count; d++)
+	for (unsigned d = 0; d < info->pci_count; d++)
 		for (unsigned b = 0; b < PCI_BARS; b++) {
-			const struct pci_bar *bar = &boot_info->pci[d].bar[b];
-			uint64_t phys = priv[d].bar_phys[b] & ~(PAGE_BYTES - 1);
-			uint64_t bytes = (bar->bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
-			if (bar->bytes)
-				vm_map(space, MMIO_WINDOW + phys, phys, bytes,
-				       VM_USER | VM_WRITE | VM_DEVICE);
+			uint64_t phys = align_down(priv[d].bar_phys[b], PAGE_BYTES);
+			uint64_t bytes = align_up(info->pci[d].bar[b].bytes, PAGE_BYTES);
+			vm_map(space, MMIO_WINDOW + phys, phys, bytes,
+			       VM_USER | VM_WRITE | VM_DEVICE);
 		}
 }
 

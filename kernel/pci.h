@@ -1,21 +1,26 @@
-/* PCI: finding functions, their BARs and MSI-X tables; configuration space for core programs. */
+/* PCI: finding network functions, their BARs and MSI-X tables; their configuration space for core
+ * programs. */
 #ifndef KERNEL_PCI_H
 #define KERNEL_PCI_H
 
 #include "hal/boot_info.h"
 #include "kernel/acpi.h"
+#include "kernel/vm.h"
 
-/* Lists all functions into info->pci, network controllers first, and remembers their BARs. */
+/* Lists the network functions in info->pci, BOOT_PCI_MAX at most, and remembers their BARs. Keeps
+ * both pointers. Boot core, once. */
 void pci_init(const struct acpi *acpi, struct boot_info *info);
 
-/* Maps the BARs of all network controllers into a program's address space. */
-void pci_map_bars(uint64_t space, const struct boot_info *info);
+/* Maps the BARs of all listed functions into a program's address space. */
+void pci_map_bars(vm_space_t space);
 
-/* Configuration space of device `index` of info->pci, checked: any arguments may come. */
+/* Configuration space of info->pci[index], for KCALL_PCI_READ and _WRITE: any arguments may come,
+ * E_INVAL for what is not there. */
 int64_t pci_config_read(uint64_t index, uint64_t offset, uint64_t size);
 int64_t pci_config_write(uint64_t index, uint64_t offset, uint64_t size, uint32_t value);
 
-/* Programs MSI-X entry `entry` to raise VECTOR_WAKE on the core with this APIC ID. */
+/* Programs MSI-X entry `entry` of info->pci[index] to raise VECTOR_WAKE on the core with this APIC
+ * ID, and unmasks it. E_INVAL: there is no such entry. */
 int64_t pci_msix_program(uint64_t index, uint64_t entry, uint32_t apic_id);
 
 #endif

@@ -60,11 +60,6 @@ static const char *symbol_names;
 /* Physical address of each core's copy of each writable segment. */
 static uint64_t copies[CORES_MAX][SEGMENTS_MAX];
 
-static uint64_t page_up(uint64_t v)
-{
-	return (v + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
-}
-
 void program_init(void)
 {
 	elf = (const void *)program_image;
@@ -87,11 +82,11 @@ void program_map(struct core *c)
 {
 	for (unsigned i = 0; i < elf->phnum; i++) {
 		const struct elf_segment *s = &segments[i];
-		uint64_t bytes = page_up(s->memsz);
+		uint64_t bytes = align_up(s->memsz, PAGE_BYTES);
 		if (s->type != ELF_LOAD || bytes == 0)
 			continue;
 		if (s->flags & ELF_WRITE) {
-			copies[c->id][i] = vm_take_pages(bytes / PAGE_BYTES, false);
+			copies[c->id][i] = vm_take_pages(bytes);
 			vm_map(c->space, s->vaddr, copies[c->id][i], bytes, VM_USER | VM_WRITE);
 		} else {
 			uint64_t phys = (uint64_t)program_image + s->offset - KERNEL_BASE;
@@ -100,8 +95,12 @@ void program_map(struct core *c)
 		}
 	}
 	vm_map(c->space, PROGRAM_STACK_TOP - PROGRAM_STACK_BYTES,
-	       vm_take_pages(PROGRAM_STACK_BYTES / PAGE_BYTES, false), PROGRAM_STACK_BYTES,
-	       VM_USER | VM_WRITE);
+	       vm_take_pages(PROGRAM_STACK_BYTES), PROGRAM_STACK_BYTES, VM_USER | VM_WRITE);
+}
+
+uint64_t program_boot_info(void)
+{
+	return MEMORY_WINDOW + ((uint64_t)boot_info - PHYS_BASE);
 }
 
 _Noreturn void program_run(struct core *c)
@@ -112,7 +111,7 @@ _Noreturn void program_run(struct core *c)
 		if (s->type != ELF_LOAD || !(s->flags & ELF_WRITE))
 			continue;
 		memcpy(copy, program_image + s->offset, s->filesz);
-		memset(copy + s->filesz, 0, page_up(s->memsz) - s->filesz);
+		memset(copy + s->filesz, 0, align_up(s->memsz, PAGE_BYTES) - s->filesz);
 	}
 	struct trap_frame f = {
 		.rip = elf->entry,
@@ -120,7 +119,7 @@ _Noreturn void program_run(struct core *c)
 		.rflags = RFLAGS_RESERVED,
 		.rsp = PROGRAM_STACK_TOP,
 		.ss = SEG_USER_DATA,
-		.rdi = MEMORY_WINDOW + ((uint64_t)boot_info - PHYS_BASE),
+		.rdi = program_boot_info(),
 		.rsi = c->id,
 	};
 	boot_info->status[c->id].state = CORE_RUNNING;

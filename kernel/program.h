@@ -10,6 +10,9 @@ void program_init(void);
 /* Maps the program into the core's address space: shared code, its own data, bss and stack. */
 void program_map(struct core *c);
 
+/* Where the programs see boot_info. */
+uint64_t program_boot_info(void);
+
 /* Restores pristine data and bss, and enters the program at its start. */
 _Noreturn void program_run(struct core *c);
 

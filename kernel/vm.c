@@ -3,6 +3,7 @@
  */
 #include "kernel/vm.h"
 
+#include "kernel/boot.h"
 #include "kernel/cpu.h"
 #include "kernel/panic.h"
 #include "lib/mem.h"
@@ -17,6 +18,8 @@
 #define PTE_ADDR 0x000ffffffffff000ull
 
 #define LOW_MEMORY_END 0x100000ull
+#define LOW_PAGE 0x8000ull     /* clear of the BIOS data area and the boot sector */
+#define IMAGE_PHYS 0x100000ull /* linker.ld */
 
 extern char kernel_text[], kernel_rodata[], kernel_data[], kernel_end[];
 extern uint64_t boot_pdpt[]; /* boot/entry.asm: maps the first 4 GiB */
@@ -24,15 +27,10 @@ extern uint64_t boot_pdpt[]; /* boot/entry.asm: maps the first 4 GiB */
 static struct boot_range ram[BOOT_RANGES_MAX + 4]; /* free memory, page aligned */
 static unsigned ram_count;
 static uint64_t total_bytes, taken_bytes;
-static uint64_t low_page;
+static bool low_page_usable;
 static uint64_t device_next = DEVICE_BASE;
 static uint64_t kernel_pml4[512] __attribute__((aligned(4096)));
 uint64_t vm_kernel_space; /* its physical address; boot/ap.asm loads it */
-
-static uint64_t align_up(uint64_t v, uint64_t to)
-{
-	return (v + to - 1) & ~(to - 1);
-}
 
 /* --- physical memory --- */
 
@@ -59,46 +57,51 @@ static void ram_init(const struct boot *boot)
 {
 	for (unsigned i = 0; i < boot->ram_count; i++) {
 		uint64_t start = align_up(boot->ram[i].start, PAGE_BYTES);
-		uint64_t end = boot->ram[i].end & ~(PAGE_BYTES - 1);
-		if (start < LOW_MEMORY_END && end > 0x9000 && start <= 0x8000)
-			low_page = 0x8000; /* clear of the BIOS data area and the boot sector */
+		uint64_t end = align_down(boot->ram[i].end, PAGE_BYTES);
+		low_page_usable |= start <= LOW_PAGE && end >= LOW_PAGE + PAGE_BYTES;
 		start = start < LOW_MEMORY_END ? LOW_MEMORY_END : start;
 		ram_add(start, end);
 		total_bytes += end > start ? end - start : 0;
 	}
-	uint64_t image_end = (uint64_t)kernel_end - KERNEL_BASE;
-	ram_reserve(LOW_MEMORY_END, image_end);
-	ram_reserve(boot->module.start & ~(PAGE_BYTES - 1), align_up(boot->module.end, PAGE_BYTES));
-	taken_bytes = image_end - LOW_MEMORY_END;
+	ram_reserve(IMAGE_PHYS, IMAGE_PHYS + vm_image_bytes());
+	ram_reserve(align_down(boot->module.start, PAGE_BYTES),
+	            align_up(boot->module.end, PAGE_BYTES));
+	taken_bytes = vm_image_bytes();
 }
 
-uint64_t vm_take_pages(size_t pages, bool zero)
+uint64_t vm_take_pages(uint64_t bytes)
 {
-	uint64_t bytes = pages * PAGE_BYTES;
+	bytes = align_up(bytes, PAGE_BYTES);
 	/* From the bottom of memory: the first page tables must lie where the boot tables reach. */
 	struct boot_range *from = NULL;
 	for (unsigned i = 0; i < ram_count; i++)
 		if (ram[i].end - ram[i].start >= bytes && (!from || ram[i].start < from->start))
 			from = &ram[i];
 	if (!from)
-		panic("out of memory: %zu pages asked for", pages);
+		panic("out of memory: %llu pages asked for",
+		      (unsigned long long)(bytes / PAGE_BYTES));
 	uint64_t phys = from->start;
 	from->start += bytes;
 	taken_bytes += bytes;
-	if (zero)
-		memset(vm_phys(phys), 0, bytes);
+	return phys;
+}
+
+uint64_t vm_take_zeroed_pages(uint64_t bytes)
+{
+	uint64_t phys = vm_take_pages(bytes);
+	memset(vm_phys(phys), 0, align_up(bytes, PAGE_BYTES));
 	return phys;
 }
 
 static uint64_t huge_start(const struct boot_range *r, uint64_t bytes)
 {
-	uint64_t end = r->end & ~(HUGE_BYTES - 1);
+	uint64_t end = align_down(r->end, HUGE_BYTES);
 	return end >= r->start + bytes && end >= bytes ? end - bytes : 0;
 }
 
-uint64_t vm_take_huge(size_t count)
+uint64_t vm_take_huge_pages(uint64_t bytes)
 {
-	uint64_t bytes = count * HUGE_BYTES, best = 0;
+	uint64_t best = 0;
 	unsigned from = 0;
 	for (unsigned i = 0; i < ram_count; i++) {
 		uint64_t start = huge_start(&ram[i], bytes);
@@ -118,13 +121,14 @@ uint64_t vm_take_huge(size_t count)
 
 uint64_t vm_low_page(void)
 {
-	if (low_page == 0)
+	if (!low_page_usable)
 		panic("no usable page at 0x8000 for starting the other cores");
-	return low_page;
+	return LOW_PAGE;
 }
 
 uint64_t vm_total(void) { return total_bytes; }
 uint64_t vm_taken(void) { return taken_bytes; }
+uint64_t vm_image_bytes(void) { return (uint64_t)kernel_end - KERNEL_BASE - IMAGE_PHYS; }
 
 /* --- page tables --- */
 
@@ -138,7 +142,7 @@ static uint64_t pte_bits(unsigned flags)
 static uint64_t *table_below(uint64_t *e, unsigned flags)
 {
 	if (!(*e & PTE_PRESENT))
-		*e = vm_take_pages(1, true) | PTE_PRESENT | PTE_WRITE;
+		*e = vm_take_zeroed_pages(PAGE_BYTES) | PTE_PRESENT | PTE_WRITE;
 	assert(!(*e & PTE_LARGE));
 	if (flags & VM_USER)
 		*e |= PTE_USER;
@@ -179,7 +183,6 @@ void vm_map(vm_space_t space, uint64_t virt, uint64_t phys, uint64_t bytes, unsi
 	}
 }
 
-
 static void map_image(const char *from, const char *to, unsigned flags)
 {
 	uint64_t phys = (uint64_t)from - KERNEL_BASE;
@@ -199,7 +202,7 @@ static void map_ram(const struct boot *boot)
 	for (unsigned i = 0; i < 4; i++)
 		pdpt[i] = (boot_pdpt[i] & PTE_ADDR) | PTE_PRESENT | PTE_WRITE | PTE_NX;
 	for (unsigned i = 0; i < boot->ram_count; i++) {
-		uint64_t start = boot->ram[i].start & ~(HUGE_BYTES - 1);
+		uint64_t start = align_down(boot->ram[i].start, HUGE_BYTES);
 		uint64_t end = align_up(boot->ram[i].end, HUGE_BYTES);
 		start = start < low ? low : start;
 		if (start < end)
@@ -225,7 +228,7 @@ void vm_init(const struct boot *boot)
 
 void *vm_map_device(uint64_t phys, uint64_t bytes)
 {
-	uint64_t start = phys & ~(PAGE_BYTES - 1);
+	uint64_t start = align_down(phys, PAGE_BYTES);
 	uint64_t length = align_up(phys + bytes, PAGE_BYTES) - start;
 	/* A large region (ECAM, framebuffer) keeps its alignment, so that it takes 2 MiB pages. */
 	if (length >= HUGE_BYTES)
@@ -243,18 +246,19 @@ void vm_map_stack(unsigned core)
 	uint64_t bytes[] = {STACK_TRAP_BYTES, STACK_EMERGENCY_BYTES};
 	for (unsigned i = 0; i < ARRAY_LEN(top); i++)
 		vm_map(vm_kernel_space, slot + top[i] - bytes[i],
-		       vm_take_pages(bytes[i] / PAGE_BYTES, true), bytes[i], VM_WRITE);
+		       vm_take_zeroed_pages(bytes[i]), bytes[i], VM_WRITE);
 }
 
 vm_space_t vm_space_new(void)
 {
-	vm_space_t space = vm_take_pages(1, true);
+	vm_space_t space = vm_take_zeroed_pages(PAGE_BYTES);
 	uint64_t *t = vm_phys(space);
 	memcpy(t + 256, kernel_pml4 + 256, 256 * sizeof *t);
 	return space;
 }
 
-bool vm_user_to_phys(vm_space_t space, uint64_t virt, uint64_t *phys)
+/* Physical address behind virt as ring 3 may read it in `space`; false when it may not. */
+static bool user_to_phys(vm_space_t space, uint64_t virt, uint64_t *phys)
 {
 	if (virt >> 47)
 		return false;
@@ -279,7 +283,7 @@ bool vm_copy_from_user(vm_space_t space, void *dst, uint64_t virt, size_t bytes)
 		uint64_t phys;
 		size_t in_page = PAGE_BYTES - (virt & (PAGE_BYTES - 1));
 		size_t n = bytes < in_page ? bytes : in_page;
-		if (!vm_user_to_phys(space, virt, &phys))
+		if (!user_to_phys(space, virt, &phys))
 			return false;
 		memcpy(d, vm_phys(phys), n);
 		d += n;

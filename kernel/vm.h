@@ -14,8 +14,9 @@
 #ifndef KERNEL_VM_H
 #define KERNEL_VM_H
 
-#include "kernel/boot.h"
 #include "lib/types.h"
+
+struct boot;
 
 #define KERNEL_BASE 0xffffffff80000000ull
 #define PHYS_BASE 0xffff800000000000ull
@@ -42,6 +43,17 @@ enum vm_flags {
 /* An address space: physical address of its top-level table. */
 typedef uint64_t vm_space_t;
 
+/* v rounded to a multiple of `to`, a power of two. */
+static inline uint64_t align_down(uint64_t v, uint64_t to)
+{
+	return v & ~(to - 1);
+}
+
+static inline uint64_t align_up(uint64_t v, uint64_t to)
+{
+	return align_down(v + to - 1, to);
+}
+
 /* Memory at a physical address, for the kernel. */
 static inline void *vm_phys(uint64_t phys)
 {
@@ -51,17 +63,21 @@ static inline void *vm_phys(uint64_t phys)
 /* Takes over the machine's memory from the loader's map and switches to the final tables. */
 void vm_init(const struct boot *boot);
 
-/* Pages (4 KiB) of memory, zeroed when `zero`; physical address. Panics when there is none left. */
-uint64_t vm_take_pages(size_t pages, bool zero);
+/* Memory for `bytes`, in whole pages of 4 KiB and in one piece; physical address. What it holds is
+ * undefined, or zero. Panics when there is none left. */
+uint64_t vm_take_pages(uint64_t bytes);
+uint64_t vm_take_zeroed_pages(uint64_t bytes);
 
-/* 2 MiB pages in one piece, not zeroed, from the top of memory; 0 when there is none left. */
-uint64_t vm_take_huge(size_t count);
+/* The same in 2 MiB pages (`bytes` is a multiple), not zeroed, from the top of memory; 0 when there
+ * is none left. */
+uint64_t vm_take_huge_pages(uint64_t bytes);
 
-/* A page below 1 MiB for the start of the other cores. */
+/* A page below 1 MiB for the start of the other cores. Panics when that is not usable. */
 uint64_t vm_low_page(void);
 
 uint64_t vm_total(void); /* usable bytes in the machine */
 uint64_t vm_taken(void); /* bytes handed out, and the image */
+uint64_t vm_image_bytes(void);
 
 /* Maps device registers for the kernel, uncached. */
 void *vm_map_device(uint64_t phys, uint64_t bytes);
@@ -73,13 +89,12 @@ void vm_map_stack(unsigned core);
 vm_space_t vm_space_new(void);
 
 /* Maps [virt, virt+bytes) to phys in `space`; all multiples of 4 KiB; 2 MiB pages where both
- * addresses allow. What was mapped there is replaced. */
+ * addresses allow; `flags` of enum vm_flags. No TLB is told, so nobody may have used what was
+ * mapped there before. */
 void vm_map(vm_space_t space, uint64_t virt, uint64_t phys, uint64_t bytes, unsigned flags);
 
-/* Physical address behind virt as ring 3 may read it in `space`; false when it may not. */
-bool vm_user_to_phys(vm_space_t space, uint64_t virt, uint64_t *phys);
-
-/* Copies from ring-3 memory; false, with nothing promised about dst, when any byte is not readable. */
+/* Copies what ring 3 may read at virt in `space`, device registers excepted; false, with nothing
+ * promised about dst, when it may not read any byte of it. */
 bool vm_copy_from_user(vm_space_t space, void *dst, uint64_t virt, size_t bytes);
 
 #endif
