@@ -1,9 +1,10 @@
 ; Start of the other cores. kernel/smp.c copies ap_trampoline .. ap_trampoline_end to a page
-; below 1 MiB, fills in the two words at its end and sends INIT and SIPI (Intel SDM vol. 3A,
-; 9.4.4): a core then begins here in real mode with CS = page >> 4, IP = 0.
+; below 1 MiB and sends INIT and SIPI (Intel SDM vol. 3A, 8.4.4): a core then begins there in real
+; mode with CS = page >> 4, IP = 0. From CS it finds the addresses that the tables at the end of
+; the page need; all cores write the same ones.
 ;
 ; It takes a ticket by an atomic increment, so that all cores may start at once: the ticket
-; selects its stack and, later, its number.
+; selects its stack and is its number.
 
 %include "boot/long_mode.inc"
 

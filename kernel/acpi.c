@@ -1,11 +1,13 @@
 /*
  * ACPI specification 6.5: 5.2.5 RSDP, 5.2.7 RSDT, 5.2.8 XSDT, 5.2.12 MADT; MCFG as in
- * PCI Firmware Specification 3.3, 4.1.2. A table whose checksum or length is wrong is skipped.
+ * PCI Firmware Specification 3.3, 4.1.2. A table whose checksum or length is wrong is skipped, and
+ * so is one above 4 GiB, where usable memory alone is mapped (kernel/vm.c).
  */
 #include "kernel/acpi.h"
 
 #include "kernel/console.h"
 #include "kernel/vm.h"
+#include "lib/bytes.h"
 #include "lib/mem.h"
 
 #define BIOS_START 0xe0000u
@@ -24,6 +26,7 @@ struct rsdp {
 	uint8_t checksum2;
 	uint8_t reserved[3];
 } __attribute__((packed));
+_Static_assert(sizeof(struct rsdp) == 36, "ACPI 5.2.5.3");
 
 /* 5.2.6 */
 struct table {
@@ -34,9 +37,16 @@ struct table {
 } __attribute__((packed));
 _Static_assert(sizeof(struct table) == 36, "ACPI 5.2.6");
 
-
-enum { MADT_LAPIC = 0, MADT_IOAPIC = 1, MADT_OVERRIDE = 2, MADT_LAPIC_ADDRESS = 5, MADT_X2APIC = 9 };
+/* 5.2.12: type in byte 0, length in byte 1; the fields read are in parse_madt_entry. */
+enum madt_type {
+	MADT_LAPIC = 0,         /* 5.2.12.2 */
+	MADT_IOAPIC = 1,        /* 5.2.12.3 */
+	MADT_OVERRIDE = 2,      /* 5.2.12.5 */
+	MADT_LAPIC_ADDRESS = 5, /* 5.2.12.8 */
+	MADT_X2APIC = 9,        /* 5.2.12.12 */
+};
 #define MADT_ENABLED 1u
+#define COM1_IRQ 4
 
 static bool sum_is_zero(const void *p, size_t n)
 {
@@ -69,25 +79,6 @@ static const struct rsdp *find_rsdp(const struct boot *boot)
 	return r ? r : scan(BIOS_START, BIOS_END);
 }
 
-static uint64_t load64(const uint8_t *p)
-{
-	uint64_t v;
-	memcpy(&v, p, sizeof v);
-	return v;
-}
-
-static uint32_t load32(const uint8_t *p)
-{
-	uint32_t v;
-	memcpy(&v, p, sizeof v);
-	return v;
-}
-
-static uint16_t load16(const uint8_t *p)
-{
-	return (uint16_t)(p[0] | p[1] << 8);
-}
-
 static void add_core(struct acpi *acpi, uint32_t apic_id, uint32_t flags)
 {
 	if (flags & MADT_ENABLED && acpi->cores < CORES_MAX)
@@ -98,25 +89,25 @@ static void parse_madt_entry(struct acpi *acpi, const uint8_t *e)
 {
 	switch (e[0]) {
 	case MADT_LAPIC:
-		add_core(acpi, e[3], load32(e + 4));
+		add_core(acpi, e[3], raw32_load(e + 4));
 		break;
 	case MADT_X2APIC:
-		add_core(acpi, load32(e + 4), load32(e + 8));
+		add_core(acpi, raw32_load(e + 4), raw32_load(e + 8));
 		break;
 	case MADT_IOAPIC:
 		if (acpi->ioapics < ACPI_IOAPICS_MAX) {
-			acpi->ioapic[acpi->ioapics].addr = load32(e + 4);
-			acpi->ioapic[acpi->ioapics++].first_gsi = load32(e + 8);
+			acpi->ioapic[acpi->ioapics].addr = raw32_load(e + 4);
+			acpi->ioapic[acpi->ioapics++].first_gsi = raw32_load(e + 8);
 		}
 		break;
 	case MADT_OVERRIDE:
-		if (e[3] == 4) {
-			acpi->com1_gsi = load32(e + 4);
-			acpi->com1_flags = load16(e + 8);
+		if (e[3] == COM1_IRQ) {
+			acpi->com1_gsi = raw32_load(e + 4);
+			acpi->com1_flags = raw16_load(e + 8);
 		}
 		break;
 	case MADT_LAPIC_ADDRESS:
-		acpi->lapic = load64(e + 4);
+		acpi->lapic = raw64_load(e + 4);
 		break;
 	default:
 		break;
@@ -131,7 +122,7 @@ static void parse_madt(struct acpi *acpi, const struct table *t)
 	const uint8_t *p = (const uint8_t *)(t + 1), *end = (const uint8_t *)t + t->bytes;
 	if (t->bytes < sizeof *t + 8)
 		return;
-	acpi->lapic = load32(p);
+	acpi->lapic = raw32_load(p);
 	for (p += 8; p + 2 <= end && p[1] >= 2 && p + p[1] <= end; p += p[1])
 		if (p[0] < ARRAY_LEN(bytes_min) && p[1] >= bytes_min[p[0]])
 			parse_madt_entry(acpi, p);
@@ -141,8 +132,8 @@ static void parse_mcfg(struct acpi *acpi, const struct table *t)
 {
 	const uint8_t *p = (const uint8_t *)(t + 1) + 8, *end = (const uint8_t *)t + t->bytes;
 	for (; p + 16 <= end && acpi->ecams < ACPI_ECAMS_MAX; p += 16)
-		if (load16(p + 8) == 0) /* segment group 0 is all we reach */
-			acpi->ecam[acpi->ecams++] = (struct acpi_ecam){load64(p), p[10], p[11]};
+		if (raw16_load(p + 8) == 0) /* segment group 0 is all we reach */
+			acpi->ecam[acpi->ecams++] = (struct acpi_ecam){raw64_load(p), p[10], p[11]};
 }
 
 static void parse_table(struct acpi *acpi, uint64_t phys)
@@ -164,7 +155,7 @@ static void parse_table(struct acpi *acpi, uint64_t phys)
 
 void acpi_init(struct acpi *acpi, const struct boot *boot)
 {
-	*acpi = (struct acpi){.lapic = 0xfee00000, .com1_gsi = 4};
+	*acpi = (struct acpi){.lapic = 0xfee00000, .com1_gsi = COM1_IRQ};
 	const struct rsdp *r = find_rsdp(boot);
 	if (!r) {
 		console_print("acpi: no tables found; using one core\n");
@@ -176,5 +167,5 @@ void acpi_init(struct acpi *acpi, const struct boot *boot)
 		return;
 	const uint8_t *p = (const uint8_t *)(root + 1), *end = (const uint8_t *)root + root->bytes;
 	for (size_t step = wide ? 8 : 4; p + step <= end; p += step)
-		parse_table(acpi, wide ? load64(p) : load32(p));
+		parse_table(acpi, wide ? raw64_load(p) : raw32_load(p));
 }

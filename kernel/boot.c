@@ -19,15 +19,18 @@ struct pvh_info {
 	uint64_t module_list, cmdline, rsdp, memmap;
 	uint32_t memmap_entries, reserved;
 };
+_Static_assert(sizeof(struct pvh_info) == 56, "hvm_start_info, version 1");
 
 struct pvh_module {
 	uint64_t addr, bytes, cmdline, reserved;
 };
+_Static_assert(sizeof(struct pvh_module) == 32, "hvm_modlist_entry");
 
 struct pvh_memory {
 	uint64_t addr, bytes;
 	uint32_t type, reserved;
 };
+_Static_assert(sizeof(struct pvh_memory) == 24, "hvm_memmap_table_entry");
 
 enum multiboot2_tag {
 	MB2_END = 0,
@@ -58,6 +61,7 @@ struct mb2_memory_entry {
 	uint64_t addr, bytes;
 	uint32_t type, reserved;
 };
+_Static_assert(sizeof(struct mb2_memory_entry) == 24, "Multiboot2, memory map");
 
 struct mb2_framebuffer {
 	struct mb2_tag tag;
@@ -67,6 +71,7 @@ struct mb2_framebuffer {
 	uint16_t reserved;
 	uint8_t red_shift, red_bits, green_shift, green_bits, blue_shift, blue_bits;
 };
+_Static_assert(offsetof(struct mb2_framebuffer, red_shift) == 32, "Multiboot2, framebuffer info");
 #define MB2_FRAMEBUFFER_RGB 1
 
 static void copy_text(char *dst, size_t size, const char *src)
@@ -115,7 +120,7 @@ static void parse_mb2_memory(struct boot *boot, const struct mb2_memory *m)
 
 static void parse_mb2_tag(struct boot *boot, const struct mb2_tag *tag)
 {
-	/* ACPI tags hold a copy of the RSDP; it lies in loader memory until acpi_init has run. */
+	/* ACPI tags hold the RSDP itself, in memory that is taken before acpi_init looks at it. */
 	static uint8_t rsdp_copy[64];
 	const struct mb2_module *m = (const void *)tag;
 	const struct mb2_framebuffer *fb = (const void *)tag;

@@ -139,8 +139,3 @@ int console_read(void)
 	lock_drop(&input_lock);
 	return c;
 }
-
-void console_add_framebuffer(const struct boot_framebuffer *fb)
-{
-	fbcon_init(fb);
-}

@@ -1,23 +1,21 @@
-/* The console: serial port COM1 and, when the loader gave one, the framebuffer (output only). */
+/* The console: serial port COM1 and, after fbcon_init, the framebuffer (output only). */
 #ifndef KERNEL_CONSOLE_H
 #define KERNEL_CONSOLE_H
 
-#include "kernel/boot.h"
 #include "lib/fmt.h"
 #include "lib/types.h"
 
 /* Sets COM1 to 115200 8N1 with FIFOs and a receive interrupt (16550 data sheet). */
 void console_init(void);
 
-/* From here on the same text appears on the framebuffer. After vm_init. */
-void console_add_framebuffer(const struct boot_framebuffer *fb);
-
-/* Any core, any time. \n is sent as \r\n by console_print, as it is by console_write. */
+/* Prints bytes as they are, at the pace of the serial line. Any core, any time. */
 void console_write(const char *text, size_t bytes);
-void console_print(const char *format, ...) PRINTF_LIKE(1, 2);
-void console_vprint(const char *format, fmt_va_list args);
 
-/* Next byte typed on the serial line, or E_AGAIN. */
+/* Prints a text of 511 bytes at the most, the rest is cut off; \n is sent as \r\n. */
+void console_print(const char *format, ...) PRINTF_LIKE(1, 2);
+void console_vprint(const char *format, fmt_va_list args) PRINTF_LIKE(1, 0);
+
+/* Next byte typed on the serial line, 0 to 255, or E_AGAIN. */
 int console_read(void);
 
 /* Interrupt handler: moves what the UART holds to the input buffer. */

@@ -1,5 +1,5 @@
 /*
- * What each core has of its own: GDT, TSS, stacks (Intel SDM vol. 3A, 3.4.5 and 8.7), and the
+ * What each core has of its own: GDT, TSS, stacks (Intel SDM vol. 3A, 3.4.5 and 7.7), and the
  * control registers, set alike on all.
  */
 #include "kernel/core.h"

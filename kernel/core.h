@@ -6,7 +6,7 @@
 #include "kernel/vm.h"
 #include "lib/types.h"
 
-/* Intel SDM vol. 3A, 8.7: 64-bit TSS. */
+/* Intel SDM vol. 3A, 7.7: 64-bit TSS. */
 struct tss {
 	uint32_t reserved0;
 	uint64_t rsp0, rsp1, rsp2;
@@ -15,7 +15,7 @@ struct tss {
 	uint64_t reserved2;
 	uint16_t reserved3, io_map;
 } __attribute__((packed));
-_Static_assert(sizeof(struct tss) == 104, "SDM 3A, figure 8-11");
+_Static_assert(sizeof(struct tss) == 104, "SDM 3A, figure 7-11");
 
 struct core {
 	unsigned id;

@@ -1,4 +1,5 @@
-/* Privileged instructions, by name. Ring 0 only. */
+/* Privileged instructions, by name. Ring 0 only. Sections of the Intel SDM are numbered here and
+ * elsewhere as in its editions up to 2021. */
 #ifndef KERNEL_CPU_H
 #define KERNEL_CPU_H
 
@@ -19,11 +20,23 @@ struct cpuid {
 	uint32_t a, b, c, d;
 };
 
-static inline struct cpuid cpu_id(uint32_t leaf, uint32_t sub)
+static inline struct cpuid cpuid(uint32_t leaf, uint32_t sub)
 {
 	struct cpuid r;
 	__asm__ volatile("cpuid" : "=a"(r.a), "=b"(r.b), "=c"(r.c), "=d"(r.d) : "a"(leaf), "c"(sub));
 	return r;
+}
+
+/* All zero for a leaf that is not there: the CPU itself may answer with what another leaf holds. */
+static inline struct cpuid cpu_id(uint32_t leaf, uint32_t sub)
+{
+	uint32_t first = leaf & 0xffff0000; /* basic, extended, hypervisor's; a is the last of them */
+	return leaf <= cpuid(first, 0).a ? cpuid(leaf, sub) : (struct cpuid){0};
+}
+
+static inline bool cpu_is_guest(void)
+{
+	return cpu_id(1, 0).c >> 31 & 1;
 }
 
 static inline void out8(uint16_t port, uint8_t v)

@@ -10,6 +10,7 @@
 #include "kernel/console.h"
 #include "kernel/core.h"
 #include "kernel/cpu.h"
+#include "kernel/fbcon.h"
 #include "kernel/panic.h"
 #include "kernel/partition.h"
 #include "kernel/pci.h"
@@ -25,10 +26,9 @@ static struct boot boot;
 static struct acpi acpi;
 static uint64_t tsc_at_start;
 
+/* Intel SDM vol. 2A, CPUID, leaves 0x80000002 to 4: 48 characters. */
 static void read_cpu_name(char name[64])
 {
-	if (cpu_id(0x80000000, 0).a < 0x80000004)
-		return;
 	for (uint32_t i = 0; i < 3; i++) {
 		struct cpuid c = cpu_id(0x80000002 + i, 0);
 		memcpy(name + 16 * i, &c, 16);
@@ -41,7 +41,7 @@ static void make_boot_info(void)
 	boot_info->tsc_boot = tsc_at_start;
 	boot_info->tsc_hz = tsc_hz();
 	boot_info->tsc_invariant = tsc_is_invariant();
-	boot_info->hypervisor = cpu_id(1, 0).c >> 31 & 1;
+	boot_info->hypervisor = cpu_is_guest();
 	boot_info->image_bytes = vm_image_bytes();
 	memcpy(boot_info->cmdline, boot.cmdline, sizeof boot.cmdline);
 	memcpy(boot_info->loader, boot.loader, sizeof boot.loader);
@@ -81,7 +81,7 @@ _Noreturn void kmain(enum boot_loader loader, uint64_t info)
 	boot_parse(&boot, loader, info);
 	machine_set_exit_port((uint16_t)cmdline_number(boot.cmdline, "debug-exit", 0));
 	vm_init(&boot);
-	console_add_framebuffer(&boot.fb);
+	fbcon_init(&boot.fb);
 	acpi_init(&acpi, &boot);
 	apic_init(&acpi);
 	vm_map_stack(0);

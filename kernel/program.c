@@ -1,5 +1,5 @@
 /*
- * The program image is an ELF64 file linked by program.ld and carried in .rodata of the kernel
+ * The program image is an ELF64 file linked by core/program.ld and carried in .rodata of the kernel
  * (ELF-64 Object File Format, version 1.5). Segments that are not writable are mapped straight
  * from there into every address space; of writable ones each core has its own copy at the same
  * address (ARCHITECTURE.md, invariant 1), renewed from the image at every start.
@@ -30,11 +30,13 @@ struct elf_header {
 	uint32_t flags;
 	uint16_t ehsize, phentsize, phnum, shentsize, shnum, shstrndx;
 };
+_Static_assert(sizeof(struct elf_header) == 64, "Elf64_Ehdr");
 
 struct elf_segment {
 	uint32_t type, flags;
 	uint64_t offset, vaddr, paddr, filesz, memsz, align;
 };
+_Static_assert(sizeof(struct elf_segment) == 56, "Elf64_Phdr");
 
 struct elf_section {
 	uint32_t name, type;
@@ -42,6 +44,7 @@ struct elf_section {
 	uint32_t link, info;
 	uint64_t align, entsize;
 };
+_Static_assert(sizeof(struct elf_section) == 64, "Elf64_Shdr");
 
 struct elf_symbol {
 	uint32_t name;
@@ -49,6 +52,7 @@ struct elf_symbol {
 	uint16_t section;
 	uint64_t value, size;
 };
+_Static_assert(sizeof(struct elf_symbol) == 24, "Elf64_Sym");
 
 extern const uint8_t program_image[], program_image_end[];
 
@@ -72,10 +76,13 @@ void program_init(void)
 			symbol_count = s[i].size / sizeof *symbols;
 			symbol_names = (const char *)program_image + s[s[i].link].offset;
 		}
-	for (unsigned i = 0; i < elf->phnum; i++)
-		if (segments[i].type == ELF_LOAD)
-			assert(segments[i].vaddr % PAGE_BYTES == 0 &&
-			       segments[i].offset % PAGE_BYTES == 0);
+	for (unsigned i = 0; i < elf->phnum; i++) {
+		const struct elf_segment *load = &segments[i];
+		if (load->type == ELF_LOAD)
+			assert(load->vaddr % PAGE_BYTES == 0 && load->offset % PAGE_BYTES == 0 &&
+			       load->vaddr >= PROGRAM_BASE &&
+			       load->vaddr + load->memsz < PROGRAM_STACK_TOP - PROGRAM_STACK_BYTES);
+	}
 }
 
 void program_map(struct core *c)

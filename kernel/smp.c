@@ -1,5 +1,5 @@
 /*
- * Start of the other cores: INIT, 10 ms, SIPI (Intel SDM vol. 3A, 9.4.4.1). All are started at
+ * Start of the other cores: INIT, 10 ms, SIPI (Intel SDM vol. 3A, 8.4.4.1). All are started at
  * once; each takes a ticket (boot/ap.asm), which becomes its number.
  */
 #include "kernel/smp.h"

@@ -23,15 +23,10 @@ static uint64_t hz;
 
 static uint64_t hz_from_cpuid(void)
 {
-	if (cpu_id(0, 0).a >= 0x15) {
-		struct cpuid c = cpu_id(0x15, 0); /* a: denominator, b: numerator, c: crystal Hz */
-		if (c.a && c.b && c.c)
-			return (uint64_t)c.c * c.b / c.a;
-	}
-	bool guest = cpu_id(1, 0).c >> 31 & 1;
-	if (guest && cpu_id(0x40000000, 0).a >= 0x40000010)
-		return cpu_id(0x40000010, 0).a * 1000ull;
-	return 0;
+	struct cpuid c = cpu_id(0x15, 0); /* a: denominator, b: numerator, c: crystal Hz */
+	if (c.a && c.b && c.c)
+		return (uint64_t)c.c * c.b / c.a;
+	return cpu_is_guest() ? cpu_id(0x40000010, 0).a * 1000ull : 0; /* kHz */
 }
 
 /* One run of the 8254: TSC ticks and, by the way, local APIC ticks in PIT_COUNT of its periods. */
@@ -79,7 +74,7 @@ uint64_t tsc_hz(void)
 
 bool tsc_is_invariant(void)
 {
-	return cpu_id(0x80000000, 0).a >= 0x80000007 && (cpu_id(0x80000007, 0).d >> 8 & 1);
+	return cpu_id(0x80000007, 0).d >> 8 & 1;
 }
 
 void tsc_wait_us(uint64_t us)

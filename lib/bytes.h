@@ -53,7 +53,8 @@ static inline void be32_store(void *p, uint32_t host)
 	__builtin_memcpy(p, &v, sizeof v);
 }
 
-/* Raw (host-order) unaligned access, for hot paths that move bytes without meaning. */
+/* Raw (host-order) unaligned access: for hot paths that move bytes without meaning, and for tables
+ * in the machine's own byte order. */
 static inline uint16_t raw16_load(const void *p)
 {
 	uint16_t v;
