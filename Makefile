@@ -23,13 +23,14 @@ PROGRAM_SRC := $(sort $(wildcard core/*.c drivers/*.c drivers/*/*.c net/*.c net/
 # --- flags ---
 WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef \
 	-Wpointer-arith -Wcast-align -Wwrite-strings -Wvla -Wformat=2
-COMMON := -std=gnu11 -O2 -g -ffreestanding -fno-pic -fno-stack-protector -fno-omit-frame-pointer \
-	-fno-asynchronous-unwind-tables -fno-strict-aliasing -fno-tree-loop-distribute-patterns \
-	-I. -MMD -MP $(WARN)
+# nothing of a C library is seen, not even the compiler's own headers
+COMMON := -std=gnu11 -O2 -g -ffreestanding -nostdinc -fno-pic -fno-stack-protector \
+	-fno-omit-frame-pointer -fno-asynchronous-unwind-tables -fno-strict-aliasing \
+	-fno-tree-loop-distribute-patterns -I. -MMD -MP $(WARN)
 LDFLAGS := -nostdlib -static -z max-page-size=4096 -z noexecstack --no-warn-rwx-segments
 KERNEL_CFLAGS := $(COMMON) -mcmodel=kernel -mno-red-zone -mgeneral-regs-only
-# nothing of a C library is seen; baseline x86-64, wider vectors only behind a check at run time
-PROGRAM_CFLAGS := $(COMMON) -nostdinc -mcmodel=small -fno-math-errno
+# baseline x86-64, wider vectors only behind a check at run time
+PROGRAM_CFLAGS := $(COMMON) -mcmodel=small -fno-math-errno
 
 KERNEL_OBJ := $(KERNEL_ASM:%.asm=$(BUILD)/kernel/%.asm.o) $(KERNEL_SRC:%.c=$(BUILD)/kernel/%.o) \
 	$(LIB_SRC:%.c=$(BUILD)/kernel/%.o) $(BUILD)/kernel/program.o
@@ -116,7 +117,7 @@ include tests/unit/unit.mk
 include tests/packet/packet.mk
 include tools/nicsim/nicsim.mk
 
-test: ## everything: include check, unit, packet and system tests
+test: ## everything: checks, unit, packet, nicsim, system and witness tests
 	@tools/deps.sh install test
 	@$(MAKE) --no-print-directory check check-portable
 	@$(MAKE) --no-print-directory unit
