@@ -29,7 +29,6 @@ enum core_state {
 /* Memory of one core; addresses are virtual, in the MEMORY_WINDOW. */
 struct core_memory {
 	uint32_t roles;         /* enum core_role */
-	uint32_t apic_id;
 	uint64_t outbox;        /* this core writes, all others read: counters, ring producers */
 	uint64_t outbox_bytes;
 	uint64_t arena;         /* this core alone: packet buffers, NIC rings */

@@ -20,8 +20,6 @@ struct pci_dev {
 	uint16_t bdf;   /* bus << 8 | device << 3 | function */
 	uint16_t vendor;
 	uint16_t device;
-	uint32_t class_code; /* class << 16 | subclass << 8 | programming interface */
-	uint16_t subsystem;
 	uint16_t msix_vectors; /* 0: no MSI-X */
 	struct pci_bar bar[PCI_BARS];
 };

@@ -22,13 +22,13 @@ void apic_init(const struct acpi *acpi);
 /* Turns on the local APIC of the core that calls. */
 void apic_enable(void);
 
-/* APIC ID of the core that calls. */
+/* APIC ID of the core that calls. Every `id` below is one. */
 uint32_t apic_id(void);
 
 /* Ends the handling of an interrupt. */
 void apic_eoi(void);
 
-/* Sends an interrupt to another core. */
+/* Sends an interrupt to a core. */
 void apic_send(uint32_t id, enum vector vector);
 
 /* The same as a non-maskable interrupt. */
@@ -38,7 +38,8 @@ void apic_send_nmi(uint32_t id);
 void apic_send_init(uint32_t id);
 void apic_send_sipi(uint32_t id, uint64_t page);
 
-/* Routes the serial line's interrupt to the core with this APIC ID. */
+/* Routes the serial line's interrupt to a core; does nothing for an APIC ID above 255, or without an
+ * I/O APIC that has the line. */
 void apic_route_serial(const struct acpi *acpi, uint32_t id);
 
 /* Speed of the one-shot timer, used where there is no TSC deadline: tsc_init calls start, waits,
@@ -50,10 +51,12 @@ void apic_timer_set_ratio(uint32_t timer_ticks, uint64_t tsc_ticks);
 /* Asks for VECTOR_DEADLINE when the TSC reaches `tsc`; 0 cancels. */
 void apic_deadline(uint64_t tsc);
 
-/* Message address and data by which a device raises VECTOR_WAKE on the core (MSI). */
+/* Message address and data by which a device raises VECTOR_WAKE on a core (MSI). Its APIC ID has
+ * eight bits there. */
 uint64_t apic_msi_address(uint32_t id);
 uint32_t apic_msi_data(void);
 
+/* Which of the two the local APICs are used as. After apic_init. */
 bool apic_is_x2apic(void);
 
 #endif

@@ -23,14 +23,15 @@ struct boot_framebuffer {
 struct boot {
 	struct boot_range ram[BOOT_RANGES_MAX]; /* usable, as the firmware lists it */
 	unsigned ram_count;
-	struct boot_range module; /* configuration file; empty: none */
+	struct boot_range module; /* the first: the configuration file; empty: none */
 	uint64_t rsdp;            /* physical address of the ACPI root pointer; 0: search */
 	struct boot_framebuffer fb;
 	char loader[32];
 	char cmdline[BOOT_CMDLINE_MAX];
 };
 
-/* Reads the loader's information at physical address `info`. Panics when it is not there. */
+/* Reads the loader's information at physical address `info`. Panics when it is not there. `boot` is
+ * zero before. */
 void boot_parse(struct boot *boot, enum boot_loader loader, uint64_t info);
 
 #endif

@@ -13,6 +13,7 @@
 #define XCR0_AVX512 0xe0ull
 
 struct core cores[CORES_MAX];
+struct boot_info *boot_info;
 
 bool core_has_stack(void)
 {

@@ -21,7 +21,6 @@
 #include "lib/cmdline.h"
 #include "lib/mem.h"
 
-struct boot_info *boot_info;
 static struct boot boot;
 static struct acpi acpi;
 static uint64_t tsc_at_start;

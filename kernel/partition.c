@@ -48,7 +48,6 @@ static void give_memory(unsigned id)
 {
 	struct core_memory *m = &boot_info->core[id];
 	uint64_t total = vm_total(), peers = boot_info->data_cores;
-	m->apic_id = cores[id].apic_id;
 	m->roles = (id == 0 ? CORE_CONTROL : 0) | (id >= boot_info->first_data_core ? CORE_DATA : 0);
 	if (m->roles & CORE_CONTROL) {
 		m->arena_bytes += share(total / 8, 8 * MIB, 512 * MIB);

@@ -22,12 +22,11 @@
 #define CFG_COMMAND 0x04
 #define CFG_COMMAND_MEMORY 2u
 #define CFG_STATUS_CAPS (1u << 20)
-#define CFG_CLASS 0x08
+#define CFG_CLASS 0x0a /* class << 8 | subclass */
 #define CFG_HEADER 0x0e
 #define HEADER_SEVERAL 0x80u /* the device has several functions */
 #define CFG_BAR0 0x10
 #define CFG_SECONDARY_BUS 0x19
-#define CFG_SUBSYSTEM 0x2e
 #define CFG_CAPS 0x34
 #define CAP_MSIX 0x11
 #define CAPS_MAX 48
@@ -176,7 +175,7 @@ static void read_msix(struct pci_dev *dev, struct pci_private *p)
 	dev->msix_vectors = (uint16_t)vectors;
 }
 
-static void add_function(uint16_t bdf, uint32_t class_code)
+static void add_function(uint16_t bdf)
 {
 	if (info->pci_count == BOOT_PCI_MAX)
 		return;
@@ -185,8 +184,6 @@ static void add_function(uint16_t bdf, uint32_t class_code)
 	dev->bdf = bdf;
 	dev->vendor = (uint16_t)config_read(bdf, CFG_VENDOR, 2);
 	dev->device = (uint16_t)config_read(bdf, CFG_DEVICE, 2);
-	dev->class_code = class_code;
-	dev->subsystem = (uint16_t)config_read(bdf, CFG_SUBSYSTEM, 2);
 	read_bars(dev, &priv[dev->index]);
 	read_msix(dev, &priv[dev->index]);
 	info->pci_count++;
@@ -202,10 +199,10 @@ static void scan_bus(unsigned bus, unsigned depth);
 /* Nothing but network functions is driven by core programs. */
 static void look_at(uint16_t bdf, unsigned depth)
 {
-	uint32_t class_code = config_read(bdf, CFG_CLASS, 4) >> 8;
-	if (class_code >> 16 == CLASS_NETWORK)
-		add_function(bdf, class_code);
-	if (class_code >> 8 != CLASS_BRIDGE_PCI || depth == BRIDGES_MAX)
+	uint32_t class = config_read(bdf, CFG_CLASS, 2);
+	if (class >> 8 == CLASS_NETWORK)
+		add_function(bdf);
+	if (class != CLASS_BRIDGE_PCI || depth == BRIDGES_MAX)
 		return;
 	unsigned below = config_read(bdf, CFG_SECONDARY_BUS, 1);
 	if (below > bdf >> 8)

@@ -6,7 +6,9 @@ extern trap_handler
 global trap_stubs
 global trap_return
 
-%define HAS_ERROR_CODE (1 << 8 | 1 << 10 | 1 << 11 | 1 << 12 | 1 << 13 | 1 << 14 | 1 << 17 | 1 << 21 | 1 << 29 | 1 << 30)
+; exceptions for which the CPU pushes an error code, a bit each (table 6-1)
+%define HAS_ERROR_CODE (1 << 8 | 1 << 10 | 1 << 11 | 1 << 12 | 1 << 13 | 1 << 14 | 1 << 17 | \
+	1 << 21 | 1 << 29 | 1 << 30)
 
 section .text
 ; 16 bytes a stub, so that the address of stub n is trap_stubs + 16 * n

@@ -10,12 +10,13 @@
  */
 void tsc_init(void);
 
+/* 0 before tsc_init. */
 uint64_t tsc_hz(void);
 
 /* True when CPUID promises a constant rate in all power states. */
 bool tsc_is_invariant(void);
 
-/* Busy-waits. */
+/* Busy-waits. After tsc_init. */
 void tsc_wait_us(uint64_t us);
 
 #endif
