@@ -136,6 +136,11 @@ static void parse_mcfg(struct acpi *acpi, const struct table *t)
 			acpi->ecam[acpi->ecams++] = (struct acpi_ecam){raw64_load(p), p[10], p[11]};
 }
 
+static bool length_ok(const struct table *t)
+{
+	return t->bytes >= sizeof *t && t->bytes <= TABLE_MAX;
+}
+
 static void parse_table(struct acpi *acpi, uint64_t phys)
 {
 	const struct table *t = vm_phys(phys);
@@ -143,7 +148,7 @@ static void parse_table(struct acpi *acpi, uint64_t phys)
 		return;
 	if (memcmp(t->signature, "APIC", 4) && memcmp(t->signature, "MCFG", 4))
 		return;
-	if (t->bytes < sizeof *t || t->bytes > TABLE_MAX || !sum_is_zero(t, t->bytes)) {
+	if (!length_ok(t) || !sum_is_zero(t, t->bytes)) {
 		console_print("acpi: table at %llx is damaged, skipped\n", (unsigned long long)phys);
 		return;
 	}
@@ -163,8 +168,10 @@ void acpi_init(struct acpi *acpi, const struct boot *boot)
 	}
 	bool wide = r->revision >= 2 && r->xsdt && r->xsdt >> 32 == 0;
 	const struct table *root = vm_phys(wide ? r->xsdt : r->rsdt);
-	if (root->bytes < sizeof *root || root->bytes > TABLE_MAX)
+	if (!length_ok(root)) {
+		console_print("acpi: the root table is damaged; using one core\n");
 		return;
+	}
 	const uint8_t *p = (const uint8_t *)(root + 1), *end = (const uint8_t *)root + root->bytes;
 	for (size_t step = wide ? 8 : 4; p + step <= end; p += step)
 		parse_table(acpi, wide ? raw64_load(p) : raw32_load(p));
