@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Compares the #include lines of the tree with the table of rooms (ARCHITECTURE.md).
+"""Compares the #include and %include lines of the tree with the table of rooms (ARCHITECTURE.md).
 
     tests/check_includes.py [TREE]        prints violations, then `includes: N passed, N failed`
     tests/check_includes.py --self-test   proves on made-up trees that every rule can fail
@@ -36,7 +36,7 @@ ROOMS = {
 # Rooms that run on a host: the only ones that may include <system headers>.
 HOSTED = {"tools/nicsim", "tools/pktgen", "tests"}
 
-INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]*)"|<([^>]*)>|(\S+))')
+INCLUDE = re.compile(r'^\s*[#%]\s*include\s*(?:"([^"]*)"|<([^>]*)>|(\S+))')
 
 
 def pattern(entry):
@@ -68,7 +68,7 @@ def sources(tree):
     for folder, folders, files in os.walk(tree):
         folders[:] = sorted(f for f in folders if f != "build" and not f.startswith("."))
         for name in sorted(files):
-            if name.endswith((".c", ".h")):
+            if name.endswith((".c", ".h", ".asm", ".inc")):
                 yield os.path.relpath(os.path.join(folder, name), tree)
 
 
@@ -157,13 +157,14 @@ def check(tree):
 
 # --- self-test: trees of one or two files, and what has to be said about them ---
 
-FILES = ["lib/types.h", "lib/bytes.h", "lib/pkt.h", "hal/dma.h", "hal/pci.h", "kernel/vm.h",
+FILES = ["boot/mode.inc", "lib/types.h", "lib/bytes.h", "lib/pkt.h", "hal/dma.h", "hal/pci.h", "kernel/vm.h",
          "drivers/nic.h", "drivers/a/a.h", "drivers/a/ring.h", "drivers/b/b.h", "net/ip4.h",
          "net/counters.h", "net/fib/fib.h", "core/core.h", "control/config.h",
          "apps/one/one.h", "apps/one/inner.h", "apps/two/two.h", "tests/unit/host.h",
          "tools/nicsim/model.h"]
 
 RIGHT = [
+    ("boot/b.asm", "boot/mode.inc"),
     ("kernel/vm.c", "hal/dma.h"), ("kernel/vm.c", "lib/pkt.h"), ("kernel/vm.c", "kernel/vm.h"),
     ("hal/dma.h", "lib/types.h"), ("hal/x.h", "hal/dma.h"),
     ("lib/pkt.h", "lib/types.h"), ("drivers/nic.h", "hal/pci.h"),
@@ -183,6 +184,9 @@ RIGHT = [
 
 WRONG = [
     ("boot/b.c", "lib/types.h", "room boot may not"),
+    ("boot/b.asm", "kernel/vm.h", "room boot may not"),
+    ("kernel/trap.asm", "boot/mode.inc", "room kernel may not"),
+    ("net/ip4.inc", "hal/dma.h", "room net may not"),
     ("kernel/vm.c", "net/ip4.h", "room kernel may not"),
     ("kernel/vm.c", "core/core.h", "room kernel may not"),
     ("hal/dma.h", "lib/pkt.h", "room hal may not"),
@@ -233,7 +237,8 @@ def judged(lines):
             write(tree, path, "")
         for path, what in lines:
             plain = what.startswith("<") or what == "MACRO"
-            write(tree, path, "/* #include <no.h> */\n  # include " +
+            mark = "%" if path.endswith(".asm") else "  # "
+            write(tree, path, "/* #include <no.h> */\n" + mark + "include " +
                   (what if plain else f'"{what}"') + "\n")
         return check(tree)[1]
 
