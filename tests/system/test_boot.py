@@ -1,6 +1,7 @@
 """The image starts: every loader, number of CPUs and size of memory; and forwards afterwards."""
 import os
 import re
+import select
 import shlex
 import struct
 import subprocess
@@ -155,16 +156,36 @@ def test_all_cores_break_at_once(make_router, tmp_path):
         assert "program_run+0x0" in router.text, router.tail()
 
 
+def qemu_words(*words):
+    """The line by which the launcher would start QEMU, for tests that change it."""
+    shown = subprocess.run([os.path.join(ROOT, "tools", "hayate"), "run", "router", "--accel",
+                            "tcg", "--image", IMAGE, "--port", "none", "--print", *words],
+                           capture_output=True, text=True, check=True).stdout
+    assert "app=router" in shown
+    return shown
+
+
+@pytest.mark.parametrize("lacking", ["lm", "nx"])
+def test_processor_is_too_old(lacking):
+    """A processor on which the kernel cannot run is told from one that hangs (boot/entry.asm)."""
+    words = shlex.split(qemu_words()) + ["-cpu", "qemu64,-" + lacking]
+    child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL)
+    try:
+        assert select.select([child.stdout], [], [], 30)[0], "nothing is said"
+        line = child.stdout.readline()
+    finally:
+        child.kill()
+        child.wait()
+    assert line == b"hayate: this processor has no 64-bit mode with no-execute\r\n"
+
+
 @pytest.mark.parametrize("option", ["app=ruoter", "app=", "app=" + "x" * 100])
 def test_unknown_application_is_named(tmp_path, option):
     """It is said, with what there is, and what the configuration chooses is not hidden. The
     launcher writes app= itself, so QEMU is started as it would be, with another word."""
     (tmp_path / "echo.conf").write_text("application echo\n")
-    shown = subprocess.run([os.path.join(ROOT, "tools", "hayate"), "run", "router", "--accel",
-                            "tcg", "--image", IMAGE, "--config", str(tmp_path / "echo.conf"),
-                            "--port", "none", "--print"], capture_output=True, text=True,
-                           check=True).stdout
-    assert "app=router" in shown
+    shown = qemu_words("--config", str(tmp_path / "echo.conf"))
     child = subprocess.Popen(shlex.split(shown.replace("app=router", option)),
                              stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT)
