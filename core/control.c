@@ -132,11 +132,11 @@ bool core_quiesce(void)
 	uint64_t end = clock_tsc() + clock_ticks(&self.clock, QUIESCE_NS);
 	barrier_full(); /* what the caller has written is visible before we look */
 	for (unsigned d = 0; d < self.info->data_cores; d++)
-		turns[d] = shared_load(&outbox_of(data_core(d))->turns);
+		turns[d] = shared_load(&outbox_of(data_core(d))->stats.turns);
 	for (unsigned d = 0; d < self.info->data_cores; d++) {
 		unsigned c = data_core(d);
 		const struct outbox *o = outbox_of(c);
-		while (c != self.id && shared_load(&o->turns) == turns[d] &&
+		while (c != self.id && shared_load(&o->stats.turns) == turns[d] &&
 		       !shared_load(&o->parked) && self.info->status[c].state != CORE_DEAD) {
 			if (clock_tsc() > end) {
 				core_log("core %u does not finish its turn", c);

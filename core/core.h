@@ -261,7 +261,7 @@ const struct nic_stats *core_port_stats(unsigned port);
 void core_counters(struct counters *sum);
 
 struct core_stats {
-	uint64_t turns;       /* loops */
+	uint64_t turns;       /* loops, each ending in a quiescent point (core_quiesce) */
 	uint64_t busy_turns;  /* loops that moved packets */
 	uint64_t busy_cycles; /* TSC ticks in those */
 	uint64_t rx_pkts;     /* packets received */

@@ -66,10 +66,9 @@ void loop_run(void)
 			worked |= control_turn();
 		}
 		ring_wake_peers();
-		shared_store(&out->turns, out->turns + 1);
+		shared_store(&out->stats.turns, out->stats.turns + 1); /* quiescent (core_quiesce) */
 
 		uint64_t now = clock_tsc();
-		out->stats.turns++;
 		if (moved) {
 			out->stats.busy_turns++;
 			out->stats.busy_cycles += now - self.now_tsc;

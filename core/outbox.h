@@ -21,16 +21,20 @@
 #define RING_SLOTS_MAX 512
 #define SHARED_AREA 0x10000u /* end of the header area: the application's, zeroed at its start */
 
-/* Zeroed by the kernel at boot; survives a restart of the core's program. */
+/*
+ * Zeroed by the kernel at boot; survives a restart of the core's program.
+ *
+ * By cache lines: what comes first changes seldom, and others look at it in every turn of theirs.
+ * What the owner writes in every turn begins with `stats`, and nobody else reads it as often.
+ */
 struct outbox {
 	uint64_t epoch;         /* data core: last epoch acted on */
 	uint64_t restarted;     /* data core: came up anew while the ports ran; asks for a restart */
 	uint64_t parked;        /* owner halts or is about to: wake it after writing to its rings */
-	uint64_t turns;         /* quiescent points passed */
 	uint64_t punt_head;     /* producer: data core */
 	uint64_t inject_tail;   /* consumer: data core */
 	uint64_t inject_head[CORES_MAX]; /* producer: control core, by data core index */
-	uint64_t punt_tail[CORES_MAX];   /* consumer: control core, by data core index */
+	uint64_t punt_tail[CORES_MAX] __attribute__((aligned(64))); /* consumer: as above */
 	uint64_t punt_taken[CORES_MAX];  /* control core: messages it has begun to serve */
 	uint64_t ring_mem[NIC_PORTS_MAX]; /* data core: where the rings of port p are to be */
 	struct core_stats stats __attribute__((aligned(64)));

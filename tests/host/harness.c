@@ -437,8 +437,7 @@ static bool turn(void)
 	if (!moved)
 		moved = control_turn();
 	ring_wake_peers();
-	shared_store(&out->turns, out->turns + 1);
-	out->stats.turns++;
+	shared_store(&out->stats.turns, out->stats.turns + 1);
 	self.now_tsc = host_tsc;
 	return moved;
 }
