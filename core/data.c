@@ -27,6 +27,7 @@ static struct stall {
 	uint64_t tx_pkts;   /* taken until then */
 	bool reported;
 } stalls[NIC_PORTS_MAX];
+static bool silent[NIC_PORTS_MAX]; /* why the queue is broken has been said */
 static unsigned refused;  /* received packets dropped for want of room since the last flush_all */
 
 static struct outbox *out(void)
@@ -98,12 +99,13 @@ static void attach(const struct snapshot *s)
 		                        .port = (uint8_t)p,
 		                        .burst = burst};
 		q->broken = s->nic[p].pairs == 0; /* not started, as the control core has said */
+		silent[p] = q->broken;
 		if (q->broken)
 			continue;
 		int e = q->ops->attach(q, &s->nic[p], pair, (void *)(uintptr_t)out()->ring_mem[p]);
 		if (e != E_OK) {
 			core_log("core %u: eth%u: cannot attach (error %d)", self.id, p, -e);
-			q->broken = true;
+			q->broken = silent[p] = true;
 		}
 	}
 	attached = s->ports;
@@ -205,8 +207,12 @@ const void *core_shared_area_of(unsigned core)
 	return (const uint8_t *)outbox_of(core) + OUTBOX_AREA - SHARED_AREA;
 }
 
+/* Whichever call of the driver found out: the next turn says so, once. */
 COLD static void report_broken(unsigned port)
 {
+	if (silent[port])
+		return;
+	silent[port] = true;
 	core_log("core %u: eth%u: the device broke the protocol; its queue is stopped", self.id, port);
 }
 
@@ -245,11 +251,11 @@ bool data_turn(void)
 		follow(s, seen);
 	for (unsigned port = 0; port < attached; port++) {
 		struct nic_queue *q = &queues[port];
-		if (unlikely(q->broken))
-			continue;
-		unsigned n = q->ops->rx_burst(q, v, burst);
-		if (unlikely(q->broken))
+		if (unlikely(q->broken)) {
 			report_broken(port);
+			continue;
+		}
+		unsigned n = q->ops->rx_burst(q, v, burst);
 		if (n == 0)
 			continue;
 		moved += n;
@@ -272,7 +278,7 @@ bool data_arm(void)
 			continue;
 		waiting |= core_outs[p].n > 0; /* no interrupt tells when the ring has room again */
 		q->ops->tx_burst(q, NULL, 0); /* nobody tells us when frames were sent: reclaim now */
-		waiting |= q->ops->rx_interrupt(q, true);
+		waiting |= q->broken || q->ops->rx_interrupt(q, true);
 	}
 	out()->stats.pool_free = self.pool.free;
 	out()->stats.pool_count = self.pool.count;

@@ -24,6 +24,7 @@
  *     missed PORT N                the device counts frames that it had no room for
  *     key HEX                      bytes typed on the console; 10 ms pass, until they are read
  *     room PORT N                  that many frames more can be sent by the port; -1: no limit
+ *     break PORT                   the device breaks the protocol when it is next to send
  *     reserve N                    takes buffers out of the pool until N are left; -1: gives back
  *     restart                      stops and starts the ports
  *     counters                     counter NAME KIND VALUE ..., received N, waiting N
@@ -134,7 +135,7 @@ static struct wire {
 	struct rx_frame rx[RX_QUEUE_MAX];
 	unsigned rx_head, rx_tail;
 	int64_t tx_room; /* frames that the ring still takes; -1: no limit */
-	bool link_up, gone, dead;
+	bool link_up, gone, dead, breaks;
 	uint64_t missed; /* counted by the device since it was last asked */
 } wires[NIC_PORTS_MAX];
 
@@ -210,10 +211,17 @@ static void fence(const struct bufpool *pool, const struct pkt *p)
 	__asan_poison_memory_region(p->data + p->len, (size_t)(base + pool->stride - p->data) - p->len);
 }
 
+static void assert_sound(const struct nic_queue *q)
+{
+	if (q->broken)
+		broken("a queue that is broken is asked for more");
+}
+
 static unsigned nic_rx_burst(struct nic_queue *q, struct pkt *v, unsigned max)
 {
 	struct wire *w = &wires[q->priv[0]];
 	unsigned n = 0;
+	assert_sound(q);
 	while (n < max && w->rx_tail != w->rx_head && pkt_alloc(q->pool, &v[n])) {
 		struct rx_frame *f = &w->rx[w->rx_tail++];
 		struct pkt *p = &v[n++];
@@ -241,6 +249,12 @@ static unsigned nic_tx_burst(struct nic_queue *q, const struct pkt *v, unsigned 
 {
 	struct wire *w = &wires[q->priv[0]];
 	unsigned sent = 0;
+	assert_sound(q);
+	if (w->breaks) {
+		w->breaks = false;
+		q->broken = true;
+		return 0;
+	}
 	for (; sent < n && w->tx_room != 0; sent++) {
 		const struct pkt *p = &v[sent];
 		w->tx_room -= w->tx_room > 0;
@@ -611,6 +625,8 @@ static bool command(char *line)
 	} else if (strcmp(word, "missed") == 0) {
 		struct wire *w = &wires[port_argument()];
 		w->missed += strtoull(argument(), NULL, 10);
+	} else if (strcmp(word, "break") == 0) {
+		wires[port_argument()].breaks = true;
 	} else if (strcmp(word, "restart") == 0) {
 		give_back_reserved();
 		core_ports_restart("the test said so");

@@ -64,6 +64,26 @@ def test_slow_transmit_ring_is_not_stalled(m):
     m.take_all(1)
 
 
+def test_queue_that_breaks_in_sending(m):
+    """Said once, the queue is used no more (the harness sees to that); the other port lives, and a
+    restart of the ports mends it."""
+    m.route(udp(A, B))
+    m.command("break 1")
+    for _ in range(3):
+        m.send(0, frame(udp(A, B)))
+        m.time(SECOND)
+    assert m.text.count("eth1: the device broke the protocol; its queue is stopped") == 1
+    m.take_all(0)
+    m.send(0, frame(fixed(IP(src=A.ip, dst=ROUTER[0].ip) / ICMP())))
+    assert len(m.take_all(0)) == 1, "the living port does not answer"
+    m.command("restart")
+    m.time(3 * SECOND)
+    for port in (0, 1):
+        m.take_all(port)
+    m.learn(A, B)
+    m.route(udp(A, B))
+
+
 def test_what_the_device_counts(m):
     m.command("missed 0 7")
     assert "hw_rx_missed 7" in m.console("show interfaces")
