@@ -24,8 +24,8 @@
 #include "lib/mem.h"
 
 #define ANSWER_WARN_NS 2000000000ull /* a data core that takes longer is named */
-#define ETHERNET_OVERHEAD 18         /* header and one VLAN tag */
 #define MTU_DEFAULT 1500
+#define PAGE_BYTES 4096u
 #define STATS_EVERY 32 /* looks at the links: seconds, long before a 32-bit counter is full */
 
 enum state { STOPPING, PREPARING, RUNNING, IDLE };
@@ -153,7 +153,7 @@ static void probe_all(void)
 /* Buffers hold the largest frame that any interface may carry; rings hold what fits an area. */
 static void choose_buffers(struct snapshot *s)
 {
-	s->buf_stride = mtu + ETHERNET_OVERHEAD <= BUF_STRIDE_STANDARD - BUF_DATA_OFFSET
+	s->buf_stride = mtu + NIC_FRAME_OVERHEAD <= BUF_STRIDE_STANDARD - BUF_DATA_OFFSET
 	                        ? BUF_STRIDE_STANDARD
 	                        : BUF_STRIDE_JUMBO;
 	unsigned slots = RING_SLOTS_MAX;
@@ -220,7 +220,8 @@ static void enter_preparing(void)
 	choose_buffers(s);
 	s->ports = nic_count;
 	for (unsigned p = 0; p < nic_count; p++)
-		s->ring_bytes[p] = nics[p].ops->ring_bytes(&nics[p]);
+		s->ring_bytes[p] = (nics[p].ops->ring_bytes(&nics[p]) + PAGE_BYTES - 1) &
+		                   ~(uint64_t)(PAGE_BYTES - 1);
 	assign_pairs(s);
 	if (nic_count && s->pairs == 0) {
 		core_log("no data core is left alive: the ports are stopped");
@@ -236,8 +237,8 @@ static void enter_preparing(void)
 static int start_port(unsigned p)
 {
 	struct snapshot *s = snapshot_header();
+	struct nic_shared *shared = &s->nic[p];
 	struct nic_ring_mem mem[NIC_PAIRS_MAX];
-	uint8_t driver = s->nic[p].driver;
 	for (unsigned d = 0; d < self.info->data_cores; d++) {
 		unsigned c = data_core(d);
 		if (s->pair_of[d] != NO_PAIR)
@@ -248,10 +249,10 @@ static int start_port(unsigned p)
 	                            .features = nics[p].features & ~(uint32_t)NIC_VLAN,
 	                            .buf_bytes = s->buf_stride,
 	                            .mem = mem};
-	int e = nics[p].ops->start(&nics[p], &config, &s->nic[p]);
-	s->nic[p].driver = driver;
+	*shared = (struct nic_shared){.driver = shared->driver};
+	int e = nics[p].ops->start(&nics[p], &config, shared);
 	if (e != E_OK) {
-		s->nic[p].pairs = 0;
+		shared->pairs = 0;
 		core_log("eth%u: %s: %s (error %d); this port is not started", p, nics[p].ops->name,
 		         nics[p].error ? nics[p].error : "does not start", -e);
 	}

@@ -29,6 +29,8 @@
 #define NIC_PORTS_MAX 16
 #define NIC_PAIRS_MAX 64
 #define NIC_DMA_BYTES 16384 /* page aligned */
+#define NIC_FRAME_OVERHEAD 18 /* of a frame above its IP packet: Ethernet header, one VLAN tag */
+#define NIC_MTU_MAX (BUF_STRIDE_JUMBO - BUF_DATA_OFFSET - NIC_FRAME_OVERHEAD) /* fits a buffer */
 
 enum nic_features {
 	NIC_RX_CSUM = 1, /* receives PKT_CSUM_PARTIAL / PKT_CSUM_OK */
@@ -38,6 +40,14 @@ enum nic_features {
 	NIC_TSO = 16,    /* sends PKT_TSO */
 	NIC_VLAN = 32,   /* takes tags out of received frames and puts them into sent ones: PKT_VLAN */
 };
+
+/* The key of Microsoft's RSS documents, first byte first: a flow has the same hash on every card,
+ * and the one that other tools compute. */
+#define NIC_RSS_KEY_BYTES 40
+#define NIC_RSS_KEY \
+	{0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67, 0x25, 0x3d, 0x43, 0xa3, 0x8f, \
+	 0xb0, 0xd0, 0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3, 0x80, 0x30, \
+	 0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa}
 
 /*
  * What a queue pair has counted. Written by the data core that polls it, read by anybody.
@@ -61,7 +71,7 @@ struct nic_counters {
 
 /* What the control core publishes of a started port; read-only for data cores. */
 struct nic_shared {
-	uint8_t driver;      /* index into nic_drivers[] */
+	uint8_t driver;      /* index into nic_drivers[]; the runtime's */
 	uint8_t pairs;       /* queue pairs in use */
 	uint8_t mac[6];
 	uint32_t features;   /* enum nic_features, as negotiated */
@@ -85,6 +95,17 @@ struct nic {
 	                         by the caller before probe (control queues, mailboxes) */
 	uint64_t priv[64];
 };
+
+/* The point in time `us` from now, and whether it is past: what ends every wait. */
+static inline uint64_t nic_deadline(const struct nic *nic, uint32_t us)
+{
+	return clock_tsc() + clock_ticks(nic->clock, us * 1000ull);
+}
+
+static inline bool nic_past(uint64_t deadline)
+{
+	return (int64_t)(clock_tsc() - deadline) >= 0;
+}
 
 /* The queue half. */
 struct nic_queue {
@@ -141,11 +162,12 @@ struct nic_ops {
 	/* Resets the device and learns what it can do. E_TIMEOUT, E_DEVICE, E_NOTSUP; nic->error. */
 	int (*probe)(struct nic *nic, const struct pci_dev *dev);
 
-	/* Ring memory that one pair needs, bytes. After probe. */
+	/* Ring memory that one pair needs, bytes; the runtime rounds it up to pages. After probe. */
 	size_t (*ring_bytes)(const struct nic *nic);
 
 	/*
-	 * Brings the device up with config->pairs queue pairs; fills `shared`.
+	 * Brings the device up with config->pairs queue pairs; fills `shared`, which is zero but for
+	 * `driver`.
 	 * The device may touch the rings from here on, buffers only once attached cores post them.
 	 * On error the device is reset and `shared` is meaningless.
 	 */

@@ -68,10 +68,6 @@ int ixgbe_poll(struct nic *nic, enum ixgbe_reg reg, unsigned i, uint32_t bits,
 /* Lets `us` pass; touches no register. */
 void ixgbe_delay(const struct nic *nic, uint32_t us);
 
-/* A point in time `us` from now, and whether it is past. */
-uint64_t ixgbe_deadline(const struct nic *nic, uint32_t us);
-bool ixgbe_past(uint64_t deadline);
-
 /* --- eeprom.c --- */
 
 /* 10.5.4: takes what is shared with firmware and the other port; bits IXGBE_SW_FW_SYNC_... */

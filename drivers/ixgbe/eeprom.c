@@ -39,12 +39,12 @@ static int register_take(struct nic *nic)
 		               SWESMBI_US,
 		               "firmware does not give its semaphore (SW_FW_SYNC.REGSMP)");
 	} else {
-		uint64_t end = ixgbe_deadline(nic, SWESMBI_US);
+		uint64_t end = nic_deadline(nic, SWESMBI_US);
 		bool stuck; /* SWESMBI stays set only if firmware does not hold it */
 		do {
 			ixgbe_write(nic, IXGBE_SWSM, 0, IXGBE_SWSM_SMBI | IXGBE_SWSM_SWESMBI);
 			stuck = ixgbe_read(nic, IXGBE_SWSM, 0) & IXGBE_SWSM_SWESMBI;
-		} while (!stuck && !ixgbe_past(end));
+		} while (!stuck && !nic_past(end));
 		if (!stuck)
 			e = ixgbe_fail(nic, E_TIMEOUT,
 			               "firmware does not give its semaphore (SWSM.SWESMBI)");
@@ -57,9 +57,9 @@ static int register_take(struct nic *nic)
 int ixgbe_lock(struct nic *nic, uint32_t what)
 {
 	uint32_t theirs = what | what << IXGBE_SW_FW_SYNC_FW_SHIFT;
-	uint64_t end = ixgbe_deadline(nic, LOCK_US);
+	uint64_t end = nic_deadline(nic, LOCK_US);
 	for (;;) {
-		bool last = ixgbe_past(end);
+		bool last = nic_past(end);
 		int e = register_take(nic);
 		if (e != E_OK)
 			return e;

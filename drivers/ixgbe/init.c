@@ -12,6 +12,7 @@
 
 #include "drivers/ixgbe/ring.h"
 #include "hal/dma.h"
+#include "lib/bytes.h"
 
 #define QUEUE_US 100000
 #define RX_QUIET_US 100 /* 4.6.7.1: for what is still on its way after RXDCTL.ENABLE reads 0 */
@@ -52,11 +53,9 @@ static void flow_control_off(struct nic *nic)
 /* 7.1.2.8: Toeplitz over addresses and ports, queues round robin in the table. */
 static void rss(struct nic *nic, unsigned pairs)
 {
-	/* The key of Microsoft's RSS documents, as in every driver here: first byte lowest. */
-	static const uint32_t key[] = {0xda565a6d, 0xc20e5b25, 0x3d256741, 0xb08fa343, 0xcb2bcad0,
-	                               0xb4307bae, 0xa32dcb77, 0x0cf23080, 0x3bb7426a, 0xfa01acbe};
-	for (unsigned i = 0; i < ARRAY_LEN(key); i++)
-		ixgbe_write(nic, IXGBE_RSSRK, i, key[i]);
+	static const uint8_t key[NIC_RSS_KEY_BYTES] = NIC_RSS_KEY;
+	for (unsigned i = 0; i < NIC_RSS_KEY_BYTES; i += 4)
+		ixgbe_write(nic, IXGBE_RSSRK, i / 4, raw32_load(key + i));
 	for (unsigned i = 0; i < IXGBE_RETA_ENTRIES; i += 4) {
 		uint32_t four = 0;
 		for (unsigned k = 0; k < 4; k++)
@@ -226,10 +225,10 @@ void ixgbe_queues_stop(struct nic *nic)
 		               QUEUE_US, "a receive queue does not stop");
 	}
 	ixgbe_delay(nic, RX_QUIET_US);
-	uint64_t end = ixgbe_deadline(nic, DRAIN_US);
+	uint64_t end = nic_deadline(nic, DRAIN_US);
 	for (unsigned q = 0; q < pairs && e != E_DEVICE; q++) {
 		while (ixgbe_read(nic, IXGBE_TDH, q) != ixgbe_read(nic, IXGBE_TDT, q) &&
-		       !ixgbe_past(end))
+		       !nic_past(end))
 			;
 		ixgbe_clear(nic, IXGBE_TXDCTL, q, IXGBE_TXDCTL_ENABLE);
 		e = ixgbe_poll(nic, IXGBE_TXDCTL, q, IXGBE_TXDCTL_ENABLE, IXGBE_UNTIL_CLEAR,

@@ -15,8 +15,6 @@
 
 #define CFG_COMMAND 0x04
 #define CFG_COMMAND_MASTER_MEMORY 6
-#define ETHERNET_OVERHEAD 18 /* header and one VLAN tag */
-#define MTU_LARGEST (BUF_STRIDE_JUMBO - BUF_DATA_OFFSET - ETHERNET_OVERHEAD)
 
 /* What a data core needs to know, in nic_shared.priv. */
 struct shared {
@@ -107,7 +105,7 @@ static int probe(struct nic *nic, const struct pci_dev *dev)
 		e = learn_mac(nic);
 	d->autoc = ixgbe_read(nic, IXGBE_AUTOC, 0);
 	nic->pairs_max = IXGBE_RSS_QUEUES;
-	nic->mtu_max = MTU_LARGEST;
+	nic->mtu_max = NIC_MTU_MAX;
 	nic->features = NIC_RX_CSUM | NIC_TX_CSUM | NIC_LINK | NIC_RSS | NIC_TSO | NIC_VLAN;
 	return e;
 }
@@ -115,7 +113,7 @@ static int probe(struct nic *nic, const struct pci_dev *dev)
 static size_t ring_bytes(const struct nic *nic)
 {
 	(void)nic;
-	return (ixgbe_layout(IXGBE_RING_SIZE).bytes + 4095) & ~(size_t)4095;
+	return ixgbe_layout(IXGBE_RING_SIZE).bytes;
 }
 
 static int check(struct nic *nic, const struct nic_config *config)
@@ -154,7 +152,6 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 	struct shared *s = (struct shared *)(void *)shared->priv;
 	/* Without a vector for each pair, cores on this port poll and never sleep. */
 	bool irq = nic->pci->msix_vectors > config->pairs;
-	memset(shared, 0, sizeof *shared);
 	int e = check(nic, config);
 	if (e != E_OK)
 		return e;

@@ -32,11 +32,11 @@ static void drive(struct nic *nic, uint32_t high)
 /* One clock with `data` on the line; returns what was there while the clock was high. */
 static uint32_t clock_bit(struct nic *nic, uint32_t data)
 {
-	uint64_t end = ixgbe_deadline(nic, STRETCH_US);
+	uint64_t end = nic_deadline(nic, STRETCH_US);
 	drive(nic, data);
 	drive(nic, data | CLOCK);
 	uint32_t pins = ixgbe_read(nic, IXGBE_I2CCTL, 0);
-	while (!(pins & IXGBE_I2CCTL_CLK_IN) && !ixgbe_past(end))
+	while (!(pins & IXGBE_I2CCTL_CLK_IN) && !nic_past(end))
 		pins = ixgbe_read(nic, IXGBE_I2CCTL, 0);
 	drive(nic, data);
 	return (pins & IXGBE_I2CCTL_DATA_IN) != 0;

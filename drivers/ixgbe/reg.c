@@ -75,20 +75,10 @@ int ixgbe_fail(struct nic *nic, int error, const char *why)
 	return gone ? E_DEVICE : error;
 }
 
-uint64_t ixgbe_deadline(const struct nic *nic, uint32_t us)
-{
-	return clock_tsc() + clock_ticks(nic->clock, us * 1000ull);
-}
-
-bool ixgbe_past(uint64_t deadline)
-{
-	return (int64_t)(clock_tsc() - deadline) >= 0;
-}
-
 void ixgbe_delay(const struct nic *nic, uint32_t us)
 {
-	uint64_t end = ixgbe_deadline(nic, us);
-	while (!ixgbe_past(end))
+	uint64_t end = nic_deadline(nic, us);
+	while (!nic_past(end))
 		cpu_relax();
 }
 
@@ -96,9 +86,9 @@ int ixgbe_poll(struct nic *nic, enum ixgbe_reg reg, unsigned i, uint32_t bits,
                enum ixgbe_wanted wanted, uint32_t us, const char *why)
 {
 	struct ixgbe_device *d = ixgbe_device(nic);
-	uint64_t end = ixgbe_deadline(nic, us);
+	uint64_t end = nic_deadline(nic, us);
 	for (;;) {
-		bool last = ixgbe_past(end); /* before the read: the last one counts in full */
+		bool last = nic_past(end); /* before the read: the last one counts in full */
 		d->polled = ixgbe_read(nic, reg, i);
 		if (d->polled == UINT32_MAX && ixgbe_gone(nic))
 			return ixgbe_fail(nic, E_DEVICE, why);

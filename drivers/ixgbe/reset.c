@@ -25,9 +25,9 @@ static void interrupts_off(struct nic *nic)
 /* 5.2.5.3.2: the PCIe layer holds what does not leave, as when the link went down in between. */
 static void flush(struct nic *nic)
 {
-	uint64_t end = ixgbe_deadline(nic, PENDING_US);
+	uint64_t end = nic_deadline(nic, PENDING_US);
 	while (pci_read(nic->pci, PCIE_DEVICE_STATUS, 2) & PCIE_TRANSACTION_PENDING &&
-	       !ixgbe_past(end))
+	       !nic_past(end))
 		cpu_relax();
 	/* Loopback keeps frames from the wire; RXCTRL.RXEN, clear already, from memory. */
 	ixgbe_set(nic, IXGBE_HLREG0, 0, IXGBE_HLREG0_LPBK);

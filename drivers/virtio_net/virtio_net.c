@@ -11,8 +11,8 @@
 #include "drivers/virtio_net/virtio_net.h"
 
 #include "drivers/virtio_net/ring.h"
-#include "hal/dma.h"
 #include "hal/barrier.h"
+#include "hal/dma.h"
 #include "hal/mmio.h"
 #include "lib/mem.h"
 
@@ -26,8 +26,6 @@
 #define CTRL_RING_SIZE 64
 #define CTRL_DATA_OFFSET 8192 /* in nic->dma: the ring lies before it */
 #define RSS_TABLE 128
-#define RSS_KEY 40
-#define MTU_LARGEST (BUF_STRIDE_JUMBO - BUF_DATA_OFFSET - 18)
 
 #define FEATURES_WANTED \
 	(VIRTIO_NET_F_CSUM | VIRTIO_NET_F_GUEST_CSUM | VIRTIO_NET_F_MTU | VIRTIO_NET_F_MAC | \
@@ -203,7 +201,7 @@ static int negotiate(struct nic *nic)
 	if (f & VIRTIO_NET_F_MTU) {
 		/* 5.1.4.1: who accepts the MTU must have buffers for it. */
 		uint16_t mtu = config_read16(nic, VIRTIO_NET_CFG_MTU);
-		if (mtu > MTU_LARGEST || mtu < 68)
+		if (mtu > NIC_MTU_MAX || mtu < 68)
 			f &= ~VIRTIO_NET_F_MTU;
 	}
 	common_write(nic, VIRTIO_DRIVER_FEATURE_SELECT, 4, 0);
@@ -238,7 +236,7 @@ static void learn(struct nic *nic)
 	if (d->max_pairs == 0 || d->max_pairs > 0x8000)
 		d->max_pairs = 1;
 	nic->pairs_max = d->max_pairs < NIC_PAIRS_MAX ? d->max_pairs : NIC_PAIRS_MAX;
-	nic->mtu_max = f & VIRTIO_NET_F_MTU ? config_read16(nic, VIRTIO_NET_CFG_MTU) : MTU_LARGEST;
+	nic->mtu_max = f & VIRTIO_NET_F_MTU ? config_read16(nic, VIRTIO_NET_CFG_MTU) : NIC_MTU_MAX;
 	nic->features = (f & VIRTIO_NET_F_GUEST_CSUM ? NIC_RX_CSUM : 0) |
 	                (f & VIRTIO_NET_F_CSUM ? NIC_TX_CSUM : 0) |
 	                (f & VIRTIO_NET_F_STATUS ? NIC_LINK : 0) |
@@ -266,7 +264,7 @@ static int probe(struct nic *nic, const struct pci_dev *dev)
 static size_t ring_bytes(const struct nic *nic)
 {
 	(void)nic;
-	return (2 * virtio_ring_bytes(VIRTIO_RING_MAX) + 4095) & ~(size_t)4095;
+	return 2 * virtio_ring_bytes(VIRTIO_RING_MAX);
 }
 
 static void write_address(struct nic *nic, enum virtio_common low, const volatile void *p)
@@ -339,31 +337,26 @@ static int control(struct nic *nic, struct virtio_ring *r, uint8_t class, uint8_
 /* 5.1.6.5.6.4: all hash types over IPv4 and IPv6, queues round robin in the table. */
 static int send_rss(struct nic *nic, struct virtio_ring *r, unsigned pairs)
 {
-	/* The key of Microsoft's RSS documents: every tool knows the hashes it gives. */
-	static const uint8_t key[RSS_KEY] = {
-		0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67, 0x25, 0x3d, 0x43, 0xa3,
-		0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3,
-		0x80, 0x30, 0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa};
 	struct {
 		uint32_t hash_types;
 		uint16_t table_mask, unclassified;
 		uint16_t table[RSS_TABLE];
 		uint16_t max_tx;
 		uint8_t key_bytes;
-		uint8_t key[RSS_KEY];
+		uint8_t key[NIC_RSS_KEY_BYTES];
 	} __attribute__((packed)) c = {
 		.hash_types = VIRTIO_NET_HASH_TYPE_IP4 | VIRTIO_NET_HASH_TYPE_TCP4 |
 		              VIRTIO_NET_HASH_TYPE_UDP4 | VIRTIO_NET_HASH_TYPE_IP6 |
 		              VIRTIO_NET_HASH_TYPE_TCP6 | VIRTIO_NET_HASH_TYPE_UDP6,
 		.table_mask = RSS_TABLE - 1,
 		.max_tx = (uint16_t)pairs,
-		.key_bytes = RSS_KEY,
+		.key_bytes = NIC_RSS_KEY_BYTES,
+		.key = NIC_RSS_KEY,
 	};
 	nic->mmio_reads++;
 	c.hash_types &= mmio_read32(device_of(nic)->config + VIRTIO_NET_CFG_HASH_TYPES);
 	for (unsigned i = 0; i < RSS_TABLE; i++)
 		c.table[i] = (uint16_t)(i % pairs);
-	memcpy(c.key, key, sizeof key);
 	return control(nic, r, VIRTIO_NET_CTRL_MQ, VIRTIO_NET_CTRL_MQ_RSS_CONFIG, &c, sizeof c);
 }
 
@@ -444,7 +437,6 @@ static int start_all(struct nic *nic, unsigned pairs, const struct nic_ring_mem 
 static int start(struct nic *nic, const struct nic_config *config, struct nic_shared *shared)
 {
 	struct shared *s = (struct shared *)(void *)shared->priv;
-	memset(shared, 0, sizeof *shared);
 	int e = reset(nic);
 	if (e == E_OK)
 		e = start_all(nic, config->pairs, config->mem, s);
