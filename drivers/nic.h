@@ -1,22 +1,52 @@
 /*
- * The contract between NIC drivers and everybody else.
+ * The contract between NIC drivers and the runtime (core/ports.c, core/data.c), which calls them.
+ * One PCI function is one port.
  *
- * A NIC has two halves, because a port is shared and a queue is not (ARCHITECTURE.md, invariants 1, 2):
+ * A NIC has two halves, because a port is shared and a queue is not (ARCHITECTURE.md, Invariants):
  *
- *   struct nic        the device: control core only. probe, start, link, stats, stop. May wait,
- *                     always with a deadline.
- *   struct nic_queue  one receive and one transmit queue: the one data core that polls it.
- *                     attach, rx_burst, tx_burst. Never waits, never enters the kernel, reads
- *                     no device register.
+ *   struct nic        the device: control core only. May wait, always with a deadline (nic_past),
+ *                     and enter the kernel (hal/pci.h).
+ *   struct nic_queue  one receive and one transmit queue: the one data core that polls it. Never
+ *                     waits, never enters the kernel, reads no device register.
  *
- * They meet in `struct nic_shared`, plain data that the control core fills and publishes before
- * data cores attach, and never changes while any is attached.
+ * The calls, in their order. Those of one half never overlap; a data core's run beside the control
+ * core's and beside those of the other data cores.
  *
- * Life: match → probe → (start → attach by each data core → … → detach by each → stop)*.
- * stop gives all buffers back by forgetting them: the data cores rebuild their pools before
- * they attach again.
+ *   match         control  for each PCI function
+ *   probe         control  once, if match said so. After an error: no other call, ever
+ *   stop          control  when no data core has a queue: before each start, so also before the
+ *                          first one and after one that failed
+ *   ring_bytes    control  before the data cores zero so much memory for each pair
+ *   start         control  after they did. After an error the next call is stop
+ *   attach        data     by each core that polls a pair
+ *   rx_burst, tx_burst, rx_interrupt
+ *                 data     until the core lets go of the pair, of which no call tells
+ *   link          control  between start and stop: at once, and every 100 ms while it is awake
+ *   stats         control  between start and stop: every few seconds, and before stop
  *
- * To add a NIC: fill in one `struct nic_ops`, add it to nic_drivers[] in drivers/nic.c.
+ * From stop on it begins again, for all ports together: another buffer size, a core that came up
+ * anew. Buffers in the rings need not be given back: data cores make new pools.
+ *
+ * What a driver can rely on, and what it must not:
+ *
+ * 1. Each core has a copy of its own of every static variable (invariant 1). Nothing that the
+ *    control core stored there is seen by a data core: what the queue half has to know goes into
+ *    nic_shared.priv. Addresses of BARs, ring memory and constants are the same on all cores.
+ * 2. Ring memory lies in the arena of the data core that will poll it, where the control core has
+ *    no access: start gives its address to the device and leaves it alone. (With one CPU it would
+ *    not fault. With two it does.) nic->dma, the other way round, is the control core's.
+ * 3. A buffer has one owner: pool, ring, or whoever holds the struct pkt (lib/pkt.h). A frame lies
+ *    in its buffer from BUF_DATA_OFFSET or later; the bytes between pkt_meta and the frame, and
+ *    those behind it, are for the driver to write, while it has the packet. dma_addr() is what the
+ *    device is told.
+ * 4. What the device writes is a lie until checked. Bad frames are counted and dropped; a device
+ *    after which a queue cannot go on sets q->broken: nothing is called of that queue any more
+ *    until attach, and the runtime says so on the console. Nothing here logs or asserts for a
+ *    device.
+ *
+ * To add a NIC: fill in one `struct nic_ops`, add it to nic_drivers[] in drivers/nic.c; the first
+ * whose match says so has the device. The smallest driver is host_nic in tests/host/harness.c, the
+ * smallest real one drivers/virtio_net/.
  */
 #ifndef DRIVERS_NIC_H
 #define DRIVERS_NIC_H
@@ -28,15 +58,15 @@
 
 #define NIC_PORTS_MAX 16
 #define NIC_PAIRS_MAX 64
-#define NIC_DMA_BYTES 16384 /* page aligned */
+#define NIC_DMA_BYTES 16384
 #define NIC_FRAME_OVERHEAD 18 /* of a frame above its IP packet: Ethernet header, one VLAN tag */
 #define NIC_MTU_MAX (BUF_STRIDE_JUMBO - BUF_DATA_OFFSET - NIC_FRAME_OVERHEAD) /* fits a buffer */
 
 enum nic_features {
 	NIC_RX_CSUM = 1, /* receives PKT_CSUM_PARTIAL / PKT_CSUM_OK */
-	NIC_TX_CSUM = 2, /* sends PKT_CSUM_PARTIAL */
-	NIC_LINK = 4,    /* reports link state; otherwise the link counts as up */
-	NIC_RSS = 8,     /* spreads flows over the queues by Toeplitz hash */
+	NIC_TX_CSUM = 2, /* the device completes PKT_CSUM_PARTIAL; without it the driver does */
+	NIC_LINK = 4,    /* reports link state; otherwise the driver says up */
+	NIC_RSS = 8,     /* spreads flows over the queues by Toeplitz hash, with NIC_RSS_KEY */
 	NIC_TSO = 16,    /* sends PKT_TSO */
 	NIC_VLAN = 32,   /* takes tags out of received frames and puts them into sent ones: PKT_VLAN */
 };
@@ -50,13 +80,14 @@ enum nic_features {
 	 0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa}
 
 /*
- * What a queue pair has counted. Written by the data core that polls it, read by anybody.
- * A received packet is counted when rx_burst hands it up, a sent one when tx_burst takes it.
+ * What a queue pair has counted since boot. Written by the data core that polls it, read by
+ * anybody. The first four must be exact: the sum of all fates is compared with rx_pkts. Of the
+ * others a driver counts those that can happen to it. To add one: a row in control/show.c shows it.
  */
 struct nic_counters {
-	uint64_t rx_pkts;
-	uint64_t rx_bytes;
-	uint64_t tx_pkts;
+	uint64_t rx_pkts;       /* handed up by rx_burst */
+	uint64_t rx_bytes;      /* of these frames, FCS not counted */
+	uint64_t tx_pkts;       /* taken by tx_burst */
 	uint64_t tx_bytes;
 	uint64_t tx_full;       /* times tx_burst could not take all packets: ring full */
 	uint64_t rx_no_buffer;  /* refills that found the pool empty */
@@ -65,34 +96,40 @@ struct nic_counters {
 	uint64_t tx_bad_desc;
 	uint64_t rx_oversize;   /* frame spread over several buffers: dropped */
 	uint64_t mmio_reads;    /* device registers read by this queue: 0 by invariant 4 */
-	uint64_t mmio_writes;   /* doorbells written */
+	uint64_t mmio_writes;   /* doorbells and tails written, also to ask for an interrupt */
 	uint64_t irq_arms;      /* times interrupts were asked for before sleeping */
 };
 
-/* What the control core publishes of a started port; read-only for data cores. */
+/*
+ * What the control core publishes of a started port; read-only for data cores, and not changed
+ * while one has a queue. All but `driver` is zero when start is called, and start's to fill.
+ */
 struct nic_shared {
 	uint8_t driver;      /* index into nic_drivers[]; the runtime's */
-	uint8_t pairs;       /* queue pairs in use */
+	uint8_t pairs;       /* queue pairs in use; 0: not started */
 	uint8_t mac[6];
 	uint32_t features;   /* enum nic_features, as negotiated */
 	uint32_t mtu_max;    /* largest MTU the device takes, bytes */
 	uint64_t priv[16 + 2 * NIC_PAIRS_MAX]; /* the driver's own: ring layout, doorbells */
 };
 
-/* The device half. Fields are the driver's to fill, everybody's (on the control core) to read. */
+/* The device half. Everybody on the control core may read it. */
 struct nic {
+	/* filled in by the runtime before probe; the rest is zero then */
 	const struct nic_ops *ops;
 	const struct pci_dev *pci;
-	unsigned pairs_max;
-	uint32_t features;
-	uint32_t mtu_max;
-	uint8_t mac[6];
-	uint64_t mmio_reads;  /* control half only: initialisation, link, stats */
+	const struct clock *clock; /* for nic_deadline */
+	void *dma;            /* NIC_DMA_BYTES, zeroed, page aligned, for the device half's own DMA
+	                         (control queues, mailboxes) */
+	/* by probe */
+	unsigned pairs_max;   /* 1 to NIC_PAIRS_MAX; the runtime uses as many as all NICs have */
+	uint32_t features;    /* enum nic_features: what it can do */
+	uint32_t mtu_max;     /* bytes of IP packet, at most NIC_MTU_MAX */
+	uint8_t mac[6];       /* first byte of the address first; unicast */
+	/* at any time */
+	uint64_t mmio_reads;  /* of the device half: every access is counted */
 	uint64_t mmio_writes;
-	const char *error;    /* why the last call failed, for a person; static text */
-	const struct clock *clock; /* for deadlines; set by the caller before probe */
-	void *dma;            /* NIC_DMA_BYTES of zeroed DMA memory for the device half's own use, set
-	                         by the caller before probe (control queues, mailboxes) */
+	const char *error;    /* why the last call failed, for a person; static text or NULL */
 	uint64_t priv[64];
 };
 
@@ -107,26 +144,28 @@ static inline bool nic_past(uint64_t deadline)
 	return (int64_t)(clock_tsc() - deadline) >= 0;
 }
 
-/* The queue half. */
+/* The queue half: a data core's own memory. */
 struct nic_queue {
+	/* filled in by the runtime before attach; the rest is zero then */
 	const struct nic_ops *ops;
-	struct bufpool *pool;
-	struct nic_counters *cnt;
-	uint8_t port; /* set by the caller: goes into every received packet */
-	uint16_t burst; /* set by the caller: most packets he will ask for at once */
-	bool broken; /* the device broke the protocol: polled no more, reported by the runtime */
+	struct bufpool *pool;     /* of this core, for all its ports */
+	struct nic_counters *cnt; /* not zeroed: they go on from the last attach */
+	uint8_t port;             /* goes into every received packet */
+	uint16_t burst;           /* most packets he will ask for at once */
+	/* by the driver */
+	bool broken; /* the device broke the protocol (rule 4) */
 	uint64_t priv[40];
 };
 
 struct nic_link {
 	bool up;
-	bool gone;     /* the device answers no more: pulled out, or dead */
+	bool gone;     /* the device answers no more: pulled out, or dead. It is not asked again */
 	uint32_t mbps; /* 0: unknown */
 };
 
 /*
- * What the device itself has counted since start, summed over its queues: what drivers cannot see
- * because it never reached a ring. Written and read by the control core.
+ * What the device itself has counted, summed over its queues: what drivers cannot see because it
+ * never reached a ring. Written and read by the control core.
  */
 struct nic_stats {
 	uint64_t rx_missed;      /* no room in the device: the rings were not emptied fast enough */
@@ -138,73 +177,84 @@ struct nic_stats {
 	uint64_t tx_error;       /* frames given up */
 };
 
-/* What a port is to be started with. */
+/* Memory for the rings of one pair, of the data core that will poll it (rule 2). */
+struct nic_ring_mem {
+	void *mem; /* page aligned, zeroed by that core */
+	size_t bytes; /* ring_bytes or more */
+	unsigned core; /* whose sleep the pair's MSI-X vector shall end: pci_msix_route */
+};
+
+/* What a port is to be started with; valid during the call. */
 struct nic_config {
-	unsigned pairs;
+	unsigned pairs;     /* 1 to nic->pairs_max */
 	uint32_t features;  /* of nic->features, those wanted */
 	uint32_t buf_bytes; /* stride of the data cores' buffers: BUF_STRIDE_STANDARD or _JUMBO */
 	const struct nic_ring_mem *mem; /* one for each pair */
 };
 
-/* Memory for the rings of one pair: in the arena of the data core that will poll it. */
-struct nic_ring_mem {
-	void *mem; /* page aligned, zeroed by the control core or the kernel before start */
-	size_t bytes;
-	unsigned core; /* whose interrupts the pair's MSI-X vector shall wake */
-};
-
+/* None is NULL unless it says so. An int is E_OK or a negative enum error, with nic->error set. */
 struct nic_ops {
-	const char *name;
+	const char *name; /* as the console shows it */
 
 	/* True when this driver is for the device. Looks at IDs only. */
 	bool (*match)(const struct pci_dev *dev);
 
-	/* Resets the device and learns what it can do. E_TIMEOUT, E_DEVICE, E_NOTSUP; nic->error. */
+	/* Resets the device and learns what it can do; leaves it without DMA. dev is nic->pci.
+	 * E_TIMEOUT, E_DEVICE, E_NOTSUP. */
 	int (*probe)(struct nic *nic, const struct pci_dev *dev);
 
-	/* Ring memory that one pair needs, bytes; the runtime rounds it up to pages. After probe. */
+	/* Ring memory that one pair needs, bytes; the runtime rounds it up to pages. */
 	size_t (*ring_bytes)(const struct nic *nic);
 
 	/*
-	 * Brings the device up with config->pairs queue pairs; fills `shared`, which is zero but for
-	 * `driver`.
-	 * The device may touch the rings from here on, buffers only once attached cores post them.
-	 * On error the device is reset and `shared` is meaningless.
+	 * Brings the device up with config->pairs queue pairs; fills `shared`. The device may touch
+	 * the rings from here on, buffers only once attached cores post them. Routes an MSI-X
+	 * vector of each pair to its core, and one for the link to core 0; none when the device has
+	 * too few. After an error the device is reset, and `shared` meaningless.
 	 */
 	int (*start)(struct nic *nic, const struct nic_config *config, struct nic_shared *shared);
 
-	/* Stops all DMA; when it returns no memory is touched any more. */
+	/* Stops all DMA; when it returns no memory is touched any more. No harm if nothing runs. */
 	void (*stop)(struct nic *nic);
 
 	/* Link state now; also acknowledges the device's link interrupt. Does not wait. */
 	void (*link)(struct nic *nic, struct nic_link *out);
 
-	/* Adds what the device has counted since the last call to *sum. NULL: it counts nothing. */
+	/* Adds what the device has counted since the last call to *sum. Does not wait. May be NULL:
+	 * it counts nothing. */
 	void (*stats)(struct nic *nic, struct nic_stats *sum);
 
 	/*
-	 * Data core: takes over pair `pair`, whose rings lie in mem, and posts receive buffers
-	 * from q->pool (q->pool, q->cnt and q->port are set by the caller). Buffers in the rings are the
-	 * driver's until detach-by-stop.
+	 * Takes over pair `pair`, whose rings lie in mem, and posts receive buffers from q->pool,
+	 * as many as the rings and the pool have. After an error the queue counts as broken.
 	 */
 	int (*attach)(struct nic_queue *q, const struct nic_shared *shared, unsigned pair, void *mem);
 
 	/*
-	 * Up to `max` (<= PKT_VECTOR_MAX) received packets into v; their buffers pass to the caller.
-	 * Refills the ring.
+	 * Up to `max` (1 to PKT_VECTOR_MAX) received packets into v, all fields set, 1 byte or
+	 * more; their buffers pass to the caller. Refills the ring.
 	 */
 	unsigned (*rx_burst)(struct nic_queue *q, struct pkt *v, unsigned max);
 
 	/*
 	 * Queues the first k <= n packets of v for sending and rings the doorbell at most once;
-	 * returns k. Those k buffers pass to the driver, which frees them to q->pool when sent;
-	 * the others stay the caller's. With n = 0 it only reclaims sent buffers.
+	 * returns k. Those k buffers pass to the driver, which frees them to q->pool when sent; the
+	 * others stay the caller's, to be offered again. n may be more than a vector, or more than
+	 * the ring. With n = 0 (v may be NULL) it only reclaims sent buffers: nobody else does, so
+	 * every call does.
+	 *
+	 * Frames may be shorter than Ethernet's 60 bytes: where there is a wire, device or driver
+	 * pads them. Any packet may have PKT_CSUM_PARTIAL: what the device cannot complete, the
+	 * driver does by pkt_csum_complete. PKT_TSO and PKT_VLAN come only if shared->features had
+	 * them.
 	 */
 	unsigned (*tx_burst)(struct nic_queue *q, const struct pkt *v, unsigned n);
 
 	/*
-	 * Asks for an interrupt at the next received packet (arm = true) or for none. Returns true
-	 * when packets are already waiting, so that sleeping would lose them.
+	 * The core is about to sleep (arm = true) and wants an interrupt at the next received
+	 * packet, or is awake again and wants none. True, after arming: it must not sleep, because
+	 * packets wait already (look once more when the interrupt is armed, or one is lost in
+	 * between) or because no interrupt would come.
 	 */
 	bool (*rx_interrupt)(struct nic_queue *q, bool arm);
 };
