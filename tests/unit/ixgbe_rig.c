@@ -1,12 +1,8 @@
 #include "tests/unit/ixgbe_rig.h"
 
-#include <sanitizer/asan_interface.h>
-#include <sys/mman.h>
-
 #include "hal/layout.h"
 #include "hal/mmio.h"
 
-#define PAGE 4096u
 #define GUARD 256u
 
 /* 7.1.6.2: bytes of a descriptor written back */
@@ -19,34 +15,6 @@ enum { TX_CMD = 8, TX_OLINFO = 12 };
 struct world w;
 static char tails[2]; /* only their addresses matter */
 
-int guest_map(void **state)
-{
-	void *want = (void *)(uintptr_t)MEMORY_WINDOW;
-	(void)state;
-	return mmap(want, GUEST_BYTES, PROT_READ | PROT_WRITE,
-	            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == want ? 0 : -1;
-}
-
-uint8_t *bus(uint64_t addr, size_t n)
-{
-	assert_in_range(addr, PAGE, GUEST_BYTES - n);
-	return (uint8_t *)(uintptr_t)(MEMORY_WINDOW + addr);
-}
-
-static uint64_t load(const uint8_t *at, unsigned bytes)
-{
-	uint64_t v = 0;
-	for (unsigned i = 0; i < bytes; i++)
-		v |= (uint64_t)at[i] << 8 * i;
-	return v;
-}
-
-static void store(uint8_t *at, unsigned bytes, uint64_t v)
-{
-	for (unsigned i = 0; i < bytes; i++)
-		at[i] = (uint8_t)(v >> 8 * i);
-}
-
 void host_mmio_write(volatile void *a, unsigned bytes, uint32_t v)
 {
 	assert_true(a == &tails[0] || a == &tails[1]);
@@ -57,7 +25,7 @@ void host_mmio_write(volatile void *a, unsigned bytes, uint32_t v)
 		w.rx_writes++;
 		/* The device fetches at once (7.1.7): what is not there yet is missed. */
 		for (unsigned i = w.rx_head; i != v; i = (i + 1) % w.size) {
-			uint8_t *d = w.rx_desc + 16 * i;
+			uint64_t d = bus_of(w.rx_desc) + 16 * i;
 			uint64_t addr = load(d, 8);
 			bus(addr, w.pool.stride - RX_AT);
 			assert_int_equal(load(d + 8, 8), 0); /* DD clear */
@@ -76,32 +44,6 @@ uint32_t host_mmio_read(const volatile void *a, unsigned bytes)
 	return 0;
 }
 
-/* --- frames --- */
-
-unsigned frame_len(uint32_t seq)
-{
-	return 60 + seq * 7 % (1514 - 60 + 1);
-}
-
-static uint8_t frame_byte(uint32_t seq, unsigned i)
-{
-	return (uint8_t)(i < 4 ? seq >> 8 * i : seq * 31 + i);
-}
-
-void make_frame(uint8_t *at, uint32_t seq)
-{
-	for (unsigned i = 0; i < frame_len(seq); i++)
-		at[i] = frame_byte(seq, i);
-}
-
-void assert_frame(const uint8_t *at, unsigned len, uint32_t seq)
-{
-	static uint8_t want[2048];
-	assert_int_equal(len, frame_len(seq));
-	make_frame(want, seq);
-	assert_memory_equal(at, want, len);
-}
-
 /* --- the device --- */
 
 unsigned device_room(void)
@@ -112,12 +54,12 @@ unsigned device_room(void)
 uint8_t *device_buffer(void)
 {
 	assert_true(device_room() > 0);
-	return bus(load(w.rx_desc + 16 * w.rx_head, 8), w.pool.stride - RX_AT);
+	return bus(load(bus_of(w.rx_desc) + 16 * w.rx_head, 8), w.pool.stride - RX_AT);
 }
 
 void device_write_back(uint32_t status, unsigned len, unsigned vlan)
 {
-	uint8_t *d = w.rx_desc + 16 * w.rx_head;
+	uint64_t d = bus_of(w.rx_desc) + 16 * w.rx_head;
 	assert_true(device_room() > 0);
 	store(d, 8, 0x1122334455667788); /* RSS hash and types lie over the address */
 	store(d + RX_LENGTH, 2, len);
@@ -136,7 +78,7 @@ struct sent device_take(void)
 {
 	for (;;) {
 		assert_int_not_equal(w.tx_head, w.tx_tail);
-		const uint8_t *d = w.tx_desc + 16 * w.tx_head;
+		uint64_t d = bus_of(w.tx_desc) + 16 * w.tx_head;
 		struct sent s = {load(d, 8), (uint32_t)load(d + TX_CMD, 4),
 		                 (uint32_t)load(d + TX_OLINFO, 4)};
 		w.tx_head = (w.tx_head + 1) % w.size;
@@ -170,12 +112,12 @@ void device_send(uint32_t seq)
 void device_report(void)
 {
 	if (w.tx.completion == IXGBE_HEAD_WRITE_BACK) {
-		store(w.written_head, 4, w.reported);
+		store(bus_of(w.written_head), 4, w.reported);
 		return;
 	}
 	for (unsigned i = 0; i < w.size; i++) { /* DD in each with RS before the head */
 		unsigned at = (w.tx_head + w.size - 1 - i) % w.size;
-		uint8_t *d = w.tx_desc + 16 * at;
+		uint64_t d = bus_of(w.tx_desc) + 16 * at;
 		if (at == w.tx_tail && w.tx_head != w.tx_tail)
 			break; /* beyond lies what has not been sent */
 		if (load(d + TX_CMD, 4) >> 27 & 1 && (load(d + TX_CMD, 4) >> 20 & 15) == 3)
@@ -185,25 +127,21 @@ void device_report(void)
 
 /* --- the machine --- */
 
-static void poison(uint8_t *from, uint8_t *to)
-{
-	ASAN_POISON_MEMORY_REGION(from, (size_t)(to - from));
-}
-
 void start(unsigned size, unsigned buffers, uint32_t stride, enum ixgbe_completion completion)
 {
 	uint8_t *memory = (uint8_t *)(uintptr_t)MEMORY_WINDOW;
 	assert_true(buffers <= BUFS_MAX);
-	ASAN_UNPOISON_MEMORY_REGION(memory, GUEST_BYTES);
+	guest_open();
+	frame_most = 1514;
 	memset(&w, 0, sizeof w);
 	struct ixgbe_layout l = ixgbe_layout(size);
-	uint8_t *rings = memory + PAGE;
-	uint8_t *base = rings + ((l.bytes + GUARD + PAGE - 1) & ~(PAGE - 1));
+	uint8_t *rings = memory + GUEST_PAGE;
+	uint8_t *base = rings + ((l.bytes + GUARD + GUEST_PAGE - 1) & ~(GUEST_PAGE - 1));
 	uint8_t *end = base + (size_t)buffers * stride;
 	assert_true(end <= memory + GUEST_BYTES);
-	poison(memory, rings);
-	poison(rings + l.bytes, base);
-	poison(end, memory + GUEST_BYTES);
+	guest_close(memory, rings);
+	guest_close(rings + l.bytes, base);
+	guest_close(end, memory + GUEST_BYTES);
 	memset(rings, 0, l.bytes);
 	w.size = size;
 	w.rx_desc = rings + l.rx_desc;
@@ -243,13 +181,8 @@ unsigned tx(void)
 
 void take_frames(unsigned n, uint32_t seq)
 {
-	for (unsigned i = 0; i < n; i++) {
-		struct pkt *p = &w.hands[w.nhands];
-		assert_true(pkt_alloc(&w.pool, p));
-		p->len = (uint16_t)frame_len(seq + i);
-		make_frame(p->data, seq + i);
-		w.nhands++;
-	}
+	for (unsigned i = 0; i < n; i++)
+		take_frame(&w.pool, &w.hands[w.nhands++], seq + i);
 }
 
 void let_go(void)
@@ -258,35 +191,25 @@ void let_go(void)
 		pkt_free(&w.pool, &w.hands[--w.nhands]);
 }
 
-static void assert_owner(uint8_t *seen, uint32_t buf)
-{
-	assert_in_range(buf, 0, w.pool.count - 1);
-	if (seen[buf]++)
-		fail_msg("buffer %u has two owners", buf);
-}
-
 void assert_accounted(void)
 {
-	static uint8_t seen[BUFS_MAX];
-	memset(seen, 0, sizeof seen);
+	owners_forget(w.pool.count);
 	for (uint32_t i = 0; i < w.pool.free; i++)
-		assert_owner(seen, w.pool.stack[i]);
+		assert_owner(w.pool.stack[i]);
 	for (unsigned i = 0; i < w.nhands; i++)
-		assert_owner(seen, w.hands[i].buf);
+		assert_owner(w.hands[i].buf);
 	if (w.rx.part.data)
-		assert_owner(seen, w.rx.part.buf);
+		assert_owner(w.rx.part.buf);
 	assert_in_range(w.rx.told - w.rx.head, 0, w.rx.tail - w.rx.head);
 	assert_in_range(w.rx.tail - w.rx.head, 0, w.size - 1);
 	for (uint32_t i = w.rx.head; i != w.rx.tail; i++)
-		assert_owner(seen, w.rx.owner[i & w.rx.mask]);
+		assert_owner(w.rx.owner[i & w.rx.mask]);
 	for (uint32_t i = w.tx.tail; i != w.tx.head; i++) {
 		uint32_t buf = w.tx.owner[i & w.tx.mask] & ~IXGBE_REPORTED;
 		if (buf != IXGBE_NONE)
-			assert_owner(seen, buf);
+			assert_owner(buf);
 	}
-	for (uint32_t i = 0; i < w.pool.count; i++)
-		if (!seen[i])
-			fail_msg("buffer %u is lost", i);
+	assert_all_owned();
 }
 
 int teardown(void **state)

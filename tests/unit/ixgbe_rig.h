@@ -11,11 +11,9 @@
 #ifndef TESTS_UNIT_IXGBE_RIG_H
 #define TESTS_UNIT_IXGBE_RIG_H
 
-#include "tests/unit/host.h"
-
 #include "drivers/ixgbe/ring.h"
+#include "tests/unit/guest.h"
 
-#define GUEST_BYTES (32u << 20)
 #define BUFS_MAX 2200
 #define RX_AT 128 /* where a received frame begins in its buffer */
 
@@ -45,16 +43,8 @@ extern struct world {
 	struct pkt hands[BUFS_MAX];    /* packets the test holds */
 } w;
 
-int guest_map(void **state);
-uint8_t *bus(uint64_t addr, size_t n);
-
 /* Zeroed rings, a fresh pool, first fill. */
 void start(unsigned size, unsigned buffers, uint32_t stride, enum ixgbe_completion completion);
-
-/* Frames that can be told apart: number `seq` has its own length (60 to 1514) and bytes. */
-unsigned frame_len(uint32_t seq);
-void make_frame(uint8_t *at, uint32_t seq);
-void assert_frame(const uint8_t *at, unsigned len, uint32_t seq);
 
 /* Descriptors the device may fill. */
 unsigned device_room(void);

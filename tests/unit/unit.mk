@@ -21,7 +21,8 @@ UNIT_SRC_fuzz := net/arp.c net/arp_table.c net/icmp4.c net/udp.c net/ip4.c lib/c
 UNIT_SRC_config := control/config.c control/config_check.c control/config_print.c control/text.c \
 	lib/fmt.c
 UNIT_SRC_shell := control/shell.c control/shell_words.c control/text.c lib/fmt.c
-UNIT_SRC_virtio_ring := drivers/virtio_net/ring.c tests/unit/virtq_device.c tests/unit/virtio_rig.c
+UNIT_SRC_virtio_ring := drivers/virtio_net/ring.c tests/unit/virtq_device.c tests/unit/virtio_rig.c \
+	tests/unit/guest.c
 UNIT_SRC_virtio_hostile := $(UNIT_SRC_virtio_ring)
 UNIT_SRC_cmdline := lib/cmdline.c
 UNIT_SRC_null := drivers/null/null.c net/ip4.c net/udp.c lib/csum.c
@@ -32,11 +33,11 @@ UNIT_SRC_82599_rx := $(UNIT_SRC_82599_model)
 UNIT_SRC_82599_tx := $(UNIT_SRC_82599_model)
 UNIT_SRC_82599_fuzz := $(UNIT_SRC_82599_model)
 UNIT_SRC_ixgbe_ring := drivers/ixgbe/ring.c drivers/ixgbe/ring_tx.c lib/pkt.c lib/csum.c \
-	tests/unit/ixgbe_rig.c
+	tests/unit/ixgbe_rig.c tests/unit/guest.c
 UNIT_SRC_ixgbe_hostile := $(UNIT_SRC_ixgbe_ring)
 # the whole driver with the model, in one process
 UNIT_SRC_ixgbe_driver := $(wildcard drivers/ixgbe/*.c) lib/pkt.c lib/csum.c $(NICSIM_82599_SRC) \
-	tests/unit/ixgbe_model_rig.c
+	tests/unit/ixgbe_model_rig.c tests/unit/guest.c
 UNIT_SRC_ixgbe_done := $(UNIT_SRC_ixgbe_driver)
 UNIT_INC_ixgbe_done := tests/unit/test_ixgbe_driver.c
 UNIT_SRC_ixgbe_faults := $(UNIT_SRC_ixgbe_driver)

@@ -1,11 +1,7 @@
 #include "tests/unit/virtio_rig.h"
 
-#include <sanitizer/asan_interface.h>
-
 #include "hal/layout.h"
 #include "hal/mmio.h"
-
-#define PAGE 4096u
 
 struct world w;
 static char doorbells[2]; /* only their addresses matter */
@@ -33,32 +29,6 @@ uint32_t host_mmio_read(const volatile void *a, unsigned bytes)
 	return 0;
 }
 
-/* --- frames that can be told apart --- */
-
-unsigned frame_len(uint32_t seq)
-{
-	return 60 + seq * 7 % (ROOM - 60 + 1);
-}
-
-static uint8_t frame_byte(uint32_t seq, unsigned i)
-{
-	return (uint8_t)(i < 4 ? seq >> 8 * i : seq * 31 + i);
-}
-
-void make_frame(uint8_t *at, uint32_t seq)
-{
-	for (unsigned i = 0; i < frame_len(seq); i++)
-		at[i] = frame_byte(seq, i);
-}
-
-void assert_frame(const uint8_t *at, unsigned len, uint32_t seq)
-{
-	static uint8_t want[ROOM];
-	assert_int_equal(len, frame_len(seq));
-	make_frame(want, seq);
-	assert_memory_equal(at, want, len);
-}
-
 const struct header plain_header = {.num_buffers = 1};
 
 void device_receive(unsigned i, uint32_t seq)
@@ -73,30 +43,27 @@ void device_receive(unsigned i, uint32_t seq)
 
 /* --- the machine --- */
 
-static void poison_to(uint8_t *from, uint8_t *to)
-{
-	ASAN_POISON_MEMORY_REGION(from, (size_t)(to - from));
-}
-
 static uint8_t *next_page(uint8_t *p)
 {
-	return (uint8_t *)(((uintptr_t)p + CACHE_LINE + PAGE - 1) & ~(uintptr_t)(PAGE - 1));
+	uintptr_t at = (uintptr_t)p + CACHE_LINE + GUEST_PAGE - 1;
+	return (uint8_t *)(at & ~(uintptr_t)(GUEST_PAGE - 1));
 }
 
 void start(unsigned size, unsigned buffers)
 {
 	uint8_t *memory = (uint8_t *)(uintptr_t)MEMORY_WINDOW;
 	assert_true(buffers <= BUFS_MAX);
-	ASAN_UNPOISON_MEMORY_REGION(memory, GUEST_BYTES);
+	guest_open();
+	frame_most = ROOM;
 	memset(&w, 0, sizeof w);
 	size_t bytes = virtio_ring_bytes(size);
-	uint8_t *rx = memory + PAGE, *tx = next_page(rx + bytes), *base = next_page(tx + bytes);
-	uint8_t *end = base + (size_t)buffers * BUF_STRIDE_STANDARD;
+	uint8_t *rx = memory + GUEST_PAGE, *tx = next_page(rx + bytes);
+	uint8_t *base = next_page(tx + bytes), *end = base + (size_t)buffers * BUF_STRIDE_STANDARD;
 	assert_true(end <= memory + GUEST_BYTES);
-	poison_to(memory, rx);
-	poison_to(rx + bytes, tx);
-	poison_to(tx + bytes, base);
-	poison_to(end, memory + GUEST_BYTES);
+	guest_close(memory, rx);
+	guest_close(rx + bytes, tx);
+	guest_close(tx + bytes, base);
+	guest_close(end, memory + GUEST_BYTES);
 	memset(rx, 0, bytes);
 	memset(tx, 0, bytes);
 	bufpool_init(&w.pool, base, w.stack, buffers, BUF_STRIDE_STANDARD);
@@ -139,13 +106,8 @@ void let_go(void)
 
 void take_frames(unsigned n, uint32_t seq)
 {
-	for (unsigned i = 0; i < n; i++) {
-		struct pkt *p = &w.hands[w.nhands];
-		assert_true(pkt_alloc(&w.pool, p));
-		p->len = (uint16_t)frame_len(seq + i);
-		make_frame(p->data, seq + i);
-		w.nhands++;
-	}
+	for (unsigned i = 0; i < n; i++)
+		take_frame(&w.pool, &w.hands[w.nhands++], seq + i);
 }
 
 unsigned tx(void)
@@ -169,40 +131,28 @@ void device_send(unsigned i, uint32_t seq)
 	device_use(&w.dtx, id, 0);
 }
 
-static void assert_owner(uint8_t *seen, uint32_t buf)
-{
-	assert_in_range(buf, 0, w.pool.count - 1);
-	if (seen[buf]++)
-		fail_msg("buffer %u has two owners", buf);
-}
-
 void assert_accounted(void)
 {
-	static uint8_t seen[BUFS_MAX];
-	unsigned none = 0, total = w.pool.free + w.nhands;
-	memset(seen, 0, sizeof seen);
+	unsigned none = 0;
+	owners_forget(w.pool.count);
 	for (uint32_t i = 0; i < w.pool.free; i++)
-		assert_owner(seen, w.pool.stack[i]);
+		assert_owner(w.pool.stack[i]);
 	for (unsigned i = 0; i < w.nhands; i++)
-		assert_owner(seen, w.hands[i].buf);
+		assert_owner(w.hands[i].buf);
 	for (unsigned i = 0; i < w.rx.size; i++) {
 		if (w.rx.owner[i] == VIRTIO_NONE) {
 			none++;
 			continue;
 		}
-		total++;
-		assert_owner(seen, w.rx.owner[i]);
+		assert_owner(w.rx.owner[i]);
 		assert_int_equal(load(w.drx.desc + 16 * i, 8),
 		                 bus_of(buf_base(&w.pool, w.rx.owner[i])) + BUF_DATA_OFFSET - HEADER);
 	}
 	assert_int_equal(none, w.rx.missing);
-	for (unsigned i = 0; i < w.tx.size; i++) {
-		if (w.tx.owner[i] == VIRTIO_NONE)
-			continue;
-		total++;
-		assert_owner(seen, w.tx.owner[i]);
-	}
-	assert_int_equal(total, w.pool.count);
+	for (unsigned i = 0; i < w.tx.size; i++)
+		if (w.tx.owner[i] != VIRTIO_NONE)
+			assert_owner(w.tx.owner[i]);
+	assert_all_owned();
 }
 
 /* With a device that keeps to the rules, both agree on what the device holds. */

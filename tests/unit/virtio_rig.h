@@ -32,11 +32,6 @@ extern struct world {
  * turns, in which nothing comes. */
 void start(unsigned size, unsigned buffers);
 
-/* Frames that can be told apart: number `seq` has its own length and bytes. */
-unsigned frame_len(uint32_t seq);
-void make_frame(uint8_t *at, uint32_t seq);
-void assert_frame(const uint8_t *at, unsigned len, uint32_t seq);
-
 extern const struct header plain_header;
 
 /* The device receives frame `seq` into the i-th oldest descriptor it holds. */

@@ -1,43 +1,5 @@
 #include "tests/unit/virtq_device.h"
 
-#include <sys/mman.h>
-
-#include "hal/layout.h"
-
-int guest_map(void **state)
-{
-	void *want = (void *)(uintptr_t)MEMORY_WINDOW;
-	void *got = mmap(want, GUEST_BYTES, PROT_READ | PROT_WRITE,
-	                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-	(void)state;
-	return got == want ? 0 : -1;
-}
-
-uint8_t *bus(uint64_t addr, size_t n)
-{
-	assert_in_range(addr, GUEST_NOTHING, GUEST_BYTES - n);
-	return (uint8_t *)(uintptr_t)(MEMORY_WINDOW + addr);
-}
-
-uint64_t bus_of(const volatile void *p)
-{
-	return (uint64_t)(uintptr_t)p - MEMORY_WINDOW;
-}
-
-uint64_t load(uint64_t addr, unsigned bytes)
-{
-	uint64_t v = 0;
-	for (unsigned i = 0; i < bytes; i++)
-		v |= (uint64_t)bus(addr, bytes)[i] << 8 * i;
-	return v;
-}
-
-void store(uint64_t addr, unsigned bytes, uint64_t v)
-{
-	for (unsigned i = 0; i < bytes; i++)
-		bus(addr, bytes)[i] = (uint8_t)(v >> 8 * i);
-}
-
 void device_take(struct vq *q)
 {
 	uint16_t to = (uint16_t)load(q->avail + 2, 2);

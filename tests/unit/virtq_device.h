@@ -3,33 +3,18 @@
  * (VIRTIO) Version 1.2" (2.7 split virtqueues, 5.1.6 network device operation) with offsets of its
  * own: it shares no layout with the driver, so that one misreading cannot hide in both.
  *
- * The machine around it: guest memory is mapped at MEMORY_WINDOW, where it lies on the real one, so
- * hal/dma.h is tested as it is and bus addresses start at 0. Registers are those of
- * tests/unit/twin/hal/mmio.h.
+ * The machine around it: guest.h, and the registers of tests/unit/twin/hal/mmio.h.
  *
  * What the driver does against the rules fails the test there and then.
  */
 #ifndef TESTS_UNIT_VIRTQ_DEVICE_H
 #define TESTS_UNIT_VIRTQ_DEVICE_H
 
-#include "tests/unit/host.h"
+#include "tests/unit/guest.h"
 
-#define GUEST_BYTES (16u << 20)
-#define GUEST_NOTHING 4096u /* below this bus address there is no memory */
 #define VQ_MAX 1024
 
 enum { HEADER = 12 }; /* 5.1.6: struct virtio_net_hdr with num_buffers */
-
-/* Group set-up for cmocka: maps guest memory. */
-int guest_map(void **state);
-
-/* Memory at a bus address; the device is stopped by an IOMMU from leaving guest memory. */
-uint8_t *bus(uint64_t addr, size_t n);
-uint64_t bus_of(const volatile void *p);
-
-/* Little-endian values of 1 to 8 bytes at a bus address. */
-uint64_t load(uint64_t addr, unsigned bytes);
-void store(uint64_t addr, unsigned bytes, uint64_t v);
 
 struct chain { /* of one buffer: more is a mistake of the driver */
 	bool held; /* made available and not used yet */

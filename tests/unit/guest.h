@@ -1,0 +1,47 @@
+/*
+ * What the rigs of drivers' queue halves share: guest memory, frames that can be told apart, the
+ * account of buffers.
+ *
+ * Guest memory is mapped at MEMORY_WINDOW, where it lies on the real machine, so hal/dma.h is
+ * tested as it is and bus addresses start at 0.
+ */
+#ifndef TESTS_UNIT_GUEST_H
+#define TESTS_UNIT_GUEST_H
+
+#include "lib/pkt.h"
+#include "tests/unit/host.h"
+
+#define GUEST_BYTES (32u << 20)
+#define GUEST_PAGE 4096u
+#define GUEST_NOTHING GUEST_PAGE /* below this bus address there is no memory */
+
+/* Group set-up for cmocka: maps guest memory. */
+int guest_map(void **state);
+
+/* Everybody may touch all of it; nobody may touch [from, to): ASan reports who does. */
+void guest_open(void);
+void guest_close(const void *from, const void *to);
+
+/* Memory at a bus address; the device is stopped by an IOMMU from leaving guest memory. */
+uint8_t *bus(uint64_t addr, size_t n);
+uint64_t bus_of(const volatile void *p);
+
+/* Little-endian values of 1 to 8 bytes at a bus address. */
+uint64_t load(uint64_t addr, unsigned bytes);
+void store(uint64_t addr, unsigned bytes, uint64_t v);
+
+/* Frames that can be told apart: number `seq` has its own length, 60 to frame_most (at most a
+ * standard buffer), and bytes. */
+extern unsigned frame_most;
+unsigned frame_len(uint32_t seq);
+void make_frame(uint8_t *at, uint32_t seq);
+void assert_frame(const uint8_t *at, unsigned len, uint32_t seq);
+/* One in a buffer of this pool, which has to have one. */
+void take_frame(struct bufpool *pool, struct pkt *p, uint32_t seq);
+
+/* Every buffer has one owner: none is known, this one is, all `count` are. */
+void owners_forget(uint32_t count);
+void assert_owner(uint32_t buf);
+void assert_all_owned(void);
+
+#endif
