@@ -16,6 +16,9 @@
 #define PAIRS 16
 #define POOL_MAX 3000
 #define TRACE_MAX 400000
+#define FRAME_BYTES_MAX 10000
+#define ALL (NIC_RX_CSUM | NIC_TX_CSUM | NIC_LINK | NIC_RSS | NIC_TSO)
+#define STANDARD BUF_STRIDE_STANDARD
 
 struct access {
 	uint32_t offset, value;
@@ -71,7 +74,18 @@ void let_go(unsigned i);
 unsigned rx_all(unsigned i);
 
 /* Takes a buffer of pair i in hand. */
-struct pkt *take(unsigned i, const void *frame, unsigned len);
+struct pkt *take(unsigned i, const void *bytes, unsigned len);
+
+/* A frame in the making: its Ethernet header, to the station; TCP or UDP over IPv4 with n bytes
+ * behind the L4 header and a right checksum, of which its length is returned. */
+extern uint8_t frame[FRAME_BYTES_MAX];
+void ether(uint16_t type);
+unsigned make_l4(uint8_t proto, uint32_t src, uint32_t dst, uint16_t sport, uint16_t dport,
+                 unsigned n, uint32_t seq);
+unsigned make_udp(uint32_t seq, unsigned n);
+
+/* The model has sent the first len bytes of `frame`, and nothing before. */
+void assert_sent(unsigned len);
 
 struct nic_link link_now(void);
 

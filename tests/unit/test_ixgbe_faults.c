@@ -6,20 +6,14 @@
 #include "tests/unit/ixgbe_model_rig.h"
 #include "tests/unit/packets.h"
 
-#define ALL (NIC_RX_CSUM | NIC_TX_CSUM | NIC_LINK | NIC_RSS | NIC_TSO)
-#define STANDARD BUF_STRIDE_STANDARD
 #define CALL_NS 5000000000ull /* no call may take longer */
-
-static const uint8_t mac[6] = {0x02, 0x00, 0x5e, 0x00, 0x53, 0x01};
-static uint8_t frame[1514];
 
 /* Frame `seq` of its own length and bytes, to us, of no protocol that the device knows. */
 static unsigned make_frame(uint32_t seq)
 {
 	unsigned len = 64 + seq * 13 % 1400;
 	memset(frame, (int)(seq * 7), len);
-	memcpy(frame, mac, 6);
-	put16(frame + 12, 0x88b5);
+	ether(0x88b5);
 	put32(frame + 14, seq);
 	return len;
 }

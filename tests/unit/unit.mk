@@ -38,8 +38,12 @@ UNIT_SRC_ixgbe_hostile := $(UNIT_SRC_ixgbe_ring)
 # the whole driver with the model, in one process
 UNIT_SRC_ixgbe_driver := $(wildcard drivers/ixgbe/*.c) lib/pkt.c lib/csum.c $(NICSIM_82599_SRC) \
 	tests/unit/ixgbe_model_rig.c tests/unit/guest.c
+UNIT_SRC_ixgbe_traffic := $(UNIT_SRC_ixgbe_driver)
+# both once more, with completion by DD instead of head write-back
 UNIT_SRC_ixgbe_done := $(UNIT_SRC_ixgbe_driver)
-UNIT_INC_ixgbe_done := tests/unit/test_ixgbe_driver.c
+UNIT_MAIN_ixgbe_done := tests/unit/test_ixgbe_driver.c
+UNIT_SRC_ixgbe_done_traffic := $(UNIT_SRC_ixgbe_driver)
+UNIT_MAIN_ixgbe_done_traffic := tests/unit/test_ixgbe_traffic.c
 UNIT_SRC_ixgbe_faults := $(UNIT_SRC_ixgbe_driver)
 # a twin of hal/mmio.h goes before the real one
 UNIT_FLAGS_virtio_ring := -Itests/unit/twin
@@ -47,10 +51,13 @@ UNIT_FLAGS_virtio_hostile := -Itests/unit/twin
 UNIT_FLAGS_ixgbe_ring := -Itests/unit/twin
 UNIT_FLAGS_ixgbe_hostile := -Itests/unit/twin
 UNIT_FLAGS_ixgbe_driver := -Itests/unit/twin -Itests/unit/twin_clock
+UNIT_FLAGS_ixgbe_traffic := $(UNIT_FLAGS_ixgbe_driver)
 UNIT_FLAGS_ixgbe_done := $(UNIT_FLAGS_ixgbe_driver) -DIXGBE_COMPLETION=IXGBE_DESCRIPTOR_DONE
+UNIT_FLAGS_ixgbe_done_traffic := $(UNIT_FLAGS_ixgbe_done)
 UNIT_FLAGS_ixgbe_faults := $(UNIT_FLAGS_ixgbe_driver)
 T ?= csum fmt mem pkt cmdline counters ip4 icmp4 udp arp fib fuzz config shell null \
-	virtio_ring virtio_hostile ixgbe_ring ixgbe_hostile ixgbe_driver ixgbe_done ixgbe_faults \
+	virtio_ring virtio_hostile ixgbe_ring ixgbe_hostile ixgbe_driver ixgbe_traffic \
+	ixgbe_done ixgbe_done_traffic ixgbe_faults \
 	82599_model 82599_rx 82599_tx 82599_fuzz
 
 UNIT_CC := gcc clang
@@ -60,9 +67,10 @@ UNIT_DEPS := $(wildcard */*.h net/*/*.h drivers/*/*.h tests/*/*.h tests/unit/twi
 
 .PHONY: unit check-portable fib-bench
 
+# UNIT_MAIN_x: the file with main(), when it is not test_x.c
 define UNIT_RULE
-$(UNIT_BUILD)/$(1)/test_$(2): tests/unit/test_$(2).c tests/unit/host.c $$(UNIT_SRC_$(2)) \
-		$$(UNIT_INC_$(2)) $$(UNIT_DEPS)
+$(UNIT_BUILD)/$(1)/test_$(2): $$(or $$(UNIT_MAIN_$(2)),tests/unit/test_$(2).c) tests/unit/host.c \
+		$$(UNIT_SRC_$(2)) $$(UNIT_INC_$(2)) $$(UNIT_DEPS)
 	@mkdir -p $$(@D)
 	@$(1) $$(UNIT_FLAGS_$(2)) $$(UNIT_CFLAGS) -o $$@ \
 		$$(filter-out $$(UNIT_INC_$(2)),$$(filter %.c,$$^)) -lcmocka
