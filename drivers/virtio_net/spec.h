@@ -16,7 +16,6 @@
 enum virtio_cfg_type {
 	VIRTIO_PCI_CAP_COMMON_CFG = 1,
 	VIRTIO_PCI_CAP_NOTIFY_CFG = 2,
-	VIRTIO_PCI_CAP_ISR_CFG = 3,
 	VIRTIO_PCI_CAP_DEVICE_CFG = 4,
 };
 enum virtio_pci_cap { /* offsets in the capability */
@@ -65,8 +64,6 @@ enum virtio_common {
 #define VIRTIO_STATUS_DRIVER 2
 #define VIRTIO_STATUS_DRIVER_OK 4
 #define VIRTIO_STATUS_FEATURES_OK 8
-#define VIRTIO_STATUS_NEEDS_RESET 64
-#define VIRTIO_STATUS_FAILED 128
 
 /* 5.1.3 and 6: feature bits */
 #define VIRTIO_NET_F_CSUM (1ull << 0)
@@ -76,7 +73,6 @@ enum virtio_common {
 #define VIRTIO_NET_F_MRG_RXBUF (1ull << 15)
 #define VIRTIO_NET_F_STATUS (1ull << 16)
 #define VIRTIO_NET_F_CTRL_VQ (1ull << 17)
-#define VIRTIO_NET_F_CTRL_RX (1ull << 18)
 #define VIRTIO_NET_F_MQ (1ull << 22)
 #define VIRTIO_NET_F_RSS (1ull << 60)
 #define VIRTIO_F_VERSION_1 (1ull << 32)
@@ -87,7 +83,6 @@ enum virtio_net_config {
 	VIRTIO_NET_CFG_STATUS = 6,
 	VIRTIO_NET_CFG_MAX_PAIRS = 8,
 	VIRTIO_NET_CFG_MTU = 10,
-	VIRTIO_NET_CFG_RSS_MAX_KEY = 16,
 	VIRTIO_NET_CFG_RSS_MAX_TABLE = 18,
 	VIRTIO_NET_CFG_HASH_TYPES = 20,
 };

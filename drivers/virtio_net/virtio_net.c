@@ -16,8 +16,7 @@
 #include "hal/mmio.h"
 #include "lib/mem.h"
 
-#define WAIT_RESET_POLLS 1000000 /* register reads; the slowest machine takes 40 us for each */
-#define WAIT_CTRL_POLLS 100000000
+#define WAIT_US 5000000 /* the standard names no bound; a host may leave QEMU without a CPU */
 #define CFG_COMMAND 0x04
 #define CFG_COMMAND_MASTER_MEMORY 6
 #define CFG_CAPS 0x34
@@ -37,6 +36,7 @@ struct device {
 	volatile uint8_t *common, *notify, *config;
 	uint32_t notify_multiplier;
 	uint32_t notify_bytes;
+	uint32_t config_bytes;
 	uint64_t features;
 	uint16_t max_pairs;
 	uint16_t rss_table_max;
@@ -45,21 +45,21 @@ struct device {
 _Static_assert(sizeof(struct device) <= sizeof(((struct nic *)0)->priv), "fits");
 
 /* What a data core needs to know, in nic_shared.priv. */
-struct shared_queue {
-	uint64_t doorbell;
-};
-
 struct shared {
-	uint16_t rx_size, tx_size;
-	uint8_t offload, irq;
-	struct shared_queue queue[2 * NIC_PAIRS_MAX]; /* rx of pair q at 2q, tx at 2q + 1 */
+	uint64_t notify; /* address of the doorbells */
+	bool rx_csum;    /* GUEST_CSUM: the device may leave checksums to us */
+	bool irq;
+	struct shared_queue {
+		uint32_t doorbell; /* from `notify` */
+		uint16_t size;
+	} queue[2 * NIC_PAIRS_MAX]; /* rx of pair q at 2q, tx at 2q + 1 */
 };
 _Static_assert(sizeof(struct shared) <= sizeof(((struct nic_shared *)0)->priv), "fits");
 
 /* Driver state of the queue half, in nic_queue.priv. */
 struct pair {
 	struct virtio_ring rx, tx;
-	bool offload, irq;
+	bool rx_csum, irq;
 };
 _Static_assert(sizeof(struct pair) <= sizeof(((struct nic_queue *)0)->priv), "fits");
 
@@ -146,8 +146,10 @@ static void use_capability(struct device *d, const struct pci_dev *dev, unsigned
 		}
 		break;
 	case VIRTIO_PCI_CAP_DEVICE_CFG:
-		if (!d->config)
+		if (!d->config) {
 			d->config = structure_at(dev, cap, VIRTIO_NET_CFG_MTU + 2, &bytes);
+			d->config_bytes = bytes;
+		}
 		break;
 	default:
 		break;
@@ -172,12 +174,24 @@ static int find_structures(struct nic *nic)
 
 static int reset(struct nic *nic)
 {
+	uint64_t end = nic_deadline(nic, WAIT_US);
+	bool last;
 	common_write(nic, VIRTIO_DEVICE_STATUS, 1, 0);
-	/* 4.1.4.3.2: wait until the device says 0. */
-	for (unsigned i = 0; i < WAIT_RESET_POLLS; i++)
+	do { /* 4.1.4.3.2: wait until the device says 0 */
+		last = nic_past(end); /* before the read, so that this one counts in full */
 		if (status_read(nic) == 0)
 			return E_OK;
+	} while (!last);
 	return fail(nic, E_TIMEOUT, "reset does not complete");
+}
+
+/* Back to reset after error `e`, whose reason stays. */
+static int give_up(struct nic *nic, int e)
+{
+	const char *why = nic->error;
+	reset(nic);
+	nic->error = why;
+	return e;
 }
 
 static uint64_t features_offered(struct nic *nic)
@@ -198,6 +212,8 @@ static int negotiate(struct nic *nic)
 		return fail(nic, E_NOTSUP, "device does not offer VIRTIO 1.x");
 	if (!(f & VIRTIO_NET_F_CTRL_VQ)) /* 5.1.3.1: both need the control queue */
 		f &= ~(VIRTIO_NET_F_MQ | VIRTIO_NET_F_RSS);
+	if (d->config_bytes < VIRTIO_NET_CFG_HASH_TYPES + 4) /* nothing to read about it */
+		f &= ~VIRTIO_NET_F_RSS;
 	if (f & VIRTIO_NET_F_MTU) {
 		/* 5.1.4.1: who accepts the MTU must have buffers for it. */
 		uint16_t mtu = config_read16(nic, VIRTIO_NET_CFG_MTU);
@@ -252,13 +268,14 @@ static int probe(struct nic *nic, const struct pci_dev *dev)
 		return e;
 	pci_write(dev, CFG_COMMAND, 2, pci_read(dev, CFG_COMMAND, 2) | CFG_COMMAND_MASTER_MEMORY);
 	e = reset(nic);
-	if (e == E_OK)
-		e = negotiate(nic);
-	if (e == E_OK)
-		learn(nic);
+	if (e != E_OK)
+		return e;
+	e = negotiate(nic);
+	if (e != E_OK)
+		return give_up(nic, e);
+	learn(nic);
 	/* Left reset until start: the device may not touch memory before it has any. */
-	int r = reset(nic);
-	return e != E_OK ? e : r;
+	return reset(nic);
 }
 
 static size_t ring_bytes(const struct nic *nic)
@@ -274,7 +291,7 @@ static void write_address(struct nic *nic, enum virtio_common low, const volatil
 	common_write(nic, low + 4, 4, (uint32_t)(bus >> 32));
 }
 
-/* Sets one queue up (4.1.5.1.3). `size` is the wish; the device may have less. */
+/* Sets one queue up (4.1.5.1.3). `size` is the wish, a power of two; the device may have less. */
 static int start_queue(struct nic *nic, uint16_t index, void *mem, unsigned size, uint16_t vector,
                        struct virtio_ring *r)
 {
@@ -283,8 +300,8 @@ static int start_queue(struct nic *nic, uint16_t index, void *mem, unsigned size
 	unsigned most = common_read(nic, VIRTIO_QUEUE_SIZE, 2);
 	if (most == 0 || most > 0x8000)
 		return fail(nic, E_DEVICE, "a queue that should be there is not");
-	while (size > most || size & (size - 1))
-		size = size > most ? size / 2 : size & (size - 1);
+	while (size > most)
+		size /= 2;
 	virtio_ring_layout(r, mem, size); /* of a data core's arena: that core will fill it */
 	common_write(nic, VIRTIO_QUEUE_SIZE, 2, size);
 	common_write(nic, VIRTIO_QUEUE_MSIX_VECTOR, 2, vector);
@@ -324,8 +341,9 @@ static int control(struct nic *nic, struct virtio_ring *r, uint8_t class, uint8_
 	barrier_full();
 	mmio_write16(r->doorbell, r->queue);
 	nic->mmio_writes++;
-	for (unsigned i = 0; __atomic_load_n(&r->used->idx, __ATOMIC_ACQUIRE) != r->head; i++) {
-		if (i == WAIT_CTRL_POLLS)
+	uint64_t end = nic_deadline(nic, WAIT_US);
+	while (__atomic_load_n(&r->used->idx, __ATOMIC_ACQUIRE) != r->head) {
+		if (nic_past(end))
 			return fail(nic, E_TIMEOUT, "control queue does not answer");
 		cpu_relax();
 	}
@@ -385,6 +403,12 @@ static int route_vectors(struct nic *nic, unsigned pairs, const struct nic_ring_
 	return e == E_OK ? E_OK : fail(nic, e, "interrupt vectors cannot be routed");
 }
 
+static struct shared_queue shared_queue(const struct device *d, const struct virtio_ring *r)
+{
+	return (struct shared_queue){
+		(uint32_t)((const volatile uint8_t *)r->doorbell - d->notify), r->size};
+}
+
 static int start_pairs(struct nic *nic, unsigned pairs, const struct nic_ring_mem *mem,
                        struct shared *s)
 {
@@ -399,10 +423,8 @@ static int start_pairs(struct nic *nic, unsigned pairs, const struct nic_ring_me
 			                VIRTIO_NO_VECTOR, &tx);
 		if (e != E_OK)
 			return e;
-		s->queue[2 * q].doorbell = (uint64_t)(uintptr_t)rx.doorbell;
-		s->queue[2 * q + 1].doorbell = (uint64_t)(uintptr_t)tx.doorbell;
-		s->rx_size = rx.size;
-		s->tx_size = tx.size;
+		s->queue[2 * q] = shared_queue(d, &rx);
+		s->queue[2 * q + 1] = shared_queue(d, &tx);
 	}
 	return E_OK;
 }
@@ -438,14 +460,14 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 {
 	struct shared *s = (struct shared *)(void *)shared->priv;
 	int e = reset(nic);
-	if (e == E_OK)
-		e = start_all(nic, config->pairs, config->mem, s);
-	if (e != E_OK) {
-		reset(nic);
+	if (e != E_OK)
 		return e;
-	}
+	e = start_all(nic, config->pairs, config->mem, s);
+	if (e != E_OK)
+		return give_up(nic, e);
 	const struct device *d = device_of(nic);
-	s->offload = (d->features & VIRTIO_NET_F_GUEST_CSUM) != 0;
+	s->notify = (uint64_t)(uintptr_t)d->notify;
+	s->rx_csum = (d->features & VIRTIO_NET_F_GUEST_CSUM) != 0;
 	s->irq = d->irq;
 	shared->pairs = (uint8_t)config->pairs;
 	shared->features = nic->features;
@@ -468,18 +490,21 @@ static void link(struct nic *nic, struct nic_link *out)
 
 /* --- queue half --- */
 
+static void attach_ring(struct virtio_ring *r, void *mem, const struct shared *s, unsigned queue)
+{
+	virtio_ring_init(r, mem, s->queue[queue].size);
+	r->doorbell = (volatile void *)(uintptr_t)(s->notify + s->queue[queue].doorbell);
+	r->queue = (uint16_t)queue;
+}
+
 static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned pair, void *mem)
 {
 	const struct shared *s = (const struct shared *)(const void *)shared->priv;
 	struct pair *p = pair_of(q);
-	virtio_ring_init(&p->rx, mem, s->rx_size);
-	virtio_ring_init(&p->tx, (uint8_t *)mem + virtio_ring_bytes(VIRTIO_RING_MAX), s->tx_size);
-	p->rx.doorbell = (volatile void *)(uintptr_t)s->queue[2 * pair].doorbell;
-	p->tx.doorbell = (volatile void *)(uintptr_t)s->queue[2 * pair + 1].doorbell;
-	p->rx.queue = (uint16_t)(2 * pair);
+	attach_ring(&p->rx, mem, s, 2 * pair);
+	attach_ring(&p->tx, (uint8_t *)mem + virtio_ring_bytes(VIRTIO_RING_MAX), s, 2 * pair + 1);
 	p->rx.port = q->port;
-	p->tx.queue = (uint16_t)(2 * pair + 1);
-	p->offload = s->offload;
+	p->rx_csum = s->rx_csum;
 	p->irq = s->irq;
 	virtio_rx_fill(&p->rx, q->pool, q->cnt);
 	return E_OK;
@@ -488,7 +513,7 @@ static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned
 static unsigned rx_burst(struct nic_queue *q, struct pkt *v, unsigned max)
 {
 	struct pair *p = pair_of(q);
-	unsigned n = virtio_rx_burst(&p->rx, q->pool, q->cnt, v, max, p->offload, &q->broken);
+	unsigned n = virtio_rx_burst(&p->rx, q->pool, q->cnt, v, max, p->rx_csum, &q->broken);
 	if (n == 0)
 		virtio_settle(&p->rx, q->cnt);
 	virtio_settle(&p->tx, q->cnt); /* in turns without sending, whatever is received */

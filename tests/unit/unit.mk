@@ -24,6 +24,7 @@ UNIT_SRC_shell := control/shell.c control/shell_words.c control/text.c lib/fmt.c
 UNIT_SRC_virtio_ring := drivers/virtio_net/ring.c tests/unit/virtq_device.c tests/unit/virtio_rig.c \
 	tests/unit/guest.c
 UNIT_SRC_virtio_hostile := $(UNIT_SRC_virtio_ring)
+UNIT_SRC_virtio_net := $(wildcard drivers/virtio_net/*.c) lib/pkt.c lib/csum.c tests/unit/guest.c
 UNIT_SRC_cmdline := lib/cmdline.c
 UNIT_SRC_null := drivers/null/null.c net/ip4.c net/udp.c lib/csum.c
 NICSIM_82599_SRC := $(wildcard tools/nicsim/82599/*.c) tools/nicsim/model.c tools/nicsim/reg.c \
@@ -46,6 +47,7 @@ UNIT_SRC_ixgbe_done_traffic := $(UNIT_SRC_ixgbe_driver)
 UNIT_MAIN_ixgbe_done_traffic := tests/unit/test_ixgbe_traffic.c
 UNIT_SRC_ixgbe_faults := $(UNIT_SRC_ixgbe_driver)
 # a twin of hal/mmio.h goes before the real one
+UNIT_FLAGS_virtio_net := -Itests/unit/twin -Itests/unit/twin_clock
 UNIT_FLAGS_virtio_ring := -Itests/unit/twin
 UNIT_FLAGS_virtio_hostile := -Itests/unit/twin
 UNIT_FLAGS_ixgbe_ring := -Itests/unit/twin
@@ -56,7 +58,7 @@ UNIT_FLAGS_ixgbe_done := $(UNIT_FLAGS_ixgbe_driver) -DIXGBE_COMPLETION=IXGBE_DES
 UNIT_FLAGS_ixgbe_done_traffic := $(UNIT_FLAGS_ixgbe_done)
 UNIT_FLAGS_ixgbe_faults := $(UNIT_FLAGS_ixgbe_driver)
 T ?= csum fmt mem pkt cmdline counters ip4 icmp4 udp arp fib fuzz config shell null \
-	virtio_ring virtio_hostile ixgbe_ring ixgbe_hostile ixgbe_driver ixgbe_traffic \
+	virtio_net virtio_ring virtio_hostile ixgbe_ring ixgbe_hostile ixgbe_driver ixgbe_traffic \
 	ixgbe_done ixgbe_done_traffic ixgbe_faults \
 	82599_model 82599_rx 82599_tx 82599_fuzz
 

@@ -1,0 +1,338 @@
+/*
+ * drivers/virtio_net/virtio_net.c, the device half, on the registers of a device modelled from
+ * VIRTIO 1.2 (4.1.4, 5.1) with offsets of its own: what it refuses, what it negotiates, in which
+ * order it starts, that every wait ends. test_virtio_ring.c has the rings.
+ */
+#include "drivers/virtio_net/virtio_net.h"
+#include "hal/layout.h"
+#include "hal/mmio.h"
+#include "tests/unit/guest.h"
+
+#define BAR (MMIO_WINDOW + 0xf0000000u)
+#define NET_AT 0x1000u    /* in the BAR: device configuration */
+#define NOTIFY_AT 0x3000u /* doorbell of queue q at 4 q */
+#define PAIRS 8           /* of the device; its control queue is number 16 */
+#define QUEUES (2 * PAIRS + 1)
+#define RING 0x20000u
+#define BUFFERS 600
+
+/* 5.1.3, 6: feature bits */
+enum { CSUM, GUEST_CSUM, MTU = 3, MAC = 5, MRG = 15, STATUS, CTRL_VQ, MQ = 22, V1 = 32, RSS = 60 };
+#define BIT(n) (1ull << (n))
+#define TAKEN \
+	(BIT(CSUM) | BIT(GUEST_CSUM) | BIT(MTU) | BIT(MAC) | BIT(MRG) | BIT(STATUS) | \
+	 BIT(CTRL_VQ) | BIT(MQ) | BIT(V1) | BIT(RSS))
+
+static struct device {
+	uint8_t cfg[256], net[0x20];
+	uint8_t common[0x18], queue[QUEUES][0x20]; /* 4.1.4.3: before and behind queue_select */
+	uint64_t offers, accepted;
+	enum { WELL, HANGS, NO_FEATURES, NO_QUEUE, NO_VECTOR, FAR_DOORBELL, MUTE, REFUSES } state;
+	unsigned nstatus, command_bytes, rings[QUEUES], routed[16]; /* routed: core + 1 */
+	uint8_t statuses[32], command[512]; /* written so far; class, command, body of the last */
+} dev;
+static struct pci_dev pci;
+static struct nic nic;
+static struct nic_shared shared;
+static struct bufpool pool;
+static struct nic_counters cnt;
+static uint64_t now; /* ns */
+
+/* --- kernel and CPU --- */
+
+uint64_t host_clock_tsc(void) { return now += 20000; } /* as where a register access traps */
+
+uint32_t pci_read(const struct pci_dev *d, unsigned offset, unsigned size)
+{
+	uint32_t v = 0;
+	assert_true(d == &pci && offset % size == 0 && offset + size <= sizeof dev.cfg);
+	memcpy(&v, dev.cfg + offset, size);
+	return v;
+}
+
+void pci_write(const struct pci_dev *d, unsigned offset, unsigned size, uint32_t value)
+{
+	assert_true(d == &pci && offset == 4 && size == 2 && (value & 6) == 6);
+}
+
+int pci_msix_route(const struct pci_dev *d, unsigned entry, unsigned core)
+{
+	assert_true(entry < d->msix_vectors);
+	dev.routed[entry] = core + 1;
+	return E_OK;
+}
+
+/* --- the device --- */
+
+/* Registers of queue q: size at 0, vector at 2, enabled at 4, place of its doorbell at 6. */
+static unsigned word(unsigned q, unsigned at)
+{
+	return dev.queue[q][at] | dev.queue[q][at + 1] << 8;
+}
+
+/* Bus address of its descriptors, avail or used (0 to 2). */
+static uint64_t part(unsigned q, unsigned k)
+{
+	uint64_t at;
+	memcpy(&at, dev.queue[q] + 8 + 8 * k, 8);
+	return at;
+}
+
+/* 5.1.6.5: a chain of command (2 bytes), body and, to be written, the answer. */
+static void serve_command(unsigned q)
+{
+	uint64_t d = part(q, 0), body = load(d + 24, 4);
+	assert_int_equal(load(d + 8, 8), 2 | 1ull << 32 | 1ull << 48);     /* NEXT, to 1 */
+	assert_int_equal(load(d + 24, 8), body | 1ull << 32 | 2ull << 48); /* NEXT, to 2 */
+	assert_int_equal(load(d + 40, 6), 1 | 2ull << 32);                 /* WRITE */
+	assert_true(2 + body <= sizeof dev.command && dev.common[0x14] & 4); /* after DRIVER_OK */
+	memcpy(dev.command, bus(load(d, 8), 2), 2);
+	memcpy(dev.command + 2, bus(load(d + 16, 8), body), body);
+	dev.command_bytes = (unsigned)(2 + body);
+	store(load(d + 32, 8), 1, dev.state == REFUSES);
+	store(part(q, 2) + 2, 2, dev.state != MUTE);
+}
+
+/* Where a register lies; its width is checked. */
+static uint8_t *reg(const volatile void *a, unsigned bytes)
+{
+	uint64_t at = (uintptr_t)a - BAR;
+	if (at >= NET_AT) {
+		assert_true(at + bytes <= NET_AT + sizeof dev.net);
+		return dev.net + (at - NET_AT);
+	}
+	assert_true(at < 0x38 && bytes == (at == 0x14 ? 1 : at < 0x10 || at >= 0x20 ? 4 : 2));
+	return at < 0x18 ? dev.common + at : dev.queue[dev.common[0x16]] + (at - 0x18);
+}
+
+uint32_t host_mmio_read(const volatile void *a, unsigned bytes)
+{
+	uint32_t v = 0;
+	memcpy(&v, reg(a, bytes), bytes);
+	return (uintptr_t)a - BAR == 4 ? (uint32_t)(dev.offers >> 32 * dev.common[0]) : v;
+}
+
+static void status_written(uint8_t v)
+{
+	dev.statuses[dev.nstatus++ % sizeof dev.statuses] = v;
+	dev.common[0x14] = dev.state == HANGS ? 0x40 : dev.state == NO_FEATURES ? v & ~8 : v;
+	for (unsigned q = 0; v == 0 && q < QUEUES; q++) {
+		memset(dev.queue[q], 0, sizeof dev.queue[q]);
+		dev.queue[q][1] = dev.state == NO_QUEUE ? 0 : q < 4 ? 2 : 1; /* 512 or 256 */
+		dev.queue[q][6] = (uint8_t)q;
+		dev.queue[q][7] = dev.state == FAR_DOORBELL;
+	}
+}
+
+void host_mmio_write(volatile void *a, unsigned bytes, uint32_t v)
+{
+	uint64_t at = (uintptr_t)a - BAR;
+	if (at >= NOTIFY_AT) {
+		assert_true(bytes == 2 && v < QUEUES && at == NOTIFY_AT + 4 * v);
+		dev.rings[v]++;
+		if (v == QUEUES - 1)
+			serve_command(v);
+		return;
+	}
+	memcpy(reg(a, bytes), &v, bytes);
+	if (at == 0x0c)
+		dev.accepted = dev.common[8] ? (uint32_t)dev.accepted | (uint64_t)v << 32 : v;
+	else if (at == 0x14)
+		status_written((uint8_t)v);
+	else if (at == 0x1a && dev.state == NO_VECTOR)
+		memset(reg(a, bytes), 0xff, 2);
+}
+
+/* Capability at `at` (4.1.4), a structure of this type in BAR 4; the next one follows. */
+static void capability(unsigned at, uint8_t type, uint32_t offset, uint32_t bytes)
+{
+	const uint8_t head[] = {9, type == 2 ? 0 : (uint8_t)(at + 0x18), 20, type, 4};
+	const uint32_t where[] = {offset, bytes, 4};
+	memcpy(dev.cfg + at, head, sizeof head);
+	memcpy(dev.cfg + at + 8, where, sizeof where);
+}
+
+static void power(void)
+{
+	static uint32_t stack[BUFFERS];
+	static struct clock hz;
+	static const uint8_t net[] = {2, 0, 0x5e, 0, 0x53, 1, 1, 0,  PAIRS, 0, 0x28, 0x23, 0,
+	                              0, 0, 0,    0, 40,   128, 0, 0x3f}; /* MTU 9000, key, table */
+	dev = (struct device){.offers = UINT64_MAX, .common[0x14] = 0x40, .cfg[0x34] = 0x40};
+	memcpy(dev.net, net, sizeof net);
+	capability(0x40, 1, 0, 0x38);
+	capability(0x58, 3, 0x2000, 4); /* ISR: not used */
+	capability(0x70, 4, NET_AT, sizeof dev.net);
+	capability(0x88, 2, NOTIFY_AT, 4 * QUEUES);
+	pci = (struct pci_dev){.vendor = 0x1af4, .device = 0x1041, .bdf = 0x18, .msix_vectors = 16};
+	pci.bar[4] = (struct pci_bar){BAR, 0x4000};
+	hz = clock_make(1000000000);
+	memset(bus(GUEST_PAGE, GUEST_BYTES / 2), 0, GUEST_BYTES / 2);
+	nic = (struct nic){.pci = &pci, .clock = &hz, .dma = bus(GUEST_PAGE, NIC_DMA_BYTES)};
+	shared = (struct nic_shared){0};
+	cnt = (struct nic_counters){0};
+	bufpool_init(&pool, bus(0x200000, BUFFERS * BUF_STRIDE_STANDARD), stack, BUFFERS,
+	             BUF_STRIDE_STANDARD);
+}
+
+static uint8_t *ring_of(unsigned pair) { return bus(0x10000 + RING * pair, RING); }
+static int probe(void) { return virtio_net_ops.probe(&nic, &pci); }
+
+static int start(unsigned pairs)
+{
+	struct nic_ring_mem mem[PAIRS];
+	assert_in_range(virtio_net_ops.ring_bytes(&nic), 1, RING);
+	for (unsigned i = 0; i < pairs; i++)
+		mem[i] = (struct nic_ring_mem){ring_of(i), RING, 10 + i};
+	return virtio_net_ops.start(
+		&nic, &(struct nic_config){pairs, nic.features, BUF_STRIDE_STANDARD, mem}, &shared);
+}
+
+static struct nic_queue up_and_attach(unsigned pairs, unsigned pair)
+{
+	struct nic_queue q = {.ops = &virtio_net_ops, .pool = &pool, .cnt = &cnt};
+	assert_int_equal(probe(), E_OK);
+	assert_int_equal(start(pairs), E_OK);
+	assert_int_equal(virtio_net_ops.attach(&q, &shared, pair, ring_of(pair)), E_OK);
+	return q;
+}
+
+/* --- tests --- */
+
+/* 4.1.4: a structure missing, or not in a BAR; then no register is touched. */
+static void needs_its_structures(void **s)
+{
+	(void)s;
+	static const uint8_t row[][2] = {
+		{0x34, 0},    {0x43, 9},    {0x73, 9}, {0x8b, 9}, /* list, types */
+		{0x44, 5},    {0x44, 6},    {0x8c, 0xff},         /* BAR */
+		{0x49, 0x40}, {0x4b, 0x80}, {0x79, 0x40},         /* offset */
+		{0x4c, 0x37}, {0x7c, 4},    {0x94, 1},            /* length */
+		{0x41, 0x40},                                     /* the list goes in a circle */
+	};
+	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
+		power();
+		dev.cfg[row[i][0]] = row[i][1];
+		if (probe() != E_NOTSUP || !nic.error || nic.mmio_reads + nic.mmio_writes)
+			fail_msg("row %u", i);
+	}
+}
+
+static void negotiates(void **s)
+{
+	(void)s;
+	static const struct {
+		uint64_t offers, accepts;
+		uint16_t mtu, config_bytes;
+		int error;
+	} row[] = {
+		{UINT64_MAX, TAKEN, 9000, 0x20, E_OK},
+		{BIT(V1), BIT(V1), 9000, 0x20, E_OK},
+		{~BIT(V1), 0, 9000, 0x20, E_NOTSUP},
+		{~BIT(CTRL_VQ), TAKEN & ~(BIT(CTRL_VQ) | BIT(MQ) | BIT(RSS)), 9000, 0x20, E_OK},
+		{UINT64_MAX, TAKEN & ~BIT(MTU), NIC_MTU_MAX + 1, 0x20, E_OK},
+		{UINT64_MAX, TAKEN & ~BIT(MTU), 67, 0x20, E_OK},
+		{UINT64_MAX, TAKEN & ~BIT(RSS), 9000, 12, E_OK}, /* its numbers would lie outside */
+	};
+	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
+		power();
+		dev.offers = row[i].offers;
+		dev.cfg[0x7c] = (uint8_t)row[i].config_bytes;
+		memcpy(dev.net + 10, &row[i].mtu, 2);
+		int e = probe();
+		if (e != row[i].error || dev.accepted != row[i].accepts || dev.common[0x14])
+			fail_msg("row %u: %d, %llx", i, e, (unsigned long long)dev.accepted);
+		if (e != E_OK)
+			continue;
+		assert_int_equal(nic.mtu_max, dev.accepted & BIT(MTU) ? 9000 : NIC_MTU_MAX);
+		assert_int_equal(nic.pairs_max, dev.accepted & BIT(MQ) ? PAIRS : 1);
+		assert_int_equal(!memcmp(nic.mac, dev.net, 6), (dev.accepted & BIT(MAC)) != 0);
+	}
+}
+
+/* In time, with a reason, leaving the device reset, if it can be; once it is well, it starts. */
+static void refuses_in_time(void **s)
+{
+	(void)s;
+	static const struct {
+		int state, probe, start;
+	} row[] = {{HANGS, E_TIMEOUT, E_TIMEOUT}, {NO_FEATURES, E_DEVICE, E_DEVICE},
+	           {NO_QUEUE, E_OK, E_DEVICE},    {NO_VECTOR, E_OK, E_DEVICE},
+	           {FAR_DOORBELL, E_OK, E_DEVICE}, {MUTE, E_OK, E_TIMEOUT},
+	           {REFUSES, E_OK, E_DEVICE}};
+	for (unsigned i = 0; i < 2 * ARRAY_LEN(row); i++) {
+		bool later = i % 2; /* than probe */
+		uint64_t since = now;
+		power();
+		if (later)
+			assert_int_equal(probe(), E_OK);
+		dev.state = row[i / 2].state;
+		int e = later ? start(2) : probe();
+		assert_int_equal(e, later ? row[i / 2].start : row[i / 2].probe);
+		assert_int_equal(nic.error != NULL, e != E_OK);
+		virtio_net_ops.stop(&nic);
+		assert_true(now - since < 12 * 1000000000ull);
+		assert_int_equal(dev.common[0x14] != 0, dev.state == HANGS);
+		dev.state = WELL;
+		up_and_attach(2, 0);
+	}
+}
+
+/* 3.1.1, 4.1.5.1.3, 5.1.6.5.6.4. */
+static void starts_in_order(void **s)
+{
+	(void)s;
+	power();
+	assert_int_equal(probe(), E_OK);
+	dev.nstatus = 0;
+	assert_int_equal(start(3), E_OK);
+	assert_int_equal(dev.nstatus, 5);
+	assert_memory_equal(dev.statuses, ((uint8_t[]){0, 1, 3, 11, 15}), 5);
+	for (unsigned q = 0; q < QUEUES; q++) {
+		bool used = q < 6 || q == QUEUES - 1;
+		assert_int_equal(word(q, 4), used);
+		for (unsigned k = 0; q < 6 && k < 3; k++)
+			assert_in_range(part(q, k) - bus_of(ring_of(q / 2)), 0, RING - 1);
+		assert_int_equal(word(q, 2), !used ? 0 : q < 6 && q % 2 == 0 ? 1 + q / 2 : 0xffff);
+	}
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(dev.routed[i], i ? 10 + i : 1);
+	assert_int_equal(dev.command_bytes, 2 + 8 + 256 + 2 + 1 + 40);
+	assert_memory_equal(dev.command, ((uint8_t[]){4, 1, 0x3f, 0, 0, 0, 127, 0, 0, 0}), 10);
+	for (unsigned i = 0; i < 128; i++)
+		assert_int_equal(dev.command[10 + 2 * i] | dev.command[11 + 2 * i] << 8, i % 3);
+	assert_memory_equal(dev.command + 266, ((uint8_t[]){3, 0, 40, 0x6d, 0x5a}), 5);
+	dev.offers &= ~BIT(RSS); /* then the number of pairs is all there is to say */
+	assert_int_equal(start(3), E_OK);
+	assert_memory_equal(dev.command, ((uint8_t[]){4, 0, 3, 0}), 4);
+}
+
+/* Each queue has the size that its device gives it, and its own doorbell; with too few vectors
+ * nobody may sleep. */
+static void attaches(void **s)
+{
+	(void)s;
+	for (unsigned pair = 0; pair < 3; pair++) {
+		power();
+		pci.msix_vectors = pair ? 16 : 3;
+		struct nic_queue q = up_and_attach(3, pair);
+		for (unsigned turn = 0; turn < 2; turn++)
+			assert_int_equal(virtio_net_ops.rx_burst(&q, NULL, PKT_VECTOR_MAX), 0);
+		assert_int_equal(word(2 * pair, 0), pair < 2 ? 512 : 256);
+		assert_int_equal(load(part(2 * pair, 1) + 2, 2), word(2 * pair, 0));
+		assert_int_equal(dev.rings[2 * pair], 1);
+		assert_int_equal(cnt.mmio_writes, 1);
+		assert_int_equal(virtio_net_ops.rx_interrupt(&q, true), pair == 0);
+		assert_int_equal(dev.routed[0], pair ? 1 : 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(needs_its_structures), cmocka_unit_test(negotiates),
+		cmocka_unit_test(refuses_in_time),      cmocka_unit_test(starts_in_order),
+		cmocka_unit_test(attaches),
+	};
+	return cmocka_run_group_tests_name("virtio_net", tests, guest_map, NULL);
+}
