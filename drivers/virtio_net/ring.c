@@ -315,13 +315,24 @@ static inline void tx_reclaim(struct virtio_ring *r, struct bufpool *pool, struc
 		*broken = true; /* all returned by the index, one never by id: it would fill up */
 }
 
-static inline void tx_header(const struct bufpool *pool, const struct pkt *p)
+/* The device does not complete checksums: done here, in the frame. */
+COLD static void tx_complete(const struct bufpool *pool, struct pkt p)
+{
+	pkt_csum_complete(pool, &p);
+}
+
+static inline void tx_header(const struct virtio_ring *r, const struct bufpool *pool,
+                             const struct pkt *p)
 {
 	struct virtio_net_hdr *h = (struct virtio_net_hdr *)(void *)(p->data - HDR_BYTES);
 	raw64_store(h, 0);
 	raw32_store((uint8_t *)h + 8, 0); /* 5.1.6.2: num_buffers is zero too */
 	if (unlikely(p->flags & PKT_CSUM_PARTIAL)) {
 		const struct pkt_meta *m = pkt_meta(pool, p->buf);
+		if (unlikely(!r->csum)) {
+			tx_complete(pool, *p);
+			return;
+		}
 		h->flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
 		h->csum_start = m->csum_start;
 		h->csum_offset = m->csum_offset;
@@ -342,7 +353,7 @@ unsigned virtio_tx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic
 		prefetch_write(&r->desc[(uint16_t)(r->head + i) & mask]);
 	for (unsigned i = 0; i < take; i++) {
 		uint16_t id = (uint16_t)(r->head + i) & mask;
-		tx_header(pool, &v[i]);
+		tx_header(r, pool, &v[i]);
 		r->desc[id].addr = dma_addr(v[i].data - HDR_BYTES).bus;
 		r->desc[id].len = (uint32_t)(v[i].len + HDR_BYTES);
 		r->owner[id] = v[i].buf;

@@ -57,6 +57,7 @@ struct virtio_ring {
 	uint16_t missing;        /* rx: descriptors without a buffer */
 	uint8_t port;            /* rx: goes into every packet */
 	bool notify;             /* the device wants to be told, as of our last look at used.flags */
+	bool csum;               /* tx: the device completes checksums (VIRTIO_NET_F_CSUM) */
 	uint8_t unsettled;       /* idle turns until virtio_settle looks again behind a barrier; 0: done */
 	uint16_t skip;           /* rx: used buffers to come that belong to a frame dropped already */
 };
@@ -80,7 +81,7 @@ void virtio_rx_fill(struct virtio_ring *r, struct bufpool *pool, struct nic_coun
 unsigned virtio_rx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt,
                          struct pkt *v, unsigned max, bool offload, bool *broken);
 
-/* As nic_ops.tx_burst. Packets with PKT_CSUM_PARTIAL are sent with NEEDS_CSUM. */
+/* As nic_ops.tx_burst. Packets with PKT_CSUM_PARTIAL are sent with NEEDS_CSUM, or completed. */
 unsigned virtio_tx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt,
                          const struct pkt *v, unsigned n, bool *broken);
 

@@ -48,6 +48,7 @@ _Static_assert(sizeof(struct device) <= sizeof(((struct nic *)0)->priv), "fits")
 struct shared {
 	uint64_t notify; /* address of the doorbells */
 	bool rx_csum;    /* GUEST_CSUM: the device may leave checksums to us */
+	bool tx_csum;    /* CSUM: we may leave them to the device */
 	bool irq;
 	struct shared_queue {
 		uint32_t doorbell; /* from `notify` */
@@ -468,6 +469,7 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 	const struct device *d = device_of(nic);
 	s->notify = (uint64_t)(uintptr_t)d->notify;
 	s->rx_csum = (d->features & VIRTIO_NET_F_GUEST_CSUM) != 0;
+	s->tx_csum = (d->features & VIRTIO_NET_F_CSUM) != 0;
 	s->irq = d->irq;
 	shared->pairs = (uint8_t)config->pairs;
 	shared->features = nic->features;
@@ -505,6 +507,7 @@ static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned
 	attach_ring(&p->tx, (uint8_t *)mem + virtio_ring_bytes(VIRTIO_RING_MAX), s, 2 * pair + 1);
 	p->rx.port = q->port;
 	p->rx_csum = s->rx_csum;
+	p->tx.csum = s->tx_csum;
 	p->irq = s->irq;
 	virtio_rx_fill(&p->rx, q->pool, q->cnt);
 	return E_OK;

@@ -7,6 +7,7 @@
 #include "hal/layout.h"
 #include "hal/mmio.h"
 #include "tests/unit/guest.h"
+#include "tests/unit/packets.h"
 
 #define BAR (MMIO_WINDOW + 0xf0000000u)
 #define NET_AT 0x1000u    /* in the BAR: device configuration */
@@ -327,12 +328,35 @@ static void attaches(void **s)
 	}
 }
 
+/* What a packet has left to be completed the device does, if it can, else the driver. */
+static void completes_checksums(void **s)
+{
+	(void)s;
+	for (unsigned here = 0; here < 2; here++) {
+		struct pkt p;
+		power();
+		dev.offers = here ? ~BIT(CSUM) : UINT64_MAX;
+		struct nic_queue q = up_and_attach(1, 0);
+		assert_true(pkt_alloc(&pool, &p));
+		p.len = 100;
+		p.flags = PKT_CSUM_PARTIAL;
+		for (unsigned i = 0; i < p.len; i++)
+			p.data[i] = (uint8_t)(i * i);
+		put16(p.data + 50, 0x1234); /* sum of the pseudo header */
+		*pkt_meta(&pool, p.buf) = (struct pkt_meta){.csum_start = 34, .csum_offset = 16};
+		assert_int_equal(virtio_net_ops.tx_burst(&q, &p, 1), 1);
+		uint64_t header = load(load(part(1, 0), 8), 8);
+		assert_int_equal(header, here ? 0 : 1 | 34ull << 48); /* NEEDS_CSUM */
+		assert_int_equal(slow_csum(p.data + 34, 66) == 0x1234, here);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(needs_its_structures), cmocka_unit_test(negotiates),
 		cmocka_unit_test(refuses_in_time),      cmocka_unit_test(starts_in_order),
-		cmocka_unit_test(attaches),
+		cmocka_unit_test(attaches),             cmocka_unit_test(completes_checksums),
 	};
 	return cmocka_run_group_tests_name("virtio_net", tests, guest_map, NULL);
 }

@@ -74,6 +74,7 @@ void start(unsigned size, unsigned buffers)
 	w.tx.doorbell = &doorbells[1];
 	w.rx.queue = 4; /* pair 2 */
 	w.tx.queue = 5;
+	w.tx.csum = true;
 	device_init(&w.drx, &w.rx, true);
 	device_init(&w.dtx, &w.tx, false);
 	virtio_rx_fill(&w.rx, &w.pool, &w.cnt);
