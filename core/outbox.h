@@ -88,6 +88,9 @@ static inline unsigned data_index(void) { return self.id - self.info->first_data
 
 /* --- runtime internals, by file --- */
 
+/* app.c */
+void app_choose(void); /* by the command line; the first when it says nothing, or nonsense */
+
 /* loop.c */
 _Noreturn void loop_run(void);
 

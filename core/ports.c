@@ -40,7 +40,6 @@ static unsigned mtu = MTU_DEFAULT;
 static uint64_t asked_tsc; /* when the data cores were told */
 static bool warned;
 static enum core_idle idle_wish;
-static bool app_is_given; /* by the command line */
 
 static void publish(enum ports_phase phase)
 {
@@ -53,35 +52,10 @@ static void publish(enum ports_phase phase)
 		core_wake(data_core(d));
 }
 
-void core_set_app(enum core_app_number number)
-{
-	if (!app_is_given)
-		snapshot_header()->app = number;
-}
-
-/* What the command line says about the application; the configuration may, if that is nothing or
- * not to be understood. */
-static void choose_app(void)
-{
-	char word[BOOT_CMDLINE_MAX];
-	snapshot_header()->app = 0;
-	if (!core_option("app", word, sizeof word))
-		return;
-	for (unsigned n = 0; n < CORE_APP_COUNT; n++) {
-		if (strcmp(core_app_word((enum core_app_number)n), word) == 0) {
-			snapshot_header()->app = n;
-			app_is_given = true;
-			return;
-		}
-	}
-	core_log("app= on the kernel command line takes one of: " CORE_APPS(CORE_APP_WORD, ", ")
-	         "; there is no application \"%s\"", word);
-}
-
 void ports_init(void)
 {
 	struct snapshot *s = snapshot_header();
-	choose_app();
+	app_choose();
 	state = STOPPING;
 	s->buf_stride = s->buf_stride ? s->buf_stride : BUF_STRIDE_STANDARD;
 	s->slots = s->slots ? s->slots : 1;

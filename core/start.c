@@ -46,16 +46,6 @@ _Noreturn void core_main(const struct boot_info *info, unsigned id)
 	loop_run();
 }
 
-enum core_app_number core_app_number(void)
-{
-	return (enum core_app_number)snapshot_header()->app;
-}
-
-const struct app *core_app(void)
-{
-	return core_apps[core_app_number()];
-}
-
 uint64_t core_now_ns(void)
 {
 	return clock_ns(&self.clock, self.now_tsc);
