@@ -1,6 +1,9 @@
 /*
- * The runtime of a core program: what an application may use at ring 3. One instance per core,
- * each with its own copy of every variable (ARCHITECTURE.md, invariant 1).
+ * The runtime of a core program: what an application may use at ring 3. One instance per core, each
+ * with its own copy of every variable (ARCHITECTURE.md, invariant 1): what one core's hooks store
+ * in a variable, another core's do not see. Cores share the snapshot, which the control core writes
+ * (core_snapshot_area), words of each core's own (core_shared_area), and messages (core_punt,
+ * core_inject).
  *
  * The loop (core/loop.c) owns the core. On a data core a turn is:
  *
@@ -10,7 +13,8 @@
  * one CPU both turns alternate on the same core, and talk through the same rings.
  *
  * To add an application: fill in one `struct app`, list its name in core/apps.h, include its header
- * in apps/apps.c.
+ * in apps/apps.c. Its control hooks may call what stands under "control core", its data hooks what
+ * stands under "data core", both of them the rest.
  */
 #ifndef CORE_CORE_H
 #define CORE_CORE_H
@@ -54,7 +58,8 @@ void core_log(const char *format, ...) PRINTF_LIKE(1, 2);
 _Noreturn void core_exit(unsigned code);
 _Noreturn void core_reboot(void);
 
-/* Marks the packet being worked on, for the fault report. */
+/* Marks the packet being worked on, of a vector of so many, for the fault report. There is none any
+ * more once core_hand.data is 0. */
 static inline void core_hand_set(const struct pkt *p, unsigned vector)
 {
 	core_hand = (struct core_hand){(uint64_t)(uintptr_t)p->data, p->len, (uint16_t)vector, p->port};
@@ -74,48 +79,69 @@ struct core_msg {
 };
 
 /*
- * What an application does on the control core, and what it has data cores do for that. All present
- * ones share a control plane, and with it one set of these: plane_hooks (control/plane.h).
+ * An application: no function may be missing. apps/discard/discard.c is the smallest example. When
+ * each hook is called, those of the control plane by the names in struct control_hooks:
+ *
+ *   start           control  the ports stand still, no data core reads the snapshot
+ *   data_start      data     the ports are about to run: each data core, the ones that stand by too
+ *   rx_vector, inject
+ *                   data     in every turn of a core that polls, until the ports are stopped
+ *   link            control  first for each port whose link is up, then for each change
+ *   ports           control  after that
+ *   msg, timer      control  from then on; while the ports do not run, timer alone
+ *   key             control  whenever something is typed, once core_console_open() has been called
+ *
+ * From start on it begins again whenever the ports have to: an MTU that wants other buffers, a core
+ * that came up anew. Data cores have new pools then; a program that was restarted also has its
+ * variables as they were linked.
+ *
+ * Each packet that rx_vector gets, and each message without PKT_OWN that msg gets, ends in one fate
+ * (net/counters.h), counted once; that is checked. core_drop() counts it, core_punt() leaves it to
+ * the control core. Who sends packets on by core_tx() counts them (CNT_forwarded), less those
+ * without room: core_tx_flush_all() says how many it has counted as dropped. What is made here
+ * carries PKT_OWN and has no fate.
  */
+
+/* What an application does on the control core, and what it has data cores do for that. All present
+ * ones share a control plane, and with it one set of these: plane_hooks (control/plane.h). */
 struct control_hooks {
-	/*
-	 * Control core, ports stopped, no data core looks at the snapshot: build the tables in
-	 * core_snapshot_area(). Called again whenever the runtime had to start over.
-	 */
+	/* Build the tables in core_snapshot_area(), from nothing. core_set_mtu(), core_set_idle()
+	 * and core_set_app() are for here. */
 	void (*start)(void);
 
-	/* Control core: what start() prepared is in force. The ports run, or cannot: no device could
-	 * be started, no data core is left (core_ports_running() tells). */
+	/* What start prepared is in force. The ports run, or cannot: no device could be started, no
+	 * data core is left (core_ports_running() tells). */
 	void (*ports)(void);
 
-	/* Control core: a port's link went up or down. */
+	/* A port's link went up or down; down is what it counts as before. */
 	void (*link)(unsigned port, const struct nic_link *link);
 
-	/* Control core: a frame that a data core punted. The message is valid during the call. */
+	/* A frame that a data core punted. The message is valid during the call. */
 	void (*msg)(const struct core_msg *m);
 
-	/* Control core: a byte typed on the console. */
+	/* A byte typed on the console. */
 	void (*key)(uint8_t c);
 
-	/* Control core: timers. Returns the TSC of the next one, UINT64_MAX for none. */
+	/* Does what is due. Returns the TSC of the next timer, UINT64_MAX for none. Called again
+	 * then, and after each of the others, which may have set an earlier one. */
 	uint64_t (*timer)(void);
 
-	/* Data core: the control core injected this frame; its buffer, one of this core, passes to
-	 * the hook. */
+	/* Data core: the control core injected this frame: in a buffer of this core now, which passes
+	 * to the hook; p->port is the port named there, p->flags PKT_OWN. */
 	void (*inject)(struct pkt *p, uint32_t kind, uint32_t arg);
 };
 
 struct app {
 	const struct control_hooks *control;
 
-	/* Data core, before it attaches to the ports; what start() built is there to be read. Called
-	 * again whenever the ports were restarted. */
+	/* Find the tables in core_snapshot_area(), forget what was kept of packets. */
 	void (*data_start)(void);
 
 	/*
-	 * Data core: n packets, 1 to PKT_VECTOR_MAX, received by one port. Their buffers pass to the
-	 * application, which hands each to core_tx(), core_punt(), core_drop() or pkt_free(), once,
-	 * and counts one fate for each that it does not punt (net/counters.h). v is its own to change.
+	 * n packets, 1 to PKT_VECTOR_MAX, received by one port. Their buffers pass to the application,
+	 * which hands each, once and before it returns, to core_tx(), core_punt() or core_drop(). v
+	 * is its own to change meanwhile. What it has read in the snapshot (a route, an adjacency)
+	 * is good for this turn only (core_quiesce).
 	 */
 	void (*rx_vector)(struct pkt *v, unsigned n, unsigned port);
 };
@@ -123,8 +149,11 @@ struct app {
 /* apps/apps.c */
 extern const struct app *const core_apps[CORE_APP_COUNT];
 
-/* The application that runs: app=WORD of the kernel command line, if there is one of that name,
- * else what core_set_app() said (control core, in control_hooks.start), else the first. */
+/*
+ * The application that runs: app=WORD of the kernel command line, if there is one of that name,
+ * else what core_set_app() said (control core, in control_hooks.start), else the first. The others'
+ * start does not run, so one that has control hooks of its own can be chosen by app= only.
+ */
 enum core_app_number core_app_number(void);
 const struct app *core_app(void);
 void core_set_app(enum core_app_number number);
@@ -143,7 +172,7 @@ struct core_out {
 	struct pkt v[CORE_OUT_MAX];
 };
 
-extern struct core_out core_outs[NIC_PORTS_MAX];
+extern struct core_out core_outs[NIC_PORTS_MAX]; /* for core_tx() */
 
 /* Sends what waits for `port` now and holds the rest. What cannot be held is dropped: received
  * packets as drop_tx_full, those with PKT_OWN as originated_drop_tx. */
@@ -157,8 +186,8 @@ void core_tx_flush(unsigned port);
 unsigned core_tx_flush_all(void);
 
 /*
- * Queues a packet for sending by `port` (< core_port_count()); its buffer passes to the runtime.
- * It leaves at the end of the vector, or earlier when CORE_OUT_MAX are waiting.
+ * Queues a packet for sending by `port`, one that exists; its buffer passes to the runtime. It
+ * leaves at the end of the vector, or earlier when CORE_OUT_MAX are waiting.
  */
 static inline void core_tx(unsigned port, const struct pkt *p)
 {
@@ -185,10 +214,11 @@ void core_punt_own(const struct pkt *p, uint32_t kind, uint32_t arg);
 /* Packets were forwarded: the first call notes the time, for boot-to-first-packet. */
 void core_note_forwarded(void);
 
-/* This core's own words that all others can read (in its outbox), 64-byte aligned. */
+/* This core's own words that all others can read (in its outbox), 64-byte aligned; zeroed when its
+ * program starts. */
 void *core_shared_area(size_t *bytes);
 
-/* The same of another core. */
+/* The same of another core, from any core. */
 const void *core_shared_area_of(unsigned core);
 
 /* --- control core --- */
@@ -207,14 +237,16 @@ unsigned core_data_count(void);
 /* The queue pair that `core` polls on every port; E_NOENT: none. */
 int core_pair_of(unsigned core);
 
+/* Bytes of the longest frame that a buffer and a message hold. As of the last control_hooks.start: what
+ * core_set_mtu() says there counts when it is over. */
 unsigned core_frame_max(void);
 
 /* The part of the snapshot region that is the application's; 64-byte aligned. Readable by all
  * cores at the same address, writable by the control core. */
 void *core_snapshot_area(size_t *bytes);
 
-/* Takes zeroed private memory of the control core; NULL when there is not enough. Everything is
- * given back when the program restarts. */
+/* Takes zeroed private memory of the control core, page aligned; NULL when there is not enough.
+ * Nothing is given back but by a restart of the program: not by the next control_hooks.start. */
 void *core_private_alloc(size_t bytes);
 size_t core_private_left(void);
 
@@ -234,19 +266,22 @@ void core_console_write(const char *text, size_t bytes);
  */
 bool core_quiesce(void);
 
-/* Asks for the ports to be stopped and started again (new buffer size, core restarted). */
+/* Asks for the ports to be stopped and started again (new buffer size, core restarted). Returns at
+ * once; control_hooks.start follows. `why` is for the console. */
 void core_ports_restart(const char *why);
 
 /* The MTU that decides the buffers' size: set in control_hooks.start, bytes of IP packet. */
 void core_set_mtu(unsigned mtu);
 
+/* What a core without work does, unless idle= on the kernel command line says. AUTO: a guest of a
+ * hypervisor sleeps, a machine of its own polls. */
 enum core_idle { CORE_IDLE_AUTO, CORE_IDLE_POLL, CORE_IDLE_SLEEP };
 void core_set_idle(enum core_idle idle);
 enum core_idle core_idle_mode(void); /* as in force: poll or sleep */
 
 /* --- what anybody may look at (control core) --- */
 
-unsigned core_port_count(void);
+unsigned core_port_count(void); /* 0 until the first control_hooks.start, then it stays */
 const struct nic *core_port_nic(unsigned port);
 bool core_port_link(unsigned port, struct nic_link *link); /* false: the ports do not run */
 bool core_ports_running(void);
