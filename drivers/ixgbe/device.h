@@ -86,7 +86,7 @@ int ixgbe_reset(struct nic *nic);
 /* --- init.c --- */
 
 int ixgbe_rx_start(struct nic *nic, const struct nic_config *config);
-int ixgbe_tx_start(struct nic *nic, const struct nic_config *config, bool head_write_back);
+int ixgbe_tx_start(struct nic *nic, const struct nic_config *config);
 int ixgbe_interrupts_start(struct nic *nic, const struct nic_config *config);
 /* Disables the running queues. Errors are for the reset that follows to mend. */
 void ixgbe_queues_stop(struct nic *nic);

@@ -138,8 +138,7 @@ int ixgbe_rx_start(struct nic *nic, const struct nic_config *config)
 
 /* --- transmit --- */
 
-static int tx_queue(struct nic *nic, const struct nic_config *config, unsigned q,
-                    bool head_write_back)
+static int tx_queue(struct nic *nic, const struct nic_config *config, unsigned q)
 {
 	struct ixgbe_layout l = ixgbe_layout(IXGBE_RING_SIZE);
 	uint8_t *mem = config->mem[q].mem;
@@ -149,7 +148,7 @@ static int tx_queue(struct nic *nic, const struct nic_config *config, unsigned q
 	ixgbe_write(nic, IXGBE_TDT, q, 0);
 	ixgbe_clear(nic, IXGBE_DCA_TXCTRL, q, IXGBE_DCA_TXCTRL_WRO);
 	ixgbe_write(nic, IXGBE_TXDCTL, q, IXGBE_TXDCTL_PTHRESH | IXGBE_TXDCTL_HTHRESH);
-	if (head_write_back) {
+	if (IXGBE_COMPLETION == IXGBE_HEAD_WRITE_BACK) {
 		uint64_t bus = dma_addr(mem + l.written_head).bus;
 		ixgbe_write(nic, IXGBE_TDWBAH, q, (uint32_t)(bus >> 32));
 		ixgbe_write(nic, IXGBE_TDWBAL, q, (uint32_t)bus | IXGBE_TDWBAL_HEAD_WB_EN);
@@ -161,7 +160,7 @@ static int tx_queue(struct nic *nic, const struct nic_config *config, unsigned q
 	                  "a transmit queue does not start (TXDCTL.ENABLE)");
 }
 
-int ixgbe_tx_start(struct nic *nic, const struct nic_config *config, bool head_write_back)
+int ixgbe_tx_start(struct nic *nic, const struct nic_config *config)
 {
 	ixgbe_set(nic, IXGBE_HLREG0, 0, IXGBE_HLREG0_TXCRCEN | IXGBE_HLREG0_TXPADEN);
 	ixgbe_write(nic, IXGBE_DTXTCPFLGL, 0, IXGBE_DTXTCPFLGL_FLAGS);
@@ -176,7 +175,7 @@ int ixgbe_tx_start(struct nic *nic, const struct nic_config *config, bool head_w
 	ixgbe_clear(nic, IXGBE_RTTDCS, 0, IXGBE_RTTDCS_ARBDIS);
 	int e = E_OK;
 	for (unsigned q = 0; q < config->pairs && e == E_OK; q++)
-		e = tx_queue(nic, config, q, head_write_back);
+		e = tx_queue(nic, config, q);
 	return e;
 }
 

@@ -20,8 +20,7 @@
 struct shared {
 	uint64_t regs;
 	uint32_t buf_bytes;
-	uint8_t completion; /* enum ixgbe_completion */
-	bool irq;           /* enough MSI-X vectors to wake every core */
+	bool irq; /* enough MSI-X vectors to wake every core */
 };
 _Static_assert(sizeof(struct shared) <= sizeof(((struct nic_shared *)0)->priv), "fits");
 
@@ -139,7 +138,7 @@ static int start_device(struct nic *nic, const struct nic_config *config, bool i
 	if (e == E_OK)
 		e = ixgbe_rx_start(nic, config);
 	if (e == E_OK)
-		e = ixgbe_tx_start(nic, config, IXGBE_COMPLETION == IXGBE_HEAD_WRITE_BACK);
+		e = ixgbe_tx_start(nic, config);
 	if (e == E_OK)
 		ixgbe_set(nic, IXGBE_CTRL_EXT, 0, IXGBE_CTRL_EXT_DRV_LOAD);
 	if (e == E_OK && irq)
@@ -165,7 +164,6 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 	ixgbe_device(nic)->pairs = config->pairs;
 	*s = (struct shared){.regs = (uint64_t)(uintptr_t)ixgbe_device(nic)->regs,
 	                     .buf_bytes = config->buf_bytes,
-	                     .completion = IXGBE_COMPLETION,
 	                     .irq = irq};
 	shared->pairs = (uint8_t)config->pairs;
 	shared->features = nic->features & config->features;
@@ -193,7 +191,7 @@ static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned
 	if (q->pool->stride != s->buf_bytes)
 		return E_INVAL; /* the device would write past them */
 	ixgbe_rx_init(&p->rx, mem, IXGBE_RING_SIZE, q->pool);
-	ixgbe_tx_init(&p->tx, mem, IXGBE_RING_SIZE, (enum ixgbe_completion)s->completion);
+	ixgbe_tx_init(&p->tx, mem, IXGBE_RING_SIZE, IXGBE_COMPLETION);
 	p->rx.tail_reg = ixgbe_reg_at(regs, IXGBE_RDT, pair);
 	p->tx.tail_reg = ixgbe_reg_at(regs, IXGBE_TDT, pair);
 	p->rx.port = q->port;
