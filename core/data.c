@@ -96,8 +96,7 @@ static void attach(const struct snapshot *s)
 		*q = (struct nic_queue){.ops = nic_drivers[s->nic[p].driver],
 		                        .pool = &self.pool,
 		                        .cnt = &out()->nic[p],
-		                        .port = (uint8_t)p,
-		                        .burst = burst};
+		                        .port = (uint8_t)p};
 		q->broken = s->nic[p].pairs == 0; /* not started, as the control core has said */
 		silent[p] = q->broken;
 		if (q->broken)

@@ -1,6 +1,6 @@
 /*
  * The contract between NIC drivers and the runtime (core/ports.c, core/data.c), which calls them.
- * One PCI function is one port.
+ * One PCI function is one port; a null port has none (PCI_VENDOR_NONE).
  *
  * A NIC has two halves, because a port is shared and a queue is not (ARCHITECTURE.md, Invariants):
  *
@@ -45,8 +45,8 @@
  *    device.
  *
  * To add a NIC: fill in one `struct nic_ops`, add it to nic_drivers[] in drivers/nic.c; the first
- * whose match says so has the device. The smallest driver is host_nic in tests/host/harness.c, the
- * smallest real one drivers/virtio_net/.
+ * whose match says so has the device. The smallest driver is drivers/null/, the smallest of a
+ * device drivers/virtio_net/.
  */
 #ifndef DRIVERS_NIC_H
 #define DRIVERS_NIC_H
@@ -107,9 +107,7 @@ struct nic_counters {
 struct nic_shared {
 	uint8_t driver;      /* index into nic_drivers[]; the runtime's */
 	uint8_t pairs;       /* queue pairs in use; 0: not started */
-	uint8_t mac[6];
 	uint32_t features;   /* enum nic_features, as negotiated */
-	uint32_t mtu_max;    /* largest MTU the device takes, bytes */
 	uint64_t priv[16 + 2 * NIC_PAIRS_MAX]; /* the driver's own: ring layout, doorbells */
 };
 
@@ -151,7 +149,6 @@ struct nic_queue {
 	struct bufpool *pool;     /* of this core, for all its ports */
 	struct nic_counters *cnt; /* not zeroed: they go on from the last attach */
 	uint8_t port;             /* goes into every received packet */
-	uint16_t burst;           /* most packets he will ask for at once */
 	/* by the driver */
 	bool broken; /* the device broke the protocol (rule 4) */
 	uint64_t priv[40];

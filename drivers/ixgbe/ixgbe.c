@@ -167,8 +167,6 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 	                     .irq = irq};
 	shared->pairs = (uint8_t)config->pairs;
 	shared->features = nic->features & config->features;
-	shared->mtu_max = nic->mtu_max;
-	memcpy(shared->mac, nic->mac, 6);
 	return E_OK;
 }
 

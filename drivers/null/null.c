@@ -14,7 +14,6 @@
 
 #define FRAME_BYTES 60
 #define STRIDE 40503 /* 65536 divided by the golden ratio, odd: all x.y in turn, none near the last */
-#define MTU_LARGEST (BUF_STRIDE_JUMBO - BUF_DATA_OFFSET - 18) /* all that a buffer holds */
 
 /* From the start of the frame. */
 enum { IP = 14, IP_CSUM = IP + 10, IP_DST_LOW = IP + 18 };
@@ -43,9 +42,9 @@ static int probe(struct nic *nic, const struct pci_dev *dev)
 	static uint8_t number;
 	const uint8_t mac[6] = {0x02, 'n', 'u', 'l', 'l', number++}; /* locally administered */
 	memcpy(nic->mac, mac, sizeof mac);
-	nic->pci = dev;
+	(void)dev;
 	nic->pairs_max = NIC_PAIRS_MAX;
-	nic->mtu_max = MTU_LARGEST;
+	nic->mtu_max = NIC_MTU_MAX;
 	return E_OK;
 }
 
@@ -57,8 +56,8 @@ static size_t ring_bytes(const struct nic *nic)
 
 static int start(struct nic *nic, const struct nic_config *config, struct nic_shared *shared)
 {
-	*shared = (struct nic_shared){.pairs = (uint8_t)config->pairs, .mtu_max = nic->mtu_max};
-	memcpy(shared->mac, nic->mac, sizeof shared->mac);
+	shared->pairs = (uint8_t)config->pairs;
+	memcpy(shared->priv, nic->mac, sizeof nic->mac); /* all that a queue has to know */
 	return E_OK;
 }
 
@@ -87,7 +86,7 @@ static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned
 	struct frame *f = frame_of(q);
 	(void)pair;
 	(void)mem;
-	memcpy(f->bytes, shared->mac, 6);
+	memcpy(f->bytes, shared->priv, 6);
 	memcpy(f->bytes + 6, rest, sizeof rest);
 	f->sum = csum_partial(f->bytes + IP, 20, 0);
 	return E_OK;

@@ -169,7 +169,6 @@ static int nic_start(struct nic *nic, const struct nic_config *config, struct ni
 	}
 	shared->pairs = (uint8_t)config->pairs;
 	shared->features = nic->features;
-	shared->mtu_max = nic->mtu_max;
 	shared->priv[0] = nic->pci->index;
 	return E_OK;
 }

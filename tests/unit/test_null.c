@@ -26,6 +26,7 @@ static int setup(void **s)
 	struct nic_config config = {.pairs = 1, .buf_bytes = BUF_STRIDE_STANDARD, .mem = &mem};
 	(void)s;
 	assert_true(null_ops.match(&none));
+	w.shared = (struct nic_shared){0};
 	w.nic = (struct nic){.ops = &null_ops, .pci = &none};
 	assert_int_equal(null_ops.probe(&w.nic, &none), E_OK);
 	assert_int_equal(null_ops.start(&w.nic, &config, &w.shared), E_OK);
