@@ -12,25 +12,25 @@ enum ip4_option {
 };
 #define OPT_COPIED 0x80
 
-/* True when the n bytes of options can be walked to their end and ask for no source routing. */
-static bool options_ok(const uint8_t *opt, unsigned n)
+unsigned ip4_options_error(const uint8_t *ip)
 {
-	for (unsigned i = 0; i < n;) {
-		if (opt[i] == OPT_END)
-			return true;
-		if (opt[i] == OPT_NOP) {
+	unsigned end = ip4_header_len(ip);
+	for (unsigned i = IP4_HLEN; i < end && ip[i] != OPT_END;) {
+		if (ip[i] == OPT_NOP) {
 			i++;
 			continue;
 		}
-		if (n - i < 2 || opt[i + 1] < 2 || opt[i + 1] > n - i)
-			return false;
+		if (end - i < 2)
+			return i;
+		if (ip[i + 1] < 2 || ip[i + 1] > end - i)
+			return i + 1;
 		/* RFC 1812 5.3.13.4: a router may be told to discard source-routed packets;
 		 * RFC 7126 4.3, 4.4 advise that, and we know nothing else. */
-		if (opt[i] == OPT_LSRR || opt[i] == OPT_SSRR)
-			return false;
-		i += opt[i + 1];
+		if (ip[i] == OPT_LSRR || ip[i] == OPT_SSRR)
+			return i;
+		i += ip[i + 1];
 	}
-	return true;
+	return 0;
 }
 
 enum counter ip4_check_slow(const uint8_t *ip, unsigned avail)
@@ -47,7 +47,7 @@ enum counter ip4_check_slow(const uint8_t *ip, unsigned avail)
 		return CNT_drop_ip4_total_len;
 	if (csum_fold(csum_partial(ip, header_len, 0)) != 0)
 		return CNT_drop_ip4_checksum;
-	if (!options_ok(ip + IP4_HLEN, header_len - IP4_HLEN))
+	if (ip4_options_error(ip) != 0)
 		return CNT_drop_ip4_options;
 	if (ip4_src_is_martian(ip4_src(ip)))
 		return CNT_drop_ip4_src_martian;

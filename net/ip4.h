@@ -2,8 +2,8 @@
  * IPv4 (RFC 791) as a router needs it (RFC 1812): validation at the door, TTL, building headers,
  * fragmentation. Addresses are uint32_t in host order; packets are bytes of any alignment.
  *
- * Invariant: every function but ip4_check and ip4_check_slow takes a packet that ip4_check has
- * passed: header and total length lie within the buffer, options can be walked.
+ * Invariant: every function but ip4_check, ip4_check_slow and ip4_options_error takes a packet that
+ * ip4_check has passed: header and total length lie within the buffer, options can be walked.
  *
  * Deliberately missing: reassembly (a router forwards fragments; those to itself are dropped
  * under drop_ip4_fragment_local), source routing (dropped, as RFC 1812 5.3.13.4 lets a router be
@@ -138,6 +138,13 @@ static inline enum counter ip4_check(const uint8_t *ip, unsigned avail)
 	bad |= ip4_src_is_martian(ip4_src(ip)) || ip4_dst_is_martian(ip4_dst(ip));
 	return unlikely(bad) ? ip4_check_slow(ip, avail) : CNT_NONE;
 }
+
+/*
+ * The octet of the header at which its options go wrong, for the pointer of a parameter problem
+ * (RFC 792): a length below 2 or beyond the header, a type without room for its length, or the type
+ * of a source route. 0: there is nothing wrong. The header's length has been checked to be there.
+ */
+unsigned ip4_options_error(const uint8_t *ip);
 
 /* Takes one off the TTL, which must not be 0, and mends the checksum (RFC 1624). The caller has
  * made sure that the packet does not end here: RFC 1812 5.3.1, TTL > 1. */

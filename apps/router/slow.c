@@ -160,8 +160,9 @@ static void ip4_input(struct pkt *p)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
 	enum counter bad = ip4_check(ip, p->len - ETH_HLEN);
-	if (bad == CNT_drop_ip4_options) /* RFC 1812 4.3.3.5; the pointer names the first option */
-		send_error(p, ICMP4_PARAM_PROBLEM, 0, IP4_HLEN << 24, CNT_icmp_tx_param_problem);
+	if (bad == CNT_drop_ip4_options) /* RFC 1812 4.3.3.5 */
+		send_error(p, ICMP4_PARAM_PROBLEM, 0, ip4_options_error(ip) << 24,
+		           CNT_icmp_tx_param_problem);
 	if (bad != CNT_NONE) {
 		core_drop(p, bad);
 		return;

@@ -133,30 +133,32 @@ def test_dropped_silently(m, raw, counter):
     m.expect_counters(forwarded=2, **{counter: 1})
 
 
-NO_HEADER_ROOM = {
-    "length of 0 (RFC 791 3.1)": b"\x07\0\0\0",
-    "length of 1": b"\x07\1\0\0",
-    "length beyond the header": b"\x07\x09\4\0",
-    "type without length": b"\1\1\1\x07",
-    "loose source route (RFC 7126 4.3)": b"\x83\x07\4" + bytes([198, 51, 100, 2]) + b"\0",
-    "strict source route (RFC 7126 4.4)": b"\x89\x07\4" + bytes([198, 51, 100, 2]) + b"\0",
-    "source route behind others": b"\1\x83\x07\4" + bytes([198, 51, 100, 2]),
+# name -> (options, the octet of the header that is wrong)
+BAD_OPTIONS = {
+    "length of 0 (RFC 791 3.1)": (b"\x07\0\0\0", 21),
+    "length of 1": (b"\x07\1\0\0", 21),
+    "length beyond the header": (b"\x07\x09\4\0", 21),
+    "type without length": (b"\1\1\1\x07", 23),
+    "bad length behind others": (b"\x94\4\0\0\1\x07\xff\4", 26),
+    "loose source route (RFC 7126 4.3)": (b"\x83\x07\4" + bytes([198, 51, 100, 2]) + b"\0", 20),
+    "strict source route (RFC 7126 4.4)": (b"\x89\x07\4" + bytes([198, 51, 100, 2]) + b"\0", 20),
+    "source route behind others": (b"\1\x83\x07\4" + bytes([198, 51, 100, 2]), 21),
 }
 
 
-@pytest.mark.parametrize("options", NO_HEADER_ROOM.values(), ids=NO_HEADER_ROOM.keys())
-def test_options(m, options):
-    """RFC 1812 4.3.3.5: parameter problem, the pointer at the options."""
+@pytest.mark.parametrize("options,octet", BAD_OPTIONS.values(), ids=BAD_OPTIONS.keys())
+def test_options(m, options, octet):
+    """RFC 1812 4.3.3.5: parameter problem; RFC 792: the pointer is at the octet that is wrong."""
     packet = with_options(options)
     m.send(0, frame(packet))
-    m.expect(0, error_about(ROUTER[0], A, packet, 12, 0, 20 << 24))
+    m.expect(0, error_about(ROUTER[0], A, packet, 12, 0, octet << 24))
     m.expect_counters(drop_ip4_options=1, icmp_tx_param_problem=1)
 
 
 def test_options_to_us(m):
     packet = with_options(b"\x07\0\0\0", dst=ROUTER[0].ip)
     m.send(0, frame(packet))
-    m.expect(0, error_about(ROUTER[0], A, packet, 12, 0, 20 << 24))
+    m.expect(0, error_about(ROUTER[0], A, packet, 12, 0, 21 << 24))
 
 
 @pytest.mark.parametrize("dst", ["198.51.100.255", "192.0.2.255", "255.255.255.255", "224.0.0.9"])

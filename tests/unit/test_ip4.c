@@ -117,21 +117,32 @@ static void options(void **s)
 	assert_int_equal(check_options(record_route, 8), CNT_NONE);
 	assert_int_equal(check_options(timestamp, 8), CNT_NONE);
 	assert_int_equal(check_options(router_alert, 4), CNT_NONE);
-	const uint8_t bad[][4] = {
-		{131, 3, 4, 0},  /* LSRR */
-		{137, 3, 4, 0},  /* SSRR */
-		{1, 131, 3, 4},
-		{7, 0, 0, 0},    /* length 0, 1: a walk that would not end */
-		{7, 1, 0, 0},
-		{7, 5, 4, 0},    /* beyond the header */
-		{1, 1, 1, 7},    /* no length byte */
-		{148, 255, 0, 0},
+	const struct {
+		uint8_t options[4];
+		unsigned octet; /* of the header, that is wrong */
+	} bad[] = {
+		{{131, 3, 4, 0}, 20},  /* LSRR */
+		{{137, 3, 4, 0}, 20},  /* SSRR */
+		{{1, 131, 3, 4}, 21},
+		{{7, 0, 0, 0}, 21},    /* length 0, 1: a walk that would not end */
+		{{7, 1, 0, 0}, 21},
+		{{7, 5, 4, 0}, 21},    /* beyond the header */
+		{{1, 1, 7, 3}, 23},
+		{{1, 1, 1, 7}, 23},    /* no length byte */
+		{{148, 255, 0, 0}, 21},
 	};
-	for (unsigned i = 0; i < ARRAY_LEN(bad); i++)
-		assert_int_equal(check_options(bad[i], 4), CNT_drop_ip4_options);
+	for (unsigned i = 0; i < ARRAY_LEN(bad); i++) {
+		assert_int_equal(check_options(bad[i].options, 4), CNT_drop_ip4_options);
+		assert_int_equal(ip4_options_error(ip), bad[i].octet);
+	}
 	uint8_t full[40];
 	memset(full, 1, 40);
 	assert_int_equal(check_options(full, 40), CNT_NONE);
+	assert_int_equal(ip4_options_error(ip), 0);
+	full[38] = 7;
+	full[39] = 3; /* the last two bytes, one too few */
+	assert_int_equal(check_options(full, 40), CNT_drop_ip4_options);
+	assert_int_equal(ip4_options_error(ip), 59);
 }
 
 static void ttl_every_value(void **s)
