@@ -3,7 +3,9 @@
  *
  * Neighbour n of the ARP table is next hop NH_NEIGHBOUR + n. While it exists, a /32 route leads to
  * it, so data cores find it without asking; when ARP forgets it, the route goes first, then the
- * data cores are waited for, then the number may be used again.
+ * data cores are waited for, then the number may be used again. Where the configuration has a route
+ * for that very /32, it stays: a host that is sent elsewhere, or nowhere, does not undo that by
+ * asking for us.
  */
 #include "control/plane.h"
 
@@ -29,7 +31,8 @@ static void adopt(unsigned index)
 	a->mtu = view_get()->port[port].mtu;
 	__atomic_store_n(&a->state, ADJ_UNRESOLVED, __ATOMIC_RELEASE);
 	/* Without room for the route its packets take the way over the control core. */
-	fib4_insert(&plane.fib, ip, 32, NH_NEIGHBOUR + index);
+	if (fib4_get(&plane.fib, ip, 32) == FIB_NH_NONE)
+		fib4_insert(&plane.fib, ip, 32, NH_NEIGHBOUR + index);
 }
 
 /* Hands a complete frame to a data core. Each one that polls can send by any port; a port keeps to
@@ -144,8 +147,10 @@ static void op_count(void *ctx, enum counter counter, unsigned n)
 
 static void op_removed(void *ctx, unsigned index)
 {
+	uint32_t ip = arp_neigh_ip(&plane.arp, index);
 	(void)ctx;
-	fib4_remove(&plane.fib, arp_neigh_ip(&plane.arp, index), 32);
+	if (fib4_get(&plane.fib, ip, 32) == NH_NEIGHBOUR + index)
+		fib4_remove(&plane.fib, ip, 32);
 	/* If a data core does not come round the ports are restarted; until then nobody adopts an
 	 * adjacency that does not say SPECIAL, so it stays as it is even when ARP reuses the index. */
 	if (core_quiesce())

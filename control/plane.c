@@ -160,7 +160,7 @@ static void start_routes(const struct view *v)
 			continue; /* its interface is shut down */
 		if (port >= 0) {
 			nh = neighbour_next_hop((unsigned)port, r->next_hop);
-			if (nh >= NH_NEIGHBOUR && fib4_get(&plane.fib, r->prefix, r->plen) != nh)
+			if (nh >= NH_NEIGHBOUR)
 				arp_pin(&plane.arp, nh - NH_NEIGHBOUR);
 		}
 		add_route(r->prefix, r->plen, nh);

@@ -208,6 +208,41 @@ def test_silent_next_hop_of_a_route(make):
     m.expect(1, ether(ROUTER[1], B) / hop(packet))
 
 
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_route_of_a_host_outlives_the_neighbour(make, when):
+    """`ip route HOST/32 NEXT-HOP` for a host of a connected subnet: what ARP learns of that host
+    takes nothing from it, nor does forgetting the host. `before`: its next hop is known first."""
+    m = make(CONFIG + "ip route %s/32 %s\n" % (B2.ip, B.ip))
+    m.learn(A, *((B, B2) if when == "before" else (B2, B)))
+    m.route(udp(A, B2), dst=B)
+    m.console("clear arp")
+    m.learn(A, B)
+    m.route(udp(A, B2), dst=B)
+    assert "%s/32" % B2.ip in m.console("show ip route")
+
+
+def test_discarded_host_does_not_undo_that(make):
+    m = make(CONFIG + "ip route %s/32 null0\n" % B2.ip)
+    m.learn(A, B2)
+    packet = udp(A, B2)
+    m.send(0, frame_to(packet))
+    m.expect(0, error_about(ROUTER[0], A, packet, 3, 1))
+    m.expect_counters(drop_ip4_null0=1, icmp_tx_unreach_host=1)
+
+
+def test_route_of_a_host_by_itself_stays(make):
+    """`ip route HOST/32 HOST`: its next hop is kept as that of any other route."""
+    m = make(CONFIG + "ip route %s/32 %s\n" % (B.ip, B.ip))
+    m.learn(A, B)
+    m.console("clear arp")
+    assert "%s/32" % B.ip in m.console("show ip route")
+    m.send(0, arp_request(A, ROUTER[0].ip), frame_to(udp(A, B)))
+    m.take_all(0)
+    m.expect(1, ask(B))
+    m.send(1, arp_reply(B, ROUTER[1]))
+    m.expect(1, out_to(B, udp(A, B)))
+
+
 def test_static_neighbour(make):
     """`arp A.B.C.D MAC`: never asked for, never changed by what is heard, never forgotten."""
     m = make(CONFIG + "arp 198.51.100.2 %s\n" % B.mac)
