@@ -178,6 +178,9 @@ static void start_services(struct view *v)
 	v->echo_ports = plane.config.echo_port_count;
 	for (unsigned i = 0; i < plane.config.echo_port_count; i++)
 		v->echo_port[i] = plane.config.echo_port[i];
+	/* app=echo of the command line comes without `application echo`, which implies this */
+	if (v->echo_ports == 0)
+		v->echo_port[v->echo_ports++] = CONFIG_ECHO_PORT_DEFAULT;
 }
 
 static void plane_start(void)

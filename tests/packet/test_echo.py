@@ -158,6 +158,15 @@ def test_vector_of_256(e):
     e.expect_counters(delivered_udp=256, udp_tx=256)
 
 
+def test_default_port_needs_no_statement(make):
+    """docs/configuration.md: it is 7, also when only the command line says that we are to echo."""
+    m = make(CONFIG, app="echo")
+    m.learn(A)
+    request = udp(A, ROUTER[0], dport=7)
+    m.send(0, to_router(request))
+    m.expect(0, ether(ROUTER[0], A) / answer(request))
+
+
 def test_application_of_the_command_line_wins(make):
     """app=NAME of the kernel command line before `application NAME`."""
     m = make(CONFIG + "application echo\n", app="router")
