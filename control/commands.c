@@ -16,14 +16,30 @@ static void help(void *ctx, struct shell *sh, int argc, char **argv)
 	shell_help(sh);
 }
 
-/* The value after keyword `name` in argv[1..], or `fallback`; false when it is malformed. */
-static bool option(int argc, char **argv, const char *name, uint32_t max, uint32_t *value)
+/* "NAME N" behind the arguments of a command: where N goes and what it may be. */
+struct option {
+	const char *name;
+	uint32_t min, max;
+	uint32_t *value; /* holds the default before */
+};
+
+/* Reads the options that argv[0..argc) is made of; says what is wrong and returns false. */
+static bool read_options(struct shell *sh, int argc, char **argv, const struct option *option,
+                         unsigned options)
 {
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], name) != 0)
-			continue;
-		return i + 1 < argc && text_parse_u32(text_of(argv[i + 1]), 1,
-		                                      max, value) == E_OK;
+	for (int i = 0; i < argc; i += 2) {
+		const struct option *o = option;
+		while (o < option + options && strcmp(argv[i], o->name) != 0)
+			o++;
+		if (o == option + options) {
+			shell_print(sh, "%% unknown word \"%s\"\n", argv[i]);
+			return false;
+		}
+		if (i + 1 == argc ||
+		    text_parse_u32(text_of(argv[i + 1]), o->min, o->max, o->value) != E_OK) {
+			shell_print(sh, "%s takes a number from %u to %u\n", o->name, o->min, o->max);
+			return false;
+		}
 	}
 	return true;
 }
@@ -31,14 +47,12 @@ static bool option(int argc, char **argv, const char *name, uint32_t max, uint32
 static void ping_command(void *ctx, struct shell *sh, int argc, char **argv)
 {
 	uint32_t dst, times = PING_TIMES, bytes = PING_BYTES;
+	const struct option options[] = {{"count", 1, PING_TIMES_MAX, &times},
+	                                 {"size", 1, PING_BYTES_MAX, &bytes}};
 	(void)ctx;
 	if (text_parse_ip4(text_of(argv[0]), &dst) != E_OK)
 		shell_print(sh, "%s is not an IPv4 address\n", argv[0]);
-	else if (!option(argc, argv, "count", PING_TIMES_MAX, &times))
-		shell_print(sh, "count takes a number from 1 to %u\n", PING_TIMES_MAX);
-	else if (!option(argc, argv, "size", PING_BYTES_MAX, &bytes))
-		shell_print(sh, "size takes a number from 1 to %u\n", PING_BYTES_MAX);
-	else
+	else if (read_options(sh, argc - 1, argv + 1, options, ARRAY_LEN(options)))
 		ping_start(sh, dst, times, bytes);
 }
 
@@ -76,34 +90,34 @@ static void clear_arp(void *ctx, struct shell *sh, int argc, char **argv)
 
 static void fault(void *ctx, struct shell *sh, int argc, char **argv)
 {
-	static const char *const kinds[] = {"null", "write", "exec", "stack", "ud", "divide", "assert", "stall"};
-	char on[4];
+	static const char *const kinds[] = {
+		[TEST_FAULT_NULL] = "null",     [TEST_FAULT_WRITE] = "write",
+		[TEST_FAULT_EXEC] = "exec",     [TEST_FAULT_STACK] = "stack",
+		[TEST_FAULT_UD] = "ud",         [TEST_FAULT_DIVIDE] = "divide",
+		[TEST_FAULT_ASSERT] = "assert", [TEST_FAULT_STALL] = "stall",
+	};
+	static const uint8_t frame[ETH_FRAME_MIN] = "packet that faults";
 	uint32_t core = self.id;
+	const struct option options[] = {{"core", 0, self.info->cores - 1, &core}};
+	char on[4];
+	unsigned kind = 0;
 	(void)ctx;
 	if (!core_option("test", on, sizeof on) || strcmp(on, "1") != 0) {
 		shell_print(sh, "unknown command: test commands need test=1 on the kernel command line\n");
 		return;
 	}
-	if (!option(argc, argv, "core", CORES_MAX, &core) || core >= self.info->cores) {
-		if (argc < 3 || strcmp(argv[2], "0") != 0) {
-			shell_print(sh, "core takes a number from 0 to %u\n", self.info->cores - 1);
-			return;
-		}
-		core = 0;
-	}
-	for (unsigned i = 0; i < ARRAY_LEN(kinds); i++) {
-		if (strcmp(argv[0], kinds[i]) != 0)
-			continue;
-		uint8_t frame[60] = "packet that faults";
-		if (core == self.id)
-			view_test_fault((enum test_fault)i);
-		else if (core_pair_of(core) < 0 ||
-		         core_inject((unsigned)core_pair_of(core), 0, frame, sizeof frame,
-		                     INJECT_FAULT, i) != E_OK)
-			shell_print(sh, "core %u takes no messages now\n", core);
+	if (!read_options(sh, argc - 1, argv + 1, options, ARRAY_LEN(options)))
 		return;
-	}
-	shell_print(sh, "kinds: null write exec stack ud divide assert stall\n");
+	while (kind < ARRAY_LEN(kinds) && strcmp(argv[0], kinds[kind]) != 0)
+		kind++;
+	if (kind == ARRAY_LEN(kinds))
+		shell_print(sh, "kinds: null write exec stack ud divide assert stall\n");
+	else if (core == self.id)
+		view_test_fault((enum test_fault)kind);
+	else if (core_pair_of(core) < 0 ||
+	         core_inject((unsigned)core_pair_of(core), 0, frame, sizeof frame, INJECT_FAULT,
+	                     kind) != E_OK)
+		shell_print(sh, "core %u takes no messages now\n", core);
 }
 
 const struct shell_command plane_commands[] = {
