@@ -47,6 +47,7 @@ struct adj {
 	uint8_t reserved[14];
 };
 _Static_assert(sizeof(struct adj) == 32, "two to a cache line");
+_Static_assert(PKT_VECTOR_MAX <= FIB_BATCH_MAX, "a vector is looked up at once");
 
 /* An interface. It takes part when it has an address and is not shut down. */
 struct view_port {

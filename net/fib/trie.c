@@ -34,7 +34,6 @@
 
 #define L1_ENTRIES 65536u
 #define NODE_ENTRIES 256u
-#define BATCH_MAX 256 /* PKT_VECTOR_MAX, whose header is not for every target */
 
 #define ENTRY_NODE (1u << 31)
 #define ENTRY_VALUE (FIB_NH_LIMIT - 1)
@@ -143,11 +142,10 @@ static void paint(struct fib4 *fib, uint32_t *entry, unsigned n, unsigned plen, 
 
 /* The node that *entry leads to; made there, without changing any answer, when it is a leaf.
  * There is a free number (invariant 4). */
-static uint32_t node_below(struct fib4_writer *w, uint32_t *entry, bool *made)
+static uint32_t node_below(struct fib4_writer *w, uint32_t *entry)
 {
 	struct fib4_rib *r = w->rib;
-	*made = !is_node(*entry);
-	if (!*made)
+	if (is_node(*entry))
 		return *entry & ENTRY_VALUE;
 	struct number_pool *p = &r->trie_free;
 	uint32_t n = p->head;
@@ -196,30 +194,36 @@ static unsigned nodes_needed(const struct fib4 *fib, uint32_t prefix, unsigned p
 	return plen > 24 && !is_node(fib->node[e & ENTRY_VALUE][prefix >> 8 & 255]);
 }
 
-/* Makes `leaf` the answer for prefix/plen's part of the trie. The nodes down to its level are made
- * when missing; a new prefix is entered as one that needs its node. */
-static void trie_set(struct fib4_writer *w, uint32_t prefix, unsigned plen, uint32_t leaf,
-                     bool is_new)
+/* Makes `leaf` the answer for prefix/plen's part of the trie, and the nodes down to its level where
+ * they are missing. */
+static void trie_set(struct fib4_writer *w, uint32_t prefix, unsigned plen, uint32_t leaf)
 {
 	struct fib4 *fib = w->fib;
-	struct fib4_rib *r = w->rib;
 	uint32_t *e = &fib->level1[prefix >> 16];
 	if (plen <= 16) {
 		paint(fib, e, 1u << (16 - plen), plen, leaf);
 		return;
 	}
-	bool made;
-	uint32_t n = node_below(w, e, &made);
+	uint32_t n = node_below(w, e);
 	e = &fib->node[n][prefix >> 8 & 255];
 	if (plen <= 24) {
-		r->link[n] += is_new;
 		paint(fib, e, 1u << (24 - plen), plen, leaf);
 		return;
 	}
-	uint32_t m = node_below(w, e, &made);
-	r->link[n] += made;
-	r->link[m] += is_new;
+	w->rib->link[n] += !is_node(*e); /* the child to be made needs n */
+	uint32_t m = node_below(w, e);
 	paint(fib, &fib->node[m][prefix & 255], 1u << (32 - plen), plen, leaf);
+}
+
+/* prefix/plen, just painted and new, needs the node it ends in. */
+static void trie_need(struct fib4_writer *w, uint32_t prefix, unsigned plen)
+{
+	if (plen <= 16)
+		return;
+	uint32_t n = w->fib->level1[prefix >> 16] & ENTRY_VALUE;
+	if (plen > 24)
+		n = w->fib->node[n][prefix >> 8 & 255] & ENTRY_VALUE;
+	w->rib->link[n]++;
 }
 
 /* prefix/plen, already painted over, no longer needs its nodes. */
@@ -418,7 +422,9 @@ int fib4_insert(struct fib4_writer *w, uint32_t prefix, unsigned plen, uint32_t 
 	else
 		rib_add(r, &p, prefix, plen, nh);
 	r->count += is_new;
-	trie_set(w, prefix, plen, leaf_make(plen, nh), is_new);
+	trie_set(w, prefix, plen, leaf_make(plen, nh));
+	if (is_new)
+		trie_need(w, prefix, plen);
 	return E_OK;
 }
 
@@ -432,7 +438,7 @@ int fib4_remove(struct fib4_writer *w, uint32_t prefix, unsigned plen)
 		return E_NOENT;
 	/* plen_nh of a prefix is its leaf; without a cover the root's stands for "no route" */
 	uint32_t cover = p.at == 0 ? leaf_make(0, FIB_NH_NONE) : r->node[p.cover].plen_nh;
-	trie_set(w, prefix, plen, cover, false);
+	trie_set(w, prefix, plen, cover);
 	trie_unneed(w, prefix, plen);
 	rib_remove(r, &p);
 	r->count--;
@@ -552,10 +558,10 @@ uint32_t fib4_lookup(const struct fib4 *fib, uint32_t dst)
  */
 void fib4_lookup_batch(const struct fib4 *fib, const uint32_t *dst, uint32_t *nh, unsigned n)
 {
-	const uint32_t *at[BATCH_MAX];
-	uint16_t deep[BATCH_MAX];
+	const uint32_t *at[FIB_BATCH_MAX];
+	uint16_t deep[FIB_BATCH_MAX];
 	unsigned left = 0, more = 0;
-	assert(n <= BATCH_MAX);
+	assert(n <= FIB_BATCH_MAX);
 	for (unsigned i = 0; i < n; i++) {
 		uint32_t e = entry_load(&fib->level1[dst[i] >> 16]);
 		nh[i] = e & ENTRY_VALUE;
