@@ -8,9 +8,8 @@
 #define PING_BYTES_MAX 1400
 #define PING_TIMES_MAX 100000
 
-static void help(void *ctx, struct shell *sh, int argc, char **argv)
+static void help(struct shell *sh, int argc, char **argv)
 {
-	(void)ctx;
 	(void)argc;
 	(void)argv;
 	shell_help(sh);
@@ -44,42 +43,38 @@ static bool read_options(struct shell *sh, int argc, char **argv, const struct o
 	return true;
 }
 
-static void ping_command(void *ctx, struct shell *sh, int argc, char **argv)
+static void ping_command(struct shell *sh, int argc, char **argv)
 {
 	uint32_t dst, times = PING_TIMES, bytes = PING_BYTES;
 	const struct option options[] = {{"count", 1, PING_TIMES_MAX, &times},
 	                                 {"size", 1, PING_BYTES_MAX, &bytes}};
-	(void)ctx;
 	if (text_parse_ip4(text_of(argv[0]), &dst) != E_OK)
 		shell_print(sh, "%s is not an IPv4 address\n", argv[0]);
 	else if (read_options(sh, argc - 1, argv + 1, options, ARRAY_LEN(options)))
 		ping_start(sh, dst, times, bytes);
 }
 
-static void reload(void *ctx, struct shell *sh, int argc, char **argv)
+static void reload(struct shell *sh, int argc, char **argv)
 {
-	(void)ctx;
 	(void)argc;
 	(void)argv;
 	shell_print(sh, "restarting\n");
 	core_reboot();
 }
 
-static void poweroff(void *ctx, struct shell *sh, int argc, char **argv)
+static void poweroff(struct shell *sh, int argc, char **argv)
 {
 	uint32_t code = 0;
-	(void)ctx;
 	if (argc == 1 && text_parse_u32(text_of(argv[0]), 0, 63, &code) != E_OK)
 		shell_print(sh, "the exit code is a number from 0 to 63\n");
 	else
 		core_exit(code);
 }
 
-static void clear_arp(void *ctx, struct shell *sh, int argc, char **argv)
+static void clear_arp(struct shell *sh, int argc, char **argv)
 {
 	struct arp_entry e;
 	unsigned cursor = 0;
-	(void)ctx;
 	(void)sh;
 	(void)argc;
 	(void)argv;
@@ -88,7 +83,7 @@ static void clear_arp(void *ctx, struct shell *sh, int argc, char **argv)
 			arp_forget(&plane.arp, e.port, e.ip);
 }
 
-static void fault(void *ctx, struct shell *sh, int argc, char **argv)
+static void fault(struct shell *sh, int argc, char **argv)
 {
 	static const char *const kinds[] = {
 		[TEST_FAULT_NULL] = "null",     [TEST_FAULT_WRITE] = "write",
@@ -101,7 +96,6 @@ static void fault(void *ctx, struct shell *sh, int argc, char **argv)
 	const struct option options[] = {{"core", 0, self.info->cores - 1, &core}};
 	char on[4];
 	unsigned kind = 0;
-	(void)ctx;
 	if (!core_option("test", on, sizeof on) || strcmp(on, "1") != 0) {
 		shell_print(sh, "unknown command: test commands need test=1 on the kernel command line\n");
 		return;

@@ -185,12 +185,6 @@ static void ping_finish(struct shell *sh)
 	shell_done(sh);
 }
 
-static void ping_cancel(void *ctx, struct shell *sh)
-{
-	(void)ctx;
-	ping_finish(sh);
-}
-
 static void ping_send(void)
 {
 	struct icmp4_echo e = {.dst = ping.dst,
@@ -225,7 +219,7 @@ void ping_start(struct shell *sh, uint32_t dst, unsigned times, unsigned bytes)
 	ping.min_us = UINT64_MAX;
 	ping.max_us = ping.sum_us = 0;
 	ping.id = (uint16_t)(clock_tsc() >> 12);
-	shell_set_busy(sh, ping_cancel);
+	shell_set_busy(sh, ping_finish);
 	ping_send();
 }
 

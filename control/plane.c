@@ -21,12 +21,6 @@ static size_t fib_private_bytes;
 
 /* --- console --- */
 
-static void console_out(void *ctx, const char *text, size_t len)
-{
-	(void)ctx;
-	core_console_write(text, len);
-}
-
 void plane_log(const char *format, ...)
 {
 	char text[256];
@@ -192,8 +186,7 @@ static void plane_start(void)
 	count_n(CNT_drop_restart, plane.waiting);
 	plane.waiting = 0;
 	if (!have_memory) {
-		shell_init(&plane.shell, plane_commands, plane_command_count, &plane, console_out,
-		           NULL);
+		shell_init(&plane.shell, plane_commands, plane_command_count, core_console_write);
 		ok = room > view_bytes && take_memory();
 		have_memory = true;
 	}

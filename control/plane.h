@@ -83,13 +83,13 @@ uint64_t ping_timer(void); /* core_now_ns() of its next step */
 extern const struct shell_command plane_commands[];
 extern const unsigned plane_command_count;
 
-void show_interfaces(void *ctx, struct shell *sh, int argc, char **argv);
-void show_route(void *ctx, struct shell *sh, int argc, char **argv);
-void show_arp(void *ctx, struct shell *sh, int argc, char **argv);
-void show_counters(void *ctx, struct shell *sh, int argc, char **argv);
-void show_cores(void *ctx, struct shell *sh, int argc, char **argv);
-void show_version(void *ctx, struct shell *sh, int argc, char **argv);
-void show_config(void *ctx, struct shell *sh, int argc, char **argv);
+void show_interfaces(struct shell *sh, int argc, char **argv);
+void show_route(struct shell *sh, int argc, char **argv);
+void show_arp(struct shell *sh, int argc, char **argv);
+void show_counters(struct shell *sh, int argc, char **argv);
+void show_cores(struct shell *sh, int argc, char **argv);
+void show_version(struct shell *sh, int argc, char **argv);
+void show_config(struct shell *sh, int argc, char **argv);
 
 /* A line on the console that belongs to no command. */
 void plane_log(const char *format, ...) PRINTF_LIKE(1, 2);

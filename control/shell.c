@@ -24,7 +24,7 @@
 static void flush(struct shell *sh)
 {
 	if (sh->out_len > 0)
-		sh->write(sh->write_ctx, sh->out, sh->out_len);
+		sh->write(sh->out, sh->out_len);
 	sh->out_len = 0;
 }
 
@@ -296,7 +296,7 @@ static void run_command(struct shell *sh, const struct shell_command *c, const s
 	}
 	argv[n] = NULL;
 	sh->in_command = true;
-	c->run(sh->command_ctx, sh, (int)n, argv);
+	c->run(sh, (int)n, argv);
 	sh->in_command = false;
 }
 
@@ -345,12 +345,12 @@ static void end_line(struct shell *sh)
 static void interrupt(struct shell *sh)
 {
 	if (sh->busy) {
-		void (*cancel)(void *, struct shell *) = sh->cancel;
+		void (*cancel)(struct shell *) = sh->cancel;
 		sh->cancel = NULL;
 		if (cancel == NULL)
 			return;
 		shell_write(sh, "^C\n", 3);
-		cancel(sh->command_ctx, sh);
+		cancel(sh);
 		return;
 	}
 	move_to(sh, sh->shown_len);
@@ -358,7 +358,7 @@ static void interrupt(struct shell *sh)
 	new_line(sh);
 }
 
-void shell_set_busy(struct shell *sh, void (*cancel)(void *ctx, struct shell *sh))
+void shell_set_busy(struct shell *sh, void (*cancel)(struct shell *sh))
 {
 	assert(sh->in_command);
 	sh->busy = true;
@@ -568,13 +568,11 @@ void shell_start(struct shell *sh)
 }
 
 void shell_init(struct shell *sh, const struct shell_command *commands, unsigned command_count,
-                void *command_ctx, shell_write_fn write, void *write_ctx)
+                shell_write_fn write)
 {
 	memset(sh, 0, sizeof *sh);
 	sh->commands = commands;
 	sh->command_count = command_count;
-	sh->command_ctx = command_ctx;
 	sh->write = write;
-	sh->write_ctx = write_ctx;
 	shell_set_hostname(sh, "hayate");
 }

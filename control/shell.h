@@ -45,14 +45,13 @@ struct shell_command {
 	 * missing, "A.B.C.D [count N]" takes one or three, a last "..." takes any more. */
 	const char *args;
 	const char *help; /* one line */
-	/*
-	 * argv holds the arguments alone, argc of them, as many as `args` allows; they are valid
-	 * until run returns. ctx is shell->command_ctx.
-	 */
-	void (*run)(void *ctx, struct shell *sh, int argc, char **argv);
+	/* argv holds the arguments alone, argc of them, as many as `args` allows, and a NULL; they are
+	 * valid until run returns. */
+	void (*run)(struct shell *sh, int argc, char **argv);
 };
 
-typedef void (*shell_write_fn)(void *ctx, const char *text, size_t len);
+/* Takes what the shell prints, len > 0 bytes, ready for the terminal. */
+typedef void (*shell_write_fn)(const char *text, size_t len);
 
 enum shell_escape {
 	SHELL_ESC_NONE,
@@ -63,20 +62,18 @@ enum shell_escape {
 	SHELL_ESC_STRING, /* in ESC ] … BEL and its like */
 };
 
-/* All fields are private but command_ctx and, to read, busy. */
+/* All fields are private. */
 struct shell {
 	const struct shell_command *commands;
 	unsigned command_count;
-	void *command_ctx;
 	shell_write_fn write;
-	void *write_ctx;
 	char hostname[SHELL_HOSTNAME_SIZE];
 
 	bool busy; /* a command goes on after its run() */
 	bool in_command;
 	bool prompting; /* the prompt is on the terminal's last row */
 	bool last_was_cr;
-	void (*cancel)(void *ctx, struct shell *sh);
+	void (*cancel)(struct shell *sh);
 
 	char line[SHELL_LINE_MAX + 1];
 	unsigned len, cursor;
@@ -99,7 +96,7 @@ struct shell {
 
 /* Makes a silent shell. commands must outlive it. */
 void shell_init(struct shell *sh, const struct shell_command *commands, unsigned command_count,
-                void *command_ctx, shell_write_fn write, void *write_ctx);
+                shell_write_fn write);
 
 /* Redraws the prompt when it is on the terminal. Names longer than 63 are cut. */
 void shell_set_hostname(struct shell *sh, const char *hostname);
@@ -121,7 +118,7 @@ void shell_log(struct shell *sh, const char *text);
  * Called in run(): the command goes on when run() returns, and input is ignored until
  * shell_done(). Ctrl-C calls cancel (at most once, may be NULL), which may call shell_done().
  */
-void shell_set_busy(struct shell *sh, void (*cancel)(void *ctx, struct shell *sh));
+void shell_set_busy(struct shell *sh, void (*cancel)(struct shell *sh));
 void shell_done(struct shell *sh);
 
 /* Prints all commands with their help: the body of a `help` command. */

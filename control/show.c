@@ -81,10 +81,9 @@ static void show_device(struct shell *sh, const struct nic *nic, unsigned mtu)
 	shell_print(sh, ", mac %s, mtu %u\n", fmt_mac(mac, nic->mac), mtu);
 }
 
-void show_interfaces(void *ctx, struct shell *sh, int argc, char **argv)
+void show_interfaces(struct shell *sh, int argc, char **argv)
 {
 	const struct view *v = view_get();
-	(void)ctx;
 	(void)argc;
 	(void)argv;
 	for (unsigned p = 0; p < core_port_count(); p++) {
@@ -170,12 +169,11 @@ static void show_route_to(struct shell *sh, const char *text)
 		shell_print(sh, "no route\n");
 }
 
-void show_route(void *ctx, struct shell *sh, int argc, char **argv)
+void show_route(struct shell *sh, int argc, char **argv)
 {
 	struct fib4_route r;
 	uint64_t cursor = 0;
 	unsigned n = 0;
-	(void)ctx;
 	if (!plane.fib_ready) {
 		shell_print(sh, "no table\n");
 		return;
@@ -198,12 +196,11 @@ void show_route(void *ctx, struct shell *sh, int argc, char **argv)
 
 /* --- show arp --- */
 
-void show_arp(void *ctx, struct shell *sh, int argc, char **argv)
+void show_arp(struct shell *sh, int argc, char **argv)
 {
 	char ip[FMT_IP4_MAX], mac[FMT_MAC_MAX];
 	struct arp_entry e;
 	unsigned cursor = 0;
-	(void)ctx;
 	(void)argc;
 	(void)argv;
 	shell_print(sh, "%-15s %-17s %-6s %-11s %8s %7s\n", "address", "mac", "port", "state", "age_s",
@@ -225,12 +222,11 @@ static uint64_t messages_waiting(const struct counters *c)
 	return punted > taken ? punted - taken : 0;
 }
 
-void show_counters(void *ctx, struct shell *sh, int argc, char **argv)
+void show_counters(struct shell *sh, int argc, char **argv)
 {
 	struct counters c;
 	uint64_t received = 0, fates = 0;
 	bool all = argc == 1 && strcmp(argv[0], "all") == 0;
-	(void)ctx;
 	core_counters(&c);
 	uint64_t waiting = plane.waiting + messages_waiting(&c);
 	for (unsigned i = 0; i < CNT_MAX; i++) {
@@ -253,10 +249,9 @@ void show_counters(void *ctx, struct shell *sh, int argc, char **argv)
 
 /* --- show cores --- */
 
-void show_cores(void *ctx, struct shell *sh, int argc, char **argv)
+void show_cores(struct shell *sh, int argc, char **argv)
 {
 	static const char *const states[] = {"off", "running", "asleep", "dead"};
-	(void)ctx;
 	(void)argc;
 	(void)argv;
 	shell_print(sh, "%-4s %-12s %-8s %12s %14s %12s %10s %8s %6s\n", "core", "role", "state",
@@ -292,11 +287,10 @@ static uint64_t first_forward_tsc(void)
 	return first;
 }
 
-void show_version(void *ctx, struct shell *sh, int argc, char **argv)
+void show_version(struct shell *sh, int argc, char **argv)
 {
 	const struct boot_info *b = self.info;
 	uint64_t first = first_forward_tsc();
-	(void)ctx;
 	(void)argc;
 	(void)argv;
 	shell_print(sh, "Hayate %s, application %s\n", HAYATE_VERSION,
@@ -320,9 +314,8 @@ static void print_config(void *ctx, const char *text, size_t len)
 	shell_write(ctx, text, len);
 }
 
-void show_config(void *ctx, struct shell *sh, int argc, char **argv)
+void show_config(struct shell *sh, int argc, char **argv)
 {
-	(void)ctx;
 	(void)argc;
 	(void)argv;
 	config_print(&plane.config, print_config, sh);

@@ -26,7 +26,6 @@ static struct shell shell;
 static char out[1 << 16];
 static size_t out_len;
 static char ran[256];
-static int context;
 
 static void note(const char *name, int argc, char **argv)
 {
@@ -37,9 +36,8 @@ static void note(const char *name, int argc, char **argv)
 }
 
 #define COMMAND(name) \
-	static void name(void *ctx, struct shell *sh, int argc, char **argv) \
+	static void name(struct shell *sh, int argc, char **argv) \
 	{ \
-		assert_ptr_equal(ctx, &context); \
 		assert_ptr_equal(sh, &shell); \
 		note(#name, argc, argv); \
 	}
@@ -50,35 +48,32 @@ COMMAND(show_version)
 COMMAND(reload)
 COMMAND(echo_any)
 
-static void say(void *ctx, struct shell *sh, int argc, char **argv)
+static void say(struct shell *sh, int argc, char **argv)
 {
-	(void)ctx;
 	note("say", argc, argv);
 	shell_print(sh, "one %d\ntwo\n", 1);
 }
 
 static unsigned cancelled;
 
-static void cancel_ping(void *ctx, struct shell *sh)
+static void cancel_ping(struct shell *sh)
 {
-	(void)ctx;
 	cancelled++;
 	shell_print(sh, "cancelled\n");
 	shell_done(sh);
 }
 
-static void ping(void *ctx, struct shell *sh, int argc, char **argv)
+static void ping(struct shell *sh, int argc, char **argv)
 {
-	(void)ctx;
 	note("ping", argc, argv);
 	shell_set_busy(sh, cancel_ping);
 	if (strcmp(argv[0], "127.0.0.1") == 0)
 		shell_done(sh);
 }
 
-static void help(void *ctx, struct shell *sh, int argc, char **argv)
+static void help(struct shell *sh, int argc, char **argv)
 {
-	(void)ctx, (void)argc, (void)argv;
+	(void)argc, (void)argv;
 	shell_help(sh);
 }
 
@@ -96,9 +91,8 @@ static const struct shell_command commands[] = {
 	{"help", NULL, "this list", help},
 };
 
-static void collect(void *ctx, const char *text, size_t len)
+static void collect(const char *text, size_t len)
 {
-	(void)ctx;
 	assert_true(len > 0 && out_len + len < sizeof out);
 	memcpy(out + out_len, text, len);
 	out_len += len;
@@ -107,7 +101,7 @@ static void collect(void *ctx, const char *text, size_t len)
 
 static void start(void)
 {
-	shell_init(&shell, commands, ARRAY_LEN(commands), &context, collect, NULL);
+	shell_init(&shell, commands, ARRAY_LEN(commands), collect);
 	shell_set_hostname(&shell, "r1");
 	out_len = 0;
 	ran[0] = 0;
@@ -463,9 +457,8 @@ static void terminal(const char *text, size_t len)
 	}
 }
 
-static void to_terminal(void *ctx, const char *text, size_t len)
+static void to_terminal(const char *text, size_t len)
 {
-	(void)ctx;
 	terminal(text, len);
 }
 
