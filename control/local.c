@@ -31,7 +31,6 @@ static struct {
 void local_start(void)
 {
 	icmp4_limit_init(&limit, plane.config.icmp_rate, plane.config.icmp_burst);
-	ping.sh = NULL;
 }
 
 /* --- sending --- */

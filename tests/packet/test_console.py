@@ -183,6 +183,19 @@ def test_ping_interrupted(m):
     m.expect_nothing()
 
 
+def test_ping_outlives_a_restart_of_the_ports(m):
+    """It goes on and ends; the console does not stay busy for ever."""
+    m.text = ""
+    m.key("ping 192.0.2.2 count 2\r")
+    ping_request(m, ROUTER[0], A)
+    m.command("restart")
+    m.time(10 * SECOND)
+    m.take_all(0)
+    m.take_all(1)
+    assert m.text.count("no answer to seq=") == 2
+    assert "2 sent, 0 received" in m.text and m.text.endswith("r1# ")
+
+
 def test_log_lines_do_not_disturb_the_prompt(m):
     m.key("show ar")
     m.text = ""
