@@ -1,5 +1,5 @@
 /* The console's commands. What they show is in show.c. */
-#include "control/plane.h"
+#include "control/inside.h"
 
 #include "lib/mem.h"
 

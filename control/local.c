@@ -1,32 +1,16 @@
 /*
- * The machine's own packets: ICMP echo, errors, and the console's ping. It has no UDP service on
- * the control core (the echo application's runs on the data cores), so datagrams that come here
- * are answered with port unreachable.
+ * The machine's own packets: ICMP echo and errors. It has no UDP service on the control core (the
+ * echo application's runs on the data cores), so datagrams that come here are answered with port
+ * unreachable.
  */
-#include "control/plane.h"
+#include "control/inside.h"
 
-#include "lib/csum.h"
-#include "lib/fmt.h"
 #include "lib/mem.h"
 #include "net/ip4.h"
 #include "net/udp.h"
 
-#define PING_TIMEOUT_NS 2000000000ull
-#define PING_INTERVAL_NS 200000000ull /* after an answer */
-
 static struct icmp4_limit limit;
 static uint8_t out_frame[BUF_STRIDE_JUMBO]; /* packets being built; used by one function at a time */
-
-static struct {
-	struct shell *sh; /* NULL: no ping is running */
-	uint32_t dst;
-	unsigned times, bytes, sent, received;
-	bool waiting;         /* for the answer to number `sent` */
-	uint16_t id;
-	uint64_t sent_tsc;
-	uint64_t next_ns;     /* give up waiting, or send the next */
-	uint64_t min_us, max_us, sum_us;
-} ping;
 
 void local_start(void)
 {
@@ -109,7 +93,7 @@ void local_error(const uint8_t *ip, unsigned len, uint8_t type, uint8_t code)
 
 /* --- receiving --- */
 
-static enum counter icmp_input(const struct core_msg *m, const uint8_t *ip, unsigned len)
+static enum counter icmp_input(const uint8_t *ip, unsigned len)
 {
 	struct icmp4_msg icmp;
 	enum counter fate = icmp4_input(ip, len, &icmp);
@@ -125,7 +109,6 @@ static enum counter icmp_input(const struct core_msg *m, const uint8_t *ip, unsi
 	} else {
 		ping_error(ip4_src(ip), &icmp);
 	}
-	(void)m;
 	return fate;
 }
 
@@ -160,120 +143,11 @@ enum counter local_input(const struct core_msg *m)
 		return CNT_drop_ip4_fragment_local;
 	switch (ip4_proto(ip)) {
 	case IP4_PROTO_ICMP:
-		return icmp_input(m, ip, len);
+		return icmp_input(ip, len);
 	case IP4_PROTO_UDP:
 		return udp_input(m, ip, len);
 	default:
 		local_error(ip, len, ICMP4_UNREACH, ICMP4_UNREACH_PROTO);
 		return CNT_drop_ip4_proto;
 	}
-}
-
-/* --- ping --- */
-
-static void ping_finish(struct shell *sh)
-{
-	shell_print(sh, "%u sent, %u received", ping.sent, ping.received);
-	if (ping.received)
-		shell_print(sh, ", round trip min/avg/max %llu/%llu/%llu us",
-		            (unsigned long long)ping.min_us,
-		            (unsigned long long)(ping.sum_us / ping.received),
-		            (unsigned long long)ping.max_us);
-	shell_print(sh, "\n");
-	ping.sh = NULL;
-	shell_done(sh);
-}
-
-static void ping_send(void)
-{
-	struct icmp4_echo e = {.dst = ping.dst,
-	                       .id = ping.id,
-	                       .seq = (uint16_t)++ping.sent,
-	                       .data_len = (uint16_t)ping.bytes,
-	                       .ttl = IP4_TTL_DEFAULT,
-	                       .df = true};
-	e.src = local_source(e.dst);
-	unsigned n = icmp4_echo_request_build(out_frame + ETH_HLEN,
-	                                      sizeof out_frame - ETH_HLEN - ETH_FRAME_MIN, &e);
-	ping.sent_tsc = clock_tsc();
-	ping.next_ns = core_now_ns() + PING_TIMEOUT_NS;
-	ping.waiting = true;
-	count(CNT_icmp_tx_echo_request);
-	if (n && e.src)
-		local_output(out_frame, n + ETH_HLEN);
-}
-
-void ping_start(struct shell *sh, uint32_t dst, unsigned times, unsigned bytes)
-{
-	uint32_t src = plane.fib_ready ? local_source(dst) : 0;
-	if (src == 0 || src == dst) {
-		shell_print(sh, src ? "that is this machine's own address\n" : "no route to that host\n");
-		return;
-	}
-	ping.sh = sh;
-	ping.dst = dst;
-	ping.times = times;
-	ping.bytes = bytes;
-	ping.sent = ping.received = 0;
-	ping.min_us = UINT64_MAX;
-	ping.max_us = ping.sum_us = 0;
-	ping.id = (uint16_t)(clock_tsc() >> 12);
-	shell_set_busy(sh, ping_finish);
-	ping_send();
-}
-
-/* One exchange is over: the next after a pause, or the end. */
-static void ping_next(uint64_t pause_ns)
-{
-	ping.waiting = false;
-	ping.next_ns = core_now_ns() + pause_ns;
-	if (ping.sent >= ping.times)
-		ping_finish(ping.sh);
-}
-
-void ping_reply(uint32_t from, const struct icmp4_msg *m, uint8_t ttl)
-{
-	char text[FMT_IP4_MAX];
-	if (!ping.sh || !ping.waiting || m->id != ping.id || m->seq != (uint16_t)ping.sent ||
-	    from != ping.dst)
-		return;
-	uint64_t us = clock_ns(&self.clock, clock_tsc() - ping.sent_tsc) / 1000;
-	ping.received++;
-	ping.sum_us += us;
-	ping.min_us = us < ping.min_us ? us : ping.min_us;
-	ping.max_us = us > ping.max_us ? us : ping.max_us;
-	shell_print(ping.sh, "%u bytes from %s: seq=%u ttl=%u time=%llu us\n",
-	            m->data_len + ICMP4_HLEN, fmt_ip4(text, from), m->seq, ttl,
-	            (unsigned long long)us);
-	ping_next(PING_INTERVAL_NS);
-}
-
-void ping_error(uint32_t from, const struct icmp4_msg *m)
-{
-	char text[FMT_IP4_MAX];
-	const uint8_t *quoted = m->data; /* its header is whole, icmp4_input has looked */
-	if (!ping.sh || !ping.waiting || m->data_len < IP4_HLEN || ip4_dst(quoted) != ping.dst ||
-	    ip4_proto(quoted) != IP4_PROTO_ICMP)
-		return;
-	shell_print(ping.sh, "from %s: %s (type %u, code %u)\n", fmt_ip4(text, from),
-	            m->type == ICMP4_TIME_EXCEEDED ? "time exceeded"
-	            : m->type == ICMP4_UNREACH     ? "destination unreachable"
-	                                           : "error",
-	            m->type, m->code);
-	ping_next(PING_INTERVAL_NS);
-}
-
-uint64_t ping_timer(void)
-{
-	if (!ping.sh)
-		return UINT64_MAX;
-	if (core_now_ns() < ping.next_ns)
-		return ping.next_ns;
-	if (ping.waiting) {
-		shell_print(ping.sh, "no answer to seq=%u\n", ping.sent);
-		ping_next(0);
-	}
-	if (ping.sh)
-		ping_send();
-	return ping.sh ? ping.next_ns : UINT64_MAX;
 }

@@ -7,7 +7,7 @@
  * for that very /32, it stays: a host that is sent elsewhere, or nowhere, does not undo that by
  * asking for us.
  */
-#include "control/plane.h"
+#include "control/inside.h"
 
 #include "lib/mem.h"
 #include "net/ip4.h"

@@ -3,6 +3,7 @@
  * core looks (the runtime has stopped them), then messages and timers keep it going. It may be
  * called again after a fault; it then builds everything anew in the same memory.
  */
+#include "control/inside.h"
 #include "control/plane.h"
 
 #include "lib/fmt.h"

@@ -3,7 +3,7 @@
  * their form is an interface: NAME VALUE lines, or a table with one header line and words without
  * blanks as column names.
  */
-#include "control/plane.h"
+#include "control/inside.h"
 
 #include "lib/fmt.h"
 #include "lib/mem.h"

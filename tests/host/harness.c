@@ -44,7 +44,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "control/plane.h"
+#include "control/inside.h"
 #include "core/outbox.h"
 #include "hal/kcall.h"
 
