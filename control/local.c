@@ -19,19 +19,11 @@ void local_start(void)
 
 /* --- sending --- */
 
-/* The interface by which next hop nh leaves; -1 when it leaves by none. */
-static int port_of(uint32_t nh)
-{
-	if (nh < NH_CONNECTED)
-		return -1;
-	return nh < NH_NEIGHBOUR ? (int)(nh - NH_CONNECTED) : view_get()->adj[nh].port;
-}
-
 uint32_t local_source(uint32_t dst)
 {
 	const struct view *v = view_get();
 	uint32_t nh = fib4_lookup(plane.fib.fib, dst);
-	int port = port_of(nh);
+	int port = view_port_of(v, nh);
 	if (nh == NH_LOCAL)
 		return dst;
 	if (port < 0)
@@ -47,35 +39,18 @@ void local_output(uint8_t *frame, unsigned len)
 {
 	uint32_t dst = ip4_dst(frame + ETH_HLEN);
 	uint32_t nh = fib4_lookup(plane.fib.fib, dst);
-	int port = port_of(nh);
+	int port = view_port_of(view_get(), nh);
 	if (port < 0 || !plane.link_up[port]) {
 		count(CNT_originated_drop_tx);
 		return;
 	}
-	if (len < ETH_FRAME_MIN) {
-		memset(frame + len, 0, ETH_FRAME_MIN - len);
-		len = ETH_FRAME_MIN;
-	}
-	neighbour_output(nh, dst, frame, len, FRAME_OWN);
-}
-
-static enum counter error_counter(uint8_t type, uint8_t code)
-{
-	static const enum counter unreach[] = {
-		[ICMP4_UNREACH_NET] = CNT_icmp_tx_unreach_net,
-		[ICMP4_UNREACH_HOST] = CNT_icmp_tx_unreach_host,
-		[ICMP4_UNREACH_PROTO] = CNT_icmp_tx_unreach_proto,
-		[ICMP4_UNREACH_PORT] = CNT_icmp_tx_unreach_port,
-		[ICMP4_UNREACH_FRAG] = CNT_icmp_tx_unreach_frag};
-	return type == ICMP4_TIME_EXCEEDED   ? CNT_icmp_tx_time_exceeded
-	       : type == ICMP4_PARAM_PROBLEM ? CNT_icmp_tx_param_problem
-	                                     : unreach[code];
+	neighbour_output(nh, dst, frame, eth_pad(frame, len), FRAME_OWN);
 }
 
 void local_error(const uint8_t *ip, unsigned len, uint8_t type, uint8_t code)
 {
-	uint32_t src = local_source(ip4_src(ip));
-	if (!icmp4_error_allowed(ip, len, false) || src == 0) {
+	const struct icmp4_error e = {.src = local_source(ip4_src(ip)), .type = type, .code = code};
+	if (!icmp4_error_allowed(ip, len) || e.src == 0) {
 		count(CNT_icmp_err_suppressed);
 		return;
 	}
@@ -83,11 +58,8 @@ void local_error(const uint8_t *ip, unsigned len, uint8_t type, uint8_t code)
 		count(CNT_icmp_err_ratelimited);
 		return;
 	}
-	unsigned n = icmp4_error_build(out_frame + ETH_HLEN, sizeof out_frame - ETH_HLEN - ETH_FRAME_MIN,
-	                               ip, len, type, code, 0, src, IP4_TTL_DEFAULT);
-	if (n == 0)
-		return;
-	count(error_counter(type, code));
+	unsigned n = icmp4_error_build(out_frame + ETH_HLEN, sizeof out_frame - ETH_HLEN, ip, len, &e);
+	count(icmp4_error_counter(type, code));
 	local_output(out_frame, n + ETH_HLEN);
 }
 

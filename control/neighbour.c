@@ -52,12 +52,7 @@ static bool send_fragments(const struct adj *a, const uint8_t *frame)
 	unsigned n;
 	memcpy(piece, a->header, ETH_HLEN);
 	while (sent && (n = ip4_frag_next(&it, piece + ETH_HLEN, sizeof piece - ETH_HLEN)) > 0) {
-		unsigned len = n + ETH_HLEN;
-		if (len < ETH_FRAME_MIN) {
-			memset(piece + len, 0, ETH_FRAME_MIN - len);
-			len = ETH_FRAME_MIN;
-		}
-		sent = send(a->port, piece, len);
+		sent = send(a->port, piece, eth_pad(piece, n + ETH_HLEN));
 		count_n(CNT_fragments_created, sent);
 	}
 	count_n(CNT_fragmented, sent);

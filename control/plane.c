@@ -279,13 +279,13 @@ static void resolve(const struct core_msg *m, enum frame_origin origin)
 	memcpy(frame, m->frame, m->len);
 	/* Looked up anew: since the data core did, its neighbour may have been forgotten. */
 	uint32_t nh = fib4_lookup(v->fib, ip4_dst(ip));
-	if (nh < NH_CONNECTED) {
+	int port = view_port_of(v, nh);
+	if (port < 0) {
 		count_n(CNT_drop_ip4_no_route, transit);
 		if (transit)
 			local_error(ip, m->len - ETH_HLEN, ICMP4_UNREACH, ICMP4_UNREACH_NET);
 		return;
 	}
-	unsigned port = nh < NH_NEIGHBOUR ? nh - NH_CONNECTED : v->adj[nh].port;
 	if (!plane.link_up[port] && !transit) {
 		count(CNT_originated_drop_tx);
 		return;

@@ -77,6 +77,12 @@ static inline struct view *view_get(void)
 	return core_snapshot_area(&bytes);
 }
 
+/* The port by which next hop nh leaves; -1: by none. */
+static inline int view_port_of(const struct view *v, uint32_t nh)
+{
+	return nh < NH_CONNECTED ? -1 : v->adj[nh].port;
+}
+
 /*
  * Use of neighbours, by data core: the second (of core_now_ns() >> 30) in which a next hop was
  * last used. In the core's shared area; the control core keeps neighbours alive by it.

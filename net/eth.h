@@ -3,6 +3,7 @@
 #define NET_ETH_H
 
 #include "lib/bytes.h"
+#include "lib/mem.h"
 #include "lib/types.h"
 
 #define ETH_ALEN 6
@@ -59,13 +60,23 @@ static inline void eth_set_broadcast(uint8_t *mac)
 	raw16_store(mac + 4, 0xffff);
 }
 
-/* Writes the 14 bytes at frame. */
+/* Writes the 14 bytes at frame; type in host order. */
 static inline void eth_header_build(uint8_t *frame, const uint8_t *dst, const uint8_t *src,
                                     uint16_t type)
 {
 	eth_copy(frame, dst);
 	eth_copy(frame + ETH_ALEN, src);
 	be16_store(frame + 12, type);
+}
+
+/* Fills a short frame up with zeros (RFC 894), in a buffer of ETH_FRAME_MIN bytes at least. Returns
+ * its length then. */
+static inline unsigned eth_pad(uint8_t *frame, unsigned len)
+{
+	if (len >= ETH_FRAME_MIN)
+		return len;
+	memset(frame + len, 0, ETH_FRAME_MIN - len);
+	return ETH_FRAME_MIN;
 }
 
 #endif

@@ -20,11 +20,11 @@ static bool type_is_error(uint8_t type)
 	       type == ICMP4_PARAM_PROBLEM;
 }
 
-bool icmp4_error_allowed(const uint8_t *orig_ip, unsigned len, bool link_broadcast)
+bool icmp4_error_allowed(const uint8_t *orig_ip, unsigned len)
 {
 	uint32_t dst = ip4_dst(orig_ip);
 	unsigned header_len = ip4_header_len(orig_ip);
-	if (link_broadcast || ip4_is_multicast(dst) || dst == IP4_BROADCAST)
+	if (ip4_is_multicast(dst) || dst == IP4_BROADCAST)
 		return false;
 	if (ip4_src_is_martian(ip4_src(orig_ip)))
 		return false;
@@ -45,7 +45,7 @@ static void icmp_checksum_set(uint8_t *icmp, unsigned len)
 }
 
 unsigned icmp4_error_build(uint8_t *out, unsigned room, const uint8_t *orig_ip, unsigned orig_len,
-                           uint8_t type, uint8_t code, uint32_t rest, uint32_t src, uint8_t ttl)
+                           const struct icmp4_error *e)
 {
 	const unsigned head = IP4_HLEN + ICMP4_HLEN;
 	unsigned total = ip4_total_len(orig_ip);
@@ -58,20 +58,37 @@ unsigned icmp4_error_build(uint8_t *out, unsigned room, const uint8_t *orig_ip, 
 	if (quote > room - head)
 		quote = room - head;
 
-	ip4_header_build(out, &(struct ip4_build){.src = src,
+	ip4_header_build(out, &(struct ip4_build){.src = e->src,
 	                                          .dst = ip4_src(orig_ip),
 	                                          .payload_len = (uint16_t)(ICMP4_HLEN + quote),
 	                                          .tos = IP4_TOS_INTERNET_CONTROL,
-	                                          .ttl = ttl,
+	                                          .ttl = IP4_TTL_DEFAULT,
 	                                          .proto = IP4_PROTO_ICMP,
 	                                          .df = true});
 	uint8_t *icmp = out + IP4_HLEN;
-	icmp[0] = type;
-	icmp[1] = code;
-	be32_store(icmp + 4, rest);
+	icmp[0] = e->type;
+	icmp[1] = e->code;
+	be32_store(icmp + 4, e->rest);
 	memcpy(icmp + ICMP4_HLEN, orig_ip, quote);
 	icmp_checksum_set(icmp, ICMP4_HLEN + quote);
 	return head + quote;
+}
+
+enum counter icmp4_error_counter(uint8_t type, uint8_t code)
+{
+	static const enum counter unreach[] = {
+		[ICMP4_UNREACH_NET] = CNT_icmp_tx_unreach_net,
+		[ICMP4_UNREACH_HOST] = CNT_icmp_tx_unreach_host,
+		[ICMP4_UNREACH_PROTO] = CNT_icmp_tx_unreach_proto,
+		[ICMP4_UNREACH_PORT] = CNT_icmp_tx_unreach_port,
+		[ICMP4_UNREACH_FRAG] = CNT_icmp_tx_unreach_frag,
+	};
+	if (type == ICMP4_TIME_EXCEEDED)
+		return CNT_icmp_tx_time_exceeded;
+	if (type == ICMP4_PARAM_PROBLEM)
+		return CNT_icmp_tx_param_problem;
+	assert(type == ICMP4_UNREACH && code < ARRAY_LEN(unreach));
+	return unreach[code];
 }
 
 void icmp4_limit_init(struct icmp4_limit *l, uint32_t rate, uint32_t burst)

@@ -38,24 +38,33 @@ enum icmp4_unreach {
 /*
  * May an ICMP error be sent about this packet? RFC 1122 3.2.2, RFC 1812 4.3.2.7: not about an
  * ICMP error, not about any but the first fragment, not about what was sent to a broadcast or
- * multicast address or came in a link-layer broadcast, and only to a source that is one host.
- * link_broadcast: the frame was not addressed to one station, or the destination is a directed
- * broadcast of a connected subnet, which only the caller can know. len: bytes present at orig_ip.
+ * multicast address, and only to a source that is one host. The caller adds what it alone can know:
+ * nor when the frame was not addressed to one station, or the destination or the source is the
+ * broadcast of a connected subnet. len: bytes present at orig_ip.
  * An ICMP message of unknown type counts as an error, so that two routers can never argue.
  */
-bool icmp4_error_allowed(const uint8_t *orig_ip, unsigned len, bool link_broadcast);
+bool icmp4_error_allowed(const uint8_t *orig_ip, unsigned len);
+
+/* An error to be sent; addresses and words in host order. */
+struct icmp4_error {
+	uint32_t src;  /* ours */
+	uint32_t rest; /* second word: the MTU (fragmentation needed), pointer << 24 (parameter
+	                  problem), else 0 */
+	uint8_t type, code;
+};
 
 /*
  * Builds the whole IPv4 packet of an ICMP error about the packet at orig_ip, of which orig_len
- * bytes (its total length at most) can be quoted: to its source, from src, precedence 6 (RFC 1812
- * 4.3.2.5), DF with identification 0 (RFC 6864), at most ICMP4_ERROR_MAX bytes and at most room.
- * rest: the second word of the header in host order (unused: 0; fragmentation needed: the MTU;
- * parameter problem: pointer << 24).
- * out must not overlap orig_ip. Returns the length, or 0 when room cannot hold the ICMP header and
- * the original's header with 8 bytes (RFC 792).
+ * bytes are there: to its source, quoting it (not what lies behind its total length), TTL 64,
+ * precedence 6 (RFC 1812 4.3.2.5), DF with identification 0 (RFC 6864), at most ICMP4_ERROR_MAX
+ * bytes and at most room. out must not overlap orig_ip. Returns the length, or 0 when room cannot
+ * hold the ICMP header and the original's header with 8 bytes (RFC 792).
  */
 unsigned icmp4_error_build(uint8_t *out, unsigned room, const uint8_t *orig_ip, unsigned orig_len,
-                           uint8_t type, uint8_t code, uint32_t rest, uint32_t src, uint8_t ttl);
+                           const struct icmp4_error *e);
+
+/* The counter of such errors sent. */
+enum counter icmp4_error_counter(uint8_t type, uint8_t code);
 
 /*
  * Token bucket (RFC 1812 4.3.2.8). Kept as one point in time: the earliest moment at which the

@@ -11,19 +11,10 @@
 #include "lib/mem.h"
 #include "net/ip4.h"
 
-/* Fills a short frame up to what Ethernet carries at least. */
-static void pad(struct pkt *p)
+/* Gives the packet its length, and Ethernet what it carries at least. */
+static void set_len(struct pkt *p, unsigned len)
 {
-	if (p->len >= ETH_FRAME_MIN)
-		return;
-	memset(p->data + p->len, 0, ETH_FRAME_MIN - p->len);
-	p->len = ETH_FRAME_MIN;
-}
-
-/* The port by which next hop nh leaves, -1 for none. */
-static int port_of(uint32_t nh)
-{
-	return nh < NH_CONNECTED ? -1 : router.view->adj[nh].port;
+	p->len = (uint16_t)eth_pad(p->data, len);
 }
 
 /* Sends a frame that fits the link to a neighbour that is known. */
@@ -53,18 +44,19 @@ static void complete(struct pkt *p)
 	pkt_csum_complete(&self.pool, p);
 }
 
-/* Our own ICMP error about packet p. The packet stays the caller's. */
-static void send_error(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest, enum counter sent)
+/* Our own ICMP error about packet p, which has passed ip4_check or failed by its options. The packet
+ * stays the caller's; its checksum is completed. rest: as in struct icmp4_error. */
+static void send_error(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
 	uint32_t nh = fib4_lookup(router.view->fib, ip4_src(ip));
-	int port = port_of(nh);
+	int port = view_port_of(router.view, nh);
 	struct pkt e;
 	/* RFC 1122 3.2.2: a directed broadcast counts as one in a unicast frame too */
 	bool broadcast = eth_is_multicast(p->data) ||
 	                 fib4_lookup(router.view->fib, ip4_dst(ip)) == NH_BROADCAST;
 	complete(p);
-	if (port < 0 || !icmp4_error_allowed(ip, p->len - ETH_HLEN, broadcast)) {
+	if (port < 0 || broadcast || !icmp4_error_allowed(ip, p->len - ETH_HLEN)) {
 		count(CNT_icmp_err_suppressed);
 		return;
 	}
@@ -77,16 +69,16 @@ static void send_error(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest,
 		return;
 	}
 	/* RFC 1812 4.3.2.4: from the address of the interface the error leaves by */
-	unsigned have = p->len - ETH_HLEN, total = ip4_total_len(ip);
-	unsigned quoted = total < have ? total : have;
-	unsigned n = icmp4_error_build(e.data + ETH_HLEN, buf_room(&self.pool) - ETH_HLEN, ip, quoted,
-	                               type, code, rest, router.view->port[port].addr[0],
-	                               IP4_TTL_DEFAULT);
-	e.len = (uint16_t)(n + ETH_HLEN);
+	const struct icmp4_error error = {.src = router.view->port[port].addr[0],
+	                                  .type = type,
+	                                  .code = code,
+	                                  .rest = rest};
+	unsigned n = icmp4_error_build(e.data + ETH_HLEN, buf_room(&self.pool) - ETH_HLEN, ip,
+	                               p->len - ETH_HLEN, &error);
+	set_len(&e, n + ETH_HLEN);
 	e.port = p->port;
 	e.flags = PKT_OWN;
-	pad(&e);
-	count(sent);
+	count(icmp4_error_counter(type, code));
 	if (resolved(&router.view->adj[nh]))
 		send(&e, nh);
 	else
@@ -106,10 +98,9 @@ static void fragment(struct pkt *p, uint32_t nh)
 	while (!it.ended && pkt_alloc(&self.pool, &f)) {
 		unsigned n = ip4_frag_next(&it, f.data + ETH_HLEN, buf_room(&self.pool) - ETH_HLEN);
 		assert(n > 0); /* no MTU is larger than a buffer */
-		f.len = (uint16_t)(n + ETH_HLEN);
+		set_len(&f, n + ETH_HLEN);
 		f.port = p->port;
 		f.flags = PKT_OWN;
-		pad(&f);
 		count(CNT_fragments_created);
 		send(&f, nh);
 	}
@@ -123,12 +114,12 @@ static void forward(struct pkt *p, uint32_t nh)
 	const struct adj *a = &router.view->adj[nh];
 	unsigned total = ip4_total_len(ip);
 	if (ip4_ttl(ip) <= 1) {
-		send_error(p, ICMP4_TIME_EXCEEDED, ICMP4_TIME_TTL, 0, CNT_icmp_tx_time_exceeded);
+		send_error(p, ICMP4_TIME_EXCEEDED, ICMP4_TIME_TTL, 0);
 		core_drop(p, CNT_drop_ip4_ttl);
 		return;
 	}
 	if (total > a->mtu && ip4_dont_fragment(ip)) {
-		send_error(p, ICMP4_UNREACH, ICMP4_UNREACH_FRAG, a->mtu, CNT_icmp_tx_unreach_frag);
+		send_error(p, ICMP4_UNREACH, ICMP4_UNREACH_FRAG, a->mtu);
 		core_drop(p, CNT_drop_ip4_need_frag);
 		return;
 	}
@@ -138,7 +129,7 @@ static void forward(struct pkt *p, uint32_t nh)
 	}
 	/* Answered here: the control core has better to do when a flood meets a dead link. */
 	if (!__atomic_load_n(&router.view->port[a->port].link_up, __ATOMIC_RELAXED)) {
-		send_error(p, ICMP4_UNREACH, ICMP4_UNREACH_HOST, 0, CNT_icmp_tx_unreach_host);
+		send_error(p, ICMP4_UNREACH, ICMP4_UNREACH_HOST, 0);
 		core_drop(p, CNT_drop_tx_down);
 		return;
 	}
@@ -161,8 +152,7 @@ static void ip4_input(struct pkt *p)
 	const uint8_t *ip = p->data + ETH_HLEN;
 	enum counter bad = ip4_check(ip, p->len - ETH_HLEN);
 	if (bad == CNT_drop_ip4_options) /* RFC 1812 4.3.3.5 */
-		send_error(p, ICMP4_PARAM_PROBLEM, 0, ip4_options_error(ip) << 24,
-		           CNT_icmp_tx_param_problem);
+		send_error(p, ICMP4_PARAM_PROBLEM, 0, ip4_options_error(ip) << 24);
 	if (bad != CNT_NONE) {
 		core_drop(p, bad);
 		return;
@@ -175,11 +165,11 @@ static void ip4_input(struct pkt *p)
 	}
 	switch (nh) {
 	case NH_NONE:
-		send_error(p, ICMP4_UNREACH, ICMP4_UNREACH_NET, 0, CNT_icmp_tx_unreach_net);
+		send_error(p, ICMP4_UNREACH, ICMP4_UNREACH_NET, 0);
 		core_drop(p, CNT_drop_ip4_no_route);
 		break;
 	case NH_NULL0:
-		send_error(p, ICMP4_UNREACH, ICMP4_UNREACH_HOST, 0, CNT_icmp_tx_unreach_host);
+		send_error(p, ICMP4_UNREACH, ICMP4_UNREACH_HOST, 0);
 		core_drop(p, CNT_drop_ip4_null0);
 		break;
 	case NH_LOCAL:

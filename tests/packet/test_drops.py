@@ -169,6 +169,13 @@ def test_options_to_a_broadcast(m, dst):
     m.expect_counters(drop_ip4_options=1, icmp_err_suppressed=1)
 
 
+def test_options_in_a_broadcast_frame(m):
+    """RFC 1122 3.2.2: nor about what came as a link-layer broadcast."""
+    m.send(0, frame(with_options(b"\x07\0\0\0"), dst=BROADCAST))
+    m.expect_nothing()
+    m.expect_counters(drop_ip4_options=1, icmp_err_suppressed=1)
+
+
 # name -> (packet, counter of the drop, counter of the error, type, code)
 ANSWERED = {
     "TTL 1": (udp(A, B, ttl=1), "drop_ip4_ttl", "icmp_tx_time_exceeded", 11, 0),

@@ -88,15 +88,19 @@ static void through_stack(uint8_t *ip, unsigned len)
 	struct udp_datagram d;
 	enum counter fate = ip4_check(ip, len);
 	assert_int_equal(fate, ip4_check_slow(ip, len));
+	if (fate == CNT_drop_ip4_options)
+		assert_in_range(ip4_options_error(ip), IP4_HLEN, ip4_header_len(ip) - 1);
 	if (fate != CNT_NONE)
 		return;
+	assert_int_equal(ip4_options_error(ip), 0);
 	through_fragments(ip);
-	if (icmp4_error_allowed(ip, len, false)) {
-		unsigned n = icmp4_error_build(scratch, 2000, ip, len, 11, 0, 0, US, 64);
+	if (icmp4_error_allowed(ip, len)) {
+		const struct icmp4_error e = {.src = US, .type = 11};
+		unsigned n = icmp4_error_build(scratch, 2000, ip, len, &e);
 		assert_in_range(n, 48, 576);
 		assert_int_equal(icmp4_input(scratch, n, &m), CNT_delivered_icmp);
 		assert_int_equal(m.kind, ICMP4_KIND_ERROR);
-		assert_false(icmp4_error_allowed(scratch, n, false));
+		assert_false(icmp4_error_allowed(scratch, n));
 	}
 	if (ip4_ttl(ip) > 0)
 		ip4_ttl_decrement(ip);

@@ -35,6 +35,14 @@ static void assert_error(unsigned len, unsigned quoted)
 	assert_int_equal(ip4_dst(out), HOST);
 }
 
+/* An error from ROUTER about the packet at ip, of which n bytes are there, to `to`. */
+static unsigned build(uint8_t *to, unsigned room, unsigned n, uint8_t type, uint8_t code,
+                      uint32_t rest)
+{
+	const struct icmp4_error e = {.src = ROUTER, .rest = rest, .type = type, .code = code};
+	return icmp4_error_build(to, room, ip, n, &e);
+}
+
 static void error_quotes_as_much_as_fits(void **s)
 {
 	(void)s;
@@ -42,8 +50,7 @@ static void error_quotes_as_much_as_fits(void **s)
 	const unsigned sizes[] = {0, 1, 8, 100, 527, 528, 529, 1480, 60000};
 	for (unsigned i = 0; i < ARRAY_LEN(sizes); i++) {
 		unsigned n = make_ip(ip, HOST, PEER, 17, NULL, 0, sizes[i]);
-		unsigned len = icmp4_error_build(out, sizeof out, ip, n, ICMP4_TIME_EXCEEDED, 0, 0,
-		                                 ROUTER, 64);
+		unsigned len = build(out, sizeof out, n, ICMP4_TIME_EXCEEDED, 0, 0);
 		assert_error(len, n < 548 ? n : 548);
 		assert_int_equal(out[20], 11);
 		assert_int_equal(out[8], 64);
@@ -51,11 +58,15 @@ static void error_quotes_as_much_as_fits(void **s)
 	}
 	/* less present than the total length; padding present beyond it */
 	make_ip(ip, HOST, PEER, 17, NULL, 0, 100);
-	assert_error(icmp4_error_build(out, 2000, ip, 50, 3, 1, 0, ROUTER, 64), 50);
-	assert_error(icmp4_error_build(out, 2000, ip, 500, 3, 1, 0, ROUTER, 64), 120);
-	/* the MTU goes to the low half of the second word (RFC 1191 4) */
-	assert_error(icmp4_error_build(out, 2000, ip, 120, 3, 4, 1400, ROUTER, 64), 120);
-	assert_int_equal(be16_load(out + 26), 1400);
+	assert_error(build(out, 2000, 50, 3, 1, 0), 50);
+	assert_error(build(out, 2000, 500, 3, 1, 0), 120);
+	assert_int_equal(out[20], 3);
+	assert_int_equal(out[21], 1);
+	/* the MTU goes to the low half of the second word (RFC 1191 4), a pointer to its first byte */
+	assert_error(build(out, 2000, 120, 3, 4, 1400), 120);
+	assert_int_equal(be32_load(out + 24), 1400);
+	assert_error(build(out, 2000, 120, 12, 0, 21 << 24), 120);
+	assert_int_equal(out[24], 21);
 }
 
 static void error_respects_room(void **s)
@@ -64,39 +75,50 @@ static void error_respects_room(void **s)
 	make_ip(ip, HOST, PEER, 17, NULL, 0, 100);
 	for (unsigned room = 0; room < 160; room++) {
 		uint8_t *tight = malloc(room + 1);
-		unsigned len = icmp4_error_build(tight, room, ip, 120, 11, 0, 0, ROUTER, 64);
+		unsigned len = build(tight, room, 120, 11, 0, 0);
 		assert_int_equal(len, room < 56 ? 0 : room < 148 ? room : 148);
 		free(tight);
 	}
 }
 
-static bool allowed(unsigned len, bool link_broadcast)
+static void each_error_has_its_counter(void **s)
 {
-	return icmp4_error_allowed(ip, len, link_broadcast);
+	(void)s;
+	assert_int_equal(icmp4_error_counter(11, 0), CNT_icmp_tx_time_exceeded);
+	assert_int_equal(icmp4_error_counter(12, 0), CNT_icmp_tx_param_problem);
+	assert_int_equal(icmp4_error_counter(3, 0), CNT_icmp_tx_unreach_net);
+	assert_int_equal(icmp4_error_counter(3, 1), CNT_icmp_tx_unreach_host);
+	assert_int_equal(icmp4_error_counter(3, 2), CNT_icmp_tx_unreach_proto);
+	assert_int_equal(icmp4_error_counter(3, 3), CNT_icmp_tx_unreach_port);
+	assert_int_equal(icmp4_error_counter(3, 4), CNT_icmp_tx_unreach_frag);
+}
+
+static bool allowed(unsigned len)
+{
+	return icmp4_error_allowed(ip, len);
 }
 
 static void errors_that_must_not_be_sent(void **s)
 {
 	(void)s;
 	unsigned n = make_ip(ip, HOST, PEER, 17, NULL, 0, 100);
-	assert_true(allowed(n, false));
-	assert_false(allowed(n, true));
+	assert_true(allowed(n));
 	put16(ip + 6, 0x2000); /* first fragment: allowed */
-	assert_true(allowed(n, false));
+	assert_true(allowed(n));
 	put16(ip + 6, 0x2001);
-	assert_false(allowed(n, false));
+	assert_false(allowed(n));
 	put16(ip + 6, 0x0001);
-	assert_false(allowed(n, false));
+	assert_false(allowed(n));
 	const uint32_t dst[] = {IP4(224, 0, 0, 5), IP4(239, 0, 0, 1), IP4_BROADCAST};
 	for (unsigned i = 0; i < ARRAY_LEN(dst); i++) {
 		make_ip(ip, HOST, dst[i], 17, NULL, 0, 100);
-		assert_false(allowed(n, false));
+		assert_false(allowed(n));
 	}
 	const uint32_t src[] = {0, IP4(127, 0, 0, 1), IP4(224, 0, 0, 5), IP4(240, 0, 0, 1),
 	                        IP4_BROADCAST};
 	for (unsigned i = 0; i < ARRAY_LEN(src); i++) {
 		make_ip(ip, src[i], PEER, 17, NULL, 0, 100);
-		assert_false(allowed(n, false));
+		assert_false(allowed(n));
 	}
 }
 
@@ -107,12 +129,12 @@ static void no_errors_about_icmp_errors(void **s)
 		unsigned n = make_icmp((uint8_t)type, 0, NULL, 0, 28);
 		bool query = type == 0 || type == 8 || type == 9 || type == 10 ||
 		             (type >= 13 && type <= 18);
-		assert_int_equal(allowed(n, false), query);
+		assert_int_equal(allowed(n), query);
 	}
 	make_icmp(8, 0, NULL, 0, 0);
-	assert_false(allowed(20, false)); /* type not there to be seen */
+	assert_false(allowed(20)); /* type not there to be seen */
 	make_ip(ip, HOST, PEER, 1, NULL, 0, 0);
-	assert_false(allowed(60, false)); /* nor there: only padding is */
+	assert_false(allowed(60)); /* nor there: only padding is */
 }
 
 static void limit_bursts_then_paces(void **s)
@@ -275,6 +297,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(error_quotes_as_much_as_fits),
 		cmocka_unit_test(error_respects_room),
+		cmocka_unit_test(each_error_has_its_counter),
 		cmocka_unit_test(errors_that_must_not_be_sent),
 		cmocka_unit_test(no_errors_about_icmp_errors),
 		cmocka_unit_test(limit_bursts_then_paces),
