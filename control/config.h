@@ -24,7 +24,7 @@
 #include "core/apps.h"
 #include "lib/types.h"
 
-#define CONFIG_PORTS_MAX 16 /* equals NIC_PORTS_MAX; whoever includes both asserts it */
+#define CONFIG_PORTS_MAX 16 /* equals NIC_PORTS_MAX: control/plane.c asserts it */
 #define CONFIG_ADDRESSES_MAX 4
 #define CONFIG_ARPS_MAX 64
 #define CONFIG_ECHO_PORTS_MAX 8

@@ -14,6 +14,15 @@
 #define ROUTES_MAX (1u << 20)
 #define ROUTE_LINE_MIN 16 /* bytes of the shortest route line: bounds the number of routes */
 
+/* config.h knows neither machine nor runtime */
+_Static_assert(CONFIG_PORTS_MAX == NIC_PORTS_MAX, "one interface block per port");
+_Static_assert(CONFIG_ADDRESSES_MAX <= VIEW_ADDRESSES_MAX, "start_ports copies them");
+_Static_assert(CONFIG_ECHO_PORTS_MAX <= VIEW_ECHO_PORTS_MAX, "start_services copies them");
+_Static_assert(CONFIG_HOSTNAME_SIZE <= SHELL_HOSTNAME_SIZE, "none is cut");
+_Static_assert((int)CONFIG_IDLE_AUTO == (int)CORE_IDLE_AUTO &&
+               (int)CONFIG_IDLE_POLL == (int)CORE_IDLE_POLL &&
+               (int)CONFIG_IDLE_SLEEP == (int)CORE_IDLE_SLEEP, "plane_start converts them");
+
 struct plane plane;
 
 static struct config_memory config_memory;
@@ -60,38 +69,35 @@ static bool take_memory(void)
 	return fib_private != NULL;
 }
 
+/* An interface block may want what the machine does not have: as bad as any bad line. */
+static int check_port(unsigned p, const struct config_interface *i, struct config_error *err)
+{
+	unsigned ports = core_port_count();
+	char word[16];
+	if (!i->present)
+		return E_OK;
+	if (p >= ports) {
+		fmt_format(word, sizeof word, "eth%u", p);
+		return config_fail(err, i->line, text_of(word), "this machine has %u port%s", ports,
+		                   ports == 1 ? "" : "s");
+	}
+	if (i->mtu > core_port_nic(p)->mtu_max) {
+		fmt_format(word, sizeof word, "mtu %u", i->mtu);
+		return config_fail(err, i->line, text_of(word), "the device of eth%u takes at most %u",
+		                   p, core_port_nic(p)->mtu_max);
+	}
+	return E_OK;
+}
+
+/* Fills plane.config, with the default one where the text or the machine does not allow another. */
 static void read_config(void)
 {
 	const char *text = (const char *)(uintptr_t)self.info->config;
 	int e = config_parse(text, self.info->config_bytes, &config_memory, &plane.config,
 	                     &plane.error);
+	for (unsigned p = 0; e == E_OK && p < CONFIG_PORTS_MAX; p++)
+		e = check_port(p, &plane.config.interface[p], &plane.error);
 	plane.configured = e == E_OK;
-}
-
-/* A configuration may name interfaces the machine does not have: as bad as any bad line. */
-static void check_ports(void)
-{
-	for (unsigned p = core_port_count(); plane.configured && p < CONFIG_PORTS_MAX; p++) {
-		const struct config_interface *i = &plane.config.interface[p];
-		if (!i->present)
-			continue;
-		plane.configured = false;
-		plane.error = (struct config_error){.line = i->line};
-		fmt_format(plane.error.word, sizeof plane.error.word, "eth%u", p);
-		fmt_format(plane.error.reason, sizeof plane.error.reason,
-		           "this machine has %u port%s", core_port_count(),
-		           core_port_count() == 1 ? "" : "s");
-	}
-	for (unsigned p = 0; plane.configured && p < core_port_count(); p++) {
-		const struct config_interface *i = &plane.config.interface[p];
-		if (i->mtu <= core_port_nic(p)->mtu_max)
-			continue;
-		plane.configured = false;
-		plane.error = (struct config_error){.line = i->line};
-		fmt_format(plane.error.word, sizeof plane.error.word, "mtu %u", i->mtu);
-		fmt_format(plane.error.reason, sizeof plane.error.reason,
-		           "the device of eth%u takes at most %u", p, core_port_nic(p)->mtu_max);
-	}
 	if (!plane.configured)
 		config_default(&plane.config);
 }
@@ -196,10 +202,8 @@ static void plane_start(void)
 	plane.refused_routes = 0;
 	config_default(&plane.config);
 	plane.configured = true;
-	if (self.info->config_bytes && ok) {
+	if (self.info->config_bytes && ok)
 		read_config();
-		check_ports();
-	}
 	shell_set_hostname(&plane.shell, plane.config.hostname);
 	plane.fib_ready = ok && fib4_init(&plane.fib, (uint8_t *)v + view_bytes, room - view_bytes,
 	                                  fib_private, fib_private_bytes) == E_OK;

@@ -225,17 +225,17 @@ static void history_add(struct shell *sh)
 	memcpy(history_entry(sh, n - 1), sh->line, sh->len + 1);
 }
 
-static void history_move(struct shell *sh, bool up)
+/* Shows the line at that place of the history; what was typed is kept for the way back. */
+static void history_show(struct shell *sh, unsigned at)
 {
-	if (sh->history_at == (up ? 0 : sh->history_count)) {
+	if (at > sh->history_count) { /* also one before the oldest, which is UINT_MAX */
 		bell(sh);
 		return;
 	}
 	if (sh->history_at == sh->history_count)
 		memcpy(sh->typed, sh->line, sh->len + 1);
-	sh->history_at += up ? -1u : 1u;
-	set_line(sh, sh->history_at == sh->history_count ? sh->typed
-	                                                 : history_entry(sh, sh->history_at));
+	sh->history_at = at;
+	set_line(sh, at == sh->history_count ? sh->typed : history_entry(sh, at));
 }
 
 static struct text before_cursor(const struct shell *sh)
@@ -402,10 +402,10 @@ static void special_key(struct shell *sh, char final, unsigned param)
 	}
 	switch (final) {
 	case 'A':
-		history_move(sh, true);
+		history_show(sh, sh->history_at - 1);
 		break;
 	case 'B':
-		history_move(sh, false);
+		history_show(sh, sh->history_at + 1);
 		break;
 	case 'C':
 		sh->cursor += sh->cursor < sh->len;
@@ -450,10 +450,10 @@ static void control_key(struct shell *sh, char c)
 		show_prompt(sh);
 		break;
 	case CTRL('N'):
-		history_move(sh, false);
+		history_show(sh, sh->history_at + 1);
 		break;
 	case CTRL('P'):
-		history_move(sh, true);
+		history_show(sh, sh->history_at - 1);
 		break;
 	case CTRL('U'):
 		cut(sh, 0, sh->cursor);

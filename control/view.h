@@ -20,6 +20,7 @@
 #include "net/fib/fib.h"
 
 #define VIEW_ADDRESSES_MAX 4
+#define VIEW_ECHO_PORTS_MAX 8
 #define VIEW_NEIGHBOURS 4096
 
 enum next_hop {
@@ -64,7 +65,7 @@ struct view {
 	struct view_port port[NIC_PORTS_MAX];
 	uint32_t icmp_rate;  /* errors a second and data core */
 	uint32_t icmp_burst;
-	uint16_t echo_port[8]; /* UDP ports of the echo service */
+	uint16_t echo_port[VIEW_ECHO_PORTS_MAX]; /* UDP ports of the echo service */
 	uint32_t echo_ports;
 	const struct fib4 *fib; /* the same address in every address space */
 	struct adj adj[NH_MAX] __attribute__((aligned(64)));

@@ -9,8 +9,7 @@
  * and a test can check it. INFO counters count events beside that sum.
  * Each core has its own array, written by that core alone; readers add them up.
  *
- * Columns: name (as in `show counters`, the tests and, with a prefix, in /metrics), kind,
- * one-line meaning.
+ * Columns: name (as in `show counters` and the tests), kind, one-line meaning.
  */
 #ifndef NET_COUNTERS_H
 #define NET_COUNTERS_H
