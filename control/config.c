@@ -15,6 +15,7 @@
 
 #include "lib/assert.h"
 #include "lib/fmt.h"
+#include "net/ip4.h"
 
 #define LINE_MAX 255
 #define WORDS_MAX 24 /* no statement has more words than 19 */
@@ -248,14 +249,6 @@ static int parse_description(struct parser *p, unsigned i)
 	return 0;
 }
 
-/* Can a router's interface have this address at all? Loopback, "this network" (RFC 1122
- * 3.2.1.3), multicast and class E are refused. */
-static bool is_host_address(uint32_t addr)
-{
-	uint32_t first = addr >> 24;
-	return first != 0 && first != 127 && first < 224;
-}
-
 static int parse_ip_address(struct parser *p, unsigned i)
 {
 	uint32_t addr;
@@ -268,15 +261,12 @@ static int parse_ip_address(struct parser *p, unsigned i)
 		return error;
 	if (plen == 0)
 		return FAIL(p, at, "the prefix length of an interface address must be 1 to 32");
-	if (!is_host_address(addr))
+	if (ip4_src_is_martian(addr))
 		return FAIL(p, at, "an interface needs a unicast address, not one of 0.0.0.0/8, "
 		                   "127.0.0.0/8, or 224.0.0.0 and above");
-	uint32_t host_bits = ~text_mask_of(plen);
-	/* RFC 3021: both addresses of a /31 are hosts. */
-	if (plen < 31 && (addr & host_bits) == 0)
-		return FAIL(p, at, "this is the network address of its subnet; choose a host in it");
-	if (plen < 31 && (addr & host_bits) == host_bits)
-		return FAIL(p, at, "this is the broadcast address of its subnet; choose a host in it");
+	if (!ip4_is_subnet_host(addr, plen))
+		return FAIL(p, at, "this is the %s address of its subnet; choose a host in it",
+		            addr == ip4_subnet_broadcast(addr, plen) ? "broadcast" : "network");
 	struct config_interface *interface = p->interface;
 	if (!secondary && interface->address_count > 0)
 		return FAIL(p, at, "the interface has its primary address at line %u; add the word "
@@ -319,7 +309,7 @@ static int parse_ip_route(struct parser *p, unsigned i)
 	int error = parse_subnet(p, &i, &prefix, &plen);
 	if (error != 0)
 		return error;
-	uint32_t network = prefix & text_mask_of(plen);
+	uint32_t network = prefix & ip4_prefix_mask(plen);
 	if (network != prefix) {
 		char given[FMT_PREFIX_MAX], meant[FMT_PREFIX_MAX];
 		return FAIL(p, at, "prefix %s has host bits set; did you mean %s?",

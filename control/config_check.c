@@ -7,16 +7,12 @@
 #include "control/config.h"
 #include "lib/assert.h"
 #include "lib/fmt.h"
+#include "net/ip4.h"
 
 /* An address as the word of an error. */
 #define WORD_IP4(addr) text_of(fmt_ip4((char[FMT_IP4_MAX]){0}, (addr)))
 #define WORD_PREFIX(prefix, plen) \
 	text_of(fmt_prefix((char[FMT_PREFIX_MAX]){0}, (prefix), (plen)))
-
-static bool same_subnet(uint32_t a, uint32_t b, unsigned plen)
-{
-	return ((a ^ b) & text_mask_of(plen)) == 0;
-}
 
 /* The address of ours whose subnet holds addr, or NULL; *port says whose it is. */
 static const struct config_address *subnet_of(const struct config *c, uint32_t addr, int *port)
@@ -24,7 +20,7 @@ static const struct config_address *subnet_of(const struct config *c, uint32_t a
 	for (int i = 0; i < CONFIG_PORTS_MAX; i++) {
 		const struct config_interface *interface = &c->interface[i];
 		for (unsigned k = 0; k < interface->address_count; k++) {
-			if (same_subnet(addr, interface->address[k].addr, interface->address[k].plen)) {
+			if (ip4_in_prefix(addr, interface->address[k].addr, interface->address[k].plen)) {
 				*port = i;
 				return &interface->address[k];
 			}
@@ -62,12 +58,12 @@ static int check_pair(unsigned port_a, const struct config_address *a, unsigned 
 		return config_fail(err, b->line, WORD_IP4(b->addr),
 		                   "this address is already that of eth%u, at line %u", port_a, a->line);
 	unsigned shorter = a->plen < b->plen ? a->plen : b->plen;
-	if (!same_subnet(a->addr, b->addr, shorter) || (port_a == port_b && a->plen == b->plen))
+	if (!ip4_in_prefix(a->addr, b->addr, shorter) || (port_a == port_b && a->plen == b->plen))
 		return 0;
 	char subnet[FMT_PREFIX_MAX];
 	return config_fail(err, b->line, WORD_PREFIX(b->addr, b->plen),
 	                   "the subnet overlaps %s of eth%u, at line %u",
-	                   fmt_prefix(subnet, a->addr & text_mask_of(a->plen), a->plen), port_a,
+	                   fmt_prefix(subnet, a->addr & ip4_prefix_mask(a->plen), a->plen), port_a,
 	                   a->line);
 }
 
@@ -103,8 +99,7 @@ static int check_neighbour(const struct config *c, uint32_t addr, uint32_t line,
 	if (own == NULL)
 		return config_fail(err, line, WORD_IP4(addr),
 		                   "%s does not lie on the subnet of any interface", what);
-	uint32_t host_bits = ~text_mask_of(own->plen);
-	if (own->plen < 31 && ((addr & host_bits) == 0 || (addr & host_bits) == host_bits))
+	if (!ip4_is_subnet_host(addr, own->plen))
 		return config_fail(err, line, WORD_IP4(addr),
 		                   "%s is the network or broadcast address of a subnet of eth%d", what,
 		                   port);
@@ -136,7 +131,7 @@ static uint32_t *route_slot(const struct route_table *t, uint32_t prefix, unsign
 static int check_route_hides(const struct route_table *t, const struct config_address *a,
                              unsigned port, struct config_error *err)
 {
-	uint32_t n = *route_slot(t, a->addr & text_mask_of(a->plen), a->plen);
+	uint32_t n = *route_slot(t, a->addr & ip4_prefix_mask(a->plen), a->plen);
 	if (n == 0)
 		n = *route_slot(t, a->addr, 32);
 	if (n == 0)

@@ -1,6 +1,8 @@
 /* Words, numbers and addresses in text that a person wrote; see text.h. */
 #include "control/text.h"
 
+#include "net/ip4.h"
+
 bool text_next_word(struct text *rest, struct text *word)
 {
 	size_t start = 0;
@@ -86,7 +88,7 @@ int text_parse_mask(struct text t, unsigned *plen)
 	if (text_parse_ip4(t, &mask) != 0)
 		return E_INVAL;
 	for (unsigned n = 0; n <= 32; n++) {
-		if (mask == text_mask_of(n)) {
+		if (mask == ip4_prefix_mask(n)) {
 			*plen = n;
 			return 0;
 		}

@@ -71,10 +71,4 @@ int text_parse_prefix(struct text t, uint32_t *addr, unsigned *plen);
 /* "00:11:22:aa:bb:cc", "00-11-22-aa-bb-cc" or "0011.22aa.bbcc"; letters in either case. */
 int text_parse_mac(struct text t, uint8_t out[6]);
 
-/* Mask of a prefix length 0 to 32. */
-static inline uint32_t text_mask_of(unsigned plen)
-{
-	return plen == 0 ? 0 : ~(uint32_t)0 << (32 - plen);
-}
-
 #endif

@@ -459,10 +459,7 @@ int arp_forget(struct arp *a, unsigned port, uint32_t ip)
 static bool is_on_link(const struct arp *a, unsigned port, uint32_t ip)
 {
 	const struct arp_local *l = local_towards(a, port, ip);
-	if (!l || ip4_src_is_martian(ip))
-		return false;
-	uint32_t host = ip & ~ip4_prefix_mask(l->plen);
-	return l->plen >= 31 || (host != 0 && host != ~ip4_prefix_mask(l->plen));
+	return l && !ip4_src_is_martian(ip) && ip4_is_subnet_host(ip, l->plen);
 }
 
 static bool message_is_valid(const struct arp_message *m)

@@ -15,6 +15,7 @@
 
 #include "control/config.h"
 #include "lib/fmt.h"
+#include "net/ip4.h"
 
 #define ROUTES 120000u
 
@@ -97,7 +98,7 @@ static void test_addresses(void **state)
 
 	for (unsigned n = 0; n <= 32; n++) {
 		char buf[FMT_IP4_MAX];
-		fmt_ip4(buf, text_mask_of(n));
+		fmt_ip4(buf, ip4_prefix_mask(n));
 		assert_int_equal(text_parse_mask(text_of(buf), &plen), 0);
 		assert_int_equal(plen, n);
 	}
