@@ -2,16 +2,9 @@
  * control/text.c and control/config*.c: words, statements, every error, the round trip, a hundred
  * thousand routes, and hostile text.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#include "tests/unit/host.h"
 
-#include <cmocka.h>
+#include <time.h>
 
 #include "control/config.h"
 #include "lib/fmt.h"
@@ -523,16 +516,6 @@ static void test_many_routes(void **state)
 	free(text);
 }
 
-static uint64_t random_state;
-
-static uint32_t random_u32(void)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return (uint32_t)(random_state >> 32);
-}
-
 /* Whatever the text, the answer is a good configuration that survives the round trip, or an error
  * with a line of the text and printable words. */
 static void try_hostile(const char *text, size_t len)
@@ -554,9 +537,7 @@ static void try_hostile(const char *text, size_t len)
 static void test_hostile(void **state)
 {
 	(void)state;
-	const char *seed = getenv("SEED");
-	random_state = seed ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL) * 2654435761u + 1;
-	print_message("SEED=%llu\n", (unsigned long long)random_state);
+	seed_random("test_hostile");
 	static const char *const pieces[] = {"ip ", "address ", "route ", "10.0.0.0/8 ", "\n", "eth0",
 	                                     "interface ", "null0", " 255.255.255.0", "\r\n", "no ",
 	                                     "shutdown", "mtu 1500", "end", "!", "arp ", "secondary"};
@@ -564,19 +545,19 @@ static void test_hostile(void **state)
 	for (int round = 0; round < 20000; round++) {
 		size_t len = sizeof full - 1;
 		memcpy(text, full, len);
-		for (uint32_t k = random_u32() % 4; k < 4; k++) {
-			size_t at = random_u32() % len;
-			const char *piece = pieces[random_u32() % ARRAY_LEN(pieces)];
+		for (uint32_t k = random_below(4); k < 4; k++) {
+			size_t at = random_below((uint32_t)len);
+			const char *piece = pieces[random_below(ARRAY_LEN(pieces))];
 			size_t n = strlen(piece);
-			switch (random_u32() % 5) {
+			switch (random_below(5)) {
 			case 0:
-				text[at] = (char)random_u32();
+				text[at] = (char)random64();
 				break;
 			case 1:
-				text[at] = "\0\r\n\t 019./!"[random_u32() % 11];
+				text[at] = "\0\r\n\t 019./!"[random_below(11)];
 				break;
 			case 2: /* cut a few bytes out, but never all */
-				n = 1 + random_u32() % 20;
+				n = 1 + random_below(20);
 				n = n < len - at ? n : (len - at) / 2;
 				memmove(text + at, text + at + n, len - at - n);
 				len -= n;
@@ -587,7 +568,7 @@ static void test_hostile(void **state)
 				len += n;
 				break;
 			default: /* cut off the end */
-				if (random_u32() % 8 == 0)
+				if (random_below(8) == 0)
 					len = at + 1;
 				break;
 			}
@@ -595,12 +576,12 @@ static void test_hostile(void **state)
 		try_hostile(text, len);
 	}
 	for (int round = 0; round < 5000; round++) {
-		size_t len = random_u32() % sizeof text;
+		size_t len = random_below(sizeof text);
 		for (size_t i = 0; i < len; i++)
-			text[i] = (char)random_u32();
+			text[i] = (char)random64();
 		try_hostile(text, len);
 		for (size_t i = 0; i < len; i++)
-			text[i] = "ipaderouth0123./ \n"[random_u32() % 18];
+			text[i] = "ipaderouth0123./ \n"[random_below(18)];
 		try_hostile(text, len);
 	}
 }

@@ -2,19 +2,9 @@
  * control/shell*.c: keystrokes in, exactly these bytes out; and a small terminal that shows that
  * whatever is typed, the row looks as the line is.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#include <cmocka.h>
+#include "tests/unit/host.h"
 
 #include "control/shell.h"
-#include "lib/fmt.h"
 
 #define P "r1# "
 #define UP "\x1b[A"
@@ -481,10 +471,7 @@ static void check_row(void)
 static void test_random_keys(void **state)
 {
 	(void)state;
-	const char *given = getenv("SEED");
-	unsigned seed = given ? (unsigned)strtoul(given, NULL, 0) : (unsigned)time(NULL);
-	print_message("SEED=%u\n", seed);
-	srand(seed);
+	seed_random("test_random_keys");
 	static const char *const keys[] = {
 		UP, DOWN, LEFT, RIGHT, LEFT, LEFT, "\x7f", "\t", "?", "\r", "\r\n", "\x01", "\x05",
 		"\x15", "\x17", "\x03", "\x0b", "\x0c", "\x1b[3~", "\x1b[H", " ", " ", "show ", "ip ",
@@ -496,15 +483,15 @@ static void test_random_keys(void **state)
 	col = 0;
 	terminal(P, strlen(P));
 	for (int i = 0; i < 300000; i++) {
-		if (rand() % 8 == 0)
-			shell_input(&shell, (char)rand());
-		const char *key = keys[(unsigned)rand() % ARRAY_LEN(keys)];
+		if (random_below(8) == 0)
+			shell_input(&shell, (char)random64());
+		const char *key = keys[random_below(ARRAY_LEN(keys))];
 		for (; *key; key++)
 			shell_input(&shell, *key);
-		if (rand() % 64 == 0)
+		if (random_below(64) == 0)
 			shell_log(&shell, "eth0: link up");
-		if (rand() % 256 == 0)
-			shell_set_hostname(&shell, rand() % 2 ? "a-rather-long-name-of-a-machine-that-goes-"
+		if (random_below(256) == 0)
+			shell_set_hostname(&shell, random_below(2) ? "a-rather-long-name-of-a-machine-that-goes-"
 			                                        "up-to-the-very-limit-there-is" : "r1");
 		if (shell.busy)
 			shell_done(&shell);
