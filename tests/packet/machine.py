@@ -128,7 +128,6 @@ class Machine:
                  dead=()):
         self.outs = [collections.deque() for _ in range(ports)]
         self.text = ""
-        self.now = 0
         self.errors = tempfile.TemporaryFile()
         self.config = None
         arguments = [HARNESS, "-p", str(ports)]
@@ -213,16 +212,13 @@ class Machine:
 
     def time(self, ns):
         self.command("time %d" % ns)
-        self.now += ns
 
     def link(self, port, up):
         """Plugs or pulls a cable. It takes the machine 10 ms to see it."""
         self.command("link %d %s" % (port, "up" if up else "down"))
-        self.now += 10 * MS
 
     def key(self, text):
         """Types. It takes the machine 10 ms to look."""
-        self.now += 10 * MS
         self.command("key " + text.encode().hex())
 
     def console(self, line):
