@@ -102,13 +102,22 @@ static void read_config(void)
 		config_default(&plane.config);
 }
 
+/* The configured MTU, or the usual one if the device takes that (VIRTIO 1.2 5.1.4.1: no more). */
+static unsigned mtu_of(unsigned port)
+{
+	unsigned configured = plane.config.interface[port].mtu, most = core_port_nic(port)->mtu_max;
+	if (configured)
+		return configured;
+	return most < CONFIG_MTU_DEFAULT ? most : CONFIG_MTU_DEFAULT;
+}
+
 static void start_ports(struct view *v)
 {
 	unsigned mtu_most = CONFIG_MTU_DEFAULT;
 	for (unsigned p = 0; p < core_port_count(); p++) {
 		const struct config_interface *i = &plane.config.interface[p];
 		struct view_port *vp = &v->port[p];
-		*vp = (struct view_port){.mtu = i->mtu ? i->mtu : CONFIG_MTU_DEFAULT,
+		*vp = (struct view_port){.mtu = (uint16_t)mtu_of(p),
 		                         .addresses = i->address_count,
 		                         .enabled = i->present && !i->shutdown && i->address_count};
 		eth_copy(vp->mac, core_port_nic(p)->mac);

@@ -39,6 +39,17 @@ def test_card_pulled_out(m):
     assert len(m.take_all(0)) == 1, "the living port does not answer"
 
 
+def test_default_mtu_of_a_small_device(make):
+    """VIRTIO 1.2 5.1.4.1: nothing larger is sent than the device says, without being told to."""
+    m = make(mtu_max=1400)
+    m.learn(A, B)
+    packet = udp(A, B, size=1373, flags="DF")
+    m.send(0, frame(packet))
+    m.expect(0, error_about(ROUTER[0], A, packet, 3, 4, 1400))
+    m.route(udp(A, B, size=1372, flags="DF"))
+    assert "mtu 1400" in m.console("show interfaces")
+
+
 def test_stalled_transmit_ring_is_reported_once(m):
     """A ring that takes nothing for more than two seconds; one that is slow is none of that."""
     m.route(udp(A, B))
