@@ -56,7 +56,7 @@ struct config_interface {
 	bool present; /* has an interface block */
 	bool shutdown;
 	uint8_t address_count;
-	uint16_t mtu; /* 0: CONFIG_MTU_DEFAULT */
+	uint16_t mtu; /* 0: not said */
 	uint32_t line;
 	struct config_address address[CONFIG_ADDRESSES_MAX]; /* [0] is the primary one */
 	char description[CONFIG_DESCRIPTION_SIZE];

@@ -1,6 +1,7 @@
 /*
  * The door of an IPv4 host or router on a data core: what Ethernet says of a received frame, in the
- * order of RFC 1812 5.2.1. Applications ask here first (those on their fast path know already).
+ * order of RFC 1812 5.2.1. Applications ask here first, with each packet that rx_vector was given
+ * (those on their fast path know already).
  */
 #ifndef CONTROL_DOOR_H
 #define CONTROL_DOOR_H
@@ -10,9 +11,10 @@
 #include "net/eth.h"
 
 /*
- * True: an IPv4 packet for our station or for several of which we are one, unchecked beyond its
- * Ethernet header; it stays the caller's. False: it was something else and has been dealt with.
- * `port` is the one it came in by.
+ * True: an IPv4 packet for our station, or for several (eth_is_multicast), unchecked beyond its
+ * Ethernet header, which is there: ask ip4_check next. It stays the caller's, unchanged. False: it
+ * was something else and is gone: dropped under its counter, or, ARP, handed to the control core.
+ * `port`: that of the view by which it came in, &view->port[p->port].
  */
 static inline bool door_ip4(const struct pkt *p, const struct view_port *port)
 {

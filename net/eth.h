@@ -1,4 +1,8 @@
-/* Ethernet II frames: header, types, station addresses. All helpers take unaligned pointers. */
+/*
+ * Ethernet II frames: header, types, station addresses. All helpers take unaligned pointers.
+ *
+ *     octet 0 destination, 6 source, 12 type, big-endian (below 0x0600: an 802.3 length)
+ */
 #ifndef NET_ETH_H
 #define NET_ETH_H
 
@@ -12,15 +16,6 @@
 
 #define ETH_TYPE_IP4 0x0800
 #define ETH_TYPE_ARP 0x0806
-#define ETH_TYPE_VLAN 0x8100
-#define ETH_TYPE_IP6 0x86dd
-
-struct eth_header {
-	uint8_t dst[ETH_ALEN];
-	uint8_t src[ETH_ALEN];
-	be16_t type; /* ETH_TYPE_*; below 0x0600 an 802.3 length */
-} __attribute__((packed));
-_Static_assert(sizeof(struct eth_header) == ETH_HLEN, "wire format");
 
 static inline bool eth_equal(const uint8_t *a, const uint8_t *b)
 {
@@ -38,11 +33,6 @@ static inline void eth_copy(uint8_t *to, const uint8_t *from)
 /* Group address: multicast or broadcast (IEEE 802 I/G bit). */
 static inline bool eth_is_multicast(const uint8_t *mac) { return mac[0] & 1; }
 
-static inline bool eth_is_broadcast(const uint8_t *mac)
-{
-	return raw32_load(mac) == UINT32_MAX && raw16_load(mac + 4) == 0xffff;
-}
-
 static inline bool eth_is_zero(const uint8_t *mac)
 {
 	return raw32_load(mac) == 0 && raw16_load(mac + 4) == 0;
@@ -52,12 +42,6 @@ static inline bool eth_is_zero(const uint8_t *mac)
 static inline bool eth_is_station(const uint8_t *mac)
 {
 	return !eth_is_multicast(mac) && !eth_is_zero(mac);
-}
-
-static inline void eth_set_broadcast(uint8_t *mac)
-{
-	raw32_store(mac, UINT32_MAX);
-	raw16_store(mac + 4, 0xffff);
 }
 
 /* Writes the 14 bytes at frame; type in host order. */

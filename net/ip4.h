@@ -20,7 +20,6 @@
 #define IP4_HLEN 20     /* without options */
 #define IP4_HLEN_MAX 60
 #define IP4_TTL_DEFAULT 64
-#define IP4_MTU_MIN 68  /* RFC 791 3.2: every module must forward that much unfragmented */
 
 #define IP4_FLAG_DF 0x4000
 #define IP4_FLAG_MF 0x2000

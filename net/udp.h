@@ -1,24 +1,16 @@
 /*
  * UDP over IPv4 (RFC 768, RFC 1122 4.1). Packets are whole IPv4 packets of any alignment that have
  * been through ip4_check and are not fragments.
+ *
+ *     octet 0 source port, 2 destination port, 4 length, 6 checksum (0: none), all big-endian
  */
 #ifndef NET_UDP_H
 #define NET_UDP_H
 
-#include "lib/bytes.h"
 #include "lib/types.h"
 #include "net/counters.h"
 
 #define UDP_HLEN 8
-#define UDP_PORT_ECHO 7 /* RFC 862 */
-
-struct udp_header {
-	be16_t src_port;
-	be16_t dst_port;
-	be16_t len;
-	be16_t checksum; /* 0: none */
-} __attribute__((packed));
-_Static_assert(sizeof(struct udp_header) == UDP_HLEN, "wire format");
 
 /* A received datagram in host order; data points into the packet. */
 struct udp_datagram {
