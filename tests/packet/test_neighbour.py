@@ -258,14 +258,17 @@ def test_static_neighbour(make):
     assert "static" in m.console("show arp")
 
 
-def test_full_table(make):
-    """Neighbours beyond the table's 4096 get a counter of their own, nobody else suffers."""
-    m = make("""\
+WIDE = """\
 interface eth0
  ip address 192.0.2.1/24
 interface eth1
  ip address 172.16.0.1/16
-""")
+"""
+
+
+def test_full_table(make):
+    """Neighbours beyond the table's 4096 get a counter of their own, nobody else suffers."""
+    m = make(WIDE)
     m.learn(A)
     router = Station(1, "172.16.0.1", ROUTER[1].mac)
     whole = 4096 - 1
@@ -285,12 +288,7 @@ interface eth1
 def test_neighbour_replaced_under_a_packet(make):
     """Two packets of one vector: the first makes a full table give up the silent neighbour that
     the second was looked up for. The second must not follow whoever has its number now."""
-    m = make("""\
-interface eth0
- ip address 192.0.2.1/24
-interface eth1
- ip address 172.16.0.1/16
-""")
+    m = make(WIDE)
     m.learn(A)
     router = Station(1, "172.16.0.1", ROUTER[1].mac)
     for first in range(0, 4094, 89):

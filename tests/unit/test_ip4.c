@@ -212,6 +212,7 @@ static void address_helpers(void **s)
 	assert_false(ip4_is_subnet_host(IP4(10, 1, 2, 0), 24) || ip4_is_subnet_host(IP4(10, 1, 2, 255), 24));
 	assert_true(ip4_is_subnet_host(IP4(10, 1, 2, 1), 24) && ip4_is_subnet_host(IP4(10, 1, 2, 254), 24));
 	assert_true(ip4_is_subnet_host(IP4(10, 1, 2, 255), 23) && ip4_is_subnet_host(IP4(10, 1, 3, 0), 23));
+	assert_false(ip4_is_subnet_host(IP4(10, 1, 2, 4), 30) || ip4_is_subnet_host(IP4(10, 1, 2, 7), 30));
 	for (uint32_t last = 0; last < 2; last++) {
 		assert_true(ip4_is_subnet_host(IP4(10, 1, 2, 0) + last, 31));
 		assert_true(ip4_is_subnet_host(IP4(10, 1, 2, 0) + last, 32));
