@@ -19,6 +19,7 @@
  *                                  several together are one vector. partial, ok: enum pkt_flags
  *     run                          turns until nothing moves
  *     time NS                      the same while time passes, timer by timer
+ *     away NS                      time passes and the machine does nothing: the host has other work
  *     link PORT up|down|gone       plugs or pulls a cable, or the whole card; 10 ms pass, until it
  *                                  is seen
  *     missed PORT N                the device counts frames that it had no room for
@@ -609,6 +610,8 @@ static bool command(char *line)
 		settle();
 	else if (strcmp(word, "time") == 0)
 		pass_time(strtoull(argument(), NULL, 10));
+	else if (strcmp(word, "away") == 0)
+		host_tsc += strtoull(argument(), NULL, 10);
 	else if (strcmp(word, "link") == 0)
 		command_link();
 	else if (strcmp(word, "key") == 0)

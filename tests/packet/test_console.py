@@ -147,6 +147,20 @@ def test_ping(m):
     m.expect_counters(icmp_tx_echo_request=3, delivered_icmp=3)
 
 
+def test_ping_from_the_address_of_that_subnet(make):
+    """RFC 1122 3.3.4.3: of several addresses the one that the destination shares a subnet with."""
+    m = make(CONFIG + " ip address 172.16.0.1/16 secondary\n", boot=False)
+    m.time(3 * SECOND)
+    m.take_all(1)
+    m.take_all(0)
+    second = Station(1, "172.16.0.1", ROUTER[1].mac)
+    host = Station(1, "172.16.5.5", "02:bb:00:00:05:05")
+    m.send(1, arp_request(host, second.ip))
+    m.expect(1, arp_reply(second, host))
+    m.key("ping 172.16.5.5 count 1\r")
+    ping_request(m, second, host)
+
+
 def test_ping_nobody(m):
     """Everything by timers alone: three requests, and the answer to the operator."""
     m.text = ""

@@ -210,8 +210,8 @@ def test_secondary_address(make):
 
 
 def test_port_that_is_shut_down(make):
-    """`shutdown`: takes nothing in, its subnet is no route."""
-    m = make(CONFIG + " shutdown\nip route 10.0.0.0/8 198.51.100.2\n")
+    """`shutdown`: takes nothing in, its subnet is no route, nor is a static neighbour on it."""
+    m = make(CONFIG + " shutdown\nip route 10.0.0.0/8 198.51.100.2\narp 198.51.100.2 %s\n" % B.mac)
     m.learn(A)
     m.send(1, arp_request(B, ROUTER[1].ip), ether(B, ROUTER[1]) / udp(B, A))
     m.expect_counters(drop_port_down=2)
@@ -257,6 +257,23 @@ def test_cable_out_while_packets_wait(fresh):
     fresh.link(1, False)
     fresh.expect(0, error_about(ROUTER[0], A, hop(packet), 3, 1))
     fresh.expect_counters(arp_tx_request=1, drop_neigh_unreachable=1, icmp_tx_unreach_host=1)
+
+
+def test_cable_out_while_packets_go_to_the_control_core(fresh):
+    """It takes 64 messages, sees that the link is down, and refuses the rest itself."""
+    fresh.learn(A)
+    fresh.time(SECOND)
+    fresh.counted()
+    for i in range(100):
+        fresh.queue(0, padded(ether(A, ROUTER[0]) / udp(A, B, id=i)))
+    fresh.command("away %d" % (20 * MS))  # the next look at the link is due
+    fresh.link(1, False)
+    errors = fresh.take_all(0)
+    fresh.expect(1, arp_request(ROUTER[1], B.ip))
+    fresh.expect_counters(arp_tx_request=1, drop_neigh_unreachable=64, drop_tx_down=36,
+                          icmp_tx_unreach_host=len(errors),
+                          icmp_err_ratelimited=100 - len(errors))
+    assert padded(error_about(ROUTER[0], A, hop(udp(A, B, id=0)), 3, 1)) == errors[0]
 
 
 @pytest.mark.parametrize("where", ["at start", "later"])
