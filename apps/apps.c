@@ -1,4 +1,4 @@
-/* The applications in the image, by number. To add one: its word in core/apps.h, its header here. */
+/* The applications in the image. To add one: its word in core/apps.h, its header here. */
 #include "apps/discard/discard.h"
 #include "apps/echo/echo.h"
 #include "apps/router/router.h"

@@ -36,7 +36,8 @@ static bool read_options(struct shell *sh, int argc, char **argv, const struct o
 		}
 		if (i + 1 == argc ||
 		    text_parse_u32(text_of(argv[i + 1]), o->min, o->max, o->value) != E_OK) {
-			shell_print(sh, "%s takes a number from %u to %u\n", o->name, o->min, o->max);
+			shell_print(sh, "%s takes a number from %u to %u\n", o->name, o->min,
+			            o->max);
 			return false;
 		}
 	}

@@ -414,7 +414,8 @@ static int parse_end(struct parser *p, unsigned i)
 static const struct statement statements[] = {
 	/* words, syntax, parser, in an interface block, once */
 	{"hostname", "hostname NAME", parse_hostname, false, true},
-	{"application", "application (" CORE_APPS(CORE_APP_WORD, " | ") ")", parse_application, false, true},
+	{"application", "application (" CORE_APPS(CORE_APP_WORD, " | ") ")", parse_application, false,
+	 true},
 	{"idle", "idle (poll | sleep | auto)", parse_idle, false, true},
 	{"interface", "interface ethN", parse_interface, false, false},
 	{"description", "description TEXT", parse_description, true, true},

@@ -145,7 +145,4 @@ typedef void (*config_write_fn)(void *ctx, const char *text, size_t len);
 /* Writes the configuration as text, in pieces, each one line with its '\n'. */
 void config_print(const struct config *c, config_write_fn write, void *ctx);
 
-/* The word for a value, as in the dialect. */
-const char *config_idle_name(enum config_idle i);
-
 #endif

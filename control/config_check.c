@@ -20,9 +20,10 @@ static const struct config_address *subnet_of(const struct config *c, uint32_t a
 	for (int i = 0; i < CONFIG_PORTS_MAX; i++) {
 		const struct config_interface *interface = &c->interface[i];
 		for (unsigned k = 0; k < interface->address_count; k++) {
-			if (ip4_in_prefix(addr, interface->address[k].addr, interface->address[k].plen)) {
+			const struct config_address *a = &interface->address[k];
+			if (ip4_in_prefix(addr, a->addr, a->plen)) {
 				*port = i;
-				return &interface->address[k];
+				return a;
 			}
 		}
 	}

@@ -21,7 +21,7 @@ static void PRINTF_LIKE(2, 3) print_line(const struct printer *p, const char *fo
 	p->write(p->ctx, line, n + 1);
 }
 
-const char *config_idle_name(enum config_idle i)
+static const char *idle_word(enum config_idle i)
 {
 	return i == CONFIG_IDLE_POLL ? "poll" : i == CONFIG_IDLE_SLEEP ? "sleep" : "auto";
 }
@@ -56,7 +56,7 @@ void config_print(const struct config *c, config_write_fn write, void *ctx)
 	char addr[FMT_IP4_MAX], mac[FMT_MAC_MAX];
 	print_line(&p, "hostname %s", c->hostname);
 	print_line(&p, "application %s", core_app_word(c->application));
-	print_line(&p, "idle %s", config_idle_name(c->idle));
+	print_line(&p, "idle %s", idle_word(c->idle));
 	if (c->arp_timeout_s != CONFIG_ARP_TIMEOUT_DEFAULT_S)
 		print_line(&p, "arp timeout %u", c->arp_timeout_s);
 	if (c->icmp_rate != CONFIG_ICMP_RATE_DEFAULT || c->icmp_burst != CONFIG_ICMP_BURST_DEFAULT)

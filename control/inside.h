@@ -14,8 +14,8 @@
  * plane_start builds in this order: configuration, FIB, ports of the view, local_start,
  * neighbour_start, routes. It does so again in the same memory whenever the ports are restarted.
  *
- * A "frame" below has ETH_HLEN bytes for the Ethernet header, then an IPv4 packet; its length counts
- * both. It stays the caller's and may be overwritten.
+ * A "frame" below has ETH_HLEN bytes for the Ethernet header, then an IPv4 packet; its length is that
+ * of both. It stays the caller's and may be overwritten.
  */
 #ifndef CONTROL_INSIDE_H
 #define CONTROL_INSIDE_H
@@ -58,14 +58,14 @@ int neighbour_start(void);
 /* Does what is due; returns core_now_ns() of the next deadline, UINT64_MAX for none. */
 uint64_t neighbour_timer(void);
 
-/* A link went up or down, after ARP has been told: adjacencies forward only into links that are up. */
+/* A link went up or down, and ARP has been told: adjacencies forward only into links that are up. */
 void neighbour_link(unsigned port, bool up);
 
 /* The next-hop number of the neighbour, made if need be; NH_NULL0 when the table is full. */
 uint32_t neighbour_next_hop(unsigned port, uint32_t ip);
 
-/* Sends a frame to nh, the next hop that a look-up of dst gave, NH_CONNECTED or above; it may have to
- * wait for ARP. A received one is counted, whatever becomes of it. */
+/* Sends a frame to nh, the next hop that a look-up of dst gave, NH_CONNECTED or above; it may have
+ * to wait for ARP. A received one is counted, whatever becomes of it. */
 void neighbour_output(uint32_t nh, uint32_t dst, uint8_t *frame, unsigned len,
                       enum frame_origin origin);
 

@@ -58,7 +58,8 @@ void local_error(const uint8_t *ip, unsigned len, uint8_t type, uint8_t code)
 		count(CNT_icmp_err_ratelimited);
 		return;
 	}
-	unsigned n = icmp4_error_build(out_frame + ETH_HLEN, sizeof out_frame - ETH_HLEN, ip, len, &e);
+	unsigned n = icmp4_error_build(out_frame + ETH_HLEN, sizeof out_frame - ETH_HLEN, ip, len,
+	                               &e);
 	count(icmp4_error_counter(type, code));
 	local_output(out_frame, n + ETH_HLEN);
 }

@@ -61,7 +61,8 @@ void ping_start(struct shell *sh, uint32_t dst, unsigned times, unsigned bytes)
 {
 	uint32_t src = plane.fib_ready ? local_source(dst) : 0;
 	if (src == 0 || src == dst) {
-		shell_print(sh, src ? "that is this machine's own address\n" : "no route to that host\n");
+		shell_print(sh, src ? "that is this machine's own address\n"
+		                    : "no route to that host\n");
 		return;
 	}
 	ping.sh = sh;

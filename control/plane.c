@@ -72,7 +72,7 @@ static bool take_memory(void)
 /* An interface block may want what the machine does not have: as bad as any bad line. */
 static int check_port(unsigned p, const struct config_interface *i, struct config_error *err)
 {
-	unsigned ports = core_port_count();
+	unsigned ports = core_port_count(), most;
 	char word[16];
 	if (!i->present)
 		return E_OK;
@@ -81,10 +81,11 @@ static int check_port(unsigned p, const struct config_interface *i, struct confi
 		return config_fail(err, i->line, text_of(word), "this machine has %u port%s", ports,
 		                   ports == 1 ? "" : "s");
 	}
-	if (i->mtu > core_port_nic(p)->mtu_max) {
+	most = core_port_nic(p)->mtu_max;
+	if (i->mtu > most) {
 		fmt_format(word, sizeof word, "mtu %u", i->mtu);
-		return config_fail(err, i->line, text_of(word), "the device of eth%u takes at most %u",
-		                   p, core_port_nic(p)->mtu_max);
+		return config_fail(err, i->line, text_of(word),
+		                   "the device of eth%u takes at most %u", p, most);
 	}
 	return E_OK;
 }

@@ -45,8 +45,8 @@ struct shell_command {
 	 * missing, "A.B.C.D [count N]" takes one or three, a last "..." takes any more. */
 	const char *args;
 	const char *help; /* one line */
-	/* argv holds the arguments alone, argc of them, as many as `args` allows, and a NULL; they are
-	 * valid until run returns. */
+	/* argv holds the arguments alone, argc of them, as many as `args` allows, and a NULL; they
+	 * are valid until run returns. */
 	void (*run)(struct shell *sh, int argc, char **argv);
 };
 

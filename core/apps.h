@@ -1,7 +1,7 @@
 /*
- * The applications in the image, in one list. The word on the command line, in the configuration and
- * on the console, the number in configuration and snapshot, and the table in apps/apps.c are made
- * from it. The first is the one that runs when nobody says which.
+ * The applications in the image, in one list. The word on the command line, in the configuration
+ * and on the console, the number in configuration and snapshot, and the table in apps/apps.c are
+ * made from it. The first is the one that runs when nobody says which.
  */
 #ifndef CORE_APPS_H
 #define CORE_APPS_H

@@ -225,8 +225,8 @@ const void *core_shared_area_of(unsigned core);
 
 /*
  * Copies a frame of `len` bytes (<= core_frame_max()) to the data core that polls queue pair
- * `pair` < core_data_count(), which gets it by control_hooks.inject. E_AGAIN when its ring is full or
- * the ports do not run, E_INVAL when the frame is too long.
+ * `pair` < core_data_count(), which gets it by control_hooks.inject. E_AGAIN when its ring is full
+ * or the ports do not run, E_INVAL when the frame is too long.
  */
 int core_inject(unsigned pair, unsigned port, const uint8_t *frame, unsigned len, uint32_t kind,
                 uint32_t arg);

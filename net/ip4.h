@@ -71,7 +71,7 @@ static inline uint32_t ip4_subnet_broadcast(uint32_t addr, unsigned plen)
 	return plen >= 31 ? IP4_BROADCAST : addr | ~ip4_prefix_mask(plen);
 }
 
-/* Neither the first nor the last address of its subnet; in a /31 and /32 all are hosts (RFC 3021). */
+/* Neither the first nor the last address of its subnet; of a /31, /32 all are hosts (RFC 3021). */
 static inline bool ip4_is_subnet_host(uint32_t addr, unsigned plen)
 {
 	uint32_t host_bits = ~ip4_prefix_mask(plen);

@@ -44,7 +44,7 @@ static void complete(struct pkt *p)
 	pkt_csum_complete(&self.pool, p);
 }
 
-/* Our own ICMP error about packet p, which has passed ip4_check or failed by its options. The packet
+/* Our own ICMP error about packet p, which has passed ip4_check or failed by its options alone. It
  * stays the caller's; its checksum is completed. rest: as in struct icmp4_error. */
 static void send_error(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest)
 {

@@ -1,6 +1,6 @@
 /*
- * IPv4 longest-prefix match: the interface. trie.c is the table behind it today; users, and
- * all tests of tests/unit/test_fib.c but those that "know the trie", rely on what stands here alone.
+ * IPv4 longest-prefix match: the interface. trie.c is the table behind it today; users, and all of
+ * tests/unit/test_fib.c but what "knows the trie", rely on what stands here alone.
  *
  * One writer (the control core) changes the table, any number of readers (data cores) look up
  * meanwhile. The table lies in two parts, both lent by the caller: `struct fib4`, which readers map
@@ -12,8 +12,8 @@
  *     fib4_reclaim                writer; after every reader has passed a quiescent point
  *     all others                  writer; any time
  *
- * 1. A change becomes visible by single aligned word stores: a look-up that runs meanwhile gets, for
- *    each address, the answer of before or of after it, never a third. After a reader's next
+ * 1. A change becomes visible by single aligned word stores: a look-up that runs meanwhile gets,
+ *    for each address, the answer of before or of after it, never a third. After a reader's next
  *    quiescent point it gets the new one.
  * 2. Shared memory that a change makes free (fib4_retired blocks) rests until fib4_reclaim, because
  *    a reader may still be in it (ARCHITECTURE.md, invariant 2).
@@ -55,8 +55,8 @@ size_t fib4_private_bytes(uint32_t routes);
 
 /*
  * Makes an empty table in the caller's memory: 64-byte aligned, with any contents, the caller's
- * again when the table is no longer used. E_NOMEM when a part is too small for any table; *w is then
- * as it was.
+ * again when the table is no longer used. E_NOMEM when a part is too small for any table; *w is
+ * then as it was.
  */
 int fib4_init(struct fib4_writer *w, void *shared, size_t shared_bytes, void *priv,
               size_t priv_bytes);

@@ -19,7 +19,7 @@
  *                                  several together are one vector. partial, ok: enum pkt_flags
  *     run                          turns until nothing moves
  *     time NS                      the same while time passes, timer by timer
- *     away NS                      time passes and the machine does nothing: the host has other work
+ *     away NS                      time passes and the machine does nothing: its host is busy
  *     link PORT up|down|gone       plugs or pulls a cable, or the whole card; 10 ms pass, until it
  *                                  is seen
  *     missed PORT N                the device counts frames that it had no room for

@@ -257,7 +257,8 @@ static void random_changes(void **s)
 			past[step % ARRAY_LEN(past)] = (struct prefix){addr, plen};
 		} else {
 			/* half of the time one that was put in, and is likely to be there */
-			for (int try = random_below(2) ? 8 : 0; try > 0 && !oracle_get(&t.o, addr, plen); try--) {
+			unsigned tries = random_below(2) ? 8 : 0;
+			for (; tries > 0 && !oracle_get(&t.o, addr, plen); tries--) {
 				struct prefix q = past[random_below(ARRAY_LEN(past))];
 				addr = q.addr;
 				plen = q.plen;
@@ -384,7 +385,11 @@ static void thinned_tables_fit(void **s)
 
 /* --- what knows the trie: how many nodes of which size a change needs --- */
 
-#define NODE_BYTES 1024
+static struct table table_of_nodes(size_t nodes, size_t priv_bytes, uint32_t slots)
+{
+	const size_t least = 64, node_bytes = 1024; /* what fib4_shared_bytes(0) has */
+	return table_of_bytes(fib4_shared_bytes(0) + (nodes - least) * node_bytes, priv_bytes, slots);
+}
 
 static void nodes_are_given_back(void **s)
 {
@@ -402,7 +407,7 @@ static void nodes_are_given_back(void **s)
 	table_free(&t);
 }
 
-/* How many /32 of which each needs two nodes of its own fit the empty table, which is empty again. */
+/* How many /32, each of which needs two nodes of its own, fit the empty table; empty it is again. */
 static unsigned capacity(struct table *t)
 {
 	uint32_t n = 0;
@@ -420,8 +425,7 @@ static void out_of_memory(void **s)
 	seed_random("out_of_memory");
 	for (int round = 0; round < 20; round++) {
 		size_t nodes = random_below(40), rib = random_below(60);
-		size_t base = fib4_shared_bytes(0) - 64 * NODE_BYTES; /* 64 nodes are its least */
-		struct table t = table_of_bytes(base + nodes * NODE_BYTES, fib4_private_bytes(0) + rib * 16, 1 << 14);
+		struct table t = table_of_nodes(nodes, fib4_private_bytes(0) + rib * 16, 1 << 14);
 		uint8_t *before = malloc(t.shared_bytes);
 		unsigned refused = 0, fit = capacity(&t);
 		for (int step = 0; step < 400; step++) {
@@ -454,7 +458,7 @@ static void out_of_memory(void **s)
 static void retired_memory_rests(void **s)
 {
 	(void)s;
-	struct table t = table_of_bytes(fib4_shared_bytes(0) - 62 * NODE_BYTES, fib4_private_bytes(100), 1024);
+	struct table t = table_of_nodes(2, fib4_private_bytes(100), 1024);
 	insert(&t, 0x0a000001, 32, 1); /* both nodes there are */
 	assert_int_equal(fib4_insert(&t.w, 0x0b000001, 32, 2), E_NOMEM);
 	assert_int_equal(fib4_remove(&t.w, 0x0a000001, 32), 0);
@@ -503,7 +507,7 @@ static void quiesce(struct reader *r)
 static void reader_meanwhile(void **s)
 {
 	(void)s;
-	struct table t = table_of_bytes(fib4_shared_bytes(0) - 44 * NODE_BYTES, fib4_private_bytes(500), 2);
+	struct table t = table_of_nodes(20, fib4_private_bytes(500), 2);
 	struct reader r = {.fib = t.w.fib};
 	pthread_t thread;
 	seed_random("reader_meanwhile");

@@ -62,7 +62,7 @@ static void error_quotes_as_much_as_fits(void **s)
 	assert_error(build(out, 2000, 500, 3, 1, 0), 120);
 	assert_int_equal(out[20], 3);
 	assert_int_equal(out[21], 1);
-	/* the MTU goes to the low half of the second word (RFC 1191 4), a pointer to its first byte */
+	/* an MTU goes to the low half of the second word (RFC 1191 4), a pointer to its first byte */
 	assert_error(build(out, 2000, 120, 3, 4, 1400), 120);
 	assert_int_equal(be32_load(out + 24), 1400);
 	assert_error(build(out, 2000, 120, 12, 0, 21 << 24), 120);

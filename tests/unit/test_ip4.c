@@ -209,14 +209,20 @@ static void address_helpers(void **s)
 	assert_true(ip4_in_prefix(SRC, DST, 0));
 	assert_int_equal(ip4_subnet_broadcast(IP4(10, 1, 2, 3), 24), IP4(10, 1, 2, 255));
 	assert_int_equal(ip4_subnet_broadcast(IP4(10, 1, 2, 3), 31), IP4_BROADCAST);
-	assert_false(ip4_is_subnet_host(IP4(10, 1, 2, 0), 24) || ip4_is_subnet_host(IP4(10, 1, 2, 255), 24));
-	assert_true(ip4_is_subnet_host(IP4(10, 1, 2, 1), 24) && ip4_is_subnet_host(IP4(10, 1, 2, 254), 24));
-	assert_true(ip4_is_subnet_host(IP4(10, 1, 2, 255), 23) && ip4_is_subnet_host(IP4(10, 1, 3, 0), 23));
-	assert_false(ip4_is_subnet_host(IP4(10, 1, 2, 4), 30) || ip4_is_subnet_host(IP4(10, 1, 2, 7), 30));
-	for (uint32_t last = 0; last < 2; last++) {
-		assert_true(ip4_is_subnet_host(IP4(10, 1, 2, 0) + last, 31));
-		assert_true(ip4_is_subnet_host(IP4(10, 1, 2, 0) + last, 32));
-	}
+	const struct {
+		uint32_t addr;
+		unsigned plen;
+		bool host;
+	} rows[] = {
+		{IP4(10, 1, 2, 0), 24, false},  {IP4(10, 1, 2, 255), 24, false},
+		{IP4(10, 1, 2, 1), 24, true},   {IP4(10, 1, 2, 254), 24, true},
+		{IP4(10, 1, 2, 255), 23, true}, {IP4(10, 1, 3, 0), 23, true},
+		{IP4(10, 1, 2, 4), 30, false},  {IP4(10, 1, 2, 7), 30, false},
+		{IP4(10, 1, 2, 4), 31, true},   {IP4(10, 1, 2, 5), 31, true},
+		{IP4(10, 1, 2, 0), 32, true},   {IP4(10, 1, 2, 255), 32, true},
+	};
+	for (unsigned i = 0; i < ARRAY_LEN(rows); i++)
+		assert_int_equal(ip4_is_subnet_host(rows[i].addr, rows[i].plen), rows[i].host);
 	assert_true(ip4_is_multicast(IP4(224, 0, 0, 0)) && ip4_is_multicast(IP4(239, 1, 2, 3)));
 	assert_false(ip4_is_multicast(IP4(240, 0, 0, 0)) || ip4_is_multicast(IP4(223, 1, 2, 3)));
 }

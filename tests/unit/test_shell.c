@@ -491,8 +491,9 @@ static void test_random_keys(void **state)
 		if (random_below(64) == 0)
 			shell_log(&shell, "eth0: link up");
 		if (random_below(256) == 0)
-			shell_set_hostname(&shell, random_below(2) ? "a-rather-long-name-of-a-machine-that-goes-"
-			                                        "up-to-the-very-limit-there-is" : "r1");
+			shell_set_hostname(&shell, random_below(2) ? "r1"
+			                   : "a-rather-long-name-of-a-machine-that-goes-"
+			                     "up-to-the-very-limit-there-is");
 		if (shell.busy)
 			shell_done(&shell);
 		check_row();
