@@ -7,7 +7,7 @@
  *
  * Terminals differ, so output is plain: printable ASCII, \r, \n, \b and BEL. The line being edited
  * is one row; a line longer than the row scrolls sideways. What stands on the row is kept in
- * `shown`, and every edit emits the difference (shell_refresh), so that each editing key is only a
+ * `shown`, and every edit emits the difference (`refresh`), so that each editing key is only a
  * change of `line` and `cursor`.
  *
  * Invariants

@@ -3,7 +3,7 @@
  * over all packets, so that the loads of one pass overlap (ARCHITECTURE.md, invariant 5):
  *
  *     1. check    Ethernet and IPv4 header are those of a plain packet to be forwarded
- *                 (router_fast_ok); its destination goes to dst[]. Others go the slow way.
+ *                 (fast_ok); its destination goes to dst[]. Others go the slow way.
  *     2. look up  fib4_lookup_batch
  *     3. send     adjacency is resolved and the packet fits: TTL, checksum, Ethernet header,
  *                 into the out-going port's vector. Others go the slow way.
