@@ -11,6 +11,7 @@
  *
  *     harness [-p PORTS] [-c CONFIG-FILE] [-m MTU-MAX-OF-DEVICES] [-o "KERNEL OPTIONS"]
  *             [-d PORT]...         devices that do not start
+ *             [-s KIB]             size of the snapshot region: view and forwarding table
  *
  * Commands, one a line. All but `in` are answered, the last line of an answer being `done`; the
  * start of the machine is answered as well.
@@ -51,7 +52,6 @@
 
 #define LINE_BYTES 65536
 #define FRAME_MAX 16384
-#define SNAPSHOT_BYTES (16u << 20)
 #define ARENA_BYTES (24u << 20)
 #define TSC_HZ 1000000000u /* a tick is a nanosecond */
 #define RX_QUEUE_MAX 8192
@@ -63,6 +63,7 @@ uint64_t host_tsc = TSC_HZ; /* a second after "boot" */
 
 static unsigned port_total = 2;
 static uint32_t device_mtu_max = CONFIG_MTU_MAX;
+static uint32_t snapshot_kib = 16384;
 
 _Noreturn static void broken(const char *format, ...) PRINTF_LIKE(1, 2);
 
@@ -360,8 +361,8 @@ static void make_machine(void)
 	info.first_data_core = 0;
 	info.hypervisor = 1;
 	info.tsc_invariant = 1;
-	info.snapshot_bytes = SNAPSHOT_BYTES;
-	info.snapshot = take(SNAPSHOT_BYTES);
+	info.snapshot_bytes = (uint64_t)snapshot_kib << 10;
+	info.snapshot = take(info.snapshot_bytes);
 	info.pci_count = port_total;
 	info.core[0] = (struct core_memory){.roles = CORE_CONTROL | CORE_DATA,
 	                                    .outbox = take(3 * OUTBOX_AREA),
@@ -662,13 +663,15 @@ _Noreturn void core_main(const struct boot_info *boot, unsigned id);
 int main(int argc, char **argv)
 {
 	int option;
-	while ((option = getopt(argc, argv, "p:c:m:o:d:")) != -1) {
+	while ((option = getopt(argc, argv, "p:c:m:o:d:s:")) != -1) {
 		if (option == 'p')
 			port_total = (unsigned)strtoul(optarg, NULL, 10);
 		else if (option == 'c')
 			read_config(optarg);
 		else if (option == 'm')
 			device_mtu_max = (uint32_t)strtoul(optarg, NULL, 10);
+		else if (option == 's')
+			snapshot_kib = (uint32_t)strtoul(optarg, NULL, 10);
 		else if (option == 'd')
 			wires[strtoul(optarg, NULL, 10) % NIC_PORTS_MAX].dead = true;
 		else if (option == 'o')

@@ -122,10 +122,10 @@ def udp(src, dst, size=32, **fields):
 class Machine:
     """config: text or None. ports: how many. boot=False leaves what it says in its first seconds
     (two ARP announcements of each address, RFC 5227 2.3) to the test. dead: ports whose devices do
-    not start."""
+    not start. memory: KiB for view and forwarding table."""
 
     def __init__(self, config=CONFIG, ports=2, app=None, options="", mtu_max=None, boot=True,
-                 dead=()):
+                 dead=(), memory=None):
         self.outs = [collections.deque() for _ in range(ports)]
         self.text = ""
         self.errors = tempfile.TemporaryFile()
@@ -144,6 +144,8 @@ class Machine:
             arguments += ["-d", str(port)]
         if mtu_max:
             arguments += ["-m", str(mtu_max)]
+        if memory:
+            arguments += ["-s", str(memory)]
         self.child = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                       stderr=self.errors, bufsize=1 << 20)
         self._answer()

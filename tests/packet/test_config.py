@@ -49,6 +49,21 @@ def test_no_configuration(make):
     m.expect_counters(drop_port_down=1)
 
 
+def test_no_memory_for_the_tables(make):
+    """Said, nothing is taken in or sent, and the console lives."""
+    m = make(memory=300, boot=False)
+    m.time(10 * SECOND)
+    assert "not enough memory for the tables: nothing is forwarded" in m.text
+    m.send(0, arp_request(A, ROUTER[0].ip), ether(A, ROUTER[0]) / udp(A, B))
+    m.expect_nothing()
+    m.expect_counters(drop_port_down=2)
+    m.link(0, False)
+    assert m.console("show ip route") == "no table\n"
+    assert m.console("show arp").count("\n") == 1
+    assert m.console("clear arp") == ""
+    assert "no route" in m.console("ping 192.0.2.2")
+
+
 def test_restart_applies_the_same_again(m):
     m.command("restart")
     m.time(3 * SECOND)

@@ -23,6 +23,7 @@ def test_port_that_does_not_start(make):
 def test_no_port_starts(make):
     m = make(ports=2, dead=[0, 1], boot=False)
     assert m.text.count("this port is not started") == 2
+    assert "ready:" not in m.text
     assert "eth0 link down" in m.console("show interfaces")
 
 

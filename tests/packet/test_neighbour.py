@@ -285,6 +285,21 @@ def test_full_table(make):
     assert Ether(m.take(1).frame).dst == "02:cc:00:00:06:07"
 
 
+def test_neighbours_that_come_and_go_use_up_nothing(make):
+    """In a table of about 550 blocks each of 200 takes one of its own; what they leave is used
+    again."""
+    m = make(WIDE, memory=1024)
+    router = Station(1, "172.16.0.1", ROUTER[1].mac)
+    for round_ in range(6):
+        m.send(1, *(arp_request(Station(1, "172.16.%d.%d" % (n, 9 + round_), B.mac), router.ip)
+                    for n in range(1, 201)))
+        m.take_all(1)
+        assert m.console("show ip route").endswith("210 prefixes\n")
+        m.console("clear arp")
+        assert m.console("show ip route").endswith("10 prefixes\n")
+        m.time(SECOND)
+
+
 def test_neighbour_replaced_under_a_packet(make):
     """Two packets of one vector: the first makes a full table give up the silent neighbour that
     the second was looked up for. The second must not follow whoever has its number now."""
