@@ -19,8 +19,8 @@ import time
 
 from . import image, newqemu, nicsim, ports, process
 from .errors import EXIT_QEMU, EXIT_SIGNAL, EXIT_TIMEOUT, LauncherError, usage
-from .options import (DEFAULT_APP, KERNEL, NIC_MODELS, QEMU, kernel_command_line, modelled, port_queues,
-                      qemu_command)
+from .options import (DEFAULT_APP, KERNEL, NIC_MODELS, QEMU, kernel_command_line, modelled,
+                      port_queues, qemu_command)
 
 
 class Terminal:
