@@ -65,7 +65,8 @@ T ?= csum fmt mem pkt cmdline counters ip4 icmp4 udp arp fib fuzz config shell n
 UNIT_CC := gcc clang
 UNIT_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
 	-fno-sanitize-recover=all -I. -Wall -Wextra -Werror -Wshadow -Wwrite-strings -Wcast-align
-UNIT_DEPS := $(wildcard */*.h net/*/*.h drivers/*/*.h tests/*/*.h tests/unit/twin*/*/*.h) tests/unit/unit.mk
+UNIT_DEPS := $(wildcard */*.h net/*/*.h drivers/*/*.h tools/nicsim/*.h tools/nicsim/*/*.h tests/*/*.h \
+	tests/unit/twin*/*/*.h) tests/unit/unit.mk
 
 .PHONY: unit check-portable fib-bench
 
