@@ -293,7 +293,8 @@ def boot(results, work, accel, runs):
         file.write(demo.CONFIG)
     pidfile = os.path.join(work, "pid")
     for _ in range(runs):
-        with netlab.Host("left") as left, netlab.Host("right") as right:
+        with netlab.Host("left") as left, netlab.Host("right") as right, \
+                contextlib.ExitStack() as stack:
             left.configure(demo.LEFT[1] + "/24", demo.LEFT[0])
             right.configure(demo.RIGHT[1] + "/24", demo.RIGHT[0])
             left.ip("neighbour", "replace", demo.LEFT[0], "lladdr",
@@ -301,7 +302,7 @@ def boot(results, work, accel, runs):
             words = ["router", "--config", config, "--accel", accel, "--memory", "128M",
                      "--pidfile", pidfile, "--port", left.port, "--port", right.port]
             with Guest(words) as router:
-                ready_ms, first_s, ready_s = demo.first_packet(router, left, right)
+                ready_ms, first_s, ready_s = demo.first_packet(stack, router, left, right)
                 kernel_ms.append(max(0.0, ready_ms + (first_s - ready_s) * 1000))
                 start_ms.append((first_s - router.started) * 1000)
                 with open(pidfile, encoding="ascii") as file:

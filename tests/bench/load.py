@@ -5,11 +5,9 @@ first. While a slice lasts both have real-time priority, if that is allowed.
 """
 import collections
 import contextlib
-import json
 import os
 import re
 import select
-import socket
 import statistics
 import subprocess
 import sys
@@ -20,7 +18,7 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tools"))
 
-from launcher import ports, process  # noqa: E402
+from launcher import machine, ports, process  # noqa: E402
 
 TOOLS = os.path.join(ROOT, "build", "bench")
 CPU_GENERATOR, CPU_DATA = 0, 1
@@ -90,15 +88,11 @@ def eal(prefix, cpus, huge, mib):
     return words + ["--no-huge", "-m", str(mib)]
 
 
-def own_group_of(pid):
+def own_group(pid):
     """A polling process, in a session of its own, goes ahead: else neighbours take milliseconds."""
     with contextlib.suppress(OSError), open("/proc/%d/autogroup" % pid, "w",
                                             encoding="ascii") as file:
         file.write("-15")
-
-
-def own_group(child):
-    own_group_of(child.pid)
 
 
 @contextlib.contextmanager
@@ -143,7 +137,7 @@ class Generator:
         self.log = open(os.path.join(work, "generator.log"), "w+", encoding="utf-8")
         self.child = process.popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    stderr=self.log, text=True, bufsize=1, start_new_session=True)
-        own_group(self.child)
+        own_group(self.child.pid)
         self.tsc_hz = int(self.answer("up", 30)[0])
 
     def answer(self, word, timeout_s):
@@ -199,26 +193,14 @@ class Generator:
         return False
 
 
-def qmp(path, command):
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
-        sock.settimeout(10)
-        sock.connect(path)
-        with sock.makefile("rw", encoding="utf-8") as stream:
-            stream.readline()
-            for name in ("qmp_capabilities", command):
-                stream.write(json.dumps({"execute": name}) + "\n")
-                stream.flush()
-                answer = json.loads(stream.readline())
-            return answer["return"]
-
-
 def pin_guest(pidfile, qmp_path):
     """The data core's thread alone on its CPU, all others beside the generator. Returns it."""
     with open(pidfile, encoding="ascii") as file:
         pid = int(file.read())
     for thread in os.listdir("/proc/%d/task" % pid):
         os.sched_setaffinity(int(thread), {CPU_GENERATOR})
-    data = [cpu["thread-id"] for cpu in qmp(qmp_path, "query-cpus-fast") if cpu["cpu-index"] == 1]
+    data = [cpu["thread-id"] for cpu in machine.qmp(qmp_path, "query-cpus-fast")
+            if cpu["cpu-index"] == 1]
     for thread in data:
         os.sched_setaffinity(thread, {CPU_DATA})
     return data

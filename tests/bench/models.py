@@ -10,12 +10,11 @@ import os
 import re
 import time
 
-from load import (CPU_GENERATOR, FIRST_PREFIX, REST_S, BenchError, Load, own_group_of,
+from load import (CPU_GENERATOR, FIRST_PREFIX, REST_S, BenchError, Load, own_group,
                   pin_guest, realtime)
 from launcher import nicsim
 from launcher.guest import Guest
 
-LINK_S = 20
 LINE_RATE_PPS = 14880952  # 64-byte frames on 10 GbE: 67.2 ns each
 SLICES = 6
 BURSTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
@@ -73,14 +72,6 @@ def guest_tsc_hz(router):
     return int(match.group(1)) * 1000
 
 
-def wait_links(router):
-    deadline = time.monotonic() + LINK_S
-    while not all(block["up"] for block in router.interfaces().values()):
-        if time.monotonic() > deadline:
-            raise BenchError("the links did not come up")
-        time.sleep(0.05)
-
-
 @contextlib.contextmanager
 def router_on_models(work, accel, configuration, prefixes, mode="line-rate", append=(),
                      idle="auto"):
@@ -102,10 +93,10 @@ def router_on_models(work, accel, configuration, prefixes, mode="line-rate", app
     with Guest(words, log=os.path.join(work, "console.log")) as router:
         router.wait_ready(120)
         router.wait_prompt()
-        wait_links(router)
+        router.wait_links()
         models = Models(path["control"], guest_tsc_hz(router))
         models.partners = pin_guest(path["pid"], path["qmp"]) + [process_of(path["control"])]
-        own_group_of(models.partners[-1])
+        own_group(models.partners[-1])
         with open(path["pid"], encoding="ascii") as file:
             qemu = file.read().strip()
         # QEMU's other threads pass interrupts on, and hold the lock that it takes

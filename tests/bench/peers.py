@@ -32,7 +32,7 @@ def dpdk_under_load(words, ready, generator):
     child = process.popen(words, stdin=theirs, stdout=theirs, stderr=theirs,
                           start_new_session=True)
     os.close(theirs)
-    own_group(child)
+    own_group(child.pid)
     said = b""
 
     try:

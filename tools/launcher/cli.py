@@ -100,6 +100,9 @@ def _cpus(text):
         raise argparse.ArgumentTypeError("%s: CPU numbers, as 0 or 0,2" % text) from None
 
 
+Formatter = argparse.RawDescriptionHelpFormatter
+
+
 class Parser(argparse.ArgumentParser):
     """argparse with our exit code and our one line."""
 
@@ -108,32 +111,30 @@ class Parser(argparse.ArgumentParser):
 
 
 def parser():
-    formatter = argparse.RawDescriptionHelpFormatter
-    top = Parser(prog="hayate", description=DESCRIPTION, formatter_class=formatter,
+    top = Parser(prog="hayate", description=DESCRIPTION, formatter_class=Formatter,
                  epilog="`hayate COMMAND --help` tells more.\n\n" + EXIT_CODES)
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-
-    run = commands.add_parser(
-        "run", help="boot an image in QEMU", formatter_class=formatter,
+    _run_options(commands.add_parser(
+        "run", help="boot an image in QEMU", formatter_class=Formatter,
         description="Boots Hayate in QEMU with its console on the terminal.",
-        epilog=RUN_EPILOG + EXIT_CODES, allow_abbrev=False)
+        epilog=RUN_EPILOG + EXIT_CODES, allow_abbrev=False))
+    _image_options(commands.add_parser(
+        "image", help="make the bootable BIOS and UEFI image", formatter_class=Formatter,
+        description="Makes the bootable image.", epilog=IMAGE_EPILOG + EXIT_CODES,
+        allow_abbrev=False))
+    _demo_options(commands.add_parser(
+        "demo", help="show a router at work between two hosts", formatter_class=Formatter,
+        description="Shows Hayate routing between two hosts.", epilog=DEMO_EPILOG + EXIT_CODES,
+        allow_abbrev=False))
+    return top
+
+
+def _run_options(run):
     run.add_argument("app", choices=options.APPS, help="the program of the data cores")
     run.add_argument("--config", metavar="F", help="configuration file (a boot module)")
     run.add_argument("--port", dest="port_texts", metavar="PORT", action="append", default=[],
                      help="a network port; repeat for more, see below")
-    run.add_argument("--nic", choices=options.NICS + options.PLANNED_NICS,
-                     default=options.QEMU_NIC,
-                     help="network card of every port (default %(default)s)")
-    run.add_argument("--nic-mode", choices=["strict", "line-rate"], default="strict",
-                     help="strict: the model sees and checks every register access; line-rate: "
-                          "doorbells are mapped into the guest (default strict)")
-    run.add_argument("--nicsim-option", metavar="[N:]K=V", action="append", default=[],
-                     help="one more option for the model of port N, or of all (fault=…, trace=…)")
-    run.add_argument("--nicsim-control", metavar="PATH", help="open nicsim's control socket there")
-    run.add_argument("--nicsim-stats", metavar="F", help="write nicsim's statistics there")
-    run.add_argument("--nicsim-cpus", metavar="LIST", type=_cpus, help="pin nicsim (0 or 0,2)")
-    run.add_argument("--mac", metavar="ADDRESS", default=ports.MAC_BASE,
-                     help="address of eth0; eth1 has the next (default %(default)s)")
+    _card_options(run)
     run.add_argument("--queues", metavar="N", type=_positive,
                      help="queue pairs per tap or vhost-user port (default: one per data core "
                           "on taps, else 1)")
@@ -154,6 +155,28 @@ def parser():
     run.add_argument("--image", metavar="F",
                      help="another kernel; with --boot bios|uefi another image (default: "
                           "build/hayate.elf, an image of it)")
+    _control_options(run)
+
+
+def _card_options(run):
+    """Of the network cards, and of nicsim where they are its models."""
+    run.add_argument("--nic", choices=options.NICS + options.PLANNED_NICS,
+                     default=options.QEMU_NIC,
+                     help="network card of every port (default %(default)s)")
+    run.add_argument("--nic-mode", choices=["strict", "line-rate"], default="strict",
+                     help="strict: the model sees and checks every register access; line-rate: "
+                          "doorbells are mapped into the guest (default strict)")
+    run.add_argument("--nicsim-option", metavar="[N:]K=V", action="append", default=[],
+                     help="one more option for the model of port N, or of all (fault=…, trace=…)")
+    run.add_argument("--nicsim-control", metavar="PATH", help="open nicsim's control socket there")
+    run.add_argument("--nicsim-stats", metavar="F", help="write nicsim's statistics there")
+    run.add_argument("--nicsim-cpus", metavar="LIST", type=_cpus, help="pin nicsim (0 or 0,2)")
+    run.add_argument("--mac", metavar="ADDRESS", default=ports.MAC_BASE,
+                     help="address of eth0; eth1 has the next (default %(default)s)")
+
+
+def _control_options(run):
+    """How it is talked to, and how it ends."""
     run.add_argument("--console", metavar="C", default="stdio",
                      help="stdio, none, unix:PATH[,wait], tcp:[HOST]:PORT[,wait] (default stdio)")
     run.add_argument("--console-log", metavar="F", help="also write the console to a file")
@@ -169,10 +192,8 @@ def parser():
     run.add_argument("--print", action="store_true", dest="print_only",
                      help="print QEMU's command line and do nothing")
 
-    img = commands.add_parser(
-        "image", help="make the bootable BIOS and UEFI image", formatter_class=formatter,
-        description="Makes the bootable image.", epilog=IMAGE_EPILOG + EXIT_CODES,
-        allow_abbrev=False)
+
+def _image_options(img):
     img.add_argument("-o", "--output", metavar="F", default=options.ISO,
                      help="where to (default build/hayate.iso)")
     img.add_argument("--kernel", metavar="F", default=options.KERNEL,
@@ -185,10 +206,8 @@ def parser():
     img.add_argument("--menu-timeout", metavar="S", type=int, default=1,
                      help="seconds before the default entry starts (default 1)")
 
-    demo = commands.add_parser(
-        "demo", help="show a router at work between two hosts", formatter_class=formatter,
-        description="Shows Hayate routing between two hosts.", epilog=DEMO_EPILOG + EXIT_CODES,
-        allow_abbrev=False)
+
+def _demo_options(demo):
     demo.add_argument("--accel", choices=["auto", "tcg", "kvm"], default="auto",
                       help="as for `hayate run`")
     demo.add_argument("--cpus", metavar="N", type=_positive, default=2, help="CPUs (default 2)")
@@ -199,7 +218,6 @@ def parser():
                       help="network card of both ports (default %(default)s)")
     demo.add_argument("--qemu", metavar="PATH", help="QEMU to use, as for `hayate run`")
     demo.add_argument("--verbose", action="store_true", help="show the router's console too")
-    return top
 
 
 def _run(arguments):

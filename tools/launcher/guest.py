@@ -27,7 +27,7 @@ from .options import ROOT
 LAUNCHER = os.path.join(ROOT, "tools", "hayate")
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
 
-PROMPT = re.compile(r"(?<![^\r\n])([A-Za-z0-9][A-Za-z0-9._-]*# )$")
+PROMPT = re.compile(r"(?<![^\r\n])([A-Za-z0-9][A-Za-z0-9._-]*# )")
 READY = re.compile(r"^ready: (\d+) ports?, (\d+) data cores?, ([\d.]+) ms after boot", re.MULTILINE)
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][0-9A-B]|\x1bc")
 
@@ -94,6 +94,11 @@ class Guest:
         while not self.eof and select.select([self.child.stdout], [], [], 0)[0]:
             self._read(0)
 
+    def skip(self):
+        """What has been said up to now is not what the next expect() waits for."""
+        self.poll()
+        self.mark = len(self.text)
+
     def expect(self, pattern, timeout_s=20.0, what=None):
         """Waits until `pattern` matches unconsumed text; consumes up to its end."""
         regex = re.compile(pattern, re.MULTILINE) if isinstance(pattern, str) else pattern
@@ -133,11 +138,11 @@ class Guest:
 
     def command(self, line, timeout_s=20.0):
         """Types a command; returns what it printed, lines ending in \\n, without echo and prompt."""
-        self.poll()
-        self.mark = len(self.text)
+        self.skip()
         self.send(line)
         self.expect(re.escape(line) + r"\s*?\r?\n", timeout_s, "the echo of `%s`" % line)
         start = self.mark
+        # The first prompt: a message of the system may follow, and the prompt again.
         match = self.expect(PROMPT, timeout_s, "the end of `%s`" % line)
         return self.text[start:match.start()].replace("\r", "")
 
@@ -174,6 +179,19 @@ class Guest:
 
     def cores(self):
         return parse_table(self.command("show cores"))
+
+    def wait_links(self, names=None, timeout_s=20.0):
+        """Until these interfaces, or all, are up: after `ready:` a card needs its time to agree with
+        the other end."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            blocks = self.interfaces()
+            down = [name for name in names or blocks if not blocks[name]["up"]]
+            if not down:
+                return
+            if time.monotonic() > deadline:
+                raise GuestError("no link within %g s: %s" % (timeout_s, ", ".join(down)))
+            time.sleep(0.05)
 
 
 class Counters(dict):

@@ -19,8 +19,8 @@ import time
 
 from . import image, newqemu, nicsim, ports, process
 from .errors import EXIT_QEMU, EXIT_SIGNAL, EXIT_TIMEOUT, LauncherError, usage
-from .options import (DEFAULT_APP, KERNEL, NIC_MODELS, QEMU, kernel_command_line, modelled,
-                      port_queues, qemu_command)
+from .options import (DEFAULT_APP, KERNEL, NIC_MODELS, QEMU, kernel_options, modelled, port_queues,
+                      qemu_command)
 
 
 class Terminal:
@@ -173,8 +173,7 @@ def run(options):
             boot_image = options.image
             if options.boot != "kernel" and not options.image:
                 boot_image = os.path.join(work, "hayate.iso")
-                words = kernel_command_line(options).split(" ", 1)[1]
-                image.build(boot_image, config=options.config, arguments=words,
+                image.build(boot_image, config=options.config, arguments=kernel_options(options),
                             default_app=options.app, timeout_s=0)
             for index, port in enumerate(options.ports):
                 if port.kind == "tap":
@@ -287,6 +286,25 @@ def _exit_code(status, control, reason):
     if status & 1 and control.greeted:
         return status >> 1
     raise LauncherError("QEMU failed (status %d)" % status, EXIT_QEMU)
+
+
+def qmp(path, command, **arguments):
+    """One command to a QEMU that was started with --qmp, on a connection of its own; returns its
+    answer. (QEMU serves one connection at a time.)"""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
+        sock.settimeout(10)
+        sock.connect(path)
+        with sock.makefile("rw", encoding="utf-8") as stream:
+            json.loads(stream.readline())  # the greeting
+            for name, values in (("qmp_capabilities", {}), (command, arguments)):
+                stream.write(json.dumps({"execute": name, "arguments": values}) + "\n")
+                stream.flush()
+                answer = json.loads(stream.readline())
+                while "event" in answer:
+                    answer = json.loads(stream.readline())
+                if "error" in answer:
+                    raise LauncherError("QEMU: %s: %s" % (name, answer["error"]["desc"]), EXIT_QEMU)
+            return answer["return"]
 
 
 def _devices(options, directory):

@@ -83,6 +83,15 @@ class Host:
                                 % (self.name, " ".join(argv), (err or out).strip()))
         return subprocess.CompletedProcess(argv, child.returncode, out, err)
 
+    def ping(self, target, *arguments, wait_s=2):
+        """One echo request; (whether it was answered, what ping said).
+
+        One at a time, because of the last of several ping waits for two round trips only, or the
+        interval: on a busy machine it takes for lost what is late.
+        """
+        result = self.run(["ping", "-n", "-c", "1", "-W", str(wait_s), *arguments, target])
+        return result.returncode == 0, result.stdout + result.stderr
+
     def socket(self, family=socket.AF_INET, kind=socket.SOCK_DGRAM, protocol=0):
         """A socket of this host, usable from here."""
         with process.inside_netns(self.netns):

@@ -134,7 +134,8 @@ class Nicsim:
         return message
 
 
-def device_arguments(index, directory):
+def device_arguments(index, directory, **properties):
     """QEMU arguments of port `index`."""
-    return ["-device", '{"driver":"vfio-user-pci","id":"nic%d","socket":{"type":"unix","path":"%s"}}'
-            % (index, socket_path(directory, index))]
+    device = {"driver": "vfio-user-pci", "id": "nic%d" % index, **properties,
+              "socket": {"type": "unix", "path": socket_path(directory, index)}}
+    return ["-device", json.dumps(device, separators=(",", ":"))]

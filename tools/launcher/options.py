@@ -98,8 +98,9 @@ def port_queues(port, options):
     return data_cores(options.cpus) if port.kind == "tap" else 1
 
 
-def kernel_command_line(options):
-    words = ["app=" + options.app, "debug-exit=%#x" % DEBUG_EXIT_PORT]
+def kernel_options(options):
+    """What the kernel's command line says besides app=, which GRUB's entries say themselves."""
+    words = ["debug-exit=%#x" % DEBUG_EXIT_PORT]
     if options.idle:
         words.append("idle=" + options.idle)
     words += config_word(options.config)
@@ -170,24 +171,15 @@ def media_arguments(media, image):
     return drive + ["-device", "ide-hd,drive=boot,bootindex=0"]
 
 
-def qemu_command(options, tap_fds=None, boot_image=None, vars_copy=lambda path: path,
-                 qmp_fd=None, devices=None):
-    """QEMU's whole command line, less the program itself.
-
-    tap_fds: {port index: [fd, …]} as opened by ports.open_tap, or None to name the taps.
-    boot_image: the image of --boot bios|uefi. qmp_fd: our own control connection.
-    devices: the arguments of the ports when they are no virtio cards.
-    """
+def machine_arguments(options, shared):
+    """Memory, CPUs and accelerator. shared: somebody else maps the guest's memory."""
     accel = choose_accel(options.accel)
     mib = memory_mib(options.memory)
-    shared = devices is not None or any(port.kind == "vhost-user" for port in options.ports)
-    command = ["-name", "hayate-" + options.app, "-nodefaults",
-               "-no-user-config", "-display", "none"]
-
     machine = "q35"
+    command = []
     if shared:
-        # A vhost-user back end, and a model of a card, map the guest's memory. Preallocated because first touches
-        # would otherwise be paid for (5 to 18 µs a page) while packets wait.
+        # Preallocated because first touches would otherwise be paid for (5 to 18 µs a page) while
+        # packets wait.
         machine += ",memory-backend=mem"
         command += ["-object", "memory-backend-memfd,id=mem,size=%dM,share=on,prealloc=on" % mib]
     command += ["-machine", machine, "-m", "%dM" % mib, "-smp", str(options.cpus)]
@@ -198,9 +190,24 @@ def qemu_command(options, tap_fds=None, boot_image=None, vars_copy=lambda path: 
             command += ["-mem-prealloc"]
     else:
         command += ["-accel", "tcg,thread=multi", "-cpu", "max"]
+    return command
 
+
+def qemu_command(options, tap_fds=None, boot_image=None, vars_copy=lambda path: path,
+                 qmp_fd=None, devices=None):
+    """QEMU's whole command line, less the program itself.
+
+    tap_fds: {port index: [fd, …]} as opened by ports.open_tap, or None to name the taps.
+    boot_image: the image of --boot bios|uefi. qmp_fd: our own control connection.
+    devices: the arguments of the ports when they are no virtio cards.
+    """
+    # A vhost-user back end, and a model of a card, map the guest's memory.
+    shared = devices is not None or any(port.kind == "vhost-user" for port in options.ports)
+    command = ["-name", "hayate-" + options.app, "-nodefaults",
+               "-no-user-config", "-display", "none"]
+    command += machine_arguments(options, shared)
     if options.boot == "kernel":
-        command += ["-kernel", options.image or KERNEL, "-append", kernel_command_line(options)]
+        command += ["-kernel", options.image or KERNEL, "-append", "app=%s %s" % (options.app, kernel_options(options))]
         if options.config:
             command += ["-initrd", options.config]
     else:

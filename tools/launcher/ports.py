@@ -3,8 +3,9 @@
     PORT  = KIND [":" ARGUMENT] { "," KEY "=" VALUE }
     KIND  = tap | user | vhost-user | none | wire
 
-What follows wire: is nicsim's (docs/nicsim.md) and goes there as it is. Parsing opens nothing. A tap's queues are opened here rather than by QEMU because that allows a
-tap in another network namespace, and because errors can then say what is wrong.
+What follows wire: is nicsim's (docs/nicsim.md) and goes there as it is. Parsing opens nothing. A
+tap's queues are opened here rather than by QEMU because that allows a tap in another network
+namespace, and because errors can then say what is wrong.
 """
 import errno
 import fcntl
