@@ -7,11 +7,14 @@ import sys
 
 import pytest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+TREE = os.path.dirname(os.path.dirname(HERE))
+sys.path[:0] = [HERE, os.path.join(TREE, "tests")]
 
-from guest import Guest, TestDevice, wait_for  # noqa: E402
+from guest import Guest, TestDevice  # noqa: E402
 
-TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+pytest_plugins = ["layer"]
+
 NICSIM = os.environ.get("NICSIM", os.path.join(TREE, "build", "nicsim"))
 VIOLATIONS = 3
 
@@ -119,10 +122,3 @@ def nicsim(tmp_path):
         alive = n.process.poll() is None
         status, _ = n.stop()
         assert not alive or status == 0, "status %s: %s" % (status, n.stderr())
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_terminal_summary(terminalreporter):
-    count = {k: len(terminalreporter.stats.get(k, [])) for k in ("passed", "failed", "error", "skipped")}
-    line = "nicsim: %d passed, %d failed" % (count["passed"], count["failed"] + count["error"])
-    terminalreporter.write_line(line + (", %d skipped" % count["skipped"] if count["skipped"] else ""))

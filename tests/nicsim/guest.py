@@ -171,7 +171,10 @@ def fired(fd, seconds=TIMEOUT_S):
 
 
 class TestDevice:
-    """A driver for model=test: rings of `size` descriptors at 1 MiB and 2 MiB, buffers behind."""
+    """A driver for model=test: rings of `size` descriptors at 1 MiB and 2 MiB, buffers behind.
+
+    master=False: not bus master yet. A wire that begins by itself begins when it is.
+    """
 
     __test__ = False  # no test class, whatever its name
     ID, CTRL, STATUS, SCRATCH, RECEIVED = 0, 4, 8, 12, 0x30
@@ -180,13 +183,14 @@ class TestDevice:
     RING = {RX: 1 << 20, TX: 2 << 20}
     BUFFER = {RX: 3 << 20, TX: 5 << 20}
 
-    def __init__(self, guest, size=64):
+    def __init__(self, guest, size=64, master=True):
         self.guest = guest
         self.size = size
         self.tail = {self.RX: 0, self.TX: 0}
         self.head = 0  # of received frames
         guest.map()
-        guest.bus_master()
+        if master:
+            guest.bus_master()
         for ring in (self.RX, self.TX):
             guest.write(0, ring, self.RING[ring])
             guest.write(0, ring + 4, 0)

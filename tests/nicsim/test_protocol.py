@@ -358,6 +358,7 @@ def test_replies_not_taken(nicsim):
             guest.send(g.READ, body)
     except (ConnectionError, socket.timeout):
         pass
+    guest.socket.settimeout(g.TIMEOUT_S)
     assert guest.is_cut()
     guest.close()
     n.guest().read(0, 0)

@@ -5,9 +5,12 @@ import sys
 import pytest
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
 
 from machine import A, B, HARNESS, Machine, notes  # noqa: E402
+
+pytest_plugins = ["layer"]
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -61,18 +64,10 @@ def pytest_collection_modifyitems(session, config, items):
 def pytest_collection_finish(session):
     session.config.all_selected = not session.config.option.keyword and \
         len({item.fspath for item in session.items}) == len(
-            [f for f in os.listdir(os.path.dirname(os.path.realpath(__file__)))
-             if f.startswith("test_")])
+            [f for f in os.listdir(HERE) if f.startswith("test_")])
 
 
 def pytest_terminal_summary(terminalreporter):
-    """The layer's line that .ci/run and `make test` add up."""
-    count = {name: len(terminalreporter.stats.get(name, [])) for name in
-             ("passed", "failed", "error", "skipped", "xfailed", "xpassed")}
-    failed = count["failed"] + count["error"] + count["xpassed"]
-    skipped = count["skipped"] + count["xfailed"]
     terminalreporter.ensure_newline()
     for note in notes:
         terminalreporter.write_line(note)
-    terminalreporter.write_line("packet: %d passed, %d failed%s" % (
-        count["passed"], failed, ", %d skipped" % skipped if skipped else ""))

@@ -17,7 +17,7 @@ import time
 from collections import namedtuple
 
 import initramfs
-from launcher import newqemu, process
+from launcher import newqemu, nicsim, process
 from launcher.ports import MAC_BASE, mac_of
 
 BOOT_S = 60
@@ -151,18 +151,21 @@ class LinuxGuest:
         self.run("until %s; do sleep 0.1; done" % condition, timeout_s)
 
 
-def vfio_user(index, socket_path):
-    """QEMU arguments of a model that listens at socket_path, behind a root port of its own: on
-    the root bus a PCIe card would be shown as a part of the root complex."""
-    return ["-device", "pcie-root-port,id=slot%d,chassis=%d,slot=%d" % (index, index, index),
-            "-device", '{"driver":"vfio-user-pci","id":"nic%d","bus":"slot%d",'
-            '"socket":{"type":"unix","path":"%s"}}' % (index, index, socket_path)]
+def root_port(index):
+    """QEMU arguments of a slot for a card: on the root bus it would be shown as a part of the root
+    complex."""
+    return ["-device", "pcie-root-port,id=slot%d,chassis=%d,slot=%d" % (index, index, index)]
+
+
+def modelled(index, directory):
+    """QEMU arguments of a card that nicsim models, which listens in `directory`."""
+    return root_port(index) + nicsim.device_arguments(index, directory, bus="slot%d" % index)
 
 
 def emulated(index, name, tap_fd):
     """QEMU arguments of a card that QEMU itself emulates, on a tap: proves this harness without
     any model of ours."""
-    return ["-device", "pcie-root-port,id=slot%d,chassis=%d,slot=%d" % (index, index, index),
-            "-netdev", "tap,id=eth%d,fd=%d,vhost=off" % (index, tap_fd),
-            "-device", "%s,id=nic%d,netdev=eth%d,bus=slot%d,mac=%s,romfile="
-            % (name, index, index, index, mac_of(MAC_BASE, index))]
+    return root_port(index) + [
+        "-netdev", "tap,id=eth%d,fd=%d,vhost=off" % (index, tap_fd),
+        "-device", "%s,id=nic%d,netdev=eth%d,bus=slot%d,mac=%s,romfile="
+        % (name, index, index, index, mac_of(MAC_BASE, index))]
