@@ -20,7 +20,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import sys
 import time
 
@@ -28,10 +27,12 @@ import pytest
 
 sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "tools"))
+sys.path[:0] = [os.path.join(ROOT, "tools"), os.path.join(ROOT, "tests")]
 
-from launcher import netlab, nicsim, options, ports  # noqa: E402
+from launcher import machine, netlab, nicsim, options, ports  # noqa: E402
 from launcher.guest import Guest, GuestError  # noqa: E402
+
+pytest_plugins = ["layer"]
 
 ACCEL = os.environ.get("HAYATE_ACCEL", "tcg")
 IMAGE = os.environ.get("HAYATE_IMAGE", options.KERNEL)
@@ -84,7 +85,7 @@ class Router(Guest):
         self.stats_path = work / "models.json"
         self.cabled = []  # the interfaces that have a cable
         arguments = [*arguments, "--qmp", self.qmp_path, "--nic", nic]
-        if nic != "virtio":
+        if nic != options.QEMU_NIC:
             arguments += ["--nicsim-control", self.models, "--nicsim-stats", str(self.stats_path)]
         super().__init__(arguments, log=log)
         self.faults_expected = False
@@ -92,21 +93,8 @@ class Router(Guest):
         self.judge = True  # False: the test itself ends or breaks this machine
 
     def qmp(self, command, **arguments):
-        """One QMP command on a connection of its own."""
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
-            sock.settimeout(10)
-            sock.connect(self.qmp_path)
-            with sock.makefile("rw", encoding="utf-8") as stream:
-                json.loads(stream.readline())
-                for request in ({"execute": "qmp_capabilities"},
-                                {"execute": command, "arguments": arguments}):
-                    stream.write(json.dumps(request) + "\n")
-                    stream.flush()
-                    answer = json.loads(stream.readline())
-                    while "event" in answer:
-                        answer = json.loads(stream.readline())
-                    assert "error" not in answer, answer
-                return answer["return"]
+        """One command to QEMU; returns its answer."""
+        return machine.qmp(self.qmp_path, command, **arguments)
 
     def model(self, line):
         """One line to nicsim's control socket; returns its answer."""
@@ -114,7 +102,7 @@ class Router(Guest):
 
     def set_link(self, port, up):
         """Plugs or pulls the cable of `eth<port>`."""
-        if self.nic == "virtio":
+        if self.nic == options.QEMU_NIC:
             self.qmp("set_link", name="nic%d" % port, up=up)
         else:
             self.model("port %d carrier %s" % (port, "up" if up else "down"))
@@ -123,32 +111,19 @@ class Router(Guest):
         """Until it is ready (for the first time, or again), and its cables are up."""
         self.wait_ready(timeout_s)
         self.wait_prompt()
-        self.wait_links()
-
-    def wait_links(self, names=None, timeout_s=20):
-        """Until these interfaces are up, or all that have a cable: a card needs its time to agree
-        with the other end."""
-        names = self.cabled if names is None else names
-        def up():
-            blocks = self.interfaces()
-            return all(blocks[name]["up"] for name in names)
-        eventually(up, timeout_s, "links up")
+        self.wait_links(self.cabled)
 
     def balanced(self, timeout_s=10.0):
         """The counters, once they add up; fails the test when they do not in time."""
-        latest = None
-
-        def adds_up():
-            nonlocal latest
-            latest = self.counters()
-            return not latest.unbalanced()
-
         deadline = time.monotonic() + timeout_s
-        while not adds_up():
+        while True:
+            counters = self.counters()
+            wrong = counters.unbalanced()
+            if not wrong:
+                return counters
             assert time.monotonic() < deadline, (
-                "counters do not add up: %s\n%s" % (latest.unbalanced(), dict(latest)))
+                "counters do not add up: %s\n%s" % (wrong, dict(counters)))
             time.sleep(0.1)
-        return latest
 
     def verdict(self):
         """'' when the machine is well, else what is wrong with it."""
@@ -169,7 +144,7 @@ class Router(Guest):
 
     def model_verdict(self):
         """The same of its cards, once the machine has ended."""
-        if self.nic == "virtio" or self.violations_expected:
+        if self.nic == options.QEMU_NIC or self.violations_expected:
             return ""
         try:
             ports = json.loads(self.stats_path.read_text(encoding="utf-8"))["ports"]
@@ -195,7 +170,7 @@ def pytest_generate_tests(metafunc):
 @pytest.fixture
 def nic():
     """The card of every port; NIC_MODULES have it as a parameter instead."""
-    return "virtio"
+    return options.QEMU_NIC
 
 
 @pytest.fixture
@@ -297,19 +272,17 @@ def lab(make_lab):
     return make_lab()
 
 
-def ping(host, target, *arguments, count=3, timeout_s=30):
-    """Runs ping; returns (answers, output). Each packet is waited for two seconds."""
-    result = host.run(["ping", "-n", "-c", str(count), "-i", "0.1", "-W", "2", *arguments, target],
-                      timeout_s=timeout_s)
-    output = result.stdout + result.stderr
-    match = re.search(r"(\d+) received", output)
-    return (int(match.group(1)) if match else 0), output
-
-
 def pings(host, target, *arguments, count=3):
-    """Asserts that every ping is answered."""
-    answers, output = ping(host, target, *arguments, count=count)
-    assert answers == count, output
+    """Asserts that every ping is answered; returns what the last one said."""
+    for _ in range(count):
+        answered, said = host.ping(target, *arguments)
+        assert answered, said
+    return said
+
+
+def reaches(host, target):
+    """Whether a ping is answered within a second."""
+    return host.ping(target, wait_s=1)[0]
 
 
 def cannot_run():
@@ -331,13 +304,5 @@ def can_run(request):
 def pytest_configure(config):
     config.addinivalue_line("markers", "no_guest: runs without a booted guest")
     config.addinivalue_line("markers", "nics(names): only with these cards")
-    if config.getoption("collectonly", False) is False:
+    if not config.option.collectonly:
         shutil.rmtree(LOGS, ignore_errors=True)
-
-
-def pytest_terminal_summary(terminalreporter):
-    """The layer's line that .ci/run and `make test` add up."""
-    count = {name: len(terminalreporter.stats.get(name, [])) for name in
-             ("passed", "failed", "error", "skipped")}
-    terminalreporter.write_line("system: %d passed, %d failed, %d skipped" % (
-        count["passed"], count["failed"] + count["error"], count["skipped"]))

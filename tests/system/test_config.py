@@ -2,7 +2,7 @@
 import re
 
 import pytest
-from conftest import LEFT_ROUTER, ping, router_config
+from conftest import LEFT_ROUTER, pings, router_config
 
 # (name, text, line that must be named)
 BAD = [
@@ -38,8 +38,10 @@ def test_nothing_half_applied(make_lab):
     lab = make_lab(router_config() + "nonsense\n", wait=False)
     lab.router.expect(r"test\.conf:6: ", 60)
     lab.router.wait_prompt(60)
-    answers, output = ping(lab.left, LEFT_ROUTER, "-W", "1", count=2)
-    assert answers == 0, output
+    assert "no address" in lab.router.command("show interfaces")
+    for _ in range(2):
+        answered, said = lab.left.ping(LEFT_ROUTER, wait_s=1)
+        assert not answered, said
 
 
 def test_no_configuration(make_router):
@@ -54,10 +56,9 @@ def test_many_routes(make_lab):
                      for n in range(20000))
     lab = make_lab(router_config(extra=routes))
     lab.right.ip("address", "add", "10.78.31.5/32", "dev", "lo")  # the last route
-    answers, output = ping(lab.left, "10.78.31.5")
-    assert answers == 3, output
-    answers, output = ping(lab.left, "10.78.32.5", count=1)
-    assert answers == 0 and "Net Unreachable" in output, output
+    pings(lab.left, "10.78.31.5")
+    answered, said = lab.left.ping("10.78.32.5")
+    assert not answered and "Net Unreachable" in said, said
 
 
 def test_running_config_is_a_configuration(lab, make_router):

@@ -9,6 +9,7 @@ import tempfile
 import pytest
 from conftest import ACCEL, IMAGE, QEMU, eventually
 from launcher.guest import LAUNCHER, PYTHON
+from layer import runs
 
 
 def start(tmp_path, *arguments):
@@ -30,10 +31,9 @@ def descendants(tmp_path):
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open("/proc/%s/environ" % pid, "rb") as file:
-                if tag in file.read().split(b"\0") and int(pid) != os.getpid():
-                    with open("/proc/%s/stat" % pid, encoding="ascii", errors="replace") as stat:
-                        if stat.read().rsplit(")", 1)[1].split()[0] != "Z":
-                            found.append(int(pid))
+                mine = tag in file.read().split(b"\0")
+            if mine and int(pid) != os.getpid() and runs(int(pid)):
+                found.append(int(pid))
         except OSError:
             continue
     return found

@@ -8,12 +8,12 @@ import signal
 import stat
 import subprocess
 import termios
-import time
 
 import pytest
-from conftest import options, ports
+from conftest import eventually, options, ports
 from launcher import errors, image
-from launcher.guest import (LAUNCHER, PYTHON, parse_counters, parse_interfaces, parse_table)
+from launcher.guest import LAUNCHER, PYTHON, parse_counters, parse_interfaces, parse_table
+from layer import runs
 
 pytestmark = pytest.mark.no_guest
 
@@ -301,11 +301,7 @@ def test_killed_launcher_takes_the_machine_along(kernel, tmp_path):
     child.kill()
     child.wait()
     child.stdout.close()
-    deadline = time.monotonic() + 5
-    while os.path.exists("/proc/%d/exe" % machine) and open(
-            "/proc/%d/stat" % machine, encoding="ascii").read().split()[2] != "Z":
-        assert time.monotonic() < deadline, "QEMU outlived the launcher"
-        time.sleep(0.02)
+    eventually(lambda: not runs(machine), 5, "QEMU ends with the launcher")
 
 
 def test_terminal_is_restored(kernel, tmp_path):
