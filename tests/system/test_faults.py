@@ -33,7 +33,7 @@ def test_data_core_faults(make_lab, kind):
 
 def ready_again(router):
     """Waits until the ports run again; returns the number of data cores."""
-    return int(router.expect(r"ready: \d+ ports?, (\d+) data cores?", 20).group(1))
+    return router.wait_ready(20)[1]
 
 
 def test_all_ports_restart(make_lab):

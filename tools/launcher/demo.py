@@ -14,7 +14,7 @@ from collections import namedtuple
 
 from . import image, netlab, newqemu, ports
 from .errors import EXIT_DEMO, EXIT_SIGNAL, LauncherError
-from .guest import LAUNCHER, PYTHON, Guest, GuestError
+from .guest import LAUNCHER, PYTHON, READY, Guest, GuestError
 from .options import KERNEL, choose_accel, data_cores, modelled
 
 # Addresses reserved for documentation (RFC 5737).
@@ -246,7 +246,7 @@ def first_packet(stack, router, left, right, timeout_s=60.0):
                     first_s = first_s or time.monotonic()
                 else:
                     router.poll()
-            if ready is None and re.search(r"^ready:.*\n", router.text, re.MULTILINE):
+            if ready is None and READY.search(router.text):
                 ready_s = time.monotonic()
                 ready = router.wait_ready(1)
             if router.eof:

@@ -2,7 +2,8 @@
 
 Formats relied on (docs/console.md is the reference; a change there is a change here):
 
-  prompt          `hostname# `, at the start of a line
+  prompt          `hostname# `, at the start of a line (CR begins one too: what was typed is erased
+                  before a message of the system)
   ready line      `ready: 2 ports, 1 data core, 12.3 ms after boot`
   show counters   `NAME  VALUE …` one per line, names as in net/counters.h, zeros may be left
                   out; the last line is `received R = fates F + waiting W`
@@ -28,7 +29,7 @@ LAUNCHER = os.path.join(ROOT, "tools", "hayate")
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
 
 PROMPT = re.compile(r"(?<![^\r\n])([A-Za-z0-9][A-Za-z0-9._-]*# )")
-READY = re.compile(r"^ready: (\d+) ports?, (\d+) data cores?, ([\d.]+) ms after boot", re.MULTILINE)
+READY = re.compile(r"(?<![^\r\n])ready: (\d+) ports?, (\d+) data cores?, ([\d.]+) ms after boot")
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][0-9A-B]|\x1bc")
 
 
