@@ -22,7 +22,7 @@ def test_fragmentation_needed(make_lab):
 
 def test_unreachable_host(lab):
     """Nobody answers ARP for the address: host unreachable, after the router gave up."""
-    answered, said = lab.left.ping("198.51.100.77", wait_s=8)
+    answered, said = lab.left.ping("198.51.100.77", wait_s=25)  # it ends with the answer
     assert not answered and "From %s" % LEFT_ROUTER in said, said
     assert "Destination Host Unreachable" in said, said
     counters = lab.router.balanced()
