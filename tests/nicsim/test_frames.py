@@ -70,6 +70,13 @@ def test_generated_frames_are_valid(nicsim):
     assert ports == {(5000 + k, 7) for k in range(4)}
 
 
+def test_numbers_are_decimal(nicsim):
+    n = nicsim("gen;start=manual;size=0100/0x5ea;sport=010")
+    frames = received(n, 2)
+    assert [len(f) + 4 for f in frames] == [100, 1514]
+    assert struct.unpack_from(">H", frames[0], 34) == (10,)
+
+
 def test_judge_tells_what_is_wrong(nicsim):
     n = nicsim("gen;start=manual;count=20;size=100")
     frames = received(n, 20)
@@ -188,6 +195,21 @@ def test_link_rate(nicsim):
     wait_for(in_time, what="11 frames of 10 ms each in less than 0.3 s")
 
 
+def test_more_than_a_turn(nicsim):
+    """One doorbell for more frames than nicsim sends at a time: it goes on by itself."""
+    n = nicsim("sink")
+    device = n.device(0, size=4096)
+    at, count = device.buffer(device.TX, 0), 4000
+    device.guest.memory[at:at + len(FRAME)] = FRAME
+    for index in range(count):
+        struct.pack_into("<QII", device.guest.memory, device.descriptor(device.TX, index), at,
+                         len(FRAME), 0)
+    device.tail[device.TX] = count
+    device.ring(device.TX)
+    assert wait_for(lambda: device.is_done(device.TX, count - 1), what="all frames") == 1
+    assert n.port()["tx_frames"] == count
+
+
 def test_cable(nicsim):
     n = nicsim("link:1", "link:0")
     a, b = n.device(0), n.device(1)
@@ -232,11 +254,13 @@ def test_removal(nicsim):
     n = nicsim("link:1", "link:0")
     a, b = n.device(0), n.device(1)
     b.refill()
+    events = b.guest.vector(2)
     assert b.guest.read(0, b.ID) == 0x4E53494D
     start = n.stats()["time_ns"]
     n.command("port 1 fault removed:30")
     wait_for(lambda: n.port(1)["removed"])
     assert n.stats()["time_ns"] - start >= 30_000_000
+    assert fired(events, 0.1) == 0  # a card that is gone does not even say that its link is
     assert b.guest.read(0, b.ID) == 0xFFFFFFFF
     assert b.guest.read(0, b.RECEIVED) == 0xFFFFFFFF
     assert a.guest.read(0, a.STATUS) == 0  # its neighbour sees that

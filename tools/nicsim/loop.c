@@ -115,16 +115,15 @@ static void flush_traces(const struct nicsim *s)
 			fflush(s->port[i].model->trace);
 }
 
-/* Runs the ports until nothing moves, or their turns are over; returns the time. */
-static uint64_t run_turns(struct nicsim *s, uint64_t now)
+/* Runs the ports until nothing moves: false; or until their turns are over. *now goes along. */
+static bool run_turns(struct nicsim *s, uint64_t *now)
 {
-	for (unsigned i = 0; i < TURNS; i++) {
-		bool moved = run_ports(s, now);
-		now = clock_now();
-		if (!moved)
-			break;
+	bool moved = true;
+	for (unsigned i = 0; moved && i < TURNS; i++) {
+		moved = run_ports(s, *now);
+		*now = clock_now();
 	}
-	return now;
+	return moved;
 }
 
 /* Polls the ports for LOOK_NS, or once when they are idle; returns the time. */
@@ -160,8 +159,7 @@ void loop_run(struct nicsim *s)
 			now = poll_turns(s, now, &moved_at);
 			due = nap_until(s, now, moved_at);
 		} else {
-			now = run_turns(s, now);
-			due = nearest_deadline(s, now);
+			due = run_turns(s, &now) ? now : nearest_deadline(s, now);
 		}
 		if (s->quit)
 			break;

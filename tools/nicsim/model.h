@@ -118,11 +118,19 @@ struct model_ops {
 
 	/*
 	 * Does what is due at m->now: looks at doorbells (in line-rate mode nobody tells), sends,
-	 * moderates interrupts, runs timers and faults. Returns true when it moved any frame.
+	 * moderates interrupts, runs timers and faults. Called after accesses, at the deadline, and
+	 * again soon when it has returned true: it moved a frame. So it may leave the rest for the
+	 * next call, and should after some hundred frames, for other ports wait.
 	 */
 	bool (*work)(struct model *m);
 
-	/* When work() must be called again though nothing happens; UINT64_MAX: never. */
+	/*
+	 * When work() must be called though nothing happens, at or before m->now: at once;
+	 * UINT64_MAX: never. In strict mode nobody looks at the model before that unless the guest
+	 * accesses a register or a frame comes. So a model that learns of work, or of room for
+	 * frames, from guest memory alone (doorbell records) must come back soon while it waits for
+	 * that: frames stay at the wire until somebody sees that rx_room is more than 0.
+	 */
 	uint64_t (*deadline)(struct model *m);
 
 	/* The cable: carrier from the wire has changed (m->carrier). */

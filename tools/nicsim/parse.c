@@ -32,7 +32,7 @@ bool parse_u64(const char *text, uint64_t *value)
 	char *stop;
 	if (!isdigit((unsigned char)*text))
 		return false;
-	*value = strtoull(text, &stop, 0);
+	*value = strtoull(text, &stop, text[0] == '0' && text[1] == 'x' ? 16 : 10);
 	if (*stop == 0)
 		return true;
 	if (!parse_number(text, &number, NULL))

@@ -1,9 +1,8 @@
 #include "tools/nicsim/port.h"
 
-#include <fcntl.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -23,13 +22,13 @@ static bool is_on(const struct port *p, enum port_fault fault)
 static void *host_dma(void *ctx, uint64_t bus, uint64_t bytes, enum dma_access access)
 {
 	struct port *p = ctx;
-	return p->live ? dma_find(&p->dma, bus, bytes, access) : NULL;
+	return p->live && !p->model->removed ? dma_find(&p->dma, bus, bytes, access) : NULL;
 }
 
 static void host_irq(void *ctx, unsigned vector)
 {
 	struct port *p = ctx;
-	if (p->live)
+	if (p->live && !p->model->removed)
 		pci_vector_fire(&p->pci, vector);
 }
 
@@ -268,10 +267,10 @@ void port_fault_clear_all(struct port *p, uint64_t now)
 {
 	for (unsigned i = 0; i < PORT_FAULTS; i++)
 		if (p->faults >> i & 1)
-			port_fault_clear(p, (struct port_fault_ref){true, i, 0}, now);
+			port_fault_clear(p, (struct port_fault_ref){.common = true, .index = i}, now);
 	for (unsigned i = 0; i < FAULTS_MAX; i++)
 		if (model_fault(p->model, i))
-			port_fault_clear(p, (struct port_fault_ref){false, i, 0}, now);
+			port_fault_clear(p, (struct port_fault_ref){.index = i}, now);
 }
 
 void port_look_at_cable(struct port *p, uint64_t now)
@@ -288,8 +287,7 @@ void port_look_at_cable(struct port *p, uint64_t now)
 
 /* --- frames --- */
 
-/* Whether the wire is to be asked for frames: a patient one waits for a guest, others are drained.
- */
+/* Is the wire to be asked for frames? A patient one waits for a guest, others are drained. */
 static bool takes_frames(const struct port *p)
 {
 	return !p->wire->patient || (p->live && p->model->carrier);
@@ -330,6 +328,7 @@ uint64_t port_deadline(struct port *p, uint64_t now)
 {
 	struct wire *w = p->wire;
 	struct model *m = p->model;
+	m->now = now;
 	uint64_t due = p->fault_due, next = m->removed ? UINT64_MAX : m->ops->deadline(m);
 	due = next < due ? next : due;
 	if (!takes_frames(p))
