@@ -1,7 +1,7 @@
 /*
  * Guest memory as the device reaches it: ranges of bus addresses, each a piece of a file that the
  * guest's owner handed to us. Pointers die with the range: DMA_UNMAP comes several times while
- * firmware runs, and nothing may be kept over it.
+ * firmware runs, and nothing may be kept over it. What the model sees of it is sim_host.dma (model.h).
  */
 #ifndef NICSIM_DMA_H
 #define NICSIM_DMA_H
@@ -13,6 +13,9 @@
 
 #define DMA_REGIONS 128
 
+/* A piece of the guest's memory that is contiguous for us as well: what reaches from one region into
+ * the next is not found, though all of it is memory. */
+
 struct dma_region {
 	uint64_t bus, bytes;
 	uint8_t *at; /* NULL: not memory that we can reach (ROM, BARs of other devices) */
@@ -22,13 +25,14 @@ struct dma_region {
 };
 
 struct dma_map {
-	struct dma_region region[DMA_REGIONS];
+	struct dma_region region[DMA_REGIONS]; /* of `count`, none overlaps another */
 	unsigned count;
-	unsigned last; /* index of the region found last */
+	unsigned last; /* index of the region found last; may be stale, then that one is empty */
 };
 
 /* Maps `bytes` of `fd` from `offset` (the fd stays the caller's); fd -1: a range without memory.
- * Returns 0 or a negative errno; then nothing has changed. */
+ * Returns 0 or a negative errno; then nothing has changed: -EINVAL no such range, or the file does
+ * not hold it; -EEXIST overlaps another; -ENOSPC too many; or of mmap. */
 int dma_add(struct dma_map *map, uint64_t bus, uint64_t bytes, int fd, uint64_t offset,
             bool writable);
 
@@ -39,6 +43,8 @@ void dma_clear(struct dma_map *map);
 /* The slow half of dma_find: looks through all regions. */
 void *dma_search(struct dma_map *map, uint64_t bus, uint64_t bytes, enum dma_access access);
 
+/* Where [bus, bus + bytes) is, until the map changes. NULL: not within one region, or that has no
+ * memory, or may not be written. */
 static inline void *dma_find(struct dma_map *map, uint64_t bus, uint64_t bytes,
                              enum dma_access access)
 {

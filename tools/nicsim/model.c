@@ -7,12 +7,13 @@
  */
 #include "tools/nicsim/model.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/nicsim/clock.h"
 #include "tools/nicsim/wires/wire.h"
 
 #define PRINTED_MAX 100 /* different messages of violations per port */
@@ -25,9 +26,9 @@ struct box {
 	uint64_t printed_hash[PRINTED_MAX];
 };
 
-static struct box *box_of(struct model *m)
+static struct box *box_of(const struct model *m)
 {
-	return (struct box *)(void *)m;
+	return (struct box *)(uintptr_t)m;
 }
 
 /* --- life --- */
@@ -40,10 +41,35 @@ static unsigned count_rows(const struct reg_row *rows)
 	return n;
 }
 
+/* What model.h asks of a model's constants. */
+static void check_ops(const struct model_ops *o)
+{
+	unsigned n;
+	assert(o->bar_bytes[0] <= 1ull << 32);
+	for (unsigned i = 0; i < 6; i++)
+		assert(o->bar_bytes[i] % 4096 == 0 && !(o->bar_bytes[i] & (o->bar_bytes[i] - 1)));
+	assert(o->pm_cap <= 256 - 8 && o->msix_cap <= 256 - 12 && o->pcie_cap <= 256 - 60);
+	assert(o->msix_vectors <= VECTORS_MAX && (o->msix_vectors || !o->msix_cap));
+	for (n = 0; o->mapped && o->mapped[n].bytes; n++) {
+		assert(o->mapped[n].offset % 4096 == 0 && o->mapped[n].bytes % 4096 == 0);
+		assert(o->mapped[n].offset + o->mapped[n].bytes <= o->bar_bytes[0]);
+	}
+	assert(n <= MAPPED_MAX);
+	for (n = 0; o->faults && o->faults[n].name; n++)
+		assert(o->faults[n].help);
+	assert(n <= FAULTS_MAX);
+	for (const struct reg_row *r = o->regs; r && r->name; r++) {
+		assert(r->offset % 4 == 0 && r->count >= 1 && r->count <= 65536);
+		assert(r->count == 1 || (r->stride && r->stride % 4 == 0));
+		assert(r->offset + (uint64_t)(r->count - 1) * r->stride < o->bar_bytes[0]);
+	}
+}
+
 struct model *model_create(const struct model_ops *ops, unsigned port, const struct sim_host *host,
                            struct wire *wire, uint32_t *bar0, const uint8_t mac[6], bool line_rate,
                            uint64_t now)
 {
+	check_ops(ops);
 	struct box *b = calloc(1, sizeof *b);
 	if (b == NULL)
 		return NULL;
@@ -75,7 +101,8 @@ void model_destroy(struct model *m)
 {
 	if (m == NULL)
 		return;
-	m->ops->destroy(m);
+	if (m->ops->destroy)
+		m->ops->destroy(m);
 	reg_map_free(box_of(m)->map);
 	free(m->reg_stats);
 	free(m->state);
@@ -83,6 +110,16 @@ void model_destroy(struct model *m)
 }
 
 /* --- register accesses --- */
+
+struct reg_ref model_reg(const struct model *m, uint32_t offset)
+{
+	return reg_find(box_of(m)->map, offset);
+}
+
+static void trace_time(struct model *m)
+{
+	fprintf(m->trace, "%llu.%09llu ", m->now / NS_PER_S, m->now % NS_PER_S);
+}
 
 static void trace(struct model *m, char direction, unsigned bar, uint64_t offset, unsigned bytes,
                   uint64_t value)
@@ -92,15 +129,15 @@ static void trace(struct model *m, char direction, unsigned bar, uint64_t offset
 		reg_name(box_of(m)->map, (uint32_t)offset, name, sizeof name);
 	else
 		snprintf(name, sizeof name, "BAR%u+0x%" PRIx64, bar, offset);
-	fprintf(m->trace, "%" PRIu64 ".%09" PRIu64 " %c %s 0x%0*" PRIx64 "\n", m->now / 1000000000,
-	        m->now % 1000000000, direction, name, (int)(2 * bytes), value);
+	trace_time(m);
+	fprintf(m->trace, "%c %s 0x%0*" PRIx64 "\n", direction, name, (int)(2 * bytes), value);
 }
 
 /* Checks one register of those a write touches against its row. */
 static void check_write(struct model *m, uint32_t offset, uint32_t value)
 {
 	char name[64];
-	struct reg_ref r = reg_find(box_of(m)->map, offset);
+	struct reg_ref r = model_reg(m, offset);
 	reg_name(box_of(m)->map, offset, name, sizeof name);
 	if (r.row == NULL) {
 		model_violation(m, "%s: written 0x%08x, but there is no register", name, value);
@@ -122,7 +159,7 @@ uint64_t model_read(struct model *m, unsigned bar, uint64_t offset, unsigned byt
 	m->reads++;
 	if (bar == 0)
 		for (unsigned i = 0; i < bytes; i += 4) {
-			struct reg_ref r = reg_find(box_of(m)->map, (uint32_t)offset + i);
+			struct reg_ref r = model_reg(m, (uint32_t)offset + i);
 			if (r.row)
 				m->reg_stats[r.row_index].reads++;
 		}
@@ -152,7 +189,7 @@ void model_write(struct model *m, unsigned bar, uint64_t offset, unsigned bytes,
 
 int model_fault_find(const struct model_ops *ops, const char *name)
 {
-	for (unsigned i = 0; ops->faults && ops->faults[i].name && i < FAULTS_MAX; i++)
+	for (unsigned i = 0; ops->faults && ops->faults[i].name; i++)
 		if (strcmp(ops->faults[i].name, name) == 0)
 			return (int)i;
 	return -1;
@@ -171,6 +208,14 @@ void model_fault_clear(struct model *m, unsigned index)
 	m->faults &= ~(1u << index);
 	if (m->ops->fault)
 		m->ops->fault(m, index);
+}
+
+bool model_fault_strikes(struct model *m, unsigned index)
+{
+	if (!model_fault(m, index))
+		return false;
+	uint64_t every = m->fault_arg[index] ? m->fault_arg[index] : 1;
+	return ++m->fault_count[index] % every == 0;
 }
 
 /* --- violations --- */
@@ -197,9 +242,10 @@ void model_violation(struct model *m, const char *format, ...)
 	vsnprintf(m->last_violation, sizeof m->last_violation, format, ap);
 	va_end(ap);
 	m->violations++;
-	if (m->trace)
-		fprintf(m->trace, "%" PRIu64 ".%09" PRIu64 " ! %s\n", m->now / 1000000000,
-		        m->now % 1000000000, m->last_violation);
+	if (m->trace) {
+		trace_time(m);
+		fprintf(m->trace, "! %s\n", m->last_violation);
+	}
 	if (is_news(box_of(m), m->last_violation))
 		fprintf(stderr, "nicsim: port %u: violation: %s\n", m->port, m->last_violation);
 }

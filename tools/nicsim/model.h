@@ -4,17 +4,24 @@
  * A model is a PCI function made of memory and rules. It is a passive object: whoever owns it calls
  * it with register accesses, with frames, and with the time; it answers through the host (struct
  * sim_host: DMA, interrupts) and its wire. It has no thread, opens nothing, waits for nothing. So
- * the same model runs behind vfio-user under QEMU (vfio_user.c) and inside one process together with
- * a driver under ASan (tests/unit/nicsim_rig.c).
+ * the same model runs behind vfio-user under QEMU (port.h, vfio_user.h) and inside one process
+ * together with a driver under ASan (tests/unit/nicsim_rig.h).
  *
- * All calls for one model come from one thread. Time is in nanoseconds of CLOCK_MONOTONIC, or the
- * test's.
+ * 1. All calls for one model come from one thread and do not nest: what a model calls (DMA,
+ *    interrupts, wire) never calls it back.
+ * 2. Time is in nanoseconds of CLOCK_MONOTONIC, or the test's. It is in m->now, which the caller
+ *    sets before every call; it does not pass during one.
+ * 3. The guest's CPUs write its memory, and mapped registers, while the model looks at them: each
+ *    field is read once, and what was read is checked and used. What the guest waits for is stored
+ *    last, by __atomic_store_n(…, __ATOMIC_RELEASE); its indices are loaded before what they point
+ *    at (__ATOMIC_ACQUIRE).
+ * 4. Models are written from the manuals and share no header with the drivers, so that one
+ *    misreading cannot hide in both. They trust nothing from the guest: what a driver may not do is
+ *    a violation (model_violation), reported with the register's name, counted, and answered as the
+ *    device would, or by ignoring it.
  *
- * Models are written from the manuals and share no header with the drivers, so that one misreading
- * cannot hide in both. They trust nothing from the guest: what a driver may not do is a violation,
- * reported with the register's name, counted, and answered as the device would (or by ignoring it).
- *
- * To add a model: fill in one struct model_ops, add it to models[] in models.c.
+ * To add a model: fill in one struct model_ops and add it to models[] (models.c). testdev.c is one
+ * as small as can be. docs/nicsim.md lists what else there is to do.
  */
 #ifndef NICSIM_MODEL_H
 #define NICSIM_MODEL_H
@@ -22,7 +29,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
+#include "tools/nicsim/frame.h"
 #include "tools/nicsim/reg.h"
 
 struct json;
@@ -33,35 +42,22 @@ struct wire;
 
 enum dma_access { DMA_READ, DMA_WRITE }; /* as the device sees it */
 
-/* Who carries the model. `ctx` is his own. */
+/* Who carries the model. `ctx` is his own. Models use model_dma and model_irq, which count. */
 struct sim_host {
 	void *ctx;
 	/* Host address of guest memory [bus, bus + bytes), valid until the next call into the model
-	 * from outside; NULL when not all of it is the guest's memory. */
+	 * from outside. NULL when not all of it is one piece of the guest's memory that the device
+	 * may access so, or when the guest does not let the device be bus master. */
 	void *(*dma)(void *ctx, uint64_t bus, uint64_t bytes, enum dma_access access);
-	/* Fires MSI-X vector `vector` (no-op while masked or disabled: host's affair). */
+	/* Fires MSI-X vector `vector`: an event, lost while the guest has it masked or disabled. */
 	void (*irq)(void *ctx, unsigned vector);
 };
-
-/* A frame without FCS. */
-struct frame {
-	const uint8_t *data;
-	uint32_t bytes;
-	uint32_t flags; /* enum frame_flags */
-};
-
-enum frame_flags {
-	FRAME_BAD_FCS = 1, /* arrived damaged (only wires asked to do that make such) */
-};
-
-#define FRAME_MAX 16384 /* bytes; longest that a wire carries */
-#define FRAME_BURST 64  /* most frames in one call */
 
 /* --- faults --- */
 
 /* One fault a model (or every model) can be told to show. */
 struct fault_kind {
-	const char *name; /* as in fault=NAME[:ARG] */
+	const char *name; /* as in fault=NAME[:ARG]; none of port_faults (port.h) */
 	const char *arg;  /* name of its argument for --help ("MS", "N"); NULL: takes none */
 	uint64_t standard; /* value when the argument is left out */
 	const char *help; /* one line */
@@ -71,37 +67,61 @@ struct fault_kind {
 
 /* --- the contract --- */
 
+#define MAPPED_MAX  16  /* ranges of BAR 0 */
+#define VECTORS_MAX 256 /* of MSI-X */
+
+/* A constant of each model: model_create asserts what can be checked of it. Functions without
+ * "may be NULL" must be there. */
 struct model_ops {
 	const char *name;  /* as in model=NAME */
 	const char *title; /* for --help: "Intel 82599ES 10 GbE (8086:10fb)" */
 
 	size_t state_bytes; /* of the model's own state, zeroed by model_create */
 
-	/* PCI identity. bar_bytes[i] 0: no such BAR; bar_is_64: it and the next are one 64-bit BAR. */
+	/*
+	 * PCI identity. bar_bytes[i]: a power of two from 4096, BAR 0 at most 2^32, or 0: no such
+	 * BAR. bar_is_64: it and the next are one 64-bit BAR. Capabilities: their offsets, from 0x40,
+	 * without overlap (PM 8 bytes, MSI-X 12, PCIe 60); 0: none. The link is what it has trained to.
+	 */
 	uint16_t vendor, device, subsystem_vendor, subsystem;
 	uint32_t class_code; /* 0x020000 */
 	uint8_t revision;
 	uint64_t bar_bytes[6];
 	bool bar_is_64[6];
-	uint8_t msix_cap, pcie_cap, pm_cap; /* offsets of the capabilities; 0: none */
-	unsigned msix_vectors;
+	uint8_t msix_cap, pcie_cap, pm_cap;
+	uint8_t pcie_speed; /* 1: 2.5, 2: 5, 3: 8 GT/s */
+	uint8_t pcie_lanes;
+	unsigned msix_vectors; /* up to VECTORS_MAX */
 	uint8_t msix_bar;
-	uint32_t msix_table, msix_pba; /* offsets in that BAR */
+	uint32_t msix_table, msix_pba; /* offsets in that BAR; the model never sees accesses there */
 
-	/* Page-aligned ranges of BAR 0 that line-rate mode maps into the guest; ends with bytes 0. */
+	/*
+	 * Page-aligned ranges of BAR 0 that line-rate mode maps into the guest, up to MAPPED_MAX;
+	 * ends with bytes 0. There the guest writes m->bar0 itself: no call, no trace, no check,
+	 * nothing clears when read; values coalesce, and writing the same value again cannot be
+	 * seen. Such pages carry state (a tail), not events. Accesses may trap all the same.
+	 */
 	const struct bar_range { uint64_t offset, bytes; } *mapped;
 
 	const struct reg_row *regs; /* of BAR 0, ends with a NULL name; NULL: no register table */
-	const struct fault_kind *faults; /* ends with a NULL name */
+	const struct fault_kind *faults; /* ends with a NULL name; NULL: none */
 
-	/* The state after power-on. m->bar0 is zeroed before. Called once. */
+	/* The state after power-on: no carrier, no fault. m->bar0 is zeroed before. Called once. */
 	void (*create)(struct model *m);
+	/* Gives back what is not in m->state; may be NULL. */
 	void (*destroy)(struct model *m);
 
-	/* PCI function-level or bus reset: as after power-on, wires and statistics kept. */
+	/* PCI function-level or bus reset, or the guest has gone: as after power-on, m->bar0
+	 * included. Carrier, faults and the fields of struct model stay as they are; no DMA, no
+	 * interrupt, no frame. */
 	void (*reset)(struct model *m);
 
-	/* Access to a BAR (not MSI-X structures). bytes is 1, 2, 4 or 8. */
+	/*
+	 * Access to a BAR (not to MSI-X structures). bytes is 1, 2, 4 or 8, inside the BAR, at any
+	 * offset. `value` is as an x86 load or store has it: the byte at `offset` lowest. A card
+	 * with big-endian registers swaps. A 64-bit access of the guest may come as one of 8 bytes
+	 * or as two of 4, the low offset first; a model takes both.
+	 */
 	uint64_t (*read)(struct model *m, unsigned bar, uint64_t offset, unsigned bytes);
 	void (*write)(struct model *m, unsigned bar, uint64_t offset, unsigned bytes, uint64_t value);
 
@@ -112,8 +132,11 @@ struct model_ops {
 	 */
 	unsigned (*rx_room)(struct model *m, unsigned max);
 
-	/* n <= FRAME_BURST frames arrive. Those without room are counted as the device counts them
-	 * (82599: RXMPC). The frames are the caller's. */
+	/*
+	 * n <= FRAME_BURST frames arrive, also when rx_room has said less. Those without room are
+	 * counted as the device counts them (82599: RXMPC) and in m->rx_missed. The frames are the
+	 * caller's. Not called while there is no carrier.
+	 */
 	void (*receive)(struct model *m, const struct frame *v, unsigned n);
 
 	/*
@@ -136,48 +159,52 @@ struct model_ops {
 	/* The cable: carrier from the wire has changed (m->carrier). */
 	void (*carrier)(struct model *m);
 
-	/* A fault was set or cleared (m->fault[]); may be NULL. */
+	/* A fault was set, set anew or cleared (m->faults, m->fault_arg); may be NULL. */
 	void (*fault)(struct model *m, unsigned index);
 
 	/* Adds the model's own statistics to the JSON object that is open: json_u64(j, name, value)... */
 	void (*stats)(struct model *m, struct json *j);
 };
 
-/* One port. Fields are set by model_create and model.c unless it says otherwise. */
+/* One port. After each field: who writes it, but for model_create. */
 struct model {
 	const struct model_ops *ops;
 	unsigned port; /* number on the command line, for messages */
 	struct sim_host host;
-	struct wire *wire; /* where sent frames go (wire_send); may be NULL in tests */
-	void *state;       /* ops->state_bytes */
-	uint32_t *bar0;    /* storage of BAR 0, shared with the guest where mapped */
+	struct wire *wire; /* where sent frames go (model_send); may be NULL in tests */
+	void *state;       /* the model: ops->state_bytes */
+	uint32_t *bar0;    /* the model, and the guest where mapped: storage of BAR 0 */
 	uint8_t mac[6];    /* station address in the model's EEPROM or firmware */
-	bool line_rate;    /* the ranges in ops->mapped are written without anybody telling us */
-	bool carrier;      /* the other end of the wire is up */
-	bool removed;      /* surprise removal: reads give all ones, nothing else happens */
-	uint64_t now;      /* set before every call into the model */
+	bool line_rate;    /* the guest writes the ranges in ops->mapped without anybody telling us */
+	bool carrier;      /* the owner: the other end of the wire is up */
+	bool removed;      /* the owner: surprise removal; neither accesses nor frames come then */
+	uint64_t now;      /* the owner, before every call into the model */
 
-	uint64_t fault_arg[FAULTS_MAX]; /* argument of ops->faults[i] */
-	uint32_t faults;                /* bit i: ops->faults[i] is on */
+	/* model_fault_set and _clear: bit i and argument of ops->faults[i]. */
+	uint32_t faults;
+	uint64_t fault_arg[FAULTS_MAX];
+	uint64_t fault_count[FAULTS_MAX]; /* model_fault_strikes */
 
-	/* Statistics common to all models, kept by model.c (accesses) and the model (the rest). */
-	uint64_t reads, writes;          /* BAR accesses that trapped */
-	uint64_t rx_frames, rx_bytes;    /* delivered into guest memory */
-	uint64_t rx_missed;              /* arrived, no room */
-	uint64_t tx_frames, tx_bytes;    /* handed to the wire */
-	uint64_t irqs;                   /* MSI-X messages fired */
-	uint64_t dma_errors;             /* addresses that are not the guest's memory */
-	uint64_t violations;
+	/* Statistics common to all models. */
+	uint64_t reads, writes;       /* model_read, model_write: BAR accesses that trapped */
+	uint64_t rx_frames, rx_bytes; /* the model: delivered into guest memory */
+	uint64_t rx_missed;           /* the model: arrived, no room */
+	uint64_t tx_frames, tx_bytes; /* model_send: handed to the wire */
+	uint64_t irqs;                /* model_irq */
+	uint64_t dma_errors;          /* model_dma: addresses that are not the guest's memory */
+	uint64_t violations;          /* model_violation, as the next */
 	char last_violation[256];
-	struct reg_stats *reg_stats;     /* per row of ops->regs, reads and writes */
-	void *trace;                     /* FILE *, or NULL: no trace */
+	struct reg_stats *reg_stats; /* model_read, model_write: per row of ops->regs */
+	FILE *trace;                 /* the owner; NULL: no trace */
 };
+
+/* --- for who owns a model --- */
 
 /* Makes a model; bar0 is memory of ops->bar_bytes[0] bytes, zeroed, the caller's. NULL: no memory. */
 struct model *model_create(const struct model_ops *ops, unsigned port, const struct sim_host *host,
                            struct wire *wire, uint32_t *bar0, const uint8_t mac[6], bool line_rate,
                            uint64_t now);
-void model_destroy(struct model *m);
+void model_destroy(struct model *m); /* NULL: nothing */
 
 /*
  * The door for accesses from the guest: sets m->now, counts, traces, checks against the register
@@ -191,19 +218,29 @@ void model_write(struct model *m, unsigned bar, uint64_t offset, unsigned bytes,
 int model_fault_find(const struct model_ops *ops, const char *name);
 void model_fault_set(struct model *m, unsigned index, uint64_t arg);
 void model_fault_clear(struct model *m, unsigned index);
+
+/* --- for models --- */
+
 static inline bool model_fault(const struct model *m, unsigned index)
 {
 	return m->faults >> index & 1;
 }
 
+/* A fault whose argument is N, "one in N": true for one call in N while it is on. */
+bool model_fault_strikes(struct model *m, unsigned index);
+
+/* The row of a register of BAR 0, by its offset. */
+struct reg_ref model_reg(const struct model *m, uint32_t offset);
+
 /*
  * The guest did what it may not: printed once per kind of message (the first 100 of a port), always
- * counted. Say which register, which queue, and what was expected.
+ * counted and traced. Say which register, which queue, and what was expected.
  */
 void model_violation(struct model *m, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Guest memory, or NULL: then counted as dma_errors and reported as a violation of `what`. */
+/* Guest memory as sim_host.dma gives it; NULL is counted in dma_errors and reported as a violation
+ * of `what`, the register or descriptor that the address is from. */
 void *model_dma(struct model *m, uint64_t bus, uint64_t bytes, enum dma_access access,
                 const char *what);
 

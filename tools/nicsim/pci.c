@@ -12,7 +12,6 @@
 #define STATUS        0x06
 #define STATUS_CAPS   0x10
 #define REVISION      0x08
-#define CLASS         0x09
 #define CACHE_LINE    0x0c
 #define BAR0          0x10
 #define BAR_64        0x04
@@ -92,13 +91,14 @@ static uint8_t *add_capability(struct pci *p, uint8_t offset, uint8_t id, uint8_
 static void fill_pcie(struct pci *p, uint8_t *cap)
 {
 	uint8_t *writable = p->writable + p->ops->pcie_cap;
+	const uint32_t link = p->ops->pcie_speed | (uint32_t)p->ops->pcie_lanes << 4;
 	put16(cap + PCIE_CAPS, 0x0002);       /* version 2, endpoint */
 	put32(cap + PCIE_DEVCAP, 0x10008cc2); /* 512 byte payload, role-based errors, FLR */
 	put16(cap + PCIE_DEVCTL, 0x2810);     /* relaxed order, no snoop, 512 byte reads */
-	put32(cap + PCIE_LNKCAP, 0x00000482); /* 5 GT/s, x8, ASPM L0s */
-	put16(cap + PCIE_LNKSTA, 0x1082);     /* 5 GT/s, x8, common clock */
+	put32(cap + PCIE_LNKCAP, 0x00000400u | link); /* ASPM L0s */
+	put16(cap + PCIE_LNKSTA, 0x1000u | link);     /* common clock */
 	put32(cap + PCIE_DEVCAP2, 0x1f);      /* completion timeouts A to D, can be disabled */
-	put16(cap + PCIE_LNKCTL2, 0x0002);
+	put16(cap + PCIE_LNKCTL2, p->ops->pcie_speed); /* target */
 	put16(writable + PCIE_DEVCTL, 0x7fff);
 	put16(p->clears + p->ops->pcie_cap + PCIE_DEVSTA, 0x000f);
 	put16(writable + PCIE_LNKCTL, 0x00cb);
@@ -129,7 +129,7 @@ void pci_reset(struct pci *p)
 {
 	memset(p->config, 0, sizeof p->config);
 	memset(p->table, 0, sizeof p->table);
-	for (unsigned i = 0; i < PCI_VECTORS_MAX; i++)
+	for (unsigned i = 0; i < VECTORS_MAX; i++)
 		p->table[16 * i + 12] = 1; /* 6.8.2.9: masked */
 	fill_header(p);
 	fill_capabilities(p);
@@ -139,7 +139,7 @@ void pci_init(struct pci *p, const struct model_ops *ops)
 {
 	memset(p, 0, sizeof *p);
 	p->ops = ops;
-	for (unsigned i = 0; i < PCI_VECTORS_MAX; i++)
+	for (unsigned i = 0; i < VECTORS_MAX; i++)
 		p->vector_fd[i] = -1;
 	pci_reset(p);
 }
@@ -196,14 +196,14 @@ void pci_vector_set(struct pci *p, unsigned vector, int fd)
 
 void pci_vectors_clear(struct pci *p)
 {
-	for (unsigned i = 0; i < PCI_VECTORS_MAX; i++)
+	for (unsigned i = 0; i < VECTORS_MAX; i++)
 		pci_vector_set(p, i, -1);
 }
 
 void pci_vector_fire(const struct pci *p, unsigned vector)
 {
 	const uint64_t one = 1;
-	if (vector >= PCI_VECTORS_MAX || p->vector_fd[vector] < 0)
+	if (vector >= VECTORS_MAX || p->vector_fd[vector] < 0)
 		return;
 	/* It can only fail when 2^64 - 1 interrupts wait already, or as the fd is no eventfd. */
 	if (write(p->vector_fd[vector], &one, sizeof one) != sizeof one)

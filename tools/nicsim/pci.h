@@ -15,15 +15,14 @@
 #include "tools/nicsim/model.h"
 
 #define PCI_CONFIG_BYTES 4096
-#define PCI_VECTORS_MAX  256
 
 struct pci {
 	const struct model_ops *ops;
 	uint8_t config[PCI_CONFIG_BYTES];
 	uint8_t writable[256]; /* bits of each byte that software may change */
 	uint8_t clears[256];   /* bits that clear when written 1 */
-	uint8_t table[16 * PCI_VECTORS_MAX]; /* of MSI-X, as written; QEMU asks for its own copy */
-	int vector_fd[PCI_VECTORS_MAX];      /* eventfd; -1: not to be fired */
+	uint8_t table[16 * VECTORS_MAX]; /* of MSI-X, as written; QEMU asks for its own copy */
+	int vector_fd[VECTORS_MAX];      /* eventfd; -1: not to be fired */
 };
 
 enum pci_effect { PCI_NOTHING, PCI_FUNCTION_RESET };

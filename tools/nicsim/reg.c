@@ -20,7 +20,7 @@ struct reg_map {
 
 static void map_row(struct reg_map *map, const struct reg_row *row)
 {
-	for (uint32_t i = 0; i < row->count && i <= UINT16_MAX; i++) {
+	for (uint32_t i = 0; i < row->count; i++) {
 		uint64_t at = (row->offset + (uint64_t)i * row->stride) / 4;
 		if (at >= map->dwords || map->entry[at].row != 0)
 			continue; /* an alias: the first in the table wins */

@@ -1,6 +1,10 @@
 /*
  * Registers as data: one row per register of a model, for access checks, counts, traces and dumps.
  * Rows are typed from the manual, only those the model knows.
+ *
+ * model_write reports what a row forbids: a write to a read-only register, a reserved bit set, an
+ * offset that no row has. It changes nothing: what an access does is up to the model's read and
+ * write.
  */
 #ifndef NICSIM_REG_H
 #define NICSIM_REG_H
@@ -9,7 +13,7 @@
 #include <stdint.h>
 
 enum reg_access {
-	REG_RO, /* a write is a violation */
+	REG_RO, /* a write is a violation, as to REG_RC */
 	REG_RW,
 	REG_WO,
 	REG_RC,  /* reading clears (statistics) */
@@ -17,14 +21,16 @@ enum reg_access {
 	REG_W1S, /* writing 1 sets */
 };
 
+/* All registers are of 32 bits; wider ones are several rows. `writable` is in the order in which
+ * the guest's CPU has the value: for a big-endian register the manual's bits, swapped. */
 struct reg_row {
-	const char *name;    /* as the manual writes it: "RDT" */
-	uint32_t offset;     /* in BAR 0 */
-	uint32_t stride;     /* bytes between registers of an array */
-	uint32_t count;      /* 1: a single register */
-	uint32_t access;     /* enum reg_access */
-	uint32_t writable;   /* bits a driver may write as 1; others set are a violation */
-	const char *section; /* of the manual */
+	const char *name;       /* as the manual writes it: "RDT" */
+	uint32_t offset;        /* in BAR 0, a multiple of 4 */
+	uint32_t stride;        /* bytes between registers of an array */
+	uint32_t count;         /* of an array, up to 65536; 1: a single register */
+	enum reg_access access;
+	uint32_t writable;      /* bits a driver may write as 1; others set are a violation */
+	const char *section;    /* of the manual */
 };
 
 struct reg_stats {
@@ -38,12 +44,12 @@ struct reg_ref {
 	unsigned index; /* in the array */
 };
 
-/* Finds the row of an offset (4-byte aligned). Several rows may claim the same offset (aliases): the
- * first in the table wins. Constant time after reg_map_make. */
+/* Finds the row of an offset; one that is no multiple of 4 has none. Several rows may claim the same
+ * offset (aliases): the first in the table wins. Constant time after reg_map_make. */
 struct reg_map;
-struct reg_map *reg_map_make(const struct reg_row *rows, uint64_t bar_bytes);
+struct reg_map *reg_map_make(const struct reg_row *rows, uint64_t bar_bytes); /* NULL: no memory */
 void reg_map_free(struct reg_map *map);
-struct reg_ref reg_find(const struct reg_map *map, uint32_t offset);
+struct reg_ref reg_find(const struct reg_map *map, uint32_t offset); /* map NULL: no register */
 
 /* "RDT[3]", "CTRL", or "0x01234" for no register; returns buf. */
 const char *reg_name(const struct reg_map *map, uint32_t offset, char *buf, unsigned size);

@@ -80,11 +80,6 @@ static void create(struct model *m)
 	m->bar0[ID / 4] = ID_VALUE;
 }
 
-static void destroy(struct model *m)
-{
-	(void)m;
-}
-
 static void reset(struct model *m)
 {
 	for (uint32_t i = 0; i < m->ops->bar_bytes[0] / 4; i++)
@@ -235,6 +230,8 @@ const struct model_ops testdev_ops = {
 	.msix_cap = 0x70,
 	.pcie_cap = 0xa0,
 	.pm_cap = 0x40,
+	.pcie_speed = 2,
+	.pcie_lanes = 8,
 	.msix_vectors = 3,
 	.msix_bar = 2,
 	.msix_table = 0,
@@ -243,7 +240,6 @@ const struct model_ops testdev_ops = {
 	.regs = rows,
 	.faults = faults,
 	.create = create,
-	.destroy = destroy,
 	.reset = reset,
 	.read = read_register,
 	.write = write_register,

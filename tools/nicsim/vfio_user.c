@@ -117,6 +117,9 @@ static uint64_t region_bytes(const struct vfio_user *u, uint32_t region)
 	return region < 6 ? u->pci->ops->bar_bytes[region] : 0;
 }
 
+_Static_assert(sizeof(struct vu_region_info) + sizeof(struct vu_sparse) +
+                       MAPPED_MAX * sizeof(struct vu_area) <= VU_DATA_MAX, "fits a reply");
+
 /* Appends which parts of BAR 0 can be mapped, when the asker has room for that. */
 static void add_areas(struct vfio_user *u, uint32_t room, struct reply *r)
 {

@@ -42,16 +42,14 @@ struct vu_dma_map {
 	uint32_t argsz, flags;
 	uint64_t offset, address, bytes;
 };
-#define VU_MAP_READ  1u
 #define VU_MAP_WRITE 2u
-#define VU_MAP_FLAGS 7u /* 4: may be mapped, which we do anyway */
+#define VU_MAP_FLAGS 7u /* 1: read; 4: may be mapped, which we do anyway */
 
 struct vu_dma_unmap {
 	uint32_t argsz, flags;
 	uint64_t address, bytes;
 };
-#define VU_UNMAP_DIRTY 1u
-#define VU_UNMAP_ALL   2u
+#define VU_UNMAP_ALL 2u
 
 struct vu_device_info {
 	uint32_t argsz, flags, regions, irqs;

@@ -249,27 +249,18 @@ static void gen_close(struct wire *w)
 	free(g);
 }
 
-static const struct wire_ops gen_ops = {
-	.name = "gen",
-	.pull = gen_pull,
-	.send = gen_send,
-	.deadline = gen_deadline,
-	.carrier = gen_carrier,
-	.stats = gen_stats,
-	.reset_stats = gen_reset_stats,
-	.close = gen_close,
-};
-
-static const struct wire_ops sink_ops = {
-	.name = "sink",
-	.pull = gen_pull,
-	.send = gen_send,
-	.deadline = gen_deadline,
-	.carrier = gen_carrier,
-	.stats = gen_stats,
-	.reset_stats = gen_reset_stats,
-	.close = gen_close,
-};
+#define OPS(title) \
+	{ \
+		.name = title, \
+		.pull = gen_pull, \
+		.send = gen_send, \
+		.deadline = gen_deadline, \
+		.carrier = gen_carrier, \
+		.stats = gen_stats, \
+		.reset_stats = gen_reset_stats, \
+		.close = gen_close, \
+	}
+static const struct wire_ops gen_ops = OPS("gen"), sink_ops = OPS("sink");
 
 /* --- frames made beforehand --- */
 
@@ -471,9 +462,8 @@ static void start(struct gen *g)
 	g->running = true;
 }
 
-const char *gen_command(struct wire *w, char *text, uint64_t now)
+const char *gen_command(struct wire *w, char *text)
 {
-	(void)now;
 	if (w->ops != &gen_ops)
 		return "the wire of this port is no generator";
 	struct gen *g = gen_of(w);

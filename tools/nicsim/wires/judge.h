@@ -16,7 +16,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tools/nicsim/model.h"
+#include "tools/nicsim/frame.h"
+
+struct json;
 
 #define STREAMS      16
 #define STAMP_MAGIC  0x4e53 /* "SN" in memory */

@@ -17,8 +17,7 @@ struct wire *wire_bad(const struct wire_spec *s, const char *word, const char *w
 	return NULL;
 }
 
-/* The first word is the argument, unless it reads KEY=VALUE ("gen:rate=1M") or there is no colon.
- */
+/* The first word is the argument, unless it reads KEY=VALUE ("gen:rate=1M") or comes after ';'. */
 static bool cut_up(struct wire_spec *s)
 {
 	char *rest = s->text + strcspn(s->text, ":;");

@@ -1,4 +1,7 @@
-/* Wires by their name on the command line (docs/nicsim.md). */
+/*
+ * Wires by their name on the command line (docs/nicsim.md). To add a wire: one file with its struct
+ * wire_ops and a function NAME_open, declared here; a row in kinds[] (open.c); --help (options.c).
+ */
 #ifndef NICSIM_WIRES_OPEN_H
 #define NICSIM_WIRES_OPEN_H
 
@@ -25,6 +28,7 @@ bool wires_complete(void);
 /* For wires: says what is wrong with an option or with the wire; returns NULL. */
 struct wire *wire_bad(const struct wire_spec *s, const char *word, const char *what);
 
+/* Each opens one kind of wire, whose ops->close frees it; NULL after wire_bad. */
 struct wire *tap_open(const struct wire_spec *s);
 struct wire *tap_fd_open(const struct wire_spec *s);
 struct wire *link_open(const struct wire_spec *s);
@@ -36,7 +40,7 @@ struct wire *none_open(const struct wire_spec *s);
 
 bool links_complete(void);
 
-/* "start", "stop" or options of a generator while it runs; NULL, or what is wrong. */
-const char *gen_command(struct wire *w, char *text, uint64_t now);
+/* "start", "stop" or options of a generator while it runs; NULL, or what is wrong. `text` is cut up. */
+const char *gen_command(struct wire *w, char *text);
 
 #endif

@@ -11,37 +11,45 @@
 #ifndef NICSIM_WIRE_H
 #define NICSIM_WIRE_H
 
-#include "tools/nicsim/model.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tools/nicsim/frame.h"
 
 struct json;
+struct wire;
 
+/* All must be there but where it says NULL. Bytes are without FCS, time is as everywhere (clock.h). */
 struct wire_ops {
 	const char *name;
 	/* Up to max <= FRAME_BURST frames that are due at `now`. Their bytes stay valid until the
-	 * next wire_pull of this wire. */
+	 * next wire_pull of this wire. Fewer than max: there are no more at the moment. */
 	unsigned (*pull)(struct wire *w, struct frame *v, unsigned max, uint64_t now);
-	/* A frame from the model. Copied or consumed before it returns. */
+	/* A frame from the model, of 1 to FRAME_MAX bytes. Copied or consumed before it returns; what
+	 * cannot be is counted in w->dropped. Never calls a model. */
 	void (*send)(struct wire *w, const uint8_t *data, uint32_t bytes, uint64_t now);
-	/* When the next frame is due though no descriptor wakes us; UINT64_MAX: never. */
+	/* When the next frame is due, or pull has something else to do, though no descriptor wakes
+	 * us; at or before `now`: at once; UINT64_MAX: never. */
 	uint64_t (*deadline)(struct wire *w, uint64_t now);
-	/* The other end is up. Asked about as often as w->pulled may have changed. */
+	/* The other end is up, w->pulled aside. Asked for between turns, and when w->pulled changes. */
 	bool (*carrier)(struct wire *w);
-	void (*stats)(struct wire *w, struct json *j); /* may be NULL, as reset_stats */
-	void (*reset_stats)(struct wire *w);
-	void (*close)(struct wire *w);
+	void (*stats)(struct wire *w, struct json *j); /* own ones, into the open object; may be NULL */
+	void (*reset_stats)(struct wire *w);           /* of these; may be NULL */
+	void (*close)(struct wire *w);                 /* frees w */
 };
 
 struct wire {
 	const struct wire_ops *ops;
-	int fd;        /* poll for POLLIN; -1: none */
-	bool realtime; /* see above */
-	bool patient;  /* starts nothing before a guest is there to receive (gen, pcap) */
-	bool pulled;   /* the cable is out at our end: kept by the port, seen by the other end */
-	uint64_t to_model_frames, to_model_bytes;     /* kept by wire_pull */
-	uint64_t from_model_frames, from_model_bytes; /* kept by wire_send */
-	uint64_t dropped; /* from the model, and the wire could not take them */
+	int fd;        /* the wire: poll for POLLIN; -1: none. It may change in any call */
+	bool realtime; /* the wire: see above */
+	bool patient;  /* the wire: starts nothing before a guest is there to receive (gen, pcap) */
+	bool pulled;   /* the port: the cable is out at our end; the other end sees that */
+	uint64_t to_model_frames, to_model_bytes;     /* wire_pull */
+	uint64_t from_model_frames, from_model_bytes; /* wire_send */
+	uint64_t dropped; /* both: from the model, and the wire could not take them */
 };
 
+/* The ops of these names, with counting. To add a wire: open.h. */
 unsigned wire_pull(struct wire *w, struct frame *v, unsigned max, uint64_t now);
 void wire_send(struct wire *w, const uint8_t *data, uint32_t bytes, uint64_t now);
 void wire_reset_stats(struct wire *w);
