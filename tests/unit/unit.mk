@@ -27,8 +27,8 @@ UNIT_SRC_virtio_hostile := $(UNIT_SRC_virtio_ring)
 UNIT_SRC_virtio_net := $(wildcard drivers/virtio_net/*.c) lib/pkt.c lib/csum.c tests/unit/guest.c
 UNIT_SRC_cmdline := lib/cmdline.c
 UNIT_SRC_null := drivers/null/null.c net/ip4.c net/udp.c lib/csum.c
-NICSIM_82599_SRC := $(wildcard tools/nicsim/82599/*.c) tools/nicsim/model.c tools/nicsim/reg.c \
-	tools/nicsim/json.c tools/nicsim/wires/wire.c tests/unit/nicsim_rig.c
+NICSIM_82599_SRC := $(wildcard tools/nicsim/82599/*.c tools/nicsim/packet/*.c) tools/nicsim/model.c \
+	tools/nicsim/reg.c tools/nicsim/json.c tools/nicsim/wires/wire.c tests/unit/nicsim_rig.c
 UNIT_SRC_82599_model := $(NICSIM_82599_SRC) tests/unit/drive_82599.c
 UNIT_SRC_82599_rx := $(UNIT_SRC_82599_model)
 UNIT_SRC_82599_tx := $(UNIT_SRC_82599_model)
@@ -65,8 +65,8 @@ T ?= csum fmt mem pkt cmdline counters ip4 icmp4 udp arp fib fuzz config shell n
 UNIT_CC := gcc clang
 UNIT_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
 	-fno-sanitize-recover=all -I. -Wall -Wextra -Werror -Wshadow -Wwrite-strings -Wcast-align
-UNIT_DEPS := $(wildcard */*.h net/*/*.h drivers/*/*.h tools/nicsim/*.h tools/nicsim/*/*.h tests/*/*.h \
-	tests/unit/twin*/*/*.h) tests/unit/unit.mk
+UNIT_DEPS := $(wildcard */*.h net/*/*.h drivers/*/*.h tests/*/*.h tests/unit/twin*/*/*.h \
+	tools/nicsim/*.h tools/nicsim/*/*.h) tests/unit/unit.mk
 
 .PHONY: unit check-portable fib-bench
 

@@ -21,7 +21,8 @@
  *    device would, or by ignoring it.
  *
  * To add a model: fill in one struct model_ops and add it to models[] (models.c). testdev.c is one
- * as small as can be. docs/nicsim.md lists what else there is to do.
+ * as small as can be; packet/ has what any Ethernet card does with a packet. docs/nicsim.md lists
+ * what else there is to do.
  */
 #ifndef NICSIM_MODEL_H
 #define NICSIM_MODEL_H

@@ -59,10 +59,10 @@ bool filter_accepts(struct model *m, const uint8_t *frame)
 }
 
 /* 8.2.3.7.2, 11 */
-bool filter_accepts_vlan(struct model *m, const struct parsed *p)
+bool filter_accepts_vlan(const struct model *m, uint16_t tci)
 {
-	if (!p->tagged || !(get(m, VLNCTRL) & VLNCTRL_VFE))
+	if (!(get(m, VLNCTRL) & VLNCTRL_VFE))
 		return true;
-	uint32_t id = p->tci & 0xfff;
+	uint32_t id = tci & 0xfff;
 	return get(m, VFTA + 4 * (id >> 5)) >> (id & 31) & 1;
 }

@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+#include "tools/nicsim/packet/bytes.h"
+
 #define ENABLE_NS 1000         /* until RXDCTL.ENABLE reads back */
 #define STALLED_NS 10000000    /* a queue whose tail has not moved for so long is not waited for */
 #define FETCH_QUEUES 8         /* with more, what is fetched would be pushed out before it is used */
@@ -365,7 +367,8 @@ static unsigned describe(struct model *m, const uint8_t *frame, uint32_t bytes, 
                          struct placed *out)
 {
 	struct nic *n = nic_of(m);
-	struct parsed p;
+	struct headers p;
+	const struct checked c = offload_check(frame, bytes, &p);
 	uint32_t hash = 0, rxcsum = get(m, RXCSUM), mrqe = get(m, MRQC) & MRQC_MRQE;
 	unsigned q = 0;
 	enum rss_type type = RSS_NONE;
@@ -373,10 +376,7 @@ static unsigned describe(struct model *m, const uint8_t *frame, uint32_t bytes, 
 	out->head = frame;
 	out->head_bytes = bytes;
 	out->rest_bytes = 0;
-	if (bad || !quick_ip4(frame, bytes, &p, &out->status)) {
-		parse(frame, bytes, &p);
-		out->status = bad ? RXD_RXE : checksum_status(frame, &p);
-	}
+	out->status = bad ? (uint32_t)RXD_RXE : c.status;
 	if (frame[0] & 1)
 		out->status |= RXD_PIF; /* passed by other than an exact filter */
 	if (mrqe) {
@@ -389,9 +389,9 @@ static unsigned describe(struct model *m, const uint8_t *frame, uint32_t bytes, 
 		hash = 0;
 		type = RSS_NONE;
 		if (rxcsum & RXCSUM_IPPCSE && p.fragment && p.version == 4)
-			hash = (uint32_t)fragment_sum(frame, &p) << 16 | be16(frame + p.l2 + 4);
+			hash = (uint32_t)offload_fragment_sum(frame, &p) << 16 | be16(frame + p.l3 + 4);
 	}
-	out->low = type | (uint64_t)p.ptype << 4 | (uint64_t)hash << 32;
+	out->low = type | (uint64_t)c.ptype << 4 | (uint64_t)hash << 32;
 	if (p.tagged && n->rx[q].strip_vlan) {
 		out->status |= RXD_VP;
 		out->tag = p.tci;
@@ -572,11 +572,8 @@ static void accept(struct model *m, const uint8_t *frame, uint32_t bytes, uint32
 	}
 	if (!mac_passes(m, frame, bytes, flags, &bad))
 		return;
-	if (be16(frame + 12) == 0x8100) {
-		struct parsed p = {.tagged = true, .tci = (uint16_t)be16(frame + 14)};
-		if (!filter_accepts_vlan(m, &p))
-			return;
-	}
+	if (be16(frame + 12) == 0x8100 && !filter_accepts_vlan(m, (uint16_t)be16(frame + 14)))
+		return;
 	if (!bad)
 		stats_rx_good(n, frame, bytes);
 	if (n->fifo.frames == 0 && deliver(m, frame, bytes, bad, touched) != MUST_WAIT)

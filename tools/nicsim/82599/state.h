@@ -9,6 +9,8 @@
 
 #include "tools/nicsim/82599/spec.h"
 #include "tools/nicsim/model.h"
+#include "tools/nicsim/packet/headers.h"
+#include "tools/nicsim/packet/toeplitz.h"
 
 #define QUEUES 128
 #define STAT_QUEUES 16
@@ -16,6 +18,7 @@
 #define RING_MAX 65536 /* descriptors: RDLEN is at most 0xfff80 */
 #define FIFO_BYTES (512u << 10)
 #define TSO_MAX (256u << 10) /* PAYLEN has 18 bits */
+#define TX_FRAME_MAX (FRAME_MAX - 8u) /* leaves room for a tag and an FCS */
 #define EEPROM_WORDS 8192
 #define NEVER UINT64_MAX
 
@@ -97,19 +100,6 @@ struct fifo {
 	uint32_t frames;
 };
 
-/* What parse() finds out about a frame. */
-struct parsed {
-	uint16_t l2;      /* bytes before the IP header, tag included; 0: no IP */
-	uint16_t l4;      /* offset of the L4 header; 0: none (fragment, or protocol unknown) */
-	uint16_t end;     /* offset behind the IP packet */
-	uint16_t ptype;   /* PTYPE_... */
-	uint8_t version;  /* 4, 6 or 0 */
-	uint8_t protocol; /* of L4 */
-	bool fragment;
-	bool tagged;
-	uint16_t tci;
-};
-
 enum i2c_phase { I2C_IDLE, I2C_ADDRESS, I2C_OFFSET, I2C_DATA, I2C_READ };
 
 struct sfp {
@@ -166,7 +156,7 @@ struct nic {
 	uint64_t station[QUEUES]; /* RAL/RAH as 48-bit numbers in wire order */
 	unsigned stations;
 	uint8_t reta[128];
-	uint32_t rss_table[40][256]; /* hash of byte value b at position i of the input */
+	struct toeplitz toeplitz;
 
 	/* --- faults --- */
 	struct late late[LATE_MAX];
@@ -200,29 +190,6 @@ static inline uint32_t rx_block(unsigned q)
 static inline uint32_t tx_block(unsigned q)
 {
 	return TDBAL + 64 * q;
-}
-
-/* Big-endian 16 bits of a frame. */
-static inline uint32_t be16(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 8 | p[1];
-}
-
-static inline void put16(uint8_t *p, uint32_t v)
-{
-	p[0] = (uint8_t)(v >> 8);
-	p[1] = (uint8_t)v;
-}
-
-static inline uint32_t be32(const uint8_t *p)
-{
-	return be16(p) << 16 | be16(p + 2);
-}
-
-static inline void put32(uint8_t *p, uint32_t v)
-{
-	put16(p, v >> 16);
-	put16(p + 2, v);
 }
 
 /* True for one call in N while the fault is on. */
@@ -280,21 +247,22 @@ void stats_json(struct model *m, struct json *j);
 
 /* --- filter.c --- */
 bool filter_accepts(struct model *m, const uint8_t *frame);
-bool filter_accepts_vlan(struct model *m, const struct parsed *p);
+/* A tagged frame, by its tag. */
+bool filter_accepts_vlan(const struct model *m, uint16_t tci);
 
 /* --- offload.c --- */
-void parse(const uint8_t *frame, uint32_t bytes, struct parsed *p);
-uint32_t sum_add(uint32_t sum, const uint8_t *p, uint32_t bytes);
-uint16_t sum_fold(uint32_t sum);
-uint32_t sum_pseudo(const uint8_t *ip, unsigned version, uint32_t protocol, uint32_t length);
-/* Status and error bits of the receive descriptor; *fragment_sum for RXCSUM.IPPCSE. */
-uint32_t checksum_status(const uint8_t *frame, const struct parsed *p);
-bool quick_ip4(const uint8_t *frame, uint32_t bytes, struct parsed *p, uint32_t *status);
-uint16_t fragment_sum(const uint8_t *frame, const struct parsed *p);
+/* What the receive descriptor says of a frame's contents; fills in the headers, too. */
+struct checked {
+	uint32_t status; /* RXD_..., status and errors */
+	uint32_t ptype;  /* PTYPE_... */
+};
+struct checked offload_check(const uint8_t *frame, uint32_t bytes, struct headers *h);
+/* Of an IPv4 fragment. */
+uint16_t offload_fragment_sum(const uint8_t *frame, const struct headers *h);
 
 /* --- rss.c --- */
 void rss_refresh(struct model *m);
-enum rss_type rss_hash(const struct model *m, const uint8_t *frame, const struct parsed *p,
+enum rss_type rss_hash(const struct model *m, const uint8_t *frame, const struct headers *h,
                        uint32_t *hash);
 unsigned rss_queue(const struct model *m, uint32_t hash);
 
@@ -320,10 +288,12 @@ void tx_scan(struct model *m);
 bool tx_work(struct model *m);
 
 /* --- tso.c --- */
-/* Sends what was gathered as segments; false (and a violation) when the headers make no sense. */
-bool tso_send(struct model *m, unsigned queue, const struct tx_context *c, uint32_t bytes,
-              uint32_t payload, uint32_t olinfo, bool tag);
-/* A finished frame leaves: pads, counts, inserts the tag, to the wire or the loop. */
+/* Sends what was gathered, `bytes` in all, as segments, each with the tag if there is to be one
+ * (`tag` as for tx_emit). Headers that make no sense are a violation, and nothing is sent. */
+void tso_send(struct model *m, unsigned queue, const struct tx_context *c, uint32_t bytes,
+              uint32_t olinfo, const struct tx_context *tag);
+/* A finished frame leaves: tag inserted (that of `tag`; NULL: none), padded, counted, to the wire or
+ * the loop. */
 void tx_emit(struct model *m, unsigned queue, const uint8_t *data, uint32_t bytes,
              const struct tx_context *tag);
 

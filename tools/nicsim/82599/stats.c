@@ -5,6 +5,7 @@
  */
 #include "tools/nicsim/82599/state.h"
 #include "tools/nicsim/json.h"
+#include "tools/nicsim/packet/bytes.h"
 
 static uint32_t take(uint64_t *counter)
 {

@@ -11,6 +11,9 @@
 
 #include <string.h>
 
+#include "tools/nicsim/packet/bytes.h"
+#include "tools/nicsim/packet/sum.h"
+
 #define ENABLE_NS 1000    /* until TXDCTL.ENABLE reads back */
 #define WAIT_NS 100000000 /* for an EOP */
 #define PIECES_MAX 40     /* 7.2.1.1: descriptors of one frame, the context not counted */
@@ -363,7 +366,7 @@ static void insert_checksums(struct model *m, unsigned q, uint8_t *p, uint32_t b
 	if (olinfo & TXD_IXSM) {
 		if (!c->ipv4)
 			model_violation(m, "transmit queue %u: IXSM without TUCMD.IPV4", q);
-		put16(p + c->maclen + 10, 0);
+		put_be16(p + c->maclen + 10, 0);
 		uint16_t sum = (uint16_t)~sum_fold(sum_add(0, p + c->maclen, c->iplen));
 		memcpy(p + c->maclen + 10, &sum, 2);
 	}
@@ -407,12 +410,13 @@ static bool send_advanced(struct model *m, unsigned q, const uint8_t *data, cons
 	if (g->cmd & TXD_TSE) {
 		if (data != n->gather)
 			memcpy(n->gather, data, g->bytes);
-		return tso_send(m, q, c, g->bytes, paylen, g->olinfo, tag != NULL);
+		tso_send(m, q, c, g->bytes, g->olinfo, tag);
+		return true;
 	}
 	if (paylen != g->bytes)
 		model_violation(m, "transmit queue %u: PAYLEN %u, the buffers have %u bytes", q, paylen,
 		                g->bytes);
-	if (g->bytes > FRAME_MAX - 8) {
+	if (g->bytes > TX_FRAME_MAX) {
 		model_violation(m, "transmit queue %u: frame of %u bytes", q, g->bytes);
 		return false;
 	}
@@ -432,7 +436,7 @@ static bool send_legacy(struct model *m, unsigned q, const uint8_t *data, const 
 	struct nic *n = nic_of(m);
 	struct tx_context tag = {.vlan = (uint16_t)g->tag};
 	uint32_t cso = g->cmd >> 16 & 0xff, css = g->olinfo >> 8 & 0xff;
-	if (g->bytes > FRAME_MAX - 8)
+	if (g->bytes > TX_FRAME_MAX)
 		return false;
 	if (g->cmd & TXD_LEGACY_IC) {
 		if (css >= g->bytes || cso + 2 > g->bytes) {
@@ -535,7 +539,7 @@ static unsigned serve_plain(struct model *m, unsigned q, struct txd *ring)
 		/* whatever else RS may be: PAYLEN must be the length, and nothing more be set */
 		if (((uint32_t)high & ~(0xffffu | TXD_RS)) != wanted ||
 		    high >> 32 != (uint64_t)length << TXD_PAYLEN_SHIFT || length < 60 ||
-		    length > FRAME_MAX - 8)
+		    length > TX_FRAME_MAX)
 			break;
 		const uint8_t *data = model_dma(m, d->low, length, DMA_READ, "transmit buffer");
 		if (data == NULL) {

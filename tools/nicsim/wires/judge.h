@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "tools/nicsim/frame.h"
+#include "tools/nicsim/packet/sum.h"
 
 struct json;
 
@@ -60,16 +61,7 @@ void stream_restart(struct stream *s);
 /* The member "streams" of the statistics. */
 void judge_stats(struct json *j);
 
-/* --- Internet checksum (RFC 1071), in parts; words in memory order --- */
-
-/* Of a sum below 2^48. */
-static inline uint16_t sum_fold(uint64_t sum)
-{
-	sum = (sum >> 32) + (uint32_t)sum;
-	sum = (sum >> 16) + (sum & 0xffff);
-	sum = (sum >> 16) + (sum & 0xffff);
-	return (uint16_t)((sum >> 16) + sum);
-}
+/* --- parts of an Internet checksum (packet/sum.h) small enough to be added plainly --- */
 
 static inline uint32_t sum_load16(const uint8_t *p)
 {

@@ -1,0 +1,71 @@
+/*
+ * The Internet checksum (RFC 1071), in parts. A part is a 64-bit one's complement sum of 16-bit
+ * words in memory order: parts are made by sum_add, one from the other, and folded at the end.
+ *
+ *     sum_fold(sum_add(0, header, bytes)) == 0xffff                          is it right?
+ *     uint16_t field = (uint16_t)~sum_fold(sum_add(0, header, bytes))        stored by memcpy
+ *
+ * A part with an odd number of bytes can only be the last. Inline: every received frame has three of
+ * them, two very short.
+ */
+#ifndef NICSIM_PACKET_SUM_H
+#define NICSIM_PACKET_SUM_H
+
+#include <stdint.h>
+#include <string.h>
+
+/* Adds `bytes` of p, eight at a time: the carry out of 64 bits comes back in (end-around), and
+ * folding later is the same modulo 0xffff. */
+static inline uint64_t sum_add(uint64_t sum, const uint8_t *p, uint32_t bytes)
+{
+	uint64_t w;
+	for (; bytes >= 8; bytes -= 8, p += 8) {
+		memcpy(&w, p, 8);
+		sum += w;
+		sum += sum < w;
+	}
+	if (bytes) { /* the rest as the low bytes of a word of its own */
+		w = 0;
+		if (bytes & 4) {
+			uint32_t v;
+			memcpy(&v, p, 4);
+			w = v;
+			p += 4;
+		}
+		if (bytes & 2) {
+			uint16_t v;
+			memcpy(&v, p, 2);
+			w += v;
+			p += 2;
+		}
+		if (bytes & 1)
+			w += *p;
+		sum += w;
+		sum += sum < w;
+	}
+	return sum;
+}
+
+/* 16 bits in memory order, not complemented. Any sum of 64 bits is good, 0 stays 0. */
+static inline uint16_t sum_fold(uint64_t sum)
+{
+	/* a number added to itself with its halves exchanged has the end-around sum of both on top */
+	uint32_t half = (uint32_t)((sum + (sum << 32 | sum >> 32)) >> 32);
+	return (uint16_t)((half + (half << 16 | half >> 16)) >> 16);
+}
+
+/* A 16-bit number as the word it is in a packet. */
+static inline uint32_t sum_word(uint32_t number)
+{
+	return (number & 0xff) << 8 | (number >> 8 & 0xff);
+}
+
+/* RFC 9293 3.1, 8200 8.1: the pseudo header's addresses (from the IP header), protocol, length. */
+static inline uint64_t sum_pseudo(const uint8_t *ip, unsigned version, uint32_t protocol,
+                                  uint32_t length)
+{
+	uint32_t rest = sum_word(protocol) + sum_word(length & 0xffff) + sum_word(length >> 16);
+	return version == 4 ? sum_add(rest, ip + 12, 8) : sum_add(rest, ip + 8, 32);
+}
+
+#endif
