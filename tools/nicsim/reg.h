@@ -4,7 +4,7 @@
  *
  * model_write reports what a row forbids: a write to a read-only register, a reserved bit set, an
  * offset that no row has. It changes nothing: what an access does is up to the model's read and
- * write.
+ * write (82599.c asks model_reg for the row, to ignore what the table forbids).
  */
 #ifndef NICSIM_REG_H
 #define NICSIM_REG_H

@@ -5,12 +5,14 @@
  *
  * This file: identity, reset, link, semaphores, and where each register access goes. The rest:
  *
- *   spec.h     registers and bits         filter.c   MAC, multicast and VLAN filters
- *   eeprom.c   EEPROM and EERD            rss.c      Toeplitz hash, redirection
- *   sfp.c      I2C and the module         offload.c  parser, checksums
- *   intr.c     causes, masks, EITR        tx.c       transmit rings, descriptors
- *   stats.c    counters                   tso.c      segmentation, the way out
- *   rx.c       receive rings, packet buffer
+ *   spec.h     registers and bits         rx.c        a frame's way into its ring
+ *   state.h    what they share            filter.c    MAC, multicast and VLAN filters
+ *   eeprom.c   EEPROM and EERD            offload.c   packet type, checksums
+ *   sfp.c      I2C and the module         rss.c       hash, redirection
+ *   intr.c     causes, masks, EITR        fifo.c      packet buffer
+ *   stats.c    counters                   rx_queue.c  receive rings, descriptors
+ *   late.c     write-backs that are late  tx.c        transmit rings, descriptors
+ *                                         tso.c       segmentation, the way out
  *
  * Invariants
  * 1. Nothing of the guest is believed: every index is reduced, every address goes through
@@ -30,8 +32,7 @@
  */
 #include "tools/nicsim/82599/82599.h"
 
-#include <stdlib.h>
-
+#include "tools/nicsim/82599/rx_queue.h"
 #include "tools/nicsim/82599/state.h"
 
 #define RESET_NS 1000          /* 4.2.1.6: CTRL.RST clears itself. LINUX: polls for 10 us only */
@@ -89,24 +90,12 @@ static uint32_t canonical(uint32_t at)
 	return at == CTRL_ALIAS ? CTRL : at;
 }
 
-static uint16_t row_of[MAC_BYTES / 4]; /* index + 1 in rows, 0: no register */
-
-static void make_row_of(void)
-{
-	for (unsigned r = 0; rows[r].name; r++)
-		for (unsigned i = 0; i < rows[r].count; i++) {
-			uint16_t *at = &row_of[(rows[r].offset + i * rows[r].stride) / 4];
-			if (*at == 0)
-				*at = (uint16_t)(r + 1);
-		}
-}
-
 /* 8.2.3, initial values; those that come from the EEPROM are typical of the X520. */
 static void reset_registers(struct model *m)
 {
-	for (uint32_t at = 0; at < MAC_BYTES; at += 4)
-		if (row_of[at / 4])
-			set(m, at, 0);
+	for (const struct reg_row *row = rows; row->name; row++)
+		for (uint32_t i = 0; i < row->count; i++)
+			set(m, row->offset + i * row->stride, 0);
 	set(m, STATUS, STATUS_GIO_MASTER);
 	set(m, ESDP, ESDP_SDP2_DATA);
 	set(m, EEC, EEC_PRES | EEC_AUTO_RD | EEC_ADDR_SIZE | 3u << EEC_SIZE_SHIFT);
@@ -274,68 +263,81 @@ static void fdircmd_write(struct model *m, uint32_t value)
 	set(m, FDIRCMD, value & ~(FDIRCMD_CMD | valid));
 }
 
-static void other_write(struct model *m, uint32_t at, uint32_t value)
+/* Registers whose writing is a command. False: it is none of them. */
+static bool command_write(struct model *m, uint32_t at, uint32_t value)
 {
-	struct nic *n = nic_of(m);
-	const uint32_t old = get(m, at);
 	switch (at) {
 	case CTRL:
 		ctrl_write(m, value);
-		return;
+		return true;
 	case I2CCTL:
 		sfp_write(m, value);
-		return;
+		return true;
 	case EEC:
 	case EERD:
 		eeprom_write(m, at, value);
-		return;
+		return true;
 	case MSCA:
 		msca_write(m, value);
-		return;
-	case MSRWD:
-		value = (old & 0xffff0000) | (value & 0xffff);
-		break;
+		return true;
 	case AUTOC:
 		autoc_write(m, value);
-		return;
-	case FDIRCTRL: /* 8.2.3.21.1: the tables are ready at once */
-		value |= FDIRCTRL_INIT_DONE;
-		break;
+		return true;
 	case FDIRCMD:
 		fdircmd_write(m, value);
-		return;
-	case ESDP:
-		value = (value & ~(uint32_t)ESDP_SDP2_DATA) | ESDP_SDP2_DATA; /* an input: module present */
-		break;
-	case RDRXCTL:
-		value = (value & ~(uint32_t)RDRXCTL_DMAIDONE) | (old & RDRXCTL_DMAIDONE);
-		break;
-	case CORECTL:
-		value &= 0xffff; /* bit 16 is the command, done at once */
-		break;
-	case MTQC: /* 7.2.1.2.1, 8.2.3.9.15 */
-		if (!(get(m, RTTDCS) & RTTDCS_ARBDIS) && value != old)
-			model_violation(m, "MTQC = 0x%08x while RTTDCS.ARBDIS is clear", value);
-		break;
-	case RXCTRL: /* 4.6.7.1: what is in the packet buffer goes when reception is turned off */
-		if (!(value & RXCTRL_RXEN))
-			n->fifo.in = n->fifo.out = n->fifo.used = n->fifo.frames = 0;
-		else if (!(get(m, RDRXCTL) & RDRXCTL_CRCSTRIP) != !(get(m, HLREG0) & HLREG0_RXCRCSTRP))
-			model_violation(m, "RXCTRL.RXEN while RDRXCTL.CRCStrip is not as HLREG0.RXCRCSTRP");
-		break;
-	case RXPBSIZE:
-		n->fifo_limit = value < FIFO_BYTES ? value : FIFO_BYTES;
-		if (value > FIFO_BYTES)
-			model_violation(m, "RXPBSIZE[0] = 0x%08x: more than 512 KB", value);
-		break;
+		return true;
 	}
-	set(m, at, value);
+	return false;
+}
+
+/* What is stored of a value: some bits are the device's. */
+static uint32_t stored(uint32_t at, uint32_t value, uint32_t old)
+{
+	switch (at) {
+	case MSRWD:
+		return (old & 0xffff0000) | (value & 0xffff);
+	case FDIRCTRL: /* 8.2.3.21.1: the tables are ready at once */
+		return value | FDIRCTRL_INIT_DONE;
+	case ESDP: /* an input: the module is present */
+		return value | ESDP_SDP2_DATA;
+	case RDRXCTL:
+		return (value & ~(uint32_t)RDRXCTL_DMAIDONE) | (old & RDRXCTL_DMAIDONE);
+	case CORECTL: /* bit 16 is the command, done at once */
+		return value & 0xffff;
+	}
+	return value;
+}
+
+/* Registers that have rules, or that set what is not a register. */
+static void take_effect(struct model *m, uint32_t at, uint32_t value, uint32_t old)
+{
+	struct nic *n = nic_of(m);
+	if (at == MTQC && value != old && !(get(m, RTTDCS) & RTTDCS_ARBDIS)) /* 7.2.1.2.1, 8.2.3.9.15 */
+		model_violation(m, "MTQC = 0x%08x while RTTDCS.ARBDIS is clear", value);
+	if (at == RXCTRL && !(value & RXCTRL_RXEN)) /* 4.6.7.1: what waits goes */
+		fifo_clear(&n->fifo);
+	else if (at == RXCTRL &&
+	         !(get(m, RDRXCTL) & RDRXCTL_CRCSTRIP) != !(get(m, HLREG0) & HLREG0_RXCRCSTRP))
+		model_violation(m, "RXCTRL.RXEN while RDRXCTL.CRCStrip is not as HLREG0.RXCRCSTRP");
+	if (at == RXPBSIZE && value > FIFO_BYTES)
+		model_violation(m, "RXPBSIZE[0] = 0x%08x: more than 512 KB", value);
+	if (at == RXPBSIZE)
+		n->fifo.limit = value < FIFO_BYTES ? value : FIFO_BYTES;
 	if (at == HLREG0 || at == AUTOC2)
 		link_update(m);
 	if (at >= RETA && at < MRQC + 4)
 		n->rss_stale = true;
 	if (at >= VFTA && at < MPSAR)
 		n->filters_stale = true;
+}
+
+static void other_write(struct model *m, uint32_t at, uint32_t value)
+{
+	const uint32_t old = get(m, at);
+	if (command_write(m, at, value))
+		return;
+	set(m, at, stored(at, value, old));
+	take_effect(m, at, value, old);
 }
 
 /* Where an offset lies in the blocks of receive or transmit queues. */
@@ -349,8 +351,7 @@ static bool rx_queue_at(uint32_t at, unsigned *queue)
 static bool tx_queue_at(uint32_t at, unsigned *queue)
 {
 	*queue = (at - TDBAL) / 64;
-	return at >= TDBAL && at < TDBAL + 64 * QUEUES && row_of[at / 4] &&
-	       (at & 63) != (DCA_TXCTRL & 63);
+	return at >= TDBAL && at < TDBAL + 64 * QUEUES && (at & 63) != (DCA_TXCTRL & 63);
 }
 
 static bool is_interrupt(uint32_t at)
@@ -364,7 +365,7 @@ static void write32(struct model *m, uint32_t at, uint32_t value)
 	struct nic *n = nic_of(m);
 	unsigned queue;
 	at = canonical(at);
-	const struct reg_row *row = row_of[at / 4] ? &rows[row_of[at / 4] - 1] : NULL;
+	const struct reg_row *row = model_reg(m, at).row;
 	if (row == NULL || row->access == REG_RO || row->access == REG_RC)
 		return;
 	reset_work(m);
@@ -377,7 +378,7 @@ static void write32(struct model *m, uint32_t at, uint32_t value)
 	if (is_interrupt(at))
 		intr_write(m, at, value);
 	else if (rx_queue_at(at, &queue))
-		rx_write(m, queue, at & 63, value);
+		rx_queue_write(m, queue, at & 63, value);
 	else if (tx_queue_at(at, &queue))
 		tx_write(m, queue, at & 63, value);
 	else if (row->access == REG_W1C)
@@ -423,7 +424,7 @@ static struct nic *enter(struct model *m)
 	n->call++;
 	if (n->settle_due <= m->now) {
 		n->settle_due = NEVER;
-		rx_settle(m);
+		rx_queue_settle(m);
 		tx_settle(m);
 	}
 	return n;
@@ -447,7 +448,7 @@ static void enter_access(struct model *m)
 {
 	enter(m);
 	if (m->line_rate && !nic_of(m)->reset_done) {
-		rx_scan(m);
+		rx_queue_scan(m);
 		tx_scan(m);
 	}
 }
@@ -494,7 +495,7 @@ static bool nic_work(struct model *m)
 	eeprom_work(m);
 	link_work(m);
 	if (m->line_rate && m->now >= n->scan_due) {
-		rx_scan(m);
+		rx_queue_scan(m);
 		tx_scan(m);
 		n->scan_due = m->now + SCAN_NS;
 	}
@@ -517,6 +518,7 @@ static uint64_t nic_deadline(struct model *m)
 		return model_fault(m, FAULT_RESET_STUCK) ? NEVER : n->reset_done;
 	uint64_t due = earliest(n->link_due, n->irq_due);
 	due = earliest(due, earliest(n->settle_due, late_deadline(n)));
+	due = earliest(due, n->tx_due);
 	if (!model_fault(m, FAULT_EEPROM_STUCK))
 		due = earliest(due, n->eerd_done);
 	return m->line_rate ? earliest(due, n->scan_due) : due;
@@ -547,17 +549,8 @@ static void nic_reset(struct model *m)
 
 static void nic_create(struct model *m)
 {
-	struct nic *n = nic_of(m);
-	make_row_of();
-	n->fifo.bytes = malloc(FIFO_BYTES);
-	n->fifo_limit = n->fifo.bytes ? FIFO_BYTES : 0;
 	eeprom_make(m);
 	nic_reset(m);
-}
-
-static void nic_destroy(struct model *m)
-{
-	free(nic_of(m)->fifo.bytes);
 }
 
 static const struct bar_range mapped[] = {{0x1000, 0x1000}, {0x6000, 0x2000}, {0, 0}};
@@ -587,7 +580,6 @@ const struct model_ops intel_82599_ops = {
 	.regs = rows,
 	.faults = faults,
 	.create = nic_create,
-	.destroy = nic_destroy,
 	.reset = nic_reset,
 	.read = nic_read,
 	.write = nic_write,

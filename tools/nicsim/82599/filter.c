@@ -17,7 +17,7 @@ static void refresh(struct model *m)
 	struct nic *n = nic_of(m);
 	n->stations = 0;
 	n->filters_stale = false;
-	for (unsigned i = 0; i < 128; i++) {
+	for (unsigned i = 0; i < STATIONS; i++) {
 		uint32_t high = get(m, RAH + 8 * i);
 		if (high & RAH_AV)
 			n->station[n->stations++] =

@@ -26,7 +26,6 @@ void intr_reset(struct model *m)
 	n->irq_due = NEVER;
 	for (unsigned i = 0; i < VECTORS; i++)
 		n->may_fire[i] = 0;
-	(void)m;
 }
 
 static uint32_t eitr_at(unsigned vector)
@@ -108,18 +107,28 @@ void intr_other(struct model *m, uint32_t bits)
 		wake(m, 1ull << vector);
 }
 
-void intr_queue(struct model *m, unsigned queue, unsigned tx)
+/* `entry` is the byte of IVAR. */
+static void queue_cause(struct model *m, uint32_t entry)
 {
-	/* 8.2.3.5.16: IVAR[q / 2] has four bytes: Rx and Tx of the even, Rx and Tx of the odd */
-	uint32_t entry = get(m, IVAR + 4 * (queue / 2)) >> (16 * (queue & 1) + 8 * tx);
+	struct nic *n = nic_of(m);
+	uint64_t bit = 1ull << (entry & 0x3f);
 	if (!(entry & 0x80))
 		return;
-	uint64_t bit = 1ull << (entry & 0x3f);
-	struct nic *n = nic_of(m);
 	/* already set and reported: nothing new, as long as it is not auto-cleared */
 	if (n->cause & bit & ~n->mask)
 		return;
 	queue_causes(m, bit);
+}
+
+/* 8.2.3.5.16: IVAR[q / 2] has four bytes: Rx and Tx of the even, Rx and Tx of the odd. */
+void intr_rx_queue(struct model *m, unsigned queue)
+{
+	queue_cause(m, get(m, IVAR + 4 * (queue / 2)) >> 16 * (queue & 1));
+}
+
+void intr_tx_queue(struct model *m, unsigned queue)
+{
+	queue_cause(m, get(m, IVAR + 4 * (queue / 2)) >> (16 * (queue & 1) + 8));
 }
 
 /* EIMS: what is set and becomes unmasked is reported now. */

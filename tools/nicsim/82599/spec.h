@@ -433,7 +433,6 @@ enum {
 	CTRL_LRST = 1u << 3,
 	CTRL_RST = 1u << 26,
 
-	STATUS_LAN_ID_SHIFT = 2,
 	STATUS_LINK_UP = 1u << 7,
 	STATUS_GIO_MASTER = 1u << 19,
 
@@ -525,7 +524,6 @@ enum {
 	AUTOC_FLU = 1u << 0,
 	AUTOC_RESTART_AN = 1u << 12,
 	AUTOC_LMS_SHIFT = 13,
-	AUTOC_LMS_10G_SERIAL = 3u,
 	LINKS_SIGNAL = 1u << 10,
 	LINKS_10G_ALIGN = 1u << 16,
 	LINKS_SPEED_10G = 3u << 28,
@@ -545,8 +543,6 @@ enum {
 	RXD_L4CS = 1u << 5,
 	RXD_IPCS = 1u << 6,
 	RXD_PIF = 1u << 7,
-	RXD_UDPV = 1u << 10,
-	RXD_LB = 1u << 18,
 	RXD_RXE = 1u << 29,
 	RXD_TCPE = 1u << 30,
 	RXD_IPE = 1u << 31,
@@ -559,7 +555,6 @@ enum {
 	PTYPE_TCP = 1u << 4,
 	PTYPE_UDP = 1u << 5,
 	PTYPE_SCTP = 1u << 6,
-	PTYPE_L2 = 1u << 11, /* packet type is that of an L2 filter, ETQF */
 };
 
 /* RSS type of the write-back descriptor, 7.1.6.2 */
@@ -598,6 +593,8 @@ enum {
 	TXD_TXSM = 1u << 9,
 	TXD_PAYLEN_SHIFT = 14,
 	/* context */
+	TXD_CONTEXT_RESERVED = 0x1fu << 24,
+	TXD_CONTEXT_UPPER_RESERVED = 1u << 6,
 	TUCMD_IPV4 = 1u << 10,
 	TUCMD_L4T_SHIFT = 11,
 };

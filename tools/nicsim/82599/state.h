@@ -13,9 +13,9 @@
 #include "tools/nicsim/packet/toeplitz.h"
 
 #define QUEUES 128
+#define STATIONS 128 /* RAL, RAH */
 #define STAT_QUEUES 16
 #define VECTORS 64
-#define RING_MAX 65536 /* descriptors: RDLEN is at most 0xfff80 */
 #define FIFO_BYTES (512u << 10)
 #define TSO_MAX (256u << 10) /* PAYLEN has 18 bits */
 #define TX_FRAME_MAX (FRAME_MAX - 8u) /* leaves room for a tag and an FCS */
@@ -42,12 +42,11 @@ enum fault {
 
 /* A write-back that is due later (fault writeback-delay). */
 struct late {
-	uint64_t due;
+	uint64_t due; /* late_add sets it */
 	uint64_t bus;
-	uint64_t low, high; /* the two quad-words; head write-back: low is the head */
-	uint8_t bytes;      /* 16: receive; 8: upper half (transmit DD); 4: head write-back */
+	uint64_t low, high; /* quad-words of the descriptor; LATE_TX_HEAD: low is the head */
+	enum { LATE_RX_DESCRIPTOR, LATE_TX_STATUS, LATE_TX_HEAD } kind;
 	uint8_t queue;
-	bool tx;
 };
 #define LATE_MAX 4096
 
@@ -93,11 +92,12 @@ struct txq {
 	struct tx_context context[2];
 };
 
-/* Frames that wait for descriptors: the receive packet buffer (8.2.3.8.9), one of 512 KiB. */
+/* Frames that wait for descriptors, fifo.c. */
 struct fifo {
-	uint8_t *bytes;
-	uint32_t in, out, used; /* offsets; records are {length, flags, data, pad to 8} */
+	uint32_t in, out, used; /* offsets in bytes */
 	uint32_t frames;
+	uint32_t limit; /* of `used`: RXPBSIZE[0] */
+	uint8_t bytes[FIFO_BYTES];
 };
 
 enum i2c_phase { I2C_IDLE, I2C_ADDRESS, I2C_OFFSET, I2C_DATA, I2C_READ };
@@ -111,11 +111,12 @@ struct sfp {
 	uint8_t bits, shift, page, offset;
 };
 
+/* What registers of 8.2.3.23 show, by their names; stats.c. */
 struct stats82599 {
-	uint64_t prc[6], ptc[6];
+	uint64_t prc[6], ptc[6]; /* by size_class() */
 	uint64_t gprc, bprc, mprc, gptc, gorc, gotc, bptc, mptc, tor, tpr, tpt;
-	uint64_t crcerrs, illerrc, errbc, rlec, ruc, rfc, roc, rjc, xec, rxmpc, fdirmiss, rxnfgpc;
-	uint64_t rxdgpc, rxdgbc, rxddpc, txdgpc, txdgbc;
+	uint64_t crcerrs, rlec, ruc, roc, rjc, rxmpc, rxnfgpc;
+	uint64_t rxdgpc, rxdgbc, txdgpc, txdgbc;
 	uint64_t qprc[STAT_QUEUES], qprdc[STAT_QUEUES], qbrc[STAT_QUEUES];
 	uint64_t qptc[STAT_QUEUES], qbtc[STAT_QUEUES];
 };
@@ -143,9 +144,9 @@ struct nic {
 	struct rxq rx[QUEUES];
 	struct txq tx[QUEUES];
 	uint64_t rx_on[2], tx_on[2]; /* bitmaps of those enabled */
+	uint64_t tx_due;      /* when tx_work has something left to do; NEVER: nothing */
 	uint64_t scan_due;    /* line-rate: when all queues are looked at for ENABLE */
 	struct fifo fifo;
-	uint32_t fifo_limit;  /* RXPBSIZE[0] */
 	uint8_t gather[TSO_MAX + FRAME_MAX];
 	uint8_t segment[FRAME_MAX + 64];
 	uint8_t tagged[FRAME_MAX + 64];
@@ -153,7 +154,7 @@ struct nic {
 
 	/* --- receive filters and RSS, made from registers when they change --- */
 	bool filters_stale, rss_stale;
-	uint64_t station[QUEUES]; /* RAL/RAH as 48-bit numbers in wire order */
+	uint64_t station[STATIONS]; /* RAL/RAH as 48-bit numbers in wire order */
 	unsigned stations;
 	uint8_t reta[128];
 	struct toeplitz toeplitz;
@@ -161,7 +162,6 @@ struct nic {
 	/* --- faults --- */
 	struct late late[LATE_MAX];
 	unsigned late_in, late_out;
-	uint64_t nth[FAULTS_OF_82599]; /* counts for "one in N" */
 
 	struct stats82599 s;
 };
@@ -192,14 +192,15 @@ static inline uint32_t tx_block(unsigned q)
 	return TDBAL + 64 * q;
 }
 
-/* True for one call in N while the fault is on. */
-static inline bool fault_strikes(struct model *m, enum fault f)
+/* Bitmaps of queues. */
+static inline void queue_map_set(uint64_t map[2], unsigned q)
 {
-	if (!model_fault(m, f))
-		return false;
-	struct nic *n = nic_of(m);
-	uint64_t every = m->fault_arg[f] ? m->fault_arg[f] : 1;
-	return ++n->nth[f] % every == 0;
+	map[q / 64] |= 1ull << (q & 63);
+}
+
+static inline void queue_map_clear(uint64_t map[2], unsigned q)
+{
+	map[q / 64] &= ~(1ull << (q & 63));
 }
 
 /* --- eeprom.c --- */
@@ -216,8 +217,9 @@ void intr_reset(struct model *m);
 uint32_t intr_read(struct model *m, uint32_t offset);
 void intr_write(struct model *m, uint32_t offset, uint32_t value);
 void intr_other(struct model *m, uint32_t bits);
-/* A receive (tx 0) or transmit (tx 1) queue has something to report. */
-void intr_queue(struct model *m, unsigned queue, unsigned tx);
+/* A queue has something to report. */
+void intr_rx_queue(struct model *m, unsigned queue);
+void intr_tx_queue(struct model *m, unsigned queue);
 void intr_work(struct model *m);
 
 /* --- stats.c --- */
@@ -266,16 +268,35 @@ enum rss_type rss_hash(const struct model *m, const uint8_t *frame, const struct
                        uint32_t *hash);
 unsigned rss_queue(const struct model *m, uint32_t hash);
 
+/* --- fifo.c: the receive packet buffer --- */
+/* What the MAC thinks of a frame. */
+enum mac_verdict {
+	MAC_GOOD,
+	MAC_DAMAGED, /* goes on all the same, because of FCTRL.SBP */
+	MAC_REFUSED,
+};
+struct waiting {
+	const uint8_t *frame;
+	uint32_t bytes;
+	enum mac_verdict verdict;
+};
+void fifo_clear(struct fifo *f);
+/* False: it is full. */
+bool fifo_put(struct fifo *f, const uint8_t *frame, uint32_t bytes, enum mac_verdict verdict);
+/* The frame that has waited longest, which stays until fifo_pop; false: none. */
+bool fifo_first(struct fifo *f, struct waiting *w);
+void fifo_pop(struct fifo *f, const struct waiting *w);
+
 /* --- rx.c --- */
-void rx_write(struct model *m, unsigned queue, uint32_t within, uint32_t value);
-void rx_settle(struct model *m);
 void rx_reset(struct model *m);
-void rx_scan(struct model *m);
 bool rx_work(struct model *m);
 unsigned rx_room(struct model *m, unsigned max);
 void rx_receive(struct model *m, const struct frame *v, unsigned n);
-/* A frame comes in from the wire or the loop of the MAC. */
-void rx_frame(struct model *m, const uint8_t *data, uint32_t bytes, uint32_t flags);
+/* A frame comes in from the transmit half of the MAC (HLREG0.LPBK). */
+void rx_loop_back(struct model *m, const uint8_t *frame, uint32_t bytes);
+
+/* --- late.c --- */
+/* To be written FAULT_WRITEBACK_DELAY from now on. */
 void late_add(struct model *m, const struct late *l);
 uint64_t late_deadline(const struct nic *n);
 void late_work(struct model *m);

@@ -1,7 +1,7 @@
 /*
  * Statistics, 8.2.3.23. 32-bit counters clear when read. 36-bit ones are a pair: reading the low
  * half takes the value, reading the high half takes the rest and clears what was taken, so that
- * nothing that comes between the two is lost.
+ * nothing that comes between the two is lost. Counters of what this model never does read 0.
  */
 #include "tools/nicsim/82599/state.h"
 #include "tools/nicsim/json.h"
@@ -35,14 +35,12 @@ static bool single(struct stats82599 *s, uint32_t offset, uint32_t *value)
 		uint32_t offset;
 		uint64_t *counter;
 	} map[] = {
-		{CRCERRS, &s->crcerrs}, {ILLERRC, &s->illerrc}, {ERRBC, &s->errbc},
-		{RXMPC, &s->rxmpc},     {RLEC, &s->rlec},       {GPRC, &s->gprc},
-		{BPRC, &s->bprc},       {MPRC, &s->mprc},       {GPTC, &s->gptc},
-		{RUC, &s->ruc},         {RFC, &s->rfc},         {ROC, &s->roc},
-		{RJC, &s->rjc},         {TPR, &s->tpr},         {TPT, &s->tpt},
-		{MPTC, &s->mptc},       {BPTC, &s->bptc},       {XEC, &s->xec},
-		{RXDGPC, &s->rxdgpc},   {RXDDPC, &s->rxddpc},   {TXDGPC, &s->txdgpc},
-		{FDIRMISS, &s->fdirmiss}, {RXNFGPC, &s->rxnfgpc},
+		{CRCERRS, &s->crcerrs}, {RXMPC, &s->rxmpc},   {RLEC, &s->rlec},
+		{GPRC, &s->gprc},       {BPRC, &s->bprc},     {MPRC, &s->mprc},
+		{GPTC, &s->gptc},       {RUC, &s->ruc},       {ROC, &s->roc},
+		{RJC, &s->rjc},         {TPR, &s->tpr},       {TPT, &s->tpt},
+		{MPTC, &s->mptc},       {BPTC, &s->bptc},     {RXDGPC, &s->rxdgpc},
+		{TXDGPC, &s->txdgpc},   {RXNFGPC, &s->rxnfgpc},
 	};
 	for (unsigned i = 0; i < sizeof map / sizeof map[0]; i++)
 		if (map[i].offset == offset) {
@@ -116,18 +114,21 @@ void stats_rx_any(struct nic *n, uint32_t bytes)
 	n->s.tor += bytes + 4;
 }
 
+static bool is_broadcast(const uint8_t *frame)
+{
+	return be16(frame) == 0xffff && be32(frame + 2) == 0xffffffff;
+}
+
 void stats_rx_good(struct nic *n, const uint8_t *frame, uint32_t bytes)
 {
 	struct stats82599 *s = &n->s;
 	s->prc[size_class(bytes + 4)]++;
 	s->gprc++;
 	s->gorc += bytes + 4;
-	if (frame[0] & 1) {
-		if (frame[0] == 0xff && be16(frame) == 0xffff && be32(frame + 2) == 0xffffffff)
-			s->bprc++;
-		else
-			s->mprc++;
-	}
+	if (is_broadcast(frame))
+		s->bprc++;
+	else if (frame[0] & 1)
+		s->mprc++;
 }
 
 void stats_tx(struct nic *n, const uint8_t *frame, uint32_t bytes)
@@ -139,12 +140,10 @@ void stats_tx(struct nic *n, const uint8_t *frame, uint32_t bytes)
 	s->gotc += bytes + 4;
 	s->txdgpc++;
 	s->txdgbc += bytes + 4;
-	if (frame[0] & 1) {
-		if (frame[0] == 0xff && be16(frame) == 0xffff && be32(frame + 2) == 0xffffffff)
-			s->bptc++;
-		else
-			s->mptc++;
-	}
+	if (is_broadcast(frame))
+		s->bptc++;
+	else if (frame[0] & 1)
+		s->mptc++;
 }
 
 /* What a person asks for first; registers that the guest has read are at 0 again. */

@@ -43,7 +43,7 @@ void tx_emit(struct model *m, unsigned queue, const uint8_t *data, uint32_t byte
 	n->s.qbtc[i] += bytes;
 	stats_tx(n, data, bytes);
 	if (get(m, HLREG0) & HLREG0_LPBK)
-		rx_frame(m, data, bytes, 0);
+		rx_loop_back(m, data, bytes);
 	else
 		model_send(m, data, bytes);
 }

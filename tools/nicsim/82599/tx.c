@@ -17,7 +17,7 @@
 #define ENABLE_NS 1000    /* until TXDCTL.ENABLE reads back */
 #define WAIT_NS 100000000 /* for an EOP */
 #define PIECES_MAX 40     /* 7.2.1.1: descriptors of one frame, the context not counted */
-#define BURST 256         /* frames of one queue in one turn */
+#define BURST 256         /* frames and contexts of one queue in one turn */
 #define FETCH_AHEAD 24    /* frames */
 
 struct txd {
@@ -25,17 +25,12 @@ struct txd {
 	uint64_t high; /* command and status */
 };
 
-static void set_bit(uint64_t map[2], unsigned q, bool on)
-{
-	uint64_t bit = 1ull << (q & 63);
-	map[q / 64] = on ? map[q / 64] | bit : map[q / 64] & ~bit;
-}
-
 void tx_reset(struct model *m)
 {
 	struct nic *n = nic_of(m);
 	memset(n->tx, 0, sizeof n->tx);
 	n->tx_on[0] = n->tx_on[1] = 0;
+	n->tx_due = NEVER;
 }
 
 /* --- queues --- */
@@ -75,7 +70,7 @@ static void enable(struct model *m, unsigned q)
 		model_violation(m, "TDT[%u] = %u before TXDCTL[%u].ENABLE reads back set", q, t->tail, q);
 	t->broken = t->size == 0 || t->head >= t->size || t->tail >= t->size;
 	learn_head_wb(m, q);
-	set_bit(n->tx_on, q, true);
+	queue_map_set(n->tx_on, q);
 }
 
 static void disable(struct model *m, unsigned q)
@@ -83,7 +78,7 @@ static void disable(struct model *m, unsigned q)
 	struct nic *n = nic_of(m);
 	n->tx[q].enabled = false;
 	n->tx[q].settles = 0;
-	set_bit(n->tx_on, q, false);
+	queue_map_clear(n->tx_on, q);
 }
 
 void tx_settle(struct model *m)
@@ -204,16 +199,14 @@ static void report(struct model *m, unsigned q, struct txd *d, uint32_t index, u
 	struct txq *t = &nic_of(m)->tx[q];
 	bool legacy = !(d->high & TXD_DEXT);
 	uint64_t done = legacy ? d->high | 1ull << 32 : (uint64_t)TXD_STA_DD << 32;
-	if (m->faults && fault_strikes(m, FAULT_WRITEBACK_LOST))
+	if (m->faults && model_fault_strikes(m, FAULT_WRITEBACK_LOST))
 		return;
 	if (model_fault(m, FAULT_WRITEBACK_DELAY)) {
-		struct late l = {.due = m->now + m->fault_arg[FAULT_WRITEBACK_DELAY] * 1000,
-		                 .bus = t->head_wb ? t->head_wb : t->ring + index * 16ull + 8,
+		struct late l = {.bus = t->head_wb ? t->head_wb : t->ring + index * 16ull + 8,
 		                 .low = next,
 		                 .high = done,
-		                 .bytes = t->head_wb ? 4 : 8,
-		                 .queue = (uint8_t)q,
-		                 .tx = true};
+		                 .kind = t->head_wb ? LATE_TX_HEAD : LATE_TX_STATUS,
+		                 .queue = (uint8_t)q};
 		late_add(m, &l);
 		return;
 	}
@@ -246,7 +239,7 @@ static void take_context(struct model *m, unsigned q, const struct txd *d)
 		.l4len = (uint8_t)(upper >> 8),
 		.mss = (uint16_t)(upper >> 16),
 	};
-	if (upper & 0x40 || type & 0x1f000000 & ~0u)
+	if (upper & TXD_CONTEXT_UPPER_RESERVED || type & TXD_CONTEXT_RESERVED)
 		model_violation(m, "context descriptor of queue %u: reserved bits set (0x%08x %08x)", q,
 		                upper, type);
 }
@@ -392,8 +385,8 @@ static bool needs_context(uint32_t cmd, uint32_t olinfo)
 	return cmd & (TXD_TSE | TXD_VLE) || olinfo & (TXD_CC | TXD_IXSM | TXD_TXSM);
 }
 
-/* One frame with advanced descriptors. */
-static bool send_advanced(struct model *m, unsigned q, const uint8_t *data, const struct gathered *g)
+/* One frame with advanced descriptors; what makes no sense is a violation and not sent. */
+static void send_advanced(struct model *m, unsigned q, const uint8_t *data, const struct gathered *g)
 {
 	struct nic *n = nic_of(m);
 	const struct tx_context *c = &n->tx[q].context[g->olinfo >> TXD_IDX_SHIFT & 1];
@@ -404,21 +397,21 @@ static bool send_advanced(struct model *m, unsigned q, const uint8_t *data, cons
 	if (needs_context(g->cmd, g->olinfo) && !c->valid) {
 		model_violation(m, "transmit queue %u: context %u used and never given", q,
 		                g->olinfo >> TXD_IDX_SHIFT & 1);
-		return false;
+		return;
 	}
 	const struct tx_context *tag = g->cmd & TXD_VLE ? c : NULL;
 	if (g->cmd & TXD_TSE) {
 		if (data != n->gather)
 			memcpy(n->gather, data, g->bytes);
 		tso_send(m, q, c, g->bytes, g->olinfo, tag);
-		return true;
+		return;
 	}
 	if (paylen != g->bytes)
 		model_violation(m, "transmit queue %u: PAYLEN %u, the buffers have %u bytes", q, paylen,
 		                g->bytes);
 	if (g->bytes > TX_FRAME_MAX) {
 		model_violation(m, "transmit queue %u: frame of %u bytes", q, g->bytes);
-		return false;
+		return;
 	}
 	if (g->olinfo & (TXD_IXSM | TXD_TXSM)) {
 		if (data != n->gather)
@@ -427,22 +420,23 @@ static bool send_advanced(struct model *m, unsigned q, const uint8_t *data, cons
 		data = n->gather;
 	}
 	tx_emit(m, q, data, g->bytes, tag);
-	return true;
 }
 
 /* 7.2.3.2.2: legacy descriptors, with CSO and CSS when IC is set. */
-static bool send_legacy(struct model *m, unsigned q, const uint8_t *data, const struct gathered *g)
+static void send_legacy(struct model *m, unsigned q, const uint8_t *data, const struct gathered *g)
 {
 	struct nic *n = nic_of(m);
 	struct tx_context tag = {.vlan = (uint16_t)g->tag};
 	uint32_t cso = g->cmd >> 16 & 0xff, css = g->olinfo >> 8 & 0xff;
-	if (g->bytes > TX_FRAME_MAX)
-		return false;
+	if (g->bytes > TX_FRAME_MAX) {
+		model_violation(m, "transmit queue %u: frame of %u bytes", q, g->bytes);
+		return;
+	}
 	if (g->cmd & TXD_LEGACY_IC) {
 		if (css >= g->bytes || cso + 2 > g->bytes) {
 			model_violation(m, "transmit queue %u: CSS %u, CSO %u in a frame of %u bytes", q, css,
 			                cso, g->bytes);
-			return false;
+			return;
 		}
 		if (data != n->gather)
 			memcpy(n->gather, data, g->bytes);
@@ -451,17 +445,16 @@ static bool send_legacy(struct model *m, unsigned q, const uint8_t *data, const 
 		data = n->gather;
 	}
 	tx_emit(m, q, data, g->bytes, g->cmd & TXD_VLE ? &tag : NULL);
-	return true;
 }
 
-/* Sends the frame at the head and completes its descriptors. False: the queue stops. */
-static bool send_one(struct model *m, unsigned q, struct txd *ring, const struct gathered *g)
+/* Sends the frame at the head and completes its descriptors. */
+static void send_one(struct model *m, unsigned q, struct txd *ring, const struct gathered *g)
 {
 	struct txq *t = &nic_of(m)->tx[q];
 	const uint8_t *data = gather(m, q, ring, g);
 	if (data == NULL) {
 		t->broken = true;
-		return false;
+		return;
 	}
 	if (g->legacy)
 		send_legacy(m, q, data, g);
@@ -473,7 +466,6 @@ static bool send_one(struct model *m, unsigned q, struct txd *ring, const struct
 		if (ring[index].high & TXD_RS)
 			report(m, q, &ring[index], index, t->head);
 	}
-	return !t->broken;
 }
 
 static bool starts_with_context(const struct txd *d)
@@ -483,15 +475,18 @@ static bool starts_with_context(const struct txd *d)
 
 static void wait_for_eop(struct model *m, unsigned q)
 {
-	struct txq *t = &nic_of(m)->tx[q];
+	struct nic *n = nic_of(m);
+	struct txq *t = &n->tx[q];
 	if (!t->waiting) {
 		t->waiting = true;
 		t->since = m->now;
-	} else if (m->now - t->since > WAIT_NS && t->since) {
+	} else if (m->now - t->since >= WAIT_NS) {
 		model_violation(m, "transmit queue %u: no EOP from %u to TDT %u for 100 ms", q, t->head,
 		                t->tail);
 		t->since = m->now;
 	}
+	if (t->since + WAIT_NS < n->tx_due)
+		n->tx_due = t->since + WAIT_NS;
 }
 
 /* Fetches the frame that is `ahead` of the head, if it is one of those to be sent. */
@@ -571,7 +566,7 @@ static unsigned serve_plain(struct model *m, unsigned q, struct txd *ring)
 	return frames;
 }
 
-static bool serve(struct model *m, unsigned q)
+static struct txd *ring_of(struct model *m, unsigned q)
 {
 	struct nic *n = nic_of(m);
 	struct txq *t = &n->tx[q];
@@ -580,41 +575,55 @@ static bool serve(struct model *m, unsigned q)
 		t->at_call = n->call;
 		t->broken |= t->at == NULL;
 	}
-	struct txd *ring = (struct txd *)(void *)t->at;
-	const bool plain = m->faults == 0 && n->link && ring && !(get(m, HLREG0) & HLREG0_LPBK);
-	uint32_t first = t->head;
-	for (unsigned frames = 0; frames < BURST && t->head != t->tail && !t->broken;) {
-		if (plain) {
-			frames += serve_plain(m, q, ring);
-			if (frames >= BURST || t->head == t->tail || t->broken)
-				break;
-		}
-		struct txd *d = &ring[t->head];
-		struct gathered g;
-		if (starts_with_context(d)) {
-			uint32_t index = t->head;
-			take_context(m, q, d);
-			t->head = index + 1 == t->size ? 0 : index + 1;
-			if (d->high & TXD_RS)
-				report(m, q, d, index, t->head);
-			continue;
-		}
-		int whole = measure(m, q, ring, &g);
-		if (whole == 0) {
-			wait_for_eop(m, q);
-			break;
-		}
-		if (whole < 0)
-			t->broken = true;
-		else
-			send_one(m, q, ring, &g);
-		frames++;
+	return (struct txd *)(void *)t->at;
+}
+
+/* One frame, or a context descriptor. False: a frame that is not all there. */
+static bool serve_one(struct model *m, unsigned q, struct txd *ring)
+{
+	struct txq *t = &nic_of(m)->tx[q];
+	struct txd *d = &ring[t->head];
+	struct gathered g;
+	if (starts_with_context(d)) {
+		uint32_t index = t->head;
+		take_context(m, q, d);
+		t->head = index + 1 == t->size ? 0 : index + 1;
+		if (d->high & TXD_RS)
+			report(m, q, d, index, t->head);
+		return true;
 	}
+	int whole = measure(m, q, ring, &g);
+	if (whole > 0)
+		send_one(m, q, ring, &g);
+	else if (whole < 0)
+		t->broken = true;
+	else
+		wait_for_eop(m, q);
+	return whole != 0;
+}
+
+static bool serve(struct model *m, unsigned q)
+{
+	struct nic *n = nic_of(m);
+	struct txq *t = &n->tx[q];
+	struct txd *ring = ring_of(m, q);
+	const bool plain = m->faults == 0 && n->link && ring && !(get(m, HLREG0) & HLREG0_LPBK);
+	const uint32_t first = t->head;
+	unsigned done = 0; /* frames and contexts */
+	while (done < BURST && t->head != t->tail && !t->broken) {
+		if (plain)
+			done += serve_plain(m, q, ring);
+		if (done >= BURST || t->head == t->tail || t->broken || !serve_one(m, q, ring))
+			break;
+		done++;
+	}
+	if (done >= BURST && t->head != t->tail)
+		n->tx_due = m->now;
 	if (t->head == first)
 		return false;
 	set(m, tx_block(q) + (TDH & 63), t->head);
 	if (!model_fault(m, FAULT_WRITEBACK_DELAY))
-		intr_queue(m, q, 1);
+		intr_tx_queue(m, q);
 	return true;
 }
 
@@ -622,6 +631,7 @@ bool tx_work(struct model *m)
 {
 	struct nic *n = nic_of(m);
 	bool moved = false;
+	n->tx_due = NEVER;
 	if (model_fault(m, FAULT_HEAD_STUCK))
 		return false;
 	bool on = get(m, DMATXCTL) & DMATXCTL_TE;
