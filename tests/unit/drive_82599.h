@@ -15,6 +15,10 @@
 #define RX_BLOCK(q) ((q) < 64 ? 0x1000u + 0x40u * (q) : 0xd000u + 0x40u * ((q)-64))
 #define TX_BLOCK(q) (0x6000u + 0x40u * (q))
 
+/* Power on, then drive_all, as set-ups of cmocka tests. */
+int drive_strict(void **state);
+int drive_line_rate(void **state);
+
 struct ring {
 	uint64_t bus;  /* of the descriptors */
 	uint64_t bufs; /* of buffer 0 */
@@ -66,6 +70,12 @@ void drive_context(unsigned q, unsigned idx, uint32_t maclen, uint32_t iplen, bo
 
 /* --- frames --- */
 
+extern uint8_t f[70000]; /* the one a test is making */
+
+/* Makes one in f, to the card, of no protocol it knows, that can be told apart from others by `seq`;
+ * returns `bytes`. */
+uint32_t numbered(uint32_t seq, uint32_t bytes);
+
 struct flow {
 	unsigned version;   /* 4 or 6 */
 	uint8_t protocol;   /* 6, 17 or another */
@@ -77,7 +87,7 @@ struct flow {
 };
 /* Writes a frame with correct checksums to `to`; returns its bytes (at least 60). Independent of the
  * model's checksum code. */
-uint32_t make_ip(uint8_t *to, const struct flow *f);
+uint32_t make_ip(uint8_t *to, const struct flow *flow);
 /* RFC 1071 the slow way: the one's complement sum of big-endian words. */
 uint16_t slow_sum(const uint8_t *p, uint32_t bytes, uint32_t start);
 uint32_t slow_pseudo(const uint8_t *ip, unsigned version, unsigned protocol, uint32_t length);

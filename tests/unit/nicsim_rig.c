@@ -1,6 +1,7 @@
 #include "tests/unit/nicsim_rig.h"
 
 #include <sanitizer/asan_interface.h>
+#include <signal.h>
 #include <sys/mman.h>
 
 #include "hal/layout.h"
@@ -112,11 +113,17 @@ static bool is_mapped(uint32_t offset)
 	return false;
 }
 
+static uint64_t deadline(void)
+{
+	rig.m->now = rig.now;
+	return rig.m->ops->deadline(rig.m);
+}
+
 /* Register accesses take time, so that a deadline of the driver is reached. */
 static void tick(void)
 {
 	rig.now += rig.tick_ns;
-	if (rig.m->ops->deadline(rig.m) <= rig.now)
+	if (deadline() <= rig.now)
 		rig_work();
 }
 
@@ -158,6 +165,48 @@ uint64_t rig_bus(const volatile void *p)
 	return (uint64_t)((const volatile uint8_t *)p - rig.memory);
 }
 
+/* --- order of accesses --- */
+
+static struct {
+	uint8_t *page;
+	volatile const uint64_t *word;
+	uint64_t seen;
+	volatile sig_atomic_t touched;
+	struct sigaction before;
+} watch;
+
+static void on_touch(int number, siginfo_t *info, void *context)
+{
+	(void)context;
+	uintptr_t offset = (uintptr_t)info->si_addr - (uintptr_t)watch.page;
+	if (offset >= PAGE || watch.touched) {
+		sigaction(number, &watch.before, NULL); /* not ours: comes again */
+		return;
+	}
+	watch.seen = *watch.word;
+	watch.touched = 1;
+	mprotect(watch.page, PAGE, PROT_READ | PROT_WRITE);
+}
+
+void rig_watch(uint64_t page, uint64_t word)
+{
+	struct sigaction action = {.sa_sigaction = on_touch, .sa_flags = SA_SIGINFO};
+	assert_true(page % PAGE == 0 && page / PAGE != word / PAGE);
+	watch.page = rig_mem(page, PAGE);
+	watch.word = rig_mem(word, sizeof *watch.word);
+	watch.touched = 0;
+	assert_int_equal(sigaction(SIGSEGV, &action, &watch.before), 0);
+	assert_int_equal(mprotect(watch.page, PAGE, PROT_NONE), 0);
+}
+
+uint64_t rig_watched(void)
+{
+	assert_int_equal(mprotect(watch.page, PAGE, PROT_READ | PROT_WRITE), 0);
+	assert_int_equal(sigaction(SIGSEGV, &watch.before, NULL), 0);
+	assert_true(watch.touched);
+	return watch.seen;
+}
+
 /* --- time --- */
 
 bool rig_work(void)
@@ -166,11 +215,17 @@ bool rig_work(void)
 	return rig.m->ops->work(rig.m);
 }
 
+static void work_all(void)
+{
+	while (rig_work())
+		;
+}
+
 void rig_run(uint64_t ns)
 {
 	uint64_t end = rig.now + ns;
 	for (;;) {
-		uint64_t due = rig.m->ops->deadline(rig.m);
+		uint64_t due = deadline();
 		if (due > end)
 			break;
 		if (due > rig.now)
@@ -179,10 +234,10 @@ void rig_run(uint64_t ns)
 			rig.now += 100; /* a deadline that does not move must not hang the test */
 		if (rig.now > end)
 			break;
-		rig_work();
+		work_all();
 	}
 	rig.now = end;
-	rig_work();
+	work_all();
 }
 
 /* --- the cable --- */

@@ -66,10 +66,19 @@ uint64_t rig_alloc(size_t bytes, size_t align);
 void *rig_mem(uint64_t bus, size_t bytes);
 uint64_t rig_bus(const volatile void *p);
 
+/*
+ * Shows in which order the device touches memory: the page at bus address `page` is taken away from
+ * it until its first access, at which moment the eight bytes at `word`, in another page, are looked
+ * at. rig_watched ends it and returns them; it fails when nobody has touched the page.
+ */
+void rig_watch(uint64_t page, uint64_t word);
+uint64_t rig_watched(void);
+
 /* One turn of the model; true when it moved a frame. */
 bool rig_work(void);
 
-/* Lets `ns` pass: the model works whenever its deadline asks for it, and at the end. */
+/* Lets `ns` pass: the model works whenever its deadline asks for it, and at the end, each time until
+ * nothing moves. */
 void rig_run(uint64_t ns);
 
 /* A frame (without FCS) arrives. False: the model had no room and was not given it. */

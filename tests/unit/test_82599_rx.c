@@ -3,34 +3,6 @@
  */
 #include "tests/unit/drive_82599.h"
 
-static int up(void **s)
-{
-	(void)s;
-	rig_start(&intel_82599_ops, RIG_STRICT);
-	drive_all();
-	return 0;
-}
-
-static int up_line_rate(void **s)
-{
-	(void)s;
-	rig_start(&intel_82599_ops, RIG_LINE_RATE);
-	drive_all();
-	return 0;
-}
-
-static uint8_t f[16384];
-
-/* A frame that can be told apart. */
-static uint32_t numbered(uint32_t seq, uint32_t bytes)
-{
-	for (uint32_t i = 0; i < bytes; i++)
-		f[i] = (uint8_t)(seq * 31 + i);
-	memcpy(f, (uint8_t[]){2, 0, 0x5e, 0, 0x53, 1, 2, 0, 0, 0, 0, 9, 0x88, 0xb5}, 14);
-	memcpy(f + 14, &seq, 4);
-	return bytes;
-}
-
 static struct received take(unsigned q)
 {
 	struct received r;
@@ -97,7 +69,7 @@ static void packet_buffer(void **s)
 static void drop_enable(void **s)
 {
 	(void)s;
-	rig_write(0x1014, 2u | 1u << 25 | SRRCTL_DROP_EN);
+	rig_write(SRRCTL_1014, 2u | 1u << 25 | SRRCTL_DROP_EN);
 	for (unsigned i = 0; i < RING + 9; i++)
 		rig_force(f, numbered(i, 60), 0);
 	assert_int_equal(rig_read(QPRDC), 10);
@@ -133,9 +105,9 @@ static void legacy_descriptors(void **s)
 {
 	(void)s;
 	rig_write(RXDCTL, 0);
-	rig_write(0x1014, 2);
+	rig_write(SRRCTL_1014, 2);
 	drive_rx(0);
-	rig_write(0x1014, 2);
+	rig_write(SRRCTL_1014, 2);
 	assert_true(rig_receive(f, numbered(7, 77)));
 	const uint64_t *d = rig_mem(rx_ring[0].bus, 16);
 	assert_int_equal(d[1] & 0xffff, 77);
@@ -158,6 +130,25 @@ static void keeps_fcs(void **s)
 			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
 	}
 	assert_int_equal(crc, 0xdebb20e3);
+}
+
+/* A driver that sees DD finds the data: the buffer is written before the descriptor, on the short
+ * way (unicast) and on the long one (multicast). Run in both modes. */
+static void data_before_done(void **s)
+{
+	(void)s;
+	for (unsigned group = 0; group < 2; group++) {
+		const unsigned i = rx_ring[0].done;
+		const uint64_t status = rx_ring[0].bus + 16 * i + 8;
+		numbered(i, 1000);
+		f[0] = group ? 3 : 2;
+		rig_watch(rx_ring[0].bufs + i * BUFFER, status);
+		rig_force(f, 1000, 0);
+		assert_int_equal(rig_watched() & RXD_DD, 0);
+		assert_memory_equal(take(0).data, f, 1000);
+		rig_force(f, 60, 0); /* the other buffer of that page */
+		take(0);
+	}
 }
 
 /* --- MAC --- */
@@ -534,17 +525,44 @@ static void enable_rules(void **s)
 	rig_write(RXDCTL + 64, 0);
 	rig_write(RDLEN + 64, 1024);
 	rig_write(RDBAL + 64, 0x10000);
-	rig_write(0x1014 + 64, 2 | 1u << 25);
+	rig_write(SRRCTL_1014 + 64, 2 | 1u << 25);
 	rig_write(RXDCTL + 64, RXDCTL_ENABLE);
 	assert_false(rig_read(RXDCTL + 64) & RXDCTL_ENABLE); /* it takes a while */
 	rig_write(RDT + 64, 1);
 	rig_expect_violation("is not set");
 	rig_write(RDT + 64, 0);
 	rig_write(RXDCTL + 64, 0);
-	rig_write(0x1014 + 64, 2 | 5u << 25);
+	rig_write(SRRCTL_1014 + 64, 2 | 5u << 25);
 	rig_write(RXDCTL + 64, RXDCTL_ENABLE);
 	rig_run(2000);
 	rig_expect_violation("DESCTYPE");
+}
+
+/* A queue 1 that is right but for one register; the violation says which. */
+static void bad_queue(uint32_t srrctl, uint32_t head, uint32_t tail, const char *text)
+{
+	rig_write(RXDCTL + 64, 0);
+	rig_write(RDBAL + 64, 0x10000);
+	rig_write(RDLEN + 64, RING * 16);
+	rig_write(SRRCTL_1014 + 64, srrctl);
+	rig_write(RDH + 64, head);
+	rig_write(RDT + 64, tail);
+	rig_forgive(); /* a tail before its time is one of these */
+	rig_write(RXDCTL + 64, RXDCTL_ENABLE);
+	rig_run(2000);
+	rig_expect_violation(text);
+}
+
+static void set_up_rules(void **s)
+{
+	(void)s;
+	const uint32_t good = 2 | DESCTYPE_ONE_BUFFER << SRRCTL_DESCTYPE_SHIFT;
+	bad_queue(good & ~0x1fu, 0, 0, "BSIZEPACKET = 0");
+	bad_queue(good | 0x11, 0, 0, "BSIZEPACKET = 19");
+	bad_queue(2 | 2u << SRRCTL_DESCTYPE_SHIFT, 0, 0, "DESCTYPE = 2");
+	bad_queue(good, RING, 0, "RDH 64, RDT 0, of 64");
+	bad_queue(good, 0, RING, "RDH 0, RDT 64, of 64");
+	bad_queue(good, 0, 1, "before RXDCTL[1].ENABLE reads back");
 }
 
 static void descriptor_rules(void **s)
@@ -604,8 +622,12 @@ static void faults(void **s)
 	rig_work();
 	take(0);
 	rig_fault_arg("dd-garbage", 1);
-	rig_force(f, numbered(0, 60), 0);
-	assert_int_equal(take(0).status & 3, 3);
+	for (unsigned i = 0; i < 4; i++) {
+		rig_force(f, numbered(0, 60), 0);
+		struct received r = take(0);
+		assert_int_equal(r.status & 3, 3);
+		assert_true(r.bytes != 60 && r.low != 0);
+	}
 	rig_fault_clear("dd-garbage");
 	rig_fault_arg("writeback-lost", 1);
 	rig_force(f, numbered(0, 60), 0);
@@ -639,12 +661,15 @@ static void line_rate_counters(void **s)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define T(f) cmocka_unit_test_setup_teardown(f, up, rig_stop)
+#define T(t) cmocka_unit_test_setup_teardown(t, drive_strict, rig_stop)
+#define T_LINE_RATE(t) cmocka_unit_test_setup_teardown(t, drive_line_rate, rig_stop)
 		T(in_order),
-		cmocka_unit_test_setup_teardown(in_order, up_line_rate, rig_stop),
-		cmocka_unit_test_setup_teardown(packet_buffer, up_line_rate, rig_stop),
-		cmocka_unit_test_setup_teardown(line_rate_counters, up_line_rate, rig_stop),
+		T_LINE_RATE(in_order),
+		T_LINE_RATE(packet_buffer),
+		T_LINE_RATE(line_rate_counters),
 		T(packet_buffer),
+		T(data_before_done),
+		T_LINE_RATE(data_before_done),
 		T(drop_enable),
 		T(jumbo),
 		T(legacy_descriptors),
@@ -663,6 +688,7 @@ int main(void)
 		T(high_queues),
 		T(tail_rules),
 		T(enable_rules),
+		T(set_up_rules),
 		T(descriptor_rules),
 		T(ring_not_memory),
 		T(faults),

@@ -3,32 +3,6 @@
  */
 #include "tests/unit/drive_82599.h"
 
-static int up(void **s)
-{
-	(void)s;
-	rig_start(&intel_82599_ops, RIG_STRICT);
-	drive_all();
-	return 0;
-}
-
-static int up_line_rate(void **s)
-{
-	(void)s;
-	rig_start(&intel_82599_ops, RIG_LINE_RATE);
-	drive_all();
-	return 0;
-}
-
-static uint8_t f[70000];
-
-static uint32_t numbered(uint32_t seq, uint32_t bytes)
-{
-	for (uint32_t i = 0; i < bytes; i++)
-		f[i] = (uint8_t)(seq * 31 + i);
-	memcpy(f, (uint8_t[]){2, 0, 0x5e, 0, 0x53, 2, 2, 0, 0x5e, 0, 0x53, 1, 0x88, 0xb5}, 14);
-	return bytes;
-}
-
 static uint32_t be16_at(const uint8_t *p)
 {
 	return (uint32_t)p[0] << 8 | p[1];
@@ -76,6 +50,53 @@ static void many_queues(void **s)
 	for (unsigned q = 1; q < 128; q += 9) {
 		drive_send(q, f, numbered(q, 100));
 		expect_sent(f, 100);
+	}
+}
+
+/* More frames at once than the model sends in a turn: it comes back for the rest by itself. */
+static void long_ring(void **s)
+{
+	(void)s;
+	const unsigned size = 1024, frames = 1000;
+	const uint64_t ring = rig_alloc(16 * size, 128), buffer = rig_alloc(2048, 64);
+	memcpy(rig_mem(buffer, 60), f, numbered(0, 60));
+	uint64_t *d = rig_mem(ring, 16 * size);
+	for (unsigned i = 0; i < frames; i++) {
+		d[2 * i] = buffer;
+		d[2 * i + 1] = 60 | (uint64_t)CMD_FRAME | (uint64_t)PAYLEN(60) << 32;
+	}
+	rig_write(TDBAL + 64, (uint32_t)ring);
+	rig_write(TDLEN + 64, 16 * size);
+	rig_write(TXDCTL + 64, TXDCTL_ENABLE);
+	rig_run(2000);
+	rig_write(TDT + 64, frames);
+	rig_run(1000000);
+	assert_int_equal(rig_sent_count(), frames);
+	assert_int_equal(rig_read(TDH + 64), frames);
+}
+
+/* DD says that the device has done with the buffer: not before it has read it, on the short way
+ * (unicast) and on the long one (multicast), with write-back of descriptors and of the head. */
+static void read_before_done(void **s)
+{
+	(void)s;
+	const uint64_t head = rig_alloc(64, 64);
+	for (unsigned way = 0; way < 4; way++) {
+		rig_write(TXDCTL, 0);
+		rig_write(TDWBAL, way & 2 ? (uint32_t)head | TDWBAL_HEAD_WB_EN : 0);
+		drive_tx(0);
+		memset(rig_mem(head, 8), 0, 8);
+		numbered(way, 1000);
+		f[0] = way & 1 ? 3 : 2;
+		const unsigned i = drive_data(0, f, 1000, CMD_FRAME, PAYLEN(1000));
+		const uint64_t word = way & 2 ? head : tx_ring[0].bus + 16 * i + 8;
+		rig_watch(tx_ring[0].bufs + 16384 * i, word);
+		drive_tail(0);
+		const uint64_t seen = rig_watched();
+		assert_int_equal(way & 2 ? seen : seen >> 32 & 1, 0);
+		const uint64_t now = *(uint64_t *)rig_mem(word, 8);
+		assert_int_equal(way & 2 ? now : now >> 32 & 1, 1);
+		expect_sent(f, 1000);
 	}
 }
 
@@ -351,19 +372,27 @@ static void tso_rules(void **s)
 	uint32_t bytes = make_ip(f, &flow);
 	prepare(f, &flow, bytes, true);
 	const struct {
-		uint32_t l3len, mss, payload, olinfo;
+		uint32_t bytes, l3len, l4t, l4len, mss, payload, olinfo;
+		bool ipv6;
 		const char *text;
 	} bad[] = {
-		{20, 0, 3000, TXD_TXSM | TXD_IXSM, "MSS is 0"},
-		{20, 1460, 3054, TXD_TXSM | TXD_IXSM, "PAYLEN"},
-		{20, 1460, 3000, TXD_IXSM, "TXSM"},
-		{20, 1460, 3000, TXD_TXSM, "IXSM"},
-		{40, 1460, 3000, TXD_TXSM | TXD_IXSM, "PAYLEN"},
-		{8, 1460, 3000, TXD_TXSM | TXD_IXSM, "too small"},
+		{bytes, 20, L4T_TCP, 20, 0, 3000, TXD_TXSM | TXD_IXSM, false, "MSS is 0"},
+		{bytes, 20, L4T_TCP, 20, 1460, 3054, TXD_TXSM | TXD_IXSM, false, "PAYLEN"},
+		{bytes, 20, L4T_TCP, 20, 1460, 3000, TXD_IXSM, false, "TSE without TXSM"},
+		{bytes, 20, L4T_TCP, 20, 1460, 3000, TXD_TXSM, false, "without IXSM"},
+		{bytes, 40, L4T_TCP, 20, 1460, 3000, TXD_TXSM | TXD_IXSM, false, "PAYLEN"},
+		{bytes, 8, L4T_TCP, 20, 1460, 3000, TXD_TXSM | TXD_IXSM, false, "IPLEN too small"},
+		{bytes, 20, L4T_SCTP, 20, 1460, 3000, TXD_TXSM | TXD_IXSM, false, "L4T is neither"},
+		{bytes, 20, L4T_TCP, 16, 1460, 3004, TXD_TXSM | TXD_IXSM, false, "L4LEN too small"},
+		{bytes, 40, L4T_TCP, 20, 1460, 2980, TXD_TXSM, true, "TUCMD.IPV4"},
+		{bytes, 20, L4T_TCP, 20, 16350, 3000, TXD_TXSM | TXD_IXSM, false, "MSS longer"},
+		{60, 60, L4T_TCP, 20, 1460, 0, TXD_TXSM | TXD_IXSM, false, "headers longer"},
 	};
 	for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-		drive_context(0, 0, 14, bad[i].l3len, true, L4T_TCP, 20, bad[i].mss, 0);
-		drive_data(0, f, bytes, CMD_FRAME | TXD_TSE, PAYLEN(bad[i].payload) | bad[i].olinfo);
+		drive_context(0, 0, 14, bad[i].l3len, !bad[i].ipv6, bad[i].l4t, bad[i].l4len,
+		              bad[i].mss, 0);
+		drive_data(0, f, bad[i].bytes, CMD_FRAME | TXD_TSE,
+		           PAYLEN(bad[i].payload) | bad[i].olinfo);
 		drive_tail(0);
 		rig_expect_violation(bad[i].text);
 		assert_int_equal(rig_sent_count(), 0);
@@ -469,6 +498,89 @@ static void descriptor_rules(void **s)
 	rig_expect_violation("do not fit");
 }
 
+/* The queue stops at these until it is enabled anew. */
+static void frame_rules(void **s)
+{
+	(void)s;
+	const uint32_t piece = CMD_FRAME & ~(TXD_EOP | (unsigned)TXD_RS);
+	drive_data(0, f, 100, piece, PAYLEN(200)); /* a context within a frame */
+	drive_context(0, 0, 14, 20, true, L4T_TCP, 20, 0, 0);
+	drive_tail(0);
+	rig_expect_violation("DTYP 2 within a frame");
+	rig_write(TXDCTL, 0);
+	drive_tx(0);
+	for (unsigned i = 0; i < 41; i++)
+		drive_data(0, f, 100, piece, PAYLEN(4200));
+	drive_tail(0);
+	rig_expect_violation("4100 bytes in 41 descriptors");
+	assert_int_equal(rig_sent_count(), 0);
+}
+
+/* Not sent, or sent as it is; the queue goes on. */
+static void offload_rules(void **s)
+{
+	(void)s;
+	const uint32_t legacy = TXD_EOP | TXD_IFCS | TXD_RS;
+	const uint64_t buffer = rig_alloc(32768, 64);
+	drive_desc(0, 14 << 9, 2u << TXD_DTYP_SHIFT | TXD_DEXT | 1u << 24);
+	drive_tail(0);
+	rig_expect_violation("reserved bits set");
+	numbered(0, 100);
+	drive_context(0, 0, 14, 20, false, L4T_TCP, 20, 0, 0);
+	drive_data(0, f, 100, CMD_FRAME, PAYLEN(100) | TXD_IXSM);
+	drive_tail(0);
+	rig_expect_violation("IXSM without TUCMD.IPV4");
+	drive_context(0, 0, 14, 20, true, L4T_NONE, 20, 0, 0);
+	drive_data(0, f, 100, CMD_FRAME, PAYLEN(100) | TXD_TXSM);
+	drive_tail(0);
+	rig_expect_violation("TXSM with L4T 3");
+	assert_int_equal(rig_sent_count(), 2);
+	drive_data(0, f, 16384, CMD_FRAME, PAYLEN(16384));
+	drive_tail(0);
+	rig_expect_violation("frame of 16384 bytes");
+	drive_desc(0, buffer, legacy | 16384);
+	drive_tail(0);
+	rig_expect_violation("frame of 16384 bytes");
+	drive_desc(0, buffer, legacy | TXD_LEGACY_IC | 100 | 99u << 16);
+	drive_tail(0);
+	rig_expect_violation("CSO 99 in a frame of 100");
+	drive_desc(0, buffer, legacy | TXD_LEGACY_IC | 100 | 100ull << 40);
+	drive_tail(0);
+	rig_expect_violation("CSS 100");
+	rig_write(HLREG0, rig_read(HLREG0) & ~(uint32_t)HLREG0_TXPADEN);
+	drive_send(0, f, 13);
+	rig_expect_violation("frame of 13 bytes");
+	assert_int_equal(rig_sent_count(), 2);
+	drive_send(0, f, numbered(1, 60));
+	assert_int_equal(rig_sent_count(), 3);
+}
+
+/* A queue 1 that is right but for one register. */
+static void bad_queue(uint32_t bytes, uint32_t head, uint32_t tail, const char *text)
+{
+	rig_write(TXDCTL + 64, 0);
+	rig_write(TDBAL + 64, 0x10000);
+	rig_write(TDLEN + 64, bytes);
+	rig_write(TDH + 64, head);
+	rig_write(TDT + 64, tail);
+	rig_forgive(); /* a tail before its time is one of these */
+	rig_write(TXDCTL + 64, TXDCTL_ENABLE);
+	rig_run(2000);
+	rig_expect_violation(text);
+}
+
+static void set_up_rules(void **s)
+{
+	(void)s;
+	uint64_t *d = rig_mem(0x10000, 16);
+	d[0] = 0x20000;
+	d[1] = 60 | (uint64_t)CMD_FRAME | (uint64_t)PAYLEN(60) << 32;
+	bad_queue(0, 0, 0, "TDLEN[1] = 0");
+	bad_queue(RING * 16, RING, 0, "TDH 64, TDT 0, of 64");
+	bad_queue(RING * 16, 0, RING, "TDH 0, TDT 64, of 64");
+	bad_queue(RING * 16, 0, 1, "before TXDCTL[1].ENABLE reads back");
+}
+
 static void dead_queue(void **s)
 {
 	(void)s;
@@ -513,12 +625,16 @@ static void faults(void **s)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define T(f) cmocka_unit_test_setup_teardown(f, up, rig_stop)
-#define T_LINE_RATE(f) cmocka_unit_test_setup_teardown(f, up_line_rate, rig_stop)
+#define T(t) cmocka_unit_test_setup_teardown(t, drive_strict, rig_stop)
+#define T_LINE_RATE(t) cmocka_unit_test_setup_teardown(t, drive_line_rate, rig_stop)
 		T(in_order),
 		T_LINE_RATE(in_order),
 		T(many_queues),
 		T_LINE_RATE(many_queues),
+		T(long_ring),
+		T_LINE_RATE(long_ring),
+		T(read_before_done),
+		T_LINE_RATE(read_before_done),
 		T(sparse_rs),
 		T(head_write_back),
 		T(gather),
@@ -537,6 +653,9 @@ int main(void)
 		T(tail_rules),
 		T(passes_head),
 		T(descriptor_rules),
+		T(frame_rules),
+		T(offload_rules),
+		T(set_up_rules),
 		T(dead_queue),
 		T(faults),
 	};
