@@ -81,7 +81,9 @@ static void reset_forgets(void **s)
 	(void)s;
 	drive_all();
 	rig_write(MTA, 0xffffffff);
+	assert_true(rig_receive(f, numbered(0, 60)));
 	drive_up();
+	assert_int_equal(rig_read(GPRC), 0);
 	assert_int_equal(rig_read(MTA), 0);
 	assert_int_equal(rig_read(RDBAL), 0);
 	assert_int_equal(rig_read(RXDCTL), 0);
@@ -535,6 +537,33 @@ static void statistics(void **s)
 	assert_int_equal(rig.m->tx_frames, 7);
 }
 
+/* Counters of frames that are not of the usual kind. */
+static void odd_statistics(void **s)
+{
+	(void)s;
+	drive_all();
+	rig_force(f, numbered(0, 18) - 5, 0);
+	assert_int_equal(rig_read(RUC), 1);
+	rig_force(f, numbered(0, 1515), 0);
+	assert_int_equal(rig_read(ROC), 1);
+	rig_force(f, numbered(0, 1515), FRAME_BAD_FCS);
+	assert_int_equal(rig_read(RJC), 1);
+	assert_int_equal(rig_read(ROC), 0);
+	assert_int_equal(rig_read(RXDGPC), 0);
+	assert_true(rig_receive(f, numbered(0, 60)));
+	assert_int_equal(rig_read(RXDGPC), 1);
+	assert_int_equal(rig_read(RXDGBCL), 60);
+	f[0] = 3;
+	drive_send(0, f, 60);
+	drive_send(0, frame, 60);
+	drive_send(0, f, numbered(0, 60));
+	assert_int_equal(rig_read(MPTC), 1);
+	assert_int_equal(rig_read(BPTC), 1);
+	assert_int_equal(rig_read(GPTC), 3);
+	assert_int_equal(rig_read(TXDGPC), 3);
+	assert_int_equal(rig_read(TXDGPC + 4), 3 * 64);
+}
+
 /* 36 bits in two registers: what comes in between reading the one and the other is not lost. Bytes
  * by the gigabyte would take long: the model's own counter is set. */
 static void wide_counters(void **s)
@@ -574,7 +603,8 @@ int main(void)
 		T(autoc),               T(masked_then_unmasked),
 		T(auto_mask),           T(high_vectors),
 		T(moderation),          T(statistics),
-		T(wide_counters),       T(register_rules),
+		T(wide_counters),       T(odd_statistics),
+		T(register_rules),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -172,6 +172,8 @@ static void bad_frames(void **s)
 	rig_force(f, numbered(0, 100), FRAME_BAD_FCS);
 	assert_true(take(0).status & RXD_RXE);
 	assert_int_equal(rig_read(GPRC), 1);
+	assert_int_equal(rig_read(RXNFGPC), 1);
+	assert_int_equal(rig_read(TPR), 4);
 	rig_force(f, 42, 0); /* the sender pads */
 	assert_int_equal(take(0).bytes, 60);
 }

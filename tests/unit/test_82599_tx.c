@@ -75,28 +75,28 @@ static void long_ring(void **s)
 	assert_int_equal(rig_read(TDH + 64), frames);
 }
 
-/* DD says that the device has done with the buffer: not before it has read it, on the short way
- * (unicast) and on the long one (multicast), with write-back of descriptors and of the head. */
+/* DD says that the device has done with the buffer: not before it has read it, on the short way (a
+ * plain frame) and on the long one (one to be padded), with write-back of descriptors and of the
+ * head. */
 static void read_before_done(void **s)
 {
 	(void)s;
 	const uint64_t head = rig_alloc(64, 64);
 	for (unsigned way = 0; way < 4; way++) {
+		const uint32_t bytes = way & 1 ? 59 : 1000;
 		rig_write(TXDCTL, 0);
 		rig_write(TDWBAL, way & 2 ? (uint32_t)head | TDWBAL_HEAD_WB_EN : 0);
 		drive_tx(0);
 		memset(rig_mem(head, 8), 0, 8);
-		numbered(way, 1000);
-		f[0] = way & 1 ? 3 : 2;
-		const unsigned i = drive_data(0, f, 1000, CMD_FRAME, PAYLEN(1000));
+		numbered(way, bytes);
+		const unsigned i = drive_data(0, f, bytes, CMD_FRAME, PAYLEN(bytes));
 		const uint64_t word = way & 2 ? head : tx_ring[0].bus + 16 * i + 8;
 		rig_watch(tx_ring[0].bufs + 16384 * i, word);
 		drive_tail(0);
-		const uint64_t seen = rig_watched();
+		const uint64_t seen = rig_watched(), now = *(uint64_t *)rig_mem(word, 8);
 		assert_int_equal(way & 2 ? seen : seen >> 32 & 1, 0);
-		const uint64_t now = *(uint64_t *)rig_mem(word, 8);
 		assert_int_equal(way & 2 ? now : now >> 32 & 1, 1);
-		expect_sent(f, 1000);
+		assert_memory_equal(sent().data, f, bytes);
 	}
 }
 
@@ -613,6 +613,23 @@ static void faults(void **s)
 		drive_send(0, f, numbered(0, 60));
 		assert_int_equal(drive_tx_status(0, i) >> 32 & 1, i % 2);
 	}
+	rig_fault_clear("writeback-lost");
+	/* the same with head write-back */
+	const uint64_t at = rig_alloc(64, 64);
+	const uint32_t *head = rig_mem(at, 4);
+	rig_write(TXDCTL, 0);
+	rig_write(TDWBAL, (uint32_t)at | TDWBAL_HEAD_WB_EN);
+	drive_tx(0);
+	rig_fault_arg("writeback-delay", 200);
+	drive_send(0, f, numbered(0, 60));
+	assert_int_equal(*head, 0);
+	rig_run(200000);
+	assert_int_equal(*head, 1);
+	rig_fault_clear("writeback-delay");
+	rig_fault_arg("writeback-lost", 1);
+	drive_send(0, f, numbered(0, 60));
+	assert_int_equal(*head, 1);
+	assert_int_equal(rig_read(TDH), 2);
 	rig_fault_clear("writeback-lost");
 	rig_fault("txdctl-stuck");
 	rig_write(TXDCTL, 0);
