@@ -31,19 +31,37 @@ void drive_link(void)
 	assert_true(rig_read(LINKS) & LINKS_UP);
 }
 
+/* Within the block of a queue, 8.2.3.8 and 8.2.3.9. */
+enum { BASE_LOW = 0, BASE_HIGH = 4, LENGTH = 8, HEAD = 0x10, TAIL = 0x18, CONTROL = 0x28 };
+
+static void give_ring(uint32_t block, uint64_t bus, uint32_t bytes, uint32_t head, uint32_t tail)
+{
+	rig_write(block + BASE_LOW, (uint32_t)bus);
+	rig_write(block + BASE_HIGH, (uint32_t)(bus >> 32));
+	rig_write(block + LENGTH, bytes);
+	rig_write(block + HEAD, head);
+	rig_write(block + TAIL, tail);
+}
+
+void drive_bad_queue(uint32_t block, uint32_t bytes, uint32_t head, uint32_t tail, const char *text)
+{
+	rig_write(block + CONTROL, 0);
+	give_ring(block, DRIVE_BAD_RING, bytes, head, tail);
+	rig_forgive(); /* a tail before its time is one of these */
+	rig_write(block + CONTROL, RXDCTL_ENABLE); /* as TXDCTL_ENABLE */
+	rig_run(2000);
+	rig_expect_violation(text);
+}
+
 void drive_rx(unsigned q)
 {
 	struct ring *r = &rx_ring[q];
 	const uint32_t b = RX_BLOCK(q);
 	*r = (struct ring){.bus = rig_alloc(RING * 16, 128), .bufs = rig_alloc(RING * BUFFER, 4096)};
-	rig_write(b + 0x00, (uint32_t)r->bus);
-	rig_write(b + 0x04, (uint32_t)(r->bus >> 32));
-	rig_write(b + 0x08, RING * 16);
-	rig_write(b + 0x14, 2u | 1u << 25); /* 2 KB, advanced */
-	rig_write(b + 0x10, 0);
-	rig_write(b + 0x18, 0);
-	rig_write(b + 0x28, RXDCTL_ENABLE);
-	assert_true(becomes(b + 0x28, RXDCTL_ENABLE, RXDCTL_ENABLE));
+	give_ring(b, r->bus, RING * 16, 0, 0);
+	rig_write(b + 0x14, 2u | DESCTYPE_ONE_BUFFER << SRRCTL_DESCTYPE_SHIFT); /* 2 KB */
+	rig_write(b + CONTROL, RXDCTL_ENABLE);
+	assert_true(becomes(b + CONTROL, RXDCTL_ENABLE, RXDCTL_ENABLE));
 	drive_refill(q, RING - 1);
 }
 
@@ -56,7 +74,7 @@ void drive_refill(unsigned q, unsigned n)
 		d[2 * r->next + 1] = 0;
 		r->next = (r->next + 1) % RING;
 	}
-	rig_write(RX_BLOCK(q) + 0x18, r->next);
+	rig_write(RX_BLOCK(q) + TAIL, r->next);
 }
 
 void drive_tx(unsigned q)
@@ -64,14 +82,10 @@ void drive_tx(unsigned q)
 	struct ring *r = &tx_ring[q];
 	const uint32_t b = TX_BLOCK(q);
 	*r = (struct ring){.bus = rig_alloc(RING * 16, 128), .bufs = rig_alloc(RING * 16384, 4096)};
-	rig_write(b + 0x00, (uint32_t)r->bus);
-	rig_write(b + 0x04, (uint32_t)(r->bus >> 32));
-	rig_write(b + 0x08, RING * 16);
-	rig_write(b + 0x10, 0);
-	rig_write(b + 0x18, 0);
+	give_ring(b, r->bus, RING * 16, 0, 0);
 	rig_write(DMATXCTL, rig_read(DMATXCTL) | DMATXCTL_TE);
-	rig_write(b + 0x28, rig_read(b + 0x28) | TXDCTL_ENABLE);
-	assert_true(becomes(b + 0x28, TXDCTL_ENABLE, TXDCTL_ENABLE));
+	rig_write(b + CONTROL, rig_read(b + CONTROL) | TXDCTL_ENABLE);
+	assert_true(becomes(b + CONTROL, TXDCTL_ENABLE, TXDCTL_ENABLE));
 }
 
 void drive_rxen(void)
@@ -134,7 +148,7 @@ unsigned drive_desc(unsigned q, uint64_t low, uint64_t high)
 
 void drive_tail(unsigned q)
 {
-	rig_write(TX_BLOCK(q) + 0x18, tx_ring[q].next);
+	rig_write(TX_BLOCK(q) + TAIL, tx_ring[q].next);
 	for (unsigned i = 0; i < 3; i++) { /* line-rate: once to see it, once more to be done */
 		rig.now += 30000;
 		rig_work();

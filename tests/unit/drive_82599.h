@@ -12,6 +12,7 @@
 
 #define RING 64        /* descriptors of each ring */
 #define BUFFER 2048    /* bytes of each buffer */
+/* Registers of a queue: both halves have base, length, head, tail and control at the same places. */
 #define RX_BLOCK(q) ((q) < 64 ? 0x1000u + 0x40u * (q) : 0xd000u + 0x40u * ((q)-64))
 #define TX_BLOCK(q) (0x6000u + 0x40u * (q))
 
@@ -37,6 +38,11 @@ void drive_tx(unsigned q);
 void drive_rxen(void); /* RXCTRL.RXEN */
 /* All of it: link, queue 0 both ways, promiscuous. */
 void drive_all(void);
+
+/* Enables the queue of that block, in strict mode, with a ring of `bytes` at DRIVE_BAD_RING and these
+ * indices; expects the violation. */
+#define DRIVE_BAD_RING 0x10000
+void drive_bad_queue(uint32_t block, uint32_t bytes, uint32_t head, uint32_t tail, const char *text);
 
 /* Gives `n` more receive descriptors to the device. */
 void drive_refill(unsigned q, unsigned n);

@@ -555,30 +555,16 @@ static void offload_rules(void **s)
 	assert_int_equal(rig_sent_count(), 3);
 }
 
-/* A queue 1 that is right but for one register. */
-static void bad_queue(uint32_t bytes, uint32_t head, uint32_t tail, const char *text)
-{
-	rig_write(TXDCTL + 64, 0);
-	rig_write(TDBAL + 64, 0x10000);
-	rig_write(TDLEN + 64, bytes);
-	rig_write(TDH + 64, head);
-	rig_write(TDT + 64, tail);
-	rig_forgive(); /* a tail before its time is one of these */
-	rig_write(TXDCTL + 64, TXDCTL_ENABLE);
-	rig_run(2000);
-	rig_expect_violation(text);
-}
-
 static void set_up_rules(void **s)
 {
 	(void)s;
-	uint64_t *d = rig_mem(0x10000, 16);
+	uint64_t *d = rig_mem(DRIVE_BAD_RING, 16); /* a good descriptor: the last of these sends it */
 	d[0] = 0x20000;
 	d[1] = 60 | (uint64_t)CMD_FRAME | (uint64_t)PAYLEN(60) << 32;
-	bad_queue(0, 0, 0, "TDLEN[1] = 0");
-	bad_queue(RING * 16, RING, 0, "TDH 64, TDT 0, of 64");
-	bad_queue(RING * 16, 0, RING, "TDH 0, TDT 64, of 64");
-	bad_queue(RING * 16, 0, 1, "before TXDCTL[1].ENABLE reads back");
+	drive_bad_queue(TX_BLOCK(1), 0, 0, 0, "TDLEN[1] = 0");
+	drive_bad_queue(TX_BLOCK(1), RING * 16, RING, 0, "TDH 64, TDT 0, of 64");
+	drive_bad_queue(TX_BLOCK(1), RING * 16, 0, RING, "TDH 0, TDT 64, of 64");
+	drive_bad_queue(TX_BLOCK(1), RING * 16, 0, 1, "before TXDCTL[1].ENABLE reads back");
 }
 
 static void dead_queue(void **s)
