@@ -112,8 +112,11 @@ def test_port_order(make_router, make_hosts):
     pings(right, LEFT_ROUTER)
 
 
-def patched(path, function):
-    """A copy of the kernel in which `function` begins with an undefined instruction."""
+UNDEFINED = b"\x0f\x0b"  # ud2
+
+
+def patched(path, function, code=UNDEFINED):
+    """A copy of the kernel in which `function` begins with other code."""
     nm = subprocess.run(["nm", IMAGE], capture_output=True, text=True, check=True).stdout
     address = int(re.search(r"^([0-9a-f]+) . %s$" % function, nm, re.MULTILINE).group(1), 16)
     with open(IMAGE, "rb") as file:
@@ -124,7 +127,7 @@ def patched(path, function):
         kind, _, start, virtual, _, bytes_ = struct.unpack_from("<IIQQQQ", elf, offset + n * size)
         if kind == 1 and virtual <= address < virtual + bytes_:
             at = start + address - virtual
-            elf[at:at + 2] = b"\x0f\x0b"
+            elf[at:at + len(code)] = code
     path.write_bytes(elf)
     return str(path)
 
@@ -138,6 +141,18 @@ def test_early_fault_is_reported(make_router, tmp_path, function):
     router.expect(r"^ +(?:rip )?[0-9a-f]{16} +%s\+0x0\b" % function, 10, "where it happened")
     assert router.wait_exit() == 1
     assert re.search(r" cr2 [0-9a-f]{16}", router.text), router.text
+
+
+def test_clock_of_an_interrupted_guest(make_router, tmp_path):
+    """The host takes the CPU away while the TSC is measured: it may come out too fast, which other
+    rounds mend, but never too slow, for the slowest of them counts."""
+    # rdtsc; lea ecx, [rax + 2^25]; 1: rdtsc; sub eax, ecx; js 1b; ret: the host is away for longer
+    # than a round of the measurement takes
+    pause = bytes.fromhex("0f31 8d8800000002 0f31 29c8 78fa c3")
+    slow = patched(tmp_path / "kernel.elf", "apic_timer_measure_start", pause)
+    router = make_router(None, "--image", slow, wait=False)
+    router.judge = False
+    assert int(router.expect(r"TSC (\d+) MHz", 30).group(1)) > 500, "no CPU is that slow"
 
 
 def test_all_cores_break_at_once(make_router, tmp_path):
