@@ -78,7 +78,7 @@ static void packet_buffer(void **s)
 {
 	(void)s;
 	uint32_t first = 0;
-	for (unsigned round = 0; round < 4; round++) {
+	for (unsigned round = 0; round < 12; round++) {
 		uint32_t held = fill_buffer(1000 * round);
 		assert_in_range(held, 300, 512 * 1024 / 1514);
 		first = round ? first : held;

@@ -77,17 +77,16 @@ struct tx_context {
 };
 
 struct txq {
-	bool enabled;
+	bool enabled; /* this and the next seven as in struct rxq */
 	uint64_t settles;
 	uint8_t *at;
 	uint64_t at_call;
 	bool broken;
-	bool waiting; /* a frame has begun and its EOP is not there */
-	uint64_t since;
 	uint64_t ring;
 	uint32_t size;
-	uint32_t head; /* TDH */
-	uint32_t tail;
+	uint32_t head, tail; /* TDH, TDT as accepted */
+	bool waiting;        /* a frame has begun and its EOP is not there, */
+	uint64_t since;      /* since then, or since that was last reported */
 	uint64_t head_wb; /* bus address, 0: descriptors are written back */
 	struct tx_context context[2];
 };

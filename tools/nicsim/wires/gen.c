@@ -299,6 +299,8 @@ static void make_frame(struct gen *g, uint8_t *f, struct slot *s, uint32_t bytes
 	s->udp_sum = sum_fold((17 << 8) + 2 * sum_load16(f + 38) + pattern_sum(bytes));
 }
 
+/* The table is a power of two and gone round for ever: a number of flows that does not divide it
+ * gets the largest, where the flows that are one short at its end weigh least. */
 static bool make_flows(struct gen *g)
 {
 	uint32_t n = 1;
