@@ -235,6 +235,18 @@ def test_no_dma_without_bus_master(nicsim):
     assert n.stop()[0] == 3
 
 
+def test_read_only_memory(nicsim):
+    """A device does not get to write what the guest has given for reading: no crash, no frame."""
+    n = nicsim("sink")
+    device = n.device(0)
+    device.guest.unmap()
+    device.guest.map(flags=1)
+    device.send(FRAME)
+    wait_for(lambda: n.port()["dma_errors"] > 0)
+    assert n.port()["tx_frames"] == 0 and not device.is_done(device.TX, 0)
+    assert n.stop()[0] == 3
+
+
 def test_bad_maps(nicsim, tmp_path):
     guest = nicsim("sink").guest()
     guest.map()
