@@ -565,6 +565,28 @@ static void tx_segmentation(void **s)
 	}
 }
 
+/* Segments of another size, or behind longer headers: another context, though all else is alike. */
+static void tx_context_of_another_size(void **s)
+{
+	static const struct {
+		uint16_t mss, tcp;
+	} row[] = {{1448, 20}, {1448, 20}, {536, 20}, {536, 32}, {1448, 20}};
+	(void)s;
+	start(32, 60, BUF_STRIDE_JUMBO, IXGBE_HEAD_WRITE_BACK);
+	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
+		struct pkt *p = in_hand4(0, 0, 6, row[i].tcp + 5000u, 16, 0x4000);
+		p->flags = PKT_CSUM_PARTIAL | PKT_TSO;
+		*pkt_meta(&w.pool, p->buf) = (struct pkt_meta){.csum_start = 34,
+		                                             .csum_offset = 16,
+		                                             .mss = row[i].mss,
+		                                             .hdr_bytes = 34 + row[i].tcp};
+		assert_int_equal(tx(), 1);
+		device_take();
+		assert_int_equal(w.context[3], (uint32_t)row[i].mss << 16 | (uint32_t)row[i].tcp << 8);
+	}
+	assert_int_equal(w.contexts, 4);
+}
+
 static void tx_short_frames_are_padded(void **s)
 {
 	(void)s;
@@ -602,6 +624,7 @@ int main(void)
 		cmocka_unit_test_teardown(tx_checksum_offload_ip6, teardown),
 		cmocka_unit_test_teardown(tx_context_is_cached, teardown),
 		cmocka_unit_test_teardown(tx_no_room_for_the_context, teardown),
+		cmocka_unit_test_teardown(tx_context_of_another_size, teardown),
 		cmocka_unit_test_teardown(tx_vlan, teardown),
 		cmocka_unit_test_teardown(tx_segmentation, teardown),
 		cmocka_unit_test_teardown(tx_short_frames_are_padded, teardown),
