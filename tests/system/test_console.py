@@ -79,14 +79,15 @@ def test_typed_before_the_prompt(make_router):
 
 @pytest.mark.parametrize("cpus", [1, 2])
 def test_console_under_load(make_lab, cpus):
-    """A core that has no time to sleep still looks at the console."""
+    """A core that has no time to sleep still looks at the console: the load never ends, and yet what
+    is typed is answered."""
     lab = make_lab(cpus=cpus)
     pings(lab.left, RIGHT_HOST)
     with lab.flood(RIGHT_HOST), lab.flood(RIGHT_HOST):
         eventually(lambda: lab.router.counters()["forwarded"] > 20000, 30, "load", 0.5)
         for _ in range(20):
             before = lab.router.counters()["forwarded"]
-            assert "Hayate" in lab.router.command("show version", timeout_s=1)
+            assert "Hayate" in lab.router.command("show version")
             eventually(lambda: lab.router.counters()["forwarded"] > before, 10, "load goes on")
 
 

@@ -70,10 +70,18 @@ def test_iperf_tcp_both_ways(lab):
 
 
 def test_iperf_udp(lab):
+    """Of what reaches the router nearly all goes on, and undamaged. On a busy machine the hosts lose
+    some too, before a tap or in front of iperf3: that is not judged."""
     report = demo.iperf(lab.left, lab.right, RIGHT_HOST, 2,
                         ["-u", "-b", "20M", "-l", "1200"])
-    assert report["end"]["sum"]["lost_percent"] < 5, report["end"]["sum"]
-    explained(lab.router, {"drop_tx_full", "drop_no_buffer"})
+    counters = explained(lab.router, {"drop_tx_full", "drop_no_buffer"})
+    lost = sum(counters.drops().values())
+    assert counters["forwarded"] > 1000 and lost < counters["forwarded"] / 20, counters
+    assert report["end"]["sum"]["lost_percent"] < 100, report["end"]["sum"]
+    names, values = re.findall(r"^Udp: (.*)$", lab.right.run(["cat", "/proc/net/snmp"]).stdout,
+                               re.MULTILINE)
+    udp = dict(zip(names.split(), map(int, values.split())))
+    assert udp["InErrors"] == udp["RcvbufErrors"], udp
 
 
 def udp_across(sender, receiver, address, size, count=5):

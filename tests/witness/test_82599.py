@@ -465,6 +465,7 @@ def test_function_level_reset(lab):
 def test_link_flap(lab):
     """The cable is pulled and plugged: the driver hears of it by interrupt, and traffic is back."""
     for _ in range(3):
+        lab.wait_sent()
         lab.models.command("port 0 carrier down")
         lab.wait_link(up=False)
         assert field(lab.guest.output("ethtool eth0"), "Link detected") == "no"
