@@ -1,8 +1,6 @@
 """Frames through model=test: generator, sink, link, faults of every model."""
 import struct
 
-import pytest
-
 from guest import TestDevice, fired, wait_for
 
 FRAME = bytes.fromhex("ffffffffffff525400123456 88b5") + bytes(range(50))

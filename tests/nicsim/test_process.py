@@ -13,7 +13,7 @@ import time
 import pytest
 
 from conftest import NICSIM
-from guest import TIMEOUT_S, TestDevice, wait_for
+from guest import TIMEOUT_S, wait_for
 from layer import runs
 from test_frames import FRAME
 

@@ -7,7 +7,8 @@ import struct
 import subprocess
 
 import pytest
-from conftest import (IMAGE, LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, ROOT, options, pings, router_config)
+from conftest import (IMAGE, LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, ROOT, options, pings,
+                      router_config)
 from launcher import image
 from launcher.guest import READY
 

@@ -79,8 +79,8 @@ def test_typed_before_the_prompt(make_router):
 
 @pytest.mark.parametrize("cpus", [1, 2])
 def test_console_under_load(make_lab, cpus):
-    """A core that has no time to sleep still looks at the console: the load never ends, and yet what
-    is typed is answered."""
+    """A core that has no time to sleep still looks at the console: the load never ends, and yet
+    what is typed is answered."""
     lab = make_lab(cpus=cpus)
     pings(lab.left, RIGHT_HOST)
     with lab.flood(RIGHT_HOST), lab.flood(RIGHT_HOST):

@@ -70,8 +70,8 @@ def test_iperf_tcp_both_ways(lab):
 
 
 def test_iperf_udp(lab):
-    """Of what reaches the router nearly all goes on, and undamaged. On a busy machine the hosts lose
-    some too, before a tap or in front of iperf3: that is not judged."""
+    """Of what reaches the router nearly all goes on, and undamaged. On a busy machine the hosts
+    lose some too, before a tap or in front of iperf3: that is not judged."""
     report = demo.iperf(lab.left, lab.right, RIGHT_HOST, 2,
                         ["-u", "-b", "20M", "-l", "1200"])
     counters = explained(lab.router, {"drop_tx_full", "drop_no_buffer"})

@@ -145,8 +145,8 @@ class Lab:
         self.guest.wait('[ "$(cat /sys/class/net/%s/carrier 2>/dev/null)" = %d ]' % (name, up), 20)
 
     def wait_sent(self):
-        """Until the driver knows that all it had to send is sent (BQL): with its cable pulled before,
-        it resets the card."""
+        """Until the driver knows that all it had to send is sent (BQL): with its cable pulled
+        before, it resets the card."""
         self.guest.wait("! cat /sys/class/net/eth0/queues/tx-*/byte_queue_limits/inflight | "
                         "grep -qvx 0", 20)
 

@@ -277,8 +277,9 @@ def tcp_out(lab, wire):
     lab.guest.wait("grep -q 'listening on' /tmp/tcpdump")
     iperf(lab, "-n", "1M")
     packets = [packet for packet in wire.received() if packet.protocol == TCP]
-    seen = lab.guest.output("kill -INT $(cat /tmp/tcpdump.pid); while kill -0 $(cat /tmp/tcpdump.pid)"
-                            " 2>/dev/null; do sleep 0.05; done; cat /tmp/seen")
+    seen = lab.guest.output("kill -INT $(cat /tmp/tcpdump.pid); "
+                            "while kill -0 $(cat /tmp/tcpdump.pid) 2>/dev/null; do sleep 0.05; done; "
+                            "cat /tmp/seen")
     lengths = [int(text) for text in re.findall(r", length (\d+)$", seen, re.MULTILINE)]
     assert packets and lengths, seen[:2000]
     return packets, lengths, seen.count("(incorrect")

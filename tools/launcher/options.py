@@ -207,7 +207,8 @@ def qemu_command(options, tap_fds=None, boot_image=None, vars_copy=lambda path: 
                "-no-user-config", "-display", "none"]
     command += machine_arguments(options, shared)
     if options.boot == "kernel":
-        command += ["-kernel", options.image or KERNEL, "-append", "app=%s %s" % (options.app, kernel_options(options))]
+        command += ["-kernel", options.image or KERNEL,
+                    "-append", "app=%s %s" % (options.app, kernel_options(options))]
         if options.config:
             command += ["-initrd", options.config]
     else:

@@ -54,7 +54,8 @@ def popen(argv, netns=None, new_netns=False, cpus=None, **kwargs):
     except PermissionError:
         raise LauncherError("%s: not allowed to execute it" % argv[0]) from None
     except subprocess.SubprocessError:
-        raise LauncherError("cannot start %s in a network namespace: this needs root" % argv[0]) from None
+        raise LauncherError("cannot start %s in a network namespace: this needs root"
+                            % argv[0]) from None
 
 
 def stop(child, grace_s=2.0):
@@ -104,5 +105,7 @@ def open_netns(name):
         except FileNotFoundError:
             continue
         except PermissionError:
-            raise LauncherError("network namespace %s: permission denied (this needs root)" % name) from None
-    raise LauncherError("network namespace %s: neither a name in /run/netns nor a process id" % name)
+            raise LauncherError("network namespace %s: permission denied (this needs root)"
+                                % name) from None
+    raise LauncherError("network namespace %s: neither a name in /run/netns nor a process id"
+                        % name)
