@@ -168,9 +168,9 @@ void core_set_app(enum core_app_number number);
 #define CORE_OUT_HOLD 768
 #define CORE_OUT_MAX (CORE_OUT_HOLD + PKT_VECTOR_MAX)
 struct core_out {
+	struct pkt v[CORE_OUT_MAX]; /* first, so that none lies across two cache lines */
 	unsigned n;
-	struct pkt v[CORE_OUT_MAX];
-};
+} __attribute__((aligned(64)));
 
 extern struct core_out core_outs[NIC_PORTS_MAX]; /* for core_tx() */
 

@@ -116,22 +116,48 @@ static inline unsigned used_waiting(struct virtio_ring *r, bool *broken)
 
 /* --- receive --- */
 
-/* Puts buffer `buf` into descriptor `id` and that at avail position `at`. */
-static inline void give(struct virtio_ring *r, const struct bufpool *pool, uint16_t at, uint32_t id,
-                        uint32_t buf)
+/*
+ * Where the parts of a ring and of the pool lie. The loops below keep it in registers: read from *r
+ * and *pool it would have to be read anew after every store, for all the compiler knows.
+ */
+struct place {
+	struct virtq_desc *desc;
+	struct virtq_avail *avail;
+	const struct virtq_used_elem *used;
+	uint32_t *owner;
+	uint8_t *base;   /* of the pool */
+	uint32_t stride; /* of the pool */
+	uint32_t mask;
+};
+
+static inline struct place place_of(const struct virtio_ring *r, const struct bufpool *pool)
 {
-	uint16_t slot = at & (r->size - 1);
-	r->desc[id].addr = dma_addr(buf_base(pool, buf) + BUF_DATA_OFFSET - HDR_BYTES).bus;
-	r->owner[id] = buf;
+	return (struct place){r->desc,    r->avail,     r->used->ring,   r->owner,
+	                      pool->base, pool->stride, r->size - 1u};
+}
+
+/* First byte of a frame in buffer `buf`; the header lies before it. */
+static inline uint8_t *frame_at(const struct place *at, uint32_t buf)
+{
+	return at->base + (size_t)buf * at->stride + BUF_DATA_OFFSET;
+}
+
+/* Puts buffer `buf` into descriptor `id` and that at avail position `head`. */
+static inline void give(const struct place *at, uint16_t head, uint32_t id, uint32_t buf)
+{
+	uint32_t slot = head & at->mask;
+	at->desc[id].addr = dma_addr(frame_at(at, buf) - HDR_BYTES).bus;
+	at->owner[id] = buf;
 	/* Devices mostly complete in order, so the entry already says this: spare the line. */
-	if (unlikely(r->avail->ring[slot] != id))
-		r->avail->ring[slot] = (uint16_t)id;
+	if (unlikely(at->avail->ring[slot] != id))
+		at->avail->ring[slot] = (uint16_t)id;
 }
 
 /* Descriptors that lost their buffer get one as soon as the pool has some again. */
 COLD static void refill_missing(struct virtio_ring *r, struct bufpool *pool,
                                 struct nic_counters *cnt)
 {
+	const struct place at = place_of(r, pool);
 	for (uint32_t id = 0; id < r->size && r->missing; id++) {
 		struct pkt p;
 		if (r->owner[id] != VIRTIO_NONE)
@@ -140,7 +166,7 @@ COLD static void refill_missing(struct virtio_ring *r, struct bufpool *pool,
 			cnt->rx_no_buffer++;
 			break;
 		}
-		give(r, pool, r->head++, id, p.buf);
+		give(&at, r->head++, id, p.buf);
 		r->missing--;
 	}
 }
@@ -188,40 +214,44 @@ COLD static bool rx_header(struct virtio_ring *r, const struct bufpool *pool,
 static inline unsigned rx_take(struct virtio_ring *r, const struct bufpool *pool,
                                struct nic_counters *cnt, struct pkt *v, uint16_t *ids, unsigned n)
 {
+	const struct place at = place_of(r, pool);
 	uint32_t room = (uint32_t)(buf_room(pool) + HDR_BYTES);
+	uint16_t tail = r->tail;
+	uint8_t port = r->port;
 	unsigned got = 0;
 	for (unsigned i = 0; i < n; i += VIRTIO_USED_PER_LINE)
-		__builtin_prefetch(&r->used->ring[(r->tail + i) & (r->size - 1)]);
+		__builtin_prefetch(&at.used[(tail + i) & at.mask]);
 	for (unsigned i = 0; i < n; i++) {
-		const struct virtq_used_elem *e = &r->used->ring[(r->tail + i) & (r->size - 1)];
+		const struct virtq_used_elem *e = &at.used[(tail + i) & at.mask];
 		uint32_t id = device_load32(&e->id), len = device_load32(&e->len);
-		if (unlikely(id >= r->size || r->owner[id] == VIRTIO_NONE)) {
+		uint32_t buf = likely(id <= at.mask) ? at.owner[id] : VIRTIO_NONE;
+		if (unlikely(buf == VIRTIO_NONE)) {
 			cnt->rx_bad_desc++;
 			continue;
 		}
-		uint32_t buf = r->owner[id];
-		uint8_t *data = buf_base(pool, buf) + BUF_DATA_OFFSET;
+		uint8_t *data = frame_at(&at, buf);
 		prefetch_write(data - HDR_BYTES); /* most frames leave with a new header */
-		r->owner[id] = VIRTIO_NONE;
+		at.owner[id] = VIRTIO_NONE;
 		ids[got] = (uint16_t)id;
 		if (unlikely(len < HDR_BYTES || len > room))
 			len = HDR_BYTES; /* an empty frame: weeded out with the headers */
-		v[got++] = (struct pkt){data, buf, (uint16_t)(len - HDR_BYTES), 0, r->port};
+		v[got++] = (struct pkt){data, buf, (uint16_t)(len - HDR_BYTES), 0, port};
 	}
-	r->tail = (uint16_t)(r->tail + n);
+	r->tail = (uint16_t)(tail + n);
 	return got;
 }
 
 static inline void rx_replace(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt,
                               const uint16_t *ids, unsigned n)
 {
+	const struct place at = place_of(r, pool);
 	unsigned have = n < pool->free ? n : pool->free;
 	const uint32_t *fresh = &pool->stack[pool->free];
 	uint16_t head = r->head;
 	for (unsigned i = 0; i < have; i += VIRTIO_DESC_PER_LINE)
-		prefetch_write(&r->desc[ids[i]]);
+		prefetch_write(&at.desc[ids[i]]);
 	for (unsigned i = 0; i < have; i++)
-		give(r, pool, (uint16_t)(head + i), ids[i], fresh[-(int)i - 1]);
+		give(&at, (uint16_t)(head + i), ids[i], fresh[-(int)i - 1]);
 	pool->free -= have;
 	r->head = (uint16_t)(head + have);
 	if (unlikely(have < n)) {
@@ -297,21 +327,27 @@ bool virtio_rx_interrupt(struct virtio_ring *r, bool arm)
 static inline void tx_reclaim(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt,
                               bool *broken)
 {
-	unsigned n = used_waiting(r, broken);
-	uint16_t mask = r->size - 1;
+	const struct place at = place_of(r, pool);
+	unsigned n = used_waiting(r, broken), got = 0;
+	uint32_t *freed = &pool->stack[pool->free];
+	uint16_t tail = r->tail, done = r->done, head = r->head;
+	assert(pool->free + n <= pool->count); /* at least n have an owner */
 	for (unsigned i = 0; i < n; i++) {
-		uint32_t id = device_load32(&r->used->ring[(r->tail + i) & mask].id);
-		if (unlikely(id >= r->size || r->owner[id] == VIRTIO_NONE)) {
+		uint32_t id = device_load32(&at.used[(tail + i) & at.mask].id);
+		uint32_t buf = likely(id <= at.mask) ? at.owner[id] : VIRTIO_NONE;
+		if (unlikely(buf == VIRTIO_NONE)) {
 			cnt->tx_bad_desc++;
 			continue;
 		}
-		buf_free(pool, r->owner[id]);
-		r->owner[id] = VIRTIO_NONE;
+		freed[got++] = buf;
+		at.owner[id] = VIRTIO_NONE;
 	}
-	r->tail = (uint16_t)(r->tail + n);
-	while (r->done != r->head && r->owner[r->done & mask] == VIRTIO_NONE)
-		r->done++;
-	if (unlikely(r->tail == r->head && r->done != r->head))
+	pool->free += got;
+	r->tail = tail = (uint16_t)(tail + n);
+	while (done != head && at.owner[done & at.mask] == VIRTIO_NONE)
+		done++;
+	r->done = done;
+	if (unlikely(tail == head && done != head))
 		*broken = true; /* all returned by the index, one never by id: it would fill up */
 }
 
@@ -342,28 +378,31 @@ static inline void tx_header(const struct virtio_ring *r, const struct bufpool *
 unsigned virtio_tx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt,
                          const struct pkt *v, unsigned n, bool *broken)
 {
-	uint16_t mask = r->size - 1;
+	const struct place at = place_of(r, pool);
 	uint64_t bytes = 0;
 	tx_reclaim(r, pool, cnt, broken);
 	if (n == 0 || unlikely(*broken))
 		return 0;
-	unsigned room = r->size - (uint16_t)(r->head - r->done);
+	uint16_t head = r->head;
+	unsigned room = r->size - (uint16_t)(head - r->done);
 	unsigned take = n < room ? n : room;
 	for (unsigned i = 0; i < take; i += VIRTIO_DESC_PER_LINE)
-		prefetch_write(&r->desc[(uint16_t)(r->head + i) & mask]);
+		prefetch_write(&at.desc[(head + i) & at.mask]);
 	for (unsigned i = 0; i < take; i++) {
-		uint16_t id = (uint16_t)(r->head + i) & mask;
+		uint32_t id = (head + i) & at.mask;
+		uint8_t *data = v[i].data;
+		uint32_t buf = v[i].buf, len = v[i].len;
 		tx_header(r, pool, &v[i]);
-		r->desc[id].addr = dma_addr(v[i].data - HDR_BYTES).bus;
-		r->desc[id].len = (uint32_t)(v[i].len + HDR_BYTES);
-		r->owner[id] = v[i].buf;
-		bytes += v[i].len;
+		at.desc[id].addr = dma_addr(data - HDR_BYTES).bus;
+		at.desc[id].len = len + HDR_BYTES;
+		at.owner[id] = buf;
+		bytes += len;
 	}
 	cnt->tx_pkts += take;
 	cnt->tx_bytes += bytes;
 	cnt->tx_full += take < n;
 	if (take) {
-		r->head = (uint16_t)(r->head + take);
+		r->head = (uint16_t)(head + take);
 		publish(r, cnt);
 	}
 	return take;
