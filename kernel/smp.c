@@ -15,7 +15,7 @@
 #include "lib/mem.h"
 
 #define INIT_US 10000      /* from INIT to SIPI */
-#define AP_START_US 200000 /* a core that is not there by then is left out */
+#define AP_START_US 2000000 /* a core that is not there by then is left out: a host may be busy */
 
 extern const uint8_t ap_trampoline[], ap_trampoline_end[];
 extern volatile uint32_t ap_ticket;
