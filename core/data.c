@@ -12,20 +12,20 @@
  * What a plain packet costs, in instructions of the loops it goes through (gcc 12, counted in
  * `objdump -d build/program.elf`; none of them calls or divides):
  *
- *     receive   virtio_rx_burst            95  used entry 44, refill 30, header 18
+ *     receive   virtio_rx_burst            85  used entry 37, refill 27, header 18
  *               ixgbe_rx_burst             68  descriptor 49, refill 18
  *     check     rx_vector, first pass      86  apps/router/forward.c
  *     look up   fib4_lookup_batch          12, 39 or 51, by the levels of the trie it takes
  *     rewrite   rx_vector, third pass      67  with core_tx
- *     transmit  virtio_tx_burst            64  reclaim 33, descriptor 29
+ *     transmit  virtio_tx_burst            51  reclaim 25, descriptor 24
  *               ixgbe_tx_burst             59  reclaim 16, descriptor 41
  *
- * Some 350 from virtio to virtio, in 92 TSC cycles when the device's core is near and in 200 when
- * it is far (drivers/virtio_net/ring.c): what the instructions wait for are the cache lines that
- * the two cores hand each other, a frame, half a descriptor line and a quarter of a used-ring line
- * for each packet (docs/performance.md). A vector pays once for three indirect calls, the TSC, the
- * turn count and a look at two words of the control core's (epoch, inject_head), which seldom
- * change.
+ * Some 300 from virtio to virtio, in about 85 TSC cycles when a line takes 180 ns from core to core
+ * and back, 200 when it takes 360. Between two null ports, which have no device's core to wait for,
+ * it is 44 and more (docs/performance.md); the rest are the cache lines that the two cores hand
+ * each other, a frame, half a descriptor line and a quarter of a used-ring line for each packet. A
+ * vector pays once for three indirect calls, the TSC, the turn count and a look at two words of the
+ * control core's (epoch, inject_head), which seldom change.
  */
 #include "core/outbox.h"
 #include "lib/mem.h"
