@@ -48,7 +48,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z_ -]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: ## install what is missing, build, and show the router at work between two hosts
-	@tools/deps.sh install run
+	@tools/deps.sh install run $(if $(filter-out virtio,$(NIC)),models)
 	@$(MAKE) --no-print-directory demo
 
 # NIC=ixgbe: on two 82599 ports, modelled by nicsim

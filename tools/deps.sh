@@ -5,8 +5,8 @@
 #   tools/deps.sh install PURPOSE…   installs what is missing (root), or prints the line to type
 #   tools/deps.sh list PURPOSE…      prints the packages
 #
-# Purposes: build, run (make run, make image), test (make test), bench (make bench), all.
-# Each contains the one before it. Python is Debian's own, /usr/bin/python3, with Debian's
+# Purposes: build, run (make run, make image), models (make run NIC=…), test (make test), bench
+# (make bench), all. Each contains the one before it. Python is Debian's own, /usr/bin/python3, with Debian's
 # packages: nothing depends on pip or on another python3 that is first in PATH.
 # Exit codes: 0 there, 1 something is missing, 2 wrong usage.
 set -eu
@@ -14,7 +14,8 @@ set -eu
 build="gcc make nasm binutils"
 run="qemu-system-x86 ovmf grub-common grub-pc-bin grub-efi-amd64-bin xorriso xz-utils mtools
 	iproute2 iputils-ping traceroute iperf3 python3 util-linux"
-test="debian-archive-keyring clang libcmocka-dev python3-pytest python3-scapy tcpdump ethtool"
+models="libc6-dev debian-archive-keyring"
+test="clang libcmocka-dev python3-pytest python3-scapy tcpdump ethtool"
 bench="dpdk dpdk-dev dpdk-doc libdpdk-dev pkg-config python3-matplotlib"
 
 usage() {
@@ -41,9 +42,9 @@ packages() {
 		case $purpose in
 		build) echo $build ;;
 		run) echo $build $run ;;
-		test) echo $build $run $test $(clang_runtime) ;;
-		bench) echo $build $run $test $(clang_runtime) $bench ;;
-		all) echo $build $run $test $(clang_runtime) $bench ;;
+		models) echo $build $run $models ;;
+		test) echo $build $run $models $test $(clang_runtime) ;;
+		bench | all) echo $build $run $models $test $(clang_runtime) $bench ;;
 		*) usage ;;
 		esac
 	done | tr ' ' '\n' | sort -u
