@@ -30,6 +30,13 @@ struct pci_dev {
 uint32_t pci_read(const struct pci_dev *dev, unsigned offset, unsigned size);
 void pci_write(const struct pci_dev *dev, unsigned offset, unsigned size, uint32_t value);
 
+/* Lets the device answer at its memory BARs and reach memory by itself (PCI 3.0, 6.2.2: bits 1 and 2
+ * of the command register). */
+static inline void pci_enable(const struct pci_dev *dev)
+{
+	pci_write(dev, 0x04, 2, pci_read(dev, 0x04, 2) | 6);
+}
+
 /* Routes MSI-X table entry `entry` to `core` (it ends that core's sleep) and unmasks it. E_INVAL:
  * the device has no such entry. Enters the kernel: start-up only. */
 int pci_msix_route(const struct pci_dev *dev, unsigned entry, unsigned core);

@@ -13,9 +13,6 @@
 #include "hal/mmio.h"
 #include "lib/mem.h"
 
-#define CFG_COMMAND 0x04
-#define CFG_COMMAND_MASTER_MEMORY 6
-
 /* What a data core needs to know, in nic_shared.priv. */
 struct shared {
 	uint64_t regs;
@@ -96,7 +93,7 @@ static int probe(struct nic *nic, const struct pci_dev *dev)
 	d->regs = (volatile uint8_t *)(uintptr_t)dev->bar[0].addr;
 	d->kind = (enum ixgbe_kind)id->kind;
 	d->media = (enum ixgbe_media)id->media;
-	pci_write(dev, CFG_COMMAND, 2, pci_read(dev, CFG_COMMAND, 2) | CFG_COMMAND_MASTER_MEMORY);
+	pci_enable(dev);
 	int e = ixgbe_reset(nic);
 	if (e == E_OK)
 		e = ixgbe_eeprom_check(nic);

@@ -17,8 +17,6 @@
 #include "lib/mem.h"
 
 #define WAIT_US 5000000 /* the standard names no bound; a host may leave QEMU without a CPU */
-#define CFG_COMMAND 0x04
-#define CFG_COMMAND_MASTER_MEMORY 6
 #define CFG_CAPS 0x34
 #define CAPS_MAX 48
 #define VECTOR_CONFIG 0 /* MSI-X entry of configuration changes; pair q has entry 1 + q */
@@ -267,7 +265,7 @@ static int probe(struct nic *nic, const struct pci_dev *dev)
 	int e = find_structures(nic);
 	if (e != E_OK)
 		return e;
-	pci_write(dev, CFG_COMMAND, 2, pci_read(dev, CFG_COMMAND, 2) | CFG_COMMAND_MASTER_MEMORY);
+	pci_enable(dev);
 	e = reset(nic);
 	if (e != E_OK)
 		return e;
