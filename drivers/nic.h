@@ -69,6 +69,8 @@ enum nic_features {
 	NIC_RSS = 8,     /* spreads flows over the queues by Toeplitz hash, with NIC_RSS_KEY */
 	NIC_TSO = 16,    /* sends PKT_TSO */
 	NIC_VLAN = 32,   /* takes tags out of received frames and puts them into sent ones: PKT_VLAN */
+	NIC_SG = 64,     /* sends PKT_CHAIN */
+	NIC_USO = 128,   /* sends PKT_USO */
 };
 
 /* The key of Microsoft's RSS documents, first byte first: a flow has the same hash on every card,
@@ -242,8 +244,9 @@ struct nic_ops {
 	 *
 	 * Frames may be shorter than Ethernet's 60 bytes: where there is a wire, device or driver
 	 * pads them. Any packet may have PKT_CSUM_PARTIAL: what the device cannot complete, the
-	 * driver does by pkt_csum_complete. PKT_TSO and PKT_VLAN come only if shared->features had
-	 * them.
+	 * driver does by pkt_csum_complete. PKT_TSO, PKT_USO, PKT_VLAN and PKT_CHAIN come only if
+	 * shared->features had them; PKT_SHARED may come always, and its buffer is given back by
+	 * buf_put, as are those of fragments.
 	 */
 	unsigned (*tx_burst)(struct nic_queue *q, const struct pkt *v, unsigned n);
 

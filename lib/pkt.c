@@ -1,8 +1,37 @@
-/* The one thing about packets that is not inline: cold checksums. */
+/* What of packets is not inline: checksums in software, chains. */
 #include "lib/pkt.h"
 
 #include "lib/bytes.h"
 #include "lib/csum.h"
+
+/* Partial sum of a chain's fragments; `odd`: the bytes before them are an odd number. */
+static uint32_t sum_of_frags(const struct bufpool *pool, const struct pkt *p, bool odd)
+{
+	const struct pkt_frag *f = pkt_frags(pool, p->buf);
+	uint32_t sum = 0;
+	for (unsigned n = pkt_meta(pool, p->buf)->frags; n; n--, f++) {
+		uint32_t part = csum_partial(buf_base(pool, f->buf) + f->offset, f->len, 0);
+		if (odd) { /* RFC 1071 2(B): bytes at odd places count in the other half */
+			part = (part & 0xffff) + (part >> 16);
+			part = (part & 0xffff) + (part >> 16);
+			part = (part & 0xff) << 8 | part >> 8;
+		}
+		sum = csum_add(sum, part);
+		odd ^= f->len & 1;
+	}
+	return sum;
+}
+
+void pkt_free_parts(struct bufpool *pool, const struct pkt *p)
+{
+	const struct pkt_frag *f = pkt_frags(pool, p->buf);
+	for (unsigned n = p->flags & PKT_CHAIN ? pkt_meta(pool, p->buf)->frags : 0; n; n--, f++)
+		buf_put(pool, f->buf);
+	if (p->flags & PKT_SHARED)
+		buf_put(pool, p->buf);
+	else
+		buf_free(pool, p->buf);
+}
 
 void pkt_csum_complete(const struct bufpool *pool, struct pkt *p)
 {
@@ -10,7 +39,10 @@ void pkt_csum_complete(const struct bufpool *pool, struct pkt *p)
 	if (!(p->flags & PKT_CSUM_PARTIAL))
 		return;
 	assert(m->csum_start + m->csum_offset + 2u <= p->len); /* the driver has looked */
-	uint16_t sum = csum_fold(csum_partial(p->data + m->csum_start, p->len - m->csum_start, 0));
+	uint32_t partial = csum_partial(p->data + m->csum_start, p->len - m->csum_start, 0);
+	if (p->flags & PKT_CHAIN)
+		partial = csum_add(partial, sum_of_frags(pool, p, (p->len - m->csum_start) & 1));
+	uint16_t sum = csum_fold(partial);
 	raw16_store(p->data + m->csum_start + m->csum_offset, sum ? sum : 0xffff);
 	p->flags = (uint8_t)((p->flags & ~PKT_CSUM_PARTIAL) | PKT_CSUM_OK);
 }

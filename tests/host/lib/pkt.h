@@ -12,11 +12,13 @@
 #define pkt_alloc pkt_alloc_plain
 #define buf_free buf_free_plain
 #define pkt_free pkt_free_plain
+#define buf_put buf_put_plain
 #include "../../../lib/pkt.h"
 #undef bufpool_init
 #undef pkt_alloc
 #undef buf_free
 #undef pkt_free
+#undef buf_put
 
 static inline void bufpool_init(struct bufpool *p, uint8_t *base, uint32_t *stack, uint32_t count,
                                 uint32_t stride)
@@ -42,9 +44,19 @@ static inline void buf_free(struct bufpool *p, uint32_t buf)
 	buf_free_plain(p, buf);
 }
 
+static inline void buf_put(struct bufpool *p, uint32_t buf)
+{
+	assert(pkt_meta(p, buf)->refs > 0);
+	if (--pkt_meta(p, buf)->refs == 0)
+		buf_free(p, buf);
+}
+
 static inline void pkt_free(struct bufpool *p, const struct pkt *pkt)
 {
-	buf_free(p, pkt->buf);
+	if (pkt->flags & (PKT_SHARED | PKT_CHAIN))
+		pkt_free_parts(p, pkt);
+	else
+		buf_free(p, pkt->buf);
 }
 
 #endif
