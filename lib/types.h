@@ -54,6 +54,8 @@ enum error {
 	E_DEVICE = -5,   /* a device answered nonsense or refused */
 	E_NOTSUP = -6,   /* the device lacks what is needed */
 	E_AGAIN = -7,    /* not now: ring full, queue full */
+	E_RESET = -8,    /* the peer broke it off */
+	E_REFUSED = -9,  /* nobody there wants it */
 };
 
 #endif

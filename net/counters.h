@@ -21,6 +21,7 @@
 	X(delivered_arp, FATE, "ARP messages taken by the machine itself") \
 	X(delivered_icmp, FATE, "ICMP messages to the machine itself") \
 	X(delivered_udp, FATE, "UDP datagrams to the machine itself") \
+	X(delivered_tcp, FATE, "TCP segments to the machine itself") \
 	X(discarded, FATE, "packets that the discard application threw away, its work") \
 	X(drop_eth_short, DROP, "frame shorter than its Ethernet header") \
 	X(drop_eth_dst, DROP, "unicast frame to another station's address") \
@@ -52,6 +53,16 @@
 	X(drop_udp_malformed, DROP, "UDP length or checksum wrong") \
 	X(drop_udp_loop, DROP, "echo request from an echo port: it would never end") \
 	X(drop_udp_port, DROP, "UDP port without a receiver") \
+	X(drop_tcp_malformed, DROP, "TCP header, options or checksum wrong, or flags that never go together") \
+	X(drop_tcp_port, DROP, "TCP segment for no connection and no listener (reset in answer)") \
+	X(drop_tcp_listen, DROP, "to a listener, and neither SYN nor the answer to a SYN cookie") \
+	X(drop_tcp_full, DROP, "SYN for which there was no connection left") \
+	X(drop_tcp_seq, DROP, "TCP segment outside of the receive window") \
+	X(drop_tcp_timestamp, DROP, "TCP timestamp missing, or older than the last (PAWS, RFC 7323)") \
+	X(drop_tcp_ack, DROP, "TCP segment without ACK, or one that acknowledges what was not sent") \
+	X(drop_tcp_challenged, DROP, "RST or SYN that RFC 5961 does not believe") \
+	X(drop_tcp_closed, DROP, "TCP data for a connection that takes no more") \
+	X(drop_tcp_reassembly, DROP, "TCP segment out of order, and no room to keep it") \
 	X(drop_neigh_queue, DROP, "pushed out of the queue of a neighbour being resolved") \
 	X(drop_neigh_unreachable, DROP, "neighbour did not answer") \
 	X(drop_neigh_table, DROP, "neighbour table full") \
@@ -78,6 +89,38 @@
 	X(arp_tx_reply, INFO, "ARP replies sent") \
 	X(arp_conflict, INFO, "another station claims one of our addresses") \
 	X(udp_tx, INFO, "UDP datagrams sent by the machine itself") \
+	X(tcp_tx, INFO, "TCP segments sent (a TSO frame counts once)") \
+	X(tcp_tx_rst, INFO, "of these, resets") \
+	X(tcp_connects, INFO, "TCP connections established that were opened here") \
+	X(tcp_accepts, INFO, "TCP connections established that came in") \
+	X(tcp_closes, INFO, "TCP connections that ended orderly") \
+	X(tcp_resets, INFO, "TCP connections ended by a reset that came in") \
+	X(tcp_aborts, INFO, "TCP connections ended by a reset from here") \
+	X(tcp_timeouts, INFO, "TCP connections given up because the peer did not answer") \
+	X(tcp_full, INFO, "TCP connections not made because the table was full") \
+	X(tcp_retransmits, INFO, "TCP segments sent again") \
+	X(tcp_rto, INFO, "retransmission timeouts") \
+	X(tcp_tlp, INFO, "tail loss probes (RFC 8985)") \
+	X(tcp_recoveries, INFO, "fast recoveries begun") \
+	X(tcp_undone, INFO, "congestion responses taken back because nothing had been lost") \
+	X(tcp_ecn, INFO, "congestion responses to ECN") \
+	X(tcp_reordered, INFO, "times the network was seen to reorder") \
+	X(tcp_out_of_order, INFO, "TCP segments kept until those before them came") \
+	X(tcp_duplicates, INFO, "TCP segments with bytes that were here already") \
+	X(tcp_challenge_acks, INFO, "challenge ACKs sent (RFC 5961)") \
+	X(tcp_ack_limited, INFO, "challenge and duplicate ACKs withheld by their limit") \
+	X(tcp_cookies_tx, INFO, "SYN cookies sent: too many half-open connections") \
+	X(tcp_cookies_good, INFO, "connections made from a SYN cookie") \
+	X(tcp_cookies_bad, INFO, "ACKs that carried no good SYN cookie while some were out") \
+	X(tcp_fastopen, INFO, "SYNs whose data was taken (Fast Open)") \
+	X(tcp_fastopen_refused, INFO, "SYNs with data whose cookie was wrong, or too many of them") \
+	X(tcp_window_probes, INFO, "probes of a closed window") \
+	X(tcp_keepalives, INFO, "keep-alive probes") \
+	X(tcp_time_wait_reused, INFO, "connections begun out of TIME-WAIT (RFC 6191)") \
+	X(tcp_time_wait_recycled, INFO, "TIME-WAITs ended early for want of connections") \
+	X(tcp_pmtu, INFO, "times a path's MTU was found smaller (RFC 1191)") \
+	X(tcp_black_hole, INFO, "times a smaller MTU was tried because nothing came through") \
+	X(tcp_no_buffer, INFO, "segments that could not be made: no buffer") \
 	X(originated_drop_tx, INFO, "own packets lost to a full transmit or inject ring") \
 	X(punted, INFO, "received frames handed from a data core to the control core") \
 	X(punt_taken, INFO, "of these, frames the control core has taken") \

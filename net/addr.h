@@ -1,0 +1,46 @@
+/*
+ * An address of either family, so that what stands above IP is written once: 16 bytes as on the
+ * wire, IPv4 as an IPv4-mapped address (RFC 4291 2.5.5.2), ::ffff:a.b.c.d.
+ */
+#ifndef NET_ADDR_H
+#define NET_ADDR_H
+
+#include "lib/bytes.h"
+#include "lib/types.h"
+
+struct net_addr {
+	uint32_t w[4]; /* as on the wire: raw32_load */
+};
+
+/* Of an IPv4 address in host order; 0 is INADDR_ANY, but see NET_ADDR_ANY. */
+static inline struct net_addr net_addr_ip4(uint32_t addr)
+{
+	return (struct net_addr){{0, 0, be32_make(0xffff).raw, be32_make(addr).raw}};
+}
+
+static inline bool net_addr_is_ip4(const struct net_addr *a)
+{
+	return (a->w[0] | a->w[1]) == 0 && a->w[2] == be32_make(0xffff).raw;
+}
+
+/* The IPv4 address in host order, of one that is mapped. */
+static inline uint32_t net_addr_to_ip4(const struct net_addr *a)
+{
+	return be32_get((be32_t){a->w[3]});
+}
+
+static inline bool net_addr_equal(const struct net_addr *a, const struct net_addr *b)
+{
+	return ((a->w[0] ^ b->w[0]) | (a->w[1] ^ b->w[1]) | (a->w[2] ^ b->w[2]) |
+	        (a->w[3] ^ b->w[3])) == 0;
+}
+
+/* Any address of either family: all zero (RFC 4291 2.5.2). */
+#define NET_ADDR_ANY ((struct net_addr){{0, 0, 0, 0}})
+
+static inline bool net_addr_is_any(const struct net_addr *a)
+{
+	return (a->w[0] | a->w[1] | a->w[2] | a->w[3]) == 0;
+}
+
+#endif
