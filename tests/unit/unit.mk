@@ -9,6 +9,7 @@ UNIT_BUILD := build/unit
 # --- tests, and the sources each is linked with; UNIT_INC_ are those it includes itself ---
 UNIT_SRC_csum := lib/csum.c
 UNIT_SRC_fmt := lib/fmt.c
+UNIT_SRC_siphash := lib/siphash.c
 UNIT_SRC_pkt := lib/pkt.c lib/csum.c
 UNIT_INC_mem := lib/mem.c
 UNIT_SRC_counters := net/counters.c
@@ -58,7 +59,7 @@ UNIT_FLAGS_ixgbe_traffic := $(UNIT_FLAGS_ixgbe_driver)
 UNIT_FLAGS_ixgbe_done := $(UNIT_FLAGS_ixgbe_driver) -DIXGBE_COMPLETION=IXGBE_DESCRIPTOR_DONE
 UNIT_FLAGS_ixgbe_done_traffic := $(UNIT_FLAGS_ixgbe_done)
 UNIT_FLAGS_ixgbe_faults := $(UNIT_FLAGS_ixgbe_driver)
-T ?= csum fmt mem pkt cmdline counters ip4 icmp4 udp arp fib wheel fuzz config shell null \
+T ?= csum fmt mem pkt cmdline siphash counters ip4 icmp4 udp arp fib wheel fuzz config shell null \
 	virtio_net virtio_ring virtio_hostile ixgbe_ring ixgbe_hostile ixgbe_driver ixgbe_traffic \
 	ixgbe_done ixgbe_done_traffic ixgbe_faults \
 	82599_model 82599_rx 82599_tx 82599_fuzz

@@ -1,0 +1,89 @@
+/*
+ * SipHash (Aumasson and Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012): a hash that
+ * whoever does not know the key can neither predict nor make collide. Two of its family:
+ *
+ *     siphash24          the standard one, over bytes: what must not be guessed (initial sequence
+ *                        numbers, RFC 6528; SYN cookies)
+ *     siphash13_words    fewer rounds, over 64-bit words in the machine's own order: the buckets of
+ *                        hash tables that strangers fill, where only collisions matter
+ *
+ * Keys are secret, random, and the caller's to make and to keep. The number of input bytes or
+ * words is part of the hash. siphash24 gives the same value on either byte order.
+ */
+#ifndef LIB_SIPHASH_H
+#define LIB_SIPHASH_H
+
+#include "lib/types.h"
+
+struct siphash_key {
+	uint64_t k0, k1; /* bytes 0-7 and 8-15 of the key, little-endian */
+};
+
+struct siphash_state {
+	uint64_t v0, v1, v2, v3;
+};
+
+static inline uint64_t siphash_rotate(uint64_t x, unsigned bits)
+{
+	return x << bits | x >> (64 - bits);
+}
+
+/* Section 2.1: initialisation. */
+static inline struct siphash_state siphash_begin(const struct siphash_key *key)
+{
+	return (struct siphash_state){
+		.v0 = key->k0 ^ 0x736f6d6570736575,
+		.v1 = key->k1 ^ 0x646f72616e646f6d,
+		.v2 = key->k0 ^ 0x6c7967656e657261,
+		.v3 = key->k1 ^ 0x7465646279746573,
+	};
+}
+
+/* SipRound, section 2.4 and figure 2.1 */
+static inline void siphash_round(struct siphash_state *s)
+{
+	s->v0 += s->v1;
+	s->v2 += s->v3;
+	s->v1 = siphash_rotate(s->v1, 13) ^ s->v0;
+	s->v3 = siphash_rotate(s->v3, 16) ^ s->v2;
+	s->v0 = siphash_rotate(s->v0, 32);
+	s->v2 += s->v1;
+	s->v0 += s->v3;
+	s->v1 = siphash_rotate(s->v1, 17) ^ s->v2;
+	s->v3 = siphash_rotate(s->v3, 21) ^ s->v0;
+	s->v2 = siphash_rotate(s->v2, 32);
+}
+
+/* Section 2.2: takes one word of the message in, by `rounds` rounds. */
+static inline void siphash_word(struct siphash_state *s, uint64_t word, unsigned rounds)
+{
+	s->v3 ^= word;
+	while (rounds--)
+		siphash_round(s);
+	s->v0 ^= word;
+}
+
+/* Section 2.3: the hash. */
+static inline uint64_t siphash_end(struct siphash_state *s, unsigned rounds)
+{
+	s->v2 ^= 0xff;
+	while (rounds--)
+		siphash_round(s);
+	return s->v0 ^ s->v1 ^ s->v2 ^ s->v3;
+}
+
+/* SipHash-2-4 of the n bytes at data (any alignment). */
+uint64_t siphash24(const struct siphash_key *key, const void *data, size_t n);
+
+/* SipHash-1-3 of n words: on a little-endian machine that of the 8 n bytes where they lie. */
+static inline uint64_t siphash13_words(const struct siphash_key *key, const uint64_t *w, unsigned n)
+{
+	struct siphash_state s = siphash_begin(key);
+	for (unsigned i = 0; i < n; i++)
+		siphash_word(&s, w[i], 1);
+	/* the last word holds the bytes left over, here none, and the length modulo 256 */
+	siphash_word(&s, (uint64_t)(8 * n) << 56, 1);
+	return siphash_end(&s, 3);
+}
+
+#endif
