@@ -19,6 +19,7 @@ UNIT_SRC_udp := net/udp.c net/ip4.c lib/csum.c
 UNIT_SRC_arp := net/arp.c net/arp_table.c lib/fmt.c
 UNIT_SRC_fib := net/fib/trie.c tests/unit/prefixes.c
 UNIT_SRC_wheel := net/tcp/wheel.c
+UNIT_SRC_congestion := net/tcp/congestion.c
 UNIT_SRC_fuzz := net/arp.c net/arp_table.c net/icmp4.c net/udp.c net/ip4.c lib/csum.c
 UNIT_SRC_config := control/config.c control/config_check.c control/config_print.c control/text.c \
 	lib/fmt.c
@@ -59,7 +60,8 @@ UNIT_FLAGS_ixgbe_traffic := $(UNIT_FLAGS_ixgbe_driver)
 UNIT_FLAGS_ixgbe_done := $(UNIT_FLAGS_ixgbe_driver) -DIXGBE_COMPLETION=IXGBE_DESCRIPTOR_DONE
 UNIT_FLAGS_ixgbe_done_traffic := $(UNIT_FLAGS_ixgbe_done)
 UNIT_FLAGS_ixgbe_faults := $(UNIT_FLAGS_ixgbe_driver)
-T ?= csum fmt mem pkt cmdline siphash counters ip4 icmp4 udp arp fib wheel fuzz config shell null \
+T ?= csum fmt mem pkt cmdline siphash counters ip4 icmp4 udp arp fib wheel congestion fuzz \
+	config shell null \
 	virtio_net virtio_ring virtio_hostile ixgbe_ring ixgbe_hostile ixgbe_driver ixgbe_traffic \
 	ixgbe_done ixgbe_done_traffic ixgbe_faults \
 	82599_model 82599_rx 82599_tx 82599_fuzz
@@ -78,7 +80,7 @@ $(UNIT_BUILD)/$(1)/test_$(2): $$(or $$(UNIT_MAIN_$(2)),tests/unit/test_$(2).c) t
 		$$(UNIT_SRC_$(2)) $$(UNIT_INC_$(2)) $$(UNIT_DEPS)
 	@mkdir -p $$(@D)
 	@$(1) $$(UNIT_FLAGS_$(2)) $$(UNIT_CFLAGS) -o $$@ \
-		$$(filter-out $$(UNIT_INC_$(2)),$$(filter %.c,$$^)) -lcmocka
+		$$(filter-out $$(UNIT_INC_$(2)),$$(filter %.c,$$^)) -lcmocka -lm
 endef
 $(foreach cc,$(UNIT_CC),$(foreach t,$(T),$(eval $(call UNIT_RULE,$(cc),$(t)))))
 
