@@ -212,8 +212,8 @@ uint32_t tcp_send_room(const struct tcp_conn *c);
  * is full, 0 also when this side has closed. */
 uint32_t tcp_send(struct tcp_conn *c, const void *data, uint32_t n);
 
-/* Sends p->data, p->len (1 to 65535, flags none of PKT_CHAIN) out of its buffer, which passes to the
- * connection. E_AGAIN: no room, or E_INVAL: closed; it is the caller's still. */
+/* Sends p->data, p->len (1 or more; neither PKT_CHAIN nor PKT_SHARED) out of its buffer, which passes
+ * to the connection. E_AGAIN: no room, or E_INVAL: closed; it is the caller's still. */
 int tcp_send_pkt(struct tcp_conn *c, struct pkt *p);
 
 /* What was sent so far is urgent up to its last byte (RFC 9293 3.8.5). */

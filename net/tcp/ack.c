@@ -1,0 +1,131 @@
+/*
+ * An acknowledgement arrives (RFC 9293 3.10.7.4, fifth; RFC 2018 5): what it takes out of the queue,
+ * what it says of the chunks that stay, the send window. What follows from it for the congestion
+ * window and for what has to be sent again is loss.c.
+ */
+#include "net/tcp/inside.h"
+
+/* A block that says something about what is outstanding. */
+static bool is_sane(const struct tcp_conn *c, const struct tcp_sack *b)
+{
+	return seq_lt(b->start, b->end) && seq_ge(b->start, c->snd_una) && seq_le(b->end, c->snd_nxt);
+}
+
+/* RFC 2883 4: the first block tells of a duplicate when it lies below the acknowledgement or
+ * within the second block. */
+static bool is_dsack(const struct tcp_segment *s)
+{
+	const struct tcp_sack *b = s->sack;
+	if (!seq_lt(b[0].start, b[0].end))
+		return false;
+	return seq_le(b[0].end, s->ack) ||
+	       (s->sacks > 1 && seq_ge(b[0].start, b[1].start) && seq_le(b[0].end, b[1].end));
+}
+
+static void mark_sacked(struct tcp *t, struct tcp_conn *c, struct tcp_chunk *ch, struct tcp_acked *a)
+{
+	uint32_t space = chunk_space(ch);
+	if (ch->flags & CHUNK_LOST)
+		c->lost -= space;
+	if (ch->flags & CHUNK_RETRANS)
+		c->retrans -= space;
+	a->retrans_acked |= !!(ch->flags & CHUNK_EVER);
+	tcp_rack_arrived(t, c, ch, a);
+	ch->flags = (ch->flags | CHUNK_SACKED) & ~(uint32_t)(CHUNK_LOST | CHUNK_RETRANS);
+	c->sacked += space;
+	a->delivered += space;
+	a->sacked = true;
+}
+
+static void read_sacks(struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s,
+                       struct tcp_acked *a)
+{
+	struct tcp_sack blocks[TCP_SACK_MAX];
+	unsigned n = 0;
+	uint32_t highest = c->snd_una;
+	a->dsack = is_dsack(s);
+	for (unsigned i = a->dsack; i < s->sacks; i++) {
+		if (!is_sane(c, &s->sack[i]))
+			continue;
+		blocks[n++] = s->sack[i];
+		if (seq_gt(s->sack[i].end, highest))
+			highest = s->sack[i].end;
+	}
+	for (uint32_t buf = c->q_first; n && buf != c->q_unsent; buf = chunk_at(t, buf)->next) {
+		struct tcp_chunk *ch = chunk_at(t, buf);
+		if (seq_ge(ch->seq, highest))
+			break;
+		if (ch->flags & CHUNK_SACKED)
+			continue;
+		for (unsigned i = 0; i < n; i++) {
+			if (seq_ge(ch->seq, blocks[i].start) && seq_le(ch->ends, blocks[i].end)) {
+				mark_sacked(t, c, ch, a);
+				break;
+			}
+		}
+	}
+}
+
+/* RFC 9293 3.10.7.4: only by segments that are not older than the one it was set by. Returns whether
+ * it has changed. */
+static bool update_window(struct tcp_conn *c, const struct tcp_segment *s)
+{
+	if (!(seq_lt(c->snd_wl1, s->seq) || (c->snd_wl1 == s->seq && seq_le(c->snd_wl2, s->ack))))
+		return false;
+	uint32_t before = c->snd_wnd;
+	c->snd_wnd = s->wnd << c->snd_wscale;
+	c->snd_wl1 = s->seq;
+	c->snd_wl2 = s->ack;
+	c->max_wnd = u32_max(c->max_wnd, c->snd_wnd);
+	return c->snd_wnd != before;
+}
+
+/* snd_una moves. */
+static void advance(struct tcp *t, struct tcp_conn *c, uint32_t ack, struct tcp_acked *a)
+{
+	a->advanced = true;
+	a->bytes = tcp_queue_ack(t, c, ack, a);
+	c->snd_una = ack;
+	if (seq_gt(ack, c->snd_nxt)) /* a window probe was taken */
+		c->snd_nxt = ack;
+	if (c->flags & CONN_URG_SND && seq_ge(ack, c->snd_up))
+		c->flags &= ~(uint32_t)CONN_URG_SND;
+	if (seq_lt(c->fack, ack))
+		c->fack = ack;
+	c->stuck_ms = t->now_ms;
+	c->backoff = 0;
+}
+
+enum counter tcp_ack(struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s)
+{
+	/* RFC 5961 5.2: neither beyond what was sent nor more than a window old. */
+	if (unlikely(seq_gt(s->ack, c->snd_max) || seq_lt(s->ack, c->snd_una - c->max_wnd))) {
+		if (tcp_ack_permitted(t, c)) {
+			c->flags |= CONN_ACK_NOW;
+			tcp_count_event(t, CNT_tcp_challenge_acks);
+		}
+		return CNT_drop_tcp_ack;
+	}
+	struct tcp_acked a = {.before = tcp_flight(c),
+	                      .una_before = c->snd_una,
+	                      .tsecr = s->tsecr,
+	                      .has_ts = s->has & TCP_HAS_TS && c->flags & CONN_TS,
+	                      .ece = c->flags & CONN_ECN && s->flags & TCP_ECE};
+	bool outstanding = c->snd_una != c->snd_nxt;
+	bool old = seq_lt(s->ack, c->snd_una);
+	bool window_moved = !old && update_window(c, s);
+	if (seq_gt(s->ack, c->snd_una))
+		advance(t, c, s->ack, &a);
+	else if (!old)
+		/* RFC 5681 2 */
+		a.duplicate = outstanding && s->len == 0 && !window_moved &&
+		              !(s->flags & (TCP_SYN | TCP_FIN));
+	if (unlikely(s->sacks) && c->flags & CONN_SACK)
+		read_sacks(t, c, s, &a);
+	c->probes = 0;
+	if (outstanding && !old)
+		tcp_loss_on_ack(t, c, &a);
+	if (a.bytes && c->app->acked && c->flags & CONN_ACCEPTED)
+		c->app->acked(c, a.bytes);
+	return CNT_NONE;
+}

@@ -1,0 +1,505 @@
+/*
+ * The inside of TCP: what the files of net/tcp/ know of each other.
+ *
+ *     wire.c        header and options, read and written
+ *     table.c       instance, connections, their hash table, ports
+ *     input.c       a segment arrives (RFC 9293 3.10.7)
+ *     open.c        SYN, listeners, cookies, Fast Open: until a connection is established
+ *     recv.c        received data: reassembly, what SACK tells, the window
+ *     ack.c         an acknowledgement arrives: scoreboard, RTT, window, urgent
+ *     loss.c        what was lost, and what the sender does about it: RACK-TLP, NewReno, PRR, RTO
+ *     congestion.c  how large the congestion window is: CUBIC, NewReno
+ *     output.c      what to send now, and the making of segments
+ *     queue.c       the send queue: chunks
+ *     timer.c       deadlines of a connection; wheel.c the wheel they hang in
+ *     api.c         what the application calls
+ *
+ * A received segment goes input → ack → loss → recv; whatever it changes, the connection is put on
+ * the pending list (tcp_touch), and once the vector is through, tcp_flush lets output look at each
+ * connection once: so answers carry the acknowledgement, and many segments are acknowledged by one.
+ * All that is called from outside ends so.
+ *
+ * Invariants
+ * 1. A connection whose state is TCP_CLOSED has no buffer, no hash entry and no deadline; its record
+ *    is free, or on the pending list and freed by tcp_flush. So whoever calls the application asks
+ *    for the state afterwards, and may use the record till then.
+ * 2. The send queue covers [snd_una, end of what was given) without a gap, by chunks in order; a
+ *    chunk is one segment on the wire: sent, acknowledged, lost as a whole. q_unsent is the first
+ *    that never was sent; all before it were. Before SYN is acknowledged snd_una is iss, and the
+ *    queue begins at iss + 1.
+ * 3. sacked, lost, retrans are sums over the chunks of [snd_una, snd_nxt): of those SACKED; those
+ *    LOST and not SACKED; those that were sent again since they were LOST. Without SACK, sacked is
+ *    what duplicate acknowledgements say has left the network, and no chunk has the mark.
+ * 4. rcv_adv, the right edge of the window that was offered, never moves left (RFC 9293 3.8.6).
+ */
+#ifndef NET_TCP_INSIDE_H
+#define NET_TCP_INSIDE_H
+
+#include "net/ip.h"
+#include "net/tcp/tcp.h"
+#include "net/tcp/wheel.h"
+#include "net/tcp/wire.h"
+
+#define TCP_NONE UINT32_MAX /* no buffer, no connection */
+#define TCP_BACKOFF_MAX 32  /* doublings: more than any timeout has */
+
+/* Payloads up to so many bytes are copied where they could be sent from their place with a buffer
+ * more: a copy of so much costs less than the second descriptor. */
+#define TCP_COPY_MAX 256
+
+/* Bytes before the payload of a chunk that is made here: Ethernet, the largest IP and TCP headers. */
+#define TCP_HEADROOM (14 + IP_HLEN_MAX + TCP_HLEN_MAX)
+#define TCP_PAYLOAD_OFFSET 192 /* in its buffer; a cache line begins */
+_Static_assert(BUF_DATA_OFFSET + TCP_HEADROOM <= TCP_PAYLOAD_OFFSET, "headers fit in front");
+
+/* --- chunks: in pkt_meta.queue of the first buffer of each --- */
+
+enum tcp_chunk_flag {
+	CHUNK_SENT = 1,
+	CHUNK_SACKED = 2,
+	CHUNK_LOST = 4,
+	CHUNK_RETRANS = 8,  /* sent again since it was marked as lost */
+	CHUNK_EVER = 16,    /* was ever sent more than once: its RTT is ambiguous (Karn) */
+	CHUNK_FIN = 32,     /* ends with FIN */
+	CHUNK_PSH = 64,     /* the application gave it as the end of something */
+};
+
+struct tcp_chunk {
+	uint32_t next;    /* buffer, or TCP_NONE */
+	uint32_t seq;
+	uint16_t off;     /* of the payload, from the start of the buffer */
+	uint16_t len;     /* payload; 0 only with FIN */
+	uint32_t flags;   /* enum tcp_chunk_flag */
+	uint32_t sent_us[2]; /* when it was last sent, 64 bits in two halves (queue[] is of words) */
+	uint32_t ends;    /* seq + len + FIN: rack.end_seq of it */
+};
+_Static_assert(sizeof(struct tcp_chunk) <= sizeof((struct pkt_meta *)0)->queue, "fits a buffer");
+
+/* --- a buffer of out-of-order data: the same place --- */
+
+/* Ranges in order of sequence number, each a list of buffers without gap or overlap. */
+struct tcp_piece {
+	uint32_t next;       /* of the same range */
+	uint32_t seq;
+	uint16_t off, len;
+	/* in the first of a range */
+	uint32_t range_next; /* first buffer of the next range */
+	uint32_t range_last; /* last buffer of this one */
+	uint32_t range_end;  /* sequence number behind it */
+	uint32_t range_age;  /* when it last grew: SACK tells of the newest first (RFC 2018 4) */
+};
+_Static_assert(sizeof(struct tcp_piece) <= sizeof((struct pkt_meta *)0)->queue, "fits a buffer");
+
+/* --- a connection --- */
+
+enum tcp_conn_flag {
+	CONN_PENDING = 1 << 0,     /* on the pending list */
+	CONN_TS = 1 << 1,          /* timestamps agreed on */
+	CONN_SACK = 1 << 2,
+	CONN_ECN = 1 << 3,
+	CONN_WSCALE = 1 << 4,
+	CONN_PASSIVE = 1 << 5,     /* came in */
+	CONN_NODELAY = 1 << 6,
+	CONN_ACK_NOW = 1 << 7,     /* the next output sends an ACK in any case */
+	CONN_ACK_DUE = 1 << 8,     /* something is to be acknowledged; soon or by the timer */
+	CONN_ECE = 1 << 9,         /* CE was seen: ECE in every segment until CWR (RFC 3168 6.1.3) */
+	CONN_CWR = 1 << 10,        /* the next new data carries CWR (6.1.2) */
+	CONN_CLOSING = 1 << 11,    /* the application has closed: FIN is queued, or will be */
+	CONN_FIN_QUEUED = 1 << 12,
+	CONN_FIN_RCVD = 1 << 13,
+	CONN_ACCEPTED = 1 << 14,   /* the application knows it: closed() is owed */
+	CONN_URG_SND = 1 << 15,    /* snd_up is ahead of snd_una */
+	CONN_URG_RCV = 1 << 16,    /* rcv_up has not been delivered */
+	CONN_KEEPALIVE = 1 << 17,
+	CONN_LIMITED = 1 << 18,    /* the last output stopped at cwnd: it may grow */
+	CONN_FASTOPEN = 1 << 19,   /* counts in fastopen; or its SYN had data or asked for a cookie */
+	CONN_SYN_DATA = 1 << 20,   /* the SYN carried the first chunk */
+	CONN_PROBED = 1 << 21,     /* a TLP is out (RFC 8985 7) */
+	CONN_PROBE_RETRANS = 1 << 22, /* it was sent before */
+	CONN_REORDERED = 1 << 23,  /* RACK.reordering_seen */
+	CONN_DSACK = 1 << 24,      /* dsack has to be told */
+	CONN_RTO_MODE = 1 << 25,   /* recovery is from a timeout */
+	CONN_NO_ECN_RETRY = 1 << 26, /* SYN is sent again without ECN (RFC 3168 6.1.1.1) */
+	CONN_WND_UPDATE = 1 << 28, /* the application has made room: see if to tell */
+	CONN_HAS_RTT = 1 << 29,
+	CONN_FIN_SEEN = 1 << 30,   /* rcv_fin is where the peer's data ends */
+};
+
+enum tcp_timer {
+	TIMER_SEND, /* retransmission, tail loss probe, reordering, window probe: conn.send_kind */
+	TIMER_ACK,  /* delayed ACK */
+	TIMER_LIFE, /* handshake, keep-alive, FIN-WAIT-2, TIME-WAIT, by state */
+	TIMER_COUNT
+};
+
+enum tcp_send_kind { SEND_RTO, SEND_TLP, SEND_REORDER, SEND_PROBE };
+
+enum tcp_recovery {
+	RECOVERY_OPEN,     /* nothing is believed lost */
+	RECOVERY_FAST,     /* fast recovery, until recover is acknowledged */
+	RECOVERY_RTO,      /* after a timeout, likewise */
+};
+
+struct tcp_conn {
+	/* who: compared for each received segment */
+	struct net_addr remote, local;
+	uint16_t remote_port, local_port;
+	uint32_t hash_next; /* index + 1 of the next in its bucket, or in the free list; 0: none */
+	uint8_t state;      /* enum tcp_state */
+	uint8_t armed;      /* bits of enum tcp_timer */
+	uint8_t send_kind;  /* enum tcp_send_kind */
+	uint8_t recovery;   /* enum tcp_recovery */
+	uint32_t flags;     /* enum tcp_conn_flag */
+	uint32_t pending_next; /* connection, on the pending list */
+	uint32_t pseudo;    /* ip_pseudo_sum of what we send */
+
+	/* receive (RFC 9293 3.3.1) */
+	uint32_t rcv_nxt, rcv_adv, rcv_up;
+	uint32_t rcv_held;  /* bytes that the application has and has not consumed */
+	uint32_t rcv_buf;
+	uint32_t acked_to;  /* rcv_nxt of the last segment that we sent: Last.ACK.sent */
+	uint32_t irs;
+	uint32_t ooo;       /* first buffer of the first range, or TCP_NONE */
+	uint32_t ts_recent, ts_recent_ms;
+	uint32_t rcv_fin;
+	uint32_t ooo_age;   /* counts what comes out of order */
+	struct tcp_sack dsack;
+	uint16_t ooo_bufs;
+	uint16_t rcv_mss;   /* largest segment seen: two of them are acknowledged at once */
+	uint8_t rcv_wscale, snd_wscale;
+	uint16_t peer_mss;  /* as in its SYN */
+
+	/* send */
+	uint32_t iss, snd_una, snd_nxt, snd_max; /* snd_max: behind the highest byte ever sent; a window
+	                                            probe is beyond snd_nxt */
+	uint32_t snd_wnd, snd_wl1, snd_wl2, snd_up, max_wnd;
+	uint32_t q_first, q_last, q_unsent; /* chunks (buffers), TCP_NONE */
+	uint32_t q_bytes;   /* payload in the queue */
+	uint32_t q_end;     /* sequence number behind it */
+	uint16_t mss;       /* payload of a segment without options, by peer and path */
+	uint16_t path_mtu;
+
+	/* loss */
+	uint32_t sacked, lost, retrans; /* bytes of sequence space */
+	uint32_t recover;   /* snd_nxt when recovery began */
+	uint32_t prr_delivered, prr_out, prr_flight;
+	uint32_t dup_acks;
+	uint32_t fack;      /* highest sequence number ever known to have arrived */
+	uint64_t rack_us;   /* when the newest segment that arrived had been sent */
+	uint32_t rack_end, rack_rtt_us;
+	uint32_t probe_end; /* TLP.end_seq */
+	uint32_t rto_una;   /* snd_una at the last timeout */
+	uint8_t reo_mult, reo_persist; /* RFC 8985 6.2: reo_wnd in quarters of min_rtt */
+	uint8_t backoff, probes; /* of the timer; unanswered keep-alive or window probes */
+	uint32_t reo_round; /* D-SACKs count once until this is acknowledged */
+	uint32_t undo_ts;   /* our clock at the first retransmission: an echo of less was not of it */
+	uint32_t undo_una;  /* snd_una when recovery began */
+	uint32_t undo_end;  /* after recovery: until this is acknowledged a D-SACK can undo it */
+	uint32_t undo_retrans; /* retransmissions not yet reported by D-SACK as needless */
+	uint32_t ecn_end;   /* one reduction until this is acknowledged */
+
+	/* time */
+	uint64_t syn_us;    /* when our SYN was sent first */
+	uint32_t srtt_us, rttvar_us, rto_us, min_rtt_us;
+	uint32_t min_rtt_ms; /* when that was seen */
+	uint32_t at_ms[TIMER_COUNT]; /* deadlines of those armed */
+	uint32_t heard_ms;  /* last segment of the peer's */
+	uint32_t sent_ms;   /* last data of ours */
+	uint32_t stuck_ms;  /* since when the same bytes are not acknowledged */
+	uint32_t ts_offset;
+	uint32_t user_timeout_ms;
+	uint32_t retransmits;
+	uint32_t path_raise_ms; /* when a larger path MTU may be tried again; 0: it is not smaller */
+	uint32_t limit_ms;  /* challenge and duplicate ACKs: end of the period */
+	uint16_t limit_used;
+	struct wheel_node wheel;
+	uint32_t age_next, age_prev; /* TIME-WAIT: connections, oldest first */
+
+	struct cc cc;
+	struct cc undo_cc; /* before the last reduction; mss 0: nothing to undo */
+	struct tcp *tcp;
+	const struct tcp_app *app;
+	void *arg;
+};
+_Static_assert(sizeof(struct tcp_conn) <= 640, "a million of them in less than 1 GiB");
+
+/* --- an instance --- */
+
+/* Fast Open, as a client: what servers have given us. Direct mapped by a hash of the address. */
+#define TCP_FASTOPEN_CACHE 64
+struct tcp_cookie_entry {
+	struct net_addr remote;
+	uint16_t mss;
+	uint8_t len; /* 0: empty entry */
+	uint8_t cookie[TCP_COOKIE_MAX];
+};
+
+struct tcp {
+	struct tcp_params p;
+	const struct tcp_ops *ops;
+	void *ctx;
+	struct bufpool *pool;
+	struct counters *cnt;
+	uint64_t now_us;
+	uint64_t tick;         /* the same in ms: the wheel's */
+	uint64_t tick_us;      /* when that began */
+	uint32_t now_ms;       /* tick modulo 2^32 */
+	struct siphash_key key;
+	struct tcp_conn *conns;
+	uint32_t *buckets;     /* index + 1 */
+	uint32_t bucket_mask;
+	uint32_t free;         /* index + 1 */
+	uint32_t connections;
+	uint32_t pending, pending_last; /* TCP_NONE: none */
+	uint32_t age_first, age_last;   /* TIME-WAIT */
+	uint32_t ooo_bufs, fastopen;
+	uint32_t states[TCP_TIME_WAIT + 1];
+	uint32_t listeners;
+	uint32_t port_next;
+	uint64_t cookie_us;    /* when the last SYN cookie was sent; 0: never */
+	bool busy;             /* a call from outside is under way: it will flush */
+	uint8_t rcv_wscale;
+	struct tcp_listen *listener;
+	struct wheel wheel;
+	struct tcp_cookie_entry cookies[TCP_FASTOPEN_CACHE];
+};
+
+static inline void tcp_count_event(struct tcp *t, enum counter c) { t->cnt->v[c]++; }
+
+static inline struct tcp_chunk *chunk_at(const struct tcp *t, uint32_t buf)
+{
+	return (struct tcp_chunk *)(void *)pkt_meta(t->pool, buf)->queue;
+}
+
+static inline struct tcp_piece *piece_at(const struct tcp *t, uint32_t buf)
+{
+	return (struct tcp_piece *)(void *)pkt_meta(t->pool, buf)->queue;
+}
+
+static inline uint64_t chunk_sent_us(const struct tcp_chunk *ch)
+{
+	return ch->sent_us[0] | (uint64_t)ch->sent_us[1] << 32;
+}
+
+/* Sequence space of a chunk. */
+static inline uint32_t chunk_space(const struct tcp_chunk *ch)
+{
+	return ch->ends - ch->seq;
+}
+
+static inline uint32_t conn_index(const struct tcp *t, const struct tcp_conn *c)
+{
+	return (uint32_t)(c - t->conns);
+}
+
+static inline uint32_t u32_min(uint32_t a, uint32_t b) { return a < b ? a : b; }
+static inline uint32_t u32_max(uint32_t a, uint32_t b) { return a > b ? a : b; }
+
+/* --- table.c --- */
+
+uint32_t tcp_hash(const struct tcp *t, const struct net_addr *remote, uint16_t remote_port,
+                  const struct net_addr *local, uint16_t local_port);
+struct tcp_conn *tcp_find(const struct tcp *t, uint32_t hash, const struct tcp_segment *s);
+
+/* A new connection in the table, its identity and defaults set; NULL: no more. */
+struct tcp_conn *tcp_conn_new(struct tcp *t, const struct net_addr *local, uint16_t local_port,
+                              const struct net_addr *remote, uint16_t remote_port);
+void tcp_set_state(struct tcp *t, struct tcp_conn *c, enum tcp_state state);
+
+/* The end of a connection: gives all back, and tells the application `why` unless it is asked not
+ * to (tell false). The record stays until tcp_flush. */
+void tcp_conn_end(struct tcp *t, struct tcp_conn *c, int why, bool tell);
+
+/* Our end has been reached in order: TIME-WAIT. */
+void tcp_time_wait(struct tcp *t, struct tcp_conn *c);
+
+/* An ephemeral port; 0: none is free. */
+uint16_t tcp_port_choose(struct tcp *t, const struct net_addr *local, const struct net_addr *remote,
+                         uint16_t remote_port);
+
+/* Puts a connection on the pending list. */
+void tcp_touch(struct tcp *t, struct tcp_conn *c);
+
+/* Lets each connection of the pending list send what it has to; frees those that have ended. */
+void tcp_flush(struct tcp *t);
+
+void tcp_set_now(struct tcp *t, uint64_t now_us);
+
+/* A connection's own clock of the timestamps option, in ms. */
+static inline uint32_t tcp_ts_now(const struct tcp *t, const struct tcp_conn *c)
+{
+	return t->now_ms + c->ts_offset;
+}
+
+/* --- input.c --- */
+
+/* May a challenge or duplicate ACK be sent? Counts it (RFC 5961 7, per connection). */
+bool tcp_ack_permitted(struct tcp *t, struct tcp_conn *c);
+
+/* --- open.c --- */
+
+/* A segment for which there is no connection. The payload, if any, is not taken. */
+enum counter tcp_input_listen(struct tcp *t, struct tcp_segment *s, struct pkt *p, bool *taken);
+
+/* In SYN-SENT; as tcp_conn's input. */
+enum counter tcp_input_syn_sent(struct tcp *t, struct tcp_conn *c, struct tcp_segment *s,
+                                struct pkt *p, bool *taken);
+
+/* Our SYN has been acknowledged, the state is not changed yet: it becomes ESTABLISHED and the
+ * application is told. False: the connection has ended meanwhile. */
+bool tcp_established(struct tcp *t, struct tcp_conn *c);
+
+/* The first sequence number of a connection (RFC 6528 3). */
+uint32_t tcp_isn(const struct tcp *t, const struct net_addr *local, uint16_t local_port,
+                 const struct net_addr *remote, uint16_t remote_port);
+
+/* Options of our SYN or SYN-ACK, to o; returns their length. */
+unsigned tcp_syn_options(struct tcp *t, struct tcp_conn *c, uint8_t *o);
+
+/* mss from peer_mss and path_mtu; what is queued unsent may have to be cut again. */
+void tcp_mss_set(struct tcp *t, struct tcp_conn *c);
+
+/* The MSS that we offer. */
+uint16_t tcp_mss_offered(const struct tcp *t, const struct net_addr *remote);
+
+/* --- recv.c --- */
+
+/* Takes the payload of an acceptable segment: to the application, or among the ranges. The buffer
+ * has passed when *taken is set. Returns the packet's fate. */
+enum counter tcp_receive(struct tcp *t, struct tcp_conn *c, struct tcp_segment *s, struct pkt *p,
+                         bool *taken);
+
+/* The window to be offered now; moves rcv_adv. */
+uint32_t tcp_window(struct tcp *t, struct tcp_conn *c);
+
+/* True when the window should be told for its own sake (RFC 9293 3.8.6.2.2). */
+bool tcp_window_worth_telling(const struct tcp *t, const struct tcp_conn *c);
+
+/* SACK blocks to be told, at most `max`; the D-SACK first, which is then told. */
+unsigned tcp_sack_blocks(struct tcp *t, struct tcp_conn *c, struct tcp_sack *out, unsigned max);
+
+/* Bytes that were here already came again: D-SACK tells (RFC 2883 4). */
+void tcp_note_duplicate(struct tcp *t, struct tcp_conn *c, uint32_t start, uint32_t end);
+
+/* Gives back all out-of-order buffers. */
+void tcp_ranges_free(struct tcp *t, struct tcp_conn *c);
+
+/* --- ack.c --- */
+
+/* The acknowledgement in a segment that is acceptable otherwise. CNT_NONE, or the fate of a
+ * segment that has to be dropped. */
+enum counter tcp_ack(struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s);
+
+/* --- loss.c --- */
+
+/* What one acknowledgement has brought. */
+struct tcp_acked {
+	uint32_t bytes;      /* of data, acknowledged cumulatively */
+	uint32_t delivered;  /* sequence space newly known to have arrived, by ACK or SACK */
+	uint32_t before;     /* flight before it */
+	uint32_t una_before;
+	uint32_t rtt_us;     /* from the newest segment that was sent once; 0: none */
+	uint32_t tsecr;
+	bool advanced;       /* snd_una has moved */
+	bool sacked;         /* new SACK information */
+	bool dsack;
+	bool duplicate;      /* a duplicate ACK by RFC 5681 2 */
+	bool ece;
+	bool has_ts;
+	bool retrans_acked;  /* something that was sent again was among it */
+};
+
+void tcp_loss_on_ack(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a);
+void tcp_loss_on_timer(struct tcp *t, struct tcp_conn *c);
+void tcp_mark_lost(struct tcp *t, struct tcp_conn *c, struct tcp_chunk *ch);
+
+/* A chunk has arrived, says an ACK or SACK (RFC 8985 6.2, steps 1 to 3). */
+void tcp_rack_arrived(struct tcp *t, struct tcp_conn *c, const struct tcp_chunk *ch,
+                      struct tcp_acked *a);
+
+/* Arms the timer that fits what is outstanding. */
+void tcp_send_timer(struct tcp *t, struct tcp_conn *c);
+
+void tcp_rtt_sample(struct tcp *t, struct tcp_conn *c, uint32_t rtt_us);
+
+/* Bytes believed to be in the network (RFC 6675 pipe). */
+static inline uint32_t tcp_flight(const struct tcp_conn *c)
+{
+	uint32_t out = c->snd_nxt - c->snd_una, gone = c->sacked + c->lost;
+	return (out > gone ? out - gone : 0) + c->retrans;
+}
+
+/* --- output.c --- */
+
+/* Sends what may be sent now. */
+void tcp_output(struct tcp *t, struct tcp_conn *c);
+
+/* Sends chunk `buf`, the first that is unsent, or another one again. False: no buffer. */
+bool tcp_send_chunk(struct tcp *t, struct tcp_conn *c, uint32_t buf);
+
+/* The window or a lack of buffers has held data back for a while, and nothing is under way that
+ * would bring an answer (RFC 9293 3.8.6.1, 3.8.6.2.1). */
+void tcp_probe(struct tcp *t, struct tcp_conn *c);
+
+/* A segment without data; `seq` is snd_nxt but for probes. */
+void tcp_send_empty(struct tcp *t, struct tcp_conn *c, uint8_t flags, uint32_t seq);
+
+/* SYN or SYN-ACK, by state. */
+void tcp_send_syn(struct tcp *t, struct tcp_conn *c);
+
+/* A reset of a connection that is synchronized. */
+void tcp_send_reset(struct tcp *t, struct tcp_conn *c);
+
+/* The reset that RFC 9293 3.10.7.1 answers a segment with for which there is no connection. */
+void tcp_reset_for(struct tcp *t, const struct tcp_segment *s);
+
+/* A segment that belongs to no connection (SYN cookies). */
+struct tcp_reply {
+	uint32_t seq, ack;
+	uint16_t wnd;
+	uint8_t flags;
+	unsigned options_len; /* multiple of 4 */
+	uint8_t options[TCP_HLEN_MAX - TCP_HLEN];
+};
+void tcp_send_reply(struct tcp *t, const struct tcp_segment *to, const struct tcp_reply *r);
+
+/* Payload of a full segment with the options that every segment has. */
+static inline uint32_t tcp_full(const struct tcp_conn *c)
+{
+	return c->mss - (c->flags & CONN_TS ? TCP_TS_BYTES : 0u);
+}
+
+/* --- queue.c --- */
+
+/* Copies up to n bytes behind the queue; returns how many. */
+uint32_t tcp_queue_copy(struct tcp *t, struct tcp_conn *c, const uint8_t *data, uint32_t n);
+
+/* Queues the payload in its buffer, which passes. False: no buffer to cut it. */
+bool tcp_queue_pkt(struct tcp *t, struct tcp_conn *c, const struct pkt *p);
+
+/* Queues FIN if it has to be and there is a buffer for it. */
+void tcp_queue_fin(struct tcp *t, struct tcp_conn *c);
+
+/* Cuts a chunk after `len` bytes of payload. False: no buffer. */
+bool tcp_queue_split(struct tcp *t, struct tcp_conn *c, uint32_t buf, uint32_t len);
+
+/* Takes everything before `ack` out of the queue; returns bytes of payload. Calls tcp_rack_arrived
+ * for each chunk sent, and fills in a. */
+uint32_t tcp_queue_ack(struct tcp *t, struct tcp_conn *c, uint32_t ack, struct tcp_acked *a);
+
+void tcp_queue_free(struct tcp *t, struct tcp_conn *c);
+
+/* --- timer.c --- */
+
+void tcp_timer_set(struct tcp *t, struct tcp_conn *c, enum tcp_timer which, uint32_t ms);
+void tcp_timer_clear(struct tcp_conn *c, enum tcp_timer which);
+
+/* What the state wants of TIMER_LIFE. */
+void tcp_life_timer(struct tcp *t, struct tcp_conn *c);
+
+static inline bool tcp_timer_armed(const struct tcp_conn *c, enum tcp_timer which)
+{
+	return c->armed >> which & 1;
+}
+
+#endif

@@ -1,0 +1,554 @@
+/*
+ * What to send now, and the making of segments.
+ *
+ * A chunk is sent from where it lies: the header is written in front of the payload, in its buffer,
+ * which the device then holds as well as the queue (pkt_meta.refs). That needs room for the header
+ * and that the device does not hold the buffer still from the last time; otherwise the payload is
+ * copied when it is short, or becomes a fragment behind a header of its own (PKT_CHAIN). A run of
+ * full chunks becomes one PKT_TSO frame where the port cuts it up again.
+ *
+ * Order of one look at a connection (tcp_output): what was lost, new data, an acknowledgement if
+ * none of these carried it.
+ */
+#include "net/eth.h"
+#include "net/tcp/inside.h"
+
+#define TSO_BYTES_MAX 64000 /* payload: with its headers below 65536 */
+#define RETRY_MS 10         /* after there was no buffer */
+
+/* --- segments --- */
+
+/* A segment in the making: its payload is in place, headers go before it. */
+struct making {
+	struct pkt p;      /* data: where the payload begins, or would */
+	uint32_t payload;  /* bytes of it, wherever they lie */
+	uint32_t seq;
+	uint8_t flags;     /* enum tcp_flag */
+	uint8_t ecn;       /* enum ip_ecn */
+	unsigned options_len;
+	uint8_t options[TCP_HLEN_MAX - TCP_HLEN];
+};
+
+static unsigned header_bytes(const struct tcp_conn *c, const struct making *m)
+{
+	return ETH_HLEN + ip_header_bytes(&c->remote) + TCP_HLEN + m->options_len;
+}
+
+/* Timestamps, and SACK blocks as far as they fit beside the payload. False: some had to be left out
+ * that should be told. */
+static bool put_options(struct tcp *t, struct tcp_conn *c, struct making *m)
+{
+	m->options_len = 0;
+	if (c->flags & CONN_TS)
+		m->options_len = tcp_put_ts(m->options, tcp_ts_now(t, c), c->ts_recent);
+	if (likely(c->ooo == TCP_NONE && !(c->flags & CONN_DSACK)) || !(c->flags & CONN_SACK))
+		return true;
+	struct tcp_sack blocks[TCP_SACK_MAX];
+	unsigned max = c->flags & CONN_TS ? 3 : 4; /* what 40 bytes hold */
+	if (m->payload) {
+		uint32_t room = m->payload < tcp_full(c) ? tcp_full(c) - m->payload : 0;
+		max = room < 12 ? 0 : u32_min(max, (room - 4) / 8);
+	}
+	unsigned n = max ? tcp_sack_blocks(t, c, blocks, max) : 0;
+	if (n)
+		m->options_len += tcp_put_sack(m->options + m->options_len, blocks, n);
+	return n > 0;
+}
+
+/* The peer knows now all that an ACK says. */
+static void acknowledged(struct tcp_conn *c)
+{
+	c->flags &= ~(uint32_t)(CONN_ACK_NOW | CONN_ACK_DUE | CONN_WND_UPDATE);
+	c->acked_to = c->rcv_nxt;
+	tcp_timer_clear(c, TIMER_ACK);
+}
+
+/* Bytes of the payload of a chain, summed for the checksum. */
+static uint32_t payload_sum(const struct tcp *t, const struct making *m)
+{
+	if (!(m->p.flags & PKT_CHAIN))
+		return csum_partial(m->p.data, m->payload, 0);
+	const struct pkt_frag *f = pkt_frags(t->pool, m->p.buf);
+	return csum_partial(buf_base(t->pool, f->buf) + f->offset, f->len, 0); /* without TSO: one */
+}
+
+/* Writes the headers and sends it. */
+static void finish(struct tcp *t, struct tcp_conn *c, struct making *m)
+{
+	unsigned tcp_len = TCP_HLEN + m->options_len;
+	uint8_t *tcp = m->p.data - tcp_len;
+	uint16_t up = 0;
+	if (unlikely(c->flags & CONN_URG_SND) && seq_gt(c->snd_up, m->seq)) {
+		/* RFC 9293 3.8.5: behind the urgent data; what is farther than 16 bits is told later */
+		m->flags |= TCP_URG;
+		up = (uint16_t)u32_min(c->snd_up - m->seq, 0xffff);
+	}
+	if (c->flags & CONN_ECE)
+		m->flags |= TCP_ECE;
+	uint32_t window = tcp_window(t, c);
+	tcp_header_put(tcp, c->local_port, c->remote_port, m->seq, c->rcv_nxt, tcp_len, m->flags,
+	               (uint16_t)window, up);
+	memcpy(tcp + TCP_HLEN, m->options, m->options_len);
+
+	unsigned l4_len = tcp_len + m->payload;
+	uint32_t sum = ip_pseudo_len(c->pseudo, l4_len);
+	struct pkt_meta *meta = pkt_meta(t->pool, m->p.buf);
+	unsigned ip_len = ip_header_bytes(&c->remote);
+	m->p.flags |= PKT_OWN;
+	if (t->p.offload & TCP_TX_CSUM) {
+		raw16_store(tcp + 16, (uint16_t)~csum_fold(sum));
+		meta->csum_start = (uint16_t)(ETH_HLEN + ip_len);
+		meta->csum_offset = 16;
+		m->p.flags |= PKT_CSUM_PARTIAL;
+	} else {
+		sum = csum_add(csum_partial(tcp, tcp_len, sum), payload_sum(t, m));
+		raw16_store(tcp + 16, csum_fold(sum));
+	}
+	ip_header_put(tcp, l4_len, &c->local, &c->remote, IP_PROTO_TCP, m->ecn);
+	m->p.data = tcp - ip_len - ETH_HLEN;
+	unsigned head = ETH_HLEN + ip_len + tcp_len;
+	m->p.len = (uint16_t)(m->p.flags & PKT_CHAIN ? head : head + m->payload);
+	meta->hdr_bytes = (uint16_t)head;
+	tcp_count_event(t, CNT_tcp_tx);
+	t->ops->tx(t->ctx, &m->p);
+}
+
+/* A buffer for headers, and for a payload that will be copied. */
+static bool fresh_buffer(struct tcp *t, const struct tcp_conn *c, struct making *m, uint32_t copied)
+{
+	unsigned at = TCP_PAYLOAD_OFFSET;
+	if (!pkt_alloc(t->pool, &m->p)) {
+		tcp_count_event(t, CNT_tcp_no_buffer);
+		return false;
+	}
+	if (at + copied > t->pool->stride)
+		at = t->pool->stride - copied;
+	assert(at >= BUF_DATA_OFFSET + header_bytes(c, m));
+	m->p.data = buf_base(t->pool, m->p.buf) + at;
+	return true;
+}
+
+void tcp_send_empty(struct tcp *t, struct tcp_conn *c, uint8_t flags, uint32_t seq)
+{
+	struct making m = {.seq = seq, .flags = flags};
+	put_options(t, c, &m);
+	if (!fresh_buffer(t, c, &m, 0))
+		return;
+	acknowledged(c);
+	finish(t, c, &m);
+}
+
+void tcp_send_reset(struct tcp *t, struct tcp_conn *c)
+{
+	tcp_count_event(t, CNT_tcp_tx_rst);
+	tcp_send_empty(t, c, TCP_RST | TCP_ACK, c->snd_nxt);
+}
+
+void tcp_send_syn(struct tcp *t, struct tcp_conn *c)
+{
+	bool passive = c->state == TCP_SYN_RECEIVED;
+	struct making m = {.seq = c->iss, .flags = passive ? TCP_SYN | TCP_ACK : TCP_SYN};
+	m.options_len = tcp_syn_options(t, c, m.options);
+	if (c->flags & CONN_ECN && !(c->flags & CONN_NO_ECN_RETRY))
+		m.flags |= passive ? TCP_ECE : TCP_ECE | TCP_CWR; /* RFC 3168 6.1.1 */
+	/* RFC 7413 4.2.1: the first chunk goes with the SYN; when that is lost it is sent without. */
+	const struct tcp_chunk *ch = NULL;
+	if (!passive && c->flags & CONN_SYN_DATA && c->backoff == 0)
+		ch = chunk_at(t, c->q_first);
+	m.payload = ch ? ch->len : 0;
+	if (!fresh_buffer(t, c, &m, m.payload))
+		return;
+	if (ch) {
+		memcpy(m.p.data, buf_base(t->pool, c->q_first) + ch->off, ch->len);
+		m.flags |= TCP_PSH;
+	}
+	/* The window of a SYN is never scaled (RFC 7323 2.2): tcp_window does so once it is agreed on. */
+	uint32_t agreed = c->flags & CONN_WSCALE;
+	c->flags &= ~(uint32_t)CONN_WSCALE;
+	if (passive)
+		acknowledged(c);
+	finish(t, c, &m);
+	c->flags |= agreed;
+	c->sent_ms = t->now_ms;
+	if (!c->syn_us)
+		c->syn_us = t->now_us;
+}
+
+/* --- chunks --- */
+
+/* The payload of one chunk: in its place, copied, or as a fragment. */
+static bool place_payload(struct tcp *t, struct tcp_conn *c, struct making *m, uint32_t buf)
+{
+	const struct tcp_chunk *ch = chunk_at(t, buf);
+	uint8_t *payload = buf_base(t->pool, buf) + ch->off;
+	if (pkt_meta(t->pool, buf)->refs == 1 && ch->off >= BUF_DATA_OFFSET + header_bytes(c, m)) {
+		m->p = (struct pkt){payload, buf, 0, PKT_SHARED, 0};
+		buf_hold(t->pool, buf);
+		return true;
+	}
+	bool copy = ch->len <= TCP_COPY_MAX || !(t->p.offload & TCP_TX_SG);
+	if (!fresh_buffer(t, c, m, copy ? ch->len : 0))
+		return false;
+	if (copy) {
+		memcpy(m->p.data, payload, ch->len);
+		return true;
+	}
+	struct pkt_meta *meta = pkt_meta(t->pool, m->p.buf);
+	*pkt_frags(t->pool, m->p.buf) = (struct pkt_frag){buf, ch->off, ch->len};
+	meta->frags = 1;
+	meta->frag_bytes = ch->len;
+	m->p.flags = PKT_CHAIN;
+	buf_hold(t->pool, buf);
+	return true;
+}
+
+/* A chunk leaves, for the first time or again. */
+static void note_sent(struct tcp *t, struct tcp_conn *c, struct tcp_chunk *ch)
+{
+	if (ch->flags & CHUNK_SENT) {
+		ch->flags |= CHUNK_EVER;
+		c->retransmits++;
+		tcp_count_event(t, CNT_tcp_retransmits);
+	} else {
+		ch->flags |= CHUNK_SENT;
+		c->q_unsent = ch->next;
+		c->snd_nxt = ch->ends;
+		if (seq_gt(c->snd_nxt, c->snd_max))
+			c->snd_max = c->snd_nxt;
+		c->sent_ms = t->now_ms;
+	}
+	ch->sent_us[0] = (uint32_t)t->now_us;
+	ch->sent_us[1] = (uint32_t)(t->now_us >> 32);
+}
+
+static uint8_t flags_of(struct tcp_conn *c, const struct tcp_chunk *ch, bool fresh)
+{
+	uint8_t flags = TCP_ACK;
+	if (ch->flags & CHUNK_FIN)
+		flags |= TCP_FIN;
+	if (ch->flags & CHUNK_PSH || ch->next == TCP_NONE)
+		flags |= ch->len ? TCP_PSH : 0;
+	if (fresh && ch->len && c->flags & CONN_CWR && c->flags & CONN_ECN) {
+		flags |= TCP_CWR; /* RFC 3168 6.1.2: on the first new data after the reduction */
+		c->flags &= ~(uint32_t)CONN_CWR;
+	}
+	return flags;
+}
+
+bool tcp_send_chunk(struct tcp *t, struct tcp_conn *c, uint32_t buf)
+{
+	struct tcp_chunk *ch = chunk_at(t, buf);
+	bool fresh = !(ch->flags & CHUNK_SENT);
+	struct making m = {.seq = ch->seq, .payload = ch->len};
+	bool told = put_options(t, c, &m);
+	if (!place_payload(t, c, &m, buf))
+		return false;
+	m.flags = flags_of(c, ch, fresh);
+	/* RFC 3168 6.1.5: no ECT on what is sent again, nor (6.1.4) without data. */
+	m.ecn = fresh && ch->len && c->flags & CONN_ECN ? IP_ECN_ECT0 : IP_ECN_NOT;
+	if (c->snd_una == c->snd_nxt)
+		c->stuck_ms = t->now_ms; /* the user timeout counts from here */
+	note_sent(t, c, ch);
+	uint32_t ack_now = c->flags & CONN_ACK_NOW;
+	acknowledged(c);
+	if (!told)
+		c->flags |= ack_now; /* an ACK of its own has room for them */
+	finish(t, c, &m);
+	return true;
+}
+
+/* Sends `n` chunks from q_unsent on, `bytes` together, as one frame to be cut by the device. */
+static bool send_run(struct tcp *t, struct tcp_conn *c, unsigned n, uint32_t bytes)
+{
+	uint32_t buf = c->q_unsent;
+	struct making m = {.seq = chunk_at(t, buf)->seq, .payload = bytes};
+	bool told = put_options(t, c, &m);
+	if (!fresh_buffer(t, c, &m, 0))
+		return false;
+	struct pkt_meta *meta = pkt_meta(t->pool, m.p.buf);
+	struct pkt_frag *frag = pkt_frags(t->pool, m.p.buf);
+	meta->mss = (uint16_t)tcp_full(c);
+	meta->frags = (uint8_t)n;
+	meta->frag_bytes = (uint16_t)bytes;
+	m.p.flags = PKT_CHAIN | PKT_TSO;
+	if (c->snd_una == c->snd_nxt)
+		c->stuck_ms = t->now_ms;
+	for (unsigned i = 0; i < n; i++) {
+		struct tcp_chunk *ch = chunk_at(t, buf);
+		frag[i] = (struct pkt_frag){buf, ch->off, ch->len};
+		buf_hold(t->pool, buf);
+		/* CWR is for the first segment, FIN and PSH for the last: cards see to it */
+		m.flags |= flags_of(c, ch, true);
+		note_sent(t, c, ch);
+		buf = ch->next;
+	}
+	m.ecn = c->flags & CONN_ECN ? IP_ECN_ECT0 : IP_ECN_NOT;
+	uint32_t ack_now = c->flags & CONN_ACK_NOW;
+	acknowledged(c);
+	if (!told)
+		c->flags |= ack_now;
+	finish(t, c, &m);
+	return true;
+}
+
+/* --- what may be sent --- */
+
+/* The next lost chunk to be sent again; TCP_NONE: none. */
+static uint32_t next_lost(const struct tcp *t, const struct tcp_conn *c)
+{
+	for (uint32_t buf = c->q_first; buf != c->q_unsent; buf = chunk_at(t, buf)->next)
+		if ((chunk_at(t, buf)->flags & (CHUNK_LOST | CHUNK_RETRANS)) == CHUNK_LOST)
+			return buf;
+	return TCP_NONE;
+}
+
+/* False: stopped by cwnd or for want of a buffer. */
+static bool send_lost(struct tcp *t, struct tcp_conn *c)
+{
+	uint32_t buf;
+	while (c->lost > c->retrans && (buf = next_lost(t, c)) != TCP_NONE) {
+		struct tcp_chunk *ch = chunk_at(t, buf);
+		uint32_t flight = tcp_flight(c);
+		/* segments may have to be smaller by now */
+		if (ch->len > tcp_full(c) && !tcp_queue_split(t, c, buf, tcp_full(c)))
+			return false;
+		uint32_t space = chunk_space(ch);
+		if (flight && flight + space > c->cc.cwnd) {
+			c->flags |= CONN_LIMITED;
+			return false;
+		}
+		if (!tcp_send_chunk(t, c, buf))
+			return false;
+		ch->flags |= CHUNK_RETRANS;
+		c->retrans += space;
+		c->prr_out += space;
+		c->undo_retrans++;
+	}
+	return true;
+}
+
+enum verdict { SEND_IT, STOP_NONE, STOP_WINDOW, STOP_CWND, STOP_NAGLE, STOP_BUFFER };
+
+/* May the chunk at q_unsent leave? Cuts it to what may. */
+static enum verdict judge(struct tcp *t, struct tcp_conn *c)
+{
+	uint32_t buf = c->q_unsent, full = tcp_full(c);
+	if (buf == TCP_NONE)
+		return STOP_NONE;
+	struct tcp_chunk *ch = chunk_at(t, buf);
+	if (ch->len > full && !tcp_queue_split(t, c, buf, full))
+		return STOP_BUFFER;
+	/* Sender's silly window avoidance (RFC 9293 3.8.6.2.1): a full segment, or all there is, or
+	 * half of the largest window the peer ever had. */
+	int32_t usable = (int32_t)(c->snd_una + c->snd_wnd - ch->seq);
+	if ((int32_t)ch->len > usable) {
+		if (usable <= 0 || (uint32_t)usable < c->max_wnd / 2)
+			return STOP_WINDOW;
+		if (!tcp_queue_split(t, c, buf, (uint32_t)usable))
+			return STOP_BUFFER;
+	}
+	/* Nagle (RFC 9293 3.7.4): a small segment waits while something is unacknowledged. */
+	if (c->q_end - ch->seq < full && !(ch->flags & CHUNK_FIN) && !(c->flags & CONN_NODELAY) &&
+	    c->snd_una != c->snd_nxt && !(c->flags & CONN_URG_SND))
+		return STOP_NAGLE;
+	uint32_t flight = tcp_flight(c);
+	if (flight && flight + ch->len > c->cc.cwnd)
+		return STOP_CWND;
+	return SEND_IT;
+}
+
+/* How many chunks from q_unsent on make one TSO frame. */
+static unsigned run_length(struct tcp *t, const struct tcp_conn *c, uint32_t *bytes)
+{
+	uint32_t full = tcp_full(c), flight = tcp_flight(c), sum = 0;
+	uint32_t room = u32_min(c->snd_una + c->snd_wnd - c->snd_nxt,
+	                        c->cc.cwnd > flight ? c->cc.cwnd - flight : 0);
+	room = u32_min(room, TSO_BYTES_MAX);
+	unsigned n = 0;
+	for (uint32_t buf = c->q_unsent; buf != TCP_NONE && n < PKT_FRAGS_MAX;
+	     buf = chunk_at(t, buf)->next) {
+		const struct tcp_chunk *ch = chunk_at(t, buf);
+		if (ch->len != full || ch->flags & CHUNK_FIN || sum + full > room)
+			break;
+		sum += full;
+		n++;
+	}
+	*bytes = sum;
+	return n;
+}
+
+static enum verdict send_new(struct tcp *t, struct tcp_conn *c)
+{
+	enum verdict v;
+	while ((v = judge(t, c)) == SEND_IT) {
+		uint32_t bytes, space = chunk_space(chunk_at(t, c->q_unsent));
+		unsigned run = t->p.offload & TCP_TX_TSO && !(c->flags & CONN_URG_SND)
+		                       ? run_length(t, c, &bytes)
+		                       : 0;
+		bool sent = run > 1 ? send_run(t, c, run, bytes) : tcp_send_chunk(t, c, c->q_unsent);
+		if (!sent)
+			return STOP_BUFFER;
+		if (c->recovery == RECOVERY_FAST)
+			c->prr_out += run > 1 ? bytes : space;
+	}
+	return v;
+}
+
+/* RFC 9293 3.8.6.1: what the window probe carries is a byte beyond the window, which stays in the
+ * queue. */
+static void window_probe(struct tcp *t, struct tcp_conn *c)
+{
+	const struct tcp_chunk *ch = chunk_at(t, c->q_unsent);
+	struct making m = {.seq = c->snd_nxt, .payload = ch->len ? 1 : 0, .flags = TCP_ACK};
+	put_options(t, c, &m);
+	if (!fresh_buffer(t, c, &m, m.payload))
+		return;
+	if (m.payload)
+		m.p.data[0] = buf_base(t->pool, c->q_unsent)[ch->off];
+	else
+		m.seq--; /* only FIN waits: something acknowledged has to be answered as well */
+	if (m.payload && c->snd_max == c->snd_nxt)
+		c->snd_max++;
+	tcp_count_event(t, CNT_tcp_window_probes);
+	acknowledged(c);
+	finish(t, c, &m);
+}
+
+void tcp_probe(struct tcp *t, struct tcp_conn *c)
+{
+	if (c->q_unsent == TCP_NONE || c->snd_una != c->snd_nxt)
+		return;
+	struct tcp_chunk *ch = chunk_at(t, c->q_unsent);
+	int32_t usable = (int32_t)(c->snd_una + c->snd_wnd - ch->seq);
+	if (usable > 0) {
+		/* a small window, for so long that the rest is not waited for (3.8.6.2.1, override) */
+		if (ch->len <= (uint32_t)usable || tcp_queue_split(t, c, c->q_unsent, (uint32_t)usable))
+			if (tcp_send_chunk(t, c, c->q_unsent))
+				tcp_send_timer(t, c);
+		return;
+	}
+	if (t->now_ms - c->heard_ms >= c->user_timeout_ms) {
+		tcp_count_event(t, CNT_tcp_timeouts);
+		tcp_send_reset(t, c);
+		tcp_conn_end(t, c, E_TIMEOUT, true);
+		return;
+	}
+	window_probe(t, c);
+	if (c->backoff < TCP_BACKOFF_MAX)
+		c->backoff++;
+}
+
+/* Nothing is under way, something waits: the timer looks after it. */
+static void arm_probe(struct tcp *t, struct tcp_conn *c, enum verdict v)
+{
+	uint32_t ms = RETRY_MS;
+	if (c->snd_una != c->snd_nxt || tcp_timer_armed(c, TIMER_SEND) ||
+	    (v != STOP_WINDOW && v != STOP_BUFFER))
+		return;
+	if (v == STOP_WINDOW) {
+		ms = (c->rto_us + 999) / 1000;
+		for (unsigned i = 0; i < c->backoff && ms < t->p.rto_max_ms; i++)
+			ms *= 2;
+		ms = u32_min(ms, t->p.rto_max_ms);
+	}
+	c->send_kind = SEND_PROBE;
+	tcp_timer_set(t, c, TIMER_SEND, ms);
+}
+
+static void send_data(struct tcp *t, struct tcp_conn *c)
+{
+	uint32_t before = c->snd_nxt;
+	uint32_t idle_ms = t->now_ms - c->sent_ms;
+	if (c->snd_una == c->snd_nxt && idle_ms * 1000ull > c->rto_us)
+		cc_after_idle(&c->cc, t->now_us, idle_ms * 1000ull); /* RFC 5681 4.1 */
+	if (unlikely(c->path_raise_ms) && (int32_t)(t->now_ms - c->path_raise_ms) >= 0) {
+		c->path_raise_ms = 0; /* RFC 1191 6.3: perhaps it is larger again */
+		c->path_mtu = (uint16_t)u32_min(t->p.mtu, 65535);
+		tcp_mss_set(t, c);
+	}
+	c->flags &= ~(uint32_t)CONN_LIMITED;
+	enum verdict v = STOP_CWND;
+	if (c->lost <= c->retrans || send_lost(t, c))
+		v = send_new(t, c);
+	if (v == STOP_CWND)
+		c->flags |= CONN_LIMITED;
+	/* RFC 6298 5.1; a tail loss probe is put off by what is sent (RFC 8985 7.2) */
+	if (c->snd_nxt != before &&
+	    (!tcp_timer_armed(c, TIMER_SEND) || c->send_kind == SEND_TLP ||
+	     c->send_kind == SEND_PROBE))
+		tcp_send_timer(t, c);
+	else if (c->snd_una != c->snd_nxt && !tcp_timer_armed(c, TIMER_SEND))
+		tcp_send_timer(t, c);
+	if (v != STOP_NONE)
+		arm_probe(t, c, v);
+}
+
+void tcp_output(struct tcp *t, struct tcp_conn *c)
+{
+	switch (c->state) {
+	case TCP_CLOSED:
+	case TCP_SYN_SENT:
+		return;
+	case TCP_SYN_RECEIVED:
+		/* answered anew when its SYN came anew; data only by Fast Open (RFC 7413 4.2.2) */
+		if (c->flags & CONN_ACK_NOW)
+			tcp_send_syn(t, c);
+		if (!(c->flags & CONN_FASTOPEN))
+			return;
+		break;
+	case TCP_TIME_WAIT:
+		if (c->flags & CONN_ACK_NOW)
+			tcp_send_empty(t, c, TCP_ACK, c->snd_nxt);
+		return;
+	default:
+		break;
+	}
+	if (unlikely(c->flags & CONN_CLOSING))
+		tcp_queue_fin(t, c);
+	if (c->q_unsent != TCP_NONE || c->lost > c->retrans)
+		send_data(t, c);
+	if (c->flags & CONN_ACK_NOW || c->rcv_nxt - c->acked_to >= 2u * c->rcv_mss ||
+	    (c->flags & CONN_WND_UPDATE && tcp_window_worth_telling(t, c)))
+		tcp_send_empty(t, c, TCP_ACK, c->snd_nxt);
+	else if (c->flags & CONN_ACK_DUE && !tcp_timer_armed(c, TIMER_ACK))
+		tcp_timer_set(t, c, TIMER_ACK, t->p.delack_ms);
+	c->flags &= ~(uint32_t)CONN_WND_UPDATE;
+}
+
+/* --- segments of no connection --- */
+
+void tcp_send_reply(struct tcp *t, const struct tcp_segment *to, const struct tcp_reply *r)
+{
+	struct pkt p;
+	if (!pkt_alloc(t->pool, &p)) {
+		tcp_count_event(t, CNT_tcp_no_buffer);
+		return;
+	}
+	unsigned tcp_len = TCP_HLEN + r->options_len;
+	uint8_t *tcp = buf_base(t->pool, p.buf) + TCP_PAYLOAD_OFFSET - TCP_HLEN_MAX;
+	tcp_header_put(tcp, to->dst_port, to->src_port, r->seq, r->ack, tcp_len, r->flags, r->wnd, 0);
+	memcpy(tcp + TCP_HLEN, r->options, r->options_len);
+	uint32_t sum = ip_pseudo_len(ip_pseudo_sum(&to->dst, &to->src, IP_PROTO_TCP), tcp_len);
+	raw16_store(tcp + 16, csum_fold(csum_partial(tcp, tcp_len, sum)));
+	unsigned ip_len = ip_header_put(tcp, tcp_len, &to->dst, &to->src, IP_PROTO_TCP, IP_ECN_NOT);
+	p.data = tcp - ip_len - ETH_HLEN;
+	p.len = (uint16_t)(ETH_HLEN + ip_len + tcp_len);
+	p.flags = PKT_OWN;
+	tcp_count_event(t, CNT_tcp_tx);
+	t->ops->tx(t->ctx, &p);
+}
+
+void tcp_reset_for(struct tcp *t, const struct tcp_segment *s)
+{
+	if (s->flags & TCP_RST)
+		return;
+	struct tcp_reply r = {.flags = TCP_RST};
+	if (s->flags & TCP_ACK) {
+		r.seq = s->ack;
+	} else {
+		r.ack = s->seq + tcp_segment_space(s);
+		r.flags |= TCP_ACK;
+	}
+	tcp_count_event(t, CNT_tcp_tx_rst);
+	tcp_send_reply(t, s, &r);
+}

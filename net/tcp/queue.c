@@ -1,0 +1,202 @@
+/*
+ * The send queue: what the application gave and the peer has not acknowledged, cut into chunks (see
+ * inside.h, invariant 2). A chunk is the buffer its payload lies in; what has to be known of it
+ * stands before the frame, in pkt_meta.queue.
+ *
+ *     q_first ... sent ...  | q_unsent ... not sent yet ... q_last
+ *     snd_una              snd_nxt                        q_end
+ */
+#include "net/tcp/inside.h"
+
+static bool is_unsent(const struct tcp *t, uint32_t buf)
+{
+	return buf != TCP_NONE && !(chunk_at(t, buf)->flags & CHUNK_SENT);
+}
+
+static void append(struct tcp *t, struct tcp_conn *c, uint32_t buf, unsigned off, unsigned len)
+{
+	struct tcp_chunk *ch = chunk_at(t, buf);
+	pkt_meta(t->pool, buf)->refs = 1;
+	*ch = (struct tcp_chunk){.next = TCP_NONE,
+	                         .seq = c->q_end,
+	                         .off = (uint16_t)off,
+	                         .len = (uint16_t)len,
+	                         .ends = c->q_end + len};
+	if (c->q_last == TCP_NONE)
+		c->q_first = buf;
+	else
+		chunk_at(t, c->q_last)->next = buf;
+	c->q_last = buf;
+	if (c->q_unsent == TCP_NONE)
+		c->q_unsent = buf;
+	c->q_end += len;
+	c->q_bytes += len;
+}
+
+/* How much more fits behind the last chunk, so that it stays one segment. */
+static uint32_t room_in_last(const struct tcp *t, const struct tcp_conn *c)
+{
+	if (!is_unsent(t, c->q_last))
+		return 0;
+	const struct tcp_chunk *ch = chunk_at(t, c->q_last);
+	uint32_t full = tcp_full(c), end = (uint32_t)ch->off + ch->len;
+	if (ch->len >= full || ch->flags & CHUNK_FIN)
+		return 0;
+	return u32_min(full - ch->len, t->pool->stride - end);
+}
+
+static void copy_to_last(struct tcp *t, struct tcp_conn *c, const uint8_t *data, uint32_t n)
+{
+	struct tcp_chunk *ch = chunk_at(t, c->q_last);
+	memcpy(buf_base(t->pool, c->q_last) + ch->off + ch->len, data, n);
+	ch->len = (uint16_t)(ch->len + n);
+	ch->ends += n;
+	c->q_end += n;
+	c->q_bytes += n;
+}
+
+uint32_t tcp_queue_copy(struct tcp *t, struct tcp_conn *c, const uint8_t *data, uint32_t n)
+{
+	uint32_t done = 0;
+	while (done < n) {
+		uint32_t room = room_in_last(t, c);
+		if (room == 0) {
+			struct pkt p;
+			/* what is received and acknowledged needs buffers too */
+			if (t->pool->free <= t->p.pool_reserve / 2 || !pkt_alloc(t->pool, &p))
+				break;
+			append(t, c, p.buf, TCP_PAYLOAD_OFFSET, 0);
+			room = room_in_last(t, c);
+		}
+		room = u32_min(room, n - done);
+		copy_to_last(t, c, data + done, room);
+		done += room;
+	}
+	if (done == n && n)
+		chunk_at(t, c->q_last)->flags |= CHUNK_PSH;
+	return done;
+}
+
+bool tcp_queue_pkt(struct tcp *t, struct tcp_conn *c, const struct pkt *p)
+{
+	if (p->len <= TCP_COPY_MAX && room_in_last(t, c) >= p->len) {
+		copy_to_last(t, c, p->data, p->len);
+		buf_free(t->pool, p->buf);
+	} else {
+		append(t, c, p->buf, (unsigned)(p->data - buf_base(t->pool, p->buf)), p->len);
+	}
+	chunk_at(t, c->q_last)->flags |= CHUNK_PSH;
+	return true;
+}
+
+void tcp_queue_fin(struct tcp *t, struct tcp_conn *c)
+{
+	if (!(c->flags & CONN_CLOSING) || c->flags & CONN_FIN_QUEUED)
+		return;
+	if (!is_unsent(t, c->q_last)) {
+		struct pkt p;
+		if (!pkt_alloc(t->pool, &p)) {
+			tcp_count_event(t, CNT_tcp_no_buffer);
+			return; /* tcp_output asks again */
+		}
+		append(t, c, p.buf, TCP_PAYLOAD_OFFSET, 0);
+	}
+	struct tcp_chunk *ch = chunk_at(t, c->q_last);
+	ch->flags |= CHUNK_FIN;
+	ch->ends++;
+	c->q_end++;
+	c->flags |= CONN_FIN_QUEUED;
+}
+
+bool tcp_queue_split(struct tcp *t, struct tcp_conn *c, uint32_t buf, uint32_t len)
+{
+	struct tcp_chunk *ch = chunk_at(t, buf);
+	uint32_t rest = ch->len - len;
+	struct pkt p;
+	if (!pkt_alloc(t->pool, &p)) {
+		tcp_count_event(t, CNT_tcp_no_buffer);
+		return false;
+	}
+	uint32_t off = TCP_PAYLOAD_OFFSET;
+	if (off + rest > t->pool->stride)
+		off = t->pool->stride - rest;
+	memcpy(buf_base(t->pool, p.buf) + off, buf_base(t->pool, buf) + ch->off + len, rest);
+	pkt_meta(t->pool, p.buf)->refs = 1;
+	struct tcp_chunk *tail = chunk_at(t, p.buf);
+	*tail = *ch;
+	tail->seq = ch->seq + len;
+	tail->off = (uint16_t)off;
+	tail->len = (uint16_t)rest;
+	ch->len = (uint16_t)len;
+	ch->ends = tail->seq;
+	ch->flags &= ~(uint32_t)(CHUNK_FIN | CHUNK_PSH);
+	ch->next = p.buf;
+	if (c->q_last == buf)
+		c->q_last = p.buf;
+	return true;
+}
+
+/* Takes `space` of sequence numbers off the sums that the chunk's marks put it in. */
+static void uncount(struct tcp_conn *c, const struct tcp_chunk *ch, uint32_t space)
+{
+	if (ch->flags & CHUNK_SACKED)
+		c->sacked -= space;
+	else if (ch->flags & CHUNK_LOST)
+		c->lost -= space;
+	if (ch->flags & CHUNK_RETRANS)
+		c->retrans -= space;
+}
+
+/* A part of a chunk is acknowledged: it begins later now. */
+static void trim(struct tcp_conn *c, struct tcp_chunk *ch, uint32_t n)
+{
+	uncount(c, ch, n);
+	ch->seq += n;
+	ch->off = (uint16_t)(ch->off + n);
+	ch->len = (uint16_t)(ch->len - n);
+	c->q_bytes -= n;
+}
+
+uint32_t tcp_queue_ack(struct tcp *t, struct tcp_conn *c, uint32_t ack, struct tcp_acked *a)
+{
+	uint32_t before = c->q_bytes;
+	while (c->q_first != TCP_NONE) {
+		uint32_t buf = c->q_first;
+		struct tcp_chunk *ch = chunk_at(t, buf);
+		bool whole = seq_le(ch->ends, ack);
+		uint32_t n = (whole ? ch->ends : ack) - ch->seq;
+		if (!whole && seq_le(ack, ch->seq))
+			break;
+		if (!(ch->flags & CHUNK_SACKED)) {
+			a->delivered += n;
+			if (ch->flags & CHUNK_SENT && whole)
+				tcp_rack_arrived(t, c, ch, a);
+		}
+		a->retrans_acked |= ch->flags & CHUNK_EVER;
+		if (!whole) {
+			trim(c, ch, n);
+			break;
+		}
+		uncount(c, ch, n);
+		c->q_bytes -= ch->len;
+		c->q_first = ch->next;
+		if (c->q_unsent == buf)
+			c->q_unsent = ch->next;
+		if (c->q_first == TCP_NONE)
+			c->q_last = TCP_NONE;
+		buf_put(t->pool, buf);
+	}
+	return before - c->q_bytes;
+}
+
+void tcp_queue_free(struct tcp *t, struct tcp_conn *c)
+{
+	while (c->q_first != TCP_NONE) {
+		uint32_t buf = c->q_first;
+		c->q_first = chunk_at(t, buf)->next;
+		buf_put(t->pool, buf);
+	}
+	c->q_last = c->q_unsent = TCP_NONE;
+	c->q_bytes = 0;
+	c->sacked = c->lost = c->retrans = 0;
+}

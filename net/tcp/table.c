@@ -1,0 +1,328 @@
+/*
+ * An instance and its connections: memory, the hash table, ports, the pending list, the end of a
+ * connection.
+ */
+#include "net/tcp/inside.h"
+
+#define ALIGN 64
+#define PORT_TRIES 4096 /* in looking for an ephemeral port */
+
+static size_t round_up(size_t n)
+{
+	return (n + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+}
+
+static uint32_t bucket_count(uint32_t connections)
+{
+	uint32_t n = 64;
+	while (n < connections && n < 1u << 30)
+		n *= 2;
+	return n;
+}
+
+size_t tcp_memory_bytes(const struct tcp_params *p)
+{
+	return round_up(sizeof(struct tcp)) +
+	       round_up(p->connections * sizeof(struct tcp_conn)) +
+	       round_up(bucket_count(p->connections) * sizeof(uint32_t)) +
+	       round_up(p->listeners * sizeof(struct tcp_listen));
+}
+
+/* The scale with which rcv_buf fits the window field (RFC 7323 2.2). */
+static uint8_t window_scale(uint32_t rcv_buf)
+{
+	uint8_t shift = 0;
+	while (shift < TCP_WSCALE_MAX && rcv_buf >> shift > 0xffff)
+		shift++;
+	return shift;
+}
+
+struct tcp *tcp_init(void *mem, const struct tcp_params *params, struct bufpool *pool,
+                     struct counters *cnt, const struct siphash_key *key,
+                     const struct tcp_ops *ops, void *ctx, uint64_t now_us)
+{
+	uint8_t *at = mem;
+	struct tcp *t = mem;
+	*t = (struct tcp){.p = *params, .ops = ops, .ctx = ctx, .pool = pool, .cnt = cnt, .key = *key};
+	at += round_up(sizeof *t);
+	t->conns = (struct tcp_conn *)(void *)at;
+	at += round_up(params->connections * sizeof(struct tcp_conn));
+	t->buckets = (uint32_t *)(void *)at;
+	t->bucket_mask = bucket_count(params->connections) - 1;
+	at += round_up((t->bucket_mask + 1) * sizeof(uint32_t));
+	t->listener = (struct tcp_listen *)(void *)at;
+	/* the first is used first: what was freed last is used next */
+	for (uint32_t i = params->connections; i > 0; i--) {
+		t->conns[i - 1].hash_next = t->free;
+		t->free = i;
+	}
+	t->pending = t->pending_last = TCP_NONE;
+	t->age_first = t->age_last = TCP_NONE;
+	t->rcv_wscale = window_scale(params->rcv_buf);
+	t->now_us = t->tick_us = now_us;
+	wheel_init(&t->wheel, t->conns, sizeof(struct tcp_conn), offsetof(struct tcp_conn, wheel), 0);
+	return t;
+}
+
+void tcp_set_now(struct tcp *t, uint64_t now_us)
+{
+	uint64_t passed = now_us - t->tick_us;
+	t->now_us = now_us;
+	/* in steps that 32-bit machines can divide; the first nearly always is the only one */
+	while (passed >= 1000) {
+		uint32_t step = passed > 0xfff00000u ? 0xfff00000u : (uint32_t)passed;
+		uint32_t ms = step / 1000;
+		t->tick += ms;
+		t->tick_us += ms * 1000ull;
+		passed = now_us - t->tick_us;
+	}
+	t->now_ms = (uint32_t)t->tick;
+}
+
+/* --- the hash table --- */
+
+uint32_t tcp_hash(const struct tcp *t, const struct net_addr *remote, uint16_t remote_port,
+                  const struct net_addr *local, uint16_t local_port)
+{
+	uint64_t w[5];
+	unsigned n = 0;
+	if (likely(net_addr_is_ip4(remote))) {
+		w[n++] = (uint64_t)remote->w[3] << 32 | local->w[3];
+	} else {
+		w[n++] = (uint64_t)remote->w[0] << 32 | remote->w[1];
+		w[n++] = (uint64_t)remote->w[2] << 32 | remote->w[3];
+		w[n++] = (uint64_t)local->w[0] << 32 | local->w[1];
+		w[n++] = (uint64_t)local->w[2] << 32 | local->w[3];
+	}
+	w[n++] = (uint32_t)remote_port << 16 | local_port;
+	return (uint32_t)siphash13_words(&t->key, w, n);
+}
+
+static struct tcp_conn *find(const struct tcp *t, uint32_t hash, const struct net_addr *remote,
+                             uint16_t remote_port, const struct net_addr *local, uint16_t local_port)
+{
+	uint32_t i = t->buckets[hash & t->bucket_mask];
+	while (i) {
+		struct tcp_conn *c = &t->conns[i - 1];
+		if (c->remote_port == remote_port && c->local_port == local_port &&
+		    net_addr_equal(&c->remote, remote) && net_addr_equal(&c->local, local))
+			return c;
+		i = c->hash_next;
+	}
+	return NULL;
+}
+
+struct tcp_conn *tcp_find(const struct tcp *t, uint32_t hash, const struct tcp_segment *s)
+{
+	return find(t, hash, &s->src, s->src_port, &s->dst, s->dst_port);
+}
+
+static void unhash(struct tcp *t, struct tcp_conn *c)
+{
+	uint32_t hash = tcp_hash(t, &c->remote, c->remote_port, &c->local, c->local_port);
+	uint32_t *at = &t->buckets[hash & t->bucket_mask];
+	while (*at != conn_index(t, c) + 1)
+		at = &t->conns[*at - 1].hash_next;
+	*at = c->hash_next;
+}
+
+/* --- connections --- */
+
+void tcp_set_state(struct tcp *t, struct tcp_conn *c, enum tcp_state state)
+{
+	t->states[c->state]--;
+	t->states[state]++;
+	c->state = (uint8_t)state;
+}
+
+/* Without a free record the oldest TIME-WAIT gives its own: it protects against old segments, and a
+ * new connection is worth more than that. */
+static bool recycle_time_wait(struct tcp *t)
+{
+	if (t->age_first == TCP_NONE)
+		return false;
+	struct tcp_conn *c = &t->conns[t->age_first];
+	tcp_conn_end(t, c, E_OK, true);
+	tcp_count_event(t, CNT_tcp_time_wait_recycled);
+	return t->free != 0;
+}
+
+struct tcp_conn *tcp_conn_new(struct tcp *t, const struct net_addr *local, uint16_t local_port,
+                              const struct net_addr *remote, uint16_t remote_port)
+{
+	if (t->free == 0 && !recycle_time_wait(t)) {
+		tcp_count_event(t, CNT_tcp_full);
+		return NULL;
+	}
+	uint32_t hash = tcp_hash(t, remote, remote_port, local, local_port);
+	uint32_t *bucket = &t->buckets[hash & t->bucket_mask];
+	uint32_t index = t->free - 1;
+	struct tcp_conn *c = &t->conns[index];
+	t->free = c->hash_next;
+	t->connections++;
+	*c = (struct tcp_conn){
+		.remote = *remote,
+		.local = *local,
+		.remote_port = remote_port,
+		.local_port = local_port,
+		.hash_next = *bucket,
+		.tcp = t,
+		.pending_next = TCP_NONE,
+		.age_next = TCP_NONE,
+		.age_prev = TCP_NONE,
+		.pseudo = ip_pseudo_sum(local, remote, IP_PROTO_TCP),
+		.rcv_buf = t->p.rcv_buf,
+		.ooo = TCP_NONE,
+		.q_first = TCP_NONE,
+		.q_last = TCP_NONE,
+		.q_unsent = TCP_NONE,
+		.path_mtu = (uint16_t)u32_min(t->p.mtu, 65535),
+		.peer_mss = TCP_MSS_DEFAULT,
+		.rcv_mss = TCP_MSS_DEFAULT,
+		.rto_us = 1000000, /* RFC 6298 2.1 */
+		.reo_mult = 1,
+		.heard_ms = t->now_ms,
+		.sent_ms = t->now_ms,
+		.stuck_ms = t->now_ms,
+		.user_timeout_ms = t->p.user_timeout_ms,
+		.flags = t->p.keepalive_ms ? CONN_KEEPALIVE : 0,
+	};
+	*bucket = index + 1;
+	t->states[TCP_CLOSED]++;
+	return c;
+}
+
+static void age_remove(struct tcp *t, struct tcp_conn *c)
+{
+	if (c->age_prev != TCP_NONE)
+		t->conns[c->age_prev].age_next = c->age_next;
+	else
+		t->age_first = c->age_next;
+	if (c->age_next != TCP_NONE)
+		t->conns[c->age_next].age_prev = c->age_prev;
+	else
+		t->age_last = c->age_prev;
+}
+
+/* Gives all buffers and deadlines back; leaves identity and sequence numbers. */
+static void strip(struct tcp *t, struct tcp_conn *c)
+{
+	tcp_queue_free(t, c);
+	tcp_ranges_free(t, c);
+	c->armed = 0;
+	wheel_remove(&t->wheel, conn_index(t, c));
+}
+
+static void free_record(struct tcp *t, struct tcp_conn *c)
+{
+	c->hash_next = t->free;
+	t->free = conn_index(t, c) + 1;
+	t->connections--;
+	t->states[TCP_CLOSED]--;
+}
+
+void tcp_conn_end(struct tcp *t, struct tcp_conn *c, int why, bool tell)
+{
+	if (c->state == TCP_CLOSED)
+		return;
+	if (c->state == TCP_TIME_WAIT)
+		age_remove(t, c);
+	if (c->flags & CONN_FASTOPEN && c->flags & CONN_PASSIVE && c->state == TCP_SYN_RECEIVED)
+		t->fastopen--;
+	strip(t, c);
+	unhash(t, c);
+	tcp_set_state(t, c, TCP_CLOSED);
+	/* The application may look at it for the last time; the record is not free before. */
+	bool pending = c->flags & CONN_PENDING;
+	c->flags |= CONN_PENDING;
+	if (tell && c->flags & CONN_ACCEPTED) {
+		c->flags &= ~(uint32_t)CONN_ACCEPTED;
+		if (c->app->closed)
+			c->app->closed(c, why);
+	}
+	if (!pending)
+		free_record(t, c);
+}
+
+void tcp_time_wait(struct tcp *t, struct tcp_conn *c)
+{
+	strip(t, c);
+	c->age_prev = t->age_last;
+	c->age_next = TCP_NONE;
+	if (t->age_last != TCP_NONE)
+		t->conns[t->age_last].age_next = conn_index(t, c);
+	else
+		t->age_first = conn_index(t, c);
+	t->age_last = conn_index(t, c);
+	tcp_set_state(t, c, TCP_TIME_WAIT);
+	tcp_timer_set(t, c, TIMER_LIFE, t->p.time_wait_ms);
+	tcp_count_event(t, CNT_tcp_closes);
+	/* Both sides have closed: for the application this is the end, the record stays. */
+	if (c->flags & CONN_ACCEPTED) {
+		c->flags &= ~(uint32_t)CONN_ACCEPTED;
+		if (c->app->closed)
+			c->app->closed(c, E_OK);
+	}
+}
+
+/* --- ports --- */
+
+/*
+ * RFC 6056 3.3.3, simple hash-based selection: a secret offset for each peer, so that a stranger
+ * cannot guess the next port, and a counter, so that a port is not used again soon.
+ */
+uint16_t tcp_port_choose(struct tcp *t, const struct net_addr *local, const struct net_addr *remote,
+                         uint16_t remote_port)
+{
+	uint32_t span = (uint32_t)t->p.port_last - t->p.port_first + 1;
+	uint32_t offset = tcp_hash(t, remote, remote_port, local, 0);
+	for (uint32_t i = 0; i < span && i < PORT_TRIES; i++) {
+		uint16_t port = (uint16_t)(t->p.port_first + (offset + t->port_next++) % span);
+		if (t->ops->ours && !t->ops->ours(t->ctx, local, port, remote, remote_port))
+			continue;
+		uint32_t hash = tcp_hash(t, remote, remote_port, local, port);
+		struct tcp_conn *c = find(t, hash, remote, remote_port, local, port);
+		if (!c)
+			return port;
+	}
+	return 0;
+}
+
+/* --- the pending list --- */
+
+void tcp_touch(struct tcp *t, struct tcp_conn *c)
+{
+	if (c->flags & CONN_PENDING || c->state == TCP_CLOSED)
+		return;
+	c->flags |= CONN_PENDING;
+	c->pending_next = TCP_NONE;
+	if (t->pending == TCP_NONE)
+		t->pending = conn_index(t, c);
+	else
+		t->conns[t->pending_last].pending_next = conn_index(t, c);
+	t->pending_last = conn_index(t, c);
+}
+
+void tcp_flush(struct tcp *t)
+{
+	while (t->pending != TCP_NONE) {
+		struct tcp_conn *c = &t->conns[t->pending];
+		t->pending = c->pending_next;
+		if (c->state == TCP_CLOSED) {
+			free_record(t, c);
+			continue;
+		}
+		c->flags &= ~(uint32_t)CONN_PENDING;
+		tcp_output(t, c);
+	}
+}
+
+uint32_t tcp_count(const struct tcp *t, enum tcp_state state)
+{
+	return t->states[state];
+}
+
+uint32_t tcp_connections(const struct tcp *t)
+{
+	return t->connections - t->states[TCP_CLOSED];
+}

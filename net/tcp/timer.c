@@ -1,0 +1,152 @@
+/*
+ * Deadlines. A connection has up to three (enum tcp_timer) and one place in the wheel, at or before
+ * the earliest. To drop or put off a deadline, which happens with nearly every segment, costs a
+ * store: the wheel is not told, and when it comes round the connection is hung in anew.
+ *
+ *     TIMER_LIFE by state
+ *     SYN-SENT, SYN-RECEIVED     none: retransmission gives up (loss.c)
+ *     FIN-WAIT-2                 the peer has been silent for fin_wait2_ms: given up
+ *     TIME-WAIT                  time_wait_ms are over: gone
+ *     others                     keep-alive (RFC 9293 3.8.4), if it is on
+ */
+#include "net/tcp/inside.h"
+
+#define KEEPALIVE_DEFAULT_MS 7200000u /* RFC 9293 3.8.4: no less than two hours */
+
+void tcp_timer_set(struct tcp *t, struct tcp_conn *c, enum tcp_timer which, uint32_t ms)
+{
+	/* rounded up: never early (RFC 6298 1) */
+	uint32_t ticks = ms + (t->now_us != t->tick_us);
+	uint64_t tick = t->tick + ticks;
+	c->at_ms[which] = t->now_ms + ticks;
+	c->armed |= (uint8_t)(1u << which);
+	if (c->wheel.tick > tick || !wheel_pending(&t->wheel, conn_index(t, c)))
+		wheel_add(&t->wheel, conn_index(t, c), tick);
+}
+
+void tcp_timer_clear(struct tcp_conn *c, enum tcp_timer which)
+{
+	c->armed &= (uint8_t)~(1u << which);
+}
+
+static uint32_t keepalive_ms(const struct tcp *t)
+{
+	return t->p.keepalive_ms ? t->p.keepalive_ms : KEEPALIVE_DEFAULT_MS;
+}
+
+void tcp_life_timer(struct tcp *t, struct tcp_conn *c)
+{
+	switch (c->state) {
+	case TCP_FIN_WAIT_2:
+		if (t->p.fin_wait2_ms)
+			tcp_timer_set(t, c, TIMER_LIFE, t->p.fin_wait2_ms);
+		break;
+	case TCP_SYN_SENT:
+	case TCP_SYN_RECEIVED:
+	case TCP_TIME_WAIT:
+	case TCP_CLOSED:
+		break;
+	default:
+		if (c->flags & CONN_KEEPALIVE)
+			tcp_timer_set(t, c, TIMER_LIFE, keepalive_ms(t));
+		else
+			tcp_timer_clear(c, TIMER_LIFE);
+		break;
+	}
+}
+
+static void give_up(struct tcp *t, struct tcp_conn *c)
+{
+	tcp_count_event(t, CNT_tcp_timeouts);
+	tcp_send_reset(t, c);
+	tcp_conn_end(t, c, E_TIMEOUT, true);
+}
+
+static void keepalive(struct tcp *t, struct tcp_conn *c)
+{
+	uint32_t idle = t->now_ms - c->heard_ms;
+	if (idle < keepalive_ms(t)) {
+		c->probes = 0;
+		tcp_timer_set(t, c, TIMER_LIFE, keepalive_ms(t) - idle);
+	} else if (c->snd_una != c->snd_nxt || c->q_first != TCP_NONE) {
+		/* retransmissions or window probes ask already */
+		tcp_timer_set(t, c, TIMER_LIFE, t->p.keepalive_interval_ms);
+	} else if (c->probes >= t->p.keepalive_probes) {
+		give_up(t, c);
+	} else {
+		/* A sequence number that has been acknowledged: the peer has to answer. */
+		c->probes++;
+		tcp_count_event(t, CNT_tcp_keepalives);
+		tcp_send_empty(t, c, TCP_ACK, c->snd_nxt - 1);
+		tcp_timer_set(t, c, TIMER_LIFE, t->p.keepalive_interval_ms);
+	}
+}
+
+static void life(struct tcp *t, struct tcp_conn *c)
+{
+	uint32_t silent = t->now_ms - c->heard_ms;
+	if (c->state == TCP_TIME_WAIT)
+		tcp_conn_end(t, c, E_OK, false);
+	else if (c->state != TCP_FIN_WAIT_2)
+		keepalive(t, c);
+	else if (silent >= t->p.fin_wait2_ms)
+		give_up(t, c);
+	else
+		tcp_timer_set(t, c, TIMER_LIFE, t->p.fin_wait2_ms - silent);
+}
+
+static void run(struct tcp *t, struct tcp_conn *c, enum tcp_timer which)
+{
+	switch (which) {
+	case TIMER_SEND:
+		tcp_loss_on_timer(t, c);
+		break;
+	case TIMER_ACK:
+		if (c->flags & CONN_ACK_DUE)
+			c->flags |= CONN_ACK_NOW;
+		break;
+	case TIMER_LIFE:
+		life(t, c);
+		break;
+	case TIMER_COUNT:
+		break;
+	}
+}
+
+/* The wheel has come round to c: runs what is due and hangs it in for the rest. */
+static void expire(struct tcp *t, struct tcp_conn *c)
+{
+	tcp_touch(t, c);
+	for (unsigned which = 0; which < TIMER_COUNT && c->state != TCP_CLOSED; which++) {
+		if (!tcp_timer_armed(c, which) || (int32_t)(c->at_ms[which] - t->now_ms) > 0)
+			continue;
+		tcp_timer_clear(c, which);
+		run(t, c, which);
+	}
+	for (unsigned which = 0; which < TIMER_COUNT; which++) {
+		if (!tcp_timer_armed(c, which))
+			continue;
+		uint64_t tick = t->tick + (c->at_ms[which] - t->now_ms);
+		if (c->wheel.tick > tick || !wheel_pending(&t->wheel, conn_index(t, c)))
+			wheel_add(&t->wheel, conn_index(t, c), tick);
+	}
+}
+
+void tcp_tick(struct tcp *t, uint64_t now_us)
+{
+	uint32_t index;
+	tcp_set_now(t, now_us);
+	t->busy = true;
+	while ((index = wheel_expire(&t->wheel, t->tick)) != WHEEL_NONE)
+		expire(t, &t->conns[index]);
+	tcp_flush(t);
+	t->busy = false;
+}
+
+uint64_t tcp_deadline(const struct tcp *t)
+{
+	uint64_t tick = wheel_next(&t->wheel);
+	if (tick == UINT64_MAX)
+		return UINT64_MAX;
+	return tick <= t->tick ? t->tick_us : t->tick_us + (tick - t->tick) * 1000;
+}
