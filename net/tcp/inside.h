@@ -71,7 +71,8 @@ struct tcp_chunk {
 	uint16_t len;     /* payload; 0 only with FIN */
 	uint32_t flags;   /* enum tcp_chunk_flag */
 	uint32_t sent_us[2]; /* when it was last sent, 64 bits in two halves (queue[] is of words) */
-	uint32_t ends;    /* seq + len + FIN: rack.end_seq of it */
+	uint32_t ends;    /* seq + len + FIN */
+	uint32_t order;   /* number of its last sending, counted over the connection */
 };
 _Static_assert(sizeof(struct tcp_chunk) <= sizeof((struct pkt_meta *)0)->queue, "fits a buffer");
 
@@ -186,7 +187,8 @@ struct tcp_conn {
 	uint32_t dup_acks;
 	uint32_t fack;      /* highest sequence number ever known to have arrived */
 	uint64_t rack_us;   /* when the newest segment that arrived had been sent */
-	uint32_t rack_end, rack_rtt_us;
+	uint32_t rack_order, rack_rtt_us;
+	uint32_t sendings;  /* of chunks; see sent_after in loss.c */
 	uint32_t probe_end; /* TLP.end_seq */
 	uint32_t rto_una;   /* snd_una at the last timeout */
 	uint8_t reo_mult, reo_persist; /* RFC 8985 6.2: reo_wnd in quarters of min_rtt */

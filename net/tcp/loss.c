@@ -75,10 +75,14 @@ static void sample_of_ack(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a
 
 /* --- RACK (RFC 8985 6.2) --- */
 
-/* RACK_sent_after */
-static bool sent_after(uint64_t us1, uint32_t end1, uint64_t us2, uint32_t end2)
+/*
+ * RACK_sent_after. All that one call of the instance sends has the same time, retransmissions and new
+ * data alike, and the RFC's tie-break, the higher sequence number, would call a retransmission lost
+ * because new data arrived that was sent before it. So sendings are counted.
+ */
+static bool sent_after(uint32_t order1, uint32_t order2)
 {
-	return us1 > us2 || (us1 == us2 && seq_gt(end1, end2));
+	return seq_gt(order1, order2);
 }
 
 void tcp_rack_arrived(struct tcp *t, struct tcp_conn *c, const struct tcp_chunk *ch,
@@ -104,9 +108,9 @@ void tcp_rack_arrived(struct tcp *t, struct tcp_conn *c, const struct tcp_chunk 
 			return;
 	}
 	c->rack_rtt_us = rtt;
-	if (sent_after(sent, ch->ends, c->rack_us, c->rack_end)) {
+	if (c->rack_us == 0 || sent_after(ch->order, c->rack_order)) {
 		c->rack_us = sent;
-		c->rack_end = ch->ends;
+		c->rack_order = ch->order;
 	}
 }
 
@@ -157,7 +161,7 @@ static bool rack_detect(struct tcp *t, struct tcp_conn *c, uint32_t *wait_us)
 		if (ch->flags & CHUNK_SACKED ||
 		    (ch->flags & (CHUNK_LOST | CHUNK_RETRANS)) == CHUNK_LOST)
 			continue;
-		if (!sent_after(c->rack_us, c->rack_end, sent, ch->ends))
+		if (!sent_after(c->rack_order, ch->order))
 			continue;
 		if (t->now_us >= sent + limit) {
 			tcp_mark_lost(t, c, ch);

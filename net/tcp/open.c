@@ -461,6 +461,7 @@ enum counter tcp_input_syn_sent(struct tcp *t, struct tcp_conn *c, struct tcp_se
 		return CNT_delivered_tcp;
 	}
 	c->flags |= CONN_ACK_NOW;
+	s->flags &= (uint8_t)~(TCP_ECE | TCP_CWR); /* here they were about ECN itself */
 	if (!tcp_established(t, c))
 		return CNT_delivered_tcp;
 	tcp_ack(t, c, s);

@@ -219,6 +219,7 @@ static void note_sent(struct tcp *t, struct tcp_conn *c, struct tcp_chunk *ch)
 	}
 	ch->sent_us[0] = (uint32_t)t->now_us;
 	ch->sent_us[1] = (uint32_t)(t->now_us >> 32);
+	ch->order = c->sendings++;
 }
 
 static uint8_t flags_of(struct tcp_conn *c, const struct tcp_chunk *ch, bool fresh)
