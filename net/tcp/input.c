@@ -60,8 +60,10 @@ static bool timestamp_ok(const struct tcp *t, const struct tcp_conn *c, const st
 static bool sequence_ok(const struct tcp_conn *c, const struct tcp_segment *s)
 {
 	uint32_t space = tcp_segment_space(s), wnd = c->rcv_adv - c->rcv_nxt;
+	/* An ACK at the right edge itself, which the RFC's table leaves out, is that of a peer that has
+	 * filled the window: if some of that was lost, to drop it would leave both waiting. */
 	if (space == 0)
-		return wnd == 0 ? s->seq == c->rcv_nxt : s->seq - c->rcv_nxt < wnd || s->seq == c->rcv_nxt;
+		return s->seq - c->rcv_nxt <= wnd;
 	uint32_t last = s->seq + space - 1;
 	if (wnd == 0) /* text is not taken, but its ACK, URG and RST are (RFC 9293 3.10.7.4) */
 		return s->seq == c->rcv_nxt;

@@ -371,7 +371,9 @@ static bool gave_up(struct tcp *t, struct tcp_conn *c)
 {
 	bool handshake = c->state == TCP_SYN_SENT || c->state == TCP_SYN_RECEIVED;
 	uint32_t limit = handshake ? t->p.syn_timeout_ms : c->user_timeout_ms;
-	if (t->now_ms - c->stuck_ms < limit)
+	/* a peer that closes its window and answers is there (RFC 9293 3.8.6.1, MUST-37) */
+	uint32_t since = !handshake && c->snd_wnd == 0 ? c->heard_ms : c->stuck_ms;
+	if (t->now_ms - since < limit)
 		return false;
 	tcp_count_event(t, CNT_tcp_timeouts);
 	if (!handshake)
@@ -493,9 +495,13 @@ void tcp_loss_on_timer(struct tcp *t, struct tcp_conn *c)
 static uint32_t newreno(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a, bool *lost)
 {
 	uint32_t out = c->snd_nxt - c->snd_una;
+	if (a->duplicate && c->recovery == RECOVERY_RTO)
+		return 0;
 	if (a->duplicate) {
+		/* RFC 3042: the first two let new data go; RFC 5681 3.2, step 4, those of recovery */
+		uint32_t most = c->recovery == RECOVERY_OPEN ? (DUP_THRESH - 1u) * c->mss : out;
 		c->dup_acks++;
-		if (c->sacked + c->mss < out)
+		if (c->sacked + c->mss < out && c->sacked < most)
 			c->sacked += c->mss;
 		/* RFC 6582 3.2 step 2: not for what was sent before the last recovery began */
 		*lost = c->recovery == RECOVERY_OPEN && c->dup_acks == DUP_THRESH &&

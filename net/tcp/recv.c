@@ -307,7 +307,7 @@ uint32_t tcp_window(struct tcp *t, struct tcp_conn *c)
 bool tcp_window_worth_telling(const struct tcp *t, const struct tcp_conn *c)
 {
 	uint32_t offered = c->rcv_adv - c->rcv_nxt, gain = space(t, c) - offered;
-	if (gain < u32_min(c->rcv_buf / 2, c->rcv_mss))
+	if (gain == 0 || gain < u32_min(c->rcv_buf / 2, c->rcv_mss))
 		return false;
 	/* While the peer has enough, the next acknowledgement tells. */
 	return offered < 2u * c->rcv_mss || gain >= c->rcv_buf / 4;

@@ -37,17 +37,15 @@ static uint32_t keepalive_ms(const struct tcp *t)
 void tcp_life_timer(struct tcp *t, struct tcp_conn *c)
 {
 	switch (c->state) {
-	case TCP_FIN_WAIT_2:
-		if (t->p.fin_wait2_ms)
-			tcp_timer_set(t, c, TIMER_LIFE, t->p.fin_wait2_ms);
-		break;
 	case TCP_SYN_SENT:
 	case TCP_SYN_RECEIVED:
 	case TCP_TIME_WAIT:
 	case TCP_CLOSED:
 		break;
 	default:
-		if (c->flags & CONN_KEEPALIVE)
+		if (c->state == TCP_FIN_WAIT_2 && t->p.fin_wait2_ms)
+			tcp_timer_set(t, c, TIMER_LIFE, t->p.fin_wait2_ms);
+		else if (c->flags & CONN_KEEPALIVE)
 			tcp_timer_set(t, c, TIMER_LIFE, keepalive_ms(t));
 		else
 			tcp_timer_clear(c, TIMER_LIFE);
@@ -87,7 +85,7 @@ static void life(struct tcp *t, struct tcp_conn *c)
 	uint32_t silent = t->now_ms - c->heard_ms;
 	if (c->state == TCP_TIME_WAIT)
 		tcp_conn_end(t, c, E_OK, false);
-	else if (c->state != TCP_FIN_WAIT_2)
+	else if (c->state != TCP_FIN_WAIT_2 || !t->p.fin_wait2_ms)
 		keepalive(t, c);
 	else if (silent >= t->p.fin_wait2_ms)
 		give_up(t, c);
