@@ -16,6 +16,7 @@ UNIT_SRC_counters := net/counters.c
 UNIT_SRC_ip4 := net/ip4.c lib/csum.c
 UNIT_SRC_icmp4 := net/icmp4.c net/ip4.c lib/csum.c
 UNIT_SRC_udp := net/udp.c net/ip4.c lib/csum.c
+UNIT_SRC_tcp_wire := net/tcp/wire.c net/ip4.c lib/csum.c
 UNIT_SRC_arp := net/arp.c net/arp_table.c lib/fmt.c
 UNIT_SRC_fib := net/fib/trie.c tests/unit/prefixes.c
 UNIT_SRC_rss := net/rss.c
@@ -61,7 +62,7 @@ UNIT_FLAGS_ixgbe_traffic := $(UNIT_FLAGS_ixgbe_driver)
 UNIT_FLAGS_ixgbe_done := $(UNIT_FLAGS_ixgbe_driver) -DIXGBE_COMPLETION=IXGBE_DESCRIPTOR_DONE
 UNIT_FLAGS_ixgbe_done_traffic := $(UNIT_FLAGS_ixgbe_done)
 UNIT_FLAGS_ixgbe_faults := $(UNIT_FLAGS_ixgbe_driver)
-T ?= csum fmt mem pkt cmdline siphash counters ip4 icmp4 udp arp fib rss wheel congestion fuzz \
+T ?= csum fmt mem pkt cmdline siphash counters ip4 icmp4 udp arp fib rss wheel congestion tcp_wire fuzz \
 	config shell null \
 	virtio_net virtio_ring virtio_hostile ixgbe_ring ixgbe_hostile ixgbe_driver ixgbe_traffic \
 	ixgbe_done ixgbe_done_traffic ixgbe_faults \
