@@ -88,7 +88,10 @@ static void finish(struct tcp *t, struct tcp_conn *c, struct making *m)
 	uint32_t window = tcp_window(t, c);
 	tcp_header_put(tcp, c->local_port, c->remote_port, m->seq, c->rcv_nxt, tcp_len, m->flags,
 	               (uint16_t)window, up);
-	memcpy(tcp + TCP_HLEN, m->options, m->options_len);
+	if (likely(m->options_len == TCP_TS_BYTES)) /* a constant: no call */
+		memcpy(tcp + TCP_HLEN, m->options, TCP_TS_BYTES);
+	else
+		memcpy(tcp + TCP_HLEN, m->options, m->options_len);
 
 	unsigned l4_len = tcp_len + m->payload;
 	uint32_t sum = ip_pseudo_len(c->pseudo, l4_len);
@@ -240,7 +243,9 @@ bool tcp_send_chunk(struct tcp *t, struct tcp_conn *c, uint32_t buf)
 {
 	struct tcp_chunk *ch = chunk_at(t, buf);
 	bool fresh = !(ch->flags & CHUNK_SENT);
-	struct making m = {.seq = ch->seq, .payload = ch->len};
+	struct making m;
+	m.seq = ch->seq;
+	m.payload = ch->len;
 	bool told = put_options(t, c, &m);
 	if (!place_payload(t, c, &m, buf))
 		return false;

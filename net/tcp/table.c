@@ -44,6 +44,8 @@ struct tcp *tcp_init(void *mem, const struct tcp_params *params, struct bufpool 
 	uint8_t *at = mem;
 	struct tcp *t = mem;
 	*t = (struct tcp){.p = *params, .ops = ops, .ctx = ctx, .pool = pool, .cnt = cnt, .key = *key};
+	for (uint64_t i = 0; i < ARRAY_LEN(t->hash_key); i++)
+		t->hash_key[i] = siphash24(key, &i, sizeof i);
 	at += round_up(sizeof *t);
 	t->conns = (struct tcp_conn *)(void *)at;
 	at += round_up(params->connections * sizeof(struct tcp_conn));
@@ -80,23 +82,6 @@ void tcp_set_now(struct tcp *t, uint64_t now_us)
 }
 
 /* --- the hash table --- */
-
-uint32_t tcp_hash(const struct tcp *t, const struct net_addr *remote, uint16_t remote_port,
-                  const struct net_addr *local, uint16_t local_port)
-{
-	uint64_t w[5];
-	unsigned n = 0;
-	if (likely(net_addr_is_ip4(remote))) {
-		w[n++] = (uint64_t)remote->w[3] << 32 | local->w[3];
-	} else {
-		w[n++] = (uint64_t)remote->w[0] << 32 | remote->w[1];
-		w[n++] = (uint64_t)remote->w[2] << 32 | remote->w[3];
-		w[n++] = (uint64_t)local->w[0] << 32 | local->w[1];
-		w[n++] = (uint64_t)local->w[2] << 32 | local->w[3];
-	}
-	w[n++] = (uint32_t)remote_port << 16 | local_port;
-	return (uint32_t)siphash13_words(&t->key, w, n);
-}
 
 static struct tcp_conn *find(const struct tcp *t, uint32_t hash, const struct net_addr *remote,
                              uint16_t remote_port, const struct net_addr *local, uint16_t local_port)
@@ -275,7 +260,11 @@ uint16_t tcp_port_choose(struct tcp *t, const struct net_addr *local, const stru
                          uint16_t remote_port)
 {
 	uint32_t span = (uint32_t)t->p.port_last - t->p.port_first + 1;
-	uint32_t offset = tcp_hash(t, remote, remote_port, local, 0);
+	const uint64_t peer[] = {
+		(uint64_t)remote->w[0] << 32 | remote->w[1], (uint64_t)remote->w[2] << 32 | remote->w[3],
+		(uint64_t)local->w[0] << 32 | local->w[1], (uint64_t)local->w[2] << 32 | local->w[3],
+		remote_port};
+	uint32_t offset = (uint32_t)siphash13_words(&t->key, peer, ARRAY_LEN(peer));
 	for (uint32_t i = 0; i < span && i < PORT_TRIES; i++) {
 		uint16_t port = (uint16_t)(t->p.port_first + (offset + t->port_next++) % span);
 		if (t->ops->ours && !t->ops->ours(t->ctx, local, port, remote, remote_port))
