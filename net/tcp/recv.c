@@ -249,7 +249,7 @@ enum counter tcp_receive(struct tcp *t, struct tcp_conn *c, struct tcp_segment *
 	trim(t, c, s);
 	if (s->flags & TCP_FIN) {
 		c->rcv_fin = s->seq + s->len;
-		c->flags |= CONN_FIN_SEEN;
+		c->flags |= CONN_FIN_SEEN | CONN_ACK_NOW; /* out of order, too (RFC 5681 4.2) */
 	}
 	enum counter fate = CNT_delivered_tcp;
 	if (s->len && s->seq == c->rcv_nxt) {
