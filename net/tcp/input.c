@@ -180,8 +180,13 @@ static enum counter synchronized(struct tcp *t, struct tcp_conn *c, struct tcp_s
 		s->flags &= (uint8_t)~TCP_SYN;
 		s->seq++;
 	}
-	if (unlikely(!sequence_ok(c, s)))
+	if (unlikely(!sequence_ok(c, s))) {
+		/* the peer's FIN again: old by its number, but the reason why TIME-WAIT is */
+		if (c->state == TCP_TIME_WAIT && (s->flags & (TCP_FIN | TCP_RST)) == TCP_FIN &&
+		    s->seq + tcp_segment_space(s) == c->rcv_nxt)
+			return time_wait(t, c, s);
 		return unacceptable(t, c, s, CNT_drop_tcp_seq);
+	}
 	if (unlikely(s->flags & TCP_RST))
 		return reset_arrived(t, c, s);
 	if (unlikely(s->flags & TCP_SYN)) /* RFC 5961 4.2 */
