@@ -169,8 +169,11 @@ static enum counter time_wait(struct tcp *t, struct tcp_conn *c, const struct tc
 static enum counter synchronized(struct tcp *t, struct tcp_conn *c, struct tcp_segment *s,
                                  struct pkt *p, bool *taken)
 {
-	if (c->flags & CONN_TS && !timestamp_ok(t, c, s))
+	if (c->flags & CONN_TS && !timestamp_ok(t, c, s)) {
+		if (!(s->has & TCP_HAS_TS)) /* RFC 7323 3.2: silently */
+			return CNT_drop_tcp_timestamp;
 		return unacceptable(t, c, s, CNT_drop_tcp_timestamp);
+	}
 	if (c->state == TCP_SYN_RECEIVED && s->flags & TCP_SYN && s->seq == c->irs) {
 		/* its SYN again (our answer was lost), or, after a simultaneous open, its SYN-ACK */
 		if (!(s->flags & TCP_ACK)) {
