@@ -46,13 +46,18 @@ static enum counter challenge(struct tcp *t, struct tcp_conn *c, enum counter fa
 
 /* --- is it acceptable? --- */
 
+/* RFC 7323 5.5: after 24 days its sign says nothing any more. */
+static bool ts_recent_is_old(const struct tcp *t, const struct tcp_conn *c)
+{
+	return t->now_ms - c->ts_recent_ms > PAWS_IDLE_MS;
+}
+
 /* RFC 7323 5.3 R1, and 3.2: without the option that was agreed on it is not of this connection. */
 static bool timestamp_ok(const struct tcp *t, const struct tcp_conn *c, const struct tcp_segment *s)
 {
 	if (!(s->has & TCP_HAS_TS))
 		return s->flags & TCP_RST;
-	return seq_ge(s->tsval, c->ts_recent) || t->now_ms - c->ts_recent_ms > PAWS_IDLE_MS ||
-	       s->flags & TCP_RST;
+	return seq_ge(s->tsval, c->ts_recent) || ts_recent_is_old(t, c) || s->flags & TCP_RST;
 }
 
 /* RFC 9293 3.10.7.4, first: table of the acceptability test. rcv_adv is the edge that was ever
@@ -73,7 +78,8 @@ static bool sequence_ok(const struct tcp_conn *c, const struct tcp_segment *s)
 /* RFC 7323 4.3 (2): the timestamp to be echoed is that of the segment that the next ACK answers. */
 static void note_timestamp(const struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s)
 {
-	if (seq_ge(s->tsval, c->ts_recent) && seq_le(s->seq, c->acked_to)) {
+	if ((seq_ge(s->tsval, c->ts_recent) || ts_recent_is_old(t, c)) &&
+	    seq_le(s->seq, c->acked_to)) {
 		c->ts_recent = s->tsval;
 		c->ts_recent_ms = t->now_ms;
 	}
