@@ -73,7 +73,8 @@ static bool update_window(struct tcp_conn *c, const struct tcp_segment *s)
 	if (!(seq_lt(c->snd_wl1, s->seq) || (c->snd_wl1 == s->seq && seq_le(c->snd_wl2, s->ack))))
 		return false;
 	uint32_t before = c->snd_wnd;
-	c->snd_wnd = s->wnd << c->snd_wscale;
+	/* that of a SYN is not scaled (RFC 7323 2.2) */
+	c->snd_wnd = s->flags & TCP_SYN ? s->wnd : s->wnd << c->snd_wscale;
 	c->snd_wl1 = s->seq;
 	c->snd_wl2 = s->ack;
 	c->max_wnd = u32_max(c->max_wnd, c->snd_wnd);

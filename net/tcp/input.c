@@ -187,6 +187,7 @@ static enum counter synchronized(struct tcp *t, struct tcp_conn *c, struct tcp_s
 			return CNT_delivered_tcp;
 		}
 		s->flags &= (uint8_t)~TCP_SYN;
+		s->wnd >>= c->snd_wscale; /* a SYN's is not scaled (RFC 7323 2.2) */
 		s->seq++;
 	}
 	if (unlikely(!sequence_ok(c, s))) {
