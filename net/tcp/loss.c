@@ -356,6 +356,22 @@ static uint32_t pto_ms(const struct tcp *t, const struct tcp_conn *c)
 	return ms < rto_ms(t, c) ? ms : 0;
 }
 
+static bool in_handshake(const struct tcp_conn *c)
+{
+	return c->state == TCP_SYN_SENT || c->state == TCP_SYN_RECEIVED;
+}
+
+/* So long the peer may stay silent. */
+static uint32_t patience_ms(const struct tcp *t, const struct tcp_conn *c)
+{
+	bool handshake = in_handshake(c);
+	uint32_t limit = handshake ? t->p.syn_timeout_ms : c->user_timeout_ms;
+	/* a peer that closes its window and answers is there (RFC 9293 3.8.6.1, MUST-37) */
+	uint32_t since = !handshake && c->snd_wnd == 0 ? c->heard_ms : c->stuck_ms;
+	uint32_t spent = t->now_ms - since;
+	return spent < limit ? limit - spent : 0;
+}
+
 void tcp_send_timer(struct tcp *t, struct tcp_conn *c)
 {
 	if (c->snd_una == c->snd_nxt) {
@@ -364,19 +380,17 @@ void tcp_send_timer(struct tcp *t, struct tcp_conn *c)
 	}
 	uint32_t pto = pto_ms(t, c);
 	c->send_kind = pto ? SEND_TLP : SEND_RTO;
-	tcp_timer_set(t, c, TIMER_SEND, pto ? pto : rto_ms(t, c));
+	/* giving up is not put off by the back-off */
+	uint32_t ms = pto ? pto : u32_min(rto_ms(t, c), u32_max(patience_ms(t, c), 1));
+	tcp_timer_set(t, c, TIMER_SEND, ms);
 }
 
 static bool gave_up(struct tcp *t, struct tcp_conn *c)
 {
-	bool handshake = c->state == TCP_SYN_SENT || c->state == TCP_SYN_RECEIVED;
-	uint32_t limit = handshake ? t->p.syn_timeout_ms : c->user_timeout_ms;
-	/* a peer that closes its window and answers is there (RFC 9293 3.8.6.1, MUST-37) */
-	uint32_t since = !handshake && c->snd_wnd == 0 ? c->heard_ms : c->stuck_ms;
-	if (t->now_ms - since < limit)
+	if (patience_ms(t, c) > 0)
 		return false;
 	tcp_count_event(t, CNT_tcp_timeouts);
-	if (!handshake)
+	if (!in_handshake(c))
 		tcp_send_reset(t, c);
 	tcp_conn_end(t, c, E_TIMEOUT, true);
 	return true;
@@ -479,7 +493,7 @@ void tcp_loss_on_timer(struct tcp *t, struct tcp_conn *c)
 	default:
 		if (gave_up(t, c))
 			return;
-		if (c->state == TCP_SYN_SENT || c->state == TCP_SYN_RECEIVED) {
+		if (in_handshake(c)) {
 			syn_timeout(t, c);
 			return;
 		}
