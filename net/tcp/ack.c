@@ -94,7 +94,6 @@ static void advance(struct tcp *t, struct tcp_conn *c, uint32_t ack, struct tcp_
 	if (seq_lt(c->fack, ack))
 		c->fack = ack;
 	c->stuck_ms = t->now_ms;
-	c->backoff = 0;
 }
 
 enum counter tcp_ack(struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s)
@@ -124,6 +123,8 @@ enum counter tcp_ack(struct tcp *t, struct tcp_conn *c, const struct tcp_segment
 	if (unlikely(s->sacks) && c->flags & CONN_SACK)
 		read_sacks(t, c, s, &a);
 	c->probes = 0;
+	if (c->send_kind == SEND_PROBE && (a.advanced || window_moved))
+		c->backoff = 0;
 	if (outstanding && !old)
 		tcp_loss_on_ack(t, c, &a);
 	if (a.bytes && c->app->acked && c->flags & CONN_ACCEPTED)

@@ -70,6 +70,8 @@ static void sample_of_ack(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a
 	if (a->rtt_us == 0)
 		return;
 	tcp_rtt_sample(t, c, a->rtt_us);
+	c->backoff = 0; /* and not before (RFC 6298 5): else a path that became slower than the RTO would
+	                   have each segment sent twice and never be measured */
 	cc_on_rtt(&c->cc, a->rtt_us, c->snd_una, c->snd_nxt);
 }
 
@@ -454,7 +456,8 @@ static void timeout(struct tcp *t, struct tcp_conn *c)
 	}
 	if (c->backoff < TCP_BACKOFF_MAX)
 		c->backoff++;
-	suspect_black_hole(t, c);
+	if (!first)
+		suspect_black_hole(t, c);
 }
 
 /* The handshake was not answered. */

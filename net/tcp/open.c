@@ -160,6 +160,10 @@ bool tcp_established(struct tcp *t, struct tcp_conn *c)
 	tcp_set_state(t, c, c->flags & CONN_CLOSING ? TCP_FIN_WAIT_1 : TCP_ESTABLISHED);
 	if (!c->backoff && c->syn_us) /* Karn: else nobody knows which SYN was answered */
 		tcp_rtt_sample(t, c, (uint32_t)(t->now_us - c->syn_us));
+	if (c->backoff) { /* RFC 6298 5.7: its timer ran out, so data begins with no less than 3 s */
+		c->rto_us = u32_max(c->rto_us, 3000000);
+		c->backoff = 0;
+	}
 	if (fast && was_syn_received)
 		t->fastopen--;
 	c->flags &= ~(uint32_t)CONN_FASTOPEN;
