@@ -125,7 +125,7 @@ enum counter tcp_ack(struct tcp *t, struct tcp_conn *c, const struct tcp_segment
 	c->probes = 0;
 	if (c->send_kind == SEND_PROBE && (a.advanced || window_moved))
 		c->backoff = 0;
-	if (outstanding && !old)
+	if ((outstanding || a.dsack) && !old)
 		tcp_loss_on_ack(t, c, &a);
 	if (a.bytes && c->app->acked && c->flags & CONN_ACCEPTED)
 		c->app->acked(c, a.bytes);

@@ -300,12 +300,20 @@ static void probe_answered(struct tcp *t, struct tcp_conn *c, const struct tcp_a
 {
 	if (!(c->flags & CONN_PROBED) || !seq_ge(c->snd_una, c->probe_end))
 		return;
-	/* 7.4.2: a repeated segment whose loss nobody reports by D-SACK was needed: the one before
-	 * it was lost, and that is congestion. */
+	/*
+	 * 7.4.2: of a segment that was repeated both may arrive, which a D-SACK tells, or a duplicate ACK
+	 * of a peer that knows none; so an ACK up to its end proves nothing yet. One beyond proves that
+	 * a segment was lost, and that is congestion.
+	 */
 	if (c->flags & CONN_PROBE_RETRANS && !a->dsack) {
-		enter_fast(t, c);
-		c->undo_cc.mss = 0;
-		leave(c);
+		bool beyond = seq_gt(c->snd_una, c->probe_end);
+		if (!beyond && (!a->duplicate || a->sacked))
+			return;
+		if (beyond) {
+			enter_fast(t, c);
+			c->undo_cc.mss = 0;
+			leave(c);
+		}
 	}
 	c->flags &= ~(uint32_t)(CONN_PROBED | CONN_PROBE_RETRANS);
 }
@@ -355,7 +363,8 @@ static uint32_t pto_ms(const struct tcp *t, const struct tcp_conn *c)
 	if (c->snd_nxt - c->snd_una <= c->mss) /* one segment: its ACK may be delayed */
 		ms += TLP_DELACK_MS;
 	ms = u32_max(ms, 2);
-	return ms < rto_ms(t, c) ? ms : 0;
+	/* The RTO's time, when it is earlier, is the probe's: what it asks costs no cwnd. */
+	return u32_min(ms, rto_ms(t, c));
 }
 
 static bool in_handshake(const struct tcp_conn *c)
