@@ -218,8 +218,9 @@ static void enter_fast(struct tcp *t, struct tcp_conn *c)
 	c->prr_delivered = c->prr_out = 0;
 	c->prr_flight = u32_max(c->snd_nxt - c->snd_una, 1);
 	/* An ECN response to the same window was one to this as well (RFC 3168 6.1.2). */
+	/* RFC 5681 3.2 step 2: what limited transmit sent beyond cwnd does not count. */
 	if (!(c->flags & CONN_CWR) || !seq_gt(c->ecn_end, c->snd_una))
-		cc_on_loss(&c->cc, t->now_us, c->snd_nxt - c->snd_una);
+		cc_on_loss(&c->cc, t->now_us, u32_min(c->snd_nxt - c->snd_una, c->cc.cwnd));
 	if (c->flags & CONN_ECN) {
 		c->flags |= CONN_CWR;
 		c->ecn_end = c->snd_nxt;
