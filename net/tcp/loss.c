@@ -420,8 +420,11 @@ static void suspect_black_hole(struct tcp *t, struct tcp_conn *c)
 	if (c->backoff < BLACK_HOLE_TIMEOUTS || c->q_first == TCP_NONE || c->path_mtu <= least ||
 	    chunk_at(t, c->q_first)->len <= least - ip_header_bytes(&c->remote) - TCP_HLEN)
 		return;
+	/* smaller than what was tried, which need not be the path's MTU: else nothing would change */
+	uint32_t tried = chunk_at(t, c->q_first)->len + ip_header_bytes(&c->remote) + TCP_HLEN +
+	                 (c->flags & CONN_TS ? TCP_TS_BYTES : 0u);
 	for (unsigned i = 0; i < ARRAY_LEN(plateau); i++) {
-		if (plateau[i] >= c->path_mtu || plateau[i] < least)
+		if (plateau[i] >= u32_min(c->path_mtu, tried) || plateau[i] < least)
 			continue;
 		c->path_mtu = plateau[i];
 		c->path_raise_ms = t->now_ms + PATH_RAISE_MS;
