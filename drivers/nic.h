@@ -246,7 +246,11 @@ struct nic_ops {
 	 * pads them. Any packet may have PKT_CSUM_PARTIAL: what the device cannot complete, the
 	 * driver does by pkt_csum_complete. PKT_TSO, PKT_USO, PKT_VLAN and PKT_CHAIN come only if
 	 * shared->features had them; PKT_SHARED may come always, and its buffer is given back by
-	 * buf_put, as are those of fragments.
+	 * buf_put, as are those of fragments. A packet is taken whole or not at all.
+	 *
+	 * All headers of a chain lie in its first piece. The driver may change them (checksums, and
+	 * lengths where the device wants them so): who keeps a PKT_SHARED buffer to send it again
+	 * writes them anew. It leaves fragments alone.
 	 */
 	unsigned (*tx_burst)(struct nic_queue *q, const struct pkt *v, unsigned n);
 

@@ -3,17 +3,24 @@
  * polls them. Knows memory and ownership, no register: the same source runs against a model, and
  * a hostile device, on the host (tests/unit/test_virtio_ring.c, test_virtio_hostile.c).
  *
- * Descriptors are used one by one (no chains): header and frame lie in one buffer, the 12-byte
- * header just before the frame.
+ * The 12-byte header lies just before the frame, in the same buffer: one descriptor for both. A
+ * sent frame in pieces (PKT_CHAIN) is a chain of descriptors, one for each piece (2.7.5,
+ * VIRTQ_DESC_F_NEXT; 2.7.4: header and frame may be cut as one likes).
  *
  * Invariants
  * 1. rx: descriptor i is the device's while owner[i] is a buffer number, ours while it is NONE.
  *    All descriptors are the device's except those a pool without buffers could not refill.
- * 2. tx: descriptors [tail, head) are the device's, in that cyclic order; avail.ring[k] == k
- *    for ever, so it is written once. Completions may come in any order; tail passes over
- *    what is done.
+ * 2. tx: a packet has one place in avail and one in used, which `head` and `tail` count, and as
+ *    many descriptors as pieces, one after the other, which `next` and `done` count. owner[] of its
+ *    first descriptor is its buffer, with a mark if it is not a plain one; of the others it is NONE.
+ *    Descriptors [done, next) are the device's or wait for an older one that is. Completions may
+ *    come in any order; `done` stops at the first descriptor with an owner, so it passes over the
+ *    rest of a chain only when the device has given back the whole.
+ *    avail.ring[k] names descriptor k + next - head, but for the `stale` next places: it is written
+ *    once, and again for one round of the ring after a chain.
  * 3. What the device writes (used.idx, used.ring) is checked before use: an index that runs ahead
- *    of what was given, an id out of range or not the device's, a length the buffer cannot have.
+ *    of what was given, an id out of range, not the device's or
+ *    not the first of its chain, a length the buffer cannot have.
  *    An index that lies breaks the queue; a bad entry is counted and skipped, and breaks the queue
  *    when, for it, nothing is left that the device could return.
  * 4. rx: a frame that the device spread over several buffers (5.1.6.4) is dropped with all of them.
@@ -42,6 +49,7 @@
 
 #define VIRTIO_RING_MAX 1024 /* descriptors; more would only cool the cache */
 #define VIRTIO_NONE UINT32_MAX
+#define VIRTIO_CHAIN_MAX (1 + PKT_FRAGS_MAX) /* a sent chain; a ring has to be as large */
 
 struct virtio_ring {
 	struct virtq_desc *desc;
@@ -53,11 +61,14 @@ struct virtio_ring {
 	uint16_t size;           /* a power of two */
 	uint16_t head;           /* next avail index we write */
 	uint16_t tail;           /* next used index we read */
-	uint16_t done;           /* tx: descriptors before this avail index are free again */
+	uint16_t next;           /* tx: next descriptor we fill */
+	uint16_t done;           /* tx: descriptors before this one are free again */
+	uint16_t stale;          /* tx: places of avail from head on that are to be written */
 	uint16_t missing;        /* rx: descriptors without a buffer */
 	uint8_t port;            /* rx: goes into every packet */
 	bool notify;             /* the device wants to be told, as of our last look at used.flags */
 	bool csum;               /* tx: the device completes checksums (VIRTIO_NET_F_CSUM) */
+	bool ecn;                /* tx: and knows what CWR is (VIRTIO_NET_F_HOST_ECN) */
 	uint8_t unsettled;       /* idle turns until virtio_settle looks again behind a barrier; 0: done */
 	uint16_t skip;           /* rx: used buffers to come that belong to a frame dropped already */
 };
@@ -81,7 +92,8 @@ void virtio_rx_fill(struct virtio_ring *r, struct bufpool *pool, struct nic_coun
 unsigned virtio_rx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt,
                          struct pkt *v, unsigned max, bool offload, bool *broken);
 
-/* As nic_ops.tx_burst. Packets with PKT_CSUM_PARTIAL are sent with NEEDS_CSUM, or completed. */
+/* As nic_ops.tx_burst. Packets with PKT_CSUM_PARTIAL are sent with NEEDS_CSUM, or completed; those
+ * with PKT_TSO and PKT_USO only where the device does it. */
 unsigned virtio_tx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt,
                          const struct pkt *v, unsigned n, bool *broken);
 

@@ -70,10 +70,14 @@ enum virtio_common {
 #define VIRTIO_NET_F_GUEST_CSUM (1ull << 1)
 #define VIRTIO_NET_F_MTU (1ull << 3)
 #define VIRTIO_NET_F_MAC (1ull << 5)
+#define VIRTIO_NET_F_HOST_TSO4 (1ull << 11)
+#define VIRTIO_NET_F_HOST_TSO6 (1ull << 12)
+#define VIRTIO_NET_F_HOST_ECN (1ull << 13)
 #define VIRTIO_NET_F_MRG_RXBUF (1ull << 15)
 #define VIRTIO_NET_F_STATUS (1ull << 16)
 #define VIRTIO_NET_F_CTRL_VQ (1ull << 17)
 #define VIRTIO_NET_F_MQ (1ull << 22)
+#define VIRTIO_NET_F_HOST_USO (1ull << 56)
 #define VIRTIO_NET_F_RSS (1ull << 60)
 #define VIRTIO_F_VERSION_1 (1ull << 32)
 
@@ -102,6 +106,10 @@ _Static_assert(sizeof(struct virtio_net_hdr) == 12, "5.1.6");
 #define VIRTIO_NET_HDR_F_NEEDS_CSUM 1
 #define VIRTIO_NET_HDR_F_DATA_VALID 2
 #define VIRTIO_NET_HDR_GSO_NONE 0
+#define VIRTIO_NET_HDR_GSO_TCPV4 1
+#define VIRTIO_NET_HDR_GSO_TCPV6 4
+#define VIRTIO_NET_HDR_GSO_UDP_L4 5
+#define VIRTIO_NET_HDR_GSO_ECN 0x80
 
 /* 5.1.6.5 control queue */
 #define VIRTIO_NET_CTRL_MQ 4

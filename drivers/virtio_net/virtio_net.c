@@ -3,10 +3,11 @@
  * the table of operations. The rings are ring.c's.
  *
  * Modern interface only; a transitional device is driven by its modern capabilities.
- * Negotiated when offered: checksum both ways, mergeable buffers, MAC, MTU, link status, control
- * queue, multi-queue, RSS. Left out on purpose: EVENT_IDX (costs a fence per batch while polling),
- * indirect descriptors (one buffer a frame needs none), packed rings (measured slower for
- * forwarding), segmentation offloads (a router has no use for them).
+ * Negotiated when offered: checksum both ways, segmentation of sent TCP and UDP, mergeable buffers,
+ * MAC, MTU, link status, control queue, multi-queue, RSS. Left out on purpose: EVENT_IDX (costs a
+ * fence per batch while polling), indirect descriptors (a second place to look for the device; a
+ * frame in pieces is a chain in the ring), packed rings (measured slower for forwarding), received
+ * frames larger than the MTU (a router has no use for them).
  */
 #include "drivers/virtio_net/virtio_net.h"
 
@@ -27,7 +28,9 @@
 #define FEATURES_WANTED \
 	(VIRTIO_NET_F_CSUM | VIRTIO_NET_F_GUEST_CSUM | VIRTIO_NET_F_MTU | VIRTIO_NET_F_MAC | \
 	 VIRTIO_NET_F_MRG_RXBUF | VIRTIO_NET_F_STATUS | VIRTIO_NET_F_CTRL_VQ | VIRTIO_NET_F_MQ | \
-	 VIRTIO_NET_F_RSS | VIRTIO_F_VERSION_1)
+	 VIRTIO_NET_F_RSS | SEGMENTATION | VIRTIO_F_VERSION_1)
+#define TSO_BOTH (VIRTIO_NET_F_HOST_TSO4 | VIRTIO_NET_F_HOST_TSO6)
+#define SEGMENTATION (TSO_BOTH | VIRTIO_NET_F_HOST_ECN | VIRTIO_NET_F_HOST_USO)
 
 /* Driver state of the device half, in nic->priv. */
 struct device {
@@ -47,6 +50,7 @@ struct shared {
 	uint64_t notify; /* address of the doorbells */
 	bool rx_csum;    /* GUEST_CSUM: the device may leave checksums to us */
 	bool tx_csum;    /* CSUM: we may leave them to the device */
+	bool tx_ecn;     /* HOST_ECN: it segments frames with CWR as RFC 3168 wants */
 	bool irq;
 	struct shared_queue {
 		uint32_t doorbell; /* from `notify` */
@@ -201,16 +205,26 @@ static uint64_t features_offered(struct nic *nic)
 	return low | (uint64_t)common_read(nic, VIRTIO_DEVICE_FEATURE, 4) << 32;
 }
 
+/* 5.1.3.1: what needs something else goes without it. */
+static uint64_t features_that_fit(uint64_t f)
+{
+	if (!(f & VIRTIO_NET_F_CTRL_VQ))
+		f &= ~(VIRTIO_NET_F_MQ | VIRTIO_NET_F_RSS);
+	if (!(f & VIRTIO_NET_F_CSUM))
+		f &= ~SEGMENTATION;
+	if ((f & TSO_BOTH) != TSO_BOTH) /* NIC_TSO is both */
+		f &= ~(TSO_BOTH | VIRTIO_NET_F_HOST_ECN);
+	return f;
+}
+
 static int negotiate(struct nic *nic)
 {
 	struct device *d = device_of(nic);
 	status_add(nic, VIRTIO_STATUS_ACKNOWLEDGE);
 	status_add(nic, VIRTIO_STATUS_DRIVER);
-	uint64_t f = features_offered(nic) & FEATURES_WANTED;
+	uint64_t f = features_that_fit(features_offered(nic) & FEATURES_WANTED);
 	if (!(f & VIRTIO_F_VERSION_1))
 		return fail(nic, E_NOTSUP, "device does not offer VIRTIO 1.x");
-	if (!(f & VIRTIO_NET_F_CTRL_VQ)) /* 5.1.3.1: both need the control queue */
-		f &= ~(VIRTIO_NET_F_MQ | VIRTIO_NET_F_RSS);
 	if (d->config_bytes < VIRTIO_NET_CFG_HASH_TYPES + 4) /* nothing to read about it */
 		f &= ~VIRTIO_NET_F_RSS;
 	if (f & VIRTIO_NET_F_MTU) {
@@ -252,8 +266,10 @@ static void learn(struct nic *nic)
 		d->max_pairs = 1;
 	nic->pairs_max = d->max_pairs < NIC_PAIRS_MAX ? d->max_pairs : NIC_PAIRS_MAX;
 	nic->mtu_max = f & VIRTIO_NET_F_MTU ? config_read16(nic, VIRTIO_NET_CFG_MTU) : NIC_MTU_MAX;
-	nic->features = (f & VIRTIO_NET_F_GUEST_CSUM ? NIC_RX_CSUM : 0) |
+	nic->features = NIC_SG | (f & VIRTIO_NET_F_GUEST_CSUM ? NIC_RX_CSUM : 0) |
 	                (f & VIRTIO_NET_F_CSUM ? NIC_TX_CSUM : 0) |
+	                (f & TSO_BOTH ? NIC_TSO : 0) |
+	                (f & VIRTIO_NET_F_HOST_USO ? NIC_USO : 0) |
 	                (f & VIRTIO_NET_F_STATUS ? NIC_LINK : 0) |
 	                (f & VIRTIO_NET_F_RSS ? NIC_RSS : 0);
 }
@@ -468,9 +484,13 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 	s->notify = (uint64_t)(uintptr_t)d->notify;
 	s->rx_csum = (d->features & VIRTIO_NET_F_GUEST_CSUM) != 0;
 	s->tx_csum = (d->features & VIRTIO_NET_F_CSUM) != 0;
+	s->tx_ecn = (d->features & VIRTIO_NET_F_HOST_ECN) != 0;
 	s->irq = d->irq;
 	shared->pairs = (uint8_t)config->pairs;
 	shared->features = nic->features;
+	for (unsigned q = 0; q < config->pairs; q++) /* 2.7.5: no chain is longer than its queue */
+		if (s->queue[2 * q + 1].size < VIRTIO_CHAIN_MAX)
+			shared->features &= ~(uint32_t)NIC_SG;
 	return E_OK;
 }
 
@@ -504,6 +524,7 @@ static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned
 	p->rx.port = q->port;
 	p->rx_csum = s->rx_csum;
 	p->tx.csum = s->tx_csum;
+	p->tx.ecn = s->tx_ecn;
 	p->irq = s->irq;
 	virtio_rx_fill(&p->rx, q->pool, q->cnt);
 	return E_OK;

@@ -89,28 +89,97 @@ void take_frame(struct bufpool *pool, struct pkt *p, uint32_t seq)
 	make_frame(p->data, seq);
 }
 
+void take_chain(struct bufpool *pool, struct pkt *p, uint32_t seq, unsigned frags)
+{
+	static uint8_t whole[BUF_STRIDE_STANDARD];
+	unsigned len = frame_len(seq), most = BUF_FRAGS_OFFSET - BUF_DATA_OFFSET, at = 0;
+	struct pkt body = {0};
+	assert_in_range(frags, 1, PKT_FRAGS_MAX);
+	assert_true(len > frags);
+	make_frame(whole, seq);
+	assert_true(pkt_alloc(pool, p));
+	p->len = (uint16_t)(1 + random_below(len - frags < most ? len - frags : most));
+	p->flags = PKT_CHAIN;
+	memcpy(p->data, whole, p->len);
+	const uint8_t *from = whole + p->len;
+	unsigned left = len - p->len;
+	*pkt_meta(pool, p->buf) =
+		(struct pkt_meta){.frag_bytes = (uint16_t)left, .frags = (uint8_t)frags};
+	for (unsigned i = 0; i < frags; i++) {
+		unsigned after = frags - i - 1, n = after ? 1 + random_below(left - after) : left;
+		if (i == 0 || random_below(2) || at + n > pool->stride) {
+			assert_true(pkt_alloc(pool, &body));
+			at = BUF_META;
+			pkt_meta(pool, body.buf)->refs = 0;
+		}
+		buf_hold(pool, body.buf);
+		memcpy(buf_base(pool, body.buf) + at, from, n);
+		pkt_frags(pool, p->buf)[i] = (struct pkt_frag){body.buf, (uint16_t)at, (uint16_t)n};
+		at += n;
+		from += n;
+		left -= n;
+	}
+}
+
+unsigned flat(const struct bufpool *pool, const struct pkt *p, uint8_t *to)
+{
+	uint8_t *start = to;
+	memcpy(to, p->data, p->len);
+	to += p->len;
+	for (unsigned i = 0; p->flags & PKT_CHAIN && i < pkt_meta(pool, p->buf)->frags; i++) {
+		const struct pkt_frag *f = &pkt_frags(pool, p->buf)[i];
+		memcpy(to, buf_base(pool, f->buf) + f->offset, f->len);
+		to += f->len;
+	}
+	return (unsigned)(to - start);
+}
+
 /* --- buffers --- */
 
+static const struct bufpool *accounted;
 static uint8_t owners[BUFFERS_MAX];
-static uint32_t owner_count;
+static uint16_t holders[BUFFERS_MAX];
 
-void owners_forget(uint32_t count)
+void owners_forget(const struct bufpool *pool)
 {
-	assert_in_range(count, 0, BUFFERS_MAX);
-	memset(owners, 0, count);
-	owner_count = count;
+	assert_in_range(pool->count, 0, BUFFERS_MAX);
+	accounted = pool;
+	memset(owners, 0, pool->count);
+	memset(holders, 0, pool->count * sizeof holders[0]);
 }
 
 void assert_owner(uint32_t buf)
 {
-	assert_in_range(buf, 0, owner_count - 1);
+	assert_in_range(buf, 0, accounted->count - 1);
 	if (owners[buf]++)
 		fail_msg("buffer %u has two owners", buf);
 }
 
+void add_holder(uint32_t buf)
+{
+	assert_in_range(buf, 0, accounted->count - 1);
+	holders[buf]++;
+}
+
+void assert_packet(const struct pkt *p)
+{
+	for (unsigned i = 0; p->flags & PKT_CHAIN && i < pkt_meta(accounted, p->buf)->frags; i++)
+		add_holder(pkt_frags(accounted, p->buf)[i].buf);
+	if (p->flags & PKT_SHARED)
+		add_holder(p->buf);
+	else
+		assert_owner(p->buf);
+}
+
 void assert_all_owned(void)
 {
-	for (uint32_t i = 0; i < owner_count; i++)
-		if (!owners[i])
+	for (uint32_t i = 0; i < accounted->count; i++) {
+		if (!owners[i] && !holders[i])
 			fail_msg("buffer %u is lost", i);
+		if (owners[i] && holders[i])
+			fail_msg("buffer %u has an owner and %u holders", i, holders[i]);
+		if (holders[i] && holders[i] != pkt_meta(accounted, i)->refs)
+			fail_msg("buffer %u has %u holders and counts %u", i, holders[i],
+			         pkt_meta(accounted, i)->refs);
+	}
 }

@@ -39,9 +39,18 @@ void assert_frame(const uint8_t *at, unsigned len, uint32_t seq);
 /* One in a buffer of this pool, which has to have one. */
 void take_frame(struct bufpool *pool, struct pkt *p, uint32_t seq);
 
-/* Every buffer has one owner: none is known, this one is, all `count` are. */
-void owners_forget(uint32_t count);
+/* The same as a chain of so many fragments behind the first piece, cut anywhere; some of them lie
+ * in the same buffer. */
+void take_chain(struct bufpool *pool, struct pkt *p, uint32_t seq, unsigned frags);
+/* The bytes of a packet, in one piece; returns how many. */
+unsigned flat(const struct bufpool *pool, const struct pkt *p, uint8_t *to);
+
+/* Every buffer has one owner, or as many holders as it counts: none is known, this owner is, this
+ * holder is, those of this packet are, all of the pool's are. */
+void owners_forget(const struct bufpool *pool);
 void assert_owner(uint32_t buf);
+void add_holder(uint32_t buf);
+void assert_packet(const struct pkt *p);
 void assert_all_owned(void);
 
 #endif

@@ -301,7 +301,7 @@ void assert_buffers(void)
 	for (unsigned i = 0; i < port.pairs; i++) {
 		const struct port_pair *p = &port.pair[i];
 		const struct pair_of_driver *d = (const void *)p->q.priv;
-		owners_forget(p->pool.count);
+		owners_forget(&p->pool);
 		for (uint32_t k = 0; k < p->pool.free; k++)
 			assert_owner(p->pool.stack[k]);
 		for (unsigned k = 0; k < p->nhands; k++)

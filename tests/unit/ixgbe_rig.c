@@ -193,7 +193,7 @@ void let_go(void)
 
 void assert_accounted(void)
 {
-	owners_forget(w.pool.count);
+	owners_forget(&w.pool);
 	for (uint32_t i = 0; i < w.pool.free; i++)
 		assert_owner(w.pool.stack[i]);
 	for (unsigned i = 0; i < w.nhands; i++)

@@ -1,5 +1,6 @@
-/* lib/pkt.h: the buffer pool. */
-#include "tests/unit/host.h"
+/* lib/pkt.h: the buffer pool, counted buffers, packets in pieces. */
+#include "tests/unit/guest.h"
+#include "tests/unit/packets.h"
 
 #include "lib/csum.h"
 #include "lib/pkt.h"
@@ -113,6 +114,123 @@ static void csum_completed_in_software(void **s)
 	assert_all_back(&p);
 }
 
+/* --- counted buffers, chains --- */
+
+static struct bufpool pool;
+
+static void fresh_pool(void)
+{
+	frame_most = BUF_STRIDE_STANDARD - BUF_DATA_OFFSET;
+	bufpool_init(&pool, memory, stack, COUNT, BUF_STRIDE_STANDARD);
+}
+
+/* Free with the last holder, whoever that is: a packet or not. */
+static void counted_buffer(void **s)
+{
+	(void)s;
+	struct pkt a;
+	fresh_pool();
+	for (unsigned holders = 1; holders < 6; holders++) {
+		assert_true(pkt_alloc(&pool, &a));
+		a.flags = PKT_SHARED;
+		pkt_meta(&pool, a.buf)->refs = 1;
+		for (unsigned i = 1; i < holders; i++)
+			buf_hold(&pool, a.buf);
+		for (unsigned left = holders; left; left--) {
+			assert_int_equal(pkt_meta(&pool, a.buf)->refs, left);
+			assert_int_equal(pool.free, COUNT - 1);
+			if (left % 2)
+				pkt_free(&pool, &a);
+			else
+				buf_put(&pool, a.buf);
+		}
+		assert_all_back(&pool);
+	}
+}
+
+/* The end of a chain lets go of each piece once, and of its own buffer. */
+static void chain_is_freed(void **s)
+{
+	(void)s;
+	seed_random("chain_is_freed");
+	fresh_pool();
+	for (unsigned round = 0; round < 2000; round++) {
+		struct pkt p;
+		uint32_t kept[2 * PKT_FRAGS_MAX + 1];
+		unsigned n = 0, frags = 1 + round % PKT_FRAGS_MAX;
+		take_chain(&pool, &p, (uint32_t)random64(), frags);
+		for (unsigned i = 0; i < frags; i++)
+			if (random_below(4) == 0)
+				buf_hold(&pool, kept[n++] = pkt_frags(&pool, p.buf)[i].buf);
+		if (random_below(2)) {
+			p.flags |= PKT_SHARED;
+			pkt_meta(&pool, p.buf)->refs = 1;
+			if (random_below(2))
+				buf_hold(&pool, kept[n++] = p.buf);
+		}
+		pkt_free(&pool, &p);
+		owners_forget(&pool);
+		for (unsigned i = 0; i < pool.free; i++)
+			assert_owner(pool.stack[i]);
+		for (unsigned i = 0; i < n; i++)
+			add_holder(kept[i]);
+		assert_all_owned();
+		while (n)
+			buf_put(&pool, kept[--n]);
+		assert_all_back(&pool);
+	}
+}
+
+static void bytes_of_a_packet(void **s)
+{
+	(void)s;
+	static uint8_t bytes[BUF_STRIDE_STANDARD];
+	seed_random("bytes_of_a_packet");
+	fresh_pool();
+	for (uint32_t seq = 0; seq < 1000; seq++) {
+		struct pkt p;
+		if (seq % 2)
+			take_frame(&pool, &p, seq);
+		else
+			take_chain(&pool, &p, seq, 1 + seq / 2 % PKT_FRAGS_MAX);
+		assert_int_equal(pkt_bytes(&pool, &p), frame_len(seq));
+		assert_frame(bytes, flat(&pool, &p, bytes), seq);
+		pkt_free(&pool, &p);
+	}
+}
+
+/* Over a chain the sum is that of the flat bytes, however the pieces fall: most begin at an odd
+ * place of the frame, a buffer, or both. */
+static void csum_over_a_chain(void **s)
+{
+	(void)s;
+	static uint8_t bytes[BUF_STRIDE_STANDARD];
+	seed_random("csum_over_a_chain");
+	fresh_pool();
+	for (unsigned round = 0; round < 20000; round++) {
+		struct pkt p;
+		take_chain(&pool, &p, (uint32_t)random64(), 1 + random_below(PKT_FRAGS_MAX));
+		if (p.len < 2) {
+			pkt_free(&pool, &p);
+			continue;
+		}
+		struct pkt_meta *m = pkt_meta(&pool, p.buf);
+		m->csum_start = (uint16_t)random_below(p.len - 1);
+		m->csum_offset = (uint16_t)random_below(p.len - 1 - m->csum_start);
+		unsigned len = flat(&pool, &p, bytes);
+		uint16_t sum = slow_csum(bytes + m->csum_start, len - m->csum_start);
+		put16(bytes + m->csum_start + m->csum_offset, sum ? sum : 0xffff);
+		p.flags |= PKT_CSUM_PARTIAL;
+		pkt_csum_complete(&pool, &p);
+		assert_int_equal(p.flags, PKT_CHAIN | PKT_CSUM_OK);
+		static uint8_t is[BUF_STRIDE_STANDARD];
+		assert_int_equal(flat(&pool, &p, is), len);
+		assert_memory_equal(is, bytes, len);
+		pkt_free(&pool, &p);
+	}
+	assert_all_back(&pool);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -120,6 +238,10 @@ int main(void)
 		cmocka_unit_test(last_freed_is_next),
 		cmocka_unit_test(random_owners),
 		cmocka_unit_test(csum_completed_in_software),
+		cmocka_unit_test(counted_buffer),
+		cmocka_unit_test(chain_is_freed),
+		cmocka_unit_test(bytes_of_a_packet),
+		cmocka_unit_test(csum_over_a_chain),
 	};
 	return cmocka_run_group_tests_name("pkt", tests, NULL, NULL);
 }

@@ -220,6 +220,56 @@ static void tx_stuck_by_a_bad_id(void **s)
 	assert_int_equal(w.tx.owner[2] == VIRTIO_NONE, false);
 }
 
+/* Only the first descriptor of a chain is a name for it, and only once: nothing of it is free
+ * before. */
+static void tx_chain_by_a_bad_id(void **s)
+{
+	(void)s;
+	seed_random("tx_chain_by_a_bad_id");
+	for (unsigned frags = 1; frags <= 12; frags++) {
+		start(16, 60);
+		hostile();
+		take_frags(100, frags);
+		take_frames(1, 101);
+		keep(&w.hands[0], 2);
+		assert_int_equal(tx(), 2);
+		unsigned free = w.pool.free;
+		for (unsigned i = 1; i <= frags; i++) { /* its other pieces, one used entry in all */
+			w.dtx.idx = 0;
+			device_use(&w.dtx, i, 0);
+		}
+		device_publish(&w.dtx);
+		assert_int_equal(tx(), 0);
+		assert_int_equal(w.cnt.tx_bad_desc, 1);
+		assert_int_equal(w.pool.free, free);
+		assert_int_equal(w.tx.done, 0);
+		assert_false(w.broken);
+		assert_accounted();
+		device_use(&w.dtx, 0, 0);
+		device_publish(&w.dtx);
+		assert_int_equal(tx(), 0);
+		assert_true(w.broken); /* both are said to be back, and the frame behind it is not */
+		assert_int_equal(w.tx.done, 1 + frags);
+		assert_accounted();
+		let_go_of_all_kept();
+		assert_accounted();
+	}
+	/* The same one twice: the fragments and the shared buffer are let go of once. */
+	start(16, 60);
+	hostile();
+	take_frags(100, 5);
+	keep(&w.hands[0], 3);
+	take_frames(2, 101);
+	assert_int_equal(tx(), 3);
+	device_use(&w.dtx, 0, 0);
+	device_use(&w.dtx, 0, 0);
+	device_publish(&w.dtx);
+	assert_int_equal(tx(), 0);
+	assert_int_equal(w.cnt.tx_bad_desc, 1);
+	assert_accounted();
+	let_go_of_all_kept();
+}
+
 /* --- random hostility --- */
 
 /* One in so many of the device's ids and indices is a lie. The honest lives are long. */
@@ -318,14 +368,22 @@ static void random_round(void)
 		assert_sound(&w.hands[i]);
 	device_take(&w.drx);
 	virtio_rx_interrupt(&w.rx, random_below(2));
+	if (random_below(2) && w.pool.free > PKT_FRAGS_MAX + 1) {
+		unsigned most = w.tx.size <= PKT_FRAGS_MAX ? w.tx.size - 1u : PKT_FRAGS_MAX;
+		take_frags((uint32_t)random64(), 1 + random_below(most));
+		if (random_below(2))
+			keep(&w.hands[w.nhands - 1], 1 + random_below(3));
+	}
 	tx();
+	while (w.nkept && random_below(4))
+		let_go_of_kept(random_below(w.nkept));
 	device_take(&w.dtx);
 	while (w.nhands && random_below(3))
 		pkt_free(&w.pool, &w.hands[--w.nhands]);
 	assert_accounted();
 	assert_in_range((uint16_t)(w.rx.head - w.rx.tail), 0, w.rx.size);
 	assert_in_range((uint16_t)(w.tx.head - w.tx.tail), 0, w.tx.size);
-	assert_in_range((uint16_t)(w.tx.head - w.tx.done), 0, w.tx.size);
+	assert_in_range((uint16_t)(w.tx.next - w.tx.done), 0, w.tx.size);
 }
 
 static void random_device(void **s)
@@ -363,6 +421,7 @@ int main(void)
 		cmocka_unit_test_teardown(rx_bad_lengths, teardown),
 		cmocka_unit_test_teardown(tx_bad_ids, teardown),
 		cmocka_unit_test_teardown(tx_stuck_by_a_bad_id, teardown),
+		cmocka_unit_test_teardown(tx_chain_by_a_bad_id, teardown),
 		cmocka_unit_test_teardown(random_device, teardown),
 	};
 	return cmocka_run_group_tests_name("virtio_hostile", tests, guest_map, NULL);

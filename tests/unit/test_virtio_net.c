@@ -18,17 +18,22 @@
 #define BUFFERS 600
 
 /* 5.1.3, 6: feature bits */
-enum { CSUM, GUEST_CSUM, MTU = 3, MAC = 5, MRG = 15, STATUS, CTRL_VQ, MQ = 22, V1 = 32, RSS = 60 };
+enum {
+	CSUM, GUEST_CSUM, MTU = 3, MAC = 5, TSO4 = 11, TSO6, ECN, MRG = 15, STATUS, CTRL_VQ, MQ = 22,
+	V1 = 32, USO = 56, RSS = 60
+};
 #define BIT(n) (1ull << (n))
 #define TAKEN \
 	(BIT(CSUM) | BIT(GUEST_CSUM) | BIT(MTU) | BIT(MAC) | BIT(MRG) | BIT(STATUS) | \
-	 BIT(CTRL_VQ) | BIT(MQ) | BIT(V1) | BIT(RSS))
+	 BIT(CTRL_VQ) | BIT(MQ) | BIT(V1) | BIT(RSS) | GSO)
+#define GSO (BIT(TSO4) | BIT(TSO6) | BIT(ECN) | BIT(USO))
 
 static struct device {
 	uint8_t cfg[256], net[0x20];
 	uint8_t common[0x18], queue[QUEUES][0x20]; /* 4.1.4.3: before and behind queue_select */
 	uint64_t offers, accepted;
-	enum { WELL, HANGS, NO_FEATURES, NO_QUEUE, NO_VECTOR, FAR_DOORBELL, MUTE, REFUSES } state;
+	enum { WELL, HANGS, NO_FEATURES, NO_QUEUE, NO_VECTOR, FAR_DOORBELL, MUTE, REFUSES,
+	       SMALL } state;
 	unsigned nstatus, command_bytes, rings[QUEUES], routed[16]; /* routed: core + 1 */
 	uint8_t statuses[32], command[512]; /* written so far; class, command, body of the last */
 } dev;
@@ -119,7 +124,8 @@ static void status_written(uint8_t v)
 	dev.common[0x14] = dev.state == HANGS ? 0x40 : dev.state == NO_FEATURES ? v & ~8 : v;
 	for (unsigned q = 0; v == 0 && q < QUEUES; q++) {
 		memset(dev.queue[q], 0, sizeof dev.queue[q]);
-		dev.queue[q][1] = dev.state == NO_QUEUE ? 0 : q < 4 ? 2 : 1; /* 512 or 256 */
+		dev.queue[q][0] = dev.state == SMALL ? 32 : 0;
+		dev.queue[q][1] = dev.state == NO_QUEUE || dev.state == SMALL ? 0 : q < 4 ? 2 : 1;
 		dev.queue[q][6] = (uint8_t)q;
 		dev.queue[q][7] = dev.state == FAR_DOORBELL;
 	}
@@ -234,6 +240,11 @@ static void negotiates(void **s)
 		{UINT64_MAX, TAKEN & ~BIT(MTU), NIC_MTU_MAX + 1, 0x20, E_OK},
 		{UINT64_MAX, TAKEN & ~BIT(MTU), 67, 0x20, E_OK},
 		{UINT64_MAX, TAKEN & ~BIT(RSS), 9000, 12, E_OK}, /* its numbers would lie outside */
+		{~BIT(CSUM), TAKEN & ~(BIT(CSUM) | GSO), 9000, 0x20, E_OK},
+		{~BIT(TSO4), TAKEN & ~(BIT(TSO4) | BIT(TSO6) | BIT(ECN)), 9000, 0x20, E_OK},
+		{~BIT(TSO6), TAKEN & ~(BIT(TSO4) | BIT(TSO6) | BIT(ECN)), 9000, 0x20, E_OK},
+		{~BIT(ECN), TAKEN & ~BIT(ECN), 9000, 0x20, E_OK},
+		{~BIT(USO), TAKEN & ~BIT(USO), 9000, 0x20, E_OK},
 	};
 	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
 		power();
@@ -248,6 +259,9 @@ static void negotiates(void **s)
 		assert_int_equal(nic.mtu_max, dev.accepted & BIT(MTU) ? 9000 : NIC_MTU_MAX);
 		assert_int_equal(nic.pairs_max, dev.accepted & BIT(MQ) ? PAIRS : 1);
 		assert_int_equal(!memcmp(nic.mac, dev.net, 6), (dev.accepted & BIT(MAC)) != 0);
+		assert_int_equal(nic.features & (NIC_SG | NIC_TSO | NIC_USO),
+		                 NIC_SG | (dev.accepted & BIT(TSO4) ? NIC_TSO : 0) |
+		                         (dev.accepted & BIT(USO) ? NIC_USO : 0));
 	}
 }
 
@@ -328,6 +342,19 @@ static void attaches(void **s)
 	}
 }
 
+/* 2.7.5: a queue of 32 cannot take a frame in 33 pieces, so nobody shall come with one. */
+static void small_queues_take_no_chains(void **s)
+{
+	(void)s;
+	for (unsigned small = 0; small < 2; small++) {
+		power();
+		dev.state = small ? SMALL : WELL;
+		up_and_attach(2, 1);
+		assert_int_equal((shared.features & NIC_SG) != 0, !small);
+		assert_int_equal(shared.features | NIC_SG, nic.features);
+	}
+}
+
 /* What a packet has left to be completed the device does, if it can, else the driver. */
 static void completes_checksums(void **s)
 {
@@ -357,6 +384,7 @@ int main(void)
 		cmocka_unit_test(needs_its_structures), cmocka_unit_test(negotiates),
 		cmocka_unit_test(refuses_in_time),      cmocka_unit_test(starts_in_order),
 		cmocka_unit_test(attaches),             cmocka_unit_test(completes_checksums),
+		cmocka_unit_test(small_queues_take_no_chains),
 	};
 	return cmocka_run_group_tests_name("virtio_net", tests, guest_map, NULL);
 }

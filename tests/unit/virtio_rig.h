@@ -26,6 +26,8 @@ extern struct world {
 	bool offload, broken;
 	unsigned nhands;
 	struct pkt hands[BUFS_MAX]; /* packets the test holds */
+	unsigned nkept;
+	uint32_t kept[BUFS_MAX];    /* counted buffers that it holds beside the ring */
 } w;
 
 /* As a data core does it: zeroed rings of `size` descriptors, a fresh pool, attach, and the first
@@ -51,6 +53,15 @@ void idle_turns(unsigned n);
 
 /* Takes `n` buffers of the pool in hand, with frames seq, seq + 1, ... */
 void take_frames(unsigned n, uint32_t seq);
+
+/* One as a chain; see guest.h. */
+void take_frags(uint32_t seq, unsigned frags);
+
+/* Makes the packet one of so many holders of its buffer; the others are the test's, which lets go
+ * of one, or of all. */
+void keep(struct pkt *p, unsigned holders);
+void let_go_of_kept(unsigned i);
+void let_go_of_all_kept(void);
 
 /* Gives all that is in hand back to the pool. */
 void let_go(void);

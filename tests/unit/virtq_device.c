@@ -1,5 +1,34 @@
 #include "tests/unit/virtq_device.h"
 
+enum { NEXT = 1, WRITE = 2 }; /* 2.7.5: flags; INDIRECT (4) is not in use */
+
+/* 2.7.5.1: the next descriptor of a chain; size: it ends here. */
+static unsigned next_of(const struct vq *q, unsigned id)
+{
+	uint64_t d = q->desc + 16 * id;
+	return load(d + 12, 2) & NEXT ? (unsigned)load(d + 14, 2) : q->size;
+}
+
+/* One that the driver has made available: looks at all of it. */
+static void take_one(struct vq *q, unsigned id)
+{
+	struct chain *c = &q->chain[id];
+	*c = (struct chain){true, load(q->desc + 16 * id, 8), (uint32_t)load(q->desc + 16 * id + 8, 4), 0};
+	assert_true(c->len > HEADER);
+	for (unsigned i = id; i != q->size; i = next_of(q, i)) {
+		uint64_t d = q->desc + 16 * i;
+		uint32_t len = (uint32_t)load(d + 8, 4);
+		assert_in_range(i, 0, q->size - 1);
+		assert_int_equal(load(d + 12, 2) & ~(q->writable ? 0ull : NEXT), q->writable ? WRITE : 0);
+		assert_in_range(len, 1, GUEST_BYTES);
+		bus(load(d, 8), len);
+		assert_in_range(++c->pieces, 1, q->size); /* 2.7.5.2: nor is it a circle */
+		if (q->strict)
+			assert_false(q->busy[i]);
+		q->busy[i] = true;
+	}
+}
+
 void device_take(struct vq *q)
 {
 	uint16_t to = (uint16_t)load(q->avail + 2, 2);
@@ -7,18 +36,23 @@ void device_take(struct vq *q)
 	for (; q->seen != to; q->seen++) {
 		unsigned id = (unsigned)load(q->avail + 4 + 2 * (q->seen % q->size), 2);
 		assert_in_range(id, 0, q->size - 1);
-		struct chain *c = &q->chain[id];
 		if (q->strict)
-			assert_false(c->held);
-		uint64_t d = q->desc + 16 * id;
-		/* flags: WRITE (2) alone or none; NEXT (1) and INDIRECT (4) are not in use */
-		assert_int_equal(load(d + 12, 2), q->writable ? 2 : 0);
-		*c = (struct chain){true, load(d, 8), (uint32_t)load(d + 8, 4)};
-		assert_true(c->len > HEADER && c->len < GUEST_BYTES);
-		bus(c->addr, c->len);
+			assert_false(q->chain[id].held);
+		take_one(q, id);
 		if (q->strict)
 			q->fifo[q->n++] = (uint16_t)id;
 	}
+}
+
+unsigned device_read(const struct vq *q, unsigned id, uint8_t *to)
+{
+	unsigned n = 0;
+	for (unsigned i = id; i != q->size; i = next_of(q, i)) {
+		uint32_t len = (uint32_t)load(q->desc + 16 * i + 8, 4);
+		memcpy(to + n, bus(load(q->desc + 16 * i, 8), len), len);
+		n += len;
+	}
+	return n;
 }
 
 void device_doorbell(struct vq *q, unsigned bytes, uint32_t v)
@@ -34,8 +68,12 @@ void device_use(struct vq *q, uint32_t id, uint32_t len)
 	store(q->used + 4 + 8 * (q->idx % q->size), 4, id);
 	store(q->used + 8 + 8 * (q->idx % q->size), 4, len);
 	q->idx++;
-	if (id < q->size)
-		q->chain[id].held = false;
+	if (id >= q->size || !q->chain[id].held)
+		return;
+	q->chain[id].held = false;
+	if (q->strict)
+		for (unsigned i = id; i != q->size; i = next_of(q, i))
+			q->busy[i] = false;
 }
 
 void device_publish(struct vq *q)

@@ -16,10 +16,11 @@
 
 enum { HEADER = 12 }; /* 5.1.6: struct virtio_net_hdr with num_buffers */
 
-struct chain { /* of one buffer: more is a mistake of the driver */
+struct chain { /* by its first descriptor */
 	bool held; /* made available and not used yet */
-	uint64_t addr;
+	uint64_t addr; /* of its first piece */
 	uint32_t len;
+	unsigned pieces; /* more than one only of what is to be read */
 };
 
 struct vq {
@@ -34,6 +35,7 @@ struct vq {
 	unsigned n;       /* descriptors held, in the order they came: */
 	uint16_t fifo[VQ_MAX];
 	struct chain chain[VQ_MAX];
+	bool busy[VQ_MAX]; /* descriptors of chains that are held */
 };
 
 /* 2.7.5.2, 2.7.6: takes everything the driver has made available. */
@@ -41,6 +43,9 @@ void device_take(struct vq *q);
 
 /* 4.1.5.2: the driver has written `v` of `bytes` bytes to the queue's doorbell. */
 void device_doorbell(struct vq *q, unsigned bytes, uint32_t v);
+
+/* The bytes of a chain that is held, which the device has to find as they were. */
+unsigned device_read(const struct vq *q, unsigned id, uint8_t *to);
 
 /* 2.7.8.2: writes a used entry, which counts once device_publish() has been called. */
 void device_use(struct vq *q, uint32_t id, uint32_t len);
