@@ -5,8 +5,9 @@
  * write-backs and a device that lies (tests/unit/test_ixgbe_ring.c, test_ixgbe_hostile.c).
  *
  * A frame is one buffer and one descriptor, but for received frames longer than a descriptor's
- * share of a buffer, and for the context descriptor that goes before a sent frame when its offloads
- * differ from those of the frame before.
+ * share of a buffer, for sent frames in pieces (PKT_CHAIN: a descriptor for each), and for the
+ * context descriptor that goes before a sent frame when its offloads differ from those of the frame
+ * before.
  *
  * Positions count on for ever (uint32_t, modulo 2^32); & mask gives the descriptor. One descriptor
  * stays unused, because head == tail means empty to the device (7.1.9, 7.2.3.4).
@@ -17,9 +18,10 @@
  *    [head, tail).
  * 2. rx: the tail register is written once for at least `bulk` new descriptors, or when the device
  *    has fewer than that left: a write costs as much as several packets. At most once a burst.
- * 3. tx: descriptors [tail, head) are the device's. owner[] is the buffer of each, or NONE under a
- *    context descriptor, with REPORTED where RS is set. The last of each burst is REPORTED, so all
- *    buffers come back without another one being sent.
+ * 3. tx: descriptors [tail, head) are the device's. owner[] of a frame's last descriptor is its
+ *    buffer, with PKT_SHARED and PKT_CHAIN above the number; NONE under the others and under a
+ *    context, with REPORTED where RS is set, always in a frame's last. The last of each burst is
+ *    REPORTED, so all buffers come back without another one being sent.
  * 4. What the device writes is checked before use: lengths, error bits, the head it writes back. A
  *    bad frame is counted and dropped. A head outside of [tail, head] breaks the queue. Write-backs
  *    come in order: one that is missing before another is counted, and passed over.
@@ -57,6 +59,14 @@ _Static_assert(IXGBE_RX_OFFSET >= BUF_DATA_OFFSET, "gathering moves frames down,
 
 #define IXGBE_NONE 0x7fffffffu /* no buffer */
 #define IXGBE_REPORTED (1u << 31)
+/* In the owner of a sent frame; NONE is above all buffers' numbers too. */
+#define IXGBE_OWNER_FLAGS_SHIFT 24
+#define IXGBE_OWNER_BUF ((1u << 29) - 1)
+_Static_assert((PKT_SHARED | PKT_CHAIN) << IXGBE_OWNER_FLAGS_SHIFT == 0x60000000, "above");
+
+/* 7.2.1.1: a frame has at most 40 data descriptors. */
+#define IXGBE_TX_PIECES_MAX 40
+_Static_assert(1 + PKT_FRAGS_MAX <= IXGBE_TX_PIECES_MAX, "any chain fits");
 
 /* How the device says that frames were sent. */
 enum ixgbe_completion {

@@ -24,6 +24,7 @@
 #define IP6_BYTES 40
 #define TCP_BYTES 20
 #define TCP_BYTES_MAX 60
+#define UDP_BYTES 8
 #define PROTO_TCP 6
 #define PROTO_UDP 17
 #define TCP_CSUM_OFFSET 16
@@ -44,6 +45,16 @@ void ixgbe_tx_init(struct ixgbe_tx *r, void *mem, unsigned size, enum ixgbe_comp
 
 /* --- completion --- */
 
+/* The end of a packet whose buffers may have other holders. */
+static __attribute__((noinline)) void free_odd(struct bufpool *pool, uint32_t owner)
+{
+	struct pkt p = {.buf = owner & IXGBE_OWNER_BUF,
+	                .flags = (uint8_t)(owner >> IXGBE_OWNER_FLAGS_SHIFT &
+	                                   (PKT_SHARED | PKT_CHAIN))};
+	if (owner != IXGBE_NONE)
+		pkt_free(pool, &p);
+}
+
 static inline void free_sent(struct ixgbe_tx *r, struct bufpool *pool, uint32_t n)
 {
 	const uint32_t *owner = r->owner;
@@ -51,8 +62,10 @@ static inline void free_sent(struct ixgbe_tx *r, struct bufpool *pool, uint32_t 
 	r->tail = tail + n;
 	for (; n; n--, tail++) {
 		uint32_t buf = owner[tail & mask] & ~IXGBE_REPORTED;
-		if (likely(buf != IXGBE_NONE))
+		if (likely(buf <= IXGBE_OWNER_BUF))
 			buf_free(pool, buf);
+		else
+			free_odd(pool, buf);
 	}
 }
 
@@ -136,14 +149,14 @@ static bool find_headers(const struct pkt *p, const struct pkt_meta *m, struct i
 
 /*
  * 7.2.4.7: for segmentation the device wants IP lengths and the IPv4 checksum 0, and a
- * pseudo-header sum without the length, for it puts each segment's there.
+ * pseudo-header sum without the length, for it puts each segment's there. `bytes`: of all pieces.
  */
-static void prepare_segmentation(const struct pkt *p, const struct pkt_meta *m,
+static void prepare_segmentation(const struct pkt *p, uint32_t bytes, const struct pkt_meta *m,
                                  const struct ixgbe_context *c)
 {
 	uint8_t *ip = p->data + (c->vlan_macip >> IXGBE_TXC_MACLEN_SHIFT & IXGBE_TXC_MACLEN_MAX);
 	uint8_t *check = p->data + m->csum_start + m->csum_offset;
-	uint32_t sum = be16_load(check) + (0xffffu ^ (uint16_t)(p->len - m->csum_start));
+	uint32_t sum = be16_load(check) + (0xffffu ^ (uint16_t)(bytes - m->csum_start));
 	be16_store(check, (uint16_t)((sum & 0xffff) + (sum >> 16)));
 	if (c->type_tucmd & IXGBE_TXC_IPV4) {
 		be16_store(ip + 2, 0);
@@ -173,28 +186,40 @@ static bool same_context(const struct ixgbe_context *a, const struct ixgbe_conte
 	       a->mss_l4len == b->mss_l4len;
 }
 
+/* 7.2.4: what a frame to be cut into segments, of so many bytes, adds to context and descriptor.
+ * Whoever made it has seen NIC_TSO or NIC_USO. */
+static void tx_segments(const struct pkt *p, uint32_t bytes, const struct pkt_meta *m,
+                        struct ixgbe_context *c, struct how *h)
+{
+	unsigned l4 = m->hdr_bytes - m->csum_start;
+	bool tcp = c->type_tucmd & IXGBE_TXC_L4T_TCP;
+	assert(m->mss && m->hdr_bytes <= p->len && m->hdr_bytes < bytes);
+	assert(p->flags & PKT_TSO ? tcp && l4 >= TCP_BYTES && l4 <= TCP_BYTES_MAX
+	                          : !tcp && l4 == UDP_BYTES);
+	c->mss_l4len = (uint32_t)m->mss << IXGBE_TXC_MSS_SHIFT | l4 << IXGBE_TXC_L4LEN_SHIFT;
+	h->cmd_len |= IXGBE_TXD_TSE;
+	h->olinfo = (bytes - m->hdr_bytes) << IXGBE_TXO_PAYLEN_SHIFT;
+	h->olinfo |= c->type_tucmd & IXGBE_TXC_IPV4 ? IXGBE_TXO_IXSM : 0;
+}
+
 /*
- * A frame with offloads: completes `h`, puts a context descriptor if the last one does not fit,
- * does in software what the device cannot. False, and nothing changed: no room for both
- * descriptors.
+ * The offloads of a frame of `bytes` bytes in `pieces`: completes `h`, puts a context descriptor if
+ * the last one does not fit, does in software what the device cannot. False, and nothing changed:
+ * no room for all descriptors.
  */
 static bool tx_offload(struct ixgbe_tx *r, const struct bufpool *pool, const struct pkt *p,
-                       uint32_t room, struct how *h)
+                       uint32_t bytes, unsigned pieces, struct how *h)
 {
 	const struct pkt_meta *m = pkt_meta(pool, p->buf);
 	struct ixgbe_context c = {.type_tucmd = IXGBE_TXD_DTYP_CONTEXT | IXGBE_TXD_DEXT};
-	bool partial = p->flags & PKT_CSUM_PARTIAL, tso = p->flags & PKT_TSO;
+	uint32_t room = r->tail + r->mask - r->head;
+	bool partial = p->flags & PKT_CSUM_PARTIAL, cut = p->flags & (PKT_TSO | PKT_USO);
 	bool here = partial && find_headers(p, m, &c);
 	if (!here)
 		c.vlan_macip = ETHER_BYTES << IXGBE_TXC_MACLEN_SHIFT;
-	if (tso) { /* whoever made it has seen NIC_TSO */
-		unsigned l4 = m->hdr_bytes - m->csum_start;
-		assert(here && c.type_tucmd & IXGBE_TXC_L4T_TCP && m->mss &&
-		       m->hdr_bytes < p->len && l4 >= TCP_BYTES && l4 <= TCP_BYTES_MAX);
-		c.mss_l4len = (uint32_t)m->mss << IXGBE_TXC_MSS_SHIFT | l4 << IXGBE_TXC_L4LEN_SHIFT;
-		h->cmd_len |= IXGBE_TXD_TSE;
-		h->olinfo = (uint32_t)(p->len - m->hdr_bytes) << IXGBE_TXO_PAYLEN_SHIFT;
-		h->olinfo |= c.type_tucmd & IXGBE_TXC_IPV4 ? IXGBE_TXO_IXSM : 0;
+	if (cut) {
+		assert(here);
+		tx_segments(p, bytes, m, &c, h);
 	}
 	if (here)
 		h->olinfo |= IXGBE_TXO_TXSM;
@@ -202,13 +227,13 @@ static bool tx_offload(struct ixgbe_tx *r, const struct bufpool *pool, const str
 		c.vlan_macip |= (uint32_t)m->vlan_tci << IXGBE_TXC_VLAN_SHIFT;
 		h->cmd_len |= IXGBE_TXD_VLE;
 	}
-	if ((here || p->flags & PKT_VLAN) && !same_context(&c, &r->context)) {
-		if (room < 2)
-			return false;
+	bool news = (here || p->flags & PKT_VLAN) && !same_context(&c, &r->context);
+	if (room < pieces + news)
+		return false;
+	if (news)
 		put_context(r, &c);
-	}
-	if (tso)
-		prepare_segmentation(p, m, &c);
+	if (cut)
+		prepare_segmentation(p, bytes, m, &c);
 	if (partial && !here) {
 		struct pkt done = *p;
 		pkt_csum_complete(pool, &done);
@@ -225,6 +250,60 @@ COLD static uint32_t pad(const struct pkt *p)
 
 /* --- send --- */
 
+/* What needs more than the plain descriptor. */
+#define TX_ODD (PKT_CSUM_PARTIAL | PKT_TSO | PKT_USO | PKT_VLAN | PKT_SHARED | PKT_CHAIN)
+
+/* Fills the next descriptor, one of a frame's. */
+static inline void put_piece(struct ixgbe_tx *r, const uint8_t *from, const struct how *h,
+                             uint32_t len, uint32_t owner)
+{
+	uint32_t at = r->head++ & r->mask;
+	r->owner[at] = owner;
+	r->desc[at].word[0] = dma_addr(from).bus;
+	r->desc[at].word[1] = h->cmd_len | len | (uint64_t)h->olinfo << 32;
+}
+
+/* The pieces of a frame whose offloads are in *h: EOP, and RS if one is due, in the last; the rest
+ * of 7.2.3.2.4 in the first, of which the others repeat the command. */
+static void put_pieces(struct ixgbe_tx *r, const struct bufpool *pool, const struct pkt *p,
+                       uint32_t len, unsigned pieces, struct how h)
+{
+	const struct pkt_frag *f = pkt_frags(pool, p->buf);
+	uint32_t held = p->flags & (PKT_SHARED | PKT_CHAIN), mask = r->mask;
+	uint32_t owner = p->buf | held << IXGBE_OWNER_FLAGS_SHIFT;
+	bool due = (r->head & mask) / IXGBE_TX_REPORT != ((r->head + pieces) & mask) / IXGBE_TX_REPORT;
+	uint32_t end = IXGBE_TXD_EOP | (due ? IXGBE_TXD_RS : 0);
+	owner |= due ? IXGBE_REPORTED : 0;
+	h.cmd_len |= pieces == 1 ? end : 0;
+	put_piece(r, p->data, &h, len, pieces == 1 ? owner : IXGBE_NONE);
+	h.olinfo = 0;
+	for (unsigned i = 1; i < pieces; i++, f++) {
+		bool last = i + 1 == pieces;
+		h.cmd_len |= last ? end : 0;
+		put_piece(r, buf_base(pool, f->buf) + f->offset, &h, f->len, last ? owner : IXGBE_NONE);
+	}
+}
+
+/* A packet that is not plain. False, and nothing changed: no room for all of it. */
+static __attribute__((noinline)) bool put_odd(struct ixgbe_tx *r, const struct bufpool *pool,
+                                              const struct pkt *p, uint64_t *bytes)
+{
+	uint32_t len = p->len, total = pkt_bytes(pool, p);
+	unsigned pieces = p->flags & PKT_CHAIN ? 1u + pkt_meta(pool, p->buf)->frags : 1;
+	assert(pieces <= IXGBE_TX_PIECES_MAX && pieces < r->mask); /* and a context */
+	if (unlikely(total < IXGBE_TX_BYTES_MIN)) {
+		assert(pieces == 1); /* no headers are as short */
+		len = pad(p);
+	}
+	struct how h = {IXGBE_TXD_DTYP_DATA | IXGBE_TXD_DEXT | IXGBE_TXD_IFCS,
+	                (total + len - p->len) << IXGBE_TXO_PAYLEN_SHIFT};
+	if (!tx_offload(r, pool, p, total, pieces, &h))
+		return false;
+	put_pieces(r, pool, p, len, pieces, h);
+	*bytes += total;
+	return true;
+}
+
 /* Fills descriptors for the first packets of v; returns how many had room. */
 static inline unsigned put_frames(struct ixgbe_tx *r, const struct bufpool *pool,
                                   const struct pkt *v, unsigned n, uint64_t *bytes)
@@ -234,25 +313,25 @@ static inline unsigned put_frames(struct ixgbe_tx *r, const struct bufpool *pool
 	unsigned i;
 	for (i = 0; i < n; i++) {
 		const struct pkt *p = &v[i];
-		uint32_t room = limit - r->head, len = p->len;
-		if (unlikely(room == 0))
+		uint32_t len = p->len;
+		if (unlikely(r->head == limit))
 			break;
+		if (unlikely(p->flags & TX_ODD)) {
+			if (!put_odd(r, pool, p, bytes))
+				break;
+			continue;
+		}
 		if (unlikely(len < IXGBE_TX_BYTES_MIN))
 			len = pad(p);
-		struct how h = {IXGBE_TXD_DTYP_DATA | IXGBE_TXD_DEXT | IXGBE_TXD_IFCS |
-		                        IXGBE_TXD_EOP | len,
-		                len << IXGBE_TXO_PAYLEN_SHIFT};
-		if (unlikely(p->flags & (PKT_CSUM_PARTIAL | PKT_TSO | PKT_VLAN)) &&
-		    !tx_offload(r, pool, p, room, &h))
-			break;
 		uint32_t at = r->head++ & mask, owner = p->buf;
+		uint32_t cmd = IXGBE_TXD_DTYP_DATA | IXGBE_TXD_DEXT | IXGBE_TXD_IFCS | IXGBE_TXD_EOP | len;
 		if (at % IXGBE_TX_REPORT == IXGBE_TX_REPORT - 1) {
-			h.cmd_len |= IXGBE_TXD_RS;
+			cmd |= IXGBE_TXD_RS;
 			owner |= IXGBE_REPORTED;
 		}
 		owner_of[at] = owner;
 		desc[at].word[0] = dma_addr(p->data).bus;
-		desc[at].word[1] = h.cmd_len | (uint64_t)h.olinfo << 32;
+		desc[at].word[1] = cmd | (uint64_t)len << (IXGBE_TXO_PAYLEN_SHIFT + 32);
 		*bytes += p->len;
 	}
 	return i;

@@ -11,18 +11,18 @@
  * 1. rx: descriptor i is the device's while owner[i] is a buffer number, ours while it is NONE.
  *    All descriptors are the device's except those a pool without buffers could not refill.
  * 2. tx: a packet has one place in avail and one in used, which `head` and `tail` count, and as
- *    many descriptors as pieces, one after the other, which `next` and `done` count. owner[] of its
- *    first descriptor is its buffer, with a mark if it is not a plain one; of the others it is NONE.
+ *    many descriptors as pieces, one after the other, which `next` and `done` count. owner[] of
+ *    its first descriptor is its buffer, marked if it is not a plain one; of the others it is NONE.
  *    Descriptors [done, next) are the device's or wait for an older one that is. Completions may
  *    come in any order; `done` stops at the first descriptor with an owner, so it passes over the
  *    rest of a chain only when the device has given back the whole.
  *    avail.ring[k] names descriptor k + next - head, but for the `stale` next places: it is written
  *    once, and again for one round of the ring after a chain.
  * 3. What the device writes (used.idx, used.ring) is checked before use: an index that runs ahead
- *    of what was given, an id out of range, not the device's or
- *    not the first of its chain, a length the buffer cannot have.
- *    An index that lies breaks the queue; a bad entry is counted and skipped, and breaks the queue
- *    when, for it, nothing is left that the device could return.
+ *    of what was given, an id out of range, not the device's or not the first of its
+ *    chain, a length the buffer cannot have. An index that lies breaks the queue; a bad entry is
+ *    counted and skipped, and breaks the queue when, for it, nothing is left that the device could
+ *    return.
  * 4. rx: a frame that the device spread over several buffers (5.1.6.4) is dropped with all of them.
  *    Only the first has a header; in the others the sender could have written one.
  *

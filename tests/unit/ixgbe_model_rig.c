@@ -305,15 +305,16 @@ void assert_buffers(void)
 		for (uint32_t k = 0; k < p->pool.free; k++)
 			assert_owner(p->pool.stack[k]);
 		for (unsigned k = 0; k < p->nhands; k++)
-			assert_owner(p->hands[k].buf);
+			assert_packet(&p->hands[k]);
 		if (d->rx.part.data)
 			assert_owner(d->rx.part.buf);
 		for (uint32_t k = d->rx.head; k != d->rx.tail; k++)
 			assert_owner(d->rx.owner[k & d->rx.mask]);
 		for (uint32_t k = d->tx.tail; k != d->tx.head; k++) {
-			uint32_t buf = d->tx.owner[k & d->tx.mask] & ~IXGBE_REPORTED;
-			if (buf != IXGBE_NONE)
-				assert_owner(buf);
+			uint32_t owner = d->tx.owner[k & d->tx.mask] & ~IXGBE_REPORTED;
+			if (owner != IXGBE_NONE)
+				assert_packet(&(struct pkt){.buf = owner & IXGBE_OWNER_BUF,
+				                            .flags = (uint8_t)(owner >> 24 & 0x60)});
 		}
 		if (p->q.ops)
 			assert_all_owned();

@@ -74,39 +74,71 @@ void device_receive(uint32_t seq)
 	device_write_back(STATUS_EOP, frame_len(seq), 0);
 }
 
-struct sent device_take(void)
+/* A context descriptor: the device keeps what it says. False: it is something else. */
+static bool take_context(uint64_t d)
 {
-	for (;;) {
+	uint32_t cmd = (uint32_t)load(d + TX_CMD, 4);
+	assert_true(cmd >> 29 & 1); /* DEXT */
+	if ((cmd >> 20 & 15) != 2)
+		return false;
+	assert_int_equal(cmd & ~0x20201e00u, 0); /* DEXT, DTYP, TUCMD only */
+	for (unsigned i = 0; i < 4; i++)
+		w.context[i] = (uint32_t)load(d + 4 * i, 4);
+	w.contexts++;
+	return true;
+}
+
+struct sent device_gather(uint8_t *to, unsigned *bytes)
+{
+	struct sent s = {0};
+	for (*bytes = 0;;) {
 		assert_int_not_equal(w.tx_head, w.tx_tail);
 		uint64_t d = bus_of(w.tx_desc) + 16 * w.tx_head;
-		struct sent s = {load(d, 8), (uint32_t)load(d + TX_CMD, 4),
-		                 (uint32_t)load(d + TX_OLINFO, 4)};
 		w.tx_head = (w.tx_head + 1) % w.size;
-		assert_true(s.cmd >> 29 & 1); /* DEXT */
-		if ((s.cmd >> 20 & 15) == 2) {
-			assert_int_equal(s.cmd & ~0x20201e00u, 0); /* DEXT, DTYP, TUCMD only */
-			for (unsigned i = 0; i < 4; i++)
-				w.context[i] = (uint32_t)load(d + 4 * i, 4);
-			w.contexts++;
+		if (s.pieces == 0 && take_context(d))
+			continue;
+		uint64_t addr = load(d, 8);
+		uint32_t cmd = (uint32_t)load(d + TX_CMD, 4), olinfo = (uint32_t)load(d + TX_OLINFO, 4);
+		assert_int_equal(cmd >> 20 & 15, 3);
+		assert_int_equal(cmd >> 25 & 1, 1); /* IFCS */
+		assert_int_equal(olinfo & 0xff, 0); /* STA, IDX, CC */
+		if (s.pieces == 0)
+			s = (struct sent){addr, cmd, olinfo, 0};
+		else
+			assert_int_equal(olinfo | ((cmd ^ s.cmd) & 0xf0f00000), 0);
+		assert_in_range(cmd & 0xffff, 1, 0xffff);
+		const uint8_t *from = bus(addr, cmd & 0xffff);
+		if (to)
+			memcpy(to + *bytes, from, cmd & 0xffff);
+		*bytes += cmd & 0xffff;
+		assert_in_range(++s.pieces, 1, 40); /* 7.2.1.1 */
+		if (!(cmd >> 24 & 1)) {
+			assert_int_equal(cmd >> 27 & 1, 0); /* RS without EOP */
 			continue;
 		}
-		assert_int_equal(s.cmd >> 20 & 15, 3);
-		assert_int_equal(s.cmd >> 24 & 3, 3); /* EOP and IFCS */
-		assert_int_equal(s.olinfo & 0xff, 0); /* STA, IDX, CC */
-		bus(s.addr, s.cmd & 0xffff);
-		if (s.cmd >> 27 & 1)
+		if (cmd >> 27 & 1)
 			w.reported = w.tx_head;
 		return s;
 	}
 }
 
+struct sent device_take(void)
+{
+	unsigned bytes;
+	struct sent s = device_gather(NULL, &bytes);
+	assert_int_equal(s.pieces, 1);
+	assert_int_equal(s.cmd & 0xffff, bytes);
+	return s;
+}
+
 void device_send(uint32_t seq)
 {
-	struct sent s = device_take();
-	unsigned len = s.cmd & 0xffff;
+	static uint8_t all[BUF_STRIDE_JUMBO];
+	unsigned len;
+	struct sent s = device_gather(all, &len);
 	assert_int_equal(s.cmd & 0xf0000000, 0x20000000);
 	assert_int_equal(s.olinfo, len << 14);
-	assert_frame(bus(s.addr, len), len, seq);
+	assert_frame(all, len, seq);
 }
 
 void device_report(void)
@@ -185,6 +217,31 @@ void take_frames(unsigned n, uint32_t seq)
 		take_frame(&w.pool, &w.hands[w.nhands++], seq + i);
 }
 
+void take_frags(uint32_t seq, unsigned frags)
+{
+	take_chain(&w.pool, &w.hands[w.nhands++], seq, frags);
+}
+
+void keep(struct pkt *p, unsigned holders)
+{
+	p->flags |= PKT_SHARED;
+	pkt_meta(&w.pool, p->buf)->refs = (uint16_t)holders;
+	while (--holders)
+		w.kept[w.nkept++] = p->buf;
+}
+
+void let_go_of_kept(unsigned i)
+{
+	buf_put(&w.pool, w.kept[i]);
+	w.kept[i] = w.kept[--w.nkept];
+}
+
+void let_go_of_all_kept(void)
+{
+	while (w.nkept)
+		let_go_of_kept(w.nkept - 1);
+}
+
 void let_go(void)
 {
 	while (w.nhands)
@@ -197,7 +254,9 @@ void assert_accounted(void)
 	for (uint32_t i = 0; i < w.pool.free; i++)
 		assert_owner(w.pool.stack[i]);
 	for (unsigned i = 0; i < w.nhands; i++)
-		assert_owner(w.hands[i].buf);
+		assert_packet(&w.hands[i]);
+	for (unsigned i = 0; i < w.nkept; i++)
+		add_holder(w.kept[i]);
 	if (w.rx.part.data)
 		assert_owner(w.rx.part.buf);
 	assert_in_range(w.rx.told - w.rx.head, 0, w.rx.tail - w.rx.head);
@@ -205,9 +264,10 @@ void assert_accounted(void)
 	for (uint32_t i = w.rx.head; i != w.rx.tail; i++)
 		assert_owner(w.rx.owner[i & w.rx.mask]);
 	for (uint32_t i = w.tx.tail; i != w.tx.head; i++) {
-		uint32_t buf = w.tx.owner[i & w.tx.mask] & ~IXGBE_REPORTED;
-		if (buf != IXGBE_NONE)
-			assert_owner(buf);
+		uint32_t owner = w.tx.owner[i & w.tx.mask] & 0x7fffffff;
+		if (owner != IXGBE_NONE)
+			assert_packet(&(struct pkt){.buf = owner & 0x1fffffff,
+			                            .flags = (uint8_t)(owner >> 24 & 0x60)});
 	}
 	assert_all_owned();
 }

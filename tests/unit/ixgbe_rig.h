@@ -17,10 +17,11 @@
 #define BUFS_MAX 2200
 #define RX_AT 128 /* where a received frame begins in its buffer */
 
-/* A descriptor of a sent frame as the device read it. */
+/* The first descriptor of a sent frame as the device read it, and how many it had. */
 struct sent {
 	uint64_t addr;
 	uint32_t cmd, olinfo;
+	unsigned pieces;
 };
 
 extern struct world {
@@ -41,6 +42,8 @@ extern struct world {
 	uint32_t context[4];           /* the last one */
 	unsigned nhands;
 	struct pkt hands[BUFS_MAX];    /* packets the test holds */
+	unsigned nkept;
+	uint32_t kept[BUFS_MAX];       /* counted buffers that it holds beside the ring */
 } w;
 
 /* Zeroed rings, a fresh pool, first fill. */
@@ -55,8 +58,10 @@ void device_write_back(uint32_t status, unsigned len, unsigned vlan);
 /* The whole of it for a good frame. */
 void device_receive(uint32_t seq);
 
-/* The device sends its next data descriptor; contexts before it go to w.context. */
+/* The device sends its next frame; contexts before it go to w.context. device_take is for frames in
+ * one piece, device_gather has the bytes of any. */
 struct sent device_take(void);
+struct sent device_gather(uint8_t *to, unsigned *bytes);
 /* The same for the plain frame `seq`. */
 void device_send(uint32_t seq);
 /* Tells the driver of all that was sent so far and asked for a report. */
@@ -65,6 +70,10 @@ void device_report(void);
 unsigned rx(unsigned max);
 unsigned tx(void);
 void take_frames(unsigned n, uint32_t seq);
+void take_frags(uint32_t seq, unsigned frags);
+void keep(struct pkt *p, unsigned holders);
+void let_go_of_kept(unsigned i);
+void let_go_of_all_kept(void);
 void let_go(void);
 
 void assert_accounted(void);

@@ -225,17 +225,45 @@ static void written_heads(void **s)
 	assert_int_equal(tx(), 0);
 }
 
+/* A head in the middle of a frame frees nothing of it: its owner is in its last descriptor. */
+static void written_heads_within_a_chain(void **s)
+{
+	(void)s;
+	seed_random("written_heads_within_a_chain");
+	for (uint32_t head = 0; head < 34; head++) {
+		start(64, 300, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+		take_frags(100, PKT_FRAGS_MAX);
+		take_frames(1, 1);
+		keep(&w.hands[0], 2);
+		assert_int_equal(tx(), 2);
+		unsigned free = w.pool.free;
+		memcpy(w.written_head, &head, 4);
+		assert_int_equal(tx(), 0);
+		assert_false(w.broken);
+		assert_int_equal(w.tx.tail, head);
+		assert_int_equal(w.pool.free > free, head > PKT_FRAGS_MAX);
+		assert_accounted();
+		let_go_of_all_kept();
+		assert_accounted();
+	}
+}
+
 /* DD wherever and whenever it likes: buffers come back once each. */
 static void random_done_bits(void **s)
 {
 	(void)s;
 	uint32_t seq = 0;
 	seed_random("random_done_bits");
-	start(64, 300, BUF_STRIDE_STANDARD, IXGBE_DESCRIPTOR_DONE);
+	start(64, 500, BUF_STRIDE_STANDARD, IXGBE_DESCRIPTOR_DONE);
 	for (unsigned turn = 0; turn < 20000; turn++) {
 		unsigned n = random_below(40);
 		take_frames(n, seq);
+		if (random_below(4) == 0) {
+			take_frags(seq, 1 + random_below(PKT_FRAGS_MAX));
+			keep(&w.hands[w.nhands - 1], 1 + random_below(2));
+		}
 		seq += tx();
+		let_go_of_all_kept();
 		let_go();
 		for (unsigned i = random_below(8); i; i--)
 			w.tx_desc[16 * random_below(64) + 12] ^= DD;
@@ -258,6 +286,7 @@ int main(void)
 		cmocka_unit_test_teardown(lost_reports, teardown),
 		cmocka_unit_test_teardown(random_write_backs, teardown),
 		cmocka_unit_test_teardown(written_heads, teardown),
+		cmocka_unit_test_teardown(written_heads_within_a_chain, teardown),
 		cmocka_unit_test_teardown(random_done_bits, teardown),
 	};
 	return cmocka_run_group_tests(tests, guest_map, NULL);

@@ -354,6 +354,137 @@ static void tx_reports_within_a_burst(void **s)
 	device_report();
 }
 
+/* --- chains, counted buffers --- */
+
+/* Each kind of packet at random; the test lets go of its holds at any time. */
+static void tx_any_kind(enum ixgbe_completion how)
+{
+	uint32_t taken = 0, sent = 0;
+	unsigned refused = 0;
+	start(128, 2000, BUF_STRIDE_STANDARD, how);
+	seed_random("tx_any_kind");
+	for (unsigned round = 0; round < 4000; round++) {
+		unsigned n = random_below(10);
+		for (unsigned i = 0; i < n; i++) {
+			if (random_below(3) == 0)
+				take_frags(taken + i, 1 + random_below(PKT_FRAGS_MAX));
+			else
+				take_frames(1, taken + i);
+			if (random_below(4) == 0)
+				keep(&w.hands[w.nhands - 1], 1 + random_below(3));
+		}
+		unsigned k = tx();
+		taken += k;
+		refused += k < n;
+		let_go();
+		for (unsigned i = random_below(taken - sent + 1); i; i--)
+			device_send(sent++);
+		if (random_below(3) == 0)
+			device_report();
+		while (w.nkept && random_below(3))
+			let_go_of_kept(random_below(w.nkept));
+		assert_accounted();
+	}
+	while (sent < taken)
+		device_send(sent++);
+	device_report();
+	assert_int_equal(tx(), 0);
+	let_go_of_all_kept();
+	assert_int_equal(w.pool.free, 2000 - 127);
+	assert_int_equal(w.cnt.tx_pkts, sent);
+	assert_true(refused > 100 && sent > 4000);
+	assert_false(w.broken);
+}
+
+static void tx_any_kind_by_head(void **s) { (void)s; tx_any_kind(IXGBE_HEAD_WRITE_BACK); }
+static void tx_any_kind_by_done(void **s) { (void)s; tx_any_kind(IXGBE_DESCRIPTOR_DONE); }
+
+/* 1 to 33 pieces; bytes are counted for all of them. */
+static void tx_chains(void **s)
+{
+	(void)s;
+	uint64_t bytes = 0;
+	seed_random("tx_chains");
+	start(64, 300, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+	for (unsigned frags = 1; frags <= PKT_FRAGS_MAX; frags++) {
+		static uint8_t all[BUF_STRIDE_STANDARD];
+		unsigned n;
+		take_frags(frags, frags);
+		assert_int_equal(tx(), 1);
+		struct sent d = device_gather(all, &n);
+		assert_int_equal(d.pieces, 1 + frags);
+		assert_int_equal(d.olinfo, n << 14);
+		assert_frame(all, n, frags);
+		bytes += n;
+		device_report();
+		assert_int_equal(tx(), 0);
+		assert_int_equal(w.pool.free, 300 - 63);
+	}
+	assert_int_equal(w.cnt.tx_bytes, bytes);
+	assert_int_equal(w.contexts, 0);
+}
+
+/* A chain that does not fit, for its pieces or for its context, stays as it was. */
+static void tx_chain_waits_for_room(void **s)
+{
+	(void)s;
+	seed_random("tx_chain_waits_for_room");
+	for (unsigned room = 30; room < 36; room++) {
+		bool fits = room >= 34;
+		uint8_t before[BUF_STRIDE_STANDARD], now[BUF_STRIDE_STANDARD];
+		start(64, 300, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+		take_frames(63 - room, 0);
+		do {
+			if (w.nhands > 63 - room)
+				pkt_free(&w.pool, &w.hands[--w.nhands]);
+			take_frags(1000, PKT_FRAGS_MAX);
+		} while (w.hands[63 - room].len < 54);
+		struct pkt *p = &w.hands[63 - room];
+		make_ip(p->data + 14, 1, 2, 6, NULL, 0, frame_len(1000) - 34);
+		put16(p->data + 12, 0x0800);
+		p->flags |= PKT_CSUM_PARTIAL | PKT_TSO;
+		pkt_meta(&w.pool, p->buf)->csum_start = 34;
+		pkt_meta(&w.pool, p->buf)->csum_offset = 16;
+		pkt_meta(&w.pool, p->buf)->mss = 100;
+		pkt_meta(&w.pool, p->buf)->hdr_bytes = 54;
+		struct pkt copy = *p;
+		unsigned n = flat(&w.pool, &copy, before);
+		assert_int_equal(tx(), 63 - room + fits);
+		assert_int_equal(w.nhands, !fits);
+		assert_int_equal(w.cnt.tx_full, !fits);
+		if (!fits) {
+			assert_int_equal(flat(&w.pool, &w.hands[0], now), n);
+			assert_memory_equal(now, before, n);
+		}
+	}
+}
+
+/* In the ring three times and held by who sends it: free when all have let go. */
+static void tx_shared_buffer_is_freed_once(void **s)
+{
+	(void)s;
+	for (unsigned last = 0; last < 2; last++) {
+		start(8, 8, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+		take_frames(1, 1);
+		keep(&w.hands[0], 2);
+		pkt_meta(&w.pool, w.hands[0].buf)->refs = 4;
+		w.hands[1] = w.hands[2] = w.hands[0];
+		w.nhands = 3;
+		assert_int_equal(w.pool.free, 0);
+		assert_int_equal(tx(), 3);
+		if (!last)
+			let_go_of_all_kept();
+		for (unsigned i = 0; i < 3; i++)
+			device_send(1);
+		assert_int_equal(w.pool.free, 0);
+		device_report();
+		tx();
+		assert_accounted();
+		let_go_of_all_kept();
+		assert_int_equal(w.pool.free, 1);
+	}
+}
+
 /* --- transmit offloads --- */
 
 static struct pkt *in_hand(unsigned len)
@@ -565,6 +696,49 @@ static void tx_segmentation(void **s)
 	}
 }
 
+/* The same over a chain, and for UDP: PAYLEN and the pseudo header's length are those of all
+ * pieces; only the first descriptor has them. */
+static void tx_segmentation_of_a_chain(void **s)
+{
+	(void)s;
+	static uint8_t all[BUF_STRIDE_STANDARD];
+	seed_random("tx_segmentation_of_a_chain");
+	for (unsigned i = 0; i < 2 * PKT_FRAGS_MAX; i++) {
+		bool udp = i % 2;
+		unsigned hdr = udp ? 42 : 54, check = 34 + (udp ? 6 : 16), n;
+		start(64, 300, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+		do {
+			let_go();
+			take_frags(290, 1 + i / 2);
+		} while (w.hands[0].len < hdr);
+		struct pkt p = w.hands[0];
+		unsigned bytes = frame_len(290);
+		put16(p.data + 12, 0x0800);
+		make_ip(p.data + 14, 1, 2, udp ? 17 : 6, NULL, 0, bytes - 34);
+		put16(p.data + check, 0x4000 + bytes - 34);
+		struct pkt_meta *m = pkt_meta(&w.pool, p.buf);
+		m->csum_start = 34;
+		m->csum_offset = (uint16_t)(check - 34);
+		m->mss = 700;
+		m->hdr_bytes = (uint16_t)hdr;
+		w.hands[0].flags |= PKT_CSUM_PARTIAL | (udp ? PKT_USO : PKT_TSO);
+		assert_int_equal(tx(), 1);
+		struct sent d = device_gather(all, &n);
+		assert_int_equal(n, bytes);
+		assert_int_equal(d.pieces, 2 + i / 2);
+		assert_int_equal(d.cmd >> 28, 0xa); /* TSE, DEXT */
+		assert_int_equal(d.olinfo, (bytes - hdr) << 14 | 0x300);
+		assert_int_equal(w.context[0], 14 << 9 | 20);
+		assert_int_equal(w.context[2], 0x20200400 | (udp ? 0 : 0x800));
+		assert_int_equal(w.context[3], 700u << 16 | (hdr - 34) << 8);
+		assert_int_equal(all[check] << 8 | all[check + 1], 0x4000);
+		assert_int_equal(all[16] | all[17] | all[24] | all[25], 0); /* length, checksum */
+		device_report();
+		assert_int_equal(tx(), 0);
+		assert_int_equal(w.pool.free, 300 - 63);
+	}
+}
+
 /* Segments of another size, or behind longer headers: another context, though all else is alike. */
 static void tx_context_of_another_size(void **s)
 {
@@ -620,6 +794,11 @@ int main(void)
 		cmocka_unit_test_teardown(tx_random_by_done, teardown),
 		cmocka_unit_test_teardown(tx_ring_full, teardown),
 		cmocka_unit_test_teardown(tx_reports_within_a_burst, teardown),
+		cmocka_unit_test_teardown(tx_any_kind_by_head, teardown),
+		cmocka_unit_test_teardown(tx_any_kind_by_done, teardown),
+		cmocka_unit_test_teardown(tx_chains, teardown),
+		cmocka_unit_test_teardown(tx_chain_waits_for_room, teardown),
+		cmocka_unit_test_teardown(tx_shared_buffer_is_freed_once, teardown),
 		cmocka_unit_test_teardown(tx_checksum_offload, teardown),
 		cmocka_unit_test_teardown(tx_checksum_offload_ip6, teardown),
 		cmocka_unit_test_teardown(tx_context_is_cached, teardown),
@@ -627,6 +806,7 @@ int main(void)
 		cmocka_unit_test_teardown(tx_context_of_another_size, teardown),
 		cmocka_unit_test_teardown(tx_vlan, teardown),
 		cmocka_unit_test_teardown(tx_segmentation, teardown),
+		cmocka_unit_test_teardown(tx_segmentation_of_a_chain, teardown),
 		cmocka_unit_test_teardown(tx_short_frames_are_padded, teardown),
 	};
 	return cmocka_run_group_tests(tests, guest_map, NULL);

@@ -400,6 +400,111 @@ static void segmentation(void **s)
 	assert_int_equal(port.pair[0].cnt.tx_pkts, 3);
 }
 
+/* The bytes of `frame` in hand as a chain: `first` in the first piece, the rest cut into `frags`
+ * in buffers that the test holds as well, as TCP does. */
+static struct pkt *take_pieces(unsigned len, unsigned first, unsigned frags, uint32_t *kept)
+{
+	struct bufpool *pool = &port.pair[0].pool;
+	struct pkt *p = take(0, frame, first), body;
+	unsigned at = first;
+	p->flags = PKT_CHAIN;
+	*pkt_meta(pool, p->buf) =
+		(struct pkt_meta){.frag_bytes = (uint16_t)(len - first), .frags = (uint8_t)frags};
+	for (unsigned i = 0; i < frags; i++) {
+		unsigned n = i + 1 < frags ? (len - first) / frags - i % 2 : len - at;
+		assert_true(pkt_alloc(pool, &body));
+		pkt_meta(pool, body.buf)->refs = 2;
+		kept[i] = body.buf;
+		memcpy(body.data + i % 3, frame + at, n);
+		pkt_frags(pool, p->buf)[i] = (struct pkt_frag){
+			body.buf, (uint16_t)(BUF_DATA_OFFSET + i % 3), (uint16_t)n};
+		at += n;
+	}
+	return p;
+}
+
+static void let_go_of_pieces(const uint32_t *kept, unsigned frags)
+{
+	while (frags)
+		buf_put(&port.pair[0].pool, kept[--frags]);
+	assert_int_equal(port.pair[0].pool.free, port.pair[0].pool.count - 1023);
+}
+
+/* Frames in 2 to 33 pieces, with and without a checksum to be completed: each is one on the wire. */
+static void chains(void **s)
+{
+	(void)s;
+	up(1, ALL, STANDARD);
+	for (unsigned i = 0; i < 3 * PKT_FRAGS_MAX; i++) {
+		uint32_t kept[PKT_FRAGS_MAX];
+		unsigned frags = 1 + i / 3, len = make_udp(i, 1400 - i);
+		struct pkt *p = take_pieces(len, 42 + i % 7, frags, kept);
+		if (i % 3) {
+			put16(p->data + 40, pseudo_sum(17, len - 34));
+			p->flags |= PKT_CSUM_PARTIAL;
+			struct pkt_meta *m = pkt_meta(&port.pair[0].pool, p->buf);
+			m->csum_start = 34;
+			m->csum_offset = 6;
+		}
+		assert_int_equal(tx(0), 1);
+		rig_run(1000000);
+		assert_sent(len);
+		assert_int_equal(rig_sent_count(), 0);
+		tx(0);
+		let_go_of_pieces(kept, frags);
+	}
+}
+
+/* Out of 2 to 33 pieces: each datagram or segment is right in length, numbers and sums. */
+static void segmentation_of_chains(void **s)
+{
+	(void)s;
+	static uint8_t whole[FRAME_BYTES_MAX];
+	up(1, ALL, STANDARD);
+	for (unsigned round = 0; round < 2 * PKT_FRAGS_MAX; round++) {
+		bool udp = round % 2;
+		unsigned frags = 1 + round / 2, mss = 300 + round, hdr = udp ? 42 : 54;
+		unsigned n = frags < 5 ? 1900 * frags : 9100, len = hdr + n;
+		uint32_t kept[PKT_FRAGS_MAX];
+		make_l4(udp ? 17 : 6, 0xc0000201, 0xc6336401, 1, 2, n, 0xfffff000);
+		memcpy(whole, frame, len);
+		struct pkt *p = take_pieces(len, hdr, frags, kept);
+		put16(p->data + (udp ? 40 : 50), pseudo_sum(udp ? 17 : 6, len - 34));
+		p->flags |= PKT_CSUM_PARTIAL | (udp ? PKT_USO : PKT_TSO);
+		struct pkt_meta *m = pkt_meta(&port.pair[0].pool, p->buf);
+		m->csum_start = 34;
+		m->csum_offset = udp ? 6 : 16;
+		m->mss = (uint16_t)mss;
+		m->hdr_bytes = (uint16_t)hdr;
+		assert_int_equal(tx(0), 1);
+		rig_run(1000000);
+		for (unsigned at = 0; at < n; at += mss) {
+			struct rig_frame f;
+			unsigned part = n - at < mss ? n - at : mss, l4 = hdr - 34 + part;
+			assert_true(rig_sent(&f));
+			assert_int_equal(f.bytes, hdr + part < 60 ? 60 : hdr + part);
+			assert_int_equal(get16(f.data + 16), 20 + l4);
+			assert_int_equal(slow_csum(f.data + 14, 20), 0);
+			if (udp)
+				assert_int_equal(get16(f.data + 38), l4);
+			else
+				assert_int_equal((uint32_t)get16(f.data + 38) << 16 | get16(f.data + 40),
+				                 0xfffff000 + at);
+			assert_memory_equal(f.data + hdr, whole + hdr + at, part);
+			uint8_t all[12 + 20 + 400];
+			memcpy(all, f.data + 26, 8);
+			put16(all + 8, udp ? 17 : 6);
+			put16(all + 10, l4);
+			memcpy(all + 12, f.data + 34, l4);
+			assert_int_equal(slow_csum(all, 12 + l4), 0);
+		}
+		assert_int_equal(rig_sent_count(), 0);
+		tx(0);
+		let_go_of_pieces(kept, frags);
+	}
+	assert_int_equal(port.pair[0].cnt.tx_pkts, 2 * PKT_FRAGS_MAX);
+}
+
 static void vlan_tags(void **s)
 {
 	(void)s;
@@ -518,6 +623,8 @@ int main(void)
 		cmocka_unit_test_teardown(receive_checksums, teardown),
 		cmocka_unit_test_teardown(transmit_checksums, teardown),
 		cmocka_unit_test_teardown(segmentation, teardown),
+		cmocka_unit_test_teardown(chains, teardown),
+		cmocka_unit_test_teardown(segmentation_of_chains, teardown),
 		cmocka_unit_test_teardown(vlan_tags, teardown),
 		cmocka_unit_test_teardown(vlan_tags_stay, teardown),
 		cmocka_unit_test_teardown(large_frames, teardown),
