@@ -1,5 +1,5 @@
 /* drivers/null: its frames are right, and every buffer comes back. */
-#include "tests/unit/host.h"
+#include "tests/unit/guest.h"
 
 #include "drivers/null/null.h"
 #include "net/eth.h"
@@ -23,7 +23,10 @@ static int setup(void **s)
 {
 	static const struct pci_dev none = {.vendor = PCI_VENDOR_NONE};
 	struct nic_ring_mem mem = {0};
-	struct nic_config config = {.pairs = 1, .buf_bytes = BUF_STRIDE_STANDARD, .mem = &mem};
+	struct nic_config config = {.pairs = 1,
+	                            .features = UINT32_MAX,
+	                            .buf_bytes = BUF_STRIDE_STANDARD,
+	                            .mem = &mem};
 	(void)s;
 	assert_true(null_ops.match(&none));
 	w.shared = (struct nic_shared){0};
@@ -100,6 +103,23 @@ static void pool_is_empty(void **s)
 	assert_int_equal(null_ops.tx_burst(&w.queue, NULL, 0), 0);
 }
 
+/* Whatever is sent is counted with all its bytes, and let go of. */
+static void any_kind_of_packet(void **s)
+{
+	(void)s;
+	assert_int_equal(w.shared.features, NIC_TX_CSUM | NIC_SG | NIC_TSO | NIC_USO);
+	frame_most = 1514;
+	take_chain(&w.pool, &w.v[0], 1400, 7);
+	w.v[0].flags |= PKT_CSUM_PARTIAL | PKT_TSO;
+	take_frame(&w.pool, &w.v[1], 1);
+	w.v[1].flags |= PKT_SHARED;
+	pkt_meta(&w.pool, w.v[1].buf)->refs = 2;
+	assert_int_equal(null_ops.tx_burst(&w.queue, w.v, 2), 2);
+	assert_int_equal(w.cnt.tx_bytes, frame_len(1400) + frame_len(1));
+	assert_int_equal(w.pool.free, BUFFERS - 1);
+	buf_put(&w.pool, w.v[1].buf);
+}
+
 static void never_sleeps(void **s)
 {
 	(void)s;
@@ -112,6 +132,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(no_device_is_its_own, setup, teardown),
 		cmocka_unit_test_setup_teardown(frames_are_right, setup, teardown),
 		cmocka_unit_test_setup_teardown(pool_is_empty, setup, teardown),
+		cmocka_unit_test_setup_teardown(any_kind_of_packet, setup, teardown),
 		cmocka_unit_test_setup_teardown(never_sleeps, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

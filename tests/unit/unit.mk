@@ -31,7 +31,7 @@ UNIT_SRC_virtio_ring := drivers/virtio_net/ring.c tests/unit/virtq_device.c test
 UNIT_SRC_virtio_hostile := $(UNIT_SRC_virtio_ring)
 UNIT_SRC_virtio_net := $(wildcard drivers/virtio_net/*.c) lib/pkt.c lib/csum.c tests/unit/guest.c
 UNIT_SRC_cmdline := lib/cmdline.c
-UNIT_SRC_null := drivers/null/null.c net/ip4.c net/udp.c lib/csum.c
+UNIT_SRC_null := drivers/null/null.c net/ip4.c net/udp.c lib/csum.c lib/pkt.c tests/unit/guest.c
 NICSIM_82599_SRC := $(wildcard tools/nicsim/82599/*.c tools/nicsim/packet/*.c) tools/nicsim/model.c \
 	tools/nicsim/reg.c tools/nicsim/json.c tools/nicsim/wires/wire.c tests/unit/nicsim_rig.c
 UNIT_SRC_82599_model := $(NICSIM_82599_SRC) tests/unit/drive_82599.c
