@@ -17,6 +17,8 @@ UNIT_SRC_ip4 := net/ip4.c lib/csum.c
 UNIT_SRC_icmp4 := net/icmp4.c net/ip4.c lib/csum.c
 UNIT_SRC_udp := net/udp.c net/ip4.c lib/csum.c
 UNIT_SRC_tcp_wire := net/tcp/wire.c net/ip4.c lib/csum.c
+UNIT_SRC_gso := net/gso.c net/ip4.c lib/pkt.c lib/csum.c tests/unit/guest.c \
+	tools/nicsim/packet/segment.c
 UNIT_SRC_arp := net/arp.c net/arp_table.c lib/fmt.c
 UNIT_SRC_fib := net/fib/trie.c tests/unit/prefixes.c
 UNIT_SRC_rss := net/rss.c
@@ -31,7 +33,8 @@ UNIT_SRC_virtio_ring := drivers/virtio_net/ring.c tests/unit/virtq_device.c test
 UNIT_SRC_virtio_hostile := $(UNIT_SRC_virtio_ring)
 UNIT_SRC_virtio_net := $(wildcard drivers/virtio_net/*.c) lib/pkt.c lib/csum.c tests/unit/guest.c
 UNIT_SRC_cmdline := lib/cmdline.c
-UNIT_SRC_null := drivers/null/null.c net/ip4.c net/udp.c lib/csum.c lib/pkt.c tests/unit/guest.c
+UNIT_SRC_null := drivers/null/null.c net/ip4.c net/udp.c lib/csum.c lib/pkt.c \
+	tests/unit/guest.c
 NICSIM_82599_SRC := $(wildcard tools/nicsim/82599/*.c tools/nicsim/packet/*.c) tools/nicsim/model.c \
 	tools/nicsim/reg.c tools/nicsim/json.c tools/nicsim/wires/wire.c tests/unit/nicsim_rig.c
 UNIT_SRC_82599_model := $(NICSIM_82599_SRC) tests/unit/drive_82599.c
@@ -62,8 +65,8 @@ UNIT_FLAGS_ixgbe_traffic := $(UNIT_FLAGS_ixgbe_driver)
 UNIT_FLAGS_ixgbe_done := $(UNIT_FLAGS_ixgbe_driver) -DIXGBE_COMPLETION=IXGBE_DESCRIPTOR_DONE
 UNIT_FLAGS_ixgbe_done_traffic := $(UNIT_FLAGS_ixgbe_done)
 UNIT_FLAGS_ixgbe_faults := $(UNIT_FLAGS_ixgbe_driver)
-T ?= csum fmt mem pkt cmdline siphash counters ip4 icmp4 udp arp fib rss wheel congestion tcp_wire fuzz \
-	config shell null \
+T ?= csum fmt mem pkt cmdline siphash counters ip4 icmp4 udp gso arp fib rss wheel congestion tcp_wire \
+	fuzz config shell null \
 	virtio_net virtio_ring virtio_hostile ixgbe_ring ixgbe_hostile ixgbe_driver ixgbe_traffic \
 	ixgbe_done ixgbe_done_traffic ixgbe_faults \
 	82599_model 82599_rx 82599_tx 82599_fuzz
@@ -92,9 +95,9 @@ unit: $(UNIT_BIN) ## unit tests on the host (gcc and clang, ASan, UBSan)
 	@tests/unit/run.sh $(UNIT_BUILD) $(UNIT_BIN)
 
 PORTABLE_TARGETS := aarch64-none-elf riscv64-none-elf i686-none-elf
-# mem.c is assembly of x86-64, and a struct pkt is two words of 64 bits
+# mem.c is assembly of x86-64
 PORTABLE_SRC := $(sort $(wildcard net/*.c net/*/*.c)) \
-	$(filter-out lib/mem.c lib/pkt.c,$(sort $(wildcard lib/*.c)))
+	$(filter-out lib/mem.c,$(sort $(wildcard lib/*.c)))
 PORTABLE_CFLAGS := -std=c11 -O2 -ffreestanding -nostdinc -I. -Wall -Wextra -Werror -Wshadow \
 	-Wconversion -Wno-sign-conversion -Wstrict-prototypes -Wmissing-prototypes -Wundef \
 	-Wpointer-arith -Wwrite-strings -Wvla -fsyntax-only
