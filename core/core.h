@@ -197,6 +197,17 @@ static inline void core_tx(unsigned port, const struct pkt *p)
 		core_tx_flush(port);
 }
 
+/*
+ * What a packet may ask for by whatever port it leaves: the enum nic_features that every started
+ * port has, as of before data_start. One that not all have is had by software: PKT_CSUM_PARTIAL is
+ * always completed, by the driver; PKT_TSO and PKT_USO need core_tx_cut.
+ */
+uint32_t core_tx_features(void);
+
+/* core_tx of a packet of ours with PKT_TSO or PKT_USO by a port that cannot cut it: it is cut here.
+ * What there is no buffer for is dropped, as originated_drop_tx, once for all of it. */
+void core_tx_cut(unsigned port, const struct pkt *p);
+
 /* The end of a packet: counts why and frees it. */
 static inline void core_drop(const struct pkt *p, enum counter reason)
 {
@@ -208,7 +219,9 @@ static inline void core_drop(const struct pkt *p, enum counter reason)
  * drops it as drop_punt_full. PKT_CSUM_PARTIAL must have been completed. */
 void core_punt(const struct pkt *p, uint32_t kind, uint32_t arg);
 
-/* The same for a packet of our own making, which has no fate. */
+/* The same for a packet of our own making, which has no fate: of any kind, its checksum is completed,
+ * and what is to be cut becomes several messages. Dropped as originated_drop_tx when it is too long
+ * for a message, or to be cut and there is no buffer. */
 void core_punt_own(const struct pkt *p, uint32_t kind, uint32_t arg);
 
 /* Packets were forwarded: the first call notes the time, for boot-to-first-packet. */

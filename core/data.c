@@ -39,6 +39,7 @@ static const struct app *app; /* set when the ports are prepared */
 static struct nic_queue queues[NIC_PORTS_MAX];
 static unsigned attached; /* ports polled; 0 unless running */
 static uint64_t epoch;    /* last one acted on */
+static uint32_t features; /* that all started ports have */
 static uint16_t burst;    /* most packets of one vector */
 static struct stall {
 	uint64_t since_tsc; /* the ring is full and nothing was taken; 0: it is not */
@@ -103,6 +104,23 @@ static void prepare(const struct snapshot *s)
 	bufpool_init(&self.pool, (uint8_t *)base, stack, (uint32_t)count, s->buf_stride);
 }
 
+uint32_t core_tx_features(void)
+{
+	return features;
+}
+
+static uint32_t common_features(const struct snapshot *s)
+{
+	uint32_t all = UINT32_MAX;
+	unsigned started = 0;
+	for (unsigned p = 0; p < s->ports; p++)
+		if (s->nic[p].pairs) {
+			all &= s->nic[p].features;
+			started++;
+		}
+	return started ? all : 0;
+}
+
 static void attach(const struct snapshot *s)
 {
 	unsigned pair = s->pair_of[data_index()];
@@ -147,6 +165,7 @@ COLD static void follow(const struct snapshot *s, uint64_t seen)
 			return;
 		}
 		app = core_app();
+		features = common_features(s);
 		app->data_start();
 		attach(s);
 		break;

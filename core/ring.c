@@ -26,6 +26,7 @@
 #include "core/outbox.h"
 #include "hal/kcall.h"
 #include "lib/mem.h"
+#include "net/gso.h"
 
 static uint64_t wake_mask; /* cores written to in this turn */
 
@@ -110,17 +111,30 @@ static void fill(struct core_msg *m, const uint8_t *frame, unsigned len)
 	memcpy(m->frame, frame, len);
 }
 
+/* The same for a packet, in pieces or not. */
+static void fill_packet(struct core_msg *m, const struct pkt *p)
+{
+	const struct pkt_frag *f = pkt_frags(&self.pool, p->buf);
+	fill(m, p->data, p->len);
+	for (unsigned n = p->flags & PKT_CHAIN ? pkt_meta(&self.pool, p->buf)->frags : 0; n; n--, f++) {
+		memcpy(m->frame + m->len, buf_base(&self.pool, f->buf) + f->offset, f->len);
+		m->len = (uint16_t)(m->len + f->len);
+	}
+}
+
 /* Copies the packet into the punt ring, counts it and frees it. flags: of the message. */
 static void punt(const struct pkt *p, unsigned flags, uint32_t kind, uint32_t arg)
 {
 	struct outbox *out = outbox_of(self.id);
 	bool own = flags & PKT_OWN;
 	uint64_t head = out->punt_head;
-	if (head - shared_load(&outbox_of(0)->punt_tail[data_index()]) < snapshot_header()->slots) {
+	bool room = head - shared_load(&outbox_of(0)->punt_tail[data_index()]) <
+	            snapshot_header()->slots;
+	if (room && pkt_bytes(&self.pool, p) <= core_frame_max()) {
 		struct core_msg *m = slot(punt_ring(data_index()), head);
-		fill(m, p->data, p->len);
+		fill_packet(m, p);
 		m->port = p->port;
-		m->flags = (uint8_t)flags;
+		m->flags = (uint8_t)(flags & ~(unsigned)(PKT_SHARED | PKT_CHAIN));
 		m->kind = kind;
 		m->arg = arg;
 		shared_store(&out->punt_head, head + 1);
@@ -139,7 +153,17 @@ void core_punt(const struct pkt *p, uint32_t kind, uint32_t arg)
 
 void core_punt_own(const struct pkt *p, uint32_t kind, uint32_t arg)
 {
-	punt(p, p->flags | (unsigned)PKT_OWN, kind, arg);
+	struct pkt whole = *p, segment;
+	struct gso g;
+	if (likely(!(p->flags & (PKT_TSO | PKT_USO)))) {
+		pkt_csum_complete(&self.pool, &whole);
+		punt(&whole, whole.flags | (unsigned)PKT_OWN, kind, arg);
+		return;
+	}
+	if (cut_start(&g, p))
+		while (cut_next(&g, &segment))
+			punt(&segment, segment.flags | (unsigned)PKT_OWN, kind, arg);
+	pkt_free(&self.pool, p);
 }
 
 static bool punt_is_waiting(unsigned d)

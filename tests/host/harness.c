@@ -12,6 +12,7 @@
  *     harness [-p PORTS] [-c CONFIG-FILE] [-m MTU-MAX-OF-DEVICES] [-o "KERNEL OPTIONS"]
  *             [-d PORT]...         devices that do not start
  *             [-s KIB]             size of the snapshot region: view and forwarding table
+ *             [-t]                 devices cut what they send: NIC_TSO, NIC_USO
  *
  * Commands, one a line. All but `in` are answered, the last line of an answer being `done`; the
  * start of the machine is answered as well.
@@ -27,14 +28,20 @@
  *     key HEX                      bytes typed on the console; 10 ms pass, until they are read
  *     room PORT N                  that many frames more can be sent by the port; -1: no limit
  *     break PORT                   the device breaks the protocol when it is next to send
+ *     own tx|cut PORT HEX PIECES [partial START OFFSET | tso START OFFSET MSS HEADERS | uso ...]
+ *                                  the machine itself sends a frame by core_tx or core_tx_cut, in
+ *                                  so many pieces, out of buffers that it holds until it is sent
+ *     own punt HEX PIECES [...]    the same by core_punt_own: it waits for its neighbour
  *     reserve N                    takes buffers out of the pool until N are left; -1: gives back
  *     restart                      stops and starts the ports
  *     counters                     counter NAME KIND VALUE ..., received N, waiting N
  *
- * Answers: out PORT HEX [partial START OFFSET] | text HEX (console) | counters as above | done
+ * Answers: out PORT HEX [partial START OFFSET] [tso|uso MSS HEADERS] | text HEX (console) |
+ *          counters as above | done
  *
  * After every command:
- * 1. every buffer is in the pool, held for a full transmit ring, or reserved by the test;
+ * 1. every buffer is in the pool, held for a full transmit ring, or reserved by the test, and
+ *    counted buffers count their holders;
  * 2. received = sum of the fates + waiting;
  * or the process ends with a line on stderr, as it does for an assert or a sanitizer's report.
  */
@@ -49,6 +56,7 @@
 #include "control/inside.h"
 #include "core/outbox.h"
 #include "hal/kcall.h"
+#include "net/ip4.h"
 
 #define LINE_BYTES 65536
 #define FRAME_MAX 16384
@@ -64,6 +72,7 @@ uint64_t host_tsc = TSC_HZ; /* a second after "boot" */
 static unsigned port_total = 2;
 static uint32_t device_mtu_max = CONFIG_MTU_MAX;
 static uint32_t snapshot_kib = 16384;
+static bool devices_cut;
 
 _Noreturn static void broken(const char *format, ...) PRINTF_LIKE(1, 2);
 
@@ -151,7 +160,8 @@ static int nic_probe(struct nic *nic, const struct pci_dev *dev)
 {
 	const uint8_t mac[6] = {0x02, 0x48, 0x59, 0, 0, (uint8_t)dev->index};
 	nic->pairs_max = 1;
-	nic->features = NIC_RX_CSUM | NIC_TX_CSUM | NIC_LINK;
+	nic->features = NIC_RX_CSUM | NIC_TX_CSUM | NIC_LINK | NIC_SG |
+	                (devices_cut ? NIC_TSO | NIC_USO : 0);
 	nic->mtu_max = device_mtu_max;
 	memcpy(nic->mac, mac, sizeof mac);
 	return E_OK;
@@ -246,6 +256,25 @@ static unsigned nic_rx_burst(struct nic_queue *q, struct pkt *v, unsigned max)
 	return n;
 }
 
+/* A frame sent, in one piece however it lay, and what its device is asked for. */
+static void print_sent(const struct bufpool *pool, uint64_t port, const struct pkt *p)
+{
+	const struct pkt_meta *m = pkt_meta(pool, p->buf);
+	const struct pkt_frag *f = pkt_frags(pool, p->buf);
+	printf("out %" PRIu64 " ", port);
+	print_hex(p->data, p->len);
+	for (unsigned n = p->flags & PKT_CHAIN ? m->frags : 0; n; n--, f++)
+		print_hex(buf_base(pool, f->buf) + f->offset, f->len);
+	if (p->flags & PKT_CSUM_PARTIAL)
+		printf(" partial %u %u", m->csum_start, m->csum_offset);
+	if (p->flags & (PKT_TSO | PKT_USO)) {
+		if (!devices_cut || !(p->flags & PKT_CSUM_PARTIAL) || m->hdr_bytes > p->len)
+			broken("a frame to be cut, where no device can");
+		printf(" %s %u %u", p->flags & PKT_TSO ? "tso" : "uso", m->mss, m->hdr_bytes);
+	}
+	putchar('\n');
+}
+
 static unsigned nic_tx_burst(struct nic_queue *q, const struct pkt *v, unsigned n)
 {
 	struct wire *w = &wires[q->priv[0]];
@@ -259,15 +288,9 @@ static unsigned nic_tx_burst(struct nic_queue *q, const struct pkt *v, unsigned 
 	for (; sent < n && w->tx_room != 0; sent++) {
 		const struct pkt *p = &v[sent];
 		w->tx_room -= w->tx_room > 0;
-		printf("out %" PRIu64 " ", q->priv[0]);
-		print_hex(p->data, p->len);
-		if (p->flags & PKT_CSUM_PARTIAL) {
-			const struct pkt_meta *m = pkt_meta(q->pool, p->buf);
-			printf(" partial %u %u", m->csum_start, m->csum_offset);
-		}
-		putchar('\n');
+		print_sent(q->pool, q->priv[0], p);
 		q->cnt->tx_pkts++;
-		q->cnt->tx_bytes += p->len;
+		q->cnt->tx_bytes += pkt_bytes(q->pool, p);
 		pkt_free(q->pool, p);
 	}
 	q->cnt->tx_full += sent < n;
@@ -384,30 +407,57 @@ static void make_machine(void)
 static struct pkt *reserved;
 static unsigned reserved_count;
 
-static void mark_buffer(uint8_t *seen, uint32_t buf, const char *where)
+static uint8_t *owners;   /* by buffer: how many have it to themselves, */
+static uint16_t *holders; /* and how many share it */
+
+static void mark_owner(uint32_t buf, const char *where)
 {
 	if (buf >= self.pool.count)
 		broken("buffer %u does not exist (%s)", buf, where);
-	if (seen[buf]++)
+	if (owners[buf]++)
 		broken("buffer %u has two owners (%s)", buf, where);
 }
 
+static void mark_holder(uint32_t buf, const char *where)
+{
+	if (buf >= self.pool.count)
+		broken("buffer %u does not exist (%s)", buf, where);
+	holders[buf]++;
+}
+
+static void mark_packet(const struct pkt *p, const char *where)
+{
+	const struct pkt_frag *f = pkt_frags(&self.pool, p->buf);
+	if (p->flags & PKT_SHARED)
+		mark_holder(p->buf, where);
+	else
+		mark_owner(p->buf, where);
+	for (unsigned n = p->flags & PKT_CHAIN ? pkt_meta(&self.pool, p->buf)->frags : 0; n; n--, f++)
+		mark_holder(f->buf, where);
+}
+
+/* Exactly one owner, or as many holders as it counts. */
 static void check_buffers(void)
 {
-	static uint8_t *seen;
 	const struct bufpool *pool = &self.pool;
-	uint32_t found = pool->free;
-	seen = realloc(seen, pool->count + 1);
-	memset(seen, 0, pool->count + 1);
+	owners = realloc(owners, pool->count + 1);
+	holders = realloc(holders, (pool->count + 1) * sizeof *holders);
+	memset(owners, 0, pool->count + 1);
+	memset(holders, 0, (pool->count + 1) * sizeof *holders);
 	for (uint32_t i = 0; i < pool->free; i++)
-		mark_buffer(seen, pool->stack[i], "pool");
+		mark_owner(pool->stack[i], "pool");
 	for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
-		for (unsigned i = 0; i < core_outs[p].n; i++, found++)
-			mark_buffer(seen, core_outs[p].v[i].buf, "held for a port");
-	for (unsigned i = 0; i < reserved_count; i++, found++)
-		mark_buffer(seen, reserved[i].buf, "reserved");
-	if (found != pool->count)
-		broken("%u of %u buffers leaked", pool->count - found, pool->count);
+		for (unsigned i = 0; i < core_outs[p].n; i++)
+			mark_packet(&core_outs[p].v[i], "held for a port");
+	for (unsigned i = 0; i < reserved_count; i++)
+		mark_owner(reserved[i].buf, "reserved");
+	for (uint32_t i = 0; i < pool->count; i++) {
+		if (!owners[i] && !holders[i])
+			broken("buffer %u leaked", i);
+		if (holders[i] && (owners[i] || holders[i] != pkt_meta(pool, i)->refs))
+			broken("buffer %u has %u owners, %u holders and counts %u", i, owners[i],
+			       holders[i], pkt_meta(pool, i)->refs);
+	}
 }
 
 static uint64_t received(void)
@@ -586,6 +636,67 @@ static void command_reserve(void)
 		reserved_count++;
 }
 
+/* What TCP does: payload in buffers that it keeps while they are sent. */
+static struct pkt own_packet(const uint8_t *bytes, size_t n, unsigned pieces)
+{
+	struct bufpool *pool = &self.pool;
+	struct pkt p, body;
+	size_t first = pieces > 1 ? 80 : n, at = first;
+	if (!pkt_alloc(pool, &p) || n < first + pieces - 1 || pieces > 1 + PKT_FRAGS_MAX)
+		broken("no buffer, or too many pieces");
+	memcpy(p.data, bytes, first);
+	p.len = (uint16_t)first;
+	p.flags = PKT_OWN | PKT_SHARED | (pieces > 1 ? PKT_CHAIN : 0);
+	*pkt_meta(pool, p.buf) = (struct pkt_meta){.refs = 1,
+	                                         .frags = (uint8_t)(pieces - 1),
+	                                         .frag_bytes = (uint16_t)(n - first)};
+	for (unsigned i = 1; i < pieces; i++) {
+		size_t part = i + 1 < pieces ? (n - first) / (pieces - 1) : n - at;
+		if (!pkt_alloc(pool, &body) || part > buf_room(pool))
+			broken("no buffer, or too small");
+		pkt_meta(pool, body.buf)->refs = 1;
+		memcpy(body.data, bytes + at, part);
+		pkt_frags(pool, p.buf)[i - 1] =
+			(struct pkt_frag){body.buf, BUF_DATA_OFFSET, (uint16_t)part};
+		at += part;
+	}
+	return p;
+}
+
+static uint16_t number_argument(void)
+{
+	return (uint16_t)strtoul(argument(), NULL, 10);
+}
+
+static void command_own(void)
+{
+	const char *how = argument();
+	bool punted = strcmp(how, "punt") == 0, cut = strcmp(how, "cut") == 0;
+	unsigned port = punted ? 0 : port_argument();
+	size_t n;
+	uint8_t *bytes = parse_hex(argument(), &n);
+	struct pkt p = own_packet(bytes, n, number_argument());
+	struct pkt_meta *m = pkt_meta(&self.pool, p.buf);
+	const char *word = strtok(NULL, " \n");
+	free(bytes);
+	if (word) {
+		bool tso = strcmp(word, "tso") == 0, uso = strcmp(word, "uso") == 0;
+		m->csum_start = number_argument();
+		m->csum_offset = number_argument();
+		m->mss = tso || uso ? number_argument() : 0;
+		m->hdr_bytes = tso || uso ? number_argument() : 0;
+		p.flags |= PKT_CSUM_PARTIAL | (tso ? PKT_TSO : 0) | (uso ? PKT_USO : 0);
+	}
+	if (punted)
+		core_punt_own(&p, PUNT_OWN,
+		              fib4_lookup(view_get()->fib, ip4_dst(p.data + ETH_HLEN)));
+	else if (cut)
+		core_tx_cut(port, &p);
+	else
+		core_tx(port, &p);
+	settle();
+}
+
 static void command_counters(void)
 {
 	static const char *const kinds[] = {"fate", "drop", "info"};
@@ -617,6 +728,8 @@ static bool command(char *line)
 		command_link();
 	else if (strcmp(word, "key") == 0)
 		command_key();
+	else if (strcmp(word, "own") == 0)
+		command_own();
 	else if (strcmp(word, "reserve") == 0)
 		command_reserve();
 	else if (strcmp(word, "counters") == 0)
@@ -663,7 +776,7 @@ _Noreturn void core_main(const struct boot_info *boot, unsigned id);
 int main(int argc, char **argv)
 {
 	int option;
-	while ((option = getopt(argc, argv, "p:c:m:o:d:s:")) != -1) {
+	while ((option = getopt(argc, argv, "p:c:m:o:d:s:t")) != -1) {
 		if (option == 'p')
 			port_total = (unsigned)strtoul(optarg, NULL, 10);
 		else if (option == 'c')
@@ -672,6 +785,8 @@ int main(int argc, char **argv)
 			device_mtu_max = (uint32_t)strtoul(optarg, NULL, 10);
 		else if (option == 's')
 			snapshot_kib = (uint32_t)strtoul(optarg, NULL, 10);
+		else if (option == 't')
+			devices_cut = true;
 		else if (option == 'd')
 			wires[strtoul(optarg, NULL, 10) % NIC_PORTS_MAX].dead = true;
 		else if (option == 'o')

@@ -35,8 +35,9 @@ class HarnessError(Exception):
     """The machine's process ended or broke an invariant."""
 
 
-class Out(collections.namedtuple("Out", "frame partial")):
-    """A frame sent. partial: (csum_start, csum_offset) of a PKT_CSUM_PARTIAL frame, or None."""
+class Out(collections.namedtuple("Out", "frame partial cut")):
+    """A frame sent. partial: (csum_start, csum_offset) of a PKT_CSUM_PARTIAL frame, or None. cut:
+    ("tso" or "uso", mss, header bytes) of a frame that the device shall cut, or None."""
 
 
 class Station:
@@ -122,10 +123,10 @@ def udp(src, dst, size=32, **fields):
 class Machine:
     """config: text or None. ports: how many. boot=False leaves what it says in its first seconds
     (two ARP announcements of each address, RFC 5227 2.3) to the test. dead: ports whose devices do
-    not start. memory: KiB for view and forwarding table."""
+    not start. memory: KiB for view and forwarding table. cuts: the devices have TSO and USO."""
 
     def __init__(self, config=CONFIG, ports=2, app=None, options="", mtu_max=None, boot=True,
-                 dead=(), memory=None):
+                 dead=(), memory=None, cuts=False):
         self.outs = [collections.deque() for _ in range(ports)]
         self.text = ""
         self.errors = tempfile.TemporaryFile()
@@ -146,6 +147,8 @@ class Machine:
             arguments += ["-m", str(mtu_max)]
         if memory:
             arguments += ["-s", str(memory)]
+        if cuts:
+            arguments += ["-t"]
         self.child = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                       stderr=self.errors, bufsize=1 << 20)
         self._answer()
@@ -175,7 +178,8 @@ class Machine:
             if word == "out":
                 words = rest.split(" ")
                 partial = (int(words[3]), int(words[4])) if len(words) > 2 else None
-                self.outs[int(words[0])].append(Out(bytes.fromhex(words[1]), partial))
+                cut = (words[5], int(words[6]), int(words[7])) if len(words) > 5 else None
+                self.outs[int(words[0])].append(Out(bytes.fromhex(words[1]), partial, cut))
             elif word == "text":
                 self.text += bytes.fromhex(rest).decode("latin-1")
             else:
@@ -244,13 +248,13 @@ class Machine:
         self.outs[port].clear()
         return frames
 
-    def expect(self, port, frame, partial=None):
+    def expect(self, port, frame, partial=None, cut=None):
         """Exactly these bytes come next out of the port."""
         out = self.take(port)
         want = padded(frame)
         assert out.frame == want, "eth%d sent\n  %s\nwanted\n  %s\n%s" % (
             port, out.frame.hex(), want.hex(), Ether(out.frame).summary())
-        assert out.partial == partial
+        assert out.partial == partial and out.cut == cut
 
     def expect_nothing(self):
         for port, outs in enumerate(self.outs):

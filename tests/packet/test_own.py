@@ -1,0 +1,153 @@
+"""What the machine itself sends in pieces, out of buffers that it holds as well (TCP does): by a port
+as it is, or cut where the port cannot; and on the way by the control core, flat and complete."""
+import pytest
+from machine import *
+from scapy.layers.inet import TCP
+from test_offload import pseudo
+
+PIECES = (1, 2, 5, 33)
+
+
+def headers(packet):
+    return 14 + packet.ihl * 4 + (packet[TCP].dataofs * 4 if TCP in packet else 8)
+
+
+def unfinished(packet):
+    """The frame to B with the pseudo header's sum in place of the checksum."""
+    raw, at = bytearray(bytes(packet)), packet.ihl * 4 + (16 if packet.proto == 6 else 6)
+    raw[at:at + 2] = pseudo(packet, len(raw) - packet.ihl * 4).to_bytes(2, "big")
+    return bytes(ether(ROUTER[1], B))[:12] + b"\x08\0" + bytes(raw)
+
+
+def offload(packet, mss=None):
+    words = "%d %d" % (14 + packet.ihl * 4, 16 if packet.proto == 6 else 6)
+    if mss is None:
+        return "partial " + words
+    return "%s %s %d %d" % ("tso" if packet.proto == 6 else "uso", words, mss, headers(packet))
+
+
+def own(m, how, packet, pieces, mss=None):
+    port = "" if how == "punt" else "1 "
+    m.command("own %s %s%s %d %s" % (how, port, unfinished(packet).hex(), pieces,
+                                     offload(packet, mss)))
+
+
+def tcp(size, **fields):
+    return fixed(IP(src=ROUTER[1].ip, dst=B.ip, flags="DF", id=65534) /
+                 TCP(sport=80, dport=4096, seq=2**32 - 700, **fields) /
+                 Raw(bytes(i * 7 & 255 for i in range(size))))
+
+
+def own_udp(size):
+    return fixed(udp(ROUTER[1], B, size, id=7, flags="DF"))
+
+
+def segments(packet, mss):
+    """What a card makes of it, by scapy."""
+    data, parts = bytes(packet)[headers(packet) - 14:], []
+    for at in range(0, len(data), mss):
+        p = fixed(packet)
+        p.id = (packet.id + at // mss) & 0xffff
+        del p.len, p.chksum
+        part = data[at:at + mss]
+        if TCP in p:
+            p[TCP].seq = (packet[TCP].seq + at) & 0xffffffff
+            p[TCP].flags = "".join(f for f in str(packet[TCP].flags) if
+                                   (f not in "FP" or at + mss >= len(data)) and
+                                   (f != "C" or at == 0))
+            del p[TCP].chksum
+            p[TCP].payload = Raw(part)
+        else:
+            del p[UDP].len, p[UDP].chksum
+            p[UDP].payload = Raw(part)
+        parts.append(fixed(p))
+    return parts
+
+
+def expect_segments(m, packet, mss):
+    for part in segments(packet, mss):
+        m.expect(1, ether(ROUTER[1], B) / part)
+
+
+@pytest.mark.parametrize("pieces", PIECES)
+@pytest.mark.parametrize("packet", (tcp(1401, flags="PA"), own_udp(777)), ids=("TCP", "UDP"))
+def test_one_frame_on_the_wire(m, packet, pieces):
+    own(m, "tx", packet, pieces)
+    m.expect(1, unfinished(packet), partial=tuple(int(w) for w in offload(packet).split()[1:]))
+
+
+@pytest.mark.parametrize("pieces", PIECES)
+def test_devices_cut(make, pieces):
+    m = make(cuts=True)
+    packet = tcp(1900, flags="FPAC")
+    own(m, "tx", packet, pieces, mss=536)
+    m.expect(1, unfinished(packet), partial=(34, 16), cut=("tso", 536, 54))
+    packet = own_udp(1900)
+    own(m, "tx", packet, pieces, mss=500)
+    m.expect(1, unfinished(packet), partial=(34, 6), cut=("uso", 500, 42))
+
+
+@pytest.mark.parametrize("pieces", PIECES)
+def test_devices_do_not_cut(m, pieces):
+    """RFC 9293, RFC 3168 6.1.2: FIN and PSH in the last segment, CWR in the first."""
+    size = 1900 if pieces < 10 else 15000
+    packet = tcp(size, flags="FPAC")
+    own(m, "cut", packet, pieces, mss=1448)
+    expect_segments(m, packet, 1448)
+    packet = own_udp(size)
+    own(m, "cut", packet, pieces, mss=1001)
+    expect_segments(m, packet, 1001)
+
+
+@pytest.mark.parametrize("pieces", PIECES)
+def test_waits_for_its_neighbour(fresh, pieces):
+    """A message to the control core is one frame: in one piece, with its checksum."""
+    packet = tcp(1300, flags="PA")
+    own(fresh, "punt", packet, pieces)
+    fresh.expect(1, arp_request(ROUTER[1], B.ip))
+    fresh.send(1, arp_reply(B, ROUTER[1]))
+    fresh.expect(1, ether(ROUTER[1], B) / packet)
+
+
+def test_waits_for_its_neighbour_cut(fresh):
+    packet = tcp(1300, flags="PA")
+    own(fresh, "punt", packet, 3, mss=500)
+    fresh.expect(1, arp_request(ROUTER[1], B.ip))
+    fresh.send(1, arp_reply(B, ROUTER[1]))
+    expect_segments(fresh, packet, 500)
+
+
+def test_no_buffer_to_cut_into(m):
+    """Segments that got one leave; what is left is lost, once counted."""
+    packet = own_udp(1900)
+    m.command("reserve 3")  # one for itself
+    own(m, "cut", packet, 1, mss=500)
+    for part in segments(packet, 500)[:2]:
+        m.expect(1, ether(ROUTER[1], B) / part)
+    m.command("reserve -1")
+    m.expect_counters(originated_drop_tx=1)
+
+
+def test_too_long_for_a_message(m):
+    packet = tcp(4000)
+    own(m, "punt", packet, 4)
+    m.expect_counters(originated_drop_tx=1)
+
+
+def test_cannot_be_cut(m):
+    """A mistake of whoever made it costs the packet, no more: here the headers are too long."""
+    packet = tcp(1300)
+    m.command("own cut 1 %s 2 tso 34 16 500 300" % unfinished(packet).hex())
+    m.expect_counters(originated_drop_tx=1)
+
+
+def test_held_and_dropped(m):
+    """Shared buffers and pieces that a full ring makes wait are let go of once, sent or not. The
+    harness counts their holders after every command."""
+    packet = own_udp(300)
+    m.command("room 1 0")
+    for i in range(800):
+        own(m, "tx", packet, 1 + i % 4)
+    m.command("room 1 -1")
+    assert len(m.take_all(1)) == 768
+    m.expect_counters(originated_drop_tx=32)
