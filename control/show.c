@@ -81,6 +81,26 @@ static void show_device(struct shell *sh, const struct nic *nic, unsigned mtu)
 	shell_print(sh, ", mac %s, mtu %u\n", fmt_mac(mac, nic->mac), mtu);
 }
 
+static void show_offloads(struct shell *sh, uint32_t features)
+{
+	static const struct {
+		uint32_t bit;
+		const char *name;
+	} row[] = {
+		{NIC_RX_CSUM, "rx-checksum"}, {NIC_TX_CSUM, "tx-checksum"}, {NIC_SG, "scatter-gather"},
+		{NIC_TSO, "tso"},             {NIC_USO, "uso"},             {NIC_RSS, "rss"},
+	};
+	unsigned shown = 0;
+	shell_print(sh, "  offloads");
+	for (unsigned i = 0; i < ARRAY_LEN(row); i++)
+		if (features & row[i].bit) {
+			shell_print(sh, " %s", row[i].name);
+			shown++;
+		}
+	if (!shown)
+		shell_print(sh, " none");
+}
+
 void show_interfaces(struct shell *sh, int argc, char **argv)
 {
 	const struct view *v = view_get();
@@ -104,12 +124,8 @@ void show_interfaces(struct shell *sh, int argc, char **argv)
 		show_device(sh, nic, v->port[p].mtu);
 		if (running && link.up && link.mbps)
 			shell_print(sh, "  speed %u Mbit/s\n", link.mbps);
-		shell_print(sh, "  offloads%s%s%s%s, queue pairs %u\n",
-		            nic->features & NIC_RX_CSUM ? " rx-checksum" : "",
-		            nic->features & NIC_TX_CSUM ? " tx-checksum" : "",
-		            nic->features & NIC_RSS ? " rss" : "",
-		            nic->features & (NIC_RX_CSUM | NIC_TX_CSUM | NIC_RSS) ? "" : " none",
-		            core_data_count());
+		show_offloads(sh, nic->features);
+		shell_print(sh, ", queue pairs %u\n", core_data_count());
 		show_addresses(sh, &v->port[p]);
 		show_port_counters(sh, p);
 		shell_print(sh, "  control_mmio_reads %llu\n  control_mmio_writes %llu\n",

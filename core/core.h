@@ -219,9 +219,9 @@ static inline void core_drop(const struct pkt *p, enum counter reason)
  * drops it as drop_punt_full. PKT_CSUM_PARTIAL must have been completed. */
 void core_punt(const struct pkt *p, uint32_t kind, uint32_t arg);
 
-/* The same for a packet of our own making, which has no fate: of any kind, its checksum is completed,
- * and what is to be cut becomes several messages. Dropped as originated_drop_tx when it is too long
- * for a message, or to be cut and there is no buffer. */
+/* The same for a packet of our own making, which has no fate: of any kind, its checksum is
+ * completed, and what is to be cut becomes several messages. Dropped as originated_drop_tx when it
+ * is too long for a message, or to be cut and there is no buffer. */
 void core_punt_own(const struct pkt *p, uint32_t kind, uint32_t arg);
 
 /* Packets were forwarded: the first call notes the time, for boot-to-first-packet. */

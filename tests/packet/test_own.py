@@ -1,5 +1,6 @@
-"""What the machine itself sends in pieces, out of buffers that it holds as well (TCP does): by a port
-as it is, or cut where the port cannot; and on the way by the control core, flat and complete."""
+"""What the machine itself sends in pieces, out of buffers that it holds as well (TCP does): by a
+port as it is, or cut where the port cannot; and on the way by the control core, flat and
+complete."""
 import pytest
 from machine import *
 from scapy.layers.inet import TCP
