@@ -35,10 +35,10 @@
  * 2. Ring memory lies in the arena of the data core that will poll it, where the control core has
  *    no access: start gives its address to the device and leaves it alone. (With one CPU it would
  *    not fault. With two it does.) nic->dma, the other way round, is the control core's.
- * 3. A buffer has one owner: pool, ring, or whoever holds the struct pkt (lib/pkt.h). A frame lies
- *    in its buffer from BUF_DATA_OFFSET or later; the bytes between pkt_meta and the frame, and
- *    those behind it, are for the driver to write, while it has the packet. dma_addr() is what the
- *    device is told.
+ * 3. A buffer has one owner: pool, ring, or whoever holds the struct pkt (lib/pkt.h); or, counted,
+ *    several holders. A frame lies in its buffer from BUF_DATA_OFFSET or later; the bytes between
+ *    pkt_meta and the frame, and those behind it (in a chain to BUF_FRAGS_OFFSET), are for the
+ *    driver to write, while it has the packet. dma_addr() is what the device is told.
  * 4. What the device writes is a lie until checked. Bad frames are counted and dropped; a device
  *    after which a queue cannot go on sets q->broken: nothing is called of that queue any more
  *    until attach, and the runtime says so on the console. Nothing here logs or asserts for a
@@ -249,8 +249,9 @@ struct nic_ops {
 	 * buf_put, as are those of fragments. A packet is taken whole or not at all.
 	 *
 	 * All headers of a chain lie in its first piece. The driver may change them (checksums, and
-	 * lengths where the device wants them so): who keeps a PKT_SHARED buffer to send it again
-	 * writes them anew. It leaves fragments alone.
+	 * lengths where the device wants them so), and writes before them what is the device's: who
+	 * keeps a PKT_SHARED buffer to send it again writes them anew, and does so when no ring has
+	 * it any more, which pkt_meta.refs tells. The driver leaves fragments alone.
 	 */
 	unsigned (*tx_burst)(struct nic_queue *q, const struct pkt *v, unsigned n);
 

@@ -35,6 +35,7 @@
  *     reserve N                    takes buffers out of the pool until N are left; -1: gives back
  *     restart                      stops and starts the ports
  *     counters                     counter NAME KIND VALUE ..., received N, waiting N
+ *     features                     features N: core_tx_features
  *
  * Answers: out PORT HEX [partial START OFFSET] [tso|uso MSS HEADERS] | text HEX (console) |
  *          counters as above | done
@@ -732,6 +733,8 @@ static bool command(char *line)
 		command_own();
 	else if (strcmp(word, "reserve") == 0)
 		command_reserve();
+	else if (strcmp(word, "features") == 0)
+		printf("features %u\n", core_tx_features());
 	else if (strcmp(word, "counters") == 0)
 		command_counters();
 	else if (strcmp(word, "room") == 0) {

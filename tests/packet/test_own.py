@@ -70,6 +70,21 @@ def expect_segments(m, packet, mss):
         m.expect(1, ether(ROUTER[1], B) / part)
 
 
+TX_CSUM, TSO, SG, USO = 2, 16, 64, 128  # drivers/nic.h
+
+
+@pytest.mark.parametrize("cuts", (False, True))
+@pytest.mark.parametrize("dead", ([], [1], [0, 1]))
+def test_what_all_ports_take(make, cuts, dead):
+    """Ports that did not start do not count; without any there is nothing to be asked for."""
+    m = make(cuts=cuts, dead=dead, boot=not dead)
+    ((_, features),) = m.command("features")
+    want = 0 if len(dead) == 2 else TX_CSUM | SG | (TSO | USO if cuts else 0)
+    assert int(features) & (TX_CSUM | SG | TSO | USO) == want
+    for outs in m.outs:
+        outs.clear()
+
+
 @pytest.mark.parametrize("pieces", PIECES)
 @pytest.mark.parametrize("packet", (tcp(1401, flags="PA"), own_udp(777)), ids=("TCP", "UDP"))
 def test_one_frame_on_the_wire(m, packet, pieces):
