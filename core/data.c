@@ -17,7 +17,7 @@
  *     check     rx_vector, first pass      86  apps/router/forward.c
  *     look up   fib4_lookup_batch          12, 39 or 51, by the levels of the trie it takes
  *     rewrite   rx_vector, third pass      67  with core_tx
- *     transmit  virtio_tx_burst            50  reclaim 23, descriptor 25
+ *     transmit  virtio_tx_burst            49  reclaim 23, descriptor 24
  *               ixgbe_tx_burst             53  reclaim 17, descriptor 34
  *
  * Some 300 from virtio to virtio, in about 85 TSC cycles when a line takes 180 ns from core to core

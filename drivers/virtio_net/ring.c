@@ -330,9 +330,8 @@ bool virtio_rx_interrupt(struct virtio_ring *r, bool arm)
 
 /* --- transmit --- */
 
-/* What makes a packet take more than one plain descriptor. PKT_TSO and PKT_USO come with
- * PKT_CSUM_PARTIAL. */
-#define TX_ODD (PKT_CSUM_PARTIAL | PKT_TSO | PKT_USO | PKT_SHARED | PKT_CHAIN)
+/* What makes a packet more than a descriptor and a buffer of ours. */
+#define TX_ODD (PKT_TSO | PKT_USO | PKT_SHARED | PKT_CHAIN)
 
 /* In owner[], of a packet with PKT_SHARED or PKT_CHAIN: these two flags above its buffer's number.
  * VIRTIO_NONE has the highest bit as well: one comparison finds all that is not a plain buffer. */
@@ -403,6 +402,15 @@ static inline void plain_header(uint8_t *h)
 	raw32_store(h + 8, 0);
 }
 
+/* The device completes the checksum (VIRTIO_NET_F_CSUM). */
+static inline void partial_header(uint8_t *header, const struct pkt_meta *m)
+{
+	struct virtio_net_hdr *h = (struct virtio_net_hdr *)(void *)header;
+	h->flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
+	h->csum_start = m->csum_start;
+	h->csum_offset = m->csum_offset;
+}
+
 /* IPv6 behind the Ethernet header, of which VLAN tags are a part. */
 static bool is_ip6(const struct pkt *p, unsigned csum_start)
 {
@@ -419,13 +427,14 @@ static void gso_header(const struct virtio_ring *r, const struct pkt_meta *m, co
                        struct virtio_net_hdr *h)
 {
 	assert(m->mss && m->hdr_bytes <= p->len && m->hdr_bytes > m->csum_start);
-	h->gso_type = p->flags & PKT_USO           ? VIRTIO_NET_HDR_GSO_UDP_L4
+	h->gso_type = p->flags & PKT_USO         ? VIRTIO_NET_HDR_GSO_UDP_L4
 	              : is_ip6(p, m->csum_start) ? VIRTIO_NET_HDR_GSO_TCPV6
 	                                         : VIRTIO_NET_HDR_GSO_TCPV4;
 	/*
 	 * RFC 3168, 6.1.2: CWR belongs to the first segment alone, and the device has to know. One
-	 * that does not (HOST_ECN) is not told, as 5.1.6.2.1 has it, and sets CWR in all segments:
-	 * the receiver takes it for news as long as it lasts, which does no harm.
+	 * that does not know it (HOST_ECN) must not be told, and 5.1.6.2.1 would rather not have it
+	 * cut such a frame: it sets CWR in all segments. At worst the receiver forgets a mark that
+	 * came between two of them, and the next one is as good.
 	 */
 	if (r->ecn && p->flags & PKT_TSO && p->data[m->csum_start + TCP_FLAGS] & TCP_CWR)
 		h->gso_type |= VIRTIO_NET_HDR_GSO_ECN;
@@ -434,7 +443,7 @@ static void gso_header(const struct virtio_ring *r, const struct pkt_meta *m, co
 }
 
 static void odd_header(const struct virtio_ring *r, const struct bufpool *pool,
-                              const struct pkt *p)
+                       const struct pkt *p)
 {
 	struct virtio_net_hdr *h = (struct virtio_net_hdr *)(void *)(p->data - HDR_BYTES);
 	const struct pkt_meta *m = pkt_meta(pool, p->buf);
@@ -448,9 +457,7 @@ static void odd_header(const struct virtio_ring *r, const struct bufpool *pool,
 		tx_complete(pool, *p);
 		return;
 	}
-	h->flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
-	h->csum_start = m->csum_start;
-	h->csum_offset = m->csum_offset;
+	partial_header((uint8_t *)h, m);
 	if (p->flags & (PKT_TSO | PKT_USO))
 		gso_header(r, m, p, h);
 }
@@ -468,26 +475,38 @@ _Static_assert(offsetof(struct virtq_desc, len) == 8 && offsetof(struct virtq_de
                        offsetof(struct virtq_desc, next) == 14,
                "as put_desc has them");
 
-/* Plain packets from the first of v on, n at most, up to one that is not. */
-static inline unsigned put_plain(struct virtio_ring *r, const struct place *at, const struct pkt *v,
-                                 unsigned n, uint64_t *bytes)
+/*
+ * Plain packets from the first of v on, n at most, up to one that is not. A checksum for the device
+ * is plain enough: between guests of one host most frames have one. A function of its own, for all
+ * that the loop works with to be in registers.
+ */
+static __attribute__((noinline)) unsigned put_plain(const struct virtio_ring *r,
+                                                    const struct bufpool *pool,
+                                                    const struct pkt *v, unsigned n,
+                                                    uint64_t *bytes)
 {
-	uint16_t next = r->next;
+	const struct place at = place_of(r, pool);
+	const struct pkt *p = v, *end = v + n;
+	uint32_t next = r->next;
 	uint64_t sum = 0;
-	unsigned i;
-	for (i = 0; i < n; i++) {
-		uint32_t id = (next + i) & at->mask;
-		uint8_t *data = v[i].data;
-		uint32_t buf = v[i].buf, len = v[i].len;
-		if (unlikely(v[i].flags & TX_ODD))
-			break;
-		plain_header(data - HDR_BYTES);
-		put_desc(at, id, data - HDR_BYTES, (uint32_t)(len + HDR_BYTES), 0, 0);
-		at->owner[id] = buf;
+	for (; p != end; p++, next++) {
+		uint8_t *header = p->data - HDR_BYTES;
+		uint32_t id = next & at.mask, len = p->len + (uint32_t)HDR_BYTES;
+		if (unlikely(p->flags & (TX_ODD | PKT_CSUM_PARTIAL))) {
+			if (p->flags & TX_ODD || !r->csum)
+				break;
+			plain_header(header);
+			partial_header(header, pkt_meta(pool, p->buf));
+		} else {
+			plain_header(header);
+		}
+		at.owner[id] = p->buf;
+		put_desc(&at, id, header, len, 0, 0);
 		sum += len;
 	}
-	*bytes += sum;
-	return i;
+	n = (unsigned)(p - v);
+	*bytes += sum - n * HDR_BYTES;
+	return n;
 }
 
 /* The next n places of avail name the next n descriptors (invariant 2). */
@@ -551,7 +570,8 @@ unsigned virtio_tx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic
 	for (unsigned i = 0; i < most; i += VIRTIO_DESC_PER_LINE)
 		prefetch_write(&at.desc[(r->next + i) & at.mask]);
 	for (;;) {
-		unsigned plain = put_plain(r, &at, v + took, most, &bytes);
+		bool any = likely(most) && !(v[took].flags & TX_ODD);
+		unsigned plain = any ? put_plain(r, pool, v + took, most, &bytes) : 0;
 		offer(r, &at, plain);
 		took += plain;
 		room = r->size - (uint16_t)(r->next - r->done);
