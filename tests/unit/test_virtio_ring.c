@@ -568,6 +568,45 @@ static void tx_partial_checksum_of_a_chain(void **s)
 	}
 }
 
+/* Frames with a checksum for the device, or for the driver, among plain ones of the same burst. */
+static void tx_partial_checksums_in_a_burst(void **s)
+{
+	(void)s;
+	seed_random("tx_partial_checksums_in_a_burst");
+	for (unsigned round = 0; round < 400; round++) {
+		static uint8_t want[BUF_STRIDE_STANDARD], all[HEADER + BUF_STRIDE_STANDARD];
+		bool partial[30];
+		start(32, 100);
+		w.tx.csum = round % 2;
+		for (unsigned i = 0; i < ARRAY_LEN(partial); i++) {
+			take_frames(1, round + i);
+			struct pkt *p = &w.hands[i];
+			partial[i] = random_below(2);
+			if (!partial[i])
+				continue;
+			p->flags = PKT_CSUM_PARTIAL;
+			*pkt_meta(&w.pool, p->buf) = (struct pkt_meta){.csum_start = 20, .csum_offset = 6};
+		}
+		assert_int_equal(tx(), ARRAY_LEN(partial));
+		for (unsigned i = 0; i < ARRAY_LEN(partial); i++) {
+			unsigned id = device_pick(&w.dtx, 0), len = device_read(&w.dtx, id, all) - HEADER;
+			static const uint8_t asks[HEADER] = {[0] = 1, [6] = 20, [8] = 6}, none[HEADER];
+			assert_memory_equal(all, partial[i] && w.tx.csum ? asks : none, HEADER);
+			assert_int_equal(len, frame_len(round + i));
+			make_frame(want, round + i);
+			if (partial[i] && !w.tx.csum) {
+				uint16_t sum = slow_csum(want + 20, len - 20);
+				put16(want + 26, sum ? sum : 0xffff);
+			}
+			assert_memory_equal(all + HEADER, want, len);
+			device_use(&w.dtx, id, 0);
+		}
+		device_publish(&w.dtx);
+		assert_int_equal(tx(), 0);
+		assert_int_equal(w.pool.free, 100 - 32);
+	}
+}
+
 /* A received header, and what has to become of the frame of 100 bytes behind it. */
 static void rx_headers(void **s)
 {
@@ -826,6 +865,7 @@ int main(void)
 		cmocka_unit_test_teardown(tx_shared_buffer_is_freed_once, teardown_good),
 		cmocka_unit_test_teardown(tx_segmentation, teardown_good),
 		cmocka_unit_test_teardown(tx_partial_checksum_of_a_chain, teardown_good),
+		cmocka_unit_test_teardown(tx_partial_checksums_in_a_burst, teardown_good),
 		cmocka_unit_test_teardown(notifications, teardown_good),
 		cmocka_unit_test_teardown(missed_notification_is_made_up_for, teardown_good),
 		cmocka_unit_test_teardown(interrupt_arming, teardown_good),
