@@ -165,10 +165,13 @@ void icmp4_echo_reply_make(uint8_t *ip, unsigned len)
 	memset(ip + IP4_HLEN, 0, header_len - IP4_HLEN);
 	ip4_checksum_set(ip);
 
-	/* only type and code change: RFC 1624 instead of summing the data again */
+	/* only type and code change: RFC 1624 instead of summing the data again. Where all else is
+	 * zero its equation 3 gives zero, the one sum that is wrong then; as all ones, the other zero,
+	 * it is right for any message. */
 	uint16_t was = raw16_load(icmp);
 	icmp[0] = ICMP4_ECHO_REPLY;
-	raw16_store(icmp + 2, csum_update16(raw16_load(icmp + 2), was, raw16_load(icmp)));
+	uint16_t sum = csum_update16(raw16_load(icmp + 2), was, raw16_load(icmp));
+	raw16_store(icmp + 2, sum ? sum : 0xffff);
 }
 
 unsigned icmp4_echo_request_build(uint8_t *out, unsigned room, const struct icmp4_echo *e)
