@@ -66,11 +66,15 @@ static void read_sacks(struct tcp *t, struct tcp_conn *c, const struct tcp_segme
 	}
 }
 
-/* RFC 9293 3.10.7.4: only by segments that are not older than the one it was set by. Returns whether
- * it has changed. */
+/*
+ * RFC 9293 3.10.7.4: only by segments that are not older than the one it was set by. One that
+ * acknowledges something new is not, even when it carries old data sent again; without its window
+ * snd_una would move and take the edge beyond what was ever offered. Returns whether it has changed.
+ */
 static bool update_window(struct tcp_conn *c, const struct tcp_segment *s)
 {
-	if (!(seq_lt(c->snd_wl1, s->seq) || (c->snd_wl1 == s->seq && seq_le(c->snd_wl2, s->ack))))
+	if (!(seq_gt(s->ack, c->snd_una) || seq_lt(c->snd_wl1, s->seq) ||
+	      (c->snd_wl1 == s->seq && seq_le(c->snd_wl2, s->ack))))
 		return false;
 	uint32_t before = c->snd_wnd;
 	/* that of a SYN is not scaled (RFC 7323 2.2) */
