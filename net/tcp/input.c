@@ -112,8 +112,8 @@ static enum counter reset_arrived(struct tcp *t, struct tcp_conn *c, const struc
 	if (s->seq != c->rcv_nxt)
 		return challenge(t, c, CNT_drop_tcp_challenged);
 	tcp_count_event(t, CNT_tcp_resets);
-	/* All that we had to say has been acknowledged, and so has theirs: it has ended in order. */
-	bool over = c->state == TCP_CLOSING || c->state == TCP_LAST_ACK;
+	/* All but our FIN has been acknowledged, and so has theirs: it has ended in order. */
+	bool over = (c->state == TCP_CLOSING || c->state == TCP_LAST_ACK) && c->q_bytes == 0;
 	bool refused = c->state == TCP_SYN_RECEIVED && !(c->flags & CONN_PASSIVE);
 	tcp_conn_end(t, c, over ? E_OK : refused ? E_REFUSED : E_RESET, true);
 	return CNT_delivered_tcp;
