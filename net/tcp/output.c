@@ -433,13 +433,18 @@ void tcp_probe(struct tcp *t, struct tcp_conn *c)
 				tcp_send_timer(t, c);
 		return;
 	}
-	if (t->now_ms - c->heard_ms >= c->user_timeout_ms) {
+	/* RFC 9293 3.8.6.1: a peer that answers may keep its window closed for as long as it likes */
+	if (c->probes == 0)
+		c->stuck_ms = t->now_ms;
+	if (t->now_ms - c->stuck_ms >= c->user_timeout_ms) {
 		tcp_count_event(t, CNT_tcp_timeouts);
 		tcp_send_reset(t, c);
 		tcp_conn_end(t, c, E_TIMEOUT, true);
 		return;
 	}
 	window_probe(t, c);
+	if (c->probes < 255)
+		c->probes++;
 	if (c->backoff < TCP_BACKOFF_MAX)
 		c->backoff++;
 }
