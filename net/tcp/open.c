@@ -371,7 +371,7 @@ static enum counter cookie_arrived(struct tcp *t, const struct tcp_listen *l, st
 
 static bool cookies_are_out(const struct tcp *t)
 {
-	return t->cookie_us && t->now_us - t->cookie_us < (COOKIE_STEPS + 1ull) << 26;
+	return t->cookie_us && t->now_us < t->cookie_us + ((COOKIE_STEPS + 1ull) << 26);
 }
 
 enum counter tcp_input_listen(struct tcp *t, struct tcp_segment *s, struct pkt *p, bool *taken)
