@@ -456,7 +456,7 @@ enum counter tcp_input_syn_sent(struct tcp *t, struct tcp_conn *c, struct tcp_se
 	remember_cookie(t, c, s);
 	/* RFC 3168 6.1.1: an ECN-setup SYN-ACK has ECE alone; a simultaneous SYN both */
 	uint8_t ecn = s->flags & (TCP_ECE | TCP_CWR);
-	if (ecn != (ack ? TCP_ECE : TCP_ECE | TCP_CWR) || c->flags & CONN_NO_ECN_RETRY)
+	if (ecn != (ack ? TCP_ECE : TCP_ECE | TCP_CWR))
 		c->flags &= ~(uint32_t)CONN_ECN;
 	start_congestion(t, c);
 	if (!ack) { /* simultaneous open */
