@@ -492,6 +492,17 @@ int tcp_listen(struct tcp *t, const struct tcp_listen *l)
 	return E_OK;
 }
 
+/* Cuts the first chunk to what a SYN has room for beside its options, which are many (RFC 6691 2). */
+static bool fits_syn(struct tcp *t, struct tcp_conn *c)
+{
+	uint8_t options[TCP_HLEN_MAX - TCP_HLEN];
+	uint32_t used = tcp_syn_options(t, c, options);
+	uint32_t room = c->mss > used ? c->mss - used : 0;
+	if (chunk_at(t, c->q_first)->len <= room)
+		return true;
+	return room && tcp_queue_split(t, c, c->q_first, room);
+}
+
 struct tcp_conn *tcp_connect(struct tcp *t, const struct tcp_open *o, uint64_t now_us, int *error)
 {
 	int ignored;
@@ -530,7 +541,7 @@ struct tcp_conn *tcp_connect(struct tcp *t, const struct tcp_open *o, uint64_t n
 		tcp_conn_end(t, c, E_NOMEM, false);
 		return NULL;
 	}
-	if (cookie && taken) {
+	if (cookie && taken && fits_syn(t, c)) {
 		const struct tcp_chunk *ch = chunk_at(t, c->q_first);
 		c->flags |= CONN_SYN_DATA;
 		c->snd_max = ch->ends;
