@@ -152,7 +152,9 @@ void tcp_send_syn(struct tcp *t, struct tcp_conn *c)
 	bool passive = c->state == TCP_SYN_RECEIVED;
 	struct making m = {.seq = c->iss, .flags = passive ? TCP_SYN | TCP_ACK : TCP_SYN};
 	m.options_len = tcp_syn_options(t, c, m.options);
-	if (c->flags & CONN_ECN && !(c->flags & CONN_NO_ECN_RETRY))
+	/* A SYN sent again does without (6.1.1.1); a SYN-ACK says the same each time, for nobody knows
+	 * which of them arrives, and both ends must believe the same. */
+	if (c->flags & CONN_ECN && (passive || !(c->flags & CONN_NO_ECN_RETRY)))
 		m.flags |= passive ? TCP_ECE : TCP_ECE | TCP_CWR; /* RFC 3168 6.1.1 */
 	/* RFC 7413 4.2.1: the first chunk goes with the SYN; when that is lost it is sent without. */
 	const struct tcp_chunk *ch = NULL;
