@@ -315,3 +315,14 @@ uint32_t tcp_connections(const struct tcp *t)
 {
 	return t->connections - t->states[TCP_CLOSED];
 }
+
+struct tcp_conn *tcp_next(const struct tcp *t, uint32_t *cursor, uint32_t looks)
+{
+	uint32_t left = t->p.connections - *cursor, end = *cursor + u32_min(looks, left);
+	while (*cursor < end) {
+		struct tcp_conn *c = &t->conns[(*cursor)++];
+		if (c->state != TCP_CLOSED)
+			return c;
+	}
+	return NULL;
+}

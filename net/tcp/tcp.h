@@ -272,4 +272,10 @@ void tcp_info(const struct tcp_conn *c, struct tcp_info *out);
 uint32_t tcp_count(const struct tcp *t, enum tcp_state state);
 uint32_t tcp_connections(const struct tcp *t);
 
+/*
+ * Walks the connections, in no order: the next one among the `looks` records from *cursor on, which is
+ * 0 at first and moves on; NULL: there is none among them. At the end of all, *cursor stays.
+ */
+struct tcp_conn *tcp_next(const struct tcp *t, uint32_t *cursor, uint32_t looks);
+
 #endif
