@@ -47,6 +47,13 @@ extern struct core_self self;
 /* Time of this turn in nanoseconds since the TSC was zero. */
 uint64_t core_now_ns(void);
 
+/* The same in microseconds: two multiplications, no division. */
+static inline uint64_t core_now_us(void) { return clock_us(&self.clock, self.now_tsc); }
+
+/* Fills `bytes` with random bytes that nobody else can guess, different ones on every core. Cold:
+ * up to a millisecond where the CPU has no generator of its own (core/random.c). */
+void core_random(void *out, size_t bytes);
+
 /* Counts one event, or n. */
 static inline void count(enum counter c) { self.counters->v[c]++; }
 static inline void count_n(enum counter c, uint64_t n) { self.counters->v[c] += n; }
@@ -74,17 +81,19 @@ struct core_msg {
 	uint8_t flags; /* of the packet, enum pkt_flags (never PKT_CSUM_PARTIAL) */
 	uint32_t kind; /* the application's */
 	uint32_t arg;  /* the application's */
-	uint32_t reserved;
+	uint32_t core; /* who sent it */
 	uint8_t frame[];
 };
 
 /*
- * An application: no function may be missing. apps/discard/discard.c is the smallest example. When
- * each hook is called, those of the control plane by the names in struct control_hooks:
+ * An application: functions are there unless it says "or NULL". apps/discard/discard.c is the
+ * smallest example. When each hook is called, those of the control plane by the names in struct
+ * control_hooks:
  *
  *   start           control  the ports stand still, no data core reads the snapshot
+ *   data_bytes      data     after that, before this core's buffers are laid out anew
  *   data_start      data     the ports are about to run: each data core, the ones that stand by too
- *   rx_vector, inject
+ *   rx_vector, inject, data_timer
  *                   data     in every turn of a core that polls, until the ports are stopped
  *   link            control  first for each port whose link is up, then for each change
  *   ports           control  after that
@@ -134,6 +143,10 @@ struct control_hooks {
 struct app {
 	const struct control_hooks *control;
 
+	/* Bytes of memory that this core is to have beside its packet buffers (core_data_memory), of
+	 * the `room` that both share. Or NULL: none. */
+	size_t (*data_bytes)(size_t room);
+
 	/* Find the tables in core_snapshot_area(), forget what was kept of packets. */
 	void (*data_start)(void);
 
@@ -144,6 +157,18 @@ struct app {
 	 * is good for this turn only (core_quiesce).
 	 */
 	void (*rx_vector)(struct pkt *v, unsigned n, unsigned port);
+
+	/*
+	 * Does what is due at self.now_tsc; may call core_tx(). Returns the TSC of the next timer,
+	 * UINT64_MAX for none: the core does not sleep beyond it. Called again then, and in every turn
+	 * that moved packets or messages, which may have set an earlier one. Or NULL: no timers,
+	 * which costs a turn three instructions.
+	 */
+	uint64_t (*data_timer)(void);
+
+	/* A message of the control plane's to the application, by its hook `inject`: the frame's
+	 * buffer passes on, PKT_OWN. Or NULL: there are none. */
+	void (*data_msg)(struct pkt *p, uint32_t arg);
 };
 
 /* apps/apps.c */
@@ -223,6 +248,10 @@ void core_punt(const struct pkt *p, uint32_t kind, uint32_t arg);
  * completed, and what is to be cut becomes several messages. Dropped as originated_drop_tx when it
  * is too long for a message, or to be cut and there is no buffer. */
 void core_punt_own(const struct pkt *p, uint32_t kind, uint32_t arg);
+
+/* What app->data_bytes has asked for, from data_start on: zeroed whenever the ports are started,
+ * 64-byte aligned, this core's alone. */
+void *core_data_memory(size_t *bytes);
 
 /* Packets were forwarded: the first call notes the time, for boot-to-first-packet. */
 void core_note_forwarded(void);

@@ -47,6 +47,10 @@ static struct stall {
 	bool reported;
 } stalls[NIC_PORTS_MAX];
 static bool silent[NIC_PORTS_MAX]; /* why the queue is broken has been said */
+static void *memory;      /* the application's, in the arena */
+static size_t memory_bytes;
+static uint64_t (*timer)(void); /* the application's, while it polls; NULL: none */
+static uint64_t timer_tsc;      /* when it wants to be called */
 static unsigned refused;  /* received packets dropped for want of room since the last flush_all */
 
 static struct outbox *out(void)
@@ -86,7 +90,13 @@ static void forget_held(void)
 		core_outs[p].n = 0;
 }
 
-/* Lays out the arena: rings of every port, the free stack, then as many buffers as fit. */
+static size_t align_line(size_t n)
+{
+	return (n + CACHE_LINE - 1) & ~(size_t)(CACHE_LINE - 1);
+}
+
+/* Lays out the arena: rings of every port, the application's memory, the free stack, then as many
+ * buffers as fit. */
 static void prepare(const struct snapshot *s)
 {
 	size_t bytes, used = 0;
@@ -96,6 +106,11 @@ static void prepare(const struct snapshot *s)
 		used += s->ring_bytes[p];
 	}
 	assert(used < bytes);
+	const struct app *a = core_app();
+	memory = arena + used; /* rings are whole pages */
+	memory_bytes = a->data_bytes ? align_line(a->data_bytes(bytes - used)) : 0;
+	assert(memory_bytes < bytes - used);
+	used += memory_bytes;
 	memset(arena, 0, used);
 	size_t count = (bytes - used - CACHE_LINE) / (s->buf_stride + sizeof(uint32_t));
 	uint32_t *stack = (uint32_t *)(void *)(arena + used);
@@ -152,6 +167,7 @@ COLD static void follow(const struct snapshot *s, uint64_t seen)
 	switch ((enum ports_phase)s->phase) {
 	case PORTS_STOPPED:
 		attached = 0;
+		timer = NULL;
 		ring_inject_skip();
 		shared_store(&out()->restarted, 0);
 		break;
@@ -168,6 +184,8 @@ COLD static void follow(const struct snapshot *s, uint64_t seen)
 		features = common_features(s);
 		app->data_start();
 		attach(s);
+		timer = attached ? app->data_timer : NULL;
+		timer_tsc = 0;
 		break;
 	}
 	epoch = seen;
@@ -243,6 +261,12 @@ const void *core_shared_area_of(unsigned core)
 	return (const uint8_t *)outbox_of(core) + OUTBOX_AREA - SHARED_AREA;
 }
 
+void *core_data_memory(size_t *bytes)
+{
+	*bytes = memory_bytes;
+	return memory;
+}
+
 /* Whichever call of the driver found out: the next turn says so, once. */
 COLD static void report_broken(unsigned port)
 {
@@ -299,10 +323,17 @@ bool data_turn(void)
 		core_tx_flush_all();
 	}
 	bool injected = poll_inject();
+	if (unlikely(timer != NULL) && (moved || injected || self.now_tsc >= timer_tsc))
+		timer_tsc = timer();
 	core_tx_flush_all();
 	struct core_stats *stats = &out()->stats;
 	stats->rx_pkts += moved;
 	return moved || injected;
+}
+
+uint64_t data_deadline(void)
+{
+	return timer ? timer_tsc : UINT64_MAX;
 }
 
 bool data_arm(void)

@@ -28,8 +28,10 @@ COLD static void sleep_until_work(struct outbox *out)
 	shared_store(&out->parked, 1);
 	barrier_full();
 	bool waiting = ring_messages_waiting();
-	if (data)
+	if (data) {
 		waiting |= data_arm();
+		deadline = data_deadline();
+	}
 	if (control)
 		deadline = min_u64(deadline, control_deadline());
 	if (!waiting && deadline > clock_tsc()) {

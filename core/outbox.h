@@ -115,6 +115,7 @@ bool cut_next(struct gso *g, struct pkt *to); /* a new buffer's; false: the end,
 /* data.c */
 void data_init(void);
 bool data_turn(void);     /* true: packets or messages were moved */
+uint64_t data_deadline(void); /* TSC of the application's next timer */
 bool data_arm(void);      /* asks for interrupts; true: do not sleep, work is waiting */
 void data_disarm(void);
 

@@ -137,6 +137,7 @@ static void punt(const struct pkt *p, unsigned flags, uint32_t kind, uint32_t ar
 		m->flags = (uint8_t)(flags & ~(unsigned)(PKT_SHARED | PKT_CHAIN));
 		m->kind = kind;
 		m->arg = arg;
+		m->core = self.id;
 		shared_store(&out->punt_head, head + 1);
 		count_n(CNT_punted, !own);
 		wake_mask |= 1;
@@ -254,6 +255,7 @@ int core_inject(unsigned pair, unsigned port, const uint8_t *frame, unsigned len
 	m->flags = 0;
 	m->kind = kind;
 	m->arg = arg;
+	m->core = self.id;
 	shared_store(&out->inject_head[d], head + 1);
 	count(CNT_injected);
 	wake_mask |= 1ull << data_core(d);

@@ -12,6 +12,7 @@ struct clock {
 	uint64_t tsc_hz;
 	uint64_t mult;    /* ns per tick, 32 fraction bits */
 	uint64_t inverse; /* ticks per ns, 30 fraction bits */
+	uint64_t us_mult; /* us per tick, 42 fraction bits */
 };
 
 static inline uint64_t clock_tsc(void)
@@ -23,12 +24,18 @@ static inline uint64_t clock_tsc(void)
 
 static inline struct clock clock_make(uint64_t tsc_hz)
 {
-	return (struct clock){tsc_hz, (1000000000ull << 32) / tsc_hz, (tsc_hz << 30) / 1000000000u};
+	return (struct clock){tsc_hz, (1000000000ull << 32) / tsc_hz, (tsc_hz << 30) / 1000000000u,
+	                      (1000000ull << 42) / tsc_hz};
 }
 
 static inline uint64_t clock_ns(const struct clock *c, uint64_t ticks)
 {
 	return (uint64_t)((unsigned __int128)ticks * c->mult >> 32);
+}
+
+static inline uint64_t clock_us(const struct clock *c, uint64_t ticks)
+{
+	return (uint64_t)((unsigned __int128)ticks * c->us_mult >> 42);
 }
 
 /* Ticks in ns nanoseconds; saturates. */

@@ -34,6 +34,8 @@ UNIT_SRC_virtio_hostile := $(UNIT_SRC_virtio_ring)
 UNIT_SRC_virtio_net := $(wildcard drivers/virtio_net/*.c) lib/pkt.c lib/csum.c tests/unit/guest.c
 UNIT_SRC_cmdline := lib/cmdline.c
 UNIT_SRC_tcp_reset := net/tcp/reset.c net/ip4.c lib/csum.c
+UNIT_SRC_random := core/random.c lib/siphash.c
+UNIT_FLAGS_random := -Itests/unit/twin_random -Itests/unit/twin_clock
 UNIT_SRC_null := drivers/null/null.c net/ip4.c net/udp.c lib/csum.c lib/pkt.c \
 	tests/unit/guest.c
 NICSIM_82599_SRC := $(wildcard tools/nicsim/82599/*.c tools/nicsim/packet/*.c) tools/nicsim/model.c \
@@ -67,7 +69,7 @@ UNIT_FLAGS_ixgbe_done := $(UNIT_FLAGS_ixgbe_driver) -DIXGBE_COMPLETION=IXGBE_DES
 UNIT_FLAGS_ixgbe_done_traffic := $(UNIT_FLAGS_ixgbe_done)
 UNIT_FLAGS_ixgbe_faults := $(UNIT_FLAGS_ixgbe_driver)
 T ?= csum fmt mem pkt cmdline siphash counters ip4 icmp4 udp gso arp fib rss wheel \
-	congestion tcp_wire fuzz config shell null tcp_reset \
+	congestion tcp_wire fuzz config shell null tcp_reset random \
 	virtio_net virtio_ring virtio_hostile ixgbe_ring ixgbe_hostile ixgbe_driver ixgbe_traffic \
 	ixgbe_done ixgbe_done_traffic ixgbe_faults \
 	82599_model 82599_rx 82599_tx 82599_fuzz

@@ -1,0 +1,19 @@
+/* Host twin of hal/random.h, found first by -Itests/unit/twin_random: the test says what the CPU's
+ * generator gives. */
+#ifndef TESTS_UNIT_TWIN_RANDOM_H
+#define TESTS_UNIT_TWIN_RANDOM_H
+
+#include "lib/types.h"
+
+struct random_cpu {
+	bool rdrand, rdseed;
+};
+
+static inline struct random_cpu random_cpu(void)
+{
+	return (struct random_cpu){true, true};
+}
+
+bool random_word(const struct random_cpu *cpu, uint64_t *out);
+
+#endif
