@@ -125,6 +125,7 @@ const struct shell_command plane_commands[] = {
 	{"show counters", "[all]", "what became of every packet; `all` with those that are zero",
          show_counters},
 	{"show cores", NULL, "cores: state, load, cycles per packet, faults", show_cores},
+	{"show tcp", "[connections]", "TCP connections by core and state, or some of them", show_tcp},
 	{"show running-config", NULL, "the configuration in force", show_config},
 	{"show version", NULL, "build, machine, memory, times", show_version},
 	{"ping", "A.B.C.D [count N] [size N]", "sends ICMP echo requests; Ctrl-C ends", ping_command},

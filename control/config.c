@@ -369,31 +369,50 @@ static int parse_icmp(struct parser *p, unsigned i)
 	return error != 0 ? error : expect_end(p, i + 3);
 }
 
-static int add_echo_port(struct parser *p, unsigned i, uint32_t port)
+static int add_service_port(struct parser *p, unsigned i, enum service service,
+                            enum service_proto proto, uint32_t port)
 {
-	struct config *c = p->out;
-	for (unsigned k = 0; k < c->echo_port_count; k++)
-		if (c->echo_port[k] == port)
-			return FAIL(p, i, "echo on UDP port %u is already configured", port);
-	if (c->echo_port_count == CONFIG_ECHO_PORTS_MAX)
-		return FAIL(p, i, "echo listens on at most %d ports", CONFIG_ECHO_PORTS_MAX);
-	c->echo_port[c->echo_port_count++] = (uint16_t)port;
+	struct service_ports *s = &p->out->services.of[proto][service];
+	enum service taken = service_of(&p->out->services, proto, (uint16_t)port);
+	if (taken != SERVICES)
+		return FAIL(p, i, "%s on %s port %u is already configured", service_word(taken),
+		            proto == SERVICE_UDP ? "UDP" : "TCP", port);
+	if (s->ports == SERVICE_PORTS_MAX)
+		return FAIL(p, i, "%s listens on at most %d ports", service_word(service),
+		            SERVICE_PORTS_MAX);
+	s->port[s->ports++] = (uint16_t)port;
 	return 0;
 }
 
-static int parse_service_echo(struct parser *p, unsigned i)
+/* All rows "service NAME PROTOCOL": which one it is say the words before. */
+static int parse_service(struct parser *p, unsigned i)
 {
+	enum service_proto proto = word_is(p, i - 1, "tcp") ? SERVICE_TCP : SERVICE_UDP;
+	unsigned service = 0;
+	while (!word_is(p, i - 2, service_word((enum service)service)))
+		service++;
 	if (i >= p->words)
-		return add_echo_port(p, i, CONFIG_ECHO_PORT_DEFAULT);
+		return add_service_port(p, i, (enum service)service, proto,
+		                        service_port_default((enum service)service));
 	for (; i < p->words; i += 2) {
 		uint32_t port;
 		if (!word_is(p, i, "port"))
 			return expect_end(p, i);
-		int error = parse_number(p, i + 1, "a UDP port", 1, 65535, &port);
-		if (error != 0 || (error = add_echo_port(p, i + 1, port)) != 0)
+		int error = parse_number(p, i + 1, proto == SERVICE_UDP ? "a UDP port" : "a TCP port",
+		                         1, 65535, &port);
+		if (error == 0)
+			error = add_service_port(p, i + 1, (enum service)service, proto, port);
+		if (error != 0)
 			return error;
 	}
 	return 0;
+}
+
+static int parse_tcp_connections(struct parser *p, unsigned i)
+{
+	int error = parse_number(p, i, "the number of TCP connections of a data core", 1,
+	                         CONFIG_TCP_CONNECTIONS_MAX, &p->out->tcp_connections);
+	return error != 0 ? error : expect_end(p, i + 1);
 }
 
 static int parse_exit(struct parser *p, unsigned i)
@@ -427,7 +446,13 @@ static const struct statement statements[] = {
 	{"arp", "arp A.B.C.D MAC", parse_arp, false, false},
 	{"arp timeout", "arp timeout SECONDS", parse_arp_timeout, false, true},
 	{"ip icmp rate-limit", "ip icmp rate-limit PER-SECOND [burst N]", parse_icmp, false, true},
-	{"service echo udp", "service echo udp [port N]...", parse_service_echo, false, false},
+	{"service echo udp", "service echo udp [port N]...", parse_service, false, false},
+	{"service echo tcp", "service echo tcp [port N]...", parse_service, false, false},
+	{"service discard udp", "service discard udp [port N]...", parse_service, false, false},
+	{"service discard tcp", "service discard tcp [port N]...", parse_service, false, false},
+	{"service chargen udp", "service chargen udp [port N]...", parse_service, false, false},
+	{"service chargen tcp", "service chargen tcp [port N]...", parse_service, false, false},
+	{"tcp connections", "tcp connections N", parse_tcp_connections, false, true},
 	{"exit", "exit", parse_exit, false, false},
 	{"end", "end", parse_end, false, false},
 };
@@ -595,7 +620,8 @@ int config_parse(const char *text, size_t len, const struct config_memory *mem, 
 		config_default(out);
 		return error;
 	}
-	if (out->application == CORE_APP_echo && out->echo_port_count == 0)
-		out->echo_port[out->echo_port_count++] = CONFIG_ECHO_PORT_DEFAULT;
+	if (out->application == CORE_APP_echo && !services_any(&out->services, SERVICE_UDP) &&
+	    !services_any(&out->services, SERVICE_TCP))
+		services_default(&out->services);
 	return 0;
 }

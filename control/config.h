@@ -20,6 +20,7 @@
 #ifndef CONTROL_CONFIG_H
 #define CONTROL_CONFIG_H
 
+#include "control/services.h"
 #include "control/text.h"
 #include "core/apps.h"
 #include "lib/types.h"
@@ -27,7 +28,6 @@
 #define CONFIG_PORTS_MAX 16 /* equals NIC_PORTS_MAX: control/plane.c asserts it */
 #define CONFIG_ADDRESSES_MAX 4
 #define CONFIG_ARPS_MAX 64
-#define CONFIG_ECHO_PORTS_MAX 8
 #define CONFIG_HOSTNAME_SIZE 64
 #define CONFIG_DESCRIPTION_SIZE 80
 
@@ -40,7 +40,7 @@
 #define CONFIG_ICMP_RATE_MAX 1000000
 #define CONFIG_ICMP_BURST_DEFAULT 50
 #define CONFIG_ICMP_BURST_MAX 100000
-#define CONFIG_ECHO_PORT_DEFAULT 7 /* RFC 862 */
+#define CONFIG_TCP_CONNECTIONS_MAX 4194304 /* of a data core */
 
 enum config_idle { CONFIG_IDLE_AUTO, CONFIG_IDLE_POLL, CONFIG_IDLE_SLEEP };
 
@@ -83,8 +83,9 @@ struct config {
 	uint32_t arp_timeout_s;
 	uint32_t icmp_rate;  /* errors a second; 0: none are sent */
 	uint32_t icmp_burst; /* errors at once after a pause */
-	uint16_t echo_port[CONFIG_ECHO_PORTS_MAX]; /* UDP */
-	unsigned echo_port_count; /* at least 1 when application is CORE_APP_echo */
+	struct services services;  /* services_default() when application is CORE_APP_echo and none
+	                              is stated */
+	uint32_t tcp_connections;  /* of a data core; 0: not said */
 	struct config_interface interface[CONFIG_PORTS_MAX];
 	struct config_arp arp[CONFIG_ARPS_MAX];
 	unsigned arp_count;

@@ -50,6 +50,16 @@ static void print_route(const struct printer *p, const struct config_route *r)
 	           r->null0 ? "null0" : fmt_ip4(next_hop, r->next_hop));
 }
 
+static void print_services(const struct printer *p, const struct services *all)
+{
+	for (unsigned s = 0; s < SERVICES; s++)
+		for (unsigned proto = 0; proto < SERVICE_PROTOS; proto++)
+			for (unsigned i = 0; i < all->of[proto][s].ports; i++)
+				print_line(p, "service %s %s port %u", service_word((enum service)s),
+				           service_proto_word((enum service_proto)proto),
+				           all->of[proto][s].port[i]);
+}
+
 void config_print(const struct config *c, config_write_fn write, void *ctx)
 {
 	const struct printer p = {write, ctx};
@@ -61,8 +71,9 @@ void config_print(const struct config *c, config_write_fn write, void *ctx)
 		print_line(&p, "arp timeout %u", c->arp_timeout_s);
 	if (c->icmp_rate != CONFIG_ICMP_RATE_DEFAULT || c->icmp_burst != CONFIG_ICMP_BURST_DEFAULT)
 		print_line(&p, "ip icmp rate-limit %u burst %u", c->icmp_rate, c->icmp_burst);
-	for (unsigned k = 0; k < c->echo_port_count; k++)
-		print_line(&p, "service echo udp port %u", c->echo_port[k]);
+	print_services(&p, &c->services);
+	if (c->tcp_connections != 0)
+		print_line(&p, "tcp connections %u", c->tcp_connections);
 	for (unsigned n = 0; n < CONFIG_PORTS_MAX; n++)
 		if (c->interface[n].present)
 			print_interface(&p, n, &c->interface[n]);

@@ -6,7 +6,7 @@
  *     neighbour.c  ARP table ↔ adjacencies and host routes
  *     local.c      packets to and from the machine itself
  *     ping.c       the console's ping
- *     commands.c   console commands; show.c those that show
+ *     commands.c   console commands; show.c, show_tcp.c those that show
  *
  * The configuration (config.h), the console's line (shell.h) and words in text (text.h) are apart:
  * they know nothing of the machine and are tested without it.
@@ -65,9 +65,11 @@ void neighbour_link(unsigned port, bool up);
 uint32_t neighbour_next_hop(unsigned port, uint32_t ip);
 
 /* Sends a frame to nh, the next hop that a look-up of dst gave, NH_CONNECTED or above; it may have
- * to wait for ARP. A received one is counted, whatever becomes of it. */
+ * to wait for ARP. A received one is counted, whatever becomes of it. pair: the queue pair to leave
+ * by, or PAIR_ANY. */
+#define PAIR_ANY 0xff
 void neighbour_output(uint32_t nh, uint32_t dst, uint8_t *frame, unsigned len,
-                      enum frame_origin origin);
+                      enum frame_origin origin, unsigned pair);
 
 /* --- local.c --- */
 
@@ -110,6 +112,7 @@ void show_route(struct shell *sh, int argc, char **argv);
 void show_arp(struct shell *sh, int argc, char **argv);
 void show_counters(struct shell *sh, int argc, char **argv);
 void show_cores(struct shell *sh, int argc, char **argv);
+void show_tcp(struct shell *sh, int argc, char **argv);
 void show_version(struct shell *sh, int argc, char **argv);
 void show_config(struct shell *sh, int argc, char **argv);
 

@@ -1,20 +1,28 @@
 /*
- * The machine's own packets: ICMP echo and errors. It has no UDP service on the control core (the
- * echo application's runs on the data cores), so datagrams that come here are answered with port
- * unreachable.
+ * The machine's own packets: ICMP echo and errors. It has no service of UDP or TCP on the control core
+ * (those of the echo application run on the data cores), so datagrams that come here are answered
+ * with port unreachable, segments with a reset. Which data core an ICMP error concerns is not known
+ * here: each is told.
  */
 #include "control/inside.h"
 
 #include "lib/mem.h"
 #include "net/ip4.h"
+#include "net/tcp/reset.h"
 #include "net/udp.h"
 
-static struct icmp4_limit limit;
+/* ICMP errors about TCP that data cores are told of: enough for a change of path under a thousand
+ * connections, and no lever for who sends them without end. */
+#define TELL_RATE 1000
+#define TELL_BURST 200
+
+static struct icmp4_limit limit, tell_limit;
 static uint8_t out_frame[BUF_STRIDE_JUMBO]; /* packets being built; used by one function at a time */
 
 void local_start(void)
 {
 	icmp4_limit_init(&limit, plane.config.icmp_rate, plane.config.icmp_burst);
+	icmp4_limit_init(&tell_limit, TELL_RATE, TELL_BURST);
 }
 
 /* --- sending --- */
@@ -44,7 +52,7 @@ void local_output(uint8_t *frame, unsigned len)
 		count(CNT_originated_drop_tx);
 		return;
 	}
-	neighbour_output(nh, dst, frame, eth_pad(frame, len), FRAME_OWN);
+	neighbour_output(nh, dst, frame, eth_pad(frame, len), FRAME_OWN, PAIR_ANY);
 }
 
 void local_error(const uint8_t *ip, unsigned len, uint8_t type, uint8_t code)
@@ -66,7 +74,18 @@ void local_error(const uint8_t *ip, unsigned len, uint8_t type, uint8_t code)
 
 /* --- receiving --- */
 
-static enum counter icmp_input(const uint8_t *ip, unsigned len)
+/* An ICMP error that quotes a TCP segment: to the data cores, of which one has the connection (RFC
+ * 1122 4.2.3.9). */
+static void tell_tcp(const struct icmp4_msg *icmp, const struct core_msg *m)
+{
+	if (!core_app()->data_msg || icmp->type != ICMP4_UNREACH ||
+	    ip4_proto(icmp->data) != IP4_PROTO_TCP || !icmp4_limit_take(&tell_limit, core_now_ns()))
+		return;
+	for (unsigned pair = 0; pair < core_data_count(); pair++)
+		core_inject(pair, m->port, m->frame, m->len, INJECT_APP, APP_TCP_ERROR);
+}
+
+static enum counter icmp_input(const struct core_msg *m, const uint8_t *ip, unsigned len)
 {
 	struct icmp4_msg icmp;
 	enum counter fate = icmp4_input(ip, len, &icmp);
@@ -81,6 +100,19 @@ static enum counter icmp_input(const uint8_t *ip, unsigned len)
 		ping_reply(ip4_src(ip), &icmp, ip4_ttl(ip));
 	} else {
 		ping_error(ip4_src(ip), &icmp);
+		tell_tcp(&icmp, m);
+	}
+	return fate;
+}
+
+static enum counter refuse_tcp(const struct core_msg *m, const uint8_t *ip)
+{
+	unsigned n;
+	enum counter fate = tcp_reset_build(out_frame + ETH_HLEN, &n, ip, m->flags & PKT_CSUM_OK);
+	if (n) {
+		count(CNT_tcp_tx);
+		count(CNT_tcp_tx_rst);
+		local_output(out_frame, n + ETH_HLEN);
 	}
 	return fate;
 }
@@ -116,9 +148,11 @@ enum counter local_input(const struct core_msg *m)
 		return CNT_drop_ip4_fragment_local;
 	switch (ip4_proto(ip)) {
 	case IP4_PROTO_ICMP:
-		return icmp_input(ip, len);
+		return icmp_input(m, ip, len);
 	case IP4_PROTO_UDP:
 		return udp_input(m, ip, len);
+	case IP4_PROTO_TCP:
+		return refuse_tcp(m, ip);
 	default:
 		local_error(ip, len, ICMP4_UNREACH, ICMP4_UNREACH_PROTO);
 		return CNT_drop_ip4_proto;

@@ -35,16 +35,22 @@ static void adopt(unsigned index)
 		fib4_insert(&plane.fib, ip, 32, NH_NEIGHBOUR + index);
 }
 
-/* Hands a complete frame to a data core. Each one that polls can send by any port; a port keeps to
- * one of them. */
-static bool send(unsigned port, const uint8_t *frame, unsigned len)
+/*
+ * Hands a complete frame to a data core. Each one that polls can send by any port. What came from
+ * one goes back by its queue pair: a device without RSS sends the packets of a flow to the queue
+ * that it last saw the flow's answers leave by (VIRTIO 1.2 5.1.6.5.6), and a TCP connection has to
+ * stay with its core. For the rest (PAIR_ANY), a port keeps to one pair.
+ */
+static bool send(unsigned port, unsigned pair, const uint8_t *frame, unsigned len)
 {
 	unsigned n = core_data_count();
-	return n && core_inject(port % n, port, frame, len, INJECT_TX, 0) == E_OK;
+	if (pair >= n)
+		pair = n ? port % n : 0;
+	return n && core_inject(pair, port, frame, len, INJECT_TX, 0) == E_OK;
 }
 
 /* A packet that waited is larger than its link's MTU (and has no DF: the data core has looked). */
-static bool send_fragments(const struct adj *a, const uint8_t *frame)
+static bool send_fragments(const struct adj *a, unsigned pair, const uint8_t *frame)
 {
 	static uint8_t piece[BUF_STRIDE_JUMBO];
 	struct ip4_frag it;
@@ -52,7 +58,7 @@ static bool send_fragments(const struct adj *a, const uint8_t *frame)
 	unsigned n;
 	memcpy(piece, a->header, ETH_HLEN);
 	while (sent && (n = ip4_frag_next(&it, piece + ETH_HLEN, sizeof piece - ETH_HLEN)) > 0) {
-		sent = send(a->port, piece, eth_pad(piece, n + ETH_HLEN));
+		sent = send(a->port, pair, piece, eth_pad(piece, n + ETH_HLEN));
 		count_n(CNT_fragments_created, sent);
 	}
 	count_n(CNT_fragmented, sent);
@@ -66,7 +72,7 @@ static void op_tx(void *ctx, unsigned port, const uint8_t *frame, unsigned len)
 	uint8_t padded[ETH_FRAME_MIN] = {0};
 	(void)ctx;
 	memcpy(padded, frame, len);
-	if (!send(port, padded, sizeof padded))
+	if (!send(port, PAIR_ANY, padded, sizeof padded))
 		count(CNT_originated_drop_tx);
 }
 
@@ -91,18 +97,26 @@ static void op_down(void *ctx, unsigned index)
 	__atomic_store_n(&adj_of(index)->state, ADJ_UNRESOLVED, __ATOMIC_RELEASE);
 }
 
+/* A frame that waits has no Ethernet header yet: its first bytes say where it came from. */
 static enum frame_origin origin_of(const uint8_t *frame)
 {
 	return (enum frame_origin)frame[0];
+}
+
+static unsigned pair_of(const uint8_t *frame)
+{
+	return frame[1];
 }
 
 static void op_release(void *ctx, unsigned index, uint8_t *frame, unsigned len)
 {
 	const struct adj *a = adj_of(index);
 	enum frame_origin origin = origin_of(frame);
+	unsigned pair = pair_of(frame);
 	(void)ctx;
 	memcpy(frame, a->header, ETH_HLEN);
-	bool sent = len - ETH_HLEN > a->mtu ? send_fragments(a, frame) : send(a->port, frame, len);
+	bool sent = len - ETH_HLEN > a->mtu ? send_fragments(a, pair, frame)
+	                                    : send(a->port, pair, frame, len);
 	if (origin == FRAME_TRANSIT) {
 		plane.waiting--;
 		count(sent ? CNT_forwarded : CNT_drop_tx_full);
@@ -226,7 +240,7 @@ void neighbour_link(unsigned port, bool up)
 }
 
 void neighbour_output(uint32_t nh, uint32_t dst, uint8_t *frame, unsigned len,
-                      enum frame_origin origin)
+                      enum frame_origin origin, unsigned pair)
 {
 	if (nh < NH_NEIGHBOUR)
 		nh = neighbour_next_hop(nh - NH_CONNECTED, dst);
@@ -236,6 +250,7 @@ void neighbour_output(uint32_t nh, uint32_t dst, uint8_t *frame, unsigned len,
 		return;
 	}
 	frame[0] = (uint8_t)origin;
+	frame[1] = (uint8_t)pair;
 	plane.waiting += origin == FRAME_TRANSIT;
 	arp_output(&plane.arp, nh - NH_NEIGHBOUR, frame, len, core_now_ns());
 }
@@ -244,7 +259,7 @@ void neighbour_output(uint32_t nh, uint32_t dst, uint8_t *frame, unsigned len,
 static void tell_use(uint64_t now)
 {
 	for (unsigned d = 0; d < self.info->data_cores; d++) {
-		const struct view_used *u = core_shared_area_of(self.info->first_data_core + d);
+		const struct view_used *u = &view_shared_of(self.info->first_data_core + d)->used;
 		for (unsigned n = NH_NEIGHBOUR; n < NH_MAX; n++) {
 			uint32_t s = __atomic_load_n(&u->second[n], __ATOMIC_RELAXED);
 			if ((int32_t)(s - used_seen[n]) <= 0)

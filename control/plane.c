@@ -17,7 +17,6 @@
 /* config.h knows neither machine nor runtime */
 _Static_assert(CONFIG_PORTS_MAX == NIC_PORTS_MAX, "one interface block per port");
 _Static_assert(CONFIG_ADDRESSES_MAX <= VIEW_ADDRESSES_MAX, "start_ports copies them");
-_Static_assert(CONFIG_ECHO_PORTS_MAX <= VIEW_ECHO_PORTS_MAX, "start_services copies them");
 _Static_assert(CONFIG_HOSTNAME_SIZE <= SHELL_HOSTNAME_SIZE, "none is cut");
 _Static_assert((int)CONFIG_IDLE_AUTO == (int)CORE_IDLE_AUTO &&
                (int)CONFIG_IDLE_POLL == (int)CORE_IDLE_POLL &&
@@ -186,12 +185,11 @@ static void start_services(struct view *v)
 	unsigned cores = self.info->data_cores;
 	v->icmp_rate = plane.config.icmp_rate / cores + (plane.config.icmp_rate % cores != 0);
 	v->icmp_burst = plane.config.icmp_burst;
-	v->echo_ports = plane.config.echo_port_count;
-	for (unsigned i = 0; i < plane.config.echo_port_count; i++)
-		v->echo_port[i] = plane.config.echo_port[i];
+	v->services = plane.config.services;
 	/* app=echo of the command line comes without `application echo`, which implies this */
-	if (v->echo_ports == 0)
-		v->echo_port[v->echo_ports++] = CONFIG_ECHO_PORT_DEFAULT;
+	if (!services_any(&v->services, SERVICE_UDP) && !services_any(&v->services, SERVICE_TCP))
+		services_default(&v->services);
+	v->tcp_connections = plane.config.tcp_connections;
 }
 
 static void plane_start(void)
@@ -309,7 +307,9 @@ static void resolve(const struct core_msg *m, enum frame_origin origin)
 		local_error(ip, m->len - ETH_HLEN, ICMP4_UNREACH, ICMP4_UNREACH_HOST);
 		return;
 	}
-	neighbour_output(nh, ip4_dst(ip), frame, m->len, origin);
+	int pair = transit ? -1 : core_pair_of(m->core);
+	neighbour_output(nh, ip4_dst(ip), frame, m->len, origin,
+	                 pair < 0 ? PAIR_ANY : (unsigned)pair);
 }
 
 static void plane_msg(const struct core_msg *m)
@@ -349,7 +349,12 @@ static void plane_inject(struct pkt *p, uint32_t kind, uint32_t arg)
 	core_hand_set(p, 1);
 	if (kind == INJECT_FAULT)
 		view_test_fault((enum test_fault)arg);
-	core_tx(p->port, p);
+	if (kind != INJECT_APP)
+		core_tx(p->port, p);
+	else if (core_app()->data_msg)
+		core_app()->data_msg(p, arg);
+	else
+		pkt_free(&self.pool, p);
 }
 
 const struct control_hooks plane_hooks = {

@@ -15,12 +15,13 @@
 #ifndef CONTROL_VIEW_H
 #define CONTROL_VIEW_H
 
+#include "control/services.h"
 #include "core/core.h"
 #include "net/eth.h"
 #include "net/fib/fib.h"
+#include "net/tcp/tcp.h"
 
 #define VIEW_ADDRESSES_MAX 4
-#define VIEW_ECHO_PORTS_MAX 8
 #define VIEW_NEIGHBOURS 4096
 
 enum next_hop {
@@ -65,8 +66,8 @@ struct view {
 	struct view_port port[NIC_PORTS_MAX];
 	uint32_t icmp_rate;  /* errors a second and data core */
 	uint32_t icmp_burst;
-	uint16_t echo_port[VIEW_ECHO_PORTS_MAX]; /* UDP ports of the echo service */
-	uint32_t echo_ports;
+	struct services services;
+	uint32_t tcp_connections; /* of a data core; 0: by its memory */
 	const struct fib4 *fib; /* the same address in every address space */
 	struct adj adj[NH_MAX] __attribute__((aligned(64)));
 };
@@ -86,24 +87,61 @@ static inline int view_port_of(const struct view *v, uint32_t nh)
 
 /*
  * Use of neighbours, by data core: the second (of core_now_ns() >> 30) in which a next hop was
- * last used. In the core's shared area; the control core keeps neighbours alive by it.
+ * last used. The control core keeps neighbours alive by it.
  */
 struct view_used {
 	uint32_t second[NH_MAX];
 };
+
+/* The TCP of a data core, for `show tcp`: a copy made now and then (control/tcp_core.c). */
+#define VIEW_TCP_LISTED 128
+#define VIEW_TCP_STATES (TCP_TIME_WAIT + 1)
+struct view_tcp {
+	uint32_t sequence; /* odd while it is being written */
+	uint32_t capacity; /* connections there is room for; 0: this core has no TCP */
+	uint32_t count[VIEW_TCP_STATES]; /* connections by enum tcp_state */
+	uint32_t listed;
+	struct tcp_info info[VIEW_TCP_LISTED]; /* some of them */
+};
+
+/* What a data core shows the others, in its core_shared_area(). */
+struct view_shared {
+	struct view_used used;
+	struct view_tcp tcp;
+};
+
+/* This core's own. */
+static inline struct view_shared *view_shared(void)
+{
+	size_t bytes;
+	struct view_shared *s = core_shared_area(&bytes);
+	assert(sizeof *s <= bytes);
+	return s;
+}
+
+/* Another core's. */
+static inline const struct view_shared *view_shared_of(unsigned core)
+{
+	return core_shared_area_of(core);
+}
 
 /* Messages from data cores (core_msg.kind); arg is the next-hop number. */
 enum punt_kind {
 	PUNT_ARP,     /* an ARP frame */
 	PUNT_LOCAL,   /* an IPv4 packet for the machine itself */
 	PUNT_RESOLVE, /* to be forwarded once its neighbour is known; TTL is already taken down */
-	PUNT_OWN,     /* an ICMP error of ours that waits for its neighbour (core_punt_own) */
+	PUNT_OWN,     /* a packet of ours that waits for its neighbour (core_punt_own) */
 };
 
 /* Messages to data cores. */
 enum inject_kind {
 	INJECT_TX,    /* a complete frame: send it */
+	INJECT_APP,   /* to the application's data_msg; arg is an enum view_app_msg */
 	INJECT_FAULT, /* test only: arg is an enum test_fault */
+};
+
+enum view_app_msg {
+	APP_TCP_ERROR, /* a frame with an ICMP error about a TCP segment of ours, checked */
 };
 
 enum test_fault {

@@ -1,23 +1,38 @@
 /*
- * UDP echo (RFC 862): a datagram to one of our addresses and echo ports goes back by the way it
- * came, in the buffer it came in. ARP and everything else that is for us goes to the control
- * core, which answers ping and refuses the rest. Nothing is forwarded.
+ * The echo application: the small services of RFC 862 (echo), 863 (discard) and 864 (character
+ * generator) over UDP and TCP, to our own addresses. ARP and everything else that is for us goes to
+ * the control core, which answers ping and refuses the rest. Nothing is forwarded.
  *
- * A fragment is not echoed: it goes to the control core, which counts it.
+ * An answer to a datagram goes back by the way that came, in its buffer; what TCP sends is routed
+ * (control/out.h). A fragment is for no service: it goes to the control core, which counts it.
  */
 #include "apps/echo/echo.h"
 
+#include "apps/echo/services.h"
 #include "control/door.h"
+#include "control/out.h"
 #include "control/plane.h"
-#include "control/view.h"
-#include "net/ip4.h"
-#include "net/udp.h"
+#include "control/tcp_core.h"
 
 static const struct view *view;
+
+/* TCP segments of a vector: they go to TCP together, so that those of one connection are acknowledged
+ * by one. */
+static struct pkt segments[PKT_VECTOR_MAX];
+static unsigned segment_count;
+
+static size_t data_bytes(size_t room)
+{
+	return tcp_core_bytes(room, services_any(&view_get()->services, SERVICE_TCP));
+}
 
 static void data_start(void)
 {
 	view = view_get();
+	segment_count = 0;
+	chargen_init();
+	tcp_core_start();
+	tcp_services_start(&view->services);
 }
 
 static bool is_ours(const struct view_port *port, uint32_t addr)
@@ -39,41 +54,19 @@ static enum counter check_source(const struct view_port *port, uint32_t src)
 	return CNT_NONE;
 }
 
-static bool is_echo_port(uint16_t udp_port)
+/* A correct packet to one of our addresses, from somebody who may send. */
+static void local_input(struct pkt *p)
 {
-	for (unsigned i = 0; i < view->echo_ports; i++)
-		if (view->echo_port[i] == udp_port)
-			return true;
-	return false;
-}
-
-/* Answers a datagram for an echo port; false when the packet is something else, and unchanged. */
-static bool echo(struct pkt *p)
-{
-	uint8_t *ip = p->data + ETH_HLEN, mac[ETH_ALEN];
-	struct udp_datagram d;
-	if (ip4_proto(ip) != IP4_PROTO_UDP || ip4_is_fragment(ip))
-		return false;
-	enum counter bad = udp_check(ip, p->len - ETH_HLEN,
-	                             p->flags & (PKT_CSUM_OK | PKT_CSUM_PARTIAL), &d);
-	if (bad == CNT_NONE && !is_echo_port(d.dst_port))
-		return false;
-	/* Two echo servers that talk to each other never stop: refuse a source port of ours. */
-	if (bad == CNT_NONE && is_echo_port(d.src_port))
-		bad = CNT_drop_udp_loop;
-	if (bad != CNT_NONE) {
-		core_drop(p, bad);
-		return true;
+	const uint8_t *ip = p->data + ETH_HLEN;
+	bool whole = !ip4_is_fragment(ip);
+	if (whole && tcp_core && ip4_proto(ip) == IP4_PROTO_TCP) {
+		segments[segment_count++] = *p;
+		return;
 	}
-	udp_echo_make(ip);
-	eth_copy(mac, p->data);
-	eth_copy(p->data, p->data + ETH_ALEN);
-	eth_copy(p->data + ETH_ALEN, mac);
-	count(CNT_delivered_udp);
-	count(CNT_udp_tx);
-	p->flags |= PKT_OWN; /* the request has been delivered; this is our answer */
-	core_tx(p->port, p);
-	return true;
+	if (whole && ip4_proto(ip) == IP4_PROTO_UDP && udp_service(p, &view->services))
+		return;
+	pkt_csum_complete(&self.pool, p);
+	core_punt(p, PUNT_LOCAL, NH_LOCAL);
 }
 
 static void ip4_input(struct pkt *p, const struct view_port *port)
@@ -89,10 +82,8 @@ static void ip4_input(struct pkt *p, const struct view_port *port)
 		core_drop(p, CNT_drop_ip4_not_ours);
 	else if ((bad = check_source(port, ip4_src(ip))) != CNT_NONE)
 		core_drop(p, bad);
-	else if (!echo(p)) {
-		pkt_csum_complete(&self.pool, p);
-		core_punt(p, PUNT_LOCAL, NH_LOCAL);
-	}
+	else
+		local_input(p);
 }
 
 static void rx_vector(struct pkt *v, unsigned n, unsigned port)
@@ -103,11 +94,26 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 		if (door_ip4(&v[i], vp))
 			ip4_input(&v[i], vp);
 	}
+	if (segment_count) {
+		core_hand_set(&segments[0], segment_count);
+		out_turn();
+		tcp_core_input(segments, segment_count);
+		segment_count = 0;
+	}
 	core_hand.data = 0;
+}
+
+static uint64_t data_timer(void)
+{
+	uint64_t services = tcp_services_timer(), tcp = tcp_core_timer();
+	return services < tcp ? services : tcp;
 }
 
 const struct app echo_app = {
 	.control = &plane_hooks,
+	.data_bytes = data_bytes,
 	.data_start = data_start,
 	.rx_vector = rx_vector,
+	.data_timer = data_timer,
+	.data_msg = tcp_core_msg,
 };

@@ -1,4 +1,4 @@
-/* The echo application: UDP echo (RFC 862) on the data cores. */
+/* The echo application: echo, discard and character generator over UDP and TCP on the data cores. */
 #ifndef APPS_ECHO_ECHO_H
 #define APPS_ECHO_ECHO_H
 

@@ -18,10 +18,8 @@ struct router router;
 
 static void data_start(void)
 {
-	size_t bytes;
 	router.view = view_get();
-	router.used = core_shared_area(&bytes);
-	assert(sizeof *router.used <= bytes);
+	router.used = &view_shared()->used;
 	icmp4_limit_init(&router.limit, router.view->icmp_rate, router.view->icmp_burst);
 }
 

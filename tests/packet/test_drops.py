@@ -190,8 +190,6 @@ ANSWERED = {
     "null0": (udp(A, "10.9.1.1"), "drop_ip4_null0", "icmp_tx_unreach_host", 3, 1),
     "protocol for us": (IP(src=A.ip, dst=ROUTER[0].ip, proto=132) / Raw(b"12345678"),
                         "drop_ip4_proto", "icmp_tx_unreach_proto", 3, 2),
-    "TCP for us": (IP(src=A.ip, dst=ROUTER[0].ip) / TCP(dport=22), "drop_ip4_proto",
-                   "icmp_tx_unreach_proto", 3, 2),
     "UDP port": (udp(A, ROUTER[0].ip), "drop_udp_port", "icmp_tx_unreach_port", 3, 3),
     "UDP port, far address": (udp(A, ROUTER[1].ip), "drop_udp_port", "icmp_tx_unreach_port", 3, 3),
     "UDP port, TTL 1 is enough (RFC 1122 3.2.1.7)": (udp(A, ROUTER[0].ip, ttl=1), "drop_udp_port",
@@ -209,6 +207,36 @@ def test_dropped_with_an_error(make, packet, drop, error, type_, code):
     m.expect(0, error_about(ROUTER[0], A, packet, type_, code))
     m.expect_nothing()
     m.expect_counters(**{drop: 1, error: 1})
+
+
+@pytest.mark.parametrize("flags,data,answer", [
+    ("S", b"", dict(flags="RA", seq=0, ack=1001)),
+    ("SF", b"four", dict(flags="RA", seq=0, ack=1006)),
+    ("", b"data", dict(flags="RA", seq=0, ack=1004)),
+    ("A", b"data", dict(flags="R", seq=77, ack=0)),
+    ("FA", b"", dict(flags="R", seq=77, ack=0)),
+    ("R", b"", None), ("RA", b"", None)], ids=str)
+def test_tcp_to_a_machine_without_tcp(m, flags, data, answer):
+    """RFC 9293 3.10.7.1: to no connection, a reset; to a reset nothing."""
+    m.send(0, frame(IP(src=A.ip, dst=ROUTER[1].ip) /
+                    TCP(sport=4000, dport=22, flags=flags, seq=1000, ack=77) / Raw(data)))
+    if answer:
+        m.expect(0, ether(ROUTER[0], A) / IP(src=ROUTER[1].ip, dst=A.ip, id=0, flags="DF") /
+                 TCP(sport=22, dport=4000, window=0, **answer))
+        m.expect_counters(drop_tcp_port=1, tcp_tx=1, tcp_tx_rst=1)
+    m.expect_nothing()
+
+
+@pytest.mark.parametrize("packet", [
+    IP(src=A.ip, dst=ROUTER[0].ip) / TCP(dport=22, chksum=1),
+    IP(src=A.ip, dst=ROUTER[0].ip) / TCP(dport=22, dataofs=4),
+    IP(src=A.ip, dst=ROUTER[0].ip) / TCP(dport=22, dataofs=7),
+    IP(src=A.ip, dst=ROUTER[0].ip, proto=6) / Raw(b"1234567890123456789")],
+    ids=["checksum", "offset below 5", "offset beyond the packet", "19 bytes"])
+def test_tcp_malformed(m, packet):
+    m.send(0, frame(packet))
+    m.expect_nothing()
+    m.expect_counters(drop_tcp_malformed=1)
 
 
 def test_too_large_and_do_not_fragment(make):

@@ -1,10 +1,11 @@
-"""The echo application: RFC 862 over UDP (RFC 768), ping, and nothing else."""
+"""The echo application over UDP (RFC 768): echo, discard, character generator (RFC 862 to 864), ping."""
 import pytest
 from machine import *
 from scapy.layers.inet import IPOption_NOP
 
 ECHO = CONFIG + "application echo\n"
 TWO = ECHO + "service echo udp port 7 port 4000\n"
+ALL = TWO + "service discard udp\nservice chargen udp port 19 port 1900\n"
 
 
 @pytest.fixture
@@ -64,14 +65,98 @@ def test_several_ports(make):
     m.expect_counters(delivered_udp=2, udp_tx=2, drop_udp_port=1, icmp_tx_unreach_port=1)
 
 
-@pytest.mark.parametrize("sport", [7, 4000])
-def test_two_servers_do_not_talk_for_ever(make, sport):
-    """A source port that is ours would be answered again (RFC 862 does not say; CERT CA-1996-01)."""
-    m = make(TWO)
+@pytest.mark.parametrize("dport", [7, 4000, 19])
+@pytest.mark.parametrize("sport", [7, 4000, 19, 1900])
+def test_two_servers_do_not_talk_for_ever(make, sport, dport):
+    """A source port that answers, here or by the RFC there, would be answered again (CERT
+    CA-1996-01)."""
+    m = make(ALL)
     m.learn(A)
-    m.send(0, to_router(udp(A, ROUTER[0], sport=sport, dport=7)))
+    m.send(0, to_router(udp(A, ROUTER[0], sport=sport, dport=dport)))
     m.expect_nothing()
     m.expect_counters(drop_udp_loop=1)
+
+
+@pytest.mark.parametrize("sport", [7, 9, 19])
+def test_port_of_a_server_elsewhere(make, sport):
+    """The ports of RFC 862 and 864 answer on the other side, also when they are not ours."""
+    m = make(ECHO + "service echo udp port 4000\n")
+    m.learn(A)
+    request = udp(A, ROUTER[0], sport=sport, dport=4000)
+    m.send(0, to_router(request))
+    if sport == 9:
+        m.expect(0, ether(ROUTER[0], A) / answer(request))
+    m.expect_nothing()
+
+
+def pattern(n, line=0):
+    """RFC 864's example: 72 characters of a ring of 95, each line begins one further on."""
+    text = b""
+    while len(text) < n:
+        text += bytes(32 + (line + i) % 95 for i in range(72)) + b"\r\n"
+        line += 1
+    return text[:n]
+
+
+@pytest.mark.parametrize("size", [0, 1, 73, 74, 511, 512, 513, 1472])
+def test_chargen(make, size):
+    """RFC 864: 0 to 512 characters; never more than were sent, so that nobody gains by lying about
+    the source. Each answer begins a line further on."""
+    m = make(ALL)
+    m.learn(A)
+    for line in range(2):
+        m.send(0, to_router(udp(A, ROUTER[0], size, dport=19, tos=4, id=9, flags="")))
+        m.expect(0, ether(ROUTER[0], A) / IP(src=ROUTER[0].ip, dst=A.ip, flags="DF", id=0) /
+                 UDP(sport=19, dport=1024) / Raw(pattern(min(size, 512), line)))
+    m.expect_counters(delivered_udp=2, udp_tx=2)
+
+
+def test_chargen_offers_no_stale_bytes(make):
+    """Nothing of the request comes back, whatever is offloaded, and however it is padded."""
+    m = make(ALL)
+    m.learn(A)
+    request = fixed(IP(src=A.ip, dst=ROUTER[0].ip, options=[IPOption_NOP()] * 8) /
+                    UDP(sport=99, dport=1900) / Raw(b"SECRET" * 2))
+    for flags in "", "ok":
+        m.send(0, to_router(request), flags=flags)
+    for line in range(2):
+        m.expect(0, ether(ROUTER[0], A) / IP(src=ROUTER[0].ip, dst=A.ip, flags="DF", id=0) /
+                 UDP(sport=1900, dport=99) / Raw(pattern(12, line)))
+
+
+def test_chargen_comes_round(make):
+    """The ring of lines has 95; an answer never ends in the middle of nowhere."""
+    m = make(ALL)
+    m.learn(A)
+    said = set()
+    for _ in range(200):
+        m.send(0, to_router(udp(A, ROUTER[0], 512, dport=19)))
+        data = bytes(IP(m.take(0).frame[14:])[UDP].payload)
+        assert data == pattern(512, data[0] - 32)
+        said.add(data[0])
+    assert len(said) > 80
+
+
+@pytest.mark.parametrize("sport", [1024, 7, 9, 19])
+def test_discard(make, sport):
+    """RFC 863: no answer, whoever asks."""
+    m = make(ALL)
+    m.learn(A)
+    m.send(0, to_router(udp(A, ROUTER[0], 100, sport=sport, dport=9)))
+    m.expect_nothing()
+    m.expect_counters(delivered_udp=1)
+
+
+def test_services_are_those_stated(make):
+    """One that is stated leaves the others out."""
+    m = make(ECHO + "service discard udp port 99\n")
+    m.learn(A)
+    m.send(0, to_router(udp(A, ROUTER[0], dport=99)))
+    for port in 7, 9, 19:
+        other = udp(A, ROUTER[0], dport=port)
+        m.send(0, to_router(other))
+        m.expect(0, error_about(ROUTER[0], A, other, 3, 3))
+    m.expect_counters(delivered_udp=1, drop_udp_port=3, icmp_tx_unreach_port=3)
 
 
 def test_no_checksum(e):

@@ -159,7 +159,12 @@ static const char full[] =
 	"arp 198.18.0.0 02-00-00-00-00-01\n"
 	"ip icmp rate-limit 0 burst 3\n"
 	"service echo udp\n"
-	"service echo udp port 9 port 10\n"
+	"service echo udp port 99 port 10\n"
+	"SERVICE chargen TCP\n"
+	"service discard udp port 9\n"
+	"service discard udp port 10009\n"
+	"service echo tcp port 7 port 4000\n"
+	"tcp connections 5000\n"
 	"end\n"
 	"! done";
 
@@ -198,9 +203,18 @@ static void test_full(void **state)
 	assert_int_equal(config.arp[0].mac[5], 0x55);
 	assert_int_equal(config.icmp_rate, 0);
 	assert_int_equal(config.icmp_burst, 3);
-	assert_int_equal(config.echo_port_count, 3);
-	assert_int_equal(config.echo_port[0], 7);
-	assert_int_equal(config.echo_port[2], 10);
+	const struct services *s = &config.services;
+	assert_int_equal(s->of[SERVICE_UDP][SERVICE_ECHO].ports, 3);
+	assert_int_equal(s->of[SERVICE_UDP][SERVICE_ECHO].port[0], 7);
+	assert_int_equal(s->of[SERVICE_UDP][SERVICE_ECHO].port[2], 10);
+	assert_int_equal(s->of[SERVICE_UDP][SERVICE_DISCARD].ports, 2);
+	assert_int_equal(s->of[SERVICE_TCP][SERVICE_DISCARD].ports, 0);
+	assert_int_equal(s->of[SERVICE_TCP][SERVICE_ECHO].ports, 2);
+	assert_int_equal(s->of[SERVICE_TCP][SERVICE_CHARGEN].port[0], 19);
+	assert_int_equal(service_of(s, SERVICE_TCP, 4000), SERVICE_ECHO);
+	assert_int_equal(service_of(s, SERVICE_UDP, 4000), SERVICES);
+	assert_int_equal(service_of(s, SERVICE_TCP, 19), SERVICE_CHARGEN);
+	assert_int_equal(config.tcp_connections, 5000);
 	assert_int_equal(config_connected(&config, 0xc0000242), 0);
 	assert_int_equal(config_connected(&config, 0xc6336402), 15);
 	assert_int_equal(config_connected(&config, 0x08080808), -1);
@@ -216,14 +230,25 @@ static void test_defaults(void **state)
 	assert_int_equal(config.arp_timeout_s, CONFIG_ARP_TIMEOUT_DEFAULT_S);
 	assert_int_equal(config.icmp_rate, CONFIG_ICMP_RATE_DEFAULT);
 	assert_int_equal(config.icmp_burst, CONFIG_ICMP_BURST_DEFAULT);
-	assert_int_equal(config.echo_port_count, 0);
+	const struct services *s = &config.services;
+	assert_false(services_any(s, SERVICE_UDP) || services_any(s, SERVICE_TCP));
+	assert_int_equal(config.tcp_connections, 0);
 	assert_int_equal(config.route_count, 0);
 	accept("application echo");
-	assert_int_equal(config.echo_port_count, 1);
-	assert_int_equal(config.echo_port[0], 7);
+	for (unsigned p = 0; p < SERVICE_PROTOS; p++) {
+		assert_int_equal(s->of[p][SERVICE_ECHO].ports, 1);
+		assert_int_equal(s->of[p][SERVICE_ECHO].port[0], 7);
+		assert_int_equal(s->of[p][SERVICE_DISCARD].ports, 0);
+		assert_int_equal(s->of[p][SERVICE_CHARGEN].ports, 0);
+	}
+	/* who says which wants no others */
 	accept("application echo\nservice echo udp port 4000");
-	assert_int_equal(config.echo_port_count, 1);
-	assert_int_equal(config.echo_port[0], 4000);
+	assert_int_equal(s->of[SERVICE_UDP][SERVICE_ECHO].ports, 1);
+	assert_int_equal(s->of[SERVICE_UDP][SERVICE_ECHO].port[0], 4000);
+	assert_false(services_any(s, SERVICE_TCP));
+	accept("application echo\nservice discard tcp");
+	assert_int_equal(s->of[SERVICE_TCP][SERVICE_DISCARD].port[0], 9);
+	assert_false(services_any(s, SERVICE_UDP));
 	/* Host prefixes have neither network nor broadcast address. */
 	accept("interface eth0\nip address 10.0.0.255/32\ninterface eth1\nip address 10.1.0.0/31\n"
 	       "ip route 0.0.0.0/0 10.1.0.1\n");
@@ -235,13 +260,19 @@ static void test_statement_errors(void **state)
 {
 	(void)state;
 	refuse("hostnam x", 1, "hostnam", "unknown statement; expected one of hostname, application, "
-	       "idle, interface, description, ip, mtu, shutdown, no, arp, service, exit, end");
+	       "idle, interface, description, ip, mtu, shutdown, no, arp, service, tcp, exit, end");
 	refuse("\n\nint eth0", 3, "int", "unknown statement");
 	refuse("ip", 1, "", "expected address, route, icmp after \"ip\"");
 	refuse("ip rout 1.2.3.4", 1, "rout", "expected address, route, icmp after \"ip\"");
 	refuse("ip icmp 5", 1, "5", "expected rate-limit after \"icmp\"");
 	refuse("no mtu", 1, "mtu", "expected shutdown after \"no\"");
-	refuse("service echo tcp", 1, "tcp", "expected udp after \"echo\"");
+	refuse("service echo sctp", 1, "sctp", "expected udp, tcp after \"echo\"");
+	refuse("service daytime tcp", 1, "daytime", "expected echo, discard, chargen after \"service\"");
+	refuse("tcp", 1, "", "expected connections after \"tcp\"");
+	refuse("tcp connections", 1, "", "the line ends too early; expected \"tcp connections N\"");
+	refuse("tcp connections 0", 1, "0", "the number of TCP connections of a data core must be");
+	refuse("tcp connections 5 5", 1, "5", "unexpected word");
+	refuse("tcp connections 5\ntcp connections 5", 2, "tcp", "\"tcp connections\" stands already");
 	refuse("hostname", 1, "", "the line ends too early; expected \"hostname NAME\"");
 	refuse("hostname a b", 1, "b", "unexpected word; expected \"hostname NAME\"");
 	refuse("hostname -a", 1, "-a", "a hostname has 1 to 63 letters");
@@ -281,6 +312,10 @@ static void test_statement_errors(void **state)
 	refuse("service echo udp\nservice echo udp port 7", 2, "7", "echo on UDP port 7 is already");
 	refuse("service echo udp port 1 port 2 port 3 port 4 port 5 port 6 port 7 port 8 port 9", 1,
 	       "9", "echo listens on at most 8 ports");
+	refuse("service chargen tcp port 0", 1, "0", "a TCP port must be");
+	refuse("service chargen tcp\nservice echo tcp port 7 port 19", 2, "19",
+	       "chargen on TCP port 19 is already");
+	refuse("service discard tcp port 1 tcp", 1, "tcp", "unexpected word");
 	refuse("exit", 1, "exit", "exit without an interface block");
 	refuse("interface eth0\nexit\nexit", 3, "exit", "exit without an interface block");
 	refuse("interface eth0\nexit now", 2, "now", "unexpected word");
@@ -482,6 +517,8 @@ static void test_round_trip(void **state)
 	accept(full);
 	round_trip();
 	accept("application echo\nidle poll");
+	round_trip();
+	accept("application echo\nservice chargen udp port 5\nservice discard tcp");
 	round_trip();
 }
 

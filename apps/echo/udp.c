@@ -1,0 +1,87 @@
+/*
+ * Echo, discard and character generator over UDP (RFC 862, 863, 864).
+ *
+ * A stranger can put any address into a request as its source, so an answer must be worth nothing to
+ * who does:
+ *
+ * 1. No answer is longer than its request. RFC 864 says 0 to 512 bytes, whatever was asked; we send as
+ *    many as came, at most 512.
+ * 2. Two servers that answer each other never stop (CERT CA-1996-01). A request from a port that
+ *    answers, here or by the RFCs on the other side, is dropped as drop_udp_loop.
+ */
+#include "apps/echo/services.h"
+#include "net/ip4.h"
+#include "net/udp.h"
+
+#define CHARGEN_UDP_MAX 512 /* RFC 864 */
+
+static bool answers(const struct services *services, uint16_t port)
+{
+	enum service s = service_of(services, SERVICE_UDP, port);
+	return s == SERVICE_ECHO || s == SERVICE_CHARGEN ||
+	       port == service_port_default(SERVICE_ECHO) ||
+	       port == service_port_default(SERVICE_CHARGEN);
+}
+
+/* Sends p, an answer in the buffer of its request, back by the way that came. */
+static void send_back(struct pkt *p)
+{
+	uint8_t mac[ETH_ALEN];
+	eth_copy(mac, p->data);
+	eth_copy(p->data, p->data + ETH_ALEN);
+	eth_copy(p->data + ETH_ALEN, mac);
+	count(CNT_udp_tx);
+	p->flags |= PKT_OWN; /* the request has been delivered; this is our answer */
+	core_tx(p->port, p);
+}
+
+/* Each answer begins with the next line of the pattern. */
+static void make_characters(struct pkt *p, const struct udp_datagram *d)
+{
+	static uint32_t line;
+	const struct udp_build b = {.src = d->dst,
+	                            .dst = d->src,
+	                            .src_port = d->dst_port,
+	                            .dst_port = d->src_port,
+	                            .ttl = IP4_TTL_DEFAULT,
+	                            .df = true};
+	unsigned n = d->data_len < CHARGEN_UDP_MAX ? d->data_len : CHARGEN_UDP_MAX;
+	uint32_t at = line * CHARGEN_LINE;
+	if (at + n > CHARGEN_BYTES)
+		at = line = 0;
+	line++;
+	n = udp_packet_build(p->data + ETH_HLEN, p->len - ETH_HLEN, &b, chargen_text() + at, n);
+	p->len = (uint16_t)eth_pad(p->data, n + ETH_HLEN);
+	p->flags &= (uint8_t)~(PKT_CSUM_PARTIAL | PKT_CSUM_OK);
+}
+
+bool udp_service(struct pkt *p, const struct services *services)
+{
+	uint8_t *ip = p->data + ETH_HLEN;
+	struct udp_datagram d;
+	enum service service = SERVICES;
+	enum counter bad = udp_check(ip, p->len - ETH_HLEN,
+	                             p->flags & (PKT_CSUM_OK | PKT_CSUM_PARTIAL), &d);
+	if (bad == CNT_NONE) {
+		service = service_of(services, SERVICE_UDP, d.dst_port);
+		if (service == SERVICES)
+			return false;
+		if (service != SERVICE_DISCARD && answers(services, d.src_port))
+			bad = CNT_drop_udp_loop;
+	}
+	if (bad != CNT_NONE) {
+		core_drop(p, bad);
+		return true;
+	}
+	if (service == SERVICE_DISCARD) {
+		core_drop(p, CNT_delivered_udp);
+		return true;
+	}
+	if (service == SERVICE_ECHO)
+		udp_echo_make(ip);
+	else
+		make_characters(p, &d);
+	count(CNT_delivered_udp);
+	send_back(p);
+	return true;
+}

@@ -1,0 +1,40 @@
+/* See out.h. */
+#include "control/out.h"
+
+struct out out_way;
+
+void out_start(void)
+{
+	out_way.view = view_get();
+	out_way.used = &view_shared()->used;
+	out_turn();
+}
+
+unsigned out_mtu(void)
+{
+	unsigned least = NIC_MTU_MAX;
+	for (unsigned p = 0; p < NIC_PORTS_MAX; p++) {
+		const struct view_port *vp = &out_way.view->port[p];
+		if (vp->enabled && vp->mtu < least)
+			least = vp->mtu;
+	}
+	return least;
+}
+
+/*
+ * What is larger than a message (a PKT_TSO frame) is dropped: who made it sends it again, in smaller
+ * pieces, and that one finds the neighbour.
+ */
+COLD void out_unresolved(struct pkt *p, uint32_t nh)
+{
+	int port = view_port_of(out_way.view, nh);
+	const struct view_port *vp = port < 0 ? NULL : &out_way.view->port[port];
+	if (!vp || !vp->enabled || !__atomic_load_n(&vp->link_up, __ATOMIC_RELAXED) ||
+	    p->flags & PKT_TSO || pkt_bytes(&self.pool, p) > core_frame_max()) {
+		core_drop(p, CNT_originated_drop_tx);
+		return;
+	}
+	pkt_csum_complete(&self.pool, p);
+	p->port = (uint8_t)port;
+	core_punt_own(p, PUNT_OWN, nh);
+}

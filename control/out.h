@@ -1,0 +1,60 @@
+/*
+ * The way out of a data core for IPv4 packets that are made there: TCP's, and whatever an application
+ * answers to somebody else than who sent. (A router's packets go the way of apps/router/.)
+ *
+ * The packet is looked up in the forwarding table like a received one; a neighbour that is known
+ * gets it at once, one that is not by way of the control core, which asks for it. A link that is down
+ * has no neighbour that is known, so the quick case has one question.
+ *
+ * Deliberately missing: fragmentation. Who makes a packet keeps to out_mtu(), which every link here
+ * carries.
+ */
+#ifndef CONTROL_OUT_H
+#define CONTROL_OUT_H
+
+#include "control/view.h"
+#include "net/ip4.h"
+
+/* This core's own. */
+struct out {
+	const struct view *view;
+	struct view_used *used;
+	uint32_t second; /* as in struct view_used */
+};
+extern struct out out_way;
+
+/* In data_start; and at the beginning of each hook that sends. */
+void out_start(void);
+static inline void out_turn(void) { out_way.second = (uint32_t)(core_now_ns() >> 30); }
+
+/* Bytes of an IP packet that every link carries: the least MTU of the interfaces in use. */
+unsigned out_mtu(void);
+
+/* The rest of out_tx: no neighbour is known. */
+void out_unresolved(struct pkt *p, uint32_t nh);
+
+/*
+ * Sends a packet of ours, PKT_OWN: a correct IPv4 packet at data + ETH_HLEN, whose Ethernet header is
+ * written here. Its buffers pass on. May have PKT_CSUM_PARTIAL, PKT_CHAIN, PKT_TSO as core_tx() may.
+ * What cannot leave is counted as originated_drop_tx. Frames are not filled up to Ethernet's 60
+ * bytes here: drivers/nic.h.
+ */
+static inline void out_tx(struct pkt *p)
+{
+	uint32_t nh = fib4_lookup(out_way.view->fib, ip4_dst(p->data + ETH_HLEN));
+	const struct adj *a = &out_way.view->adj[nh];
+	/* acquire: the state says that the rest of the adjacency may be read (view.h) */
+	if (unlikely(__atomic_load_n(&a->state, __ATOMIC_ACQUIRE) != ADJ_FORWARD)) {
+		out_unresolved(p, nh);
+		return;
+	}
+	uint64_t first = raw64_load(a->header);
+	uint64_t last = raw64_load(a->header + 6); /* overlaps: 14 bytes in two moves */
+	raw64_store(p->data, first);
+	raw64_store(p->data + 6, last);
+	if (unlikely(out_way.used->second[nh] != out_way.second))
+		out_way.used->second[nh] = out_way.second;
+	core_tx(a->port, p);
+}
+
+#endif
