@@ -1,0 +1,364 @@
+"""The TCP services in the real image: Linux is the peer."""
+import contextlib
+import hashlib
+import os
+import random
+import select
+import socket
+import threading
+import time
+
+import pytest
+from conftest import LEFT_HOST, LEFT_MAC, LEFT_ROUTER, eventually, pings
+
+MIB = 1 << 20
+CONFIG = """\
+hostname t1
+application echo
+service echo tcp
+service discard tcp
+service chargen tcp
+interface eth0
+ ip address %s/24
+""" % LEFT_ROUTER
+ECHO, DISCARD, CHARGEN = 7, 9, 19
+# RFC 864's ring of lines
+LINES = b"".join(bytes(32 + (line + i) % 95 for i in range(72)) + b"\r\n" for line in range(95))
+
+
+class Server:
+    """The machine and the host beside it."""
+
+    def __init__(self, router, host):
+        self.router, self.host = router, host
+        self.sockets = contextlib.ExitStack()
+
+    def open(self, port=ECHO, timeout_s=20, **options):
+        client = self.sockets.enter_context(self.host.socket(kind=socket.SOCK_STREAM))
+        client.settimeout(timeout_s)
+        for name, value in options.items():
+            client.setsockopt(socket.SOL_SOCKET, getattr(socket, name), value)
+        client.connect((LEFT_ROUTER, port))
+        return client
+
+    def tcp(self):
+        """The last line of `show tcp`: the sums."""
+        head, *rows = [line.split() for line in self.router.command("show tcp").splitlines()]
+        return {name: int(value) for name, value in zip(head[1:], rows[-1][1:])}
+
+
+@pytest.fixture
+def make_server(make_router, make_hosts):
+    with contextlib.ExitStack() as stack:
+        def make(config=CONFIG, *arguments, cpus=2, mtu=1500):
+            left, _ = make_hosts(max(1, cpus - 1), left_mtu=mtu)
+            router = make_router(config, *arguments, app="echo", ports=(left.port,), cpus=cpus)
+            server = Server(router, left)
+            stack.enter_context(server.sockets)
+            return server
+        yield make
+
+
+@pytest.fixture
+def server(make_server):
+    return make_server()
+
+
+def receive(client, n):
+    """Exactly n bytes, or what came before the end."""
+    data = bytearray()
+    while len(data) < n:
+        piece = client.recv(min(n - len(data), MIB))
+        if not piece:
+            break
+        data += piece
+    return bytes(data)
+
+
+def exchange(client, data):
+    client.sendall(data)
+    assert receive(client, len(data)) == data
+
+
+def bulk(client, n, seed):
+    """n random bytes there and back at the same time, then both halves closed."""
+    sent, got = hashlib.sha256(), hashlib.sha256()
+
+    def send():
+        source = random.Random(seed)
+        for _ in range(n // MIB):
+            piece = source.randbytes(MIB)
+            sent.update(piece)
+            client.sendall(piece)
+        client.shutdown(socket.SHUT_WR)
+
+    sender = threading.Thread(target=send, daemon=True)
+    sender.start()
+    count = 0
+    while True:
+        piece = client.recv(MIB)
+        if not piece:
+            break
+        got.update(piece)
+        count += len(piece)
+    sender.join(60)
+    assert not sender.is_alive()
+    assert (count, got.hexdigest()) == (n, sent.hexdigest())
+
+
+@pytest.mark.parametrize("cpus", [1, 2])
+def test_echo(make_server, cpus):
+    """All sizes, then 64 MiB and the end: what went in comes out."""
+    server = make_server(cpus=cpus)
+    client = server.open()
+    for size in (1, 2, 536, 1447, 1448, 1449, 1460, 65536, 300000):
+        exchange(client, os.urandom(size))
+    client.close()
+    bulk(server.open(), 64 * MIB, 1)
+    counters = server.router.balanced()
+    assert counters["tcp_accepts"] == 2
+    assert counters["delivered_tcp"] > 100
+    for name in ("drop_tcp_malformed", "drop_tcp_port", "tcp_aborts", "tcp_no_buffer"):
+        assert counters[name] == 0, dict(counters)
+
+
+@pytest.mark.parametrize("mtu", [576, 1500])
+def test_echo_small_mtu_of_the_host(make_server, mtu):
+    server = make_server(mtu=mtu)
+    bulk(server.open(), 4 * MIB, mtu)
+
+
+def test_eight_at_once(make_server):
+    """On two data cores; every stream has its own bytes."""
+    server = make_server(cpus=3)
+    clients = [server.open() for _ in range(8)]
+    threads = [threading.Thread(target=bulk, args=(client, 4 * MIB, seed))
+               for seed, client in enumerate(clients)]
+    failures = []
+    hook, threading.excepthook = threading.excepthook, lambda args: failures.append(args.exc_value)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(120)
+    finally:
+        threading.excepthook = hook
+    assert not failures and not any(thread.is_alive() for thread in threads), failures
+    eventually(lambda: server.tcp()["estab"] == 0, 10, "all have ended")
+
+
+@pytest.mark.parametrize("cpus", [1, 2, 4])
+def test_many_connections(make_server, cpus):
+    """A thousand at once on one and on three data cores. They pause for longer than Linux' tap
+    remembers which queue a flow belongs to, and each still is where it was."""
+    server = make_server(cpus=cpus)
+    clients = [server.open() for _ in range(1000)]
+    for pause in (0, 4):
+        time.sleep(pause)  # the pause is what is tested
+        for number, client in enumerate(clients):
+            client.sendall(b"connection %d" % number)
+        for number, client in enumerate(clients):
+            assert client.recv(64) == b"connection %d" % number
+    assert eventually(lambda: server.tcp()["estab"] == 1000, 5, "they are shown")
+    if cpus == 4:
+        shares = [core["rx_pkts"] for core in server.router.cores()[1:]]
+        assert min(shares) > 100, shares
+    for client in clients:
+        client.shutdown(socket.SHUT_WR)
+    for client in clients:
+        assert client.recv(1) == b""
+    eventually(lambda: server.tcp()["open"] == 0, 20, "they are gone")
+    counters = server.router.balanced()
+    assert (counters["tcp_accepts"], counters["tcp_closes"]) == (1000, 1000)
+    assert counters["tcp_tx_rst"] == 0
+
+
+def test_neighbour_not_known(make_server):
+    """The host knows us, we do not know it: the answers wait for ARP on the control core, and leave by
+    the core that the connection is on. If they did not, a tap without RSS would bring the rest to
+    another."""
+    server = make_server(cpus=4)
+    server.host.ip("neighbour", "replace", LEFT_ROUTER, "lladdr", LEFT_MAC, "dev", "eth0", "nud",
+                   "permanent")
+    for _ in range(5):
+        server.router.command("clear arp")
+        with contextlib.ExitStack() as stack:
+            clients = [stack.enter_context(server.host.socket(kind=socket.SOCK_STREAM))
+                       for _ in range(20)]
+            for client in clients:
+                client.setblocking(False)
+                client.connect_ex((LEFT_ROUTER, ECHO))
+            for number, client in enumerate(clients):
+                assert select.select([], [client], [], 20)[1], "connected"
+                client.settimeout(20)
+                exchange(client, b"here %d" % number)
+    assert server.router.balanced()["tcp_tx_rst"] == 0
+
+
+def test_refused(server):
+    start = time.monotonic()
+    with pytest.raises(ConnectionRefusedError):
+        server.open(port=8)
+    assert time.monotonic() - start < 2
+    assert server.router.balanced()["drop_tcp_port"] == 1
+
+
+def test_refused_by_the_router(make_lab):
+    """The router has no TCP; it says so at once (RFC 9293 3.10.7.1)."""
+    lab = make_lab()
+    with lab.left.socket(kind=socket.SOCK_STREAM) as client:
+        client.settimeout(10)
+        with pytest.raises(ConnectionRefusedError):
+            client.connect((LEFT_ROUTER, 22))
+    counters = lab.router.balanced()
+    assert (counters["drop_tcp_port"], counters["tcp_tx_rst"]) == (1, 1)
+
+
+def test_discard(server):
+    client = server.open(DISCARD)
+    for _ in range(16):
+        client.sendall(bytes(MIB))
+    client.shutdown(socket.SHUT_WR)
+    assert client.recv(1) == b""
+
+
+def test_chargen(server):
+    client = server.open(CHARGEN)
+    got = receive(client, 16 * MIB)
+    assert got == (LINES * (16 * MIB // len(LINES) + 1))[:16 * MIB]
+    client.close()  # in the middle: answered by a reset
+    eventually(lambda: server.tcp()["open"] == 0, 20, "it is gone")
+
+
+def test_half_closed(server):
+    """We close first, and still get all that is on its way (RFC 9293 3.6, case 1)."""
+    client = server.open()
+    data = random.Random(5).randbytes(MIB)
+    sender = threading.Thread(target=lambda: (client.sendall(data),
+                                              client.shutdown(socket.SHUT_WR)), daemon=True)
+    sender.start()
+    time.sleep(0.5)  # nothing is read meanwhile: the windows are full
+    assert receive(client, 2 * MIB) == data
+    sender.join(10)
+    assert client.recv(1) == b""
+
+
+def test_reset_by_the_peer(server):
+    clients = [server.open() for _ in range(20)]
+    for client in clients:
+        exchange(client, b"x" * 100)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        client.close()
+    eventually(lambda: server.tcp()["open"] == 0, 10, "all are gone")
+    assert server.router.balanced()["tcp_resets"] == 20
+
+
+def retransmits(client):
+    """tcpi_total_retrans and tcpi_unacked of the host's side."""
+    info = client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
+    return (int.from_bytes(info[100:104], "little"), int.from_bytes(info[24:28], "little"))
+
+
+def sleeps(router):
+    return sum(core["sleeps"] for core in router.cores())
+
+
+@pytest.mark.parametrize("cpus", [1, 2])
+def test_timers_of_a_core_that_sleeps(make_server, cpus):
+    """A delayed ACK, and the probes of a window that the peer has closed, come out of sleep; nothing
+    else goes on that would wake the core."""
+    server = make_server(CONFIG, "--idle", "sleep", cpus=cpus)
+    client = server.open(DISCARD)
+    for _ in range(5):
+        client.sendall(b"one")
+        time.sleep(0.3)  # more than a delayed ACK, less than a retransmission
+        assert retransmits(client) == (0, 0)
+    slow = server.open(CHARGEN, SO_RCVBUF=4096)
+    eventually(lambda: server.router.counters()["tcp_window_probes"] >= 3, 30, "probes", 0.5)
+    before = sleeps(server.router)
+    data = receive(slow, 500000)
+    assert data == (LINES * 80)[:500000]
+    eventually(lambda: sleeps(server.router) > before, 5, "it slept", 0.2)
+
+
+def test_link_flap(server):
+    """A cable is pulled while a transfer goes on, and plugged in again: it goes on."""
+    client = server.open(timeout_s=60)
+    worker = threading.Thread(target=bulk, args=(client, 32 * MIB, 3), daemon=True)
+    worker.start()
+    for _ in range(2):
+        time.sleep(0.3)
+        server.router.set_link(0, False)
+        eventually(lambda: not server.router.interfaces()["eth0"]["up"], 15, "down")
+        time.sleep(0.5)
+        server.router.set_link(0, True)
+        eventually(lambda: server.router.interfaces()["eth0"]["up"], 15, "up")
+    worker.join(90)
+    assert not worker.is_alive()
+    eventually(lambda: server.tcp()["estab"] == 0, 20, "it has ended")
+
+
+@pytest.mark.parametrize("cpus,core", [(1, 0), (2, 1), (2, 0)], ids=["one-cpu", "data", "control"])
+def test_core_restarts(make_server, cpus, core):
+    """A program fails in the middle of connections. They are lost, and each peer learns of it by a
+    reset as soon as it speaks; new ones work."""
+    server = make_server(CONFIG, "--append", "test=1", cpus=cpus)
+    server.router.faults_expected = True
+    clients = [server.open() for _ in range(10)]
+    for client in clients:
+        exchange(client, b"before")
+    server.router.send("test fault ud core %d" % core)
+    server.router.expect(r"core %d: program restarted" % core, 20)
+    server.router.wait_up(30)
+    for client in clients:
+        with pytest.raises((ConnectionResetError, BrokenPipeError)):
+            client.sendall(b"after")
+            client.recv(10)
+    exchange(server.open(), b"new" * 10000)
+    counters = server.router.balanced()
+    assert counters["tcp_tx_rst"] >= 10
+    pings(server.host, LEFT_ROUTER)
+
+
+def test_number_of_connections(make_server):
+    """`tcp connections`: who is there stays, who comes late has to wait for a place."""
+    server = make_server(CONFIG + "tcp connections 50\n")
+    clients = [server.open() for _ in range(50)]
+    late = server.sockets.enter_context(server.host.socket(kind=socket.SOCK_STREAM))
+    late.settimeout(30)
+    waiting = threading.Thread(target=lambda: late.connect((LEFT_ROUTER, ECHO)), daemon=True)
+    waiting.start()
+    for client in clients:
+        exchange(client, b"still here")
+    assert server.tcp()["capacity"] == 50
+    for client in clients[:5]:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        client.close()
+    waiting.join(30)
+    assert not waiting.is_alive()
+    exchange(late, b"at last")
+
+
+def test_show_tcp_connections(server):
+    client = server.open()
+    exchange(client, bytes(100000))
+    name = "%s:%d" % (LEFT_HOST, client.getsockname()[1])
+
+    def shown():
+        text = server.router.command("show tcp connections")
+        return [line.split() for line in text.splitlines() if name in line]
+
+    row = eventually(shown, 5, "it is shown")[0]
+    assert row[1] == "%s:%d" % (LEFT_ROUTER, ECHO) and row[3] == "estab"
+    assert 500 < int(row[4]) <= 1460 and int(row[5]) >= int(row[4])  # mss, cwnd
+
+
+def test_sequential(server):
+    """Two thousand connections, one after the other; ports and TIME-WAITs do not run out."""
+    for number in range(2000):
+        with server.host.socket(kind=socket.SOCK_STREAM) as client:
+            client.settimeout(20)
+            client.connect((LEFT_ROUTER, ECHO))
+            exchange(client, b"%d" % number)
+    counters = server.router.balanced()
+    assert counters["tcp_accepts"] == 2000 and counters["tcp_tx_rst"] == 0
