@@ -592,6 +592,7 @@ void tcp_loss_on_ack(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a)
 		c->undo_retrans--;
 	probe_answered(t, c, a);
 
+	bool recovered = c->recovery == RECOVERY_FAST && seq_ge(c->snd_una, c->recover);
 	if (c->recovery != RECOVERY_OPEN && seq_ge(c->snd_una, c->recover))
 		leave(c);
 	else if (c->recovery == RECOVERY_OPEN && seq_ge(c->snd_una, c->undo_end))
@@ -602,7 +603,7 @@ void tcp_loss_on_ack(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a)
 		enter_fast(t, c);
 	if (c->recovery == RECOVERY_FAST)
 		prr(c, a->delivered, first);
-	else if (a->advanced)
+	else if (a->advanced && !recovered) /* RFC 6582 3.2 step 3: cwnd is ssthresh then, no more */
 		cc_on_ack(&c->cc, t->now_us, a->bytes, c->srtt_us, c->flags & CONN_LIMITED);
 	if (unlikely(a->ece))
 		ecn_echo(t, c);
