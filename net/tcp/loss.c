@@ -603,7 +603,8 @@ void tcp_loss_on_ack(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a)
 		enter_fast(t, c);
 	if (c->recovery == RECOVERY_FAST)
 		prr(c, a->delivered, first);
-	else if (a->advanced && !recovered) /* RFC 6582 3.2 step 3: cwnd is ssthresh then, no more */
+	else if (a->advanced && !recovered && !a->ece)
+		/* RFC 6582 3.2 step 3: cwnd is ssthresh then, no more; RFC 3168 6.1.2: not by ECE */
 		cc_on_ack(&c->cc, t->now_us, a->bytes, c->srtt_us, c->flags & CONN_LIMITED);
 	if (unlikely(a->ece))
 		ecn_echo(t, c);
@@ -611,7 +612,9 @@ void tcp_loss_on_ack(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a)
 	if (wait_us) {
 		c->send_kind = SEND_REORDER;
 		tcp_timer_set(t, c, TIMER_SEND, (wait_us + 999) / 1000);
-	} else if (a->advanced || (c->send_kind == SEND_REORDER && tcp_timer_armed(c, TIMER_SEND))) {
+	} else if (a->advanced || (c->send_kind == SEND_REORDER && tcp_timer_armed(c, TIMER_SEND)) ||
+	           (c->send_kind == SEND_TLP && tcp_timer_armed(c, TIMER_SEND) && !pto_ms(t, c))) {
+		/* a SACK or a recovery ends the wait for a probe (RFC 8985 7.2) */
 		tcp_send_timer(t, c);
 	}
 }
