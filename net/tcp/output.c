@@ -463,8 +463,6 @@ static void arm_probe(struct tcp *t, struct tcp_conn *c, enum verdict v)
 		for (unsigned i = 0; i < c->backoff && ms < t->p.rto_max_ms; i++)
 			ms *= 2;
 		ms = u32_min(ms, t->p.rto_max_ms);
-		uint32_t silent = t->now_ms - c->heard_ms; /* giving up is not put off */
-		ms = u32_min(ms, silent < c->user_timeout_ms ? c->user_timeout_ms - silent : 1);
 	}
 	c->send_kind = SEND_PROBE;
 	tcp_timer_set(t, c, TIMER_SEND, ms);
