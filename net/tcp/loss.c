@@ -557,10 +557,11 @@ static uint32_t newreno(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a, 
 	return 0;
 }
 
-/* RFC 3168 6.1.2: once for a window of data. */
+/* RFC 3168 6.1.2: once for a window of data. The ACK of just all that was out then cannot have seen
+ * CWR, which the data behind it carries. */
 static void ecn_echo(struct tcp *t, struct tcp_conn *c)
 {
-	if (c->recovery != RECOVERY_OPEN || seq_lt(c->snd_una, c->ecn_end))
+	if (c->recovery != RECOVERY_OPEN || seq_le(c->snd_una, c->ecn_end))
 		return;
 	tcp_count_event(t, CNT_tcp_ecn);
 	cc_on_ecn(&c->cc, t->now_us, c->snd_nxt - c->snd_una);
