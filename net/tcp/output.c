@@ -516,8 +516,13 @@ void tcp_output(struct tcp *t, struct tcp_conn *c)
 	default:
 		break;
 	}
-	if (unlikely(c->flags & CONN_CLOSING))
+	if (unlikely(c->flags & CONN_CLOSING)) {
 		tcp_queue_fin(t, c);
+		if (!(c->flags & CONN_FIN_QUEUED) && !tcp_timer_armed(c, TIMER_SEND)) {
+			c->send_kind = SEND_PROBE; /* there was no buffer: look again */
+			tcp_timer_set(t, c, TIMER_SEND, RETRY_MS);
+		}
+	}
 	if (c->q_unsent != TCP_NONE || c->lost > c->retrans)
 		send_data(t, c);
 	if (c->flags & CONN_ACK_NOW || c->rcv_nxt - c->acked_to >= 2u * c->rcv_mss ||
