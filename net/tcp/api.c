@@ -23,10 +23,12 @@ uint32_t tcp_send_room(const struct tcp_conn *c)
 uint32_t tcp_send(struct tcp_conn *c, const void *data, uint32_t n)
 {
 	n = u32_min(n, tcp_send_room(c));
-	n = tcp_queue_copy(c->tcp, c, data, n);
+	uint32_t taken = tcp_queue_copy(c->tcp, c, data, n);
+	if (taken < n)
+		c->flags |= CONN_STARVED;
 	if (n)
 		changed(c);
-	return n;
+	return taken;
 }
 
 int tcp_send_pkt(struct tcp_conn *c, struct pkt *p)

@@ -122,6 +122,7 @@ enum tcp_conn_flag {
 	CONN_DSACK = 1 << 24,      /* dsack has to be told */
 	CONN_RTO_MODE = 1 << 25,   /* recovery is from a timeout */
 	CONN_NO_ECN_RETRY = 1 << 26, /* SYN is sent again without ECN (RFC 3168 6.1.1.1) */
+	CONN_STARVED = 1 << 27,    /* tcp_send took less for want of buffers: acked() tells */
 	CONN_WND_UPDATE = 1 << 28, /* the application has made room: see if to tell */
 	CONN_HAS_RTT = 1 << 29,
 	CONN_FIN_SEEN = 1 << 30,   /* rcv_fin is where the peer's data ends */

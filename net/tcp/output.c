@@ -285,7 +285,7 @@ static bool send_run(struct tcp *t, struct tcp_conn *c, unsigned n, uint32_t byt
 		struct tcp_chunk *ch = chunk_at(t, buf);
 		frag[i] = (struct pkt_frag){buf, ch->off, ch->len};
 		buf_hold(t->pool, buf);
-		/* CWR is for the first segment, FIN and PSH for the last: cards see to it */
+		/* PSH is for the last segment: cards see to it */
 		m.flags |= flags_of(c, ch, true);
 		note_sent(t, c, ch);
 		buf = ch->next;
@@ -390,7 +390,7 @@ static enum verdict send_new(struct tcp *t, struct tcp_conn *c)
 	enum verdict v;
 	while ((v = judge(t, c)) == SEND_IT) {
 		uint32_t bytes, space = chunk_space(chunk_at(t, c->q_unsent));
-		unsigned run = t->p.offload & TCP_TX_TSO && !(c->flags & CONN_URG_SND)
+		unsigned run = t->p.offload & TCP_TX_TSO && !(c->flags & (CONN_URG_SND | CONN_CWR))
 		                       ? run_length(t, c, &bytes)
 		                       : 0;
 		bool sent = run > 1 ? send_run(t, c, run, bytes) : tcp_send_chunk(t, c, c->q_unsent);
@@ -424,7 +424,12 @@ static void window_probe(struct tcp *t, struct tcp_conn *c)
 
 void tcp_probe(struct tcp *t, struct tcp_conn *c)
 {
-	if (c->q_unsent == TCP_NONE || c->snd_una != c->snd_nxt)
+	if (c->flags & CONN_STARVED) {
+		c->flags &= ~(uint32_t)CONN_STARVED;
+		if (c->app->acked)
+			c->app->acked(c, 0);
+	}
+	if (c->state == TCP_CLOSED || c->q_unsent == TCP_NONE || c->snd_una != c->snd_nxt)
 		return;
 	struct tcp_chunk *ch = chunk_at(t, c->q_unsent);
 	int32_t usable = (int32_t)(c->snd_una + c->snd_wnd - ch->seq);
@@ -525,6 +530,8 @@ void tcp_output(struct tcp *t, struct tcp_conn *c)
 	}
 	if (c->q_unsent != TCP_NONE || c->lost > c->retrans)
 		send_data(t, c);
+	if (unlikely(c->flags & CONN_STARVED))
+		arm_probe(t, c, STOP_BUFFER);
 	if (c->flags & CONN_ACK_NOW || c->rcv_nxt - c->acked_to >= 2u * c->rcv_mss ||
 	    (c->flags & CONN_WND_UPDATE && tcp_window_worth_telling(t, c)))
 		tcp_send_empty(t, c, TCP_ACK, c->snd_nxt);

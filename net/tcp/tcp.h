@@ -162,7 +162,8 @@ struct tcp_app {
 	 * which frees it (pkt_free) or sends it (tcp_send_pkt). Must be there. */
 	void (*data)(struct tcp_conn *c, struct pkt *p);
 
-	/* So many bytes were acknowledged: there is as much room more to send. */
+	/* So many bytes were acknowledged: there is as much room more to send. 0: tcp_send had taken less
+	 * than there was room for, because buffers had run out; now it may take more. */
 	void (*acked)(struct tcp_conn *c, uint32_t bytes);
 
 	/* The peer has closed its half: no more data comes. Data can still be sent. */
