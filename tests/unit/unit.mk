@@ -24,6 +24,11 @@ UNIT_SRC_fib := net/fib/trie.c tests/unit/prefixes.c
 UNIT_SRC_rss := net/rss.c
 UNIT_SRC_wheel := net/tcp/wheel.c
 UNIT_SRC_congestion := net/tcp/congestion.c
+# two instances of TCP and a wire between them: the same rig for all
+TCP_SRC := $(sort $(wildcard net/*.c net/tcp/*.c)) $(filter-out lib/mem.c,$(sort $(wildcard lib/*.c)))
+UNIT_SRC_tcp_pair := $(TCP_SRC) tests/unit/tcp_rig.c tests/unit/tcp_link.c tests/unit/tcp_police.c \
+	tests/unit/tcp_flow.c
+UNIT_SRC_tcp_rate := $(UNIT_SRC_tcp_pair)
 UNIT_SRC_fuzz := net/arp.c net/arp_table.c net/icmp4.c net/udp.c net/ip4.c lib/csum.c
 UNIT_SRC_config := control/config.c control/config_check.c control/config_print.c control/text.c \
 	lib/fmt.c
@@ -57,6 +62,9 @@ UNIT_MAIN_ixgbe_done := tests/unit/test_ixgbe_driver.c
 UNIT_SRC_ixgbe_done_traffic := $(UNIT_SRC_ixgbe_driver)
 UNIT_MAIN_ixgbe_done_traffic := tests/unit/test_ixgbe_traffic.c
 UNIT_SRC_ixgbe_faults := $(UNIT_SRC_ixgbe_driver)
+# a twin of lib/pkt.h, by which ASan knows the free buffers
+UNIT_FLAGS_tcp_pair := -Itests/host
+UNIT_FLAGS_tcp_rate := -Itests/host
 # a twin of hal/mmio.h goes before the real one
 UNIT_FLAGS_virtio_net := -Itests/unit/twin -Itests/unit/twin_clock
 UNIT_FLAGS_virtio_ring := -Itests/unit/twin
@@ -69,7 +77,7 @@ UNIT_FLAGS_ixgbe_done := $(UNIT_FLAGS_ixgbe_driver) -DIXGBE_COMPLETION=IXGBE_DES
 UNIT_FLAGS_ixgbe_done_traffic := $(UNIT_FLAGS_ixgbe_done)
 UNIT_FLAGS_ixgbe_faults := $(UNIT_FLAGS_ixgbe_driver)
 T ?= csum fmt mem pkt cmdline siphash counters ip4 icmp4 udp gso arp fib rss wheel \
-	congestion tcp_wire fuzz config shell null tcp_reset random \
+	congestion tcp_wire tcp_pair tcp_rate fuzz config shell null tcp_reset random \
 	virtio_net virtio_ring virtio_hostile ixgbe_ring ixgbe_hostile ixgbe_driver ixgbe_traffic \
 	ixgbe_done ixgbe_done_traffic ixgbe_faults \
 	82599_model 82599_rx 82599_tx 82599_fuzz

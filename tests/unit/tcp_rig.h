@@ -1,0 +1,283 @@
+/*
+ * Instances of TCP joined by a wire, in virtual time: the laboratory of the property tests.
+ *
+ * A rig has hosts, each an instance with a buffer pool of its own, and for each host the wire that
+ * leads away from it. Time jumps from event to event; everything random comes from the rig's seed,
+ * so a run can be repeated by that number alone, which is printed when something is wrong.
+ *
+ *     tcp_rig.c     hosts, events, time
+ *     tcp_link.c    a device that takes TSO, chains and partial checksums apart; the way of a segment
+ *     tcp_police.c  what every segment must keep to, whatever the state of its connection
+ *     tcp_flow.c    applications that talk to each other and check what they hear
+ *
+ * Invariants
+ * 1. Nothing here shares code with what is tested but lib/: formats are written out once more.
+ * 2. A host is given a segment in a buffer of its pool whose other bytes are poisoned, and gives
+ *    frames out that must not change until the device has read them.
+ * 3. Where something is wrong the process ends at once (rig_fail), after it has said for which seed.
+ *
+ * Left out: IPv6, Ethernet (the header is neither written nor read), VLAN tags.
+ */
+#ifndef TESTS_UNIT_TCP_RIG_H
+#define TESTS_UNIT_TCP_RIG_H
+
+#include "tests/unit/host.h"
+
+#include "net/tcp/tcp.h"
+
+#define RIG_HOSTS 4
+#define RIG_POSTED 16
+#define MS 1000u
+#define SECOND 1000000u
+#define MILLION 1000000u
+
+/* Ends the process with the text, the seed, and the line. */
+_Noreturn void rig_fail(const char *file, unsigned line, const char *format, ...)
+	PRINTF_LIKE(3, 4);
+#define rig_check(expr) \
+	do { \
+		if (!(expr)) \
+			rig_fail(__FILE__, __LINE__, "%s", #expr); \
+	} while (0)
+#define rig_check_equal(a, b) \
+	do { \
+		unsigned long long a_ = (unsigned long long)(a), b_ = (unsigned long long)(b); \
+		if (a_ != b_) \
+			rig_fail(__FILE__, __LINE__, "%s is %llu, %s is %llu", #a, a_, #b, b_); \
+	} while (0)
+
+/* Random numbers that belong to one thing (splitmix64). */
+struct chance {
+	uint64_t state;
+};
+uint64_t chance_next(struct chance *c);
+static inline uint32_t chance_below(struct chance *c, uint32_t n)
+{
+	return (uint32_t)((chance_next(c) >> 32) * n >> 32);
+}
+static inline bool chance_ppm(struct chance *c, uint32_t ppm)
+{
+	return ppm != 0 && chance_below(c, MILLION) < ppm;
+}
+static inline uint32_t chance_range(struct chance *c, uint32_t low, uint32_t high)
+{
+	return low + chance_below(c, high - low + 1);
+}
+
+/* What happens to what a host sends. All zero: it arrives at once, whole and in order. */
+struct wire {
+	uint64_t rate_bps;        /* 0: no limit */
+	uint32_t queue_bytes;     /* before the rate limit; 0: no limit */
+	uint32_t mark_bytes;      /* with more in the queue, ECT becomes CE; 0: never */
+	uint32_t delay_us;
+	uint32_t jitter_us;       /* more, at random; order is kept */
+	uint32_t loss_ppm;
+	uint32_t burst_ppm, burst_segments; /* how often a run of losses begins; how long it is */
+	uint32_t dup_ppm;
+	uint32_t reorder_ppm, reorder_us;   /* some come later by up to so much, the next overtake */
+	uint32_t corrupt_ppm;     /* one byte becomes another */
+	uint32_t ce_ppm;          /* ECT becomes CE */
+	uint32_t mtu;             /* of a router on the way; 0: as the links */
+	bool icmp;                /* which says so (RFC 1191) */
+	bool cut;                 /* nothing comes through */
+};
+
+struct wire_state {
+	uint64_t busy_ns;         /* the rate limit is at work until then */
+	uint64_t last_us;         /* last arrival in order */
+	uint32_t burst_left;
+	uint64_t segments, bytes, lost, dropped_full, corrupted, marked, too_big;
+};
+
+struct rig_host_params {
+	struct tcp_params tcp;
+	uint32_t bufs, stride;
+	uint32_t device_us;  /* the device reads a frame up to so long after it was given; 0: at once */
+	uint32_t batch_us;   /* what arrives within so long comes in one vector */
+	uint32_t late_us;    /* tcp_tick is called up to so long after the deadline */
+	uint32_t ring;       /* segments that wait for the host at most; 0: 1024 */
+	bool checked;        /* the device verifies checksums (PKT_CSUM_OK) */
+	uint64_t key;
+};
+
+/* The default: TCP_PARAMS_DEFAULT with small tables and much patience. */
+struct rig_host_params rig_host_default(void);
+
+struct rig_frame;
+
+struct rig_host {
+	struct rig *rig;
+	unsigned index;
+	uint32_t addr;
+	struct rig_host_params p;
+	struct tcp *tcp;
+	void *mem;
+	struct bufpool pool;
+	uint8_t *bufs;
+	uint32_t *stack;
+	struct counters cnt;
+
+	/* the wire away from here */
+	struct wire wire;
+	struct wire_state way;
+	/* looks at each segment before the wire, and may change it; false: it is lost */
+	bool (*filter)(struct rig_host *h, uint8_t *ip, unsigned len);
+	void *filter_arg;
+
+	/* frames that the device has not read yet */
+	struct rig_sent *sent_first, *sent_last;
+	/* buffers that the device has for what will come: it keeps them when the pool is empty, so
+	 * an acknowledgement can always come in and make room */
+	struct pkt posted[RIG_POSTED];
+	unsigned posted_n;
+	/* segments that wait for the next tcp_input */
+	struct rig_frame **ring;
+	unsigned waiting;
+	bool rx_due;
+
+	uint64_t due_us, deadline_us; /* tcp_tick will be called; tcp_deadline said */
+	uint64_t given;               /* packets to tcp_input */
+	uint64_t frames, no_buffer, ring_full, bad; /* sent; lost on arrival */
+};
+
+struct rig {
+	uint64_t seed, now_us;
+	struct chance chance;
+	struct rig_host host[RIG_HOSTS];
+	unsigned hosts;
+	struct event *heap;
+	unsigned events, heap_room;
+	uint64_t order;
+	struct police *police;
+	struct rig_frame *free_frames[2];
+	bool trace;
+};
+
+/* --- tcp_rig.c --- */
+
+/* How often a test runs its property: SEED=n runs that seed alone, RUNS=n from the first that many. */
+struct rig_runs {
+	uint64_t first, end;
+};
+struct rig_runs rig_runs(const char *test, unsigned usual);
+
+struct rig *rig_new(uint64_t seed, uint64_t now_us);
+struct rig_host *rig_host_add(struct rig *r, const struct rig_host_params *p);
+
+/* What both wires of hosts 0 and 1 are. */
+void rig_wires(struct rig *r, const struct wire *w);
+
+/* Calls fn(arg) at that time. */
+void rig_at(struct rig *r, uint64_t t_us, void (*fn)(void *), void *arg);
+
+/* Lets time pass to t_us, and does all that is due. */
+void rig_run(struct rig *r, uint64_t t_us);
+
+/* Lets time pass until nothing waits for anything, which must be before t_us. */
+void rig_run_dry(struct rig *r, uint64_t t_us);
+
+/* Lets time pass until done(arg), which must be before t_us. */
+void rig_run_until(struct rig *r, uint64_t t_us, bool (*done)(void *), void *arg);
+
+/*
+ * All is over: no buffer is missing, no connection left, no timer armed, each packet has had one
+ * fate. Frees the rig.
+ */
+void rig_end(struct rig *r);
+
+/* The same checks without the end, but for connections. */
+void rig_check_fates(const struct rig *r);
+
+/* An IP packet as if from the wire; it need not come from a host. */
+void rig_inject(struct rig_host *to, const uint8_t *ip, unsigned len);
+
+/* The host that has this address, or NULL. */
+struct rig_host *rig_host_of(struct rig *r, uint32_t addr);
+
+/* --- tcp_link.c --- */
+
+/* The device of a host takes a frame (struct tcp_ops). */
+void wire_tx(void *ctx, struct pkt *p);
+
+/* The device reads what is due; `all`: whether it is due or not. */
+void wire_device(struct rig_host *h);
+
+/* A segment arrives. */
+void wire_arrive(struct rig_host *to, struct rig_frame *f);
+
+/* Gives the device buffers, as far as there are some. */
+void wire_post(struct rig_host *h);
+
+/* The vector of what has arrived goes to the instance. */
+void wire_receive(struct rig_host *h);
+
+/* An ICMP error arrives that quotes f. */
+void wire_icmp(struct rig_host *to, struct rig_frame *f);
+
+struct rig_frame {
+	struct rig_frame *next;
+	uint32_t room, len;
+	uint32_t mtu; /* of an ICMP error */
+	bool damaged;
+	uint8_t ip[];
+};
+struct rig_frame *rig_frame_new(struct rig *r, unsigned len);
+void rig_frame_free(struct rig *r, struct rig_frame *f);
+
+enum event_kind { EVENT_CALL, EVENT_ARRIVE, EVENT_ICMP, EVENT_RECEIVE, EVENT_DEVICE };
+struct event {
+	uint64_t t_us, order;
+	enum event_kind kind;
+	struct rig_host *host;
+	struct rig_frame *frame;
+	void (*fn)(void *);
+	void *arg;
+};
+void rig_event(struct rig *r, const struct event *e);
+
+/* The sum of RFC 1071 over n bytes, folded, not inverted, in host order. */
+uint32_t wire_sum(const uint8_t *p, size_t n, uint32_t sum);
+
+/* The TCP checksum of the packet at ip, its own field included: 0 when that is right. */
+uint16_t wire_tcp_csum(const uint8_t *ip);
+
+/* Writes both checksums anew, for filters that change a segment. */
+void wire_csum_set(uint8_t *ip);
+
+static inline unsigned get16(const uint8_t *p) { return (unsigned)p[0] << 8 | p[1]; }
+static inline uint32_t get32(const uint8_t *p) { return (uint32_t)get16(p) << 16 | get16(p + 2); }
+static inline void set16(uint8_t *p, unsigned v)
+{
+	p[0] = (uint8_t)(v >> 8);
+	p[1] = (uint8_t)v;
+}
+static inline void set32(uint8_t *p, uint32_t v)
+{
+	set16(p, v >> 16);
+	set16(p + 2, v);
+}
+
+/* Fields of an IP packet with TCP in it. */
+static inline uint8_t *seg_tcp(const uint8_t *ip) { return (uint8_t *)ip + (ip[0] & 15u) * 4; }
+static inline unsigned seg_hlen(const uint8_t *ip) { return (seg_tcp(ip)[12] >> 4) * 4u; }
+static inline unsigned seg_len(const uint8_t *ip)
+{
+	return get16(ip + 2) - (ip[0] & 15u) * 4 - seg_hlen(ip);
+}
+static inline uint32_t seg_seq(const uint8_t *ip) { return get32(seg_tcp(ip) + 4); }
+static inline uint32_t seg_ack(const uint8_t *ip) { return get32(seg_tcp(ip) + 8); }
+static inline unsigned seg_flags(const uint8_t *ip) { return seg_tcp(ip)[13]; }
+enum { FIN = 1, SYN = 2, RST = 4, PSH = 8, ACK = 16, URG = 32, ECE = 64, CWR = 128 };
+
+/* The option of that kind, or NULL. */
+uint8_t *seg_option(const uint8_t *ip, uint8_t kind);
+
+/* --- tcp_police.c --- */
+
+struct police *police_new(void);
+void police_free(struct police *p);
+
+/* A segment that host h sends; ends the process when it is not as it should be. */
+void police_segment(struct rig_host *h, const uint8_t *ip, unsigned len);
+
+#endif
