@@ -116,12 +116,14 @@ $(BUILD)/hayate.elf: $(BUILD)/hayate-nosymbols.elf tools/symbols.awk
 include tests/unit/unit.mk
 include tests/packet/packet.mk
 include tests/drill/drill.mk
+include tests/fuzz/fuzz.mk
 include tools/nicsim/nicsim.mk
 
-test: ## everything: checks, unit, packet, drill, nicsim, system and witness tests
+test: ## everything: checks, unit, fuzz, packet, drill, nicsim, system and witness tests
 	@tools/deps.sh install test
 	@$(MAKE) --no-print-directory check check-portable
 	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory test-fuzz
 	@$(MAKE) --no-print-directory test-packet
 	@$(MAKE) --no-print-directory test-drill
 	@$(MAKE) --no-print-directory test-nicsim

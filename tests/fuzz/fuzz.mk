@@ -1,0 +1,37 @@
+# Fuzzing of net/ by libFuzzer, under ASan and UBSan.
+#   make test-fuzz           each entry over its corpus, then a fixed number of executions
+#   make fuzz SECONDS=600    each entry for so long; F=tcp one of them only
+# What a run finds is written to build/fuzz/ (crash-…): mend it, and put the file into
+# tests/fuzz/corpus/NAME/. Included by the top Makefile, or on its own:
+#   make -f tests/fuzz/fuzz.mk test-fuzz
+
+FUZZ_BUILD := build/fuzz
+F ?= ip4 udp tcp
+SECONDS ?= 20
+FUZZ_RUNS_ip4 := 300000
+FUZZ_RUNS_udp := 300000
+FUZZ_RUNS_tcp := 60000
+FUZZ_NET := $(sort $(wildcard net/*.c)) $(filter-out lib/mem.c,$(sort $(wildcard lib/*.c)))
+FUZZ_SRC_ip4 := $(FUZZ_NET)
+FUZZ_SRC_udp := $(FUZZ_NET)
+FUZZ_SRC_tcp := $(FUZZ_NET) $(sort $(wildcard net/tcp/*.c))
+FUZZ_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
+	-fno-sanitize-recover=all -Itests/host -I. -Wall -Wextra -Werror -Wshadow -Wwrite-strings \
+	-Wcast-align
+
+.PHONY: fuzz test-fuzz
+
+define FUZZ_RULE
+$(FUZZ_BUILD)/fuzz_$(1): tests/fuzz/fuzz_$(1).c $$(FUZZ_SRC_$(1)) \
+		$$(wildcard lib/*.h net/*.h net/tcp/*.h tests/fuzz/*.h tests/host/lib/*.h) \
+		tests/fuzz/fuzz.mk
+	@mkdir -p $$(@D)
+	@clang $$(FUZZ_CFLAGS) -o $$@ $$(filter %.c,$$^)
+endef
+$(foreach f,$(F),$(eval $(call FUZZ_RULE,$(f))))
+
+test-fuzz: $(F:%=$(FUZZ_BUILD)/fuzz_%) ## net/ over its fuzz corpora, and some thousand inputs more
+	@tests/fuzz/run.sh $(FUZZ_BUILD) $(foreach f,$(F),$(f):$(FUZZ_RUNS_$(f)))
+
+fuzz: $(F:%=$(FUZZ_BUILD)/fuzz_%) ## fuzz net/ for SECONDS each
+	@tests/fuzz/run.sh -t $(SECONDS) $(FUZZ_BUILD) $(F)

@@ -1,0 +1,79 @@
+/*
+ * UDP of net/: the input is a byte of what to mend, then a packet. A datagram that is taken lies in
+ * its packet; its echo is one, too, and the echo of that is the datagram.
+ */
+#include "tests/fuzz/input.h"
+
+#include "lib/csum.h"
+#include "net/ip4.h"
+#include "net/udp.h"
+
+enum mend {
+	MEND_UDP = 1,    /* length and checksum of UDP are made right */
+	MEND_LENGTH = 2, /* the total length is that of the input */
+	MEND_KNOWN = 4,  /* the port says that it has verified the checksum */
+};
+
+static void mend(uint8_t *ip, size_t n, unsigned what)
+{
+	if (n < IP4_HLEN || ip4_header_len(ip) < IP4_HLEN || ip4_header_len(ip) > n)
+		return;
+	unsigned header = ip4_header_len(ip);
+	if ((what & MEND_LENGTH) && n <= 65535)
+		be16_store(ip + 2, (uint16_t)n);
+	unsigned total = ip4_total_len(ip);
+	ip[9] = IP4_PROTO_UDP;
+	if ((what & MEND_UDP) && total <= n && total >= header + UDP_HLEN) {
+		uint16_t len = (uint16_t)(total - header);
+		uint8_t *udp = ip + header;
+		be16_store(udp + 4, len);
+		raw16_store(udp + 6, 0);
+		uint32_t sum = csum_pseudo4(ip4_src(ip), ip4_dst(ip), IP4_PROTO_UDP, len);
+		raw16_store(udp + 6, csum_fold(csum_partial(udp, len, sum)));
+	}
+	ip4_checksum_set(ip);
+}
+
+static void echo(uint8_t *ip, unsigned len, const struct udp_datagram *d)
+{
+	struct udp_datagram e;
+	udp_echo_make(ip);
+	assert(ip4_check(ip, len) == CNT_NONE || ip4_check(ip, len) == CNT_drop_ip4_src_martian ||
+	       ip4_check(ip, len) == CNT_drop_ip4_dst_martian);
+	assert(udp_check(ip, len, true, &e) == CNT_NONE);
+	assert(e.src == d->dst && e.dst == d->src);
+	assert(e.src_port == d->dst_port && e.dst_port == d->src_port);
+	assert(e.data == d->data && e.data_len == d->data_len);
+}
+
+static void build(const struct udp_datagram *d)
+{
+	static uint8_t out[65536];
+	struct udp_datagram e;
+	const struct udp_build b = {.src = IP4(192, 0, 2, 1), .dst = IP4(192, 0, 2, 2),
+	                            .src_port = d->dst_port, .dst_port = d->src_port, .ttl = 64};
+	unsigned n = udp_packet_build(out, sizeof out, &b, d->data, d->data_len);
+	assert(n == 28 + d->data_len && ip4_check(out, n) == CNT_NONE);
+	assert(udp_check(out, n, false, &e) == CNT_NONE && e.data_len == d->data_len);
+	assert(memcmp(e.data, d->data, d->data_len) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct input in = {data, size};
+	unsigned what = take8(&in);
+	uint8_t *ip = exactly(in.p, in.n);
+	unsigned len = (unsigned)in.n;
+	struct udp_datagram d;
+	mend(ip, in.n, what);
+	if (ip4_check(ip, len) == CNT_NONE && !ip4_is_fragment(ip) &&
+	    ip4_proto(ip) == IP4_PROTO_UDP &&
+	    udp_check(ip, len, what & MEND_KNOWN, &d) == CNT_NONE) {
+		assert(d.data >= ip && d.data + d.data_len <= ip + len);
+		if (d.data_len <= 65507)
+			build(&d);
+		echo(ip, len, &d);
+	}
+	free(ip);
+	return 0;
+}

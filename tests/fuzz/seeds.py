@@ -1,0 +1,160 @@
+#!/usr/bin/python3
+"""Writes the hand-made inputs of a fuzz entry: seeds.py ENTRY DIRECTORY
+
+The formats are those that the heads of tests/fuzz/fuzz_*.c describe; the names of the instructions
+of a TCP program stand in the order of enum op in fuzz_tcp.c.
+"""
+import os
+import struct
+import sys
+
+OPS = ("time data segment syn syn_ack ack fin rst connect send send_pkt close abort consume option "
+       "icmp steal hold sack").split()
+FIN, SYN, RST, PSH, ACK, URG, ECE, CWR = (1 << i for i in range(8))
+OPTIONS_ALL = 2 | 4 | 8 | 16
+
+
+def u16(n):
+    return struct.pack("<H", n & 0xffff)
+
+
+def u32(n):
+    return struct.pack("<I", n & 0xffffffff)
+
+
+def op(name, *rest, peer=0):
+    """One instruction; small numbers are bytes."""
+    return bytes([OPS.index(name) + len(OPS) * peer]) + b"".join(
+        bytes([r]) if isinstance(r, int) else r for r in rest)
+
+
+def ms(n):
+    return op("time", u16(n | 0x4000))
+
+
+def seconds(n):
+    return op("time", u16(n | 0x8000))
+
+
+def begin(how=0, more=0, **sizes):
+    """The parameters, as begin() of fuzz_tcp.c reads them."""
+    out = bytes([how, more])
+    if how & 128:
+        out += u16(sizes["rcv_buf"] - 1)
+    if more & 1:
+        out += u16(sizes["snd_buf"] - 1)
+    if more & 4:
+        out += u16(sizes["mtu"] - 576)
+    return out + u32(sizes.get("now", 0))
+
+
+def syn(how=OPTIONS_ALL, isn=1000, mss=1460, scale=7, peer=0, kind="syn", data=0):
+    out = op(kind, how, u32(isn), peer=peer)
+    if how & 2:
+        out += u16(mss)
+    if how & 4:
+        out += bytes([scale])
+    if how & 64:
+        out += u16(data)
+    return out
+
+
+def accepted(peer=0, **options):
+    return syn(peer=peer, **options) + op("ack", 0, u16(65535), peer=peer)
+
+
+def connected(fastopen=0, mood=0, peer=0, how=OPTIONS_ALL):
+    return (op("connect", fastopen, mood, peer=peer) +
+            syn(kind="syn_ack", isn=5000, peer=peer, how=how))
+
+
+def send(n, name="send", conn=0):
+    return op(name, conn, u16(n), *([u16(192)] if name == "send_pkt" else []))
+
+
+def api(name, conn=0, n=0, *rest):
+    return op(name, conn, u16(n), *rest)
+
+
+def tcp_programs():
+    data = op("data", u16(1000))
+    ack = op("ack", 0, u16(65535))
+    for how in range(0, 256, 9):
+        size = {"rcv_buf": 3000} if how & 128 else {}
+        yield "features-%d" % how, begin(how, **size) + accepted() + data * 3 + send(8000) + ack * 4
+    yield "close", begin() + accepted() + data + api("close") + ack + op("fin") + seconds(200)
+    yield "passive-close", begin() + accepted() + op("fin") + send(500) + api("close") + ms(50) + ack
+    yield "both-close", begin() + accepted() + api("close") + op("fin") + ack + seconds(1)
+    yield "connect", begin() + connected() + send(20000) + ack * 5 + data + op("rst", ACK, u16(0))
+    yield "connect-refused", begin() + op("connect", 0, 0) + op("rst", ACK, u16(0))
+    yield "simultaneous", begin() + op("connect", 1, 0) + syn(how=128 | OPTIONS_ALL) + ack + data
+    yield "fast-open", (begin() + connected(2, how=OPTIONS_ALL | 32) + api("abort") +
+                        op("connect", 6, 0, u16(400)) + syn(kind="syn_ack", isn=9) + ack)
+    yield "fast-open-server", (begin() + accepted(how=OPTIONS_ALL | 32) + api("abort") +
+                               syn(how=OPTIONS_ALL | 96, isn=77, data=300) + ack + send(100))
+    hole = op("segment", ACK | PSH, 1 | 16, u16(0x4000 | 1000), u16(500))
+    yield "hole", begin() + accepted() + hole * 2 + data + data + ms(100)
+    yield "overlap", begin() + accepted() + data + op(
+        "segment", ACK, 1 | 16, u16(0x4000 | (-300 & 0x3fff)), u16(900)) + data
+    yield "sack", begin() + accepted() + send(20000, "send_pkt") * 3 + op(
+        "sack", 0, u16(0), u16(0x4000 | 1460), u16(2920)) * 4 + ms(300) + ack * 3
+    yield "timeout", begin() + accepted() + send(5000) + ms(300) * 4 + ack * 2 + seconds(300)
+    yield "zero-window", begin() + accepted() + op("ack", 0, u16(0)) + send(3000) + seconds(5) * 3 + ack
+    yield "small-window", begin(128, rcv_buf=100) + accepted() + op("data", u16(90)) + api(
+        "consume", 0, 50) + op("data", u16(40))
+    yield "urgent", begin() + accepted() + op(
+        "segment", ACK | URG, 16, u16(100), u16(50)) + send(100) + api("option", 0, 0, 3)
+    yield "cookies", begin() + b"".join(syn(peer=p, isn=p * 99) for p in range(4)) + op(
+        "ack", 0, u16(9000), peer=3) + op("data", u16(100), peer=3)
+    yield "too-big", begin() + accepted() + send(9000, "send_pkt") * 3 + op(
+        "icmp", 2, u16(0), u16(700)) + ack * 4
+    yield "keep-alive", begin(0, 2) + accepted() + api("option", 0, 0, 9) + seconds(30) + ack + seconds(9000)
+    yield "no-buffers", begin() + accepted() + op("steal", 90) + send(9000) + ms(500) + op("steal", 0) + ack
+    yield "vector", begin() + accepted() + op("hold", 9) + data * 6 + hole + op("fin") + ms(1)
+    yield "moods", begin() + connected(0, 16 | 8 | 4) + data + ack + connected(0, 32 | 3, 1) + data
+    yield "ecn", begin() + accepted(how=OPTIONS_ALL | 1) + send(9000) + op(
+        "segment", ACK | ECE, 0) + op("segment", ACK | PSH, 16 | 32, u16(100), 3) + ack
+    yield "time-wait-again", begin() + accepted() + api("close") + op("fin") + ack + seconds(1) + accepted(isn=90000)
+    yield "challenge", begin() + accepted() + op("rst", 0, u16(0x4000 | 100)) * 3 + syn(how=128 | OPTIONS_ALL)
+
+
+def ip4(payload, proto, options=b"", **fields):
+    header = struct.pack(">BBHHHBBHII", 0x45 + len(options) // 4, 0,
+                         fields.get("total", 20 + len(options) + len(payload)), 7,
+                         fields.get("offset", 0), fields.get("ttl", 64), proto, 0, 0xc0000201,
+                         0xc0000202)
+    return header + options + payload
+
+
+def ip4_packets():
+    echo = b"\x08\0\0\0\x12\x34\0\1" + bytes(range(40))
+    yield "echo", b"\x07\x10" + ip4(echo, 1)
+    yield "options", b"\x07\x10" + ip4(echo, 1, b"\x07\x07\x04\0\0\0\0\0")
+    yield "source-route", b"\x03\x10" + ip4(echo, 1, b"\x83\x07\x04\1\2\3\4\0")
+    yield "unreachable", b"\x07\x10" + ip4(b"\3\4\0\0\0\0\2\x40" + ip4(echo, 17), 1)
+    yield "fragment", b"\x03\0" + ip4(bytes(600), 17, offset=0x2010)
+    yield "last-fragment", b"\x03\0" + ip4(bytes(600), 17, offset=0x1fff)
+    yield "long", b"\x03\x02" + ip4(bytes(900), 6)
+    yield "short", b"\0\0\x45\0"
+
+
+def udp_packets():
+    datagram = b"\x9c\x40\0\7\0\0\0\0hello"
+    yield "plain", b"\3" + ip4(datagram, 17)
+    yield "options", b"\3" + ip4(datagram, 17, b"\1\1\1\1")
+    yield "no-checksum", b"\2" + ip4(b"\0\1\0\2\0\x0c\0\0abcd", 17)
+    yield "known", b"\6" + ip4(b"\0\1\0\2\0\x0c\1\1abcd", 17)
+    yield "length", b"\2" + ip4(b"\0\1\0\2\0\x09\0\0abcd", 17)
+    yield "empty", b"\3" + ip4(b"\0\1\0\2\0\0\0\0", 17)
+
+
+def main():
+    entry, directory = sys.argv[1:]
+    makers = {"tcp": tcp_programs, "ip4": ip4_packets, "udp": udp_packets}
+    for name, content in makers[entry]():
+        with open(os.path.join(directory, name), "wb") as out:
+            out.write(content)
+
+
+if __name__ == "__main__":
+    main()
