@@ -1,6 +1,7 @@
 /* See cmdline.h. */
 #include "lib/cmdline.h"
 
+#include "lib/divide.h"
 #include "lib/mem.h"
 
 bool cmdline_option(const char *cmdline, const char *name, char *buf, size_t size)
@@ -43,7 +44,7 @@ uint64_t cmdline_number(const char *cmdline, const char *name, uint64_t fallback
 		return fallback;
 	for (; *p; p++) {
 		unsigned digit = digit_value(*p);
-		if (digit >= base || value > (UINT64_MAX - digit) / base)
+		if (digit >= base || value > divide(UINT64_MAX - digit, base))
 			return fallback;
 		value = value * base + digit;
 	}

@@ -1,6 +1,8 @@
 /* See fmt.h. One pass over the format; every byte goes through put(), which alone knows the end. */
 #include "lib/fmt.h"
 
+#include "lib/divide.h"
+
 struct out {
 	char *buf;
 	size_t size;
@@ -58,10 +60,11 @@ static void put_number(struct out *o, const struct spec *s, char sign, uint64_t 
 	char digits[24];
 	size_t n = 0;
 	do {
-		unsigned d = (unsigned)(v % base);
+		uint64_t quotient = divide(v, base);
+		unsigned d = (unsigned)(v - quotient * base);
 		digits[sizeof digits - ++n] =
 			(char)(d < 10 ? '0' + d : (s->upper ? 'A' : 'a') + d - 10);
-		v /= base;
+		v = quotient;
 	} while (v);
 	size_t min = s->precision > 0 ? (size_t)s->precision : 0;
 	size_t total = (n > min ? n : min) + (sign != '\0');

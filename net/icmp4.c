@@ -93,7 +93,7 @@ enum counter icmp4_error_counter(uint8_t type, uint8_t code)
 
 void icmp4_limit_init(struct icmp4_limit *l, uint32_t rate, uint32_t burst)
 {
-	uint64_t interval = rate ? (1000000000ull + rate - 1) / rate : 0;
+	uint64_t interval = rate ? (1000000000u - 1) / rate + 1 : 0; /* rounded up */
 	*l = (struct icmp4_limit){0, interval, interval * (burst ? burst : 1)};
 }
 

@@ -12,12 +12,20 @@ void wheel_init(struct wheel *w, void *records, size_t stride, size_t node_offse
 	};
 }
 
+/* The number of the lowest bit that is set; some is. In halves: GCC calls its library for the whole on
+ * 32-bit x86, which nobody links here. */
+static uint32_t lowest_bit(uint64_t bits)
+{
+	uint32_t low = (uint32_t)bits;
+	return low ? (uint32_t)__builtin_ctz(low) : 32 + (uint32_t)__builtin_ctz((uint32_t)(bits >> 32));
+}
+
 /* The first slot that holds records, and in *start its first tick; the wheel holds some, and none
  * that is due. */
 static uint32_t first_slot(const struct wheel *w, uint64_t *start)
 {
 	uint32_t level = (uint32_t)__builtin_ctz(w->levels);
-	uint32_t digit = (uint32_t)__builtin_ctzll(w->slots[level]);
+	uint32_t digit = lowest_bit(w->slots[level]);
 	uint32_t shift = level * WHEEL_DIGIT_BITS;
 	/* two shifts: for the highest level the sum exceeds the word */
 	uint64_t above = UINT64_MAX << shift << WHEEL_DIGIT_BITS;
