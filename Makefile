@@ -117,6 +117,8 @@ include tests/unit/unit.mk
 include tests/packet/packet.mk
 include tests/drill/drill.mk
 include tests/fuzz/fuzz.mk
+include examples/examples.mk
+
 include tools/nicsim/nicsim.mk
 
 test: ## everything: checks, unit, fuzz, packet, drill, nicsim, system and witness tests

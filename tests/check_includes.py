@@ -28,13 +28,14 @@ ROOMS = {
     "control": ["lib", "net", "core"],
     "apps/apps.c": ["core", "apps/NAME/NAME.h"],
     "apps/NAME": ["lib", "net", "core", "control"],
+    "examples": ["lib", "net"],
     "tools/nicsim": [],
     "tools/pktgen": ["lib", "net"],
     "tests": ["*"],
 }
 
 # Rooms that run on a host: the only ones that may include <system headers>.
-HOSTED = {"tools/nicsim", "tools/pktgen", "tests"}
+HOSTED = {"examples", "tools/nicsim", "tools/pktgen", "tests"}
 
 INCLUDE = re.compile(r'^\s*[#%]\s*include\s*(?:"([^"]*)"|<([^>]*)>|(\S+))')
 
@@ -161,7 +162,7 @@ FILES = ["boot/mode.inc", "lib/types.h", "lib/bytes.h", "lib/pkt.h", "hal/dma.h"
          "drivers/nic.h", "drivers/a/a.h", "drivers/a/ring.h", "drivers/b/b.h", "net/ip4.h",
          "net/counters.h", "net/fib/fib.h", "core/core.h", "control/config.h",
          "apps/one/one.h", "apps/one/inner.h", "apps/two/two.h", "tests/unit/host.h",
-         "tools/nicsim/model.h"]
+         "tools/nicsim/model.h", "examples/host.h"]
 
 RIGHT = [
     ("boot/b.asm", "boot/mode.inc"),
@@ -180,6 +181,8 @@ RIGHT = [
     ("tools/nicsim/m.c", "<stdio.h>"), ("tests/unit/t.c", "drivers/a/ring.h"),
     ("tests/unit/t.c", "apps/one/inner.h"), ("tests/unit/t.c", "<stdio.h>"),
     ("tests/host/lib/pkt.h", "../../../lib/pkt.h"),
+    ("examples/e.c", "examples/host.h"), ("examples/e.c", "net/ip4.h"),
+    ("examples/e.c", "lib/pkt.h"), ("examples/e.c", "<stdio.h>"),
 ]
 
 WRONG = [
@@ -214,6 +217,9 @@ WRONG = [
     ("tools/nicsim/m.c", "drivers/a/ring.h", "room tools/nicsim may not"),
     ("tools/nicsim/m.c", "net/ip4.h", "room tools/nicsim may not"),
     ("tools/pktgen/g.c", "tools/nicsim/model.h", "room tools/pktgen may not"),
+    ("examples/e.c", "hal/dma.h", "room examples may not"),
+    ("examples/e.c", "core/core.h", "room examples may not"),
+    ("net/ip4.c", "examples/host.h", "room net may not"),
     ("net/ip4.c", "ip4.h", "no path from the top"),
     ("net/ip4.c", "../lib/pkt.h", "no path from the top"),
     ("net/ip4.c", "net/gone.h", "no path from the top"),
