@@ -118,16 +118,17 @@ include tests/packet/packet.mk
 include tests/drill/drill.mk
 include tests/fuzz/fuzz.mk
 include examples/examples.mk
-
+include tests/peer/peer.mk
 include tools/nicsim/nicsim.mk
 
-test: ## everything: checks, unit, fuzz, packet, drill, nicsim, system and witness tests
+test: ## everything: checks, unit, fuzz, packet, drill, peer, nicsim, system and witness tests
 	@tools/deps.sh install test
 	@$(MAKE) --no-print-directory check check-portable
 	@$(MAKE) --no-print-directory unit
 	@$(MAKE) --no-print-directory test-fuzz
 	@$(MAKE) --no-print-directory test-packet
 	@$(MAKE) --no-print-directory test-drill
+	@$(MAKE) --no-print-directory test-peer
 	@$(MAKE) --no-print-directory test-nicsim
 	@$(MAKE) --no-print-directory test-system
 	@$(MAKE) --no-print-directory test-witness

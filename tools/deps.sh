@@ -16,7 +16,8 @@ run="qemu-system-x86 ovmf grub-common grub-pc-bin grub-efi-amd64-bin xorriso xz-
 	iproute2 iputils-ping traceroute iperf3 python3 util-linux"
 models="libc6-dev debian-archive-keyring"
 test="clang libcmocka-dev python3-pytest python3-scapy tcpdump ethtool
-	gcc-i686-linux-gnu gcc-aarch64-linux-gnu gcc-riscv64-linux-gnu"
+	gcc-i686-linux-gnu gcc-aarch64-linux-gnu gcc-riscv64-linux-gnu
+	socat nmap hping3 tshark curl nftables"
 bench="dpdk dpdk-dev dpdk-doc libdpdk-dev pkg-config python3-matplotlib"
 
 usage() {

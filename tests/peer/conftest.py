@@ -1,0 +1,297 @@
+"""What the peer tests share: a Linux host in a network namespace with a tap, and our programs
+(examples/) at the other end of it.
+
+    HAYATE_PEER_FULL=1            the long way: 1 GiB instead of 64 MiB
+    HAYATE_PEER_BUILD=examples    the programs without sanitizers
+
+The namespace has no name and dies with us (tools/launcher/netlab.py), so copies of the tests run
+side by side and nothing is left behind. Trouble on the link is made by our program (examples/impair.h),
+not by netem, which not every kernel has; each test looks at counters that show that the trouble was
+there.
+
+After every test each of our programs must have ended well (a sanitizer's report or a failed assert is
+an end that is not), every frame must have had one fate, and without connections all buffers must be in
+the pool. What passed is captured, and test_captures.py has tshark look at all of it.
+"""
+import contextlib
+import json
+import os
+import re
+import resource
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.realpath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path[:0] = [HERE, os.path.join(ROOT, "tools"), os.path.join(ROOT, "tests")]
+
+import layer  # noqa: E402
+from launcher import netlab, process  # noqa: E402
+
+pytest_plugins = ["layer"]
+
+FULL = bool(os.environ.get("HAYATE_PEER_FULL"))
+BUILD = os.path.join(ROOT, "build", os.environ.get("HAYATE_PEER_BUILD", "examples-asan"))
+PLAIN = os.path.join(ROOT, "build", "examples")
+ALL_LOGS = os.path.join(ROOT, "build", "test-peer")
+LOGS = os.path.join(ALL_LOGS, str(os.getpid()))  # logs and captures of this run
+
+OURS, LINUX = "192.0.2.1", "192.0.2.2"
+ECHO, DISCARD, CHARGEN = 7, 9, 19
+
+ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0",
+               "UBSAN_OPTIONS": "print_stacktrace=1"}
+
+
+class Ours:
+    """One of our programs on the tap of a Linux host."""
+
+    def __init__(self, host, name, arguments, log, pcap=None, plain=False):
+        self.log_path = log
+        argv = [os.path.join(PLAIN if plain else BUILD, name), "--dev", "eth0",
+                "--gateway", LINUX, *map(str, arguments)]
+        if pcap:
+            argv += ["--pcap", pcap]
+        self.log = open(log, "w", encoding="utf-8", errors="replace")
+        self.log.write(" ".join(argv) + "\n")
+        self.log.flush()
+        self.child = host.popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=self.log, env=ENVIRONMENT)
+        self.buffer = b""
+        self.last = {}
+        self.judge = True
+        assert self.line(10) == {"ready": True}
+
+    def line(self, timeout_s):
+        """Its next line on stdout; None at the end."""
+        deadline = time.monotonic() + timeout_s
+        fd = self.child.stdout.fileno()
+        while b"\n" not in self.buffer:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([fd], [], [], left)[0]:
+                pytest.fail("%s says nothing for %g s" % (self.child.args[0], timeout_s))
+            piece = os.read(fd, 65536)
+            if not piece:
+                pytest.fail("our program ended (%s):\n%s" % (self.child.wait(), self.tail()))
+            self.buffer += piece
+        text, self.buffer = self.buffer.split(b"\n", 1)
+        return json.loads(text)
+
+    def tail(self):
+        self.log.flush()
+        with open(self.log_path, encoding="utf-8", errors="replace") as file:
+            return file.read()[-6000:]
+
+    def status(self):
+        """Its figures now."""
+        self.child.send_signal(signal.SIGUSR1)
+        self.last = self.line(10)
+        return self.last
+
+    def counter(self, name):
+        return self.status()["counters"].get(name, 0)
+
+    def wait(self, timeout_s=60):
+        """Until it ends by itself (client); its last figures."""
+        self.last = self.line(timeout_s)
+        self.child.wait(10)
+        return self.last
+
+    def stop(self):
+        if self.child.poll() is None:
+            self.child.terminate()
+            self.wait(10)
+        return self.last
+
+    def verdict(self):
+        """'' when it is well, else what is wrong."""
+        if self.child.poll() is None:
+            try:
+                self.stop()
+            except (pytest.fail.Exception, subprocess.TimeoutExpired) as error:
+                return str(error)
+        if self.child.returncode < 0 or "Sanitizer" in self.tail() or "assert" in self.tail():
+            return "our program ended by %d:\n%s" % (self.child.returncode, self.tail())
+        last = self.last
+        if last and last["received"] != last["fates"]:
+            return "received %d, fates %d: %s" % (last["received"], last["fates"],
+                                                  last["counters"])
+        if last and not last["connections"] and last["buffers"] != last["buffers_free"]:
+            return "no connection, but %d of %d buffers in the pool" % (last["buffers_free"],
+                                                                        last["buffers"])
+        return ""
+
+    def close(self):
+        process.stop(self.child)
+        self.child.stdout.close()
+        self.log.close()
+
+
+class Peer(netlab.Host):
+    """Linux at 192.0.2.2, our programs at 192.0.2.1."""
+
+    def __init__(self, name, mtu=1500):
+        super().__init__("linux")
+        self.test = name
+        self.programs = []
+        self.configure(LINUX + "/24", OURS, mtu)
+        self.mtu = mtu
+        # what is not there should say so at once, and what is slow should not be cut short
+        self.sysctl("net.ipv4.tcp_rmem", "4096 131072 6291456")
+
+    def ours(self, name, *arguments, capture=True, plain=False):
+        """Starts one of our programs. capture: keep what passes for tshark."""
+        path = os.path.join(LOGS, "%s-%d" % (self.test, len(self.programs)))
+        more = ["--mtu", self.mtu] if self.mtu != 1500 else []
+        program = Ours(self, name, [*more, *arguments], path + ".log",
+                       path + ".pcap" if capture else None, plain)
+        self.programs.append(program)
+        return program
+
+    def tcp(self, *options, timeout_s=20.0):
+        """A TCP socket of the Linux host."""
+        sock = self.socket(kind=socket.SOCK_STREAM)
+        sock.settimeout(timeout_s)
+        for level, name, value in options:
+            sock.setsockopt(level, name, value)
+        return sock
+
+    def connect(self, port, *options, timeout_s=20.0, source=None):
+        sock = self.tcp(*options, timeout_s=timeout_s)
+        if source:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            sock.bind((LINUX, source))
+        sock.connect((OURS, port))
+        return sock
+
+    @contextlib.contextmanager
+    def server(self, serve, port=0, options=(), backlog=1024):
+        """A Linux server: serve(socket) for each connection, in a thread of its own. Gives the
+        port; afterwards every connection must have ended, and without an exception."""
+        listener = self.tcp(*options, timeout_s=0.2)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((LINUX, port))
+        listener.listen(backlog)
+        threads, errors, ended = [], [], threading.Event()
+
+        def run(sock):
+            try:
+                with sock:
+                    serve(sock)
+            except Exception as error:  # pylint: disable=broad-except
+                errors.append(error)
+
+        def accept():
+            while not ended.is_set():
+                try:
+                    sock, _ = listener.accept()
+                except socket.timeout:
+                    continue
+                sock.settimeout(30)
+                threads.append(threading.Thread(target=run, args=(sock,), daemon=True))
+                threads[-1].start()
+
+        acceptor = threading.Thread(target=accept, daemon=True)
+        acceptor.start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            ended.set()
+            acceptor.join()
+            listener.close()
+        for thread in threads:
+            thread.join(30)
+            assert not thread.is_alive(), "a connection of the Linux server does not end"
+        assert not errors, errors
+
+    def nstat(self, name):
+        """One of Linux' own counters, such as TcpRetransSegs or TcpExtTW."""
+        with process.inside_netns(self.netns):
+            text = open("/proc/thread-self/net/snmp", encoding="ascii").read() + \
+                open("/proc/thread-self/net/netstat", encoding="ascii").read()
+        lines = text.splitlines()
+        for names, values in zip(lines[::2], lines[1::2]):
+            prefix = names.split(":")[0]
+            if name.startswith(prefix) and name[len(prefix):] in names.split():
+                return int(values.split()[names.split().index(name[len(prefix):])])
+        raise KeyError(name)
+
+    def verdict(self):
+        return "\n".join(text for text in (program.verdict() for program in self.programs) if text)
+
+    def close(self):
+        for program in self.programs:
+            program.close()
+        super().close()
+
+
+@pytest.fixture
+def make_peer(request):
+    """make_peer(mtu=…) is a Linux host with our address beside it, but nobody there yet."""
+    os.makedirs(LOGS, exist_ok=True)
+    peers = []
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "_", request.node.name)
+
+    def make(**options):
+        peers.append(Peer(name + "-%d" % len(peers) if peers else name, **options))
+        return peers[-1]
+
+    yield make
+    wrong = [peer.verdict() for peer in peers]
+    for peer in peers:
+        peer.close()
+    wrong = [text for text in wrong if text]
+    if wrong:
+        pytest.fail("\n".join(wrong), pytrace=False)
+
+
+@pytest.fixture
+def peer(make_peer):
+    return make_peer()
+
+
+def eventually(condition, timeout_s=10.0, what="condition", every_s=0.05):
+    """Polls until condition() is true; returns its value."""
+    deadline = time.monotonic() + timeout_s
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() >= deadline:
+            pytest.fail("%s: not within %g s" % (what, timeout_s))
+        time.sleep(every_s)
+
+
+@pytest.fixture(autouse=True)
+def can_run():
+    """A machine that cannot run the tests fails them."""
+    reason = netlab.usable()
+    if reason:
+        pytest.fail("peer tests cannot run here: " + reason, pytrace=False)
+    if not os.path.exists(os.path.join(BUILD, "echo")):
+        pytest.fail("%s is not built: make test-peer" % BUILD, pytrace=False)
+
+
+def pytest_collection_modifyitems(items):
+    """What looks at all captures comes last."""
+    items.sort(key=lambda item: item.fspath.basename == "test_captures.py")
+
+
+def pytest_configure(config):
+    # ten thousand connections are as many files
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    want = 32768 if hard == resource.RLIM_INFINITY else min(hard, 32768)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (want, hard))
+    if not config.option.collectonly:
+        for run in os.listdir(ALL_LOGS) if os.path.isdir(ALL_LOGS) else ():
+            if not layer.runs(int(run)):
+                shutil.rmtree(os.path.join(ALL_LOGS, run), ignore_errors=True)

@@ -1,0 +1,162 @@
+"""What the two ends agree on: each feature off at one end, small and large links, small windows."""
+import socket
+
+import pytest
+from conftest import CHARGEN, DISCARD, ECHO, LINUX, eventually
+from streams import Sink, crc, echo, echo_check, receive, send
+
+SOME = 1 << 20
+
+
+# Bits of tcpi_options (linux/tcp.h): what a connection of Linux uses.
+TIMESTAMPS, SACK, WINDOW_SCALE, ECN = 1, 2, 4, 8
+ALL = TIMESTAMPS | SACK | WINDOW_SCALE
+
+
+def options(sock):
+    """What was agreed on."""
+    return sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 8)[5] & 15
+
+
+def both_roles(peer, *ours, agreed=ALL, ecn=(False, True), n=SOME):
+    """An echo of n bytes with us as server, and one with us as client; our figures of both. ecn:
+    whether the first and the second have it; Linux by default does not ask, but accepts."""
+    server = peer.ours("echo", *ours)
+    with peer.connect(ECHO) as sock:
+        assert options(sock) == agreed | ecn[0] * ECN
+        echo_check(sock, n)
+    first = server.stop()
+
+    def serve(sock):
+        assert options(sock) == agreed | ecn[1] * ECN
+        echo(sock)
+
+    with peer.server(serve) as port:
+        last = peer.ours("client", LINUX, port, "--send", n, "--echo", *ours).wait()
+    assert (last["bytes_received"], last["mismatches"], last["closed"]) == (n, 0, 1)
+    return first, last
+
+
+@pytest.mark.parametrize("name, bit", [("tcp_timestamps", TIMESTAMPS), ("tcp_sack", SACK),
+                                       ("tcp_window_scaling", WINDOW_SCALE)])
+def test_linux_without(peer, name, bit):
+    peer.sysctl("net.ipv4." + name, 0)
+    both_roles(peer, agreed=ALL & ~bit)
+
+
+def test_linux_with_nothing(peer):
+    for name in ("tcp_timestamps", "tcp_sack", "tcp_window_scaling"):
+        peer.sysctl("net.ipv4." + name, 0)
+    both_roles(peer, agreed=0)
+
+
+@pytest.mark.parametrize("option, bit", [("--no-timestamps", TIMESTAMPS), ("--no-sack", SACK),
+                                         ("--no-window-scale", WINDOW_SCALE)])
+def test_we_without(peer, option, bit):
+    both_roles(peer, option, agreed=ALL & ~bit)
+
+
+def test_ecn_is_agreed_on(peer):
+    """tcp_ecn = 1: Linux asks for it as well. Marks on the way out are seen by Linux, which says so,
+    and we answer; on the way in we say so, and Linux answers."""
+    peer.sysctl("net.ipv4.tcp_ecn", 1)
+    for direction, ours_answers in (("--out", True), ("--in", False)):
+        before = peer.nstat("IpExtInCEPkts")
+        first, last = both_roles(peer, direction, "mark=2", ecn=(True, True))
+        link = "link_" + direction[2:]
+        assert first[link]["marked"] and last[link]["marked"]
+        if ours_answers:
+            assert first["counters"]["tcp_ecn"] and last["counters"]["tcp_ecn"]
+            assert peer.nstat("IpExtInCEPkts") > before
+
+
+def test_no_ecn_no_marks(peer):
+    """Who does not understand it sends no packet that could be marked."""
+    peer.sysctl("net.ipv4.tcp_ecn", 0)
+    for last in both_roles(peer, "--out", "mark=100", ecn=(False, False)):
+        assert last["link_out"]["marked"] == 0
+
+
+@pytest.mark.parametrize("mtu", [576, 1280, 9000])
+def test_mtu(make_peer, mtu):
+    peer = make_peer(mtu=mtu)
+    first, _ = both_roles(peer)
+    # as many segments as such a link needs, not fewer; acknowledgements come on top
+    assert first["counters"]["tcp_tx"] >= SOME // mtu
+    if mtu == 9000:
+        assert first["counters"]["tcp_tx"] < SOME // 1460
+
+
+def test_peer_with_a_smaller_mtu(peer):
+    """Linux says a small MSS; ours is what its link takes."""
+    peer.ip("route", "replace", "192.0.2.0/24", "dev", "eth0", "src", LINUX, "advmss", "600")
+    ours = peer.ours("echo", "--chargen-bytes", SOME)
+    with peer.connect(CHARGEN) as sock:
+        assert receive(sock) == (SOME, crc(SOME))
+    assert ours.counter("tcp_tx") >= SOME // 600
+
+
+def test_linux_receives_through_a_small_window(peer):
+    """1 KiB of SO_RCVBUF (Linux makes 2,304 bytes of it): the window closes again and again."""
+    ours = peer.ours("echo", "--chargen-bytes", 200000)
+    with peer.connect(CHARGEN, (socket.SOL_SOCKET, socket.SO_RCVBUF, 1024),
+                      timeout_s=60) as sock:
+        assert receive(sock) == (200000, crc(200000))
+    assert ours.counter("tcp_resets") == 0
+
+
+def test_linux_does_not_read_for_a_while(peer):
+    """A closed window is probed, and opens again."""
+    ours = peer.ours("echo", "--chargen-bytes", SOME)
+    with peer.connect(CHARGEN, (socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)) as sock:
+        eventually(lambda: ours.counter("tcp_window_probes") >= 2, 15, "probes of the window")
+        assert receive(sock) == (SOME, crc(SOME))
+
+
+@pytest.mark.parametrize("size", [1000, 4000, 20000])
+def test_we_receive_through_a_small_window(peer, size):
+    peer.ours("echo", "--rcv-buf", size, "--snd-buf", 65536)
+    with peer.connect(ECHO, timeout_s=60) as sock:
+        echo_check(sock, 100000)
+
+
+def test_few_buffers(peer):
+    """Many connections want more than there is: slower, but right."""
+    ours = peer.ours("echo", "--buffers", 2048, "--reassembly", 512, capture=False)
+    socks = [peer.connect(DISCARD) for _ in range(8)]
+    for sock in socks:
+        send(sock, 1 << 20)
+        sock.shutdown(socket.SHUT_WR)
+    for sock in socks:
+        assert receive(sock) == (0, 0)
+        sock.close()
+    assert ours.status()["discarded"] == 8 << 20
+
+
+def test_we_are_closed_to(peer):
+    """Nobody listens: refused at once, both ways."""
+    ours = peer.ours("echo")
+    with pytest.raises(ConnectionRefusedError):
+        peer.connect(4)
+    assert ours.counter("tcp_tx_rst") == 1
+    ours.stop()
+    last = peer.ours("client", LINUX, 4).wait()
+    assert last["refused"] == 1
+
+
+def test_nobody_is_there(peer):
+    """No answer to a SYN: we give up after the time we were told."""
+    peer.ip("route", "add", "blackhole", "203.0.113.0/24")
+    client = peer.ours("client", "203.0.113.1", 7, "--syn-timeout", 3000)
+    last = client.wait()
+    assert last["timed_out"] == 1 and last["counters"]["tcp_rto"] >= 1
+    assert 2.5 < last["seconds"] < 6
+
+
+def test_eight_flows(peer):
+    """Eight flows each way at the same time."""
+    sink = Sink()
+    with peer.server(sink) as port:
+        last = peer.ours("client", LINUX, port, "--count", 8, "--parallel", 8, "--send",
+                         SOME, capture=False).wait()
+    assert sink.got == [(SOME, crc(SOME))] * 8 and last["closed"] == 8
