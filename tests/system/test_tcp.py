@@ -4,7 +4,9 @@ import hashlib
 import os
 import random
 import select
+import signal
 import socket
+import subprocess
 import threading
 import time
 
@@ -126,6 +128,33 @@ def test_echo(make_server, cpus):
 def test_echo_small_mtu_of_the_host(make_server, mtu):
     server = make_server(mtu=mtu)
     bulk(server.open(), 4 * MIB, mtu)
+
+
+@pytest.mark.parametrize("ours,theirs", [(9000, 9000), (9000, 1500), (1500, 9000)])
+def test_jumbo_frames(make_server, ours, theirs):
+    server = make_server(CONFIG + " mtu %d\n" % ours, mtu=theirs)
+    bulk(server.open(), 16 * MIB, 1)
+    client = server.open()
+    exchange(client, bytes(100000))
+    mss = client.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)
+    assert mss in (min(ours, theirs) - 40, min(ours, theirs) - 52)
+
+
+def test_smallest_machine(make_server):
+    """64 MiB: few buffers, and more connections than they can serve at once. None is lost."""
+    server = make_server(CONFIG, "--memory", "64M")
+    clients = [server.open(timeout_s=60) for _ in range(60)]
+    data = random.Random(1).randbytes(256 * 1024)
+    for client in clients:  # all want to be answered, and nobody reads
+        client.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            client.send(data)
+        client.settimeout(60)
+    for client in clients:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        client.close()
+    eventually(lambda: server.tcp()["open"] == 0, 30, "all are gone")
+    bulk(server.open(timeout_s=60), 8 * MIB, 2)
 
 
 def test_eight_at_once(make_server):
@@ -337,6 +366,90 @@ def test_number_of_connections(make_server):
     waiting.join(30)
     assert not waiting.is_alive()
     exchange(late, b"at last")
+
+
+# Segments with SYN of a host that does not exist, as fast as a raw socket takes them.
+FLOOD = """\
+import random, socket, struct, sys
+def total(data):
+    data += bytes(len(data) % 2)
+    s = sum(struct.unpack("!%dH" % (len(data) // 2), data))
+    while s >> 16:
+        s = (s & 0xffff) + (s >> 16)
+    return s ^ 0xffff
+source = random.Random(1)
+sock = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
+dst = socket.inet_aton(sys.argv[1])
+for _ in range(int(sys.argv[2])):
+    src = bytes([192, 0, 2, 99])
+    tcp = struct.pack("!HHIIBBHHH", source.randrange(1024, 30000), 7, source.getrandbits(32), 0, 0x50,
+                      2, 65535, 0, 0)
+    sum_ = total(src + dst + struct.pack("!BBH", 0, 6, 20) + tcp)
+    tcp = tcp[:16] + struct.pack("!H", sum_) + tcp[18:]
+    ip = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 40, 0, 0, 64, 6, 0, src, dst)
+    sock.sendto(ip + tcp, (sys.argv[1], 0))
+"""
+
+
+def test_syn_flood(make_server):
+    """Far more openings than there is room for; who is there, and who comes, is served (RFC 4987)."""
+    # nobody answers there, by a reset or otherwise
+    server = make_server(CONFIG + "arp 192.0.2.99 02:00:00:00:00:99\n")
+    client = server.open()
+    flood = server.host.popen(["/usr/bin/python3", "-c", FLOOD, LEFT_ROUTER, "30000"])
+    for number in range(20):
+        exchange(client, b"still here %d" % number)
+        exchange(server.open(), b"new %d" % number)
+    assert flood.wait(60) == 0
+    exchange(client, b"after")
+    exchange(server.open(), b"new")
+    counters = server.router.balanced()
+    assert counters["tcp_cookies_tx"] > 1000, dict(counters)
+
+
+@pytest.fixture
+def capture(server, tmp_path):
+    """capture(filter): what tshark finds of that kind in all that the host has seen."""
+    path = str(tmp_path / "all.pcap")
+    dump = server.host.popen(["tcpdump", "--immediate-mode", "-U", "-B", "65536", "-s", "0", "-w",
+                              path, "-i", "eth0"],
+                             stderr=subprocess.PIPE)
+    dump.stderr.readline()  # it listens
+
+    def find(display):
+        if dump.poll() is None:
+            sizes = [-1]
+            eventually(lambda: sizes.append(os.path.getsize(path)) or sizes[-1] == sizes[-2], 20,
+                       "all is written", 0.3)
+            dump.send_signal(signal.SIGINT)
+            dump.wait(20)
+        result = subprocess.run(
+            ["tshark", "-r", path, "-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE",
+             "-Y", display], capture_output=True, text=True, check=True)
+        return result.stdout
+    return find
+
+
+def test_what_a_stranger_thinks_of_it(server, capture, nic):
+    """Wireshark finds nothing malformed and no wrong checksum in what we send: data, options, SACK,
+    probes, resets, ICMP. (virtio leaves checksums to who receives: there they are not looked at.)"""
+    for port in (ECHO, CHARGEN, DISCARD):
+        client = server.open(port, SO_RCVBUF=8192)
+        client.sendall(random.Random(port).randbytes(100000 if port != ECHO else 4000))
+        if port != DISCARD:
+            receive(client, 4000)
+        client.close()
+    bulk(server.open(), 4 * MIB, 3)
+    with pytest.raises(ConnectionRefusedError):
+        server.open(port=8)
+    pings(server.host, LEFT_ROUTER)
+    bad = "_ws.malformed"
+    if nic != "virtio":
+        bad += " || tcp.checksum.status == 0 || ip.checksum.status == 0 || icmp.checksum.status == 0"
+    assert capture("ip.src == %s && (%s)" % (LEFT_ROUTER, bad)) == ""
+    for kind in ("tcp.flags == 0x014", "tcp.flags.fin == 1 && tcp.srcport == 7", "tcp.len > 0",
+                 "tcp.flags.syn == 1 && tcp.flags.ack == 1 && tcp.options.sack_perm", "icmp"):
+        assert capture("ip.src == %s && %s" % (LEFT_ROUTER, kind)), kind
 
 
 def test_show_tcp_connections(server):
