@@ -365,6 +365,52 @@ def test_more_connections_than_memory(make):
     Peer(m).open()
 
 
+def test_neighbour_is_kept_alive(e):
+    """What TCP sends counts as use: ARP asks again before the neighbour's time (60 s) is over."""
+    p = Peer(e).open()
+    asked = 0
+    for second in range(150):
+        p.send("PA", b"tick")
+        e.time(SECOND)
+        while e.outs[0]:
+            if e.outs[0][0].frame[12:14] == b"\x08\x06":
+                frame = e.take(0).frame
+                assert frame[:6] == bytes.fromhex(A.mac.replace(":", "")), "asked by unicast"
+                e.send(0, arp_reply(A, ROUTER[0]))
+                asked += 1
+            else:
+                segment = p.take()
+                if segment.seq == p.ack:
+                    p.ack += len(bytes(segment.payload))
+        p.send("A")
+    assert asked >= 2
+    assert "originated_drop_tx" not in e.counted()
+    p.send("R")
+
+
+def test_full_transmit_ring(e):
+    """The port takes nothing for a while: some is held, some lost, and all comes in the end."""
+    p = Peer(e).open()
+    e.command("room 0 0")
+    want = bytes(i & 255 for i in range(30000))
+    for at in range(0, len(want), 1000):
+        p.send("A", want[at:at + 1000])
+    e.expect_nothing()
+    e.command("room 0 -1")
+    got = {}
+    for _ in range(100):
+        while e.outs[0]:
+            segment = p.take()
+            for i, byte in enumerate(bytes(segment.payload)):
+                got[segment.seq + i] = byte
+            while p.ack in got:
+                p.ack += 1
+        p.send("A")
+        e.time(100 * MS)
+    assert bytes(got[seq] for seq in sorted(got)) == want
+    p.send("R")
+
+
 def columns(text):
     head, *rows = [line.split() for line in text.splitlines()]
     return [dict(zip(head, row)) for row in rows]
