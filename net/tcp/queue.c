@@ -62,8 +62,11 @@ uint32_t tcp_queue_copy(struct tcp *t, struct tcp_conn *c, const uint8_t *data, 
 		uint32_t room = room_in_last(t, c);
 		if (room == 0) {
 			struct pkt p;
-			/* what is received and acknowledged needs buffers too */
-			if (t->pool->free <= t->p.pool_reserve / 2 || !pkt_alloc(t->pool, &p))
+			/* What is received and acknowledged needs buffers too; and before those who
+			 * have something to send get more, the others get one. */
+			uint32_t leave = t->p.pool_reserve / 2;
+			leave += c->q_first != TCP_NONE ? leave / 2 : 0;
+			if (t->pool->free <= leave || !pkt_alloc(t->pool, &p))
 				break;
 			append(t, c, p.buf, TCP_PAYLOAD_OFFSET, 0);
 			room = room_in_last(t, c);

@@ -283,9 +283,12 @@ static uint32_t space(const struct tcp *t, const struct tcp_conn *c)
 	uint32_t offered = c->rcv_adv - c->rcv_nxt;
 	uint32_t room = c->rcv_held < c->rcv_buf ? c->rcv_buf - c->rcv_held : 0;
 	room = u32_min(room, 0xffffu << (c->flags & CONN_WSCALE ? c->rcv_wscale : 0));
-	/* Short of buffers: keep the promise, make no new one. */
-	if (unlikely(t->pool->free < t->p.pool_reserve))
-		room = u32_min(room, offered);
+	/* Short of buffers: a little for everybody, so that those who hold them stop nobody else; when
+	 * they are really few, keep the promise, make no new one. */
+	if (unlikely(t->pool->free < t->p.pool_reserve)) {
+		uint32_t least = t->pool->free > t->p.pool_reserve / 2 ? 4u * c->rcv_mss : 0;
+		room = u32_min(room, u32_max(offered, least));
+	}
 	return u32_max(room, offered);
 }
 
