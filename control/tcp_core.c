@@ -13,6 +13,8 @@
 #define CONNECTIONS_MIN 16
 #define POOL_SHARE 4        /* a quarter of the buffers is not for TCP's queues */
 #define POOL_RESERVE_MAX 1024
+#define HOLDERS 128        /* connections that may have all they are allowed to before all is gone */
+#define BUFFER_MIN 32768
 #define PUBLISH_US 250000
 #define PUBLISH_LOOKS 4096 /* records looked at for one list */
 
@@ -55,6 +57,17 @@ size_t tcp_core_bytes(size_t room, bool wanted)
 	return n ? bytes_for(n) : (params.connections = 0);
 }
 
+/*
+ * What one connection may hold: the usual, less where buffers are few, so that a hundred peers who do
+ * not read leave some for the others.
+ */
+static uint32_t buffer_bytes(void)
+{
+	uint32_t usual = TCP_PARAMS_DEFAULT.rcv_buf;
+	uint64_t share = (uint64_t)self.pool.count * self.pool.stride / HOLDERS;
+	return share > usual ? usual : share < BUFFER_MIN ? BUFFER_MIN : (uint32_t)share;
+}
+
 /* What every port sends: TCP does not look by which one a segment leaves. */
 static uint32_t offload(void)
 {
@@ -85,6 +98,7 @@ void tcp_core_start(void)
 		core_log("core %u: memory for %u TCP connections only", self.id, params.connections);
 	params.mtu = out_mtu();
 	params.offload = offload();
+	params.rcv_buf = params.snd_buf = buffer_bytes();
 	params.pool_reserve = self.pool.count / POOL_SHARE < POOL_RESERVE_MAX
 	                              ? self.pool.count / POOL_SHARE
 	                              : POOL_RESERVE_MAX;

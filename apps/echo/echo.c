@@ -103,17 +103,11 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 	core_hand.data = 0;
 }
 
-static uint64_t data_timer(void)
-{
-	uint64_t services = tcp_services_timer(), tcp = tcp_core_timer();
-	return services < tcp ? services : tcp;
-}
-
 const struct app echo_app = {
 	.control = &plane_hooks,
 	.data_bytes = data_bytes,
 	.data_start = data_start,
 	.rx_vector = rx_vector,
-	.data_timer = data_timer,
+	.data_timer = tcp_core_timer,
 	.data_msg = tcp_core_msg,
 };

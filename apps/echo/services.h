@@ -16,10 +16,8 @@
  * fragment. False: it is for none of them; p is the caller's and unchanged. */
 bool udp_service(struct pkt *p, const struct services *services);
 
-/* tcp.c: listens on the ports of the services, if this core has TCP. And what could not be sent for
- * want of buffers: tries again. Returns the TSC at which it wants to be called again. */
+/* tcp.c: listens on the ports of the services, if this core has TCP. */
 void tcp_services_start(const struct services *services);
-uint64_t tcp_services_timer(void);
 
 /*
  * text.c: RFC 864's pattern, lines of 72 out of the ring of 95 printable characters, each line

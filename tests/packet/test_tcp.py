@@ -240,7 +240,7 @@ def test_chargen(e):
 
 
 def test_chargen_without_buffers(e):
-    """No buffer when a connection comes, and no acknowledgement that would start it: it is tried
+    """No buffer when a connection comes, and no acknowledgement that would start it: TCP calls
     again."""
     e.command("reserve 3")
     p = Peer(e, dport=19)
@@ -253,8 +253,25 @@ def test_chargen_without_buffers(e):
     if e.outs[0]:
         pytest.fail("it had a buffer: %r" % p.take())
     e.command("reserve -1")
-    e.time(50 * MS)
-    assert p.receive().startswith(b" !\"#$%")
+    e.time(SECOND)
+    assert bytes(p.take().payload).startswith(b" !\"#$%")
+    e.take_all(0)
+    p.send("R")
+
+
+def test_little_window_when_buffers_are_few(e):
+    """Others hold most buffers: who comes is served nevertheless, in small portions."""
+    reserve = 1024  # control/tcp_core.c
+    e.command("reserve %d" % (reserve * 3 // 4))
+    p = Peer(e)
+    p.send("S", options=[("MSS", 1460)])
+    answer = p.take("SA")
+    assert 1460 <= answer.window <= 4 * 1460
+    p.ack = answer.seq + 1
+    p.send("A")
+    p.send("PA", b"a little")
+    assert p.receive() == b"a little"
+    e.command("reserve -1")
     p.send("R")
 
 

@@ -157,6 +157,31 @@ def test_smallest_machine(make_server):
     bulk(server.open(timeout_s=60), 8 * MIB, 2)
 
 
+def test_peers_who_do_not_read(server):
+    """Hundreds want to be sent to and do not read. Others are served as if they were not there, and
+    when they do read, they find what they should."""
+    data = random.Random(1).randbytes(400000)
+    talkers = [server.open(CHARGEN, SO_RCVBUF=4096) for _ in range(300)]
+    echoers = [server.open(SO_RCVBUF=4096, timeout_s=60) for _ in range(100)]
+    sent = []
+    for client in echoers:
+        client.setblocking(False)
+        n = 0
+        with contextlib.suppress(BlockingIOError):
+            while n < len(data):
+                n += client.send(data[n:])
+        sent.append(n)
+    assert server.host.ping(LEFT_ROUTER)[0]
+    start = time.monotonic()
+    exchange(server.open(), data)
+    assert time.monotonic() - start < 10
+    for client, n in zip(echoers, sent):
+        client.settimeout(60)
+        assert receive(client, n) == data[:n]
+    for client in talkers:
+        assert receive(client, 50000) == (LINES * 8)[:50000]
+
+
 def test_eight_at_once(make_server):
     """On two data cores; every stream has its own bytes."""
     server = make_server(cpus=3)
