@@ -1,8 +1,8 @@
 /*
- * The machine's own packets: ICMP echo and errors. It has no service of UDP or TCP on the control core
- * (those of the echo application run on the data cores), so datagrams that come here are answered
- * with port unreachable, segments with a reset. Which data core an ICMP error concerns is not known
- * here: each is told.
+ * The machine's own packets: ICMP echo and errors. It has no service of UDP or TCP on the control
+ * core (those of the echo application run on the data cores), so datagrams that come here are
+ * answered with port unreachable, segments with a reset. Which data core an ICMP error concerns is
+ * not known here: each is told.
  */
 #include "control/inside.h"
 

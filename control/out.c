@@ -22,8 +22,8 @@ unsigned out_mtu(void)
 }
 
 /*
- * What is larger than a message (a PKT_TSO frame) is dropped: who made it sends it again, in smaller
- * pieces, and that one finds the neighbour.
+ * What is larger than a message (a PKT_TSO frame) is dropped: who made it sends it again, in
+ * smaller pieces, and that one finds the neighbour.
  */
 COLD void out_unresolved(struct pkt *p, uint32_t nh)
 {

@@ -1,11 +1,12 @@
 /*
- * The way out of a data core for IPv4 packets that are made there: TCP's, and whatever an application
- * answers to somebody else than who sent. (A router's packets go the way of apps/router/.)
+ * The way out of a data core for IPv4 packets that are made there: TCP's, and whatever an
+ * application answers to somebody else than who sent. (A router's packets go the way of
+ * apps/router/.)
  *
  * The packet is looked up in the forwarding table like a received one; a neighbour that is known
- * gets it at once, one that is not by way of the control core, which asks for it. A link that is down
- * has no neighbour that is known, so the quick case has one question, and takes 48 instructions (gcc
- * 12, with core_tx) beside those of fib4_lookup.
+ * gets it at once, one that is not by way of the control core, which asks for it. A link that is
+ * down has no neighbour that is known, so the quick case has one question, and takes 48
+ * instructions (gcc 12, with core_tx) beside those of fib4_lookup.
  *
  * Deliberately missing: fragmentation. Who makes a packet keeps to out_mtu(), which every link here
  * carries.
@@ -35,10 +36,10 @@ unsigned out_mtu(void);
 void out_unresolved(struct pkt *p, uint32_t nh);
 
 /*
- * Sends a packet of ours, PKT_OWN: a correct IPv4 packet at data + ETH_HLEN, whose Ethernet header is
- * written here. Its buffers pass on. May have PKT_CSUM_PARTIAL, PKT_CHAIN, PKT_TSO as core_tx() may.
- * What cannot leave is counted as originated_drop_tx. Frames are not filled up to Ethernet's 60
- * bytes here: drivers/nic.h.
+ * Sends a packet of ours, PKT_OWN: a correct IPv4 packet at data + ETH_HLEN, whose Ethernet header
+ * is written here. Its buffers pass on. May have PKT_CSUM_PARTIAL, PKT_CHAIN, PKT_TSO as core_tx()
+ * may. What cannot leave is counted as originated_drop_tx. Frames are not filled up to Ethernet's
+ * 60 bytes here: drivers/nic.h.
  */
 static inline void out_tx(struct pkt *p)
 {

@@ -1,8 +1,8 @@
 /*
- * `show tcp`: what data cores have published of their TCP (struct view_tcp). The form is an interface,
- * as that of show.c is. A copy is taken while the core may be writing a new one: `sequence` tells, and
- * the copy is taken again; a core that writes all the time (it does so for microseconds, four times
- * a second) is given up and left out.
+ * `show tcp`: what data cores have published of their TCP (struct view_tcp). The form is an
+ * interface, as that of show.c is. A copy is taken while the core may be writing a new one:
+ * `sequence` tells, and the copy is taken again; a core that writes all the time (it does so for
+ * microseconds, four times a second) is given up and left out.
  */
 #include "control/inside.h"
 

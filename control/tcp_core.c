@@ -1,7 +1,8 @@
 /*
- * See tcp_core.h. What the control core shows of an instance (`show tcp`) is a copy in the shared area
- * of the core, made PUBLISH_US after something happened, so a core that sleeps has shown its last
- * state before. Readers (control/show_tcp.c) know by `sequence` whether they read it in one piece.
+ * See tcp_core.h. What the control core shows of an instance (`show tcp`) is a copy in the shared
+ * area of the core, made PUBLISH_US after something happened, so a core that sleeps has shown its
+ * last state before. Readers (control/show_tcp.c) know by `sequence` whether they read it in one
+ * piece.
  */
 #include "control/tcp_core.h"
 
@@ -13,7 +14,7 @@
 #define CONNECTIONS_MIN 16
 #define POOL_SHARE 4        /* a quarter of the buffers is not for TCP's queues */
 #define POOL_RESERVE_MAX 1024
-#define HOLDERS 128        /* connections that may have all they are allowed to before all is gone */
+#define HOLDERS 128        /* connections that may hold all they are allowed to, together */
 #define BUFFER_MIN 32768
 #define PUBLISH_US 250000
 #define PUBLISH_LOOKS 4096 /* records looked at for one list */
@@ -58,8 +59,8 @@ size_t tcp_core_bytes(size_t room, bool wanted)
 }
 
 /*
- * What one connection may hold: the usual, less where buffers are few, so that a hundred peers who do
- * not read leave some for the others.
+ * What one connection may hold: the usual, less where buffers are few, so that a hundred peers who
+ * do not read leave some for the others.
  */
 static uint32_t buffer_bytes(void)
 {
@@ -116,7 +117,8 @@ static void list_connections(struct view_tcp *to)
 	const struct tcp_conn *c;
 	most = most < VIEW_TCP_LISTED ? most : VIEW_TCP_LISTED;
 	to->listed = 0;
-	while (to->listed < most && cursor < PUBLISH_LOOKS && (c = tcp_next(tcp_core, &cursor, PUBLISH_LOOKS - cursor)) != NULL)
+	while (to->listed < most && cursor < PUBLISH_LOOKS &&
+	       (c = tcp_next(tcp_core, &cursor, PUBLISH_LOOKS - cursor)) != NULL)
 		tcp_info(c, &to->info[to->listed++]);
 }
 
@@ -154,7 +156,7 @@ uint64_t tcp_core_timer(void)
 		due = publish_us;
 	if (due == UINT64_MAX)
 		return UINT64_MAX;
-	/* counted from now, not from the beginning of time: the two conversions round differently */
+	/* counted from now, not from time 0: the two conversions round differently */
 	return self.now_tsc + (due > now ? clock_ticks(&self.clock, (due - now) * 1000) + 1 : 0);
 }
 

@@ -14,13 +14,13 @@
  * there too:
  *
  *     NIC_RSS     a hash of addresses and ports decides: always the same queue.
- *     without     the device sends a flow to the queue by whose pair it saw the flow's answers leave
- *                 (VIRTIO 1.2 5.1.6.5.6, automatic receive steering). So all packets of a connection
- *                 leave by its own core's pair, those that waited for a neighbour too (control/neighbour.c).
- *                 Linux' tun forgets a flow after three seconds of silence and goes by a hash again,
- *                 of addresses and ports; that hash had chosen the queue of the first segment as
- *                 well, so it stays the same for connections that came in. (One that were opened from
- *                 here would have to be asked for with tcp_ops.ours.)
+ *     without     the device sends a flow to the queue by whose pair it saw the flow's answers
+ *                 leave (VIRTIO 1.2 5.1.6.5.6, automatic receive steering). So all packets of a
+ *                 connection leave by its own core's pair, those that waited for a neighbour too
+ *                 (control/neighbour.c). Linux' tun forgets a flow after three seconds of silence
+ *                 and goes by a hash again, of addresses and ports; that hash had chosen the queue
+ *                 of the first segment as well, so it stays the same for connections that came in.
+ *                 (One opened from here would need tcp_ops.ours.)
  *
  * What comes to a wrong core nevertheless is answered there by a reset, as by a host that does not
  * know the connection. ICMP errors have no ports for a device to go by: the control core tells all

@@ -1,16 +1,17 @@
 /*
- * Random bytes for keys (sequence numbers, cookies, hash tables): SipHash in counter mode, keyed from
+ * Random bytes for keys (sequence numbers, cookies, hash tables): SipHash in counter mode, its key
+ * made from
  *
  *     what the CPU's own generator gives, where there is one (hal/random.h);
  *     how long JITTER_ROUNDS short pieces of work take by the TSC: caches, other hardware threads,
  *     a host below us, and the moments at which devices write;
  *     this core's number and the time since boot.
  *
- * Each part is absorbed, none replaces another. Without a generator of the CPU the jitter is all that
- * is secret: good against who sends packets, not against who shares the host's CPU.
+ * Each part is absorbed, none replaces another. Without a generator of the CPU the jitter is all
+ * that is secret: good against who sends packets, not against who shares the host's CPU.
  *
- * Invariant: no two cores have a key in common (the core's number is absorbed), nor one core two calls
- * (the counter).
+ * Invariant: no two cores have a key in common (the core's number is absorbed), nor one core two
+ * calls (the counter).
  */
 #include "core/core.h"
 #include "hal/random.h"

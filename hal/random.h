@@ -1,7 +1,7 @@
 /*
- * What the CPU has of randomness: RDSEED and RDRAND (Intel SDM Vol. 1, 7.3.17; both may be executed at
- * ring 3). Neither is believed alone: core/random.c mixes what comes from here with the jitter of the
- * TSC, so a generator that is broken, or says yes and gives nothing, makes nothing worse.
+ * What the CPU has of randomness: RDSEED and RDRAND (Intel SDM Vol. 1, 7.3.17; both may be executed
+ * at ring 3). Neither is believed alone: core/random.c mixes what comes from here with the jitter
+ * of the TSC, so a generator that is broken, or says yes and gives nothing, makes nothing worse.
  */
 #ifndef HAL_RANDOM_H
 #define HAL_RANDOM_H
@@ -17,7 +17,9 @@ struct random_cpu {
 static inline void random_cpuid(uint32_t leaf, uint32_t *max, uint32_t *ebx, uint32_t *ecx)
 {
 	uint32_t edx;
-	__asm__ volatile("cpuid" : "=a"(*max), "=b"(*ebx), "=c"(*ecx), "=d"(edx) : "a"(leaf), "c"(0));
+	__asm__ volatile("cpuid"
+	                 : "=a"(*max), "=b"(*ebx), "=c"(*ecx), "=d"(edx)
+	                 : "a"(leaf), "c"(0));
 }
 
 /* What this CPU has: CPUID.1:ECX.30, CPUID.7:EBX.18. */

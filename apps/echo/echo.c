@@ -16,8 +16,8 @@
 
 static const struct view *view;
 
-/* TCP segments of a vector: they go to TCP together, so that those of one connection are acknowledged
- * by one. */
+/* TCP segments of a vector: they go to TCP together, so that those of one connection are
+ * acknowledged by one. */
 static struct pkt segments[PKT_VECTOR_MAX];
 static unsigned segment_count;
 

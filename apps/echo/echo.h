@@ -1,4 +1,4 @@
-/* The echo application: echo, discard and character generator over UDP and TCP on the data cores. */
+/* The echo application: small services over UDP and TCP on the data cores. */
 #ifndef APPS_ECHO_ECHO_H
 #define APPS_ECHO_ECHO_H
 

@@ -1,8 +1,8 @@
 /*
  * Echo, discard and character generator over TCP (RFC 862, 863, 864).
  *
- *     echo      a segment's payload goes back in the buffer it came in, and counts against the window
- *               until the peer has acknowledged it: who does not read is not read from.
+ *     echo      a segment's payload goes back in the buffer it came in, and counts against the
+ *               window until the peer has acknowledged it: who does not read is not read from.
  *     discard   takes all there is.
  *     chargen   sends lines until the peer closes; what the peer sends meanwhile is thrown away.
  *
@@ -52,8 +52,8 @@ static void echo_acked(struct tcp_conn *c, uint32_t bytes)
 
 /* --- chargen --- */
 
-/* Fills the connection up with what may be sent soon: buffers that wait for a peer who does not read
- * would be missing elsewhere. */
+/* Fills the connection up with what may be sent soon: buffers that wait for a peer who does not
+ * read would be missing elsewhere. */
 static void chargen_fill(struct tcp_conn *c)
 {
 	uint32_t at = (uint32_t)(uintptr_t)tcp_arg(c), n;

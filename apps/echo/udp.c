@@ -1,11 +1,11 @@
 /*
  * Echo, discard and character generator over UDP (RFC 862, 863, 864).
  *
- * A stranger can put any address into a request as its source, so an answer must be worth nothing to
- * who does:
+ * A stranger can put any address into a request as its source, so an answer must be worth nothing
+ * to who does:
  *
- * 1. No answer is longer than its request. RFC 864 says 0 to 512 bytes, whatever was asked; we send as
- *    many as came, at most 512.
+ * 1. No answer is longer than its request. RFC 864 says 0 to 512 bytes, whatever was asked; we
+ *    send as many as came, at most 512.
  * 2. Two servers that answer each other never stop (CERT CA-1996-01). A request from a port that
  *    answers, here or by the RFCs on the other side, is dropped as drop_udp_loop.
  */

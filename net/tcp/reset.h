@@ -11,10 +11,10 @@
 #define TCP_RESET_BYTES 40 /* IPv4 packet with a reset */
 
 /*
- * The fate of the segment in the IPv4 packet at ip, which has passed ip4_check, is TCP, no fragment,
- * and whole: CNT_drop_tcp_malformed, or CNT_drop_tcp_port; then *out_len is the length of the reset
- * that was built at out (TCP_RESET_BYTES are there), 0 if the segment is one itself. csum_known: the
- * checksum need not be looked at.
+ * The fate of the segment in the IPv4 packet at ip, which has passed ip4_check, is TCP, no
+ * fragment, and whole: CNT_drop_tcp_malformed, or CNT_drop_tcp_port; then *out_len is the length of
+ * the reset that was built at out (TCP_RESET_BYTES are there), 0 if the segment is one itself.
+ * csum_known: the checksum need not be looked at.
  */
 enum counter tcp_reset_build(uint8_t *out, unsigned *out_len, const uint8_t *ip, bool csum_known);
 

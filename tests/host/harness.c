@@ -5,9 +5,9 @@
  *
  * Real, compiled under ASan and UBSan: apps/, control/, net/, lib/ (but mem.c) and the runtime
  * core/: data.c, ring.c, control.c, ports.c, start.c. The core has both roles, as with one CPU.
- * Twins: the kernel (kcall() below), the clock (hal/clock.h here: virtual, 1 tick = 1 ns), the CPU's
- * random numbers (hal/random.h here: 1, 2, 3), the NIC (host_nic below), the loop (loop_run() below instead of core/loop.c) and the buffer pool's ASan
- * marks (lib/pkt.h here).
+ * Twins: the kernel (kcall() below), the clock (hal/clock.h here: virtual, 1 tick = 1 ns), the
+ * CPU's random numbers (hal/random.h here: 1, 2, 3), the NIC (host_nic below), the loop (loop_run()
+ * below instead of core/loop.c) and the buffer pool's ASan marks (lib/pkt.h here).
  *
  *     harness [-p PORTS] [-c CONFIG-FILE] [-m MTU-MAX-OF-DEVICES] [-o "KERNEL OPTIONS"]
  *             [-d PORT]...         devices that do not start

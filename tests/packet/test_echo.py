@@ -1,4 +1,4 @@
-"""The echo application over UDP (RFC 768): echo, discard, character generator (RFC 862 to 864), ping."""
+"""The echo application over UDP (RFC 768): the services of RFC 862 to 864, and ping."""
 import pytest
 from machine import *
 from scapy.layers.inet import IPOption_NOP

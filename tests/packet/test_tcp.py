@@ -1,5 +1,6 @@
-"""The echo application over TCP: the way in, the way out, time, memory, console. How TCP itself behaves
-is tested below net/tcp (tests/unit, tests/drill); here it is one machine with cards and a clock."""
+"""The echo application over TCP: the way in, the way out, time, memory, console. How TCP itself
+behaves is tested with net/tcp alone (tests/unit, tests/drill); here is a machine with cards and a
+clock."""
 import struct
 
 import pytest

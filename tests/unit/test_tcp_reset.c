@@ -24,8 +24,8 @@ static uint16_t slow_tcp_csum(const uint8_t *packet)
 }
 
 /* A segment with nopt bytes of TCP options and n of payload; returns the packet's length. */
-static unsigned make_tcp(unsigned ip_options, uint8_t flags, uint32_t seq, uint32_t ack, unsigned nopt,
-                         unsigned n)
+static unsigned make_tcp(unsigned ip_options, uint8_t flags, uint32_t seq, uint32_t ack,
+                         unsigned nopt, unsigned n)
 {
 	const uint8_t nops[40] = {1, 1, 1, 1, 1, 1, 1, 1};
 	unsigned len = make_ip(ip, HOST, ROUTER, 6, nops, ip_options, 20 + nopt + n);
