@@ -103,6 +103,12 @@ class Harness:
             answer.append(line.split())
         return self.died()
 
+    def end(self):
+        """Its invariants hold at the end, too, and the sanitizers have nothing to say."""
+        self.ask("end")
+        if self.child.wait():
+            self.died()
+
     def died(self):
         self.child.wait()
         self.errors.seek(0)
@@ -188,7 +194,7 @@ class Run:
                 time, packet = self.outs[0]
                 raise Failure("%s: a packet is left that was not expected\nactual packet: %s %s" % (
                     self.name, seconds(time), self.text(packet)))
-            self.harness.ask("end")
+            self.harness.end()
         except HarnessError as e:
             raise Failure("%s: %s" % (self.name, e)) from None
         finally:
