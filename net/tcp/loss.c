@@ -596,7 +596,7 @@ void tcp_loss_on_ack(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a)
 	bool recovered = c->recovery == RECOVERY_FAST && seq_ge(c->snd_una, c->recover);
 	if (c->recovery != RECOVERY_OPEN && seq_ge(c->snd_una, c->recover))
 		leave(c);
-	else if (c->recovery == RECOVERY_OPEN && seq_ge(c->snd_una, c->undo_end))
+	else if (c->recovery == RECOVERY_OPEN && a->advanced && seq_ge(c->snd_una, c->undo_end))
 		c->undo_cc.mss = 0;
 	bool lost = detect(t, c, a, &wait_us);
 	bool first = lost && c->recovery == RECOVERY_OPEN;
