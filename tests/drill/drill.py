@@ -552,8 +552,10 @@ class Run:
         return call.result
 
     def call_bind(self, call):
-        """bind(3, ..., ...); with a number instead of an address, to that port."""
+        """bind(3, ..., ...); with a number for the address, to that port; `any` for its length: to
+        any address."""
         sock = self.fd(call)
+        sock.options["any"] = call.arguments[2] == "any"
         if call.arguments[1].isdigit():
             sock.port = int(call.arguments[1])
 
@@ -565,7 +567,8 @@ class Run:
         sock.listener = sock.port
         answer = self.result("listen", sock.port, sock.port,
                              "fastopen" if sock.options.get("TCP_FASTOPEN") else "-",
-                             "nodelay" if sock.options.get("TCP_NODELAY") else "-")
+                             "nodelay" if sock.options.get("TCP_NODELAY") else "-",
+                             "any" if sock.options.get("any") else "-")
         return ERRORS[answer] or 0
 
     def call_accept(self, call):

@@ -15,7 +15,7 @@
  *     icmp unreach|too_big MTU HEX an ICMP error that quotes these bytes of an IP packet
  *     time US                      time passes until then, to the microsecond
  *     until US                     the same, but no further than until a packet is sent
- *     listen PORT ARG fastopen|- nodelay|-
+ *     listen PORT ARG fastopen|- nodelay|- any|-
  *     connect PORT fastopen|- nodelay|- HEX|-    to REMOTE, first data given
  *     send ID HEX                  tcp_send
  *     sendpkt ID HEX               tcp_send_pkt
@@ -327,6 +327,8 @@ static void command_listen(void)
 	l.arg = (void *)(uintptr_t)number();
 	l.fastopen = strcmp(argument(), "fastopen") == 0;
 	l.nodelay = strcmp(argument(), "nodelay") == 0;
+	if (strcmp(argument(), "any") == 0)
+		l.addr = NET_ADDR_ANY;
 	printf("result %d\n", tcp_listen(tcp, &l));
 }
 
