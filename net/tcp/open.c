@@ -339,7 +339,10 @@ static enum counter cookie_arrived(struct tcp *t, const struct tcp_listen *l, st
 	*out = NULL;
 	if (mss < 0) {
 		tcp_count_event(t, CNT_tcp_cookies_bad);
-		tcp_reset_for(t, s);
+		/* Data or FIN may be of a connection whose first segment was lost, which alone brings the
+		 * cookie back: it is not reset, for it will be sent again, and the first before it. */
+		if (tcp_segment_space(s) == 0)
+			tcp_reset_for(t, s);
 		return CNT_drop_tcp_listen;
 	}
 	struct tcp_conn *c = new_passive(t, l, s);
