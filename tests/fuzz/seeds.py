@@ -108,7 +108,7 @@ def tcp_programs():
         "ack", 0, u16(9000), peer=3) + op("data", u16(100), peer=3)
     yield "too-big", begin() + accepted() + send(9000, "send_pkt") * 3 + op(
         "icmp", 2, u16(0), u16(700)) + ack * 4
-    yield "keep-alive", begin(0, 2) + accepted() + api("option", 0, 0, 9) + seconds(30) + ack + seconds(9000)
+    yield "keep-alive", begin(0, 2) + accepted() + api("option", 0, 0, 9) + seconds(30) + ack + seconds(1000)
     yield "no-buffers", begin() + accepted() + op("steal", 90) + send(9000) + ms(500) + op("steal", 0) + ack
     yield "vector", begin() + accepted() + op("hold", 9) + data * 6 + hole + op("fin") + ms(1)
     yield "moods", begin() + connected(0, 16 | 8 | 4) + data + ack + connected(0, 32 | 3, 1) + data

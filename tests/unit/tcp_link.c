@@ -119,8 +119,12 @@ static bool is_lost(struct rig_host *h)
 	const struct wire *w = &h->wire;
 	struct wire_state *s = &h->way;
 	struct chance *c = &h->rig->chance;
-	if (chance_ppm(c, w->burst_ppm))
+	if (chance_ppm(c, w->burst_ppm)) {
 		s->burst_left = w->burst_segments;
+		s->burst_end_us = h->rig->now_us + SECOND; /* or a timer that backs off never ends it */
+	}
+	if (h->rig->now_us > s->burst_end_us)
+		s->burst_left = 0;
 	if (s->burst_left) {
 		s->burst_left--;
 		return true;

@@ -86,6 +86,7 @@ struct wire_state {
 	uint64_t busy_ns;         /* the rate limit is at work until then */
 	uint64_t last_us;         /* last arrival in order */
 	uint32_t burst_left;
+	uint64_t burst_end_us;
 	uint64_t segments, bytes, lost, dropped_full, corrupted, marked, too_big;
 };
 
