@@ -227,7 +227,6 @@ static bool open_one(uint64_t now_us)
 
 static bool turn(struct host *h, uint64_t now_us, uint64_t *wake_us)
 {
-	(void)h;
 	if (total.first_us == 0)
 		total.first_us = now_us;
 	for (unsigned n = 0; total.begun < want.count && total.open < want.parallel; n++) {
@@ -249,7 +248,13 @@ static bool turn(struct host *h, uint64_t now_us, uint64_t *wake_us)
 		if (end < *wake_us)
 			*wake_us = end;
 	}
-	return total.begun < want.count || total.open > 0;
+	if (total.begun < want.count || total.open > 0)
+		return true;
+	/* what a bad link still holds goes out first: the last ACK, for one */
+	uint64_t held = tap_deadline(&h->tap);
+	if (held < *wake_us)
+		*wake_us = held + 1;
+	return held != UINT64_MAX;
 }
 
 static void status(struct host *h, FILE *to)

@@ -357,10 +357,11 @@ static void make_pool(struct host *h, const struct host_options *o)
 		stride = BUF_STRIDE_STANDARD;
 	if (o->tap.offload)
 		stride = TAP_STRIDE_OFFLOAD;
-	uint8_t *base = aligned_alloc(64, (size_t)o->buffers * stride);
+	uint32_t count = o->buffers ? o->buffers : o->tap.offload ? 8192 : 32768;
+	uint8_t *base = aligned_alloc(64, (size_t)count * stride);
 	if (!base)
 		fail("no memory for buffers");
-	bufpool_init(&h->pool, base, memory(o->buffers * sizeof(uint32_t)), o->buffers, stride);
+	bufpool_init(&h->pool, base, memory(count * sizeof(uint32_t)), count, stride);
 }
 
 static void make_arp(struct host *h)

@@ -29,7 +29,7 @@ struct host_options {
 	struct option_prefix address;
 	uint32_t gateway; /* 0: none */
 	uint8_t mac[ETH_ALEN];
-	uint32_t buffers;
+	uint32_t buffers; /* 0: some */
 	bool newreno;
 	bool fastopen;
 	bool sg;       /* TCP_TX_SG without the other offloads: a packet in pieces is one writev */
