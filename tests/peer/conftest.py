@@ -41,7 +41,6 @@ pytest_plugins = ["layer"]
 
 FULL = bool(os.environ.get("HAYATE_PEER_FULL"))
 BUILD = os.path.join(ROOT, "build", os.environ.get("HAYATE_PEER_BUILD", "examples-asan"))
-PLAIN = os.path.join(ROOT, "build", "examples")
 ALL_LOGS = os.path.join(ROOT, "build", "test-peer")
 LOGS = os.path.join(ALL_LOGS, str(os.getpid()))  # logs and captures of this run
 
@@ -55,9 +54,9 @@ ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0",
 class Ours:
     """One of our programs on the tap of a Linux host."""
 
-    def __init__(self, host, name, arguments, log, pcap=None, plain=False):
+    def __init__(self, host, name, arguments, log, pcap=None, fds=()):
         self.log_path = log
-        argv = [os.path.join(PLAIN if plain else BUILD, name), "--dev", "eth0",
+        argv = [os.path.join(BUILD, name), "--dev", "eth0",
                 "--gateway", LINUX, *map(str, arguments)]
         if pcap:
             argv += ["--pcap", pcap]
@@ -65,7 +64,7 @@ class Ours:
         self.log.write(" ".join(argv) + "\n")
         self.log.flush()
         self.child = host.popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                stderr=self.log, env=ENVIRONMENT)
+                                stderr=self.log, env=ENVIRONMENT, pass_fds=fds)
         self.buffer = b""
         self.last = {}
         self.judge = True
@@ -148,12 +147,12 @@ class Peer(netlab.Host):
         # what is not there should say so at once, and what is slow should not be cut short
         self.sysctl("net.ipv4.tcp_rmem", "4096 131072 6291456")
 
-    def ours(self, name, *arguments, capture=True, plain=False):
+    def ours(self, name, *arguments, capture=True, fds=()):
         """Starts one of our programs. capture: keep what passes for tshark."""
         path = os.path.join(LOGS, "%s-%d" % (self.test, len(self.programs)))
         more = ["--mtu", self.mtu] if self.mtu != 1500 else []
         program = Ours(self, name, [*more, *arguments], path + ".log",
-                       path + ".pcap" if capture else None, plain)
+                       path + ".pcap" if capture else None, fds)
         self.programs.append(program)
         return program
 

@@ -1,0 +1,78 @@
+"""The other ways to a device: tun, and one that somebody else has opened."""
+import fcntl
+import os
+import struct
+
+from conftest import CHARGEN, DISCARD, ECHO, OURS, eventually
+from launcher import process
+from streams import crc, echo_check, receive, send
+
+TUNSETIFF, IFF_TAP, IFF_NO_PI = 0x400454ca, 2, 0x1000
+SOME = 1 << 20
+
+
+def test_tun(peer):
+    """No Ethernet, no ARP."""
+    for offload in ([], ["--offload"]):
+        peer.ip("tuntap", "add", "dev", "tun0", "mode", "tun")
+        peer.ip("address", "add", "198.51.100.2/24", "dev", "tun0")
+        peer.ip("link", "set", "tun0", "up")
+        ours = peer.ours("echo", "--dev", "tun0", "--tun", "--address", "198.51.100.1/24", *offload,
+                         capture=False)
+        with peer.tcp() as sock:
+            sock.connect(("198.51.100.1", ECHO))
+            echo_check(sock, SOME)
+        assert peer.ping("198.51.100.1")[0]
+        assert "delivered_arp" not in ours.status()["counters"]
+        ours.stop()
+        peer.ip("link", "delete", "tun0")
+
+
+def test_an_open_device(peer):
+    with process.inside_netns(peer.netns):
+        fd = os.open("/dev/net/tun", os.O_RDWR)
+        fcntl.ioctl(fd, TUNSETIFF, struct.pack("16sH22x", b"eth0", IFF_TAP | IFF_NO_PI))
+    try:
+        peer.ours("echo", "--fd", fd, fds=(fd,))
+        with peer.connect(ECHO) as sock:
+            echo_check(sock, SOME)
+    finally:
+        os.close(fd)
+
+
+def test_the_device_goes(peer):
+    """Its removal ends the program, and not by a spinning loop."""
+    ours = peer.ours("echo")
+    assert peer.ping(OURS)[0]
+    peer.ip("link", "delete", "eth0")
+    ours.wait(10)
+
+
+def test_link_down_and_up(peer):
+    """What is lost meanwhile is sent again."""
+    ours = peer.ours("echo", "--chargen-bytes", 8 * SOME, "--out", "rate=100,limit=1000",
+                     capture=False)
+    with peer.connect(CHARGEN, timeout_s=60) as sock:
+        got, _ = receive(sock, 1000)
+        peer.ip("link", "set", "eth0", "down")
+        lost = ours.status()["send_failed"]
+        eventually(lambda: ours.status()["send_failed"] > lost, 10, "frames that nobody takes")
+        peer.ip("link", "set", "eth0", "up")
+        peer.ip("route", "replace", "default", "via", OURS)
+        assert got + receive(sock)[0] == 8 * SOME
+    assert ours.counter("tcp_retransmits") > 0
+
+
+def test_our_program_starts_anew(peer):
+    """Connections of the one before are reset, new ones work."""
+    ours = peer.ours("echo")
+    old = peer.connect(DISCARD)
+    ours.stop()
+    ours = peer.ours("echo")
+    old.sendall(b"who?")
+    eventually(lambda: ours.counter("tcp_tx_rst") >= 1, what="a reset")
+    old.close()
+    with peer.connect(DISCARD) as sock:
+        send(sock, SOME)
+    eventually(lambda: ours.status()["discard_bytes"] == SOME, what="all bytes")
+    assert ours.last["discard_crc"] == crc(SOME)
