@@ -207,6 +207,7 @@ struct tcp_conn {
 	uint32_t srtt_us, rttvar_us, rto_us, min_rtt_us;
 	uint32_t min_rtt_ms; /* when that was seen */
 	uint32_t at_ms[TIMER_COUNT]; /* deadlines of those armed */
+	uint32_t rto_at_ms; /* that of a retransmission, whatever TIMER_SEND waits for before it */
 	uint32_t heard_ms;  /* last segment of the peer's */
 	uint32_t sent_ms;   /* last data of ours */
 	uint32_t stuck_ms;  /* since when the same bytes are not acknowledged */
@@ -442,6 +443,10 @@ void tcp_rack_arrived(struct tcp *t, struct tcp_conn *c, const struct tcp_chunk 
 
 /* Arms the timer that fits what is outstanding. */
 void tcp_send_timer(struct tcp *t, struct tcp_conn *c);
+
+/* New data went out: a timer that does not run is started (RFC 6298 5.1), a tail loss probe is put
+ * off (RFC 8985 7.2), but not beyond the RTO, which runs from the first not acknowledged. */
+void tcp_send_timer_sent(struct tcp *t, struct tcp_conn *c);
 
 void tcp_rtt_sample(struct tcp *t, struct tcp_conn *c, uint32_t rtt_us);
 

@@ -355,7 +355,7 @@ static uint32_t rto_ms(const struct tcp *t, const struct tcp_conn *c)
 }
 
 /* RFC 8985 7.2; 0: no probe now. */
-static uint32_t pto_ms(const struct tcp *t, const struct tcp_conn *c)
+static uint32_t pto_ms(const struct tcp_conn *c)
 {
 	if (!(c->flags & CONN_SACK) || c->recovery != RECOVERY_OPEN || c->flags & CONN_PROBED ||
 	    c->sacked || c->backoff || c->state < TCP_ESTABLISHED)
@@ -364,8 +364,7 @@ static uint32_t pto_ms(const struct tcp *t, const struct tcp_conn *c)
 	if (c->snd_nxt - c->snd_una <= c->mss) /* one segment: its ACK may be delayed */
 		ms += TLP_DELACK_MS;
 	ms = u32_max(ms, 2);
-	/* The RTO's time, when it is earlier, is the probe's: what it asks costs no cwnd. */
-	return u32_min(ms, rto_ms(t, c));
+	return ms; /* the RTO's time, when it is earlier, is the probe's: what it asks costs no cwnd */
 }
 
 static bool in_handshake(const struct tcp_conn *c)
@@ -390,11 +389,22 @@ void tcp_send_timer(struct tcp *t, struct tcp_conn *c)
 		tcp_timer_clear(c, TIMER_SEND);
 		return;
 	}
-	uint32_t pto = pto_ms(t, c);
-	c->send_kind = pto ? SEND_TLP : SEND_RTO;
 	/* giving up is not put off by the back-off */
-	uint32_t ms = pto ? pto : u32_min(rto_ms(t, c), u32_max(patience_ms(t, c), 1));
-	tcp_timer_set(t, c, TIMER_SEND, ms);
+	uint32_t rto = u32_min(rto_ms(t, c), u32_max(patience_ms(t, c), 1)), pto = pto_ms(c);
+	c->rto_at_ms = t->now_ms + rto;
+	c->send_kind = pto ? SEND_TLP : SEND_RTO;
+	tcp_timer_set(t, c, TIMER_SEND, pto ? u32_min(pto, rto) : rto);
+}
+
+void tcp_send_timer_sent(struct tcp *t, struct tcp_conn *c)
+{
+	if (!tcp_timer_armed(c, TIMER_SEND) || c->send_kind == SEND_PROBE) {
+		tcp_send_timer(t, c);
+		return;
+	}
+	uint32_t pto = c->send_kind == SEND_TLP ? pto_ms(c) : 0, left = c->rto_at_ms - t->now_ms;
+	if (pto)
+		tcp_timer_set(t, c, TIMER_SEND, (int32_t)left > 0 ? u32_min(pto, left) : 1);
 }
 
 static bool gave_up(struct tcp *t, struct tcp_conn *c)
@@ -614,7 +624,7 @@ void tcp_loss_on_ack(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a)
 		c->send_kind = SEND_REORDER;
 		tcp_timer_set(t, c, TIMER_SEND, (wait_us + 999) / 1000);
 	} else if (a->advanced || (c->send_kind == SEND_REORDER && tcp_timer_armed(c, TIMER_SEND)) ||
-	           (c->send_kind == SEND_TLP && tcp_timer_armed(c, TIMER_SEND) && !pto_ms(t, c))) {
+	           (c->send_kind == SEND_TLP && tcp_timer_armed(c, TIMER_SEND) && !pto_ms(c))) {
 		/* a SACK or a recovery ends the wait for a probe (RFC 8985 7.2) */
 		tcp_send_timer(t, c);
 	}

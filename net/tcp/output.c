@@ -490,13 +490,8 @@ static void send_data(struct tcp *t, struct tcp_conn *c)
 		v = send_new(t, c);
 	if (v == STOP_CWND)
 		c->flags |= CONN_LIMITED;
-	/* RFC 6298 5.1; a tail loss probe is put off by what is sent (RFC 8985 7.2) */
-	if (c->snd_nxt != before &&
-	    (!tcp_timer_armed(c, TIMER_SEND) || c->send_kind == SEND_TLP ||
-	     c->send_kind == SEND_PROBE))
-		tcp_send_timer(t, c);
-	else if (c->snd_una != c->snd_nxt && !tcp_timer_armed(c, TIMER_SEND))
-		tcp_send_timer(t, c);
+	if (c->snd_nxt != before || (c->snd_una != c->snd_nxt && !tcp_timer_armed(c, TIMER_SEND)))
+		tcp_send_timer_sent(t, c);
 	if (v != STOP_NONE)
 		arm_probe(t, c, v);
 }
