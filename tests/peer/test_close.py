@@ -42,6 +42,9 @@ def test_close_at_the_same_time(peer):
         time.sleep(0.07)  # our FIN is on its way with the echo
         sock.shutdown(socket.SHUT_WR)
         assert receive(sock)[0] == 1
+    # both have closed first, so both wait
+    eventually(lambda: ours.status()["time_wait"] == 1, what="our TIME-WAIT")
+    eventually(lambda: "TIME-WAIT" in peer.run(["ss", "-tan"]).stdout, what="Linux' TIME-WAIT")
     eventually(lambda: ours.status()["connections"] == 0, 10, "TIME-WAIT is over")
     assert ours.last["counters"]["tcp_closes"] == 1
 

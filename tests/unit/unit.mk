@@ -38,6 +38,7 @@ UNIT_SRC_virtio_ring := drivers/virtio_net/ring.c tests/unit/virtq_device.c test
 UNIT_SRC_virtio_hostile := $(UNIT_SRC_virtio_ring)
 UNIT_SRC_virtio_net := $(wildcard drivers/virtio_net/*.c) lib/pkt.c lib/csum.c tests/unit/guest.c
 UNIT_SRC_cmdline := lib/cmdline.c
+UNIT_SRC_impair := examples/impair.c net/ip4.c lib/csum.c
 UNIT_SRC_tcp_reset := net/tcp/reset.c net/ip4.c lib/csum.c
 UNIT_SRC_random := core/random.c lib/siphash.c
 UNIT_FLAGS_random := -Itests/unit/twin_random -Itests/unit/twin_clock
@@ -77,7 +78,7 @@ UNIT_FLAGS_ixgbe_done := $(UNIT_FLAGS_ixgbe_driver) -DIXGBE_COMPLETION=IXGBE_DES
 UNIT_FLAGS_ixgbe_done_traffic := $(UNIT_FLAGS_ixgbe_done)
 UNIT_FLAGS_ixgbe_faults := $(UNIT_FLAGS_ixgbe_driver)
 T ?= csum fmt mem pkt cmdline siphash counters ip4 icmp4 udp gso arp fib rss wheel \
-	congestion tcp_wire tcp_pair tcp_rate fuzz config shell null tcp_reset random \
+	congestion tcp_wire tcp_pair tcp_rate fuzz config shell null impair tcp_reset random \
 	virtio_net virtio_ring virtio_hostile ixgbe_ring ixgbe_hostile ixgbe_driver ixgbe_traffic \
 	ixgbe_done ixgbe_done_traffic ixgbe_faults \
 	82599_model 82599_rx 82599_tx 82599_fuzz
