@@ -6,6 +6,7 @@ import random
 import select
 import signal
 import socket
+import struct
 import subprocess
 import threading
 import time
@@ -430,6 +431,63 @@ def test_syn_flood(make_server):
     exchange(server.open(), b"new")
     counters = server.router.balanced()
     assert counters["tcp_cookies_tx"] > 1000, dict(counters)
+
+
+def internet_sum(data):
+    """RFC 1071."""
+    total = sum(struct.unpack("!%dH" % (len(data) // 2), data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total ^ 0xFFFF
+
+
+def mss_shown(server, client):
+    """Of a connection, by `show tcp connections`; None while it is not shown."""
+    name = "%s:%d" % (LEFT_HOST, client.getsockname()[1])
+    for line in server.router.command("show tcp connections").splitlines():
+        if name in line:
+            return int(line.split()[4])
+    return None
+
+
+@pytest.mark.parametrize("cpus", [2, 4])
+def test_path_mtu(make_server, cpus):
+    """A router on the way says that a segment was too large (RFC 1191). Whichever data core the ICMP
+    message comes to, that of the connection hears of it, and of no other's."""
+    server = make_server(cpus=cpus)
+    clients = [server.open() for _ in range(8)]
+    for client in clients:
+        exchange(client, bytes(10000))
+        assert eventually(lambda client=client: mss_shown(server, client), 5, "shown") > 1400
+    wire = server.sockets.enter_context(
+        server.host.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0800)))
+    wire.bind(("eth0", 0x0800))
+    wire.settimeout(20)
+    # segments without data get lost from now on: what is echoed is not acknowledged
+    server.host.run(["/usr/sbin/nft", "add table ip t; add chain ip t o { type filter hook output "
+                     "priority 0; }; add rule ip t o ip protocol tcp ip length <= 80 drop"],
+                    check=True)
+    told = clients[::2]
+    for client in told:
+        client.sendall(bytes(1400))  # one segment: no other acknowledges its echo
+        quoted = b""
+        while len(quoted) < 1000 or quoted[9] != 6 or \
+                quoted[20:24] != struct.pack("!HH", ECHO, client.getsockname()[1]):
+            frame = wire.recv(70000)
+            quoted = frame[14:]
+        icmp = struct.pack("!BBHHH", 3, 4, 0, 0, 1000) + quoted[:28]
+        icmp = icmp[:2] + struct.pack("!H", internet_sum(icmp)) + icmp[4:]
+        head = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 20 + len(icmp), 0, 0, 64, 1, 0,
+                           socket.inet_aton(LEFT_HOST), socket.inet_aton(LEFT_ROUTER))
+        head = head[:10] + struct.pack("!H", internet_sum(head)) + head[12:]
+        wire.send(frame[6:12] + frame[:6] + b"\x08\0" + head + icmp)
+    eventually(lambda: all(mss_shown(server, client) <= 960 for client in told), 10, "smaller")
+    assert all(mss_shown(server, client) > 1400 for client in clients[1::2])
+    server.host.run(["/usr/sbin/nft", "delete table ip t"], check=True)
+    for client in told:
+        assert len(receive(client, 1400)) == 1400
+        exchange(client, bytes(50000))
+    assert server.router.balanced()["tcp_pmtu"] == len(told)
 
 
 @pytest.fixture
