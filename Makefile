@@ -120,6 +120,7 @@ include tests/fuzz/fuzz.mk
 include examples/examples.mk
 include tests/peer/peer.mk
 include tools/nicsim/nicsim.mk
+include tests/bench/bench.mk
 
 test: ## everything: checks, unit, fuzz, packet, drill, peer, nicsim, system and witness tests
 	@tools/deps.sh install test

@@ -1,0 +1,53 @@
+/*
+ * Log-linear histogram of times: 128 cells to each doubling, so that a percentile is right to within
+ * 0.8 %; the smallest and the largest value are exact. Adding one is a shift and an increment.
+ */
+#ifndef TESTS_BENCH_HISTOGRAM_H
+#define TESTS_BENCH_HISTOGRAM_H
+
+#include <stdint.h>
+#include <string.h>
+
+#define HISTOGRAM_SUB_LOG2 7
+#define HISTOGRAM_SUB (1u << HISTOGRAM_SUB_LOG2)
+#define HISTOGRAM_CELLS ((64 - HISTOGRAM_SUB_LOG2 + 1) * HISTOGRAM_SUB)
+
+struct histogram {
+	uint64_t count, min, max;
+	uint64_t cell[HISTOGRAM_CELLS];
+};
+
+static inline void histogram_clear(struct histogram *h)
+{
+	memset(h, 0, sizeof *h);
+	h->min = UINT64_MAX;
+}
+
+static inline void histogram_add(struct histogram *h, uint64_t value)
+{
+	unsigned shift = 0;
+	if (value >= 2 * HISTOGRAM_SUB)
+		shift = 63u - (unsigned)__builtin_clzll(value) - HISTOGRAM_SUB_LOG2;
+	h->cell[shift * HISTOGRAM_SUB + (value >> shift)]++;
+	h->count++;
+	h->max = value > h->max ? value : h->max;
+	h->min = value < h->min ? value : h->min;
+}
+
+/* The value that `share` of all do not exceed, 0 to 1: the middle of its cell, or max. */
+static inline double histogram_percentile(const struct histogram *h, double share)
+{
+	uint64_t wanted = (uint64_t)(share * (double)h->count), seen = 0;
+	for (unsigned i = 0; i < HISTOGRAM_CELLS; i++) {
+		seen += h->cell[i];
+		if (seen <= wanted || h->cell[i] == 0)
+			continue;
+		unsigned shift = i < 2 * HISTOGRAM_SUB ? 0 : i / HISTOGRAM_SUB - 1;
+		uint64_t low = (uint64_t)(i - shift * HISTOGRAM_SUB) << shift;
+		double middle = (double)low + (double)((1ull << shift) - 1) / 2;
+		return middle < (double)h->max ? middle : (double)h->max;
+	}
+	return (double)h->max;
+}
+
+#endif

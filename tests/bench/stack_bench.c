@@ -1,0 +1,377 @@
+/*
+ * What TCP itself costs: two instances of net/tcp in one process, joined by a wire that copies
+ * (tcp_side.c), no card and no other core. Cycles are TSC ticks spent within the calls of the server's
+ * instance, tcp_input and tcp_tick with the application they call back; the client's and the wire's
+ * work is not counted, but it uses the same cache in turn: what a core of its own would find there
+ * is found more often.
+ *
+ * Not in the figures: the card, and the checks that come before tcp_input (Ethernet, ip4_check).
+ * The code is that of the image: the very objects of `make` (flags, lib/mem.c and all).
+ *
+ *   stack_bench [-r ROUNDS] [-s SECONDS] [-i CONNECTIONS] [PREFIX...]
+ *
+ * Measures what begins with one of the prefixes; all, without any. A round lasts SECONDS; printed is
+ * the median of ROUNDS, and the best. A line for each figure: name, median, unit, best, and what else
+ * there is to say. -i: how many idle connections, a million unless told.
+ *
+ *   rr.SIZE.CONNECTIONS   request/response, one outstanding on each connection
+ *   rr.SIZE.of.TOTAL      the same on 256 connections at a time of all that are open, at random
+ *   crr.SIZE              connect, one exchange of SIZE, close; 64 at a time
+ *   bulk.tx, bulk.rx      the server sends, receives, on 1 connection and on 16
+ *   idle                  memory of an established connection that is idle
+ *
+ * `csum`: the port sums and verifies checksums; `tso`: it cuts up large frames as well; `soft`: it
+ * does nothing.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "net/ip4.h"
+#include "tests/bench/tcp_side.h"
+#include "tests/bench/tcp_work.h"
+
+#define ROUNDS_MAX 1000
+#define VECTOR PKT_VECTOR_MAX
+#define BUFFERS 16384
+#define MSS 1448 /* of 1500 bytes with timestamps */
+#define CSUM TCP_TX_CSUM
+#define TSO (TCP_TX_CSUM | TCP_TX_SG | TCP_TX_TSO)
+#define AT_ONCE 256 /* requests outstanding, where not all connections have one */
+
+/* Shorter than the host's scheduler lets a neighbour run: a round that was broken into is one of many
+ * and moves no median. */
+static unsigned rounds = 150;
+static double seconds = 0.002;
+#define WARM_UP_S 0.1 /* longer than a delayed ACK waits */
+static uint32_t idle_connections = 1000000;
+static char **wanted; /* prefixes, NULL at the end */
+static uint64_t tsc_pair; /* ticks between two tsc_now() with nothing between them */
+
+struct bench {
+	struct side server, client;
+	struct work served, load;
+	uint64_t cycles;     /* in the server */
+	uint64_t in, out;    /* packets of the server */
+	uint64_t turns;
+};
+
+static bool is_wanted(const char *name)
+{
+	for (char **prefix = wanted; *prefix; prefix++)
+		if (strncmp(name, *prefix, strlen(*prefix)) == 0)
+			return true;
+	return !*wanted;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static void row(const char *name, const char *figure, double *values, unsigned n, const char *unit,
+                bool higher, const char *more)
+{
+	qsort(values, n, sizeof *values, by_value);
+	printf("%-24s %-22s %10.3f %-14s best %10.3f  %s\n", name, figure, values[n / 2], unit,
+	       values[higher ? n - 1 : 0], more);
+	fflush(stdout);
+}
+
+static void measure_pair(void)
+{
+	tsc_pair = UINT64_MAX;
+	for (unsigned i = 0; i < 1000; i++) {
+		uint64_t t = tsc_now();
+		t = tsc_now() - t;
+		tsc_pair = t < tsc_pair ? t : tsc_pair;
+	}
+}
+
+/* --- two ends and a wire --- */
+
+static void turn(struct bench *b)
+{
+	static struct pkt v[VECTOR];
+	uint64_t now = now_us();
+	unsigned n = wire_carry(&b->client, &b->server, v, VECTOR);
+	uint32_t out = b->server.out_tail;
+	uint64_t start = tsc_now();
+	if (n)
+		tcp_input(b->server.tcp, v, n, now);
+	tcp_tick(b->server.tcp, now);
+	uint64_t took = tsc_now() - start;
+	b->cycles += took > tsc_pair ? took - tsc_pair : 0;
+	b->in += n;
+	b->out += b->server.out_tail - out;
+	b->turns++;
+
+	n = wire_carry(&b->server, &b->client, v, VECTOR);
+	if (n)
+		tcp_input(b->client.tcp, v, n, now);
+	tcp_tick(b->client.tcp, now);
+	work_turn(&b->load, now);
+}
+
+static struct tcp_params parameters(uint32_t connections, uint32_t offload)
+{
+	struct tcp_params p = TCP_PARAMS_DEFAULT;
+	p.connections = connections;
+	p.offload = offload;
+	return p;
+}
+
+/* The server's kind of work is `served`, the client's `load`; both ends of the wire have `offload`. */
+static struct bench *begin(enum work_kind served, enum work_kind load, uint32_t connections,
+                           uint32_t size, uint32_t offload)
+{
+	struct bench *b = bench_memory(sizeof *b);
+	struct tcp_params p = parameters(connections + 64, offload);
+	side_make(&b->server, &p, BUFFERS);
+	p = parameters(connections + 1024, offload); /* TIME-WAIT is on the client's side */
+	p.time_wait_ms = 1;
+	p.port_first = 1024;
+	p.port_last = 65535;
+	side_make(&b->client, &p, 2 * BUFFERS);
+	b->served = (struct work){.kind = served, .tcp = b->server.tcp, .pool = &b->server.pool,
+	                          .port = 7, .mss = MSS};
+	b->load = (struct work){.kind = load, .tcp = b->client.tcp, .pool = &b->client.pool, .port = 7,
+	                        .mss = MSS, .server = net_addr_ip4(IP4(192, 0, 2, 1)),
+	                        .connections = connections, .size = size, .locals = 32};
+	for (uint32_t i = 0; i < b->load.locals; i++)
+		b->load.local[i] = IP4(192, 0, 2, 2) + i;
+	work_init(&b->served);
+	work_init(&b->load);
+	work_listen(&b->served);
+	return b;
+}
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "stack_bench: %s\n", what);
+	exit(1);
+}
+
+static void establish(struct bench *b)
+{
+	uint64_t end = now_us() + 60000000;
+	while (!work_turn(&b->load, now_us())) {
+		turn(b);
+		if (now_us() > end)
+			fail("the connections do not get established");
+	}
+	work_run(&b->load, true);
+}
+
+static void run_for(struct bench *b, double s)
+{
+	uint64_t end = now_us() + (uint64_t)(s * 1e6);
+	b->cycles = b->in = b->out = b->turns = 0;
+	while (now_us() < end)
+		turn(b);
+}
+
+static void end(struct bench *b)
+{
+	if (b->load.unlike)
+		fail("a response was not like its request");
+	if (b->load.failed)
+		fail("a connection broke");
+	if (b->server.lost || b->client.lost)
+		fail("the wire lost packets");
+	if (b->server.cnt.v[CNT_tcp_retransmits] || b->client.cnt.v[CNT_tcp_retransmits])
+		printf("  note: segments were sent again: %llu by the server, %llu by the client\n",
+		       (unsigned long long)b->server.cnt.v[CNT_tcp_retransmits],
+		       (unsigned long long)b->client.cnt.v[CNT_tcp_retransmits]);
+	side_free(&b->server);
+	side_free(&b->client);
+	work_free(&b->served);
+	work_free(&b->load);
+	bench_memory_free(b, sizeof *b);
+}
+
+/* --- what is measured --- */
+
+/* Rounds of a load that counts `done`: cycles of the server for each. */
+static void per_done(struct bench *b, const char *name, const char *figure, const char *unit,
+                     const uint64_t *done)
+{
+	double cycles[ROUNDS_MAX], in = 0, out = 0, turns = 0, all = 0;
+	char more[128];
+	run_for(b, WARM_UP_S);
+	for (unsigned r = 0; r < rounds; r++) {
+		uint64_t before = *done;
+		run_for(b, seconds);
+		double n = (double)(*done - before);
+		if (n == 0)
+			fail("nothing was done");
+		cycles[r] = (double)b->cycles / n;
+		in += (double)b->in;
+		out += (double)b->out;
+		turns += (double)b->turns;
+		all += n;
+	}
+	snprintf(more, sizeof more, "%.2f segments in, %.2f out, %.0f a turn", in / all, out / all,
+	         in / turns);
+	row(name, figure, cycles, rounds, unit, false, more);
+}
+
+static void request_response(uint32_t size, uint32_t connections, uint32_t offload)
+{
+	char name[64];
+	snprintf(name, sizeof name, "rr.%uB.%u%s", size, connections,
+	         offload == CSUM ? ".csum" : ".soft");
+	if (!is_wanted(name))
+		return;
+	struct bench *b = begin(WORK_ECHO, WORK_RR, connections, size, offload);
+	establish(b);
+	per_done(b, name, "cycles_per_request", "TSC cycles", &b->load.requests);
+	end(b);
+}
+
+static void connect_close(uint32_t size)
+{
+	char name[64];
+	snprintf(name, sizeof name, "crr.%uB.csum", size);
+	if (!is_wanted(name))
+		return;
+	struct bench *b = begin(WORK_ECHO, WORK_CRR, 64, size, CSUM);
+	establish(b);
+	per_done(b, name, "cycles_per_connection", "TSC cycles", &b->load.ended);
+	double rate[1] = {(double)b->load.ended};
+	uint64_t before = b->load.ended;
+	run_for(b, seconds * rounds);
+	rate[0] = tsc_hz() * (double)(b->load.ended - before) / (double)b->cycles / 1e6;
+	row(name, "connections", rate, 1, "M/s of a core", true, "the server alone");
+	end(b);
+}
+
+static void bulk(bool sends, uint32_t connections, uint32_t offload)
+{
+	char name[64];
+	snprintf(name, sizeof name, "bulk.%s.%u%s", sends ? "tx" : "rx", connections,
+	         offload == TSO    ? ".tso"
+	         : offload == CSUM ? ".csum"
+	                           : ".soft");
+	if (!is_wanted(name))
+		return;
+	double bytes[ROUNDS_MAX];
+	char more[128];
+	struct bench *b = begin(sends ? WORK_SOURCE : WORK_SINK, sends ? WORK_SINK : WORK_SOURCE,
+	                        connections, 0, offload);
+	establish(b);
+	const uint64_t *done = sends ? &b->served.acked_bytes : &b->served.received_bytes;
+	run_for(b, WARM_UP_S); /* the congestion window grows */
+	uint64_t in = 0, out = 0, all = 0;
+	for (unsigned r = 0; r < rounds; r++) {
+		uint64_t before = *done;
+		run_for(b, seconds);
+		bytes[r] = (double)(*done - before) / (double)b->cycles;
+		in += b->in;
+		out += b->out;
+		all += *done - before;
+	}
+	snprintf(more, sizeof more, "%.0f bytes a packet %s, %.1f packets %s for each",
+	         (double)all / (double)(sends ? out : in), sends ? "sent" : "received",
+	         sends ? (double)in / (double)out : (double)out / (double)in,
+	         sends ? "received" : "sent");
+	row(name, "bytes_per_cycle", bytes, rounds, "B/cycle", true, more);
+	for (unsigned r = 0; r < rounds; r++)
+		bytes[r] *= tsc_hz() * 8 / 1e9;
+	row(name, "rate", bytes, rounds, "Gbit/s", true, "of the server's core, were it all it did");
+	end(b);
+}
+
+static double resident_bytes(void *p, size_t bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = (bytes + page - 1) / page, there = 0;
+	unsigned char *in = malloc(pages);
+	if (!in || mincore(p, bytes, in) != 0)
+		return 0;
+	for (size_t i = 0; i < pages; i++)
+		there += in[i] & 1;
+	free(in);
+	return (double)(there * page);
+}
+
+static void idle(void)
+{
+	char name[64], of[64], more[128];
+	snprintf(name, sizeof name, "idle.%u", idle_connections);
+	snprintf(of, sizeof of, "rr.64B.of.%u.csum", idle_connections);
+	if (!is_wanted(name) && !is_wanted(of))
+		return;
+	struct bench *b = begin(WORK_ECHO, WORK_RR, idle_connections, 64, CSUM);
+	b->load.busy = AT_ONCE;
+	uint64_t start = now_us(), all = 0;
+	while (!work_turn(&b->load, now_us())) {
+		turn(b);
+		all = b->cycles;
+	}
+	double ms = (double)(now_us() - start) / 1e3;
+	double cycles = (double)all / idle_connections;
+	for (uint64_t until = now_us() + 300000; now_us() < until;) /* delayed ACKs and the like */
+		turn(b);
+	if (tcp_count(b->server.tcp, TCP_ESTABLISHED) != idle_connections)
+		fail("not all connections are established");
+	double bytes = (double)(b->server.table_bytes + b->server.pool_bytes);
+	double each = bytes / idle_connections, mib = bytes / 1048576;
+	double resident = resident_bytes(b->server.tables, b->server.table_bytes) +
+	                  resident_bytes(b->server.buffers, (size_t)b->server.pool.count *
+	                                                            b->server.pool.stride);
+	snprintf(more, sizeof more, "%.0f MiB in all, %.0f resident; %u established in %.0f ms", mib,
+	         resident / 1048576, tcp_count(b->server.tcp, TCP_ESTABLISHED), ms);
+	row(name, "bytes_per_connection", &each, 1, "bytes", false, more);
+	row(name, "cycles_to_establish", &cycles, 1, "TSC cycles", false, "the server alone");
+	run_for(b, 0.2);
+	double tick = (double)b->cycles / (double)b->turns;
+	row(name, "cycles_per_idle_turn", &tick, 1, "TSC cycles", false, "tcp_tick");
+	work_run(&b->load, true);
+	per_done(b, of, "cycles_per_request", "TSC cycles", &b->load.requests);
+	end(b);
+}
+
+int main(int argc, char **argv)
+{
+	int option;
+	while ((option = getopt(argc, argv, "r:s:i:")) != -1) {
+		if (option == 'r')
+			rounds = (unsigned)atoi(optarg);
+		else if (option == 's')
+			seconds = atof(optarg);
+		else if (option == 'i')
+			idle_connections = (uint32_t)atoi(optarg);
+		else
+			return 2;
+	}
+	if (rounds < 1 || rounds > ROUNDS_MAX)
+		return 2;
+	wanted = argv + optind;
+	measure_pair();
+	printf("TSC %.1f MHz; a pair of time-stamps, taken off: %llu cycles; %u rounds of %g s\n",
+	       tsc_hz() / 1e6, (unsigned long long)tsc_pair, rounds, seconds);
+
+	static const uint32_t counts[] = {1, 16, 64, 256, 4096}, sizes[] = {1, 64};
+	for (unsigned s = 0; s < ARRAY_LEN(sizes); s++)
+		for (unsigned c = 0; c < ARRAY_LEN(counts); c++)
+			request_response(sizes[s], counts[c], CSUM);
+	request_response(64, 64, 0);
+	request_response(1024, 64, CSUM);
+	request_response(1024, 64, 0);
+	connect_close(0);
+	connect_close(64);
+	static const uint32_t offloads[] = {0, CSUM, TSO};
+	for (unsigned o = 0; o < ARRAY_LEN(offloads); o++) {
+		bulk(true, 1, offloads[o]);
+		bulk(true, 16, offloads[o]);
+	}
+	bulk(false, 1, 0);
+	bulk(false, 1, CSUM);
+	bulk(false, 16, CSUM);
+	idle();
+	return 0;
+}
