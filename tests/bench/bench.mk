@@ -18,6 +18,29 @@ $(BENCH_BUILD)/%.o: tests/bench/%.c tests/bench/bench.mk
 $(BENCH_BUILD)/stack_bench: $(BENCH_BUILD)/stack_bench.o $(BENCH_TCP) $(BENCH_PRODUCT)
 	@gcc -no-pie -o $@ $^
 
+# The load generator on a vhost-user socket or a tap, with the C library's memcpy. Only wire_vhost.c
+# and vhost_ring.c see DPDK
+DPDK_CFLAGS = -O3 -march=native -Wall $(shell pkg-config --cflags libdpdk)
+DPDK_LIBS = $(shell pkg-config --libs libdpdk) -lrte_vhost
+BENCH_VHOST := $(patsubst %,$(BENCH_BUILD)/%.o,wire_vhost vhost_ring)
+
+$(BENCH_VHOST): $(BENCH_BUILD)/%.o: tests/bench/%.c tests/bench/bench.mk
+	@mkdir -p $(@D)
+	@gcc $(DPDK_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BENCH_BUILD)/tcp_load: $(patsubst %,$(BENCH_BUILD)/%.o,tcp_load wire_tap) $(BENCH_TCP) \
+		$(BENCH_VHOST) $(filter-out %/mem.o,$(BENCH_PRODUCT))
+	@gcc -no-pie -o $@ $^ $(DPDK_LIBS) -pthread
+
+# peers: a Linux server, and an XDP program where clang makes one
+$(BENCH_BUILD)/epoll_echo: tests/bench/epoll_echo.c tests/bench/bench.mk
+	@mkdir -p $(@D)
+	@gcc -std=gnu11 -O2 -g -Wall -Wextra -Werror -o $@ $<
+
+$(BENCH_BUILD)/xdp_echo.o: tests/bench/xdp_echo.c tests/bench/bench.mk
+	@mkdir -p $(@D)
+	@clang -O2 -Wall -target bpf -I/usr/include/$(shell gcc -print-multiarch) -c -o $@ $<
+
 tcp-bench: $(BENCH_BUILD)/stack_bench ## cycles of TCP alone: requests, bulk, connections, memory
 	$(BENCH_BUILD)/stack_bench $(if $(filter command line,$(origin T)),$(T))
 

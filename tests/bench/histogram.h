@@ -1,6 +1,7 @@
 /*
- * Log-linear histogram of times: 128 cells to each doubling, so that a percentile is right to within
- * 0.8 %; the smallest and the largest value are exact. Adding one is a shift and an increment.
+ * Log-linear histogram of times: 128 cells to each doubling, so that a percentile is right to
+ * within 0.8 %; the smallest and the largest value are exact. Adding one is a shift and an
+ * increment.
  */
 #ifndef TESTS_BENCH_HISTOGRAM_H
 #define TESTS_BENCH_HISTOGRAM_H

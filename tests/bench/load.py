@@ -48,12 +48,15 @@ def build_tools():
                            text=True, check=False)
     if flags.returncode != 0:
         raise BenchError("libdpdk is not installed (tools/deps.sh install bench)")
-    for name, extra in (("vhost_gen", ["-march=native"] + flags.stdout.split() + ["-lrte_vhost"]),
-                        ("core_ping", ["-pthread"])):
-        source, binary = os.path.join(HERE, name + ".c"), os.path.join(TOOLS, name)
-        if os.path.exists(binary) and os.path.getmtime(binary) > os.path.getmtime(source):
+    for sources, extra in ((["vhost_gen.c", "vhost_ring.c", "vhost_ring.h"],
+                            ["-march=native"] + flags.stdout.split() + ["-lrte_vhost"]),
+                           (["core_ping.c"], ["-pthread"])):
+        binary = os.path.join(TOOLS, sources[0][:-len(".c")])
+        paths = [os.path.join(HERE, name) for name in sources]
+        if os.path.exists(binary) and os.path.getmtime(binary) > max(map(os.path.getmtime, paths)):
             continue
-        subprocess.run(["gcc", "-O3", "-Wall", "-o", binary, source, *extra], check=True)
+        subprocess.run(["gcc", "-O3", "-Wall", "-o", binary,
+                        *(path for path in paths if path.endswith(".c")), *extra], check=True)
 
 
 @contextlib.contextmanager
@@ -88,11 +91,11 @@ def eal(prefix, cpus, huge, mib):
     return words + ["--no-huge", "-m", str(mib)]
 
 
-def own_group(pid):
+def own_group(pid, nice="-15"):
     """A polling process, in a session of its own, goes ahead: else neighbours take milliseconds."""
     with contextlib.suppress(OSError), open("/proc/%d/autogroup" % pid, "w",
                                             encoding="ascii") as file:
-        file.write("-15")
+        file.write(nice)
 
 
 @contextlib.contextmanager

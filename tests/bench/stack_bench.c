@@ -1,18 +1,18 @@
 /*
  * What TCP itself costs: two instances of net/tcp in one process, joined by a wire that copies
- * (tcp_side.c), no card and no other core. Cycles are TSC ticks spent within the calls of the server's
- * instance, tcp_input and tcp_tick with the application they call back; the client's and the wire's
- * work is not counted, but it uses the same cache in turn: what a core of its own would find there
- * is found more often.
+ * (tcp_side.c), no card and no other core. Cycles are TSC ticks spent within the calls of the
+ * server's instance, tcp_input and tcp_tick with the application they call back; the client's and
+ * the wire's work is not counted, but it uses the same cache in turn: what a core of its own would
+ * find there is found more often.
  *
  * Not in the figures: the card, and the checks that come before tcp_input (Ethernet, ip4_check).
  * The code is that of the image: the very objects of `make` (flags, lib/mem.c and all).
  *
  *   stack_bench [-r ROUNDS] [-s SECONDS] [-i CONNECTIONS] [PREFIX...]
  *
- * Measures what begins with one of the prefixes; all, without any. A round lasts SECONDS; printed is
- * the median of ROUNDS, and the best. A line for each figure: name, median, unit, best, and what else
- * there is to say. -i: how many idle connections, a million unless told.
+ * Measures what begins with one of the prefixes; all, without any. A round lasts SECONDS; printed
+ * is the median of ROUNDS, and the best. A line for each figure: name, median, unit, best, and what
+ * else there is to say. -i: how many idle connections, a million unless told.
  *
  *   rr.SIZE.CONNECTIONS   request/response, one outstanding on each connection
  *   rr.SIZE.of.TOTAL      the same on 256 connections at a time of all that are open, at random
@@ -42,8 +42,8 @@
 #define TSO (TCP_TX_CSUM | TCP_TX_SG | TCP_TX_TSO)
 #define AT_ONCE 256 /* requests outstanding, where not all connections have one */
 
-/* Shorter than the host's scheduler lets a neighbour run: a round that was broken into is one of many
- * and moves no median. */
+/* Shorter than the host's scheduler lets a neighbour run: a round that was broken into is one of
+ * many and moves no median. */
 static unsigned rounds = 150;
 static double seconds = 0.002;
 #define WARM_UP_S 0.1 /* longer than a delayed ACK waits */
@@ -125,22 +125,22 @@ static struct tcp_params parameters(uint32_t connections, uint32_t offload)
 	return p;
 }
 
-/* The server's kind of work is `served`, the client's `load`; both ends of the wire have `offload`. */
+/* The server's kind of work is `served`, the client's `load`; both ends have `offload`. */
 static struct bench *begin(enum work_kind served, enum work_kind load, uint32_t connections,
                            uint32_t size, uint32_t offload)
 {
 	struct bench *b = bench_memory(sizeof *b);
 	struct tcp_params p = parameters(connections + 64, offload);
-	side_make(&b->server, &p, BUFFERS);
+	side_make(&b->server, &p, BUFFERS, BUF_STRIDE_STANDARD);
 	p = parameters(connections + 1024, offload); /* TIME-WAIT is on the client's side */
 	p.time_wait_ms = 1;
 	p.port_first = 1024;
 	p.port_last = 65535;
-	side_make(&b->client, &p, 2 * BUFFERS);
+	side_make(&b->client, &p, 2 * BUFFERS, BUF_STRIDE_STANDARD);
 	b->served = (struct work){.kind = served, .tcp = b->server.tcp, .pool = &b->server.pool,
 	                          .port = 7, .mss = MSS};
-	b->load = (struct work){.kind = load, .tcp = b->client.tcp, .pool = &b->client.pool, .port = 7,
-	                        .mss = MSS, .server = net_addr_ip4(IP4(192, 0, 2, 1)),
+	b->load = (struct work){.kind = load, .tcp = b->client.tcp, .pool = &b->client.pool,
+	                        .port = 7, .mss = MSS, .server = net_addr_ip4(IP4(192, 0, 2, 1)),
 	                        .connections = connections, .size = size, .locals = 32};
 	for (uint32_t i = 0; i < b->load.locals; i++)
 		b->load.local[i] = IP4(192, 0, 2, 2) + i;
@@ -287,7 +287,7 @@ static void bulk(bool sends, uint32_t connections, uint32_t offload)
 	row(name, "bytes_per_cycle", bytes, rounds, "B/cycle", true, more);
 	for (unsigned r = 0; r < rounds; r++)
 		bytes[r] *= tsc_hz() * 8 / 1e9;
-	row(name, "rate", bytes, rounds, "Gbit/s", true, "of the server's core, were it all it did");
+	row(name, "rate", bytes, rounds, "Gbit/s", true, "of a core, were the server all it did");
 	end(b);
 }
 
@@ -328,8 +328,8 @@ static void idle(void)
 	double resident = resident_bytes(b->server.tables, b->server.table_bytes) +
 	                  resident_bytes(b->server.buffers, (size_t)b->server.pool.count *
 	                                                            b->server.pool.stride);
-	snprintf(more, sizeof more, "%.0f MiB in all, %.0f resident; %u established in %.0f ms", mib,
-	         resident / 1048576, tcp_count(b->server.tcp, TCP_ESTABLISHED), ms);
+	snprintf(more, sizeof more, "%.0f MiB in all, %.0f resident; %u established in %.0f ms",
+	         mib, resident / 1048576, tcp_count(b->server.tcp, TCP_ESTABLISHED), ms);
 	row(name, "bytes_per_connection", &each, 1, "bytes", false, more);
 	row(name, "cycles_to_establish", &cycles, 1, "TSC cycles", false, "the server alone");
 	run_for(b, 0.2);

@@ -95,24 +95,24 @@ static void collect(void *ctx, struct pkt *p)
 	s->out[s->out_tail++ % SIDE_OUT] = *p;
 }
 
-void side_make(struct side *s, const struct tcp_params *params, uint32_t buffers)
+void side_make(struct side *s, const struct tcp_params *params, uint32_t buffers, uint32_t stride)
 {
 	static const struct tcp_ops ops = {.tx = collect};
 	static const struct siphash_key key = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
 	*s = (struct side){.table_bytes = tcp_memory_bytes(params),
-	                   .pool_bytes = (size_t)buffers * (BUF_STRIDE_STANDARD + sizeof(uint32_t))};
+	                   .pool_bytes = (size_t)buffers * (stride + sizeof(uint32_t))};
 	s->tables = bench_memory(s->table_bytes);
-	s->buffers = bench_memory((size_t)buffers * BUF_STRIDE_STANDARD);
+	s->buffers = bench_memory((size_t)buffers * stride);
 	s->stack = bench_memory(buffers * sizeof(uint32_t));
 	s->out = bench_memory(SIDE_OUT * sizeof(struct pkt));
-	bufpool_init(&s->pool, s->buffers, s->stack, buffers, BUF_STRIDE_STANDARD);
+	bufpool_init(&s->pool, s->buffers, s->stack, buffers, stride);
 	s->tcp = tcp_init(s->tables, params, &s->pool, &s->cnt, &key, &ops, s, now_us());
 }
 
 void side_free(struct side *s)
 {
 	bench_memory_free(s->tables, s->table_bytes);
-	bench_memory_free(s->buffers, (size_t)s->pool.count * BUF_STRIDE_STANDARD);
+	bench_memory_free(s->buffers, (size_t)s->pool.count * s->pool.stride);
 	bench_memory_free(s->stack, s->pool.count * sizeof(uint32_t));
 	bench_memory_free(s->out, SIDE_OUT * sizeof(struct pkt));
 }
@@ -146,7 +146,7 @@ static bool receive(struct side *to, const uint8_t *frame, unsigned len, uint8_t
 	return true;
 }
 
-/* Segment `number` of a frame of `len` bytes in all gets its own lengths, sequence number, flags. */
+/* Segment `number` of a frame of `len` bytes in all gets its own lengths, number and flags. */
 static void mend_segment(uint8_t *frame, unsigned head, unsigned payload, unsigned done, bool last)
 {
 	uint8_t *ip = frame + ETH_HLEN, *tcp = ip + ip4_header_len(ip);

@@ -2,8 +2,8 @@
  * One end of the benchmarks of TCP: an instance of net/tcp with its memory, in a host process. What
  * it sends is collected in a queue, for a wire (in this process, or a vhost ring) to take from.
  *
- * Tables and buffers lie in mappings of their own in huge pages where the host gives them, as they do
- * in the image; table_bytes + pool_bytes is all the memory that the end has.
+ * Tables and buffers lie in mappings of their own in huge pages where the host gives them, as they
+ * do in the image; table_bytes + pool_bytes is all the memory that the end has.
  */
 #ifndef TESTS_BENCH_TCP_SIDE_H
 #define TESTS_BENCH_TCP_SIDE_H
@@ -19,7 +19,7 @@ struct side {
 	struct counters cnt;
 	struct pkt *out;
 	uint32_t out_head, out_tail; /* taken, put: they run freely */
-	uint64_t lost;               /* packets for which the queue had no place, or the pool no buffer */
+	uint64_t lost;               /* packets without a place in the queue, or without a buffer */
 	size_t table_bytes, pool_bytes;
 	void *tables, *buffers;
 	uint32_t *stack;
@@ -43,7 +43,8 @@ uint64_t now_us(void);
 void *bench_memory(size_t bytes);
 void bench_memory_free(void *p, size_t bytes);
 
-void side_make(struct side *s, const struct tcp_params *params, uint32_t buffers);
+/* `buffers` of `stride` bytes each (lib/pkt.h). */
+void side_make(struct side *s, const struct tcp_params *params, uint32_t buffers, uint32_t stride);
 void side_free(struct side *s);
 
 static inline uint32_t side_waiting(const struct side *s) { return s->out_tail - s->out_head; }

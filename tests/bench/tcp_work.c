@@ -73,7 +73,8 @@ void work_run(struct work *w, bool run)
 static void fill(struct work *w, struct tcp_conn *c)
 {
 	struct pkt p;
-	while (tcp_send_room(c) >= w->mss && w->pool->free > SOURCE_RESERVE && pkt_alloc(w->pool, &p)) {
+	while (tcp_send_room(c) >= w->mss && w->pool->free > SOURCE_RESERVE &&
+	       pkt_alloc(w->pool, &p)) {
 		p.data = buf_base(w->pool, p.buf) + SOURCE_AT;
 		p.len = (uint16_t)w->mss;
 		if (tcp_send_pkt(c, &p) != E_OK) {

@@ -1,9 +1,9 @@
 /*
- * What the benchmarks of TCP let connections do, whatever they go over: applications of net/tcp, for
- * the client's end and for a server in the same process.
+ * What the benchmarks of TCP let connections do, whatever they go over: applications of net/tcp,
+ * for the client's end and for a server in the same process.
  *
- *     WORK_RR      request/response: one request outstanding on each connection, or, where `busy` is
- *                  less than their number, on `busy` of them, chosen anew each time at random
+ *     WORK_RR      request/response: one request outstanding on each connection, or, where `busy`
+ *                  is less than their number, on `busy` of them, chosen anew each time at random
  *     WORK_CRR     connect, one request and its response (none, if size is 0), close; then the next
  *     WORK_SOURCE  sends as much as it may on each connection
  *     WORK_SINK    takes what comes and throws it away
@@ -37,7 +37,7 @@ struct work {
 	struct bufpool *pool;
 	struct net_addr server;
 	uint16_t port;
-	uint32_t locals;          /* client addresses in use, each good for some 60,000 connections */
+	uint32_t locals;          /* client addresses: each is good for some 60,000 connections */
 	uint32_t local[WORK_LOCALS];
 	uint32_t connections;
 	uint32_t busy;            /* 0: all */

@@ -79,6 +79,7 @@ UNIT_FLAGS_ixgbe_done_traffic := $(UNIT_FLAGS_ixgbe_done)
 UNIT_FLAGS_ixgbe_faults := $(UNIT_FLAGS_ixgbe_driver)
 T ?= csum fmt mem pkt cmdline siphash counters ip4 icmp4 udp gso arp fib rss wheel \
 	congestion tcp_wire tcp_pair tcp_rate fuzz config shell null impair tcp_reset random \
+	histogram \
 	virtio_net virtio_ring virtio_hostile ixgbe_ring ixgbe_hostile ixgbe_driver ixgbe_traffic \
 	ixgbe_done ixgbe_done_traffic ixgbe_faults \
 	82599_model 82599_rx 82599_tx 82599_fuzz
