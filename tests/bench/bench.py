@@ -10,6 +10,9 @@
   peer.<PROGRAM>.*               DPDK in the guest's place over virtio-user, on the same generator,
                                  alternating with it in the same run: l3fwd (LPM, the same routes)
                                  and testpmd (mode `mac`: no look-up)
+  tcp.<NIC>.*, udp.virtio.*      the services under load: requests on 1 to 4096 connections,
+                                 connections opened and closed, bulk, idle ones, round trips of UDP;
+                                 beside Linux, XDP and DPDK (services.py); plots in build/
   boot.*, image.*, memory.*      start-up and size
 
 Prints a table and writes build/bench.json: a list of {name, value, unit, better, accel, runs,
@@ -40,6 +43,7 @@ from load import (SLICE_S, WARM_UP_S, BenchError, Generator, build_tools, hugepa
 from models import LINE_RATE_PPS, curve, plot, router_on_models
 from peers import NEXT_HOP_MAC, PEERS, build_l3fwd, dpdk_version
 from results import RESULTS, Results
+from services import plots, tcp, udp_rtt
 from launcher import demo, image, netlab, options, ports
 from launcher.errors import LauncherError
 from launcher.guest import Guest, GuestError
@@ -49,7 +53,7 @@ IMPOSSIBLE = 1.05  # busy share that no core can have
 VALID = 0.99  # of the rate asked for: with less a trial says nothing
 SATURATED = 0.98  # busy share of the data core from which on it is the limit
 ROUTES = (1, 16384)
-PARTS = ["forwarding", "null", "no-loss", "tail-writes", "boot", "sizes"]
+PARTS = ["forwarding", "null", "no-loss", "tail-writes", "tcp", "udp-rtt", "boot", "sizes"]
 
 
 def routes(prefixes):
@@ -338,6 +342,23 @@ def choose(wanted):
         return "tcg"
 
 
+def services(results, work, accel, runs, parts, quick):
+    if len(os.sched_getaffinity(0)) < 2:
+        raise BenchError("TCP and UDP need two CPUs")
+    build_tools()
+    curves, turns = {}, {}
+    with hugepages() as huge:
+        if not huge:
+            progress("no huge pages: DPDK runs on 4 KiB pages")
+        if "tcp" in parts:
+            curves = tcp(results, work, accel, huge, runs, quick)
+        if "udp-rtt" in parts:
+            turns = udp_rtt(results, work, accel, huge, runs)
+    made, missing = plots(curves, turns, accel, os.path.dirname(RESULTS))
+    results.note(missing or "plots: %s" % ", ".join(os.path.relpath(path, os.getcwd())
+                                                    for path in made))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -346,6 +367,8 @@ def main():
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2.0, help="length of a run (default 2)")
     parser.add_argument("--only", choices=PARTS, action="append")
+    parser.add_argument("--quick", action="store_true",
+                        help="few numbers of connections: to see that it works")
     arguments = parser.parse_args()
     parts = arguments.only or PARTS
     if not os.path.exists(options.KERNEL):
@@ -382,6 +405,8 @@ def main():
             no_loss(results, work, accel, arguments.runs)
         if "tail-writes" in parts:
             tail_writes(results, work, accel, SLICE_S)
+        if "tcp" in parts or "udp-rtt" in parts:
+            services(results, work, accel, arguments.runs, parts, arguments.quick)
         if "boot" in parts:
             boot(results, work, accel, arguments.runs)
         if "sizes" in parts:

@@ -1,0 +1,559 @@
+"""TCP and UDP services under load: the image beside Linux, XDP and DPDK in the same run.
+
+The client is always tcp_load (net/ itself, on the first CPU); what answers has the second:
+
+  virtio   the image, `app echo`, on tcp_load's own vhost-user rings
+  ixgbe    the image on a modelled 82599 (nicsim), tcp_load on a packet socket behind a tap. Three
+           programs on two CPUs: rates and times are the tap's and nicsim's, which has the client's
+           CPU; cycles in the data core are ours
+  epoll    epoll_echo on a tap, and the kernel's work for it on the same CPU: frames that tcp_load
+           writes go to the second CPU by RPS (receive packet steering), so one core has the server
+           and all of its network stack, while the copies into and out of the tap are on tcp_load's,
+           as the copies into and out of the rings are for the image
+  socket   epoll_echo on a UDP socket, in recvmmsg; the same tap
+  xdp      xdp_echo.c on the same tap, generic mode behind RPS: on the second CPU as well
+  testpmd  DPDK in the guest's place, mode 5tswap, on vhost-user rings of a tcp_load of its own
+
+Who is not at turn sleeps (the image: `idle auto`; Linux) or is stopped (testpmd).
+"""
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+
+from load import (CPU_DATA, CPU_GENERATOR, ROOT, SLICE_S, REST_S, TOOLS, BenchError, Generator, eal,
+                  median_of, own_group, pin_guest, progress, realtime, round_trip_ns)
+from peers import dpdk_under_load, dpdk_version, virtio_user
+from launcher import netlab, ports, process
+from launcher.guest import Guest
+
+SERVER, CLIENT, CLIENT_MAC = "192.0.2.1", "192.0.2.10", "52:54:00:00:00:0a"
+LOCALS = 20  # client addresses: a million connections need more ports than one has
+ECHO, DISCARD, CHARGEN = 7, 9, 19
+CONNECTIONS = (1, 16, 64, 256, 4096)
+SIZES = (1, 64)
+IDLE = 1000000
+TIMES = ("p50", "p99", "p999", "max")
+LINUX = "Linux epoll on a tap, RPS to its CPU, the same client"
+IDLE_SHARE = 0.02  # of the generator's time: with less it was the limit
+BUSY_ROUTES = 4096
+
+
+def build(targets):
+    """By the Makefile, for these contain objects of the image. Returns those that did not come."""
+    missing = []
+    for target in targets:
+        made = subprocess.run(["make", "-s", "-C", ROOT, "build/bench/" + target],
+                              capture_output=True, text=True, check=False,
+                              env=dict(os.environ, MAKEFLAGS=""))
+        if made.returncode != 0:
+            missing.append("%s: %s" % (target, made.stderr.strip()[-200:]))
+    return missing
+
+
+def configuration(connections, routes=0):
+    lines = ["hostname bench", "application echo", "service echo udp", "service echo tcp",
+             "service discard tcp", "service chargen tcp", "tcp connections %d" % connections,
+             "interface eth0", " ip address %s/24" % SERVER]
+    lines += ["arp 192.0.2.%d %s" % (10 + number, CLIENT_MAC) for number in range(LOCALS)]
+    lines += ["ip route 10.%d.%d.0/24 192.0.2.10" % (number >> 8, number & 255)
+              for number in range(routes)]
+    return "\n".join(lines) + "\n"
+
+
+class TcpLoad(Generator):
+    """tcp_load on a wire; `host`: in whose network namespace."""
+
+    def __init__(self, work, huge, wire, host=None, offloads=False):
+        self.partners, self.ahead = [], []
+        self.sockets = []
+        words = [os.path.join(TOOLS, "tcp_load")] + (["-o"] if offloads else [])
+        words += [wire, SERVER, CLIENT, str(LOCALS)]
+        if wire.startswith("vhost:"):
+            self.sockets = [wire[len("vhost:"):]]
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.sockets[0])
+            words += eal("hayate-load-%d-%s" % (os.getpid(), os.path.basename(work)),
+                         [CPU_GENERATOR], huge, 64)
+        self.log = open(os.path.join(work, "load.log"), "w+", encoding="utf-8")
+        popen = host.popen if host else process.popen
+        self.child = popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log,
+                           text=True, bufsize=1, start_new_session=True, cpus={CPU_GENERATOR})
+        own_group(self.child.pid)
+        self.tsc_hz = int(self.answer("up", 30)[0])
+
+    def wait_link(self, timeout_s=60):
+        deadline = time.monotonic() + timeout_s
+        while self.ask("link") != ["1"]:
+            if time.monotonic() > deadline:
+                raise BenchError("the other side did not bring its rings up")
+            time.sleep(0.05)
+
+    def resolve(self, mac=""):
+        if self.ask(("resolve " + mac).strip()) == ["none"]:
+            raise BenchError("%s does not answer ARP" % SERVER)
+
+    def open(self, kind, connections, size=0, port=ECHO, busy=0):
+        """Milliseconds it took."""
+        with realtime([self.child.pid] + self.partners, self.ahead):
+            line = "open %s %d %d %d %d" % (kind, connections, size, port, busy)
+            opened, took = self.ask(line, 90)
+        time.sleep(REST_S)
+        if int(opened) != connections:
+            raise BenchError("%d connections did not come about" % connections)
+        return float(took)
+
+    def run(self, seconds, mpps=0):
+        names = ("ns requests ended received acked failed unlike retransmits lost idle "
+                 "all min p50 p99 p999 max").split()
+        with realtime([self.child.pid] + self.partners, self.ahead):
+            got = dict(zip(names, map(float, self.ask("run %g" % seconds, seconds + 30))))
+        time.sleep(REST_S)
+        if got["unlike"]:
+            raise BenchError("%d responses were not their requests" % got["unlike"])
+        if not got["requests"] + got["received"] + got["acked"] + got["ended"]:
+            raise BenchError("nothing moved")
+        return got
+
+    def udp(self, seconds, first=True):
+        """Round trips; `first`: before all others on its CPU meanwhile, else one among them."""
+        names = "count lost left_out min p50 p99 p999 max".split()
+        own_group(self.child.pid, "-15" if first else "0")
+        with realtime(([self.child.pid] if first else []) + self.partners, self.ahead):
+            got = dict(zip(names, map(float, self.ask("udp %g 16 %d" % (seconds, ECHO),
+                                                      seconds + 30))))
+        time.sleep(REST_S)
+        if not got["count"]:
+            raise BenchError("no datagram came back (%d were lost)" % got["lost"])
+        return got
+
+
+# --- who answers ---
+
+def start_guest(stack, work, accel, config, words):
+    path = os.path.join(work, "bench.conf")
+    with open(path, "w", encoding="ascii") as file:
+        file.write(config)
+    pidfile, qmp_path = os.path.join(work, "pid"), os.path.join(work, "qmp")
+    guest = stack.enter_context(Guest(
+        ["echo", "--config", path, "--accel", accel, "--idle", "auto", "--pidfile", pidfile,
+         "--qmp", qmp_path, *words], log=os.path.join(work, "console.log")))
+    guest.wait_ready(120)
+    guest.wait_prompt()
+    return guest, pin_guest(pidfile, qmp_path)
+
+
+def on_virtio(stack, work, accel, huge, connections=5120, memory="512M", offloads=True, routes=0):
+    """(guest, tcp_load)"""
+    load = stack.enter_context(TcpLoad(work, huge, "vhost:" + os.path.join(work, "vhost"),
+                                       offloads=offloads))
+    guest, load.partners = start_guest(
+        stack, work, accel, configuration(connections, routes),
+        ["--memory", memory, "--port", "vhost-user:" + load.sockets[0]])
+    load.wait_link()
+    load.resolve()
+    return guest, load
+
+
+def on_ixgbe(stack, work, accel, huge, connections=5120):
+    client = stack.enter_context(netlab.Host("client"))
+    client.ip("link", "set", "eth0", "up")
+    guest, partners = start_guest(
+        stack, work, accel, configuration(connections),
+        ["--memory", "512M", "--nic", "ixgbe", "--nic-mode", "line-rate", "--nicsim-cpus",
+         str(CPU_GENERATOR), "--port", client.port])
+    guest.wait_links()
+    load = stack.enter_context(TcpLoad(work, huge, "packet:eth0", client))
+    load.resolve()
+    load.partners = partners
+    return guest, load
+
+
+def linux_host(stack):
+    """A namespace whose eth0 will be a tap of tcp_load's, and its packets the second CPU's."""
+    host = stack.enter_context(netlab.Host("linux"))
+    mac = ports.mac_of(ports.MAC_BASE, 0)
+    host.ip("link", "set", "eth0", "address", mac, "gso_max_size", "60000")
+    host.ip("address", "replace", SERVER + "/24", "dev", "eth0")
+    host.ip("link", "set", "eth0", "up")
+    host.run(["unshare", "-m", "sh", "-c", "mount -t sysfs sysfs /sys && echo %x > "
+              "/sys/class/net/eth0/queues/rx-0/rps_cpus" % (1 << CPU_DATA)], check=True)
+    return host
+
+
+def on_linux(stack, work, huge, server, offloads=True):
+    """tcp_load beside epoll_echo with these arguments, or beside XDP (None)."""
+    host = linux_host(stack)
+    if server:
+        child = host.popen([os.path.join(TOOLS, "epoll_echo"), *server], stdout=subprocess.PIPE,
+                           stdin=subprocess.DEVNULL, text=True, start_new_session=True,
+                           cpus={CPU_DATA})
+        own_group(child.pid)
+        if child.stdout.readline() != "ready\n":
+            raise BenchError("epoll_echo did not start")
+    else:
+        host.ip("link", "set", "dev", "eth0", "xdpgeneric", "obj",
+                os.path.join(TOOLS, "xdp_echo.o"), "sec", "xdp")
+    load = stack.enter_context(TcpLoad(work, huge, "tap:eth0", host, offloads))
+    # The server with the same priority as our core has; and before it and the client the threads
+    # that do the kernel's work when there is much, else frames would wait until somebody sleeps.
+    load.partners = [child.pid] if server else []
+    load.ahead = softirq_threads()
+    load.resolve()
+    return load
+
+
+def softirq_threads():
+    """ksoftirqd of both CPUs, where they are to be seen."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            with open("/proc/%s/comm" % pid, encoding="ascii") as file:
+                if file.read().strip() in ("ksoftirqd/%d" % CPU_GENERATOR,
+                                           "ksoftirqd/%d" % CPU_DATA):
+                    found.append(int(pid))
+    return found
+
+
+def on_testpmd(stack, work, huge):
+    load = stack.enter_context(TcpLoad(work, huge, "vhost:" + os.path.join(work, "vhost")))
+    words = ["dpdk-testpmd"] + eal("hayate-echo-%d" % os.getpid(), [CPU_GENERATOR, CPU_DATA], huge,
+                                   256)
+    words += virtio_user(load)
+    words += ["--", "--nb-cores=1", "--forward-mode=5tswap", "--port-topology=loop", "--txd=1024",
+              "--rxd=1024"]
+    stack.enter_context(dpdk_under_load(words, b"Press enter to exit", load))
+    load.resolve(ports.mac_of(ports.MAC_BASE, 0))
+    stack.callback(awake, load)
+    return load
+
+
+def asleep(load):
+    for thread in load.partners:
+        os.kill(thread, signal.SIGSTOP)
+
+
+def awake(load):
+    for thread in load.partners:
+        with contextlib.suppress(OSError):
+            os.kill(thread, signal.SIGCONT)
+
+
+def busy_cycles(guest):
+    for row in guest.cores():
+        if row.get("core") == 1 and "busy_cycles" in row:
+            return row["busy_cycles"]
+    raise BenchError("`show cores` has no line for core 1")
+
+
+# --- TCP ---
+
+class Contender:
+    def __init__(self, name, load, guest=None):
+        self.name, self.load, self.guest = name, load, guest
+        self.turns = []
+
+    def turn(self):
+        trip = round_trip_ns()
+        before = busy_cycles(self.guest) if self.guest else 0
+        got = self.load.run(SLICE_S)
+        got["trip"] = max(trip, round_trip_ns())
+        seconds = got["ns"] / 1e9
+        got["rate"] = got["requests"] / seconds
+        got["connections"] = got["ended"] / seconds
+        got["gbit"] = max(got["received"], got["acked"]) * 8 / got["ns"]
+        if self.guest:
+            busy = busy_cycles(self.guest) - before
+            got["busy"] = busy / got["all"] if got["all"] else None
+        self.turns.append(got)
+
+
+def compare(contenders, turns, *what):
+    """Opens on all, then takes turns; returns {name: turns}."""
+    for contender in contenders:
+        contender.turns = []
+        contender.load.open(*what)
+    for _ in range(turns):
+        for contender in contenders:
+            contender.turn()
+    return {contender.name: contender.turns for contender in contenders}
+
+
+def note_limit(results, name, who, turns):
+    idle = median_of(turns, "idle")
+    if idle < IDLE_SHARE:
+        results.note("%s, %s: the GENERATOR was the limit: it was idle %.1f %% of the time"
+                     % (name, who, 100 * idle))
+
+
+def add_both(results, name, figure, measured, ours, column, unit, better, accel, scale=1.0):
+    """Ours, beside Linux' of the same run."""
+    linux = [got[column] / scale for got in measured.get("epoll", [])]
+    results.add("%s.%s" % (name, figure), [got[column] / scale for got in measured[ours]], unit,
+                better, accel, LINUX if linux else None, linux or None)
+
+
+def requests(results, accel, contenders, turns, size, connections):
+    measured = compare(contenders, turns, "rr", connections, size)
+    for ours in [contender.name for contender in contenders if contender.guest]:
+        name = "tcp.%s.rr.%dB.%dconns" % (ours, size, connections)
+        add_both(results, name, "requests_per_second", measured, ours, "rate", "/s", "higher",
+                 accel)
+        for time_name in TIMES:
+            add_both(results, name, time_name, measured, ours, time_name, "us", "lower", accel, 1e3)
+        results.add(name + ".busy_cycles_per_request", [got["busy"] for got in measured[ours]],
+                    "TSC cycles", "lower", accel)
+        note_limit(results, name, ours, measured[ours])
+    say(measured, "%d B, %d connections" % (size, connections), "rate", 1e3, "k/s")
+    return measured
+
+
+def say(measured, what, column, scale, unit):
+    progress("%-24s %s   (core to core and back %s ns)" % (
+        what, ", ".join("%s %.1f %s (p50 %.1f us)" % (
+            name, median_of(turns, column) / scale, unit, median_of(turns, "p50") / 1e3)
+            for name, turns in measured.items()),
+        " ".join("%.0f" % got["trip"] for turns in measured.values() for got in turns)))
+
+
+def bulk(results, work, accel, huge, turns, offloads):
+    """Both directions, by the services that take all, and that send all. The client of the image
+    gets what the image sends in frames up to 64 KiB with offloads, and sends in frames of 1500."""
+    end = "tso" if offloads else "plain"
+    work = os.path.join(work, end)
+    os.makedirs(work, exist_ok=True)
+    with contextlib.ExitStack() as stack:
+        guest, load = on_virtio(stack, mkdir(work, "virtio"), accel, huge, offloads=offloads)
+        contenders = [Contender("virtio", load, guest),
+                      Contender("epoll", on_linux(stack, mkdir(work, "epoll"), huge, ["tcp"],
+                                                  offloads))]
+        for connections in (1, 16):
+            for what, kind, port in (("takes", "source", DISCARD), ("sends", "sink", CHARGEN),
+                                     ("echoes", "both", ECHO)):
+                measured = compare(contenders, turns, kind, connections, 0, port)
+                name = "tcp.virtio.bulk.%s.%dconns.%s" % (what, connections, end)
+                add_both(results, name, "rate", measured, "virtio", "gbit", "Gbit/s", "higher",
+                         accel)
+                for who, got in measured.items():
+                    note_limit(results, name, who, got)
+                say(measured, "%s, %d, %s" % (what, connections, end), "gbit", 1, "Gbit/s")
+
+
+def mkdir(*parts):
+    path = os.path.join(*parts)
+    os.makedirs(path, exist_ok=True)
+    return path
+
+
+def idle_connections(results, work, accel, huge, turns):
+    """As many as a guest of 1 GiB has room for, up to IDLE; requests on some of them at a time."""
+    with contextlib.ExitStack() as stack:
+        guest, load = on_virtio(stack, mkdir(work, "idle"), accel, huge, IDLE, "1G")
+        wanted = min(IDLE, tcp_sums(guest)["capacity"])
+        took = load.open("rr", wanted, 64, ECHO, 256)
+        deadline = time.monotonic() + 10  # the core counts them a part at a time
+        while tcp_sums(guest)["estab"] != wanted:
+            if time.monotonic() > deadline:
+                raise BenchError("`show tcp` knows of %d connections, not of %d"
+                                 % (tcp_sums(guest)["estab"], wanted))
+            time.sleep(0.2)
+        one = Contender("virtio", load, guest)
+        for _ in range(turns):
+            one.turn()
+        results.add("tcp.virtio.idle.connections_in_1GiB", [wanted], "connections", "higher", accel)
+        results.add("tcp.virtio.idle.opened_per_second", [wanted / took * 1e3], "/s", "higher",
+                    accel)
+        results.add("tcp.virtio.idle.rr.64B.requests_per_second",
+                    [got["rate"] for got in one.turns], "/s", "higher", accel)
+        progress("%d connections in 1 GiB, open after %.1f s; %.0f k requests/s on them"
+                 % (wanted, took / 1e3, median_of(one.turns, "rate") / 1e3))
+
+
+def tcp_sums(guest):
+    """The last line of `show tcp`."""
+    head, *rows = [line.split() for line in guest.command("show tcp").splitlines() if line.strip()]
+    return {name: int(value) for name, value in zip(head[1:], rows[-1][1:])}
+
+
+def tcp(results, work, accel, huge, runs, small=False):
+    """`small`: only enough to see that all of it works."""
+    work = mkdir(work, "tcp")
+    missing = build(["tcp_load", "epoll_echo"])
+    if missing:
+        raise BenchError("; ".join(missing))
+    curves = {}
+    with contextlib.ExitStack() as stack:
+        guest, load = on_virtio(stack, mkdir(work, "virtio"), accel, huge)
+        contenders = [Contender("virtio", load, guest),
+                      Contender("epoll", on_linux(stack, mkdir(work, "epoll"), huge, ["tcp"]))]
+        for size in SIZES:
+            for connections in CONNECTIONS[::4] if small else CONNECTIONS:
+                measured = requests(results, accel, contenders, runs, size, connections)
+                for who, turns in measured.items():
+                    for column in ("rate", *TIMES):
+                        curves.setdefault((size, who, column), []).append(
+                            (connections, median_of(turns, column)))
+        measured = compare(contenders, runs, "crr", 64, 64)
+        add_both(results, "tcp.virtio.crr.64B", "connections_per_second", measured, "virtio",
+                 "connections", "/s", "higher", accel)
+        say(measured, "connect, 64 B, close", "connections", 1e3, "k/s")
+    for offloads in (True, False):
+        bulk(results, work, accel, huge, runs, offloads)
+    idle_connections(results, work, accel, huge, runs)
+    with contextlib.ExitStack() as stack:
+        guest, load = on_ixgbe(stack, mkdir(work, "ixgbe"), accel, huge)
+        for connections in (1, 64):
+            requests(results, accel, [Contender("ixgbe", load, guest)], runs, 64, connections)
+        sent = compare([Contender("ixgbe", load, guest)], runs, "sink", 1, 0, CHARGEN)["ixgbe"]
+        results.add("tcp.ixgbe.bulk.sends.1conns.rate", [got["gbit"] for got in sent], "Gbit/s",
+                    "higher", accel)
+    return curves
+
+
+# --- UDP round trips ---
+
+class Flood(threading.Thread):
+    """Keeps the console, and so the control core, busy: prints the routing table and the counters,
+    forgets neighbours."""
+
+    def __init__(self, guest):
+        super().__init__(daemon=True)
+        self.guest, self.commands, self.error = guest, 0, None
+        self.over = threading.Event()
+
+    def run(self):
+        try:
+            while not self.over.is_set():
+                for line in ("show ip route", "clear arp", "show counters all"):
+                    self.guest.command(line, 60)
+                    self.commands += 1
+        except Exception as error:  # pylint: disable=broad-except
+            self.error = error
+
+    def end(self):
+        self.over.set()
+        self.join(90)
+        if self.error or self.is_alive():
+            raise BenchError("the console did not keep up: %s" % self.error)
+        return self.commands
+
+
+def udp_rtt(results, work, accel, huge, runs):
+    """Round trips of 16 bytes in UDP, one at a time; and with the control core busy. That has the
+    client's CPU: then the client is not before all others there, and leaves out the samples in
+    which it was off its core (for `shared` too, which is the same without a flood)."""
+    work = mkdir(work, "udp")
+    missing = build(["tcp_load", "epoll_echo"])
+    if missing:
+        raise BenchError("; ".join(missing))
+    no_xdp = build(["xdp_echo.o"])
+    if no_xdp:
+        results.note("XDP: " + no_xdp[0])
+    with contextlib.ExitStack() as stack:
+        guest, load = on_virtio(stack, mkdir(work, "virtio"), accel, huge, routes=BUSY_ROUTES)
+        loads = {"virtio": load, "shared": load, "busy": load,
+                 "testpmd": on_testpmd(stack, mkdir(work, "testpmd"), huge)}
+        asleep(loads["testpmd"])
+        loads["socket"] = on_linux(stack, mkdir(work, "socket"), huge, ["udp", "wait"])
+        if not no_xdp:
+            loads["xdp"] = on_linux(stack, mkdir(work, "xdp"), huge, None)
+        turns = {who: [] for who in loads}
+        commands = 0
+        for _ in range(runs):
+            for who, one in loads.items():
+                flood = Flood(guest) if who == "busy" else None
+                trip = round_trip_ns()
+                if who == "testpmd":
+                    awake(one)
+                if flood:
+                    flood.start()
+                got = one.udp(SLICE_S, first=who not in ("shared", "busy"))
+                if flood:
+                    commands += flood.end()
+                if who == "testpmd":
+                    asleep(one)
+                got["trip"] = max(trip, round_trip_ns())
+                turns[who].append(got)
+    report_udp(results, accel, turns, commands)
+    return turns
+
+
+UDP_PEERS = {"testpmd": "testpmd, 5tswap", "socket": "Linux socket, recvmmsg",
+             "xdp": "XDP, generic mode behind RPS"}
+
+
+def report_udp(results, accel, turns, commands):
+    for who in turns:
+        ours = who in ("virtio", "shared", "busy")
+        name = ("udp.virtio.rtt" + ("" if who == "virtio" else "." + who) if ours
+                else "peer.%s.udp.rtt" % who)
+        for column in TIMES:
+            mine = [got[column] / 1e3 for got in turns[who]]
+            if who == "virtio":
+                results.add(name + "." + column, mine, "us", "lower", accel,
+                            "%s 5tswap, its own rings" % dpdk_version(),
+                            [got[column] / 1e3 for got in turns["testpmd"]])
+            else:
+                results.add(name + "." + column, mine, "us", "lower", accel if ours else "host")
+        progress("%-8s p50 %.2f us, p99 %.2f, p99.9 %.2f, max %.1f; %d round trips, %d lost, "
+                 "%d left out   (core to core and back %s ns)" % (
+                     who, *(median_of(turns[who], column) / 1e3 for column in TIMES),
+                     *(sum(got[column] for got in turns[who])
+                       for column in ("count", "lost", "left_out")),
+                     " ".join("%.0f" % got["trip"] for got in turns[who])))
+    results.note("udp.virtio.rtt.busy: %d commands at the console meanwhile" % commands)
+
+
+# --- plots ---
+
+def plots(curves, turns, accel, folder):
+    """PNGs of what was measured; returns their paths, or why there are none."""
+    try:
+        import matplotlib
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
+    except ImportError:
+        return [], "no plots: matplotlib is not installed (tools/deps.sh install bench)"
+    made = []
+
+    def finish(figure, axes, name):
+        axes.grid(True, which="major", alpha=0.3)
+        axes.legend(fontsize=8)
+        figure.tight_layout()
+        made.append(os.path.join(folder, name))
+        figure.savefig(made[-1], metadata={"Software": None})
+        pyplot.close(figure)
+
+    names = {"virtio": "Hayate, virtio", "epoll": "Linux epoll"}
+    for what, title, label, scale in (
+            ("rate", "request/response", "thousand requests/s of one core", 1e3),
+            ("p999", "request/response, 99.9th percentile", "us", 1e3)):
+        figure, axes = pyplot.subplots(figsize=(7, 4.2), dpi=110)
+        for (size, who, column), points in sorted(curves.items()):
+            if column == what:
+                axes.plot([x for x, _ in points], [y / scale for _, y in points], marker="o",
+                          linestyle="-" if size > 1 else "--",
+                          label="%s, %d B" % (names.get(who, who), size))
+        if axes.lines:
+            axes.set_xscale("log", base=4)
+            axes.set_yscale("log")
+            axes.set_xticks(CONNECTIONS, [str(n) for n in CONNECTIONS])
+            axes.set_xlabel("connections, one request outstanding on each")
+            axes.set_ylabel(label)
+            axes.set_title("TCP %s, %s" % (title, accel.upper()), fontsize=10)
+            finish(figure, axes, "tcp-%s.png" % what)
+    if turns:
+        figure, axes = pyplot.subplots(figsize=(7, 4.2), dpi=110)
+        labels = {"virtio": "Hayate, idle", "shared": "Hayate, client's CPU shared",
+                  "busy": "Hayate, console busy", **UDP_PEERS}
+        for who, got in turns.items():
+            axes.plot(range(len(TIMES)), [median_of(got, column) / 1e3 for column in TIMES],
+                      marker="o", label=labels[who])
+        axes.set_xticks(range(len(TIMES)), ["p50", "p99", "p99.9", "max"])
+        axes.set_yscale("log")
+        axes.set_ylabel("us")
+        axes.set_title("UDP echo, round trip, %s" % accel.upper(), fontsize=10)
+        finish(figure, axes, "udp-rtt.png")
+    return made, None
