@@ -42,6 +42,6 @@ $(BENCH_BUILD)/xdp_echo.o: tests/bench/xdp_echo.c tests/bench/bench.mk
 	@clang -O2 -Wall -target bpf -I/usr/include/$(shell gcc -print-multiarch) -c -o $@ $<
 
 tcp-bench: $(BENCH_BUILD)/stack_bench ## cycles of TCP alone: requests, bulk, connections, memory
-	$(BENCH_BUILD)/stack_bench $(if $(filter command line,$(origin T)),$(T))
+	$(BENCH_BUILD)/stack_bench -p $(if $(filter command line,$(origin T)),$(T))
 
 -include $(wildcard $(BENCH_BUILD)/*.d)

@@ -60,6 +60,7 @@ _Static_assert(HEADER_AT >= BUF_META, "the header fits behind the buffer's own")
 #define LOST_MS 100
 #define WARM_UP_MS 20
 #define SETTLE_LOOKS 100
+#define QUIET_LOOKS 10000
 #define WARM_UP_DATAGRAMS 1000
 #define OPEN_MS 60000
 
@@ -414,8 +415,9 @@ static void run(double seconds)
 	again = client.cnt.v[CNT_tcp_retransmits] - again;
 	struct histogram kept = latency; /* what comes back after the time does not count */
 	work_run(&load, false);
-	for (uint64_t end = now_us() + 200000; load.in_flight && now_us() < end;)
-		turn();
+	uint64_t end = now_us() + 200000;
+	for (unsigned quiet = 0; quiet < QUIET_LOOKS && now_us() < end;) /* what is under way */
+		quiet = turn() || load.in_flight ? 0 : quiet + 1;
 	settle();
 	latency = kept;
 	leave();

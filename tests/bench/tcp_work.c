@@ -57,16 +57,6 @@ static void response(struct work_conn *wc)
 		request(w->busy ? choose(w) : wc);
 }
 
-void work_run(struct work *w, bool run)
-{
-	w->running = run;
-	if (!run || w->kind != WORK_RR)
-		return;
-	uint32_t n = w->busy ? w->busy : w->connections;
-	for (uint32_t i = 0; i < n; i++)
-		request(w->busy ? choose(w) : &w->conn[i]);
-}
-
 /* --- bulk --- */
 
 /* Zero copy, and nothing is written: the bytes are what the buffer held. */
@@ -84,6 +74,27 @@ static void fill(struct work *w, struct tcp_conn *c)
 	}
 }
 
+void work_run(struct work *w, bool run)
+{
+	w->running = run;
+	if (!run || w->kind == WORK_CRR)
+		return;
+	uint32_t n = w->kind == WORK_RR && w->busy ? w->busy : w->connections;
+	for (uint32_t i = 0; i < n; i++) {
+		struct work_conn *wc = &w->conn[i];
+		uint32_t held = wc->held;
+		wc->held = 0;
+		if (held)
+			tcp_consumed(wc->conn, held);
+		if (w->kind == WORK_RR && w->busy)
+			request(choose(w));
+		else if (w->kind == WORK_RR && wc->wanted == 0) /* else it is late, and goes on */
+			request(wc);
+		else if (w->kind == WORK_SOURCE || w->kind == WORK_BOTH)
+			fill(w, wc->conn);
+	}
+}
+
 /* --- the client's applications --- */
 
 static void connected(struct tcp_conn *c)
@@ -96,8 +107,6 @@ static void connected(struct tcp_conn *c)
 		request(wc);
 	else if (w->kind == WORK_CRR)
 		tcp_close(c);
-	else if (w->kind == WORK_SOURCE || w->kind == WORK_BOTH)
-		fill(w, c);
 }
 
 static void client_data(struct tcp_conn *c, struct pkt *p)
@@ -112,7 +121,10 @@ static void client_data(struct tcp_conn *c, struct pkt *p)
 		wc->wanted -= len < wc->wanted ? len : wc->wanted;
 	}
 	pkt_free(w->pool, p);
-	tcp_consumed(c, len);
+	if (w->kind == WORK_SINK && !w->running)
+		wc->held += len;
+	else
+		tcp_consumed(c, len);
 	if (wc->wanted == 0 && (w->kind == WORK_RR || w->kind == WORK_CRR))
 		response(wc);
 }
@@ -122,7 +134,7 @@ static void client_acked(struct tcp_conn *c, uint32_t bytes)
 	struct work_conn *wc = tcp_arg(c);
 	struct work *w = wc->work;
 	w->acked_bytes += bytes;
-	if (w->kind == WORK_SOURCE || w->kind == WORK_BOTH)
+	if (w->running && (w->kind == WORK_SOURCE || w->kind == WORK_BOTH))
 		fill(w, c);
 }
 

@@ -27,6 +27,7 @@ struct work_conn {
 	struct work *work;
 	struct tcp_conn *conn;
 	uint32_t wanted;    /* bytes of the response that are still to come; 0: idle */
+	uint32_t held;      /* bytes that were not consumed, for nothing is to come */
 	uint64_t begun_tsc; /* when the request was sent, or the connection begun */
 };
 
@@ -50,7 +51,7 @@ struct work {
 	uint32_t begun;           /* connections asked for, of those that stay */
 	uint32_t opening;
 	uint32_t in_flight;
-	bool running;             /* requests are sent */
+	bool running;             /* requests or bytes flow */
 	uint64_t random;
 	uint8_t *payload;
 
@@ -68,7 +69,11 @@ void work_listen(struct work *w);
 /* Opens what is wanting. To be called once a turn; true when all connections are established. */
 bool work_turn(struct work *w, uint64_t now);
 
-/* From now on there are requests (or none any more). */
+/*
+ * From now on a client's requests or bytes flow, or do not any more: then what is under way still
+ * comes, and of WORK_SINK as much as the window has room for. So a client may pause and no timer of
+ * either end expires.
+ */
 void work_run(struct work *w, bool run);
 
 #endif
