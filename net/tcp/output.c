@@ -434,8 +434,10 @@ void tcp_probe(struct tcp *t, struct tcp_conn *c)
 	struct tcp_chunk *ch = chunk_at(t, c->q_unsent);
 	int32_t usable = (int32_t)(c->snd_una + c->snd_wnd - ch->seq);
 	if (usable > 0) {
-		/* a small window, for so long that the rest is not waited for (3.8.6.2.1, override) */
-		if (ch->len <= (uint32_t)usable || tcp_queue_split(t, c, c->q_unsent, (uint32_t)usable))
+		/* A small window, for so long that the rest is not waited for (3.8.6.2.1, override); or
+		 * a buffer was wanted, and the chunk may be larger than a segment still. */
+		uint32_t most = u32_min((uint32_t)usable, tcp_full(c));
+		if (ch->len <= most || tcp_queue_split(t, c, c->q_unsent, most))
 			if (tcp_send_chunk(t, c, c->q_unsent))
 				tcp_send_timer(t, c);
 		return;
