@@ -125,13 +125,15 @@ static bool write_once(struct end *e)
 	} else {
 		taken = tcp_send(e->c, bytes_at(e, e->sent), n);
 		rig_check(taken <= n && taken <= room);
-		n = n < room ? n : room;
+		e->starved = taken < n && taken < room;
 	}
 	e->sent += taken;
 	if (taken && e->plan.urgent && chance_below(&e->chance, 8) == 0)
 		tcp_send_urgent(e->c);
 	e->busy--;
-	if (taken == 0) { /* no buffers: nobody calls us when there are */
+	if (e->starved)
+		return false;
+	if (taken == 0) { /* no buffers for packets of our own: nobody tells when there are */
 		write_later(e, 5 * MS);
 		return false;
 	}
@@ -404,10 +406,11 @@ static void on_acked(struct tcp_conn *c, uint32_t n)
 {
 	struct end *e = called(c);
 	const struct end *o = peer_of(e);
-	e->acked += n; /* 0: there are buffers again (tcp.h) */
+	e->starved = false; /* with 0 bytes that is all: there are buffers again (tcp.h) */
+	e->acked += n;
 	rig_check(e->acked <= e->sent);
 	rig_check(e->acked <= o->received);
-	if (e->plan.reader == READ_ECHO)
+	if (e->plan.reader == READ_ECHO && n)
 		consume(e, n);
 	chaos(e);
 	if (e->c)

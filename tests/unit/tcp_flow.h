@@ -55,6 +55,7 @@ struct end {
 	uint64_t sent, acked, received, held;
 	uint32_t held_max;    /* rcv_buf */
 	bool established, closing, fin_seen, timer_write, timer_read;
+	bool starved;         /* tcp_send took less than there is room for: acked() is to tell */
 	int how;
 	unsigned busy;        /* calls about the connection under way */
 	uint64_t ended_us;
