@@ -49,6 +49,7 @@ HARNESS = os.path.join(ROOT, "build", "drill", "harness")
 LOCAL, REMOTE = bytes((192, 0, 2, 1)), bytes((192, 0, 2, 2))
 LOCAL_PORT, REMOTE_PORT = 8080, 40000
 START_US = 1000000000
+WRAP_US = ((1 << 32) - 250) * 1000  # a clock of 32-bit ms wraps soon after
 FOREVER_US = 10000000000  # how long is waited for what may come at any time
 MASK = 0xffffffff
 STATES = ("TCP_CLOSED TCP_SYN_SENT TCP_SYN_RECEIVED TCP_ESTABLISHED TCP_FIN_WAIT_1 TCP_FIN_WAIT_2 "
@@ -160,14 +161,14 @@ class Names(dict):
 class Run:
     """One script on one instance."""
 
-    def __init__(self, text, name="script", verbose=False):
+    def __init__(self, text, name="script", verbose=False, start=START_US):
         self.name, self.verbose = name, verbose
         options, self.events = parse(text, name)
         self.tolerance = int(options.pop("tolerance_usecs", 4000))
         self.remote_isn = int(options.pop("remote_isn", 0), 0) if "remote_isn" in options else 0
         self.local_isn = int(options.pop("local_isn"), 0) if "local_isn" in options else None
         self.parameters = options
-        self.start = START_US
+        self.start = start
 
     def begin(self):
         self.harness = Harness(dict(self.parameters, start_us=self.start))
@@ -204,7 +205,7 @@ class Run:
         """The time at which the first connection gets the number that is wanted: RFC 6528's is the
         sum of a clock of 4 us and of what its addresses and ports make."""
         goal, self.local_isn = self.local_isn, None
-        found = Run("", self.name)
+        found = Run("", self.name, start=self.start)
         found.parameters, found.events = self.parameters, list(itertools.takewhile(
             lambda e: e.kind != "out", self.events))
         found.begin()
@@ -704,9 +705,9 @@ def unindent(text):
     return "\n".join([first] + [l[margin:] for l in lines[1:]])
 
 
-def run_file(path, verbose=False):
+def run_file(path, verbose=False, start=START_US):
     with open(path, encoding="utf-8") as f:
-        Run(f.read(), os.path.relpath(path, ROOT), verbose).run()
+        Run(f.read(), os.path.relpath(path, ROOT), verbose, start).run()
 
 
 def main():

@@ -18,12 +18,13 @@ def built():
     assert os.path.exists(drill.HARNESS), "%s is not built: make test-drill" % drill.HARNESS
 
 
+@pytest.mark.parametrize("start", [drill.START_US, drill.WRAP_US], ids=["", "clock wraps"])
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda p: os.path.relpath(
     p, os.path.join(HERE, "scripts"))[:-4])
-def test_script(path):
+def test_script(path, start):
     why = None
     try:
-        drill.run_file(path)
+        drill.run_file(path, start=start)
     except (drill.Failure, script.ScriptError) as e:
         why = str(e)
     if why:
