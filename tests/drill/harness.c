@@ -7,7 +7,8 @@
  * is called for, keeps no buffer, and acts when it is told to.
  *
  *     harness [NAME=VALUE]...      struct tcp_params by the names of its fields; `buffers`, of the
- *                                  pool; `start_us`, the time at which the instance is made
+ *                                  pool; `start_us`, the time at which the instance is made;
+ *                                  `tx_ring`, how many packets sent the device still holds
  *
  * Commands, one a line, each answered; the last line of an answer is `done`:
  *
@@ -31,7 +32,8 @@
  *     end                          nothing must be left of anything; the process ends
  *
  * Answers, before `now US` and `done`:
- *     out US HEX | conn ID (of connect; -: none) | result N | gone (there is no such connection)
+ *     out US HEX [MSS HEADER-BYTES]   two numbers more: a TSO frame
+ *     conn ID (of connect; -: none) | result N | gone (there is no such connection)
  *     event ID accept ARG|connected|data HEX|acked N|fin|urgent|closed WHY
  *     info NAME VALUE | counter NAME VALUE | state NUMBER N
  * Connections are numbered from 1 in the order in which they are accepted or begun.
@@ -40,7 +42,8 @@
  * 1. Every buffer has one owner, and at the end all are in the pool.
  * 2. Every received packet was counted in one fate.
  * 3. A packet sent has no flag that params.offload does not allow.
- * 4. tcp_tick moves tcp_deadline beyond the time it was called with.
+ * 4. Nobody writes to what the device still holds.
+ * 5. tcp_tick moves tcp_deadline beyond the time it was called with.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -57,6 +60,7 @@
 #define LINE_BYTES (1u << 20)
 #define FRAME_MAX 65536
 #define CONNS_MAX 4096
+#define TX_RING_MAX 1024
 #define SPIN_MAX 100000u /* ticks that do not move the deadline */
 #define LOCAL IP4(192, 0, 2, 1)
 #define REMOTE IP4(192, 0, 2, 2)
@@ -67,7 +71,7 @@ static struct tcp_params params;
 static struct bufpool pool;
 static struct counters counters;
 static uint64_t now_us = 1000000, received, sent;
-static uint32_t buffers = 4096;
+static uint32_t buffers = 4096, tx_ring;
 static bool refuse;
 
 static struct {
@@ -115,7 +119,42 @@ static uint8_t allowed_flags(void)
 		flags |= PKT_CSUM_PARTIAL;
 	if (params.offload & TCP_TX_SG)
 		flags |= PKT_CHAIN;
+	if (params.offload & TCP_TX_TSO)
+		flags |= PKT_TSO;
 	return (uint8_t)flags;
+}
+
+/* The device gives packets back late, in their order. */
+static struct {
+	struct pkt p;
+	uint64_t bytes;
+} held[TX_RING_MAX];
+static uint64_t held_first, held_last;
+
+static uint64_t add_bytes(uint64_t hash, const uint8_t *b, size_t n)
+{
+	while (n--)
+		hash = (hash ^ *b++) * 0x100000001b3u; /* FNV-1a */
+	return hash;
+}
+
+static uint64_t hash_of(const struct pkt *p)
+{
+	uint64_t hash = add_bytes(0xcbf29ce484222325u, p->data, p->len);
+	const struct pkt_frag *f = pkt_frags(&pool, p->buf);
+	for (unsigned i = 0; p->flags & PKT_CHAIN && i < pkt_meta(&pool, p->buf)->frags; i++)
+		hash = add_bytes(hash, buf_base(&pool, f[i].buf) + f[i].offset, f[i].len);
+	return hash;
+}
+
+static void give_back(uint32_t left)
+{
+	for (; held_last - held_first > left; held_first++) {
+		struct pkt *p = &held[held_first % TX_RING_MAX].p;
+		if (hash_of(p) != held[held_first % TX_RING_MAX].bytes)
+			broken("a packet changed while the device had it");
+		pkt_free(&pool, p);
+	}
 }
 
 static void transmit(void *ctx, struct pkt *p)
@@ -123,7 +162,11 @@ static void transmit(void *ctx, struct pkt *p)
 	(void)ctx;
 	if (p->flags & ~allowed_flags() || !(p->flags & PKT_OWN))
 		broken("a packet is sent with flags %#x", p->flags);
-	pkt_csum_complete(&pool, p);
+	bool tso = p->flags & PKT_TSO;
+	if (tso && !(p->flags & PKT_CSUM_PARTIAL))
+		broken("a packet is to be cut up and has no partial checksum");
+	if (!tso) /* else whoever cuts it up */
+		pkt_csum_complete(&pool, p);
 	if (p->len < ETH_HLEN + IP4_HLEN)
 		broken("a packet of %u bytes is sent", p->len);
 	printf("out %" PRIu64 " ", now_us);
@@ -133,9 +176,15 @@ static void transmit(void *ctx, struct pkt *p)
 		for (unsigned i = 0; i < pkt_meta(&pool, p->buf)->frags; i++)
 			print_hex(buf_base(&pool, f[i].buf) + f[i].offset, f[i].len);
 	}
+	if (tso) {
+		const struct pkt_meta *m = pkt_meta(&pool, p->buf);
+		printf(" %u %u", m->mss, m->hdr_bytes - ETH_HLEN);
+	}
 	putchar('\n');
 	sent++;
-	pkt_free(&pool, p);
+	held[held_last % TX_RING_MAX].bytes = hash_of(p);
+	held[held_last++ % TX_RING_MAX].p = *p;
+	give_back(tx_ring);
 }
 
 /* A received packet, behind which nobody may look. */
@@ -470,6 +519,7 @@ static void command_end(void)
 			abort_conn(id);
 	refuse = true;
 	pass_time(now_us + LINGER_US, false);
+	give_back(0);
 	check_pool();
 	check_fates();
 	if (tcp_connections(tcp) != 0)
@@ -536,6 +586,8 @@ static void set_parameter(char *text)
 		buffers = (uint32_t)n;
 	else if (strcmp(text, "start_us") == 0)
 		now_us = n;
+	else if (strcmp(text, "tx_ring") == 0 && n < TX_RING_MAX)
+		tx_ring = (uint32_t)n;
 	else
 		broken("%s: no such parameter", text);
 }

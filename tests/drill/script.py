@@ -14,7 +14,8 @@ FLAGS: letters of `SFRPEWU.`, `-` none.
 OPTIONS: mss N, wscale N, sackOK, sack A:B C:D, TS val N ecr N, FO COOKIE, nop, eol; `<...>`: any.
 IP: `[noecn]`, `[ect0]`, `[ect1]`, `[ce]`.
 What is left out, of `ack`, `win`, `urg` and the options, is not in a packet that comes in (`win`
-has to be given). In one that is expected it must not be there; but `win` and IP are not looked at then.
+has to be given). In one that is expected it must not be there; but then `win` and IP are not looked
+at.
 
 Beyond packetdrill: `40001 > 8080` (PORTS) names another connection; `[badcsum]` and `[nodf]` (IP);
 `hex 1e04beef` is an option by its bytes; `*` stands for any number after `ack`, `win`, `val`,

@@ -18,13 +18,17 @@ def built():
     assert os.path.exists(drill.HARNESS), "%s is not built: make test-drill" % drill.HARNESS
 
 
-@pytest.mark.parametrize("start", [drill.START_US, drill.WRAP_US], ids=["", "clock wraps"])
+@pytest.mark.parametrize("options", [
+    {}, {"start": drill.WRAP_US, "tx_ring": 100}, {"offload": 7, "tx_ring": 100}],
+    ids=["", "clock wraps, slow device", "offloads, slow device"])
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda p: os.path.relpath(
     p, os.path.join(HERE, "scripts"))[:-4])
-def test_script(path, start):
+def test_script(path, options):
+    """As it is; while 32-bit clocks wrap; with what cards do; and while the device still has what
+    is to be sent again: the same has to go over the wire."""
     why = None
     try:
-        drill.run_file(path, start=start)
+        drill.run_file(path, **options)
     except (drill.Failure, script.ScriptError) as e:
         why = str(e)
     if why:

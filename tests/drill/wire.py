@@ -110,6 +110,25 @@ def encode_tcp(src, dst, p, bad_checksum=False):
     return encode_ip(src, dst, 6, segment, p.ecn, p.df, p.ttl)
 
 
+def segments(packet, mss, header_bytes):
+    """What a card makes of a TSO frame: the headers before each piece of the payload; CWR in the
+    first segment only (RFC 3168 6.1.2), FIN and PSH in the last only."""
+    ip, tcp, payload = packet[:20], packet[20:header_bytes], packet[header_bytes:]
+    src, dst, seq = ip[12:16], ip[16:20], struct.unpack("!I", tcp[4:8])[0]
+    partial = checksum(src + dst + struct.pack("!BBH", 0, 6, len(packet) - 20)) ^ 0xffff
+    if struct.unpack("!H", tcp[16:18])[0] != partial or len(payload) <= mss:
+        raise Malformed("a TSO frame without the sum of its pseudo header, or of one segment")
+    for at in range(0, len(payload), mss):
+        piece = payload[at:at + mss]
+        flags = tcp[13] & ~(128 if at else 0) & ~(0 if at + mss >= len(payload) else 9)
+        head = tcp[:4] + struct.pack("!I", (seq + at) & MASK) + tcp[8:13] + bytes([flags]) + \
+            tcp[14:16] + b"\0\0" + tcp[18:]
+        pseudo = src + dst + struct.pack("!BBH", 0, 6, len(head + piece))
+        total = checksum(pseudo + head + piece)
+        yield encode_ip(src, dst, 6, head[:16] + struct.pack("!H", total) + head[18:] + piece,
+                        ip[1] & 3, bool(ip[6] & 0x40), ip[8])
+
+
 def decode_ip_tcp(packet, src, dst):
     """The Tcp of an IP packet, in which everything that can be wrong is looked at."""
     if len(packet) < 20 or packet[0] != 0x45:
