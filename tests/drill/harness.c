@@ -71,7 +71,7 @@ static struct tcp_params params;
 static struct bufpool pool;
 static struct counters counters;
 static uint64_t now_us = 1000000, received, sent;
-static uint32_t buffers = 4096, tx_ring;
+static uint32_t buffers = 2048, tx_ring;
 static bool refuse;
 
 static struct {
@@ -598,7 +598,6 @@ static void *take(size_t align, size_t bytes)
 	void *p = aligned_alloc(align, bytes);
 	if (!p)
 		broken("no memory");
-	memset(p, 0, bytes);
 	return p;
 }
 
@@ -615,8 +614,9 @@ int main(int argc, char **argv)
 		set_parameter(argv[i]);
 	bufpool_init(&pool, take(CACHE_LINE, (size_t)buffers * BUF_STRIDE_STANDARD),
 	             take(sizeof(uint32_t), buffers * sizeof(uint32_t)), buffers, BUF_STRIDE_STANDARD);
-	tcp = tcp_init(take(CACHE_LINE, tcp_memory_bytes(&params)), &params, &pool, &counters, &key,
-	               &ops, NULL, now_us);
+	void *memory = take(CACHE_LINE, tcp_memory_bytes(&params));
+	memset(memory, 0, tcp_memory_bytes(&params));
+	tcp = tcp_init(memory, &params, &pool, &counters, &key, &ops, NULL, now_us);
 	if (!tcp)
 		broken("no instance");
 	while (fgets(line, sizeof line, stdin)) {
