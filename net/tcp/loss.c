@@ -61,8 +61,11 @@ void tcp_rtt_sample(struct tcp *t, struct tcp_conn *c, uint32_t rtt_us)
 
 static void sample_of_ack(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a)
 {
-	/* Karn's algorithm: of what was sent again only the timestamp knows (RFC 7323 4). */
-	if (a->rtt_us == 0 && a->retrans_acked && a->advanced && a->has_ts && a->tsecr) {
+	/* Karn's algorithm: of what was sent again only the timestamp knows (RFC 7323 4). What lies
+	 * behind it may have been there for long and waited for the hole to be closed. */
+	if (a->retrans_acked && a->advanced)
+		a->rtt_us = 0;
+	if (a->retrans_acked && a->advanced && a->has_ts && a->tsecr) {
 		uint32_t ms = tcp_ts_now(t, c) - a->tsecr;
 		if (ms < t->p.rto_max_ms)
 			a->rtt_us = u32_max(ms, 1) * 1000;
