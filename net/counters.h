@@ -51,7 +51,7 @@
 	X(drop_icmp_malformed, DROP, "ICMP message too short or with a wrong checksum") \
 	X(drop_icmp_type, DROP, "ICMP type that needs no answer here") \
 	X(drop_udp_malformed, DROP, "UDP length or checksum wrong") \
-	X(drop_udp_loop, DROP, "echo request from an echo port: it would never end") \
+	X(drop_udp_loop, DROP, "request from a port that answers itself: it would never end") \
 	X(drop_udp_port, DROP, "UDP port without a receiver") \
 	X(drop_tcp_malformed, DROP, "TCP header, options or checksum wrong, or flags that never go together") \
 	X(drop_tcp_port, DROP, "TCP segment for no connection and no listener (reset in answer)") \

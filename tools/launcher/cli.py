@@ -52,7 +52,7 @@ terminal:
 examples:
   hayate run router --port user --port none
   hayate run router --config lab.conf --port tap:tap0 --port tap:tap1 --cpus 4
-  hayate run echo --config echo.conf --port user,hostfwd=udp:127.0.0.1:7777-10.0.2.15:7
+  hayate run echo --config echo.conf --port user,hostfwd=tcp:127.0.0.1:7777-10.0.2.15:7
   hayate run router --boot uefi --media usb --config lab.conf --port tap:blue/tap0
   printf 'show version\\npoweroff\\n' | hayate run router
 
