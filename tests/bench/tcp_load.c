@@ -50,7 +50,7 @@
 #include "tests/bench/wire.h"
 
 #define VECTOR PKT_VECTOR_MAX
-#define BUFFERS 32768
+#define BUFFERS 131072
 #define BUFFERS_LARGE 4096
 #define STRIDE_LARGE 67584 /* for frames that the other end has not cut up */
 #define HEADER_AT (BUF_DATA_OFFSET - WIRE_HEADER_BYTES)
