@@ -517,6 +517,9 @@ static void connect_end(struct end *e, uint16_t local_port, uint16_t remote_port
 		rig_check(error == E_NOMEM || error == E_INVAL);
 		e->sent = 0;
 		e->how = error;
+		/* others have the buffers that its first bytes want */
+		const struct rig_host *h = host_of(e);
+		f->plan.may_fail |= error == E_NOMEM && first && h->pool.free <= h->p.tcp.pool_reserve;
 		return;
 	}
 	e->how = END_OPEN;
