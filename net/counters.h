@@ -62,6 +62,7 @@
 	X(drop_tcp_ack, DROP, "TCP segment without ACK, or one that acknowledges what was not sent") \
 	X(drop_tcp_challenged, DROP, "RST or SYN that RFC 5961 does not believe") \
 	X(drop_tcp_closed, DROP, "TCP data for a connection that takes no more") \
+	X(drop_tcp_buffers, DROP, "TCP data not taken because too few buffers are left") \
 	X(drop_tcp_reassembly, DROP, "TCP segment out of order, and no room to keep it") \
 	X(drop_neigh_queue, DROP, "pushed out of the queue of a neighbour being resolved") \
 	X(drop_neigh_unreachable, DROP, "neighbour did not answer") \

@@ -47,6 +47,17 @@ void tcp_note_duplicate(struct tcp *t, struct tcp_conn *c, uint32_t start, uint3
 	c->flags |= CONN_DSACK | CONN_ACK_NOW;
 }
 
+/*
+ * May the application have data in order? Each may keep what it gets (an echo does, until it is
+ * acknowledged), within windows that together offer more buffers than there are. With the last of them
+ * gone nothing could come in, not even the acknowledgements that give them back: so the last ones are
+ * only lent, to segments whose data is dropped. The peer sends it again.
+ */
+static bool may_deliver(const struct tcp *t)
+{
+	return likely(t->pool->free >= t->p.pool_reserve / 4);
+}
+
 static bool may_keep(const struct tcp *t, const struct tcp_conn *c)
 {
 	return t->ooo_bufs < t->p.reassembly_bufs && t->pool->free > t->p.pool_reserve / 2 &&
@@ -247,6 +258,8 @@ enum counter tcp_receive(struct tcp *t, struct tcp_conn *c, struct tcp_segment *
 	if (s->len > c->rcv_mss)
 		c->rcv_mss = (uint16_t)u32_min(s->len, 65535);
 	trim(t, c, s);
+	if (s->len && s->seq == c->rcv_nxt && !may_deliver(t))
+		return CNT_drop_tcp_buffers;
 	if (s->flags & TCP_FIN) {
 		c->rcv_fin = s->seq + s->len;
 		c->flags |= CONN_FIN_SEEN | CONN_ACK_NOW; /* out of order, too (RFC 5681 4.2) */

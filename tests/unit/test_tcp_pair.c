@@ -560,6 +560,38 @@ static void many_connections(void **s)
 	}
 }
 
+/*
+ * More requests at once than there are buffers for their echoes, each of which is kept until it is
+ * acknowledged, which the client does late: those that are acknowledged must find buffers to come in.
+ */
+static void more_echoes_than_buffers(void **s)
+{
+	(void)s;
+	struct rig_runs runs = rig_runs("more_echoes_than_buffers", 10);
+	for (uint64_t seed = runs.first; seed < runs.end; seed++) {
+		struct rig_host_params p[2] = {rig_host_default(), rig_host_default()};
+		p[0].tcp.connections = p[1].tcp.connections = p[1].tcp.syn_max = 1000;
+		p[0].tcp.delack_ms = 200;
+		p[1].bufs = 200;
+		p[1].tcp.pool_reserve = 50;
+		struct flows *f = pair(seed, &p[0], &p[1]);
+		const struct wire w = {.delay_us = 5 * MS, .jitter_us = 5 * MS};
+		rig_wires(f->rig, &w);
+		for (unsigned i = 0; i < 800; i++) {
+			struct flow_plan plan = {.port = {(uint16_t)(10000 + i), 7}};
+			plan.start_us = i * 50;
+			plan.end[0].bytes = 600;
+			plan.end[0].write_max = 300;
+			plan.end[0].pause_us = 3 * SECOND;
+			plan.end[0].nodelay = plan.end[1].nodelay = true;
+			plan.end[1].reader = READ_ECHO;
+			flow_add(f, &plan);
+		}
+		rig_run_until(f->rig, f->rig->now_us + 30 * SECOND, flows_done, f);
+		flows_finish(f, HOUR);
+	}
+}
+
 /* One after the other, through few records and few ports: TIME-WAIT makes room for them. */
 static void one_after_the_other(void **s)
 {
@@ -740,6 +772,7 @@ int main(void)
 		cmocka_unit_test(wrap),
 		cmocka_unit_test(path_mtu),
 		cmocka_unit_test(many_connections),
+		cmocka_unit_test(more_echoes_than_buffers),
 		cmocka_unit_test(one_after_the_other),
 		cmocka_unit_test(syn_flood),
 		cmocka_unit_test(fast_open),
