@@ -167,11 +167,8 @@ void tcp_core_msg(struct pkt *p, uint32_t arg)
 	if (tcp_core && arg == APP_TCP_ERROR &&
 	    icmp4_input(ip, ip4_total_len(ip), &icmp) == CNT_delivered_icmp &&
 	    icmp.kind == ICMP4_KIND_ERROR) {
-		bool big = icmp.code == ICMP4_UNREACH_FRAG;
 		out_turn();
-		tcp_icmp(tcp_core, icmp.data, icmp.data_len,
-		         big ? TCP_ICMP_TOO_BIG : TCP_ICMP_UNREACH, icmp.rest & 0xffff,
-		         core_now_us());
+		tcp_icmp4(tcp_core, &icmp, core_now_us());
 	}
 	pkt_free(&self.pool, p);
 }

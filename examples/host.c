@@ -173,11 +173,8 @@ static void icmp_in(struct host *h, struct pkt *p)
 		host_tx(h, p);
 		return;
 	}
-	if (fate == CNT_delivered_icmp && m.type == ICMP4_UNREACH &&
-	    ip4_proto(m.data) == IP4_PROTO_TCP)
-		tcp_icmp(h->tcp, m.data, m.data_len,
-		         m.code == ICMP4_UNREACH_FRAG ? TCP_ICMP_TOO_BIG : TCP_ICMP_UNREACH,
-		         m.rest & 0xffff, h->now_us);
+	if (fate == CNT_delivered_icmp && m.kind == ICMP4_KIND_ERROR)
+		tcp_icmp4(h->tcp, &m, h->now_us);
 	drop(h, p, fate);
 }
 

@@ -335,3 +335,20 @@ void tcp_icmp(struct tcp *t, const uint8_t *ip, unsigned len, enum tcp_icmp what
 	tcp_flush(t);
 	t->busy = false;
 }
+
+void tcp_icmp4(struct tcp *t, const struct icmp4_msg *m, uint64_t now_us)
+{
+	if (m->type != ICMP4_UNREACH)
+		return;
+	switch (m->code) {
+	case ICMP4_UNREACH_FRAG: /* RFC 1191 4: the MTU is in the lower half of the second word */
+		tcp_icmp(t, m->data, m->data_len, TCP_ICMP_TOO_BIG, m->rest & 0xffff, now_us);
+		break;
+	case ICMP4_UNREACH_PROTO:
+	case ICMP4_UNREACH_PORT:
+		tcp_icmp(t, m->data, m->data_len, TCP_ICMP_UNREACH, 0, now_us);
+		break;
+	default:
+		break;
+	}
+}

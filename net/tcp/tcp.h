@@ -45,6 +45,7 @@
 #include "lib/types.h"
 #include "net/addr.h"
 #include "net/counters.h"
+#include "net/icmp4.h"
 #include "net/tcp/congestion.h"
 
 struct tcp;
@@ -139,6 +140,10 @@ void tcp_input(struct tcp *t, struct pkt *v, unsigned n, uint64_t now_us);
 enum tcp_icmp { TCP_ICMP_UNREACH, TCP_ICMP_TOO_BIG };
 void tcp_icmp(struct tcp *t, const uint8_t *ip, unsigned len, enum tcp_icmp what, uint32_t mtu,
               uint64_t now_us);
+
+/* The same for a message as icmp4_input() read it, an ICMP4_KIND_ERROR. Of what says nothing of a
+ * connection's end (RFC 9293 3.9.2.2, MUST-56: net or host unreachable, time exceeded) nothing comes. */
+void tcp_icmp4(struct tcp *t, const struct icmp4_msg *m, uint64_t now_us);
 
 /* Does what is due at now_us. */
 void tcp_tick(struct tcp *t, uint64_t now_us);

@@ -1,0 +1,119 @@
+/*
+ * tcp_icmp4 (net/tcp/tcp.h): which ICMP error ends an open, and which of them lowers the MTU of a path.
+ * That forged ones do nothing is tests/drill's (pmtud).
+ */
+#include "tests/unit/host.h"
+
+#include "net/eth.h"
+#include "net/ip4.h"
+#include "net/tcp/tcp.h"
+#include "net/tcp/wire.h"
+
+#define BUFS 64
+#define LOCAL net_addr_ip4(IP4(192, 0, 2, 1))
+#define REMOTE net_addr_ip4(IP4(198, 51, 100, 2))
+
+static struct {
+	struct bufpool pool;
+	struct counters cnt;
+	struct tcp *tcp;
+	uint8_t sent[256]; /* the last IP packet */
+	unsigned sent_len;
+	int closed; /* E_...; 1: not yet */
+} w;
+
+static _Alignas(64) uint8_t buffers[BUFS * BUF_STRIDE_STANDARD];
+static uint32_t stack[BUFS];
+static _Alignas(64) uint8_t memory[1 << 17];
+
+static void tx(void *ctx, struct pkt *p)
+{
+	(void)ctx;
+	w.sent_len = p->len - ETH_HLEN;
+	memcpy(w.sent, p->data + ETH_HLEN, w.sent_len);
+	pkt_free(&w.pool, p);
+}
+
+static void data(struct tcp_conn *c, struct pkt *p)
+{
+	(void)c;
+	pkt_free(&w.pool, p);
+}
+
+static void closed(struct tcp_conn *c, int why)
+{
+	(void)c;
+	w.closed = why;
+}
+
+static const struct tcp_ops ops = {.tx = tx};
+static const struct tcp_app app = {.data = data, .closed = closed};
+
+/* Begins to connect; w.sent is the SYN. */
+static struct tcp_conn *open_one(void)
+{
+	struct tcp_params p = TCP_PARAMS_DEFAULT;
+	const struct siphash_key key = {1, 2};
+	p.connections = 8;
+	p.pool_reserve = 0;
+	memset(&w, 0, sizeof w);
+	memset(memory, 0, sizeof memory);
+	assert_true(tcp_memory_bytes(&p) <= sizeof memory);
+	bufpool_init(&w.pool, buffers, stack, BUFS, BUF_STRIDE_STANDARD);
+	w.closed = 1;
+	w.tcp = tcp_init(memory, &p, &w.pool, &w.cnt, &key, &ops, NULL, 1000);
+	return tcp_connect(w.tcp, &(struct tcp_open){.local = LOCAL, .remote = REMOTE, .remote_port = 80,
+	                                             .app = &app}, 1000, NULL);
+}
+
+static void report(uint8_t type, uint8_t code, uint32_t rest)
+{
+	const struct icmp4_msg m = {.kind = ICMP4_KIND_ERROR, .type = type, .code = code, .rest = rest,
+	                            .data = w.sent, .data_len = w.sent_len};
+	tcp_icmp4(w.tcp, &m, 2000);
+}
+
+/* RFC 9293 3.9.2.2: MUST-56 for soft errors, SHLD-26 for hard ones. */
+static void which_ends_an_open(void **state)
+{
+	(void)state;
+	for (unsigned type = 0; type < 20; type++) {
+		for (unsigned code = 0; code < 16; code++) {
+			assert_non_null(open_one());
+			report((uint8_t)type, (uint8_t)code, 1000);
+			bool hard = type == ICMP4_UNREACH &&
+			            (code == ICMP4_UNREACH_PROTO || code == ICMP4_UNREACH_PORT);
+			assert_int_equal(w.closed, hard ? E_REFUSED : 1);
+			assert_int_equal(tcp_connections(w.tcp), !hard);
+			bool big = type == ICMP4_UNREACH && code == ICMP4_UNREACH_FRAG;
+			assert_int_equal(w.cnt.v[CNT_tcp_pmtu], big);
+		}
+	}
+}
+
+/* RFC 1191 4: the lower half of the second word is the MTU, the upper is unused. */
+static void mtu_of_the_path(void **state)
+{
+	(void)state;
+	struct tcp_conn *c = open_one();
+	struct tcp_info before, after;
+	report(ICMP4_UNREACH, ICMP4_UNREACH_FRAG, 0xabcd0000 | 1400);
+	assert_int_equal(w.cnt.v[CNT_tcp_pmtu], 1);
+	report(ICMP4_UNREACH, ICMP4_UNREACH_FRAG, 1400); /* known */
+	assert_int_equal(w.cnt.v[CNT_tcp_pmtu], 1);
+	tcp_info(c, &before);
+	report(ICMP4_UNREACH, ICMP4_UNREACH_FRAG, 0); /* an old router, which says none: the least */
+	tcp_info(c, &after);
+	assert_int_equal(w.cnt.v[CNT_tcp_pmtu], 2);
+	assert_true(after.mss <= before.mss);
+	assert_int_equal(after.mss, TCP_MSS_DEFAULT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(which_ends_an_open),
+		cmocka_unit_test(mtu_of_the_path),
+	};
+	return cmocka_run_group_tests_name("tcp_icmp", tests, NULL, NULL);
+}
