@@ -280,17 +280,17 @@ int main(int argc, char **argv)
 	static const struct host_ops ops = {.turn = turn, .status = status};
 	const struct option_row own[] = {
 		{"send", OPTION_U64, &want.send, "bytes of each connection, or of each request"},
-		{"receive", OPTION_U64, &want.receive, "bytes, then close (else: until the peer does)"},
+		{"receive", OPTION_U64, &want.receive, "bytes, then close (else the peer does)"},
 		{"echo", OPTION_ON, &want.echo, "what is sent has to come back"},
-		{"requests", OPTION_U64, &want.requests, "in all: --send bytes and their echo each"},
+		{"requests", OPTION_U64, &want.requests, "in all: --send bytes and echo each"},
 		{"count", OPTION_U32, &want.count, "connections (1)"},
 		{"parallel", OPTION_U32, &want.parallel, "of these at a time (1)"},
 		{"hold", OPTION_ON, &want.hold, "close none before all are connected"},
-		{"abort-after", OPTION_U32, &want.abort_after, "reset after so many received bytes"},
+		{"abort-after", OPTION_U32, &want.abort_after, "reset after so many bytes"},
 		{"urgent", OPTION_U32, &want.urgent, "the first so many bytes are urgent"},
 		{"local-port", OPTION_U32, &want.local_port, "to connect from"},
 		{"nodelay", OPTION_ON, &want.nodelay, "Nagle's algorithm off"},
-		{"keep-alive", OPTION_ON, &want.keepalive, "on these connections (--keepalive: ms)"},
+		{"keep-alive", OPTION_ON, &want.keepalive, "probes (--keepalive: ms)"},
 		{"timeout", OPTION_U32, &want.timeout_s, "seconds, then end"},
 		{NULL, OPTION_ON, NULL, NULL},
 	};

@@ -5,10 +5,10 @@
  *     build/examples/echo --dev tap0 --address 192.0.2.1/24
  *
  * TCP's echo is zero copy: what came is sent from the buffer it came in. Discard keeps a CRC-32 of
- * what it threw away, and chargen sends the bytes of pattern.h instead of RFC 864's lines (which are
- * an example there, not a rule), so that both can be checked. UDP's chargen answers with as many bytes
- * as it was asked with, or it would make floods larger; no service answers one of the same kind, or
- * two would talk for ever.
+ * what it threw away, and chargen sends the bytes of pattern.h instead of RFC 864's lines (which
+ * are an example there, not a rule), so that both can be checked. UDP's chargen answers with as
+ * many bytes as it was asked with, or it would make floods larger; no service answers one of the
+ * same kind, or two would talk for ever.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static struct {
 	uint64_t discard_bytes;
 } total;
 
-/* --- echo: bytes count against the window until their echo is acknowledged, so there is room --- */
+/* --- echo: what came fills the window until its echo is acknowledged, so there is room --- */
 
 static bool echo_accept(struct tcp_conn *c)
 {
@@ -178,7 +178,8 @@ static void udp_chargen(struct pkt *p, const struct udp_datagram *d)
 	struct udp_build b = {.src = d->dst, .dst = d->src, .src_port = d->dst_port,
 	                      .dst_port = d->src_port, .ttl = IP4_TTL_DEFAULT, .df = true};
 	uint8_t *ip = p->data + ETH_HLEN;
-	memmove(ip + IP4_HLEN + UDP_HLEN, d->data, d->data_len); /* there may have been IP options */
+	/* there may have been IP options */
+	memmove(ip + IP4_HLEN + UDP_HLEN, d->data, d->data_len);
 	p->len = (uint16_t)(ETH_HLEN + udp_packet_build(ip, p->len - ETH_HLEN, &b,
 	                                                ip + IP4_HLEN + UDP_HLEN, d->data_len));
 	p->flags = PKT_OWN;
@@ -228,7 +229,7 @@ int main(int argc, char **argv)
 {
 	static const struct host_ops ops = {.udp = udp, .status = status};
 	const struct option_row own[] = {
-		{"chargen-bytes", OPTION_U64, &chargen_bytes, "chargen closes after so many (never)"},
+		{"chargen-bytes", OPTION_U64, &chargen_bytes, "then chargen closes (never)"},
 		{"close-first", OPTION_ON, &close_first, "echo closes after what came first"},
 		{NULL, OPTION_ON, NULL, NULL},
 	};

@@ -97,8 +97,8 @@ static const struct arp_ops arp_ops = {
 	.unreachable = arp_lost, .lost = arp_lost, .count = arp_count, .removed = arp_removed,
 };
 
-/* A packet whose neighbour is asked for waits in ARP's memory, as plain bytes. One that does not fit
- * there is lost, which TCP mends. */
+/* A packet whose neighbour is asked for waits in ARP's memory, as plain bytes. One that does not
+ * fit there is lost, which TCP mends. */
 static void wait_for_neighbour(struct host *h, unsigned index, struct pkt *p)
 {
 	if (p->flags & (PKT_TSO | PKT_CHAIN) || p->len > ETH_HLEN + h->mtu) {
@@ -382,7 +382,9 @@ static void make_tcp(struct host *h, const struct host_options *o)
 		params.congestion = CC_NEWRENO;
 	if (!o->fastopen)
 		params.fastopen_max = 0;
-	params.offload = o->tap.offload ? TCP_TX_CSUM | TCP_TX_SG | TCP_TX_TSO : o->sg ? TCP_TX_SG : 0;
+	params.offload = o->sg ? TCP_TX_SG : 0;
+	if (o->tap.offload)
+		params.offload = TCP_TX_CSUM | TCP_TX_SG | TCP_TX_TSO;
 	if (o->key)
 		key.k0 = strtoull(o->key, NULL, 0);
 	else if (getrandom(&key, sizeof key, 0) != sizeof key)

@@ -1,15 +1,15 @@
 /*
- * A host on a tap device: one address, ARP, ICMP, UDP by a callback, and an instance of TCP, in a loop
- * that waits in poll(2) until a frame comes or a timer is due. It shows all that the stack asks of
- * its owner: memory, the time, a way out for packets, a seed.
+ * A host on a tap device: one address, ARP, ICMP, UDP by a callback, and an instance of TCP, in a
+ * loop that waits in poll(2) until a frame comes or a timer is due. It shows all that the stack
+ * asks of its owner: memory, the time, a way out for packets, a seed.
  *
  * Invariants
  * 1. Every received frame has one fate (net/counters.h): host_status() tells their sum beside the
  *    number of frames, and both must be equal.
  * 2. Without connections all buffers are in the pool.
  *
- * Deliberately missing: more than one address or route, fragments (dropped and counted; what is sent
- * has DF or fits).
+ * Deliberately missing: more than one address or route, fragments (dropped and counted; what is
+ * sent has DF or fits).
  */
 #ifndef EXAMPLES_HOST_H
 #define EXAMPLES_HOST_H
@@ -43,8 +43,8 @@ void host_defaults(struct host_options *o);
 
 struct host_ops {
 	/*
-	 * A datagram for us; p is its packet, p->data its Ethernet header. True: taken, and p with it
-	 * (host_reply or pkt_free). False: there is nobody at that port. NULL: at none.
+	 * A datagram for us; p is its packet, p->data its Ethernet header. True: taken, and p with
+	 * it (host_reply or pkt_free). False: there is nobody at that port. NULL: at none.
 	 */
 	bool (*udp)(struct host *h, const struct udp_datagram *d, struct pkt *p);
 	/* Once a turn. False ends host_run. *wake_us may be brought forward. NULL: none. */
@@ -78,8 +78,8 @@ struct host {
 /* Ends the program, having said why, when it cannot be. */
 void host_open(struct host *h, const struct host_options *o, const struct host_ops *ops);
 
-/* Runs until SIGINT, SIGTERM, the end of the device, or ops->turn says so; SIGUSR1 prints the status,
- * and so does the end. */
+/* Runs until SIGINT, SIGTERM, the end of the device, or ops->turn says so; SIGUSR1 prints the
+ * status, and so does the end. */
 void host_run(struct host *h);
 
 /* One line of JSON on stdout. */

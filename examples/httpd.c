@@ -29,7 +29,7 @@ static uint64_t requests;
 struct session {
 	char head[HEAD_MAX];     /* of the request that is coming in */
 	uint32_t head_len;
-	char answer[ANSWER_MAX]; /* what is still to be sent: first this, then `body` bytes of pattern */
+	char answer[ANSWER_MAX]; /* to be sent first, then `body` bytes of pattern */
 	uint32_t answer_len, answer_sent;
 	uint64_t body, body_sent;
 	bool owes;               /* an answer is under way: nothing is read before it has gone */
@@ -62,7 +62,8 @@ static void push(struct tcp_conn *c)
 	while (s->answer_sent == s->answer_len && s->body_sent < s->body) {
 		uint64_t left = s->body - s->body_sent;
 		uint32_t n, room = tcp_send_room(c);
-		const uint8_t *bytes = pattern_at(s->body_sent, left < room ? (uint32_t)left : room, &n);
+		room = left < room ? (uint32_t)left : room;
+		const uint8_t *bytes = pattern_at(s->body_sent, room, &n);
 		n = n ? tcp_send(c, bytes, n) : 0;
 		s->body_sent += n;
 		if (n == 0)
@@ -83,9 +84,12 @@ static bool field(const char *head, const char *name, char *value, size_t size)
 		const char *from = line + 3 + n;
 		from += strspn(from, " \t");
 		size_t len = strcspn(from, "\r");
-		for (size_t i = 0; i <= len && i < size; i++)
-			value[i] = (char)(i < len ? from[i] | (from[i] >= 'A' && from[i] <= 'Z') << 5 : 0);
-		return len < size;
+		if (len >= size)
+			return false;
+		for (size_t i = 0; i < len; i++)
+			value[i] = (char)(from[i] | (from[i] >= 'A' && from[i] <= 'Z') << 5);
+		value[len] = '\0';
+		return true;
 	}
 	return false;
 }

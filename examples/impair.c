@@ -168,7 +168,8 @@ static void enter(struct impair *i, const void *frame, uint32_t len, uint64_t no
 	struct impair_frame *f = malloc(sizeof *f + len);
 	if (!f)
 		abort();
-	*f = (struct impair_frame){.at_us = leaves_at(i, len, now_us), .order = i->order++, .len = len};
+	*f = (struct impair_frame){.at_us = leaves_at(i, len, now_us), .order = i->order++,
+	                           .len = len};
 	memcpy(f->bytes, frame, len);
 	uint8_t *eth = f->bytes + i->head_bytes;
 	uint32_t eth_len = len - i->head_bytes;

@@ -4,8 +4,8 @@
  * whatever its kernel has of netem. The chance is a seeded generator: the same frames in meet the
  * same fate; which frames come depends on the peer and its timing.
  *
- * Frames are copied, with a few bytes in front (`head_bytes`) that belong to the binding, and lie in
- * a heap by the time at which they go on. ARP is delayed but never harmed: a lost answer costs a
+ * Frames are copied, with a few bytes in front (`head_bytes`) that belong to the binding, and lie
+ * in a heap by the time at which they go on. ARP is delayed but never harmed: a lost answer costs a
  * second and says nothing of TCP.
  */
 #ifndef EXAMPLES_IMPAIR_H
@@ -44,8 +44,8 @@ struct impair {
 
 /*
  * Rules from a text such as "loss=1,duplicate=0.5,reorder=2,corrupt=0.1,mark=5,delay=20,jitter=3,
- * late=2,rate=100,limit=1000": percent, milliseconds, Mbit/s, frames. Returns false, having said why
- * on stderr, when it cannot be read. NULL: no trouble at all.
+ * late=2,rate=100,limit=1000": percent, milliseconds, Mbit/s, frames. Returns false, having said
+ * why on stderr, when it cannot be read. NULL: no trouble at all.
  */
 bool impair_init(struct impair *i, const char *text, uint64_t seed, unsigned head_bytes);
 

@@ -29,9 +29,9 @@ struct option_row {
 };
 
 /*
- * Reads the command line by two tables (each may be NULL), and up to `max` words that are no options
- * into `words`. Returns how many; a mistake, or --help, ends the program: `usage` (one line) and the
- * tables are shown.
+ * Reads the command line by two tables (each may be NULL), and up to `max` words that are no
+ * options into `words`. Returns how many; a mistake, or --help, ends the program: `usage` (one
+ * line) and the tables are shown.
  */
 unsigned options_read(int argc, char **argv, const char *usage, const struct option_row *a,
                       const struct option_row *b, const char **words, unsigned max);

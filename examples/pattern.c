@@ -10,8 +10,10 @@ static uint8_t pattern[PATTERN_PERIOD];
 const uint8_t *pattern_at(uint64_t at, uint32_t max, uint32_t *n)
 {
 	static bool made;
-	for (uint32_t i = 0, x = 1; !made && i < PATTERN_PERIOD; i++, x = x * 1664525u + 1013904223u)
+	for (uint32_t i = 0, x = 1; !made && i < PATTERN_PERIOD; i++) {
 		pattern[i] = (uint8_t)(x >> 24);
+		x = x * 1664525u + 1013904223u;
+	}
 	made = true;
 	uint32_t from = (uint32_t)(at % PATTERN_PERIOD);
 	*n = PATTERN_PERIOD - from < max ? PATTERN_PERIOD - from : max;
@@ -28,8 +30,8 @@ bool pattern_is(uint64_t at, const uint8_t *bytes, uint32_t n)
 	return true;
 }
 
-/* Eight bytes at a time by eight tables (Kounavis and Berry, 2005): table k is for a byte that has k
- * bytes behind it. */
+/* Eight bytes at a time by eight tables (Kounavis and Berry, 2005): table k is for a byte that has
+ * k bytes behind it. */
 static uint32_t table[8][256];
 
 static void make_tables(void)

@@ -1,6 +1,6 @@
 /*
- * Bytes to send, each a function of its place in the stream, and a checksum over what came: both ends
- * of a transfer can say without the other what it has to be. Any other program can make them:
+ * Bytes to send, each a function of its place in the stream, and a checksum over what came: both
+ * ends of a transfer can say without the other what it has to be. Any other program can make them:
  *
  *     x[0] = 1;  x[i + 1] = x[i] * 1664525 + 1013904223 mod 2^32;  byte i = x[i mod 65521] >> 24
  *

@@ -1,14 +1,14 @@
 /*
- * A Linux tap or tun device as the stack's network card: frames come in as packets of a buffer pool,
- * packets go out.
+ * A Linux tap or tun device as the stack's network card: frames come in as packets of a buffer
+ * pool, packets go out.
  *
  * With `offload` each frame has a virtio header in front (IFF_VNET_HDR, VIRTIO 1.2 5.1.6): Linux
  * then hands over segments of up to 64 KiB whose checksum covers the pseudo header only (PKT_CSUM_
  * PARTIAL), and takes such (PKT_TSO, PKT_CHAIN). Without, all frames are as on a wire, and what a
  * packet leaves to the device is done here in software (checksums).
  *
- * Either way can be made a bad link (impair.h). What passes can be written to a file for tcpdump and
- * Wireshark, as the stack's side of the link sees it.
+ * Either way can be made a bad link (impair.h). What passes can be written to a file for tcpdump
+ * and Wireshark, as the stack's side of the link sees it.
  *
  * A tun device has no Ethernet header; one is made up for what comes in and cut off from what goes
  * out, so that above here there is one kind of frame. Nobody there speaks ARP.

@@ -154,7 +154,8 @@ static void marks(void **state)
 		impair_put(&i, sent, sizeof sent, 0);
 		const uint8_t *ip = impair_take(&i, 0, &len) + HEAD + ETH_HLEN;
 		assert_int_equal(ip[1], ecn ? 3 : 0);
-		assert_int_equal(ip4_check(ip, LEN - ETH_HLEN), CNT_NONE); /* its checksum is right */
+		/* its checksum is right */
+		assert_int_equal(ip4_check(ip, LEN - ETH_HLEN), CNT_NONE);
 	}
 	assert_int_equal(i.counts.marked, 2);
 	done(&i);
@@ -198,8 +199,9 @@ static void arp_is_spared(void **state)
 static void texts(void **state)
 {
 	(void)state;
-	static const char *const wrong[] = {"loss", "loss=", "loss=x", "loss=-1", "los=1", "loss=1;delay=1",
-	                                    ",", "loss=1,,delay=1", "loss=nan", "delay=1e300"};
+	static const char *const wrong[] = {"loss", "loss=", "loss=x", "loss=-1", "los=1", ",",
+	                                    "loss=1;delay=1", "loss=1,,delay=1", "loss=nan",
+	                                    "delay=1e300"};
 	struct impair i;
 	assert_true(impair_init(&i, NULL, 1, 0));
 	assert_false(i.on);
