@@ -1,17 +1,17 @@
 """What the peer tests share: a Linux host in a network namespace with a tap, and our programs
 (examples/) at the other end of it.
 
-    HAYATE_PEER_FULL=1            the long way: 1 GiB instead of 64 MiB
+    HAYATE_PEER_FULL=1            the long way: 1 GiB, 100,000 connections
     HAYATE_PEER_BUILD=examples    the programs without sanitizers
 
 The namespace has no name and dies with us (tools/launcher/netlab.py), so copies of the tests run
-side by side and nothing is left behind. Trouble on the link is made by our program (examples/impair.h),
-not by netem, which not every kernel has; each test looks at counters that show that the trouble was
-there.
+side by side and nothing is left behind. Trouble on the link is made by our program
+(examples/impair.h), not by netem, which not every kernel has; each test looks at counters that show
+that the trouble was there.
 
-After every test each of our programs must have ended well (a sanitizer's report or a failed assert is
-an end that is not), every frame must have had one fate, and without connections all buffers must be in
-the pool. What passed is captured, and test_captures.py has tshark look at all of it.
+After every test each of our programs must have ended well (a sanitizer's report or a failed assert
+is an end that is not), every frame must have had one fate, and without connections all buffers must
+be in the pool. What passed is captured, and test_captures.py has tshark look at all of it.
 """
 import contextlib
 import json
@@ -148,11 +148,13 @@ class Peer(netlab.Host):
         self.sysctl("net.ipv4.tcp_rmem", "4096 131072 6291456")
 
     def ours(self, name, *arguments, capture=True, fds=()):
-        """Starts one of our programs. capture: keep what passes for tshark."""
+        """Starts one of our programs. capture: keep what passes for tshark; not with offloads, for
+        then checksums are made by Linux."""
         path = os.path.join(LOGS, "%s-%d" % (self.test, len(self.programs)))
         more = ["--mtu", self.mtu] if self.mtu != 1500 else []
         program = Ours(self, name, [*more, *arguments], path + ".log",
-                       path + ".pcap" if capture else None, fds)
+                       path + ".pcap" if capture and "--offload" not in arguments else None,
+                       fds)
         self.programs.append(program)
         return program
 

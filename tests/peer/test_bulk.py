@@ -59,7 +59,8 @@ def test_we_both_ways_at_once(peer, way):
 
 
 def test_offload_is_used(peer):
-    """With Linux' help a frame carries many segments, both ways; or the tests above show nothing."""
+    """With Linux' help a frame carries many segments, both ways; or the tests above show
+    nothing."""
     ours = peer.ours("echo", "--offload", "--chargen-bytes", 8 * MIB, capture=False)
     with peer.connect(CHARGEN) as sock:
         assert receive(sock) == (8 * MIB, crc(8 * MIB))

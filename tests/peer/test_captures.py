@@ -1,5 +1,5 @@
-"""What tshark makes of all that the other tests captured: nothing malformed, no wrong checksum. Comes
-last (conftest.py)."""
+"""What tshark makes of all that the other tests captured: nothing malformed, no wrong checksum.
+Comes last (conftest.py)."""
 import glob
 import os
 import subprocess
@@ -8,8 +8,8 @@ from conftest import ECHO, LOGS
 from streams import echo_check
 
 # Expert information of severity Error is a malformed packet or a wrong checksum.
-# Only what we send is judged: Linux' ICMP errors quote parts of segments, and it may say 0xffff for a
-# checksum of 0.
+# Only what we send is judged: Linux' ICMP errors quote parts of segments, and it may say 0xffff for
+# a checksum of 0.
 BAD = "eth.src == 02:48:79:00:00:01 && (_ws.malformed || tcp.checksum.status == 0 || " \
       "ip.checksum.status == 0 || udp.checksum.status == 0 || icmp.checksum.status == 0 || " \
       "_ws.expert.severity == 8388608)"
@@ -38,10 +38,10 @@ def test_nothing_bad(peer, tmp_path):
     merged = str(tmp_path / "all.pcap")
     subprocess.run(["mergecap", "-a", "-F", "nsecpcap", "-w", merged, *captures], check=True)
     bad = tshark(merged, "-Y", BAD)
-    if bad:  # whose is it?
-        bad = "".join("%s:\n%s" % (os.path.basename(path), said) for path in captures
-                      if (said := tshark(path, "-Y", BAD)[:2000]))
-    assert not bad, bad[:10000]
+    for path in captures if bad else ():  # whose is it?
+        said = tshark(path, "-Y", BAD)
+        assert not said, "%s:\n%s" % (os.path.basename(path), said[:5000])
+    assert not bad, bad[:5000]
     for path in captures:  # hundreds of megabytes
         os.unlink(path)
 

@@ -32,7 +32,8 @@ def test_linux_asks_and_uses(peer):
 
 
 def test_a_cookie_of_somebody_else(peer):
-    """Our secret changes with the program: the old cookie is refused, the data comes all the same."""
+    """Our secret changes with the program: the old cookie is refused, the data comes all the
+    same."""
     peer.sysctl("net.ipv4.tcp_fastopen", BOTH)
     ours = peer.ours("echo", "--fastopen")
     fast(peer, 500)

@@ -57,8 +57,8 @@ def test_we_without(peer, option, bit):
 
 
 def test_ecn_is_agreed_on(peer):
-    """tcp_ecn = 1: Linux asks for it as well. Marks on the way out are seen by Linux, which says so,
-    and we answer; on the way in we say so, and Linux answers."""
+    """tcp_ecn = 1: Linux asks for it as well. Marks on the way out are seen by Linux, which says
+    so, and we answer; on the way in we say so, and Linux answers."""
     peer.sysctl("net.ipv4.tcp_ecn", 1)
     for direction, ours_answers in (("--out", True), ("--in", False)):
         before = peer.nstat("IpExtInCEPkts")

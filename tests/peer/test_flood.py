@@ -63,8 +63,8 @@ MAC = "02:48:79:00:00:01"
 
 class Flood:
     def __init__(self, peer, what, seconds, port=0):
-        self.child = peer.popen(["/usr/bin/python3", "-c", FLOOD, what, str(seconds), MAC, str(port)],
-                                stdout=subprocess.PIPE, text=True)
+        self.child = peer.popen(["/usr/bin/python3", "-c", FLOOD, what, str(seconds), MAC,
+                                 str(port)], stdout=subprocess.PIPE, text=True)
 
     def sent(self):
         out = self.child.communicate(timeout=60)[0]
@@ -91,7 +91,8 @@ def test_syn_flood(peer):
 
 
 def test_a_cookie_keeps_the_options(peer):
-    """Window scale, SACK and MSS survive in the cookie and its timestamp: what is bulky is quick."""
+    """Window scale, SACK and MSS survive in the cookie and its timestamp: what is bulky is
+    quick."""
     ours = peer.ours("echo", "--syn-max", 0, "--chargen-bytes", 4 << 20)
     with peer.connect(CHARGEN) as sock:
         assert receive(sock) == (4 << 20, crc(4 << 20))

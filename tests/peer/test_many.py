@@ -3,11 +3,11 @@ import selectors
 import socket
 import threading
 
-from conftest import ECHO, LINUX, OURS, eventually
+from conftest import ECHO, FULL, LINUX, OURS, eventually
 from streams import ONCE, pattern
 
 MANY = 10000
-SEQUENCE = 100000
+SEQUENCE = 100000 if FULL else 20000
 
 
 class EchoServer(threading.Thread):

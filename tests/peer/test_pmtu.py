@@ -36,7 +36,8 @@ class Path:
         self.peer.run(["nft", "-f", "-"], check=True, input=rules)
 
     def lie(self):
-        """The far host says a full MSS although its link is narrow, or TCP would never send more."""
+        """The far host says a full MSS although its link is narrow, or TCP would never send
+        more."""
         self.far.ip("route", "replace", "default", "via", ROUTER, "advmss", "1460")
 
 

@@ -87,8 +87,8 @@ def test_http_pipelined(http):
 def test_socat_and_nc(peer):
     ours = peer.ours("echo", "--chargen-bytes", 300000)
     data = pattern(200000)
-    child = peer.popen(["socat", "-t", "10", "-", "TCP:%s:%d" % (OURS, ECHO)], stdin=subprocess.PIPE,
-                       stdout=subprocess.PIPE)
+    child = peer.popen(["socat", "-t", "10", "-", "TCP:%s:%d" % (OURS, ECHO)],
+                       stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert child.communicate(data, timeout=30)[0] == data
     child = peer.popen(["nc", "-N", OURS, str(CHARGEN)], stdin=subprocess.DEVNULL,
                        stdout=subprocess.PIPE)
@@ -131,8 +131,8 @@ def test_nmap_ports(peer):
 
 @pytest.mark.parametrize("kind", ["-sN", "-sF", "-sX", "-sM", "-sA", "-sW"])
 def test_nmap_odd_segments(peer, kind):
-    """NULL, FIN, Xmas, Maimon: an open port is silent, a closed one resets (RFC 9293 3.10.7). A bare
-    ACK is reset by both."""
+    """NULL, FIN, Xmas, Maimon: an open port is silent, a closed one resets (RFC 9293 3.10.7). A
+    bare ACK is reset by both."""
     peer.ours("echo")
     out = nmap(peer, kind, "-p", "7,8")
     if kind == "-sA":
