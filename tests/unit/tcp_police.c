@@ -232,6 +232,9 @@ void police_segment(struct rig_host *h, const uint8_t *ip, unsigned len)
 	struct beat *b = beat_of(p, get32(ip + 12), get32(ip + 16), sp, dp);
 	if ((f & (SYN | ACK)) == SYN && o->offered && !(b->syn && b->iss == seg_seq(ip)))
 		o->syn = o->offered = o->fin = false; /* the next connection of the same name */
+	/* the answer to a SYN that the peer has never sent: a stranger has (data may be acknowledged) */
+	if ((f & (SYN | ACK)) == (SYN | ACK) && o->syn && seg_ack(ip) - (o->iss + 1) > 65535)
+		return;
 	if (f & SYN)
 		see_syn(b, ip);
 	check_payload(h, b, o, ip);

@@ -674,6 +674,72 @@ static void syn_flood(void **s)
 	}
 }
 
+/*
+ * Somebody who knows addresses and ports, and guesses the rest (RFC 5961): SYN, RST, data, ACK. Not
+ * before a connection is established, when a SYN makes a simultaneous open (RFC 9293 3.5), nor when
+ * it is being closed, for then a SYN may end TIME-WAIT (3.6.1): neither can be told from the truth.
+ */
+struct intruder {
+	struct flows *f;
+	struct chance c;
+};
+
+static void intrude(void *arg)
+{
+	static const uint8_t flags[] = {RST, RST | ACK, SYN, SYN | ACK, ACK, FIN | ACK, PSH | ACK};
+	struct intruder *in = arg;
+	struct rig *r = in->f->rig;
+	if (flows_done(in->f))
+		return;
+	const struct flow *flow = in->f->flow[chance_below(&in->c, in->f->count)];
+	struct rig_host *victim = &r->host[chance_below(&in->c, 2)];
+	uint16_t port = flow->plan.port[0];
+	rig_at(r, r->now_us + 1 + chance_below(&in->c, 3 * MS), intrude, in);
+	if (!flow->end[0].established || !flow->end[1].established || flow->end[0].closing ||
+	    flow->end[1].closing)
+		return;
+	uint8_t ip[90] = {0x45, 0, 0, sizeof ip, 0, 0, 0x40, 0, 64, 6};
+	set32(ip + 12, r->host[1 - victim->index].addr);
+	set32(ip + 16, victim->addr);
+	set16(ip + 20, victim->index ? port : 7);
+	set16(ip + 22, victim->index ? 7 : port);
+	set32(ip + 24, (uint32_t)chance_next(&in->c));
+	set32(ip + 28, (uint32_t)chance_next(&in->c));
+	ip[32] = 5 << 4;
+	ip[33] = flags[chance_below(&in->c, ARRAY_LEN(flags))];
+	set16(ip + 34, chance_below(&in->c, 65536));
+	wire_csum_set(ip);
+	rig_inject(victim, ip, sizeof ip);
+}
+
+static void intruders(void **s)
+{
+	(void)s;
+	struct rig_runs runs = rig_runs("intruders", 40);
+	uint64_t seen = 0;
+	for (uint64_t seed = runs.first; seed < runs.end; seed++) {
+		struct chance c = {seed};
+		struct rig_host_params a = random_host(&c), b = random_host(&c);
+		a.tcp.rcv_buf = b.tcp.rcv_buf = 20000; /* not one guess in 200000 is within */
+		a.tcp.snd_buf = b.tcp.snd_buf = 5000;  /* so that closing is late */
+		struct flows *f = pair(seed, &a, &b);
+		const struct wire w = {.delay_us = 5 * MS + any_size(&c, 50 * MS), .loss_ppm = 5000};
+		rig_wires(f->rig, &w);
+		for (unsigned i = 0; i < 4; i++) {
+			struct flow_plan p = random_flow(&c, 100000);
+			p.end[0].bytes += 50000; /* some round trips long */
+			p.port[0] = (uint16_t)(20000 + i);
+			flow_add(f, &p);
+		}
+		struct intruder in = {f, {seed}};
+		intrude(&in);
+		rig_run_until(f->rig, f->rig->now_us + 24 * HOUR, flows_done, f);
+		seen += f->rig->host[1].cnt.v[CNT_drop_tcp_seq];
+		flows_finish(f, 24 * HOUR);
+	}
+	assert_true(seen > 10 * (runs.end - runs.first));
+}
+
 /* --- Fast Open --- */
 
 enum cookie_fate { COOKIE_RIGHT, COOKIE_WRONG, COOKIE_MISSING };
@@ -775,6 +841,7 @@ int main(void)
 		cmocka_unit_test(more_echoes_than_buffers),
 		cmocka_unit_test(one_after_the_other),
 		cmocka_unit_test(syn_flood),
+		cmocka_unit_test(intruders),
 		cmocka_unit_test(fast_open),
 		cmocka_unit_test(very_long),
 	};
