@@ -582,6 +582,18 @@ static void ecn_echo(struct tcp *t, struct tcp_conn *c)
 	c->flags |= CONN_CWR;
 }
 
+/*
+ * Is something outstanding that was sent before what has arrived? In order, nothing is: what the ACK
+ * did not take was sent later. But what was sent again arrives out of its order, and what is behind
+ * it may have been lost alone: by the network, or by PAWS, when it came after a retransmission, with
+ * an older timestamp.
+ */
+static bool passed_over(const struct tcp *t, const struct tcp_conn *c)
+{
+	return c->q_first != c->q_unsent &&
+	       sent_after(c->rack_order, chunk_at(t, c->q_first)->order);
+}
+
 /* Marks what is lost now; true when something is that was not. */
 static bool detect(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a, uint32_t *wait_us)
 {
@@ -589,7 +601,7 @@ static bool detect(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a, uint3
 	*wait_us = 0;
 	if (!(c->flags & CONN_SACK))
 		a->delivered += newreno(t, c, a, &lost);
-	else if (c->sacked || c->recovery != RECOVERY_OPEN)
+	else if (c->sacked || c->recovery != RECOVERY_OPEN || a->retrans_acked || passed_over(t, c))
 		lost = rack_detect(t, c, wait_us);
 	return lost;
 }

@@ -55,8 +55,9 @@ def test_bad_links_at_both_ends(both, rules):
     if rules.startswith("mark"):
         assert last["counters"]["tcp_ecn"] > 0 and ours.counter("tcp_ecn") > 0
     if rules.startswith("reorder"):
-        # a path that reorders costs few needless retransmissions, and those are noticed
-        assert last["counters"].get("tcp_rto", 0) == 0
+        # It is noticed. (That no timeout comes cannot be asked for: PAWS drops what is overtaken by
+        # more than a tick of the timestamps, and the tail of a recovery has no probe, RFC 8985 7.2.)
+        assert last["counters"].get("tcp_reordered", 0) + ours.counter("tcp_reordered") > 0
 
 
 def test_fast_open(both):
