@@ -297,16 +297,14 @@ static void too_big(struct tcp *t, struct tcp_conn *c, uint32_t mtu)
 	mtu = u32_max(mtu, least);
 	if (mtu >= c->path_mtu)
 		return;
-	c->path_mtu = (uint16_t)mtu;
-	c->path_raise_ms = t->now_ms + 600000;
 	tcp_count_event(t, CNT_tcp_pmtu);
-	tcp_mss_set(t, c);
+	tcp_path_lower(t, c, mtu);
 	/* RFC 1191 6.5: it did not get through, nor did any other of that size; to send them again is no
 	 * response to congestion. */
 	for (uint32_t buf = c->q_first; buf != c->q_unsent; buf = chunk_at(t, buf)->next) {
 		struct tcp_chunk *ch = chunk_at(t, buf);
 		if (ch->len > tcp_full(c))
-			tcp_mark_lost(t, c, ch);
+			tcp_mark_lost(c, ch);
 	}
 }
 

@@ -383,6 +383,9 @@ unsigned tcp_syn_options(struct tcp *t, struct tcp_conn *c, uint8_t *o);
 /* mss from peer_mss and path_mtu; what is queued unsent may have to be cut again. */
 void tcp_mss_set(struct tcp *t, struct tcp_conn *c);
 
+/* Less than path_mtu fits the path; a larger one is tried again later (RFC 1191 6.3). */
+void tcp_path_lower(struct tcp *t, struct tcp_conn *c, uint32_t mtu);
+
 /* The MSS that we offer. */
 uint16_t tcp_mss_offered(const struct tcp *t, const struct net_addr *remote);
 
@@ -435,7 +438,10 @@ struct tcp_acked {
 
 void tcp_loss_on_ack(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a);
 void tcp_loss_on_timer(struct tcp *t, struct tcp_conn *c);
-void tcp_mark_lost(struct tcp *t, struct tcp_conn *c, struct tcp_chunk *ch);
+void tcp_mark_lost(struct tcp_conn *c, struct tcp_chunk *ch);
+
+/* The retransmission timeout, backed off (RFC 6298 5.5), ms. */
+uint32_t tcp_rto_ms(const struct tcp *t, const struct tcp_conn *c);
 
 /* A chunk has arrived, says an ACK or SACK (RFC 8985 6.2, steps 1 to 3). */
 void tcp_rack_arrived(struct tcp *t, struct tcp_conn *c, const struct tcp_chunk *ch,
@@ -502,8 +508,8 @@ static inline uint32_t tcp_full(const struct tcp_conn *c)
 /* Copies up to n bytes behind the queue; returns how many. */
 uint32_t tcp_queue_copy(struct tcp *t, struct tcp_conn *c, const uint8_t *data, uint32_t n);
 
-/* Queues the payload in its buffer, which passes. False: no buffer to cut it. */
-bool tcp_queue_pkt(struct tcp *t, struct tcp_conn *c, const struct pkt *p);
+/* Queues the payload in its buffer, which passes. */
+void tcp_queue_pkt(struct tcp *t, struct tcp_conn *c, const struct pkt *p);
 
 /* Queues FIN if it has to be and there is a buffer for it. */
 void tcp_queue_fin(struct tcp *t, struct tcp_conn *c);

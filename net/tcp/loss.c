@@ -32,7 +32,6 @@
 #define TLP_DELACK_MS 200      /* RFC 8985 7.2: the longest that a peer's delayed ACK is allowed for */
 #define PTO_NO_RTT_MS 1000
 #define BLACK_HOLE_TIMEOUTS 2  /* of one full segment, before smaller ones are tried */
-#define PATH_RAISE_MS 600000   /* RFC 1191 6.3: 10 minutes */
 
 /* --- round-trip time (RFC 6298 2) --- */
 
@@ -119,9 +118,8 @@ void tcp_rack_arrived(struct tcp *t, struct tcp_conn *c, const struct tcp_chunk 
 	}
 }
 
-void tcp_mark_lost(struct tcp *t, struct tcp_conn *c, struct tcp_chunk *ch)
+void tcp_mark_lost(struct tcp_conn *c, struct tcp_chunk *ch)
 {
-	(void)t;
 	if (ch->flags & CHUNK_SACKED)
 		return;
 	if (!(ch->flags & CHUNK_LOST))
@@ -169,7 +167,7 @@ static bool rack_detect(struct tcp *t, struct tcp_conn *c, uint32_t *wait_us)
 		if (!sent_after(c->rack_order, ch->order))
 			continue;
 		if (t->now_us >= sent + limit) {
-			tcp_mark_lost(t, c, ch);
+			tcp_mark_lost(c, ch);
 			any = true;
 		} else {
 			*wait_us = u32_max(*wait_us, (uint32_t)(sent + limit - t->now_us));
@@ -220,8 +218,8 @@ static void enter_fast(struct tcp *t, struct tcp_conn *c)
 	c->recover = c->snd_nxt;
 	c->prr_delivered = c->prr_out = 0;
 	c->prr_flight = u32_max(c->snd_nxt - c->snd_una, 1);
-	/* An ECN response to the same window was one to this as well (RFC 3168 6.1.2). */
-	/* RFC 5681 3.2 step 2: what limited transmit sent beyond cwnd does not count. */
+	/* An ECN response to the same window was one to this as well (RFC 3168 6.1.2); what limited
+	 * transmit sent beyond cwnd does not count (RFC 5681 3.2 step 2). */
 	if (!(c->flags & CONN_CWR) || !seq_gt(c->ecn_end, c->snd_una))
 		cc_on_loss(&c->cc, t->now_us, u32_min(c->snd_nxt - c->snd_una, c->cc.cwnd));
 	if (c->flags & CONN_ECN) {
@@ -248,6 +246,15 @@ static void prr(struct tcp_conn *c, uint32_t delivered, bool first)
 	c->cc.cwnd = u32_max(pipe + send, c->mss);
 }
 
+/* Nothing is believed lost any more. */
+static void reopen(struct tcp_conn *c)
+{
+	c->recovery = RECOVERY_OPEN;
+	c->dup_acks = 0;
+	if (!(c->flags & CONN_SACK))
+		c->sacked = 0;
+}
+
 static void leave(struct tcp_conn *c)
 {
 	c->undo_end = c->snd_nxt;
@@ -256,10 +263,7 @@ static void leave(struct tcp_conn *c)
 		if (c->reo_persist && --c->reo_persist == 0)
 			c->reo_mult = 1;
 	}
-	c->recovery = RECOVERY_OPEN;
-	c->dup_acks = 0;
-	if (!(c->flags & CONN_SACK))
-		c->sacked = 0;
+	reopen(c);
 }
 
 static void undo(struct tcp *t, struct tcp_conn *c)
@@ -280,10 +284,7 @@ static void undo(struct tcp *t, struct tcp_conn *c)
 	if (c->cc.mss != c->mss)
 		cc_set_mss(&c->cc, c->mss);
 	c->undo_cc.mss = 0;
-	c->recovery = RECOVERY_OPEN;
-	c->dup_acks = 0;
-	if (!(c->flags & CONN_SACK))
-		c->sacked = 0;
+	reopen(c);
 }
 
 /* Was the loss that we responded to none? */
@@ -349,7 +350,7 @@ static void send_probe(struct tcp *t, struct tcp_conn *c)
 
 /* --- the timer --- */
 
-static uint32_t rto_ms(const struct tcp *t, const struct tcp_conn *c)
+uint32_t tcp_rto_ms(const struct tcp *t, const struct tcp_conn *c)
 {
 	uint32_t ms = (c->rto_us + 999) / 1000, max = t->p.rto_max_ms;
 	for (unsigned i = 0; i < c->backoff && ms < max; i++)
@@ -393,7 +394,7 @@ void tcp_send_timer(struct tcp *t, struct tcp_conn *c)
 		return;
 	}
 	/* giving up is not put off by the back-off */
-	uint32_t rto = u32_min(rto_ms(t, c), u32_max(patience_ms(t, c), 1)), pto = pto_ms(c);
+	uint32_t rto = u32_min(tcp_rto_ms(t, c), u32_max(patience_ms(t, c), 1)), pto = pto_ms(c);
 	c->rto_at_ms = t->now_ms + rto;
 	c->send_kind = pto ? SEND_TLP : SEND_RTO;
 	tcp_timer_set(t, c, TIMER_SEND, pto ? u32_min(pto, rto) : rto);
@@ -439,10 +440,8 @@ static void suspect_black_hole(struct tcp *t, struct tcp_conn *c)
 	for (unsigned i = 0; i < ARRAY_LEN(plateau); i++) {
 		if (plateau[i] >= u32_min(c->path_mtu, tried) || plateau[i] < least)
 			continue;
-		c->path_mtu = plateau[i];
-		c->path_raise_ms = t->now_ms + PATH_RAISE_MS;
 		tcp_count_event(t, CNT_tcp_black_hole);
-		tcp_mss_set(t, c);
+		tcp_path_lower(t, c, plateau[i]);
 		return;
 	}
 }
@@ -468,7 +467,7 @@ static void timeout(struct tcp *t, struct tcp_conn *c)
 			c->sacked -= chunk_space(ch);
 		}
 		if (!sack || buf == c->q_first || t->now_us >= chunk_sent_us(ch) + limit)
-			tcp_mark_lost(t, c, ch);
+			tcp_mark_lost(c, ch);
 	}
 	cc_on_rto(&c->cc, t->now_us, c->snd_nxt - c->snd_una, first);
 	c->rto_una = c->snd_una;
@@ -550,7 +549,7 @@ static uint32_t newreno(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a, 
 		*lost = c->recovery == RECOVERY_OPEN && c->dup_acks == DUP_THRESH &&
 		        seq_gt(c->snd_una, c->recover);
 		if (*lost)
-			tcp_mark_lost(t, c, chunk_at(t, c->q_first));
+			tcp_mark_lost(c, chunk_at(t, c->q_first));
 		return c->mss;
 	}
 	if (!a->advanced)
@@ -565,7 +564,7 @@ static uint32_t newreno(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a, 
 		c->sacked = u32_min(c->sacked > less ? c->sacked - less : 0, out);
 		if (c->recovery == RECOVERY_FAST && c->q_first != c->q_unsent &&
 		    seq_lt(c->snd_una, c->recover))
-			tcp_mark_lost(t, c, chunk_at(t, c->q_first));
+			tcp_mark_lost(c, chunk_at(t, c->q_first));
 	}
 	return 0;
 }

@@ -23,6 +23,7 @@
 #define COOKIE_TS_BITS 6
 #define COOKIE_NO_SCALE 15
 #define FASTOPEN_COOKIE_BYTES 8
+#define PATH_RAISE_MS 600000  /* RFC 1191 6.3: 10 minutes */
 
 static const uint16_t cookie_mss[8] = {536, 1220, 1300, 1400, 1440, 1460, 4312, 8960};
 
@@ -79,6 +80,13 @@ void tcp_mss_set(struct tcp *t, struct tcp_conn *c)
 	c->mss = (uint16_t)u32_max(u32_min(u32_min(c->peer_mss, by_path), by_buffer), 48);
 	if (c->cc.mss && c->cc.mss != c->mss)
 		cc_set_mss(&c->cc, c->mss);
+}
+
+void tcp_path_lower(struct tcp *t, struct tcp_conn *c, uint32_t mtu)
+{
+	c->path_mtu = (uint16_t)mtu;
+	c->path_raise_ms = t->now_ms + PATH_RAISE_MS;
+	tcp_mss_set(t, c);
 }
 
 /* All of RFC 9293's and 7323's options at once are 24 bytes with their padding; a cookie is 20. */

@@ -116,6 +116,17 @@ static void finish(struct tcp *t, struct tcp_conn *c, struct making *m)
 	t->ops->tx(t->ctx, &m->p);
 }
 
+/* The same for data, which carries an ACK along. told: as put_options said; what it left out an ACK of
+ * its own has room for. */
+static void finish_data(struct tcp *t, struct tcp_conn *c, struct making *m, bool told)
+{
+	uint32_t ack_now = c->flags & CONN_ACK_NOW;
+	acknowledged(c);
+	if (!told)
+		c->flags |= ack_now;
+	finish(t, c, m);
+}
+
 /* A buffer for headers, and for a payload that will be copied. */
 static bool fresh_buffer(struct tcp *t, const struct tcp_conn *c, struct making *m, uint32_t copied)
 {
@@ -257,11 +268,7 @@ bool tcp_send_chunk(struct tcp *t, struct tcp_conn *c, uint32_t buf)
 	if (c->snd_una == c->snd_nxt)
 		c->stuck_ms = t->now_ms; /* the user timeout counts from here */
 	note_sent(t, c, ch);
-	uint32_t ack_now = c->flags & CONN_ACK_NOW;
-	acknowledged(c);
-	if (!told)
-		c->flags |= ack_now; /* an ACK of its own has room for them */
-	finish(t, c, &m);
+	finish_data(t, c, &m, told);
 	return true;
 }
 
@@ -291,11 +298,7 @@ static bool send_run(struct tcp *t, struct tcp_conn *c, unsigned n, uint32_t byt
 		buf = ch->next;
 	}
 	m.ecn = c->flags & CONN_ECN ? IP_ECN_ECT0 : IP_ECN_NOT;
-	uint32_t ack_now = c->flags & CONN_ACK_NOW;
-	acknowledged(c);
-	if (!told)
-		c->flags |= ack_now;
-	finish(t, c, &m);
+	finish_data(t, c, &m, told);
 	return true;
 }
 
@@ -461,18 +464,11 @@ void tcp_probe(struct tcp *t, struct tcp_conn *c)
 /* Nothing is under way, something waits: the timer looks after it. */
 static void arm_probe(struct tcp *t, struct tcp_conn *c, enum verdict v)
 {
-	uint32_t ms = RETRY_MS;
 	if (c->snd_una != c->snd_nxt || tcp_timer_armed(c, TIMER_SEND) ||
 	    (v != STOP_WINDOW && v != STOP_BUFFER))
 		return;
-	if (v == STOP_WINDOW) {
-		ms = (c->rto_us + 999) / 1000;
-		for (unsigned i = 0; i < c->backoff && ms < t->p.rto_max_ms; i++)
-			ms *= 2;
-		ms = u32_min(ms, t->p.rto_max_ms);
-	}
 	c->send_kind = SEND_PROBE;
-	tcp_timer_set(t, c, TIMER_SEND, ms);
+	tcp_timer_set(t, c, TIMER_SEND, v == STOP_WINDOW ? tcp_rto_ms(t, c) : RETRY_MS);
 }
 
 static void send_data(struct tcp *t, struct tcp_conn *c)
@@ -564,13 +560,8 @@ void tcp_reset_for(struct tcp *t, const struct tcp_segment *s)
 {
 	if (s->flags & TCP_RST)
 		return;
-	struct tcp_reply r = {.flags = TCP_RST};
-	if (s->flags & TCP_ACK) {
-		r.seq = s->ack;
-	} else {
-		r.ack = s->seq + tcp_segment_space(s);
-		r.flags |= TCP_ACK;
-	}
+	struct tcp_reply r = {0};
+	r.flags = tcp_reset_numbers(s->flags, s->seq + tcp_segment_space(s), s->ack, &r.seq, &r.ack);
 	tcp_count_event(t, CNT_tcp_tx_rst);
 	tcp_send_reply(t, s, &r);
 }

@@ -80,7 +80,7 @@ uint32_t tcp_queue_copy(struct tcp *t, struct tcp_conn *c, const uint8_t *data, 
 	return done;
 }
 
-bool tcp_queue_pkt(struct tcp *t, struct tcp_conn *c, const struct pkt *p)
+void tcp_queue_pkt(struct tcp *t, struct tcp_conn *c, const struct pkt *p)
 {
 	if (p->len <= TCP_COPY_MAX && room_in_last(t, c) >= p->len) {
 		copy_to_last(t, c, p->data, p->len);
@@ -89,7 +89,6 @@ bool tcp_queue_pkt(struct tcp *t, struct tcp_conn *c, const struct pkt *p)
 		append(t, c, p->buf, (unsigned)(p->data - buf_base(t->pool, p->buf)), p->len);
 	}
 	chunk_at(t, c->q_last)->flags |= CHUNK_PSH;
-	return true;
 }
 
 void tcp_queue_fin(struct tcp *t, struct tcp_conn *c)

@@ -22,7 +22,7 @@ enum counter tcp_reset_build(uint8_t *out, unsigned *out_len, const uint8_t *ip,
 		return CNT_drop_tcp_malformed;
 	const uint8_t *in = ip + ip4_header_len(ip);
 	uint8_t *tcp = out + IP4_HLEN, flags = in[13];
-	uint32_t seq = be32_load(in + 4), ack = be32_load(in + 8);
+	uint32_t seq, ack;
 	uint32_t space = ip4_total_len(ip) - ip4_header_len(ip) - (in[12] >> 4) * 4u +
 	                 !!(flags & TCP_SYN) + !!(flags & TCP_FIN);
 	if (flags & TCP_RST)
@@ -33,11 +33,8 @@ enum counter tcp_reset_build(uint8_t *out, unsigned *out_len, const uint8_t *ip,
 	                                          .ttl = IP4_TTL_DEFAULT,
 	                                          .proto = IP_PROTO_TCP,
 	                                          .df = true});
-	/* <SEQ=SEG.ACK><CTL=RST>, or, when it acknowledges nothing,
-	 * <SEQ=0><ACK=SEG.SEQ+SEG.LEN><CTL=RST,ACK> */
-	bool acks = flags & TCP_ACK;
-	tcp_header_put(tcp, be16_load(in + 2), be16_load(in), acks ? ack : 0, acks ? 0 : seq + space,
-	               TCP_HLEN, acks ? TCP_RST : TCP_RST | TCP_ACK, 0, 0);
+	flags = tcp_reset_numbers(flags, be32_load(in + 4) + space, be32_load(in + 8), &seq, &ack);
+	tcp_header_put(tcp, be16_load(in + 2), be16_load(in), seq, ack, TCP_HLEN, flags, 0, 0);
 	raw16_store(tcp + 16, csum_fold(csum_partial(tcp, TCP_HLEN,
 	                                             csum_pseudo4(ip4_dst(ip), ip4_src(ip),
 	                                                          IP_PROTO_TCP, TCP_HLEN))));

@@ -98,6 +98,20 @@ static inline void tcp_header_put(uint8_t *tcp, uint16_t src_port, uint16_t dst_
 	be16_store(tcp + 18, up);
 }
 
+/*
+ * The reset that answers a segment of no connection (RFC 9293 3.10.7.1), which is none itself:
+ * <SEQ=SEG.ACK><CTL=RST>, or, when it acknowledges nothing, <SEQ=0><ACK=SEG.SEQ+SEG.LEN><CTL=RST,ACK>.
+ * end: SEG.SEQ + SEG.LEN. Returns the flags.
+ */
+static inline uint8_t tcp_reset_numbers(uint8_t flags, uint32_t end, uint32_t seg_ack, uint32_t *seq,
+                                        uint32_t *ack)
+{
+	bool acks = flags & TCP_ACK;
+	*seq = acks ? seg_ack : 0;
+	*ack = acks ? 0 : end;
+	return acks ? TCP_RST : TCP_RST | TCP_ACK;
+}
+
 /* Each writes one option, padded by NOPs in front to a multiple of 4, and returns its length. */
 static inline unsigned tcp_put_ts(uint8_t *o, uint32_t tsval, uint32_t tsecr)
 {
