@@ -32,7 +32,7 @@ struct plane {
 	bool configured;   /* the configuration was good and is applied */
 	struct config config;      /* config_default() when it was not */
 	struct config_error error; /* when not configured */
-	struct fib4_writer fib;
+	struct fib_writer fib;
 	bool fib_ready;    /* there was memory for the tables: fib and arp may be used */
 	struct arp arp;
 	uint32_t refused_routes; /* did not fit into the table */

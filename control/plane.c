@@ -339,8 +339,8 @@ static uint64_t plane_timer(void)
 {
 	uint64_t next = ping_timer(), arp = plane.fib_ready ? neighbour_timer() : UINT64_MAX;
 	next = arp < next ? arp : next;
-	if (plane.fib_ready && fib4_retired(&plane.fib) && core_quiesce())
-		fib4_reclaim(&plane.fib);
+	if (plane.fib_ready && fib_retired(&plane.fib) && core_quiesce())
+		fib_reclaim(&plane.fib);
 	return next == UINT64_MAX ? UINT64_MAX : clock_ticks(&self.clock, next) + 1;
 }
 

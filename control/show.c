@@ -188,7 +188,7 @@ static void show_route_to(struct shell *sh, const char *text)
 void show_route(struct shell *sh, int argc, char **argv)
 {
 	struct fib4_route r;
-	uint64_t cursor = 0;
+	struct fib_cursor cursor = {0};
 	unsigned n = 0;
 	if (!plane.fib_ready) {
 		shell_print(sh, "no table\n");
@@ -202,9 +202,9 @@ void show_route(struct shell *sh, int argc, char **argv)
 		show_one_route(sh, &r);
 		n++;
 	}
-	if (n < fib4_count(&plane.fib))
-		shell_print(sh, "... %u more\n", fib4_count(&plane.fib) - n);
-	shell_print(sh, "%u prefixes", fib4_count(&plane.fib));
+	if (n < fib_count(&plane.fib))
+		shell_print(sh, "... %u more\n", fib_count(&plane.fib) - n);
+	shell_print(sh, "%u prefixes", fib_count(&plane.fib));
 	if (plane.refused_routes)
 		shell_print(sh, ", %u refused: table full", plane.refused_routes);
 	shell_print(sh, "\n");

@@ -68,7 +68,7 @@ struct view {
 	uint32_t icmp_burst;
 	struct services services;
 	uint32_t tcp_connections; /* of a data core; 0: by its memory */
-	const struct fib4 *fib; /* the same address in every address space */
+	const struct fib *fib; /* the same address in every address space */
 	struct adj adj[NH_MAX] __attribute__((aligned(64)));
 };
 

@@ -51,7 +51,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void run_batch(const struct fib4 *fib, unsigned addresses)
+static void run_batch(const struct fib *fib, unsigned addresses)
 {
 	uint32_t nh[VECTOR];
 	for (unsigned i = 0; i < ADDRESSES; i += VECTOR) {
@@ -60,14 +60,14 @@ static void run_batch(const struct fib4 *fib, unsigned addresses)
 	}
 }
 
-static void run_single(const struct fib4 *fib, unsigned addresses)
+static void run_single(const struct fib *fib, unsigned addresses)
 {
 	for (unsigned i = 0; i < ADDRESSES; i++)
 		sink += fib4_lookup(fib, dst[i % addresses]);
 }
 
-static void measure(const char *what, const struct fib4 *fib, unsigned addresses,
-                    void (*run)(const struct fib4 *, unsigned))
+static void measure(const char *what, const struct fib *fib, unsigned addresses,
+                    void (*run)(const struct fib *, unsigned))
 {
 	double cycles[ROUNDS], rate = 0;
 	for (int r = 0; r < ROUNDS; r++) {
@@ -84,7 +84,7 @@ static void measure(const char *what, const struct fib4 *fib, unsigned addresses
 
 static void table(const char *name, const struct prefix *p, unsigned n)
 {
-	struct fib4_writer w;
+	struct fib_writer w;
 	size_t shared = fib4_shared_bytes(n), priv = fib4_private_bytes(n);
 	void *s = memory(shared), *v = memory(priv);
 	if (fib4_init(&w, s, shared, v, priv) != 0)
@@ -94,7 +94,7 @@ static void table(const char *name, const struct prefix *p, unsigned n)
 		if (fib4_insert(&w, p[i].addr, p[i].plen, prefix_nh(p[i])) != 0)
 			exit(1);
 	printf("%s: %u prefixes, %.0f ns each to insert, memory shared %.1f MiB, private %.1f MiB\n",
-	       name, fib4_count(&w), (double)(ns() - t0) / n, (double)shared / 1048576,
+	       name, fib_count(&w), (double)(ns() - t0) / n, (double)shared / 1048576,
 	       (double)priv / 1048576);
 
 	for (unsigned i = 0; i < ADDRESSES; i++)

@@ -75,7 +75,7 @@ static uint32_t oracle_lookup(const struct oracle *o, uint32_t dst)
 /* --- a table and its oracle --- */
 
 struct table {
-	struct fib4_writer w;
+	struct fib_writer w;
 	struct oracle o;
 	void *shared, *priv;
 	size_t shared_bytes, priv_bytes;
@@ -145,7 +145,8 @@ static void assert_batch(const struct table *t, const uint32_t *dst, unsigned n)
 /* The walk returns every prefix of the oracle once, in order. */
 static void assert_walk(const struct table *t)
 {
-	uint64_t cursor = 0, before = 0;
+	struct fib_cursor cursor = {0};
+	uint64_t before = 0;
 	uint32_t n = 0;
 	struct fib4_route r;
 	while (fib4_next(&t->w, &cursor, &r)) {
@@ -157,25 +158,25 @@ static void assert_walk(const struct table *t)
 		n++;
 	}
 	assert_int_equal(n, t->o.count);
-	assert_int_equal(n, fib4_count(&t->w));
+	assert_int_equal(n, fib_count(&t->w));
 	assert_false(fib4_next(&t->w, &cursor, &r));
 }
 
 /* Removes all; then nothing may be left, and no memory lost. */
 static void empty(struct table *t)
 {
-	uint64_t cursor = 0;
+	struct fib_cursor cursor = {0};
 	struct fib4_route r;
 	while (fib4_next(&t->w, &cursor, &r)) {
 		assert_int_equal(fib4_remove(&t->w, r.prefix, r.plen), 0);
 		oracle_set(&t->o, r.prefix, r.plen, 0);
-		cursor = 0;
+		cursor = (struct fib_cursor){0};
 	}
-	assert_int_equal(fib4_count(&t->w), 0);
+	assert_int_equal(fib_count(&t->w), 0);
 	for (uint32_t top = 0; top < 65536; top++)
 		assert_int_equal(fib4_lookup(t->w.fib, top << 16 | 0x5555), FIB_NH_NONE);
-	fib4_reclaim(&t->w);
-	assert_int_equal(fib4_retired(&t->w), 0);
+	fib_reclaim(&t->w);
+	assert_int_equal(fib_retired(&t->w), 0);
 }
 
 /* --- tests of any table --- */
@@ -198,7 +199,7 @@ static void by_hand(void **s)
 	assert_int_equal(fib4_lookup(t.w.fib, 0x0a010203), 5);
 	assert_int_equal(fib4_lookup(t.w.fib, 0x0a010202), 6);
 	insert(&t, 0x0a010200, 24, FIB_NH_LIMIT - 1); /* changed, not added */
-	assert_int_equal(fib4_count(&t.w), 6);
+	assert_int_equal(fib_count(&t.w), 6);
 	assert_int_equal(fib4_lookup(t.w.fib, 0x0a010204), FIB_NH_LIMIT - 1);
 	assert_int_equal(fib4_remove(&t.w, 0x0a010203, 32), 0);
 	oracle_set(&t.o, 0x0a010203, 32, 0);
@@ -227,7 +228,7 @@ static void bad_arguments(void **s)
 	assert_int_equal(fib4_get(&t.w, 0, 0), FIB_NH_NONE);
 	assert_int_equal(fib4_get(&t.w, 0, 40), FIB_NH_NONE);
 	assert_walk(&t);
-	struct fib4_writer w;
+	struct fib_writer w;
 	size_t shared = fib4_shared_bytes(10), priv = fib4_private_bytes(10);
 	assert_int_equal(fib4_init(&w, t.shared, 1000, t.priv, priv), E_NOMEM);
 	assert_int_equal(fib4_init(&w, t.shared, shared, t.priv, 100), E_NOMEM);
@@ -268,9 +269,9 @@ static void random_changes(void **s)
 			oracle_set(&t.o, addr, plen, 0);
 		}
 		assert_around(&t, addr, plen);
-		assert_int_equal(fib4_count(&t.w), t.o.count);
+		assert_int_equal(fib_count(&t.w), t.o.count);
 		if (random_below(50) == 0)
-			fib4_reclaim(&t.w);
+			fib_reclaim(&t.w);
 		if (step % 2000 == 0)
 			assert_walk(&t);
 		if (step % 100 == 0) {
@@ -290,7 +291,7 @@ static void fill_and_check(const struct prefix *p, unsigned n)
 	struct table t = table_make(n, 1 << 22);
 	for (unsigned i = 0; i < n; i++)
 		insert(&t, p[i].addr, p[i].plen, prefix_nh(p[i]));
-	assert_int_equal(fib4_count(&t.w), t.o.count);
+	assert_int_equal(fib_count(&t.w), t.o.count);
 	assert_walk(&t);
 	uint32_t dst[BATCH];
 	for (int round = 0; round < 200; round++) {
@@ -309,9 +310,9 @@ static void fill_and_check(const struct prefix *p, unsigned n)
 		if (i % 64 == 0)
 			assert_around(&t, p[i].addr, p[i].plen);
 		if (i % 1024 == 0)
-			fib4_reclaim(&t.w);
+			fib_reclaim(&t.w);
 	}
-	fib4_reclaim(&t.w);
+	fib_reclaim(&t.w);
 	insert(&t, 0, 0, 65);
 	for (unsigned i = 0; i < n; i += 6)
 		insert(&t, p[i].addr, p[i].plen, 66);
@@ -323,7 +324,7 @@ static void fill_and_check(const struct prefix *p, unsigned n)
 			assert_int_equal(fib4_remove(&t.w, p[i].addr, p[i].plen), 0);
 			oracle_set(&t.o, p[i].addr, p[i].plen, 0);
 		}
-	assert_int_equal(fib4_count(&t.w), 1);
+	assert_int_equal(fib_count(&t.w), 1);
 	empty(&t);
 	table_free(&t);
 }
@@ -399,11 +400,11 @@ static void nodes_are_given_back(void **s)
 	insert(&t, 0x0a010203, 32, 5);
 	insert(&t, 0x0a010202, 31, 6);
 	assert_int_equal(fib4_remove(&t.w, 0x0a010203, 32), 0);
-	assert_int_equal(fib4_retired(&t.w), 0);
+	assert_int_equal(fib_retired(&t.w), 0);
 	assert_int_equal(fib4_remove(&t.w, 0x0a010202, 31), 0);
-	assert_int_equal(fib4_retired(&t.w), 1); /* nothing beyond /24 is left there */
+	assert_int_equal(fib_retired(&t.w), 1); /* nothing beyond /24 is left there */
 	assert_int_equal(fib4_remove(&t.w, 0x0a010200, 24), 0);
-	assert_int_equal(fib4_retired(&t.w), 2);
+	assert_int_equal(fib_retired(&t.w), 2);
 	table_free(&t);
 }
 
@@ -425,21 +426,21 @@ static void out_of_memory(void **s)
 	seed_random("out_of_memory");
 	for (int round = 0; round < 20; round++) {
 		size_t nodes = random_below(40), rib = random_below(60);
-		struct table t = table_of_nodes(nodes, fib4_private_bytes(0) + rib * 16, 1 << 14);
+		struct table t = table_of_nodes(nodes, fib4_private_bytes(0) + rib * 32, 1 << 14);
 		uint8_t *before = malloc(t.shared_bytes);
 		unsigned refused = 0, fit = capacity(&t);
 		for (int step = 0; step < 400; step++) {
 			unsigned plen = 14 + random_below(19);
 			uint32_t addr = (uint32_t)random64() & 0x0f0f0fff & mask_of(plen);
 			memcpy(before, t.shared, t.shared_bytes);
-			uint32_t count = fib4_count(&t.w), was = fib4_get(&t.w, addr, plen);
+			uint32_t count = fib_count(&t.w), was = fib4_get(&t.w, addr, plen);
 			int rc = fib4_insert(&t.w, addr, plen, 7);
 			if (rc == 0) {
 				oracle_set(&t.o, addr, plen, 7);
 			} else {
 				assert_int_equal(rc, E_NOMEM);
 				assert_memory_equal(before, t.shared, t.shared_bytes);
-				assert_int_equal(fib4_count(&t.w), count);
+				assert_int_equal(fib_count(&t.w), count);
 				assert_int_equal(fib4_get(&t.w, addr, plen), was);
 				refused++;
 			}
@@ -454,7 +455,7 @@ static void out_of_memory(void **s)
 	}
 }
 
-/* Retired nodes keep their contents until fib4_reclaim, for readers that are still in them. */
+/* Retired nodes keep their contents until fib_reclaim, for readers that are still in them. */
 static void retired_memory_rests(void **s)
 {
 	(void)s;
@@ -462,10 +463,10 @@ static void retired_memory_rests(void **s)
 	insert(&t, 0x0a000001, 32, 1); /* both nodes there are */
 	assert_int_equal(fib4_insert(&t.w, 0x0b000001, 32, 2), E_NOMEM);
 	assert_int_equal(fib4_remove(&t.w, 0x0a000001, 32), 0);
-	assert_int_equal(fib4_retired(&t.w), 2);
+	assert_int_equal(fib_retired(&t.w), 2);
 	assert_int_equal(fib4_insert(&t.w, 0x0b000001, 32, 2), E_NOMEM);
-	fib4_reclaim(&t.w);
-	assert_int_equal(fib4_retired(&t.w), 0);
+	fib_reclaim(&t.w);
+	assert_int_equal(fib_retired(&t.w), 0);
 	assert_int_equal(fib4_insert(&t.w, 0x0b000001, 32, 2), 0);
 	assert_int_equal(fib4_lookup(t.w.fib, 0x0b000001), 2);
 	assert_int_equal(fib4_lookup(t.w.fib, 0x0a000001), FIB_NH_NONE);
@@ -475,7 +476,7 @@ static void retired_memory_rests(void **s)
 /* A reader on another core while routes come and go: every answer is one that was right for that
  * address at some time, and never one that belongs to a node's next life (next hops from 100 up). */
 struct reader {
-	const struct fib4 *fib;
+	const struct fib *fib;
 	uint64_t loops; /* quiescent points passed */
 	bool stop;
 	unsigned wrong;
@@ -521,20 +522,20 @@ static void reader_meanwhile(void **s)
 			uint32_t addr = (theirs ? 0x0a010000 : 0x0b000000) | (random64() & 0xffff);
 			fib4_insert(&t.w, addr & mask_of(plen), plen, theirs ? 2 + plen : 100 + plen);
 		}
-		uint64_t cursor = 0;
+		struct fib_cursor cursor = {0};
 		struct fib4_route q;
 		while (fib4_next(&t.w, &cursor, &q))
 			if (q.plen > 8)
 				assert_int_equal(fib4_remove(&t.w, q.prefix, q.plen), 0);
-		retired += fib4_retired(&t.w);
+		retired += fib_retired(&t.w);
 		quiesce(&r);
-		fib4_reclaim(&t.w);
+		fib_reclaim(&t.w);
 	}
 	__atomic_store_n(&r.stop, true, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
 	assert_int_equal(r.wrong, 0);
 	assert_true(retired > 10000);
-	assert_int_equal(fib4_count(&t.w), 1);
+	assert_int_equal(fib_count(&t.w), 1);
 	table_free(&t);
 }
 

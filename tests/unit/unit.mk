@@ -21,7 +21,8 @@ UNIT_SRC_tcp_wire := net/tcp/wire.c net/ip4.c lib/csum.c
 UNIT_SRC_gso := net/gso.c net/ip4.c lib/pkt.c lib/csum.c tests/unit/guest.c \
 	tools/nicsim/packet/segment.c
 UNIT_SRC_arp := net/arp.c net/arp_table.c lib/fmt.c
-UNIT_SRC_fib := net/fib/trie.c tests/unit/prefixes.c
+UNIT_SRC_fib := net/fib/rib.c net/fib/trie.c net/fib/fib4.c net/fib/fib6.c tests/unit/prefixes.c
+UNIT_SRC_fib6 := net/fib/rib.c net/fib/trie.c net/fib/fib6.c net/fib/host6.c
 UNIT_SRC_rss := net/rss.c
 UNIT_SRC_wheel := net/tcp/wheel.c
 UNIT_SRC_congestion := net/tcp/congestion.c
@@ -78,7 +79,7 @@ UNIT_FLAGS_ixgbe_traffic := $(UNIT_FLAGS_ixgbe_driver)
 UNIT_FLAGS_ixgbe_done := $(UNIT_FLAGS_ixgbe_driver) -DIXGBE_COMPLETION=IXGBE_DESCRIPTOR_DONE
 UNIT_FLAGS_ixgbe_done_traffic := $(UNIT_FLAGS_ixgbe_done)
 UNIT_FLAGS_ixgbe_faults := $(UNIT_FLAGS_ixgbe_driver)
-T ?= csum fmt mem pkt cmdline siphash counters ip4 icmp4 udp gso arp fib rss wheel \
+T ?= csum fmt mem pkt cmdline siphash counters ip4 icmp4 udp gso arp fib fib6 rss wheel \
 	congestion tcp_wire tcp_icmp tcp_pair tcp_rate fuzz config shell null impair tcp_reset random \
 	histogram \
 	virtio_net virtio_ring virtio_hostile ixgbe_ring ixgbe_hostile ixgbe_driver ixgbe_traffic \
@@ -151,7 +152,7 @@ check-portable: $(PORTABLE_GCC:%=portable-%) ## net/ and lib/ for AArch64, RISC-
 
 -include $(PORTABLE_OBJ:.o=.d)
 
-$(UNIT_BUILD)/fib_bench: tests/bench/fib_bench.c tests/unit/prefixes.c tests/unit/host.c net/fib/trie.c $(UNIT_DEPS)
+$(UNIT_BUILD)/fib_bench: tests/bench/fib_bench.c tests/unit/prefixes.c tests/unit/host.c $(wildcard net/fib/*.c) $(UNIT_DEPS)
 	@mkdir -p $(@D)
 	gcc -std=gnu11 -O2 -g -I. -Wall -Wextra -Werror -o $@ $(filter %.c,$^)
 

@@ -1,0 +1,144 @@
+/* See host6.h. */
+#include "net/fib/host6.h"
+
+#include "lib/assert.h"
+#include "lib/bytes.h"
+#include "lib/mem.h"
+
+struct host6_slot {
+	uint32_t nh;
+	uint32_t port;
+	uint64_t addr[2]; /* as on the wire */
+	uint64_t unused;  /* two slots to a cache line */
+};
+
+struct host6 {
+	uint64_t key[2];
+	uint32_t places; /* that a hash gives; HOST6_WINDOW - 1 slots follow the last */
+	uint32_t shift;  /* of a hash, for its upper bits */
+	uint32_t unused[10];
+	struct host6_slot slot[];
+};
+_Static_assert(sizeof(struct host6) == CACHE_LINE, "slots begin with a cache line");
+
+/* A power of two, four times the hosts at least. */
+static uint32_t places_for(uint32_t hosts)
+{
+	uint32_t n = 64;
+	while (n / 4 < hosts && n < 1u << 30)
+		n *= 2;
+	return n;
+}
+
+static uint32_t slots_of(const struct host6 *t)
+{
+	return t->places + HOST6_WINDOW - 1;
+}
+
+size_t host6_shared_bytes(uint32_t hosts)
+{
+	return sizeof(struct host6) +
+	       (places_for(hosts) + HOST6_WINDOW - 1) * sizeof(struct host6_slot);
+}
+
+size_t host6_private_bytes(uint32_t hosts)
+{
+	return (places_for(hosts) + HOST6_WINDOW - 1) * sizeof(bool);
+}
+
+void host6_init(struct host6_writer *w, uint32_t hosts, void *shared, void *priv,
+                const uint64_t key[2])
+{
+	struct host6 *t = shared;
+	memset(shared, 0, host6_shared_bytes(hosts));
+	memset(priv, 0, host6_private_bytes(hosts));
+	t->key[0] = key[0];
+	t->key[1] = key[1] | 1; /* a factor */
+	t->places = places_for(hosts);
+	t->shift = 64 - (uint32_t)__builtin_ctz(t->places);
+	*w = (struct host6_writer){.table = t, .rests = priv};
+}
+
+/* Each half goes through a multiplication of its own by a factor nobody knows, of which the upper
+ * bits depend on all: no two addresses collide for more than one key in many. */
+static uint32_t place_of(const struct host6 *t, unsigned port, const uint64_t addr[2])
+{
+	uint64_t h = (addr[0] ^ t->key[0] ^ port) * t->key[1];
+	h = ((h ^ h >> 32) + addr[1]) * (t->key[0] | 1);
+	return (uint32_t)(h >> t->shift);
+}
+
+static bool is_at(const struct host6_slot *s, unsigned port, const uint64_t addr[2])
+{
+	return s->port == port && s->addr[0] == addr[0] && s->addr[1] == addr[1];
+}
+
+static struct host6_slot *find(const struct host6_writer *w, unsigned port,
+                               const uint64_t addr[2])
+{
+	struct host6_slot *s = &w->table->slot[place_of(w->table, port, addr)];
+	for (unsigned i = 0; i < HOST6_WINDOW; i++)
+		if (s[i].nh != FIB_NH_NONE && is_at(&s[i], port, addr))
+			return &s[i];
+	return NULL;
+}
+
+static void addr_words(uint64_t out[2], const struct net_addr *a)
+{
+	memcpy(out, a->w, sizeof a->w);
+}
+
+int host6_insert(struct host6_writer *w, unsigned port, const struct net_addr *addr, uint32_t nh)
+{
+	uint64_t words[2];
+	assert(nh != FIB_NH_NONE);
+	addr_words(words, addr);
+	struct host6_slot *s = find(w, port, words);
+	if (!s) {
+		uint32_t i = place_of(w->table, port, words), end = i + HOST6_WINDOW;
+		while (i < end && (w->table->slot[i].nh != FIB_NH_NONE || w->rests[i]))
+			i++;
+		if (i == end)
+			return E_NOMEM;
+		s = &w->table->slot[i];
+		s->port = port;
+		s->addr[0] = words[0];
+		s->addr[1] = words[1];
+		w->count++;
+	}
+	__atomic_store_n(&s->nh, nh, __ATOMIC_RELEASE);
+	return E_OK;
+}
+
+int host6_remove(struct host6_writer *w, unsigned port, const struct net_addr *addr)
+{
+	uint64_t words[2];
+	addr_words(words, addr);
+	struct host6_slot *s = find(w, port, words);
+	if (!s)
+		return E_NOENT;
+	__atomic_store_n(&s->nh, FIB_NH_NONE, __ATOMIC_RELEASE);
+	w->rests[s - w->table->slot] = true;
+	w->resting++;
+	w->count--;
+	return E_OK;
+}
+
+void host6_reclaim(struct host6_writer *w)
+{
+	if (w->resting)
+		memset(w->rests, 0, slots_of(w->table) * sizeof *w->rests);
+	w->resting = 0;
+}
+
+uint32_t host6_lookup(const struct host6 *t, unsigned port, const uint8_t *addr)
+{
+	const uint64_t words[2] = {raw64_load(addr), raw64_load(addr + 8)};
+	const struct host6_slot *s = &t->slot[place_of(t, port, words)];
+	for (unsigned i = 0; i < HOST6_WINDOW; i++) {
+		uint32_t nh = __atomic_load_n(&s[i].nh, __ATOMIC_ACQUIRE);
+		if (nh != FIB_NH_NONE && is_at(&s[i], port, words))
+			return nh;
+	}
+	return FIB_NH_NONE;
+}

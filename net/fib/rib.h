@@ -1,0 +1,103 @@
+/*
+ * The writer's own record of a table's prefixes (for net/fib alone): a path-compressed binary tree,
+ * for exact match, for the covering prefix when one goes, and for the walk in order. Both families:
+ * a prefix is the top bits of 128, so an IPv4 one is at most 32 of them.
+ *
+ * A node of the tree is a prefix with a next hop, or a fork between two (next hop FIB_NH_NONE).
+ * Number 0 is the root, the prefix of length 0, always there; as a child it means "none".
+ *
+ * Deliberately missing: several sources for a prefix, recursive next hops. What is here is what the
+ * trie shows.
+ */
+#ifndef NET_FIB_RIB_H
+#define NET_FIB_RIB_H
+
+#include "net/fib/fib.h"
+
+/* An address or prefix in host order, its first bit the highest of hi. */
+struct fib_key {
+	uint64_t hi, lo;
+};
+
+struct rib_node {
+	struct fib_key prefix;
+	uint32_t leaf;     /* leaf_make of length and next hop */
+	uint32_t child[2]; /* by the bit after the prefix */
+};
+
+/* Numbers not in use: those given back (a list) and those never used yet. */
+struct number_pool {
+	uint32_t head; /* of the list, when `listed` */
+	uint32_t fresh;
+	uint32_t limit;
+	uint32_t listed;
+};
+
+struct rib {
+	struct rib_node *node;
+	struct number_pool free;
+	uint32_t count; /* prefixes */
+};
+
+/* Where the way to prefix/plen ends. */
+struct rib_path {
+	uint32_t at;     /* last node that covers or is prefix/plen */
+	uint32_t parent; /* of at; 0 when at is the root */
+	uint32_t grand;  /* of parent */
+	uint32_t cover;  /* last node with a next hop above prefix/plen; 0: root or none */
+};
+
+static inline bool number_pool_has(const struct number_pool *p, unsigned n)
+{
+	return p->listed + (p->limit - p->fresh) >= n;
+}
+
+/* A prefix's length and next hop in one word, as readers see it (trie.h). */
+static inline uint32_t leaf_make(unsigned plen, uint32_t nh) { return (uint32_t)plen << 23 | nh; }
+static inline unsigned leaf_plen(uint32_t leaf) { return leaf >> 23; }
+static inline uint32_t leaf_nh(uint32_t leaf) { return leaf & (FIB_NH_LIMIT - 1); }
+
+/* The first plen bits of key. */
+static inline struct fib_key fib_key_masked(struct fib_key key, unsigned plen)
+{
+	uint64_t hi = plen == 0 ? 0 : plen >= 64 ? UINT64_MAX : UINT64_MAX << (64 - plen);
+	uint64_t lo = plen <= 64 ? 0 : UINT64_MAX << (128 - plen);
+	return (struct fib_key){key.hi & hi, key.lo & lo};
+}
+
+static inline bool fib_key_equal(struct fib_key a, struct fib_key b)
+{
+	return a.hi == b.hi && a.lo == b.lo;
+}
+
+/* An empty tree in the memory of `nodes` nodes, one at least. */
+void rib_init(struct rib *r, struct rib_node *memory, uint32_t nodes);
+
+struct rib_path rib_find(const struct rib *r, struct fib_key prefix, unsigned plen);
+
+/* p, found for plen, ends in a node of that very prefix; which may be a fork. */
+static inline bool rib_is_exact(const struct rib *r, const struct rib_path *p, unsigned plen)
+{
+	return leaf_plen(r->node[p->at].leaf) == plen;
+}
+
+/* The next hop of exactly the prefix that p was found for; FIB_NH_NONE: it is not there. */
+static inline uint32_t rib_nh(const struct rib *r, const struct rib_path *p, unsigned plen)
+{
+	return rib_is_exact(r, p, plen) ? leaf_nh(r->node[p->at].leaf) : FIB_NH_NONE;
+}
+
+/* True when rib_set needs no node, or there are enough. */
+bool rib_has_room(const struct rib *r, const struct rib_path *p, unsigned plen);
+
+/* Enters prefix/plen, which p was found for, or changes its next hop. There is room. */
+void rib_set(struct rib *r, const struct rib_path *p, struct fib_key prefix, unsigned plen,
+             uint32_t nh);
+
+/* Removes the route at p->at, which has one. */
+void rib_remove(struct rib *r, const struct rib_path *p);
+
+/* The first route at or behind (key, plen) in ascending order; NULL: there is none. */
+const struct rib_node *rib_from(const struct rib *r, struct fib_key key, unsigned plen);
+
+#endif

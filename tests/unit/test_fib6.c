@@ -1,0 +1,426 @@
+/*
+ * IPv6 tables of net/fib against a slow obvious oracle: a list of all prefixes, of which the longest
+ * that covers an address is looked for one by one. What both families share (memory, retirement,
+ * a reader meanwhile) is test_fib.c's. And the table of hosts, host6.
+ */
+#include "tests/unit/host.h"
+
+#include "net/fib/fib.h"
+#include "net/fib/host6.h"
+
+#define BATCH FIB_BATCH_MAX
+#define ROUTES 600
+
+struct addr {
+	uint8_t b[16];
+};
+
+static struct net_addr net_addr_of(struct addr a)
+{
+	struct net_addr n;
+	memcpy(n.w, a.b, 16);
+	return n;
+}
+
+static bool bit_of(const struct addr *a, unsigned i)
+{
+	return a->b[i / 8] >> (7 - i % 8) & 1;
+}
+
+static void bit_set(struct addr *a, unsigned i, bool to)
+{
+	uint8_t mask = (uint8_t)(0x80 >> i % 8);
+	a->b[i / 8] = (uint8_t)((a->b[i / 8] & ~mask) | (to ? mask : 0));
+}
+
+static struct addr masked(struct addr a, unsigned plen)
+{
+	for (unsigned i = plen; i < 128; i++)
+		bit_set(&a, i, false);
+	return a;
+}
+
+/* --- the oracle --- */
+
+struct route {
+	struct addr prefix;
+	unsigned plen;
+	uint32_t nh;
+};
+
+struct table {
+	struct fib_writer w;
+	void *shared, *priv;
+	struct route route[ROUTES];
+	unsigned count;
+};
+
+static bool covers(const struct route *r, const struct addr *a)
+{
+	for (unsigned i = 0; i < r->plen; i++)
+		if (bit_of(&r->prefix, i) != bit_of(a, i))
+			return false;
+	return true;
+}
+
+static uint32_t oracle_lookup(const struct table *t, const struct addr *a)
+{
+	const struct route *best = NULL;
+	for (unsigned i = 0; i < t->count; i++)
+		if (covers(&t->route[i], a) && (!best || t->route[i].plen > best->plen))
+			best = &t->route[i];
+	return best ? best->nh : FIB_NH_NONE;
+}
+
+static struct route *oracle_find(struct table *t, const struct addr *a, unsigned plen)
+{
+	for (unsigned i = 0; i < t->count; i++)
+		if (t->route[i].plen == plen && memcmp(&t->route[i].prefix, a, 16) == 0)
+			return &t->route[i];
+	return NULL;
+}
+
+static struct table *table_make(uint32_t routes)
+{
+	struct table *t = calloc(1, sizeof *t);
+	size_t shared = fib6_shared_bytes(routes), priv = fib6_private_bytes(routes);
+	assert_int_equal(posix_memalign(&t->shared, 64, shared), 0);
+	assert_int_equal(posix_memalign(&t->priv, 64, priv), 0);
+	memset(t->shared, 0xa5, shared);
+	memset(t->priv, 0xa5, priv);
+	assert_int_equal(fib6_init(&t->w, t->shared, shared, t->priv, priv), E_OK);
+	return t;
+}
+
+static void table_free(struct table *t)
+{
+	free(t->shared);
+	free(t->priv);
+	free(t);
+}
+
+static void insert(struct table *t, struct addr a, unsigned plen, uint32_t nh)
+{
+	const struct net_addr prefix = net_addr_of(a);
+	struct route *r = oracle_find(t, &a, plen);
+	assert_int_equal(fib6_insert(&t->w, &prefix, plen, nh), E_OK);
+	if (!r)
+		r = &t->route[t->count++];
+	*r = (struct route){a, plen, nh};
+}
+
+static void take_out(struct table *t, struct addr a, unsigned plen)
+{
+	const struct net_addr prefix = net_addr_of(a);
+	struct route *r = oracle_find(t, &a, plen);
+	assert_int_equal(fib6_remove(&t->w, &prefix, plen), r ? E_OK : E_NOENT);
+	if (r)
+		*r = t->route[--t->count];
+}
+
+static void assert_answer(const struct table *t, const struct addr *a)
+{
+	assert_int_equal(fib6_lookup(t->w.fib, a->b), oracle_lookup(t, a));
+}
+
+/* One more or one less in the last bits, with carry. */
+static struct addr stepped(struct addr a, int by)
+{
+	int carry = by;
+	for (int i = 15; i >= 0 && carry; i--) {
+		int v = a.b[i] + carry;
+		a.b[i] = (uint8_t)v;
+		carry = v < 0 ? -1 : v > 255;
+	}
+	return a;
+}
+
+/* The addresses where a change of a/plen shows or must not. */
+static void assert_around(const struct table *t, struct addr a, unsigned plen)
+{
+	struct addr last = a, inside = a, below = stepped(a, -1), above;
+	for (unsigned i = plen; i < 128; i++) {
+		bit_set(&last, i, true);
+		bit_set(&inside, i, random_below(2));
+	}
+	above = stepped(last, 1);
+	assert_answer(t, &a);
+	assert_answer(t, &last);
+	assert_answer(t, &inside);
+	assert_answer(t, &below);
+	assert_answer(t, &above);
+}
+
+/* Few distinct bits in every byte, so that prefixes overlap at all levels. */
+static struct addr crowded(void)
+{
+	struct addr a;
+	for (unsigned i = 0; i < 16; i++)
+		a.b[i] = random_below(4) ? 0x20 : (uint8_t)(0x20 | (random64() & 0x81));
+	return a;
+}
+
+static struct addr any_addr(void)
+{
+	struct addr a;
+	random_fill(&a, sizeof a);
+	return a;
+}
+
+static void assert_walk(struct table *t)
+{
+	struct fib_cursor cursor = {0};
+	struct fib6_route r, before = {0};
+	unsigned n = 0;
+	while (fib6_next(&t->w, &cursor, &r)) {
+		int order = n ? memcmp(before.prefix.w, r.prefix.w, 16) : -1;
+		struct addr a;
+		memcpy(a.b, r.prefix.w, 16);
+		assert_true(order < 0 || (order == 0 && before.plen < r.plen));
+		const struct route *want = oracle_find(t, &a, r.plen);
+		assert_non_null(want);
+		assert_int_equal(r.nh, want->nh);
+		assert_int_equal(fib6_get(&t->w, &r.prefix, r.plen), want->nh);
+		before = r;
+		n++;
+	}
+	assert_int_equal(n, t->count);
+	assert_int_equal(fib_count(&t->w), t->count);
+}
+
+static void assert_batch(const struct table *t)
+{
+	struct addr a[BATCH];
+	const uint8_t *dst[BATCH];
+	uint32_t nh[BATCH + 1];
+	unsigned n = random_below(BATCH + 1);
+	for (unsigned i = 0; i < n; i++) {
+		a[i] = random_below(4) || !t->count ? crowded()
+		                                    : t->route[random_below(t->count)].prefix;
+		dst[i] = a[i].b;
+	}
+	nh[n] = 0xfeed;
+	fib6_lookup_batch(t->w.fib, dst, nh, n);
+	for (unsigned i = 0; i < n; i++)
+		assert_int_equal(nh[i], oracle_lookup(t, &a[i]));
+	assert_int_equal(nh[n], 0xfeed);
+}
+
+/* --- prefixes --- */
+
+static void by_hand(void **s)
+{
+	(void)s;
+	struct table *t = table_make(16);
+	struct addr zero = {{0}}, doc = {{0x20, 0x01, 0x0d, 0xb8}}, host = doc;
+	host.b[15] = 1;
+	assert_int_equal(fib6_lookup(t->w.fib, host.b), FIB_NH_NONE);
+	insert(t, zero, 0, 1);
+	insert(t, doc, 32, 2);
+	insert(t, doc, 48, 3);
+	insert(t, doc, 64, 4);
+	insert(t, host, 128, 5);
+	insert(t, doc, 127, 6);
+	assert_int_equal(fib6_lookup(t->w.fib, host.b), 5);
+	host.b[15] = 0;
+	assert_int_equal(fib6_lookup(t->w.fib, host.b), 6);
+	host.b[15] = 2;
+	assert_int_equal(fib6_lookup(t->w.fib, host.b), 4);
+	host.b[7] = 1;
+	assert_int_equal(fib6_lookup(t->w.fib, host.b), 3);
+	host.b[4] = 1;
+	assert_int_equal(fib6_lookup(t->w.fib, host.b), 2);
+	host.b[0] = 0x30;
+	assert_int_equal(fib6_lookup(t->w.fib, host.b), 1);
+	assert_walk(t);
+	while (t->count)
+		take_out(t, t->route[0].prefix, t->route[0].plen);
+	assert_int_equal(fib6_lookup(t->w.fib, doc.b), FIB_NH_NONE);
+	fib_reclaim(&t->w);
+	table_free(t);
+}
+
+static void bad_arguments(void **s)
+{
+	(void)s;
+	struct table *t = table_make(4);
+	struct net_addr a = net_addr_of((struct addr){{0x20, [15] = 1}});
+	assert_int_equal(fib6_insert(&t->w, &a, 127, 1), E_INVAL);
+	assert_int_equal(fib6_insert(&t->w, &a, 64, 1), E_INVAL);
+	assert_int_equal(fib6_insert(&t->w, &a, 129, 1), E_INVAL);
+	assert_int_equal(fib6_insert(&t->w, &a, 128, FIB_NH_NONE), E_INVAL);
+	assert_int_equal(fib6_insert(&t->w, &a, 128, FIB_NH_LIMIT), E_INVAL);
+	assert_int_equal(fib6_remove(&t->w, &a, 128), E_NOENT);
+	assert_int_equal(fib6_remove(&t->w, &a, 64), E_NOENT);
+	assert_int_equal(fib6_get(&t->w, &a, 200), FIB_NH_NONE);
+	assert_int_equal(fib6_insert(&t->w, &a, 128, FIB_NH_LIMIT - 1), E_OK);
+	assert_int_equal(fib6_get(&t->w, &a, 128), FIB_NH_LIMIT - 1);
+	assert_int_equal(fib_count(&t->w), 1);
+	table_free(t);
+}
+
+static void random_changes(void **s)
+{
+	(void)s;
+	struct table *t = table_make(ROUTES * 3); /* of very odd lengths */
+	seed_random("random_changes");
+	for (int step = 0; step < 12000; step++) {
+		unsigned plen = random_below(129);
+		struct addr a = masked(random_below(8) ? crowded() : any_addr(), plen);
+		bool fill = random_below(100) < (step / 2000 % 2 ? 30u : 70u);
+		if (fill && t->count < ROUTES) {
+			insert(t, a, plen, 1 + random_below(1000));
+		} else {
+			if (t->count && random_below(4)) {
+				const struct route *r = &t->route[random_below(t->count)];
+				a = r->prefix;
+				plen = r->plen;
+			}
+			take_out(t, a, plen);
+		}
+		assert_around(t, a, plen);
+		if (random_below(20) == 0)
+			fib_reclaim(&t->w);
+		if (step % 100 == 0)
+			assert_batch(t);
+		if (step % 1000 == 0)
+			assert_walk(t);
+	}
+	table_free(t);
+}
+
+/* As many of the usual kind as were asked for find room: /48 of a few providers, /32, some /64. */
+static void usual_mix_fits(void **s)
+{
+	(void)s;
+	seed_random("usual_mix_fits");
+	for (uint32_t n = 10; n <= 100000; n *= 10) {
+		struct fib_writer w;
+		void *shared = NULL, *priv = NULL;
+		assert_int_equal(posix_memalign(&shared, 64, fib6_shared_bytes(n)), 0);
+		assert_int_equal(posix_memalign(&priv, 64, fib6_private_bytes(n)), 0);
+		assert_int_equal(fib6_init(&w, shared, fib6_shared_bytes(n), priv, fib6_private_bytes(n)),
+		                 E_OK);
+		for (uint32_t i = 0; i < n; i++) {
+			uint32_t provider = random_below(n / 4 + 1);
+			struct addr a = {{0x2a, (uint8_t)(provider >> 14), (uint8_t)(provider >> 6),
+			                  (uint8_t)(provider << 2), (uint8_t)random_below(4),
+			                  (uint8_t)random64(), 0, (uint8_t)random64()}};
+			unsigned kind = random_below(10), plen = kind < 3 ? 32 : kind < 9 ? 48 : 64;
+			struct net_addr prefix = net_addr_of(masked(a, plen));
+			assert_int_equal(fib6_insert(&w, &prefix, plen, 1 + i % 60), E_OK);
+		}
+		free(shared);
+		free(priv);
+	}
+}
+
+/* --- hosts --- */
+
+#define HOSTS 4096
+
+static struct host6_writer hosts_make(void **shared, void **priv)
+{
+	struct host6_writer w;
+	const uint64_t key[2] = {random64(), random64()};
+	assert_int_equal(posix_memalign(shared, 64, host6_shared_bytes(HOSTS)), 0);
+	*priv = malloc(host6_private_bytes(HOSTS));
+	assert_non_null(*priv);
+	memset(*shared, 0xa5, host6_shared_bytes(HOSTS));
+	memset(*priv, 0xa5, host6_private_bytes(HOSTS));
+	host6_init(&w, HOSTS, *shared, *priv, key);
+	return w;
+}
+
+/* Identifiers as hosts have them: counted up from ::1, from a MAC address, random. */
+static struct addr host_addr(unsigned i)
+{
+	struct addr a = {{0x20, 0x01, 0x0d, 0xb8, [7] = (uint8_t)(i % 3)}};
+	if (i % 3 == 0) {
+		a.b[14] = (uint8_t)(i / 3 >> 8);
+		a.b[15] = (uint8_t)(i / 3);
+	} else if (i % 3 == 1) {
+		a.b[8] = 0x52;
+		a.b[9] = 0x54;
+		a.b[11] = 0xff;
+		a.b[12] = 0xfe;
+		a.b[14] = (uint8_t)(i >> 8);
+		a.b[15] = (uint8_t)i;
+	} else {
+		uint64_t r = i * 0x9e3779b97f4a7c15u;
+		memcpy(&a.b[8], &r, 8);
+	}
+	return a;
+}
+
+static void hosts_come_and_go(void **s)
+{
+	(void)s;
+	static uint32_t has[HOSTS]; /* next hop, 0: not there */
+	void *shared, *priv;
+	seed_random("hosts_come_and_go");
+	struct host6_writer w = hosts_make(&shared, &priv);
+	memset(has, 0, sizeof has);
+	unsigned refused = 0;
+	for (int step = 0; step < 100000; step++) {
+		unsigned i = random_below(HOSTS), port = i % 2;
+		struct addr a = host_addr(i);
+		struct net_addr n = net_addr_of(a);
+		if (random_below(3)) {
+			uint32_t nh = 1 + random_below(1000);
+			int e = host6_insert(&w, port, &n, nh);
+			assert_true(e == E_OK || (e == E_NOMEM && !has[i]));
+			refused += e != E_OK;
+			if (e == E_OK)
+				has[i] = nh;
+		} else {
+			assert_int_equal(host6_remove(&w, port, &n), has[i] ? E_OK : E_NOENT);
+			has[i] = 0;
+		}
+		assert_int_equal(host6_lookup(w.table, port, a.b), has[i]);
+		assert_int_equal(host6_lookup(w.table, !port, a.b), FIB_NH_NONE);
+		if (random_below(16) == 0) {
+			host6_reclaim(&w);
+			assert_int_equal(host6_resting(&w), 0);
+		}
+	}
+	unsigned left = 0;
+	for (unsigned i = 0; i < HOSTS; i++) {
+		struct addr a = host_addr(i);
+		assert_int_equal(host6_lookup(w.table, i % 2, a.b), has[i]);
+		left += has[i] != 0;
+	}
+	assert_int_equal(w.count, left);
+	assert_true(refused <= 4); /* a quarter full: hardly ever */
+	free(shared);
+	free(priv);
+}
+
+/* Where a host was, no other one may be while a reader can still be between its two reads. */
+static void slot_rests(void **s)
+{
+	(void)s;
+	void *shared, *priv;
+	seed_random("slot_rests");
+	struct host6_writer w = hosts_make(&shared, &priv);
+	struct net_addr n = net_addr_of(host_addr(0));
+	unsigned rounds = 0;
+	for (; host6_insert(&w, 0, &n, 7) == E_OK; rounds++)
+		assert_int_equal(host6_remove(&w, 0, &n), E_OK);
+	assert_int_equal(rounds, HOST6_WINDOW); /* each time in a slot of its own */
+	assert_int_equal(host6_resting(&w), HOST6_WINDOW);
+	host6_reclaim(&w);
+	assert_int_equal(host6_insert(&w, 0, &n, 7), E_OK);
+	free(shared);
+	free(priv);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(by_hand),           cmocka_unit_test(bad_arguments),
+		cmocka_unit_test(random_changes),    cmocka_unit_test(usual_mix_fits),
+		cmocka_unit_test(hosts_come_and_go), cmocka_unit_test(slot_rests),
+	};
+	return cmocka_run_group_tests_name("fib6", tests, NULL, NULL);
+}
