@@ -31,7 +31,7 @@
 #define MIN_RTT_WINDOW_MS 10000
 #define TLP_DELACK_MS 200      /* RFC 8985 7.2: the longest that a peer's delayed ACK is allowed for */
 #define PTO_NO_RTT_MS 1000
-#define BLACK_HOLE_TIMEOUTS 2  /* of one full segment, before smaller ones are tried */
+#define BLACK_HOLE_TIMEOUTS 3  /* of one full segment, before smaller ones are tried */
 
 /* --- round-trip time (RFC 6298 2) --- */
 
@@ -423,9 +423,10 @@ static bool gave_up(struct tcp *t, struct tcp_conn *c)
 }
 
 /*
- * RFC 4821 has no ICMP to rely on, and no more do we: when a full segment is not acknowledged after
- * two timeouts, the path may drop what does not fit silently. Segments become smaller, by the
- * plateaus of RFC 1191 7.1.
+ * RFC 4821 has no ICMP to rely on, and no more do we: when a full segment has been lost three times
+ * (RFC 8899 5.1.2, MAX_PROBES; RFC 9293 3.8.3, R1, from which on the path is doubted), the path may
+ * drop what does not fit silently. Fewer are everyday congestion, and the smaller segments would
+ * stay for ten minutes. Segments become smaller by the plateaus of RFC 1191 7.1, with each timeout.
  */
 static void suspect_black_hole(struct tcp *t, struct tcp_conn *c)
 {
