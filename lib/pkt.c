@@ -4,6 +4,8 @@
 #include "lib/bytes.h"
 #include "lib/csum.h"
 
+#define CSUM_OFFSET_UDP 6 /* of the checksum in its header; in TCP's it is 16 */
+
 /* Partial sum of a chain's fragments; `odd`: the bytes before them are an odd number. */
 static uint32_t sum_of_frags(const struct bufpool *pool, const struct pkt *p, bool odd)
 {
@@ -43,6 +45,10 @@ void pkt_csum_complete(const struct bufpool *pool, struct pkt *p)
 	if (p->flags & PKT_CHAIN)
 		partial = csum_add(partial, sum_of_frags(pool, p, (p->len - m->csum_start) & 1));
 	uint16_t sum = csum_fold(partial);
-	raw16_store(p->data + m->csum_start + m->csum_offset, sum ? sum : 0xffff);
+	/* RFC 768: to a UDP sum of zero the other zero is written, for zero says that there is none.
+	 * TCP (RFC 9293 3.1) has no such rule. */
+	if (m->csum_offset == CSUM_OFFSET_UDP && sum == 0)
+		sum = 0xffff;
+	raw16_store(p->data + m->csum_start + m->csum_offset, sum);
 	p->flags = (uint8_t)((p->flags & ~PKT_CSUM_PARTIAL) | PKT_CSUM_OK);
 }
