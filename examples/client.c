@@ -79,11 +79,11 @@ static void push(struct session *s)
 			left = want.urgent - s->sent;
 		uint32_t n, room = tcp_send_room(s->conn);
 		const uint8_t *bytes = pattern_at(s->sent, left < room ? (uint32_t)left : room, &n);
-		n = n ? tcp_send(s->conn, bytes, n) : 0;
+		bool urgent = want.urgent && s->sent + n == want.urgent;
+		if (n)
+			n = urgent ? tcp_send_urgent(s->conn, bytes, n) : tcp_send(s->conn, bytes, n);
 		s->sent += n;
 		total.sent += n;
-		if (n && s->sent == want.urgent)
-			tcp_send_urgent(s->conn);
 		if (n == 0)
 			break;
 	}

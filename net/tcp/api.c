@@ -20,15 +20,29 @@ uint32_t tcp_send_room(const struct tcp_conn *c)
 	return may_send(c) && c->q_bytes < limit ? limit - c->q_bytes : 0;
 }
 
-uint32_t tcp_send(struct tcp_conn *c, const void *data, uint32_t n)
+static uint32_t queue(struct tcp_conn *c, const void *data, uint32_t n, bool urgent)
 {
 	n = u32_min(n, tcp_send_room(c));
 	uint32_t taken = tcp_queue_copy(c->tcp, c, data, n);
 	if (taken < n)
 		c->flags |= CONN_STARVED;
+	if (urgent && taken) {
+		c->snd_up = c->q_end;
+		c->flags |= CONN_URG_SND;
+	}
 	if (n)
 		changed(c);
 	return taken;
+}
+
+uint32_t tcp_send(struct tcp_conn *c, const void *data, uint32_t n)
+{
+	return queue(c, data, n, false);
+}
+
+uint32_t tcp_send_urgent(struct tcp_conn *c, const void *data, uint32_t n)
+{
+	return queue(c, data, n, true);
 }
 
 int tcp_send_pkt(struct tcp_conn *c, struct pkt *p)
@@ -40,15 +54,6 @@ int tcp_send_pkt(struct tcp_conn *c, struct pkt *p)
 	tcp_queue_pkt(c->tcp, c, p);
 	changed(c);
 	return E_OK;
-}
-
-void tcp_send_urgent(struct tcp_conn *c)
-{
-	c->snd_up = c->q_end;
-	if (!seq_gt(c->snd_up, c->snd_una))
-		return;
-	c->flags |= CONN_URG_SND;
-	changed(c);
 }
 
 void tcp_consumed(struct tcp_conn *c, uint32_t n)

@@ -78,7 +78,8 @@ static void finish(struct tcp *t, struct tcp_conn *c, struct making *m)
 	unsigned tcp_len = TCP_HLEN + m->options_len;
 	uint8_t *tcp = m->p.data - tcp_len;
 	uint16_t up = 0;
-	if (unlikely(c->flags & CONN_URG_SND) && seq_gt(c->snd_up, m->seq)) {
+	if (unlikely(c->flags & CONN_URG_SND) && seq_gt(c->snd_up, m->seq) &&
+	    !(m->flags & TCP_SYN)) {
 		/* RFC 9293 3.8.5: behind the urgent data; what is farther than 16 bits is told later */
 		m->flags |= TCP_URG;
 		up = (uint16_t)u32_min(c->snd_up - m->seq, 0xffff);

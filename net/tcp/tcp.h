@@ -222,8 +222,9 @@ uint32_t tcp_send(struct tcp_conn *c, const void *data, uint32_t n);
  * to the connection. E_AGAIN: no room, or E_INVAL: closed; it is the caller's still. */
 int tcp_send_pkt(struct tcp_conn *c, struct pkt *p);
 
-/* What was sent so far is urgent up to its last byte (RFC 9293 3.8.5). */
-void tcp_send_urgent(struct tcp_conn *c);
+/* The same as tcp_send, and all that is queued becomes urgent up to the last byte taken (RFC 9293
+ * 3.8.5). Of one call, because what tcp_send is given may have left when it returns. */
+uint32_t tcp_send_urgent(struct tcp_conn *c, const void *data, uint32_t n);
 
 /* The application has done with n bytes that it received: the window opens by so much. */
 void tcp_consumed(struct tcp_conn *c, uint32_t n);

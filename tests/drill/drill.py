@@ -606,7 +606,7 @@ class Run:
             sock.options["port"] = int(call.arguments[1])
         return self.connect(sock, None) or "EINPROGRESS"
 
-    def call_write(self, call, zero_copy=False):
+    def call_write(self, call, how="send"):
         sock, n = self.fd(call), int(call.arguments[2])
         if sock.error:
             error, sock.error = sock.error, None
@@ -614,22 +614,19 @@ class Run:
         if sock.closed or sock.shut:
             return "EPIPE"
         data = stream("ours", sock.written, n).hex() or "-"
-        taken = self.result("sendpkt" if zero_copy else "send", sock.id, data)
+        taken = self.result(how, sock.id, data)
         if taken is None:
             return "EPIPE"
-        if zero_copy:
+        if how == "sendpkt":
             taken = n if taken == 0 else 0
         sock.written += taken
         return taken if taken or not n else "EAGAIN"
 
     def call_sendpkt(self, call):
-        return self.call_write(call, zero_copy=True)
+        return self.call_write(call, "sendpkt")
 
     def call_send(self, call):
-        sent = self.call_write(call)
-        if "MSG_OOB" in call.arguments[3] and not isinstance(sent, str):
-            self.ask("urgent", self.current.id)
-        return sent
+        return self.call_write(call, "urgent" if "MSG_OOB" in call.arguments[3] else "send")
 
     def call_sendto(self, call):
         if "MSG_FASTOPEN" not in call.arguments[3]:

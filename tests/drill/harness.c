@@ -20,7 +20,8 @@
  *     connect PORT fastopen|- nodelay|- HEX|-    to REMOTE, first data given
  *     send ID HEX                  tcp_send
  *     sendpkt ID HEX               tcp_send_pkt
- *     urgent|close|abort ID        tcp_send_urgent, tcp_close, tcp_abort
+ *     urgent ID HEX                tcp_send_urgent
+ *     close|abort ID               tcp_close, tcp_abort
  *     consumed ID N                tcp_consumed
  *     nodelay|keepalive ID 0|1     tcp_set_nodelay, tcp_set_keepalive
  *     user_timeout ID MS           tcp_set_user_timeout
@@ -415,14 +416,15 @@ static void send_packet(struct tcp_conn *c, const uint8_t *data, size_t n)
 	printf("result %d\n", error);
 }
 
-static void command_send(struct tcp_conn *c, bool zero_copy)
+static void command_send(struct tcp_conn *c, bool zero_copy, bool urgent)
 {
 	size_t n;
 	uint8_t *data = parse_hex(argument(), &n);
 	if (zero_copy)
 		send_packet(c, data, n);
 	else
-		printf("result %" PRIu32 "\n", tcp_send(c, data, (uint32_t)n));
+		printf("result %" PRIu32 "\n",
+		       (urgent ? tcp_send_urgent : tcp_send)(c, data, (uint32_t)n));
 	free(data);
 }
 
@@ -477,8 +479,8 @@ static bool command_on_connection(const char *word)
 	}
 	switch (k) {
 	case 0:
-	case 1: command_send(c, k == 1); break;
-	case 2: tcp_send_urgent(c); break;
+	case 1:
+	case 2: command_send(c, k == 1, k == 2); break;
 	case 3: tcp_close(c); break;
 	case 4: abort_conn(id); break;
 	case 5: tcp_consumed(c, (uint32_t)number()); break;

@@ -114,13 +114,14 @@ static struct conn *of(struct tcp_conn *c)
 	return k;
 }
 
-static void give(struct conn *k, uint32_t n)
+static void give(struct conn *k, uint32_t n,
+                 uint32_t (*send)(struct tcp_conn *c, const void *data, uint32_t n))
 {
 	uint8_t bytes[4096];
 	for (uint32_t i = 0; i < sizeof bytes && i < n; i++)
 		bytes[i] = (uint8_t)(k->sent + i);
 	uint32_t room = tcp_send_room(k->c);
-	uint32_t taken = tcp_send(k->c, bytes, n < sizeof bytes ? n : (uint32_t)sizeof bytes);
+	uint32_t taken = send(k->c, bytes, n < sizeof bytes ? n : (uint32_t)sizeof bytes);
 	assert(taken <= n && taken <= room);
 	assert(!k->closed || taken == 0);
 	k->sent += taken;
@@ -156,7 +157,7 @@ static void moody(struct conn *k)
 {
 	switch (k->mood & 7) {
 	case 1:
-		give(k, 100);
+		give(k, 100, tcp_send);
 		break;
 	case 2:
 		tcp_close(k->c);
@@ -583,7 +584,7 @@ static void api_option(struct input *in, struct conn *k)
 		tcp_set_user_timeout(k->c, take16(in));
 		break;
 	case 3:
-		tcp_send_urgent(k->c);
+		give(k, what >> 3, tcp_send_urgent);
 		break;
 	case 4:
 		k->mood = take8(in);
@@ -605,7 +606,7 @@ static void api(struct input *in, enum op op)
 		return;
 	switch (op) {
 	case OP_SEND:
-		give(k, n);
+		give(k, n, tcp_send);
 		break;
 	case OP_SEND_PKT:
 		give_pkt(k, n, take16(in));

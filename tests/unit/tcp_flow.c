@@ -123,13 +123,12 @@ static bool write_once(struct end *e)
 		n = n < room ? n : room;
 		taken = write_pkt(e, n);
 	} else {
-		taken = tcp_send(e->c, bytes_at(e, e->sent), n);
+		bool urgent = e->plan.urgent && chance_below(&e->chance, 8) == 0;
+		taken = (urgent ? tcp_send_urgent : tcp_send)(e->c, bytes_at(e, e->sent), n);
 		rig_check(taken <= n && taken <= room);
 		e->starved = taken < n && taken < room;
 	}
 	e->sent += taken;
-	if (taken && e->plan.urgent && chance_below(&e->chance, 8) == 0)
-		tcp_send_urgent(e->c);
 	e->busy--;
 	if (e->starved)
 		return false;
@@ -271,7 +270,7 @@ static void chaos(struct end *e)
 		tcp_set_keepalive(e->c, true);
 		break;
 	case 5:
-		tcp_send_urgent(e->c);
+		rig_check_equal(tcp_send_urgent(e->c, NULL, 0), 0);
 		break;
 	case 6:
 		tcp_set_user_timeout(e->c, 500000 + chance_below(&e->chance, 500000));
