@@ -116,7 +116,8 @@
 	X(tcp_fastopen, INFO, "SYNs whose data was taken (Fast Open)") \
 	X(tcp_fastopen_refused, INFO, "SYNs with data whose cookie was wrong, or too many of them") \
 	X(tcp_window_probes, INFO, "probes of a closed window") \
-	X(tcp_keepalives, INFO, "keep-alive probes") \
+	X(tcp_keepalives, INFO, "keep-alive probes sent") \
+	X(tcp_keepalives_rx, INFO, "keep-alive probes of peers, or Linux' of a closed window, answered") \
 	X(tcp_time_wait_reused, INFO, "connections begun out of TIME-WAIT (RFC 6191)") \
 	X(tcp_time_wait_recycled, INFO, "TIME-WAITs ended early for want of connections") \
 	X(tcp_pmtu, INFO, "times a path's MTU was found smaller (RFC 1191)") \

@@ -101,6 +101,14 @@ static enum counter unacceptable(struct tcp *t, struct tcp_conn *c, const struct
 	return fate;
 }
 
+/* RFC 9293 3.8.4: before the window on purpose, so that it has to be answered; the one byte, if any, is
+ * garbage. Linux probes a closed window by the same segment. */
+static bool is_probe(const struct tcp_conn *c, const struct tcp_segment *s)
+{
+	return s->seq == c->rcv_nxt - 1 && s->len <= 1 &&
+	       (s->flags & (TCP_ACK | TCP_SYN | TCP_FIN | TCP_RST)) == TCP_ACK;
+}
+
 /* --- RST and SYN --- */
 
 static enum counter reset_arrived(struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s)
@@ -195,7 +203,11 @@ static enum counter synchronized(struct tcp *t, struct tcp_conn *c, struct tcp_s
 		if (c->state == TCP_TIME_WAIT && (s->flags & (TCP_FIN | TCP_RST)) == TCP_FIN &&
 		    s->seq + tcp_segment_space(s) == c->rcv_nxt)
 			return time_wait(t, c, s);
-		return unacceptable(t, c, s, CNT_drop_tcp_seq);
+		enum counter fate = unacceptable(t, c, s, CNT_drop_tcp_seq);
+		if (!is_probe(c, s))
+			return fate;
+		tcp_count_event(t, CNT_tcp_keepalives_rx);
+		return CNT_delivered_tcp;
 	}
 	if (unlikely(s->flags & TCP_RST))
 		return reset_arrived(t, c, s);
