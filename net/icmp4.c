@@ -136,8 +136,9 @@ enum counter icmp4_input(const uint8_t *ip, unsigned len, struct icmp4_msg *out)
 	};
 	out->id = (uint16_t)(out->rest >> 16);
 	out->seq = (uint16_t)out->rest;
-	/* RFC 792 gives echo messages code 0 only */
-	if (out->type == ICMP4_ECHO && out->code == 0) {
+	/* RFC 792 gives echo messages code 0 only; RFC 1122 3.2.2.6 has every request answered, as
+	 * all hosts do (nmap asks with code 9). An answer with another code is none to us: 0 we sent. */
+	if (out->type == ICMP4_ECHO) {
 		out->kind = ICMP4_KIND_ECHO_REQUEST;
 	} else if (out->type == ICMP4_ECHO_REPLY && out->code == 0) {
 		out->kind = ICMP4_KIND_ECHO_REPLY;
@@ -165,11 +166,12 @@ void icmp4_echo_reply_make(uint8_t *ip, unsigned len)
 	memset(ip + IP4_HLEN, 0, header_len - IP4_HLEN);
 	ip4_checksum_set(ip);
 
-	/* only type and code change: RFC 1624 instead of summing the data again. Where all else is
+	/* only type and code (RFC 792: 0) change: RFC 1624 instead of summing the data again. Where all else is
 	 * zero its equation 3 gives zero, the one sum that is wrong then; as all ones, the other zero,
 	 * it is right for any message. */
 	uint16_t was = raw16_load(icmp);
 	icmp[0] = ICMP4_ECHO_REPLY;
+	icmp[1] = 0;
 	uint16_t sum = csum_update16(raw16_load(icmp + 2), was, raw16_load(icmp));
 	raw16_store(icmp + 2, sum ? sum : 0xffff);
 }

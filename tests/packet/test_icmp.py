@@ -72,6 +72,16 @@ def test_echo_in_a_padded_frame(m):
     m.expect(0, ether(ROUTER[0], A) / echo_reply(request))
 
 
+def test_echo_as_nmap_asks(m):
+    """nmap -O sends code 9 with DF, then TOS 4, and takes both answers or none (its test IE). RFC
+    1122 3.2.2.6: every request is answered."""
+    for code, fields, size in ((9, {"flags": "DF"}, 120), (0, {"tos": 4}, 150)):
+        request = echo(A, ROUTER[0], size, id=99, **fields)
+        request[ICMP].code = code
+        m.send(0, to_router(request))
+        m.expect(0, ether(ROUTER[0], A) / echo_reply(request))
+
+
 def test_echo_by_way_of_a_router(make):
     """The answer goes where the route says, not where the question came from."""
     m = make(CONFIG + "ip route 10.0.0.0/8 198.51.100.2\n")

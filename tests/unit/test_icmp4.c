@@ -208,7 +208,11 @@ static void input_classifies(void **s)
 		assert_int_equal(icmp4_input(ip, n, &m), CNT_drop_icmp_type);
 		assert_int_equal(m.kind, ICMP4_KIND_OTHER);
 	}
-	n = make_icmp(8, 1, NULL, 0, 0);
+	/* RFC 1122 3.2.2.6: every request is answered, nmap's of code 9 too */
+	n = make_icmp(8, 9, NULL, 0, 120);
+	assert_int_equal(icmp4_input(ip, n, &m), CNT_delivered_icmp);
+	assert_int_equal(m.kind, ICMP4_KIND_ECHO_REQUEST);
+	n = make_icmp(0, 9, NULL, 0, 0);
 	assert_int_equal(icmp4_input(ip, n, &m), CNT_drop_icmp_type);
 }
 
@@ -241,7 +245,7 @@ static void echo_reply(void **s)
 	for (unsigned nopt = 0; nopt <= 8; nopt += 8)
 		for (unsigned size = 0; size < 100; size++) {
 			random_fill(ip + 28, 120);
-			unsigned n = make_icmp(8, 0, record_route, nopt, size);
+			unsigned n = make_icmp(8, size % 3 ? 0 : 9, record_route, nopt, size);
 			memcpy(before, ip, n);
 			icmp4_echo_reply_make(ip, n);
 			assert_int_equal(ip4_check(ip, n), CNT_NONE);
