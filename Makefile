@@ -122,17 +122,12 @@ include tests/peer/peer.mk
 include tools/nicsim/nicsim.mk
 include tests/bench/bench.mk
 
+LAYERS := check check-portable unit test-fuzz test-packet test-drill test-peer test-nicsim \
+	test-system test-witness
+
 test: ## everything: checks, unit, fuzz, packet, drill, peer, nicsim, system and witness tests
 	@tools/deps.sh install test
-	@$(MAKE) --no-print-directory check check-portable
-	@$(MAKE) --no-print-directory unit
-	@$(MAKE) --no-print-directory test-fuzz
-	@$(MAKE) --no-print-directory test-packet
-	@$(MAKE) --no-print-directory test-drill
-	@$(MAKE) --no-print-directory test-peer
-	@$(MAKE) --no-print-directory test-nicsim
-	@$(MAKE) --no-print-directory test-system
-	@$(MAKE) --no-print-directory test-witness
+	@exec tests/all.sh $(MAKE) $(LAYERS)
 
 test-system: all nicsim ## boots the real image under QEMU between network namespaces
 	@$(PYTHON) -m pytest -c tests/system/pytest.ini tests/system

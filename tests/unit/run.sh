@@ -9,7 +9,7 @@ for bin in "$@"; do
 	name=$(basename "$(dirname "$bin")")/$(basename "$bin")
 	log=$logs/$(echo "$name" | tr / -).log
 	start=$(date +%s.%N)
-	timeout 300 "$bin" >"$log" 2>&1
+	timeout --foreground 300 "$bin" >"$log" 2>&1
 	rc=$?
 	ok=$(grep -c '^\[       OK \]' "$log")
 	bad=$(grep -c '^\[  FAILED  \] [a-z_0-9]*$' "$log")
