@@ -17,7 +17,9 @@ static bool may_send(const struct tcp_conn *c)
 uint32_t tcp_send_room(const struct tcp_conn *c)
 {
 	uint32_t limit = c->tcp->p.snd_buf;
-	return may_send(c) && c->q_bytes < limit ? limit - c->q_bytes : 0;
+	if (!may_send(c) || c->q_bytes >= limit || tcp_queue_full(c->tcp, c))
+		return 0;
+	return limit - c->q_bytes;
 }
 
 static uint32_t queue(struct tcp_conn *c, const void *data, uint32_t n, bool urgent)

@@ -178,6 +178,7 @@ struct tcp_conn {
 	uint32_t snd_wnd, snd_wl1, snd_wl2, snd_up, max_wnd;
 	uint32_t q_first, q_last, q_unsent; /* chunks (buffers), TCP_NONE */
 	uint32_t q_bytes;   /* payload in the queue */
+	uint32_t q_bufs;    /* buffers it lies in */
 	uint32_t q_end;     /* sequence number behind it */
 	uint16_t mss;       /* payload of a segment without options, by peer and path */
 	uint16_t path_mtu;
@@ -505,6 +506,20 @@ static inline uint32_t tcp_full(const struct tcp_conn *c)
 
 /* --- queue.c --- */
 
+/*
+ * Chunks of one connection: one for so much of snd_buf, and a few. A peer chooses how small segments
+ * are (48 bytes of MSS, 36 beside timestamps), and each takes a buffer: bytes alone would be no
+ * bound (CVE-2019-11479). An MSS below 536 is obeyed all the same, for RFC 9293 3.7.1 (MUST-16)
+ * leaves no choice, and small hosts have reasons for theirs.
+ */
+#define TCP_CHUNK_BYTES_MIN 256
+#define TCP_CHUNKS_MIN 16
+
+static inline bool tcp_queue_full(const struct tcp *t, const struct tcp_conn *c)
+{
+	return c->q_bufs >= t->p.snd_buf / TCP_CHUNK_BYTES_MIN + TCP_CHUNKS_MIN;
+}
+
 /* Copies up to n bytes behind the queue; returns how many. */
 uint32_t tcp_queue_copy(struct tcp *t, struct tcp_conn *c, const uint8_t *data, uint32_t n);
 
@@ -514,7 +529,8 @@ void tcp_queue_pkt(struct tcp *t, struct tcp_conn *c, const struct pkt *p);
 /* Queues FIN if it has to be and there is a buffer for it. */
 void tcp_queue_fin(struct tcp *t, struct tcp_conn *c);
 
-/* Cuts a chunk after `len` bytes of payload. False: no buffer. */
+/* Cuts a chunk after `len` bytes of payload. False: no buffer, or the queue has enough of them and
+ * what is under way will give some back. */
 bool tcp_queue_split(struct tcp *t, struct tcp_conn *c, uint32_t buf, uint32_t len);
 
 /* Takes everything before `ack` out of the queue; returns bytes of payload. Calls tcp_rack_arrived

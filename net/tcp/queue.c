@@ -31,6 +31,7 @@ static void append(struct tcp *t, struct tcp_conn *c, uint32_t buf, unsigned off
 		c->q_unsent = buf;
 	c->q_end += len;
 	c->q_bytes += len;
+	c->q_bufs++;
 }
 
 /* How much more fits behind the last chunk, so that it stays one segment. */
@@ -66,7 +67,8 @@ uint32_t tcp_queue_copy(struct tcp *t, struct tcp_conn *c, const uint8_t *data, 
 			 * have something to send get more, the others get one. */
 			uint32_t leave = t->p.pool_reserve / 2;
 			leave += c->q_first != TCP_NONE ? leave / 2 : 0;
-			if (t->pool->free <= leave || !pkt_alloc(t->pool, &p))
+			if (tcp_queue_full(t, c) || t->pool->free <= leave ||
+			    !pkt_alloc(t->pool, &p))
 				break;
 			append(t, c, p.buf, TCP_PAYLOAD_OFFSET, 0);
 			room = room_in_last(t, c);
@@ -115,6 +117,8 @@ bool tcp_queue_split(struct tcp *t, struct tcp_conn *c, uint32_t buf, uint32_t l
 	struct tcp_chunk *ch = chunk_at(t, buf);
 	uint32_t rest = ch->len - len;
 	struct pkt p;
+	if (!(ch->flags & CHUNK_SENT) && c->snd_una != c->snd_nxt && tcp_queue_full(t, c))
+		return false;
 	if (!pkt_alloc(t->pool, &p)) {
 		tcp_count_event(t, CNT_tcp_no_buffer);
 		return false;
@@ -133,6 +137,7 @@ bool tcp_queue_split(struct tcp *t, struct tcp_conn *c, uint32_t buf, uint32_t l
 	ch->ends = tail->seq;
 	ch->flags &= ~(uint32_t)(CHUNK_FIN | CHUNK_PSH);
 	ch->next = p.buf;
+	c->q_bufs++;
 	if (c->q_last == buf)
 		c->q_last = p.buf;
 	return true;
@@ -186,6 +191,7 @@ uint32_t tcp_queue_ack(struct tcp *t, struct tcp_conn *c, uint32_t ack, struct t
 			c->q_unsent = ch->next;
 		if (c->q_first == TCP_NONE)
 			c->q_last = TCP_NONE;
+		c->q_bufs--;
 		buf_put(t->pool, buf);
 	}
 	return before - c->q_bytes;
@@ -199,6 +205,6 @@ void tcp_queue_free(struct tcp *t, struct tcp_conn *c)
 		buf_put(t->pool, buf);
 	}
 	c->q_last = c->q_unsent = TCP_NONE;
-	c->q_bytes = 0;
+	c->q_bytes = c->q_bufs = 0;
 	c->sacked = c->lost = c->retrans = 0;
 }

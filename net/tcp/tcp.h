@@ -66,7 +66,8 @@ struct tcp_params {
 	uint32_t syn_max;         /* half-open (SYN-RECEIVED); more are answered by SYN cookies */
 	uint32_t fastopen_max;    /* of these, those that came with data by Fast Open; 0: no Fast Open */
 	uint32_t reassembly_bufs; /* buffers with out-of-order segments, of all connections */
-	uint32_t rcv_buf, snd_buf; /* bytes of one connection; rcv_buf <= 2^30 */
+	uint32_t rcv_buf, snd_buf; /* bytes of one connection; rcv_buf <= 2^30. Each takes a buffer
+	                              for 256 bytes at most, however small segments are */
 	uint32_t mtu;             /* bytes of IP packet that the links carry */
 	uint32_t offload;         /* enum tcp_offload */
 	uint32_t pool_reserve;    /* buffers to leave in the pool: with fewer, windows open no more */
