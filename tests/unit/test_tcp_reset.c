@@ -58,8 +58,11 @@ static void every_flag(void **s)
 		for (unsigned size = 0; size < 4; size++) {
 			const uint32_t seq = 0xffffffff, ack = 0x89abcdef;
 			make_tcp(size * 4, (uint8_t)flags, seq, ack, size * 8, size);
-			assert_int_equal(tcp_reset_build(out, &n, ip, false), CNT_drop_tcp_port);
-			if (flags & RST) {
+			/* flags that no TCP sends together: as the rest of TCP sees them */
+			bool bad = flags & SYN && flags & (FIN | RST);
+			assert_int_equal(tcp_reset_build(out, &n, ip, false),
+			                 bad ? CNT_drop_tcp_malformed : CNT_drop_tcp_port);
+			if (bad || flags & RST) {
 				assert_int_equal(n, 0);
 				continue;
 			}
