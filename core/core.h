@@ -224,14 +224,11 @@ static inline void core_tx(unsigned port, const struct pkt *p)
 
 /*
  * What a packet may ask for by whatever port it leaves: the enum nic_features that every started
- * port has, as of before data_start. One that not all have is had by software: PKT_CSUM_PARTIAL is
- * always completed, by the driver; PKT_TSO and PKT_USO need core_tx_cut.
+ * port has, as of before data_start. PKT_CSUM_PARTIAL may be asked for in any case: where a device
+ * does not complete it, its driver does. PKT_TSO and PKT_USO may
+ * not where it lacks them: nobody cuts but the device (net/gso.h could).
  */
 uint32_t core_tx_features(void);
-
-/* core_tx of a packet of ours with PKT_TSO or PKT_USO by a port that cannot cut it: it is cut here.
- * What there is no buffer for is dropped, as originated_drop_tx, once for all of it. */
-void core_tx_cut(unsigned port, const struct pkt *p);
 
 /* The end of a packet: counts why and frees it. */
 static inline void core_drop(const struct pkt *p, enum counter reason)
@@ -244,9 +241,9 @@ static inline void core_drop(const struct pkt *p, enum counter reason)
  * drops it as drop_punt_full. PKT_CSUM_PARTIAL must have been completed. */
 void core_punt(const struct pkt *p, uint32_t kind, uint32_t arg);
 
-/* The same for a packet of our own making, which has no fate: of any kind, its checksum is
- * completed, and what is to be cut becomes several messages. Dropped as originated_drop_tx when it
- * is too long for a message, or to be cut and there is no buffer. */
+/* The same for a packet of our own making, which has no fate: in one piece or several, its checksum
+ * is completed. Dropped as originated_drop_tx when it is too long for a message, or to be cut: who
+ * makes such frames sends again what is lost, in single segments first. */
 void core_punt_own(const struct pkt *p, uint32_t kind, uint32_t arg);
 
 /* What app->data_bytes has asked for, from data_start on: zeroed whenever the ports are started,

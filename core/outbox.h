@@ -107,11 +107,6 @@ void ring_inject_skip(void);                   /* data: drops all of them */
 void ring_wake_peers(void);                    /* ends the sleep of cores written to in this turn */
 bool ring_messages_waiting(void);              /* for this core */
 
-/* cut.c */
-struct gso;
-bool cut_start(struct gso *g, const struct pkt *p); /* false, and counted: cannot be cut */
-bool cut_next(struct gso *g, struct pkt *to); /* a new buffer's; false: the end, or counted */
-
 /* data.c */
 void data_init(void);
 bool data_turn(void);     /* true: packets or messages were moved */

@@ -26,7 +26,6 @@
 #include "core/outbox.h"
 #include "hal/kcall.h"
 #include "lib/mem.h"
-#include "net/gso.h"
 
 static uint64_t wake_mask; /* cores written to in this turn */
 
@@ -154,17 +153,13 @@ void core_punt(const struct pkt *p, uint32_t kind, uint32_t arg)
 
 void core_punt_own(const struct pkt *p, uint32_t kind, uint32_t arg)
 {
-	struct pkt whole = *p, segment;
-	struct gso g;
-	if (likely(!(p->flags & (PKT_TSO | PKT_USO)))) {
-		pkt_csum_complete(&self.pool, &whole);
-		punt(&whole, whole.flags | (unsigned)PKT_OWN, kind, arg);
+	struct pkt whole = *p;
+	if (unlikely(p->flags & (PKT_TSO | PKT_USO))) {
+		core_drop(p, CNT_originated_drop_tx);
 		return;
 	}
-	if (cut_start(&g, p))
-		while (cut_next(&g, &segment))
-			punt(&segment, segment.flags | (unsigned)PKT_OWN, kind, arg);
-	pkt_free(&self.pool, p);
+	pkt_csum_complete(&self.pool, &whole);
+	punt(&whole, whole.flags | (unsigned)PKT_OWN, kind, arg);
 }
 
 static bool punt_is_waiting(unsigned d)

@@ -24,7 +24,7 @@ ROOMS = {
     "drivers/nic.c": ["lib", "hal", "drivers/nic.h", "drivers/NAME/NAME.h"],
     "drivers/NAME": ["lib", "hal", "drivers/nic.h"],
     "net": ["lib"],
-    "core": ["lib", "hal", "drivers/nic.h", "net/counters.h", "net/gso.h"],
+    "core": ["lib", "hal", "drivers/nic.h", "net/counters.h"],
     "control": ["lib", "net", "core"],
     "apps/apps.c": ["core", "apps/NAME/NAME.h"],
     "apps/NAME": ["lib", "net", "core", "control"],

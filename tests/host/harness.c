@@ -28,8 +28,8 @@
  *     key HEX                      bytes typed on the console; 10 ms pass, until they are read
  *     room PORT N                  that many frames more can be sent by the port; -1: no limit
  *     break PORT                   the device breaks the protocol when it is next to send
- *     own tx|cut PORT HEX PIECES [partial START OFFSET | tso START OFFSET MSS HEADERS | uso ...]
- *                                  the machine itself sends a frame by core_tx or core_tx_cut, in
+ *     own tx PORT HEX PIECES [partial START OFFSET | tso START OFFSET MSS HEADERS | uso ...]
+ *                                  the machine itself sends a frame by core_tx, in
  *                                  so many pieces, out of buffers that it holds until it is sent
  *     own punt HEX PIECES [...]    the same by core_punt_own: it waits for its neighbour
  *     reserve N                    takes buffers out of the pool until N are left; -1: gives back
@@ -682,7 +682,7 @@ static uint16_t number_argument(void)
 static void command_own(void)
 {
 	const char *how = argument();
-	bool punted = strcmp(how, "punt") == 0, cut = strcmp(how, "cut") == 0;
+	bool punted = strcmp(how, "punt") == 0;
 	unsigned port = punted ? 0 : port_argument();
 	size_t n;
 	uint8_t *bytes = parse_hex(argument(), &n);
@@ -701,8 +701,6 @@ static void command_own(void)
 	if (punted)
 		core_punt_own(&p, PUNT_OWN,
 		              fib4_lookup(view_get()->fib, ip4_dst(p.data + ETH_HLEN)));
-	else if (cut)
-		core_tx_cut(port, &p);
 	else
 		core_tx(port, &p);
 	settle();

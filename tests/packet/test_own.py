@@ -1,6 +1,5 @@
 """What the machine itself sends in pieces, out of buffers that it holds as well (TCP does): by a
-port as it is, or cut where the port cannot; and on the way by the control core, flat and
-complete."""
+port as it is; and on the way by the control core, flat and complete."""
 import pytest
 from machine import *
 from scapy.layers.inet import TCP
@@ -43,33 +42,6 @@ def own_udp(size):
     return fixed(udp(ROUTER[1], B, size, id=7, flags="DF"))
 
 
-def segments(packet, mss):
-    """What a card makes of it, by scapy."""
-    data, parts = bytes(packet)[headers(packet) - 14:], []
-    for at in range(0, len(data), mss):
-        p = fixed(packet)
-        p.id = (packet.id + at // mss) & 0xffff
-        del p.len, p.chksum
-        part = data[at:at + mss]
-        if TCP in p:
-            p[TCP].seq = (packet[TCP].seq + at) & 0xffffffff
-            p[TCP].flags = "".join(f for f in str(packet[TCP].flags) if
-                                   (f not in "FP" or at + mss >= len(data)) and
-                                   (f != "C" or at == 0))
-            del p[TCP].chksum
-            p[TCP].payload = Raw(part)
-        else:
-            del p[UDP].len, p[UDP].chksum
-            p[UDP].payload = Raw(part)
-        parts.append(fixed(p))
-    return parts
-
-
-def expect_segments(m, packet, mss):
-    for part in segments(packet, mss):
-        m.expect(1, ether(ROUTER[1], B) / part)
-
-
 TX_CSUM, TSO, SG, USO = 2, 16, 64, 128  # drivers/nic.h
 
 
@@ -104,18 +76,6 @@ def test_devices_cut(make, pieces):
 
 
 @pytest.mark.parametrize("pieces", PIECES)
-def test_devices_do_not_cut(m, pieces):
-    """RFC 9293, RFC 3168 6.1.2: FIN and PSH in the last segment, CWR in the first."""
-    size = 1900 if pieces < 10 else 15000
-    packet = tcp(size, flags="FPAC")
-    own(m, "cut", packet, pieces, mss=1448)
-    expect_segments(m, packet, 1448)
-    packet = own_udp(size)
-    own(m, "cut", packet, pieces, mss=1001)
-    expect_segments(m, packet, 1001)
-
-
-@pytest.mark.parametrize("pieces", PIECES)
 def test_waits_for_its_neighbour(fresh, pieces):
     """A message to the control core is one frame: in one piece, with its checksum."""
     packet = tcp(1300, flags="PA")
@@ -125,36 +85,18 @@ def test_waits_for_its_neighbour(fresh, pieces):
     fresh.expect(1, ether(ROUTER[1], B) / packet)
 
 
-def test_waits_for_its_neighbour_cut(fresh):
-    packet = tcp(1300, flags="PA")
-    own(fresh, "punt", packet, 3, mss=500)
-    fresh.expect(1, arp_request(ROUTER[1], B.ip))
-    fresh.send(1, arp_reply(B, ROUTER[1]))
-    expect_segments(fresh, packet, 500)
-
-
-def test_no_buffer_to_cut_into(m):
-    """Segments that got one leave; what is left is lost, once counted."""
-    packet = own_udp(1900)
-    m.command("reserve 3")  # one for itself
-    own(m, "cut", packet, 1, mss=500)
-    for part in segments(packet, 500)[:2]:
-        m.expect(1, ether(ROUTER[1], B) / part)
-    m.command("reserve -1")
-    m.expect_counters(originated_drop_tx=1)
-
-
 def test_too_long_for_a_message(m):
     packet = tcp(4000)
     own(m, "punt", packet, 4)
     m.expect_counters(originated_drop_tx=1)
 
 
-def test_cannot_be_cut(m):
-    """A mistake of whoever made it costs the packet, no more: here the headers are too long."""
-    packet = tcp(1300)
-    m.command("own cut 1 %s 2 tso 34 16 500 300" % unfinished(packet).hex())
-    m.expect_counters(originated_drop_tx=1)
+@pytest.mark.parametrize("packet", (tcp(1300), own_udp(1300)), ids=("TCP", "UDP"))
+def test_too_large_to_wait(fresh, packet):
+    """What devices are to cut is no message; who made it sends again what is lost."""
+    own(fresh, "punt", packet, 3, mss=500)
+    fresh.expect_nothing()
+    fresh.expect_counters(originated_drop_tx=1)
 
 
 def test_held_and_dropped(m):
