@@ -63,6 +63,7 @@ enum tcp_chunk_flag {
 	CHUNK_EVER = 16,    /* was ever sent more than once: its RTT is ambiguous (Karn) */
 	CHUNK_FIN = 32,     /* ends with FIN */
 	CHUNK_PSH = 64,     /* the application gave it as the end of something */
+	CHUNK_CUT = 128,    /* never sent, what is left of one that was cut: tcp_queue_fill */
 };
 
 struct tcp_chunk {
@@ -532,6 +533,10 @@ void tcp_queue_fin(struct tcp *t, struct tcp_conn *c);
 /* Cuts a chunk after `len` bytes of payload. False: no buffer, or the queue has enough of them and
  * what is under way will give some back. */
 bool tcp_queue_split(struct tcp *t, struct tcp_conn *c, uint32_t buf, uint32_t len);
+
+/* Fills a chunk up that is left of one that was cut, from those behind it that have to be cut too, so
+ * that a smaller MSS does not make a small segment of every rest. */
+void tcp_queue_fill(struct tcp *t, struct tcp_conn *c, uint32_t buf);
 
 /* Takes everything before `ack` out of the queue; returns bytes of payload. Calls tcp_rack_arrived
  * for each chunk sent, and fills in a. */

@@ -348,6 +348,8 @@ static enum verdict judge(struct tcp *t, struct tcp_conn *c)
 	if (buf == TCP_NONE)
 		return STOP_NONE;
 	struct tcp_chunk *ch = chunk_at(t, buf);
+	if (unlikely(ch->flags & CHUNK_CUT))
+		tcp_queue_fill(t, c, buf);
 	if (ch->len > full && !tcp_queue_split(t, c, buf, full))
 		return STOP_BUFFER;
 	/* Sender's silly window avoidance (RFC 9293 3.8.6.2.1): a full segment, or all there is, or

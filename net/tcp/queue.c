@@ -136,11 +136,58 @@ bool tcp_queue_split(struct tcp *t, struct tcp_conn *c, uint32_t buf, uint32_t l
 	ch->len = (uint16_t)len;
 	ch->ends = tail->seq;
 	ch->flags &= ~(uint32_t)(CHUNK_FIN | CHUNK_PSH);
+	tail->flags |= tail->flags & CHUNK_SENT ? 0 : CHUNK_CUT;
 	ch->next = p.buf;
 	c->q_bufs++;
 	if (c->q_last == buf)
 		c->q_last = p.buf;
 	return true;
+}
+
+/* Moves n bytes, all of it or less, from the chunk behind `buf` to its end. Neither was ever sent, so
+ * nobody else holds their buffers. */
+static void pull(struct tcp *t, struct tcp_conn *c, uint32_t buf, uint32_t n)
+{
+	struct tcp_chunk *ch = chunk_at(t, buf);
+	uint32_t from = ch->next;
+	struct tcp_chunk *next = chunk_at(t, from);
+	uint8_t *base = buf_base(t->pool, buf);
+	if ((uint32_t)ch->off + ch->len + n > t->pool->stride) {
+		memmove(base + TCP_PAYLOAD_OFFSET, base + ch->off, ch->len);
+		ch->off = TCP_PAYLOAD_OFFSET;
+	}
+	assert((uint32_t)ch->off + ch->len + n <= t->pool->stride);
+	memcpy(base + ch->off + ch->len, buf_base(t->pool, from) + next->off, n);
+	ch->len = (uint16_t)(ch->len + n);
+	ch->ends += n;
+	if (n < next->len) {
+		next->seq += n;
+		next->off = (uint16_t)(next->off + n);
+		next->len = (uint16_t)(next->len - n);
+		next->flags |= CHUNK_CUT;
+		return;
+	}
+	ch->ends = next->ends;
+	ch->flags |= next->flags & (CHUNK_FIN | CHUNK_PSH);
+	ch->next = next->next;
+	if (c->q_last == from)
+		c->q_last = buf;
+	c->q_bufs--;
+	buf_put(t->pool, from);
+}
+
+void tcp_queue_fill(struct tcp *t, struct tcp_conn *c, uint32_t buf)
+{
+	struct tcp_chunk *ch = chunk_at(t, buf);
+	uint32_t full = tcp_full(c);
+	while (ch->len < full && !(ch->flags & CHUNK_FIN) && is_unsent(t, ch->next)) {
+		/* one that has the right size already is left alone: else each behind it would have to
+		 * be copied, for as long as the queue is not empty */
+		const struct tcp_chunk *next = chunk_at(t, ch->next);
+		if (!(next->flags & CHUNK_CUT) && next->len <= full)
+			return;
+		pull(t, c, buf, u32_min(full - ch->len, next->len));
+	}
 }
 
 /* Takes `space` of sequence numbers off the sums that the chunk's marks put it in. */
