@@ -256,7 +256,8 @@ struct tcp {
 	struct tcp_conn *conns;
 	uint32_t *buckets;     /* index + 1 */
 	uint32_t bucket_mask;
-	uint32_t free;         /* index + 1 */
+	uint32_t free;         /* index + 1 of the record that was freed last; 0: none */
+	uint32_t records;      /* those from here on were never used, and hold anything */
 	uint32_t connections;
 	uint32_t pending, pending_last; /* TCP_NONE: none */
 	uint32_t age_first, age_last;   /* TIME-WAIT */

@@ -2,6 +2,7 @@
  * An instance and its connections: memory, the hash table, ports, the pending list, the end of a
  * connection.
  */
+#include "lib/mem.h"
 #include "net/tcp/inside.h"
 
 #define ALIGN 64
@@ -53,11 +54,10 @@ struct tcp *tcp_init(void *mem, const struct tcp_params *params, struct bufpool 
 	t->bucket_mask = bucket_count(params->connections) - 1;
 	at += round_up((t->bucket_mask + 1) * sizeof(uint32_t));
 	t->listener = (struct tcp_listen *)(void *)at;
-	/* the first is used first: what was freed last is used next */
-	for (uint32_t i = params->connections; i > 0; i--) {
-		t->conns[i - 1].hash_next = t->free;
-		t->free = i;
-	}
+	/* Records are written when they are used first (take_record): a million of them are half a
+	 * gigabyte, of which nobody touches what no peer asks for. */
+	memset(t->buckets, 0, (size_t)(t->bucket_mask + 1) * sizeof *t->buckets);
+	memset(t->listener, 0, params->listeners * sizeof *t->listener);
 	t->pending = t->pending_last = TCP_NONE;
 	t->age_first = t->age_last = TCP_NONE;
 	t->rcv_wscale = window_scale(params->rcv_buf);
@@ -132,18 +132,30 @@ static bool recycle_time_wait(struct tcp *t)
 	return t->free != 0;
 }
 
+/* What was freed last, and is still in cache, is used next; else the first that never was; else that
+ * of a TIME-WAIT. Its number, or TCP_NONE. */
+static uint32_t take_record(struct tcp *t)
+{
+	if (t->free == 0 && t->records < t->p.connections)
+		return t->records++;
+	if (t->free == 0 && !recycle_time_wait(t))
+		return TCP_NONE;
+	uint32_t index = t->free - 1;
+	t->free = t->conns[index].hash_next;
+	return index;
+}
+
 struct tcp_conn *tcp_conn_new(struct tcp *t, const struct net_addr *local, uint16_t local_port,
                               const struct net_addr *remote, uint16_t remote_port)
 {
-	if (t->free == 0 && !recycle_time_wait(t)) {
+	uint32_t index = take_record(t);
+	if (index == TCP_NONE) {
 		tcp_count_event(t, CNT_tcp_full);
 		return NULL;
 	}
 	uint32_t hash = tcp_hash(t, remote, remote_port, local, local_port);
 	uint32_t *bucket = &t->buckets[hash & t->bucket_mask];
-	uint32_t index = t->free - 1;
 	struct tcp_conn *c = &t->conns[index];
-	t->free = c->hash_next;
 	t->connections++;
 	*c = (struct tcp_conn){
 		.remote = *remote,
@@ -318,7 +330,7 @@ uint32_t tcp_connections(const struct tcp *t)
 
 struct tcp_conn *tcp_next(const struct tcp *t, uint32_t *cursor, uint32_t looks)
 {
-	uint32_t left = t->p.connections - *cursor, end = *cursor + u32_min(looks, left);
+	uint32_t left = t->records - *cursor, end = *cursor + u32_min(looks, left);
 	while (*cursor < end) {
 		struct tcp_conn *c = &t->conns[(*cursor)++];
 		if (c->state != TCP_CLOSED)

@@ -116,9 +116,10 @@ struct tcp_ops {
 size_t tcp_memory_bytes(const struct tcp_params *params);
 
 /*
- * Makes an instance in `mem` (tcp_memory_bytes() of them, 64-byte aligned, zeroed, the instance's
- * from now on). Buffers come from `pool`, events are counted in `cnt`; `key` is secret and random
- * (sequence numbers, cookies, hash table). All pointers stay valid for the life of the instance.
+ * Makes an instance in `mem` (tcp_memory_bytes() of them, 64-byte aligned, whatever they hold, the
+ * instance's from now on); a connection's part of it is not touched before there is one. Buffers
+ * come from `pool`, events are counted in `cnt`; `key` is secret and random (sequence numbers,
+ * cookies, hash table). All pointers stay valid for the life of the instance.
  */
 struct tcp *tcp_init(void *mem, const struct tcp_params *params, struct bufpool *pool,
                      struct counters *cnt, const struct siphash_key *key,

@@ -617,7 +617,7 @@ int main(int argc, char **argv)
 	bufpool_init(&pool, take(CACHE_LINE, (size_t)buffers * BUF_STRIDE_STANDARD),
 	             take(sizeof(uint32_t), buffers * sizeof(uint32_t)), buffers, BUF_STRIDE_STANDARD);
 	void *memory = take(CACHE_LINE, tcp_memory_bytes(&params));
-	memset(memory, 0, tcp_memory_bytes(&params));
+	memset(memory, 0xa5, tcp_memory_bytes(&params)); /* it may hold anything */
 	tcp = tcp_init(memory, &params, &pool, &counters, &key, &ops, NULL, now_us);
 	if (!tcp)
 		broken("no instance");

@@ -178,7 +178,7 @@ struct rig_host *rig_host_add(struct rig *r, const struct rig_host_params *p)
 	bufpool_init(&h->pool, h->bufs, h->stack, p->bufs, p->stride);
 	size_t size = (tcp_memory_bytes(&p->tcp) + 63) & ~(size_t)63;
 	h->mem = aligned_alloc(CACHE_LINE, size);
-	memset(h->mem, 0, size);
+	memset(h->mem, 0xa5, size); /* it may hold anything */
 	const struct siphash_key key = {p->key ? p->key : r->seed * 2 + h->index + 77, ~r->seed};
 	h->tcp = tcp_init(h->mem, &h->p.tcp, &h->pool, &h->cnt, &key, &ops, h, r->now_us);
 	h->deadline_us = h->due_us = NEVER;
