@@ -9,6 +9,7 @@
 #include "hal/mmio.h"
 #include "kernel/cpu.h"
 #include "kernel/vm.h"
+#include "lib/assert.h"
 
 #define LAPIC_ID 0x20
 #define LAPIC_TPR 0x80
@@ -95,12 +96,15 @@ void apic_enable(void)
 	if (x2apic)
 		msr_write(MSR_APIC_BASE, base | APIC_BASE_X2APIC);
 	lapic_write(LAPIC_TPR, 0);
+	/* First: while the APIC is disabled by software, as INIT leaves it, the mask bits of the LVT
+	 * cannot be cleared (Intel SDM vol. 3A, 10.4.7.2), and a masked timer wakes nobody. */
+	lapic_write(LAPIC_SVR, LAPIC_SVR_ENABLE | VECTOR_SPURIOUS);
 	lapic_write(LAPIC_LVT_LINT0, LAPIC_LVT_MASKED);
 	lapic_write(LAPIC_LVT_LINT1, LAPIC_LVT_MASKED);
 	lapic_write(LAPIC_LVT_ERROR, LAPIC_LVT_MASKED);
 	lapic_write(LAPIC_TIMER_DIVIDE, LAPIC_TIMER_DIVIDE_BY_1);
 	lapic_write(LAPIC_LVT_TIMER, VECTOR_DEADLINE | (tsc_deadline ? LAPIC_LVT_TSC_DEADLINE : 0));
-	lapic_write(LAPIC_SVR, LAPIC_SVR_ENABLE | VECTOR_SPURIOUS);
+	assert(!(lapic_read(LAPIC_LVT_TIMER) & LAPIC_LVT_MASKED));
 }
 
 uint32_t apic_id(void)
