@@ -16,6 +16,10 @@
 #define POOL_RESERVE_MAX 1024
 #define HOLDERS 128        /* connections that may hold all they are allowed to, together */
 #define BUFFER_MIN 32768
+/* What many connections leave to the buffers, or half of all where that is less: HOLDERS times the
+ * usual window, and twice that for what waits in the rings of some ports and for those who hold
+ * little each. */
+#define POOL_BYTES (3ull * HOLDERS * TCP_PARAMS_DEFAULT.rcv_buf)
 #define PUBLISH_US 250000
 #define PUBLISH_LOOKS 4096 /* records looked at for one list */
 
@@ -49,11 +53,11 @@ size_t tcp_core_bytes(size_t room, bool wanted)
 	const struct view *v = view_get();
 	params = TCP_PARAMS_DEFAULT;
 	params.listeners = SERVICES * SERVICE_PORTS_MAX;
-	params.reassembly_bufs = (uint32_t)(room / (core_frame_max() + BUF_DATA_OFFSET) / POOL_SHARE);
 	asked = v->tcp_connections;
 	if (!wanted)
 		return params.connections = 0;
-	uint32_t n = asked ? connections_in(room / 2, asked)
+	size_t pool = room / 2 < POOL_BYTES ? room / 2 : POOL_BYTES;
+	uint32_t n = asked ? connections_in(room - pool, asked)
 	                   : connections_in(room / 8, CONNECTIONS_AUTO_MAX);
 	return n ? bytes_for(n) : (params.connections = 0);
 }
@@ -100,6 +104,7 @@ void tcp_core_start(void)
 	params.mtu = out_mtu();
 	params.offload = offload();
 	params.rcv_buf = params.snd_buf = buffer_bytes();
+	params.reassembly_bufs = self.pool.count / POOL_SHARE;
 	params.pool_reserve = self.pool.count / POOL_SHARE < POOL_RESERVE_MAX
 	                              ? self.pool.count / POOL_SHARE
 	                              : POOL_RESERVE_MAX;

@@ -39,8 +39,8 @@ extern struct tcp *tcp_core; /* this core's instance; NULL: it has none */
 
 /*
  * Bytes of memory for as many connections as the configuration says, or as an eighth of the `room`
- * holds; never more than half of it. wanted: the application has a TCP service; false: 0 bytes, and
- * tcp_core_start makes no instance.
+ * holds; so many that half of the room, or 96 MiB of it, is left to the packet buffers. wanted: the
+ * application has a TCP service; false: 0 bytes, and tcp_core_start makes no instance.
  */
 size_t tcp_core_bytes(size_t room, bool wanted);
 

@@ -28,8 +28,7 @@ void control_init(void)
 
 size_t core_private_left(void)
 {
-	const struct core_memory *m = &self.info->core[self.id];
-	return (self.roles & CORE_DATA ? m->arena_bytes / 2 : m->arena_bytes) - private_used;
+	return self.info->core[self.id].tables_bytes - private_used;
 }
 
 void *core_private_alloc(size_t bytes)
@@ -37,7 +36,7 @@ void *core_private_alloc(size_t bytes)
 	bytes = (bytes + 4095) & ~(size_t)4095;
 	if (bytes > core_private_left())
 		return NULL;
-	void *p = (uint8_t *)(uintptr_t)self.info->core[self.id].arena + private_used;
+	void *p = (uint8_t *)(uintptr_t)self.info->core[self.id].tables + private_used;
 	private_used += bytes;
 	memset(p, 0, bytes);
 	return p;

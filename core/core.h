@@ -246,7 +246,7 @@ void core_punt(const struct pkt *p, uint32_t kind, uint32_t arg);
  * makes such frames sends again what is lost, in single segments first. */
 void core_punt_own(const struct pkt *p, uint32_t kind, uint32_t arg);
 
-/* What app->data_bytes has asked for, from data_start on: zeroed whenever the ports are started,
+/* What app->data_bytes has asked for, from data_start on: undefined whenever the ports are started,
  * 64-byte aligned, this core's alone. */
 void *core_data_memory(size_t *bytes);
 

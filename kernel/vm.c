@@ -1,11 +1,12 @@
 /*
- * See vm.h. Page tables as in Intel SDM vol. 3A, 4.5 (4-level paging).
+ * See vm.h; physical memory is in vm_ram.c. Page tables as in Intel SDM vol. 3A, 4.5 (4-level
+ * paging).
  */
 #include "kernel/vm.h"
 
 #include "kernel/boot.h"
 #include "kernel/cpu.h"
-#include "kernel/panic.h"
+#include "lib/assert.h"
 #include "lib/mem.h"
 
 #define PTE_PRESENT (1ull << 0)
@@ -17,74 +18,14 @@
 #define PTE_NX (1ull << 63)
 #define PTE_ADDR 0x000ffffffffff000ull
 
-#define LOW_MEMORY_END 0x100000ull
-#define LOW_PAGE 0x8000ull     /* clear of the BIOS data area and the boot sector */
-#define IMAGE_PHYS 0x100000ull /* linker.ld */
-
 extern char kernel_text[], kernel_rodata[], kernel_data[], kernel_end[];
 extern uint64_t boot_pdpt[]; /* boot/entry.asm: maps the first 4 GiB */
 
-static struct boot_range ram[BOOT_RANGES_MAX + 4]; /* free memory, page aligned */
-static unsigned ram_count;
-static uint64_t total_bytes, taken_bytes;
-static bool low_page_usable;
 static uint64_t device_next = DEVICE_BASE;
 static uint64_t kernel_pml4[512] __attribute__((aligned(4096)));
 uint64_t vm_kernel_space; /* its physical address; boot/ap.asm loads it */
 
-/* --- physical memory --- */
-
-static void ram_add(uint64_t start, uint64_t end)
-{
-	if (start < end && ram_count < ARRAY_LEN(ram))
-		ram[ram_count++] = (struct boot_range){start, end};
-}
-
-/* Cuts [start, end) out of the free ranges. */
-static void ram_reserve(uint64_t start, uint64_t end)
-{
-	unsigned n = ram_count;
-	for (unsigned i = 0; i < n; i++) {
-		struct boot_range r = ram[i];
-		if (end <= r.start || start >= r.end)
-			continue;
-		ram[i].end = start > r.start ? start : r.start;
-		ram_add(end > r.start ? end : r.start, r.end);
-	}
-}
-
-static void ram_init(const struct boot *boot)
-{
-	for (unsigned i = 0; i < boot->ram_count; i++) {
-		uint64_t start = align_up(boot->ram[i].start, PAGE_BYTES);
-		uint64_t end = align_down(boot->ram[i].end, PAGE_BYTES);
-		low_page_usable |= start <= LOW_PAGE && end >= LOW_PAGE + PAGE_BYTES;
-		start = start < LOW_MEMORY_END ? LOW_MEMORY_END : start;
-		ram_add(start, end);
-		total_bytes += end > start ? end - start : 0;
-	}
-	ram_reserve(IMAGE_PHYS, IMAGE_PHYS + vm_image_bytes());
-	ram_reserve(align_down(boot->module.start, PAGE_BYTES),
-	            align_up(boot->module.end, PAGE_BYTES));
-	taken_bytes = vm_image_bytes();
-}
-
-uint64_t vm_take_pages(uint64_t bytes)
-{
-	bytes = align_up(bytes, PAGE_BYTES);
-	/* From the bottom of memory: the first page tables must lie where the boot tables reach. */
-	struct boot_range *from = NULL;
-	for (unsigned i = 0; i < ram_count; i++)
-		if (ram[i].end - ram[i].start >= bytes && (!from || ram[i].start < from->start))
-			from = &ram[i];
-	if (!from)
-		panic("out of memory: %llu pages asked for",
-		      (unsigned long long)(bytes / PAGE_BYTES));
-	uint64_t phys = from->start;
-	from->start += bytes;
-	taken_bytes += bytes;
-	return phys;
-}
+uint64_t vm_image_bytes(void) { return (uint64_t)kernel_end - KERNEL_BASE - VM_IMAGE_PHYS; }
 
 uint64_t vm_take_zeroed_pages(uint64_t bytes)
 {
@@ -92,43 +33,6 @@ uint64_t vm_take_zeroed_pages(uint64_t bytes)
 	memset(vm_phys(phys), 0, align_up(bytes, PAGE_BYTES));
 	return phys;
 }
-
-static uint64_t huge_start(const struct boot_range *r, uint64_t bytes)
-{
-	uint64_t end = align_down(r->end, HUGE_BYTES);
-	return end >= r->start + bytes && end >= bytes ? end - bytes : 0;
-}
-
-uint64_t vm_take_huge_pages(uint64_t bytes)
-{
-	uint64_t best = 0;
-	unsigned from = 0;
-	for (unsigned i = 0; i < ram_count; i++) {
-		uint64_t start = huge_start(&ram[i], bytes);
-		if (start > best) {
-			best = start;
-			from = i;
-		}
-	}
-	if (best == 0)
-		return 0;
-	uint64_t end = ram[from].end;
-	ram[from].end = best;
-	ram_add(best + bytes, end);
-	taken_bytes += bytes;
-	return best;
-}
-
-uint64_t vm_low_page(void)
-{
-	if (!low_page_usable)
-		panic("no usable page at 0x8000 for starting the other cores");
-	return LOW_PAGE;
-}
-
-uint64_t vm_total(void) { return total_bytes; }
-uint64_t vm_taken(void) { return taken_bytes; }
-uint64_t vm_image_bytes(void) { return (uint64_t)kernel_end - KERNEL_BASE - IMAGE_PHYS; }
 
 /* --- page tables --- */
 
@@ -212,7 +116,7 @@ static void map_ram(const struct boot *boot)
 
 void vm_init(const struct boot *boot)
 {
-	ram_init(boot);
+	vm_ram_init(boot);
 	vm_kernel_space = (uint64_t)kernel_pml4 - KERNEL_BASE;
 	/* Every top-level entry of the kernel half that will be used exists before the first
 	 * address space copies them. */

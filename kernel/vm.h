@@ -60,8 +60,13 @@ static inline void *vm_phys(uint64_t phys)
 	return (void *)(PHYS_BASE + phys);
 }
 
+#define VM_IMAGE_PHYS 0x100000ull /* linker.ld */
+
 /* Takes over the machine's memory from the loader's map and switches to the final tables. */
 void vm_init(const struct boot *boot);
+
+/* Its first half: the free memory is what the loader lists, less the image and the module. */
+void vm_ram_init(const struct boot *boot);
 
 /* Memory for `bytes`, in whole pages of 4 KiB and in one piece; physical address. What it holds is
  * undefined, or zero. Panics when there is none left. */
@@ -72,11 +77,16 @@ uint64_t vm_take_zeroed_pages(uint64_t bytes);
  * is none left. */
 uint64_t vm_take_huge_pages(uint64_t bytes);
 
+/* The most bytes, in 2 MiB pages and no more than `most`, that vm_take_huge_pages can give so many
+ * times (pieces >= 1); 0: not even one page each. */
+uint64_t vm_huge_share(unsigned pieces, uint64_t most);
+
 /* A page below 1 MiB for the start of the other cores. Panics when that is not usable. */
 uint64_t vm_low_page(void);
 
 uint64_t vm_total(void); /* usable bytes in the machine */
 uint64_t vm_taken(void); /* bytes handed out, and the image */
+uint64_t vm_free(void);  /* bytes not handed out, in however many pieces */
 uint64_t vm_image_bytes(void);
 
 /* Maps device registers for the kernel, uncached. */

@@ -62,7 +62,7 @@
 
 #define LINE_BYTES 65536
 #define FRAME_MAX 16384
-#define ARENA_BYTES (24u << 20)
+#define ARENA_BYTES (12u << 20) /* and as much for tables */
 #define TSC_HZ 1000000000u /* a tick is a nanosecond */
 #define RX_QUEUE_MAX 8192
 #define TURNS_MAX 1000000u /* without coming to rest: the machine talks to itself */
@@ -394,7 +394,9 @@ static void make_machine(void)
 	                                    .outbox = take(3 * OUTBOX_AREA),
 	                                    .outbox_bytes = 3 * OUTBOX_AREA,
 	                                    .arena = take(ARENA_BYTES),
-	                                    .arena_bytes = ARENA_BYTES};
+	                                    .arena_bytes = ARENA_BYTES,
+	                                    .tables = take(ARENA_BYTES),
+	                                    .tables_bytes = ARENA_BYTES};
 	info.status[0].state = CORE_RUNNING;
 	strcpy(info.loader, "harness");
 	strcpy(info.cpu, "host");

@@ -381,6 +381,18 @@ def test_core_restarts(make_server, cpus, core):
     pings(server.host, LEFT_ROUTER)
 
 
+def test_million_connections_in_1GiB(make_server):
+    """There is room for them, it is not touched before they come, and nothing is slower for it."""
+    server = make_server(CONFIG + "tcp connections 1000000\n", "--memory", "1G")
+    assert server.tcp()["capacity"] == 1000000
+    assert "TCP connections only" not in server.router.text
+    clients = [server.open() for _ in range(200)]
+    for client in clients:
+        exchange(client, bytes(1000))
+    eventually(lambda: server.tcp()["estab"] == 200, 10, "all are shown")
+    bulk(server.open(), 16 * MIB, 1)
+
+
 def test_number_of_connections(make_server):
     """`tcp connections`: who is there stays, who comes late has to wait for a place."""
     server = make_server(CONFIG + "tcp connections 50\n")

@@ -12,6 +12,7 @@ UNIT_SRC_fmt := lib/fmt.c
 UNIT_SRC_siphash := lib/siphash.c
 UNIT_SRC_pkt := lib/pkt.c lib/csum.c tests/unit/guest.c
 UNIT_INC_mem := lib/mem.c
+UNIT_INC_shares := kernel/shares.c kernel/vm_ram.c
 UNIT_SRC_counters := net/counters.c
 UNIT_SRC_ip4 := net/ip4.c lib/csum.c
 UNIT_SRC_icmp4 := net/icmp4.c net/ip4.c lib/csum.c
@@ -81,7 +82,7 @@ UNIT_FLAGS_ixgbe_done_traffic := $(UNIT_FLAGS_ixgbe_done)
 UNIT_FLAGS_ixgbe_faults := $(UNIT_FLAGS_ixgbe_driver)
 T ?= csum fmt mem pkt cmdline siphash counters ip4 icmp4 udp gso arp fib fib6 rss wheel \
 	congestion tcp_wire tcp_icmp tcp_pair tcp_rate fuzz config shell null impair tcp_reset random \
-	histogram \
+	histogram shares \
 	virtio_net virtio_ring virtio_hostile ixgbe_ring ixgbe_hostile ixgbe_driver ixgbe_traffic \
 	ixgbe_done ixgbe_done_traffic ixgbe_faults \
 	82599_model 82599_rx 82599_tx 82599_fuzz

@@ -1,0 +1,197 @@
+/*
+ * kernel/shares: the memory of machines small and large, whole and full of holes. Every piece lies
+ * in memory that the firmware lists, no two overlap, and pages for the address spaces remain.
+ */
+#include "tests/unit/host.h"
+
+#include "kernel/shares.c"
+#include "kernel/vm_ram.c"
+
+#define GIB (1024 * MIB)
+#define KIB 1024ull
+#define IMAGE_BYTES (400 * KIB)
+#define PROGRAM_PAGES (600 * KIB) /* of a core: copies of .data and .bss, stack, page tables */
+#define CONNECTION_BYTES 536ull   /* struct tcp_conn, its part of the table of hashes */
+#define PIECES_MAX (2 + 2 * CORES_MAX)
+
+static struct boot_info info;
+struct boot_info *boot_info = &info;
+static jmp_buf refused;
+
+uint64_t vm_image_bytes(void) { return IMAGE_BYTES; }
+
+_Noreturn void panic(const char *format, ...)
+{
+	(void)format;
+	longjmp(refused, 1);
+}
+
+/* Forgets the machine before, and starts one with `n` cores up to where its memory is divided. */
+static void boot_with(const struct boot *boot, unsigned n)
+{
+	memset(&info, 0, sizeof info);
+	ram_count = 0;
+	total_bytes = taken_bytes = 0;
+	info.cores = n;
+	info.first_data_core = n > 1;
+	info.data_cores = n > 1 ? n - 1 : 1;
+	vm_ram_init(boot);
+	for (unsigned i = 0; i < n; i++)
+		vm_take_pages(PROGRAM_PAGES);
+}
+
+/* As QEMU's q35 lists them: a little below 1 MiB, and a hole below 4 GiB for the devices. */
+static struct boot machine(uint64_t bytes)
+{
+	uint64_t low = bytes < 2816 * MIB ? bytes : 2 * GIB;
+	struct boot b = {.ram = {{0, 636 * KIB}, {MIB, low - 128 * KIB}}, .ram_count = 2};
+	if (bytes > low)
+		b.ram[b.ram_count++] = (struct boot_range){4 * GIB, 4 * GIB + bytes - low};
+	return b;
+}
+
+static struct boot_range piece[PIECES_MAX];
+static unsigned pieces;
+
+static void add_piece(const struct boot *b, uint64_t window_addr, uint64_t bytes)
+{
+	uint64_t start = window_addr - MEMORY_WINDOW, end = start + bytes;
+	bool listed = false;
+	assert_true(bytes > 0 && start % HUGE_BYTES == 0 && bytes % HUGE_BYTES == 0);
+	for (unsigned i = 0; i < b->ram_count; i++)
+		listed |= start >= b->ram[i].start && end <= b->ram[i].end;
+	assert_true(listed && start >= MIB + IMAGE_BYTES);
+	assert_true(end <= b->module.start || start >= b->module.end);
+	for (unsigned i = 0; i < pieces; i++)
+		assert_true(end <= piece[i].start || start >= piece[i].end);
+	piece[pieces++] = (struct boot_range){start, end};
+}
+
+static void check(const struct boot *b)
+{
+	pieces = 0;
+	add_piece(b, info.snapshot, info.snapshot_bytes);
+	add_piece(b, info.core[0].tables, info.core[0].tables_bytes);
+	assert_int_equal(info.core[0].roles, info.cores == 1 ? CORE_CONTROL | CORE_DATA : CORE_CONTROL);
+	for (unsigned i = 0; i < info.cores; i++) {
+		const struct core_memory *m = &info.core[i];
+		add_piece(b, m->outbox, m->outbox_bytes);
+		if (!(m->roles & CORE_DATA)) {
+			assert_int_equal(m->arena_bytes, 0);
+			continue;
+		}
+		add_piece(b, m->arena, m->arena_bytes);
+		assert_true(m->arena_bytes >= SHARE_LOW && m->arena_bytes <= ARENA_HIGH);
+		assert_int_equal(m->arena_bytes, info.core[info.first_data_core].arena_bytes);
+	}
+	if (setjmp(refused))
+		fail_msg("no pages are left for the address spaces");
+	for (unsigned i = 0; i < info.cores * 128; i++)
+		vm_take_pages(PAGE_BYTES);
+}
+
+/* Bytes of an arena; 0: the machine was refused. */
+static uint64_t divide(const struct boot *b, unsigned n)
+{
+	if (setjmp(refused))
+		return 0;
+	boot_with(b, n);
+	shares_take();
+	check(b);
+	return info.core[info.first_data_core].arena_bytes;
+}
+
+static uint64_t arena_of(uint64_t bytes, unsigned n)
+{
+	struct boot b = machine(bytes);
+	return divide(&b, n);
+}
+
+static void small(void **s)
+{
+	(void)s;
+	assert_true(arena_of(64 * MIB, 1) >= 32 * MIB);
+	assert_true(arena_of(64 * MIB, 2) >= 32 * MIB);
+	assert_true(arena_of(128 * MIB, 4) >= 20 * MIB);
+	assert_int_equal(arena_of(32 * MIB, 1), 0);
+	assert_int_equal(arena_of(64 * MIB, 16), 0);
+}
+
+/* README, Figures: a million idle connections in a guest of 1 GiB, and 96 MiB of buffers. */
+static void million(void **s)
+{
+	(void)s;
+	assert_true(arena_of(1 * GIB, 2) >= 1000000 * CONNECTION_BYTES + 96 * MIB);
+	assert_true(arena_of(1 * GIB, 1) >= 1000000 * CONNECTION_BYTES + 96 * MIB);
+}
+
+static void large(void **s)
+{
+	(void)s;
+	assert_int_equal(arena_of(64 * GIB, 2), ARENA_HIGH);
+	assert_true(arena_of(64 * GIB, 64) >= 900 * MIB);
+	assert_int_equal(info.snapshot_bytes, SHARE_HIGH);
+	assert_true(arena_of(1024 * GIB, 64) == ARENA_HIGH);
+}
+
+/* Nothing but what is kept for page tables, and what does not make a page for each, is idle. */
+static void whole(void **s)
+{
+	(void)s;
+	for (uint64_t mib = 128; mib <= 2560; mib += 97)
+		for (unsigned n = 1; n <= 4; n++) {
+			struct boot b = machine(mib * MIB);
+			boot_with(&b, n);
+			if (setjmp(refused))
+				fail_msg("%u MiB, %u cores: refused", (unsigned)mib, n);
+			shares_take();
+			assert_true(vm_free() < n * (TABLES_BYTES + HUGE_BYTES) + 2 * HUGE_BYTES);
+			assert_true(vm_free() >= n * TABLES_BYTES);
+			check(&b);
+		}
+}
+
+/* The hole below 4 GiB: one core's arena is the larger half, two have one each. */
+static void hole(void **s)
+{
+	(void)s;
+	uint64_t one = arena_of(4 * GIB, 2), two = arena_of(4 * GIB, 3);
+	assert_true(one >= 1900 * MIB);
+	assert_true(two >= 900 * MIB && two <= one);
+}
+
+/* Memory in random pieces, a configuration in the middle: right or refused, and what has enough in
+ * one piece is not refused. */
+static void holes(void **s)
+{
+	unsigned refusals = 0;
+	(void)s;
+	seed_random("holes");
+	for (unsigned round = 0; round < 3000; round++) {
+		struct boot b = {.ram_count = 1 + random64() % 12};
+		unsigned n = 1 + random64() % 8;
+		uint64_t at = MIB, largest = 0;
+		for (unsigned i = 0; i < b.ram_count; i++) {
+			uint64_t bytes = (i ? 0 : 16 * MIB) + random64() % (1 + (random64() & 0x1fffffff));
+			b.ram[i] = (struct boot_range){at, at + bytes};
+			largest = bytes > largest ? bytes : largest;
+			at += bytes + 4096 + random64() % (64 * MIB);
+		}
+		b.module.start = b.ram[0].start + 8 * MIB;
+		b.module.end = b.module.start + random64() % (4 * MIB);
+		uint64_t arena = divide(&b, n);
+		refusals += arena == 0;
+		if (arena == 0)
+			assert_true(largest < total_bytes / 2 + (64 + 16 * n) * MIB);
+	}
+	print_message("%u of 3000 machines refused\n", refusals);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(small), cmocka_unit_test(million), cmocka_unit_test(large),
+		cmocka_unit_test(whole), cmocka_unit_test(hole),    cmocka_unit_test(holes),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
