@@ -43,7 +43,7 @@ from load import (SLICE_S, WARM_UP_S, BenchError, Generator, build_tools, hugepa
 from models import LINE_RATE_PPS, curve, plot, router_on_models
 from peers import NEXT_HOP_MAC, PEERS, build_l3fwd, dpdk_version
 from results import RESULTS, Results
-from services import plots, tcp, udp_rtt
+from services import plots, tcp, tcp_idle, udp_rtt
 from launcher import demo, image, netlab, options, ports
 from launcher.errors import LauncherError
 from launcher.guest import Guest, GuestError
@@ -53,7 +53,8 @@ IMPOSSIBLE = 1.05  # busy share that no core can have
 VALID = 0.99  # of the rate asked for: with less a trial says nothing
 SATURATED = 0.98  # busy share of the data core from which on it is the limit
 ROUTES = (1, 16384)
-PARTS = ["forwarding", "null", "no-loss", "tail-writes", "tcp", "udp-rtt", "boot", "sizes"]
+PARTS = ["forwarding", "null", "no-loss", "tail-writes", "tcp", "tcp-idle", "udp-rtt", "boot",
+         "sizes"]
 
 
 def routes(prefixes):
@@ -316,14 +317,9 @@ def boot(results, work, accel, runs):
                 with open("/proc/%d/status" % pid, encoding="ascii") as file:
                     rss.append(int(re.search(r"VmRSS:\s+(\d+)", file.read()).group(1)) / 1024)
                 router.wait_prompt()
-                version = router.command("show version")
     results.add("boot.kernel_to_first_packet", kernel_ms, "ms", "lower", accel)
     results.add("boot.qemu_to_first_packet", start_ms, "ms", "lower", accel)
     results.add("memory.qemu_rss_128MiB_guest", rss, "MiB", "lower", accel)
-    used = re.search(r"([\d.]+) MiB (?:of memory )?(?:used|in use)|used:? ([\d.]+) MiB", version)
-    if used:
-        results.add("memory.guest_used_128MiB", [float(used.group(1) or used.group(2))], "MiB",
-                    "lower", accel)
 
 
 def sizes(results, work):
@@ -352,8 +348,12 @@ def services(results, work, accel, runs, parts, quick):
             progress("no huge pages: DPDK runs on 4 KiB pages")
         if "tcp" in parts:
             curves = tcp(results, work, accel, huge, runs, quick)
+        elif "tcp-idle" in parts:  # which tcp includes
+            tcp_idle(results, work, accel, huge, runs)
         if "udp-rtt" in parts:
             turns = udp_rtt(results, work, accel, huge, runs)
+    if not curves and not turns:
+        return
     made, missing = plots(curves, turns, accel, os.path.dirname(RESULTS))
     results.note(missing or "plots: %s" % ", ".join(os.path.relpath(path, os.getcwd())
                                                     for path in made))
@@ -405,7 +405,7 @@ def main():
             no_loss(results, work, accel, arguments.runs)
         if "tail-writes" in parts:
             tail_writes(results, work, accel, SLICE_S)
-        if "tcp" in parts or "udp-rtt" in parts:
+        if {"tcp", "tcp-idle", "udp-rtt"} & set(parts):
             services(results, work, accel, arguments.runs, parts, arguments.quick)
         if "boot" in parts:
             boot(results, work, accel, arguments.runs)

@@ -372,6 +372,14 @@ def idle_connections(results, work, accel, huge, turns):
                  % (wanted, took / 1e3, median_of(one.turns, "rate") / 1e3))
 
 
+def tcp_idle(results, work, accel, huge, runs):
+    """That part of tcp() alone."""
+    missing = build(["tcp_load"])
+    if missing:
+        raise BenchError("; ".join(missing))
+    idle_connections(results, mkdir(work, "tcp"), accel, huge, runs)
+
+
 def tcp_sums(guest):
     """The last line of `show tcp`."""
     head, *rows = [line.split() for line in guest.command("show tcp").splitlines() if line.strip()]
