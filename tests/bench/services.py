@@ -35,6 +35,7 @@ ECHO, DISCARD, CHARGEN = 7, 9, 19
 CONNECTIONS = (1, 16, 64, 256, 4096)
 SIZES = (1, 64)
 IDLE = 1000000
+OPEN_TRIES = 4
 TIMES = ("p50", "p99", "p999", "max")
 LINUX = "Linux epoll on a tap, RPS to its CPU, the same client"
 IDLE_SHARE = 0.02  # of the generator's time: with less it was the limit
@@ -353,13 +354,7 @@ def idle_connections(results, work, accel, huge, turns):
     with contextlib.ExitStack() as stack:
         guest, load = on_virtio(stack, mkdir(work, "idle"), accel, huge, IDLE, "1G")
         wanted = min(IDLE, tcp_sums(guest)["capacity"])
-        took = load.open("rr", wanted, 64, ECHO, 256)
-        deadline = time.monotonic() + 10  # the core counts them a part at a time
-        while tcp_sums(guest)["estab"] != wanted:
-            if time.monotonic() > deadline:
-                raise BenchError("`show tcp` knows of %d connections, not of %d"
-                                 % (tcp_sums(guest)["estab"], wanted))
-            time.sleep(0.2)
+        took = open_idle(guest, load, wanted)
         one = Contender("virtio", load, guest)
         for _ in range(turns):
             one.turn()
@@ -378,6 +373,21 @@ def tcp_idle(results, work, accel, huge, runs):
     if missing:
         raise BenchError("; ".join(missing))
     idle_connections(results, mkdir(work, "tcp"), accel, huge, runs)
+
+
+def open_idle(guest, load, wanted):
+    """Milliseconds it took. A handshake's last ACK that got lost leaves the server without the
+    connection while the client, who does nothing between commands, has it: then once more."""
+    for _ in range(OPEN_TRIES):
+        took = load.open("rr", wanted, 64, ECHO, 256)
+        deadline = time.monotonic() + 5  # the core counts them a part at a time
+        while time.monotonic() < deadline:
+            there = tcp_sums(guest)["estab"]
+            if there == wanted:
+                return took
+            time.sleep(0.2)
+        progress("of %d connections the server has %d" % (wanted, there))
+    raise BenchError("`show tcp` knows of %d connections, not of %d" % (there, wanted))
 
 
 def tcp_sums(guest):
