@@ -12,11 +12,12 @@
                                  and testpmd (mode `mac`: no look-up)
   tcp.<NIC>.*, udp.virtio.*      the services under load: requests on 1 to 4096 connections,
                                  connections opened and closed, bulk, idle ones, round trips of UDP;
-                                 beside Linux, XDP and DPDK (services.py); plots in build/
+                                 beside Linux, XDP and DPDK (services.py)
   boot.*, image.*, memory.*      start-up and size
 
 Prints a table and writes build/bench.json: a list of {name, value, unit, better, accel, runs,
-peer, peer_value}. Names are stable; entries of other benchmarks in the file are kept.
+peer, peer_value}. Names are stable; entries of other benchmarks in the file are kept. plots.py
+draws pictures of the file, here into build/.
 
 Two CPUs are needed: the generator and sink (vhost_gen.c) polls on the first, the data core on the
 second; everything else shares the first. While a run lasts both have real-time priority, if that
@@ -40,10 +41,12 @@ import time
 sys.dont_write_bytecode = True
 from load import (SLICE_S, WARM_UP_S, BenchError, Generator, build_tools, hugepages,
                   median_of, near_only, pin_guest, progress, realtime, round_trip_ns, say)
-from models import LINE_RATE_PPS, curve, plot, router_on_models
+from memory import idle_memory
+from models import LINE_RATE_PPS, curve, router_on_models
 from peers import NEXT_HOP_MAC, PEERS, build_l3fwd, dpdk_version
 from results import RESULTS, Results
-from services import plots, tcp, tcp_idle, udp_rtt
+from plots import draw
+from services import tcp, tcp_idle, udp_rtt
 from launcher import demo, image, netlab, options, ports
 from launcher.errors import LauncherError
 from launcher.guest import Guest, GuestError
@@ -276,20 +279,16 @@ def no_loss(results, work, accel, runs):
 
 
 def tail_writes(results, work, accel, seconds):
-    """Throughput against packets per tail write, in both modes of the model, and a plot of it."""
+    """Throughput against packets per tail write, in both modes of the model."""
     work = os.path.join(work, "curve")
     os.makedirs(work, exist_ok=True)
-    curves = {}
     for mode in ("line-rate", "strict"):
-        curves[mode] = curve(work, accel, configuration(1), mode, seconds)
+        points = curve(work, accel, configuration(1), mode, seconds)
         progress("packets per tail write, %s: %s" % (mode, ", ".join(
-            "%d: %.3f Mpps" % point for point in curves[mode])))
-        for burst, mpps in curves[mode]:
+            "%d: %.3f Mpps" % point for point in points)))
+        for burst, mpps in points:
             results.add("router.ixgbe.64B.1route.%s.burst%d.mpps" % (mode, burst), [mpps], "Mpps",
                         "higher", accel)
-    path = os.path.join(os.path.dirname(RESULTS), "tail-writes.png")
-    missing = plot(curves, accel, path)
-    results.note(missing or "plot: %s" % os.path.relpath(path, os.getcwd()))
 
 
 def boot(results, work, accel, runs):
@@ -342,21 +341,16 @@ def services(results, work, accel, runs, parts, quick):
     if len(os.sched_getaffinity(0)) < 2:
         raise BenchError("TCP and UDP need two CPUs")
     build_tools()
-    curves, turns = {}, {}
     with hugepages() as huge:
         if not huge:
             progress("no huge pages: DPDK runs on 4 KiB pages")
         if "tcp" in parts:
-            curves = tcp(results, work, accel, huge, runs, quick)
+            tcp(results, work, accel, huge, runs, quick)
+            idle_memory(results, work, huge)
         elif "tcp-idle" in parts:  # which tcp includes
             tcp_idle(results, work, accel, huge, runs)
         if "udp-rtt" in parts:
-            turns = udp_rtt(results, work, accel, huge, runs)
-    if not curves and not turns:
-        return
-    made, missing = plots(curves, turns, accel, os.path.dirname(RESULTS))
-    results.note(missing or "plots: %s" % ", ".join(os.path.relpath(path, os.getcwd())
-                                                    for path in made))
+            udp_rtt(results, work, accel, huge, runs)
 
 
 def main():
@@ -411,9 +405,14 @@ def main():
             boot(results, work, accel, arguments.runs)
         if "sizes" in parts:
             sizes(results, work)
+    except BenchError:
+        results.write()  # what there is up to here
+        raise
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    results.write()
+    made, missing = draw(results.write(), os.path.dirname(RESULTS))
+    results.note(missing or "plots of all that the file has: " + ", ".join(
+        os.path.relpath(path, os.getcwd()) for path in made))
     results.table()
     print("  written to %s" % os.path.relpath(RESULTS, os.getcwd()))
     return 0

@@ -128,31 +128,3 @@ def curve(work, accel, configuration, mode, seconds, bursts=BURSTS):
             # the best of SLICES: the host moves the CPUs apart for whole slices
             points.append((burst, max(models.run(seconds).mpps() for _ in range(SLICES))))
     return points
-
-
-def plot(curves, accel, path):
-    """Draws {mode: points} as PNG. Returns why not, or None."""
-    try:
-        import matplotlib
-        matplotlib.use("Agg")
-        from matplotlib import pyplot
-    except ImportError:
-        return "no plot: matplotlib is not installed (tools/deps.sh install bench)"
-    figure, axes = pyplot.subplots(figsize=(7, 4.2), dpi=110)
-    for mode, points in curves.items():
-        axes.plot([burst for burst, _ in points], [mpps for _, mpps in points], marker="o",
-                  label={"line-rate": "doorbells in memory (line-rate mode)",
-                         "strict": "every doorbell a message (strict mode)"}[mode])
-    axes.axhline(LINE_RATE_PPS / 1e6, color="grey", linestyle="--", linewidth=1)
-    axes.text(1, LINE_RATE_PPS / 1e6 * 1.05, "10 GbE, 64-byte frames", color="grey", fontsize=8)
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    axes.set_xticks(BURSTS, [str(burst) for burst in BURSTS])
-    axes.set_xlabel("packets per tail write, at most (burst=)")
-    axes.set_ylabel("million packets/s forwarded")
-    axes.set_title("Hayate on two modelled 82599, one data core, %s" % accel.upper(), fontsize=10)
-    axes.grid(True, which="major", alpha=0.3)
-    axes.legend(fontsize=8)
-    figure.tight_layout()
-    figure.savefig(path, metadata={"Software": None})
-    return None

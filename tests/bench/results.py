@@ -28,7 +28,7 @@ class Results:
             "peer_value": round(statistics.median(peer_values), 4) if peer_values else None})
 
     def write(self):
-        """Joins the file: entries of ours replace those of the same name."""
+        """Joins the file: entries of ours replace those of the same name. Returns all."""
         old = []
         with contextlib.suppress(OSError, ValueError):
             with open(RESULTS, encoding="utf-8") as file:
@@ -40,6 +40,7 @@ class Results:
             json.dump(everything, file, indent=1)
             file.write("\n")
         os.replace(RESULTS + ".part", RESULTS)
+        return everything
 
     def table(self):
         print("\n  %-48s %14s %-16s %14s  %-5s %s"

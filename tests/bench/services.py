@@ -309,15 +309,20 @@ def requests(results, accel, contenders, turns, size, connections):
                     "TSC cycles", "lower", accel)
         note_limit(results, name, ours, measured[ours])
     say(measured, "%d B, %d connections" % (size, connections), "rate", 1e3, "k/s")
-    return measured
 
 
 def say(measured, what, column, scale, unit):
     progress("%-24s %s   (core to core and back %s ns)" % (
-        what, ", ".join("%s %.1f %s (p50 %.1f us)" % (
-            name, median_of(turns, column) / scale, unit, median_of(turns, "p50") / 1e3)
+        what, ", ".join("%s %.1f %s%s" % (
+            name, median_of(turns, column) / scale, unit, times_of(turns))
             for name, turns in measured.items()),
         " ".join("%.0f" % got["trip"] for turns in measured.values() for got in turns)))
+
+
+def times_of(turns):
+    """Of requests; bulk has none."""
+    p50 = median_of(turns, "p50")
+    return " (p50 %.1f us)" % (p50 / 1e3) if p50 else ""
 
 
 def bulk(results, work, accel, huge, turns, offloads):
@@ -402,18 +407,13 @@ def tcp(results, work, accel, huge, runs, small=False):
     missing = build(["tcp_load", "epoll_echo"])
     if missing:
         raise BenchError("; ".join(missing))
-    curves = {}
     with contextlib.ExitStack() as stack:
         guest, load = on_virtio(stack, mkdir(work, "virtio"), accel, huge)
         contenders = [Contender("virtio", load, guest),
                       Contender("epoll", on_linux(stack, mkdir(work, "epoll"), huge, ["tcp"]))]
         for size in SIZES:
             for connections in CONNECTIONS[::4] if small else CONNECTIONS:
-                measured = requests(results, accel, contenders, runs, size, connections)
-                for who, turns in measured.items():
-                    for column in ("rate", *TIMES):
-                        curves.setdefault((size, who, column), []).append(
-                            (connections, median_of(turns, column)))
+                requests(results, accel, contenders, runs, size, connections)
         measured = compare(contenders, runs, "crr", 64, 64)
         add_both(results, "tcp.virtio.crr.64B", "connections_per_second", measured, "virtio",
                  "connections", "/s", "higher", accel)
@@ -428,7 +428,6 @@ def tcp(results, work, accel, huge, runs, small=False):
         sent = compare([Contender("ixgbe", load, guest)], runs, "sink", 1, 0, CHARGEN)["ixgbe"]
         results.add("tcp.ixgbe.bulk.sends.1conns.rate", [got["gbit"] for got in sent], "Gbit/s",
                     "higher", accel)
-    return curves
 
 
 # --- UDP round trips ---
@@ -496,11 +495,6 @@ def udp_rtt(results, work, accel, huge, runs):
                 got["trip"] = max(trip, round_trip_ns())
                 turns[who].append(got)
     report_udp(results, accel, turns, commands)
-    return turns
-
-
-UDP_PEERS = {"testpmd": "testpmd, 5tswap", "socket": "Linux socket, recvmmsg",
-             "xdp": "XDP, generic mode behind RPS"}
 
 
 def report_udp(results, accel, turns, commands):
@@ -523,56 +517,3 @@ def report_udp(results, accel, turns, commands):
                        for column in ("count", "lost", "left_out")),
                      " ".join("%.0f" % got["trip"] for got in turns[who])))
     results.note("udp.virtio.rtt.busy: %d commands at the console meanwhile" % commands)
-
-
-# --- plots ---
-
-def plots(curves, turns, accel, folder):
-    """PNGs of what was measured; returns their paths, or why there are none."""
-    try:
-        import matplotlib
-        matplotlib.use("Agg")
-        from matplotlib import pyplot
-    except ImportError:
-        return [], "no plots: matplotlib is not installed (tools/deps.sh install bench)"
-    made = []
-
-    def finish(figure, axes, name):
-        axes.grid(True, which="major", alpha=0.3)
-        axes.legend(fontsize=8)
-        figure.tight_layout()
-        made.append(os.path.join(folder, name))
-        figure.savefig(made[-1], metadata={"Software": None})
-        pyplot.close(figure)
-
-    names = {"virtio": "Hayate, virtio", "epoll": "Linux epoll"}
-    for what, title, label, scale in (
-            ("rate", "request/response", "thousand requests/s of one core", 1e3),
-            ("p999", "request/response, 99.9th percentile", "us", 1e3)):
-        figure, axes = pyplot.subplots(figsize=(7, 4.2), dpi=110)
-        for (size, who, column), points in sorted(curves.items()):
-            if column == what:
-                axes.plot([x for x, _ in points], [y / scale for _, y in points], marker="o",
-                          linestyle="-" if size > 1 else "--",
-                          label="%s, %d B" % (names.get(who, who), size))
-        if axes.lines:
-            axes.set_xscale("log", base=4)
-            axes.set_yscale("log")
-            axes.set_xticks(CONNECTIONS, [str(n) for n in CONNECTIONS])
-            axes.set_xlabel("connections, one request outstanding on each")
-            axes.set_ylabel(label)
-            axes.set_title("TCP %s, %s" % (title, accel.upper()), fontsize=10)
-            finish(figure, axes, "tcp-%s.png" % what)
-    if turns:
-        figure, axes = pyplot.subplots(figsize=(7, 4.2), dpi=110)
-        labels = {"virtio": "Hayate, idle", "shared": "Hayate, client's CPU shared",
-                  "busy": "Hayate, console busy", **UDP_PEERS}
-        for who, got in turns.items():
-            axes.plot(range(len(TIMES)), [median_of(got, column) / 1e3 for column in TIMES],
-                      marker="o", label=labels[who])
-        axes.set_xticks(range(len(TIMES)), ["p50", "p99", "p99.9", "max"])
-        axes.set_yscale("log")
-        axes.set_ylabel("us")
-        axes.set_title("UDP echo, round trip, %s" % accel.upper(), fontsize=10)
-        finish(figure, axes, "udp-rtt.png")
-    return made, None

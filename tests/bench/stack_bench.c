@@ -340,12 +340,14 @@ static void idle(void)
 		fail("not all connections are established");
 	double bytes = (double)(b->server.table_bytes + b->server.pool_bytes);
 	double each = bytes / idle_connections, mib = bytes / 1048576;
+	double state = (double)b->server.table_bytes / idle_connections;
 	double resident = resident_bytes(b->server.tables, b->server.table_bytes) +
 	                  resident_bytes(b->server.buffers, (size_t)b->server.pool.count *
 	                                                            b->server.pool.stride);
 	snprintf(more, sizeof more, "%.0f MiB in all, %.0f resident; %u established in %.0f ms",
 	         mib, resident / 1048576, tcp_count(b->server.tcp, TCP_ESTABLISHED), ms);
 	row(name, "bytes_per_connection", &each, 1, "bytes", false, more);
+	row(name, "state_bytes_per_connection", &state, 1, "bytes", false, "without packet buffers");
 	row(name, "cycles_to_establish", &cycles, 1, "TSC cycles", false, "the server alone");
 	run_for(b, 0.2);
 	double tick = (double)b->cycles / (double)b->turns;

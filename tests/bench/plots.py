@@ -1,0 +1,290 @@
+#!/usr/bin/python3
+"""The pictures of what the benchmarks measured, drawn from build/bench.json alone: nothing is
+measured, and a picture whose figures are not there is not drawn.
+
+    tests/bench/plots.py [--results FILE] [--out FOLDER] [PREFIX...]
+
+FOLDER: build, unless told. PREFIX: only pictures whose names begin so (`tcp udp`).
+
+  tail-writes.png      throughput against packets per tail write
+  tcp-rate.png         request/response: requests/s against connections
+  tcp-latency.png      the same: median and 99.9th percentile of a request's time
+  tcp-bulk.png         one way and both ways, 1 and 16 connections, with offloads and without
+  tcp-connections.png  connections opened, used once and closed
+  tcp-memory.png       memory of an idle connection
+  udp-rtt.png          round trips of UDP, from the median to the worst
+
+Who is who has the same colour, marker and hatching in all of them, so that they can be told apart
+in black and white too.
+"""
+import argparse
+import json
+import os
+import re
+import sys
+
+sys.dont_write_bytecode = True
+from load import ROOT
+from models import BURSTS, LINE_RATE_PPS
+from results import RESULTS
+
+SIZE, DPI = (7, 4.2), 110
+# Colours of Okabe and Ito: told apart by the colour-blind, and by their grey when printed.
+BLUE, ORANGE, GREEN, SKY, YELLOW, GREY = ("#0072b2", "#d55e00", "#009e73", "#56b4e9", "#e69f00",
+                                          "#555555")
+HAYATE = {"color": BLUE, "marker": "o"}
+LINUX = {"color": ORANGE, "marker": "s"}
+BARS = {"Hayate": {"color": BLUE}, "Linux": {"color": ORANGE, "hatch": "//"}}
+UDP_WHO = (  # name of its figures, what it is called, how it is drawn
+    ("udp.virtio.rtt", "Hayate, idle", {"color": BLUE, "marker": "o"}),
+    ("udp.virtio.rtt.shared", "Hayate, the client shares its CPU",
+     {"color": SKY, "marker": "o", "linestyle": "--"}),
+    ("udp.virtio.rtt.busy", "Hayate, the console busy, the same",
+     {"color": SKY, "marker": "v", "linestyle": ":"}),
+    ("peer.testpmd.udp.rtt", "DPDK testpmd, 5tswap", {"color": GREEN, "marker": "^"}),
+    ("peer.xdp.udp.rtt", "XDP, generic mode behind RPS", {"color": YELLOW, "marker": "D"}),
+    ("peer.socket.udp.rtt", "Linux socket, recvmmsg", {"color": ORANGE, "marker": "s"}))
+
+
+class Pictures:
+    """matplotlib, the figures by name, and what was drawn of them."""
+
+    def __init__(self, entries, folder, wanted):
+        import matplotlib
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
+        self.pyplot, self.folder, self.made = pyplot, folder, []
+        self.wanted = tuple(wanted) or ("",)
+        self.entries = {entry["name"]: entry for entry in entries}
+
+    def ours(self, name):
+        return self.entries[name]["value"] if name in self.entries else None
+
+    def peers(self, name):
+        return self.entries.get(name, {}).get("peer_value")
+
+    def matching(self, pattern):
+        """[(match, entry)] of all whose whole name is like that."""
+        found = [(re.fullmatch(pattern, name), entry) for name, entry in self.entries.items()]
+        return [(match, entry) for match, entry in found if match]
+
+    def under(self, prefix):
+        """In which accelerator that ran, for the title."""
+        used = {entry["accel"] for name, entry in self.entries.items() if name.startswith(prefix)}
+        return "/".join(sorted(used - {"host"})).upper()
+
+    def new(self, title, columns=1):
+        figure, axes = self.pyplot.subplots(1, columns, figsize=SIZE, dpi=DPI, sharey=columns > 1)
+        figure.suptitle(title, fontsize=10)
+        return figure, axes
+
+    def finish(self, figure, name, legend=None):
+        """`legend`: the axes that have one."""
+        if not name.startswith(self.wanted):
+            self.pyplot.close(figure)
+            return
+        for axes in figure.axes:
+            axes.set_axisbelow(True)
+            axes.grid(True, which="major", alpha=0.3)
+        if legend:
+            legend.legend(fontsize=8)
+        figure.tight_layout()
+        self.made.append(os.path.join(self.folder, name))
+        figure.savefig(self.made[-1], metadata={"Software": None})
+        self.pyplot.close(figure)
+
+
+# --- lines ---
+
+def logarithmic(axes):
+    """The upright axis: 1, 2, 5, 10, ... written out; 1, 10, 100, ... where that is much."""
+    axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    axes.yaxis.get_major_locator().set_params(subs=(1, 2, 5) if high / low < 5000 else (1,))
+    axes.yaxis.set_major_formatter("{x:,g}")
+    axes.yaxis.set_minor_formatter("")
+
+
+def tail_writes(pictures):
+    figure, axes = pictures.new("Hayate on two modelled 82599, one data core, %s"
+                                % pictures.under("router.ixgbe.64B.1route."))
+    for mode, label, style in (
+            ("line-rate", "doorbells in memory (line-rate mode)", {"color": BLUE, "marker": "o"}),
+            ("strict", "every doorbell a message (strict mode)", {"color": ORANGE, "marker": "s"})):
+        points = sorted((int(match[1]), entry["value"]) for match, entry in pictures.matching(
+            r"router\.ixgbe\.64B\.1route\.%s\.burst(\d+)\.mpps" % mode))
+        if points:
+            axes.plot(*zip(*points), label=label, **style)
+    if not axes.lines:
+        return pictures.pyplot.close(figure)
+    axes.axhline(LINE_RATE_PPS / 1e6, color=GREY, linestyle="--", linewidth=1)
+    axes.text(1, LINE_RATE_PPS / 1e6 * 1.08, "10 GbE, 64-byte frames", color=GREY, fontsize=8)
+    axes.set_xscale("log", base=2)
+    logarithmic(axes)
+    axes.set_ylim(top=LINE_RATE_PPS / 1e6 * 1.6)
+    axes.set_xticks(BURSTS, [str(burst) for burst in BURSTS])
+    axes.set_xlabel("packets per tail write, at most (burst=)")
+    axes.set_ylabel("million packets/s forwarded")
+    return pictures.finish(figure, "tail-writes.png", axes)
+
+
+def requests(pictures, name, title, label, scale, lines):
+    """A line on each side for each of `lines`: (figure, bytes of a request, its words, hollow)."""
+    figure, axes = pictures.new("TCP request/response: %s, one server core, %s"
+                                % (title, pictures.under("tcp.virtio.rr.")))
+    counts = set()
+    for column, size, words, hollow in lines:
+        points = sorted((int(match[1]), entry) for match, entry in pictures.matching(
+            r"tcp\.virtio\.rr\.%dB\.(\d+)conns\.%s" % (size, column)))
+        for who, key, style in (("Hayate", "value", HAYATE), ("Linux epoll", "peer_value", LINUX)):
+            mine = [(n, entry[key] / scale) for n, entry in points if entry[key]]
+            if mine:
+                counts.update(n for n, _ in mine)
+                axes.plot(*zip(*mine), label="%s, %s" % (who, words), **style,
+                          fillstyle="none" if hollow else "full",
+                          linestyle="--" if hollow else "-")
+    if not counts:
+        return pictures.pyplot.close(figure)
+    axes.set_xscale("log", base=4)
+    axes.minorticks_off()
+    axes.set_xticks(sorted(counts), [str(n) for n in sorted(counts)])
+    logarithmic(axes)
+    axes.set_xlabel("connections, one request outstanding on each")
+    axes.set_ylabel(label)
+    return pictures.finish(figure, name, axes)
+
+
+def udp_rtt(pictures):
+    figure, axes = pictures.new("UDP echo of 16 bytes: round trip, one at a time, %s"
+                                % pictures.under("udp."))
+    times = {"p50": "median", "p99": "99 %", "p999": "99.9 %", "max": "worst"}
+    for prefix, label, style in UDP_WHO:
+        mine = [pictures.ours("%s.%s" % (prefix, column)) for column in times]
+        if None not in mine:
+            axes.plot(range(len(times)), mine, label=label, **style)
+    if not axes.lines:
+        return pictures.pyplot.close(figure)
+    axes.set_xticks(range(len(times)), times.values())
+    logarithmic(axes)
+    axes.set_xlabel("of all round trips, this many were no longer")
+    axes.set_ylabel("round trip, µs")
+    return pictures.finish(figure, "udp-rtt.png", axes)
+
+
+# --- bars ---
+
+def number(value):
+    return "%.1f" % value if value < 10 else "{:,.0f}".format(value)
+
+
+def bulk(pictures):
+    figure, both = pictures.new("TCP bulk, one server core, %s" % pictures.under("tcp.virtio.bulk"),
+                                2)
+    ways = {"takes": "takes", "sends": "sends", "echoes": "echoes"}
+    drawn = False
+    for axes, (end, title) in zip(both, (("tso", "checksum and segmentation offload"),
+                                         ("plain", "no offloads"))):
+        labels = []
+        for way in ways:
+            for connections in (1, 16):
+                name = "tcp.virtio.bulk.%s.%dconns.%s.rate" % (way, connections, end)
+                values = {"Hayate": pictures.ours(name), "Linux": pictures.peers(name)}
+                for place, (who, value) in enumerate(values.items()):
+                    if value is None:
+                        continue
+                    drawn = True
+                    bar = axes.bar(len(labels) + 0.4 * place - 0.2, value, 0.38, **BARS[who],
+                                   edgecolor="white", label=who if not labels else None)
+                    axes.bar_label(bar, [number(value)], fontsize=6, padding=1)
+                labels.append("%s\n%d" % (ways[way], connections))
+        axes.set_xticks(range(len(labels)), labels, fontsize=7)
+        axes.set_title(title, fontsize=8)
+        axes.set_xlabel("what the server does, on how many connections", fontsize=8)
+    if not drawn:
+        return pictures.pyplot.close(figure)
+    both[0].set_ylabel("Gbit/s of data")
+    return pictures.finish(figure, "tcp-bulk.png", both[1])
+
+
+def connections(pictures):
+    name = "tcp.virtio.crr.64B.connections_per_second"
+    values = {"Hayate": pictures.ours(name), "Linux": pictures.peers(name)}
+    if values["Hayate"] is None:
+        return
+    figure, axes = pictures.new("TCP: connect, 64 bytes there and back, close; 64 at a time, %s"
+                                % pictures.under(name))
+    for who, value in values.items():
+        if value is not None:
+            bar = axes.bar(who, value / 1e3, 0.5, edgecolor="white", **BARS[who])
+            axes.bar_label(bar, [number(value / 1e3)], padding=2)
+    axes.margins(x=0.3, y=0.1)
+    axes.set_ylabel("thousand connections/s of one server core")
+    pictures.finish(figure, "tcp-connections.png")
+
+
+def memory(pictures):
+    """The connection's state below, on top what else stands by for it."""
+    held = pictures.ours("tcp.virtio.idle.connections_in_1GiB")
+    opened = pictures.ours("peer.epoll.tcp.idle.connections")
+    # the tables of the image are the library's
+    state = pictures.ours("tcp.library.idle.state_bytes_per_connection")
+    rows = [("Hayate, image\n%s in a 1 GiB guest", held, held and (1 << 30) / held, state,
+             BARS["Hayate"]),
+            ("Hayate, library\n%s, with buffers", 1e6,
+             pictures.ours("tcp.library.idle.bytes_per_connection"), state, BARS["Hayate"]),
+            ("Linux, epoll\n%s", opened, pictures.ours("peer.epoll.tcp.idle.bytes_per_connection"),
+             pictures.ours("peer.epoll.tcp.idle.state_bytes_per_connection"), BARS["Linux"])]
+    rows = [row for row in rows if None not in row]
+    if not rows:
+        return
+    figure, axes = pictures.new("TCP: memory for each of many idle connections")
+    for label, connections_held, whole, state_bytes, style in rows:
+        label %= number(connections_held)
+        axes.bar(label, state_bytes, 0.5, edgecolor="white", **style)
+        rest = axes.bar(label, whole - state_bytes, 0.5, bottom=state_bytes, color=style["color"],
+                        alpha=0.4, edgecolor="white")
+        axes.bar_label(rest, ["%s, of it state %s" % (number(whole), number(state_bytes))],
+                       fontsize=8, padding=2)
+    axes.margins(y=0.1)
+    axes.set_ylabel("bytes; pale: all else of the guest or process")
+    pictures.finish(figure, "tcp-memory.png")
+
+
+def draw(entries, folder, wanted=()):
+    """PNGs of these entries of bench.json; returns their paths, and why there are none or None."""
+    try:
+        pictures = Pictures(entries, folder, wanted)
+    except ImportError:
+        return [], "no plots: matplotlib is not installed (tools/deps.sh install bench)"
+    tail_writes(pictures)
+    requests(pictures, "tcp-rate.png", "rate", "thousand requests/s", 1e3,
+             (("requests_per_second", 64, "64 B", False), ("requests_per_second", 1, "1 B", True)))
+    requests(pictures, "tcp-latency.png", "time of a request of 64 B", "µs", 1,
+             (("p999", 64, "99.9 %", False), ("p50", 64, "median", True)))
+    bulk(pictures)
+    connections(pictures)
+    memory(pictures)
+    udp_rtt(pictures)
+    return pictures.made, None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--results", default=RESULTS, metavar="FILE")
+    parser.add_argument("--out", default=os.path.join(ROOT, "build"), metavar="FOLDER")
+    parser.add_argument("wanted", nargs="*", metavar="PREFIX")
+    arguments = parser.parse_args()
+    try:
+        with open(arguments.results, encoding="utf-8") as file:
+            entries = json.load(file)
+    except (OSError, ValueError) as error:
+        print("plots: %s: %s" % (arguments.results, error), file=sys.stderr)
+        return 1
+    made, missing = draw(entries, arguments.out, arguments.wanted)
+    print("\n".join(made) or "plots: %s" % (missing or "nothing to draw"))
+    return 0 if made else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
