@@ -5,7 +5,7 @@
 # Included by the top Makefile, or on its own: make -f tests/drill/drill.mk test-drill
 
 DRILL_BUILD := build/drill
-DRILL_SRC := tests/drill/harness.c $(sort $(wildcard net/*.c net/*/*.c)) \
+DRILL_SRC := tests/drill/harness.c tests/host/lines.c $(sort $(wildcard net/*.c net/*/*.c)) \
 	$(filter-out lib/mem.c,$(sort $(wildcard lib/*.c)))
 DRILL_OBJ := $(DRILL_SRC:%.c=$(DRILL_BUILD)/%.o)
 # The host's twins go before the real headers.

@@ -47,7 +47,6 @@
  * 5. tcp_tick moves tcp_deadline beyond the time it was called with.
  */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +56,7 @@
 #include "net/eth.h"
 #include "net/ip4.h"
 #include "net/tcp/tcp.h"
+#include "tests/host/lines.h"
 
 #define LINE_BYTES (1u << 20)
 #define FRAME_MAX 65536
@@ -81,34 +81,11 @@ static struct {
 } conns[CONNS_MAX];
 static uintptr_t conn_last; /* numbers given; [0] is nobody's */
 
-_Noreturn static void broken(const char *format, ...) PRINTF_LIKE(1, 2);
-
-static void broken(const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	fflush(stdout);
-	fputs("harness: ", stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
-	va_end(args);
-	exit(3);
-}
-
 _Noreturn void assert_fail(const char *expr, const char *file, unsigned line)
 {
 	fflush(stdout);
 	fprintf(stderr, "%s:%u: assertion failed: %s\n", file, line, expr);
 	abort();
-}
-
-static void print_hex(const uint8_t *b, size_t n)
-{
-	static const char digits[] = "0123456789abcdef";
-	for (size_t i = 0; i < n; i++) {
-		putchar(digits[b[i] >> 4]);
-		putchar(digits[b[i] & 15]);
-	}
 }
 
 /* --- packets --- */
@@ -311,38 +288,9 @@ static void pass_time(uint64_t end, bool stop)
 
 /* --- commands --- */
 
-static const char *argument(void)
-{
-	const char *word = strtok(NULL, " \n");
-	if (!word)
-		broken("an argument is missing");
-	return word;
-}
-
 static uint64_t number(void)
 {
 	return strtoull(argument(), NULL, 0);
-}
-
-static unsigned hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return (unsigned)(c - '0');
-	if (c >= 'a' && c <= 'f')
-		return (unsigned)(c - 'a' + 10);
-	broken("'%c' is no hexadecimal digit", c);
-}
-
-/* The bytes of a hexadecimal word, "-": none, in an allocation of exactly their number. */
-static uint8_t *parse_hex(const char *text, size_t *n)
-{
-	*n = strcmp(text, "-") == 0 ? 0 : strlen(text) / 2;
-	uint8_t *b = malloc(*n ? *n : 1);
-	if (!b || *n > FRAME_MAX)
-		broken("too many bytes");
-	for (size_t i = 0; i < *n; i++)
-		b[i] = (uint8_t)(hex_digit(text[2 * i]) << 4 | hex_digit(text[2 * i + 1]));
-	return b;
 }
 
 static void command_in(void)
@@ -351,7 +299,7 @@ static void command_in(void)
 	unsigned n = 0;
 	for (const char *word; (word = strtok(NULL, " \n"));) {
 		size_t bytes;
-		uint8_t *ip = parse_hex(word, &bytes);
+		uint8_t *ip = parse_hex(word, FRAME_MAX, &bytes);
 		if (n == PKT_VECTOR_MAX)
 			broken("too many packets at once");
 		v[n++] = receive(ip, bytes);
@@ -365,7 +313,7 @@ static void command_icmp(void)
 	bool too_big = strcmp(argument(), "too_big") == 0;
 	uint32_t mtu = (uint32_t)number();
 	size_t n;
-	uint8_t *ip = parse_hex(argument(), &n);
+	uint8_t *ip = parse_hex(argument(), FRAME_MAX, &n);
 	tcp_icmp(tcp, ip, (unsigned)n, too_big ? TCP_ICMP_TOO_BIG : TCP_ICMP_UNREACH, mtu, now_us);
 	free(ip);
 }
@@ -390,7 +338,7 @@ static void command_connect(void)
 	o.remote_port = (uint16_t)number();
 	o.fastopen = strcmp(argument(), "fastopen") == 0;
 	o.nodelay = strcmp(argument(), "nodelay") == 0;
-	uint8_t *data = parse_hex(argument(), &n);
+	uint8_t *data = parse_hex(argument(), FRAME_MAX, &n);
 	o.data = data;
 	o.data_len = (uint32_t)n;
 	uintptr_t id = id_new();
@@ -419,7 +367,7 @@ static void send_packet(struct tcp_conn *c, const uint8_t *data, size_t n)
 static void command_send(struct tcp_conn *c, bool zero_copy, bool urgent)
 {
 	size_t n;
-	uint8_t *data = parse_hex(argument(), &n);
+	uint8_t *data = parse_hex(argument(), FRAME_MAX, &n);
 	if (zero_copy)
 		send_packet(c, data, n);
 	else

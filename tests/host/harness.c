@@ -47,7 +47,6 @@
  * or the process ends with a line on stderr, as it does for an assert or a sanitizer's report.
  */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +58,7 @@
 #include "core/outbox.h"
 #include "hal/kcall.h"
 #include "net/ip4.h"
+#include "tests/host/lines.h"
 
 #define LINE_BYTES 65536
 #define FRAME_MAX 16384
@@ -75,33 +75,6 @@ static unsigned port_total = 2;
 static uint32_t device_mtu_max = CONFIG_MTU_MAX;
 static uint32_t snapshot_kib = 16384;
 static bool devices_cut;
-
-_Noreturn static void broken(const char *format, ...) PRINTF_LIKE(1, 2);
-
-static void broken(const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	fflush(stdout);
-	fputs("harness: ", stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
-	va_end(args);
-	exit(3);
-}
-
-static void print_hex(const uint8_t *b, size_t n)
-{
-	static const char digits[] = "0123456789abcdef";
-	static char text[2 * FRAME_MAX];
-	if (n > FRAME_MAX)
-		broken("%zu bytes to print", n);
-	for (size_t i = 0; i < n; i++) {
-		text[2 * i] = digits[b[i] >> 4];
-		text[2 * i + 1] = digits[b[i] & 15];
-	}
-	fwrite(text, 1, 2 * n, stdout);
-}
 
 /* --- the kernel --- */
 
@@ -547,35 +520,6 @@ static void pass_time(uint64_t ns)
 
 /* --- commands --- */
 
-static unsigned hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return (unsigned)(c - '0');
-	if (c >= 'a' && c <= 'f')
-		return (unsigned)(c - 'a' + 10);
-	broken("'%c' is no hexadecimal digit", c);
-}
-
-/* The bytes of a hexadecimal word, in an allocation of exactly their number ("-": none). */
-static uint8_t *parse_hex(const char *text, size_t *n)
-{
-	*n = strcmp(text, "-") == 0 ? 0 : strlen(text) / 2;
-	uint8_t *b = malloc(*n ? *n : 1);
-	if (!b)
-		broken("no memory");
-	for (size_t i = 0; i < *n; i++)
-		b[i] = (uint8_t)(hex_digit(text[2 * i]) << 4 | hex_digit(text[2 * i + 1]));
-	return b;
-}
-
-static const char *argument(void)
-{
-	const char *word = strtok(NULL, " \n");
-	if (!word)
-		broken("an argument is missing");
-	return word;
-}
-
 static unsigned port_argument(void)
 {
 	unsigned long p = strtoul(argument(), NULL, 10);
@@ -589,9 +533,9 @@ static void command_in(void)
 	struct wire *w = &wires[port_argument()];
 	struct rx_frame f = {0};
 	size_t n;
-	f.bytes = parse_hex(argument(), &n);
+	f.bytes = parse_hex(argument(), FRAME_MAX, &n);
 	const char *flag = strtok(NULL, " \n");
-	if (w->rx_head == RX_QUEUE_MAX || n > FRAME_MAX)
+	if (w->rx_head == RX_QUEUE_MAX)
 		broken("too much for the wire");
 	f.len = (uint16_t)n;
 	if (flag && strcmp(flag, "ok") == 0) {
@@ -613,7 +557,7 @@ static void wake(void)
 
 static void command_key(void)
 {
-	uint8_t *bytes = parse_hex(argument(), &typed_left);
+	uint8_t *bytes = parse_hex(argument(), LINE_BYTES, &typed_left);
 	typed = bytes;
 	wake();
 	if (typed_left)
@@ -687,7 +631,7 @@ static void command_own(void)
 	bool punted = strcmp(how, "punt") == 0;
 	unsigned port = punted ? 0 : port_argument();
 	size_t n;
-	uint8_t *bytes = parse_hex(argument(), &n);
+	uint8_t *bytes = parse_hex(argument(), FRAME_MAX, &n);
 	struct pkt p = own_packet(bytes, n, number_argument());
 	struct pkt_meta *m = pkt_meta(&self.pool, p.buf);
 	const char *word = strtok(NULL, " \n");

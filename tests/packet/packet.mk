@@ -4,7 +4,7 @@
 # Included by the top Makefile, or on its own: make -f tests/packet/packet.mk test-packet
 
 PACKET_BUILD := build/packet
-PACKET_SRC := tests/host/harness.c $(filter-out core/loop.c core/pci.c,$(sort $(wildcard core/*.c))) \
+PACKET_SRC := tests/host/harness.c tests/host/lines.c $(filter-out core/loop.c core/pci.c,$(sort $(wildcard core/*.c))) \
 	$(sort $(wildcard control/*.c apps/*.c apps/*/*.c net/*.c net/*/*.c)) \
 	$(filter-out lib/mem.c,$(sort $(wildcard lib/*.c)))
 PACKET_OBJ := $(PACKET_SRC:%.c=$(PACKET_BUILD)/%.o)
