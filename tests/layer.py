@@ -1,4 +1,5 @@
-"""What the layers of tests under pytest have in common: how a run ends. A plugin of each conftest.
+"""What the layers of tests under pytest have in common: `eventually`, and how a run ends. A plugin
+of each conftest.
 
 1. Told to end by SIGTERM it ends as by Ctrl-C: fixtures take down what they have made.
 2. Its temporary files are gone afterwards. What is worth keeping lies in build/.
@@ -8,6 +9,7 @@
 import shutil
 import signal
 import tempfile
+import time
 
 import pytest
 
@@ -19,6 +21,18 @@ def runs(pid):
             return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:
         return False
+
+
+def eventually(condition, timeout_s=10.0, what="condition", every_s=0.05):
+    """Polls until condition() is true; returns its value."""
+    deadline = time.monotonic() + timeout_s
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() >= deadline:
+            pytest.fail("%s: not within %g s" % (what, timeout_s))
+        time.sleep(every_s)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -34,8 +34,8 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, os.path.join(ROOT, "tools"), os.path.join(ROOT, "tests")]
 
-import layer  # noqa: E402
 from launcher import netlab, process  # noqa: E402
+from layer import eventually, runs  # noqa: E402,F401
 
 pytest_plugins = ["layer"]
 
@@ -260,18 +260,6 @@ def peer(make_peer):
     return make_peer()
 
 
-def eventually(condition, timeout_s=10.0, what="condition", every_s=0.05):
-    """Polls until condition() is true; returns its value."""
-    deadline = time.monotonic() + timeout_s
-    while True:
-        value = condition()
-        if value:
-            return value
-        if time.monotonic() >= deadline:
-            pytest.fail("%s: not within %g s" % (what, timeout_s))
-        time.sleep(every_s)
-
-
 @pytest.fixture(autouse=True)
 def can_run():
     """A machine that cannot run the tests fails them."""
@@ -294,5 +282,5 @@ def pytest_configure(config):
     resource.setrlimit(resource.RLIMIT_NOFILE, (want, hard))
     if not config.option.collectonly:
         for run in os.listdir(ALL_LOGS) if os.path.isdir(ALL_LOGS) else ():
-            if not layer.runs(int(run)):
+            if not runs(int(run)):
                 shutil.rmtree(os.path.join(ALL_LOGS, run), ignore_errors=True)

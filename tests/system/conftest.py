@@ -31,6 +31,7 @@ sys.path[:0] = [os.path.join(ROOT, "tools"), os.path.join(ROOT, "tests")]
 
 from launcher import machine, netlab, nicsim, options, ports  # noqa: E402
 from launcher.guest import Guest, GuestError  # noqa: E402
+from layer import eventually  # noqa: E402,F401
 
 pytest_plugins = ["layer"]
 
@@ -60,18 +61,6 @@ interface eth0
 interface eth1
  ip address %s/24
 %s%s""" % (LEFT_ROUTER, RIGHT_ROUTER, " mtu %d\n" % eth1_mtu if eth1_mtu else "", extra)
-
-
-def eventually(condition, timeout_s=10.0, what="condition", every_s=0.05):
-    """Polls until condition() is true; returns its value."""
-    deadline = time.monotonic() + timeout_s
-    while True:
-        value = condition()
-        if value:
-            return value
-        if time.monotonic() >= deadline:
-            pytest.fail("%s: not within %g s" % (what, timeout_s))
-        time.sleep(every_s)
 
 
 class Router(Guest):
