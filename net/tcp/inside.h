@@ -17,11 +17,13 @@
  * A received segment goes input → ack → loss → recv; whatever it changes, the connection is put on
  * the pending list (tcp_touch), and once the vector is through, tcp_flush lets output look at each
  * connection once: so answers carry the acknowledgement, and many segments are acknowledged by one.
- * All that is called from outside ends so.
+ * All that is called from outside ends so. A connection whose way has no room (tcp_ops.full) goes
+ * from the pending list to those that wait for that way, and from there to output by tcp_room; what
+ * comes in meanwhile is answered together with the rest.
  *
  * Invariants
  * 1. A connection whose state is TCP_CLOSED has no buffer, no hash entry and no deadline; its record
- *    is free, or on the pending list and freed by tcp_flush. So whoever calls the application asks
+ *    is free, or on a list and freed by tcp_flush. So whoever calls the application asks
  *    for the state afterwards, and may use the record till then.
  * 2. The send queue covers [snd_una, end of what was given) without a gap, by chunks in order; a
  *    chunk is one segment on the wire: sent, acknowledged, lost as a whole. q_unsent is the first
@@ -96,7 +98,7 @@ _Static_assert(sizeof(struct tcp_piece) <= sizeof((struct pkt_meta *)0)->queue, 
 /* --- a connection --- */
 
 enum tcp_conn_flag {
-	CONN_PENDING = 1 << 0,     /* on the pending list */
+	CONN_PENDING = 1 << 0,     /* on the pending list, or on that of a way */
 	CONN_TS = 1 << 1,          /* timestamps agreed on */
 	CONN_SACK = 1 << 2,
 	CONN_ECN = 1 << 3,
@@ -154,7 +156,7 @@ struct tcp_conn {
 	uint8_t send_kind;  /* enum tcp_send_kind */
 	uint8_t recovery;   /* enum tcp_recovery */
 	uint32_t flags;     /* enum tcp_conn_flag */
-	uint32_t pending_next; /* connection, on the pending list */
+	uint32_t pending_next; /* connection, on that list */
 	uint32_t pseudo;    /* ip_pseudo_sum of what we send */
 
 	/* receive (RFC 9293 3.3.1) */
@@ -241,6 +243,11 @@ struct tcp_cookie_entry {
 	uint8_t cookie[TCP_COOKIE_MAX];
 };
 
+/* Connections in a row, by pending_next: the first that came is the first to go. */
+struct tcp_list {
+	uint32_t first, last; /* TCP_NONE: it is empty */
+};
+
 struct tcp {
 	struct tcp_params p;
 	const struct tcp_ops *ops;
@@ -259,7 +266,9 @@ struct tcp {
 	uint32_t free;         /* index + 1 of the record that was freed last; 0: none */
 	uint32_t records;      /* those from here on were never used, and hold anything */
 	uint32_t connections;
-	uint32_t pending, pending_last; /* TCP_NONE: none */
+	struct tcp_list pending;
+	struct tcp_list waiting[TCP_WAYS]; /* for room on way 1, 2, ... */
+	uint32_t ways;         /* bit w - 1: somebody waits for way w */
 	uint32_t age_first, age_last;   /* TIME-WAIT */
 	uint32_t ooo_bufs, fastopen;
 	uint32_t states[TCP_TIME_WAIT + 1];
@@ -347,8 +356,15 @@ uint16_t tcp_port_choose(struct tcp *t, const struct net_addr *local, const stru
 /* Puts a connection on the pending list. */
 void tcp_touch(struct tcp *t, struct tcp_conn *c);
 
-/* Lets each connection of the pending list send what it has to; frees those that have ended. */
+/* Lets each connection of the pending list send what it has to, or wait; frees those that have
+ * ended. */
 void tcp_flush(struct tcp *t);
+
+/* 0, or the number of the way that has no room for a packet of the connection's. */
+static inline unsigned tcp_way_full(const struct tcp *t, const struct tcp_conn *c)
+{
+	return t->ops->full ? t->ops->full(t->ctx, &c->remote) : 0;
+}
 
 void tcp_set_now(struct tcp *t, uint64_t now_us);
 

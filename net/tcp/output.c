@@ -314,10 +314,20 @@ static uint32_t next_lost(const struct tcp *t, const struct tcp_conn *c)
 	return TCP_NONE;
 }
 
-/* False: stopped by cwnd or for want of a buffer. */
+/* A packet has left, another would follow: has its way room? Else the connection waits. */
+static bool no_more_room(struct tcp *t, struct tcp_conn *c)
+{
+	if (likely(!tcp_way_full(t, c)))
+		return false;
+	tcp_touch(t, c); /* tcp_flush comes to it again, and puts it among those that wait */
+	return true;
+}
+
+/* False: stopped by cwnd, or for want of a buffer or of room. */
 static bool send_lost(struct tcp *t, struct tcp_conn *c)
 {
 	uint32_t buf;
+	bool first = true;
 	while (c->lost > c->retrans && (buf = next_lost(t, c)) != TCP_NONE) {
 		struct tcp_chunk *ch = chunk_at(t, buf);
 		uint32_t flight = tcp_flight(c);
@@ -329,8 +339,9 @@ static bool send_lost(struct tcp *t, struct tcp_conn *c)
 			c->flags |= CONN_LIMITED;
 			return false;
 		}
-		if (!tcp_send_chunk(t, c, buf))
+		if ((!first && no_more_room(t, c)) || !tcp_send_chunk(t, c, buf))
 			return false;
+		first = false;
 		ch->flags |= CHUNK_RETRANS;
 		c->retrans += space;
 		c->prr_out += space;
@@ -339,7 +350,7 @@ static bool send_lost(struct tcp *t, struct tcp_conn *c)
 	return true;
 }
 
-enum verdict { SEND_IT, STOP_NONE, STOP_WINDOW, STOP_CWND, STOP_NAGLE, STOP_BUFFER };
+enum verdict { SEND_IT, STOP_NONE, STOP_WINDOW, STOP_CWND, STOP_NAGLE, STOP_BUFFER, STOP_ROOM };
 
 /* May the chunk at q_unsent leave? Cuts it to what may. */
 static enum verdict judge(struct tcp *t, struct tcp_conn *c)
@@ -394,7 +405,9 @@ static unsigned run_length(struct tcp *t, const struct tcp_conn *c, uint32_t *by
 static enum verdict send_new(struct tcp *t, struct tcp_conn *c)
 {
 	enum verdict v;
-	while ((v = judge(t, c)) == SEND_IT) {
+	for (bool first = true; (v = judge(t, c)) == SEND_IT; first = false) {
+		if (!first && no_more_room(t, c))
+			return STOP_ROOM;
 		uint32_t bytes, space = chunk_space(chunk_at(t, c->q_unsent));
 		unsigned run = t->p.offload & TCP_TX_TSO && !(c->flags & (CONN_URG_SND | CONN_CWR))
 		                       ? run_length(t, c, &bytes)

@@ -58,7 +58,9 @@ struct tcp *tcp_init(void *mem, const struct tcp_params *params, struct bufpool 
 	 * gigabyte, of which nobody touches what no peer asks for. */
 	memset(t->buckets, 0, (size_t)(t->bucket_mask + 1) * sizeof *t->buckets);
 	memset(t->listener, 0, params->listeners * sizeof *t->listener);
-	t->pending = t->pending_last = TCP_NONE;
+	t->pending = (struct tcp_list){TCP_NONE, TCP_NONE};
+	for (unsigned w = 0; w < TCP_WAYS; w++)
+		t->waiting[w] = t->pending;
 	t->age_first = t->age_last = TCP_NONE;
 	t->rcv_wscale = window_scale(params->rcv_buf);
 	t->now_us = t->tick_us = now_us;
@@ -289,33 +291,82 @@ uint16_t tcp_port_choose(struct tcp *t, const struct net_addr *local, const stru
 	return 0;
 }
 
-/* --- the pending list --- */
+/* --- who has something to send --- */
+
+static void append(struct tcp *t, struct tcp_list *l, struct tcp_conn *c)
+{
+	c->pending_next = TCP_NONE;
+	if (l->first == TCP_NONE)
+		l->first = conn_index(t, c);
+	else
+		t->conns[l->last].pending_next = conn_index(t, c);
+	l->last = conn_index(t, c);
+}
+
+static struct tcp_conn *take_first(struct tcp *t, struct tcp_list *l)
+{
+	struct tcp_conn *c = &t->conns[l->first];
+	l->first = c->pending_next;
+	return c;
+}
 
 void tcp_touch(struct tcp *t, struct tcp_conn *c)
 {
 	if (c->flags & CONN_PENDING || c->state == TCP_CLOSED)
 		return;
 	c->flags |= CONN_PENDING;
-	c->pending_next = TCP_NONE;
-	if (t->pending == TCP_NONE)
-		t->pending = conn_index(t, c);
-	else
-		t->conns[t->pending_last].pending_next = conn_index(t, c);
-	t->pending_last = conn_index(t, c);
+	append(t, &t->pending, c);
+}
+
+/* It stays CONN_PENDING: whatever is touched meanwhile has its place already. */
+static void wait_for(struct tcp *t, struct tcp_conn *c, unsigned way)
+{
+	assert(way <= TCP_WAYS);
+	append(t, &t->waiting[way - 1], c);
+	t->ways |= 1u << (way - 1);
 }
 
 void tcp_flush(struct tcp *t)
 {
-	while (t->pending != TCP_NONE) {
-		struct tcp_conn *c = &t->conns[t->pending];
-		t->pending = c->pending_next;
+	while (t->pending.first != TCP_NONE) {
+		struct tcp_conn *c = take_first(t, &t->pending);
+		unsigned way;
 		if (c->state == TCP_CLOSED) {
 			free_record(t, c);
-			continue;
+		} else if (unlikely((way = tcp_way_full(t, c)) != 0)) {
+			wait_for(t, c, way);
+		} else {
+			c->flags &= ~(uint32_t)CONN_PENDING;
+			tcp_output(t, c);
 		}
-		c->flags &= ~(uint32_t)CONN_PENDING;
-		tcp_output(t, c);
 	}
+}
+
+/* Those that wait for a way, until the first of them finds no room. A connection that has more to
+ * send than there is room for comes to the end of the list. */
+static void wake(struct tcp *t, unsigned way)
+{
+	struct tcp_list *l = &t->waiting[way - 1];
+	while (l->first != TCP_NONE) {
+		const struct tcp_conn *c = &t->conns[l->first];
+		if (c->state != TCP_CLOSED && tcp_way_full(t, c) == way)
+			return;
+		append(t, &t->pending, take_first(t, l));
+		tcp_flush(t);
+	}
+	t->ways &= ~(1u << (way - 1));
+}
+
+void tcp_room(struct tcp *t, uint64_t now_us)
+{
+	if (likely(t->ways == 0))
+		return;
+	tcp_set_now(t, now_us);
+	t->busy = true;
+	for (unsigned way = 1; way <= TCP_WAYS; way++)
+		if (t->ways >> (way - 1) & 1)
+			wake(t, way);
+	t->busy = false;
 }
 
 uint32_t tcp_count(const struct tcp *t, enum tcp_state state)

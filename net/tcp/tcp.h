@@ -7,6 +7,7 @@
  *
  *     tcp_input(t, packets, n, now_us)   for each vector that was received
  *     tcp_tick(t, now_us)                once a turn; tcp_deadline(t) says by when at the latest
+ *     tcp_room(t, now_us)                when there is room again after tcp_ops.full
  *
  * An application is a struct tcp_app. This one sends back what it gets:
  *
@@ -105,12 +106,23 @@ struct tcp_ops {
 	void (*tx)(void *ctx, struct pkt *p);
 
 	/*
+	 * Has the way to `remote` no room for another packet? Its number then, 1 to TCP_WAYS: the
+	 * connection waits for tcp_room(). 0: it has. Asked before packets that can wait: data,
+	 * acknowledgements, what timers send. The first answer to a SYN, resets and cookies go to
+	 * tx at once: one for a received segment, or by a call of the application's. Must not call
+	 * the instance. NULL: there is always room.
+	 */
+	unsigned (*full)(void *ctx, const struct net_addr *remote);
+
+	/*
 	 * An ephemeral port is looked for: would the answers of such a connection come to this
 	 * core (RSS)? NULL: always.
 	 */
 	bool (*ours)(void *ctx, const struct net_addr *local, uint16_t local_port,
 	             const struct net_addr *remote, uint16_t remote_port);
 };
+
+#define TCP_WAYS 16
 
 /* Memory an instance needs for its tables, bytes. */
 size_t tcp_memory_bytes(const struct tcp_params *params);
@@ -152,6 +164,13 @@ void tcp_tick(struct tcp *t, uint64_t now_us);
 
 /* When tcp_tick has to be called at the latest; UINT64_MAX: nothing waits for time. */
 uint64_t tcp_deadline(const struct tcp *t);
+
+/*
+ * A way that was full may have room again: connections that wait for it send, first come first
+ * served, until it is full anew. Costs nothing while none waits. A full way must have room in the
+ * end, even if only to lose the packets: the timers of its connections wait as well.
+ */
+void tcp_room(struct tcp *t, uint64_t now_us);
 
 /* --- opening --- */
 

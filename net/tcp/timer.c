@@ -11,6 +11,7 @@
  */
 #include "net/tcp/inside.h"
 
+#define NO_ROOM_MS 10 /* what is due has to wait for room: looked at again after that */
 #define KEEPALIVE_DEFAULT_MS 7200000u /* RFC 9293 3.8.4: no less than two hours */
 
 void tcp_timer_set(struct tcp *t, struct tcp_conn *c, enum tcp_timer which, uint32_t ms)
@@ -114,6 +115,11 @@ static void run(struct tcp *t, struct tcp_conn *c, enum tcp_timer which)
 /* The wheel has come round to c: runs what is due and hangs it in for the rest. */
 static void expire(struct tcp *t, struct tcp_conn *c)
 {
+	/* What a timer sends could not leave; and what is believed lost may not have left yet. */
+	if (unlikely(tcp_way_full(t, c))) {
+		wheel_add(&t->wheel, conn_index(t, c), t->tick + NO_ROOM_MS);
+		return;
+	}
 	tcp_touch(t, c);
 	for (unsigned which = 0; which < TIMER_COUNT && c->state != TCP_CLOSED; which++) {
 		if (!tcp_timer_armed(c, which) || (int32_t)(c->at_ms[which] - t->now_ms) > 0)
