@@ -7,6 +7,7 @@ void out_start(void)
 {
 	out_way.view = view_get();
 	out_way.used = &view_shared()->used;
+	out_way.full = 0;
 	out_turn();
 }
 
@@ -19,6 +20,19 @@ unsigned out_mtu(void)
 			least = vp->mtu;
 	}
 	return least;
+}
+
+COLD unsigned out_full_port(uint32_t addr)
+{
+	const struct adj *a = &out_way.view->adj[fib4_lookup(out_way.view->fib, addr)];
+	/* one without a neighbour is for the control core; acquire as in out_tx */
+	if (__atomic_load_n(&a->state, __ATOMIC_ACQUIRE) != ADJ_FORWARD ||
+	    !(out_way.full >> a->port & 1))
+		return 0;
+	if (core_tx_full(a->port))
+		return 1u + a->port;
+	out_way.full &= ~(1u << a->port);
+	return 0;
 }
 
 /*

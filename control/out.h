@@ -5,7 +5,7 @@
  *
  * The packet is looked up in the forwarding table like a received one; a neighbour that is known
  * gets it at once, one that is not by way of the control core, which asks for it. A link that is
- * down has no neighbour that is known, so the quick case has one question, and takes 48
+ * down has no neighbour that is known, so the quick case has one question, and takes 60
  * instructions (gcc 12, with core_tx) beside those of fib4_lookup.
  *
  * Deliberately missing: fragmentation. Who makes a packet keeps to out_mtu(), which every link here
@@ -22,6 +22,7 @@ struct out {
 	const struct view *view;
 	struct view_used *used;
 	uint32_t second; /* as in struct view_used */
+	uint32_t full;   /* bit p: port p had no room when it was last asked */
 };
 extern struct out out_way;
 
@@ -56,7 +57,21 @@ static inline void out_tx(struct pkt *p)
 	raw64_store(p->data + 6, last);
 	if (unlikely(out_way.used->second[nh] != out_way.second))
 		out_way.used->second[nh] = out_way.second;
-	core_tx(a->port, p);
+	unsigned port = a->port;
+	core_tx(port, p);
+	/* a comparison only: with fewer it is full only if it was, and then its bit is set */
+	if (unlikely(core_outs[port].n >= CORE_OUT_ROOM) && core_tx_full(port))
+		out_way.full |= 1u << port;
+}
+
+/* The rest of out_full. */
+unsigned out_full_port(uint32_t addr);
+
+/* 1 + the port by which a packet to `addr` leaves when that has no room for one that can wait
+ * (core_tx_full); 0: it has. While all have, a comparison. */
+static inline unsigned out_full(uint32_t addr)
+{
+	return unlikely(out_way.full) ? out_full_port(addr) : 0;
 }
 
 #endif

@@ -87,9 +87,17 @@ static void tx(void *ctx, struct pkt *p)
 	out_tx(p);
 }
 
+/* A way of TCP's is a port. */
+static unsigned full(void *ctx, const struct net_addr *remote)
+{
+	_Static_assert(NIC_PORTS_MAX <= TCP_WAYS, "each port is a way");
+	(void)ctx;
+	return out_full(net_addr_to_ip4(remote));
+}
+
 void tcp_core_start(void)
 {
-	static const struct tcp_ops ops = {.tx = tx};
+	static const struct tcp_ops ops = {.tx = tx, .full = full};
 	static struct siphash_key key;
 	size_t bytes;
 	void *memory = core_data_memory(&bytes);
@@ -148,6 +156,7 @@ uint64_t tcp_core_timer(void)
 	if (!tcp_core)
 		return UINT64_MAX;
 	out_turn();
+	tcp_room(tcp_core, now);
 	if (tcp_deadline(tcp_core) <= now)
 		tcp_tick(tcp_core, now);
 	if (publish_us == 0) {

@@ -161,10 +161,19 @@ struct app {
 	/*
 	 * Does what is due at self.now_tsc; may call core_tx(). Returns the TSC of the next timer,
 	 * UINT64_MAX for none: the core does not sleep beyond it. Called again then, and in every turn
-	 * that moved packets or messages, which may have set an earlier one. Or NULL: no timers,
-	 * which costs a turn three instructions.
+	 * that moved packets or messages, which may have set an earlier one, and when a port has
+	 * room again (core_tx_full). Or NULL: no timers, which costs a turn three instructions.
 	 */
 	uint64_t (*data_timer)(void);
+
+	/*
+	 * What it sends by a port are answers to what came in by it, one each, beside what can wait
+	 * (core_tx_full). So while the answers to a vector might not fit nothing is received by it:
+	 * requests wait in the device's ring, or are lost there, at no cost to us. Not when the
+	 * device has taken nothing for 20 ms: the other end may be waiting for us in the same way.
+	 * False: who forwards, for a port that is full must not stop what goes elsewhere.
+	 */
+	bool answers;
 
 	/* A message of the control plane's to the application, by its hook `inject`: the frame's
 	 * buffer passes on, PKT_OWN. Or NULL: there are none. */
@@ -189,12 +198,19 @@ void core_set_app(enum core_app_number number);
  * The packets to be sent by one port at the end of the vector. When the device's ring has no room
  * they stay and are offered again in the next turn: CORE_OUT_HOLD packets at most, so that a burst
  * survives a short ring (QEMU's tap: 256) and a port that stands still blocks no other.
+ *
+ * Packets that can wait where they come from (TCP's) take the first CORE_OUT_ROOM places alone:
+ * core_tx_full(). The others are for what nobody keeps: the answers to a vector, and what the
+ * control core sends. An application of answers (app->answers) is given no vector while one would
+ * not fit.
  */
 #define CORE_OUT_HOLD 768
+#define CORE_OUT_ROOM 384
 #define CORE_OUT_MAX (CORE_OUT_HOLD + PKT_VECTOR_MAX)
 struct core_out {
 	struct pkt v[CORE_OUT_MAX]; /* first, so that none lies across two cache lines */
 	unsigned n;
+	bool full; /* core_tx_full() has said so, and data_timer will be called when it is over */
 } __attribute__((aligned(64)));
 
 extern struct core_out core_outs[NIC_PORTS_MAX]; /* for core_tx() */
@@ -220,6 +236,20 @@ static inline void core_tx(unsigned port, const struct pkt *p)
 	o->v[o->n++] = *p;
 	if (unlikely(o->n == CORE_OUT_MAX))
 		core_tx_flush(port);
+}
+
+/* The rest of core_tx_full. */
+bool core_tx_fill(unsigned port);
+
+/*
+ * Has `port` no room for a packet that can wait? Then there is none until data_timer has been
+ * called: when half of CORE_OUT_ROOM is free, so that the device gets bursts. A port that has taken
+ * nothing for 2 s has room: what it is given is lost, and who waits for it does not for ever.
+ */
+static inline bool core_tx_full(unsigned port)
+{
+	const struct core_out *o = &core_outs[port];
+	return unlikely(o->n >= CORE_OUT_ROOM || o->full) && (o->full || core_tx_fill(port));
 }
 
 /*

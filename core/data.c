@@ -35,6 +35,9 @@
 /* The descriptors of 16 ports take 32,768; with the rest TCP has 330 MB under way, 100 Gbit/s for 26
  * ms. Each start of the ports writes a number for every buffer: more would only be slower. */
 #define BUFFERS_MAX (1u << 18)
+#define PAUSE_NS 20000000ull /* struct app, answers */
+#define PAUSE_ABOVE (CORE_OUT_HOLD - PKT_VECTOR_MAX - INJECT_PER_TURN) /* a vector may not fit */
+_Static_assert(CORE_OUT_ROOM < PAUSE_ABOVE, "TCP alone does not keep its acknowledgements out");
 
 struct core_out core_outs[NIC_PORTS_MAX];
 
@@ -54,6 +57,7 @@ static void *memory;      /* the application's, in the arena */
 static size_t memory_bytes;
 static uint64_t (*timer)(void); /* the application's, while it polls; NULL: none */
 static uint64_t timer_tsc;      /* when it wants to be called */
+static bool any_full;     /* core_outs[].full of one */
 static unsigned refused;  /* received packets dropped for want of room since the last flush_all */
 
 static struct outbox *out(void)
@@ -80,8 +84,11 @@ void data_init(void)
  * had been handed to the port. Their buffers go with the pool. */
 static void forget_held(void)
 {
-	for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
+	for (unsigned p = 0; p < NIC_PORTS_MAX; p++) {
 		core_outs[p].n = 0;
+		core_outs[p].full = false;
+	}
+	any_full = false;
 }
 
 static size_t align_line(size_t n)
@@ -205,6 +212,14 @@ COLD static void note_stall(unsigned port)
 	}
 }
 
+/* The device has taken nothing for so long, and has a full ring. */
+static bool stands_still(unsigned port, uint64_t ns)
+{
+	const struct stall *s = &stalls[port];
+	return s->since_tsc && s->tx_pkts == queues[port].cnt->tx_pkts &&
+	       self.now_tsc - s->since_tsc > clock_ticks(&self.clock, ns);
+}
+
 /* The ring had no room for v[sent..n): keeps what may be held, drops the newest beyond that. */
 COLD static void hold(struct core_out *o, unsigned sent)
 {
@@ -231,6 +246,36 @@ void core_tx_flush(unsigned port)
 	} else {
 		o->n = 0;
 	}
+}
+
+static bool has_room(unsigned port)
+{
+	return core_outs[port].n <= CORE_OUT_ROOM / 2 || queues[port].broken ||
+	       stands_still(port, STALL_NS);
+}
+
+COLD bool core_tx_fill(unsigned port)
+{
+	core_tx_flush(port);
+	if (has_room(port))
+		return false;
+	any_full = core_outs[port].full = true;
+	return true;
+}
+
+/* Is there room again where there was none? */
+COLD static bool reopen(void)
+{
+	bool any = false;
+	any_full = false;
+	for (unsigned p = 0; p < attached; p++) {
+		struct core_out *o = &core_outs[p];
+		bool room = o->full && has_room(p);
+		o->full &= !room;
+		any_full |= o->full;
+		any |= room;
+	}
+	return any;
 }
 
 unsigned core_tx_flush_all(void)
@@ -299,6 +344,20 @@ static bool poll_inject(void)
 	return any;
 }
 
+/* The application's own part of a turn, if it has one. */
+static void app_turn(bool moved)
+{
+	bool room = unlikely(any_full) && reopen();
+	if (moved || room || self.now_tsc >= timer_tsc)
+		timer_tsc = timer();
+}
+
+/* Who answers by this port does better to let the questions wait (struct app). */
+COLD static bool pauses(unsigned port)
+{
+	return app->answers && !stands_still(port, PAUSE_NS);
+}
+
 bool data_turn(void)
 {
 	static struct pkt v[PKT_VECTOR_MAX];
@@ -314,6 +373,8 @@ bool data_turn(void)
 			report_broken(port);
 			continue;
 		}
+		if (unlikely(core_outs[port].n > PAUSE_ABOVE) && pauses(port))
+			continue;
 		unsigned n = q->ops->rx_burst(q, v, burst);
 		if (n == 0)
 			continue;
@@ -322,8 +383,8 @@ bool data_turn(void)
 		core_tx_flush_all();
 	}
 	bool injected = poll_inject();
-	if (unlikely(timer != NULL) && (moved || injected || self.now_tsc >= timer_tsc))
-		timer_tsc = timer();
+	if (unlikely(timer != NULL))
+		app_turn(moved || injected);
 	core_tx_flush_all();
 	struct core_stats *stats = &out()->stats;
 	stats->rx_pkts += moved;

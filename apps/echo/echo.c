@@ -110,4 +110,5 @@ const struct app echo_app = {
 	.rx_vector = rx_vector,
 	.data_timer = tcp_core_timer,
 	.data_msg = tcp_core_msg,
+	.answers = true,
 };

@@ -299,6 +299,28 @@ def test_own_packets_lost_to_a_full_transmit_ring(m):
     assert len(m.take_all(1)) == 768
 
 
+def test_a_port_that_stands_still_stops_no_other(make):
+    """Not even what comes in by it, with errors of ours among what is held: a router drops, and
+    goes on receiving."""
+    m = make(ports=3, config=CONFIG + "interface eth2\n ip address 203.0.113.1/24\n")
+    c = Station(2, "203.0.113.9", "02:cc:00:00:00:09")
+    m.learn(A, B, c)
+    m.command("room 1 0")
+    m.send(1, *(frame(udp(B, "8.8.8.8", id=i), ROUTER[1], B) for i in range(10)))
+    m.send(0, *(frame(udp(A, B, id=i)) for i in range(800)))
+    held = m.counted()
+    assert held["forwarded"] + held["drop_tx_full"] == 800 and held["drop_tx_full"] > 0
+    for station in A, B:
+        m.send(station.port, *(frame(udp(station, c, id=i), ROUTER[station.port], station)
+                               for i in range(600)))
+        assert len(m.take_all(2)) == 600
+    m.send(2, *(frame(udp(c, A, id=i), ROUTER[2], c) for i in range(600)))
+    assert len(m.take_all(0)) == 600
+    m.expect_counters(forwarded=1800)
+    m.command("room 1 -1")
+    assert len(m.take_all(1)) == 768
+
+
 def test_no_buffer_for_a_fragment(make):
     m = make(CONFIG + " mtu 576\n")
     m.learn(A, B)

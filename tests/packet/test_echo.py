@@ -243,6 +243,44 @@ def test_vector_of_256(e):
     e.expect_counters(delivered_udp=256, udp_tx=256)
 
 
+def test_slow_port(e):
+    """Answers to datagrams are kept nowhere, so questions wait in the device's ring while there is
+    no room for answers: none is lost."""
+    e.command("room 0 0")
+    requests = [to_router(udp(A, ROUTER[0], id=i, dport=7)) for i in range(2000)]
+    e.send(0, *requests)
+    e.expect_nothing()
+    got = []
+    while len(got) < 2000:
+        e.command("room 0 50")
+        assert e.outs[0]
+        got += e.take_all(0)
+    assert [IP(frame[14:]).len for frame in got] == [60] * 2000
+    e.expect_counters(delivered_udp=2000, udp_tx=2000)
+    e.command("room 0 -1")
+
+
+def test_port_that_stands_still(e):
+    """Questions wait for 20 ms, for the other end may be waiting in the same way; then the answers
+    beyond 768 are lost, and counted. The other port does not notice."""
+    e.command("room 0 0")
+    e.send(0, *(to_router(udp(A, ROUTER[0], id=i, dport=7)) for i in range(2000)))
+    first = e.counted()["delivered_udp"]
+    assert first <= 768
+    request = udp(B, ROUTER[1], dport=7)
+    e.send(1, ether(B, ROUTER[1]) / request)
+    assert len(e.take_all(1)) == 1
+    e.time(19 * MS)
+    e.expect_counters(delivered_udp=1, udp_tx=1)
+    e.time(2 * MS)
+    e.expect_counters(delivered_udp=2000 - first, udp_tx=2000 - first,
+                      originated_drop_tx=2000 - 768)
+    e.command("room 0 -1")
+    assert len(e.take_all(0)) == 768
+    e.send(0, *(to_router(udp(A, ROUTER[0], id=i, dport=7)) for i in range(300)))
+    assert len(e.take_all(0)) == 300
+
+
 def test_default_port_needs_no_statement(make):
     """docs/configuration.md: it is 7, also when only the command line says that we are to echo."""
     m = make(CONFIG, app="echo")

@@ -429,6 +429,89 @@ def test_full_transmit_ring(e):
     p.send("R")
 
 
+def open_many(m, number, src=A):
+    """So many connections of a station, opened a vector at a time."""
+    peers = {40000 + i: Peer(m, src=src, sport=40000 + i) for i in range(number)}
+    for p in peers.values():
+        m.queue(src.port, padded(p.segment("S")))
+        p.seq += 1
+    m.command("run")
+    for out in m.outs[src.port]:
+        segment = IP(out.frame[14:])[TCP]
+        assert str(segment.flags) == "SA"
+        peers[segment.dport].ack = segment.seq + 1
+    assert len(m.outs[src.port]) == number
+    m.outs[src.port].clear()
+    for p in peers.values():
+        m.queue(src.port, padded(p.segment("A")))
+    m.command("run")
+    m.expect_nothing()
+    m.counted()
+    return peers
+
+
+def ask_all(m, peers):
+    for p in peers.values():
+        m.queue(p.src.port, padded(p.segment("PA", b"question %d" % p.sport)))
+    m.command("run")
+
+
+def answered(m, port, peers):
+    """Takes the answers; which connections they are of."""
+    ports = []
+    for out in m.outs[port]:
+        if Ether(out.frame).type != 0x800:
+            continue  # ARP
+        segment = IP(out.frame[14:])[TCP]
+        p = peers[segment.dport]
+        assert segment.seq == p.ack and bytes(segment.payload) == b"question %d" % p.sport
+        ports.append(segment.dport)
+    m.outs[port].clear()
+    return ports
+
+
+def test_many_answers_and_a_slow_port(e):
+    """More answers at once than ring and hold have room for wait where they are queued. As the
+    device takes them, a few at a time, all come, in order, and before any timer: no time passes."""
+    number = 1500
+    peers = open_many(e, number)
+    e.command("room 0 0")
+    ask_all(e, peers)
+    e.expect_nothing()
+    got = []
+    for _ in range(number):
+        e.command("room 0 7")
+        got += answered(e, 0, peers)
+    assert got == list(peers)
+    counted = e.counted()
+    assert counted == {"delivered_tcp": number, "tcp_tx": number}
+    e.command("room 0 -1")
+
+
+def test_a_port_that_stands_still_is_waited_for(e):
+    """What is for other ports leaves meanwhile. After 2 s what is for this one is lost, so that
+    nobody waits for ever; TCP repeats it by its timers."""
+    peers = open_many(e, 500)
+    other = Peer(e, src=B, sport=50000).open()
+    e.command("room 0 0")
+    ask_all(e, peers)
+    other.send("PA", b"another way")
+    assert other.receive() == b"another way"
+    other.send("A")
+    assert not e.counted().get("originated_drop_tx")
+    e.time(1900 * MS)
+    counted = e.counted()
+    assert not counted.get("originated_drop_tx") and not counted.get("tcp_retransmits")
+    e.time(20 * SECOND)
+    assert e.counted()["originated_drop_tx"] > 0
+    e.command("room 0 -1")
+    got = set()
+    for _ in range(30):
+        e.time(SECOND)
+        got.update(answered(e, 0, peers))
+    assert got == set(peers)
+
+
 def columns(text):
     head, *rows = [line.split() for line in text.splitlines()]
     return [dict(zip(head, row)) for row in rows]
