@@ -36,14 +36,19 @@ static uint64_t eighth(void)
 	return align_up(v, HUGE_BYTES);
 }
 
+static _Noreturn void refuse(uint64_t bytes, const char *what)
+{
+	panic("not enough memory: no %llu MiB in one piece for %s; give the machine more, or use fewer "
+	      "cores (cores=N)",
+	      (unsigned long long)(bytes / MIB), what);
+}
+
 /* Memory window address of fresh huge pages. */
 static uint64_t take(uint64_t bytes, const char *what)
 {
 	uint64_t phys = vm_take_huge_pages(bytes);
 	if (phys == 0)
-		panic("not enough memory: no %llu MiB in one piece for %s; give the machine more, or "
-		      "use fewer cores (cores=N)",
-		      (unsigned long long)(bytes / MIB), what);
+		refuse(bytes, what);
 	return MEMORY_WINDOW + phys;
 }
 
@@ -59,7 +64,9 @@ static uint64_t arena_bytes(void)
 	uint64_t kept = boot_info->cores * TABLES_BYTES, free = vm_free();
 	uint64_t most = free > kept ? (free - kept) / boot_info->data_cores : 0;
 	uint64_t bytes = vm_huge_share(boot_info->data_cores, most < ARENA_HIGH ? most : ARENA_HIGH);
-	return bytes > SHARE_LOW ? bytes : SHARE_LOW; /* which `take` may not find, and says so */
+	if (bytes < SHARE_LOW)
+		refuse(SHARE_LOW, "a core's packets");
+	return bytes;
 }
 
 void shares_take(void)
