@@ -171,7 +171,7 @@ struct tcp_conn {
 	uint32_t ooo_age;   /* counts what comes out of order */
 	struct tcp_sack dsack;
 	uint16_t ooo_bufs;
-	uint16_t rcv_mss;   /* largest segment seen: two of them are acknowledged at once */
+	uint16_t rcv_mss;   /* largest segment seen, as on the wire: two are acknowledged at once */
 	uint8_t rcv_wscale, snd_wscale;
 	uint16_t peer_mss;  /* as in its SYN */
 

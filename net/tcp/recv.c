@@ -243,6 +243,14 @@ static bool receives(const struct tcp_conn *c)
 	       !(c->flags & CONN_FIN_RCVD);
 }
 
+/* What a card has put together (receive offload) are several segments: counted as one, each would
+ * wait for the timer of the delayed ACK, and the window be told when two more of them fit. */
+static uint16_t segment_at_most(const struct tcp *t, const struct tcp_conn *c, uint32_t len)
+{
+	uint32_t options = c->flags & CONN_TS ? TCP_TS_BYTES : 0;
+	return (uint16_t)u32_min(len, tcp_mss_offered(t, &c->remote) - options);
+}
+
 enum counter tcp_receive(struct tcp *t, struct tcp_conn *c, struct tcp_segment *s, struct pkt *p,
                          bool *taken)
 {
@@ -256,7 +264,7 @@ enum counter tcp_receive(struct tcp *t, struct tcp_conn *c, struct tcp_segment *
 		return s->len ? CNT_drop_tcp_closed : CNT_delivered_tcp;
 	}
 	if (s->len > c->rcv_mss)
-		c->rcv_mss = (uint16_t)u32_min(s->len, 65535);
+		c->rcv_mss = segment_at_most(t, c, s->len);
 	trim(t, c, s);
 	if (s->len && s->seq == c->rcv_nxt && !may_deliver(t))
 		return CNT_drop_tcp_buffers;
