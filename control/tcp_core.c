@@ -14,7 +14,7 @@
 #define CONNECTIONS_MIN 16
 #define POOL_SHARE 4        /* a quarter of the buffers is not for TCP's queues */
 #define POOL_RESERVE_MAX 1024
-#define HOLDERS 128        /* connections that may hold all they are allowed to, together */
+#define HOLDERS 128        /* connections that may hold all they are ever allowed to, together */
 #define BUFFER_MIN 32768
 /* What many connections leave to the buffers, or half of all where that is less: HOLDERS times the
  * usual window, and twice that for what waits in the rings of some ports and for those who hold
@@ -66,9 +66,8 @@ size_t tcp_core_bytes(size_t room, bool wanted)
  * What one connection may hold: the usual, less where buffers are few, so that a hundred peers who
  * do not read leave some for the others.
  */
-static uint32_t buffer_bytes(void)
+static uint32_t buffer_bytes(uint32_t usual)
 {
-	uint32_t usual = TCP_PARAMS_DEFAULT.rcv_buf;
 	uint64_t share = (uint64_t)self.pool.count * self.pool.stride / HOLDERS;
 	return share > usual ? usual : share < BUFFER_MIN ? BUFFER_MIN : (uint32_t)share;
 }
@@ -111,7 +110,8 @@ void tcp_core_start(void)
 		core_log("core %u: memory for %u TCP connections only", self.id, params.connections);
 	params.mtu = out_mtu();
 	params.offload = offload();
-	params.rcv_buf = params.snd_buf = buffer_bytes();
+	params.rcv_buf = buffer_bytes(TCP_PARAMS_DEFAULT.rcv_buf);
+	params.rcv_buf_max = params.snd_buf = buffer_bytes(TCP_PARAMS_DEFAULT.rcv_buf_max);
 	params.reassembly_bufs = self.pool.count / POOL_SHARE;
 	params.pool_reserve = self.pool.count / POOL_SHARE < POOL_RESERVE_MAX
 	                              ? self.pool.count / POOL_SHARE

@@ -210,7 +210,7 @@ int main(int argc, char **argv)
 		{NULL, OPTION_ON, NULL, NULL},
 	};
 	host_defaults(&options);
-	options.tcp.rcv_buf = HEAD_MAX - 1;
+	options.tcp.rcv_buf = options.tcp.rcv_buf_max = HEAD_MAX - 1;
 	options_read(argc, argv, "httpd [OPTION]...   GET /N: N bytes", own,
 	             host_options_table(&options), NULL, 0);
 	host_open(&host, &options, &ops);

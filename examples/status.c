@@ -35,6 +35,7 @@ const struct option_row *host_options_table(struct host_options *o)
 		{"connections", OPTION_U32, &t->connections, "at most"},
 		{"syn-max", OPTION_U32, &t->syn_max, "half-open connections before SYN cookies"},
 		{"rcv-buf", OPTION_U32, &t->rcv_buf, "bytes of a connection"},
+		{"rcv-buf-max", OPTION_U32, &t->rcv_buf_max, "to which it may grow; 0: not"},
 		{"snd-buf", OPTION_U32, &t->snd_buf, "bytes of a connection"},
 		{"reassembly", OPTION_U32, &t->reassembly_bufs, "buffers out of order"},
 		{"newreno", OPTION_ON, &o->newreno, "instead of CUBIC"},

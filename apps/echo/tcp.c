@@ -13,7 +13,7 @@
 #include "apps/echo/services.h"
 #include "control/tcp_core.h"
 
-#define CHARGEN_QUEUE_MIN 16384 /* bytes: a window of RFC 6928 and a little */
+#define CHARGEN_AHEAD 16384 /* bytes: a window of RFC 6928 and a little */
 
 static void drop_data(struct tcp_conn *c, struct pkt *p)
 {
@@ -52,15 +52,15 @@ static void echo_acked(struct tcp_conn *c, uint32_t bytes)
 
 /* --- chargen --- */
 
-/* Fills the connection up with what may be sent soon: buffers that wait for a peer who does not
- * read would be missing elsewhere. */
+/* Fills the connection up with what may be sent now and a little: buffers that wait for a peer who
+ * does not read would be missing elsewhere, and those that wait at all leave the cache. The windows
+ * have moved already when chargen_acked is called. */
 static void chargen_fill(struct tcp_conn *c)
 {
 	uint32_t at = (uint32_t)(uintptr_t)tcp_arg(c), n;
 	struct tcp_info i;
 	tcp_info(c, &i);
-	uint32_t soon = 2 * (i.cwnd < i.snd_wnd ? i.cwnd : i.snd_wnd);
-	uint32_t wanted = soon < CHARGEN_QUEUE_MIN ? CHARGEN_QUEUE_MIN : soon;
+	uint32_t wanted = (i.cwnd < i.snd_wnd ? i.cwnd : i.snd_wnd) + CHARGEN_AHEAD;
 	uint32_t queued = i.unsent + i.unacked;
 	while (queued < wanted) {
 		uint32_t left = wanted - queued, line = CHARGEN_BYTES - at;

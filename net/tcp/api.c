@@ -64,6 +64,8 @@ void tcp_consumed(struct tcp_conn *c, uint32_t n)
 	c->rcv_held -= n;
 	if (c->state == TCP_CLOSED || c->flags & CONN_FIN_RCVD)
 		return;
+	if (unlikely(seq_ge(c->rcv_nxt - c->rcv_held, c->tune_seq)))
+		tcp_tune(c->tcp, c);
 	c->flags |= CONN_WND_UPDATE;
 	changed(c);
 }

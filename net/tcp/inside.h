@@ -162,7 +162,9 @@ struct tcp_conn {
 	/* receive (RFC 9293 3.3.1) */
 	uint32_t rcv_nxt, rcv_adv, rcv_up;
 	uint32_t rcv_held;  /* bytes that the application has and has not consumed */
-	uint32_t rcv_buf;
+	uint32_t rcv_buf;   /* may grow: tcp_tune */
+	uint32_t tune_seq, tune_us; /* look when all before it is consumed; when that was begun */
+	uint32_t tune_rtt_ms; /* least age of a timestamp that data echoed; UINT32_MAX: none */
 	uint32_t acked_to;  /* rcv_nxt of the last segment that we sent: Last.ACK.sent */
 	uint32_t irs;
 	uint32_t ooo;       /* first buffer of the first range, or TCP_NONE */
@@ -420,6 +422,15 @@ uint32_t tcp_window(struct tcp *t, struct tcp_conn *c);
 
 /* True when the window should be told for its own sake (RFC 9293 3.8.6.2.2). */
 bool tcp_window_worth_telling(const struct tcp *t, const struct tcp_conn *c);
+
+/* What rcv_buf may grow to. */
+static inline uint32_t tcp_rcv_buf_most(const struct tcp_params *p)
+{
+	return u32_max(p->rcv_buf, u32_min(p->rcv_buf_max, p->snd_buf));
+}
+
+/* All up to tune_seq has been consumed: should there be room for more? */
+void tcp_tune(struct tcp *t, struct tcp_conn *c);
 
 /* SACK blocks to be told, at most `max`; the D-SACK first, which is then told. */
 unsigned tcp_sack_blocks(struct tcp *t, struct tcp_conn *c, struct tcp_sack *out, unsigned max);

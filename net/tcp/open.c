@@ -140,6 +140,8 @@ static void set_irs(struct tcp_conn *c, uint32_t irs)
 {
 	c->irs = irs;
 	c->rcv_nxt = c->rcv_adv = c->acked_to = irs + 1;
+	c->tune_seq = irs + 1;
+	c->tune_us = (uint32_t)c->tcp->now_us - UINT32_MAX / 2; /* long ago: it only begins */
 }
 
 static void set_iss(struct tcp *t, struct tcp_conn *c, uint32_t iss)

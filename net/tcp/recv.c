@@ -11,6 +11,9 @@
 
 #define PIECE_BYTES_MIN 256 /* out-of-order buffers of a connection: one for so much of rcv_buf */
 #define PIECES_MIN 16
+#define LOCAL_US 1500          /* vectors, sleep and wake-up delay a peer who is near by so much */
+#define LOCAL_BYTES (1u << 20) /* nearly three vectors of full segments */
+#define LOCAL_WINDOWS 4
 
 /* --- ranges --- */
 
@@ -272,6 +275,8 @@ enum counter tcp_receive(struct tcp *t, struct tcp_conn *c, struct tcp_segment *
 		c->rcv_fin = s->seq + s->len;
 		c->flags |= CONN_FIN_SEEN | CONN_ACK_NOW; /* out of order, too (RFC 5681 4.2) */
 	}
+	if (c->flags & CONN_TS && s->tsecr)
+		c->tune_rtt_ms = u32_min(c->tune_rtt_ms, tcp_ts_now(t, c) - s->tsecr);
 	enum counter fate = CNT_delivered_tcp;
 	if (s->len && s->seq == c->rcv_nxt) {
 		p->data = s->data;
@@ -298,6 +303,45 @@ enum counter tcp_receive(struct tcp *t, struct tcp_conn *c, struct tcp_segment *
 }
 
 /* --- the window --- */
+
+/*
+ * The least round trip, us; 0: nothing is known. One that only receives has measured that of the
+ * handshake alone, which may have had to wake the peer: so the timestamps that data echoes are looked
+ * at too.
+ */
+static uint32_t least_rtt(const struct tcp_conn *c)
+{
+	uint32_t by_ts = (u32_min(c->tune_rtt_ms, UINT32_MAX / 1000 - 1) + 1) * 1000;
+	return u32_min(c->min_rtt_us, by_ts);
+}
+
+/*
+ * rcv_buf doubles when as much was consumed within two round trips: then it, and not the path, may
+ * be what limits the sender, or soon will. The least round trip counts: one that is longer because
+ * our own windows stand in queues asks for no larger windows. So a window is promised to who fills it
+ * and to an application that keeps up, not to the idle, nor to an echo whose peer does not read.
+ *
+ * Near by, the round trip is what the batches make it. With a window of less than a vector of
+ * segments (256 of 1448 bytes) sender and receiver work in turn instead of both at once. So up to
+ * LOCAL_BYTES it grows for 1.4 Gbit/s and more; not for less, or many connections that share a core
+ * would each promise, and keep out of the cache, what one of them needs. The mean of some windows
+ * tells which it is.
+ */
+void tcp_tune(struct tcp *t, struct tcp_conn *c)
+{
+	uint32_t now = (uint32_t)t->now_us, took = now - c->tune_us, rtt = least_rtt(c);
+	uint32_t most = tcp_rcv_buf_most(&t->p), windows = 1, limit = 2 * u32_min(rtt, 1u << 30);
+	if (rtt <= LOCAL_US) {
+		most = u32_min(most, LOCAL_BYTES);
+		windows = LOCAL_WINDOWS;
+		limit = LOCAL_WINDOWS * LOCAL_US;
+	}
+	/* with half of the buffers in use, what was promised is enough */
+	if (took <= limit && c->rcv_buf < most && t->pool->free >= t->pool->count / 2)
+		c->rcv_buf = u32_min(2 * c->rcv_buf, most);
+	c->tune_us = now;
+	c->tune_seq = c->rcv_nxt - c->rcv_held + windows * c->rcv_buf;
+}
 
 static uint32_t space(const struct tcp *t, const struct tcp_conn *c)
 {

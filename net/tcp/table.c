@@ -29,7 +29,7 @@ size_t tcp_memory_bytes(const struct tcp_params *p)
 	       round_up(p->listeners * sizeof(struct tcp_listen));
 }
 
-/* The scale with which rcv_buf fits the window field (RFC 7323 2.2). */
+/* The scale with which rcv_buf, as large as it gets, fits the window field (RFC 7323 2.2). */
 static uint8_t window_scale(uint32_t rcv_buf)
 {
 	uint8_t shift = 0;
@@ -62,7 +62,7 @@ struct tcp *tcp_init(void *mem, const struct tcp_params *params, struct bufpool 
 	for (unsigned w = 0; w < TCP_WAYS; w++)
 		t->waiting[w] = t->pending;
 	t->age_first = t->age_last = TCP_NONE;
-	t->rcv_wscale = window_scale(params->rcv_buf);
+	t->rcv_wscale = window_scale(tcp_rcv_buf_most(params));
 	t->now_us = t->tick_us = now_us;
 	wheel_init(&t->wheel, t->conns, sizeof(struct tcp_conn), offsetof(struct tcp_conn, wheel), 0);
 	return t;
@@ -171,6 +171,7 @@ struct tcp_conn *tcp_conn_new(struct tcp *t, const struct net_addr *local, uint1
 		.age_prev = TCP_NONE,
 		.pseudo = ip_pseudo_sum(local, remote, IP_PROTO_TCP),
 		.rcv_buf = t->p.rcv_buf,
+		.tune_rtt_ms = UINT32_MAX,
 		.ooo = TCP_NONE,
 		.q_first = TCP_NONE,
 		.q_last = TCP_NONE,

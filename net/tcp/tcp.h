@@ -20,7 +20,8 @@
  *     tcp_listen(t, &(struct tcp_listen){.port = 7, .app = &echo});
  *
  * (What was received counts against the window until tcp_consumed; here until the peer has
- * acknowledged its echo, so tcp_send_pkt has room always, while snd_buf >= rcv_buf.)
+ * acknowledged its echo, so tcp_send_pkt has room always, while snd_buf >= rcv_buf; that it is not
+ * less than what rcv_buf grows to, the instance sees to.)
  *
  * Zero copy. A received payload is given up in the buffer it came in; what is given to tcp_send_pkt
  * is sent from the buffer it lies in, header written in front where there is room, and kept there
@@ -31,8 +32,8 @@
  * 6928, 9438 (CUBIC), 6937 (PRR), 6298, 3042, 3168 (ECN), 5961, 6528, 4987 (SYN cookies), 7413 (Fast
  * Open), 6093 (urgent data in line), 1191 with black-hole fallback, 6191 (TIME-WAIT re-use).
  *
- * Deliberately missing: IP options, precedence, RFC 1144 compression, simultaneous use of one buffer
- * pool by two cores.
+ * Deliberately missing: windows that shrink again when a connection is idle, IP options, precedence,
+ * RFC 1144 compression, simultaneous use of one buffer pool by two cores.
  *
  * Units: times in us of any clock that does not run backwards, as an argument; addresses
  * struct net_addr; ports in host order; lengths in bytes. Nothing waits. An int result is E_OK or a
@@ -69,6 +70,8 @@ struct tcp_params {
 	uint32_t reassembly_bufs; /* buffers with out-of-order segments, of all connections */
 	uint32_t rcv_buf, snd_buf; /* bytes of one connection; rcv_buf <= 2^30. Each takes a buffer
 	                              for 256 bytes at most, however small segments are */
+	uint32_t rcv_buf_max;     /* rcv_buf may grow to this, and to snd_buf, where a peer fills it and
+	                             the application keeps up; not more than rcv_buf: it is fixed */
 	uint32_t mtu;             /* bytes of IP packet that the links carry */
 	uint32_t offload;         /* enum tcp_offload */
 	uint32_t pool_reserve;    /* buffers to leave in the pool: with fewer, windows open no more */
@@ -90,7 +93,8 @@ struct tcp_params {
 
 #define TCP_PARAMS_DEFAULT ((struct tcp_params){ \
 	.connections = 16384, .listeners = 16, .syn_max = 2048, .fastopen_max = 256, \
-	.reassembly_bufs = 8192, .rcv_buf = 262144, .snd_buf = 262144, .mtu = 1500, \
+	.reassembly_bufs = 8192, .rcv_buf = 262144, .snd_buf = 4194304, \
+	.rcv_buf_max = 4194304, .mtu = 1500, \
 	.pool_reserve = 1024, .congestion = CC_CUBIC, .rto_min_ms = 200, .rto_max_ms = 60000, \
 	.delack_ms = 40, .syn_timeout_ms = 180000, .user_timeout_ms = 120000, \
 	.keepalive_interval_ms = 75000, .keepalive_probes = 9, .time_wait_ms = 60000, \

@@ -513,8 +513,8 @@ static void command(const char *word)
 
 #define PARAMETERS(X) \
 	X(connections) X(listeners) X(syn_max) X(fastopen_max) X(reassembly_bufs) X(rcv_buf) \
-	X(snd_buf) X(mtu) X(offload) X(pool_reserve) X(congestion) X(rto_min_ms) X(rto_max_ms) \
-	X(delack_ms) X(syn_timeout_ms) X(user_timeout_ms) X(keepalive_ms) X(keepalive_interval_ms) \
+	X(rcv_buf_max) X(snd_buf) X(mtu) X(offload) X(pool_reserve) X(congestion) X(rto_min_ms) \
+	X(rto_max_ms) X(delack_ms) X(syn_timeout_ms) X(user_timeout_ms) X(keepalive_ms) X(keepalive_interval_ms) \
 	X(keepalive_probes) X(time_wait_ms) X(fin_wait2_ms) X(challenge_acks) X(ecn) X(timestamps) \
 	X(sack) X(window_scale) X(port_first) X(port_last)
 
@@ -560,6 +560,8 @@ int main(int argc, char **argv)
 	params.connections = 64; /* few, so that a table that fills up is a short script */
 	params.syn_max = 16;
 	params.reassembly_bufs = 256;
+	params.snd_buf = params.rcv_buf; /* windows do not grow, unless a script says so */
+	params.rcv_buf_max = 0;
 	for (int i = 1; i < argc; i++)
 		set_parameter(argv[i]);
 	bufpool_init(&pool, take(CACHE_LINE, (size_t)buffers * BUF_STRIDE_STANDARD),

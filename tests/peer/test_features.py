@@ -115,7 +115,7 @@ def test_linux_does_not_read_for_a_while(peer):
 
 @pytest.mark.parametrize("size", [1000, 4000, 20000])
 def test_we_receive_through_a_small_window(peer, size):
-    peer.ours("echo", "--rcv-buf", size, "--snd-buf", 65536)
+    peer.ours("echo", "--rcv-buf", size, "--rcv-buf-max", 0, "--snd-buf", 65536)
     with peer.connect(ECHO, timeout_s=60) as sock:
         echo_check(sock, 100000)
 

@@ -130,7 +130,7 @@ def test_storm_at_a_live_connection(peer, what):
         # else a SYN without a timestamp is dropped before anyone challenges it (RFC 7323 3.2)
         peer.sysctl("net.ipv4.tcp_timestamps", 0)
     # a small window is hard to hit by chance
-    ours = peer.ours("echo", "--rcv-buf", 8192)
+    ours = peer.ours("echo", "--rcv-buf", 8192, "--rcv-buf-max", 0)
     live = peer.connect(ECHO, timeout_s=60)
     flood = Flood(peer, what, 1.5, live.getsockname()[1])
     before = ours.status()["received"]

@@ -561,7 +561,9 @@ struct flow *flow_add(struct flows *a, const struct flow_plan *p)
 		*e = (struct end){.flow = f, .side = s, .plan = p->end[s], .how = END_NEVER};
 		e->chance.state = chance_next(&a->rig->chance);
 		e->key = p->end[1].reader == READ_ECHO ? key : (key + 1009 * s) % PERIOD;
-		e->held_max = a->rig->host[f->plan.host[s]].p.tcp.rcv_buf;
+		const struct tcp_params *t = &a->rig->host[f->plan.host[s]].p.tcp;
+		e->held_max = t->rcv_buf_max < t->snd_buf ? t->rcv_buf_max : t->snd_buf;
+		e->held_max = e->held_max > t->rcv_buf ? e->held_max : t->rcv_buf;
 	}
 	rig_at(a->rig, a->rig->now_us + p->start_us, begin, f);
 	return f;

@@ -53,7 +53,7 @@ struct end {
 	struct tcp_conn *c;
 	uint32_t key;         /* of its bytes */
 	uint64_t sent, acked, received, held;
-	uint32_t held_max;    /* rcv_buf */
+	uint32_t held_max;    /* rcv_buf, as large as it gets */
 	bool established, closing, fin_seen, timer_write, timer_read;
 	bool starved;         /* tcp_send took less than there is room for: acked() is to tell */
 	int how;

@@ -144,6 +144,7 @@ struct rig_host_params rig_host_default(void)
 	p.tcp.fastopen_max = 8;
 	p.tcp.reassembly_bufs = 1024;
 	p.tcp.pool_reserve = 64;
+	p.tcp.snd_buf = p.tcp.rcv_buf; /* the pool is small; and no window grows beyond it */
 	p.tcp.syn_timeout_ms = 1000000;
 	p.tcp.user_timeout_ms = 1000000;
 	/* longer than any back-off: who retransmits the last FIN must find somebody */

@@ -79,6 +79,26 @@ static unsigned percent_of(struct flows *f, const struct flow *flow, uint64_t ra
 	return (unsigned)((flow->end[1].received - before) * 800 / seconds / rate_bps);
 }
 
+/* As TCP_PARAMS_DEFAULT has the windows. */
+static struct rig_host_params window_host(void)
+{
+	struct rig_host_params p = fast_host(CC_CUBIC);
+	p.tcp.rcv_buf = TCP_PARAMS_DEFAULT.rcv_buf;
+	p.tcp.rcv_buf_max = TCP_PARAMS_DEFAULT.rcv_buf_max;
+	p.tcp.snd_buf = TCP_PARAMS_DEFAULT.snd_buf;
+	return p;
+}
+
+/* What the receiver offers. */
+static uint32_t window_of(const struct flow *flow)
+{
+	struct tcp_info i;
+	if (!flow->end[1].c)
+		return 0;
+	tcp_info(flow->end[1].c, &i);
+	return i.rcv_wnd;
+}
+
 static void fills_the_bottleneck(void **s)
 {
 	(void)s;
@@ -284,6 +304,77 @@ static void reordered(void **s)
 	}
 }
 
+/* Near by: what arrives within 100 us is taken together, at both ends, as polling cores do. Windows
+ * of one such vector would be half filled and half acknowledged all the time. */
+static void near_by(void **s)
+{
+	(void)s;
+	rig_runs("near_by", 1);
+	struct rig_host_params p = window_host();
+	p.batch_us = 100;
+	const struct wire w = {.delay_us = 5, .rate_bps = 100000000000};
+	struct flows *f = bed(1, &p, &w);
+	const struct flow *flow = bulk(f, 0);
+	run_for(f, 50 * MS);
+	uint64_t before = flow->end[1].received;
+	run_for(f, 50 * MS);
+	uint64_t bytes = flow->end[1].received - before;
+	printf("  %llu Mbit/s, window %u\n", (unsigned long long)bytes * 8 / (50 * MS),
+	       window_of(flow));
+	/* a round trip takes two batches and the way: 256 KiB in each are 10 Gbit/s */
+	assert_true(bytes * 8 / (50 * MS) > 30000);
+	assert_in_range(window_of(flow), 1 << 20, p.tcp.rcv_buf_max);
+	stop(f);
+}
+
+/* Far away: a path that holds ten times rcv_buf is filled all the same. */
+static void far_away(void **s)
+{
+	(void)s;
+	rig_runs("far_away", 1);
+	for (unsigned a = 0; a < 2; a++) {
+		struct rig_host_params p = window_host();
+		p.tcp.congestion = algorithms[a];
+		const struct wire w = bottleneck(200000000, 100 * MS);
+		struct flows *f = bed(1, &p, &w);
+		const struct flow *flow = bulk(f, 0);
+		run_for(f, 5 * SECOND);
+		unsigned percent = percent_of(f, flow, 200000000, 5);
+		printf("  %s: %u %%, window %u\n", a ? "NewReno" : "CUBIC", percent,
+		       window_of(flow));
+		assert_in_range(percent, 85, 100);
+		assert_in_range(window_of(flow), 2500000, p.tcp.rcv_buf_max);
+		stop(f);
+	}
+}
+
+/* Memory is promised to who needs it: not to a slow path, nor where the application is slow. */
+static void window_stays(void **s)
+{
+	(void)s;
+	rig_runs("window_stays", 1);
+	for (unsigned i = 0; i < 2; i++) {
+		struct rig_host_params p = window_host();
+		const struct wire w = {.delay_us = 10 * MS, .rate_bps = i ? 1000000000 : 20000000};
+		struct flows *f = bed(1, &p, &w);
+		struct flow_plan plan = {.port = {0, 7}};
+		plan.end[0].bytes = ENDLESS;
+		plan.end[1].reader = i ? READ_ODD : READ_NOW;
+		plan.end[1].read_us = 200 * MS;
+		plan.end[1].read_max = 20000;
+		const struct flow *flow = flow_add(f, &plan);
+		uint32_t largest = 0;
+		for (unsigned t = 0; t < 300; t++) {
+			run_for(f, 10 * MS);
+			largest = window_of(flow) > largest ? window_of(flow) : largest;
+		}
+		printf("  largest window %u, %llu bytes\n", largest,
+		       (unsigned long long)flow->end[1].received);
+		assert_in_range(largest, 200000, p.tcp.rcv_buf);
+		stop(f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -294,6 +385,9 @@ int main(void)
 		cmocka_unit_test(after_an_outage),
 		cmocka_unit_test(marked),
 		cmocka_unit_test(reordered),
+		cmocka_unit_test(near_by),
+		cmocka_unit_test(far_away),
+		cmocka_unit_test(window_stays),
 	};
 	if (getenv("ONLY"))
 		cmocka_set_test_filter(getenv("ONLY"));
