@@ -8,7 +8,7 @@
 #include "tests/bench/tcp_side.h"
 
 #define SOURCE_AT 192     /* where a source's payload begins in its buffer: headers fit in front */
-#define SOURCE_RESERVE 64 /* buffers that a source leaves alone */
+#define SOURCE_AHEAD 65536 /* bytes */
 #define PAYLOAD_MAX 65536
 
 static uint32_t random_below(struct work *w, uint32_t n)
@@ -59,12 +59,20 @@ static void response(struct work_conn *wc)
 
 /* --- bulk --- */
 
-/* Zero copy, and nothing is written: the bytes are what the buffer held. */
+/*
+ * Zero copy, and nothing is written: the bytes are what the buffer held. No more than may be sent
+ * soon: more would only be out of the cache; and half of the buffers are for what comes.
+ */
 static void fill(struct work *w, struct tcp_conn *c)
 {
 	struct pkt p;
-	while (tcp_send_room(c) >= w->mss && w->pool->free > SOURCE_RESERVE &&
-	       pkt_alloc(w->pool, &p)) {
+	struct tcp_info i;
+	tcp_info(c, &i);
+	uint32_t soon = (i.cwnd < i.snd_wnd ? i.cwnd : i.snd_wnd) + SOURCE_AHEAD;
+	uint32_t queued = i.unsent + i.unacked;
+	for (; queued < soon && tcp_send_room(c) >= w->mss; queued += w->mss) {
+		if (w->pool->free < w->pool->count / 2 || !pkt_alloc(w->pool, &p))
+			return;
 		p.data = buf_base(w->pool, p.buf) + SOURCE_AT;
 		p.len = (uint16_t)w->mss;
 		if (tcp_send_pkt(c, &p) != E_OK) {

@@ -29,8 +29,8 @@
 #define VHOST_F(bit) (1ull << (bit))
 #define VHOST_CSUM VHOST_F(0)
 #define VHOST_GUEST_CSUM VHOST_F(1)
-#define VHOST_TSO4 VHOST_F(11)
-#define VHOST_OFFLOADS (VHOST_CSUM | VHOST_GUEST_CSUM | VHOST_TSO4)
+#define VHOST_TSO (VHOST_F(11) | VHOST_F(12)) /* of both families: the driver wants all or none */
+#define VHOST_OFFLOADS (VHOST_CSUM | VHOST_GUEST_CSUM | VHOST_TSO)
 #define VHOST_NEVER                                                                             \
 	(VHOST_F(2) | VHOST_F(3) | VHOST_F(7) | VHOST_F(8) | VHOST_F(9) | VHOST_F(10) |         \
 	 VHOST_F(12) | VHOST_F(13) | VHOST_F(14) | VHOST_F(15) | VHOST_F(17) | VHOST_F(18) |    \
