@@ -502,6 +502,8 @@ static void send_data(struct tcp *t, struct tcp_conn *c)
 	enum verdict v = STOP_CWND;
 	if (c->lost <= c->retrans || send_lost(t, c))
 		v = send_new(t, c);
+	else if (c->flags & CONN_PENDING)
+		v = STOP_ROOM; /* not cwnd, which is no reason for it to grow */
 	if (v == STOP_CWND)
 		c->flags |= CONN_LIMITED;
 	if (c->snd_nxt != before || (c->snd_una != c->snd_nxt && !tcp_timer_armed(c, TIMER_SEND)))
