@@ -335,6 +335,7 @@ void wire_device(struct rig_host *h)
 	while (h->sent_first && h->sent_first->due_us <= h->rig->now_us) {
 		struct rig_sent *s = h->sent_first;
 		h->sent_first = s->next;
+		h->sent_n--;
 		flatten(&h->pool, &s->pkt, now);
 		/* lib/pkt.h, invariant 1: nobody changes what a device may be reading; the Ethernet
 		 * header is not written here */
@@ -342,6 +343,13 @@ void wire_device(struct rig_host *h)
 		read_frame(h, &s->pkt);
 		free(s);
 	}
+}
+
+unsigned wire_full(void *ctx, const struct net_addr *remote)
+{
+	const struct rig_host *h = ctx;
+	(void)remote;
+	return h->p.device_room && h->sent_n >= h->p.device_room;
 }
 
 void wire_tx(void *ctx, struct pkt *p)
@@ -366,6 +374,7 @@ void wire_tx(void *ctx, struct pkt *p)
 	else
 		h->sent_first = s;
 	h->sent_last = s;
+	h->sent_n++;
 	rig_event(r, &(struct event){.t_us = s->due_us, .kind = EVENT_DEVICE, .host = h});
 }
 

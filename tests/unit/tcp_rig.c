@@ -167,7 +167,7 @@ struct rig *rig_new(uint64_t seed, uint64_t now_us)
 
 struct rig_host *rig_host_add(struct rig *r, const struct rig_host_params *p)
 {
-	static const struct tcp_ops ops = {.tx = wire_tx};
+	static const struct tcp_ops ops = {.tx = wire_tx, .full = wire_full};
 	assert_true(r->hosts < RIG_HOSTS);
 	struct rig_host *h = &r->host[r->hosts];
 	*h = (struct rig_host){.rig = r, .index = r->hosts, .addr = ADDR(r->hosts), .p = *p};
@@ -240,6 +240,8 @@ static void happen(struct rig *r, struct event *e)
 		break;
 	case EVENT_DEVICE:
 		wire_device(e->host);
+		if (!wire_full(e->host, NULL))
+			tcp_room(e->host->tcp, r->now_us);
 	}
 }
 

@@ -94,6 +94,7 @@ struct rig_host_params {
 	struct tcp_params tcp;
 	uint32_t bufs, stride;
 	uint32_t device_us;  /* the device reads a frame up to so long after it was given; 0: at once */
+	uint32_t device_room; /* frames that it has before it is full (tcp_ops.full); 0: no end */
 	uint32_t batch_us;   /* what arrives within so long comes in one vector */
 	uint32_t late_us;    /* tcp_tick is called up to so long after the deadline */
 	uint32_t ring;       /* segments that wait for the host at most; 0: 1024 */
@@ -127,6 +128,7 @@ struct rig_host {
 
 	/* frames that the device has not read yet */
 	struct rig_sent *sent_first, *sent_last;
+	uint32_t sent_n;
 	/* buffers that the device has for what will come: it keeps them when the pool is empty, so
 	 * an acknowledgement can always come in and make room */
 	struct pkt posted[RIG_POSTED];
@@ -199,6 +201,7 @@ struct rig_host *rig_host_of(struct rig *r, uint32_t addr);
 
 /* The device of a host takes a frame (struct tcp_ops). */
 void wire_tx(void *ctx, struct pkt *p);
+unsigned wire_full(void *ctx, const struct net_addr *remote);
 
 /* The device reads what is due; `all`: whether it is due or not. */
 void wire_device(struct rig_host *h);

@@ -65,6 +65,7 @@ static void random_offload(struct chance *c, struct rig_host_params *p)
 	p->device_us = one_in(c, 2) ? 0 : any_size(c, 2000);
 	p->batch_us = one_in(c, 2) ? 0 : any_size(c, 2000);
 	p->late_us = one_in(c, 2) ? 0 : any_size(c, 3000);
+	p->device_room = one_in(c, 2) ? 0 : any_size(c, 64);
 }
 
 static struct rig_host_params random_host(struct chance *c)
