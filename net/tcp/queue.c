@@ -180,7 +180,9 @@ void tcp_queue_fill(struct tcp *t, struct tcp_conn *c, uint32_t buf)
 {
 	struct tcp_chunk *ch = chunk_at(t, buf);
 	uint32_t full = tcp_full(c);
-	while (ch->len < full && !(ch->flags & CHUNK_FIN) && is_unsent(t, ch->next)) {
+	/* Nothing is put behind the end of something: so what is given by tcp_send_pkt stays in its
+	 * buffers, as it does when it is sent without a cut. */
+	while (ch->len < full && !(ch->flags & (CHUNK_FIN | CHUNK_PSH)) && is_unsent(t, ch->next)) {
 		/* one that has the right size already is left alone: else each behind it would have to
 		 * be copied, for as long as the queue is not empty */
 		const struct tcp_chunk *next = chunk_at(t, ch->next);
