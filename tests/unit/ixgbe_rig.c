@@ -180,6 +180,7 @@ void start(unsigned size, unsigned buffers, uint32_t stride, enum ixgbe_completi
 	w.tx_desc = rings + l.tx_desc;
 	w.written_head = rings + l.written_head;
 	bufpool_init(&w.pool, base, w.stack, buffers, stride);
+	hand_empty(&w.pool);
 	ixgbe_rx_init(&w.rx, rings, size, &w.pool);
 	ixgbe_tx_init(&w.tx, rings, size, completion);
 	w.rx.tail_reg = &tails[0];
@@ -195,68 +196,25 @@ unsigned rx(unsigned max)
 	unsigned n = ixgbe_rx_burst(&w.rx, &w.pool, &w.cnt, v, max);
 	assert_in_range(n, 0, max);
 	assert_in_range(w.rx_writes - writes, 0, 1);
-	memcpy(&w.hands[w.nhands], v, n * sizeof v[0]);
-	w.nhands += n;
+	memcpy(&hand.pkt[hand.n], v, n * sizeof v[0]);
+	hand.n += n;
 	return n;
 }
 
 unsigned tx(void)
 {
-	unsigned writes = w.tx_writes, n = w.nhands < PKT_VECTOR_MAX ? w.nhands : PKT_VECTOR_MAX;
-	unsigned k = ixgbe_tx_burst(&w.tx, &w.pool, &w.cnt, w.hands, n, &w.broken);
+	unsigned writes = w.tx_writes, n = hand.n < PKT_VECTOR_MAX ? hand.n : PKT_VECTOR_MAX;
+	unsigned k = ixgbe_tx_burst(&w.tx, &w.pool, &w.cnt, hand.pkt, n, &w.broken);
 	assert_in_range(k, 0, n);
 	assert_int_equal(w.tx_writes - writes, k > 0);
-	w.nhands -= k;
-	memmove(w.hands, w.hands + k, w.nhands * sizeof w.hands[0]);
+	hand.n -= k;
+	memmove(hand.pkt, hand.pkt + k, hand.n * sizeof hand.pkt[0]);
 	return k;
-}
-
-void take_frames(unsigned n, uint32_t seq)
-{
-	for (unsigned i = 0; i < n; i++)
-		take_frame(&w.pool, &w.hands[w.nhands++], seq + i);
-}
-
-void take_frags(uint32_t seq, unsigned frags)
-{
-	take_chain(&w.pool, &w.hands[w.nhands++], seq, frags);
-}
-
-void keep(struct pkt *p, unsigned holders)
-{
-	p->flags |= PKT_SHARED;
-	pkt_meta(&w.pool, p->buf)->refs = (uint16_t)holders;
-	while (--holders)
-		w.kept[w.nkept++] = p->buf;
-}
-
-void let_go_of_kept(unsigned i)
-{
-	buf_put(&w.pool, w.kept[i]);
-	w.kept[i] = w.kept[--w.nkept];
-}
-
-void let_go_of_all_kept(void)
-{
-	while (w.nkept)
-		let_go_of_kept(w.nkept - 1);
-}
-
-void let_go(void)
-{
-	while (w.nhands)
-		pkt_free(&w.pool, &w.hands[--w.nhands]);
 }
 
 void assert_accounted(void)
 {
-	owners_forget(&w.pool);
-	for (uint32_t i = 0; i < w.pool.free; i++)
-		assert_owner(w.pool.stack[i]);
-	for (unsigned i = 0; i < w.nhands; i++)
-		assert_packet(&w.hands[i]);
-	for (unsigned i = 0; i < w.nkept; i++)
-		add_holder(w.kept[i]);
+	assert_hand();
 	if (w.rx.part.data)
 		assert_owner(w.rx.part.buf);
 	assert_in_range(w.rx.told - w.rx.head, 0, w.rx.tail - w.rx.head);

@@ -12,9 +12,8 @@
 #define TESTS_UNIT_IXGBE_RIG_H
 
 #include "drivers/ixgbe/ring.h"
-#include "tests/unit/guest.h"
+#include "tests/unit/hand.h"
 
-#define BUFS_MAX 2200
 #define RX_AT 128 /* where a received frame begins in its buffer */
 
 /* The first descriptor of a sent frame as the device read it, and how many it had. */
@@ -40,10 +39,6 @@ extern struct world {
 	unsigned reported;             /* head after the last sent descriptor with RS */
 	unsigned contexts;             /* context descriptors seen */
 	uint32_t context[4];           /* the last one */
-	unsigned nhands;
-	struct pkt hands[BUFS_MAX];    /* packets the test holds */
-	unsigned nkept;
-	uint32_t kept[BUFS_MAX];       /* counted buffers that it holds beside the ring */
 } w;
 
 /* Zeroed rings, a fresh pool, first fill. */
@@ -69,12 +64,6 @@ void device_report(void);
 
 unsigned rx(unsigned max);
 unsigned tx(void);
-void take_frames(unsigned n, uint32_t seq);
-void take_frags(uint32_t seq, unsigned frags);
-void keep(struct pkt *p, unsigned holders);
-void let_go_of_kept(unsigned i);
-void let_go_of_all_kept(void);
-void let_go(void);
 
 void assert_accounted(void);
 int teardown(void **state);

@@ -18,8 +18,8 @@ static void lengths(void **s)
 		device_write_back(EOP, bad[i], 0);
 		device_receive(2);
 		assert_int_equal(rx(256), 2);
-		assert_frame(w.hands[0].data, w.hands[0].len, 1);
-		assert_frame(w.hands[1].data, w.hands[1].len, 2);
+		assert_frame(hand.pkt[0].data, hand.pkt[0].len, 1);
+		assert_frame(hand.pkt[1].data, hand.pkt[1].len, 2);
 		assert_int_equal(w.cnt.rx_bad_len, i + 1);
 		let_go();
 		assert_accounted();
@@ -46,8 +46,8 @@ static void bad_parts(void **s)
 					rx(max);
 					assert_accounted();
 				}
-				assert_int_equal(w.nhands, 1);
-				assert_frame(w.hands[0].data, w.hands[0].len, 5);
+				assert_int_equal(hand.n, 1);
+				assert_frame(hand.pkt[0].data, hand.pkt[0].len, 5);
 				assert_int_equal(w.cnt.rx_bad_len, kind < 2);
 				assert_int_equal(w.cnt.rx_bad_desc, kind == 2);
 				assert_int_equal(w.cnt.rx_oversize, 0);
@@ -70,7 +70,7 @@ static void frame_without_end(void **s)
 	device_write_back(EOP, 100, 0);
 	device_receive(9);
 	assert_int_equal(rx(256), 1);
-	assert_frame(w.hands[0].data, w.hands[0].len, 9);
+	assert_frame(hand.pkt[0].data, hand.pkt[0].len, 9);
 }
 
 /* One byte at a time: gathered until it is full. */
@@ -124,9 +124,9 @@ static void lost_write_backs(void **s)
 		for (unsigned t = 0; t < 4; t++)
 			rx(256);
 		assert_int_equal(w.cnt.rx_bad_desc, i + 1);
-		assert_int_equal(w.nhands, 2);
-		assert_frame(w.hands[0].data, w.hands[0].len, 2);
-		assert_frame(w.hands[1].data, w.hands[1].len, 3);
+		assert_int_equal(hand.n, 2);
+		assert_frame(hand.pkt[0].data, hand.pkt[0].len, 2);
+		assert_frame(hand.pkt[1].data, hand.pkt[1].len, 3);
 		let_go();
 		assert_accounted();
 	}
@@ -138,8 +138,8 @@ static void lost_write_backs(void **s)
 	device_receive(4);
 	for (unsigned t = 0; t < 4; t++)
 		rx(256);
-	assert_int_equal(w.nhands, 1);
-	assert_frame(w.hands[0].data, w.hands[0].len, 4);
+	assert_int_equal(hand.n, 1);
+	assert_frame(hand.pkt[0].data, hand.pkt[0].len, 4);
 }
 
 /* A report of sent frames that never comes: the next one says as much. */
@@ -150,9 +150,9 @@ static void lost_reports(void **s)
 	start(64, 200, BUF_STRIDE_STANDARD, IXGBE_DESCRIPTOR_DONE);
 	for (unsigned i = 0; i < 500; i++) {
 		take_frames(10, seq);
-		for (unsigned t = 0; t < 3 && w.nhands; t++)
+		for (unsigned t = 0; t < 3 && hand.n; t++)
 			tx();
-		assert_int_equal(w.nhands, 0);
+		assert_int_equal(hand.n, 0);
 		for (unsigned k = 0; k < 10; k++)
 			device_send(seq++);
 		uint8_t *d = w.tx_desc + 16 * ((w.reported + 63) % 64);
@@ -181,7 +181,7 @@ static void random_write_backs(void **s)
 			}
 			unsigned n = rx(1 + random_below(32));
 			for (unsigned i = 0; i < n; i++) {
-				const struct pkt *p = &w.hands[i];
+				const struct pkt *p = &hand.pkt[i];
 				const uint8_t *base = buf_base(&w.pool, p->buf);
 				assert_true(p->data >= base + BUF_META && p->len > 0);
 				assert_true(p->data + p->len <= base + w.pool.stride);
@@ -234,7 +234,7 @@ static void written_heads_within_a_chain(void **s)
 		start(64, 300, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
 		take_frags(100, PKT_FRAGS_MAX);
 		take_frames(1, 1);
-		keep(&w.hands[0], 2);
+		keep(&hand.pkt[0], 2);
 		assert_int_equal(tx(), 2);
 		unsigned free = w.pool.free;
 		memcpy(w.written_head, &head, 4);
@@ -260,7 +260,7 @@ static void random_done_bits(void **s)
 		take_frames(n, seq);
 		if (random_below(4) == 0) {
 			take_frags(seq, 1 + random_below(PKT_FRAGS_MAX));
-			keep(&w.hands[w.nhands - 1], 1 + random_below(2));
+			keep(&hand.pkt[hand.n - 1], 1 + random_below(2));
 		}
 		seq += tx();
 		let_go_of_all_kept();

@@ -39,7 +39,7 @@ static void rx_in_order(void **s)
 			device_receive(seq + i);
 		assert_int_equal(rx(256), n);
 		for (unsigned i = 0; i < n; i++) {
-			const struct pkt *p = &w.hands[i];
+			const struct pkt *p = &hand.pkt[i];
 			assert_ptr_equal(p->data, buf_base(&w.pool, p->buf) + RX_AT);
 			assert_int_equal(p->flags, 0);
 			assert_int_equal(p->port, 3);
@@ -67,7 +67,7 @@ static void rx_takes_no_more_than_asked(void **s)
 	assert_int_equal(rx(7), 0);
 	assert_false(ixgbe_rx_waiting(&w.rx));
 	for (unsigned i = 0; i < 50; i++)
-		assert_frame(w.hands[i].data, w.hands[i].len, i);
+		assert_frame(hand.pkt[i].data, hand.pkt[i].len, i);
 }
 
 /* Invariant 2: one write for `bulk` descriptors or more; the device never runs dry meanwhile. */
@@ -118,13 +118,13 @@ static void rx_pool_runs_dry_and_recovers(void **s)
 			assert_accounted();
 		}
 		/* all but those that wait for more to be told of in bulk; none is told of now */
-		assert_int_equal(w.nhands, 100);
+		assert_int_equal(hand.n, 100);
 		assert_true(w.cnt.rx_no_buffer > 0);
 		uint64_t dry = w.cnt.rx_no_buffer;
 		assert_int_equal(rx(256), 0);
 		assert_int_equal(w.cnt.rx_no_buffer, dry); /* idle turns are not counted */
 		/* One comes back and is told of at once: the device has none. Then all. */
-		pkt_free(&w.pool, &w.hands[--w.nhands]);
+		pkt_free(&w.pool, &hand.pkt[--hand.n]);
 		assert_int_equal(rx(256), 0);
 		assert_int_equal(device_room(), 1);
 		let_go();
@@ -138,7 +138,7 @@ static void rx_pool_runs_dry_and_recovers(void **s)
 	for (unsigned i = 0; i < 1000; i++) {
 		device_receive(i);
 		assert_int_equal(rx(256), 1);
-		assert_frame(w.hands[0].data, w.hands[0].len, i);
+		assert_frame(hand.pkt[0].data, hand.pkt[0].len, i);
 		let_go();
 		assert_true(device_room() > 0);
 		assert_accounted();
@@ -171,8 +171,8 @@ static void rx_checksum_flags(void **s)
 		make_frame(device_buffer(), i);
 		device_write_back(EOP | row[i].status, frame_len(i), 0);
 		assert_int_equal(rx(8), 1);
-		assert_int_equal(w.hands[0].flags, row[i].flags);
-		assert_frame(w.hands[0].data, w.hands[0].len, i);
+		assert_int_equal(hand.pkt[0].flags, row[i].flags);
+		assert_frame(hand.pkt[0].data, hand.pkt[0].len, i);
 	}
 }
 
@@ -186,10 +186,10 @@ static void rx_vlan(void **s)
 		device_write_back(EOP | VP, frame_len(1), 0xa123);
 		device_receive(2);
 		assert_int_equal(rx(8), 2);
-		assert_int_equal(w.hands[0].flags, asked ? PKT_VLAN : 0);
+		assert_int_equal(hand.pkt[0].flags, asked ? PKT_VLAN : 0);
 		if (asked)
-			assert_int_equal(pkt_meta(&w.pool, w.hands[0].buf)->vlan_tci, 0xa123);
-		assert_int_equal(w.hands[1].flags, 0);
+			assert_int_equal(pkt_meta(&w.pool, hand.pkt[0].buf)->vlan_tci, 0xa123);
+		assert_int_equal(hand.pkt[1].flags, 0);
 		let_go();
 	}
 }
@@ -232,11 +232,11 @@ static void rx_frames_over_several_descriptors(void **s)
 					rx(max);
 					assert_accounted();
 				}
-				assert_int_equal(w.nhands, passes ? 3 : 2);
+				assert_int_equal(hand.n, passes ? 3 : 2);
 				assert_int_equal(w.cnt.rx_oversize - oversize, !passes);
-				const struct pkt *p = &w.hands[1], *last = &w.hands[w.nhands - 1];
-				assert_frame(w.hands[0].data, w.hands[0].len, 1);
-				assert_int_equal(w.hands[0].flags, 0);
+				const struct pkt *p = &hand.pkt[1], *last = &hand.pkt[hand.n - 1];
+				assert_frame(hand.pkt[0].data, hand.pkt[0].len, 1);
+				assert_int_equal(hand.pkt[0].flags, 0);
 				assert_frame(last->data, last->len, 2);
 				if (passes) {
 					unsigned tci = pkt_meta(&w.pool, p->buf)->vlan_tci;
@@ -371,7 +371,7 @@ static void tx_any_kind(enum ixgbe_completion how)
 			else
 				take_frames(1, taken + i);
 			if (random_below(4) == 0)
-				keep(&w.hands[w.nhands - 1], 1 + random_below(3));
+				keep(&hand.pkt[hand.n - 1], 1 + random_below(3));
 		}
 		unsigned k = tx();
 		taken += k;
@@ -381,8 +381,8 @@ static void tx_any_kind(enum ixgbe_completion how)
 			device_send(sent++);
 		if (random_below(3) == 0)
 			device_report();
-		while (w.nkept && random_below(3))
-			let_go_of_kept(random_below(w.nkept));
+		while (hand.nkept && random_below(3))
+			let_go_of_kept(random_below(hand.nkept));
 		assert_accounted();
 	}
 	while (sent < taken)
@@ -435,11 +435,11 @@ static void tx_chain_waits_for_room(void **s)
 		start(64, 300, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
 		take_frames(63 - room, 0);
 		do {
-			if (w.nhands > 63 - room)
-				pkt_free(&w.pool, &w.hands[--w.nhands]);
+			if (hand.n > 63 - room)
+				pkt_free(&w.pool, &hand.pkt[--hand.n]);
 			take_frags(1000, PKT_FRAGS_MAX);
-		} while (w.hands[63 - room].len < 54);
-		struct pkt *p = &w.hands[63 - room];
+		} while (hand.pkt[63 - room].len < 54);
+		struct pkt *p = &hand.pkt[63 - room];
 		make_ip(p->data + 14, 1, 2, 6, NULL, 0, frame_len(1000) - 34);
 		put16(p->data + 12, 0x0800);
 		p->flags |= PKT_CSUM_PARTIAL | PKT_TSO;
@@ -450,10 +450,10 @@ static void tx_chain_waits_for_room(void **s)
 		struct pkt copy = *p;
 		unsigned n = flat(&w.pool, &copy, before);
 		assert_int_equal(tx(), 63 - room + fits);
-		assert_int_equal(w.nhands, !fits);
+		assert_int_equal(hand.n, !fits);
 		assert_int_equal(w.cnt.tx_full, !fits);
 		if (!fits) {
-			assert_int_equal(flat(&w.pool, &w.hands[0], now), n);
+			assert_int_equal(flat(&w.pool, &hand.pkt[0], now), n);
 			assert_memory_equal(now, before, n);
 		}
 	}
@@ -466,10 +466,10 @@ static void tx_shared_buffer_is_freed_once(void **s)
 	for (unsigned last = 0; last < 2; last++) {
 		start(8, 8, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
 		take_frames(1, 1);
-		keep(&w.hands[0], 2);
-		pkt_meta(&w.pool, w.hands[0].buf)->refs = 4;
-		w.hands[1] = w.hands[2] = w.hands[0];
-		w.nhands = 3;
+		keep(&hand.pkt[0], 2);
+		pkt_meta(&w.pool, hand.pkt[0].buf)->refs = 4;
+		hand.pkt[1] = hand.pkt[2] = hand.pkt[0];
+		hand.n = 3;
 		assert_int_equal(w.pool.free, 0);
 		assert_int_equal(tx(), 3);
 		if (!last)
@@ -489,7 +489,7 @@ static void tx_shared_buffer_is_freed_once(void **s)
 
 static struct pkt *in_hand(unsigned len)
 {
-	struct pkt *p = &w.hands[w.nhands++];
+	struct pkt *p = &hand.pkt[hand.n++];
 	assert_true(pkt_alloc(&w.pool, p));
 	p->len = (uint16_t)len;
 	memset(p->data, 0x5a, len);
@@ -622,8 +622,8 @@ static void tx_no_room_for_the_context(void **s)
 	uint8_t before[154];
 	memcpy(before, p->data, sizeof before);
 	assert_int_equal(tx(), 6);
-	assert_int_equal(w.nhands, 1);
-	assert_memory_equal(w.hands[0].data, before, sizeof before);
+	assert_int_equal(hand.n, 1);
+	assert_memory_equal(hand.pkt[0].data, before, sizeof before);
 	for (unsigned i = 0; i < 6; i++)
 		device_send(i);
 	assert_int_equal(tx(), 0); /* not reported yet: still one */
@@ -638,11 +638,11 @@ static void tx_vlan(void **s)
 	(void)s;
 	start(16, 60, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
 	take_frames(1, 5);
-	w.hands[0].flags = PKT_VLAN;
-	pkt_meta(&w.pool, w.hands[0].buf)->vlan_tci = 0xe00a;
+	hand.pkt[0].flags = PKT_VLAN;
+	pkt_meta(&w.pool, hand.pkt[0].buf)->vlan_tci = 0xe00a;
 	in_hand4(0, 0, 17, 100, 6, 0x1111)->flags |= PKT_VLAN;
-	pkt_meta(&w.pool, w.hands[1].buf)->vlan_tci = 0x0001;
-	unsigned len = w.hands[1].len;
+	pkt_meta(&w.pool, hand.pkt[1].buf)->vlan_tci = 0x0001;
+	unsigned len = hand.pkt[1].len;
 	assert_int_equal(tx(), 2);
 	struct sent d = device_take();
 	assert_int_equal(d.cmd >> 30, 1); /* VLE */
@@ -675,7 +675,7 @@ static void tx_segmentation(void **s)
 		} else {
 			p = *in_hand4(0, 0, 6, l4, 16, pseudo);
 		}
-		w.hands[0].flags = PKT_CSUM_PARTIAL | PKT_TSO;
+		hand.pkt[0].flags = PKT_CSUM_PARTIAL | PKT_TSO;
 		*pkt_meta(&w.pool, p.buf) = (struct pkt_meta){.csum_start = (uint16_t)(14 + ip),
 		                                            .csum_offset = 16,
 		                                            .mss = 1448,
@@ -710,8 +710,8 @@ static void tx_segmentation_of_a_chain(void **s)
 		do {
 			let_go();
 			take_frags(290, 1 + i / 2);
-		} while (w.hands[0].len < hdr);
-		struct pkt p = w.hands[0];
+		} while (hand.pkt[0].len < hdr);
+		struct pkt p = hand.pkt[0];
 		unsigned bytes = frame_len(290);
 		put16(p.data + 12, 0x0800);
 		make_ip(p.data + 14, 1, 2, udp ? 17 : 6, NULL, 0, bytes - 34);
@@ -721,7 +721,7 @@ static void tx_segmentation_of_a_chain(void **s)
 		m->csum_offset = (uint16_t)(check - 34);
 		m->mss = 700;
 		m->hdr_bytes = (uint16_t)hdr;
-		w.hands[0].flags |= PKT_CSUM_PARTIAL | (udp ? PKT_USO : PKT_TSO);
+		hand.pkt[0].flags |= PKT_CSUM_PARTIAL | (udp ? PKT_USO : PKT_TSO);
 		assert_int_equal(tx(), 1);
 		struct sent d = device_gather(all, &n);
 		assert_int_equal(n, bytes);

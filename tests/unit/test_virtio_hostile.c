@@ -67,7 +67,7 @@ static void tx_index_lies(void **s)
 		unsigned rings = w.dtx.rings, free = w.pool.free;
 		assert_int_equal(tx(), 0);
 		assert_true(w.broken);
-		assert_int_equal(w.nhands, 3);
+		assert_int_equal(hand.n, 3);
 		assert_int_equal(w.dtx.rings, rings);
 		assert_int_equal(w.pool.free, free);
 		assert_int_equal(w.cnt.tx_pkts, 5);
@@ -91,8 +91,8 @@ static void rx_bad_ids(void **s)
 		device_publish(&w.drx);
 		assert_int_equal(rx(256), 2);
 		assert_int_equal(w.cnt.rx_bad_desc, 1);
-		assert_frame(w.hands[0].data, w.hands[0].len, 1);
-		assert_frame(w.hands[1].data, w.hands[1].len, 2);
+		assert_frame(hand.pkt[0].data, hand.pkt[0].len, 1);
+		assert_frame(hand.pkt[1].data, hand.pkt[1].len, 2);
 		assert_accounted();
 	}
 }
@@ -170,8 +170,8 @@ static void rx_bad_lengths(void **s)
 		assert_int_equal(rx(256), 1 + row[i].passes);
 		assert_int_equal(w.cnt.rx_bad_len - bad, !row[i].passes);
 		if (row[i].passes)
-			assert_int_equal(w.hands[0].len, row[i].len - HEADER);
-		assert_frame(w.hands[row[i].passes].data, w.hands[row[i].passes].len, i);
+			assert_int_equal(hand.pkt[0].len, row[i].len - HEADER);
+		assert_frame(hand.pkt[row[i].passes].data, hand.pkt[row[i].passes].len, i);
 		assert_int_equal(w.drx.n, 16);
 		assert_accounted();
 		let_go();
@@ -216,7 +216,7 @@ static void tx_stuck_by_a_bad_id(void **s)
 	assert_int_equal(tx(), 0);
 	assert_true(w.broken);
 	assert_int_equal(w.cnt.tx_bad_desc, 1);
-	assert_int_equal(w.nhands, 1);
+	assert_int_equal(hand.n, 1);
 	assert_int_equal(w.tx.owner[2] == VIRTIO_NONE, false);
 }
 
@@ -231,7 +231,7 @@ static void tx_chain_by_a_bad_id(void **s)
 		hostile();
 		take_frags(100, frags);
 		take_frames(1, 101);
-		keep(&w.hands[0], 2);
+		keep(&hand.pkt[0], 2);
 		assert_int_equal(tx(), 2);
 		unsigned free = w.pool.free;
 		for (unsigned i = 1; i <= frags; i++) { /* its other pieces, one used entry in all */
@@ -258,7 +258,7 @@ static void tx_chain_by_a_bad_id(void **s)
 	start(16, 60);
 	hostile();
 	take_frags(100, 5);
-	keep(&w.hands[0], 3);
+	keep(&hand.pkt[0], 3);
 	take_frames(2, 101);
 	assert_int_equal(tx(), 3);
 	device_use(&w.dtx, 0, 0);
@@ -363,23 +363,23 @@ static void random_round(void)
 {
 	misbehave(&w.drx, (uint16_t)(w.rx.head - w.rx.tail));
 	misbehave(&w.dtx, (uint16_t)(w.tx.head - w.tx.tail));
-	unsigned before = w.nhands, n = rx(1 + random_below(PKT_VECTOR_MAX));
+	unsigned before = hand.n, n = rx(1 + random_below(PKT_VECTOR_MAX));
 	for (unsigned i = before; i < before + n; i++)
-		assert_sound(&w.hands[i]);
+		assert_sound(&hand.pkt[i]);
 	device_take(&w.drx);
 	virtio_rx_interrupt(&w.rx, random_below(2));
 	if (random_below(2) && w.pool.free > PKT_FRAGS_MAX + 1) {
 		unsigned most = w.tx.size <= PKT_FRAGS_MAX ? w.tx.size - 1u : PKT_FRAGS_MAX;
 		take_frags((uint32_t)random64(), 1 + random_below(most));
 		if (random_below(2))
-			keep(&w.hands[w.nhands - 1], 1 + random_below(3));
+			keep(&hand.pkt[hand.n - 1], 1 + random_below(3));
 	}
 	tx();
-	while (w.nkept && random_below(4))
-		let_go_of_kept(random_below(w.nkept));
+	while (hand.nkept && random_below(4))
+		let_go_of_kept(random_below(hand.nkept));
 	device_take(&w.dtx);
-	while (w.nhands && random_below(3))
-		pkt_free(&w.pool, &w.hands[--w.nhands]);
+	while (hand.n && random_below(3))
+		pkt_free(&w.pool, &hand.pkt[--hand.n]);
 	assert_accounted();
 	assert_in_range((uint16_t)(w.rx.head - w.rx.tail), 0, w.rx.size);
 	assert_in_range((uint16_t)(w.tx.head - w.tx.tail), 0, w.tx.size);

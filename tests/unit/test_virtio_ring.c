@@ -40,7 +40,7 @@ static void rx_in_order(void **s)
 		device_publish(&w.drx);
 		assert_int_equal(rx(256), n);
 		for (unsigned i = 0; i < n; i++) {
-			const struct pkt *p = &w.hands[i];
+			const struct pkt *p = &hand.pkt[i];
 			assert_ptr_equal(p->data, buf_base(&w.pool, p->buf) + BUF_DATA_OFFSET);
 			assert_int_equal(p->flags, 0);
 			assert_frame(p->data, p->len, seq + i);
@@ -68,7 +68,7 @@ static void rx_out_of_order(void **s)
 		device_publish(&w.drx);
 		assert_int_equal(rx(256), n);
 		for (unsigned i = 0; i < n; i++)
-			assert_frame(w.hands[i].data, w.hands[i].len, seq + i);
+			assert_frame(hand.pkt[i].data, hand.pkt[i].len, seq + i);
 		seq += n;
 		assert_accounted();
 		let_go();
@@ -88,7 +88,7 @@ static void rx_takes_no_more_than_asked(void **s)
 		assert_int_equal(rx(7), 50 - got < 7 ? 50 - got : 7);
 	assert_int_equal(rx(7), 0);
 	for (unsigned i = 0; i < 50; i++)
-		assert_frame(w.hands[i].data, w.hands[i].len, i);
+		assert_frame(hand.pkt[i].data, hand.pkt[i].len, i);
 }
 
 static void indices_wrap(void **s)
@@ -103,7 +103,7 @@ static void indices_wrap(void **s)
 		device_publish(&w.drx);
 		assert_int_equal(rx(256), n);
 		assert_int_equal(tx(), n);
-		assert_int_equal(w.nhands, 0);
+		assert_int_equal(hand.n, 0);
 		for (unsigned i = 0; i < n; i++)
 			device_send(0, seq + i);
 		device_publish(&w.dtx);
@@ -132,7 +132,7 @@ static void rx_pool_runs_dry_and_recovers(void **s)
 			assert_int_equal(rx(256), n);
 			assert_accounted();
 		}
-		assert_int_equal(w.nhands, 100);
+		assert_int_equal(hand.n, 100);
 		assert_int_equal(w.rx.missing, 64);
 		assert_int_equal(w.cnt.rx_no_buffer, 64 * (round + 1));
 		unsigned rings = w.drx.rings;
@@ -141,7 +141,7 @@ static void rx_pool_runs_dry_and_recovers(void **s)
 		assert_false(w.broken);
 
 		/* One comes back, then all. */
-		pkt_free(&w.pool, &w.hands[--w.nhands]);
+		pkt_free(&w.pool, &hand.pkt[--hand.n]);
 		assert_int_equal(rx(256), 0);
 		assert_int_equal(w.drx.n, 1);
 		let_go();
@@ -158,7 +158,7 @@ static void rx_pool_runs_dry_and_recovers(void **s)
 		device_receive(random_below(w.drx.n), i);
 		device_publish(&w.drx);
 		assert_int_equal(rx(256), 1);
-		assert_frame(w.hands[0].data, w.hands[0].len, i);
+		assert_frame(hand.pkt[0].data, hand.pkt[0].len, i);
 		let_go();
 		assert_accounted();
 	}
@@ -174,7 +174,7 @@ static void tx_in_order(void **s)
 	for (unsigned n = 1; n <= 256; n += 3) {
 		take_frames(n, seq);
 		assert_int_equal(tx(), n);
-		assert_int_equal(w.nhands, 0);
+		assert_int_equal(hand.n, 0);
 		assert_int_equal(w.dtx.n, n);
 		for (unsigned i = 0; i < n; i++)
 			device_send(0, seq + i);
@@ -231,7 +231,7 @@ static void tx_ring_full(void **s)
 	start(64, 300);
 	take_frames(100, 0);
 	assert_int_equal(tx(), 64);
-	assert_int_equal(w.nhands, 36);
+	assert_int_equal(hand.n, 36);
 	assert_int_equal(w.cnt.tx_full, 1); /* times, not packets */
 	unsigned rings = w.dtx.rings;
 	assert_int_equal(tx(), 0); /* and no doorbell for nothing */
@@ -263,7 +263,7 @@ static void tx_partial_checksum(void **s)
 	start(4, 20);
 	for (unsigned round = 0; round < 8; round++) {
 		take_frames(1, round);
-		struct pkt *p = &w.hands[0];
+		struct pkt *p = &hand.pkt[0];
 		if (round % 2 == 0) {
 			p->flags = PKT_CSUM_PARTIAL;
 			*pkt_meta(&w.pool, p->buf) = (struct pkt_meta){.csum_start = 34, .csum_offset = 16};
@@ -350,12 +350,12 @@ static void tx_chain_waits_for_room(void **s)
 	take_frames(32, 0);
 	take_frags(32, PKT_FRAGS_MAX); /* 33 pieces, 32 places */
 	take_frames(1, 33);
-	struct pkt before = w.hands[32];
+	struct pkt before = hand.pkt[32];
 	memset(before.data - HEADER, 0xee, HEADER);
 	assert_int_equal(tx(), 32);
 	assert_int_equal(w.cnt.tx_full, 1);
-	assert_int_equal(w.nhands, 2);
-	assert_memory_equal(&w.hands[0], &before, sizeof before);
+	assert_int_equal(hand.n, 2);
+	assert_memory_equal(&hand.pkt[0], &before, sizeof before);
 	for (unsigned i = 0; i < HEADER; i++)
 		assert_int_equal(before.data[(int)i - HEADER], 0xee);
 	assert_int_equal(tx(), 0);
@@ -364,7 +364,7 @@ static void tx_chain_waits_for_room(void **s)
 	device_publish(&w.dtx);
 	assert_int_equal(tx(), 1); /* to the last descriptor */
 	assert_int_equal((uint16_t)(w.tx.next - w.tx.done), 64);
-	assert_int_equal(w.nhands, 1);
+	assert_int_equal(hand.n, 1);
 	for (unsigned i = 1; i <= 32; i++)
 		device_send(0, i);
 	device_publish(&w.dtx);
@@ -383,7 +383,7 @@ static void take_any(uint32_t seq, unsigned frags_max)
 	else
 		take_frames(1, seq);
 	if (random_below(4) == 0)
-		keep(&w.hands[w.nhands - 1], 1 + random_below(3));
+		keep(&hand.pkt[hand.n - 1], 1 + random_below(3));
 }
 
 /* All kinds at random, given back in any order; the test lets go of its holds at any time. */
@@ -413,8 +413,8 @@ static void tx_any_kind_out_of_order(void **s)
 			memmove(&at[i], &at[i + 1], (waiting - i) * sizeof at[0]);
 		}
 		device_publish(&w.dtx);
-		while (w.nkept && random_below(3))
-			let_go_of_kept(random_below(w.nkept));
+		while (hand.nkept && random_below(3))
+			let_go_of_kept(random_below(hand.nkept));
 		assert_accounted();
 	}
 	for (unsigned i = 0; i < waiting; i++)
@@ -436,10 +436,10 @@ static void tx_shared_buffer_is_freed_once(void **s)
 		start(16, 17);
 		assert_int_equal(w.pool.free, 1); /* no other is left: a second free would show */
 		take_frames(1, order);
-		keep(&w.hands[0], 2);
-		w.hands[1] = w.hands[2] = w.hands[0];
-		pkt_meta(&w.pool, w.hands[0].buf)->refs = 4;
-		w.nhands = 3;
+		keep(&hand.pkt[0], 2);
+		hand.pkt[1] = hand.pkt[2] = hand.pkt[0];
+		pkt_meta(&w.pool, hand.pkt[0].buf)->refs = 4;
+		hand.n = 3;
 		assert_int_equal(tx(), 3);
 		for (unsigned i = 0; i < 4; i++) {
 			assert_int_equal(w.pool.free, 0);
@@ -505,8 +505,8 @@ static void tx_segmentation(void **s)
 				take_frags(300, 7);
 			else
 				take_frames(1, 300);
-		} while (w.hands[0].len < 14 + 8 + 40 + 20); /* headers lie in the first piece */
-		struct pkt *p = &w.hands[0];
+		} while (hand.pkt[0].len < 14 + 8 + 40 + 20); /* headers lie in the first piece */
+		struct pkt *p = &hand.pkt[0];
 		unsigned l4 = make_headers(p, row[r].tags, row[r].six, row[r].tcp, row[r].flags);
 		struct pkt_meta *m = pkt_meta(&w.pool, p->buf);
 		m->csum_start = (uint16_t)l4;
@@ -547,8 +547,8 @@ static void tx_partial_checksum_of_a_chain(void **s)
 		do {
 			let_go();
 			take_frags(200 + i, 1 + i / 2);
-		} while (w.hands[0].len < 54);
-		struct pkt *p = &w.hands[0];
+		} while (hand.pkt[0].len < 54);
+		struct pkt *p = &hand.pkt[0];
 		unsigned len = flat(&w.pool, p, want);
 		pkt_meta(&w.pool, p->buf)->csum_start = 34;
 		pkt_meta(&w.pool, p->buf)->csum_offset = 16;
@@ -580,7 +580,7 @@ static void tx_partial_checksums_in_a_burst(void **s)
 		w.tx.csum = round % 2;
 		for (unsigned i = 0; i < ARRAY_LEN(partial); i++) {
 			take_frames(1, round + i);
-			struct pkt *p = &w.hands[i];
+			struct pkt *p = &hand.pkt[i];
 			partial[i] = random_below(2);
 			if (!partial[i])
 				continue;
@@ -656,12 +656,12 @@ static void rx_headers(void **s)
 		device_publish(&w.drx);
 		unsigned n = rx(256);
 		if (n != row[i].passes || w.cnt.rx_bad_len != row[i].bad_len ||
-		    w.cnt.rx_oversize != row[i].oversize || (n && w.hands[0].flags != row[i].flags))
+		    w.cnt.rx_oversize != row[i].oversize || (n && hand.pkt[0].flags != row[i].flags))
 			fail_msg("row %u: %u packets", i, n);
 		assert_int_equal(w.cnt.rx_pkts, n);
 		assert_int_equal(w.cnt.rx_bytes, 100 * n);
 		if (row[i].flags == PKT_CSUM_PARTIAL) {
-			const struct pkt_meta *m = pkt_meta(&w.pool, w.hands[0].buf);
+			const struct pkt_meta *m = pkt_meta(&w.pool, hand.pkt[0].buf);
 			assert_int_equal(m->csum_start, row[i].h.csum_start);
 			assert_int_equal(m->csum_offset, row[i].h.csum_offset);
 		}
@@ -671,7 +671,7 @@ static void rx_headers(void **s)
 		device_receive(0, i);
 		device_publish(&w.drx);
 		assert_int_equal(rx(256), 1);
-		assert_frame(w.hands[0].data, w.hands[0].len, i);
+		assert_frame(hand.pkt[0].data, hand.pkt[0].len, i);
 		let_go();
 	}
 }
@@ -708,9 +708,9 @@ static void rx_spread_frame_is_dropped_whole(void **s)
 			device_publish(&w.drx);
 			for (unsigned i = 0; i < 16; i++)
 				rx(max);
-			assert_int_equal(w.nhands, 3);
+			assert_int_equal(hand.n, 3);
 			for (unsigned i = 0; i < 3; i++)
-				assert_frame(w.hands[i].data, w.hands[i].len, 1 + i);
+				assert_frame(hand.pkt[i].data, hand.pkt[i].len, 1 + i);
 			assert_int_equal(w.cnt.rx_pkts, 3);
 			assert_int_equal(w.cnt.rx_oversize, 1);
 			assert_int_equal(w.cnt.rx_bad_len, 0);
@@ -737,9 +737,9 @@ static void rx_drops_after_a_spread_frame(void **s)
 		device_publish(&w.drx);
 		for (unsigned i = 0; i < 8; i++)
 			rx(max);
-		assert_int_equal(w.nhands, 4);
+		assert_int_equal(hand.n, 4);
 		for (unsigned i = 0; i < 4; i++)
-			assert_frame(w.hands[i].data, w.hands[i].len, i);
+			assert_frame(hand.pkt[i].data, hand.pkt[i].len, i);
 		let_go();
 	}
 	assert_int_equal(w.cnt.rx_bad_len, 8);

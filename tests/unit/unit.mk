@@ -38,7 +38,7 @@ UNIT_SRC_config := control/config.c control/config_check.c control/config_print.
 	lib/fmt.c
 UNIT_SRC_shell := control/shell.c control/shell_words.c control/text.c lib/fmt.c
 UNIT_SRC_virtio_ring := drivers/virtio_net/ring.c tests/unit/virtq_device.c tests/unit/virtio_rig.c \
-	tests/unit/guest.c lib/pkt.c lib/csum.c
+	tests/unit/hand.c tests/unit/guest.c lib/pkt.c lib/csum.c
 UNIT_SRC_virtio_hostile := $(UNIT_SRC_virtio_ring)
 UNIT_SRC_virtio_net := $(wildcard drivers/virtio_net/*.c) lib/pkt.c lib/csum.c tests/unit/guest.c
 UNIT_SRC_cmdline := lib/cmdline.c
@@ -55,7 +55,7 @@ UNIT_SRC_82599_rx := $(UNIT_SRC_82599_model)
 UNIT_SRC_82599_tx := $(UNIT_SRC_82599_model)
 UNIT_SRC_82599_fuzz := $(UNIT_SRC_82599_model)
 UNIT_SRC_ixgbe_ring := drivers/ixgbe/ring.c drivers/ixgbe/ring_tx.c lib/pkt.c lib/csum.c \
-	tests/unit/ixgbe_rig.c tests/unit/guest.c
+	tests/unit/ixgbe_rig.c tests/unit/hand.c tests/unit/guest.c
 UNIT_SRC_ixgbe_hostile := $(UNIT_SRC_ixgbe_ring)
 # the whole driver with the model, in one process
 UNIT_SRC_ixgbe_driver := $(wildcard drivers/ixgbe/*.c) lib/pkt.c lib/csum.c $(NICSIM_82599_SRC) \

@@ -67,6 +67,7 @@ void start(unsigned size, unsigned buffers)
 	memset(rx, 0, bytes);
 	memset(tx, 0, bytes);
 	bufpool_init(&w.pool, base, w.stack, buffers, BUF_STRIDE_STANDARD);
+	hand_empty(&w.pool);
 
 	virtio_ring_init(&w.rx, rx, size);
 	virtio_ring_init(&w.tx, tx, size);
@@ -94,55 +95,18 @@ unsigned rx(unsigned max)
 	static struct pkt v[PKT_VECTOR_MAX];
 	unsigned n = virtio_rx_burst(&w.rx, &w.pool, &w.cnt, v, max, w.offload, &w.broken);
 	assert_in_range(n, 0, max);
-	memcpy(&w.hands[w.nhands], v, n * sizeof v[0]);
-	w.nhands += n;
+	memcpy(&hand.pkt[hand.n], v, n * sizeof v[0]);
+	hand.n += n;
 	return n;
-}
-
-void let_go(void)
-{
-	while (w.nhands)
-		pkt_free(&w.pool, &w.hands[--w.nhands]);
-}
-
-void take_frames(unsigned n, uint32_t seq)
-{
-	for (unsigned i = 0; i < n; i++)
-		take_frame(&w.pool, &w.hands[w.nhands++], seq + i);
-}
-
-void take_frags(uint32_t seq, unsigned frags)
-{
-	take_chain(&w.pool, &w.hands[w.nhands++], seq, frags);
-}
-
-void keep(struct pkt *p, unsigned holders)
-{
-	p->flags |= PKT_SHARED;
-	pkt_meta(&w.pool, p->buf)->refs = (uint16_t)holders;
-	while (--holders)
-		w.kept[w.nkept++] = p->buf;
-}
-
-void let_go_of_kept(unsigned i)
-{
-	buf_put(&w.pool, w.kept[i]);
-	w.kept[i] = w.kept[--w.nkept];
-}
-
-void let_go_of_all_kept(void)
-{
-	while (w.nkept)
-		let_go_of_kept(w.nkept - 1);
 }
 
 unsigned tx(void)
 {
-	unsigned n = w.nhands < PKT_VECTOR_MAX ? w.nhands : PKT_VECTOR_MAX;
-	unsigned k = virtio_tx_burst(&w.tx, &w.pool, &w.cnt, w.hands, n, &w.broken);
+	unsigned n = hand.n < PKT_VECTOR_MAX ? hand.n : PKT_VECTOR_MAX;
+	unsigned k = virtio_tx_burst(&w.tx, &w.pool, &w.cnt, hand.pkt, n, &w.broken);
 	assert_in_range(k, 0, n);
-	w.nhands -= k;
-	memmove(w.hands, w.hands + k, w.nhands * sizeof w.hands[0]);
+	hand.n -= k;
+	memmove(hand.pkt, hand.pkt + k, hand.n * sizeof hand.pkt[0]);
 	return k;
 }
 
@@ -161,13 +125,7 @@ void device_send(unsigned i, uint32_t seq)
 void assert_accounted(void)
 {
 	unsigned none = 0;
-	owners_forget(&w.pool);
-	for (uint32_t i = 0; i < w.pool.free; i++)
-		assert_owner(w.pool.stack[i]);
-	for (unsigned i = 0; i < w.nhands; i++)
-		assert_packet(&w.hands[i]);
-	for (unsigned i = 0; i < w.nkept; i++)
-		add_holder(w.kept[i]);
+	assert_hand();
 	for (unsigned i = 0; i < w.rx.size; i++) {
 		if (w.rx.owner[i] == VIRTIO_NONE) {
 			none++;

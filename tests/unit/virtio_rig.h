@@ -12,9 +12,9 @@
 #define TESTS_UNIT_VIRTIO_RIG_H
 
 #include "drivers/virtio_net/ring.h"
+#include "tests/unit/hand.h"
 #include "tests/unit/virtq_device.h"
 
-#define BUFS_MAX 2200
 #define ROOM (BUF_STRIDE_STANDARD - BUF_DATA_OFFSET) /* of a buffer for a frame */
 
 extern struct world {
@@ -24,10 +24,6 @@ extern struct world {
 	struct virtio_ring rx, tx; /* the driver's */
 	struct vq drx, dtx;        /* the device's */
 	bool offload, broken;
-	unsigned nhands;
-	struct pkt hands[BUFS_MAX]; /* packets the test holds */
-	unsigned nkept;
-	uint32_t kept[BUFS_MAX];    /* counted buffers that it holds beside the ring */
 } w;
 
 /* As a data core does it: zeroed rings of `size` descriptors, a fresh pool, attach, and the first
@@ -50,21 +46,6 @@ unsigned tx(void);
 
 /* What the driver does in a turn of the loop without packets. */
 void idle_turns(unsigned n);
-
-/* Takes `n` buffers of the pool in hand, with frames seq, seq + 1, ... */
-void take_frames(unsigned n, uint32_t seq);
-
-/* One as a chain; see guest.h. */
-void take_frags(uint32_t seq, unsigned frags);
-
-/* Makes the packet one of so many holders of its buffer; the others are the test's, which lets go
- * of one, or of all. */
-void keep(struct pkt *p, unsigned holders);
-void let_go_of_kept(unsigned i);
-void let_go_of_all_kept(void);
-
-/* Gives all that is in hand back to the pool. */
-void let_go(void);
 
 /* Every buffer has exactly one owner, and the rings know what they have. */
 void assert_accounted(void);
