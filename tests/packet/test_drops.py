@@ -211,7 +211,6 @@ def test_dropped_with_an_error(make, packet, drop, error, type_, code):
 
 @pytest.mark.parametrize("flags,data,answer", [
     ("S", b"", dict(flags="RA", seq=0, ack=1001)),
-    ("SF", b"four", dict(flags="RA", seq=0, ack=1006)),
     ("", b"data", dict(flags="RA", seq=0, ack=1004)),
     ("A", b"data", dict(flags="R", seq=77, ack=0)),
     ("FA", b"", dict(flags="R", seq=77, ack=0)),
@@ -231,8 +230,10 @@ def test_tcp_to_a_machine_without_tcp(m, flags, data, answer):
     IP(src=A.ip, dst=ROUTER[0].ip) / TCP(dport=22, chksum=1),
     IP(src=A.ip, dst=ROUTER[0].ip) / TCP(dport=22, dataofs=4),
     IP(src=A.ip, dst=ROUTER[0].ip) / TCP(dport=22, dataofs=7),
+    IP(src=A.ip, dst=ROUTER[0].ip) / TCP(dport=22, flags="SF") / Raw(b"four"),
     IP(src=A.ip, dst=ROUTER[0].ip, proto=6) / Raw(b"1234567890123456789")],
-    ids=["checksum", "offset below 5", "offset beyond the packet", "19 bytes"])
+    ids=["checksum", "offset below 5", "offset beyond the packet",
+         "SYN and FIN", "19 bytes"])
 def test_tcp_malformed(m, packet):
     m.send(0, frame(packet))
     m.expect_nothing()
