@@ -1,12 +1,11 @@
-/* See arp.h: the protocol and the life of a neighbour. The containers are in arp_table.c. */
+/* See arp.h: the protocol and the life of a neighbour. The containers are in neigh_table.c. */
 #include "net/arp.h"
 
 #include "lib/assert.h"
 #include "lib/mem.h"
-#include "net/arp_table.h"
 #include "net/ip4.h"
 
-static bool is_up(const struct arp_neigh *n)
+static bool is_up(const struct neigh *n)
 {
 	return n->state == ARP_REACHABLE || n->state == ARP_PROBE || n->state == ARP_STATIC;
 }
@@ -88,16 +87,17 @@ static void send_announcement(struct arp *a, const struct arp_local *l)
 
 /* Asks for the neighbour; false when we have no address on the port to ask from. A next hop off
  * every subnet of the port is asked for from the port's first address. */
-static bool send_request(struct arp *a, const struct arp_neigh *n)
+static bool send_request(struct arp *a, const struct neigh *n)
 {
-	const struct arp_local *l = local_towards(a, n->port, n->ip);
+	uint32_t ip = net_addr_to_ip4(&n->addr);
+	const struct arp_local *l = local_towards(a, n->port, ip);
 	if (!l)
 		l = local_first(a, n->port);
 	if (!l)
 		return false;
 	/* RFC 1122 2.3.2.1 (2): what is known is polled unicast */
 	bool unicast = n->state == ARP_PROBE;
-	send_message(a, l, ARP_OP_REQUEST, unicast ? n->mac : mac_broadcast, mac_zero, n->ip);
+	send_message(a, l, ARP_OP_REQUEST, unicast ? n->mac : mac_broadcast, mac_zero, ip);
 	return true;
 }
 
@@ -106,22 +106,16 @@ static bool send_request(struct arp *a, const struct arp_neigh *n)
 /* Keeps the list of those that a full table may give up. After each change of state or pins. */
 static void relist(struct arp *a, uint32_t i)
 {
-	struct arp_neigh *n = &a->neigh[i];
+	const struct neigh *n = &a->table.neigh[i];
 	bool evictable = n->pins == 0 && (n->state == ARP_FAILED || n->state == ARP_UNRESOLVED);
-	if (evictable == n->listed)
-		return;
-	n->listed = evictable;
-	if (evictable)
-		arp_list_append(a, &a->evictable, i);
-	else
-		arp_list_remove(a, &a->evictable, i);
+	neigh_relist(&a->table, i, evictable ? 0 : NEIGH_UNLISTED);
 }
 
 static void enter_state(struct arp *a, uint32_t i, enum arp_state state)
 {
-	a->neigh[i].state = (uint8_t)state;
-	a->neigh[i].requests = 0;
-	a->neigh[i].idle = false;
+	a->table.neigh[i].state = (uint8_t)state;
+	a->table.neigh[i].requests = 0;
+	a->table.neigh[i].idle = false;
 	relist(a, i);
 }
 
@@ -130,11 +124,11 @@ static void enter_state(struct arp *a, uint32_t i, enum arp_state state)
 static void chain_end(struct arp *a, uint32_t i, uint32_t chain,
                       void (*op)(void *, unsigned, uint8_t *, unsigned))
 {
-	while (chain != ARP_NIL) {
-		struct arp_slot *s = arp_slot_at(a, chain);
+	while (chain != NEIGH_NIL) {
+		struct neigh_slot *s = neigh_slot_at(&a->table, chain);
 		uint32_t next = s->next;
 		op(a->ctx, i, s->frame, s->len);
-		arp_slot_free(a, chain);
+		neigh_slot_free(&a->table, chain);
 		chain = next;
 	}
 }
@@ -142,16 +136,16 @@ static void chain_end(struct arp *a, uint32_t i, uint32_t chain,
 static void fail(struct arp *a, uint32_t i, uint64_t now_ns)
 {
 	enter_state(a, i, ARP_FAILED);
-	arp_timer_set(a, i, now_ns + a->params.hold_down_ns);
-	chain_end(a, i, arp_queue_detach(a, i), a->ops->unreachable);
+	neigh_timer_set(&a->table, i, now_ns + a->params.hold_down_ns);
+	chain_end(a, i, neigh_queue_detach(&a->table, i), a->ops->unreachable);
 }
 
 /* Sends the next request of INCOMPLETE or PROBE. */
 static void ask(struct arp *a, uint32_t i, uint64_t now_ns)
 {
-	struct arp_neigh *n = &a->neigh[i];
+	struct neigh *n = &a->table.neigh[i];
 	n->requests++;
-	arp_timer_set(a, i, now_ns + a->params.retransmit_ns);
+	neigh_timer_set(&a->table, i, now_ns + a->params.retransmit_ns);
 	if (!send_request(a, n) && n->state == ARP_INCOMPLETE)
 		fail(a, i, now_ns);
 }
@@ -165,13 +159,13 @@ static void probe(struct arp *a, uint32_t i, uint64_t now_ns)
 /* Takes the neighbour out of use: UNRESOLVED when pinned, else FREE. Its queue is given up. */
 static void reset(struct arp *a, uint32_t i)
 {
-	struct arp_neigh *n = &a->neigh[i];
+	struct neigh *n = &a->table.neigh[i];
 	bool was_up = is_up(n);
 	bool dies = n->pins == 0;
-	uint32_t chain = arp_queue_detach(a, i);
-	arp_timer_clear(a, i);
+	uint32_t chain = neigh_queue_detach(&a->table, i);
+	neigh_timer_clear(&a->table, i);
 	if (dies)
-		arp_hash_remove(a, i);
+		neigh_hash_remove(&a->table, i);
 	enter_state(a, i, dies ? ARP_FREE : ARP_UNRESOLVED);
 	if (was_up)
 		a->ops->down(a->ctx, i);
@@ -180,7 +174,7 @@ static void reset(struct arp *a, uint32_t i)
 		return;
 	/* only now: while the op runs nobody can be given this index */
 	a->ops->removed(a->ctx, i);
-	arp_list_append(a, &a->free, i);
+	neigh_free(&a->table, i);
 }
 
 /* When a neighbour that was heard at `heard` is to be asked again, so early that its time does not
@@ -196,9 +190,9 @@ static uint64_t probe_time(const struct arp *a, uint64_t heard)
  * what waits. */
 static void resolved(struct arp *a, uint32_t i, const uint8_t *mac, bool was_up)
 {
-	struct arp_neigh *n = &a->neigh[i];
+	struct neigh *n = &a->table.neigh[i];
 	bool news = !was_up || !eth_equal(n->mac, mac);
-	uint32_t chain = arp_queue_detach(a, i);
+	uint32_t chain = neigh_queue_detach(&a->table, i);
 	eth_copy(n->mac, mac);
 	if (news)
 		a->ops->up(a->ctx, i, mac);
@@ -208,21 +202,21 @@ static void resolved(struct arp *a, uint32_t i, const uint8_t *mac, bool was_up)
 /* An acceptable message from this neighbour said that this is its MAC. */
 static void heard(struct arp *a, uint32_t i, const uint8_t *mac, uint64_t now_ns)
 {
-	struct arp_neigh *n = &a->neigh[i];
+	struct neigh *n = &a->table.neigh[i];
 	bool was_up = is_up(n);
 	if (n->state == ARP_STATIC)
 		return;
 	enter_state(a, i, ARP_REACHABLE);
 	n->heard_ns = now_ns;
 	n->used = false;
-	arp_timer_set(a, i, probe_time(a, now_ns));
+	neigh_timer_set(&a->table, i, probe_time(a, now_ns));
 	resolved(a, i, mac, was_up);
 }
 
 /* The neighbour's deadline has come. */
 static void expire(struct arp *a, uint32_t i, uint64_t now_ns)
 {
-	struct arp_neigh *n = &a->neigh[i];
+	struct neigh *n = &a->table.neigh[i];
 	switch ((enum arp_state)n->state) {
 	case ARP_INCOMPLETE:
 		if (n->requests < a->params.max_probes)
@@ -235,7 +229,7 @@ static void expire(struct arp *a, uint32_t i, uint64_t now_ns)
 			probe(a, i, now_ns);
 		} else if (!n->idle) {
 			n->idle = true;
-			arp_timer_set(a, i, n->heard_ns + a->params.reachable_ns);
+			neigh_timer_set(&a->table, i, n->heard_ns + a->params.reachable_ns);
 		} else {
 			reset(a, i);
 		}
@@ -246,7 +240,7 @@ static void expire(struct arp *a, uint32_t i, uint64_t now_ns)
 		} else {
 			/* the same tick sends the first broadcast request */
 			enter_state(a, i, ARP_INCOMPLETE);
-			arp_timer_set(a, i, now_ns);
+			neigh_timer_set(&a->table, i, now_ns);
 			a->ops->down(a->ctx, i);
 		}
 		break;
@@ -262,18 +256,22 @@ static void expire(struct arp *a, uint32_t i, uint64_t now_ns)
 
 /* --- public: set-up --- */
 
+static struct neigh_sizes sizes_of(const struct arp_params *p)
+{
+	return (struct neigh_sizes){p->neighbours, p->queue, p->pending, p->frame_max};
+}
+
 static bool params_are_valid(const struct arp_params *p)
 {
+	const struct neigh_sizes sizes = sizes_of(p);
 	return p->reachable_ns && p->retransmit_ns && p->hold_down_ns && p->max_probes &&
-	       p->max_probes <= 100 && p->queue && p->queue <= 65535 && p->neighbours &&
-	       p->neighbours <= 1u << 24 && p->pending && p->pending <= 1u << 24 &&
-	       p->frame_max >= ETH_HLEN && p->frame_max <= 65535;
+	       p->max_probes <= 100 && neigh_sizes_are_valid(&sizes);
 }
 
 size_t arp_memory_bytes(const struct arp_params *params)
 {
-	struct arp a = {.params = *params};
-	return arp_table_layout(&a, NULL);
+	const struct neigh_sizes sizes = sizes_of(params);
+	return neigh_table_bytes(&sizes);
 }
 
 int arp_init(struct arp *a, const struct arp_params *params, void *mem, size_t bytes,
@@ -284,8 +282,10 @@ int arp_init(struct arp *a, const struct arp_params *params, void *mem, size_t b
 	if (arp_memory_bytes(params) > bytes)
 		return E_NOMEM;
 	*a = (struct arp){.params = *params, .ops = ops, .ctx = ctx};
-	arp_table_layout(a, mem);
-	arp_table_clear(a);
+	/* who is on the link is bounded by its subnet: no secret is needed against collisions */
+	const struct siphash_key key = {0, 0};
+	const struct neigh_sizes sizes = sizes_of(params);
+	neigh_table_init(&a->table, &sizes, &key, mem);
 	return E_OK;
 }
 
@@ -330,40 +330,44 @@ void arp_announce(struct arp *a, unsigned port)
 
 /* --- public: neighbours --- */
 
+static uint32_t find(const struct arp *a, unsigned port, uint32_t ip)
+{
+	const struct net_addr addr = net_addr_ip4(ip);
+	return neigh_hash_find(&a->table, port, &addr);
+}
+
 int arp_neigh_find(const struct arp *a, unsigned port, uint32_t ip)
 {
-	uint32_t i = arp_hash_find(a, port, ip);
-	return i == ARP_NIL ? E_NOENT : (int)i;
+	uint32_t i = find(a, port, ip);
+	return i == NEIGH_NIL ? E_NOENT : (int)i;
 }
 
 int arp_neigh_get(struct arp *a, unsigned port, uint32_t ip)
 {
-	assert(port <= 255);
-	uint32_t i = arp_hash_find(a, port, ip);
-	if (i != ARP_NIL)
+	const struct net_addr addr = net_addr_ip4(ip);
+	uint32_t i = neigh_hash_find(&a->table, port, &addr);
+	if (i != NEIGH_NIL)
 		return (int)i;
-	if (a->free.head == ARP_NIL && a->evictable.head != ARP_NIL)
-		reset(a, a->evictable.head);
-	i = a->free.head;
-	if (i == ARP_NIL)
+	uint32_t victim = neigh_evictable(&a->table);
+	if (a->table.free.head == NEIGH_NIL && victim != NEIGH_NIL)
+		reset(a, victim);
+	i = neigh_take(&a->table, port, &addr);
+	if (i == NEIGH_NIL)
 		return E_NOMEM;
-	arp_list_remove(a, &a->free, i);
-	a->neigh[i] = (struct arp_neigh){.ip = ip, .port = (uint8_t)port, .heap_pos = ARP_NIL};
-	arp_hash_add(a, i);
 	enter_state(a, i, ARP_UNRESOLVED);
 	return (int)i;
 }
 
 void arp_pin(struct arp *a, unsigned index)
 {
-	assert(index < a->params.neighbours && a->neigh[index].state != ARP_FREE);
-	a->neigh[index].pins++;
+	assert(index < a->params.neighbours && a->table.neigh[index].state != ARP_FREE);
+	a->table.neigh[index].pins++;
 	relist(a, index);
 }
 
 void arp_unpin(struct arp *a, unsigned index)
 {
-	struct arp_neigh *n = &a->neigh[index];
+	struct neigh *n = &a->table.neigh[index];
 	assert(index < a->params.neighbours && n->pins > 0);
 	if (--n->pins == 0 && n->state == ARP_UNRESOLVED)
 		reset(a, index);
@@ -375,17 +379,17 @@ void arp_unpin(struct arp *a, unsigned index)
  * there is none, or the frame is too long to wait, the frame itself is lost. */
 static void enqueue(struct arp *a, unsigned index, uint8_t *frame, unsigned len)
 {
-	struct arp_neigh *n = &a->neigh[index];
+	struct neigh *n = &a->table.neigh[index];
 	bool fits = len <= a->params.frame_max;
-	if (fits && !arp_queue_has_room(a, index) && n->queued) {
-		uint32_t slot = arp_queue_pop(a, index);
-		struct arp_slot *s = arp_slot_at(a, slot);
+	if (fits && !neigh_queue_has_room(&a->table, index) && n->queued) {
+		uint32_t slot = neigh_queue_pop(&a->table, index);
+		struct neigh_slot *s = neigh_slot_at(&a->table, slot);
 		a->ops->lost(a->ctx, index, s->frame, s->len);
-		arp_slot_free(a, slot);
+		neigh_slot_free(&a->table, slot);
 	}
 	/* the state is looked at again because the op may have called back in */
-	if (fits && n->state == ARP_INCOMPLETE && arp_queue_has_room(a, index))
-		arp_queue_push(a, index, frame, len);
+	if (fits && n->state == ARP_INCOMPLETE && neigh_queue_has_room(&a->table, index))
+		neigh_queue_push(&a->table, index, frame, len);
 	else
 		a->ops->lost(a->ctx, index, frame, len);
 }
@@ -393,7 +397,7 @@ static void enqueue(struct arp *a, unsigned index, uint8_t *frame, unsigned len)
 void arp_output(struct arp *a, unsigned index, uint8_t *frame, unsigned len, uint64_t now_ns)
 {
 	assert(index < a->params.neighbours);
-	struct arp_neigh *n = &a->neigh[index];
+	struct neigh *n = &a->table.neigh[index];
 	if (is_up(n)) {
 		arp_used(a, index, now_ns);
 		a->ops->release(a->ctx, index, frame, len);
@@ -414,7 +418,7 @@ void arp_output(struct arp *a, unsigned index, uint8_t *frame, unsigned len, uin
 void arp_used(struct arp *a, unsigned index, uint64_t now_ns)
 {
 	assert(index < a->params.neighbours);
-	struct arp_neigh *n = &a->neigh[index];
+	struct neigh *n = &a->table.neigh[index];
 	n->used = true;
 	/* it would be gone in seconds, and is wanted after all */
 	if (n->state == ARP_REACHABLE && n->idle)
@@ -424,7 +428,7 @@ void arp_used(struct arp *a, unsigned index, uint64_t now_ns)
 void arp_flush_port(struct arp *a, unsigned port)
 {
 	for (uint32_t i = 0; i < a->params.neighbours; i++) {
-		const struct arp_neigh *n = &a->neigh[i];
+		const struct neigh *n = &a->table.neigh[i];
 		if (n->port == port && n->state != ARP_FREE && n->state != ARP_STATIC)
 			reset(a, i);
 	}
@@ -437,17 +441,17 @@ int arp_set_static(struct arp *a, unsigned port, uint32_t ip, const uint8_t *mac
 	int i = arp_neigh_get(a, port, ip);
 	if (i < 0)
 		return i;
-	bool was_up = is_up(&a->neigh[i]);
+	bool was_up = is_up(&a->table.neigh[i]);
 	enter_state(a, (uint32_t)i, ARP_STATIC);
-	arp_timer_clear(a, (uint32_t)i);
+	neigh_timer_clear(&a->table, (uint32_t)i);
 	resolved(a, (uint32_t)i, mac, was_up);
 	return i;
 }
 
 int arp_forget(struct arp *a, unsigned port, uint32_t ip)
 {
-	uint32_t i = arp_hash_find(a, port, ip);
-	if (i == ARP_NIL)
+	uint32_t i = find(a, port, ip);
+	if (i == NEIGH_NIL)
 		return E_NOENT;
 	reset(a, i);
 	return E_OK;
@@ -542,14 +546,14 @@ uint64_t arp_tick(struct arp *a, uint64_t now_ns)
 		l->announce_at = now_ns + ARP_ANNOUNCE_INTERVAL_NS;
 		send_announcement(a, l);
 	}
-	while (a->heap_len && a->neigh[a->heap[0]].deadline <= now_ns)
-		expire(a, a->heap[0], now_ns);
+	while (neigh_deadline(&a->table) <= now_ns)
+		expire(a, a->table.heap[0], now_ns);
 	return arp_deadline(a);
 }
 
 uint64_t arp_deadline(const struct arp *a)
 {
-	uint64_t next = a->heap_len ? a->neigh[a->heap[0]].deadline : UINT64_MAX;
+	uint64_t next = neigh_deadline(&a->table);
 	for (uint32_t i = 0; i < a->locals; i++)
 		if (a->local[i].announce_left && a->local[i].announce_at < next)
 			next = a->local[i].announce_at;
@@ -560,12 +564,12 @@ bool arp_next(const struct arp *a, unsigned *cursor, uint64_t now_ns, struct arp
 {
 	while (*cursor < a->params.neighbours) {
 		unsigned i = (*cursor)++;
-		const struct arp_neigh *n = &a->neigh[i];
+		const struct neigh *n = &a->table.neigh[i];
 		if (n->state == ARP_FREE)
 			continue;
 		bool known = !eth_is_zero(n->mac) && n->state != ARP_STATIC;
 		*out = (struct arp_entry){
-			.ip = n->ip,
+			.ip = net_addr_to_ip4(&n->addr),
 			.index = i,
 			.port = n->port,
 			.state = (enum arp_state)n->state,

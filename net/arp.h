@@ -49,6 +49,7 @@
 #include "lib/types.h"
 #include "net/counters.h"
 #include "net/eth.h"
+#include "net/neigh_table.h"
 
 #define ARP_FRAME_LEN 42 /* Ethernet header and message; the port pads */
 #define ARP_LOCALS_MAX 64
@@ -146,25 +147,6 @@ struct arp_entry {
 
 /* --- private from here on, laid open for sizes only --- */
 
-struct arp_neigh {
-	uint64_t deadline;  /* meaningful while heap_pos != ARP_NIL */
-	uint64_t heard_ns;  /* when it was last confirmed */
-	uint32_t ip;
-	uint32_t hash_next;
-	uint32_t heap_pos;
-	uint32_t prev, next;            /* in the free or the evictable list */
-	uint32_t pend_head, pend_tail;
-	uint32_t pins;
-	uint16_t queued;
-	uint8_t port;
-	uint8_t state;
-	uint8_t requests;   /* sent in this state */
-	bool used;          /* by the data cores since it was confirmed */
-	bool idle;          /* REACHABLE, in its last seconds, was not used when asked */
-	bool listed;        /* in the evictable list */
-	uint8_t mac[ETH_ALEN];
-};
-
 struct arp_local {
 	uint64_t announce_at;
 	uint64_t defended_at; /* valid when defended */
@@ -176,25 +158,11 @@ struct arp_local {
 	uint8_t mac[ETH_ALEN];
 };
 
-struct arp_list {
-	uint32_t head, tail;
-};
-
 struct arp {
 	struct arp_params params;
 	const struct arp_ops *ops;
 	void *ctx;
-	struct arp_neigh *neigh;
-	uint32_t *hash;        /* heads of the chains, hash_mask + 1 of them */
-	uint32_t *heap;        /* neighbours by deadline, a binary heap */
-	uint8_t *slots;        /* pending frames, slot_bytes apart: header, then the frame */
-	uint32_t slot_bytes;
-	uint32_t hash_mask;
-	uint32_t heap_len;
-	uint32_t slot_free;    /* list of free slots */
-	uint32_t pending;      /* slots in use */
-	struct arp_list free;      /* oldest first, so that an index rests before reuse */
-	struct arp_list evictable; /* FAILED and UNRESOLVED without pin, oldest first */
+	struct neigh_table table; /* of its evictable lists only the first: FAILED, UNRESOLVED */
 	struct arp_local local[ARP_LOCALS_MAX];
 	uint32_t locals;
 };
@@ -276,19 +244,19 @@ int arp_forget(struct arp *a, unsigned port, uint32_t ip);
 /* Address and port of a neighbour that is not FREE. */
 static inline uint32_t arp_neigh_ip(const struct arp *a, unsigned index)
 {
-	return a->neigh[index].ip;
+	return net_addr_to_ip4(&a->table.neigh[index].addr);
 }
 
 static inline unsigned arp_neigh_port(const struct arp *a, unsigned index)
 {
-	return a->neigh[index].port;
+	return a->table.neigh[index].port;
 }
 
 /* Walks the table in the order of indices; *cursor starts at 0. False after the last. */
 bool arp_next(const struct arp *a, unsigned *cursor, uint64_t now_ns, struct arp_entry *out);
 
 /* Frames waiting now. */
-static inline uint32_t arp_pending(const struct arp *a) { return a->pending; }
+static inline uint32_t arp_pending(const struct arp *a) { return a->table.pending; }
 
 /* "reachable" and so on, for `show arp`. */
 const char *arp_state_name(enum arp_state state);

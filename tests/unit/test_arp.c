@@ -225,8 +225,8 @@ static void assert_deadline(void)
 {
 	uint64_t least = UINT64_MAX;
 	for (unsigned i = 0; i < a.params.neighbours; i++)
-		if (a.neigh[i].heap_pos != UINT32_MAX && a.neigh[i].deadline < least)
-			least = a.neigh[i].deadline;
+		if (a.table.neigh[i].heap_pos != UINT32_MAX && a.table.neigh[i].deadline < least)
+			least = a.table.neigh[i].deadline;
 	assert_true(arp_deadline(&a) == least);
 }
 
@@ -807,11 +807,11 @@ static void random_life(void **s)
 			      random_below(2) ? US : NEIGH(random_below(9)), t);
 			break;
 		case 5:
-			if (i >= 0 && a.neigh[i].pins < 3)
+			if (i >= 0 && a.table.neigh[i].pins < 3)
 				arp_pin(&a, (unsigned)i);
 			break;
 		case 6:
-			if (i >= 0 && a.neigh[i].pins)
+			if (i >= 0 && a.table.neigh[i].pins)
 				arp_unpin(&a, (unsigned)i);
 			break;
 		case 7:

@@ -22,7 +22,7 @@ UNIT_SRC_tcp_room := $(UNIT_SRC_tcp_icmp)
 UNIT_SRC_tcp_wire := net/tcp/wire.c net/ip4.c lib/csum.c
 UNIT_SRC_gso := net/gso.c net/ip4.c lib/pkt.c lib/csum.c tests/unit/guest.c \
 	tools/nicsim/packet/segment.c
-UNIT_SRC_arp := net/arp.c net/arp_table.c lib/fmt.c
+UNIT_SRC_arp := net/arp.c net/neigh_table.c lib/fmt.c
 UNIT_SRC_fib := net/fib/rib.c net/fib/trie.c net/fib/fib4.c net/fib/fib6.c tests/unit/prefixes.c
 UNIT_SRC_fib6 := net/fib/rib.c net/fib/trie.c net/fib/fib6.c net/fib/host6.c
 UNIT_SRC_rss := net/rss.c
@@ -33,7 +33,7 @@ TCP_SRC := $(sort $(wildcard net/*.c net/tcp/*.c)) $(filter-out lib/mem.c,$(sort
 UNIT_SRC_tcp_pair := $(TCP_SRC) tests/unit/tcp_rig.c tests/unit/tcp_link.c tests/unit/tcp_police.c \
 	tests/unit/tcp_flow.c
 UNIT_SRC_tcp_rate := $(UNIT_SRC_tcp_pair)
-UNIT_SRC_fuzz := net/arp.c net/arp_table.c net/icmp4.c net/udp.c net/ip4.c lib/csum.c
+UNIT_SRC_fuzz := net/arp.c net/neigh_table.c net/icmp4.c net/udp.c net/ip4.c lib/csum.c
 UNIT_SRC_config := control/config.c control/config_check.c control/config_print.c control/text.c \
 	lib/fmt.c
 UNIT_SRC_shell := control/shell.c control/shell_words.c control/text.c lib/fmt.c

@@ -1,0 +1,290 @@
+/* See neigh_table.h. Deadlines are in a binary heap, so that a tick costs what is due and a change
+ * costs the logarithm of the table. */
+#include "net/neigh_table.h"
+
+#include "lib/assert.h"
+#include "lib/mem.h"
+
+/* --- lists --- */
+
+static void list_append(struct neigh_table *t, struct neigh_list *list, uint32_t i)
+{
+	t->neigh[i].prev = list->tail;
+	t->neigh[i].next = NEIGH_NIL;
+	if (list->tail == NEIGH_NIL)
+		list->head = i;
+	else
+		t->neigh[list->tail].next = i;
+	list->tail = i;
+}
+
+static void list_remove(struct neigh_table *t, struct neigh_list *list, uint32_t i)
+{
+	struct neigh *n = &t->neigh[i];
+	if (n->prev == NEIGH_NIL)
+		list->head = n->next;
+	else
+		t->neigh[n->prev].next = n->next;
+	if (n->next == NEIGH_NIL)
+		list->tail = n->prev;
+	else
+		t->neigh[n->next].prev = n->prev;
+}
+
+/* --- memory --- */
+
+static size_t round_up_8(size_t n)
+{
+	return (n + 7) & ~(size_t)7;
+}
+
+static uint32_t hash_heads(const struct neigh_sizes *s)
+{
+	uint32_t heads = 1;
+	while (heads < s->neighbours)
+		heads *= 2;
+	return heads;
+}
+
+static uint32_t slot_bytes(const struct neigh_sizes *s)
+{
+	return (uint32_t)round_up_8(sizeof(struct neigh_slot) + s->frame_max);
+}
+
+/* Where the parts lie in the memory, from its start; returns the bytes in all. */
+static size_t layout(const struct neigh_sizes *s, size_t *hash, size_t *heap, size_t *slots)
+{
+	*hash = round_up_8(s->neighbours * sizeof(struct neigh));
+	*heap = *hash + round_up_8(hash_heads(s) * sizeof(uint32_t));
+	*slots = *heap + round_up_8(s->neighbours * sizeof(uint32_t));
+	return *slots + (size_t)s->pending * slot_bytes(s);
+}
+
+bool neigh_sizes_are_valid(const struct neigh_sizes *s)
+{
+	return s->queue && s->queue <= 65535 && s->neighbours && s->neighbours <= 1u << 24 &&
+	       s->pending && s->pending <= 1u << 24 && s->frame_max >= ETH_HLEN &&
+	       s->frame_max <= 65535;
+}
+
+size_t neigh_table_bytes(const struct neigh_sizes *s)
+{
+	size_t hash, heap, slots;
+	return layout(s, &hash, &heap, &slots);
+}
+
+void neigh_table_init(struct neigh_table *t, const struct neigh_sizes *s,
+                      const struct siphash_key *key, void *mem)
+{
+	const struct neigh_list empty = {NEIGH_NIL, NEIGH_NIL};
+	uint8_t *base = mem;
+	size_t hash, heap, slots;
+	layout(s, &hash, &heap, &slots);
+	*t = (struct neigh_table){
+		.size = *s,
+		.key = *key,
+		.neigh = (struct neigh *)(void *)base,
+		.hash = (uint32_t *)(void *)(base + hash),
+		.heap = (uint32_t *)(void *)(base + heap),
+		.slots = base + slots,
+		.slot_bytes = slot_bytes(s),
+		.hash_mask = hash_heads(s) - 1,
+		.slot_free = NEIGH_NIL,
+		.free = empty,
+		.evictable = {empty, empty},
+	};
+	for (uint32_t i = 0; i <= t->hash_mask; i++)
+		t->hash[i] = NEIGH_NIL;
+	for (uint32_t i = 0; i < s->neighbours; i++) {
+		t->neigh[i] = (struct neigh){.heap_pos = NEIGH_NIL, .listed = NEIGH_UNLISTED};
+		list_append(t, &t->free, i);
+	}
+	for (uint32_t i = s->pending; i-- > 0;) {
+		neigh_slot_at(t, i)->next = t->slot_free;
+		t->slot_free = i;
+	}
+}
+
+/* --- hash --- */
+
+static uint32_t *hash_head(const struct neigh_table *t, unsigned port, const struct net_addr *addr)
+{
+	const uint64_t words[] = {
+		(uint64_t)addr->w[0] << 32 | addr->w[1],
+		(uint64_t)addr->w[2] << 32 | addr->w[3],
+		port,
+	};
+	return &t->hash[siphash13_words(&t->key, words, ARRAY_LEN(words)) & t->hash_mask];
+}
+
+static bool key_is(const struct neigh *n, unsigned port, const struct net_addr *addr)
+{
+	return n->port == port && net_addr_equal(&n->addr, addr);
+}
+
+uint32_t neigh_hash_find(const struct neigh_table *t, unsigned port, const struct net_addr *addr)
+{
+	uint32_t i = *hash_head(t, port, addr);
+	while (i != NEIGH_NIL && !key_is(&t->neigh[i], port, addr))
+		i = t->neigh[i].hash_next;
+	return i;
+}
+
+uint32_t neigh_take(struct neigh_table *t, unsigned port, const struct net_addr *addr)
+{
+	uint32_t i = t->free.head;
+	assert(port <= 255);
+	if (i == NEIGH_NIL)
+		return i;
+	list_remove(t, &t->free, i);
+	uint32_t *head = hash_head(t, port, addr);
+	t->neigh[i] = (struct neigh){
+		.addr = *addr,
+		.port = (uint8_t)port,
+		.hash_next = *head,
+		.heap_pos = NEIGH_NIL,
+		.listed = NEIGH_UNLISTED,
+	};
+	*head = i;
+	return i;
+}
+
+void neigh_hash_remove(struct neigh_table *t, uint32_t i)
+{
+	uint32_t *link = hash_head(t, t->neigh[i].port, &t->neigh[i].addr);
+	while (*link != i) {
+		assert(*link != NEIGH_NIL);
+		link = &t->neigh[*link].hash_next;
+	}
+	*link = t->neigh[i].hash_next;
+}
+
+/* --- who may go --- */
+
+void neigh_relist(struct neigh_table *t, uint32_t i, unsigned which)
+{
+	struct neigh *n = &t->neigh[i];
+	if (n->listed == which)
+		return;
+	if (n->listed != NEIGH_UNLISTED)
+		list_remove(t, &t->evictable[n->listed], i);
+	n->listed = (uint8_t)which;
+	if (which != NEIGH_UNLISTED)
+		list_append(t, &t->evictable[which], i);
+}
+
+uint32_t neigh_evictable(const struct neigh_table *t)
+{
+	for (unsigned k = 0; k < NEIGH_EVICTABLE; k++)
+		if (t->evictable[k].head != NEIGH_NIL)
+			return t->evictable[k].head;
+	return NEIGH_NIL;
+}
+
+void neigh_free(struct neigh_table *t, uint32_t i)
+{
+	assert(t->neigh[i].listed == NEIGH_UNLISTED);
+	list_append(t, &t->free, i);
+}
+
+/* --- deadlines --- */
+
+static void heap_place(struct neigh_table *t, uint32_t pos, uint32_t i)
+{
+	t->heap[pos] = i;
+	t->neigh[i].heap_pos = pos;
+}
+
+static uint64_t heap_key(const struct neigh_table *t, uint32_t pos)
+{
+	return t->neigh[t->heap[pos]].deadline;
+}
+
+/* Moves neighbour i from the hole at pos to where the heap order wants it. */
+static void heap_settle(struct neigh_table *t, uint32_t pos, uint32_t i)
+{
+	uint64_t key = t->neigh[i].deadline;
+	while (pos > 0 && heap_key(t, (pos - 1) / 2) > key) {
+		heap_place(t, pos, t->heap[(pos - 1) / 2]);
+		pos = (pos - 1) / 2;
+	}
+	for (;;) {
+		uint32_t child = 2 * pos + 1;
+		if (child + 1 < t->heap_len && heap_key(t, child + 1) < heap_key(t, child))
+			child++;
+		if (child >= t->heap_len || heap_key(t, child) >= key)
+			break;
+		heap_place(t, pos, t->heap[child]);
+		pos = child;
+	}
+	heap_place(t, pos, i);
+}
+
+void neigh_timer_set(struct neigh_table *t, uint32_t i, uint64_t deadline)
+{
+	struct neigh *n = &t->neigh[i];
+	n->deadline = deadline;
+	if (n->heap_pos == NEIGH_NIL)
+		heap_place(t, t->heap_len++, i);
+	heap_settle(t, n->heap_pos, i);
+}
+
+void neigh_timer_clear(struct neigh_table *t, uint32_t i)
+{
+	uint32_t pos = t->neigh[i].heap_pos;
+	if (pos == NEIGH_NIL)
+		return;
+	t->neigh[i].heap_pos = NEIGH_NIL;
+	uint32_t last = t->heap[--t->heap_len];
+	if (last != i)
+		heap_settle(t, pos, last);
+}
+
+/* --- waiting frames --- */
+
+void neigh_slot_free(struct neigh_table *t, uint32_t slot)
+{
+	neigh_slot_at(t, slot)->next = t->slot_free;
+	t->slot_free = slot;
+	assert(t->pending > 0);
+	t->pending--;
+}
+
+bool neigh_queue_has_room(const struct neigh_table *t, uint32_t i)
+{
+	return t->neigh[i].queued < t->size.queue && t->slot_free != NEIGH_NIL;
+}
+
+uint32_t neigh_queue_pop(struct neigh_table *t, uint32_t i)
+{
+	struct neigh *n = &t->neigh[i];
+	uint32_t slot = n->pend_head;
+	n->pend_head = neigh_slot_at(t, slot)->next;
+	n->queued--;
+	return slot;
+}
+
+void neigh_queue_push(struct neigh_table *t, uint32_t i, const uint8_t *frame, unsigned len)
+{
+	struct neigh *n = &t->neigh[i];
+	uint32_t slot = t->slot_free;
+	struct neigh_slot *s = neigh_slot_at(t, slot);
+	t->slot_free = s->next;
+	t->pending++;
+	s->next = NEIGH_NIL;
+	s->len = len;
+	memcpy(s->frame, frame, len);
+	if (n->queued++ == 0)
+		n->pend_head = slot;
+	else
+		neigh_slot_at(t, n->pend_tail)->next = slot;
+	n->pend_tail = slot;
+}
+
+uint32_t neigh_queue_detach(struct neigh_table *t, uint32_t i)
+{
+	struct neigh *n = &t->neigh[i];
+	uint32_t chain = n->queued ? n->pend_head : NEIGH_NIL;
+	n->queued = 0;
+	return chain;
+}
