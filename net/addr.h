@@ -12,6 +12,19 @@ struct net_addr {
 	uint32_t w[4]; /* as on the wire: raw32_load */
 };
 
+/* From and to the 16 bytes of an address in a packet, any alignment. */
+static inline struct net_addr net_addr_load(const void *p)
+{
+	struct net_addr a;
+	__builtin_memcpy(&a, p, sizeof a);
+	return a;
+}
+
+static inline void net_addr_store(void *p, const struct net_addr *a)
+{
+	__builtin_memcpy(p, a, sizeof *a);
+}
+
 /* Of an IPv4 address in host order; 0 is INADDR_ANY, but see NET_ADDR_ANY. */
 static inline struct net_addr net_addr_ip4(uint32_t addr)
 {

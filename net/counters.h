@@ -17,9 +17,10 @@
 #include "lib/types.h"
 
 #define NET_COUNTERS(X) \
-	X(forwarded, FATE, "IPv4 packets sent on towards their destination") \
+	X(forwarded, FATE, "IP packets sent on towards their destination") \
 	X(delivered_arp, FATE, "ARP messages taken by the machine itself") \
 	X(delivered_icmp, FATE, "ICMP messages to the machine itself") \
+	X(delivered_icmp6, FATE, "ICMPv6 messages to the machine itself, but neighbour discovery and MLD") \
 	X(delivered_udp, FATE, "UDP datagrams to the machine itself") \
 	X(delivered_tcp, FATE, "TCP segments to the machine itself") \
 	X(discarded, FATE, "packets that the discard application threw away, its work") \
@@ -48,6 +49,28 @@
 	X(drop_ip4_need_frag, DROP, "larger than the next link's MTU and DF is set") \
 	X(drop_ip4_fragment_local, DROP, "fragment addressed to the machine itself") \
 	X(drop_ip4_proto, DROP, "protocol without a receiver here") \
+	X(drop_ip6_short, DROP, "IPv6 packet shorter than its header") \
+	X(drop_ip6_version, DROP, "IP version field is not 6") \
+	X(drop_ip6_payload_len, DROP, "IPv6 payload length beyond the frame, or a jumbogram") \
+	X(drop_ip6_src_martian, DROP, "IPv6 source address that may not be on a wire or be forwarded") \
+	X(drop_ip6_dst_martian, DROP, "IPv6 destination address that may not be on a wire") \
+	X(drop_ip6_src_local, DROP, "IPv6 source address is one of ours") \
+	X(drop_ip6_scope, DROP, "link-local address on a packet to be forwarded") \
+	X(drop_ip6_hop_limit, DROP, "hop limit ran out here") \
+	X(drop_ip6_no_route, DROP, "no route to the IPv6 destination") \
+	X(drop_ip6_null0, DROP, "IPv6 route to null0") \
+	X(drop_ip6_not_ours, DROP, "IPv6 for another host, and this application does not forward") \
+	X(drop_ip6_link_mcast, DROP, "unicast IPv6 packet in a link-layer multicast or broadcast") \
+	X(drop_ip6_multicast, DROP, "IPv6 multicast group nobody here joined") \
+	X(drop_ip6_too_big, DROP, "IPv6 packet larger than the next link's MTU") \
+	X(drop_ip6_ext_malformed, DROP, "IPv6 extension header or option longer than what it lies in") \
+	X(drop_ip6_ext_limit, DROP, "more IPv6 extension headers, options or padding than is sane") \
+	X(drop_ip6_option, DROP, "unknown IPv6 option that must not be skipped") \
+	X(drop_ip6_routing, DROP, "IPv6 routing header with a route left to follow") \
+	X(drop_ip6_first_fragment, DROP, "first IPv6 fragment without all of its headers") \
+	X(drop_ip6_proto, DROP, "IPv6 next header without a receiver here") \
+	X(drop_icmp6_malformed, DROP, "ICMPv6 message too short or with a wrong checksum") \
+	X(drop_icmp6_type, DROP, "ICMPv6 type that needs no answer here") \
 	X(drop_icmp_malformed, DROP, "ICMP message too short or with a wrong checksum") \
 	X(drop_icmp_type, DROP, "ICMP type that needs no answer here") \
 	X(drop_udp_malformed, DROP, "UDP length or checksum wrong") \
@@ -84,8 +107,20 @@
 	X(icmp_tx_unreach_port, INFO, "ICMP port unreachable sent") \
 	X(icmp_tx_unreach_frag, INFO, "ICMP fragmentation needed sent") \
 	X(icmp_tx_param_problem, INFO, "ICMP parameter problem sent") \
-	X(icmp_err_ratelimited, INFO, "ICMP errors withheld by the rate limit") \
-	X(icmp_err_suppressed, INFO, "ICMP errors that RFC 1122 3.2.2 forbids to send") \
+	X(icmp6_tx_echo_reply, INFO, "ICMPv6 echo replies sent") \
+	X(icmp6_tx_echo_request, INFO, "ICMPv6 echo requests sent (console ping)") \
+	X(icmp6_tx_unreach_no_route, INFO, "ICMPv6 no route to destination sent") \
+	X(icmp6_tx_unreach_prohibited, INFO, "ICMPv6 administratively prohibited sent") \
+	X(icmp6_tx_unreach_scope, INFO, "ICMPv6 beyond scope of source address sent") \
+	X(icmp6_tx_unreach_address, INFO, "ICMPv6 address unreachable sent") \
+	X(icmp6_tx_unreach_port, INFO, "ICMPv6 port unreachable sent") \
+	X(icmp6_tx_unreach_policy, INFO, "ICMPv6 source address failed policy sent") \
+	X(icmp6_tx_unreach_reject, INFO, "ICMPv6 reject route sent") \
+	X(icmp6_tx_too_big, INFO, "ICMPv6 packet too big sent") \
+	X(icmp6_tx_time_exceeded, INFO, "ICMPv6 time exceeded sent") \
+	X(icmp6_tx_param_problem, INFO, "ICMPv6 parameter problem sent") \
+	X(icmp_err_ratelimited, INFO, "ICMP errors of either family withheld by the rate limit") \
+	X(icmp_err_suppressed, INFO, "ICMP errors that RFC 1122 3.2.2 or RFC 4443 2.4 forbids to send") \
 	X(arp_tx_request, INFO, "ARP requests sent") \
 	X(arp_tx_reply, INFO, "ARP replies sent") \
 	X(arp_conflict, INFO, "another station claims one of our addresses") \
