@@ -7,6 +7,7 @@
 #include "control/inside.h"
 
 #include "lib/mem.h"
+#include "net/icmp_limit.h"
 #include "net/ip4.h"
 #include "net/tcp/reset.h"
 #include "net/udp.h"
@@ -16,13 +17,13 @@
 #define TELL_RATE 1000
 #define TELL_BURST 200
 
-static struct icmp4_limit limit, tell_limit;
+static struct icmp_limit limit, tell_limit;
 static uint8_t out_frame[BUF_STRIDE_JUMBO]; /* packets being built; used by one function at a time */
 
 void local_start(void)
 {
-	icmp4_limit_init(&limit, plane.config.icmp_rate, plane.config.icmp_burst);
-	icmp4_limit_init(&tell_limit, TELL_RATE, TELL_BURST);
+	icmp_limit_init(&limit, plane.config.icmp_rate, plane.config.icmp_burst);
+	icmp_limit_init(&tell_limit, TELL_RATE, TELL_BURST);
 }
 
 /* --- sending --- */
@@ -62,7 +63,7 @@ void local_error(const uint8_t *ip, unsigned len, uint8_t type, uint8_t code)
 		count(CNT_icmp_err_suppressed);
 		return;
 	}
-	if (!icmp4_limit_take(&limit, core_now_ns())) {
+	if (!icmp_limit_take(&limit, core_now_ns())) {
 		count(CNT_icmp_err_ratelimited);
 		return;
 	}
@@ -79,7 +80,7 @@ void local_error(const uint8_t *ip, unsigned len, uint8_t type, uint8_t code)
 static void tell_tcp(const struct icmp4_msg *icmp, const struct core_msg *m)
 {
 	if (!core_app()->data_msg || icmp->type != ICMP4_UNREACH ||
-	    ip4_proto(icmp->data) != IP4_PROTO_TCP || !icmp4_limit_take(&tell_limit, core_now_ns()))
+	    ip4_proto(icmp->data) != IP4_PROTO_TCP || !icmp_limit_take(&tell_limit, core_now_ns()))
 		return;
 	for (unsigned pair = 0; pair < core_data_count(); pair++)
 		core_inject(pair, m->port, m->frame, m->len, INJECT_APP, APP_TCP_ERROR);

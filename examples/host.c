@@ -147,7 +147,7 @@ static void icmp_error(struct host *h, struct pkt *p, uint8_t code, enum counter
 	struct pkt answer;
 	if (!icmp4_error_allowed(ip, p->len - ETH_HLEN)) {
 		count(h, CNT_icmp_err_suppressed);
-	} else if (!icmp4_limit_take(&h->icmp_limit, h->now_us * 1000)) {
+	} else if (!icmp_limit_take(&h->icmp_limit, h->now_us * 1000)) {
 		count(h, CNT_icmp_err_ratelimited);
 	} else if (pkt_alloc(&h->pool, &answer)) {
 		unsigned n = icmp4_error_build(answer.data + ETH_HLEN, ICMP4_ERROR_MAX, ip,
@@ -405,5 +405,5 @@ void host_open(struct host *h, const struct host_options *o, const struct host_o
 	make_pool(h, o);
 	make_arp(h);
 	make_tcp(h, o);
-	icmp4_limit_init(&h->icmp_limit, 1000, 50);
+	icmp_limit_init(&h->icmp_limit, 1000, 50);
 }

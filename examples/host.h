@@ -18,6 +18,7 @@
 #include "examples/tap.h"
 #include "net/arp.h"
 #include "net/icmp4.h"
+#include "net/icmp_limit.h"
 #include "net/tcp/tcp.h"
 #include "net/ip4.h"
 #include "net/udp.h"
@@ -66,7 +67,7 @@ struct host {
 	struct tcp *tcp;
 	struct arp arp;
 	struct host_neigh *neigh; /* by index of arp */
-	struct icmp4_limit icmp_limit;
+	struct icmp_limit icmp_limit;
 	struct option_prefix address;
 	uint32_t gateway;
 	uint8_t mac[ETH_ALEN];

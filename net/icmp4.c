@@ -91,23 +91,6 @@ enum counter icmp4_error_counter(uint8_t type, uint8_t code)
 	return unreach[code];
 }
 
-void icmp4_limit_init(struct icmp4_limit *l, uint32_t rate, uint32_t burst)
-{
-	uint64_t interval = rate ? (1000000000u - 1) / rate + 1 : 0; /* rounded up */
-	*l = (struct icmp4_limit){0, interval, interval * (burst ? burst : 1)};
-}
-
-bool icmp4_limit_take(struct icmp4_limit *l, uint64_t now_ns)
-{
-	if (l->interval_ns == 0)
-		return false;
-	uint64_t full_at = l->full_at_ns > now_ns ? l->full_at_ns : now_ns;
-	if (full_at - now_ns + l->interval_ns > l->depth_ns)
-		return false;
-	l->full_at_ns = full_at + l->interval_ns;
-	return true;
-}
-
 /* True when the quoted packet's header is whole enough to say whom the error is about. */
 static bool quote_ok(const uint8_t *quote, unsigned n)
 {

@@ -1,5 +1,6 @@
 /*
- * ICMP for IPv4 (RFC 792, 1122 3.2.2, 1812 4.3): errors with their rules and rate limit, echo.
+ * ICMP for IPv4 (RFC 792, 1122 3.2.2, 1812 4.3): errors with their rules, echo. The rate limit of
+ * errors is net/icmp_limit.h.
  *
  * Packets are whole IPv4 packets of any alignment; those passed in have been through ip4_check.
  * Deliberately missing: redirects (a router may leave them out, RFC 1812 4.3.3.2 MAY), timestamp
@@ -65,22 +66,6 @@ unsigned icmp4_error_build(uint8_t *out, unsigned room, const uint8_t *orig_ip, 
 
 /* The counter of such errors sent. */
 enum counter icmp4_error_counter(uint8_t type, uint8_t code);
-
-/*
- * Token bucket (RFC 1812 4.3.2.8). Kept as one point in time: the earliest moment at which the
- * bucket will be full again, so there is nothing to refill and nothing to round away.
- */
-struct icmp4_limit {
-	uint64_t full_at_ns;
-	uint64_t interval_ns; /* one token; 0: no tokens at all */
-	uint64_t depth_ns;    /* burst * interval */
-};
-
-/* rate: errors per second (0: none ever); burst: how many may go at once, at least 1. */
-void icmp4_limit_init(struct icmp4_limit *l, uint32_t rate, uint32_t burst);
-
-/* Takes a token; false when there is none. Time must not run backwards. */
-bool icmp4_limit_take(struct icmp4_limit *l, uint64_t now_ns);
 
 enum icmp4_kind {
 	ICMP4_KIND_ECHO_REQUEST,

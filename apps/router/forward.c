@@ -20,7 +20,7 @@ static void data_start(void)
 {
 	router.view = view_get();
 	router.used = &view_shared()->used;
-	icmp4_limit_init(&router.limit, router.view->icmp_rate, router.view->icmp_burst);
+	icmp_limit_init(&router.limit, router.view->icmp_rate, router.view->icmp_burst);
 }
 
 /*

@@ -11,6 +11,7 @@
 
 #include "control/view.h"
 #include "net/icmp4.h"
+#include "net/icmp_limit.h"
 
 extern const struct app router_app;
 
@@ -18,7 +19,7 @@ extern const struct app router_app;
 struct router {
 	const struct view *view;
 	struct view_used *used; /* this core's, see control/view.h */
-	struct icmp4_limit limit;
+	struct icmp_limit limit;
 	unsigned forwarded;     /* in this vector, as long as the out-going rings have room */
 };
 

@@ -2,6 +2,7 @@
 #include "tests/unit/packets.h"
 
 #include "net/icmp4.h"
+#include "net/icmp_limit.h"
 #include "net/ip4.h"
 
 #define HOST IP4(192, 0, 2, 1)
@@ -140,38 +141,38 @@ static void no_errors_about_icmp_errors(void **s)
 static void limit_bursts_then_paces(void **s)
 {
 	(void)s;
-	struct icmp4_limit l;
-	icmp4_limit_init(&l, 100, 10);
+	struct icmp_limit l;
+	icmp_limit_init(&l, 100, 10);
 	uint64_t t = 5;
 	for (int i = 0; i < 10; i++)
-		assert_true(icmp4_limit_take(&l, t));
-	assert_false(icmp4_limit_take(&l, t));
-	assert_false(icmp4_limit_take(&l, t + 9999999));
-	assert_true(icmp4_limit_take(&l, t + 10000000));
-	assert_false(icmp4_limit_take(&l, t + 10000000));
+		assert_true(icmp_limit_take(&l, t));
+	assert_false(icmp_limit_take(&l, t));
+	assert_false(icmp_limit_take(&l, t + 9999999));
+	assert_true(icmp_limit_take(&l, t + 10000000));
+	assert_false(icmp_limit_take(&l, t + 10000000));
 	/* an hour later the bucket is full, not fuller */
 	t += 3600ull * 1000000000;
 	for (int i = 0; i < 10; i++)
-		assert_true(icmp4_limit_take(&l, t));
-	assert_false(icmp4_limit_take(&l, t));
+		assert_true(icmp_limit_take(&l, t));
+	assert_false(icmp_limit_take(&l, t));
 }
 
 static void limit_keeps_its_rate(void **s)
 {
 	(void)s;
-	struct icmp4_limit l;
+	struct icmp_limit l;
 	unsigned taken = 0;
-	icmp4_limit_init(&l, 1000, 50);
+	icmp_limit_init(&l, 1000, 50);
 	for (uint64_t t = 0; t < 10000000000ull; t += 100000)
-		taken += icmp4_limit_take(&l, t);
+		taken += icmp_limit_take(&l, t);
 	assert_in_range(taken, 10000, 10050);
-	icmp4_limit_init(&l, 0, 50);
-	assert_false(icmp4_limit_take(&l, 1));
-	icmp4_limit_init(&l, 1, 0); /* burst counts as 1 */
-	assert_true(icmp4_limit_take(&l, 1));
-	assert_false(icmp4_limit_take(&l, 2));
-	icmp4_limit_init(&l, UINT32_MAX, 1);
-	assert_true(icmp4_limit_take(&l, 1));
+	icmp_limit_init(&l, 0, 50);
+	assert_false(icmp_limit_take(&l, 1));
+	icmp_limit_init(&l, 1, 0); /* burst counts as 1 */
+	assert_true(icmp_limit_take(&l, 1));
+	assert_false(icmp_limit_take(&l, 2));
+	icmp_limit_init(&l, UINT32_MAX, 1);
+	assert_true(icmp_limit_take(&l, 1));
 }
 
 static void input_classifies(void **s)
