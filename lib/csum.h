@@ -43,6 +43,17 @@ static inline uint32_t csum_pseudo4(uint32_t src, uint32_t dst, uint8_t proto, u
 	return csum_add(s, (uint32_t)be16_make(proto).raw + be16_make(len).raw);
 }
 
+/* That of the IPv6 pseudo header (RFC 8200 8.1); addresses as 16 bytes on the wire, any alignment,
+ * the length of upper-layer header and data in host order. */
+static inline uint32_t csum_pseudo6(const void *src, const void *dst, uint8_t proto, uint32_t len)
+{
+	const uint8_t *s = src, *d = dst;
+	uint64_t sum = (uint64_t)be32_make(len).raw + be32_make(proto).raw;
+	for (unsigned i = 0; i < 16; i += 4)
+		sum += (uint64_t)raw32_load(s + i) + raw32_load(d + i);
+	return csum_add((uint32_t)sum, (uint32_t)(sum >> 32));
+}
+
 /*
  * The checksum after one 16-bit word of the message changed from `was` to `is`, all raw.
  * RFC 1624 equation 3: HC' = ~(~HC + ~m + m'). Unlike RFC 1141 it never makes 0xffff out of 0.
