@@ -14,8 +14,9 @@
  * Invariants
  * 1. Every function but the three checks and ip6_skip_extensions takes a packet that ip6_check has
  *    passed: 40 bytes are there and the payload length lies within the buffer.
- * 2. A walk looks at no more than IP6_EXT_MAX headers, IP6_EXT_BYTES_MAX bytes and, of one header,
- *    IP6_OPTIONS_MAX options (RFC 8504 5.3), whatever a packet says.
+ * 2. A walk follows no more than IP6_EXT_MAX headers; one that looks into them no more than
+ *    IP6_EXT_BYTES_MAX bytes of them and, of one header, IP6_OPTIONS_MAX options. RFC 8504 5.3 lets
+ *    a node set such limits.
  *
  * Deliberately missing: jumbograms (RFC 2675: refused), routing headers (all types are unknown
  * here; type 0 is refused by RFC 5095), AH and ESP (RFC 4302, 4303: unrecognised to the machine
@@ -311,7 +312,9 @@ enum counter ip6_upper(const uint8_t *ip, struct ip6_upper *out);
  * one in transit about which an error is to be sent. len bytes are there; the packet may be cut off
  * anywhere and need not have passed a check. Walks over every extension header, AH too (RFC 4302
  * 2.2), and a fragment header of offset 0.
- * Returns the octet where it begins and *proto, or 0: cut off before, a later fragment, too many.
+ * Returns the octet where it begins, at most len, and *proto. Or 0, and *proto is what it could not
+ * follow: the header that is cut off or is one too many, or for a later fragment what its fragment
+ * header names.
  */
 unsigned ip6_skip_extensions(const uint8_t *ip, unsigned len, uint8_t *proto);
 

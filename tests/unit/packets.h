@@ -2,7 +2,11 @@
 #ifndef TESTS_UNIT_PACKETS_H
 #define TESTS_UNIT_PACKETS_H
 
+#include <arpa/inet.h>
+
 #include "tests/unit/host.h"
+
+#include "net/addr.h"
 
 /* The checksum by its definition, in host order. */
 static inline uint16_t slow_csum(const uint8_t *p, size_t n)
@@ -64,6 +68,39 @@ static inline uint16_t slow_udp_csum(const uint8_t *ip)
 	put16(all + 10, n);
 	memcpy(all + 12, udp, n);
 	return slow_csum(all, 12 + n);
+}
+
+/* An IPv6 address from its text, by the C library. */
+static inline struct net_addr addr6(const char *text)
+{
+	struct net_addr a;
+	assert_int_equal(inet_pton(AF_INET6, text, &a), 1);
+	return a;
+}
+
+/* An IPv6 header before n bytes of payload, which are left as they are. Returns the length of all. */
+static inline unsigned make_ip6(uint8_t *ip, const char *src, const char *dst, uint8_t next, unsigned n)
+{
+	struct net_addr s = addr6(src), d = addr6(dst);
+	put32(ip, 0x60000000);
+	put16(ip + 4, n);
+	ip[6] = next;
+	ip[7] = 33;
+	memcpy(ip + 8, &s, 16);
+	memcpy(ip + 24, &d, 16);
+	return 40 + n;
+}
+
+/* The checksum of the n bytes of protocol `proto` at octet `at` of an IPv6 packet, over the pseudo
+ * header (RFC 8200 8.1) too; 0 when its field is right. */
+static inline uint16_t slow_csum6(const uint8_t *ip, unsigned at, unsigned n, uint8_t proto)
+{
+	static uint8_t all[40 + 65536];
+	memcpy(all, ip + 8, 32);
+	put32(all + 32, n);
+	put32(all + 36, proto);
+	memcpy(all + 40, ip + at, n);
+	return slow_csum(all, 40 + n);
 }
 
 #endif

@@ -15,6 +15,7 @@ UNIT_INC_mem := lib/mem.c
 UNIT_INC_shares := kernel/shares.c kernel/vm_ram.c
 UNIT_SRC_counters := net/counters.c
 UNIT_SRC_ip4 := net/ip4.c lib/csum.c
+UNIT_SRC_ip6 := net/ip6.c lib/csum.c
 UNIT_SRC_icmp4 := net/icmp4.c net/ip4.c lib/csum.c
 UNIT_SRC_udp := net/udp.c net/ip4.c lib/csum.c
 UNIT_SRC_tcp_icmp := $(wildcard net/tcp/*.c) net/ip4.c lib/pkt.c lib/csum.c lib/siphash.c
@@ -81,9 +82,11 @@ UNIT_FLAGS_ixgbe_traffic := $(UNIT_FLAGS_ixgbe_driver)
 UNIT_FLAGS_ixgbe_done := $(UNIT_FLAGS_ixgbe_driver) -DIXGBE_COMPLETION=IXGBE_DESCRIPTOR_DONE
 UNIT_FLAGS_ixgbe_done_traffic := $(UNIT_FLAGS_ixgbe_done)
 UNIT_FLAGS_ixgbe_faults := $(UNIT_FLAGS_ixgbe_driver)
-T ?= csum fmt mem pkt cmdline siphash counters ip4 icmp4 udp gso arp fib fib6 rss wheel \
+T ?= csum fmt mem pkt cmdline siphash counters ip4 icmp4 udp gso arp fib fib6 rss wheel ip6 \
 	congestion tcp_wire tcp_icmp tcp_room tcp_pair tcp_rate fuzz config shell null impair tcp_reset random \
 	histogram shares \
+	congestion tcp_wire tcp_icmp tcp_pair tcp_rate fuzz config shell null impair tcp_reset random \
+	histogram \
 	virtio_net virtio_ring virtio_hostile ixgbe_ring ixgbe_hostile ixgbe_driver ixgbe_traffic \
 	ixgbe_done ixgbe_done_traffic ixgbe_faults \
 	82599_model 82599_rx 82599_tx 82599_fuzz
