@@ -67,8 +67,8 @@ enum icmp6_param_problem {
  * group, which only a packet too big and an unrecognised option may be told (e.3: ip6_upper reports
  * an option there only if its high bits are 10), and only to a source that is one host (e.6).
  * The caller adds what it alone can know: the same for a link-layer group or broadcast (e.4, e.5).
- * A chain of headers that cannot be followed may hide an error: not then either, but that a first
- * fragment that lacks its chain may be told so (RFC 7112 5).
+ * A chain of headers that cannot be followed may hide an error: then only parameter problems go,
+ * which say just that.
  */
 bool icmp6_error_allowed(const uint8_t *orig_ip, unsigned len, uint8_t type, uint8_t code);
 
