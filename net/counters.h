@@ -21,6 +21,8 @@
 	X(delivered_arp, FATE, "ARP messages taken by the machine itself") \
 	X(delivered_icmp, FATE, "ICMP messages to the machine itself") \
 	X(delivered_icmp6, FATE, "ICMPv6 messages to the machine itself, but neighbour discovery and MLD") \
+	X(delivered_nd, FATE, "neighbour and router discovery messages taken by the machine itself") \
+	X(delivered_mld, FATE, "MLD messages taken by the machine itself") \
 	X(delivered_udp, FATE, "UDP datagrams to the machine itself") \
 	X(delivered_tcp, FATE, "TCP segments to the machine itself") \
 	X(discarded, FATE, "packets that the discard application threw away, its work") \
@@ -71,6 +73,16 @@
 	X(drop_ip6_proto, DROP, "IPv6 next header without a receiver here") \
 	X(drop_icmp6_malformed, DROP, "ICMPv6 message too short or with a wrong checksum") \
 	X(drop_icmp6_type, DROP, "ICMPv6 type that needs no answer here") \
+	X(drop_nd_malformed, DROP, "ND message with a wrong length, code, flag, target or option") \
+	X(drop_nd_hop_limit, DROP, "ND message whose hop limit is not 255: from another link, or forged") \
+	X(drop_nd_fragment, DROP, "ND message in a fragment (RFC 6980)") \
+	X(drop_nd_not_ours, DROP, "neighbour solicitation for an address that is not ours") \
+	X(drop_nd_bad_sender, DROP, "ND sender claims our address, or one that no station may have") \
+	X(drop_nd_unknown, DROP, "neighbour advertisement that nobody waited for") \
+	X(drop_nd_redirect, DROP, "ICMPv6 redirect: not followed here") \
+	X(drop_nd_router, DROP, "router solicitation or advertisement that is not for this role") \
+	X(drop_mld_malformed, DROP, "MLD message with a wrong length, hop limit, source or no router alert") \
+	X(drop_mld_type, DROP, "MLD message that is for routers of multicast") \
 	X(drop_icmp_malformed, DROP, "ICMP message too short or with a wrong checksum") \
 	X(drop_icmp_type, DROP, "ICMP type that needs no answer here") \
 	X(drop_udp_malformed, DROP, "UDP length or checksum wrong") \
@@ -124,6 +136,17 @@
 	X(arp_tx_request, INFO, "ARP requests sent") \
 	X(arp_tx_reply, INFO, "ARP replies sent") \
 	X(arp_conflict, INFO, "another station claims one of our addresses") \
+	X(nd_tx_solicit, INFO, "neighbour solicitations sent") \
+	X(nd_tx_advert, INFO, "neighbour advertisements sent") \
+	X(nd_tx_router_solicit, INFO, "router solicitations sent") \
+	X(nd_tx_router_advert, INFO, "router advertisements sent") \
+	X(nd_limited, INFO, "neighbours not asked for, or advertisements withheld, by a rate limit") \
+	X(nd_conflict, INFO, "another station claims one of our IPv6 addresses") \
+	X(nd_duplicate, INFO, "own IPv6 addresses found in use by another station (DAD)") \
+	X(nd_looped, INFO, "own DAD probes that came back (RFC 7527)") \
+	X(nd_router_inconsistent, INFO, "other routers' advertisements that contradict ours") \
+	X(nd_router_refused, INFO, "parts of router advertisements not believed, or without room") \
+	X(mld_tx_report, INFO, "MLD reports and leaves sent") \
 	X(udp_tx, INFO, "UDP datagrams sent by the machine itself") \
 	X(tcp_tx, INFO, "TCP segments sent (a TSO frame counts once)") \
 	X(tcp_tx_rst, INFO, "of these, resets") \

@@ -16,6 +16,7 @@
 
 #define ETH_TYPE_IP4 0x0800
 #define ETH_TYPE_ARP 0x0806
+#define ETH_TYPE_IP6 0x86dd
 
 static inline bool eth_equal(const uint8_t *a, const uint8_t *b)
 {

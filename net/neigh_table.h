@@ -26,7 +26,7 @@ struct neigh_sizes {
 	uint32_t frame_max; /* longest frame that can wait, bytes with Ethernet header */
 };
 
-/* A neighbour. Of the last four its owner alone knows what they mean, and when. */
+/* A neighbour. Of the last three its owner alone knows what they mean, and when. */
 struct neigh {
 	uint64_t deadline;  /* meaningful while heap_pos != NEIGH_NIL */
 	uint64_t heard_ns;  /* when it was last confirmed */
@@ -44,8 +44,7 @@ struct neigh {
 	uint8_t mac[ETH_ALEN];
 	bool used;          /* by the data cores since it was confirmed */
 	bool idle;          /* ARP: in its last seconds, and was not used when asked */
-	bool router;        /* ND: IsRouter (RFC 4861 5.1) */
-	bool known;         /* ND: mac is a link-layer address that was heard or set */
+	uint8_t role;       /* ND: enum nd_role */
 };
 
 struct neigh_list {

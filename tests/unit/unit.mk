@@ -27,6 +27,10 @@ UNIT_SRC_gso := net/gso.c net/ip4.c lib/pkt.c lib/csum.c tests/unit/guest.c \
 UNIT_SRC_arp := net/arp.c net/neigh_table.c lib/fmt.c
 UNIT_SRC_fib := net/fib/rib.c net/fib/trie.c net/fib/fib4.c net/fib/fib6.c tests/unit/prefixes.c
 UNIT_SRC_fib6 := net/fib/rib.c net/fib/trie.c net/fib/fib6.c net/fib/host6.c
+ND_SRC := net/nd.c net/nd_local.c net/nd_wire.c net/mld.c net/neigh_table.c net/icmp6.c net/ip6.c \
+	lib/csum.c tests/unit/nd_rig.c
+UNIT_SRC_nd := $(ND_SRC)
+UNIT_SRC_mld := $(ND_SRC)
 UNIT_SRC_rss := net/rss.c
 UNIT_SRC_wheel := net/tcp/wheel.c
 UNIT_SRC_congestion := net/tcp/congestion.c
@@ -83,7 +87,7 @@ UNIT_FLAGS_ixgbe_traffic := $(UNIT_FLAGS_ixgbe_driver)
 UNIT_FLAGS_ixgbe_done := $(UNIT_FLAGS_ixgbe_driver) -DIXGBE_COMPLETION=IXGBE_DESCRIPTOR_DONE
 UNIT_FLAGS_ixgbe_done_traffic := $(UNIT_FLAGS_ixgbe_done)
 UNIT_FLAGS_ixgbe_faults := $(UNIT_FLAGS_ixgbe_driver)
-T ?= csum fmt mem pkt cmdline siphash counters ip4 icmp4 udp gso arp fib fib6 rss wheel ip6 icmp6 \
+T ?= csum fmt mem pkt cmdline siphash counters ip4 icmp4 udp gso arp fib fib6 rss wheel ip6 icmp6 nd mld \
 	congestion tcp_wire tcp_icmp tcp_room tcp_pair tcp_rate fuzz config shell null impair tcp_reset random \
 	histogram shares \
 	congestion tcp_wire tcp_icmp tcp_pair tcp_rate fuzz config shell null impair tcp_reset random \

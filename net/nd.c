@@ -1,0 +1,764 @@
+/* See nd.h: the life of a neighbour, and the messages. Our own addresses are in nd_local.c, the
+ * containers in neigh_table.c. */
+#include "net/nd.h"
+
+#include "lib/assert.h"
+#include "lib/mem.h"
+#include "net/nd_inside.h"
+
+static bool is_up(const struct neigh *n)
+{
+	return n->state == ND_REACHABLE || n->state == ND_DELAY || n->state == ND_PROBE ||
+	       n->state == ND_STATIC;
+}
+
+/* Its MAC is in use, or was and may be again. */
+static bool is_cached(const struct neigh *n)
+{
+	return is_up(n) || n->state == ND_STALE;
+}
+
+/* --- messages out --- */
+
+void nd_send_solicit(struct nd *nd, unsigned port, const struct nd_solicit *s)
+{
+	uint8_t frame[ND_NEIGHBOUR_FRAME_MAX] = {0};
+	uint8_t *icmp = frame + ND_FRAME_ICMP, *p = icmp + ND_NEIGHBOUR_LEN;
+	icmp[0] = ICMP6_NEIGHBOUR_SOLICIT;
+	net_addr_store(icmp + ND_TARGET, &s->target);
+	/* RFC 4861 4.3: MUST NOT be included when the source is unspecified */
+	if (!net_addr_is_any(&s->to.src))
+		p = nd_mac_option_put(p, ND_OPT_SOURCE_MAC, s->to.src_mac);
+	if (s->nonce) {
+		p[0] = ND_OPT_NONCE;
+		p[1] = ND_NONCE_OPT_LEN / 8;
+		memcpy(p + 2, s->nonce, ND_NONCE_LEN);
+		p += ND_NONCE_OPT_LEN;
+	}
+	unsigned len = nd_frame_finish(frame, &s->to, (unsigned)(p - icmp));
+	nd->ops->count(nd->ctx, CNT_nd_tx_solicit, 1);
+	nd->ops->tx(nd->ctx, port, frame, len);
+}
+
+void nd_send_advert(struct nd *nd, const struct nd_local *l, const struct net_addr *dst,
+                    const uint8_t *dst_mac, uint8_t flags)
+{
+	uint8_t frame[ND_NEIGHBOUR_FRAME_MAX] = {0};
+	uint8_t *icmp = frame + ND_FRAME_ICMP;
+	const struct nd_envelope to = {
+		.src = l->addr,
+		.dst = *dst,
+		.src_mac = l->mac,
+		.dst_mac = dst_mac,
+	};
+	icmp[0] = ICMP6_NEIGHBOUR_ADVERT;
+	icmp[4] = flags | (nd->params.router ? ND_NA_ROUTER : 0);
+	net_addr_store(icmp + ND_TARGET, &l->addr);
+	/* RFC 4861 4.4: MUST be included in what answers a multicast solicitation, and it never hurts */
+	uint8_t *end = nd_mac_option_put(icmp + ND_NEIGHBOUR_LEN, ND_OPT_TARGET_MAC, l->mac);
+	unsigned len = nd_frame_finish(frame, &to, (unsigned)(end - icmp));
+	nd->ops->count(nd->ctx, CNT_nd_tx_advert, 1);
+	nd->ops->tx(nd->ctx, l->port, frame, len);
+}
+
+/* Asks for the neighbour; false when there is no address of ours on the port to ask from. */
+static bool send_solicit(struct nd *nd, const struct neigh *n)
+{
+	struct nd_solicit s = {.target = n->addr};
+	unsigned port = n->port;
+	uint8_t mac[ETH_ALEN];
+	if (!nd_source(nd, port, &n->addr, &s.to.src))
+		return nd_local_is_pending(nd, port); /* then it is asked from with the next one */
+	eth_copy(mac, nd_local_find(nd, port, &s.to.src)->mac);
+	s.to.src_mac = mac;
+	/* RFC 4861 7.2.2, 7.3.3: to the group of an unknown one, to a known one itself */
+	bool unicast = n->state == ND_PROBE;
+	s.to.dst = unicast ? n->addr : ip6_solicited_node(&n->addr);
+	s.to.dst_mac = unicast ? n->mac : NULL;
+	nd_send_solicit(nd, port, &s);
+	return true;
+}
+
+/* --- life of a neighbour --- */
+
+/* Keeps the lists of those that a full table may give up (RFC 6583 6.2). After each change of state
+ * or pins. */
+static void relist(struct nd *nd, uint32_t i)
+{
+	const struct neigh *n = &nd->table.neigh[i];
+	unsigned which = NEIGH_UNLISTED;
+	if (n->pins == 0 && (n->state == ND_FAILED || n->state == ND_UNRESOLVED ||
+	                     n->state == ND_INCOMPLETE))
+		which = 0;
+	else if (n->pins == 0 && n->state == ND_STALE)
+		which = 1;
+	neigh_relist(&nd->table, i, which);
+}
+
+static void enter_state(struct nd *nd, uint32_t i, enum nd_state state)
+{
+	struct neigh *n = &nd->table.neigh[i];
+	if (n->role == ND_ROLE_ROUTER && n->state != state)
+		nd->router_changes++;
+	n->state = (uint8_t)state;
+	n->requests = 0;
+	relist(nd, i);
+}
+
+typedef void chain_op(void *ctx, unsigned index, uint8_t *frame, unsigned len);
+
+/* Hands a detached chain to an op, frame by frame. The ops may do anything to the table, so
+ * nothing of the neighbour is touched from here on. */
+static void chain_end(struct nd *nd, uint32_t i, uint32_t chain, chain_op *op)
+{
+	while (chain != NEIGH_NIL) {
+		struct neigh_slot *s = neigh_slot_at(&nd->table, chain);
+		uint32_t next = s->next;
+		op(nd->ctx, i, s->frame, s->len);
+		neigh_slot_free(&nd->table, chain);
+		chain = next;
+	}
+}
+
+static void fail(struct nd *nd, uint32_t i, uint64_t now_ns)
+{
+	enter_state(nd, i, ND_FAILED);
+	neigh_timer_set(&nd->table, i, now_ns + nd->params.hold_down_ns);
+	chain_end(nd, i, neigh_queue_detach(&nd->table, i), nd->ops->unreachable);
+}
+
+/* Sends the next solicitation of INCOMPLETE or PROBE. */
+static void ask(struct nd *nd, uint32_t i, uint64_t now_ns)
+{
+	struct neigh *n = &nd->table.neigh[i];
+	n->requests++;
+	neigh_timer_set(&nd->table, i, now_ns + nd->port[n->port].retransmit_ns);
+	if (!send_solicit(nd, n) && n->state == ND_INCOMPLETE)
+		fail(nd, i, now_ns);
+}
+
+/* Takes the neighbour out of use: UNRESOLVED when pinned, else FREE. What waits goes to `op`. */
+static void reset(struct nd *nd, uint32_t i, chain_op *op)
+{
+	struct neigh *n = &nd->table.neigh[i];
+	bool was_up = is_up(n);
+	bool dies = n->pins == 0;
+	uint32_t chain = neigh_queue_detach(&nd->table, i);
+	neigh_timer_clear(&nd->table, i);
+	if (dies)
+		neigh_hash_remove(&nd->table, i);
+	enter_state(nd, i, dies ? ND_FREE : ND_UNRESOLVED);
+	if (was_up)
+		nd->ops->down(nd->ctx, i);
+	chain_end(nd, i, chain, op);
+	if (!dies)
+		return;
+	/* only now: while the ops run nobody can be given this index */
+	nd->ops->removed(nd->ctx, i);
+	neigh_free(&nd->table, i);
+}
+
+/* RFC 4861 6.3.2: uniform in 0.5 to 1.5 of BaseReachableTime. */
+static uint64_t reachable_time(struct nd *nd, unsigned port)
+{
+	uint64_t base = nd->port[port].reachable_ns;
+	return base / 2 + (base >> 16) * nd_random(nd, 1u << 16);
+}
+
+/* Deadline of a state that has one fixed time from its beginning. */
+static void rest(struct nd *nd, uint32_t i, enum nd_state state, uint64_t now_ns)
+{
+	uint64_t time = state == ND_STALE ? nd->params.stale_ns : nd->params.delay_ns;
+	enter_state(nd, i, state);
+	neigh_timer_set(&nd->table, i, now_ns + time);
+}
+
+/* The state has become one that is up, with this MAC: says so when it is news, and lets go what
+ * waits. */
+static void resolved(struct nd *nd, uint32_t i, const uint8_t *mac, bool was_up)
+{
+	struct neigh *n = &nd->table.neigh[i];
+	bool news = !was_up || !eth_equal(n->mac, mac);
+	uint32_t chain = neigh_queue_detach(&nd->table, i);
+	eth_copy(n->mac, mac);
+	if (news)
+		nd->ops->up(nd->ctx, i, mac);
+	chain_end(nd, i, chain, nd->ops->release);
+}
+
+/* It answered: two-way reachability is proved (RFC 4861 7.3.1). */
+static void confirmed(struct nd *nd, uint32_t i, const uint8_t *mac, uint64_t now_ns)
+{
+	struct neigh *n = &nd->table.neigh[i];
+	bool was_up = is_up(n);
+	enter_state(nd, i, ND_REACHABLE);
+	n->heard_ns = now_ns;
+	n->used = false;
+	neigh_timer_set(&nd->table, i, now_ns + reachable_time(nd, n->port));
+	resolved(nd, i, mac, was_up);
+}
+
+/* Its MAC is known, and nothing more. What waits is sent, and so begins the time of DELAY. */
+static void unconfirmed(struct nd *nd, uint32_t i, const uint8_t *mac, uint64_t now_ns)
+{
+	struct neigh *n = &nd->table.neigh[i];
+	bool was_up = is_up(n);
+	if (n->queued) {
+		rest(nd, i, ND_DELAY, now_ns);
+		resolved(nd, i, mac, false);
+		return;
+	}
+	rest(nd, i, ND_STALE, now_ns);
+	eth_copy(n->mac, mac);
+	if (was_up)
+		nd->ops->down(nd->ctx, i);
+}
+
+static void reachable_ends(struct nd *nd, uint32_t i, uint64_t now_ns)
+{
+	if (nd->table.neigh[i].used) {
+		rest(nd, i, ND_DELAY, now_ns);
+		return;
+	}
+	rest(nd, i, ND_STALE, now_ns);
+	nd->ops->down(nd->ctx, i);
+}
+
+static void probe_unanswered(struct nd *nd, uint32_t i, uint64_t now_ns)
+{
+	/* the same tick sends the first solicitation to its group */
+	enter_state(nd, i, ND_INCOMPLETE);
+	neigh_timer_set(&nd->table, i, now_ns);
+	nd->ops->down(nd->ctx, i);
+}
+
+/* The neighbour's deadline has come. */
+static void expire(struct nd *nd, uint32_t i, uint64_t now_ns)
+{
+	struct neigh *n = &nd->table.neigh[i];
+	bool more = n->requests < nd->params.max_solicits;
+	switch ((enum nd_state)n->state) {
+	case ND_INCOMPLETE:
+		if (more)
+			ask(nd, i, now_ns);
+		else
+			fail(nd, i, now_ns);
+		break;
+	case ND_REACHABLE:
+		reachable_ends(nd, i, now_ns);
+		break;
+	case ND_STALE:
+		if (n->pins)
+			rest(nd, i, ND_STALE, now_ns);
+		else
+			reset(nd, i, nd->ops->unreachable);
+		break;
+	case ND_DELAY:
+		enter_state(nd, i, ND_PROBE);
+		ask(nd, i, now_ns);
+		break;
+	case ND_PROBE:
+		if (more)
+			ask(nd, i, now_ns);
+		else
+			probe_unanswered(nd, i, now_ns);
+		break;
+	case ND_FAILED:
+		reset(nd, i, nd->ops->unreachable);
+		break;
+	case ND_FREE:
+	case ND_UNRESOLVED:
+	case ND_STATIC:
+		assert(false); /* these have no deadline */
+	}
+}
+
+/* IsRouter (RFC 4861 7.2.5): who chooses among routers has to know when one is none any more. */
+static void router_set(struct nd *nd, uint32_t i, bool router)
+{
+	struct neigh *n = &nd->table.neigh[i];
+	uint8_t role = router ? ND_ROLE_ROUTER : ND_ROLE_HOST;
+	nd->router_changes += n->role != role;
+	n->role = role;
+}
+
+/* --- public: set-up --- */
+
+static struct neigh_sizes sizes_of(const struct nd_params *p)
+{
+	return (struct neigh_sizes){p->neighbours, p->queue, p->pending, p->frame_max};
+}
+
+static bool params_are_valid(const struct nd_params *p)
+{
+	const struct neigh_sizes sizes = sizes_of(p);
+	return p->reachable_ns && p->retransmit_ns && p->delay_ns && p->stale_ns &&
+	       p->hold_down_ns && p->start_delay_ns <= 60000000000ull && p->max_solicits &&
+	       p->max_solicits <= 100 && p->dad_transmits <= 100 && p->solicit_rate &&
+	       neigh_sizes_are_valid(&sizes);
+}
+
+size_t nd_memory_bytes(const struct nd_params *params)
+{
+	const struct neigh_sizes sizes = sizes_of(params);
+	return neigh_table_bytes(&sizes);
+}
+
+int nd_init(struct nd *nd, const struct nd_params *params, void *mem, size_t bytes,
+            const struct nd_ops *ops, void *ctx)
+{
+	const struct neigh_sizes sizes = sizes_of(params);
+	if (!params_are_valid(params))
+		return E_INVAL;
+	if (neigh_table_bytes(&sizes) > bytes)
+		return E_NOMEM;
+	/* not by assignment of a whole one: it is kilobytes, and would lie on the stack */
+	memset(nd, 0, sizeof *nd);
+	nd->params = *params;
+	nd->ops = ops;
+	nd->ctx = ctx;
+	neigh_table_init(&nd->table, &sizes, &params->key, mem);
+	icmp_limit_init(&nd->solicits, params->solicit_rate, params->solicit_burst);
+	icmp_limit_init(&nd->adverts, params->solicit_rate, params->solicit_burst);
+	nd_local_init(nd);
+	return E_OK;
+}
+
+/* --- public: neighbours --- */
+
+int nd_neigh_find(const struct nd *nd, unsigned port, const struct net_addr *addr)
+{
+	uint32_t i = neigh_hash_find(&nd->table, port, addr);
+	return i == NEIGH_NIL ? E_NOENT : (int)i;
+}
+
+int nd_neigh_get(struct nd *nd, unsigned port, const struct net_addr *addr)
+{
+	assert(port < ND_PORTS_MAX);
+	int known = nd_neigh_find(nd, port, addr);
+	uint32_t victim = neigh_evictable(&nd->table);
+	if (known >= 0)
+		return known;
+	if (nd->table.free.head == NEIGH_NIL && victim != NEIGH_NIL) {
+		/* lost, not unreachable: whoever fills the table shall not have errors for it too */
+		reset(nd, victim, nd->ops->lost);
+		known = nd_neigh_find(nd, port, addr); /* the ops may have asked for it */
+		if (known >= 0)
+			return known;
+	}
+	uint32_t i = neigh_take(&nd->table, port, addr);
+	if (i == NEIGH_NIL)
+		return E_NOMEM;
+	enter_state(nd, i, ND_UNRESOLVED);
+	return (int)i;
+}
+
+void nd_pin(struct nd *nd, unsigned index)
+{
+	assert(index < nd->params.neighbours && nd->table.neigh[index].state != ND_FREE);
+	nd->table.neigh[index].pins++;
+	relist(nd, index);
+}
+
+void nd_unpin(struct nd *nd, unsigned index)
+{
+	struct neigh *n = &nd->table.neigh[index];
+	assert(index < nd->params.neighbours && n->pins > 0);
+	if (--n->pins == 0 && n->state == ND_UNRESOLVED)
+		reset(nd, index, nd->ops->unreachable);
+	else
+		relist(nd, index);
+}
+
+/* The frame waits; when the queue or the memory is full the neighbour's oldest goes for it, and if
+ * there is none, or the frame is too long to wait, the frame itself is lost. */
+static void enqueue(struct nd *nd, unsigned index, uint8_t *frame, unsigned len)
+{
+	struct neigh *n = &nd->table.neigh[index];
+	bool fits = len <= nd->params.frame_max;
+	if (fits && !neigh_queue_has_room(&nd->table, index) && n->queued) {
+		uint32_t slot = neigh_queue_pop(&nd->table, index);
+		struct neigh_slot *s = neigh_slot_at(&nd->table, slot);
+		nd->ops->lost(nd->ctx, index, s->frame, s->len);
+		neigh_slot_free(&nd->table, slot);
+	}
+	/* the state is looked at again because the op may have called back in */
+	if (fits && n->state == ND_INCOMPLETE && neigh_queue_has_room(&nd->table, index))
+		neigh_queue_push(&nd->table, index, frame, len);
+	else
+		nd->ops->lost(nd->ctx, index, frame, len);
+}
+
+/* May one more neighbour be asked for (RFC 6583 6.1)? Next hops of routes always. */
+static bool may_begin(struct nd *nd, const struct neigh *n, uint64_t now_ns)
+{
+	if (n->pins || icmp_limit_take(&nd->solicits, now_ns))
+		return true;
+	nd->ops->count(nd->ctx, CNT_nd_limited, 1);
+	return false;
+}
+
+/* A frame for a neighbour that is not resolved. */
+static void output_waits(struct nd *nd, unsigned index, uint8_t *frame, unsigned len,
+                         uint64_t now_ns)
+{
+	struct neigh *n = &nd->table.neigh[index];
+	bool start = n->state == ND_UNRESOLVED;
+	if (start && !may_begin(nd, n, now_ns)) {
+		nd->ops->lost(nd->ctx, index, frame, len);
+		return;
+	}
+	if (start)
+		enter_state(nd, index, ND_INCOMPLETE);
+	enqueue(nd, index, frame, len);
+	if (start && n->state == ND_INCOMPLETE)
+		ask(nd, index, now_ns);
+}
+
+void nd_output(struct nd *nd, unsigned index, uint8_t *frame, unsigned len, uint64_t now_ns)
+{
+	assert(index < nd->params.neighbours);
+	struct neigh *n = &nd->table.neigh[index];
+	if (n->state == ND_STALE) {
+		/* RFC 4861 7.3.3: the first packet, and DELAY */
+		rest(nd, index, ND_DELAY, now_ns);
+		nd->ops->up(nd->ctx, index, n->mac);
+	}
+	if (is_up(n)) {
+		n->used = true;
+		nd->ops->release(nd->ctx, index, frame, len);
+	} else if (n->state == ND_UNRESOLVED || n->state == ND_INCOMPLETE) {
+		output_waits(nd, index, frame, len, now_ns);
+	} else {
+		nd->ops->unreachable(nd->ctx, index, frame, len);
+	}
+}
+
+void nd_used(struct nd *nd, unsigned index)
+{
+	assert(index < nd->params.neighbours);
+	nd->table.neigh[index].used = true;
+}
+
+void nd_confirm(struct nd *nd, unsigned index, uint64_t now_ns)
+{
+	assert(index < nd->params.neighbours);
+	struct neigh *n = &nd->table.neigh[index];
+	uint8_t mac[ETH_ALEN];
+	eth_copy(mac, n->mac);
+	if (is_cached(n) && n->state != ND_STATIC)
+		confirmed(nd, index, mac, now_ns);
+}
+
+void nd_flush_port(struct nd *nd, unsigned port)
+{
+	for (uint32_t i = 0; i < nd->params.neighbours; i++) {
+		const struct neigh *n = &nd->table.neigh[i];
+		if (n->port == port && n->state != ND_FREE && n->state != ND_STATIC)
+			reset(nd, i, nd->ops->unreachable);
+	}
+}
+
+int nd_set_static(struct nd *nd, unsigned port, const struct net_addr *addr, const uint8_t *mac)
+{
+	if (port >= ND_PORTS_MAX || !eth_is_station(mac) || !ip6_is_unicast(addr))
+		return E_INVAL;
+	int i = nd_neigh_get(nd, port, addr);
+	if (i < 0)
+		return i;
+	bool was_up = is_up(&nd->table.neigh[i]);
+	enter_state(nd, (uint32_t)i, ND_STATIC);
+	neigh_timer_clear(&nd->table, (uint32_t)i);
+	resolved(nd, (uint32_t)i, mac, was_up);
+	return i;
+}
+
+int nd_forget(struct nd *nd, unsigned port, const struct net_addr *addr)
+{
+	uint32_t i = neigh_hash_find(&nd->table, port, addr);
+	if (i == NEIGH_NIL)
+		return E_NOENT;
+	reset(nd, i, nd->ops->unreachable);
+	return E_OK;
+}
+
+/* --- messages in --- */
+
+/* One message that came in, as its handlers see it. */
+struct rx {
+	unsigned port;
+	const uint8_t *ip;
+	const uint8_t *eth_src;
+	const uint8_t *icmp;
+	struct net_addr src, dst, target;
+	struct nd_options options;
+	uint64_t now_ns;
+};
+
+/* The MAC of addr, told otherwise than by an advertisement (RFC 4861 7.2.3): an entry is made for
+ * one that can be on the link, a known one is changed when the MAC is another. Index or an error. */
+static int mac_heard(struct nd *nd, unsigned port, const struct net_addr *addr, const uint8_t *mac,
+                     uint64_t now_ns)
+{
+	int i = nd_neigh_find(nd, port, addr);
+	if (i < 0 && nd_is_on_link(nd, port, addr))
+		i = nd_neigh_get(nd, port, addr);
+	if (i < 0)
+		return i;
+	const struct neigh *n = &nd->table.neigh[i];
+	if (n->state != ND_STATIC && !(is_cached(n) && eth_equal(n->mac, mac)))
+		unconfirmed(nd, (uint32_t)i, mac, now_ns);
+	return i;
+}
+
+void nd_learn(struct nd *nd, unsigned port, const struct net_addr *addr, const uint8_t *mac,
+              bool router, uint64_t now_ns)
+{
+	assert(port < ND_PORTS_MAX);
+	int i = mac && eth_is_station(mac) ? mac_heard(nd, port, addr, mac, now_ns)
+	                                   : nd_neigh_find(nd, port, addr);
+	if (i >= 0 && nd->table.neigh[i].state != ND_FREE)
+		router_set(nd, (uint32_t)i, router);
+}
+
+/* Another station uses an address of ours: counted, for a router cannot give it up (RFC 4862
+ * 5.4.4 leaves it to the operator). */
+static enum counter conflict(struct nd *nd)
+{
+	nd->ops->count(nd->ctx, CNT_nd_conflict, 1);
+	return CNT_drop_nd_bad_sender;
+}
+
+/* RFC 4861 7.2.4: the answer to a solicitation for an address of ours. */
+static void solicit_answer(struct nd *nd, const struct rx *rx, const struct nd_local *l)
+{
+	uint8_t mac[ETH_ALEN];
+	uint8_t override = l->anycast ? 0 : ND_NA_OVERRIDE; /* 7.2.7 */
+	const struct nd_local copy = *l;
+	if (net_addr_is_any(&rx->src)) {
+		if (icmp_limit_take(&nd->adverts, rx->now_ns))
+			nd_send_advert(nd, &copy, &IP6_ALL_NODES, NULL, override);
+		else
+			nd->ops->count(nd->ctx, CNT_nd_limited, 1);
+		return;
+	}
+	/* To the MAC that was told, else to the one we know; else, where the RFC has us resolve the
+	 * asker first, to the station that sent the frame: nobody shall make us ask by asking. */
+	int i = nd_neigh_find(nd, rx->port, &rx->src);
+	eth_copy(mac, rx->eth_src);
+	if (i >= 0 && is_cached(&nd->table.neigh[i]))
+		eth_copy(mac, nd->table.neigh[i].mac);
+	if (rx->options.source_mac)
+		eth_copy(mac, rx->options.source_mac);
+	if (eth_is_station(mac))
+		nd_send_advert(nd, &copy, &rx->src, mac, ND_NA_SOLICITED | override);
+}
+
+static enum counter solicit_input(struct nd *nd, const struct rx *rx)
+{
+	bool dad = net_addr_is_any(&rx->src);
+	const uint8_t *mac = rx->options.source_mac;
+	/* 7.1.1: from the unspecified address only to a solicited-node group, and without MAC */
+	if (dad && (!ip6_is_solicited_node(&rx->dst) || mac))
+		return CNT_drop_nd_malformed;
+	if (mac && !eth_is_station(mac))
+		return CNT_drop_nd_bad_sender;
+	const struct nd_local *own = dad ? NULL : nd_local_find(nd, rx->port, &rx->src);
+	if (own) /* ours come back, or somebody who has our address */
+		return mac && own->state == ND_VALID && !own->anycast && !eth_equal(mac, own->mac)
+		               ? conflict(nd) : CNT_drop_nd_bad_sender;
+	struct nd_local *l = nd_local_find(nd, rx->port, &rx->target);
+	if (l && l->state == ND_TENTATIVE && dad && !l->anycast) {
+		nd_local_probed(nd, l, rx->options.nonce, rx->eth_src);
+		return CNT_delivered_nd;
+	}
+	if (!l || l->state != ND_VALID) /* RFC 4862 5.4.3: who asks for a tentative one hears nothing */
+		return CNT_drop_nd_not_ours;
+	if (mac)
+		mac_heard(nd, rx->port, &rx->src, mac, rx->now_ns);
+	/* looked up again: the ops called may have changed our addresses */
+	l = nd_local_find(nd, rx->port, &rx->target);
+	if (l && l->state == ND_VALID)
+		solicit_answer(nd, rx, l);
+	return CNT_delivered_nd;
+}
+
+/* An advertisement for an address of ours (RFC 4862 5.4.4). */
+static enum counter advert_of_ours(struct nd *nd, const struct rx *rx, struct nd_local *l)
+{
+	const uint8_t *mac = rx->options.target_mac;
+	if (l->anycast) /* the others that have it too */
+		return CNT_drop_nd_unknown;
+	if (l->state == ND_TENTATIVE) {
+		nd_local_duplicate(nd, l, mac ? mac : rx->eth_src);
+		return CNT_delivered_nd;
+	}
+	bool own_back = eth_equal(mac ? mac : rx->eth_src, l->mac);
+	return l->state == ND_DUPLICATE || own_back ? CNT_drop_nd_unknown : conflict(nd);
+}
+
+/* RFC 4861 7.2.5, for a neighbour whose MAC we know: appendix C. */
+static void advert_update(struct nd *nd, uint32_t i, const struct rx *rx)
+{
+	struct neigh *n = &nd->table.neigh[i];
+	uint8_t flags = rx->icmp[4];
+	uint8_t mac[ETH_ALEN];
+	eth_copy(mac, rx->options.target_mac ? rx->options.target_mac : n->mac);
+	bool other = !eth_equal(mac, n->mac);
+	if (other && !(flags & ND_NA_OVERRIDE)) {
+		/* I: nothing of it is believed, but that something is odd */
+		eth_copy(mac, n->mac);
+		if (n->state == ND_REACHABLE)
+			unconfirmed(nd, i, mac, rx->now_ns);
+		return;
+	}
+	router_set(nd, i, flags & ND_NA_ROUTER);
+	if (flags & ND_NA_SOLICITED)
+		confirmed(nd, i, mac, rx->now_ns);
+	else if (other)
+		unconfirmed(nd, i, mac, rx->now_ns);
+}
+
+/* For one whose MAC we do not know; 7.2.5: without it there is nothing to learn. */
+static enum counter advert_new(struct nd *nd, uint32_t i, const struct rx *rx)
+{
+	const struct neigh *n = &nd->table.neigh[i];
+	uint8_t flags = rx->icmp[4];
+	const uint8_t *mac = rx->options.target_mac;
+	if (!mac)
+		return CNT_drop_nd_unknown;
+	router_set(nd, i, flags & ND_NA_ROUTER);
+	/* only who was asked can have answered */
+	if (n->state == ND_INCOMPLETE && (flags & ND_NA_SOLICITED))
+		confirmed(nd, i, mac, rx->now_ns);
+	else
+		unconfirmed(nd, i, mac, rx->now_ns);
+	return CNT_delivered_nd;
+}
+
+static enum counter advert_input(struct nd *nd, const struct rx *rx)
+{
+	const uint8_t *mac = rx->options.target_mac;
+	/* 7.1.2: what goes to all answers nobody */
+	if (ip6_is_multicast(&rx->dst) && (rx->icmp[4] & ND_NA_SOLICITED))
+		return CNT_drop_nd_malformed;
+	if (net_addr_is_any(&rx->src) || (mac && !eth_is_station(mac)))
+		return CNT_drop_nd_bad_sender;
+	struct nd_local *l = nd_local_find(nd, rx->port, &rx->target);
+	if (l)
+		return advert_of_ours(nd, rx, l);
+	int i = nd_neigh_find(nd, rx->port, &rx->target);
+	/* RFC 9131 4.1: a router notes hosts that tell it of themselves, before packets for them come */
+	if (i < 0 && nd->params.router && mac && nd_is_on_link(nd, rx->port, &rx->target))
+		i = nd_neigh_get(nd, rx->port, &rx->target);
+	if (i < 0)
+		return CNT_drop_nd_unknown;
+	const struct neigh *n = &nd->table.neigh[i];
+	if (!is_cached(n))
+		return advert_new(nd, (uint32_t)i, rx);
+	if (n->state != ND_STATIC)
+		advert_update(nd, (uint32_t)i, rx);
+	return CNT_delivered_nd;
+}
+
+/* One of the three messages that tell of a target. */
+static enum counter neighbour_input(struct nd *nd, unsigned port, const uint8_t *frame,
+                                    const struct ip6_upper *up, const struct icmp6_msg *m,
+                                    uint64_t now_ns)
+{
+	const uint8_t *ip = frame + ETH_HLEN;
+	struct rx rx = {
+		.port = port,
+		.ip = ip,
+		.eth_src = frame + ETH_ALEN,
+		.icmp = m->icmp,
+		.src = ip6_src(ip),
+		.dst = ip6_dst(ip),
+		.now_ns = now_ns,
+	};
+	unsigned fixed = m->type == ICMP6_REDIRECT ? ND_REDIRECT_LEN : ND_NEIGHBOUR_LEN;
+	enum counter bad = nd_check(ip, up, m, fixed, &rx.options);
+	if (bad != CNT_NONE)
+		return bad;
+	if (m->type == ICMP6_REDIRECT)
+		return CNT_drop_nd_redirect;
+	rx.target = net_addr_load(m->icmp + ND_TARGET);
+	if (!ip6_is_unicast(&rx.target)) /* 7.1.1, 7.1.2: not a group; the rest nobody can have */
+		return CNT_drop_nd_malformed;
+	return m->type == ICMP6_NEIGHBOUR_SOLICIT ? solicit_input(nd, &rx) : advert_input(nd, &rx);
+}
+
+enum counter nd_input(struct nd *nd, unsigned port, const uint8_t *frame,
+                      const struct ip6_upper *up, const struct icmp6_msg *m, uint64_t now_ns)
+{
+	assert(port < ND_PORTS_MAX);
+	switch (m->type) {
+	case ICMP6_NEIGHBOUR_SOLICIT:
+	case ICMP6_NEIGHBOUR_ADVERT:
+	case ICMP6_REDIRECT:
+		return neighbour_input(nd, port, frame, up, m, now_ns);
+	case ICMP6_MLD_QUERY:
+	case ICMP6_MLD_REPORT:
+	case ICMP6_MLD_DONE:
+	case ICMP6_MLD2_REPORT:
+		return mld_input(&nd->mld, port, frame + ETH_HLEN, up, m, now_ns);
+	default:
+		return CNT_drop_icmp6_type;
+	}
+}
+
+/* --- public: time and display --- */
+
+uint64_t nd_tick(struct nd *nd, uint64_t now_ns)
+{
+	nd_local_tick(nd, now_ns);
+	while (neigh_deadline(&nd->table) <= now_ns)
+		expire(nd, nd->table.heap[0], now_ns);
+	return nd_deadline(nd);
+}
+
+uint64_t nd_deadline(const struct nd *nd)
+{
+	uint64_t local = nd_local_deadline(nd), neigh = neigh_deadline(&nd->table);
+	return local < neigh ? local : neigh;
+}
+
+bool nd_next(const struct nd *nd, unsigned *cursor, uint64_t now_ns, struct nd_entry *out)
+{
+	while (*cursor < nd->params.neighbours) {
+		unsigned i = (*cursor)++;
+		const struct neigh *n = &nd->table.neigh[i];
+		if (n->state == ND_FREE)
+			continue;
+		bool heard = n->heard_ns && n->state != ND_STATIC;
+		*out = (struct nd_entry){
+			.addr = n->addr,
+			.index = i,
+			.port = n->port,
+			.state = (enum nd_state)n->state,
+			.pinned = n->pins > 0,
+			.role = (enum nd_role)n->role,
+			.pending = n->queued,
+			.age_ns = heard ? now_ns - n->heard_ns : 0,
+		};
+		eth_copy(out->mac, n->mac);
+		return true;
+	}
+	return false;
+}
+
+const char *nd_state_name(enum nd_state state)
+{
+	static const char *const name[] = {
+		[ND_FREE] = "free",
+		[ND_UNRESOLVED] = "unresolved",
+		[ND_INCOMPLETE] = "incomplete",
+		[ND_REACHABLE] = "reachable",
+		[ND_STALE] = "stale",
+		[ND_DELAY] = "delay",
+		[ND_PROBE] = "probe",
+		[ND_FAILED] = "failed",
+		[ND_STATIC] = "static",
+	};
+	return state < ARRAY_LEN(name) ? name[state] : "?";
+}

@@ -1,0 +1,97 @@
+/*
+ * The messages of neighbour and router discovery as bytes (RFC 4861 4), for net/nd.c and its
+ * siblings: offsets, options, and the envelope that all of ours go out in.
+ *
+ * Invariant: nd_options_read has walked the options of every message before a field of one is
+ * read; the pointers it gives lie within the message.
+ */
+#ifndef NET_ND_WIRE_H
+#define NET_ND_WIRE_H
+
+#include "lib/types.h"
+#include "net/addr.h"
+#include "net/counters.h"
+#include "net/eth.h"
+#include "net/icmp6.h"
+#include "net/ip6.h"
+
+#define ND_HOP_LIMIT 255 /* RFC 4861 7.1.1: of every message, so it cannot come from off the link */
+
+/* Octets of the messages before their options. */
+#define ND_RS_LEN 8
+#define ND_RA_LEN 16
+#define ND_NEIGHBOUR_LEN 24 /* solicitation and advertisement */
+#define ND_REDIRECT_LEN 40
+#define ND_TARGET 8 /* octet of the target in the latter three */
+
+/* Flags in octet 4 of a neighbour advertisement (4.4). */
+#define ND_NA_ROUTER 0x80
+#define ND_NA_SOLICITED 0x40
+#define ND_NA_OVERRIDE 0x20
+
+/* Flags in octet 5 of a router advertisement (4.2; the preference: RFC 4191 2.2). */
+#define ND_RA_MANAGED 0x80
+#define ND_RA_OTHER 0x40
+#define ND_RA_PREFERENCE 0x18
+
+/* Flags in octet 3 of a prefix information option (4.6.2). */
+#define ND_PREFIX_ON_LINK 0x80
+#define ND_PREFIX_AUTONOMOUS 0x40
+
+enum nd_option {
+	ND_OPT_SOURCE_MAC = 1,
+	ND_OPT_TARGET_MAC = 2,
+	ND_OPT_PREFIX = 3,
+	ND_OPT_MTU = 5,
+	ND_OPT_NONCE = 14,  /* RFC 3971 5.3.2, RFC 7527 */
+	ND_OPT_RDNSS = 25,  /* RFC 8106 5.1 */
+};
+
+#define ND_MAC_OPT_LEN 8
+#define ND_PREFIX_OPT_LEN 32
+#define ND_MTU_OPT_LEN 8
+#define ND_NONCE_OPT_LEN 8
+#define ND_NONCE_LEN 6
+#define ND_PREFIXES_MAX 16 /* of one message; further ones are not looked at */
+
+/* The options of a message; what is not there is NULL. Of several alike the first counts, but for
+ * prefixes. */
+struct nd_options {
+	const uint8_t *source_mac;
+	const uint8_t *target_mac;
+	const uint8_t *nonce; /* ND_NONCE_LEN octets */
+	const uint8_t *mtu;   /* the whole option, */
+	const uint8_t *prefix[ND_PREFIXES_MAX]; /* and these too */
+	unsigned prefixes;
+};
+
+/*
+ * Walks the options behind the first `fixed` octets of a message of len octets. False when the
+ * message is shorter, or an option has length 0 or does not end with the message (RFC 4861 4.6,
+ * 7.1.1). Options that are not known, or have not the length of their kind, are passed over.
+ */
+bool nd_options_read(const uint8_t *icmp, unsigned len, unsigned fixed, struct nd_options *out);
+
+/* The checks that all messages share, whose fixed part is `fixed` octets (6.1, 7.1, 8.1: hop limit,
+ * code, lengths; RFC 6980: no fragment). CNT_NONE, *options filled in, or the counter. */
+enum counter nd_check(const uint8_t *ip, const struct ip6_upper *up, const struct icmp6_msg *m,
+                      unsigned fixed, struct nd_options *options);
+
+/* Writes a link-layer address option, its type a kind of MAC. Returns what is behind it. */
+uint8_t *nd_mac_option_put(uint8_t *p, enum nd_option type, const uint8_t *mac);
+
+/* Where the message begins in a frame without extension headers. */
+#define ND_FRAME_ICMP (ETH_HLEN + IP6_HLEN)
+
+/* Who sends a message to whom. */
+struct nd_envelope {
+	struct net_addr src, dst;
+	const uint8_t *src_mac;
+	const uint8_t *dst_mac; /* NULL: dst is a group, and its MAC follows from it */
+};
+
+/* Puts Ethernet and IPv6 header (hop limit 255) before the message of icmp_len octets that lies at
+ * frame + ND_FRAME_ICMP, and its checksum into it. Returns the frame's length. */
+unsigned nd_frame_finish(uint8_t *frame, const struct nd_envelope *e, unsigned icmp_len);
+
+#endif

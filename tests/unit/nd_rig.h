@@ -1,0 +1,84 @@
+/*
+ * What the tests of neighbour and router discovery share: one struct nd whose ops write what they are
+ * called with into a text, and messages made by hand. The tests are scripts: at time t this happens,
+ * expect exactly this text. Times are seconds.
+ *
+ * In texts: us, ll, us1, ll1 our global and link-local addresses on ports 0 and 1; n5 is 2001:db8::5
+ * and l5 fe80::5; g:5 the solicited-node group of an address that ends in 5; any, all, routers, mld
+ * the well-known ones. A MAC is its last octet.
+ */
+#ifndef TESTS_UNIT_ND_RIG_H
+#define TESTS_UNIT_ND_RIG_H
+
+#include "tests/unit/packets.h"
+
+#include "lib/csum.h"
+#include "net/nd.h"
+#include "net/nd_wire.h"
+
+#define S(x) ((uint64_t)((x) * 1000000000.0))
+#define GLOBAL(n) IP6(0x20010db8, 0, 0, n)      /* on port 0 */
+#define GLOBAL1(n) IP6(0x20010db8, 1, 0, n)     /* on port 1 */
+#define LINK(n) IP6(0xfe800000, 0, 0, n)
+#define US GLOBAL(1)
+#define US1 GLOBAL1(1)
+#define LL IP6(0xfe800000, 0, 0x000000ff, 0xfe000001)
+#define LL1 IP6(0xfe800000, 0, 0x000000ff, 0xfe000002)
+
+extern const uint8_t our_mac[6], our_mac1[6], mac_a[6], mac_b[6], broadcast[6];
+
+extern struct nd nd;
+extern struct nd_params params; /* set before the set-up of a test that wants others */
+extern unsigned given, released, refused, lost; /* frames, for invariant 1 of net/nd.h */
+extern bool rig_up[64];
+extern unsigned counted[CNT_MAX];
+
+void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void expect_at(const char *want, int line);
+#define expect(want) expect_at(want, __LINE__)
+void hush(void); /* forgets what was said */
+
+const char *name_of(const struct net_addr *addr); /* valid until four more were named */
+
+/* A table of 4, queues of 3, 8 frames in all, without start delay, two ports with addresses that are
+ * VALID and announced at 10 s. rig_bare: no addresses yet. */
+int rig_set_up(void **state);
+int rig_bare(void **state);
+int rig_host(void **state); /* bare, and not a router */
+int rig_tear_down(void **state);
+
+/* Ticks at each deadline up to t; fails when one does not move on. */
+void run_to(uint64_t t);
+
+void output(int i, uint8_t mark, uint64_t t);
+
+/* A message to be made; zero is the sensible value of what is left out. */
+struct message {
+	unsigned type, code;
+	struct net_addr src, dst, target;
+	const uint8_t *source_mac, *target_mac, *nonce;
+	uint8_t flags;        /* of an advertisement */
+	uint8_t hop_limit;    /* 0: 255 */
+	const uint8_t *tail;  /* further options, or all of what is behind the 8 octets of RS, */
+	unsigned tail_len;
+	const uint8_t *body;  /* instead of everything: the message, */
+	unsigned body_len;
+	bool alert;           /* router alert before it */
+	bool fragment;        /* pretend that it came in one */
+	const uint8_t *eth_src; /* NULL: mac_a */
+};
+
+/* The frame; returns its length. */
+unsigned make_frame(uint8_t *frame, const struct message *m);
+
+typedef enum counter taker(unsigned port, const uint8_t *frame, const struct ip6_upper *up,
+                           const struct icmp6_msg *m, uint64_t t);
+/* Hands it to `take` by the way that received packets go; exactly as long as it is, for ASan. */
+enum counter deliver(taker *take, unsigned port, const struct message *m, uint64_t t);
+
+enum counter take_nd(unsigned port, const uint8_t *frame, const struct ip6_upper *up,
+                     const struct icmp6_msg *m, uint64_t t);
+
+#define input(port, t, ...) deliver(take_nd, port, &(struct message){__VA_ARGS__}, t)
+
+#endif
