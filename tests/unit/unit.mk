@@ -32,6 +32,7 @@ ND_SRC := net/nd.c net/nd_local.c net/nd_wire.c net/mld.c net/neigh_table.c net/
 UNIT_SRC_nd := $(ND_SRC)
 UNIT_SRC_mld := $(ND_SRC)
 UNIT_SRC_ra := $(ND_SRC) net/ra.c
+UNIT_SRC_slaac := $(ND_SRC) net/slaac.c
 UNIT_SRC_fib := net/fib/trie.c tests/unit/prefixes.c
 UNIT_SRC_rss := net/rss.c
 UNIT_SRC_wheel := net/tcp/wheel.c
@@ -89,7 +90,7 @@ UNIT_FLAGS_ixgbe_traffic := $(UNIT_FLAGS_ixgbe_driver)
 UNIT_FLAGS_ixgbe_done := $(UNIT_FLAGS_ixgbe_driver) -DIXGBE_COMPLETION=IXGBE_DESCRIPTOR_DONE
 UNIT_FLAGS_ixgbe_done_traffic := $(UNIT_FLAGS_ixgbe_done)
 UNIT_FLAGS_ixgbe_faults := $(UNIT_FLAGS_ixgbe_driver)
-T ?= csum fmt mem pkt cmdline siphash counters ip4 icmp4 udp gso arp fib fib6 rss wheel ip6 icmp6 nd mld ra \
+T ?= csum fmt mem pkt cmdline siphash counters ip4 icmp4 udp gso arp fib fib6 rss wheel ip6 icmp6 nd mld ra slaac \
 	congestion tcp_wire tcp_icmp tcp_room tcp_pair tcp_rate fuzz config shell null impair tcp_reset random \
 	histogram shares \
 	congestion tcp_wire tcp_icmp tcp_pair tcp_rate fuzz config shell null impair tcp_reset random \

@@ -1,0 +1,524 @@
+/* See slaac.h. */
+#include "net/slaac.h"
+
+#include "lib/assert.h"
+#include "lib/mem.h"
+#include "net/nd_wire.h"
+
+#define SECOND 1000000000ull
+#define MILLISECOND 1000000ull
+#define TWO_HOURS (7200 * SECOND)
+
+/* RFC 7559 2: as RFC 4861 10 begins, then ever slower */
+#define SOLICIT_DELAY_MS 1000            /* MAX_RTR_SOLICITATION_DELAY */
+#define SOLICIT_FIRST (4 * SECOND)       /* IRT */
+#define SOLICIT_SLOWEST (3600 * SECOND)  /* MRT */
+
+/* Bounds of what a router may set our times to. */
+#define REACHABLE_MIN_MS 1000u
+#define REACHABLE_MAX_MS 3600000u /* RFC 4861 4.2, 6.2.1 */
+#define RETRANSMIT_MIN_MS 100u
+#define RETRANSMIT_MAX_MS 30000u
+
+void slaac_init(struct slaac *s, struct nd *nd, const struct slaac_ops *ops, void *ctx)
+{
+	memset(s, 0, sizeof *s);
+	s->nd = nd;
+	s->ops = ops;
+	s->ctx = ctx;
+	s->changes_seen = nd_router_changes(nd);
+}
+
+/* A lifetime in seconds as a point in time; all ones are for ever (RFC 4861 4.6.2). */
+static uint64_t until(uint64_t now_ns, uint32_t seconds)
+{
+	return seconds == UINT32_MAX ? SLAAC_FOREVER : now_ns + seconds * SECOND;
+}
+
+static void refused(struct slaac *s)
+{
+	s->nd->ops->count(s->nd->ctx, CNT_nd_router_refused, 1);
+}
+
+/* --- solicitations --- */
+
+static void solicit_begin(struct slaac *s, unsigned port, uint64_t now_ns)
+{
+	struct slaac_port *p = &s->port[port];
+	p->soliciting = true;
+	p->interval_ns = SOLICIT_FIRST;
+	p->solicit_at = now_ns + nd_random(s->nd, SOLICIT_DELAY_MS + 1) * MILLISECOND;
+}
+
+/* RFC 4861 6.3.7: from the link-local address, or, while there is none, without our MAC (4.1). */
+static void solicit_send(struct slaac *s, unsigned port)
+{
+	const struct nd *nd = s->nd;
+	uint8_t frame[ND_FRAME_ICMP + ND_RS_LEN + ND_MAC_OPT_LEN] = {0};
+	uint8_t mac[ETH_ALEN];
+	uint8_t *icmp = frame + ND_FRAME_ICMP, *p = icmp + ND_RS_LEN;
+	struct nd_envelope to = {.dst = IP6_ALL_ROUTERS, .src_mac = mac};
+	eth_copy(mac, s->port[port].mac);
+	icmp[0] = ICMP6_ROUTER_SOLICIT;
+	if (nd_link_local(nd, port, &to.src, mac))
+		p = nd_mac_option_put(p, ND_OPT_SOURCE_MAC, mac);
+	else
+		to.src = NET_ADDR_ANY;
+	unsigned len = nd_frame_finish(frame, &to, (unsigned)(p - icmp));
+	nd->ops->count(nd->ctx, CNT_nd_tx_router_solicit, 1);
+	nd->ops->tx(nd->ctx, port, frame, len);
+}
+
+/* RFC 7559 2.1, by RFC 8415 15: each interval about twice the last, 0.9 to 1.1 of that. */
+static void solicit_step(struct slaac *s, unsigned port, uint64_t now_ns)
+{
+	struct slaac_port *p = &s->port[port];
+	uint64_t tenth = (p->interval_ns >> 10) * 102;
+	uint64_t wait = p->interval_ns - tenth + (tenth >> 9) * nd_random(s->nd, 1024);
+	p->solicit_at = now_ns + wait;
+	p->interval_ns = p->interval_ns * 2 < SOLICIT_SLOWEST ? p->interval_ns * 2 : SOLICIT_SLOWEST;
+	solicit_send(s, port);
+}
+
+/* --- default routers (RFC 4861 6.3.4, 6.3.6; RFC 4191) --- */
+
+static struct slaac_router *router_find(struct slaac *s, unsigned port, const struct net_addr *addr)
+{
+	for (uint32_t i = 0; i < s->routers; i++)
+		if (s->router[i].port == port && net_addr_equal(&s->router[i].addr, addr))
+			return &s->router[i];
+	return NULL;
+}
+
+static bool router_is(const struct slaac_router *r, const struct slaac_router *other)
+{
+	return r->port == other->port && net_addr_equal(&r->addr, &other->addr);
+}
+
+/* Reachable, as far as is known: in any state but those of one that does not answer. */
+static bool router_may_be_reachable(const struct slaac *s, const struct slaac_router *r)
+{
+	int i = nd_neigh_find(s->nd, r->port, &r->addr);
+	if (i < 0)
+		return true;
+	enum nd_state state = nd_neigh_state(s->nd, (unsigned)i);
+	return state != ND_FAILED && state != ND_INCOMPLETE;
+}
+
+/* The best of those that may be reachable, the present one before its equals; if none may be, the
+ * one after the present one, so that all have their turn (6.3.6 (2)). NULL: there are none. */
+static const struct slaac_router *router_best(const struct slaac *s)
+{
+	const struct slaac_router *best = NULL, *next = s->routers ? &s->router[0] : NULL;
+	unsigned best_score = 0;
+	for (uint32_t i = 0; i < s->routers; i++) {
+		const struct slaac_router *r = &s->router[i];
+		bool chosen = s->has_default && router_is(r, &s->chosen);
+		unsigned score = 1 + 2u * r->rank + chosen;
+		if (chosen && i + 1 < s->routers)
+			next = &s->router[i + 1];
+		if (score > best_score && router_may_be_reachable(s, r)) {
+			best_score = score;
+			best = r;
+		}
+	}
+	return best ? best : next;
+}
+
+static void router_choose(struct slaac *s)
+{
+	const struct slaac_router *best = router_best(s);
+	s->changes_seen = nd_router_changes(s->nd);
+	if (!best && s->has_default) {
+		unsigned port = s->chosen.port;
+		s->has_default = false;
+		s->ops->default_router(s->ctx, port, NULL);
+	} else if (best && !(s->has_default && router_is(best, &s->chosen))) {
+		const struct slaac_router chosen = *best;
+		s->chosen = chosen;
+		s->has_default = true;
+		s->ops->default_router(s->ctx, chosen.port, &chosen.addr);
+	}
+}
+
+/* Out of the list; whoever calls chooses anew. A link without a default router is asked again. */
+static void router_remove(struct slaac *s, struct slaac_router *r, uint64_t now_ns)
+{
+	unsigned port = r->port;
+	s->routers--;
+	memmove(r, r + 1, (size_t)(&s->router[s->routers] - r) * sizeof *r);
+	for (uint32_t i = 0; i < s->routers; i++)
+		if (s->router[i].port == port)
+			return;
+	if (s->port[port].on && !s->port[port].soliciting)
+		solicit_begin(s, port, now_ns);
+}
+
+static void router_heard(struct slaac *s, unsigned port, const struct net_addr *addr,
+                         const uint8_t *icmp, uint64_t now_ns)
+{
+	/* RFC 4191 2.2: 01 high, 00 medium, 11 low; the reserved 10 is medium */
+	static const uint8_t ranks[4] = {1, 2, 1, 0};
+	uint16_t lifetime_s = be16_load(icmp + 6);
+	struct slaac_router *r = router_find(s, port, addr);
+	if (lifetime_s == 0) {
+		if (r)
+			router_remove(s, r, now_ns);
+		return;
+	}
+	if (!r && s->routers == SLAAC_ROUTERS_MAX) {
+		refused(s);
+		return;
+	}
+	if (!r) {
+		r = &s->router[s->routers++];
+		*r = (struct slaac_router){.addr = *addr, .port = (uint8_t)port};
+	}
+	r->until_ns = now_ns + lifetime_s * SECOND;
+	r->rank = ranks[(icmp[5] & ND_RA_PREFERENCE) >> 3];
+	s->port[port].soliciting = false; /* RFC 7559 2.2 */
+}
+
+/* --- prefixes and addresses --- */
+
+static struct slaac_prefix *prefix_find(struct slaac *s, unsigned port,
+                                        const struct net_addr *prefix, unsigned plen)
+{
+	for (uint32_t i = 0; i < s->prefixes; i++) {
+		struct slaac_prefix *p = &s->prefix[i];
+		if (p->port == port && p->plen == plen && net_addr_equal(&p->prefix, prefix))
+			return p;
+	}
+	return NULL;
+}
+
+static struct slaac_prefix *prefix_new(struct slaac *s, unsigned port,
+                                       const struct net_addr *prefix, unsigned plen)
+{
+	unsigned on_port = 0;
+	for (uint32_t i = 0; i < s->prefixes; i++)
+		on_port += s->prefix[i].port == port;
+	if (s->prefixes == SLAAC_PREFIXES_MAX || on_port == SLAAC_PORT_PREFIXES_MAX) {
+		refused(s);
+		return NULL;
+	}
+	struct slaac_prefix *p = &s->prefix[s->prefixes++];
+	*p = (struct slaac_prefix){.prefix = *prefix, .port = (uint8_t)port, .plen = (uint8_t)plen};
+	return p;
+}
+
+/* What stands in a prefix information option. */
+struct info {
+	struct net_addr prefix;
+	uint32_t valid_s, preferred_s;
+	unsigned plen;
+	bool on_link, autonomous;
+};
+
+/* Enters the address in nd, or tells it whether its prefix is on the link now. */
+static int address_enter(struct slaac *s, const struct slaac_prefix *p, uint64_t now_ns)
+{
+	unsigned plen = p->on_link ? p->plen : 128;
+	return nd_add_local(s->nd, p->port, &p->addr, plen, s->port[p->port].mac, now_ns);
+}
+
+/* RFC 4862 5.5.3 (e): the preferred lifetime is as told; the valid one is not shortened below two
+ * hours, so that no forged advertisement ends what lives. */
+static void address_update(struct slaac_prefix *p, const struct info *info, uint64_t now_ns)
+{
+	uint64_t told = until(now_ns, info->valid_s), floor = now_ns + TWO_HOURS;
+	p->preferred_until_ns = until(now_ns, info->preferred_s);
+	if (told > floor || told > p->valid_until_ns)
+		p->valid_until_ns = told;
+	else if (p->valid_until_ns > floor)
+		p->valid_until_ns = floor;
+}
+
+/* Has the port this address already, in any state: from the configuration, that is. */
+static bool is_entered(const struct slaac *s, unsigned port, const struct net_addr *addr)
+{
+	struct nd_address a;
+	unsigned cursor = 0;
+	while (nd_local_next(s->nd, &cursor, &a))
+		if (a.port == port && net_addr_equal(&a.addr, addr))
+			return true;
+	return false;
+}
+
+/* RFC 4862 5.5.3 (d): an address of the prefix and our identifier. */
+static void address_new(struct slaac *s, struct slaac_prefix *p, const struct info *info,
+                        uint64_t now_ns)
+{
+	p->addr = ip6_eui64(&p->prefix, s->port[p->port].mac);
+	if (is_entered(s, p->port, &p->addr) || address_enter(s, p, now_ns) != E_OK) {
+		refused(s);
+		return;
+	}
+	p->has_addr = true;
+	p->valid_until_ns = until(now_ns, info->valid_s);
+	p->preferred_until_ns = until(now_ns, info->preferred_s);
+}
+
+/* Nothing holds it any more: its entry goes. */
+static bool prefix_is_done(const struct slaac_prefix *p) { return !p->on_link && !p->has_addr; }
+
+static void prefix_drop(struct slaac *s, struct slaac_prefix *p)
+{
+	s->prefixes--;
+	memmove(p, p + 1, (size_t)(&s->prefix[s->prefixes] - p) * sizeof *p);
+}
+
+/* RFC 4861 6.3.4: the prefix list. Lifetime 0 ends it at once. True: the flag has changed. */
+static bool on_link_update(struct slaac_prefix *p, const struct info *info, uint64_t now_ns)
+{
+	bool was = p->on_link;
+	if (!info->on_link) /* says nothing about being on the link or not */
+		return false;
+	p->on_link = info->valid_s > 0;
+	p->on_link_until_ns = until(now_ns, info->valid_s);
+	return p->on_link != was;
+}
+
+/* RFC 4862 5.5.3 (a) to (d): may an address be made or kept by this? */
+static bool is_for_addresses(const struct info *info)
+{
+	return info->autonomous && info->preferred_s <= info->valid_s && info->plen == 64;
+}
+
+static void prefix_heard(struct slaac *s, unsigned port, const struct info *info, uint64_t now_ns)
+{
+	struct slaac_prefix *p = prefix_find(s, port, &info->prefix, info->plen);
+	bool wanted = info->valid_s && (info->on_link || is_for_addresses(info));
+	if (!p && wanted)
+		p = prefix_new(s, port, &info->prefix, info->plen);
+	if (!p)
+		return;
+	bool changed = on_link_update(p, info, now_ns);
+	if (p->has_addr && changed)
+		address_enter(s, p, now_ns);
+	if (is_for_addresses(info) && p->has_addr)
+		address_update(p, info, now_ns);
+	else if (is_for_addresses(info) && info->valid_s)
+		address_new(s, p, info, now_ns);
+	const struct slaac_prefix copy = *p;
+	if (prefix_is_done(p))
+		prefix_drop(s, p);
+	if (changed)
+		s->ops->prefix(s->ctx, port, &copy.prefix, copy.plen, copy.on_link);
+}
+
+static void prefix_option(struct slaac *s, unsigned port, const uint8_t *option, uint64_t now_ns)
+{
+	struct net_addr prefix = net_addr_load(option + 16);
+	struct info info = {
+		.valid_s = be32_load(option + 4),
+		.preferred_s = be32_load(option + 8),
+		.plen = option[2],
+		.on_link = option[3] & ND_PREFIX_ON_LINK,
+		.autonomous = option[3] & ND_PREFIX_AUTONOMOUS,
+	};
+	/* RFC 4861 6.3.4, RFC 4862 5.5.3 (b): the link-local prefix is ignored. A prefix of no bits
+	 * on the link would be the default route. */
+	bool sane = info.plen > 0 && info.plen <= 128 && ip6_is_unicast(&prefix) &&
+	            !ip6_is_link_local(&prefix);
+	if (!sane) {
+		refused(s);
+		return;
+	}
+	info.prefix = ip6_prefix_of(&prefix, info.plen);
+	prefix_heard(s, port, &info, now_ns);
+}
+
+/* The times of a prefix that have ended by now; it may be gone afterwards. */
+static void prefix_expire(struct slaac *s, struct slaac_prefix *p, uint64_t now_ns)
+{
+	bool off = p->on_link && p->on_link_until_ns <= now_ns;
+	bool gone = p->has_addr && p->valid_until_ns <= now_ns;
+	p->on_link &= !off;
+	p->has_addr &= !gone;
+	const struct slaac_prefix copy = *p;
+	if (prefix_is_done(p))
+		prefix_drop(s, p);
+	if (gone)
+		nd_remove_local(s->nd, copy.port, &copy.addr, now_ns);
+	else if (off && copy.has_addr)
+		address_enter(s, &copy, now_ns);
+	if (off)
+		s->ops->prefix(s->ctx, copy.port, &copy.prefix, copy.plen, false);
+}
+
+/* --- public: set-up --- */
+
+int slaac_start(struct slaac *s, unsigned port, const uint8_t *mac, unsigned link_mtu,
+                uint64_t now_ns)
+{
+	if (port >= ND_PORTS_MAX || !eth_is_station(mac) || link_mtu < IP6_MTU_MIN)
+		return E_INVAL;
+	struct net_addr link_local = ip6_link_local_of(mac);
+	int e = nd_add_local(s->nd, port, &link_local, 64, mac, now_ns);
+	if (e != E_OK)
+		return e;
+	struct slaac_port *p = &s->port[port];
+	*p = (struct slaac_port){.link_mtu = link_mtu, .on = true};
+	eth_copy(p->mac, mac);
+	solicit_begin(s, port, now_ns);
+	return E_OK;
+}
+
+void slaac_stop(struct slaac *s, unsigned port, uint64_t now_ns)
+{
+	assert(port < ND_PORTS_MAX);
+	struct slaac_port *p = &s->port[port];
+	if (!p->on)
+		return;
+	struct net_addr link_local = ip6_link_local_of(p->mac);
+	p->on = p->soliciting = false;
+	for (uint32_t i = s->routers; i-- > 0;)
+		if (i < s->routers && s->router[i].port == port)
+			router_remove(s, &s->router[i], now_ns);
+	for (uint32_t i = s->prefixes; i-- > 0;)
+		if (i < s->prefixes && s->prefix[i].port == port) {
+			s->prefix[i].on_link_until_ns = s->prefix[i].valid_until_ns = 0;
+			prefix_expire(s, &s->prefix[i], now_ns);
+		}
+	nd_remove_local(s->nd, port, &link_local, now_ns);
+	router_choose(s);
+}
+
+void slaac_link_up(struct slaac *s, unsigned port, uint64_t now_ns)
+{
+	assert(port < ND_PORTS_MAX);
+	if (s->port[port].on)
+		solicit_begin(s, port, now_ns);
+}
+
+/* --- messages in --- */
+
+/* RFC 4861 6.3.4: the values of the link, within bounds. 0 leaves each as it is. */
+static void link_values(struct slaac *s, unsigned port, const uint8_t *icmp,
+                        const struct nd_options *options)
+{
+	uint32_t reachable_ms = be32_load(icmp + 8), retransmit_ms = be32_load(icmp + 12);
+	uint32_t mtu = options->mtu ? be32_load(options->mtu + 4) : 0;
+	unsigned hop_limit = icmp[4];
+	if (reachable_ms && (reachable_ms < REACHABLE_MIN_MS || reachable_ms > REACHABLE_MAX_MS)) {
+		reachable_ms = 0;
+		refused(s);
+	}
+	if (retransmit_ms &&
+	    (retransmit_ms < RETRANSMIT_MIN_MS || retransmit_ms > RETRANSMIT_MAX_MS)) {
+		retransmit_ms = 0;
+		refused(s);
+	}
+	if (options->mtu && (mtu < IP6_MTU_MIN || mtu > s->port[port].link_mtu)) {
+		mtu = 0;
+		refused(s);
+	}
+	if (hop_limit && hop_limit < SLAAC_HOP_LIMIT_MIN) {
+		hop_limit = 0;
+		refused(s);
+	}
+	nd_set_times(s->nd, port, reachable_ms * MILLISECOND, retransmit_ms * MILLISECOND);
+	if (mtu || hop_limit)
+		s->ops->link(s->ctx, port, mtu, hop_limit);
+}
+
+enum counter slaac_input(struct slaac *s, unsigned port, const uint8_t *frame,
+                         const struct ip6_upper *up, const struct icmp6_msg *m, uint64_t now_ns)
+{
+	assert(port < ND_PORTS_MAX);
+	const uint8_t *ip = frame + ETH_HLEN;
+	struct net_addr src = ip6_src(ip);
+	struct nd_options options;
+	/* RFC 4861 6.2.6: hosts MUST silently discard solicitations */
+	if (m->type != ICMP6_ROUTER_ADVERT)
+		return m->type == ICMP6_ROUTER_SOLICIT ? CNT_drop_nd_router : CNT_drop_icmp6_type;
+	enum counter bad = nd_check(ip, up, m, ND_RA_LEN, &options);
+	if (bad != CNT_NONE)
+		return bad;
+	if (!ip6_is_link_local(&src)) /* 6.1.2 */
+		return CNT_drop_nd_malformed;
+	if (nd_is_local(s->nd, port, &src) ||
+	    (options.source_mac && !eth_is_station(options.source_mac)))
+		return CNT_drop_nd_bad_sender;
+	if (!s->port[port].on)
+		return CNT_drop_nd_router;
+	nd_learn(s->nd, port, &src, options.source_mac, true, now_ns);
+	link_values(s, port, m->icmp, &options);
+	router_heard(s, port, &src, m->icmp, now_ns);
+	for (unsigned i = 0; i < options.prefixes; i++)
+		prefix_option(s, port, options.prefix[i], now_ns);
+	router_choose(s);
+	return CNT_delivered_nd;
+}
+
+/* --- time --- */
+
+/* RFC 4861 7.2.5, 6.3.6: a neighbour that says it is no router (any more) is no default router. */
+static void routers_look(struct slaac *s, uint64_t now_ns)
+{
+	for (uint32_t i = s->routers; i-- > 0;) {
+		struct slaac_router *r = &s->router[i];
+		int n = nd_neigh_find(s->nd, r->port, &r->addr);
+		if (n >= 0 && nd_neigh_role(s->nd, (unsigned)n) == ND_ROLE_HOST)
+			router_remove(s, r, now_ns);
+	}
+}
+
+uint64_t slaac_tick(struct slaac *s, uint64_t now_ns)
+{
+	for (unsigned port = 0; port < ND_PORTS_MAX; port++)
+		if (s->port[port].soliciting && s->port[port].solicit_at <= now_ns)
+			solicit_step(s, port, now_ns);
+	for (uint32_t i = s->prefixes; i-- > 0;)
+		if (i < s->prefixes)
+			prefix_expire(s, &s->prefix[i], now_ns);
+	bool look = s->changes_seen != nd_router_changes(s->nd);
+	if (look)
+		routers_look(s, now_ns);
+	for (uint32_t i = s->routers; i-- > 0;)
+		if (s->router[i].until_ns <= now_ns) {
+			router_remove(s, &s->router[i], now_ns);
+			look = true;
+		}
+	if (look)
+		router_choose(s);
+	return slaac_deadline(s);
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+uint64_t slaac_deadline(const struct slaac *s)
+{
+	uint64_t next = s->changes_seen != nd_router_changes(s->nd) ? 0 : UINT64_MAX;
+	for (unsigned port = 0; port < ND_PORTS_MAX; port++)
+		if (s->port[port].soliciting)
+			next = earlier(next, s->port[port].solicit_at);
+	for (uint32_t i = 0; i < s->routers; i++)
+		next = earlier(next, s->router[i].until_ns);
+	for (uint32_t i = 0; i < s->prefixes; i++) {
+		const struct slaac_prefix *p = &s->prefix[i];
+		if (p->on_link)
+			next = earlier(next, p->on_link_until_ns);
+		if (p->has_addr)
+			next = earlier(next, p->valid_until_ns);
+	}
+	return next;
+}
+
+bool slaac_next(const struct slaac *s, unsigned *cursor, struct slaac_address *out)
+{
+	while (*cursor < s->prefixes) {
+		const struct slaac_prefix *p = &s->prefix[(*cursor)++];
+		if (!p->has_addr)
+			continue;
+		*out = (struct slaac_address){
+			.addr = p->addr,
+			.port = p->port,
+			.valid_until_ns = p->valid_until_ns,
+			.preferred_until_ns = p->preferred_until_ns,
+		};
+		return true;
+	}
+	return false;
+}
