@@ -25,6 +25,7 @@
 	X(delivered_mld, FATE, "MLD messages taken by the machine itself") \
 	X(delivered_udp, FATE, "UDP datagrams to the machine itself") \
 	X(delivered_tcp, FATE, "TCP segments to the machine itself") \
+	X(reassembled, FATE, "fragments that went into a packet of which another was the last to come") \
 	X(discarded, FATE, "packets that the discard application threw away, its work") \
 	X(drop_eth_short, DROP, "frame shorter than its Ethernet header") \
 	X(drop_eth_dst, DROP, "unicast frame to another station's address") \
@@ -85,6 +86,15 @@
 	X(drop_mld_type, DROP, "MLD message that is for routers of multicast") \
 	X(drop_icmp_malformed, DROP, "ICMP message too short or with a wrong checksum") \
 	X(drop_icmp_type, DROP, "ICMP type that needs no answer here") \
+	X(drop_frag_overlap, DROP, "fragments that overlap or disagree, and all others of their packet") \
+	X(drop_frag_duplicate, DROP, "fragment that was here already, the very same") \
+	X(drop_frag_length, DROP, "fragment that is empty, or not the last and not in units of 8 bytes") \
+	X(drop_frag_too_long, DROP, "fragment of a packet longer than allowed") \
+	X(drop_frag_tiny, DROP, "fragment that cuts through the TCP header") \
+	X(drop_frag_many, DROP, "fragments of a packet that is in too many pieces") \
+	X(drop_frag_ecn, DROP, "fragments of a packet whose ECN marks contradict (RFC 3168 5.3)") \
+	X(drop_frag_full, DROP, "fragments that gave way to newer packets") \
+	X(drop_frag_timeout, DROP, "fragments whose packet was not whole in time") \
 	X(drop_udp_malformed, DROP, "UDP length or checksum wrong") \
 	X(drop_udp_loop, DROP, "request from a port that answers itself: it would never end") \
 	X(drop_udp_port, DROP, "UDP port without a receiver") \
@@ -110,6 +120,7 @@
 	X(redirect_needed, INFO, "forwarded out of the port it came in by") \
 	X(fragments_created, INFO, "fragments sent in place of packets too large") \
 	X(fragmented, INFO, "packets sent on whole as fragments") \
+	X(reassembled_packets, INFO, "packets put together from fragments, atomic ones too") \
 	X(icmp_tx_echo_reply, INFO, "echo replies sent") \
 	X(icmp_tx_echo_request, INFO, "echo requests sent (console ping)") \
 	X(icmp_tx_time_exceeded, INFO, "ICMP time exceeded sent") \
