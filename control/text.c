@@ -116,6 +116,108 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+/* One group of an IPv6 address at the beginning of *t, which is cut off. */
+static int take_group(struct text *t, uint16_t *group)
+{
+	size_t n = 0;
+	uint16_t value = 0;
+	for (; n < t->len && hex_digit(t->at[n]) >= 0; n++) {
+		if (n == 4)
+			return E_INVAL;
+		value = (uint16_t)(value << 4 | hex_digit(t->at[n]));
+	}
+	if (n == 0)
+		return E_INVAL;
+	*group = value;
+	*t = (struct text){t->at + n, t->len - n};
+	return 0;
+}
+
+/* Groups between single colons, at most `most`, the last two of which may be an IPv4 address when
+ * ip4 says so. The number of them, or E_INVAL. */
+static int parse_groups(struct text t, int most, bool ip4, uint16_t *groups)
+{
+	int n = 0;
+	while (n < most) {
+		uint32_t addr;
+		if (ip4 && n + 2 <= most && text_parse_ip4(t, &addr) == 0) {
+			groups[n] = (uint16_t)(addr >> 16);
+			groups[n + 1] = (uint16_t)addr;
+			return n + 2;
+		}
+		if (take_group(&t, &groups[n]) != 0)
+			return E_INVAL;
+		n++;
+		if (t.len == 0)
+			return n;
+		if (t.at[0] != ':')
+			return E_INVAL;
+		t = (struct text){t.at + 1, t.len - 1};
+	}
+	return E_INVAL;
+}
+
+/* Offset of "::" in t, or t.len. */
+static size_t find_gap(struct text t)
+{
+	for (size_t i = 0; i + 1 < t.len; i++)
+		if (t.at[i] == ':' && t.at[i + 1] == ':')
+			return i;
+	return t.len;
+}
+
+int text_parse_ip6(struct text t, struct net_addr *out)
+{
+	uint16_t groups[8] = {0}, tail[8];
+	size_t gap = find_gap(t);
+	if (gap == t.len) {
+		if (parse_groups(t, 8, true, groups) != 8)
+			return E_INVAL;
+	} else {
+		/* the gap is one group at least; either side of it may be empty */
+		struct text after = {t.at + gap + 2, t.len - gap - 2};
+		int head = gap ? parse_groups((struct text){t.at, gap}, 7, false, groups) : 0;
+		if (head < 0)
+			return E_INVAL;
+		int n = after.len ? parse_groups(after, 7 - head, true, tail) : 0;
+		if (n < 0)
+			return E_INVAL;
+		for (int i = 0; i < n; i++)
+			groups[8 - n + i] = tail[i];
+	}
+	struct net_addr a;
+	for (unsigned i = 0; i < 4; i++)
+		a.w[i] = be32_make((uint32_t)groups[2 * i] << 16 | groups[2 * i + 1]).raw;
+	if (net_addr_is_ip4(&a))
+		return E_INVAL;
+	*out = a;
+	return 0;
+}
+
+int text_parse_prefix6(struct text t, struct net_addr *addr, unsigned *plen)
+{
+	size_t slash = text_find(t, '/');
+	struct net_addr a;
+	uint32_t n;
+	if (slash == t.len || text_parse_ip6((struct text){t.at, slash}, &a) != 0 ||
+	    text_parse_u32((struct text){t.at + slash + 1, t.len - slash - 1}, 0, 128, &n) != 0)
+		return E_INVAL;
+	*addr = a;
+	*plen = n;
+	return 0;
+}
+
+int text_parse_addr(struct text t, struct net_addr *out)
+{
+	uint32_t ip4;
+	if (text_find(t, ':') < t.len)
+		return text_parse_ip6(t, out);
+	if (text_parse_ip4(t, &ip4) != 0)
+		return E_INVAL;
+	*out = net_addr_ip4(ip4);
+	return 0;
+}
+
 int text_parse_mac(struct text t, uint8_t out[6])
 {
 	/* The length tells the spelling: 17 bytes in six groups of two digits, 14 in three of four. */

@@ -5,13 +5,15 @@
  * is refused because some systems read it as ten and others as eight. A text is a slice
  * (pointer, length), never NUL terminated, and may hold any byte.
  *
- * All parsers return 0, or E_INVAL and leave *out as it was. Addresses are in host byte order.
+ * All parsers return 0, or E_INVAL and leave *out as it was. IPv4 addresses alone are in host byte
+ * order; a struct net_addr is as on the wire.
  */
 #ifndef CONTROL_TEXT_H
 #define CONTROL_TEXT_H
 
 #include "lib/mem.h"
 #include "lib/types.h"
+#include "net/addr.h"
 
 struct text {
 	const char *at;
@@ -67,6 +69,20 @@ int text_parse_mask(struct text t, unsigned *plen);
 
 /* "192.0.2.1/24". Host bits are kept: whether they may be set is the caller's rule. */
 int text_parse_prefix(struct text t, uint32_t *addr, unsigned *plen);
+
+/*
+ * "2001:db8::1", any form of RFC 4291 2.2: one to four digits a group, letters in either case, at
+ * most one "::" (for one group or more: RFC 4291 says so), the last two groups as an IPv4 address.
+ * No zone ("%eth0", RFC 4007 11): the port is another word. "::ffff:192.0.2.1" is refused: in a
+ * struct net_addr it would be the IPv4 address.
+ */
+int text_parse_ip6(struct text t, struct net_addr *out);
+
+/* "2001:db8::/32", host bits kept as above; *plen is 0 to 128. */
+int text_parse_prefix6(struct text t, struct net_addr *addr, unsigned *plen);
+
+/* An address of either family: what has a colon is IPv6. */
+int text_parse_addr(struct text t, struct net_addr *out);
 
 /* "00:11:22:aa:bb:cc", "00-11-22-aa-bb-cc" or "0011.22aa.bbcc"; letters in either case. */
 int text_parse_mac(struct text t, uint8_t out[6]);

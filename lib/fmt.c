@@ -1,6 +1,7 @@
 /* See fmt.h. One pass over the format; every byte goes through put(), which alone knows the end. */
 #include "lib/fmt.h"
 
+#include "lib/bytes.h"
 #include "lib/divide.h"
 
 struct out {
@@ -242,4 +243,64 @@ char *fmt_mac(char buf[FMT_MAC_MAX], const uint8_t mac[6])
 	fmt_format(buf, FMT_MAC_MAX, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3],
 	           mac[4], mac[5]);
 	return buf;
+}
+
+/* RFC 4291 2.5.5.2 */
+static bool is_mapped(const uint8_t *a)
+{
+	return raw64_load(a) == 0 && be32_load(a + 8) == 0xffff;
+}
+
+/* RFC 5952 4.2: the groups that "::" stands for; none: from is 8. */
+static void longest_zeros(const uint8_t *a, unsigned *from, unsigned *end)
+{
+	*from = *end = 8;
+	unsigned best = 1;
+	for (unsigned i = 0; i < 8; i++) {
+		unsigned n = 0;
+		while (i + n < 8 && be16_load(a + 2 * (i + n)) == 0)
+			n++;
+		if (n > best) {
+			best = n;
+			*from = i;
+			*end = i + n;
+		}
+		i += n;
+	}
+}
+
+char *fmt_ip6(char buf[FMT_IP6_MAX], const void *addr)
+{
+	const uint8_t *a = addr;
+	if (is_mapped(a)) {
+		char ip4[FMT_IP4_MAX];
+		fmt_format(buf, FMT_IP6_MAX, "::ffff:%s", fmt_ip4(ip4, be32_load(a + 12)));
+		return buf;
+	}
+	unsigned from, end;
+	longest_zeros(a, &from, &end);
+	size_t n = 0;
+	for (unsigned i = 0; i < 8; i++) {
+		if (i == from) {
+			n += fmt_format(buf + n, FMT_IP6_MAX - n, "::");
+			i = end - 1;
+			continue;
+		}
+		n += fmt_format(buf + n, FMT_IP6_MAX - n, i == 0 || i == end ? "%x" : ":%x",
+		                (unsigned)be16_load(a + 2 * i));
+	}
+	return buf;
+}
+
+char *fmt_prefix6(char buf[FMT_PREFIX6_MAX], const void *prefix, unsigned plen)
+{
+	char addr[FMT_IP6_MAX];
+	fmt_format(buf, FMT_PREFIX6_MAX, "%s/%u", fmt_ip6(addr, prefix), plen);
+	return buf;
+}
+
+char *fmt_addr(char buf[FMT_ADDR_MAX], const void *addr)
+{
+	const uint8_t *a = addr;
+	return is_mapped(a) ? fmt_ip4(buf, be32_load(a + 12)) : fmt_ip6(buf, a);
 }

@@ -20,9 +20,22 @@ size_t fmt_vformat(char *buf, size_t size, const char *format, fmt_va_list args)
 #define FMT_PREFIX_MAX 19 /* "255.255.255.255/32" and NUL */
 #define FMT_MAC_MAX 18    /* "00:00:00:00:00:00" and NUL */
 
-/* Each writes into buf and returns buf. Addresses in host byte order. */
+#define FMT_IP6_MAX 46    /* "ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255" and NUL */
+#define FMT_PREFIX6_MAX 50 /* that and "/128" */
+#define FMT_ADDR_MAX FMT_IP6_MAX
+
+/* Each writes into buf and returns buf. IPv4 addresses in host byte order. */
 char *fmt_ip4(char buf[FMT_IP4_MAX], uint32_t addr);
 char *fmt_prefix(char buf[FMT_PREFIX_MAX], uint32_t prefix, unsigned plen);
 char *fmt_mac(char buf[FMT_MAC_MAX], const uint8_t mac[6]);
+
+/* An IPv6 address of 16 bytes as on the wire (a struct net_addr), in the one form of RFC 5952: no
+ * leading zeros, lower case, "::" for the longest run of zero groups, the first of equals, never
+ * for a single one. IPv4-mapped addresses end in dotted decimals (its section 5). */
+char *fmt_ip6(char buf[FMT_IP6_MAX], const void *addr);
+char *fmt_prefix6(char buf[FMT_PREFIX6_MAX], const void *prefix, unsigned plen);
+
+/* An address of either family, 16 bytes: an IPv4-mapped one is written as the IPv4 address. */
+char *fmt_addr(char buf[FMT_ADDR_MAX], const void *addr);
 
 #endif

@@ -14,6 +14,7 @@ UNIT_SRC_pkt := lib/pkt.c lib/csum.c tests/unit/guest.c
 UNIT_INC_mem := lib/mem.c
 UNIT_INC_shares := kernel/shares.c kernel/vm_ram.c
 UNIT_SRC_counters := net/counters.c
+UNIT_SRC_addr := control/text.c lib/fmt.c
 UNIT_SRC_ip4 := net/ip4.c lib/csum.c
 UNIT_SRC_ip6 := net/ip6.c lib/csum.c
 UNIT_SRC_icmp6 := net/icmp6.c net/ip6.c lib/csum.c
@@ -91,7 +92,7 @@ UNIT_FLAGS_ixgbe_traffic := $(UNIT_FLAGS_ixgbe_driver)
 UNIT_FLAGS_ixgbe_done := $(UNIT_FLAGS_ixgbe_driver) -DIXGBE_COMPLETION=IXGBE_DESCRIPTOR_DONE
 UNIT_FLAGS_ixgbe_done_traffic := $(UNIT_FLAGS_ixgbe_done)
 UNIT_FLAGS_ixgbe_faults := $(UNIT_FLAGS_ixgbe_driver)
-T ?= csum fmt mem pkt cmdline siphash counters ip4 icmp4 udp gso arp fib fib6 rss wheel ip6 icmp6 nd mld ra slaac reassembly \
+T ?= csum fmt mem pkt cmdline siphash counters ip4 icmp4 udp gso arp fib fib6 rss wheel ip6 icmp6 nd mld ra slaac reassembly addr \
 	congestion tcp_wire tcp_icmp tcp_room tcp_pair tcp_rate fuzz config shell null impair tcp_reset random \
 	histogram shares \
 	congestion tcp_wire tcp_icmp tcp_pair tcp_rate fuzz config shell null impair tcp_reset random \

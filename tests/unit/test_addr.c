@@ -1,0 +1,190 @@
+/* Addresses of either family as text: lib/fmt and control/text, against the C library's and each
+ * other. */
+#include "tests/unit/packets.h"
+
+#include "control/text.h"
+#include "lib/fmt.h"
+#include "net/ip4.h"
+
+/* Tables of RFC 5952 and RFC 4291: how it may be written, how we write it. */
+static const struct {
+	const char *text, *ours;
+} good[] = {
+	{"::", "::"},
+	{"::1", "::1"},
+	{"0:0:0:0:0:0:0:0", "::"},
+	{"2001:db8:0:0:1:0:0:1", "2001:db8::1:0:0:1"},     /* RFC 5952 1, 4.2.3: the first of equals */
+	{"2001:0db8:0:0:1:0:0:1", "2001:db8::1:0:0:1"},
+	{"2001:db8::1:0:0:1", "2001:db8::1:0:0:1"},
+	{"2001:db8:0::1:0:0:1", "2001:db8::1:0:0:1"},
+	{"2001:0db8::1:0:0:1", "2001:db8::1:0:0:1"},
+	{"2001:DB8:0:0:1::1", "2001:db8::1:0:0:1"},
+	{"2001:db8::0001", "2001:db8::1"},
+	{"2001:db8:0:0:0:0:2:1", "2001:db8::2:1"},
+	{"2001:db8::1:1:1:1:1", "2001:db8:0:1:1:1:1:1"},   /* 4.2.2: not for one group */
+	{"2001:0:0:1:0:0:0:1", "2001:0:0:1::1"},           /* 4.2.3: the longest */
+	{"2001:db8:aaaa:bbbb:cccc:dddd:EeEe:AAAA", "2001:db8:aaaa:bbbb:cccc:dddd:eeee:aaaa"},
+	{"ABCD:EF01:2345:6789:ABCD:EF01:2345:6789", "abcd:ef01:2345:6789:abcd:ef01:2345:6789"},
+	{"FF01::101", "ff01::101"},
+	{"1::", "1::"},
+	{"1:2:3:4:5:6:7::", "1:2:3:4:5:6:7:0"},
+	{"::2:3:4:5:6:7:8", "0:2:3:4:5:6:7:8"},
+	{"1::8", "1::8"},
+	{"0:0:3::", "0:0:3::"},
+	{"::13.1.68.3", "::d01:4403"},                     /* RFC 4291 2.2 (3) */
+	{"0:0:0:0:0:0:13.1.68.3", "::d01:4403"},
+	{"64:ff9b::192.0.2.33", "64:ff9b::c000:221"},
+	{"1:2:3:4:5:6:255.255.255.255", "1:2:3:4:5:6:ffff:ffff"},
+	{"1::5:6:1.2.3.4", "1::5:6:102:304"},
+	{"::5:6:7:8:1.2.3.4", "::5:6:7:8:102:304"},
+	{"1:2:3:4:5::1.2.3.4", "1:2:3:4:5:0:102:304"},
+	{"::fffe:1.2.3.4", "::fffe:102:304"},
+};
+
+static const char *bad[] = {
+	"", ":", ":::", "1", "1:", ":1", "1:2", "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:", ":1:2:3:4:5:6:7",
+	"1:2:3:4:5:6:7:8:9", "1:2:3:4:5:6:7:8:", "1:2:3:4:5:6:7:8::", "::1:2:3:4:5:6:7:8",
+	"1:2:3:4::5:6:7:8", "1::2::3", "1:::2", ":::1", "1:::", ":1::2", "1::2:", "12345::",
+	"::12345", "00001::", "g::", "::g", "1: :2", " ::1", "::1 ", "::1/64", "fe80::1%eth0",
+	"fe80::1%1", "[::1]", "::1\n", "0x1::", "+1::", "1.2.3.4", "1.2.3.4::", "::1.2.3",
+	"::1.2.3.4.5", "::1.2.3.256", "::01.2.3.4", "::1.2.3.4:5", "1:2:3:4:5:6:7:1.2.3.4",
+	"1:2:3:4:5:1.2.3.4", "::1:2:3:4:5:6:1.2.3.4", "::ffff:192.0.2.1", "::ffff:c000:201",
+	"0:0:0:0:0:FFFF:1.2.3.4", "::.1.2.3", "1:2:3:4:5:6:1.2.3.4:", "1:2:3:4:5:6::1.2.3.4",
+};
+
+static void forms(void **s)
+{
+	(void)s;
+	for (unsigned i = 0; i < ARRAY_LEN(good); i++) {
+		char buf[FMT_IP6_MAX];
+		struct net_addr a, want = addr6(good[i].text);
+		assert_int_equal(text_parse_ip6(text_of(good[i].text), &a), 0);
+		assert_memory_equal(&a, &want, sizeof a);
+		assert_string_equal(fmt_ip6(buf, &a), good[i].ours);
+		assert_ptr_equal(fmt_addr(buf, &a), buf);
+		assert_string_equal(buf, good[i].ours);
+		assert_int_equal(text_parse_addr(text_of(good[i].ours), &a), 0);
+		assert_memory_equal(&a, &want, sizeof a);
+	}
+	for (unsigned i = 0; i < ARRAY_LEN(bad); i++) {
+		struct net_addr a = addr6("1:2:3:4:5:6:7:8");
+		const struct net_addr was = a;
+		/* exactly as long as it is, so that ASan sees one byte too many */
+		size_t n = strlen(bad[i]);
+		char *text = malloc(n ? n : 1);
+		memcpy(text, bad[i], n);
+		assert_int_equal(text_parse_ip6((struct text){text, n}, &a), E_INVAL);
+		assert_memory_equal(&a, &was, sizeof a);
+		free(text);
+	}
+	struct net_addr a;
+	const struct text nul = {"::1\0", 4};
+	assert_int_equal(text_parse_ip6(nul, &a), E_INVAL);
+}
+
+static void mapped(void **s)
+{
+	(void)s;
+	char buf[FMT_ADDR_MAX];
+	struct net_addr a = net_addr_ip4(IP4(192, 0, 2, 1));
+	assert_string_equal(fmt_addr(buf, &a), "192.0.2.1");
+	assert_string_equal(fmt_ip6(buf, &a), "::ffff:192.0.2.1"); /* RFC 5952 5 */
+	assert_int_equal(text_parse_addr(text_of("192.0.2.1"), &a), 0);
+	assert_true(net_addr_is_ip4(&a) && net_addr_to_ip4(&a) == IP4(192, 0, 2, 1));
+	assert_int_equal(text_parse_addr(text_of("::ffff:192.0.2.1"), &a), E_INVAL);
+	assert_int_equal(text_parse_addr(text_of("192.0.2"), &a), E_INVAL);
+	assert_int_equal(text_parse_addr(text_of("2001"), &a), E_INVAL);
+}
+
+static void prefixes(void **s)
+{
+	(void)s;
+	char buf[FMT_PREFIX6_MAX];
+	struct net_addr a;
+	unsigned plen;
+	/* RFC 4291 2.3 */
+	const char *ok[] = {"2001:db8:0:cd30::/60", "::/0", "::1/128", "2001:db8::5/64"};
+	const char *no[] = {"2001:db8::", "2001:db8::/", "2001:db8::/129", "2001:db8::/064", "/64",
+	                    "2001:db8::/-1", "2001:db8::/6 4", "2001:db8::/64/64", "10.0.0.0/8",
+	                    "::ffff:10.0.0.0/104"};
+	for (unsigned i = 0; i < ARRAY_LEN(ok); i++) {
+		assert_int_equal(text_parse_prefix6(text_of(ok[i]), &a, &plen), 0);
+		assert_string_equal(fmt_prefix6(buf, &a, plen), ok[i]);
+	}
+	for (unsigned i = 0; i < ARRAY_LEN(no); i++)
+		assert_int_equal(text_parse_prefix6(text_of(no[i]), &a, &plen), E_INVAL);
+	a = addr6("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff");
+	assert_string_equal(fmt_prefix6(buf, &a, 128), "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128");
+}
+
+/* Every pattern of zero groups: our text against the C library's, and back. */
+static void every_pattern_of_zeros(void **s)
+{
+	(void)s;
+	seed_random("every_pattern_of_zeros");
+	for (unsigned round = 0; round < 20; round++)
+		for (unsigned zeros = 0; zeros < 256; zeros++) {
+			struct net_addr a, back;
+			uint8_t *p = (uint8_t *)&a;
+			char ours[FMT_IP6_MAX], theirs[INET6_ADDRSTRLEN];
+			for (unsigned i = 0; i < 8; i++)
+				put16(p + 2 * i, zeros >> i & 1 ? 0 : 1 + (random_below(65535) >> random_below(16)));
+			fmt_ip6(ours, &a);
+			assert_int_equal(text_parse_ip6(text_of(ours), &back), 0);
+			assert_memory_equal(&a, &back, sizeof a);
+			/* the C library writes what begins with 96 zero bits as IPv4-compatible */
+			if ((a.w[0] | a.w[1] | a.w[2]) == 0)
+				continue;
+			assert_non_null(inet_ntop(AF_INET6, &a, theirs, sizeof theirs));
+			assert_string_equal(ours, theirs);
+		}
+}
+
+/* Texts that are nearly right: what the C library takes, we take, with the same meaning. */
+static void random_texts(void **s)
+{
+	(void)s;
+	seed_random("random_texts");
+	unsigned taken = 0;
+	for (unsigned round = 0; round < 200000; round++) {
+		const char alphabet[] = "0123:::.fFg%";
+		char text[64];
+		const char *from = good[random_below(ARRAY_LEN(good))].text;
+		size_t n = strlen(from);
+		memcpy(text, from, n + 1);
+		for (unsigned k = random_below(4); k > 0; k--) {
+			size_t at = random_below((uint32_t)n + 1);
+			char c = alphabet[random_below(sizeof alphabet - 1)];
+			if (random_below(3) == 0 && at < n) {
+				text[at] = c;
+			} else if (random_below(2) && at < n) {
+				memmove(text + at, text + at + 1, n-- - at);
+			} else {
+				memmove(text + at + 1, text + at, n++ - at + 1);
+				text[at] = c;
+			}
+		}
+		struct net_addr a, want;
+		bool right = inet_pton(AF_INET6, text, &want) == 1 && !net_addr_is_ip4(&want);
+		int result = text_parse_ip6(text_of(text), &a);
+		if (result != (right ? 0 : E_INVAL))
+			fail_msg("%s", text);
+		if (!right)
+			continue;
+		taken++;
+		assert_memory_equal(&a, &want, sizeof a);
+	}
+	assert_true(taken > 1000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(forms),
+		cmocka_unit_test(mapped),
+		cmocka_unit_test(prefixes),
+		cmocka_unit_test(every_pattern_of_zeros),
+		cmocka_unit_test(random_texts),
+	};
+	return cmocka_run_group_tests_name("addr", tests, NULL, NULL);
+}
