@@ -138,6 +138,54 @@ def ip4_packets():
     yield "short", b"\0\0\x45\0"
 
 
+def ip6(payload, next_header, dst=b"\x20\x01\x0d\xb8" + bytes(11) + b"\2"):
+    src = b"\x20\x01\x0d\xb8" + bytes(11) + b"\1"
+    return struct.pack(">IHBB", 0x60000000, len(payload), next_header, 64) + src + dst + payload
+
+
+def extension(next_header, content):
+    """An extension header with this content behind its two first bytes."""
+    return bytes([next_header, (len(content) + 2) // 8 - 1]) + content
+
+
+def fragment6(next_header, offset, more, payload):
+    return struct.pack(">BBHI", next_header, 0, offset | more, 0x1234) + payload
+
+
+def ip6_packets():
+    echo = b"\x80\0\0\0\x12\x34\0\1" + bytes(range(40))
+    pad = b"\1\4\0\0\0\0"
+    group = b"\xff\2" + bytes(13) + b"\1"
+    yield "echo", b"\3\x10" + ip6(echo, 58)
+    yield "echo-group", b"\3\x10" + ip6(echo, 58, group)
+    yield "unreachable", b"\3\x10" + ip6(b"\1\4\0\0\0\0\0\0" + ip6(echo, 17), 58)
+    yield "too-big", b"\3\x10" + ip6(b"\2\0\0\0\0\0\5\0" + ip6(echo, 6), 58)
+    yield "neighbour", b"\3\x10" + ip6(b"\x87\0\0\0\0\0\0\0" + bytes(16), 58, group)
+    yield "mld", b"\3\x10" + ip6(extension(58, b"\5\2\0\0\1\0") + b"\x8f\0" + bytes(26), 0, group)
+    yield "chain", b"\3\x10" + ip6(
+        extension(60, pad) + extension(43, pad) + extension(60, pad) + extension(58, pad) + echo, 0)
+    yield "options", b"\1\x10" + ip6(extension(17, b"\x1e\2ab\xc2\4\0\0\0\0\x05\0\0\0") + echo, 60)
+    yield "options-told", b"\1\x10" + ip6(extension(17, b"\x80\4\0\0\0\0") + echo, 60, group)
+    yield "routing", b"\1\x10" + ip6(extension(17, b"\0\1" + bytes(20)) + echo, 43)
+    yield "authentication", b"\1\x10" + ip6(bytes([58, 4]) + bytes(22) + echo, 51)
+    yield "long", b"\1\2" + ip6(bytes(900), 17)
+    yield "first-fragment", b"\5\0" + ip6(fragment6(17, 0, 1, bytes(64)), 44)
+    yield "last-fragment", b"\1\0" + ip6(fragment6(17, 1280, 0, bytes(61)), 44)
+    yield "atomic", b"\1\0" + ip6(extension(44, pad) + fragment6(58, 0, 0, echo), 0)
+    yield "short-chain", b"\1\0" + ip6(fragment6(60, 0, 1, extension(6, pad)), 44)
+    yield "jumbogram", b"\0\0" + ip6(b"", 0) + extension(17, b"\xc2\4\0\1\0\0")
+    yield "short", b"\0\0\x60\0"
+    # programs of fragments: how, offset / 8, length
+    for how in (0, 1, 2, 5, 4 | 3 << 4):
+        yield "whole-%d" % how, bytes([128, how, 0, 80, how | 8, 20, 33, how, 10, 80])
+        yield "overlap-%d" % how, bytes([128, how, 0, 80, how, 5, 80, how | 8, 10, 80])
+        yield "copy-%d" % how, bytes([128, how, 0, 80, how, 0, 80, how | 8, 10, 8])
+    yield "full", bytes([128]) + b"".join(bytes([k << 4 | f, 0, 80]) for k in range(4) for f in range(8))
+    yield "time", bytes([128, 0, 0, 80, 1, 0, 80, 0xff, 30, 0, 0xff, 30, 0, 8, 10, 5])
+    yield "many", bytes([128]) + b"".join(bytes([1, k, 8]) for k in range(8))
+    yield "marks", bytes([128, 0xc0, 0, 80, 0x88, 10, 8, 0x41, 0, 80, 0xc9, 10, 8, 0xe1, 0, 80, 0x29, 10, 8])
+
+
 def udp_packets():
     datagram = b"\x9c\x40\0\7\0\0\0\0hello"
     yield "plain", b"\3" + ip4(datagram, 17)
@@ -150,7 +198,8 @@ def udp_packets():
 
 def main():
     entry, directory = sys.argv[1:]
-    makers = {"tcp": tcp_programs, "ip4": ip4_packets, "udp": udp_packets}
+    makers = {"tcp": tcp_programs, "ip4": ip4_packets, "ip6": ip6_packets,
+              "udp": udp_packets}
     for name, content in makers[entry]():
         with open(os.path.join(directory, name), "wb") as out:
             out.write(content)
