@@ -2,6 +2,7 @@
 #include "control/inside.h"
 
 #include "lib/mem.h"
+#include "net/ip6.h"
 
 #define PING_TIMES 5
 #define PING_BYTES 56
@@ -22,6 +23,13 @@ struct option {
 	uint32_t *value; /* holds the default before */
 };
 
+/* An interface's number is what follows its "eth". */
+static struct text number_of(const char *word)
+{
+	bool port = strlen(word) > 3 && memcmp(word, "eth", 3) == 0;
+	return text_of(word + (port ? 3 : 0));
+}
+
 /* Reads the options that argv[0..argc) is made of; says what is wrong and returns false. */
 static bool read_options(struct shell *sh, int argc, char **argv, const struct option *option,
                          unsigned options)
@@ -35,7 +43,7 @@ static bool read_options(struct shell *sh, int argc, char **argv, const struct o
 			return false;
 		}
 		if (i + 1 == argc ||
-		    text_parse_u32(text_of(argv[i + 1]), o->min, o->max, o->value) != E_OK) {
+		    text_parse_u32(number_of(argv[i + 1]), o->min, o->max, o->value) != E_OK) {
 			shell_print(sh, "%s takes a number from %u to %u\n", o->name, o->min,
 			            o->max);
 			return false;
@@ -46,13 +54,21 @@ static bool read_options(struct shell *sh, int argc, char **argv, const struct o
 
 static void ping_command(struct shell *sh, int argc, char **argv)
 {
-	uint32_t dst, times = PING_TIMES, bytes = PING_BYTES;
+	uint32_t times = PING_TIMES, bytes = PING_BYTES, port = UINT32_MAX;
+	struct net_addr dst;
 	const struct option options[] = {{"count", 1, PING_TIMES_MAX, &times},
-	                                 {"size", 1, PING_BYTES_MAX, &bytes}};
-	if (text_parse_ip4(text_of(argv[0]), &dst) != E_OK)
-		shell_print(sh, "%s is not an IPv4 address\n", argv[0]);
-	else if (read_options(sh, argc - 1, argv + 1, options, ARRAY_LEN(options)))
-		ping_start(sh, dst, times, bytes);
+	                                 {"size", 1, PING_BYTES_MAX, &bytes},
+	                                 {"interface", 0, NIC_PORTS_MAX - 1, &port}};
+	if (text_parse_addr(text_of(argv[0]), &dst) != E_OK)
+		shell_print(sh, "%s is not an address\n", argv[0]);
+	else if (!read_options(sh, argc - 1, argv + 1, options, ARRAY_LEN(options)))
+		return;
+	else if (port == UINT32_MAX && ip6_is_link_local(&dst))
+		shell_print(sh, "%s is on every link: say which one by `interface ethN`\n", argv[0]);
+	else if (port != UINT32_MAX && port >= core_port_count())
+		shell_print(sh, "there is no eth%u\n", port);
+	else
+		ping_start(sh, &dst, port, times, bytes);
 }
 
 static void reload(struct shell *sh, int argc, char **argv)
@@ -82,6 +98,18 @@ static void clear_arp(struct shell *sh, int argc, char **argv)
 	while (plane.fib_ready && arp_next(&plane.arp, &cursor, core_now_ns(), &e))
 		if (e.state != ARP_STATIC)
 			arp_forget(&plane.arp, e.port, e.ip);
+}
+
+static void clear_neighbours6(struct shell *sh, int argc, char **argv)
+{
+	struct nd_entry e;
+	(void)sh;
+	(void)argc;
+	(void)argv;
+	for (unsigned cursor = 0;
+	     plane.fib_ready && nd_next(&plane.nd, &cursor, core_now_ns(), &e);)
+		if (e.state != ND_STATIC)
+			nd_forget(&plane.nd, e.port, &e.addr);
 }
 
 static void fault(struct shell *sh, int argc, char **argv)
@@ -121,6 +149,10 @@ const struct shell_command plane_commands[] = {
 	{"show interfaces", NULL, "ports: addresses, link, traffic, register accesses", show_interfaces},
 	{"show ip", NULL, "the Internet Protocol", NULL},
 	{"show ip route", "[PREFIX]", "routing table; with an address, the route to it", show_route},
+	{"show ipv6", NULL, "its version 6", NULL},
+	{"show ipv6 neighbors", NULL, "neighbours on the links, by neighbour discovery",
+	 show_neighbours6},
+	{"show ipv6 route", "[PREFIX]", "routing table; with an address, the route to it", show_route6},
 	{"show arp", NULL, "neighbours on the links", show_arp},
 	{"show counters", "[all]", "what became of every packet; `all` with those that are zero",
          show_counters},
@@ -128,9 +160,13 @@ const struct shell_command plane_commands[] = {
 	{"show tcp", "[connections]", "TCP connections by core and state, or some of them", show_tcp},
 	{"show running-config", NULL, "the configuration in force", show_config},
 	{"show version", NULL, "build, machine, memory, times", show_version},
-	{"ping", "A.B.C.D [count N] [size N]", "sends ICMP echo requests; Ctrl-C ends", ping_command},
+	{"ping", "ADDRESS [interface ethN] [count N] [size N]",
+	 "sends ICMP echo requests; Ctrl-C ends", ping_command},
 	{"clear", NULL, "forgets", NULL},
-	{"clear arp", NULL, "forgets all neighbours that were learnt", clear_arp},
+	{"clear arp", NULL, "forgets all IPv4 neighbours that were learnt", clear_arp},
+	{"clear ipv6", NULL, "forgets", NULL},
+	{"clear ipv6 neighbors", NULL, "forgets all IPv6 neighbours that were learnt",
+	 clear_neighbours6},
 	{"reload", NULL, "restarts the machine", reload},
 	{"poweroff", "[CODE]", "ends the machine (exit code CODE under QEMU)", poweroff},
 	{"test", NULL, "for tests of Hayate itself", NULL},

@@ -24,9 +24,12 @@
 #include "control/text.h"
 #include "core/apps.h"
 #include "lib/types.h"
+#include "net/addr.h"
 
 #define CONFIG_PORTS_MAX 16 /* equals NIC_PORTS_MAX: control/plane.c asserts it */
 #define CONFIG_ADDRESSES_MAX 4
+#define CONFIG_NEIGHBOURS6_MAX 64
+#define CONFIG_RA_SERVERS_MAX 4
 #define CONFIG_ARPS_MAX 64
 #define CONFIG_HOSTNAME_SIZE 64
 #define CONFIG_DESCRIPTION_SIZE 80
@@ -52,6 +55,12 @@ struct config_address {
 	uint8_t plen;
 };
 
+struct config_address6 {
+	struct net_addr addr;
+	uint32_t line;
+	uint8_t plen;
+};
+
 struct config_interface {
 	bool present; /* has an interface block */
 	bool shutdown;
@@ -60,6 +69,18 @@ struct config_interface {
 	uint32_t line;
 	struct config_address address[CONFIG_ADDRESSES_MAX]; /* [0] is the primary one */
 	char description[CONFIG_DESCRIPTION_SIZE];
+
+	bool ipv6;       /* takes part in IPv6: `ipv6 enable`, or any address */
+	bool autoconfig; /* `ipv6 address autoconfig`: by routers' advertisements */
+	uint8_t address6_count;
+	struct config_address6 address6[CONFIG_ADDRESSES_MAX];
+	struct net_addr link_local6; /* NET_ADDR_ANY: made from the MAC address */
+
+	bool ra_suppress, ra_managed, ra_other, ra_lifetime_said;
+	uint32_t ra_interval_s; /* 0: not said */
+	uint32_t ra_lifetime_s;
+	uint8_t ra_server_count;
+	struct net_addr ra_server[CONFIG_RA_SERVERS_MAX];
 };
 
 struct config_route {
@@ -73,6 +94,22 @@ struct config_route {
 struct config_arp {
 	uint32_t addr;
 	uint32_t line;
+	uint8_t mac[6];
+};
+
+struct config_route6 {
+	struct net_addr prefix;
+	struct net_addr next_hop; /* NET_ADDR_ANY when null0 */
+	uint32_t line;
+	uint8_t plen;
+	uint8_t port;             /* of the next hop */
+	bool null0;
+};
+
+struct config_neighbour6 {
+	struct net_addr addr;
+	uint32_t line;
+	uint8_t port;
 	uint8_t mac[6];
 };
 
@@ -91,14 +128,20 @@ struct config {
 	unsigned arp_count;
 	struct config_route *routes; /* config_memory.routes, in the order of the text */
 	uint32_t route_count;
+	struct config_neighbour6 neighbour6[CONFIG_NEIGHBOURS6_MAX];
+	unsigned neighbour6_count;
+	struct config_route6 *routes6; /* config_memory.routes6 */
+	uint32_t route6_count;
 };
 
 /* Memory the caller lends. routes is part of the result; scratch is free again on return. */
 struct config_memory {
 	struct config_route *routes;
 	uint32_t route_max;
+	struct config_route6 *routes6;
+	uint32_t route6_max;
 	uint32_t *scratch;
-	uint32_t scratch_words; /* at least config_scratch_words(route_max) */
+	uint32_t scratch_words; /* at least config_scratch_words() of both maxima */
 };
 
 struct config_error {

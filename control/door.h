@@ -1,7 +1,7 @@
 /*
- * The door of an IPv4 host or router on a data core: what Ethernet says of a received frame, in the
- * order of RFC 1812 5.2.1. Applications ask here first, with each packet that rx_vector was given
- * (those on their fast path know already).
+ * The door of a host or router on a data core: what Ethernet says of a received frame, in the order
+ * of RFC 1812 5.2.1. Applications ask here first, with each packet that rx_vector was given (those
+ * on their fast path know already).
  */
 #ifndef CONTROL_DOOR_H
 #define CONTROL_DOOR_H
@@ -9,31 +9,49 @@
 #include "control/view.h"
 #include "core/core.h"
 #include "net/eth.h"
+#include "net/ip6.h"
+
+enum door {
+	DOOR_GONE, /* dropped under its counter, or, ARP, handed to the control core */
+	DOOR_IP4,
+	DOOR_IP6,
+};
 
 /*
- * True: an IPv4 packet for our station, or for several (eth_is_multicast), unchecked beyond its
- * Ethernet header, which is there: ask ip4_check next. It stays the caller's, unchanged. False: it
- * was something else and is gone: dropped under its counter, or, ARP, handed to the control core.
- * `port`: that of the view by which it came in, &view->port[p->port].
+ * DOOR_IP4, DOOR_IP6: a packet of that version for our station, or for several (eth_is_multicast),
+ * unchecked beyond its Ethernet header, which is there: ask ip4_check or ip6_check next. It stays
+ * the caller's, unchanged. `port`: that of the view by which it came in, &view->port[p->port].
  */
-static inline bool door_ip4(const struct pkt *p, const struct view_port *port)
+static inline enum door door_ip(const struct pkt *p, const struct view_port *port)
 {
 	if (p->len < ETH_HLEN) {
 		core_drop(p, CNT_drop_eth_short);
-		return false;
+		return DOOR_GONE;
 	}
 	uint16_t type = be16_load(p->data + 12);
-	if (!port->enabled)
+	bool known = type == ETH_TYPE_IP4 || type == ETH_TYPE_IP6 || type == ETH_TYPE_ARP;
+	bool enabled = known ? type == ETH_TYPE_IP6 ? port->enabled6 : port->enabled
+	                     : port->enabled || port->enabled6;
+	if (!enabled)
 		core_drop(p, CNT_drop_port_down);
 	else if (!eth_is_multicast(p->data) && !eth_equal(p->data, port->mac))
 		core_drop(p, CNT_drop_eth_dst);
 	else if (type == ETH_TYPE_ARP)
 		core_punt(p, PUNT_ARP, 0);
-	else if (type != ETH_TYPE_IP4)
+	else if (!known)
 		core_drop(p, CNT_drop_eth_type);
 	else
-		return true;
-	return false;
+		return type == ETH_TYPE_IP4 ? DOOR_IP4 : DOOR_IP6;
+	return DOOR_GONE;
+}
+
+/* Is an IPv6 packet that ip6_check has passed for one of our addresses, or for a group we are in? */
+static inline bool door_ours6(const struct view *v, const struct pkt *p)
+{
+	const uint8_t *dst = p->data + ETH_HLEN + offsetof(struct ip6_header, dst);
+	const struct net_addr addr = net_addr_load(dst);
+	bool on_link = ip6_is_link_local(&addr) || ip6_is_multicast(&addr);
+	return (on_link ? view_on_link6(v, p->port, dst) : view_way6(v, dst)) == NH_LOCAL;
 }
 
 #endif

@@ -3,8 +3,9 @@
  * the control core and waits for nothing but core_quiesce().
  *
  *     plane.c      start from the configuration, timers, messages: plane_hooks
- *     neighbour.c  ARP table ↔ adjacencies and host routes
- *     local.c      packets to and from the machine itself
+ *     neighbour.c  ARP table ↔ adjacencies and host routes; neighbour6.c: the same for IPv6
+ *     adjacency.c  what both have in common
+ *     local.c      packets to and from the machine itself; local6.c: those of IPv6
  *     ping.c       the console's ping
  *     commands.c   console commands; show.c, show_tcp.c those that show
  *
@@ -25,6 +26,9 @@
 #include "control/view.h"
 #include "net/arp.h"
 #include "net/icmp4.h"
+#include "net/icmp6.h"
+#include "net/nd.h"
+#include "net/ra.h"
 
 /* --- plane.c --- */
 
@@ -32,10 +36,14 @@ struct plane {
 	bool configured;   /* the configuration was good and is applied */
 	struct config config;      /* config_default() when it was not */
 	struct config_error error; /* when not configured */
-	struct fib_writer fib;
-	bool fib_ready;    /* there was memory for the tables: fib and arp may be used */
+	struct fib_writer fib, fib6;
+	struct host6_writer hosts6;
+	bool fib_ready;    /* there was memory for the tables: they, arp and nd may be used */
 	struct arp arp;
-	uint32_t refused_routes; /* did not fit into the table */
+	struct nd nd;
+	struct ra ra;
+	uint32_t refused_routes; /* did not fit into the tables */
+	uint32_t refused_hosts;  /* did not fit into hosts6 */
 	uint64_t waiting;  /* received frames that wait for a neighbour: a gauge */
 	bool link_up[NIC_PORTS_MAX];
 	struct shell shell;
@@ -71,9 +79,27 @@ uint32_t neighbour_next_hop(unsigned port, uint32_t ip);
 void neighbour_output(uint32_t nh, uint32_t dst, uint8_t *frame, unsigned len,
                       enum frame_origin origin, unsigned pair);
 
+/* Longest frame that any interface may carry, bytes. */
+unsigned neighbour_frame_max(void);
+
+/* --- neighbour6.c: the same for IPv6; the addresses, as on the wire --- */
+
+/* Makes the ND table anew, with our addresses, which DAD then looks at, the configured neighbours
+ * and what is advertised. E_NOMEM. */
+int neighbour6_start(void);
+
+uint64_t neighbour6_tick(uint64_t now_ns);
+void neighbour6_link(unsigned port, bool up);
+uint32_t neighbour6_next_hop(unsigned port, const struct net_addr *addr);
+void neighbour6_output(uint32_t nh, const struct net_addr *dst, uint8_t *frame, unsigned len,
+                       enum frame_origin origin, unsigned pair);
+
 /* --- local.c --- */
 
 void local_start(void);
+
+/* May one more ICMP error of either family go now? */
+bool local_error_permitted(void);
 
 /* A packet to one of our addresses. Returns its fate, for the caller to count. */
 enum counter local_input(const struct core_msg *m);
@@ -89,15 +115,36 @@ void local_error(const uint8_t *ip, unsigned len, uint8_t type, uint8_t code);
 /* Our source address towards dst; dst itself when it is ours; 0: no route. */
 uint32_t local_source(uint32_t dst);
 
+/* --- local6.c: the same for IPv6. `port`: the link that is meant where an address is link-local --- */
+
+/* CNT_NONE: a fragment that waits for others. */
+enum counter local6_input(const struct core_msg *m);
+void local6_output(uint8_t *frame, unsigned len, unsigned port);
+
+/* rest: as in struct icmp6_error. port: that the packet came by. */
+void local6_error(unsigned port, const uint8_t *ip, unsigned len, uint8_t type, uint8_t code,
+                  uint32_t rest);
+
+/* Our source address towards dst, dst itself when it is ours; false: there is no way. */
+bool local6_source(const struct net_addr *dst, unsigned port, struct net_addr *src);
+
+/* A packet from a data core whose neighbour is not known yet. Its fate comes when it leaves the
+ * neighbour's queue. */
+void local6_resolve(const struct core_msg *m, enum frame_origin origin);
+
 /* --- ping.c --- */
 
 /* Begins to send `times` requests with `bytes` of data and marks the shell busy, or says why not.
- * What comes of it is printed there. Only for a shell that is not busy: there is one ping. */
-void ping_start(struct shell *sh, uint32_t dst, unsigned times, unsigned bytes);
+ * What comes of it is printed there. Only for a shell that is not busy: there is one ping. port: the
+ * link meant where dst is link-local. */
+void ping_start(struct shell *sh, const struct net_addr *dst, unsigned port, unsigned times,
+                unsigned bytes);
 
 /* An echo reply, or an ICMP error, came from that address: maybe ping's. */
 void ping_reply(uint32_t from, const struct icmp4_msg *m, uint8_t ttl);
 void ping_error(uint32_t from, const struct icmp4_msg *m);
+void ping_reply6(const struct net_addr *from, const struct icmp6_msg *m, uint8_t hop_limit);
+void ping_error6(const struct net_addr *from, const struct icmp6_msg *m);
 
 /* Does what is due; returns core_now_ns() of the next step, UINT64_MAX for none. */
 uint64_t ping_timer(void);
@@ -110,6 +157,8 @@ extern const unsigned plane_command_count;
 void show_interfaces(struct shell *sh, int argc, char **argv);
 void show_route(struct shell *sh, int argc, char **argv);
 void show_arp(struct shell *sh, int argc, char **argv);
+void show_route6(struct shell *sh, int argc, char **argv);
+void show_neighbours6(struct shell *sh, int argc, char **argv);
 void show_counters(struct shell *sh, int argc, char **argv);
 void show_cores(struct shell *sh, int argc, char **argv);
 void show_tcp(struct shell *sh, int argc, char **argv);

@@ -28,6 +28,11 @@ void local_start(void)
 
 /* --- sending --- */
 
+bool local_error_permitted(void)
+{
+	return icmp_limit_take(&limit, core_now_ns());
+}
+
 uint32_t local_source(uint32_t dst)
 {
 	const struct view *v = view_get();
@@ -63,7 +68,7 @@ void local_error(const uint8_t *ip, unsigned len, uint8_t type, uint8_t code)
 		count(CNT_icmp_err_suppressed);
 		return;
 	}
-	if (!icmp_limit_take(&limit, core_now_ns())) {
+	if (!local_error_permitted()) {
 		count(CNT_icmp_err_ratelimited);
 		return;
 	}

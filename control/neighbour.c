@@ -5,136 +5,62 @@
  * it, so data cores find it without asking; when ARP forgets it, the route goes first, then the
  * data cores are waited for, then the number may be used again. Where the configuration has a route
  * for that very /32, it stays: a host that is sent elsewhere, or nowhere, does not undo that by
- * asking for us.
+ * asking for us. IPv6's are in neighbour6.c.
  */
-#include "control/inside.h"
+#include "control/adjacency.h"
 
 #include "lib/mem.h"
 #include "net/ip4.h"
 
 static void *arp_memory;
 static size_t arp_memory_size;
-static uint32_t used_seen[NH_MAX]; /* newest use we have told ARP of */
-
-static struct adj *adj_of(unsigned index)
-{
-	return &view_get()->adj[NH_NEIGHBOUR + index];
-}
+static uint32_t used_seen[NH_MAX]; /* newest use we have told the tables of */
 
 /* A neighbour comes to life: its adjacency and its route. */
 static void adopt(unsigned index)
 {
 	uint32_t ip = arp_neigh_ip(&plane.arp, index);
-	unsigned port = arp_neigh_port(&plane.arp, index);
-	struct adj *a = adj_of(index);
-	a->port = (uint8_t)port;
-	a->mtu = view_get()->port[port].mtu;
-	__atomic_store_n(&a->state, ADJ_UNRESOLVED, __ATOMIC_RELEASE);
+	adjacency_adopt(NH_NEIGHBOUR + index, arp_neigh_port(&plane.arp, index));
 	/* Without room for the route its packets take the way over the control core. */
 	if (fib4_get(&plane.fib, ip, 32) == FIB_NH_NONE)
 		fib4_insert(&plane.fib, ip, 32, NH_NEIGHBOUR + index);
-}
-
-/*
- * Hands a complete frame to a data core. Each one that polls can send by any port. What came from
- * one goes back by its queue pair: a device without RSS sends the packets of a flow to the queue
- * that it last saw the flow's answers leave by (VIRTIO 1.2 5.1.6.5.6), and a TCP connection has to
- * stay with its core. For the rest (PAIR_ANY), a port keeps to one pair.
- */
-static bool send(unsigned port, unsigned pair, const uint8_t *frame, unsigned len)
-{
-	unsigned n = core_data_count();
-	if (pair >= n)
-		pair = n ? port % n : 0;
-	return n && core_inject(pair, port, frame, len, INJECT_TX, 0) == E_OK;
-}
-
-/* A packet that waited is larger than its link's MTU (and has no DF: the data core has looked). */
-static bool send_fragments(const struct adj *a, unsigned pair, const uint8_t *frame)
-{
-	static uint8_t piece[BUF_STRIDE_JUMBO];
-	struct ip4_frag it;
-	bool sent = ip4_frag_init(&it, frame + ETH_HLEN, a->mtu) == E_OK;
-	unsigned n;
-	memcpy(piece, a->header, ETH_HLEN);
-	while (sent && (n = ip4_frag_next(&it, piece + ETH_HLEN, sizeof piece - ETH_HLEN)) > 0) {
-		sent = send(a->port, pair, piece, eth_pad(piece, n + ETH_HLEN));
-		count_n(CNT_fragments_created, sent);
-	}
-	count_n(CNT_fragmented, sent);
-	return sent;
 }
 
 /* --- what ARP asks of us (net/arp.h, struct arp_ops) --- */
 
 static void op_tx(void *ctx, unsigned port, const uint8_t *frame, unsigned len)
 {
-	uint8_t padded[ETH_FRAME_MIN] = {0};
 	(void)ctx;
-	memcpy(padded, frame, len);
-	if (!send(port, PAIR_ANY, padded, sizeof padded))
-		count(CNT_originated_drop_tx);
+	adjacency_send_own(port, frame, len);
 }
 
 static void op_up(void *ctx, unsigned index, const uint8_t *mac)
 {
-	struct adj *a = adj_of(index);
 	(void)ctx;
-	if (a->state == ADJ_SPECIAL)
+	if (adjacency_of(NH_NEIGHBOUR + index)->state == ADJ_SPECIAL)
 		adopt(index); /* ARP has learnt it from the neighbour's own request */
-	__atomic_store_n(&a->state, ADJ_UNRESOLVED, __ATOMIC_RELEASE);
-	if (!core_quiesce()) /* view.h, rule 2 */
-		return; /* the ports are restarted, and this neighbour asked for again */
-	eth_header_build(a->header, mac, view_get()->port[a->port].mac, ETH_TYPE_IP4);
-	/* else a static one: it is known while its link is down, see neighbour_link */
-	if (plane.link_up[a->port])
-		__atomic_store_n(&a->state, ADJ_FORWARD, __ATOMIC_RELEASE);
+	adjacency_up(NH_NEIGHBOUR + index, mac, ETH_TYPE_IP4);
 }
 
 static void op_down(void *ctx, unsigned index)
 {
 	(void)ctx;
-	__atomic_store_n(&adj_of(index)->state, ADJ_UNRESOLVED, __ATOMIC_RELEASE);
-}
-
-/* A frame that waits has no Ethernet header yet: its first bytes say where it came from. */
-static enum frame_origin origin_of(const uint8_t *frame)
-{
-	return (enum frame_origin)frame[0];
-}
-
-static unsigned pair_of(const uint8_t *frame)
-{
-	return frame[1];
+	adjacency_down(NH_NEIGHBOUR + index);
 }
 
 static void op_release(void *ctx, unsigned index, uint8_t *frame, unsigned len)
 {
-	const struct adj *a = adj_of(index);
-	enum frame_origin origin = origin_of(frame);
-	unsigned pair = pair_of(frame);
 	(void)ctx;
-	memcpy(frame, a->header, ETH_HLEN);
-	bool sent = len - ETH_HLEN > a->mtu ? send_fragments(a, pair, frame)
-	                                    : send(a->port, pair, frame, len);
-	if (origin == FRAME_TRANSIT) {
-		plane.waiting--;
-		count(sent ? CNT_forwarded : CNT_drop_tx_full);
-	} else if (!sent) {
-		count(CNT_originated_drop_tx);
-	}
+	adjacency_release(NH_NEIGHBOUR + index, frame, len);
 }
 
 static void op_unreachable(void *ctx, unsigned index, uint8_t *frame, unsigned len)
 {
 	(void)ctx;
 	(void)index;
-	if (origin_of(frame) != FRAME_TRANSIT)
-		return;
-	plane.waiting--;
-	count(CNT_drop_neigh_unreachable);
 	/* RFC 1812 5.2.7.1: host unreachable when the last hop does not answer */
-	local_error(frame + ETH_HLEN, len - ETH_HLEN, ICMP4_UNREACH, ICMP4_UNREACH_HOST);
+	if (adjacency_unreachable(frame))
+		local_error(frame + ETH_HLEN, len - ETH_HLEN, ICMP4_UNREACH, ICMP4_UNREACH_HOST);
 }
 
 static void op_lost(void *ctx, unsigned index, uint8_t *frame, unsigned len)
@@ -142,10 +68,7 @@ static void op_lost(void *ctx, unsigned index, uint8_t *frame, unsigned len)
 	(void)ctx;
 	(void)index;
 	(void)len;
-	if (origin_of(frame) != FRAME_TRANSIT)
-		return;
-	plane.waiting--;
-	count(CNT_drop_neigh_queue);
+	adjacency_lost(frame);
 }
 
 static void op_count(void *ctx, enum counter counter, unsigned n)
@@ -160,10 +83,7 @@ static void op_removed(void *ctx, unsigned index)
 	(void)ctx;
 	if (fib4_get(&plane.fib, ip, 32) == NH_NEIGHBOUR + index)
 		fib4_remove(&plane.fib, ip, 32);
-	/* If a data core does not come round the ports are restarted; until then nobody adopts an
-	 * adjacency that does not say SPECIAL, so it stays as it is even when ARP reuses the index. */
-	if (core_quiesce())
-		adj_of(index)->state = ADJ_SPECIAL;
+	adjacency_free(NH_NEIGHBOUR + index);
 }
 
 static const struct arp_ops arp_ops = {
@@ -179,8 +99,7 @@ static const struct arp_ops arp_ops = {
 
 /* --- for the plane --- */
 
-/* Longest frame that any interface may carry. */
-static unsigned frame_max(void)
+unsigned neighbour_frame_max(void)
 {
 	unsigned mtu = CONFIG_MTU_DEFAULT;
 	for (unsigned p = 0; p < core_port_count(); p++)
@@ -195,7 +114,7 @@ int neighbour_start(void)
 	struct arp_params params = ARP_PARAMS_DEFAULT;
 	params.reachable_ns = c->arp_timeout_s * 1000000000ull;
 	params.neighbours = VIEW_NEIGHBOURS;
-	params.frame_max = frame_max();
+	params.frame_max = neighbour_frame_max();
 	if (!arp_memory) {
 		arp_memory_size = arp_memory_bytes(&params);
 		arp_memory = core_private_alloc(arp_memory_size);
@@ -223,7 +142,7 @@ uint32_t neighbour_next_hop(unsigned port, uint32_t ip)
 	int n = arp_neigh_get(&plane.arp, port, ip);
 	if (n < 0)
 		return NH_NULL0;
-	if (adj_of((unsigned)n)->state == ADJ_SPECIAL)
+	if (adjacency_of(NH_NEIGHBOUR + (uint32_t)n)->state == ADJ_SPECIAL)
 		adopt((unsigned)n);
 	return NH_NEIGHBOUR + (uint32_t)n;
 }
@@ -235,8 +154,9 @@ void neighbour_link(unsigned port, bool up)
 	while (arp_next(&plane.arp, &cursor, core_now_ns(), &e))
 		if (e.port == port && (e.state == ARP_STATIC || e.state == ARP_REACHABLE ||
 		                       e.state == ARP_PROBE))
-			__atomic_store_n(&adj_of(e.index)->state, up ? ADJ_FORWARD : ADJ_UNRESOLVED,
-			                 __ATOMIC_RELEASE);
+			__atomic_store_n(&adjacency_of(NH_NEIGHBOUR + e.index)->state,
+			                 up ? ADJ_FORWARD : ADJ_UNRESOLVED, __ATOMIC_RELEASE);
+	neighbour6_link(port, up);
 }
 
 void neighbour_output(uint32_t nh, uint32_t dst, uint8_t *frame, unsigned len,
@@ -249,13 +169,11 @@ void neighbour_output(uint32_t nh, uint32_t dst, uint8_t *frame, unsigned len,
 			count(CNT_drop_neigh_table);
 		return;
 	}
-	frame[0] = (uint8_t)origin;
-	frame[1] = (uint8_t)pair;
-	plane.waiting += origin == FRAME_TRANSIT;
+	adjacency_mark(frame, origin, pair);
 	arp_output(&plane.arp, nh - NH_NEIGHBOUR, frame, len, core_now_ns());
 }
 
-/* Tells ARP which neighbours data cores have sent to since we last looked. */
+/* Tells the tables which neighbours data cores have sent to since we last looked. */
 static void tell_use(uint64_t now)
 {
 	for (unsigned d = 0; d < self.info->data_cores; d++) {
@@ -265,16 +183,22 @@ static void tell_use(uint64_t now)
 			if ((int32_t)(s - used_seen[n]) <= 0)
 				continue;
 			used_seen[n] = s;
-			if (adj_of(n - NH_NEIGHBOUR)->state != ADJ_SPECIAL)
+			if (adjacency_of(n)->state == ADJ_SPECIAL)
+				continue;
+			if (n < NH_NEIGHBOUR6)
 				arp_used(&plane.arp, n - NH_NEIGHBOUR, now);
+			else
+				nd_used(&plane.nd, n - NH_NEIGHBOUR6);
 		}
 	}
 }
 
 uint64_t neighbour_timer(void)
 {
-	uint64_t now = core_now_ns();
-	if (now >= arp_deadline(&plane.arp))
+	uint64_t now = core_now_ns(), six = nd_deadline(&plane.nd);
+	if (now >= arp_deadline(&plane.arp) || now >= six)
 		tell_use(now);
-	return arp_tick(&plane.arp, now);
+	six = neighbour6_tick(now);
+	uint64_t four = arp_tick(&plane.arp, now);
+	return four < six ? four : six;
 }

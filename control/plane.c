@@ -13,6 +13,8 @@
 #define CONFIG_NAME "configuration" /* of the boot module, in error messages */
 #define ROUTES_MAX (1u << 20)
 #define ROUTE_LINE_MIN 16 /* bytes of the shortest route line: bounds the number of routes */
+#define ROUTE6_LINE_MIN 20
+#define HOSTS6 (VIEW_NEIGHBOURS + NIC_PORTS_MAX * 4 * VIEW_ADDRESSES6_MAX)
 
 /* config.h knows neither machine nor runtime */
 _Static_assert(CONFIG_PORTS_MAX == NIC_PORTS_MAX, "one interface block per port");
@@ -25,7 +27,7 @@ _Static_assert((int)CONFIG_IDLE_AUTO == (int)CORE_IDLE_AUTO &&
 struct plane plane;
 
 static struct config_memory config_memory;
-static void *fib_private;
+static void *fib_private, *fib6_private, *hosts6_private;
 static size_t fib_private_bytes;
 
 /* --- console --- */
@@ -47,16 +49,34 @@ static void plane_key(uint8_t c)
 
 /* --- start --- */
 
-/* Memory for the configuration's routes and for the tables, taken once per program start. */
+/* IPv6 prefixes that there may be: those configured, and each interface's. */
+static uint32_t routes6(void)
+{
+	return plane.config.route6_count + NIC_PORTS_MAX * VIEW_ADDRESSES6_MAX;
+}
+
+/* Memory for the configuration's routes, taken once per program start. */
 static bool take_memory(void)
 {
 	uint32_t lines = (uint32_t)(self.info->config_bytes / ROUTE_LINE_MIN) + 16;
 	config_memory.route_max = lines < ROUTES_MAX ? lines : ROUTES_MAX;
+	config_memory.route6_max = config_memory.route_max * ROUTE_LINE_MIN / ROUTE6_LINE_MIN;
 	config_memory.scratch_words = config_scratch_words(config_memory.route_max);
 	config_memory.routes =
 		core_private_alloc(config_memory.route_max * sizeof *config_memory.routes);
+	config_memory.routes6 =
+		core_private_alloc(config_memory.route6_max * sizeof *config_memory.routes6);
 	config_memory.scratch = core_private_alloc(config_memory.scratch_words * sizeof(uint32_t));
-	if (!config_memory.routes || !config_memory.scratch)
+	return config_memory.routes && config_memory.routes6 && config_memory.scratch;
+}
+
+/* The private parts of the tables, likewise once: the configuration, which has been read, is the
+ * same every time. */
+static bool take_table_memory(void)
+{
+	hosts6_private = core_private_alloc(host6_private_bytes(HOSTS6));
+	fib6_private = core_private_alloc(fib6_private_bytes(routes6()));
+	if (!hosts6_private || !fib6_private)
 		return false;
 	/* Half of what is left holds the prefixes; how many next hops of theirs the shared part
 	 * holds depends on how they lie. Either may fill up first: routes are then refused. */
@@ -119,7 +139,8 @@ static void start_ports(struct view *v)
 		struct view_port *vp = &v->port[p];
 		*vp = (struct view_port){.mtu = (uint16_t)mtu_of(p),
 		                         .addresses = i->address_count,
-		                         .enabled = i->present && !i->shutdown && i->address_count};
+		                         .enabled = !i->shutdown && i->address_count,
+		                         .enabled6 = !i->shutdown && i->ipv6};
 		eth_copy(vp->mac, core_port_nic(p)->mac);
 		for (unsigned a = 0; a < i->address_count; a++) {
 			vp->addr[a] = i->address[a].addr;
@@ -155,6 +176,35 @@ static void add_connected(unsigned port, const struct view_port *vp)
 	}
 }
 
+/* IPv6's part of start_routes: the prefixes alone (view.h). */
+static void add_route6(const struct net_addr *prefix, unsigned plen, uint32_t nh)
+{
+	const struct net_addr masked = ip6_prefix_of(prefix, plen);
+	if (fib6_insert(&plane.fib6, &masked, plen, nh) != E_OK)
+		plane.refused_routes++;
+}
+
+static void start_routes6(const struct view *v)
+{
+	for (unsigned p = 0; p < core_port_count(); p++) {
+		const struct config_interface *i = &plane.config.interface[p];
+		for (unsigned a = 0; v->port[p].enabled6 && a < i->address6_count; a++)
+			add_route6(&i->address6[a].addr, i->address6[a].plen, NH_CONNECTED + p);
+	}
+	for (uint32_t i = 0; i < plane.config.route6_count; i++) {
+		const struct config_route6 *r = &plane.config.routes6[i];
+		uint32_t nh = NH_NULL0;
+		if (!r->null0 && (r->port >= core_port_count() || !v->port[r->port].enabled6))
+			continue; /* its interface is shut down, or not there */
+		if (!r->null0) {
+			nh = neighbour6_next_hop(r->port, &r->next_hop);
+			if (nh >= NH_NEIGHBOUR6)
+				nd_pin(&plane.nd, nh - NH_NEIGHBOUR6);
+		}
+		add_route6(&r->prefix, r->plen, nh);
+	}
+}
+
 static void start_routes(const struct view *v)
 {
 	add_route(IP4(224, 0, 0, 0), 4, NH_MULTICAST);
@@ -175,6 +225,7 @@ static void start_routes(const struct view *v)
 		}
 		add_route(r->prefix, r->plen, nh);
 	}
+	start_routes6(v);
 	if (plane.refused_routes)
 		plane_log("%u routes do not fit into the forwarding table and were refused",
 		          plane.refused_routes);
@@ -192,9 +243,31 @@ static void start_services(struct view *v)
 	v->tcp_connections = plane.config.tcp_connections;
 }
 
+/* The tables that data cores read, behind the view: IPv6's as large as need be, IPv4's has the
+ * rest. */
+static bool start_tables(struct view *v, uint8_t *at, size_t room)
+{
+	const size_t hosts = host6_shared_bytes(HOSTS6), six = fib6_shared_bytes(routes6());
+	uint64_t key[2];
+	if (room < hosts + six)
+		return false;
+	core_random(key, sizeof key);
+	host6_init(&plane.hosts6, HOSTS6, at, hosts6_private, key);
+	at += (hosts + 63) & ~(size_t)63;
+	if (fib6_init(&plane.fib6, at, six, fib6_private, fib6_private_bytes(routes6())) != E_OK)
+		return false;
+	at += (six + 63) & ~(size_t)63;
+	if (fib4_init(&plane.fib, at, room - hosts - six - 128, fib_private, fib_private_bytes) != E_OK)
+		return false;
+	v->hosts6 = plane.hosts6.table;
+	v->fib6 = plane.fib6.fib;
+	v->fib = plane.fib.fib;
+	return true;
+}
+
 static void plane_start(void)
 {
-	static bool have_memory, ok;
+	static bool have_memory, ok, have_tables;
 	struct view *v;
 	size_t room, view_bytes = (sizeof *v + 4095) & ~(size_t)4095;
 	v = core_snapshot_area(&room);
@@ -207,20 +280,20 @@ static void plane_start(void)
 	}
 	memset(v, 0, sizeof *v);
 	memset(plane.link_up, 0, sizeof plane.link_up);
-	plane.refused_routes = 0;
+	plane.refused_routes = plane.refused_hosts = 0;
 	config_default(&plane.config);
 	plane.configured = true;
 	if (self.info->config_bytes && ok)
 		read_config();
 	shell_set_hostname(&plane.shell, plane.config.hostname);
-	plane.fib_ready = ok && fib4_init(&plane.fib, (uint8_t *)v + view_bytes, room - view_bytes,
-	                                  fib_private, fib_private_bytes) == E_OK;
-	v->fib = plane.fib.fib;
+	have_tables = have_tables || (ok && take_table_memory());
+	plane.fib_ready = have_tables &&
+	                  start_tables(v, (uint8_t *)v + view_bytes, room - view_bytes);
 	core_set_app(plane.config.application);
 	core_set_idle((enum core_idle)plane.config.idle);
 	start_ports(v);
 	local_start();
-	if (!plane.fib_ready || neighbour_start() != E_OK) {
+	if (!plane.fib_ready || neighbour_start() != E_OK || neighbour6_start() != E_OK) {
 		plane_log("not enough memory for the tables: nothing is forwarded");
 		plane.fib_ready = false;
 		memset(v->port, 0, sizeof v->port);
@@ -277,6 +350,12 @@ static void plane_link(unsigned port, const struct nic_link *link)
 
 /* --- messages and timers --- */
 
+/* Version 6, as the packet itself says: in one that waits there is no Ethernet header. */
+static bool is_ip6(const struct core_msg *m)
+{
+	return m->len > ETH_HLEN && m->frame[ETH_HLEN] >> 4 == 6;
+}
+
 /* A packet whose neighbour is not known yet. Its fate comes when it leaves the ARP queue. */
 static void resolve(const struct core_msg *m, enum frame_origin origin)
 {
@@ -284,6 +363,10 @@ static void resolve(const struct core_msg *m, enum frame_origin origin)
 	struct view *v = view_get();
 	const uint8_t *ip = frame + ETH_HLEN;
 	bool transit = origin == FRAME_TRANSIT;
+	if (is_ip6(m)) {
+		local6_resolve(m, origin);
+		return;
+	}
 	if (m->len < ETH_HLEN + IP4_HLEN) {
 		count_n(CNT_drop_ip4_short, transit);
 		return;
@@ -312,6 +395,13 @@ static void resolve(const struct core_msg *m, enum frame_origin origin)
 	                 pair < 0 ? PAIR_ANY : (unsigned)pair);
 }
 
+/* CNT_NONE: none yet. */
+static void count_fate(enum counter fate)
+{
+	if (fate != CNT_NONE)
+		count(fate);
+}
+
 static void plane_msg(const struct core_msg *m)
 {
 	if (!plane.fib_ready) {
@@ -324,7 +414,7 @@ static void plane_msg(const struct core_msg *m)
 		count(arp_input(&plane.arp, m->port, m->frame, m->len, core_now_ns()));
 		break;
 	case PUNT_LOCAL:
-		count(local_input(m));
+		count_fate(is_ip6(m) ? local6_input(m) : local_input(m));
 		break;
 	case PUNT_RESOLVE:
 		resolve(m, FRAME_TRANSIT);
@@ -335,12 +425,23 @@ static void plane_msg(const struct core_msg *m)
 	}
 }
 
+/* What data cores may have been reading when it was given up can be used again. */
+static void reclaim(void)
+{
+	if (!plane.fib_ready || (!fib_retired(&plane.fib) && !fib_retired(&plane.fib6) &&
+	                         !host6_resting(&plane.hosts6)) ||
+	    !core_quiesce())
+		return;
+	fib_reclaim(&plane.fib);
+	fib_reclaim(&plane.fib6);
+	host6_reclaim(&plane.hosts6);
+}
+
 static uint64_t plane_timer(void)
 {
 	uint64_t next = ping_timer(), arp = plane.fib_ready ? neighbour_timer() : UINT64_MAX;
 	next = arp < next ? arp : next;
-	if (plane.fib_ready && fib_retired(&plane.fib) && core_quiesce())
-		fib_reclaim(&plane.fib);
+	reclaim();
 	return next == UINT64_MAX ? UINT64_MAX : clock_ticks(&self.clock, next) + 1;
 }
 

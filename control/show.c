@@ -23,6 +23,17 @@ static void show_addresses(struct shell *sh, const struct view_port *vp)
 		            a ? " secondary" : "");
 }
 
+static void show_addresses6(struct shell *sh, unsigned port)
+{
+	char text[FMT_PREFIX6_MAX];
+	struct nd_address a;
+	for (unsigned cursor = 0; plane.fib_ready && nd_local_next(&plane.nd, &cursor, &a);)
+		if (a.port == port && !a.anycast)
+			shell_print(sh, "  address %s%s%s\n", fmt_prefix6(text, a.addr.w, a.plen),
+			            a.state == ND_VALID ? "" : " ",
+			            a.state == ND_VALID ? "" : nd_address_state_name(a.state));
+}
+
 struct row {
 	const char *name;
 	size_t offset;
@@ -127,6 +138,7 @@ void show_interfaces(struct shell *sh, int argc, char **argv)
 		show_offloads(sh, nic->features);
 		shell_print(sh, ", queue pairs %u\n", core_data_count());
 		show_addresses(sh, &v->port[p]);
+		show_addresses6(sh, p);
 		show_port_counters(sh, p);
 		shell_print(sh, "  control_mmio_reads %llu\n  control_mmio_writes %llu\n",
 		            (ull)nic->mmio_reads, (ull)nic->mmio_writes);

@@ -2,11 +2,16 @@
  * What data cores see of the control plane: interfaces, forwarding table, adjacencies. It lies in
  * the snapshot region, written by the control core, read-only for the others.
  *
- * A look-up in the FIB gives a next-hop number, which is an index into adj[]:
+ * A look-up in a FIB gives a next-hop number, which is an index into adj[]:
  *     0                        FIB_NH_NONE: no route
  *     NH_LOCAL ... NH_NULL0    not forwarded; adj[].state is ADJ_SPECIAL
  *     NH_CONNECTED + port      on the link of `port`, neighbour not known yet
  *     NH_NEIGHBOUR + n         neighbour n of the ARP table
+ *     NH_NEIGHBOUR6 + n        neighbour n of the ND table
+ *
+ * IPv4's FIB holds neighbours and our own addresses too, as /32. IPv6's has prefixes alone: where it
+ * says NH_CONNECTED, hosts6 knows who of that link is a neighbour, and who is ourselves; it also has
+ * what no prefix leads to, our link-local addresses and the groups we joined (view_way6).
  *
  * Writing an adjacency while others read it (no lock, no version, no second copy):
  * 1. a FORWARD adjacency is never written but for its state word;
@@ -19,9 +24,11 @@
 #include "core/core.h"
 #include "net/eth.h"
 #include "net/fib/fib.h"
+#include "net/fib/host6.h"
 #include "net/tcp/tcp.h"
 
 #define VIEW_ADDRESSES_MAX 4
+#define VIEW_ADDRESSES6_MAX 8 /* the link-local one and those of routers' advertisements too */
 #define VIEW_NEIGHBOURS 4096
 
 enum next_hop {
@@ -32,7 +39,8 @@ enum next_hop {
 	NH_NULL0,
 	NH_CONNECTED = 16,
 	NH_NEIGHBOUR = NH_CONNECTED + NIC_PORTS_MAX,
-	NH_MAX = NH_NEIGHBOUR + VIEW_NEIGHBOURS,
+	NH_NEIGHBOUR6 = NH_NEIGHBOUR + VIEW_NEIGHBOURS,
+	NH_MAX = NH_NEIGHBOUR6 + VIEW_NEIGHBOURS,
 };
 
 enum adj_state {
@@ -51,9 +59,11 @@ struct adj {
 _Static_assert(sizeof(struct adj) == 32, "two to a cache line");
 _Static_assert(PKT_VECTOR_MAX <= FIB_BATCH_MAX, "a vector is looked up at once");
 
-/* An interface. It takes part when it has an address and is not shut down. */
+/* An interface. It takes part in a version of IP when it has an address of it, and is not shut
+ * down. */
 struct view_port {
-	bool enabled;
+	bool enabled;  /* in IPv4 */
+	bool enabled6; /* in IPv6 */
 	bool link_up; /* changes at any time; reading it late costs a few packets */
 	uint8_t mac[ETH_ALEN];
 	uint16_t mtu;
@@ -62,13 +72,24 @@ struct view_port {
 	uint32_t addr[VIEW_ADDRESSES_MAX]; /* [0] is the primary one, source of ICMP errors */
 };
 
+/* Our IPv6 addresses on an interface that may be used (not tentative, RFC 4862 5.4). To change one:
+ * count = 0, core_quiesce(), write the rest, count = as many (release). [0] is the link-local one. */
+struct view_port6 {
+	uint32_t count;
+	uint8_t plen[VIEW_ADDRESSES6_MAX];
+	struct net_addr addr[VIEW_ADDRESSES6_MAX];
+};
+
 struct view {
 	struct view_port port[NIC_PORTS_MAX];
+	struct view_port6 port6[NIC_PORTS_MAX];
 	uint32_t icmp_rate;  /* errors a second and data core */
 	uint32_t icmp_burst;
 	struct services services;
 	uint32_t tcp_connections; /* of a data core; 0: by its memory */
-	const struct fib *fib; /* the same address in every address space */
+	const struct fib *fib; /* these three at the same address in every address space */
+	const struct fib *fib6;
+	const struct host6 *hosts6;
 	struct adj adj[NH_MAX] __attribute__((aligned(64)));
 };
 
@@ -84,6 +105,35 @@ static inline int view_port_of(const struct view *v, uint32_t nh)
 {
 	return nh < NH_CONNECTED ? -1 : v->adj[nh].port;
 }
+
+/* On the link of a port, no neighbour named. */
+static inline bool view_is_connected(uint32_t nh)
+{
+	return nh - NH_CONNECTED < NIC_PORTS_MAX;
+}
+
+/* The next hop to an IPv6 address, 16 bytes as on the wire, that is neither link-local nor a group:
+ * those are known by port only, view_on_link6. */
+static inline uint32_t view_way6(const struct view *v, const uint8_t *dst)
+{
+	uint32_t nh = fib6_lookup(v->fib6, dst);
+	if (!view_is_connected(nh))
+		return nh;
+	uint32_t host = host6_lookup(v->hosts6, nh - NH_CONNECTED, dst);
+	return host == NH_NONE ? nh : host;
+}
+
+/* The same for an address on the link of `port`, whatever kind; NH_NONE: we are not in that group. */
+static inline uint32_t view_on_link6(const struct view *v, unsigned port, const uint8_t *dst)
+{
+	uint32_t host = host6_lookup(v->hosts6, port, dst);
+	return host != NH_NONE || dst[0] == 0xff ? host : NH_CONNECTED + port;
+}
+
+/* Our address to speak from, by `port`, to dst: link-local to link-local, else a wider one, of
+ * another port if this one has none (RFC 6724 5, rules 2 and 5). False: IPv6 has none. */
+bool view_source6(const struct view *v, unsigned port, const struct net_addr *dst,
+                  struct net_addr *src);
 
 /*
  * Use of neighbours, by data core: the second (of core_now_ns() >> 30) in which a next hop was
@@ -128,7 +178,7 @@ static inline const struct view_shared *view_shared_of(unsigned core)
 /* Messages from data cores (core_msg.kind); arg is the next-hop number. */
 enum punt_kind {
 	PUNT_ARP,     /* an ARP frame */
-	PUNT_LOCAL,   /* an IPv4 packet for the machine itself */
+	PUNT_LOCAL,   /* an IP packet for the machine itself */
 	PUNT_RESOLVE, /* to be forwarded once its neighbour is known; TTL is already taken down */
 	PUNT_OWN,     /* a packet of ours that waits for its neighbour (core_punt_own) */
 };

@@ -34,7 +34,8 @@ enum icmp4_unreach {
 	ICMP4_UNREACH_FRAG = 4, /* rest: next-hop MTU, RFC 1191 4 */
 };
 
-#define ICMP4_TIME_TTL 0 /* code of ICMP4_TIME_EXCEEDED: in transit */
+#define ICMP4_TIME_TTL 0        /* codes of ICMP4_TIME_EXCEEDED: in transit, */
+#define ICMP4_TIME_REASSEMBLY 1 /* in reassembly */
 
 /*
  * May an ICMP error be sent about this packet? RFC 1122 3.2.2, RFC 1812 4.3.2.7: not about an

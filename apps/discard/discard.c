@@ -1,7 +1,7 @@
 /*
- * Discard: every IPv4 packet that reaches one of the ports is counted and thrown away, in the
- * spirit of RFC 863 and for any protocol and address. ARP is answered by the control core, so that
- * hosts find their way here. What it is good for: the far end of a link under load, and what a
+ * Discard: every IP packet that reaches one of the ports is counted and thrown away, in the spirit
+ * of RFC 863 and for any protocol and address. ARP and ICMPv6 to us are answered by the control
+ * core, so that hosts find their way here. What it is good for: the far end of a link under load, and what a
  * machine can receive. It is also the least that an application is (ARCHITECTURE.md, How to add).
  */
 #include "apps/discard/discard.h"
@@ -17,13 +17,26 @@ static void data_start(void)
 	view = view_get();
 }
 
+/* Neighbour discovery and MLD are messages of ICMPv6, MLD's behind an option. */
+static bool is_icmp6_to_us(const struct pkt *p)
+{
+	const uint8_t *ip = p->data + ETH_HLEN;
+	return ip6_check(ip, p->len - ETH_HLEN) == CNT_NONE &&
+	       (ip6_next(ip) == IP6_ICMP6 || ip6_next(ip) == IP6_HOP_BY_HOP) && door_ours6(view, p);
+}
+
 static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 {
 	const struct view_port *vp = &view->port[port];
 	for (unsigned i = 0; i < n; i++) {
 		core_hand_set(&v[i], n);
-		if (door_ip4(&v[i], vp))
+		enum door door = door_ip(&v[i], vp);
+		if (door == DOOR_IP6 && is_icmp6_to_us(&v[i])) {
+			pkt_csum_complete(&self.pool, &v[i]);
+			core_punt(&v[i], PUNT_LOCAL, NH_LOCAL);
+		} else if (door != DOOR_GONE) {
 			core_drop(&v[i], CNT_discarded);
+		}
 	}
 	core_hand.data = 0;
 }

@@ -86,13 +86,29 @@ static void ip4_input(struct pkt *p, const struct view_port *port)
 		local_input(p);
 }
 
+static void ip6_input(struct pkt *p)
+{
+	enum counter bad = ip6_check(p->data + ETH_HLEN, p->len - ETH_HLEN);
+	if (bad != CNT_NONE) {
+		core_drop(p, bad);
+	} else if (!door_ours6(view, p)) {
+		core_drop(p, CNT_drop_ip6_not_ours);
+	} else {
+		pkt_csum_complete(&self.pool, p);
+		core_punt(p, PUNT_LOCAL, NH_LOCAL);
+	}
+}
+
 static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 {
 	const struct view_port *vp = &view->port[port];
 	for (unsigned i = 0; i < n; i++) {
 		core_hand_set(&v[i], n);
-		if (door_ip4(&v[i], vp))
+		enum door door = door_ip(&v[i], vp);
+		if (door == DOOR_IP4)
 			ip4_input(&v[i], vp);
+		else if (door == DOOR_IP6)
+			ip6_input(&v[i]);
 	}
 	if (segment_count) {
 		core_hand_set(&segments[0], segment_count);

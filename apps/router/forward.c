@@ -2,17 +2,21 @@
  * The vector path. One vector of up to 256 packets from one port goes through three passes, each
  * over all packets, so that the loads of one pass overlap (ARCHITECTURE.md, invariant 5):
  *
- *     1. check    Ethernet and IPv4 header are those of a plain packet to be forwarded
- *                 (fast_ok); its destination goes to dst[]. Others go the slow way.
- *     2. look up  fib4_lookup_batch
- *     3. send     adjacency is resolved and the packet fits: TTL, checksum, Ethernet header,
- *                 into the out-going port's vector. Others go the slow way.
+ *     1. check    Ethernet and IP header are those of a plain packet to be forwarded (fast_ok4,
+ *                 fast_ok6); its destination goes to dst[]. Others go the slow way.
+ *     2. look up  fib4_lookup_batch; fib6_lookup_batch, and hosts6 for those on a link of ours
+ *     3. send     adjacency is resolved and the packet fits: TTL and checksum, or hop limit,
+ *                 Ethernet header, into the out-going port's vector. Others go the slow way.
+ *
+ * IPv4 packets go first: the first pass sets those of IPv6 aside, in their order. Of one flow all
+ * are of one version, so none overtakes another.
  *
  * Whoever goes the slow way is only looked at so far, not changed.
  */
 #include "apps/router/router.h"
 #include "control/plane.h"
 #include "net/ip4.h"
+#include "net/ip6.h"
 
 struct router router;
 
@@ -27,7 +31,7 @@ static void data_start(void)
  * True for a frame to our station address that holds a correct IPv4 packet without options and
  * with a TTL that lasts. mac: ours, in the byte order of the frame.
  */
-static inline bool fast_ok(const struct pkt *p, uint64_t mac)
+static inline bool fast_ok4(const struct pkt *p, uint64_t mac)
 {
 	const uint8_t *f = p->data;
 	if (unlikely(p->len < ETH_HLEN + IP4_HLEN))
@@ -39,46 +43,46 @@ static inline bool fast_ok(const struct pkt *p, uint64_t mac)
 	return likely(!bad) && likely(ip4_check(f + ETH_HLEN, p->len - ETH_HLEN) == CNT_NONE);
 }
 
-/* Writes the new Ethernet header and takes the TTL down. */
+/*
+ * The same for IPv6. Extension headers are no affair of a router's (RFC 8200 4), but hop-by-hop
+ * options: a packet that has them may be for whoever it passes (RFC 2711), so it goes the slow way.
+ */
+static inline bool fast_ok6(const struct pkt *p, uint64_t mac)
+{
+	const uint8_t *f = p->data;
+	if (unlikely(p->len < ETH_HLEN + IP6_HLEN))
+		return false;
+	bool bad = (raw64_load(f) & 0xffffffffffff) != mac;
+	bad |= raw16_load(f + 12) != BE16(ETH_TYPE_IP6).raw;
+	bad |= ip6_hop_limit(f + ETH_HLEN) <= 1;
+	bad |= ip6_next(f + ETH_HLEN) == IP6_HOP_BY_HOP;
+	return likely(!bad) && likely(ip6_check(f + ETH_HLEN, p->len - ETH_HLEN) == CNT_NONE) &&
+	       likely(ip6_check_forward(f + ETH_HLEN) == CNT_NONE);
+}
+
+/* Writes the new Ethernet header. */
 static inline void rewrite(uint8_t *f, const struct adj *a)
 {
 	uint64_t first = raw64_load(a->header);
 	uint64_t last = raw64_load(a->header + 6); /* overlaps: 14 bytes in two moves */
 	raw64_store(f, first);
 	raw64_store(f + 6, last);
-	ip4_ttl_decrement(f + ETH_HLEN);
 }
 
-static void rx_vector(struct pkt *v, unsigned n, unsigned port)
+/* The third pass over m packets, all of the version that `six` says, a constant where it is called:
+ * nh[i] is the next hop of v[i], which came in by `port`. */
+static inline __attribute__((always_inline)) void send_all(struct pkt *v, const uint32_t *nh,
+                                                           unsigned m, unsigned port, bool six)
 {
-	uint32_t dst[PKT_VECTOR_MAX], nh[PKT_VECTOR_MAX];
 	const struct view *view = router.view;
 	uint32_t second = (uint32_t)(core_now_ns() >> 30);
 	uint32_t *used = router.used->second;
-	unsigned m = 0, forwarded = 0, redirects = 0;
-	uint64_t mac = raw64_load(view->port[port].mac) & 0xffffffffffff;
-	bool enabled = view->port[port].enabled;
-
-	/*
-	 * Packets stay where they are: a local copy would be spilled and read back in another width,
-	 * which stalls behind every store on its way to a line the device holds.
-	 */
-	core_hand_set(&v[0], n);
-	for (unsigned i = 0; i < n; i++) {
-		if (unlikely(!enabled || !fast_ok(&v[i], mac))) {
-			router_slow(&v[i]);
-			continue;
-		}
-		dst[m] = ip4_dst(v[i].data + ETH_HLEN);
-		if (unlikely(m != i))
-			v[m] = v[i]; /* the vector closes up */
-		m++;
-	}
-	fib4_lookup_batch(view->fib, dst, nh, m);
+	unsigned forwarded = 0, redirects = 0;
 	for (unsigned i = 0; i < m; i++) {
 		struct pkt *p = &v[i];
+		uint8_t *ip = p->data + ETH_HLEN;
 		const struct adj *a = &view->adj[nh[i]];
-		unsigned total = ip4_total_len(p->data + ETH_HLEN);
+		unsigned total = six ? ip6_total_len(ip) : ip4_total_len(ip);
 		/* acquire: the state says that the rest of the adjacency may be read (view.h) */
 		uint8_t state = __atomic_load_n(&a->state, __ATOMIC_ACQUIRE);
 		if (unlikely(state != ADJ_FORWARD || total > a->mtu)) {
@@ -95,18 +99,73 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 			                                                    : ETH_FRAME_MIN);
 		}
 		rewrite(p->data, a);
+		if (six)
+			ip6_hop_limit_decrement(ip);
+		else
+			ip4_ttl_decrement(ip);
 		if (unlikely(used[nh[i]] != second))
 			used[nh[i]] = second;
 		redirects += a->port == port;
 		forwarded++;
 		core_tx(a->port, p);
 	}
-	core_hand.data = 0;
 	router.forwarded += forwarded;
+	count_n(CNT_redirect_needed, redirects);
+}
+
+/* The second and third pass over n IPv6 packets that fast_ok6 let through. */
+static __attribute__((noinline)) void forward6(struct pkt *v, unsigned n, unsigned port)
+{
+	const struct view *view = router.view;
+	static const uint8_t *dst[PKT_VECTOR_MAX];
+	uint32_t nh[PKT_VECTOR_MAX];
+	for (unsigned i = 0; i < n; i++)
+		dst[i] = v[i].data + ETH_HLEN + offsetof(struct ip6_header, dst);
+	fib6_lookup_batch(view->fib6, dst, nh, n);
+	for (unsigned i = 0; i < n; i++)
+		if (view_is_connected(nh[i])) {
+			uint32_t host = host6_lookup(view->hosts6, nh[i] - NH_CONNECTED, dst[i]);
+			nh[i] = host == NH_NONE ? nh[i] : host;
+		}
+	send_all(v, nh, n, port, true);
+}
+
+static void rx_vector(struct pkt *v, unsigned n, unsigned port)
+{
+	static uint32_t dst[PKT_VECTOR_MAX];
+	uint32_t nh[PKT_VECTOR_MAX];
+	static struct pkt six[PKT_VECTOR_MAX];
+	const struct view *view = router.view;
+	unsigned m = 0, sixes = 0;
+	uint64_t mac = raw64_load(view->port[port].mac) & 0xffffffffffff;
+	bool enabled = view->port[port].enabled, enabled6 = view->port[port].enabled6;
+
+	/*
+	 * Packets stay where they are: a local copy would be spilled and read back in another width,
+	 * which stalls behind every store on its way to a line the device holds.
+	 */
+	core_hand_set(&v[0], n);
+	for (unsigned i = 0; i < n; i++) {
+		if (unlikely(!enabled || !fast_ok4(&v[i], mac))) {
+			if (enabled6 && likely(fast_ok6(&v[i], mac)))
+				six[sixes++] = v[i];
+			else
+				router_slow(&v[i]);
+			continue;
+		}
+		dst[m] = ip4_dst(v[i].data + ETH_HLEN);
+		if (unlikely(m != i))
+			v[m] = v[i]; /* the vector closes up */
+		m++;
+	}
+	fib4_lookup_batch(view->fib, dst, nh, m);
+	send_all(v, nh, m, port, false);
+	if (sixes)
+		forward6(six, sixes, port);
+	core_hand.data = 0;
 	if (router.forwarded)
 		core_note_forwarded();
 	count_n(CNT_forwarded, router.forwarded - core_tx_flush_all());
-	count_n(CNT_redirect_needed, redirects);
 	router.forwarded = 0;
 }
 

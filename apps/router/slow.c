@@ -1,6 +1,6 @@
 /*
  * The slow way through the router, for one packet at a time: everything the vector path is not
- * sure of. Each packet that comes in here ends in one fate (net/counters.h), is handed to the
+ * sure of, IPv4 here, IPv6 in slow6.c. Each packet that comes in here ends in one fate (net/counters.h), is handed to the
  * control core, or is sent.
  *
  * Order of the checks: RFC 1812 5.2.1 (link), 5.2.2 (header), 5.2.3 (for us?), 5.3.1 (TTL),
@@ -17,8 +17,7 @@ static void set_len(struct pkt *p, unsigned len)
 	p->len = (uint16_t)eth_pad(p->data, len);
 }
 
-/* Sends a frame that fits the link to a neighbour that is known. */
-static void send(struct pkt *p, uint32_t nh)
+void router_send(struct pkt *p, uint32_t nh)
 {
 	const struct adj *a = &router.view->adj[nh];
 	memcpy(p->data, a->header, ETH_HLEN);
@@ -26,22 +25,37 @@ static void send(struct pkt *p, uint32_t nh)
 	core_tx(a->port, p);
 }
 
-static bool resolved(const struct adj *a)
+void router_send_own(struct pkt *e, unsigned ip_len, const struct pkt *about, uint32_t nh)
 {
-	return __atomic_load_n(&a->state, __ATOMIC_ACQUIRE) == ADJ_FORWARD;
+	set_len(e, ip_len + ETH_HLEN);
+	e->port = about->port;
+	e->flags = PKT_OWN;
+	if (router_resolved(&router.view->adj[nh]))
+		router_send(e, nh);
+	else
+		core_punt_own(e, PUNT_OWN, nh);
 }
 
-/*
- * Completes a partial checksum. Where it belongs is what the sender's virtio header said, and may be
- * a lie: within the IP header, which has been checked, nothing is written any more.
- */
-static void complete(struct pkt *p)
+void router_complete(struct pkt *p, unsigned headers)
 {
 	const struct pkt_meta *m = pkt_meta(&self.pool, p->buf);
-	if (p->flags & PKT_CSUM_PARTIAL &&
-	    m->csum_start < ETH_HLEN + ip4_header_len(p->data + ETH_HLEN))
+	if (p->flags & PKT_CSUM_PARTIAL && m->csum_start < headers)
 		p->flags &= (uint8_t)~PKT_CSUM_PARTIAL;
 	pkt_csum_complete(&self.pool, p);
+}
+
+void router_trim(struct pkt *p, unsigned total, unsigned headers)
+{
+	unsigned least = total + ETH_HLEN > ETH_FRAME_MIN ? total + ETH_HLEN : ETH_FRAME_MIN;
+	if (p->len <= least)
+		return;
+	router_complete(p, headers); /* the checksum may cover what is cut off, or lie in it */
+	p->len = (uint16_t)least;
+}
+
+static void complete(struct pkt *p)
+{
+	router_complete(p, ETH_HLEN + ip4_header_len(p->data + ETH_HLEN));
 }
 
 /* Our own ICMP error about packet p, which has passed ip4_check or failed by its options alone. It
@@ -75,14 +89,8 @@ static void send_error(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest)
 	                                  .rest = rest};
 	unsigned n = icmp4_error_build(e.data + ETH_HLEN, buf_room(&self.pool) - ETH_HLEN, ip,
 	                               p->len - ETH_HLEN, &error);
-	set_len(&e, n + ETH_HLEN);
-	e.port = p->port;
-	e.flags = PKT_OWN;
 	count(icmp4_error_counter(type, code));
-	if (resolved(&router.view->adj[nh]))
-		send(&e, nh);
-	else
-		core_punt_own(&e, PUNT_OWN, nh);
+	router_send_own(&e, n, p, nh);
 }
 
 /* Cuts a packet up for its link and sends the pieces (RFC 1812 4.2.2.7). */
@@ -102,7 +110,7 @@ static void fragment(struct pkt *p, uint32_t nh)
 		f.port = p->port;
 		f.flags = PKT_OWN;
 		count(CNT_fragments_created);
-		send(&f, nh);
+		router_send(&f, nh);
 	}
 	count_n(CNT_fragmented, it.ended);
 	core_drop(p, it.ended ? CNT_forwarded : CNT_drop_no_buffer);
@@ -123,10 +131,7 @@ static void forward(struct pkt *p, uint32_t nh)
 		core_drop(p, CNT_drop_ip4_need_frag);
 		return;
 	}
-	if (p->len > total + ETH_HLEN && p->len > ETH_FRAME_MIN) {
-		complete(p); /* the checksum may cover what is cut off, or lie in it */
-		p->len = (uint16_t)(total + ETH_HLEN > ETH_FRAME_MIN ? total + ETH_HLEN : ETH_FRAME_MIN);
-	}
+	router_trim(p, total, ETH_HLEN + ip4_header_len(ip));
 	/* Answered here: the control core has better to do when a flood meets a dead link. */
 	if (!__atomic_load_n(&router.view->port[a->port].link_up, __ATOMIC_RELAXED)) {
 		send_error(p, ICMP4_UNREACH, ICMP4_UNREACH_HOST, 0);
@@ -136,13 +141,13 @@ static void forward(struct pkt *p, uint32_t nh)
 	if (a->port == p->port)
 		count(CNT_redirect_needed);
 	ip4_ttl_decrement(ip);
-	if (!resolved(a)) {
+	if (!router_resolved(a)) {
 		complete(p);
 		core_punt(p, PUNT_RESOLVE, nh);
 	} else if (total > a->mtu) {
 		fragment(p, nh);
 	} else {
-		send(p, nh);
+		router_send(p, nh);
 		router.forwarded++;
 	}
 }
@@ -191,6 +196,14 @@ static void ip4_input(struct pkt *p)
 void router_slow(struct pkt *p)
 {
 	core_hand_set(p, 1);
-	if (door_ip4(p, &router.view->port[p->port]))
+	switch (door_ip(p, &router.view->port[p->port])) {
+	case DOOR_IP4:
 		ip4_input(p);
+		break;
+	case DOOR_IP6:
+		router_ip6_input(p);
+		break;
+	case DOOR_GONE:
+		break;
+	}
 }

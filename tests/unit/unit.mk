@@ -92,14 +92,11 @@ UNIT_FLAGS_ixgbe_traffic := $(UNIT_FLAGS_ixgbe_driver)
 UNIT_FLAGS_ixgbe_done := $(UNIT_FLAGS_ixgbe_driver) -DIXGBE_COMPLETION=IXGBE_DESCRIPTOR_DONE
 UNIT_FLAGS_ixgbe_done_traffic := $(UNIT_FLAGS_ixgbe_done)
 UNIT_FLAGS_ixgbe_faults := $(UNIT_FLAGS_ixgbe_driver)
-T ?= csum fmt mem pkt cmdline siphash counters ip4 icmp4 udp gso arp fib fib6 rss wheel ip6 icmp6 nd mld ra slaac reassembly addr \
-	congestion tcp_wire tcp_icmp tcp_room tcp_pair tcp_rate fuzz config shell null impair tcp_reset random \
-	histogram shares \
-	congestion tcp_wire tcp_icmp tcp_pair tcp_rate fuzz config shell null impair tcp_reset random \
-	histogram \
-	virtio_net virtio_ring virtio_hostile ixgbe_ring ixgbe_hostile ixgbe_driver ixgbe_traffic \
-	ixgbe_done ixgbe_done_traffic ixgbe_faults \
-	82599_model 82599_rx 82599_tx 82599_fuzz
+T ?= csum fmt mem pkt cmdline siphash counters ip4 icmp4 ip6 icmp6 nd mld ra slaac reassembly \
+	addr udp gso arp fib fib6 rss wheel congestion tcp_wire tcp_icmp tcp_room tcp_pair \
+	tcp_rate fuzz config shell null impair tcp_reset random histogram shares virtio_net \
+	virtio_ring virtio_hostile ixgbe_ring ixgbe_hostile ixgbe_driver ixgbe_traffic \
+	ixgbe_done ixgbe_done_traffic ixgbe_faults 82599_model 82599_rx 82599_tx 82599_fuzz
 
 UNIT_CC := gcc clang
 UNIT_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \

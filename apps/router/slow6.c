@@ -1,0 +1,153 @@
+/*
+ * The slow way through the router for IPv6. Each packet that comes in here ends in one fate
+ * (net/counters.h), is handed to the control core, or is sent.
+ *
+ * Order of the checks: link, header (RFC 8200 3), for us or for a group of ours (RFC 4291 2.8),
+ * scope (2.5.6), hop limit (RFC 4443 3.3), route (3.1), size (3.2). What is behind the header of a
+ * packet for us is the control core's to look at.
+ */
+#include "apps/router/router.h"
+#include "net/icmp6.h"
+#include "net/ip6.h"
+
+#define HEADERS (ETH_HLEN + IP6_HLEN) /* checked before anything is completed */
+
+/* Where an answer to src goes; a link-local source is on the link that its packet came by. */
+static uint32_t way_back(const struct pkt *p, const struct net_addr *src)
+{
+	const uint8_t *addr = p->data + ETH_HLEN + offsetof(struct ip6_header, src);
+	return ip6_is_link_local(src) ? view_on_link6(router.view, p->port, addr)
+	                              : view_way6(router.view, addr);
+}
+
+/* Our own ICMP error about packet p, which has passed ip6_check. It stays the caller's; its checksum
+ * is completed. rest: as in struct icmp6_error. */
+static void send_error(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest)
+{
+	const uint8_t *ip = p->data + ETH_HLEN;
+	const struct net_addr src = ip6_src(ip);
+	uint32_t nh = way_back(p, &src);
+	int port = view_port_of(router.view, nh);
+	struct icmp6_error error = {.type = type, .code = code, .rest = rest};
+	struct pkt e;
+	router_complete(p, HEADERS);
+	/* RFC 4443 2.4 (e.4), (e.5): a group or broadcast of the link layer; a packet too big may be
+	 * told nevertheless */
+	bool shared = eth_is_multicast(p->data) && type != ICMP6_TOO_BIG;
+	if (port < 0 || shared || !icmp6_error_allowed(ip, p->len - ETH_HLEN, type, code) ||
+	    !view_source6(router.view, (unsigned)port, &src, &error.src)) {
+		count(CNT_icmp_err_suppressed);
+		return;
+	}
+	if (!icmp_limit_take(&router.limit, core_now_ns())) {
+		count(CNT_icmp_err_ratelimited);
+		return;
+	}
+	if (!pkt_alloc(&self.pool, &e)) {
+		count(CNT_originated_drop_tx);
+		return;
+	}
+	unsigned n = icmp6_error_build(e.data + ETH_HLEN, buf_room(&self.pool) - ETH_HLEN, ip,
+	                               p->len - ETH_HLEN, &error);
+	count(icmp6_error_counter(type, code));
+	router_send_own(&e, n, p, nh);
+}
+
+static void forward(struct pkt *p, uint32_t nh)
+{
+	uint8_t *ip = p->data + ETH_HLEN;
+	const struct adj *a = &router.view->adj[nh];
+	unsigned total = ip6_total_len(ip);
+	if (ip6_hop_limit(ip) <= 1) {
+		send_error(p, ICMP6_TIME_EXCEEDED, ICMP6_TIME_HOP_LIMIT, 0);
+		core_drop(p, CNT_drop_ip6_hop_limit);
+		return;
+	}
+	if (total > a->mtu) { /* RFC 8200 5: nobody fragments on the way */
+		send_error(p, ICMP6_TOO_BIG, 0, a->mtu);
+		core_drop(p, CNT_drop_ip6_too_big);
+		return;
+	}
+	router_trim(p, total, HEADERS);
+	/* Answered here: the control core has better to do when a flood meets a dead link. */
+	if (!__atomic_load_n(&router.view->port[a->port].link_up, __ATOMIC_RELAXED)) {
+		send_error(p, ICMP6_UNREACH, ICMP6_UNREACH_ADDRESS, 0);
+		core_drop(p, CNT_drop_tx_down);
+		return;
+	}
+	if (a->port == p->port)
+		count(CNT_redirect_needed);
+	ip6_hop_limit_decrement(ip);
+	if (!router_resolved(a)) {
+		router_complete(p, HEADERS);
+		core_punt(p, PUNT_RESOLVE, nh);
+	} else {
+		router_send(p, nh);
+		router.forwarded++;
+	}
+}
+
+/* To one of our addresses, or to a group we are in. */
+static void local_input(struct pkt *p)
+{
+	router_complete(p, HEADERS);
+	core_punt(p, PUNT_LOCAL, NH_LOCAL);
+}
+
+/* What its destination address ties to the link it came by: a group, or a link-local address. True:
+ * it was such a packet, and is gone. */
+static bool link_input(struct pkt *p, const struct net_addr *dst)
+{
+	bool group = ip6_is_multicast(dst);
+	if (!group && !ip6_is_link_local(dst))
+		return false;
+	uint32_t nh = view_on_link6(router.view, p->port,
+	                            p->data + ETH_HLEN + offsetof(struct ip6_header, dst));
+	if (nh == NH_LOCAL)
+		local_input(p);
+	else /* RFC 4291 2.5.6: a router must not forward them; RFC 4443 2.4: nobody is told */
+		core_drop(p, group ? CNT_drop_ip6_multicast : CNT_drop_ip6_scope);
+	return true;
+}
+
+void router_ip6_input(struct pkt *p)
+{
+	const uint8_t *ip = p->data + ETH_HLEN;
+	enum counter bad = ip6_check(ip, p->len - ETH_HLEN);
+	if (bad != CNT_NONE) {
+		core_drop(p, bad);
+		return;
+	}
+	const struct net_addr dst = ip6_dst(ip);
+	if (link_input(p, &dst))
+		return;
+	if (eth_is_multicast(p->data)) {
+		core_drop(p, CNT_drop_ip6_link_mcast);
+		return;
+	}
+	uint32_t nh = view_way6(router.view, ip + offsetof(struct ip6_header, dst));
+	if (nh == NH_LOCAL) {
+		local_input(p);
+		return;
+	}
+	bad = ip6_check_forward(ip);
+	if (bad != CNT_NONE) {
+		if (bad == CNT_drop_ip6_scope) /* RFC 4443 3.1 */
+			send_error(p, ICMP6_UNREACH, ICMP6_UNREACH_SCOPE, 0);
+		core_drop(p, bad);
+		return;
+	}
+	switch (nh) {
+	case NH_NONE:
+		send_error(p, ICMP6_UNREACH, ICMP6_UNREACH_NO_ROUTE, 0);
+		core_drop(p, CNT_drop_ip6_no_route);
+		break;
+	case NH_NULL0: /* RFC 7084 WPD-5 and common practice: reject route */
+		send_error(p, ICMP6_UNREACH, ICMP6_UNREACH_REJECT, 0);
+		core_drop(p, CNT_drop_ip6_null0);
+		break;
+	default:
+		forward(p, nh);
+		break;
+	}
+}

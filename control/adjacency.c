@@ -1,0 +1,123 @@
+/* See adjacency.h. */
+#include "control/adjacency.h"
+
+#include "lib/mem.h"
+#include "net/ip4.h"
+
+static void set_state(struct adj *a, enum adj_state state)
+{
+	__atomic_store_n(&a->state, state, __ATOMIC_RELEASE);
+}
+
+void adjacency_adopt(uint32_t nh, unsigned port)
+{
+	struct adj *a = adjacency_of(nh);
+	a->port = (uint8_t)port;
+	a->mtu = view_get()->port[port].mtu;
+	set_state(a, ADJ_UNRESOLVED);
+}
+
+void adjacency_up(uint32_t nh, const uint8_t *mac, uint16_t type)
+{
+	struct adj *a = adjacency_of(nh);
+	set_state(a, ADJ_UNRESOLVED);
+	if (!core_quiesce()) /* view.h, rule 2 */
+		return; /* the ports are restarted, and this neighbour asked for again */
+	eth_header_build(a->header, mac, view_get()->port[a->port].mac, type);
+	/* else a static one: it is known while its link is down, see neighbour_link */
+	if (plane.link_up[a->port])
+		set_state(a, ADJ_FORWARD);
+}
+
+void adjacency_down(uint32_t nh)
+{
+	set_state(adjacency_of(nh), ADJ_UNRESOLVED);
+}
+
+void adjacency_free(uint32_t nh)
+{
+	/* If a data core does not come round the ports are restarted; until then nobody adopts an
+	 * adjacency that does not say SPECIAL, so it stays as it is even when its number is reused. */
+	if (core_quiesce())
+		adjacency_of(nh)->state = ADJ_SPECIAL;
+}
+
+bool adjacency_send(unsigned port, unsigned pair, const uint8_t *frame, unsigned len)
+{
+	unsigned n = core_data_count();
+	if (pair >= n)
+		pair = n ? port % n : 0;
+	return n && core_inject(pair, port, frame, len, INJECT_TX, 0) == E_OK;
+}
+
+void adjacency_send_own(unsigned port, const uint8_t *frame, unsigned len)
+{
+	uint8_t padded[ETH_FRAME_MIN] = {0};
+	if (len < ETH_FRAME_MIN)
+		frame = memcpy(padded, frame, len);
+	if (!adjacency_send(port, PAIR_ANY, frame, len < ETH_FRAME_MIN ? ETH_FRAME_MIN : len))
+		count(CNT_originated_drop_tx);
+}
+
+/* --- frames that wait --- */
+
+static enum frame_origin origin_of(const uint8_t *frame)
+{
+	return (enum frame_origin)frame[0];
+}
+
+void adjacency_mark(uint8_t *frame, enum frame_origin origin, unsigned pair)
+{
+	frame[0] = (uint8_t)origin;
+	frame[1] = (uint8_t)pair;
+	plane.waiting += origin == FRAME_TRANSIT;
+}
+
+/* A packet that waited is larger than its link's MTU (and has no DF: the data core has looked). */
+static bool send_fragments(const struct adj *a, unsigned pair, const uint8_t *frame)
+{
+	static uint8_t piece[BUF_STRIDE_JUMBO];
+	struct ip4_frag it;
+	bool sent = ip4_frag_init(&it, frame + ETH_HLEN, a->mtu) == E_OK;
+	unsigned n;
+	memcpy(piece, a->header, ETH_HLEN);
+	while (sent && (n = ip4_frag_next(&it, piece + ETH_HLEN, sizeof piece - ETH_HLEN)) > 0) {
+		sent = adjacency_send(a->port, pair, piece, eth_pad(piece, n + ETH_HLEN));
+		count_n(CNT_fragments_created, sent);
+	}
+	count_n(CNT_fragmented, sent);
+	return sent;
+}
+
+void adjacency_release(uint32_t nh, uint8_t *frame, unsigned len)
+{
+	const struct adj *a = adjacency_of(nh);
+	enum frame_origin origin = origin_of(frame);
+	unsigned pair = frame[1];
+	bool cut = len - ETH_HLEN > a->mtu && nh < NH_NEIGHBOUR6;
+	memcpy(frame, a->header, ETH_HLEN);
+	bool sent = cut ? send_fragments(a, pair, frame) : adjacency_send(a->port, pair, frame, len);
+	if (origin == FRAME_TRANSIT) {
+		plane.waiting--;
+		count(sent ? CNT_forwarded : CNT_drop_tx_full);
+	} else if (!sent) {
+		count(CNT_originated_drop_tx);
+	}
+}
+
+bool adjacency_unreachable(const uint8_t *frame)
+{
+	if (origin_of(frame) != FRAME_TRANSIT)
+		return false;
+	plane.waiting--;
+	count(CNT_drop_neigh_unreachable);
+	return true;
+}
+
+void adjacency_lost(const uint8_t *frame)
+{
+	if (origin_of(frame) != FRAME_TRANSIT)
+		return;
+	plane.waiting--;
+	count(CNT_drop_neigh_queue);
+}

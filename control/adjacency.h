@@ -1,0 +1,52 @@
+/*
+ * Adjacencies in the view, and the frames that go to neighbours or wait for them: what ARP
+ * (neighbour.c) and neighbour discovery (neighbour6.c) have in common.
+ */
+#ifndef CONTROL_ADJACENCY_H
+#define CONTROL_ADJACENCY_H
+
+#include "control/inside.h"
+
+static inline struct adj *adjacency_of(uint32_t nh)
+{
+	return &view_get()->adj[nh];
+}
+
+/* A neighbour comes to life: nobody uses the adjacency yet, or it is unresolved. */
+void adjacency_adopt(uint32_t nh, unsigned port);
+
+/* The neighbour has this MAC: forward, with an Ethernet header of that type, unless the link is
+ * down. Waits for the data cores (view.h, rule 2). */
+void adjacency_up(uint32_t nh, const uint8_t *mac, uint16_t type);
+
+/* Hand its packets to the control core. */
+void adjacency_down(uint32_t nh);
+
+/* The neighbour is forgotten and no route leads to it any more: waits for the data cores, then the
+ * number may be used again. */
+void adjacency_free(uint32_t nh);
+
+/*
+ * Hands a complete frame to a data core. Each one that polls can send by any port. What came from
+ * one goes back by its queue pair: a device without RSS sends the packets of a flow to the queue
+ * that it last saw the flow's answers leave by (VIRTIO 1.2 5.1.6.5.6), and a TCP connection has to
+ * stay with its core. For the rest (PAIR_ANY), a port keeps to one pair.
+ */
+bool adjacency_send(unsigned port, unsigned pair, const uint8_t *frame, unsigned len);
+
+/* The same for one of our own, in a buffer of any length: filled up to what Ethernet wants. One that
+ * cannot leave is counted. */
+void adjacency_send_own(unsigned port, const uint8_t *frame, unsigned len);
+
+/*
+ * A frame that waits has no Ethernet header yet: its first bytes say where it came from. Marked,
+ * it is handed to the table of its family, and whatever becomes of it ends in one of the others:
+ * it leaves; its neighbour does not answer (true: a received one, whose sender is to be told);
+ * it has been pushed out.
+ */
+void adjacency_mark(uint8_t *frame, enum frame_origin origin, unsigned pair);
+void adjacency_release(uint32_t nh, uint8_t *frame, unsigned len);
+bool adjacency_unreachable(const uint8_t *frame);
+void adjacency_lost(const uint8_t *frame);
+
+#endif

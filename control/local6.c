@@ -1,0 +1,211 @@
+/*
+ * The machine's own IPv6 packets: what local.c is for IPv4. Neighbour discovery and MLD are
+ * ICMPv6 messages and come this way too.
+ */
+#include "control/adjacency.h"
+#include "control/fragments.h"
+
+#include "lib/mem.h"
+#include "net/ip6.h"
+
+static uint8_t out_frame[BUF_STRIDE_JUMBO]; /* packets being built; used by one function at a time */
+
+/* --- sending --- */
+
+/* The next hop to dst; `port` is the link meant when dst is link-local. */
+static uint32_t way_to(const struct net_addr *dst, unsigned port)
+{
+	const uint8_t *addr = (const uint8_t *)dst->w;
+	return ip6_is_link_local(dst) ? view_on_link6(view_get(), port, addr)
+	                              : view_way6(view_get(), addr);
+}
+
+bool local6_source(const struct net_addr *dst, unsigned port, struct net_addr *src)
+{
+	uint32_t nh = way_to(dst, port);
+	int out = view_port_of(view_get(), nh);
+	if (nh == NH_LOCAL)
+		*src = *dst;
+	return nh == NH_LOCAL || (out >= 0 && view_source6(view_get(), (unsigned)out, dst, src));
+}
+
+void local6_output(uint8_t *frame, unsigned len, unsigned port)
+{
+	const struct net_addr dst = ip6_dst(frame + ETH_HLEN);
+	uint32_t nh = way_to(&dst, port);
+	int out = view_port_of(view_get(), nh);
+	if (out < 0 || !plane.link_up[out]) {
+		count(CNT_originated_drop_tx);
+		return;
+	}
+	neighbour6_output(nh, &dst, frame, eth_pad(frame, len), FRAME_OWN, PAIR_ANY);
+}
+
+void local6_error(unsigned port, const uint8_t *ip, unsigned len, uint8_t type, uint8_t code,
+                  uint32_t rest)
+{
+	struct icmp6_error e = {.type = type, .code = code, .rest = rest};
+	const struct net_addr to = ip6_src(ip);
+	if (!icmp6_error_allowed(ip, len, type, code) || !local6_source(&to, port, &e.src)) {
+		count(CNT_icmp_err_suppressed);
+		return;
+	}
+	if (!local_error_permitted()) {
+		count(CNT_icmp_err_ratelimited);
+		return;
+	}
+	unsigned n = icmp6_error_build(out_frame + ETH_HLEN, sizeof out_frame - ETH_HLEN, ip, len,
+	                               &e);
+	count(icmp6_error_counter(type, code));
+	local6_output(out_frame, n + ETH_HLEN, port);
+}
+
+/* --- receiving --- */
+
+/* A packet to us: as it came, or put together from fragments, of which `m` was the last. */
+struct arrival {
+	const struct core_msg *m;
+	const uint8_t *ip;
+	unsigned len;
+	struct ip6_upper up;
+};
+
+/* An answer comes from the address that was asked; from a group or an anycast address it cannot
+ * (RFC 4443 4.2). */
+static void echo_reply(const struct arrival *a)
+{
+	const struct net_addr from = ip6_src(a->ip);
+	struct net_addr dst = ip6_dst(a->ip), src;
+	if (nd_is_local(&plane.nd, a->m->port, &dst) || !local6_source(&from, a->m->port, &src))
+		src = dst;
+	if (ip6_is_multicast(&src)) {
+		count(CNT_originated_drop_tx);
+		return;
+	}
+	memcpy(out_frame + ETH_HLEN, a->ip, a->len);
+	uint8_t *reply = icmp6_echo_reply_make(out_frame + ETH_HLEN, a->up.at, &src);
+	count(CNT_icmp6_tx_echo_reply);
+	local6_output(reply - ETH_HLEN, ip6_total_len(reply) + ETH_HLEN, a->m->port);
+}
+
+static enum counter discovery_input(const struct arrival *a, const struct icmp6_msg *icmp)
+{
+	const struct core_msg *m = a->m;
+	bool router = icmp->type == ICMP6_ROUTER_SOLICIT || icmp->type == ICMP6_ROUTER_ADVERT;
+	return router ? ra_input(&plane.ra, m->port, m->frame, &a->up, icmp, core_now_ns())
+	              : nd_input(&plane.nd, m->port, m->frame, &a->up, icmp, core_now_ns());
+}
+
+static enum counter icmp_input(const struct arrival *a)
+{
+	struct icmp6_msg icmp;
+	enum counter fate = icmp6_input(a->ip, a->up.at, &icmp);
+	const struct net_addr from = ip6_src(a->ip);
+	if (fate == CNT_NONE)
+		return discovery_input(a, &icmp);
+	if (fate != CNT_delivered_icmp6)
+		return fate;
+	if (icmp.kind == ICMP6_KIND_ECHO_REQUEST)
+		echo_reply(a);
+	else if (icmp.kind == ICMP6_KIND_ECHO_REPLY)
+		ping_reply6(&from, &icmp, ip6_hop_limit(a->ip));
+	else
+		ping_error6(&from, &icmp);
+	return fate;
+}
+
+static enum counter whole_input(const struct arrival *a)
+{
+	switch (a->up.proto) {
+	case IP6_ICMP6:
+		return icmp_input(a);
+	case IP6_UDP:
+		local6_error(a->m->port, a->ip, a->len, ICMP6_UNREACH, ICMP6_UNREACH_PORT, 0);
+		return CNT_drop_udp_port;
+	case IP6_TCP:
+		return CNT_drop_tcp_port;
+	default:
+		local6_error(a->m->port, a->ip, a->len, ICMP6_PARAM_PROBLEM, ICMP6_PARAM_NEXT_HEADER,
+		             a->up.next_at);
+		return CNT_drop_ip6_proto;
+	}
+}
+
+/* Walks to the upper layer; CNT_NONE when it is there. */
+static enum counter find_upper(struct arrival *a)
+{
+	enum counter bad = ip6_upper(a->ip, &a->up);
+	if (bad != CNT_NONE && a->up.problem)
+		local6_error(a->m->port, a->ip, a->len, ICMP6_PARAM_PROBLEM, a->up.problem_code,
+		             a->up.problem_pointer);
+	return bad;
+}
+
+static enum counter fragment_input(struct arrival *a)
+{
+	struct reassembly_result r;
+	enum counter fate = fragments_input(a->m->port, a->ip, a->len, &a->up, &r);
+	if (fate != CNT_NONE && r.problem)
+		local6_error(a->m->port, a->ip, a->len, ICMP6_PARAM_PROBLEM, ICMP6_PARAM_FIELD,
+		             r.problem_pointer);
+	if (fate != CNT_NONE || !r.ip)
+		return fate;
+	a->ip = r.ip;
+	a->len = r.len;
+	fate = find_upper(a);
+	a->up.fragment = true; /* it was: RFC 6980 wants discovery to know */
+	return fate == CNT_NONE ? whole_input(a) : fate;
+}
+
+enum counter local6_input(const struct core_msg *m)
+{
+	struct arrival a = {.m = m, .ip = m->frame + ETH_HLEN};
+	if (m->len < ETH_HLEN + IP6_HLEN)
+		return CNT_drop_ip6_short;
+	enum counter bad = ip6_check(a.ip, m->len - ETH_HLEN);
+	if (bad != CNT_NONE)
+		return bad;
+	a.len = ip6_total_len(a.ip);
+	const struct net_addr src = ip6_src(a.ip);
+	bool discovery = ip6_next(a.ip) == IP6_ICMP6; /* net/nd.h says what a claim of our address is */
+	if (!discovery && !net_addr_is_any(&src) && way_to(&src, m->port) == NH_LOCAL)
+		return CNT_drop_ip6_src_local;
+	bad = find_upper(&a);
+	if (bad != CNT_NONE)
+		return bad;
+	return a.up.fragment ? fragment_input(&a) : whole_input(&a);
+}
+
+/* --- packets that wait for a neighbour --- */
+
+void local6_resolve(const struct core_msg *m, enum frame_origin origin)
+{
+	static uint8_t frame[BUF_STRIDE_JUMBO];
+	const uint8_t *ip = frame + ETH_HLEN;
+	bool transit = origin == FRAME_TRANSIT;
+	if (m->len < ETH_HLEN + IP6_HLEN) {
+		count_n(CNT_drop_ip6_short, transit);
+		return;
+	}
+	memcpy(frame, m->frame, m->len);
+	/* Looked up anew: since the data core did, its neighbour may have been forgotten. */
+	const struct net_addr dst = ip6_dst(ip);
+	uint32_t nh = way_to(&dst, m->port);
+	int port = view_port_of(view_get(), nh);
+	if (port < 0) {
+		count_n(CNT_drop_ip6_no_route, transit);
+		if (transit)
+			local6_error(m->port, ip, m->len - ETH_HLEN, ICMP6_UNREACH, ICMP6_UNREACH_NO_ROUTE,
+			             0);
+		return;
+	}
+	if (!plane.link_up[port]) {
+		count(transit ? CNT_drop_tx_down : CNT_originated_drop_tx);
+		if (transit)
+			local6_error(m->port, ip, m->len - ETH_HLEN, ICMP6_UNREACH, ICMP6_UNREACH_ADDRESS,
+			             0);
+		return;
+	}
+	int pair = transit ? -1 : core_pair_of(m->core);
+	neighbour6_output(nh, &dst, frame, m->len, origin, pair < 0 ? PAIR_ANY : (unsigned)pair);
+}

@@ -1,0 +1,313 @@
+/*
+ * Neighbours and addresses of IPv6: what neighbour discovery (net/nd.h) knows becomes adjacencies,
+ * entries of hosts6 and our own addresses in the view.
+ *
+ * Neighbour n of the ND table is next hop NH_NEIGHBOUR6 + n. While it exists, an entry of hosts6
+ * leads to it; when ND forgets it, the entry goes first, then the data cores are waited for, then
+ * the number may be used again.
+ *
+ * hosts6 also leads to ourselves: our addresses, once DAD has passed them, and from the start the
+ * groups that discovery needs, for a probe of an address that is still tentative has to be seen too.
+ * A group stays when its address goes: others may share it, and nobody is hurt by a message too much.
+ *
+ * A router advertises itself (net/ra.h) on interfaces with an address beyond the link-local one.
+ */
+#include "control/adjacency.h"
+
+#include "lib/fmt.h"
+#include "lib/mem.h"
+
+static void *nd_memory;
+static size_t nd_memory_size;
+
+/* hosts6 has no room for one in a hundred thousand; the control core then does what it can. */
+static void host_add(unsigned port, const struct net_addr *addr, uint32_t nh)
+{
+	if (host6_insert(&plane.hosts6, port, addr, nh) != E_OK)
+		plane.refused_hosts++;
+}
+
+/* Takes an entry out if it is this one: an address of ours may have taken the place of a
+ * neighbour that claimed it. */
+static void host_remove(unsigned port, const struct net_addr *addr, uint32_t nh)
+{
+	if (host6_lookup(plane.hosts6.table, port, (const uint8_t *)addr->w) == nh)
+		host6_remove(&plane.hosts6, port, addr);
+}
+
+static void adopt(unsigned index)
+{
+	unsigned port = nd_neigh_port(&plane.nd, index);
+	const struct net_addr addr = nd_neigh_addr(&plane.nd, index);
+	adjacency_adopt(NH_NEIGHBOUR6 + index, port);
+	host_add(port, &addr, NH_NEIGHBOUR6 + index);
+}
+
+/* --- what discovery asks of us (net/nd.h, struct nd_ops) --- */
+
+static void op_tx(void *ctx, unsigned port, const uint8_t *frame, unsigned len)
+{
+	(void)ctx;
+	adjacency_send_own(port, frame, len);
+}
+
+static void op_up(void *ctx, unsigned index, const uint8_t *mac)
+{
+	(void)ctx;
+	if (adjacency_of(NH_NEIGHBOUR6 + index)->state == ADJ_SPECIAL)
+		adopt(index);
+	adjacency_up(NH_NEIGHBOUR6 + index, mac, ETH_TYPE_IP6);
+}
+
+static void op_down(void *ctx, unsigned index)
+{
+	(void)ctx;
+	adjacency_down(NH_NEIGHBOUR6 + index);
+}
+
+static void op_release(void *ctx, unsigned index, uint8_t *frame, unsigned len)
+{
+	(void)ctx;
+	adjacency_release(NH_NEIGHBOUR6 + index, frame, len);
+}
+
+static void op_unreachable(void *ctx, unsigned index, uint8_t *frame, unsigned len)
+{
+	(void)ctx;
+	/* RFC 4443 3.1: code 3, and RFC 4861 7.2.2 */
+	if (adjacency_unreachable(frame))
+		local6_error(nd_neigh_port(&plane.nd, index), frame + ETH_HLEN, len - ETH_HLEN,
+		             ICMP6_UNREACH, ICMP6_UNREACH_ADDRESS, 0);
+}
+
+static void op_lost(void *ctx, unsigned index, uint8_t *frame, unsigned len)
+{
+	(void)ctx;
+	(void)index;
+	(void)len;
+	adjacency_lost(frame);
+}
+
+static void op_count(void *ctx, enum counter counter, unsigned n)
+{
+	(void)ctx;
+	count_n(counter, n);
+}
+
+static void op_removed(void *ctx, unsigned index)
+{
+	const struct net_addr addr = nd_neigh_addr(&plane.nd, index);
+	(void)ctx;
+	host_remove(nd_neigh_port(&plane.nd, index), &addr, NH_NEIGHBOUR6 + index);
+	adjacency_free(NH_NEIGHBOUR6 + index);
+}
+
+/* The addresses of a port that may be used, anew: the link-local one first (view.h). */
+static void show_addresses(unsigned port)
+{
+	struct view_port6 *v = &view_get()->port6[port];
+	struct nd_address a;
+	uint32_t n = 0;
+	__atomic_store_n(&v->count, 0, __ATOMIC_RELEASE);
+	if (!core_quiesce())
+		return; /* the ports are restarted, and all this done again */
+	for (unsigned wide = 0; wide < 2; wide++)
+		for (unsigned cursor = 0; nd_local_next(&plane.nd, &cursor, &a);)
+			if (a.port == port && a.state == ND_VALID && !a.anycast &&
+			    ip6_is_link_local(&a.addr) == !wide && n < VIEW_ADDRESSES6_MAX) {
+				v->addr[n] = a.addr;
+				v->plen[n++] = (uint8_t)a.plen;
+			}
+	__atomic_store_n(&v->count, n, __ATOMIC_RELEASE);
+}
+
+static void op_address_up(void *ctx, unsigned port, const struct net_addr *addr)
+{
+	(void)ctx;
+	host_add(port, addr, NH_LOCAL);
+	show_addresses(port);
+}
+
+static void op_address_down(void *ctx, unsigned port, const struct net_addr *addr)
+{
+	(void)ctx;
+	host_remove(port, addr, NH_LOCAL);
+	show_addresses(port);
+}
+
+static void op_address_duplicate(void *ctx, unsigned port, const struct net_addr *addr,
+                                 const uint8_t *mac)
+{
+	char text[FMT_IP6_MAX], by[FMT_MAC_MAX];
+	(void)ctx;
+	plane_log("eth%u: %s is in use by %s and is not used here", port, fmt_ip6(text, addr->w),
+	          mac ? fmt_mac(by, mac) : "another station");
+}
+
+static const struct nd_ops nd_ops = {
+	.tx = op_tx,
+	.up = op_up,
+	.down = op_down,
+	.release = op_release,
+	.unreachable = op_unreachable,
+	.lost = op_lost,
+	.count = op_count,
+	.removed = op_removed,
+	.address_up = op_address_up,
+	.address_down = op_address_down,
+	.address_duplicate = op_address_duplicate,
+};
+
+/* --- start --- */
+
+/* One of our addresses; its group is listened to from now on. */
+static int add_address(unsigned port, const struct net_addr *addr, unsigned plen)
+{
+	const struct net_addr group = ip6_solicited_node(addr);
+	const uint8_t *mac = view_get()->port[port].mac;
+	host_add(port, &group, NH_LOCAL);
+	int e = nd_add_local(&plane.nd, port, addr, plen, mac, core_now_ns());
+	/* RFC 4291 2.6.1: routers answer to the anycast address of their subnets */
+	const struct net_addr anycast = ip6_prefix_of(addr, plen);
+	if (e != E_OK || !plane.nd.params.router || !ip6_is_subnet_router(&anycast, addr, plen))
+		return e;
+	const struct net_addr anycast_group = ip6_solicited_node(&anycast);
+	host_add(port, &anycast_group, NH_LOCAL);
+	return nd_add_anycast(&plane.nd, port, &anycast, mac, core_now_ns());
+}
+
+static int start_addresses(unsigned port, const struct config_interface *i)
+{
+	const struct net_addr link_local = net_addr_is_any(&i->link_local6)
+	                                           ? ip6_link_local_of(view_get()->port[port].mac)
+	                                           : i->link_local6;
+	const uint64_t now = core_now_ns();
+	host_add(port, &IP6_ALL_NODES, NH_LOCAL);
+	int e = add_address(port, &link_local, 64);
+	for (unsigned a = 0; e == E_OK && a < i->address6_count; a++)
+		e = add_address(port, &i->address6[a].addr, i->address6[a].plen);
+	if (e != E_OK || !plane.nd.params.router)
+		return e;
+	host_add(port, &IP6_ALL_ROUTERS, NH_LOCAL); /* RFC 4291 2.8 */
+	return nd_join(&plane.nd, port, &IP6_ALL_ROUTERS, now);
+}
+
+/* What a port advertises: its subnets that hosts can number themselves in (RFC 4862 5.5.3: /64). */
+static struct ra_config advertisement(unsigned port, const struct config_interface *i)
+{
+	struct ra_config c = RA_CONFIG_DEFAULT;
+	c.mtu = view_get()->port[port].mtu;
+	c.managed = i->ra_managed;
+	c.other = i->ra_other;
+	if (i->ra_interval_s) {
+		c.max_interval_s = i->ra_interval_s;
+		c.min_interval_s = i->ra_interval_s * 33 / 100 > 3 ? i->ra_interval_s * 33 / 100 : 3;
+	}
+	c.lifetime_s = (uint16_t)(i->ra_lifetime_said ? i->ra_lifetime_s : 3 * c.max_interval_s);
+	c.server_s = 3 * c.max_interval_s;
+	for (unsigned a = 0; a < i->address6_count && c.prefixes < RA_PREFIXES_MAX; a++)
+		c.prefix[c.prefixes++] = (struct ra_prefix){
+			.addr = ip6_prefix_of(&i->address6[a].addr, i->address6[a].plen),
+			.plen = i->address6[a].plen,
+			.valid_s = RA_PREFIX_VALID_S,
+			.preferred_s = RA_PREFIX_PREFERRED_S,
+			.on_link = true,
+			.autonomous = i->address6[a].plen == 64,
+		};
+	for (unsigned k = 0; k < i->ra_server_count; k++)
+		c.server[c.servers++] = i->ra_server[k];
+	return c;
+}
+
+static int start_statics(void)
+{
+	const struct config *c = &plane.config;
+	int e = E_OK;
+	for (unsigned k = 0; e == E_OK && k < c->neighbour6_count; k++) {
+		const struct config_neighbour6 *s = &c->neighbour6[k];
+		if (s->port >= core_port_count() || !view_get()->port[s->port].enabled6)
+			continue;
+		neighbour6_next_hop(s->port, &s->addr);
+		int n = nd_set_static(&plane.nd, s->port, &s->addr, s->mac);
+		e = n < 0 ? n : E_OK;
+	}
+	return e;
+}
+
+int neighbour6_start(void)
+{
+	const struct view *v = view_get();
+	struct nd_params params = ND_PARAMS_DEFAULT;
+	params.neighbours = VIEW_NEIGHBOURS;
+	params.frame_max = neighbour_frame_max();
+	params.router = plane.config.application == CORE_APP_router;
+	core_random(&params.key, sizeof params.key);
+	if (!nd_memory) {
+		nd_memory_size = nd_memory_bytes(&params);
+		nd_memory = core_private_alloc(nd_memory_size);
+	}
+	if (!nd_memory)
+		return E_NOMEM;
+	int e = nd_init(&plane.nd, &params, nd_memory, nd_memory_size, &nd_ops, NULL);
+	ra_init(&plane.ra, &plane.nd);
+	for (unsigned p = 0; e == E_OK && p < core_port_count(); p++) {
+		const struct config_interface *i = &plane.config.interface[p];
+		if (!v->port[p].enabled6)
+			continue;
+		e = start_addresses(p, i);
+		const struct ra_config c = advertisement(p, i);
+		if (e == E_OK && params.router && i->address6_count && !i->ra_suppress)
+			e = ra_start(&plane.ra, p, &c, core_now_ns());
+	}
+	return e == E_OK ? start_statics() : e;
+}
+
+/* --- for the plane --- */
+
+uint32_t neighbour6_next_hop(unsigned port, const struct net_addr *addr)
+{
+	int n = nd_neigh_get(&plane.nd, port, addr);
+	if (n < 0)
+		return NH_NULL0;
+	if (adjacency_of(NH_NEIGHBOUR6 + (uint32_t)n)->state == ADJ_SPECIAL)
+		adopt((unsigned)n);
+	return NH_NEIGHBOUR6 + (uint32_t)n;
+}
+
+void neighbour6_link(unsigned port, bool up)
+{
+	const uint64_t now = core_now_ns();
+	if (!view_get()->port[port].enabled6)
+		return;
+	if (up) {
+		nd_link_up(&plane.nd, port, now);
+		ra_link_up(&plane.ra, port, now);
+	} else {
+		nd_flush_port(&plane.nd, port);
+	}
+	struct nd_entry e;
+	for (unsigned cursor = 0; nd_next(&plane.nd, &cursor, now, &e);)
+		if (e.port == port && e.state == ND_STATIC)
+			__atomic_store_n(&adjacency_of(NH_NEIGHBOUR6 + e.index)->state,
+			                 up ? ADJ_FORWARD : ADJ_UNRESOLVED, __ATOMIC_RELEASE);
+}
+
+void neighbour6_output(uint32_t nh, const struct net_addr *dst, uint8_t *frame, unsigned len,
+                       enum frame_origin origin, unsigned pair)
+{
+	if (nh < NH_NEIGHBOUR6)
+		nh = neighbour6_next_hop(nh - NH_CONNECTED, dst);
+	if (nh == NH_NULL0) {
+		if (origin == FRAME_TRANSIT)
+			count(CNT_drop_neigh_table);
+		return;
+	}
+	adjacency_mark(frame, origin, pair);
+	nd_output(&plane.nd, nh - NH_NEIGHBOUR6, frame, len, core_now_ns());
+}
+
+uint64_t neighbour6_tick(uint64_t now_ns)
+{
+	uint64_t nd = nd_tick(&plane.nd, now_ns), ra = ra_tick(&plane.ra, now_ns);
+	return nd < ra ? nd : ra;
+}

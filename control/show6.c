@@ -1,0 +1,96 @@
+/* `show ipv6`: in the form of show.c, which has the rules. */
+#include "control/inside.h"
+
+#include "lib/fmt.h"
+#include "net/ip6.h"
+
+#define ROUTES_SHOWN_MAX 2000 /* as in show.c */
+
+typedef unsigned long long ull;
+
+/* --- show ipv6 route --- */
+
+static void show_one_route(struct shell *sh, const struct fib6_route *r)
+{
+	char prefix[FMT_PREFIX6_MAX], via[FMT_IP6_MAX];
+	fmt_prefix6(prefix, r->prefix.w, r->plen);
+	if (r->nh == NH_LOCAL) {
+		shell_print(sh, "%-34s local\n", prefix);
+	} else if (r->nh == NH_NULL0) {
+		shell_print(sh, "%-34s null0\n", prefix);
+	} else if (r->nh < NH_NEIGHBOUR) {
+		shell_print(sh, "%-34s connected eth%u\n", prefix, r->nh - NH_CONNECTED);
+	} else {
+		const struct net_addr addr = nd_neigh_addr(&plane.nd, r->nh - NH_NEIGHBOUR6);
+		const struct adj *adj = &view_get()->adj[r->nh];
+		shell_print(sh, "%-34s via %s eth%u%s\n", prefix, fmt_ip6(via, addr.w), adj->port,
+		            adj->state == ADJ_FORWARD ? "" : " (unresolved)");
+	}
+}
+
+/* The longest prefix that covers addr. */
+static bool covering_route(const struct net_addr *addr, struct fib6_route *r)
+{
+	for (unsigned plen = 129; plen-- > 0;) {
+		const struct net_addr prefix = ip6_prefix_of(addr, plen);
+		uint32_t nh = fib6_get(&plane.fib6, &prefix, plen);
+		*r = (struct fib6_route){prefix, nh, (uint8_t)plen};
+		if (nh != FIB_NH_NONE)
+			return true;
+	}
+	return false;
+}
+
+static void show_route_to(struct shell *sh, const char *text)
+{
+	struct fib6_route r;
+	struct net_addr addr;
+	unsigned plen;
+	if (text_parse_ip6(text_of(text), &addr) != E_OK &&
+	    text_parse_prefix6(text_of(text), &addr, &plen) != E_OK)
+		shell_print(sh, "%s is neither an IPv6 address nor a prefix\n", text);
+	else if (covering_route(&addr, &r))
+		show_one_route(sh, &r);
+	else
+		shell_print(sh, "no route\n");
+}
+
+void show_route6(struct shell *sh, int argc, char **argv)
+{
+	struct fib6_route r;
+	struct fib_cursor cursor = {0};
+	unsigned n = 0;
+	if (!plane.fib_ready) {
+		shell_print(sh, "no table\n");
+		return;
+	}
+	if (argc == 1) {
+		show_route_to(sh, argv[0]);
+		return;
+	}
+	while (n < ROUTES_SHOWN_MAX && fib6_next(&plane.fib6, &cursor, &r)) {
+		show_one_route(sh, &r);
+		n++;
+	}
+	if (n < fib_count(&plane.fib6))
+		shell_print(sh, "... %u more\n", fib_count(&plane.fib6) - n);
+	shell_print(sh, "%u prefixes\n", fib_count(&plane.fib6));
+}
+
+/* --- show ipv6 neighbors --- */
+
+void show_neighbours6(struct shell *sh, int argc, char **argv)
+{
+	char addr[FMT_IP6_MAX], mac[FMT_MAC_MAX];
+	struct nd_entry e;
+	(void)argc;
+	(void)argv;
+	shell_print(sh, "%-30s %-17s %-6s %-11s %-6s %8s %7s\n", "address", "mac", "port", "state",
+	            "router", "age_s", "waiting");
+	for (unsigned cursor = 0;
+	     plane.fib_ready && nd_next(&plane.nd, &cursor, core_now_ns(), &e);)
+		shell_print(sh, "%-30s %-17s eth%-3u %-11s %-6s %8llu %7u\n", fmt_ip6(addr, e.addr.w),
+		            eth_is_zero(e.mac) ? "-" : fmt_mac(mac, e.mac), e.port,
+		            nd_state_name(e.state), e.role == ND_ROLE_ROUTER ? "yes" : "no",
+		            (ull)(e.age_ns / 1000000000u), e.pending);
+}

@@ -1,0 +1,29 @@
+/* See view.h. */
+#include "control/view.h"
+
+#include "net/ip6.h"
+
+/* Of the addresses on a port, one of that reach; NULL: none. */
+static const struct net_addr *address_on(const struct view_port6 *p, bool link_local)
+{
+	uint32_t n = __atomic_load_n(&p->count, __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < n; i++)
+		if (ip6_is_link_local(&p->addr[i]) == link_local)
+			return &p->addr[i];
+	return NULL;
+}
+
+bool view_source6(const struct view *v, unsigned port, const struct net_addr *dst,
+                  struct net_addr *src)
+{
+	bool near = ip6_is_link_local(dst) ||
+	            (ip6_is_multicast(dst) && ip6_multicast_scope(dst) <= IP6_SCOPE_LINK);
+	const struct net_addr *a = address_on(&v->port6[port], near);
+	for (unsigned p = 0; !a && !near && p < NIC_PORTS_MAX; p++)
+		a = v->port[p].enabled6 ? address_on(&v->port6[p], false) : NULL;
+	if (!a)
+		a = address_on(&v->port6[port], !near);
+	if (a)
+		*src = *a;
+	return a != NULL;
+}
