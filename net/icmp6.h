@@ -117,11 +117,12 @@ struct icmp6_msg {
 };
 
 /*
- * Validates the ICMP message that begins at octet `at` of the packet at ip (ip6_upper said so; not a
- * fragment) and says what it is. Returns
+ * Validates the ICMP message that begins at octet `at` of the packet at ip (ip6_upper said so; not
+ * a fragment) and says what it is. Returns
  *     CNT_delivered_icmp6       echo request, echo reply, or error, which then quotes at least an
- *                               IPv6 header; error types that are not known count as errors (2.4 (a))
+ *                               IPv6 header; errors of unknown type too (2.4 (a))
  *     CNT_NONE                  neighbour discovery or MLD: its fate is for net/nd.h to say
+ *                               (what came in fragments must not get there: RFC 6980 5)
  *     CNT_drop_icmp6_malformed  too short, checksum
  *     CNT_drop_icmp6_type       not known and no error: silently discarded (2.4 (b))
  * Fills *out unless malformed.

@@ -300,7 +300,8 @@ unsigned ip6_frag_next(struct ip6_frag *it, uint8_t *out, unsigned room)
 	bool last = n == rest;
 	fragment[0] = out[it->next_at];
 	fragment[1] = 0;
-	be16_store(fragment + 2, (uint16_t)(it->done | !last)); /* offset in bytes: its low bits are 0 */
+	/* the offset counts 8 bytes from bit 3 on, so as bytes it is in place */
+	be16_store(fragment + 2, (uint16_t)(it->done | !last));
 	be32_store(fragment + 4, it->id);
 	memcpy(fragment + IP6_FRAGMENT_HLEN, it->ip + head + it->done, n);
 	out[it->next_at] = IP6_FRAGMENT;

@@ -181,7 +181,7 @@ static void datagram_remove(struct reassembly *r, uint32_t index, enum counter f
 	r->held -= d->fragments;
 }
 
-/* Nothing of it will be used: invariant 2. It keeps its place, so that what still comes is known. */
+/* Nothing of it will be used: invariant 2. It keeps its place, to know what still comes. */
 static enum counter datagram_refuse(struct reassembly *r, struct reassembly_datagram *d,
                                     enum counter fate)
 {
@@ -193,8 +193,8 @@ static enum counter datagram_refuse(struct reassembly *r, struct reassembly_data
 }
 _Static_assert(CNT_MAX <= 65535, "fits `refused`");
 
-/* Invariant 1: whose place a datagram of this source gets when all are taken. Goes over all of them,
- * once for a datagram that came when all was full. */
+/* Invariant 1: whose place a datagram of this source gets when all are taken. Goes over all of
+ * them, once for each datagram that begins then. */
 static uint32_t victim(const struct reassembly *r, const struct net_addr *src)
 {
 	uint32_t count = 0, oldest_of_source = NIL;

@@ -14,10 +14,10 @@
  *    the oldest; of its own source's oldest when that source has per_source of them, so that one
  *    source (an IPv6 /64) cannot push out all others. Sources can be forged: who can send as
  *    everybody can push out everybody.
- * 2. No byte of a packet was ever received twice. Fragments that overlap, or say different ends, end
- *    the datagram (RFC 5722 4, RFC 8200 4.5; in IPv4 the same, for RFC 1858 and 3128), and what
- *    still comes of it until its time is over. Only an exact copy of a fragment, the same bytes in
- *    the same place, is passed over (RFC 8200 4.5 lets it).
+ * 2. No byte of a packet was ever received twice. Fragments that overlap, or say different ends,
+ *    end the datagram (RFC 5722 4, RFC 8200 4.5; in IPv4 the same, for RFC 1858 and 3128), and
+ *    what still comes of it until its time is over. Only an exact copy of a fragment, the same
+ *    bytes in the same place, is passed over (RFC 8200 4.5 lets it).
  * 3. Every fragment has one fate: what reassembly_input returns; or, when it was kept, what is
  *    added to the counters later. reassembly_held() says how many are kept: a gauge.
  * 4. Time counts from a datagram's first arrival and is not prolonged (RFC 8200 4.5, RFC 1122
@@ -90,7 +90,7 @@ struct reassembly_datagram {
 	uint32_t total;          /* bytes of the datagram, once its last fragment is here; else 0 */
 	uint32_t first_len;      /* bytes of the first fragment */
 	uint16_t fragments;
-	uint16_t head_len;       /* headers of the first fragment, that of the fragment too; 0: not here */
+	uint16_t head_len;       /* headers of the first fragment, all before its data; 0: not here */
 	uint16_t next_at;        /* octet of them that names the fragment header (IPv6) */
 	uint16_t port;           /* the first fragment came by it */
 	uint16_t refused;        /* enum counter, why nothing of it is taken any more; or CNT_NONE */
@@ -130,8 +130,8 @@ int reassembly_init(struct reassembly *r, const struct reassembly_params *params
 
 /*
  * A fragment to one of our addresses, which came in by the port: for IPv4 a packet that has passed
- * ip4_check and for which ip4_is_fragment; for IPv6 one for which ip6_upper, whose result is u, said
- * CNT_NONE and u->fragment. The packet stays the caller's.
+ * ip4_check and for which ip4_is_fragment; for IPv6 one for which ip6_upper, whose result is u,
+ * said CNT_NONE and u->fragment. The packet stays the caller's.
  *
  * CNT_NONE with out->ip: this was the last one missing; its fate is that of the whole packet, which
  * begins at out->ip, has a mended header (IPv4: no fragment, checksum; IPv6: without the fragment
@@ -140,8 +140,8 @@ int reassembly_init(struct reassembly *r, const struct reassembly_params *params
  * CNT_NONE without: kept (invariant 3).
  * Else it was dropped: CNT_drop_frag_*. out->problem says what IPv6 wants sent.
  *
- * An atomic fragment (RFC 6946) is whole at once, whatever else is waiting under its identification:
- * the packet is mended in place and out->ip points into it.
+ * An atomic fragment (RFC 6946) is whole at once, whatever else waits under its identification: the
+ * packet is mended in place and out->ip points into it.
  */
 enum counter reassembly_input4(struct reassembly *r, unsigned port, const uint8_t *ip,
                                uint64_t now_ns, struct reassembly_result *out);
@@ -149,7 +149,8 @@ enum counter reassembly_input6(struct reassembly *r, unsigned port, uint8_t *ip,
                                const struct ip6_upper *u, uint64_t now_ns,
                                struct reassembly_result *out);
 
-/* Ends the datagrams whose time is over, as reassembly_input does first. Returns reassembly_deadline(). */
+/* Ends the datagrams whose time is over, as reassembly_input does first. Returns
+ * reassembly_deadline(). */
 uint64_t reassembly_tick(struct reassembly *r, uint64_t now_ns);
 
 /* When reassembly_tick is needed next; UINT64_MAX: nothing waits. */

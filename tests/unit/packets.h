@@ -78,8 +78,9 @@ static inline struct net_addr addr6(const char *text)
 	return a;
 }
 
-/* An IPv6 header before n bytes of payload, which are left as they are. Returns the length of all. */
-static inline unsigned make_ip6(uint8_t *ip, const char *src, const char *dst, uint8_t next, unsigned n)
+/* An IPv6 header before n bytes of payload, which are left as they are. Returns the length. */
+static inline unsigned make_ip6(uint8_t *ip, const char *src, const char *dst, uint8_t next,
+                                unsigned n)
 {
 	struct net_addr s = addr6(src), d = addr6(dst);
 	put32(ip, 0x60000000);
