@@ -201,6 +201,7 @@ static void group_tick(struct mld *m, uint32_t i, uint64_t now_ns)
 		const struct mld_group copy = *g;
 		uint32_t wait_ms = 1 + m->ops->random(m->ctx, MLD_UNSOLICITED_NS / 1000000);
 		g->changes_left--;
+		g->answer = false; /* the change says as much to whoever asked */
 		g->change_at = now_ns + wait_ms * 1000000ull;
 		if (g->joins == 0 && g->changes_left == 0)
 			*g = m->group[--m->groups];

@@ -370,7 +370,7 @@ static void probe_send(struct nd *nd, struct nd_local *l, uint64_t now_ns)
 }
 
 /*
- * RFC 4861 7.2.6, RFC 9131: neighbours and routers are told before they ask. With override: DAD has
+ * RFC 4861 7.2.6: neighbours and routers are told before they ask. With override: DAD has
  * passed, so what they know of the address is old.
  */
 static void announce(struct nd *nd, struct nd_local *l, uint64_t now_ns)

@@ -100,6 +100,16 @@ static void queries_are_answered_within_their_time(void **s)
 	expect("tx0 ll>mld is g:5; ");
 }
 
+/* A tick leaves nothing behind that is due: found by fuzzing. */
+static void query_while_a_change_is_due(void **s)
+{
+	(void)s;
+	nd_join(&nd, 0, &GROUP(5), S(20));
+	query(28, NET_ADDR_ANY, 0, S(20));
+	assert_true(nd_tick(&nd, S(20)) > S(20));
+	hush();
+}
+
 /* RFC 3810 8.2.1, RFC 2710 */
 static void old_querier(void **s)
 {
@@ -176,6 +186,7 @@ int main(void)
 		TEST(joined_again_while_leaving),
 		TEST(all_nodes_is_never_reported),
 		TEST(queries_are_answered_within_their_time),
+		TEST(query_while_a_change_is_due),
 		TEST(old_querier),
 		TEST(what_is_refused),
 		TEST(table_of_groups_is_bounded),
