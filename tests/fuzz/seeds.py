@@ -196,10 +196,54 @@ def udp_packets():
     yield "empty", b"\3" + ip4(b"\0\1\0\2\0\0\0\0", 17)
 
 
+ND_OPS = "time solicit advert router mld raw output hint pin entry address ra".split()
+# the names of addresses, as address() of fuzz_nd.c reads them
+GLOBAL, LINK, GROUP, KNOWN, OURS, OTHER = (n << 4 for n in range(6))
+ANY, ALL_NODES, ALL_ROUTERS = KNOWN, KNOWN + 1, KNOWN + 2
+ROUTER, HOST = 5, 4  # without start delay
+
+
+def nd(name, *rest, port=0):
+    """One instruction; small numbers are bytes."""
+    return bytes([ND_OPS.index(name) + len(ND_OPS) * port]) + b"".join(
+        bytes([r]) if isinstance(r, int) else r for r in rest)
+
+
+def nd_seconds(n):
+    return nd("time", u16(n | 0x8000))
+
+
+def nd_programs():
+    up = nd_seconds(10)
+    frame = nd("output", GLOBAL + 5, 60)
+    # who asks or answers, then the options with their MAC, then hop limit and alert, source, target
+    answer = nd("advert", 0xe0, GLOBAL + 5, 2, 10, 0, GLOBAL + 5, GLOBAL + 1)
+    ask = nd("solicit", GLOBAL + 1, 1, 10, 0, GLOBAL + 5, GROUP + 1)
+    advert = nd("router", bytes([64, 0, 7, 8]) + bytes(8), 1 | 4 | 16, 10, 220, GLOBAL, 0, 0xc0,
+                u16(7200), u16(600), 0, LINK + 5, ALL_NODES)
+    yield "resolve", bytes([ROUTER]) + up + frame + answer + frame + nd_seconds(100)
+    yield "silence", bytes([ROUTER]) + up + frame * 5 + nd_seconds(30)
+    yield "stale", bytes([ROUTER]) + up + ask + frame + nd_seconds(5) + answer + nd_seconds(700)
+    yield "duplicate", bytes([ROUTER]) + nd("time", u16(10)) + nd(
+        "solicit", GLOBAL + 1, 0, 0, ANY, GROUP + 1) + up
+    yield "looped", bytes([ROUTER]) + nd("time", u16(10)) + nd(
+        "solicit", GLOBAL + 1, 8, 1, 0, ANY, GROUP + 1) + up
+    yield "pinned", bytes([ROUTER]) + up + frame + nd("pin", 64) + nd_seconds(20) + nd("pin", 0)
+    yield "static", bytes([ROUTER]) + up + nd("entry", 1, GLOBAL + 5) + frame + nd("entry", 0, 0)
+    yield "advertise", bytes([ROUTER]) + up + nd("ra", 0x1e) + nd_seconds(60) + nd(
+        "router", bytes([1]) + bytes(11), 1, 10, 0, LINK + 5, ALL_ROUTERS) + advert + nd("ra", 1)
+    yield "configure", bytes([HOST]) + up + advert + nd_seconds(1000) + advert + nd_seconds(9000)
+    yield "default", bytes([HOST]) + up + advert + nd("output", LINK + 5, 60) + nd_seconds(60)
+    yield "query", bytes([ROUTER]) + up + nd("mld", 0, u16(0x0105), ANY, 1, LINK + 9, ALL_NODES) + up
+    yield "query-old", bytes([HOST]) + up + nd("mld", 0, u16(0), ANY, 1, LINK + 9, ALL_NODES) + up
+    yield "addresses", bytes([HOST]) + nd("address", 3, GLOBAL + 9, port=1) + up + nd(
+        "address", 0, 0) + up + nd("address", 2, GLOBAL + 9, port=1)
+
+
 def main():
     entry, directory = sys.argv[1:]
     makers = {"tcp": tcp_programs, "ip4": ip4_packets, "ip6": ip6_packets,
-              "udp": udp_packets}
+              "udp": udp_packets, "nd": nd_programs}
     for name, content in makers[entry]():
         with open(os.path.join(directory, name), "wb") as out:
             out.write(content)
