@@ -6,19 +6,21 @@
 #   make -f tests/fuzz/fuzz.mk test-fuzz
 
 FUZZ_BUILD := build/fuzz
-F ?= ip4 ip6 udp nd tcp
+F ?= ip4 ip6 udp nd tcp http
 SECONDS ?= 20
 FUZZ_RUNS_ip4 := 300000
 FUZZ_RUNS_ip6 := 50000
 FUZZ_RUNS_udp := 300000
 FUZZ_RUNS_nd := 60000
 FUZZ_RUNS_tcp := 60000
+FUZZ_RUNS_http := 300000
 FUZZ_NET := $(sort $(wildcard net/*.c)) $(filter-out lib/mem.c,$(sort $(wildcard lib/*.c)))
 FUZZ_SRC_ip4 := $(FUZZ_NET)
 FUZZ_SRC_ip6 := $(FUZZ_NET)
 FUZZ_SRC_udp := $(FUZZ_NET)
 FUZZ_SRC_nd := $(FUZZ_NET)
 FUZZ_SRC_tcp := $(FUZZ_NET) $(sort $(wildcard net/tcp/*.c))
+FUZZ_SRC_http := $(sort $(wildcard net/http/*.c)) lib/fmt.c
 FUZZ_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
 	-fno-sanitize-recover=all -Itests/host -I. -Wall -Wextra -Werror -Wshadow -Wwrite-strings \
 	-Wcast-align
@@ -27,7 +29,7 @@ FUZZ_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer,addre
 
 define FUZZ_RULE
 $(FUZZ_BUILD)/fuzz_$(1): tests/fuzz/fuzz_$(1).c $$(FUZZ_SRC_$(1)) \
-		$$(wildcard lib/*.h net/*.h net/tcp/*.h tests/fuzz/*.h tests/host/lib/*.h) \
+		$$(wildcard lib/*.h net/*.h net/tcp/*.h net/http/*.h tests/fuzz/*.h tests/host/lib/*.h) \
 		tests/fuzz/fuzz.mk
 	@mkdir -p $$(@D)
 	@clang $$(FUZZ_CFLAGS) -o $$@ $$(filter %.c,$$^)

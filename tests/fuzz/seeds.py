@@ -240,10 +240,24 @@ def nd_programs():
         "address", 0, 0) + up + nd("address", 2, GLOBAL + 9, port=1)
 
 
+def http_requests():
+    host = b"Host: a\r\n"
+    get = b"GET /api/v1/routes.json?limit=5&from=10.0.0.0%2F8 HTTP/1.1\r\n" + host
+    yield "get", b"\0" + get + b"\r\n"
+    yield "pipelined", b"\1" + (get + b"\r\n") * 3 + b"HEAD / HTTP/1.0\r\n\r\n"
+    yield "body", b"\5POST /x HTTP/1.1\r\n" + host + b"Content-Length: 5\r\n\r\nhello" + get + b"\r\n"
+    yield "absolute", b"\2GET http://h.example:80/%61 HTTP/1.1\r\n" + host + b"Connection: close, x\r\n\r\n"
+    yield "smuggle", b"\0" + get + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    yield "chunked", b"\0" + get + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
+    yield "fold", b"\0" + get + b"X: y\r\n z\r\n\r\n"
+    yield "expect", b"\0PUT / HTTP/1.1\r\n" + host + b"Expect: 100-continue\r\nContent-Length: 9\r\n\r\n"
+    yield "bare-lf", b"\3GET / HTTP/1.1\n\n"
+
+
 def main():
     entry, directory = sys.argv[1:]
     makers = {"tcp": tcp_programs, "ip4": ip4_packets, "ip6": ip6_packets,
-              "udp": udp_packets, "nd": nd_programs}
+              "udp": udp_packets, "nd": nd_programs, "http": http_requests}
     for name, content in makers[entry]():
         with open(os.path.join(directory, name), "wb") as out:
             out.write(content)

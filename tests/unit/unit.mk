@@ -21,6 +21,7 @@ UNIT_SRC_icmp6 := net/icmp6.c net/ip6.c lib/csum.c
 UNIT_SRC_icmp4 := net/icmp4.c net/ip4.c lib/csum.c
 UNIT_SRC_reassembly := net/reassembly.c net/ip6.c net/ip4.c net/counters.c lib/csum.c
 UNIT_SRC_udp := net/udp.c net/ip4.c lib/csum.c
+UNIT_SRC_http := $(wildcard net/http/*.c) lib/fmt.c
 UNIT_SRC_tcp_icmp := $(wildcard net/tcp/*.c) net/ip4.c lib/pkt.c lib/csum.c lib/siphash.c
 UNIT_SRC_tcp_room := $(UNIT_SRC_tcp_icmp)
 UNIT_SRC_tcp_wire := net/tcp/wire.c net/ip4.c lib/csum.c
@@ -92,7 +93,7 @@ UNIT_FLAGS_ixgbe_traffic := $(UNIT_FLAGS_ixgbe_driver)
 UNIT_FLAGS_ixgbe_done := $(UNIT_FLAGS_ixgbe_driver) -DIXGBE_COMPLETION=IXGBE_DESCRIPTOR_DONE
 UNIT_FLAGS_ixgbe_done_traffic := $(UNIT_FLAGS_ixgbe_done)
 UNIT_FLAGS_ixgbe_faults := $(UNIT_FLAGS_ixgbe_driver)
-T ?= csum fmt mem pkt cmdline siphash counters ip4 icmp4 ip6 icmp6 nd mld ra slaac reassembly \
+T ?= csum fmt mem pkt cmdline siphash counters ip4 icmp4 ip6 icmp6 nd mld ra slaac reassembly http \
 	addr udp gso arp fib fib6 rss wheel congestion tcp_wire tcp_icmp tcp_room tcp_pair \
 	tcp_rate fuzz config shell null impair tcp_reset random histogram shares virtio_net \
 	virtio_ring virtio_hostile ixgbe_ring ixgbe_hostile ixgbe_driver ixgbe_traffic \

@@ -1,0 +1,136 @@
+/*
+ * HTTP/1.1 for a server: reading requests (RFC 9112 2 to 7), writing the head of an answer. No TCP,
+ * no clock, no memory but struct http_parser: bytes go in as they come, in pieces of any size.
+ *
+ *     http_init(&p);
+ *     n = http_input(&p, data, len);         takes n <= len bytes
+ *     if (p.state == HTTP_REQUEST)           p.request is there until http_next(&p)
+ *         answer it, p.request.status being what it deserves by itself; http_next(&p);
+ *     the rest of the bytes goes in again    a pipelined request, RFC 9112 9.3.2
+ *
+ * What can be understood in two ways is refused, because whoever stands between client and server
+ * may have understood the other one (request smuggling, RFC 9112 11.2): a bare CR or LF, a blank
+ * before the colon or in front of a field, two lengths, a length and a transfer coding.
+ *
+ * Invariants
+ * 1. Of a head no more than HTTP_HEAD_MAX bytes are read, and the request line and one field are
+ *    kept. What is longer is answered by 414 or 431.
+ * 2. After an error (request.status >= 400 with request.close) nothing more is read: where the next
+ *    request would begin is not known.
+ * 3. request.path is decoded and has neither control characters nor NUL.
+ *
+ * States: MORE --end of a head, or an error--> REQUEST --http_next--> MORE (a body is read over first),
+ * or, when request.close, CLOSED, which takes all bytes and gives nothing.
+ *
+ * Deliberately missing: bodies (those of a stated length up to HTTP_BODY_MAX are read and thrown
+ * away, others refused: 411, 413), 100 (Continue), upgrades, ranges, conditions, content codings.
+ */
+#ifndef NET_HTTP_HTTP_H
+#define NET_HTTP_HTTP_H
+
+#include "lib/types.h"
+
+#define HTTP_HEAD_MAX 4096   /* bytes of request line and fields: 431 beyond */
+#define HTTP_TARGET_MAX 1024 /* bytes of the request target: 414 beyond */
+#define HTTP_FIELDS_MAX 64   /* field lines: 431 beyond */
+#define HTTP_BODY_MAX 65536  /* bytes of a body that is thrown away: 413 beyond */
+
+enum http_method { HTTP_GET, HTTP_HEAD, HTTP_OTHER };
+
+/* The status codes in use, RFC 9110 15. */
+#define HTTP_STATUSES(X) \
+	X(200, "OK") \
+	X(400, "Bad Request") \
+	X(404, "Not Found") \
+	X(405, "Method Not Allowed") \
+	X(408, "Request Timeout") \
+	X(411, "Length Required") \
+	X(413, "Content Too Large") \
+	X(414, "URI Too Long") \
+	X(417, "Expectation Failed") \
+	X(431, "Request Header Fields Too Large") \
+	X(501, "Not Implemented") \
+	X(503, "Service Unavailable") \
+	X(505, "HTTP Version Not Supported")
+
+struct http_request {
+	unsigned status;   /* 200: well formed; else the answer it gets, whatever it is about */
+	enum http_method method;
+	unsigned minor;    /* of its version: 0 or 1 (and above) */
+	bool close;        /* the connection ends with the answer */
+	const char *path;  /* begins with '/'; "" when status is not 200 */
+	const char *query; /* behind the '?', not decoded; "" when there is none */
+};
+
+enum http_state { HTTP_MORE, HTTP_REQUEST, HTTP_CLOSED };
+
+struct http_parser {
+	enum http_state state;
+	struct http_request request;
+	/* the parser's own */
+	uint32_t head_bytes; /* read of this head */
+	uint32_t body;       /* bytes still to be thrown away before the next head */
+	uint32_t line;       /* where in text[] the line that is coming in begins */
+	uint32_t used;       /* bytes of text[] */
+	uint32_t length;     /* Content-Length */
+	uint8_t fields;
+	bool have_line;      /* the request line has been read */
+	bool cr;             /* the last byte was CR */
+	bool host, have_length, coded, coding_chunked, keep, said_close, expects;
+	char text[HTTP_HEAD_MAX + 1];
+};
+
+void http_init(struct http_parser *p);
+
+/* Takes bytes up to the end of a head, or all. While state is HTTP_REQUEST it takes none. */
+uint32_t http_input(struct http_parser *p, const uint8_t *data, uint32_t n);
+
+/* The request has been answered. Its path and query are gone. */
+void http_next(struct http_parser *p);
+
+/* Nothing of a request has come since the last: the connection may be closed by either side. */
+static inline bool http_is_idle(const struct http_parser *p)
+{
+	return p->state == HTTP_MORE && p->head_bytes == 0 && p->body == 0;
+}
+
+/* "Not Found" for 404; "Error" for one that is not in the list. */
+const char *http_reason(unsigned status);
+
+/*
+ * An answer's head. The length of its content: known, or HTTP_LENGTH_UNKNOWN: then it goes in chunks
+ * (http_chunk_*) to whoever speaks HTTP/1.1, and to the end of the connection for others, for whom
+ * `close` must be set.
+ */
+#define HTTP_LENGTH_UNKNOWN UINT64_MAX
+struct http_answer {
+	unsigned status;
+	unsigned minor;          /* of the request */
+	bool close;
+	uint64_t length;
+	const char *type;        /* Content-Type; NULL: none */
+	const char *fields;      /* further field lines, each with its CR LF; NULL: none */
+};
+
+/*
+ * Writes the head, up to the empty line, into buf; returns its length, or 0 when `size` is too small
+ * (HTTP_ANSWER_MAX and the fields' bytes suffice). There is no Date: RFC 9110 6.6.1 forbids it to
+ * servers without a clock that knows the date.
+ */
+#define HTTP_ANSWER_MAX 256
+size_t http_answer_put(char *buf, size_t size, const struct http_answer *a);
+
+/* Whether the content of such an answer goes in chunks. */
+static inline bool http_is_chunked(const struct http_answer *a)
+{
+	return a->length == HTTP_LENGTH_UNKNOWN && a->minor >= 1;
+}
+
+/* A chunk (RFC 9112 7.1) of n bytes, 1 to 0xffff, is HTTP_CHUNK_HEAD bytes written by this in front
+ * of them, and HTTP_CHUNK_END behind them; HTTP_CHUNK_LAST ends the content. */
+#define HTTP_CHUNK_HEAD 6
+#define HTTP_CHUNK_END "\r\n"
+#define HTTP_CHUNK_LAST "0\r\n\r\n"
+void http_chunk_head_put(char to[HTTP_CHUNK_HEAD], uint32_t n);
+
+#endif

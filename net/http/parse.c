@@ -1,0 +1,410 @@
+/*
+ * Requests; see http.h. Lines are collected in text[] and judged one by one: the request line stays
+ * there (path and query point into it), a field line is forgotten once its meaning is noted.
+ */
+#include "net/http/http.h"
+
+#include "lib/mem.h"
+
+/* A piece of text[]. */
+struct span {
+	char *at;
+	uint32_t n;
+};
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+static bool is_alpha(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* RFC 9110 5.6.2 */
+static bool is_tchar(char c)
+{
+	static const char others[] = "!#$%&'*+-.^_`|~";
+	if (is_alpha(c) || is_digit(c))
+		return true;
+	for (const char *o = others; *o; o++)
+		if (*o == c)
+			return true;
+	return false;
+}
+
+/* word is in lower case. */
+static bool span_is(struct span s, const char *word)
+{
+	uint32_t i = 0;
+	for (; i < s.n && word[i]; i++)
+		if (lower(s.at[i]) != word[i])
+			return false;
+	return i == s.n && !word[i];
+}
+
+/* Refuses the request. What follows cannot be found any more (http.h, invariant 2). */
+static void refuse(struct http_parser *p, unsigned status)
+{
+	p->request.status = status;
+	p->request.close = true;
+	p->request.path = p->request.query = "";
+	p->state = HTTP_REQUEST;
+}
+
+/* --- request line, RFC 9112 3 --- */
+
+/* A hexadecimal digit's value, or -1. */
+static int hex(char c)
+{
+	if (is_digit(c))
+		return c - '0';
+	c = lower(c);
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Decodes %XX in place and ends the text with NUL; false: not a path, or one with a control
+ * character in it. There is room for the NUL: a blank followed. */
+static bool decode_path(struct span s)
+{
+	char *to = s.at;
+	for (uint32_t i = 0; i < s.n; i++) {
+		char c = s.at[i];
+		if (c == '%') {
+			if (i + 2 >= s.n || hex(s.at[i + 1]) < 0 || hex(s.at[i + 2]) < 0)
+				return false;
+			c = (char)(hex(s.at[i + 1]) << 4 | hex(s.at[i + 2]));
+			i += 2;
+			if ((uint8_t)c < 0x20 || c == 0x7f)
+				return false;
+		}
+		*to++ = c;
+	}
+	*to = 0;
+	return true;
+}
+
+/* The authority and scheme of absolute-form are read over (RFC 9112 3.2.2: MUST be accepted). */
+static bool skip_authority(struct span *s)
+{
+	static const char scheme[] = "http://";
+	uint32_t n = sizeof scheme - 1;
+	if (s->n <= n || !span_is((struct span){s->at, n}, scheme))
+		return false;
+	uint32_t i = n;
+	while (i < s->n && s->at[i] != '/' && s->at[i] != '?')
+		i++;
+	if (i == n || i == s->n || s->at[i] != '/')
+		return false; /* no host, or an empty path: nobody sends that here */
+	s->at += i;
+	s->n -= i;
+	return true;
+}
+
+static bool parse_target(struct http_parser *p, struct span s)
+{
+	for (uint32_t i = 0; i < s.n; i++)
+		if ((uint8_t)s.at[i] <= 0x20 || (uint8_t)s.at[i] >= 0x7f || s.at[i] == '#')
+			return false;
+	if (s.at[0] != '/' && !skip_authority(&s))
+		return false; /* `*` and authority-form belong to methods that are not served */
+	uint32_t n = 0;
+	while (n < s.n && s.at[n] != '?')
+		n++;
+	s.at[s.n] = 0;
+	p->request.query = n < s.n ? s.at + n + 1 : s.at + s.n;
+	p->request.path = s.at;
+	return decode_path((struct span){s.at, n});
+}
+
+/* 200, or why not. 501 for a method that RFC 9110 9 does not know (9.1: SHOULD), 405 for others. */
+static unsigned parse_method(struct http_parser *p, struct span s)
+{
+	static const char *const known[] = {"POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE",
+	                                    "PATCH"};
+	for (uint32_t i = 0; i < s.n; i++)
+		if (!is_tchar(s.at[i]))
+			return 400;
+	p->request.method = HTTP_OTHER;
+	if (text_is(s.at, s.n, "GET"))
+		p->request.method = HTTP_GET;
+	else if (text_is(s.at, s.n, "HEAD"))
+		p->request.method = HTTP_HEAD;
+	if (p->request.method != HTTP_OTHER)
+		return 200;
+	for (unsigned i = 0; i < ARRAY_LEN(known); i++)
+		if (text_is(s.at, s.n, known[i]))
+			return 405;
+	return 501;
+}
+
+/* 200, or why not. */
+static unsigned parse_version(struct http_parser *p, struct span s)
+{
+	if (s.n != 8 || memcmp(s.at, "HTTP/", 5) != 0 || !is_digit(s.at[5]) || s.at[6] != '.' ||
+	    !is_digit(s.at[7]))
+		return 400;
+	p->request.minor = (unsigned)(s.at[7] - '0');
+	return s.at[5] == '1' ? 200 : 505;
+}
+
+static void request_line(struct http_parser *p, struct span s)
+{
+	struct span part[3];
+	unsigned parts = 0;
+	uint32_t from = 0;
+	/* one blank between the three and none elsewhere: RFC 9112 3 lets a server be lenient, 11.2
+	 * says what comes of it */
+	for (uint32_t i = 0; i <= s.n; i++) {
+		if (i < s.n && s.at[i] != ' ')
+			continue;
+		if (parts == 3 || i == from) {
+			refuse(p, 400);
+			return;
+		}
+		part[parts++] = (struct span){s.at + from, i - from};
+		from = i + 1;
+	}
+	if (parts < 3) {
+		refuse(p, 400); /* HTTP/0.9 among them */
+		return;
+	}
+	unsigned status = parse_version(p, part[2]), method = parse_method(p, part[0]);
+	if (status == 200 && method == 400)
+		status = 400;
+	if (status == 200 && part[1].n > HTTP_TARGET_MAX)
+		status = 414;
+	if (status == 200 && method != 200)
+		p->request.path = p->request.query = "";
+	else if (status == 200 && !parse_target(p, part[1]))
+		status = 400;
+	if (status != 200) {
+		refuse(p, status);
+		return;
+	}
+	p->request.status = method;
+	p->have_line = true;
+}
+
+/* --- fields, RFC 9112 5 and 6 --- */
+
+/* The next element of a list (RFC 9110 5.6.1), without the blanks around it; false: the end. */
+static bool next_element(struct span *list, struct span *element)
+{
+	if (list->n == 0)
+		return false;
+	uint32_t n = 0;
+	while (n < list->n && list->at[n] != ',')
+		n++;
+	*element = (struct span){list->at, n};
+	while (element->n && (element->at[0] == ' ' || element->at[0] == '\t')) {
+		element->at++;
+		element->n--;
+	}
+	while (element->n && (element->at[element->n - 1] == ' ' ||
+	                      element->at[element->n - 1] == '\t'))
+		element->n--;
+	uint32_t skip = n < list->n ? n + 1 : n;
+	list->at += skip;
+	list->n -= skip;
+	return true;
+}
+
+/* RFC 9112 6.3: one number of digits alone. A list of equal ones may be taken as one; two fields
+ * or a list are refused here. */
+static bool field_length(struct http_parser *p, struct span v)
+{
+	uint32_t n = 0;
+	if (p->have_length || v.n == 0)
+		return false;
+	for (uint32_t i = 0; i < v.n; i++) {
+		if (!is_digit(v.at[i]))
+			return false;
+		n = n > HTTP_BODY_MAX ? n : n * 10 + (uint32_t)(v.at[i] - '0');
+	}
+	p->length = n;
+	p->have_length = true;
+	return true;
+}
+
+/* RFC 9112 3.2: exactly one, of uri-host [ ":" port ]. Empty is for targets without authority,
+ * which http does not have. */
+static bool field_host(struct http_parser *p, struct span v)
+{
+	static const char others[] = "-._~:[]%!$&'()*+;=";
+	if (p->host || v.n == 0)
+		return false;
+	for (uint32_t i = 0; i < v.n; i++) {
+		bool good = is_alpha(v.at[i]) || is_digit(v.at[i]);
+		for (const char *o = others; !good && *o; o++)
+			good = v.at[i] == *o;
+		if (!good)
+			return false;
+	}
+	p->host = true;
+	return true;
+}
+
+static void field_connection(struct http_parser *p, struct span v)
+{
+	struct span e;
+	while (next_element(&v, &e)) {
+		p->said_close |= span_is(e, "close");
+		p->keep |= span_is(e, "keep-alive");
+	}
+}
+
+static unsigned field_value(struct http_parser *p, struct span name, struct span v)
+{
+	if (span_is(name, "content-length"))
+		return field_length(p, v) ? 200 : 400;
+	if (span_is(name, "host"))
+		return field_host(p, v) ? 200 : 400;
+	if (span_is(name, "connection"))
+		field_connection(p, v);
+	if (span_is(name, "transfer-encoding")) {
+		if (p->coded) /* several codings: none is understood, and the last must be chunked */
+			return 400;
+		p->coded = true;
+		p->coding_chunked = span_is(v, "chunked");
+	}
+	if (span_is(name, "expect")) { /* RFC 9110 10.1.1 */
+		if (!span_is(v, "100-continue"))
+			return 417;
+		p->expects = true;
+	}
+	return 200;
+}
+
+static void field_line(struct http_parser *p, struct span s)
+{
+	uint32_t n = 0;
+	if (++p->fields > HTTP_FIELDS_MAX) {
+		refuse(p, 431);
+		return;
+	}
+	/* A blank in front is obs-fold, or before the first field what 2.2 says MUST be refused (or
+	 * ignored); before the colon 5.1 says MUST be refused: no blank is a tchar. */
+	while (n < s.n && is_tchar(s.at[n]))
+		n++;
+	if (n == 0 || n == s.n || s.at[n] != ':') {
+		refuse(p, 400);
+		return;
+	}
+	struct span v = {s.at + n + 1, s.n - n - 1};
+	while (v.n && (v.at[0] == ' ' || v.at[0] == '\t')) {
+		v.at++;
+		v.n--;
+	}
+	while (v.n && (v.at[v.n - 1] == ' ' || v.at[v.n - 1] == '\t'))
+		v.n--;
+	for (uint32_t i = 0; i < v.n; i++)
+		if (((uint8_t)v.at[i] < 0x20 && v.at[i] != '\t') || v.at[i] == 0x7f) {
+			refuse(p, 400); /* RFC 9110 5.5 */
+			return;
+		}
+	unsigned status = field_value(p, (struct span){s.at, n}, v);
+	if (status != 200)
+		refuse(p, status);
+}
+
+/* --- the end of a head --- */
+
+/* Whether there is a body, and what becomes of it (RFC 9112 6.3); 200, or why not. */
+static unsigned body_status(struct http_parser *p)
+{
+	if (p->coded && (p->have_length || p->request.minor == 0))
+		return 400; /* 6.1: an attempt to smuggle, or a framing that is to be taken as broken */
+	if (p->coded)
+		return p->coding_chunked ? 411 : 501;
+	if (p->length > HTTP_BODY_MAX)
+		return 413;
+	return 200;
+}
+
+static void end_of_head(struct http_parser *p)
+{
+	struct http_request *r = &p->request;
+	unsigned status = body_status(p);
+	if (r->minor >= 1 && !p->host)
+		status = 400;
+	if (status != 200) {
+		refuse(p, status);
+		return;
+	}
+	r->close = p->said_close || (r->minor == 0 && !p->keep);
+	/* Who waits for 100 (Continue) gets the answer instead and may or may not send the body: the
+	 * connection ends, as RFC 9110 10.1.1 permits. */
+	if (p->expects && p->length)
+		r->close = true;
+	p->body = p->length;
+	p->state = HTTP_REQUEST;
+}
+
+static void line(struct http_parser *p)
+{
+	struct span s = {p->text + p->line, p->used - p->line};
+	if (s.n == 0 && !p->have_line)
+		return; /* RFC 9112 2.2: empty lines before a request line are ignored */
+	if (s.n == 0) {
+		end_of_head(p);
+	} else if (!p->have_line) {
+		request_line(p, s);
+		p->line = ++p->used; /* a NUL may end the query where the CR was */
+	} else {
+		field_line(p, s);
+		p->used = p->line;
+	}
+}
+
+/* The next byte of a head. */
+static void take(struct http_parser *p, char c)
+{
+	if (p->cr != (c == '\n')) { /* a CR alone, or an LF alone: RFC 9112 2.2 */
+		refuse(p, 400);
+	} else if (c == '\n') {
+		p->cr = false;
+		line(p);
+	} else if (c == '\r') {
+		p->cr = true;
+	} else {
+		p->text[p->used++] = c;
+		if (!p->have_line && p->used > HTTP_TARGET_MAX + 64)
+			refuse(p, 414);
+	}
+	if (++p->head_bytes == HTTP_HEAD_MAX && p->state == HTTP_MORE)
+		refuse(p, 431);
+}
+
+uint32_t http_input(struct http_parser *p, const uint8_t *data, uint32_t n)
+{
+	uint32_t i = 0;
+	if (p->state == HTTP_CLOSED)
+		return n;
+	if (p->state == HTTP_MORE && p->body) {
+		i = n < p->body ? n : p->body;
+		p->body -= i;
+	}
+	while (i < n && p->state == HTTP_MORE)
+		take(p, (char)data[i++]);
+	return i;
+}
+
+void http_init(struct http_parser *p)
+{
+	memset(p, 0, offsetof(struct http_parser, text));
+	p->request.path = p->request.query = "";
+	p->request.status = 200;
+}
+
+void http_next(struct http_parser *p)
+{
+	bool closed = p->request.close;
+	uint32_t body = p->body;
+	http_init(p);
+	p->body = body;
+	p->state = closed ? HTTP_CLOSED : HTTP_MORE;
+}
