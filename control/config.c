@@ -302,6 +302,17 @@ static int parse_no_shutdown(struct parser *p, unsigned i)
 	return expect_end(p, i);
 }
 
+/* The bits of a prefix behind its length are zero. */
+static int check_host_bits(struct parser *p, unsigned at, uint32_t prefix, unsigned plen)
+{
+	char given[FMT_PREFIX_MAX], meant[FMT_PREFIX_MAX];
+	uint32_t network = prefix & ip4_prefix_mask(plen);
+	if (network == prefix)
+		return 0;
+	return FAIL(p, at, "prefix %s has host bits set; did you mean %s?",
+	            fmt_prefix(given, prefix, plen), fmt_prefix(meant, network, plen));
+}
+
 static int parse_ip_route(struct parser *p, unsigned i)
 {
 	uint32_t prefix, next_hop = 0;
@@ -309,12 +320,8 @@ static int parse_ip_route(struct parser *p, unsigned i)
 	int error = parse_subnet(p, &i, &prefix, &plen);
 	if (error != 0)
 		return error;
-	uint32_t network = prefix & ip4_prefix_mask(plen);
-	if (network != prefix) {
-		char given[FMT_PREFIX_MAX], meant[FMT_PREFIX_MAX];
-		return FAIL(p, at, "prefix %s has host bits set; did you mean %s?",
-		            fmt_prefix(given, prefix, plen), fmt_prefix(meant, network, plen));
-	}
+	if ((error = check_host_bits(p, at, prefix, plen)) != 0)
+		return error;
 	bool null0 = word_is(p, i, "null0");
 	if ((error = expect_word(p, i)) != 0)
 		return error;
@@ -415,6 +422,42 @@ static int parse_tcp_connections(struct parser *p, unsigned i)
 	return error != 0 ? error : expect_end(p, i + 1);
 }
 
+static int parse_http_server(struct parser *p, unsigned i)
+{
+	uint32_t port = CONFIG_HTTP_PORT_DEFAULT;
+	int error = 0;
+	if (word_is(p, i, "port")) {
+		error = parse_number(p, i + 1, "a TCP port", 1, 65535, &port);
+		i += 2;
+	}
+	if (error != 0 || (error = expect_end(p, i)) != 0)
+		return error;
+	p->out->http.port = (uint16_t)port;
+	p->out->http.line = p->line;
+	return 0;
+}
+
+static int parse_http_access(struct parser *p, unsigned i)
+{
+	struct config_http *http = &p->out->http;
+	uint32_t prefix;
+	unsigned plen, at = i;
+	int error = parse_subnet(p, &i, &prefix, &plen);
+	if (error == 0)
+		error = check_host_bits(p, at, prefix, plen);
+	if (error != 0 || (error = expect_end(p, i)) != 0)
+		return error;
+	for (unsigned k = 0; k < http->access_count; k++)
+		if (http->access[k].prefix == prefix && http->access[k].plen == plen)
+			return FAIL(p, at, "this prefix stands already at line %u", http->access[k].line);
+	if (http->access_count == CONFIG_HTTP_ACCESS_MAX)
+		return FAIL(p, at, "too many prefixes; at most %d", CONFIG_HTTP_ACCESS_MAX);
+	http->access[http->access_count].prefix = prefix;
+	http->access[http->access_count].plen = (uint8_t)plen;
+	http->access[http->access_count++].line = p->line;
+	return 0;
+}
+
 static int parse_exit(struct parser *p, unsigned i)
 {
 	if (p->interface == NULL)
@@ -453,6 +496,8 @@ static const struct statement statements[] = {
 	{"service chargen udp", "service chargen udp [port N]...", parse_service, false, false},
 	{"service chargen tcp", "service chargen tcp [port N]...", parse_service, false, false},
 	{"tcp connections", "tcp connections N", parse_tcp_connections, false, true},
+	{"http server", "http server [port N]", parse_http_server, false, true},
+	{"http access", "http access " SUBNET, parse_http_access, false, false},
 	{"exit", "exit", parse_exit, false, false},
 	{"end", "end", parse_end, false, false},
 };

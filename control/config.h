@@ -43,6 +43,8 @@
 #define CONFIG_ICMP_RATE_MAX 1000000
 #define CONFIG_ICMP_BURST_DEFAULT 50
 #define CONFIG_ICMP_BURST_MAX 100000
+#define CONFIG_HTTP_PORT_DEFAULT 80
+#define CONFIG_HTTP_ACCESS_MAX 16
 #define CONFIG_TCP_CONNECTIONS_MAX 4194304 /* of a data core */
 
 enum config_idle { CONFIG_IDLE_AUTO, CONFIG_IDLE_POLL, CONFIG_IDLE_SLEEP };
@@ -113,6 +115,18 @@ struct config_neighbour6 {
 	uint8_t mac[6];
 };
 
+/* The HTTP server (control/http.h). */
+struct config_http {
+	uint16_t port; /* 0: there is none */
+	uint32_t line;
+	struct {
+		uint32_t prefix;
+		uint32_t line;
+		uint8_t plen;
+	} access[CONFIG_HTTP_ACCESS_MAX]; /* who may connect; none stated: everybody */
+	unsigned access_count;
+};
+
 struct config {
 	char hostname[CONFIG_HOSTNAME_SIZE];
 	enum core_app_number application;
@@ -123,6 +137,7 @@ struct config {
 	struct services services;  /* services_default() when application is CORE_APP_echo and none
 	                              is stated */
 	uint32_t tcp_connections;  /* of a data core; 0: not said */
+	struct config_http http;
 	struct config_interface interface[CONFIG_PORTS_MAX];
 	struct config_arp arp[CONFIG_ARPS_MAX];
 	unsigned arp_count;

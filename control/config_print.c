@@ -60,6 +60,17 @@ static void print_services(const struct printer *p, const struct services *all)
 				           all->of[proto][s].port[i]);
 }
 
+static void print_http(const struct printer *p, const struct config_http *http)
+{
+	char prefix[FMT_PREFIX_MAX];
+	if (http->port == 0)
+		return;
+	print_line(p, "http server port %u", http->port);
+	for (unsigned i = 0; i < http->access_count; i++)
+		print_line(p, "http access %s",
+		           fmt_prefix(prefix, http->access[i].prefix, http->access[i].plen));
+}
+
 void config_print(const struct config *c, config_write_fn write, void *ctx)
 {
 	const struct printer p = {write, ctx};
@@ -74,6 +85,7 @@ void config_print(const struct config *c, config_write_fn write, void *ctx)
 	print_services(&p, &c->services);
 	if (c->tcp_connections != 0)
 		print_line(&p, "tcp connections %u", c->tcp_connections);
+	print_http(&p, &c->http);
 	for (unsigned n = 0; n < CONFIG_PORTS_MAX; n++)
 		if (c->interface[n].present)
 			print_interface(&p, n, &c->interface[n]);

@@ -260,7 +260,7 @@ static void test_statement_errors(void **state)
 {
 	(void)state;
 	refuse("hostnam x", 1, "hostnam", "unknown statement; expected one of hostname, application, "
-	       "idle, interface, description, ip, mtu, shutdown, no, arp, service, tcp, exit, end");
+	       "idle, interface, description, ip, mtu, shutdown, no, arp, service, tcp, http, exit, end");
 	refuse("\n\nint eth0", 3, "int", "unknown statement");
 	refuse("ip", 1, "", "expected address, route, icmp after \"ip\"");
 	refuse("ip rout 1.2.3.4", 1, "rout", "expected address, route, icmp after \"ip\"");
@@ -473,6 +473,9 @@ static void collect(void *ctx, const char *text, size_t len)
 
 static void forget_lines(struct config *c)
 {
+	c->http.line = 0;
+	for (unsigned i = 0; i < c->http.access_count; i++)
+		c->http.access[i].line = 0;
 	for (unsigned i = 0; i < CONFIG_PORTS_MAX; i++) {
 		c->interface[i].line = 0;
 		for (unsigned k = 0; k < CONFIG_ADDRESSES_MAX; k++)
@@ -519,6 +522,8 @@ static void test_round_trip(void **state)
 	accept("application echo\nidle poll");
 	round_trip();
 	accept("application echo\nservice chargen udp port 5\nservice discard tcp");
+	round_trip();
+	accept("http server port 81\nhttp access 192.0.2.0/24\nhttp access 10.0.0.0/8");
 	round_trip();
 }
 
@@ -623,9 +628,40 @@ static void test_hostile(void **state)
 	}
 }
 
+static void test_http(void **state)
+{
+	(void)state;
+	accept("");
+	assert_int_equal(config.http.port, 0);
+	accept("http server");
+	assert_int_equal(config.http.port, 80);
+	accept("http access 192.0.2.0/24\nHTTP Server port 8080\nhttp access 10.0.0.0 255.0.0.0");
+	assert_int_equal(config.http.port, 8080);
+	assert_int_equal(config.http.access_count, 2);
+	assert_int_equal(config.http.access[1].prefix, IP4(10, 0, 0, 0));
+	assert_int_equal(config.http.access[1].plen, 8);
+	refuse("http server\nhttp server port 8080", 2, "http", "\"http server\" stands already");
+	refuse("http server port 0", 1, "0", "a TCP port must be");
+	refuse("http server port", 1, "", "the line ends too early");
+	refuse("http server 80", 1, "80", "unexpected word");
+	refuse("http", 1, "", "expected server, access after");
+	refuse("http access 192.0.2.1/24\nhttp server", 1, "192.0.2.1/24", "prefix 192.0.2.1/24 has host");
+	refuse("http server\nhttp access 0.0.0.0/0\nhttp access 0.0.0.0/0", 3, "0.0.0.0/0",
+	       "this prefix stands already at line 2");
+	refuse("hostname a\nhttp access 192.0.2.0/24", 2, "http", "an access list without a server");
+	refuse("application discard\nhttp server", 2, "http", "the discard application");
+	refuse("application echo\nhttp server port 7", 2, "7", "echo listens on this port");
+	refuse("service chargen tcp\nhttp server port 19", 2, "19", "chargen listens on this port");
+	char text[1024] = "http server\n";
+	for (unsigned i = 0; i <= CONFIG_HTTP_ACCESS_MAX; i++)
+		snprintf(text + strlen(text), sizeof text - strlen(text), "http access 10.%u.0.0/16\n", i);
+	refuse(text, CONFIG_HTTP_ACCESS_MAX + 2, "10.16.0.0/16", "too many prefixes");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_http),
 		cmocka_unit_test(test_numbers),          cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_macs),             cmocka_unit_test(test_full),
 		cmocka_unit_test(test_defaults),         cmocka_unit_test(test_statement_errors),
