@@ -83,6 +83,8 @@ $(BUILD)/program/%.o: %.c Makefile
 	$(SAY) CC3 $<
 	$(Q)$(CC) $(PROGRAM_CFLAGS) -c -o $@ $<
 
+$(BUILD)/program/control/web.o: control/web/index.html
+
 $(BUILD)/program.elf: $(PROGRAM_OBJ) core/program.ld
 	$(SAY) LD $@
 	$(Q)$(LD) $(LDFLAGS) -T core/program.ld -o $@ $(PROGRAM_OBJ)

@@ -7,6 +7,8 @@
  *     adjacency.c  what both have in common
  *     local.c      packets to and from the machine itself; local6.c: those of IPv6
  *     ping.c       the console's ping
+ *     tcp_control.c, http.c   the management's TCP and its HTTP server
+ *     page.c       pages made while they are sent; metrics.c, api.c, web.c which there are
  *     commands.c   console commands; show.c, show_tcp.c those that show
  *
  * The configuration (config.h), the console's line (shell.h) and words in text (text.h) are apart:
@@ -101,7 +103,8 @@ void local_start(void);
 /* May one more ICMP error of either family go now? */
 bool local_error_permitted(void);
 
-/* A packet to one of our addresses. Returns its fate, for the caller to count. */
+/* A packet to one of our addresses. Returns its fate for the caller to count, or CNT_NONE: it has been
+ * counted, or is a fragment that waits for others. */
 enum counter local_input(const struct core_msg *m);
 
 /* Sends a frame of our own by the route to its destination. Its buffer holds ETH_FRAME_MIN bytes at

@@ -1,10 +1,11 @@
 /*
- * The machine's own packets: ICMP echo and errors. It has no service of UDP or TCP on the control
- * core (those of the echo application run on the data cores), so datagrams that come here are
- * answered with port unreachable, segments with a reset. Which data core an ICMP error concerns is
- * not known here: each is told.
+ * The machine's own packets: ICMP echo and errors, and TCP segments for the management
+ * (tcp_control.h). There is no other service on the control core (those of the echo application run
+ * on the data cores), so datagrams that come here are answered with port unreachable, segments with a
+ * reset. Which core an ICMP error about TCP concerns is not known here: each is told.
  */
 #include "control/inside.h"
+#include "control/tcp_control.h"
 
 #include "lib/mem.h"
 #include "net/icmp_limit.h"
@@ -106,6 +107,8 @@ static enum counter icmp_input(const struct core_msg *m, const uint8_t *ip, unsi
 		ping_reply(ip4_src(ip), &icmp, ip4_ttl(ip));
 	} else {
 		ping_error(ip4_src(ip), &icmp);
+		if (ip4_proto(icmp.data) == IP4_PROTO_TCP)
+			tcp_control_icmp(&icmp);
 		tell_tcp(&icmp, m);
 	}
 	return fate;
@@ -158,7 +161,7 @@ enum counter local_input(const struct core_msg *m)
 	case IP4_PROTO_UDP:
 		return udp_input(m, ip, len);
 	case IP4_PROTO_TCP:
-		return refuse_tcp(m, ip);
+		return tcp_control ? tcp_control_input(m) : refuse_tcp(m, ip);
 	default:
 		local_error(ip, len, ICMP4_UNREACH, ICMP4_UNREACH_PROTO);
 		return CNT_drop_ip4_proto;

@@ -3,8 +3,11 @@
  * core looks (the runtime has stopped them), then messages and timers keep it going. It may be
  * called again after a fault; it then builds everything anew in the same memory.
  */
+#include "control/http.h"
+#include "control/fragments.h"
 #include "control/inside.h"
 #include "control/plane.h"
+#include "control/tcp_control.h"
 
 #include "lib/fmt.h"
 #include "lib/mem.h"
@@ -241,6 +244,10 @@ static void start_services(struct view *v)
 	if (!services_any(&v->services, SERVICE_UDP) && !services_any(&v->services, SERVICE_TCP))
 		services_default(&v->services);
 	v->tcp_connections = plane.config.tcp_connections;
+	if (plane.config.http.port && tcp_control_prepare() && http_prepare())
+		v->http_port = plane.config.http.port;
+	else if (plane.config.http.port)
+		plane_log("not enough memory for the HTTP server: there is none");
 }
 
 /* The tables that data cores read, behind the view: IPv6's as large as need be, IPv4's has the
@@ -280,6 +287,7 @@ static void plane_start(void)
 	}
 	memset(v, 0, sizeof *v);
 	memset(plane.link_up, 0, sizeof plane.link_up);
+	tcp_control_stop();
 	plane.refused_routes = plane.refused_hosts = 0;
 	config_default(&plane.config);
 	plane.configured = true;
@@ -293,7 +301,8 @@ static void plane_start(void)
 	core_set_idle((enum core_idle)plane.config.idle);
 	start_ports(v);
 	local_start();
-	if (!plane.fib_ready || neighbour_start() != E_OK || neighbour6_start() != E_OK) {
+	if (!plane.fib_ready || neighbour_start() != E_OK || neighbour6_start() != E_OK ||
+	    fragments_start() != E_OK) {
 		plane_log("not enough memory for the tables: nothing is forwarded");
 		plane.fib_ready = false;
 		memset(v->port, 0, sizeof v->port);
@@ -324,6 +333,10 @@ static void plane_ports(void)
 		plane_log("nothing of the configuration is applied");
 	} else if (self.info->config_bytes == 0) {
 		plane_log("no configuration was given: all interfaces are down");
+	}
+	if (core_ports_running() && view_get()->http_port) {
+		tcp_control_start();
+		http_start();
 	}
 	if (core_ports_running())
 		report_ready();
@@ -395,7 +408,7 @@ static void resolve(const struct core_msg *m, enum frame_origin origin)
 	                 pair < 0 ? PAIR_ANY : (unsigned)pair);
 }
 
-/* CNT_NONE: none yet. */
+/* CNT_NONE: it has been counted, or there is none yet. */
 static void count_fate(enum counter fate)
 {
 	if (fate != CNT_NONE)
@@ -437,12 +450,29 @@ static void reclaim(void)
 	host6_reclaim(&plane.hosts6);
 }
 
+/* The TSC when TCP or HTTP want to be called again. */
+static uint64_t management_timer(void)
+{
+	uint64_t now = core_now_us();
+	tcp_control_tick();
+	uint64_t due = http_turn(), tcp = tcp_control_deadline();
+	due = tcp < due ? tcp : due;
+	if (due == UINT64_MAX)
+		return UINT64_MAX;
+	/* counted from now, not from time 0: the two conversions round differently */
+	return self.now_tsc + (due > now ? clock_ticks(&self.clock, (due - now) * 1000) + 1 : 0);
+}
+
 static uint64_t plane_timer(void)
 {
 	uint64_t next = ping_timer(), arp = plane.fib_ready ? neighbour_timer() : UINT64_MAX;
 	next = arp < next ? arp : next;
+	uint64_t fragments = fragments_timer();
+	next = fragments < next ? fragments : next;
 	reclaim();
-	return next == UINT64_MAX ? UINT64_MAX : clock_ticks(&self.clock, next) + 1;
+	next = next == UINT64_MAX ? UINT64_MAX : clock_ticks(&self.clock, next) + 1;
+	uint64_t management = management_timer();
+	return management < next ? management : next;
 }
 
 static void plane_inject(struct pkt *p, uint32_t kind, uint32_t arg)

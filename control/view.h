@@ -25,6 +25,7 @@
 #include "net/eth.h"
 #include "net/fib/fib.h"
 #include "net/fib/host6.h"
+#include "net/ip4.h"
 #include "net/tcp/tcp.h"
 
 #define VIEW_ADDRESSES_MAX 4
@@ -87,6 +88,7 @@ struct view {
 	uint32_t icmp_burst;
 	struct services services;
 	uint32_t tcp_connections; /* of a data core; 0: by its memory */
+	uint16_t http_port;  /* TCP port of the management, on the control core; 0: there is none */
 	const struct fib *fib; /* these three at the same address in every address space */
 	const struct fib *fib6;
 	const struct host6 *hosts6;
@@ -98,6 +100,15 @@ static inline struct view *view_get(void)
 {
 	size_t bytes;
 	return core_snapshot_area(&bytes);
+}
+
+/* Whether a correct TCP segment to one of our addresses, no fragment, is the management's: for an
+ * application that has TCP of its own on its data cores, to hand over (PUNT_LOCAL). */
+static inline bool view_is_management(const struct view *v, const uint8_t *ip)
+{
+	unsigned header = ip4_header_len(ip);
+	return unlikely(v->http_port) && ip4_total_len(ip) >= header + 4 &&
+	       be16_load(ip + header + 2) == v->http_port;
 }
 
 /* The port by which next hop nh leaves; -1: by none. */

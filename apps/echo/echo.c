@@ -59,7 +59,7 @@ static void local_input(struct pkt *p)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
 	bool whole = !ip4_is_fragment(ip);
-	if (whole && tcp_core && ip4_proto(ip) == IP4_PROTO_TCP) {
+	if (whole && tcp_core && ip4_proto(ip) == IP4_PROTO_TCP && !view_is_management(view, ip)) {
 		segments[segment_count++] = *p;
 		return;
 	}

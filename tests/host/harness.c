@@ -54,6 +54,7 @@
 #include <unistd.h>
 
 #include "control/inside.h"
+#include "control/tcp_control.h"
 #include "control/tcp_core.h"
 #include "core/outbox.h"
 #include "hal/kcall.h"
@@ -440,6 +441,14 @@ static void check_buffers(void)
 	}
 }
 
+/* Without connections all buffers of the management are in its pool. */
+static void check_management(void)
+{
+	if (tcp_control && tcp_connections(tcp_control) == 0 &&
+	    tcp_control_pool.free != tcp_control_pool.count)
+		broken("the management lost %u buffers", tcp_control_pool.count - tcp_control_pool.free);
+}
+
 static uint64_t received(void)
 {
 	uint64_t n = 0;
@@ -712,6 +721,7 @@ static bool command(char *line)
 static void answered(void)
 {
 	check_buffers();
+	check_management();
 	check_fates();
 	puts("done");
 	fflush(stdout);

@@ -21,6 +21,8 @@ $(PACKET_BUILD)/%.o: %.c tests/packet/packet.mk
 	@mkdir -p $(@D)
 	@gcc $(PACKET_CFLAGS) -c -o $@ $<
 
+$(PACKET_BUILD)/control/web.o: control/web/index.html
+
 $(PACKET_BUILD)/harness: $(PACKET_OBJ)
 	@gcc -fsanitize=address,undefined $(PACKET_WRAP) -o $@ $^
 

@@ -1,0 +1,285 @@
+/*
+ * The JSON pages below /api/v1/, for the page at / and for programs, and /healthz. An array's elements
+ * are items of a part, its ends the part's first and last. Numbers are JSON numbers up to 2^64 - 1.
+ */
+#include "control/http.h"
+#include "control/inside.h"
+#include "control/page.h"
+#include "control/stats.h"
+#include "lib/fmt.h"
+#include "lib/mem.h"
+
+typedef unsigned long long ull;
+
+/* Between two elements. */
+static const char *comma(const struct page_walk *w)
+{
+	return w->item ? "," : "";
+}
+
+/* --- status --- */
+
+static bool part_status(struct page_walk *w, struct page_text *t)
+{
+	const struct boot_info *b = self.info;
+	if (w->item)
+		return false;
+	page_print(t, "{\"hostname\":");
+	page_json(t, plane.config.hostname);
+	page_print(t, ",\"version\":\"%s\",\"application\":\"%s\",\"uptime_ms\":%llu,\"cpu\":",
+	           HAYATE_VERSION, core_app_word(core_app_number()),
+	           (ull)(stats_uptime_ns() / 1000000u));
+	page_json(t, b->cpu);
+	page_print(t, ",\"cores\":%u,\"data_cores\":%u,\"tsc_hz\":%llu,\"idle\":\"%s\","
+	              "\"memory_bytes\":%llu,\"memory_used_bytes\":%llu,\"image_bytes\":%llu,"
+	              "\"routes\":%u,\"routes_refused\":%u,\"config_applied\":%s,"
+	              "\"healthy\":%s,\"http_connections\":%u}\n",
+	           b->cores, b->data_cores, (ull)b->tsc_hz,
+	           core_idle_mode() == CORE_IDLE_POLL ? "poll" : "sleep", (ull)b->ram_bytes,
+	           (ull)b->ram_used_bytes, (ull)b->image_bytes,
+	           plane.fib_ready ? fib_count(&plane.fib) : 0, plane.refused_routes,
+	           plane.configured ? "true" : "false",
+	           page_health_status() == 200 ? "true" : "false", http_stats.sessions);
+	return true;
+}
+
+const page_part page_status[] = {part_status, NULL};
+
+/* --- ports --- */
+
+static void port_addresses(struct page_text *t, const struct view_port *vp)
+{
+	char prefix[FMT_PREFIX_MAX];
+	for (unsigned a = 0; a < vp->addresses; a++)
+		page_print(t, "%s\"%s\"", a ? "," : "", fmt_prefix(prefix, vp->addr[a], vp->plen[a]));
+}
+
+static void port_errors(struct page_text *t, unsigned port, const struct nic_counters *c)
+{
+	bool any = false;
+	for (unsigned i = 0; i < stats_reason_count; i++) {
+		const struct stats_reason *r = &stats_reasons[i];
+		uint64_t n = r->device ? stats_word(core_port_stats(port), r->offset)
+		                       : stats_word(c, r->offset);
+		if (n)
+			page_print(t, "%s\"%s_%s\":%llu", any ? "," : "", r->sent ? "tx" : "rx",
+			           r->name, (ull)n);
+		any |= n > 0;
+	}
+}
+
+static bool part_ports(struct page_walk *w, struct page_text *t)
+{
+	char mac[FMT_MAC_MAX];
+	struct nic_link link;
+	struct nic_counters c;
+	unsigned p = w->item;
+	if (p == 0)
+		page_print(t, "{\"ports\":[");
+	if (p >= core_port_count()) {
+		page_print(t, "]}\n");
+		return false;
+	}
+	const struct nic *nic = core_port_nic(p);
+	const struct view_port *vp = &view_get()->port[p];
+	bool running = core_port_link(p, &link);
+	core_port_counters(p, &c);
+	page_print(t, "%s\n{\"name\":\"eth%u\",\"description\":", comma(w), p);
+	page_json(t, plane.config.interface[p].description);
+	page_print(t, ",\"link\":\"%s\",\"mbps\":%u,\"enabled\":%s,\"driver\":\"%s\",\"mac\":\"%s\","
+	              "\"mtu\":%u,\"addresses\":[",
+	           !running ? "down" : link.gone ? "gone" : link.up ? "up" : "down",
+	           running && link.up ? link.mbps : 0, vp->enabled ? "true" : "false",
+	           nic->ops->name, fmt_mac(mac, nic->mac), vp->mtu);
+	port_addresses(t, vp);
+	page_print(t, "],\"rx_packets\":%llu,\"rx_bytes\":%llu,\"tx_packets\":%llu,\"tx_bytes\":%llu,"
+	              "\"tx_ring_full\":%llu,\"mmio_reads\":%llu,\"mmio_writes\":%llu,\"errors\":{",
+	           (ull)c.rx_pkts, (ull)c.rx_bytes, (ull)c.tx_pkts, (ull)c.tx_bytes, (ull)c.tx_full,
+	           (ull)c.mmio_reads, (ull)c.mmio_writes);
+	port_errors(t, p, &c);
+	page_print(t, "}}");
+	return true;
+}
+
+const page_part page_ports[] = {part_ports, NULL};
+
+/* --- counters --- */
+
+static bool part_counters(struct page_walk *w, struct page_text *t)
+{
+	static const char *const kinds[] = {"fate", "drop", "info"};
+	static struct counters sum;
+	if (w->item == 0) {
+		core_counters(&sum);
+		page_print(t, "{\"waiting\":%llu,\"counters\":[", (ull)stats_waiting(&sum));
+	}
+	if (w->item == CNT_MAX) {
+		page_print(t, "]}\n");
+		return false;
+	}
+	const struct counter_desc *d = &counter_desc[w->item];
+	page_print(t, "%s\n{\"name\":\"%s\",\"kind\":\"%s\",\"value\":%llu,\"help\":", comma(w), d->name,
+	           kinds[d->kind], (ull)sum.v[w->item]);
+	page_json(t, d->help);
+	page_print(t, "}");
+	return true;
+}
+
+const page_part page_counters[] = {part_counters, NULL};
+
+/* --- cores --- */
+
+static bool part_cores(struct page_walk *w, struct page_text *t)
+{
+	static const char *const states[] = {"off", "running", "asleep", "dead"};
+	unsigned i = w->item;
+	if (i == 0)
+		page_print(t, "{\"cores\":[");
+	if (i >= self.info->cores) {
+		page_print(t, "]}\n");
+		return false;
+	}
+	const struct core_stats *s = core_stats_of(i);
+	const struct core_status *status = &self.info->status[i];
+	page_print(t, "%s\n{\"core\":%u,\"role\":\"%s\",\"state\":\"%s\",\"faults\":%u,\"turns\":%llu,"
+	              "\"busy_turns\":%llu,\"busy_cycles\":%llu,\"rx_packets\":%llu,\"sleeps\":%llu,"
+	              "\"buffers\":%llu,\"buffers_free\":%llu}",
+	           comma(w), i, stats_role(i), states[status->state & 3], status->faults,
+	           (ull)s->turns, (ull)s->busy_turns, (ull)s->busy_cycles, (ull)s->rx_pkts,
+	           (ull)s->sleeps, (ull)s->pool_count, (ull)s->pool_free);
+	return true;
+}
+
+const page_part page_cores[] = {part_cores, NULL};
+
+/* --- routes: /api/v1/routes.json?limit=N --- */
+
+static void route(struct page_text *t, const struct fib4_route *r)
+{
+	static const char *const special[] = {[NH_LOCAL] = "local",
+	                                      [NH_BROADCAST] = "broadcast",
+	                                      [NH_MULTICAST] = "multicast",
+	                                      [NH_NULL0] = "null0"};
+	char prefix[FMT_PREFIX_MAX], via[FMT_IP4_MAX];
+	const struct adj *adj = &view_get()->adj[r->nh];
+	page_print(t, "\n{\"prefix\":\"%s\",", fmt_prefix(prefix, r->prefix, r->plen));
+	if (r->nh <= NH_NULL0) {
+		page_print(t, "\"kind\":\"%s\"}", special[r->nh]);
+	} else if (r->nh < NH_NEIGHBOUR) {
+		page_print(t, "\"kind\":\"connected\",\"port\":\"eth%u\"}", r->nh - NH_CONNECTED);
+	} else {
+		uint32_t ip = arp_neigh_ip(&plane.arp, r->nh - NH_NEIGHBOUR);
+		page_print(t, "\"kind\":\"%s\",\"port\":\"eth%u\",\"via\":\"%s\",\"resolved\":%s}",
+		           r->plen == 32 && ip == r->prefix ? "neighbour" : "static", adj->port,
+		           fmt_ip4(via, ip), adj->state == ADJ_FORWARD ? "true" : "false");
+	}
+}
+
+/* The walk goes by prefix: what is added or removed meanwhile is told or not, the rest is. */
+static bool part_routes(struct page_walk *w, struct page_text *t)
+{
+	struct fib4_route r;
+	if (w->item == 0)
+		page_print(t, "{\"total\":%u,\"routes\":[",
+		           plane.fib_ready ? fib_count(&plane.fib) : 0);
+	if (!plane.fib_ready || w->item >= page_number(w->query, "limit", UINT32_MAX) ||
+	    !fib4_next(&plane.fib, &w->cursor.fib, &r)) {
+		page_print(t, "]}\n");
+		return false;
+	}
+	page_print(t, "%s", comma(w));
+	route(t, &r);
+	return true;
+}
+
+const page_part page_routes[] = {part_routes, NULL};
+
+/* --- neighbours --- */
+
+static bool part_neighbours(struct page_walk *w, struct page_text *t)
+{
+	char ip[FMT_IP4_MAX], mac[FMT_MAC_MAX];
+	struct arp_entry e;
+	unsigned cursor = (unsigned)w->cursor.n;
+	if (w->item == 0)
+		page_print(t, "{\"neighbours\":[");
+	if (!plane.fib_ready || w->item >= page_number(w->query, "limit", UINT32_MAX) ||
+	    !arp_next(&plane.arp, &cursor, core_now_ns(), &e)) {
+		page_print(t, "]}\n");
+		return false;
+	}
+	w->cursor.n = cursor;
+	page_print(t, "%s\n{\"address\":\"%s\",\"mac\":", comma(w), fmt_ip4(ip, e.ip));
+	if (eth_is_zero(e.mac))
+		page_print(t, "null");
+	else
+		page_print(t, "\"%s\"", fmt_mac(mac, e.mac));
+	page_print(t, ",\"port\":\"eth%u\",\"state\":\"%s\",\"age_s\":%llu,\"waiting\":%u}", e.port,
+	           arp_state_name(e.state), (ull)(e.age_ns / 1000000000u), e.pending);
+	return true;
+}
+
+const page_part page_neighbours[] = {part_neighbours, NULL};
+
+/* --- TCP connections by core and state --- */
+
+static bool part_tcp(struct page_walk *w, struct page_text *t)
+{
+	uint32_t n;
+	if (w->item == 0)
+		page_print(t, "{\"cores\":[");
+	if (w->item >= self.info->cores) {
+		page_print(t, "]}\n");
+		return false;
+	}
+	page_print(t, "%s\n{\"core\":%u", comma(w), w->item);
+	for (unsigned s = TCP_SYN_SENT; s < VIEW_TCP_STATES; s++)
+		if (stats_tcp(w->item, (enum tcp_state)s, &n))
+			page_print(t, ",\"%s\":%u", stats_tcp_state((enum tcp_state)s), n);
+	page_print(t, "}");
+	return true;
+}
+
+const page_part page_tcp[] = {part_tcp, NULL};
+
+/* --- health: ok, or a line for each thing that is wrong --- */
+
+static bool port_is_down(unsigned p)
+{
+	return view_get()->port[p].enabled && !plane.link_up[p];
+}
+
+unsigned page_health_status(void)
+{
+	bool bad = !plane.configured || !plane.fib_ready || plane.refused_routes;
+	for (unsigned p = 0; p < core_port_count(); p++)
+		bad |= port_is_down(p);
+	for (unsigned c = 0; c < self.info->cores; c++)
+		bad |= self.info->status[c].state == CORE_DEAD;
+	return bad ? 503 : 200;
+}
+
+static bool part_health(struct page_walk *w, struct page_text *t)
+{
+	if (w->item)
+		return false;
+	if (page_health_status() == 200)
+		page_print(t, "ok\n");
+	if (!plane.configured)
+		page_print(t, "the configuration is not applied\n");
+	if (!plane.fib_ready)
+		page_print(t, "there are no tables\n");
+	if (plane.refused_routes)
+		page_print(t, "%u routes did not fit\n", plane.refused_routes);
+	for (unsigned p = 0; p < core_port_count(); p++)
+		if (port_is_down(p))
+			page_print(t, "eth%u is down\n", p);
+	for (unsigned c = 0, told = 0; c < self.info->cores && told < 16; c++)
+		if (self.info->status[c].state == CORE_DEAD) {
+			page_print(t, "core %u is dead\n", c);
+			told++;
+		}
+	return true;
+}
+
+const page_part page_health[] = {part_health, NULL};

@@ -1,0 +1,45 @@
+/*
+ * The HTTP server of the control core (docs/configuration.md, `http server`): pages of control/page.h
+ * for those whom the access list admits, over TCP of control/tcp_control.h.
+ *
+ * Everything a client can make it do is bounded:
+ *     connections   HTTP_SESSIONS at once; the next takes the place of one that is idle, or gets 503
+ *     memory        a session's, taken at the start; answers are made as room to send appears
+ *     time          a head has HTTP_HEAD_US, whatever drips in; an answer must get on within
+ *                   HTTP_STALL_US and end within HTTP_ANSWER_US; silence ends after HTTP_IDLE_US
+ *     work          HTTP_PIECES_PER_TURN pieces of answers in a turn of the control core
+ *
+ * Deliberately missing: TLS, passwords (the access list is all), methods but GET and HEAD.
+ */
+#ifndef CONTROL_HTTP_H
+#define CONTROL_HTTP_H
+
+#include "lib/types.h"
+
+#define HTTP_SESSIONS 64
+#define HTTP_PIECES_PER_TURN 16
+#define HTTP_HEAD_US 10000000ull
+#define HTTP_STALL_US 20000000ull
+#define HTTP_ANSWER_US 300000000ull
+#define HTTP_IDLE_US 75000000ull /* longer than Prometheus' usual interval of a minute */
+
+/* In plane_start: takes the memory, once. False: there is not enough. */
+bool http_prepare(void);
+
+/* tcp_control_start() was called: listens, without sessions. */
+void http_start(void);
+
+/* Does what is due, and some of what is owed. core_now_us() of the next time; UINT64_MAX: none. */
+uint64_t http_turn(void);
+
+/* For /metrics. */
+struct http_stats {
+	uint64_t requests[600 / 100]; /* by the first digit of their status */
+	uint64_t refused;  /* connections from addresses that the access list does not name */
+	uint64_t full;     /* connections that got 503 because all sessions were in use */
+	uint64_t timeouts; /* connections ended because the client was too slow */
+	uint32_t sessions; /* now */
+};
+extern struct http_stats http_stats;
+
+#endif

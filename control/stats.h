@@ -1,0 +1,43 @@
+/*
+ * What both /metrics and the JSON pages tell of the machine: figures that have to be looked for, and
+ * the words for them.
+ */
+#ifndef CONTROL_STATS_H
+#define CONTROL_STATS_H
+
+#include "control/view.h"
+#include "net/arp.h"
+
+/* The uint64_t at an offset of a structure of counters that another core may be writing. */
+static inline uint64_t stats_word(const void *base, size_t offset)
+{
+	const uint8_t *p = base;
+	return __atomic_load_n((const uint64_t *)(const void *)(p + offset), __ATOMIC_RELAXED);
+}
+
+uint64_t stats_uptime_ns(void);
+
+/* Received packets without a fate so far: they wait for a neighbour, or in a ring. */
+uint64_t stats_waiting(const struct counters *sum);
+
+/* "control", "data", "stand-by" or "control+data". */
+const char *stats_role(unsigned core);
+
+/* Neighbours by enum arp_state. */
+#define STATS_NEIGH_STATES (ARP_STATIC + 1)
+void stats_neighbours(uint32_t count[STATS_NEIGH_STATES]);
+
+/* Connections of a core in a state; false: it has no TCP. */
+bool stats_tcp(unsigned core, enum tcp_state state, uint32_t *n);
+const char *stats_tcp_state(enum tcp_state state);
+
+/* What a port counts under a reason: a field of struct nic_counters, or of the device's own. */
+struct stats_reason {
+	const char *name;
+	size_t offset;
+	bool device, sent;
+};
+extern const struct stats_reason stats_reasons[];
+extern const unsigned stats_reason_count;
+
+#endif

@@ -1,0 +1,136 @@
+/* See tcp_control.h. */
+#include "control/tcp_control.h"
+
+#include "control/inside.h"
+#include "lib/mem.h"
+
+#define POOL_BYTES (2u << 20)
+#define POOL_RESERVE_SHARE 4 /* a quarter of the buffers is for what is received */
+#define LISTENERS 4
+
+struct tcp *tcp_control;
+struct bufpool tcp_control_pool;
+
+static void *pool_memory, *tcp_memory;
+static size_t tcp_bytes;
+
+/* --- start --- */
+
+static struct tcp_params parameters(void)
+{
+	struct tcp_params p = TCP_PARAMS_DEFAULT;
+	p.connections = TCP_CONTROL_CONNECTIONS;
+	p.listeners = LISTENERS;
+	p.syn_max = TCP_CONTROL_CONNECTIONS / 4;
+	p.fastopen_max = 0;
+	p.reassembly_bufs = 64;
+	p.rcv_buf = TCP_CONTROL_RCV_BUF;
+	p.snd_buf = TCP_CONTROL_SND_BUF;
+	p.syn_timeout_ms = 20000;
+	/* a peer that is gone holds one of few connections */
+	p.user_timeout_ms = 30000;
+	p.fin_wait2_ms = 10000;
+	return p;
+}
+
+bool tcp_control_prepare(void)
+{
+	struct tcp_params p = parameters();
+	if (pool_memory)
+		return true;
+	tcp_bytes = tcp_memory_bytes(&p);
+	if (core_private_left() < POOL_BYTES + tcp_bytes + (1u << 20))
+		return false; /* the rest is for others */
+	tcp_memory = core_private_alloc(tcp_bytes);
+	pool_memory = core_private_alloc(POOL_BYTES);
+	return pool_memory != NULL;
+}
+
+void tcp_control_stop(void)
+{
+	tcp_control = NULL;
+}
+
+/* As many buffers as fit that take any message. */
+static void start_pool(void)
+{
+	uint32_t stride = core_frame_max() + BUF_DATA_OFFSET;
+	uint32_t count = (POOL_BYTES - CACHE_LINE) / (stride + (uint32_t)sizeof(uint32_t));
+	uint32_t *stack = pool_memory;
+	uintptr_t base = (uintptr_t)(stack + count);
+	base = (base + CACHE_LINE - 1) & ~(uintptr_t)(CACHE_LINE - 1);
+	bufpool_init(&tcp_control_pool, (uint8_t *)base, stack, count, stride);
+}
+
+static unsigned least_mtu(void)
+{
+	const struct view *v = view_get();
+	unsigned least = CONFIG_MTU_MAX;
+	for (unsigned p = 0; p < core_port_count(); p++)
+		if (v->port[p].enabled && v->port[p].mtu < least)
+			least = v->port[p].mtu;
+	return least;
+}
+
+/* Nothing is asked of the ports: checksums are complete and packets in one piece. */
+static void tx(void *ctx, struct pkt *p)
+{
+	static uint8_t frame[BUF_STRIDE_JUMBO];
+	(void)ctx;
+	assert(p->len <= sizeof frame && !(p->flags & (PKT_CHAIN | PKT_TSO | PKT_CSUM_PARTIAL)));
+	memcpy(frame, p->data, p->len);
+	local_output(frame, p->len);
+	pkt_free(&tcp_control_pool, p);
+}
+
+void tcp_control_start(void)
+{
+	static const struct tcp_ops ops = {.tx = tx};
+	static struct siphash_key key;
+	struct tcp_params p = parameters();
+	if (!pool_memory)
+		return;
+	start_pool();
+	memset(tcp_memory, 0, tcp_bytes);
+	p.mtu = least_mtu();
+	p.pool_reserve = tcp_control_pool.count / (2 * POOL_RESERVE_SHARE);
+	core_random(&key, sizeof key);
+	tcp_control = tcp_init(tcp_memory, &p, &tcp_control_pool, self.counters, &key, &ops, NULL,
+	                       core_now_us());
+}
+
+/* --- packets and time --- */
+
+bool tcp_control_is_short(void)
+{
+	return tcp_control_pool.free < tcp_control_pool.count / POOL_RESERVE_SHARE;
+}
+
+enum counter tcp_control_input(const struct core_msg *m)
+{
+	struct pkt p;
+	if (!pkt_alloc(&tcp_control_pool, &p))
+		return CNT_drop_tcp_buffers;
+	memcpy(p.data, m->frame, m->len);
+	p.len = m->len;
+	p.flags = m->flags & PKT_CSUM_OK;
+	tcp_input(tcp_control, &p, 1, core_now_us());
+	return CNT_NONE;
+}
+
+void tcp_control_icmp(const struct icmp4_msg *icmp)
+{
+	if (tcp_control)
+		tcp_icmp4(tcp_control, icmp, core_now_us());
+}
+
+void tcp_control_tick(void)
+{
+	if (tcp_control)
+		tcp_tick(tcp_control, core_now_us());
+}
+
+uint64_t tcp_control_deadline(void)
+{
+	return tcp_control ? tcp_deadline(tcp_control) : UINT64_MAX;
+}

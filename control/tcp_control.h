@@ -1,0 +1,53 @@
+/*
+ * The TCP of the control core (net/tcp/tcp.h): one instance for the management of the machine, which
+ * control/http.c listens on. It exists only when the configuration asks for a server; without, TCP
+ * to our addresses is refused as ever (control/local.c).
+ *
+ * Segments come as messages from the data cores (PUNT_LOCAL) and are copied into buffers of a pool of
+ * its own; what it sends is copied to a data core (core_inject). This way is slow and may be: a page
+ * a second. An application that has TCP on its data cores hands segments to a management port over
+ * (view_is_management, control/view.h).
+ *
+ * Like the data cores' connections, all of its are forgotten when the ports are restarted.
+ */
+#ifndef CONTROL_TCP_CONTROL_H
+#define CONTROL_TCP_CONTROL_H
+
+#include "core/core.h"
+#include "net/icmp4.h"
+#include "net/tcp/tcp.h"
+
+#define TCP_CONTROL_CONNECTIONS 256
+#define TCP_CONTROL_RCV_BUF 4095 /* of one connection: requests are short */
+#define TCP_CONTROL_SND_BUF 32768
+
+extern struct tcp *tcp_control;          /* NULL: there is none */
+extern struct bufpool tcp_control_pool;  /* where its packets lie */
+
+/* In plane_start: takes the memory, once. False: there is not enough. */
+bool tcp_control_prepare(void);
+
+/* The ports run: a new instance, without connections or listeners. */
+void tcp_control_start(void);
+
+/* From plane_start on there is none, until tcp_control_start. */
+void tcp_control_stop(void);
+
+/* A segment to one of our addresses, as tcp_input() wants it, in a message. Its fate is counted, or
+ * returned for the caller to count, else CNT_NONE. */
+enum counter tcp_control_input(const struct core_msg *m);
+
+/* An ICMP error, as icmp4_input() read it. */
+void tcp_control_icmp(const struct icmp4_msg *icmp);
+
+/* Fewer buffers are left than received segments should find: send no more for now. */
+bool tcp_control_is_short(void);
+
+/* Does what is due, and tells the instance the time: before what is done outside of its callbacks, too,
+ * for it counts from the last time it was told. */
+void tcp_control_tick(void);
+
+/* core_now_us() of the next time, UINT64_MAX for none. */
+uint64_t tcp_control_deadline(void);
+
+#endif

@@ -1,0 +1,363 @@
+"""The HTTP server of the control core: over the real stack, segment by segment. What a request may
+look like is tested with net/http alone (tests/unit/test_http.c)."""
+import json
+import re
+
+import pytest
+from machine import *
+from test_tcp import Peer
+from scapy.layers.inet import ICMP, TCP
+
+# neighbours stay known for as long as a test lasts
+HTTP = CONFIG.replace("arp timeout 60\n", "") + "http server\n"
+ANSWER_HEAD = re.compile(rb"HTTP/1\.1 (\d{3}) ([^\r\n]*)\r\n((?:[^\r\n:]+: [^\r\n]*\r\n)*)\r\n")
+
+
+class Client(Peer):
+    """A peer that reads all there is, and takes it apart."""
+
+    def __init__(self, m, dport=80, **options):
+        super().__init__(m, dport=dport, **options)
+        self.open()
+        self.got = b""
+        self.ended = False
+
+    def read(self, turns=2000):
+        """Takes and acknowledges until the machine has said all it has."""
+        for _ in range(turns):
+            if not self.m.outs[self.src.port]:
+                return self
+            while self.m.outs[self.src.port]:
+                segment = self.take()
+                flags = str(segment.flags)
+                if "R" in flags:
+                    self.ended = "reset"
+                    return self
+                payload = bytes(segment.payload)
+                if segment.seq == self.ack:
+                    self.got += payload
+                    self.ack += len(payload) + ("F" in flags)
+                    self.ended = self.ended or "F" in flags
+            self.send("A")
+        raise AssertionError("no end")
+
+    def ask(self, data):
+        for at in range(0, len(data), 1400):
+            self.send("PA", data[at:at + 1400])
+        return self.read()
+
+    def answer(self, head_only=False):
+        """(status, fields, content) of the next answer in what was read."""
+        match = ANSWER_HEAD.match(self.got)
+        assert match, self.got[:200]
+        fields = dict(line.split(": ", 1) for line in match[3].decode().split("\r\n") if line)
+        rest = self.got[match.end():]
+        if head_only:
+            content = b""
+        elif fields.get("Transfer-Encoding") == "chunked":
+            content = b""
+            while True:
+                size, rest = rest.split(b"\r\n", 1)
+                size = int(size, 16)
+                content, rest = content + rest[:size], rest[size:]
+                assert rest[:2] == b"\r\n"
+                rest = rest[2:]
+                if size == 0:
+                    break
+        elif "Content-Length" in fields:
+            size = int(fields["Content-Length"])
+            assert len(rest) >= size
+            content, rest = rest[:size], rest[size:]
+        else:
+            assert self.ended
+            content, rest = rest, b""
+        self.got = rest
+        return int(match[1]), fields, content
+
+    def get(self, path, method="GET"):
+        self.ask(("%s %s HTTP/1.1\r\nHost: h\r\n\r\n" % (method, path)).encode())
+        return self.answer(method == "HEAD")
+
+    def close(self):
+        self.send("FA")
+        self.read()
+        assert self.ended
+
+
+@pytest.fixture
+def h(make):
+    machine = make(HTTP)
+    machine.learn(A, B)
+    return machine
+
+
+def test_healthz(h):
+    c = Client(h)
+    status, fields, content = c.get("/healthz")
+    assert (status, content) == (200, b"ok\n")
+    assert fields == {"Server": "Hayate", "Content-Type": "text/plain; charset=utf-8",
+                      "Transfer-Encoding": "chunked", "Cache-Control": "no-store",
+                      "X-Content-Type-Options": "nosniff"}
+    c.close()
+    h.expect_nothing()
+    counted = h.counted()
+    assert counted.pop("tcp_tx") > 2
+    assert counted.pop("delivered_tcp") > 2
+    assert counted == {"tcp_accepts": 1, "tcp_closes": 1}
+
+
+def test_healthz_says_what_is_wrong(h):
+    h.link(1, False)
+    status, _, content = Client(h).get("/healthz")
+    assert (status, content) == (503, b"eth1 is down\n")
+
+
+def test_off_unless_stated(m):
+    p = Peer(m, dport=80)
+    p.send("S")
+    p.take("RA")
+
+
+def test_other_ports_are_refused(h):
+    p = Peer(h, dport=81)
+    p.send("S")
+    p.take("RA")
+    h.counted()
+
+
+@pytest.mark.parametrize("path", ["status", "ports", "counters", "cores", "routes", "neighbours", "tcp"])
+def test_json(h, path):
+    status, fields, content = Client(h).get("/api/v1/%s.json" % path)
+    assert (status, fields["Content-Type"]) == (200, "application/json")
+    said = json.loads(content)
+    if path == "status":
+        assert (said["hostname"], said["routes"], said["healthy"]) == ("r1", 12, True)
+    elif path == "ports":
+        assert [p["name"] for p in said["ports"]] == ["eth0", "eth1"]
+        assert said["ports"][0]["addresses"] == ["192.0.2.1/24"] and said["ports"][0]["rx_packets"] > 0
+    elif path == "counters":
+        names = {c["name"]: c["value"] for c in said["counters"]}
+        assert names.keys() == h.counters().keys() and names["delivered_arp"] == 2
+    elif path == "cores":
+        assert said["cores"][0]["role"] == "control+data"
+    elif path == "routes":
+        assert said["total"] == len(said["routes"]) == 12
+        assert {"prefix": A.ip + "/32", "kind": "neighbour", "port": "eth0", "via": A.ip,
+                "resolved": True} in said["routes"]
+    elif path == "neighbours":
+        assert sorted((n["address"], n["mac"], n["state"]) for n in said["neighbours"]) == \
+            [(A.ip, A.mac, "reachable"), (B.ip, B.mac, "reachable")]
+    else:
+        assert said["cores"][0]["estab"] == 1
+
+
+def test_routes_are_streamed(make):
+    """More than any buffer holds; and only so many as are asked for."""
+    routes = "".join("ip route 10.%d.%d.0/24 192.0.2.2\n" % (i >> 8, i & 255) for i in range(5000))
+    m = make(HTTP + routes)
+    m.learn(A)
+    said = json.loads(Client(m).get("/api/v1/routes.json")[2])
+    prefixes = [r["prefix"] for r in said["routes"]]
+    assert len(prefixes) == said["total"] == 5000 + 11 and len(set(prefixes)) == len(prefixes)
+    said = json.loads(Client(m, sport=40001).get("/api/v1/routes.json?limit=7&x")[2])
+    assert len(said["routes"]) == 7 and said["total"] == 5011
+
+
+def test_metrics(h):
+    families = pytest.importorskip("prometheus_client.parser").text_string_to_metric_families
+    h.route(udp(A, B))
+    status, fields, content = Client(h).get("/metrics")
+    assert status == 200 and fields["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+    text = content.decode()
+    found = {f.name: f for f in families(text)}
+    heads = re.findall(r"^# TYPE (\S+)", text, re.M)
+    assert len(heads) == len(set(heads)), "a family stands twice"
+    samples = [s for f in found.values() for s in f.samples]
+    value = {(s.name, tuple(sorted(s.labels.items()))): s.value for s in samples}
+    assert len(value) == len(samples), "a sample stands twice"
+    assert value["hayate_packets_total", (("fate", "forwarded"),)] == 1
+    assert value["hayate_port_receive_packets_total", (("port", "eth0"),)] >= 3
+    assert value["hayate_port_up", (("port", "eth1"),)] == 1
+    assert value["hayate_tcp_connections", (("core", "0"), ("state", "estab"))] == 1
+    # every counter of the registry is there once
+    drops = {"drop_" + dict(k[1])["reason"] for k in value if k[0] == "hayate_drops_total"}
+    fates = {dict(k[1])["fate"] for k in value if k[0] == "hayate_packets_total"}
+    infos = {name for name in h.counters() if "hayate_%s_total" % name in {k[0] for k in value}}
+    assert drops | fates | infos == set(h.counters())
+
+
+def test_page(h):
+    status, fields, content = Client(h).get("/")
+    assert status == 200 and fields["Content-Type"] == "text/html; charset=utf-8"
+    assert "default-src 'none'" in fields["Content-Security-Policy"]
+    with open(ROOT + "/control/web/index.html", "rb") as f:
+        assert content == f.read()
+    assert len(content) < 20480
+    assert not re.search(rb"(src|href)\s*=\s*[\"']?(https?:)?//", content), "an outside resource"
+
+
+def test_head_404_405_501(h):
+    c = Client(h)
+    status, fields, _ = c.get("/", "HEAD")
+    assert status == 200 and int(fields["Content-Length"]) > 0 and c.got == b""
+    assert c.get("/nothing")[::2] == (404, b"Not Found\n")
+    assert c.get("/%2e%2e/etc/passwd")[0] == 404
+    status, fields, _ = c.get("/", "POST")
+    assert (status, fields["Allow"]) == (405, "GET, HEAD")
+    assert c.get("/", "BREW")[0] == 501
+    assert c.get("/healthz")[0] == 200, "the connection goes on after all of these"
+
+
+def test_pipelined(h):
+    """Four requests at once are answered in their order."""
+    c = Client(h)
+    c.ask(b"".join(b"%s HTTP/1.1\r\nHost: h\r\n\r\n" % what for what in
+                   (b"GET /healthz", b"GET /nothing", b"HEAD /metrics", b"GET /api/v1/status.json")))
+    assert c.answer()[0] == 200
+    assert c.answer()[0] == 404
+    assert c.answer(head_only=True)[0] == 200
+    assert json.loads(c.answer()[2])["hostname"] == "r1"
+    assert c.got == b"" and not c.ended
+
+
+def test_http_1_0_and_close(h):
+    c = Client(h)
+    c.ask(b"GET /api/v1/status.json HTTP/1.0\r\n\r\n")
+    assert c.ended is True
+    assert json.loads(c.answer()[2])["hostname"] == "r1"
+    c = Client(h, sport=40001)
+    c.ask(b"GET /healthz HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\nGET / HTTP/1.1\r\n")
+    assert c.ended is True
+    status, fields, content = c.answer()
+    assert (status, fields["Connection"], content, c.got) == (200, "close", b"ok\n", b"")
+
+
+def test_nonsense_is_refused_and_closed(h):
+    c = Client(h)
+    c.ask(b"GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n")
+    assert c.ended is True and c.answer()[0] == 400
+
+
+def test_byte_by_byte(h):
+    """Slow, but within the time of a head."""
+    c = Client(h)
+    for byte in b"GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n":
+        c.ask(bytes([byte]))
+    assert c.answer()[0] == 200
+
+
+def test_slow_head_gets_408(h):
+    """Whatever drips in: ten seconds from its first byte on (slowloris)."""
+    c = Client(h)
+    c.ask(b"GET / HTTP/1.1\r\nHost: h\r\n")
+    for _ in range(4):
+        h.time(2 * SECOND)
+        c.read().ask(b"X: y\r\n")
+        assert not c.got
+    h.time(2 * SECOND)
+    c.read()
+    assert c.answer()[0] == 408 and c.ended is True
+    c.send("FA")
+    c.take("A")
+
+
+def test_silence_ends(h):
+    c = Client(h)
+    c.get("/healthz")
+    h.time(70 * SECOND)
+    assert not c.read().ended
+    h.time(6 * SECOND)
+    assert c.read().ended is True and c.got == b""
+
+
+def test_who_never_asks(h):
+    c = Client(h)
+    h.time(9 * SECOND)
+    assert not c.read().ended
+    h.time(2 * SECOND)
+    assert c.read().ended is True and c.got == b""
+
+
+def test_reader_that_stands_still_is_reset(make):
+    """An answer must get on: a window that stays closed for 20 s ends it."""
+    routes = "".join("ip route 10.%d.%d.0/24 192.0.2.2\n" % (i >> 8, i & 255) for i in range(2000))
+    m = make(HTTP + routes)
+    m.learn(A)
+    c = Peer(m, dport=80).open()
+    c.send("PA", b"GET /api/v1/routes.json HTTP/1.1\r\nHost: h\r\n\r\n", window=1000)
+    c.receive()
+    c.send("A", window=0)
+    for _ in range(40):
+        m.time(SECOND)
+        while m.outs[0]:
+            segment = c.take()
+            if "R" in str(segment.flags):
+                assert m.console("show counters").count("tcp_aborts") == 1
+                return
+            c.send("A", window=0)
+    raise AssertionError("it is still there")
+
+
+def test_access_list(make):
+    m = make(HTTP + "http access 192.0.2.3/32\nhttp access 198.51.100.0 255.255.255.0\n")
+    m.learn(A, A2, B)
+    p = Peer(m, dport=80)
+    p.send("S")
+    answer = p.take("SA")
+    p.ack = answer.seq + 1
+    p.send("A")
+    assert "R" in str(p.take().flags)
+    assert Client(m, src=A2).get("/healthz")[0] == 200
+    assert Client(m, src=B).get("/healthz")[0] == 200
+    text = m.console("show running-config")
+    assert "http server port 80\nhttp access 192.0.2.3/32\nhttp access 198.51.100.0/24\n" in text
+
+
+def test_too_many(h):
+    """Sessions at work stay; an idle one makes room; who finds none is told 503."""
+    first = Client(h, sport=30000)
+    first.get("/healthz")
+    busy = [Client(h, sport=30001 + i).ask(b"G") for i in range(63)]
+    late = Client(h, sport=31000)
+    assert first.read().ended is True
+    late.ask(b"G")
+    refused = Client(h, sport=31001)
+    status, fields, _ = refused.read().answer(head_only=True)
+    assert (status, fields["Retry-After"], refused.ended) == (503, "1", True)
+    refused.send("FA")
+    refused.take("A")
+    for peer in busy[:3] + [late]:
+        peer.ask(b"ET /healthz HTTP/1.1\r\nHost: h\r\n\r\n")
+        assert peer.answer()[0] == 200
+    h.time(30 * SECOND)
+    for outs in h.outs:
+        outs.clear()
+
+
+def test_beside_the_echo_service(make):
+    """The application's TCP has all ports but the management's."""
+    m = make(HTTP.replace("http server\n", "") + "application echo\nservice echo tcp\nhttp server port 8080\n")
+    m.learn(A)
+    p = Peer(m).open()
+    p.send("PA", b"hello")
+    assert p.receive() == b"hello"
+    p.send("A")
+    assert Client(m, dport=8080, sport=40002).get("/healthz")[0] == 200
+    other = Peer(m, dport=80, sport=40003)
+    other.send("S")
+    other.take("RA")
+
+
+def test_restart_forgets_connections(h):
+    c = Client(h)
+    c.get("/healthz")
+    h.command("restart")
+    for outs in h.outs:
+        outs.clear()
+    h.learn(A)
+    c.send("PA", b"GET")
+    assert "R" in str(c.take().flags)
+    assert Client(h, sport=40001).get("/healthz")[0] == 200
+    h.time(3 * SECOND)
+    for outs in h.outs:
+        outs.clear()
