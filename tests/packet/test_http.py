@@ -5,6 +5,7 @@ import re
 
 import pytest
 from machine import *
+from prometheus_client.parser import text_string_to_metric_families
 from test_tcp import Peer
 from scapy.layers.inet import ICMP, TCP
 
@@ -164,12 +165,11 @@ def test_routes_are_streamed(make):
 
 
 def test_metrics(h):
-    families = pytest.importorskip("prometheus_client.parser").text_string_to_metric_families
     h.route(udp(A, B))
     status, fields, content = Client(h).get("/metrics")
     assert status == 200 and fields["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
     text = content.decode()
-    found = {f.name: f for f in families(text)}
+    found = {f.name: f for f in text_string_to_metric_families(text)}
     heads = re.findall(r"^# TYPE (\S+)", text, re.M)
     assert len(heads) == len(set(heads)), "a family stands twice"
     samples = [s for f in found.values() for s in f.samples]

@@ -1,0 +1,248 @@
+"""The HTTP server of the real image: curl, promtool, slow clients, a thousand connections, and a
+browser that looks at the page."""
+import json
+import os
+import re
+import select
+import shutil
+import socket
+import subprocess
+import time
+
+import pytest
+from browser import Browser
+from conftest import (LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, RIGHT_ROUTER, ROOT, eventually, pings,
+                      router_config)
+
+BASE = "http://%s" % LEFT_ROUTER
+CONFIG = router_config(extra="http server\n")
+PICTURES = os.path.join(ROOT, "build", "pictures")
+
+
+@pytest.fixture
+def web(make_lab):
+    return make_lab(CONFIG)
+
+
+def curl(host, *arguments, timeout_s=30):
+    """(status, content) of the last answer."""
+    result = host.run(["curl", "-sS", "-w", "\n%{http_code}", "--max-time", str(timeout_s),
+                       *arguments], timeout_s=timeout_s + 5)
+    assert result.returncode == 0, result.stderr
+    content, status = result.stdout.rsplit("\n", 1)
+    return int(status), content
+
+
+def get_json(host, name):
+    status, content = curl(host, "%s/api/v1/%s" % (BASE, name))
+    assert status == 200
+    return json.loads(content)
+
+
+def connect(host, address=LEFT_ROUTER, timeout_s=20):
+    client = host.socket(kind=socket.SOCK_STREAM)
+    client.settimeout(timeout_s)
+    client.connect((address, 80))
+    return client
+
+
+def read_all(client):
+    data = b""
+    while True:
+        piece = client.recv(65536)
+        if not piece:
+            return data
+        data += piece
+
+
+def test_curl(web):
+    """Every page, from both sides; HEAD, 404, 405, and keep-alive."""
+    assert curl(web.left, BASE + "/healthz") == (200, "ok\n")
+    assert curl(web.right, "http://%s/healthz" % RIGHT_ROUTER) == (200, "ok\n")
+    assert curl(web.right, BASE + "/healthz") == (200, "ok\n")  # the far address
+    assert curl(web.left, BASE + "/nothing")[0] == 404
+    assert curl(web.left, "-X", "DELETE", BASE + "/")[0] == 405
+    assert curl(web.left, "-d", "body", BASE + "/")[0] == 405
+    assert curl(web.left, "--http1.0", BASE + "/api/v1/status.json")[0] == 200
+    head = curl(web.left, "-I", BASE + "/")[1]
+    with open(ROOT + "/control/web/index.html", encoding="utf-8") as f:
+        page = f.read()
+    assert "Content-Length: %d" % len(page.encode()) in head
+    assert curl(web.left, BASE + "/")[1] == page
+    said = web.left.run(["curl", "-sS", "-v", "-o", "/dev/null", BASE + "/", "-o", "/dev/null",
+                         BASE + "/metrics"]).stderr
+    assert said.count("Connected to") == 1, said
+    for name in "status ports counters cores routes neighbours tcp".split():
+        assert get_json(web.left, name + ".json")
+
+
+def lint(text):
+    """What `promtool check metrics` looks at, and promtool itself where it is installed (the package
+    starts a server, so deps.sh does not bring it)."""
+    kinds = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.M))
+    helps = re.findall(r"^# HELP (\S+) \S", text, re.M)
+    assert sorted(helps) == sorted(kinds) and len(helps) == len(set(helps))
+    for name, kind in kinds.items():
+        assert re.fullmatch(r"hayate(_[a-z0-9]+)+", name), name
+        assert name.endswith("_total") == (kind == "counter"), name
+        assert not re.search(r"_(ms|us|ns|kb|mb|bits|minutes|count|sum|bucket|info_total)$", name), name
+    samples = re.findall(r"^(\w+)(\{\S+\})? \d+(?:\.\d+)?$", text, re.M)
+    assert {name for name, _ in samples} == set(kinds) and len(samples) == len(set(samples))
+    assert len(samples) + 2 * len(kinds) == len(text.splitlines())
+    if shutil.which("promtool"):
+        result = subprocess.run(["promtool", "check", "metrics"], input=text, text=True,
+                                capture_output=True, check=False)
+        said = result.stdout + result.stderr
+        assert (result.returncode, said) == (0, ""), said
+
+
+def test_metrics(web):
+    """Nothing to say about its form, and the figures are those of the console."""
+    pings(web.left, RIGHT_HOST)
+    status, text = curl(web.left, BASE + "/metrics")
+    assert status == 200
+    lint(text)
+    counters = web.router.balanced()
+    found = dict(re.findall(r'^hayate_packets_total\{fate="(\w+)"\} (\d+)$', text, re.M))
+    assert int(found["forwarded"]) == counters["forwarded"] == 6
+
+
+def test_dashboard(web):
+    """Every metric that the Grafana dashboard asks for is there."""
+    names = set(re.findall(r"^# TYPE (\S+)", curl(web.left, BASE + "/metrics")[1], re.M))
+    with open(ROOT + "/docs/grafana-dashboard.json", encoding="utf-8") as f:
+        board = json.load(f)
+    asked = {name for panel in board["panels"] for target in panel.get("targets", ())
+             for name in re.findall(r"hayate_\w+", target["expr"])}
+    assert len(asked) > 10 and asked <= names, asked - names
+
+
+def test_pipelined(web):
+    with connect(web.left) as client:
+        client.sendall(b"".join(b"GET %s HTTP/1.1\r\nHost: h\r\n%s\r\n" % what for what in (
+            (b"/healthz", b""), (b"/metrics", b""), (b"/nothing", b""),
+            (b"/healthz", b"Connection: close\r\n"))))
+        data = read_all(client)
+    assert re.findall(rb"^HTTP/1\.1 (\d+) ", data, re.M) == [b"200", b"200", b"404", b"200"]
+
+
+def test_hundred_thousand_routes(make_lab):
+    """Made while it is sent; forwarding goes on beside."""
+    routes = "".join("ip route 10.%d.%d.%d/32 %s\n" % (n >> 16, n >> 8 & 255, n & 255, RIGHT_HOST)
+                     for n in range(100000))
+    lab = make_lab(router_config(extra="http server\n" + routes), "--memory", "1024")
+    pings(lab.left, RIGHT_HOST)
+    status, content = curl(lab.left, BASE + "/api/v1/routes.json", timeout_s=120)
+    said = json.loads(content)
+    assert status == 200 and said["total"] == len(said["routes"]) > 100000
+    pings(lab.left, RIGHT_HOST)
+
+
+def test_slow_clients(web):
+    """Slowloris: heads that drip in have ten seconds, and others are served meanwhile."""
+    slow = [connect(web.left) for _ in range(40)]
+    began = time.monotonic()
+    ended = set()
+    while len(ended) < len(slow) and time.monotonic() - began < 30:
+        for client in slow:
+            if client not in ended:
+                try:
+                    client.send(b"X")
+                except OSError:
+                    ended.add(client)
+        for client in select.select([c for c in slow if c not in ended], [], [], 0)[0]:
+            try:
+                said = client.recv(4096)
+                assert said == b"" or said.startswith(b"HTTP/1.1 408 ")
+            except OSError:
+                pass
+            ended.add(client)
+        assert curl(web.left, BASE + "/healthz") == (200, "ok\n")
+        time.sleep(0.5)
+    for client in slow:
+        client.close()
+    assert len(ended) == 40 and time.monotonic() - began > 8
+
+
+def test_thousand_connections(web):
+    """Refused or kept, but forwarding goes on, and after them the server is as before."""
+    clients = []
+    for _ in range(1000):
+        client = web.left.socket(kind=socket.SOCK_STREAM)
+        client.setblocking(False)
+        client.connect_ex((LEFT_ROUTER, 80))
+        clients.append(client)
+    for client in clients:
+        try:
+            client.send(b"GET / HT")
+        except OSError:
+            pass
+    pings(web.left, RIGHT_HOST, count=10)
+    eventually(lambda: select.select(clients[:1000], [], [], 0)[0], 30, "an answer to one of them")
+    for client in clients:
+        client.close()
+    eventually(lambda: curl_works(web.left), 60, "service after a thousand connections")
+    pings(web.left, RIGHT_HOST, count=5)
+
+
+def curl_works(host):
+    result = host.run(["curl", "-s", "--max-time", "3", BASE + "/healthz"])
+    return result.stdout == "ok\n"
+
+
+def test_access_list(make_lab):
+    lab = make_lab(router_config(extra="http server port 8080\nhttp access %s/32\n" % LEFT_HOST))
+    assert curl(lab.left, BASE + ":8080/healthz") == (200, "ok\n")
+    assert lab.right.run(["curl", "-s", "--max-time", "5", BASE + ":8080/healthz"]).returncode in (52, 56)
+    assert lab.left.run(["curl", "-s", "--max-time", "5", BASE + "/healthz"]).returncode == 7
+
+
+def test_one_core(make_lab):
+    """Control and data share it."""
+    lab = make_lab(CONFIG, cpus=1)
+    with lab.flood(RIGHT_HOST):
+        assert curl(lab.left, BASE + "/healthz") == (200, "ok\n")
+        assert curl(lab.left, BASE + "/metrics")[0] == 200
+
+
+def test_page_in_a_browser(web):
+    """With traffic through the router: it shows ports, rates, drops, cores, routes and neighbours, asks
+    nobody else, and says so when the machine goes away and comes back."""
+    if not shutil.which("chromium") and "chromium" not in subprocess.run(
+            [ROOT + "/tools/deps.sh", "list", "test"], capture_output=True, text=True,
+            check=True).stdout:
+        pytest.skip("this distribution has no package chromium")
+    os.makedirs(PICTURES, exist_ok=True)
+    pings(web.left, RIGHT_HOST)
+    web.right.popen(["iperf3", "-s"], stdout=subprocess.DEVNULL)
+    eventually(lambda: web.left.run(["iperf3", "-c", RIGHT_HOST, "-n", "1"]).returncode == 0, 10,
+               "iperf3 listens")
+    web.left.popen(["iperf3", "-c", RIGHT_HOST, "-t", "40", "-b", "200M"], stdout=subprocess.DEVNULL)
+    with Browser(web.left) as browser:
+        browser.size(1280, 1100)
+        browser.open(BASE + "/")
+        eventually(lambda: "bit/s" in (browser.run("document.body?.innerText") or ""), 20, "figures")
+        eventually(lambda: browser.run("document.querySelectorAll('#ports path').length") >= 8, 20,
+                   "curves")
+        with web.flood("203.0.113.7"):  # no route: drops
+            time.sleep(4)
+            text = browser.run("document.body.innerText")
+            browser.screenshot(os.path.join(PICTURES, "page-light.png"))
+            browser.size(1280, 1100, dark=True)
+            time.sleep(1.2)
+            browser.screenshot(os.path.join(PICTURES, "page-dark.png"))
+        browser.size(420, 900)
+        time.sleep(1.2)
+        browser.screenshot(os.path.join(PICTURES, "page-narrow.png"))
+        for word in ("r1", "healthy", "eth0", "eth1", "Mbit/s" if "Mbit/s" in text else "Gbit/s",
+                     "ip4_no_route", "control", "data", LEFT_HOST, "198.51.100.0/24"):
+            assert word in text, (word, text)
+        assert browser.errors() == []
+        assert all(url.startswith((BASE + "/", "data:")) for url in browser.requests())
+        web.router.set_link(0, False)
+        eventually(lambda: browser.run("document.body.classList.contains('away')"), 20, "it says so")
+        assert "has not answered" in browser.run("document.body.innerText")
+        browser.size(1280, 1100)
+        browser.screenshot(os.path.join(PICTURES, "page-away.png"))
+        web.router.set_link(0, True)
+        eventually(lambda: not browser.run("document.body.classList.contains('away')"), 40, "it is back")
