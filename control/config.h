@@ -8,14 +8,18 @@
  * Invariants
  * 1. Nothing half applied: after an error *out is config_default(), which has no interface.
  * 2. Every accepted configuration is consistent: interface subnets do not overlap, every next hop
- *    and static ARP address lies on a connected subnet and is not ours, no address, route or ARP
- *    entry stands twice, no static route takes the place of a connected one.
+ *    and static neighbour lies on a connected subnet (of IPv6: or is link-local, on a port that takes
+ *    part) and is not ours, no address, route or neighbour stands twice, no static route takes the
+ *    place of a connected one, no interface of IPv6 has an MTU below 1280.
  * 3. config_print() writes text that parses to the same configuration (line numbers aside).
  * 4. Time is linear in the text: duplicate routes are found by hashing in the caller's scratch.
  *
- * config.c: lines and statements. config_check.c: what only the whole can tell. config_print.c.
+ *     config.c         lines, the table of statements, those of the machine and of interfaces
+ *     config_ip4.c     the statements of IPv4; config_ip6.c: of IPv6. config_parse.h: what they share
+ *     config_check.c   what only the whole can tell; config_check6.c: of IPv6
+ *     config_print.c   text again
  *
- * Missing on purpose: `no` forms (a file states what is, not what changes), IPv6, VLANs.
+ * Missing on purpose: `no` forms (a file states what is, not what changes), VLANs.
  */
 #ifndef CONTROL_CONFIG_H
 #define CONTROL_CONFIG_H
@@ -27,6 +31,7 @@
 #include "net/addr.h"
 
 #define CONFIG_PORTS_MAX 16 /* equals NIC_PORTS_MAX: control/plane.c asserts it */
+#define CONFIG_PORT_ANY 0xff
 #define CONFIG_ADDRESSES_MAX 4
 #define CONFIG_NEIGHBOURS6_MAX 64
 #define CONFIG_RA_SERVERS_MAX 4
@@ -37,6 +42,11 @@
 #define CONFIG_MTU_DEFAULT 1500
 #define CONFIG_MTU_MIN 68 /* RFC 791: every module must forward 68 octets unfragmented */
 #define CONFIG_MTU_MAX 9198
+#define CONFIG_MTU_IP6_MIN 1280 /* RFC 8200 5 */
+#define CONFIG_RA_INTERVAL_DEFAULT_S 600 /* RFC 4861 6.2.1: MaxRtrAdvInterval, */
+#define CONFIG_RA_INTERVAL_MIN_S 4
+#define CONFIG_RA_INTERVAL_MAX_S 1800
+#define CONFIG_RA_LIFETIME_MAX_S 9000 /* AdvDefaultLifetime */
 #define CONFIG_ARP_TIMEOUT_DEFAULT_S 1200
 #define CONFIG_ARP_TIMEOUT_MAX_S 86400
 #define CONFIG_ICMP_RATE_DEFAULT 1000 /* ICMP errors a second */
@@ -49,8 +59,8 @@
 
 enum config_idle { CONFIG_IDLE_AUTO, CONFIG_IDLE_POLL, CONFIG_IDLE_SLEEP };
 
-/* In all of these `line` is the line that said so, for errors found later. Addresses and
- * prefixes are in host byte order. */
+/* In all of these `line` is the line that said so, for errors found later; 0: none did. IPv4's
+ * addresses and prefixes are in host byte order. */
 struct config_address {
 	uint32_t addr;
 	uint32_t line;
@@ -68,12 +78,13 @@ struct config_interface {
 	bool shutdown;
 	uint8_t address_count;
 	uint16_t mtu; /* 0: not said */
-	uint32_t line;
+	uint32_t line, mtu_line;
 	struct config_address address[CONFIG_ADDRESSES_MAX]; /* [0] is the primary one */
 	char description[CONFIG_DESCRIPTION_SIZE];
 
 	bool ipv6;       /* takes part in IPv6: `ipv6 enable`, or any address */
 	bool autoconfig; /* `ipv6 address autoconfig`: by routers' advertisements */
+	uint32_t ipv6_line, autoconfig_line, link_local_line;
 	uint8_t address6_count;
 	struct config_address6 address6[CONFIG_ADDRESSES_MAX];
 	struct net_addr link_local6; /* NET_ADDR_ANY: made from the MAC address */
@@ -81,6 +92,7 @@ struct config_interface {
 	bool ra_suppress, ra_managed, ra_other, ra_lifetime_said;
 	uint32_t ra_interval_s; /* 0: not said */
 	uint32_t ra_lifetime_s;
+	uint32_t ra_lifetime_line;
 	uint8_t ra_server_count;
 	struct net_addr ra_server[CONFIG_RA_SERVERS_MAX];
 };
@@ -104,7 +116,7 @@ struct config_route6 {
 	struct net_addr next_hop; /* NET_ADDR_ANY when null0 */
 	uint32_t line;
 	uint8_t plen;
-	uint8_t port;             /* of the next hop */
+	uint8_t port; /* of the next hop; CONFIG_PORT_ANY when null0 */
 	bool null0;
 };
 
@@ -196,8 +208,13 @@ int config_fail(struct config_error *err, uint32_t line, struct text word, const
 size_t config_error_format(char *buf, size_t size, const char *file,
                            const struct config_error *err);
 
+/* The same for IPv6, which config_check calls. */
+int config_check6(const struct config *c, uint32_t *scratch, uint32_t scratch_words,
+                  struct config_error *err);
+
 /* Number of the interface one of whose subnets holds addr, or -1. Shutdown does not matter. */
 int config_connected(const struct config *c, uint32_t addr);
+int config_connected6(const struct config *c, const struct net_addr *addr);
 
 typedef void (*config_write_fn)(void *ctx, const char *text, size_t len);
 

@@ -227,5 +227,5 @@ int config_check(const struct config *c, uint32_t *scratch, uint32_t scratch_wor
 		error = check_arps(c, err);
 	if (error == 0)
 		error = check_http(c, err);
-	return error;
+	return error != 0 ? error : config_check6(c, scratch, scratch_words, err);
 }

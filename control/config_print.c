@@ -3,6 +3,7 @@
 #include "control/config.h"
 #include "lib/assert.h"
 #include "lib/fmt.h"
+#include "net/ip6.h"
 
 struct printer {
 	config_write_fn write;
@@ -26,6 +27,33 @@ static const char *idle_word(enum config_idle i)
 	return i == CONFIG_IDLE_POLL ? "poll" : i == CONFIG_IDLE_SLEEP ? "sleep" : "auto";
 }
 
+static void print_interface6(const struct printer *p, const struct config_interface *i)
+{
+	char text[FMT_PREFIX6_MAX];
+	const bool link_local = !net_addr_is_any(&i->link_local6);
+	if (i->ipv6 && !link_local && !i->autoconfig && i->address6_count == 0)
+		print_line(p, " ipv6 enable");
+	if (link_local)
+		print_line(p, " ipv6 address %s link-local", fmt_ip6(text, &i->link_local6));
+	if (i->autoconfig)
+		print_line(p, " ipv6 address autoconfig");
+	for (unsigned k = 0; k < i->address6_count; k++)
+		print_line(p, " ipv6 address %s",
+		           fmt_prefix6(text, &i->address6[k].addr, i->address6[k].plen));
+	if (i->ra_suppress)
+		print_line(p, " ipv6 nd ra suppress");
+	if (i->ra_interval_s != 0)
+		print_line(p, " ipv6 nd ra interval %u", i->ra_interval_s);
+	if (i->ra_lifetime_said)
+		print_line(p, " ipv6 nd ra lifetime %u", i->ra_lifetime_s);
+	for (unsigned k = 0; k < i->ra_server_count; k++)
+		print_line(p, " ipv6 nd ra dns %s", fmt_ip6(text, &i->ra_server[k]));
+	if (i->ra_managed)
+		print_line(p, " ipv6 nd managed-config-flag");
+	if (i->ra_other)
+		print_line(p, " ipv6 nd other-config-flag");
+}
+
 static void print_interface(const struct printer *p, unsigned n, const struct config_interface *i)
 {
 	char prefix[FMT_PREFIX_MAX];
@@ -37,6 +65,7 @@ static void print_interface(const struct printer *p, unsigned n, const struct co
 		print_line(p, " ip address %s%s",
 		           fmt_prefix(prefix, i->address[k].addr, i->address[k].plen),
 		           k > 0 ? " secondary" : "");
+	print_interface6(p, i);
 	if (i->mtu != 0)
 		print_line(p, " mtu %u", i->mtu);
 	if (i->shutdown)
@@ -48,6 +77,15 @@ static void print_route(const struct printer *p, const struct config_route *r)
 	char prefix[FMT_PREFIX_MAX], next_hop[FMT_IP4_MAX];
 	print_line(p, "ip route %s %s", fmt_prefix(prefix, r->prefix, r->plen),
 	           r->null0 ? "null0" : fmt_ip4(next_hop, r->next_hop));
+}
+
+static void print_route6(const struct printer *p, const struct config_route6 *r)
+{
+	char prefix[FMT_PREFIX6_MAX], next_hop[FMT_IP6_MAX], port[8] = "";
+	if (!r->null0 && ip6_is_link_local(&r->next_hop))
+		fmt_format(port, sizeof port, " eth%u", r->port);
+	print_line(p, "ipv6 route %s %s%s", fmt_prefix6(prefix, &r->prefix, r->plen),
+	           r->null0 ? "null0" : fmt_ip6(next_hop, &r->next_hop), port);
 }
 
 static void print_services(const struct printer *p, const struct services *all)
@@ -74,7 +112,7 @@ static void print_http(const struct printer *p, const struct config_http *http)
 void config_print(const struct config *c, config_write_fn write, void *ctx)
 {
 	const struct printer p = {write, ctx};
-	char addr[FMT_IP4_MAX], mac[FMT_MAC_MAX];
+	char addr[FMT_ADDR_MAX], mac[FMT_MAC_MAX];
 	print_line(&p, "hostname %s", c->hostname);
 	print_line(&p, "application %s", core_app_word(c->application));
 	print_line(&p, "idle %s", idle_word(c->idle));
@@ -94,5 +132,10 @@ void config_print(const struct config *c, config_write_fn write, void *ctx)
 		print_line(&p, "arp %s %s", fmt_ip4(addr, c->arp[k].addr), fmt_mac(mac, c->arp[k].mac));
 	for (uint32_t k = 0; k < c->route_count; k++)
 		print_route(&p, &c->routes[k]);
+	for (unsigned k = 0; k < c->neighbour6_count; k++)
+		print_line(&p, "ipv6 neighbor %s eth%u %s", fmt_ip6(addr, &c->neighbour6[k].addr),
+		           c->neighbour6[k].port, fmt_mac(mac, c->neighbour6[k].mac));
+	for (uint32_t k = 0; k < c->route6_count; k++)
+		print_route6(&p, &c->routes6[k]);
 	print_line(&p, "end");
 }

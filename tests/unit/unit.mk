@@ -46,8 +46,8 @@ UNIT_SRC_tcp_pair := $(TCP_SRC) tests/unit/tcp_rig.c tests/unit/tcp_link.c tests
 	tests/unit/tcp_flow.c
 UNIT_SRC_tcp_rate := $(UNIT_SRC_tcp_pair)
 UNIT_SRC_fuzz := net/arp.c net/neigh_table.c net/icmp4.c net/udp.c net/ip4.c lib/csum.c
-UNIT_SRC_config := control/config.c control/config_check.c control/config_print.c control/text.c \
-	lib/fmt.c
+UNIT_SRC_config := $(wildcard control/config*.c) control/text.c lib/fmt.c tests/unit/config_rig.c
+UNIT_SRC_config6 := $(UNIT_SRC_config)
 UNIT_SRC_shell := control/shell.c control/shell_words.c control/text.c lib/fmt.c
 UNIT_SRC_virtio_ring := drivers/virtio_net/ring.c tests/unit/virtq_device.c tests/unit/virtio_rig.c \
 	tests/unit/hand.c tests/unit/guest.c lib/pkt.c lib/csum.c
@@ -95,7 +95,7 @@ UNIT_FLAGS_ixgbe_done_traffic := $(UNIT_FLAGS_ixgbe_done)
 UNIT_FLAGS_ixgbe_faults := $(UNIT_FLAGS_ixgbe_driver)
 T ?= csum fmt mem pkt cmdline siphash counters ip4 icmp4 ip6 icmp6 nd mld ra slaac reassembly http \
 	addr udp gso arp fib fib6 rss wheel congestion tcp_wire tcp_icmp tcp_room tcp_pair \
-	tcp_rate fuzz config shell null impair tcp_reset random histogram shares virtio_net \
+	tcp_rate fuzz config config6 shell null impair tcp_reset random histogram shares virtio_net \
 	virtio_ring virtio_hostile ixgbe_ring ixgbe_hostile ixgbe_driver ixgbe_traffic \
 	ixgbe_done ixgbe_done_traffic ixgbe_faults 82599_model 82599_rx 82599_tx 82599_fuzz
 

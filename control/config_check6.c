@@ -1,0 +1,257 @@
+/*
+ * What only the whole configuration can tell of IPv6; see config.h, invariant 2. It is
+ * config_check.c once more: the same rules, other addresses, and those of links beside them.
+ */
+#include "control/config.h"
+#include "lib/assert.h"
+#include "lib/fmt.h"
+#include "net/ip6.h"
+
+/* An address as the word of an error. */
+#define WORD_IP6(addr) text_of(fmt_ip6((char[FMT_IP6_MAX]){0}, (addr)))
+#define WORD_PREFIX6(prefix, plen) \
+	text_of(fmt_prefix6((char[FMT_PREFIX6_MAX]){0}, (prefix), (plen)))
+
+/* The address of ours whose subnet holds addr, or NULL; *port says whose it is. */
+static const struct config_address6 *subnet_of(const struct config *c, const struct net_addr *addr,
+                                               unsigned *port)
+{
+	for (unsigned i = 0; i < CONFIG_PORTS_MAX; i++) {
+		const struct config_interface *interface = &c->interface[i];
+		for (unsigned k = 0; k < interface->address6_count; k++) {
+			const struct config_address6 *a = &interface->address6[k];
+			if (ip6_in_prefix(addr, &a->addr, a->plen)) {
+				*port = i;
+				return a;
+			}
+		}
+	}
+	return NULL;
+}
+
+int config_connected6(const struct config *c, const struct net_addr *addr)
+{
+	unsigned port;
+	return subnet_of(c, addr, &port) != NULL ? (int)port : -1;
+}
+
+static bool is_own(const struct config *c, const struct net_addr *addr)
+{
+	for (unsigned i = 0; i < CONFIG_PORTS_MAX; i++)
+		for (unsigned k = 0; k < c->interface[i].address6_count; k++)
+			if (net_addr_equal(&c->interface[i].address6[k].addr, addr))
+				return true;
+	return false;
+}
+
+/* --- interfaces --- */
+
+static int check_interface(const struct config_interface *i, unsigned number,
+                           enum core_app_number application, struct config_error *err)
+{
+	char word[16];
+	/* RFC 4862 5.5 and RFC 4861 6.2.7: advertisements are for hosts; another router's are not
+	 * taken from */
+	if (i->autoconfig && application == CORE_APP_router)
+		return config_fail(err, i->autoconfig_line, text_of("autoconfig"),
+		                   "a router does not take its addresses from the advertisements of "
+		                   "others (RFC 4862); give eth%u an address", number);
+	if (i->ipv6 && i->mtu != 0 && i->mtu < CONFIG_MTU_IP6_MIN) {
+		fmt_format(word, sizeof word, "%u", i->mtu);
+		return config_fail(err, i->mtu_line, text_of(word),
+		                   "IPv6, which line %u wants of eth%u, needs an MTU of %d (RFC 8200 5)",
+		                   i->ipv6_line, number, CONFIG_MTU_IP6_MIN);
+	}
+	/* RFC 4861 6.2.1: zero, or no less than the time to the next one */
+	uint32_t interval = i->ra_interval_s ? i->ra_interval_s : CONFIG_RA_INTERVAL_DEFAULT_S;
+	if (i->ra_lifetime_s != 0 && i->ra_lifetime_s < interval) {
+		fmt_format(word, sizeof word, "%u", i->ra_lifetime_s);
+		return config_fail(err, i->ra_lifetime_line, text_of(word),
+		                   "the lifetime must be 0, or no less than the interval of %u seconds "
+		                   "at which eth%u is advertised", interval, number);
+	}
+	return 0;
+}
+
+/* Two addresses, b the later one: may both be configured? Two of one subnet only on one port. */
+static int check_pair(unsigned port_a, const struct config_address6 *a, unsigned port_b,
+                      const struct config_address6 *b, struct config_error *err)
+{
+	if (b->line < a->line) {
+		const struct config_address6 *t = a;
+		unsigned port = port_a;
+		a = b, b = t;
+		port_a = port_b, port_b = port;
+	}
+	if (net_addr_equal(&a->addr, &b->addr))
+		return config_fail(err, b->line, WORD_IP6(&b->addr),
+		                   "this address is already that of eth%u, at line %u", port_a, a->line);
+	unsigned shorter = a->plen < b->plen ? a->plen : b->plen;
+	if (!ip6_in_prefix(&a->addr, &b->addr, shorter) || (port_a == port_b && a->plen == b->plen))
+		return 0;
+	char text[FMT_PREFIX6_MAX];
+	const struct net_addr subnet = ip6_prefix_of(&a->addr, a->plen);
+	return config_fail(err, b->line, WORD_PREFIX6(&b->addr, b->plen),
+	                   "the subnet overlaps %s of eth%u, at line %u",
+	                   fmt_prefix6(text, &subnet, a->plen), port_a, a->line);
+}
+
+static int check_interfaces(const struct config *c, struct config_error *err)
+{
+	/* Number n of the flat list of all possible addresses; at most 64, so pairs are cheap. */
+	enum { ALL = CONFIG_PORTS_MAX * CONFIG_ADDRESSES_MAX };
+	int error = 0;
+	for (unsigned port = 0; error == 0 && port < CONFIG_PORTS_MAX; port++)
+		error = check_interface(&c->interface[port], port, c->application, err);
+	for (unsigned n = 0; error == 0 && n < ALL; n++) {
+		unsigned port_a = n / CONFIG_ADDRESSES_MAX, a = n % CONFIG_ADDRESSES_MAX;
+		if (a >= c->interface[port_a].address6_count)
+			continue;
+		for (unsigned m = n + 1; error == 0 && m < ALL; m++) {
+			unsigned port_b = m / CONFIG_ADDRESSES_MAX, b = m % CONFIG_ADDRESSES_MAX;
+			if (b < c->interface[port_b].address6_count)
+				error = check_pair(port_a, &c->interface[port_a].address6[a], port_b,
+				                   &c->interface[port_b].address6[b], err);
+		}
+	}
+	return error;
+}
+
+/* --- neighbours --- */
+
+/* A next hop or static neighbour on the link of `port`, CONFIG_PORT_ANY when the text named none and
+ * no subnet holds it: on the link indeed, and not ourselves. */
+static int check_neighbour(const struct config *c, const struct net_addr *addr, unsigned port,
+                           uint32_t line, const char *what, struct config_error *err)
+{
+	unsigned at;
+	if (is_own(c, addr))
+		return config_fail(err, line, WORD_IP6(addr), "%s is this machine's own address", what);
+	if (port != CONFIG_PORT_ANY && !c->interface[port].ipv6)
+		return config_fail(err, line, WORD_IP6(addr),
+		                   "%s is on eth%u, which takes no part in IPv6", what, port);
+	if (ip6_is_link_local(addr)) {
+		if (net_addr_equal(addr, &c->interface[port].link_local6))
+			return config_fail(err, line, WORD_IP6(addr), "%s is this machine's own address",
+			                   what);
+		return 0;
+	}
+	const struct config_address6 *own = subnet_of(c, addr, &at);
+	if (own == NULL)
+		return config_fail(err, line, WORD_IP6(addr),
+		                   "%s does not lie on the subnet of any interface", what);
+	if (at != port)
+		return config_fail(err, line, WORD_IP6(addr), "%s lies on a subnet of eth%u, not of eth%u",
+		                   what, at, port);
+	if (ip6_is_subnet_router(addr, &own->addr, own->plen))
+		return config_fail(err, line, WORD_IP6(addr),
+		                   "%s is the address of any router on a subnet of eth%u (RFC 4291 2.6.1)",
+		                   what, at);
+	return 0;
+}
+
+static int check_neighbours(const struct config *c, struct config_error *err)
+{
+	for (unsigned i = 0; i < c->neighbour6_count; i++) {
+		const struct config_neighbour6 *n = &c->neighbour6[i];
+		for (unsigned k = 0; k < i; k++)
+			if (c->neighbour6[k].port == n->port && net_addr_equal(&c->neighbour6[k].addr, &n->addr))
+				return config_fail(err, n->line, WORD_IP6(&n->addr),
+				                   "this neighbour already stands at line %u",
+				                   c->neighbour6[k].line);
+		int error = check_neighbour(c, &n->addr, n->port, n->line, "the neighbour", err);
+		if (error != 0)
+			return error;
+	}
+	return 0;
+}
+
+/* --- routes: hashed as in config_check.c --- */
+
+struct route_table {
+	const struct config_route6 *routes;
+	uint32_t *slot;
+	uint32_t mask; /* slots - 1 */
+};
+
+/* The slot that holds prefix/plen, or the free one where it belongs. */
+static uint32_t *route_slot(const struct route_table *t, const struct net_addr *prefix,
+                            unsigned plen)
+{
+	/* A Fibonacci step for each half: the upper bits depend on all bits before. The text is the
+	 * operator's own, so nobody aims at collisions. */
+	uint64_t key = plen;
+	for (unsigned i = 0; i < 4; i += 2) {
+		key = (key ^ ((uint64_t)prefix->w[i] << 32 | prefix->w[i + 1])) * 0x9e3779b97f4a7c15u;
+		key ^= key >> 32;
+	}
+	for (uint32_t i = (uint32_t)(key >> 16);; i++) {
+		uint32_t *slot = &t->slot[i & t->mask];
+		if (*slot == 0)
+			return slot;
+		const struct config_route6 *r = &t->routes[*slot - 1];
+		if (net_addr_equal(&r->prefix, prefix) && r->plen == plen)
+			return slot;
+	}
+}
+
+/* A static route must not stand for what an interface address says. */
+static int check_route_hides(const struct route_table *t, const struct config_address6 *a,
+                             unsigned port, struct config_error *err)
+{
+	const struct net_addr subnet = ip6_prefix_of(&a->addr, a->plen);
+	uint32_t n = *route_slot(t, &subnet, a->plen);
+	if (n == 0)
+		n = *route_slot(t, &a->addr, 128);
+	if (n == 0)
+		return 0;
+	const struct config_route6 *r = &t->routes[n - 1];
+	return config_fail(err, r->line, WORD_PREFIX6(&r->prefix, r->plen),
+	                   "eth%u reaches this prefix itself, by its address at line %u", port,
+	                   a->line);
+}
+
+static int check_routes(const struct config *c, const struct route_table *t,
+                        struct config_error *err)
+{
+	const struct config_route6 *good = NULL; /* checked last: most routes share a few next hops */
+	for (uint32_t i = 0; i < c->route6_count; i++) {
+		const struct config_route6 *r = &c->routes6[i];
+		uint32_t *slot = route_slot(t, &r->prefix, r->plen);
+		if (*slot != 0)
+			return config_fail(err, r->line, WORD_PREFIX6(&r->prefix, r->plen),
+			                   "this prefix already has a route, at line %u",
+			                   c->routes6[*slot - 1].line);
+		*slot = i + 1;
+		if (r->null0 || (good != NULL && good->port == r->port &&
+		                 net_addr_equal(&good->next_hop, &r->next_hop)))
+			continue;
+		int error = check_neighbour(c, &r->next_hop, r->port, r->line, "the next hop", err);
+		if (error != 0)
+			return error;
+		good = r;
+	}
+	for (unsigned port = 0; port < CONFIG_PORTS_MAX; port++) {
+		for (unsigned k = 0; k < c->interface[port].address6_count; k++) {
+			int error = check_route_hides(t, &c->interface[port].address6[k], port, err);
+			if (error != 0)
+				return error;
+		}
+	}
+	return 0;
+}
+
+int config_check6(const struct config *c, uint32_t *scratch, uint32_t scratch_words,
+                  struct config_error *err)
+{
+	uint32_t slots = config_scratch_words(c->route6_count);
+	assert(slots <= scratch_words);
+	memset(scratch, 0, slots * sizeof *scratch);
+	struct route_table t = {c->routes6, scratch, slots - 1};
+	int error = check_interfaces(c, err);
+	if (error == 0)
+		error = check_routes(c, &t, err);
+	if (error == 0)
+		error = check_neighbours(c, err);
+	return error;
+}

@@ -1,0 +1,93 @@
+/*
+ * What the parsers of statements share (config.c, config_ip4.c, config_ip6.c).
+ *
+ * A parser gets the words of one line and the number of the first that is not the statement's own.
+ * It looks at all of them, then changes the configuration: after a failure nothing is kept anyhow
+ * (config.h, invariant 1), but the order makes sure that an error is found before a table is full.
+ */
+#ifndef CONTROL_CONFIG_PARSE_H
+#define CONTROL_CONFIG_PARSE_H
+
+#include "control/config.h"
+
+#define CONFIG_WORDS_MAX 24 /* no statement has more words than 19 */
+#define CONFIG_STATEMENTS_MAX 64
+
+struct parser {
+	struct config *out;
+	struct config_error *err;
+	const struct config_memory *mem;
+	uint32_t line;
+	struct text body; /* the line, without blanks around it */
+	struct text word[CONFIG_WORDS_MAX];
+	unsigned words;
+	const struct statement *statement;
+	struct config_interface *interface; /* of the open block, or NULL */
+	bool ended;
+	/* Line that held the statement; of those in a block, in this one. */
+	uint32_t seen[CONFIG_STATEMENTS_MAX];
+};
+
+struct statement {
+	const char *words;
+	const char *syntax;
+	/* `first` is the number of the word after the statement's own. */
+	int (*parse)(struct parser *p, unsigned first);
+	bool in_interface;
+	bool once;
+};
+
+/* The i-th word, or the empty one at the end of the line. */
+static inline struct text config_word(const struct parser *p, unsigned i)
+{
+	return i < p->words ? p->word[i] : (struct text){p->body.at + p->body.len, 0};
+}
+
+static inline bool config_word_is(const struct parser *p, unsigned i, const char *keyword)
+{
+	return i < p->words && text_is_word(p->word[i], text_of(keyword));
+}
+
+/* The error at word i: `return FAIL(p, i, "why")`. */
+#define FAIL(p, i, ...) config_fail((p)->err, (p)->line, config_word((p), (i)), __VA_ARGS__)
+
+/* All of these return 0, or fail. There is a word i / there is none. */
+int config_expect_word(struct parser *p, unsigned i);
+int config_expect_end(struct parser *p, unsigned i);
+
+/* Word i is a number; `what` begins the error. */
+int config_parse_number(struct parser *p, unsigned i, const char *what, uint32_t min, uint32_t max,
+                        uint32_t *out);
+
+/* Word i is ethN. */
+int config_parse_port(struct parser *p, unsigned i, uint32_t *port);
+
+/* Word i is the MAC address of a neighbour. */
+int config_parse_mac(struct parser *p, unsigned i, uint8_t mac[6]);
+
+/* Words *i and perhaps *i + 1 are a prefix, without host bits; *i moves behind them. config_ip4.c. */
+int config_ip4_prefix(struct parser *p, unsigned *i, uint32_t *prefix, unsigned *plen);
+
+/* --- the statements of config_ip4.c --- */
+
+int config_ip4_address(struct parser *p, unsigned i);
+int config_ip4_route(struct parser *p, unsigned i);
+int config_ip4_arp(struct parser *p, unsigned i);
+int config_ip4_arp_timeout(struct parser *p, unsigned i);
+int config_ip4_icmp(struct parser *p, unsigned i);
+
+/* --- of config_ip6.c --- */
+
+int config_ip6_enable(struct parser *p, unsigned i);
+int config_ip6_address(struct parser *p, unsigned i);
+int config_ip6_autoconfig(struct parser *p, unsigned i);
+int config_ip6_ra_suppress(struct parser *p, unsigned i);
+int config_ip6_ra_interval(struct parser *p, unsigned i);
+int config_ip6_ra_lifetime(struct parser *p, unsigned i);
+int config_ip6_ra_managed(struct parser *p, unsigned i);
+int config_ip6_ra_other(struct parser *p, unsigned i);
+int config_ip6_ra_dns(struct parser *p, unsigned i);
+int config_ip6_route(struct parser *p, unsigned i);
+int config_ip6_neighbour(struct parser *p, unsigned i);
+
+#endif

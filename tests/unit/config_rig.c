@@ -1,0 +1,176 @@
+/* See config_rig.h. */
+#include "tests/unit/config_rig.h"
+
+struct config_route routes[ROUTES];
+struct config_route6 routes6[ROUTES];
+static struct config_route routes_before[ROUTES];
+static struct config_route6 routes6_before[ROUTES];
+uint32_t scratch[SCRATCH];
+static const struct config_memory memory = {routes, ROUTES, routes6, ROUTES, scratch, SCRATCH};
+struct config config;
+struct config_error error;
+
+int parse_bytes(const char *text, size_t len)
+{
+	char *copy = malloc(len ? len : 1);
+	assert_non_null(copy);
+	memcpy(copy, text, len);
+	memset(&error, 0x5a, sizeof error);
+	int r = config_parse(len ? copy : NULL, len, &memory, &config, &error);
+	free(copy);
+	return r;
+}
+
+void admit(const char *text)
+{
+	if (parse_bytes(text, strlen(text)) != 0)
+		fail_msg("line %u: %s, at \"%s\"", error.line, error.reason, error.word);
+}
+
+void refuse(const char *text, uint32_t line, const char *word, const char *reason)
+{
+	struct config empty;
+	config_default(&empty);
+	if (parse_bytes(text, strlen(text)) == 0)
+		fail_msg("accepted: %s", text);
+	if (strncmp(error.reason, reason, strlen(reason)) != 0)
+		fail_msg("reason \"%s\", expected \"%s\"", error.reason, reason);
+	assert_string_equal(error.word, word);
+	assert_int_equal(error.line, line);
+	assert_memory_equal(&config, &empty, sizeof config);
+}
+
+struct text_buffer {
+	char *at;
+	size_t len, size;
+};
+
+static void collect(void *ctx, const char *text, size_t len)
+{
+	struct text_buffer *b = ctx;
+	assert_true(len > 0 && text[len - 1] == '\n');
+	assert_true(b->len + len <= b->size);
+	memcpy(b->at + b->len, text, len);
+	b->len += len;
+}
+
+static void forget_lines(struct config *c)
+{
+	c->http.line = 0;
+	for (unsigned i = 0; i < c->http.access_count; i++)
+		c->http.access[i].line = 0;
+	for (unsigned i = 0; i < CONFIG_PORTS_MAX; i++) {
+		struct config_interface *f = &c->interface[i];
+		f->line = f->mtu_line = f->ipv6_line = f->autoconfig_line = 0;
+		f->link_local_line = f->ra_lifetime_line = 0;
+		for (unsigned k = 0; k < CONFIG_ADDRESSES_MAX; k++)
+			f->address[k].line = f->address6[k].line = 0;
+	}
+	for (unsigned i = 0; i < CONFIG_ARPS_MAX; i++)
+		c->arp[i].line = 0;
+	for (unsigned i = 0; i < CONFIG_NEIGHBOURS6_MAX; i++)
+		c->neighbour6[i].line = 0;
+	c->routes = NULL;
+	c->routes6 = NULL;
+}
+
+static void compare_routes(uint32_t n, uint32_t n6)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		assert_int_equal(routes[i].prefix, routes_before[i].prefix);
+		assert_int_equal(routes[i].next_hop, routes_before[i].next_hop);
+		assert_int_equal(routes[i].plen, routes_before[i].plen);
+		assert_int_equal(routes[i].null0, routes_before[i].null0);
+	}
+	for (uint32_t i = 0; i < n6; i++) {
+		assert_true(net_addr_equal(&routes6[i].prefix, &routes6_before[i].prefix));
+		assert_true(net_addr_equal(&routes6[i].next_hop, &routes6_before[i].next_hop));
+		assert_int_equal(routes6[i].plen, routes6_before[i].plen);
+		assert_int_equal(routes6[i].port, routes6_before[i].port);
+		assert_int_equal(routes6[i].null0, routes6_before[i].null0);
+	}
+}
+
+void round_trip(void)
+{
+	static char printed[ROUTES * 64];
+	static struct config first;
+	struct text_buffer b = {printed, 0, sizeof printed};
+	config_print(&config, collect, &b);
+	first = config;
+	memcpy(routes_before, routes, config.route_count * sizeof *routes);
+	memcpy(routes6_before, routes6, config.route6_count * sizeof *routes6);
+	if (parse_bytes(printed, b.len) != 0)
+		fail_msg("printed text, line %u: %s", error.line, error.reason);
+	compare_routes(config.route_count, config.route6_count);
+	forget_lines(&first);
+	forget_lines(&config);
+	assert_memory_equal(&first, &config, sizeof config);
+}
+
+/* Whatever the text, the answer is a good configuration that survives the round trip, or an error
+ * with a line of the text and printable words. */
+static void try_hostile(const char *text, size_t len)
+{
+	if (parse_bytes(text, len) == 0) {
+		round_trip();
+		return;
+	}
+	uint32_t lines = 1;
+	for (size_t i = 0; i < len; i++)
+		lines += text[i] == '\n';
+	assert_in_range(error.line, 1, lines);
+	assert_true(strlen(error.reason) > 10 && strlen(error.reason) < sizeof error.reason - 1);
+	assert_true(strlen(error.word) < sizeof error.word);
+	for (const char *c = error.word; *c; c++)
+		assert_true(text_is_printable(*c));
+}
+
+
+/* One change of the text: a byte, a few cut out, one of the n pieces put in, or the end cut off. */
+static size_t mutate(char *text, size_t len, const char *const *pieces, unsigned n)
+{
+	size_t at = random_below((uint32_t)len), cut = 1 + random_below(20);
+	const char *piece = pieces[random_below(n)];
+	switch (random_below(5)) {
+	case 0:
+		text[at] = (char)random64();
+		return len;
+	case 1:
+		text[at] = "\0\r\n\t 019./!:"[random_below(12)];
+		return len;
+	case 2: /* never all */
+		cut = cut < len - at ? cut : (len - at) / 2;
+		memmove(text + at, text + at + cut, len - at - cut);
+		return len - cut;
+	case 3:
+		memmove(text + at + strlen(piece), text + at, len - at);
+		memcpy(text + at, piece, strlen(piece));
+		return len + strlen(piece);
+	default:
+		return random_below(8) == 0 ? at + 1 : len;
+	}
+}
+
+void hostile(const char *full, const char *const *pieces, unsigned n)
+{
+	static char text[8192];
+	const size_t size = strlen(full);
+	assert_true(size + 4 * 64 < sizeof text);
+	for (int round = 0; round < 20000; round++) {
+		size_t len = size;
+		memcpy(text, full, len);
+		for (uint32_t k = random_below(4); k < 4; k++)
+			len = mutate(text, len, pieces, n);
+		try_hostile(text, len);
+	}
+	for (int round = 0; round < 5000; round++) {
+		size_t len = random_below((uint32_t)(2 * size));
+		for (size_t i = 0; i < len; i++)
+			text[i] = (char)random64();
+		try_hostile(text, len);
+		for (size_t i = 0; i < len; i++)
+			text[i] = "ipv6aderouth0123./: \n"[random_below(21)];
+		try_hostile(text, len);
+	}
+}

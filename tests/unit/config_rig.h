@@ -1,0 +1,37 @@
+/* What the tests of the configuration share: a parser with memory, what must and must not pass, the
+ * round trip, hostile text. */
+#ifndef TESTS_UNIT_CONFIG_RIG_H
+#define TESTS_UNIT_CONFIG_RIG_H
+
+#include "tests/unit/host.h"
+
+#include "control/config.h"
+
+#define ROUTES 120000u
+#define SCRATCH (1u << 18)
+
+extern struct config_route routes[ROUTES];
+extern struct config_route6 routes6[ROUTES];
+extern uint32_t scratch[SCRATCH];
+
+/* Of the last text. */
+extern struct config config;
+extern struct config_error error;
+
+/* Parses a copy of exactly len bytes, so that ASan sees a read beyond them. */
+int parse_bytes(const char *text, size_t len);
+
+void admit(const char *text);
+
+/* The text must fail at the line and word with a reason that begins so; nothing stays applied. */
+void refuse(const char *text, uint32_t line, const char *word, const char *reason);
+
+/* Prints `config`, parses that, compares everything but the line numbers. */
+void round_trip(void);
+
+/* Texts made of `full` by a few changes, with the n pieces put in now and then, and of nothing. Each
+ * is a good configuration that survives the round trip, or an error with a line of the text and
+ * printable words. */
+void hostile(const char *full, const char *const *pieces, unsigned n);
+
+#endif
