@@ -100,6 +100,11 @@ void neighbour6_output(uint32_t nh, const struct net_addr *dst, uint8_t *frame, 
 
 void local_start(void);
 
+/* Where packets of ours are built, the longest too; used by one function of local.c or local6.c at a
+ * time. */
+#define LOCAL_FRAME_BYTES (ETH_HLEN + IP6_PACKET_MAX)
+extern uint8_t local_frame[LOCAL_FRAME_BYTES];
+
 /* May one more ICMP error of either family go now? */
 bool local_error_permitted(void);
 
@@ -107,7 +112,7 @@ bool local_error_permitted(void);
  * counted, or is a fragment that waits for others. */
 enum counter local_input(const struct core_msg *m);
 
-/* Sends a frame of our own by the route to its destination. Its buffer holds ETH_FRAME_MIN bytes at
+/* Sends a frame of our own by the route to its destination, in fragments if need be. Its buffer holds ETH_FRAME_MIN bytes at
  * least. One that cannot leave is counted as originated_drop_tx. */
 void local_output(uint8_t *frame, unsigned len);
 

@@ -3,7 +3,13 @@
  * (tcp_control.h). There is no other service on the control core (those of the echo application run
  * on the data cores), so datagrams that come here are answered with port unreachable, segments with a
  * reset. Which core an ICMP error about TCP concerns is not known here: each is told.
+ *
+ * Fragments come here whatever they are of: those of a datagram may reach us by different cores. An
+ * ICMP message or a datagram for the echo service is answered as if it had come whole; other
+ * services, and TCP, take nothing in fragments (who sends such large datagrams to a character
+ * generator, or segments beyond its MSS, does it for us to have the work).
  */
+#include "control/fragments.h"
 #include "control/inside.h"
 #include "control/tcp_control.h"
 
@@ -19,7 +25,7 @@
 #define TELL_BURST 200
 
 static struct icmp_limit limit, tell_limit;
-static uint8_t out_frame[BUF_STRIDE_JUMBO]; /* packets being built; used by one function at a time */
+uint8_t local_frame[LOCAL_FRAME_BYTES];
 
 void local_start(void)
 {
@@ -50,6 +56,22 @@ uint32_t local_source(uint32_t dst)
 	return vp->addr[0];
 }
 
+/* Sends a packet of ours in fragments. */
+static void output_cut(uint32_t nh, uint32_t dst, const uint8_t *frame, unsigned mtu)
+{
+	static uint8_t piece[BUF_STRIDE_JUMBO];
+	struct ip4_frag it;
+	unsigned n;
+	if (ip4_frag_init(&it, frame + ETH_HLEN, mtu) != E_OK) { /* it has DF */
+		count(CNT_originated_drop_tx);
+		return;
+	}
+	while ((n = ip4_frag_next(&it, piece + ETH_HLEN, sizeof piece - ETH_HLEN)) > 0) {
+		count(CNT_fragments_created);
+		neighbour_output(nh, dst, piece, eth_pad(piece, n + ETH_HLEN), FRAME_OWN, PAIR_ANY);
+	}
+}
+
 void local_output(uint8_t *frame, unsigned len)
 {
 	uint32_t dst = ip4_dst(frame + ETH_HLEN);
@@ -59,7 +81,11 @@ void local_output(uint8_t *frame, unsigned len)
 		count(CNT_originated_drop_tx);
 		return;
 	}
-	neighbour_output(nh, dst, frame, eth_pad(frame, len), FRAME_OWN, PAIR_ANY);
+	unsigned mtu = view_get()->port[port].mtu;
+	if (len - ETH_HLEN <= mtu)
+		neighbour_output(nh, dst, frame, eth_pad(frame, len), FRAME_OWN, PAIR_ANY);
+	else
+		output_cut(nh, dst, frame, mtu);
 }
 
 void local_error(const uint8_t *ip, unsigned len, uint8_t type, uint8_t code)
@@ -73,10 +99,10 @@ void local_error(const uint8_t *ip, unsigned len, uint8_t type, uint8_t code)
 		count(CNT_icmp_err_ratelimited);
 		return;
 	}
-	unsigned n = icmp4_error_build(out_frame + ETH_HLEN, sizeof out_frame - ETH_HLEN, ip, len,
+	unsigned n = icmp4_error_build(local_frame + ETH_HLEN, sizeof local_frame - ETH_HLEN, ip, len,
 	                               &e);
 	count(icmp4_error_counter(type, code));
-	local_output(out_frame, n + ETH_HLEN);
+	local_output(local_frame, n + ETH_HLEN);
 }
 
 /* --- receiving --- */
@@ -99,10 +125,10 @@ static enum counter icmp_input(const struct core_msg *m, const uint8_t *ip, unsi
 	if (fate != CNT_delivered_icmp)
 		return fate;
 	if (icmp.kind == ICMP4_KIND_ECHO_REQUEST) {
-		memcpy(out_frame + ETH_HLEN, ip, len);
-		icmp4_echo_reply_make(out_frame + ETH_HLEN, len);
+		memcpy(local_frame + ETH_HLEN, ip, len);
+		icmp4_echo_reply_make(local_frame + ETH_HLEN, len);
 		count(CNT_icmp_tx_echo_reply);
-		local_output(out_frame, len + ETH_HLEN);
+		local_output(local_frame, len + ETH_HLEN);
 	} else if (icmp.kind == ICMP4_KIND_ECHO_REPLY) {
 		ping_reply(ip4_src(ip), &icmp, ip4_ttl(ip));
 	} else {
@@ -117,11 +143,11 @@ static enum counter icmp_input(const struct core_msg *m, const uint8_t *ip, unsi
 static enum counter refuse_tcp(const struct core_msg *m, const uint8_t *ip)
 {
 	unsigned n;
-	enum counter fate = tcp_reset_build(out_frame + ETH_HLEN, &n, ip, m->flags & PKT_CSUM_OK);
+	enum counter fate = tcp_reset_build(local_frame + ETH_HLEN, &n, ip, m->flags & PKT_CSUM_OK);
 	if (n) {
 		count(CNT_tcp_tx);
 		count(CNT_tcp_tx_rst);
-		local_output(out_frame, n + ETH_HLEN);
+		local_output(local_frame, n + ETH_HLEN);
 	}
 	return fate;
 }
@@ -142,6 +168,50 @@ static bool is_ours(uint32_t addr)
 	return fib4_lookup(plane.fib.fib, addr) == NH_LOCAL;
 }
 
+/* A datagram that came in fragments. */
+static enum counter whole_udp_input(uint8_t *ip, unsigned len)
+{
+	const struct services *services = &view_get()->services;
+	bool served = core_app()->data_msg != NULL; /* an application with services */
+	struct udp_datagram d;
+	enum counter fate = udp_check(ip, len, false, &d);
+	if (fate != CNT_NONE)
+		return fate;
+	enum service s = served ? service_of(services, SERVICE_UDP, d.dst_port) : SERVICES;
+	if (s == SERVICES) {
+		local_error(ip, len, ICMP4_UNREACH, ICMP4_UNREACH_PORT);
+		return CNT_drop_udp_port;
+	}
+	if (s != SERVICE_ECHO)
+		return CNT_drop_fragment_local;
+	if (service_answers(services, d.src_port))
+		return CNT_drop_udp_loop;
+	udp_echo_make(ip);
+	memcpy(local_frame + ETH_HLEN, ip, len);
+	count(CNT_udp_tx);
+	local_output(local_frame, len + ETH_HLEN);
+	return CNT_delivered_udp;
+}
+
+static enum counter fragment_input(const struct core_msg *m, const uint8_t *ip)
+{
+	struct reassembly_result r;
+	enum counter fate = fragments_input(m->port, ip, ip4_total_len(ip), NULL, &r);
+	if (fate != CNT_NONE || !r.ip)
+		return fate;
+	switch (ip4_proto(r.ip)) {
+	case IP4_PROTO_ICMP:
+		return icmp_input(m, r.ip, r.len);
+	case IP4_PROTO_UDP:
+		return whole_udp_input(r.ip, r.len);
+	case IP4_PROTO_TCP:
+		return CNT_drop_fragment_local;
+	default:
+		local_error(r.ip, r.len, ICMP4_UNREACH, ICMP4_UNREACH_PROTO);
+		return CNT_drop_ip4_proto;
+	}
+}
+
 enum counter local_input(const struct core_msg *m)
 {
 	const uint8_t *ip = m->frame + ETH_HLEN;
@@ -154,7 +224,7 @@ enum counter local_input(const struct core_msg *m)
 	if (is_ours(ip4_src(ip)))
 		return CNT_drop_ip4_src_local;
 	if (ip4_is_fragment(ip))
-		return CNT_drop_ip4_fragment_local;
+		return fragment_input(m, ip);
 	switch (ip4_proto(ip)) {
 	case IP4_PROTO_ICMP:
 		return icmp_input(m, ip, len);

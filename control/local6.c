@@ -8,8 +8,6 @@
 #include "lib/mem.h"
 #include "net/ip6.h"
 
-static uint8_t out_frame[BUF_STRIDE_JUMBO]; /* packets being built; used by one function at a time */
-
 /* --- sending --- */
 
 /* The next hop to dst; `port` is the link meant when dst is link-local. */
@@ -29,6 +27,25 @@ bool local6_source(const struct net_addr *dst, unsigned port, struct net_addr *s
 	return nh == NH_LOCAL || (out >= 0 && view_source6(view_get(), (unsigned)out, dst, src));
 }
 
+/* Sends a packet of ours in fragments (RFC 8200 4.5), by an identification that nobody can guess
+ * (RFC 7739). */
+static void output_cut(uint32_t nh, const struct net_addr *dst, const uint8_t *frame, unsigned mtu)
+{
+	static uint8_t piece[BUF_STRIDE_JUMBO];
+	struct ip6_frag it;
+	uint32_t id;
+	unsigned n;
+	core_random(&id, sizeof id);
+	if (ip6_frag_init(&it, frame + ETH_HLEN, mtu, id) != E_OK) {
+		count(CNT_originated_drop_tx);
+		return;
+	}
+	while ((n = ip6_frag_next(&it, piece + ETH_HLEN, sizeof piece - ETH_HLEN)) > 0) {
+		count(CNT_fragments_created);
+		neighbour6_output(nh, dst, piece, eth_pad(piece, n + ETH_HLEN), FRAME_OWN, PAIR_ANY);
+	}
+}
+
 void local6_output(uint8_t *frame, unsigned len, unsigned port)
 {
 	const struct net_addr dst = ip6_dst(frame + ETH_HLEN);
@@ -38,7 +55,11 @@ void local6_output(uint8_t *frame, unsigned len, unsigned port)
 		count(CNT_originated_drop_tx);
 		return;
 	}
-	neighbour6_output(nh, &dst, frame, eth_pad(frame, len), FRAME_OWN, PAIR_ANY);
+	unsigned mtu = view_get()->port[out].mtu;
+	if (len - ETH_HLEN <= mtu)
+		neighbour6_output(nh, &dst, frame, eth_pad(frame, len), FRAME_OWN, PAIR_ANY);
+	else
+		output_cut(nh, &dst, frame, mtu);
 }
 
 void local6_error(unsigned port, const uint8_t *ip, unsigned len, uint8_t type, uint8_t code,
@@ -54,10 +75,10 @@ void local6_error(unsigned port, const uint8_t *ip, unsigned len, uint8_t type, 
 		count(CNT_icmp_err_ratelimited);
 		return;
 	}
-	unsigned n = icmp6_error_build(out_frame + ETH_HLEN, sizeof out_frame - ETH_HLEN, ip, len,
+	unsigned n = icmp6_error_build(local_frame + ETH_HLEN, sizeof local_frame - ETH_HLEN, ip, len,
 	                               &e);
 	count(icmp6_error_counter(type, code));
-	local6_output(out_frame, n + ETH_HLEN, port);
+	local6_output(local_frame, n + ETH_HLEN, port);
 }
 
 /* --- receiving --- */
@@ -82,8 +103,8 @@ static void echo_reply(const struct arrival *a)
 		count(CNT_originated_drop_tx);
 		return;
 	}
-	memcpy(out_frame + ETH_HLEN, a->ip, a->len);
-	uint8_t *reply = icmp6_echo_reply_make(out_frame + ETH_HLEN, a->up.at, &src);
+	memcpy(local_frame + ETH_HLEN, a->ip, a->len);
+	uint8_t *reply = icmp6_echo_reply_make(local_frame + ETH_HLEN, a->up.at, &src);
 	count(CNT_icmp6_tx_echo_reply);
 	local6_output(reply - ETH_HLEN, ip6_total_len(reply) + ETH_HLEN, a->m->port);
 }

@@ -4,6 +4,7 @@
  * blanks as column names.
  */
 #include "control/inside.h"
+#include "control/stats.h"
 
 #include "lib/fmt.h"
 #include "lib/mem.h"
@@ -243,20 +244,13 @@ void show_arp(struct shell *sh, int argc, char **argv)
 
 /* --- show counters --- */
 
-/* Messages that data cores have handed over and nobody has looked at yet. */
-static uint64_t messages_waiting(const struct counters *c)
-{
-	uint64_t punted = c->v[CNT_punted], taken = c->v[CNT_punt_taken];
-	return punted > taken ? punted - taken : 0;
-}
-
 void show_counters(struct shell *sh, int argc, char **argv)
 {
 	struct counters c;
 	uint64_t received = 0, fates = 0;
 	bool all = argc == 1 && strcmp(argv[0], "all") == 0;
 	core_counters(&c);
-	uint64_t waiting = plane.waiting + messages_waiting(&c);
+	uint64_t waiting = stats_waiting(&c);
 	for (unsigned i = 0; i < CNT_MAX; i++) {
 		if (counter_desc[i].kind != COUNTER_INFO)
 			fates += c.v[i];

@@ -1,6 +1,7 @@
 /* See stats.h. */
 #include "control/stats.h"
 
+#include "control/fragments.h"
 #include "control/inside.h"
 #include "control/tcp_control.h"
 #include "lib/mem.h"
@@ -13,7 +14,7 @@ uint64_t stats_uptime_ns(void)
 uint64_t stats_waiting(const struct counters *sum)
 {
 	uint64_t punted = sum->v[CNT_punted], taken = sum->v[CNT_punt_taken];
-	return plane.waiting + (punted > taken ? punted - taken : 0);
+	return plane.waiting + fragments_waiting() + (punted > taken ? punted - taken : 0);
 }
 
 const char *stats_role(unsigned core)

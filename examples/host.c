@@ -208,7 +208,7 @@ static enum counter ip_check(const struct host *h, const struct pkt *p)
 		return CNT_drop_ip4_src_local;
 	if (ip4_src(ip) == ip4_subnet_broadcast(h->address.addr, h->address.plen))
 		return CNT_drop_ip4_src_martian;
-	return ip4_is_fragment(ip) ? CNT_drop_ip4_fragment_local : CNT_NONE;
+	return ip4_is_fragment(ip) ? CNT_drop_fragment_local : CNT_NONE;
 }
 
 /* Takes a packet that is not TCP and returns true; of TCP it leaves the packet. */

@@ -50,7 +50,7 @@
 	X(drop_ip4_link_bcast, DROP, "unicast packet in a link-layer broadcast, or broadcast not for us") \
 	X(drop_ip4_multicast, DROP, "multicast group nobody here joined") \
 	X(drop_ip4_need_frag, DROP, "larger than the next link's MTU and DF is set") \
-	X(drop_ip4_fragment_local, DROP, "fragment addressed to the machine itself") \
+	X(drop_fragment_local, DROP, "packet to the machine itself in fragments, which its receiver does not take") \
 	X(drop_ip4_proto, DROP, "protocol without a receiver here") \
 	X(drop_ip6_short, DROP, "IPv6 packet shorter than its header") \
 	X(drop_ip6_version, DROP, "IP version field is not 6") \

@@ -6,7 +6,7 @@
  * ip4_check has passed: header and total length lie within the buffer, options can be walked.
  *
  * Deliberately missing: reassembly (a router forwards fragments; those to itself are dropped
- * under drop_ip4_fragment_local), source routing (dropped, as RFC 1812 5.3.13.4 lets a router be
+ * are net/reassembly.h's), source routing (dropped, as RFC 1812 5.3.13.4 lets a router be
  * configured and RFC 7126 advises), updating record route and timestamp options on the way.
  */
 #ifndef NET_IP4_H

@@ -15,14 +15,6 @@
 
 #define CHARGEN_UDP_MAX 512 /* RFC 864 */
 
-static bool answers(const struct services *services, uint16_t port)
-{
-	enum service s = service_of(services, SERVICE_UDP, port);
-	return s == SERVICE_ECHO || s == SERVICE_CHARGEN ||
-	       port == service_port_default(SERVICE_ECHO) ||
-	       port == service_port_default(SERVICE_CHARGEN);
-}
-
 /* Sends p, an answer in the buffer of its request, back by the way that came. */
 static void send_back(struct pkt *p)
 {
@@ -66,7 +58,7 @@ bool udp_service(struct pkt *p, const struct services *services)
 		service = service_of(services, SERVICE_UDP, d.dst_port);
 		if (service == SERVICES)
 			return false;
-		if (service != SERVICE_DISCARD && answers(services, d.src_port))
+		if (service != SERVICE_DISCARD && service_answers(services, d.src_port))
 			bad = CNT_drop_udp_loop;
 	}
 	if (bad != CNT_NONE) {

@@ -36,7 +36,9 @@ static void clear_filters(struct nic *nic)
 	ixgbe_write_all(nic, IXGBE_MTA, 0, 0);
 	ixgbe_write(nic, IXGBE_MCSTCTRL, 0, 0);
 	ixgbe_write(nic, IXGBE_VLNCTRL, 0, IXGBE_VLNCTRL_VET);
-	ixgbe_write(nic, IXGBE_FCTRL, 0, IXGBE_FCTRL_BAM);
+	/* every group, as a virtio port has it: which ones we are in, data cores know (IPv6's neighbour
+	 * discovery needs some, RFC 4861 7.2.1) */
+	ixgbe_write(nic, IXGBE_FCTRL, 0, IXGBE_FCTRL_BAM | IXGBE_FCTRL_MPE);
 }
 
 /* 4.6.3.2: all zero where there is no flow control. */

@@ -54,6 +54,7 @@
 #include <unistd.h>
 
 #include "control/inside.h"
+#include "control/stats.h"
 #include "control/tcp_control.h"
 #include "control/tcp_core.h"
 #include "core/outbox.h"
@@ -462,7 +463,7 @@ static uint64_t received(void)
 
 static uint64_t waiting(const struct counters *c)
 {
-	return plane.waiting + c->v[CNT_punted] - c->v[CNT_punt_taken];
+	return stats_waiting(c);
 }
 
 static void check_fates(void)
@@ -476,7 +477,7 @@ static void check_fates(void)
 	if (received() != fates + waiting(&c))
 		broken("received %" PRIu64 ", fates %" PRIu64 ", waiting %" PRIu64, received(), fates,
 		       waiting(&c));
-	if (plane.fib_ready && plane.waiting > arp_pending(&plane.arp))
+	if (plane.fib_ready && plane.waiting > arp_pending(&plane.arp) + nd_pending(&plane.nd))
 		broken("%" PRIu64 " packets wait for a neighbour, ARP knows of %u", plane.waiting,
 		       arp_pending(&plane.arp));
 }

@@ -45,7 +45,7 @@ SILENT = {
     "no frame at all": (b"", "drop_eth_short"),
     "13 bytes of a frame": (frame(GOOD)[:13], "drop_eth_short"),
     "to another station": (padded(frame(GOOD, dst=A2)), "drop_eth_dst"),
-    "IPv6": (padded(bytes(ether(A, ROUTER[0]))[:12] + b"\x86\xdd" + GOOD), "drop_eth_type"),
+    "IPv6 where there is none": (padded(bytes(ether(A, ROUTER[0]))[:12] + b"\x86\xdd" + GOOD), "drop_port_down"),
     "VLAN tag": (padded(bytes(ether(A, ROUTER[0]))[:12] + b"\x81\0\0\x05\x08\0" + GOOD),
                  "drop_eth_type"),
     "802.3 length (RFC 1812 3.3.3)": (padded(bytes(ether(A, ROUTER[0]))[:12] + b"\0\x2e" + GOOD),
@@ -85,10 +85,6 @@ SILENT = {
         frame(IP(src=A.ip, dst=ROUTER[0].ip) / ICMP(), dst=BROADCAST), "drop_ip4_link_bcast"),
     "multicast": (frame(udp(A, "224.0.0.5"), dst="01:00:5e:00:00:05"), "drop_ip4_multicast"),
     "multicast, sent to us": (frame(udp(A, "239.1.2.3")), "drop_ip4_multicast"),
-    "fragment for us, first": (frame(IP(src=A.ip, dst=ROUTER[0].ip, flags="MF", proto=1) /
-                                     Raw(b"\x08\0" * 8)), "drop_ip4_fragment_local"),
-    "fragment for us, last": (frame(IP(src=A.ip, dst=ROUTER[1].ip, frag=9, proto=17) /
-                                    Raw(b"12345678")), "drop_ip4_fragment_local"),
     "from our own address (5.3.8)": (frame(IP(src=ROUTER[0].ip, dst=ROUTER[0].ip) / ICMP()),
                                      "drop_ip4_src_local"),
     "from our own address on another port": (frame(IP(src=ROUTER[1].ip, dst=ROUTER[0].ip) /

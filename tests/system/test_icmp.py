@@ -97,3 +97,9 @@ def test_ping_from_the_console(lab):
     assert re.search(r"^3 sent, 3 received", output, re.MULTILINE), output
     counters = lab.router.balanced()
     assert counters["icmp_tx_echo_request"] == counters["delivered_icmp"] == 3, output
+
+
+@pytest.mark.parametrize("size", [3000, 30000])
+def test_large_ping_to_the_router(lab, size):
+    """RFC 1122 3.3.2: the router puts fragments to itself together, and its answer into some."""
+    pings(lab.left, LEFT_ROUTER, "-s", str(size), count=2)

@@ -53,6 +53,18 @@ class Host:
         self.ip("link", "set", "eth0", "up")
         self.ip("route", "replace", "default", "via", gateway)
 
+    def configure6(self, address=None, gateway=None):
+        """Lets the host speak IPv6 as well: by address (as 2001:db8::2/64) and gateway, or by what
+        routers advertise."""
+        self.sysctl("net.ipv6.conf.eth0.accept_dad", 0)  # nobody waits for the test's own address
+        self.sysctl("net.ipv6.conf.eth0.accept_ra", 0 if address else 2)
+        self.sysctl("net.ipv6.conf.lo.disable_ipv6", 0)
+        self.sysctl("net.ipv6.conf.eth0.disable_ipv6", 0)
+        if address:
+            self.ip("-6", "address", "replace", address, "dev", "eth0", "nodad")
+        if gateway:
+            self.ip("-6", "route", "replace", "default", "via", gateway)
+
     def ip(self, *arguments):
         return self.run(["ip", *arguments], check=True).stdout
 
