@@ -5,6 +5,7 @@
   router.ixgbe.64B.<ROUTES>.*    the same on two 82599 modelled by nicsim in line-rate mode, with its
                                  generator and sink (models.py); the highest rate without loss; and
                                  the curve of throughput against packets per tail write
+  router.virtio.ip6.78B.<ROUTES>.* and ip4, 64B: a router of each family, by turns
   router.null.64B.<ROUTES>.*     the same without any device: frames made on the spot and thrown away
                                  (drivers/null): what loop, application and buffers cost
   peer.<PROGRAM>.*               DPDK in the guest's place over virtio-user, on the same generator,
@@ -52,11 +53,13 @@ from launcher.errors import LauncherError
 from launcher.guest import Guest, GuestError
 
 OURS = {"router": "router.virtio", "ixgbe": "router.ixgbe"}  # contender: name of its figures
+FAMILIES = {"ip4.64B": "vhost_gen", "ip6.64B": "vhost_gen6_64", "ip4.78B": "vhost_gen_78",
+            "ip6.78B": "vhost_gen6_78"}  # contender: its generator
 IMPOSSIBLE = 1.05  # busy share that no core can have
 VALID = 0.99  # of the rate asked for: with less a trial says nothing
 SATURATED = 0.98  # busy share of the data core from which on it is the limit
 ROUTES = (1, 16384)
-PARTS = ["forwarding", "null", "no-loss", "tail-writes", "tcp", "tcp-idle", "udp-rtt", "boot",
+PARTS = ["forwarding", "families", "null", "no-loss", "tail-writes", "tcp", "tcp-idle", "udp-rtt", "boot",
          "sizes"]
 
 
@@ -71,6 +74,13 @@ def null_routes(prefixes):
         return ["198.19.0.0/16"]
     assert prefixes == 16384
     return ["198.19.%d.%d/30" % (number >> 6, (number & 63) << 2) for number in range(prefixes)]
+
+
+def configuration6(prefixes):
+    return ("hostname bench\ninterface eth0\n ipv6 address 2001:db8:1::1/64\n"
+            "interface eth1\n ipv6 address 2001:db8:2::1/64\n"
+            "ipv6 neighbor 2001:db8:2::2 eth1 %s\n" % NEXT_HOP_MAC +
+            "".join("ipv6 route 2a10:0:%x::/48 2001:db8:2::2\n" % n for n in range(prefixes)))
 
 
 def configuration(prefixes, destinations=routes):
@@ -89,10 +99,10 @@ def data_core(router):
 
 
 @contextlib.contextmanager
-def router_under_load(work, accel, generator, prefixes):
+def router_under_load(work, accel, generator, text):
     config = os.path.join(work, "bench.conf")
     with open(config, "w", encoding="ascii") as file:
-        file.write(configuration(prefixes))
+        file.write(text)
     pidfile, qmp_path = os.path.join(work, "pid"), os.path.join(work, "qmp")
     words = ["router", "--config", config, "--accel", accel, "--idle", "auto", "--pidfile",
              pidfile, "--qmp", qmp_path, "--memory", "512M"]
@@ -126,10 +136,12 @@ class Contender:
             self.router, self.generator = stack.enter_context(
                 router_on_models(work, accel, configuration(prefixes), prefixes))
         else:
-            self.generator = stack.enter_context(Generator(work, huge, prefixes))
-        if what == "router":
+            program = FAMILIES.get(what, "vhost_gen")
+            self.generator = stack.enter_context(Generator(work, huge, prefixes, program))
+        if what == "router" or what in FAMILIES:
+            text = configuration6 if what.startswith("ip6") else configuration
             self.router = stack.enter_context(
-                router_under_load(work, accel, self.generator, prefixes))
+                router_under_load(work, accel, self.generator, text(prefixes)))
         elif what in PEERS:
             stack.enter_context(PEERS[what][0](work, huge, self.generator, prefixes))
         self.generator.run(WARM_UP_S)
@@ -199,6 +211,32 @@ def forwarding(results, work, accel, huge, prefixes, runs, seconds, peers):
             results.note("%s, %s: the GENERATOR was the limit, not the peer: it found room at "
                          "%.1f %% of its looks" % (routes_name, peer, 100 * (1 - share)))
     return trips
+
+
+def families(results, work, accel, huge, prefixes, runs, seconds):
+    """IPv6 beside IPv4, by turns: frames of 64 bytes, and of 78, as they are with IPv6 and a VLAN
+    tag and UDP. Adds, for each, what a packet costs."""
+    measured = {what: [] for what in FAMILIES}
+    for number in range(runs):
+        turns = max(1, round(seconds / SLICE_S))
+        with contextlib.ExitStack() as stack:
+            contenders = [Contender(stack, work, huge, accel, what, prefixes) for what in measured]
+            for _ in range(turns):
+                for contender in contenders:
+                    measured[contender.what].append(contender.turn())
+        progress("%s run %d of %d:" % (name_of(prefixes), number + 1, runs))
+        for what in measured:
+            progress("    " + say(what, measured[what][-turns:]))
+    measured = near_only(results, name_of(prefixes), measured)
+    for what in FAMILIES:
+        family, size = what.split(".")
+        other = measured["ip4." + size] if family == "ip6" else None
+        for figure in ("mpps", "busy_cycles_per_packet"):
+            unit, better = UNITS[figure]
+            results.add("router.virtio.%s.%s.%s" % (what, name_of(prefixes), figure),
+                        [got[figure] for got in measured[what]], unit, better, accel,
+                        "IPv4" if other else None,
+                        [got[figure] for got in other] if other else None)
 
 
 def add_forwarding(results, name, accel, measured, what, peers):
@@ -393,6 +431,12 @@ def main():
                     trips += forwarding(results, work, accel, huge, prefixes, arguments.runs,
                                         arguments.seconds, peers)
                 results.add("host.core_round_trip", trips, "ns", "lower", "host")
+        if "families" in parts:
+            build_tools()
+            with hugepages() as huge:
+                for prefixes in ROUTES:
+                    families(results, work, accel, huge, prefixes, arguments.runs,
+                             arguments.seconds)
         if "null" in parts:
             without_device(results, work, accel, arguments.runs)
         if "no-loss" in parts:

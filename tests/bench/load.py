@@ -42,16 +42,24 @@ def progress(text):
     print("  %s" % text, file=sys.stderr, flush=True)
 
 
+# vhost_gen.c for frames of so many bytes without checksum, of each family
+GENERATORS = {"vhost_gen": (),
+              "vhost_gen_78": ("-DFRAME_BYTES=74",),
+              "vhost_gen6_64": ("-DFAMILY=6",),
+              "vhost_gen6_78": ("-DFAMILY=6", "-DFRAME_BYTES=74")}
+
+
 def build_tools():
     os.makedirs(TOOLS, exist_ok=True)
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "libdpdk"], capture_output=True,
                            text=True, check=False)
     if flags.returncode != 0:
         raise BenchError("libdpdk is not installed (tools/deps.sh install bench)")
-    for sources, extra in ((["vhost_gen.c", "vhost_ring.c", "vhost_ring.h"],
-                            ["-march=native"] + flags.stdout.split() + ["-lrte_vhost"]),
-                           (["core_ping.c"], ["-pthread"])):
-        binary = os.path.join(TOOLS, sources[0][:-len(".c")])
+    vhost = ["vhost_gen.c", "vhost_ring.c", "vhost_ring.h"]
+    dpdk = ["-march=native"] + flags.stdout.split() + ["-lrte_vhost"]
+    builds = [(name, vhost, list(options) + dpdk) for name, options in GENERATORS.items()]
+    for name, sources, extra in [*builds, ("core_ping", ["core_ping.c"], ["-pthread"])]:
+        binary = os.path.join(TOOLS, name)
         paths = [os.path.join(HERE, name) for name in sources]
         if os.path.exists(binary) and os.path.getmtime(binary) > max(map(os.path.getmtime, paths)):
             continue
@@ -128,10 +136,10 @@ class Load(collections.namedtuple("Load", "offered taken received late bad nanos
 class Generator:
     """vhost_gen, its two sockets in `work`. partners: the threads that forward for it."""
 
-    def __init__(self, work, huge, prefixes):
+    def __init__(self, work, huge, prefixes, program="vhost_gen"):
         self.sockets = [os.path.join(work, name) for name in ("vhost0", "vhost1")]
         self.partners = []
-        words = [os.path.join(TOOLS, "vhost_gen")]
+        words = [os.path.join(TOOLS, program)]
         words += eal("hayate-gen-%d" % os.getpid(), [CPU_GENERATOR], huge, 64)
         for path in self.sockets:
             with contextlib.suppress(FileNotFoundError):

@@ -49,11 +49,19 @@
 #define REST_NS 500 /* between looks at a ring that had less than a batch */
 
 #define HEADER_BYTES VHOST_HEADER_BYTES
+/* Constants, for the sake of copies that are: a program for each (load.py builds them). */
+#ifndef FRAME_BYTES
 #define FRAME_BYTES 60  /* 64 on the wire, with the checksum */
+#endif
+#ifndef FAMILY
+#define FAMILY 4
+#endif
 #define BUFFER_BYTES (HEADER_BYTES + FRAME_BYTES)
-/* Of the buffer, what differs from packet to packet: IPv4 checksum, source, destination, ports. */
-#define VARYING_AT (HEADER_BYTES + sizeof(struct rte_ether_hdr) + 10)
+/* Of the buffer, what differs from packet to packet: IPv4 checksum, source, destination, ports; of
+ * IPv6 the destination. */
+#define VARYING_AT (HEADER_BYTES + sizeof(struct rte_ether_hdr) + (FAMILY == 4 ? 10 : 24))
 #define VARYING_BYTES 16
+#define UDP_FITS (FRAME_BYTES >= (int)(sizeof(struct rte_ether_hdr) + (FAMILY == 4 ? 20 : 40) + 8))
 
 static struct vhost_port ports[2];
 static _Alignas(64) uint8_t template[BUFFER_BYTES];
@@ -86,6 +94,8 @@ static inline void enqueue(struct vhost_ring *q, unsigned n, unsigned at)
 	vhost_publish(q, (uint16_t)(q->next + n));
 }
 
+static const uint8_t source6[16] = {0x20, 0x01, 0x0d, 0xb8, 0, 1, [15] = 2};
+
 static unsigned bad_packet(const struct vhost_ring *q, uint16_t id)
 {
 	uint8_t buffer[BUFFER_BYTES];
@@ -93,6 +103,11 @@ static unsigned bad_packet(const struct vhost_ring *q, uint16_t id)
 		return 1;
 	const struct rte_ether_hdr *eth = (const void *)(buffer + HEADER_BYTES);
 	const struct rte_ipv4_hdr *ip = (const void *)(eth + 1);
+	if (FAMILY == 6) {
+		const struct rte_ipv6_hdr *six = (const void *)(eth + 1);
+		return eth->ether_type != rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV6) || six->hop_limits != 63 ||
+		       memcmp(six->src_addr, source6, 16) != 0;
+	}
 	if (eth->ether_type != rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4))
 		return 1;
 	/* A peer that swaps addresses and does not route leaves the TTL alone. */
@@ -204,23 +219,55 @@ static void run(double seconds, double mpps)
 	       full);
 }
 
+static void make_udp(void *at, unsigned bytes)
+{
+	struct rte_udp_hdr *udp = at;
+	udp->src_port = rte_cpu_to_be_16(1024);
+	udp->dst_port = rte_cpu_to_be_16(9);
+	udp->dgram_len = rte_cpu_to_be_16((uint16_t)bytes);
+}
+
+/* Prefix number n is 2a10:0:n::/48. A frame of 64 bytes has no room for UDP: then there is no next
+ * header. The UDP checksum is nobody's business on the way. */
+static void make_packets6(struct rte_ether_hdr *eth, unsigned prefixes)
+{
+	struct rte_ipv6_hdr *ip = (void *)(eth + 1);
+	eth->ether_type = rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV6);
+	ip->vtc_flow = rte_cpu_to_be_32(6u << 28);
+	ip->payload_len = rte_cpu_to_be_16(FRAME_BYTES - sizeof *eth - sizeof *ip);
+	ip->proto = UDP_FITS ? 17 : 59;
+	ip->hop_limits = 64;
+	memcpy(ip->src_addr, source6, 16);
+	if (UDP_FITS)
+		make_udp(ip + 1, FRAME_BYTES - sizeof *eth - sizeof *ip);
+	srandom(1);
+	for (unsigned i = 0; i < DESTINATIONS; i++) {
+		unsigned prefix = (unsigned)random() % prefixes;
+		uint8_t to[16] = {0x2a, 0x10, 0, 0, (uint8_t)(prefix >> 8), (uint8_t)prefix};
+		for (unsigned b = 6; b < 16; b++)
+			to[b] = (uint8_t)random();
+		memcpy(varying[i], to, VARYING_BYTES);
+	}
+}
+
 static void make_packets(const struct rte_ether_addr *dst, uint32_t base, unsigned prefixes)
 {
 	struct rte_ether_hdr *eth = (void *)(template + HEADER_BYTES);
 	struct rte_ipv4_hdr *ip = (void *)(eth + 1);
-	struct rte_udp_hdr *udp = (void *)(ip + 1);
 	((struct virtio_net_hdr_mrg_rxbuf *)(void *)template)->num_buffers = 1;
 	eth->dst_addr = *dst;
 	eth->src_addr = (struct rte_ether_addr){{0x52, 0x54, 0, 0, 0, 0x0a}};
+	if (FAMILY == 6) {
+		make_packets6(eth, prefixes);
+		return;
+	}
 	eth->ether_type = rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4);
 	ip->version_ihl = 0x45;
 	ip->total_length = rte_cpu_to_be_16(FRAME_BYTES - sizeof *eth);
 	ip->time_to_live = 64;
 	ip->next_proto_id = 17;
 	ip->src_addr = rte_cpu_to_be_32(RTE_IPV4(192, 0, 2, 2));
-	udp->src_port = rte_cpu_to_be_16(1024);
-	udp->dst_port = rte_cpu_to_be_16(9);
-	udp->dgram_len = rte_cpu_to_be_16(FRAME_BYTES - sizeof *eth - sizeof *ip);
+	make_udp(ip + 1, FRAME_BYTES - sizeof *eth - sizeof *ip);
 	srandom(1);
 	for (unsigned i = 0; i < DESTINATIONS; i++) {
 		uint32_t prefix = (uint32_t)random() % prefixes;
