@@ -29,7 +29,7 @@ stop() {
 trap stop INT TERM HUP
 
 for target; do
-	"$make" --no-print-directory "$target" </dev/null &
+	"$make" --no-print-directory -j"$(nproc)" "$target" </dev/null &
 	layer=$!
 	wait "$layer" || failed="$failed $target"
 	layer=
