@@ -9,6 +9,7 @@
 #include "control/view.h"
 #include "core/core.h"
 #include "net/eth.h"
+#include "net/icmp6.h"
 #include "net/ip6.h"
 
 enum door {
@@ -43,6 +44,18 @@ static inline enum door door_ip(const struct pkt *p, const struct view_port *por
 	else
 		return type == ETH_TYPE_IP4 ? DOOR_IP4 : DOOR_IP6;
 	return DOOR_GONE;
+}
+
+/* As what an IPv6 packet for us, which ip6_check has passed, goes to the control core. Discovery is
+ * from the link itself by its hop limit (RFC 4861 6.1, 7.1: 255), so nobody beyond fills the room that
+ * is kept for it (plane.c, punt_eighths). */
+static inline enum punt_kind door_kind6(const struct pkt *p)
+{
+	const uint8_t *ip = p->data + ETH_HLEN;
+	bool discovery = ip6_next(ip) == IP6_ICMP6 && ip6_hop_limit(ip) == 255 &&
+	                 p->len > ETH_HLEN + IP6_HLEN && ip[IP6_HLEN] >= ICMP6_ROUTER_SOLICIT &&
+	                 ip[IP6_HLEN] <= ICMP6_NEIGHBOUR_ADVERT;
+	return discovery ? PUNT_ND : PUNT_LOCAL;
 }
 
 /* Is an IPv6 packet that ip6_check has passed for one of our addresses, or for a group we are in? */

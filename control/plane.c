@@ -426,6 +426,7 @@ static void plane_msg(const struct core_msg *m)
 	case PUNT_ARP:
 		count(arp_input(&plane.arp, m->port, m->frame, m->len, core_now_ns()));
 		break;
+	case PUNT_ND:
 	case PUNT_LOCAL:
 		count_fate(is_ip6(m) ? local6_input(m) : local_input(m));
 		break;
@@ -488,11 +489,22 @@ static void plane_inject(struct pkt *p, uint32_t kind, uint32_t arg)
 		pkt_free(&self.pool, p);
 }
 
+/* Without neighbours nothing moves, so what finds them has all of the ring; next comes what waits
+ * for them; a flood of packets to ourselves shall stop neither. */
+static const uint8_t punt_eighths[] = {
+	[PUNT_ARP] = 8,
+	[PUNT_ND] = 8,
+	[PUNT_LOCAL] = 4,
+	[PUNT_RESOLVE] = 6,
+	[PUNT_OWN] = 6,
+};
+
 const struct control_hooks plane_hooks = {
 	.start = plane_start,
 	.ports = plane_ports,
 	.link = plane_link,
 	.msg = plane_msg,
+	.punt_eighths = punt_eighths,
 	.key = plane_key,
 	.timer = plane_timer,
 	.inject = plane_inject,

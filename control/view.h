@@ -189,7 +189,8 @@ static inline const struct view_shared *view_shared_of(unsigned core)
 /* Messages from data cores (core_msg.kind); arg is the next-hop number. */
 enum punt_kind {
 	PUNT_ARP,     /* an ARP frame */
-	PUNT_LOCAL,   /* an IP packet for the machine itself */
+	PUNT_ND,      /* a message of neighbour or router discovery, for the machine itself */
+	PUNT_LOCAL,   /* any other IP packet for the machine itself */
 	PUNT_RESOLVE, /* to be forwarded once its neighbour is known; TTL is already taken down */
 	PUNT_OWN,     /* a packet of ours that waits for its neighbour (core_punt_own) */
 };

@@ -128,6 +128,10 @@ struct control_hooks {
 	/* A frame that a data core punted. The message is valid during the call. */
 	void (*msg)(const struct core_msg *m);
 
+	/* By kind of message: how many eighths of the ring may be full when a data core punts one of
+	 * it. So a flood of one kind leaves room for others, on which more depends. */
+	const uint8_t *punt_eighths;
+
 	/* A byte typed on the console. */
 	void (*key)(uint8_t c);
 
@@ -267,8 +271,9 @@ static inline void core_drop(const struct pkt *p, enum counter reason)
 	pkt_free(&self.pool, p);
 }
 
-/* Copies a received packet to the control core, which decides its fate, and frees it. A full ring
- * drops it as drop_punt_full. PKT_CSUM_PARTIAL must have been completed. */
+/* Copies a received packet to the control core, which decides its fate, and frees it. A ring that is
+ * full, or has no room for that kind (control_hooks.punt_eighths), drops it as drop_punt_full.
+ * PKT_CSUM_PARTIAL must have been completed. */
 void core_punt(const struct pkt *p, uint32_t kind, uint32_t arg);
 
 /* The same for a packet of our own making, which has no fate: in one piece or several, its checksum

@@ -121,15 +121,21 @@ static void fill_packet(struct core_msg *m, const struct pkt *p)
 	}
 }
 
+/* Whether the punt ring, with head its next slot, takes one more message of this kind. */
+static bool punt_has_room(uint64_t head, uint32_t kind)
+{
+	uint64_t used = head - shared_load(&outbox_of(0)->punt_tail[data_index()]);
+	uint64_t share = core_app()->control->punt_eighths[kind];
+	return used < snapshot_header()->slots * share / 8;
+}
+
 /* Copies the packet into the punt ring, counts it and frees it. flags: of the message. */
 static void punt(const struct pkt *p, unsigned flags, uint32_t kind, uint32_t arg)
 {
 	struct outbox *out = outbox_of(self.id);
 	bool own = flags & PKT_OWN;
 	uint64_t head = out->punt_head;
-	bool room = head - shared_load(&outbox_of(0)->punt_tail[data_index()]) <
-	            snapshot_header()->slots;
-	if (room && pkt_bytes(&self.pool, p) <= core_frame_max()) {
+	if (punt_has_room(head, kind) && pkt_bytes(&self.pool, p) <= core_frame_max()) {
 		struct core_msg *m = slot(punt_ring(data_index()), head);
 		fill_packet(m, p);
 		m->port = p->port;

@@ -33,7 +33,7 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 		enum door door = door_ip(&v[i], vp);
 		if (door == DOOR_IP6 && is_icmp6_to_us(&v[i])) {
 			pkt_csum_complete(&self.pool, &v[i]);
-			core_punt(&v[i], PUNT_LOCAL, NH_LOCAL);
+			core_punt(&v[i], door_kind6(&v[i]), NH_LOCAL);
 		} else if (door != DOOR_GONE) {
 			core_drop(&v[i], CNT_discarded);
 		}

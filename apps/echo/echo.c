@@ -95,7 +95,7 @@ static void ip6_input(struct pkt *p)
 		core_drop(p, CNT_drop_ip6_not_ours);
 	} else {
 		pkt_csum_complete(&self.pool, p);
-		core_punt(p, PUNT_LOCAL, NH_LOCAL);
+		core_punt(p, door_kind6(p), NH_LOCAL);
 	}
 }
 

@@ -7,6 +7,7 @@
  * packet for us is the control core's to look at.
  */
 #include "apps/router/router.h"
+#include "control/door.h"
 #include "net/icmp6.h"
 #include "net/ip6.h"
 
@@ -91,7 +92,7 @@ static void forward(struct pkt *p, uint32_t nh)
 static void local_input(struct pkt *p)
 {
 	router_complete(p, HEADERS);
-	core_punt(p, PUNT_LOCAL, NH_LOCAL);
+	core_punt(p, door_kind6(p), NH_LOCAL);
 }
 
 /* What its destination address ties to the link it came by: a group, or a link-local address. True:
