@@ -181,15 +181,16 @@ static void router_heard(struct slaac *s, unsigned port, const struct net_addr *
 
 /* --- prefixes and addresses --- */
 
-static struct slaac_prefix *prefix_find(struct slaac *s, unsigned port,
-                                        const struct net_addr *prefix, unsigned plen)
+/* Index of the prefix; E_NOENT. */
+static int prefix_find(const struct slaac *s, unsigned port, const struct net_addr *prefix,
+                       unsigned plen)
 {
 	for (uint32_t i = 0; i < s->prefixes; i++) {
-		struct slaac_prefix *p = &s->prefix[i];
+		const struct slaac_prefix *p = &s->prefix[i];
 		if (p->port == port && p->plen == plen && net_addr_equal(&p->prefix, prefix))
-			return p;
+			return (int)i;
 	}
-	return NULL;
+	return E_NOENT;
 }
 
 static struct slaac_prefix *prefix_new(struct slaac *s, unsigned port,
@@ -287,7 +288,8 @@ static bool is_for_addresses(const struct info *info)
 
 static void prefix_heard(struct slaac *s, unsigned port, const struct info *info, uint64_t now_ns)
 {
-	struct slaac_prefix *p = prefix_find(s, port, &info->prefix, info->plen);
+	int found = prefix_find(s, port, &info->prefix, info->plen);
+	struct slaac_prefix *p = found < 0 ? NULL : &s->prefix[found];
 	bool wanted = info->valid_s && (info->on_link || is_for_addresses(info));
 	if (!p && wanted)
 		p = prefix_new(s, port, &info->prefix, info->plen);
@@ -349,13 +351,23 @@ static void prefix_expire(struct slaac *s, struct slaac_prefix *p, uint64_t now_
 
 /* --- public: set-up --- */
 
+/* The link-local address of the MAC, unless the port has another: one of the configuration's. */
+static int link_local_enter(struct slaac *s, unsigned port, const uint8_t *mac, uint64_t now_ns)
+{
+	struct net_addr link_local = ip6_link_local_of(mac);
+	struct nd_address a;
+	for (unsigned cursor = 0; nd_local_next(s->nd, &cursor, &a);)
+		if (a.port == port && ip6_is_link_local(&a.addr))
+			return E_OK;
+	return nd_add_local(s->nd, port, &link_local, 64, mac, now_ns);
+}
+
 int slaac_start(struct slaac *s, unsigned port, const uint8_t *mac, unsigned link_mtu,
                 uint64_t now_ns)
 {
 	if (port >= ND_PORTS_MAX || !eth_is_station(mac) || link_mtu < IP6_MTU_MIN)
 		return E_INVAL;
-	struct net_addr link_local = ip6_link_local_of(mac);
-	int e = nd_add_local(s->nd, port, &link_local, 64, mac, now_ns);
+	int e = link_local_enter(s, port, mac, now_ns);
 	if (e != E_OK)
 		return e;
 	struct slaac_port *p = &s->port[port];
@@ -504,6 +516,13 @@ uint64_t slaac_deadline(const struct slaac *s)
 			next = earlier(next, p->valid_until_ns);
 	}
 	return next;
+}
+
+bool slaac_is_on_link(const struct slaac *s, unsigned port, const struct net_addr *prefix,
+                      unsigned plen)
+{
+	int i = prefix_find(s, port, prefix, plen);
+	return i >= 0 && s->prefix[i].on_link;
 }
 
 bool slaac_next(const struct slaac *s, unsigned *cursor, struct slaac_address *out)

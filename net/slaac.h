@@ -104,7 +104,8 @@ struct slaac {
 void slaac_init(struct slaac *s, struct nd *nd, const struct slaac_ops *ops, void *ctx);
 
 /* Configures the port by what its routers say; its link carries frames of link_mtu (1280 or more).
- * Enters the link-local address. E_INVAL, E_NOMEM as nd_add_local. */
+ * Enters the link-local address of the MAC if there is none on the port. E_INVAL, E_NOMEM as
+ * nd_add_local. */
 int slaac_start(struct slaac *s, unsigned port, const uint8_t *mac, unsigned link_mtu,
                 uint64_t now_ns);
 
@@ -123,6 +124,10 @@ uint64_t slaac_tick(struct slaac *s, uint64_t now_ns);
 
 /* When slaac_tick is needed next; 0: at once; UINT64_MAX: not before something else happens. */
 uint64_t slaac_deadline(const struct slaac *s);
+
+/* Has a router said that this prefix is on the port's link, and is its time not over? */
+bool slaac_is_on_link(const struct slaac *s, unsigned port, const struct net_addr *prefix,
+                      unsigned plen);
 
 /* Walks the addresses; *cursor starts at 0. False after the last. */
 bool slaac_next(const struct slaac *s, unsigned *cursor, struct slaac_address *out);

@@ -161,6 +161,21 @@ static void starts_and_asks(void **s)
 	assert_true(slaac_deadline(&slaac) == last + 1 + S(1800));
 }
 
+/* A link-local address of the configuration's is the only one. */
+static void link_local_was_given(void **s)
+{
+	(void)s;
+	slaac_init(&slaac, &nd, &ops, NULL);
+	assert_int_equal(nd_add_local(&nd, 0, &LINK(9), 64, our_mac, S(1)), 0);
+	assert_int_equal(slaac_start(&slaac, 0, our_mac, 1500, S(1)), 0);
+	both_to(S(10));
+	assert_true(nd_is_local(&nd, 0, &LINK(9)));
+	assert_int_equal(nd.locals, 1);
+	hush();
+	slaac_stop(&slaac, 0, S(10));
+	assert_true(nd_is_local(&nd, 0, &LINK(9)));
+}
+
 static void configures_itself(void **s)
 {
 	(void)s;
@@ -190,8 +205,12 @@ static void configures_itself(void **s)
 	assert_true(slaac.port[0].soliciting); /* RFC 7559 2.2: asked for anew */
 	both_to(S(10) + S(86400) - 1);
 	hush();
+	assert_true(slaac_is_on_link(&slaac, 0, &PREFIX, 64));
+	assert_false(slaac_is_on_link(&slaac, 1, &PREFIX, 64));
+	assert_false(slaac_is_on_link(&slaac, 0, &PREFIX, 65));
 	both_to(S(10) + S(86400));
 	assert_true(no_address());
+	assert_false(slaac_is_on_link(&slaac, 0, &PREFIX, 64));
 	expect("address down 20010db8:0:ff:fe000001; off link0 n0/64; ");
 }
 
@@ -507,6 +526,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		START(starts_and_asks),
+		cmocka_unit_test_setup_teardown(link_local_was_given, rig_host, rig_tear_down),
 		TEST(configures_itself),
 		TEST(lifetimes_are_not_cut_short),
 		TEST(prefixes_that_make_no_address),
