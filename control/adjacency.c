@@ -13,7 +13,7 @@ void adjacency_adopt(uint32_t nh, unsigned port)
 {
 	struct adj *a = adjacency_of(nh);
 	a->port = (uint8_t)port;
-	a->mtu = view_get()->port[port].mtu;
+	a->mtu = nh < NH_NEIGHBOUR6 ? view_get()->port[port].mtu : view_get()->port6[port].mtu;
 	set_state(a, ADJ_UNRESOLVED);
 }
 

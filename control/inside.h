@@ -4,6 +4,7 @@
  *
  *     plane.c      start from the configuration, timers, messages: plane_hooks
  *     neighbour.c  ARP table ↔ adjacencies and host routes; neighbour6.c: the same for IPv6
+ *     autoconfig.c a host's addresses, routes and MTU by what routers advertise
  *     adjacency.c  what both have in common
  *     local.c      packets to and from the machine itself; local6.c: those of IPv6
  *     ping.c       the console's ping
@@ -31,6 +32,7 @@
 #include "net/icmp6.h"
 #include "net/nd.h"
 #include "net/ra.h"
+#include "net/slaac.h"
 
 /* --- plane.c --- */
 
@@ -43,7 +45,8 @@ struct plane {
 	bool fib_ready;    /* there was memory for the tables: they, arp and nd may be used */
 	struct arp arp;
 	struct nd nd;
-	struct ra ra;
+	struct ra ra;       /* of a router, */
+	struct slaac slaac; /* and of all others */
 	uint32_t refused_routes; /* did not fit into the tables */
 	uint32_t refused_hosts;  /* did not fit into hosts6 */
 	uint64_t waiting;  /* received frames that wait for a neighbour: a gauge */
@@ -95,6 +98,21 @@ void neighbour6_link(unsigned port, bool up);
 uint32_t neighbour6_next_hop(unsigned port, const struct net_addr *addr);
 void neighbour6_output(uint32_t nh, const struct net_addr *dst, uint8_t *frame, unsigned len,
                        enum frame_origin origin, unsigned pair);
+
+/* --- autoconfig.c: for applications that are no routers --- */
+
+/* Forgets all; the ND table has just been made. */
+void autoconfig_init(void);
+
+/* The port takes what its routers advertise. As slaac_start. */
+int autoconfig_start(unsigned port);
+
+/* One of our addresses may be used from now on, or no longer: sees to a way by which packets to it
+ * find hosts6 or us. */
+void autoconfig_address(unsigned port, const struct net_addr *addr, bool up);
+
+/* Is this route, which fib6 has, an advertisement's? */
+bool autoconfig_made(const struct net_addr *prefix, unsigned plen);
 
 /* --- local.c --- */
 

@@ -55,7 +55,7 @@ void local6_output(uint8_t *frame, unsigned len, unsigned port)
 		count(CNT_originated_drop_tx);
 		return;
 	}
-	unsigned mtu = view_get()->port[out].mtu;
+	unsigned mtu = view_get()->port6[out].mtu;
 	if (len - ETH_HLEN <= mtu)
 		neighbour6_output(nh, &dst, frame, eth_pad(frame, len), FRAME_OWN, PAIR_ANY);
 	else
@@ -113,6 +113,8 @@ static enum counter discovery_input(const struct arrival *a, const struct icmp6_
 {
 	const struct core_msg *m = a->m;
 	bool router = icmp->type == ICMP6_ROUTER_SOLICIT || icmp->type == ICMP6_ROUTER_ADVERT;
+	if (router && !plane.nd.params.router)
+		return slaac_input(&plane.slaac, m->port, m->frame, &a->up, icmp, core_now_ns());
 	return router ? ra_input(&plane.ra, m->port, m->frame, &a->up, icmp, core_now_ns())
 	              : nd_input(&plane.nd, m->port, m->frame, &a->up, icmp, core_now_ns());
 }

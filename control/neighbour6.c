@@ -10,7 +10,8 @@
  * groups that discovery needs, for a probe of an address that is still tentative has to be seen too.
  * A group stays when its address goes: others may share it, and nobody is hurt by a message too much.
  *
- * A router advertises itself (net/ra.h) on interfaces with an address beyond the link-local one.
+ * A router advertises itself (net/ra.h) on interfaces with an address beyond the link-local one;
+ * what other applications take from advertisements is autoconfig.c.
  */
 #include "control/adjacency.h"
 
@@ -125,6 +126,7 @@ static void op_address_up(void *ctx, unsigned port, const struct net_addr *addr)
 {
 	(void)ctx;
 	host_add(port, addr, NH_LOCAL);
+	autoconfig_address(port, addr, true);
 	show_addresses(port);
 }
 
@@ -132,6 +134,7 @@ static void op_address_down(void *ctx, unsigned port, const struct net_addr *add
 {
 	(void)ctx;
 	host_remove(port, addr, NH_LOCAL);
+	autoconfig_address(port, addr, false);
 	show_addresses(port);
 }
 
@@ -176,6 +179,16 @@ static int add_address(unsigned port, const struct net_addr *addr, unsigned plen
 	return nd_add_anycast(&plane.nd, port, &anycast, mac, core_now_ns());
 }
 
+/* All addresses that will be made here end as the link-local one by the MAC does, so their group is
+ * that one's (RFC 4291 2.7.1): known now, each of them hears others from its first probe on. */
+static int start_autoconfig(unsigned port)
+{
+	const struct net_addr own = ip6_link_local_of(view_get()->port[port].mac);
+	const struct net_addr group = ip6_solicited_node(&own);
+	host_add(port, &group, NH_LOCAL);
+	return autoconfig_start(port);
+}
+
 static int start_addresses(unsigned port, const struct config_interface *i)
 {
 	const struct net_addr link_local = net_addr_is_any(&i->link_local6)
@@ -186,6 +199,8 @@ static int start_addresses(unsigned port, const struct config_interface *i)
 	int e = add_address(port, &link_local, 64);
 	for (unsigned a = 0; e == E_OK && a < i->address6_count; a++)
 		e = add_address(port, &i->address6[a].addr, i->address6[a].plen);
+	if (e == E_OK && !plane.nd.params.router && i->autoconfig)
+		return start_autoconfig(port);
 	if (e != E_OK || !plane.nd.params.router)
 		return e;
 	host_add(port, &IP6_ALL_ROUTERS, NH_LOCAL); /* RFC 4291 2.8 */
@@ -240,7 +255,7 @@ int neighbour6_start(void)
 	struct nd_params params = ND_PARAMS_DEFAULT;
 	params.neighbours = VIEW_NEIGHBOURS;
 	params.frame_max = neighbour_frame_max();
-	params.router = plane.config.application == CORE_APP_router;
+	params.router = core_app_number() == CORE_APP_router;
 	core_random(&params.key, sizeof params.key);
 	if (!nd_memory) {
 		nd_memory_size = nd_memory_bytes(&params);
@@ -250,6 +265,7 @@ int neighbour6_start(void)
 		return E_NOMEM;
 	int e = nd_init(&plane.nd, &params, nd_memory, nd_memory_size, &nd_ops, NULL);
 	ra_init(&plane.ra, &plane.nd);
+	autoconfig_init();
 	for (unsigned p = 0; e == E_OK && p < core_port_count(); p++) {
 		const struct config_interface *i = &plane.config.interface[p];
 		if (!v->port[p].enabled6)
@@ -282,6 +298,7 @@ void neighbour6_link(unsigned port, bool up)
 	if (up) {
 		nd_link_up(&plane.nd, port, now);
 		ra_link_up(&plane.ra, port, now);
+		slaac_link_up(&plane.slaac, port, now);
 	} else {
 		nd_flush_port(&plane.nd, port);
 	}
@@ -308,6 +325,9 @@ void neighbour6_output(uint32_t nh, const struct net_addr *dst, uint8_t *frame, 
 
 uint64_t neighbour6_tick(uint64_t now_ns)
 {
-	uint64_t nd = nd_tick(&plane.nd, now_ns), ra = ra_tick(&plane.ra, now_ns);
-	return nd < ra ? nd : ra;
+	bool router = plane.nd.params.router;
+	nd_tick(&plane.nd, now_ns);
+	uint64_t routers = router ? ra_tick(&plane.ra, now_ns) : slaac_tick(&plane.slaac, now_ns);
+	uint64_t nd = nd_deadline(&plane.nd); /* which the other may have brought forward */
+	return nd < routers ? nd : routers;
 }

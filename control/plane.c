@@ -149,6 +149,7 @@ static void start_ports(struct view *v)
 			vp->addr[a] = i->address[a].addr;
 			vp->plen[a] = i->address[a].plen;
 		}
+		v->port6[p].mtu = vp->mtu;
 		mtu_most = vp->mtu > mtu_most ? vp->mtu : mtu_most;
 		struct adj *glean = &v->adj[NH_CONNECTED + p];
 		glean->port = (uint8_t)p;

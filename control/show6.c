@@ -13,17 +13,18 @@ typedef unsigned long long ull;
 static void show_one_route(struct shell *sh, const struct fib6_route *r)
 {
 	char prefix[FMT_PREFIX6_MAX], via[FMT_IP6_MAX];
+	const char *how = autoconfig_made(&r->prefix, r->plen) ? " advertised" : "";
 	fmt_prefix6(prefix, r->prefix.w, r->plen);
 	if (r->nh == NH_LOCAL) {
-		shell_print(sh, "%-34s local\n", prefix);
+		shell_print(sh, "%-34s local%s\n", prefix, how);
 	} else if (r->nh == NH_NULL0) {
 		shell_print(sh, "%-34s null0\n", prefix);
 	} else if (r->nh < NH_NEIGHBOUR) {
-		shell_print(sh, "%-34s connected eth%u\n", prefix, r->nh - NH_CONNECTED);
+		shell_print(sh, "%-34s connected eth%u%s\n", prefix, r->nh - NH_CONNECTED, how);
 	} else {
 		const struct net_addr addr = nd_neigh_addr(&plane.nd, r->nh - NH_NEIGHBOUR6);
 		const struct adj *adj = &view_get()->adj[r->nh];
-		shell_print(sh, "%-34s via %s eth%u%s\n", prefix, fmt_ip6(via, addr.w), adj->port,
+		shell_print(sh, "%-34s via %s eth%u%s%s\n", prefix, fmt_ip6(via, addr.w), adj->port, how,
 		            adj->state == ADJ_FORWARD ? "" : " (unresolved)");
 	}
 }

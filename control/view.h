@@ -14,7 +14,8 @@
  * what no prefix leads to, our link-local addresses and the groups we joined (view_way6).
  *
  * Writing an adjacency while others read it (no lock, no version, no second copy):
- * 1. a FORWARD adjacency is never written but for its state word;
+ * 1. a FORWARD adjacency is never written but for its state word, and IPv6's for the MTU, of which
+ *    the old value is as good for a moment;
  * 2. to change one: state = UNRESOLVED, core_quiesce(), write the rest, state = FORWARD (release).
  */
 #ifndef CONTROL_VIEW_H
@@ -29,7 +30,7 @@
 #include "net/tcp/tcp.h"
 
 #define VIEW_ADDRESSES_MAX 4
-#define VIEW_ADDRESSES6_MAX 8 /* the link-local one and those of routers' advertisements too */
+#define VIEW_ADDRESSES6_MAX 13 /* the link-local one and those of routers' advertisements too */
 #define VIEW_NEIGHBOURS 4096
 
 enum next_hop {
@@ -77,6 +78,7 @@ struct view_port {
  * count = 0, core_quiesce(), write the rest, count = as many (release). [0] is the link-local one. */
 struct view_port6 {
 	uint32_t count;
+	uint16_t mtu; /* that of view_port, or less, as a router says (RFC 4861 4.6.4): at any time */
 	uint8_t plen[VIEW_ADDRESSES6_MAX];
 	struct net_addr addr[VIEW_ADDRESSES6_MAX];
 };

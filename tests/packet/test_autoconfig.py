@@ -1,0 +1,307 @@
+"""A host that configures itself (RFC 4862, RFC 4861 6.3), in the applications that are no routers:
+what comes of advertisements in addresses, routes and MTU. The rules are tested in unit/test_slaac.c."""
+import pytest
+from machine import *
+from scapy.layers.inet6 import (ICMPv6EchoReply, ICMPv6EchoRequest, ICMPv6ND_NA, ICMPv6ND_NS,
+                                ICMPv6ND_RA, ICMPv6ND_RS, ICMPv6NDOptDstLLAddr, ICMPv6NDOptMTU,
+                                ICMPv6NDOptPrefixInfo, ICMPv6NDOptSrcLLAddr, IPv6,
+                                IPv6ExtHdrFragment, in6_getnsma, in6_getnsmac)
+from scapy.pton_ntop import inet_ntop, inet_pton
+import socket
+
+HOST_MAC = ROUTER[0].mac  # eth0 of the machine, no router here
+IDENTIFIER = "48:59ff:fe00:0"  # of that MAC (RFC 4291 appendix A)
+LINK_LOCAL = "fe80::" + IDENTIFIER
+PREFIX = "2001:db8:1::"
+ADDRESS = "2001:db8:1:0:" + IDENTIFIER
+AWAY = "2001:db8:9::9"
+
+
+class Gate:
+    """A router on the link."""
+
+    def __init__(self, ip, mac):
+        self.ip, self.mac = ip, mac
+
+
+R1, R2 = Gate("fe80::a1", "02:aa:00:00:00:a1"), Gate("fe80::a2", "02:aa:00:00:00:a2")
+
+AUTO = """\
+application echo
+interface eth0
+ ipv6 address autoconfig
+"""
+
+
+def prefix_option(L=1, A=1, valid=86400):
+    return ICMPv6NDOptPrefixInfo(prefix=PREFIX, prefixlen=64, L=L, A=A, validlifetime=valid,
+                                 preferredlifetime=min(valid, 14400))
+
+
+def advertise(m, router, *options, lifetime=1800):
+    """A router advertisement to all nodes."""
+    message = ICMPv6ND_RA(chlim=0, M=0, O=0, routerlifetime=lifetime) / \
+        ICMPv6NDOptSrcLLAddr(lladdr=router.mac)
+    for option in options:
+        message = message / option
+    m.send(0, Ether(src=router.mac, dst="33:33:00:00:00:01") /
+           IPv6(src=router.ip, dst="ff02::1", hlim=255) / message)
+
+
+def sent(m, kind):
+    """What the machine has sent of that kind of message; takes all it has sent."""
+    return [p for p in (Ether(frame) for frame in m.take_all(0)) if kind in p]
+
+
+def host(make, config=AUTO, seconds=3):
+    """A machine whose link-local address is up and that has asked for routers."""
+    m = make(config, ports=1, boot=False)
+    m.time(seconds * SECOND)
+    return m
+
+
+def numbered(make, *options, config=AUTO, **fields):
+    """The same with an address by an advertisement of R1."""
+    m = host(make, config)
+    advertise(m, R1, *(options or [prefix_option()]), **fields)
+    m.time(5 * SECOND)
+    m.take_all(0)
+    m.counted()
+    return m
+
+
+def routes(m):
+    """Of `show ipv6 route`: prefix -> how."""
+    lines = m.console("show ipv6 route").splitlines()
+    return {line.split()[0]: " ".join(line.split()[1:]) for line in lines[:-1]}
+
+
+def addresses(m):
+    return [line.split(None, 1)[1] for line in m.console("show interfaces").splitlines()
+            if line.startswith("  address ")]
+
+
+def ping(m, src, dst=ADDRESS, by=R1, size=56):
+    m.send(0, Ether(src=by.mac, dst=HOST_MAC) / IPv6(src=src, dst=dst) /
+           ICMPv6EchoRequest(id=1, seq=2, data=bytes(size)))
+
+
+def expect_reply(m, dst, by=R1, src=ADDRESS):
+    """An echo reply goes to the address, and to that router's MAC."""
+    p = Ether(m.take(0).frame)
+    assert ICMPv6EchoReply in p, p.summary()
+    assert (p.src, p.dst, p[IPv6].src, p[IPv6].dst) == (HOST_MAC, by.mac, src, dst)
+
+
+def test_asks_for_routers(make):
+    """RFC 4861 6.3.7: from its link-local address, once that is one, and again (RFC 7559)."""
+    m = host(make, seconds=10)
+    asked = sent(m, ICMPv6ND_RS)
+    assert 2 <= len(asked) <= 3
+    assert {p[IPv6].src for p in asked} <= {"::", LINK_LOCAL} and asked[-1][IPv6].src == LINK_LOCAL
+    assert all(p[IPv6].dst == "ff02::2" and p[IPv6].hlim == 255 for p in asked)
+    assert addresses(m) == [LINK_LOCAL + "/64"]
+    assert routes(m) == {}
+
+
+def test_numbers_itself(make):
+    m = host(make)
+    m.take_all(0)
+    advertise(m, R1, prefix_option())
+    m.time(5 * SECOND)
+    probes = [p for p in sent(m, ICMPv6ND_NS) if p[IPv6].src == "::"]
+    assert [p[ICMPv6ND_NS].tgt for p in probes] == [ADDRESS]
+    assert addresses(m) == [LINK_LOCAL + "/64", ADDRESS + "/64"]
+    way = routes(m)
+    assert set(way) == {"::/0", PREFIX + "/64"}
+    assert way["::/0"].startswith("via fe80::a1 eth0 advertised")
+    assert way[PREFIX + "/64"] == "connected eth0 advertised"
+    m.time(100 * SECOND)
+    assert not sent(m, ICMPv6ND_RS)  # it has been answered
+
+
+@pytest.mark.parametrize("application", ["echo", "discard"])
+def test_answers_by_the_default_router(make, application):
+    m = numbered(make, config=AUTO.replace("application echo", "application " + application))
+    ping(m, AWAY)
+    expect_reply(m, AWAY)
+    m.expect_counters(delivered_icmp6=1, icmp6_tx_echo_reply=1)
+
+
+def test_answers_a_neighbour_of_the_prefix(make):
+    """A station of the advertised prefix is on the link: it is asked for itself."""
+    m = numbered(make)
+    near = Gate(PREFIX + "7", "02:aa:00:00:00:07")
+    ping(m, near.ip, by=near)
+    asked = Ether(m.take(0).frame)
+    assert asked[ICMPv6ND_NS].tgt == near.ip
+    m.send(0, Ether(src=near.mac, dst=HOST_MAC) / IPv6(src=near.ip, dst=ADDRESS, hlim=255) /
+           ICMPv6ND_NA(tgt=near.ip, R=0, S=1, O=1) / ICMPv6NDOptDstLLAddr(lladdr=near.mac))
+    expect_reply(m, near.ip, by=near)
+
+
+def test_lifetimes_end(make):
+    m = numbered(make, prefix_option(valid=60), lifetime=30)
+    assert set(routes(m)) == {"::/0", PREFIX + "/64"}
+    m.time(30 * SECOND)
+    assert set(routes(m)) == {PREFIX + "/64"}
+    ping(m, AWAY)
+    m.time(30 * SECOND)
+    assert addresses(m) == [LINK_LOCAL + "/64"] and routes(m) == {}
+    m.take_all(0)
+    m.counted()
+    ping(m, AWAY)
+    m.expect_counters(drop_ip6_not_ours=1)
+
+
+def test_another_router_takes_over(make):
+    """RFC 4861 6.3.4: lifetime 0 ends a default router at once."""
+    m = numbered(make)
+    advertise(m, R2)
+    assert routes(m)["::/0"].startswith("via fe80::a1 ")
+    advertise(m, R1, lifetime=0)
+    assert routes(m)["::/0"].startswith("via fe80::a2 ")
+    m.take_all(0)
+    ping(m, AWAY)
+    expect_reply(m, AWAY, by=R2)
+    advertise(m, R2, lifetime=0)
+    assert set(routes(m)) == {PREFIX + "/64"}
+    m.take_all(0)
+
+
+def test_prefix_that_is_not_on_the_link(make):
+    """RFC 4862 5.5.3 asks for the autonomous flag alone: nothing but the address itself is ours."""
+    m = numbered(make, prefix_option(L=0))
+    assert routes(m)[ADDRESS + "/128"] == "local advertised"
+    assert PREFIX + "/64" not in routes(m)
+    ping(m, AWAY)
+    expect_reply(m, AWAY)
+    ping(m, PREFIX + "7")  # not on the link: by the router
+    expect_reply(m, PREFIX + "7")
+
+
+def test_prefix_leaves_the_link_and_the_address_stays(make):
+    """RFC 4862 5.5.3 (e): two hours are left to the address when all is taken back."""
+    m = numbered(make)
+    advertise(m, R1, prefix_option(valid=0))
+    assert PREFIX + "/64" not in routes(m)
+    ping(m, AWAY)
+    expect_reply(m, AWAY)
+    m.time(7201 * SECOND)
+    m.take_all(0)
+    assert addresses(m) == [LINK_LOCAL + "/64"] and routes(m) == {}
+
+
+STATIC = AUTO + """\
+ ipv6 address 2001:db8:1::5/64
+ipv6 route ::/0 fe80::99 eth0
+"""
+
+
+def test_the_configuration_stays(make):
+    """Its subnet and its default route are not an advertisement's to take away or to change."""
+    m = numbered(make, config=STATIC)
+    assert addresses(m) == [LINK_LOCAL + "/64", PREFIX + "5/64", ADDRESS + "/64"]
+    advertise(m, R1, prefix_option(valid=0), lifetime=0)
+    left = routes(m)
+    assert left["::/0"].startswith("via fe80::99 eth0") and "advertised" not in left["::/0"]
+    assert left[PREFIX + "/64"] == "connected eth0"
+    m.take_all(0)
+
+
+LINK_LOCAL_GIVEN = AUTO + " ipv6 address fe80::1 link-local\n"
+
+
+def test_link_local_address_of_the_configuration(make):
+    m = numbered(make, config=LINK_LOCAL_GIVEN)
+    assert addresses(m) == ["fe80::1/64", ADDRESS + "/64"]
+
+
+@pytest.mark.parametrize("config", [AUTO, LINK_LOCAL_GIVEN], ids=["by MAC", "given"])
+def test_probe_of_another_is_seen_while_tentative(make, config):
+    """RFC 4862 5.4.3: somebody probes for the address that we have just made."""
+    m = host(make, config)
+    m.take_all(0)
+    advertise(m, R1, prefix_option())
+    group = in6_getnsma(inet_pton(socket.AF_INET6, ADDRESS))
+    m.send(0, Ether(src=R2.mac, dst=in6_getnsmac(group)) /
+           IPv6(src="::", dst=inet_ntop(socket.AF_INET6, group), hlim=255) /
+           ICMPv6ND_NS(tgt=ADDRESS))
+    m.time(5 * SECOND)
+    assert "%s is in use by %s" % (ADDRESS, R2.mac) in m.text
+    assert ADDRESS + "/64 duplicate" in addresses(m)
+    m.take_all(0)
+    m.counted()
+    ping(m, AWAY)
+    m.expect_counters(drop_ip6_not_ours=1)
+
+
+def test_mtu(make):
+    """RFC 4861 4.6.4, RFC 8200 5: what we send fits the link, in fragments if need be."""
+    m = numbered(make, prefix_option(), ICMPv6NDOptMTU(mtu=1400))
+    ping(m, AWAY, size=1400)
+    first, last = (Ether(frame) for frame in m.take_all(0))
+    assert IPv6ExtHdrFragment in first and IPv6ExtHdrFragment in last
+    assert first[IPv6].plen + 40 <= 1400
+    advertise(m, R1, prefix_option(), ICMPv6NDOptMTU(mtu=9000))  # more than the port's
+    advertise(m, R1, prefix_option(), ICMPv6NDOptMTU(mtu=1279))  # less than any link's
+    ping(m, AWAY, size=1400)
+    assert len(m.take_all(0)) == 2
+    advertise(m, R1, prefix_option(), ICMPv6NDOptMTU(mtu=1500))
+    ping(m, AWAY, size=1400)
+    assert len(m.take_all(0)) == 1
+
+
+def test_link_comes_back(make):
+    """Who else is there may have changed: addresses are probed for, routers asked, again."""
+    m = numbered(make)
+    m.link(0, False)
+    m.link(0, True)
+    m.time(5 * SECOND)
+    frames = [Ether(frame) for frame in m.take_all(0)]
+    assert {p[ICMPv6ND_NS].tgt for p in frames if ICMPv6ND_NS in p} == {LINK_LOCAL, ADDRESS}
+    assert any(ICMPv6ND_RS in p for p in frames)
+    advertise(m, R1, prefix_option())
+    ping(m, AWAY)
+    expect_reply(m, AWAY)
+
+
+def test_ports_are_restarted(make):
+    """All is learnt anew, in the same memory."""
+    m = numbered(make)
+    for _ in range(2):
+        m.command("restart")
+        m.time(5 * SECOND)
+        assert addresses(m) == [LINK_LOCAL + "/64"] and routes(m) == {}
+        assert sent(m, ICMPv6ND_RS)
+        advertise(m, R1, prefix_option())
+        m.time(5 * SECOND)
+        m.take_all(0)
+        ping(m, AWAY)
+        expect_reply(m, AWAY)
+
+
+def test_link_local_alone(make):
+    """`ipv6 enable`: an address to be reached on the link, and nothing is taken from routers."""
+    m = host(make, AUTO.replace("ipv6 address autoconfig", "ipv6 enable"))
+    assert not sent(m, ICMPv6ND_RS)
+    m.counted()
+    advertise(m, R1, prefix_option())
+    m.expect_counters(drop_nd_router=1)
+    assert addresses(m) == [LINK_LOCAL + "/64"] and routes(m) == {}
+    ping(m, R1.ip, dst=LINK_LOCAL)
+    m.send(0, Ether(src=R1.mac, dst=HOST_MAC) / IPv6(src=R1.ip, dst=LINK_LOCAL, hlim=255) /
+           ICMPv6ND_NA(tgt=R1.ip, R=1, S=1, O=1) / ICMPv6NDOptDstLLAddr(lladdr=R1.mac))
+    assert Ether(m.take(0).frame)[ICMPv6ND_NS].tgt == R1.ip
+    expect_reply(m, R1.ip, src=LINK_LOCAL)
+
+
+def test_a_router_does_not(make):
+    """RFC 4861 6.2.7: app= of the kernel command line decides what this is."""
+    m = make(AUTO, ports=1, boot=False, app="router")
+    m.time(10 * SECOND)
+    assert not sent(m, ICMPv6ND_RS)
+    advertise(m, R1, prefix_option())
+    m.time(5 * SECOND)
+    assert addresses(m) == [LINK_LOCAL + "/64"] and routes(m) == {}
+    m.take_all(0)
