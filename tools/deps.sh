@@ -17,7 +17,8 @@ run="qemu-system-x86 ovmf grub-common grub-pc-bin grub-efi-amd64-bin xorriso xz-
 models="libc6-dev debian-archive-keyring"
 test="clang libcmocka-dev python3-pytest python3-scapy tcpdump ethtool
 	gcc-i686-linux-gnu gcc-aarch64-linux-gnu gcc-riscv64-linux-gnu
-	socat nmap hping3 tshark curl nftables python3-prometheus-client"
+	socat nmap hping3 tshark curl nftables python3-prometheus-client
+	radvd ndisc6"
 bench="dpdk dpdk-dev dpdk-doc libdpdk-dev pkg-config python3-matplotlib"
 
 usage() {
