@@ -1,7 +1,7 @@
 /*
- * What TCP needs of IP, whichever version: reading a header that has been checked, writing one,
- * the sum of the pseudo header. IPv4 so far; IPv6 will be a second branch in each function here,
- * and nowhere above.
+ * What TCP and UDP need of IP, whichever version: reading a header that has been checked, writing
+ * one, the sum of the pseudo header. The branch on the version is in each function here, and
+ * nowhere above; IPv4's side is the straight one.
  */
 #ifndef NET_IP_H
 #define NET_IP_H
@@ -11,6 +11,7 @@
 #include "lib/types.h"
 #include "net/addr.h"
 #include "net/ip4.h"
+#include "net/ip6.h"
 
 #define IP_HLEN_MAX 40 /* of the headers that are written here, in either version */
 
@@ -25,9 +26,26 @@ struct ip_packet {
 	uint8_t ecn; /* enum ip_ecn */
 };
 
-/* Reads a packet that has passed ip4_check. */
-static inline void ip_parse(uint8_t *ip, struct ip_packet *out)
+static inline bool ip_is_ip6(const uint8_t *ip) { return ip[0] >> 4 == 6; }
+
+/* Of a packet that has passed its check: its length. */
+static inline unsigned ip_total_len(const uint8_t *ip)
 {
+	return ip_is_ip6(ip) ? ip6_total_len(ip) : ip4_total_len(ip);
+}
+
+/* The rest of ip_parse: of IPv6. An upper layer that is not there (ip6_upper has refused such) has
+ * no bytes. */
+void ip_parse6(uint8_t *ip, uint8_t proto, struct ip_packet *out);
+
+/* Reads a packet of upper-layer protocol `proto` that has passed ip4_check, or ip6_check and, if
+ * extension headers stand before its upper layer, ip6_upper. */
+static inline void ip_parse(uint8_t *ip, uint8_t proto, struct ip_packet *out)
+{
+	if (unlikely(ip_is_ip6(ip))) {
+		ip_parse6(ip, proto, out);
+		return;
+	}
 	unsigned header_len = ip4_header_len(ip);
 	const uint32_t mapped = be32_make(0xffff).raw;
 	out->src = (struct net_addr){{0, 0, mapped, raw32_load(ip + 12)}};
@@ -40,22 +58,23 @@ static inline void ip_parse(uint8_t *ip, struct ip_packet *out)
 /* Bytes of the header that ip_header_put writes for such a destination. */
 static inline unsigned ip_header_bytes(const struct net_addr *dst)
 {
-	(void)dst;
-	return IP4_HLEN;
+	return likely(net_addr_is_ip4(dst)) ? IP4_HLEN : IP6_HLEN;
 }
 
 /* The largest payload that every host takes in one piece is this much less a header: RFC 9293 3.7.1
  * for IPv4 (576), RFC 8200 5 for IPv6 (1280). */
 static inline unsigned ip_mtu_min(const struct net_addr *dst)
 {
-	return net_addr_is_ip4(dst) ? 576 : 1280;
+	return net_addr_is_ip4(dst) ? 576 : IP6_MTU_MIN;
 }
 
 /* Partial sum of the pseudo header, without its length. */
 static inline uint32_t ip_pseudo_sum(const struct net_addr *src, const struct net_addr *dst,
                                      uint8_t proto)
 {
-	return csum_pseudo4(net_addr_to_ip4(src), net_addr_to_ip4(dst), proto, 0);
+	return likely(net_addr_is_ip4(dst))
+	               ? csum_pseudo4(net_addr_to_ip4(src), net_addr_to_ip4(dst), proto, 0)
+	               : csum_pseudo6(src, dst, proto, 0);
 }
 
 /* Adds the length that ip_pseudo_sum left out. */
@@ -64,13 +83,23 @@ static inline uint32_t ip_pseudo_len(uint32_t sum, unsigned l4_len)
 	return csum_add(sum, be16_make((uint16_t)l4_len).raw);
 }
 
+/* The rest of ip_header_put: of IPv6, flow label 0 (RFC 6437 3). */
+void ip_header_put6(uint8_t *l4, unsigned l4_len, const struct net_addr *src,
+                    const struct net_addr *dst, uint8_t proto, uint8_t ecn);
+
 /*
- * Writes the header of a packet of l4_len bytes just before l4; returns its length. TTL 64, not to
- * be fragmented, IPv4's identification 0 (RFC 6864 4.1: an atomic datagram).
+ * Writes the header of a packet of l4_len bytes just before l4. header_len: ip_header_bytes(dst),
+ * which the caller knows already. TTL or hop limit 64, not to be fragmented, IPv4's identification
+ * 0 (RFC 6864 4.1: an atomic datagram).
  */
-static inline unsigned ip_header_put(uint8_t *l4, unsigned l4_len, const struct net_addr *src,
-                                     const struct net_addr *dst, uint8_t proto, uint8_t ecn)
+static inline void ip_header_put(uint8_t *l4, unsigned l4_len, unsigned header_len,
+                                 const struct net_addr *src, const struct net_addr *dst,
+                                 uint8_t proto, uint8_t ecn)
 {
+	if (unlikely(header_len != IP4_HLEN)) {
+		ip_header_put6(l4, l4_len, src, dst, proto, ecn);
+		return;
+	}
 	/* The header as 16-bit words: what is the same in all of them, and its sum, are constants. */
 	uint8_t *ip = l4 - IP4_HLEN;
 	uint16_t first = be16_make((uint16_t)(0x4500 | ecn)).raw;
@@ -87,7 +116,6 @@ static inline unsigned ip_header_put(uint8_t *l4, unsigned l4_len, const struct 
 	raw16_store(ip + 10, csum_fold(sum));
 	raw32_store(ip + 12, src->w[3]);
 	raw32_store(ip + 16, dst->w[3]);
-	return IP4_HLEN;
 }
 
 #endif

@@ -305,7 +305,10 @@ void tcp_input(struct tcp *t, struct pkt *v, unsigned n, uint64_t now_us)
 static void too_big(struct tcp *t, struct tcp_conn *c, uint32_t mtu)
 {
 	uint32_t least = ip_mtu_min(&c->remote);
-	/* RFC 1191 3: a router that does not say, says 0; then the smallest that must do. */
+	/* RFC 1191 3: a router that does not say, says 0; then the smallest that must do. Of IPv6, RFC
+	 * 8201 4: less than that MUST be discarded. */
+	if (mtu < least && !net_addr_is_ip4(&c->remote))
+		return;
 	mtu = u32_max(mtu, least);
 	if (mtu >= c->path_mtu)
 		return;
@@ -320,14 +323,33 @@ static void too_big(struct tcp *t, struct tcp_conn *c, uint32_t mtu)
 	}
 }
 
+/* Whose segment the packet quoted in an ICMP error is, of which len bytes are there: where its ports
+ * are, NULL for none with 8 bytes of TCP. */
+static const uint8_t *quoted(const uint8_t *ip, unsigned len, struct net_addr *local,
+                             struct net_addr *remote)
+{
+	unsigned at = 0;
+	uint8_t proto = 0;
+	if (len >= IP6_HLEN && ip_is_ip6(ip)) {
+		at = ip6_skip_extensions(ip, len, &proto);
+		*local = ip6_src(ip);
+		*remote = ip6_dst(ip);
+	} else if (len >= IP4_HLEN && ip4_header_len(ip) >= IP4_HLEN && !ip_is_ip6(ip)) {
+		at = ip4_header_len(ip);
+		proto = ip4_proto(ip);
+		*local = net_addr_ip4(ip4_src(ip));
+		*remote = net_addr_ip4(ip4_dst(ip));
+	}
+	return at && len >= at + 8 && proto == IP_PROTO_TCP ? ip + at : NULL;
+}
+
 void tcp_icmp(struct tcp *t, const uint8_t *ip, unsigned len, enum tcp_icmp what, uint32_t mtu,
               uint64_t now_us)
 {
-	if (len < IP4_HLEN || ip4_header_len(ip) < IP4_HLEN || len < ip4_header_len(ip) + 8 ||
-	    ip4_proto(ip) != IP_PROTO_TCP)
+	struct net_addr local, remote;
+	const uint8_t *tcp = quoted(ip, len, &local, &remote);
+	if (!tcp)
 		return;
-	const uint8_t *tcp = ip + ip4_header_len(ip);
-	struct net_addr local = net_addr_ip4(ip4_src(ip)), remote = net_addr_ip4(ip4_dst(ip));
 	struct tcp_segment s = {.src = remote, .dst = local, .src_port = be16_load(tcp + 2),
 	                        .dst_port = be16_load(tcp)};
 	uint32_t seq = be32_load(tcp + 4);
@@ -361,4 +383,15 @@ void tcp_icmp4(struct tcp *t, const struct icmp4_msg *m, uint64_t now_us)
 	default:
 		break;
 	}
+}
+
+/* RFC 9293 3.9.2.2: these two codes of ICMPv6 are its hard errors. */
+void tcp_icmp6(struct tcp *t, const struct icmp6_msg *m, uint64_t now_us)
+{
+	bool hard = m->type == ICMP6_UNREACH &&
+	            (m->code == ICMP6_UNREACH_PROHIBITED || m->code == ICMP6_UNREACH_PORT);
+	if (m->type == ICMP6_TOO_BIG) /* RFC 4443 3.2 */
+		tcp_icmp(t, m->data, m->data_len, TCP_ICMP_TOO_BIG, m->rest, now_us);
+	else if (hard)
+		tcp_icmp(t, m->data, m->data_len, TCP_ICMP_UNREACH, 0, now_us);
 }

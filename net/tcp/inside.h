@@ -223,6 +223,7 @@ struct tcp_conn {
 	uint32_t path_raise_ms; /* when a larger path MTU may be tried again; 0: it is not smaller */
 	uint32_t limit_ms;  /* challenge and duplicate ACKs: end of the period */
 	uint16_t limit_used;
+	uint8_t ip_hlen;    /* ip_header_bytes of what we send */
 	struct wheel_node wheel;
 	uint32_t age_next, age_prev; /* TIME-WAIT: connections, oldest first */
 
@@ -314,6 +315,12 @@ static inline uint32_t conn_index(const struct tcp *t, const struct tcp_conn *c)
 
 static inline uint32_t u32_min(uint32_t a, uint32_t b) { return a < b ? a : b; }
 static inline uint32_t u32_max(uint32_t a, uint32_t b) { return a > b ? a : b; }
+
+/* The MSS of a peer that names none (RFC 9293 3.7.1, MUST-15): 536 or, IPv6, 1220. */
+static inline uint16_t tcp_mss_default(const struct net_addr *remote)
+{
+	return (uint16_t)(ip_mtu_min(remote) - ip_header_bytes(remote) - TCP_HLEN);
+}
 
 /* --- table.c --- */
 

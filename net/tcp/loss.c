@@ -433,10 +433,10 @@ static void suspect_black_hole(struct tcp *t, struct tcp_conn *c)
 	static const uint16_t plateau[] = {8166, 4352, 2002, 1492, 1280, 1006, 576};
 	uint32_t least = ip_mtu_min(&c->remote);
 	if (c->backoff < BLACK_HOLE_TIMEOUTS || c->q_first == TCP_NONE || c->path_mtu <= least ||
-	    chunk_at(t, c->q_first)->len <= least - ip_header_bytes(&c->remote) - TCP_HLEN)
+	    chunk_at(t, c->q_first)->len <= least - c->ip_hlen - TCP_HLEN)
 		return;
 	/* smaller than what was tried, which need not be the path's MTU: else nothing would change */
-	uint32_t tried = chunk_at(t, c->q_first)->len + ip_header_bytes(&c->remote) + TCP_HLEN +
+	uint32_t tried = chunk_at(t, c->q_first)->len + c->ip_hlen + TCP_HLEN +
 	                 (c->flags & CONN_TS ? TCP_TS_BYTES : 0u);
 	for (unsigned i = 0; i < ARRAY_LEN(plateau); i++) {
 		if (plateau[i] >= u32_min(c->path_mtu, tried) || plateau[i] < least)

@@ -73,7 +73,7 @@ uint16_t tcp_mss_offered(const struct tcp *t, const struct net_addr *remote)
 
 void tcp_mss_set(struct tcp *t, struct tcp_conn *c)
 {
-	uint32_t by_path = (uint32_t)c->path_mtu - ip_header_bytes(&c->remote) - TCP_HLEN;
+	uint32_t by_path = (uint32_t)c->path_mtu - c->ip_hlen - TCP_HLEN;
 	/* What a buffer can hold is a bound as well; a peer that asks for less than this gets it: else
 	 * nothing would be left beside the options. */
 	uint32_t by_buffer = t->pool->stride - TCP_PAYLOAD_OFFSET;
@@ -132,7 +132,7 @@ static void agree(const struct tcp *t, struct tcp_conn *c, const struct tcp_segm
 		c->rcv_wscale = t->rcv_wscale;
 	}
 	c->flags = (c->flags & ~(uint32_t)(CONN_TS | CONN_SACK | CONN_WSCALE)) | yes;
-	c->peer_mss = s->has & TCP_HAS_MSS ? s->mss : TCP_MSS_DEFAULT;
+	c->peer_mss = s->has & TCP_HAS_MSS ? s->mss : tcp_mss_default(&c->remote);
 }
 
 /* The peer's first sequence number is known. */
@@ -303,7 +303,7 @@ static void cookie_send(struct tcp *t, const struct tcp_segment *s)
 {
 	struct tcp_reply r = {.ack = s->seq + 1, .flags = TCP_SYN | TCP_ACK};
 	unsigned mss = ARRAY_LEN(cookie_mss) - 1;
-	uint16_t theirs = s->has & TCP_HAS_MSS ? s->mss : TCP_MSS_DEFAULT;
+	uint16_t theirs = s->has & TCP_HAS_MSS ? s->mss : tcp_mss_default(&s->src);
 	while (mss && cookie_mss[mss] > theirs)
 		mss--;
 	r.seq = cookie_make(t, s, s->seq, cookie_time(t), mss);

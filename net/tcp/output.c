@@ -31,7 +31,7 @@ struct making {
 
 static unsigned header_bytes(const struct tcp_conn *c, const struct making *m)
 {
-	return ETH_HLEN + ip_header_bytes(&c->remote) + TCP_HLEN + m->options_len;
+	return ETH_HLEN + c->ip_hlen + TCP_HLEN + m->options_len;
 }
 
 /* Timestamps, and SACK blocks as far as they fit beside the payload. False: some had to be left out
@@ -97,7 +97,7 @@ static void finish(struct tcp *t, struct tcp_conn *c, struct making *m)
 	unsigned l4_len = tcp_len + m->payload;
 	uint32_t sum = ip_pseudo_len(c->pseudo, l4_len);
 	struct pkt_meta *meta = pkt_meta(t->pool, m->p.buf);
-	unsigned ip_len = ip_header_bytes(&c->remote);
+	unsigned ip_len = c->ip_hlen;
 	m->p.flags |= PKT_OWN;
 	if (t->p.offload & TCP_TX_CSUM) {
 		raw16_store(tcp + 16, (uint16_t)~csum_fold(sum));
@@ -108,7 +108,7 @@ static void finish(struct tcp *t, struct tcp_conn *c, struct making *m)
 		sum = csum_add(csum_partial(tcp, tcp_len, sum), payload_sum(t, m));
 		raw16_store(tcp + 16, csum_fold(sum));
 	}
-	ip_header_put(tcp, l4_len, &c->local, &c->remote, IP_PROTO_TCP, m->ecn);
+	ip_header_put(tcp, l4_len, ip_len, &c->local, &c->remote, IP_PROTO_TCP, m->ecn);
 	m->p.data = tcp - ip_len - ETH_HLEN;
 	unsigned head = ETH_HLEN + ip_len + tcp_len;
 	m->p.len = (uint16_t)(m->p.flags & PKT_CHAIN ? head : head + m->payload);
@@ -566,7 +566,8 @@ void tcp_send_reply(struct tcp *t, const struct tcp_segment *to, const struct tc
 	memcpy(tcp + TCP_HLEN, r->options, r->options_len);
 	uint32_t sum = ip_pseudo_len(ip_pseudo_sum(&to->dst, &to->src, IP_PROTO_TCP), tcp_len);
 	raw16_store(tcp + 16, csum_fold(csum_partial(tcp, tcp_len, sum)));
-	unsigned ip_len = ip_header_put(tcp, tcp_len, &to->dst, &to->src, IP_PROTO_TCP, IP_ECN_NOT);
+	unsigned ip_len = ip_header_bytes(&to->src);
+	ip_header_put(tcp, tcp_len, ip_len, &to->dst, &to->src, IP_PROTO_TCP, IP_ECN_NOT);
 	p.data = tcp - ip_len - ETH_HLEN;
 	p.len = (uint16_t)(ETH_HLEN + ip_len + tcp_len);
 	p.flags = PKT_OWN;

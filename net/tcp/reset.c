@@ -14,18 +14,13 @@ enum counter tcp_reset_build(uint8_t *out, unsigned *out_len, const uint8_t *ip,
 	if (s.flags & TCP_RST)
 		return CNT_drop_tcp_port;
 	uint32_t seq, ack;
-	uint8_t *tcp = out + IP4_HLEN;
+	unsigned ip_len = ip_header_bytes(&s.src);
+	uint8_t *tcp = out + ip_len;
 	uint8_t flags = tcp_reset_numbers(s.flags, s.seq + tcp_segment_space(&s), s.ack, &seq, &ack);
-	ip4_header_build(out, &(struct ip4_build){.src = ip4_dst(ip),
-	                                          .dst = ip4_src(ip),
-	                                          .payload_len = TCP_HLEN,
-	                                          .ttl = IP4_TTL_DEFAULT,
-	                                          .proto = IP_PROTO_TCP,
-	                                          .df = true});
+	ip_header_put(tcp, TCP_HLEN, ip_len, &s.dst, &s.src, IP_PROTO_TCP, IP_ECN_NOT);
 	tcp_header_put(tcp, s.dst_port, s.src_port, seq, ack, TCP_HLEN, flags, 0, 0);
-	raw16_store(tcp + 16, csum_fold(csum_partial(tcp, TCP_HLEN,
-	                                             csum_pseudo4(ip4_dst(ip), ip4_src(ip),
-	                                                          IP_PROTO_TCP, TCP_HLEN))));
-	*out_len = TCP_RESET_BYTES;
+	uint32_t sum = ip_pseudo_len(ip_pseudo_sum(&s.dst, &s.src, IP_PROTO_TCP), TCP_HLEN);
+	raw16_store(tcp + 16, csum_fold(csum_partial(tcp, TCP_HLEN, sum)));
+	*out_len = ip_len + TCP_HLEN;
 	return CNT_drop_tcp_port;
 }

@@ -8,10 +8,10 @@
 #include "lib/types.h"
 #include "net/counters.h"
 
-#define TCP_RESET_BYTES 40 /* IPv4 packet with a reset */
+#define TCP_RESET_BYTES 60 /* IPv6 packet with a reset; IPv4's has 40 */
 
 /*
- * The fate of the segment in the IPv4 packet at ip, which has passed ip4_check, is TCP, no
+ * The fate of the segment in the packet at ip, which is TCP as ip_parse (net/ip.h) wants it, no
  * fragment, and whole: CNT_drop_tcp_malformed, or CNT_drop_tcp_port; then *out_len is the length of
  * the reset that was built at out (TCP_RESET_BYTES are there), 0 if the segment is one itself.
  * csum_known: the checksum need not be looked at.

@@ -169,6 +169,7 @@ struct tcp_conn *tcp_conn_new(struct tcp *t, const struct net_addr *local, uint1
 		.pending_next = TCP_NONE,
 		.age_next = TCP_NONE,
 		.age_prev = TCP_NONE,
+		.ip_hlen = (uint8_t)ip_header_bytes(remote),
 		.pseudo = ip_pseudo_sum(local, remote, IP_PROTO_TCP),
 		.rcv_buf = t->p.rcv_buf,
 		.tune_rtt_ms = UINT32_MAX,
@@ -177,8 +178,8 @@ struct tcp_conn *tcp_conn_new(struct tcp *t, const struct net_addr *local, uint1
 		.q_last = TCP_NONE,
 		.q_unsent = TCP_NONE,
 		.path_mtu = (uint16_t)u32_min(t->p.mtu, 65535),
-		.peer_mss = TCP_MSS_DEFAULT,
-		.rcv_mss = TCP_MSS_DEFAULT,
+		.peer_mss = tcp_mss_default(remote),
+		.rcv_mss = tcp_mss_default(remote),
 		.rto_us = 1000000, /* RFC 6298 2.1 */
 		.reo_mult = 1,
 		.heard_ms = t->now_ms,

@@ -1,5 +1,6 @@
 /*
- * TCP (RFC 9293): a function of (packet, time), one instance a core, nothing shared between them.
+ * TCP (RFC 9293) over IPv4 and IPv6: a function of (packet, time), one instance a core, nothing
+ * shared between them.
  *
  * An instance (struct tcp) has no thread, no clock and no device. Its owner calls it with received
  * packets and with the time, gives it memory once, and is called back: by struct tcp_ops to send a
@@ -30,10 +31,11 @@
  * What is implemented: RFC 9293 with 7323 (window scale, timestamps, PAWS), 2018 and 2883 (SACK,
  * D-SACK), 8985 (RACK-TLP; it covers what 6675 does), 6582 (NewReno for peers without SACK), 5681,
  * 6928, 9438 (CUBIC), 6937 (PRR), 6298, 3042, 3168 (ECN), 5961, 6528, 4987 (SYN cookies), 7413 (Fast
- * Open), 6093 (urgent data in line), 1191 with black-hole fallback, 6191 (TIME-WAIT re-use).
+ * Open), 6093 (urgent data in line), 1191 and 8201 with black-hole fallback, 6191 (TIME-WAIT re-use).
  *
- * Deliberately missing: windows that shrink again when a connection is idle, IP options, precedence,
- * RFC 1144 compression, simultaneous use of one buffer pool by two cores.
+ * Deliberately missing: windows that shrink again when a connection is idle, IP options and extension
+ * headers of ours, flow labels (0), precedence, RFC 1144 compression, simultaneous use of one buffer
+ * pool by two cores.
  *
  * Units: times in us of any clock that does not run backwards, as an argument; addresses
  * struct net_addr; ports in host order; lengths in bytes. Nothing waits. An int result is E_OK or a
@@ -48,6 +50,7 @@
 #include "net/addr.h"
 #include "net/counters.h"
 #include "net/icmp4.h"
+#include "net/icmp6.h"
 #include "net/tcp/congestion.h"
 
 struct tcp;
@@ -142,9 +145,9 @@ struct tcp *tcp_init(void *mem, const struct tcp_params *params, struct bufpool 
                      const struct tcp_ops *ops, void *ctx, uint64_t now_us);
 
 /*
- * n received packets. Of each: an IP packet at data + ETH_HLEN that has been through ip4_check, is
- * TCP, no fragment, and for an address of ours; the checksum is verified here unless PKT_CSUM_OK or
- * PKT_CSUM_PARTIAL. The buffers pass to the instance; each packet is counted in one fate. What it has
+ * n received packets. Of each: an IP packet at data + ETH_HLEN that has been through ip4_check, or
+ * ip6_check and, unless its next header is TCP, ip6_upper; is TCP, no fragment, and for an address of
+ * ours; the checksum is verified here unless PKT_CSUM_OK or PKT_CSUM_PARTIAL. The buffers pass to the instance; each packet is counted in one fate. What it has
  * to say in answer is sent before the call returns; segments of one connection are acknowledged
  * together.
  */
@@ -162,6 +165,7 @@ void tcp_icmp(struct tcp *t, const uint8_t *ip, unsigned len, enum tcp_icmp what
 /* The same for a message as icmp4_input() read it, an ICMP4_KIND_ERROR. Of what says nothing of a
  * connection's end (RFC 9293 3.9.2.2, MUST-56: net or host unreachable, time exceeded) nothing comes. */
 void tcp_icmp4(struct tcp *t, const struct icmp4_msg *m, uint64_t now_us);
+void tcp_icmp6(struct tcp *t, const struct icmp6_msg *m, uint64_t now_us);
 
 /* Does what is due at now_us. */
 void tcp_tick(struct tcp *t, uint64_t now_us);

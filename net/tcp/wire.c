@@ -93,7 +93,7 @@ static void read_options(const uint8_t *o, unsigned n, struct tcp_segment *s)
 enum counter tcp_segment_parse(uint8_t *ip, bool csum_known, struct tcp_segment *s)
 {
 	struct ip_packet p;
-	ip_parse(ip, &p);
+	ip_parse(ip, IP_PROTO_TCP, &p);
 	if (p.l4_len < TCP_HLEN)
 		return CNT_drop_tcp_malformed;
 	uint8_t *tcp = p.l4;

@@ -12,7 +12,6 @@
 
 #define TCP_HLEN 20
 #define TCP_HLEN_MAX 60
-#define TCP_MSS_DEFAULT 536  /* RFC 9293 3.7.1: when the peer names none, IPv4 */
 #define TCP_WSCALE_MAX 14    /* RFC 7323 2.3 */
 #define TCP_TS_BYTES 12      /* the timestamps option with two NOPs before it */
 #define TCP_SACK_MAX 4
@@ -75,8 +74,8 @@ static inline bool seq_gt(uint32_t a, uint32_t b) { return (int32_t)(a - b) > 0;
 static inline bool seq_ge(uint32_t a, uint32_t b) { return (int32_t)(a - b) >= 0; }
 
 /*
- * Reads the segment in the IP packet at ip, which has passed ip4_check and is TCP; csum_known: the
- * checksum need not be looked at. Returns CNT_NONE and fills *out, or CNT_drop_tcp_malformed.
+ * Reads the segment in the IP packet at ip, which is TCP as ip_parse (net/ip.h) wants it; csum_known:
+ * the checksum need not be looked at. Returns CNT_NONE and fills *out, or CNT_drop_tcp_malformed.
  * An option with a wrong length ends the options (RFC 9293 3.1, MUST-7: it is not to crash us); those
  * before it count.
  */
