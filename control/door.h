@@ -58,13 +58,19 @@ static inline enum punt_kind door_kind6(const struct pkt *p)
 	return discovery ? PUNT_ND : PUNT_LOCAL;
 }
 
-/* Is an IPv6 packet that ip6_check has passed for one of our addresses, or for a group we are in? */
+/* Is this one of our addresses, or a group we are in? Of a link: of that of `port`. */
+static inline bool door_is_ours6(const struct view *v, unsigned port, const struct net_addr *addr)
+{
+	const uint8_t *a = (const uint8_t *)addr->w;
+	bool on_link = ip6_is_link_local(addr) || ip6_is_multicast(addr);
+	return (on_link ? view_on_link6(v, port, a) : view_way6(v, a)) == NH_LOCAL;
+}
+
+/* Is an IPv6 packet that ip6_check has passed for us? */
 static inline bool door_ours6(const struct view *v, const struct pkt *p)
 {
-	const uint8_t *dst = p->data + ETH_HLEN + offsetof(struct ip6_header, dst);
-	const struct net_addr addr = net_addr_load(dst);
-	bool on_link = ip6_is_link_local(&addr) || ip6_is_multicast(&addr);
-	return (on_link ? view_on_link6(v, p->port, dst) : view_way6(v, dst)) == NH_LOCAL;
+	const struct net_addr dst = ip6_dst(p->data + ETH_HLEN);
+	return door_is_ours6(v, p->port, &dst);
 }
 
 #endif

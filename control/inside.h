@@ -141,6 +141,10 @@ void local_error(const uint8_t *ip, unsigned len, uint8_t type, uint8_t code);
 /* Our source address towards dst; dst itself when it is ours; 0: no route. */
 uint32_t local_source(uint32_t dst);
 
+/* A message with an ICMP error, of either version, that quotes a TCP segment: to the data cores, of
+ * which one has the connection (RFC 1122 4.2.3.9). */
+void local_tell_tcp(const struct core_msg *m);
+
 /* --- local6.c: the same for IPv6. `port`: the link that is meant where an address is link-local --- */
 
 /* CNT_NONE: a fragment that waits for others. */

@@ -107,12 +107,9 @@ void local_error(const uint8_t *ip, unsigned len, uint8_t type, uint8_t code)
 
 /* --- receiving --- */
 
-/* An ICMP error that quotes a TCP segment: to the data cores, of which one has the connection (RFC
- * 1122 4.2.3.9). */
-static void tell_tcp(const struct icmp4_msg *icmp, const struct core_msg *m)
+void local_tell_tcp(const struct core_msg *m)
 {
-	if (!core_app()->data_msg || icmp->type != ICMP4_UNREACH ||
-	    ip4_proto(icmp->data) != IP4_PROTO_TCP || !icmp_limit_take(&tell_limit, core_now_ns()))
+	if (!core_app()->data_msg || !icmp_limit_take(&tell_limit, core_now_ns()))
 		return;
 	for (unsigned pair = 0; pair < core_data_count(); pair++)
 		core_inject(pair, m->port, m->frame, m->len, INJECT_APP, APP_TCP_ERROR);
@@ -135,7 +132,8 @@ static enum counter icmp_input(const struct core_msg *m, const uint8_t *ip, unsi
 		ping_error(ip4_src(ip), &icmp);
 		if (ip4_proto(icmp.data) == IP4_PROTO_TCP)
 			tcp_control_icmp(&icmp);
-		tell_tcp(&icmp, m);
+		if (icmp.type == ICMP4_UNREACH && ip4_proto(icmp.data) == IP4_PROTO_TCP)
+			local_tell_tcp(m);
 	}
 	return fate;
 }
@@ -231,7 +229,7 @@ enum counter local_input(const struct core_msg *m)
 	case IP4_PROTO_UDP:
 		return udp_input(m, ip, len);
 	case IP4_PROTO_TCP:
-		return tcp_control ? tcp_control_input(m) : refuse_tcp(m, ip);
+		return tcp_control ? tcp_control_input(ip, len, m->flags) : refuse_tcp(m, ip);
 	default:
 		local_error(ip, len, ICMP4_UNREACH, ICMP4_UNREACH_PROTO);
 		return CNT_drop_ip4_proto;

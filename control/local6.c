@@ -4,9 +4,13 @@
  */
 #include "control/adjacency.h"
 #include "control/fragments.h"
+#include "control/services.h"
+#include "control/tcp_control.h"
 
 #include "lib/mem.h"
 #include "net/ip6.h"
+#include "net/tcp/reset.h"
+#include "net/udp.h"
 
 /* --- sending --- */
 
@@ -119,6 +123,24 @@ static enum counter discovery_input(const struct arrival *a, const struct icmp6_
 	              : nd_input(&plane.nd, m->port, m->frame, &a->up, icmp, core_now_ns());
 }
 
+/* What the port has verified of a packet that came whole. */
+static bool csum_known(const struct arrival *a)
+{
+	return a->m->flags & PKT_CSUM_OK && !a->up.fragment;
+}
+
+static void error_input(const struct arrival *a, const struct net_addr *from,
+                        const struct icmp6_msg *icmp)
+{
+	ping_error6(from, icmp);
+	if (icmp->quoted_proto != IP6_TCP || !icmp->quoted_at)
+		return;
+	tcp_control_icmp6(icmp);
+	bool known = icmp->type == ICMP6_UNREACH || icmp->type == ICMP6_TOO_BIG;
+	if (known && !a->up.fragment) /* the message has but the last fragment */
+		local_tell_tcp(a->m);
+}
+
 static enum counter icmp_input(const struct arrival *a)
 {
 	struct icmp6_msg icmp;
@@ -133,8 +155,59 @@ static enum counter icmp_input(const struct arrival *a)
 	else if (icmp.kind == ICMP6_KIND_ECHO_REPLY)
 		ping_reply6(&from, &icmp, ip6_hop_limit(a->ip));
 	else
-		ping_error6(&from, &icmp);
+		error_input(a, &from, &icmp);
 	return fate;
+}
+
+/* None to who is nobody or many. */
+static enum counter refuse_tcp(const struct arrival *a)
+{
+	const struct net_addr src = ip6_src(a->ip), dst = ip6_dst(a->ip);
+	unsigned n = 0;
+	if (net_addr_is_any(&src) || ip6_is_multicast(&dst) || eth_is_multicast(a->m->frame))
+		return CNT_drop_tcp_port;
+	enum counter fate = tcp_reset_build(local_frame + ETH_HLEN, &n, a->ip, csum_known(a));
+	if (n) {
+		count(CNT_tcp_tx);
+		count(CNT_tcp_tx_rst);
+		local6_output(local_frame, n + ETH_HLEN, a->m->port);
+	}
+	return fate;
+}
+
+/* A datagram in fragments for a service that the data cores have for whole ones. */
+static enum counter service_input(const struct arrival *a, enum service s,
+                                  const struct udp_datagram *d)
+{
+	if (s != SERVICE_ECHO)
+		return CNT_drop_fragment_local;
+	if (service_answers(&view_get()->services, d->src_port))
+		return CNT_drop_udp_loop;
+	if (net_addr_is_any(&d->src))
+		return CNT_drop_ip6_src_martian;
+	if (ip6_is_multicast(&d->dst))
+		return CNT_drop_ip6_multicast;
+	memcpy(local_frame + ETH_HLEN, a->ip, a->len);
+	uint8_t *reply = udp_echo_make(local_frame + ETH_HLEN);
+	count(CNT_udp_tx);
+	local6_output(reply - ETH_HLEN, ip6_total_len(reply) + ETH_HLEN, a->m->port);
+	return CNT_delivered_udp;
+}
+
+static enum counter udp_input(const struct arrival *a)
+{
+	bool served = core_app()->data_msg != NULL; /* an application with services */
+	struct udp_datagram d;
+	enum counter fate = udp_check(a->ip, a->len, csum_known(a), &d);
+	if (fate != CNT_NONE)
+		return fate;
+	enum service s = SERVICES;
+	if (a->up.fragment && served)
+		s = service_of(&view_get()->services, SERVICE_UDP, d.dst_port);
+	if (s != SERVICES)
+		return service_input(a, s, &d);
+	local6_error(a->m->port, a->ip, a->len, ICMP6_UNREACH, ICMP6_UNREACH_PORT, 0);
+	return CNT_drop_udp_port;
 }
 
 static enum counter whole_input(const struct arrival *a)
@@ -143,10 +216,11 @@ static enum counter whole_input(const struct arrival *a)
 	case IP6_ICMP6:
 		return icmp_input(a);
 	case IP6_UDP:
-		local6_error(a->m->port, a->ip, a->len, ICMP6_UNREACH, ICMP6_UNREACH_PORT, 0);
-		return CNT_drop_udp_port;
+		return udp_input(a);
 	case IP6_TCP:
-		return CNT_drop_tcp_port;
+		if (a->up.fragment) /* as in IPv4: TCP does not cut its segments up */
+			return CNT_drop_fragment_local;
+		return tcp_control ? tcp_control_input(a->ip, a->len, a->m->flags) : refuse_tcp(a);
 	default:
 		local6_error(a->m->port, a->ip, a->len, ICMP6_PARAM_PROBLEM, ICMP6_PARAM_NEXT_HEADER,
 		             a->up.next_at);

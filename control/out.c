@@ -16,15 +16,26 @@ unsigned out_mtu(void)
 	unsigned least = NIC_MTU_MAX;
 	for (unsigned p = 0; p < NIC_PORTS_MAX; p++) {
 		const struct view_port *vp = &out_way.view->port[p];
-		if (vp->enabled && vp->mtu < least)
+		if ((vp->enabled || vp->enabled6) && vp->mtu < least)
 			least = vp->mtu;
 	}
 	return least;
 }
 
-COLD unsigned out_full_port(uint32_t addr)
+uint32_t out_way6(const struct net_addr *src, const struct net_addr *dst)
 {
-	const struct adj *a = &out_way.view->adj[fib4_lookup(out_way.view->fib, addr)];
+	const uint8_t *to = (const uint8_t *)dst->w;
+	if (likely(!ip6_is_link_local(dst)))
+		return view_way6(out_way.view, to);
+	unsigned port = view_link_of6(out_way.view, src, dst);
+	return port < NIC_PORTS_MAX ? view_on_link6(out_way.view, port, to) : NH_NONE;
+}
+
+COLD unsigned out_full_port(const struct net_addr *addr)
+{
+	uint32_t nh = net_addr_is_ip4(addr) ? fib4_lookup(out_way.view->fib, net_addr_to_ip4(addr))
+	                                    : out_way6(NULL, addr);
+	const struct adj *a = &out_way.view->adj[nh];
 	/* one without a neighbour is for the control core; acquire as in out_tx */
 	if (__atomic_load_n(&a->state, __ATOMIC_ACQUIRE) != ADJ_FORWARD ||
 	    !(out_way.full >> a->port & 1))
@@ -43,7 +54,8 @@ COLD void out_unresolved(struct pkt *p, uint32_t nh)
 {
 	int port = view_port_of(out_way.view, nh);
 	const struct view_port *vp = port < 0 ? NULL : &out_way.view->port[port];
-	if (!vp || !vp->enabled || !__atomic_load_n(&vp->link_up, __ATOMIC_RELAXED) ||
+	bool enabled = vp && (ip_is_ip6(p->data + ETH_HLEN) ? vp->enabled6 : vp->enabled);
+	if (!enabled || !__atomic_load_n(&vp->link_up, __ATOMIC_RELAXED) ||
 	    p->flags & PKT_TSO || pkt_bytes(&self.pool, p) > core_frame_max()) {
 		core_drop(p, CNT_originated_drop_tx);
 		return;

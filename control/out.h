@@ -1,6 +1,6 @@
 /*
- * The way out of a data core for IPv4 packets that are made there: TCP's, and whatever an
- * application answers to somebody else than who sent. (A router's packets go the way of
+ * The way out of a data core for packets that are made there: TCP's, and whatever an application
+ * answers to somebody else than who sent. (A router's packets go the way of
  * apps/router/.)
  *
  * The packet is looked up in the forwarding table like a received one; a neighbour that is known
@@ -15,7 +15,7 @@
 #define CONTROL_OUT_H
 
 #include "control/view.h"
-#include "net/ip4.h"
+#include "net/ip.h"
 
 /* This core's own. */
 struct out {
@@ -33,18 +33,30 @@ static inline void out_turn(void) { out_way.second = (uint32_t)(core_now_ns() >>
 /* Bytes of an IP packet that every link carries: the least MTU of the interfaces in use. */
 unsigned out_mtu(void);
 
+/* The next hop of an IPv6 packet from src (NULL: any of ours) to dst. */
+uint32_t out_way6(const struct net_addr *src, const struct net_addr *dst);
+
+/* The same of the packet at ip. */
+static inline uint32_t out_next_hop(const uint8_t *ip)
+{
+	if (likely(!ip_is_ip6(ip)))
+		return fib4_lookup(out_way.view->fib, ip4_dst(ip));
+	const struct net_addr src = ip6_src(ip), dst = ip6_dst(ip);
+	return out_way6(&src, &dst);
+}
+
 /* The rest of out_tx: no neighbour is known. */
 void out_unresolved(struct pkt *p, uint32_t nh);
 
 /*
- * Sends a packet of ours, PKT_OWN: a correct IPv4 packet at data + ETH_HLEN, whose Ethernet header
+ * Sends a packet of ours, PKT_OWN: a correct IP packet at data + ETH_HLEN, whose Ethernet header
  * is written here. Its buffers pass on. May have PKT_CSUM_PARTIAL, PKT_CHAIN, PKT_TSO as core_tx()
  * may. What cannot leave is counted as originated_drop_tx. Frames are not filled up to Ethernet's
  * 60 bytes here: drivers/nic.h.
  */
 static inline void out_tx(struct pkt *p)
 {
-	uint32_t nh = fib4_lookup(out_way.view->fib, ip4_dst(p->data + ETH_HLEN));
+	uint32_t nh = out_next_hop(p->data + ETH_HLEN);
 	const struct adj *a = &out_way.view->adj[nh];
 	/* acquire: the state says that the rest of the adjacency may be read (view.h) */
 	if (unlikely(__atomic_load_n(&a->state, __ATOMIC_ACQUIRE) != ADJ_FORWARD)) {
@@ -65,11 +77,11 @@ static inline void out_tx(struct pkt *p)
 }
 
 /* The rest of out_full. */
-unsigned out_full_port(uint32_t addr);
+unsigned out_full_port(const struct net_addr *addr);
 
 /* 1 + the port by which a packet to `addr` leaves when that has no room for one that can wait
  * (core_tx_full); 0: it has. While all have, a comparison. */
-static inline unsigned out_full(uint32_t addr)
+static inline unsigned out_full(const struct net_addr *addr)
 {
 	return unlikely(out_way.full) ? out_full_port(addr) : 0;
 }

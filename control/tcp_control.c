@@ -67,7 +67,7 @@ static unsigned least_mtu(void)
 	const struct view *v = view_get();
 	unsigned least = CONFIG_MTU_MAX;
 	for (unsigned p = 0; p < core_port_count(); p++)
-		if (v->port[p].enabled && v->port[p].mtu < least)
+		if ((v->port[p].enabled || v->port[p].enabled6) && v->port[p].mtu < least)
 			least = v->port[p].mtu;
 	return least;
 }
@@ -79,7 +79,14 @@ static void tx(void *ctx, struct pkt *p)
 	(void)ctx;
 	assert(p->len <= sizeof frame && !(p->flags & (PKT_CHAIN | PKT_TSO | PKT_CSUM_PARTIAL)));
 	memcpy(frame, p->data, p->len);
-	local_output(frame, p->len);
+	const uint8_t *ip = frame + ETH_HLEN;
+	if (ip_is_ip6(ip)) {
+		const struct net_addr src = ip6_src(ip), dst = ip6_dst(ip);
+		unsigned port = ip6_is_link_local(&dst) ? view_link_of6(view_get(), &src, &dst) : 0;
+		local6_output(frame, p->len, port < NIC_PORTS_MAX ? port : 0);
+	} else {
+		local_output(frame, p->len);
+	}
 	pkt_free(&tcp_control_pool, p);
 }
 
@@ -106,14 +113,14 @@ bool tcp_control_is_short(void)
 	return tcp_control_pool.free < tcp_control_pool.count / POOL_RESERVE_SHARE;
 }
 
-enum counter tcp_control_input(const struct core_msg *m)
+enum counter tcp_control_input(const uint8_t *ip, unsigned len, uint8_t flags)
 {
 	struct pkt p;
 	if (!pkt_alloc(&tcp_control_pool, &p))
 		return CNT_drop_tcp_buffers;
-	memcpy(p.data, m->frame, m->len);
-	p.len = m->len;
-	p.flags = m->flags & PKT_CSUM_OK;
+	memcpy(p.data + ETH_HLEN, ip, len);
+	p.len = (uint16_t)(len + ETH_HLEN);
+	p.flags = flags & PKT_CSUM_OK;
 	tcp_input(tcp_control, &p, 1, core_now_us());
 	return CNT_NONE;
 }
@@ -122,6 +129,12 @@ void tcp_control_icmp(const struct icmp4_msg *icmp)
 {
 	if (tcp_control)
 		tcp_icmp4(tcp_control, icmp, core_now_us());
+}
+
+void tcp_control_icmp6(const struct icmp6_msg *icmp)
+{
+	if (tcp_control)
+		tcp_icmp6(tcp_control, icmp, core_now_us());
 }
 
 void tcp_control_tick(void)

@@ -33,12 +33,13 @@ void tcp_control_start(void);
 /* From plane_start on there is none, until tcp_control_start. */
 void tcp_control_stop(void);
 
-/* A segment to one of our addresses, as tcp_input() wants it, in a message. Its fate is counted, or
- * returned for the caller to count, else CNT_NONE. */
-enum counter tcp_control_input(const struct core_msg *m);
+/* A segment to one of our addresses, as tcp_input() wants it, of a message with these flags. Its fate
+ * is counted, or returned for the caller to count, else CNT_NONE. */
+enum counter tcp_control_input(const uint8_t *ip, unsigned len, uint8_t flags);
 
-/* An ICMP error, as icmp4_input() read it. */
+/* An ICMP error, as icmp4_input() or icmp6_input() read it. */
 void tcp_control_icmp(const struct icmp4_msg *icmp);
+void tcp_control_icmp6(const struct icmp6_msg *icmp);
 
 /* Fewer buffers are left than received segments should find: send no more for now. */
 bool tcp_control_is_short(void);

@@ -9,6 +9,7 @@
 #include "control/out.h"
 #include "lib/mem.h"
 #include "net/icmp4.h"
+#include "net/icmp6.h"
 
 #define CONNECTIONS_AUTO_MAX (1u << 20)
 #define CONNECTIONS_MIN 16
@@ -91,7 +92,7 @@ static unsigned full(void *ctx, const struct net_addr *remote)
 {
 	_Static_assert(NIC_PORTS_MAX <= TCP_WAYS, "each port is a way");
 	(void)ctx;
-	return out_full(net_addr_to_ip4(remote));
+	return out_full(remote);
 }
 
 void tcp_core_start(void)
@@ -174,15 +175,32 @@ uint64_t tcp_core_timer(void)
 	return self.now_tsc + (due > now ? clock_ticks(&self.clock, (due - now) * 1000) + 1 : 0);
 }
 
+static void icmp4_error(const uint8_t *ip)
+{
+	struct icmp4_msg icmp;
+	if (icmp4_input(ip, ip4_total_len(ip), &icmp) == CNT_delivered_icmp &&
+	    icmp.kind == ICMP4_KIND_ERROR)
+		tcp_icmp4(tcp_core, &icmp, core_now_us());
+}
+
+static void icmp6_error(const uint8_t *ip)
+{
+	struct ip6_upper up;
+	struct icmp6_msg icmp;
+	if (ip6_upper(ip, &up) == CNT_NONE && up.proto == IP6_ICMP6 &&
+	    icmp6_input(ip, up.at, &icmp) == CNT_delivered_icmp6 && icmp.kind == ICMP6_KIND_ERROR)
+		tcp_icmp6(tcp_core, &icmp, core_now_us());
+}
+
 void tcp_core_msg(struct pkt *p, uint32_t arg)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
-	struct icmp4_msg icmp;
-	if (tcp_core && arg == APP_TCP_ERROR &&
-	    icmp4_input(ip, ip4_total_len(ip), &icmp) == CNT_delivered_icmp &&
-	    icmp.kind == ICMP4_KIND_ERROR) {
+	if (tcp_core && arg == APP_TCP_ERROR) {
 		out_turn();
-		tcp_icmp4(tcp_core, &icmp, core_now_us());
+		if (ip_is_ip6(ip))
+			icmp6_error(ip);
+		else
+			icmp4_error(ip);
 	}
 	pkt_free(&self.pool, p);
 }

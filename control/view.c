@@ -27,3 +27,30 @@ bool view_source6(const struct view *v, unsigned port, const struct net_addr *ds
 		*src = *a;
 	return a != NULL;
 }
+
+static bool has_address(const struct view_port6 *p, const struct net_addr *addr)
+{
+	uint32_t n = __atomic_load_n(&p->count, __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < n; i++)
+		if (net_addr_equal(&p->addr[i], addr))
+			return true;
+	return false;
+}
+
+unsigned view_link_of6(const struct view *v, const struct net_addr *src, const struct net_addr *dst)
+{
+	unsigned from = NIC_PORTS_MAX, known = NIC_PORTS_MAX;
+	for (unsigned p = 0; p < NIC_PORTS_MAX; p++) {
+		if (!v->port[p].enabled6)
+			continue;
+		bool ours = src && has_address(&v->port6[p], src);
+		bool neighbour = host6_lookup(v->hosts6, p, (const uint8_t *)dst->w) != NH_NONE;
+		if (neighbour && (ours || known == NIC_PORTS_MAX))
+			known = p;
+		if (ours && neighbour)
+			return p;
+		if (ours && from == NIC_PORTS_MAX)
+			from = p;
+	}
+	return from != NIC_PORTS_MAX ? from : known;
+}

@@ -26,7 +26,7 @@
 #include "net/eth.h"
 #include "net/fib/fib.h"
 #include "net/fib/host6.h"
-#include "net/ip4.h"
+#include "net/ip.h"
 #include "net/tcp/tcp.h"
 
 #define VIEW_ADDRESSES_MAX 4
@@ -105,12 +105,12 @@ static inline struct view *view_get(void)
 }
 
 /* Whether a correct TCP segment to one of our addresses, no fragment, is the management's: for an
- * application that has TCP of its own on its data cores, to hand over (PUNT_LOCAL). */
-static inline bool view_is_management(const struct view *v, const uint8_t *ip)
+ * application that has TCP of its own on its data cores, to hand over (PUNT_LOCAL). Its header begins
+ * at octet `at` of the packet. */
+static inline bool view_is_management(const struct view *v, const uint8_t *ip, unsigned at)
 {
-	unsigned header = ip4_header_len(ip);
-	return unlikely(v->http_port) && ip4_total_len(ip) >= header + 4 &&
-	       be16_load(ip + header + 2) == v->http_port;
+	return unlikely(v->http_port) && ip_total_len(ip) >= at + 4 &&
+	       be16_load(ip + at + 2) == v->http_port;
 }
 
 /* The port by which next hop nh leaves; -1: by none. */
@@ -147,6 +147,11 @@ static inline uint32_t view_on_link6(const struct view *v, unsigned port, const 
  * another port if this one has none (RFC 6724 5, rules 2 and 5). False: IPv6 has none. */
 bool view_source6(const struct view *v, unsigned port, const struct net_addr *dst,
                   struct net_addr *src);
+
+/* The port on whose link a link-local address is known as a neighbour's, for a packet from `src`: the
+ * one that has that address, if it is ours; else any. NIC_PORTS_MAX: none. (Of two links with the
+ * same two addresses the first is taken.) */
+unsigned view_link_of6(const struct view *v, const struct net_addr *src, const struct net_addr *dst);
 
 /*
  * Use of neighbours, by data core: the second (of core_now_ns() >> 30) in which a next hop was

@@ -3,31 +3,35 @@
 
 #include "lib/csum.h"
 #include "lib/mem.h"
-#include "net/ip4.h"
+#include "net/ip.h"
 
-static uint32_t pseudo_sum(const uint8_t *ip, unsigned udp_len)
-{
-	return csum_pseudo4(ip4_src(ip), ip4_dst(ip), IP4_PROTO_UDP, (uint16_t)udp_len);
-}
+#define OFFSET_CSUM 6
 
 enum counter udp_check(const uint8_t *ip, unsigned len, bool csum_known, struct udp_datagram *out)
 {
-	unsigned header_len = ip4_header_len(ip);
-	unsigned total = ip4_total_len(ip);
-	if (total > len || total < header_len + UDP_HLEN)
+	struct ip_packet p;
+	if (ip_total_len(ip) > len)
 		return CNT_drop_udp_malformed;
-	const uint8_t *udp = ip + header_len;
+	/* not const, for the payload's sake, which nobody here touches */
+	ip_parse((uint8_t *)(uintptr_t)ip, IP_PROTO_UDP, &p);
+	if (p.l4_len < UDP_HLEN)
+		return CNT_drop_udp_malformed;
+	const uint8_t *udp = p.l4;
 	unsigned udp_len = be16_load(udp + 4);
 	/* bytes of the IP packet beyond the UDP length are not the datagram's */
-	if (udp_len < UDP_HLEN || udp_len > total - header_len)
+	if (udp_len < UDP_HLEN || udp_len > p.l4_len)
 		return CNT_drop_udp_malformed;
-	if (!csum_known && raw16_load(udp + 6) != 0 &&
-	    csum_fold(csum_partial(udp, udp_len, pseudo_sum(ip, udp_len))) != 0)
+	bool absent = raw16_load(udp + OFFSET_CSUM) == 0;
+	if (absent && ip_is_ip6(ip)) /* RFC 8200 8.1 */
 		return CNT_drop_udp_malformed;
-
+	if (!csum_known && !absent) {
+		uint32_t sum = ip_pseudo_len(ip_pseudo_sum(&p.src, &p.dst, IP_PROTO_UDP), udp_len);
+		if (csum_fold(csum_partial(udp, udp_len, sum)) != 0)
+			return CNT_drop_udp_malformed;
+	}
 	*out = (struct udp_datagram){
-		.src = ip4_src(ip),
-		.dst = ip4_dst(ip),
+		.src = p.src,
+		.dst = p.dst,
 		.src_port = be16_load(udp),
 		.dst_port = be16_load(udp + 2),
 		.data = udp + UDP_HLEN,
@@ -36,36 +40,81 @@ enum counter udp_check(const uint8_t *ip, unsigned len, bool csum_known, struct 
 	return CNT_NONE;
 }
 
-unsigned udp_packet_build(uint8_t *out, unsigned room, const struct udp_build *b, const void *data,
-                          unsigned n)
+static void header4_build(uint8_t *out, const struct udp_build *b, unsigned udp_len)
 {
-	if (n > 65535 - IP4_HLEN - UDP_HLEN || room < IP4_HLEN + UDP_HLEN + n)
-		return 0;
-	unsigned udp_len = UDP_HLEN + n;
-	uint8_t *udp = out + IP4_HLEN;
-	memmove(udp + UDP_HLEN, data, n);
-	ip4_header_build(out, &(struct ip4_build){.src = b->src,
-	                                          .dst = b->dst,
+	ip4_header_build(out, &(struct ip4_build){.src = net_addr_to_ip4(&b->src),
+	                                          .dst = net_addr_to_ip4(&b->dst),
 	                                          .payload_len = (uint16_t)udp_len,
 	                                          .id = b->id,
 	                                          .tos = b->tos,
 	                                          .ttl = b->ttl,
-	                                          .proto = IP4_PROTO_UDP,
+	                                          .proto = IP_PROTO_UDP,
 	                                          .df = b->df});
+}
+
+static void header6_build(uint8_t *out, const struct udp_build *b, unsigned udp_len)
+{
+	ip6_header_build(out, &(struct ip6_build){.src = b->src,
+	                                          .dst = b->dst,
+	                                          .payload_len = (uint16_t)udp_len,
+	                                          .traffic_class = b->tos,
+	                                          .next = IP_PROTO_UDP,
+	                                          .hop_limit = b->ttl});
+}
+
+unsigned udp_packet_build(uint8_t *out, unsigned room, const struct udp_build *b, const void *data,
+                          unsigned n)
+{
+	unsigned ip_len = ip_header_bytes(&b->dst);
+	unsigned most = ip_len == IP4_HLEN ? 65535 - IP4_HLEN : 65535; /* IPv6's header is not counted */
+	if (n > most - UDP_HLEN || room < ip_len + UDP_HLEN + n)
+		return 0;
+	unsigned udp_len = UDP_HLEN + n;
+	uint8_t *udp = out + ip_len;
+	memmove(udp + UDP_HLEN, data, n);
+	if (ip_len == IP4_HLEN)
+		header4_build(out, b, udp_len);
+	else
+		header6_build(out, b, udp_len);
 	be16_store(udp, b->src_port);
 	be16_store(udp + 2, b->dst_port);
 	be16_store(udp + 4, (uint16_t)udp_len);
-	raw16_store(udp + 6, 0);
-	uint16_t csum = csum_fold(csum_partial(udp, udp_len, pseudo_sum(out, udp_len)));
+	raw16_store(udp + OFFSET_CSUM, 0);
+	uint32_t sum = ip_pseudo_len(ip_pseudo_sum(&b->src, &b->dst, IP_PROTO_UDP), udp_len);
+	uint16_t csum = csum_fold(csum_partial(udp, udp_len, sum));
 	/* RFC 768: a computed zero is sent as all ones, zero means no checksum */
-	raw16_store(udp + 6, csum ? csum : 0xffff);
-	return IP4_HLEN + udp_len;
+	raw16_store(udp + OFFSET_CSUM, csum ? csum : 0xffff);
+	return ip_len + udp_len;
 }
 
-void udp_echo_make(uint8_t *ip)
+static void swap_ports(uint8_t *udp)
 {
+	uint16_t port = raw16_load(udp);
+	raw16_store(udp, raw16_load(udp + 2));
+	raw16_store(udp + 2, port);
+}
+
+static uint8_t *echo_make6(uint8_t *ip)
+{
+	struct ip_packet p;
+	ip_parse(ip, IP_PROTO_UDP, &p);
+	uint8_t *reply = p.l4 - IP6_HLEN;
+	uint32_t first = raw32_load(ip);
+	raw32_store(reply, first);
+	be16_store(reply + 4, (uint16_t)p.l4_len);
+	reply[6] = IP_PROTO_UDP;
+	reply[7] = IP6_HOP_LIMIT_DEFAULT;
+	net_addr_store(reply + 8, &p.dst);
+	net_addr_store(reply + 24, &p.src);
+	swap_ports(p.l4);
+	return reply;
+}
+
+uint8_t *udp_echo_make(uint8_t *ip)
+{
+	if (unlikely(ip_is_ip6(ip)))
+		return echo_make6(ip);
 	unsigned header_len = ip4_header_len(ip);
-	uint8_t *udp = ip + header_len;
 	uint32_t src = raw32_load(ip + 12);
 	raw32_store(ip + 12, raw32_load(ip + 16));
 	raw32_store(ip + 16, src);
@@ -77,8 +126,6 @@ void udp_echo_make(uint8_t *ip)
 		memset(ip + IP4_HLEN, 0, header_len - IP4_HLEN);
 		ip4_checksum_set(ip);
 	}
-
-	uint16_t port = raw16_load(udp);
-	raw16_store(udp, raw16_load(udp + 2));
-	raw16_store(udp + 2, port);
+	swap_ports(ip + header_len);
+	return ip;
 }

@@ -13,6 +13,9 @@
 #include "control/out.h"
 #include "control/plane.h"
 #include "control/tcp_core.h"
+#include "net/ip.h"
+#include "net/tcp/wire.h"
+#include "net/udp.h"
 
 static const struct view *view;
 
@@ -54,19 +57,25 @@ static enum counter check_source(const struct view_port *port, uint32_t src)
 	return CNT_NONE;
 }
 
-/* A correct packet to one of our addresses, from somebody who may send. */
-static void local_input(struct pkt *p)
+/* A correct packet to one of our addresses, from somebody who may send; of a whole one `proto` begins
+ * at octet `at`. */
+static void upper_input(struct pkt *p, uint8_t proto, unsigned at)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
-	bool whole = !ip4_is_fragment(ip);
-	if (whole && tcp_core && ip4_proto(ip) == IP4_PROTO_TCP && !view_is_management(view, ip)) {
+	if (proto == IP_PROTO_TCP && tcp_core && !view_is_management(view, ip, at)) {
 		segments[segment_count++] = *p;
 		return;
 	}
-	if (whole && ip4_proto(ip) == IP4_PROTO_UDP && udp_service(p, &view->services))
+	if (proto == IP_PROTO_UDP && udp_service(p, &view->services))
 		return;
 	pkt_csum_complete(&self.pool, p);
-	core_punt(p, PUNT_LOCAL, NH_LOCAL);
+	core_punt(p, ip[0] >> 4 == 6 ? door_kind6(p) : PUNT_LOCAL, NH_LOCAL);
+}
+
+static void local_input(struct pkt *p)
+{
+	const uint8_t *ip = p->data + ETH_HLEN;
+	upper_input(p, ip4_is_fragment(ip) ? IP6_NO_NEXT : ip4_proto(ip), ip4_header_len(ip));
 }
 
 static void ip4_input(struct pkt *p, const struct view_port *port)
@@ -86,17 +95,48 @@ static void ip4_input(struct pkt *p, const struct view_port *port)
 		local_input(p);
 }
 
+/* What a segment or datagram must be to reach a service: from one host, not ourselves, to one (RFC 4291
+ * 2.5.2, 2.7; RFC 9293 3.9.2.3). Discovery has rules of its own (net/nd.h). */
+static enum counter check_ends6(const struct pkt *p)
+{
+	const uint8_t *ip = p->data + ETH_HLEN;
+	const struct net_addr src = ip6_src(ip), dst = ip6_dst(ip);
+	if (net_addr_is_any(&src))
+		return CNT_drop_ip6_src_martian;
+	if (door_is_ours6(view, p->port, &src))
+		return CNT_drop_ip6_src_local;
+	if (ip6_is_multicast(&dst))
+		return CNT_drop_ip6_multicast;
+	return eth_is_multicast(p->data) ? CNT_drop_ip6_link_mcast : CNT_NONE;
+}
+
+/* To one of our addresses or groups. What is for the control core, or has something about it that is
+ * to be answered, goes there. */
+static void local6_input(struct pkt *p)
+{
+	const uint8_t *ip = p->data + ETH_HLEN;
+	struct ip6_upper up = {.proto = ip6_next(ip), .at = IP6_HLEN};
+	bool plain = up.proto == IP_PROTO_TCP || up.proto == IP_PROTO_UDP;
+	if (unlikely(!plain && (ip6_upper(ip, &up) != CNT_NONE || up.fragment)))
+		up.proto = IP6_NO_NEXT;
+	enum counter bad = CNT_NONE;
+	if (up.proto == IP_PROTO_TCP || up.proto == IP_PROTO_UDP)
+		bad = check_ends6(p);
+	if (bad != CNT_NONE)
+		core_drop(p, bad);
+	else
+		upper_input(p, up.proto, up.at);
+}
+
 static void ip6_input(struct pkt *p)
 {
 	enum counter bad = ip6_check(p->data + ETH_HLEN, p->len - ETH_HLEN);
-	if (bad != CNT_NONE) {
+	if (bad != CNT_NONE)
 		core_drop(p, bad);
-	} else if (!door_ours6(view, p)) {
+	else if (!door_ours6(view, p))
 		core_drop(p, CNT_drop_ip6_not_ours);
-	} else {
-		pkt_csum_complete(&self.pool, p);
-		core_punt(p, door_kind6(p), NH_LOCAL);
-	}
+	else
+		local6_input(p);
 }
 
 static void rx_vector(struct pkt *v, unsigned n, unsigned port)

@@ -12,8 +12,8 @@
 #include "control/services.h"
 #include "control/view.h"
 
-/* udp.c: takes a datagram for one of the services, in p, an IPv4 packet to us that is checked and
- * no fragment. False: it is for none of them; p is the caller's and unchanged. */
+/* udp.c: takes a datagram for one of the services, in p, a packet to us as udp_check()
+ * wants it. False: it is for none of them; p is the caller's and unchanged. */
 bool udp_service(struct pkt *p, const struct services *services);
 
 /* tcp.c: listens on the ports of the services, if this core has TCP. */

@@ -10,10 +10,26 @@
  *    answers, here or by the RFCs on the other side, is dropped as drop_udp_loop.
  */
 #include "apps/echo/services.h"
-#include "net/ip4.h"
+#include "lib/mem.h"
+#include "net/ip.h"
 #include "net/udp.h"
 
 #define CHARGEN_UDP_MAX 512 /* RFC 864 */
+
+/* Makes the echo of the datagram in p. */
+static void make_echo(struct pkt *p)
+{
+	uint8_t *ip = p->data + ETH_HLEN;
+	/* extension headers go, and what the port is to sum begins elsewhere */
+	if (unlikely(ip_is_ip6(ip) && ip6_next(ip) != IP_PROTO_UDP))
+		pkt_csum_complete(&self.pool, p);
+	unsigned less = (unsigned)(udp_echo_make(ip) - ip);
+	if (unlikely(less)) {
+		memmove(p->data + less, p->data, ETH_HLEN);
+		p->data += less;
+		p->len = (uint16_t)eth_pad(p->data, p->len - less);
+	}
+}
 
 /* Sends p, an answer in the buffer of its request, back by the way that came. */
 static void send_back(struct pkt *p)
@@ -70,7 +86,7 @@ bool udp_service(struct pkt *p, const struct services *services)
 		return true;
 	}
 	if (service == SERVICE_ECHO)
-		udp_echo_make(ip);
+		make_echo(p);
 	else
 		make_characters(p, &d);
 	count(CNT_delivered_udp);

@@ -435,7 +435,8 @@ static void run(double seconds)
 
 static unsigned make_datagram(uint8_t *f, unsigned size, uint16_t port)
 {
-	struct udp_build b = {.src = local_first, .dst = server_addr, .src_port = 40000,
+	struct udp_build b = {.src = net_addr_ip4(local_first), .dst = net_addr_ip4(server_addr),
+	                      .src_port = 40000,
 	                      .dst_port = port, .ttl = 64, .df = true};
 	eth_header_build(f, server_mac, mac, ETH_TYPE_IP4);
 	uint8_t *ip = f + ETH_HLEN;

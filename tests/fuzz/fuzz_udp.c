@@ -41,7 +41,7 @@ static void echo(uint8_t *ip, unsigned len, const struct udp_datagram *d)
 	assert(ip4_check(ip, len) == CNT_NONE || ip4_check(ip, len) == CNT_drop_ip4_src_martian ||
 	       ip4_check(ip, len) == CNT_drop_ip4_dst_martian);
 	assert(udp_check(ip, len, true, &e) == CNT_NONE);
-	assert(e.src == d->dst && e.dst == d->src);
+	assert(net_addr_equal(&e.src, &d->dst) && net_addr_equal(&e.dst, &d->src));
 	assert(e.src_port == d->dst_port && e.dst_port == d->src_port);
 	assert(e.data == d->data && e.data_len == d->data_len);
 }

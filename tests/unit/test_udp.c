@@ -2,12 +2,19 @@
 #include "tests/unit/packets.h"
 
 #include "net/ip4.h"
+#include "net/ip6.h"
 #include "net/udp.h"
 
 #define HOST IP4(192, 0, 2, 1)
 #define ROUTER IP4(192, 0, 2, 254)
 
 static uint8_t ip[66000];
+
+static bool is4(const struct net_addr *a, uint32_t addr)
+{
+	struct net_addr want = net_addr_ip4(addr);
+	return net_addr_equal(a, &want);
+}
 
 static unsigned make_udp(unsigned nopt, unsigned n)
 {
@@ -31,7 +38,7 @@ static void good_datagrams(void **s)
 		random_fill(ip + 28, size);
 		unsigned n = make_udp(0, size);
 		assert_int_equal(udp_check(ip, n, false, &d), CNT_NONE);
-		assert_true(d.src == HOST && d.dst == ROUTER && d.src_port == 40000 && d.dst_port == 7);
+		assert_true(is4(&d.src, HOST) && is4(&d.dst, ROUTER) && d.src_port == 40000 && d.dst_port == 7);
 		assert_int_equal(d.data_len, size);
 		assert_ptr_equal(d.data, ip + 28);
 		assert_int_equal(udp_check(ip, n + 18, false, &d), CNT_NONE);
@@ -91,7 +98,7 @@ static void build(void **s)
 	(void)s;
 	struct udp_datagram d;
 	uint8_t data[1500];
-	struct udp_build b = {ROUTER, HOST, 7, 40000, 0, 0, 64, true};
+	struct udp_build b = {net_addr_ip4(ROUTER), net_addr_ip4(HOST), 7, 40000, 0, 0, 64, true};
 	for (unsigned size = 0; size < 1500; size += 1 + size / 10) {
 		random_fill(data, size);
 		unsigned n = udp_packet_build(ip, 28 + size, &b, data, size);
@@ -99,7 +106,7 @@ static void build(void **s)
 		assert_int_equal(ip4_check(ip, n), CNT_NONE);
 		assert_int_equal(slow_udp_csum(ip), 0);
 		assert_int_equal(udp_check(ip, n, false, &d), CNT_NONE);
-		assert_true(d.src == ROUTER && d.dst == HOST && d.src_port == 7 && d.dst_port == 40000);
+		assert_true(is4(&d.src, ROUTER) && is4(&d.dst, HOST) && d.src_port == 7 && d.dst_port == 40000);
 		assert_memory_equal(d.data, data, size);
 		assert_int_equal(udp_packet_build(ip, 27 + size, &b, data, size), 0);
 	}
@@ -112,7 +119,7 @@ static void build_never_sends_zero(void **s)
 {
 	(void)s;
 	struct udp_datagram d;
-	struct udp_build b = {ROUTER, HOST, 7, 40000, 0, 0, 64, true};
+	struct udp_build b = {net_addr_ip4(ROUTER), net_addr_ip4(HOST), 7, 40000, 0, 0, 64, true};
 	unsigned all_ones = 0;
 	for (unsigned w = 0; w < 65536; w++) {
 		uint8_t data[2];
@@ -139,7 +146,7 @@ static void echo(void **s)
 			assert_int_equal(ip4_check(ip, n), CNT_NONE);
 			assert_int_equal(slow_udp_csum(ip), 0);
 			assert_int_equal(udp_check(ip, n, false, &d), CNT_NONE);
-			assert_true(d.src == ROUTER && d.dst == HOST);
+			assert_true(is4(&d.src, ROUTER) && is4(&d.dst, HOST));
 			assert_true(d.src_port == 7 && d.dst_port == 40000);
 			assert_int_equal(ip[8], 64);
 			assert_memory_equal(ip + 24 + nopt, before + 24 + nopt, 4 + size);

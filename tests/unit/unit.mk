@@ -20,11 +20,12 @@ UNIT_SRC_ip6 := net/ip6.c lib/csum.c
 UNIT_SRC_icmp6 := net/icmp6.c net/ip6.c lib/csum.c
 UNIT_SRC_icmp4 := net/icmp4.c net/ip4.c lib/csum.c
 UNIT_SRC_reassembly := net/reassembly.c net/ip6.c net/ip4.c net/counters.c lib/csum.c
-UNIT_SRC_udp := net/udp.c net/ip4.c lib/csum.c
+UNIT_SRC_udp := net/udp.c net/ip.c net/ip4.c net/ip6.c lib/csum.c
 UNIT_SRC_http := $(wildcard net/http/*.c) lib/fmt.c
-UNIT_SRC_tcp_icmp := $(wildcard net/tcp/*.c) net/ip4.c lib/pkt.c lib/csum.c lib/siphash.c
+UNIT_SRC_tcp_icmp := $(wildcard net/tcp/*.c) net/ip.c net/ip4.c net/ip6.c lib/pkt.c lib/csum.c \
+	lib/siphash.c
 UNIT_SRC_tcp_room := $(UNIT_SRC_tcp_icmp)
-UNIT_SRC_tcp_wire := net/tcp/wire.c net/ip4.c lib/csum.c
+UNIT_SRC_tcp_wire := net/tcp/wire.c net/ip.c net/ip4.c net/ip6.c lib/csum.c
 UNIT_SRC_gso := net/gso.c net/ip4.c lib/pkt.c lib/csum.c tests/unit/guest.c \
 	tools/nicsim/packet/segment.c
 UNIT_SRC_arp := net/arp.c net/neigh_table.c lib/fmt.c
@@ -45,7 +46,8 @@ TCP_SRC := $(sort $(wildcard net/*.c net/tcp/*.c)) $(filter-out lib/mem.c,$(sort
 UNIT_SRC_tcp_pair := $(TCP_SRC) tests/unit/tcp_rig.c tests/unit/tcp_link.c tests/unit/tcp_police.c \
 	tests/unit/tcp_flow.c
 UNIT_SRC_tcp_rate := $(UNIT_SRC_tcp_pair)
-UNIT_SRC_fuzz := net/arp.c net/neigh_table.c net/icmp4.c net/udp.c net/ip4.c lib/csum.c
+UNIT_SRC_fuzz := net/arp.c net/neigh_table.c net/icmp4.c net/udp.c net/ip.c net/ip4.c \
+	net/ip6.c lib/csum.c
 UNIT_SRC_config := $(wildcard control/config*.c) control/text.c lib/fmt.c tests/unit/config_rig.c
 UNIT_SRC_config6 := $(UNIT_SRC_config)
 UNIT_SRC_shell := control/shell.c control/shell_words.c control/text.c lib/fmt.c
@@ -55,10 +57,10 @@ UNIT_SRC_virtio_hostile := $(UNIT_SRC_virtio_ring)
 UNIT_SRC_virtio_net := $(wildcard drivers/virtio_net/*.c) lib/pkt.c lib/csum.c tests/unit/guest.c
 UNIT_SRC_cmdline := lib/cmdline.c
 UNIT_SRC_impair := examples/impair.c net/ip4.c lib/csum.c
-UNIT_SRC_tcp_reset := net/tcp/reset.c net/tcp/wire.c net/ip4.c lib/csum.c
+UNIT_SRC_tcp_reset := net/tcp/reset.c net/tcp/wire.c net/ip.c net/ip4.c net/ip6.c lib/csum.c
 UNIT_SRC_random := core/random.c lib/siphash.c
 UNIT_FLAGS_random := -Itests/unit/twin_random -Itests/unit/twin_clock
-UNIT_SRC_null := drivers/null/null.c net/ip4.c net/udp.c lib/csum.c lib/pkt.c \
+UNIT_SRC_null := drivers/null/null.c net/ip.c net/ip4.c net/ip6.c net/udp.c lib/csum.c lib/pkt.c \
 	tests/unit/guest.c
 NICSIM_82599_SRC := $(wildcard tools/nicsim/82599/*.c tools/nicsim/packet/*.c) tools/nicsim/model.c \
 	tools/nicsim/reg.c tools/nicsim/json.c tools/nicsim/wires/wire.c tests/unit/nicsim_rig.c
