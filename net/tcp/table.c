@@ -6,6 +6,8 @@
 #include "net/tcp/inside.h"
 
 #define ALIGN 64
+#define RCV_MSS_FIRST 536 /* before any segment, whatever the version: to acknowledge too early is
+                             better than a peer of small segments that waits */
 #define PORT_TRIES 4096 /* in looking for an ephemeral port */
 
 static size_t round_up(size_t n)
@@ -179,7 +181,7 @@ struct tcp_conn *tcp_conn_new(struct tcp *t, const struct net_addr *local, uint1
 		.q_unsent = TCP_NONE,
 		.path_mtu = (uint16_t)u32_min(t->p.mtu, 65535),
 		.peer_mss = tcp_mss_default(remote),
-		.rcv_mss = tcp_mss_default(remote),
+		.rcv_mss = RCV_MSS_FIRST,
 		.rto_us = 1000000, /* RFC 6298 2.1 */
 		.reo_mult = 1,
 		.heard_ms = t->now_ms,

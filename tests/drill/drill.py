@@ -10,6 +10,8 @@ OPTIONS of a script (`--NAME=VALUE` lines at its top):
     remote_isn        added to all sequence numbers of the peer, so that they wrap where wanted
     local_isn         the same of ours: the instance is made at the time at which RFC 6528's clock
                       gives the first connection this number
+    family            4 or 6: the script is about numbers of that version of IP; else it is of both,
+                      and over IPv6 MTUs are 20 bytes larger than it says, so that segments are not
     anything else     a parameter of the instance (struct tcp_params), or one of harness.c
 
 Sequence numbers of ours are relative to the initial one, the peer's are as in the script; our
@@ -46,7 +48,9 @@ from script import ANY, ScriptError, parse  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(HERE))
 HARNESS = os.path.join(ROOT, "build", "drill", "harness")
-LOCAL, REMOTE = bytes((192, 0, 2, 1)), bytes((192, 0, 2, 2))
+LOCAL = {4: bytes((192, 0, 2, 1)), 6: bytes.fromhex("20010db8") + bytes(11) + b"\1"}
+REMOTE = {4: bytes((192, 0, 2, 2)), 6: bytes.fromhex("20010db8") + bytes(11) + b"\2"}
+IP6_MORE = 20  # bytes of its header
 LOCAL_PORT, REMOTE_PORT = 8080, 40000
 START_US = 1000000000
 WRAP_US = ((1 << 32) - 250) * 1000  # a clock of 32-bit ms wraps soon after
@@ -161,19 +165,25 @@ class Names(dict):
 class Run:
     """One script on one instance."""
 
-    def __init__(self, text, name="script", verbose=False, start=START_US, **parameters):
+    def __init__(self, text, name="script", verbose=False, start=START_US, family=4, **parameters):
         """parameters: those of the instance, unless the script has others."""
         self.name, self.verbose = name, verbose
         options, self.events = parse(text, name)
-        options = dict(parameters, **options)
+        own, options = options, dict(parameters, **options)
         self.tolerance = int(options.pop("tolerance_usecs", 4000))
         self.remote_isn = int(options.pop("remote_isn", 0), 0) if "remote_isn" in options else 0
         self.local_isn = int(options.pop("local_isn"), 0) if "local_isn" in options else None
+        self.family, self.more = family, 0
+        if int(options.pop("family", family)) != family:
+            raise Failure("%s is not for IPv%d" % (name, family))
+        if family == 6 and "family" not in own:
+            self.more = IP6_MORE
+            options["mtu"] = int(options.get("mtu", 1500)) + self.more
         self.parameters = options
         self.start = start
 
     def begin(self):
-        self.harness = Harness(dict(self.parameters, start_us=self.start))
+        self.harness = Harness(dict(self.parameters, start_us=self.start, family=self.family))
         self.now = 0      # us since the start, as all times below
         self.base = 0     # what relative times are relative to
         self.outs = collections.deque()  # (time, Tcp) that nothing has been said of yet
@@ -207,7 +217,7 @@ class Run:
         """The time at which the first connection gets the number that is wanted: RFC 6528's is the
         sum of a clock of 4 us and of what its addresses and ports make."""
         goal, self.local_isn = self.local_isn, None
-        found = Run("", self.name, start=self.start)
+        found = Run("", self.name, start=self.start, family=self.family)
         found.parameters, found.events = self.parameters, list(itertools.takewhile(
             lambda e: e.kind != "out", self.events))
         found.begin()
@@ -247,7 +257,7 @@ class Run:
 
     def sent(self, time, packet):
         try:
-            decoded = wire.decode_ip_tcp(packet, LOCAL, REMOTE)
+            decoded = wire.decode_ip_tcp(packet, LOCAL[self.family], REMOTE[self.family])
         except wire.Malformed as e:
             raise Failure("%s: a malformed packet is sent at %s: %s: %s" % (
                 self.name, seconds(time), e, packet.hex())) from None
@@ -310,7 +320,8 @@ class Run:
             flow.base = p.seq if flow.base is None else flow.base
         packet = self.build(p, flow)
         self.note("<", packet)
-        self.ask("in", wire.encode_tcp(REMOTE, LOCAL, packet, "badcsum" in p.ip).hex())
+        self.ask("in", wire.encode_tcp(REMOTE[self.family], LOCAL[self.family], packet,
+                                       "badcsum" in p.ip).hex())
 
     def event_icmp(self, event):
         p = event.body
@@ -320,11 +331,12 @@ class Run:
         quote = wire.Tcp(flow.lport, flow.rport, p.seq + (flow.iss or 0), 0, 16, 0, 0, [],
                          bytes(p.length), 0, True, 64)
         # the IP header and the 8 bytes that every host quotes (RFC 792)
-        quoted = wire.encode_tcp(LOCAL, REMOTE, quote)[:28]
+        n = 48 if self.family == 6 else 28
+        quoted = wire.encode_tcp(LOCAL[self.family], REMOTE[self.family], quote)[:n]
         what = "too_big" if p.code == "frag_needed" else "unreach"
         if p.code not in UNREACHABLE:
             raise ScriptError("%s: no such ICMP code: %s" % (self.where, p.code))
-        self.ask("icmp", what, p.mtu, quoted.hex())
+        self.ask("icmp", what, p.mtu + self.more, quoted.hex())
 
     def event_python(self, event):
         self.look()
@@ -708,6 +720,13 @@ def unindent(text):
     return "\n".join([first] + [l[margin:] for l in lines[1:]])
 
 
+def families(path):
+    """Over which versions of IP a script can be run."""
+    with open(path, encoding="utf-8") as f:
+        only = re.search(r"^--family=([46])$", f.read(), re.M)
+    return (int(only.group(1)),) if only else (4, 6)
+
+
 def run_file(path, **options):
     with open(path, encoding="utf-8") as f:
         Run(f.read(), os.path.relpath(path, ROOT), **options).run()
@@ -717,11 +736,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("scripts", nargs="+")
     parser.add_argument("-v", "--verbose", action="store_true")
+    parser.add_argument("-6", dest="family", action="store_const", const=6, default=4,
+                        help="over IPv6")
     arguments = parser.parse_args()
     failed = 0
     for path in arguments.scripts:
         try:
-            run_file(path, verbose=arguments.verbose)
+            run_file(path, verbose=arguments.verbose, family=arguments.family)
         except (Failure, ScriptError) as e:
             print(e)
             failed += 1

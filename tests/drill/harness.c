@@ -8,7 +8,8 @@
  *
  *     harness [NAME=VALUE]...      struct tcp_params by the names of its fields; `buffers`, of the
  *                                  pool; `start_us`, the time at which the instance is made;
- *                                  `tx_ring`, how many packets sent the device still holds
+ *                                  `tx_ring`, how many packets sent the device still holds;
+ *                                  `family`, 4 or 6
  *
  * Commands, one a line, each answered; the last line of an answer is `done`:
  *
@@ -17,7 +18,7 @@
  *     time US                      time passes until then, to the microsecond
  *     until US                     the same, but no further than until a packet is sent
  *     listen PORT ARG fastopen|- nodelay|- any|-
- *     connect PORT fastopen|- nodelay|- HEX|-    to REMOTE, first data given
+ *     connect PORT fastopen|- nodelay|- HEX|-    to `remote`, first data given
  *     send ID HEX                  tcp_send
  *     sendpkt ID HEX               tcp_send_pkt
  *     urgent ID HEX                tcp_send_urgent
@@ -54,7 +55,7 @@
 #include "lib/csum.h"
 #include "lib/pkt.h"
 #include "net/eth.h"
-#include "net/ip4.h"
+#include "net/ip.h"
 #include "net/tcp/tcp.h"
 #include "tests/host/lines.h"
 
@@ -63,8 +64,6 @@
 #define CONNS_MAX 4096
 #define TX_RING_MAX 1024
 #define SPIN_MAX 100000u /* ticks that do not move the deadline */
-#define LOCAL IP4(192, 0, 2, 1)
-#define REMOTE IP4(192, 0, 2, 2)
 #define LINGER_US 600000000u /* for what is left at the end, TIME-WAIT above all */
 
 static struct tcp *tcp;
@@ -74,6 +73,7 @@ static struct counters counters;
 static uint64_t now_us = 1000000, received, sent;
 static uint32_t buffers = 2048, tx_ring;
 static bool refuse;
+static struct net_addr local, remote;
 
 static struct {
 	struct tcp_conn *c;
@@ -145,7 +145,7 @@ static void transmit(void *ctx, struct pkt *p)
 		broken("a packet is to be cut up and has no partial checksum");
 	if (!tso) /* else whoever cuts it up */
 		pkt_csum_complete(&pool, p);
-	if (p->len < ETH_HLEN + IP4_HLEN)
+	if (p->len < ETH_HLEN + ip_header_bytes(&remote))
 		broken("a packet of %u bytes is sent", p->len);
 	printf("out %" PRIu64 " ", now_us);
 	print_hex(p->data + ETH_HLEN, (size_t)p->len - ETH_HLEN);
@@ -178,8 +178,11 @@ static struct pkt receive(const uint8_t *ip, size_t n)
 	p.len = (uint16_t)(n + ETH_HLEN);
 	uint8_t *end = buf_base(&pool, p.buf) + pool.stride;
 	__asan_poison_memory_region(p.data + p.len, (size_t)(end - p.data) - p.len);
-	if (ip4_check(p.data + ETH_HLEN, (unsigned)n) != CNT_NONE || ip4_is_fragment(ip) ||
-	    ip4_proto(ip) != IP4_PROTO_TCP)
+	bool good = ip_is_ip6(ip) ? ip6_check(p.data + ETH_HLEN, (unsigned)n) == CNT_NONE &&
+	                                    ip6_next(ip) == IP6_TCP
+	                          : ip4_check(p.data + ETH_HLEN, (unsigned)n) == CNT_NONE &&
+	                                    !ip4_is_fragment(ip) && ip4_proto(ip) == IP4_PROTO_TCP;
+	if (!good)
 		broken("the test sends what IP would not pass on to TCP");
 	received++;
 	return p;
@@ -320,7 +323,7 @@ static void command_icmp(void)
 
 static void command_listen(void)
 {
-	struct tcp_listen l = {.addr = net_addr_ip4(LOCAL), .app = &app};
+	struct tcp_listen l = {.addr = local, .app = &app};
 	l.port = (uint16_t)number();
 	l.arg = (void *)(uintptr_t)number();
 	l.fastopen = strcmp(argument(), "fastopen") == 0;
@@ -332,7 +335,7 @@ static void command_listen(void)
 
 static void command_connect(void)
 {
-	struct tcp_open o = {.local = net_addr_ip4(LOCAL), .remote = net_addr_ip4(REMOTE), .app = &app};
+	struct tcp_open o = {.local = local, .remote = remote, .app = &app};
 	size_t n;
 	int error = E_OK;
 	o.remote_port = (uint16_t)number();
@@ -518,6 +521,14 @@ static void command(const char *word)
 	X(keepalive_probes) X(time_wait_ms) X(fin_wait2_ms) X(challenge_acks) X(ecn) X(timestamps) \
 	X(sack) X(window_scale) X(port_first) X(port_last)
 
+static void set_family(unsigned long long family)
+{
+	if (family != 4 && family != 6)
+		broken("family %llu", family);
+	local = family == 6 ? IP6(0x20010db8, 0, 0, 1) : net_addr_ip4(IP4(192, 0, 2, 1));
+	remote = family == 6 ? IP6(0x20010db8, 0, 0, 2) : net_addr_ip4(IP4(192, 0, 2, 2));
+}
+
 static void set_parameter(char *text)
 {
 	char *value = strchr(text, '=');
@@ -536,6 +547,8 @@ static void set_parameter(char *text)
 		buffers = (uint32_t)n;
 	else if (strcmp(text, "start_us") == 0)
 		now_us = n;
+	else if (strcmp(text, "family") == 0)
+		set_family(n);
 	else if (strcmp(text, "tx_ring") == 0 && n < TX_RING_MAX)
 		tx_ring = (uint32_t)n;
 	else
@@ -556,6 +569,7 @@ int main(int argc, char **argv)
 	static const struct siphash_key key = {0x0706050403020100u, 0x0f0e0d0c0b0a0908u};
 	static const struct tcp_ops ops = {.tx = transmit};
 	static char line[LINE_BYTES];
+	set_family(4);
 	params = TCP_PARAMS_DEFAULT;
 	params.connections = 64; /* few, so that a table that fills up is a short script */
 	params.syn_max = 16;

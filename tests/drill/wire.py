@@ -1,5 +1,5 @@
-"""IPv4 and TCP as bytes, for the runner of packetdrill scripts: written from RFC 791, 9293, 7323,
-2018, 7413, and by no code of the product, so that one misreading cannot hide in both.
+"""IPv4, IPv6 and TCP as bytes, for the runner of packetdrill scripts: written from RFC 791, 8200,
+9293, 7323, 2018, 7413, and by no code of the product, so that one misreading cannot hide in both.
 
 A TCP option is a tuple, its name first: ("mss", 1460), ("wscale", 7), ("sackOK",), ("nop",),
 ("eol",), ("sack", ((1001, 2001), ...)), ("TS", val, ecr), ("FO", cookie), and ("hex", its bytes) of
@@ -89,7 +89,17 @@ def decode_options(data):
     return options
 
 
+def pseudo_header(src, dst, n):
+    """RFC 9293 3.1, RFC 8200 8.1."""
+    if len(src) == 16:
+        return src + dst + struct.pack("!II", n, 6)
+    return src + dst + struct.pack("!BBH", 0, 6, n)
+
+
 def encode_ip(src, dst, proto, payload, ecn=0, df=True, ttl=64):
+    if len(src) == 16:
+        return struct.pack("!IHBB", 6 << 28 | ecn << 20, len(payload), proto, ttl) + src + dst + \
+            payload
     head = struct.pack("!BBHHHBBH4s4s", 0x45, ecn, 20 + len(payload), 0, 0x4000 if df else 0, ttl,
                        proto, 0, src, dst)
     return head[:10] + struct.pack("!H", checksum(head)) + head[12:] + payload
@@ -104,8 +114,7 @@ def encode_tcp(src, dst, p, bad_checksum=False):
     segment = struct.pack("!HHIIBBHHH", p.sport, p.dport, p.seq & MASK, p.ack & MASK,
                           (20 + len(options)) // 4 << 4, p.flags, p.win, 0, p.urg)
     segment += options + p.payload
-    pseudo = src + dst + struct.pack("!BBH", 0, 6, len(segment))
-    total = checksum(pseudo + segment) ^ (0x5555 if bad_checksum else 0)
+    total = checksum(pseudo_header(src, dst, len(segment)) + segment) ^ (0x5555 if bad_checksum else 0)
     segment = segment[:16] + struct.pack("!H", total) + segment[18:]
     return encode_ip(src, dst, 6, segment, p.ecn, p.df, p.ttl)
 
@@ -113,9 +122,13 @@ def encode_tcp(src, dst, p, bad_checksum=False):
 def segments(packet, mss, header_bytes):
     """What a card makes of a TSO frame: the headers before each piece of the payload; CWR in the
     first segment only (RFC 3168 6.1.2), FIN and PSH in the last only."""
-    ip, tcp, payload = packet[:20], packet[20:header_bytes], packet[header_bytes:]
-    src, dst, seq = ip[12:16], ip[16:20], struct.unpack("!I", tcp[4:8])[0]
-    partial = checksum(src + dst + struct.pack("!BBH", 0, 6, len(packet) - 20)) ^ 0xffff
+    ip6 = packet[0] >> 4 == 6
+    at = 40 if ip6 else 20
+    ip, tcp, payload = packet[:at], packet[at:header_bytes], packet[header_bytes:]
+    src, dst = (ip[8:24], ip[24:40]) if ip6 else (ip[12:16], ip[16:20])
+    ecn, df, ttl = (ip[1] >> 4 & 3, True, ip[7]) if ip6 else (ip[1] & 3, bool(ip[6] & 0x40), ip[8])
+    seq = struct.unpack("!I", tcp[4:8])[0]
+    partial = checksum(pseudo_header(src, dst, len(packet) - at)) ^ 0xffff
     if struct.unpack("!H", tcp[16:18])[0] != partial or len(payload) <= mss:
         raise Malformed("a TSO frame without the sum of its pseudo header, or of one segment")
     for at in range(0, len(payload), mss):
@@ -123,14 +136,13 @@ def segments(packet, mss, header_bytes):
         flags = tcp[13] & ~(128 if at else 0) & ~(0 if at + mss >= len(payload) else 9)
         head = tcp[:4] + struct.pack("!I", (seq + at) & MASK) + tcp[8:13] + bytes([flags]) + \
             tcp[14:16] + b"\0\0" + tcp[18:]
-        pseudo = src + dst + struct.pack("!BBH", 0, 6, len(head + piece))
-        total = checksum(pseudo + head + piece)
+        total = checksum(pseudo_header(src, dst, len(head + piece)) + head + piece)
         yield encode_ip(src, dst, 6, head[:16] + struct.pack("!H", total) + head[18:] + piece,
-                        ip[1] & 3, bool(ip[6] & 0x40), ip[8])
+                        ecn, df, ttl)
 
 
-def decode_ip_tcp(packet, src, dst):
-    """The Tcp of an IP packet, in which everything that can be wrong is looked at."""
+def decode_ip4(packet, src, dst):
+    """Payload, ECN, DF and TTL of a packet."""
     if len(packet) < 20 or packet[0] != 0x45:
         raise Malformed("IP version or header length")
     if struct.unpack("!H", packet[2:4])[0] != len(packet):
@@ -142,13 +154,32 @@ def decode_ip_tcp(packet, src, dst):
     fragment = struct.unpack("!H", packet[6:8])[0]
     if fragment & ~0x4000:
         raise Malformed("a fragment")
-    segment = packet[20:]
+    return packet[20:], packet[1] & 3, bool(fragment), packet[8]
+
+
+def decode_ip6(packet, src, dst):
+    """The same; what is in one piece is as if it had DF."""
+    if len(packet) < 40 or packet[0] >> 4 != 6:
+        raise Malformed("IP version")
+    if struct.unpack("!H", packet[4:6])[0] != len(packet) - 40:
+        raise Malformed("IPv6 payload length")
+    word = struct.unpack("!I", packet[:4])[0]
+    if word & ~(6 << 28 | 3 << 20):
+        raise Malformed("IPv6 traffic class or flow label")
+    if packet[6] != 6 or packet[8:24] != src or packet[24:40] != dst:
+        raise Malformed("IPv6 next header or addresses")
+    return packet[40:], word >> 20 & 3, True, packet[7]
+
+
+def decode_ip_tcp(packet, src, dst):
+    """The Tcp of an IP packet, in which everything that can be wrong is looked at."""
+    segment, ecn, df, ttl = (decode_ip6 if len(src) == 16 else decode_ip4)(packet, src, dst)
     offset = segment[12] >> 4 << 2 if len(segment) >= 20 else 0
     if not 20 <= offset <= len(segment):
         raise Malformed("TCP data offset")
     if segment[12] & 15:
         raise Malformed("TCP reserved bits")
-    if checksum(src + dst + struct.pack("!BBH", 0, 6, len(segment)) + segment):
+    if checksum(pseudo_header(src, dst, len(segment)) + segment):
         raise Malformed("TCP checksum")
     sport, dport, seq, ack, _, flags, win, _, urg = struct.unpack("!HHIIBBHHH", segment[:20])
     if not flags & 16 and ack:
@@ -156,4 +187,4 @@ def decode_ip_tcp(packet, src, dst):
     if not flags & 32 and urg:
         raise Malformed("TCP urgent pointer without URG")
     return Tcp(sport, dport, seq, ack, flags, win, urg, decode_options(segment[20:offset]),
-               segment[offset:], packet[1] & 3, bool(fragment), packet[8])
+               segment[offset:], ecn, df, ttl)

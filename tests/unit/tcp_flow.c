@@ -498,8 +498,8 @@ static void connect_end(struct end *e, uint16_t local_port, uint16_t remote_port
 	struct flows *a = f->all;
 	uint32_t first = e->side == 0 ? f->plan.first_bytes : 0;
 	const struct tcp_open o = {
-		.local = net_addr_ip4(host_of(e)->addr),
-		.remote = net_addr_ip4(host_of(peer_of(e))->addr),
+		.local = rig_addr(a->rig, host_of(e)->addr),
+		.remote = rig_addr(a->rig, host_of(peer_of(e))->addr),
 		.local_port = local_port,
 		.remote_port = remote_port,
 		.nodelay = e->plan.nodelay,

@@ -48,21 +48,48 @@ uint32_t wire_sum(const uint8_t *p, size_t n, uint32_t sum)
 
 static uint32_t pseudo_sum(const uint8_t *ip, unsigned tcp_len)
 {
-	return wire_sum(ip + 12, 8, 6 + tcp_len);
+	return ip_is6(ip) ? wire_sum(ip + 8, 32, 6 + tcp_len) : wire_sum(ip + 12, 8, 6 + tcp_len);
 }
 
 uint16_t wire_tcp_csum(const uint8_t *ip)
 {
-	unsigned n = get16(ip + 2) - (ip[0] & 15u) * 4;
+	unsigned n = ip_len(ip) - ip_hlen(ip);
 	return (uint16_t)~wire_sum(seg_tcp(ip), n, pseudo_sum(ip, n));
 }
 
 void wire_csum_set(uint8_t *ip)
 {
-	set16(ip + 10, 0);
-	set16(ip + 10, (uint16_t)~wire_sum(ip, (ip[0] & 15u) * 4, 0));
+	if (!ip_is6(ip)) {
+		set16(ip + 10, 0);
+		set16(ip + 10, (uint16_t)~wire_sum(ip, (ip[0] & 15u) * 4, 0));
+	}
 	set16(seg_tcp(ip) + 16, 0);
 	set16(seg_tcp(ip) + 16, wire_tcp_csum(ip));
+}
+
+uint8_t *wire_ip_put(const struct rig *r, uint8_t *ip, uint32_t src, uint32_t dst, unsigned n)
+{
+	static const uint8_t head4[12] = {0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, 6};
+	static const uint8_t head6[8] = {0x60, 0, 0, 0, 0, 0, 6, 64};
+	if (r->ip6) {
+		struct net_addr from = rig_addr(r, src), to = rig_addr(r, dst);
+		memcpy(ip, head6, sizeof head6);
+		set16(ip + 4, n);
+		memcpy(ip + 8, &from, 16);
+		memcpy(ip + 24, &to, 16);
+		return ip + 40;
+	}
+	memcpy(ip, head4, sizeof head4);
+	set16(ip + 2, 20 + n);
+	set32(ip + 12, src);
+	set32(ip + 16, dst);
+	return ip + 20;
+}
+
+static void set_ce(uint8_t *ip)
+{
+	ip[1] |= (uint8_t)(ip_is6(ip) ? CE << 4 : CE);
+	wire_csum_set(ip);
 }
 
 uint8_t *seg_option(const uint8_t *ip, uint8_t kind)
@@ -96,10 +123,9 @@ static bool through_queue(struct rig_host *h, unsigned n, uint8_t *ip, uint64_t 
 	uint64_t queued = backlog_ns * (w->rate_bps / 8) / 1000000000u;
 	if (w->queue_bytes && queued + n > w->queue_bytes)
 		return false;
-	if (w->mark_bytes && queued > w->mark_bytes && (ip[1] & 3) != 0) {
+	if (w->mark_bytes && queued > w->mark_bytes && ip_ecn(ip) != 0) {
 		s->marked++;
-		ip[1] |= CE;
-		wire_csum_set(ip);
+		set_ce(ip);
 	}
 	s->busy_ns = *t_ns + backlog_ns + (uint64_t)n * 8 * 1000000000u / w->rate_bps;
 	*t_ns = s->busy_ns;
@@ -153,7 +179,7 @@ static bool ends_at_router(struct rig_host *h, struct rig_frame *f)
 	if (!w->mtu || f->len <= w->mtu)
 		return false;
 	h->way.too_big++;
-	rig_check(f->ip[6] & 0x40); /* RFC 1191 3 */
+	rig_check(ip_is6(f->ip) || f->ip[6] & 0x40); /* RFC 1191 3 */
 	if (!w->icmp) {
 		rig_frame_free(h->rig, f);
 		return true;
@@ -189,10 +215,10 @@ static void wire_segment(struct rig_host *h, struct rig_frame *f)
 	struct rig *r = h->rig;
 	uint64_t left_ns;
 	police_segment(h, f->ip, f->len);
-	struct rig_host *to = rig_host_of(r, get32(f->ip + 16));
+	struct rig_host *to = rig_host_of(r, ip_to(f->ip));
 	if (h->filter && !h->filter(h, f->ip, f->len))
 		to = NULL;
-	f->len = get16(f->ip + 2);
+	f->len = ip_len(f->ip);
 	h->way.segments++;
 	h->way.bytes += f->len;
 	if (to && ends_at_router(h, f))
@@ -203,10 +229,9 @@ static void wire_segment(struct rig_host *h, struct rig_frame *f)
 		rig_frame_free(r, f);
 		return;
 	}
-	if (chance_ppm(&r->chance, h->wire.ce_ppm) && (f->ip[1] & 3) != 0) {
+	if (chance_ppm(&r->chance, h->wire.ce_ppm) && ip_ecn(f->ip) != 0) {
 		h->way.marked++;
-		f->ip[1] |= CE;
-		wire_csum_set(f->ip);
+		set_ce(f->ip);
 	}
 	if (!through_queue(h, f->len + ETH_BYTES, f->ip, &left_ns)) {
 		trace(h, f->ip, "  queue full");
@@ -264,7 +289,7 @@ static void check_request(const struct rig_host *h, const struct pkt *p, uint32_
 	rig_check(p->data + p->len <= buf_base(&h->pool, p->buf) + h->pool.stride);
 	rig_check(!(p->flags & PKT_SHARED) || m->refs >= 1);
 	if (p->flags & PKT_CSUM_PARTIAL) {
-		rig_check_equal(m->csum_start, ETH_BYTES + 20);
+		rig_check_equal(m->csum_start, ETH_BYTES + ip_hlen(p->data + ETH_BYTES));
 		rig_check_equal(m->csum_offset, 16);
 	}
 	if (!(p->flags & PKT_TSO)) {
@@ -281,7 +306,7 @@ static void send_plain(struct rig_host *h, const uint8_t *ip, unsigned len, bool
 	struct rig_frame *f = rig_frame_new(h->rig, len);
 	memcpy(f->ip, ip, len);
 	if (partial) {
-		rig_check_equal(get16(seg_tcp(ip) + 16), pseudo_sum(ip, len - 20));
+		rig_check_equal(get16(seg_tcp(ip) + 16), pseudo_sum(ip, len - ip_hlen(ip)));
 		set16(seg_tcp(f->ip) + 16, 0);
 		set16(seg_tcp(f->ip) + 16, wire_tcp_csum(f->ip));
 	}
@@ -291,20 +316,24 @@ static void send_plain(struct rig_host *h, const uint8_t *ip, unsigned len, bool
 /* TSO: the headers before every mss bytes of payload. */
 static void send_segments(struct rig_host *h, const uint8_t *ip, unsigned len, unsigned mss)
 {
-	unsigned headers = 20 + seg_hlen(ip), flags = seg_flags(ip);
+	unsigned headers = ip_hlen(ip) + seg_hlen(ip), flags = seg_flags(ip);
 	rig_check(!(flags & (SYN | RST)));
-	rig_check_equal(get16(seg_tcp(ip) + 16), pseudo_sum(ip, len - 20));
+	rig_check_equal(get16(seg_tcp(ip) + 16), pseudo_sum(ip, len - ip_hlen(ip)));
 	for (unsigned done = 0, i = 0; done < len - headers; i++) {
 		unsigned n = len - headers - done < mss ? len - headers - done : mss;
 		struct rig_frame *f = rig_frame_new(h->rig, headers + n);
 		memcpy(f->ip, ip, headers);
 		memcpy(f->ip + headers, ip + headers + done, n);
-		set16(f->ip + 2, headers + n);
-		set16(f->ip + 4, get16(ip + 4) + i);
-		set32(f->ip + 24, seg_seq(ip) + done);
+		if (ip_is6(ip)) {
+			set16(f->ip + 4, headers + n - 40);
+		} else {
+			set16(f->ip + 2, headers + n);
+			set16(f->ip + 4, get16(ip + 4) + i);
+		}
+		set32(seg_tcp(f->ip) + 4, seg_seq(ip) + done);
 		done += n;
 		unsigned not_here = (done < len - headers ? FIN | PSH : 0) | (i ? CWR : 0);
-		f->ip[33] &= (uint8_t)~not_here;
+		seg_tcp(f->ip)[13] &= (uint8_t)~not_here;
 		wire_csum_set(f->ip);
 		wire_segment(h, f);
 	}
@@ -320,9 +349,9 @@ static void read_frame(struct rig_host *h, const struct pkt *p)
 	flatten(&h->pool, p, flat);
 	pkt_free(&h->pool, p);
 	uint8_t *ip = flat + ETH_BYTES;
-	rig_check_equal(get16(ip + 2), len);
+	rig_check_equal(ip_len(ip), len);
 	if (flags & PKT_TSO) {
-		rig_check_equal(m.hdr_bytes, ETH_BYTES + 20 + seg_hlen(ip));
+		rig_check_equal(m.hdr_bytes, ETH_BYTES + ip_hlen(ip) + seg_hlen(ip));
 		send_segments(h, ip, len, m.mss);
 	} else {
 		send_plain(h, ip, len, flags & PKT_CSUM_PARTIAL);
@@ -396,10 +425,14 @@ void wire_arrive(struct rig_host *to, struct rig_frame *f)
 	rig_event(r, &(struct event){.t_us = t, .kind = EVENT_RECEIVE, .host = to});
 }
 
-/* What stands in front of tcp_input: ip4_check and the question whether it is for us. */
+/* What stands in front of tcp_input: the check of its IP version, and whether it is for us. */
 static bool is_ip_sound(const struct rig_host *h, const struct rig_frame *f)
 {
 	const uint8_t *ip = f->ip;
+	struct net_addr own = rig_addr(h->rig, h->addr);
+	if (h->rig->ip6)
+		return f->len > 40 && ip[0] >> 4 == 6 && get16(ip + 4) > 0 && ip_len(ip) <= f->len &&
+		       ip[6] == 6 && ip[8] != 0xff && memcmp(ip + 24, &own, 16) == 0;
 	return f->len >= 20 && ip[0] == 0x45 && get16(ip + 2) >= 20 && get16(ip + 2) <= f->len &&
 	       wire_sum(ip, 20, 0) == 0xffff && ip[9] == 6 && !(get16(ip + 6) & 0x3fff) &&
 	       get32(ip + 16) == h->addr;
@@ -463,7 +496,8 @@ void wire_receive(struct rig_host *h)
 void wire_icmp(struct rig_host *to, struct rig_frame *f)
 {
 	/* RFC 792: the header and 8 bytes; RFC 1812 4.3.2.3: as much as fits 576 */
-	unsigned quoted = chance_below(&to->rig->chance, 2) ? 28 : f->len < 548 ? f->len : 548;
+	unsigned least = ip_hlen(f->ip) + 8, most = ip_is6(f->ip) ? 1232 : 548;
+	unsigned quoted = chance_below(&to->rig->chance, 2) ? least : f->len < most ? f->len : most;
 	uint8_t *exact = malloc(quoted);
 	memcpy(exact, f->ip, quoted);
 	tcp_icmp(to->tcp, exact, quoted, TCP_ICMP_TOO_BIG, f->mtu, to->rig->now_us);

@@ -92,13 +92,21 @@ static struct beat *beat_of(struct police *p, uint32_t src, uint32_t dst, unsign
 
 static void check_headers(const struct rig_host *h, const uint8_t *ip, unsigned len)
 {
-	const uint8_t *tcp = ip + 20;
-	rig_check(len >= 40 && ip[0] == 0x45 && get16(ip + 2) == len);
-	rig_check_equal(wire_sum(ip, 20, 0), 0xffff);
-	rig_check_equal(get16(ip + 6) & 0x3fff, 0);
-	rig_check(ip[9] == 6 && ip[8] > 0 && get32(ip + 12) == h->addr);
+	const uint8_t *tcp = seg_tcp(ip);
+	const struct net_addr own = rig_addr(h->rig, h->addr);
+	rig_check(len >= ip_hlen(ip) + 20 && ip_len(ip) == len && ip_from(ip) == h->addr);
+	if (h->rig->ip6) {
+		rig_check((get32(ip) & ~(3u << 20)) == 0x60000000u);
+		rig_check(ip[6] == 6 && ip[7] > 0 && memcmp(ip + 8, &own, 16) == 0);
+		rig_check_equal(get32(ip + 24), IP6_PREFIX);
+	} else {
+		rig_check(ip[0] == 0x45);
+		rig_check_equal(wire_sum(ip, 20, 0), 0xffff);
+		rig_check_equal(get16(ip + 6) & 0x3fff, 0);
+		rig_check(ip[9] == 6 && ip[8] > 0);
+	}
 	rig_check(len <= h->p.tcp.mtu);
-	rig_check(seg_hlen(ip) >= 20 && seg_hlen(ip) <= len - 20);
+	rig_check(seg_hlen(ip) >= 20 && seg_hlen(ip) <= len - ip_hlen(ip));
 	rig_check_equal(wire_tcp_csum(ip), 0);
 	rig_check_equal(tcp[12] & 0x0f, 0);
 	rig_check(get16(tcp) != 0 && get16(tcp + 2) != 0);
@@ -197,7 +205,7 @@ static void check_payload(const struct rig_host *h, const struct beat *b, const 
 		rig_fail(__FILE__, __LINE__, "%u bytes of payload, %u of options, MSS %u", n,
 		         seg_hlen(ip) - 20, o->mss);
 	if (n && !o->syn) /* Fast Open: by the MSS of the connection before (RFC 7413 4.1.3) */
-		rig_check(n + seg_hlen(ip) + 20 <= h->p.tcp.mtu);
+		rig_check(n + seg_hlen(ip) + ip_hlen(ip) <= h->p.tcp.mtu);
 	if (space && o->offered && (int32_t)(end - o->right) > 1)
 		rig_fail(__FILE__, __LINE__, "sends to %u, may to %u", end - b->iss,
 		         o->right - b->iss);
@@ -212,7 +220,7 @@ static void check_agreed(const struct beat *b, const struct beat *o, const uint8
 	rig_check(!sack || (b->has_sack_ok && o->has_sack_ok));
 	for (unsigned i = 0; sack && i < sack[1] / 8u; i++)
 		rig_check((int32_t)(get32(sack + 6 + 8 * i) - get32(sack + 2 + 8 * i)) > 0);
-	unsigned ecn = ip[1] & 3;
+	unsigned ecn = ip_ecn(ip);
 	if (ecn) {
 		rig_check(b->wants_ecn && o->wants_ecn && n > 0 && ecn != 3);
 		/* one byte may have been there before as a window probe */
@@ -226,10 +234,10 @@ void police_segment(struct rig_host *h, const uint8_t *ip, unsigned len)
 	check_headers(h, ip, len);
 	check_options(ip);
 	struct police *p = h->rig->police;
-	unsigned sp = get16(ip + 20), dp = get16(ip + 22), f = seg_flags(ip);
-	beat_of(p, get32(ip + 12), get32(ip + 16), sp, dp); /* now neither moves the other */
-	struct beat *o = beat_of(p, get32(ip + 16), get32(ip + 12), dp, sp);
-	struct beat *b = beat_of(p, get32(ip + 12), get32(ip + 16), sp, dp);
+	unsigned sp = get16(seg_tcp(ip)), dp = get16(seg_tcp(ip) + 2), f = seg_flags(ip);
+	beat_of(p, ip_from(ip), ip_to(ip), sp, dp); /* now neither moves the other */
+	struct beat *o = beat_of(p, ip_to(ip), ip_from(ip), dp, sp);
+	struct beat *b = beat_of(p, ip_from(ip), ip_to(ip), sp, dp);
 	if ((f & (SYN | ACK)) == SYN && o->offered && !(b->syn && b->iss == seg_seq(ip)))
 		o->syn = o->offered = o->fin = false; /* the next connection of the same name */
 	/* the answer to a SYN that the peer has never sent: a stranger has (data may be acknowledged) */

@@ -162,6 +162,7 @@ struct rig *rig_new(uint64_t seed, uint64_t now_us)
 	r->now_us = now_us;
 	r->police = police_new();
 	r->trace = getenv("TRACE");
+	r->ip6 = rig_is_ip6(seed);
 	return r;
 }
 
@@ -191,6 +192,19 @@ struct rig_host *rig_host_of(struct rig *r, uint32_t addr)
 {
 	unsigned i = (addr - ADDR(0)) >> 8;
 	return (addr & 0xff) == 1 && i < r->hosts ? &r->host[i] : NULL;
+}
+
+struct net_addr rig_addr(const struct rig *r, uint32_t addr)
+{
+	uint8_t a[16] = {[10] = 0xff, [11] = 0xff};
+	if (r->ip6) {
+		memset(a, 0, sizeof a);
+		set32(a, IP6_PREFIX);
+	}
+	set32(a + 12, addr);
+	struct net_addr out;
+	memcpy(&out, a, sizeof out);
+	return out;
 }
 
 void rig_wires(struct rig *r, const struct wire *w)

@@ -16,7 +16,10 @@
  *    frames out that must not change until the device has read them.
  * 3. Where something is wrong the process ends at once (rig_fail), after it has said for which seed.
  *
- * Left out: IPv6, Ethernet (the header is neither written nor read), VLAN tags.
+ * Both versions of IP: odd seeds have IPv4, even ones IPv6. An address is 32 bits, which in IPv6 stand
+ * behind a prefix that all hosts have.
+ *
+ * Left out: extension headers, Ethernet (the header is neither written nor read), VLAN tags.
  */
 #ifndef TESTS_UNIT_TCP_RIG_H
 #define TESTS_UNIT_TCP_RIG_H
@@ -154,7 +157,14 @@ struct rig {
 	struct police *police;
 	struct rig_frame *free_frames[2];
 	bool trace;
+	bool ip6;
 };
+
+/* Is the run of this seed over IPv6? */
+static inline bool rig_is_ip6(uint64_t seed) { return seed % 2 == 0; }
+
+/* An address as the instances know it. */
+struct net_addr rig_addr(const struct rig *r, uint32_t addr);
 
 /* --- tcp_rig.c --- */
 
@@ -245,8 +255,11 @@ uint32_t wire_sum(const uint8_t *p, size_t n, uint32_t sum);
 /* The TCP checksum of the packet at ip, its own field included: 0 when that is right. */
 uint16_t wire_tcp_csum(const uint8_t *ip);
 
-/* Writes both checksums anew, for filters that change a segment. */
+/* Writes the checksums anew, for filters that change a segment. */
 void wire_csum_set(uint8_t *ip);
+
+/* Writes an IP header before n bytes of TCP; returns where they begin. */
+uint8_t *wire_ip_put(const struct rig *r, uint8_t *ip, uint32_t src, uint32_t dst, unsigned n);
 
 static inline unsigned get16(const uint8_t *p) { return (unsigned)p[0] << 8 | p[1]; }
 static inline uint32_t get32(const uint8_t *p) { return (uint32_t)get16(p) << 16 | get16(p + 2); }
@@ -262,11 +275,21 @@ static inline void set32(uint8_t *p, uint32_t v)
 }
 
 /* Fields of an IP packet with TCP in it. */
-static inline uint8_t *seg_tcp(const uint8_t *ip) { return (uint8_t *)ip + (ip[0] & 15u) * 4; }
+#define IP6_PREFIX 0x20010db8u
+static inline bool ip_is6(const uint8_t *ip) { return ip[0] >> 4 == 6; }
+static inline unsigned ip_hlen(const uint8_t *ip) { return ip_is6(ip) ? 40 : (ip[0] & 15u) * 4; }
+static inline unsigned ip_len(const uint8_t *ip)
+{
+	return ip_is6(ip) ? 40 + get16(ip + 4) : get16(ip + 2);
+}
+static inline uint32_t ip_from(const uint8_t *ip) { return get32(ip + (ip_is6(ip) ? 20 : 12)); }
+static inline uint32_t ip_to(const uint8_t *ip) { return get32(ip + (ip_is6(ip) ? 36 : 16)); }
+static inline unsigned ip_ecn(const uint8_t *ip) { return ip_is6(ip) ? ip[1] >> 4 & 3 : ip[1] & 3; }
+static inline uint8_t *seg_tcp(const uint8_t *ip) { return (uint8_t *)ip + ip_hlen(ip); }
 static inline unsigned seg_hlen(const uint8_t *ip) { return (seg_tcp(ip)[12] >> 4) * 4u; }
 static inline unsigned seg_len(const uint8_t *ip)
 {
-	return get16(ip + 2) - (ip[0] & 15u) * 4 - seg_hlen(ip);
+	return ip_len(ip) - ip_hlen(ip) - seg_hlen(ip);
 }
 static inline uint32_t seg_seq(const uint8_t *ip) { return get32(seg_tcp(ip) + 4); }
 static inline uint32_t seg_ack(const uint8_t *ip) { return get32(seg_tcp(ip) + 8); }

@@ -1,5 +1,5 @@
 /*
- * tcp_icmp4 (net/tcp/tcp.h): which ICMP error ends an open, and which of them lowers the MTU of a path.
+ * tcp_icmp4 and tcp_icmp6 (net/tcp/tcp.h): which ICMP error ends an open, and which of them lowers the MTU of a path.
  * That forged ones do nothing is tests/drill's (pmtud).
  */
 #include "tests/unit/host.h"
@@ -12,6 +12,8 @@
 #define BUFS 64
 #define LOCAL net_addr_ip4(IP4(192, 0, 2, 1))
 #define REMOTE net_addr_ip4(IP4(198, 51, 100, 2))
+#define LOCAL6 IP6(0x20010db8, 0, 0, 1)
+#define REMOTE6 IP6(0x20010db8, 1, 0, 2)
 
 static struct {
 	struct bufpool pool;
@@ -50,7 +52,7 @@ static const struct tcp_ops ops = {.tx = tx};
 static const struct tcp_app app = {.data = data, .closed = closed};
 
 /* Begins to connect; w.sent is the SYN. */
-static struct tcp_conn *open_one(void)
+static struct tcp_conn *open_to(struct net_addr local, struct net_addr remote)
 {
 	struct tcp_params p = TCP_PARAMS_DEFAULT;
 	const struct siphash_key key = {1, 2};
@@ -62,9 +64,11 @@ static struct tcp_conn *open_one(void)
 	bufpool_init(&w.pool, buffers, stack, BUFS, BUF_STRIDE_STANDARD);
 	w.closed = 1;
 	w.tcp = tcp_init(memory, &p, &w.pool, &w.cnt, &key, &ops, NULL, 1000);
-	return tcp_connect(w.tcp, &(struct tcp_open){.local = LOCAL, .remote = REMOTE, .remote_port = 80,
+	return tcp_connect(w.tcp, &(struct tcp_open){.local = local, .remote = remote, .remote_port = 80,
 	                                             .app = &app}, 1000, NULL);
 }
+
+static struct tcp_conn *open_one(void) { return open_to(LOCAL, REMOTE); }
 
 static void report(uint8_t type, uint8_t code, uint32_t rest)
 {
@@ -109,11 +113,61 @@ static void mtu_of_the_path(void **state)
 	assert_int_equal(after.mss, 536);
 }
 
+static void report6(uint8_t type, uint8_t code, uint32_t rest)
+{
+	const struct icmp6_msg m = {.kind = ICMP6_KIND_ERROR, .type = type, .code = code, .rest = rest,
+	                            .data = w.sent, .data_len = w.sent_len};
+	tcp_icmp6(w.tcp, &m, 2000);
+}
+
+static void which_ends_an_open6(void **state)
+{
+	(void)state;
+	for (unsigned type = 0; type < 130; type++) {
+		for (unsigned code = 0; code < 8; code++) {
+			assert_non_null(open_to(LOCAL6, REMOTE6));
+			report6((uint8_t)type, (uint8_t)code, 1400);
+			bool hard = type == 1 && (code == 1 || code == 4);
+			assert_int_equal(w.closed, hard ? E_REFUSED : 1);
+			assert_int_equal(tcp_connections(w.tcp), !hard);
+			assert_int_equal(w.cnt.v[CNT_tcp_pmtu], type == 2);
+		}
+	}
+}
+
+/* RFC 8201 4: not below 1280; what is quoted may be cut off anywhere. */
+static void mtu_of_the_path6(void **state)
+{
+	(void)state;
+	struct tcp_conn *c = open_to(LOCAL6, REMOTE6);
+	struct tcp_info i;
+	assert_int_equal(ip6_check(w.sent, w.sent_len), CNT_NONE);
+	report6(ICMP6_TOO_BIG, 0, 1279);
+	report6(ICMP6_TOO_BIG, 0, 0);
+	report6(ICMP6_TOO_BIG, 0, 1500);
+	report6(ICMP6_TOO_BIG, 0, UINT32_MAX);
+	assert_int_equal(w.cnt.v[CNT_tcp_pmtu], 0);
+	unsigned whole = w.sent_len;
+	for (w.sent_len = 0; w.sent_len < 48; w.sent_len++)
+		report6(ICMP6_TOO_BIG, 0, 1400);
+	assert_int_equal(w.cnt.v[CNT_tcp_pmtu], 0);
+	w.sent_len = 48;
+	report6(ICMP6_TOO_BIG, 0, 1400);
+	assert_int_equal(w.cnt.v[CNT_tcp_pmtu], 1);
+	w.sent_len = whole;
+	report6(ICMP6_TOO_BIG, 0, 1280);
+	assert_int_equal(w.cnt.v[CNT_tcp_pmtu], 2);
+	tcp_info(c, &i);
+	assert_int_equal(i.mss, 1220); /* which it was: the peer has named none yet */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(which_ends_an_open),
 		cmocka_unit_test(mtu_of_the_path),
+		cmocka_unit_test(which_ends_an_open6),
+		cmocka_unit_test(mtu_of_the_path6),
 	};
 	return cmocka_run_group_tests_name("tcp_icmp", tests, NULL, NULL);
 }

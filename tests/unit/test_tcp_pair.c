@@ -515,7 +515,7 @@ static void path_mtu(void **s)
 		bool icmp = one_in(&c, 2);
 		struct flows *f = pair(seed, &a, &b);
 		struct wire w = {.delay_us = 5 * MS, .icmp = icmp};
-		w.mtu = icmp ? chance_range(&c, 576, 1499) : chance_range(&c, 1280, 1499);
+		w.mtu = icmp && !rig_is_ip6(seed) ? chance_range(&c, 576, 1499) : chance_range(&c, 1280, 1499);
 		f->rig->host[0].wire = f->rig->host[1].wire = w;
 		struct flow_plan p = {.port = {0, 7}};
 		p.end[0].bytes = 50000 + any_size(&c, 100000);
@@ -631,18 +631,18 @@ static void flood_one(void *arg)
 {
 	struct flood *fl = arg;
 	struct rig *r = fl->victim->rig;
-	uint8_t ip[44] = {0x45, 0, 0, 44, 0, 0, 0x40, 0, 64, 6};
-	set32(ip + 12, 0xc6120000u + chance_below(&fl->c, 65536));
-	set32(ip + 16, fl->victim->addr);
-	set16(ip + 20, chance_range(&fl->c, 1024, 65535));
-	set16(ip + 22, 7);
-	set32(ip + 24, (uint32_t)chance_next(&fl->c));
-	ip[32] = 6 << 4;
-	ip[33] = SYN;
-	set16(ip + 34, 65535);
-	set32(ip + 40, 0x020405b4);
+	uint8_t ip[64] = {0};
+	uint32_t src = 0xc6120000u + chance_below(&fl->c, 65536);
+	uint8_t *tcp = wire_ip_put(r, ip, src, fl->victim->addr, 24);
+	set16(tcp, chance_range(&fl->c, 1024, 65535));
+	set16(tcp + 2, 7);
+	set32(tcp + 4, (uint32_t)chance_next(&fl->c));
+	tcp[12] = 6 << 4;
+	tcp[13] = SYN;
+	set16(tcp + 14, 65535);
+	set32(tcp + 20, 0x020405b4);
 	wire_csum_set(ip);
-	rig_inject(fl->victim, ip, sizeof ip);
+	rig_inject(fl->victim, ip, ip_len(ip));
 	if (--fl->left)
 		rig_at(r, r->now_us + 1 + chance_below(&fl->c, fl->gap_us), flood_one, fl);
 }
@@ -699,18 +699,17 @@ static void intrude(void *arg)
 	if (!flow->end[0].established || !flow->end[1].established || flow->end[0].closing ||
 	    flow->end[1].closing)
 		return;
-	uint8_t ip[90] = {0x45, 0, 0, sizeof ip, 0, 0, 0x40, 0, 64, 6};
-	set32(ip + 12, r->host[1 - victim->index].addr);
-	set32(ip + 16, victim->addr);
-	set16(ip + 20, victim->index ? port : 7);
-	set16(ip + 22, victim->index ? 7 : port);
-	set32(ip + 24, (uint32_t)chance_next(&in->c));
-	set32(ip + 28, (uint32_t)chance_next(&in->c));
-	ip[32] = 5 << 4;
-	ip[33] = flags[chance_below(&in->c, ARRAY_LEN(flags))];
-	set16(ip + 34, chance_below(&in->c, 65536));
+	uint8_t ip[110] = {0};
+	uint8_t *tcp = wire_ip_put(r, ip, r->host[1 - victim->index].addr, victim->addr, 70);
+	set16(tcp, victim->index ? port : 7);
+	set16(tcp + 2, victim->index ? 7 : port);
+	set32(tcp + 4, (uint32_t)chance_next(&in->c));
+	set32(tcp + 8, (uint32_t)chance_next(&in->c));
+	tcp[12] = 5 << 4;
+	tcp[13] = flags[chance_below(&in->c, ARRAY_LEN(flags))];
+	set16(tcp + 14, chance_below(&in->c, 65536));
 	wire_csum_set(ip);
-	rig_inject(victim, ip, sizeof ip);
+	rig_inject(victim, ip, ip_len(ip));
 }
 
 static void intruders(void **s)

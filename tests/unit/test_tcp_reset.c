@@ -2,6 +2,7 @@
 #include "tests/unit/packets.h"
 
 #include "net/ip4.h"
+#include "net/ip6.h"
 #include "net/tcp/reset.h"
 
 #define HOST IP4(192, 0, 2, 1)
@@ -80,6 +81,50 @@ static void every_flag(void **s)
 	}
 }
 
+/* The same over IPv6, behind `ext` bytes of destination options too. */
+static void every_flag6(void **s)
+{
+	uint8_t out[TCP_RESET_BYTES];
+	unsigned n;
+	(void)s;
+	for (unsigned flags = 0; flags < 256; flags++) {
+		for (unsigned ext = 0; ext <= 8; ext += 8) {
+			const uint8_t options[8] = {6, 0, 1, 4};
+			uint8_t *tcp = ip + 40 + ext;
+			make_ip6(ip, "2001:db8::1", "fe80::fe", ext ? 60 : 6, ext + 21);
+			memcpy(ip + 40, options, ext);
+			memset(tcp, 0, 21);
+			put16(tcp, 40000);
+			put16(tcp + 2, 80);
+			put32(tcp + 4, 0xffffffff);
+			put32(tcp + 8, 0x89abcdef);
+			tcp[12] = 5 << 4;
+			tcp[13] = (uint8_t)flags;
+			put16(tcp + 16, slow_csum6(ip, 40 + ext, 21, 6));
+			bool bad = flags & SYN && flags & (FIN | RST);
+			assert_int_equal(tcp_reset_build(out, &n, ip, false),
+			                 bad ? CNT_drop_tcp_malformed : CNT_drop_tcp_port);
+			if (bad || flags & RST) {
+				assert_int_equal(n, 0);
+				continue;
+			}
+			assert_int_equal(n, 60);
+			assert_int_equal(ip6_check(out, n), CNT_NONE);
+			assert_int_equal(ip6_total_len(out), n);
+			assert_memory_equal(out + 8, ip + 24, 16);
+			assert_memory_equal(out + 24, ip + 8, 16);
+			assert_int_equal(slow_csum6(out, 40, 20, 6), 0);
+			assert_int_equal(get32(out + 40), 80u << 16 | 40000);
+			uint32_t space = 1 + !!(flags & SYN) + !!(flags & FIN);
+			assert_int_equal(out[53], flags & ACK ? RST : RST | ACK);
+			assert_int_equal(get32(out + 44), flags & ACK ? 0x89abcdef : 0);
+			assert_int_equal(get32(out + 48), flags & ACK ? 0 : 0xffffffff + space);
+			ip[ext + 55] ^= 1;
+			assert_int_equal(tcp_reset_build(out, &n, ip, false), CNT_drop_tcp_malformed);
+		}
+	}
+}
+
 static void malformed(void **s)
 {
 	uint8_t out[TCP_RESET_BYTES];
@@ -109,6 +154,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_flag),
+		cmocka_unit_test(every_flag6),
 		cmocka_unit_test(malformed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
