@@ -18,6 +18,12 @@
 #include "lib/fmt.h"
 #include "lib/mem.h"
 
+/* Each address, the link-local one too, with the anycast address of its subnet; their groups and that
+ * of all routers. */
+_Static_assert(NIC_PORTS_MAX * 2 * (1 + CONFIG_ADDRESSES_MAX) <= ND_LOCALS_MAX &&
+               NIC_PORTS_MAX * (2 * (1 + CONFIG_ADDRESSES_MAX) + 1) <= MLD_GROUPS_MAX,
+               "there is room for all that can be configured");
+
 static void *nd_memory;
 static size_t nd_memory_size;
 
@@ -163,6 +169,15 @@ static const struct nd_ops nd_ops = {
 
 /* --- start --- */
 
+static bool is_added(unsigned port, const struct net_addr *addr)
+{
+	struct nd_address a;
+	for (unsigned cursor = 0; nd_local_next(&plane.nd, &cursor, &a);)
+		if (a.port == port && net_addr_equal(&a.addr, addr))
+			return true;
+	return false;
+}
+
 /* One of our addresses; its group is listened to from now on. */
 static int add_address(unsigned port, const struct net_addr *addr, unsigned plen)
 {
@@ -170,9 +185,11 @@ static int add_address(unsigned port, const struct net_addr *addr, unsigned plen
 	const uint8_t *mac = view_get()->port[port].mac;
 	host_add(port, &group, NH_LOCAL);
 	int e = nd_add_local(&plane.nd, port, addr, plen, mac, core_now_ns());
-	/* RFC 4291 2.6.1: routers answer to the anycast address of their subnets */
+	/* RFC 4291 2.6.1: routers answer to the anycast address of their subnets, in each of which
+	 * there may be several addresses of ours */
 	const struct net_addr anycast = ip6_prefix_of(addr, plen);
-	if (e != E_OK || !plane.nd.params.router || !ip6_is_subnet_router(&anycast, addr, plen))
+	if (e != E_OK || !plane.nd.params.router || !ip6_is_subnet_router(&anycast, addr, plen) ||
+	    is_added(port, &anycast))
 		return e;
 	const struct net_addr anycast_group = ip6_solicited_node(&anycast);
 	host_add(port, &anycast_group, NH_LOCAL);
