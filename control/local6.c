@@ -95,15 +95,27 @@ struct arrival {
 	struct ip6_upper up;
 };
 
-/* An answer comes from the address that was asked; from a group or an anycast address it cannot
- * (RFC 4443 4.2). */
+/* Is it an address of ours that we speak from: of any port, but a link-local one of this? */
+static bool is_unicast_of_ours(const struct net_addr *addr, unsigned port)
+{
+	const struct view *v = view_get();
+	for (unsigned p = 0; p < NIC_PORTS_MAX; p++) {
+		const struct view_port6 *vp = &v->port6[p];
+		for (uint32_t i = 0; i < vp->count; i++)
+			if (net_addr_equal(&vp->addr[i], addr) && (p == port || !ip6_is_link_local(addr)))
+				return true;
+	}
+	return false;
+}
+
+/* RFC 4443 4.2: an answer comes from the address that was asked; where that is a group or an anycast
+ * address, from one of the interface that it came by. */
 static void echo_reply(const struct arrival *a)
 {
 	const struct net_addr from = ip6_src(a->ip);
-	struct net_addr dst = ip6_dst(a->ip), src;
-	if (nd_is_local(&plane.nd, a->m->port, &dst) || !local6_source(&from, a->m->port, &src))
-		src = dst;
-	if (ip6_is_multicast(&src)) {
+	struct net_addr src = ip6_dst(a->ip);
+	if (!is_unicast_of_ours(&src, a->m->port) &&
+	    !view_source6(view_get(), a->m->port, &from, &src)) {
 		count(CNT_originated_drop_tx);
 		return;
 	}
@@ -150,6 +162,8 @@ static enum counter icmp_input(const struct arrival *a)
 		return discovery_input(a, &icmp);
 	if (fate != CNT_delivered_icmp6)
 		return fate;
+	if (way_to(&from, a->m->port) == NH_LOCAL)
+		return CNT_drop_ip6_src_local;
 	if (icmp.kind == ICMP6_KIND_ECHO_REQUEST)
 		echo_reply(a);
 	else if (icmp.kind == ICMP6_KIND_ECHO_REPLY)
@@ -264,8 +278,8 @@ enum counter local6_input(const struct core_msg *m)
 		return bad;
 	a.len = ip6_total_len(a.ip);
 	const struct net_addr src = ip6_src(a.ip);
-	bool discovery = ip6_next(a.ip) == IP6_ICMP6; /* net/nd.h says what a claim of our address is */
-	if (!discovery && !net_addr_is_any(&src) && way_to(&src, m->port) == NH_LOCAL)
+	bool icmp = ip6_next(a.ip) == IP6_ICMP6; /* net/nd.h says what a claim of our address is */
+	if (!icmp && !net_addr_is_any(&src) && way_to(&src, m->port) == NH_LOCAL)
 		return CNT_drop_ip6_src_local;
 	bad = find_upper(&a);
 	if (bad != CNT_NONE)
@@ -274,6 +288,16 @@ enum counter local6_input(const struct core_msg *m)
 }
 
 /* --- packets that wait for a neighbour --- */
+
+/* An address of ours that DAD has not passed yet: not one that is a neighbour's. */
+static bool is_tentative(const struct net_addr *addr, unsigned port)
+{
+	struct nd_address a;
+	for (unsigned cursor = 0; nd_local_next(&plane.nd, &cursor, &a);)
+		if (a.state == ND_TENTATIVE && a.port == port && net_addr_equal(&a.addr, addr))
+			return true;
+	return false;
+}
 
 void local6_resolve(const struct core_msg *m, enum frame_origin origin)
 {
@@ -294,6 +318,10 @@ void local6_resolve(const struct core_msg *m, enum frame_origin origin)
 		if (transit)
 			local6_error(m->port, ip, m->len - ETH_HLEN, ICMP6_UNREACH, ICMP6_UNREACH_NO_ROUTE,
 			             0);
+		return;
+	}
+	if (is_tentative(&dst, (unsigned)port)) { /* RFC 4862 5.4: silently */
+		count(transit ? CNT_drop_ip6_tentative : CNT_originated_drop_tx);
 		return;
 	}
 	if (!plane.link_up[port]) {

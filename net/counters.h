@@ -58,6 +58,7 @@
 	X(drop_ip6_src_martian, DROP, "IPv6 source address that may not be on a wire or be forwarded") \
 	X(drop_ip6_dst_martian, DROP, "IPv6 destination address that may not be on a wire") \
 	X(drop_ip6_src_local, DROP, "IPv6 source address is one of ours") \
+	X(drop_ip6_tentative, DROP, "for an IPv6 address of ours that DAD has not passed yet") \
 	X(drop_ip6_scope, DROP, "link-local address on a packet to be forwarded") \
 	X(drop_ip6_hop_limit, DROP, "hop limit ran out here") \
 	X(drop_ip6_no_route, DROP, "no route to the IPv6 destination") \
