@@ -52,10 +52,11 @@ static void plane_key(uint8_t c)
 
 /* --- start --- */
 
-/* IPv6 prefixes that there may be: those configured, and each interface's. */
+/* IPv6 prefixes that there may be: those configured, each interface's, and of uncover6. */
 static uint32_t routes6(void)
 {
-	return plane.config.route6_count + NIC_PORTS_MAX * VIEW_ADDRESSES6_MAX;
+	return plane.config.route6_count +
+	       NIC_PORTS_MAX * (VIEW_ADDRESSES6_MAX + 2 * CONFIG_ADDRESSES_MAX);
 }
 
 /* Memory for the configuration's routes, taken once per program start. */
@@ -109,6 +110,10 @@ static int check_port(unsigned p, const struct config_interface *i, struct confi
 		return config_fail(err, i->line, text_of(word),
 		                   "the device of eth%u takes at most %u", p, most);
 	}
+	if (i->ipv6 && most < CONFIG_MTU_IP6_MIN)
+		return config_fail(err, i->ipv6_line, text_of("ipv6"),
+		                   "IPv6 needs an MTU of %d (RFC 8200 5); the device of eth%u takes %u",
+		                   CONFIG_MTU_IP6_MIN, p, most);
 	return E_OK;
 }
 
@@ -188,6 +193,25 @@ static void add_route6(const struct net_addr *prefix, unsigned plen, uint32_t nh
 		plane.refused_routes++;
 }
 
+/* What hosts6 says of an address counts where the prefixes lead to its link alone: one of ours that
+ * a route to a part of its subnet covers gets a prefix for itself. */
+static void uncover6(const struct net_addr *addr, unsigned port)
+{
+	if (fib6_lookup(plane.fib6.fib, (const uint8_t *)addr->w) != NH_CONNECTED + port)
+		add_route6(addr, 128, NH_CONNECTED + port);
+}
+
+static void start_own6(unsigned port, const struct config_interface *i)
+{
+	for (unsigned a = 0; a < i->address6_count; a++) {
+		const struct config_address6 *own = &i->address6[a];
+		const struct net_addr anycast = ip6_prefix_of(&own->addr, own->plen);
+		uncover6(&own->addr, port);
+		if (ip6_is_subnet_router(&anycast, &own->addr, own->plen))
+			uncover6(&anycast, port);
+	}
+}
+
 static void start_routes6(const struct view *v)
 {
 	for (unsigned p = 0; p < core_port_count(); p++) {
@@ -207,6 +231,9 @@ static void start_routes6(const struct view *v)
 		}
 		add_route6(&r->prefix, r->plen, nh);
 	}
+	for (unsigned p = 0; p < core_port_count(); p++)
+		if (v->port[p].enabled6)
+			start_own6(p, &plane.config.interface[p]);
 }
 
 static void start_routes(const struct view *v)

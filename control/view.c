@@ -3,14 +3,22 @@
 
 #include "net/ip6.h"
 
-/* Of the addresses on a port, one of that reach; NULL: none. */
-static const struct net_addr *address_on(const struct view_port6 *p, bool link_local)
+/* Of the addresses on a port, one of that reach: that on whose subnet dst lies, if there is one.
+ * NULL: none. */
+static const struct net_addr *address_on(const struct view_port6 *p, bool link_local,
+                                         const struct net_addr *dst)
 {
+	const struct net_addr *found = NULL;
 	uint32_t n = __atomic_load_n(&p->count, __ATOMIC_ACQUIRE);
-	for (uint32_t i = 0; i < n; i++)
-		if (ip6_is_link_local(&p->addr[i]) == link_local)
-			return &p->addr[i];
-	return NULL;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct net_addr *a = &p->addr[i];
+		if (ip6_is_link_local(a) != link_local)
+			continue;
+		if (ip6_in_prefix(dst, a, p->plen[i]))
+			return a;
+		found = found ? found : a;
+	}
+	return found;
 }
 
 bool view_source6(const struct view *v, unsigned port, const struct net_addr *dst,
@@ -18,11 +26,11 @@ bool view_source6(const struct view *v, unsigned port, const struct net_addr *ds
 {
 	bool near = ip6_is_link_local(dst) ||
 	            (ip6_is_multicast(dst) && ip6_multicast_scope(dst) <= IP6_SCOPE_LINK);
-	const struct net_addr *a = address_on(&v->port6[port], near);
+	const struct net_addr *a = address_on(&v->port6[port], near, dst);
 	for (unsigned p = 0; !a && !near && p < NIC_PORTS_MAX; p++)
-		a = v->port[p].enabled6 ? address_on(&v->port6[p], false) : NULL;
+		a = v->port[p].enabled6 ? address_on(&v->port6[p], false, dst) : NULL;
 	if (!a)
-		a = address_on(&v->port6[port], !near);
+		a = address_on(&v->port6[port], !near, dst);
 	if (a)
 		*src = *a;
 	return a != NULL;
