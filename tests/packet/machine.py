@@ -6,10 +6,12 @@ finds those that were not. Expected frames are built by scapy from the RFCs, nev
 """
 import collections
 import os
+import socket
 import subprocess
 import tempfile
 
 from scapy.layers.inet import ICMP, IP, UDP
+from scapy.layers.inet6 import ICMPv6MLReport2, ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6ND_RA, IPv6
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Raw
 from scapy.utils import checksum
@@ -41,10 +43,15 @@ class Out(collections.namedtuple("Out", "frame partial cut")):
 
 
 class Station:
-    """A host on a port."""
+    """A host on a port. Its IPv6 addresses follow from the other two: ip6 ends in the same number, in
+    the /64 of its port, link_local has the identifier of the MAC address (RFC 4291 appendix A)."""
 
-    def __init__(self, port, ip, mac):
+    def __init__(self, port, ip, mac, ip6=None):
         self.port, self.ip, self.mac = port, ip, mac
+        self.ip6 = ip6 or "2001:db8:%d::%x" % (port + 1, int(ip.rsplit(".", 1)[-1]))
+        m = bytes.fromhex(mac.replace(":", ""))
+        self.link_local = socket.inet_ntop(socket.AF_INET6, b"\xfe\x80" + bytes(6) + bytes(
+            [m[0] ^ 2, m[1], m[2], 0xff, 0xfe, m[3], m[4], m[5]]))
 
 
 A = Station(0, "192.0.2.2", "02:aa:00:00:00:02")
@@ -122,8 +129,8 @@ def udp(src, dst, size=32, **fields):
 
 class Machine:
     """config: text or None. ports: how many. boot=False leaves what it says in its first seconds
-    (two ARP announcements of each address, RFC 5227 2.3) to the test. dead: ports whose devices do
-    not start. memory: KiB for view and forwarding table. cuts: the devices have TSO and USO."""
+    (settle) to the test. dead: ports whose devices do not start. memory: KiB for view and forwarding
+    table. cuts: the devices have TSO and USO."""
 
     def __init__(self, config=CONFIG, ports=2, app=None, options="", mtu_max=None, boot=True,
                  dead=(), memory=None, cuts=False):
@@ -153,12 +160,23 @@ class Machine:
                                       stderr=self.errors, bufsize=1 << 20)
         self._answer()
         if boot:
-            self.time(3 * SECOND)
-            for outs in self.outs:
-                while outs:
-                    arp = Ether(outs.popleft().frame)[ARP]
-                    assert arp.op == 1 and arp.psrc == arp.pdst
+            self.settle(10 if self.config and "ipv6" in str(config) else 3)
         self.seen = self.counters()
+
+    def settle(self, seconds=10):
+        """Time for what a link that has come up is told: two ARP announcements (RFC 5227 2.3), the
+        probes of DAD (RFC 4862 5.4), advertisements of what passed it (RFC 4861 7.2.6), reports of
+        groups (RFC 3810 6.1). They are thrown away."""
+        self.time(seconds * SECOND)
+        for outs in self.outs:
+            while outs:
+                frame = Ether(outs.popleft().frame)
+                if ARP in frame:
+                    assert frame[ARP].op == 1 and frame[ARP].psrc == frame[ARP].pdst
+                else:
+                    assert frame[IPv6].src == "::" and ICMPv6ND_NS in frame or \
+                        frame[IPv6].dst == "ff02::1" and ICMPv6ND_NA in frame or \
+                        ICMPv6MLReport2 in frame or ICMPv6ND_RA in frame, frame.summary()
 
     # --- the protocol ---
 

@@ -44,6 +44,6 @@ def test_arp_is_answered(d):
 def test_what_is_not_for_us(d):
     """The door stays what it is: other stations' frames and other protocols have their own names."""
     d.send(0, ether(A, "02:00:00:00:00:99") / udp(A, B))
-    d.send(0, Ether(src=A.mac, dst=ROUTER[0].mac, type=0x86dd) / Raw(bytes(46)))
+    d.send(0, Ether(src=A.mac, dst=ROUTER[0].mac, type=0x88cc) / Raw(bytes(46)))
     d.send_raw(0, bytes(13))
     d.expect_counters(drop_eth_dst=1, drop_eth_type=1, drop_eth_short=1)

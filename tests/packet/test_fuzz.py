@@ -6,17 +6,23 @@ import random
 import time
 
 import pytest
+from ip6 import *
 from machine import *
 from scapy.layers.inet import TCP, IPOption_NOP, IPOption_RR
 
 FRAMES = int(os.environ.get("FUZZ_FRAMES", "20000"))
 CONFIGS = {
     "router": (CONFIG + " mtu 700\nip route 10.0.0.0/8 198.51.100.2\nip route 11.0.0.0/8 null0\n",
-               0.8),
+               0.5),
+    "router6": (CONFIG6.replace(" ipv6 nd ra suppress\n", "", 1) + " mtu 1280\n"
+                "ipv6 route 2001:db8:ff00::/40 2001:db8:2::2\nipv6 route 2001:db8:fe00::/40 null0\n"
+                "ip route 10.0.0.0/8 198.51.100.2\n", 0.6),
+    "echo6": ("application echo\n" + CONFIG6, 0.2),
     "echo": (CONFIG + "application echo\n", 0.2),
     "discard": (CONFIG + "application discard\n", 0.2),
 }
-INTERESTING = [0, 1, 0x7f, 0x80, 0xff, 0x40, 0x45, 0x46, 0x4f, 7, 17, 6]
+INTERESTING = [0, 1, 0x7f, 0x80, 0xff, 0x40, 0x45, 0x46, 0x4f, 7, 17, 6, 0x60, 58, 60, 43, 44, 135,
+               136, 0xfe]
 
 
 def seeds(rng):
@@ -42,8 +48,55 @@ def seeds(rng):
     return [bytearray(padded(f)) for f in frames]
 
 
+def seeds6(rng):
+    """The same for IPv6: traffic, errors, extension headers, fragments, discovery, MLD."""
+    addresses = [A.ip6, B.ip6, ROUTER[0].ip6, ROUTER[1].ip6, A.link_local, ROUTER[0].link_local,
+                 "2001:db8:ff00::9", "2001:db8:fe00::9", "2001:db8:2::77", "2a00::1", "ff02::1",
+                 "ff02::2", "2001:db8:1::", "::1"]
+    frames = []
+    for src in (A, B, A2, B2):
+        router = ROUTER[src.port]
+        for dst in addresses:
+            size = rng.choice([0, 10, 100, 1250, 1400])
+            to = Ether(src=src.mac, dst=group_mac(dst) if dst.startswith("ff") else router.mac)
+            ip = IPv6(src=rng.choice([src.ip6, src.ip6, src.link_local]), dst=dst)
+            frames += [to / udp6(src, dst, size, dport=rng.choice([7, 9])), to / echo6(src, dst, size),
+                       to / ip / IPv6ExtHdrHopByHop() / IPv6ExtHdrDestOpt() / TCP(),
+                       to / ip / IPv6ExtHdrRouting(addresses=[B.ip6]) / UDP(),
+                       to / ip / IPv6ExtHdrFragment(nh=17, m=1, id=rng.randrange(4)) / UDP() /
+                       Raw(b"f" * 32),
+                       to / ip / IPv6ExtHdrFragment(nh=17, offset=5, id=rng.randrange(4)) /
+                       Raw(b"g" * 20),
+                       to / ip / ICMPv6DestUnreach() / bytes(udp6(dst, src, 20))]
+        frames += [solicit(src, router.ip6), solicit(src, router.link_local, source=src.link_local),
+                   advert(src, router), advert(src, None, S=0), probe6(src, router.ip6),
+                   Ether(src=src.mac, dst=group_mac(ALL_ROUTERS)) / IPv6(
+                       src=src.link_local, dst=ALL_ROUTERS, hlim=255) / ICMPv6ND_RS(),
+                   Ether(src=src.mac, dst=group_mac(ALL_NODES)) / IPv6(
+                       src=src.link_local, dst=ALL_NODES, hlim=255) / ICMPv6ND_RA(),
+                   Ether(src=src.mac, dst=router.mac) / IPv6(
+                       src=src.link_local, dst=router.ip6, hlim=255) / ICMPv6ND_Redirect(),
+                   Ether(src=src.mac, dst=group_mac(ALL_NODES)) / IPv6(
+                       src=src.link_local, dst=ALL_NODES, hlim=1, nh=0) / Raw(bytes.fromhex(
+                           "3a00050200000100" + "8200000003e80000" + "00" * 16 + "027d0000"))]
+    return [bytearray(padded(f)) for f in frames]
+
+
+def mend6(frame):
+    """The payload length, and the checksum of ICMPv6 where that follows at once."""
+    if len(frame) < 62 or len(frame) > 1500:
+        return
+    frame[18:20] = (len(frame) - 54).to_bytes(2, "big")
+    if frame[20] == 58:
+        frame[56:58] = b"\0\0"
+        sums = in6_chksum(58, IPv6(bytes(frame[14:54])), bytes(frame[54:]))
+        frame[56:58] = sums.to_bytes(2, "big")
+
+
 def mend(frame):
     """Makes the header checksum right, so that the fuzz gets past it."""
+    if frame[12:14] == b"\x86\xdd":
+        mend6(frame)
     if len(frame) >= 34 and frame[12:14] == b"\x08\0":
         head = max(20, (frame[14] & 15) * 4)
         frame[24:26] = b"\0\0"
@@ -90,7 +143,8 @@ def test_fuzz(make, app):
     notes.append("fuzz %s: SEED=%d" % (app, seed))
     rng = random.Random(seed)
     m = make(config)
-    corpus = seeds(rng)
+    six = app.endswith("6")
+    corpus = seeds(rng) + (seeds6(rng) * 3 if six else [])
     left = total = int(FRAMES * share)
     while left > 0:
         for _ in range(min(left, rng.choice([1, 32, 256, 300, 512]))):
@@ -122,8 +176,25 @@ def test_fuzz(make, app):
     m.send(1, arp_request(B, ROUTER[1].ip))
     m.take_all(0)
     m.take_all(1)
-    if app == "router":
-        m.route(udp(A, B))
+    if six:
+        # stations may have claimed our addresses: DAD anew
+        for up in (False, True):
+            m.link(0, up)
+            m.link(1, up)
+        m.time(30 * SECOND)
+        m.take_all(0), m.take_all(1)
+        m.send(0, arp_request(A, ROUTER[0].ip))
+        m.send(1, arp_request(B, ROUTER[1].ip))
+        for station in (A, B):
+            m.send(station.port, solicit(station, ROUTER[station.port].ip6))
+            m.take_all(0), m.take_all(1)
+    if app.startswith("router"):
+        m.send(0, ether(A, ROUTER[0]) / udp(A, B))
+        assert padded(ether(ROUTER[1], B) / hop(udp(A, B))) in m.take_all(1)
+        if six:
+            m.send(0, ether(A, ROUTER[0]) / udp6(A, B))
+            assert padded(ether(ROUTER[1], B) / hop6(udp6(A, B))) in m.take_all(1)
+        m.take_all(0)
         return
     before = m.all_counters()[0]
     request = udp(A, ROUTER[0], dport=7)

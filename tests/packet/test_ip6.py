@@ -317,6 +317,78 @@ def test_option_in_a_packet_to_a_group(m):
     dropped(m, packet, "drop_ip6_option", dst=group)
 
 
+# --- fragments to us (RFC 8200 4.5; the rules are tests/unit/test_reassembly.c's) ---
+
+def piece6(data, offset, more, next_=58, **fields):
+    return IPv6(src=A.ip6, dst=ROUTER[0].ip6, nh=44, **fields) / Raw(
+        bytes([next_, 0]) + (offset | more).to_bytes(2, "big") + bytes([0, 0, 0, 9]) + data)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
+def test_whole_out_of_fragments(m, order):
+    message = bytes(echo6(A, ROUTER[0], 1000))[40:]
+    parts = [piece6(message[:400], 0, 1), piece6(message[400:800], 400, 1),
+             piece6(message[800:], 800, 0)]
+    for n, i in enumerate(order):
+        assert m.waiting() == n
+        m.send(0, frame_to(parts[i]))
+    m.expect(0, ether(ROUTER[0], A) / echo6(ROUTER[0], A, 1000, reply=True))
+    m.expect_counters(delivered_icmp6=1, reassembled=2, reassembled_packets=1,
+                      icmp6_tx_echo_reply=1)
+
+
+def test_overlapping_fragments(m):
+    """RFC 5722 4: the packet is given up, silently."""
+    m.send(0, frame_to(piece6(bytes(echo6(A, ROUTER[0], 64))[40:], 0, 1)),
+           frame_to(piece6(b"x" * 64, 64, 0)))
+    m.expect_nothing()
+    m.expect_counters(drop_frag_overlap=2)
+
+
+def test_fragments_beyond_65535(m):
+    """RFC 8200 4.5: parameter problem, at the offset."""
+    packet = piece6(b"x" * 16, 65528, 0)
+    refused(m, packet, "drop_frag_too_long", 4, 0, 42, icmp6_tx_param_problem=1)
+
+
+def test_too_many_fragments(m):
+    message = bytes(echo6(A, ROUTER[0], 1600))[40:]
+    for first in range(0, 130, 65):
+        m.send(0, *(frame_to(piece6(message[8 * i:8 * i + 8], 8 * i, 1))
+                    for i in range(first, first + 65)))
+    m.expect_nothing()
+    assert m.counted()["drop_frag_many"] == 130
+
+
+def test_fragments_whose_ecn_contradicts(m):
+    """RFC 3168 5.3: congestion experienced on one that could not say so."""
+    message = bytes(echo6(A, ROUTER[0], 64))[40:]
+    m.send(0, frame_to(piece6(message[:32], 0, 1, tc=0)), frame_to(piece6(message[32:], 32, 0, tc=3)))
+    m.expect_nothing()
+    assert m.counted()["drop_frag_ecn"] == 2
+
+
+def test_first_fragment_of_a_later_time(m):
+    """RFC 4443 3.3: time exceeded, code 1, after 60 s, if the first fragment was there."""
+    packet = piece6(bytes(echo6(A, ROUTER[0], 64))[40:], 0, 1)
+    m.send(0, frame_to(packet))
+    m.time(61 * SECOND)
+    m.expect(0, error6_about(ROUTER[0], A, packet, 3, 1))
+    counted = m.counted()
+    assert counted["drop_frag_timeout"] == 1 and counted["icmp6_tx_time_exceeded"] == 1
+    m.time(20 * SECOND)
+    m.take_all(0)
+
+
+def test_fragment_that_cuts_a_tcp_header(make):
+    """RFC 1858, RFC 3128: of IPv4; IPv6's falls under RFC 7112."""
+    m = make()
+    m.learn(A)
+    m.send(0, frame_to(IP(src=A.ip, dst=ROUTER[0].ip, proto=6, id=3, flags="MF") / Raw(b"t" * 8)))
+    m.expect_nothing()
+    m.expect_counters(drop_frag_tiny=1)
+
+
 # --- ICMP errors (RFC 4443 2.4) ---
 
 @pytest.mark.parametrize("size", [0, 1, 1184, 1185, 1400])

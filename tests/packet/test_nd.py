@@ -516,6 +516,17 @@ def test_query_is_answered(fresh6):
     m.expect_counters(drop_mld_malformed=1)
 
 
+def test_report_of_another(fresh6):
+    """Is for routers of multicast."""
+    body = bytes([143, 0, 0, 0, 0, 0, 0, 0])
+    inner = icmp6_raw(A.link_local, ALL_NODES, body)
+    fresh6.send(0, Ether(src=A.mac, dst=group_mac(ALL_NODES)) / IPv6(
+        src=A.link_local, dst=ALL_NODES, hlim=1, nh=0) / Raw(
+        bytes.fromhex("3a00050200000100") + bytes(inner)[40:]))
+    fresh6.expect_nothing()
+    fresh6.expect_counters(drop_mld_type=1)
+
+
 # --- router advertisements ---
 
 ADVERTISING = """\
