@@ -24,6 +24,8 @@ _Static_assert(NIC_PORTS_MAX * 2 * (1 + CONFIG_ADDRESSES_MAX) <= ND_LOCALS_MAX &
                NIC_PORTS_MAX * (2 * (1 + CONFIG_ADDRESSES_MAX) + 1) <= MLD_GROUPS_MAX,
                "there is room for all that can be configured");
 
+#define PENDING_MIN 64
+
 static void *nd_memory;
 static size_t nd_memory_size;
 
@@ -266,6 +268,29 @@ static int start_statics(void)
 	return e;
 }
 
+/* The table's memory, taken once: nearly none where no port takes part in IPv6, and for no more
+ * jumbo frames that wait than half of what is left can hold. */
+static bool take_memory(struct nd_params *params)
+{
+	static uint32_t neighbours = 1, pending = 1;
+	bool wanted = false;
+	for (unsigned p = 0; p < core_port_count(); p++)
+		wanted |= view_get()->port[p].enabled6;
+	if (!nd_memory && wanted) {
+		neighbours = params->neighbours;
+		pending = params->pending;
+	}
+	params->neighbours = neighbours;
+	params->pending = pending;
+	while (!nd_memory && params->pending > PENDING_MIN &&
+	       nd_memory_bytes(params) > core_private_left() / 2)
+		params->pending = pending /= 2;
+	nd_memory_size = nd_memory_bytes(params);
+	if (!nd_memory)
+		nd_memory = core_private_alloc(nd_memory_size);
+	return nd_memory != NULL;
+}
+
 int neighbour6_start(void)
 {
 	const struct view *v = view_get();
@@ -274,11 +299,7 @@ int neighbour6_start(void)
 	params.frame_max = neighbour_frame_max();
 	params.router = core_app_number() == CORE_APP_router;
 	core_random(&params.key, sizeof params.key);
-	if (!nd_memory) {
-		nd_memory_size = nd_memory_bytes(&params);
-		nd_memory = core_private_alloc(nd_memory_size);
-	}
-	if (!nd_memory)
+	if (!take_memory(&params))
 		return E_NOMEM;
 	int e = nd_init(&plane.nd, &params, nd_memory, nd_memory_size, &nd_ops, NULL);
 	ra_init(&plane.ra, &plane.nd);

@@ -52,11 +52,16 @@ static void plane_key(uint8_t c)
 
 /* --- start --- */
 
-/* IPv6 prefixes that there may be: those configured, each interface's, and of uncover6. */
+/* IPv6 prefixes that there may be: those configured, each address' subnet and what uncover6 adds, and
+ * what routers may tell an interface that listens to them. No more: each may cost 14 KiB. */
 static uint32_t routes6(void)
 {
-	return plane.config.route6_count +
-	       NIC_PORTS_MAX * (VIEW_ADDRESSES6_MAX + 2 * CONFIG_ADDRESSES_MAX);
+	uint32_t n = plane.config.route6_count + 1;
+	for (unsigned p = 0; p < NIC_PORTS_MAX; p++) {
+		const struct config_interface *i = &plane.config.interface[p];
+		n += 3u * i->address6_count + (i->autoconfig ? VIEW_ADDRESSES6_MAX + 1 : 0);
+	}
+	return n;
 }
 
 /* Memory for the configuration's routes, taken once per program start. */

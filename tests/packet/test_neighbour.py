@@ -288,7 +288,7 @@ def test_full_table(make):
 def test_neighbours_that_come_and_go_use_up_nothing(make):
     """In a table of about 550 blocks each of 200 takes one of its own; what they leave is used
     again."""
-    m = make(WIDE, memory=1024)
+    m = make(WIDE, memory=2560)
     router = Station(1, "172.16.0.1", ROUTER[1].mac)
     for round_ in range(6):
         m.send(1, *(arp_request(Station(1, "172.16.%d.%d" % (n, 9 + round_), B.mac), router.ip)
