@@ -510,6 +510,22 @@ static void find_ports(struct config *c)
 	}
 }
 
+uint32_t config_ipv6_lines(const char *text, size_t len)
+{
+	static const char word[] = "ipv6";
+	uint32_t lines = 0;
+	unsigned at = 0; /* letters of the word matched on this line; its length: no more on it */
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == '\n') {
+			at = 0;
+		} else if (at < sizeof word - 1 && (at > 0 || !text_is_blank(text[i]))) {
+			at = text_lower(text[i]) == word[at] ? at + 1 : sizeof word;
+			lines += at == sizeof word - 1;
+		}
+	}
+	return lines;
+}
+
 int config_parse(const char *text, size_t len, const struct config_memory *mem, struct config *out,
                  struct config_error *err)
 {

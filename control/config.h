@@ -186,6 +186,10 @@ static inline uint32_t config_scratch_words(uint32_t routes)
 	return words;
 }
 
+/* Lines of a text that begin with "ipv6": no fewer than it has IPv6 routes. They are ten times as
+ * large as IPv4's, which may be a million, so their memory is taken by need. */
+uint32_t config_ipv6_lines(const char *text, size_t len);
+
 /* What an empty text says: hostname hayate, application router, no interface. */
 void config_default(struct config *out);
 

@@ -16,7 +16,6 @@
 #define CONFIG_NAME "configuration" /* of the boot module, in error messages */
 #define ROUTES_MAX (1u << 20)
 #define ROUTE_LINE_MIN 16 /* bytes of the shortest route line: bounds the number of routes */
-#define ROUTE6_LINE_MIN 20
 #define HOSTS6 (VIEW_NEIGHBOURS + NIC_PORTS_MAX * 4 * VIEW_ADDRESSES6_MAX)
 
 /* config.h knows neither machine nor runtime */
@@ -68,13 +67,16 @@ static uint32_t routes6(void)
 static bool take_memory(void)
 {
 	uint32_t lines = (uint32_t)(self.info->config_bytes / ROUTE_LINE_MIN) + 16;
+	uint32_t lines6 = config_ipv6_lines((const char *)(uintptr_t)self.info->config,
+	                                    self.info->config_bytes);
 	config_memory.route_max = lines < ROUTES_MAX ? lines : ROUTES_MAX;
-	config_memory.route6_max = config_memory.route_max * ROUTE_LINE_MIN / ROUTE6_LINE_MIN;
-	config_memory.scratch_words = config_scratch_words(config_memory.route_max);
+	config_memory.route6_max = lines6 < ROUTES_MAX ? lines6 : ROUTES_MAX;
+	config_memory.scratch_words = config_scratch_words(
+		lines6 > config_memory.route_max ? config_memory.route6_max : config_memory.route_max);
 	config_memory.routes =
 		core_private_alloc(config_memory.route_max * sizeof *config_memory.routes);
 	config_memory.routes6 =
-		core_private_alloc(config_memory.route6_max * sizeof *config_memory.routes6);
+		core_private_alloc((config_memory.route6_max + 1) * sizeof *config_memory.routes6);
 	config_memory.scratch = core_private_alloc(config_memory.scratch_words * sizeof(uint32_t));
 	return config_memory.routes && config_memory.routes6 && config_memory.scratch;
 }

@@ -6,8 +6,6 @@ from machine import known, reached
 UNREACHABLE = {
     "icmp6_tx_unreach_prohibited": "there are no filters",
     "icmp6_tx_unreach_policy": "there are no filters",
-    "nd_tx_router_solicit": "hosts do not configure themselves yet (net/slaac.c stands alone)",
-    "nd_router_refused": "the same",
 }
 
 # Of what TCP counts, that which the machine around it can make happen. The rest is net/tcp's own, and

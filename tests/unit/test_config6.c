@@ -303,6 +303,15 @@ static void test_many_routes(void **state)
 	free(text);
 }
 
+static void test_lines(void **state)
+{
+	(void)state;
+	static const char text[] = "ipv6 route ::/0\n \tIPv6 x\nip route\nxipv6\nip v6\n\nipv6";
+	assert_int_equal(config_ipv6_lines(text, sizeof text - 1), 3);
+	assert_int_equal(config_ipv6_lines(text, 3), 0);
+	assert_int_equal(config_ipv6_lines(text, 0), 0);
+}
+
 static void test_hostile(void **state)
 {
 	(void)state;
@@ -321,6 +330,7 @@ int main(void)
 		cmocka_unit_test(test_address_errors), cmocka_unit_test(test_whole_errors),
 		cmocka_unit_test(test_route_errors),   cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_many_routes),    cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_lines),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
