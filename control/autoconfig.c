@@ -14,9 +14,11 @@
  * 1. A route or subnet of the configuration stays as it is, whatever is advertised for that prefix.
  * 2. Of what slaac.h tells nothing outlives plane_start: tables and neighbours are made anew.
  *
- * Deliberately missing: the hop limit (what we send says 64 in each place that makes packets); a
- * prefix that two links have at a time, of which the first to say so keeps the route; preferring
- * one of several ports for ::/0 beyond what slaac.h chooses.
+ * Deliberately missing: the hop limit (what we send says 64 in each place that makes packets); the
+ * MTU in TCP on data cores, which keeps to that of the ports: who is on the link has heard the same
+ * and tells a small MSS, for others TCP finds it out (RFC 8201, RFC 4821); a prefix that two links
+ * have at a time, of which the first to say so keeps the route; preferring one of several ports for
+ * ::/0 beyond what slaac.h chooses.
  */
 #include "control/inside.h"
 

@@ -235,6 +235,12 @@ def test_server_numbers_itself(make_auto, tmp_path, cpus):
         pings(left, own_address(server), "-I", "2001:db8:77::1")  # not on the link
         pings(left, own_address(server), "-s", "2000")  # in fragments of 1400, back in such
         assert "5 sent, 5 received" in server.command("ping 2001:db8:77::1", timeout_s=30)
+        with left.socket(socket.AF_INET6, socket.SOCK_STREAM) as sock:
+            sock.settimeout(10)
+            sock.bind(("2001:db8:77::1", 0))
+            sock.connect((own_address(server), 7))
+            sock.sendall(b"by the default router")
+            assert sock.recv(100) == b"by the default router"
     eventually(lambda: "::/0" not in server.command("show ipv6 route"), 10)
 
 
