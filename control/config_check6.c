@@ -47,15 +47,9 @@ static bool is_own(const struct config *c, const struct net_addr *addr)
 /* --- interfaces --- */
 
 static int check_interface(const struct config_interface *i, unsigned number,
-                           enum core_app_number application, struct config_error *err)
+                           struct config_error *err)
 {
 	char word[16];
-	/* RFC 4862 5.5 and RFC 4861 6.2.7: advertisements are for hosts; another router's are not
-	 * taken from */
-	if (i->autoconfig && application == CORE_APP_router)
-		return config_fail(err, i->autoconfig_line, text_of("autoconfig"),
-		                   "a router does not take its addresses from the advertisements of "
-		                   "others (RFC 4862); give eth%u an address", number);
 	if (i->ipv6 && i->mtu != 0 && i->mtu < CONFIG_MTU_IP6_MIN) {
 		fmt_format(word, sizeof word, "%u", i->mtu);
 		return config_fail(err, i->mtu_line, text_of(word),
@@ -102,7 +96,7 @@ static int check_interfaces(const struct config *c, struct config_error *err)
 	enum { ALL = CONFIG_PORTS_MAX * CONFIG_ADDRESSES_MAX };
 	int error = 0;
 	for (unsigned port = 0; error == 0 && port < CONFIG_PORTS_MAX; port++)
-		error = check_interface(&c->interface[port], port, c->application, err);
+		error = check_interface(&c->interface[port], port, err);
 	for (unsigned n = 0; error == 0 && n < ALL; n++) {
 		unsigned port_a = n / CONFIG_ADDRESSES_MAX, a = n % CONFIG_ADDRESSES_MAX;
 		if (a >= c->interface[port_a].address6_count)

@@ -99,7 +99,8 @@ static bool take_table_memory(void)
 	return fib_private != NULL;
 }
 
-/* An interface block may want what the machine does not have: as bad as any bad line. */
+/* An interface block may want what the machine does not have, or what the application that runs,
+ * which the command line may have named, does not do: as bad as any bad line. */
 static int check_port(unsigned p, const struct config_interface *i, struct config_error *err)
 {
 	unsigned ports = core_port_count(), most;
@@ -121,6 +122,11 @@ static int check_port(unsigned p, const struct config_interface *i, struct confi
 		return config_fail(err, i->ipv6_line, text_of("ipv6"),
 		                   "IPv6 needs an MTU of %d (RFC 8200 5); the device of eth%u takes %u",
 		                   CONFIG_MTU_IP6_MIN, p, most);
+	/* RFC 4862 5.5, RFC 4861 6.2.7: advertisements are for hosts */
+	if (i->autoconfig && core_app_number() == CORE_APP_router)
+		return config_fail(err, i->autoconfig_line, text_of("autoconfig"),
+		                   "a router does not take its addresses from the advertisements of "
+		                   "others (RFC 4862); give eth%u an address", p);
 	return E_OK;
 }
 
@@ -130,6 +136,7 @@ static void read_config(void)
 	const char *text = (const char *)(uintptr_t)self.info->config;
 	int e = config_parse(text, self.info->config_bytes, &config_memory, &plane.config,
 	                     &plane.error);
+	core_set_app(plane.config.application);
 	for (unsigned p = 0; e == E_OK && p < CONFIG_PORTS_MAX; p++)
 		e = check_port(p, &plane.config.interface[p], &plane.error);
 	plane.configured = e == E_OK;

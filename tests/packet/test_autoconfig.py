@@ -296,12 +296,25 @@ def test_link_local_alone(make):
     expect_reply(m, R1.ip, src=LINK_LOCAL)
 
 
-def test_a_router_does_not(make):
-    """RFC 4861 6.2.7: app= of the kernel command line decides what this is."""
-    m = make(AUTO, ports=1, boot=False, app="router")
-    m.time(10 * SECOND)
-    assert not sent(m, ICMPv6ND_RS)
-    advertise(m, R1, prefix_option())
-    m.time(5 * SECOND)
-    assert addresses(m) == [LINK_LOCAL + "/64"] and routes(m) == {}
+NOT_SAID = AUTO.replace("application echo\n", "")
+
+
+@pytest.mark.parametrize("config, app", [(NOT_SAID, None), (AUTO, "router")])
+def test_a_router_does_not(make, config, app):
+    """RFC 4861 6.2.7: app= of the kernel command line has the first word in what this is."""
+    m = make(config, ports=1, boot=False, app=app)
+    assert "a router does not take its addresses from the advertisements of others" in m.text
+    assert "nothing of the configuration is applied" in m.text
+
+
+def test_the_command_line_says_that_it_is_a_host(make):
+    """`hayate run echo` with a file that does not name the application."""
+    m = make(NOT_SAID, ports=1, boot=False, app="echo")
+    for _ in range(2):
+        m.time(3 * SECOND)
+        advertise(m, R1, prefix_option())
+        m.time(5 * SECOND)
+        assert ADDRESS + "/64" in addresses(m)
+        m.take_all(0)
+        m.command("restart")
     m.take_all(0)
