@@ -5,7 +5,7 @@
 #include "lib/csum.h"
 #include "lib/mem.h"
 #include "net/eth.h"
-#include "net/ip4.h"
+#include "net/ip.h"
 
 #define VLAN_BYTES 4
 #define ETHERTYPE_VLAN 0x8100
@@ -26,7 +26,7 @@ static unsigned find_l3(const uint8_t *frame, unsigned l4)
 {
 	for (unsigned l3 = ETH_HLEN; l3 + IP4_HLEN <= l4; l3 += VLAN_BYTES) {
 		uint16_t type = be16_load(frame + l3 - 2);
-		if (type == ETH_TYPE_IP4)
+		if (type == ETH_TYPE_IP4 || type == ETH_TYPE_IP6)
 			return l3;
 		if (type != ETHERTYPE_VLAN && type != ETHERTYPE_SVLAN)
 			break;
@@ -39,8 +39,12 @@ static bool fits(const struct gso *g, const struct pkt_meta *m)
 {
 	const uint8_t *ip = g->pkt.data + g->l3;
 	bool tcp = g->pkt.flags & PKT_TSO;
-	if (g->l3 == 0 || ip[0] >> 4 != 4 || ip4_header_len(ip) != (unsigned)(g->l4 - g->l3) ||
-	    ip4_is_fragment(ip) || ip4_proto(ip) != (tcp ? IP4_PROTO_TCP : IP4_PROTO_UDP))
+	uint8_t proto = tcp ? IP4_PROTO_TCP : IP4_PROTO_UDP;
+	unsigned len = g->l3 ? g->l4 - g->l3 : 0;
+	bool ip4 = g->l3 && ip[0] >> 4 == 4 && ip4_header_len(ip) == len && !ip4_is_fragment(ip) &&
+	           ip4_proto(ip) == proto;
+	bool ip6 = len == IP6_HLEN && ip_is_ip6(ip) && ip6_next(ip) == proto;
+	if (!ip4 && !ip6)
 		return false;
 	return m->csum_offset == (tcp ? TCP_CSUM : UDP_CSUM) &&
 	       g->hdr_bytes >= g->l4 + (tcp ? TCP_HLEN : UDP_HLEN);
@@ -90,11 +94,17 @@ static void take(struct gso *g, uint8_t *to, uint32_t n)
 /* The sum of the pseudo header of a segment that has `bytes` from its L4 header on. */
 static uint32_t pseudo_sum(const uint8_t *ip, uint32_t bytes)
 {
+	if (ip_is_ip6(ip))
+		return csum_pseudo6(ip + 8, ip + 24, ip6_next(ip), bytes);
 	return csum_pseudo4(ip4_src(ip), ip4_dst(ip), ip4_proto(ip), (uint16_t)bytes);
 }
 
 static void fix_ip(uint8_t *ip, uint32_t bytes, uint32_t number)
 {
+	if (ip_is_ip6(ip)) {
+		be16_store(ip + 4, (uint16_t)(bytes - IP6_HLEN));
+		return;
+	}
 	be16_store(ip + 2, (uint16_t)bytes);
 	be16_store(ip + 4, (uint16_t)(be16_load(ip + 4) + number));
 	ip4_checksum_set(ip);

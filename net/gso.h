@@ -7,13 +7,14 @@
  *
  *     IPv4   total length, checksum; identification: one more for each (RFC 6864, 4: who made the
  *            frame has set so many aside, or DF, with which it may be any)
+ *     IPv6   payload length
  *     TCP    sequence number; FIN and PSH only in the last; CWR only in the first (RFC 3168, 6.1.2:
  *            it answers one ECE); checksum
  *     UDP    length, checksum (RFC 768: never 0)
  *
  * All other fields and all options are those of the frame, as devices do it.
  *
- * Deliberately missing: IPv6 (a branch in find_l3, fits, pseudo_sum and fix_ip), tunnels.
+ * Deliberately missing: IPv6 extension headers, tunnels.
  */
 #ifndef NET_GSO_H
 #define NET_GSO_H
@@ -36,7 +37,7 @@ struct gso {
 
 /*
  * Prepares to cut p, which stays the caller's and must not change until the last gso_next. E_INVAL,
- * and p is good for nothing: not TCP or UDP over IPv4 with the headers that its pkt_meta speaks of,
+ * and p is good for nothing: not TCP or UDP over IP with the headers that its pkt_meta speaks of,
  * all in the first piece; no payload; segments larger than a buffer of the pool.
  */
 int gso_init(struct gso *g, const struct bufpool *pool, const struct pkt *p);

@@ -20,13 +20,16 @@ static uint8_t whole[70000];
 
 struct shape {
 	unsigned tags, ip_options, tcp_options; /* options in bytes */
-	bool tcp;
+	bool ip6, tcp;
 	unsigned payload, mss;
 	uint8_t flags; /* of TCP */
 };
 
 static unsigned l3_of(const struct shape *s) { return 14 + 4 * s->tags; }
-static unsigned l4_of(const struct shape *s) { return l3_of(s) + 20 + s->ip_options; }
+static unsigned l4_of(const struct shape *s)
+{
+	return l3_of(s) + (s->ip6 ? 40 : 20 + s->ip_options);
+}
 
 static unsigned hdr_of(const struct shape *s)
 {
@@ -42,10 +45,14 @@ static unsigned make_whole(const struct shape *s)
 	random_fill(whole, len);
 	for (unsigned i = 0; i < s->tags; i++)
 		put16(whole + 12 + 4 * i, i + 1 < s->tags ? 0x88a8 : 0x8100);
-	put16(whole + l3 - 2, 0x0800);
-	make_ip(whole + l3, (uint32_t)random64(), (uint32_t)random64(), s->tcp ? 6 : 17, options,
-	        s->ip_options, len - l4);
-	put16(whole + l3 + 4, 0xfffe); /* the identification wraps */
+	put16(whole + l3 - 2, s->ip6 ? 0x86dd : 0x0800);
+	if (s->ip6) {
+		make_ip6(whole + l3, "2001:db8::1", "2001:db8:ffff::2", s->tcp ? 6 : 17, len - l4);
+	} else {
+		make_ip(whole + l3, (uint32_t)random64(), (uint32_t)random64(), s->tcp ? 6 : 17,
+		        options, s->ip_options, len - l4);
+		put16(whole + l3 + 4, 0xfffe); /* the identification wraps */
+	}
 	if (s->tcp) {
 		put32(whole + l4 + 4, 0xfffffff0); /* and the sequence number */
 		whole[l4 + 12] = (uint8_t)((20 + s->tcp_options) / 4 << 4);
@@ -57,11 +64,12 @@ static unsigned make_whole(const struct shape *s)
 /* The pseudo header's sum without the length, as the model wants it. */
 static void put_pseudo(uint8_t *frame, const struct shape *s)
 {
-	uint8_t h[12];
-	memcpy(h, frame + l3_of(s) + 12, 8);
-	put16(h + 8, s->tcp ? 6 : 17);
-	put16(h + 10, 0);
-	put16(frame + l4_of(s) + (s->tcp ? 16 : 6), (uint16_t)~slow_csum(h, 12));
+	uint8_t h[36];
+	unsigned n = s->ip6 ? 32 : 8;
+	memcpy(h, frame + l3_of(s) + (s->ip6 ? 8 : 12), n);
+	put16(h + n, s->tcp ? 6 : 17);
+	put16(h + n + 2, 0);
+	put16(frame + l4_of(s) + (s->tcp ? 16 : 6), (uint16_t)~slow_csum(h, n + 4));
 }
 
 static void fill_meta(struct pkt *p, const struct shape *s)
@@ -115,7 +123,7 @@ static void cut(const struct shape *s, const struct pkt *p)
 	const unsigned l3 = l3_of(s), l4 = l4_of(s), hdr = hdr_of(s);
 	const struct segments model = {
 		.l3 = l3, .l4 = l4, .headers = hdr, .payload = s->payload, .mss = s->mss,
-		.ipv4 = true, .tcp = s->tcp, .flags_first = 0xfff & ~(FIN | PSH),
+		.ipv4 = !s->ip6, .tcp = s->tcp, .flags_first = 0xfff & ~(FIN | PSH),
 		.flags_middle = 0xfff & ~(FIN | PSH | CWR),
 		.flags_last = s->payload <= s->mss ? 0xfff : 0xfff & ~CWR};
 	struct gso g;
@@ -134,8 +142,12 @@ static void cut(const struct shape *s, const struct pkt *p)
 		assert_int_equal(to.data[to.len], 0xee);
 		assert_int_equal(to.flags, PKT_OWN | PKT_CSUM_OK);
 		assert_int_equal(to.port, 3);
-		assert_int_equal(slow_csum(to.data + l3, l4 - l3), 0);
-		assert_int_equal(slow_tcp_csum(to.data + l3, l4 - l3, to.len - l4), 0);
+		if (s->ip6) {
+			assert_int_equal(slow_csum6(to.data + l3, 40, to.len - l4, s->tcp ? 6 : 17), 0);
+		} else {
+			assert_int_equal(slow_csum(to.data + l3, l4 - l3), 0);
+			assert_int_equal(slow_tcp_csum(to.data + l3, l4 - l3, to.len - l4), 0);
+		}
 		assert_memory_equal(to.data + hdr, whole + hdr + at, n);
 	}
 	struct pkt before = to;
@@ -152,7 +164,8 @@ static void fresh(void)
 static struct shape random_shape(void)
 {
 	struct shape s = {.tags = random_below(3), .ip_options = 4 * random_below(4),
-	                  .tcp = random_below(2), .flags = (uint8_t)random64(),
+	                  .ip6 = random_below(2), .tcp = random_below(2),
+	                  .flags = (uint8_t)random64(),
 	                  .mss = 1 + random_below(1600)};
 	if (s.tcp)
 		s.tcp_options = 4 * random_below(8);
@@ -279,6 +292,21 @@ static void wrong_frames(void **state)
 		}
 		if (gso_init(&g, &pool, &p) != E_INVAL)
 			fail_msg("case %u", i);
+		pkt_free(&pool, &p);
+	}
+	for (unsigned i = 0; i < 4; i++) { /* IPv6: extension headers, another protocol, no room */
+		struct shape s = {.ip6 = true, .tcp = true, .payload = 1500, .mss = 1000};
+		unsigned len = make_whole(&s);
+		struct pkt p = packet(&s, len, len, 1);
+		struct gso g;
+		assert_int_equal(gso_init(&g, &pool, &p), E_OK);
+		switch (i) {
+		case 0: p.data[14 + 6] = 60; break;
+		case 1: p.data[14 + 6] = 17; break;
+		case 2: p.data[14] = 0x45; break;
+		default: pkt_meta(&pool, p.buf)->csum_start = 34; break;
+		}
+		assert_int_equal(gso_init(&g, &pool, &p), E_INVAL);
 		pkt_free(&pool, &p);
 	}
 	/* headers that lie in two pieces */

@@ -26,7 +26,7 @@ UNIT_SRC_tcp_icmp := $(wildcard net/tcp/*.c) net/ip.c net/ip4.c net/ip6.c lib/pk
 	lib/siphash.c
 UNIT_SRC_tcp_room := $(UNIT_SRC_tcp_icmp)
 UNIT_SRC_tcp_wire := net/tcp/wire.c net/ip.c net/ip4.c net/ip6.c lib/csum.c
-UNIT_SRC_gso := net/gso.c net/ip4.c lib/pkt.c lib/csum.c tests/unit/guest.c \
+UNIT_SRC_gso := net/gso.c net/ip.c net/ip4.c net/ip6.c lib/pkt.c lib/csum.c tests/unit/guest.c \
 	tools/nicsim/packet/segment.c
 UNIT_SRC_arp := net/arp.c net/neigh_table.c lib/fmt.c
 UNIT_SRC_fib := net/fib/rib.c net/fib/trie.c net/fib/fib4.c net/fib/fib6.c tests/unit/prefixes.c
