@@ -16,11 +16,11 @@
 #include "tests/fuzz/input.h"
 
 #include "lib/csum.h"
-#include "net/ip4.h"
+#include "net/ip.h"
 #include "net/tcp/tcp.h"
 
-#define US IP4(192, 0, 2, 1)
-#define PEER IP4(192, 0, 2, 2)
+#define US (lab.ip6 ? IP6(0x20010db8, 0, 0, 1) : net_addr_ip4(IP4(192, 0, 2, 1)))
+#define PEER (lab.ip6 ? IP6(0x20010db8, 0, 0, 2) : net_addr_ip4(IP4(192, 0, 2, 2)))
 #define BUFS 96u
 #define STRIDE BUF_STRIDE_STANDARD
 #define PEERS 4
@@ -76,6 +76,7 @@ struct conn {
 };
 
 static struct {
+	bool ip6;
 	struct tcp *tcp;
 	struct tcp_params params;
 	struct bufpool pool;
@@ -313,18 +314,23 @@ static void on_tx(void *ctx, struct pkt *p)
 		}
 	}
 	pkt_free(&lab.pool, p);
-	const uint8_t *ip = flat + ETH_BYTES, *tcp = ip + IP4_HLEN;
-	unsigned n = len - ETH_BYTES - IP4_HLEN;
-	assert(len >= ETH_BYTES + 40 && ip4_check(ip, len - ETH_BYTES) == CNT_NONE);
-	assert(ip4_total_len(ip) == len - ETH_BYTES && ip4_src(ip) == US);
+	const struct net_addr us = US, peers = PEER;
+	const uint8_t *ip = flat + ETH_BYTES, *tcp = ip + ip_header_bytes(&us);
+	unsigned n = len - ETH_BYTES - ip_header_bytes(&us);
+	assert(len >= ETH_BYTES + ip_header_bytes(&us) + 20);
+	const struct net_addr src = lab.ip6 ? ip6_src(ip) : net_addr_ip4(ip4_src(ip));
+	const struct net_addr dst = lab.ip6 ? ip6_dst(ip) : net_addr_ip4(ip4_dst(ip));
+	assert((lab.ip6 ? ip6_check : ip4_check)(ip, len - ETH_BYTES) == CNT_NONE);
+	assert(ip_total_len(ip) == len - ETH_BYTES && net_addr_equal(&src, &us));
 	assert((tcp[12] >> 4) >= 5 && (tcp[12] >> 4) * 4u <= n);
 	assert((flags & PKT_TSO) || len - ETH_BYTES <= lab.params.mtu);
 	if (!(flags & PKT_CSUM_PARTIAL)) {
-		uint32_t sum = csum_pseudo4(US, ip4_dst(ip), 6, (uint16_t)n);
+		uint32_t sum = lab.ip6 ? csum_pseudo6(&us, &dst, 6, n)
+		                       : csum_pseudo4(ip4_src(ip), ip4_dst(ip), 6, (uint16_t)n);
 		assert(csum_fold(csum_partial(tcp, n, sum)) == 0);
 	}
 	struct peer *peer = peer_of(be16_load(tcp + 2));
-	if (peer && ip4_dst(ip) == PEER)
+	if (peer && net_addr_equal(&dst, &peers))
 		note(peer, tcp, n);
 }
 
@@ -355,9 +361,11 @@ static void put(const struct segment *s)
 	if (!pkt_alloc(&lab.pool, &p))
 		return;
 	unsigned header = 20u + s->options_len;
-	unsigned room = STRIDE - BUF_DATA_OFFSET - ETH_BYTES - IP4_HLEN - header;
+	const struct net_addr us = US, peer = PEER;
+	unsigned ip_len = ip_header_bytes(&us);
+	unsigned room = STRIDE - BUF_DATA_OFFSET - ETH_BYTES - ip_len - header;
 	unsigned n = s->len < room ? s->len : room;
-	uint8_t *ip = p.data + ETH_BYTES, *tcp = ip + IP4_HLEN;
+	uint8_t *tcp = p.data + ETH_BYTES + ip_len;
 	be16_store(tcp, s->src);
 	be16_store(tcp + 2, s->dst);
 	be32_store(tcp + 4, s->seq);
@@ -370,11 +378,10 @@ static void put(const struct segment *s)
 	memcpy(tcp + 20, s->options, s->options_len);
 	for (unsigned i = 0; i < n; i++)
 		tcp[header + i] = (uint8_t)(s->seq + !!(s->flags & SYN) + i);
-	ip4_header_build(ip, &(struct ip4_build){.src = PEER, .dst = US, .ttl = 64, .tos = s->ecn,
-	                                         .proto = 6, .payload_len = (uint16_t)(header + n)});
-	uint32_t sum = csum_pseudo4(PEER, US, 6, (uint16_t)(header + n));
+	ip_header_put(tcp, header + n, ip_len, &peer, &us, 6, s->ecn & 3);
+	uint32_t sum = ip_pseudo_len(ip_pseudo_sum(&peer, &us, 6), header + n);
 	raw16_store(tcp + 16, csum_fold(csum_partial(tcp, header + n, sum)) ^ s->bad_csum);
-	p.len = (uint16_t)(ETH_BYTES + IP4_HLEN + header + n);
+	p.len = (uint16_t)(ETH_BYTES + ip_len + header + n);
 	/* what the frame does not fill is nobody's business */
 	__asan_poison_memory_region(p.data + p.len,
 	                            (size_t)(buf_base(&lab.pool, p.buf) + STRIDE - p.data) - p.len);
@@ -534,14 +541,16 @@ static void pass(uint64_t us)
 
 static void icmp(struct input *in, struct peer *p)
 {
-	uint8_t ip[28] = {0x45, 0, 5, 220, 0, 0, 0x40, 0, 64, 6};
+	uint8_t ip[48];
 	uint8_t how = take8(in);
-	be32_store(ip + 12, US);
-	be32_store(ip + 16, PEER);
-	be16_store(ip + 20, p->our_port);
-	be16_store(ip + 22, p->port);
-	be32_store(ip + 24, near(how & 2 ? p->una : p->max, take16(in)));
-	unsigned len = how & 4 ? take8(in) % 29 : 28;
+	const struct net_addr us = US, peer = PEER;
+	uint8_t *tcp = ip + ip_header_bytes(&us);
+	unsigned whole = ip_header_bytes(&us) + 8;
+	ip_header_put(tcp, 1480, ip_header_bytes(&us), &us, &peer, 6, 0);
+	be16_store(tcp, p->our_port);
+	be16_store(tcp + 2, p->port);
+	be32_store(tcp + 4, near(how & 2 ? p->una : p->max, take16(in)));
+	unsigned len = how & 4 ? take8(in) % (whole + 1) : whole;
 	uint8_t *exact = exactly(ip, len);
 	tcp_icmp(lab.tcp, exact, len, how & 1 ? TCP_ICMP_UNREACH : TCP_ICMP_TOO_BIG, take16(in),
 	         lab.now_us);
@@ -559,7 +568,7 @@ static void api_connect(struct input *in, struct peer *p)
 		return;
 	for (unsigned i = 0; i < sizeof first; i++)
 		first[i] = (uint8_t)i;
-	const struct tcp_open o = {.local = net_addr_ip4(US), .remote = net_addr_ip4(PEER),
+	const struct tcp_open o = {.local = US, .remote = PEER,
 	                           .local_port = how & 1 ? 2000 : 0, .remote_port = p->port,
 	                           .fastopen = how & 2, .data = first,
 	                           .data_len = how & 4 ? take16(in) % sizeof first : 0,
@@ -736,6 +745,7 @@ static void begin(struct input *in)
 	p->snd_buf = more & 1 ? 1 + take16(in) : 65536;
 	p->keepalive_ms = more & 2 ? 10000 : 0;
 	p->mtu = more & 4 ? 576 + take16(in) % 925 : 1500;
+	lab.ip6 = more & 16;
 	lab.held_max = 1;
 	lab.time_left_us = 3600000000u;
 	lab.now_us = 1000000 + take32(in) * (more & 8 ? 1000ull : 1ull);

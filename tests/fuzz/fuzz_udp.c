@@ -5,13 +5,14 @@
 #include "tests/fuzz/input.h"
 
 #include "lib/csum.h"
-#include "net/ip4.h"
+#include "net/ip.h"
 #include "net/udp.h"
 
 enum mend {
 	MEND_UDP = 1,    /* length and checksum of UDP are made right */
 	MEND_LENGTH = 2, /* the total length is that of the input */
 	MEND_KNOWN = 4,  /* the port says that it has verified the checksum */
+	OVER_IP6 = 8,    /* it is an IPv6 packet; only the version and what MEND_UDP says is mended */
 };
 
 static void mend(uint8_t *ip, size_t n, unsigned what)
@@ -48,14 +49,58 @@ static void echo(uint8_t *ip, unsigned len, const struct udp_datagram *d)
 
 static void build(const struct udp_datagram *d)
 {
-	static uint8_t out[65536];
+	static uint8_t out[65600];
 	struct udp_datagram e;
-	const struct udp_build b = {.src = IP4(192, 0, 2, 1), .dst = IP4(192, 0, 2, 2),
-	                            .src_port = d->dst_port, .dst_port = d->src_port, .ttl = 64};
+	struct udp_build b = {.src = net_addr_ip4(IP4(192, 0, 2, 1)),
+	                      .dst = net_addr_ip4(IP4(192, 0, 2, 2)), .src_port = d->dst_port,
+	                      .dst_port = d->src_port, .ttl = 64};
 	unsigned n = udp_packet_build(out, sizeof out, &b, d->data, d->data_len);
 	assert(n == 28 + d->data_len && ip4_check(out, n) == CNT_NONE);
 	assert(udp_check(out, n, false, &e) == CNT_NONE && e.data_len == d->data_len);
 	assert(memcmp(e.data, d->data, d->data_len) == 0);
+	b.src = IP6(0x20010db8, 0, 0, 1);
+	b.dst = IP6(0xfe800000, 0, 0, 2);
+	n = udp_packet_build(out, sizeof out, &b, d->data, d->data_len);
+	assert(n == 48 + d->data_len && ip6_check(out, n) == CNT_NONE);
+	assert(udp_check(out, n, false, &e) == CNT_NONE && e.data_len == d->data_len);
+	assert(memcmp(e.data, d->data, d->data_len) == 0);
+}
+
+/* Makes the checksum of what udp_check would take right; the input's other bytes stay. */
+static void mend6(uint8_t *ip, const struct ip6_upper *up)
+{
+	uint8_t *udp = ip + up->at;
+	unsigned room = ip6_total_len(ip) - up->at;
+	if (room < UDP_HLEN)
+		return;
+	be16_store(udp + 4, (uint16_t)room);
+	raw16_store(udp + 6, 0);
+	uint32_t sum = csum_pseudo6(ip + 8, ip + 24, IP6_UDP, room);
+	uint16_t csum = csum_fold(csum_partial(udp, room, sum));
+	raw16_store(udp + 6, csum ? csum : 0xffff);
+}
+
+/* The same over IPv6, as it comes; extension headers are not returned. */
+static void over_ip6(uint8_t *ip, size_t n, unsigned what)
+{
+	struct ip6_upper up;
+	struct udp_datagram d, e;
+	unsigned len = (unsigned)n;
+	if (n && what & MEND_UDP)
+		ip[0] = (uint8_t)(0x60 | (ip[0] & 15));
+	if (ip6_check(ip, len) != CNT_NONE || ip6_upper(ip, &up) != CNT_NONE || up.fragment ||
+	    up.proto != IP6_UDP)
+		return;
+	if (what & MEND_UDP)
+		mend6(ip, &up);
+	if (udp_check(ip, len, what & MEND_KNOWN, &d) != CNT_NONE)
+		return;
+	assert(d.data >= ip + up.at && d.data + d.data_len <= ip + len);
+	uint8_t *reply = udp_echo_make(ip);
+	assert(reply == ip + up.at - IP6_HLEN && ip6_next(reply) == IP6_UDP);
+	assert(udp_check(reply, len - (unsigned)(reply - ip), what & MEND_KNOWN, &e) == CNT_NONE);
+	assert(net_addr_equal(&e.src, &d.dst) && net_addr_equal(&e.dst, &d.src));
+	assert(e.src_port == d.dst_port && e.data == d.data && e.data_len == d.data_len);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -65,6 +110,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t *ip = exactly(in.p, in.n);
 	unsigned len = (unsigned)in.n;
 	struct udp_datagram d;
+	if (in.n && (what & OVER_IP6)) {
+		over_ip6(ip, in.n, what);
+		free(ip);
+		return 0;
+	}
 	mend(ip, in.n, what);
 	if (ip4_check(ip, len) == CNT_NONE && !ip4_is_fragment(ip) &&
 	    ip4_proto(ip) == IP4_PROTO_UDP &&

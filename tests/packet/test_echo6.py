@@ -148,10 +148,9 @@ def test_fragments_of_a_request(e):
                                                                     id=77) / Raw(piece)))
     pieces = {}
     for out in e.take_all(0):
-        packet = IPv6(out.frame[14:])
-        fragment = packet[IPv6ExtHdrFragment]
+        packet = IPv6(out[14:])
         length = packet.plen - 8
-        pieces[fragment.offset * 8] = bytes(out.frame[62:62 + length])
+        pieces[packet[IPv6ExtHdrFragment].offset * 8] = bytes(out[62:62 + length])
     answer = b"".join(pieces[at] for at in sorted(pieces))
     assert answer[8:] == data and answer[:4] == struct.pack("!HH", 7, 1000)
     assert e.counted()["delivered_udp"] == 1
