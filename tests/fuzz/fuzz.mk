@@ -6,7 +6,7 @@
 #   make -f tests/fuzz/fuzz.mk test-fuzz
 
 FUZZ_BUILD := build/fuzz
-F ?= ip4 ip6 udp nd tcp http
+F ?= ip4 ip6 udp nd tcp http telnet
 SECONDS ?= 20
 FUZZ_RUNS_ip4 := 300000
 FUZZ_RUNS_ip6 := 50000
@@ -14,6 +14,7 @@ FUZZ_RUNS_udp := 300000
 FUZZ_RUNS_nd := 60000
 FUZZ_RUNS_tcp := 60000
 FUZZ_RUNS_http := 300000
+FUZZ_RUNS_telnet := 300000
 FUZZ_NET := $(sort $(wildcard net/*.c)) $(filter-out lib/mem.c,$(sort $(wildcard lib/*.c)))
 FUZZ_SRC_ip4 := $(FUZZ_NET)
 FUZZ_SRC_ip6 := $(FUZZ_NET)
@@ -21,6 +22,7 @@ FUZZ_SRC_udp := $(FUZZ_NET)
 FUZZ_SRC_nd := $(FUZZ_NET)
 FUZZ_SRC_tcp := $(FUZZ_NET) $(sort $(wildcard net/tcp/*.c))
 FUZZ_SRC_http := $(sort $(wildcard net/http/*.c)) lib/fmt.c
+FUZZ_SRC_telnet := net/telnet.c
 FUZZ_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
 	-fno-sanitize-recover=all -Itests/host -I. -Wall -Wextra -Werror -Wshadow -Wwrite-strings \
 	-Wcast-align

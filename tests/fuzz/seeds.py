@@ -254,10 +254,20 @@ def http_requests():
     yield "bare-lf", b"\3GET / HTTP/1.1\n\n"
 
 
+def telnet_sessions():
+    will, wont, do, dont = (b"\xff" + bytes([verb]) for verb in (251, 252, 253, 254))
+    yield "linux", do + b"\3" + will + b"\x18" + will + b"\x1f" + will + b"\x20" + do + b"\5" + do + b"\1"
+    yield "line", b"show version\r\nping 192.0.2.1\r\0\xff\xf4\xff\xf2exit\r\n"
+    yield "windows", b"\xff\xfa\x1f\0\x50\0\x18\xff\xf0" + b"\xff\xfa\x18\0xterm\xff\xff\xff\xf0x"
+    yield "forgotten", b"\xff\xfa\x1f\0\xff\xf4" + dont + b"\1" + do + b"\1" + wont + b"\1"
+    yield "commands", b"".join(b"\xff" + bytes([c]) for c in range(236, 250)) + b"\xff\xff\r\n\n\r"
+
+
 def main():
     entry, directory = sys.argv[1:]
     makers = {"tcp": tcp_programs, "ip4": ip4_packets, "ip6": ip6_packets,
-              "udp": udp_packets, "nd": nd_programs, "http": http_requests}
+              "udp": udp_packets, "nd": nd_programs, "http": http_requests,
+              "telnet": telnet_sessions}
     for name, content in makers[entry]():
         with open(os.path.join(directory, name), "wb") as out:
             out.write(content)
