@@ -252,40 +252,6 @@ static int parse_tcp_connections(struct parser *p, unsigned i)
 	return error != 0 ? error : config_expect_end(p, i + 1);
 }
 
-static int parse_http_server(struct parser *p, unsigned i)
-{
-	uint32_t port = CONFIG_HTTP_PORT_DEFAULT;
-	int error = 0;
-	if (config_word_is(p, i, "port")) {
-		error = config_parse_number(p, i + 1, "a TCP port", 1, 65535, &port);
-		i += 2;
-	}
-	if (error != 0 || (error = config_expect_end(p, i)) != 0)
-		return error;
-	p->out->http.port = (uint16_t)port;
-	p->out->http.line = p->line;
-	return 0;
-}
-
-static int parse_http_access(struct parser *p, unsigned i)
-{
-	struct config_http *http = &p->out->http;
-	uint32_t prefix;
-	unsigned plen, at = i;
-	int error = config_ip4_prefix(p, &i, &prefix, &plen);
-	if (error != 0 || (error = config_expect_end(p, i)) != 0)
-		return error;
-	for (unsigned k = 0; k < http->access_count; k++)
-		if (http->access[k].prefix == prefix && http->access[k].plen == plen)
-			return FAIL(p, at, "this prefix stands already at line %u", http->access[k].line);
-	if (http->access_count == CONFIG_HTTP_ACCESS_MAX)
-		return FAIL(p, at, "too many prefixes; at most %d", CONFIG_HTTP_ACCESS_MAX);
-	http->access[http->access_count].prefix = prefix;
-	http->access[http->access_count].plen = (uint8_t)plen;
-	http->access[http->access_count++].line = p->line;
-	return 0;
-}
-
 static int parse_exit(struct parser *p, unsigned i)
 {
 	if (p->interface == NULL)
@@ -301,6 +267,7 @@ static int parse_end(struct parser *p, unsigned i)
 }
 
 #define SUBNET "(A.B.C.D/LEN | A.B.C.D MASK)"
+#define ACCESS "A.B.C.D/LEN | A.B.C.D MASK | X:X::X/LEN"
 static const struct statement statements[] = {
 	/* words, syntax, parser, in an interface block, once */
 	{"hostname", "hostname NAME", parse_hostname, false, true},
@@ -338,8 +305,11 @@ static const struct statement statements[] = {
 	{"service chargen udp", "service chargen udp [port N]...", parse_service, false, false},
 	{"service chargen tcp", "service chargen tcp [port N]...", parse_service, false, false},
 	{"tcp connections", "tcp connections N", parse_tcp_connections, false, true},
-	{"http server", "http server [port N]", parse_http_server, false, true},
-	{"http access", "http access " SUBNET, parse_http_access, false, false},
+	{"http server", "http server [port N]", config_http_server, false, true},
+	{"http access", "http access (" ACCESS ")", config_http_access, false, false},
+	{"console server", "console server [port N]", config_console_server, false, true},
+	{"console access", "console access (" ACCESS ")", config_console_access, false, false},
+	{"console password", "console password HASH", config_console_password, false, true},
 	{"exit", "exit", parse_exit, false, false},
 	{"end", "end", parse_end, false, false},
 };

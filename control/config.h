@@ -16,6 +16,7 @@
  *
  *     config.c         lines, the table of statements, those of the machine and of interfaces
  *     config_ip4.c     the statements of IPv4; config_ip6.c: of IPv6. config_parse.h: what they share
+ *     config_management.c   those of the HTTP server and the console over TCP
  *     config_check.c   what only the whole can tell; config_check6.c: of IPv6
  *     config_print.c   text again
  *
@@ -24,6 +25,7 @@
 #ifndef CONTROL_CONFIG_H
 #define CONTROL_CONFIG_H
 
+#include "control/password.h"
 #include "control/services.h"
 #include "control/text.h"
 #include "core/apps.h"
@@ -54,7 +56,8 @@
 #define CONFIG_ICMP_BURST_DEFAULT 50
 #define CONFIG_ICMP_BURST_MAX 100000
 #define CONFIG_HTTP_PORT_DEFAULT 80
-#define CONFIG_HTTP_ACCESS_MAX 16
+#define CONFIG_CONSOLE_PORT_DEFAULT 23
+#define CONFIG_ACCESS_MAX 16 /* prefixes of a server's access list */
 #define CONFIG_TCP_CONNECTIONS_MAX 4194304 /* of a data core */
 
 enum config_idle { CONFIG_IDLE_AUTO, CONFIG_IDLE_POLL, CONFIG_IDLE_SLEEP };
@@ -127,16 +130,32 @@ struct config_neighbour6 {
 	uint8_t mac[6];
 };
 
+/* Who may connect to a server of the management. */
+struct config_access {
+	struct net_addr prefix; /* of either family; plen counts all of its 128 bits */
+	uint32_t line;
+	uint8_t plen;
+};
+
+struct config_access_list {
+	struct config_access row[CONFIG_ACCESS_MAX];
+	unsigned count; /* 0: everybody may */
+};
+
 /* The HTTP server (control/http.h). */
 struct config_http {
 	uint16_t port; /* 0: there is none */
 	uint32_t line;
-	struct {
-		uint32_t prefix;
-		uint32_t line;
-		uint8_t plen;
-	} access[CONFIG_HTTP_ACCESS_MAX]; /* who may connect; none stated: everybody */
-	unsigned access_count;
+	struct config_access_list access;
+};
+
+/* The console over TCP (control/remote.h). */
+struct config_console {
+	uint16_t port; /* 0: there is none; else there are an access list and a password */
+	uint32_t line;
+	uint32_t password_line; /* 0: there is no password */
+	struct password_hash password;
+	struct config_access_list access;
 };
 
 struct config {
@@ -150,6 +169,7 @@ struct config {
 	                              is stated */
 	uint32_t tcp_connections;  /* of a data core; 0: not said */
 	struct config_http http;
+	struct config_console console;
 	struct config_interface interface[CONFIG_PORTS_MAX];
 	struct config_arp arp[CONFIG_ARPS_MAX];
 	unsigned arp_count;
@@ -216,9 +236,15 @@ size_t config_error_format(char *buf, size_t size, const char *file,
 int config_check6(const struct config *c, uint32_t *scratch, uint32_t scratch_words,
                   struct config_error *err);
 
+/* And for the servers of the management. */
+int config_check_management(const struct config *c, struct config_error *err);
+
 /* Number of the interface one of whose subnets holds addr, or -1. Shutdown does not matter. */
 int config_connected(const struct config *c, uint32_t addr);
 int config_connected6(const struct config *c, const struct net_addr *addr);
+
+/* May that address connect? */
+bool config_admits(const struct config_access_list *l, const struct net_addr *addr);
 
 typedef void (*config_write_fn)(void *ctx, const char *text, size_t len);
 

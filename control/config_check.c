@@ -188,31 +188,6 @@ static int check_arps(const struct config *c, struct config_error *err)
 	return 0;
 }
 
-static int check_http(const struct config *c, struct config_error *err)
-{
-	const struct config_http *http = &c->http;
-	char word[16];
-	if (http->port == 0 && http->access_count)
-		return config_fail(err, http->access[0].line, text_of("http"),
-		                   "an access list without a server; add the line \"http server\"");
-	if (http->port == 0)
-		return 0;
-	if (c->application == CORE_APP_discard)
-		return config_fail(err, http->line, text_of("http"),
-		                   "the discard application throws all packets away, those to an HTTP "
-		                   "server too");
-	enum service taken = service_of(&c->services, SERVICE_TCP, http->port);
-	if (c->application == CORE_APP_echo && !services_any(&c->services, SERVICE_UDP) &&
-	    !services_any(&c->services, SERVICE_TCP) &&
-	    http->port == service_port_default(SERVICE_ECHO))
-		taken = SERVICE_ECHO; /* what config_parse adds */
-	fmt_format(word, sizeof word, "%u", http->port);
-	if (taken != SERVICES)
-		return config_fail(err, http->line, text_of(word), "%s listens on this port",
-		                   service_word(taken));
-	return 0;
-}
-
 int config_check(const struct config *c, uint32_t *scratch, uint32_t scratch_words,
                  struct config_error *err)
 {
@@ -226,6 +201,6 @@ int config_check(const struct config *c, uint32_t *scratch, uint32_t scratch_wor
 	if (error == 0)
 		error = check_arps(c, err);
 	if (error == 0)
-		error = check_http(c, err);
+		error = config_check_management(c, err);
 	return error != 0 ? error : config_check6(c, scratch, scratch_words, err);
 }

@@ -162,20 +162,28 @@ int config_ip6_ra_dns(struct parser *p, unsigned i)
 
 /* --- routes and neighbours --- */
 
+int config_ip6_prefix(struct parser *p, unsigned i, struct net_addr *prefix, unsigned *plen)
+{
+	char given[FMT_PREFIX6_MAX], meant[FMT_PREFIX6_MAX];
+	int error = parse_prefix(p, i, prefix, plen);
+	if (error != 0)
+		return error;
+	const struct net_addr network = ip6_prefix_of(prefix, *plen);
+	if (net_addr_equal(&network, prefix))
+		return 0;
+	return FAIL(p, i, "prefix %s has host bits set; did you mean %s?",
+	            fmt_prefix6(given, prefix, *plen), fmt_prefix6(meant, &network, *plen));
+}
+
 static int parse_route_prefix(struct parser *p, unsigned i, struct config_route6 *r)
 {
 	static const struct net_addr loopback = IP6_LOOPBACK;
 	unsigned plen;
-	int error = parse_prefix(p, i, &r->prefix, &plen);
+	int error = config_ip6_prefix(p, i, &r->prefix, &plen);
 	if (error != 0)
 		return error;
 	r->plen = (uint8_t)plen;
-	const struct net_addr network = ip6_prefix_of(&r->prefix, plen);
-	if (!net_addr_equal(&network, &r->prefix)) {
-		char given[FMT_PREFIX6_MAX], meant[FMT_PREFIX6_MAX];
-		return FAIL(p, i, "prefix %s has host bits set; did you mean %s?",
-		            fmt_prefix6(given, &r->prefix, plen), fmt_prefix6(meant, &network, plen));
-	}
+	const struct net_addr network = r->prefix;
 	/* what no router forwards (RFC 4291 2.5.2, 2.5.3, 2.5.6; groups: net/ip6.h) */
 	if (ip6_is_multicast(&network) || (plen >= 10 && ip6_is_link_local(&network)) ||
 	    (plen == 128 && (net_addr_is_any(&network) || net_addr_equal(&network, &loopback))))

@@ -1,5 +1,5 @@
 /*
- * What the parsers of statements share (config.c, config_ip4.c, config_ip6.c).
+ * What the parsers of statements share (config.c and config_*.c).
  *
  * A parser gets the words of one line and the number of the first that is not the statement's own.
  * It looks at all of them, then changes the configuration: after a failure nothing is kept anyhow
@@ -65,6 +65,9 @@ int config_parse_port(struct parser *p, unsigned i, uint32_t *port);
 /* Word i is the MAC address of a neighbour. */
 int config_parse_mac(struct parser *p, unsigned i, uint8_t mac[6]);
 
+/* Word i is an IPv6 prefix, without host bits. config_ip6.c. */
+int config_ip6_prefix(struct parser *p, unsigned i, struct net_addr *prefix, unsigned *plen);
+
 /* Words *i and perhaps *i + 1 are a prefix, without host bits; *i moves behind them. config_ip4.c. */
 int config_ip4_prefix(struct parser *p, unsigned *i, uint32_t *prefix, unsigned *plen);
 
@@ -89,5 +92,13 @@ int config_ip6_ra_other(struct parser *p, unsigned i);
 int config_ip6_ra_dns(struct parser *p, unsigned i);
 int config_ip6_route(struct parser *p, unsigned i);
 int config_ip6_neighbour(struct parser *p, unsigned i);
+
+/* --- of config_management.c --- */
+
+int config_http_server(struct parser *p, unsigned i);
+int config_http_access(struct parser *p, unsigned i);
+int config_console_server(struct parser *p, unsigned i);
+int config_console_access(struct parser *p, unsigned i);
+int config_console_password(struct parser *p, unsigned i);
 
 #endif

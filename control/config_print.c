@@ -98,15 +98,31 @@ static void print_services(const struct printer *p, const struct services *all)
 				           all->of[proto][s].port[i]);
 }
 
-static void print_http(const struct printer *p, const struct config_http *http)
+static void print_access(const struct printer *p, const char *server,
+                         const struct config_access_list *l)
 {
-	char prefix[FMT_PREFIX_MAX];
-	if (http->port == 0)
-		return;
-	print_line(p, "http server port %u", http->port);
-	for (unsigned i = 0; i < http->access_count; i++)
-		print_line(p, "http access %s",
-		           fmt_prefix(prefix, http->access[i].prefix, http->access[i].plen));
+	char prefix[FMT_PREFIX6_MAX];
+	for (unsigned i = 0; i < l->count; i++) {
+		const struct config_access *a = &l->row[i];
+		if (net_addr_is_ip4(&a->prefix))
+			fmt_prefix(prefix, net_addr_to_ip4(&a->prefix), a->plen - 96u);
+		else
+			fmt_prefix6(prefix, &a->prefix, a->plen);
+		print_line(p, "%s access %s", server, prefix);
+	}
+}
+
+static void print_management(const struct printer *p, const struct config *c)
+{
+	char hash[PASSWORD_TEXT_MAX];
+	if (c->http.port != 0)
+		print_line(p, "http server port %u", c->http.port);
+	print_access(p, "http", &c->http.access);
+	if (c->console.port != 0)
+		print_line(p, "console server port %u", c->console.port);
+	print_access(p, "console", &c->console.access);
+	if (c->console.password_line != 0)
+		print_line(p, "console password %s", password_format(hash, &c->console.password));
 }
 
 void config_print(const struct config *c, config_write_fn write, void *ctx)
@@ -123,7 +139,7 @@ void config_print(const struct config *c, config_write_fn write, void *ctx)
 	print_services(&p, &c->services);
 	if (c->tcp_connections != 0)
 		print_line(&p, "tcp connections %u", c->tcp_connections);
-	print_http(&p, &c->http);
+	print_management(&p, c);
 	for (unsigned n = 0; n < CONFIG_PORTS_MAX; n++)
 		if (c->interface[n].present)
 			print_interface(&p, n, &c->interface[n]);

@@ -20,7 +20,6 @@
 #include "control/tcp_control.h"
 #include "lib/mem.h"
 #include "net/http/http.h"
-#include "net/ip4.h"
 
 #define IN_MAX TCP_CONTROL_RCV_BUF
 #define CONTENT_MAX 1400 /* of a piece: one segment */
@@ -298,16 +297,6 @@ uint64_t http_turn(void)
 
 /* --- connections --- */
 
-static bool is_admitted(const struct net_addr *a)
-{
-	const struct config_http *c = &plane.config.http;
-	for (unsigned i = 0; i < c->access_count; i++)
-		if (net_addr_is_ip4(a) &&
-		    ip4_in_prefix(net_addr_to_ip4(a), c->access[i].prefix, c->access[i].plen))
-			return true;
-	return c->access_count == 0;
-}
-
 /* The session of a connection, NULL when it is leaving. */
 static struct session *session_of(const struct tcp_conn *c)
 {
@@ -360,7 +349,7 @@ static bool on_accept(struct tcp_conn *c)
 {
 	struct tcp_info info;
 	tcp_info(c, &info);
-	if (!is_admitted(&info.remote)) {
+	if (!config_admits(&plane.config.http.access, &info.remote)) {
 		http_stats.refused++;
 		return false;
 	}

@@ -213,13 +213,18 @@ static void test_defaults(void **state)
 	      "ip route 0.0.0.0/0 10.1.0.1\n");
 }
 
+#define PASSWORD \
+	"console password $pbkdf2-sha256$6400$0ZrzXitFSGltTQnBWOsdYw$" \
+	"f1qhN9YsPiA.FWAKgBg.Zbb3eu4rJdCMOZr6RaDOADY\n"
+#define CONSOLE "console server\n" PASSWORD "console access 192.0.2.0/24\n"
+
 #define E0 "interface eth0\nip address 192.0.2.1/24\n"
 
 static void test_statement_errors(void **state)
 {
 	(void)state;
 	refuse("hostnam x", 1, "hostnam", "unknown statement; expected one of hostname, application, "
-	       "idle, interface, description, ip, mtu, shutdown, no, ipv6, arp, service, tcp, http, exit, end");
+	       "idle, interface, description, ip, mtu, shutdown, no, ipv6, arp, service, tcp, http, console, exit, end");
 	refuse("\n\nint eth0", 3, "int", "unknown statement");
 	refuse("ip", 1, "", "expected address, route, icmp after \"ip\"");
 	refuse("ip rout 1.2.3.4", 1, "rout", "expected address, route, icmp after \"ip\"");
@@ -429,6 +434,9 @@ static void test_round_trip(void **state)
 	round_trip();
 	admit("http server port 81\nhttp access 192.0.2.0/24\nhttp access 10.0.0.0/8");
 	round_trip();
+	admit(CONSOLE "console access 2001:db8::/32\nconsole access ::/0\nconsole access 0.0.0.0/0\n"
+	      "http server\nhttp access fe80::/10\n");
+	round_trip();
 }
 
 static void test_many_routes(void **state)
@@ -481,9 +489,9 @@ static void test_http(void **state)
 	assert_int_equal(config.http.port, 80);
 	admit("http access 192.0.2.0/24\nHTTP Server port 8080\nhttp access 10.0.0.0 255.0.0.0");
 	assert_int_equal(config.http.port, 8080);
-	assert_int_equal(config.http.access_count, 2);
-	assert_int_equal(config.http.access[1].prefix, IP4(10, 0, 0, 0));
-	assert_int_equal(config.http.access[1].plen, 8);
+	assert_int_equal(config.http.access.count, 2);
+	assert_int_equal(net_addr_to_ip4(&config.http.access.row[1].prefix), IP4(10, 0, 0, 0));
+	assert_int_equal(config.http.access.row[1].plen, 96 + 8);
 	refuse("http server\nhttp server port 8080", 2, "http", "\"http server\" stands already");
 	refuse("http server port 0", 1, "0", "a TCP port must be");
 	refuse("http server port", 1, "", "the line ends too early");
@@ -497,15 +505,71 @@ static void test_http(void **state)
 	refuse("application echo\nhttp server port 7", 2, "7", "echo listens on this port");
 	refuse("service chargen tcp\nhttp server port 19", 2, "19", "chargen listens on this port");
 	char text[1024] = "http server\n";
-	for (unsigned i = 0; i <= CONFIG_HTTP_ACCESS_MAX; i++)
+	for (unsigned i = 0; i <= CONFIG_ACCESS_MAX; i++)
 		snprintf(text + strlen(text), sizeof text - strlen(text), "http access 10.%u.0.0/16\n", i);
-	refuse(text, CONFIG_HTTP_ACCESS_MAX + 2, "10.16.0.0/16", "too many prefixes");
+	refuse(text, CONFIG_ACCESS_MAX + 2, "10.16.0.0/16", "too many prefixes");
+}
+
+static bool admits(struct net_addr addr)
+{
+	return config_admits(&config.console.access, &addr);
+}
+
+static void test_console(void **state)
+{
+	(void)state;
+	admit("");
+	assert_int_equal(config.console.port, 0);
+	admit(CONSOLE);
+	assert_int_equal(config.console.port, 23);
+	assert_int_equal(config.console.password.iterations, 6400);
+	assert_int_equal(config.console.access.count, 1);
+	admit(PASSWORD "console access 10.0.0.0 255.0.0.0\nConsole Server port 2323\n");
+	assert_int_equal(config.console.port, 2323);
+	refuse("console server", 1, "console", "the server needs a password");
+	refuse("console server\n" PASSWORD, 1, "console", "the server needs an access list");
+	refuse("\n" PASSWORD, 2, "console", "a password without a server");
+	refuse("console access 0.0.0.0/0", 1, "console", "an access list without a server");
+	refuse("console server\nconsole password", 2, "", "the line ends too early");
+	refuse("console server\nconsole password secret", 2, "secret", "expected $pbkdf2-sha256$");
+	refuse("console server\nconsole password $pbkdf2-sha256$10$AAAA$BBBB", 2,
+	       "$pbkdf2-sha256$10$AAAA$BBBB", "the number of iterations must be");
+	refuse(CONSOLE PASSWORD, 4, "console", "\"console password\" stands already at line 2");
+	refuse(CONSOLE "console access 192.0.2.0/24", 4, "192.0.2.0/24", "this prefix stands already");
+	refuse(CONSOLE "console access 2001:db8::1/32", 4, "2001:db8::1/32", "prefix 2001:db8::1/32 has");
+	refuse(CONSOLE "console access 2001:db8::", 4, "2001:db8::", "the prefix length is missing");
+	refuse(CONSOLE "console access 2001:db8::/32 x", 4, "x", "unexpected word");
+	refuse(CONSOLE "http server port 23", 1, "23", "the HTTP server listens on this port");
+	refuse(CONSOLE "service echo tcp port 23", 1, "23", "echo listens on this port");
+	refuse(CONSOLE "application discard", 1, "console", "the discard application");
+	refuse("console", 1, "", "expected server, access, password after");
+}
+
+static void test_access(void **state)
+{
+	(void)state;
+	const struct net_addr six = {{be32_make(0x20010db8).raw, 0, 0, be32_make(1).raw}};
+	const struct net_addr other = {{be32_make(0x20010db9).raw, 0, 0, be32_make(1).raw}};
+	admit(CONSOLE);
+	assert_true(admits(net_addr_ip4(IP4(192, 0, 2, 255))));
+	assert_false(admits(net_addr_ip4(IP4(192, 0, 3, 0))));
+	assert_false(admits(six));
+	admit(CONSOLE "console access 2001:db8::/32");
+	assert_true(admits(six) && !admits(other) && admits(net_addr_ip4(IP4(192, 0, 2, 1))));
+	/* all of a family is not all of the other */
+	admit("console server\n" PASSWORD "console access ::/0");
+	assert_true(admits(six) && !admits(net_addr_ip4(IP4(192, 0, 2, 1))));
+	admit("console server\n" PASSWORD "console access 0.0.0.0/0");
+	assert_true(!admits(six) && admits(net_addr_ip4(IP4(1, 0, 2, 1))));
+	admit("http server");
+	assert_true(config_admits(&config.http.access, &six));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_http),
+		cmocka_unit_test(test_http),             cmocka_unit_test(test_console),
+		cmocka_unit_test(test_access),
 		cmocka_unit_test(test_numbers),          cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_macs),             cmocka_unit_test(test_full),
 		cmocka_unit_test(test_defaults),         cmocka_unit_test(test_statement_errors),

@@ -10,6 +10,7 @@ UNIT_BUILD := build/unit
 UNIT_SRC_csum := lib/csum.c
 UNIT_SRC_fmt := lib/fmt.c
 UNIT_SRC_siphash := lib/siphash.c
+UNIT_SRC_sha256 := lib/sha256.c lib/pbkdf2.c
 UNIT_SRC_pkt := lib/pkt.c lib/csum.c tests/unit/guest.c
 UNIT_INC_mem := lib/mem.c
 UNIT_INC_shares := kernel/shares.c kernel/vm_ram.c
@@ -22,6 +23,7 @@ UNIT_SRC_icmp4 := net/icmp4.c net/ip4.c lib/csum.c
 UNIT_SRC_reassembly := net/reassembly.c net/ip6.c net/ip4.c net/counters.c lib/csum.c
 UNIT_SRC_udp := net/udp.c net/ip.c net/ip4.c net/ip6.c lib/csum.c
 UNIT_SRC_http := $(wildcard net/http/*.c) lib/fmt.c
+UNIT_SRC_telnet := net/telnet.c
 UNIT_SRC_tcp_icmp := $(wildcard net/tcp/*.c) net/ip.c net/ip4.c net/ip6.c lib/pkt.c lib/csum.c \
 	lib/siphash.c
 UNIT_SRC_tcp_room := $(UNIT_SRC_tcp_icmp)
@@ -48,8 +50,10 @@ UNIT_SRC_tcp_pair := $(TCP_SRC) tests/unit/tcp_rig.c tests/unit/tcp_link.c tests
 UNIT_SRC_tcp_rate := $(UNIT_SRC_tcp_pair)
 UNIT_SRC_fuzz := net/arp.c net/neigh_table.c net/icmp4.c net/udp.c net/ip.c net/ip4.c \
 	net/ip6.c lib/csum.c
-UNIT_SRC_config := $(wildcard control/config*.c) control/text.c lib/fmt.c tests/unit/config_rig.c
+UNIT_SRC_config := $(wildcard control/config*.c) control/password.c control/text.c lib/fmt.c \
+	tests/unit/config_rig.c
 UNIT_SRC_config6 := $(UNIT_SRC_config)
+UNIT_SRC_password := control/password.c control/text.c lib/pbkdf2.c lib/sha256.c lib/fmt.c
 UNIT_SRC_shell := control/shell.c control/shell_words.c control/text.c lib/fmt.c
 UNIT_SRC_virtio_ring := drivers/virtio_net/ring.c tests/unit/virtq_device.c tests/unit/virtio_rig.c \
 	tests/unit/hand.c tests/unit/guest.c lib/pkt.c lib/csum.c
@@ -95,9 +99,9 @@ UNIT_FLAGS_ixgbe_traffic := $(UNIT_FLAGS_ixgbe_driver)
 UNIT_FLAGS_ixgbe_done := $(UNIT_FLAGS_ixgbe_driver) -DIXGBE_COMPLETION=IXGBE_DESCRIPTOR_DONE
 UNIT_FLAGS_ixgbe_done_traffic := $(UNIT_FLAGS_ixgbe_done)
 UNIT_FLAGS_ixgbe_faults := $(UNIT_FLAGS_ixgbe_driver)
-T ?= csum fmt mem pkt cmdline siphash counters ip4 icmp4 ip6 icmp6 nd mld ra slaac reassembly http \
+T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld ra slaac reassembly http telnet \
 	addr udp gso arp fib fib6 rss wheel congestion tcp_wire tcp_icmp tcp_room tcp_pair \
-	tcp_rate fuzz config config6 shell null impair tcp_reset random histogram shares virtio_net \
+	tcp_rate fuzz config config6 password shell null impair tcp_reset random histogram shares virtio_net \
 	virtio_ring virtio_hostile ixgbe_ring ixgbe_hostile ixgbe_driver ixgbe_traffic \
 	ixgbe_done ixgbe_done_traffic ixgbe_faults 82599_model 82599_rx 82599_tx 82599_fuzz
 

@@ -1,0 +1,171 @@
+/* The statements of the servers on the control core, HTTP and console, and what the whole says of them;
+ * see config_parse.h and docs/configuration.md. */
+#include "control/config_parse.h"
+
+#include "lib/fmt.h"
+#include "net/ip6.h"
+
+/* --- statements --- */
+
+/* "[port N]" from word i on. */
+static int parse_port(struct parser *p, unsigned i, uint32_t port, uint16_t *out)
+{
+	int error = 0;
+	if (config_word_is(p, i, "port")) {
+		error = config_parse_number(p, i + 1, "a TCP port", 1, 65535, &port);
+		i += 2;
+	}
+	if (error != 0 || (error = config_expect_end(p, i)) != 0)
+		return error;
+	*out = (uint16_t)port;
+	return 0;
+}
+
+/* A prefix of either family; *i moves behind it. */
+static int parse_prefix(struct parser *p, unsigned *i, struct net_addr *prefix, unsigned *plen)
+{
+	uint32_t four = 0;
+	struct text w = config_word(p, *i);
+	if (text_find(w, ':') < w.len)
+		return config_ip6_prefix(p, (*i)++, prefix, plen);
+	int error = config_ip4_prefix(p, i, &four, plen);
+	*prefix = net_addr_ip4(four);
+	*plen += 96;
+	return error;
+}
+
+static int parse_access(struct parser *p, unsigned i, struct config_access_list *l)
+{
+	struct net_addr prefix;
+	unsigned plen = 0, at = i;
+	int error = parse_prefix(p, &i, &prefix, &plen);
+	if (error != 0 || (error = config_expect_end(p, i)) != 0)
+		return error;
+	for (unsigned k = 0; k < l->count; k++)
+		if (net_addr_equal(&l->row[k].prefix, &prefix) && l->row[k].plen == plen)
+			return FAIL(p, at, "this prefix stands already at line %u", l->row[k].line);
+	if (l->count == CONFIG_ACCESS_MAX)
+		return FAIL(p, at, "too many prefixes; at most %d", CONFIG_ACCESS_MAX);
+	struct config_access *row = &l->row[l->count++];
+	row->prefix = prefix;
+	row->plen = (uint8_t)plen;
+	row->line = p->line;
+	return 0;
+}
+
+int config_http_server(struct parser *p, unsigned i)
+{
+	p->out->http.line = p->line;
+	return parse_port(p, i, CONFIG_HTTP_PORT_DEFAULT, &p->out->http.port);
+}
+
+int config_http_access(struct parser *p, unsigned i)
+{
+	return parse_access(p, i, &p->out->http.access);
+}
+
+int config_console_server(struct parser *p, unsigned i)
+{
+	p->out->console.line = p->line;
+	return parse_port(p, i, CONFIG_CONSOLE_PORT_DEFAULT, &p->out->console.port);
+}
+
+int config_console_access(struct parser *p, unsigned i)
+{
+	return parse_access(p, i, &p->out->console.access);
+}
+
+int config_console_password(struct parser *p, unsigned i)
+{
+	const char *why;
+	int error = config_expect_word(p, i);
+	if (error != 0)
+		return error;
+	if (password_parse(p->word[i], &p->out->console.password, &why) != E_OK)
+		return FAIL(p, i, "%s", why);
+	p->out->console.password_line = p->line;
+	return config_expect_end(p, i + 1);
+}
+
+/* --- the whole --- */
+
+/* Whose TCP port it is beside the management's; SERVICES: nobody's. */
+static enum service taken_by(const struct config *c, uint16_t port)
+{
+	bool none = !services_any(&c->services, SERVICE_UDP) && !services_any(&c->services, SERVICE_TCP);
+	if (c->application == CORE_APP_echo && none && port == service_port_default(SERVICE_ECHO))
+		return SERVICE_ECHO; /* what config_parse adds */
+	return service_of(&c->services, SERVICE_TCP, port);
+}
+
+/* `name`: the word that the statements of the server begin with. */
+static int check_server(const struct config *c, const char *name, uint16_t port, uint32_t line,
+                        struct config_error *err)
+{
+	char word[16];
+	enum service taken = taken_by(c, port);
+	if (c->application == CORE_APP_discard)
+		return config_fail(err, line, text_of(name),
+		                   "the discard application throws all packets away, those to this "
+		                   "server too");
+	fmt_format(word, sizeof word, "%u", port);
+	if (taken != SERVICES)
+		return config_fail(err, line, text_of(word), "%s listens on this port",
+		                   service_word(taken));
+	return 0;
+}
+
+static int check_http(const struct config *c, struct config_error *err)
+{
+	const struct config_http *http = &c->http;
+	if (http->port == 0 && http->access.count)
+		return config_fail(err, http->access.row[0].line, text_of("http"),
+		                   "an access list without a server; add the line \"http server\"");
+	return http->port == 0 ? 0 : check_server(c, "http", http->port, http->line, err);
+}
+
+static int check_console(const struct config *c, struct config_error *err)
+{
+	const struct config_console *console = &c->console;
+	const struct text word = text_of("console");
+	char port[16];
+	if (console->port == 0 && console->access.count)
+		return config_fail(err, console->access.row[0].line, word,
+		                   "an access list without a server; add the line \"console server\"");
+	if (console->port == 0 && console->password_line != 0)
+		return config_fail(err, console->password_line, word,
+		                   "a password without a server; add the line \"console server\"");
+	if (console->port == 0)
+		return 0;
+	if (console->password_line == 0)
+		return config_fail(err, console->line, word, "the server needs a password; add the line "
+		                   "that \"tools/hayate password\" prints");
+	if (console->access.count == 0)
+		return config_fail(err, console->line, word, "the server needs an access list; say who "
+		                   "may connect by lines \"console access PREFIX\"");
+	fmt_format(port, sizeof port, "%u", console->port);
+	if (console->port == c->http.port)
+		return config_fail(err, console->line, text_of(port), "the HTTP server listens on this "
+		                   "port");
+	return check_server(c, "console", console->port, console->line, err);
+}
+
+int config_check_management(const struct config *c, struct config_error *err)
+{
+	int error = check_http(c, err);
+	return error != 0 ? error : check_console(c, err);
+}
+
+/* --- use --- */
+
+bool config_admits(const struct config_access_list *l, const struct net_addr *addr)
+{
+	for (unsigned i = 0; i < l->count; i++) {
+		const struct config_access *a = &l->row[i];
+		/* ::/0 does not speak of IPv4, whose addresses lie in it here */
+		if (net_addr_is_ip4(addr) == net_addr_is_ip4(&a->prefix) &&
+		    ip6_in_prefix(addr, &a->prefix, a->plen))
+			return true;
+	}
+	return l->count == 0;
+}
