@@ -4,7 +4,7 @@ import os
 import shlex
 import sys
 
-from . import errors, image, machine, options, ports
+from . import errors, image, machine, options, password, ports
 from .errors import LauncherError, usage
 
 DESCRIPTION = """\
@@ -77,6 +77,16 @@ leaves nothing behind, however it ends. Needs root, or a kernel that lets users 
 """
 
 
+PASSWORD_EPILOG = """\
+The line belongs with `console server` and `console access` (docs/configuration.md). The password is
+read from the terminal, or as the first line of standard input.
+
+examples:
+  hayate password >> lab.conf
+
+"""
+
+
 def _positive(text):
     if not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError("%s: a number from 1 on" % text)
@@ -126,6 +136,10 @@ def parser():
         "demo", help="show a router at work between two hosts", formatter_class=Formatter,
         description="Shows Hayate routing between two hosts.", epilog=DEMO_EPILOG + EXIT_CODES,
         allow_abbrev=False))
+    _password_options(commands.add_parser(
+        "password", help="make the hash of a console's password", formatter_class=Formatter,
+        description="Reads a password and prints the line of a configuration that lets it in.",
+        epilog=PASSWORD_EPILOG + EXIT_CODES, allow_abbrev=False))
     return top
 
 
@@ -220,6 +234,11 @@ def _demo_options(demo):
     demo.add_argument("--verbose", action="store_true", help="show the router's console too")
 
 
+def _password_options(command):
+    command.add_argument("--iterations", metavar="N", type=_positive, default=password.ITERATIONS,
+                         help="cost of a guess, to the machine too (default %(default)s)")
+
+
 def _run(arguments):
     if arguments.cpus > 64:
         raise usage("--cpus %d: at most 64" % arguments.cpus)
@@ -252,10 +271,15 @@ def _demo(arguments):
     return demo.run(arguments)
 
 
+def _password(arguments):
+    return password.run(arguments.iterations)
+
+
 def main(argv):
     try:
         arguments = parser().parse_args(argv)
-        return {"run": _run, "image": _image, "demo": _demo}[arguments.command](arguments)
+        return {"run": _run, "image": _image, "demo": _demo,
+                "password": _password}[arguments.command](arguments)
     except LauncherError as error:
         print("hayate: %s" % error, file=sys.stderr)
         return error.code
