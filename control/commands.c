@@ -1,5 +1,6 @@
 /* The console's commands. What they show is in show.c. */
 #include "control/inside.h"
+#include "control/remote.h"
 
 #include "lib/mem.h"
 #include "net/ip6.h"
@@ -69,6 +70,14 @@ static void ping_command(struct shell *sh, int argc, char **argv)
 		shell_print(sh, "there is no eth%u\n", port);
 	else
 		ping_start(sh, &dst, port, times, bytes);
+}
+
+static void leave(struct shell *sh, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	if (!remote_leave(sh))
+		shell_print(sh, "this is the machine's own console: there is nothing to leave\n");
 }
 
 static void reload(struct shell *sh, int argc, char **argv)
@@ -167,6 +176,8 @@ const struct shell_command plane_commands[] = {
 	{"clear ipv6", NULL, "forgets", NULL},
 	{"clear ipv6 neighbors", NULL, "forgets all IPv6 neighbours that were learnt",
 	 clear_neighbours6},
+	{"exit", NULL, "ends a session over the network", leave},
+	{"quit", NULL, "the same", leave},
 	{"reload", NULL, "restarts the machine", reload},
 	{"poweroff", "[CODE]", "ends the machine (exit code CODE under QEMU)", poweroff},
 	{"test", NULL, "for tests of Hayate itself", NULL},

@@ -8,7 +8,7 @@
  *     adjacency.c  what both have in common
  *     local.c      packets to and from the machine itself; local6.c: those of IPv6
  *     ping.c       the console's ping
- *     tcp_control.c, http.c   the management's TCP and its HTTP server
+ *     tcp_control.c   the management's TCP; http.c, remote.c: its HTTP server, the console over it
  *     page.c       pages made while they are sent; metrics.c, api.c, web.c which there are
  *     commands.c   console commands; show.c, show_tcp.c those that show
  *
@@ -51,7 +51,7 @@ struct plane {
 	uint32_t refused_hosts;  /* did not fit into hosts6 */
 	uint64_t waiting;  /* received frames that wait for a neighbour: a gauge */
 	bool link_up[NIC_PORTS_MAX];
-	struct shell shell;
+	struct shell shell; /* of the serial console */
 };
 
 extern struct plane plane;
@@ -165,7 +165,7 @@ void local6_resolve(const struct core_msg *m, enum frame_origin origin);
 /* --- ping.c --- */
 
 /* Begins to send `times` requests with `bytes` of data and marks the shell busy, or says why not.
- * What comes of it is printed there. Only for a shell that is not busy: there is one ping. port: the
+ * What comes of it is printed there. There is one ping: another console's has to end first. port: the
  * link meant where dst is link-local. */
 void ping_start(struct shell *sh, const struct net_addr *dst, unsigned port, unsigned times,
                 unsigned bytes);

@@ -10,6 +10,7 @@
 #include "control/http.h"
 #include "control/inside.h"
 #include "control/page.h"
+#include "control/remote.h"
 #include "control/stats.h"
 #include "control/tcp_control.h"
 #include "lib/fmt.h"
@@ -44,7 +45,8 @@ static void seconds(struct page_text *t, uint64_t ns)
 
 enum machine { MACHINE_MEMORY, MACHINE_MEMORY_USED, MACHINE_IMAGE, MACHINE_ROUTES, MACHINE_REFUSED,
 	       MACHINE_WAITING, MACHINE_CONFIG, MACHINE_HTTP, MACHINE_HTTP_REFUSED, MACHINE_HTTP_FULL,
-	       MACHINE_HTTP_TIMEOUTS };
+	       MACHINE_HTTP_TIMEOUTS, MACHINE_CONSOLE, MACHINE_CONSOLE_LOGINS, MACHINE_CONSOLE_WRONG,
+	       MACHINE_CONSOLE_REFUSED, MACHINE_CONSOLE_FULL };
 
 static bool build_info(const struct family *f, uint32_t i, struct page_text *t)
 {
@@ -90,6 +92,16 @@ static bool machine(const struct family *f, uint32_t i, struct page_text *t)
 		return plain(f, t, http_stats.full);
 	case MACHINE_HTTP_TIMEOUTS:
 		return plain(f, t, http_stats.timeouts);
+	case MACHINE_CONSOLE:
+		return plain(f, t, remote_stats.sessions);
+	case MACHINE_CONSOLE_LOGINS:
+		return plain(f, t, remote_stats.logins);
+	case MACHINE_CONSOLE_WRONG:
+		return plain(f, t, remote_stats.wrong);
+	case MACHINE_CONSOLE_REFUSED:
+		return plain(f, t, remote_stats.refused);
+	case MACHINE_CONSOLE_FULL:
+		return plain(f, t, remote_stats.full);
 	}
 	return false;
 }
@@ -340,6 +352,15 @@ static const struct family families[] = {
 	 machine, MACHINE_HTTP_FULL},
 	{"hayate_http_timeouts_total", "counter", "Connections ended because the client was too slow",
 	 machine, MACHINE_HTTP_TIMEOUTS},
+	{"hayate_console_connections", "gauge", "Connections to the console server", machine,
+	 MACHINE_CONSOLE},
+	{"hayate_console_logins_total", "counter", "Right passwords", machine, MACHINE_CONSOLE_LOGINS},
+	{"hayate_console_wrong_passwords_total", "counter", "Wrong passwords", machine,
+	 MACHINE_CONSOLE_WRONG},
+	{"hayate_console_refused_total", "counter", "Connections that the access list refused", machine,
+	 MACHINE_CONSOLE_REFUSED},
+	{"hayate_console_full_total", "counter", "Connections refused because all sessions were in use",
+	 machine, MACHINE_CONSOLE_FULL},
 };
 
 /* w->cursor.n is the number of the family's sample plus one: 0 is its HELP and TYPE. */

@@ -99,6 +99,10 @@ void ping_start(struct shell *sh, const struct net_addr *dst, unsigned port, uns
                 unsigned bytes)
 {
 	struct net_addr src;
+	if (ping.sh) {
+		shell_print(sh, "ping is busy: another console waits for it\n");
+		return;
+	}
 	bool way = plane.fib_ready && source(dst, port, &src);
 	if (!way || net_addr_equal(&src, dst)) {
 		shell_print(sh, way ? "that is this machine's own address\n"

@@ -7,6 +7,7 @@
 #include "control/fragments.h"
 #include "control/inside.h"
 #include "control/plane.h"
+#include "control/remote.h"
 #include "control/tcp_control.h"
 
 #include "lib/fmt.h"
@@ -42,6 +43,12 @@ void plane_log(const char *format, ...)
 	fmt_vformat(text, sizeof text, format, args);
 	__builtin_va_end(args);
 	shell_log(&plane.shell, text);
+}
+
+static void console_write(struct shell *sh, const char *text, size_t len)
+{
+	(void)sh;
+	core_console_write(text, len);
 }
 
 static void plane_key(uint8_t c)
@@ -290,6 +297,10 @@ static void start_services(struct view *v)
 		v->http_port = plane.config.http.port;
 	else if (plane.config.http.port)
 		plane_log("not enough memory for the HTTP server: there is none");
+	if (plane.config.console.port && tcp_control_prepare() && remote_prepare())
+		v->console_port = plane.config.console.port;
+	else if (plane.config.console.port)
+		plane_log("not enough memory for the console server: there is none");
 }
 
 /* The tables that data cores read, behind the view: IPv6's as large as need be, IPv4's has the
@@ -323,12 +334,13 @@ static void plane_start(void)
 	count_n(CNT_drop_restart, plane.waiting);
 	plane.waiting = 0;
 	if (!have_memory) {
-		shell_init(&plane.shell, plane_commands, plane_command_count, core_console_write);
+		shell_init(&plane.shell, plane_commands, plane_command_count, console_write);
 		ok = room > view_bytes && take_memory();
 		have_memory = true;
 	}
 	memset(v, 0, sizeof *v);
 	memset(plane.link_up, 0, sizeof plane.link_up);
+	remote_stop();
 	tcp_control_stop();
 	plane.refused_routes = plane.refused_hosts = 0;
 	config_default(&plane.config);
@@ -363,6 +375,18 @@ static void report_ready(void)
 	          (unsigned long long)us / 1000, (unsigned long long)us / 100 % 10);
 }
 
+static void start_management(void)
+{
+	const struct view *v = view_get();
+	if (!core_ports_running() || !(v->http_port || v->console_port))
+		return;
+	tcp_control_start();
+	if (v->http_port)
+		http_start();
+	if (v->console_port)
+		remote_start();
+}
+
 static void plane_ports(void)
 {
 	static bool greeted;
@@ -376,10 +400,7 @@ static void plane_ports(void)
 	} else if (self.info->config_bytes == 0) {
 		plane_log("no configuration was given: all interfaces are down");
 	}
-	if (core_ports_running() && view_get()->http_port) {
-		tcp_control_start();
-		http_start();
-	}
+	start_management();
 	if (core_ports_running())
 		report_ready();
 	if (!greeted) {
@@ -493,12 +514,13 @@ static void reclaim(void)
 	host6_reclaim(&plane.hosts6);
 }
 
-/* The TSC when TCP or HTTP want to be called again. */
+/* The TSC when TCP or its servers want to be called again. */
 static uint64_t management_timer(void)
 {
 	uint64_t now = core_now_us();
 	tcp_control_tick();
-	uint64_t due = http_turn(), tcp = tcp_control_deadline();
+	uint64_t due = http_turn(), remote = remote_turn(), tcp = tcp_control_deadline();
+	due = remote < due ? remote : due;
 	due = tcp < due ? tcp : due;
 	if (due == UINT64_MAX)
 		return UINT64_MAX;

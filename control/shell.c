@@ -24,7 +24,7 @@
 static void flush(struct shell *sh)
 {
 	if (sh->out_len > 0)
-		sh->write(sh->out, sh->out_len);
+		sh->write(sh, sh->out, sh->out_len);
 	sh->out_len = 0;
 }
 

@@ -51,7 +51,7 @@ struct shell_command {
 };
 
 /* Takes what the shell prints, len > 0 bytes, ready for the terminal. */
-typedef void (*shell_write_fn)(const char *text, size_t len);
+typedef void (*shell_write_fn)(struct shell *sh, const char *text, size_t len);
 
 enum shell_escape {
 	SHELL_ESC_NONE,
@@ -120,6 +120,17 @@ void shell_log(struct shell *sh, const char *text);
  */
 void shell_set_busy(struct shell *sh, void (*cancel)(struct shell *sh));
 void shell_done(struct shell *sh);
+
+static inline bool shell_is_busy(const struct shell *sh)
+{
+	return sh->busy;
+}
+
+/* Does what is written now come from a command? Else it is the line being typed. */
+static inline bool shell_runs(const struct shell *sh)
+{
+	return sh->in_command || sh->busy;
+}
 
 /* Prints all commands with their help: the body of a `help` command. */
 void shell_help(struct shell *sh);

@@ -1,7 +1,7 @@
 /*
  * The TCP of the control core (net/tcp/tcp.h): one instance for the management of the machine, which
- * control/http.c listens on. It exists only when the configuration asks for a server; without, TCP
- * to our addresses is refused as ever (control/local.c).
+ * control/http.c and control/remote.c listen on. It exists only when the configuration asks for a
+ * server; without, TCP to our addresses is refused as ever (control/local.c).
  *
  * Segments come as messages from the data cores (PUNT_LOCAL) and are copied into buffers of a pool of
  * its own; what it sends is copied to a data core (core_inject). This way is slow and may be: a page

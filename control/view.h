@@ -90,7 +90,8 @@ struct view {
 	uint32_t icmp_burst;
 	struct services services;
 	uint32_t tcp_connections; /* of a data core; 0: by its memory */
-	uint16_t http_port;  /* TCP port of the management, on the control core; 0: there is none */
+	uint16_t http_port;  /* TCP ports of the management, on the control core; 0: there is none */
+	uint16_t console_port;
 	const struct fib *fib; /* these three at the same address in every address space */
 	const struct fib *fib6;
 	const struct host6 *hosts6;
@@ -109,8 +110,10 @@ static inline struct view *view_get(void)
  * at octet `at` of the packet. */
 static inline bool view_is_management(const struct view *v, const uint8_t *ip, unsigned at)
 {
-	return unlikely(v->http_port) && ip_total_len(ip) >= at + 4 &&
-	       be16_load(ip + at + 2) == v->http_port;
+	if (likely(!(v->http_port | v->console_port)) || ip_total_len(ip) < at + 4)
+		return false;
+	uint16_t port = be16_load(ip + at + 2);
+	return port && (port == v->http_port || port == v->console_port);
 }
 
 /* The port by which next hop nh leaves; -1: by none. */
