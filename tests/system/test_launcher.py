@@ -1,4 +1,5 @@
 """The launcher as an interface: options, errors and exit codes, without a guest."""
+import base64
 import json
 import os
 import pty
@@ -11,7 +12,7 @@ import termios
 
 import pytest
 from conftest import eventually, options, ports
-from launcher import errors, image
+from launcher import errors, image, password
 from launcher.guest import LAUNCHER, PYTHON, parse_counters, parse_interfaces, parse_table
 from layer import runs
 
@@ -44,13 +45,38 @@ def after(words, name):
 
 
 def test_help():
-    for arguments in (["--help"], ["run", "--help"], ["image", "--help"], ["demo", "--help"]):
+    for arguments in (["--help"], ["run", "--help"], ["image", "--help"], ["demo", "--help"],
+                      ["password", "--help"]):
         result = hayate(*arguments)
         assert result.returncode == 0 and "exit codes:" in result.stdout
     text = hayate("run", "--help").stdout
     for word in ("--config", "--port", "--nic", "--cpus", "--memory", "--accel", "--boot", "tap:",
                  "user", "vhost-user:", "none", "Ctrl-A x"):
         assert word in text, word
+
+
+def test_password(tmp_path):
+    """As a line of the configuration; no two are alike."""
+    path = tmp_path / "in"
+    said = set()
+    for text in "secret\n", "secret\r\n", "secret":
+        path.write_text(text, encoding="ascii")
+        with open(path, "rb") as pipe:
+            said.add(subprocess.run([PYTHON, LAUNCHER, "password"], stdin=pipe, capture_output=True, text=True,
+                                    check=True).stdout)
+    assert len(said) == 3
+    for line in said:
+        iterations, salt = re.fullmatch(
+            r"console password \$pbkdf2-sha256\$(\d+)\$([\w./]{22})\$[\w./]{43}\n", line).groups()
+        salt = base64.b64decode(salt + "==", b"./")
+        assert password.line(b"secret", int(iterations), salt) + "\n" == line
+    for text in "", "\n", "x" * 129, "a\tb\n":
+        path.write_text(text, encoding="ascii")
+        with open(path, "rb") as pipe:
+            result = subprocess.run([PYTHON, LAUNCHER, "password"], stdin=pipe, capture_output=True, text=True,
+                                    check=False)
+        assert result.returncode == errors.EXIT_MISSING and result.stdout == "", text
+    assert hayate("password", "--iterations", "999").returncode == errors.EXIT_USAGE
 
 
 def test_defaults(kernel):

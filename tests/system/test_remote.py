@@ -1,0 +1,201 @@
+"""The console over TCP of the real image: telnet on a terminal, nc in a script, a reader that does not
+read."""
+import os
+import pty
+import re
+import select
+import socket
+import subprocess
+import termios
+import time
+
+import pytest
+from conftest import LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, RIGHT_ROUTER, eventually, pings, router_config
+from launcher import password
+
+SECRET = "open sesame"
+REMOTE = "console server\nconsole access 192.0.2.0/24\n%s\n" % password.line(SECRET.encode())
+
+
+@pytest.fixture
+def remote(make_lab):
+    return make_lab(router_config(extra=REMOTE))
+
+
+class Terminal:
+    """A program of a host on a terminal of its own."""
+
+    def __init__(self, host, argv):
+        self.master, slave = pty.openpty()
+        termios.tcsetwinsize(slave, (25, 80)) if hasattr(termios, "tcsetwinsize") else None
+        self.child = host.popen(argv, stdin=slave, stdout=slave, stderr=slave)
+        os.close(slave)
+        self.text = ""
+        self.seen = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.child.kill()
+        self.child.wait()
+        os.close(self.master)
+
+    def read(self):
+        while select.select([self.master], [], [], 0)[0]:
+            try:
+                self.text += os.read(self.master, 65536).decode("latin-1")
+            except OSError:  # the program has ended
+                return
+
+    def expect(self, pattern, timeout_s=30):
+        """Waits for it, behind what was expected before; returns the text up to its end."""
+        def found():
+            self.read()
+            return re.compile(pattern).search(self.text, self.seen)
+        match = eventually(found, timeout_s, "%s in %r" % (pattern, self.text[self.seen:]))
+        text = self.text[self.seen:match.end()]
+        self.seen = match.end()
+        return text
+
+    def type(self, keys):
+        os.write(self.master, keys.encode())
+
+
+def test_telnet(remote):
+    """As a person does it: keys are shown by the machine, the password by nobody."""
+    with Terminal(remote.left, ["telnet", LEFT_ROUTER]) as t:
+        t.expect("Password: ")
+        # the terminal is left to the machine once options have been agreed on
+        eventually(lambda: not termios.tcgetattr(t.master)[3] & termios.ECHO, 10, "no echo")
+        t.type("wrong\r")
+        t.expect("wrong password\r+\nPassword: ")
+        t.type(SECRET + "\r")
+        t.expect("r1# ")
+        assert "sesame" not in t.text and t.text.count("wrong") == 1, t.text
+        t.type("sh ver\t")
+        t.expect("version ")
+        t.type("\r")
+        assert "Hayate " in t.expect("\nr1# ")
+        t.type("show ip route\r")
+        assert "192.0.2.0/24 " in t.expect("\nr1# ")
+        t.type("ping 192.0.2.99 count 100\r")
+        t.expect("no answer to seq=1")
+        t.type("\x03")
+        t.expect(r"\^C\r\n\d+ sent, 0 received\r\nr1# ")
+        t.type("exit\r")
+        t.expect("closed by foreign host")
+        assert t.child.wait(10) is not None
+    remote.router.expect("console: %s logged out" % LEFT_HOST, 10)
+
+
+def test_telnet_on_another_port(make_lab):
+    """There the client asks for nothing by itself."""
+    lab = make_lab(router_config(extra=REMOTE.replace("server\n", "server port 2323\n")))
+    with Terminal(lab.left, ["telnet", LEFT_ROUTER, "2323"]) as t:
+        t.expect("Password: ")
+        eventually(lambda: not termios.tcgetattr(t.master)[3] & termios.ECHO, 10, "no echo")
+        t.type(SECRET + "\r")
+        t.expect("r1# ")
+        t.type("show arp\r")
+        assert LEFT_HOST in t.expect("\nr1# ")
+        t.type("\x1d")  # to the client's own prompt: its interrupt, as a command of Telnet
+        t.expect("telnet> ")
+        t.type("send ip\r")
+        t.expect(r"\^C")
+        t.type("quit\r")
+        t.expect("closed by foreign host")
+
+
+def nc(host, lines):
+    """What nc shows: it knows nothing of Telnet, so the offer of our options is among it."""
+    child = host.popen(["nc", "-N", LEFT_ROUTER, "23"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    said = child.communicate(lines.encode(), timeout=60)[0]
+    assert said.startswith(b"\xff\xfb\x01\xff\xfb\x03")
+    return said[6:].decode()
+
+
+def test_nc(remote):
+    """In a script: all lines at once, then the end of input."""
+    said = nc(remote.left, SECRET + "\nshow version\nping %s count 2\nshow arp\n" % LEFT_HOST)
+    assert re.fullmatch(r"r1\s+Password: \s+r1# \s+Hayate [^#]*r1# \s+\d+ bytes from [^#]*"
+                        r"2 sent, 2 received[^#]*r1# \s+address [^#]*r1# ", said), said
+    assert nc(remote.left, "%s\nquit\nshow version\n" % SECRET).endswith("r1# \r\n")
+
+
+def test_access_list_and_other_side(remote):
+    """Who is not on the list is reset, whichever of our addresses it asks."""
+    for address in LEFT_ROUTER, RIGHT_ROUTER:
+        client = remote.right.socket(kind=socket.SOCK_STREAM)
+        client.settimeout(20)
+        with client, pytest.raises(ConnectionResetError):
+            client.connect((address, 23))
+            client.recv(100)
+            client.recv(100)
+            client.send(b"x")
+            client.recv(100)
+    assert "Password" in nc(remote.left, "x\n")
+
+
+def login(host):
+    client = host.socket(kind=socket.SOCK_STREAM)
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    client.settimeout(30)
+    client.connect((LEFT_ROUTER, 23))
+    client.sendall(SECRET.encode() + b"\n")
+    text = b""
+    while not text.endswith(b"r1# "):
+        text += client.recv(4096)
+    return client
+
+
+def test_slow_readers(make_lab):
+    """Four that ask for 2000 routes and do not read: forwarding and the serial console go on; what
+    they read in the end is whole."""
+    routes = "".join("ip route 10.%d.%d.0/24 %s\n" % (n >> 8, n & 255, RIGHT_HOST) for n in range(2500))
+    lab = make_lab(router_config(extra=REMOTE + routes))
+    clients = [login(lab.left) for _ in range(4)]
+    for client in clients:
+        client.sendall(b"show ip route\n")
+    pings(lab.left, RIGHT_HOST, count=5)
+    time.sleep(2)
+    assert "10.9.195.0/24" in lab.router.command("show ip route 10.9.195.1")
+    refused = lab.left.socket(kind=socket.SOCK_STREAM)
+    refused.settimeout(10)
+    with refused, pytest.raises(ConnectionResetError):
+        refused.connect((LEFT_ROUTER, 23))
+        refused.recv(1)
+        refused.recv(1)
+    for client in clients:
+        text = b""
+        while not text.endswith(b"r1# "):
+            text += client.recv(65536)
+        assert len(re.findall(rb"^10\.\d+\.\d+\.0/24 +via ", text, re.M)) > 1980
+        assert re.search(rb"\.\.\. \d+ more\r\n\d+ prefixes", text)
+        client.close()
+    pings(lab.left, RIGHT_HOST)
+
+
+def test_password_command(make_lab):
+    """What `hayate password` prints is what the configuration takes."""
+    made = subprocess.run(["tools/hayate", "password", "--iterations", "5000"], input="geheim\n", text=True,
+                          capture_output=True, check=True).stdout
+    lab = make_lab(router_config(extra="console server\nconsole access 192.0.2.0/24\n" + made))
+    assert "Hayate" in nc(lab.left, "geheim\nshow version\nexit\n")
+    assert "wrong password" in nc(lab.left, "Geheim\n")
+    assert made in lab.router.command("show running-config").replace("\r", "")
+
+
+@pytest.mark.parametrize("cpus", [1, 2])
+def test_hash_does_not_stop_the_machine(make_lab, cpus):
+    """While a hash of ten million iterations is made, packets are forwarded and the console answers."""
+    costly = REMOTE.replace("$%d$" % password.ITERATIONS, "$10000000$")
+    lab = make_lab(router_config(extra=costly), cpus=cpus)
+    with lab.left.socket(kind=socket.SOCK_STREAM) as client:
+        client.settimeout(20)
+        client.connect((LEFT_ROUTER, 23))
+        client.sendall(b"y\n")
+        pings(lab.left, RIGHT_HOST, count=10)
+        began = time.monotonic()
+        lab.router.command("show version")
+        assert time.monotonic() - began < 2
