@@ -1,5 +1,5 @@
-/* The statements of the servers on the control core, HTTP and console, and what the whole says of them;
- * see config_parse.h and docs/configuration.md. */
+/* The statements of the servers on the control core, HTTP and console, and what the whole says of
+ * them; see config_parse.h and docs/configuration.md. */
 #include "control/config_parse.h"
 
 #include "lib/fmt.h"

@@ -362,7 +362,8 @@ static void flush(struct session *s)
 	s->cut = 0;
 }
 
-/* Of Telnet's, as keys of the shell; 0: nothing. Its answer to "are you there" is to show the line. */
+/* Of Telnet's, as keys of the shell; 0: nothing. To "are you there" it answers by showing the
+ * line. */
 static uint8_t key_of(unsigned event)
 {
 	switch (event) {

@@ -21,8 +21,8 @@ enum command {
 
 enum option { OPTION_ECHO = 1, OPTION_SUPPRESS_GO_AHEAD = 3 };
 
-/* DATA: what comes is text. COMMAND: after IAC. OPTION: after IAC and a verb. SUB: in a subnegotiation.
- * SUB_COMMAND: after an IAC in it. */
+/* DATA: what comes is text. COMMAND: after IAC. OPTION: after IAC and a verb. SUB: in a
+ * subnegotiation. SUB_COMMAND: after an IAC in it. */
 enum state { DATA, COMMAND, OPTION, SUB, SUB_COMMAND };
 
 static unsigned say(uint8_t *to, enum command verb, uint8_t option)

@@ -1,5 +1,5 @@
-"""The console over TCP of the real image: telnet on a terminal, nc in a script, a reader that does not
-read."""
+"""The console over TCP of the real image: telnet on a terminal, nc in a script, a reader that does
+not read."""
 import os
 import pty
 import re
@@ -27,7 +27,6 @@ class Terminal:
 
     def __init__(self, host, argv):
         self.master, slave = pty.openpty()
-        termios.tcsetwinsize(slave, (25, 80)) if hasattr(termios, "tcsetwinsize") else None
         self.child = host.popen(argv, stdin=slave, stdout=slave, stderr=slave)
         os.close(slave)
         self.text = ""

@@ -1,5 +1,5 @@
-/* net/telnet: what comes in by RFC 854 as keys, what is answered to options (RFC 855, 857, 858, 1143), what
- * goes out. */
+/* net/telnet: what comes in by RFC 854 as keys, what is answered to options (RFC 855, 857, 858, 1143),
+ * what goes out. */
 #include "tests/unit/host.h"
 
 #include "net/telnet.h"
