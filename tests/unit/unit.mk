@@ -39,7 +39,6 @@ UNIT_SRC_nd := $(ND_SRC)
 UNIT_SRC_mld := $(ND_SRC)
 UNIT_SRC_ra := $(ND_SRC) net/ra.c
 UNIT_SRC_slaac := $(ND_SRC) net/slaac.c
-UNIT_SRC_fib := net/fib/trie.c tests/unit/prefixes.c
 UNIT_SRC_rss := net/rss.c
 UNIT_SRC_wheel := net/tcp/wheel.c
 UNIT_SRC_congestion := net/tcp/congestion.c
@@ -99,11 +98,12 @@ UNIT_FLAGS_ixgbe_traffic := $(UNIT_FLAGS_ixgbe_driver)
 UNIT_FLAGS_ixgbe_done := $(UNIT_FLAGS_ixgbe_driver) -DIXGBE_COMPLETION=IXGBE_DESCRIPTOR_DONE
 UNIT_FLAGS_ixgbe_done_traffic := $(UNIT_FLAGS_ixgbe_done)
 UNIT_FLAGS_ixgbe_faults := $(UNIT_FLAGS_ixgbe_driver)
-T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld ra slaac reassembly http telnet \
-	addr udp gso arp fib fib6 rss wheel congestion tcp_wire tcp_icmp tcp_room tcp_pair \
-	tcp_rate fuzz config config6 password shell null impair tcp_reset random histogram shares virtio_net \
-	virtio_ring virtio_hostile ixgbe_ring ixgbe_hostile ixgbe_driver ixgbe_traffic \
-	ixgbe_done ixgbe_done_traffic ixgbe_faults 82599_model 82599_rx 82599_tx 82599_fuzz
+T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld ra slaac \
+	reassembly http telnet addr udp gso arp fib fib6 rss wheel congestion tcp_wire tcp_icmp \
+	tcp_room tcp_pair tcp_rate fuzz config config6 password shell null impair tcp_reset \
+	random histogram shares virtio_net virtio_ring virtio_hostile ixgbe_ring ixgbe_hostile \
+	ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic ixgbe_faults 82599_model \
+	82599_rx 82599_tx 82599_fuzz
 
 UNIT_CC := gcc clang
 UNIT_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
