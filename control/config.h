@@ -8,14 +8,14 @@
  * Invariants
  * 1. Nothing half applied: after an error *out is config_default(), which has no interface.
  * 2. Every accepted configuration is consistent: interface subnets do not overlap, every next hop
- *    and static neighbour lies on a connected subnet (of IPv6: or is link-local, on a port that takes
- *    part) and is not ours, no address, route or neighbour stands twice, no static route takes the
- *    place of a connected one, no interface of IPv6 has an MTU below 1280.
+ *    and static neighbour lies on a connected subnet (of IPv6: or is link-local, on a port that
+ *    takes part) and is not ours, no address, route or neighbour stands twice, no static
+ *    route takes the place of a connected one, no interface of IPv6 has an MTU below 1280.
  * 3. config_print() writes text that parses to the same configuration (line numbers aside).
  * 4. Time is linear in the text: duplicate routes are found by hashing in the caller's scratch.
  *
  *     config.c         lines, the table of statements, those of the machine and of interfaces
- *     config_ip4.c     the statements of IPv4; config_ip6.c: of IPv6. config_parse.h: what they share
+ *     config_ip4.c     the statements of IPv4; config_ip6.c: of IPv6. config_parse.h: shared
  *     config_management.c   those of the HTTP server and the console over TCP
  *     config_check.c   what only the whole can tell; config_check6.c: of IPv6
  *     config_print.c   text again

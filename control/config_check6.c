@@ -113,8 +113,8 @@ static int check_interfaces(const struct config *c, struct config_error *err)
 
 /* --- neighbours --- */
 
-/* A next hop or static neighbour on the link of `port`, CONFIG_PORT_ANY when the text named none and
- * no subnet holds it: on the link indeed, and not ourselves. */
+/* A next hop or static neighbour on the link of `port`, CONFIG_PORT_ANY when the text named none
+ * and no subnet holds it: on the link indeed, and not ourselves. */
 static int check_neighbour(const struct config *c, const struct net_addr *addr, unsigned port,
                            uint32_t line, const char *what, struct config_error *err)
 {
@@ -149,7 +149,8 @@ static int check_neighbours(const struct config *c, struct config_error *err)
 	for (unsigned i = 0; i < c->neighbour6_count; i++) {
 		const struct config_neighbour6 *n = &c->neighbour6[i];
 		for (unsigned k = 0; k < i; k++)
-			if (c->neighbour6[k].port == n->port && net_addr_equal(&c->neighbour6[k].addr, &n->addr))
+			if (c->neighbour6[k].port == n->port &&
+			    net_addr_equal(&c->neighbour6[k].addr, &n->addr))
 				return config_fail(err, n->line, WORD_IP6(&n->addr),
 				                   "this neighbour already stands at line %u",
 				                   c->neighbour6[k].line);

@@ -82,7 +82,7 @@ int config_ip6_address(struct parser *p, unsigned i)
 		return FAIL(p, i, "a link-local address is written without a length and with the word "
 		                  "link-local behind it");
 	if (!ip6_is_unicast(&addr))
-		return FAIL(p, i, "an interface needs a unicast address, not ::, ::1 or a group (ff00::/8)");
+		return FAIL(p, i, "an interface needs a unicast address, not ::, ::1 or a group");
 	if (ip6_is_subnet_router(&addr, &addr, plen))
 		return FAIL(p, i, "this is the address of any router on its subnet (RFC 4291 2.6.1); "
 		                  "choose a host in it");

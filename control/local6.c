@@ -108,8 +108,8 @@ static bool is_unicast_of_ours(const struct net_addr *addr, unsigned port)
 	return false;
 }
 
-/* RFC 4443 4.2: an answer comes from the address that was asked; where that is a group or an anycast
- * address, from one of the interface that it came by. */
+/* RFC 4443 4.2: an answer comes from the address that was asked; where that is a group or an
+ * anycast address, from one of the interface that it came by. */
 static void echo_reply(const struct arrival *a)
 {
 	const struct net_addr from = ip6_src(a->ip);

@@ -18,8 +18,8 @@
 #include "lib/fmt.h"
 #include "lib/mem.h"
 
-/* Each address, the link-local one too, with the anycast address of its subnet; their groups and that
- * of all routers. */
+/* Each address, the link-local one too, with the anycast address of its subnet; their groups and
+ * that of all routers. */
 _Static_assert(NIC_PORTS_MAX * 2 * (1 + CONFIG_ADDRESSES_MAX) <= ND_LOCALS_MAX &&
                NIC_PORTS_MAX * (2 * (1 + CONFIG_ADDRESSES_MAX) + 1) <= MLD_GROUPS_MAX,
                "there is room for all that can be configured");

@@ -58,7 +58,7 @@ static void plane_key(uint8_t c)
 
 /* --- start --- */
 
-/* IPv6 prefixes that there may be: those configured, each address' subnet and what uncover6 adds, and
+/* IPv6 prefixes that there may be: those configured, each address' subnet, what uncover6 adds, and
  * what routers may tell an interface that listens to them. No more: each may cost 14 KiB. */
 static uint32_t routes6(void)
 {

@@ -147,8 +147,8 @@ static inline uint32_t view_on_link6(const struct view *v, unsigned port, const 
 }
 
 /* Our address to speak from, by `port`, to dst: link-local to link-local, else a wider one, of
- * another port if this one has none, and of several that on whose subnet dst is (RFC 6724 5, rules 2,
- * 5 and 8). False: IPv6 has none. */
+ * another port if this one has none, and of several that on whose subnet dst is (RFC 6724 5, rules
+ * 2, 5 and 8). False: IPv6 has none. */
 bool view_source6(const struct view *v, unsigned port, const struct net_addr *dst,
                   struct net_addr *src);
 

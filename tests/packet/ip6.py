@@ -1,5 +1,5 @@
-"""What machine.py has for IPv4, for IPv6; and the two families side by side, for tests of what is the
-same for both. Expected frames are built by scapy from the RFCs, never by our own code."""
+"""What machine.py has for IPv4, for IPv6; and the two families side by side, for tests of what is
+the same for both. Expected frames are built by scapy from the RFCs, never by our own code."""
 from machine import *
 from scapy.layers.inet6 import (ICMPv6DestUnreach, ICMPv6EchoReply, ICMPv6EchoRequest,
                                 ICMPv6MLReport2, ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6ND_RA,

@@ -43,8 +43,8 @@ class Out(collections.namedtuple("Out", "frame partial cut")):
 
 
 class Station:
-    """A host on a port. Its IPv6 addresses follow from the other two: ip6 ends in the same number, in
-    the /64 of its port, link_local has the identifier of the MAC address (RFC 4291 appendix A)."""
+    """A host on a port. Its IPv6 addresses follow from the other two: ip6 ends in the same number,
+    in the /64 of its port; link_local has the identifier of the MAC (RFC 4291 appendix A)."""
 
     def __init__(self, port, ip, mac, ip6=None):
         self.port, self.ip, self.mac = port, ip, mac
@@ -129,8 +129,8 @@ def udp(src, dst, size=32, **fields):
 
 class Machine:
     """config: text or None. ports: how many. boot=False leaves what it says in its first seconds
-    (settle) to the test. dead: ports whose devices do not start. memory: KiB for view and forwarding
-    table. cuts: the devices have TSO and USO."""
+    (settle) to the test. dead: ports whose devices do not start. memory: KiB for view and
+    forwarding table. cuts: the devices have TSO and USO."""
 
     def __init__(self, config=CONFIG, ports=2, app=None, options="", mtu_max=None, boot=True,
                  dead=(), memory=None, cuts=False):

@@ -16,8 +16,8 @@ BAD = {
                                     {"mtu_max": 1500}),
     "overlapping subnets": (CONFIG + "interface eth2\n ip address 192.0.2.129/25\n", 8, "overlaps",
                             {"ports": 3}),
-    "IPv6 on a device of less than 1280 bytes": (CONFIG + " ipv6 enable\n", 7, "needs an MTU of 1280",
-                                                 {"mtu_max": 1000}),
+    "IPv6 on a device of less than 1280 bytes": (CONFIG + " ipv6 enable\n", 7,
+                                                 "needs an MTU of 1280", {"mtu_max": 1000}),
     "IPv6 next hop off all links": (CONFIG + "ipv6 route ::/0 2001:db8::1\n", 7, "next hop", {}),
     "bytes": (CONFIG.encode() + b"hostname \xff\xfe\n", 7, "plain ASCII", {}),
 }

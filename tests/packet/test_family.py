@@ -1,6 +1,6 @@
-"""What is the same for IPv4 and IPv6, once: forwarding, errors to the sender, the queue of a neighbour
-that is not known yet, the rate limit, the balance of counters. What only one of them has is in the
-other files. Rules: RFC 1812 and RFC 1122; RFC 8200, RFC 4443 and RFC 4861."""
+"""What is the same for IPv4 and IPv6, once: forwarding, errors to the sender, the queue of a
+neighbour that is not known yet, the rate limit, the balance of counters. What only
+one of them has is in the other files. Rules: RFC 1812 and RFC 1122; RFC 8200, RFC 4443 and RFC 4861."""
 import random
 
 import pytest
@@ -251,10 +251,11 @@ def test_cable_out_and_in_again(f, fm):
 
 def learn_again(m, station):
     """As learn6, when the router may know the station or not."""
-    m.send(station.port, ether(station, ROUTER[station.port]) / echo6(station, ROUTER[station.port]))
+    router = ROUTER[station.port]
+    m.send(station.port, ether(station, router) / echo6(station, router))
     for frame in m.take_all(station.port):
         if ICMPv6ND_NS in Ether(frame):
-            m.send(station.port, advert(station, ROUTER[station.port]))
+            m.send(station.port, advert(station, router))
     m.take_all(station.port)
     m.counted()
 

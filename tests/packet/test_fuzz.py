@@ -60,7 +60,8 @@ def seeds6(rng):
             size = rng.choice([0, 10, 100, 1250, 1400])
             to = Ether(src=src.mac, dst=group_mac(dst) if dst.startswith("ff") else router.mac)
             ip = IPv6(src=rng.choice([src.ip6, src.ip6, src.link_local]), dst=dst)
-            frames += [to / udp6(src, dst, size, dport=rng.choice([7, 9])), to / echo6(src, dst, size),
+            frames += [to / udp6(src, dst, size, dport=rng.choice([7, 9])),
+                       to / echo6(src, dst, size),
                        to / ip / IPv6ExtHdrHopByHop() / IPv6ExtHdrDestOpt() / TCP(),
                        to / ip / IPv6ExtHdrRouting(addresses=[B.ip6]) / UDP(),
                        to / ip / IPv6ExtHdrFragment(nh=17, m=1, id=rng.randrange(4)) / UDP() /

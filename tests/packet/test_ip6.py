@@ -1,5 +1,6 @@
-"""IPv6 in the router that IPv4 has no equal of, or another: the checks of the header (RFC 8200 3, RFC
-4291), scopes, extension headers, packet too big, and which ICMPv6 error is due to whom (RFC 4443)."""
+"""IPv6 in the router that IPv4 has no equal of, or another: the checks of the header (RFC 8200 3,
+RFC 4291), scopes, extension headers, packet too big, fragments to us, and which ICMPv6 error is due
+to whom (RFC 4443)."""
 import pytest
 from ip6 import *
 from machine import *
@@ -65,7 +66,7 @@ PACKETS = {
 
 @pytest.mark.parametrize("packet", PACKETS.values(), ids=PACKETS.keys())
 def test_forwarded_as_it_is(m, packet):
-    """RFC 8200 3: the hop limit less one, and nothing else; 4: what follows is no router's affair."""
+    """RFC 8200 3: the hop limit less one, nothing else; 4: what follows is no router's affair."""
     m.send(0, frame_to(packet))
     m.expect(1, out_to(B, packet))
     m.expect_counters(forwarded=1)
@@ -363,7 +364,8 @@ def test_too_many_fragments(m):
 def test_fragments_whose_ecn_contradicts(m):
     """RFC 3168 5.3: congestion experienced on one that could not say so."""
     message = bytes(echo6(A, ROUTER[0], 64))[40:]
-    m.send(0, frame_to(piece6(message[:32], 0, 1, tc=0)), frame_to(piece6(message[32:], 32, 0, tc=3)))
+    m.send(0, frame_to(piece6(message[:32], 0, 1, tc=0)),
+           frame_to(piece6(message[32:], 32, 0, tc=3)))
     m.expect_nothing()
     assert m.counted()["drop_frag_ecn"] == 2
 

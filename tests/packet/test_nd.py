@@ -1,6 +1,6 @@
-"""Neighbour discovery through the whole application: the states of a neighbour (RFC 4861 7.3.2), our
-own addresses (RFC 4862 5.4), advertisements to hosts (RFC 4861 6.2), groups (RFC 3810). Each rule of
-the module by itself is tests/unit/test_nd.c's; here is what becomes of packets."""
+"""Neighbour discovery through the whole application: the states of a neighbour (RFC 4861 7.3.2),
+our own addresses (RFC 4862 5.4), advertisements to hosts (RFC 4861 6.2), groups (RFC 3810). Each
+rule of the module by itself is tests/unit/test_nd.c's; here is what becomes of packets."""
 import pytest
 from ip6 import *
 from machine import *
@@ -63,8 +63,8 @@ def test_incomplete_then_reachable(half):
 
 
 def test_stale_by_a_solicitation(half):
-    """7.2.3: who asks us is known, but not proved to hear us: its first packet begins DELAY, and 5 s
-    later (DELAY_FIRST_PROBE_TIME) it is asked itself."""
+    """7.2.3: who asks us is known, but not proved to hear us: its first packet begins DELAY, and 5
+    s later (DELAY_FIRST_PROBE_TIME) it is asked itself."""
     half.send(1, solicit(B, ROUTER[1].ip6))
     half.expect(1, advert(ROUTER[1], B, R=1))
     assert state_of(half, B) == ("stale", B.mac)
@@ -96,8 +96,8 @@ def test_stale_by_time(m):
 
 
 def test_used_one_is_polled_without_a_gap(m):
-    """Data cores forward to a REACHABLE one without asking; because they did, it is not let go STALE
-    but polled, and traffic never waits."""
+    """Data cores forward to a REACHABLE one without asking; because they did, it is not let go
+    STALE but polled, and traffic never waits."""
     polls = 0
     for _ in range(140):
         m.time(900 * MS)
@@ -113,8 +113,8 @@ def test_used_one_is_polled_without_a_gap(m):
 
 
 def test_silent_one_is_polled_asked_for_and_given_up(m):
-    """7.3.3: three unicast probes; then, as its MAC may have changed (appendix C), three to its group;
-    then address unreachable."""
+    """7.3.3: three unicast probes; then, as its MAC may have changed (appendix C), three to its
+    group; then address unreachable."""
     m.time(50 * SECOND)
     route6(m, udp6(A, B))
     m.time(5 * SECOND)
@@ -176,7 +176,7 @@ def test_unsolicited_for_an_unknown_one(half):
 
 
 def test_link_local_neighbour(make):
-    """A next hop is usually link-local (RFC 4861 8); it is asked for from our link-local address."""
+    """A next hop is usually link-local (RFC 4861 8); asked for from our link-local address."""
     m = make(CONFIG6 + "ipv6 route 2001:db8:ff00::/40 %s eth1\n" % B.link_local)
     learn6(m, A)
     packet = udp6(A, "2001:db8:ff00::5")
@@ -192,7 +192,8 @@ def test_same_link_local_address_on_two_links(make):
     m = make(CONFIG6 + "ipv6 neighbor fe80::9 eth0 02:aa:00:00:00:09\n"
              "ipv6 neighbor fe80::9 eth1 02:bb:00:00:00:09\n"
              "ipv6 route 2a00::/16 fe80::9 eth0\nipv6 route 2a01::/16 fe80::9 eth1\n")
-    for dst, port, mac in (("2a00::1", 0, "02:aa:00:00:00:09"), ("2a01::1", 1, "02:bb:00:00:00:09")):
+    for dst, port, mac in (("2a00::1", 0, "02:aa:00:00:00:09"),
+                           ("2a01::1", 1, "02:bb:00:00:00:09")):
         m.send(0, frame_to(udp6(A, dst)))
         m.expect(port, out_to(Station(port, B.ip, mac), udp6(A, dst)))
 
@@ -355,8 +356,8 @@ def first(m, kind, port):
 
 
 def test_duplicate_address_detection(make):
-    """RFC 4862 5.4.2: one probe of each address, from ::, with a nonce (RFC 7527); a second later it
-    is ours, announced three times to all (RFC 4861 7.2.6)."""
+    """RFC 4862 5.4.2: one probe of each address, from ::, with a nonce (RFC 7527); a second later
+    it is ours, announced three times to all (RFC 4861 7.2.6)."""
     m = make(CONFIG6, boot=False)
     m.time(2500 * MS)
     frames = [Ether(f) for f in m.take_all(0)]
@@ -494,8 +495,9 @@ def query(src, group="::", dst=ALL_NODES, delay=1000):
     body = bytes([130, 0, 0, 0]) + delay.to_bytes(2, "big") + bytes(2) + \
         socket.inet_pton(socket.AF_INET6, group) + bytes([2, 125, 0, 0])
     inner = icmp6_raw(src.link_local, dst, body)
-    return Ether(src=src.mac, dst=group_mac(dst)) / IPv6(src=src.link_local, dst=dst, hlim=1, nh=0) / \
-        Raw(bytes.fromhex("3a00050200000100") + bytes(inner)[40:])
+    return Ether(src=src.mac, dst=group_mac(dst)) / IPv6(
+        src=src.link_local, dst=dst, hlim=1, nh=0) / Raw(
+        bytes.fromhex("3a00050200000100") + bytes(inner)[40:])
 
 
 def test_query_is_answered(fresh6):

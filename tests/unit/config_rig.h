@@ -29,9 +29,9 @@ void refuse(const char *text, uint32_t line, const char *word, const char *reaso
 /* Prints `config`, parses that, compares everything but the line numbers. */
 void round_trip(void);
 
-/* Texts made of `full` by a few changes, with the n pieces put in now and then, and of nothing. Each
- * is a good configuration that survives the round trip, or an error with a line of the text and
- * printable words. */
+/* Texts made of `full` by a few changes, with the n pieces put in now and then, and of nothing.
+ * Each is a good configuration that survives the round trip, or an error with a line of the text
+ * and printable words. */
 void hostile(const char *full, const char *const *pieces, unsigned n);
 
 #endif
