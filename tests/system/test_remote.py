@@ -12,6 +12,7 @@ import time
 import pytest
 from conftest import LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, RIGHT_ROUTER, eventually, pings, router_config
 from launcher import password
+from test_ip6 import LEFT6, LEFT_ROUTER6, RIGHT_ROUTER6, make_lab6  # noqa: F401
 
 SECRET = "open sesame"
 REMOTE = "console server\nconsole access 192.0.2.0/24\n%s\n" % password.line(SECRET.encode())
@@ -106,9 +107,9 @@ def test_telnet_on_another_port(make_lab):
         t.expect("closed by foreign host")
 
 
-def nc(host, lines):
+def nc(host, lines, address=LEFT_ROUTER):
     """What nc shows: it knows nothing of Telnet, so the offer of our options is among it."""
-    child = host.popen(["nc", "-N", LEFT_ROUTER, "23"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    child = host.popen(["nc", "-N", address, "23"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     said = child.communicate(lines.encode(), timeout=60)[0]
     assert said.startswith(b"\xff\xfb\x01\xff\xfb\x03")
     return said[6:].decode()
@@ -134,6 +135,30 @@ def test_access_list_and_other_side(remote):
             client.send(b"x")
             client.recv(100)
     assert "Password" in nc(remote.left, "x\n")
+
+
+def test_ip6(make_lab6):
+    """The same over IPv6, with an access list of its own; all of IPv6 is nothing of IPv4."""
+    lab = make_lab6(extra=REMOTE.replace("192.0.2.0/24", "2001:db8:1::/64"))
+    for address in LEFT_ROUTER6, RIGHT_ROUTER6:
+        said = nc(lab.left, SECRET + "\nshow ipv6 neighbors\n", address)
+        assert re.search(r"%s +[0-9a-f:]{17} +eth0 " % LEFT6, said), said
+    lab.router.expect("console: %s logged out" % LEFT6, 10)
+    with Terminal(lab.left, ["telnet", LEFT_ROUTER6]) as t:
+        t.expect("Password: ")
+        t.type(SECRET + "\r")
+        t.expect("r1# ")
+        t.type("ping %s\r" % LEFT6)
+        t.expect("5 sent, 5 received")
+        t.type("quit\r")
+        t.expect("closed by foreign host")
+    for host, address in (lab.right, LEFT_ROUTER6), (lab.left, LEFT_ROUTER):
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        with host.socket(family, socket.SOCK_STREAM) as client, pytest.raises(ConnectionResetError):
+            client.settimeout(20)
+            client.connect((address, 23))
+            client.recv(1)
+            client.recv(1)
 
 
 def login(host):
