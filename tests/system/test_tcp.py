@@ -24,6 +24,8 @@ service chargen tcp
 interface eth0
  ip address %s/24
 """ % LEFT_ROUTER
+LEFT_ROUTER6, LEFT_HOST6 = "2001:db8:1::1", "2001:db8:1::2"
+CONFIG6 = CONFIG + " ipv6 address %s/64\n" % LEFT_ROUTER6
 ECHO, DISCARD, CHARGEN = 7, 9, 19
 # RFC 864's ring of lines
 LINES = b"".join(bytes(32 + (line + i) % 95 for i in range(72)) + b"\r\n" for line in range(95))
@@ -32,16 +34,17 @@ LINES = b"".join(bytes(32 + (line + i) % 95 for i in range(72)) + b"\r\n" for li
 class Server:
     """The machine and the host beside it."""
 
-    def __init__(self, router, host):
-        self.router, self.host = router, host
+    def __init__(self, router, host, family=socket.AF_INET):
+        self.router, self.host, self.family = router, host, family
+        self.address = LEFT_ROUTER6 if family == socket.AF_INET6 else LEFT_ROUTER
         self.sockets = contextlib.ExitStack()
 
     def open(self, port=ECHO, timeout_s=20, **options):
-        client = self.sockets.enter_context(self.host.socket(kind=socket.SOCK_STREAM))
+        client = self.sockets.enter_context(self.host.socket(self.family, socket.SOCK_STREAM))
         client.settimeout(timeout_s)
         for name, value in options.items():
             client.setsockopt(socket.SOL_SOCKET, getattr(socket, name), value)
-        client.connect((LEFT_ROUTER, port))
+        client.connect((self.address, port))
         return client
 
     def tcp(self):
@@ -53,18 +56,30 @@ class Server:
 @pytest.fixture
 def make_server(make_router, make_hosts):
     with contextlib.ExitStack() as stack:
-        def make(config=CONFIG, *arguments, cpus=2, mtu=1500):
+        def make(config=None, *arguments, cpus=2, mtu=1500, family=socket.AF_INET):
+            config = config or (CONFIG6 if family == socket.AF_INET6 else CONFIG)
             left, _ = make_hosts(max(1, cpus - 1), left_mtu=mtu)
             router = make_router(config, *arguments, app="echo", ports=(left.port,), cpus=cpus)
-            server = Server(router, left)
+            server = Server(router, left, family)
+            if family == socket.AF_INET6:
+                left.configure6(LEFT_HOST6 + "/64")
+                eventually(lambda: "tentative" not in router.command("show interfaces"), 30)
             stack.enter_context(server.sockets)
             return server
         yield make
 
 
+FAMILIES = {"ip4": socket.AF_INET, "ip6": socket.AF_INET6}
+
+
 @pytest.fixture
 def server(make_server):
     return make_server()
+
+
+@pytest.fixture(params=FAMILIES)
+def server46(make_server, request):
+    return make_server(family=FAMILIES[request.param])
 
 
 def receive(client, n):
@@ -109,10 +124,10 @@ def bulk(client, n, seed):
     assert (count, got.hexdigest()) == (n, sent.hexdigest())
 
 
-@pytest.mark.parametrize("cpus", [1, 2])
-def test_echo(make_server, cpus):
+@pytest.mark.parametrize("cpus,family", [(1, "ip4"), (2, "ip4"), (2, "ip6")])
+def test_echo(make_server, cpus, family):
     """All sizes, then 64 MiB and the end: what went in comes out."""
-    server = make_server(cpus=cpus)
+    server = make_server(cpus=cpus, family=FAMILIES[family])
     client = server.open()
     for size in (1, 2, 536, 1447, 1448, 1449, 1460, 65536, 300000):
         exchange(client, os.urandom(size))
@@ -202,11 +217,11 @@ def test_eight_at_once(make_server):
     eventually(lambda: server.tcp()["estab"] == 0, 10, "all have ended")
 
 
-@pytest.mark.parametrize("cpus", [1, 2, 4])
-def test_many_connections(make_server, cpus):
+@pytest.mark.parametrize("cpus,family", [(1, "ip4"), (2, "ip4"), (4, "ip4"), (4, "ip6")])
+def test_many_connections(make_server, cpus, family):
     """A thousand at once on one and on three data cores. They pause for longer than Linux' tap
     remembers which queue a flow belongs to, and each still is where it was."""
-    server = make_server(cpus=cpus)
+    server = make_server(cpus=cpus, family=FAMILIES[family])
     clients = [server.open() for _ in range(1000)]
     for pause in (0, 4):
         time.sleep(pause)  # the pause is what is tested
@@ -228,21 +243,22 @@ def test_many_connections(make_server, cpus):
     assert counters["tcp_tx_rst"] == 0
 
 
-def test_neighbour_not_known(make_server):
+@pytest.mark.parametrize("family", FAMILIES)
+def test_neighbour_not_known(make_server, family):
     """The host knows us, we do not know it: the answers wait for ARP on the control core, and leave by
     the core that the connection is on. If they did not, a tap without RSS would bring the rest to
     another."""
-    server = make_server(cpus=4)
-    server.host.ip("neighbour", "replace", LEFT_ROUTER, "lladdr", LEFT_MAC, "dev", "eth0", "nud",
+    server = make_server(cpus=4, family=FAMILIES[family])
+    server.host.ip("neighbour", "replace", server.address, "lladdr", LEFT_MAC, "dev", "eth0", "nud",
                    "permanent")
     for _ in range(5):
-        server.router.command("clear arp")
+        server.router.command("clear arp" if family == "ip4" else "clear ipv6 neighbors")
         with contextlib.ExitStack() as stack:
-            clients = [stack.enter_context(server.host.socket(kind=socket.SOCK_STREAM))
+            clients = [stack.enter_context(server.host.socket(server.family, socket.SOCK_STREAM))
                        for _ in range(20)]
             for client in clients:
                 client.setblocking(False)
-                client.connect_ex((LEFT_ROUTER, ECHO))
+                client.connect_ex((server.address, ECHO))
             for number, client in enumerate(clients):
                 assert select.select([], [client], [], 20)[1], "connected"
                 client.settimeout(20)
@@ -250,12 +266,12 @@ def test_neighbour_not_known(make_server):
     assert server.router.balanced()["tcp_tx_rst"] == 0
 
 
-def test_refused(server):
+def test_refused(server46):
     start = time.monotonic()
     with pytest.raises(ConnectionRefusedError):
-        server.open(port=8)
+        server46.open(port=8)
     assert time.monotonic() - start < 2
-    assert server.router.balanced()["drop_tcp_port"] == 1
+    assert server46.router.balanced()["drop_tcp_port"] == 1
 
 
 def test_refused_by_the_router(make_lab):
@@ -277,12 +293,12 @@ def test_discard(server):
     assert client.recv(1) == b""
 
 
-def test_chargen(server):
-    client = server.open(CHARGEN)
+def test_chargen(server46):
+    client = server46.open(CHARGEN)
     got = receive(client, 16 * MIB)
     assert got == (LINES * (16 * MIB // len(LINES) + 1))[:16 * MIB]
     client.close()  # in the middle: answered by a reset
-    eventually(lambda: server.tcp()["open"] == 0, 20, "it is gone")
+    eventually(lambda: server46.tcp()["open"] == 0, 20, "it is gone")
 
 
 def test_half_closed(server):
