@@ -34,18 +34,12 @@ static inline unsigned ip_total_len(const uint8_t *ip)
 	return ip_is_ip6(ip) ? ip6_total_len(ip) : ip4_total_len(ip);
 }
 
-/* The rest of ip_parse: of IPv6. An upper layer that is not there (ip6_upper has refused such) has
- * no bytes. */
+/* ip_parse of IPv6. An upper layer that is not there (ip6_upper has refused such) has no bytes. */
 void ip_parse6(uint8_t *ip, uint8_t proto, struct ip_packet *out);
 
-/* Reads a packet of upper-layer protocol `proto` that has passed ip4_check, or ip6_check and, if
- * extension headers stand before its upper layer, ip6_upper. */
-static inline void ip_parse(uint8_t *ip, uint8_t proto, struct ip_packet *out)
+/* ip_parse of IPv4. */
+static inline void ip_parse4(uint8_t *ip, struct ip_packet *out)
 {
-	if (unlikely(ip_is_ip6(ip))) {
-		ip_parse6(ip, proto, out);
-		return;
-	}
 	unsigned header_len = ip4_header_len(ip);
 	const uint32_t mapped = be32_make(0xffff).raw;
 	out->src = (struct net_addr){{0, 0, mapped, raw32_load(ip + 12)}};
@@ -53,6 +47,16 @@ static inline void ip_parse(uint8_t *ip, uint8_t proto, struct ip_packet *out)
 	out->l4 = ip + header_len;
 	out->l4_len = ip4_total_len(ip) - header_len;
 	out->ecn = ip[1] & 3;
+}
+
+/* Reads a packet of upper-layer protocol `proto` that has passed ip4_check, or ip6_check and, if
+ * extension headers stand before its upper layer, ip6_upper. */
+static inline void ip_parse(uint8_t *ip, uint8_t proto, struct ip_packet *out)
+{
+	if (unlikely(ip_is_ip6(ip)))
+		ip_parse6(ip, proto, out);
+	else
+		ip_parse4(ip, out);
 }
 
 /* Bytes of the header that ip_header_put writes for such a destination. */

@@ -90,10 +90,11 @@ static void read_options(const uint8_t *o, unsigned n, struct tcp_segment *s)
 	}
 }
 
-enum counter tcp_segment_parse(uint8_t *ip, bool csum_known, struct tcp_segment *s)
+/* Inlined once for each version of IP: together they cost IPv4 12 instructions a segment
+ * (gcc 12). */
+static inline __attribute__((always_inline)) enum counter
+parse(struct ip_packet p, bool csum_known, struct tcp_segment *s)
 {
-	struct ip_packet p;
-	ip_parse(ip, IP_PROTO_TCP, &p);
 	if (p.l4_len < TCP_HLEN)
 		return CNT_drop_tcp_malformed;
 	uint8_t *tcp = p.l4;
@@ -124,6 +125,23 @@ enum counter tcp_segment_parse(uint8_t *ip, bool csum_known, struct tcp_segment 
 	           (s->flags & (TCP_SYN | TCP_RST)) == (TCP_SYN | TCP_RST) || !s->src_port ||
 	           !s->dst_port;
 	return unlikely(bad) ? CNT_drop_tcp_malformed : CNT_NONE;
+}
+
+static __attribute__((noinline)) enum counter parse6(uint8_t *ip, bool csum_known,
+                                                     struct tcp_segment *s)
+{
+	struct ip_packet p;
+	ip_parse6(ip, IP_PROTO_TCP, &p);
+	return parse(p, csum_known, s);
+}
+
+enum counter tcp_segment_parse(uint8_t *ip, bool csum_known, struct tcp_segment *s)
+{
+	struct ip_packet p;
+	if (unlikely(ip_is_ip6(ip)))
+		return parse6(ip, csum_known, s);
+	ip_parse4(ip, &p);
+	return parse(p, csum_known, s);
 }
 
 unsigned tcp_put_sack(uint8_t *o, const struct tcp_sack *blocks, unsigned n)
