@@ -121,3 +121,40 @@ void adjacency_lost(const uint8_t *frame)
 	plane.waiting--;
 	count(CNT_drop_neigh_queue);
 }
+
+/* --- for both tables --- */
+
+static uint32_t next_hop_of(const void *ctx, unsigned index)
+{
+	return *(const uint32_t *)ctx + index;
+}
+
+void adjacency_op_tx(void *ctx, unsigned port, const uint8_t *frame, unsigned len)
+{
+	(void)ctx;
+	adjacency_send_own(port, frame, len);
+}
+
+void adjacency_op_down(void *ctx, unsigned index)
+{
+	adjacency_down(next_hop_of(ctx, index));
+}
+
+void adjacency_op_release(void *ctx, unsigned index, uint8_t *frame, unsigned len)
+{
+	adjacency_release(next_hop_of(ctx, index), frame, len);
+}
+
+void adjacency_op_lost(void *ctx, unsigned index, uint8_t *frame, unsigned len)
+{
+	(void)ctx;
+	(void)index;
+	(void)len;
+	adjacency_lost(frame);
+}
+
+void adjacency_op_count(void *ctx, enum counter counter, unsigned n)
+{
+	(void)ctx;
+	count_n(counter, n);
+}

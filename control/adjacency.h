@@ -49,4 +49,12 @@ void adjacency_release(uint32_t nh, uint8_t *frame, unsigned len);
 bool adjacency_unreachable(const uint8_t *frame);
 void adjacency_lost(const uint8_t *frame);
 
+/* What both tables ask of us in the same way (struct arp_ops, struct nd_ops). ctx: a uint32_t, the next
+ * hop that neighbour 0 of the table is. */
+void adjacency_op_tx(void *ctx, unsigned port, const uint8_t *frame, unsigned len);
+void adjacency_op_down(void *ctx, unsigned index);
+void adjacency_op_release(void *ctx, unsigned index, uint8_t *frame, unsigned len);
+void adjacency_op_lost(void *ctx, unsigned index, uint8_t *frame, unsigned len);
+void adjacency_op_count(void *ctx, enum counter counter, unsigned n);
+
 #endif

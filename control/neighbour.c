@@ -28,30 +28,12 @@ static void adopt(unsigned index)
 
 /* --- what ARP asks of us (net/arp.h, struct arp_ops) --- */
 
-static void op_tx(void *ctx, unsigned port, const uint8_t *frame, unsigned len)
-{
-	(void)ctx;
-	adjacency_send_own(port, frame, len);
-}
-
 static void op_up(void *ctx, unsigned index, const uint8_t *mac)
 {
 	(void)ctx;
 	if (adjacency_of(NH_NEIGHBOUR + index)->state == ADJ_SPECIAL)
 		adopt(index); /* ARP has learnt it from the neighbour's own request */
 	adjacency_up(NH_NEIGHBOUR + index, mac, ETH_TYPE_IP4);
-}
-
-static void op_down(void *ctx, unsigned index)
-{
-	(void)ctx;
-	adjacency_down(NH_NEIGHBOUR + index);
-}
-
-static void op_release(void *ctx, unsigned index, uint8_t *frame, unsigned len)
-{
-	(void)ctx;
-	adjacency_release(NH_NEIGHBOUR + index, frame, len);
 }
 
 static void op_unreachable(void *ctx, unsigned index, uint8_t *frame, unsigned len)
@@ -63,20 +45,6 @@ static void op_unreachable(void *ctx, unsigned index, uint8_t *frame, unsigned l
 		local_error(frame + ETH_HLEN, len - ETH_HLEN, ICMP4_UNREACH, ICMP4_UNREACH_HOST);
 }
 
-static void op_lost(void *ctx, unsigned index, uint8_t *frame, unsigned len)
-{
-	(void)ctx;
-	(void)index;
-	(void)len;
-	adjacency_lost(frame);
-}
-
-static void op_count(void *ctx, enum counter counter, unsigned n)
-{
-	(void)ctx;
-	count_n(counter, n);
-}
-
 static void op_removed(void *ctx, unsigned index)
 {
 	uint32_t ip = arp_neigh_ip(&plane.arp, index);
@@ -86,14 +54,16 @@ static void op_removed(void *ctx, unsigned index)
 	adjacency_free(NH_NEIGHBOUR + index);
 }
 
+static uint32_t first = NH_NEIGHBOUR; /* what adjacency_op_* are told */
+
 static const struct arp_ops arp_ops = {
-	.tx = op_tx,
+	.tx = adjacency_op_tx,
 	.up = op_up,
-	.down = op_down,
-	.release = op_release,
+	.down = adjacency_op_down,
+	.release = adjacency_op_release,
 	.unreachable = op_unreachable,
-	.lost = op_lost,
-	.count = op_count,
+	.lost = adjacency_op_lost,
+	.count = adjacency_op_count,
 	.removed = op_removed,
 };
 
@@ -121,7 +91,8 @@ int neighbour_start(void)
 	}
 	if (!arp_memory)
 		return E_NOMEM;
-	int e = arp_init(&plane.arp, &params, arp_memory, arp_memory_size, &arp_ops, NULL);
+	int e = arp_init(&plane.arp, &params, arp_memory, arp_memory_size, &arp_ops,
+	                 &first);
 	for (unsigned p = 0; e == E_OK && p < core_port_count(); p++)
 		for (unsigned a = 0; v->port[p].enabled && a < v->port[p].addresses; a++)
 			e = arp_add_local(&plane.arp, p, v->port[p].addr[a], v->port[p].plen[a],

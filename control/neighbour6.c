@@ -54,30 +54,12 @@ static void adopt(unsigned index)
 
 /* --- what discovery asks of us (net/nd.h, struct nd_ops) --- */
 
-static void op_tx(void *ctx, unsigned port, const uint8_t *frame, unsigned len)
-{
-	(void)ctx;
-	adjacency_send_own(port, frame, len);
-}
-
 static void op_up(void *ctx, unsigned index, const uint8_t *mac)
 {
 	(void)ctx;
 	if (adjacency_of(NH_NEIGHBOUR6 + index)->state == ADJ_SPECIAL)
 		adopt(index);
 	adjacency_up(NH_NEIGHBOUR6 + index, mac, ETH_TYPE_IP6);
-}
-
-static void op_down(void *ctx, unsigned index)
-{
-	(void)ctx;
-	adjacency_down(NH_NEIGHBOUR6 + index);
-}
-
-static void op_release(void *ctx, unsigned index, uint8_t *frame, unsigned len)
-{
-	(void)ctx;
-	adjacency_release(NH_NEIGHBOUR6 + index, frame, len);
 }
 
 static void op_unreachable(void *ctx, unsigned index, uint8_t *frame, unsigned len)
@@ -87,20 +69,6 @@ static void op_unreachable(void *ctx, unsigned index, uint8_t *frame, unsigned l
 	if (adjacency_unreachable(frame))
 		local6_error(nd_neigh_port(&plane.nd, index), frame + ETH_HLEN, len - ETH_HLEN,
 		             ICMP6_UNREACH, ICMP6_UNREACH_ADDRESS, 0);
-}
-
-static void op_lost(void *ctx, unsigned index, uint8_t *frame, unsigned len)
-{
-	(void)ctx;
-	(void)index;
-	(void)len;
-	adjacency_lost(frame);
-}
-
-static void op_count(void *ctx, enum counter counter, unsigned n)
-{
-	(void)ctx;
-	count_n(counter, n);
 }
 
 static void op_removed(void *ctx, unsigned index)
@@ -155,14 +123,16 @@ static void op_address_duplicate(void *ctx, unsigned port, const struct net_addr
 	          mac ? fmt_mac(by, mac) : "another station");
 }
 
+static uint32_t first = NH_NEIGHBOUR6; /* what adjacency_op_* are told */
+
 static const struct nd_ops nd_ops = {
-	.tx = op_tx,
+	.tx = adjacency_op_tx,
 	.up = op_up,
-	.down = op_down,
-	.release = op_release,
+	.down = adjacency_op_down,
+	.release = adjacency_op_release,
 	.unreachable = op_unreachable,
-	.lost = op_lost,
-	.count = op_count,
+	.lost = adjacency_op_lost,
+	.count = adjacency_op_count,
 	.removed = op_removed,
 	.address_up = op_address_up,
 	.address_down = op_address_down,
@@ -301,7 +271,8 @@ int neighbour6_start(void)
 	core_random(&params.key, sizeof params.key);
 	if (!take_memory(&params))
 		return E_NOMEM;
-	int e = nd_init(&plane.nd, &params, nd_memory, nd_memory_size, &nd_ops, NULL);
+	int e = nd_init(&plane.nd, &params, nd_memory, nd_memory_size, &nd_ops,
+	                 &first);
 	ra_init(&plane.ra, &plane.nd);
 	autoconfig_init();
 	for (unsigned p = 0; e == E_OK && p < core_port_count(); p++) {
