@@ -1,0 +1,141 @@
+/*
+ * The plan: what a script asks for, checked as a whole. script.c makes it, frames.c builds frames by
+ * it, the control core hands it to the data cores in the snapshot. Plain data: it has no pointer into
+ * anything, so it may be copied.
+ *
+ * Addresses are in network order as on the wire (struct net_addr, bytes), ports, tags and lengths in
+ * host order. Frame lengths are without FCS in here; scripts and reports say them with FCS, as
+ * RFC 2544 and Ethernet do.
+ */
+#ifndef PKTGEN_PLAN_H
+#define PKTGEN_PLAN_H
+
+#include "lib/types.h"
+#include "net/addr.h"
+
+#define PLAN_STREAMS_MAX 32
+#define PLAN_LIST_MAX 32   /* values of a list */
+#define PLAN_FIELDS_MAX 8  /* modifiers of a stream */
+#define PLAN_SIZES_MAX 16  /* frame sizes of a stream */
+#define PLAN_NAME_BYTES 24
+#define PLAN_VLANS_MAX 2   /* tags of a frame */
+#define PLAN_FRAME_MIN 60  /* 64 with FCS */
+#define PLAN_FRAME_MAX 9216
+#define PLAN_FCS_BYTES 4
+#define PLAN_WIRE_BYTES 20 /* preamble, SFD and the least gap: what L1 counts beside frame and FCS */
+
+enum plan_proto { PLAN_UDP, PLAN_TCP, PLAN_ICMP, PLAN_IP_ONLY }; /* ICMP: echo requests */
+
+/* How a field changes from frame to frame. Of frame n, with k = n modulo count: */
+enum plan_mode {
+	PLAN_INCREMENT, /* first + k * step */
+	PLAN_RANDOM,    /* first + (random number of n and seed) modulo count */
+	PLAN_LIST,      /* value[k] */
+};
+
+enum plan_where {
+	PLAN_MAC_SRC, PLAN_MAC_DST, PLAN_VLAN, /* the outer tag's ID */
+	PLAN_IP_SRC, PLAN_IP_DST, /* the low 64 bits of an IPv6 address are what changes */
+	PLAN_PORT_SRC, PLAN_PORT_DST, /* of ICMP: identifier, sequence number */
+	PLAN_PAYLOAD, /* `bytes` bytes at `offset` of the payload */
+};
+
+struct plan_field {
+	enum plan_where where;
+	enum plan_mode mode;
+	uint64_t first, step, count; /* numbers in host order; count at least 1 */
+	uint64_t seed;
+	uint64_t list[PLAN_LIST_MAX];
+	uint16_t offset; /* of the payload, behind the stamp if there is one */
+	uint8_t bytes;   /* 1, 2, 4 or 8 */
+};
+
+/* Sizes: frame n has size[n modulo sizes] (IMIX is such a list), or a random one of size[0] to
+ * size[1] by seed. */
+enum plan_sizes { PLAN_SIZES_LIST, PLAN_SIZES_RANDOM };
+
+enum plan_rate_unit {
+	PLAN_FLAT,    /* as fast as there is room */
+	PLAN_PPS,     /* frames a second */
+	PLAN_L1_BPS,  /* bits a second on the wire: frame, FCS, preamble, gap */
+	PLAN_L2_BPS,  /* of frame and FCS */
+	PLAN_PERCENT, /* of the port's line rate, in 1/1000 per cent */
+};
+
+struct plan_rate {
+	enum plan_rate_unit unit;
+	uint64_t value;
+};
+
+/* The length of a run: whichever comes first; 0: no limit. */
+struct plan_limit {
+	uint64_t ns;
+	uint64_t frames;
+};
+
+struct plan_stream {
+	char name[PLAN_NAME_BYTES];
+	uint32_t line;      /* of the script */
+	uint8_t port;       /* sends */
+	uint8_t port_in;    /* where it is expected back; PLAN_PORT_NONE: anywhere */
+	uint8_t cores;      /* data cores that share it; 0: all that there are */
+	bool stamped;       /* carries struct stamp: counted, judged, timed */
+	bool resolve;       /* the destination MAC is asked for (ARP, ND) as for any packet of ours */
+	enum plan_proto proto;
+	bool v6;
+	uint8_t mac_src[6], mac_dst[6]; /* src all zero: the port's own */
+	struct net_addr src, dst;
+	uint16_t sport, dport;
+	uint8_t ttl, tos, tcp_flags;
+	uint8_t vlans;
+	uint16_t vlan[PLAN_VLANS_MAX]; /* TCI, outer first */
+	enum plan_sizes size_mode;
+	uint8_t sizes;
+	uint16_t size[PLAN_SIZES_MAX];
+	uint64_t size_seed;
+	uint8_t fields;
+	struct plan_field field[PLAN_FIELDS_MAX];
+	struct plan_rate rate;
+	struct plan_rate rate_end; /* ramp: to this rate, evenly over ramp_ns */
+	uint64_t ramp_ns;          /* 0: none */
+	uint32_t burst;            /* frames back to back at a time; 1: evenly spaced */
+	uint16_t weight;           /* of streams with unit PLAN_FLAT on one port: frames of a turn */
+	struct plan_limit limit;
+};
+#define PLAN_PORT_NONE 0xff
+
+/* Who lives behind a port: the addresses for which the generator answers ARP and ND questions. */
+struct plan_answer {
+	uint8_t port, plen; /* plen of 128 bits, as in struct net_addr */
+	uint32_t line;
+	struct net_addr prefix;
+};
+#define PLAN_ANSWERS_MAX 32
+
+enum plan_test { PLAN_RUN, PLAN_THROUGHPUT, PLAN_LATENCY, PLAN_FRAME_LOSS, PLAN_BACK_TO_BACK, PLAN_TESTS };
+
+/* RFC 2544 26.1 to 26.4. Of all streams together, which then have no rate and size of their own. */
+struct plan_rfc2544 {
+	uint32_t tests;      /* bits 1 << PLAN_THROUGHPUT ... */
+	uint32_t line;
+	uint8_t sizes;
+	uint16_t size[PLAN_SIZES_MAX]; /* of the frames; by default those of section 9.1 */
+	uint64_t duration_ns;          /* of a trial: 60 s by section 24 */
+	uint64_t settle_ns;            /* after it: frames may still come; 2 s by section 23 */
+	uint64_t loss_ppm;   /* of the frames that a throughput trial may lose; 0 by RFC 1242 3.17 */
+	uint64_t resolution; /* of the search, in 1/1000 per cent of line rate */
+	uint64_t rate_min, rate_max;   /* the same */
+	uint32_t repeats;    /* of latency and back-to-back trials; 20 and 50 by sections 26.2, 26.4 */
+};
+
+struct plan {
+	uint8_t streams, answers;
+	bool has_rfc2544;
+	bool autostart;          /* `run` stands in the script */
+	struct plan_limit limit; /* of the run */
+	struct plan_rfc2544 rfc2544;
+	struct plan_stream stream[PLAN_STREAMS_MAX];
+	struct plan_answer answer[PLAN_ANSWERS_MAX];
+};
+
+#endif
