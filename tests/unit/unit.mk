@@ -59,6 +59,7 @@ UNIT_SRC_virtio_ring := drivers/virtio_net/ring.c tests/unit/virtq_device.c test
 UNIT_SRC_virtio_hostile := $(UNIT_SRC_virtio_ring)
 UNIT_SRC_virtio_net := $(wildcard drivers/virtio_net/*.c) lib/pkt.c lib/csum.c tests/unit/guest.c
 UNIT_SRC_cmdline := lib/cmdline.c
+UNIT_SRC_pktgen_answer := tools/pktgen/answer.c net/nd_wire.c net/icmp6.c net/ip6.c lib/csum.c
 UNIT_SRC_impair := examples/impair.c net/ip4.c lib/csum.c
 UNIT_SRC_tcp_reset := net/tcp/reset.c net/tcp/wire.c net/ip.c net/ip4.c net/ip6.c lib/csum.c
 UNIT_SRC_random := core/random.c lib/siphash.c
@@ -103,7 +104,7 @@ T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld
 	tcp_room tcp_pair tcp_rate fuzz config config6 password shell null impair tcp_reset \
 	random histogram shares virtio_net virtio_ring virtio_hostile ixgbe_ring ixgbe_hostile \
 	ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic ixgbe_faults 82599_model \
-	82599_rx 82599_tx 82599_fuzz
+	82599_rx 82599_tx 82599_fuzz pktgen_answer
 
 UNIT_CC := gcc clang
 UNIT_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
