@@ -266,6 +266,20 @@ static int parse_end(struct parser *p, unsigned i)
 	return config_expect_end(p, i);
 }
 
+static int parse_script(struct parser *p, unsigned i)
+{
+	int error = config_expect_word(p, i);
+	if (error != 0 || (error = config_expect_end(p, i + 1)) != 0)
+		return error;
+	if (p->word[i].len >= CONFIG_SCRIPT_NAME_SIZE)
+		return FAIL(p, i, "the name has %u characters; at most %d are kept",
+		            (unsigned)p->word[i].len, CONFIG_SCRIPT_NAME_SIZE - 1);
+	copy_word(p->out->script.name, sizeof p->out->script.name, p->word[i]);
+	p->out->script.line = p->line;
+	p->script = true;
+	return 0;
+}
+
 #define SUBNET "(A.B.C.D/LEN | A.B.C.D MASK)"
 #define ACCESS "A.B.C.D/LEN | A.B.C.D MASK | X:X::X/LEN"
 static const struct statement statements[] = {
@@ -312,6 +326,7 @@ static const struct statement statements[] = {
 	{"console password", "console password HASH", config_console_password, false, true},
 	{"exit", "exit", parse_exit, false, false},
 	{"end", "end", parse_end, false, false},
+	{"script", "script NAME", parse_script, false, true},
 };
 _Static_assert(ARRAY_LEN(statements) <= CONFIG_STATEMENTS_MAX, "parser.seen has a slot for each");
 
@@ -386,7 +401,7 @@ static int parse_statement(struct parser *p)
 	}
 	if (found == NULL)
 		return fail_unknown(p, partial);
-	if (p->ended)
+	if (p->ended && found->parse != parse_script)
 		return FAIL(p, 0, "nothing but comments may follow the line \"end\"");
 	p->statement = found;
 	if (found->in_interface && p->interface == NULL)
@@ -459,6 +474,10 @@ static int parse_lines(struct parser *p, struct text text)
 			return error;
 		size_t used = n < text.len ? n + 1 : n;
 		text = (struct text){text.at + used, text.len - used};
+		if (p->script) {
+			p->out->script.text = text;
+			break;
+		}
 	}
 	return 0;
 }

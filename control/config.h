@@ -20,6 +20,10 @@
  *     config_check.c   what only the whole can tell; config_check6.c: of IPv6
  *     config_print.c   text again
  *
+ * What follows a line `script NAME` is no statement but a text for the application, which alone
+ * understands it; its lines are counted from 1 again. So a machine that is given one file by its
+ * loader gets both by it.
+ *
  * Missing on purpose: `no` forms (a file states what is, not what changes), VLANs.
  */
 #ifndef CONTROL_CONFIG_H
@@ -40,6 +44,7 @@
 #define CONFIG_ARPS_MAX 64
 #define CONFIG_HOSTNAME_SIZE 64
 #define CONFIG_DESCRIPTION_SIZE 80
+#define CONFIG_SCRIPT_NAME_SIZE 48
 
 #define CONFIG_MTU_DEFAULT 1500
 #define CONFIG_MTU_MIN 68 /* RFC 791: every module must forward 68 octets unfragmented */
@@ -158,6 +163,13 @@ struct config_console {
 	struct config_access_list access;
 };
 
+/* A text for the application. */
+struct config_script {
+	struct text text; /* in the text that was parsed */
+	uint32_t line;    /* of the statement; 0: there is none */
+	char name[CONFIG_SCRIPT_NAME_SIZE]; /* of its file, for errors */
+};
+
 struct config {
 	char hostname[CONFIG_HOSTNAME_SIZE];
 	enum core_app_number application;
@@ -170,6 +182,7 @@ struct config {
 	uint32_t tcp_connections;  /* of a data core; 0: not said */
 	struct config_http http;
 	struct config_console console;
+	struct config_script script;
 	struct config_interface interface[CONFIG_PORTS_MAX];
 	struct config_arp arp[CONFIG_ARPS_MAX];
 	unsigned arp_count;
@@ -248,7 +261,8 @@ bool config_admits(const struct config_access_list *l, const struct net_addr *ad
 
 typedef void (*config_write_fn)(void *ctx, const char *text, size_t len);
 
-/* Writes the configuration as text, in pieces, each one line with its '\n'. */
+/* Writes the configuration as text, in pieces, each one line with its '\n'. What it writes is
+ * printable ASCII, but for what stands in a script. */
 void config_print(const struct config *c, config_write_fn write, void *ctx);
 
 #endif

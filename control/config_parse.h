@@ -24,6 +24,7 @@ struct parser {
 	const struct statement *statement;
 	struct config_interface *interface; /* of the open block, or NULL */
 	bool ended;
+	bool script; /* the statement was `script`: what follows is not ours */
 	/* Line that held the statement; of those in a block, in this one. */
 	uint32_t seen[CONFIG_STATEMENTS_MAX];
 };

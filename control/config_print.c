@@ -125,6 +125,23 @@ static void print_management(const struct printer *p, const struct config *c)
 		print_line(p, "console password %s", password_format(hash, &c->console.password));
 }
 
+/* As it is; only the end of its last line is added where it is missing. */
+static void print_script(const struct printer *p, const struct config_script *s)
+{
+	struct text rest = s->text;
+	print_line(p, "script %s", s->name);
+	while (rest.len > 0) {
+		size_t n = text_find(rest, '\n');
+		if (n == rest.len) {
+			p->write(p->ctx, rest.at, n);
+			p->write(p->ctx, "\n", 1);
+			break;
+		}
+		p->write(p->ctx, rest.at, n + 1);
+		rest = (struct text){rest.at + n + 1, rest.len - n - 1};
+	}
+}
+
 void config_print(const struct config *c, config_write_fn write, void *ctx)
 {
 	const struct printer p = {write, ctx};
@@ -154,4 +171,6 @@ void config_print(const struct config *c, config_write_fn write, void *ctx)
 	for (uint32_t k = 0; k < c->route6_count; k++)
 		print_route6(&p, &c->routes6[k]);
 	print_line(&p, "end");
+	if (c->script.line != 0)
+		print_script(&p, &c->script);
 }

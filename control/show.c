@@ -333,7 +333,14 @@ void show_version(struct shell *sh, int argc, char **argv)
 
 static void print_config(void *ctx, const char *text, size_t len)
 {
-	shell_write(ctx, text, len);
+	char shown[80];
+	/* A script's bytes are not known to be good for a terminal. */
+	for (size_t n; len > 0; text += n, len -= n) {
+		n = len < sizeof shown ? len : sizeof shown;
+		for (size_t i = 0; i < n; i++)
+			shown[i] = text_is_printable(text[i]) || text[i] == '\n' ? text[i] : ' ';
+		shell_write(ctx, shown, n);
+	}
 }
 
 void show_config(struct shell *sh, int argc, char **argv)

@@ -474,10 +474,42 @@ static void test_hostile(void **state)
 {
 	(void)state;
 	seed_random("test_hostile");
-	static const char *const pieces[] = {"ip ", "address ", "route ", "10.0.0.0/8 ", "\n", "eth0",
+	static const char *const pieces[] = {"\nscript x\n", "ip ", "address ", "route ", "10.0.0.0/8 ", "\n", "eth0",
 	                                     "interface ", "null0", " 255.255.255.0", "\r\n", "no ",
 	                                     "shutdown", "mtu 1500", "end", "!", "arp ", "secondary"};
 	hostile(full, pieces, ARRAY_LEN(pieces));
+}
+
+static void test_script(void **state)
+{
+	(void)state;
+	admit("hostname a\n");
+	assert_int_equal(config.script.line, 0);
+	round_trip();
+	admit("hostname a\nend\n\nscript lab.gen\nhostname b\n\x01 not for us\nscript twice");
+	assert_string_equal(config.hostname, "a");
+	assert_int_equal(config.script.line, 4);
+	assert_string_equal(config.script.name, "lab.gen");
+	assert_int_equal(config.script.text.len, strlen("hostname b\n\x01 not for us\nscript twice"));
+	assert_memory_equal(config.script.text.at, "hostname b\n", 11);
+	round_trip();
+	static const char *const empty[] = {"script a", "script a\n", "interface eth0\nscript a\r\n"};
+	for (unsigned i = 0; i < ARRAY_LEN(empty); i++) {
+		admit(empty[i]);
+		assert_int_equal(config.script.text.len, 0);
+		assert_int_not_equal(config.script.line, 0);
+		round_trip();
+	}
+	admit("script a\n\n");
+	assert_int_equal(config.script.text.len, 1);
+	round_trip();
+	refuse("script", 1, "", "the line ends too early");
+	refuse("script a b\nrest", 1, "b", "unexpected word");
+	refuse("script a123456789012345678901234567890123456789012345678", 1,
+	       "a1234567890123456789012345678901234567890123456", "the name has 49 characters");
+	refuse("hostname -\nscript a\nrest", 1, "-", "a hostname has");
+	/* what only the whole can tell is still found */
+	refuse("http access 192.0.2.0/24\nscript a\nrest", 1, "http", "an access list without");
 }
 
 static void test_http(void **state)
@@ -568,6 +600,7 @@ static void test_access(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_script),
 		cmocka_unit_test(test_http),             cmocka_unit_test(test_console),
 		cmocka_unit_test(test_access),
 		cmocka_unit_test(test_numbers),          cmocka_unit_test(test_addresses),
