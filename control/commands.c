@@ -1,4 +1,5 @@
 /* The console's commands. What they show is in show.c. */
+#include "control/extension.h"
 #include "control/inside.h"
 #include "control/remote.h"
 
@@ -152,7 +153,7 @@ static void fault(struct shell *sh, int argc, char **argv)
 		shell_print(sh, "core %u takes no messages now\n", core);
 }
 
-const struct shell_command plane_commands[] = {
+static const struct shell_command commands[] = {
 	{"help", NULL, "this list", help},
 	{"show", NULL, "what this machine knows", NULL},
 	{"show interfaces", NULL, "ports: addresses, link, traffic, register accesses", show_interfaces},
@@ -183,4 +184,19 @@ const struct shell_command plane_commands[] = {
 	{"test", NULL, "for tests of Hayate itself", NULL},
 	{"test fault", "KIND [core N]", "makes a core's program fail", fault},
 };
-const unsigned plane_command_count = ARRAY_LEN(plane_commands);
+
+#define COMMANDS_MAX 64
+
+const struct shell_command *commands_all(unsigned *count)
+{
+	static struct shell_command all[COMMANDS_MAX];
+	const struct app_extension *e = extension_get();
+	unsigned n = ARRAY_LEN(commands);
+	memcpy(all, commands, sizeof commands);
+	for (unsigned i = 0; e && i < e->command_count; i++) {
+		assert(n < COMMANDS_MAX);
+		all[n++] = e->commands[i];
+	}
+	*count = n;
+	return all;
+}

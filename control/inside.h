@@ -181,8 +181,8 @@ uint64_t ping_timer(void);
 
 /* --- commands.c, show.c --- */
 
-extern const struct shell_command plane_commands[];
-extern const unsigned plane_command_count;
+/* All commands: ours, and, once it is known, those of the application. */
+const struct shell_command *commands_all(unsigned *count);
 
 void show_interfaces(struct shell *sh, int argc, char **argv);
 void show_route(struct shell *sh, int argc, char **argv);

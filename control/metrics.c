@@ -7,6 +7,7 @@
  * (net/counters.h) gives three: its fates are hayate_packets_total, its drops hayate_drops_total,
  * and each INFO counter is a family of its own, hayate_NAME_total.
  */
+#include "control/extension.h"
 #include "control/http.h"
 #include "control/inside.h"
 #include "control/page.h"
@@ -381,4 +382,11 @@ static bool part_families(struct page_walk *w, struct page_text *t)
 	return true;
 }
 
-const page_part page_metrics[] = {part_families, part_info, NULL};
+/* The application's. */
+static bool part_extension(struct page_walk *w, struct page_text *t)
+{
+	const struct app_extension *e = extension_get();
+	return e && e->metrics && e->metrics(w, t);
+}
+
+const page_part page_metrics[] = {part_families, part_extension, part_info, NULL};

@@ -3,8 +3,9 @@
  * core looks (the runtime has stopped them), then messages and timers keep it going. It may be
  * called again after a fault; it then builds everything anew in the same memory.
  */
-#include "control/http.h"
+#include "control/extension.h"
 #include "control/fragments.h"
+#include "control/http.h"
 #include "control/inside.h"
 #include "control/plane.h"
 #include "control/remote.h"
@@ -146,6 +147,11 @@ static void read_config(void)
 	core_set_app(plane.config.application);
 	for (unsigned p = 0; e == E_OK && p < CONFIG_PORTS_MAX; p++)
 		e = check_port(p, &plane.config.interface[p], &plane.error);
+	const struct config_script *script = &plane.config.script;
+	if (e == E_OK && script->line && !(extension_get() && extension_get()->takes_script))
+		e = config_fail(&plane.error, script->line, text_of("script"),
+		                "the application %s takes no script",
+		                core_app_word(core_app_number()));
 	plane.configured = e == E_OK;
 	if (!plane.configured)
 		config_default(&plane.config);
@@ -325,16 +331,34 @@ static bool start_tables(struct view *v, uint8_t *at, size_t room)
 	return true;
 }
 
+/* The application's commands, and its part of the snapshot behind the view's `used` bytes; returns how
+ * large that is. */
+static size_t place_extension(struct view *v, size_t used, size_t room)
+{
+	const struct app_extension *e = extension_get();
+	unsigned count;
+	const struct shell_command *commands = commands_all(&count);
+	if (!shell_runs(&plane.shell))
+		shell_set_commands(&plane.shell, commands, count);
+	if (!e || room < used || room - used < e->snapshot_bytes)
+		return 0;
+	v->extension = (uint8_t *)v + used;
+	memset(v->extension, 0, e->snapshot_bytes);
+	return (e->snapshot_bytes + 4095) & ~(size_t)4095;
+}
+
 static void plane_start(void)
 {
 	static bool have_memory, ok, have_tables;
+	unsigned command_count;
 	struct view *v;
 	size_t room, view_bytes = (sizeof *v + 4095) & ~(size_t)4095;
 	v = core_snapshot_area(&room);
 	count_n(CNT_drop_restart, plane.waiting);
 	plane.waiting = 0;
 	if (!have_memory) {
-		shell_init(&plane.shell, plane_commands, plane_command_count, console_write);
+		const struct shell_command *commands = commands_all(&command_count);
+		shell_init(&plane.shell, commands, command_count, console_write);
 		ok = room > view_bytes && take_memory();
 		have_memory = true;
 	}
@@ -348,10 +372,11 @@ static void plane_start(void)
 	if (self.info->config_bytes && ok)
 		read_config();
 	shell_set_hostname(&plane.shell, plane.config.hostname);
+	core_set_app(plane.config.application);
 	have_tables = have_tables || (ok && take_table_memory());
+	view_bytes += place_extension(v, view_bytes, room);
 	plane.fib_ready = have_tables &&
 	                  start_tables(v, (uint8_t *)v + view_bytes, room - view_bytes);
-	core_set_app(plane.config.application);
 	core_set_idle((enum core_idle)plane.config.idle);
 	start_ports(v);
 	local_start();
@@ -364,6 +389,8 @@ static void plane_start(void)
 	}
 	start_routes(v);
 	start_services(v);
+	if (extension_get() && extension_get()->start)
+		extension_get()->start();
 }
 
 static void report_ready(void)
@@ -408,6 +435,8 @@ static void plane_ports(void)
 		core_console_open();
 	}
 	greeted = true;
+	if (extension_get() && extension_get()->ports)
+		extension_get()->ports();
 }
 
 static void plane_link(unsigned port, const struct nic_link *link)
@@ -422,6 +451,8 @@ static void plane_link(unsigned port, const struct nic_link *link)
 	else
 		arp_flush_port(&plane.arp, port);
 	neighbour_link(port, link->up);
+	if (extension_get() && extension_get()->link)
+		extension_get()->link(port, link->up);
 }
 
 /* --- messages and timers --- */
@@ -537,7 +568,10 @@ static uint64_t plane_timer(void)
 	reclaim();
 	next = next == UINT64_MAX ? UINT64_MAX : clock_ticks(&self.clock, next) + 1;
 	uint64_t management = management_timer();
-	return management < next ? management : next;
+	next = management < next ? management : next;
+	const struct app_extension *e = extension_get();
+	uint64_t more = e && e->timer && plane.fib_ready ? e->timer() : UINT64_MAX;
+	return more < next ? more : next;
 }
 
 static void plane_inject(struct pkt *p, uint32_t kind, uint32_t arg)

@@ -486,7 +486,9 @@ static bool on_accept(struct tcp_conn *c)
 	s->cut = 0;
 	s->in_at = s->in_len = s->out_at = s->out_len = 0;
 	s->answers_len = telnet_hello(&s->telnet, s->answers);
-	shell_init(&s->shell, plane_commands, plane_command_count, write_out);
+	unsigned count;
+	const struct shell_command *commands = commands_all(&count);
+	shell_init(&s->shell, commands, count, write_out);
 	shell_set_hostname(&s->shell, plane.config.hostname);
 	remote_stats.sessions++;
 	tcp_set_arg(c, s);

@@ -567,6 +567,14 @@ void shell_start(struct shell *sh)
 	flush(sh);
 }
 
+void shell_set_commands(struct shell *sh, const struct shell_command *commands,
+                        unsigned command_count)
+{
+	assert(!shell_runs(sh));
+	sh->commands = commands;
+	sh->command_count = command_count;
+}
+
 void shell_init(struct shell *sh, const struct shell_command *commands, unsigned command_count,
                 shell_write_fn write)
 {

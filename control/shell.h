@@ -98,6 +98,10 @@ struct shell {
 void shell_init(struct shell *sh, const struct shell_command *commands, unsigned command_count,
                 shell_write_fn write);
 
+/* Another table of commands from now on; not while a command runs. */
+void shell_set_commands(struct shell *sh, const struct shell_command *commands,
+                        unsigned command_count);
+
 /* Redraws the prompt when it is on the terminal. Names longer than 63 are cut. */
 void shell_set_hostname(struct shell *sh, const char *hostname);
 

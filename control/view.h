@@ -92,6 +92,7 @@ struct view {
 	uint32_t tcp_connections; /* of a data core; 0: by its memory */
 	uint16_t http_port;  /* TCP ports of the management, on the control core; 0: there is none */
 	uint16_t console_port;
+	void *extension; /* of the application's (control/extension.h); NULL: none */
 	const struct fib *fib; /* these three at the same address in every address space */
 	const struct fib *fib6;
 	const struct host6 *hosts6;
@@ -190,11 +191,25 @@ static inline struct view_shared *view_shared(void)
 	assert(sizeof *s <= bytes);
 	return s;
 }
+_Static_assert(sizeof(struct view_shared) <= CORE_SHARED_ZEROED, "all zero when a program starts");
 
 /* Another core's. */
 static inline const struct view_shared *view_shared_of(unsigned core)
 {
 	return core_shared_area_of(core);
+}
+
+/* What is left of it is the application's, for whom reads it to show (control/extension.h). */
+#define VIEW_SHARED_BYTES ((sizeof(struct view_shared) + 63) & ~(size_t)63)
+
+static inline void *view_extension_shared(void)
+{
+	return (uint8_t *)view_shared() + VIEW_SHARED_BYTES;
+}
+
+static inline const void *view_extension_shared_of(unsigned core)
+{
+	return (const uint8_t *)core_shared_area_of(core) + VIEW_SHARED_BYTES;
 }
 
 /* Messages from data cores (core_msg.kind); arg is the next-hop number. */

@@ -2,6 +2,7 @@
  * Which pages there are. The page at / is control/web/index.html, in the image as it is; the policy
  * that goes with it lets a browser load nothing but it and what it asks of this machine (CSP 3).
  */
+#include "control/extension.h"
 #include "control/page.h"
 
 #include "lib/mem.h"
@@ -42,5 +43,9 @@ const struct page *page_find(const char *path)
 	for (unsigned i = 0; i < ARRAY_LEN(pages); i++)
 		if (strcmp(path, pages[i].path) == 0)
 			return &pages[i];
+	const struct app_extension *e = extension_get();
+	for (unsigned i = 0; e && i < e->page_count; i++)
+		if (strcmp(path, e->pages[i].path) == 0)
+			return &e->pages[i];
 	return NULL;
 }

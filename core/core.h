@@ -144,8 +144,12 @@ struct control_hooks {
 	void (*inject)(struct pkt *p, uint32_t kind, uint32_t arg);
 };
 
+struct app_extension;
 struct app {
 	const struct control_hooks *control;
+
+	/* What it adds to the control plane (control/extension.h), or NULL. */
+	const struct app_extension *extension;
 
 	/* Bytes of memory that this core is to have beside its packet buffers (core_data_memory), of
 	 * the `room` that both share. Or NULL: none. */
@@ -288,8 +292,9 @@ void *core_data_memory(size_t *bytes);
 /* Packets were forwarded: the first call notes the time, for boot-to-first-packet. */
 void core_note_forwarded(void);
 
-/* This core's own words that all others can read (in its outbox), 64-byte aligned; zeroed when its
- * program starts. */
+/* This core's own words that all others can read (in its outbox), 64-byte aligned. When its program
+ * starts the first CORE_SHARED_ZEROED bytes are zero, the others as they were left. */
+#define CORE_SHARED_ZEROED 0x10000u
 void *core_shared_area(size_t *bytes);
 
 /* The same of another core, from any core. */

@@ -73,7 +73,7 @@ void data_init(void)
 	const struct snapshot *s = snapshot_header();
 	size_t bytes;
 	void *shared = core_shared_area(&bytes);
-	memset(shared, 0, bytes);
+	memset(shared, 0, CORE_SHARED_ZEROED);
 	/* A program that comes up while the ports run has lost its buffers: start them over. With
 	 * one CPU the control program came up anew as well and does so anyway. */
 	if (shared_load(&s->epoch) && s->phase == PORTS_RUNNING)
