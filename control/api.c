@@ -37,8 +37,8 @@ static bool part_status(struct page_walk *w, struct page_text *t)
 	           b->cores, b->data_cores, (ull)b->tsc_hz,
 	           core_idle_mode() == CORE_IDLE_POLL ? "poll" : "sleep", (ull)b->ram_bytes,
 	           (ull)b->ram_used_bytes, (ull)b->image_bytes,
-	           plane.fib_ready ? fib_count(&plane.fib) : 0, plane.refused_routes,
-	           plane.configured ? "true" : "false",
+	           plane.fib_ready ? fib_count(&plane.fib) + fib_count(&plane.fib6) : 0,
+	           plane.refused_routes, plane.configured ? "true" : "false",
 	           page_health_status() == 200 ? "true" : "false", http_stats.sessions);
 	return true;
 }
@@ -47,11 +47,23 @@ const page_part page_status[] = {part_status, NULL};
 
 /* --- ports --- */
 
+/* A port is three items, because all its addresses and errors would be too long for one. */
+#define PORT_ITEMS 3
+
 static void port_addresses(struct page_text *t, const struct view_port *vp)
 {
 	char prefix[FMT_PREFIX_MAX];
 	for (unsigned a = 0; a < vp->addresses; a++)
 		page_print(t, "%s\"%s\"", a ? "," : "", fmt_prefix(prefix, vp->addr[a], vp->plen[a]));
+}
+
+static void port_addresses6(struct page_text *t, const struct view_port *vp,
+                            const struct view_port6 *vp6)
+{
+	char prefix[FMT_PREFIX6_MAX];
+	for (unsigned a = 0; a < vp6->count; a++)
+		page_print(t, "%s\"%s\"", vp->addresses + a ? "," : "",
+		           fmt_prefix6(prefix, vp6->addr[a].w, vp6->plen[a]));
 }
 
 static void port_errors(struct page_text *t, unsigned port, const struct nic_counters *c)
@@ -68,36 +80,49 @@ static void port_errors(struct page_text *t, unsigned port, const struct nic_cou
 	}
 }
 
-static bool part_ports(struct page_walk *w, struct page_text *t)
+static void port_head(struct page_text *t, unsigned p, const struct view_port *vp)
 {
 	char mac[FMT_MAC_MAX];
 	struct nic_link link;
-	struct nic_counters c;
-	unsigned p = w->item;
-	if (p == 0)
-		page_print(t, "{\"ports\":[");
-	if (p >= core_port_count()) {
-		page_print(t, "]}\n");
-		return false;
-	}
 	const struct nic *nic = core_port_nic(p);
-	const struct view_port *vp = &view_get()->port[p];
 	bool running = core_port_link(p, &link);
-	core_port_counters(p, &c);
-	page_print(t, "%s\n{\"name\":\"eth%u\",\"description\":", comma(w), p);
+	page_print(t, "%s\n{\"name\":\"eth%u\",\"description\":", p ? "," : "", p);
 	page_json(t, plane.config.interface[p].description);
 	page_print(t, ",\"link\":\"%s\",\"mbps\":%u,\"enabled\":%s,\"driver\":\"%s\",\"mac\":\"%s\","
 	              "\"mtu\":%u,\"addresses\":[",
 	           !running ? "down" : link.gone ? "gone" : link.up ? "up" : "down",
-	           running && link.up ? link.mbps : 0, vp->enabled ? "true" : "false",
+	           running && link.up ? link.mbps : 0, view_in_use(vp) ? "true" : "false",
 	           nic->ops->name, fmt_mac(mac, nic->mac), vp->mtu);
 	port_addresses(t, vp);
+}
+
+static void port_counters(struct page_text *t, unsigned p)
+{
+	struct nic_counters c;
+	core_port_counters(p, &c);
 	page_print(t, "],\"rx_packets\":%llu,\"rx_bytes\":%llu,\"tx_packets\":%llu,\"tx_bytes\":%llu,"
 	              "\"tx_ring_full\":%llu,\"mmio_reads\":%llu,\"mmio_writes\":%llu,\"errors\":{",
 	           (ull)c.rx_pkts, (ull)c.rx_bytes, (ull)c.tx_pkts, (ull)c.tx_bytes, (ull)c.tx_full,
 	           (ull)c.mmio_reads, (ull)c.mmio_writes);
 	port_errors(t, p, &c);
 	page_print(t, "}}");
+}
+
+static bool part_ports(struct page_walk *w, struct page_text *t)
+{
+	unsigned p = w->item / PORT_ITEMS, item = w->item % PORT_ITEMS;
+	if (w->item == 0)
+		page_print(t, "{\"ports\":[");
+	if (p >= core_port_count()) {
+		page_print(t, "]}\n");
+		return false;
+	}
+	if (item == 0)
+		port_head(t, p, &view_get()->port[p]);
+	else if (item == 1)
+		port_addresses6(t, &view_get()->port[p], &view_get()->port6[p]);
+	else
+		port_counters(t, p);
 	return true;
 }
 
@@ -184,7 +209,7 @@ static bool part_routes(struct page_walk *w, struct page_text *t)
 		           plane.fib_ready ? fib_count(&plane.fib) : 0);
 	if (!plane.fib_ready || w->item >= page_number(w->query, "limit", UINT32_MAX) ||
 	    !fib4_next(&plane.fib, &w->cursor.fib, &r)) {
-		page_print(t, "]}\n");
+		page_print(t, "]");
 		return false;
 	}
 	page_print(t, "%s", comma(w));
@@ -192,34 +217,97 @@ static bool part_routes(struct page_walk *w, struct page_text *t)
 	return true;
 }
 
-const page_part page_routes[] = {part_routes, NULL};
+static void route6(struct page_text *t, const struct fib6_route *r)
+{
+	char prefix[FMT_PREFIX6_MAX], via[FMT_IP6_MAX];
+	page_print(t, "\n{\"prefix\":\"%s\",\"advertised\":%s,",
+	           fmt_prefix6(prefix, r->prefix.w, r->plen),
+	           autoconfig_made(&r->prefix, r->plen) ? "true" : "false");
+	if (r->nh <= NH_NULL0) {
+		page_print(t, "\"kind\":\"%s\"}", r->nh == NH_LOCAL ? "local" : "null0");
+	} else if (r->nh < NH_NEIGHBOUR) {
+		page_print(t, "\"kind\":\"connected\",\"port\":\"eth%u\"}", r->nh - NH_CONNECTED);
+	} else {
+		const struct net_addr addr = nd_neigh_addr(&plane.nd, r->nh - NH_NEIGHBOUR6);
+		const struct adj *adj = &view_get()->adj[r->nh];
+		page_print(t, "\"kind\":\"static\",\"port\":\"eth%u\",\"via\":\"%s\","
+		              "\"resolved\":%s}", adj->port, fmt_ip6(via, addr.w),
+		           adj->state == ADJ_FORWARD ? "true" : "false");
+	}
+}
 
-/* --- neighbours --- */
+static bool part_routes6(struct page_walk *w, struct page_text *t)
+{
+	struct fib6_route r;
+	if (w->item == 0)
+		page_print(t, ",\"total6\":%u,\"routes6\":[",
+		           plane.fib_ready ? fib_count(&plane.fib6) : 0);
+	if (!plane.fib_ready || w->item >= page_number(w->query, "limit", UINT32_MAX) ||
+	    !fib6_next(&plane.fib6, &w->cursor.fib, &r)) {
+		page_print(t, "]}\n");
+		return false;
+	}
+	page_print(t, "%s", comma(w));
+	route6(t, &r);
+	return true;
+}
+
+const page_part page_routes[] = {part_routes, part_routes6, NULL};
+
+/* --- neighbours: /api/v1/neighbours.json?limit=N --- */
+
+static void neighbour_mac(struct page_text *t, const uint8_t *mac)
+{
+	char text[FMT_MAC_MAX];
+	if (eth_is_zero(mac))
+		page_print(t, "null");
+	else
+		page_print(t, "\"%s\"", fmt_mac(text, mac));
+}
 
 static bool part_neighbours(struct page_walk *w, struct page_text *t)
 {
-	char ip[FMT_IP4_MAX], mac[FMT_MAC_MAX];
+	char ip[FMT_IP4_MAX];
 	struct arp_entry e;
 	unsigned cursor = (unsigned)w->cursor.n;
 	if (w->item == 0)
 		page_print(t, "{\"neighbours\":[");
 	if (!plane.fib_ready || w->item >= page_number(w->query, "limit", UINT32_MAX) ||
 	    !arp_next(&plane.arp, &cursor, core_now_ns(), &e)) {
-		page_print(t, "]}\n");
+		page_print(t, "]");
 		return false;
 	}
 	w->cursor.n = cursor;
 	page_print(t, "%s\n{\"address\":\"%s\",\"mac\":", comma(w), fmt_ip4(ip, e.ip));
-	if (eth_is_zero(e.mac))
-		page_print(t, "null");
-	else
-		page_print(t, "\"%s\"", fmt_mac(mac, e.mac));
+	neighbour_mac(t, e.mac);
 	page_print(t, ",\"port\":\"eth%u\",\"state\":\"%s\",\"age_s\":%llu,\"waiting\":%u}", e.port,
 	           arp_state_name(e.state), (ull)(e.age_ns / 1000000000u), e.pending);
 	return true;
 }
 
-const page_part page_neighbours[] = {part_neighbours, NULL};
+static bool part_neighbours6(struct page_walk *w, struct page_text *t)
+{
+	char addr[FMT_IP6_MAX];
+	struct nd_entry e;
+	unsigned cursor = (unsigned)w->cursor.n;
+	if (w->item == 0)
+		page_print(t, ",\"neighbours6\":[");
+	if (!plane.fib_ready || w->item >= page_number(w->query, "limit", UINT32_MAX) ||
+	    !nd_next(&plane.nd, &cursor, core_now_ns(), &e)) {
+		page_print(t, "]}\n");
+		return false;
+	}
+	w->cursor.n = cursor;
+	page_print(t, "%s\n{\"address\":\"%s\",\"mac\":", comma(w), fmt_ip6(addr, e.addr.w));
+	neighbour_mac(t, e.mac);
+	page_print(t, ",\"port\":\"eth%u\",\"state\":\"%s\",\"router\":%s,\"age_s\":%llu,"
+	              "\"waiting\":%u}", e.port, nd_state_name(e.state),
+	           e.role == ND_ROLE_ROUTER ? "true" : "false", (ull)(e.age_ns / 1000000000u),
+	           e.pending);
+	return true;
+}
+
+const page_part page_neighbours[] = {part_neighbours, part_neighbours6, NULL};
 
 /* --- TCP connections by core and state --- */
 
@@ -246,7 +334,7 @@ const page_part page_tcp[] = {part_tcp, NULL};
 
 static bool port_is_down(unsigned p)
 {
-	return view_get()->port[p].enabled && !plane.link_up[p];
+	return view_in_use(&view_get()->port[p]) && !plane.link_up[p];
 }
 
 unsigned page_health_status(void)

@@ -44,7 +44,7 @@ static void seconds(struct page_text *t, uint64_t ns)
 
 /* --- the machine --- */
 
-enum machine { MACHINE_MEMORY, MACHINE_MEMORY_USED, MACHINE_IMAGE, MACHINE_ROUTES, MACHINE_REFUSED,
+enum machine { MACHINE_MEMORY, MACHINE_MEMORY_USED, MACHINE_IMAGE, MACHINE_REFUSED,
 	       MACHINE_WAITING, MACHINE_CONFIG, MACHINE_HTTP, MACHINE_HTTP_REFUSED, MACHINE_HTTP_FULL,
 	       MACHINE_HTTP_TIMEOUTS, MACHINE_CONSOLE, MACHINE_CONSOLE_LOGINS, MACHINE_CONSOLE_WRONG,
 	       MACHINE_CONSOLE_REFUSED, MACHINE_CONSOLE_FULL };
@@ -77,8 +77,6 @@ static bool machine(const struct family *f, uint32_t i, struct page_text *t)
 		return plain(f, t, self.info->ram_used_bytes);
 	case MACHINE_IMAGE:
 		return plain(f, t, self.info->image_bytes);
-	case MACHINE_ROUTES:
-		return plain(f, t, plane.fib_ready ? fib_count(&plane.fib) : 0);
 	case MACHINE_REFUSED:
 		return plain(f, t, plane.refused_routes);
 	case MACHINE_WAITING:
@@ -117,13 +115,34 @@ static bool http_requests(const struct family *f, uint32_t i, struct page_text *
 	return true;
 }
 
+static bool routes(const struct family *f, uint32_t i, struct page_text *t)
+{
+	static const char *const names[] = {"ipv4", "ipv6"};
+	const struct fib_writer *const tables[] = {&plane.fib, &plane.fib6};
+	if (i >= ARRAY_LEN(names))
+		return false;
+	page_print(t, "%s{family=\"%s\"} %u\n", f->name, names[i],
+	           plane.fib_ready ? fib_count(tables[i]) : 0);
+	return true;
+}
+
+/* The states of ARP, then those of ND. */
 static bool neighbours(const struct family *f, uint32_t i, struct page_text *t)
 {
-	uint32_t count[STATS_NEIGH_STATES];
-	if (i == 0 || i >= STATS_NEIGH_STATES) /* 0: FREE */
-		return i == 0;
-	stats_neighbours(count);
-	page_print(t, "%s{state=\"%s\"} %u\n", f->name, arp_state_name((enum arp_state)i), count[i]);
+	uint32_t count[STATS_NEIGH6_STATES];
+	bool six = i >= STATS_NEIGH_STATES;
+	uint32_t s = six ? i - STATS_NEIGH_STATES : i;
+	if (six && s >= STATS_NEIGH6_STATES)
+		return false;
+	if (s == 0) /* FREE */
+		return true;
+	if (six)
+		stats_neighbours6(count);
+	else
+		stats_neighbours(count);
+	page_print(t, "%s{family=\"%s\",state=\"%s\"} %u\n", f->name, six ? "ipv6" : "ipv4",
+	           six ? nd_state_name((enum nd_state)s) : arp_state_name((enum arp_state)s),
+	           count[s]);
 	return true;
 }
 
@@ -178,7 +197,7 @@ static bool port_link(const struct family *f, uint32_t i, struct page_text *t)
 	bool up = core_port_link(i, &link) && link.up;
 	uint64_t value = f->arg == 0 ? up : up ? link.mbps * 125000ull : 0;
 	if (f->arg == 2)
-		value = view_get()->port[i].enabled;
+		value = view_in_use(&view_get()->port[i]);
 	page_print(t, "%s{port=\"eth%u\"} %llu\n", f->name, i, (ull)value);
 	return true;
 }
@@ -340,9 +359,9 @@ static const struct family families[] = {
 	{"hayate_core_faults_total", "counter", "Times the core's program was restarted", core_faults, 0},
 	{"hayate_core_buffers", "gauge", "Packet buffers of the core", CORE(pool_count)},
 	{"hayate_core_buffers_free", "gauge", "Of these, those that are free", CORE(pool_free)},
-	{"hayate_routes", "gauge", "Prefixes in the forwarding table", machine, MACHINE_ROUTES},
+	{"hayate_routes", "gauge", "Prefixes in the forwarding table by version of IP", routes, 0},
 	{"hayate_routes_refused", "gauge", "Prefixes that did not fit into it", machine, MACHINE_REFUSED},
-	{"hayate_neighbours", "gauge", "Neighbours by state", neighbours, 0},
+	{"hayate_neighbours", "gauge", "Neighbours by version of IP and state", neighbours, 0},
 	{"hayate_tcp_connections", "gauge", "TCP connections by core and state", tcp_states, 0},
 	{"hayate_http_requests_total", "counter", "Answers of the HTTP server by class of status",
 	 http_requests, 0},

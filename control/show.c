@@ -128,9 +128,9 @@ void show_interfaces(struct shell *sh, int argc, char **argv)
 		            : link.gone   ? "gone"
 		            : link.up     ? "up"
 		                          : "down",
-		            i->shutdown             ? "shut down by configuration"
-		            : !v->port[p].enabled   ? "no address"
-		                                    : "in use");
+		            i->shutdown                ? "shut down by configuration"
+		            : view_in_use(&v->port[p]) ? "in use"
+		                                       : "no address");
 		if (i->description[0])
 			shell_print(sh, "  description %s\n", i->description);
 		show_device(sh, nic, v->port[p].mtu);

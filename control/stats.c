@@ -36,6 +36,16 @@ void stats_neighbours(uint32_t count[STATS_NEIGH_STATES])
 			count[e.state]++;
 }
 
+void stats_neighbours6(uint32_t count[STATS_NEIGH6_STATES])
+{
+	struct nd_entry e;
+	unsigned cursor = 0;
+	memset(count, 0, STATS_NEIGH6_STATES * sizeof *count);
+	while (plane.fib_ready && nd_next(&plane.nd, &cursor, core_now_ns(), &e))
+		if ((unsigned)e.state < STATS_NEIGH6_STATES)
+			count[e.state]++;
+}
+
 bool stats_tcp(unsigned core, enum tcp_state state, uint32_t *n)
 {
 	*n = 0;

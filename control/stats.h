@@ -7,6 +7,7 @@
 
 #include "control/view.h"
 #include "net/arp.h"
+#include "net/nd.h"
 
 /* The uint64_t at an offset of a structure of counters that another core may be writing. */
 static inline uint64_t stats_word(const void *base, size_t offset)
@@ -26,6 +27,11 @@ const char *stats_role(unsigned core);
 /* Neighbours by enum arp_state. */
 #define STATS_NEIGH_STATES (ARP_STATIC + 1)
 void stats_neighbours(uint32_t count[STATS_NEIGH_STATES]);
+
+/* The same of IPv6, by enum nd_state. */
+#define STATS_NEIGH6_STATES (ND_STATIC + 1)
+_Static_assert(STATS_NEIGH6_STATES >= STATS_NEIGH_STATES, "room for either in the larger");
+void stats_neighbours6(uint32_t count[STATS_NEIGH6_STATES]);
 
 /* Connections of a core in a state; false: it has no TCP. */
 bool stats_tcp(unsigned core, enum tcp_state state, uint32_t *n);

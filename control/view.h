@@ -74,6 +74,9 @@ struct view_port {
 	uint32_t addr[VIEW_ADDRESSES_MAX]; /* [0] is the primary one, source of ICMP errors */
 };
 
+/* In either version. */
+static inline bool view_in_use(const struct view_port *vp) { return vp->enabled || vp->enabled6; }
+
 /* Our IPv6 addresses on an interface that may be used (not tentative, RFC 4862 5.4). To change one:
  * count = 0, core_quiesce(), write the rest, count = as many (release). [0] is the link-local one. */
 struct view_port6 {

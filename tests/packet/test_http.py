@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from machine import *
+from ip6 import *
 from prometheus_client.parser import text_string_to_metric_families
 from test_tcp import Peer
 from scapy.layers.inet import ICMP, TCP
@@ -150,6 +150,45 @@ def test_json(h, path):
             [(A.ip, A.mac, "reachable"), (B.ip, B.mac, "reachable")]
     else:
         assert said["cores"][0]["estab"] == 1
+
+
+def test_json_of_both_families(make):
+    """Addresses, routes and neighbours of IPv6 stand beside those of IPv4."""
+    m = make(CONFIG6.replace("arp timeout 60\n", "") + "http server\nipv6 route 2001:db8:9::/48 null0\n"
+             "ipv6 route 2001:db8:8::/48 %s\n" % B.ip6)
+    m.learn(A)
+    learn6(m, A, B)
+    ports, routes, neighbours = (json.loads(Client(m, sport=40000 + i).get("/api/v1/%s.json" % name)[2])
+                                 for i, name in enumerate(("ports", "routes", "neighbours")))
+    assert ports["ports"][0]["addresses"] == ["192.0.2.1/24", ROUTER[0].link_local + "/64",
+                                              "2001:db8:1::1/64"]
+    assert [p["name"] for p in ports["ports"]] == ["eth0", "eth1"]
+    assert routes["total6"] == 4 and routes["routes6"] == [
+        {"prefix": "2001:db8:1::/64", "advertised": False, "kind": "connected", "port": "eth0"},
+        {"prefix": "2001:db8:2::/64", "advertised": False, "kind": "connected", "port": "eth1"},
+        {"prefix": "2001:db8:8::/48", "advertised": False, "kind": "static", "port": "eth1", "via": B.ip6,
+         "resolved": True},
+        {"prefix": "2001:db8:9::/48", "advertised": False, "kind": "null0"}]
+    assert sorted((n["address"], n["mac"], n["port"], n["state"], n["router"])
+                  for n in neighbours["neighbours6"]) == \
+        [(A.ip6, A.mac, "eth0", "reachable", False), (B.ip6, B.mac, "eth1", "reachable", False)]
+    limited = json.loads(Client(m, sport=40009).get("/api/v1/routes.json?limit=3")[2])
+    assert len(limited["routes"]) == len(limited["routes6"]) == 3 and limited["total6"] == 4
+    text = Client(m, sport=40010).get("/metrics")[2].decode()
+    assert 'hayate_neighbours{family="ipv6",state="reachable"} 2\n' in text
+    assert 'hayate_neighbours{family="ipv4",state="reachable"} 1\n' in text
+    assert 'hayate_routes{family="ipv6"} 4\n' in text
+
+
+def test_port_of_ipv6_alone(make):
+    """It is in use, and missed when its link goes."""
+    m = make("interface eth0\n ip address 192.0.2.1/24\ninterface eth1\n ipv6 enable\nhttp server\n")
+    m.learn(A)
+    text = Client(m).get("/metrics")[2].decode()
+    assert 'hayate_port_enabled{port="eth1"} 1\n' in text
+    assert "eth1 link up, in use\n" in m.console("show interfaces")
+    m.link(1, False)
+    assert Client(m, sport=40001).get("/healthz")[::2] == (503, b"eth1 is down\n")
 
 
 def test_routes_are_streamed(make):
