@@ -7,6 +7,7 @@
    repository without a good signature is refused whatever the system's settings say.
 3. A package comes with everything it depends on, libc included, because the list of installed
    packages is blank: what is unpacked runs on its own libraries, through its own ld.so (`Tree`).
+   Who wants one program of a large package names what that program needs, and gets no more.
 4. No maintainer script runs.
 """
 import contextlib
@@ -229,7 +230,7 @@ class Debs:
         }
         return "\n".join(lines + ['%s "%s";' % item for item in ours.items()]) + "\n"
 
-    def _apt(self, words, start=0, end=0, fetching="Retrieving"):
+    def _apt(self, words, start=0, end=0, cwd=None):
         """Runs apt-get; its progress moves ours from `start` to `end`. Returns what it prints."""
         reader, writer = os.pipe()
         environment = {**os.environ, "APT_CONFIG": self._path("apt.conf"), "LC_ALL": "C",
@@ -237,7 +238,7 @@ class Debs:
         with tempfile.TemporaryFile() as out, os.fdopen(reader) as status:
             child = process.popen(["apt-get", "-o", "APT::Status-Fd=%d" % writer, *words],
                                   stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-                                  pass_fds=[writer], env=environment)
+                                  pass_fds=[writer], env=environment, cwd=cwd)
             os.close(writer)
             try:
                 # apt ends its own waits (Timeout above); this bounds their sum.
@@ -276,9 +277,12 @@ class Debs:
             plan[package] = version
         return plan
 
-    def unpack(self, packages, root):
-        """Fetches `packages` with all they need, and unpacks them into `root`."""
-        self._apt(["install", "-y", "-qq", "--download-only", *packages], RESOLVED, FETCHED)
+    def unpack(self, packages, root, alone=False):
+        """Fetches `packages` with all they need, or alone, and unpacks them into `root`."""
+        if alone:
+            self._apt(["download", *packages], RESOLVED, FETCHED, self._path("cache/archives"))
+        else:
+            self._apt(["install", "-y", "-qq", "--download-only", *packages], RESOLVED, FETCHED)
         waiting = glob.glob(self._path("cache/archives/*.deb"))
         total = sum(os.path.getsize(path) for path in waiting)
         # The big ones first, so that the CPUs end together.
