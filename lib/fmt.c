@@ -1,4 +1,5 @@
-/* See fmt.h. One pass over the format; every byte goes through put(), which alone knows the end. */
+/* See fmt.h. One pass over the format; every byte goes through put() or put_bytes(), which alone know
+ * the end. */
 #include "lib/fmt.h"
 
 #include "lib/bytes.h"
@@ -30,6 +31,19 @@ static void put(struct out *o, char c)
 	o->len++;
 }
 
+/* Of text at once: by put() each byte would wait for the length that the last one has stored. It is
+ * short, so a loop does better than memcpy's `rep`. */
+static void put_bytes(struct out *o, const char *text, size_t n)
+{
+	size_t room = o->len + 1 < o->size ? o->size - 1 - o->len : 0;
+	size_t fits = n < room ? n : room;
+	char *buf = o->buf;
+	size_t at = o->len;
+	for (size_t i = 0; i < fits; i++)
+		buf[at + i] = text[i];
+	o->len += n;
+}
+
 static void pad(struct out *o, char c, size_t have, size_t want)
 {
 	for (; have < want; have++)
@@ -40,8 +54,7 @@ static void put_text(struct out *o, const struct spec *s, const char *text, size
 {
 	if (!s->left)
 		pad(o, ' ', n, s->width);
-	for (size_t i = 0; i < n; i++)
-		put(o, text[i]);
+	put_bytes(o, text, n);
 	if (s->left)
 		pad(o, ' ', n, s->width);
 }
@@ -77,8 +90,7 @@ static void put_number(struct out *o, const struct spec *s, char sign, uint64_t 
 	if (zeros)
 		pad(o, '0', total, s->width);
 	pad(o, '0', n, min);
-	for (size_t i = sizeof digits - n; i < sizeof digits; i++)
-		put(o, digits[i]);
+	put_bytes(o, digits + sizeof digits - n, n);
 	if (s->left)
 		pad(o, ' ', total, s->width);
 }
@@ -200,10 +212,13 @@ size_t fmt_vformat(char *buf, size_t size, const char *format, fmt_va_list args)
 	__builtin_va_copy(a.list, args);
 	for (const char *f = format; *f; f++) {
 		struct spec s;
-		if (*f != '%') {
-			put(&o, *f);
-			continue;
-		}
+		size_t plain = 0;
+		while (f[plain] && f[plain] != '%')
+			plain++;
+		put_bytes(&o, f, plain);
+		f += plain;
+		if (*f == '\0')
+			break;
 		f = parse_spec(f + 1, &s, &a);
 		if (*f == '\0')
 			break;
