@@ -19,12 +19,11 @@
 
 typedef unsigned long long ull;
 
-static struct counters sum; /* as of the last family that begins */
+static struct counters sum; /* of all cores, as of the last family that needs it */
 
 struct family {
 	const char *name, *type, *help;
-	/* Writes sample i: what stands behind the name. False: there is none (skip may be set: but there
-	 * may be later ones). */
+	/* Writes sample i, or nothing, where there may be later ones. False: there are no more. */
 	bool (*sample)(const struct family *f, uint32_t i, struct page_text *t);
 	uint32_t arg; /* the function's own */
 };
@@ -80,6 +79,7 @@ static bool machine(const struct family *f, uint32_t i, struct page_text *t)
 	case MACHINE_REFUSED:
 		return plain(f, t, plane.refused_routes);
 	case MACHINE_WAITING:
+		core_counters(&sum);
 		return plain(f, t, stats_waiting(&sum));
 	case MACHINE_CONFIG:
 		return plain(f, t, plane.configured);
@@ -129,37 +129,35 @@ static bool routes(const struct family *f, uint32_t i, struct page_text *t)
 /* The states of ARP, then those of ND. */
 static bool neighbours(const struct family *f, uint32_t i, struct page_text *t)
 {
-	uint32_t count[STATS_NEIGH6_STATES];
-	bool six = i >= STATS_NEIGH_STATES;
-	uint32_t s = six ? i - STATS_NEIGH_STATES : i;
-	if (six && s >= STATS_NEIGH6_STATES)
+	/* one sample of the list is a family: each is a walk through all of its table */
+	uint32_t count[STATS_NEIGH_STATES], count6[STATS_NEIGH6_STATES];
+	if (i > 1)
 		return false;
-	if (s == 0) /* FREE */
-		return true;
-	if (six)
-		stats_neighbours6(count);
-	else
+	if (i == 0)
 		stats_neighbours(count);
-	page_print(t, "%s{family=\"%s\",state=\"%s\"} %u\n", f->name, six ? "ipv6" : "ipv4",
-	           six ? nd_state_name((enum nd_state)s) : arp_state_name((enum arp_state)s),
-	           count[s]);
+	else
+		stats_neighbours6(count6);
+	for (unsigned state = 1; state < (i ? STATS_NEIGH6_STATES : STATS_NEIGH_STATES); state++) /* 0: FREE */
+		page_print(t, "%s{family=\"%s\",state=\"%s\"} %u\n", f->name, i ? "ipv6" : "ipv4",
+		           i ? nd_state_name((enum nd_state)state) : arp_state_name((enum arp_state)state),
+		           i ? count6[state] : count[state]);
 	return true;
 }
 
 /* --- the registry --- */
 
-/* Sample i of those of a kind, without `skip` letters of the name. */
+/* Counter i, if it is of that kind, without `skip` letters of its name. */
 static bool of_kind(const struct family *f, struct page_text *t, uint32_t i, enum counter_kind kind,
                     const char *label, unsigned skip)
 {
-	for (unsigned c = 0; c < CNT_MAX; c++) {
-		if (counter_desc[c].kind != kind || i-- != 0)
-			continue;
-		page_print(t, "%s{%s=\"%s\"} %llu\n", f->name, label, counter_desc[c].name + skip,
-		           (ull)sum.v[c]);
-		return true;
-	}
-	return false;
+	if (i == CNT_MAX)
+		return false;
+	if (i == 0)
+		core_counters(&sum);
+	if (counter_desc[i].kind == kind)
+		page_print(t, "%s{%s=\"%s\"} %llu\n", f->name, label, counter_desc[i].name + skip,
+		           (ull)sum.v[i]);
+	return true;
 }
 
 static bool fates(const struct family *f, uint32_t i, struct page_text *t)
@@ -189,6 +187,35 @@ static bool part_info(struct page_walk *w, struct page_text *t)
 
 /* --- ports --- */
 
+/*
+ * A port's counters, read for a whole page at once: to read them is to take the cache lines that data
+ * cores count in away from them, and the card's own take a register access each (ixgbe), while a page
+ * asks some forty times. They are read again for a page that takes long.
+ */
+#define FIGURES_US 1000
+static struct figures {
+	uint64_t until_us; /* 0: read them anew */
+	struct nic_counters queue;
+	const struct nic_stats *device;
+} figures[NIC_PORTS_MAX];
+
+static const struct figures *figures_of(unsigned port)
+{
+	struct figures *g = &figures[port];
+	if (core_now_us() >= g->until_us) {
+		core_port_counters(port, &g->queue);
+		g->device = core_port_stats(port);
+		g->until_us = core_now_us() + FIGURES_US;
+	}
+	return g;
+}
+
+static void forget_figures(void)
+{
+	for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
+		figures[p].until_us = 0;
+}
+
 static bool port_link(const struct family *f, uint32_t i, struct page_text *t)
 {
 	struct nic_link link;
@@ -216,18 +243,16 @@ static bool port_info(const struct family *f, uint32_t i, struct page_text *t)
 /* The counter at f->arg of struct nic_counters. */
 static bool port_counter(const struct family *f, uint32_t i, struct page_text *t)
 {
-	struct nic_counters c;
 	if (i >= core_port_count())
 		return false;
-	core_port_counters(i, &c);
-	page_print(t, "%s{port=\"eth%u\"} %llu\n", f->name, i, (ull)stats_word(&c, f->arg));
+	page_print(t, "%s{port=\"eth%u\"} %llu\n", f->name, i,
+	           (ull)stats_word(&figures_of(i)->queue, f->arg));
 	return true;
 }
 
 /* Those of struct nic_counters and of the device that have a reason. */
 static bool port_reason(const struct family *f, uint32_t i, struct page_text *t)
 {
-	struct nic_counters c;
 	const struct stats_reason *row;
 	uint32_t port = i / stats_reason_count;
 	if (port >= core_port_count())
@@ -235,23 +260,22 @@ static bool port_reason(const struct family *f, uint32_t i, struct page_text *t)
 	row = &stats_reasons[i % stats_reason_count];
 	if (row->sent != f->arg)
 		return true;
-	core_port_counters(port, &c);
+	const struct figures *g = figures_of(port);
+	const void *from = row->device ? (const void *)g->device : &g->queue;
 	page_print(t, "%s{port=\"eth%u\",reason=\"%s\"} %llu\n", f->name, port, row->name,
-	           (ull)(row->device ? stats_word(core_port_stats(port), row->offset)
-	                             : stats_word(&c, row->offset)));
+	           (ull)stats_word(from, row->offset));
 	return true;
 }
 
 /* f->arg: 0 reads, 1 writes; by who made them. */
 static bool port_mmio(const struct family *f, uint32_t i, struct page_text *t)
 {
-	struct nic_counters c;
 	uint32_t port = i / 2;
 	if (port >= core_port_count())
 		return false;
 	const struct nic *nic = core_port_nic(port);
-	core_port_counters(port, &c);
-	uint64_t data = f->arg ? c.mmio_writes : c.mmio_reads;
+	const struct nic_counters *c = &figures_of(port)->queue;
+	uint64_t data = f->arg ? c->mmio_writes : c->mmio_reads;
 	page_print(t, "%s{port=\"eth%u\",by=\"%s\"} %llu\n", f->name, port, i % 2 ? "control" : "data",
 	           (ull)(i % 2 == 0 ? data : f->arg ? nic->mmio_writes : nic->mmio_reads));
 	return true;
@@ -390,8 +414,9 @@ static bool part_families(struct page_walk *w, struct page_text *t)
 	const struct family *f = &families[n];
 	if (n == ARRAY_LEN(families))
 		return false;
+	if (w->item == 0)
+		forget_figures();
 	if (sample == 0) {
-		core_counters(&sum);
 		page_print(t, "# HELP %s %s\n# TYPE %s %s\n", f->name, f->help, f->name, f->type);
 	} else if (!f->sample(f, sample - 1, t)) {
 		w->cursor.n = (uint64_t)(n + 1) << 32;
