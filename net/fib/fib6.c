@@ -88,9 +88,13 @@ uint32_t fib6_lookup(const struct fib *fib, const uint8_t *dst)
 }
 
 /*
- * By stages over the vector as fib4_lookup_batch, which has the reasons; a stage for each level that
- * any of the addresses still goes down. The depth of a trie ends it: behind the last byte of an
- * address there are only leaves.
+ * By stages over the vector as fib4_lookup_batch, which has the reasons. The first stage goes down
+ * to the 32nd bit, what providers are given: few nodes for much traffic, which stay in the caches, so
+ * that a processor overlaps the walks of several addresses by itself. Each further stage is a level:
+ * it reads the entries that the one before has asked for, and asks for the next. Without a branch,
+ * so for a leaf too: that makes an address nobody reads from (at[] is overwritten).
+ *
+ * The depth of a trie ends it: behind the last byte of an address there are only leaves.
  */
 void fib6_lookup_batch(const struct fib *fib, const uint8_t *const *dst, uint32_t *nh, unsigned n)
 {
@@ -99,23 +103,26 @@ void fib6_lookup_batch(const struct fib *fib, const uint8_t *const *dst, uint32_
 	unsigned left = 0;
 	assert(n <= FIB_BATCH_MAX);
 	for (unsigned i = 0; i < n; i++) {
-		uint32_t e = trie_load(level1_at(fib, dst[i]));
+		const uint8_t *d = dst[i];
+		uint32_t e = trie_load(level1_at(fib, d));
+		for (unsigned b = 2; b < 4 && trie_is_node(e); b++)
+			e = trie_load(&fib->node[e & TRIE_VALUE][d[b]]);
 		nh[i] = e & TRIE_VALUE;
+		at[left] = &fib->node[e & TRIE_VALUE][d[4]];
+		__builtin_prefetch(at[left]);
 		deep[left] = (uint16_t)i;
 		left += e >> 31;
 	}
-	for (unsigned b = 2; left; b++) {
+	for (unsigned b = 5; left; b++) {
 		unsigned more = 0;
-		for (unsigned k = 0; k < left; k++) {
-			unsigned i = deep[k];
-			at[k] = &fib->node[nh[i]][dst[i][b]];
-			__builtin_prefetch(at[k]);
-		}
 		for (unsigned k = 0; k < left; k++) {
 			unsigned i = deep[k];
 			uint32_t e = trie_load(at[k]);
 			nh[i] = e & TRIE_VALUE;
-			deep[more] = (uint16_t)i; /* more <= k: already read */
+			/* more <= k: already read */
+			at[more] = &fib->node[e & TRIE_VALUE][dst[i][b % 16]];
+			__builtin_prefetch(at[more]);
+			deep[more] = (uint16_t)i;
 			more += e >> 31;
 		}
 		left = more;

@@ -15,9 +15,12 @@
 
 #define VECTOR 256
 #define ADDRESSES (1u << 22) /* 16 MiB: streams, does not stay in cache */
+#define ADDRESSES6 (1u << 20) /* the same 16 MiB */
 #define ROUNDS 15
 
 static uint32_t *dst;
+static const uint8_t **dst6;
+static uint8_t (*addr6)[16]; /* that dst6[] points to */
 static uint32_t sink; /* so that the compiler may not drop a look-up */
 
 static uint64_t ns(void)
@@ -64,6 +67,15 @@ static void run_single(const struct fib *fib, unsigned addresses)
 {
 	for (unsigned i = 0; i < ADDRESSES; i++)
 		sink += fib4_lookup(fib, dst[i % addresses]);
+}
+
+static void run_batch6(const struct fib *fib, unsigned addresses)
+{
+	uint32_t nh[VECTOR];
+	for (unsigned i = 0; i < ADDRESSES; i += VECTOR) {
+		fib6_lookup_batch(fib, dst6 + i % addresses, nh, VECTOR);
+		sink += nh[0];
+	}
 }
 
 static void measure(const char *what, const struct fib *fib, unsigned addresses,
@@ -119,6 +131,66 @@ static void table(const char *name, const struct prefix *p, unsigned n)
 	free(v);
 }
 
+struct prefix6 {
+	uint8_t b[16];
+	unsigned plen;
+};
+
+/* Number i of n: all /48 side by side, or as providers have them: /32, /48 in these, some /64. */
+static struct prefix6 prefix6_make(unsigned i, unsigned n, bool mixed)
+{
+	static const uint8_t first[] = {0x20, 0x24, 0x26, 0x2a};
+	struct prefix6 p = {{0x2a, 0x10, 0, 0, (uint8_t)(i >> 8), (uint8_t)i}, 48};
+	if (!mixed)
+		return p;
+	unsigned provider = random_below(n / 4), kind = random_below(10);
+	p = (struct prefix6){{first[provider % 4], (uint8_t)(provider / 4 % 8),
+	                      (uint8_t)(provider >> 10), (uint8_t)(provider >> 2)}, 32};
+	if (kind >= 3) {
+		p.plen = kind < 9 ? 48 : 64;
+		p.b[4] = (uint8_t)random_below(4);
+		p.b[5] = (uint8_t)random64();
+		p.b[7] = kind < 9 ? 0 : (uint8_t)random64();
+	}
+	return p;
+}
+
+/* A random one of the first `from` prefixes for each address. */
+static void choose6(const struct prefix6 *p, unsigned from)
+{
+	for (unsigned i = 0; i < ADDRESSES6; i++) {
+		memcpy(addr6[i], p[random_below(from)].b, 8);
+		random_fill(addr6[i] + 8, 8);
+		dst6[i] = addr6[i];
+	}
+}
+
+static void table6(const char *name, unsigned n, bool mixed)
+{
+	struct fib_writer w;
+	size_t shared = fib6_shared_bytes(n), priv = fib6_private_bytes(n);
+	void *s = memory(shared), *v = memory(priv);
+	struct prefix6 *p = calloc(n, sizeof *p);
+	if (!p || fib6_init(&w, s, shared, v, priv) != 0)
+		exit(1);
+	for (unsigned i = 0; i < n; i++) {
+		struct net_addr prefix;
+		p[i] = prefix6_make(i, n, mixed);
+		memcpy(prefix.w, p[i].b, 16);
+		if (fib6_insert(&w, &prefix, p[i].plen, 1 + i % 60) != 0)
+			exit(1);
+	}
+	printf("%s: %u prefixes, memory shared %.1f MiB\n", name, fib_count(&w),
+	       (double)shared / 1048576);
+	choose6(p, n);
+	measure("a random prefix each, batch", w.fib, ADDRESSES6, run_batch6);
+	choose6(p, n < 2000 ? n : 2000);
+	measure("one of the first 2000 each, batch", w.fib, ADDRESSES6, run_batch6);
+	free(p);
+	free(s);
+	free(v);
+}
+
 int main(void)
 {
 	struct prefix *p;
@@ -135,5 +207,10 @@ int main(void)
 		n = prefixes_make(&p, GLOBAL_COUNT);
 	table(n == GLOBAL_COUNT ? "global table" : "table", p, n);
 	free(p);
+	dst6 = memory(ADDRESSES6 * sizeof *dst6);
+	addr6 = memory(ADDRESSES6 * sizeof *addr6);
+	table6("IPv6, one /48", 1, false);
+	table6("IPv6, 16k /48", 16384, false);
+	table6("IPv6, 200k made up", 200000, true);
 	return sink == 0x12345678;
 }
