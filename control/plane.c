@@ -24,6 +24,7 @@
 _Static_assert(CONFIG_PORTS_MAX == NIC_PORTS_MAX, "one interface block per port");
 _Static_assert(CONFIG_ADDRESSES_MAX <= VIEW_ADDRESSES_MAX, "start_ports copies them");
 _Static_assert(CONFIG_HOSTNAME_SIZE <= SHELL_HOSTNAME_SIZE, "none is cut");
+_Static_assert(PUNT_KINDS <= CORE_PUNT_KINDS, "each has its part of the ring");
 _Static_assert((int)CONFIG_IDLE_AUTO == (int)CORE_IDLE_AUTO &&
                (int)CONFIG_IDLE_POLL == (int)CORE_IDLE_POLL &&
                (int)CONFIG_IDLE_SLEEP == (int)CORE_IDLE_SLEEP, "plane_start converts them");
@@ -587,22 +588,12 @@ static void plane_inject(struct pkt *p, uint32_t kind, uint32_t arg)
 		pkt_free(&self.pool, p);
 }
 
-/* Without neighbours nothing moves, so what finds them has all of the ring; next comes what waits
- * for them; a flood of packets to ourselves shall stop neither. */
-static const uint8_t punt_eighths[] = {
-	[PUNT_ARP] = 8,
-	[PUNT_ND] = 8,
-	[PUNT_LOCAL] = 4,
-	[PUNT_RESOLVE] = 6,
-	[PUNT_OWN] = 6,
-};
-
 const struct control_hooks plane_hooks = {
 	.start = plane_start,
 	.ports = plane_ports,
 	.link = plane_link,
 	.msg = plane_msg,
-	.punt_eighths = punt_eighths,
+	.punt_kinds = PUNT_KINDS,
 	.key = plane_key,
 	.timer = plane_timer,
 	.inject = plane_inject,

@@ -215,7 +215,8 @@ static inline const void *view_extension_shared_of(unsigned core)
 	return (const uint8_t *)core_shared_area_of(core) + VIEW_SHARED_BYTES;
 }
 
-/* Messages from data cores (core_msg.kind); arg is the next-hop number. */
+/* Messages from data cores (core_msg.kind); arg is the next-hop number. Each kind has a part of the
+ * ring to itself (core/ring.c). */
 enum punt_kind {
 	PUNT_ARP,     /* an ARP frame */
 	PUNT_ND,      /* a message of neighbour or router discovery, for the machine itself */
@@ -223,6 +224,7 @@ enum punt_kind {
 	PUNT_RESOLVE, /* to be forwarded once its neighbour is known; TTL is already taken down */
 	PUNT_OWN,     /* a packet of ours that waits for its neighbour (core_punt_own) */
 };
+#define PUNT_KINDS (PUNT_OWN + 1)
 
 /* Messages to data cores. */
 enum inject_kind {

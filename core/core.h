@@ -85,6 +85,8 @@ struct core_msg {
 	uint8_t frame[];
 };
 
+#define CORE_PUNT_KINDS 8
+
 /*
  * An application: functions are there unless it says "or NULL". apps/discard/discard.c is the
  * smallest example. When each hook is called, those of the control plane by the names in struct
@@ -128,9 +130,9 @@ struct control_hooks {
 	/* A frame that a data core punted. The message is valid during the call. */
 	void (*msg)(const struct core_msg *m);
 
-	/* By kind of message: how many eighths of the ring may be full when a data core punts one of
-	 * it. So a flood of one kind leaves room for others, on which more depends. */
-	const uint8_t *punt_eighths;
+	/* How many kinds of message data cores punt, from 0 on, CORE_PUNT_KINDS at most: the ring is
+	 * shared out among them, so that a flood of one does not keep out the others. */
+	unsigned punt_kinds;
 
 	/* A byte typed on the console. */
 	void (*key)(uint8_t c);
@@ -276,7 +278,7 @@ static inline void core_drop(const struct pkt *p, enum counter reason)
 }
 
 /* Copies a received packet to the control core, which decides its fate, and frees it. A ring that is
- * full, or has no room for that kind (control_hooks.punt_eighths), drops it as drop_punt_full.
+ * full, or has no room for that kind (control_hooks.punt_kinds), drops it as drop_punt_full.
  * PKT_CSUM_PARTIAL must have been completed. */
 void core_punt(const struct pkt *p, uint32_t kind, uint32_t arg);
 

@@ -19,6 +19,11 @@
  * 5. The other side is not believed: a head that is not within `slots` of the tail is no message,
  *    and the next restart of the ports skips to it.
  *
+ * A punt ring is shared out among the kinds of message, for a flood of one shall not keep out what
+ * others depend on: half of it is kept for them, in equal parts, the other half is for who comes
+ * first. The producer alone counts what lies in it (struct punt_places): the places that the consumer
+ * has given back are those between the tail it saw last and the one it sees now.
+ *
  * A received frame in a punt ring counts as `punted` once its message is published and as
  * `punt_taken` when the control core begins to serve it or skips it. punt_taken[] in the outbox
  * tells the message in hand, which a restart must not count twice.
@@ -59,10 +64,28 @@ static bool is_waiting(uint64_t head, uint64_t tail)
 
 /* --- restart --- */
 
+/*
+ * Which kinds lie in the punt ring. Slots may change their size while they are empty (4), so kinds
+ * stand here and not there. What an earlier life of this program has left counts as nobody's: it
+ * goes when the ports are restarted, which is about to happen.
+ */
+static struct punt_places {
+	uint64_t seen; /* the tail when we looked last; what lies before it is not counted any more */
+	uint16_t count[CORE_PUNT_KINDS];
+	uint8_t kind[RING_SLOTS_MAX]; /* of the message with that number, modulo */
+} places;
+
+static void places_restart(void)
+{
+	places = (struct punt_places){.seen = outbox_of(self.id)->punt_head};
+}
+
 void rings_restart(void)
 {
-	if (self.roles & CORE_DATA)
+	if (self.roles & CORE_DATA) {
 		ring_inject_skip();
+		places_restart();
+	}
 	if (self.roles & CORE_CONTROL)
 		for (unsigned d = 0; d < self.info->data_cores; d++)
 			ring_punt_skip(d);
@@ -121,12 +144,38 @@ static void fill_packet(struct core_msg *m, const struct pkt *p)
 	}
 }
 
+static void places_give_back(uint64_t tail)
+{
+	for (; places.seen < tail; places.seen++)
+		places.count[places.kind[places.seen % RING_SLOTS_MAX]]--;
+}
+
+/* The places that are kept for kinds other than this one and not taken by them. */
+static unsigned places_kept(uint32_t kind, unsigned part)
+{
+	unsigned kept = 0;
+	for (unsigned k = 0; k < core_app()->control->punt_kinds; k++)
+		kept += k != kind && places.count[k] < part ? part - places.count[k] : 0u;
+	return kept;
+}
+
 /* Whether the punt ring, with head its next slot, takes one more message of this kind. */
 static bool punt_has_room(uint64_t head, uint32_t kind)
 {
-	uint64_t used = head - shared_load(&outbox_of(0)->punt_tail[data_index()]);
-	uint64_t share = core_app()->control->punt_eighths[kind];
-	return used < snapshot_header()->slots * share / 8;
+	unsigned slots = snapshot_header()->slots, kinds = core_app()->control->punt_kinds;
+	unsigned part = slots / 2 / kinds;
+	uint64_t tail = shared_load(&outbox_of(0)->punt_tail[data_index()]), used = head - tail;
+	assert(kind < kinds);
+	if (used >= slots) /* full, or no tail of ours (5) */
+		return false;
+	places_give_back(tail);
+	return places.count[kind] < part || slots - used > places_kept(kind, part);
+}
+
+static void places_take(uint64_t index, uint32_t kind)
+{
+	places.kind[index % RING_SLOTS_MAX] = (uint8_t)kind;
+	places.count[kind]++;
 }
 
 /* Copies the packet into the punt ring, counts it and frees it. flags: of the message. */
@@ -143,6 +192,7 @@ static void punt(const struct pkt *p, unsigned flags, uint32_t kind, uint32_t ar
 		m->kind = kind;
 		m->arg = arg;
 		m->core = self.id;
+		places_take(head, kind);
 		shared_store(&out->punt_head, head + 1);
 		count_n(CNT_punted, !own);
 		wake_mask |= 1;

@@ -1,85 +1,131 @@
-"""The ring between a data core and the control core is shared out (control/plane.c, punt_eighths):
-a flood of one kind of packet leaves room for others, on which more depends. The harness takes a turn
-of the control core only when nothing is received, so what arrives together finds a ring that nobody
-empties."""
+"""The ring between a data core and the control core is shared out (core/ring.c, punt_has_room): half
+of it is kept, in equal parts, for each kind of message, so a flood of one kind does not keep out the
+others. The harness takes a turn of the control core only when nothing is received, so what arrives
+together finds a ring that nobody empties."""
+import pytest
 from machine import *
 from scapy.layers.inet6 import (ICMPv6EchoRequest, ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6NDOptSrcLLAddr,
                                 IPv6)
 
 SLOTS = 512  # RING_SLOTS_MAX
+KINDS = 5    # enum punt_kind
+KEPT = SLOTS // 2 // KINDS
+ROOM = SLOTS - (KINDS - 1) * KEPT  # for a flood of one kind
 FLOOD = 1000
+NOBODY = "198.51.100.77"
+OWN = "192.0.2.77"  # on A's link, not known: an ICMP error to it waits for its neighbour
+
+CONFIG46 = """\
+ip icmp rate-limit 1000000 burst 100000
+interface eth0
+ ip address 192.0.2.1/24
+ ipv6 address 2001:db8:1::1/64
+ ipv6 nd ra suppress
+interface eth1
+ ip address 198.51.100.1/24
+"""
 
 
 def frame_to(packet, src=A):
     return ether(src, ROUTER[src.port]) / packet
 
 
-def ping_flood(m):
-    request = frame_to(IP(src=A.ip, dst=ROUTER[0].ip) / ICMP(id=1, seq=1))
-    for _ in range(FLOOD):
-        m.queue(0, padded(request))
+def ask(hops=255):
+    """A neighbour's solicitation for the router's address; by its hop limit from the link or not."""
+    return ether(A, ROUTER[0]) / IPv6(src=A.ip6, dst=ROUTER[0].ip6, hlim=hops) / \
+        ICMPv6ND_NS(tgt=ROUTER[0].ip6) / ICMPv6NDOptSrcLLAddr(lladdr=A.mac)
 
 
-def test_flood_to_ourselves(make):
-    """Half of the ring is for it; a packet whose neighbour is not known, and ARP, come through."""
-    m = make()
+FRAMES = {
+    "arp": arp_request(A2, ROUTER[0].ip),
+    "nd": ask(),
+    "local": frame_to(IP(src=A.ip, dst=ROUTER[0].ip) / ICMP(id=1, seq=1)),
+    "resolve": frame_to(udp(A, NOBODY)),
+    "own": frame_to(udp(OWN, B, ttl=1)),
+}
+
+
+def answers(m):
+    """Of which kinds of frame something came out, and how often."""
+    got = collections.Counter()
+    for frame in m.take_all(0) + m.take_all(1):
+        p = Ether(frame)
+        if ARP in p:
+            got["arp" if p[ARP].op == 2 else {NOBODY: "resolve", OWN: "own"}[p[ARP].pdst]] += 1
+        else:
+            got["nd" if ICMPv6ND_NA in p else "local"] += 1
+    return got
+
+
+def start(make, config=CONFIG46):
+    m = make(config)
     m.learn(A)
-    packet = udp(A, B)
-    ping_flood(m)
-    m.send(0, frame_to(packet), arp_request(A2, ROUTER[0].ip))
-    m.expect(1, arp_request(ROUTER[1], B.ip))
-    assert m.take_all(0)[-1] == padded(arp_reply(ROUTER[0], A2))
-    assert m.waiting() == 1
-    m.expect_counters(delivered_icmp=SLOTS // 2, icmp_tx_echo_reply=SLOTS // 2,
-                      drop_punt_full=FLOOD - SLOTS // 2, arp_tx_request=1, delivered_arp=1,
-                      arp_tx_reply=1)
-    m.send(1, arp_reply(B, ROUTER[1]))
-    m.expect(1, ether(ROUTER[1], B) / hop(packet))
-    m.expect_counters(delivered_arp=1, forwarded=1)
-
-
-def test_flood_of_the_unknown(make):
-    """Three quarters are for packets whose neighbour is not known; ARP finds them nevertheless."""
-    m = make()
-    m.learn(A)
-    for n in range(FLOOD):
-        m.queue(0, padded(frame_to(udp(A, "198.51.100.%d" % (10 + n % 200)))))
-    m.send(0, arp_request(A2, ROUTER[0].ip))
-    counted = m.counted()
-    assert counted["drop_punt_full"] == FLOOD - SLOTS * 3 // 4
-    assert (counted["delivered_arp"], counted["arp_tx_reply"]) == (1, 1)
-    m.expect(0, arp_reply(ROUTER[0], A2))
-    m.take_all(1)
-    m.time(30 * SECOND)
-    m.take_all(0), m.take_all(1)
-    assert m.waiting() == 0
-
-
-CONFIG6 = """\
-interface eth0
- ipv6 address 2001:db8:1::1/64
- ipv6 nd ra suppress
-"""
-
-
-def test_flood_to_ourselves_in_ip6(make):
-    """Neighbour discovery is ICMPv6 as the flood is. Its hop limit says that it is from the link;
-    what looks like it and comes from beyond has no more room than other packets."""
-    m = make(CONFIG6, ports=1, boot=False)
-    m.time(10 * SECOND)
-    m.take_all(0)
+    m.send(0, FRAMES["nd"])  # A's IPv6 is known, too
+    answers(m)
     m.counted()
-    src, router = "2001:db8:1::2", "2001:db8:1::1"
-    ping = ether(A, ROUTER[0]) / IPv6(src=src, dst=router) / ICMPv6EchoRequest(id=1, seq=1)
-    ask = ICMPv6ND_NS(tgt=router) / ICMPv6NDOptSrcLLAddr(lladdr=A.mac)
-    near, far = (ether(A, ROUTER[0]) / IPv6(src=src, dst=router, hlim=hops) / ask
-                 for hops in (255, 254))
+    return m
+
+
+@pytest.mark.parametrize("flood", FRAMES)
+def test_flood(make, flood):
+    """As much of it as half of the ring and its own part hold; everything else comes through."""
+    m = start(make)
+    for _ in range(FLOOD):
+        m.queue(0, padded(FRAMES[flood]))
+    m.send(0, *(frame for kind, frame in FRAMES.items() if kind != flood))
+    got, counted = answers(m), m.counted()
+    assert set(got) == set(FRAMES)
+    assert all(got[kind] == 1 for kind in ("arp", "nd", "local") if kind != flood)
+    lost = "originated_drop_tx" if flood == "own" else "drop_punt_full"
+    assert counted[lost] == FLOOD - ROOM
+    if flood in ("arp", "nd", "local"):
+        assert got[flood] == ROOM
+
+
+def test_everybody_floods(make):
+    """Then each has its part, and what is left goes to those who came first."""
+    m = start(make)
+    for _ in range(FLOOD):
+        for frame in FRAMES.values():
+            m.queue(0, padded(frame))
+    m.command("run")
+    got, counted = answers(m), m.counted()
+    assert all(got[kind] >= KEPT for kind in ("arp", "nd", "local"))
+    assert got["arp"] + got["nd"] + got["local"] <= SLOTS - 2 * KEPT
+    assert counted["drop_punt_full"] + counted["originated_drop_tx"] == FLOOD * KINDS - SLOTS
+
+
+def test_room_comes_back(make):
+    """Places are given back kind by kind, as messages are served, and all at once when the ports
+    restart."""
+    m = start(make)
+    for turn in range(4):
+        if turn == 2:
+            m.command("restart")
+            m.settle(3)
+            m.learn(A)
+            m.send(0, FRAMES["nd"])
+            answers(m), m.counted()
+        for kind in ("local", "arp"):
+            for _ in range(FLOOD):
+                m.queue(0, padded(FRAMES[kind]))
+            m.command("run")
+            assert answers(m) == {kind: ROOM}
+            assert m.counted()["drop_punt_full"] == FLOOD - ROOM
+
+
+def test_discovery_from_beyond(make):
+    """Neighbour discovery is ICMPv6 as a flood of pings is. Its hop limit says that it is from the
+    link; what looks like it and comes from beyond has no part of its own."""
+    m = start(make)
+    ping = ether(A, ROUTER[0]) / IPv6(src=A.ip6, dst=ROUTER[0].ip6) / ICMPv6EchoRequest(id=1, seq=1)
     for _ in range(FLOOD):
         m.queue(0, padded(ping))
-    m.send(0, far, near)
+    m.send(0, ask(254), ask())
     sent = [Ether(frame) for frame in m.take_all(0)]
     adverts = [p for p in sent if ICMPv6ND_NA in p]
-    assert [(p.dst, p[IPv6].dst, p[ICMPv6ND_NA].tgt) for p in adverts] == [(A.mac, src, router)]
+    assert [(p.dst, p[IPv6].dst, p[ICMPv6ND_NA].tgt) for p in adverts] == \
+        [(A.mac, A.ip6, ROUTER[0].ip6)]
     counted = m.counted()
-    assert counted["drop_punt_full"] == FLOOD - SLOTS // 2 + 1
-    assert counted["delivered_nd"] == 1 and counted["delivered_icmp6"] == SLOTS // 2
+    assert counted["drop_punt_full"] == FLOOD - ROOM + 1
+    assert counted["delivered_nd"] == 1 and counted["delivered_icmp6"] == ROOM
