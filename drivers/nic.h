@@ -21,6 +21,8 @@
  *   attach        data     by each core that polls a pair
  *   rx_burst, tx_burst, rx_interrupt
  *                 data     until the core lets go of the pair, of which no call tells
+ *   slots_open    data     after attach: from its success on slots_put, slots_free and slots_send
+ *                          take the place of tx_burst
  *   link          control  between start and stop: at once, and every 100 ms while it is awake
  *   stats         control  between start and stop: every few seconds, and before stop
  *
@@ -57,6 +59,8 @@
 #include "lib/types.h"
 
 #define NIC_PORTS_MAX 16
+#define NIC_SLOTS_MAX 1024 /* of a transmit ring */
+#define NIC_SLOT_ROOM 12   /* bytes before a slot's frame that are the driver's to write */
 #define NIC_PAIRS_MAX 64
 #define NIC_DMA_BYTES 16384
 #define NIC_FRAME_OVERHEAD 18 /* of a frame above its IP packet: Ethernet header, one VLAN tag */
@@ -154,6 +158,12 @@ struct nic_queue {
 	/* by the driver */
 	bool broken; /* the device broke the protocol (rule 4) */
 	uint64_t priv[40];
+};
+
+/* A frame that a slot of the transmit ring sends (nic_ops.slots_put). */
+struct nic_slot {
+	uint8_t *data; /* first byte, in memory that dma_addr() knows; NIC_SLOT_ROOM bytes before it */
+	uint32_t len;  /* bytes, FCS not counted: 60, of tags as many more, or more */
 };
 
 struct nic_link {
@@ -262,6 +272,40 @@ struct nic_ops {
 	 * between) or because no interrupt would come.
 	 */
 	bool (*rx_interrupt)(struct nic_queue *q, bool arm);
+
+	/*
+	 * Sending by slots: for who sends prepared frames again and again (a generator). A slot is a
+	 * place of the transmit ring with a descriptor that stays as it was put, so that sending it
+	 * once more costs no store, and no look at the packet. Slots are sent in order, each after the
+	 * one before, modulo the number that slots_open returns. Frames are complete (checksums,
+	 * length, tags), in one piece, and the caller's: a slot that was sent, with its frame and
+	 * NIC_SLOT_ROOM bytes before it, is the device's to read until slots_free has passed over it.
+	 *
+	 * All four are NULL where a driver has no slots.
+	 */
+
+	/*
+	 * Takes back what tx_burst has sent. Returns 0 while the device has some of it yet; then the
+	 * number of slots, a power of two up to NIC_SLOTS_MAX, and tx_burst is called no more until
+	 * attach. The first slot to be sent is slot 0. None has a frame.
+	 */
+	unsigned (*slots_open)(struct nic_queue *q);
+
+	/* These frames are what slots first, first + 1, ... send from now on: n of them, each our own
+	 * as slots_free has it. */
+	void (*slots_put)(struct nic_queue *q, unsigned first, const struct nic_slot *s, unsigned n);
+
+	/*
+	 * How many slots, from the next one to be sent on, are ours. A ring may keep a slot back, and
+	 * a driver may say fewer than there are while the device has more than half of them, so that
+	 * who sends all of them sends them in good portions. When the device has sent everything the
+	 * number is what it was right after slots_open, without anything more being sent.
+	 */
+	unsigned (*slots_free)(struct nic_queue *q);
+
+	/* Sends the next n of them, n at most what slots_free said, `bytes` in all: both are what is
+	 * counted in tx_pkts and tx_bytes. One doorbell at most; n = 0: none. */
+	void (*slots_send)(struct nic_queue *q, unsigned n, uint64_t bytes);
 };
 
 extern const struct nic_ops *const nic_drivers[];

@@ -1,7 +1,8 @@
 /*
  * A port without a device: it receives as many packets as it is asked for, made on the spot, and
- * frees what it is given to send. Two uses: a benchmark of everything but the device (loop,
- * application, buffer pool), and the least that a driver is (ARCHITECTURE.md, How to add).
+ * frees what it is given to send; its slots are always free. Two uses: a benchmark of everything but
+ * the device (loop, application, buffer pool), and the least that a driver is (ARCHITECTURE.md, How
+ * to add).
  *
  * A frame is 60 bytes, 64 with FCS: UDP to the discard port (RFC 863) of 198.19.x.y from
  * 198.18.0.1, addresses that RFC 2544, appendix C, sets aside for benchmarks. Of 65536 frames of a
@@ -125,6 +126,33 @@ static unsigned tx_burst(struct nic_queue *q, const struct pkt *v, unsigned n)
 	return n;
 }
 
+/* Slots cost nothing and are always ours: what is left is what the sender itself takes. */
+static unsigned slots_open(struct nic_queue *q)
+{
+	(void)q;
+	return NIC_SLOTS_MAX;
+}
+
+static void slots_put(struct nic_queue *q, unsigned first, const struct nic_slot *s, unsigned n)
+{
+	(void)q;
+	(void)first;
+	(void)s;
+	(void)n;
+}
+
+static unsigned slots_free(struct nic_queue *q)
+{
+	(void)q;
+	return NIC_SLOTS_MAX;
+}
+
+static void slots_send(struct nic_queue *q, unsigned n, uint64_t bytes)
+{
+	q->cnt->tx_pkts += n;
+	q->cnt->tx_bytes += bytes;
+}
+
 /* There is always a packet: a core with such a port never sleeps. */
 static bool rx_interrupt(struct nic_queue *q, bool arm)
 {
@@ -145,4 +173,8 @@ const struct nic_ops null_ops = {
 	.rx_burst = rx_burst,
 	.tx_burst = tx_burst,
 	.rx_interrupt = rx_interrupt,
+	.slots_open = slots_open,
+	.slots_put = slots_put,
+	.slots_free = slots_free,
+	.slots_send = slots_send,
 };

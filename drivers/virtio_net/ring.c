@@ -588,3 +588,98 @@ unsigned virtio_tx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic
 		publish(r, cnt);
 	return took;
 }
+
+/* --- slots --- */
+
+#define SLOT_DONE 0u /* in owner[]: came back before an older one */
+
+unsigned virtio_slots_open(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt,
+                           bool *broken)
+{
+	tx_reclaim(r, pool, cnt, broken);
+	if (*broken || r->done != r->next)
+		return 0;
+	for (unsigned i = 0; i < r->size; i++) /* chains move places against descriptors */
+		r->avail->ring[i] = (uint16_t)i;
+	r->stale = 0;
+	r->slot_done = r->slot_base = r->head;
+	return r->size;
+}
+
+void virtio_slots_put(struct virtio_ring *r, unsigned first, const struct nic_slot *s, unsigned n)
+{
+	const struct place at = {.desc = r->desc, .mask = r->size - 1u};
+	uint32_t id = first + r->slot_base;
+	for (unsigned i = 0; i < n; i++, id++) {
+		uint8_t *header = s[i].data - HDR_BYTES;
+		plain_header(header);
+		put_desc(&at, id & at.mask, header, s[i].len + (uint32_t)HDR_BYTES, 0, 0);
+	}
+}
+_Static_assert(HDR_BYTES <= NIC_SLOT_ROOM, "the header lies before the frame");
+
+/* How many used entries from `tail` on, n at most, name the slots in their order: then an entry's
+ * number is its descriptor's. */
+static inline unsigned in_order(const struct virtio_ring *r, unsigned n)
+{
+	const struct virtq_used_elem *used = r->used->ring;
+	uint32_t mask = r->size - 1u, i = 0, at = r->tail & mask;
+	for (; i < n; i += VIRTIO_USED_PER_LINE) {
+		uint32_t wrong = 0, most = n - i;
+		if (unlikely(most < VIRTIO_USED_PER_LINE || at + VIRTIO_USED_PER_LINE > mask + 1))
+			break;
+		for (unsigned k = 0; k < VIRTIO_USED_PER_LINE; k++, at++)
+			wrong |= used[at].id ^ at;
+		if (unlikely(wrong)) {
+			at -= (uint32_t)VIRTIO_USED_PER_LINE;
+			break;
+		}
+		at &= mask;
+	}
+	for (; i < n && device_load32(&used[at].id) == at; i++)
+		at = (at + 1) & mask;
+	return i;
+}
+
+/* Used entries in any order, n of them, each to be looked at for itself. */
+COLD static void take_any_order(struct virtio_ring *r, struct nic_counters *cnt, unsigned n)
+{
+	uint32_t mask = r->size - 1u;
+	uint16_t done = r->slot_done, sent = (uint16_t)(r->head - done);
+	for (; n; n--) {
+		uint32_t id = device_load32(&r->used->ring[r->tail++ & mask].id);
+		if (id > mask || ((id - done) & mask) >= sent || r->owner[id] == SLOT_DONE)
+			cnt->tx_bad_desc++;
+		else
+			r->owner[id] = SLOT_DONE;
+	}
+	for (; done != r->head && r->owner[done & mask] == SLOT_DONE; done++)
+		r->owner[done & mask] = VIRTIO_NONE;
+	r->slot_done = done;
+}
+
+unsigned virtio_slots_free(struct virtio_ring *r, struct nic_counters *cnt, bool *broken)
+{
+	unsigned n = used_waiting(r, broken);
+	if (likely(n)) {
+		unsigned plain = likely(r->tail == r->slot_done) ? in_order(r, n) : 0;
+		r->tail = (uint16_t)(r->tail + plain);
+		r->slot_done = (uint16_t)(r->slot_done + plain);
+		if (unlikely(plain < n))
+			take_any_order(r, cnt, n - plain);
+	}
+	if (unlikely(r->tail == r->head && r->slot_done != r->head))
+		*broken = true; /* all returned by the index, one never by id: it would fill up */
+	return unlikely(*broken) ? 0 : r->size - (unsigned)(uint16_t)(r->head - r->slot_done);
+}
+
+void virtio_slots_send(struct virtio_ring *r, struct nic_counters *cnt, unsigned n, uint64_t bytes)
+{
+	assert(n <= r->size - (unsigned)(uint16_t)(r->head - r->slot_done));
+	if (n == 0)
+		return;
+	r->head = (uint16_t)(r->head + n);
+	cnt->tx_pkts += n;
+	cnt->tx_bytes += bytes;
+	publish(r, cnt);
+}

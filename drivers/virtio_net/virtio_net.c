@@ -545,6 +545,26 @@ static unsigned tx_burst(struct nic_queue *q, const struct pkt *v, unsigned n)
 	return virtio_tx_burst(&pair_of(q)->tx, q->pool, q->cnt, v, n, &q->broken);
 }
 
+static unsigned slots_open(struct nic_queue *q)
+{
+	return virtio_slots_open(&pair_of(q)->tx, q->pool, q->cnt, &q->broken);
+}
+
+static void slots_put(struct nic_queue *q, unsigned first, const struct nic_slot *s, unsigned n)
+{
+	virtio_slots_put(&pair_of(q)->tx, first, s, n);
+}
+
+static unsigned slots_free(struct nic_queue *q)
+{
+	return virtio_slots_free(&pair_of(q)->tx, q->cnt, &q->broken);
+}
+
+static void slots_send(struct nic_queue *q, unsigned n, uint64_t bytes)
+{
+	virtio_slots_send(&pair_of(q)->tx, q->cnt, n, bytes);
+}
+
 static bool rx_interrupt(struct nic_queue *q, bool arm)
 {
 	struct pair *p = pair_of(q);
@@ -570,4 +590,8 @@ const struct nic_ops virtio_net_ops = {
 	.rx_burst = rx_burst,
 	.tx_burst = tx_burst,
 	.rx_interrupt = rx_interrupt,
+	.slots_open = slots_open,
+	.slots_put = slots_put,
+	.slots_free = slots_free,
+	.slots_send = slots_send,
 };

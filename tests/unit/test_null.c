@@ -120,6 +120,21 @@ static void any_kind_of_packet(void **s)
 	buf_put(&w.pool, w.v[1].buf);
 }
 
+static void slots_only_count(void **s)
+{
+	struct nic_slot slot = {.data = w.v[0].data, .len = 60};
+	(void)s;
+	unsigned slots = null_ops.slots_open(&w.queue);
+	assert_int_equal(slots & (slots - 1), 0);
+	for (unsigned i = 0; i < 3 * slots; i++) {
+		assert_int_equal(null_ops.slots_free(&w.queue), slots);
+		null_ops.slots_put(&w.queue, i, &slot, 1);
+		null_ops.slots_send(&w.queue, 5, 300);
+	}
+	assert_int_equal(w.cnt.tx_pkts, 15 * slots);
+	assert_int_equal(w.cnt.tx_bytes, 900 * slots);
+}
+
 static void never_sleeps(void **s)
 {
 	(void)s;
@@ -133,6 +148,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(frames_are_right, setup, teardown),
 		cmocka_unit_test_setup_teardown(pool_is_empty, setup, teardown),
 		cmocka_unit_test_setup_teardown(any_kind_of_packet, setup, teardown),
+		cmocka_unit_test_setup_teardown(slots_only_count, setup, teardown),
 		cmocka_unit_test_setup_teardown(never_sleeps, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

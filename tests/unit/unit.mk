@@ -57,6 +57,7 @@ UNIT_SRC_shell := control/shell.c control/shell_words.c control/text.c lib/fmt.c
 UNIT_SRC_virtio_ring := drivers/virtio_net/ring.c tests/unit/virtq_device.c tests/unit/virtio_rig.c \
 	tests/unit/hand.c tests/unit/guest.c lib/pkt.c lib/csum.c
 UNIT_SRC_virtio_hostile := $(UNIT_SRC_virtio_ring)
+UNIT_SRC_virtio_slots := $(UNIT_SRC_virtio_ring)
 UNIT_SRC_virtio_net := $(wildcard drivers/virtio_net/*.c) lib/pkt.c lib/csum.c tests/unit/guest.c
 UNIT_SRC_cmdline := lib/cmdline.c
 UNIT_SRC_pktgen_answer := tools/pktgen/answer.c net/nd_wire.c net/icmp6.c net/ip6.c lib/csum.c
@@ -92,6 +93,7 @@ UNIT_FLAGS_tcp_rate := -Itests/host
 UNIT_FLAGS_virtio_net := -Itests/unit/twin -Itests/unit/twin_clock
 UNIT_FLAGS_virtio_ring := -Itests/unit/twin
 UNIT_FLAGS_virtio_hostile := -Itests/unit/twin
+UNIT_FLAGS_virtio_slots := -Itests/unit/twin
 UNIT_FLAGS_ixgbe_ring := -Itests/unit/twin
 UNIT_FLAGS_ixgbe_hostile := -Itests/unit/twin
 UNIT_FLAGS_ixgbe_driver := -Itests/unit/twin -Itests/unit/twin_clock
@@ -102,7 +104,7 @@ UNIT_FLAGS_ixgbe_faults := $(UNIT_FLAGS_ixgbe_driver)
 T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld ra slaac \
 	reassembly http telnet addr udp gso arp fib fib6 rss wheel congestion tcp_wire tcp_icmp \
 	tcp_room tcp_pair tcp_rate fuzz config config6 password shell null impair tcp_reset \
-	random histogram shares virtio_net virtio_ring virtio_hostile ixgbe_ring ixgbe_hostile \
+	random histogram shares virtio_net virtio_ring virtio_hostile virtio_slots ixgbe_ring ixgbe_hostile \
 	ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic ixgbe_faults 82599_model \
 	82599_rx 82599_tx 82599_fuzz pktgen_answer
 

@@ -1,0 +1,296 @@
+/*
+ * Slots of drivers/virtio_net/ring.c (drivers/nic.h, ring.h, invariant 5): what the device reads is
+ * what was put, one doorbell for each send, completions in order and in any other, and a device that
+ * lies.
+ */
+#include "tests/unit/virtio_rig.h"
+
+/* The frames of the test's slots lie in the first buffers of the pool, which it keeps. */
+static struct slots {
+	unsigned n, next, put, seen; /* next: to be sent, counted on; put: how often a slot was */
+	uint32_t seq[1024];          /* the frame in each */
+	struct nic_slot slot[1024];
+} t;
+
+static void put(unsigned first, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		unsigned k = (first + i) % t.n;
+		t.seq[k] = t.put++;
+		t.slot[k].len = frame_len(t.seq[k]);
+		make_frame(t.slot[k].data, t.seq[k]);
+		memset(t.slot[k].data - NIC_SLOT_ROOM, 0xa5, NIC_SLOT_ROOM);
+		virtio_slots_put(&w.tx, first + i, &t.slot[k], 1);
+	}
+}
+
+static void open_slots(void)
+{
+	memset(&t, 0, sizeof t);
+	t.n = virtio_slots_open(&w.tx, &w.pool, &w.cnt, &w.broken);
+	assert_int_equal(t.n, w.tx.size);
+	for (unsigned i = 0; i < t.n; i++) {
+		struct pkt p;
+		assert_true(pkt_alloc(&w.pool, &p));
+		t.slot[i].data = p.data;
+		hand.kept[hand.nkept++] = p.buf;
+		pkt_meta(&w.pool, p.buf)->refs = 1;
+	}
+}
+
+static unsigned slots_free(void)
+{
+	unsigned n = virtio_slots_free(&w.tx, &w.cnt, &w.broken);
+	assert_in_range(n, 0, t.n);
+	return n;
+}
+
+static void send(unsigned n)
+{
+	unsigned rings = w.dtx.rings;
+	uint64_t bytes = w.cnt.tx_bytes, pkts = w.cnt.tx_pkts;
+	virtio_slots_send(&w.tx, &w.cnt, n, 100 * n);
+	t.next += n;
+	assert_int_equal(w.dtx.rings - rings, n > 0);
+	assert_int_equal(w.cnt.tx_pkts - pkts, n);
+	assert_int_equal(w.cnt.tx_bytes - bytes, 100 * n);
+}
+
+/* The device sends the i-th oldest it holds; with i = 0 that is slot `seen`. */
+static unsigned device_sends(unsigned i)
+{
+	static const uint8_t zero[HEADER];
+	static uint8_t all[HEADER + BUF_STRIDE_STANDARD];
+	unsigned id = device_pick(&w.dtx, i), slot = (id - w.tx.slot_base) & (t.n - 1);
+	unsigned n = device_read(&w.dtx, id, all);
+	assert_memory_equal(all, zero, HEADER);
+	assert_frame(all + HEADER, n - HEADER, t.seq[slot]);
+	device_use(&w.dtx, id, 0);
+	return slot;
+}
+
+static void end(void)
+{
+	let_go_of_all_kept();
+	for (unsigned i = 0; i < w.tx.size; i++)
+		w.tx.owner[i] = VIRTIO_NONE;
+}
+
+/* Prepared once, sent for ever: no descriptor, avail or header is written again. */
+static void prepared_once(void **s)
+{
+	(void)s;
+	start(64, 200);
+	open_slots();
+	put(0, t.n);
+	size_t bytes = virtio_ring_bytes(64);
+	static uint8_t before[32768], after[32768];
+	memcpy(before, w.tx.desc, bytes);
+	for (unsigned round = 0; round < 3000; round++) {
+		unsigned n = 1 + round % 64;
+		assert_int_equal(slots_free(), 64);
+		send(n);
+		for (unsigned i = 0; i < n; i++)
+			assert_int_equal(device_sends(0), t.seen++ % t.n);
+		device_publish(&w.dtx);
+	}
+	memcpy(after, w.tx.desc, bytes);
+	/* descriptors, and avail but for its index */
+	assert_memory_equal(before, after, 64 * 16 + 2);
+	assert_memory_equal(before + 64 * 16 + 4, after + 64 * 16 + 4, 64 * 2);
+	send(0);
+	assert_int_equal(slots_free(), 64);
+	end();
+}
+
+/* Other frames in the slots, each time they come round. */
+static void put_anew(void **s)
+{
+	(void)s;
+	start(32, 200);
+	open_slots();
+	for (unsigned round = 0; round < 5000; round++) {
+		unsigned room = slots_free(), n = room < 7 ? room : 7;
+		put(t.next, n);
+		send(n);
+		for (unsigned i = 0; i < n; i++)
+			assert_int_equal(device_sends(0), t.seen++ % t.n);
+		if (round % 3)
+			device_publish(&w.dtx);
+	}
+	device_publish(&w.dtx);
+	assert_int_equal(slots_free(), 32);
+	end();
+}
+
+/* Full, then free as the device goes. */
+static void fills_up(void **s)
+{
+	(void)s;
+	start(16, 100);
+	open_slots();
+	put(0, 16);
+	send(16);
+	assert_int_equal(slots_free(), 0);
+	for (unsigned i = 1; i <= 16; i++) {
+		device_sends(0);
+		assert_int_equal(slots_free(), i - 1);
+		device_publish(&w.dtx);
+		assert_int_equal(slots_free(), i);
+	}
+	end();
+}
+
+/* After packets, chains among them, that have moved places and descriptors against each other; the
+ * device has some yet when it is asked first. */
+static void opened_after_packets(void **s)
+{
+	(void)s;
+	start(64, 500);
+	take_frames(3, 0);
+	take_frags(5, 6);
+	assert_int_equal(tx(), 4);
+	assert_int_equal(virtio_slots_open(&w.tx, &w.pool, &w.cnt, &w.broken), 0);
+	for (unsigned i = 0; i < 4; i++)
+		device_use(&w.dtx, device_pick(&w.dtx, 0), 0);
+	device_publish(&w.dtx);
+	open_slots();
+	assert_int_equal(w.tx.slot_base, 4);
+	put(0, t.n);
+	for (unsigned round = 0; round < 1000; round++) {
+		send(1 + round % 60);
+		for (unsigned i = 0; i <= round % 60; i++)
+			device_sends(0);
+		device_publish(&w.dtx);
+		assert_int_equal(slots_free(), 64);
+	}
+	end();
+}
+
+/* Any order of completion: a slot is ours when all before it are. */
+static void any_order(void **s)
+{
+	(void)s;
+	seed_random("any_order");
+	for (unsigned life = 0; life < 60; life++) {
+		bool back[1024] = {0};
+		uint64_t done = 0;
+		start(2u << random_below(8), 600);
+		open_slots();
+		put(0, t.n);
+		for (unsigned round = 0; round < 300; round++) {
+			unsigned n = random_below(slots_free() + 1);
+			send(n);
+			unsigned used = random_below(w.dtx.n + 1);
+			for (unsigned i = 0; i < used; i++) {
+				unsigned far = random_below(4) ? 0 : random_below(w.dtx.n);
+				back[device_sends(far)] = true;
+			}
+			device_publish(&w.dtx);
+			while (done < t.next && back[done % t.n])
+				back[done++ % t.n] = false;
+			assert_int_equal(slots_free(), t.n - (t.next - done));
+		}
+		while (w.dtx.n)
+			device_sends(0);
+		device_publish(&w.dtx);
+		assert_int_equal(slots_free(), t.n);
+		end();
+	}
+}
+
+/* --- a device that lies --- */
+
+static void index_lies(void **s)
+{
+	(void)s;
+	static const unsigned ahead[] = {6, 16, 17, 32768, 65535};
+	for (unsigned i = 0; i < ARRAY_LEN(ahead); i++) {
+		start(16, 60);
+		open_slots();
+		put(0, 16);
+		send(5);
+		store(w.dtx.used + 2, 2, ahead[i]);
+		assert_int_equal(slots_free(), 0);
+		assert_true(w.broken);
+		end();
+	}
+}
+
+/* Entries that name no slot of the device's, or one twice, are counted; the others count. When for
+ * them nothing is left that it could return, the queue is broken. */
+static void ids_lie(void **s)
+{
+	(void)s;
+	static const uint32_t bad[] = {16, 17, 255, 0x10000, 0x7fffffff, 0xffffffff, 5, 15, 0};
+	for (unsigned i = 0; i < ARRAY_LEN(bad); i++) {
+		start(16, 60);
+		open_slots();
+		put(0, 16);
+		send(5);
+		w.dtx.strict = false;
+		device_use(&w.dtx, 0, 0);
+		device_use(&w.dtx, bad[i], 0);
+		device_use(&w.dtx, 2, 0);
+		device_publish(&w.dtx);
+		assert_int_equal(slots_free(), 12);
+		assert_int_equal(w.cnt.tx_bad_desc, 1);
+		assert_false(w.broken);
+		device_use(&w.dtx, 1, 0);
+		device_use(&w.dtx, 3, 0);
+		device_publish(&w.dtx);
+		assert_int_equal(slots_free(), 0);
+		assert_true(w.broken);
+		end();
+	}
+}
+
+/* Whatever it writes: no slot is ours before the device named it, and nothing else is touched. */
+static void random_lies(void **s)
+{
+	(void)s;
+	unsigned broken = 0, bad = 0;
+	seed_random("random_lies");
+	for (unsigned life = 0; life < 2000; life++) {
+		start(2u << random_below(6), 200);
+		open_slots();
+		put(0, t.n);
+		w.dtx.strict = false;
+		uint16_t idx = 0;
+		for (unsigned round = 0; round < 40 && !w.broken; round++) {
+			send(random_below(slots_free() + 1));
+			unsigned n = random_below(t.n + 1);
+			for (unsigned i = 0; i < n; i++, idx++) {
+				uint32_t id = random_below(8) ? idx % t.n : (uint32_t)random64();
+				store(w.dtx.used + 4 + 8 * (idx % t.n), 4, random_below(3) ? id : id % t.n);
+			}
+			if (random_below(50) == 0)
+				idx = (uint16_t)random64();
+			else if ((uint16_t)(w.tx.head - idx) > t.n)
+				idx = w.tx.head;
+			store(w.dtx.used + 2, 2, idx);
+			unsigned room = slots_free();
+			assert_int_equal(room, w.broken ? 0 : t.n - (uint16_t)(w.tx.head - w.tx.slot_done));
+		}
+		broken += w.broken;
+		bad += w.cnt.tx_bad_desc > 0;
+		end();
+	}
+	assert_in_range(broken, 100, 2000);
+	assert_in_range(bad, 100, 2000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(prepared_once, teardown_good),
+		cmocka_unit_test_teardown(put_anew, teardown_good),
+		cmocka_unit_test_teardown(fills_up, teardown_good),
+		cmocka_unit_test_teardown(opened_after_packets, teardown_good),
+		cmocka_unit_test_teardown(any_order, teardown_good),
+		cmocka_unit_test_teardown(index_lies, teardown),
+		cmocka_unit_test_teardown(ids_lie, teardown),
+		cmocka_unit_test_teardown(random_lies, teardown),
+	};
+	return cmocka_run_group_tests_name("virtio_slots", tests, guest_map, NULL);
+}
