@@ -86,6 +86,8 @@ UNIT_MAIN_ixgbe_done := tests/unit/test_ixgbe_driver.c
 UNIT_SRC_ixgbe_done_traffic := $(UNIT_SRC_ixgbe_driver)
 UNIT_MAIN_ixgbe_done_traffic := tests/unit/test_ixgbe_traffic.c
 UNIT_SRC_ixgbe_faults := $(UNIT_SRC_ixgbe_driver)
+# the parts of the packet generator that know no machine
+UNIT_SRC_pktgen_histogram := tools/pktgen/histogram.c
 # a twin of lib/pkt.h, by which ASan knows the free buffers
 UNIT_FLAGS_tcp_pair := -Itests/host
 UNIT_FLAGS_tcp_rate := -Itests/host
@@ -106,13 +108,13 @@ T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld
 	tcp_room tcp_pair tcp_rate fuzz config config6 password shell null impair tcp_reset \
 	random histogram shares virtio_net virtio_ring virtio_hostile virtio_slots ixgbe_ring ixgbe_hostile \
 	ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic ixgbe_faults 82599_model \
-	82599_rx 82599_tx 82599_fuzz pktgen_answer
+	82599_rx 82599_tx 82599_fuzz pktgen_answer pktgen_histogram
 
 UNIT_CC := gcc clang
 UNIT_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
 	-fno-sanitize-recover=all -I. -Wall -Wextra -Werror -Wshadow -Wwrite-strings -Wcast-align
 UNIT_DEPS := $(wildcard */*.h net/*/*.h drivers/*/*.h tests/*/*.h tests/unit/twin*/*/*.h \
-	tools/nicsim/*.h tools/nicsim/*/*.h) tests/unit/unit.mk
+	tools/nicsim/*.h tools/nicsim/*/*.h tools/pktgen/*.h) tests/unit/unit.mk
 
 .PHONY: unit check-portable fib-bench
 
