@@ -10,6 +10,7 @@
 #include "core/core.h"
 #include "net/eth.h"
 #include "net/icmp6.h"
+#include "net/ip4.h"
 #include "net/ip6.h"
 
 enum door {
@@ -44,6 +45,39 @@ static inline enum door door_ip(const struct pkt *p, const struct view_port *por
 	else
 		return type == ETH_TYPE_IP4 ? DOOR_IP4 : DOOR_IP6;
 	return DOOR_GONE;
+}
+
+/* Is this one of our addresses on that port? */
+static inline bool door_is_ours4(const struct view_port *port, uint32_t addr)
+{
+	for (unsigned a = 0; a < port->addresses; a++)
+		if (port->addr[a] == addr)
+			return true;
+	return false;
+}
+
+/* RFC 1122 3.2.1.3: neither we nor the broadcast of a subnet of ours can be who asks. */
+static inline enum counter door_source4(const struct view_port *port, uint32_t src)
+{
+	if (door_is_ours4(port, src))
+		return CNT_drop_ip4_src_local;
+	for (unsigned a = 0; a < port->addresses; a++)
+		if (ip4_subnet_broadcast(port->addr[a], port->plen[a]) == src)
+			return CNT_drop_ip4_src_martian;
+	return CNT_NONE;
+}
+
+/* What a host does with an IPv4 packet that door_ip let in: CNT_NONE when it is a correct one to an
+ * address of ours on that port, else the counter of its drop. */
+static inline enum counter door_host4(const struct pkt *p, const struct view_port *port)
+{
+	const uint8_t *ip = p->data + ETH_HLEN;
+	enum counter bad = ip4_check(ip, p->len - ETH_HLEN);
+	if (bad != CNT_NONE)
+		return bad;
+	if (eth_is_multicast(p->data))
+		return ip4_is_multicast(ip4_dst(ip)) ? CNT_drop_ip4_multicast : CNT_drop_ip4_link_bcast;
+	return door_is_ours4(port, ip4_dst(ip)) ? door_source4(port, ip4_src(ip)) : CNT_drop_ip4_not_ours;
 }
 
 /* As what an IPv6 packet for us, which ip6_check has passed, goes to the control core. Discovery is

@@ -38,25 +38,6 @@ static void data_start(void)
 	tcp_services_start(&view->services);
 }
 
-static bool is_ours(const struct view_port *port, uint32_t addr)
-{
-	for (unsigned a = 0; a < port->addresses; a++)
-		if (port->addr[a] == addr)
-			return true;
-	return false;
-}
-
-/* RFC 1122 3.2.1.3: neither we nor the broadcast of a subnet of ours can be who asks. */
-static enum counter check_source(const struct view_port *port, uint32_t src)
-{
-	if (is_ours(port, src))
-		return CNT_drop_ip4_src_local;
-	for (unsigned a = 0; a < port->addresses; a++)
-		if (ip4_subnet_broadcast(port->addr[a], port->plen[a]) == src)
-			return CNT_drop_ip4_src_martian;
-	return CNT_NONE;
-}
-
 /* A correct packet to one of our addresses, from somebody who may send; of a whole one `proto` begins
  * at octet `at`. */
 static void upper_input(struct pkt *p, uint8_t proto, unsigned at)
@@ -80,16 +61,8 @@ static void local_input(struct pkt *p)
 
 static void ip4_input(struct pkt *p, const struct view_port *port)
 {
-	const uint8_t *ip = p->data + ETH_HLEN;
-	enum counter bad = ip4_check(ip, p->len - ETH_HLEN);
+	enum counter bad = door_host4(p, port);
 	if (bad != CNT_NONE)
-		core_drop(p, bad);
-	else if (eth_is_multicast(p->data))
-		core_drop(p, ip4_is_multicast(ip4_dst(ip)) ? CNT_drop_ip4_multicast
-		                                      : CNT_drop_ip4_link_bcast);
-	else if (!is_ours(port, ip4_dst(ip)))
-		core_drop(p, CNT_drop_ip4_not_ours);
-	else if ((bad = check_source(port, ip4_src(ip))) != CNT_NONE)
 		core_drop(p, bad);
 	else
 		local_input(p);
