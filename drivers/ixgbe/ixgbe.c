@@ -213,6 +213,29 @@ static unsigned tx_burst(struct nic_queue *q, const struct pkt *v, unsigned n)
 	return ixgbe_tx_burst(&pair_of(q)->tx, q->pool, q->cnt, v, n, &q->broken);
 }
 
+static unsigned slots_open(struct nic_queue *q)
+{
+	return ixgbe_slots_open(&pair_of(q)->tx, q->pool, q->cnt, &q->broken);
+}
+
+static void slots_put(struct nic_queue *q, unsigned first, const struct nic_slot *s, unsigned n)
+{
+	ixgbe_slots_put(&pair_of(q)->tx, first, s, n);
+}
+
+static unsigned slots_free(struct nic_queue *q)
+{
+	return ixgbe_slots_free(&pair_of(q)->tx, q->cnt, &q->broken);
+}
+
+static void slots_send(struct nic_queue *q, unsigned n, uint64_t bytes)
+{
+	ixgbe_slots_send(&pair_of(q)->tx, q->cnt, n, bytes);
+}
+
+/* Slots are for head write-back: with DD the device writes into the descriptors that shall stay. */
+#define SLOTS(operation) (IXGBE_COMPLETION == IXGBE_HEAD_WRITE_BACK ? (operation) : NULL)
+
 static bool rx_interrupt(struct nic_queue *q, bool arm)
 {
 	struct pair *p = pair_of(q);
@@ -239,4 +262,8 @@ const struct nic_ops ixgbe_ops = {
 	.rx_burst = rx_burst,
 	.tx_burst = tx_burst,
 	.rx_interrupt = rx_interrupt,
+	.slots_open = SLOTS(slots_open),
+	.slots_put = SLOTS(slots_put),
+	.slots_free = SLOTS(slots_free),
+	.slots_send = SLOTS(slots_send),
 };

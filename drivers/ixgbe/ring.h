@@ -2,7 +2,8 @@
  * The queue half of the ixgbe driver: one receive and one transmit descriptor ring (82599
  * datasheet, 7.1.6 to 7.1.9, 7.2.3) as one data core polls them. Knows memory and ownership, and of
  * registers only the two tails it is given: the same source runs on the host against hand-made
- * write-backs and a device that lies (tests/unit/test_ixgbe_ring.c, test_ixgbe_hostile.c).
+ * write-backs and a device that lies (tests/unit/test_ixgbe_ring.c, test_ixgbe_hostile.c,
+ * test_ixgbe_slots.c).
  *
  * A frame is one buffer and one descriptor, but for received frames longer than a descriptor's
  * share of a buffer, for sent frames in pieces (PKT_CHAIN: a descriptor for each), and for the
@@ -27,6 +28,9 @@
  *    come in order: one that is missing before another is counted, and passed over.
  * 5. rx: a frame over several descriptors is gathered in the buffer of its first, across bursts
  *    (`part`), or dropped whole (`dropping`).
+ * 6. tx, slots (ring_slots.c; head write-back only): RS is set in one descriptor of IXGBE_TX_REPORT,
+ *    for ever, and in the last of each send until its slot is sent again. owner[] has one bit for
+ *    each descriptor, set in those that have RS so for a while.
  *
  * Order: descriptor, then (write barrier) tail register. DD or written-back head, then (acquire)
  * the rest. No register is read.
@@ -110,6 +114,7 @@ struct ixgbe_tx {
 	uint32_t head;       /* next to be filled */
 	uint32_t tail;       /* oldest not known to be sent */
 	uint32_t reported;   /* position after the last one with RS */
+	uint32_t slot_base;  /* slots: position of slot 0 */
 	enum ixgbe_completion completion;
 	struct ixgbe_context context; /* the device's; type_tucmd 0: none yet */
 };
@@ -138,5 +143,12 @@ bool ixgbe_rx_waiting(const struct ixgbe_rx *r);
 /* As nic_ops.tx_burst. A device that lies sets *broken. */
 unsigned ixgbe_tx_burst(struct ixgbe_tx *r, struct bufpool *pool, struct nic_counters *cnt,
                         const struct pkt *v, unsigned n, bool *broken);
+
+/* As nic_ops.slots_open and the others; with IXGBE_HEAD_WRITE_BACK. */
+unsigned ixgbe_slots_open(struct ixgbe_tx *r, struct bufpool *pool, struct nic_counters *cnt,
+                          bool *broken);
+void ixgbe_slots_put(struct ixgbe_tx *r, unsigned first, const struct nic_slot *s, unsigned n);
+unsigned ixgbe_slots_free(struct ixgbe_tx *r, struct nic_counters *cnt, bool *broken);
+void ixgbe_slots_send(struct ixgbe_tx *r, struct nic_counters *cnt, unsigned n, uint64_t bytes);
 
 #endif

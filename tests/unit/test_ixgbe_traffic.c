@@ -114,6 +114,45 @@ static void sends(void **s)
 	assert_int_equal(port.pair[0].cnt.tx_bad_desc, 0);
 }
 
+/* Frames in slots leave as they were put, in portions of any size, after packets sent as ever. */
+static void sends_by_slots(void **s)
+{
+	struct nic_queue *q = &port.pair[0].q;
+	struct nic_slot slot[97];
+	unsigned next = 0;
+	up(1, ALL, STANDARD);
+	if (!ixgbe_ops.slots_open) {
+		teardown(s); /* there are none with completion by DD */
+		skip();
+	}
+	take(0, frame, make_udp(0, 100));
+	assert_int_equal(tx(0), 1);
+	assert_int_equal(ixgbe_ops.slots_open(q), 0);
+	rig_run(100000);
+	assert_sent(make_udp(0, 100));
+	unsigned n = ixgbe_ops.slots_open(q), all = ixgbe_ops.slots_free(q);
+	assert_int_equal(n, 1024);
+	assert_int_equal(all, 1023);
+	for (unsigned i = 0; i < ARRAY_LEN(slot); i++) {
+		struct pkt *p = take(0, frame, make_udp(i, 18 + i * 13 % 1400));
+		slot[i] = (struct nic_slot){p->data, p->len};
+	}
+	for (unsigned i = 0; i < n; i++)
+		ixgbe_ops.slots_put(q, i, &slot[i % ARRAY_LEN(slot)], 1);
+	for (unsigned round = 0; round < 60; round++) {
+		unsigned burst = 1 + round * 37 % 300;
+		ixgbe_ops.slots_send(q, burst, burst);
+		rig_run(100000);
+		for (unsigned i = 0; i < burst; i++, next++) {
+			unsigned k = next % n % ARRAY_LEN(slot);
+			assert_sent(make_udp(k, 18 + k * 13 % 1400));
+		}
+		assert_int_equal(ixgbe_ops.slots_free(q), all);
+	}
+	assert_int_equal(port.pair[0].cnt.tx_pkts, 1 + next);
+	let_go(0);
+}
+
 /* Short frames leave with 60 bytes (HLREG0.TXPADEN). */
 static void short_frames_are_padded(void **s)
 {
@@ -614,6 +653,7 @@ int main(void)
 		cmocka_unit_test_teardown(filters, teardown),
 		cmocka_unit_test_teardown(filtered_frames_are_counted, teardown),
 		cmocka_unit_test_teardown(sends, teardown),
+		cmocka_unit_test_teardown(sends_by_slots, teardown),
 		cmocka_unit_test_teardown(short_frames_are_padded, teardown),
 		cmocka_unit_test_teardown(forwarding_writes_two_tails_a_burst, teardown),
 		cmocka_unit_test_teardown(full_ring, teardown),

@@ -73,9 +73,10 @@ UNIT_SRC_82599_model := $(NICSIM_82599_SRC) tests/unit/drive_82599.c
 UNIT_SRC_82599_rx := $(UNIT_SRC_82599_model)
 UNIT_SRC_82599_tx := $(UNIT_SRC_82599_model)
 UNIT_SRC_82599_fuzz := $(UNIT_SRC_82599_model)
-UNIT_SRC_ixgbe_ring := drivers/ixgbe/ring.c drivers/ixgbe/ring_tx.c lib/pkt.c lib/csum.c \
+UNIT_SRC_ixgbe_ring := $(wildcard drivers/ixgbe/ring*.c) lib/pkt.c lib/csum.c \
 	tests/unit/ixgbe_rig.c tests/unit/hand.c tests/unit/guest.c
 UNIT_SRC_ixgbe_hostile := $(UNIT_SRC_ixgbe_ring)
+UNIT_SRC_ixgbe_slots := $(UNIT_SRC_ixgbe_ring)
 # the whole driver with the model, in one process
 UNIT_SRC_ixgbe_driver := $(wildcard drivers/ixgbe/*.c) lib/pkt.c lib/csum.c $(NICSIM_82599_SRC) \
 	tests/unit/ixgbe_model_rig.c tests/unit/guest.c
@@ -99,6 +100,7 @@ UNIT_FLAGS_virtio_hostile := -Itests/unit/twin
 UNIT_FLAGS_virtio_slots := -Itests/unit/twin
 UNIT_FLAGS_ixgbe_ring := -Itests/unit/twin
 UNIT_FLAGS_ixgbe_hostile := -Itests/unit/twin
+UNIT_FLAGS_ixgbe_slots := -Itests/unit/twin
 UNIT_FLAGS_ixgbe_driver := -Itests/unit/twin -Itests/unit/twin_clock
 UNIT_FLAGS_ixgbe_traffic := $(UNIT_FLAGS_ixgbe_driver)
 UNIT_FLAGS_ixgbe_done := $(UNIT_FLAGS_ixgbe_driver) -DIXGBE_COMPLETION=IXGBE_DESCRIPTOR_DONE
@@ -107,7 +109,7 @@ UNIT_FLAGS_ixgbe_faults := $(UNIT_FLAGS_ixgbe_driver)
 T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld ra slaac \
 	reassembly http telnet addr udp gso arp fib fib6 rss wheel congestion tcp_wire tcp_icmp \
 	tcp_room tcp_pair tcp_rate fuzz config config6 password shell null impair tcp_reset \
-	random histogram shares virtio_net virtio_ring virtio_hostile virtio_slots ixgbe_ring ixgbe_hostile \
+	random histogram shares virtio_net virtio_ring virtio_hostile virtio_slots ixgbe_ring ixgbe_hostile ixgbe_slots \
 	ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic ixgbe_faults 82599_model \
 	82599_rx 82599_tx 82599_fuzz pktgen_answer pktgen_histogram pktgen_pace
 

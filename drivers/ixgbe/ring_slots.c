@@ -1,0 +1,112 @@
+/*
+ * See ring.h: a transmit ring whose descriptors stay (nic_ops.slots_open), for who sends prepared
+ * frames again and again.
+ *
+ * Only a descriptor with RS is reported (7.2.3.5.2: TXDCTL.WTHRESH is 0), and a run may end anywhere.
+ * RS in all of them would have the device write its head for each frame; RS at fixed places alone
+ * would leave up to IXGBE_TX_REPORT - 1 frames unreported at the end. So the last of a send has RS as
+ * well: a send that ends at a fixed place costs no store into the ring, another two of a byte, to set
+ * it and to take it away when the slot comes round, and a word of the bitmap. While the device is
+ * behind, slots_free ends at a fixed place, so who sends all that is free pays nothing.
+ */
+#include "drivers/ixgbe/ring.h"
+
+#include "hal/barrier.h"
+#include "hal/dma.h"
+#include "hal/mmio.h"
+#include "lib/mem.h"
+
+#define CMD (IXGBE_TXD_DTYP_DATA | IXGBE_TXD_DEXT | IXGBE_TXD_IFCS | IXGBE_TXD_EOP)
+#define CMD_BYTE 3 /* of cmd_len, with RS in it: the same in all slots, so it is stored unread */
+#define BITS 32u   /* of a word of the bitmap */
+
+/* Descriptors from one fixed place to the next; both are powers of two. */
+static inline uint32_t interval(const struct ixgbe_tx *r)
+{
+	uint32_t quarter = (r->mask + 1) / 4;
+	return quarter < IXGBE_TX_REPORT ? quarter : IXGBE_TX_REPORT;
+}
+
+static inline bool is_fixed_place(const struct ixgbe_tx *r, uint32_t at)
+{
+	uint32_t every = interval(r);
+	return (at & (every - 1)) == every - 1;
+}
+
+static inline void store_command(struct ixgbe_tx *r, uint32_t at, uint32_t cmd)
+{
+	((uint8_t *)&r->desc[at].data.cmd_len)[CMD_BYTE] = (uint8_t)(cmd >> 8 * CMD_BYTE);
+}
+
+unsigned ixgbe_slots_open(struct ixgbe_tx *r, struct bufpool *pool, struct nic_counters *cnt,
+                          bool *broken)
+{
+	ixgbe_tx_burst(r, pool, cnt, NULL, 0, broken);
+	if (*broken || r->tail != r->head)
+		return 0;
+	memset(r->owner, 0, (r->mask + BITS) / BITS * sizeof r->owner[0]);
+	r->slot_base = r->head;
+	return r->mask + 1;
+}
+
+void ixgbe_slots_put(struct ixgbe_tx *r, unsigned first, const struct nic_slot *s, unsigned n)
+{
+	uint32_t pos = r->slot_base + first;
+	for (unsigned i = 0; i < n; i++, pos++) {
+		uint32_t at = pos & r->mask, len = s[i].len;
+		uint32_t cmd = CMD | len | (is_fixed_place(r, at) ? IXGBE_TXD_RS : 0);
+		r->desc[at].word[0] = dma_addr(s[i].data).bus;
+		r->desc[at].word[1] = cmd | (uint64_t)len << (IXGBE_TXO_PAYLEN_SHIFT + 32);
+	}
+}
+
+unsigned ixgbe_slots_free(struct ixgbe_tx *r, struct nic_counters *cnt, bool *broken)
+{
+	uint32_t written = __atomic_load_n(r->written_head, __ATOMIC_ACQUIRE);
+	uint32_t done = (written - r->tail) & r->mask;
+	if (unlikely(written > r->mask || done > r->head - r->tail)) {
+		cnt->tx_bad_desc++;
+		*broken = true;
+		return 0;
+	}
+	r->tail += done;
+	uint32_t end = r->tail + r->mask; /* one stays unused */
+	if (r->head - r->tail > r->mask / 2)
+		end &= ~(interval(r) - 1);
+	return (int32_t)(end - r->head) > 0 ? end - r->head : 0;
+}
+
+/* Slots from position `pos` on, n of them, ask for reports at the fixed places only. */
+static inline void take_away_reports(struct ixgbe_tx *r, uint32_t pos, uint32_t n)
+{
+	uint32_t size = r->mask + 1, word_bits = size < BITS ? size : BITS;
+	while (n) {
+		uint32_t at = pos & r->mask, bit = at & (word_bits - 1), left = word_bits - bit;
+		uint32_t most = n < left ? n : left, *word = &r->owner[at / BITS];
+		uint32_t bits = *word & (uint32_t)((1ull << most) - 1) << bit;
+		*word &= ~bits;
+		for (; unlikely(bits); bits &= bits - 1)
+			store_command(r, (at - bit) + (uint32_t)__builtin_ctz(bits), CMD);
+		pos += most;
+		n -= most;
+	}
+}
+
+void ixgbe_slots_send(struct ixgbe_tx *r, struct nic_counters *cnt, unsigned n, uint64_t bytes)
+{
+	assert(n <= r->tail + r->mask - r->head);
+	if (n == 0)
+		return;
+	take_away_reports(r, r->head, n);
+	r->head += n;
+	uint32_t last = (r->head - 1) & r->mask;
+	if (!is_fixed_place(r, last)) {
+		store_command(r, last, CMD | IXGBE_TXD_RS);
+		r->owner[last / BITS] |= 1u << last % BITS;
+	}
+	cnt->tx_pkts += n;
+	cnt->tx_bytes += bytes;
+	barrier_write();
+	mmio_write32(r->tail_reg, r->head & r->mask);
+	cnt->mmio_writes++;
+}
