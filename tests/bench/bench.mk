@@ -1,6 +1,7 @@
 # Benchmarks that are programs of the host. The parts of the product in them are the very objects of
 # the image: its flags, its lib/mem.c.
 #   make tcp-bench                what TCP itself costs, without a card; T="rr.64B bulk" some of it
+#   make frames-bench             what a generated frame costs before it is sent
 
 BENCH_BUILD := $(BUILD)/bench
 BENCH_CFLAGS := -std=gnu11 -O2 -g -I. -MMD -MP -Wall -Wextra -Werror -Wshadow -Wwrite-strings \
@@ -8,7 +9,7 @@ BENCH_CFLAGS := -std=gnu11 -O2 -g -I. -MMD -MP -Wall -Wextra -Werror -Wshadow -W
 BENCH_PRODUCT := $(filter $(BUILD)/program/net/% $(BUILD)/program/lib/%,$(PROGRAM_OBJ))
 BENCH_TCP := $(patsubst %,$(BENCH_BUILD)/%.o,tcp_side tcp_work)
 
-.PHONY: tcp-bench
+.PHONY: tcp-bench frames-bench
 
 $(BENCH_BUILD)/%.o: tests/bench/%.c tests/bench/bench.mk
 	@mkdir -p $(@D)
@@ -44,4 +45,16 @@ $(BENCH_BUILD)/xdp_echo.o: tests/bench/xdp_echo.c tests/bench/bench.mk
 tcp-bench: $(BENCH_BUILD)/stack_bench ## cycles of TCP alone: requests, bulk, connections, memory
 	$(BENCH_BUILD)/stack_bench -p $(if $(filter command line,$(origin T)),$(T))
 
--include $(wildcard $(BENCH_BUILD)/*.d)
+BENCH_FRAMES := $(patsubst %,$(BENCH_BUILD)/pktgen/%.o,frames frames_patch)
+
+$(BENCH_FRAMES): $(BENCH_BUILD)/pktgen/%.o: tools/pktgen/%.c Makefile
+	@mkdir -p $(@D)
+	@$(CC) $(PROGRAM_CFLAGS) -c -o $@ $<
+
+$(BENCH_BUILD)/frames_bench: $(BENCH_BUILD)/frames_bench.o $(BENCH_FRAMES) $(BENCH_PRODUCT)
+	@gcc -no-pie -o $@ $^
+
+frames-bench: $(BENCH_BUILD)/frames_bench ## cycles of a generated frame: stamps, fields, sizes
+	$(BENCH_BUILD)/frames_bench
+
+-include $(wildcard $(BENCH_BUILD)/*.d $(BENCH_BUILD)/pktgen/*.d)

@@ -29,7 +29,7 @@ enum plan_proto { PLAN_UDP, PLAN_TCP, PLAN_ICMP, PLAN_IP_ONLY }; /* ICMP: echo r
 /* How a field changes from frame to frame. Of frame n, with k = n modulo count: */
 enum plan_mode {
 	PLAN_INCREMENT, /* first + k * step */
-	PLAN_RANDOM,    /* first + (random number of n and seed) modulo count */
+	PLAN_RANDOM,    /* first + (random number of n and seed) below count: frames.h has which */
 	PLAN_LIST,      /* value[k] */
 };
 
