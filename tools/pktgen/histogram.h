@@ -4,10 +4,12 @@
  * greatest value, exact; percentiles as the middle of a cell, so within 1/128 (0.8 %) of the sample
  * that has this rank, and never outside least and greatest.
  *
- * Values from HISTOGRAM_LIMIT (137 s) on are in the last cell; sum and greatest have them as they are.
+ * Values from HISTOGRAM_LIMIT (137 s) on are in the last cell; sum and greatest have them as they
+ * are.
  *
- * One side writes, others may copy at the same time (histogram_copy): every word is read whole, words
- * may be a few samples apart. A copy is consistent in itself in that its count is the sum of its cells.
+ * One side writes, others may copy at the same time (histogram_copy): every word is read whole,
+ * words may be a few samples apart. A copy is consistent in itself in that its count is the sum
+ * of its cells.
  */
 #ifndef PKTGEN_HISTOGRAM_H
 #define PKTGEN_HISTOGRAM_H
@@ -35,7 +37,8 @@ static inline unsigned histogram_cell(uint64_t value)
 	if (unlikely(value >= HISTOGRAM_LIMIT))
 		return HISTOGRAM_CELLS - 1;
 	/* with the bit set, values below 128 need no branch: their shift is 0 */
-	unsigned shift = 63u - (unsigned)__builtin_clzll(value | HISTOGRAM_SUB) - HISTOGRAM_SUB_LOG2;
+	unsigned top = 63u - (unsigned)__builtin_clzll(value | HISTOGRAM_SUB);
+	unsigned shift = top - HISTOGRAM_SUB_LOG2;
 	return shift * HISTOGRAM_SUB + (unsigned)(value >> shift);
 }
 

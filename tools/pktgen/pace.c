@@ -127,8 +127,14 @@ void pace_start(struct pace *p, const struct plan_stream *s, const struct pace_r
 		ramp_start(p, s, r);
 	else
 		set_rate(p, units(&s->rate, r->line_bps));
-	/* the senders before this one have their turn first; cost / senders is exact for equal frames */
+	/* the senders before this one have their turn first; cost / senders is exact for equal
+	 * frames */
 	p->balance = -(pace_parts)(p->cost / r->senders) * r->sender * p->burst;
+}
+
+static struct wide as_wide(unsigned __int128 n)
+{
+	return (struct wide){(uint64_t)(n >> 64), (uint64_t)n};
 }
 
 /* More is owed than may be: whole frames are given up. */
@@ -136,8 +142,8 @@ static COLD void forgive(struct pace *p)
 {
 	unsigned __int128 owed = (unsigned __int128)p->balance;
 	unsigned __int128 excess = owed - (unsigned __int128)p->limit + (p->cost - 1);
-	uint64_t frames = wide_div((struct wide){(uint64_t)(excess >> 64), (uint64_t)excess}, p->cost);
-	uint64_t ticks = wide_div((struct wide){(uint64_t)(owed >> 64), (uint64_t)owed}, p->rate);
+	uint64_t frames = wide_div(as_wide(excess), p->cost);
+	uint64_t ticks = wide_div(as_wide(owed), p->rate);
 	uint64_t lag_ns = wide_mul_div(ticks, 1000000000, p->hz);
 	p->balance -= (pace_parts)p->cost * frames;
 	p->result.forgiven += frames;
@@ -217,6 +223,30 @@ static inline void note_error(struct pace *p, struct errors *e, pace_parts lag)
 	e->max = ns > e->max ? ns : e->max;
 }
 
+/* One by one, all of the same length. */
+static void sent_even(struct pace *p, struct errors *e, unsigned n)
+{
+	pace_parts lag = p->balance;
+	for (unsigned i = 0; i < n; i++, lag -= p->cost)
+		note_error(p, e, lag);
+	p->balance = lag;
+}
+
+static void sent_each(struct pace *p, struct errors *e, const uint16_t *len, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t cost = len ? cost_of(p, len[i]) : p->cost;
+		if (p->left == 0) {
+			p->left = p->burst;
+			p->taken = 0;
+		}
+		note_error(p, e, p->balance + p->taken);
+		p->left--;
+		p->taken += cost;
+		p->balance -= cost;
+	}
+}
+
 void pace_sent(struct pace *p, uint64_t now, const uint16_t *len, unsigned n)
 {
 	struct errors e = {0, UINT64_MAX, 0};
@@ -225,17 +255,10 @@ void pace_sent(struct pace *p, uint64_t now, const uint16_t *len, unsigned n)
 	p->result.sent += n;
 	if (p->flat || n == 0)
 		return;
-	for (unsigned i = 0; i < n; i++) {
-		uint64_t cost = len && !p->one_len ? cost_of(p, len[i]) : p->cost;
-		if (p->left == 0) {
-			p->left = p->burst;
-			p->taken = 0;
-		}
-		note_error(p, &e, p->balance + p->taken);
-		p->left--;
-		p->taken += cost;
-		p->balance -= cost;
-	}
+	if (p->burst == 1 && (p->one_len || !len))
+		sent_even(p, &e, n);
+	else
+		sent_each(p, &e, p->one_len ? NULL : len, n);
 	h->sum = wide_add(h->sum, e.sum);
 	h->min = e.min < h->min ? e.min : h->min;
 	h->max = e.max > h->max ? e.max : h->max;
@@ -251,8 +274,7 @@ uint64_t pace_next(const struct pace *p)
 	if (p->rate == 0)
 		return until;
 	unsigned __int128 missing = (unsigned __int128)-p->balance + (p->rate - 1);
-	struct wide w = {(uint64_t)(missing >> 64), (uint64_t)missing};
-	uint64_t ticks = wide_div(w, p->rate);
+	uint64_t ticks = wide_div(as_wide(missing), p->rate);
 	uint64_t due = ticks > UINT64_MAX - p->last ? UINT64_MAX : p->last + ticks;
 	return due < until ? due : until;
 }

@@ -1,20 +1,21 @@
 /*
  * Pacing of one flow: which of its frames are due at what time, by the TSC.
  *
- * Frame k is due when the frames before it have been paid for: start + (their cost) / rate. The sum is
- * kept as a balance in parts, of which each tick brings `rate` and each frame takes
- * units * `unit`; a unit is a frame, or a byte of what PLAN_L1_BPS and PLAN_L2_BPS count. These are
- * whole numbers, so there is nothing to round and no drift, however long it runs: at any time T the
- * frames that were due are exactly those of the formula.
+ * Frame k is due when the frames before it have been paid for: start + (their cost) / rate. The
+ * sum is kept as a balance in parts, of which each tick brings `rate` and each frame takes units
+ * * `unit`; a unit is a frame, or a byte of what PLAN_L1_BPS and PLAN_L2_BPS count. These are
+ * whole numbers, so there is nothing to round and no drift, however long it runs: at any time T
+ * the frames that were due are exactly those of the formula.
  *
  * Invariants
  * 1. balance >= 0: the next frame is due, since balance / rate ticks.
- * 2. Nobody catches up beyond owed_max, or two bursts if these take longer: who owes more is forgiven
+ * 2. Nobody catches up beyond owed_max, or two bursts if these take longer: who owes more is
+ *    forgiven
  *    whole frames, which are counted. A trial with any is not what was asked for (pace_kept).
  * 3. Frames of a burst are due with its first; bursts have the distance that their cost makes.
  *
- * The ramp goes in PACE_STEPS steps of constant rate, each the mean of its part of the slope, so that at
- * the end of each the number sent is that of the even slope.
+ * The ramp goes in PACE_STEPS steps of constant rate, each the mean of its part of the slope, so
+ * that at the end of each the number sent is that of the even slope.
  *
  * For 64-bit machines: the balance has 128 bits. Missing: the rate limiters of cards.
  */
@@ -36,9 +37,10 @@ struct pace_rate {
 	uint64_t line_bps; /* of the port, for PLAN_PERCENT */
 	uint32_t sender, senders; /* this flow sends frames sender, sender + senders, ... */
 	uint64_t owed_max;        /* ticks that the flow may owe: 1 ms is usual */
-	/* Millionths of the frames that may be forgiven in small pieces, for trials at line rate: the
-	 * clocks of cable and TSC differ (IEEE 802.3 allows either +-100 ppm), so that asking for a line
-	 * rate that is a hair above the cable's own must not make a trial invalid. 0: none. */
+	/* Millionths of the frames that may be forgiven in small pieces, for trials at line rate:
+	 * the clocks of cable and TSC differ (IEEE 802.3 allows either +-100 ppm), so that asking
+	 * for a line rate that is a hair above the cable's own must not make a trial invalid. 0:
+	 * none. */
 	uint32_t tolerance_ppm;
 };
 
@@ -79,15 +81,15 @@ struct pace {
 void pace_start(struct pace *p, const struct plan_stream *s, const struct pace_rate *r,
                 uint64_t start_tsc);
 
-/* How many of the next frames are due, at most max. len: their lengths without FCS; NULL when all of the
- * flow have one. Time goes forward: at an earlier `now` than before, none are. */
+/* How many of the next frames are due, at most max. len: their lengths without FCS; NULL when all
+ * of the flow have one. Time goes forward: at an earlier `now` than before, none are. */
 unsigned pace_due(struct pace *p, uint64_t now, const uint16_t *len, unsigned max);
 
 /* The first n of those that pace_due named went, at the same `now`. */
 void pace_sent(struct pace *p, uint64_t now, const uint16_t *len, unsigned n);
 
-/* The tick at which the next frame is due, as far as is known; in a ramp not beyond the present step.
- * The loop may sleep until then. UINT64_MAX: never. */
+/* The tick at which the next frame is due, as far as is known; in a ramp not beyond the present
+ * step. The loop may sleep until then. UINT64_MAX: never. */
 uint64_t pace_next(const struct pace *p);
 
 /* The flow was what was asked for: nothing forgiven but within tolerance, and no stall. */
