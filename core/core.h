@@ -270,6 +270,44 @@ static inline bool core_tx_full(unsigned port)
  */
 uint32_t core_tx_features(void);
 
+/*
+ * Sending by slots: for an application that sends prepared frames again and again by a port (a
+ * generator). Its frames are its own, complete, in memory of core_data_memory(), each with
+ * NIC_SLOT_ROOM bytes before it for the driver. The ring has so many slots, sent in order, each in
+ * its turn: the application counts them from 0, slot k is sent again as k + slots. What a slot sends
+ * it says in its table; sending what has not changed costs no look at it.
+ *
+ * A frame, with the room before it, is the device's from core_slots_send() until room has come round
+ * to it: slot k may be changed once core_slots_room() reaches it. Table entries may be changed at any
+ * time; what is sent is what they say when core_slots_send() is called.
+ *
+ * Everybody's core_tx() goes on, for frames in one piece that ask for nothing but a checksum: they
+ * leave between the application's, which loses no slot by that, and before them when they wait.
+ *
+ * Slots end with the ports: to be opened anew after data_start, by data_timer or rx_vector.
+ */
+
+/*
+ * Gives this core's queue of `port` slots, or begins anew with slot 0 if it has them. `table` has
+ * NIC_SLOTS_MAX entries, the application's to keep; all of them count as changed. Returns how many
+ * slots there are, a power of two; E_AGAIN while the device has anything left to send, or the port
+ * does not run; E_NOTSUP when its driver has no slots.
+ */
+int core_slots_open(unsigned port, struct nic_slot *table);
+
+/* How many slots may be sent now, which may be fewer than are free (nic_ops.slots_free): to be asked
+ * before each send. Sends what core_tx() has left for the port first. 0 also when its device is gone. */
+unsigned core_slots_room(unsigned port);
+
+/* The table says something new for the next n slots to be sent. */
+void core_slots_changed(unsigned port, unsigned n);
+
+/* Sends the next n slots, n at most the room; `bytes` of frames, for the port's counters. */
+void core_slots_send(unsigned port, unsigned n, uint64_t bytes);
+
+/* The device has sent everything, or never will: the end of a run. */
+bool core_slots_idle(unsigned port);
+
 /* The end of a packet: counts why and frees it. */
 static inline void core_drop(const struct pkt *p, enum counter reason)
 {

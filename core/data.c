@@ -199,7 +199,7 @@ COLD static void follow(const struct snapshot *s, uint64_t seen)
 }
 
 /* A port that has had a full ring and has taken nothing for a long time is reported, once. */
-COLD static void note_stall(unsigned port)
+COLD void data_note_stall(unsigned port)
 {
 	struct stall *s = &stalls[port];
 	uint64_t taken = queues[port].cnt->tx_pkts;
@@ -242,7 +242,7 @@ void core_tx_flush(unsigned port)
 	if (unlikely(sent < o->n)) {
 		hold(o, sent);
 		if (sent == 0 && !q->broken)
-			note_stall(port);
+			data_note_stall(port);
 	} else {
 		o->n = 0;
 	}
@@ -286,6 +286,11 @@ unsigned core_tx_flush_all(void)
 	unsigned n = refused;
 	refused = 0;
 	return n;
+}
+
+struct nic_queue *data_queue(unsigned port)
+{
+	return port < attached ? &queues[port] : NULL;
 }
 
 void core_note_forwarded(void)

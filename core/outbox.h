@@ -113,6 +113,8 @@ bool data_turn(void);     /* true: packets or messages were moved */
 uint64_t data_deadline(void); /* TSC of the application's next timer */
 bool data_arm(void);      /* asks for interrupts; true: do not sleep, work is waiting */
 void data_disarm(void);
+struct nic_queue *data_queue(unsigned port); /* this core's, while it polls; else NULL */
+void data_note_stall(unsigned port); /* the port has no room and has taken nothing */
 
 /* ports.c */
 void ports_init(void);

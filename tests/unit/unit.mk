@@ -64,6 +64,7 @@ UNIT_SRC_pktgen_answer := tools/pktgen/answer.c net/nd_wire.c net/icmp6.c net/ip
 UNIT_SRC_impair := examples/impair.c net/ip4.c lib/csum.c
 UNIT_SRC_tcp_reset := net/tcp/reset.c net/tcp/wire.c net/ip.c net/ip4.c net/ip6.c lib/csum.c
 UNIT_SRC_random := core/random.c lib/siphash.c
+UNIT_SRC_slots := core/slots.c lib/pkt.c lib/csum.c tests/unit/guest.c
 UNIT_FLAGS_random := -Itests/unit/twin_random -Itests/unit/twin_clock
 UNIT_SRC_null := drivers/null/null.c net/ip.c net/ip4.c net/ip6.c net/udp.c lib/csum.c lib/pkt.c \
 	tests/unit/guest.c
@@ -112,9 +113,10 @@ UNIT_SRC_pktgen_frames := tools/pktgen/frames.c tools/pktgen/frames_patch.c net/
 T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld ra slaac \
 	reassembly http telnet addr udp gso arp fib fib6 rss wheel congestion tcp_wire tcp_icmp \
 	tcp_room tcp_pair tcp_rate fuzz config config6 password shell null impair tcp_reset \
-	random histogram shares virtio_net virtio_ring virtio_hostile virtio_slots ixgbe_ring ixgbe_hostile ixgbe_slots \
-	ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic ixgbe_faults 82599_model \
-	82599_rx 82599_tx 82599_fuzz pktgen_answer pktgen_histogram pktgen_pace pktgen_judge
+	random histogram shares virtio_net virtio_ring virtio_hostile virtio_slots ixgbe_ring \
+	ixgbe_hostile ixgbe_slots ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic \
+	ixgbe_faults 82599_model 82599_rx 82599_tx 82599_fuzz pktgen_answer pktgen_histogram \
+	pktgen_pace pktgen_judge slots
 
 UNIT_CC := gcc clang
 UNIT_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \

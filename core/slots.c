@@ -1,0 +1,173 @@
+/*
+ * Sending by slots (core.h, core_slots_open), over the drivers' (struct nic_ops): the application
+ * has the ring for itself, and frames of the runtime's go between its own.
+ *
+ * Such a frame takes the place of the ring that was next, so the application's slots lie one place
+ * further from then on: its slot k, counted on for ever, is slot k + (sent - next) of the driver's.
+ * The descriptors are put there as they come round, from the table that the application keeps; until
+ * then `stale` of its next slots are not what the ring has. With none such, sending is a call of the
+ * driver's.
+ *
+ * core_tx() and what becomes of it are as ever: while a port has slots its queue has operations of
+ * its own, the driver's with another tx_burst. Attaching the queue anew ends that.
+ */
+#include "core/outbox.h"
+#include "lib/mem.h"
+
+#define OWN_MAX 64 /* frames of the runtime's in a ring */
+#define FRAME_MIN 60
+
+static struct slots {
+	struct nic_ops ops;     /* the queue's, while it has slots */
+	struct nic_slot *table; /* the application's */
+	uint32_t count;         /* of slots: a power of two */
+	uint32_t all;           /* that are ours when the device has none */
+	uint32_t room;          /* that were ours at the last look, and not sent since */
+	uint32_t next;          /* slots that the application has sent */
+	uint32_t sent;          /* places of the ring that have been sent */
+	uint32_t stale;         /* of its next slots the ring has something else */
+	uint32_t own_in, own_out;
+	struct own {
+		uint32_t place; /* as `sent` counts */
+		struct pkt p;
+	} own[OWN_MAX];
+} ports[NIC_PORTS_MAX];
+
+static bool is_open(const struct nic_queue *q, const struct slots *s)
+{
+	return q && q->ops == &s->ops;
+}
+
+/* Frames of the runtime's that the device has sent. */
+COLD static void free_own(struct slots *s, struct nic_queue *q)
+{
+	uint32_t done = s->sent - (s->all - s->room); /* those before are ours */
+	for (; s->own_out != s->own_in; s->own_out++) {
+		struct own *o = &s->own[s->own_out % OWN_MAX];
+		if ((int32_t)(done - o->place) <= 0)
+			break;
+		pkt_free(q->pool, &o->p);
+	}
+}
+
+static unsigned look(struct slots *s, struct nic_queue *q)
+{
+	s->room = q->ops->slots_free(q);
+	if (unlikely(s->own_out != s->own_in))
+		free_own(s, q);
+	return s->room;
+}
+
+/* What a driver's tx_burst would do for the frame. */
+static struct nic_slot complete(const struct bufpool *pool, const struct pkt *p)
+{
+	struct pkt done = *p;
+	assert(!(p->flags & (PKT_CHAIN | PKT_TSO | PKT_USO | PKT_VLAN)));
+	if (p->flags & PKT_CSUM_PARTIAL)
+		pkt_csum_complete(pool, &done);
+	if (done.len < FRAME_MIN)
+		memset(done.data + done.len, 0, (size_t)(FRAME_MIN - done.len));
+	return (struct nic_slot){done.data, done.len < FRAME_MIN ? FRAME_MIN : done.len};
+}
+
+/* As nic_ops.tx_burst, of a queue that has slots. */
+static unsigned tx_burst(struct nic_queue *q, const struct pkt *v, unsigned n)
+{
+	struct slots *s = &ports[q->port];
+	struct nic_slot slot[OWN_MAX];
+	uint64_t bytes = 0;
+	unsigned room = look(s, q), k = 0;
+	for (; k < n && k < room && s->own_in - s->own_out < OWN_MAX; k++) {
+		slot[k] = complete(q->pool, &v[k]);
+		bytes += v[k].len;
+		s->own[s->own_in++ % OWN_MAX] = (struct own){s->sent + k, v[k]};
+	}
+	q->cnt->tx_full += k < n;
+	if (k == 0)
+		return 0;
+	q->ops->slots_put(q, s->sent, slot, k);
+	q->ops->slots_send(q, k, bytes);
+	s->sent += k;
+	s->room -= k;
+	s->stale = s->count;
+	return k;
+}
+
+int core_slots_open(unsigned port, struct nic_slot *table)
+{
+	struct nic_queue *q = data_queue(port);
+	struct slots *s = &ports[port];
+	if (!q || q->broken)
+		return E_AGAIN;
+	if (!q->ops->slots_open)
+		return E_NOTSUP;
+	if (!is_open(q, s)) {
+		unsigned count = q->ops->slots_open(q);
+		if (count == 0)
+			return E_AGAIN;
+		*s = (struct slots){.ops = *q->ops, .count = count};
+		s->ops.tx_burst = tx_burst;
+		s->all = q->ops->slots_free(q);
+		q->ops = &s->ops;
+	}
+	if (look(s, q) != s->all)
+		return E_AGAIN;
+	s->table = table;
+	s->next = 0;
+	s->stale = s->count;
+	return (int)s->count;
+}
+
+unsigned core_slots_room(unsigned port)
+{
+	struct nic_queue *q = data_queue(port);
+	struct slots *s = &ports[port];
+	assert(is_open(q, s));
+	if (unlikely(core_outs[port].n))
+		core_tx_flush(port);
+	if (unlikely(q->broken))
+		return s->room = 0;
+	if (unlikely(look(s, q) == 0))
+		data_note_stall(port);
+	return s->room;
+}
+
+bool core_slots_idle(unsigned port)
+{
+	struct nic_queue *q = data_queue(port);
+	struct slots *s = &ports[port];
+	return !is_open(q, s) || q->broken || look(s, q) == s->all;
+}
+
+void core_slots_changed(unsigned port, unsigned n)
+{
+	struct slots *s = &ports[port];
+	assert(n <= s->count);
+	s->stale = s->stale < n ? n : s->stale;
+}
+
+/* The ring gets what the next n slots are to send; the table is one piece, or two. */
+static void put_stale(struct slots *s, struct nic_queue *q, unsigned n)
+{
+	uint32_t left = n < s->stale ? n : s->stale, done = 0;
+	s->stale -= left;
+	while (done < left) {
+		uint32_t first = (s->next + done) & (s->count - 1), most = s->count - first;
+		uint32_t run = left - done < most ? left - done : most;
+		q->ops->slots_put(q, s->sent + done, &s->table[first], run);
+		done += run;
+	}
+}
+
+void core_slots_send(unsigned port, unsigned n, uint64_t bytes)
+{
+	struct nic_queue *q = data_queue(port);
+	struct slots *s = &ports[port];
+	assert(is_open(q, s) && n <= s->room);
+	if (s->stale)
+		put_stale(s, q, n);
+	q->ops->slots_send(q, n, bytes);
+	s->next += n;
+	s->sent += n;
+	s->room -= n;
+}
