@@ -24,39 +24,13 @@ unsigned frames_least(const struct plan_stream *s)
 
 /* --- the pattern --- */
 
-static uint8_t pattern(unsigned i)
-{
-	return (uint8_t)(i * 167 + 13);
-}
-
 static void sum_pattern(struct frames *f)
 {
 	f->pattern_sum[0] = 0;
 	for (unsigned i = 0; i < FRAMES_PATTERN_PERIOD / 2; i++) {
-		const uint8_t word[2] = {pattern(2 * i), pattern(2 * i + 1)};
+		const uint8_t word[2] = {frames_pattern(2 * i), frames_pattern(2 * i + 1)};
 		f->pattern_sum[i + 1] = f->pattern_sum[i] + raw16_load(word);
 	}
-}
-
-/* Sum of the pattern's bytes below `end`, an odd last one padded with zero (RFC 1071). */
-static uint32_t pattern_below(const struct frames *f, unsigned end)
-{
-	unsigned whole = end / FRAMES_PATTERN_PERIOD, rest = end % FRAMES_PATTERN_PERIOD;
-	uint32_t sum = whole * f->pattern_sum[FRAMES_PATTERN_PERIOD / 2] + f->pattern_sum[rest / 2];
-	return end % 2 ? sum + pattern(end - 1) : sum;
-}
-
-struct frames_size frames_size_of(const struct frames *f, unsigned len)
-{
-	const unsigned tags = f->ip_at - ETH_HLEN;
-	const unsigned packet = len - f->ip_at;
-	struct frames_size z = {.len = (uint16_t)len};
-	z.ip_len = be16_make((uint16_t)(f->v6 ? packet - IP6_HLEN : packet)).raw;
-	z.udp_len = be16_make((uint16_t)(len - f->l4_at)).raw;
-	z.ip_sum = f->ip_base + z.ip_len;
-	z.l4_sum = f->l4_base + f->len_weight * z.udp_len + pattern_below(f, len - tags) -
-	           pattern_below(f, f->payload_at - tags) - f->holes;
-	return z;
 }
 
 /* --- is it a stream that can be? --- */
@@ -222,7 +196,7 @@ static uint32_t hole_of(const struct frames *f, const struct frames_field *d)
 	uint32_t sum = 0;
 	const unsigned from = d->at - (f->ip_at - ETH_HLEN);
 	for (unsigned i = from; i < from + d->bytes; i++)
-		sum += (uint32_t)pattern(i) << (i % 2 ? 8 : 0);
+		sum += (uint32_t)frames_pattern(i) << (i % 2 ? 8 : 0);
 	return sum;
 }
 
@@ -336,7 +310,7 @@ unsigned frames_make(const struct frames *f, uint8_t *buf, uint64_t n, uint32_t 
 	const unsigned tags = f->ip_at - ETH_HLEN;
 	memcpy(buf, f->head, f->payload_at);
 	for (unsigned i = f->payload_at; i < f->len_max; i++)
-		buf[i] = pattern(i - tags);
+		buf[i] = frames_pattern(i - tags);
 	frames_patch(f, &buf, 1, n, ns);
 	return frames_len(f, n);
 }

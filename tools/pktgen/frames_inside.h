@@ -31,8 +31,35 @@ static inline uint64_t frames_in_stream(const struct frames *f, uint64_t n)
 	return f->sender + n * f->senders;
 }
 
+/* Byte i of the pattern (frames.h). */
+static inline uint8_t frames_pattern(unsigned i)
+{
+	return (uint8_t)(i * 167 + 13);
+}
+
+/* Sum of the pattern's bytes below `end`, an odd last one padded with zero (RFC 1071). */
+static inline uint32_t frames_pattern_below(const struct frames *f, unsigned end)
+{
+	unsigned whole = end / FRAMES_PATTERN_PERIOD, rest = end % FRAMES_PATTERN_PERIOD;
+	uint32_t sum = whole * f->pattern_sum[FRAMES_PATTERN_PERIOD / 2] + f->pattern_sum[rest / 2];
+	/* no branch: of random sizes half are odd, and each wrong guess would cost as much as a
+	 * frame */
+	return sum + (frames_pattern(end - 1) & -(end % 2));
+}
+
 /* All that depends on the length. */
-struct frames_size frames_size_of(const struct frames *f, unsigned len);
+static inline struct frames_size frames_size_of(const struct frames *f, unsigned len)
+{
+	const unsigned tags = f->ip_at - ETH_HLEN;
+	const unsigned packet = len - f->ip_at;
+	struct frames_size z = {.len = (uint16_t)len};
+	z.ip_len = be16_make((uint16_t)(f->v6 ? packet - IP6_HLEN : packet)).raw;
+	z.udp_len = be16_make((uint16_t)(len - f->l4_at)).raw;
+	z.ip_sum = f->ip_base + z.ip_len;
+	z.l4_sum = f->l4_base + f->len_weight * z.udp_len + frames_pattern_below(f, len - tags) -
+	           frames_pattern_below(f, f->payload_at - tags) - f->holes;
+	return z;
+}
 
 /* Lengths in the headers. */
 static inline void frames_put_size(const struct frames *f, uint8_t *frame,

@@ -115,35 +115,17 @@ static void patch_sizes(const struct frames *f, uint8_t *const *bufs, unsigned c
 	}
 }
 
-static void same_size(const struct frames *f, unsigned count, struct sums *sums)
+/* All of the arrays, whatever the burst: a loop of a constant length is made of vector stores. */
+static void same_size(const struct frames *f, struct sums *sums)
 {
 	const uint32_t ip = f->size[0].ip_sum, l4 = f->size[0].l4_sum;
-	for (unsigned i = 0; i < count; i++) {
+	for (unsigned i = 0; i < CHUNK; i++)
 		sums->ip[i] = ip;
+	for (unsigned i = 0; i < CHUNK; i++)
 		sums->l4[i] = l4;
-	}
 }
 
 /* --- fields --- */
-
-/* Values of the field in frames m, m + senders, ... of the stream, in host order. */
-static void field_values(const struct frames *f, const struct frames_field *d, unsigned count,
-                         uint64_t m, uint64_t *v)
-{
-	if (d->mode == PLAN_RANDOM) {
-		const uint64_t step = f->senders * GOLDEN, first = d->first, range = d->count;
-		uint64_t state = place(d->seed, m);
-		for (unsigned i = 0; i < count; i++, state += step)
-			v[i] = first + below(mix(state), range);
-		return;
-	}
-	uint64_t k = frames_modulo(m, d->count);
-	for (unsigned i = 0; i < count; i++) {
-		v[i] = d->mode == PLAN_LIST ? d->list[k] : d->first + k * d->step;
-		/* one stride on, modulo count: written so that k + stride need not fit */
-		k = k >= d->back ? k - d->back : k + (d->count - d->back);
-	}
-}
 
 /* Sum of the 16-bit words of a raw value. */
 static inline uint32_t words(uint32_t raw)
@@ -178,17 +160,30 @@ static inline __attribute__((always_inline)) uint32_t store(uint8_t *p, uint64_t
 	}
 }
 
-/* One pass for a field of so many bytes, which is a constant to the compiler. */
-static inline __attribute__((always_inline)) void store_all(const struct frames_field *d,
-                                                            unsigned bytes, uint8_t *const *bufs,
-                                                            unsigned count, const uint64_t *v,
-                                                            struct sums *sums)
+/* One pass for a field in frames m, m + senders, ... of the stream. Mode and bytes are constants to
+ * the compiler, which makes a loop without branches of each pair. */
+static inline __attribute__((always_inline)) void patch_one(const struct frames *f,
+                                                            const struct frames_field *d,
+                                                            enum plan_mode mode, unsigned bytes,
+                                                            uint8_t *const *bufs, unsigned count,
+                                                            uint64_t m, struct sums *sums)
 {
 	const uint32_t ip = d->in_ip ? UINT32_MAX : 0, l4 = d->in_l4 ? UINT32_MAX : 0;
 	const unsigned at = d->at, shift = d->shift;
-	const uint64_t keep = d->keep;
+	const uint64_t keep = d->keep, first = d->first, step = d->step, range = d->count;
+	const uint64_t back = d->back, stride = range - back, gap = f->senders * GOLDEN;
+	uint64_t state = place(d->seed, m), k = mode == PLAN_RANDOM ? 0 : frames_modulo(m, range);
 	for (unsigned i = 0; i < count; i++) {
-		uint32_t sum = store(bufs[i] + at, v[i] | keep, bytes);
+		uint64_t v;
+		if (mode == PLAN_RANDOM) {
+			v = first + below(mix(state), range);
+			state += gap;
+		} else {
+			v = mode == PLAN_LIST ? d->list[k] : first + k * step;
+			/* one stride on, modulo count: written so that k + stride need not fit */
+			k = k >= back ? k - back : k + stride;
+		}
+		uint32_t sum = store(bufs[i] + at, v | keep, bytes);
 		if (bytes == 6)
 			continue;
 		/* RFC 1071 2(B): from an odd offset on, bytes change places */
@@ -197,31 +192,64 @@ static inline __attribute__((always_inline)) void store_all(const struct frames_
 	}
 }
 
+static inline __attribute__((always_inline)) void patch_bytes(const struct frames *f,
+                                                              const struct frames_field *d,
+                                                              unsigned bytes, uint8_t *const *bufs,
+                                                              unsigned count, uint64_t m,
+                                                              struct sums *sums)
+{
+	if (d->mode == PLAN_RANDOM)
+		patch_one(f, d, PLAN_RANDOM, bytes, bufs, count, m, sums);
+	else if (d->mode == PLAN_LIST)
+		patch_one(f, d, PLAN_LIST, bytes, bufs, count, m, sums);
+	else
+		patch_one(f, d, PLAN_INCREMENT, bytes, bufs, count, m, sums);
+}
+
 static void patch_field(const struct frames *f, const struct frames_field *d, uint8_t *const *bufs,
                         unsigned count, uint64_t m, struct sums *sums)
 {
-	uint64_t v[CHUNK];
-	field_values(f, d, count, m, v);
 	switch (d->bytes) {
-	case 1: store_all(d, 1, bufs, count, v, sums); break;
-	case 2: store_all(d, 2, bufs, count, v, sums); break;
-	case 4: store_all(d, 4, bufs, count, v, sums); break;
-	case 6: store_all(d, 6, bufs, count, v, sums); break;
-	default: store_all(d, 8, bufs, count, v, sums); break;
+	case 1: patch_bytes(f, d, 1, bufs, count, m, sums); break;
+	case 2: patch_bytes(f, d, 2, bufs, count, m, sums); break;
+	case 4: patch_bytes(f, d, 4, bufs, count, m, sums); break;
+	case 6: patch_bytes(f, d, 6, bufs, count, m, sums); break;
+	default: patch_bytes(f, d, 8, bufs, count, m, sums); break;
 	}
 }
 
 /* --- checksums and stamps --- */
 
+/* One loop for what is asked for; the two constants make three of it. */
+static inline __attribute__((always_inline)) void put_checksums(const struct frames *f, bool ip,
+                                                                bool l4, uint8_t *const *bufs,
+                                                                unsigned count,
+                                                                const struct sums *sums)
+{
+	const unsigned ip_at = f->ip_at + (unsigned)offsetof(struct ip4_header, checksum);
+	const unsigned l4_at = f->l4_csum_at;
+	/* RFC 768: of UDP zero is sent as all ones, for 0 says that there is none */
+	const uint16_t zero = f->proto == PLAN_UDP ? 0xffff : 0;
+	for (unsigned i = 0; i < count; i++) {
+		uint8_t *frame = bufs[i];
+		if (ip)
+			raw16_store(frame + ip_at, csum_fold(sums->ip[i]));
+		if (l4) {
+			uint16_t csum = csum_fold(sums->l4[i]);
+			raw16_store(frame + l4_at, csum == 0 ? zero : csum);
+		}
+	}
+}
+
 static void patch_checksums(const struct frames *f, uint8_t *const *bufs, unsigned count,
                             const struct sums *sums)
 {
-	if (f->vary_ip_csum)
-		for (unsigned i = 0; i < count; i++)
-			frames_put_ip_csum(f, bufs[i], sums->ip[i]);
-	if (f->vary_l4_csum)
-		for (unsigned i = 0; i < count; i++)
-			frames_put_l4_csum(f, bufs[i], sums->l4[i]);
+	if (f->vary_ip_csum && f->vary_l4_csum)
+		put_checksums(f, true, true, bufs, count, sums);
+	else if (f->vary_ip_csum)
+		put_checksums(f, true, false, bufs, count, sums);
+	else if (f->vary_l4_csum)
+		put_checksums(f, false, true, bufs, count, sums);
 }
 
 /* The check word of a stamp. */
@@ -278,7 +306,7 @@ void frames_patch(const struct frames *f, uint8_t *const *bufs, unsigned count, 
 			if (f->vary_sizes)
 				patch_sizes(f, bufs + done, some, m, &sums);
 			else
-				same_size(f, some, &sums);
+				same_size(f, &sums);
 			for (unsigned i = 0; i < f->fields; i++)
 				patch_field(f, &f->field[i], bufs + done, some, m, &sums);
 			patch_checksums(f, bufs + done, some, &sums);
