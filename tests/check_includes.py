@@ -30,12 +30,12 @@ ROOMS = {
     "apps/NAME": ["lib", "net", "core", "control"],
     "examples": ["lib", "net"],
     "tools/nicsim": [],
-    "tools/pktgen": ["lib", "net"],
+    "tools/pktgen": ["lib", "net", "core", "control"],
     "tests": ["*"],
 }
 
 # Rooms that run on a host: the only ones that may include <system headers>.
-HOSTED = {"examples", "tools/nicsim", "tools/pktgen", "tests"}
+HOSTED = {"examples", "tools/nicsim", "tests"}
 
 INCLUDE = re.compile(r'^\s*[#%]\s*include\s*(?:"([^"]*)"|<([^>]*)>|(\S+))')
 
