@@ -1,4 +1,4 @@
-# Fuzzing of net/ by libFuzzer, under ASan and UBSan.
+# Fuzzing of net/, and of the generator's scripts, by libFuzzer, under ASan and UBSan.
 #   make test-fuzz           each entry over its corpus, then a fixed number of executions
 #   make fuzz SECONDS=600    each entry for so long; F=tcp one of them only
 # What a run finds is written to build/fuzz/ (crash-…): mend it, and put the file into
@@ -6,7 +6,7 @@
 #   make -f tests/fuzz/fuzz.mk test-fuzz
 
 FUZZ_BUILD := build/fuzz
-F ?= ip4 ip6 udp nd tcp http telnet
+F ?= ip4 ip6 udp nd tcp http telnet script
 SECONDS ?= 20
 FUZZ_RUNS_ip4 := 300000
 FUZZ_RUNS_ip6 := 50000
@@ -15,6 +15,7 @@ FUZZ_RUNS_nd := 60000
 FUZZ_RUNS_tcp := 60000
 FUZZ_RUNS_http := 300000
 FUZZ_RUNS_telnet := 300000
+FUZZ_RUNS_script := 40000
 FUZZ_NET := $(sort $(wildcard net/*.c)) $(filter-out lib/mem.c,$(sort $(wildcard lib/*.c)))
 FUZZ_SRC_ip4 := $(FUZZ_NET)
 FUZZ_SRC_ip6 := $(FUZZ_NET)
@@ -23,6 +24,8 @@ FUZZ_SRC_nd := $(FUZZ_NET)
 FUZZ_SRC_tcp := $(FUZZ_NET) $(sort $(wildcard net/tcp/*.c))
 FUZZ_SRC_http := $(sort $(wildcard net/http/*.c)) lib/fmt.c
 FUZZ_SRC_telnet := net/telnet.c
+FUZZ_SRC_script := $(sort $(wildcard tools/pktgen/script*.c tools/pktgen/frames*.c)) \
+	control/text.c net/ip4.c net/ip6.c lib/csum.c lib/fmt.c
 FUZZ_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
 	-fno-sanitize-recover=all -Itests/host -I. -Wall -Wextra -Werror -Wshadow -Wwrite-strings \
 	-Wcast-align
@@ -31,7 +34,8 @@ FUZZ_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer,addre
 
 define FUZZ_RULE
 $(FUZZ_BUILD)/fuzz_$(1): tests/fuzz/fuzz_$(1).c $$(FUZZ_SRC_$(1)) \
-		$$(wildcard lib/*.h net/*.h net/tcp/*.h net/http/*.h tests/fuzz/*.h tests/host/lib/*.h) \
+		$$(wildcard lib/*.h net/*.h net/tcp/*.h net/http/*.h tests/fuzz/*.h tests/host/lib/*.h \
+			tools/pktgen/*.h) \
 		tests/fuzz/fuzz.mk
 	@mkdir -p $$(@D)
 	@clang $$(FUZZ_CFLAGS) -o $$@ $$(filter %.c,$$^)

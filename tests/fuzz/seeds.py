@@ -263,11 +263,37 @@ def telnet_sessions():
     yield "commands", b"".join(b"\xff" + bytes([c]) for c in range(236, 250)) + b"\xff\xff\r\n\n\r"
 
 
+def scripts():
+    head = "stream s\n port eth0 to eth1\n"
+    udp = head + " udp 192.0.2.10 port 5000 198.51.100.10 port 6000\n"
+    udp6 = head + " udp 2001:db8:1::10 2001:db8:2::10\n"
+    texts = {
+        "udp": udp + " size 64/594/1518\n rate 1.5Mpps\n burst 16\n stamp\nrun 10s or 1M frames\n",
+        "udp6": "answer eth0 2001:db8::/32\n" + udp6 + " rate 10Gbps l2\n ttl 1\n tos 255\n",
+        "tcp": head + " tcp 192.0.2.1 198.51.100.1 flags syn/ack\n ramp 1% to 99.9% over 1min\n",
+        "icmp": head + " icmp ::1 ::2 identifier 7\n vary sequence increment 0 65535 step 3\n",
+        "tags": head + " vlan 1 priority 5 dei\n vlan 2\n ip 10.0.0.1 10.0.0.2\n no stamp\n"
+                " vary vlan list 1/2/4094\n size imix\n weight 3\n limit 9 frames\n",
+        "vary": udp + " size random 80 9220 seed 5\n cores 4\n"
+                " vary source address random 10.0.0.0 10.255.255.255 seed 3\n"
+                " vary destination mac increment 02:00:00:00:00:00 02:00:00:00:ff:ff\n"
+                " vary payload offset 1 bytes 2 list 1/2/3\n"
+                " vary payload offset 9 bytes 8 random 0 18446744073709551614\n",
+        "vary6": udp6 + " vary destination address random 2001:db8:2:: 2001:db8:2::ffff\n"
+                 " mac source 0200.0000.0001\n mac destination ff:ff:ff:ff:ff:ff\n",
+        "rfc2544": udp + "rfc2544 throughput latency frame-loss back-to-back\n sizes 64/9220\n"
+                   " trial 10s\n settle 0s\n loss 0.01%\n resolution 0.1%\n search 1% to 99%\n"
+                   " repeat 2\nrun # at once\n",
+    }
+    for name, text in texts.items():
+        yield name, text.encode()
+
+
 def main():
     entry, directory = sys.argv[1:]
     makers = {"tcp": tcp_programs, "ip4": ip4_packets, "ip6": ip6_packets,
               "udp": udp_packets, "nd": nd_programs, "http": http_requests,
-              "telnet": telnet_sessions}
+              "telnet": telnet_sessions, "script": scripts}
     for name, content in makers[entry]():
         with open(os.path.join(directory, name), "wb") as out:
             out.write(content)
