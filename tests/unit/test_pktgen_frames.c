@@ -9,6 +9,7 @@
 #include "tests/unit/pktgen_nicsim.h"
 #include "tools/pktgen/frames.h"
 #include "tools/pktgen/frames_inside.h"
+#include "tools/pktgen/wide.h"
 
 static const uint8_t mac_a[6] = {0x02, 0, 0, 0, 0, 1}, mac_b[6] = {0x02, 0, 0, 0, 0, 2};
 
@@ -656,15 +657,16 @@ static void test_refused(void **state)
 	REFUSED(s.proto = PLAN_IP_ONLY);
 }
 
-/* The division that 32-bit machines do bit by bit is the host's. */
-static void test_modulo(void **state)
+/* Arithmetic of which 32-bit machines have no instruction is the host's. */
+static void test_arithmetic(void **state)
 {
 	(void)state;
-	seed_random("modulo");
+	seed_random("arithmetic");
 	for (int i = 0; i < 100000; i++) {
 		uint64_t n = random64() >> random_below(64), d = random64() >> random_below(64);
 		d = d ? d : 1;
 		assert_int_equal(frames_modulo(n, d), n % d);
+		assert_int_equal(wide_mul(n, d).high, (uint64_t)((unsigned __int128)n * d >> 64));
 	}
 }
 
@@ -675,7 +677,7 @@ int main(void)
 		cmocka_unit_test(test_zero_checksum), cmocka_unit_test(test_stamps_turn),
 		cmocka_unit_test(test_fixed), cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_nicsim), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_modulo),
+		cmocka_unit_test(test_arithmetic),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

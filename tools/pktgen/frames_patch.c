@@ -11,6 +11,7 @@
 #include "lib/types.h"
 #include "tools/pktgen/frames.h"
 #include "tools/pktgen/frames_inside.h"
+#include "tools/pktgen/wide.h"
 
 #define CHUNK 64 /* frames of a pass */
 
@@ -44,9 +45,7 @@ static inline uint64_t below(uint64_t r, uint64_t count)
 #ifdef __SIZEOF_INT128__
 	return (uint64_t)((unsigned __int128)r * count >> 64);
 #else
-	uint64_t rl = (uint32_t)r, rh = r >> 32, cl = (uint32_t)count, ch = count >> 32;
-	uint64_t low = rl * cl, middle = rh * cl + (low >> 32), other = rl * ch + (uint32_t)middle;
-	return rh * ch + (middle >> 32) + (other >> 32);
+	return wide_mul(r, count).high;
 #endif
 }
 
