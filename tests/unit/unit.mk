@@ -91,6 +91,7 @@ UNIT_SRC_ixgbe_faults := $(UNIT_SRC_ixgbe_driver)
 # the parts of the packet generator that know no machine
 UNIT_SRC_pktgen_histogram := tools/pktgen/histogram.c
 UNIT_SRC_pktgen_pace := tools/pktgen/pace.c tools/pktgen/histogram.c
+UNIT_SRC_pktgen_rfc2544 := tools/pktgen/rfc2544.c
 UNIT_SRC_pktgen_judge := tools/pktgen/judge.c tools/pktgen/histogram.c lib/csum.c
 # a twin of lib/pkt.h, by which ASan knows the free buffers
 UNIT_FLAGS_tcp_pair := -Itests/host
@@ -118,7 +119,7 @@ T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld
 	random histogram shares virtio_net virtio_ring virtio_hostile virtio_slots ixgbe_ring \
 	ixgbe_hostile ixgbe_slots ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic \
 	ixgbe_faults 82599_model 82599_rx 82599_tx 82599_fuzz pktgen_answer pktgen_histogram \
-	pktgen_pace pktgen_judge slots
+	pktgen_pace pktgen_judge slots pktgen_rfc2544
 
 UNIT_CC := gcc clang
 UNIT_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
