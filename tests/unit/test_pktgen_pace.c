@@ -214,10 +214,18 @@ static void debts_are_forgiven(void **s)
 	take(&p, 900000 + 5000000, NULL, 0);
 	assert_int_equal(p.result.sent + p.result.forgiven, 5901);
 	/* for weeks */
-	uint64_t now = 1000000000ull * 86400 * 30;
+	uint64_t now = 1000000000ull * 86400 * 30, early = p.result.sent;
+	static struct pace_result sum;
+	static struct histogram scratch;
+	pace_result_clear(&sum);
+	pace_collect(&sum, &p.result, &scratch);
 	take(&p, now, NULL, 0);
 	assert_true(p.result.sent + p.result.forgiven == should(now, 1000000, 1000000000));
 	assert_int_equal(p.result.behind, 2);
+	pace_collect(&sum, &p.result, &scratch);
+	assert_true(sum.behind == 3 && sum.sent == early + p.result.sent);
+	assert_true(sum.worst_lag_ns == p.result.worst_lag_ns);
+	assert_true(histogram_count(&sum.error) == sum.sent);
 }
 
 /* Slow flows may owe two frames, however long these take. */

@@ -108,7 +108,7 @@ void pace_start(struct pace *p, const struct plan_stream *s, const struct pace_r
                 uint64_t start_tsc)
 {
 	memset(p, 0, sizeof *p);
-	histogram_clear(&p->result.error);
+	pace_result_clear(&p->result);
 	p->flat = s->rate.unit == PLAN_FLAT;
 	p->by_bytes = s->rate.unit != PLAN_PPS;
 	p->overhead = PLAN_FCS_BYTES + (s->rate.unit == PLAN_L2_BPS ? 0 : PLAN_WIRE_BYTES);
@@ -287,4 +287,27 @@ bool pace_kept(const struct pace *p)
 	uint64_t owed_ns = parts_to_ns(p, p->limit);
 	uint64_t allowed = wide_mul_div(r->sent + r->forgiven, p->tolerance_ppm, 1000000);
 	return r->forgiven <= allowed && r->worst_lag_ns <= 2 * owed_ns;
+}
+
+void pace_result_clear(struct pace_result *sum)
+{
+	memset(sum, 0, sizeof *sum);
+	histogram_clear(&sum->error);
+}
+
+static uint64_t load(const uint64_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+void pace_collect(struct pace_result *sum, const struct pace_result *from,
+                  struct histogram *scratch)
+{
+	uint64_t lag = load(&from->worst_lag_ns);
+	sum->sent += load(&from->sent);
+	sum->forgiven += load(&from->forgiven);
+	sum->behind += load(&from->behind);
+	sum->worst_lag_ns = lag > sum->worst_lag_ns ? lag : sum->worst_lag_ns;
+	histogram_copy(scratch, &from->error);
+	histogram_merge(&sum->error, scratch);
 }

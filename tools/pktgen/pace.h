@@ -95,6 +95,11 @@ uint64_t pace_next(const struct pace *p);
 /* The flow was what was asked for: nothing forgiven but within tolerance, and no stall. */
 bool pace_kept(const struct pace *p);
 
+/* Adds what another core may be writing to `sum`, which began as pace_result_clear makes it. */
+void pace_result_clear(struct pace_result *sum);
+void pace_collect(struct pace_result *sum, const struct pace_result *from,
+                  struct histogram *scratch);
+
 /* Bits a second on the wire and frames a second that a rate means for frames of one length (without
  * FCS) on a port of line_bps; 0 for PLAN_FLAT. Rounded down. */
 uint64_t pace_l1_bps(const struct plan_rate *rate, uint64_t line_bps, unsigned len);
