@@ -93,6 +93,9 @@ UNIT_SRC_pktgen_histogram := tools/pktgen/histogram.c
 UNIT_SRC_pktgen_pace := tools/pktgen/pace.c tools/pktgen/histogram.c
 UNIT_SRC_pktgen_rfc2544 := tools/pktgen/rfc2544.c
 UNIT_SRC_pktgen_judge := tools/pktgen/judge.c tools/pktgen/histogram.c lib/csum.c
+REPORT_SRC := $(wildcard tools/pktgen/report*.c) tools/pktgen/rfc2544.c tools/pktgen/histogram.c \
+	tools/pktgen/judge.c tools/pktgen/pace.c lib/fmt.c lib/csum.c tests/unit/report_sample.c
+UNIT_SRC_pktgen_report := $(REPORT_SRC)
 # a twin of lib/pkt.h, by which ASan knows the free buffers
 UNIT_FLAGS_tcp_pair := -Itests/host
 UNIT_FLAGS_tcp_rate := -Itests/host
@@ -119,7 +122,7 @@ T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld
 	random histogram shares virtio_net virtio_ring virtio_hostile virtio_slots ixgbe_ring \
 	ixgbe_hostile ixgbe_slots ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic \
 	ixgbe_faults 82599_model 82599_rx 82599_tx 82599_fuzz pktgen_answer pktgen_histogram \
-	pktgen_pace pktgen_judge slots pktgen_rfc2544
+	pktgen_pace pktgen_judge slots pktgen_rfc2544 pktgen_report
 
 UNIT_CC := gcc clang
 UNIT_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
@@ -127,7 +130,7 @@ UNIT_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=address,unde
 UNIT_DEPS := $(wildcard */*.h net/*/*.h drivers/*/*.h tests/*/*.h tests/unit/twin*/*/*.h \
 	tools/nicsim/*.h tools/nicsim/*/*.h tools/pktgen/*.h) tests/unit/unit.mk
 
-.PHONY: unit check-portable fib-bench
+.PHONY: unit check-portable fib-bench pktgen-report
 
 # UNIT_MAIN_x: the file with main(), when it is not test_x.c
 define UNIT_RULE
@@ -143,6 +146,15 @@ UNIT_BIN := $(foreach t,$(T),$(foreach cc,$(UNIT_CC),$(UNIT_BUILD)/$(cc)/test_$(
 
 unit: $(UNIT_BIN) ## unit tests on the host (gcc and clang, ASan, UBSan)
 	@tests/unit/run.sh $(UNIT_BUILD) $(UNIT_BIN)
+
+# The generator's report of made-up results, to be looked at.
+$(UNIT_BUILD)/report_page: tests/unit/report_page.c tests/unit/host.c $(REPORT_SRC) \
+		tools/pktgen/report.html $(UNIT_DEPS)
+	@mkdir -p $(@D)
+	@gcc $(UNIT_CFLAGS) -o $@ $(filter %.c,$^) -lcmocka
+
+pktgen-report: $(UNIT_BUILD)/report_page ## pages of made-up results, build/pktgen-*.html
+	@for what in run rfc2544; do $< html $$what > build/pktgen-$$what.html; done
 
 # --- net/ and lib/ for other CPUs: clang looks, GCC compiles ---
 # Sources: all but mem.c, which is assembly of x86-64.

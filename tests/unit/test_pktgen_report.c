@@ -1,0 +1,146 @@
+/* tools/pktgen/report.h: the forms of made-up results. That the JSON is JSON and the page draws its
+ * plots, a browser says (tests/system/test_pktgen_report.py). */
+#include "tests/unit/host.h"
+
+#include "tests/unit/report_sample.h"
+#include "tools/pktgen/report_out.h"
+
+#define TEXT_ROOM (1u << 20)
+
+static char text[TEXT_ROOM];
+static size_t used, longest;
+
+static void collect(void *ctx, const char *piece, size_t len)
+{
+	assert_ptr_equal(ctx, text);
+	assert_true(len > 0 && len < TEXT_ROOM - used);
+	memcpy(text + used, piece, len);
+	used += len;
+	longest = len > longest ? len : longest;
+	text[used] = '\0';
+}
+
+static void make(void (*form)(const struct report *, report_write *, void *), unsigned what)
+{
+	used = longest = 0;
+	form(sample_report(what), collect, text);
+}
+
+static void contains(const char *what)
+{
+	if (!strstr(text, what))
+		fail_msg("no `%s` in\n%s", what, text);
+}
+
+static void text_of_a_run(void **s)
+{
+	(void)s;
+	make(report_text, SAMPLE_RUN);
+	contains("Run of 10.000 s: valid\n");
+	contains("small                         29761904     2976190    2000.000      29761904           0"
+	         "    0.0000         0         0         0\n");
+	contains("imix <v6>                      4000000      400000    1206.400       3999863         137"
+	         "    0.0034        12         1         0\n");
+	contains("  no stamps: not judged\n");
+	contains("Pacing error, us");
+	assert_null(strstr(text, "RFC 2544"));
+}
+
+static void text_of_rfc2544(void **s)
+{
+	(void)s;
+	make(report_text, SAMPLE_RFC2544);
+	contains("\n    64    49.700       7395833    4970.000    3786.667   8 of 1 to 11\n");
+	contains("\n  1280  not measurable: the generator fell behind\n");
+	contains("\n  1280  no throughput to measure it at\n");
+	contains("100.000: invalid");
+	contains("   2 s at line rate: there is no longest one");
+	assert_null(strstr(text, "Run of"));
+	/* every trial is listed */
+	char line[32];
+	const struct report *r = sample_report(SAMPLE_RFC2544);
+	for (uint32_t i = 0; i < r->rfc2544->trials; i++) {
+		snprintf(line, sizeof line, "\n%6u  ", i + 1);
+		contains(line);
+	}
+	assert_true(longest <= 1024);
+}
+
+/* Brackets match, outside strings; every string ends. */
+static void check_json(const char *p, const char *end)
+{
+	char open[32];
+	unsigned depth = 0;
+	for (; p < end; p++) {
+		if (*p == '"') {
+			for (p++; *p != '"'; p++) {
+				assert_true((unsigned char)*p >= 0x20 && *p != '<');
+				p += *p == '\\';
+			}
+		} else if (*p == '{' || *p == '[') {
+			assert_true(depth < sizeof open);
+			open[depth++] = *p;
+		} else if (*p == '}' || *p == ']') {
+			assert_true(depth > 0 && open[--depth] == *p - 2);
+		} else if (*p == ',') {
+			assert_null(strchr(",[{", p[-1]));
+		}
+	}
+	assert_int_equal(depth, 0);
+}
+
+static void json_is_well_formed(void **s)
+{
+	(void)s;
+	for (unsigned what = 0; what < 4; what++) {
+		make(report_json, what);
+		check_json(text, text + used);
+		contains("\"script\":\"# \\\"quotes\\\", tabs\\u0009and \\u003c/script> do no harm\\u000a");
+		assert_true(!strstr(text, "\"rfc2544\":") == !(what & SAMPLE_RFC2544));
+		assert_true(!strstr(text, "\"run\":") == !(what & SAMPLE_RUN));
+	}
+}
+
+static void page_has_the_json(void **s)
+{
+	(void)s;
+	static char json[TEXT_ROOM];
+	make(report_json, SAMPLE_RUN | SAMPLE_RFC2544);
+	memcpy(json, text, used + 1);
+	make(report_html, SAMPLE_RUN | SAMPLE_RFC2544);
+	contains(json);
+	assert_null(strstr(text, "@JSON@"));
+	assert_memory_equal(text, "<!doctype html>", 15);
+	assert_string_equal(text + used - 8, "</html>\n");
+	/* nothing is loaded; the name of SVG's language is no address */
+	char *at = text;
+	while ((at = strstr(at, "://")) != NULL) {
+		assert_memory_equal(at - 4, "http://www.w3.org/2000/svg", 26);
+		at++;
+	}
+	assert_null(strstr(text, "src="));
+}
+
+static void numbers_with_decimals(void **s)
+{
+	(void)s;
+	char b[REPORT_NUMBER];
+	assert_string_equal(report_fixed(b, 0, 0), "0");
+	assert_string_equal(report_fixed(b, 5, 3), "0.005");
+	assert_string_equal(report_fixed(b, 100000, 3), "100.000");
+	assert_string_equal(report_fixed(b, UINT64_MAX, 9), "18446744073.709551615");
+	assert_int_equal(report_rate(1000, 500000000), 2000);
+	assert_int_equal(report_rate(1000, 0), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(text_of_a_run),
+		cmocka_unit_test(text_of_rfc2544),
+		cmocka_unit_test(json_is_well_formed),
+		cmocka_unit_test(page_has_the_json),
+		cmocka_unit_test(numbers_with_decimals),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

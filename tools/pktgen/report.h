@@ -1,0 +1,56 @@
+/*
+ * What came of a run or of the tests of RFC 2544, said in three ways out of the same numbers:
+ * text with aligned tables, JSON (docs/pktgen.md), and one HTML page that has the JSON in it,
+ * draws its plots from that and loads nothing. All are written in pieces to a function, so there
+ * is no buffer for the whole.
+ *
+ * Frame sizes are said with FCS here. A figure of RFC 2544 names the trials that it was made of,
+ * and all trials are listed with what was counted in them.
+ */
+#ifndef PKTGEN_REPORT_H
+#define PKTGEN_REPORT_H
+
+#include "tools/pktgen/judge.h"
+#include "tools/pktgen/pace.h"
+#include "tools/pktgen/rfc2544.h"
+
+struct report_port {
+	const char *name, *driver;
+	uint8_t mac[6];
+	uint64_t bps;            /* line rate; 0: it has none */
+	bool hardware_stamps;    /* latencies of what it receives are the card's; else software's */
+};
+
+/* One stream of a run, of all its cores together. */
+struct report_stream {
+	const char *name;
+	uint8_t port, port_in;   /* port_in PLAN_PORT_NONE: anywhere */
+	bool stamped;            /* else nothing of it is judged */
+	bool paced;
+	uint64_t sent, sent_bytes; /* without FCS */
+	const struct judge_result *in;
+	const struct pace_result *pace;
+};
+
+struct report {
+	const char *version;     /* of Hayate */
+	const char *machine;     /* processor, hypervisor, ... one line */
+	const char *started;     /* when, as text; "" when nobody knows */
+	const char *script;      /* the script's text */
+	const struct report_port *port;
+	unsigned ports;
+	/* a run; streams 0: there is none */
+	const struct report_stream *stream;
+	unsigned streams;
+	uint64_t elapsed_ns;
+	enum trial_flaw flaw;
+	const struct rfc2544 *rfc2544; /* NULL: none */
+};
+
+typedef void report_write(void *ctx, const char *text, size_t len);
+
+void report_text(const struct report *r, report_write *write, void *ctx);
+void report_json(const struct report *r, report_write *write, void *ctx);
+void report_html(const struct report *r, report_write *write, void *ctx);
+
+#endif
