@@ -273,7 +273,7 @@ uint32_t core_tx_features(void);
 /*
  * Sending by slots: for an application that sends prepared frames again and again by a port (a
  * generator). Its frames are its own, complete, in memory of core_data_memory(), each with
- * NIC_SLOT_ROOM bytes before it for the driver. The ring has so many slots, sent in order, each in
+ * NIC_SLOT_ROOM zero bytes before it, which stay. The ring has so many slots, sent in order, each in
  * its turn: the application counts them from 0, slot k is sent again as k + slots. What a slot sends
  * it says in its table; sending what has not changed costs no look at it.
  *

@@ -63,6 +63,7 @@ static struct nic_slot complete(const struct bufpool *pool, const struct pkt *p)
 {
 	struct pkt done = *p;
 	assert(!(p->flags & (PKT_CHAIN | PKT_TSO | PKT_USO | PKT_VLAN)));
+	memset(done.data - NIC_SLOT_ROOM, 0, NIC_SLOT_ROOM);
 	if (p->flags & PKT_CSUM_PARTIAL)
 		pkt_csum_complete(pool, &done);
 	if (done.len < FRAME_MIN)

@@ -60,7 +60,7 @@
 
 #define NIC_PORTS_MAX 16
 #define NIC_SLOTS_MAX 1024 /* of a transmit ring */
-#define NIC_SLOT_ROOM 12   /* bytes before a slot's frame that are the driver's to write */
+#define NIC_SLOT_ROOM 12   /* zero bytes before a slot's frame, which the device may read */
 #define NIC_PAIRS_MAX 64
 #define NIC_DMA_BYTES 16384
 #define NIC_FRAME_OVERHEAD 18 /* of a frame above its IP packet: Ethernet header, one VLAN tag */
@@ -162,7 +162,7 @@ struct nic_queue {
 
 /* A frame that a slot of the transmit ring sends (nic_ops.slots_put). */
 struct nic_slot {
-	uint8_t *data; /* first byte, in memory that dma_addr() knows; NIC_SLOT_ROOM bytes before it */
+	uint8_t *data; /* first byte, in memory that dma_addr() knows, NIC_SLOT_ROOM zeros before it */
 	uint32_t len;  /* bytes, FCS not counted: 60, of tags as many more, or more */
 };
 
@@ -279,7 +279,8 @@ struct nic_ops {
 	 * once more costs no store, and no look at the packet. Slots are sent in order, each after the
 	 * one before, modulo the number that slots_open returns. Frames are complete (checksums,
 	 * length, tags), in one piece, and the caller's: a slot that was sent, with its frame and
-	 * NIC_SLOT_ROOM bytes before it, is the device's to read until slots_free has passed over it.
+	 * NIC_SLOT_ROOM zero bytes before it, is the device's to read until slots_free has passed over
+	 * it. The driver touches neither.
 	 *
 	 * All four are NULL where a driver has no slots.
 	 */

@@ -297,6 +297,7 @@ static void own_frames_are_completed(void **s)
 	memset(p.data, 0xee, 100);
 	p.len = 50;
 	p.flags = PKT_OWN | PKT_CSUM_PARTIAL;
+	memset(p.data - NIC_SLOT_ROOM, 0xee, NIC_SLOT_ROOM);
 	raw32_store(p.data + 20, OWN);
 	raw16_store(p.data + 40, 0);
 	*pkt_meta(&w.pool, p.buf) = (struct pkt_meta){.csum_start = 34, .csum_offset = 6};
@@ -307,6 +308,8 @@ static void own_frames_are_completed(void **s)
 	for (unsigned i = 50; i < 60; i++)
 		assert_int_equal(p.data[i], 0);
 	assert_int_equal(p.data[60], 0xee);
+	for (unsigned i = 0; i < NIC_SLOT_ROOM; i++)
+		assert_int_equal(p.data[-1 - (int)i], 0);
 	assert_int_equal(w.cnt.tx_bytes, 50);
 	drain();
 }

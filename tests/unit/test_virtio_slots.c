@@ -19,7 +19,7 @@ static void put(unsigned first, unsigned n)
 		t.seq[k] = t.put++;
 		t.slot[k].len = frame_len(t.seq[k]);
 		make_frame(t.slot[k].data, t.seq[k]);
-		memset(t.slot[k].data - NIC_SLOT_ROOM, 0xa5, NIC_SLOT_ROOM);
+		memset(t.slot[k].data - NIC_SLOT_ROOM, 0, NIC_SLOT_ROOM);
 		virtio_slots_put(&w.tx, first + i, &t.slot[k], 1);
 	}
 }
