@@ -2,6 +2,7 @@
 # the image: its flags, its lib/mem.c.
 #   make tcp-bench                what TCP itself costs, without a card; T="rr.64B bulk" some of it
 #   make frames-bench             what a generated frame costs before it is sent
+#   make slots-bench              what sending a prepared frame again costs, without a device
 
 BENCH_BUILD := $(BUILD)/bench
 BENCH_CFLAGS := -std=gnu11 -O2 -g -I. -MMD -MP -Wall -Wextra -Werror -Wshadow -Wwrite-strings \
@@ -10,6 +11,7 @@ BENCH_PRODUCT := $(filter $(BUILD)/program/net/% $(BUILD)/program/lib/%,$(PROGRA
 BENCH_TCP := $(patsubst %,$(BENCH_BUILD)/%.o,tcp_side tcp_work)
 
 .PHONY: tcp-bench frames-bench
+.PHONY: tcp-bench slots-bench
 
 $(BENCH_BUILD)/%.o: tests/bench/%.c tests/bench/bench.mk
 	@mkdir -p $(@D)
@@ -58,3 +60,9 @@ frames-bench: $(BENCH_BUILD)/frames_bench ## cycles of a generated frame: stamps
 	$(BENCH_BUILD)/frames_bench
 
 -include $(wildcard $(BENCH_BUILD)/*.d $(BENCH_BUILD)/pktgen/*.d)
+BENCH_SLOTS := $(patsubst %,$(BUILD)/program/%.o,core/slots drivers/virtio_net/ring \
+	drivers/ixgbe/ring drivers/ixgbe/ring_tx drivers/ixgbe/ring_slots drivers/null/null)
+$(BENCH_BUILD)/slots_bench: $(BENCH_BUILD)/slots_bench.o $(BENCH_SLOTS) $(BENCH_PRODUCT)
+slots-bench: $(BENCH_BUILD)/slots_bench ## cycles of a prepared frame sent again, without a device
+	$(BENCH_BUILD)/slots_bench
+-include $(wildcard $(BENCH_BUILD)/*.d)

@@ -1,0 +1,254 @@
+/*
+ * What sending by slots costs on this host, in TSC cycles a packet, by packets per doorbell: the
+ * product's own objects (core/slots.c, drivers' rings) and a device that is memory. The device works
+ * between two measurements on the same core, so a figure has every instruction and no cache line from
+ * another core. `fixed`: frames stay; `lengths`: every descriptor is put anew; `tx_burst`: the same
+ * frames as packets, for comparison. Best of ROUNDS, with the median beside it.
+ * Usage: slots_bench
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "core/outbox.h"
+#include "drivers/ixgbe/ring.h"
+#include "drivers/null/null.h"
+#include "drivers/virtio_net/ring.h"
+#include "hal/layout.h"
+
+#define RING 1024
+#define FRAME 60
+#define BUFFERS 2048
+#define PACKETS 200000 /* of one round */
+#define ROUNDS 9
+#define MEMORY_BYTES (16u << 20)
+
+struct core_self self;
+struct core_out core_outs[NIC_PORTS_MAX];
+
+static struct virtio_ring virtio;
+static struct ixgbe_tx ixgbe;
+static struct nic_counters cnt;
+static struct nic_queue queue;
+static struct nic_slot table[NIC_SLOTS_MAX];
+static struct bufpool pool;
+static uint32_t stack[BUFFERS];
+static volatile uint32_t doorbell;
+static bool broken;
+static uint8_t *memory;
+
+_Noreturn void assert_fail(const char *expr, const char *file, unsigned line)
+{
+	fprintf(stderr, "%s:%u: %s\n", file, line, expr);
+	abort();
+}
+
+struct nic_queue *data_queue(unsigned port) { return port == 0 ? &queue : NULL; }
+void data_note_stall(unsigned port) { (void)port; }
+void core_tx_flush(unsigned port) { (void)port; }
+
+/* --- the two drivers' operations, as virtio_net.c and ixgbe.c have them --- */
+
+static unsigned virtio_open(struct nic_queue *q)
+{
+	(void)q;
+	return virtio_slots_open(&virtio, &pool, &cnt, &broken);
+}
+static void virtio_put(struct nic_queue *q, unsigned first, const struct nic_slot *s, unsigned n)
+{
+	(void)q;
+	virtio_slots_put(&virtio, first, s, n);
+}
+static unsigned virtio_free(struct nic_queue *q)
+{
+	return virtio_slots_free(&virtio, &cnt, &q->broken);
+}
+static void virtio_send(struct nic_queue *q, unsigned n, uint64_t bytes)
+{
+	(void)q;
+	virtio_slots_send(&virtio, &cnt, n, bytes);
+}
+static unsigned virtio_burst(struct nic_queue *q, const struct pkt *v, unsigned n)
+{
+	(void)q;
+	return virtio_tx_burst(&virtio, &pool, &cnt, v, n, &broken);
+}
+
+static unsigned ixgbe_open(struct nic_queue *q)
+{
+	(void)q;
+	return ixgbe_slots_open(&ixgbe, &pool, &cnt, &broken);
+}
+static void ixgbe_put(struct nic_queue *q, unsigned first, const struct nic_slot *s, unsigned n)
+{
+	(void)q;
+	ixgbe_slots_put(&ixgbe, first, s, n);
+}
+static unsigned ixgbe_free(struct nic_queue *q)
+{
+	return ixgbe_slots_free(&ixgbe, &cnt, &q->broken);
+}
+static void ixgbe_send(struct nic_queue *q, unsigned n, uint64_t bytes)
+{
+	(void)q;
+	ixgbe_slots_send(&ixgbe, &cnt, n, bytes);
+}
+static unsigned ixgbe_burst(struct nic_queue *q, const struct pkt *v, unsigned n)
+{
+	(void)q;
+	return ixgbe_tx_burst(&ixgbe, &pool, &cnt, v, n, &broken);
+}
+
+/* --- devices --- */
+
+static void virtio_start(void)
+{
+	virtio_ring_init(&virtio, memory, RING);
+	virtio.doorbell = &doorbell;
+	virtio.used->flags = VIRTQ_USED_F_NO_NOTIFY; /* as one that polls */
+}
+
+static void virtio_device(void)
+{
+	uint16_t to = virtio.avail->idx, at = virtio.used->idx;
+	for (; at != to; at++)
+		virtio.used->ring[at % RING].id = virtio.avail->ring[at % RING];
+	__atomic_store_n(&virtio.used->idx, to, __ATOMIC_RELEASE);
+}
+
+static void ixgbe_start(void)
+{
+	ixgbe_tx_init(&ixgbe, memory, RING, IXGBE_HEAD_WRITE_BACK);
+	ixgbe.tail_reg = &doorbell;
+}
+
+static void ixgbe_device(void)
+{
+	__atomic_store_n(ixgbe.written_head, doorbell, __ATOMIC_RELEASE);
+}
+
+static void no_device(void)
+{
+}
+
+static const struct nic_ops virtio_ops = {.name = "virtio_net",
+                                          .tx_burst = virtio_burst,
+                                          .slots_open = virtio_open,
+                                          .slots_put = virtio_put,
+                                          .slots_free = virtio_free,
+                                          .slots_send = virtio_send};
+static const struct nic_ops ixgbe_slot_ops = {.name = "ixgbe",
+                                              .tx_burst = ixgbe_burst,
+                                              .slots_open = ixgbe_open,
+                                              .slots_put = ixgbe_put,
+                                              .slots_free = ixgbe_free,
+                                              .slots_send = ixgbe_send};
+
+/* --- measuring --- */
+
+enum kind { FIXED, LENGTHS, TX_BURST };
+
+static inline uint64_t tsc(void)
+{
+	__builtin_ia32_lfence();
+	uint64_t t = __builtin_ia32_rdtsc();
+	__builtin_ia32_lfence();
+	return t;
+}
+
+static uint64_t tsc_cost(void)
+{
+	uint64_t least = UINT64_MAX;
+	for (unsigned i = 0; i < 100000; i++) {
+		uint64_t t = tsc(), d = tsc() - t;
+		least = d < least ? d : least;
+	}
+	return least;
+}
+
+static void send_slots(enum kind kind, unsigned n, uint32_t *next)
+{
+	if (core_slots_room(0) < n)
+		abort();
+	if (kind == LENGTHS) {
+		for (unsigned i = 0; i < n; i++, ++*next)
+			table[*next % RING].len = FRAME + *next % 3;
+		core_slots_changed(0, n);
+	}
+	core_slots_send(0, n, n * FRAME);
+}
+
+static double round_of(enum kind kind, unsigned n, void (*device)(void), uint64_t overhead)
+{
+	static struct pkt v[RING];
+	static uint32_t next;
+	uint64_t sum = 0;
+	unsigned bursts = PACKETS / n;
+	for (unsigned b = 0; b < bursts; b++) {
+		for (unsigned i = 0; kind == TX_BURST && i < n; i++) {
+			pkt_alloc(&pool, &v[i]);
+			v[i].len = FRAME;
+		}
+		uint64_t t = tsc();
+		if (kind == TX_BURST)
+			queue.ops->tx_burst(&queue, v, n);
+		else
+			send_slots(kind, n, &next);
+		sum += tsc() - t - overhead;
+		device();
+		__builtin_ia32_mfence(); /* its stores have left, as those of another core's have */
+	}
+	return (double)sum / ((double)bursts * n);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return x < y ? -1 : x > y;
+}
+
+static void measure(const char *name, enum kind kind, const struct nic_ops *ops,
+                    void (*start)(void), void (*device)(void))
+{
+	static const unsigned bursts[] = {1, 4, 16, 32, 64, 256, 512};
+	static const char *const kinds[] = {"fixed", "lengths", "tx_burst"};
+	uint64_t overhead = tsc_cost();
+	printf("%-10s %-8s", name, kinds[kind]);
+	for (unsigned b = 0; b < ARRAY_LEN(bursts); b++) {
+		double r[ROUNDS];
+		memset(memory, 0, 1u << 20);
+		bufpool_init(&pool, memory + (4u << 20), stack, BUFFERS, BUF_STRIDE_STANDARD);
+		queue = (struct nic_queue){.ops = ops, .pool = &pool, .cnt = &cnt};
+		if (start)
+			start();
+		for (unsigned i = 0; i < RING; i++) /* a generator's frames, one behind the other */
+			table[i] = (struct nic_slot){memory + (2u << 20) + 128 * i + 64, FRAME};
+		if (kind != TX_BURST && core_slots_open(0, table) != RING)
+			abort();
+		for (unsigned i = 0; i < ROUNDS; i++)
+			r[i] = round_of(kind, bursts[b], device, overhead);
+		qsort(r, ROUNDS, sizeof r[0], by_value);
+		printf("  %6.2f (%6.2f)", r[0], r[ROUNDS / 2]);
+	}
+	printf("\n");
+}
+
+int main(void)
+{
+	memory = mmap((void *)(uintptr_t)MEMORY_WINDOW, MEMORY_BYTES, PROT_READ | PROT_WRITE,
+	              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_POPULATE, -1, 0);
+	if (memory == MAP_FAILED) {
+		perror("mmap");
+		return 1;
+	}
+	printf("%-19s  cycles a packet, best (median), by packets a doorbell: 1 4 16 32 64 256 512\n", "");
+	measure("null", FIXED, &null_ops, NULL, no_device);
+	measure("virtio_net", FIXED, &virtio_ops, virtio_start, virtio_device);
+	measure("virtio_net", LENGTHS, &virtio_ops, virtio_start, virtio_device);
+	measure("virtio_net", TX_BURST, &virtio_ops, virtio_start, virtio_device);
+	measure("ixgbe", FIXED, &ixgbe_slot_ops, ixgbe_start, ixgbe_device);
+	measure("ixgbe", LENGTHS, &ixgbe_slot_ops, ixgbe_start, ixgbe_device);
+	measure("ixgbe", TX_BURST, &ixgbe_slot_ops, ixgbe_start, ixgbe_device);
+	return 0;
+}
