@@ -18,7 +18,7 @@ KERNEL_SRC := kernel/main.c kernel/boot.c kernel/console.c kernel/fbcon.c kernel
 	kernel/panic.c kernel/symbols.c
 LIB_SRC := $(sort $(wildcard lib/*.c))
 PROGRAM_SRC := $(sort $(wildcard core/*.c drivers/*.c drivers/*/*.c net/*.c net/*/*.c control/*.c apps/*.c \
-	apps/*/*.c))
+	apps/*/*.c tools/pktgen/*.c))
 
 # --- flags ---
 WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef \

@@ -3,6 +3,7 @@
 #include "apps/echo/echo.h"
 #include "apps/router/router.h"
 #include "core/core.h"
+#include "tools/pktgen/pktgen.h"
 
 #define ENTRY(word) [CORE_APP_##word] = &word##_app,
 

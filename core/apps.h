@@ -10,7 +10,8 @@
 #define CORE_APPS(X, AND) \
 	X(router) AND \
 	X(echo) AND \
-	X(discard)
+	X(discard) AND \
+	X(pktgen)
 
 #define CORE_APP_NUMBER(word) CORE_APP_##word,
 enum core_app_number { CORE_APPS(CORE_APP_NUMBER, ) CORE_APP_COUNT };

@@ -308,6 +308,10 @@ void core_slots_send(unsigned port, unsigned n, uint64_t bytes);
 /* The device has sent everything, or never will: the end of a run. */
 bool core_slots_idle(unsigned port);
 
+/* Whether this core may sleep when it finds no work, from now on: not while work is due at a time that
+ * the end of a sleep would miss. It may, once data_start has been called. */
+void core_stay_awake(bool awake);
+
 /* The end of a packet: counts why and frees it. */
 static inline void core_drop(const struct pkt *p, enum counter reason)
 {

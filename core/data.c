@@ -58,6 +58,7 @@ static size_t memory_bytes;
 static uint64_t (*timer)(void); /* the application's, while it polls; NULL: none */
 static uint64_t timer_tsc;      /* when it wants to be called */
 static bool any_full;     /* core_outs[].full of one */
+static bool awake;        /* core_stay_awake() */
 static unsigned refused;  /* received packets dropped for want of room since the last flush_all */
 
 static struct outbox *out(void)
@@ -188,6 +189,7 @@ COLD static void follow(const struct snapshot *s, uint64_t seen)
 		}
 		app = core_app();
 		features = common_features(s);
+		awake = false;
 		app->data_start();
 		attach(s);
 		timer = attached ? app->data_timer : NULL;
@@ -393,7 +395,17 @@ bool data_turn(void)
 	core_tx_flush_all();
 	struct core_stats *stats = &out()->stats;
 	stats->rx_pkts += moved;
-	return moved || injected;
+	return moved || injected || slots_moved();
+}
+
+void core_stay_awake(bool yes)
+{
+	awake = yes;
+}
+
+bool data_awake(void)
+{
+	return awake && timer;
 }
 
 uint64_t data_deadline(void)

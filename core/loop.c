@@ -66,7 +66,7 @@ COLD static void sleep_until_work(struct outbox *out)
 static bool may_sleep(void)
 {
 	const struct snapshot *s = snapshot_header();
-	return s->phase != PORTS_RUNNING || s->idle_sleep;
+	return s->phase != PORTS_RUNNING || (s->idle_sleep && !data_awake());
 }
 
 void loop_run(void)

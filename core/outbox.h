@@ -111,10 +111,14 @@ bool ring_messages_waiting(void);              /* for this core */
 void data_init(void);
 bool data_turn(void);     /* true: packets or messages were moved */
 uint64_t data_deadline(void); /* TSC of the application's next timer */
+bool data_awake(void);    /* core_stay_awake() */
 bool data_arm(void);      /* asks for interrupts; true: do not sleep, work is waiting */
 void data_disarm(void);
 struct nic_queue *data_queue(unsigned port); /* this core's, while it polls; else NULL */
 void data_note_stall(unsigned port); /* the port has no room and has taken nothing */
+
+/* slots.c */
+bool slots_moved(void); /* the application has sent something by slots since the last call */
 
 /* ports.c */
 void ports_init(void);

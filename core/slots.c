@@ -33,6 +33,8 @@ static struct slots {
 	} own[OWN_MAX];
 } ports[NIC_PORTS_MAX];
 
+static bool moved; /* something was sent since slots_moved() was asked */
+
 static bool is_open(const struct nic_queue *q, const struct slots *s)
 {
 	return q && q->ops == &s->ops;
@@ -160,6 +162,13 @@ static void put_stale(struct slots *s, struct nic_queue *q, unsigned n)
 	}
 }
 
+bool slots_moved(void)
+{
+	bool was = moved;
+	moved = false;
+	return was;
+}
+
 void core_slots_send(unsigned port, unsigned n, uint64_t bytes)
 {
 	struct nic_queue *q = data_queue(port);
@@ -171,4 +180,5 @@ void core_slots_send(unsigned port, unsigned n, uint64_t bytes)
 	s->next += n;
 	s->sent += n;
 	s->room -= n;
+	moved |= n > 0;
 }

@@ -27,6 +27,7 @@
 	X(delivered_tcp, FATE, "TCP segments to the machine itself") \
 	X(reassembled, FATE, "fragments that went into a packet of which another was the last to come") \
 	X(discarded, FATE, "packets that the discard application threw away, its work") \
+	X(judged, FATE, "test frames that the generator judged, its work") \
 	X(drop_eth_short, DROP, "frame shorter than its Ethernet header") \
 	X(drop_eth_dst, DROP, "unicast frame to another station's address") \
 	X(drop_eth_type, DROP, "EtherType that is not spoken here") \

@@ -26,7 +26,7 @@ ROOMS = {
     "net": ["lib"],
     "core": ["lib", "hal", "drivers/nic.h", "net/counters.h"],
     "control": ["lib", "net", "core"],
-    "apps/apps.c": ["core", "apps/NAME/NAME.h"],
+    "apps/apps.c": ["core", "apps/NAME/NAME.h", "tools/pktgen/pktgen.h"],
     "apps/NAME": ["lib", "net", "core", "control"],
     "examples": ["lib", "net"],
     "tools/nicsim": [],

@@ -69,6 +69,8 @@
 #define RX_QUEUE_MAX 8192
 #define TURNS_MAX 1000000u /* without coming to rest: the machine talks to itself */
 #define HOUSEKEEPING_NS 10000000u /* of core/control.c */
+#define HOST_SLOTS 64
+#define POLL_NS 1000u
 #define IDLE_TURNS 3       /* a timer may send, its message moves, what it moved settles */
 
 uint64_t host_tsc = TSC_HZ; /* a second after "boot" */
@@ -123,6 +125,9 @@ static struct wire {
 	struct rx_frame rx[RX_QUEUE_MAX];
 	unsigned rx_head, rx_tail;
 	int64_t tx_room; /* frames that the ring still takes; -1: no limit */
+	struct nic_slot slot[HOST_SLOTS];
+	uint8_t *slot_bytes[HOST_SLOTS]; /* of those that the device has, as they were when it got them */
+	uint32_t slot_sent, slot_done;   /* slots, counted on for ever */
 	bool link_up, gone, dead, breaks;
 	uint64_t missed; /* counted by the device since it was last asked */
 } wires[NIC_PORTS_MAX];
@@ -182,11 +187,22 @@ static void nic_stats(struct nic *nic, struct nic_stats *sum)
 	w->missed = 0;
 }
 
+/* Of a queue that is attached: no slots. */
+static void slots_reset(struct wire *w)
+{
+	for (unsigned i = 0; i < HOST_SLOTS; i++) {
+		free(w->slot_bytes[i]);
+		w->slot_bytes[i] = NULL;
+	}
+	w->slot_sent = w->slot_done = 0;
+}
+
 static int nic_attach(struct nic_queue *q, const struct nic_shared *shared, unsigned pair, void *mem)
 {
 	(void)pair;
 	(void)mem;
 	q->priv[0] = shared->priv[0];
+	slots_reset(&wires[q->priv[0]]);
 	return E_OK;
 }
 
@@ -275,6 +291,69 @@ static unsigned nic_tx_burst(struct nic_queue *q, const struct pkt *v, unsigned 
 	return sent;
 }
 
+/* --- sending by slots: the frames leave as there is room, unchanged --- */
+
+static void slots_leave(struct wire *w, uint64_t port)
+{
+	for (; w->slot_done != w->slot_sent && w->tx_room != 0; w->slot_done++) {
+		const struct nic_slot *s = &w->slot[w->slot_done % HOST_SLOTS];
+		uint8_t **bytes = &w->slot_bytes[w->slot_done % HOST_SLOTS];
+		w->tx_room -= w->tx_room > 0;
+		if (memcmp(*bytes, s->data, s->len) != 0)
+			broken("a frame was changed while the device had it");
+		printf("out %" PRIu64 " ", port);
+		print_hex(s->data, s->len);
+		putchar('\n');
+		free(*bytes);
+		*bytes = NULL;
+	}
+}
+
+static unsigned nic_slots_open(struct nic_queue *q)
+{
+	assert_sound(q);
+	return HOST_SLOTS;
+}
+
+static unsigned nic_slots_free(struct nic_queue *q)
+{
+	struct wire *w = &wires[q->priv[0]];
+	assert_sound(q);
+	slots_leave(w, q->priv[0]);
+	return HOST_SLOTS - (w->slot_sent - w->slot_done);
+}
+
+static void nic_slots_put(struct nic_queue *q, unsigned first, const struct nic_slot *s, unsigned n)
+{
+	struct wire *w = &wires[q->priv[0]];
+	assert_sound(q);
+	for (unsigned i = 0; i < n; i++) {
+		if (w->slot_bytes[(first + i) % HOST_SLOTS])
+			broken("a slot that the device has was written");
+		w->slot[(first + i) % HOST_SLOTS] = s[i];
+	}
+}
+
+static void nic_slots_send(struct nic_queue *q, unsigned n, uint64_t bytes)
+{
+	struct wire *w = &wires[q->priv[0]];
+	assert_sound(q);
+	if (w->slot_sent - w->slot_done + n > HOST_SLOTS)
+		broken("more slots than are free");
+	for (unsigned i = 0; i < n; i++) {
+		const struct nic_slot *s = &w->slot[w->slot_sent % HOST_SLOTS];
+		if (s->len < 60)
+			broken("a slot with a frame of %u bytes", s->len);
+		memset(s->data - NIC_SLOT_ROOM, 0x5a, NIC_SLOT_ROOM);
+		uint8_t *copy = malloc(s->len);
+		memcpy(copy, s->data, s->len);
+		w->slot_bytes[w->slot_sent++ % HOST_SLOTS] = copy;
+	}
+	q->cnt->tx_pkts += n;
+	q->cnt->tx_bytes += bytes;
+	slots_leave(w, q->priv[0]);
+}
+
 static bool nic_rx_interrupt(struct nic_queue *q, bool arm)
 {
 	(void)q;
@@ -295,6 +374,10 @@ static const struct nic_ops host_nic = {
 	.rx_burst = nic_rx_burst,
 	.tx_burst = nic_tx_burst,
 	.rx_interrupt = nic_rx_interrupt,
+	.slots_open = nic_slots_open,
+	.slots_put = nic_slots_put,
+	.slots_free = nic_slots_free,
+	.slots_send = nic_slots_send,
 };
 const struct nic_ops *const nic_drivers[] = {&host_nic};
 const unsigned nic_driver_count = 1;
@@ -424,6 +507,9 @@ static void check_buffers(void)
 	holders = realloc(holders, (pool->count + 1) * sizeof *holders);
 	memset(owners, 0, pool->count + 1);
 	memset(holders, 0, (pool->count + 1) * sizeof *holders);
+	bool in_slots = false; /* one of the machine's own may lie there */
+	for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
+		in_slots |= !core_slots_idle(p);
 	for (uint32_t i = 0; i < pool->free; i++)
 		mark_owner(pool->stack[i], "pool");
 	for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
@@ -433,7 +519,7 @@ static void check_buffers(void)
 		mark_owner(reserved[i].buf, "reserved");
 	bool tcp = tcp_core && tcp_connections(tcp_core) > 0; /* holds some, nobody else knows which */
 	for (uint32_t i = 0; i < pool->count; i++) {
-		if (!owners[i] && !holders[i] && !tcp)
+		if (!owners[i] && !holders[i] && !tcp && !in_slots)
 			broken("buffer %u leaked", i);
 		if (holders[i] && (owners[i] || holders[i] > pkt_meta(pool, i)->refs ||
 		                   (holders[i] < pkt_meta(pool, i)->refs && !tcp)))
@@ -519,8 +605,10 @@ static void pass_time(uint64_t ns)
 {
 	uint64_t end = host_tsc + ns;
 	settle();
+	uint64_t step = 1; /* while something wants to be called all the time */
 	for (uint64_t next; (next = next_deadline()) <= end;) {
-		host_tsc = next > host_tsc ? next : host_tsc + 1;
+		step = next > host_tsc ? 1 : step < POLL_NS ? 2 * step : POLL_NS;
+		host_tsc = next > host_tsc ? next : host_tsc + step;
 		settle();
 	}
 	if (host_tsc < end)

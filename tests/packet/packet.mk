@@ -5,7 +5,7 @@
 
 PACKET_BUILD := build/packet
 PACKET_SRC := tests/host/harness.c tests/host/lines.c $(filter-out core/loop.c core/pci.c,$(sort $(wildcard core/*.c))) \
-	$(sort $(wildcard control/*.c apps/*.c apps/*/*.c net/*.c net/*/*.c)) \
+	$(sort $(wildcard control/*.c apps/*.c apps/*/*.c tools/pktgen/*.c net/*.c net/*/*.c)) \
 	$(filter-out lib/mem.c,$(sort $(wildcard lib/*.c)))
 PACKET_OBJ := $(PACKET_SRC:%.c=$(PACKET_BUILD)/%.o)
 # The host's twins go before the real headers.

@@ -13,6 +13,7 @@ import termios
 import pytest
 from conftest import eventually, options, ports
 from launcher import errors, image, password
+from launcher import script as launcher_script
 from launcher.guest import LAUNCHER, PYTHON, parse_counters, parse_interfaces, parse_table
 from layer import runs
 
@@ -53,6 +54,24 @@ def test_help():
     for word in ("--config", "--port", "--nic", "--cpus", "--memory", "--accel", "--boot", "tap:",
                  "user", "vhost-user:", "none", "Ctrl-A x"):
         assert word in text, word
+
+
+def test_script(tmp_path, kernel):
+    """Configuration and script become one boot module; only the generator takes a script."""
+    config, script, both = tmp_path / "lab.conf", tmp_path / "vo ice.gen", tmp_path / "both"
+    script.write_bytes(b"# \xff\nstream a")
+    for text, before in ((b"hostname a", b"hostname a\n"), (b"hostname a\n", b"hostname a\n")):
+        config.write_bytes(text)
+        launcher_script.join(str(config), str(script), str(both))
+        assert both.read_bytes() == before + b"script vo_ice.gen\n# \xff\nstream a"
+    launcher_script.join(None, str(script), str(both))
+    assert both.read_bytes() == b"script vo_ice.gen\n# \xff\nstream a"
+    assert len(launcher_script.name_of("x" * 100)) == 47
+    arguments = ("--image", kernel, "--print", "--script")
+    assert hayate("run", "pktgen", *arguments, str(script)).returncode == 0
+    for app, path, word in (("router", str(script), "takes none"), ("pktgen", "/none", "no such")):
+        result = hayate("run", app, *arguments, path)
+        assert result.returncode in (122, 123) and word in result.stderr
 
 
 def test_password(tmp_path):

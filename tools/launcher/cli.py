@@ -3,8 +3,9 @@ import argparse
 import os
 import shlex
 import sys
+import tempfile
 
-from . import errors, image, machine, options, password, ports
+from . import errors, image, machine, options, password, ports, script
 from .errors import LauncherError, usage
 
 DESCRIPTION = """\
@@ -53,6 +54,7 @@ examples:
   hayate run router --port user --port none
   hayate run router --config lab.conf --port tap:tap0 --port tap:tap1 --cpus 4
   hayate run echo --config echo.conf --port user,hostfwd=tcp:127.0.0.1:7777-10.0.2.15:7
+  hayate run pktgen --config lab.conf --script voice.gen --port tap:tap0 --port tap:tap1
   hayate run router --boot uefi --media usb --config lab.conf --port tap:blue/tap0
   printf 'show version\\npoweroff\\n' | hayate run router
 
@@ -146,6 +148,7 @@ def parser():
 def _run_options(run):
     run.add_argument("app", choices=options.APPS, help="the program of the data cores")
     run.add_argument("--config", metavar="F", help="configuration file (a boot module)")
+    run.add_argument("--script", metavar="F", help="script for pktgen (docs/pktgen.md)")
     run.add_argument("--port", dest="port_texts", metavar="PORT", action="append", default=[],
                      help="a network port; repeat for more, see below")
     _card_options(run)
@@ -213,6 +216,7 @@ def _image_options(img):
     img.add_argument("--kernel", metavar="F", default=options.KERNEL,
                      help="kernel to put in (default build/hayate.elf)")
     img.add_argument("--config", metavar="F", help="configuration to put in")
+    img.add_argument("--script", metavar="F", help="script for pktgen to put in")
     img.add_argument("--app", choices=options.APPS, default=options.DEFAULT_APP,
                      help="the entry that starts by itself (default %(default)s)")
     img.add_argument("--append", metavar="TEXT", action="append", default=[],
@@ -242,6 +246,7 @@ def _password_options(command):
 def _run(arguments):
     if arguments.cpus > 64:
         raise usage("--cpus %d: at most 64" % arguments.cpus)
+    arguments.module = None
     arguments.ports = [ports.Port(text) for text in arguments.port_texts]
     arguments.terminal = arguments.console == "stdio" and os.isatty(0)
     options.memory_mib(arguments.memory)
@@ -259,9 +264,17 @@ def _image(arguments):
     directory = os.path.dirname(os.path.abspath(arguments.output))
     if not os.path.isdir(directory):
         raise LauncherError("%s: no such directory" % directory)
+    for path in (arguments.config, arguments.script):
+        if path and not os.path.isfile(path):
+            raise LauncherError("%s: no such file" % path)
     words = options.config_word(arguments.config) + arguments.append
-    image.build(arguments.output, arguments.kernel, arguments.config, " ".join(words),
-                arguments.app, arguments.menu_timeout)
+    with tempfile.TemporaryDirectory(prefix="hayate-image-") as work:
+        module = arguments.config
+        if arguments.script:
+            module = os.path.join(work, "hayate.conf")
+            script.join(arguments.config, arguments.script, module)
+        image.build(arguments.output, arguments.kernel, module, " ".join(words), arguments.app,
+                    arguments.menu_timeout)
     print("%s: %d bytes" % (arguments.output, os.path.getsize(arguments.output)))
     return 0
 

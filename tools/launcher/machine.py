@@ -17,7 +17,7 @@ import tempfile
 import termios
 import time
 
-from . import image, newqemu, nicsim, ports, process
+from . import image, newqemu, nicsim, ports, process, script
 from .errors import EXIT_QEMU, EXIT_SIGNAL, EXIT_TIMEOUT, LauncherError, usage
 from .options import (DEFAULT_APP, KERNEL, NIC_MODELS, QEMU, kernel_options, modelled, port_queues,
                       qemu_command)
@@ -127,7 +127,7 @@ def check(options):
     if options.boot == "kernel" and options.media != "disk":
         raise usage("--media %s: only with --boot bios or --boot uefi" % options.media)
     if options.boot != "kernel" and options.image:
-        for value, name in ((options.config, "--config"), (options.append, "--append"),
+        for value, name in ((options.config, "--config"), (options.script, "--script"), (options.append, "--append"),
                             (options.idle, "--idle"), (options.app != DEFAULT_APP, options.app)):
             if value:
                 raise usage("%s cannot be changed in a ready-made --image; leave --image out and "
@@ -135,13 +135,15 @@ def check(options):
     if len(options.ports) > 16:
         raise usage("--port: %d given, at most 16" % len(options.ports))
     ports.parse_mac(options.mac)
-    for path, what in ((options.config, "--config"),
+    for path, what in ((options.config, "--config"), (options.script, "--script"),
                        (options.image or (KERNEL if options.boot == "kernel" else None), "image")):
         if path and not os.path.isfile(path):
-            hint = "" if path == options.config else " (build it with: make)"
+            hint = "" if path in (options.config, options.script) else " (build it with: make)"
             raise LauncherError("%s %s: no such file%s" % (what, path, hint))
         if path and not os.access(path, os.R_OK):
             raise LauncherError("%s %s: not readable" % (what, path))
+    if options.script and options.app != "pktgen":
+        raise usage("--script: %s takes none, pktgen does" % options.app)
     if options.config and os.path.getsize(options.config) == 0:
         raise LauncherError("--config %s: the file is empty" % options.config)
     if options.qemu and not shutil.which(options.qemu):
@@ -166,14 +168,19 @@ def run(options):
     qemu = find_qemu(options)
     taps = {}
     models = None
-    # Only GRUB's image and UEFI's variables need files of their own.
-    work = tempfile.mkdtemp(prefix="hayate-run-") if options.boot != "kernel" else None
+    # GRUB's image, UEFI's variables, and what is joined of two files need files of their own.
+    own = options.boot != "kernel" or options.script
+    work = tempfile.mkdtemp(prefix="hayate-run-") if own else None
     try:
         with Signals() as signals:
             boot_image = options.image
+            if options.script:
+                options.module = os.path.join(work, "hayate.conf")
+                script.join(options.config, options.script, options.module)
             if options.boot != "kernel" and not options.image:
                 boot_image = os.path.join(work, "hayate.iso")
-                image.build(boot_image, config=options.config, arguments=kernel_options(options),
+                image.build(boot_image, config=options.module or options.config,
+                            arguments=kernel_options(options),
                             default_app=options.app, timeout_s=0)
             for index, port in enumerate(options.ports):
                 if port.kind == "tap":

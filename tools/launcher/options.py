@@ -15,7 +15,7 @@ QEMU = "qemu-system-x86_64"
 
 # What data cores can run: the names of `parse_application` (control/config.c), each with an entry
 # in boot/grub.cfg.
-APPS = ("router", "echo", "discard")
+APPS = ("router", "echo", "discard", "pktgen")
 DEFAULT_APP = "router"
 
 # Network cards, the names of --nic: QEMU's own, the default; nicsim's models of others, with the
@@ -209,8 +209,9 @@ def qemu_command(options, tap_fds=None, boot_image=None, vars_copy=lambda path: 
     if options.boot == "kernel":
         command += ["-kernel", options.image or KERNEL,
                     "-append", "app=%s %s" % (options.app, kernel_options(options))]
-        if options.config:
-            command += ["-initrd", options.config]
+        module = options.module or options.config
+        if module:
+            command += ["-initrd", module]
     else:
         if options.boot == "uefi":
             command += firmware_arguments(vars_copy)

@@ -1,0 +1,268 @@
+/*
+ * The console of the generator. While a run is on that was begun here, a line tells every second how it
+ * goes: on a terminal it is written over, so that it stays where it is, else (live=lines on the kernel
+ * command line, as the launcher has it when nobody looks) each stays.
+ */
+#include "tools/pktgen/control.h"
+
+#include "control/inside.h"
+#include "lib/fmt.h"
+#include "lib/mem.h"
+#include "tools/pktgen/script.h"
+
+typedef unsigned long long ull;
+
+#define LIVE_NS 1000000000ull
+
+static struct {
+	struct shell *sh; /* whose command started the run; NULL: nobody's */
+	uint64_t next_tsc;
+	uint64_t at_tsc;  /* of the line before */
+	uint64_t sent, received, bytes;
+	unsigned width;   /* characters of that line, to be written over */
+} live;
+
+/* --- sums --- */
+
+struct totals {
+	uint64_t sent, bytes, received;
+	uint64_t lost, reordered, duplicates, corrupted, wrong_port, stale, strange;
+};
+
+static void add_up(struct totals *t)
+{
+	static struct judge_result judged;
+	const struct run_order *o = conduct_order();
+	memset(t, 0, sizeof *t);
+	for (unsigned i = 0; o && i < o->plan.streams; i++) {
+		struct run_sent s;
+		conduct_sent(i, &s);
+		t->sent += s.frames;
+		t->bytes += s.bytes;
+		if (!o->plan.stream[i].stamped)
+			continue;
+		conduct_judged(i, &judged);
+		t->received += judged.received;
+		t->lost += judge_lost(s.frames, &judged);
+		t->reordered += judged.reordered;
+		t->duplicates += judged.duplicates;
+		t->corrupted += judged.corrupted;
+		t->wrong_port += judged.wrong_port;
+		t->stale += judged.stale;
+		t->strange += judged.strange;
+	}
+}
+
+/* Of `what` in `ticks` of the TSC, a second. */
+static uint64_t per_second(uint64_t what, uint64_t ticks)
+{
+	return ticks ? wide_mul_div(what, self.clock.tsc_hz, ticks) : 0;
+}
+
+/* Bits on the wire: with FCS, preamble and gap. */
+static uint64_t l1_bits(uint64_t frames, uint64_t bytes)
+{
+	return 8 * (bytes + frames * (PLAN_FCS_BYTES + PLAN_WIRE_BYTES));
+}
+
+/* "12.345" of 12,345,678 in millions. */
+static const char *millions(char *buf, size_t size, uint64_t n)
+{
+	fmt_format(buf, size, "%llu.%03llu", (ull)(n / 1000000), (ull)(n / 1000 % 1000));
+	return buf;
+}
+
+/* --- while it runs --- */
+
+static bool in_lines(void)
+{
+	char how[8];
+	return core_option("live", how, sizeof how) && strcmp(how, "lines") == 0;
+}
+
+static void tell_line(void)
+{
+	char line[160], tx[24], rx[24], bits[24];
+	struct totals t;
+	uint64_t now = clock_tsc(), ticks = now - live.at_tsc;
+	uint64_t begin = conduct_begin_tsc();
+	uint64_t ms = begin && now > begin ? clock_ns(&self.clock, now - begin) / 1000000 : 0;
+	add_up(&t);
+	size_t n = fmt_format(
+		line, sizeof line, "%4llu.%llu s  sent %s Mpps, %s Mbit/s  received %s Mpps  not back %llu",
+		(ull)ms / 1000, (ull)ms / 100 % 10,
+		millions(tx, sizeof tx, per_second(t.sent - live.sent, ticks)),
+		millions(bits, sizeof bits,
+	                 per_second(l1_bits(t.sent - live.sent, t.bytes - live.bytes), ticks)),
+		millions(rx, sizeof rx, per_second(t.received - live.received, ticks)), (ull)t.lost);
+	n = n < sizeof line ? n : sizeof line - 1;
+	if (in_lines()) {
+		shell_print(live.sh, "%s\n", line);
+	} else {
+		shell_print(live.sh, "\r%s", line);
+		for (unsigned i = (unsigned)n; i < live.width; i++)
+			shell_write(live.sh, " ", 1);
+		live.width = (unsigned)n;
+	}
+	live.at_tsc = now;
+	live.sent = t.sent;
+	live.bytes = t.bytes;
+	live.received = t.received;
+}
+
+static void print_latency(struct shell *sh, const struct judge_result *j)
+{
+	struct histogram_summary s;
+	histogram_summarize(&j->latency, &s);
+	if (s.count)
+		shell_print(sh, "  latency ns: min %llu mean %llu.%03llu p50 %llu p90 %llu p99 %llu "
+		            "p99.9 %llu p99.99 %llu max %llu\n", (ull)s.min, (ull)s.mean_ps / 1000,
+		            (ull)s.mean_ps % 1000, (ull)s.p[P50], (ull)s.p[P90], (ull)s.p[P99],
+		            (ull)s.p[P99_9], (ull)s.p[P99_99], (ull)s.max);
+}
+
+static void print_stream(struct shell *sh, const struct plan_stream *s, unsigned i)
+{
+	static struct judge_result judged;
+	struct run_sent sent;
+	char rate[24], bits[24];
+	conduct_sent(i, &sent);
+	uint64_t ticks = sent.last_tsc - sent.first_tsc;
+	shell_print(sh, "stream %s: eth%u sent %llu frames, %llu bytes", s->name, s->port,
+	            (ull)sent.frames, (ull)(sent.bytes + sent.frames * PLAN_FCS_BYTES));
+	if (ticks)
+		shell_print(sh, ", %s Mpps, %s Mbit/s", millions(rate, sizeof rate,
+		                                                per_second(sent.frames, ticks)),
+		            millions(bits, sizeof bits,
+		                     per_second(l1_bits(sent.frames, sent.bytes), ticks)));
+	shell_print(sh, "\n");
+	if (sent.behind)
+		shell_print(sh, "  fell behind %llu times, %llu ns at most; %llu frames were never sent\n",
+		            (ull)sent.behind, (ull)sent.worst_lag_ns, (ull)sent.forgiven);
+	if (!s->stamped)
+		return;
+	conduct_judged(i, &judged);
+	shell_print(sh, "  received %llu, lost %llu, reordered %llu, duplicates %llu, corrupted %llu",
+	            (ull)judged.received, (ull)judge_lost(sent.frames, &judged), (ull)judged.reordered,
+	            (ull)judged.duplicates, (ull)judged.corrupted);
+	if (judged.wrong_port | judged.stale | judged.strange | judged.early)
+		shell_print(sh, ", wrong port %llu, stale %llu, strange %llu, early %llu",
+		            (ull)judged.wrong_port, (ull)judged.stale, (ull)judged.strange,
+		            (ull)judged.early);
+	shell_print(sh, "\n");
+	print_latency(sh, &judged);
+}
+
+static void print_report(struct shell *sh)
+{
+	static struct histogram pacing;
+	struct histogram_summary s;
+	const struct run_order *o = conduct_order();
+	if (conduct_state() == CONDUCT_FAILED) {
+		shell_print(sh, "the run failed: %s\n", conduct_error());
+		return;
+	}
+	for (unsigned i = 0; o && i < o->plan.streams; i++)
+		print_stream(sh, &o->plan.stream[i], i);
+	conduct_pacing(&pacing);
+	histogram_summarize(&pacing, &s);
+	if (s.count)
+		shell_print(sh, "pacing error ns: p50 %llu p99 %llu p99.9 %llu max %llu\n", (ull)s.p[P50],
+		            (ull)s.p[P99], (ull)s.p[P99_9], (ull)s.max);
+	shell_print(sh, "%s\n", conduct_valid() ? "valid"
+	                                        : "INVALID: the generator fell behind what was asked for");
+}
+
+uint64_t live_turn(void)
+{
+	if (!live.sh)
+		return UINT64_MAX;
+	if (conduct_busy()) {
+		if (conduct_state() == CONDUCT_RUN && clock_tsc() >= live.next_tsc) {
+			tell_line();
+			live.next_tsc = clock_tsc() + clock_ticks(&self.clock, LIVE_NS);
+		}
+		return live.next_tsc;
+	}
+	struct shell *sh = live.sh;
+	if (live.width)
+		shell_print(sh, "\n");
+	print_report(sh);
+	live.sh = NULL;
+	shell_done(sh);
+	return UINT64_MAX;
+}
+
+/* --- commands --- */
+
+static void cancel(struct shell *sh)
+{
+	(void)sh;
+	generator_stop(); /* live_turn reports and gives the console back */
+}
+
+static void start(struct shell *sh, int argc, char **argv)
+{
+	uint32_t seconds = 0;
+	if (argc == 1 && text_parse_u32(text_of(argv[0]), 1, 1000000, &seconds) != E_OK) {
+		shell_print(sh, "SECONDS must be a number from 1 to 1000000\n");
+		return;
+	}
+	const char *why = generator_start(seconds * 1000000000ull);
+	if (why) {
+		shell_print(sh, "%s\n", why);
+		return;
+	}
+	memset(&live, 0, sizeof live);
+	live.sh = sh;
+	live.at_tsc = clock_tsc();
+	live.next_tsc = live.at_tsc + clock_ticks(&self.clock, LIVE_NS);
+	shell_set_busy(sh, cancel);
+}
+
+static void stop(struct shell *sh, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	if (!conduct_busy())
+		shell_print(sh, "no run is on\n");
+	generator_stop();
+}
+
+static void show_run(struct shell *sh, int argc, char **argv)
+{
+	static const char *const words[] = {
+		[CONDUCT_IDLE] = "no run yet",       [CONDUCT_RESOLVE] = "asking for neighbours",
+		[CONDUCT_ORDER] = "preparing frames", [CONDUCT_RUN] = "sending",
+		[CONDUCT_SETTLE] = "waiting for what is under way", [CONDUCT_DONE] = "done",
+		[CONDUCT_FAILED] = "failed",
+	};
+	(void)argc;
+	(void)argv;
+	if (generator.is_bad)
+		shell_print(sh, "%s\n", generator.error);
+	shell_print(sh, "run %llu: %s\n", (ull)generator.runs, words[conduct_state()]);
+	if (conduct_state() >= CONDUCT_RUN)
+		print_report(sh);
+}
+
+static void write_script(void *ctx, const char *text, size_t len)
+{
+	shell_write(ctx, text, len);
+}
+
+static void show_script(struct shell *sh, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	if (generator.is_bad)
+		shell_print(sh, "%s\n", generator.error);
+	script_print(&generator.plan, write_script, sh);
+}
+
+const struct shell_command pktgen_commands[PKTGEN_COMMANDS] = {
+	{"start", "[SECONDS]", "sends what the script says; Ctrl-C ends", start},
+	{"stop", NULL, "ends the run; `show run` tells what came of it", stop},
+	{"show run", NULL, "the generator: state, and what was sent, lost, and how long it took", show_run},
+	{"show script", NULL, "the streams", show_script},
+};

@@ -1,0 +1,433 @@
+/* See conduct.h. */
+#include "tools/pktgen/conduct.h"
+
+#include "control/resolve.h"
+#include "control/view.h"
+#include "lib/fmt.h"
+#include "lib/mem.h"
+
+#define MS 1000000ull
+#define TURN_NS (5 * MS)
+#define ASK_AGAIN_NS (200 * MS)
+#define RESOLVE_NS (3000 * MS)
+#define TELL_AGAIN_NS (50 * MS)
+#define TELL_NS (5000 * MS)    /* no answer from a core for so long: it has failed */
+#define LEAD_NS (20 * MS)      /* from the order to the first frame: for preparing the frames */
+#define LEAD_MAX_NS (5000 * MS)
+#define OVERDUE_NS (3000 * MS) /* after the end, for the rings to become empty */
+#define OWED_NS (1 * MS)       /* a flow that is so far behind has fallen behind: at 100 Gbit/s what a
+                                  core's ring holds lasts 7 us, and a host's pause that hurts 50 */
+
+static struct {
+	enum conduct_state state;
+	struct conduct_request request;
+	struct plan plan;
+	struct run_stream stream[PLAN_STREAMS_MAX];
+	uint32_t unresolved; /* streams, by bit */
+	uint64_t number;     /* of the order */
+	uint64_t lead_ns;
+	uint64_t since_tsc;  /* of this state */
+	uint64_t again_tsc;  /* when to ask or tell again */
+	uint64_t ended_tsc;
+	bool written;        /* the order, in CONDUCT_ORDER */
+	bool stopping;
+	char error[160];
+} c;
+
+static struct run_order *order(void)
+{
+	return view_get()->extension;
+}
+
+const struct run_order *conduct_order(void)
+{
+	return c.number ? order() : NULL;
+}
+
+enum conduct_state conduct_state(void)
+{
+	return c.state;
+}
+
+bool conduct_busy(void)
+{
+	return c.state != CONDUCT_IDLE && c.state != CONDUCT_DONE && c.state != CONDUCT_FAILED;
+}
+
+const char *conduct_error(void)
+{
+	return c.error;
+}
+
+uint64_t conduct_begin_tsc(void)
+{
+	return c.state >= CONDUCT_RUN && c.number ? order()->begin_tsc : 0;
+}
+
+uint64_t conduct_end_tsc(void)
+{
+	return c.ended_tsc;
+}
+
+static void enter(enum conduct_state s)
+{
+	c.state = s;
+	c.since_tsc = c.again_tsc = clock_tsc();
+}
+
+static bool past(uint64_t since_tsc, uint64_t ns)
+{
+	return clock_tsc() - since_tsc > clock_ticks(&self.clock, ns);
+}
+
+static void fail(const char *format, ...) PRINTF_LIKE(1, 2);
+
+static void fail(const char *format, ...)
+{
+	fmt_va_list args;
+	__builtin_va_start(args, format);
+	fmt_vformat(c.error, sizeof c.error, format, args);
+	__builtin_va_end(args);
+	if (c.number)
+		__atomic_store_n(&order()->stop, c.number, __ATOMIC_RELAXED);
+	enter(CONDUCT_FAILED);
+}
+
+/* --- data cores, by queue pair --- */
+
+static unsigned cores(void)
+{
+	return core_data_count();
+}
+
+static const struct run_result *result_of_pair(unsigned pair)
+{
+	for (unsigned core = 0; core < self.info->cores; core++)
+		if (core_pair_of(core) == (int)pair)
+			return run_result_of(core);
+	return NULL;
+}
+
+static bool has_acted(const struct run_result *r)
+{
+	return __atomic_load_n(&r->number, __ATOMIC_ACQUIRE) == c.number;
+}
+
+static enum run_state state_of(const struct run_result *r)
+{
+	return (enum run_state)__atomic_load_n(&r->state, __ATOMIC_ACQUIRE);
+}
+
+/* --- resolving --- */
+
+static const char *name_of(unsigned stream)
+{
+	return c.plan.stream[stream].name;
+}
+
+static void resolve(void)
+{
+	char text[FMT_ADDR_MAX];
+	bool ask = clock_tsc() >= c.again_tsc;
+	for (unsigned i = 0; i < c.plan.streams && ask; i++) {
+		const struct plan_stream *s = &c.plan.stream[i];
+		unsigned port = s->port;
+		if (!(c.unresolved >> i & 1))
+			continue;
+		switch (resolve_station(&s->dst, &port, c.stream[i].mac_dst)) {
+		case RESOLVE_KNOWN:
+			c.unresolved &= ~(1u << i);
+			break;
+		case RESOLVE_ASKED:
+			break;
+		case RESOLVE_NO_ROUTE:
+			fail("stream %s: there is no route to %s: give eth%u an address next to it, or the "
+			     "stream a destination MAC address", name_of(i), fmt_addr(text, s->dst.w),
+			     s->port);
+			return;
+		case RESOLVE_OTHER_PORT:
+			fail("stream %s: the route to %s leaves by eth%u, the stream by eth%u", name_of(i),
+			     fmt_addr(text, s->dst.w), port, s->port);
+			return;
+		}
+	}
+	if (ask)
+		c.again_tsc = clock_tsc() + clock_ticks(&self.clock, ASK_AGAIN_NS);
+	if (c.unresolved == 0) {
+		enter(CONDUCT_ORDER);
+	} else if (past(c.since_tsc, RESOLVE_NS)) {
+		unsigned i = (unsigned)__builtin_ctz(c.unresolved);
+		fail("stream %s: nobody answers for %s on eth%u", name_of(i),
+		     fmt_addr(text, c.plan.stream[i].dst.w), c.plan.stream[i].port);
+	}
+}
+
+/* --- ordering --- */
+
+/* Who sends what: streams are spread over the cores in turns. */
+static void assign(void)
+{
+	unsigned next = 0;
+	for (unsigned i = 0; i < c.plan.streams; i++) {
+		const struct plan_stream *s = &c.plan.stream[i];
+		struct run_stream *rs = &c.stream[i];
+		rs->send = true;
+		rs->senders = (uint8_t)(s->cores && s->cores < cores() ? s->cores : cores());
+		rs->first = (uint8_t)(next % cores());
+		next += rs->senders;
+		memcpy(rs->mac_src, s->mac_src, sizeof rs->mac_src);
+		static const uint8_t none[6];
+		if (memcmp(s->mac_src, none, sizeof none) == 0)
+			memcpy(rs->mac_src, core_port_nic(s->port)->mac, sizeof rs->mac_src);
+		if (s->resolve)
+			c.unresolved |= 1u << i;
+		else
+			memcpy(rs->mac_dst, s->mac_dst, sizeof rs->mac_dst);
+	}
+}
+
+static void tell(void)
+{
+	static const uint8_t frame[60];
+	c.again_tsc = clock_tsc() + clock_ticks(&self.clock, TELL_AGAIN_NS);
+	for (unsigned pair = 0; pair < cores(); pair++) {
+		const struct run_result *r = result_of_pair(pair);
+		if (r && !has_acted(r))
+			core_inject(pair, 0, frame, sizeof frame, INJECT_APP, RUN_MSG_ORDER);
+	}
+}
+
+static uint64_t speed(unsigned port)
+{
+	struct nic_link link;
+	if (!core_port_link(port, &link) || !link.up || link.mbps == 0)
+		return 0;
+	return link.mbps * 1000000ull;
+}
+
+static void write_order(void)
+{
+	struct run_order *o = order();
+	uint64_t begin = clock_tsc() + clock_ticks(&self.clock, c.lead_ns);
+	o->stop = 0;
+	o->begin_tsc = begin;
+	o->end_tsc = c.request.ns ? begin + clock_ticks(&self.clock, c.request.ns) : UINT64_MAX;
+	o->owed_max = clock_ticks(&self.clock, OWED_NS);
+	o->tolerance_ppm = c.request.tolerance_ppm;
+	o->cores = cores();
+	o->burst = c.request.burst;
+	for (unsigned p = 0; p < core_port_count(); p++)
+		o->line_bps[p] = speed(p);
+	memcpy(o->stream, c.stream, sizeof o->stream);
+	memcpy(&o->plan, &c.plan, sizeof o->plan);
+	/* not a number of a program that ran here before: data cores outlive this one */
+	c.number = c.number ? c.number + 1 : clock_tsc() | 1;
+	__atomic_store_n(&o->number, c.number, __ATOMIC_RELEASE);
+	c.written = true;
+	tell();
+}
+
+/* False: it has failed. *all: everybody has acted on the order; *on: somebody has not ended. */
+static bool look(bool *all, bool *on)
+{
+	static const char *const why[] = {
+		[RUN_WHY_NOT] = "no reason",
+		[RUN_WHY_FRAMES] = "its frames cannot be made",
+		[RUN_WHY_MEMORY] = "there is not enough memory for its frames",
+		[RUN_WHY_SLOTS] = "its port cannot send prepared frames",
+		[RUN_WHY_BUSY] = "its port has sent nothing for 100 ms",
+		[RUN_WHY_LATE] = "its frames took too long to prepare",
+	};
+	*all = true;
+	*on = false;
+	for (unsigned pair = 0; pair < cores(); pair++) {
+		const struct run_result *r = result_of_pair(pair);
+		if (!r || !has_acted(r)) {
+			*all = false;
+			continue;
+		}
+		enum run_state s = state_of(r);
+		*on |= s == RUN_ON;
+		if (s != RUN_REFUSED)
+			continue;
+		if (r->why == RUN_WHY_LATE && c.lead_ns < LEAD_MAX_NS) {
+			__atomic_store_n(&order()->stop, c.number, __ATOMIC_RELAXED);
+			c.lead_ns *= 2;
+			c.written = false;
+			return true;
+		}
+		fail("stream %s: %s", r->refused_stream < c.plan.streams ? name_of((unsigned)r->refused_stream)
+		                                                         : "?",
+		     r->why < ARRAY_LEN(why) ? why[r->why] : why[0]);
+		return false;
+	}
+	return true;
+}
+
+/* A core that was told before is at work yet: its order must not be written over. */
+static bool somebody_sends(void)
+{
+	for (unsigned pair = 0; pair < cores(); pair++) {
+		const struct run_result *r = result_of_pair(pair);
+		if (r && r->number && state_of(r) == RUN_ON)
+			return true;
+	}
+	return false;
+}
+
+static void turn_order(void)
+{
+	bool all, on;
+	if (!c.written && c.stopping) {
+		fail("stopped");
+	} else if (!c.written) {
+		if (!somebody_sends())
+			write_order();
+		else if (past(c.since_tsc, TELL_NS))
+			fail("a data core does not end its last run");
+	} else if (!look(&all, &on) || !c.written) {
+		return;
+	} else if (all) {
+		enter(CONDUCT_RUN);
+	} else if (past(c.since_tsc, TELL_NS)) {
+		fail("a data core does not answer");
+	} else if (clock_tsc() >= c.again_tsc) {
+		tell();
+	}
+}
+
+static void turn_run(void)
+{
+	bool all, on;
+	const struct run_order *o = order();
+	if (!look(&all, &on))
+		return;
+	if (!c.written) {
+		enter(CONDUCT_ORDER); /* somebody was late: once more */
+	} else if (all && !on) {
+		c.ended_tsc = clock_tsc();
+		enter(CONDUCT_SETTLE);
+	} else if (o->end_tsc != UINT64_MAX && clock_tsc() > o->end_tsc && past(o->end_tsc, OVERDUE_NS)) {
+		fail("a data core does not come to an end: does a port stand still?");
+	} else if (!all) {
+		fail("a data core was restarted");
+	}
+}
+
+uint64_t conduct_turn(void)
+{
+	switch (c.state) {
+	case CONDUCT_RESOLVE:
+		resolve();
+		break;
+	case CONDUCT_ORDER:
+		turn_order();
+		break;
+	case CONDUCT_RUN:
+		turn_run();
+		break;
+	case CONDUCT_SETTLE:
+		if (past(c.since_tsc, c.request.settle_ns))
+			enter(CONDUCT_DONE);
+		break;
+	default:
+		break;
+	}
+	return conduct_busy() ? self.now_tsc + clock_ticks(&self.clock, TURN_NS) : UINT64_MAX;
+}
+
+void conduct_start(const struct conduct_request *r)
+{
+	assert(!conduct_busy());
+	c.request = *r;
+	c.plan = *r->plan;
+	c.request.plan = &c.plan;
+	c.error[0] = 0;
+	c.unresolved = 0;
+	c.ended_tsc = 0;
+	c.lead_ns = LEAD_NS;
+	c.stopping = c.written = false;
+	memset(c.stream, 0, sizeof c.stream);
+	enter(CONDUCT_RESOLVE);
+	if (!order())
+		fail("there is not enough memory for the generator's orders");
+	else if (!core_ports_running() || cores() == 0)
+		fail("the ports do not run");
+	else
+		assign();
+}
+
+void conduct_stop(void)
+{
+	if (!conduct_busy())
+		return;
+	c.stopping = true;
+	if (c.state == CONDUCT_RESOLVE)
+		fail("stopped");
+	else if (c.written)
+		__atomic_store_n(&order()->stop, c.number, __ATOMIC_RELAXED);
+}
+
+void conduct_reset(void)
+{
+	bool was_busy = conduct_busy();
+	c.number = 0;
+	if (was_busy)
+		fail("the ports were restarted");
+}
+
+/* --- adding up --- */
+
+void conduct_sent(unsigned stream, struct run_sent *sum)
+{
+	memset(sum, 0, sizeof *sum);
+	for (unsigned pair = 0; pair < cores(); pair++) {
+		const struct run_result *r = result_of_pair(pair);
+		if (!r || !has_acted(r))
+			continue;
+		const struct run_sent *s = &r->sent[stream];
+		sum->frames += s->frames;
+		sum->bytes += s->bytes;
+		sum->forgiven += s->forgiven;
+		sum->behind += s->behind;
+		sum->unkept += s->unkept;
+		if (s->worst_lag_ns > sum->worst_lag_ns)
+			sum->worst_lag_ns = s->worst_lag_ns;
+		if (s->first_tsc && (sum->first_tsc == 0 || s->first_tsc < sum->first_tsc))
+			sum->first_tsc = s->first_tsc;
+		if (s->last_tsc > sum->last_tsc)
+			sum->last_tsc = s->last_tsc;
+	}
+}
+
+void conduct_judged(unsigned stream, struct judge_result *sum)
+{
+	static struct histogram scratch;
+	judge_result_clear(sum);
+	for (unsigned pair = 0; pair < cores(); pair++) {
+		const struct run_result *r = result_of_pair(pair);
+		if (r && has_acted(r))
+			judge_collect(sum, &r->judged[stream], &scratch);
+	}
+}
+
+void conduct_pacing(struct histogram *sum)
+{
+	histogram_clear(sum);
+	for (unsigned pair = 0; pair < cores(); pair++) {
+		const struct run_result *r = result_of_pair(pair);
+		if (r && has_acted(r))
+			histogram_merge(sum, &r->pacing);
+	}
+}
+
+bool conduct_valid(void)
+{
+	for (unsigned pair = 0; pair < cores(); pair++) {
+		const struct run_result *r = result_of_pair(pair);
+		for (unsigned i = 0; r && i < c.plan.streams; i++)
+			if (r->sent[i].unkept)
+				return false;
+	}
+	return true;
+}

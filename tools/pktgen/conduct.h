@@ -1,0 +1,70 @@
+/*
+ * Conducts one run from the control core: finds the station addresses, orders (run.h), watches, waits
+ * for what is still under way, adds up. Never waits itself: conduct_turn is called by a timer.
+ *
+ *     state             what goes on                                   next
+ *     CONDUCT_IDLE      nothing yet
+ *     CONDUCT_RESOLVE   neighbours are asked for, 3 s at most          ORDER, FAILED
+ *     CONDUCT_ORDER     data cores prepare their frames                RUN, FAILED
+ *     CONDUCT_RUN       they send                                      SETTLE, FAILED
+ *     CONDUCT_SETTLE    nobody sends; frames may still come            DONE
+ *     CONDUCT_DONE      the totals are final
+ *     CONDUCT_FAILED    conduct_error() says why; nobody sends
+ *
+ * Who prepares longer than it was to take refuses, and is ordered again with twice the time.
+ */
+#ifndef PKTGEN_CONDUCT_H
+#define PKTGEN_CONDUCT_H
+
+#include "tools/pktgen/run.h"
+
+enum conduct_state {
+	CONDUCT_IDLE,
+	CONDUCT_RESOLVE,
+	CONDUCT_ORDER,
+	CONDUCT_RUN,
+	CONDUCT_SETTLE,
+	CONDUCT_DONE,
+	CONDUCT_FAILED,
+};
+
+struct conduct_request {
+	const struct plan *plan;  /* copied; its streams are sent, all of them */
+	uint64_t ns;              /* how long; 0: until the limits of the streams, or conduct_stop */
+	uint64_t settle_ns;
+	uint32_t burst;           /* frames for one doorbell */
+	uint32_t tolerance_ppm;   /* struct pace_rate */
+};
+
+/* Begins; what went on before has to be over (conduct_busy). */
+void conduct_start(const struct conduct_request *r);
+
+/* Ends the sending; the state becomes SETTLE and then DONE as if time was up. */
+void conduct_stop(void);
+
+/* Does what is due. Returns the TSC of the next call, UINT64_MAX: none is needed. */
+uint64_t conduct_turn(void);
+
+/* The ports have been stopped, or the program came up anew: what was going on is lost. */
+void conduct_reset(void);
+
+enum conduct_state conduct_state(void);
+bool conduct_busy(void); /* neither idle nor at an end */
+const char *conduct_error(void);
+
+/* TSC from which on frames were due, and that of the end of sending; 0: not yet. */
+uint64_t conduct_begin_tsc(void);
+uint64_t conduct_end_tsc(void);
+
+/* The order in force, NULL: there was none. */
+const struct run_order *conduct_order(void);
+
+/* Of a stream over all cores, as of now. */
+void conduct_sent(unsigned stream, struct run_sent *sum);
+void conduct_judged(unsigned stream, struct judge_result *sum);
+void conduct_pacing(struct histogram *sum); /* in DONE */
+
+/* The generator kept to what was asked for: it never fell behind, on any core. */
+bool conduct_valid(void);
+
+#endif

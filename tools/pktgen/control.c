@@ -1,0 +1,141 @@
+/* See control.h. */
+#include "tools/pktgen/control.h"
+
+#include "control/inside.h"
+#include "lib/fmt.h"
+#include "lib/mem.h"
+#include "tools/pktgen/script.h"
+
+#define MS 1000000ull
+#define SETTLE_NS (500 * MS)
+#define BURST 64
+#define LINKS_NS (10000 * MS) /* a script that starts by itself waits so long for the links */
+
+struct generator generator;
+
+static uint64_t autostart_tsc; /* the script is to start by itself, at the latest then; 0: it is not */
+
+/* --- the script --- */
+
+static void refuse(const struct script_error *e)
+{
+	script_error_format(generator.error, sizeof generator.error, plane.config.script.name, e);
+	memset(&generator.plan, 0, sizeof generator.plan);
+	generator.is_bad = true;
+}
+
+static void read_script(void)
+{
+	const struct config_script *s = &plane.config.script;
+	struct script_error e;
+	memset(&generator.plan, 0, sizeof generator.plan);
+	generator.has_script = s->line != 0;
+	generator.is_bad = false;
+	if (!generator.has_script)
+		return;
+	if (script_parse(s->text.at, s->text.len, &generator.plan, &e) != E_OK ||
+	    script_check_ports(&generator.plan, core_port_count(), &e) != E_OK)
+		refuse(&e);
+}
+
+static void start(void)
+{
+	conduct_reset();
+	read_script();
+	autostart_tsc = 0;
+}
+
+static void ports(void)
+{
+	if (generator.is_bad) {
+		plane_log("%s", generator.error);
+		plane_log("the generator has no streams");
+	} else if (!generator.has_script && plane.configured) {
+		plane_log("no script was given: the generator has no streams");
+	}
+	if (core_ports_running() && generator.plan.autostart && generator.runs == 0)
+		autostart_tsc = clock_tsc() + clock_ticks(&self.clock, LINKS_NS);
+}
+
+/* --- runs --- */
+
+static uint32_t burst(void)
+{
+	uint64_t n = core_option_number("tx-burst", BURST);
+	return n >= 1 && n <= RUN_BURST_MAX ? (uint32_t)n : BURST;
+}
+
+const char *generator_start(uint64_t ns)
+{
+	if (generator.is_bad)
+		return generator.error;
+	if (generator.plan.streams == 0)
+		return "there are no streams: the machine was given no script";
+	if (conduct_busy())
+		return "a run is on: `stop` ends it";
+	autostart_tsc = 0;
+	struct plan *plan = &generator.plan;
+	const struct conduct_request r = {
+		.plan = plan,
+		.ns = ns ? ns : plan->limit.ns,
+		.settle_ns = SETTLE_NS,
+		.burst = burst(),
+	};
+	generator.runs++;
+	generator.reported = false;
+	conduct_start(&r);
+	return NULL;
+}
+
+void generator_stop(void)
+{
+	autostart_tsc = 0;
+	conduct_stop();
+}
+
+static bool links_up(void)
+{
+	const struct plan *p = &generator.plan;
+	for (unsigned i = 0; i < p->streams; i++)
+		if (!plane.link_up[p->stream[i].port] ||
+		    (p->stream[i].port_in != PLAN_PORT_NONE && !plane.link_up[p->stream[i].port_in]))
+			return false;
+	return true;
+}
+
+/* A script that says so starts by itself, as soon as its links are up. */
+static uint64_t autostart_turn(void)
+{
+	if (autostart_tsc == 0)
+		return UINT64_MAX;
+	if (links_up() || clock_tsc() >= autostart_tsc) {
+		const char *why = generator_start(0);
+		if (why)
+			plane_log("the script does not start: %s", why);
+		return self.now_tsc;
+	}
+	return self.now_tsc + clock_ticks(&self.clock, 10 * MS);
+}
+
+static uint64_t min_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t timer(void)
+{
+	uint64_t next = autostart_turn();
+	next = min_u64(next, conduct_turn());
+	return min_u64(next, live_turn());
+}
+
+const struct app_extension pktgen_extension = {
+	.start = start,
+	.ports = ports,
+	.timer = timer,
+	.snapshot_bytes = sizeof(struct run_order),
+	.shared_bytes = sizeof(struct run_result),
+	.commands = pktgen_commands,
+	.command_count = PKTGEN_COMMANDS,
+	.takes_script = true,
+};

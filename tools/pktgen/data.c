@@ -1,0 +1,191 @@
+/*
+ * A data core of the generator: test frames that come in are judged, test frames that are due go out,
+ * and the rest is what any host does: questions after the hosts that it plays are answered here,
+ * packets to the machine itself go to the control core.
+ *
+ * A turn judges what was received first and sends then (core/data.c). While a run is on the core
+ * never sleeps, for a sleep ends too late for a frame that is due.
+ */
+#include "control/door.h"
+#include "control/plane.h"
+#include "lib/mem.h"
+#include "tools/pktgen/answer.h"
+#include "tools/pktgen/control.h"
+#include "tools/pktgen/judge.h"
+#include "tools/pktgen/pktgen.h"
+#include "tools/pktgen/send.h"
+
+/* How long a ring may take to become empty, when a run begins behind other packets of ours. */
+#define OPEN_NS 100000000ull
+
+static const struct view *view;
+static const struct run_order *order; /* in the snapshot; NULL: there was no memory for it */
+static struct run_result *result;
+static struct judge judge;
+static uint64_t waiting_since; /* an order waits for the rings to be empty; 0: none does */
+static bool sending;
+static bool judging; /* there was an order */
+
+static size_t data_bytes(size_t room)
+{
+	return send_bytes(room) + judge_bytes(NIC_PAIRS_MAX);
+}
+
+static void data_start(void)
+{
+	view = view_get();
+	order = view->extension;
+	result = run_result();
+	memset(result, 0, sizeof *result);
+	judging = false;
+	waiting_since = 0;
+	sending = false;
+	send_reset();
+}
+
+/* --- orders --- */
+
+static void state(enum run_state s)
+{
+	__atomic_store_n(&result->state, s, __ATOMIC_RELEASE);
+}
+
+/* Begins the order that is in force, or puts it off a little. */
+static void begin(void)
+{
+	unsigned stream = 0;
+	enum run_why why = send_begin(order, result, &stream);
+	bool late = self.now_tsc - waiting_since > clock_ticks(&self.clock, OPEN_NS);
+	if (why == RUN_WHY_BUSY && !late)
+		return;
+	waiting_since = 0;
+	sending = why == RUN_WHY_NOT;
+	core_stay_awake(sending);
+	result->why = why;
+	result->refused_stream = stream;
+	state(sending ? RUN_ON : RUN_REFUSED);
+}
+
+/* The control core has told us to look at the order. */
+static void data_msg(struct pkt *p, uint32_t arg)
+{
+	pkt_free(&self.pool, p);
+	if (arg != RUN_MSG_ORDER || !order)
+		return; /* an ICMP error for TCP, of which there is none here */
+	uint64_t number = __atomic_load_n(&order->number, __ATOMIC_ACQUIRE);
+	if (number == result->number || number == 0 || sending)
+		return;
+	send_stop();
+	memset(result, 0, sizeof *result);
+	size_t bytes;
+	uint8_t *memory = core_data_memory(&bytes);
+	judge_init(&judge, &order->plan, order->cores, memory + bytes - judge_bytes(NIC_PAIRS_MAX),
+	           result->judged);
+	judge_begin(&judge, clock_ns(&self.clock, clock_tsc()));
+	judging = true;
+	result->state = RUN_ON; /* before the number: who sees it may not take us for idle */
+	__atomic_store_n(&result->number, number, __ATOMIC_RELEASE);
+	waiting_since = self.now_tsc;
+	begin();
+}
+
+static uint64_t data_timer(void)
+{
+	if (waiting_since)
+		begin();
+	if (!sending)
+		return waiting_since ? self.now_tsc : UINT64_MAX;
+	if (__atomic_load_n(&order->stop, __ATOMIC_RELAXED) == result->number)
+		send_stop();
+	uint64_t next;
+	if (send_turn(&next))
+		return next;
+	sending = false;
+	core_stay_awake(false);
+	state(RUN_SENT);
+	return UINT64_MAX;
+}
+
+/* --- packets --- */
+
+/* True: it was a question after a host that we play. */
+static bool answered(const struct pkt *p)
+{
+	struct pkt reply;
+	uint8_t answer[ANSWER_BYTES_MAX];
+	unsigned len;
+	if (!order || !(len = answer_make(&order->plan, p->port, view->port[p->port].mac, p->data,
+	                                  p->len, answer)))
+		return false;
+	bool arp = be16_load(p->data + 12) == ETH_TYPE_ARP;
+	if (!pkt_alloc(&self.pool, &reply)) {
+		core_drop(p, CNT_drop_no_buffer);
+		return true;
+	}
+	memcpy(reply.data, answer, len);
+	reply.len = (uint16_t)len;
+	reply.flags = PKT_OWN;
+	core_tx(p->port, &reply);
+	core_drop(p, arp ? CNT_delivered_arp : CNT_delivered_nd);
+	return true;
+}
+
+static void host_input(struct pkt *p, const struct view_port *port)
+{
+	enum door door = door_ip(p, port);
+	enum counter bad = CNT_NONE;
+	enum punt_kind kind = PUNT_LOCAL;
+	if (door == DOOR_GONE)
+		return;
+	if (door == DOOR_IP4) {
+		bad = door_host4(p, port);
+	} else {
+		bad = ip6_check(p->data + ETH_HLEN, p->len - ETH_HLEN);
+		if (bad == CNT_NONE && !door_ours6(view, p))
+			bad = CNT_drop_ip6_not_ours;
+		kind = bad == CNT_NONE ? door_kind6(p) : kind;
+	}
+	if (bad != CNT_NONE) {
+		core_drop(p, bad);
+		return;
+	}
+	pkt_csum_complete(&self.pool, p);
+	core_punt(p, kind, NH_LOCAL);
+}
+
+static void rx_vector(struct pkt *v, unsigned n, unsigned port)
+{
+	static struct pkt rest[PKT_VECTOR_MAX];
+	const struct view_port *vp = &view->port[port];
+	const struct pkt *others = v;
+	unsigned left = n;
+	core_hand_set(&v[0], n);
+	if (judging) {
+		left = judge_vector(&judge, v, n, clock_ns(&self.clock, clock_tsc()), rest);
+		others = rest;
+		for (unsigned i = 0, other = 0; i < n; i++) {
+			if (other < left && rest[other].buf == v[i].buf)
+				other++;
+			else
+				pkt_free(&self.pool, &v[i]);
+		}
+		count_n(CNT_judged, n - left);
+	}
+	for (unsigned i = 0; i < left; i++) {
+		struct pkt p = others[i];
+		core_hand_set(&p, n);
+		if (!answered(&p))
+			host_input(&p, vp);
+	}
+	core_hand.data = 0;
+}
+
+const struct app pktgen_app = {
+	.control = &plane_hooks,
+	.extension = &pktgen_extension,
+	.data_bytes = data_bytes,
+	.data_start = data_start,
+	.rx_vector = rx_vector,
+	.data_timer = data_timer,
+	.data_msg = data_msg,
+};

@@ -1,0 +1,95 @@
+/*
+ * A run of the generator, as the control core orders it and data cores report it: run.h is all that
+ * control.c and data.c know of each other.
+ *
+ * The order lies in the snapshot (view->extension), a result in each data core's shared area. There is
+ * one order at a time. The control core writes all of it but `number`, then `number` (release), then
+ * tells each data core by a message (INJECT_APP, arg RUN_MSG_ORDER), which is lost where its ring is
+ * full: who has not acted on it after a while is told again. It writes the next order when the
+ * result of every data core says that it has acted on this one and is not RUN_ON, so nobody reads what
+ * is being written.
+ *
+ *     state      meaning                                         becomes
+ *     RUN_NONE   no order since the program started              RUN_ON, RUN_REFUSED
+ *     RUN_ON     sends, or waits for begin_tsc                   RUN_SENT
+ *     RUN_SENT   nothing more is sent, all frames left the ring  RUN_ON, RUN_REFUSED by the next order
+ *     RUN_REFUSED  cannot be done: `why`                         the same
+ *
+ * The answers to ARP and discovery are looked up in the order's plan at any time: they are the same in
+ * every order.
+ *
+ * What comes in is judged from an order to the next one, in every state.
+ */
+#ifndef PKTGEN_RUN_H
+#define PKTGEN_RUN_H
+
+#include "control/view.h"
+#include "tools/pktgen/histogram.h"
+#include "tools/pktgen/judge.h"
+#include "tools/pktgen/plan.h"
+
+#define RUN_MSG_ORDER 1
+#define RUN_BURST_MAX 256 /* frames for one doorbell */
+
+/* What a stream is in this run. Sender number k is the data core of queue pair (first + k) modulo the
+ * number of data cores. */
+struct run_stream {
+	bool send;
+	uint8_t first, senders;
+	uint8_t mac_src[6], mac_dst[6];
+};
+
+struct run_order {
+	uint64_t number; /* another one each time, never 0; written last */
+	uint64_t stop;   /* a number: that order is to end now */
+	uint64_t begin_tsc; /* when the first frames are due, the same for all */
+	uint64_t end_tsc;   /* from then on nothing is sent; UINT64_MAX: until the limits */
+	uint64_t owed_max;  /* struct pace_rate */
+	uint32_t tolerance_ppm;
+	uint32_t cores;     /* data cores that poll */
+	uint32_t burst;     /* frames for one doorbell, 1 to RUN_BURST_MAX */
+	uint64_t line_bps[NIC_PORTS_MAX];
+	struct run_stream stream[PLAN_STREAMS_MAX];
+	struct plan plan;   /* sizes, rates and limits as they are to be in this run */
+};
+
+enum run_state { RUN_NONE, RUN_ON, RUN_SENT, RUN_REFUSED };
+
+enum run_why {
+	RUN_WHY_NOT,
+	RUN_WHY_FRAMES, /* frames_init refused the stream: the order is wrong */
+	RUN_WHY_MEMORY, /* no room for its frames */
+	RUN_WHY_LATE,   /* begin_tsc was past before all was prepared */
+	RUN_WHY_SLOTS,  /* the port's driver cannot send prepared frames */
+	RUN_WHY_BUSY,   /* its ring is not empty, or the port stands still */
+};
+
+/* Of a stream on this core. */
+struct run_sent {
+	uint64_t frames, bytes; /* bytes without FCS */
+	uint64_t first_tsc, last_tsc; /* when the first and the last burst went; 0: none */
+	uint64_t forgiven, behind, worst_lag_ns; /* struct pace_result */
+	uint64_t unkept; /* at the end: 1 if the flow was not what was asked for (pace_kept) */
+};
+
+struct run_result {
+	uint64_t number; /* the order that the rest is about */
+	uint64_t state;  /* enum run_state; written last */
+	uint64_t why, refused_stream;
+	struct run_sent sent[PLAN_STREAMS_MAX];
+	struct judge_result judged[PLAN_STREAMS_MAX];
+	struct histogram pacing; /* of what this core sent: ns from due to sent. In state RUN_SENT */
+};
+
+/* A data core's own; another core's. */
+static inline struct run_result *run_result(void)
+{
+	return view_extension_shared();
+}
+
+static inline const struct run_result *run_result_of(unsigned core)
+{
+	return view_extension_shared_of(core);
+}
+
+#endif

@@ -1,0 +1,336 @@
+/* See send.h. */
+#include "tools/pktgen/send.h"
+
+#include "lib/mem.h"
+#include "tools/pktgen/frames.h"
+#include "tools/pktgen/pace.h"
+
+/* Where a frame begins in its buffer: a cache line of its own, so that what is written before each
+ * sending (stamp, fields) is in as few lines as can be, and not in that of the driver's header. */
+#define FRAME_AT CACHE_LINE
+_Static_assert(FRAME_AT >= NIC_SLOT_ROOM, "the driver writes before the frame");
+
+/* More than half would be at the cost of what is received; more than this serves 16 streams of jumbo
+ * frames. */
+#define BYTES_MAX (192u << 20)
+
+struct flow {
+	unsigned stream;
+	bool over;       /* sends no more in this run */
+	bool alike;      /* all its frames are the same bytes */
+	bool flat;
+	uint16_t weight; /* of flat flows: frames of a turn, */
+	uint16_t credit; /* and those still to come of this one */
+	uint64_t n;      /* frames sent, and the number of the next */
+	uint64_t limit;
+	uint64_t end_tsc;
+	uint32_t stride;
+	uint8_t *buffers;
+	struct frames frames;
+	struct pace pace;
+};
+
+/* A port. */
+struct outlet {
+	unsigned slots;  /* 0: not opened for this run */
+	uint32_t next;   /* slot to be sent next, counted on for ever */
+	struct nic_slot *table;
+	unsigned flows;
+	unsigned turn;   /* whose it is */
+	struct flow *flow[PLAN_STREAMS_MAX];
+};
+
+static struct outlet outlets[NIC_PORTS_MAX];
+static const struct run_order *order;
+static struct run_result *result;
+static uint8_t *memory; /* of this run, what is left of it */
+static size_t memory_left;
+
+size_t send_bytes(size_t room)
+{
+	return room / 2 < BYTES_MAX ? room / 2 : BYTES_MAX;
+}
+
+void send_reset(void)
+{
+	memset(outlets, 0, sizeof outlets);
+}
+
+/* --- preparing --- */
+
+static void *take(size_t bytes)
+{
+	bytes = (bytes + CACHE_LINE - 1) & ~(size_t)(CACHE_LINE - 1);
+	if (bytes > memory_left)
+		return NULL;
+	void *at = memory;
+	memory += bytes;
+	memory_left -= bytes;
+	return at;
+}
+
+static enum run_why open_outlet(struct outlet *o, unsigned port)
+{
+	if (o->slots)
+		return RUN_WHY_NOT;
+	o->table = take(NIC_SLOTS_MAX * sizeof *o->table);
+	if (!o->table)
+		return RUN_WHY_MEMORY;
+	int slots = core_slots_open(port, o->table);
+	if (slots < 0)
+		return slots == E_AGAIN ? RUN_WHY_BUSY : RUN_WHY_SLOTS;
+	memset(o->table, 0, NIC_SLOTS_MAX * sizeof *o->table);
+	o->slots = (unsigned)slots;
+	o->next = 0;
+	return RUN_WHY_NOT;
+}
+
+static uint8_t *frame_of(const struct flow *f, unsigned buffer)
+{
+	return f->buffers + (size_t)buffer * f->stride + FRAME_AT;
+}
+
+static uint64_t min_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Of `frames` that `senders` share in turns, those of number `sender`; 0 is no limit. */
+static uint64_t share_of(uint64_t frames, unsigned sender, unsigned senders)
+{
+	return frames == 0 ? UINT64_MAX : (frames + senders - 1 - sender) / senders;
+}
+
+static void start_pace(struct flow *f, const struct plan_stream *s, unsigned sender)
+{
+	const struct pace_rate rate = {
+		.hz = self.clock.tsc_hz,
+		.line_bps = order->line_bps[s->port],
+		.sender = sender,
+		.senders = order->stream[f->stream].senders,
+		.owed_max = order->owed_max,
+		.tolerance_ppm = order->tolerance_ppm,
+	};
+	pace_start(&f->pace, s, &rate, order->begin_tsc);
+	f->limit = share_of(s->limit.frames, sender, rate.senders);
+	f->end_tsc = order->end_tsc;
+	if (s->limit.ns)
+		f->end_tsc = min_u64(f->end_tsc, order->begin_tsc + clock_ticks(&self.clock, s->limit.ns));
+	f->flat = s->rate.unit == PLAN_FLAT;
+	f->weight = s->weight ? s->weight : 1;
+}
+
+static enum run_why add_flow(unsigned stream, unsigned sender)
+{
+	const struct plan_stream *s = &order->plan.stream[stream];
+	const struct run_stream *rs = &order->stream[stream];
+	struct outlet *o = &outlets[s->port];
+	struct flow *f = take(sizeof *f);
+	if (!f)
+		return RUN_WHY_MEMORY;
+	memset(f, 0, sizeof *f);
+	f->stream = stream;
+	if (frames_init(&f->frames, s, rs->mac_src, rs->mac_dst, stamp_flow(stream, sender), sender,
+	                rs->senders) != E_OK)
+		return RUN_WHY_FRAMES;
+	enum run_why why = open_outlet(o, s->port);
+	if (why != RUN_WHY_NOT)
+		return why;
+	f->stride = (FRAME_AT + frames_len_max(&f->frames) + CACHE_LINE - 1) & ~(CACHE_LINE - 1u);
+	f->buffers = take((size_t)o->slots * f->stride);
+	if (!f->buffers)
+		return RUN_WHY_MEMORY;
+	for (unsigned i = 0; i < o->slots; i++)
+		frames_make(&f->frames, frame_of(f, i), i, 0);
+	f->alike = frames_fixed(&f->frames, 1);
+	start_pace(f, s, sender);
+	o->flow[o->flows++] = f;
+	return RUN_WHY_NOT;
+}
+
+/* One flow, one size: slot i has buffer i, and its descriptor is never written again. */
+static bool is_bound(const struct outlet *o)
+{
+	return o->flows == 1 && frames_one_size(&o->flow[0]->frames);
+}
+
+static void bind(struct outlet *o)
+{
+	const struct flow *f = o->flow[0];
+	for (unsigned i = 0; i < o->slots; i++)
+		o->table[i] = (struct nic_slot){frame_of(f, i), frames_len_max(&f->frames)};
+}
+
+enum run_why send_begin(const struct run_order *of, struct run_result *into, unsigned *stream)
+{
+	unsigned pair = (unsigned)core_pair_of(self.id);
+	enum run_why why = RUN_WHY_NOT;
+	order = of;
+	result = into;
+	memory = core_data_memory(&memory_left);
+	memory_left -= judge_bytes(NIC_PAIRS_MAX); /* at its end */
+	for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
+		outlets[p] = (struct outlet){0};
+	for (unsigned i = 0; i < order->plan.streams && why == RUN_WHY_NOT; i++) {
+		const struct run_stream *rs = &order->stream[i];
+		unsigned sender = (pair + order->cores - rs->first) % order->cores;
+		*stream = i;
+		if (rs->send && sender < rs->senders)
+			why = add_flow(i, sender);
+	}
+	for (unsigned p = 0; p < NIC_PORTS_MAX && why == RUN_WHY_NOT; p++)
+		if (outlets[p].flows && is_bound(&outlets[p]))
+			bind(&outlets[p]);
+	if (why == RUN_WHY_NOT && clock_tsc() > order->begin_tsc)
+		why = RUN_WHY_LATE;
+	if (why != RUN_WHY_NOT)
+		send_stop();
+	histogram_clear(&result->pacing);
+	return why;
+}
+
+/* --- sending --- */
+
+static void publish(const struct flow *f)
+{
+	struct run_sent *sent = &result->sent[f->stream];
+	const struct pace_result *pace = &f->pace.result;
+	sent->forgiven = pace->forgiven;
+	sent->behind = pace->behind;
+	sent->worst_lag_ns = pace->worst_lag_ns;
+}
+
+static void finish(struct flow *f)
+{
+	f->over = true;
+	publish(f);
+	result->sent[f->stream].unkept = !pace_kept(&f->pace);
+	histogram_merge(&result->pacing, &f->pace.result.error);
+}
+
+/* The next frames of the flow go into the slots from `slot` on. */
+static void fill(struct outlet *o, const struct flow *f, uint32_t slot, const uint16_t *lens,
+                 unsigned n)
+{
+	uint8_t *bufs[RUN_BURST_MAX];
+	bool bound = is_bound(o);
+	uint64_t from = bound ? slot : f->n; /* of which buffer */
+	for (unsigned i = 0; i < n; i++)
+		bufs[i] = frame_of(f, (unsigned)(from + i) & (o->slots - 1));
+	frames_patch(&f->frames, bufs, n, f->n, (uint32_t)clock_ns(&self.clock, clock_tsc()));
+	if (bound)
+		return;
+	for (unsigned i = 0; i < n; i++)
+		o->table[(slot + i) & (o->slots - 1)] =
+			(struct nic_slot){bufs[i], lens ? lens[i] : frames_len_max(&f->frames)};
+}
+
+/* Puts what is due of the flow, `most` frames at most, into the slots from `slot` on. Returns how many;
+ * *bytes has theirs added. */
+static unsigned send_flow(struct outlet *o, struct flow *f, uint64_t now, uint32_t slot,
+                          unsigned most, uint64_t *bytes)
+{
+	uint16_t lens[RUN_BURST_MAX];
+	bool one_size = frames_one_size(&f->frames);
+	struct run_sent *sent = &result->sent[f->stream];
+	most = (unsigned)min_u64(most, f->limit - f->n);
+	if (!one_size)
+		frames_lens(&f->frames, f->n, most, lens);
+	unsigned n = pace_due(&f->pace, now, one_size ? NULL : lens, most);
+	if (n == 0)
+		return 0;
+	if (!f->alike || !is_bound(o))
+		fill(o, f, slot, one_size ? NULL : lens, n);
+	uint64_t add = 0;
+	for (unsigned i = 0; i < n && !one_size; i++)
+		add += lens[i];
+	add += one_size ? (uint64_t)n * frames_len_max(&f->frames) : 0;
+	pace_sent(&f->pace, now, one_size ? NULL : lens, n);
+	f->n += n;
+	sent->frames += n;
+	sent->bytes += add;
+	sent->first_tsc = sent->first_tsc ? sent->first_tsc : now;
+	sent->last_tsc = now;
+	*bytes += add;
+	publish(f);
+	return n;
+}
+
+/* Whose turn it is puts what it sends into the slots from `slot` on, `room` frames at most; flat flows
+ * by their weights. Returns how many. */
+static unsigned send_next(struct outlet *o, uint64_t now, uint32_t slot, unsigned room,
+                          uint64_t *bytes)
+{
+	struct flow *f = o->flow[o->turn];
+	unsigned most = room, n = 0;
+	if (!f->over && (now >= f->end_tsc || f->n == f->limit))
+		finish(f);
+	if (!f->over && now >= order->begin_tsc) {
+		if (f->flat && o->flows > 1) {
+			f->credit = f->credit ? f->credit : f->weight;
+			most = f->credit < room ? f->credit : room;
+		}
+		n = send_flow(o, f, now, slot, most, bytes);
+		f->credit = f->flat && o->flows > 1 ? (uint16_t)(f->credit - n) : 0;
+	}
+	if (f->over || f->credit == 0 || n == 0)
+		o->turn = o->turn + 1 < o->flows ? o->turn + 1 : 0;
+	return n;
+}
+
+/* When more is due; 0, at once: nobody sends any more, and it waits for the ring to be empty. */
+static uint64_t next_of(const struct outlet *o)
+{
+	uint64_t next = UINT64_MAX;
+	for (unsigned i = 0; i < o->flows; i++) {
+		const struct flow *f = o->flow[i];
+		if (!f->over)
+			next = min_u64(next, min_u64(pace_next(&f->pace), f->end_tsc));
+	}
+	return next == UINT64_MAX ? 0 : next;
+}
+
+/* False: the port has nothing to send any more, and all its slots are back. True: *next is when there is
+ * more to do. */
+static bool send_outlet(struct outlet *o, unsigned port, uint64_t *next)
+{
+	unsigned room = core_slots_room(port), idle = 0, n = 0;
+	uint64_t now = clock_tsc(), bytes = 0;
+	room = room < order->burst ? room : order->burst;
+	/* until everybody in turn had nothing to send */
+	while (idle < o->flows && (n < room || room == 0)) {
+		unsigned k = send_next(o, now, o->next + n, room - n, &bytes);
+		idle = k ? 0 : idle + 1;
+		n += k;
+	}
+	if (n) {
+		if (!is_bound(o))
+			core_slots_changed(port, n);
+		core_slots_send(port, n, bytes);
+		o->next += n;
+	}
+	*next = min_u64(*next, n == room ? 0 : next_of(o));
+	for (unsigned i = 0; i < o->flows; i++)
+		if (!o->flow[i]->over)
+			return true;
+	return n || !core_slots_idle(port);
+}
+
+bool send_turn(uint64_t *next)
+{
+	bool going = false;
+	*next = UINT64_MAX;
+	for (unsigned p = 0; p < NIC_PORTS_MAX; p++) {
+		if (outlets[p].flows)
+			going |= send_outlet(&outlets[p], p, next);
+	}
+	return going;
+}
+
+void send_stop(void)
+{
+	for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
+		for (unsigned i = 0; i < outlets[p].flows; i++)
+			if (!outlets[p].flow[i]->over)
+				finish(outlets[p].flow[i]);
+}
