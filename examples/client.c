@@ -22,7 +22,7 @@ static struct host host;
 static struct host_options options;
 
 static struct {
-	uint32_t remote;
+	struct net_addr local, remote;
 	uint16_t port;
 	uint64_t send, receive, requests;
 	uint32_t count, parallel, local_port, urgent, abort_after, timeout_s;
@@ -199,7 +199,7 @@ static bool open_one(uint64_t now_us)
 {
 	struct session *s = calloc(1, sizeof *s);
 	struct tcp_open o = {
-		.local = host_addr(&host), .remote = net_addr_ip4(want.remote),
+		.local = want.local, .remote = want.remote,
 		.local_port = (uint16_t)want.local_port, .remote_port = want.port,
 		.nodelay = want.nodelay, .app = &app, .arg = s,
 	};
@@ -227,8 +227,13 @@ static bool open_one(uint64_t now_us)
 
 static bool turn(struct host *h, uint64_t now_us, uint64_t *wake_us)
 {
-	if (total.first_us == 0)
+	if (total.first_us == 0) {
 		total.first_us = now_us;
+		if (!host_source(h, &want.remote, &want.local)) {
+			fputs("client: this host has no address of that family\n", stderr);
+			return false;
+		}
+	}
 	for (unsigned n = 0; total.begun < want.count && total.open < want.parallel; n++) {
 		/* not all in one turn: the device has a queue for the answers, and no more */
 		if (n == OPEN_BURST || !open_one(now_us)) {
@@ -298,7 +303,7 @@ int main(int argc, char **argv)
 	host_defaults(&options);
 	unsigned n = options_read(argc, argv, "client ADDRESS PORT [OPTION]...", own,
 	                          host_options_table(&options), words, 2);
-	if (n != 2 || !option_ip4(words[0], &want.remote)) {
+	if (n != 2 || !option_addr(words[0], &want.remote)) {
 		fputs("client: ADDRESS PORT [OPTION]... (--help)\n", stderr);
 		return 2;
 	}

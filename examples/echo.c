@@ -2,7 +2,7 @@
  * The services of old, by TCP and UDP on a tap device: echo (RFC 862, port 7), discard (RFC 863,
  * port 9), chargen (RFC 864, port 19).
  *
- *     build/examples/echo --dev tap0 --address 192.0.2.1/24
+ *     build/examples/echo --dev tap0 --address 192.0.2.1/24 --address 2001:db8::1/64
  *
  * TCP's echo is zero copy: what came is sent from the buffer it came in. Discard keeps a CRC-32 of
  * what it threw away, and chargen sends the bytes of pattern.h instead of RFC 864's lines (which
@@ -177,12 +177,12 @@ static void udp_chargen(struct pkt *p, const struct udp_datagram *d)
 	}
 	struct udp_build b = {.src = d->dst, .dst = d->src, .src_port = d->dst_port,
 	                      .dst_port = d->src_port, .ttl = IP4_TTL_DEFAULT, .df = true};
-	uint8_t *ip = p->data + ETH_HLEN;
-	/* there may have been IP options */
-	memmove(ip + IP4_HLEN + UDP_HLEN, d->data, d->data_len);
-	p->len = (uint16_t)(ETH_HLEN + udp_packet_build(ip, p->len - ETH_HLEN, &b,
-	                                                ip + IP4_HLEN + UDP_HLEN, d->data_len));
-	p->flags = PKT_OWN;
+	uint8_t *ip = p->data + ETH_HLEN, *to = ip + ip_header_bytes(&d->src) + UDP_HLEN;
+	/* there may have been IP options, or extension headers */
+	memmove(to, d->data, d->data_len);
+	udp_packet_build(ip, p->len - ETH_HLEN, &b, to, d->data_len);
+	p->flags = 0;
+	host_reply(&host, p, ip);
 }
 
 static bool udp(struct host *h, const struct udp_datagram *d, struct pkt *p)
@@ -194,14 +194,11 @@ static bool udp(struct host *h, const struct udp_datagram *d, struct pkt *p)
 		pkt_free(&h->pool, p);
 		return true;
 	}
-	if (d->dst_port == PORT_ECHO) {
-		udp_echo_make(p->data + ETH_HLEN);
-		p->flags = (uint8_t)((p->flags & PKT_CSUM_PARTIAL) | PKT_OWN);
-	} else {
-		udp_chargen(p, d);
-	}
 	h->cnt.v[CNT_udp_tx]++;
-	host_tx(h, p);
+	if (d->dst_port == PORT_ECHO)
+		host_reply(h, p, udp_echo_make(p->data + ETH_HLEN));
+	else
+		udp_chargen(p, d);
 	return true;
 }
 

@@ -8,7 +8,7 @@
 BUILD ?= build
 # mem.c is what the C library has
 FACE_LIB_SRC := $(sort $(wildcard net/*.c net/*/*.c)) $(filter-out lib/mem.c,$(sort $(wildcard lib/*.c)))
-FACE_COMMON := $(addprefix examples/,host.c status.c tap.c impair.c options.c pattern.c)
+FACE_COMMON := $(addprefix examples/,host.c host4.c host6.c status.c tap.c impair.c options.c pattern.c)
 FACE_PROGRAMS := echo httpd client
 FACE_CFLAGS := -std=gnu11 -g -fno-omit-frame-pointer -fno-strict-aliasing -MMD -MP -Wall -Wextra \
 	-Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wpointer-arith -Wcast-align \

@@ -9,6 +9,7 @@
 #include "lib/csum.h"
 #include "net/eth.h"
 #include "net/ip4.h"
+#include "net/ip6.h"
 
 #define MILLION 1000000u
 
@@ -124,21 +125,31 @@ static struct impair_frame *heap_pop(struct impair *i)
 
 /* --- what happens to a frame --- */
 
-static bool is_ip4(const uint8_t *eth, uint32_t len)
+/* Is it a packet for trouble? */
+static bool is_ip(const uint8_t *eth, uint32_t len)
 {
-	return len >= ETH_HLEN + IP4_HLEN && be16_load(eth + 12) == ETH_TYPE_IP4;
+	const uint8_t *ip = eth + ETH_HLEN;
+	if (len < ETH_HLEN + IP4_HLEN)
+		return false;
+	if (be16_load(eth + 12) == ETH_TYPE_IP4)
+		return true;
+	return be16_load(eth + 12) == ETH_TYPE_IP6 && len >= ETH_HLEN + IP6_HLEN &&
+	       ip6_next(ip) != IP6_ICMP6;
 }
 
-/* A router with a full queue says Congestion Experienced to those who understand it (RFC 3168 5);
- * the header's checksum is mended. */
+/* A router with a full queue says Congestion Experienced to those who understand it (RFC 3168 5).
+ * IPv4: the header's checksum is mended. IPv6: the traffic class is bits 4 to 11, the ECN bits are
+ * its last. */
 static void mark_ce(struct impair *i, uint8_t *ip)
 {
-	unsigned ecn = ip[1] & 3;
-	if (ecn == 0 || ecn == 3)
+	bool six = ip6_version(ip) == 6;
+	uint8_t *at = ip + 1, ce = six ? 0x30 : 3;
+	if ((*at & ce) == 0 || (*at & ce) == ce)
 		return;
 	uint16_t was = raw16_load(ip);
-	ip[1] |= 3;
-	raw16_store(ip + 10, csum_update16(raw16_load(ip + 10), was, raw16_load(ip)));
+	*at |= ce;
+	if (!six)
+		raw16_store(ip + 10, csum_update16(raw16_load(ip + 10), was, raw16_load(ip)));
 	i->counts.marked++;
 }
 
@@ -173,7 +184,7 @@ static void enter(struct impair *i, const void *frame, uint32_t len, uint64_t no
 	memcpy(f->bytes, frame, len);
 	uint8_t *eth = f->bytes + i->head_bytes;
 	uint32_t eth_len = len - i->head_bytes;
-	if (is_ip4(eth, eth_len)) {
+	if (is_ip(eth, eth_len)) {
 		if (happens(i, i->rules.reorder)) {
 			f->at_us += i->rules.reorder_us;
 			i->counts.reordered++;
@@ -189,8 +200,8 @@ static void enter(struct impair *i, const void *frame, uint32_t len, uint64_t no
 void impair_put(struct impair *i, const void *frame, uint32_t len, uint64_t now_us)
 {
 	const uint8_t *eth = (const uint8_t *)frame + i->head_bytes;
-	bool ip4 = is_ip4(eth, len - i->head_bytes);
-	if (ip4 && happens(i, i->rules.loss)) {
+	bool ip = is_ip(eth, len - i->head_bytes);
+	if (ip && happens(i, i->rules.loss)) {
 		i->counts.lost++;
 		return;
 	}
@@ -199,7 +210,7 @@ void impair_put(struct impair *i, const void *frame, uint32_t len, uint64_t now_
 		return;
 	}
 	enter(i, frame, len, now_us);
-	if (ip4 && happens(i, i->rules.duplicate)) {
+	if (ip && happens(i, i->rules.duplicate)) {
 		enter(i, frame, len, now_us);
 		i->counts.duplicated++;
 	}

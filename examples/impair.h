@@ -5,8 +5,8 @@
  * same fate; which frames come depends on the peer and its timing.
  *
  * Frames are copied, with a few bytes in front (`head_bytes`) that belong to the binding, and lie
- * in a heap by the time at which they go on. ARP is delayed but never harmed: a lost answer costs a
- * second and says nothing of TCP.
+ * in a heap by the time at which they go on. ARP and ICMPv6, which has neighbour
+ * discovery, are delayed but never harmed: a lost answer costs a second and says nothing of TCP.
  */
 #ifndef EXAMPLES_IMPAIR_H
 #define EXAMPLES_IMPAIR_H

@@ -1,6 +1,7 @@
 /* See options.h. */
 #include "examples/options.h"
 
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,19 +19,16 @@ _Noreturn static void show(int status)
 	exit(status);
 }
 
-bool option_ip4(const char *text, uint32_t *addr)
+bool option_addr(const char *text, struct net_addr *addr)
 {
-	unsigned v[4];
-	int end = 0;
-	if (sscanf(text, "%3u.%3u.%3u.%3u%n", &v[0], &v[1], &v[2], &v[3], &end) != 4 || text[end])
+	uint8_t bytes[16];
+	if (inet_pton(AF_INET, text, bytes) == 1)
+		*addr = net_addr_ip4(be32_load(bytes));
+	else if (inet_pton(AF_INET6, text, bytes) == 1)
+		*addr = net_addr_load(bytes);
+	else
 		return false;
-	*addr = 0;
-	for (unsigned i = 0; i < 4; i++) {
-		if (v[i] > 255)
-			return false;
-		*addr = *addr << 8 | v[i];
-	}
-	return true;
+	return !net_addr_is_any(addr);
 }
 
 static bool read_number(const char *text, uint64_t max, uint64_t *value)
@@ -40,12 +38,25 @@ static bool read_number(const char *text, uint64_t max, uint64_t *value)
 	return *text >= '0' && *text <= '9' && !*end && *value <= max;
 }
 
-static bool read_prefix(const char *text, struct option_prefix *p)
+static bool read_addr(const char *text, struct net_addr *families)
 {
-	char addr[16];
+	struct net_addr addr;
+	if (!option_addr(text, &addr))
+		return false;
+	families[option_family(&addr)] = addr;
+	return true;
+}
+
+static bool read_prefix(const char *text, struct option_prefix *families)
+{
+	char addr[INET6_ADDRSTRLEN];
+	struct option_prefix p;
 	int end = 0;
-	return sscanf(text, "%15[0-9.]/%2u%n", addr, &p->plen, &end) == 2 && !text[end] &&
-	       p->plen <= 32 && option_ip4(addr, &p->addr);
+	if (sscanf(text, "%45[0-9A-Fa-f.:]/%3u%n", addr, &p.plen, &end) != 2 || text[end] ||
+	    !option_addr(addr, &p.addr) || p.plen > (net_addr_is_ip4(&p.addr) ? 32 : 128))
+		return false;
+	families[option_family(&p.addr)] = p;
+	return true;
 }
 
 static bool read_mac(const char *text, uint8_t *mac)
@@ -69,8 +80,8 @@ static bool read_value(const struct option_row *r, const char *text)
 	case OPTION_TEXT:
 		*(const char **)r->to = text;
 		return true;
-	case OPTION_IP4:
-		return option_ip4(text, r->to);
+	case OPTION_ADDR:
+		return read_addr(text, r->to);
 	case OPTION_PREFIX:
 		return read_prefix(text, r->to);
 	case OPTION_MAC:

@@ -5,21 +5,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "net/addr.h"
+
 enum option_kind {
 	OPTION_ON,     /* bool, true when given */
 	OPTION_OFF,    /* bool, false when given */
 	OPTION_U32,
 	OPTION_U64,
 	OPTION_TEXT,   /* const char * */
-	OPTION_IP4,    /* uint32_t, host order */
-	OPTION_PREFIX, /* struct option_prefix: A.B.C.D/N */
+	OPTION_ADDR,   /* struct net_addr[OPTION_FAMILIES]; one of each family may be given */
+	OPTION_PREFIX, /* struct option_prefix[OPTION_FAMILIES], the same: A.B.C.D/N, X:X::X/N */
 	OPTION_MAC,    /* uint8_t[6] */
 };
 
+enum option_family { OPTION_IP4, OPTION_IP6, OPTION_FAMILIES };
+
 struct option_prefix {
-	uint32_t addr; /* host order */
-	uint32_t plen;
+	struct net_addr addr; /* NET_ADDR_ANY: none of this family was given */
+	uint32_t plen;        /* of its family: up to 32, or 128 */
 };
+
+static inline enum option_family option_family(const struct net_addr *addr)
+{
+	return net_addr_is_ip4(addr) ? OPTION_IP4 : OPTION_IP6;
+}
 
 struct option_row {
 	const char *name; /* NULL: the end of a table */
@@ -36,7 +45,7 @@ struct option_row {
 unsigned options_read(int argc, char **argv, const char *usage, const struct option_row *a,
                       const struct option_row *b, const char **words, unsigned max);
 
-/* a.b.c.d in host order; false: it is none. */
-bool option_ip4(const char *text, uint32_t *addr);
+/* An address of either family; false: it is none. */
+bool option_addr(const char *text, struct net_addr *addr);
 
 #endif

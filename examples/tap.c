@@ -16,7 +16,7 @@
 
 #include "lib/bytes.h"
 #include "net/eth.h"
-#include "net/ip4.h"
+#include "net/ip.h"
 
 #define FLAG_CWR 0x80 /* of TCP (RFC 3168 6.1) */
 
@@ -64,7 +64,8 @@ bool tap_open(struct tap *t, const struct tap_options *o)
 		t->head_bytes = (unsigned)size;
 		if (ioctl(t->fd, TUNSETVNETHDRSZ, &size) < 0)
 			return complain("TUNSETVNETHDRSZ");
-		if (ioctl(t->fd, TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO_ECN) < 0)
+		if (ioctl(t->fd, TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6 |
+		          TUN_F_TSO_ECN) < 0)
 			return complain("TUNSETOFFLOAD");
 	}
 	t->scratch = malloc(TAP_FRAME_MAX + sizeof(struct virtio_net_hdr));
@@ -113,9 +114,9 @@ static ssize_t read_frame(struct tap *t, struct virtio_net_hdr *h, uint8_t *to, 
 		t->gone = n < 0 && errno != EAGAIN && errno != EINTR;
 		return -1;
 	}
-	if (t->tun) { /* from and to the station 2:0:0:0:0:0, whatever the host's own address */
+	if (t->tun) {
 		memset(to, 0, 12);
-		be16_store(to + 12, ETH_TYPE_IP4);
+		be16_store(to + 12, ip_is_ip6(to + ETH_HLEN) ? ETH_TYPE_IP6 : ETH_TYPE_IP4);
 	}
 	return n - (ssize_t)t->head_bytes + made_up;
 }
@@ -184,7 +185,8 @@ static void make_header(const struct bufpool *pool, const struct pkt *p, struct 
 		h->csum_offset = m->csum_offset;
 	}
 	if (p->flags & PKT_TSO && pkt_bytes(pool, p) > (uint32_t)m->hdr_bytes + m->mss) {
-		h->gso_type = VIRTIO_NET_HDR_GSO_TCPV4;
+		h->gso_type = ip_is_ip6(p->data + ETH_HLEN) ? VIRTIO_NET_HDR_GSO_TCPV6
+		                                            : VIRTIO_NET_HDR_GSO_TCPV4;
 		h->gso_size = m->mss;
 		h->hdr_len = m->hdr_bytes;
 		if (p->data[m->csum_start + 13] & FLAG_CWR) /* only of the first segment */

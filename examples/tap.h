@@ -11,7 +11,8 @@
  * and Wireshark, as the stack's side of the link sees it.
  *
  * A tun device has no Ethernet header; one is made up for what comes in and cut off from what goes
- * out, so that above here there is one kind of frame. Nobody there speaks ARP.
+ * out, so that above here there is one kind of frame. Nobody there speaks ARP or neighbour
+ * discovery.
  */
 #ifndef EXAMPLES_TAP_H
 #define EXAMPLES_TAP_H
