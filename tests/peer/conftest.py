@@ -4,6 +4,13 @@
     HAYATE_PEER_FULL=1            the long way: 1 GiB, 100,000 connections
     HAYATE_PEER_BUILD=examples    the programs without sanitizers
 
+Every test runs over IPv4 and over IPv6 (`FAMILIES`), but for two kinds:
+
+    @pytest.mark.family(4)        what is about the numbers, or needs the tools, of one of them
+    @pytest.mark.by_turns         what takes long, or has many cases, and is about TCP and not about
+                                  what is below: the cases of a file are dealt out to the families,
+                                  half each, for all of them twice would be some minutes
+
 The namespace has no name and dies with us (tools/launcher/netlab.py), so copies of the tests run
 side by side and nothing is left behind. Trouble on the link is made by our program
 (examples/impair.h), not by netem, which not every kernel has; each test looks at counters that show
@@ -44,7 +51,27 @@ BUILD = os.path.join(ROOT, "build", os.environ.get("HAYATE_PEER_BUILD", "example
 ALL_LOGS = os.path.join(ROOT, "build", "test-peer")
 LOGS = os.path.join(ALL_LOGS, str(os.getpid()))  # logs and captures of this run
 
-OURS, LINUX = "192.0.2.1", "192.0.2.2"
+
+class Family:
+    """Addresses of one version of IP: ours and Linux' beside it, and a second subnet, `far`, whose
+    first address is Linux' as a router. `url`: how an address stands in a URL."""
+
+    def __init__(self, number, inet, near, far, plen):
+        self.number, self.inet, self.plen = number, inet, plen
+        self.ours, self.linux = near + "1", near + "2"
+        self.far_router, self.far = far + "1", far + "2"
+        self.far_net = "%s%s/%d" % (far, "0" if number == 4 else "", plen)
+        self.url = self.ours if number == 4 else "[%s]" % self.ours
+        self.headers = 40 if number == 4 else 60  # of IP and TCP, without options
+
+    def with_plen(self, address):
+        return "%s/%d" % (address, self.plen)
+
+
+FAMILIES = {
+    4: Family(4, socket.AF_INET, "192.0.2.", "198.51.100.", 24),
+    6: Family(6, socket.AF_INET6, "2001:db8:1::", "2001:db8:2::", 64),
+}
 ECHO, DISCARD, CHARGEN = 7, 9, 19
 
 ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0",
@@ -56,8 +83,12 @@ class Ours:
 
     def __init__(self, host, name, arguments, log, pcap=None, fds=()):
         self.log_path = log
-        argv = [os.path.join(BUILD, name), "--dev", "eth0",
-                "--gateway", LINUX, *map(str, arguments)]
+        family = host.family
+        argv = [os.path.join(BUILD, name), "--dev", "eth0", "--address",
+                family.with_plen(family.ours), "--gateway", family.linux, *map(str, arguments)]
+        if "--dad" not in arguments:
+            argv.append("--no-dad")  # which takes a second or two
+        argv = [word for word in argv if word != "--dad"]
         if pcap:
             argv += ["--pcap", pcap]
         self.log = open(log, "w", encoding="utf-8", errors="replace")
@@ -136,16 +167,39 @@ class Ours:
 
 
 class Peer(netlab.Host):
-    """Linux at 192.0.2.2, our programs at 192.0.2.1."""
+    """Linux at one end of a tap, our programs at the other."""
 
-    def __init__(self, name, mtu=1500):
+    def __init__(self, name, family, mtu=1500):
         super().__init__("linux")
         self.test = name
+        self.family = FAMILIES[family]
+        self.linux, self.us = self.family.linux, self.family.ours
         self.programs = []
-        self.configure(LINUX + "/24", OURS, mtu)
+        self.ip("link", "set", "eth0", "mtu", str(mtu))
+        self.add_address("eth0", self.linux)
+        self.ip("route", "replace", "default", "via", self.us)
         self.mtu = mtu
         # what is not there should say so at once, and what is slow should not be cut short
         self.sysctl("net.ipv4.tcp_rmem", "4096 131072 6291456")
+
+    def add_address(self, dev, address):
+        """An address of our family on a device of the host, which comes up by it."""
+        self.ip("link", "set", dev, "up")
+        if self.family.number == 6:
+            for dev_name in ("lo", dev):
+                self.sysctl("net.ipv6.conf.%s.accept_dad" % dev_name, 0)
+                self.sysctl("net.ipv6.conf.%s.accept_ra" % dev_name, 0)
+                self.sysctl("net.ipv6.conf.%s.disable_ipv6" % dev_name, 0)
+        self.ip("address", "replace", self.family.with_plen(address), "dev", dev)
+
+    def forward(self):
+        """Makes a router of the host, which may say so as often as it likes."""
+        if self.family.number == 4:
+            self.sysctl("net.ipv4.ip_forward", 1)
+            self.sysctl("net.ipv4.icmp_ratelimit", 0)
+        else:
+            self.sysctl("net.ipv6.conf.all.forwarding", 1)
+            self.sysctl("net.ipv6.icmp.ratelimit", 0)
 
     def ours(self, name, *arguments, capture=True, fds=()):
         """Starts one of our programs. capture: keep what passes for tshark; not with offloads, for
@@ -160,7 +214,7 @@ class Peer(netlab.Host):
 
     def tcp(self, *options, timeout_s=20.0):
         """A TCP socket of the Linux host."""
-        sock = self.socket(kind=socket.SOCK_STREAM)
+        sock = self.socket(self.family.inet, socket.SOCK_STREAM)
         sock.settimeout(timeout_s)
         for level, name, value in options:
             sock.setsockopt(level, name, value)
@@ -170,8 +224,8 @@ class Peer(netlab.Host):
         sock = self.tcp(*options, timeout_s=timeout_s)
         if source:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            sock.bind((LINUX, source))
-        sock.connect((OURS, port))
+            sock.bind((self.linux, source))
+        sock.connect((self.us, port))
         return sock
 
     @contextlib.contextmanager
@@ -180,7 +234,7 @@ class Peer(netlab.Host):
         port; afterwards every connection must have ended, and without an exception."""
         listener = self.tcp(*options, timeout_s=0.2)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((LINUX, port))
+        listener.bind((self.linux, port))
         listener.listen(backlog)
         threads, errors, ended = [], [], threading.Event()
 
@@ -219,6 +273,9 @@ class Peer(netlab.Host):
         with process.inside_netns(self.netns):
             text = open("/proc/thread-self/net/snmp", encoding="ascii").read() + \
                 open("/proc/thread-self/net/netstat", encoding="ascii").read()
+            for line in open("/proc/thread-self/net/snmp6", encoding="ascii"):
+                if line.split()[0] == name:
+                    return int(line.split()[1])
         lines = text.splitlines()
         for names, values in zip(lines[::2], lines[1::2]):
             prefix = names.split(":")[0]
@@ -236,14 +293,14 @@ class Peer(netlab.Host):
 
 
 @pytest.fixture
-def make_peer(request):
+def make_peer(request, family):
     """make_peer(mtu=…) is a Linux host with our address beside it, but nobody there yet."""
     os.makedirs(LOGS, exist_ok=True)
     peers = []
     name = re.sub(r"[^A-Za-z0-9_.-]+", "_", request.node.name)
 
     def make(**options):
-        peers.append(Peer(name + "-%d" % len(peers) if peers else name, **options))
+        peers.append(Peer(name + "-%d" % len(peers) if peers else name, family, **options))
         return peers[-1]
 
     yield make
@@ -270,12 +327,44 @@ def can_run():
         pytest.fail("%s is not built: make test-peer" % BUILD, pytrace=False)
 
 
+def pytest_generate_tests(metafunc):
+    if "family" in metafunc.fixturenames:
+        metafunc.parametrize("family", FAMILIES, ids=lambda family: "ip%d" % family)
+
+
+def is_for_its_family(item):
+    marker = item.get_closest_marker("family")
+    return not marker or item.callspec.params["family"] in marker.args
+
+
+def at_turn(items):
+    """Of tests with by_turns every second case for each family, in the next test of a file the
+    others; all of the rest."""
+    tests = {}  # file: {function: [its cases without the family]}
+    for item in items:
+        if not item.get_closest_marker("by_turns"):
+            yield item
+            continue
+        family = item.callspec.params["family"]
+        case = item.callspec.id.replace("ip%d" % family, "", 1)
+        of_file = tests.setdefault(item.fspath, {})
+        cases = of_file.setdefault(item.function, [])
+        if case not in cases:
+            cases.append(case)
+        turn = cases.index(case) + list(of_file).index(item.function)
+        if list(FAMILIES)[turn % len(FAMILIES)] == family:
+            yield item
+
+
 def pytest_collection_modifyitems(items):
-    """What looks at all captures comes last."""
+    items[:] = at_turn(list(filter(is_for_its_family, items)))
+    # what looks at all captures comes last
     items.sort(key=lambda item: item.fspath.basename == "test_captures.py")
 
 
 def pytest_configure(config):
+    config.addinivalue_line("markers", "family(4): for this version of IP only")
+    config.addinivalue_line("markers", "by_turns: each case for one of the versions of IP")
     # ten thousand connections are as many files
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     want = 32768 if hard == resource.RLIM_INFINITY else min(hard, 32768)

@@ -1,10 +1,9 @@
 """Both ends are ours, and Linux is the router between them: what one of us says the other has to
 understand, too."""
 import pytest
-from conftest import ECHO, OURS
+from conftest import ECHO
 from streams import crc
 
-OTHER, ROUTER = "203.0.113.2", "203.0.113.1"
 SOME = 1 << 20
 
 
@@ -12,13 +11,14 @@ SOME = 1 << 20
 def both(peer):
     """A second tap, eth1, at the other side of the router."""
     peer.ip("tuntap", "add", "dev", "eth1", "mode", "tap")
-    peer.ip("address", "add", ROUTER + "/24", "dev", "eth1")
-    peer.ip("link", "set", "eth1", "up")
-    peer.sysctl("net.ipv4.ip_forward", 1)
+    family = peer.family
+    peer.add_address("eth1", family.far_router)
+    peer.forward()
 
     def client(*arguments, **options):
-        return peer.ours("client", OURS, ECHO, "--dev", "eth1", "--address", OTHER + "/24",
-                         "--gateway", ROUTER, "--mac", "02:48:79:00:00:02", *arguments, **options)
+        return peer.ours("client", family.ours, ECHO, "--dev", "eth1", "--address",
+                         family.with_plen(family.far), "--gateway", family.far_router, "--mac",
+                         "02:48:79:00:00:02", *arguments, **options)
 
     peer.client = client
     return peer
@@ -34,6 +34,7 @@ WAYS = {
 }
 
 
+@pytest.mark.by_turns
 @pytest.mark.parametrize("way", WAYS)
 def test_echo(both, way):
     ours = both.ours("echo", *WAYS[way])
@@ -46,6 +47,7 @@ def test_echo(both, way):
         assert "tcp_rto" not in last["counters"] and "tcp_rto" not in ours.status()["counters"]
 
 
+@pytest.mark.by_turns
 @pytest.mark.parametrize("rules", ["loss=3", "reorder=10,duplicate=5", "corrupt=1", "mark=5"])
 def test_bad_links_at_both_ends(both, rules):
     trouble = ["--in", rules, "--out", rules]
@@ -67,6 +69,7 @@ def test_fast_open(both):
     assert ours.counter("tcp_fastopen") == 3
 
 
+@pytest.mark.by_turns
 def test_many(both):
     ours = both.ours("echo", "--connections", 20000, "--snd-buf", 16384, "--rcv-buf", 16384,
                      "--syn-max", 20000, capture=False)

@@ -1,6 +1,6 @@
 """Many bytes, checked end to end: both ways, and whoever connects."""
 import pytest
-from conftest import CHARGEN, DISCARD, ECHO, FULL, LINUX, eventually
+from conftest import CHARGEN, DISCARD, ECHO, FULL, eventually
 from streams import Sink, crc, echo, echo_check, receive, send, source
 
 MIB = 1 << 20
@@ -16,6 +16,7 @@ def way(request):
     return WAYS[request.param]
 
 
+@pytest.mark.by_turns
 def test_linux_sends(peer, way):
     ours = peer.ours("echo", *way, capture=False)
     with peer.connect(DISCARD, timeout_s=LONG) as sock:
@@ -24,6 +25,7 @@ def test_linux_sends(peer, way):
     assert (ours.last["discard_bytes"], ours.last["discard_crc"]) == (BYTES, crc(BYTES))
 
 
+@pytest.mark.by_turns
 def test_linux_receives(peer, way):
     ours = peer.ours("echo", *way, "--chargen-bytes", BYTES, capture=False)
     with peer.connect(CHARGEN, timeout_s=LONG) as sock:
@@ -31,29 +33,34 @@ def test_linux_receives(peer, way):
     assert ours.status()["generated"] == BYTES
 
 
+@pytest.mark.by_turns
 def test_linux_both_ways_at_once(peer, way):
     peer.ours("echo", *way, capture=False)
     with peer.connect(ECHO, timeout_s=LONG) as sock:
         echo_check(sock, BYTES // 2)
 
 
+@pytest.mark.by_turns
 def test_we_send(peer, way):
     sink = Sink()
     with peer.server(sink) as port:
-        last = peer.ours("client", LINUX, port, "--send", BYTES, *way, capture=False).wait(LONG)
+        last = peer.ours("client", peer.linux, port, "--send", BYTES, *way,
+                         capture=False).wait(LONG)
     assert sink.got == [(BYTES, crc(BYTES))]
     assert last["bytes_sent"] == BYTES and last["closed"] == 1
 
 
+@pytest.mark.by_turns
 def test_we_receive(peer, way):
     with peer.server(source(BYTES)) as port:
-        last = peer.ours("client", LINUX, port, *way, capture=False).wait(LONG)
+        last = peer.ours("client", peer.linux, port, *way, capture=False).wait(LONG)
     assert (last["bytes_received"], last["crc"], last["mismatches"]) == (BYTES, crc(BYTES), 0)
 
 
+@pytest.mark.by_turns
 def test_we_both_ways_at_once(peer, way):
     with peer.server(echo) as port:
-        last = peer.ours("client", LINUX, port, "--send", BYTES // 2, "--echo", *way,
+        last = peer.ours("client", peer.linux, port, "--send", BYTES // 2, "--echo", *way,
                          capture=False).wait(LONG)
     assert (last["bytes_received"], last["mismatches"], last["closed"]) == (BYTES // 2, 0, 1)
 

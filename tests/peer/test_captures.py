@@ -12,6 +12,7 @@ from streams import echo_check
 # a checksum of 0.
 BAD = "eth.src == 02:48:79:00:00:01 && (_ws.malformed || tcp.checksum.status == 0 || " \
       "ip.checksum.status == 0 || udp.checksum.status == 0 || icmp.checksum.status == 0 || " \
+      "icmpv6.checksum.status == 0 || " \
       "_ws.expert.severity == 8388608)"
 OPTIONS = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE",
            "-o", "udp.check_checksum:TRUE", "-o", "tcp.analyze_sequence_numbers:FALSE",

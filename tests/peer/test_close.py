@@ -6,7 +6,7 @@ import threading
 import time
 
 import pytest
-from conftest import CHARGEN, DISCARD, ECHO, LINUX, OURS, eventually
+from conftest import CHARGEN, DISCARD, ECHO, eventually
 from streams import crc, echo_check, pattern, receive, send
 
 LINGER_RESET = struct.pack("ii", 1, 0)  # close() resets
@@ -29,7 +29,7 @@ def test_we_close_our_half_first(peer):
         send(sock, 300000)
 
     with peer.server(late) as port:
-        last = peer.ours("client", LINUX, port, "--send", 1000).wait()
+        last = peer.ours("client", peer.linux, port, "--send", 1000).wait()
     assert (last["bytes_received"], last["crc"], last["closed"]) == (300000, crc(300000), 1)
 
 
@@ -72,7 +72,7 @@ def test_we_reset(peer):
             errors.append(error)
 
     with peer.server(serve) as port:
-        last = peer.ours("client", LINUX, port, "--abort-after", 500000).wait()
+        last = peer.ours("client", peer.linux, port, "--abort-after", 500000).wait()
     assert last["aborted"] == 1 and last["counters"]["tcp_aborts"] == 1
     assert len(errors) == 1
 
@@ -88,7 +88,7 @@ def test_linux_dies_without_a_word(peer):
 
 
 def test_keepalive_finds_the_dead(peer):
-    ours = peer.ours("client", LINUX, 5000, "--hold", "--count", 2, "--parallel", 1,
+    ours = peer.ours("client", peer.linux, 5000, "--hold", "--count", 2, "--parallel", 1,
                      "--keep-alive", "--keepalive", 300, "--keepalive-interval", 200,
                      "--keepalive-probes", 3)
     ours.wait()  # nobody listens there: refused, and the loop has been through once
@@ -100,12 +100,12 @@ def test_keepalive_finds_the_dead(peer):
         del sock
 
     with peer.server(serve) as port:
-        client = peer.ours("client", LINUX, port, "--hold", "--count", 1, "--receive", 1,
+        client = peer.ours("client", peer.linux, port, "--hold", "--count", 1, "--receive", 1,
                            "--keep-alive", "--keepalive", 300, "--keepalive-interval", 200,
                            "--keepalive-probes", 3)
         eventually(lambda: client.counter("tcp_keepalives") >= 3, 10, "probes are answered")
         assert client.last["connections"] == 1  # Linux answers: it stays
-        peer.ip("neighbour", "replace", OURS, "lladdr", "02:00:00:00:00:99", "dev", "eth0")
+        peer.ip("neighbour", "replace", peer.us, "lladdr", "02:00:00:00:00:99", "dev", "eth0")
         last = client.wait(10)  # now no answer comes
         silent.set()
     assert last["timed_out"] == 1 and last["counters"]["tcp_timeouts"] == 1
@@ -148,11 +148,12 @@ def test_linux_uses_our_time_wait_again(peer):
     assert counters["tcp_accepts"] == 5 and counters["tcp_time_wait_reused"] == 4
 
 
+@pytest.mark.by_turns
 def test_we_use_a_time_wait_of_linux_again(peer):
     """The other way round: Linux closed first, and we come again from the same port."""
     for _ in range(3):
         with peer.server(lambda sock: sock.sendall(b"bye"), port=5001) as port:
-            last = peer.ours("client", LINUX, port, "--local-port", 40000).wait()
+            last = peer.ours("client", peer.linux, port, "--local-port", 40000).wait()
         assert last["closed"] == 1 and last["bytes_received"] == 3
         time.sleep(1.1)  # for timestamps of programs that do not know of each other
 
@@ -192,7 +193,7 @@ def test_we_send_urgent(peer):
         assert got == pattern(1000)
 
     with peer.server(serve) as port:
-        last = peer.ours("client", LINUX, port, "--send", 1000, "--urgent", 10).wait()
+        last = peer.ours("client", peer.linux, port, "--send", 1000, "--urgent", 10).wait()
     assert last["closed"] == 1
     assert seen == [9]
 
@@ -209,6 +210,7 @@ def test_data_for_who_has_closed(peer):
     eventually(lambda: ours.status()["connections"] == 0, 10, "all is gone")
 
 
+@pytest.mark.by_turns
 @pytest.mark.parametrize("port", [ECHO, DISCARD, CHARGEN])
 def test_closed_at_once(peer, port):
     """Connections that never say a word."""
@@ -227,5 +229,5 @@ def test_a_sink_that_ends(peer):
         sock.recv(1000)
 
     with peer.server(serve) as port:
-        last = peer.ours("client", LINUX, port, "--send", 5000000).wait()
+        last = peer.ours("client", peer.linux, port, "--send", 5000000).wait()
     assert last["reset"] == 1

@@ -3,7 +3,7 @@ import fcntl
 import os
 import struct
 
-from conftest import CHARGEN, DISCARD, ECHO, OURS, eventually
+from conftest import CHARGEN, DISCARD, ECHO, eventually
 from launcher import process
 from streams import crc, echo_check, receive, send
 
@@ -12,18 +12,19 @@ SOME = 1 << 20
 
 
 def test_tun(peer):
-    """No Ethernet, no ARP."""
+    """No Ethernet, no ARP, no neighbour discovery."""
+    family = peer.family
     for offload in ([], ["--offload"]):
         peer.ip("tuntap", "add", "dev", "tun0", "mode", "tun")
-        peer.ip("address", "add", "198.51.100.2/24", "dev", "tun0")
-        peer.ip("link", "set", "tun0", "up")
-        ours = peer.ours("echo", "--dev", "tun0", "--tun", "--address", "198.51.100.1/24", *offload,
-                         capture=False)
+        peer.add_address("tun0", family.far)
+        ours = peer.ours("echo", "--dev", "tun0", "--tun", "--address",
+                         family.with_plen(family.far_router), *offload, capture=False)
         with peer.tcp() as sock:
-            sock.connect(("198.51.100.1", ECHO))
+            sock.connect((family.far_router, ECHO))
             echo_check(sock, SOME)
-        assert peer.ping("198.51.100.1")[0]
-        assert "delivered_arp" not in ours.status()["counters"]
+        assert peer.ping(family.far_router)[0]
+        counters = ours.status()["counters"]
+        assert "delivered_arp" not in counters and "delivered_nd" not in counters
         ours.stop()
         peer.ip("link", "delete", "tun0")
 
@@ -43,7 +44,7 @@ def test_an_open_device(peer):
 def test_the_device_goes(peer):
     """Its removal ends the program, and not by a spinning loop."""
     ours = peer.ours("echo")
-    assert peer.ping(OURS)[0]
+    assert peer.ping(peer.us)[0]
     peer.ip("link", "delete", "eth0")
     ours.wait(10)
 
@@ -57,8 +58,8 @@ def test_link_down_and_up(peer):
         peer.ip("link", "set", "eth0", "down")
         lost = ours.status()["send_failed"]
         eventually(lambda: ours.status()["send_failed"] > lost, 10, "frames that nobody takes")
-        peer.ip("link", "set", "eth0", "up")
-        peer.ip("route", "replace", "default", "via", OURS)
+        peer.add_address("eth0", peer.linux)  # of IPv6 it went with the link
+        peer.ip("route", "replace", "default", "via", peer.us)
         assert got + receive(sock)[0] == 8 * SOME
     assert ours.counter("tcp_retransmits") > 0
 

@@ -1,7 +1,7 @@
 """TCP Fast Open (RFC 7413), with Linux at either end."""
 import socket
 
-from conftest import ECHO, LINUX, OURS, eventually
+from conftest import ECHO, eventually
 from streams import crc, echo, pattern, receive
 
 TCP_FASTOPEN = 23
@@ -11,7 +11,7 @@ BOTH = 3  # of net.ipv4.tcp_fastopen: client and server
 def fast(peer, n):
     """Linux sends n bytes with the SYN, if it knows a cookie; they have to come back."""
     sock = peer.tcp(timeout_s=None)
-    sock.sendto(pattern(n), socket.MSG_FASTOPEN, (OURS, ECHO))
+    sock.sendto(pattern(n), socket.MSG_FASTOPEN, (peer.us, ECHO))
     sock.shutdown(socket.SHUT_WR)
     assert receive(sock) == (n, crc(n))
     sock.close()
@@ -58,7 +58,7 @@ def test_we_ask_and_use(peer):
     """The first of our connections gets the cookie, the others send their data with the SYN."""
     peer.sysctl("net.ipv4.tcp_fastopen", BOTH)
     with peer.server(echo, options=[(socket.IPPROTO_TCP, TCP_FASTOPEN, 16)]) as port:
-        last = peer.ours("client", LINUX, port, "--fastopen", "--count", 5, "--send", 700,
+        last = peer.ours("client", peer.linux, port, "--fastopen", "--count", 5, "--send", 700,
                          "--echo").wait()
     assert (last["closed"], last["mismatches"], last["bytes_received"]) == (5, 0, 3500)
     assert peer.nstat("TcpExtTCPFastOpenPassive") == 4
@@ -67,7 +67,7 @@ def test_we_ask_and_use(peer):
 def test_linux_does_not_offer(peer):
     peer.sysctl("net.ipv4.tcp_fastopen", 0)
     with peer.server(echo) as port:
-        last = peer.ours("client", LINUX, port, "--fastopen", "--count", 3, "--send", 700,
+        last = peer.ours("client", peer.linux, port, "--fastopen", "--count", 3, "--send", 700,
                          "--echo").wait()
     assert (last["closed"], last["mismatches"]) == (3, 0)
 
@@ -76,7 +76,7 @@ def test_the_queue_of_linux_is_full(peer):
     """A cookie is good, and yet Linux takes no data with the SYN: it is sent again."""
     peer.sysctl("net.ipv4.tcp_fastopen", BOTH)
     with peer.server(echo, options=[(socket.IPPROTO_TCP, TCP_FASTOPEN, 1)]) as port:
-        last = peer.ours("client", LINUX, port, "--fastopen", "--count", 40, "--parallel", 20,
+        last = peer.ours("client", peer.linux, port, "--fastopen", "--count", 40, "--parallel", 20,
                          "--send", 700, "--echo").wait()
     assert (last["closed"], last["mismatches"]) == (40, 0)
     eventually(lambda: peer.nstat("TcpExtTCPFastOpenCookieReqd") >= 1, what="a cookie")

@@ -2,7 +2,7 @@
 import socket
 
 import pytest
-from conftest import CHARGEN, DISCARD, ECHO, LINUX, eventually
+from conftest import CHARGEN, DISCARD, ECHO, eventually
 from streams import Sink, crc, echo, echo_check, receive, send
 
 SOME = 1 << 20
@@ -32,11 +32,12 @@ def both_roles(peer, *ours, agreed=ALL, ecn=(False, True), n=SOME):
         echo(sock)
 
     with peer.server(serve) as port:
-        last = peer.ours("client", LINUX, port, "--send", n, "--echo", *ours).wait()
+        last = peer.ours("client", peer.linux, port, "--send", n, "--echo", *ours).wait()
     assert (last["bytes_received"], last["mismatches"], last["closed"]) == (n, 0, 1)
     return first, last
 
 
+@pytest.mark.by_turns
 @pytest.mark.parametrize("name, bit", [("tcp_timestamps", TIMESTAMPS), ("tcp_sack", SACK),
                                        ("tcp_window_scaling", WINDOW_SCALE)])
 def test_linux_without(peer, name, bit):
@@ -50,6 +51,7 @@ def test_linux_with_nothing(peer):
     both_roles(peer, agreed=0)
 
 
+@pytest.mark.by_turns
 @pytest.mark.parametrize("option, bit", [("--no-timestamps", TIMESTAMPS), ("--no-sack", SACK),
                                          ("--no-window-scale", WINDOW_SCALE)])
 def test_we_without(peer, option, bit):
@@ -60,14 +62,15 @@ def test_ecn_is_agreed_on(peer):
     """tcp_ecn = 1: Linux asks for it as well. Marks on the way out are seen by Linux, which says
     so, and we answer; on the way in we say so, and Linux answers."""
     peer.sysctl("net.ipv4.tcp_ecn", 1)
+    marks = "IpExtInCEPkts" if peer.family.number == 4 else "Ip6InCEPkts"
     for direction, ours_answers in (("--out", True), ("--in", False)):
-        before = peer.nstat("IpExtInCEPkts")
+        before = peer.nstat(marks)
         first, last = both_roles(peer, direction, "mark=2", ecn=(True, True))
         link = "link_" + direction[2:]
         assert first[link]["marked"] and last[link]["marked"]
         if ours_answers:
             assert first["counters"]["tcp_ecn"] and last["counters"]["tcp_ecn"]
-            assert peer.nstat("IpExtInCEPkts") > before
+            assert peer.nstat(marks) > before
 
 
 def test_no_ecn_no_marks(peer):
@@ -77,7 +80,7 @@ def test_no_ecn_no_marks(peer):
         assert last["link_out"]["marked"] == 0
 
 
-@pytest.mark.parametrize("mtu", [576, 1280, 9000])
+@pytest.mark.parametrize("mtu", [pytest.param(576, marks=pytest.mark.family(4)), 1280, 9000])
 def test_mtu(make_peer, mtu):
     peer = make_peer(mtu=mtu)
     first, _ = both_roles(peer)
@@ -89,7 +92,7 @@ def test_mtu(make_peer, mtu):
 
 def test_peer_with_a_smaller_mtu(peer):
     """Linux says a small MSS; ours is what its link takes."""
-    peer.ip("route", "replace", "192.0.2.0/24", "dev", "eth0", "src", LINUX, "advmss", "600")
+    peer.ip("route", "add", peer.us, "dev", "eth0", "advmss", "600")
     ours = peer.ours("echo", "--chargen-bytes", SOME)
     with peer.connect(CHARGEN) as sock:
         assert receive(sock) == (SOME, crc(SOME))
@@ -140,14 +143,15 @@ def test_we_are_closed_to(peer):
         peer.connect(4)
     assert ours.counter("tcp_tx_rst") == 1
     ours.stop()
-    last = peer.ours("client", LINUX, 4).wait()
+    last = peer.ours("client", peer.linux, 4).wait()
     assert last["refused"] == 1
 
 
+@pytest.mark.by_turns
 def test_nobody_is_there(peer):
     """No answer to a SYN: we give up after the time we were told."""
-    peer.ip("route", "add", "blackhole", "203.0.113.0/24")
-    client = peer.ours("client", "203.0.113.1", 7, "--syn-timeout", 3000)
+    peer.ip("route", "add", "blackhole", peer.family.far_net)
+    client = peer.ours("client", peer.family.far, 7, "--syn-timeout", 3000)
     last = client.wait()
     assert last["timed_out"] == 1 and last["counters"]["tcp_rto"] >= 1
     assert 2.5 < last["seconds"] < 6
@@ -157,6 +161,6 @@ def test_eight_flows(peer):
     """Eight flows each way at the same time."""
     sink = Sink()
     with peer.server(sink) as port:
-        last = peer.ours("client", LINUX, port, "--count", 8, "--parallel", 8, "--send",
+        last = peer.ours("client", peer.linux, port, "--count", 8, "--parallel", 8, "--send",
                          SOME, capture=False).wait()
     assert sink.got == [(SOME, crc(SOME))] * 8 and last["closed"] == 8

@@ -3,14 +3,16 @@ import subprocess
 import time
 
 import pytest
-from conftest import CHARGEN, ECHO, OURS, eventually
+from conftest import CHARGEN, ECHO, eventually
 from streams import Sending, crc, echo_check, pattern, receive
 
-# Frames by a packet socket: scapy makes them once, then they are varied and sent. Arguments: what,
-# seconds, our MAC, port of a live connection (RST, data).
+# Frames by a packet socket. Arguments: what, seconds, our MAC, port of a live connection (RST,
+# data), our address and Linux'.
 FLOOD = """\
-import random, socket, struct, sys, time
+import ipaddress, random, socket, struct, sys, time
 what, seconds, mac, port = sys.argv[1], float(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+ours, linux = [ipaddress.ip_address(text).packed for text in sys.argv[5:7]]
+four = len(ours) == 4
 random.seed(1)
 raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
 raw.bind(("eth0", 0))
@@ -18,16 +20,17 @@ def csum(b):
     s = sum(struct.unpack("!%dH" % (len(b) // 2), b))
     s = (s & 0xffff) + (s >> 16)
     return ~(s + (s >> 16)) & 0xffff
-eth = bytes.fromhex(mac.replace(":", "")) + bytes.fromhex("02000000aaaa0800")
-ours = bytes([192, 0, 2, 1])
-linux = bytes([192, 0, 2, 2])
+eth = bytes.fromhex(mac.replace(":", "")) + bytes.fromhex("02000000aaaa")
+eth += bytes.fromhex("0800" if four else "86dd")
 def segment(src, sport, dport, seq, ack, flags, options=b"", data=b""):
     off = (20 + len(options)) // 4
     tcp = struct.pack("!HHIIBBHHH", sport, dport, seq, ack, off << 4, flags, 65535, 0, 0)
     tcp += options + data
-    pseudo = src + ours + struct.pack("!BBH", 0, 6, len(tcp))
+    pseudo = src + ours + struct.pack("!BBH", 0, 6, len(tcp))  # IPv6's is no other sum
     odd = b"\\0" if len(tcp) & 1 else b""
     tcp = tcp[:16] + struct.pack("!H", csum(pseudo + tcp + odd)) + tcp[18:]
+    if not four:
+        return eth + struct.pack("!IHBB", 6 << 28, len(tcp), 6, 64) + src + ours + tcp
     ip = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(tcp), 0, 0x4000, 64, 6, 0) + src + ours
     ip = ip[:10] + struct.pack("!H", csum(ip)) + ip[12:]
     return eth + ip + tcp
@@ -35,7 +38,7 @@ r = random.getrandbits
 sent, end = 0, time.monotonic() + seconds
 while time.monotonic() < end:
     for _ in range(50):
-        anyone = bytes([198, 51, r(8), r(8)])
+        anyone = (bytes([198, 51]) if four else linux[:4] + bytes(10)) + bytes([r(8), r(8)])
         if what == "syn":
             frame = segment(anyone, 1024 + r(15), 7, r(32), 0, 2, bytes([2, 4, 5, 180]))
         elif what == "rst":
@@ -64,7 +67,8 @@ MAC = "02:48:79:00:00:01"
 class Flood:
     def __init__(self, peer, what, seconds, port=0):
         self.child = peer.popen(["/usr/bin/python3", "-c", FLOOD, what, str(seconds), MAC,
-                                 str(port)], stdout=subprocess.PIPE, text=True)
+                                 str(port), peer.us, peer.linux],
+                                stdout=subprocess.PIPE, text=True)
 
     def sent(self):
         out = self.child.communicate(timeout=60)[0]
@@ -111,11 +115,12 @@ def test_cookies_of_those_without(peer, name):
     assert ours.counter("tcp_cookies_good") == 1
 
 
+@pytest.mark.family(4)
 def test_syn_flood_by_hping(peer):
-    """Another's tool: hping3 with random sources."""
+    """Another's tool: hping3 with random sources. It has no IPv6."""
     ours = peer.ours("echo", "--syn-max", 128)
     child = peer.popen(["hping3", "-q", "-S", "-p", "7", "--rand-source", "-i", "u200", "-c",
-                        "3000", OURS], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                        "3000", peer.us], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     eventually(lambda: ours.counter("tcp_cookies_tx") > 500, 20, "cookies")
     with peer.connect(ECHO) as sock:
         echo_check(sock, 10000)
@@ -123,6 +128,7 @@ def test_syn_flood_by_hping(peer):
     child.wait()
 
 
+@pytest.mark.by_turns
 @pytest.mark.parametrize("what", ["rst", "rst-ack", "syn-live"])
 def test_storm_at_a_live_connection(peer, what):
     """Blind resets and SYNs (RFC 5961): the connection lives."""
@@ -148,6 +154,7 @@ def test_storm_at_a_live_connection(peer, what):
     flood.sent()
 
 
+@pytest.mark.by_turns
 @pytest.mark.parametrize("what", ["ack", "nonsense"])
 def test_nonsense(peer, what):
     """Segments of no connection, random flags and options: counted, and the service goes on."""
@@ -165,9 +172,11 @@ def test_nonsense(peer, what):
     assert ours.status()["counters"]["tcp_accepts"] >= 2
 
 
+@pytest.mark.family(4)
 def test_resets_by_hping(peer):
     ours = peer.ours("echo")
-    peer.run(["hping3", "-q", "-R", "-p", "7", "--rand-source", "-i", "u100", "-c", "2000", OURS])
+    peer.run(["hping3", "-q", "-R", "-p", "7", "--rand-source", "-i", "u100", "-c", "2000",
+              peer.us])
     eventually(lambda: ours.counter("drop_tcp_port") + ours.counter("drop_tcp_listen") >= 1500, 10,
                "resets come in")
     assert ours.counter("tcp_tx_rst") == 0  # no reset is answered by one (RFC 9293 3.10.7.1)

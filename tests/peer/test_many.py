@@ -3,7 +3,8 @@ import selectors
 import socket
 import threading
 
-from conftest import ECHO, FULL, LINUX, OURS, eventually
+import pytest
+from conftest import ECHO, FULL, eventually
 from streams import ONCE, pattern
 
 MANY = 10000
@@ -17,7 +18,7 @@ class EchoServer(threading.Thread):
     def __init__(self, peer, greeting=None):
         super().__init__(daemon=True)
         self.listener = peer.tcp()
-        self.listener.bind((LINUX, 0))
+        self.listener.bind((peer.linux, 0))
         peer.sysctl("net.core.somaxconn", 16384)
         peer.sysctl("net.ipv4.tcp_max_syn_backlog", 16384)
         self.listener.listen(16384)
@@ -74,6 +75,7 @@ class EchoServer(threading.Thread):
         self.selector.close()
 
 
+@pytest.mark.by_turns
 def test_ten_thousand_of_theirs(peer):
     ours = peer.ours("echo", "--syn-max", 20000, "--snd-buf", 16384, "--rcv-buf", 16384,
                      capture=False)
@@ -92,10 +94,11 @@ def test_ten_thousand_of_theirs(peer):
     assert ours.last["counters"]["tcp_closes"] == MANY
 
 
+@pytest.mark.by_turns
 def test_ten_thousand_of_ours(peer):
     server = EchoServer(peer)
     try:
-        last = peer.ours("client", LINUX, server.port, "--count", MANY, "--parallel", MANY,
+        last = peer.ours("client", peer.linux, server.port, "--count", MANY, "--parallel", MANY,
                          "--hold", "--send", 100, "--echo", "--rcv-buf", 16384, "--snd-buf", 16384,
                          capture=False).wait(90)
         assert (last["connected"], last["closed"], last["mismatches"]) == (MANY, MANY, 0)
@@ -106,6 +109,7 @@ def test_ten_thousand_of_ours(peer):
         server.close()
 
 
+@pytest.mark.by_turns
 def test_one_after_another_theirs(peer):
     """Linux connects, talks and closes first, so that its TIME-WAITs are used again; ours too."""
     ours = peer.ours("echo", capture=False)
@@ -122,6 +126,7 @@ def test_one_after_another_theirs(peer):
     assert ours.last["counters"]["tcp_closes"] == SEQUENCE
 
 
+@pytest.mark.by_turns
 def test_one_after_another_we_close_first(peer):
     """Our TIME-WAITs fill the table, and the oldest make room."""
     count = 6000
@@ -139,12 +144,13 @@ def test_one_after_another_we_close_first(peer):
     assert counters.get("tcp_full", 0) == 0
 
 
+@pytest.mark.by_turns
 def test_one_after_another_ours(peer):
     """We connect; Linux greets and closes first. Ports come round: its TIME-WAITs take our SYN for
     a new connection (RFC 6191)."""
     server = EchoServer(peer, greeting=ONCE[:10])
     try:
-        last = peer.ours("client", LINUX, server.port, "--count", SEQUENCE, "--parallel", 32,
+        last = peer.ours("client", peer.linux, server.port, "--count", SEQUENCE, "--parallel", 32,
                          capture=False).wait(300)
         assert (last["closed"], last["mismatches"]) == (SEQUENCE, 0)
         assert last["bytes_received"] == 10 * SEQUENCE and server.served == SEQUENCE
@@ -156,7 +162,7 @@ def test_requests(peer):
     """64 bytes there and back on 64 connections."""
     server = EchoServer(peer)
     try:
-        last = peer.ours("client", LINUX, server.port, "--count", 64, "--parallel", 64,
+        last = peer.ours("client", peer.linux, server.port, "--count", 64, "--parallel", 64,
                          "--requests", 20000, "--send", 64, "--nodelay", capture=False).wait(60)
         assert last["requests"] >= 20000 and last["mismatches"] == 0 and last["closed"] == 64
     finally:
@@ -169,7 +175,7 @@ def test_more_than_there_is_room_for(peer):
     socks = [peer.connect(ECHO) for _ in range(64)]
     late = peer.tcp()
     late.setblocking(False)
-    assert late.connect_ex((OURS, ECHO)) != 0
+    assert late.connect_ex((peer.us, ECHO)) != 0
     eventually(lambda: ours.counter("drop_tcp_full") > 0, 10, "a SYN without room")
     for sock in socks:
         sock.sendall(pattern(1000))
@@ -177,7 +183,7 @@ def test_more_than_there_is_room_for(peer):
         assert sock.recv(1000, socket.MSG_WAITALL) == pattern(1000)
         sock.close()
     late.settimeout(20)
-    eventually(lambda: late.connect_ex((OURS, ECHO)) in (0, 106), 20, "the late one comes in")
+    eventually(lambda: late.connect_ex((peer.us, ECHO)) in (0, 106), 20, "the late one comes in")
     late.sendall(b"x")
     assert late.recv(1) == b"x"
     late.close()

@@ -1,6 +1,6 @@
 """A bad link: what is lost, late, doubled, out of order or damaged arrives all the same."""
 import pytest
-from conftest import DISCARD, ECHO, LINUX, eventually
+from conftest import DISCARD, ECHO, eventually
 from streams import Sink, crc, echo, echo_check, send, source
 
 MIB = 1 << 20
@@ -36,12 +36,13 @@ def capture(rules):
     return "corrupt" not in rules
 
 
+@pytest.mark.by_turns
 def test_we_send_to_linux(peer, trouble):
     """Our sender meets it: what Linux gets is right, and our counters say how."""
     rules, n, link, counters = trouble
     sink = Sink()
     with peer.server(sink) as port:
-        last = peer.ours("client", LINUX, port, "--send", n, "--out", rules,
+        last = peer.ours("client", peer.linux, port, "--send", n, "--out", rules,
                          capture=capture(rules)).wait(90)
     assert sink.got == [(n, crc(n))] and last["closed"] == 1
     happened(last, "link_out", link)
@@ -49,6 +50,7 @@ def test_we_send_to_linux(peer, trouble):
         assert last["counters"].get(name, 0) > 0, "%s did not move: %s" % (name, last["counters"])
 
 
+@pytest.mark.by_turns
 def test_linux_sends_to_us(peer, trouble):
     """Our receiver meets it."""
     rules, n, link, _ = trouble
@@ -68,6 +70,7 @@ def test_linux_sends_to_us(peer, trouble):
         assert counters["tcp_duplicates"] > 0
 
 
+@pytest.mark.by_turns
 @pytest.mark.parametrize("rules", ["loss=2", "loss=1,delay=10,jitter=5", "duplicate=5,reorder=5"])
 def test_both_ways_at_once(peer, rules):
     """An echo over a link that is bad both ways: acknowledgements are lost, too."""
@@ -76,7 +79,7 @@ def test_both_ways_at_once(peer, rules):
         echo_check(sock, MIB)
     ours.stop()
     with peer.server(echo) as port:
-        last = peer.ours("client", LINUX, port, "--send", MIB, "--echo", "--in", rules,
+        last = peer.ours("client", peer.linux, port, "--send", MIB, "--echo", "--in", rules,
                          "--out", rules).wait(90)
     assert (last["bytes_received"], last["mismatches"], last["closed"]) == (MIB, 0, 1)
 
@@ -87,7 +90,7 @@ def test_loss_without(peer, feature):
     peer.sysctl("net.ipv4." + feature, 0)
     sink = Sink()
     with peer.server(sink) as port:
-        last = peer.ours("client", LINUX, port, "--send", 2 * MIB, "--out", "loss=1",
+        last = peer.ours("client", peer.linux, port, "--send", 2 * MIB, "--out", "loss=1",
                          "--in", "loss=1").wait(90)
     assert sink.got == [(2 * MIB, crc(2 * MIB))]
     assert last["counters"]["tcp_retransmits"] > 0
@@ -97,16 +100,17 @@ def test_loss_with_offload(peer):
     """Frames of 64 KiB are lost in one piece, and sent again."""
     sink = Sink()
     with peer.server(sink) as port:
-        last = peer.ours("client", LINUX, port, "--send", 16 * MIB, "--offload", "--out", "loss=2",
-                         capture=False).wait(90)
+        last = peer.ours("client", peer.linux, port, "--send", 16 * MIB, "--offload", "--out",
+                         "loss=2", capture=False).wait(90)
     assert sink.got == [(16 * MIB, crc(16 * MIB))]
     assert last["link_out"]["lost"] and last["counters"]["tcp_retransmits"]
 
 
+@pytest.mark.by_turns
 def test_far_away(peer):
     """200 ms there and back: the window grows to what the path holds."""
     with peer.server(source(4 * MIB)) as port:
-        last = peer.ours("client", LINUX, port, "--in", "delay=100", "--out", "delay=100",
+        last = peer.ours("client", peer.linux, port, "--in", "delay=100", "--out", "delay=100",
                          "--rcv-buf", 4 * MIB).wait(60)
     assert (last["bytes_received"], last["crc"]) == (4 * MIB, crc(4 * MIB))
     assert last["seconds"] < 15
@@ -117,7 +121,7 @@ def test_loss_costs_no_timeout(peer):
     retransmission timer."""
     sink = Sink()
     with peer.server(sink) as port:
-        last = peer.ours("client", LINUX, port, "--send", 8 * MIB, "--out",
+        last = peer.ours("client", peer.linux, port, "--send", 8 * MIB, "--out",
                          "loss=0.1,delay=5", capture=False).wait(90)
     counters = last["counters"]
     assert sink.got == [(8 * MIB, crc(8 * MIB))]
