@@ -3,6 +3,8 @@
 #   make tcp-bench                what TCP itself costs, without a card; T="rr.64B bulk" some of it
 #   make frames-bench             what a generated frame costs before it is sent
 #   make slots-bench              what sending a prepared frame again costs, without a device
+#   make tcp-bench                what TCP itself costs, without a card; T="rr.64B bulk" some of it,
+#                                 T="-6 rr.64B" over IPv6
 
 BENCH_BUILD := $(BUILD)/bench
 BENCH_CFLAGS := -std=gnu11 -O2 -g -I. -MMD -MP -Wall -Wextra -Werror -Wshadow -Wwrite-strings \

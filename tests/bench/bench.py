@@ -13,7 +13,8 @@
                                  and testpmd (mode `mac`: no look-up)
   tcp.<NIC>.*, udp.virtio.*      the services under load: requests on 1 to 4096 connections,
                                  connections opened and closed, bulk, idle ones, round trips of UDP;
-                                 beside Linux, XDP and DPDK (services.py)
+                                 beside Linux, XDP and DPDK (services.py). With
+                                 --family 6: tcp.<NIC>.ip6.* and so on
   boot.*, image.*, memory.*      start-up and size
 
 Prints a table and writes build/bench.json: a list of {name, value, unit, better, accel, runs,
@@ -47,7 +48,7 @@ from models import LINE_RATE_PPS, curve, router_on_models
 from peers import NEXT_HOP_MAC, PEERS, build_l3fwd, dpdk_version
 from results import RESULTS, Results
 from plots import draw
-from services import tcp, tcp_idle, udp_rtt
+from services import choose_family, tcp, tcp_idle, udp_rtt
 from launcher import demo, image, netlab, options, ports
 from launcher.errors import LauncherError
 from launcher.guest import Guest, GuestError
@@ -375,16 +376,18 @@ def choose(wanted):
         return "tcg"
 
 
-def services(results, work, accel, runs, parts, quick):
+def services(results, work, accel, runs, parts, quick, family):
     if len(os.sched_getaffinity(0)) < 2:
         raise BenchError("TCP and UDP need two CPUs")
     build_tools()
+    choose_family(family)
     with hugepages() as huge:
         if not huge:
             progress("no huge pages: DPDK runs on 4 KiB pages")
         if "tcp" in parts:
             tcp(results, work, accel, huge, runs, quick)
-            idle_memory(results, work, huge)
+            if family == 4:  # a connection of either has the same record
+                idle_memory(results, work, huge)
         elif "tcp-idle" in parts:  # which tcp includes
             tcp_idle(results, work, accel, huge, runs)
         if "udp-rtt" in parts:
@@ -399,6 +402,8 @@ def main():
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2.0, help="length of a run (default 2)")
     parser.add_argument("--only", choices=PARTS, action="append")
+    parser.add_argument("--family", type=int, choices=[4, 6], default=4,
+                        help="of tcp, tcp-idle and udp-rtt: the version of IP (4)")
     parser.add_argument("--quick", action="store_true",
                         help="few numbers of connections: to see that it works")
     arguments = parser.parse_args()
@@ -444,7 +449,8 @@ def main():
         if "tail-writes" in parts:
             tail_writes(results, work, accel, SLICE_S)
         if {"tcp", "tcp-idle", "udp-rtt"} & set(parts):
-            services(results, work, accel, arguments.runs, parts, arguments.quick)
+            services(results, work, accel, arguments.runs, parts, arguments.quick,
+                     arguments.family)
         if "boot" in parts:
             boot(results, work, accel, arguments.runs)
         if "sizes" in parts:

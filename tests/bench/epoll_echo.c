@@ -1,12 +1,12 @@
 /*
  * The Linux peer of the benchmarks of TCP and UDP: one thread on epoll, or on a UDP socket.
  *
- *   epoll_echo tcp            port 7 echoes, 9 takes all there is, 19 sends as much as it may
- *   epoll_echo udp [wait]     port 7 echoes; asks without end, or, with `wait`, sleeps in recvmmsg
+ *   epoll_echo [-6] tcp          port 7 echoes, 9 takes all there is, 19 sends as much as it may
+ *   epoll_echo [-6] udp [wait]   port 7 echoes; asks without end, or, with `wait`, sleeps in recvmmsg
  *
- * Says `ready` when it listens. As such servers are written: level-triggered epoll, up to EVENTS of
- * them at a time, one read and one write for each, TCP_NODELAY; what cannot be written at once is
- * kept, and no more is read until it could.
+ * -6: by sockets of IPv6, for that alone. Says `ready` when it listens. As such servers are written:
+ * level-triggered epoll, up to EVENTS of them at a time, one read and one write for each,
+ * TCP_NODELAY; what cannot be written at once is kept, and no more is read until it could.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -39,6 +39,7 @@ struct client {
 
 static uint8_t buffer[BUFFER];
 static int epoll;
+static bool six;
 
 static void die(const char *what)
 {
@@ -48,10 +49,13 @@ static void die(const char *what)
 
 static int socket_on(int type, uint16_t port)
 {
-	int one = 1, fd = socket(AF_INET, type, 0);
+	int one = 1, fd = socket(six ? AF_INET6 : AF_INET, type, 0);
 	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(port)};
+	struct sockaddr_in6 a6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+	struct sockaddr *any = six ? (struct sockaddr *)&a6 : (struct sockaddr *)&a;
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) != 0 ||
-	    bind(fd, (struct sockaddr *)&a, sizeof a) != 0)
+	    (six && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one) != 0) ||
+	    bind(fd, any, six ? sizeof a6 : sizeof a) != 0)
 		die("bind");
 	return fd;
 }
@@ -167,7 +171,7 @@ static void tcp(void)
 static void udp(bool wait)
 {
 	static uint8_t data[VECTOR][DATAGRAM];
-	static struct sockaddr_in from[VECTOR];
+	static struct sockaddr_in6 from[VECTOR]; /* room for either */
 	static struct iovec piece[VECTOR];
 	static struct mmsghdr message[VECTOR];
 	int fd = socket_on(wait ? SOCK_DGRAM : SOCK_DGRAM | SOCK_NONBLOCK, 7);
@@ -191,10 +195,13 @@ static void udp(bool wait)
 
 int main(int argc, char **argv)
 {
+	six = argc >= 2 && strcmp(argv[1], "-6") == 0;
+	argc -= six;
+	argv += six;
 	if (argc == 2 && strcmp(argv[1], "tcp") == 0)
 		tcp();
 	else if (argc >= 2 && strcmp(argv[1], "udp") == 0)
 		udp(argc == 3);
-	fprintf(stderr, "usage: epoll_echo tcp | udp [wait]\n");
+	fprintf(stderr, "usage: epoll_echo [-6] tcp | udp [wait]\n");
 	return 2;
 }

@@ -29,7 +29,7 @@ from peers import dpdk_under_load, dpdk_version, virtio_user
 from launcher import netlab, ports, process
 from launcher.guest import Guest
 
-SERVER, CLIENT, CLIENT_MAC = "192.0.2.1", "192.0.2.10", "52:54:00:00:00:0a"
+CLIENT_MAC = "52:54:00:00:00:0a"
 LOCALS = 20  # client addresses: a million connections need more ports than one has
 ECHO, DISCARD, CHARGEN = 7, 9, 19
 CONNECTIONS = (1, 16, 64, 256, 4096)
@@ -40,6 +40,38 @@ TIMES = ("p50", "p99", "p999", "max")
 LINUX = "Linux epoll on a tap, RPS to its CPU, the same client"
 IDLE_SHARE = 0.02  # of the generator's time: with less it was the limit
 BUSY_ROUTES = 4096
+
+
+class Family:
+    """What is different in the two versions of IP; `tag` is in the names of figures."""
+
+    def __init__(self, number, tag, server, clients, plen, address, neighbour, route):
+        self.number, self.tag, self.server, self.plen = number, tag, server, plen
+        self.clients = clients
+        self.address, self.neighbour, self.route = address, neighbour, route
+
+    def configuration(self, routes):
+        lines = ["interface eth0", " %s %s/%d" % (self.address, self.server, self.plen)]
+        lines += [self.neighbour % (client, CLIENT_MAC) for client in self.clients]
+        lines += [self.route(number) + " " + self.clients[0] for number in range(routes)]
+        return lines
+
+
+FAMILIES = {
+    4: Family(4, "", "192.0.2.1", ["192.0.2.%d" % (10 + n) for n in range(LOCALS)], 24,
+              "ip address", "arp %s %s",
+              lambda n: "ip route 10.%d.%d.0/24" % (n >> 8, n & 255)),
+    6: Family(6, ".ip6", "2001:db8::1", ["2001:db8::%x" % (0x10 + n) for n in range(LOCALS)], 64,
+              "ipv6 address", "ipv6 neighbor %s eth0 %s",
+              lambda n: "ipv6 route 2a10:0:%x::/48" % n),
+}
+family = FAMILIES[4]
+
+
+def choose_family(number):
+    """For all that is measured from now on."""
+    global family  # pylint: disable=global-statement
+    family = FAMILIES[number]
 
 
 def build(targets):
@@ -57,10 +89,7 @@ def build(targets):
 def configuration(connections, routes=0):
     lines = ["hostname bench", "application echo", "service echo udp", "service echo tcp",
              "service discard tcp", "service chargen tcp", "tcp connections %d" % connections,
-             "interface eth0", " ip address %s/24" % SERVER]
-    lines += ["arp 192.0.2.%d %s" % (10 + number, CLIENT_MAC) for number in range(LOCALS)]
-    lines += ["ip route 10.%d.%d.0/24 192.0.2.10" % (number >> 8, number & 255)
-              for number in range(routes)]
+             *family.configuration(routes)]
     return "\n".join(lines) + "\n"
 
 
@@ -71,7 +100,7 @@ class TcpLoad(Generator):
         self.partners, self.ahead = [], []
         self.sockets = []
         words = [os.path.join(TOOLS, "tcp_load")] + (["-o"] if offloads else [])
-        words += [wire, SERVER, CLIENT, str(LOCALS)]
+        words += [wire, family.server, family.clients[0], str(LOCALS)]
         if wire.startswith("vhost:"):
             self.sockets = [wire[len("vhost:"):]]
             with contextlib.suppress(FileNotFoundError):
@@ -94,7 +123,7 @@ class TcpLoad(Generator):
 
     def resolve(self, mac=""):
         if self.ask(("resolve " + mac).strip()) == ["none"]:
-            raise BenchError("%s does not answer ARP" % SERVER)
+            raise BenchError("%s does not say where it is" % family.server)
 
     def open(self, kind, connections, size=0, port=ECHO, busy=0):
         """Milliseconds it took."""
@@ -178,8 +207,12 @@ def linux_host(stack):
     mac = ports.mac_of(ports.MAC_BASE, 0)
     # a queue that takes what 4096 connections answer at once: else drops decide the comparison
     host.ip("link", "set", "eth0", "address", mac, "gso_max_size", "60000", "txqueuelen", "8192")
-    host.ip("address", "replace", SERVER + "/24", "dev", "eth0")
     host.ip("link", "set", "eth0", "up")
+    address = "%s/%d" % (family.server, family.plen)
+    if family.number == 6:
+        host.configure6(address)
+    else:
+        host.ip("address", "replace", address, "dev", "eth0")
     host.run(["unshare", "-m", "sh", "-c", "mount -t sysfs sysfs /sys && echo %x > "
               "/sys/class/net/eth0/queues/rx-0/rps_cpus" % (1 << CPU_DATA)], check=True)
     return host
@@ -189,7 +222,8 @@ def on_linux(stack, work, huge, server, offloads=True):
     """tcp_load beside epoll_echo with these arguments, or beside XDP (None)."""
     host = linux_host(stack)
     if server:
-        child = host.popen([os.path.join(TOOLS, "epoll_echo"), *server], stdout=subprocess.PIPE,
+        version = ["-6"] if family.number == 6 else []
+        child = host.popen([os.path.join(TOOLS, "epoll_echo"), *version, *server], stdout=subprocess.PIPE,
                            stdin=subprocess.DEVNULL, text=True, start_new_session=True,
                            cpus={CPU_DATA})
         own_group(child.pid)
@@ -300,7 +334,7 @@ def add_both(results, name, figure, measured, ours, column, unit, better, accel,
 def requests(results, accel, contenders, turns, size, connections):
     measured = compare(contenders, turns, "rr", connections, size)
     for ours in [contender.name for contender in contenders if contender.guest]:
-        name = "tcp.%s.rr.%dB.%dconns" % (ours, size, connections)
+        name = "tcp.%s%s.rr.%dB.%dconns" % (ours, family.tag, size, connections)
         add_both(results, name, "requests_per_second", measured, ours, "rate", "/s", "higher",
                  accel)
         for time_name in TIMES:
@@ -340,7 +374,7 @@ def bulk(results, work, accel, huge, turns, offloads):
             for what, kind, port in (("takes", "source", DISCARD), ("sends", "sink", CHARGEN),
                                      ("echoes", "both", ECHO)):
                 measured = compare(contenders, turns, kind, connections, 0, port)
-                name = "tcp.virtio.bulk.%s.%dconns.%s" % (what, connections, end)
+                name = "tcp.virtio%s.bulk.%s.%dconns.%s" % (family.tag, what, connections, end)
                 add_both(results, name, "rate", measured, "virtio", "gbit", "Gbit/s", "higher",
                          accel)
                 for who, got in measured.items():
@@ -363,10 +397,10 @@ def idle_connections(results, work, accel, huge, turns):
         one = Contender("virtio", load, guest)
         for _ in range(turns):
             one.turn()
-        results.add("tcp.virtio.idle.connections_in_1GiB", [wanted], "connections", "higher", accel)
-        results.add("tcp.virtio.idle.opened_per_second", [wanted / took * 1e3], "/s", "higher",
-                    accel)
-        results.add("tcp.virtio.idle.rr.64B.requests_per_second",
+        name = "tcp.virtio%s.idle." % family.tag
+        results.add(name + "connections_in_1GiB", [wanted], "connections", "higher", accel)
+        results.add(name + "opened_per_second", [wanted / took * 1e3], "/s", "higher", accel)
+        results.add(name + "rr.64B.requests_per_second",
                     [got["rate"] for got in one.turns], "/s", "higher", accel)
         progress("%d connections in 1 GiB, open after %.1f s; %.0f k requests/s on them"
                  % (wanted, took / 1e3, median_of(one.turns, "rate") / 1e3))
@@ -415,8 +449,8 @@ def tcp(results, work, accel, huge, runs, small=False):
             for connections in CONNECTIONS[::4] if small else CONNECTIONS:
                 requests(results, accel, contenders, runs, size, connections)
         measured = compare(contenders, runs, "crr", 64, 64)
-        add_both(results, "tcp.virtio.crr.64B", "connections_per_second", measured, "virtio",
-                 "connections", "/s", "higher", accel)
+        add_both(results, "tcp.virtio%s.crr.64B" % family.tag, "connections_per_second", measured,
+                 "virtio", "connections", "/s", "higher", accel)
         say(measured, "connect, 64 B, close", "connections", 1e3, "k/s")
     for offloads in (True, False):
         bulk(results, work, accel, huge, runs, offloads)
@@ -426,8 +460,8 @@ def tcp(results, work, accel, huge, runs, small=False):
         for connections in (1, 64):
             requests(results, accel, [Contender("ixgbe", load, guest)], runs, 64, connections)
         sent = compare([Contender("ixgbe", load, guest)], runs, "sink", 1, 0, CHARGEN)["ixgbe"]
-        results.add("tcp.ixgbe.bulk.sends.1conns.rate", [got["gbit"] for got in sent], "Gbit/s",
-                    "higher", accel)
+        results.add("tcp.ixgbe%s.bulk.sends.1conns.rate" % family.tag,
+                    [got["gbit"] for got in sent], "Gbit/s", "higher", accel)
 
 
 # --- UDP round trips ---
@@ -466,7 +500,7 @@ def udp_rtt(results, work, accel, huge, runs):
     missing = build(["tcp_load", "epoll_echo"])
     if missing:
         raise BenchError("; ".join(missing))
-    no_xdp = build(["xdp_echo.o"])
+    no_xdp = build(["xdp_echo.o"]) if family.number == 4 else ["xdp_echo.c is for IPv4"]
     if no_xdp:
         results.note("XDP: " + no_xdp[0])
     with contextlib.ExitStack() as stack:
@@ -500,8 +534,8 @@ def udp_rtt(results, work, accel, huge, runs):
 def report_udp(results, accel, turns, commands):
     for who in turns:
         ours = who in ("virtio", "shared", "busy")
-        name = ("udp.virtio.rtt" + ("" if who == "virtio" else "." + who) if ours
-                else "peer.%s.udp.rtt" % who)
+        name = ("udp.virtio%s.rtt" % family.tag + ("" if who == "virtio" else "." + who) if ours
+                else "peer.%s%s.udp.rtt" % (who, family.tag))
         for column in TIMES:
             mine = [got[column] / 1e3 for got in turns[who]]
             if who == "virtio":
@@ -516,4 +550,5 @@ def report_udp(results, accel, turns, commands):
                      *(sum(got[column] for got in turns[who])
                        for column in ("count", "lost", "left_out")),
                      " ".join("%.0f" % got["trip"] for got in turns[who])))
-    results.note("udp.virtio.rtt.busy: %d commands at the console meanwhile" % commands)
+    results.note("udp.virtio%s.rtt.busy: %d commands at the console meanwhile"
+                 % (family.tag, commands))

@@ -8,12 +8,12 @@
  * Not in the figures: the card, and the checks that come before tcp_input (Ethernet, ip4_check).
  * The code is that of the image: the very objects of `make` (flags, lib/mem.c and all).
  *
- *   stack_bench [-p] [-r ROUNDS] [-s SECONDS] [-i CONNECTIONS] [PREFIX...]
+ *   stack_bench [-6] [-p] [-r ROUNDS] [-s SECONDS] [-i CONNECTIONS] [PREFIX...]
  *
  * Measures what begins with one of the prefixes; all, without any. A round lasts SECONDS; printed
  * is the median of ROUNDS, and the best. A line for each figure: name, median, unit, best, and what
  * else there is to say. -i: how many idle connections, a million unless told. -p: before all others
- * on its CPU, if that is allowed.
+ * on its CPU, if that is allowed. -6: over IPv6; names begin with `ip6.` then, prefixes do not.
  *
  *   rr.SIZE.CONNECTIONS   request/response, one outstanding on each connection
  *   rr.SIZE.of.TOTAL      the same on 256 connections at a time of all that are open, at random
@@ -32,14 +32,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "net/ip4.h"
+#include "net/ip.h"
 #include "tests/bench/tcp_side.h"
 #include "tests/bench/tcp_work.h"
 
 #define ROUNDS_MAX 1000
 #define VECTOR PKT_VECTOR_MAX
 #define BUFFERS 16384
-#define MSS 1448 /* of 1500 bytes with timestamps */
 #define CSUM TCP_TX_CSUM
 #define TSO (TCP_TX_CSUM | TCP_TX_SG | TCP_TX_TSO)
 #define AT_ONCE 256 /* requests outstanding, where not all connections have one */
@@ -51,6 +50,7 @@ static double seconds = 0.002;
 #define WARM_UP_S 0.1 /* longer than a delayed ACK waits */
 static uint32_t idle_connections = 1000000;
 static char **wanted; /* prefixes, NULL at the end */
+static bool six;
 static uint64_t tsc_pair; /* ticks between two tsc_now() with nothing between them */
 
 struct bench {
@@ -69,6 +69,11 @@ static bool is_wanted(const char *name)
 	return !*wanted;
 }
 
+static uint32_t mss(void)
+{
+	return six ? 1428 : 1448; /* of 1500 bytes with timestamps */
+}
+
 static int by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -79,8 +84,8 @@ static void row(const char *name, const char *figure, double *values, unsigned n
                 bool higher, const char *more)
 {
 	qsort(values, n, sizeof *values, by_value);
-	printf("%-24s %-22s %10.3f %-14s best %10.3f  %s\n", name, figure, values[n / 2], unit,
-	       values[higher ? n - 1 : 0], more);
+	printf("%s%-24s %-22s %10.3f %-14s best %10.3f  %s\n", six ? "ip6." : "", name, figure,
+	       values[n / 2], unit, values[higher ? n - 1 : 0], more);
 	fflush(stdout);
 }
 
@@ -132,6 +137,8 @@ static struct bench *begin(enum work_kind served, enum work_kind load, uint32_t 
                            uint32_t size, uint32_t offload)
 {
 	struct bench *b = bench_memory(sizeof *b);
+	const struct net_addr address = six ? IP6(0x20010db8, 0, 0, 1)
+	                                    : net_addr_ip4(IP4(192, 0, 2, 1));
 	struct tcp_params p = parameters(connections + 64, offload);
 	/* A response keeps its buffer until it is acknowledged: by the next request, or, where that
 	 * goes to another connection, after 40 ms. */
@@ -143,12 +150,12 @@ static struct bench *begin(enum work_kind served, enum work_kind load, uint32_t 
 	p.port_last = 65535;
 	side_make(&b->client, &p, 2 * BUFFERS, BUF_STRIDE_STANDARD);
 	b->served = (struct work){.kind = served, .tcp = b->server.tcp, .pool = &b->server.pool,
-	                          .port = 7, .mss = MSS};
+	                          .port = 7, .mss = mss()};
 	b->load = (struct work){.kind = load, .tcp = b->client.tcp, .pool = &b->client.pool,
-	                        .port = 7, .mss = MSS, .server = net_addr_ip4(IP4(192, 0, 2, 1)),
+	                        .port = 7, .mss = mss(), .server = address,
 	                        .connections = connections, .size = size, .locals = 32};
 	for (uint32_t i = 0; i < b->load.locals; i++)
-		b->load.local[i] = IP4(192, 0, 2, 2) + i;
+		b->load.local[i] = bench_address(&address, 1 + i);
 	work_init(&b->served);
 	work_init(&b->load);
 	work_listen(&b->served);
@@ -361,8 +368,10 @@ int main(int argc, char **argv)
 {
 	const struct sched_param first = {.sched_priority = 30};
 	int option;
-	while ((option = getopt(argc, argv, "pr:s:i:")) != -1) {
-		if (option == 'p')
+	while ((option = getopt(argc, argv, "6pr:s:i:")) != -1) {
+		if (option == '6')
+			six = true;
+		else if (option == 'p')
 			sched_setscheduler(0, SCHED_FIFO, &first);
 		else if (option == 'r')
 			rounds = (unsigned)atoi(optarg);

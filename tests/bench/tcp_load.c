@@ -7,13 +7,14 @@
  *   tcp_load packet:NAME SERVER FIRST-LOCAL LOCALS
  *   tcp_load [-o] self SERVER FIRST-LOCAL LOCALS
  *
- * -o: with checksum and segmentation offloads, as far as the other end has them. LOCALS consecutive
- * addresses are the clients'; ARP is answered for them. `self` joins an echo server in this
+ * -o: with checksum and segmentation offloads, as far as the other end has them. SERVER and
+ * FIRST-LOCAL are of one family. LOCALS consecutive addresses are the clients'; ARP, or neighbour
+ * discovery, is answered for them. `self` joins an echo server in this
  * process. Commands on standard input, an answer in one line on standard output (first of all `up
  * TSC-HZ`):
  *
  *   link                      link 0|1
- *   resolve [MAC]             resolve MAC     asks by ARP for a second, unless it is told
+ *   resolve [MAC]             resolve MAC     asks for some seconds, unless it is told
  *   open KIND N SIZE PORT [BUSY]
  *                             open N MS       N connections, those before are broken off. KIND: rr,
  *                                             crr, source, sink, both (tcp_work.h). MS it took; N
@@ -33,9 +34,10 @@
  * A request's time begins with tcp_send, not when its frame is on the wire, and ends when its
  * response is read: what queues in the generator counts, as for anybody who asks.
  *
- * Missing: more than one core, IPv6, receiving cut-up frames over vhost-user.
+ * Missing: more than one core, receiving cut-up frames over vhost-user.
  */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +45,8 @@
 #include <unistd.h>
 
 #include "net/eth.h"
-#include "net/ip4.h"
+#include "net/ip.h"
+#include "net/nd_wire.h"
 #include "net/udp.h"
 #include "tests/bench/tcp_side.h"
 #include "tests/bench/tcp_work.h"
@@ -55,7 +58,9 @@
 #define STRIDE_LARGE 67584 /* for frames that the other end has not cut up */
 #define HEADER_AT (BUF_DATA_OFFSET - WIRE_HEADER_BYTES)
 _Static_assert(HEADER_AT >= BUF_META, "the header fits behind the buffer's own");
-#define MSS 1448
+#define LINK_MTU 1500
+#define TCP_HEADER_BYTES 32 /* with timestamps */
+#define RESOLVE_MS 4000 /* a server that has just begun makes sure that its IPv6 address is free */
 #define GAP_NS 5000 /* between looks at the clock: more, and somebody else has had the core */
 #define LOST_MS 100
 #define WARM_UP_MS 20
@@ -68,7 +73,10 @@ static const struct wire *wire; /* NULL: self */
 static struct side client, server;
 static struct work load, served;
 static struct histogram latency;
-static uint32_t server_addr, local_first, locals;
+static struct net_addr server_addr, local_first;
+static uint32_t locals;
+static bool six;
+static unsigned ip_hlen; /* of what is sent */
 static uint8_t mac[ETH_ALEN] = {0x52, 0x54, 0, 0, 0, 0x0a}, server_mac[ETH_ALEN];
 static bool resolved, offloads;
 static struct { bool csum, tso; } other; /* what may be left to the other end */
@@ -107,25 +115,96 @@ static void send_arp(uint16_t operation, const uint8_t *to, uint32_t from_addr, 
 	wire->given();
 }
 
+static bool is_local(const struct net_addr *a)
+{
+	uint32_t n = be32_get((be32_t){a->w[3]}) - be32_get((be32_t){local_first.w[3]});
+	const struct net_addr same = bench_address(&local_first, n);
+	return n < locals && net_addr_equal(a, &same);
+}
+
+static void server_is_at(const uint8_t *at)
+{
+	eth_copy(server_mac, at);
+	resolved = true;
+}
+
 static void arp_arrived(const uint8_t *f, unsigned len)
 {
 	if (len < 42)
 		return;
-	uint32_t from = be32_load(f + 28), to = be32_load(f + 38);
-	if (from == server_addr) {
-		eth_copy(server_mac, f + 22);
-		resolved = true;
-	}
-	if (be16_load(f + 20) == 1 && to - local_first < locals)
-		send_arp(2, f + 22, to, from);
+	const struct net_addr from = net_addr_ip4(be32_load(f + 28)),
+	                      to = net_addr_ip4(be32_load(f + 38));
+	if (net_addr_equal(&from, &server_addr))
+		server_is_at(f + 22);
+	if (be16_load(f + 20) == 1 && is_local(&to))
+		send_arp(2, f + 22, net_addr_to_ip4(&to), net_addr_to_ip4(&from));
+}
+
+/* A neighbour solicitation or advertisement (RFC 4861 4.3, 4.4). to_mac NULL: to a group. */
+static void send_nd(uint8_t type, const uint8_t *to_mac, const struct net_addr *from,
+                    const struct net_addr *to, const struct net_addr *target)
+{
+	uint8_t f[ND_FRAME_ICMP + ND_NEIGHBOUR_LEN + ND_MAC_OPT_LEN] = {0};
+	uint8_t *icmp = f + ND_FRAME_ICMP;
+	const struct nd_envelope e = {.src = *from, .dst = *to, .src_mac = mac, .dst_mac = to_mac};
+	bool solicits = type == ICMP6_NEIGHBOUR_SOLICIT;
+	icmp[0] = type;
+	icmp[4] = solicits ? 0 : ND_NA_SOLICITED | ND_NA_OVERRIDE;
+	net_addr_store(icmp + ND_TARGET, target);
+	nd_mac_option_put(icmp + ND_NEIGHBOUR_LEN,
+	                  solicits ? ND_OPT_SOURCE_MAC : ND_OPT_TARGET_MAC, mac);
+	send_frame(f, nd_frame_finish(f, &e, sizeof f - ND_FRAME_ICMP));
+	wire->given();
+}
+
+static void nd_arrived(const uint8_t *f, unsigned len)
+{
+	const uint8_t *icmp = f + ND_FRAME_ICMP;
+	if (len < ND_FRAME_ICMP + ND_NEIGHBOUR_LEN || ip6_next(f + ETH_HLEN) != IP6_ICMP6)
+		return;
+	const struct net_addr target = net_addr_load(icmp + ND_TARGET), from = ip6_src(f + ETH_HLEN);
+	if (icmp[0] == ICMP6_NEIGHBOUR_ADVERT && net_addr_equal(&target, &server_addr))
+		server_is_at(f + ETH_ALEN);
+	if (icmp[0] == ICMP6_NEIGHBOUR_SOLICIT && is_local(&target) && !net_addr_is_any(&from))
+		send_nd(ICMP6_NEIGHBOUR_ADVERT, f + ETH_ALEN, &target, &from, &target);
+}
+
+/* Looks whether a frame asks for us, or says where the server is. */
+static void other_arrived(const uint8_t *f, unsigned len)
+{
+	uint16_t type = len > ETH_HLEN ? be16_load(f + 12) : 0;
+	if (type == ETH_TYPE_ARP && !six)
+		arp_arrived(f, len);
+	else if (type == ETH_TYPE_IP6 && six)
+		nd_arrived(f, len);
+}
+
+static void ask_for_server(void)
+{
+	const struct net_addr group = ip6_solicited_node(&server_addr);
+	if (six)
+		send_nd(ICMP6_NEIGHBOUR_SOLICIT, NULL, &local_first, &group, &server_addr);
+	else
+		send_arp(1, NULL, net_addr_to_ip4(&local_first), net_addr_to_ip4(&server_addr));
 }
 
 static bool is_ours(const uint8_t *f, unsigned len, uint8_t proto)
 {
-	return len >= ETH_HLEN + IP4_HLEN && be16_load(f + 12) == ETH_TYPE_IP4 &&
-	       ip4_check(f + ETH_HLEN, len - ETH_HLEN) == CNT_NONE &&
-	       ip4_dst(f + ETH_HLEN) - local_first < locals && !ip4_is_fragment(f + ETH_HLEN) &&
-	       ip4_proto(f + ETH_HLEN) == proto;
+	const uint8_t *ip = f + ETH_HLEN;
+	struct net_addr to;
+	if (len < ETH_HLEN + IP4_HLEN || be16_load(f + 12) != (six ? ETH_TYPE_IP6 : ETH_TYPE_IP4))
+		return false;
+	if (six) {
+		if (ip6_check(ip, len - ETH_HLEN) != CNT_NONE || ip6_next(ip) != proto)
+			return false;
+		to = ip6_dst(ip);
+	} else {
+		if (ip4_check(ip, len - ETH_HLEN) != CNT_NONE || ip4_is_fragment(ip) ||
+		    ip4_proto(ip) != proto)
+			return false;
+		to = net_addr_ip4(ip4_dst(ip));
+	}
+	return is_local(&to);
 }
 
 /* --- TCP over the wire --- */
@@ -150,8 +229,8 @@ static unsigned receive(struct pkt *v)
 			n++;
 			continue;
 		}
-		if (fits && be16_load(v[n].data + 12) == ETH_TYPE_ARP)
-			arp_arrived(v[n].data, len);
+		if (fits)
+			other_arrived(v[n].data, len);
 		pkt_free(pool, &v[n]);
 		if (len + WIRE_HEADER_BYTES == 0)
 			break;
@@ -172,7 +251,7 @@ static bool send_packet(const struct pkt *p)
 		header.csum_offset = m->csum_offset;
 	}
 	if (p->flags & PKT_TSO) {
-		header.gso_type = WIRE_GSO_TCPV4;
+		header.gso_type = six ? WIRE_GSO_TCPV6 : WIRE_GSO_TCPV4;
 		header.gso_size = m->mss;
 		header.hdr_len = m->hdr_bytes;
 	}
@@ -183,7 +262,7 @@ static bool send_packet(const struct pkt *p)
 			piece[n++] = (struct iovec){at, f->len};
 		}
 	}
-	eth_header_build(p->data, server_mac, mac, ETH_TYPE_IP4);
+	eth_header_build(p->data, server_mac, mac, six ? ETH_TYPE_IP6 : ETH_TYPE_IP4);
 	return wire->give(piece, n);
 }
 
@@ -321,11 +400,12 @@ static void open_all(int kind, uint32_t n, uint32_t size, uint16_t port, uint32_
 	side_make(&client, &p, large ? BUFFERS_LARGE : BUFFERS,
 	          large ? STRIDE_LARGE : BUF_STRIDE_STANDARD);
 	load = (struct work){.kind = (enum work_kind)kind, .tcp = client.tcp, .pool = &client.pool,
-	                     .server = net_addr_ip4(server_addr), .port = port, .locals = locals,
-	                     .connections = n, .busy = busy, .size = size, .mss = MSS,
+	                     .server = server_addr, .port = port, .locals = locals,
+	                     .connections = n, .busy = busy, .size = size,
+	                     .mss = LINK_MTU - ip_hlen - TCP_HEADER_BYTES,
 	                     .latency = &latency};
 	for (uint32_t i = 0; i < locals; i++)
-		load.local[i] = local_first + i;
+		load.local[i] = bench_address(&local_first, i);
 	work_init(&load);
 	if (!wire)
 		serve_self(n, port);
@@ -435,12 +515,11 @@ static void run(double seconds)
 
 static unsigned make_datagram(uint8_t *f, unsigned size, uint16_t port)
 {
-	struct udp_build b = {.src = net_addr_ip4(local_first), .dst = net_addr_ip4(server_addr),
-	                      .src_port = 40000,
+	struct udp_build b = {.src = local_first, .dst = server_addr, .src_port = 40000,
 	                      .dst_port = port, .ttl = 64, .df = true};
-	eth_header_build(f, server_mac, mac, ETH_TYPE_IP4);
+	eth_header_build(f, server_mac, mac, six ? ETH_TYPE_IP6 : ETH_TYPE_IP4);
 	uint8_t *ip = f + ETH_HLEN;
-	unsigned len = udp_packet_build(ip, 1500, &b, ip + IP4_HLEN + UDP_HLEN, size);
+	unsigned len = udp_packet_build(ip, LINK_MTU, &b, ip + ip_hlen + UDP_HLEN, size);
 	return eth_pad(f, ETH_HLEN + len);
 }
 
@@ -448,10 +527,10 @@ static unsigned make_datagram(uint8_t *f, unsigned size, uint16_t port)
 static bool is_answer(const uint8_t *f, unsigned len, uint64_t number)
 {
 	uint64_t got;
-	if (len < ETH_HLEN + IP4_HLEN + UDP_HLEN + sizeof got || !is_ours(f, len, IP4_PROTO_UDP))
+	if (len < ETH_HLEN + ip_hlen + UDP_HLEN + sizeof got || !is_ours(f, len, IP_PROTO_UDP))
 		return false;
-	memcpy(&got, f + ETH_HLEN + IP4_HLEN + UDP_HLEN, sizeof got);
-	return got == number && be16_load(f + ETH_HLEN + IP4_HLEN + 2) == 40000;
+	memcpy(&got, f + ETH_HLEN + ip_hlen + UDP_HLEN, sizeof got);
+	return got == number && be16_load(f + ETH_HLEN + ip_hlen + 2) == 40000;
 }
 
 /* Waits for the answer; returns ticks from `start` on, 0: it did not come. *gap: the longest time
@@ -479,27 +558,27 @@ static uint64_t await(uint64_t number, uint64_t start, uint64_t patience, bool n
 			continue;
 		if (is_answer(f + WIRE_HEADER_BYTES, len - WIRE_HEADER_BYTES, number))
 			return now - start;
-		if (be16_load(f + WIRE_HEADER_BYTES + 12) == ETH_TYPE_ARP)
-			arp_arrived(f + WIRE_HEADER_BYTES, len - WIRE_HEADER_BYTES);
+		other_arrived(f + WIRE_HEADER_BYTES, len - WIRE_HEADER_BYTES);
 	}
 	return 0;
 }
 
 static void udp(double seconds, unsigned size, uint16_t port)
 {
-	uint8_t f[ETH_HLEN + 1500] = {0};
+	uint8_t f[ETH_HLEN + LINK_MTU] = {0};
 	uint64_t lost = 0, left_out = 0, number = tsc_now(), end;
 	double hz = tsc_hz();
 	if (!wire)
 		die("there is no UDP within the process");
-	size = size < sizeof number ? sizeof number : size > 1472 ? 1472 : size;
+	unsigned most = LINK_MTU - ip_hlen - UDP_HLEN;
+	size = size < sizeof number ? sizeof number : size > most ? most : size;
 	enter();
 	histogram_clear(&latency);
 	end = tsc_now() + (uint64_t)(seconds * hz);
 	unsigned ahead = WARM_UP_DATAGRAMS; /* they do not count: who slept is awake then */
 	for (uint64_t start; (start = tsc_now()) < end; number++) {
 		uint64_t gap = 0;
-		memcpy(f + ETH_HLEN + IP4_HLEN + UDP_HLEN, &number, sizeof number);
+		memcpy(f + ETH_HLEN + ip_hlen + UDP_HLEN, &number, sizeof number);
 		unsigned len = make_datagram(f, size, port);
 		start = tsc_now();
 		if (!send_frame(f, len))
@@ -536,15 +615,14 @@ static void resolve(const char *given)
 		uint8_t f[2048 + WIRE_HEADER_BYTES];
 		resolved = false;
 		enter();
-		for (unsigned tries = 0; tries < 1000 && !resolved; tries++) {
+		for (unsigned tries = 0; tries < RESOLVE_MS && !resolved; tries++) {
 			if (tries % 100 == 0)
-				send_arp(1, NULL, local_first, server_addr);
+				ask_for_server();
 			wire->idle();
 			usleep(1000);
 			for (unsigned len; (len = wire->take(f, sizeof f)) != 0; wire->taken())
-				if (len <= sizeof f && len > WIRE_HEADER_BYTES + ETH_HLEN &&
-				    be16_load(f + WIRE_HEADER_BYTES + 12) == ETH_TYPE_ARP)
-					arp_arrived(f + WIRE_HEADER_BYTES, len - WIRE_HEADER_BYTES);
+				if (len <= sizeof f && len > WIRE_HEADER_BYTES + ETH_HLEN)
+					other_arrived(f + WIRE_HEADER_BYTES, len - WIRE_HEADER_BYTES);
 		}
 		leave();
 		if (!resolved) {
@@ -556,12 +634,14 @@ static void resolve(const char *given)
 	       server_mac[2], server_mac[3], server_mac[4], server_mac[5]);
 }
 
-static uint32_t address(const char *text)
+static struct net_addr address(const char *text)
 {
-	unsigned o[4];
-	if (sscanf(text, "%u.%u.%u.%u", o, o + 1, o + 2, o + 3) != 4)
-		die("an address is four numbers");
-	return IP4(o[0], o[1], o[2], o[3]);
+	uint8_t bytes[16];
+	if (inet_pton(AF_INET, text, bytes) == 1)
+		return net_addr_ip4(be32_load(bytes));
+	if (inet_pton(AF_INET6, text, bytes) != 1)
+		die("that is no address");
+	return net_addr_load(bytes);
 }
 
 static void attach(int argc, char **argv)
@@ -575,6 +655,10 @@ static void attach(int argc, char **argv)
 		die("usage: tcp_load [-o] WIRE SERVER FIRST-LOCAL LOCALS [EAL-OPTION...]");
 	server_addr = address(argv[2]);
 	local_first = address(argv[3]);
+	six = !net_addr_is_ip4(&server_addr);
+	if (net_addr_is_ip4(&local_first) == six)
+		die("addresses of both families");
+	ip_hlen = ip_header_bytes(&server_addr);
 	locals = (uint32_t)atoi(argv[4]);
 	if (locals < 1 || locals > WORK_LOCALS)
 		die("too few or too many local addresses");

@@ -9,7 +9,7 @@
 
 #include "lib/bytes.h"
 #include "net/eth.h"
-#include "net/ip4.h"
+#include "net/ip.h"
 
 #define HUGE_PAGE (2u << 20)
 
@@ -82,6 +82,13 @@ void bench_memory_free(void *p, size_t bytes)
 	munmap(p, whole_pages(bytes));
 }
 
+struct net_addr bench_address(const struct net_addr *first, uint32_t n)
+{
+	struct net_addr a = *first;
+	a.w[3] = be32_make(be32_get((be32_t){a.w[3]}) + n).raw;
+	return a;
+}
+
 /* --- an end --- */
 
 static void collect(void *ctx, struct pkt *p)
@@ -149,9 +156,14 @@ static bool receive(struct side *to, const uint8_t *frame, unsigned len, uint8_t
 /* Segment `number` of a frame of `len` bytes in all gets its own lengths, number and flags. */
 static void mend_segment(uint8_t *frame, unsigned head, unsigned payload, unsigned done, bool last)
 {
-	uint8_t *ip = frame + ETH_HLEN, *tcp = ip + ip4_header_len(ip);
-	be16_store(ip + 2, (uint16_t)(head - ETH_HLEN + payload));
-	ip4_checksum_set(ip);
+	uint8_t *ip = frame + ETH_HLEN, *tcp = ip + IP6_HLEN;
+	if (ip_is_ip6(ip)) {
+		be16_store(ip + 4, (uint16_t)(head - ETH_HLEN - IP6_HLEN + payload));
+	} else {
+		be16_store(ip + 2, (uint16_t)(head - ETH_HLEN + payload));
+		ip4_checksum_set(ip);
+		tcp = ip + ip4_header_len(ip);
+	}
 	be32_store(tcp + 4, be32_load(tcp + 4) + done);
 	if (!last)
 		tcp[13] &= (uint8_t)~0x09; /* FIN and PSH are for the last */

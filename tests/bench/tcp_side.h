@@ -43,6 +43,9 @@ uint64_t now_us(void);
 void *bench_memory(size_t bytes);
 void bench_memory_free(void *p, size_t bytes);
 
+/* The n-th address behind `first`, of either family. */
+struct net_addr bench_address(const struct net_addr *first, uint32_t n);
+
 /* `buffers` of `stride` bytes each (lib/pkt.h). */
 void side_make(struct side *s, const struct tcp_params *params, uint32_t buffers, uint32_t stride);
 void side_free(struct side *s);

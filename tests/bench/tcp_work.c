@@ -171,7 +171,7 @@ static void open_one(struct work *w, uint32_t i, uint64_t now)
 	struct work_conn *wc = &w->conn[i];
 	*wc = (struct work_conn){.work = w, .begun_tsc = tsc_now()};
 	wc->conn = tcp_connect(w->tcp,
-	                       &(struct tcp_open){.local = net_addr_ip4(w->local[i % w->locals]),
+	                       &(struct tcp_open){.local = w->local[i % w->locals],
 	                                          .remote = w->server,
 	                                          .remote_port = w->port,
 	                                          .nodelay = true,

@@ -39,7 +39,7 @@ struct work {
 	struct net_addr server;
 	uint16_t port;
 	uint32_t locals;          /* client addresses: each is good for some 60,000 connections */
-	uint32_t local[WORK_LOCALS];
+	struct net_addr local[WORK_LOCALS];
 	uint32_t connections;
 	uint32_t busy;            /* 0: all */
 	uint32_t size;            /* of a request, bytes */

@@ -26,6 +26,7 @@ _Static_assert(sizeof(struct wire_header) == WIRE_HEADER_BYTES, "wire format");
 #define WIRE_NEEDS_CSUM 1
 #define WIRE_DATA_VALID 2
 #define WIRE_GSO_TCPV4 1
+#define WIRE_GSO_TCPV6 4
 
 struct wire {
 	/* Is there anybody at the other end? */

@@ -86,7 +86,7 @@ const struct wire *wire_tap_open(const char *name, bool offloads)
 	if (fd < 0 || ioctl(fd, TUNSETIFF, &request) != 0)
 		die(name);
 	if (ioctl(fd, TUNSETVNETHDRSZ, &header) != 0 ||
-	    ioctl(fd, TUNSETOFFLOAD, offloads ? TUN_F_CSUM | TUN_F_TSO4 : 0) != 0)
+	    ioctl(fd, TUNSETOFFLOAD, offloads ? TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6 : 0) != 0)
 		die("offloads");
 	offers = offloads;
 	return &tap;
