@@ -45,10 +45,11 @@ BUSY_ROUTES = 4096
 class Family:
     """What is different in the two versions of IP; `tag` is in the names of figures."""
 
-    def __init__(self, number, tag, server, clients, plen, address, neighbour, route):
+    def __init__(self, number, tag, server, clients, plen, address, neighbour, route, talk):
         self.number, self.tag, self.server, self.plen = number, tag, server, plen
         self.clients = clients
         self.address, self.neighbour, self.route = address, neighbour, route
+        self.talk = talk  # what keeps the control core busy
 
     def configuration(self, routes):
         lines = ["interface eth0", " %s %s/%d" % (self.address, self.server, self.plen)]
@@ -60,10 +61,12 @@ class Family:
 FAMILIES = {
     4: Family(4, "", "192.0.2.1", ["192.0.2.%d" % (10 + n) for n in range(LOCALS)], 24,
               "ip address", "arp %s %s",
-              lambda n: "ip route 10.%d.%d.0/24" % (n >> 8, n & 255)),
+              lambda n: "ip route 10.%d.%d.0/24" % (n >> 8, n & 255),
+              ("show ip route", "clear arp")),
     6: Family(6, ".ip6", "2001:db8::1", ["2001:db8::%x" % (0x10 + n) for n in range(LOCALS)], 64,
               "ipv6 address", "ipv6 neighbor %s eth0 %s",
-              lambda n: "ipv6 route 2a10:0:%x::/48" % n),
+              lambda n: "ipv6 route 2a10:0:%x::/48" % n,
+              ("show ipv6 route", "clear ipv6 neighbors")),
 }
 family = FAMILIES[4]
 
@@ -223,9 +226,9 @@ def on_linux(stack, work, huge, server, offloads=True):
     host = linux_host(stack)
     if server:
         version = ["-6"] if family.number == 6 else []
-        child = host.popen([os.path.join(TOOLS, "epoll_echo"), *version, *server], stdout=subprocess.PIPE,
-                           stdin=subprocess.DEVNULL, text=True, start_new_session=True,
-                           cpus={CPU_DATA})
+        child = host.popen([os.path.join(TOOLS, "epoll_echo"), *version, *server],
+                           stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
+                           start_new_session=True, cpus={CPU_DATA})
         own_group(child.pid)
         if child.stdout.readline() != "ready\n":
             raise BenchError("epoll_echo did not start")
@@ -478,7 +481,7 @@ class Flood(threading.Thread):
     def run(self):
         try:
             while not self.over.is_set():
-                for line in ("show ip route", "clear arp", "show counters all"):
+                for line in (*family.talk, "show counters all"):
                     self.guest.command(line, 60)
                     self.commands += 1
         except Exception as error:  # pylint: disable=broad-except
