@@ -80,12 +80,14 @@ def test_offload_is_used(peer):
     assert ours.counter("delivered_tcp") - before < 8 * MIB / 1448 / 2
 
 
+@pytest.mark.by_turns
 def test_newreno(peer):
     peer.ours("echo", "--newreno", capture=False)
     with peer.connect(ECHO) as sock:
         echo_check(sock, 8 * MIB)
 
 
+@pytest.mark.by_turns
 def test_many_small_writes(peer):
     """Segments of a byte, each written for itself, with and without Nagle's algorithm."""
     ours = peer.ours("echo")

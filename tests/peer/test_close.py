@@ -33,6 +33,7 @@ def test_we_close_our_half_first(peer):
     assert (last["bytes_received"], last["crc"], last["closed"]) == (300000, crc(300000), 1)
 
 
+@pytest.mark.by_turns
 def test_close_at_the_same_time(peer):
     """FINs cross: the link is slow enough."""
     ours = peer.ours("echo", "--close-first", "--in", "delay=50", "--out", "delay=50",
@@ -87,6 +88,7 @@ def test_linux_dies_without_a_word(peer):
     assert ours.last["counters"]["tcp_resets"] == 1
 
 
+@pytest.mark.by_turns
 def test_keepalive_finds_the_dead(peer):
     ours = peer.ours("client", peer.linux, 5000, "--hold", "--count", 2, "--parallel", 1,
                      "--keep-alive", "--keepalive", 300, "--keepalive-interval", 200,
@@ -111,6 +113,7 @@ def test_keepalive_finds_the_dead(peer):
     assert last["timed_out"] == 1 and last["counters"]["tcp_timeouts"] == 1
 
 
+@pytest.mark.by_turns
 def test_linux_keepalive_is_answered(peer):
     ours = peer.ours("echo")
     with peer.connect(ECHO, (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
@@ -123,6 +126,7 @@ def test_linux_keepalive_is_answered(peer):
         assert sock.recv(100) == b"still here"
 
 
+@pytest.mark.by_turns
 def test_user_timeout(peer):
     """Linux vanishes while we send: we give up when we were told to."""
     ours = peer.ours("echo", "--user-timeout", 2000)

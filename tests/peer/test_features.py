@@ -99,6 +99,7 @@ def test_peer_with_a_smaller_mtu(peer):
     assert ours.counter("tcp_tx") >= SOME // 600
 
 
+@pytest.mark.by_turns
 def test_linux_receives_through_a_small_window(peer):
     """1 KiB of SO_RCVBUF (Linux makes 2,304 bytes of it): the window closes again and again."""
     ours = peer.ours("echo", "--chargen-bytes", 200000)
@@ -108,6 +109,7 @@ def test_linux_receives_through_a_small_window(peer):
     assert ours.counter("tcp_resets") == 0
 
 
+@pytest.mark.by_turns
 def test_linux_does_not_read_for_a_while(peer):
     """A closed window is probed, and opens again."""
     ours = peer.ours("echo", "--chargen-bytes", SOME)
@@ -116,6 +118,7 @@ def test_linux_does_not_read_for_a_while(peer):
         assert receive(sock) == (SOME, crc(SOME))
 
 
+@pytest.mark.by_turns
 @pytest.mark.parametrize("size", [1000, 4000, 20000])
 def test_we_receive_through_a_small_window(peer, size):
     peer.ours("echo", "--rcv-buf", size, "--rcv-buf-max", 0, "--snd-buf", 65536)
@@ -123,6 +126,7 @@ def test_we_receive_through_a_small_window(peer, size):
         echo_check(sock, 100000)
 
 
+@pytest.mark.by_turns
 def test_few_buffers(peer):
     """Many connections want more than there is: slower, but right."""
     ours = peer.ours("echo", "--buffers", 2048, "--reassembly", 512, capture=False)

@@ -106,6 +106,7 @@ def test_a_cookie_keeps_the_options(peer):
         echo_check(sock, 1 << 20)
 
 
+@pytest.mark.by_turns
 @pytest.mark.parametrize("name", ["tcp_timestamps", "tcp_window_scaling", "tcp_sack"])
 def test_cookies_of_those_without(peer, name):
     peer.sysctl("net.ipv4." + name, 0)

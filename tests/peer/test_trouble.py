@@ -84,6 +84,7 @@ def test_both_ways_at_once(peer, rules):
     assert (last["bytes_received"], last["mismatches"], last["closed"]) == (MIB, 0, 1)
 
 
+@pytest.mark.by_turns
 @pytest.mark.parametrize("feature", ["tcp_sack", "tcp_timestamps"])
 def test_loss_without(peer, feature):
     """NewReno's recovery, and recovery without timestamps."""
@@ -116,6 +117,7 @@ def test_far_away(peer):
     assert last["seconds"] < 15
 
 
+@pytest.mark.by_turns
 def test_loss_costs_no_timeout(peer):
     """Losses in the middle of a stream are mended by RACK, within a round trip or so, not by the
     retransmission timer."""
