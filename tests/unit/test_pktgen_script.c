@@ -550,6 +550,31 @@ static void test_numbers(void **state)
 	assert_string_equal(script_scaled(text, UINT64_MAX, 20), "0.18446744073709551615");
 }
 
+/* The examples of the manual are scripts: what stands between fences below "### Examples". */
+static void test_manual(void **state)
+{
+	(void)state;
+	static char text[64 * 1024];
+	FILE *f = fopen("docs/pktgen.md", "r");
+	assert_non_null(f);
+	text[fread(text, 1, sizeof text - 1, f)] = 0;
+	fclose(f);
+	char *at = strstr(text, "### Examples"), *end = strstr(text, "### Rules");
+	assert_true(at != NULL && end > at);
+	unsigned scripts = 0;
+	for (*end = 0; (at = strstr(at, "```\n")) != NULL; scripts++) {
+		at += 4;
+		end = strstr(at, "```\n");
+		assert_non_null(end);
+		*end = 0;
+		admit(at);
+		assert_true(plan.streams > 0 && plan.autostart);
+		check_plan();
+		at = end + 4;
+	}
+	assert_int_equal(scripts, 3);
+}
+
 /* --- hostile text --- */
 
 static void try_hostile(const char *text, size_t len)
@@ -630,7 +655,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_full), cmocka_unit_test(test_good), cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_most), cmocka_unit_test(test_ports), cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_manual), cmocka_unit_test(test_hostile),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
