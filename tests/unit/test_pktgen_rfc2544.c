@@ -311,6 +311,15 @@ static void stops_and_ends_of_memory(void **s)
 	}
 	assert_int_equal(m.trials, 2);
 	assert_int_equal(m.outcome[PLAN_THROUGHPUT][0].flaw, TRIAL_ROOM);
+	/* no test, or no size */
+	p.tests = 0;
+	rfc2544_begin(&m, &p, 10 * GBIT, trials, room);
+	assert_false(rfc2544_next(&m, &t));
+	p = plan_of(ALL);
+	p.sizes = 0;
+	rfc2544_begin(&m, &p, 10 * GBIT, trials, room);
+	assert_false(rfc2544_next(&m, &t));
+	p = plan_of(ALL);
 	/* nothing was sent: that is no success */
 	rfc2544_begin(&m, &p, 10 * GBIT, trials, room);
 	memset(&r, 0, sizeof r);

@@ -172,7 +172,9 @@ void rfc2544_begin(struct rfc2544 *s, const struct plan_rfc2544 *plan, uint64_t 
 				wants(s, test) ? RFC2544_OPEN : RFC2544_NOT_ASKED;
 	s->test = PLAN_RUN;
 	s->size = plan->sizes;
-	advance(s);
+	s->over = plan->sizes == 0;
+	if (!s->over)
+		advance(s);
 }
 
 /* --- the next trial --- */
