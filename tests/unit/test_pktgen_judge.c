@@ -27,7 +27,7 @@ static int setup(void **s)
 	plan.stream[0].port_in = PLAN_PORT_NONE;
 	plan.stream[1].port_in = PLAN_PORT_NONE;
 	plan.stream[2].port_in = 1;
-	memory = malloc(judge_bytes(SENDERS));
+	memory = calloc(1, judge_bytes(SENDERS));
 	judge_init(&j, &plan, SENDERS, memory, results);
 	judge_begin(&j, START);
 	return 0;
@@ -183,6 +183,42 @@ static void random_frames_do_no_harm(void **s)
 		judge_vector(&j, v, 1, START + random_below(1000), rest);
 		free(exact);
 	}
+}
+
+/* Frames in runs and frames one by one are judged alike, whatever stands between them. */
+static void vectors_are_judged_as_single_frames(void **s)
+{
+	(void)s;
+	static struct judge_result alone[3];
+	static struct judge one;
+	uint64_t *own = calloc(1, judge_bytes(SENDERS)), n = 0, now = START;
+	judge_init(&one, &plan, SENDERS, own, alone);
+	judge_begin(&one, START);
+	for (unsigned round = 0; round < 3000; round++, now += random_below(3000)) {
+		unsigned count = 1 + random_below(32), others = 0;
+		uint8_t *exact[32];
+		for (unsigned i = 0; i < count; i++) {
+			struct layout w = layouts[random_below(4) ? round % 2 * 8 : random_below(14)];
+			unsigned len = build(frame[0], &w, random_below(20) ? n++ : n - random_below(50));
+			for (unsigned k = random_below(20) ? 0 : 2; k > 0; k--)
+				frame[0][12 + random_below(70)] ^= (uint8_t)(1 << random_below(8));
+			len -= random_below(20) ? 0 : random_below(len);
+			exact[i] = malloc(len ? len : 1);
+			memcpy(exact[i], frame[0], len);
+			v[i] = (struct pkt){.data = exact[i], .len = (uint16_t)len,
+			                    .port = random_below(9) == 0};
+		}
+		unsigned together = judge_vector(&j, v, count, now, rest);
+		for (unsigned i = 0; i < count; i++)
+			others += judge_vector(&one, &v[i], 1, now, rest);
+		assert_int_equal(together, others);
+		for (unsigned i = 0; i < count; i++)
+			free(exact[i]);
+	}
+	assert_memory_equal(results, alone, sizeof alone);
+	assert_memory_equal(memory, own, judge_bytes(SENDERS));
+	assert_true(results[0].received > 10000 && results[0].duplicates && results[0].corrupted);
+	free(own);
 }
 
 static void fragments_and_errors_are_none(void **s)
@@ -426,6 +462,7 @@ int main(void)
 		TEST(stamps_are_found_anywhere),
 		TEST(short_frames_are_no_test_frames),
 		TEST(random_frames_do_no_harm),
+		TEST(vectors_are_judged_as_single_frames),
 		TEST(fragments_and_errors_are_none),
 		TEST(corruption_is_seen),
 		TEST(numbers_in_any_order),

@@ -142,6 +142,18 @@ static inline unsigned find_plain(const uint8_t *d, unsigned len)
 	return plain && total >= AT + STAMP_BYTES - ETH_HLEN && total <= len - ETH_HLEN ? AT : 0;
 }
 
+/* The same of IPv6: UDP right behind the header. */
+static inline unsigned find_plain6(const uint8_t *d, unsigned len)
+{
+	enum { AT = ETH_HLEN + IP6_HLEN + UDP_HLEN };
+	if (unlikely(len < AT + STAMP_BYTES))
+		return 0;
+	bool plain = raw16_load(d + 12) == be16_make(ETH_TYPE_IP6).raw && d[14] >> 4 == 6 &&
+	             d[20] == IP4_PROTO_UDP;
+	unsigned bytes = be16_load(d + 18), room = len - ETH_HLEN - IP6_HLEN;
+	return plain && bytes >= UDP_HLEN + STAMP_BYTES && bytes <= room ? AT : 0;
+}
+
 /* All nine words sum up to zero; they are not all zero, as the magic is not. */
 static inline bool is_whole(const uint8_t *stamp)
 {
@@ -396,6 +408,8 @@ static __attribute__((noinline)) unsigned look(struct judge *j, const struct pkt
 static inline bool judge_frame(struct judge *j, struct run *run, const struct pkt *p, bool verify)
 {
 	unsigned at = find_plain(p->data, p->len);
+	if (at == 0)
+		at = find_plain6(p->data, p->len);
 	const uint8_t *stamp = p->data + at;
 	/* what is like the run's frames needs no other look */
 	if (unlikely(at == 0 || verify || raw32_load(stamp) != run->key || run->port != p->port ||
