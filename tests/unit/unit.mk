@@ -2,6 +2,8 @@
 #   make unit                all tests; SEED=n repeats a random run, T="arp fib" runs some only
 #   make check-portable      net/ and lib/ for other CPUs (ARCHITECTURE.md, invariant 7)
 #   make fib-bench           look-up speed on this host
+#   make pktgen-bench        what judging a frame costs on this host
+#   make pktgen-report       the generator's report of made-up results
 # Included by the top Makefile, or on its own: make -f tests/unit/unit.mk unit
 
 UNIT_BUILD := build/unit
@@ -130,7 +132,7 @@ UNIT_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=address,unde
 UNIT_DEPS := $(wildcard */*.h net/*/*.h drivers/*/*.h tests/*/*.h tests/unit/twin*/*/*.h \
 	tools/nicsim/*.h tools/nicsim/*/*.h tools/pktgen/*.h) tests/unit/unit.mk
 
-.PHONY: unit check-portable fib-bench pktgen-report
+.PHONY: unit check-portable fib-bench pktgen-report pktgen-bench
 
 # UNIT_MAIN_x: the file with main(), when it is not test_x.c
 define UNIT_RULE
@@ -202,6 +204,14 @@ check-portable: $(PORTABLE_GCC:%=portable-%) ## net/ and lib/ for AArch64, RISC-
 $(UNIT_BUILD)/fib_bench: tests/bench/fib_bench.c tests/unit/prefixes.c tests/unit/host.c $(wildcard net/fib/*.c) $(UNIT_DEPS)
 	@mkdir -p $(@D)
 	gcc -std=gnu11 -O2 -g -I. -Wall -Wextra -Werror -o $@ $(filter %.c,$^)
+
+$(UNIT_BUILD)/pktgen_bench: tests/bench/pktgen_bench.c tests/unit/host.c tools/pktgen/judge.c \
+		tools/pktgen/pace.c tools/pktgen/histogram.c lib/csum.c $(UNIT_DEPS)
+	@mkdir -p $(@D)
+	gcc -std=gnu11 -O2 -g -I. -Wall -Wextra -Werror -o $@ $(filter %.c,$^) -lcmocka
+
+pktgen-bench: $(UNIT_BUILD)/pktgen_bench ## what the generator's judge costs a frame on this host
+	$(UNIT_BUILD)/pktgen_bench
 
 fib-bench: $(UNIT_BUILD)/fib_bench ## FIB look-up speed on this host
 	$(UNIT_BUILD)/fib_bench
