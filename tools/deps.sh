@@ -40,10 +40,23 @@ clang_runtime() {
 	echo "libclang-rt-$version-dev"
 }
 
+there() {
+	installed "$1" || apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [^(]'
+}
+
+# Tools of others that attack the machine or load its server, less than 1 MB together. Where one has
+# no package its test says that it was skipped.
+attackers() {
+	for package in thc-ipv6 slowhttptest nghttp2-client wrk; do
+		there $package && echo $package
+	done
+	true
+}
+
 # The browser that looks at the machine's page: 124 MB to fetch, 412 MB on the disk. Ubuntu has it as
 # a snap only, which does not run in a network namespace; the test says then that it was skipped.
 browser() {
-	if installed chromium || apt-cache policy chromium 2>/dev/null | grep -q 'Candidate: [^(]'; then
+	if there chromium; then
 		echo chromium fonts-dejavu-core
 	fi
 }
@@ -54,8 +67,8 @@ packages() {
 		build) echo $build ;;
 		run) echo $build $run ;;
 		models) echo $build $run $models ;;
-		test) echo $build $run $models $test $(clang_runtime) $(browser) ;;
-		bench | all) echo $build $run $models $test $(clang_runtime) $(browser) $bench ;;
+		test) echo $build $run $models $test $(clang_runtime) $(attackers) $(browser) ;;
+		bench | all) echo $build $run $models $test $(clang_runtime) $(attackers) $(browser) $bench ;;
 		*) usage ;;
 		esac
 	done | tr ' ' '\n' | sort -u

@@ -12,7 +12,7 @@ import time
 import pytest
 from conftest import LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, RIGHT_ROUTER, eventually, pings, router_config
 from launcher import password
-from test_ip6 import LEFT6, LEFT_ROUTER6, RIGHT_ROUTER6, make_lab6  # noqa: F401
+from family import LEFT6, LEFT_ROUTER6, RIGHT_ROUTER6, make_lab6  # noqa: F401
 
 SECRET = "open sesame"
 REMOTE = "console server\nconsole access 192.0.2.0/24\n%s\n" % password.line(SECRET.encode())
