@@ -33,6 +33,7 @@ enum session_state { SESSION_READ, SESSION_ANSWER, SESSION_CLOSE };
 
 struct session {
 	struct tcp_conn *conn; /* NULL: free */
+	struct net_addr from;  /* its peer */
 	enum session_state state;
 	uint64_t due_us;   /* when to give up, in this state */
 	uint64_t end_us;   /* ANSWER: when to give up, however it gets on */
@@ -312,27 +313,41 @@ static void leave(struct tcp_conn *c)
 		sweep_us = core_now_us() + SWEEP_US;
 }
 
-/* A place for another connection: a free one, or that of the one that has been idle for longest,
- * which is closed. NULL: all are at work. */
-static struct session *take_place(void)
+static bool is_idle(const struct session *s)
 {
-	struct session *oldest = NULL;
-	for (unsigned i = 0; i < HTTP_SESSIONS; i++) {
-		struct session *s = &sessions[i];
-		if (!s->conn)
-			return s;
-		if (s->state == SESSION_READ && http_is_idle(&s->parser) && s->in_len == 0 &&
-		    (!oldest || s->due_us < oldest->due_us))
-			oldest = s;
-	}
-	if (!oldest)
-		return NULL;
-	leave(oldest->conn);
-	http_stats.sessions--;
-	return oldest;
+	return s->state == SESSION_READ && http_is_idle(&s->parser) && s->in_len == 0;
 }
 
-/* All sessions are at work: the connection is told so and closed. */
+/* A place for another connection from that address: a free one, or that of the one that has been
+ * idle for longest, which is closed; who has its share already may have its own ones alone. NULL: all
+ * are at work. */
+static struct session *take_place(const struct net_addr *from)
+{
+	struct session *place = NULL, *oldest = NULL, *own = NULL;
+	unsigned count = 0;
+	for (unsigned i = 0; i < HTTP_SESSIONS; i++) {
+		struct session *s = &sessions[i];
+		bool same = s->conn && net_addr_same_source(&s->from, from);
+		count += same;
+		if (!s->conn)
+			place = place ? place : s;
+		else if (is_idle(s) && (!oldest || s->due_us < oldest->due_us))
+			oldest = s;
+		if (same && is_idle(s) && (!own || s->due_us < own->due_us))
+			own = s;
+	}
+	if (count >= HTTP_PER_SOURCE)
+		place = own;
+	else if (!place)
+		place = oldest;
+	if (place && place->conn) {
+		leave(place->conn);
+		http_stats.sessions--;
+	}
+	return place;
+}
+
+/* All sessions it may have are at work: the connection is told so and closed. */
 static void turn_away(struct tcp_conn *c)
 {
 	char head[HTTP_ANSWER_MAX];
@@ -353,12 +368,13 @@ static bool on_accept(struct tcp_conn *c)
 		http_stats.refused++;
 		return false;
 	}
-	struct session *s = take_place();
+	struct session *s = take_place(&info.remote);
 	if (!s) {
 		turn_away(c);
 		return true;
 	}
 	s->conn = c;
+	s->from = info.remote;
 	s->heard_fin = false;
 	s->end_us = 0;
 	s->in_len = s->out_at = s->out_len = 0;

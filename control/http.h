@@ -4,6 +4,7 @@
  *
  * Everything a client can make it do is bounded:
  *     connections   HTTP_SESSIONS at once; the next takes the place of one that is idle, or gets 503
+ *                   HTTP_PER_SOURCE of an address (IPv6: a /64): nobody alone can keep others out
  *     memory        a session's, taken at the start; answers are made as room to send appears
  *     time          a head has HTTP_HEAD_US, whatever drips in; an answer must get on within
  *                   HTTP_STALL_US and end within HTTP_ANSWER_US; silence ends after HTTP_IDLE_US
@@ -17,6 +18,7 @@
 #include "lib/types.h"
 
 #define HTTP_SESSIONS 64
+#define HTTP_PER_SOURCE 48
 #define HTTP_PIECES_PER_TURN 16
 #define HTTP_HEAD_US 10000000ull
 #define HTTP_STALL_US 20000000ull

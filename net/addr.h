@@ -48,6 +48,14 @@ static inline bool net_addr_equal(const struct net_addr *a, const struct net_add
 	        (a->w[3] ^ b->w[3])) == 0;
 }
 
+/* Whether one station may be both, where what a source may take is bounded: it may have any address
+ * of its subnet, so of IPv6 that counts (RFC 4291 2.5.4). */
+static inline bool net_addr_same_source(const struct net_addr *a, const struct net_addr *b)
+{
+	bool same_net = a->w[0] == b->w[0] && a->w[1] == b->w[1];
+	return net_addr_is_ip4(a) ? net_addr_equal(a, b) : same_net && !net_addr_is_ip4(b);
+}
+
 /* Any address of either family: all zero (RFC 4291 2.5.2). */
 #define NET_ADDR_ANY ((struct net_addr){{0, 0, 0, 0}})
 

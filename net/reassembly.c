@@ -158,13 +158,6 @@ static bool key_equal(const struct reassembly_key *a, const struct reassembly_ke
 	       net_addr_equal(&a->src, &b->src) && net_addr_equal(&a->dst, &b->dst);
 }
 
-/* A network may give out its addresses by itself: of IPv6 the subnet counts (RFC 4291 2.5.4). */
-static bool same_source(const struct net_addr *a, const struct net_addr *b)
-{
-	bool same_net = a->w[0] == b->w[0] && a->w[1] == b->w[1];
-	return net_addr_is_ip4(a) ? net_addr_equal(a, b) : same_net && !net_addr_is_ip4(b);
-}
-
 /* Takes it out of the table and counts what it held. */
 static void datagram_remove(struct reassembly *r, uint32_t index, enum counter fate)
 {
@@ -199,7 +192,7 @@ static uint32_t victim(const struct reassembly *r, const struct net_addr *src)
 {
 	uint32_t count = 0, oldest_of_source = NIL;
 	for (uint32_t i = r->oldest; i != NIL; i = r->datagrams[i].newer) {
-		if (!same_source(&r->datagrams[i].key.src, src))
+		if (!net_addr_same_source(&r->datagrams[i].key.src, src))
 			continue;
 		if (count++ == 0)
 			oldest_of_source = i;

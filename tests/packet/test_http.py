@@ -356,7 +356,8 @@ def test_too_many(h):
     """Sessions at work stay; an idle one makes room; who finds none is told 503."""
     first = Client(h, sport=30000)
     first.get("/healthz")
-    busy = [Client(h, sport=30001 + i).ask(b"G") for i in range(63)]
+    busy = [Client(h, sport=30001 + i).ask(b"G") for i in range(40)]
+    busy += [Client(h, src=B, sport=30001 + i).ask(b"G") for i in range(23)]
     late = Client(h, sport=31000)
     assert first.read().ended is True
     late.ask(b"G")
@@ -368,6 +369,28 @@ def test_too_many(h):
     for peer in busy[:3] + [late]:
         peer.ask(b"ET /healthz HTTP/1.1\r\nHost: h\r\n\r\n")
         assert peer.answer()[0] == 200
+    h.time(30 * SECOND)
+    for outs in h.outs:
+        outs.clear()
+
+
+def test_too_many_of_one(h):
+    """48 of one address: more of its own make room only where they are idle; another address finds
+    its place meanwhile."""
+    first = Client(h, sport=30000)
+    first.get("/healthz")
+    for i in range(47):
+        Client(h, sport=30001 + i).ask(b"G")
+    late = Client(h, sport=31000)
+    assert first.read().ended is True
+    late.ask(b"G")
+    assert Client(h, sport=31001).read().answer(head_only=True)[0] == 503
+    others = [Client(h, src=B, sport=30000 + i) for i in range(16)]
+    for other in others:
+        assert other.get("/healthz")[0] == 200
+    late = Client(h, src=B, sport=31000)  # in place of the one that has been idle for longest
+    assert others[0].read().ended is True and not others[1].read().ended
+    assert late.get("/healthz")[0] == 200
     h.time(30 * SECOND)
     for outs in h.outs:
         outs.clear()
