@@ -1,8 +1,9 @@
-"""The echo application: UDP datagrams come back as they were."""
+"""The echo application: UDP datagrams come back as they were, over both families."""
 import socket
 
 import pytest
 from conftest import LEFT_ROUTER, pings
+from family import LEFT6, LEFT_ROUTER6, V6, addresses_up, both
 
 CONFIG = """\
 hostname e1
@@ -14,42 +15,64 @@ interface eth0
 
 
 @pytest.fixture
-def echo(make_router, make_hosts):
+def echo(make_router, make_hosts, family):
     left, _ = make_hosts()
-    router = make_router(CONFIG, app="echo", ports=(left.port,))
+    more = " ipv6 address %s/64\n" % LEFT_ROUTER6 if family is V6 else ""
+    router = make_router(CONFIG + more, app="echo", ports=(left.port,))
+    if family is V6:
+        left.configure6(LEFT6 + "/64", LEFT_ROUTER6)
+        addresses_up(router)
     return router, left
 
 
-def test_udp_echo(echo):
+def connected(host, family, port=7):
+    client = host.socket(family.af)
+    client.settimeout(5)
+    client.connect((family.left_router, port))
+    return client
+
+
+@both
+def test_udp_echo(echo, family):
     router, host = echo
-    with host.socket() as client:
-        client.settimeout(5)
-        client.connect((LEFT_ROUTER, 7))
-        for size in (0, 1, 17, 18, 512, 1472):
+    with connected(host, family) as client:
+        for size in (0, 1, 17, 18, 512, 1492 - family.header):
             payload = bytes(index & 0xFF for index in range(size))
             client.send(payload)
             assert client.recv(2048) == payload
     counters = router.balanced()
     assert counters["delivered_udp"] == 6 and counters["udp_tx"] == 6
+    pings(host, family.left_router)
+    with connected(host, family, 8) as client:  # nobody listens there
+        client.send(b"?")
+        with pytest.raises(ConnectionRefusedError):
+            client.recv(64)
 
 
-def test_udp_echo_without_checksum(echo):
-    """RFC 768: a checksum of zero means none was made; such a datagram is answered too."""
+@both
+def test_udp_without_checksum(echo, family):
+    """A checksum of zero: of IPv4 none was made (RFC 768), such a datagram is answered too; of IPv6 it
+    is refused (RFC 8200 8.1), and Linux sends none."""
     router, host = echo
-    with host.socket() as client:
-        client.setsockopt(socket.SOL_SOCKET, 11, 1)  # SO_NO_CHECK
-        client.settimeout(5)
-        client.connect((LEFT_ROUTER, 7))
-        client.send(b"plain")
-        assert client.recv(64) == b"plain"
+    with connected(host, family) as client:
+        if family is V6:
+            # UDP's header by hand: from port 9, to port 7, 9 bytes, no checksum
+            with host.socket(family.af, socket.SOCK_RAW, socket.IPPROTO_UDP) as raw:
+                raw.sendto(bytes.fromhex("0009 0007 0009 0000 78"), (family.left_router, 0))
+            client.send(b"plain")
+            assert client.recv(64) == b"plain"
+            assert router.balanced()["drop_udp_malformed"] == 1
+        else:
+            client.setsockopt(socket.SOL_SOCKET, 11, 1)  # SO_NO_CHECK
+            client.send(b"plain")
+            assert client.recv(64) == b"plain"
 
 
-def test_echo_many(echo):
+@both
+def test_echo_many(echo, family):
     """A thousand datagrams, 32 in flight."""
     _, host = echo
-    with host.socket() as client:
-        client.settimeout(5)
-        client.connect((LEFT_ROUTER, 7))
+    with connected(host, family) as client:
         seen = set()
         for start in range(0, 1024, 32):
             for number in range(start, start + 32):
@@ -57,21 +80,6 @@ def test_echo_many(echo):
             while len(seen) < start + 32:
                 seen.add(client.recv(64))
         assert len(seen) == 1024
-
-
-def test_echo_host_is_pinged(echo):
-    _, host = echo
-    pings(host, LEFT_ROUTER)
-
-
-def test_other_port_is_refused(echo):
-    _, host = echo
-    with host.socket() as client:
-        client.settimeout(5)
-        client.connect((LEFT_ROUTER, 8))
-        client.send(b"?")
-        with pytest.raises(ConnectionRefusedError):
-            client.recv(64)
 
 
 @pytest.mark.nics(["virtio"])

@@ -1,46 +1,59 @@
-"""Real Linux hosts talk through the router: ping, traceroute, TCP, UDP, fragments."""
+"""Real Linux hosts talk through the router: ping, traceroute, TCP, UDP, fragments; over IPv4 and IPv6
+alike, but for what only IPv4 has: fragments made by a router (RFC 8200 4.5)."""
 import re
-import socket
 
 import pytest
-from conftest import LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, RIGHT_ROUTER, pings, router_config
+from conftest import LEFT_HOST, RIGHT_HOST, pings, router_config
+from family import V4, V6, both, lab_of, make_lab6, make_lab_of  # noqa: F401
 from launcher import demo
 
 
-def test_ping(lab):
-    pings(lab.left, RIGHT_HOST)
-    pings(lab.right, LEFT_HOST)
-    pings(lab.left, LEFT_ROUTER)
-    pings(lab.left, RIGHT_ROUTER)  # the router's far address
-    before = lab.router.balanced()["forwarded"]
-    pings(lab.left, RIGHT_HOST, count=10)
-    assert lab.router.balanced()["forwarded"] - before == 20
+@both
+def test_ping(lab_of, family):
+    pings(lab_of.left, family.right)
+    pings(lab_of.right, family.left)
+    pings(lab_of.left, family.left_router)
+    pings(lab_of.left, family.right_router)  # the router's far address
+    before = lab_of.router.balanced()["forwarded"]
+    pings(lab_of.left, family.right, count=10)
+    assert lab_of.router.balanced()["forwarded"] - before == 20
 
 
-def test_first_packet_is_not_lost(lab):
+@both
+def test_first_packet_is_not_lost(lab_of, family):
     """Packets wait in the router while it asks for the neighbour's address."""
-    pings(lab.left, RIGHT_HOST, count=1)
-    assert "drop_neigh_queue" not in lab.router.balanced().drops()
+    pings(lab_of.left, family.right, count=1)
+    assert "drop_neigh_queue" not in lab_of.router.balanced().drops()
 
 
-@pytest.mark.parametrize("method", [[], ["-I"]], ids=["udp", "icmp"])
-def test_traceroute(lab, method):
-    for host, router, target in ((lab.left, LEFT_ROUTER, RIGHT_HOST),
-                                 (lab.right, RIGHT_ROUTER, LEFT_HOST)):
-        result = host.run(["traceroute", "-n", "-q", "1", "-w", "3", "-m", "5", *method, target])
-        hops = re.findall(r"^\s*\d+\s+(\S+)", result.stdout, re.MULTILINE)
-        assert hops == [router, target], result.stdout + result.stderr
+@both
+def test_traceroute(lab_of, family):
+    """By UDP, by ICMP echo, and by tracepath, which asks for the path's MTU along."""
+    for method in ([], ["-I"]):
+        for host, router, target in ((lab_of.left, family.left_router, family.right),
+                                     (lab_of.right, family.right_router, family.left)):
+            result = host.run(["traceroute", family.flag, "-n", "-q", "1", "-w", "3", "-m", "5",
+                               *method, target])
+            hops = re.findall(r"^\s*\d+\s+(\S+)", result.stdout, re.MULTILINE)
+            assert hops == [router, target], result.stdout + result.stderr
+    said = lab_of.left.run(["tracepath", family.flag, "-n", family.right]).stdout
+    assert re.search(r"^ 1: +%s " % re.escape(family.left_router), said, re.MULTILINE), said
+    assert re.search(r"^ 2: +%s .*reached" % re.escape(family.right), said, re.MULTILINE), said
+    assert "pmtu 1500 hops 2" in said, said
 
 
-def test_ttl_is_counted_down(lab):
-    assert "ttl=63 " in pings(lab.left, RIGHT_HOST, count=1)
-    assert "ttl=64 " in pings(lab.left, LEFT_ROUTER, count=1)
+@both
+def test_ttl_is_counted_down(lab_of, family):
+    assert "ttl=63 " in pings(lab_of.left, family.right, count=1)
+    assert "ttl=64 " in pings(lab_of.left, family.left_router, count=1)
 
 
-def test_static_route(make_lab):
-    lab = make_lab(router_config(extra="ip route 203.0.113.0/24 %s\n" % RIGHT_HOST))
-    lab.right.ip("address", "add", "203.0.113.9/32", "dev", "lo")
-    pings(lab.left, "203.0.113.9")
+@both
+def test_static_route(make_lab_of, family):
+    lab = make_lab_of(extra=family.route)
+    lab.right.ip(family.flag, "address", "add", "%s/%d" % (family.inside, family.host_bits), "dev", "lo",
+                 *(["nodad"] if family is V6 else []))
+    pings(lab.left, family.inside)
 
 
 def explained(router, allowed):
@@ -51,57 +64,74 @@ def explained(router, allowed):
     return counters
 
 
+LOST = {"drop_tx_full", "drop_no_buffer"}
+UNASKED = {"drop_ip6_multicast"}  # the hosts' MLD reports go to routers of multicast
+
+
+@both
 @pytest.mark.parametrize("cpus", [1, 2, 4])
-def test_iperf_tcp(make_lab, cpus):
+def test_iperf_tcp(make_lab_of, family, cpus):
     """Completes without a stall, and every packet is accounted for."""
-    lab = make_lab(cpus=cpus)
-    report = demo.iperf(lab.left, lab.right, RIGHT_HOST, 3, ["-P", "2"])
+    lab = make_lab_of(cpus=cpus)
+    report = demo.iperf(lab.left, lab.right, family.right, 3, ["-P", "2", family.flag])
     assert not demo.stalls(report), report["intervals"]
     assert report["end"]["sum_received"]["bytes"] > 1 << 20
-    counters = explained(lab.router, {"drop_tx_full", "drop_no_buffer"})
+    counters = explained(lab.router, LOST | UNASKED)
     assert counters["forwarded"] * 1500 > report["end"]["sum_received"]["bytes"]
 
 
-def test_iperf_tcp_both_ways(lab):
-    report = demo.iperf(lab.left, lab.right, RIGHT_HOST, 3, ["--bidir"])
+@both
+def test_iperf_tcp_both_ways(lab_of, family):
+    report = demo.iperf(lab_of.left, lab_of.right, family.right, 3, ["--bidir", family.flag])
     for key in ("sum_received", "sum_received_bidir_reverse"):
         assert report["end"][key]["bytes"] > 1 << 20, key
-    explained(lab.router, {"drop_tx_full", "drop_no_buffer"})
+    explained(lab_of.router, LOST | UNASKED)
 
 
-def test_iperf_udp(lab):
+@both
+def test_iperf_udp(lab_of, family):
     """Of what reaches the router nearly all goes on, and undamaged. On a busy machine the hosts
     lose some too, before a tap or in front of iperf3: that is not judged."""
-    report = demo.iperf(lab.left, lab.right, RIGHT_HOST, 2,
-                        ["-u", "-b", "20M", "-l", "1200"])
-    counters = explained(lab.router, {"drop_tx_full", "drop_no_buffer"})
+    lab = lab_of
+    report = demo.iperf(lab.left, lab.right, family.right, 2,
+                        ["-u", "-b", "20M", "-l", "1200", family.flag])
+    counters = explained(lab.router, LOST | UNASKED)
     lost = sum(counters.drops().values())
     assert counters["forwarded"] > 1000 and lost < counters["forwarded"] / 20, counters
     assert report["end"]["sum"]["lost_percent"] < 100, report["end"]["sum"]
-    names, values = re.findall(r"^Udp: (.*)$", lab.right.run(["cat", "/proc/net/snmp"]).stdout,
-                               re.MULTILINE)
-    udp = dict(zip(names.split(), map(int, values.split())))
+    udp = udp_of(lab.right, family)
     assert udp["InErrors"] == udp["RcvbufErrors"], udp
 
 
-def udp_across(sender, receiver, address, size, count=5):
+def udp_of(host, family):
+    """Linux' own counters."""
+    if family is V6:
+        text = host.run(["cat", "/proc/net/snmp6"]).stdout
+        return {name: int(n) for name, n in re.findall(r"^Udp6(\w+)\s+(\d+)$", text, re.MULTILINE)}
+    names, values = re.findall(r"^Udp: (.*)$", host.run(["cat", "/proc/net/snmp"]).stdout,
+                               re.MULTILINE)
+    return dict(zip(names.split(), map(int, values.split())))
+
+
+def udp_across(sender, receiver, address, size, count=5, family=V4):
     """Datagrams of `size` bytes arrive whole. Each is answered before the next is sent."""
     payload = bytes(index * 7 & 0xFF for index in range(size))
-    with receiver.socket() as server, sender.socket() as client:
+    with receiver.socket(family.af) as server, sender.socket(family.af) as client:
         server.bind((address, 4000))
         server.settimeout(5)
-        # May be fragmented on the way: Linux would set DF otherwise.
-        client.setsockopt(socket.IPPROTO_IP, 10, 0)  # IP_MTU_DISCOVER = IP_PMTUDISC_DONT
+        # May be fragmented on the way (IPv6: by us): Linux would go by the path's MTU otherwise.
+        client.setsockopt(*family.may_fragment)
         for _ in range(count):
             client.sendto(payload, (address, 4000))
             assert server.recv(65536) == payload
 
 
-@pytest.mark.parametrize("size", [1473, 4000, 20000, 65507])
-def test_sender_fragments(lab, size):
+@both
+def test_sender_fragments(lab_of, family):
     """Fragments made by the sender pass like any packet, both ways."""
-    udp_across(lab.left, lab.right, RIGHT_HOST, size)
-    udp_across(lab.right, lab.left, LEFT_HOST, size)
+    for size in (1473, 4000, 20000, 65507):
+        udp_across(lab_of.left, lab_of.right, family.right, size, family=family)
+        udp_across(lab_of.right, lab_of.left, family.left, size, family=family)
 
 
 @pytest.mark.parametrize("mtu", [576, 1400])
@@ -117,15 +147,16 @@ def test_router_fragments(make_lab, mtu):
     # received every datagram whole.
 
 
+@both
 @pytest.mark.parametrize("cpus", [1, 2])
-def test_jumbo_frames(make_lab, cpus):
+def test_jumbo_frames(make_lab_of, family, cpus):
     """With MTU 9000 on both sides large frames pass whole; larger packets are cut at 9000."""
-    config = router_config(eth1_mtu=9000).replace("192.0.2.1/24", "192.0.2.1/24\n mtu 9000")
-    lab = make_lab(config, cpus=cpus, left_mtu=9000, right_mtu=9000)
-    pings(lab.left, RIGHT_HOST, "-M", "do", "-s", "8972")
-    pings(lab.left, LEFT_ROUTER, "-M", "do", "-s", "8972")
-    udp_across(lab.left, lab.right, RIGHT_HOST, 8972, count=2)
-    udp_across(lab.right, lab.left, LEFT_HOST, 20000, count=2)
+    lab = make_lab_of(" mtu 9000", " mtu 9000", cpus=cpus, left_mtu=9000, right_mtu=9000)
+    size = str(9000 - 8 - family.header)
+    pings(lab.left, family.right, "-M", "do", "-s", size)
+    pings(lab.left, family.left_router, "-M", "do", "-s", size)
+    udp_across(lab.left, lab.right, family.right, int(size), count=2, family=family)
+    udp_across(lab.right, lab.left, family.left, 20000, count=2, family=family)
     assert lab.router.balanced()["fragmented"] == 0
 
 
@@ -137,23 +168,27 @@ def test_jumbo_to_standard(make_lab):
     assert lab.router.balanced()["fragmented"] == 2
 
 
-def test_tcp_finds_the_path_mtu(make_lab):
-    """Linux sets DF on TCP; it learns the smaller MTU from the router's ICMP and goes on."""
-    lab = make_lab(router_config(eth1_mtu=1000), right_mtu=1000)
+@both
+def test_tcp_finds_the_path_mtu(make_lab_of, family):
+    """Linux learns the smaller MTU from the router's ICMP and goes on (IPv4: TCP has DF set)."""
+    lab = make_lab_of(eth1=" mtu %d" % family.mtu, right_mtu=family.mtu)
     # The right host's MSS would tell the left one: make it claim more than its link takes.
-    lab.right.ip("route", "replace", "default", "via", RIGHT_ROUTER, "advmss", "1460")
-    report = demo.iperf(lab.left, lab.right, RIGHT_HOST, 2)
+    lab.right.ip(family.flag, "route", "replace", "default", "via", family.right_router,
+                 "advmss", str(1480 - family.header))
+    report = demo.iperf(lab.left, lab.right, family.right, 2, [family.flag])
     assert report["end"]["sum_received"]["bytes"] > 100000
     counters = lab.router.balanced()
-    assert counters["icmp_tx_unreach_frag"] > 0 and counters["drop_ip4_need_frag"] > 0
+    dropped, told, _ = family.errors["size"]
+    assert counters[told] > 0 and counters[dropped] > 0
 
 
-def test_no_device_register_is_read_while_forwarding(lab):
+@both
+def test_no_device_register_is_read_while_forwarding(lab_of, family):
     """Invariant 4: the data path reads no device register and writes at most one per burst."""
-    pings(lab.left, RIGHT_HOST)
-    before = lab.router.interfaces()
-    demo.iperf(lab.left, lab.right, RIGHT_HOST, 2)
-    after = lab.router.interfaces()
+    pings(lab_of.left, family.right)
+    before = lab_of.router.interfaces()
+    demo.iperf(lab_of.left, lab_of.right, family.right, 2, [family.flag])
+    after = lab_of.router.interfaces()
     for name in ("eth0", "eth1"):
         assert after[name]["mmio_reads"] == before[name]["mmio_reads"], name
         packets = after[name]["tx_pkts"] - before[name]["tx_pkts"]

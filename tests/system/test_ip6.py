@@ -1,34 +1,20 @@
-"""Real Linux hosts talk IPv6 through the router, and with it: RFC 8200, 4443, 4861, 4862."""
+"""What only IPv6 has, with real Linux hosts: link-local addresses, discovery, DAD, advertisements (RFC
+4861, 4862). What both families have is in test_forwarding.py, test_icmp.py and test_links.py."""
 import contextlib
 import re
 import socket
 import subprocess
 
 import pytest
-from conftest import LEFT_MAC, LEFT_ROUTER, eventually, pings, reaches
+from conftest import LEFT_MAC, LEFT_ROUTER, eventually, pings
 from family import (LEFT6, LEFT_ROUTER6, RIGHT6, RIGHT_ROUTER6, config6, lab6,  # noqa: F401
                     make_lab6)
-from launcher import demo
-
-def test_ping(lab6):
-    pings(lab6.left, RIGHT6)
-    pings(lab6.right, LEFT6)
-    pings(lab6.left, LEFT_ROUTER6)
-    pings(lab6.left, RIGHT_ROUTER6)  # the router's far address
-    before = lab6.router.balanced()["forwarded"]
-    pings(lab6.left, RIGHT6, count=10)
-    assert lab6.router.balanced()["forwarded"] - before == 20
 
 
 def test_both_families_at_once(lab6):
     pings(lab6.left, LEFT_ROUTER)
     pings(lab6.left, "198.51.100.2")
     pings(lab6.left, RIGHT6)
-
-
-def test_first_packet_is_not_lost(lab6):
-    pings(lab6.left, RIGHT6, count=1)
-    assert "drop_neigh_queue" not in lab6.router.balanced().drops()
 
 
 def link_local(router, port):
@@ -38,70 +24,6 @@ def link_local(router, port):
 
 def test_link_local(lab6):
     pings(lab6.left, link_local(lab6.router, 0) + "%eth0")
-
-
-def test_hop_limit_is_counted_down(lab6):
-    assert "ttl=63 " in pings(lab6.left, RIGHT6, count=1)
-    assert "ttl=64 " in pings(lab6.left, LEFT_ROUTER6, count=1)
-
-
-@pytest.mark.parametrize("method", [[], ["-I"]], ids=["udp", "icmp"])
-def test_traceroute(lab6, method):
-    for host, router, target in ((lab6.left, LEFT_ROUTER6, RIGHT6),
-                                 (lab6.right, RIGHT_ROUTER6, LEFT6)):
-        result = host.run(["traceroute", "-6", "-n", "-q", "1", "-w", "3", "-m", "5", *method, target])
-        hops = re.findall(r"^\s*\d+\s+(\S+)", result.stdout, re.MULTILINE)
-        assert hops == [router, target], result.stdout + result.stderr
-
-
-def test_static_route(make_lab6):
-    lab = make_lab6(extra="ipv6 route 2001:db8:9::/48 %s" % RIGHT6)
-    lab.right.ip("-6", "address", "add", "2001:db8:9:7::9/128", "dev", "lo", "nodad")
-    pings(lab.left, "2001:db8:9:7::9")
-    assert "via %s eth1" % RIGHT6 in lab.router.command("show ipv6 route 2001:db8:9:7::9")
-
-
-def test_no_route(lab6):
-    assert not reaches(lab6.left, "2001:db8:ffff::1")
-    counters = lab6.router.balanced()
-    assert counters["drop_ip6_no_route"] and counters["icmp6_tx_unreach_no_route"]
-
-
-IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO, IPV6_MTU = 23, 2, 24  # linux/in6.h
-
-
-def test_packet_too_big(make_lab6):
-    """RFC 8201: Linux learns the path's MTU from the router."""
-    lab = make_lab6(eth1=" mtu 1400", right_mtu=1400)
-    with lab.left.socket(socket.AF_INET6, socket.SOCK_DGRAM) as sock:
-        sock.setsockopt(socket.IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO)
-        sock.connect((RIGHT6, 9))
-        sock.send(bytes(1440))
-        eventually(lambda: sock.getsockopt(socket.IPPROTO_IPV6, IPV6_MTU) == 1400, 10)
-    assert lab.router.balanced()["icmp6_tx_too_big"] == 1
-
-
-@pytest.mark.parametrize("size", [1400, 3000, 8000])
-def test_large_ping_to_the_router(lab6, size):
-    """The router puts fragments together, and makes some."""
-    pings(lab6.left, LEFT_ROUTER6, "-s", str(size), count=2)
-
-
-def test_fragments_pass(lab6):
-    """RFC 8200 4.5: fragments are the hosts' affair."""
-    pings(lab6.left, RIGHT6, "-s", "5000", count=2)
-
-
-@pytest.mark.parametrize("cpus", [1, 2, 4])
-def test_iperf_tcp(make_lab6, cpus):
-    lab = make_lab6(cpus=cpus)
-    report = demo.iperf(lab.left, lab.right, RIGHT6, 3, ["-P", "2", "-6"])
-    assert not demo.stalls(report), report["intervals"]
-    assert report["end"]["sum_received"]["bytes"] > 1 << 20
-    # the hosts' MLD reports go to a group of routers of multicast
-    strange = set(lab.router.balanced().drops()) - {"drop_tx_full", "drop_no_buffer",
-                                                    "drop_ip6_multicast"}
-    assert not strange, strange
 
 
 def test_hosts_number_themselves(make_lab):
@@ -239,7 +161,3 @@ def test_neighbours_are_shown_and_forgotten(lab6):
     lab6.router.command("clear ipv6 neighbors")
     assert RIGHT6 not in lab6.router.command("show ipv6 neighbors")
     pings(lab6.left, RIGHT6)
-
-
-def test_console_ping(lab6):
-    assert "5 sent, 5 received" in lab6.router.command("ping %s" % LEFT6, timeout_s=30)

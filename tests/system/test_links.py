@@ -1,14 +1,18 @@
-"""Neighbours that change and cables that are pulled."""
+"""Neighbours that change and cables that are pulled, over both families."""
+import re
+
 import pytest
-from conftest import LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, eventually, pings, reaches, router_config
+from conftest import RIGHT_HOST, eventually, pings, reaches, router_config
+from family import V6, both, lab_of, make_lab6, make_lab_of  # noqa: F401
 
 
-def test_show_arp(lab):
-    pings(lab.left, RIGHT_HOST)
-    text = lab.router.command("show arp")
-    mac = lab.right.ip("-br", "link", "show", "eth0")
-    assert LEFT_HOST in text and RIGHT_HOST in text, text
-    assert mac.split()[2].lower() in text.lower(), text
+@both
+def test_show_neighbours(lab_of, family):
+    pings(lab_of.left, family.right)
+    text = lab_of.router.command(family.show_neighbours)
+    for host, address in ((lab_of.left, family.left), (lab_of.right, family.right)):
+        mac = host.ip("-br", "link", "show", "eth0").split()[2].lower()
+        assert re.search("^%s +%s " % (address, mac), text, re.MULTILINE), text
 
 
 def test_arp_expiry(make_lab):
@@ -32,39 +36,59 @@ def is_up(router, name):
     return router.interfaces()[name]["up"]
 
 
-def test_cable_pulled(lab):
+@both
+def test_cable_pulled(lab_of, family):
     """The emulated card reports its link down and up; traffic stops and comes back."""
-    pings(lab.left, RIGHT_HOST)
+    lab = lab_of
+    pings(lab.left, family.right)
     lab.router.set_link(1, False)
     eventually(lambda: not is_up(lab.router, "eth1"), 15, "eth1 down")
     assert is_up(lab.router, "eth0")
-    assert not reaches(lab.left, RIGHT_HOST)
+    assert not reaches(lab.left, family.right)
     lab.router.set_link(1, True)
     eventually(lambda: is_up(lab.router, "eth1"), 15, "eth1 up")
-    eventually(lambda: reaches(lab.left, RIGHT_HOST), 15, "traffic again")
+    eventually(lambda: reaches(lab.left, family.right), 15, "traffic again")
 
 
-def test_host_interface_down_and_up(lab):
+@both
+def test_host_interface_down_and_up(lab_of, family):
     """The other end of the tap goes away for a while."""
-    pings(lab.left, RIGHT_HOST)
+    lab = lab_of
+    pings(lab.left, family.right)
     lab.right.ip("link", "set", "eth0", "down")
-    assert not reaches(lab.left, RIGHT_HOST)
+    assert not reaches(lab.left, family.right)
     lab.right.ip("link", "set", "eth0", "up")
-    lab.right.ip("route", "replace", "default", "via", "198.51.100.1")
-    eventually(lambda: reaches(lab.left, RIGHT_HOST), 15, "traffic again")
+    if family is V6:  # Linux forgets the address with the link
+        lab.right.ip("-6", "address", "replace", family.right + "/64", "dev", "eth0", "nodad")
+    lab.right.ip(family.flag, "route", "replace", "default", "via", family.right_router)
+    eventually(lambda: reaches(lab.left, family.right), 15, "traffic again")
 
 
-def test_shutdown_port(make_lab):
+@both
+def test_shutdown_port(make_lab_of, family):
     """A port the configuration shuts down forwards nothing and says so."""
-    lab = make_lab(router_config(extra=" shutdown\n"))
-    pings(lab.left, LEFT_ROUTER)
-    assert not reaches(lab.left, RIGHT_HOST)
+    lab = make_lab_of(eth1=" shutdown", wait_for=["eth0"])
+    pings(lab.left, family.left_router)
+    assert not reaches(lab.left, family.right)
     assert "shut" in lab.router.command("show interfaces").lower()
 
 
-@pytest.mark.parametrize("times", [5])
-def test_link_flaps(lab, times):
-    for _ in range(times):
-        lab.router.set_link(0, False)
-        lab.router.set_link(0, True)
-    eventually(lambda: reaches(lab.left, RIGHT_HOST), 15, "traffic after the flaps")
+@both
+def test_link_flaps(lab_of, family):
+    for _ in range(5):
+        lab_of.router.set_link(0, False)
+        lab_of.router.set_link(0, True)
+    eventually(lambda: reaches(lab_of.left, family.right), 15, "traffic after the flaps")
+
+
+@both
+def test_neighbour_is_another_card(make_lab_of, family):
+    """A host that got another MAC address and says so (a gratuitous ARP, RFC 5227 3; an unsolicited
+    advertisement, RFC 4861 7.2.6) is reached there at once."""
+    lab = make_lab_of()
+    pings(lab.left, family.right)
+    for name in ("ipv4.conf.eth0.arp_notify", "ipv6.conf.eth0.ndisc_notify"):
+        lab.right.sysctl("net." + name, 1)
+    lab.right.ip("link", "set", "eth0", "address", "52:54:00:00:00:99")
+    eventually(lambda: reaches(lab.left, family.right), 20, "the neighbour is found again")
+    assert "52:54:00:00:00:99" in lab.router.command(family.show_neighbours).lower()
