@@ -14,6 +14,7 @@ import pytest
 from browser import Browser
 from conftest import (LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, RIGHT_ROUTER, ROOT, eventually, pings,
                       router_config)
+from family import LEFT_ROUTER6, RIGHT6, make_lab6  # noqa: F401
 from launcher.errors import LauncherError
 
 BASE = "http://%s" % LEFT_ROUTER
@@ -222,7 +223,7 @@ def test_one_core(make_lab):
         assert curl(lab.left, BASE + "/metrics")[0] == 200
 
 
-def test_page_in_a_browser(web):
+def test_page_in_a_browser(make_lab6):
     """With traffic through the router: it shows ports, rates, drops, cores, routes and neighbours, asks
     nobody else, and says so when the machine goes away and comes back."""
     if not shutil.which("chromium") and "chromium" not in subprocess.run(
@@ -230,7 +231,9 @@ def test_page_in_a_browser(web):
             check=True).stdout:
         pytest.skip("this distribution has no package chromium")
     os.makedirs(PICTURES, exist_ok=True)
+    web = make_lab6(extra="http server")
     pings(web.left, RIGHT_HOST)
+    pings(web.left, RIGHT6)
     web.right.popen(["iperf3", "-s"], stdout=subprocess.DEVNULL)
     eventually(lambda: web.left.run(["iperf3", "-c", RIGHT_HOST, "-n", "1"]).returncode == 0, 10,
                "iperf3 listens")
@@ -252,7 +255,8 @@ def test_page_in_a_browser(web):
         time.sleep(1.2)
         browser.screenshot(os.path.join(PICTURES, "page-narrow.png"))
         for word in ("r1", "healthy", "eth0", "eth1", "Mbit/s" if "Mbit/s" in text else "Gbit/s",
-                     "ip4_no_route", "control", "data", LEFT_HOST, "198.51.100.0/24"):
+                     "ip4_no_route", "control", "data", LEFT_HOST, "198.51.100.0/24",
+                     RIGHT6, "2001:db8:2::/64", LEFT_ROUTER6 + "/64"):
             assert word in text, (word, text)
         assert browser.errors() == []
         assert all(url.startswith((BASE + "/", "data:")) for url in browser.requests())
