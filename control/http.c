@@ -23,7 +23,8 @@
 
 #define IN_MAX TCP_CONTROL_RCV_BUF
 #define CONTENT_MAX 1400 /* of a piece: one segment */
-#define OUT_MAX (HTTP_CHUNK_HEAD + CONTENT_MAX + sizeof HTTP_CHUNK_END + sizeof HTTP_CHUNK_LAST)
+#define PIECE_MAX (HTTP_CHUNK_HEAD + CONTENT_MAX)
+#define OUT_MAX (PIECE_MAX + sizeof HTTP_CHUNK_END + sizeof HTTP_CHUNK_LAST)
 #define CLOSE_US 5000000ull
 #define SHORT_US 10000ull /* until buffers are looked for again */
 #define SWEEP_US 10000000ull
@@ -141,20 +142,23 @@ static void put_head(struct session *s)
 	s->ended = !page || s->head_only;
 }
 
-/* The next piece of a page that is made, into out[]. */
+/* The next piece of a page that is made, into out[]; the first one behind the head, so that a short
+ * answer is one segment, with one acknowledgement. */
 static void put_piece(struct session *s)
 {
 	bool chunked = http_is_chunked(&s->answer);
-	char *content = s->out + (chunked ? HTTP_CHUNK_HEAD : 0);
-	struct page_text t = {.at = content, .size = CONTENT_MAX};
+	uint32_t head = s->out_len, begin = head + (chunked ? HTTP_CHUNK_HEAD : 0);
+	struct page_text t = {.at = s->out, .size = PIECE_MAX, .used = begin};
 	s->ended = !page_fill(s->page, &s->walk, &t);
-	s->out_len = t.used;
-	if (!chunked)
+	assert(t.used > begin || head || s->ended); /* an item fits into an empty piece */
+	if (!chunked) {
+		s->out_len = t.used;
 		return;
-	if (t.used) {
-		http_chunk_head_put(s->out, t.used);
-		memcpy(content + t.used, HTTP_CHUNK_END, 2);
-		s->out_len += HTTP_CHUNK_HEAD + 2;
+	}
+	if (t.used > begin) {
+		http_chunk_head_put(s->out + head, t.used - begin);
+		memcpy(s->out + t.used, HTTP_CHUNK_END, 2);
+		s->out_len = t.used + 2;
 	}
 	if (s->ended) {
 		memcpy(s->out + s->out_len, HTTP_CHUNK_LAST, sizeof HTTP_CHUNK_LAST - 1);
@@ -214,7 +218,7 @@ static bool advance(struct session *s)
 			put_head(s);
 		else if (s->fixed)
 			send_fixed(s);
-		else
+		if (!s->fixed && !s->ended)
 			put_piece(s);
 	}
 	if (s->out_at < s->out_len)
