@@ -19,7 +19,7 @@ test="clang libcmocka-dev python3-pytest python3-scapy tcpdump ethtool
 	gcc-i686-linux-gnu gcc-aarch64-linux-gnu gcc-riscv64-linux-gnu
 	socat nmap hping3 tshark curl nftables python3-prometheus-client
 	radvd ndisc6 iputils-tracepath inetutils-telnet netcat-openbsd"
-bench="dpdk dpdk-dev dpdk-doc libdpdk-dev pkg-config python3-matplotlib"
+bench="wrk dpdk dpdk-dev dpdk-doc libdpdk-dev pkg-config python3-matplotlib"
 
 usage() {
 	sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0" >&2

@@ -15,6 +15,8 @@
                                  connections opened and closed, bulk, idle ones, round trips of UDP;
                                  beside Linux, XDP and DPDK (services.py). With
                                  --family 6: tcp.<NIC>.ip6.* and so on
+  http.FAMILY.OBJECT.*           requests on the control core's HTTP server, beside nginx (web.py)
+  scrape.*                       what /metrics, ten times a second, costs a router under load
   boot.*, image.*, memory.*      start-up and size
 
 Prints a table and writes build/bench.json: a list of {name, value, unit, better, accel, runs,
@@ -45,10 +47,13 @@ from load import (SLICE_S, WARM_UP_S, BenchError, Generator, build_tools, hugepa
                   median_of, near_only, pin_guest, progress, realtime, round_trip_ns, say)
 from memory import idle_memory
 from models import LINE_RATE_PPS, curve, router_on_models
-from peers import NEXT_HOP_MAC, PEERS, build_l3fwd, dpdk_version
+from peers import PEERS, build_l3fwd, dpdk_version
 from results import RESULTS, Results
+from router import (ROUTES, configuration, configuration6, data_core, drops_of, name_of,
+                    router_under_load)
 from plots import draw
 from services import choose_family, tcp, tcp_idle, udp_rtt
+from web import http, scrape
 from launcher import demo, image, netlab, options, ports
 from launcher.errors import LauncherError
 from launcher.guest import Guest, GuestError
@@ -59,14 +64,8 @@ FAMILIES = {"ip4.64B": "vhost_gen", "ip6.64B": "vhost_gen6_64", "ip4.78B": "vhos
 IMPOSSIBLE = 1.05  # busy share that no core can have
 VALID = 0.99  # of the rate asked for: with less a trial says nothing
 SATURATED = 0.98  # busy share of the data core from which on it is the limit
-ROUTES = (1, 16384)
-PARTS = ["forwarding", "families", "null", "no-loss", "tail-writes", "tcp", "tcp-idle", "udp-rtt", "boot",
-         "sizes"]
-
-
-def routes(prefixes):
-    for number in range(prefixes):
-        yield "10.%d.%d.0/24" % (number >> 8, number & 255)
+PARTS = ["forwarding", "families", "null", "no-loss", "tail-writes", "tcp", "tcp-idle", "udp-rtt",
+         "http", "scrape", "boot", "sizes"]
 
 
 def null_routes(prefixes):
@@ -75,46 +74,6 @@ def null_routes(prefixes):
         return ["198.19.0.0/16"]
     assert prefixes == 16384
     return ["198.19.%d.%d/30" % (number >> 6, (number & 63) << 2) for number in range(prefixes)]
-
-
-def configuration6(prefixes):
-    return ("hostname bench\ninterface eth0\n ipv6 address 2001:db8:1::1/64\n"
-            "interface eth1\n ipv6 address 2001:db8:2::1/64\n"
-            "ipv6 neighbor 2001:db8:2::2 eth1 %s\n" % NEXT_HOP_MAC +
-            "".join("ipv6 route 2a10:0:%x::/48 2001:db8:2::2\n" % n for n in range(prefixes)))
-
-
-def configuration(prefixes, destinations=routes):
-    return ("hostname bench\ninterface eth0\n ip address 192.0.2.1/24\n"
-            "interface eth1\n ip address 198.51.100.1/24\n"
-            "arp 198.51.100.2 %s\n" % NEXT_HOP_MAC +
-            "".join("ip route %s 198.51.100.2\n" % prefix for prefix in destinations(prefixes)))
-
-
-def data_core(router):
-    """The line of `show cores` of the data core: rx_pkts, busy_cycles, pkts_turn, ..."""
-    for row in router.cores():
-        if row.get("core") == 1 and "busy_cycles" in row and "rx_pkts" in row:
-            return row
-    raise BenchError("`show cores` has no line for core 1, or no busy cycles or packets in it")
-
-
-@contextlib.contextmanager
-def router_under_load(work, accel, generator, text):
-    config = os.path.join(work, "bench.conf")
-    with open(config, "w", encoding="ascii") as file:
-        file.write(text)
-    pidfile, qmp_path = os.path.join(work, "pid"), os.path.join(work, "qmp")
-    words = ["router", "--config", config, "--accel", accel, "--idle", "auto", "--pidfile",
-             pidfile, "--qmp", qmp_path, "--memory", "512M"]
-    for path in generator.sockets:
-        words += ["--port", "vhost-user:" + path]
-    with Guest(words, log=os.path.join(work, "console.log")) as router:
-        router.wait_ready(120)
-        router.wait_prompt()
-        generator.partners = pin_guest(pidfile, qmp_path)
-        generator.wait_link()
-        yield router
 
 
 # --- what is measured ---
@@ -179,10 +138,6 @@ UNITS = {"mpps": ("Mpps", "higher"), "cycles_per_packet": ("TSC cycles", "lower"
          "mmio_writes_per_packet": ("per packet", "lower")}
 
 
-def name_of(prefixes):
-    return "1route" if prefixes == 1 else "%dkroutes" % (prefixes >> 10)
-
-
 def forwarding(results, work, accel, huge, prefixes, runs, seconds, peers):
     """Adds the figures of one table of routes; returns the round trips measured meanwhile."""
     routes_name = name_of(prefixes)
@@ -228,6 +183,11 @@ def families(results, work, accel, huge, prefixes, runs, seconds):
         progress("%s run %d of %d:" % (name_of(prefixes), number + 1, runs))
         for what in measured:
             progress("    " + say(what, measured[what][-turns:]))
+    for size in ("64B", "78B"):
+        both = zip(measured["ip4." + size], measured["ip6." + size])
+        results.add("router.virtio.ip6.%s.%s.cycles_ratio" % (size, name_of(prefixes)),
+                    [six["cycles_per_packet"] / four["cycles_per_packet"] for four, six in both],
+                    "of IPv4's", "lower", accel)
     measured = near_only(results, name_of(prefixes), measured)
     for what in FAMILIES:
         family, size = what.split(".")
@@ -260,10 +220,6 @@ def add_forwarding(results, name, accel, measured, what, peers):
     if busy < SATURATED:
         results.note("%s: the GENERATOR was the limit, not the router: its core was busy %.1f %% "
                      "of the time" % (name, 100 * busy))
-
-
-def drops_of(router):
-    return {name: value for name, value in router.counters().items() if name.startswith("drop_")}
 
 
 def without_device(results, work, accel, runs):
@@ -451,6 +407,11 @@ def main():
         if {"tcp", "tcp-idle", "udp-rtt"} & set(parts):
             services(results, work, accel, arguments.runs, parts, arguments.quick,
                      arguments.family)
+        if "http" in parts:
+            http(results, work, accel, arguments.runs)
+        if "scrape" in parts:
+            with hugepages() as huge:
+                scrape(results, work, accel, huge, arguments.runs)
         if "boot" in parts:
             boot(results, work, accel, arguments.runs)
         if "sizes" in parts:

@@ -18,9 +18,12 @@
  *   link                 link A B    1 where the peer has its rings up
  *   batch N              batch N     packets between two stores to used.idx, both ways (64)
  *   rest NS              rest NS     between looks at a ring that had less than a batch (500)
- *   run SECONDS [MPPS]   run OFFERED TAKEN RECEIVED LATE BAD NANOSECONDS ROUNDS FULL
- *                        Without MPPS as fast as the peer takes them. A batch goes ahead that does
- *                        not count: a peer that sleeps is awake when the time begins.
+ *   run SECONDS [MPPS [IN-FLIGHT]]
+ *                        run OFFERED TAKEN RECEIVED LATE BAD NANOSECONDS ROUNDS FULL
+ *                        Without MPPS, or with 0, as fast as the peer takes them. A batch goes
+ *                        ahead that does not count: a peer that sleeps is awake when the time
+ *                        begins. IN-FLIGHT: no more packets in the peer at once; when they fit into
+ *                        its rings it need not lose any, whoever takes our CPU away meanwhile.
  *                        RECEIVED: within the time; LATE: after it, of those in flight
  *                        BAD: samples that are no forwarded copy (TTL 63 or 64, addresses kept)
  *                        FULL: of ROUNDS looks, those that found no room for a batch
@@ -30,6 +33,7 @@
  * a run.
  */
 #include <inttypes.h>
+#include <limits.h>
 #include <rte_cycles.h>
 #include <rte_eal.h>
 #include <rte_ether.h>
@@ -164,7 +168,7 @@ static bool wake(struct vhost_ring *in, struct vhost_ring *out)
 	return n > 0 && back >= n;
 }
 
-static void run(double seconds, double mpps)
+static void run(double seconds, double mpps, uint64_t in_flight)
 {
 	uint64_t offered = 0, taken = 0, received = 0, late = 0, bad = 0, rounds = 0, full = 0;
 	uint64_t hz = rte_get_tsc_hz();
@@ -182,6 +186,8 @@ static void run(double seconds, double mpps)
 		if (mpps == 0 ||
 		    (double)(now - start) * per_tick >= (double)(offered + vhost_batch)) {
 			unsigned n = vhost_available(in, now);
+			if (taken - received + vhost_batch > in_flight)
+				n = 0;
 			offered += vhost_batch;
 			rounds++;
 			full += n < vhost_batch;
@@ -302,9 +308,9 @@ int main(int argc, char **argv)
 	char line[64];
 	while (fgets(line, sizeof line, stdin) != NULL && strncmp(line, "quit", 4) != 0) {
 		double seconds, mpps = 0;
-		unsigned n;
-		if (sscanf(line, "run %lf %lf", &seconds, &mpps) >= 1) {
-			run(seconds, mpps);
+		unsigned n, in_flight = UINT_MAX;
+		if (sscanf(line, "run %lf %lf %u", &seconds, &mpps, &in_flight) >= 1) {
+			run(seconds, mpps, in_flight);
 		} else if (sscanf(line, "batch %u", &n) == 1) {
 			if (n == 0 || n > BATCH_MAX || DESTINATIONS % n != 0)
 				vhost_die("a batch is a power of two up to 256");
