@@ -188,9 +188,9 @@ static bool part_info(struct page_walk *w, struct page_text *t)
 /* --- ports --- */
 
 /*
- * A port's counters, read for a whole page at once: to read them is to take the cache lines that data
- * cores count in away from them, and the card's own take a register access each (ixgbe), while a page
- * asks some forty times. They are read again for a page that takes long.
+ * A port's counters, read for a whole page at once: to read them is to take the cache lines that
+ * data cores count in away from them, and the card's own take a register access each (ixgbe), while
+ * a page asks some forty times. They are read again for a page that takes long.
  */
 #define FIGURES_US 1000
 static struct figures {

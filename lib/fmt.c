@@ -1,5 +1,5 @@
-/* See fmt.h. One pass over the format; every byte goes through put() or put_bytes(), which alone know
- * the end. */
+/* See fmt.h. One pass over the format; every byte goes through put() or put_bytes(), which alone
+ * know the end. */
 #include "lib/fmt.h"
 
 #include "lib/bytes.h"

@@ -89,10 +89,10 @@ uint32_t fib6_lookup(const struct fib *fib, const uint8_t *dst)
 
 /*
  * By stages over the vector as fib4_lookup_batch, which has the reasons. The first stage goes down
- * to the 32nd bit, what providers are given: few nodes for much traffic, which stay in the caches, so
- * that a processor overlaps the walks of several addresses by itself. Each further stage is a level:
- * it reads the entries that the one before has asked for, and asks for the next. Without a branch,
- * so for a leaf too: that makes an address nobody reads from (at[] is overwritten).
+ * to the 32nd bit, what providers are given: few nodes for much traffic, which stay in the caches,
+ * so that a processor overlaps the walks of several addresses by itself. Each further stage is a
+ * level: it reads the entries that the one before has asked for, and asks for the next. Without a
+ * branch, so for a leaf too: that makes an address nobody reads from (at[] is overwritten).
  *
  * The depth of a trie ends it: behind the last byte of an address there are only leaves.
  */
