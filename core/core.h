@@ -207,7 +207,11 @@ void core_set_app(enum core_app_number number);
 /*
  * The packets to be sent by one port at the end of the vector. When the device's ring has no room
  * they stay and are offered again in the next turn: CORE_OUT_HOLD packets at most, so that a burst
- * survives a short ring (QEMU's tap: 256) and a port that stands still blocks no other.
+ * survives a short ring (QEMU's tap: 256) and a port that stands still blocks no other. Of these
+ * CORE_OUT_KEPT places are kept for what the machine itself sends (PKT_OWN), as many for what passes
+ * through it: by a port that is sent more than it takes neither keeps out the other, so who answers
+ * ARP, or is asked for a page, does so in a flood as well. An application of answers (app->answers)
+ * keeps none: all that it sends is its own.
  *
  * Packets that can wait where they come from (TCP's) take the first CORE_OUT_ROOM places alone:
  * core_tx_full(). The others are for what nobody keeps: the answers to a vector, and what the
@@ -215,6 +219,7 @@ void core_set_app(enum core_app_number number);
  * not fit.
  */
 #define CORE_OUT_HOLD 768
+#define CORE_OUT_KEPT 64
 #define CORE_OUT_ROOM 384
 #define CORE_OUT_MAX (CORE_OUT_HOLD + PKT_VECTOR_MAX)
 struct core_out {

@@ -37,6 +37,7 @@
 #define BUFFERS_MAX (1u << 18)
 #define PAUSE_NS 20000000ull /* struct app, answers */
 #define PAUSE_ABOVE (CORE_OUT_HOLD - PKT_VECTOR_MAX - INJECT_PER_TURN) /* a vector may not fit */
+_Static_assert(INJECT_PER_TURN <= CORE_OUT_KEPT, "a turn's");
 _Static_assert(CORE_OUT_ROOM < PAUSE_ABOVE, "TCP alone does not keep its acknowledgements out");
 
 struct core_out core_outs[NIC_PORTS_MAX];
@@ -222,18 +223,36 @@ static bool stands_still(unsigned port, uint64_t ns)
 	       self.now_tsc - s->since_tsc > clock_ticks(&self.clock, ns);
 }
 
+static void drop_held(const struct pkt *p)
+{
+	bool own = p->flags & PKT_OWN;
+	count(own ? CNT_originated_drop_tx : CNT_drop_tx_full);
+	refused += !own;
+	pkt_free(&self.pool, p);
+}
+
 /* The ring had no room for v[sent..n): keeps what may be held, drops the newest beyond that. */
 COLD static void hold(struct core_out *o, unsigned sent)
 {
-	unsigned left = o->n - sent;
-	o->n = left < CORE_OUT_HOLD ? left : CORE_OUT_HOLD;
-	for (unsigned i = o->n + sent; i < left + sent; i++) {
-		bool own = o->v[i].flags & PKT_OWN;
-		count(own ? CNT_originated_drop_tx : CNT_drop_tx_full);
-		refused += !own;
-		pkt_free(&self.pool, &o->v[i]);
+	const unsigned part = app->answers ? 0 : CORE_OUT_KEPT;
+	unsigned left = o->n - sent, kept = 0, owns = 0;
+	if (left <= CORE_OUT_HOLD - part) { /* a place for each, whoever they are */
+		memmove(o->v, o->v + sent, left * sizeof o->v[0]);
+		o->n = left;
+		return;
 	}
-	memmove(o->v, o->v + sent, o->n * sizeof o->v[0]);
+	for (unsigned i = sent; i < o->n; i++) {
+		bool own = o->v[i].flags & PKT_OWN;
+		unsigned same = own ? owns : kept - owns, others = kept - same;
+		unsigned theirs = others < part ? part - others : 0; /* kept for them, and free */
+		if (same >= part && CORE_OUT_HOLD - kept <= theirs) {
+			drop_held(&o->v[i]);
+			continue;
+		}
+		o->v[kept++] = o->v[i];
+		owns += own;
+	}
+	o->n = kept;
 }
 
 void core_tx_flush(unsigned port)

@@ -213,14 +213,19 @@ def test_access_list(make_lab):
     assert lab.left.run(["curl", "-s", "--max-time", "5", BASE + "/healthz"]).returncode == 7
 
 
-def test_one_core(make_lab):
-    """Control and data share it. More than it can forward may starve the server (README, Limits): there
-    is a pause between the datagrams."""
-    lab = make_lab(CONFIG, cpus=1)
+@pytest.mark.parametrize("cpus", (1, 2))
+def test_in_a_flood(make_lab, cpus):
+    """By a port that is sent more than it takes, from a machine that is given more than it forwards:
+    places are kept for what the machine itself sends, and with one CPU turns for its control role. (The
+    flood's own host is no place to ask from: its device throws away most of what it sends.)"""
+    lab = make_lab(CONFIG, cpus=cpus)
     pings(lab.left, RIGHT_HOST)  # neighbours are known before the flood
-    with lab.flood(RIGHT_HOST, pause_s=0.001):
-        assert curl(lab.left, BASE + "/healthz") == (200, "ok\n")
-        assert curl(lab.left, BASE + "/metrics")[0] == 200
+    base = "http://" + RIGHT_ROUTER
+    with lab.flood(RIGHT_HOST):
+        for _ in range(3):
+            assert curl(lab.right, base + "/healthz") == (200, "ok\n")
+            assert curl(lab.right, base + "/metrics")[0] == 200
+    assert lab.router.balanced()["originated_drop_tx"] == 0
 
 
 def test_page_in_a_browser(make_lab6):
