@@ -36,6 +36,8 @@
  * ms. Each start of the ports writes a number for every buffer: more would only be slower. */
 #define BUFFERS_MAX (1u << 18)
 #define PAUSE_NS 20000000ull /* struct app, answers */
+/* A ring of 256 full-sized frames lasts three times as long at 10 Gbit/s. */
+#define HELD_NAP_NS 100000
 #define PAUSE_ABOVE (CORE_OUT_HOLD - PKT_VECTOR_MAX - INJECT_PER_TURN) /* a vector may not fit */
 _Static_assert(INJECT_PER_TURN <= CORE_OUT_KEPT, "a turn's");
 _Static_assert(CORE_OUT_ROOM < PAUSE_ABOVE, "TCP alone does not keep its acknowledgements out");
@@ -384,6 +386,11 @@ COLD static bool pauses(unsigned port)
 	return app->answers && !stands_still(port, PAUSE_NS);
 }
 
+static bool is_paused(unsigned port)
+{
+	return unlikely(core_outs[port].n > PAUSE_ABOVE) && pauses(port);
+}
+
 bool data_turn(void)
 {
 	static struct pkt v[PKT_VECTOR_MAX];
@@ -399,7 +406,7 @@ bool data_turn(void)
 			report_broken(port);
 			continue;
 		}
-		if (unlikely(core_outs[port].n > PAUSE_ABOVE) && pauses(port))
+		if (is_paused(port))
 			continue;
 		unsigned n = q->ops->rx_burst(q, v, burst);
 		if (n == 0)
@@ -427,9 +434,21 @@ bool data_awake(void)
 	return awake && timer;
 }
 
+/* Packets are held for the port, and its device may yet take them. */
+static bool holds(unsigned port)
+{
+	return core_outs[port].n > 0 && !queues[port].broken;
+}
+
+/* No interrupt tells when a ring has room again: who holds packets looks now and then. */
 uint64_t data_deadline(void)
 {
-	return timer ? timer_tsc : UINT64_MAX;
+	uint64_t next = timer ? timer_tsc : UINT64_MAX;
+	uint64_t look = self.now_tsc + clock_ticks(&self.clock, HELD_NAP_NS);
+	for (unsigned p = 0; p < attached; p++)
+		if (holds(p) && look < next)
+			next = look;
+	return next;
 }
 
 bool data_arm(void)
@@ -439,9 +458,10 @@ bool data_arm(void)
 		struct nic_queue *q = &queues[p];
 		if (q->broken)
 			continue;
-		waiting |= core_outs[p].n > 0; /* no interrupt tells when the ring has room again */
 		q->ops->tx_burst(q, NULL, 0); /* nobody tells us when frames were sent: reclaim now */
-		waiting |= q->broken || q->ops->rx_interrupt(q, true);
+		waiting |= q->broken;
+		if (!q->broken && !is_paused(p)) /* what waits there is to wait */
+			waiting |= q->ops->rx_interrupt(q, true);
 	}
 	out()->stats.pool_free = self.pool.free;
 	out()->stats.pool_count = self.pool.count;

@@ -110,7 +110,7 @@ bool ring_messages_waiting(void);              /* for this core */
 /* data.c */
 void data_init(void);
 bool data_turn(void);     /* true: packets or messages were moved */
-uint64_t data_deadline(void); /* TSC of the application's next timer */
+uint64_t data_deadline(void); /* TSC of its next timer, the application's or for held packets */
 bool data_awake(void);    /* core_stay_awake() */
 bool data_arm(void);      /* asks for interrupts; true: do not sleep, work is waiting */
 void data_disarm(void);

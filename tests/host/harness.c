@@ -21,6 +21,8 @@
  *                                  several together are one vector. partial, ok: enum pkt_flags
  *     run                          turns until nothing moves
  *     time NS                      the same while time passes, timer by timer
+ *     sleep                        would the core sleep now? sleep NS (0: no timer ends it), or
+ *                                  sleep - (no). As core/loop.c does it when nothing moved for long
  *     away NS                      time passes and the machine does nothing: its host is busy
  *     link PORT up|down|gone       plugs or pulls a cable, or the whole card; 10 ms pass, until it
  *                                  is seen
@@ -356,9 +358,9 @@ static void nic_slots_send(struct nic_queue *q, unsigned n, uint64_t bytes)
 
 static bool nic_rx_interrupt(struct nic_queue *q, bool arm)
 {
-	(void)q;
-	(void)arm;
-	return false;
+	const struct wire *w = &wires[q->priv[0]];
+	q->cnt->irq_arms += arm;
+	return arm && w->rx_head != w->rx_tail;
 }
 
 static const struct nic_ops host_nic = {
@@ -750,6 +752,18 @@ static void command_own(void)
 	settle();
 }
 
+static void command_sleep(void)
+{
+	settle();
+	bool waiting = ring_messages_waiting() | data_arm();
+	uint64_t deadline = next_deadline();
+	data_disarm();
+	if (waiting || deadline <= host_tsc)
+		puts("sleep -");
+	else
+		printf("sleep %" PRIu64 "\n", deadline == UINT64_MAX ? 0 : deadline - host_tsc);
+}
+
 static void command_counters(void)
 {
 	static const char *const kinds[] = {"fate", "drop", "info"};
@@ -775,6 +789,8 @@ static bool command(char *line)
 		settle();
 	else if (strcmp(word, "time") == 0)
 		pass_time(strtoull(argument(), NULL, 10));
+	else if (strcmp(word, "sleep") == 0)
+		command_sleep();
 	else if (strcmp(word, "away") == 0)
 		host_tsc += strtoull(argument(), NULL, 10);
 	else if (strcmp(word, "link") == 0)

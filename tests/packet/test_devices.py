@@ -1,4 +1,6 @@
 """Devices that fail: each is reported, and the other ports go on."""
+import re
+
 from machine import *
 
 
@@ -73,6 +75,40 @@ def test_slow_transmit_ring_is_not_stalled(m):
     assert "has sent nothing" not in m.text
     m.command("room 1 -1")
     m.take_all(1)
+
+
+NAP = 100000  # ns: HELD_NAP_NS of core/data.c
+
+
+def naps(m):
+    """For how many ns the core would sleep now; None: it would not."""
+    ((_, said),) = m.command("sleep")
+    return None if said == "-" else int(said) or float("inf")
+
+
+def test_sleep_while_packets_are_held(m):
+    """No interrupt tells when a ring has room again, so the core looks; it does not stay awake for it,
+    nor ask for interrupts more often than it sleeps."""
+    m.route(udp(A, B))
+    assert naps(m) > NAP
+    m.command("room 1 0")
+    m.send(0, frame(udp(A, B)))
+    for _ in range(5):
+        assert naps(m) == NAP
+    m.time(10 * NAP)
+    m.command("room 1 -1")
+    assert len(m.take_all(1)) == 1 and naps(m) > NAP
+    arms = re.findall(r"irq_arms (\d+)", m.console("show interfaces"))
+    assert arms == ["7", "7"]
+
+
+def test_no_sleep_while_packets_wait(m):
+    """What came between the last look and the arming: the device says so."""
+    m.queue(0, padded(frame(udp(A, B))))
+    m.command("reserve 0")  # no buffer to take it into
+    assert naps(m) is None
+    m.command("reserve -1")
+    assert naps(m) is not None and len(m.take_all(1)) == 1
 
 
 def test_queue_that_breaks_in_sending(m):

@@ -279,6 +279,21 @@ def test_port_that_stands_still(e):
     assert len(e.take_all(0)) == 300
 
 
+def test_sleep_while_questions_wait(e):
+    """They are to wait as long as their answers would find no room: no interrupt is asked for."""
+    e.command("room 0 0")
+    e.send(0, *(to_router(udp(A, ROUTER[0], id=i, dport=7)) for i in range(1000)))
+    first = e.counted()["delivered_udp"]
+    assert first < 1000
+    for _ in range(3):
+        assert e.command("sleep") == [("sleep", "100000")]
+    eth0, eth1 = e.console("show interfaces").split("eth1")
+    assert "irq_arms 0" in eth0 and "irq_arms 3" in eth1
+    e.command("room 0 -1")
+    e.expect_counters(delivered_udp=1000 - first, udp_tx=1000 - first)
+    assert len(e.take_all(0)) == 1000
+
+
 def test_default_port_needs_no_statement(make):
     """docs/configuration.md: it is 7, also when only the command line says that we are to echo."""
     m = make(CONFIG, app="echo")

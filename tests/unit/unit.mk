@@ -68,6 +68,8 @@ UNIT_SRC_tcp_reset := net/tcp/reset.c net/tcp/wire.c net/ip.c net/ip4.c net/ip6.
 UNIT_SRC_random := core/random.c lib/siphash.c
 UNIT_SRC_slots := core/slots.c lib/pkt.c lib/csum.c tests/unit/guest.c
 UNIT_FLAGS_random := -Itests/unit/twin_random -Itests/unit/twin_clock
+UNIT_SRC_loop := core/loop.c
+UNIT_FLAGS_loop := -Itests/host
 UNIT_SRC_null := drivers/null/null.c net/ip.c net/ip4.c net/ip6.c net/udp.c lib/csum.c lib/pkt.c \
 	tests/unit/guest.c
 NICSIM_82599_SRC := $(wildcard tools/nicsim/82599/*.c tools/nicsim/packet/*.c) tools/nicsim/model.c \
@@ -120,11 +122,11 @@ UNIT_SRC_pktgen_script := $(wildcard tools/pktgen/script*.c) tools/pktgen/frames
 	tools/pktgen/frames_patch.c control/text.c net/ip4.c net/ip6.c lib/csum.c lib/fmt.c
 T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld ra slaac \
 	reassembly http telnet addr udp gso arp fib fib6 rss wheel congestion tcp_wire tcp_icmp \
-	tcp_room tcp_pair tcp_rate fuzz config config6 password shell null impair tcp_reset \
-	random histogram shares virtio_net virtio_ring virtio_hostile virtio_slots ixgbe_ring \
-	ixgbe_hostile ixgbe_slots ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic \
-	ixgbe_faults 82599_model 82599_rx 82599_tx 82599_fuzz pktgen_answer pktgen_histogram \
-	pktgen_pace pktgen_judge slots pktgen_rfc2544 pktgen_report
+	tcp_room tcp_pair tcp_rate fuzz config config6 password shell null impair tcp_reset random \
+	histogram shares virtio_net virtio_ring virtio_hostile virtio_slots ixgbe_ring ixgbe_hostile \
+	ixgbe_slots ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic ixgbe_faults 82599_model \
+	82599_rx 82599_tx 82599_fuzz pktgen_answer pktgen_histogram pktgen_pace pktgen_judge slots \
+	pktgen_rfc2544 pktgen_report loop pktgen_frames pktgen_script
 
 UNIT_CC := gcc clang
 UNIT_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
