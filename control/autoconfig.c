@@ -1,6 +1,6 @@
 /*
  * Hosts that configure themselves (RFC 4862, RFC 4861 6.3): what net/slaac.h learns from routers'
- * advertisements becomes routes in fib6 and the MTU of IPv6 on a link.
+ * advertisements becomes routes in fib6, MTU and hop limit of IPv6 on a link.
  *
  *   advertised                       what becomes of it
  *   default router                   ::/0, by that neighbour, which is pinned meanwhile
@@ -8,16 +8,18 @@
  *   address of such a prefix         none: the connected route leads to hosts6, where it is entered
  *                                    as every address of ours (neighbour6.c)
  *   address of another prefix        a /128 to ourselves, for nothing else leads there
- *   MTU                              that of port6 in the view, and of the port's IPv6 adjacencies
+ *   MTU                              that of port6 in the view, and of the port's IPv6 adjacencies;
+ *                                    new TCP connections ask there (view_mtu6)
+ *   hop limit                        that of port6 in the view, for all we send but discovery
+ *   reachable time, retransmit timer of net/nd.h: slaac.c sets them there
  *
  * Invariants
  * 1. A route or subnet of the configuration stays as it is, whatever is advertised for that prefix.
  * 2. Of what slaac.h tells nothing outlives plane_start: tables and neighbours are made anew.
  *
- * Deliberately missing: the hop limit (what we send says 64 in each place that makes packets); the
- * MTU in TCP on data cores, which keeps to that of the ports: who is on the link has heard the same
- * and tells a small MSS, for others TCP finds it out (RFC 8201, RFC 4821); a prefix that two links
- * have at a time, of which the first to say so keeps the route; preferring one of several ports for
+ * Deliberately missing: an MTU that becomes less for TCP connections that there are (new ones begin
+ * by it; of the others who is on the link tells a small MSS, and for the rest TCP finds it out, RFC
+ * 8201, RFC 4821); a prefix that two links have at a time, of which the first to say so keeps the route; preferring one of several ports for
  * ::/0 beyond what slaac.h chooses.
  */
 #include "control/inside.h"
@@ -91,7 +93,8 @@ static void op_link(void *ctx, unsigned port, unsigned mtu, unsigned hop_limit)
 {
 	struct view *v = view_get();
 	(void)ctx;
-	(void)hop_limit;
+	if (hop_limit)
+		__atomic_store_n(&v->port6[port].hop_limit, (uint8_t)hop_limit, __ATOMIC_RELAXED);
 	if (mtu == 0 || mtu == v->port6[port].mtu)
 		return;
 	__atomic_store_n(&v->port6[port].mtu, (uint16_t)mtu, __ATOMIC_RELAXED);

@@ -60,6 +60,7 @@ void local6_output(uint8_t *frame, unsigned len, unsigned port)
 		return;
 	}
 	unsigned mtu = view_get()->port6[out].mtu;
+	view_hop_limit6(view_get(), (unsigned)out, frame + ETH_HLEN);
 	if (len - ETH_HLEN <= mtu)
 		neighbour6_output(nh, &dst, frame, eth_pad(frame, len), FRAME_OWN, PAIR_ANY);
 	else
@@ -331,6 +332,8 @@ void local6_resolve(const struct core_msg *m, enum frame_origin origin)
 			             0);
 		return;
 	}
+	if (!transit)
+		view_hop_limit6(view_get(), (unsigned)port, frame + ETH_HLEN);
 	int pair = transit ? -1 : core_pair_of(m->core);
 	neighbour6_output(nh, &dst, frame, m->len, origin, pair < 0 ? PAIR_ANY : (unsigned)pair);
 }

@@ -70,6 +70,8 @@ static inline void out_tx(struct pkt *p)
 	if (unlikely(out_way.used->second[nh] != out_way.second))
 		out_way.used->second[nh] = out_way.second;
 	unsigned port = a->port;
+	if (unlikely(ip_is_ip6(p->data + ETH_HLEN)))
+		view_hop_limit6(out_way.view, port, p->data + ETH_HLEN);
 	core_tx(port, p);
 	/* a comparison only: with fewer it is full only if it was, and then its bit is set */
 	if (unlikely(core_outs[port].n >= CORE_OUT_ROOM) && core_tx_full(port))

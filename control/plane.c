@@ -183,6 +183,7 @@ static void start_ports(struct view *v)
 			vp->plen[a] = i->address[a].plen;
 		}
 		v->port6[p].mtu = vp->mtu;
+		v->port6[p].hop_limit = IP6_HOP_LIMIT_DEFAULT;
 		mtu_most = vp->mtu > mtu_most ? vp->mtu : mtu_most;
 		struct adj *glean = &v->adj[NH_CONNECTED + p];
 		glean->port = (uint8_t)p;

@@ -90,9 +90,15 @@ static void tx(void *ctx, struct pkt *p)
 	pkt_free(&tcp_control_pool, p);
 }
 
+static unsigned mtu6(void *ctx, const struct net_addr *remote)
+{
+	(void)ctx;
+	return view_mtu6(view_get(), remote);
+}
+
 void tcp_control_start(void)
 {
-	static const struct tcp_ops ops = {.tx = tx};
+	static const struct tcp_ops ops = {.tx = tx, .mtu6 = mtu6};
 	static struct siphash_key key;
 	struct tcp_params p = parameters();
 	if (!pool_memory)

@@ -95,9 +95,15 @@ static unsigned full(void *ctx, const struct net_addr *remote)
 	return out_full(remote);
 }
 
+static unsigned mtu6(void *ctx, const struct net_addr *remote)
+{
+	(void)ctx;
+	return view_mtu6(out_way.view, remote);
+}
+
 void tcp_core_start(void)
 {
-	static const struct tcp_ops ops = {.tx = tx, .full = full};
+	static const struct tcp_ops ops = {.tx = tx, .full = full, .mtu6 = mtu6};
 	static struct siphash_key key;
 	size_t bytes;
 	void *memory = core_data_memory(&bytes);

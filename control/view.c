@@ -45,6 +45,19 @@ static bool has_address(const struct view_port6 *p, const struct net_addr *addr)
 	return false;
 }
 
+unsigned view_mtu6(const struct view *v, const struct net_addr *dst)
+{
+	int out = ip6_is_link_local(dst) ? -1
+	                                 : view_port_of(v, view_way6(v, (const uint8_t *)dst->w));
+	unsigned least = NIC_MTU_MAX;
+	for (unsigned p = 0; p < NIC_PORTS_MAX; p++) {
+		unsigned mtu = __atomic_load_n(&v->port6[p].mtu, __ATOMIC_RELAXED);
+		if (v->port[p].enabled6 && (out < 0 || p == (unsigned)out) && mtu < least)
+			least = mtu;
+	}
+	return least;
+}
+
 unsigned view_link_of6(const struct view *v, const struct net_addr *src, const struct net_addr *dst)
 {
 	unsigned from = NIC_PORTS_MAX, known = NIC_PORTS_MAX;

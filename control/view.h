@@ -82,6 +82,7 @@ static inline bool view_in_use(const struct view_port *vp) { return vp->enabled 
 struct view_port6 {
 	uint32_t count;
 	uint16_t mtu; /* that of view_port, or less, as a router says (RFC 4861 4.6.4): at any time */
+	uint8_t hop_limit; /* of what we send but discovery; as a router says (6.3.4), at any time */
 	uint8_t plen[VIEW_ADDRESSES6_MAX];
 	struct net_addr addr[VIEW_ADDRESSES6_MAX];
 };
@@ -160,6 +161,16 @@ bool view_source6(const struct view *v, unsigned port, const struct net_addr *ds
  * one that has that address, if it is ours; else any. NIC_PORTS_MAX: none. (Of two links with the
  * same two addresses the first is taken.) */
 unsigned view_link_of6(const struct view *v, const struct net_addr *src, const struct net_addr *dst);
+
+/* The MTU of the link by which a packet to dst leaves, as a router may have told; to a link-local dst,
+ * of which the link is not known here, the least of all. */
+unsigned view_mtu6(const struct view *v, const struct net_addr *dst);
+
+/* Gives a packet of ours that leaves by the port the hop limit of its link. */
+static inline void view_hop_limit6(const struct view *v, unsigned port, uint8_t *ip)
+{
+	ip6_hop_limit_set(ip, __atomic_load_n(&v->port6[port].hop_limit, __ATOMIC_RELAXED));
+}
 
 /*
  * Use of neighbours, by data core: the second (of core_now_ns() >> 30) in which a next hop was

@@ -414,6 +414,9 @@ void tcp_mss_set(struct tcp *t, struct tcp_conn *c);
 /* Less than path_mtu fits the path; a larger one is tried again later (RFC 1191 6.3). */
 void tcp_path_lower(struct tcp *t, struct tcp_conn *c, uint32_t mtu);
 
+/* Bytes of IP packet that the way to `remote` is believed to carry before anything was learnt of it. */
+uint32_t tcp_link_mtu(const struct tcp *t, const struct net_addr *remote);
+
 /* The MSS that we offer. */
 uint16_t tcp_mss_offered(const struct tcp *t, const struct net_addr *remote);
 

@@ -65,9 +65,17 @@ static uint32_t ts_offset(const struct tcp *t, const struct net_addr *local,
 
 /* --- options --- */
 
+uint32_t tcp_link_mtu(const struct tcp *t, const struct net_addr *remote)
+{
+	uint32_t mtu = u32_min(t->p.mtu, 65535);
+	if (likely(net_addr_is_ip4(remote)) || !t->ops->mtu6)
+		return mtu;
+	return u32_min(mtu, u32_max(t->ops->mtu6(t->ctx, remote), IP6_MTU_MIN));
+}
+
 uint16_t tcp_mss_offered(const struct tcp *t, const struct net_addr *remote)
 {
-	uint32_t mss = t->p.mtu - ip_header_bytes(remote) - TCP_HLEN; /* RFC 6691 2: without options */
+	uint32_t mss = tcp_link_mtu(t, remote) - ip_header_bytes(remote) - TCP_HLEN; /* RFC 6691 2: without options */
 	return (uint16_t)u32_min(mss, 65535);
 }
 

@@ -495,7 +495,7 @@ static void send_data(struct tcp *t, struct tcp_conn *c)
 		cc_after_idle(&c->cc, t->now_us, idle_ms * 1000ull); /* RFC 5681 4.1 */
 	if (unlikely(c->path_raise_ms) && (int32_t)(t->now_ms - c->path_raise_ms) >= 0) {
 		c->path_raise_ms = 0; /* RFC 1191 6.3: perhaps it is larger again */
-		c->path_mtu = (uint16_t)u32_min(t->p.mtu, 65535);
+		c->path_mtu = (uint16_t)tcp_link_mtu(t, &c->remote);
 		tcp_mss_set(t, c);
 	}
 	c->flags &= ~(uint32_t)CONN_LIMITED;

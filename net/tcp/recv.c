@@ -251,7 +251,7 @@ static bool receives(const struct tcp_conn *c)
 static uint16_t segment_at_most(const struct tcp *t, const struct tcp_conn *c, uint32_t len)
 {
 	uint32_t options = c->flags & CONN_TS ? TCP_TS_BYTES : 0;
-	return (uint16_t)u32_min(len, tcp_mss_offered(t, &c->remote) - options);
+	return (uint16_t)u32_min(len, t->p.mtu - c->ip_hlen - TCP_HLEN - options);
 }
 
 enum counter tcp_receive(struct tcp *t, struct tcp_conn *c, struct tcp_segment *s, struct pkt *p,

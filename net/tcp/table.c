@@ -179,7 +179,7 @@ struct tcp_conn *tcp_conn_new(struct tcp *t, const struct net_addr *local, uint1
 		.q_first = TCP_NONE,
 		.q_last = TCP_NONE,
 		.q_unsent = TCP_NONE,
-		.path_mtu = (uint16_t)u32_min(t->p.mtu, 65535),
+		.path_mtu = (uint16_t)tcp_link_mtu(t, remote),
 		.peer_mss = tcp_mss_default(remote),
 		.rcv_mss = RCV_MSS_FIRST,
 		.rto_us = 1000000, /* RFC 6298 2.1 */

@@ -37,7 +37,9 @@
  * headers of ours, flow labels (0), precedence, RFC 1144 compression, simultaneous use of one buffer
  * pool by two cores.
  *
- * Units: times in us of any clock that does not run backwards, as an argument; addresses
+ * Units: times in us of any clock that does not run backwards, as an argument; calls without one
+ * (tcp_send, tcp_close and so on) go by the time of the last call that had it, so outside of
+ * callbacks an owner that was idle for long calls tcp_tick first; addresses
  * struct net_addr; ports in host order; lengths in bytes. Nothing waits. An int result is E_OK or a
  * negative enum error.
  */
@@ -75,7 +77,7 @@ struct tcp_params {
 	                              for 256 bytes at most, however small segments are */
 	uint32_t rcv_buf_max;     /* rcv_buf may grow to this, and to snd_buf, where a peer fills it and
 	                             the application keeps up; not more than rcv_buf: it is fixed */
-	uint32_t mtu;             /* bytes of IP packet that the links carry */
+	uint32_t mtu;             /* bytes of IP packet that the links carry; tcp_ops.mtu6 may say less */
 	uint32_t offload;         /* enum tcp_offload */
 	uint32_t pool_reserve;    /* buffers to leave in the pool: with fewer, windows open no more */
 	enum cc_algorithm congestion;
@@ -122,6 +124,13 @@ struct tcp_ops {
 	unsigned (*full)(void *ctx, const struct net_addr *remote);
 
 	/*
+	 * The MTU of the link by which packets go to `remote`, of IPv6: where routers advertise one it
+	 * may become less, or more again, up to params.mtu. Asked when a connection begins and when
+	 * its path is tried anew. Must not call the instance. NULL: params.mtu.
+	 */
+	unsigned (*mtu6)(void *ctx, const struct net_addr *remote);
+
+	/*
 	 * An ephemeral port is looked for: would the answers of such a connection come to this
 	 * core (RSS)? NULL: always.
 	 */
@@ -163,7 +172,8 @@ void tcp_icmp(struct tcp *t, const uint8_t *ip, unsigned len, enum tcp_icmp what
               uint64_t now_us);
 
 /* The same for a message as icmp4_input() read it, an ICMP4_KIND_ERROR. Of what says nothing of a
- * connection's end (RFC 9293 3.9.2.2, MUST-56: net or host unreachable, time exceeded) nothing comes. */
+ * connection's end (RFC 9293 3.9.2.2, MUST-56: net or host unreachable, time exceeded, parameter problem) nothing
+ * comes; hard errors end an open only (SHLD-26 would end any: RFC 5927 5.2 says why not). */
 void tcp_icmp4(struct tcp *t, const struct icmp4_msg *m, uint64_t now_us);
 void tcp_icmp6(struct tcp *t, const struct icmp6_msg *m, uint64_t now_us);
 

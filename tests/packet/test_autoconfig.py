@@ -9,6 +9,8 @@ from scapy.layers.inet6 import (ICMPv6EchoReply, ICMPv6EchoRequest, ICMPv6ND_NA,
 from scapy.pton_ntop import inet_ntop, inet_pton
 import socket
 
+from scapy.layers.inet import TCP
+
 HOST_MAC = ROUTER[0].mac  # eth0 of the machine, no router here
 IDENTIFIER = "48:59ff:fe00:0"  # of that MAC (RFC 4291 appendix A)
 LINK_LOCAL = "fe80::" + IDENTIFIER
@@ -38,9 +40,9 @@ def prefix_option(L=1, A=1, valid=86400):
                                  preferredlifetime=min(valid, 14400))
 
 
-def advertise(m, router, *options, lifetime=1800):
+def advertise(m, router, *options, lifetime=1800, hops=0):
     """A router advertisement to all nodes."""
-    message = ICMPv6ND_RA(chlim=0, M=0, O=0, routerlifetime=lifetime) / \
+    message = ICMPv6ND_RA(chlim=hops, M=0, O=0, routerlifetime=lifetime) / \
         ICMPv6NDOptSrcLLAddr(lladdr=router.mac)
     for option in options:
         message = message / option
@@ -250,6 +252,68 @@ def test_mtu(make):
     advertise(m, R1, prefix_option(), ICMPv6NDOptMTU(mtu=1500))
     ping(m, AWAY, size=1400)
     assert len(m.take_all(0)) == 1
+
+
+def hello(m, port=4000, service=7):
+    """A SYN of a host that is not on the link; the answer to it."""
+    m.send(0, Ether(src=R1.mac, dst=HOST_MAC) / IPv6(src=AWAY, dst=ADDRESS) /
+           TCP(sport=port, dport=service, seq=1000, flags="S", window=65000,
+               options=[("MSS", 8940)]))
+    answer, = (Ether(frame) for frame in m.take_all(0))
+    assert answer[TCP].flags == "SA"
+    return answer
+
+
+def test_mtu_of_tcp(make):
+    """The data cores' and the management's: neither is offered more nor sends more."""
+    m = numbered(make, prefix_option(), ICMPv6NDOptMTU(mtu=1400), config=AUTO + "http server\n")
+    a = hello(m)
+    assert dict(a[TCP].options)["MSS"] == 1340
+    m.send(0, Ether(src=R1.mac, dst=HOST_MAC) / IPv6(src=AWAY, dst=ADDRESS) /
+           TCP(sport=4000, dport=7, seq=1001, ack=a[TCP].seq + 1, flags="PA", window=65000) /
+           Raw(bytes(1440)))  # more than it was told: who sends it has no small link
+    sizes = [Ether(frame)[IPv6].plen + 40 for frame in m.take_all(0)]
+    assert sizes == [1400]  # the rest waits for the acknowledgement (Nagle)
+    assert dict(hello(m, 4001, 80)[TCP].options)["MSS"] == 1340
+    advertise(m, R1, prefix_option(), ICMPv6NDOptMTU(mtu=1500))
+    for service in (7, 80):
+        assert dict(hello(m, 4002, service)[TCP].options)["MSS"] == 1440
+
+
+def test_hop_limit(make):
+    """RFC 4861 6.3.4: CurHopLimit is that of all we send but discovery, from both roles. 0 says
+    nothing; less than 32 is not believed (slaac.h)."""
+    m = numbered(make, prefix_option(), hops=99)
+
+    def limits(port):
+        got = [hello(m, port)]
+        ping(m, AWAY)
+        m.send(0, Ether(src=R1.mac, dst=HOST_MAC) / IPv6(src=AWAY, dst=ADDRESS) /
+               UDP(sport=4000, dport=7) / Raw(b"hello"))
+        m.send(0, Ether(src=R1.mac, dst=HOST_MAC) / IPv6(src=AWAY, dst=ADDRESS) /
+               TCP(sport=4000, dport=9999, seq=1, flags="S"))
+        got += [Ether(frame) for frame in m.take_all(0)]
+        assert len(got) == 4
+        return {p[IPv6].hlim for p in got}
+
+    assert limits(4000) == {99}
+    for hops in (0, 5, 31):
+        advertise(m, R1, prefix_option(), hops=hops)
+    assert limits(4001) == {99}
+    m.send(0, Ether(src=R1.mac, dst=in6_getnsmac(in6_getnsma(inet_pton(socket.AF_INET6, ADDRESS)))) /
+           IPv6(src=R1.ip, dst=inet_ntop(socket.AF_INET6, in6_getnsma(
+               inet_pton(socket.AF_INET6, ADDRESS))), hlim=255) /
+           ICMPv6ND_NS(tgt=ADDRESS) / ICMPv6NDOptSrcLLAddr(lladdr=R1.mac))
+    assert [p[IPv6].hlim for p in sent(m, ICMPv6ND_NA)] == [255]
+    advertise(m, R1, prefix_option(), hops=255)
+    assert limits(4002) == {255}
+    m.command("restart")
+    m.time(5 * SECOND)
+    m.take_all(0)
+    advertise(m, R1, prefix_option())
+    m.time(5 * SECOND)
+    m.take_all(0)
+    assert limits(4003) == {64}
 
 
 def test_link_comes_back(make):

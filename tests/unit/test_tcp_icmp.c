@@ -6,6 +6,7 @@
 
 #include "net/eth.h"
 #include "net/ip4.h"
+#include "net/ip.h"
 #include "net/tcp/tcp.h"
 #include "net/tcp/wire.h"
 
@@ -48,7 +49,7 @@ static void closed(struct tcp_conn *c, int why)
 	w.closed = why;
 }
 
-static const struct tcp_ops ops = {.tx = tx};
+static struct tcp_ops ops = {.tx = tx};
 static const struct tcp_app app = {.data = data, .closed = closed};
 
 /* Begins to connect; w.sent is the SYN. */
@@ -161,6 +162,44 @@ static void mtu_of_the_path6(void **state)
 	assert_int_equal(i.mss, 1220); /* which it was: the peer has named none yet */
 }
 
+static unsigned told; /* by tcp_ops.mtu6 */
+
+static unsigned mtu6(void *ctx, const struct net_addr *remote)
+{
+	(void)ctx;
+	assert_false(net_addr_is_ip4(remote));
+	return told;
+}
+
+/* The MSS option, which is the first one of a SYN. */
+static unsigned offered(void)
+{
+	const uint8_t *tcp = w.sent + (ip_is_ip6(w.sent) ? IP6_HLEN : IP4_HLEN);
+	assert_int_equal(be16_load(tcp + 20), 0x0204);
+	return be16_load(tcp + 22);
+}
+
+/* RFC 4861 4.6.4: an IPv6 link may carry less than its port; more than params.mtu (1500) none does,
+ * nor less than 1280 (RFC 8200 5). Also when the path is tried anew (RFC 1191 6.3). */
+static void mtu_of_the_link6(void **state)
+{
+	static const unsigned links[][2] = {{1400, 1340}, {9000, 1440}, {100, 1220}, {1500, 1440}};
+	(void)state;
+	ops.mtu6 = mtu6;
+	for (unsigned i = 0; i < ARRAY_LEN(links); i++) {
+		told = links[i][0];
+		open_to(LOCAL6, REMOTE6);
+		assert_int_equal(offered(), links[i][1]);
+		report6(ICMP6_TOO_BIG, 0, links[i][1] + 60);
+		assert_int_equal(w.cnt.v[CNT_tcp_pmtu], 0); /* that is what it keeps to */
+		open_one();
+		assert_int_equal(offered(), 1460);
+	}
+	ops.mtu6 = NULL;
+	open_to(LOCAL6, REMOTE6);
+	assert_int_equal(offered(), 1440);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -168,6 +207,7 @@ int main(void)
 		cmocka_unit_test(mtu_of_the_path),
 		cmocka_unit_test(which_ends_an_open6),
 		cmocka_unit_test(mtu_of_the_path6),
+		cmocka_unit_test(mtu_of_the_link6),
 	};
 	return cmocka_run_group_tests_name("tcp_icmp", tests, NULL, NULL);
 }
