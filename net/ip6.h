@@ -16,7 +16,9 @@
  *    passed: 40 bytes are there and the payload length lies within the buffer.
  * 2. A walk follows no more than IP6_EXT_MAX headers; one that looks into them no more than
  *    IP6_EXT_BYTES_MAX bytes of them and, of one header, IP6_OPTIONS_MAX options. RFC 8504 5.3 lets
- *    a node set such limits.
+ *    a host set such limits and discard what exceeds them in silence. That they be configurable,
+ *    and lengths without limit unless configured, are its SHOULDs that we do not follow: a
+ *    stranger's packet shall cost no more than a known number of steps.
  *
  * Deliberately missing: jumbograms (RFC 2675: refused), routing headers (all types are unknown
  * here; type 0 is refused by RFC 5095), AH and ESP (RFC 4302, 4303: unrecognised to the machine
@@ -41,8 +43,8 @@
 
 #define IP6_EXT_MAX 8
 #define IP6_EXT_BYTES_MAX 512
-#define IP6_OPTIONS_MAX 8 /* RFC 8504 5.3; padding is not counted */
-#define IP6_PADDING_MAX 7 /* RFC 8504 5.3: bytes of padding in a row */
+#define IP6_OPTIONS_MAX 8 /* RFC 8504 5.3: the default; padding is not counted */
+#define IP6_PADDING_MAX 7 /* RFC 8504 5.3: Pad1 in a row, bytes of a PadN; here both added up */
 
 /* Next Header: extension headers, and what may stand behind them. */
 enum ip6_next {
@@ -217,6 +219,7 @@ static inline uint8_t ip6_traffic_class(const uint8_t *ip)
 
 /* Takes one off the hop limit. The caller has made sure that the packet does not end here: RFC 8200
  * 3, it must be above 1. */
+static inline void ip6_hop_limit_set(uint8_t *ip, uint8_t limit) { ip[7] = limit; }
 static inline void ip6_hop_limit_decrement(uint8_t *ip) { ip[7]--; }
 
 /* ip6_check with every step in order, so that it knows the reason. */

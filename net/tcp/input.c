@@ -362,7 +362,7 @@ void tcp_icmp(struct tcp *t, const uint8_t *ip, unsigned len, enum tcp_icmp what
 	tcp_touch(t, c);
 	if (what == TCP_ICMP_TOO_BIG)
 		too_big(t, c, mtu);
-	else if (c->state == TCP_SYN_SENT) /* RFC 5461: else it may pass; the timers decide */
+	else if (c->state == TCP_SYN_SENT) /* RFC 5927 5.2: else it may be forged; the timers decide */
 		tcp_conn_end(t, c, E_REFUSED, true);
 	tcp_flush(t);
 	t->busy = false;
@@ -385,7 +385,8 @@ void tcp_icmp4(struct tcp *t, const struct icmp4_msg *m, uint64_t now_us)
 	}
 }
 
-/* RFC 9293 3.9.2.2: these two codes of ICMPv6 are its hard errors. */
+/* RFC 9293 3.9.2.2 (SHLD-26): of ICMPv6 the codes 1 and 4 of destination unreachable are hard errors.
+ * Soft are its codes 0 and 3, time exceeded and parameter problems (MUST-56). */
 void tcp_icmp6(struct tcp *t, const struct icmp6_msg *m, uint64_t now_us)
 {
 	bool hard = m->type == ICMP6_UNREACH &&
