@@ -19,8 +19,8 @@
  *
  * Deliberately missing: an MTU that becomes less for TCP connections that there are (new ones begin
  * by it; of the others who is on the link tells a small MSS, and for the rest TCP finds it out, RFC
- * 8201, RFC 4821); a prefix that two links have at a time, of which the first to say so keeps the route; preferring one of several ports for
- * ::/0 beyond what slaac.h chooses.
+ * 8201, RFC 4821); a prefix that two links have at a time, of which the first to say so keeps the
+ * route; preferring one of several ports for ::/0 beyond what slaac.h chooses.
  */
 #include "control/inside.h"
 
