@@ -96,17 +96,19 @@ static void show_device(struct shell *sh, const struct nic *nic, unsigned mtu)
 static void show_offloads(struct shell *sh, uint32_t features)
 {
 	static const struct {
-		uint32_t bit;
+		uint32_t bits;
 		const char *name;
 	} row[] = {
 		{NIC_RX_CSUM, "rx-checksum"}, {NIC_TX_CSUM, "tx-checksum"}, {NIC_SG, "scatter-gather"},
-		{NIC_TSO, "tso"},             {NIC_USO, "uso"},             {NIC_RSS, "rss"},
+		{NIC_TSO, "tso"},             {NIC_TSO4, "tso4"},           {NIC_TSO6, "tso6"},
+		{NIC_USO, "uso"},             {NIC_RSS, "rss"},
 	};
 	unsigned shown = 0;
 	shell_print(sh, "  offloads");
 	for (unsigned i = 0; i < ARRAY_LEN(row); i++)
-		if (features & row[i].bit) {
+		if ((features & row[i].bits) == row[i].bits) {
 			shell_print(sh, " %s", row[i].name);
+			features &= ~row[i].bits; /* both versions have one word */
 			shown++;
 		}
 	if (!shown)

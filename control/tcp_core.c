@@ -78,7 +78,8 @@ static uint32_t offload(void)
 {
 	uint32_t f = core_tx_features();
 	return TCP_TX_CSUM | /* a driver completes what its device does not */
-	       (f & NIC_SG ? TCP_TX_SG : 0) | (f & NIC_SG && f & NIC_TSO ? TCP_TX_TSO : 0);
+	       (f & NIC_SG ? TCP_TX_SG : 0) | (f & NIC_SG && f & NIC_TSO4 ? TCP_TX_TSO4 : 0) |
+	       (f & NIC_SG && f & NIC_TSO6 ? TCP_TX_TSO6 : 0);
 }
 
 static void tx(void *ctx, struct pkt *p)

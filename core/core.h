@@ -270,8 +270,8 @@ static inline bool core_tx_full(unsigned port)
 /*
  * What a packet may ask for by whatever port it leaves: the enum nic_features that every started
  * port has, as of before data_start. PKT_CSUM_PARTIAL may be asked for in any case: where a device
- * does not complete it, its driver does. PKT_TSO and PKT_USO may
- * not where it lacks them: nobody cuts but the device.
+ * does not complete it, its driver does. PKT_TSO of a version of IP and PKT_USO may not where it
+ * lacks them: nobody cuts but the device.
  */
 uint32_t core_tx_features(void);
 

@@ -71,10 +71,12 @@ enum nic_features {
 	NIC_TX_CSUM = 2, /* the device completes PKT_CSUM_PARTIAL; without it the driver does */
 	NIC_LINK = 4,    /* reports link state; otherwise the driver says up */
 	NIC_RSS = 8,     /* spreads flows over the queues by Toeplitz hash, with NIC_RSS_KEY */
-	NIC_TSO = 16,    /* sends PKT_TSO */
+	NIC_TSO4 = 16,   /* sends PKT_TSO of IPv4, */
 	NIC_VLAN = 32,   /* takes tags out of received frames and puts them into sent ones: PKT_VLAN */
 	NIC_SG = 64,     /* sends PKT_CHAIN */
 	NIC_USO = 128,   /* sends PKT_USO */
+	NIC_TSO6 = 256,  /* and PKT_TSO of IPv6 */
+	NIC_TSO = NIC_TSO4 | NIC_TSO6,
 };
 
 /* The key of Microsoft's RSS documents, first byte first: a flow has the same hash on every card,
@@ -254,8 +256,8 @@ struct nic_ops {
 	 *
 	 * Frames may be shorter than Ethernet's 60 bytes: where there is a wire, device or driver
 	 * pads them. Any packet may have PKT_CSUM_PARTIAL: what the device cannot complete, the
-	 * driver does by pkt_csum_complete. PKT_TSO, PKT_USO, PKT_VLAN and PKT_CHAIN come only if
-	 * shared->features had them; PKT_SHARED may come always, and its buffer is given back by
+	 * driver does by pkt_csum_complete. PKT_TSO (of either version), PKT_USO, PKT_VLAN and
+	 * PKT_CHAIN come only if shared->features had them; PKT_SHARED may come always, and its buffer is given back by
 	 * buf_put, as are those of fragments. A packet is taken whole or not at all.
 	 *
 	 * All headers of a chain lie in its first piece. The driver may change them (checksums, and

@@ -29,8 +29,8 @@
 	(VIRTIO_NET_F_CSUM | VIRTIO_NET_F_GUEST_CSUM | VIRTIO_NET_F_MTU | VIRTIO_NET_F_MAC | \
 	 VIRTIO_NET_F_MRG_RXBUF | VIRTIO_NET_F_STATUS | VIRTIO_NET_F_CTRL_VQ | VIRTIO_NET_F_MQ | \
 	 VIRTIO_NET_F_RSS | SEGMENTATION | VIRTIO_F_VERSION_1)
-#define TSO_BOTH (VIRTIO_NET_F_HOST_TSO4 | VIRTIO_NET_F_HOST_TSO6)
-#define SEGMENTATION (TSO_BOTH | VIRTIO_NET_F_HOST_ECN | VIRTIO_NET_F_HOST_USO)
+#define SEGMENTATION (VIRTIO_NET_F_HOST_TSO4 | VIRTIO_NET_F_HOST_TSO6 | VIRTIO_NET_F_HOST_ECN | \
+                      VIRTIO_NET_F_HOST_USO)
 
 /* Driver state of the device half, in nic->priv. */
 struct device {
@@ -212,8 +212,8 @@ static uint64_t features_that_fit(uint64_t f)
 		f &= ~(VIRTIO_NET_F_MQ | VIRTIO_NET_F_RSS);
 	if (!(f & VIRTIO_NET_F_CSUM))
 		f &= ~SEGMENTATION;
-	if ((f & TSO_BOTH) != TSO_BOTH) /* NIC_TSO is both */
-		f &= ~(TSO_BOTH | VIRTIO_NET_F_HOST_ECN);
+	if (!(f & (VIRTIO_NET_F_HOST_TSO4 | VIRTIO_NET_F_HOST_TSO6)))
+		f &= ~VIRTIO_NET_F_HOST_ECN;
 	return f;
 }
 
@@ -268,7 +268,8 @@ static void learn(struct nic *nic)
 	nic->mtu_max = f & VIRTIO_NET_F_MTU ? config_read16(nic, VIRTIO_NET_CFG_MTU) : NIC_MTU_MAX;
 	nic->features = NIC_SG | (f & VIRTIO_NET_F_GUEST_CSUM ? NIC_RX_CSUM : 0) |
 	                (f & VIRTIO_NET_F_CSUM ? NIC_TX_CSUM : 0) |
-	                (f & TSO_BOTH ? NIC_TSO : 0) |
+	                (f & VIRTIO_NET_F_HOST_TSO4 ? NIC_TSO4 : 0) |
+	                (f & VIRTIO_NET_F_HOST_TSO6 ? NIC_TSO6 : 0) |
 	                (f & VIRTIO_NET_F_HOST_USO ? NIC_USO : 0) |
 	                (f & VIRTIO_NET_F_STATUS ? NIC_LINK : 0) |
 	                (f & VIRTIO_NET_F_RSS ? NIC_RSS : 0);

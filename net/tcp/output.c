@@ -382,6 +382,13 @@ static enum verdict judge(struct tcp *t, struct tcp_conn *c)
 	return SEND_IT;
 }
 
+/* Are frames of this connection cut up behind us? */
+static bool may_run(const struct tcp *t, const struct tcp_conn *c)
+{
+	uint32_t tso = c->ip_hlen == IP4_HLEN ? TCP_TX_TSO4 : TCP_TX_TSO6;
+	return t->p.offload & tso && !(c->flags & (CONN_URG_SND | CONN_CWR));
+}
+
 /* How many chunks from q_unsent on make one TSO frame. */
 static unsigned run_length(struct tcp *t, const struct tcp_conn *c, uint32_t *bytes)
 {
@@ -409,9 +416,7 @@ static enum verdict send_new(struct tcp *t, struct tcp_conn *c)
 		if (!first && no_more_room(t, c))
 			return STOP_ROOM;
 		uint32_t bytes, space = chunk_space(chunk_at(t, c->q_unsent));
-		unsigned run = t->p.offload & TCP_TX_TSO && !(c->flags & (CONN_URG_SND | CONN_CWR))
-		                       ? run_length(t, c, &bytes)
-		                       : 0;
+		unsigned run = may_run(t, c) ? run_length(t, c, &bytes) : 0;
 		bool sent = run > 1 ? send_run(t, c, run, bytes) : tcp_send_chunk(t, c, c->q_unsent);
 		if (!sent)
 			return STOP_BUFFER;

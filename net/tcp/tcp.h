@@ -63,7 +63,9 @@ struct tcp_conn;
 enum tcp_offload {
 	TCP_TX_CSUM = 1, /* PKT_CSUM_PARTIAL is completed by who sends */
 	TCP_TX_SG = 2,   /* PKT_CHAIN is sent */
-	TCP_TX_TSO = 4,  /* PKT_TSO is sent; needs the other two */
+	TCP_TX_TSO4 = 4, /* PKT_TSO is sent, of IPv4 and of IPv6; each needs the first two */
+	TCP_TX_TSO6 = 8,
+	TCP_TX_TSO = TCP_TX_TSO4 | TCP_TX_TSO6,
 };
 
 /* What the owner chooses. TCP_PARAMS_DEFAULT has a sensible value for all. */
@@ -172,8 +174,9 @@ void tcp_icmp(struct tcp *t, const uint8_t *ip, unsigned len, enum tcp_icmp what
               uint64_t now_us);
 
 /* The same for a message as icmp4_input() read it, an ICMP4_KIND_ERROR. Of what says nothing of a
- * connection's end (RFC 9293 3.9.2.2, MUST-56: net or host unreachable, time exceeded, parameter problem) nothing
- * comes; hard errors end an open only (SHLD-26 would end any: RFC 5927 5.2 says why not). */
+ * connection's end (RFC 9293 3.9.2.2, MUST-56: net or host unreachable, time exceeded, parameter
+ * problem) nothing comes; hard errors end an open only (SHLD-26 would end any: RFC 5927 5.2 says why
+ * not). */
 void tcp_icmp4(struct tcp *t, const struct icmp4_msg *m, uint64_t now_us);
 void tcp_icmp6(struct tcp *t, const struct icmp6_msg *m, uint64_t now_us);
 

@@ -295,7 +295,8 @@ static void check_request(const struct rig_host *h, const struct pkt *p, uint32_
 		rig_check(len <= h->p.tcp.mtu + ETH_BYTES);
 		return;
 	}
-	rig_check((can & TCP_TX_TSO) && (p->flags & PKT_CSUM_PARTIAL) && m->mss >= 1);
+	uint32_t tso = p->data[ETH_BYTES] >> 4 == 6 ? TCP_TX_TSO6 : TCP_TX_TSO4;
+	rig_check((can & tso) && (p->flags & PKT_CSUM_PARTIAL) && m->mss >= 1);
 	rig_check(m->hdr_bytes <= p->len); /* headers lie in the first piece */
 	rig_check(m->mss + m->hdr_bytes <= h->p.tcp.mtu + ETH_BYTES);
 }

@@ -59,7 +59,9 @@ static struct wire random_wire(struct chance *c)
 static void random_offload(struct chance *c, struct rig_host_params *p)
 {
 	static const uint32_t can[] = {0, TCP_TX_CSUM, TCP_TX_SG, TCP_TX_CSUM | TCP_TX_SG,
-	                               TCP_TX_CSUM | TCP_TX_SG | TCP_TX_TSO};
+	                               TCP_TX_CSUM | TCP_TX_SG | TCP_TX_TSO,
+	                               TCP_TX_CSUM | TCP_TX_SG | TCP_TX_TSO4,
+	                               TCP_TX_CSUM | TCP_TX_SG | TCP_TX_TSO6};
 	p->tcp.offload = can[chance_below(c, ARRAY_LEN(can))];
 	p->checked = one_in(c, 2);
 	p->device_us = one_in(c, 2) ? 0 : any_size(c, 2000);
