@@ -39,6 +39,7 @@ static void take_sent(struct wire *w, const uint8_t *data, uint32_t bytes, uint6
 	assert_true(rig.sent_in - rig.sent_out < RIG_SENT_MAX);
 	assert_in_range(bytes, 1, FRAME_MAX);
 	free(f->data);
+	f->at = rig.now;
 	f->data = malloc(bytes); /* of exact size: ASan sees who reads past it */
 	assert_non_null(f->data);
 	memcpy(f->data, data, bytes);

@@ -32,6 +32,7 @@ enum rig_mode {
 
 struct rig_frame {
 	uint32_t bytes;
+	uint64_t at; /* ns */
 	uint8_t *data;
 };
 

@@ -625,6 +625,88 @@ static void faults(void **s)
 	assert_false(rig_read(TXDCTL + 64) & TXDCTL_ENABLE);
 }
 
+/* --- the rate limiter --- */
+
+#define RATE(tenths) (1u << 31 | (tenths) * 16384u / 10) /* link speed divided by it, in tenths */
+
+static void limit(unsigned q, uint32_t config)
+{
+	rig_write(RTTBCNRM, 4);
+	rig_write(RTTDQSEL, q);
+	rig_write(RTTBCNRC, config);
+}
+
+/* Tells the device, which looks at once; unlike drive_tail it takes no time. */
+static void tell(unsigned q)
+{
+	rig_write(TDT + 64 * q, tx_ring[q].next);
+	rig_work();
+}
+
+/* Frames of any length leave one after the other, each as long after the one before as the factor
+ * stretches it: to the nanosecond, with nothing lost to rounding. */
+static void limiter_spaces(void **s)
+{
+	(void)s;
+	static const unsigned tenths[] = {10, 15, 20, 33, 100, 999};
+	for (unsigned r = 0; r < ARRAY_LEN(tenths); r++) {
+		struct rig_frame out;
+		for (unsigned i = 0; i < 60; i++)
+			drive_data(0, f, numbered(i, 60 + 20 * i), CMD_FRAME, PAYLEN(60 + 20 * i));
+		rig_run(100000000); /* what an idle queue may catch up is the next test's */
+		limit(0, RATE(tenths[r]));
+		uint64_t from = rig.now;
+		tell(0);
+		uint64_t start = rig.now, bits = 0;
+		rig_run(60 * 1300 * tenths[r] / 10);
+		for (unsigned i = 0; i < 60; i++) {
+			assert_true(rig_sent(&out));
+			assert_int_equal(out.bytes, 60 + 20 * i);
+			uint64_t due = from + bits * (RATE(tenths[r]) & 0xffffff) / 163840;
+			assert_int_equal(out.at, due < start ? start : due);
+			bits += 8 * (out.bytes + 4);
+		}
+		assert_int_equal(rig_sent_count(), 0);
+	}
+	limit(0, 0);
+	drive_send(0, f, numbered(1, 60));
+	expect_sent(f, 60);
+}
+
+/* A queue that was idle catches up what RTTBCNRM says, 4 KB of the link, and no more. */
+static void limiter_window(void **s)
+{
+	(void)s;
+	limit(0, RATE(100));
+	rig_run(100000000);
+	for (unsigned i = 0; i < 50; i++)
+		drive_data(0, f, numbered(i, 60), CMD_FRAME, PAYLEN(60));
+	tell(0);
+	/* 3276 ns at 512 ns each, the first at once */
+	assert_int_equal(rig_sent_count(), 7);
+	rig_run(512 * 10);
+	assert_int_equal(rig_sent_count(), 17);
+	rig_run(1000000);
+	assert_int_equal(rig_sent_count(), 50);
+}
+
+static void limiter_rules(void **s)
+{
+	(void)s;
+	rig_write(RTTDQSEL, 5);
+	rig_write(RTTBCNRC, RATE(20));
+	rig_expect_violation("RTTBCNRM 0");
+	limit(6, 1u << 31 | 16383);
+	rig_expect_violation("factor below 1");
+	rig_write(RTTBCNRC, 1u << 24);
+	rig_expect_violation("RTTBCNRC");
+	limit(7, RATE(30));
+	rig_write(RTTDQSEL, 5);
+	assert_int_equal(rig_read(RTTBCNRC), RATE(20));
+	rig_write(RTTDQSEL, 7);
+	assert_int_equal(rig_read(RTTBCNRC), RATE(30));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -660,6 +742,9 @@ int main(void)
 		T(offload_rules),
 		T(set_up_rules),
 		T(dead_queue),
+		T(limiter_spaces),
+		T(limiter_window),
+		T(limiter_rules),
 		T(faults),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

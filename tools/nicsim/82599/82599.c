@@ -12,7 +12,7 @@
  *   intr.c     causes, masks, EITR        fifo.c      packet buffer
  *   stats.c    counters                   rx_queue.c  receive rings, descriptors
  *   late.c     write-backs that are late  tx.c        transmit rings, descriptors
- *                                         tso.c       segmentation, the way out
+ *   limiter.c  rate of a transmit queue    tso.c       segmentation, the way out
  *
  * Invariants
  * 1. Nothing of the guest is believed: every index is reduced, every address goes through
@@ -200,6 +200,7 @@ static void reset_all(struct model *m)
 	struct nic *n = nic_of(m);
 	rx_reset(m);
 	tx_reset(m);
+	limiter_reset(m);
 	intr_reset(m);
 	reset_registers(m);
 	n->s = (struct stats82599){0};
@@ -285,6 +286,12 @@ static bool command_write(struct model *m, uint32_t at, uint32_t value)
 		return true;
 	case FDIRCMD:
 		fdircmd_write(m, value);
+		return true;
+	case RTTDQSEL:
+		limiter_select(m, value);
+		return true;
+	case RTTBCNRC:
+		limiter_write(m, value);
 		return true;
 	}
 	return false;

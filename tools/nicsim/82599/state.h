@@ -91,6 +91,13 @@ struct txq {
 	struct tx_context context[2];
 };
 
+/* Of a transmit queue, limiter.c. */
+struct limiter {
+	uint32_t config; /* RTTBCNRC */
+	uint32_t part;   /* of the ns `next`, by their 10 * 2^14 */
+	uint64_t next;   /* when its next frame may leave */
+};
+
 /* Frames that wait for descriptors, fifo.c. */
 struct fifo {
 	uint32_t in, out, used; /* offsets in bytes */
@@ -142,6 +149,7 @@ struct nic {
 	uint64_t settle_due;  /* least `settles` of all queues; NEVER: none */
 	struct rxq rx[QUEUES];
 	struct txq tx[QUEUES];
+	struct limiter limiter[QUEUES];
 	uint64_t rx_on[2], tx_on[2]; /* bitmaps of those enabled */
 	uint64_t tx_due;      /* when tx_work has something left to do; NEVER: nothing */
 	uint64_t scan_due;    /* line-rate: when all queues are looked at for ENABLE */
@@ -306,6 +314,16 @@ void tx_settle(struct model *m);
 void tx_reset(struct model *m);
 void tx_scan(struct model *m);
 bool tx_work(struct model *m);
+
+/* --- limiter.c --- */
+void limiter_reset(struct model *m);
+/* Writes of RTTDQSEL and RTTBCNRC. */
+void limiter_select(struct model *m, uint32_t value);
+void limiter_write(struct model *m, uint32_t value);
+/* The queue was empty and is not any more. */
+void limiter_wake(struct model *m, unsigned queue);
+/* It sends a frame of so many bytes, the FCS counted. */
+void limiter_charge(struct model *m, unsigned queue, uint32_t bytes);
 
 /* --- tso.c --- */
 /* Sends what was gathered, `bytes` in all, as segments, each with the tag if there is to be one

@@ -36,6 +36,7 @@ void tx_emit(struct model *m, unsigned queue, const uint8_t *data, uint32_t byte
 		model_violation(m, "transmit queue %u: frame of %u bytes", queue, bytes);
 		return;
 	}
+	limiter_charge(m, queue, bytes + 4);
 	if (!n->link) /* the MAC drains its buffer into a dead link */
 		return;
 	unsigned i = tx_stat_index(m, queue);

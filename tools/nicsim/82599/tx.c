@@ -138,6 +138,8 @@ static void tail_write(struct model *m, unsigned q, uint32_t tail)
 	if (owned + moved >= t->size)
 		model_violation(m, "TDT[%u] from %u to %u passes TDH %u (of %u)", q, t->tail, tail,
 		                t->head, t->size);
+	if (owned == 0)
+		limiter_wake(m, q);
 	t->tail = tail;
 	t->waiting = false;
 }
@@ -607,10 +609,17 @@ static bool serve(struct model *m, unsigned q)
 	struct nic *n = nic_of(m);
 	struct txq *t = &n->tx[q];
 	struct txd *ring = ring_of(m, q);
-	const bool plain = m->faults == 0 && n->link && ring && !(get(m, HLREG0) & HLREG0_LPBK);
+	const struct limiter *l = &n->limiter[q];
+	const bool limited = l->config & RTTBCNRC_RS_ENA;
+	const bool plain = m->faults == 0 && n->link && ring && !limited &&
+	                   !(get(m, HLREG0) & HLREG0_LPBK);
 	const uint32_t first = t->head;
 	unsigned done = 0; /* frames and contexts */
 	while (done < BURST && t->head != t->tail && !t->broken) {
+		if (limited && l->next > m->now) {
+			n->tx_due = l->next < n->tx_due ? l->next : n->tx_due;
+			break;
+		}
 		if (plain)
 			done += serve_plain(m, q, ring);
 		if (done >= BURST || t->head == t->tail || t->broken || !serve_one(m, q, ring))
