@@ -420,6 +420,10 @@ void core_port_counters(unsigned port, struct nic_counters *sum);
 /* What the device has counted, since its first start; all zero for one that does not count. */
 const struct nic_stats *core_port_stats(unsigned port);
 
+/* Has the device limit what queue pair `pair` (core_pair_of) sends by `port`, until the ports stop or
+ * the link changes: nic_ops.rate. E_NOTSUP: it cannot. E_AGAIN: it does not run. */
+int core_port_rate(unsigned port, unsigned pair, uint32_t kbps, uint32_t *set);
+
 /* Sum over all cores; what dead ones had in hand is in drop_restart. */
 void core_counters(struct counters *sum);
 

@@ -371,6 +371,14 @@ const struct nic_stats *core_port_stats(unsigned port)
 	return &stats[port];
 }
 
+int core_port_rate(unsigned port, unsigned pair, uint32_t kbps, uint32_t *set)
+{
+	struct nic *nic = &nics[port];
+	if (state != RUNNING || links[port].gone || pair >= snapshot_header()->nic[port].pairs)
+		return E_AGAIN;
+	return nic->ops->rate ? nic->ops->rate(nic, pair, kbps, set) : E_NOTSUP;
+}
+
 void core_counters(struct counters *sum)
 {
 	memset(sum, 0, sizeof *sum);

@@ -24,6 +24,7 @@
  *   slots_open    data     after attach: from its success on slots_put, slots_free and slots_send
  *                          take the place of tx_burst
  *   link          control  between start and stop: at once, and every 100 ms while it is awake
+ *   rate          control  between start and stop
  *   stats         control  between start and stop: every few seconds, and before stop
  *
  * From stop on it begins again, for all ports together: another buffer size, a core that came up
@@ -309,6 +310,15 @@ struct nic_ops {
 	/* Sends the next n of them, n at most what slots_free said, `bytes` in all: both are what is
 	 * counted in tx_pkts and tx_bytes. One doorbell at most; n = 0: none. */
 	void (*slots_send)(struct nic_queue *q, unsigned n, uint64_t bytes);
+
+	/*
+	 * The device itself limits what pair `pair` sends to `kbps` kilobits a second, spaced evenly,
+	 * counting frames and their FCS, neither preamble nor gap; 0: no limit, as after start. What
+	 * it can do is coarser: *set is what is in force, kilobits a second, at or below the wish.
+	 * E_INVAL: it cannot go so slowly, or the link is no faster. E_AGAIN: the link is down, and the
+	 * limit is a part of its speed. To be said anew when that changes. NULL: it has no limiter.
+	 */
+	int (*rate)(struct nic *nic, unsigned pair, uint32_t kbps, uint32_t *set);
 };
 
 extern const struct nic_ops *const nic_drivers[];

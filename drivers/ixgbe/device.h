@@ -1,6 +1,7 @@
 /*
  * What the files of the device half share: its state, registers with deadlines (reg.c), the
- * semaphores and the EEPROM (eeprom.c), reset (reset.c), link (link.c), statistics (stats.c).
+ * semaphores and the EEPROM (eeprom.c), reset (reset.c), link (link.c), rate limits (rate.c),
+ * statistics (stats.c).
  *
  * Functions that return int return E_OK or a negative enum error with nic->error set. All may wait
  * unless it says otherwise, and all waits end: after a deadline with E_TIMEOUT, or with E_DEVICE
@@ -98,6 +99,11 @@ void ixgbe_queues_stop(struct nic *nic);
 int ixgbe_link_start(struct nic *nic);
 /* As nic_ops.link: does not wait. */
 void ixgbe_link(struct nic *nic, struct nic_link *out);
+
+/* --- rate.c --- */
+
+/* As nic_ops.rate. */
+int ixgbe_rate(struct nic *nic, unsigned pair, uint32_t kbps, uint32_t *set);
 
 /* --- stats.c --- */
 

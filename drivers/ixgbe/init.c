@@ -149,6 +149,8 @@ static int tx_queue(struct nic *nic, const struct nic_config *config, unsigned q
 	ixgbe_write(nic, IXGBE_TDH, q, 0);
 	ixgbe_write(nic, IXGBE_TDT, q, 0);
 	ixgbe_clear(nic, IXGBE_DCA_TXCTRL, q, IXGBE_DCA_TXCTRL_WRO);
+	ixgbe_write(nic, IXGBE_RTTDQSEL, 0, q); /* no limit, whoever had the queue before */
+	ixgbe_write(nic, IXGBE_RTTBCNRC, 0, 0);
 	ixgbe_write(nic, IXGBE_TXDCTL, q, IXGBE_TXDCTL_PTHRESH | IXGBE_TXDCTL_HTHRESH);
 	if (IXGBE_COMPLETION == IXGBE_HEAD_WRITE_BACK) {
 		uint64_t bus = dma_addr(mem + l.written_head).bus;

@@ -266,4 +266,5 @@ const struct nic_ops ixgbe_ops = {
 	.slots_put = SLOTS(slots_put),
 	.slots_free = SLOTS(slots_free),
 	.slots_send = SLOTS(slots_send),
+	.rate = ixgbe_rate,
 };

@@ -81,6 +81,9 @@
 	X(SECRXSTAT, 0x08d04, 0, 1, RO, "8.2.3.12") \
 	/* transmit, 8.2.3.9 and 8.2.3.10 */ \
 	X(RTTDCS, 0x04900, 0, 1, RW, "8.2.3.10") \
+	X(RTTDQSEL, 0x04904, 0, 1, RW, "8.2.3.10.13") \
+	X(RTTBCNRM, 0x04980, 0, 1, RW, "8.2.3.10") \
+	X(RTTBCNRC, 0x04984, 0, 1, RW, "8.2.3.10.16") \
 	X(TXPBTHRESH, 0x04950, 4, 8, RW, "8.2.3.9") \
 	X(DMATXCTL, 0x04a80, 0, 1, RW, "8.2.3.9") \
 	X(DTXTCPFLGL, 0x04a88, 0, 1, RW, "8.2.3.9") \
@@ -234,6 +237,13 @@ enum ixgbe_reg {
 #define IXGBE_SECRXSTAT_RDY (1u << 0)
 
 #define IXGBE_RTTDCS_ARBDIS (1u << 6)
+/* RTTBCNRC: link speed divided by the rate, 14 bits behind the point, of the queue in RTTDQSEL */
+#define IXGBE_RTTBCNRC_FACTOR_SHIFT 14
+#define IXGBE_RTTBCNRC_FACTOR_MAX 0xffffffu
+#define IXGBE_RTTBCNRC_RS_ENA (1u << 31)
+/* RTTBCNRM: what a queue that was idle may catch up. Source: Intel's own drivers */
+#define IXGBE_RTTBCNRM_STANDARD 0x04u
+#define IXGBE_RTTBCNRM_JUMBO 0x14u
 #define IXGBE_DTXMXSZRQ_MAX 0xfffu
 #define IXGBE_DMATXCTL_TE (1u << 0)
 /* TCP flags that segments keep (7.2.4.7): all but FIN and PSH; CWR only in the first */

@@ -153,6 +153,50 @@ static void sends_by_slots(void **s)
 	let_go(0);
 }
 
+/* Frames of a limited pair leave at the rate that the driver says is in force; the other pair's do
+ * not wait. */
+static void limits_rates(void **s)
+{
+	(void)s;
+	static const uint32_t kbps[] = {9999999, 7500000, 1000000, 123457, 10000};
+	up(2, ALL, STANDARD);
+	for (unsigned r = 0; r < ARRAY_LEN(kbps); r++) {
+		struct rig_frame out;
+		uint32_t set, len = make_udp(0, 400);
+		uint64_t first = 0, last = 0;
+		assert_int_equal(ixgbe_ops.rate(&port.nic, 0, kbps[r], &set), E_OK);
+		assert_in_range(set, kbps[r] - kbps[r] / 10000, kbps[r]);
+		for (unsigned i = 0; i < 101; i++)
+			take(0, frame, len);
+		take(1, frame, 60);
+		assert_int_equal(tx(0), 101);
+		assert_int_equal(tx(1), 1);
+		rig_work();
+		rig_run(100000000);
+		for (unsigned i = 0; i < 102; i++) {
+			assert_true(rig_sent(&out));
+			if (out.bytes != 60) {
+				first = first ? first : out.at;
+				last = out.at;
+			} else {
+				assert_in_range(out.at - first, 0, 2000);
+			}
+		}
+		/* the first few at once: what an idle queue may catch up */
+		uint64_t took = 100ull * (len + 4) * 8 * 1000000 / set;
+		assert_in_range(last - first, took - 3300, took + 1);
+		tx(0);
+	}
+	uint32_t set;
+	assert_int_equal(ixgbe_ops.rate(&port.nic, 0, 10000000, &set), E_INVAL);
+	assert_int_equal(ixgbe_ops.rate(&port.nic, 0, 9000, &set), E_INVAL);
+	assert_int_equal(ixgbe_ops.rate(&port.nic, 0, 0, &set), E_OK);
+	assert_int_equal(set, 10000000);
+	rig_carrier(false);
+	rig_run(100000000);
+	assert_int_equal(ixgbe_ops.rate(&port.nic, 0, 1000000, &set), E_AGAIN);
+}
+
 /* Short frames leave with 60 bytes (HLREG0.TXPADEN). */
 static void short_frames_are_padded(void **s)
 {
@@ -654,6 +698,7 @@ int main(void)
 		cmocka_unit_test_teardown(filtered_frames_are_counted, teardown),
 		cmocka_unit_test_teardown(sends, teardown),
 		cmocka_unit_test_teardown(sends_by_slots, teardown),
+		cmocka_unit_test_teardown(limits_rates, teardown),
 		cmocka_unit_test_teardown(short_frames_are_padded, teardown),
 		cmocka_unit_test_teardown(forwarding_writes_two_tails_a_burst, teardown),
 		cmocka_unit_test_teardown(full_ring, teardown),

@@ -1,0 +1,41 @@
+/*
+ * Rate limits of transmit queues (7.7.2, 8.2.3.10.16), see device.h. The chip knows a rate as a
+ * factor, by which a frame's time on the link is stretched.
+ *
+ * ERRATUM: for frames of 64 bytes and rates above 64/84 of the link's the chip's rate is not the one
+ * asked for. Source: libmoon, which has measured it. Who wants that much does without a limit.
+ */
+#include "drivers/ixgbe/device.h"
+
+#define LARGE 4096 /* bytes: frames above, and the limiter needs the larger window */
+
+static int refuse(struct nic *nic, int error, const char *why)
+{
+	nic->error = why;
+	return error;
+}
+
+int ixgbe_rate(struct nic *nic, unsigned pair, uint32_t kbps, uint32_t *set)
+{
+	struct nic_link link;
+	uint64_t factor = 0;
+	ixgbe_link(nic, &link);
+	if (link.gone)
+		return ixgbe_fail(nic, E_DEVICE, "device answers no more");
+	uint64_t line = link.mbps * 1000ull;
+	if (!link.up || line == 0)
+		return refuse(nic, E_AGAIN, "the link is down");
+	*set = (uint32_t)line;
+	if (kbps) {
+		factor = ((line << IXGBE_RTTBCNRC_FACTOR_SHIFT) + kbps - 1) / kbps; /* not above */
+		if (kbps >= line || factor > IXGBE_RTTBCNRC_FACTOR_MAX)
+			return refuse(nic, E_INVAL, "a rate that the limiter does not have");
+		*set = (uint32_t)((line << IXGBE_RTTBCNRC_FACTOR_SHIFT) / factor);
+	}
+	bool large = ixgbe_read(nic, IXGBE_MAXFRS, 0) >> IXGBE_MAXFRS_SHIFT > LARGE;
+	ixgbe_write(nic, IXGBE_RTTBCNRM, 0, large ? IXGBE_RTTBCNRM_JUMBO : IXGBE_RTTBCNRM_STANDARD);
+	ixgbe_write(nic, IXGBE_RTTDQSEL, 0, pair);
+	ixgbe_write(nic, IXGBE_RTTBCNRC, 0,
+	            factor ? IXGBE_RTTBCNRC_RS_ENA | (uint32_t)factor : 0);
+	return E_OK;
+}
