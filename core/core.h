@@ -278,13 +278,13 @@ uint32_t core_tx_features(void);
 /*
  * Sending by slots: for an application that sends prepared frames again and again by a port (a
  * generator). Its frames are its own, complete, in memory of core_data_memory(), each with
- * NIC_SLOT_ROOM zero bytes before it, which stay. The ring has so many slots, sent in order, each in
- * its turn: the application counts them from 0, slot k is sent again as k + slots. What a slot sends
- * it says in its table; sending what has not changed costs no look at it.
+ * NIC_SLOT_ROOM zero bytes before it, which stay. The ring has so many slots, sent in order, each
+ * in its turn: the application counts them from 0, slot k is sent again as k + slots. What a slot
+ * sends it says in its table; sending what has not changed costs no look at it.
  *
- * A frame, with the room before it, is the device's from core_slots_send() until room has come round
- * to it: slot k may be changed once core_slots_room() reaches it. Table entries may be changed at any
- * time; what is sent is what they say when core_slots_send() is called.
+ * A frame, with the room before it, is the device's from core_slots_send() until room has come
+ * round to it: slot k may be changed once core_slots_room() reaches it. Table entries may be
+ * changed at any time; what is sent is what they say when core_slots_send() is called.
  *
  * Everybody's core_tx() goes on, for frames in one piece that ask for nothing but a checksum: they
  * leave between the application's, which loses no slot by that, and before them when they wait.
@@ -300,8 +300,9 @@ uint32_t core_tx_features(void);
  */
 int core_slots_open(unsigned port, struct nic_slot *table);
 
-/* How many slots may be sent now, which may be fewer than are free (nic_ops.slots_free): to be asked
- * before each send. Sends what core_tx() has left for the port first. 0 also when its device is gone. */
+/* How many slots may be sent now, which may be fewer than are free (nic_ops.slots_free): to be
+ * asked before each send. Sends what core_tx() has left for the port first. 0 also when its device
+ * is gone. */
 unsigned core_slots_room(unsigned port);
 
 /* The table says something new for the next n slots to be sent. */
@@ -420,8 +421,8 @@ void core_port_counters(unsigned port, struct nic_counters *sum);
 /* What the device has counted, since its first start; all zero for one that does not count. */
 const struct nic_stats *core_port_stats(unsigned port);
 
-/* Has the device limit what queue pair `pair` (core_pair_of) sends by `port`, until the ports stop or
- * the link changes: nic_ops.rate. E_NOTSUP: it cannot. E_AGAIN: it does not run. */
+/* Has the device limit what queue pair `pair` (core_pair_of) sends by `port`, until the ports stop
+ * or the link changes: nic_ops.rate. E_NOTSUP: it cannot. E_AGAIN: it does not run. */
 int core_port_rate(unsigned port, unsigned pair, uint32_t kbps, uint32_t *set);
 
 /* Sum over all cores; what dead ones had in hand is in drop_restart. */

@@ -4,9 +4,9 @@
  *
  * Such a frame takes the place of the ring that was next, so the application's slots lie one place
  * further from then on: its slot k, counted on for ever, is slot k + (sent - next) of the driver's.
- * The descriptors are put there as they come round, from the table that the application keeps; until
- * then `stale` of its next slots are not what the ring has. With none such, sending is a call of the
- * driver's.
+ * The descriptors are put there as they come round, from the table that the application keeps;
+ * until then `stale` of its next slots are not what the ring has. With none such, sending is a call
+ * of the driver's.
  *
  * core_tx() and what becomes of it are as ever: while a port has slots its queue has operations of
  * its own, the driver's with another tx_burst. Attaching the queue anew ends that.

@@ -2,8 +2,8 @@
  * Rate limits of transmit queues (7.7.2, 8.2.3.10.16), see device.h. The chip knows a rate as a
  * factor, by which a frame's time on the link is stretched.
  *
- * ERRATUM: for frames of 64 bytes and rates above 64/84 of the link's the chip's rate is not the one
- * asked for. Source: libmoon, which has measured it. Who wants that much does without a limit.
+ * ERRATUM: for frames of 64 bytes and rates above 64/84 of the link's the chip's rate is not the
+ * one asked for. Source: libmoon, which has measured it. Who wants that much does without a limit.
  */
 #include "drivers/ixgbe/device.h"
 

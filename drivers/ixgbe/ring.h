@@ -28,9 +28,9 @@
  *    come in order: one that is missing before another is counted, and passed over.
  * 5. rx: a frame over several descriptors is gathered in the buffer of its first, across bursts
  *    (`part`), or dropped whole (`dropping`).
- * 6. tx, slots (ring_slots.c; head write-back only): RS is set in one descriptor of IXGBE_TX_REPORT,
- *    for ever, and in the last of each send until its slot is sent again. owner[] has one bit for
- *    each descriptor, set in those that have RS so for a while.
+ * 6. tx, slots (ring_slots.c; head write-back only): RS is set in one descriptor of
+ *    IXGBE_TX_REPORT, for ever, and in the last of each send until its slot is sent again. owner[]
+ *    has one bit for each descriptor, set in those that have RS so for a while.
  *
  * Order: descriptor, then (write barrier) tail register. DD or written-back head, then (acquire)
  * the rest. No register is read.

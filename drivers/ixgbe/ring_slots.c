@@ -2,12 +2,13 @@
  * See ring.h: a transmit ring whose descriptors stay (nic_ops.slots_open), for who sends prepared
  * frames again and again.
  *
- * Only a descriptor with RS is reported (7.2.3.5.2: TXDCTL.WTHRESH is 0), and a run may end anywhere.
- * RS in all of them would have the device write its head for each frame; RS at fixed places alone
- * would leave up to IXGBE_TX_REPORT - 1 frames unreported at the end. So the last of a send has RS as
- * well: a send that ends at a fixed place costs no store into the ring, another two of a byte, to set
- * it and to take it away when the slot comes round, and a word of the bitmap. While the device is
- * behind, slots_free ends at a fixed place, so who sends all that is free pays nothing.
+ * Only a descriptor with RS is reported (7.2.3.5.2: TXDCTL.WTHRESH is 0), and a run may end
+ * anywhere. RS in all of them would have the device write its head for each frame; RS at fixed
+ * places alone would leave up to IXGBE_TX_REPORT - 1 frames unreported at the end. So the last of a
+ * send has RS as well: a send that ends at a fixed place costs no store into the ring, another two
+ * of a byte, to set it and to take it away when the slot comes round, and a word of the bitmap.
+ * While the device is behind, slots_free ends at a fixed place, so who sends all that is free pays
+ * nothing.
  */
 #include "drivers/ixgbe/ring.h"
 

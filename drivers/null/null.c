@@ -1,8 +1,8 @@
 /*
  * A port without a device: it receives as many packets as it is asked for, made on the spot, and
- * frees what it is given to send; its slots are always free. Two uses: a benchmark of everything but
- * the device (loop, application, buffer pool), and the least that a driver is (ARCHITECTURE.md, How
- * to add).
+ * frees what it is given to send; its slots are always free. Two uses: a benchmark of everything
+ * but the device (loop, application, buffer pool), and the least that a driver is (ARCHITECTURE.md,
+ * How to add).
  *
  * A frame is 60 bytes, 64 with FCS: UDP to the discard port (RFC 863) of 198.19.x.y from
  * 198.18.0.1, addresses that RFC 2544, appendix C, sets aside for benchmarks. Of 65536 frames of a

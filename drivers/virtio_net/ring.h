@@ -26,11 +26,11 @@
  * 4. rx: a frame that the device spread over several buffers (5.1.6.4) is dropped with all of them.
  *    Only the first has a header; in the others the sender could have written one.
  *
- * 5. tx, slots: descriptor i lies at places i, i + size, ... of avail, which names it there already,
- *    so sending is a new avail.idx and nothing else. Slots [slot_done, head) are the device's or wait
- *    for an older one that is; as long as completions come in order slot_done is `tail` and owner[]
- *    is not looked at. Else owner[] has SLOT_DONE for those that came early, NONE for the others.
- *    Invariant 3 holds as for packets.
+ * 5. tx, slots: descriptor i lies at places i, i + size, ... of avail, which names it there
+ *    already, so sending is a new avail.idx and nothing else. Slots [slot_done, head) are the
+ *    device's or wait for an older one that is; as long as completions come in order slot_done is
+ *    `tail` and owner[] is not looked at. Else owner[] has SLOT_DONE for those that came early,
+ *    NONE for the others. Invariant 3 holds as for packets.
  *
  * Order: descriptor and avail.ring, then (write barrier) avail.idx, then the doorbell. used.idx,
  * then (read barrier) used.ring and the frame.
@@ -105,9 +105,9 @@ unsigned virtio_rx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic
 unsigned virtio_tx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt,
                          const struct pkt *v, unsigned n, bool *broken);
 
-/* As nic_ops.slots_open and the others. VIRTIO_F_IN_ORDER would spare the look at each used entry, a
- * cycle a packet, but would let the device leave out the lengths of received frames (2.7.9): it is
- * not asked for. */
+/* As nic_ops.slots_open and the others. VIRTIO_F_IN_ORDER would spare the look at each used entry,
+ * two cycles a packet, but would let the device leave out the lengths of received frames (2.7.9):
+ * it is not asked for. */
 unsigned virtio_slots_open(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt,
                            bool *broken);
 void virtio_slots_put(struct virtio_ring *r, unsigned first, const struct nic_slot *s, unsigned n);

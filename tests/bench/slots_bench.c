@@ -1,9 +1,9 @@
 /*
  * What sending by slots costs on this host, in TSC cycles a packet, by packets per doorbell: the
- * product's own objects (core/slots.c, drivers' rings) and a device that is memory. The device works
- * between two measurements on the same core, so a figure has every instruction and no cache line from
- * another core. `fixed`: frames stay; `lengths`: every descriptor is put anew; `tx_burst`: the same
- * frames as packets, for comparison. Best of ROUNDS, with the median beside it.
+ * product's own objects (core/slots.c, drivers' rings) and a device that is memory. The device
+ * works between two measurements on the same core, so a figure has every instruction and no cache
+ * line from another core. `fixed`: frames stay; `lengths`: every descriptor is put anew;
+ * `tx_burst`: the same frames as packets, for comparison. Best of ROUNDS, the median beside it.
  * Usage: slots_bench
  */
 #include <stdio.h>
@@ -242,7 +242,8 @@ int main(void)
 		perror("mmap");
 		return 1;
 	}
-	printf("%-19s  cycles a packet, best (median), by packets a doorbell: 1 4 16 32 64 256 512\n", "");
+	printf("%-19s  cycles a packet, best (median), by packets a doorbell: 1 4 16 32 64 256 512\n",
+	       "");
 	measure("null", FIXED, &null_ops, NULL, no_device);
 	measure("virtio_net", FIXED, &virtio_ops, virtio_start, virtio_device);
 	measure("virtio_net", LENGTHS, &virtio_ops, virtio_start, virtio_device);

@@ -1,7 +1,7 @@
 /*
- * Slots of the ixgbe driver (drivers/nic.h; drivers/ixgbe/ring.h, invariant 6): what the device reads
- * is what was put, one write of the tail for each send, every send reported to its end, and a device
- * that lies.
+ * Slots of the ixgbe driver (drivers/nic.h; drivers/ixgbe/ring.h, invariant 6): what the device
+ * reads is what was put, one write of the tail for each send, every send reported to its end, and a
+ * device that lies.
  */
 #include "tests/unit/ixgbe_rig.h"
 
@@ -92,8 +92,8 @@ static void end(void)
 	w.tx.tail = w.tx.head; /* owner[] names no buffers any more */
 }
 
-/* Who sends all that is free, to a device that is behind, writes nothing into the ring, and the device
- * reports once in 32. */
+/* Who sends all that is free, to a device that is behind, writes nothing into the ring, and the
+ * device reports once in 32. */
 static void prepared_once(void **s)
 {
 	(void)s;
@@ -222,9 +222,9 @@ static void random_heads(void **s)
 			unsigned room = slots_free();
 			assert_in_range(w.tx.head - w.tx.tail + room, 0, t.all);
 			send(random_below(room + 1));
-			store(bus_of(w.written_head), 4,
-			      random_below(20) ? (w.tx.tail + random_below(w.tx.head - w.tx.tail + 1)) & w.tx.mask
-			                       : (uint32_t)random64());
+			uint32_t sent = random_below(w.tx.head - w.tx.tail + 1);
+			uint32_t good = (w.tx.tail + sent) & w.tx.mask;
+			store(bus_of(w.written_head), 4, random_below(20) ? good : (uint32_t)random64());
 		}
 		broken += w.broken;
 		end();

@@ -1,7 +1,7 @@
 /*
- * core/slots.c over a driver that is the test's: whatever the runtime sends in between, the frames of
- * the application's slots leave in their order, none twice and none left out, and each as the table
- * had it; the runtime's buffers come back.
+ * core/slots.c over a driver that is the test's: whatever the runtime sends in between, the frames
+ * of the application's slots leave in their order, none twice and none left out, and each as the
+ * table had it; the runtime's buffers come back.
  */
 #include "tests/unit/guest.h"
 
@@ -314,8 +314,8 @@ static void own_frames_are_completed(void **s)
 	drain();
 }
 
-/* A new run begins with slot 0, when the device has sent the last one; a queue that was attached anew
- * has no slots. */
+/* A new run begins with slot 0, when the device has sent the last one; a queue that was attached
+ * anew has no slots. */
 static void opened_again(void **s)
 {
 	(void)s;

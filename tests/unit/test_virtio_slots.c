@@ -1,7 +1,7 @@
 /*
  * Slots of drivers/virtio_net/ring.c (drivers/nic.h, ring.h, invariant 5): what the device reads is
- * what was put, one doorbell for each send, completions in order and in any other, and a device that
- * lies.
+ * what was put, one doorbell for each send, completions in order and in any other, and a device
+ * that lies.
  */
 #include "tests/unit/virtio_rig.h"
 

@@ -1,11 +1,12 @@
 /*
  * The rate limiter of a transmit queue (7.7.2, 8.2.3.10.13 and .16): RTTBCNRC, of the queue that
- * RTTDQSEL names, has a rate factor, link speed divided by rate, with 14 bits behind the point. From
- * the start of a frame to that of the next one of its queue pass as many bit times as the frame has
- * bits, times the factor.
+ * RTTDQSEL names, has a rate factor, link speed divided by rate, with 14 bits behind the point.
+ * From the start of a frame to that of the next one of its queue pass as many bit times as the
+ * frame has bits, times the factor.
  *
  * The frame counts with its FCS, without preamble and gap. LINUX does not say; libmoon has measured
- * it (and that the chip errs for small frames above 64/84 of the link's rate, which is not modelled).
+ * it (and that the chip errs for small frames above 64/84 of the link's rate, which is not
+ * modelled).
  *
  * A queue that had nothing to send for a while may catch up as much as RTTBCNRM.MMW_SIZE, KB of the
  * link, says. It does not lose what the model itself was late: a queue with frames waiting is owed
