@@ -8,14 +8,12 @@
 
 UNIT_BUILD := build/unit
 
-# --- tests, and the sources each is linked with; UNIT_INC_ are those it includes itself ---
+# --- tests, and the sources each is linked with ---
 UNIT_SRC_csum := lib/csum.c
 UNIT_SRC_fmt := lib/fmt.c
 UNIT_SRC_siphash := lib/siphash.c
 UNIT_SRC_sha256 := lib/sha256.c lib/pbkdf2.c
 UNIT_SRC_pkt := lib/pkt.c lib/csum.c tests/unit/guest.c
-UNIT_INC_mem := lib/mem.c
-UNIT_INC_shares := kernel/shares.c kernel/vm_ram.c
 UNIT_SRC_counters := net/counters.c
 UNIT_SRC_addr := control/text.c lib/fmt.c
 UNIT_SRC_ip4 := net/ip4.c lib/csum.c
@@ -60,14 +58,11 @@ UNIT_SRC_virtio_hostile := $(UNIT_SRC_virtio_ring)
 UNIT_SRC_virtio_slots := $(UNIT_SRC_virtio_ring)
 UNIT_SRC_virtio_net := $(wildcard drivers/virtio_net/*.c) lib/pkt.c lib/csum.c tests/unit/guest.c
 UNIT_SRC_cmdline := lib/cmdline.c
-UNIT_SRC_pktgen_answer := tools/pktgen/answer.c net/nd_wire.c net/icmp6.c net/ip6.c lib/csum.c
 UNIT_SRC_impair := examples/impair.c net/ip4.c lib/csum.c
 UNIT_SRC_tcp_reset := net/tcp/reset.c net/tcp/wire.c net/ip.c net/ip4.c net/ip6.c lib/csum.c
 UNIT_SRC_random := core/random.c lib/siphash.c
 UNIT_SRC_slots := core/slots.c lib/pkt.c lib/csum.c tests/unit/guest.c
-UNIT_FLAGS_random := -Itests/unit/twin_random -Itests/unit/twin_clock
 UNIT_SRC_loop := core/loop.c
-UNIT_FLAGS_loop := -Itests/host
 UNIT_SRC_null := drivers/null/null.c net/ip.c net/ip4.c net/ip6.c net/udp.c lib/csum.c lib/pkt.c \
 	tests/unit/guest.c
 NICSIM_82599_SRC := $(wildcard tools/nicsim/82599/*.c tools/nicsim/packet/*.c) tools/nicsim/model.c \
@@ -91,6 +86,7 @@ UNIT_SRC_ixgbe_done_traffic := $(UNIT_SRC_ixgbe_driver)
 UNIT_MAIN_ixgbe_done_traffic := tests/unit/test_ixgbe_traffic.c
 UNIT_SRC_ixgbe_faults := $(UNIT_SRC_ixgbe_driver)
 # the parts of the packet generator that know no machine
+UNIT_SRC_pktgen_answer := tools/pktgen/answer.c net/nd_wire.c net/icmp6.c net/ip6.c lib/csum.c
 UNIT_SRC_pktgen_histogram := tools/pktgen/histogram.c
 UNIT_SRC_pktgen_pace := tools/pktgen/pace.c tools/pktgen/histogram.c
 UNIT_SRC_pktgen_rfc2544 := tools/pktgen/rfc2544.c
@@ -98,26 +94,46 @@ UNIT_SRC_pktgen_judge := tools/pktgen/judge.c tools/pktgen/histogram.c lib/csum.
 REPORT_SRC := $(wildcard tools/pktgen/report*.c) tools/pktgen/rfc2544.c tools/pktgen/histogram.c \
 	tools/pktgen/judge.c tools/pktgen/pace.c lib/fmt.c lib/csum.c tests/unit/report_sample.c
 UNIT_SRC_pktgen_report := $(REPORT_SRC)
-# a twin of lib/pkt.h, by which ASan knows the free buffers
-UNIT_FLAGS_tcp_pair := -Itests/host
-UNIT_FLAGS_tcp_rate := -Itests/host
-# a twin of hal/mmio.h goes before the real one
-UNIT_FLAGS_virtio_net := -Itests/unit/twin -Itests/unit/twin_clock
-UNIT_FLAGS_virtio_ring := -Itests/unit/twin
-UNIT_FLAGS_virtio_hostile := -Itests/unit/twin
-UNIT_FLAGS_virtio_slots := -Itests/unit/twin
-UNIT_FLAGS_ixgbe_ring := -Itests/unit/twin
-UNIT_FLAGS_ixgbe_hostile := -Itests/unit/twin
-UNIT_FLAGS_ixgbe_slots := -Itests/unit/twin
-UNIT_FLAGS_ixgbe_driver := -Itests/unit/twin -Itests/unit/twin_clock
-UNIT_FLAGS_ixgbe_traffic := $(UNIT_FLAGS_ixgbe_driver)
-UNIT_FLAGS_ixgbe_done := $(UNIT_FLAGS_ixgbe_driver) -DIXGBE_COMPLETION=IXGBE_DESCRIPTOR_DONE
-UNIT_FLAGS_ixgbe_done_traffic := $(UNIT_FLAGS_ixgbe_done)
-UNIT_FLAGS_ixgbe_faults := $(UNIT_FLAGS_ixgbe_driver)
 UNIT_SRC_pktgen_frames := tools/pktgen/frames.c tools/pktgen/frames_patch.c net/ip4.c net/ip6.c \
 	lib/csum.c tests/unit/pktgen_nicsim.c tools/nicsim/wires/judge.c tools/nicsim/json.c
 UNIT_SRC_pktgen_script := $(wildcard tools/pktgen/script*.c) tools/pktgen/frames.c \
 	tools/pktgen/frames_patch.c control/text.c net/ip4.c net/ip6.c lib/csum.c lib/fmt.c
+
+# --- the ways to compile: each source once by each compiler for each way that a test needs ---
+# A twin of a header goes before the real one. UNIT_WAY_x: the way of test x, when not plain.
+# UNIT_SAME_w: what is no other in way w than in the plain one, because its room is not allowed to
+# include what has a twin there (ARCHITECTURE.md, Rooms).
+# lib/pkt.h, so that ASan knows the free buffers
+UNIT_FLAGS_buffers := -Itests/host
+# hal/mmio.h
+UNIT_FLAGS_ring := -Itests/unit/twin
+# and the clock
+UNIT_FLAGS_device := -Itests/unit/twin -Itests/unit/twin_clock
+UNIT_FLAGS_done := $(UNIT_FLAGS_device) -DIXGBE_COMPLETION=IXGBE_DESCRIPTOR_DONE
+# the CPU's random numbers, and the clock
+UNIT_FLAGS_random := -Itests/unit/twin_random -Itests/unit/twin_clock
+UNIT_WAYS := plain buffers ring device done random
+UNIT_SAME_ring := lib/% tools/nicsim/%
+UNIT_SAME_device := $(UNIT_SAME_ring)
+UNIT_SAME_done := $(UNIT_SAME_ring)
+UNIT_SAME_random := lib/%
+
+UNIT_WAY_tcp_pair := buffers
+UNIT_WAY_tcp_rate := buffers
+UNIT_WAY_random := random
+UNIT_WAY_loop := buffers
+UNIT_WAY_virtio_net := device
+UNIT_WAY_virtio_ring := ring
+UNIT_WAY_virtio_hostile := ring
+UNIT_WAY_virtio_slots := ring
+UNIT_WAY_ixgbe_ring := ring
+UNIT_WAY_ixgbe_hostile := ring
+UNIT_WAY_ixgbe_slots := ring
+UNIT_WAY_ixgbe_driver := device
+UNIT_WAY_ixgbe_traffic := device
+UNIT_WAY_ixgbe_done := done
+UNIT_WAY_ixgbe_done_traffic := done
+UNIT_WAY_ixgbe_faults := device
 T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld ra slaac \
 	reassembly http telnet addr udp arp fib fib6 rss wheel congestion tcp_wire tcp_icmp \
 	tcp_room tcp_pair tcp_rate fuzz config config6 password shell null impair tcp_reset random \
@@ -129,29 +145,40 @@ T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld
 UNIT_CC := gcc clang
 UNIT_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
 	-fno-sanitize-recover=all -I. -Wall -Wextra -Werror -Wshadow -Wwrite-strings -Wcast-align
-UNIT_DEPS := $(wildcard */*.h net/*/*.h drivers/*/*.h tests/*/*.h tests/unit/twin*/*/*.h \
-	tools/nicsim/*.h tools/nicsim/*/*.h tools/pktgen/*.h) tests/unit/unit.mk
 
 .PHONY: unit check-portable fib-bench pktgen-report pktgen-bench
 
-# UNIT_MAIN_x: the file with main(), when it is not test_x.c
-define UNIT_RULE
-$(UNIT_BUILD)/$(1)/test_$(2): $$(or $$(UNIT_MAIN_$(2)),tests/unit/test_$(2).c) tests/unit/host.c \
-		$$(UNIT_SRC_$(2)) $$(UNIT_INC_$(2)) $$(UNIT_DEPS)
+define UNIT_COMPILE
+$(UNIT_BUILD)/$(1)/$(2)/%.o: %.c tests/unit/unit.mk
 	@mkdir -p $$(@D)
-	@$(1) $$(UNIT_FLAGS_$(2)) $$(UNIT_CFLAGS) -o $$@ \
-		$$(filter-out $$(UNIT_INC_$(2)),$$(filter %.c,$$^)) -lcmocka -lm
+	@$(1) $$(UNIT_FLAGS_$(2)) $$(UNIT_CFLAGS) -MMD -MP -c -o $$@ $$<
 endef
-$(foreach cc,$(UNIT_CC),$(foreach t,$(T),$(eval $(call UNIT_RULE,$(cc),$(t)))))
+$(foreach cc,$(UNIT_CC),$(foreach way,$(UNIT_WAYS),$(eval $(call UNIT_COMPILE,$(cc),$(way)))))
+
+# UNIT_MAIN_x: the file with main(), when it is not test_x.c
+unit_src = $(or $(UNIT_MAIN_$(1)),tests/unit/test_$(1).c) tests/unit/host.c $(UNIT_SRC_$(1))
+unit_way = $(or $(UNIT_WAY_$(1)),plain)
+unit_same = $(filter $(UNIT_SAME_$(call unit_way,$(1))),$(call unit_src,$(1)))
+# compiler, test
+unit_obj = $(patsubst %.c,$(UNIT_BUILD)/$(1)/$(call unit_way,$(2))/%.o, \
+	$(filter-out $(call unit_same,$(2)),$(call unit_src,$(2)))) \
+	$(patsubst %.c,$(UNIT_BUILD)/$(1)/plain/%.o,$(call unit_same,$(2)))
+
+define UNIT_LINK
+$(UNIT_BUILD)/$(1)/test_$(2): $(call unit_obj,$(1),$(2))
+	@$(1) $$(UNIT_CFLAGS) -o $$@ $$^ -lcmocka -lm
+endef
+$(foreach cc,$(UNIT_CC),$(foreach t,$(T),$(eval $(call UNIT_LINK,$(cc),$(t)))))
 
 UNIT_BIN := $(foreach t,$(T),$(foreach cc,$(UNIT_CC),$(UNIT_BUILD)/$(cc)/test_$(t)))
+UNIT_OBJ := $(sort $(foreach t,$(T),$(foreach cc,$(UNIT_CC),$(call unit_obj,$(cc),$(t)))))
 
 unit: $(UNIT_BIN) ## unit tests on the host (gcc and clang, ASan, UBSan)
 	@tests/unit/run.sh $(UNIT_BUILD) $(UNIT_BIN)
 
 # The generator's report of made-up results, to be looked at.
 $(UNIT_BUILD)/report_page: tests/unit/report_page.c tests/unit/host.c $(REPORT_SRC) \
-		tools/pktgen/report.html $(UNIT_DEPS)
+		tools/pktgen/report.html $(wildcard tools/pktgen/*.h)
 	@mkdir -p $(@D)
 	@gcc $(UNIT_CFLAGS) -o $@ $(filter %.c,$^) -lcmocka
 
@@ -199,14 +226,18 @@ check-portable: $(PORTABLE_GCC:%=portable-%) ## net/ and lib/ for AArch64, RISC-
 	@echo "check-portable: $(words $(PORTABLE_SRC)) files: $(PORTABLE_CLANG) (clang), host (gcc);" \
 		"compiled for $(PORTABLE_GCC)"
 
--include $(PORTABLE_OBJ:.o=.d)
+-include $(PORTABLE_OBJ:.o=.d) $(UNIT_OBJ:.o=.d)
 
-$(UNIT_BUILD)/fib_bench: tests/bench/fib_bench.c tests/unit/prefixes.c tests/unit/host.c $(wildcard net/fib/*.c) $(UNIT_DEPS)
+$(UNIT_BUILD)/fib_bench: tests/bench/fib_bench.c tests/unit/prefixes.c tests/unit/host.c \
+		$(wildcard net/fib/*.c net/fib/*.h net/*.h lib/*.h)
 	@mkdir -p $(@D)
 	gcc -std=gnu11 -O2 -g -I. -Wall -Wextra -Werror -o $@ $(filter %.c,$^)
 
+fib-bench: $(UNIT_BUILD)/fib_bench ## FIB look-up speed on this host
+	$(UNIT_BUILD)/fib_bench
+
 $(UNIT_BUILD)/pktgen_bench: tests/bench/pktgen_bench.c tests/unit/host.c tools/pktgen/judge.c \
-		tools/pktgen/pace.c tools/pktgen/histogram.c lib/csum.c $(UNIT_DEPS)
+		tools/pktgen/pace.c tools/pktgen/histogram.c lib/csum.c $(wildcard tools/pktgen/*.h)
 	@mkdir -p $(@D)
 	gcc -std=gnu11 -O2 -g -I. -Wall -Wextra -Werror -o $@ $(filter %.c,$^) -lcmocka
 
