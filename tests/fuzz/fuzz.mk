@@ -32,18 +32,23 @@ FUZZ_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer,addre
 
 .PHONY: fuzz test-fuzz
 
-define FUZZ_RULE
-$(FUZZ_BUILD)/fuzz_$(1): tests/fuzz/fuzz_$(1).c $$(FUZZ_SRC_$(1)) \
-		$$(wildcard lib/*.h net/*.h net/tcp/*.h net/http/*.h tests/fuzz/*.h tests/host/lib/*.h \
-			tools/pktgen/*.h) \
-		tests/fuzz/fuzz.mk
-	@mkdir -p $$(@D)
-	@clang $$(FUZZ_CFLAGS) -o $$@ $$(filter %.c,$$^)
+# each source once for all entries
+$(FUZZ_BUILD)/obj/%.o: %.c tests/fuzz/fuzz.mk
+	@mkdir -p $(@D)
+	@clang $(FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
+
+fuzz_obj = $(patsubst %.c,$(FUZZ_BUILD)/obj/%.o,tests/fuzz/fuzz_$(1).c $(FUZZ_SRC_$(1)))
+
+define FUZZ_LINK
+$(FUZZ_BUILD)/fuzz_$(1): $(call fuzz_obj,$(1))
+	@clang $$(FUZZ_CFLAGS) -o $$@ $$^
 endef
-$(foreach f,$(F),$(eval $(call FUZZ_RULE,$(f))))
+$(foreach f,$(F),$(eval $(call FUZZ_LINK,$(f))))
 
 test-fuzz: $(F:%=$(FUZZ_BUILD)/fuzz_%) ## net/ over its fuzz corpora, and some thousand inputs more
 	@tests/fuzz/run.sh $(FUZZ_BUILD) $(foreach f,$(F),$(f):$(FUZZ_RUNS_$(f)))
 
 fuzz: $(F:%=$(FUZZ_BUILD)/fuzz_%) ## fuzz net/ for SECONDS each
 	@tests/fuzz/run.sh -t $(SECONDS) $(FUZZ_BUILD) $(F)
+
+-include $(patsubst %.o,%.d,$(sort $(foreach f,$(F),$(call fuzz_obj,$(f)))))
