@@ -124,15 +124,20 @@ include tests/peer/peer.mk
 include tools/nicsim/nicsim.mk
 include tests/bench/bench.mk
 
-LAYERS := check check-portable unit test-fuzz test-packet test-drill test-peer test-nicsim \
-	test-system test-witness
+# the long ones first (tests/all.sh)
+LAYERS := test-system/2 test-witness test-peer unit test-packet test-drill test-fuzz test-nicsim \
+	check-portable check
+
+.PHONY: test-builds
+test-builds: all nicsim $(UNIT_BIN) $(PORTABLE_OBJ) $(F:%=$(FUZZ_BUILD)/fuzz_%) $(PACKET_BUILD)/harness \
+	$(DRILL_BUILD)/harness examples examples-asan $(BUILD)/nicsim-asan/nicsim
 
 test: ## everything: checks, unit, fuzz, packet, drill, peer, nicsim, system and witness tests
 	@tools/deps.sh install test
-	@exec tests/all.sh $(MAKE) $(LAYERS)
+	@exec tests/all.sh $(MAKE) test-builds $(LAYERS)
 
 test-system: all nicsim ## boots the real image under QEMU between network namespaces
-	@$(PYTHON) -m pytest -c tests/system/pytest.ini tests/system
+	@$(PYTHON) -m pytest -c tests/system/pytest.ini $(if $(SHARE),--share $(SHARE)) tests/system
 
 test-witness: nicsim ## stock Linux on the modelled cards: are the models honest?
 	@$(PYTHON) -m pytest -c tests/witness/pytest.ini tests/witness

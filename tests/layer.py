@@ -5,6 +5,8 @@ of each conftest.
 2. Its temporary files are gone afterwards. What is worth keeping lies in build/.
 3. Its last line is `LAYER: N passed, N failed[, N skipped]`, which .ci/run adds up. LAYER is the
    name of the directory that holds pytest.ini.
+4. `--share N/M` runs one of M shares of the tests, which are all of them together: several at once
+   take less time. A layer whose tests leave something for a later one has no shares.
 """
 import shutil
 import signal
@@ -33,6 +35,34 @@ def eventually(condition, timeout_s=10.0, what="condition", every_s=0.05):
         if time.monotonic() >= deadline:
             pytest.fail("%s: not within %g s" % (what, timeout_s))
         time.sleep(every_s)
+
+
+def share_of(text):
+    """(N, M) of N/M."""
+    number, shares = (int(word) for word in text.split("/"))
+    if not 1 <= number <= shares:
+        raise ValueError(text)
+    return number, shares
+
+
+def pytest_addoption(parser):
+    parser.addoption("--share", metavar="N/M", type=share_of, default=(1, 1),
+                     help="run the Nth of M shares of the tests")
+
+
+# Neighbours are often one test with several parameters: dealt one by one, one share would get all
+# of the slower kind.
+DEALT_AT_ONCE = 5
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    number, shares = config.option.share
+    if shares == 1:
+        return
+    mine = [(index // DEALT_AT_ONCE) % shares == number - 1 for index in range(len(items))]
+    config.hook.pytest_deselected(items=[item for item, is_mine in zip(items, mine) if not is_mine])
+    items[:] = [item for item, is_mine in zip(items, mine) if is_mine]
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -10,8 +10,9 @@ tests, whatever is below. A model of a card (nicsim, strict mode) judges the dri
 violation of the card's rules fails the test.
 
 The machine is always booted by tools/hayate, so the launcher is tested along. A router's console
-is kept in build/test-logs/<test>.log. After every test each router that still runs must answer,
-must not have faulted (unless the test says `faults_expected`), and its counters must add up.
+is kept in build/test-logs/<test>.log, in share-N/ there when the tests run in shares
+(tests/layer.py). After every test each router that still runs must answer, must not have faulted
+(unless the test says `faults_expected`), and its counters must add up.
 
 No test sleeps to wait for something: `eventually` polls a condition with a deadline.
 """
@@ -150,8 +151,8 @@ class Router(Guest):
 
 @pytest.fixture
 def log_path(request):
-    os.makedirs(LOGS, exist_ok=True)
-    return os.path.join(LOGS, re.sub(r"[^A-Za-z0-9_.-]+", "_", request.node.name))
+    os.makedirs(request.config.logs, exist_ok=True)
+    return os.path.join(request.config.logs, re.sub(r"[^A-Za-z0-9_.-]+", "_", request.node.name))
 
 
 def pytest_generate_tests(metafunc):
@@ -297,5 +298,7 @@ def can_run(request):
 def pytest_configure(config):
     config.addinivalue_line("markers", "no_guest: runs without a booted guest")
     config.addinivalue_line("markers", "nics(names): only with these cards")
+    number, shares = config.option.share
+    config.logs = os.path.join(LOGS, "share-%d" % number) if shares > 1 else LOGS
     if not config.option.collectonly:
-        shutil.rmtree(LOGS, ignore_errors=True)
+        shutil.rmtree(config.logs, ignore_errors=True)
