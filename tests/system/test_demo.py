@@ -12,14 +12,47 @@ from launcher.guest import LAUNCHER, PYTHON
 from layer import runs
 
 
-def start(tmp_path, *arguments):
+# Holds the namespaces until its input ends, which it does with us.
+HOLDER = "mkdir -p /run/netns && mount -t tmpfs none /run/netns && echo ready && exec cat"
+
+
+class Place:
+    """A network of its own, and named network namespaces of its own: what other tests make on this
+    machine at the same time is not there."""
+
+    def __init__(self):
+        self.holder = subprocess.Popen(["unshare", "--net", "--mount", "sh", "-c", HOLDER],
+                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self.holder.stdout.readline() == b"ready\n"
+        self.enter = ["nsenter", "--target", str(self.holder.pid), "--net", "--mount",
+                      "--wd=" + os.getcwd()]
+
+    def traces(self):
+        """What it as a whole shows: its interfaces and named namespaces."""
+        return [subprocess.run([*self.enter, *words], stdout=subprocess.PIPE, check=True).stdout
+                for words in (["ip", "-oneline", "link"], ["ls", "/run/netns"])]
+
+    def close(self):
+        self.holder.stdin.close()
+        self.holder.wait()
+        self.holder.stdout.close()
+
+
+@pytest.fixture
+def place():
+    made = Place()
+    yield made
+    made.close()
+
+
+def start(place, tmp_path, *arguments):
     """The demo, with a directory of its own for temporary files."""
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     env = dict(os.environ, TMPDIR=str(temporary), HAYATE_TEST_TAG=str(tmp_path))
     child = subprocess.Popen(
-        [PYTHON, LAUNCHER, "demo", "--accel", ACCEL, "--image", IMAGE, "--seconds", "1",
-         *(["--qemu", QEMU] if QEMU else []), *arguments],
+        [*place.enter, PYTHON, LAUNCHER, "demo", "--accel", ACCEL, "--image", IMAGE,
+         "--seconds", "1", *(["--qemu", QEMU] if QEMU else []), *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env)
     return child, temporary
 
@@ -39,36 +72,30 @@ def descendants(tmp_path):
     return found
 
 
-def traces():
-    """What the machine as a whole shows: its interfaces and named namespaces."""
-    names = os.listdir("/run/netns") if os.path.isdir("/run/netns") else []
-    return sorted(os.listdir("/sys/class/net")), sorted(names)
-
-
-def assert_clean(tmp_path, temporary, before):
+def assert_clean(place, tmp_path, temporary, before):
     eventually(lambda: not descendants(tmp_path), 10, "its processes are gone")
     assert os.listdir(temporary) == []
-    assert traces() == before
+    assert place.traces() == before
 
 
-def test_demo(tmp_path):
-    before = traces()
-    child, temporary = start(tmp_path)
+def test_demo(place, tmp_path):
+    before = place.traces()
+    child, temporary = start(place, tmp_path)
     output, _ = child.communicate(timeout=120)
     assert child.returncode == 0, output
     for text in ("packets forwarded", "MMIO reads per packet", "MMIO writes per packet",
                  "first packet forwarded", "image", "traceroute"):
         assert text in output, output
     assert int(re.search(r"packets forwarded\s+(\d+)", output).group(1)) > 0
-    assert_clean(tmp_path, temporary, before)
+    assert_clean(place, tmp_path, temporary, before)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL],
                          ids=["SIGINT", "SIGTERM", "SIGKILL"])
 @pytest.mark.parametrize("when", ["booting", "iperf3 TCP"])
-def test_stopped_demo_leaves_nothing(tmp_path, number, when):
-    before = traces()
-    child, temporary = start(tmp_path)
+def test_stopped_demo_leaves_nothing(place, tmp_path, number, when):
+    before = place.traces()
+    child, temporary = start(place, tmp_path)
     seen = ""
     while when not in seen:
         piece = child.stdout.read(1)
@@ -81,16 +108,16 @@ def test_stopped_demo_leaves_nothing(tmp_path, number, when):
     if number == signal.SIGKILL:
         # Nobody is left to remove the temporary directory; all else goes by the kernel's hand.
         eventually(lambda: not descendants(tmp_path), 10, "its processes are gone")
-        assert traces() == before
+        assert place.traces() == before
         return
     assert code == 128 + number
-    assert_clean(tmp_path, temporary, before)
+    assert_clean(place, tmp_path, temporary, before)
 
 
-def test_two_demos_at_once(tmp_path):
+def test_two_demos_at_once(place):
     """Nothing is shared: two copies run side by side."""
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
-        children = [start(pathlib.Path(place))[0] for place in (one, two)]
+        children = [start(place, pathlib.Path(path))[0] for path in (one, two)]
         for child in children:
             output, _ = child.communicate(timeout=180)
             assert child.returncode == 0, output
