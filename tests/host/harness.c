@@ -346,7 +346,9 @@ static void nic_slots_send(struct nic_queue *q, unsigned n, uint64_t bytes)
 		const struct nic_slot *s = &w->slot[w->slot_sent % HOST_SLOTS];
 		if (s->len < 60)
 			broken("a slot with a frame of %u bytes", s->len);
-		memset(s->data - NIC_SLOT_ROOM, 0x5a, NIC_SLOT_ROOM);
+		for (unsigned k = 1; k <= NIC_SLOT_ROOM; k++)
+			if (s->data[-(int)k])
+				broken("the room before a slot's frame is not zero");
 		uint8_t *copy = malloc(s->len);
 		memcpy(copy, s->data, s->len);
 		w->slot_bytes[w->slot_sent++ % HOST_SLOTS] = copy;
@@ -608,7 +610,7 @@ static void pass_time(uint64_t ns)
 	uint64_t end = host_tsc + ns;
 	settle();
 	uint64_t step = 1; /* while something wants to be called all the time */
-	for (uint64_t next; (next = next_deadline()) <= end;) {
+	for (uint64_t next; host_tsc < end && (next = next_deadline()) <= end;) {
 		step = next > host_tsc ? 1 : step < POLL_NS ? 2 * step : POLL_NS;
 		host_tsc = next > host_tsc ? next : host_tsc + step;
 		settle();

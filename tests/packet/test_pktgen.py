@@ -339,6 +339,7 @@ def test_stop(make):
     g.time(2 * SECOND)
     g.take_all(0)
     g.time(2 * SECOND)
+    g.take_all(1)
     g.expect_nothing()
     assert "done" in g.console("show run")
     g.key("start\r")
@@ -346,6 +347,7 @@ def test_stop(make):
     g.key("\x03")
     g.time(2 * SECOND)
     assert g.take_all(0) and "valid" in g.text
+    g.take_all(1)
 
 
 def test_bad_script(make):

@@ -243,6 +243,3 @@ $(UNIT_BUILD)/pktgen_bench: tests/bench/pktgen_bench.c tests/unit/host.c tools/p
 
 pktgen-bench: $(UNIT_BUILD)/pktgen_bench ## what the generator's judge costs a frame on this host
 	$(UNIT_BUILD)/pktgen_bench
-
-fib-bench: $(UNIT_BUILD)/fib_bench ## FIB look-up speed on this host
-	$(UNIT_BUILD)/fib_bench

@@ -140,8 +140,10 @@ static enum run_why add_flow(unsigned stream, unsigned sender)
 	f->buffers = take((size_t)o->slots * f->stride);
 	if (!f->buffers)
 		return RUN_WHY_MEMORY;
-	for (unsigned i = 0; i < o->slots; i++)
+	for (unsigned i = 0; i < o->slots; i++) {
+		memset(frame_of(f, i) - NIC_SLOT_ROOM, 0, NIC_SLOT_ROOM); /* struct nic_slot */
 		frames_make(&f->frames, frame_of(f, i), i, 0);
+	}
 	f->alike = frames_fixed(&f->frames, 1);
 	start_pace(f, s, sender);
 	o->flow[o->flows++] = f;
