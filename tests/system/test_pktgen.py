@@ -1,0 +1,134 @@
+"""The generator as an image: what a Linux host receives of it, frame for frame, on both cards; and a
+router of ours between its two ports."""
+import re
+import socket
+import struct
+
+import pytest
+from conftest import LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, netlab, router_config
+
+STREAM = """\
+stream a
+ port eth0
+ udp %s port 5000 %s port 6000
+""" % (LEFT_ROUTER, LEFT_HOST)
+CONFIG = "application pktgen\ninterface eth0\n ip address %s/24\n" % LEFT_ROUTER
+
+
+def generator(make_router, tmp_path, text, config=CONFIG, **more):
+    path = tmp_path / "lab.gen"
+    path.write_text(text)
+    return make_router(config, "--script", str(path), "--append", "live=lines", "--mac",
+                       "52:54:00:48:5a:00", app="pktgen", **more)
+
+
+def start(machine, seconds=30):
+    """Runs the script; its report."""
+    return machine.command("start", timeout_s=seconds)
+
+
+def report(text):
+    return {name: int(value) for name, value in re.findall(
+        r"(sent|received|lost|reordered|duplicates|corrupted) (\d+)", text)}
+
+
+class Receiver:
+    """A packet socket of the host that keeps the frames of one stream."""
+
+    def __init__(self, host):
+        self.socket = host.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+        self.socket.bind(("eth0", 3))
+        self.socket.setsockopt(socket.SOL_SOCKET, 33, 64 << 20)  # SO_RCVBUFFORCE
+        self.socket.settimeout(5)
+
+    def take(self, count):
+        frames = []
+        while len(frames) < count:
+            frame = self.socket.recv(10000)
+            if frame[12:14] == b"\x08\x00" and frame[23] == 17 and frame[36:38] == b"\x17\x70":
+                frames.append(frame)
+        return frames
+
+    def close(self):
+        self.socket.close()
+
+
+def ones_sum(data):
+    total = sum(struct.unpack("!%dH" % (len(data) // 2), data[:len(data) & ~1]))
+    total += data[-1] << 8 if len(data) & 1 else 0
+    while total >> 16:
+        total = (total & 0xffff) + (total >> 16)
+    return total
+
+
+def check(frame, number, bytes_):
+    """Every byte but the time."""
+    ip, udp = frame[14:34], frame[34:]
+    pattern = bytes((167 * i + 13) & 255 for i in range(len(frame)))
+    assert len(frame) == bytes_
+    assert ones_sum(ip) == 0xffff
+    assert ones_sum(ip[12:20] + b"\0\x11" + frame[38:40] + udp) == 0xffff
+    magic, flow, n, _, _ = struct.unpack_from("<HHQIH", frame, 42)
+    assert (magic, flow, n) == (0x4e53, 0, number)
+    assert frame[60:] == pattern[60:]
+
+
+@pytest.mark.parametrize("nic", ["virtio", "ixgbe"])
+def test_frames_reach_linux(make_router, make_hosts, tmp_path):
+    """All of them, in order, whole; the rate is kept over the run."""
+    left, _ = make_hosts()
+    text = STREAM + " size 64/128/1518\n rate 2000pps\n limit 1200 frames\n"
+    machine = generator(make_router, tmp_path, text, ports=(left.port,))
+    receiver = Receiver(left)
+    try:
+        said = start(machine)
+        assert report(said)["sent"] == 1200, said
+        for n, frame in enumerate(receiver.take(1200)):
+            check(frame, n, (60, 124, 1514)[n % 3])
+    finally:
+        receiver.close()
+
+
+@pytest.fixture
+def patch_panel():
+    """Two cables, each a bridge in a namespace: (ports of one end, ports of the other)."""
+    with netlab.Host("panel") as panel:
+        panel.ip("link", "delete", "eth0")
+        for cable in (0, 1):
+            panel.ip("link", "add", "br%d" % cable, "type", "bridge", "mcast_snooping", "0")
+            panel.ip("link", "set", "br%d" % cable, "up")
+            for end in "ab":
+                name = "%s%d" % (end, cable)
+                panel.ip("tuntap", "add", "dev", name, "mode", "tap")
+                panel.ip("link", "set", name, "master", "br%d" % cable, "up")
+        yield [["tap:%d/%s%d,queues=1" % (panel.holder.pid, end, cable) for cable in (0, 1)]
+               for end in "ab"]
+
+
+THROUGH = """\
+answer eth1 198.51.100.0/24
+stream there
+ port eth0 to eth1
+ udp %s port 5000 198.51.100.77 port 6000
+ vary destination address increment 198.51.100.77 198.51.100.80
+ rate 1000pps
+ limit 2000 frames
+""" % LEFT_HOST
+
+
+def test_through_our_router(make_router, patch_panel, tmp_path):
+    """pktgen, router, pktgen: nothing is lost, nothing is twice, and the router forwarded all."""
+    ours, theirs = patch_panel
+    router = make_router(router_config(), ports=theirs)
+    config = "application pktgen\ninterface eth0\n ip address %s/24\nip route 198.51.100.0/24 %s\n" % (
+        LEFT_HOST, LEFT_ROUTER)
+    machine = generator(make_router, tmp_path, THROUGH, config, ports=ours)
+    # the router's neighbours are known after the first run
+    start(machine)
+    before = router.balanced()["forwarded"]
+    said = start(machine)
+    assert report(said) == {"sent": 2000, "received": 2000, "lost": 0, "reordered": 0,
+                            "duplicates": 0, "corrupted": 0}, said
+    assert re.search(r"latency ns: min [1-9]\d+ ", said)
+    assert router.balanced()["forwarded"] == before + 2000
+    assert RIGHT_HOST not in router.command("show arp")
