@@ -314,6 +314,9 @@ void core_slots_send(unsigned port, unsigned n, uint64_t bytes);
 /* The device has sent everything, or never will: the end of a run. */
 bool core_slots_idle(unsigned port);
 
+/* The queue pair that this data core polls on every port, while the ports run; E_NOENT: it stands by. */
+int core_pair(void);
+
 /* Whether this core may sleep when it finds no work, from now on: not while work is due at a time that
  * the end of a sleep would miss. It may, once data_start has been called. */
 void core_stay_awake(bool awake);

@@ -424,6 +424,12 @@ bool data_turn(void)
 	return moved || injected || slots_moved();
 }
 
+int core_pair(void)
+{
+	unsigned pair = snapshot_header()->pair_of[data_index()];
+	return pair == NO_PAIR ? E_NOENT : (int)pair;
+}
+
 void core_stay_awake(bool yes)
 {
 	awake = yes;

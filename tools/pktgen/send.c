@@ -165,7 +165,7 @@ static void bind(struct outlet *o)
 
 enum run_why send_begin(const struct run_order *of, struct run_result *into, unsigned *stream)
 {
-	unsigned pair = (unsigned)core_pair_of(self.id);
+	int pair = core_pair();
 	enum run_why why = RUN_WHY_NOT;
 	order = of;
 	result = into;
@@ -175,9 +175,9 @@ enum run_why send_begin(const struct run_order *of, struct run_result *into, uns
 		outlets[p] = (struct outlet){0};
 	for (unsigned i = 0; i < order->plan.streams && why == RUN_WHY_NOT; i++) {
 		const struct run_stream *rs = &order->stream[i];
-		unsigned sender = (pair + order->cores - rs->first) % order->cores;
+		unsigned sender = ((unsigned)pair + order->cores - rs->first) % order->cores;
 		*stream = i;
-		if (rs->send && sender < rs->senders)
+		if (rs->send && pair >= 0 && sender < rs->senders)
 			why = add_flow(i, sender);
 	}
 	for (unsigned p = 0; p < NIC_PORTS_MAX && why == RUN_WHY_NOT; p++)
