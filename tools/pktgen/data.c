@@ -33,6 +33,9 @@ static size_t data_bytes(size_t room)
 
 static void data_start(void)
 {
+	size_t shared;
+	core_shared_area(&shared);
+	assert(VIEW_SHARED_BYTES + sizeof *result <= shared);
 	view = view_get();
 	order = view->extension;
 	result = run_result();
