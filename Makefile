@@ -36,6 +36,9 @@ KERNEL_OBJ := $(KERNEL_ASM:%.asm=$(BUILD)/kernel/%.asm.o) $(KERNEL_SRC:%.c=$(BUI
 	$(LIB_SRC:%.c=$(BUILD)/kernel/%.o) $(BUILD)/kernel/program.o
 PROGRAM_OBJ := $(PROGRAM_SRC:%.c=$(BUILD)/program/%.o) $(LIB_SRC:%.c=$(BUILD)/program/%.o)
 
+# What rules make on their way is kept.
+.SECONDARY:
+
 # V=1 shows the commands themselves.
 Q := $(if $(V),,@)
 SAY = $(if $(V),@:,@printf '  %-7s %s\n')

@@ -19,6 +19,7 @@ static struct {
 	uint64_t end;
 	uint64_t turn_ns;      /* what a turn of the data role takes */
 	bool busy;             /* and whether it moves something */
+	bool awake;            /* core_stay_awake() */
 	bool refuses;          /* an interrupt cannot be had */
 	uint64_t nap_ns;       /* the data role's next deadline, from now; 0: none */
 	unsigned data_turns, control_turns, arms, disarms, sleeps;
@@ -44,6 +45,7 @@ bool data_arm(void)
 	return t.refuses;
 }
 
+bool data_awake(void) { return t.awake; }
 void data_disarm(void) { t.disarms++; }
 uint64_t data_deadline(void) { return t.nap_ns ? self.now_tsc + t.nap_ns : UINT64_MAX; }
 uint64_t control_deadline(void) { return UINT64_MAX; }
@@ -131,6 +133,18 @@ static void sleeps(void **state)
 	assert_in_range(1000 * MS - t.asleep_ns, 50 * US, 60 * US);
 }
 
+/* Idle or not, with whatever deadline. */
+static void stays_awake(void **state)
+{
+	(void)state;
+	t.awake = true;
+	t.turn_ns = 1 * US;
+	t.nap_ns = 100 * US;
+	run(100 * MS);
+	assert_int_equal(t.arms + t.sleeps, 0);
+	assert_true(t.data_turns >= 99000);
+}
+
 /* Short sleeps follow on each other as long as nothing moves: one turn each, one arming each. */
 static void naps(void **state)
 {
@@ -161,6 +175,7 @@ int main(void)
 		cmocka_unit_test_setup(control_in_a_flood, set_up),
 		cmocka_unit_test_setup(control_when_idle, set_up),
 		cmocka_unit_test_setup(sleeps, set_up),
+		cmocka_unit_test_setup(stays_awake, set_up),
 		cmocka_unit_test_setup(naps, set_up),
 		cmocka_unit_test_setup(no_interrupt, set_up),
 	};
