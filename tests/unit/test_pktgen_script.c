@@ -44,6 +44,7 @@ static void collect(void *ctx, const char *text, size_t len)
 static void forget_lines(struct plan *p)
 {
 	p->rfc2544.line = 0;
+	memset(p->line_line, 0, sizeof p->line_line);
 	for (unsigned i = 0; i < PLAN_STREAMS_MAX; i++)
 		p->stream[i].line = 0;
 	for (unsigned i = 0; i < PLAN_ANSWERS_MAX; i++)
@@ -82,7 +83,7 @@ static const char full[] =
 	"\xef\xbb\xbf# all of it \xff\n"
 	"answer eth0 192.0.2.0/24\r\n"
 	"ANSWER eth1 2001:db8:2::/64   # behind a statement \x80\n"
-	"\n"
+	"line eth0 10Gbps # of virtio\n"
 	"stream voice\n"
 	" port eth0 to eth1\n"
 	" cores 2\n"
@@ -136,6 +137,7 @@ static void test_full(void **state)
 	assert_int_equal(plan.answers, 2);
 	assert_int_equal(plan.answer[0].plen, 120);
 	assert_int_equal(plan.answer[1].port, 1);
+	assert_true(plan.line_bps[0] == 10000000000u && plan.line_bps[1] == 0 && plan.line_line[0] == 4);
 	assert_true(plan.autostart && plan.limit.ns == 120000000000u && plan.limit.frames == 5);
 	const struct plan_stream *s = &plan.stream[0];
 	assert_string_equal(s->name, "voice");
@@ -228,7 +230,7 @@ static const struct {
 	uint32_t line;
 	const char *word, *reason;
 } bad[] = {
-	{"frob\n", 1, "frob", "unknown statement; expected answer, stream, run or rfc2544"},
+	{"frob\n", 1, "frob", "unknown statement; expected answer, line, stream, run or rfc2544"},
 	{STREAM " frob\n", 4, "frob", "unknown statement; in a stream there are port, cores, mac, "
 	 "vlan, "
 	 "udp, tcp, icmp, ip, ttl, tos, size, stamp, no stamp, rate, ramp, burst, weight, limit and "
@@ -258,6 +260,17 @@ static const struct {
 	{"answer eth0 2001:db8::1/64\n", 1, "2001:db8::1/64", "the prefix has host bits set; did you "
 	 "mean 2001:db8::/64?"},
 	{"answer eth0 10.0.0.0/8 x\n", 1, "x", "unexpected word; expected \"answer ethN PREFIX\""},
+	{"line eth0\n", 1, "", "the line ends too early; expected \"line ethN RATE\""},
+	{"line eth16 1Gbps\n", 1, "eth16", "unknown port; expected eth0 to eth15"},
+	{"line eth0 1Gbps x\n", 1, "x", "unexpected word; expected \"line ethN RATE\""},
+	{"line eth0 999999bps\n", 1, "999999bps", "a line rate is in bits a second on the wire, such as "
+	 "10Gbps; 1Mbps at least"},
+	{"line eth0 1Gbps l2\n", 1, "1Gbps", "a line rate is in bits a second on the wire, such as "
+	 "10Gbps; 1Mbps at least"},
+	{"line eth0 100%\n", 1, "100%", "a line rate is in bits a second on the wire, such as "
+	 "10Gbps; 1Mbps at least"},
+	{"line eth0 1Gbps\nline eth1 1Gbps\nline eth0 1Gbps\n", 3, "eth0",
+	 "the line rate of this port stands already at line 1"},
 	{"answer eth0 10.0.0.0/8\nanswer eth0 10.0.0.0/8\n", 2, "10.0.0.0/8", "this prefix stands "
 	 "already at line 1"},
 	{"stream\n", 1, "", "the line ends too early; expected \"stream NAME\""},
@@ -516,6 +529,11 @@ static void test_ports(void **state)
 	assert_int_equal(error.line, 3);
 	admit("stream a\n port eth0 to eth1\n udp 10.0.0.1 10.0.0.2\n");
 	assert_int_equal(script_check_ports(&plan, 1, &error), E_INVAL);
+	assert_string_equal(error.word, "eth1");
+	admit("line eth1 1Gbps\n");
+	assert_int_equal(script_check_ports(&plan, 2, &error), 0);
+	assert_int_equal(script_check_ports(&plan, 1, &error), E_INVAL);
+	assert_int_equal(error.line, 1);
 	assert_string_equal(error.word, "eth1");
 }
 

@@ -197,9 +197,11 @@ static void tell(void)
 	}
 }
 
-static uint64_t speed(unsigned port)
+uint64_t conduct_line_bps(const struct plan *plan, unsigned port)
 {
 	struct nic_link link;
+	if (port < PLAN_PORTS_MAX && plan->line_bps[port])
+		return plan->line_bps[port];
 	if (!core_port_link(port, &link) || !link.up || link.mbps == 0)
 		return 0;
 	return link.mbps * 1000000ull;
@@ -217,7 +219,7 @@ static void write_order(void)
 	o->cores = cores();
 	o->burst = c.request.burst;
 	for (unsigned p = 0; p < core_port_count(); p++)
-		o->line_bps[p] = speed(p);
+		o->line_bps[p] = conduct_line_bps(&c.plan, p);
 	memcpy(o->stream, c.stream, sizeof o->stream);
 	memcpy(&o->plan, &c.plan, sizeof o->plan);
 	/* not a number of a program that ran here before: data cores outlive this one */
@@ -336,6 +338,19 @@ uint64_t conduct_turn(void)
 	return conduct_busy() ? self.now_tsc + clock_ticks(&self.clock, TURN_NS) : UINT64_MAX;
 }
 
+/* A part of nothing is nothing: such a stream would never send. */
+static void check_rates(void)
+{
+	for (unsigned i = 0; i < c.plan.streams; i++) {
+		const struct plan_stream *s = &c.plan.stream[i];
+		if (s->rate.unit == PLAN_PERCENT && conduct_line_bps(&c.plan, s->port) == 0) {
+			fail("stream %s: eth%u has no line rate to take a part of, or no link; if it is "
+			     "the former, add a line such as \"line eth%u 10Gbps\"", name_of(i), s->port, s->port);
+			return;
+		}
+	}
+}
+
 void conduct_start(const struct conduct_request *r)
 {
 	assert(!conduct_busy());
@@ -354,6 +369,8 @@ void conduct_start(const struct conduct_request *r)
 	else if (!core_ports_running() || cores() == 0)
 		fail("the ports do not run");
 	else
+		check_rates();
+	if (c.state == CONDUCT_RESOLVE)
 		assign();
 }
 

@@ -36,6 +36,9 @@ struct conduct_request {
 	uint32_t tolerance_ppm;   /* struct pace_rate */
 };
 
+/* The line rate of a port that the plan sends by: what it says, else that of the link. 0: it has none. */
+uint64_t conduct_line_bps(const struct plan *plan, unsigned port);
+
 /* Begins; what went on before has to be over (conduct_busy). */
 void conduct_start(const struct conduct_request *r);
 

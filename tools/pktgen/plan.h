@@ -14,6 +14,7 @@
 #include "net/addr.h"
 
 #define PLAN_STREAMS_MAX 32
+#define PLAN_PORTS_MAX 16
 #define PLAN_LIST_MAX 32   /* values of a list */
 #define PLAN_FIELDS_MAX 8  /* modifiers of a stream */
 #define PLAN_SIZES_MAX 16  /* frame sizes of a stream */
@@ -136,6 +137,9 @@ struct plan {
 	struct plan_rfc2544 rfc2544;
 	struct plan_stream stream[PLAN_STREAMS_MAX];
 	struct plan_answer answer[PLAN_ANSWERS_MAX];
+	/* What a port's line rate is to be taken for, L1; 0: what its link says. */
+	uint64_t line_bps[PLAN_PORTS_MAX];
+	uint32_t line_line[PLAN_PORTS_MAX]; /* of the script */
 };
 
 #endif

@@ -83,6 +83,8 @@ int script_port(struct script_parser *p, unsigned i, uint8_t *port)
 
 /* --- statements of the script --- */
 
+#define LINE_BPS_MIN 1000000
+
 /* Word i is a prefix of either family, without host bits; plen is of 128 bits. */
 static int parse_prefix(struct script_parser *p, unsigned i, struct net_addr *prefix, uint8_t *plen)
 {
@@ -128,6 +130,26 @@ static int parse_answer(struct script_parser *p, unsigned i)
 	if (p->out->answers == PLAN_ANSWERS_MAX)
 		return FAIL(p, i, "too many answers; at most %d", PLAN_ANSWERS_MAX);
 	p->out->answer[p->out->answers++] = a;
+	return 0;
+}
+
+static int parse_line_rate(struct script_parser *p, unsigned i)
+{
+	uint8_t port;
+	unsigned next = i + 1;
+	struct plan_rate rate;
+	int error = script_port(p, i, &port);
+	if (error != 0 || (error = script_rate(p, &next, &rate)) != 0 ||
+	    (error = script_expect_end(p, next)) != 0)
+		return error;
+	if (p->out->line_bps[port] != 0)
+		return FAIL(p, i, "the line rate of this port stands already at line %u",
+		            p->out->line_line[port]);
+	if (rate.unit != PLAN_L1_BPS || rate.value < LINE_BPS_MIN)
+		return FAIL(p, i + 1, "a line rate is in bits a second on the wire, such as 10Gbps; "
+		            "1Mbps at least");
+	p->out->line_bps[port] = rate.value;
+	p->out->line_line[port] = p->line;
 	return 0;
 }
 
@@ -265,6 +287,7 @@ static int parse_repeat(struct script_parser *p, unsigned i)
 static const struct script_statement statements[] = {
 	/* words, syntax, parser, where, once */
 	{"answer", "answer ethN PREFIX", parse_answer, IN_SCRIPT, false},
+	{"line", "line ethN RATE", parse_line_rate, IN_SCRIPT, false},
 	{"stream", "stream NAME", parse_stream, IN_SCRIPT, false},
 	{"port", "port ethN [to ethN]", script_stream_port, IN_STREAM, true},
 	{"cores", "cores (N | all)", script_stream_cores, IN_STREAM, true},
@@ -331,7 +354,7 @@ static int fail_unknown(struct script_parser *p, unsigned matched)
 		return FAIL(p, 0, "unknown statement; in rfc2544 there are sizes, trial, settle, loss, "
 		            "resolution, search and repeat");
 	if (matched == 0)
-		return FAIL(p, 0, "unknown statement; expected answer, stream, run or rfc2544");
+		return FAIL(p, 0, "unknown statement; expected answer, line, stream, run or rfc2544");
 	/* of two words are the statements of "mac" and "no" alone */
 	return FAIL(p, matched, script_word_is(p, 0, "mac") ? "expected source or destination after "
 	            "\"mac\"" : "expected stamp after \"no\"");

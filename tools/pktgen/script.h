@@ -26,7 +26,7 @@
 #include "lib/types.h"
 #include "tools/pktgen/plan.h"
 
-#define SCRIPT_PORTS_MAX 16 /* eth0 to eth15, as in the configuration */
+#define SCRIPT_PORTS_MAX PLAN_PORTS_MAX /* eth0 to eth15, as in the configuration */
 
 struct script_error {
 	uint32_t line;    /* from 1 */

@@ -148,6 +148,9 @@ int script_check_ports(const struct plan *p, unsigned ports, struct script_error
 	for (unsigned i = 0; i < p->answers; i++)
 		if (p->answer[i].port >= ports)
 			return fail_port(err, p->answer[i].line, p->answer[i].port, ports);
+	for (unsigned port = ports; port < PLAN_PORTS_MAX; port++)
+		if (p->line_bps[port] != 0)
+			return fail_port(err, p->line_line[port], port, ports);
 	for (unsigned i = 0; i < p->streams; i++) {
 		const struct plan_stream *s = &p->stream[i];
 		if (s->port >= ports)

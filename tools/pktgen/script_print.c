@@ -259,6 +259,14 @@ static void print_answer(const struct printer *p, const struct plan_answer *a)
 	print(p, "answer eth%u %s\n", a->port, prefix);
 }
 
+static void print_line_rate(const struct printer *p, unsigned port, uint64_t bps)
+{
+	const struct plan_rate rate = {PLAN_L1_BPS, bps};
+	print(p, "line eth%u ", port);
+	print_rate(p, &rate);
+	print(p, "\n");
+}
+
 static void print_rfc2544(const struct printer *p, const struct plan_rfc2544 *r)
 {
 	print(p, "rfc2544");
@@ -289,6 +297,9 @@ void script_print(const struct plan *plan, script_write_fn write, void *ctx)
 	const struct printer p = {write, ctx};
 	for (unsigned i = 0; i < plan->answers; i++)
 		print_answer(&p, &plan->answer[i]);
+	for (unsigned port = 0; port < PLAN_PORTS_MAX; port++)
+		if (plan->line_bps[port] != 0)
+			print_line_rate(&p, port, plan->line_bps[port]);
 	for (unsigned i = 0; i < plan->streams; i++)
 		print_stream(&p, &plan->stream[i], plan->has_rfc2544);
 	if (plan->has_rfc2544)
