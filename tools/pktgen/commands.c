@@ -8,6 +8,7 @@
 #include "control/inside.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
+#include "tools/pktgen/report_out.h"
 #include "tools/pktgen/script.h"
 
 typedef unsigned long long ull;
@@ -173,24 +174,146 @@ static void print_report(struct shell *sh)
 	                                        : "INVALID: the generator fell behind what was asked for");
 }
 
+/* --- the end of a trial, of a run, of a test --- */
+
+/* A line that stays: behind the one that is written over, or, when no command waits, as a message. */
+static void say(const char *format, ...) PRINTF_LIKE(1, 2);
+
+static void say(const char *format, ...)
+{
+	char line[200];
+	fmt_va_list args;
+	__builtin_va_start(args, format);
+	fmt_vformat(line, sizeof line, format, args);
+	__builtin_va_end(args);
+	if (!live.sh) {
+		plane_log("%s", line);
+		return;
+	}
+	shell_print(live.sh, "%s%-*s\n", live.width ? "\r" : "", (int)live.width, line);
+	live.width = 0;
+}
+
+void live_trial(const struct rfc2544 *tests, uint32_t i)
+{
+	const struct trial *w = &tests->trial[i].what;
+	const struct trial_result *got = &tests->trial[i].result;
+	char burst[40] = "";
+	if (w->frames)
+		fmt_format(burst, sizeof burst, "  burst %llu", (ull)w->frames);
+	say("trial %u: %s %u bytes %u.%03u %%%s  sent %llu lost %llu  %s%s", i + 1,
+	    report_test(w->test), w->size + PLAN_FCS_BYTES, w->rate / 1000, w->rate % 1000, burst,
+	    (ull)got->sent, (ull)trial_lost(got), got->flaw ? "invalid: " : "",
+	    trial_flaw_text(got->flaw));
+	live.sent = live.received = live.bytes = 0; /* the next trial counts from 0 */
+	live.at_tsc = clock_tsc();
+}
+
+static void say_test(void)
+{
+	const struct rfc2544 *tests = trials();
+	unsigned invalid = 0;
+	for (uint32_t i = 0; i < tests->trials; i++)
+		invalid += tests->trial[i].result.flaw != TRIAL_VALID;
+	if (*trials_error())
+		say("the test failed: %s", trials_error());
+	say("the test is over: %u trials, %u invalid; `show report` tells what came of them",
+	    tests->trials, invalid);
+}
+
+void live_over(void)
+{
+	if (generator.testing)
+		say_test();
+	else if (conduct_state() == CONDUCT_FAILED && !live.sh)
+		say("the run is over: failed: %s", conduct_error());
+	else if (!live.sh)
+		say("the run is over: %s; `show report` tells what came of it",
+		    conduct_valid() ? "valid" : "invalid");
+}
+
+/* --- a report on the console: a piece a turn, so that nothing waits for the terminal --- */
+
+#define OUTPUT_PIECE 2048
+
+static struct {
+	struct shell *sh;
+	enum report_form form;
+	uint32_t number;
+	uint64_t at;
+} output;
+
+static uint64_t output_turn(void)
+{
+	const char *text;
+	if (!output.sh)
+		return UINT64_MAX;
+	size_t n = report_piece(output.form, output.number, output.at, &text);
+	if (n) {
+		n = n < OUTPUT_PIECE ? n : OUTPUT_PIECE;
+		shell_write(output.sh, text, n);
+		output.at += n;
+		return self.now_tsc;
+	}
+	struct shell *sh = output.sh;
+	output.sh = NULL;
+	if (output.form != REPORT_TEXT)
+		shell_print(sh, "\n--- end\n");
+	shell_done(sh);
+	return UINT64_MAX;
+}
+
+static void output_cancel(struct shell *sh)
+{
+	output.sh = NULL;
+	shell_done(sh);
+}
+
+static void show_report(struct shell *sh, int argc, char **argv)
+{
+	static const char *const words[] = {[REPORT_JSON] = "json", [REPORT_HTML] = "html"};
+	enum report_form form = REPORT_TEXT;
+	if (argc == 1) {
+		form = strcmp(argv[0], words[REPORT_HTML]) == 0 ? REPORT_HTML : REPORT_JSON;
+		if (strcmp(argv[0], words[form]) != 0) {
+			shell_print(sh, "the forms are json and html\n");
+			return;
+		}
+	}
+	if (!results() || output.sh) {
+		shell_print(sh, results() ? "a report is being shown\n" : "no run and no test yet\n");
+		return;
+	}
+	if (form != REPORT_TEXT)
+		shell_print(sh, "--- report.%s\n", words[form]);
+	output.sh = sh;
+	output.form = form;
+	output.number = results_number();
+	output.at = 0;
+	shell_set_busy(sh, output_cancel);
+}
+
 uint64_t live_turn(void)
 {
+	uint64_t next = output_turn();
 	if (!live.sh)
-		return UINT64_MAX;
-	if (conduct_busy()) {
-		if (conduct_state() == CONDUCT_RUN && clock_tsc() >= live.next_tsc) {
+		return next;
+	if (generator_busy()) {
+		bool each = !generator.testing || !in_lines();
+		if (each && conduct_state() == CONDUCT_RUN && clock_tsc() >= live.next_tsc) {
 			tell_line();
 			live.next_tsc = clock_tsc() + clock_ticks(&self.clock, LIVE_NS);
 		}
-		return live.next_tsc;
+		return next; /* conduct_turn is called often enough */
 	}
 	struct shell *sh = live.sh;
 	if (live.width)
 		shell_print(sh, "\n");
-	print_report(sh);
+	if (!generator.testing)
+		print_report(sh);
 	live.sh = NULL;
 	shell_done(sh);
-	return UINT64_MAX;
+	return next;
 }
 
 /* --- commands --- */
@@ -199,6 +322,15 @@ static void cancel(struct shell *sh)
 {
 	(void)sh;
 	generator_stop(); /* live_turn reports and gives the console back */
+}
+
+static void watch(struct shell *sh)
+{
+	memset(&live, 0, sizeof live);
+	live.sh = sh;
+	live.at_tsc = clock_tsc();
+	live.next_tsc = live.at_tsc + clock_ticks(&self.clock, LIVE_NS);
+	shell_set_busy(sh, cancel);
 }
 
 static void start(struct shell *sh, int argc, char **argv)
@@ -213,18 +345,25 @@ static void start(struct shell *sh, int argc, char **argv)
 		shell_print(sh, "%s\n", why);
 		return;
 	}
-	memset(&live, 0, sizeof live);
-	live.sh = sh;
-	live.at_tsc = clock_tsc();
-	live.next_tsc = live.at_tsc + clock_ticks(&self.clock, LIVE_NS);
-	shell_set_busy(sh, cancel);
+	watch(sh);
+}
+
+static void rfc2544_start(struct shell *sh, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	const char *why = generator_test();
+	if (why)
+		shell_print(sh, "%s\n", why);
+	else
+		watch(sh);
 }
 
 static void stop(struct shell *sh, int argc, char **argv)
 {
 	(void)argc;
 	(void)argv;
-	if (!conduct_busy())
+	if (!generator_busy())
 		shell_print(sh, "no run is on\n");
 	generator_stop();
 }
@@ -241,6 +380,8 @@ static void show_run(struct shell *sh, int argc, char **argv)
 	(void)argv;
 	if (generator.is_bad)
 		shell_print(sh, "%s\n", generator.error);
+	if (generator.testing)
+		shell_print(sh, "test: %u trials%s\n", trials()->trials, trials_on() ? " so far" : "");
 	shell_print(sh, "run %llu: %s\n", (ull)generator.runs, words[conduct_state()]);
 	if (conduct_state() >= CONDUCT_RUN)
 		print_report(sh);
@@ -264,5 +405,9 @@ const struct shell_command pktgen_commands[PKTGEN_COMMANDS] = {
 	{"start", "[SECONDS]", "sends what the script says; Ctrl-C ends", start},
 	{"stop", NULL, "ends the run; `show run` tells what came of it", stop},
 	{"show run", NULL, "the generator: state, and what was sent, lost, and how long it took", show_run},
+	{"rfc2544", NULL, "the script's tests of RFC 2544", NULL},
+	{"rfc2544 start", NULL, "begins them; Ctrl-C ends", rfc2544_start},
+	{"rfc2544 stop", NULL, "ends them; `show report` tells what came of them", stop},
+	{"show report", "[FORM]", "of the last run or test: text, or FORM json or html", show_report},
 	{"show script", NULL, "the streams", show_script},
 };

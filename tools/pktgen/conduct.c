@@ -171,7 +171,7 @@ static void assign(void)
 	for (unsigned i = 0; i < c.plan.streams; i++) {
 		const struct plan_stream *s = &c.plan.stream[i];
 		struct run_stream *rs = &c.stream[i];
-		rs->send = true;
+		rs->send = !(c.request.silent >> i & 1);
 		rs->senders = (uint8_t)(s->cores && s->cores < cores() ? s->cores : cores());
 		rs->first = (uint8_t)(next % cores());
 		next += rs->senders;

@@ -34,6 +34,7 @@ struct conduct_request {
 	uint64_t settle_ns;
 	uint32_t burst;           /* frames for one doorbell */
 	uint32_t tolerance_ppm;   /* struct pace_rate */
+	uint32_t silent;          /* streams that send nothing, by bit */
 };
 
 /* The line rate of a port that the plan sends by: what it says, else that of the link. 0: it has none. */

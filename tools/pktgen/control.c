@@ -59,30 +59,64 @@ static void ports(void)
 
 /* --- runs --- */
 
-static uint32_t burst(void)
+uint32_t generator_burst(void)
 {
 	uint64_t n = core_option_number("tx-burst", BURST);
 	return n >= 1 && n <= RUN_BURST_MAX ? (uint32_t)n : BURST;
 }
 
-const char *generator_start(uint64_t ns)
+bool generator_busy(void)
+{
+	return conduct_busy() || trials_on();
+}
+
+static const char *cannot_start(void)
 {
 	if (generator.is_bad)
 		return generator.error;
 	if (generator.plan.streams == 0)
 		return "there are no streams: the machine was given no script";
+	if (trials_on())
+		return "a test is on: `rfc2544 stop` ends it";
 	if (conduct_busy())
 		return "a run is on: `stop` ends it";
+	return NULL;
+}
+
+static void begun(bool testing)
+{
+	generator.runs++;
+	generator.testing = testing;
+	generator.reported = false;
+}
+
+const char *generator_test(void)
+{
+	const char *why = cannot_start();
+	autostart_tsc = 0;
+	if (!why)
+		why = trials_start();
+	if (!why)
+		begun(true);
+	return why;
+}
+
+const char *generator_start(uint64_t ns)
+{
+	const char *why = cannot_start();
+	if (why)
+		return why;
+	if (generator.plan.has_rfc2544)
+		return "the streams of rfc2544 have no rate of their own: `rfc2544 start` begins its tests";
 	autostart_tsc = 0;
 	struct plan *plan = &generator.plan;
 	const struct conduct_request r = {
 		.plan = plan,
 		.ns = ns ? ns : plan->limit.ns,
 		.settle_ns = SETTLE_NS,
-		.burst = burst(),
+		.burst = generator_burst(),
 	};
-	generator.runs++;
-	generator.reported = false;
+	begun(false);
 	conduct_start(&r);
 	return NULL;
 }
@@ -90,10 +124,25 @@ const char *generator_start(uint64_t ns)
 void generator_stop(void)
 {
 	autostart_tsc = 0;
+	trials_stop();
 	conduct_stop();
 }
 
-static bool links_up(void)
+void generator_over(void)
+{
+	if (generator.reported)
+		return;
+	generator.reported = true;
+	results_take();
+	live_over();
+}
+
+static void link(unsigned port, bool up)
+{
+	trials_link(port, up);
+}
+
+bool generator_links_up(void)
 {
 	const struct plan *p = &generator.plan;
 	for (unsigned i = 0; i < p->streams; i++)
@@ -108,8 +157,8 @@ static uint64_t autostart_turn(void)
 {
 	if (autostart_tsc == 0)
 		return UINT64_MAX;
-	if (links_up() || clock_tsc() >= autostart_tsc) {
-		const char *why = generator_start(0);
+	if (generator_links_up() || clock_tsc() >= autostart_tsc) {
+		const char *why = generator.plan.has_rfc2544 ? generator_test() : generator_start(0);
 		if (why)
 			plane_log("the script does not start: %s", why);
 		return self.now_tsc;
@@ -126,16 +175,23 @@ static uint64_t timer(void)
 {
 	uint64_t next = autostart_turn();
 	next = min_u64(next, conduct_turn());
+	next = min_u64(next, trials_turn());
+	if (generator.runs && !generator_busy())
+		generator_over();
 	return min_u64(next, live_turn());
 }
 
 const struct app_extension pktgen_extension = {
 	.start = start,
 	.ports = ports,
+	.link = link,
 	.timer = timer,
 	.snapshot_bytes = sizeof(struct run_order),
 	.shared_bytes = sizeof(struct run_result),
 	.commands = pktgen_commands,
 	.command_count = PKTGEN_COMMANDS,
+	.pages = pktgen_pages,
+	.page_count = PKTGEN_PAGES,
+	.metrics = pktgen_metrics,
 	.takes_script = true,
 };

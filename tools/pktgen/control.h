@@ -2,6 +2,8 @@
  * The generator on the control core: the script, runs one after another, what they found.
  *
  *     control.c   the plan, one run or a whole test at a time, by conduct.h
+ *     trials.c    the trials of RFC 2544, one after another
+ *     results.c   what came of the last of them, kept for reports
  *     commands.c  the console: start, stop, show, and the line that tells how a run goes
  *     pages.c     JSON, /metrics, the report as a page
  */
@@ -11,6 +13,7 @@
 #include "control/extension.h"
 #include "tools/pktgen/conduct.h"
 #include "tools/pktgen/plan.h"
+#include "tools/pktgen/report.h"
 
 extern const struct app_extension pktgen_extension;
 
@@ -22,21 +25,61 @@ struct generator {
 	bool has_script, is_bad;
 	char error[320];
 	uint64_t runs;   /* begun since the machine started */
+	bool testing;    /* the present one is a test of RFC 2544 */
 	bool reported;   /* the end of the present one has been told */
 };
 extern struct generator generator;
 
-/* Begins what the script says, for ns nanoseconds, 0: as long as it says. NULL, or why not. */
+/* Begins to send the streams, for ns nanoseconds, 0: as long as the script says. NULL, or why not. */
 const char *generator_start(uint64_t ns);
+const char *generator_test(void); /* the same for the script's tests of RFC 2544 */
 void generator_stop(void);
+bool generator_busy(void);       /* a run or a test is on */
+void generator_over(void);       /* it has come to an end */
+bool generator_links_up(void);   /* of all ports of the script */
+uint32_t generator_burst(void);  /* frames for one doorbell */
+
+/* --- trials.c --- */
+
+const struct rfc2544 *trials(void); /* the last test, NULL: none yet */
+const char *trials_start(void);     /* of generator.plan; NULL, or why not */
+void trials_stop(void);
+bool trials_on(void);
+const char *trials_error(void);     /* why the last test ended early; "" */
+uint64_t trials_turn(void);
+void trials_link(unsigned port, bool up);
+
+/* --- results.c --- */
+
+/* Takes what the run that has ended found; what was kept before is gone. */
+void results_take(void);
+void results_changed(void);           /* a test has one trial more */
+const struct report *results(void);   /* of the last run or test; NULL: none, or no memory for it */
+uint32_t results_number(void);        /* another one after each change */
 
 /* --- commands.c --- */
 
-#define PKTGEN_COMMANDS 4
+#define PKTGEN_COMMANDS 8
 extern const struct shell_command pktgen_commands[PKTGEN_COMMANDS];
 
 /* Tells how the run goes to whom it may concern; called every now and then. Returns the TSC of the next
  * call. */
 uint64_t live_turn(void);
+
+/* Trial i has ended. */
+void live_trial(const struct rfc2544 *tests, uint32_t i);
+void live_over(void); /* the run or the test has */
+
+/* --- pages.c --- */
+
+#define PKTGEN_PAGES 3
+enum report_form { REPORT_TEXT, REPORT_JSON, REPORT_HTML };
+
+/* What the report of that number has from byte `at` on; 0: no more, or it is not the newest. Valid until
+ * the next call. */
+size_t report_piece(enum report_form form, uint32_t number, uint64_t at, const char **text);
+
+extern const struct page pktgen_pages[PKTGEN_PAGES];
+bool pktgen_metrics(struct page_walk *w, struct page_text *t);
 
 #endif

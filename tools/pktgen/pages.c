@@ -1,0 +1,185 @@
+/*
+ * Reports by HTTP and on the console, and the generator's rows of /metrics.
+ *
+ * report.h writes a report from its beginning to its end, while who reads it takes a piece now and one
+ * later. So it is written again from time to time: each time a window of it is kept, from the place
+ * where the reader is. A report of a usual test is one or two windows long. A reader who is in the
+ * midst of a report when there is a newer one gets no more of the old: it is cut off there, and has to
+ * be asked for again.
+ */
+#include "control/inside.h"
+#include "lib/fmt.h"
+#include "lib/mem.h"
+#include "tools/pktgen/control.h"
+
+typedef unsigned long long ull;
+
+#define WINDOW_BYTES (128u * 1024)
+#define PIECE 1024 /* of a page's item */
+_Static_assert(PIECE <= PAGE_ITEM_MAX, "an item has to fit");
+
+static struct {
+	char *text;
+	bool asked;
+	enum report_form form;
+	uint32_t number; /* of the results; 0: the window is empty */
+	uint64_t from, to;
+} window;
+
+struct capture {
+	uint64_t at; /* of the next byte written */
+};
+
+static void keep(void *ctx, const char *text, size_t len)
+{
+	struct capture *c = ctx;
+	uint64_t begin = c->at, end = c->at + len, last = window.from + WINDOW_BYTES;
+	c->at = end;
+	if (begin < window.from)
+		begin = window.from;
+	if (end > last)
+		end = last;
+	if (begin >= end)
+		return;
+	memcpy(window.text + (begin - window.from), text + (begin - (c->at - len)), end - begin);
+	window.to = end;
+}
+
+size_t report_piece(enum report_form form, uint32_t number, uint64_t at, const char **text)
+{
+	static void (*const writers[])(const struct report *, report_write *, void *) = {
+		[REPORT_TEXT] = report_text, [REPORT_JSON] = report_json, [REPORT_HTML] = report_html,
+	};
+	if (!window.asked)
+		window.text = core_private_alloc(WINDOW_BYTES);
+	window.asked = true;
+	if (!window.text || !results() || number != results_number())
+		return 0;
+	if (window.number != number || window.form != form || at < window.from || at >= window.to) {
+		struct capture c = {0};
+		window.number = number;
+		window.form = form;
+		window.from = window.to = at;
+		writers[form](results(), keep, &c);
+	}
+	*text = window.text + (at - window.from);
+	return (size_t)(window.to - at);
+}
+
+/* --- pages: the cursor has the report's number and the place in it --- */
+
+#define PLACE_BITS 40
+
+static bool part(enum report_form form, struct page_walk *w, struct page_text *t)
+{
+	const char *text;
+	if (w->item == 0)
+		w->cursor.n = (uint64_t)results_number() << PLACE_BITS;
+	size_t n = report_piece(form, (uint32_t)(w->cursor.n >> PLACE_BITS),
+	                        w->cursor.n & ((1ull << PLACE_BITS) - 1), &text);
+	if (n == 0) {
+		if (w->item == 0)
+			page_print(t, "no run and no test yet\n");
+		return false;
+	}
+	n = n < PIECE ? n : PIECE;
+	if (t->size - t->used < n) {
+		t->full = true;
+		return true;
+	}
+	memcpy(t->at + t->used, text, n);
+	t->used += (uint32_t)n;
+	w->cursor.n += n;
+	return true;
+}
+
+static bool part_text(struct page_walk *w, struct page_text *t)
+{
+	return part(REPORT_TEXT, w, t);
+}
+
+static bool part_json(struct page_walk *w, struct page_text *t)
+{
+	return part(REPORT_JSON, w, t);
+}
+
+static bool part_html(struct page_walk *w, struct page_text *t)
+{
+	return part(REPORT_HTML, w, t);
+}
+
+static unsigned status(void)
+{
+	return results() ? 200 : 404;
+}
+
+#define NO_STORE "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+/* The page has its script, its style and its data in it (CSP 3). */
+#define HTML_FIELDS NO_STORE "Referrer-Policy: no-referrer\r\nContent-Security-Policy: " \
+	"default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; " \
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
+
+static const page_part parts_text[] = {part_text, NULL}, parts_json[] = {part_json, NULL},
+                       parts_html[] = {part_html, NULL};
+
+const struct page pktgen_pages[PKTGEN_PAGES] = {
+	{.path = "/report", .type = "text/html; charset=utf-8", .fields = HTML_FIELDS,
+	 .parts = parts_html, .status = status},
+	{.path = "/report.json", .type = "application/json", .fields = NO_STORE, .parts = parts_json,
+	 .status = status},
+	{.path = "/report.txt", .type = "text/plain; charset=utf-8", .fields = NO_STORE,
+	 .parts = parts_text, .status = status},
+};
+
+/* --- /metrics: of the present run or trial --- */
+
+enum row { ROW_SENT, ROW_RECEIVED, ROW_LOST, ROW_REORDERED, ROW_DUPLICATES, ROW_CORRUPTED, ROWS };
+
+static const struct {
+	const char *name, *type, *help;
+} rows[ROWS] = {
+	[ROW_SENT] = {"sent_packets_total", "counter", "Frames of the stream sent in this run"},
+	[ROW_RECEIVED] = {"received_packets_total", "counter", "Frames of the stream received, none twice"},
+	[ROW_LOST] = {"lost_packets", "gauge", "Frames sent and not received, those under way too"},
+	[ROW_REORDERED] = {"reordered_packets_total", "counter", "Received frames that a later one overtook"},
+	[ROW_DUPLICATES] = {"duplicate_packets_total", "counter", "Copies of received frames"},
+	[ROW_CORRUPTED] = {"corrupted_packets_total", "counter", "Frames with a wrong checksum"},
+};
+
+static uint64_t value(enum row row, unsigned stream)
+{
+	static struct judge_result judged;
+	struct run_sent sent;
+	conduct_sent(stream, &sent);
+	if (row == ROW_SENT)
+		return sent.frames;
+	conduct_judged(stream, &judged);
+	switch (row) {
+	case ROW_RECEIVED:
+		return judged.received;
+	case ROW_LOST:
+		return judge_lost(sent.frames, &judged);
+	case ROW_REORDERED:
+		return judged.reordered;
+	case ROW_DUPLICATES:
+		return judged.duplicates;
+	default:
+		return judged.corrupted;
+	}
+}
+
+bool pktgen_metrics(struct page_walk *w, struct page_text *t)
+{
+	const struct run_order *o = conduct_order();
+	const unsigned streams = o ? o->plan.streams : 0;
+	const unsigned row = w->item / (1 + streams), i = w->item % (1 + streams);
+	if (row >= ROWS)
+		return false;
+	if (i == 0)
+		page_print(t, "# HELP hayate_pktgen_%s %s\n# TYPE hayate_pktgen_%s %s\n", rows[row].name,
+		           rows[row].help, rows[row].name, rows[row].type);
+	else if (row == ROW_SENT || o->plan.stream[i - 1].stamped)
+		page_print(t, "hayate_pktgen_%s{stream=\"%s\"} %llu\n", rows[row].name,
+		           o->plan.stream[i - 1].name, (ull)value(row, i - 1));
+	return true;
+}

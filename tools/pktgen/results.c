@@ -1,0 +1,142 @@
+/*
+ * What the last run or test found, for reports: copied when it ends, because the next order clears what
+ * data cores have counted. Trials of a test are kept by trials.c and only grow, so a report of a test
+ * that is still on tells those that there were when it was taken.
+ *
+ * Data cores keep one histogram of pacing errors for all that they send: each stream's is that of all.
+ */
+#include "control/inside.h"
+#include "lib/fmt.h"
+#include "lib/mem.h"
+#include "tools/pktgen/control.h"
+
+static struct {
+	struct report report;
+	struct report_port port[NIC_PORTS_MAX];
+	char name[NIC_PORTS_MAX][8];
+	char machine[160];
+	char *script;
+	struct report_stream *stream;
+	struct judge_result *judged;
+	struct pace_result *paced;
+	struct rfc2544 tests;
+	struct plan_name {
+		char text[PLAN_NAME_BYTES];
+	} stream_name[PLAN_STREAMS_MAX];
+	bool has_memory, asked, there;
+	uint32_t number;
+} r;
+
+/* Once: the script is the same as long as the program runs. */
+static bool take_memory(void)
+{
+	const struct text script = plane.config.script.text;
+	const unsigned n = generator.plan.streams;
+	if (r.asked)
+		return r.has_memory;
+	r.asked = true;
+	r.script = core_private_alloc(script.len + 1);
+	r.stream = core_private_alloc(n * sizeof *r.stream);
+	r.judged = core_private_alloc(n * sizeof *r.judged);
+	r.paced = core_private_alloc(n * sizeof *r.paced);
+	r.has_memory = r.script && r.stream && r.judged && r.paced;
+	if (!r.has_memory) {
+		plane_log("there is not enough memory for reports");
+		return false;
+	}
+	/* comments may hold any bytes; JSON may not */
+	for (size_t i = 0; i < script.len; i++) {
+		char c = script.at[i];
+		r.script[i] = text_is_printable(c) || c == '\n' || c == '\t' ? c : c == '\r' ? ' ' : '?';
+	}
+	return true;
+}
+
+static void take_machine(void)
+{
+	const struct boot_info *b = self.info;
+	fmt_format(r.machine, sizeof r.machine, "%s, TSC %llu kHz, %s, %u data core%s", b->cpu,
+	           (unsigned long long)(b->tsc_hz / 1000), b->hypervisor ? "a guest" : "bare metal",
+	           core_data_count(), core_data_count() == 1 ? "" : "s");
+	for (unsigned p = 0; p < core_port_count(); p++) {
+		const struct nic *nic = core_port_nic(p);
+		fmt_format(r.name[p], sizeof r.name[p], "eth%u", p);
+		r.port[p] = (struct report_port){.name = r.name[p], .driver = nic->ops->name,
+		                                 .bps = conduct_line_bps(&generator.plan, p)};
+		memcpy(r.port[p].mac, nic->mac, sizeof r.port[p].mac);
+	}
+	r.report.version = HAYATE_VERSION;
+	r.report.machine = r.machine;
+	r.report.started = "";
+	r.report.script = r.script;
+	r.report.port = r.port;
+	r.report.ports = core_port_count();
+}
+
+static void take_stream(unsigned i, const struct plan_stream *s, uint64_t *first, uint64_t *last)
+{
+	struct run_sent sent;
+	conduct_sent(i, &sent);
+	conduct_judged(i, &r.judged[i]);
+	pace_result_clear(&r.paced[i]);
+	conduct_pacing(&r.paced[i].error);
+	r.paced[i].sent = sent.frames;
+	r.paced[i].forgiven = sent.forgiven;
+	r.paced[i].behind = sent.behind;
+	r.paced[i].worst_lag_ns = sent.worst_lag_ns;
+	memcpy(r.stream_name[i].text, s->name, PLAN_NAME_BYTES);
+	r.stream[i] = (struct report_stream){
+		.name = r.stream_name[i].text, .port = s->port, .port_in = s->port_in,
+		.stamped = s->stamped, .paced = s->rate.unit != PLAN_FLAT, .sent = sent.frames,
+		.sent_bytes = sent.bytes, .in = &r.judged[i], .pace = &r.paced[i]};
+	if (sent.first_tsc && sent.first_tsc < *first)
+		*first = sent.first_tsc;
+	if (sent.last_tsc > *last)
+		*last = sent.last_tsc;
+}
+
+static void take_run(void)
+{
+	const struct run_order *o = conduct_order();
+	uint64_t first = UINT64_MAX, last = 0, sent = 0;
+	r.report.stream = r.stream;
+	r.report.streams = o ? o->plan.streams : 0;
+	for (unsigned i = 0; i < r.report.streams; i++) {
+		take_stream(i, &o->plan.stream[i], &first, &last);
+		sent += r.stream[i].sent;
+	}
+	r.report.elapsed_ns = last > first ? clock_ns(&self.clock, last - first) : 0;
+	r.report.flaw = conduct_state() == CONDUCT_FAILED ? TRIAL_FAULT :
+	                !conduct_valid() ? TRIAL_BEHIND : sent == 0 ? TRIAL_NOTHING : TRIAL_VALID;
+}
+
+void results_changed(void)
+{
+	if (!take_memory())
+		return;
+	memset(&r.report, 0, sizeof r.report);
+	take_machine();
+	if (generator.testing) {
+		memcpy(&r.tests, trials(), sizeof r.tests);
+		r.report.rfc2544 = &r.tests;
+	} else {
+		take_run();
+	}
+	r.there = true;
+	r.number++;
+}
+
+void results_take(void)
+{
+	results_changed();
+}
+
+const struct report *results(void)
+{
+	return r.there ? &r.report : NULL;
+}
+
+uint32_t results_number(void)
+{
+	return r.number;
+}

@@ -1,0 +1,318 @@
+/*
+ * The tests of RFC 2544 on the control core: rfc2544.h says which trial is next, conduct.h makes it,
+ * what was counted goes back.
+ *
+ * A trial is a run of the script's streams with one size for all. Each port sends the trial's rate;
+ * streams of a port divide it by their weights, to the bit. The frames of a burst are divided in the
+ * same way, to the frame.
+ *
+ * A trial waits for its links. One that fails before its first frame was due has a cause that the next
+ * one would have too (a neighbour that does not answer, no memory): the test ends then, and says it.
+ */
+#include "tools/pktgen/control.h"
+
+#include "control/inside.h"
+#include "lib/fmt.h"
+#include "lib/mem.h"
+
+#define MS 1000000ull
+#define LINKS_NS (10000 * MS)
+#define LINE_TOLERANCE_PPM 200 /* struct pace_rate: two clocks of 100 ppm each */
+
+static struct {
+	struct rfc2544 tests;
+	bool any, on;
+	bool under_way; /* conduct.c has the trial, or has ended it */
+	bool sent;      /* it came as far as to send */
+	bool link_lost, stopping;
+	uint64_t links_tsc; /* links are waited for until then; 0: not yet */
+	struct trial trial;
+	struct plan plan;   /* of the trial */
+	char error[160];    /* why the test ended early */
+	struct rfc2544_trial *memory;
+	uint32_t room;
+} t;
+
+const struct rfc2544 *trials(void)
+{
+	return t.any ? &t.tests : NULL;
+}
+
+bool trials_on(void)
+{
+	return t.on;
+}
+
+const char *trials_error(void)
+{
+	return t.error;
+}
+
+/* --- the plan of a trial --- */
+
+static uint32_t weight_of(const struct plan_stream *s)
+{
+	return s->weight ? s->weight : 1;
+}
+
+static bool is_sender(const struct plan *p, unsigned port)
+{
+	for (unsigned i = 0; i < p->streams; i++)
+		if (p->stream[i].port == port)
+			return true;
+	return false;
+}
+
+/* What the ports that send have together; 0 when one of them has no line rate, *without. */
+static uint64_t line_bps(const struct plan *p, unsigned *without)
+{
+	uint64_t sum = 0;
+	for (unsigned port = 0; port < core_port_count(); port++) {
+		if (!is_sender(p, port))
+			continue;
+		uint64_t bps = conduct_line_bps(p, port);
+		*without = port;
+		if (bps == 0)
+			return 0;
+		sum += bps;
+	}
+	return sum;
+}
+
+/* Bits a second of each stream. What a port has is divided by the sums of weights, so that rounding
+ * takes nothing of it away. */
+static void divide_rates(struct plan *p, uint32_t milli_percent)
+{
+	uint32_t all[PLAN_PORTS_MAX] = {0}, before[PLAN_PORTS_MAX] = {0};
+	for (unsigned i = 0; i < p->streams; i++)
+		all[p->stream[i].port] += weight_of(&p->stream[i]);
+	for (unsigned i = 0; i < p->streams; i++) {
+		struct plan_stream *s = &p->stream[i];
+		uint64_t bps = wide_mul_div(conduct_line_bps(p, s->port), milli_percent, RFC2544_FULL);
+		uint64_t from = wide_mul_div(bps, before[s->port], all[s->port]);
+		before[s->port] += weight_of(s);
+		s->rate = (struct plan_rate){
+			PLAN_L1_BPS, wide_mul_div(bps, before[s->port], all[s->port]) - from};
+		if (s->rate.value == 0)
+			s->rate.value = 1;
+	}
+}
+
+/* `frames` of all streams, by their rates. Returns those that have none, by bit. */
+static uint32_t divide_frames(struct plan *p, uint64_t frames)
+{
+	uint64_t all = 0, before = 0;
+	uint32_t silent = 0;
+	for (unsigned i = 0; i < p->streams; i++)
+		all += p->stream[i].rate.value;
+	for (unsigned i = 0; i < p->streams; i++) {
+		uint64_t from = wide_mul_div(frames, before, all);
+		before += p->stream[i].rate.value;
+		p->stream[i].limit.frames = wide_mul_div(frames, before, all) - from;
+		if (p->stream[i].limit.frames == 0)
+			silent |= 1u << i;
+	}
+	return silent;
+}
+
+static void start_trial(void)
+{
+	struct plan *p = &t.plan;
+	uint32_t silent = 0;
+	memcpy(p, &generator.plan, sizeof *p);
+	for (unsigned i = 0; i < p->streams; i++) {
+		struct plan_stream *s = &p->stream[i];
+		s->size_mode = PLAN_SIZES_LIST;
+		s->sizes = 1;
+		s->size[0] = t.trial.size;
+		s->burst = 1;
+		s->ramp_ns = 0;
+		s->limit = (struct plan_limit){0, 0};
+	}
+	divide_rates(p, t.trial.rate);
+	if (t.trial.frames)
+		silent = divide_frames(p, t.trial.frames);
+	const struct conduct_request r = {
+		.plan = p,
+		.ns = t.trial.duration_ns,
+		.settle_ns = t.trial.settle_ns,
+		.burst = generator_burst(),
+		.tolerance_ppm = t.trial.rate == RFC2544_FULL ? LINE_TOLERANCE_PPM : 0,
+		.silent = silent,
+	};
+	t.under_way = true;
+	t.sent = false;
+	conduct_start(&r);
+}
+
+/* --- what came of it --- */
+
+static void add_stream(struct trial_result *r, unsigned i, uint64_t *first_tsc, uint64_t *last_tsc,
+                       struct judge_result *all)
+{
+	static struct judge_result one;
+	static struct histogram scratch;
+	struct run_sent sent;
+	conduct_sent(i, &sent);
+	conduct_judged(i, &one);
+	r->sent += sent.frames;
+	r->forgiven += sent.forgiven;
+	if (sent.worst_lag_ns > r->worst_lag_ns)
+		r->worst_lag_ns = sent.worst_lag_ns;
+	if (sent.first_tsc && sent.first_tsc < *first_tsc)
+		*first_tsc = sent.first_tsc;
+	if (sent.last_tsc > *last_tsc)
+		*last_tsc = sent.last_tsc;
+	judge_collect(all, &one, &scratch);
+}
+
+static enum trial_flaw flaw(void)
+{
+	if (t.stopping)
+		return TRIAL_STOPPED;
+	if (t.link_lost)
+		return TRIAL_LINK;
+	if (conduct_state() == CONDUCT_FAILED)
+		return TRIAL_FAULT;
+	return conduct_valid() ? TRIAL_VALID : TRIAL_BEHIND;
+}
+
+static void collect(struct trial_result *r)
+{
+	static struct judge_result all;
+	uint64_t first_tsc = UINT64_MAX, last_tsc = 0;
+	memset(r, 0, sizeof *r);
+	r->flaw = flaw();
+	if (!t.sent)
+		return;
+	judge_result_clear(&all);
+	for (unsigned i = 0; i < t.plan.streams; i++)
+		add_stream(r, i, &first_tsc, &last_tsc, &all);
+	r->received = all.received;
+	r->duplicates = all.duplicates;
+	r->reordered = all.reordered;
+	r->corrupted = all.corrupted;
+	if (last_tsc > first_tsc)
+		r->elapsed_ns = clock_ns(&self.clock, last_tsc - first_tsc);
+	if (all.ipdv_count)
+		r->ipdv_mean_ps = wide_mul_div(wide_div(all.ipdv_sum_ns, 1), 1000, all.ipdv_count);
+	histogram_summarize(&all.latency, &r->latency);
+}
+
+static void end_test(void)
+{
+	rfc2544_stop(&t.tests); /* what is open stays so no longer */
+	t.on = false;
+	generator_over();
+}
+
+static void end_trial(void)
+{
+	struct trial_result r;
+	if (conduct_state() == CONDUCT_FAILED && !t.sent && !t.stopping && !t.link_lost) {
+		fmt_format(t.error, sizeof t.error, "%s", conduct_error());
+		t.under_way = false;
+		end_test();
+		return;
+	}
+	collect(&r);
+	t.under_way = false;
+	rfc2544_done(&t.tests, &r);
+	live_trial(&t.tests, t.tests.trials - 1);
+	results_changed();
+	if (t.stopping)
+		end_test();
+}
+
+/* --- its course --- */
+
+/* False: the next call is to look again. */
+static bool links_are_up(void)
+{
+	if (generator_links_up())
+		return true;
+	if (t.links_tsc == 0)
+		t.links_tsc = clock_tsc() + clock_ticks(&self.clock, LINKS_NS);
+	return clock_tsc() >= t.links_tsc;
+}
+
+static void next_trial(void)
+{
+	if (!links_are_up())
+		return;
+	t.links_tsc = 0;
+	if (!rfc2544_next(&t.tests, &t.trial)) {
+		end_test();
+		return;
+	}
+	t.link_lost = !generator_links_up();
+	start_trial();
+}
+
+uint64_t trials_turn(void)
+{
+	if (!t.on)
+		return UINT64_MAX;
+	if (t.under_way && conduct_busy()) {
+		t.sent |= conduct_state() == CONDUCT_RUN || conduct_state() == CONDUCT_SETTLE;
+		return UINT64_MAX; /* conduct_turn has said when */
+	}
+	if (t.under_way)
+		end_trial();
+	else if (t.stopping)
+		end_test();
+	else
+		next_trial();
+	return t.on ? self.now_tsc + clock_ticks(&self.clock, 5 * MS) : UINT64_MAX;
+}
+
+void trials_link(unsigned port, bool up)
+{
+	const struct plan *p = &generator.plan;
+	for (unsigned i = 0; i < p->streams && !up && t.under_way; i++)
+		t.link_lost |= p->stream[i].port == port || p->stream[i].port_in == port;
+}
+
+/* Memory for the trials of the script, once: a quarter of what there is at most, and never more than
+ * the plan needs. */
+static bool take_memory(const struct plan_rfc2544 *p)
+{
+	uint32_t most = rfc2544_trials_max(p);
+	if (t.memory)
+		return true;
+	size_t room = core_private_left() / 4 / sizeof *t.memory;
+	t.room = room < most ? (uint32_t)room : most;
+	t.memory = t.room ? core_private_alloc(t.room * sizeof *t.memory) : NULL;
+	if (t.memory && t.room < most)
+		plane_log("there is memory for %u trials; the tests may need %u", t.room, most);
+	return t.memory != NULL;
+}
+
+const char *trials_start(void)
+{
+	static char why[120];
+	unsigned without = 0;
+	const struct plan *p = &generator.plan;
+	if (!p->has_rfc2544)
+		return "the script has no rfc2544";
+	uint64_t bps = line_bps(p, &without);
+	if (bps == 0) {
+		fmt_format(why, sizeof why, "eth%u has no line rate, or no link; if it is the former, add a "
+		           "line such as \"line eth%u 10Gbps\"", without, without);
+		return why;
+	}
+	if (!take_memory(&p->rfc2544))
+		return "there is not enough memory for trials";
+	rfc2544_begin(&t.tests, &p->rfc2544, bps, t.memory, t.room);
+	t.any = t.on = true;
+	t.under_way = t.stopping = t.link_lost = false;
+	t.links_tsc = 0;
+	t.error[0] = 0;
+	return NULL;
+}
+
+void trials_stop(void)
+{
+	if (t.on)
+		t.stopping = true;
+}
