@@ -5,7 +5,7 @@ import shlex
 import sys
 import tempfile
 
-from . import errors, image, machine, options, password, ports, script
+from . import errors, image, machine, options, password, ports, report, script
 from .errors import LauncherError, usage
 
 DESCRIPTION = """\
@@ -17,6 +17,7 @@ exit codes:
   1          the guest's kernel panicked
   2          the guest's control core kept faulting
   3 to 63    what the guest's operator chose: `poweroff CODE` (takes 0 to 63)
+  120        --report: the run or a trial was invalid, or there was no test
   121        demo: something it shows did not work
   122        wrong usage
   123        this machine lacks a file, a program or a permission
@@ -55,6 +56,7 @@ examples:
   hayate run router --config lab.conf --port tap:tap0 --port tap:tap1 --cpus 4
   hayate run echo --config echo.conf --port user,hostfwd=tcp:127.0.0.1:7777-10.0.2.15:7
   hayate run pktgen --config lab.conf --script voice.gen --port tap:tap0 --port tap:tap1
+  hayate run pktgen --script rfc2544.gen --report results --port tap:tap0 --port tap:tap1
   hayate run router --boot uefi --media usb --config lab.conf --port tap:blue/tap0
   printf 'show version\\npoweroff\\n' | hayate run router
 
@@ -149,6 +151,9 @@ def _run_options(run):
     run.add_argument("app", choices=options.APPS, help="the program of the data cores")
     run.add_argument("--config", metavar="F", help="configuration file (a boot module)")
     run.add_argument("--script", metavar="F", help="script for pktgen (docs/pktgen.md)")
+    run.add_argument("--report", metavar="DIR", help="of pktgen: when the script's run or test is over, "
+                     "write report.txt, report.json and report.html there and end; exit code 120 "
+                     "when it was invalid")
     run.add_argument("--port", dest="port_texts", metavar="PORT", action="append", default=[],
                      help="a network port; repeat for more, see below")
     _card_options(run)
@@ -255,6 +260,9 @@ def _run(arguments):
         for words in machine.shown(arguments):
             print(" ".join(shlex.quote(word) for word in words))
         return 0
+    if arguments.report is not None:
+        machine.check(arguments)
+        return report.run(arguments, arguments.words)
     return machine.run(arguments)
 
 
@@ -291,6 +299,7 @@ def _password(arguments):
 def main(argv):
     try:
         arguments = parser().parse_args(argv)
+        arguments.words = argv[argv.index(arguments.command) + 1:]
         return {"run": _run, "image": _image, "demo": _demo,
                 "password": _password}[arguments.command](arguments)
     except LauncherError as error:

@@ -4,6 +4,7 @@ Codes 0 to 63 are the guest's own (`poweroff CODE`, 1 = kernel panic, 2 = its co
 faulting) and are passed on; the launcher's own lie above so that a script can tell them apart.
 """
 
+EXIT_INVALID = 120   # --report: a run or a trial was invalid, or the test could not be made
 EXIT_DEMO = 121      # the demo ran, but something it shows did not work
 EXIT_USAGE = 122     # an option or its value is wrong
 EXIT_MISSING = 123   # this machine lacks something: a file, a program, a permission
