@@ -51,9 +51,9 @@ void trials_link(unsigned port, bool up);
 
 /* --- results.c --- */
 
-/* Takes what the run that has ended found; what was kept before is gone. */
+/* Takes what the run that has ended found, or the test up to its last trial; what was kept before is
+ * gone. */
 void results_take(void);
-void results_changed(void);           /* a test has one trial more */
 const struct report *results(void);   /* of the last run or test; NULL: none, or no memory for it */
 uint32_t results_number(void);        /* another one after each change */
 

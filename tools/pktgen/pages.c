@@ -50,9 +50,12 @@ size_t report_piece(enum report_form form, uint32_t number, uint64_t at, const c
 	static void (*const writers[])(const struct report *, report_write *, void *) = {
 		[REPORT_TEXT] = report_text, [REPORT_JSON] = report_json, [REPORT_HTML] = report_html,
 	};
-	if (!window.asked)
+	if (!window.asked) {
+		window.asked = true;
 		window.text = core_private_alloc(WINDOW_BYTES);
-	window.asked = true;
+		if (!window.text)
+			plane_log("there is not enough memory to write reports");
+	}
 	if (!window.text || !results() || number != results_number())
 		return 0;
 	if (window.number != number || window.form != form || at < window.from || at >= window.to) {
@@ -79,7 +82,7 @@ static bool part(enum report_form form, struct page_walk *w, struct page_text *t
 	                        w->cursor.n & ((1ull << PLACE_BITS) - 1), &text);
 	if (n == 0) {
 		if (w->item == 0)
-			page_print(t, "no run and no test yet\n");
+			page_print(t, "there is no report\n");
 		return false;
 	}
 	n = n < PIECE ? n : PIECE;

@@ -110,7 +110,7 @@ static void take_run(void)
 	                !conduct_valid() ? TRIAL_BEHIND : sent == 0 ? TRIAL_NOTHING : TRIAL_VALID;
 }
 
-void results_changed(void)
+void results_take(void)
 {
 	if (!take_memory())
 		return;
@@ -124,11 +124,6 @@ void results_changed(void)
 	}
 	r.there = true;
 	r.number++;
-}
-
-void results_take(void)
-{
-	results_changed();
 }
 
 const struct report *results(void)

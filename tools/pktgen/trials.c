@@ -219,7 +219,7 @@ static void end_trial(void)
 	t.under_way = false;
 	rfc2544_done(&t.tests, &r);
 	live_trial(&t.tests, t.tests.trials - 1);
-	results_changed();
+	results_take();
 	if (t.stopping)
 		end_test();
 }
