@@ -351,6 +351,19 @@ def test_stop(make):
     g.take_all(1)
 
 
+def test_run_of_so_many_frames(make):
+    """It begins by itself; of each stream so many, or fewer where the stream says so."""
+    two = STREAM + " rate 1Mpps\n" + STREAM.replace("stream a", "stream b") + " rate 1Mpps\n limit 7 frames\n"
+    g = make(script(two + "run 20 frames\n"), boot=False)
+    g.time(2 * SECOND)
+    flows = [Stamp(f).flow for f in g.take_all(0) if f[12:14] == b"\x08\x00"]
+    assert (flows.count(0), flows.count(1)) == (20, 7), g.text
+    g.time(5 * SECOND)
+    assert "done" in g.console("show run")
+    for port in (0, 1):
+        g.take_all(port)
+
+
 def test_bad_script(make):
     g = make(script(STREAM + " size 63\n"))
     g.time(SECOND)

@@ -356,6 +356,10 @@ void conduct_start(const struct conduct_request *r)
 	assert(!conduct_busy());
 	c.request = *r;
 	c.plan = *r->plan;
+	for (unsigned i = 0; i < c.plan.streams && r->frames; i++) {
+		uint64_t *limit = &c.plan.stream[i].limit.frames;
+		*limit = *limit && *limit < r->frames ? *limit : r->frames;
+	}
 	c.request.plan = &c.plan;
 	c.error[0] = 0;
 	c.unresolved = 0;

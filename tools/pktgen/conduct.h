@@ -30,6 +30,7 @@ enum conduct_state {
 
 struct conduct_request {
 	const struct plan *plan;  /* copied; its streams are sent, all of them */
+	uint64_t frames;          /* of each stream, at most; 0: as the plan says */
 	uint64_t ns;              /* how long; 0: until the limits of the streams, or conduct_stop */
 	uint64_t settle_ns;
 	uint32_t burst;           /* frames for one doorbell */

@@ -112,6 +112,7 @@ const char *generator_start(uint64_t ns)
 	struct plan *plan = &generator.plan;
 	const struct conduct_request r = {
 		.plan = plan,
+		.frames = ns ? 0 : plan->limit.frames,
 		.ns = ns ? ns : plan->limit.ns,
 		.settle_ns = SETTLE_NS,
 		.burst = generator_burst(),
