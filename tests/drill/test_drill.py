@@ -19,7 +19,7 @@ def built():
 
 
 @pytest.mark.parametrize("options", [
-    {}, {"start": drill.WRAP_US, "tx_ring": 100}, {"offload": 7, "tx_ring": 100}],
+    {}, {"start": drill.WRAP_US, "tx_ring": 100}, {"offload": 15, "tx_ring": 100}],
     ids=["", "clock wraps, slow device", "offloads, slow device"])
 @pytest.mark.parametrize("path", [p for p in SCRIPTS if 4 in drill.families(p)],
                          ids=lambda p: os.path.relpath(p, os.path.join(HERE, "scripts"))[:-4])
