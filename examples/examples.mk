@@ -48,8 +48,5 @@ $(BUILD)/examples-asan/%: $(BUILD)/face-asan/examples/%.o $(FACE_ASAN_OBJ)
 	@printf '  %-7s %s\n' ASAN $@
 	@gcc -g $(FACE_ASAN) -o $@ $^
 
-# they are kept
-.SECONDARY: $(foreach p,$(FACE_PROGRAMS),$(BUILD)/face/examples/$(p).o $(BUILD)/face-asan/examples/$(p).o)
-
 -include $(wildcard $(BUILD)/face/*/*.d $(BUILD)/face/*/*/*.d $(BUILD)/face-asan/*/*.d \
 	$(BUILD)/face-asan/*/*/*.d)
