@@ -256,7 +256,9 @@ def test_no_address_may_be_used(make_hosts, make_router):
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         router = make_router(config6(), ports=(left.port, right.port))
-        router.expect(r"eth0: \S+ is in use by", 30)
+        # maybe while its cables were waited for
+        eventually(lambda: router.command("show arp") and
+                   re.search(r"eth0: \S+ is in use by", router.text), 30, "the router says so")
         addresses_up(router)
     finally:
         attacker.kill()
