@@ -246,7 +246,7 @@ static void test_statement_errors(void **state)
 	       "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeee", "a hostname has");
 	refuse("hostname a\nhostname b", 2, "hostname", "\"hostname\" stands already at line 1");
 	refuse("application", 1, "",
-	       "the line ends too early; expected \"application (router | echo | discard)\"");
+	       "the line ends too early; expected \"application (router | echo | discard | pktgen)\"");
 	refuse("application switch", 1, "switch", "unknown application; expected router or echo or discard");
 	refuse("application echo tcp", 1, "tcp", "unexpected word");
 	refuse("idle now", 1, "now", "unknown idle mode; expected poll, sleep or auto");
