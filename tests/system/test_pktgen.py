@@ -187,7 +187,7 @@ def test_rfc2544_of_our_router(make_router, patch_panel, tmp_path):
         [PYTHON, LAUNCHER, "run", "pktgen", "--accel", "tcg", "--image", IMAGE, "--config", str(config),
          "--script", str(script), "--report", str(out), "--mac", "52:54:00:48:5a:00",
          "--port", ours[0], "--port", ours[1]],
-        capture_output=True, text=True, timeout=170, stdin=subprocess.DEVNULL, check=False)
+        capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL, check=False)
     assert result.returncode in (0, 120), result.stdout + result.stderr
     report_ = json.loads((out / "report.json").read_text())
     trials = report_["rfc2544"]["trials"]
