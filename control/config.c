@@ -18,28 +18,6 @@
 
 #define LINE_MAX 255
 
-int config_fail(struct config_error *err, uint32_t line, struct text word, const char *format, ...)
-{
-	__builtin_va_list args;
-	__builtin_va_start(args, format);
-	fmt_vformat(err->reason, sizeof err->reason, format, args);
-	__builtin_va_end(args);
-	err->line = line;
-	size_t n = word.len < sizeof err->word - 1 ? word.len : sizeof err->word - 1;
-	for (size_t i = 0; i < n; i++)
-		err->word[i] = text_is_printable(word.at[i]) ? word.at[i] : '?';
-	err->word[n] = 0;
-	return E_INVAL;
-}
-
-size_t config_error_format(char *buf, size_t size, const char *file,
-                           const struct config_error *err)
-{
-	if (err->word[0] == 0)
-		return fmt_format(buf, size, "%s:%u: %s", file, err->line, err->reason);
-	return fmt_format(buf, size, "%s:%u: %s, at \"%s\"", file, err->line, err->reason, err->word);
-}
-
 int config_expect_word(struct parser *p, unsigned i)
 {
 	if (i < p->words)
@@ -433,12 +411,12 @@ static int parse_line(struct parser *p, struct text line)
 		return 0;
 	p->body = text_trim_end((struct text){word.at, (size_t)(line.at + line.len - word.at)});
 	if (line.len > LINE_MAX)
-		return config_fail(p->err, p->line, word, "the line has %u characters; at most %d",
+		return text_fail(p->err, p->line, word, "the line has %u characters; at most %d",
 		                   (unsigned)line.len, LINE_MAX);
 	for (size_t i = 0; i < p->body.len; i++) {
 		char c = p->body.at[i];
 		if (!text_is_printable(c) && c != '\t')
-			return config_fail(p->err, p->line, (struct text){p->body.at + i, 1},
+			return text_fail(p->err, p->line, (struct text){p->body.at + i, 1},
 			                   "byte 0x%02x in column %u is not plain ASCII text; only "
 			                   "comments may hold such bytes", (unsigned)(uint8_t)c,
 			                   (unsigned)(p->body.at + i - line.at) + 1);
@@ -516,7 +494,7 @@ uint32_t config_ipv6_lines(const char *text, size_t len)
 }
 
 int config_parse(const char *text, size_t len, const struct config_memory *mem, struct config *out,
-                 struct config_error *err)
+                 struct text_error *err)
 {
 	assert(mem->scratch_words >= config_scratch_words(mem->route_max) &&
 	       mem->scratch_words >= config_scratch_words(mem->route6_max));

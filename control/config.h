@@ -204,12 +204,6 @@ struct config_memory {
 	uint32_t scratch_words; /* at least config_scratch_words() of both maxima */
 };
 
-struct config_error {
-	uint32_t line;    /* from 1 */
-	char word[48];    /* the offending word, made printable; empty: the end of the line */
-	char reason[240]; /* what was expected, a sentence without full stop */
-};
-
 /* Words of scratch for a configuration of up to `routes` routes: a power of two. */
 static inline uint32_t config_scratch_words(uint32_t routes)
 {
@@ -231,26 +225,18 @@ void config_default(struct config *out);
  * out->routes points into mem.
  */
 int config_parse(const char *text, size_t len, const struct config_memory *mem, struct config *out,
-                 struct config_error *err);
+                 struct text_error *err);
 
 /* Checks what only the whole can tell (invariant 2). scratch as in config_memory. */
 int config_check(const struct config *c, uint32_t *scratch, uint32_t scratch_words,
-                 struct config_error *err);
-
-/* Fills *err and returns E_INVAL: `return config_fail(…)`. */
-int config_fail(struct config_error *err, uint32_t line, struct text word, const char *format, ...)
-	PRINTF_LIKE(4, 5);
-
-/* "FILE:LINE: REASON, at "WORD"" into buf; returns as fmt_format does. */
-size_t config_error_format(char *buf, size_t size, const char *file,
-                           const struct config_error *err);
+                 struct text_error *err);
 
 /* The same for IPv6, which config_check calls. */
 int config_check6(const struct config *c, uint32_t *scratch, uint32_t scratch_words,
-                  struct config_error *err);
+                  struct text_error *err);
 
 /* And for the servers of the management. */
-int config_check_management(const struct config *c, struct config_error *err);
+int config_check_management(const struct config *c, struct text_error *err);
 
 /* Number of the interface one of whose subnets holds addr, or -1. Shutdown does not matter. */
 int config_connected(const struct config *c, uint32_t addr);

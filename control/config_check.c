@@ -47,7 +47,7 @@ static bool is_own(const struct config *c, uint32_t addr)
 
 /* Two addresses, b the later one: may both be configured? Two of one subnet only on one port. */
 static int check_pair(unsigned port_a, const struct config_address *a, unsigned port_b,
-                      const struct config_address *b, struct config_error *err)
+                      const struct config_address *b, struct text_error *err)
 {
 	if (b->line < a->line) {
 		const struct config_address *t = a;
@@ -56,19 +56,19 @@ static int check_pair(unsigned port_a, const struct config_address *a, unsigned 
 		port_a = port_b, port_b = port;
 	}
 	if (a->addr == b->addr)
-		return config_fail(err, b->line, WORD_IP4(b->addr),
+		return text_fail(err, b->line, WORD_IP4(b->addr),
 		                   "this address is already that of eth%u, at line %u", port_a, a->line);
 	unsigned shorter = a->plen < b->plen ? a->plen : b->plen;
 	if (!ip4_in_prefix(a->addr, b->addr, shorter) || (port_a == port_b && a->plen == b->plen))
 		return 0;
 	char subnet[FMT_PREFIX_MAX];
-	return config_fail(err, b->line, WORD_PREFIX(b->addr, b->plen),
+	return text_fail(err, b->line, WORD_PREFIX(b->addr, b->plen),
 	                   "the subnet overlaps %s of eth%u, at line %u",
 	                   fmt_prefix(subnet, a->addr & ip4_prefix_mask(a->plen), a->plen), port_a,
 	                   a->line);
 }
 
-static int check_addresses(const struct config *c, struct config_error *err)
+static int check_addresses(const struct config *c, struct text_error *err)
 {
 	/* Number n of the flat list of all possible addresses; at most 64, so pairs are cheap. */
 	enum { ALL = CONFIG_PORTS_MAX * CONFIG_ADDRESSES_MAX };
@@ -91,17 +91,17 @@ static int check_addresses(const struct config *c, struct config_error *err)
 
 /* A next hop or static ARP entry: on a connected subnet, a host in it, and not ourselves. */
 static int check_neighbour(const struct config *c, uint32_t addr, uint32_t line, const char *what,
-                           struct config_error *err)
+                           struct text_error *err)
 {
 	int port;
 	if (is_own(c, addr))
-		return config_fail(err, line, WORD_IP4(addr), "%s is this router's own address", what);
+		return text_fail(err, line, WORD_IP4(addr), "%s is this router's own address", what);
 	const struct config_address *own = subnet_of(c, addr, &port);
 	if (own == NULL)
-		return config_fail(err, line, WORD_IP4(addr),
+		return text_fail(err, line, WORD_IP4(addr),
 		                   "%s does not lie on the subnet of any interface", what);
 	if (!ip4_is_subnet_host(addr, own->plen))
-		return config_fail(err, line, WORD_IP4(addr),
+		return text_fail(err, line, WORD_IP4(addr),
 		                   "%s is the network or broadcast address of a subnet of eth%d", what,
 		                   port);
 	return 0;
@@ -130,7 +130,7 @@ static uint32_t *route_slot(const struct route_table *t, uint32_t prefix, unsign
 
 /* A static route must not stand for what an interface address says. */
 static int check_route_hides(const struct route_table *t, const struct config_address *a,
-                             unsigned port, struct config_error *err)
+                             unsigned port, struct text_error *err)
 {
 	uint32_t n = *route_slot(t, a->addr & ip4_prefix_mask(a->plen), a->plen);
 	if (n == 0)
@@ -138,20 +138,20 @@ static int check_route_hides(const struct route_table *t, const struct config_ad
 	if (n == 0)
 		return 0;
 	const struct config_route *r = &t->routes[n - 1];
-	return config_fail(err, r->line, WORD_PREFIX(r->prefix, r->plen),
+	return text_fail(err, r->line, WORD_PREFIX(r->prefix, r->plen),
 	                   "eth%u reaches this prefix itself, by its address at line %u", port,
 	                   a->line);
 }
 
 static int check_routes(const struct config *c, const struct route_table *t,
-                        struct config_error *err)
+                        struct text_error *err)
 {
 	uint32_t good = 0; /* the next hop checked last: most routes share a few */
 	for (uint32_t i = 0; i < c->route_count; i++) {
 		const struct config_route *r = &c->routes[i];
 		uint32_t *slot = route_slot(t, r->prefix, r->plen);
 		if (*slot != 0)
-			return config_fail(err, r->line, WORD_PREFIX(r->prefix, r->plen),
+			return text_fail(err, r->line, WORD_PREFIX(r->prefix, r->plen),
 			                   "this prefix already has a route, at line %u",
 			                   c->routes[*slot - 1].line);
 		*slot = i + 1;
@@ -172,13 +172,13 @@ static int check_routes(const struct config *c, const struct route_table *t,
 	return 0;
 }
 
-static int check_arps(const struct config *c, struct config_error *err)
+static int check_arps(const struct config *c, struct text_error *err)
 {
 	for (unsigned i = 0; i < c->arp_count; i++) {
 		const struct config_arp *arp = &c->arp[i];
 		for (unsigned k = 0; k < i; k++)
 			if (c->arp[k].addr == arp->addr)
-				return config_fail(err, arp->line, WORD_IP4(arp->addr),
+				return text_fail(err, arp->line, WORD_IP4(arp->addr),
 				                   "this address already has an ARP entry, at line %u",
 				                   c->arp[k].line);
 		int error = check_neighbour(c, arp->addr, arp->line, "the ARP address", err);
@@ -189,7 +189,7 @@ static int check_arps(const struct config *c, struct config_error *err)
 }
 
 int config_check(const struct config *c, uint32_t *scratch, uint32_t scratch_words,
-                 struct config_error *err)
+                 struct text_error *err)
 {
 	uint32_t slots = config_scratch_words(c->route_count);
 	assert(slots <= scratch_words);

@@ -47,12 +47,12 @@ static bool is_own(const struct config *c, const struct net_addr *addr)
 /* --- interfaces --- */
 
 static int check_interface(const struct config_interface *i, unsigned number,
-                           struct config_error *err)
+                           struct text_error *err)
 {
 	char word[16];
 	if (i->ipv6 && i->mtu != 0 && i->mtu < CONFIG_MTU_IP6_MIN) {
 		fmt_format(word, sizeof word, "%u", i->mtu);
-		return config_fail(err, i->mtu_line, text_of(word),
+		return text_fail(err, i->mtu_line, text_of(word),
 		                   "IPv6, which line %u wants of eth%u, needs an MTU of %d (RFC 8200 5)",
 		                   i->ipv6_line, number, CONFIG_MTU_IP6_MIN);
 	}
@@ -60,7 +60,7 @@ static int check_interface(const struct config_interface *i, unsigned number,
 	uint32_t interval = i->ra_interval_s ? i->ra_interval_s : CONFIG_RA_INTERVAL_DEFAULT_S;
 	if (i->ra_lifetime_s != 0 && i->ra_lifetime_s < interval) {
 		fmt_format(word, sizeof word, "%u", i->ra_lifetime_s);
-		return config_fail(err, i->ra_lifetime_line, text_of(word),
+		return text_fail(err, i->ra_lifetime_line, text_of(word),
 		                   "the lifetime must be 0, or no less than the interval of %u seconds "
 		                   "at which eth%u is advertised", interval, number);
 	}
@@ -69,7 +69,7 @@ static int check_interface(const struct config_interface *i, unsigned number,
 
 /* Two addresses, b the later one: may both be configured? Two of one subnet only on one port. */
 static int check_pair(unsigned port_a, const struct config_address6 *a, unsigned port_b,
-                      const struct config_address6 *b, struct config_error *err)
+                      const struct config_address6 *b, struct text_error *err)
 {
 	if (b->line < a->line) {
 		const struct config_address6 *t = a;
@@ -78,19 +78,19 @@ static int check_pair(unsigned port_a, const struct config_address6 *a, unsigned
 		port_a = port_b, port_b = port;
 	}
 	if (net_addr_equal(&a->addr, &b->addr))
-		return config_fail(err, b->line, WORD_IP6(&b->addr),
+		return text_fail(err, b->line, WORD_IP6(&b->addr),
 		                   "this address is already that of eth%u, at line %u", port_a, a->line);
 	unsigned shorter = a->plen < b->plen ? a->plen : b->plen;
 	if (!ip6_in_prefix(&a->addr, &b->addr, shorter) || (port_a == port_b && a->plen == b->plen))
 		return 0;
 	char text[FMT_PREFIX6_MAX];
 	const struct net_addr subnet = ip6_prefix_of(&a->addr, a->plen);
-	return config_fail(err, b->line, WORD_PREFIX6(&b->addr, b->plen),
+	return text_fail(err, b->line, WORD_PREFIX6(&b->addr, b->plen),
 	                   "the subnet overlaps %s of eth%u, at line %u",
 	                   fmt_prefix6(text, &subnet, a->plen), port_a, a->line);
 }
 
-static int check_interfaces(const struct config *c, struct config_error *err)
+static int check_interfaces(const struct config *c, struct text_error *err)
 {
 	/* Number n of the flat list of all possible addresses; at most 64, so pairs are cheap. */
 	enum { ALL = CONFIG_PORTS_MAX * CONFIG_ADDRESSES_MAX };
@@ -116,42 +116,42 @@ static int check_interfaces(const struct config *c, struct config_error *err)
 /* A next hop or static neighbour on the link of `port`, CONFIG_PORT_ANY when the text named none
  * and no subnet holds it: on the link indeed, and not ourselves. */
 static int check_neighbour(const struct config *c, const struct net_addr *addr, unsigned port,
-                           uint32_t line, const char *what, struct config_error *err)
+                           uint32_t line, const char *what, struct text_error *err)
 {
 	unsigned at;
 	if (is_own(c, addr))
-		return config_fail(err, line, WORD_IP6(addr), "%s is this machine's own address", what);
+		return text_fail(err, line, WORD_IP6(addr), "%s is this machine's own address", what);
 	if (port != CONFIG_PORT_ANY && !c->interface[port].ipv6)
-		return config_fail(err, line, WORD_IP6(addr),
+		return text_fail(err, line, WORD_IP6(addr),
 		                   "%s is on eth%u, which takes no part in IPv6", what, port);
 	if (ip6_is_link_local(addr)) {
 		if (net_addr_equal(addr, &c->interface[port].link_local6))
-			return config_fail(err, line, WORD_IP6(addr), "%s is this machine's own address",
+			return text_fail(err, line, WORD_IP6(addr), "%s is this machine's own address",
 			                   what);
 		return 0;
 	}
 	const struct config_address6 *own = subnet_of(c, addr, &at);
 	if (own == NULL)
-		return config_fail(err, line, WORD_IP6(addr),
+		return text_fail(err, line, WORD_IP6(addr),
 		                   "%s does not lie on the subnet of any interface", what);
 	if (at != port)
-		return config_fail(err, line, WORD_IP6(addr), "%s lies on a subnet of eth%u, not of eth%u",
+		return text_fail(err, line, WORD_IP6(addr), "%s lies on a subnet of eth%u, not of eth%u",
 		                   what, at, port);
 	if (ip6_is_subnet_router(addr, &own->addr, own->plen))
-		return config_fail(err, line, WORD_IP6(addr),
+		return text_fail(err, line, WORD_IP6(addr),
 		                   "%s is the address of any router on a subnet of eth%u (RFC 4291 2.6.1)",
 		                   what, at);
 	return 0;
 }
 
-static int check_neighbours(const struct config *c, struct config_error *err)
+static int check_neighbours(const struct config *c, struct text_error *err)
 {
 	for (unsigned i = 0; i < c->neighbour6_count; i++) {
 		const struct config_neighbour6 *n = &c->neighbour6[i];
 		for (unsigned k = 0; k < i; k++)
 			if (c->neighbour6[k].port == n->port &&
 			    net_addr_equal(&c->neighbour6[k].addr, &n->addr))
-				return config_fail(err, n->line, WORD_IP6(&n->addr),
+				return text_fail(err, n->line, WORD_IP6(&n->addr),
 				                   "this neighbour already stands at line %u",
 				                   c->neighbour6[k].line);
 		int error = check_neighbour(c, &n->addr, n->port, n->line, "the neighbour", err);
@@ -192,7 +192,7 @@ static uint32_t *route_slot(const struct route_table *t, const struct net_addr *
 
 /* A static route must not stand for what an interface address says. */
 static int check_route_hides(const struct route_table *t, const struct config_address6 *a,
-                             unsigned port, struct config_error *err)
+                             unsigned port, struct text_error *err)
 {
 	const struct net_addr subnet = ip6_prefix_of(&a->addr, a->plen);
 	uint32_t n = *route_slot(t, &subnet, a->plen);
@@ -201,20 +201,20 @@ static int check_route_hides(const struct route_table *t, const struct config_ad
 	if (n == 0)
 		return 0;
 	const struct config_route6 *r = &t->routes[n - 1];
-	return config_fail(err, r->line, WORD_PREFIX6(&r->prefix, r->plen),
+	return text_fail(err, r->line, WORD_PREFIX6(&r->prefix, r->plen),
 	                   "eth%u reaches this prefix itself, by its address at line %u", port,
 	                   a->line);
 }
 
 static int check_routes(const struct config *c, const struct route_table *t,
-                        struct config_error *err)
+                        struct text_error *err)
 {
 	const struct config_route6 *good = NULL; /* checked last: most routes share a few next hops */
 	for (uint32_t i = 0; i < c->route6_count; i++) {
 		const struct config_route6 *r = &c->routes6[i];
 		uint32_t *slot = route_slot(t, &r->prefix, r->plen);
 		if (*slot != 0)
-			return config_fail(err, r->line, WORD_PREFIX6(&r->prefix, r->plen),
+			return text_fail(err, r->line, WORD_PREFIX6(&r->prefix, r->plen),
 			                   "this prefix already has a route, at line %u",
 			                   c->routes6[*slot - 1].line);
 		*slot = i + 1;
@@ -237,7 +237,7 @@ static int check_routes(const struct config *c, const struct route_table *t,
 }
 
 int config_check6(const struct config *c, uint32_t *scratch, uint32_t scratch_words,
-                  struct config_error *err)
+                  struct text_error *err)
 {
 	uint32_t slots = config_scratch_words(c->route6_count);
 	assert(slots <= scratch_words);

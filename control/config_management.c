@@ -100,57 +100,57 @@ static enum service taken_by(const struct config *c, uint16_t port)
 
 /* `name`: the word that the statements of the server begin with. */
 static int check_server(const struct config *c, const char *name, uint16_t port, uint32_t line,
-                        struct config_error *err)
+                        struct text_error *err)
 {
 	char word[16];
 	enum service taken = taken_by(c, port);
 	if (c->application == CORE_APP_discard)
-		return config_fail(err, line, text_of(name),
+		return text_fail(err, line, text_of(name),
 		                   "the discard application throws all packets away, those to this "
 		                   "server too");
 	fmt_format(word, sizeof word, "%u", port);
 	if (taken != SERVICES)
-		return config_fail(err, line, text_of(word), "%s listens on this port",
+		return text_fail(err, line, text_of(word), "%s listens on this port",
 		                   service_word(taken));
 	return 0;
 }
 
-static int check_http(const struct config *c, struct config_error *err)
+static int check_http(const struct config *c, struct text_error *err)
 {
 	const struct config_http *http = &c->http;
 	if (http->port == 0 && http->access.count)
-		return config_fail(err, http->access.row[0].line, text_of("http"),
+		return text_fail(err, http->access.row[0].line, text_of("http"),
 		                   "an access list without a server; add the line \"http server\"");
 	return http->port == 0 ? 0 : check_server(c, "http", http->port, http->line, err);
 }
 
-static int check_console(const struct config *c, struct config_error *err)
+static int check_console(const struct config *c, struct text_error *err)
 {
 	const struct config_console *console = &c->console;
 	const struct text word = text_of("console");
 	char port[16];
 	if (console->port == 0 && console->access.count)
-		return config_fail(err, console->access.row[0].line, word,
+		return text_fail(err, console->access.row[0].line, word,
 		                   "an access list without a server; add the line \"console server\"");
 	if (console->port == 0 && console->password_line != 0)
-		return config_fail(err, console->password_line, word,
+		return text_fail(err, console->password_line, word,
 		                   "a password without a server; add the line \"console server\"");
 	if (console->port == 0)
 		return 0;
 	if (console->password_line == 0)
-		return config_fail(err, console->line, word, "the server needs a password; add the line "
+		return text_fail(err, console->line, word, "the server needs a password; add the line "
 		                   "that \"tools/hayate password\" prints");
 	if (console->access.count == 0)
-		return config_fail(err, console->line, word, "the server needs an access list; say who "
+		return text_fail(err, console->line, word, "the server needs an access list; say who "
 		                   "may connect by lines \"console access PREFIX\"");
 	fmt_format(port, sizeof port, "%u", console->port);
 	if (console->port == c->http.port)
-		return config_fail(err, console->line, text_of(port), "the HTTP server listens on this "
+		return text_fail(err, console->line, text_of(port), "the HTTP server listens on this "
 		                   "port");
 	return check_server(c, "console", console->port, console->line, err);
 }
 
-int config_check_management(const struct config *c, struct config_error *err)
+int config_check_management(const struct config *c, struct text_error *err)
 {
 	int error = check_http(c, err);
 	return error != 0 ? error : check_console(c, err);

@@ -15,7 +15,7 @@
 
 struct parser {
 	struct config *out;
-	struct config_error *err;
+	struct text_error *err;
 	const struct config_memory *mem;
 	uint32_t line;
 	struct text body; /* the line, without blanks around it */
@@ -50,7 +50,7 @@ static inline bool config_word_is(const struct parser *p, unsigned i, const char
 }
 
 /* The error at word i: `return FAIL(p, i, "why")`. */
-#define FAIL(p, i, ...) config_fail((p)->err, (p)->line, config_word((p), (i)), __VA_ARGS__)
+#define FAIL(p, i, ...) text_fail((p)->err, (p)->line, config_word((p), (i)), __VA_ARGS__)
 
 /* All of these return 0, or fail. There is a word i / there is none. */
 int config_expect_word(struct parser *p, unsigned i);

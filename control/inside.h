@@ -39,7 +39,7 @@
 struct plane {
 	bool configured;   /* the configuration was good and is applied */
 	struct config config;      /* config_default() when it was not */
-	struct config_error error; /* when not configured */
+	struct text_error error; /* when not configured */
 	struct fib_writer fib, fib6;
 	struct host6_writer hosts6;
 	bool fib_ready;    /* there was memory for the tables: they, arp and nd may be used */

@@ -110,7 +110,7 @@ static bool take_table_memory(void)
 
 /* An interface block may want what the machine does not have, or what the application that runs,
  * which the command line may have named, does not do: as bad as any bad line. */
-static int check_port(unsigned p, const struct config_interface *i, struct config_error *err)
+static int check_port(unsigned p, const struct config_interface *i, struct text_error *err)
 {
 	unsigned ports = core_port_count(), most;
 	char word[16];
@@ -118,22 +118,22 @@ static int check_port(unsigned p, const struct config_interface *i, struct confi
 		return E_OK;
 	if (p >= ports) {
 		fmt_format(word, sizeof word, "eth%u", p);
-		return config_fail(err, i->line, text_of(word), "this machine has %u port%s", ports,
+		return text_fail(err, i->line, text_of(word), "this machine has %u port%s", ports,
 		                   ports == 1 ? "" : "s");
 	}
 	most = core_port_nic(p)->mtu_max;
 	if (i->mtu > most) {
 		fmt_format(word, sizeof word, "mtu %u", i->mtu);
-		return config_fail(err, i->line, text_of(word),
+		return text_fail(err, i->line, text_of(word),
 		                   "the device of eth%u takes at most %u", p, most);
 	}
 	if (i->ipv6 && most < CONFIG_MTU_IP6_MIN)
-		return config_fail(err, i->ipv6_line, text_of("ipv6"),
+		return text_fail(err, i->ipv6_line, text_of("ipv6"),
 		                   "IPv6 needs an MTU of %d (RFC 8200 5); the device of eth%u takes %u",
 		                   CONFIG_MTU_IP6_MIN, p, most);
 	/* RFC 4862 5.5, RFC 4861 6.2.7: advertisements are for hosts */
 	if (i->autoconfig && core_app_number() == CORE_APP_router)
-		return config_fail(err, i->autoconfig_line, text_of("autoconfig"),
+		return text_fail(err, i->autoconfig_line, text_of("autoconfig"),
 		                   "a router does not take its addresses from the advertisements of "
 		                   "others (RFC 4862); give eth%u an address", p);
 	return E_OK;
@@ -150,7 +150,7 @@ static void read_config(void)
 		e = check_port(p, &plane.config.interface[p], &plane.error);
 	const struct config_script *script = &plane.config.script;
 	if (e == E_OK && script->line && !(extension_get() && extension_get()->takes_script))
-		e = config_fail(&plane.error, script->line, text_of("script"),
+		e = text_fail(&plane.error, script->line, text_of("script"),
 		                "the application %s takes no script",
 		                core_app_word(core_app_number()));
 	plane.configured = e == E_OK;
@@ -423,7 +423,7 @@ static void plane_ports(void)
 	if (!plane.configured) {
 		if (!core_option("config", name, sizeof name))
 			memcpy(name, CONFIG_NAME, sizeof CONFIG_NAME);
-		config_error_format(text, sizeof text, name, &plane.error);
+		text_error_format(text, sizeof text, name, &plane.error);
 		plane_log("%s", text);
 		plane_log("nothing of the configuration is applied");
 	} else if (self.info->config_bytes == 0) {

@@ -1,6 +1,8 @@
 /* Words, numbers and addresses in text that a person wrote; see text.h. */
 #include "control/text.h"
 
+#include "lib/fmt.h"
+
 #include "net/ip4.h"
 
 bool text_next_word(struct text *rest, struct text *word)
@@ -243,4 +245,25 @@ int text_parse_mac(struct text t, uint8_t out[6])
 	}
 	memcpy(out, mac, sizeof mac);
 	return 0;
+}
+
+int text_fail(struct text_error *err, uint32_t line, struct text word, const char *format, ...)
+{
+	__builtin_va_list args;
+	__builtin_va_start(args, format);
+	fmt_vformat(err->reason, sizeof err->reason, format, args);
+	__builtin_va_end(args);
+	err->line = line;
+	size_t n = word.len < sizeof err->word - 1 ? word.len : sizeof err->word - 1;
+	for (size_t i = 0; i < n; i++)
+		err->word[i] = text_is_printable(word.at[i]) ? word.at[i] : '?';
+	err->word[n] = 0;
+	return E_INVAL;
+}
+
+size_t text_error_format(char *buf, size_t size, const char *file, const struct text_error *err)
+{
+	if (err->word[0] == 0)
+		return fmt_format(buf, size, "%s:%u: %s", file, err->line, err->reason);
+	return fmt_format(buf, size, "%s:%u: %s, at \"%s\"", file, err->line, err->reason, err->word);
 }

@@ -87,4 +87,18 @@ int text_parse_addr(struct text t, struct net_addr *out);
 /* "00:11:22:aa:bb:cc", "00-11-22-aa-bb-cc" or "0011.22aa.bbcc"; letters in either case. */
 int text_parse_mac(struct text t, uint8_t out[6]);
 
+/* What is wrong with a text of lines: the configuration, a script. */
+struct text_error {
+	uint32_t line;    /* from 1 */
+	char word[48];    /* the offending word, made printable; empty: the end of the line */
+	char reason[240]; /* what was expected, a sentence without full stop */
+};
+
+/* Fills *err and returns E_INVAL: `return text_fail(…)`. */
+int text_fail(struct text_error *err, uint32_t line, struct text word, const char *format, ...)
+	PRINTF_LIKE(4, 5);
+
+/* "FILE:LINE: REASON, at "WORD"" into buf; returns as fmt_format does. */
+size_t text_error_format(char *buf, size_t size, const char *file, const struct text_error *err);
+
 #endif

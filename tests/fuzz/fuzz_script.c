@@ -31,7 +31,7 @@ static void forget_lines(struct plan *p)
 		p->answer[i].line = 0;
 }
 
-static void check_error(const struct script_error *e, const uint8_t *text, size_t len)
+static void check_error(const struct text_error *e, const uint8_t *text, size_t len)
 {
 	uint32_t lines = 1;
 	for (size_t i = 0; i < len; i++)
@@ -66,7 +66,7 @@ static void check_stream(const struct plan_stream *s, uint64_t n)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct plan plan, again, empty;
-	struct script_error error;
+	struct text_error error;
 	uint8_t *copy = exactly(data, size);
 	int r = script_parse((const char *)copy, size, &plan, &error);
 	if (r != 0) {

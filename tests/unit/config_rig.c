@@ -8,7 +8,7 @@ static struct config_route6 routes6_before[ROUTES];
 uint32_t scratch[SCRATCH];
 static const struct config_memory memory = {routes, ROUTES, routes6, ROUTES, scratch, SCRATCH};
 struct config config;
-struct config_error error;
+struct text_error error;
 
 int parse_bytes(const char *text, size_t len)
 {

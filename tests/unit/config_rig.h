@@ -16,7 +16,7 @@ extern uint32_t scratch[SCRATCH];
 
 /* Of the last text. */
 extern struct config config;
-extern struct config_error error;
+extern struct text_error error;
 
 /* Parses a copy of exactly len bytes, so that ASan sees a read beyond them. */
 int parse_bytes(const char *text, size_t len);

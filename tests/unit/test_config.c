@@ -412,11 +412,11 @@ static void test_bytes(void **state)
 
 	char line[400];
 	refuse("idle now", 1, "now", "unknown");
-	config_error_format(line, sizeof line, "lab.cfg", &error);
+	text_error_format(line, sizeof line, "lab.cfg", &error);
 	assert_string_equal(line, "lab.cfg:1: unknown idle mode; expected poll, sleep or auto, "
 	                          "at \"now\"");
 	refuse("idle", 1, "", "the line");
-	config_error_format(line, sizeof line, "lab.cfg", &error);
+	text_error_format(line, sizeof line, "lab.cfg", &error);
 	assert_string_equal(line, "lab.cfg:1: the line ends too early; expected \"idle (poll | sleep "
 	                          "| auto)\"");
 }

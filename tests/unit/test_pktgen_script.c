@@ -10,7 +10,7 @@
 #include "tools/pktgen/script_parse.h"
 
 static struct plan plan, again, empty;
-static struct script_error error;
+static struct text_error error;
 
 /* Parses a copy of exactly len bytes, so that ASan sees a read beyond them. */
 static int parse_bytes(const char *text, size_t len, struct plan *out)
@@ -456,9 +456,9 @@ static void test_bad(void **state)
 		assert_memory_equal(&plan, &empty, sizeof plan);
 	}
 	char line[64];
-	script_error_format(line, sizeof line, "a.gen", &(struct script_error){3, "x", "no"});
+	text_error_format(line, sizeof line, "a.gen", &(struct text_error){3, "x", "no"});
 	assert_string_equal(line, "a.gen:3: no, at \"x\"");
-	script_error_format(line, sizeof line, "a.gen", &(struct script_error){3, "", "no"});
+	text_error_format(line, sizeof line, "a.gen", &(struct text_error){3, "", "no"});
 	assert_string_equal(line, "a.gen:3: no");
 }
 

@@ -26,8 +26,7 @@ static struct {
 /* --- sums --- */
 
 struct totals {
-	uint64_t sent, bytes, received;
-	uint64_t lost, reordered, duplicates, corrupted, wrong_port, stale, strange;
+	uint64_t sent, bytes, received, lost;
 };
 
 static void add_up(struct totals *t)
@@ -45,12 +44,6 @@ static void add_up(struct totals *t)
 		conduct_judged(i, &judged);
 		t->received += judged.received;
 		t->lost += judge_lost(s.frames, &judged);
-		t->reordered += judged.reordered;
-		t->duplicates += judged.duplicates;
-		t->corrupted += judged.corrupted;
-		t->wrong_port += judged.wrong_port;
-		t->stale += judged.stale;
-		t->strange += judged.strange;
 	}
 }
 

@@ -28,7 +28,6 @@ static struct {
 	uint64_t lead_ns;
 	uint64_t since_tsc;  /* of this state */
 	uint64_t again_tsc;  /* when to ask or tell again */
-	uint64_t ended_tsc;
 	bool written;        /* the order, in CONDUCT_ORDER */
 	bool stopping;
 	char error[160];
@@ -62,11 +61,6 @@ const char *conduct_error(void)
 uint64_t conduct_begin_tsc(void)
 {
 	return c.state >= CONDUCT_RUN && c.number ? order()->begin_tsc : 0;
-}
-
-uint64_t conduct_end_tsc(void)
-{
-	return c.ended_tsc;
 }
 
 static void enter(enum conduct_state s)
@@ -307,7 +301,6 @@ static void turn_run(void)
 	if (!c.written) {
 		enter(CONDUCT_ORDER); /* somebody was late: once more */
 	} else if (all && !on) {
-		c.ended_tsc = clock_tsc();
 		enter(CONDUCT_SETTLE);
 	} else if (o->end_tsc != UINT64_MAX && clock_tsc() > o->end_tsc && past(o->end_tsc, OVERDUE_NS)) {
 		fail("a data core does not come to an end: does a port stand still?");
@@ -363,7 +356,6 @@ void conduct_start(const struct conduct_request *r)
 	c.request.plan = &c.plan;
 	c.error[0] = 0;
 	c.unresolved = 0;
-	c.ended_tsc = 0;
 	c.lead_ns = LEAD_NS;
 	c.stopping = c.written = false;
 	memset(c.stream, 0, sizeof c.stream);

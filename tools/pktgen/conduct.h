@@ -57,9 +57,8 @@ enum conduct_state conduct_state(void);
 bool conduct_busy(void); /* neither idle nor at an end */
 const char *conduct_error(void);
 
-/* TSC from which on frames were due, and that of the end of sending; 0: not yet. */
+/* TSC from which on frames were due; 0: not yet. */
 uint64_t conduct_begin_tsc(void);
-uint64_t conduct_end_tsc(void);
 
 /* The order in force, NULL: there was none. */
 const struct run_order *conduct_order(void);

@@ -17,9 +17,9 @@ static uint64_t autostart_tsc; /* the script is to start by itself, at the lates
 
 /* --- the script --- */
 
-static void refuse(const struct script_error *e)
+static void refuse(const struct text_error *e)
 {
-	script_error_format(generator.error, sizeof generator.error, plane.config.script.name, e);
+	text_error_format(generator.error, sizeof generator.error, plane.config.script.name, e);
 	memset(&generator.plan, 0, sizeof generator.plan);
 	generator.is_bad = true;
 }
@@ -27,7 +27,7 @@ static void refuse(const struct script_error *e)
 static void read_script(void)
 {
 	const struct config_script *s = &plane.config.script;
-	struct script_error e;
+	struct text_error e;
 	memset(&generator.plan, 0, sizeof generator.plan);
 	generator.has_script = s->line != 0;
 	generator.is_bad = false;

@@ -22,28 +22,7 @@ const char *const script_tests[PLAN_TESTS] = {
 	[PLAN_FRAME_LOSS] = "frame-loss", [PLAN_BACK_TO_BACK] = "back-to-back",
 };
 
-/* --- errors and plain words --- */
-
-int script_fail(struct script_error *err, uint32_t line, struct text word, const char *format, ...)
-{
-	__builtin_va_list args;
-	__builtin_va_start(args, format);
-	fmt_vformat(err->reason, sizeof err->reason, format, args);
-	__builtin_va_end(args);
-	err->line = line;
-	size_t n = word.len < sizeof err->word - 1 ? word.len : sizeof err->word - 1;
-	for (size_t i = 0; i < n; i++)
-		err->word[i] = text_is_printable(word.at[i]) ? word.at[i] : '?';
-	err->word[n] = 0;
-	return E_INVAL;
-}
-
-size_t script_error_format(char *buf, size_t size, const char *file, const struct script_error *err)
-{
-	if (err->word[0] == 0)
-		return fmt_format(buf, size, "%s:%u: %s", file, err->line, err->reason);
-	return fmt_format(buf, size, "%s:%u: %s, at \"%s\"", file, err->line, err->reason, err->word);
-}
+/* --- plain words --- */
 
 int script_expect_word(struct script_parser *p, unsigned i)
 {
@@ -427,12 +406,12 @@ static int parse_line(struct script_parser *p, struct text line)
 	p->body.len -= (size_t)(word.at - p->body.at);
 	p->body.at = word.at;
 	if (p->body.len > SCRIPT_LINE_MAX)
-		return script_fail(p->err, p->line, word, "the line has %u characters; at most %d",
+		return text_fail(p->err, p->line, word, "the line has %u characters; at most %d",
 		                   (unsigned)p->body.len, SCRIPT_LINE_MAX);
 	for (size_t i = 0; i < p->body.len; i++) {
 		char c = p->body.at[i];
 		if (!text_is_printable(c) && c != '\t')
-			return script_fail(p->err, p->line, (struct text){p->body.at + i, 1},
+			return text_fail(p->err, p->line, (struct text){p->body.at + i, 1},
 			                   "byte 0x%02x in column %u is not plain ASCII text; only "
 			                   "comments may hold such bytes", (unsigned)(uint8_t)c,
 			                   (unsigned)(p->body.at + i - line.at) + 1);
@@ -460,7 +439,7 @@ static int parse_lines(struct script_parser *p, struct text text)
 	return 0;
 }
 
-int script_parse(const char *text, size_t len, struct plan *out, struct script_error *err)
+int script_parse(const char *text, size_t len, struct plan *out, struct text_error *err)
 {
 	struct script_parser p = {.out = out, .err = err};
 	/* not by assignment: a compiler may build the whole plan on the stack first */

@@ -23,27 +23,18 @@
 #ifndef PKTGEN_SCRIPT_H
 #define PKTGEN_SCRIPT_H
 
+#include "control/text.h"
 #include "lib/types.h"
 #include "tools/pktgen/plan.h"
 
 #define SCRIPT_PORTS_MAX PLAN_PORTS_MAX /* eth0 to eth15, as in the configuration */
 
-struct script_error {
-	uint32_t line;    /* from 1 */
-	char word[48];    /* the offending word, made printable; empty: the end of the line */
-	char reason[240]; /* what was expected, a sentence without full stop */
-};
-
 /* Parses len bytes of text. Returns 0, or E_INVAL with *err filled and *out empty. */
-int script_parse(const char *text, size_t len, struct plan *out, struct script_error *err);
+int script_parse(const char *text, size_t len, struct plan *out, struct text_error *err);
 
 /* What only the machine tells: that it has the ports of which the plan speaks. 0, or E_INVAL with
  * *err filled. */
-int script_check_ports(const struct plan *p, unsigned ports, struct script_error *err);
-
-/* "FILE:LINE: REASON, at "WORD"" into buf; returns as fmt_format does. */
-size_t script_error_format(char *buf, size_t size, const char *file,
-                           const struct script_error *err);
+int script_check_ports(const struct plan *p, unsigned ports, struct text_error *err);
 
 typedef void (*script_write_fn)(void *ctx, const char *text, size_t len);
 

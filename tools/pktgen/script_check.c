@@ -37,7 +37,7 @@ static int check_sizes(struct script_parser *p, struct plan_stream *s,
 	char word[16];
 	fmt_format(word, sizeof word, "%u", size + PLAN_FCS_BYTES);
 	uint32_t line = plan->has_rfc2544 ? plan->rfc2544.line : said->size ? said->size : s->line;
-	return script_fail(p->err, line, text_of(word), "a frame of this size has no room for "
+	return text_fail(p->err, line, text_of(word), "a frame of this size has no room for "
 	                   "headers%s and fields of stream %s; the least size is %u",
 	                   s->stamped ? ", stamp" : "", s->name, frames_least(s) + PLAN_FCS_BYTES);
 }
@@ -53,11 +53,11 @@ static int check_rfc2544(struct script_parser *p, const struct plan_stream *s,
 	           {said->burst, "burst"}, {said->limit, "limit"}};
 	for (unsigned i = 0; i < ARRAY_LEN(own); i++)
 		if (own[i].line != 0)
-			return script_fail(p->err, own[i].line, text_of(own[i].word),
+			return text_fail(p->err, own[i].line, text_of(own[i].word),
 			                   "rfc2544 at line %u says how its streams are sent; a stream has no "
 			                   "%s of its own then", p->out->rfc2544.line, own[i].word);
 	if (said->no_stamp != 0)
-		return script_fail(p->err, said->no_stamp, text_of("no"),
+		return text_fail(p->err, said->no_stamp, text_of("no"),
 		                   "rfc2544 at line %u counts and times frames by their stamps",
 		                   p->out->rfc2544.line);
 	return 0;
@@ -68,10 +68,10 @@ static int check_stream(struct script_parser *p, struct plan_stream *s,
 {
 	const struct text name = text_of(s->name);
 	if (s->port == PLAN_PORT_NONE)
-		return script_fail(p->err, s->line, name,
+		return text_fail(p->err, s->line, name,
 		                   "the stream has no port; add a line \"port ethN\"");
 	if (said->addresses == 0)
-		return script_fail(p->err, s->line, name, "the stream has no addresses; add a line such as "
+		return text_fail(p->err, s->line, name, "the stream has no addresses; add a line such as "
 		                   "\"udp 192.0.2.1 198.51.100.1\"");
 	for (unsigned i = 0; i < s->fields; i++)
 		if (s->field[i].where == PLAN_MAC_DST)
@@ -80,10 +80,10 @@ static int check_stream(struct script_parser *p, struct plan_stream *s,
 	if (error != 0 || (error = check_sizes(p, s, said)) != 0)
 		return error;
 	if (said->weight != 0 && s->rate.unit != PLAN_FLAT)
-		return script_fail(p->err, said->weight, text_of("weight"),
+		return text_fail(p->err, said->weight, text_of("weight"),
 		                   "weights divide a port among its flat streams; this one has a rate");
 	if (said->burst != 0 && s->rate.unit == PLAN_FLAT)
-		return script_fail(p->err, said->burst, text_of("burst"),
+		return text_fail(p->err, said->burst, text_of("burst"),
 		                   "a flat stream has no gaps between bursts; give it a rate");
 	return 0;
 }
@@ -99,7 +99,7 @@ static int check_percents(struct script_parser *p)
 		sum[s->port] += s->ramp_ns != 0 && s->rate_end.value > s->rate.value ? s->rate_end.value
 		                                                                     : s->rate.value;
 		if (sum[s->port] > SCRIPT_PERCENT_ALL)
-			return script_fail(p->err, p->of[i].rate, text_of(s->name),
+			return text_fail(p->err, p->of[i].rate, text_of(s->name),
 			                   "the streams of eth%u ask for more than 100%% of it together",
 			                   s->port);
 	}
@@ -110,12 +110,12 @@ static int check_run(struct script_parser *p)
 {
 	const struct plan *plan = p->out;
 	if (plan->autostart && plan->streams == 0)
-		return script_fail(p->err, p->run_line, text_of("run"), "there is no stream to run");
+		return text_fail(p->err, p->run_line, text_of("run"), "there is no stream to run");
 	if (plan->has_rfc2544 && plan->streams == 0)
-		return script_fail(p->err, plan->rfc2544.line, text_of("rfc2544"),
+		return text_fail(p->err, plan->rfc2544.line, text_of("rfc2544"),
 		                   "there is no stream to test with");
 	if (plan->has_rfc2544 && (plan->limit.ns != 0 || plan->limit.frames != 0))
-		return script_fail(p->err, p->run_line, text_of("run"),
+		return text_fail(p->err, p->run_line, text_of("run"),
 		                   "rfc2544 at line %u says how long its trials are; write \"run\" alone",
 		                   plan->rfc2544.line);
 	return 0;
@@ -135,15 +135,15 @@ int script_check(struct script_parser *p)
 	return error;
 }
 
-static int fail_port(struct script_error *err, uint32_t line, unsigned port, unsigned ports)
+static int fail_port(struct text_error *err, uint32_t line, unsigned port, unsigned ports)
 {
 	char word[16];
 	fmt_format(word, sizeof word, "eth%u", port);
-	return script_fail(err, line, text_of(word), "there is no such port; the machine has %u",
+	return text_fail(err, line, text_of(word), "there is no such port; the machine has %u",
 	                   ports);
 }
 
-int script_check_ports(const struct plan *p, unsigned ports, struct script_error *err)
+int script_check_ports(const struct plan *p, unsigned ports, struct text_error *err)
 {
 	for (unsigned i = 0; i < p->answers; i++)
 		if (p->answer[i].port >= ports)

@@ -26,7 +26,7 @@ struct script_said {
 
 struct script_parser {
 	struct plan *out;
-	struct script_error *err;
+	struct text_error *err;
 	uint32_t line;
 	struct text body; /* the line, without blanks around it and comment behind it */
 	struct text word[SCRIPT_WORDS_MAX];
@@ -62,12 +62,8 @@ static inline bool script_word_is(const struct script_parser *p, unsigned i, con
 	return i < p->words && text_is_word(p->word[i], text_of(keyword));
 }
 
-/* Fills *err and returns E_INVAL: `return script_fail(…)`. */
-int script_fail(struct script_error *err, uint32_t line, struct text word, const char *format, ...)
-	PRINTF_LIKE(4, 5);
-
 /* The error at word i: `return FAIL(p, i, "why")`. */
-#define FAIL(p, i, ...) script_fail((p)->err, (p)->line, script_word((p), (i)), __VA_ARGS__)
+#define FAIL(p, i, ...) text_fail((p)->err, (p)->line, script_word((p), (i)), __VA_ARGS__)
 
 /* All of these return 0, or fail. There is a word i / there is none. */
 int script_expect_word(struct script_parser *p, unsigned i);
