@@ -532,7 +532,25 @@ def test_link_is_lost(make):
     play(g, list)
     g.take_all(1)  # it says again who it is
     flaws = [t[5].strip() for t in trials(g)]
-    assert flaws[0] == "invalid: a link went down" and flaws[-1] == "valid"
+    assert flaws[0] == "invalid: a link was down" and flaws[-1] == "valid"
+
+
+def test_link_is_lost_in_a_run(make):
+    """It goes on, but what came of it says nothing of the device."""
+    g = make(script(STREAM + " rate 1000pps\n limit 500 frames\n", GENERATOR))
+    start(g)
+    g.time(100 * MS)
+    g.take_all(0)
+    g.link(1, False)
+    g.time(100 * MS)
+    g.link(1, True)
+    g.time(3 * SECOND)
+    assert "INVALID: a link was down" in g.text and "sent 500 frames" in g.text
+    run = json.loads(report(g, "json"))["run"]
+    assert (run["valid"], run["why"]) == (False, "a link was down")
+    assert "INVALID: a link was down" in report(g) and "sent 500 frames" in g.console("show run")
+    for port in (0, 1):
+        g.take_all(port)
 
 
 def test_test_is_stopped(make):
@@ -571,6 +589,9 @@ def test_nobody_to_test_with(make):
     g.key("rfc2544 start\r")
     g.time(6 * SECOND)
     assert "the test failed: stream a: nobody answers for 192.0.2.3" in g.text
+    said = report(g)
+    assert "The test failed: stream a: nobody answers for 192.0.2.3" in said
+    assert "64  not measurable: the test could not go on" in said
     g.take_all(0)
 
 
@@ -607,7 +628,7 @@ def test_pages(make):
     status, fields, content = c.get("/report")
     assert status == 200 and "default-src 'none'" in fields["Content-Security-Policy"]
     assert content.startswith(b"<!") and len(content) > 20000
-    assert b"Latency" in c.get("/report.txt")[2]
+    assert b"latency ns" in c.get("/report.txt")[2]
     rows = c.get("/metrics")[2].decode()
     assert 'hayate_pktgen_sent_packets_total{stream="a"} 1000\n' in rows
     assert 'hayate_pktgen_lost_packets{stream="a"} 1\n' in rows

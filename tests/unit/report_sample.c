@@ -97,7 +97,8 @@ static void make_stream(unsigned i, const char *name, uint64_t sent, unsigned by
 	pace->sent = sent;
 	streams[i] = (struct report_stream){.name = name, .port = i & 1, .port_in = PLAN_PORT_NONE,
 	                                    .stamped = i < 2, .paced = i < 2, .sent = sent,
-	                                    .sent_bytes = sent * bytes, .in = in, .pace = pace};
+	                                    .sent_bytes = sent * bytes, .elapsed_ns = 10000000000,
+	                                    .in = in, .pace = pace};
 }
 
 const struct report *sample_report(unsigned what)
@@ -105,7 +106,8 @@ const struct report *sample_report(unsigned what)
 	state = 1;
 	report = (struct report){.version = "1.0",
 	                         .machine = "a made-up machine, 2 cores, 2.60 GHz",
-	                         .started = "1970-01-01 00:00 UTC", .port = ports, .ports = 2};
+	                         .started = "1970-01-01 00:00 UTC", .error = "", .port = ports,
+	                         .ports = 2};
 	report.script = "# \"quotes\", tabs\tand </script> do no harm\nrfc2544\n";
 	if (what & SAMPLE_RUN) {
 		make_stream(0, "small", 29761904, 60);

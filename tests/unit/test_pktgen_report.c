@@ -37,13 +37,37 @@ static void text_of_a_run(void **s)
 	(void)s;
 	make(report_text, SAMPLE_RUN);
 	contains("Run of 10.000 s: valid\n");
-	contains("small                         29761904     2976190    2000.000      29761904           0"
-	         "    0.0000         0         0         0\n");
-	contains("imix <v6>                      4000000      400000    1206.400       3999863         137"
-	         "    0.0034        12         1         0\n");
-	contains("  no stamps: not judged\n");
-	contains("Pacing error, us");
+	contains("stream small: eth0 sent 29761904 frames, 1904761856 bytes, 2.976 Mpps, 2000.000 Mbit/s\n"
+	         "  received 29761904, lost 0 (0.0000 %), reordered 0, duplicates 0, corrupted 0\n"
+	         "  latency ns: min 3000 mean ");
+	contains("stream imix <v6>: eth1 sent 4000000 frames, 1428000000 bytes, 0.400 Mpps, 1206.400 Mbit/s\n"
+	         "  received 3999863, lost 137 (0.0034 %), reordered 12, duplicates 1, corrupted 0\n");
+	contains(" Mbit/s\n  no stamps: not judged\n");
+	contains("  pacing error ns: min 0 mean ");
 	assert_null(strstr(text, "RFC 2544"));
+}
+
+/* What could not be made says why, in every form. */
+static void failures(void **s)
+{
+	(void)s;
+	struct report r = *sample_report(0);
+	r.error = "stream a: nobody answers";
+	r.flaw = TRIAL_FAULT;
+	used = 0;
+	report_text(&r, collect, text);
+	contains("Run of 0.000 s: FAILED: stream a: nobody answers\n");
+	used = 0;
+	report_json(&r, collect, text);
+	contains("\"valid\":false,\"why\":\"stream a: nobody answers\",\"streams\":[");
+	r.rfc2544 = sample_report(SAMPLE_RFC2544)->rfc2544;
+	used = 0;
+	report_text(&r, collect, text);
+	contains("The test failed: stream a: nobody answers\n");
+	assert_null(strstr(text, "Run of"));
+	used = 0;
+	report_json(&r, collect, text);
+	contains("\"error\":\"stream a: nobody answers\"");
 }
 
 static void text_of_rfc2544(void **s)
@@ -137,6 +161,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_of_a_run),
+		cmocka_unit_test(failures),
 		cmocka_unit_test(text_of_rfc2544),
 		cmocka_unit_test(json_is_well_formed),
 		cmocka_unit_test(page_has_the_json),

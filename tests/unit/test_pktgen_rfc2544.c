@@ -300,7 +300,7 @@ static void stops_and_ends_of_memory(void **s)
 	}
 	assert_int_equal(m.outcome[PLAN_THROUGHPUT][0].status, RFC2544_DONE);
 	assert_true(rfc2544_next(&m, &t));
-	rfc2544_stop(&m);
+	rfc2544_stop(&m, TRIAL_STOPPED);
 	rfc2544_done(&m, &r); /* of a trial that is given up */
 	assert_true(!rfc2544_next(&m, &t) && m.trials == 29);
 	assert_int_equal(m.outcome[PLAN_FRAME_LOSS][2].flaw, TRIAL_STOPPED);

@@ -104,67 +104,24 @@ static void tell_line(void)
 	live.received = t.received;
 }
 
-static void print_latency(struct shell *sh, const struct judge_result *j)
+static void write_text(void *ctx, const char *text, size_t len)
 {
-	struct histogram_summary s;
-	histogram_summarize(&j->latency, &s);
-	if (s.count)
-		shell_print(sh, "  latency ns: min %llu mean %llu.%03llu p50 %llu p90 %llu p99 %llu "
-		            "p99.9 %llu p99.99 %llu max %llu\n", (ull)s.min, (ull)s.mean_ps / 1000,
-		            (ull)s.mean_ps % 1000, (ull)s.p[P50], (ull)s.p[P90], (ull)s.p[P99],
-		            (ull)s.p[P99_9], (ull)s.p[P99_99], (ull)s.max);
+	shell_write(ctx, text, len);
 }
 
-static void print_stream(struct shell *sh, const struct plan_stream *s, unsigned i)
+/* The run as it stands, by the words of the report. */
+static void print_run(struct shell *sh)
 {
 	static struct judge_result judged;
-	struct run_sent sent;
-	char rate[24], bits[24];
-	conduct_sent(i, &sent);
-	uint64_t ticks = sent.last_tsc - sent.first_tsc;
-	shell_print(sh, "stream %s: eth%u sent %llu frames, %llu bytes", s->name, s->port,
-	            (ull)sent.frames, (ull)(sent.bytes + sent.frames * PLAN_FCS_BYTES));
-	if (ticks)
-		shell_print(sh, ", %s Mpps, %s Mbit/s", millions(rate, sizeof rate,
-		                                                per_second(sent.frames, ticks)),
-		            millions(bits, sizeof bits,
-		                     per_second(l1_bits(sent.frames, sent.bytes), ticks)));
-	shell_print(sh, "\n");
-	if (sent.behind)
-		shell_print(sh, "  fell behind %llu times, %llu ns at most; %llu frames were never sent\n",
-		            (ull)sent.behind, (ull)sent.worst_lag_ns, (ull)sent.forgiven);
-	if (!s->stamped)
-		return;
-	conduct_judged(i, &judged);
-	shell_print(sh, "  received %llu, lost %llu, reordered %llu, duplicates %llu, corrupted %llu",
-	            (ull)judged.received, (ull)judge_lost(sent.frames, &judged), (ull)judged.reordered,
-	            (ull)judged.duplicates, (ull)judged.corrupted);
-	if (judged.wrong_port | judged.stale | judged.strange | judged.early)
-		shell_print(sh, ", wrong port %llu, stale %llu, strange %llu, early %llu",
-		            (ull)judged.wrong_port, (ull)judged.stale, (ull)judged.strange,
-		            (ull)judged.early);
-	shell_print(sh, "\n");
-	print_latency(sh, &judged);
-}
-
-static void print_report(struct shell *sh)
-{
-	static struct histogram pacing;
-	struct histogram_summary s;
-	const struct run_order *o = conduct_order();
-	if (conduct_state() == CONDUCT_FAILED) {
-		shell_print(sh, "the run failed: %s\n", conduct_error());
-		return;
+	static struct pace_result paced;
+	struct report run = {0};
+	struct report_stream stream;
+	results_run(&run);
+	report_text_verdict(&run, write_text, sh);
+	for (unsigned i = 0; i < run.streams; i++) {
+		results_stream(i, &stream, &judged, &paced);
+		report_text_stream(&stream, write_text, sh);
 	}
-	for (unsigned i = 0; o && i < o->plan.streams; i++)
-		print_stream(sh, &o->plan.stream[i], i);
-	conduct_pacing(&pacing);
-	histogram_summarize(&pacing, &s);
-	if (s.count)
-		shell_print(sh, "pacing error ns: p50 %llu p99 %llu p99.9 %llu max %llu\n", (ull)s.p[P50],
-		            (ull)s.p[P99], (ull)s.p[P99_9], (ull)s.max);
-	shell_print(sh, "%s\n", conduct_valid() ? "valid"
-	                                        : "INVALID: the generator fell behind what was asked for");
 }
 
 /* --- the end of a trial, of a run, of a test --- */
@@ -222,7 +179,7 @@ void live_over(void)
 		say("the run is over: failed: %s", conduct_error());
 	else if (!live.sh)
 		say("the run is over: %s; `show report` tells what came of it",
-		    conduct_valid() ? "valid" : "invalid");
+		    conduct_flaw() == TRIAL_VALID ? "valid" : "invalid");
 }
 
 /* --- a report on the console: a piece a turn, so that nothing waits for the terminal --- */
@@ -303,7 +260,7 @@ uint64_t live_turn(void)
 	if (live.width)
 		shell_print(sh, "\n");
 	if (!generator.testing)
-		print_report(sh);
+		print_run(sh);
 	live.sh = NULL;
 	shell_done(sh);
 	return next;
@@ -377,12 +334,7 @@ static void show_run(struct shell *sh, int argc, char **argv)
 		shell_print(sh, "test: %u trials%s\n", trials()->trials, trials_on() ? " so far" : "");
 	shell_print(sh, "run %llu: %s\n", (ull)generator.runs, words[conduct_state()]);
 	if (conduct_state() >= CONDUCT_RUN)
-		print_report(sh);
-}
-
-static void write_script(void *ctx, const char *text, size_t len)
-{
-	shell_write(ctx, text, len);
+		print_run(sh);
 }
 
 static void show_script(struct shell *sh, int argc, char **argv)
@@ -391,7 +343,7 @@ static void show_script(struct shell *sh, int argc, char **argv)
 	(void)argv;
 	if (generator.is_bad)
 		shell_print(sh, "%s\n", generator.error);
-	script_print(&generator.plan, write_script, sh);
+	script_print(&generator.plan, write_text, sh);
 }
 
 const struct shell_command pktgen_commands[PKTGEN_COMMANDS] = {

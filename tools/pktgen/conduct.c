@@ -1,8 +1,8 @@
 /* See conduct.h. */
 #include "tools/pktgen/conduct.h"
 
+#include "control/inside.h"
 #include "control/resolve.h"
-#include "control/view.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
 
@@ -30,6 +30,7 @@ static struct {
 	uint64_t again_tsc;  /* when to ask or tell again */
 	bool written;        /* the order, in CONDUCT_ORDER */
 	bool stopping;
+	bool link_lost;      /* one was down since it began */
 	char error[160];
 } c;
 
@@ -201,6 +202,26 @@ uint64_t conduct_line_bps(const struct plan *plan, unsigned port)
 	return link.mbps * 1000000ull;
 }
 
+static bool uses(const struct plan_stream *s, unsigned port)
+{
+	return s->port == port || s->port_in == port;
+}
+
+bool conduct_links_up(const struct plan *plan)
+{
+	for (unsigned port = 0; port < core_port_count(); port++)
+		for (unsigned i = 0; i < plan->streams && !plane.link_up[port]; i++)
+			if (uses(&plan->stream[i], port))
+				return false;
+	return true;
+}
+
+void conduct_link_down(unsigned port)
+{
+	for (unsigned i = 0; i < c.plan.streams && conduct_busy(); i++)
+		c.link_lost |= uses(&c.plan.stream[i], port);
+}
+
 static void write_order(void)
 {
 	struct run_order *o = order();
@@ -356,8 +377,10 @@ void conduct_start(const struct conduct_request *r)
 	c.request.plan = &c.plan;
 	c.error[0] = 0;
 	c.unresolved = 0;
+	c.number = 0; /* what data cores have is of another run */
 	c.lead_ns = LEAD_NS;
 	c.stopping = c.written = false;
+	c.link_lost = !conduct_links_up(&c.plan);
 	memset(c.stream, 0, sizeof c.stream);
 	enter(CONDUCT_RESOLVE);
 	if (!order())
@@ -391,9 +414,8 @@ void conduct_reset(void)
 
 /* --- adding up --- */
 
-void conduct_sent(unsigned stream, struct run_sent *sum)
+static void add_sent(struct run_sent *sum, unsigned stream)
 {
-	memset(sum, 0, sizeof *sum);
 	for (unsigned pair = 0; pair < cores(); pair++) {
 		const struct run_result *r = result_of_pair(pair);
 		if (!r || !has_acted(r))
@@ -413,15 +435,46 @@ void conduct_sent(unsigned stream, struct run_sent *sum)
 	}
 }
 
-void conduct_judged(unsigned stream, struct judge_result *sum)
+static void add_judged(struct judge_result *sum, unsigned stream)
 {
 	static struct histogram scratch;
-	judge_result_clear(sum);
 	for (unsigned pair = 0; pair < cores(); pair++) {
 		const struct run_result *r = result_of_pair(pair);
 		if (r && has_acted(r))
 			judge_collect(sum, &r->judged[stream], &scratch);
 	}
+}
+
+void conduct_sent(unsigned stream, struct run_sent *sum)
+{
+	memset(sum, 0, sizeof *sum);
+	add_sent(sum, stream);
+}
+
+void conduct_judged(unsigned stream, struct judge_result *sum)
+{
+	judge_result_clear(sum);
+	add_judged(sum, stream);
+}
+
+void conduct_sent_all(struct run_sent *sum)
+{
+	memset(sum, 0, sizeof *sum);
+	for (unsigned i = 0; i < c.plan.streams; i++)
+		add_sent(sum, i);
+}
+
+void conduct_judged_all(struct judge_result *sum)
+{
+	judge_result_clear(sum);
+	for (unsigned i = 0; i < c.plan.streams; i++)
+		add_judged(sum, i);
+}
+
+uint64_t conduct_sent_ns(const struct run_sent *sum)
+{
+	return sum->last_tsc > sum->first_tsc
+	               ? clock_ns(&self.clock, sum->last_tsc - sum->first_tsc) : 0;
 }
 
 void conduct_pacing(struct histogram *sum)
@@ -434,13 +487,15 @@ void conduct_pacing(struct histogram *sum)
 	}
 }
 
-bool conduct_valid(void)
+enum trial_flaw conduct_flaw(void)
 {
-	for (unsigned pair = 0; pair < cores(); pair++) {
-		const struct run_result *r = result_of_pair(pair);
-		for (unsigned i = 0; r && i < c.plan.streams; i++)
-			if (r->sent[i].unkept)
-				return false;
-	}
-	return true;
+	struct run_sent sum;
+	if (c.link_lost)
+		return TRIAL_LINK; /* first, for it may have been the cause of what else went wrong */
+	if (c.state == CONDUCT_FAILED)
+		return TRIAL_FAULT;
+	conduct_sent_all(&sum);
+	if (sum.unkept)
+		return TRIAL_BEHIND;
+	return c.state == CONDUCT_DONE && sum.frames == 0 ? TRIAL_NOTHING : TRIAL_VALID;
 }

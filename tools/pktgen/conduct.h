@@ -16,6 +16,7 @@
 #ifndef PKTGEN_CONDUCT_H
 #define PKTGEN_CONDUCT_H
 
+#include "tools/pktgen/rfc2544.h"
 #include "tools/pktgen/run.h"
 
 enum conduct_state {
@@ -41,6 +42,9 @@ struct conduct_request {
 /* The line rate of a port that the plan sends by: what it says, else that of the link. 0: it has none. */
 uint64_t conduct_line_bps(const struct plan *plan, unsigned port);
 
+/* Are those of all its streams up, where they are sent and where they are expected? */
+bool conduct_links_up(const struct plan *plan);
+
 /* Begins; what went on before has to be over (conduct_busy). */
 void conduct_start(const struct conduct_request *r);
 
@@ -49,6 +53,9 @@ void conduct_stop(void);
 
 /* Does what is due. Returns the TSC of the next call, UINT64_MAX: none is needed. */
 uint64_t conduct_turn(void);
+
+/* A link went down. */
+void conduct_link_down(unsigned port);
 
 /* The ports have been stopped, or the program came up anew: what was going on is lost. */
 void conduct_reset(void);
@@ -63,12 +70,17 @@ uint64_t conduct_begin_tsc(void);
 /* The order in force, NULL: there was none. */
 const struct run_order *conduct_order(void);
 
-/* Of a stream over all cores, as of now. */
+/* Of a stream over all cores, as of now, and of all streams of the order together. */
 void conduct_sent(unsigned stream, struct run_sent *sum);
 void conduct_judged(unsigned stream, struct judge_result *sum);
+void conduct_sent_all(struct run_sent *sum);
+void conduct_judged_all(struct judge_result *sum);
 void conduct_pacing(struct histogram *sum); /* in DONE */
 
-/* The generator kept to what was asked for: it never fell behind, on any core. */
-bool conduct_valid(void);
+/* From the first burst to the last, ns. */
+uint64_t conduct_sent_ns(const struct run_sent *sum);
+
+/* Whether what was sent is what was asked for, as far as is known now. */
+enum trial_flaw conduct_flaw(void);
 
 #endif

@@ -140,17 +140,8 @@ void generator_over(void)
 
 static void link(unsigned port, bool up)
 {
-	trials_link(port, up);
-}
-
-bool generator_links_up(void)
-{
-	const struct plan *p = &generator.plan;
-	for (unsigned i = 0; i < p->streams; i++)
-		if (!plane.link_up[p->stream[i].port] ||
-		    (p->stream[i].port_in != PLAN_PORT_NONE && !plane.link_up[p->stream[i].port_in]))
-			return false;
-	return true;
+	if (!up)
+		conduct_link_down(port);
 }
 
 /* A script that says so starts by itself, as soon as its links are up. */
@@ -158,7 +149,7 @@ static uint64_t autostart_turn(void)
 {
 	if (autostart_tsc == 0)
 		return UINT64_MAX;
-	if (generator_links_up() || clock_tsc() >= autostart_tsc) {
+	if (conduct_links_up(&generator.plan) || clock_tsc() >= autostart_tsc) {
 		const char *why = generator.plan.has_rfc2544 ? generator_test() : generator_start(0);
 		if (why)
 			plane_log("the script does not start: %s", why);

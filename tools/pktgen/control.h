@@ -36,7 +36,6 @@ const char *generator_test(void); /* the same for the script's tests of RFC 2544
 void generator_stop(void);
 bool generator_busy(void);       /* a run or a test is on */
 void generator_over(void);       /* it has come to an end */
-bool generator_links_up(void);   /* of all ports of the script */
 uint32_t generator_burst(void);  /* frames for one doorbell */
 
 /* --- trials.c --- */
@@ -47,9 +46,14 @@ void trials_stop(void);
 bool trials_on(void);
 const char *trials_error(void);     /* why the last test ended early; "" */
 uint64_t trials_turn(void);
-void trials_link(unsigned port, bool up);
 
 /* --- results.c --- */
+
+/* What is said of the present run, and of a stream of it, as of now; the latter into the memory of the
+ * caller, which it points to then. */
+void results_run(struct report *run);
+void results_stream(unsigned i, struct report_stream *out, struct judge_result *judged,
+                    struct pace_result *paced);
 
 /* Takes what the run that has ended found, or the test up to its last trial; what was kept before is
  * gone. */

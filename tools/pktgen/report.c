@@ -3,6 +3,8 @@
 #include "lib/mem.h"
 #include "tools/pktgen/report_out.h"
 
+typedef unsigned long long ull;
+
 /* --- what all writers share --- */
 
 void report_flush(struct report_out *o)
@@ -78,6 +80,16 @@ uint64_t report_rate(uint64_t count, uint64_t ns)
 	return ns ? wide_mul_div(count, 1000000000, ns) : 0;
 }
 
+uint64_t report_l2_bytes(const struct report_stream *s)
+{
+	return s->sent_bytes + s->sent * PLAN_FCS_BYTES;
+}
+
+uint64_t report_l1_bytes(const struct report_stream *s)
+{
+	return report_l2_bytes(s) + s->sent * PLAN_WIRE_BYTES;
+}
+
 /* --- text --- */
 
 /* Right in a column; of numbers with decimals. */
@@ -126,67 +138,87 @@ static void text_head(struct report_out *o, const struct report *r)
 	}
 }
 
-static void text_stream(struct report_out *o, const struct report *r, const struct report_stream *s)
+/* A summary in one line; the mean has three decimals. */
+static void text_summary(struct report_out *o, const char *what, const struct histogram *h)
 {
-	const struct judge_result *in = s->in;
-	uint64_t wire = PLAN_FCS_BYTES + PLAN_WIRE_BYTES;
-	report_put(o, "%-24s", s->name);
-	cell(o, 14, s->sent, 0);
-	cell(o, 12, report_rate(s->sent, r->elapsed_ns), 0);
-	mega_bits(o, report_rate((s->sent_bytes + s->sent * wire) * 8, r->elapsed_ns));
-	if (!s->stamped) {
-		report_put(o, "  no stamps: not judged\n");
-		return;
-	}
-	uint64_t lost = judge_lost(s->sent, in);
-	cell(o, 14, in->received, 0);
-	cell(o, 12, lost, 0);
-	cell(o, 10, loss_of(lost, s->sent), 4);
-	cell(o, 10, in->reordered, 0);
-	cell(o, 10, in->duplicates, 0);
-	cell(o, 10, in->corrupted, 0);
-	report_put(o, "\n");
-}
-
-static void text_summary(struct report_out *o, const char *name, const struct histogram *h)
-{
+	static const char *const rank[HISTOGRAM_RANKS] = {"p50", "p90", "p99", "p99.9", "p99.99"};
+	char mean[REPORT_NUMBER];
 	struct histogram_summary t;
 	histogram_summarize(h, &t);
-	report_put(o, "%-24s", name);
-	cell_us(o, t.min);
-	cell_us_of_ps(o, t.mean_ps);
+	if (t.count == 0)
+		return;
+	report_put(o, "  %s ns: min %llu mean %s", what, (ull)t.min, report_fixed(mean, t.mean_ps, 3));
 	for (unsigned k = 0; k < HISTOGRAM_RANKS; k++)
-		cell_us(o, t.p[k]);
-	cell_us(o, t.max);
-	report_put(o, "\n");
+		report_put(o, " %s %llu", rank[k], (ull)t.p[k]);
+	report_put(o, " max %llu\n", (ull)t.max);
 }
 
-#define SUMMARY_HEAD \
-	"        min       mean        p50        p90        p99      p99.9     p99.99        max\n"
+static void text_received(struct report_out *o, uint64_t sent, const struct judge_result *in)
+{
+	char loss[REPORT_NUMBER];
+	uint64_t lost = judge_lost(sent, in);
+	report_put(o, "  received %llu, lost %llu (%s %%), reordered %llu, duplicates %llu, "
+	           "corrupted %llu", (ull)in->received, (ull)lost,
+	           report_fixed(loss, loss_of(lost, sent), 4), (ull)in->reordered,
+	           (ull)in->duplicates, (ull)in->corrupted);
+	if (in->wrong_port | in->stale | in->strange | in->early)
+		report_put(o, ", wrong port %llu, stale %llu, strange %llu, early %llu",
+		           (ull)in->wrong_port, (ull)in->stale, (ull)in->strange, (ull)in->early);
+	report_put(o, "\n");
+	text_summary(o, "latency", &in->latency);
+}
+
+static void text_stream(struct report_out *o, const struct report_stream *s)
+{
+	char mpps[REPORT_NUMBER], mbps[REPORT_NUMBER];
+	const struct pace_result *pace = s->pace;
+	report_put(o, "stream %s: eth%u sent %llu frames, %llu bytes", s->name, s->port, (ull)s->sent,
+	           (ull)report_l2_bytes(s));
+	if (s->elapsed_ns)
+		report_put(o, ", %s Mpps, %s Mbit/s",
+		           report_fixed(mpps, (report_rate(s->sent, s->elapsed_ns) + 500) / 1000, 3),
+		           report_fixed(mbps, (report_rate(report_l1_bytes(s) * 8, s->elapsed_ns) +
+		                               500) / 1000, 3));
+	report_put(o, "\n");
+	if (pace->behind)
+		report_put(o, "  fell behind %llu times, %llu ns at most; %llu frames were never sent\n",
+		           (ull)pace->behind, (ull)pace->worst_lag_ns, (ull)pace->forgiven);
+	if (s->stamped)
+		text_received(o, s->sent, s->in);
+	else
+		report_put(o, "  no stamps: not judged\n");
+	if (s->paced)
+		text_summary(o, "pacing error", &pace->error);
+}
+
+static void text_verdict(struct report_out *o, const struct report *r)
+{
+	char s[REPORT_NUMBER];
+	report_put(o, "Run of %s s: %s%s\n", report_fixed(s, r->elapsed_ns / 1000000, 3),
+	           *r->error ? "FAILED: " : r->flaw ? "INVALID: " : "",
+	           *r->error ? r->error : trial_flaw_text(r->flaw));
+}
+
+void report_text_verdict(const struct report *r, report_write *write, void *ctx)
+{
+	struct report_out o = {.write = write, .ctx = ctx};
+	text_verdict(&o, r);
+	report_flush(&o);
+}
+
+void report_text_stream(const struct report_stream *s, report_write *write, void *ctx)
+{
+	struct report_out o = {.write = write, .ctx = ctx};
+	text_stream(&o, s);
+	report_flush(&o);
+}
 
 static void text_run(struct report_out *o, const struct report *r)
 {
-	char s[REPORT_NUMBER];
-	report_put(o, "\nRun of %s s: %s\n%-24s%14s%12s%12s%14s%12s%10s%10s%10s%10s\n",
-	           report_fixed(s, r->elapsed_ns / 1000000, 3), trial_flaw_text(r->flaw), "stream",
-	           "sent", "frames/s", "Mbit/s L1", "received", "lost", "loss %", "reordered",
-	           "twice", "corrupted");
+	report_put(o, "\n");
+	text_verdict(o, r);
 	for (unsigned i = 0; i < r->streams; i++)
-		text_stream(o, r, &r->stream[i]);
-	report_put(o, "\nLatency, us             " SUMMARY_HEAD);
-	for (unsigned i = 0; i < r->streams; i++)
-		if (r->stream[i].stamped)
-			text_summary(o, r->stream[i].name, &r->stream[i].in->latency);
-	report_put(o, "\nPacing error, us        " SUMMARY_HEAD);
-	for (unsigned i = 0; i < r->streams; i++)
-		if (r->stream[i].paced)
-			text_summary(o, r->stream[i].name, &r->stream[i].pace->error);
-	for (unsigned i = 0; i < r->streams; i++)
-		if (r->stream[i].pace && r->stream[i].pace->forgiven)
-			report_put(o, "%s: fell behind by up to %s us, %llu frames were not sent\n",
-			           r->stream[i].name,
-			           report_fixed(s, r->stream[i].pace->worst_lag_ns, 3),
-			           (unsigned long long)r->stream[i].pace->forgiven);
+		text_stream(o, &r->stream[i]);
 }
 
 /* The columns that every test begins with. True: there is a result to be written. */
@@ -227,7 +259,8 @@ static void text_latency(struct report_out *o, const struct rfc2544 *m)
 {
 	struct rfc2544_latency l;
 	report_put(o, "\nLatency (26.2), us, from stamp to reception\n"
-	              "  size    rate %%" SUMMARY_HEAD);
+	              "  size    rate %%        min       mean        p50        p90        p99"
+	              "      p99.9     p99.99        max\n");
 	for (unsigned i = 0; i < m->plan.sizes; i++) {
 		const struct rfc2544_outcome *c = &m->outcome[PLAN_LATENCY][i];
 		if (!text_outcome(o, m, PLAN_LATENCY, i))
@@ -307,12 +340,14 @@ void report_text(const struct report *r, report_write *write, void *ctx)
 		[PLAN_BACK_TO_BACK] = text_bursts,
 	};
 	text_head(&o, r);
-	if (r->streams)
+	if (report_has_run(r))
 		text_run(&o, r);
 	for (unsigned test = PLAN_THROUGHPUT; r->rfc2544 && test < PLAN_TESTS; test++)
 		if (r->rfc2544->outcome[test][0].status != RFC2544_NOT_ASKED)
 			tables[test](&o, r->rfc2544);
 	if (r->rfc2544)
 		text_trial_list(&o, r->rfc2544);
+	if (r->rfc2544 && *r->error)
+		report_put(&o, "The test failed: %s\n", r->error);
 	report_flush(&o);
 }

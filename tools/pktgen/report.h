@@ -28,6 +28,7 @@ struct report_stream {
 	bool stamped;            /* else nothing of it is judged */
 	bool paced;
 	uint64_t sent, sent_bytes; /* without FCS */
+	uint64_t elapsed_ns;       /* from its first burst to its last */
 	const struct judge_result *in;
 	const struct pace_result *pace;
 };
@@ -45,6 +46,7 @@ struct report {
 	uint64_t elapsed_ns;
 	enum trial_flaw flaw;
 	const struct rfc2544 *rfc2544; /* NULL: none */
+	const char *error;             /* why the run or the tests could not be made; "": they could */
 };
 
 typedef void report_write(void *ctx, const char *text, size_t len);
@@ -52,5 +54,9 @@ typedef void report_write(void *ctx, const char *text, size_t len);
 void report_text(const struct report *r, report_write *write, void *ctx);
 void report_json(const struct report *r, report_write *write, void *ctx);
 void report_html(const struct report *r, report_write *write, void *ctx);
+
+/* What report_text says of a run, in parts, for who tells how one goes: its first line, a stream. */
+void report_text_verdict(const struct report *r, report_write *write, void *ctx);
+void report_text_stream(const struct report_stream *s, report_write *write, void *ctx);
 
 #endif

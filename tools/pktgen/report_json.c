@@ -41,15 +41,20 @@ static void boolean(struct report_out *o, const char *what, bool value)
 	report_put(o, ",\"%s\":%s", what, value ? "true" : "false");
 }
 
-/* null, or why not. */
+/* null, or the reason. */
+static void reason(struct report_out *o, const char *what, const char *why)
+{
+	name(o, what);
+	if (*why)
+		string(o, why);
+	else
+		report_put(o, "null");
+}
+
 static void flaw(struct report_out *o, enum trial_flaw why)
 {
 	boolean(o, "valid", why == TRIAL_VALID);
-	name(o, "why");
-	if (why == TRIAL_VALID)
-		report_put(o, "null");
-	else
-		string(o, trial_flaw_text(why));
+	reason(o, "why", why == TRIAL_VALID ? "" : trial_flaw_text(why));
 }
 
 /* Of one of several: a comma before all but the first. */
@@ -118,10 +123,9 @@ static void received(struct report_out *o, uint64_t sent, const struct judge_res
 	cells(o, &in->latency);
 }
 
-static void stream(struct report_out *o, const struct report *r, const struct report_stream *s)
+static void stream(struct report_out *o, const struct report_stream *s)
 {
 	struct histogram_summary t;
-	uint64_t wire = PLAN_FCS_BYTES + PLAN_WIRE_BYTES;
 	report_put(o, "\"name\":");
 	string(o, s->name);
 	number(o, "port", s->port);
@@ -132,10 +136,10 @@ static void stream(struct report_out *o, const struct report *r, const struct re
 		report_put(o, "%u", s->port_in);
 	number(o, "sent", s->sent);
 	number(o, "sent_bytes", s->sent_bytes);
-	number(o, "fps", report_rate(s->sent, r->elapsed_ns));
-	number(o, "l1_bps", report_rate((s->sent_bytes + s->sent * wire) * 8, r->elapsed_ns));
-	number(o, "l2_bps",
-	       report_rate((s->sent_bytes + s->sent * PLAN_FCS_BYTES) * 8, r->elapsed_ns));
+	number(o, "elapsed_ns", s->elapsed_ns);
+	number(o, "fps", report_rate(s->sent, s->elapsed_ns));
+	number(o, "l1_bps", report_rate(report_l1_bytes(s) * 8, s->elapsed_ns));
+	number(o, "l2_bps", report_rate(report_l2_bytes(s) * 8, s->elapsed_ns));
 	boolean(o, "stamped", s->stamped);
 	if (s->stamped)
 		received(o, s->sent, s->in);
@@ -151,11 +155,16 @@ static void stream(struct report_out *o, const struct report *r, const struct re
 static void run(struct report_out *o, const struct report *r)
 {
 	report_put(o, ",\n\"run\":{\"elapsed_ns\":%llu", (unsigned long long)r->elapsed_ns);
-	flaw(o, r->flaw);
+	if (*r->error) {
+		boolean(o, "valid", false);
+		reason(o, "why", r->error);
+	} else {
+		flaw(o, r->flaw);
+	}
 	report_put(o, ",\"streams\":[\n");
 	for (unsigned i = 0; i < r->streams; i++) {
 		open_item(o, i == 0);
-		stream(o, r, &r->stream[i]);
+		stream(o, &r->stream[i]);
 		report_put(o, "}");
 	}
 	report_put(o, "]}");
@@ -261,10 +270,12 @@ static void trial(struct report_out *o, const struct rfc2544_trial *t, unsigned 
 	}
 }
 
-static void rfc2544(struct report_out *o, const struct rfc2544 *m)
+static void rfc2544(struct report_out *o, const struct report *r)
 {
+	const struct rfc2544 *m = r->rfc2544;
 	const struct plan_rfc2544 *p = &m->plan;
 	report_put(o, ",\n\"rfc2544\":{\"finished\":%s", m->over ? "true" : "false");
+	reason(o, "error", r->error);
 	number(o, "line_bps", m->line_bps);
 	number(o, "duration_ns", p->duration_ns);
 	number(o, "settle_ns", p->settle_ns);
@@ -318,10 +329,10 @@ void report_json_to(struct report_out *o, const struct report *r)
 	name(o, "started");
 	string(o, r->started);
 	ports(o, r);
-	if (r->streams)
+	if (report_has_run(r))
 		run(o, r);
 	if (r->rfc2544)
-		rfc2544(o, r->rfc2544);
+		rfc2544(o, r);
 	report_put(o, ",\n\"script\":");
 	string(o, r->script);
 	report_put(o, "}\n");

@@ -26,6 +26,16 @@ const char *report_status(enum rfc2544_status status);
 /* count * 10^9 / ns: a second. 0 when no time passed. */
 uint64_t report_rate(uint64_t count, uint64_t ns);
 
+/* What it has sent: frames with FCS; on the wire, with preamble and gap. */
+uint64_t report_l2_bytes(const struct report_stream *s);
+uint64_t report_l1_bytes(const struct report_stream *s);
+
+/* Of a run; one that could not be made has no streams, but says why. */
+static inline bool report_has_run(const struct report *r)
+{
+	return r->streams || (*r->error && !r->rfc2544);
+}
+
 /* JSON of it all. */
 void report_json_to(struct report_out *o, const struct report *r);
 

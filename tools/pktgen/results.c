@@ -12,6 +12,7 @@
 
 static struct {
 	struct report report;
+	char error[160];
 	struct report_port port[NIC_PORTS_MAX];
 	char name[NIC_PORTS_MAX][8];
 	char machine[160];
@@ -73,41 +74,46 @@ static void take_machine(void)
 	r.report.ports = core_port_count();
 }
 
-static void take_stream(unsigned i, const struct plan_stream *s, uint64_t *first, uint64_t *last)
+void results_stream(unsigned i, struct report_stream *out, struct judge_result *judged,
+                    struct pace_result *paced)
 {
+	const struct plan_stream *s = &conduct_order()->plan.stream[i];
 	struct run_sent sent;
 	conduct_sent(i, &sent);
-	conduct_judged(i, &r.judged[i]);
-	pace_result_clear(&r.paced[i]);
-	conduct_pacing(&r.paced[i].error);
-	r.paced[i].sent = sent.frames;
-	r.paced[i].forgiven = sent.forgiven;
-	r.paced[i].behind = sent.behind;
-	r.paced[i].worst_lag_ns = sent.worst_lag_ns;
-	memcpy(r.stream_name[i].text, s->name, PLAN_NAME_BYTES);
-	r.stream[i] = (struct report_stream){
-		.name = r.stream_name[i].text, .port = s->port, .port_in = s->port_in,
-		.stamped = s->stamped, .paced = s->rate.unit != PLAN_FLAT, .sent = sent.frames,
-		.sent_bytes = sent.bytes, .in = &r.judged[i], .pace = &r.paced[i]};
-	if (sent.first_tsc && sent.first_tsc < *first)
-		*first = sent.first_tsc;
-	if (sent.last_tsc > *last)
-		*last = sent.last_tsc;
+	conduct_judged(i, judged);
+	pace_result_clear(paced);
+	conduct_pacing(&paced->error);
+	paced->sent = sent.frames;
+	paced->forgiven = sent.forgiven;
+	paced->behind = sent.behind;
+	paced->worst_lag_ns = sent.worst_lag_ns;
+	*out = (struct report_stream){
+		.name = s->name, .port = s->port, .port_in = s->port_in, .stamped = s->stamped,
+		.paced = s->rate.unit != PLAN_FLAT, .sent = sent.frames, .sent_bytes = sent.bytes,
+		.elapsed_ns = conduct_sent_ns(&sent), .in = judged, .pace = paced};
+}
+
+void results_run(struct report *run)
+{
+	const struct run_order *o = conduct_order();
+	struct run_sent sent;
+	conduct_sent_all(&sent);
+	run->streams = o ? o->plan.streams : 0;
+	run->elapsed_ns = conduct_sent_ns(&sent);
+	run->flaw = conduct_flaw();
+	run->error = conduct_state() == CONDUCT_FAILED ? conduct_error() : "";
 }
 
 static void take_run(void)
 {
-	const struct run_order *o = conduct_order();
-	uint64_t first = UINT64_MAX, last = 0, sent = 0;
+	results_run(&r.report);
 	r.report.stream = r.stream;
-	r.report.streams = o ? o->plan.streams : 0;
 	for (unsigned i = 0; i < r.report.streams; i++) {
-		take_stream(i, &o->plan.stream[i], &first, &last);
-		sent += r.stream[i].sent;
+		results_stream(i, &r.stream[i], &r.judged[i], &r.paced[i]);
+		/* the order's plan is written over by the next one */
+		memcpy(r.stream_name[i].text, r.stream[i].name, PLAN_NAME_BYTES);
+		r.stream[i].name = r.stream_name[i].text;
 	}
-	r.report.elapsed_ns = last > first ? clock_ns(&self.clock, last - first) : 0;
-	r.report.flaw = conduct_state() == CONDUCT_FAILED ? TRIAL_FAULT :
-	                !conduct_valid() ? TRIAL_BEHIND : sent == 0 ? TRIAL_NOTHING : TRIAL_VALID;
 }
 
 void results_take(void)
@@ -119,9 +125,12 @@ void results_take(void)
 	if (generator.testing) {
 		memcpy(&r.tests, trials(), sizeof r.tests);
 		r.report.rfc2544 = &r.tests;
+		r.report.error = trials_error();
 	} else {
 		take_run();
 	}
+	fmt_format(r.error, sizeof r.error, "%s", r.report.error);
+	r.report.error = r.error;
 	r.there = true;
 	r.number++;
 }

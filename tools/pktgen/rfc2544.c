@@ -14,10 +14,11 @@ const char *trial_flaw_text(enum trial_flaw flaw)
 	static const char *const text[TRIAL_FLAWS] = {
 		[TRIAL_VALID] = "valid",
 		[TRIAL_BEHIND] = "the generator fell behind",
-		[TRIAL_LINK] = "a link went down",
+		[TRIAL_LINK] = "a link was down",
 		[TRIAL_FAULT] = "a core of the generator was started anew",
 		[TRIAL_NOTHING] = "nothing was sent",
 		[TRIAL_STOPPED] = "stopped",
+		[TRIAL_IMPOSSIBLE] = "the test could not go on",
 		[TRIAL_ROOM] = "no memory for more trials",
 	};
 	return (unsigned)flaw < TRIAL_FLAWS ? text[flaw] : "unknown";
@@ -348,11 +349,11 @@ void rfc2544_done(struct rfc2544 *s, const struct trial_result *result)
 	}
 }
 
-void rfc2544_stop(struct rfc2544 *s)
+void rfc2544_stop(struct rfc2544 *s, enum trial_flaw flaw)
 {
 	s->running = false;
 	while (!s->over)
-		finish(s, RFC2544_NOT_MEASURABLE, TRIAL_STOPPED);
+		finish(s, RFC2544_NOT_MEASURABLE, flaw);
 }
 
 /* --- latency --- */

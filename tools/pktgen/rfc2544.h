@@ -62,10 +62,11 @@ struct trial {
 enum trial_flaw {
 	TRIAL_VALID,
 	TRIAL_BEHIND,     /* the generator fell behind what it was to send */
-	TRIAL_LINK,       /* a link went down */
+	TRIAL_LINK,       /* a link was down, at its beginning or in between */
 	TRIAL_FAULT,      /* a core of the generator was started anew */
 	TRIAL_NOTHING,    /* nothing was sent */
 	TRIAL_STOPPED,    /* by the user */
+	TRIAL_IMPOSSIBLE, /* it could not even begin, nor could the next: report.h has the reason */
 	TRIAL_ROOM,       /* there is no memory for more trials */
 	TRIAL_FLAWS
 };
@@ -147,8 +148,8 @@ void rfc2544_begin(struct rfc2544 *s, const struct plan_rfc2544 *plan, uint64_t 
 bool rfc2544_next(struct rfc2544 *s, struct trial *out);
 void rfc2544_done(struct rfc2544 *s, const struct trial_result *result);
 
-/* No more trials: what is open is not measurable, TRIAL_STOPPED. A running trial is given up. */
-void rfc2544_stop(struct rfc2544 *s);
+/* No more trials: what is open is not measurable, because of `flaw`. A running trial is given up. */
+void rfc2544_stop(struct rfc2544 *s, enum trial_flaw flaw);
 
 static inline uint64_t trial_lost(const struct trial_result *r)
 {

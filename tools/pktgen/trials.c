@@ -24,7 +24,7 @@ static struct {
 	bool any, on;
 	bool under_way; /* conduct.c has the trial, or has ended it */
 	bool sent;      /* it came as far as to send */
-	bool link_lost, stopping;
+	bool stopping;
 	uint64_t links_tsc; /* links are waited for until then; 0: not yet */
 	struct trial trial;
 	struct plan plan;   /* of the trial */
@@ -147,61 +147,32 @@ static void start_trial(void)
 
 /* --- what came of it --- */
 
-static void add_stream(struct trial_result *r, unsigned i, uint64_t *first_tsc, uint64_t *last_tsc,
-                       struct judge_result *all)
-{
-	static struct judge_result one;
-	static struct histogram scratch;
-	struct run_sent sent;
-	conduct_sent(i, &sent);
-	conduct_judged(i, &one);
-	r->sent += sent.frames;
-	r->forgiven += sent.forgiven;
-	if (sent.worst_lag_ns > r->worst_lag_ns)
-		r->worst_lag_ns = sent.worst_lag_ns;
-	if (sent.first_tsc && sent.first_tsc < *first_tsc)
-		*first_tsc = sent.first_tsc;
-	if (sent.last_tsc > *last_tsc)
-		*last_tsc = sent.last_tsc;
-	judge_collect(all, &one, &scratch);
-}
-
-static enum trial_flaw flaw(void)
-{
-	if (t.stopping)
-		return TRIAL_STOPPED;
-	if (t.link_lost)
-		return TRIAL_LINK;
-	if (conduct_state() == CONDUCT_FAILED)
-		return TRIAL_FAULT;
-	return conduct_valid() ? TRIAL_VALID : TRIAL_BEHIND;
-}
-
 static void collect(struct trial_result *r)
 {
 	static struct judge_result all;
-	uint64_t first_tsc = UINT64_MAX, last_tsc = 0;
+	struct run_sent sent;
 	memset(r, 0, sizeof *r);
-	r->flaw = flaw();
+	r->flaw = t.stopping ? TRIAL_STOPPED : conduct_flaw();
 	if (!t.sent)
 		return;
-	judge_result_clear(&all);
-	for (unsigned i = 0; i < t.plan.streams; i++)
-		add_stream(r, i, &first_tsc, &last_tsc, &all);
+	conduct_sent_all(&sent);
+	conduct_judged_all(&all);
+	r->sent = sent.frames;
+	r->forgiven = sent.forgiven;
+	r->worst_lag_ns = sent.worst_lag_ns;
+	r->elapsed_ns = conduct_sent_ns(&sent);
 	r->received = all.received;
 	r->duplicates = all.duplicates;
 	r->reordered = all.reordered;
 	r->corrupted = all.corrupted;
-	if (last_tsc > first_tsc)
-		r->elapsed_ns = clock_ns(&self.clock, last_tsc - first_tsc);
 	if (all.ipdv_count)
 		r->ipdv_mean_ps = wide_mul_div(wide_div(all.ipdv_sum_ns, 1), 1000, all.ipdv_count);
 	histogram_summarize(&all.latency, &r->latency);
 }
 
-static void end_test(void)
+static void end_test(enum trial_flaw flaw)
 {
-	rfc2544_stop(&t.tests); /* what is open stays so no longer */
+	rfc2544_stop(&t.tests, flaw); /* what is open stays so no longer */
 	t.on = false;
 	generator_over();
 }
@@ -209,19 +180,18 @@ static void end_test(void)
 static void end_trial(void)
 {
 	struct trial_result r;
-	if (conduct_state() == CONDUCT_FAILED && !t.sent && !t.stopping && !t.link_lost) {
+	t.under_way = false;
+	if (conduct_flaw() == TRIAL_FAULT && !t.sent && !t.stopping) {
 		fmt_format(t.error, sizeof t.error, "%s", conduct_error());
-		t.under_way = false;
-		end_test();
+		end_test(TRIAL_IMPOSSIBLE);
 		return;
 	}
 	collect(&r);
-	t.under_way = false;
 	rfc2544_done(&t.tests, &r);
 	live_trial(&t.tests, t.tests.trials - 1);
 	results_take();
 	if (t.stopping)
-		end_test();
+		end_test(TRIAL_STOPPED);
 }
 
 /* --- its course --- */
@@ -229,7 +199,7 @@ static void end_trial(void)
 /* False: the next call is to look again. */
 static bool links_are_up(void)
 {
-	if (generator_links_up())
+	if (conduct_links_up(&generator.plan))
 		return true;
 	if (t.links_tsc == 0)
 		t.links_tsc = clock_tsc() + clock_ticks(&self.clock, LINKS_NS);
@@ -241,12 +211,10 @@ static void next_trial(void)
 	if (!links_are_up())
 		return;
 	t.links_tsc = 0;
-	if (!rfc2544_next(&t.tests, &t.trial)) {
-		end_test();
-		return;
-	}
-	t.link_lost = !generator_links_up();
-	start_trial();
+	if (rfc2544_next(&t.tests, &t.trial))
+		start_trial();
+	else
+		end_test(TRIAL_VALID); /* nothing is open any more */
 }
 
 uint64_t trials_turn(void)
@@ -260,17 +228,10 @@ uint64_t trials_turn(void)
 	if (t.under_way)
 		end_trial();
 	else if (t.stopping)
-		end_test();
+		end_test(TRIAL_STOPPED);
 	else
 		next_trial();
 	return t.on ? self.now_tsc + clock_ticks(&self.clock, 5 * MS) : UINT64_MAX;
-}
-
-void trials_link(unsigned port, bool up)
-{
-	const struct plan *p = &generator.plan;
-	for (unsigned i = 0; i < p->streams && !up && t.under_way; i++)
-		t.link_lost |= p->stream[i].port == port || p->stream[i].port_in == port;
 }
 
 /* Memory for the trials of the script, once: a quarter of what there is at most, and never more than
@@ -305,7 +266,7 @@ const char *trials_start(void)
 		return "there is not enough memory for trials";
 	rfc2544_begin(&t.tests, &p->rfc2544, bps, t.memory, t.room);
 	t.any = t.on = true;
-	t.under_way = t.stopping = t.link_lost = false;
+	t.under_way = t.stopping = false;
 	t.links_tsc = 0;
 	t.error[0] = 0;
 	return NULL;
