@@ -43,7 +43,7 @@ PROGRAM_OBJ := $(PROGRAM_SRC:%.c=$(BUILD)/program/%.o) $(LIB_SRC:%.c=$(BUILD)/pr
 Q := $(if $(V),,@)
 SAY = $(if $(V),@:,@printf '  %-7s %s\n')
 
-.PHONY: all help run demo image iso test test-system test-witness check bench check-deps \
+.PHONY: all help run demo rfc2544 image iso test test-system test-witness check bench check-deps \
 	clean compile_commands
 all: $(BUILD)/hayate.elf ## build the image for direct boot, build/hayate.elf
 
@@ -57,6 +57,11 @@ run: ## install what is missing, build, and show the router at work between two 
 # NIC=ixgbe: on two 82599 ports, modelled by nicsim
 demo: all $(if $(filter-out virtio,$(NIC)),nicsim) ## the same without looking for missing packages
 	@tools/hayate demo $(if $(NIC),--nic $(NIC))
+
+# OPTIONS: those of `tools/hayate rfc2544 --help`
+rfc2544: all $(if $(findstring ixgbe,$(OPTIONS)),nicsim) ## our router by our generator: report in build/rfc2544
+	@tools/deps.sh install run
+	@tools/hayate rfc2544 $(OPTIONS)
 
 image iso: all ## build/hayate.iso: boots by GRUB from BIOS and UEFI, as CD and as USB stick
 	@tools/hayate image

@@ -112,18 +112,9 @@ def test_cores_share_a_stream(make_router, make_hosts, tmp_path):
 
 @pytest.fixture
 def patch_panel():
-    """Two cables, each a bridge in a namespace: (ports of one end, ports of the other)."""
-    with netlab.Host("panel") as panel:
-        panel.ip("link", "delete", "eth0")
-        for cable in (0, 1):
-            panel.ip("link", "add", "br%d" % cable, "type", "bridge", "mcast_snooping", "0")
-            panel.ip("link", "set", "br%d" % cable, "up")
-            for end in "ab":
-                name = "%s%d" % (end, cable)
-                panel.ip("tuntap", "add", "dev", name, "mode", "tap")
-                panel.ip("link", "set", name, "master", "br%d" % cable, "up")
-        yield [["tap:%d/%s%d,queues=1" % (panel.holder.pid, end, cable) for cable in (0, 1)]
-               for end in "ab"]
+    """Two cables: (ports of one end, ports of the other)."""
+    with netlab.PatchPanel(2) as panel:
+        yield panel.ends
 
 
 THROUGH = """\

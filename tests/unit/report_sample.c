@@ -36,7 +36,7 @@ static uint64_t skewed(uint64_t least)
 }
 
 /* The router does 7.4 million frames a second, whatever their size, and has room for 900; the
- * generator cannot do 1280 bytes at line rate. */
+ * generator cannot do 1280 bytes at line rate, and of 1024 the cable was out. */
 static void play(const struct trial *t, struct trial_result *r)
 {
 	static struct histogram h;
@@ -52,7 +52,7 @@ static void play(const struct trial *t, struct trial_result *r)
 		r->flaw = TRIAL_BEHIND;
 		r->worst_lag_ns = 3200000;
 		r->forgiven = 4711;
-	} else if (t->test == PLAN_THROUGHPUT && noise(25) == 0) {
+	} else if (t->test == PLAN_THROUGHPUT && (t->size == 1020 || noise(25) == 0)) {
 		r->flaw = TRIAL_LINK;
 	}
 	histogram_clear(&h);
@@ -106,8 +106,8 @@ const struct report *sample_report(unsigned what)
 	state = 1;
 	report = (struct report){.version = "1.0",
 	                         .machine = "a made-up machine, 2 cores, 2.60 GHz",
-	                         .started = "1970-01-01 00:00 UTC", .error = "", .port = ports,
-	                         .ports = 2};
+	                         .started = "1970-01-01 00:00 UTC", .error = "",
+	                         .catch_up_ns = 20000000, .port = ports, .ports = 2};
 	report.script = "# \"quotes\", tabs\tand </script> do no harm\nrfc2544\n";
 	if (what & SAMPLE_RUN) {
 		make_stream(0, "small", 29761904, 60);

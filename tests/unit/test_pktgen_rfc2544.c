@@ -14,6 +14,8 @@ struct device {
 	uint64_t fps;      /* forwarded; 0: as many as come */
 	uint64_t buffer;   /* frames */
 	uint32_t behind_above; /* the generator cannot do more than this rate */
+	uint64_t behind_frames; /* nor longer bursts than this; 0: of any length */
+	bool unplugged;
 	uint32_t flaky;    /* every so many trials are invalid; 0: none */
 	bool lossy;        /* loses one frame of each trial */
 };
@@ -48,6 +50,10 @@ static void play(const struct device *d, const struct trial *t, unsigned number,
 		r->latency.p[i] = 3000 + 100 * i + number * 7 % 5;
 	if ((d->behind_above && t->rate > d->behind_above) || (d->flaky && number % d->flaky == 0))
 		r->flaw = TRIAL_BEHIND;
+	if (d->behind_frames && t->frames > d->behind_frames)
+		r->flaw = TRIAL_BEHIND;
+	if (d->unplugged)
+		r->flaw = TRIAL_LINK;
 }
 
 static unsigned run(const struct plan_rfc2544 *p, const struct device *d)
@@ -252,25 +258,56 @@ static void bursts_are_found(void **s)
 	assert_int_equal(m.outcome[PLAN_BACK_TO_BACK][0].burst_max, 0);
 }
 
+/* What the generator can do is a bound of what is found; a device that can do less is measured all the
+ * same. */
+static void generators_have_limits(void **s)
+{
+	(void)s;
+	struct plan_rfc2544 p = plan_of(ALL);
+	struct device d = {.behind_above = 80000, .fps = 11160714}; /* of 64 bytes: 75 % */
+	run(&p, &d);
+	for (unsigned i = 0; i < 3; i++) {
+		const struct rfc2544_outcome *o = &m.outcome[PLAN_THROUGHPUT][i];
+		assert_int_equal(o->status, RFC2544_DONE);
+		assert_int_equal(o->rate, i == 0 ? 75000 : 80000);
+		assert_true(o->bounded == (i > 0) && o->flaw == (i ? TRIAL_BEHIND : TRIAL_VALID));
+		assert_int_equal(trials[o->first + 2].what.attempt, 3);
+		assert_int_equal(m.outcome[PLAN_LATENCY][i].status, RFC2544_DONE);
+		assert_int_equal(m.outcome[PLAN_LATENCY][i].rate, o->rate);
+		/* 100 and 90 % three times each, then 80 and what is clean */
+		o = &m.outcome[PLAN_FRAME_LOSS][i];
+		assert_true(o->status == RFC2544_DONE && o->end - o->first == (i == 0 ? 9 : 8));
+		/* bursts are at line rate, which it cannot do at all */
+		assert_int_equal(m.outcome[PLAN_BACK_TO_BACK][i].status, RFC2544_NOT_MEASURABLE);
+		assert_int_equal(m.outcome[PLAN_BACK_TO_BACK][i].flaw, TRIAL_BEHIND);
+	}
+	d = (struct device){.behind_frames = 5000};
+	run(&p, &d);
+	const struct rfc2544_outcome *o = &m.outcome[PLAN_BACK_TO_BACK][0];
+	assert_true(o->status == RFC2544_DONE && o->bounded && o->flaw == TRIAL_BEHIND);
+	assert_true(o->burst_min <= 5000 && o->burst_min >= 5000 - 5000 / 1024 && o->repeats == 1);
+	/* less than the least rate */
+	d = (struct device){.behind_above = 500};
+	run(&p, &d);
+	o = m.outcome[PLAN_THROUGHPUT];
+	assert_true(o->status == RFC2544_NOT_MEASURABLE && o->flaw == TRIAL_BEHIND);
+	assert_string_equal(trial_flaw_text(o->flaw), "the generator fell behind");
+	assert_int_equal(m.outcome[PLAN_LATENCY][0].status, RFC2544_NO_THROUGHPUT);
+}
+
 /* A trial is made three times at most; a test without a valid one says why. */
 static void invalid_trials_are_made_again(void **s)
 {
 	(void)s;
 	struct plan_rfc2544 p = plan_of(ALL);
-	struct device d = {.behind_above = 80000};
-	run(&p, &d);
+	struct device d = {.unplugged = true};
+	assert_int_equal(run(&p, &d), 3 * (3 + 3 * 10 + 3));
 	for (unsigned i = 0; i < 3; i++) {
 		const struct rfc2544_outcome *o = &m.outcome[PLAN_THROUGHPUT][i];
-		assert_int_equal(o->status, RFC2544_NOT_MEASURABLE);
-		assert_int_equal(o->flaw, TRIAL_BEHIND);
-		assert_string_equal(trial_flaw_text(o->flaw), "the generator fell behind");
-		assert_int_equal(o->end - o->first, 3);
+		assert_true(o->status == RFC2544_NOT_MEASURABLE && o->flaw == TRIAL_LINK && !o->bounded);
 		assert_int_equal(trials[o->end - 1].what.attempt, 3);
 		assert_int_equal(m.outcome[PLAN_LATENCY][i].status, RFC2544_NO_THROUGHPUT);
-		/* 100 and 90 % three times each, then 80 and 70 */
-		o = &m.outcome[PLAN_FRAME_LOSS][i];
-		assert_true(o->status == RFC2544_DONE && o->end - o->first == 8);
-		assert_int_equal(m.outcome[PLAN_BACK_TO_BACK][i].status, RFC2544_NOT_MEASURABLE);
+		assert_int_equal(m.outcome[PLAN_BACK_TO_BACK][i].flaw, TRIAL_LINK);
 	}
 	/* one of three is invalid: all is measured all the same */
 	d = (struct device){.fps = 5000000, .buffer = 300, .flaky = 3};
@@ -340,6 +377,7 @@ int main(void)
 		cmocka_unit_test(latency_is_at_throughput),
 		cmocka_unit_test(loss_goes_down_to_two_clean_trials),
 		cmocka_unit_test(bursts_are_found),
+		cmocka_unit_test(generators_have_limits),
 		cmocka_unit_test(invalid_trials_are_made_again),
 		cmocka_unit_test(stops_and_ends_of_memory),
 	};

@@ -84,6 +84,7 @@ static const char full[] =
 	"answer eth0 192.0.2.0/24\r\n"
 	"ANSWER eth1 2001:db8:2::/64   # behind a statement \x80\n"
 	"line eth0 10Gbps # of virtio\n"
+	"catch-up 1.5ms\n"
 	"stream voice\n"
 	" port eth0 to eth1\n"
 	" cores 2\n"
@@ -138,10 +139,11 @@ static void test_full(void **state)
 	assert_int_equal(plan.answer[0].plen, 120);
 	assert_int_equal(plan.answer[1].port, 1);
 	assert_true(plan.line_bps[0] == 10000000000u && plan.line_bps[1] == 0 && plan.line_line[0] == 4);
+	assert_true(plan.catch_up_ns == 1500000);
 	assert_true(plan.autostart && plan.limit.ns == 120000000000u && plan.limit.frames == 5);
 	const struct plan_stream *s = &plan.stream[0];
 	assert_string_equal(s->name, "voice");
-	assert_int_equal(s->line, 5);
+	assert_int_equal(s->line, 6);
 	assert_true(s->port == 0 && s->port_in == 1 && s->cores == 2 && s->stamped && !s->resolve);
 	assert_true(s->mac_src[5] == 1 && s->mac_dst[5] == 0x55);
 	assert_true(s->vlans == 2 && s->vlan[0] == (5 << 13 | 0x1000 | 100) && s->vlan[1] == 0);
@@ -230,7 +232,8 @@ static const struct {
 	uint32_t line;
 	const char *word, *reason;
 } bad[] = {
-	{"frob\n", 1, "frob", "unknown statement; expected answer, line, stream, run or rfc2544"},
+	{"frob\n", 1, "frob", "unknown statement; expected answer, line, catch-up, stream, run "
+	 "or rfc2544"},
 	{STREAM " frob\n", 4, "frob", "unknown statement; in a stream there are port, cores, mac, "
 	 "vlan, "
 	 "udp, tcp, icmp, ip, ttl, tos, size, stamp, no stamp, rate, ramp, burst, weight, limit and "
@@ -286,6 +289,8 @@ static const struct {
 	{"rfc2544 latency latency\n", 1, "latency", "this test stands twice"},
 	{"rfc2544 latency\n trial 0s\n", 2, "0s", "a trial must be a time such as 10s, 500ms or 2min, "
 	 "more than 0"},
+	{"catch-up 10.1s\n", 1, "10.1s", "more than 10s cannot be caught up"},
+	{"catch-up 1ms\ncatch-up 1ms\n", 2, "catch-up", "\"catch-up\" stands already at line 1"},
 	{"rfc2544 latency\n settle 2\n", 2, "2", "the pause must be a time such as 10s, 500ms or 2min"},
 	{"rfc2544 latency\n loss 100%\n", 2, "100%", "the loss must be from 0% to 99.9999%, with at "
 	 "most 4 digits behind the point"},
@@ -522,7 +527,7 @@ static void test_ports(void **state)
 	admit(full);
 	assert_int_equal(script_check_ports(&plan, 16, &error), 0);
 	assert_int_equal(script_check_ports(&plan, 15, &error), E_INVAL);
-	assert_int_equal(error.line, 42);
+	assert_int_equal(error.line, 43);
 	assert_string_equal(error.word, "eth15");
 	assert_string_equal(error.reason, "there is no such port; the machine has 15");
 	assert_int_equal(script_check_ports(&plan, 1, &error), E_INVAL);

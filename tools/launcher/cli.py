@@ -81,6 +81,20 @@ leaves nothing behind, however it ends. Needs root, or a kernel that lets users 
 """
 
 
+RFC2544_EPILOG = """\
+Boots two machines of one image, a router and a generator, in QEMU, with two bridges of a network
+namespace as cables between them, and runs the tests (docs/pktgen.md, RFC 2544). The report is of
+the whole: router, cards as QEMU has them, taps, this host, all on the same CPUs. A trial in which
+the generator got too little of them is invalid and made again.
+
+Exit code 0: all trials valid; 120: not all.
+
+examples:
+  hayate rfc2544
+  hayate rfc2544 throughput latency --sizes 64/1518 --line 1Gbps --accel kvm -o results
+
+"""
+
 PASSWORD_EPILOG = """\
 The line belongs with `console server` and `console access` (docs/configuration.md). The password is
 read from the terminal, or as the first line of standard input.
@@ -140,6 +154,10 @@ def parser():
         "demo", help="show a router at work between two hosts", formatter_class=Formatter,
         description="Shows Hayate routing between two hosts.", epilog=DEMO_EPILOG + EXIT_CODES,
         allow_abbrev=False))
+    _rfc2544_options(commands.add_parser(
+        "rfc2544", help="measure the router by the generator (RFC 2544)",
+        formatter_class=Formatter, description="Boots the router and the generator, joined by two "
+        "cables, and makes the report.", epilog=RFC2544_EPILOG + EXIT_CODES, allow_abbrev=False))
     _password_options(commands.add_parser(
         "password", help="make the hash of a console's password", formatter_class=Formatter,
         description="Reads a password and prints the line of a configuration that lets it in.",
@@ -231,16 +249,47 @@ def _image_options(img):
 
 
 def _demo_options(demo):
-    demo.add_argument("--accel", choices=["auto", "tcg", "kvm"], default="auto",
-                      help="as for `hayate run`")
-    demo.add_argument("--cpus", metavar="N", type=_positive, default=2, help="CPUs (default 2)")
     demo.add_argument("--seconds", metavar="S", type=_positive, default=3,
                       help="length of each iperf3 run (default 3)")
-    demo.add_argument("--image", metavar="F", help="kernel to boot (default build/hayate.elf)")
-    demo.add_argument("--nic", choices=options.NICS, default=options.QEMU_NIC,
-                      help="network card of both ports (default %(default)s)")
-    demo.add_argument("--qemu", metavar="PATH", help="QEMU to use, as for `hayate run`")
+    _lab_options(demo)
     demo.add_argument("--verbose", action="store_true", help="show the router's console too")
+
+
+def _lab_options(command):
+    """Of machines that the command boots itself."""
+    command.add_argument("--accel", choices=["auto", "tcg", "kvm"], default="auto",
+                         help="as for `hayate run`")
+    command.add_argument("--cpus", metavar="N", type=_positive, default=2,
+                         help="CPUs of a machine (default 2)")
+    command.add_argument("--image", metavar="F", help="kernel to boot (default build/hayate.elf)")
+    command.add_argument("--nic", choices=options.NICS, default=options.QEMU_NIC,
+                         help="network card of all ports (default %(default)s)")
+    command.add_argument("--qemu", metavar="PATH", help="QEMU to use, as for `hayate run`")
+
+
+def _rfc2544_options(test):
+    test.add_argument("tests", metavar="TEST", nargs="*",
+                      help="throughput, latency, frame-loss, back-to-back (default: all)")
+    test.add_argument("-o", "--output", metavar="DIR",
+                      default=os.path.join(options.ROOT, "build", "rfc2544"),
+                      help="where the report goes (default build/rfc2544)")
+    test.add_argument("--line", metavar="RATE", default="100Mbps",
+                      help="what the cables count as, the 100%% of the tests (default %(default)s)")
+    test.add_argument("--catch-up", metavar="TIME", default="100ms",
+                      help="how far the generator may be behind; what it owes goes in a burst "
+                           "(default %(default)s)")
+    test.add_argument("--full", action="store_true", help="sizes, durations, search and repetitions "
+                      "of the RFC: more than a day; the next four then do not count")
+    test.add_argument("--sizes", metavar="LIST", default="64/512/1518",
+                      help="bytes with FCS (default %(default)s)")
+    test.add_argument("--trial", metavar="TIME", default="1s", help="of sending (default %(default)s)")
+    test.add_argument("--settle", metavar="TIME", default="500ms",
+                      help="for what is under way after it (default %(default)s)")
+    test.add_argument("--repeat", metavar="N", type=_positive, default=3,
+                      help="trials of latency and back-to-back (default %(default)s)")
+    test.add_argument("--both-ways", action="store_true", help="traffic both ways (section 14)")
+    test.add_argument("--family", choices=("4", "6"), default="4", help="IP version (default 4)")
+    _lab_options(test)
 
 
 def _password_options(command):
@@ -292,6 +341,11 @@ def _demo(arguments):
     return demo.run(arguments)
 
 
+def _rfc2544(arguments):
+    from . import rfc2544  # the same
+    return rfc2544.run(arguments)
+
+
 def _password(arguments):
     return password.run(arguments.iterations)
 
@@ -300,7 +354,7 @@ def main(argv):
     try:
         arguments = parser().parse_args(argv)
         arguments.words = argv[argv.index(arguments.command) + 1:]
-        return {"run": _run, "image": _image, "demo": _demo,
+        return {"run": _run, "image": _image, "demo": _demo, "rfc2544": _rfc2544,
                 "password": _password}[arguments.command](arguments)
     except LauncherError as error:
         print("hayate: %s" % error, file=sys.stderr)

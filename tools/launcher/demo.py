@@ -5,16 +5,15 @@ import os
 import re
 import selectors
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections import namedtuple
 
-from . import image, netlab, newqemu, ports
-from .errors import EXIT_DEMO, EXIT_SIGNAL, LauncherError
-from .guest import LAUNCHER, PYTHON, READY, Guest, GuestError
+from . import image, lab, netlab, newqemu, ports
+from .guest import READY, Guest
+from .lab import Failure
 from .options import KERNEL, choose_accel, data_cores, modelled
 
 # Addresses reserved for documentation (RFC 5737).
@@ -38,73 +37,8 @@ UDP_MBITS = 100  # at most
 PROGRAMS = ("ip", "ping", "traceroute", "iperf3")
 
 
-class Failure(Exception):
-    """Something the demo shows did not work."""
-
-
-class Steps:
-    """Progress: one line per step, said before it starts and completed when it ends."""
-
-    def __init__(self):
-        self.begin = time.monotonic()
-        self.open = False
-
-    def step(self, text):
-        self.done("")
-        sys.stdout.write("[%5.1f s] %-44s " % (time.monotonic() - self.begin, text))
-        sys.stdout.flush()
-        self.open = True
-
-    def done(self, text):
-        if self.open:
-            sys.stdout.write(text + "\n")
-            sys.stdout.flush()
-            self.open = False
-
-
-class Stopped(BaseException):
-    def __init__(self, number):
-        super().__init__(number)
-        self.number = number
-
-
-def _stop(number, _frame):
-    raise Stopped(number)
-
-
 def run(options):
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, _stop)
-    steps = Steps()
-    try:
-        _check_machine(options)
-        with contextlib.ExitStack() as stack:
-            _demo(options, steps, stack)
-        return 0
-    except Stopped as stopped:
-        steps.done("stopped")
-        return EXIT_SIGNAL + stopped.number
-    except (Failure, GuestError) as failure:
-        steps.done("FAILED")
-        raise LauncherError("demo: %s" % failure, EXIT_DEMO) from None
-    except LauncherError:
-        steps.done("FAILED")
-        raise
-
-
-def _check_machine(options):
-    missing = [name for name in PROGRAMS if not shutil.which(name)]
-    if missing:
-        raise LauncherError("not installed: %s (tools/deps.sh install run)" % ", ".join(missing))
-    kernel = options.image or KERNEL
-    if not os.path.isfile(kernel):
-        raise LauncherError("%s: no such file (build it with: make)" % kernel)
-    reason = netlab.usable()
-    if reason and os.geteuid() != 0:
-        netlab.become_root_in_user_namespace([PYTHON, LAUNCHER, *sys.argv[1:]])
-        reason += "; this machine does not let users make them: run `sudo tools/hayate demo`"
-    if reason:
-        raise LauncherError(reason)
+    return lab.conduct("demo", PROGRAMS, options, _demo)
 
 
 # When the first packet came through, in ms: since the kernel began, and since QEMU was started.

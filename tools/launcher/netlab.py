@@ -130,6 +130,45 @@ class Host:
         return False
 
 
+class PatchPanel:
+    """Cables in a namespace: each a bridge with a tap at either end, which holds QUEUE frames for
+    who does not look just then.
+
+    `ends` is two lists, of the one ends and of the other, each what `hayate run --port` takes.
+    """
+
+    QUEUE = 10000
+
+    def __init__(self, cables, queues=1):
+        self.host = Host("patch panel")
+        self.ends = ([], [])
+        try:
+            self.host.ip("link", "delete", "eth0")
+            for cable in range(cables):
+                self._add(cable, queues)
+        except BaseException:
+            self.host.close()
+            raise
+
+    def _add(self, cable, queues):
+        bridge = "br%d" % cable
+        self.host.ip("link", "add", bridge, "type", "bridge", "mcast_snooping", "0")
+        self.host.ip("link", "set", bridge, "up")
+        for end, ports in zip("ab", self.ends):
+            tap = "%s%d" % (end, cable)
+            self.host.ip("tuntap", "add", "dev", tap, "mode", "tap",
+                         *(["multi_queue"] if queues > 1 else []))
+            self.host.ip("link", "set", tap, "master", bridge, "txqueuelen", str(self.QUEUE), "up")
+            ports.append("tap:%d/%s,queues=%d" % (self.host.holder.pid, tap, queues))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.host.close()
+        return False
+
+
 def usable():
     """'' when this process may make network namespaces and taps, else why not."""
     if not os.path.exists("/dev/net/tun"):

@@ -46,28 +46,34 @@ def _form(machine, name, argument):
     return match[1] + "\n"
 
 
-def run(options, words):
-    """words: the command line behind `hayate run`. Returns the exit code."""
-    check(options)
-    os.makedirs(options.report, exist_ok=True)
+def take(arguments, directory, timeout_s=None):
+    """Runs the machine of these `hayate run` arguments to the end of its script and writes the three
+    reports to the directory, which is there. True: all of it was valid."""
     try:
-        with guest.Guest(child_arguments(words), echo=sys.stdout.write) as machine:
+        with guest.Guest(arguments, echo=sys.stdout.write) as machine:
             machine.wait_ready(120)
             ended = re.compile("%s|%s|%s" % (OVER.pattern, FAILED.pattern, WRONG.pattern))
-            said = machine.expect(ended, options.timeout or 1e9, "the end of the run")[0]
+            said = machine.expect(ended, timeout_s or 1e9, "the end of the run")[0]
             if not OVER.search(said) and not said.startswith("the test failed"):
                 raise LauncherError(said, EXIT_INVALID)
             if said.startswith("the test failed"):
                 machine.expect(OVER, 20, "the end of the test")
             machine.echo = None
             for name, argument in FORMS.items():
-                path = os.path.join(options.report, "report." + name)
+                path = os.path.join(directory, "report." + name)
                 with open(path, "w", encoding="utf-8") as file:
                     file.write(_form(machine, name, argument))
     except guest.GuestError as error:
         late = "--timeout ran out" in str(error)
         raise LauncherError(str(error), EXIT_TIMEOUT if late else EXIT_MISSING) from None
-    print("\nreports: %s" % os.path.join(options.report, "report.{txt,json,html}"))
     good = OVER.search(said)
-    valid = good and (good[2] == "valid" or good[2].endswith(" 0 invalid"))
+    return bool(good) and (good[2] == "valid" or good[2].endswith(" 0 invalid"))
+
+
+def run(options, words):
+    """words: the command line behind `hayate run`. Returns the exit code."""
+    check(options)
+    os.makedirs(options.report, exist_ok=True)
+    valid = take(child_arguments(words), options.report, options.timeout)
+    print("\nreports: %s" % os.path.join(options.report, "report.{txt,json,html}"))
     return 0 if valid else EXIT_INVALID

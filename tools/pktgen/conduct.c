@@ -15,8 +15,6 @@
 #define LEAD_NS (20 * MS)      /* from the order to the first frame: for preparing the frames */
 #define LEAD_MAX_NS (5000 * MS)
 #define OVERDUE_NS (3000 * MS) /* after the end, for the rings to become empty */
-#define OWED_NS (1 * MS)       /* a flow that is so far behind has fallen behind: at 100 Gbit/s what a
-                                  core's ring holds lasts 7 us, and a host's pause that hurts 50 */
 
 static struct {
 	enum conduct_state state;
@@ -229,7 +227,7 @@ static void write_order(void)
 	o->stop = 0;
 	o->begin_tsc = begin;
 	o->end_tsc = c.request.ns ? begin + clock_ticks(&self.clock, c.request.ns) : UINT64_MAX;
-	o->owed_max = clock_ticks(&self.clock, OWED_NS);
+	o->owed_max = clock_ticks(&self.clock, plan_catch_up_ns(&c.plan));
 	o->tolerance_ppm = c.request.tolerance_ppm;
 	o->cores = cores();
 	o->burst = c.request.burst;

@@ -10,8 +10,7 @@
  * Invariants
  * 1. balance >= 0: the next frame is due, since balance / rate ticks.
  * 2. Nobody catches up beyond owed_max, or two bursts if these take longer: who owes more is
- *    forgiven
- *    whole frames, which are counted. A trial with any is not what was asked for (pace_kept).
+ *    forgiven whole frames, which are counted. A trial with any is not what was asked for (pace_kept).
  * 3. Frames of a burst are due with its first; bursts have the distance that their cost makes.
  *
  * The ramp goes in PACE_STEPS steps of constant rate, each the mean of its part of the slope, so
@@ -36,7 +35,7 @@ struct pace_rate {
 	uint64_t hz;       /* ticks a second of the clock, 2^22 at least */
 	uint64_t line_bps; /* of the port, for PLAN_PERCENT */
 	uint32_t sender, senders; /* this flow sends frames sender, sender + senders, ... */
-	uint64_t owed_max;        /* ticks that the flow may owe: 1 ms is usual */
+	uint64_t owed_max;        /* ticks that the flow may owe: plan_catch_up_ns */
 	/* Millionths of the frames that may be forgiven in small pieces, for trials at line rate:
 	 * the clocks of cable and TSC differ (IEEE 802.3 allows either +-100 ppm), so that asking
 	 * for a line rate that is a hair above the cable's own must not make a trial invalid. 0:

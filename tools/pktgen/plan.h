@@ -23,6 +23,8 @@
 #define PLAN_FRAME_MIN 60  /* 64 with FCS */
 #define PLAN_FRAME_MAX 9216
 #define PLAN_FCS_BYTES 4
+/* At 100 Gbit/s what a ring holds lasts 7 us, and a pause of the host that hurts 50. */
+#define PLAN_CATCH_UP_NS 1000000ull
 #define PLAN_WIRE_BYTES 20 /* preamble, SFD and the least gap: what L1 counts beside frame and FCS */
 
 enum plan_proto { PLAN_UDP, PLAN_TCP, PLAN_ICMP, PLAN_IP_ONLY }; /* ICMP: echo requests */
@@ -134,6 +136,7 @@ struct plan {
 	bool has_rfc2544;
 	bool autostart;          /* `run` stands in the script */
 	struct plan_limit limit; /* of the run */
+	uint64_t catch_up_ns;    /* who is behind by no more sends what it owes; 0: PLAN_CATCH_UP_NS */
 	struct plan_rfc2544 rfc2544;
 	struct plan_stream stream[PLAN_STREAMS_MAX];
 	struct plan_answer answer[PLAN_ANSWERS_MAX];
@@ -141,5 +144,10 @@ struct plan {
 	uint64_t line_bps[PLAN_PORTS_MAX];
 	uint32_t line_line[PLAN_PORTS_MAX]; /* of the script */
 };
+
+static inline uint64_t plan_catch_up_ns(const struct plan *p)
+{
+	return p->catch_up_ns ? p->catch_up_ns : PLAN_CATCH_UP_NS;
+}
 
 #endif

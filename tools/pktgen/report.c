@@ -75,6 +75,13 @@ const char *report_status(enum rfc2544_status status)
 	return name[status];
 }
 
+const char *report_bound(const struct rfc2544_outcome *o)
+{
+	if (!o->bounded)
+		return "";
+	return o->flaw ? trial_flaw_text(o->flaw) : "2 s at line rate pass";
+}
+
 uint64_t report_rate(uint64_t count, uint64_t ns)
 {
 	return ns ? wide_mul_div(count, 1000000000, ns) : 0;
@@ -125,9 +132,11 @@ static uint64_t loss_of(uint64_t lost, uint64_t sent)
 
 static void text_head(struct report_out *o, const struct report *r)
 {
-	char mac[FMT_MAC_MAX];
+	char mac[FMT_MAC_MAX], s[REPORT_NUMBER];
 	report_put(o, "pktgen of Hayate %s%s%s\n%s\n", r->version, *r->started ? ", " : "",
 	           r->started, r->machine);
+	report_put(o, "valid if nobody was behind by more than %s ms\n",
+	           report_fixed(s, r->catch_up_ns / 1000, 3));
 	for (unsigned i = 0; i < r->ports; i++) {
 		const struct report_port *p = &r->port[i];
 		report_put(o, "%-8s %-12s %s", p->name, p->driver, fmt_mac(mac, p->mac));
@@ -236,7 +245,8 @@ static bool text_outcome(struct report_out *o, const struct rfc2544 *m, enum pla
 
 static void text_trials(struct report_out *o, const struct rfc2544_outcome *c)
 {
-	report_put(o, "   %u to %u\n", c->first + 1, c->end);
+	report_put(o, " %u to %u%s%s\n", c->first + 1, c->end, c->bounded ? "   at least: " : "",
+	           report_bound(c));
 }
 
 static void text_throughput(struct report_out *o, const struct rfc2544 *m)
@@ -251,7 +261,8 @@ static void text_throughput(struct report_out *o, const struct rfc2544 *m)
 		cell(o, 14, rfc2544_fps(m, m->plan.size[i], c->rate), 0);
 		mega_bits(o, rfc2544_l1_bps(m, c->rate));
 		mega_bits(o, rfc2544_l2_bps(m, m->plan.size[i], c->rate));
-		report_put(o, "   %u of %u to %u\n", c->trial + 1, c->first + 1, c->end);
+		report_put(o, "   %u of", c->trial + 1);
+		text_trials(o, c);
 	}
 }
 
@@ -272,6 +283,7 @@ static void text_latency(struct report_out *o, const struct rfc2544 *m)
 		for (unsigned k = 0; k < HISTOGRAM_RANKS; k++)
 			cell_us(o, l.p[k]);
 		cell_us(o, l.max);
+		report_put(o, "  ");
 		text_trials(o, c);
 	}
 }
@@ -290,6 +302,7 @@ static void text_loss(struct report_out *o, const struct rfc2544 *m)
 			report_put(o, "  %s: %s", report_fixed(rate, t->what.rate, 3),
 			           t->result.flaw ? "invalid" : report_fixed(loss, lost, 4));
 		}
+		report_put(o, "  ");
 		text_trials(o, c);
 	}
 }
@@ -306,8 +319,7 @@ static void text_bursts(struct report_out *o, const struct rfc2544 *m)
 		cell(o, 14, c->burst_sum / c->repeats, 0);
 		cell(o, 14, c->burst_max, 0);
 		cell(o, 10, c->repeats, 0);
-		if (c->bounded)
-			report_put(o, "   2 s at line rate: there is no longest one");
+		report_put(o, "  ");
 		text_trials(o, c);
 	}
 }

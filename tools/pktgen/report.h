@@ -38,6 +38,7 @@ struct report {
 	const char *machine;     /* processor, hypervisor, ... one line */
 	const char *started;     /* when, as text; "" when nobody knows */
 	const char *script;      /* the script's text */
+	uint64_t catch_up_ns;    /* who was behind by more was invalid */
 	const struct report_port *port;
 	unsigned ports;
 	/* a run; streams 0: there is none */

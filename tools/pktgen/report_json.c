@@ -178,7 +178,7 @@ static void outcome(struct report_out *o, const struct rfc2544 *m, enum plan_tes
 	const struct rfc2544_outcome *c = &m->outcome[test][i];
 	report_put(o, "\"size\":%u,\"status\":\"%s\"", m->plan.size[i] + PLAN_FCS_BYTES,
 	           report_status(c->status));
-	flaw(o, c->flaw);
+	flaw(o, c->status == RFC2544_DONE ? TRIAL_VALID : c->flaw);
 	report_put(o, ",\"trials\":");
 	if (c->end > c->first)
 		report_put(o, "[%u,%u]", c->first + 1, c->end);
@@ -190,6 +190,7 @@ static void throughput(struct report_out *o, const struct rfc2544 *m, unsigned i
 {
 	const struct rfc2544_outcome *c = &m->outcome[PLAN_THROUGHPUT][i];
 	number(o, "trial", c->trial + 1);
+	reason(o, "bounded_by", report_bound(c));
 	fixed(o, "rate_percent", c->rate, 3);
 	number(o, "fps", rfc2544_fps(m, m->plan.size[i], c->rate));
 	number(o, "l1_bps", rfc2544_l1_bps(m, c->rate));
@@ -216,7 +217,7 @@ static void back_to_back(struct report_out *o, const struct rfc2544 *m, unsigned
 {
 	const struct rfc2544_outcome *c = &m->outcome[PLAN_BACK_TO_BACK][i];
 	number(o, "repeats", c->repeats);
-	boolean(o, "bounded", c->bounded);
+	reason(o, "bounded_by", report_bound(c));
 	number(o, "min", c->burst_min);
 	fixed(o, "mean", wide_mul_div(c->burst_sum, 1000, c->repeats), 3);
 	number(o, "max", c->burst_max);
@@ -328,6 +329,7 @@ void report_json_to(struct report_out *o, const struct report *r)
 	string(o, r->machine);
 	name(o, "started");
 	string(o, r->started);
+	number(o, "catch_up_ns", r->catch_up_ns);
 	ports(o, r);
 	if (report_has_run(r))
 		run(o, r);

@@ -22,6 +22,7 @@ char *report_fixed(char buf[REPORT_NUMBER], uint64_t value, unsigned decimals);
 
 const char *report_test(enum plan_test test);
 const char *report_status(enum rfc2544_status status);
+const char *report_bound(const struct rfc2544_outcome *o); /* why it is a lower bound; "" */
 
 /* count * 10^9 / ns: a second. 0 when no time passed. */
 uint64_t report_rate(uint64_t count, uint64_t ns);

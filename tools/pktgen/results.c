@@ -70,6 +70,7 @@ static void take_machine(void)
 	r.report.machine = r.machine;
 	r.report.started = "";
 	r.report.script = r.script;
+	r.report.catch_up_ns = plan_catch_up_ns(&generator.plan);
 	r.report.port = r.port;
 	r.report.ports = core_port_count();
 }

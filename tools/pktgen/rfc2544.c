@@ -65,8 +65,8 @@ uint32_t rfc2544_trials_max(const struct plan_rfc2544 *p)
 		each += RFC2544_FULL / RFC2544_LOSS_STEP + 1;
 	if (p->tests & 1u << PLAN_BACK_TO_BACK)
 		each += BURST_FIRST + BURST_AGAIN * repeats_of(p, PLAN_BACK_TO_BACK);
-	/* each may have to be made again; that all have is no affair of a bound */
-	return p->sizes * (each + each / 2 + RFC2544_ATTEMPTS);
+	/* half of them may have to be made again and again; that all have is no affair of a bound */
+	return p->sizes * (2 * each + RFC2544_ATTEMPTS);
 }
 
 static uint64_t wire_bits(unsigned size)
@@ -107,6 +107,7 @@ static uint64_t burst_most(const struct rfc2544 *s)
 static void search_burst(struct rfc2544 *s, uint64_t hint)
 {
 	s->has_low = s->has_high = false;
+	s->high_flaw = TRIAL_VALID;
 	s->low = s->high = 0;
 	s->hint = hint;
 	s->step = hint / 16 ? hint / 16 : 1;
@@ -119,6 +120,7 @@ static bool begin_size(struct rfc2544 *s)
 	o->first = o->end = s->trials;
 	s->attempt = s->repeat = 1;
 	s->has_low = s->has_high = false;
+	s->high_flaw = TRIAL_VALID;
 	s->low = s->high = 0;
 	s->clean = 0;
 	s->rate = (uint32_t)s->plan.rate_max;
@@ -239,7 +241,15 @@ static bool passes(const struct rfc2544 *s, const struct trial_result *r)
 	return lost.high < may.high || (lost.high == may.high && lost.low <= may.low);
 }
 
-static void done_throughput(struct rfc2544 *s, bool passed)
+/* What a search has found: where the generator could do no more, it is a bound. */
+static void found(struct rfc2544 *s)
+{
+	current(s)->bounded = s->high_flaw != TRIAL_VALID;
+	finish(s, RFC2544_DONE, s->high_flaw);
+}
+
+/* flaw: a rate that does not pass because nobody could tell. */
+static void done_throughput(struct rfc2544 *s, bool passed, enum trial_flaw flaw)
 {
 	struct rfc2544_outcome *o = current(s);
 	uint64_t step = next_step(s);
@@ -251,11 +261,12 @@ static void done_throughput(struct rfc2544 *s, bool passed)
 	} else {
 		s->has_high = true;
 		s->high = step;
+		s->high_flaw = flaw;
 	}
 	if (s->has_low && (!s->has_high || s->high - s->low == 1))
-		finish(s, RFC2544_DONE, TRIAL_VALID);
+		found(s);
 	else if (!s->has_low && s->high == 0)
-		finish(s, RFC2544_NOTHING_PASSED, TRIAL_VALID);
+		finish(s, flaw ? RFC2544_NOT_MEASURABLE : RFC2544_NOTHING_PASSED, flaw);
 }
 
 static void done_latency(struct rfc2544 *s)
@@ -277,22 +288,24 @@ static void done_loss(struct rfc2544 *s, bool clean)
 		s->rate -= RFC2544_LOSS_STEP;
 }
 
-static void end_burst(struct rfc2544 *s, uint64_t burst, bool bounded)
+static void end_burst(struct rfc2544 *s, uint64_t burst)
 {
 	struct rfc2544_outcome *o = current(s);
+	bool bounded = s->high_flaw != TRIAL_VALID || burst == burst_most(s);
 	o->burst_min = o->repeats == 0 || burst < o->burst_min ? burst : o->burst_min;
 	o->burst_max = burst > o->burst_max ? burst : o->burst_max;
 	o->burst_sum += burst;
 	o->bounded = bounded;
 	if (++o->repeats == repeats_of(&s->plan, PLAN_BACK_TO_BACK) || bounded) {
-		finish(s, RFC2544_DONE, TRIAL_VALID);
+		finish(s, RFC2544_DONE, s->high_flaw);
 		return;
 	}
 	s->repeat++;
 	search_burst(s, burst ? burst : 1);
 }
 
-static void done_burst(struct rfc2544 *s, bool passed)
+/* flaw: as in done_throughput. */
+static void done_burst(struct rfc2544 *s, bool passed, enum trial_flaw flaw)
 {
 	uint64_t burst = next_burst(s);
 	if (passed) {
@@ -301,18 +314,20 @@ static void done_burst(struct rfc2544 *s, bool passed)
 	} else {
 		s->has_high = true;
 		s->high = burst;
+		s->high_flaw = flaw;
 		if (burst == 1) /* no burst at all is the one that passes */
 			s->has_low = true;
 	}
 	s->step *= 2;
-	if (s->has_low && s->low == burst_most(s))
-		end_burst(s, s->low, true);
-	else if (s->has_low && s->has_high &&
-	         s->high - s->low <= (s->low < BURST_EXACT ? 1 : s->low / BURST_EXACT))
-		end_burst(s, s->low, false);
+	if (burst == 1 && flaw)
+		finish(s, RFC2544_NOT_MEASURABLE, flaw);
+	else if (s->has_low && (s->low == burst_most(s) || (s->has_high &&
+	         s->high - s->low <= (s->low < BURST_EXACT ? 1 : s->low / BURST_EXACT))))
+		end_burst(s, s->low);
 }
 
-/* An invalid trial is made again; after too many of them there is no result. */
+/* An invalid trial is made again. After too many of them there is no result, but where the generator
+ * fell behind there may be one at less. */
 static void done_invalid(struct rfc2544 *s, enum trial_flaw flaw)
 {
 	if (flaw != TRIAL_STOPPED && s->attempt < RFC2544_ATTEMPTS) {
@@ -322,6 +337,10 @@ static void done_invalid(struct rfc2544 *s, enum trial_flaw flaw)
 	s->attempt = 1;
 	if (s->test == PLAN_FRAME_LOSS && flaw != TRIAL_STOPPED)
 		done_loss(s, false);
+	else if (s->test == PLAN_THROUGHPUT && flaw == TRIAL_BEHIND)
+		done_throughput(s, false, flaw);
+	else if (s->test == PLAN_BACK_TO_BACK && flaw == TRIAL_BEHIND)
+		done_burst(s, false, flaw);
 	else
 		finish(s, RFC2544_NOT_MEASURABLE, flaw);
 }
@@ -342,10 +361,10 @@ void rfc2544_done(struct rfc2544 *s, const struct trial_result *result)
 	}
 	s->attempt = 1;
 	switch (s->test) {
-	case PLAN_THROUGHPUT: done_throughput(s, passes(s, r)); break;
+	case PLAN_THROUGHPUT: done_throughput(s, passes(s, r), TRIAL_VALID); break;
 	case PLAN_LATENCY: done_latency(s); break;
 	case PLAN_FRAME_LOSS: done_loss(s, trial_lost(r) == 0); break;
-	default: done_burst(s, trial_lost(r) == 0); break;
+	default: done_burst(s, trial_lost(r) == 0, TRIAL_VALID); break;
 	}
 }
 

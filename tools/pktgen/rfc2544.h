@@ -27,6 +27,9 @@
  * of 26.1, which is for the script to say (the RFC wants 120 s). Without throughput there is no
  * latency.
  *
+ * 26.1, 26.4: where the generator falls behind, three times, it looks below: what it then finds is
+ * a bound, and says so.
+ *
  * 26.3: a rate at which no trial is valid is a gap of the curve, not the end of the test.
  *
  * 26.4: bursts are searched to one frame up to 1024, above to a thousandth. A burst is at most
@@ -101,11 +104,12 @@ struct rfc2544_outcome {
 	enum rfc2544_status status;
 	enum trial_flaw flaw;
 	uint32_t first, end;
+	bool bounded;         /* there may be more: a burst of 2 s passed, or, with flaw TRIAL_BEHIND,
+	                         the generator could not send more */
 	uint32_t repeats;     /* done */
 	/* throughput: 1/1000 per cent, and the trial that passed; latency: the rate of it */
 	uint32_t rate, trial;
 	/* back-to-back: bursts of all repeats */
-	bool bounded;         /* a burst of 2 s passed: there may be longer ones */
 	uint64_t burst_min, burst_max, burst_sum;
 };
 
@@ -133,6 +137,7 @@ struct rfc2544 {
 	/* searches: `low` passes, `high` does not, each once it is known */
 	bool has_low, has_high;
 	uint64_t low, high, step, hint;
+	enum trial_flaw high_flaw; /* TRIAL_VALID: frames were lost there */
 	uint32_t clean;    /* frame loss: trials in succession without loss */
 	uint32_t rate;     /* of frame loss */
 	struct rfc2544_outcome outcome[PLAN_TESTS][PLAN_SIZES_MAX];

@@ -63,6 +63,7 @@ int script_port(struct script_parser *p, unsigned i, uint8_t *port)
 /* --- statements of the script --- */
 
 #define LINE_BPS_MIN 1000000
+#define CATCH_UP_MAX_NS 10000000000u
 
 /* Word i is a prefix of either family, without host bits; plen is of 128 bits. */
 static int parse_prefix(struct script_parser *p, unsigned i, struct net_addr *prefix, uint8_t *plen)
@@ -130,6 +131,14 @@ static int parse_line_rate(struct script_parser *p, unsigned i)
 	p->out->line_bps[port] = rate.value;
 	p->out->line_line[port] = p->line;
 	return 0;
+}
+
+static int parse_catch_up(struct script_parser *p, unsigned i)
+{
+	int error = script_time(p, i, "what may be caught up", false, &p->out->catch_up_ns);
+	if (error == 0 && p->out->catch_up_ns > CATCH_UP_MAX_NS)
+		return FAIL(p, i, "more than 10s cannot be caught up");
+	return error != 0 ? error : script_expect_end(p, i + 1);
 }
 
 static bool is_name(struct text w)
@@ -267,6 +276,7 @@ static const struct script_statement statements[] = {
 	/* words, syntax, parser, where, once */
 	{"answer", "answer ethN PREFIX", parse_answer, IN_SCRIPT, false},
 	{"line", "line ethN RATE", parse_line_rate, IN_SCRIPT, false},
+	{"catch-up", "catch-up TIME", parse_catch_up, IN_SCRIPT, true},
 	{"stream", "stream NAME", parse_stream, IN_SCRIPT, false},
 	{"port", "port ethN [to ethN]", script_stream_port, IN_STREAM, true},
 	{"cores", "cores (N | all)", script_stream_cores, IN_STREAM, true},
@@ -333,7 +343,8 @@ static int fail_unknown(struct script_parser *p, unsigned matched)
 		return FAIL(p, 0, "unknown statement; in rfc2544 there are sizes, trial, settle, loss, "
 		            "resolution, search and repeat");
 	if (matched == 0)
-		return FAIL(p, 0, "unknown statement; expected answer, line, stream, run or rfc2544");
+		return FAIL(p, 0, "unknown statement; expected answer, line, catch-up, stream, run "
+		            "or rfc2544");
 	/* of two words are the statements of "mac" and "no" alone */
 	return FAIL(p, matched, script_word_is(p, 0, "mac") ? "expected source or destination after "
 	            "\"mac\"" : "expected stamp after \"no\"");

@@ -300,6 +300,11 @@ void script_print(const struct plan *plan, script_write_fn write, void *ctx)
 	for (unsigned port = 0; port < PLAN_PORTS_MAX; port++)
 		if (plan->line_bps[port] != 0)
 			print_line_rate(&p, port, plan->line_bps[port]);
+	if (plan->catch_up_ns != 0) {
+		print(&p, "catch-up ");
+		print_time(&p, plan->catch_up_ns);
+		print(&p, "\n");
+	}
 	for (unsigned i = 0; i < plan->streams; i++)
 		print_stream(&p, &plan->stream[i], plan->has_rfc2544);
 	if (plan->has_rfc2544)
