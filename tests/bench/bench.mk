@@ -1,27 +1,32 @@
 # Benchmarks that are programs of the host. The parts of the product in them are the very objects of
 # the image: its flags, its lib/mem.c.
-#   make tcp-bench                what TCP itself costs, without a card; T="rr.64B bulk" some of it
-#   make frames-bench             what a generated frame costs before it is sent
-#   make slots-bench              what sending a prepared frame again costs, without a device
 #   make tcp-bench                what TCP itself costs, without a card; T="rr.64B bulk" some of it,
 #                                 T="-6 rr.64B" over IPv6
+#   make frames-bench             what a generated frame costs before it is sent
+#   make slots-bench              what sending a prepared frame again costs, without a device
+# The programs that tests/bench/*.py start are built by file name.
 
 BENCH_BUILD := $(BUILD)/bench
 BENCH_CFLAGS := -std=gnu11 -O2 -g -I. -MMD -MP -Wall -Wextra -Werror -Wshadow -Wwrite-strings \
 	-Wcast-align
 BENCH_PRODUCT := $(filter $(BUILD)/program/net/% $(BUILD)/program/lib/%,$(PROGRAM_OBJ))
 BENCH_TCP := $(patsubst %,$(BENCH_BUILD)/%.o,tcp_side tcp_work)
+BENCH_FRAMES := $(patsubst %,$(BUILD)/program/tools/pktgen/%.o,frames frames_patch)
+BENCH_SLOTS := $(patsubst %,$(BUILD)/program/%.o,core/slots drivers/virtio_net/ring \
+	drivers/ixgbe/ring drivers/ixgbe/ring_tx drivers/ixgbe/ring_slots drivers/null/null)
 
-.PHONY: tcp-bench frames-bench
-.PHONY: tcp-bench slots-bench
+.PHONY: tcp-bench frames-bench slots-bench
 
 $(BENCH_BUILD)/%.o: tests/bench/%.c tests/bench/bench.mk
 	@mkdir -p $(@D)
 	@gcc $(BENCH_CFLAGS) -c -o $@ $<
 
 # not position-independent, as the product's objects
-$(BENCH_BUILD)/stack_bench: $(BENCH_BUILD)/stack_bench.o $(BENCH_TCP) $(BENCH_PRODUCT)
+$(BENCH_BUILD)/%_bench: $(BENCH_BUILD)/%_bench.o $(BENCH_PRODUCT)
 	@gcc -no-pie -o $@ $^
+$(BENCH_BUILD)/stack_bench: $(BENCH_TCP)
+$(BENCH_BUILD)/frames_bench: $(BENCH_FRAMES)
+$(BENCH_BUILD)/slots_bench: $(BENCH_SLOTS)
 
 # The load generator on a vhost-user socket or a tap, with the C library's memcpy. Only wire_vhost.c
 # and vhost_ring.c see DPDK
@@ -49,22 +54,10 @@ $(BENCH_BUILD)/xdp_echo.o: tests/bench/xdp_echo.c tests/bench/bench.mk
 tcp-bench: $(BENCH_BUILD)/stack_bench ## cycles of TCP alone: requests, bulk, connections, memory
 	$(BENCH_BUILD)/stack_bench -p $(if $(filter command line,$(origin T)),$(T))
 
-BENCH_FRAMES := $(patsubst %,$(BENCH_BUILD)/pktgen/%.o,frames frames_patch)
-
-$(BENCH_FRAMES): $(BENCH_BUILD)/pktgen/%.o: tools/pktgen/%.c Makefile
-	@mkdir -p $(@D)
-	@$(CC) $(PROGRAM_CFLAGS) -c -o $@ $<
-
-$(BENCH_BUILD)/frames_bench: $(BENCH_BUILD)/frames_bench.o $(BENCH_FRAMES) $(BENCH_PRODUCT)
-	@gcc -no-pie -o $@ $^
-
 frames-bench: $(BENCH_BUILD)/frames_bench ## cycles of a generated frame: stamps, fields, sizes
 	$(BENCH_BUILD)/frames_bench
 
--include $(wildcard $(BENCH_BUILD)/*.d $(BENCH_BUILD)/pktgen/*.d)
-BENCH_SLOTS := $(patsubst %,$(BUILD)/program/%.o,core/slots drivers/virtio_net/ring \
-	drivers/ixgbe/ring drivers/ixgbe/ring_tx drivers/ixgbe/ring_slots drivers/null/null)
-$(BENCH_BUILD)/slots_bench: $(BENCH_BUILD)/slots_bench.o $(BENCH_SLOTS) $(BENCH_PRODUCT)
 slots-bench: $(BENCH_BUILD)/slots_bench ## cycles of a prepared frame sent again, without a device
 	$(BENCH_BUILD)/slots_bench
+
 -include $(wildcard $(BENCH_BUILD)/*.d)
