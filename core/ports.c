@@ -112,15 +112,23 @@ static void probe(const struct pci_dev *dev)
 	snapshot_header()->nic[nic_count++].driver = driver;
 }
 
+/* As many null ports as the option says. */
+static void probe_null(const char *option, const struct pci_dev *dev)
+{
+	uint64_t n = core_option_number(option, 0);
+	for (unsigned i = 0; i < n && i < NIC_PORTS_MAX; i++)
+		probe(dev);
+}
+
 /* Devices become eth0, eth1, ... in the order of their PCI addresses; then come the null ports. */
 static void probe_all(void)
 {
-	static const struct pci_dev none = {.vendor = PCI_VENDOR_NONE};
-	uint64_t nulls = core_option_number("null", 0);
+	static const struct pci_dev source = {.vendor = PCI_VENDOR_NONE, .device = NIC_NULL_SOURCE};
+	static const struct pci_dev sink = {.vendor = PCI_VENDOR_NONE, .device = NIC_NULL_SINK};
 	for (unsigned i = 0; i < self.info->pci_count; i++)
 		probe(&self.info->pci[i]);
-	for (unsigned i = 0; i < nulls && i < NIC_PORTS_MAX; i++)
-		probe(&none);
+	probe_null("null", &source);
+	probe_null("null-sinks", &sink);
 	probed = true;
 }
 

@@ -59,6 +59,9 @@
 #include "lib/pkt.h"
 #include "lib/types.h"
 
+/* pci_dev.device of a null port. */
+enum nic_null { NIC_NULL_SOURCE, NIC_NULL_SINK };
+
 #define NIC_PORTS_MAX 16
 #define NIC_SLOTS_MAX 1024 /* of a transmit ring */
 #define NIC_SLOT_ROOM 12   /* zero bytes before a slot's frame, which the device may read */

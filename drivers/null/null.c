@@ -1,8 +1,8 @@
 /*
- * A port without a device: it receives as many packets as it is asked for, made on the spot, and
- * frees what it is given to send; its slots are always free. Two uses: a benchmark of everything
- * but the device (loop, application, buffer pool), and the least that a driver is (ARCHITECTURE.md,
- * How to add).
+ * A port without a device: it receives as many packets as it is asked for, made on the spot, or, as
+ * a sink, none at all, and frees what it is given to send; its slots are always free. Two uses: a
+ * benchmark of everything but the device (loop, application, buffer pool), and the least that a
+ * driver is (ARCHITECTURE.md, How to add).
  *
  * A frame is 60 bytes, 64 with FCS: UDP to the discard port (RFC 863) of 198.19.x.y from
  * 198.18.0.1, addresses that RFC 2544, appendix C, sets aside for benchmarks. Of 65536 frames of a
@@ -23,6 +23,13 @@ struct frame {
 	uint8_t bytes[64]; /* of which FRAME_BYTES count */
 	uint32_t sum; /* of the IPv4 header, with checksum and low half of the destination zero */
 	uint16_t low; /* that half, in the next frame */
+	bool silent;  /* a sink: there is no next frame */
+};
+
+/* What a queue has to know of its port: nic_shared.priv. */
+struct identity {
+	uint8_t mac[6];
+	bool sink;
 };
 _Static_assert(sizeof(struct frame) <= sizeof((struct nic_queue *)0)->priv, "fits a queue");
 
@@ -61,7 +68,9 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 {
 	shared->pairs = (uint8_t)config->pairs;
 	shared->features = nic->features & config->features;
-	memcpy(shared->priv, nic->mac, sizeof nic->mac); /* all that a queue has to know */
+	struct identity *id = (void *)shared->priv;
+	memcpy(id->mac, nic->mac, sizeof id->mac);
+	id->sink = nic->pci->device == NIC_NULL_SINK;
 	return E_OK;
 }
 
@@ -88,9 +97,11 @@ static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned
 		0xc0, 0x20, 0, 9, 0, FRAME_BYTES - IP - 20, 0, 0, /* 49184 to 9; no checksum */
 	};
 	struct frame *f = frame_of(q);
+	const struct identity *id = (const void *)shared->priv;
 	(void)pair;
 	(void)mem;
-	memcpy(f->bytes, shared->priv, 6);
+	f->silent = id->sink;
+	memcpy(f->bytes, id->mac, sizeof id->mac);
 	memcpy(f->bytes + 6, rest, sizeof rest);
 	f->sum = csum_partial(f->bytes + IP, 20, 0);
 	return E_OK;
@@ -100,6 +111,8 @@ static unsigned rx_burst(struct nic_queue *q, struct pkt *v, unsigned max)
 {
 	struct frame *f = frame_of(q);
 	unsigned n = 0;
+	if (f->silent)
+		return 0;
 	for (; n < max && pkt_alloc(q->pool, &v[n]); n++) {
 		uint16_t low = be16_make(f->low).raw;
 		f->low += STRIDE;
@@ -153,12 +166,11 @@ static void slots_send(struct nic_queue *q, unsigned n, uint64_t bytes)
 	q->cnt->tx_bytes += bytes;
 }
 
-/* There is always a packet: a core with such a port never sleeps. */
+/* There is always a packet, so a core with such a port never sleeps; or, of a sink, never one. */
 static bool rx_interrupt(struct nic_queue *q, bool arm)
 {
-	(void)q;
 	(void)arm;
-	return true;
+	return !frame_of(q)->silent;
 }
 
 const struct nic_ops null_ops = {
