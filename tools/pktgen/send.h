@@ -25,9 +25,9 @@ void send_reset(void);
  * *result is zero, and its `sent` is kept up from now on. */
 enum run_why send_begin(const struct run_order *order, struct run_result *result, unsigned *stream);
 
-/* Sends what is due. False: all has been sent and has left the rings, and result->pacing tells how. True:
+/* Sends what is due by `now`, the TSC of just now. False: all has been sent and has left the rings, and result->pacing tells how. True:
  * *next is the TSC at which more is due, in the past if it is now. */
-bool send_turn(uint64_t *next);
+bool send_turn(uint64_t now, uint64_t *next);
 
 /* Sends no more. */
 void send_stop(void);
