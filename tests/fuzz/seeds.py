@@ -289,11 +289,35 @@ def scripts():
         yield name, text.encode()
 
 
+def captures():
+    packet = bytes(range(70))
+    for order in "<>":
+        def record(at, data, wire=None):
+            return struct.pack(order + "4I", 5, at, len(data), wire or len(data)) + data
+
+        def block(kind, body):
+            body += b"\0" * (-len(body) % 4)
+            return struct.pack(order + "2I", kind, len(body) + 12) + body + struct.pack(
+                order + "I", len(body) + 12)
+
+        name = "little" if order == "<" else "big"
+        head = struct.pack(order + "I2HiI2I", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1)
+        yield name, head + record(0, packet) + record(9, packet[:20]) + record(5, packet, 1514)
+        interface = struct.pack(order + "2HI", 1, 0, 0) + b"".join(
+            struct.pack(order + "2H", code, len(value)) + value + b"\0" * (-len(value) % 4)
+            for code, value in ((9, b"\x09"), (13, b"\x20"), (14, b"\0" * 7 + b"\1"), (0, b"")))
+        yield name + "-ng", (
+            block(0x0a0d0d0a, struct.pack(order + "I2Hq", 0x1a2b3c4d, 1, 0, -1)) +
+            block(1, interface) + block(5, bytes(12)) +
+            block(6, struct.pack(order + "5I", 0, 1, 2, 70, 70) + packet) +
+            block(3, struct.pack(order + "I", 61) + packet[:61]))
+
+
 def main():
     entry, directory = sys.argv[1:]
     makers = {"tcp": tcp_programs, "ip4": ip4_packets, "ip6": ip6_packets,
               "udp": udp_packets, "nd": nd_programs, "http": http_requests,
-              "telnet": telnet_sessions, "script": scripts}
+              "telnet": telnet_sessions, "script": scripts, "pcap": captures}
     for name, content in makers[entry]():
         with open(os.path.join(directory, name), "wb") as out:
             out.write(content)

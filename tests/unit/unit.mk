@@ -96,6 +96,7 @@ REPORT_SRC := $(wildcard tools/pktgen/report*.c) tools/pktgen/rfc2544.c tools/pk
 UNIT_SRC_pktgen_report := $(REPORT_SRC)
 UNIT_SRC_pktgen_frames := tools/pktgen/frames.c tools/pktgen/frames_patch.c net/ip4.c net/ip6.c \
 	lib/csum.c tests/unit/pktgen_nicsim.c tools/nicsim/wires/judge.c tools/nicsim/json.c
+UNIT_SRC_pktgen_trace := tools/pktgen/pcap.c tools/pktgen/trace.c
 UNIT_SRC_pktgen_script := $(wildcard tools/pktgen/script*.c) tools/pktgen/frames.c \
 	tools/pktgen/frames_patch.c control/text.c net/ip4.c net/ip6.c lib/csum.c lib/fmt.c
 
@@ -140,7 +141,7 @@ T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld
 	histogram shares virtio_net virtio_ring virtio_hostile virtio_slots ixgbe_ring ixgbe_hostile \
 	ixgbe_slots ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic ixgbe_faults 82599_model \
 	82599_rx 82599_tx 82599_fuzz pktgen_answer pktgen_histogram pktgen_pace pktgen_judge slots \
-	pktgen_rfc2544 pktgen_report loop pktgen_frames pktgen_script
+	pktgen_rfc2544 pktgen_report loop pktgen_frames pktgen_script pktgen_trace
 
 UNIT_CC := gcc clang
 UNIT_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
