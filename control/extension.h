@@ -29,6 +29,10 @@ struct app_extension {
 	 * NULL there: there was no memory for it. */
 	size_t snapshot_bytes;
 
+	/* Further bytes of it, not zeroed, asked for when the configuration has been read:
+	 * view->extension_more. NULL there: there was no memory for them, or none were wanted. */
+	size_t (*snapshot_more)(void);
+
 	/* Of each data core's shared area: view_extension_shared(), view_extension_shared_of(core). It
 	 * is not zeroed: that is for data_start. */
 	size_t shared_bytes;

@@ -12,7 +12,8 @@
  *     page.c       pages made while they are sent; metrics.c, api.c, web.c which there are
  *     commands.c   console commands; show.c, show_tcp.c those that show
  *
- * The configuration (config.h), the console's line (shell.h) and words in text (text.h) are apart:
+ * The configuration (config.h), the boot module (module.h), the console's line (shell.h) and words in
+ * text (text.h) are apart:
  * they know nothing of the machine and are tested without it.
  *
  * plane_start builds in this order: configuration, FIB, ports of the view, local_start,
@@ -25,6 +26,7 @@
 #define CONTROL_INSIDE_H
 
 #include "control/config.h"
+#include "control/module.h"
 #include "control/shell.h"
 #include "control/view.h"
 #include "net/arp.h"
@@ -37,6 +39,7 @@
 /* --- plane.c --- */
 
 struct plane {
+	struct module module; /* what the loader brought, cut */
 	bool configured;   /* the configuration was good and is applied */
 	struct config config;      /* config_default() when it was not */
 	struct text_error error; /* when not configured */

@@ -18,6 +18,7 @@
 #define CONFIG_NAME "configuration" /* of the boot module, in error messages */
 #define ROUTES_MAX (1u << 20)
 #define ROUTE_LINE_MIN 16 /* bytes of the shortest route line: bounds the number of routes */
+#define TABLES_LEAST (4u << 20) /* of the snapshot stay for the forwarding tables */
 #define HOSTS6 (VIEW_NEIGHBOURS + NIC_PORTS_MAX * 4 * VIEW_ADDRESSES6_MAX)
 
 /* config.h knows neither machine nor runtime */
@@ -75,9 +76,9 @@ static uint32_t routes6(void)
 /* Memory for the configuration's routes, taken once per program start. */
 static bool take_memory(void)
 {
-	uint32_t lines = (uint32_t)(self.info->config_bytes / ROUTE_LINE_MIN) + 16;
-	uint32_t lines6 = config_ipv6_lines((const char *)(uintptr_t)self.info->config,
-	                                    self.info->config_bytes);
+	const struct text text = plane.module.text;
+	uint32_t lines = (uint32_t)(text.len / ROUTE_LINE_MIN) + 16;
+	uint32_t lines6 = config_ipv6_lines(text.at, text.len);
 	config_memory.route_max = lines < ROUTES_MAX ? lines : ROUTES_MAX;
 	config_memory.route6_max = lines6 < ROUTES_MAX ? lines6 : ROUTES_MAX;
 	config_memory.scratch_words = config_scratch_words(
@@ -139,12 +140,19 @@ static int check_port(unsigned p, const struct config_interface *i, struct text_
 	return E_OK;
 }
 
-/* Fills plane.config, with the default one where the text or the machine does not allow another. */
-static void read_config(void)
+static int open_module(void)
 {
-	const char *text = (const char *)(uintptr_t)self.info->config;
-	int e = config_parse(text, self.info->config_bytes, &config_memory, &plane.config,
-	                     &plane.error);
+	const char *at = (const char *)(uintptr_t)self.info->config;
+	return module_open(&plane.module, (struct text){at, self.info->config_bytes}, &plane.error);
+}
+
+/* Fills plane.config, with the default one where the text or the machine does not allow another. e:
+ * what open_module said. */
+static void read_config(int e)
+{
+	const struct text text = plane.module.text;
+	if (e == E_OK)
+		e = config_parse(text.at, text.len, &config_memory, &plane.config, &plane.error);
 	core_set_app(plane.config.application);
 	for (unsigned p = 0; e == E_OK && p < CONFIG_PORTS_MAX; p++)
 		e = check_port(p, &plane.config.interface[p], &plane.error);
@@ -333,6 +341,11 @@ static bool start_tables(struct view *v, uint8_t *at, size_t room)
 	return true;
 }
 
+static size_t whole_pages(size_t bytes)
+{
+	return (bytes + 4095) & ~(size_t)4095;
+}
+
 /* The application's commands, and its part of the snapshot behind the view's `used` bytes; returns how
  * large that is. */
 static size_t place_extension(struct view *v, size_t used, size_t room)
@@ -346,7 +359,12 @@ static size_t place_extension(struct view *v, size_t used, size_t room)
 		return 0;
 	v->extension = (uint8_t *)v + used;
 	memset(v->extension, 0, e->snapshot_bytes);
-	return (e->snapshot_bytes + 4095) & ~(size_t)4095;
+	size_t bytes = whole_pages(e->snapshot_bytes);
+	size_t more = e->snapshot_more ? whole_pages(e->snapshot_more()) : 0;
+	if (more == 0 || room - used < bytes + TABLES_LEAST || room - used - bytes - TABLES_LEAST < more)
+		return bytes;
+	v->extension_more = (uint8_t *)v->extension + bytes;
+	return bytes + more;
 }
 
 static void plane_start(void)
@@ -354,7 +372,8 @@ static void plane_start(void)
 	static bool have_memory, ok, have_tables;
 	unsigned command_count;
 	struct view *v;
-	size_t room, view_bytes = (sizeof *v + 4095) & ~(size_t)4095;
+	size_t room, view_bytes = whole_pages(sizeof *v);
+	int module = open_module();
 	v = core_snapshot_area(&room);
 	count_n(CNT_drop_restart, plane.waiting);
 	plane.waiting = 0;
@@ -372,7 +391,7 @@ static void plane_start(void)
 	config_default(&plane.config);
 	plane.configured = true;
 	if (self.info->config_bytes && ok)
-		read_config();
+		read_config(module);
 	shell_set_hostname(&plane.shell, plane.config.hostname);
 	core_set_app(plane.config.application);
 	have_tables = have_tables || (ok && take_table_memory());

@@ -97,6 +97,7 @@ struct view {
 	uint16_t http_port;  /* TCP ports of the management, on the control core; 0: there is none */
 	uint16_t console_port;
 	void *extension; /* of the application's (control/extension.h); NULL: none */
+	void *extension_more;
 	const struct fib *fib; /* these three at the same address in every address space */
 	const struct fib *fib6;
 	const struct host6 *hosts6;

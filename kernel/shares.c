@@ -5,6 +5,8 @@
  *
  * 1. tables and snapshots get an eighth each, enough for the routes that so much memory is bought
  *    for;
+ *    snapshots twice as much more as the boot module has of whole pages: the traces that a generator
+ *    is to replay are laid out there (tools/pktgen/trace.h), and texts are smaller than a page;
  * 2. the data cores get all that is left, the same for each: nobody else would use it, and memory
  *    that is not touched costs nothing. Only so much remains as the page tables need;
  * 3. each region is in one piece of physical memory. The small ones are taken first, then the
@@ -25,7 +27,7 @@
  * (core/data.c) take together. */
 #define ARENA_HIGH (4096 * MIB)
 /* Page tables that are still to be made for a core: one for each GiB that it sees, two for each BAR
- * of the devices, one for each 2 MiB of the configuration. */
+ * of the devices, two for the module. */
 #define TABLES_BYTES (MIB / 2)
 
 /* An eighth of the memory, in its limits and in whole pages. */
@@ -72,7 +74,8 @@ static uint64_t arena_bytes(void)
 void shares_take(void)
 {
 	struct core_memory *m = boot_info->core;
-	boot_info->snapshot_bytes = m[0].tables_bytes = eighth();
+	m[0].tables_bytes = eighth();
+	boot_info->snapshot_bytes = eighth() + 2 * align_down(boot_info->config_bytes, HUGE_BYTES);
 	boot_info->snapshot = take(boot_info->snapshot_bytes, "the snapshots");
 	m[0].tables = take(m[0].tables_bytes, "the control core's tables");
 	for (unsigned i = 0; i < boot_info->cores; i++) {

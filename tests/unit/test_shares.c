@@ -17,6 +17,7 @@
 static struct boot_info info;
 struct boot_info *boot_info = &info;
 static jmp_buf refused;
+static uint64_t config_bytes; /* of the module */
 
 uint64_t vm_image_bytes(void) { return IMAGE_BYTES; }
 
@@ -35,6 +36,7 @@ static void boot_with(const struct boot *boot, unsigned n)
 	info.cores = n;
 	info.first_data_core = n > 1;
 	info.data_cores = n > 1 ? n - 1 : 1;
+	info.config_bytes = config_bytes;
 	vm_ram_init(boot);
 	for (unsigned i = 0; i < n; i++)
 		vm_take_pages(PROGRAM_PAGES);
@@ -137,6 +139,21 @@ static void large(void **s)
 	assert_true(arena_of(1024 * GIB, 64) == ARENA_HIGH);
 }
 
+/* A module of 500 MiB finds room twice in the snapshots; a small one takes nothing from the arena. */
+static void module_room(void **s)
+{
+	(void)s;
+	struct boot b = machine(4 * GIB);
+	b.module = (struct boot_range){GIB, GIB + 500 * MIB + 17};
+	uint64_t without = divide(&b, 2), snapshot = info.snapshot_bytes;
+	config_bytes = 500 * MIB + 17;
+	assert_true(divide(&b, 2) > 0);
+	assert_int_equal(info.snapshot_bytes, snapshot + 1000 * MIB);
+	config_bytes = HUGE_BYTES - 1;
+	assert_int_equal(divide(&b, 2), without);
+	config_bytes = 0;
+}
+
 /* Nothing but what is kept for page tables, and what does not make a page for each, is idle. */
 static void whole(void **s)
 {
@@ -189,6 +206,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(small), cmocka_unit_test(million), cmocka_unit_test(large),
 		cmocka_unit_test(whole), cmocka_unit_test(hole),    cmocka_unit_test(holes),
+		cmocka_unit_test(module_room),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
