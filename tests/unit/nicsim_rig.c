@@ -257,7 +257,7 @@ void rig_force(const void *data, uint32_t bytes, uint32_t flags)
 	uint8_t *copy = malloc(bytes); /* gone afterwards: the model must not keep the pointer */
 	assert_non_null(copy);
 	memcpy(copy, data, bytes);
-	const struct frame f = {copy, bytes, flags};
+	const struct frame f = {.data = copy, .bytes = bytes, .flags = flags};
 	rig.m->now = rig.now;
 	rig.m->ops->receive(rig.m, &f, 1);
 	free(copy);

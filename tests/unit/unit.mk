@@ -71,6 +71,7 @@ NICSIM_82599_SRC := $(wildcard tools/nicsim/82599/*.c tools/nicsim/packet/*.c) t
 UNIT_SRC_82599_model := $(NICSIM_82599_SRC) tests/unit/drive_82599.c
 UNIT_SRC_82599_rx := $(UNIT_SRC_82599_model)
 UNIT_SRC_82599_tx := $(UNIT_SRC_82599_model)
+UNIT_SRC_82599_timesync := $(UNIT_SRC_82599_model)
 UNIT_SRC_82599_fuzz := $(UNIT_SRC_82599_model)
 UNIT_SRC_ixgbe_ring := $(wildcard drivers/ixgbe/ring*.c) lib/pkt.c lib/csum.c \
 	tests/unit/ixgbe_rig.c tests/unit/hand.c tests/unit/guest.c
@@ -142,7 +143,7 @@ T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld
 	histogram shares virtio_net virtio_ring virtio_hostile virtio_slots ixgbe_ring ixgbe_hostile \
 	ixgbe_slots ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic ixgbe_faults 82599_model \
 	82599_rx 82599_tx 82599_fuzz pktgen_answer pktgen_histogram pktgen_pace pktgen_judge slots \
-	pktgen_rfc2544 pktgen_report loop pktgen_frames pktgen_script pktgen_trace
+	pktgen_rfc2544 pktgen_report loop pktgen_frames pktgen_script pktgen_trace 82599_timesync
 
 UNIT_CC := gcc clang
 UNIT_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \

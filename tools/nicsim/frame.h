@@ -11,6 +11,7 @@ struct frame {
 	const uint8_t *data; /* whose it is, and until when, says the call that hands it over */
 	uint32_t bytes;      /* 1 to FRAME_MAX: a model pads what is shorter than its medium allows */
 	uint32_t flags;      /* enum frame_flags */
+	uint64_t at;         /* ns when its end arrived, if the wire knows; 0: now */
 };
 
 enum frame_flags {

@@ -13,6 +13,7 @@
  *   stats.c    counters                   rx_queue.c  receive rings, descriptors
  *   late.c     write-backs that are late  tx.c        transmit rings, descriptors
  *   limiter.c  rate of a transmit queue    tso.c       segmentation, the way out
+ *   timesync.c clock and time stamps
  *
  * Invariants
  * 1. Nothing of the guest is believed: every index is reduced, every address goes through
@@ -28,7 +29,7 @@
  *
  * Deliberately missing: SR-IOV and VMDq pools, DCB, RSC (never coalescing is what 7.11 allows),
  * header split (other DESCTYPEs are a violation), flow director matches (filters are accepted, and
- * match nothing), LinkSec, IPsec, FCoE, time stamps, wake-up, legacy interrupts, 1 GbE links.
+ * match nothing), LinkSec, IPsec, FCoE, wake-up, legacy interrupts, 1 GbE links.
  */
 #include "tools/nicsim/82599/82599.h"
 
@@ -65,6 +66,7 @@ static const struct fault_kind faults[FAULTS_OF_82599 + 1] = {
 	[FAULT_ERROR_BITS] = {"error-bits", "N", 100, "one frame in N has RXE and TCPE set"},
 	[FAULT_DD_GARBAGE] = {"dd-garbage", "N", 100,
                               "one receive write-back in N is random but for DD and EOP"},
+	[FAULT_STAMP_LOST] = {"stamp-lost", "N", 100, "one time stamp in N is not taken"},
 	[FAULTS_OF_82599] = {0},
 };
 
@@ -116,6 +118,7 @@ static void reset_registers(struct model *m)
 	set(m, VLNCTRL, 0x8100);
 	set(m, SECRXSTAT, SECSTAT_RDY);
 	set(m, SECTXSTAT, SECSTAT_RDY);
+	set(m, RXMTRL, 0x03190000); /* not 319, the port of PTP events */
 	set(m, SECTXMINIFG, 0x1001);
 	set(m, SECTXBUFFAF, 0x250);
 	if (!model_fault(m, FAULT_NO_DMA_DONE))
@@ -203,6 +206,7 @@ static void reset_all(struct model *m)
 	limiter_reset(m);
 	intr_reset(m);
 	reset_registers(m);
+	timesync_reset(m);
 	n->s = (struct stats82599){0};
 	n->link = false;
 	n->link_due = NEVER;
@@ -341,7 +345,7 @@ static void take_effect(struct model *m, uint32_t at, uint32_t value, uint32_t o
 static void other_write(struct model *m, uint32_t at, uint32_t value)
 {
 	const uint32_t old = get(m, at);
-	if (command_write(m, at, value))
+	if (command_write(m, at, value) || timesync_write(m, at, value))
 		return;
 	set(m, at, stored(at, value, old));
 	take_effect(m, at, value, old);
@@ -402,7 +406,7 @@ static uint32_t read32(struct model *m, uint32_t at)
 	reset_work(m);
 	if (is_interrupt(at))
 		return intr_read(m, at);
-	if (stats_read(m, at, &value))
+	if (stats_read(m, at, &value) || timesync_read(m, at, &value))
 		return value;
 	switch (at) {
 	case I2CCTL:

@@ -77,7 +77,9 @@ static unsigned describe(struct model *m, const uint8_t *frame, uint32_t bytes,
 	out->head = frame;
 	out->head_bytes = bytes;
 	out->rest_bytes = 0;
-	out->status = verdict == MAC_GOOD ? c.status : (uint32_t)RXD_RXE;
+	out->status = verdict == MAC_DAMAGED ? (uint32_t)RXD_RXE : c.status;
+	if (verdict == MAC_STAMPED)
+		out->status |= RXD_TS;
 	if (frame[0] & 1)
 		out->status |= RXD_PIF; /* passed by other than an exact filter */
 	if (mrqe) {
@@ -222,8 +224,9 @@ static enum mac_verdict pass(struct model *m, const uint8_t *frame, uint32_t byt
 	return tagged && !filter_accepts_vlan(m, (uint16_t)be16(frame + 14)) ? MAC_REFUSED : verdict;
 }
 
+/* `at`: when it came, ns; 0: now. */
 static void accept(struct model *m, const uint8_t *frame, uint32_t bytes, uint32_t flags,
-                   uint64_t touched[2])
+                   uint64_t at, uint64_t touched[2])
 {
 	struct nic *n = nic_of(m);
 	uint8_t padded[60];
@@ -241,8 +244,10 @@ static void accept(struct model *m, const uint8_t *frame, uint32_t bytes, uint32
 	enum mac_verdict verdict = pass(m, frame, bytes, flags);
 	if (verdict == MAC_REFUSED)
 		return;
-	if (verdict == MAC_GOOD)
+	if (verdict == MAC_GOOD) {
 		stats_rx_good(n, frame, bytes);
+		verdict = timesync_received(m, frame, bytes, at) ? MAC_STAMPED : MAC_GOOD;
+	}
 	if (n->fifo.frames == 0 && deliver(m, frame, bytes, verdict, touched) != MUST_WAIT)
 		return;
 	if (!fifo_put(&n->fifo, frame, bytes, verdict)) {
@@ -283,6 +288,7 @@ static bool listens(const struct model *m)
  */
 struct burst {
 	bool plain;
+	bool stamps;      /* of frames that ask for it, which go the long way */
 	uint32_t longest; /* without FCS */
 	uint32_t frames;
 	uint64_t bytes;
@@ -298,6 +304,7 @@ static void burst_begin(const struct model *m, struct burst *b)
 	uint32_t hlreg0 = get(m, HLREG0);
 	uint32_t mfs = hlreg0 & HLREG0_JUMBOEN ? get(m, MAXFRS) >> 16 : 1518;
 	b->plain = m->faults == 0 && hlreg0 & HLREG0_RXCRCSTRP && mfs >= 64;
+	b->stamps = get(m, TSYNCRXCTL) & TSYNC_EN;
 	b->longest = mfs < FRAME_MAX ? mfs - 4 : FRAME_MAX - 4;
 	b->frames = b->placed = 0;
 	b->bytes = 0;
@@ -366,6 +373,8 @@ static inline bool place_plain(struct model *m, struct burst *b, const struct fr
 	uint32_t type = be16(frame + 12);
 	if (type < 0x600 || type == 0x8100 || !filter_accepts(m, frame))
 		return false;
+	if (b->stamps && timesync_may_want(m, frame, type))
+		return false;
 	struct delivery place;
 	unsigned q = describe(m, frame, bytes, MAC_GOOD, &place);
 	struct rxq *r = &n->rx[q];
@@ -406,7 +415,7 @@ void rx_receive(struct model *m, const struct frame *v, unsigned count)
 	for (unsigned i = 0; i < count; i++)
 		if (!b.plain || !place_plain(m, &b, &v[i], touched)) {
 			burst_write_back(&b); /* in order */
-			accept(m, v[i].data, v[i].bytes, v[i].flags, touched);
+			accept(m, v[i].data, v[i].bytes, v[i].flags, v[i].at, touched);
 		}
 	burst_end(m, &b);
 	finish(m, touched);
@@ -417,7 +426,7 @@ void rx_loop_back(struct model *m, const uint8_t *frame, uint32_t bytes)
 	uint64_t touched[2] = {0, 0};
 	if (!listens(m))
 		return;
-	accept(m, frame, bytes, 0, touched);
+	accept(m, frame, bytes, 0, 0, touched);
 	finish(m, touched);
 }
 

@@ -219,7 +219,7 @@
 	R(LSECRXCAP, 0x08f00, 4, 33, REG_RW, ALL, "8.2.3.13") \
 	R(IPSTXIDX, 0x08900, 4, 6, REG_RW, ALL, "8.2.3.14") \
 	R(IPSRXIDX, 0x08e00, 4, 13, REG_RW, ALL, "8.2.3.14") \
-	/* --- time stamps, 8.2.3.26 (not offered: the clock stands still) --- */ \
+	/* --- time stamps, 8.2.3.26 --- */ \
 	R(TSYNCRXCTL, 0x05188, 0, 1, REG_RW, 0x0000001e, "8.2.3.26.1") \
 	R(RXSTMPL, 0x051e8, 0, 1, REG_RO, ALL, "8.2.3.26.2") \
 	R(RXSTMPH, 0x051a4, 0, 1, REG_RO, ALL, "8.2.3.26.3") \
@@ -507,6 +507,12 @@ enum {
 	RTTDCS_ARBDIS = 1u << 6,
 	RTTBCNRC_RS_ENA = 1u << 31,
 
+	TSYNC_VALID = 1u << 0, /* RXTT, TXTT: a stamp waits to be read */
+	TSYNC_EN = 1u << 4,    /* of TSYNCRXCTL and TSYNCTXCTL */
+	ETQF_ETYPE = 0xffffu,
+	ETQF_1588 = 1u << 30,
+	ETQF_EN = 1u << 31,
+
 	SECRXCTRL_RX_DIS = 1u << 1,
 	SECSTAT_RDY = 1u << 0,
 
@@ -544,6 +550,7 @@ enum {
 	RXD_L4CS = 1u << 5,
 	RXD_IPCS = 1u << 6,
 	RXD_PIF = 1u << 7,
+	RXD_TS = 1u << 16, /* its time has been taken */
 	RXD_RXE = 1u << 29,
 	RXD_TCPE = 1u << 30,
 	RXD_IPE = 1u << 31,
@@ -575,6 +582,7 @@ enum { DESCTYPE_LEGACY = 0, DESCTYPE_ONE_BUFFER = 1 };
 /* --- transmit descriptors, 7.2.3.2: bits of the second quad-word --- */
 
 enum {
+	TXD_1588 = 1u << 19, /* of the field MAC: take the time */
 	TXD_DTYP_SHIFT = 20,
 	TXD_DTYP_CONTEXT = 2,
 	TXD_DTYP_DATA = 3,
@@ -599,6 +607,10 @@ enum {
 	TUCMD_IPV4 = 1u << 10,
 	TUCMD_L4T_SHIFT = 11,
 };
+
+/* TSYNCRXCTL.Type, 8.2.3.26.1: PTP messages of which version, where, and which of them: those of
+ * RXMTRL, or all events */
+enum rx_stamped { RX_V2_L2 = 0, RX_V1_L4 = 1, RX_V2_BOTH = 2, RX_V2_EVENTS = 5 };
 
 enum l4t { L4T_UDP = 0, L4T_TCP = 1, L4T_SCTP = 2, L4T_NONE = 3 };
 

@@ -37,6 +37,7 @@ enum fault {
 	FAULT_BAD_LENGTH,
 	FAULT_ERROR_BITS,
 	FAULT_DD_GARBAGE,
+	FAULT_STAMP_LOST,
 	FAULTS_OF_82599,
 };
 
@@ -98,6 +99,13 @@ struct limiter {
 	uint64_t next;   /* when its next frame may leave */
 };
 
+/* The clock, timesync.c. */
+struct timesync {
+	uint64_t base, since; /* what SYSTIM was, and when (ns) */
+	uint64_t latched;     /* by reading SYSTIML, for SYSTIMH */
+	bool has_latched;
+};
+
 /* Frames that wait for descriptors, fifo.c. */
 struct fifo {
 	uint32_t in, out, used; /* offsets in bytes */
@@ -135,6 +143,7 @@ struct nic {
 	uint16_t eeprom[EEPROM_WORDS];
 	uint64_t eerd_done;   /* NEVER: no read under way */
 	struct sfp sfp;
+	struct timesync timesync;
 
 	/* --- interrupts, intr.c --- */
 	uint64_t cause;       /* queue causes 0 .. 63 (EICR 15:0 and those of _EX) */
@@ -279,6 +288,7 @@ unsigned rss_queue(const struct model *m, uint32_t hash);
 /* What the MAC thinks of a frame. */
 enum mac_verdict {
 	MAC_GOOD,
+	MAC_STAMPED, /* good, and its time has been taken */
 	MAC_DAMAGED, /* goes on all the same, because of FCTRL.SBP */
 	MAC_REFUSED,
 };
@@ -324,6 +334,18 @@ void limiter_write(struct model *m, uint32_t value);
 void limiter_wake(struct model *m, unsigned queue);
 /* It sends a frame of so many bytes, the FCS counted. */
 void limiter_charge(struct model *m, unsigned queue, uint32_t bytes);
+
+/* --- timesync.c --- */
+void timesync_reset(struct model *m);
+/* True when the offset is its, of which reading or writing is more than a value. */
+bool timesync_read(struct model *m, uint32_t offset, uint32_t *value);
+bool timesync_write(struct model *m, uint32_t offset, uint32_t value);
+/* A frame with the 1588 bit leaves. */
+void timesync_sent(struct model *m, unsigned queue);
+/* False: timesync_received of this frame, of 60 bytes or more and without a tag, would be. */
+bool timesync_may_want(const struct model *m, const uint8_t *frame, uint32_t type);
+/* A good frame has come, at `at` (ns; 0: now). True: its time has been taken. */
+bool timesync_received(struct model *m, const uint8_t *frame, uint32_t bytes, uint64_t at);
 
 /* --- tso.c --- */
 /* Sends what was gathered, `bytes` in all, as segments, each with the tag if there is to be one

@@ -403,6 +403,8 @@ static void send_advanced(struct model *m, unsigned q, const uint8_t *data, cons
 	}
 	const struct tx_context *tag = g->cmd & TXD_VLE ? c : NULL;
 	if (g->cmd & TXD_TSE) {
+		if (g->cmd & TXD_1588)
+			model_violation(m, "transmit queue %u: 1588 bit with TSE", q);
 		if (data != n->gather)
 			memcpy(n->gather, data, g->bytes);
 		tso_send(m, q, c, g->bytes, g->olinfo, tag);
@@ -421,6 +423,8 @@ static void send_advanced(struct model *m, unsigned q, const uint8_t *data, cons
 		insert_checksums(m, q, n->gather, g->bytes, c, g->olinfo);
 		data = n->gather;
 	}
+	if (g->cmd & TXD_1588 && n->link)
+		timesync_sent(m, q);
 	tx_emit(m, q, data, g->bytes, tag);
 }
 

@@ -109,7 +109,7 @@ static unsigned pull_arp(struct gen *g, struct frame *v, unsigned max)
 	unsigned n = g->arp_waiting < max ? g->arp_waiting : max;
 	memcpy(g->arp_out, g->arp_reply, n * ARP_BYTES);
 	for (unsigned i = 0; i < n; i++)
-		v[i] = (struct frame){g->arp_out[i], ARP_BYTES, 0};
+		v[i] = (struct frame){.data = g->arp_out[i], .bytes = ARP_BYTES};
 	g->arp_waiting -= n;
 	memmove(g->arp_reply, g->arp_reply[n], g->arp_waiting * ARP_BYTES);
 	return n;
@@ -174,7 +174,7 @@ static unsigned gen_pull(struct wire *w, struct frame *v, unsigned max, uint64_t
 		const struct slot *s = &g->slots_of[slot];
 		uint8_t *f = g->frames + (size_t)slot * g->stride;
 		finish(f, s, &g->flow_table[g->flow++ & g->flow_mask], t);
-		v[i] = (struct frame){f, s->bytes, 0};
+		v[i] = (struct frame){.data = f, .bytes = s->bytes};
 		slot = slot + 1 == g->slots ? 0 : slot + 1;
 		due += s->cost;
 	}

@@ -139,7 +139,7 @@ static unsigned link_pull(struct wire *w, struct frame *v, unsigned max, uint64_
 	unsigned n = 0;
 	from->done = from->head; /* what was handed out the last time is free now */
 	for (struct queued *q; n < max && (q = first(from)) && q->due <= now; n++) {
-		v[n] = (struct frame){(const uint8_t *)(q + 1), q->bytes, 0};
+		v[n] = (struct frame){.data = (const uint8_t *)(q + 1), .bytes = q->bytes, .at = q->due};
 		from->head += q->room;
 	}
 	return n;

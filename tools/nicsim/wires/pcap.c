@@ -115,7 +115,7 @@ static unsigned pcap_pull(struct wire *w, struct frame *v, unsigned max, uint64_
 		}
 		if (due(p, &r) > now)
 			break;
-		v[n] = (struct frame){p->file + p->at + sizeof r, r.bytes, 0};
+		v[n] = (struct frame){.data = p->file + p->at + sizeof r, .bytes = r.bytes};
 		p->at += sizeof r + r.bytes;
 	}
 	return n;

@@ -147,7 +147,7 @@ static unsigned stream_pull(struct wire *w, struct frame *v, unsigned max, uint6
 		}
 		if (s->have - s->used - 4 < bytes)
 			break;
-		v[n++] = (struct frame){at + 4, bytes, 0};
+		v[n++] = (struct frame){.data = at + 4, .bytes = bytes};
 		s->used += 4 + bytes;
 	}
 	return n;

@@ -46,7 +46,7 @@ static unsigned tap_pull(struct wire *w, struct frame *v, unsigned max, uint64_t
 			memset(t->frame[n] + got, 0, MIN_FRAME - (size_t)got);
 			got = MIN_FRAME;
 		}
-		v[n] = (struct frame){t->frame[n], (uint32_t)got, 0};
+		v[n] = (struct frame){.data = t->frame[n], .bytes = (uint32_t)got};
 		n++;
 	}
 	return n;
