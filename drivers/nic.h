@@ -21,10 +21,11 @@
  *   attach        data     by each core that polls a pair
  *   rx_burst, tx_burst, rx_interrupt
  *                 data     until the core lets go of the pair, of which no call tells
- *   slots_open    data     after attach: from its success on slots_put, slots_free and slots_send
- *                          take the place of tx_burst
+ *   slots_open    data     after attach: from its success on slots_put, slot_stamp, slots_free and
+ *                          slots_send take the place of tx_burst
  *   link          control  between start and stop: at once, and every 100 ms while it is awake
- *   rate          control  between start and stop
+ *   rate, time_start, time_now, time_stamps
+ *                 control  between start and stop
  *   stats         control  between start and stop: every few seconds, and before stop
  *
  * From stop on it begins again, for all ports together: another buffer size, a core that came up
@@ -172,6 +173,14 @@ struct nic_slot {
 	uint32_t len;  /* bytes, FCS not counted: 60, of tags as many more, or more */
 };
 
+/* Times that the device has taken, each told once (nic_ops.time_stamps). */
+struct nic_stamps {
+	bool sent, received;   /* there is one */
+	uint64_t sent_ns;      /* of a frame with nic_ops.slot_stamp, by the device's clock */
+	uint64_t received_ns;  /* of a PTP event message, */
+	uint16_t number;       /* and its sequenceId */
+};
+
 struct nic_link {
 	bool up;
 	bool gone;     /* the device answers no more: pulled out, or dead. It is not asked again */
@@ -288,7 +297,7 @@ struct nic_ops {
 	 * NIC_SLOT_ROOM zero bytes before it, is the device's to read until slots_free has passed over
 	 * it. The driver touches neither.
 	 *
-	 * All four are NULL where a driver has no slots.
+	 * All are NULL where a driver has no slots; slot_stamp also where the device has no clock.
 	 */
 
 	/*
@@ -301,6 +310,9 @@ struct nic_ops {
 	/* These frames are what slots first, first + 1, ... send from now on: n of them, each our own
 	 * as slots_free has it. */
 	void (*slots_put)(struct nic_queue *q, unsigned first, const struct nic_slot *s, unsigned n);
+
+	/* What was put into this slot has the time noted when it is sent, until another is put there. */
+	void (*slot_stamp)(struct nic_queue *q, unsigned slot);
 
 	/*
 	 * How many slots, from the next one to be sent on, are ours. A ring may keep a slot back, and
@@ -322,6 +334,20 @@ struct nic_ops {
 	 * limit is a part of its speed. To be said anew when that changes. NULL: it has no limiter.
 	 */
 	int (*rate)(struct nic *nic, unsigned pair, uint32_t kbps, uint32_t *set);
+
+	/*
+	 * The device's own clock, and the times at which frames have passed its MAC by it: of sent ones
+	 * that have slot_stamp, of received ones that are event messages of PTP (IEEE 1588-2008; EtherType
+	 * 0x88f7, or UDP to port 319). The device keeps one time each way until time_stamps takes it;
+	 * frames meanwhile have none, and one may be missed under load.
+	 *
+	 * time_start sets the clock to 0. E_AGAIN: the link is down. To be said anew when its speed
+	 * changes. time_now is in ns; it takes as long as reading two registers does, so two clocks are
+	 * compared by reading one before and after the other. All NULL: it has none.
+	 */
+	int (*time_start)(struct nic *nic);
+	uint64_t (*time_now)(struct nic *nic);
+	void (*time_stamps)(struct nic *nic, struct nic_stamps *out);
 };
 
 extern const struct nic_ops *const nic_drivers[];

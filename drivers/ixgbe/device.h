@@ -105,6 +105,13 @@ void ixgbe_link(struct nic *nic, struct nic_link *out);
 /* As nic_ops.rate. */
 int ixgbe_rate(struct nic *nic, unsigned pair, uint32_t kbps, uint32_t *set);
 
+/* --- timesync.c --- */
+
+/* As nic_ops.time_start and the two below it. */
+int ixgbe_time_start(struct nic *nic);
+uint64_t ixgbe_time_now(struct nic *nic);
+void ixgbe_time_stamps(struct nic *nic, struct nic_stamps *out);
+
 /* --- stats.c --- */
 
 /* 4.6.5: zeroes what the device counts. Does not wait. */

@@ -223,6 +223,11 @@ static void slots_put(struct nic_queue *q, unsigned first, const struct nic_slot
 	ixgbe_slots_put(&pair_of(q)->tx, first, s, n);
 }
 
+static void slot_stamp(struct nic_queue *q, unsigned slot)
+{
+	ixgbe_slot_stamp(&pair_of(q)->tx, slot);
+}
+
 static unsigned slots_free(struct nic_queue *q)
 {
 	return ixgbe_slots_free(&pair_of(q)->tx, q->cnt, &q->broken);
@@ -264,7 +269,11 @@ const struct nic_ops ixgbe_ops = {
 	.rx_interrupt = rx_interrupt,
 	.slots_open = SLOTS(slots_open),
 	.slots_put = SLOTS(slots_put),
+	.slot_stamp = SLOTS(slot_stamp),
 	.slots_free = SLOTS(slots_free),
 	.slots_send = SLOTS(slots_send),
 	.rate = ixgbe_rate,
+	.time_start = ixgbe_time_start,
+	.time_now = ixgbe_time_now,
+	.time_stamps = ixgbe_time_stamps,
 };

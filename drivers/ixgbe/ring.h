@@ -148,6 +148,7 @@ unsigned ixgbe_tx_burst(struct ixgbe_tx *r, struct bufpool *pool, struct nic_cou
 unsigned ixgbe_slots_open(struct ixgbe_tx *r, struct bufpool *pool, struct nic_counters *cnt,
                           bool *broken);
 void ixgbe_slots_put(struct ixgbe_tx *r, unsigned first, const struct nic_slot *s, unsigned n);
+void ixgbe_slot_stamp(struct ixgbe_tx *r, unsigned slot);
 unsigned ixgbe_slots_free(struct ixgbe_tx *r, struct nic_counters *cnt, bool *broken);
 void ixgbe_slots_send(struct ixgbe_tx *r, struct nic_counters *cnt, unsigned n, uint64_t bytes);
 

@@ -61,6 +61,11 @@ void ixgbe_slots_put(struct ixgbe_tx *r, unsigned first, const struct nic_slot *
 	}
 }
 
+void ixgbe_slot_stamp(struct ixgbe_tx *r, unsigned slot)
+{
+	r->desc[(r->slot_base + slot) & r->mask].data.cmd_len |= IXGBE_TXD_1588;
+}
+
 unsigned ixgbe_slots_free(struct ixgbe_tx *r, struct nic_counters *cnt, bool *broken)
 {
 	uint32_t written = __atomic_load_n(r->written_head, __ATOMIC_ACQUIRE);

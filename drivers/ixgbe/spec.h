@@ -100,6 +100,19 @@
 	X(DTXMXSZRQ, 0x08100, 0, 1, RW, "8.2.3.9") \
 	X(MTQC, 0x08120, 0, 1, RW, "8.2.3.9") \
 	X(TXPBSIZE, 0x0cc00, 4, 8, RW, "8.2.3.9") \
+	/* time stamps, 8.2.3.26 */ \
+	X(ETQF, 0x05128, 4, 8, RW, "8.2.3.7.21") \
+	X(RXMTRL, 0x05120, 0, 1, RW, "8.2.3.26.6") \
+	X(TSYNCRXCTL, 0x05188, 0, 1, RW, "8.2.3.26.1") \
+	X(RXSTMPL, 0x051e8, 0, 1, RO, "8.2.3.26.2") \
+	X(RXSTMPH, 0x051a4, 0, 1, RO, "8.2.3.26.3") \
+	X(RXSATRH, 0x051a8, 0, 1, RO, "8.2.3.26.5") \
+	X(TSYNCTXCTL, 0x08c00, 0, 1, RW, "8.2.3.26.7") \
+	X(TXSTMPL, 0x08c04, 0, 1, RO, "8.2.3.26.8") \
+	X(TXSTMPH, 0x08c08, 0, 1, RO, "8.2.3.26.9") \
+	X(SYSTIML, 0x08c0c, 0, 1, RW, "8.2.3.26.10") \
+	X(SYSTIMH, 0x08c10, 0, 1, RW, "8.2.3.26.11") \
+	X(TIMINCA, 0x08c14, 0, 1, RW, "8.2.3.26.12") \
 	/* MAC and link, 8.2.3.22 */ \
 	X(HLREG0, 0x04240, 0, 1, RW, "8.2.3.22") \
 	X(MAXFRS, 0x04268, 0, 1, RW, "8.2.3.22") \
@@ -256,6 +269,17 @@ enum ixgbe_reg {
 
 #define IXGBE_TDWBAL_HEAD_WB_EN (1u << 0)
 
+#define IXGBE_ETQF_PTP 3 /* the entry that other drivers have for it, too */
+#define IXGBE_ETQF_1588 (1u << 30)
+#define IXGBE_ETQF_EN (1u << 31)
+#define IXGBE_ETYPE_PTP 0x88f7u
+#define IXGBE_PTP_EVENT_PORT 319u
+#define IXGBE_RXMTRL_UDPT_SHIFT 16
+#define IXGBE_TSYNC_VALID (1u << 0) /* RXTT, TXTT: a stamp waits to be read */
+#define IXGBE_TSYNC_EN (1u << 4)
+#define IXGBE_TSYNCRXCTL_V2_EVENTS (5u << 1) /* Type: PTP version 2, all event messages */
+#define IXGBE_TIMINCA_IP_SHIFT 24
+
 #define IXGBE_HLREG0_TXCRCEN (1u << 0)
 #define IXGBE_HLREG0_RXCRCSTRP (1u << 1)
 #define IXGBE_HLREG0_JUMBOEN (1u << 2)
@@ -336,6 +360,7 @@ union ixgbe_tx_desc {
 };
 _Static_assert(sizeof(union ixgbe_tx_desc) == 16, "7.2.3.2");
 
+#define IXGBE_TXD_1588 (1u << 19) /* of MAC: note when it is sent */
 #define IXGBE_TXD_DTYP_CONTEXT (2u << 20)
 #define IXGBE_TXD_DTYP_DATA (3u << 20)
 #define IXGBE_TXD_EOP (1u << 24)

@@ -153,6 +153,75 @@ static void sends_by_slots(void **s)
 	let_go(0);
 }
 
+/* A PTP event message, of its own EtherType or over UDP, in `frame`; its length. */
+static unsigned make_ptp(uint16_t number, bool udp)
+{
+	unsigned len = udp ? make_l4(17, 0xc0000202, 0xc6336402, 319, 319, 44, 0) : 60;
+	uint8_t *p = frame + (udp ? 42 : 14);
+	if (!udp)
+		ether(0x88f7);
+	memset(p, 0, 44);
+	p[1] = 2;
+	p[30] = (uint8_t)(number >> 8);
+	p[31] = (uint8_t)number;
+	return len;
+}
+
+/* The device's clock has the time, and the marked slot and PTP messages that come have their own: each
+ * once, and nothing else has any. */
+static void takes_times(void **s)
+{
+	(void)s;
+	struct nic_queue *q = &port.pair[0].q;
+	struct nic_stamps got;
+	struct rig_frame out;
+	up(1, ALL, STANDARD);
+	rig.tick_ns = 0;
+	assert_int_equal(ixgbe_ops.time_start(&port.nic), E_OK);
+	uint64_t zero = rig.now;
+	for (uint64_t ns = 1; ns < 100000000000; ns *= 7) {
+		rig.now = zero + ns;
+		assert_in_range(ixgbe_ops.time_now(&port.nic), ns < 7 ? 0 : ns - 7, ns);
+	}
+	for (unsigned i = 0; i < 10; i++) {
+		rig_run(1000000);
+		assert_true(rig_receive(frame, i % 3 ? make_ptp((uint16_t)(0x1234 + i), i % 3 == 1)
+		                                     : make_udp(i, 100)));
+		ixgbe_ops.time_stamps(&port.nic, &got);
+		assert_false(got.sent);
+		assert_int_equal(got.received, i % 3 != 0);
+		if (got.received) {
+			assert_int_equal(got.number, 0x1234 + i);
+			assert_in_range(rig.now - zero - got.received_ns, 0, 7);
+		}
+	}
+	if (ixgbe_ops.slots_open) {
+		unsigned n = ixgbe_ops.slots_open(q);
+		struct pkt *p = take(0, frame, make_ptp(1, true));
+		const struct nic_slot slot = {p->data, p->len};
+		for (unsigned i = 0; i < n; i++)
+			ixgbe_ops.slots_put(q, i, &slot, 1);
+		ixgbe_ops.slot_stamp(q, 5);
+		for (unsigned i = 0; i < n + 8; i++) {
+			rig_run(1000);
+			ixgbe_ops.slots_send(q, 1, p->len);
+			rig_run(0);
+			if (i == n) /* of one that has another frame it is forgotten */
+				ixgbe_ops.slots_put(q, 5, &slot, 1);
+			assert_true(rig_sent(&out));
+			ixgbe_ops.time_stamps(&port.nic, &got);
+			assert_int_equal(got.sent, i == 5);
+			if (got.sent)
+				assert_in_range(out.at - zero - got.sent_ns, 0, 7);
+			ixgbe_ops.slots_free(q);
+		}
+		let_go(0);
+	}
+	rig_carrier(false);
+	rig_run(100000000);
+	assert_int_equal(ixgbe_ops.time_start(&port.nic), E_AGAIN);
+}
+
 /* Frames of a limited pair leave at the rate that the driver says is in force; the other pair's do
  * not wait. */
 static void limits_rates(void **s)
@@ -698,6 +767,7 @@ int main(void)
 		cmocka_unit_test_teardown(filtered_frames_are_counted, teardown),
 		cmocka_unit_test_teardown(sends, teardown),
 		cmocka_unit_test_teardown(sends_by_slots, teardown),
+		cmocka_unit_test_teardown(takes_times, teardown),
 		cmocka_unit_test_teardown(limits_rates, teardown),
 		cmocka_unit_test_teardown(short_frames_are_padded, teardown),
 		cmocka_unit_test_teardown(forwarding_writes_two_tails_a_burst, teardown),
