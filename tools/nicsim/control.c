@@ -53,6 +53,12 @@ static const char *do_gen(struct port *p, char *arg, uint64_t now)
 	return gen_command(p->wire, arg);
 }
 
+static const char *do_link(struct port *p, char *arg, uint64_t now)
+{
+	(void)now;
+	return link_command(p->wire, arg);
+}
+
 static const char *do_reset_stats(struct port *p, char *arg, uint64_t now)
 {
 	(void)now;
@@ -70,6 +76,7 @@ static const struct {
 	{"clear", do_clear},
 	{"carrier", do_carrier},
 	{"gen", do_gen},
+	{"link", do_link},
 	{"reset-stats", do_reset_stats},
 };
 
@@ -84,7 +91,7 @@ static const char *run_port_command(struct nicsim *s, char *text)
 		if (strcmp(name, port_commands[i].name) == 0)
 			return port_commands[i].run(&s->port[n], text ? text : nothing,
 			                            clock_now());
-	return "of a port: fault, clear, carrier, gen, reset-stats";
+	return "of a port: fault, clear, carrier, gen, link, reset-stats";
 }
 
 static void answer(struct nicsim *s, char *line, struct json *j)

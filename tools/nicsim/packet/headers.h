@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum ip_protocol { IP_TCP = 6, IP_UDP = 17, IP_SCTP = 132 };
+enum ip_protocol { IP_ICMP = 1, IP_TCP = 6, IP_UDP = 17, IP_ICMP6 = 58, IP_SCTP = 132 };
 
 struct headers {
 	uint16_t l3;      /* offset of the IP header; 0: no IP, and all below but the tag is 0 */

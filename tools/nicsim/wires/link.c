@@ -1,8 +1,7 @@
 /*
  * A cable between two ports of the process. Each end queues what its port sends; the other port
  * pulls it from there. Options say what befalls frames sent from this end: rate (bits a second on
- * the wire, and then frames do not wait for room), delay, loss and reorder (a frame is overtaken by
- * the next).
+ * the wire, and then frames do not wait for room), delay, and what impair.h has.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include "tools/nicsim/json.h"
 #include "tools/nicsim/options.h"
 #include "tools/nicsim/parse.h"
+#include "tools/nicsim/wires/impair.h"
 #include "tools/nicsim/wires/open.h"
 
 #define QUEUE_BYTES (8u << 20) /* 10 ms at 5 Gbit/s */
@@ -26,13 +26,9 @@ struct link {
 	struct wire w;
 	unsigned port, peer;
 	uint64_t delay_ns;
-	double ns_per_bit, loss, reorder;
-	uint64_t seed;
+	double ns_per_bit;
 	double sent_until; /* the last frame has left at that time */
-	bool held;         /* a frame waits to be overtaken */
-	uint32_t held_bytes;
-	uint8_t held_frame[FRAME_MAX];
-	uint64_t lost, reordered;
+	struct impair impair;
 	uint64_t head, tail, done; /* of the queue; entries before `done` are not in use any more */
 	uint8_t *queue;
 };
@@ -88,17 +84,10 @@ static struct queued *first(struct link *l)
 
 /* --- the wire --- */
 
-/* From 0 to below 1. */
-static double chance(struct link *l)
+/* impair_out, of struct link. */
+static void transmit(void *ctx, const uint8_t *data, uint32_t bytes, uint64_t now)
 {
-	l->seed ^= l->seed << 13;
-	l->seed ^= l->seed >> 7;
-	l->seed ^= l->seed << 17;
-	return (double)(l->seed >> 11) / 9007199254740992.0;
-}
-
-static void transmit(struct link *l, const uint8_t *data, uint32_t bytes, uint64_t now)
-{
+	struct link *l = ctx;
 	double start = (double)now > l->sent_until ? (double)now : l->sent_until;
 	double until = start + 8.0 * (bytes + WIRE_EXTRA) * l->ns_per_bit;
 	uint64_t due = (l->ns_per_bit != 0 ? (uint64_t)until : now) + l->delay_ns;
@@ -115,22 +104,7 @@ static void link_send(struct wire *w, const uint8_t *data, uint32_t bytes, uint6
 		w->dropped++;
 		return;
 	}
-	if (l->loss != 0 && chance(l) < l->loss) {
-		l->lost++;
-		return;
-	}
-	if (l->held) {
-		transmit(l, data, bytes, now);
-		transmit(l, l->held_frame, l->held_bytes, now);
-		l->held = false;
-	} else if (l->reorder != 0 && chance(l) < l->reorder) {
-		memcpy(l->held_frame, data, bytes);
-		l->held_bytes = bytes;
-		l->held = true;
-		l->reordered++;
-	} else {
-		transmit(l, data, bytes, now);
-	}
+	impair_frame(&l->impair, data, bytes, now, transmit, l);
 }
 
 static unsigned link_pull(struct wire *w, struct frame *v, unsigned max, uint64_t now)
@@ -161,13 +135,12 @@ static void link_stats(struct wire *w, struct json *j)
 {
 	const struct link *l = link_of(w);
 	json_u64(j, "peer", l->peer);
-	json_u64(j, "lost", l->lost);
-	json_u64(j, "reordered", l->reordered);
+	impair_stats(&l->impair, j);
 }
 
 static void link_reset_stats(struct wire *w)
 {
-	link_of(w)->lost = link_of(w)->reordered = 0;
+	impair_begin(&link_of(w)->impair, &link_of(w)->impair.rules);
 }
 
 static void link_close(struct wire *w)
@@ -191,20 +164,35 @@ static const struct wire_ops link_ops = {
 
 /* --- life --- */
 
+static uint64_t seed_of(const struct link *l)
+{
+	return 0x9e3779b97f4a7c15 + l->port;
+}
+
+const char *link_command(struct wire *w, char *text)
+{
+	if (w->ops != &link_ops)
+		return "the wire of this port is no link";
+	struct link *l = link_of(w);
+	struct impair_rules rules;
+	impair_rules_init(&rules, seed_of(l));
+	for (char *word; (word = strsep(&text, " "));)
+		if (*word && !impair_rules_parse(&rules, word))
+			return "loss=, corrupt=, duplicate=, reorder=, overtake=, frames=, seed=";
+	impair_begin(&l->impair, &rules);
+	return NULL;
+}
+
 static bool parse_option(struct link *l, const char *word)
 {
 	const char *v, *end;
 	double rate;
 	if ((v = parse_key(word, "delay")))
 		return parse_ns(v, &l->delay_ns);
-	if ((v = parse_key(word, "loss")))
-		return parse_fraction(v, &l->loss);
-	if ((v = parse_key(word, "reorder")))
-		return parse_fraction(v, &l->reorder);
-	if ((v = parse_key(word, "seed")))
-		return parse_u64(v, &l->seed) && l->seed != 0;
 	v = parse_key(word, "rate");
-	if (v == NULL || !parse_number(v, &rate, &end) || rate < 1000 ||
+	if (v == NULL)
+		return impair_rules_parse(&l->impair.rules, word);
+	if (!parse_number(v, &rate, &end) || rate < 1000 ||
 	    (*end != 0 && strcmp(end, "bps") != 0))
 		return false;
 	l->ns_per_bit = 1e9 / rate;
@@ -225,7 +213,7 @@ struct wire *link_open(const struct wire_spec *s)
 	l->w.fd = -1;
 	l->port = s->port;
 	l->peer = (unsigned)peer;
-	l->seed = 0x9e3779b97f4a7c15 + s->port;
+	impair_rules_init(&l->impair.rules, seed_of(l));
 	links[s->port] = l;
 	for (unsigned i = 0; i < s->options; i++)
 		if (!parse_option(l, s->option[i])) {
