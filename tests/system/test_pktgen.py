@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 from conftest import IMAGE, LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, netlab, router_config
+from generator import generator, start
 from launcher.guest import LAUNCHER, PYTHON
 
 STREAM = """\
@@ -18,19 +19,7 @@ stream a
 CONFIG = "application pktgen\ninterface eth0\n ip address %s/24\n" % LEFT_ROUTER
 
 
-def generator(make_router, tmp_path, text, config=CONFIG, **more):
-    path = tmp_path / "lab.gen"
-    path.write_text(text)
-    return make_router(config, "--script", str(path), "--append", "live=lines", "--mac",
-                       "52:54:00:48:5a:00", app="pktgen", **more)
-
-
-def start(machine, seconds=30):
-    """Runs the script; its report."""
-    return machine.command("start", timeout_s=seconds)
-
-
-def report(text):
+def counted(text):
     return {name: int(value) for name, value in re.findall(
         r"(sent|received|lost|reordered|duplicates|corrupted) (\d+)", text)}
 
@@ -80,11 +69,11 @@ def test_frames_reach_linux(make_router, make_hosts, tmp_path):
     """All of them, in order, whole; the rate is kept over the run."""
     left, _ = make_hosts()
     text = STREAM + " size 64/128/1518\n rate 2000pps\n limit 1200 frames\n"
-    machine = generator(make_router, tmp_path, text, ports=(left.port,))
+    machine = generator(make_router, tmp_path, text, CONFIG, ports=(left.port,))
     receiver = Receiver(left)
     try:
         said = start(machine)
-        assert report(said)["sent"] == 1200, said
+        assert counted(said)["sent"] == 1200, said
         for n, frame in enumerate(receiver.take(1200)):
             check(frame, (60, 124, 1514)[n % 3], n)
     finally:
@@ -95,11 +84,11 @@ def test_cores_share_a_stream(make_router, make_hosts, tmp_path):
     """Each of two data cores sends every second frame, with numbers of its own."""
     left, _ = make_hosts(2)
     text = STREAM + " size 64/128/1518\n rate 2000pps\n limit 1200 frames\n"
-    machine = generator(make_router, tmp_path, text, ports=(left.port,), cpus=3)
+    machine = generator(make_router, tmp_path, text, CONFIG, ports=(left.port,), cpus=3)
     receiver = Receiver(left)
     numbers = [0, 0]
     try:
-        assert report(start(machine))["sent"] == 1200
+        assert counted(start(machine))["sent"] == 1200
         for frame in receiver.take(1200):
             sender = struct.unpack_from("<H", frame, 44)[0] >> 5
             n = numbers[sender]
@@ -139,7 +128,7 @@ def test_through_our_router(make_router, patch_panel, tmp_path):
     start(machine)
     before = router.balanced()["forwarded"]
     said = start(machine)
-    assert report(said) == {"sent": 2000, "received": 2000, "lost": 0, "reordered": 0,
+    assert counted(said) == {"sent": 2000, "received": 2000, "lost": 0, "reordered": 0,
                             "duplicates": 0, "corrupted": 0}, said
     assert re.search(r"latency ns: min [1-9]\d+ ", said)
     assert router.balanced()["forwarded"] == before + 2000
