@@ -1,5 +1,6 @@
 /*
- * gen: a generator that judges what comes back. sink: only the judge.
+ * gen: a generator that judges what comes back. sink: only the judge. Both judge the generators of
+ * this process, and with outside=on those of others too (flows.h).
  *
  * All frames are made beforehand, a ring of slots long enough that a burst never sees one twice; of
  * a frame only addresses, ports, checksums and the stamp are written when it goes out. Destinations
@@ -16,6 +17,7 @@
 #include "tools/nicsim/clock.h"
 #include "tools/nicsim/json.h"
 #include "tools/nicsim/parse.h"
+#include "tools/nicsim/wires/flows.h"
 #include "tools/nicsim/wires/judge.h"
 #include "tools/nicsim/wires/open.h"
 
@@ -37,6 +39,7 @@ struct flow {
 struct gen {
 	struct wire w;
 	struct judge judge;
+	struct flows *outside; /* NULL: their frames are foreign */
 	uint8_t mac[6];
 	bool arp;
 	uint8_t arp_reply[ARP_WAITING][ARP_BYTES];
@@ -192,7 +195,11 @@ static void gen_send(struct wire *w, const uint8_t *data, uint32_t bytes, uint64
 	struct gen *g = gen_of(w);
 	uint64_t foreign = g->judge.foreign;
 	judge_frame(&g->judge, data, bytes, now);
-	if (__builtin_expect(g->judge.foreign != foreign, 0))
+	if (__builtin_expect(g->judge.foreign == foreign, 1))
+		return;
+	if (g->outside && flows_frame(g->outside, data, bytes))
+		g->judge.foreign = foreign;
+	else
 		answer_arp(g, data, bytes);
 }
 
@@ -216,6 +223,8 @@ static void gen_stats(struct wire *w, struct json *j)
 	json_u64(j, "judged", g->judge.judged);
 	json_u64(j, "corrupted", g->judge.corrupted);
 	json_u64(j, "foreign", g->judge.foreign);
+	if (g->outside)
+		flows_stats(g->outside, j);
 	if (g->stream == NULL)
 		return;
 	json_u64(j, "stream", g->stream_id);
@@ -235,6 +244,8 @@ static void gen_reset_stats(struct wire *w)
 	struct gen *g = gen_of(w);
 	memset(&g->judge, 0, sizeof g->judge);
 	g->forgotten = 0;
+	if (g->outside)
+		flows_reset(g->outside);
 	if (g->stream)
 		stream_restart(g->stream);
 }
@@ -244,6 +255,7 @@ static void gen_close(struct wire *w)
 	struct gen *g = gen_of(w);
 	if (g->stream)
 		g->stream->used = false;
+	flows_close(g->outside);
 	free(g->frames);
 	free(g->flow_table);
 	free(g);
@@ -400,9 +412,23 @@ static bool parse_start(struct gen *g, const char *text)
 	return g->manual || strcmp(text, "auto") == 0;
 }
 
+static bool parse_outside(struct gen *g, const char *text)
+{
+	bool on;
+	if (!parse_switch(text, &on))
+		return false;
+	if (on && g->outside == NULL)
+		g->outside = flows_open();
+	return !on || g->outside;
+}
+
 static bool parse_common(struct gen *g, const char *word)
 {
 	const char *v;
+	if ((v = parse_key(word, "outside")))
+		return parse_outside(g, v);
+	if ((v = parse_key(word, "vary")))
+		return g->outside && flows_vary(g->outside, v);
 	if ((v = parse_key(word, "arp")))
 		return parse_switch(v, &g->arp);
 	v = parse_key(word, "smac");

@@ -28,13 +28,17 @@ uint64_t pattern_sum(uint32_t bytes)
 	return bytes % 2 ? sum + pattern[bytes - 1] : sum; /* padded with zero: little-endian */
 }
 
-void stream_restart(struct stream *s)
+void stream_begin(struct stream *s, uint64_t first)
 {
-	uint64_t first = s->first + s->sent;
 	memset(s, 0, sizeof *s);
 	s->used = true;
 	s->first = s->next = first;
 	s->latency_min = UINT64_MAX;
+}
+
+void stream_restart(struct stream *s)
+{
+	stream_begin(s, s->first + s->sent);
 }
 
 /* Notes number n as seen; false when it had been. The window slides with `next`. */
@@ -60,7 +64,7 @@ static bool note(struct stream *s, uint64_t n)
 	return fresh;
 }
 
-static void count(struct stream *s, const struct stamp *t, uint32_t bytes, uint64_t now)
+void stream_note(struct stream *s, const struct stamp *t, uint32_t bytes, uint64_t now)
 {
 	uint32_t latency = (uint32_t)now - t->ns;
 	if (t->number < s->first) {
@@ -124,7 +128,19 @@ void judge_frame(struct judge *g, const uint8_t *data, uint32_t bytes, uint64_t 
 		s->corrupted++;
 		return;
 	}
-	count(s, &t, bytes, now);
+	stream_note(s, &t, bytes, now);
+}
+
+void stream_stats(const struct stream *s, uint64_t sent, struct json *j)
+{
+	json_u64(j, "sent", sent);
+	json_u64(j, "received", s->received);
+	json_u64(j, "received_bytes", s->bytes);
+	json_u64(j, "lost", sent > s->received ? sent - s->received : 0);
+	json_u64(j, "reordered", s->reordered);
+	json_u64(j, "duplicates", s->duplicates);
+	json_u64(j, "corrupted", s->corrupted);
+	json_u64(j, "stale", s->stale);
 }
 
 void judge_stats(struct json *j)
@@ -136,14 +152,7 @@ void judge_stats(struct json *j)
 			continue;
 		json_object(j, NULL);
 		json_u64(j, "stream", i);
-		json_u64(j, "sent", s->sent);
-		json_u64(j, "received", s->received);
-		json_u64(j, "received_bytes", s->bytes);
-		json_u64(j, "lost", s->sent > s->received ? s->sent - s->received : 0);
-		json_u64(j, "reordered", s->reordered);
-		json_u64(j, "duplicates", s->duplicates);
-		json_u64(j, "corrupted", s->corrupted);
-		json_u64(j, "stale", s->stale);
+		stream_stats(s, s->sent, j);
 		json_u64(j, "latency_min_ns", s->received ? s->latency_min : 0);
 		json_u64(j, "latency_avg_ns", s->received ? s->latency_sum / s->received : 0);
 		json_u64(j, "latency_max_ns", s->latency_max);

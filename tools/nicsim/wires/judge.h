@@ -58,6 +58,13 @@ void judge_frame(struct judge *g, const uint8_t *data, uint32_t bytes, uint64_t 
 /* Forgets what was; what is still under way will count as `stale`. */
 void stream_restart(struct stream *s);
 
+/* The parts of which flows.c makes a judgement of its own: a stream that begins with that number; a
+ * frame of it, intact, whose stamp this is; what came of it, as members of the open object, `sent`
+ * having been sent. */
+void stream_begin(struct stream *s, uint64_t first);
+void stream_note(struct stream *s, const struct stamp *t, uint32_t bytes, uint64_t now);
+void stream_stats(const struct stream *s, uint64_t sent, struct json *j);
+
 /* The member "streams" of the statistics. */
 void judge_stats(struct json *j);
 
