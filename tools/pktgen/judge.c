@@ -29,7 +29,6 @@ void judge_init(struct judge *j, const struct plan *plan, unsigned senders, void
                 struct judge_result *results)
 {
 	memset(j, 0, sizeof *j);
-	j->one_clock = true;
 	j->streams = plan->streams;
 	for (unsigned i = 0; i < plan->streams; i++)
 		j->port_in[i] = plan->stream[i].port_in;
@@ -367,7 +366,7 @@ static __attribute__((noinline)) void judge_stamp(struct judge *j, struct run *r
 		r->wrong_port++;
 		return;
 	}
-	if (latency >> 31) {
+	if (latency > -JUDGE_AHEAD) {
 		latency = 0;
 		r->early++;
 	} else if (latency > run->latency_max) {
@@ -430,11 +429,11 @@ static inline bool judge_frame(struct judge *j, struct run *run, const struct pk
 	return true;
 }
 
-/* Latencies from this on are of another run, or of a clock that goes before ours. */
+/* Latencies above this are of another run, or of a clock that goes before ours. */
 static uint32_t latency_max(const struct judge *j, uint64_t now_ns)
 {
-	uint64_t age = now_ns - j->start_ns, most = UINT32_MAX >> 1;
-	return j->one_clock && age < most ? (uint32_t)age : (uint32_t)most;
+	uint64_t age = now_ns - j->start_ns, most = -JUDGE_AHEAD;
+	return (uint32_t)(age < most ? age : most);
 }
 
 unsigned judge_vector(struct judge *j, const struct pkt *v, unsigned n, uint64_t now_ns,

@@ -20,10 +20,9 @@
  * Time. Latency is from the stamp, made when the burst was, to `now_ns`, when the vector was
  * taken: both by one clock, with the ways through both cards and the waiting in the rings. So it
  * is no latency of RFC 1242 3.8, which begins and ends at the wire, but an upper bound of it.
- * Stamps have 32 bits, so latencies are known modulo 4.29 s; what seems to be above 2.15 s was
- * sent by a clock that goes before ours: `early`, latency 0. Within 4.29 s of judge_begin, what
- * is older than that is a frame of the run before: `stale`, and counts nowhere else. After that
- * nothing of it is under way any more.
+ * Stamps have 32 bits, so latencies are known modulo 4.29 s. The uppermost 0.27 s of them are taken
+ * for a core's clock that goes before ours: `early`, latency 0. What is older than judge_begin is a
+ * frame of the run before, `stale`, and counts nowhere else: so nothing may be under way for 4 s.
  *
  * Trust. Anybody may send frames with stamps; there is no secret in them. What is promised: no
  * content writes outside the judge, no flow is judged that the plan has not, and a single number
@@ -44,6 +43,7 @@
 #include "tools/pktgen/stamp.h"
 
 #define JUDGE_WINDOW 4096
+#define JUDGE_AHEAD (1u << 28) /* ns */
 #define JUDGE_JUMP (1ull << 20) /* at 148.8 million frames a second: 7 ms */
 _Static_assert(1u << STAMP_STREAMS_LOG2 == PLAN_STREAMS_MAX, "a flow names its stream");
 
@@ -81,7 +81,6 @@ struct judge_flow {
 struct judge {
 	uint64_t start_ns;
 	bool verify;     /* checksums too, where the card has not */
-	bool one_clock;  /* the senders' clock is ours; else there are no stale frames */
 	uint8_t streams;
 	uint8_t port_in[PLAN_STREAMS_MAX];
 	uint32_t flows;
