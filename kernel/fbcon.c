@@ -17,6 +17,8 @@ static struct boot_framebuffer fb;
 static uint8_t *pixels; /* NULL: no framebuffer */
 static unsigned cols, rows, col, row;
 static char grid[ROWS_MAX][COLS_MAX];
+static enum { ESCAPE_NONE, ESCAPE_BEGUN, ESCAPE_NUMBER } escape;
+static unsigned number; /* of the control sequence */
 
 static uint32_t grey(uint32_t level)
 {
@@ -71,10 +73,44 @@ void fbcon_init(const struct boot_framebuffer *boot_fb)
 			set(r, c, ' ');
 }
 
+/* The end of a control sequence (ECMA-48 8.3): those that a table uses which stays in its place. */
+static void control(char final)
+{
+	if (final == 'A') /* CUU: up, by one if no number was said */
+		row -= number == 0 && row ? 1 : number < row ? number : row;
+	if (final == 'K' || final == 'J') /* EL, ED: erases from the cursor on */
+		for (unsigned c = col; c < cols; c++)
+			set(row, c, ' ');
+	for (unsigned r = row + 1; final == 'J' && r < rows; r++)
+		for (unsigned c = 0; c < cols; c++)
+			set(r, c, ' ');
+}
+
+/* True: ch is part of a control sequence, ESC [ number letter. */
+static bool in_sequence(char ch)
+{
+	if (ch == '\x1b') {
+		escape = ESCAPE_BEGUN;
+	} else if (escape == ESCAPE_BEGUN) {
+		escape = ch == '[' ? ESCAPE_NUMBER : ESCAPE_NONE;
+		number = 0;
+	} else if (escape == ESCAPE_NUMBER && ch >= '0' && ch <= '9') {
+		number = number < ROWS_MAX ? number * 10 + (unsigned)(ch - '0') : number;
+	} else if (escape == ESCAPE_NUMBER) {
+		escape = ESCAPE_NONE;
+		control(ch);
+	} else {
+		return false;
+	}
+	return true;
+}
+
 void fbcon_write(const char *text, size_t bytes)
 {
 	for (size_t i = 0; pixels && i < bytes; i++) {
 		char ch = text[i];
+		if (in_sequence(ch))
+			continue;
 		if (ch == '\n')
 			newline();
 		else if (ch == '\r')
