@@ -152,6 +152,7 @@ void shell_log(struct shell *sh, const char *text)
 {
 	size_t n = strlen(text);
 	bool prompting = sh->prompting;
+	sh->logs++;
 	if (prompting)
 		erase_row(sh);
 	put_text(sh, text, n);

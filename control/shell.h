@@ -73,6 +73,7 @@ struct shell {
 	bool in_command;
 	bool prompting; /* the prompt is on the terminal's last row */
 	bool last_was_cr;
+	uint32_t logs;  /* lines of shell_log so far: for a command that draws in place */
 	void (*cancel)(struct shell *sh);
 
 	char line[SHELL_LINE_MAX + 1];

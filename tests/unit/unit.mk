@@ -96,6 +96,7 @@ UNIT_SRC_pktgen_judge := tools/pktgen/judge.c tools/pktgen/histogram.c lib/csum.
 REPORT_SRC := $(wildcard tools/pktgen/report*.c) tools/pktgen/rfc2544.c tools/pktgen/histogram.c \
 	tools/pktgen/judge.c tools/pktgen/pace.c lib/fmt.c lib/csum.c tests/unit/report_sample.c
 UNIT_SRC_pktgen_report := $(REPORT_SRC)
+UNIT_SRC_pktgen_screen := tools/pktgen/screen.c $(REPORT_SRC)
 UNIT_SRC_pktgen_frames := tools/pktgen/frames.c tools/pktgen/frames_patch.c net/ip4.c net/ip6.c \
 	lib/csum.c tests/unit/pktgen_nicsim.c tools/nicsim/wires/judge.c tools/nicsim/json.c
 UNIT_SRC_pktgen_trace := tools/pktgen/pcap.c tools/pktgen/trace.c
@@ -143,7 +144,8 @@ T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld
 	histogram shares virtio_net virtio_ring virtio_hostile virtio_slots ixgbe_ring ixgbe_hostile \
 	ixgbe_slots ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic ixgbe_faults 82599_model \
 	82599_rx 82599_tx 82599_fuzz pktgen_answer pktgen_histogram pktgen_pace pktgen_judge slots \
-	pktgen_rfc2544 pktgen_report loop pktgen_frames pktgen_script pktgen_trace 82599_timesync
+	pktgen_rfc2544 pktgen_report pktgen_screen loop pktgen_frames pktgen_script pktgen_trace \
+	82599_timesync
 
 UNIT_CC := gcc clang
 UNIT_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \

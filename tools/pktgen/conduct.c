@@ -47,6 +47,20 @@ enum conduct_state conduct_state(void)
 	return c.state;
 }
 
+const char *conduct_state_text(enum conduct_state state)
+{
+	static const char *const text[] = {
+		[CONDUCT_IDLE] = "no run yet",
+		[CONDUCT_RESOLVE] = "asking for neighbours",
+		[CONDUCT_ORDER] = "preparing frames",
+		[CONDUCT_RUN] = "sending",
+		[CONDUCT_SETTLE] = "waiting for what is under way",
+		[CONDUCT_DONE] = "done",
+		[CONDUCT_FAILED] = "failed",
+	};
+	return text[state];
+}
+
 bool conduct_busy(void)
 {
 	return c.state != CONDUCT_IDLE && c.state != CONDUCT_DONE && c.state != CONDUCT_FAILED;

@@ -61,6 +61,7 @@ void conduct_link_down(unsigned port);
 void conduct_reset(void);
 
 enum conduct_state conduct_state(void);
+const char *conduct_state_text(enum conduct_state state);
 bool conduct_busy(void); /* neither idle nor at an end */
 const char *conduct_error(void);
 

@@ -135,7 +135,7 @@ void generator_over(void)
 		return;
 	generator.reported = true;
 	results_take();
-	live_over();
+	commands_over();
 }
 
 static void link(unsigned port, bool up)
@@ -170,6 +170,7 @@ static uint64_t timer(void)
 	next = min_u64(next, trials_turn());
 	if (generator.runs && !generator_busy())
 		generator_over();
+	next = min_u64(next, commands_turn());
 	return min_u64(next, live_turn());
 }
 

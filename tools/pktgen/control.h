@@ -4,7 +4,8 @@
  *     control.c   the plan, one run or a whole test at a time, by conduct.h
  *     trials.c    the trials of RFC 2544, one after another
  *     results.c   what came of the last of them, kept for reports
- *     commands.c  the console: start, stop, show, and the line that tells how a run goes
+ *     live.c      how the present run goes, on the console that began it; screen.h draws it
+ *     commands.c  the console: start, stop, show
  *     pages.c     JSON, /metrics, the report as a page
  */
 #ifndef PKTGEN_CONTROL_H
@@ -14,6 +15,7 @@
 #include "tools/pktgen/conduct.h"
 #include "tools/pktgen/plan.h"
 #include "tools/pktgen/report.h"
+#include "tools/pktgen/screen.h"
 
 extern const struct app_extension pktgen_extension;
 
@@ -44,6 +46,9 @@ const struct rfc2544 *trials(void); /* the last test, NULL: none yet */
 const char *trials_start(void);     /* of generator.plan; NULL, or why not */
 void trials_stop(void);
 bool trials_on(void);
+
+/* The trial that is under way, what its search has found so far, and its number, from 1. False: none. */
+bool trials_now(uint32_t *number, struct trial *trial, struct rfc2544_bounds *bounds);
 const char *trials_error(void);     /* why the last test ended early; "" */
 uint64_t trials_turn(void);
 
@@ -61,22 +66,40 @@ void results_take(void);
 const struct report *results(void);   /* of the last run or test; NULL: none, or no memory for it */
 uint32_t results_number(void);        /* another one after each change */
 
+/* --- live.c --- */
+
+/* The console sh began the run, and is told of it until its end; it is busy until then. */
+void live_watch(struct shell *sh);
+bool live_is_watched(void);
+
+/* Takes figures and tells of them, when it is time. Returns the TSC of the next call. */
+uint64_t live_turn(void);
+
+/* A line that stays: for the console that watches or, when none does, a message of the system. */
+void live_say(const char *format, ...) PRINTF_LIKE(1, 2);
+
+/* What the report would say of the present run. */
+void live_report(struct shell *sh);
+
+/* Figures of the present run, or trial, a second old at most. */
+const struct screen_row *live_streams(unsigned *count);
+const struct screen_row *live_all(void);
+void live_progress(struct screen_progress *p);
+
 /* --- commands.c --- */
 
 #define PKTGEN_COMMANDS 8
 extern const struct shell_command pktgen_commands[PKTGEN_COMMANDS];
 
-/* Tells how the run goes to whom it may concern; called every now and then. Returns the TSC of the next
- * call. */
-uint64_t live_turn(void);
+/* Goes on with a report that is being shown. Returns the TSC of the next call. */
+uint64_t commands_turn(void);
 
-/* Trial i has ended. */
-void live_trial(const struct rfc2544 *tests, uint32_t i);
-void live_over(void); /* the run or the test has */
+void commands_trial(const struct rfc2544 *tests, uint32_t i); /* trial i has ended, */
+void commands_over(void);                                     /* the run or the test has */
 
 /* --- pages.c --- */
 
-#define PKTGEN_PAGES 3
+#define PKTGEN_PAGES 4
 enum report_form { REPORT_TEXT, REPORT_JSON, REPORT_HTML };
 
 /* What the report of that number has from byte `at` on; 0: no more, or it is not the newest. Valid until

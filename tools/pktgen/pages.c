@@ -11,6 +11,7 @@
 #include "lib/fmt.h"
 #include "lib/mem.h"
 #include "tools/pktgen/control.h"
+#include "tools/pktgen/report_out.h"
 
 typedef unsigned long long ull;
 
@@ -111,6 +112,95 @@ static bool part_html(struct page_walk *w, struct page_text *t)
 	return part(REPORT_HTML, w, t);
 }
 
+/* --- /api/v1/run.json: how the present run goes --- */
+
+static void json_latency(struct page_text *t, const struct histogram_summary *s)
+{
+	char mean[REPORT_NUMBER];
+	page_print(t, ",\"latency\":{\"count\":%llu,\"min_ns\":%llu,\"mean_ns\":%s,\"p50_ns\":%llu,"
+	           "\"p90_ns\":%llu,\"p99_ns\":%llu,\"p99_9_ns\":%llu,\"p99_99_ns\":%llu,"
+	           "\"max_ns\":%llu}", (ull)s->count, (ull)s->min, report_fixed(mean, s->mean_ps, 3),
+	           (ull)s->p[P50], (ull)s->p[P90], (ull)s->p[P99], (ull)s->p[P99_9],
+	           (ull)s->p[P99_99], (ull)s->max);
+}
+
+static void json_row(struct page_text *t, const struct screen_row *row)
+{
+	page_print(t, "{\"name\":\"%s\",\"sent\":%llu,\"sent_bytes\":%llu,\"tx_fps\":%llu,"
+	           "\"tx_l1_bps\":%llu,\"stamped\":%s", row->name, (ull)row->sent, (ull)row->bytes,
+	           (ull)row->tx_fps, (ull)row->tx_bps, row->stamped ? "true" : "false");
+	if (row->stamped) {
+		page_print(t, ",\"received\":%llu,\"received_bytes\":%llu,\"rx_fps\":%llu,"
+		           "\"rx_l1_bps\":%llu,\"missing\":%llu,\"reordered\":%llu,"
+		           "\"duplicates\":%llu,\"corrupted\":%llu", (ull)row->received,
+		           (ull)row->received_bytes, (ull)row->rx_fps, (ull)row->rx_bps,
+		           (ull)row->missing, (ull)row->reordered, (ull)row->duplicates,
+		           (ull)row->corrupted);
+		json_latency(t, &row->latency);
+	}
+	page_print(t, "}");
+}
+
+static void json_bound(struct page_text *t, const char *name, bool known, uint64_t value, bool frames)
+{
+	char text[REPORT_NUMBER];
+	page_print(t, ",\"%s\":%s", name, known ? report_fixed(text, value, frames ? 0 : 3) : "null");
+}
+
+static void json_trial(struct page_text *t)
+{
+	struct rfc2544_bounds bounds;
+	struct trial trial;
+	uint32_t number;
+	page_print(t, ",\"trial\":");
+	if (!trials_now(&number, &trial, &bounds)) {
+		page_print(t, "null");
+		return;
+	}
+	bool frames = trial.frames > 0;
+	page_print(t, "{\"trial\":%u,\"test\":\"%s\",\"size\":%u,\"attempt\":%u,\"repeat\":%u", number,
+	           report_test(trial.test), trial.size + PLAN_FCS_BYTES, trial.attempt, trial.repeat);
+	json_bound(t, "rate_percent", true, trial.rate, false);
+	json_bound(t, "frames", frames, trial.frames, true);
+	json_bound(t, "passes", bounds.has_low, bounds.low, frames);
+	json_bound(t, "fails", bounds.has_high, bounds.high, frames);
+	page_print(t, "}");
+}
+
+static void json_head(struct page_text *t)
+{
+	struct screen_progress p;
+	char part[REPORT_NUMBER];
+	live_progress(&p);
+	page_print(t, "{\"run\":%llu,\"busy\":%s,\"state\":\"%s\",\"elapsed_ns\":%llu,\"progress\":%s",
+	           (ull)generator.runs, generator_busy() ? "true" : "false", p.state,
+	           (ull)p.elapsed_ns, p.permille == SCREEN_UNKNOWN
+	                                      ? "null" : report_fixed(part, p.permille, 3));
+	json_trial(t);
+	page_print(t, ",\"error\":");
+	page_json(t, conduct_state() == CONDUCT_FAILED ? conduct_error() : "");
+	page_print(t, ",\"streams\":[");
+}
+
+static bool part_run(struct page_walk *w, struct page_text *t)
+{
+	unsigned streams;
+	const struct screen_row *row = live_streams(&streams);
+	if (w->item == 0) {
+		json_head(t);
+		return true;
+	}
+	if (w->item > streams) {
+		page_print(t, "],\n\"all\":");
+		json_row(t, live_all());
+		page_print(t, "}\n");
+		return false;
+	}
+	page_print(t, "%s\n", w->item > 1 ? "," : "");
+	json_row(t, &row[w->item - 1]);
+	return true;
+}
+
 static unsigned status(void)
 {
 	return results() ? 200 : 404;
@@ -123,7 +213,7 @@ static unsigned status(void)
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
 
 static const page_part parts_text[] = {part_text, NULL}, parts_json[] = {part_json, NULL},
-                       parts_html[] = {part_html, NULL};
+                       parts_html[] = {part_html, NULL}, parts_run[] = {part_run, NULL};
 
 const struct page pktgen_pages[PKTGEN_PAGES] = {
 	{.path = "/report", .type = "text/html; charset=utf-8", .fields = HTML_FIELDS,
@@ -132,6 +222,8 @@ const struct page pktgen_pages[PKTGEN_PAGES] = {
 	 .status = status},
 	{.path = "/report.txt", .type = "text/plain; charset=utf-8", .fields = NO_STORE,
 	 .parts = parts_text, .status = status},
+	{.path = "/api/v1/run.json", .type = "application/json", .fields = NO_STORE,
+	 .parts = parts_run},
 };
 
 /* --- /metrics: of the present run or trial --- */

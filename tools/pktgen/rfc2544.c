@@ -204,6 +204,16 @@ static uint64_t next_burst(const struct rfc2544 *s)
 	return s->hint;
 }
 
+void rfc2544_bounds(const struct rfc2544 *s, struct rfc2544_bounds *out)
+{
+	bool rates = s->test == PLAN_THROUGHPUT;
+	*out = (struct rfc2544_bounds){s->has_low, s->has_high, s->low, s->high};
+	if (rates && s->has_low)
+		out->low = step_to_rate(&s->plan, s->low);
+	if (rates && s->has_high)
+		out->high = step_to_rate(&s->plan, s->high);
+}
+
 bool rfc2544_next(struct rfc2544 *s, struct trial *out)
 {
 	if (s->over)

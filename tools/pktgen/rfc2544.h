@@ -156,6 +156,14 @@ void rfc2544_done(struct rfc2544 *s, const struct trial_result *result);
 /* No more trials: what is open is not measurable, because of `flaw`. A running trial is given up. */
 void rfc2544_stop(struct rfc2544 *s, enum trial_flaw flaw);
 
+/* What the search that is under way has found so far: the highest rate (1/1000 per cent), or the longest
+ * burst, that passed, and the lowest or shortest that did not. */
+struct rfc2544_bounds {
+	bool has_low, has_high;
+	uint64_t low, high;
+};
+void rfc2544_bounds(const struct rfc2544 *s, struct rfc2544_bounds *out);
+
 static inline uint64_t trial_lost(const struct trial_result *r)
 {
 	return r->sent > r->received ? r->sent - r->received : 0;

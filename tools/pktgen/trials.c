@@ -48,6 +48,16 @@ const char *trials_error(void)
 	return t.error;
 }
 
+bool trials_now(uint32_t *number, struct trial *trial, struct rfc2544_bounds *bounds)
+{
+	if (!t.on || !t.under_way)
+		return false;
+	*number = t.tests.trials + 1;
+	*trial = t.trial;
+	rfc2544_bounds(&t.tests, bounds);
+	return true;
+}
+
 /* --- the plan of a trial --- */
 
 static uint32_t weight_of(const struct plan_stream *s)
@@ -188,7 +198,7 @@ static void end_trial(void)
 	}
 	collect(&r);
 	rfc2544_done(&t.tests, &r);
-	live_trial(&t.tests, t.tests.trials - 1);
+	commands_trial(&t.tests, t.tests.trials - 1);
 	results_take();
 	if (t.stopping)
 		end_test(TRIAL_STOPPED);
