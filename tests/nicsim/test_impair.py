@@ -1,7 +1,7 @@
 """What a cable does to frames: exactly what it was told to, and it counts all that it has done."""
 import pytest
 from guest import wait_for
-from stamped import KINDS, frame, ones_sum
+from stamped import IP6, KINDS, frame, ones_sum
 
 OTHER = bytes.fromhex("ffffffffffff525400123456 88b5") + bytes(50)  # no test traffic
 
@@ -80,7 +80,7 @@ def test_what_is_no_test_traffic(nicsim):
     n, a, b = cable(nicsim, "frames=stamped;loss=every:1")
     good = frame(0)
     others = [good[:59], good[:20] + b"\x20" + good[21:], good[:14] + b"\x46" + good[15:],
-              good[:42] + b"XY" + good[44:], frame(0, version=6, size=80), OTHER]
+              good[:42] + b"XY" + good[44:], frame(0, addresses=IP6, size=80), OTHER]
     assert through(n, a, b, [good] + others) == others
     assert counted(n)["lost"] == 1
 

@@ -70,7 +70,7 @@ def test_what_is_missing(nicsim):
 
 def test_what_may_vary(nicsim):
     """The source port of every other frame is another one: only where that is said it may be."""
-    frames = [frame(i, source_port=1024 + i % 2) for i in range(10)]
+    frames = [frame(i, ports=(1024 + i % 2, 9)) for i in range(10)]
     n, device = sink(nicsim)
     assert judged(n, device, *frames)["flows"][0]["altered"] == 5
     n, device = sink(nicsim, "outside=on;vary=34-35")

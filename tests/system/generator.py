@@ -3,12 +3,12 @@ import json
 import re
 
 
-def generator(make_router, tmp_path, text, config, **more):
+def generator(make_router, tmp_path, text, config, memory="256M", **more):
     """Boots it with this script. eth0 has the MAC address 52:54:00:48:5a:00, eth1 the next."""
     path = tmp_path / "lab.gen"
     path.write_text(text)
     return make_router(config, "--script", str(path), "--append", "live=lines", "--mac",
-                       "52:54:00:48:5a:00", app="pktgen", **more)
+                       "52:54:00:48:5a:00", "--memory", memory, app="pktgen", **more)
 
 
 def start(machine, seconds=30):
