@@ -406,6 +406,8 @@ rfc2544 %s
  sizes %s
  trial 8ms
  settle 10ms
+ learn 0s
+ rest 0s
  resolution %s
  search 1%% to 10%%
  repeat 2
@@ -466,6 +468,39 @@ def test_throughput_is_searched(make):
         ("10.000", True), ("5.000", False), ("7.000", True), ("6.000", False)]
     said = report(g)
     assert re.search(r"^ +64 +6\.000 +\d+", said, re.M), said
+
+
+def test_learning_frames(make):
+    """Before each trial the first of each stream, for every destination, at a low rate: who throws
+    them away, because it does not know its neighbour, has lost nothing of the trial. Between two
+    trials the device rests."""
+    text = TESTS.replace("learn 0s", "learn 200ms").replace("rest 0s", "rest 500ms")
+    text = text.replace("rfc2544", " vary destination address increment 198.51.100.10 198.51.100.19\nrfc2544", 1)
+    g = make(script(text % ("latency", "64", "1%")))
+    g.key("rfc2544 start\r")
+    seen = []  # stretches in which frames went: from, to, how many
+
+    def device(frames):
+        if not seen or g.now - seen[-1][1] > 100 * MS:
+            seen.append([g.now, g.now, 0])
+        seen[-1][1] = g.now
+        seen[-1][2] += len(frames)
+        return frames if len(seen) % 2 == 0 else []
+    g.now = 0
+    for _ in range(3000):
+        g.time(2 * MS)
+        g.now += 2 * MS
+        frames = [f for f in g.take_all(0) if f[12:14] == b"\x08\x00"]
+        back = device(frames) if frames else []
+        for i in range(0, len(back), 200):
+            g.send(1, *back[i:i + 200])
+        if "the test is over" in g.text:
+            break
+    assert "3 trials, 0 invalid" in g.text and all(t[4] == "0" for t in trials(g)), g.text
+    assert [s[2] for s in seen[::2]] == [10, 10, 10] and min(s[2] for s in seen[1::2]) > 1000, seen
+    pauses = [(b[0] - a[1]) // MS for a, b in zip(seen, seen[1:])]
+    assert all(200 <= p < 240 for p in pauses[::2]), pauses
+    assert all(510 <= p < 550 for p in pauses[1::2]), pauses
 
 
 def test_report(make):
@@ -568,7 +603,7 @@ def test_test_is_stopped(make):
 def test_bursts_are_divided(make):
     """Two streams by weight, a burst by their rates: both ends of it arrive."""
     two = STREAM + " weight 3\n" + STREAM.replace("stream a", "stream b")
-    g = make(script(two + "rfc2544 back-to-back\n sizes 1518\n settle 20ms\n repeat 1\n"
+    g = make(script(two + "rfc2544 back-to-back\n sizes 1518\n settle 20ms\n learn 0s\n repeat 1\n"
                     "line eth0 10Mbps\nline eth1 10Mbps\n"))
     g.key("rfc2544 start\r")
     flows = []

@@ -147,6 +147,8 @@ rfc2544 throughput latency frame-loss
  sizes 64/512
  trial 500ms
  settle 2s
+ learn 1s
+ rest 0s
  resolution 10%%
  search 10%% to 50%%
  repeat 1
@@ -155,10 +157,10 @@ rfc2544 throughput latency frame-loss
 
 def test_rfc2544_of_our_router(make_router, patch_panel, tmp_path):
     """One command gives the report as text, JSON and a page. On a machine that is busy with other
-    things a trial may be invalid, and then says so; whatever is valid lost nothing: the router knows
-    its neighbour, and all frames of a trial have room before it."""
+    things a trial may be invalid, and then says so; whatever is valid lost nothing: the router learns
+    its neighbour before each trial, and all frames of one have room before it."""
     ours, theirs = patch_panel
-    make_router(router_config(extra="arp 198.51.100.77 52:54:00:48:5a:01\n"), ports=theirs)
+    make_router(router_config(), ports=theirs)
     config, script, out = tmp_path / "lab.conf", tmp_path / "lab.gen", tmp_path / "report"
     config.write_text("interface eth0\n ip address %s/24\nip route 198.51.100.0/24 %s\n" % (
         LEFT_HOST, LEFT_ROUTER))

@@ -66,7 +66,8 @@ static void make_tests(void)
 {
 	struct plan_rfc2544 p = {.tests = 0x1e, .sizes = 7, .duration_ns = 60000000000,
 	                         .size = {60, 124, 252, 508, 1020, 1276, 1514},
-	                         .settle_ns = 2000000000, .resolution = 100, .rate_min = 1000,
+	                         .settle_ns = 2000000000, .learn_ns = 2000000000,
+	                         .rest_ns = 5000000000, .resolution = 100, .rate_min = 1000,
 	                         .rate_max = 100000, .repeats = 5};
 	struct trial t;
 	struct trial_result r;

@@ -203,7 +203,8 @@ static void test_good(void **state)
 		 "size 76",
 		STREAM "rfc2544 throughput\n", STREAM "run\nrfc2544 latency frame-loss back-to-back\n",
 		"rfc2544 throughput latency frame-loss back-to-back\n sizes 128/9220\n trial 10s\n"
-		" settle 0s\n loss 0.0001%\n resolution 0.001%\n search 0.5% to 99.999%\n repeat 3\n"
+		" settle 0s\n learn 0s\n rest 1500ms\n loss 0.0001%\n"
+		" resolution 0.001%\n search 0.5% to 99.999%\n repeat 3\n"
 		STREAM6 "run\n",
 		"stream a\n port eth0\n udp 10.0.0.1 10.0.0.2\n rate 50%\n"
 		"stream b\n port eth0\n udp 10.0.0.1 10.0.0.2\n ramp 50% to 1% over 1s\n"
@@ -223,6 +224,7 @@ static void test_good(void **state)
 	assert_false(plan.stream[0].resolve);
 	admit(STREAM "rfc2544 throughput\n");
 	assert_true(plan.rfc2544.duration_ns == 60000000000u && plan.rfc2544.sizes == 7);
+	assert_true(plan.rfc2544.learn_ns == 2000000000 && plan.rfc2544.rest_ns == 5000000000);
 	assert_true(plan.rfc2544.resolution == 100 && plan.rfc2544.rate_max == 100000);
 }
 
@@ -239,7 +241,7 @@ static const struct {
 	 "udp, tcp, icmp, ip, ttl, tos, size, stamp, no stamp, rate, ramp, burst, weight, limit and "
 	 "vary"},
 	{"rfc2544 latency\n frob\n", 2, "frob", "unknown statement; in rfc2544 there are sizes, trial, "
-	 "settle, loss, resolution, search and repeat"},
+	 "settle, learn, rest, loss, resolution, search and repeat"},
 	{STREAM " mac 1\n", 4, "1", "expected source or destination after \"mac\""},
 	{STREAM " no way\n", 4, "way", "expected stamp after \"no\""},
 	{"size 64\n", 1, "size", "\"size\" belongs into a block of a stream; write \"stream NAME\" "

@@ -38,6 +38,7 @@ def script(options):
     lines += ["run", "rfc2544 " + " ".join(options.tests)]
     if not options.full:
         lines += [" sizes " + options.sizes, " trial " + options.trial, " settle " + options.settle,
+                  " learn 200ms", " rest 0s",
                   " resolution 1%", " search 1% to 100%", " repeat %d" % options.repeat]
     return "\n".join(lines) + "\n"
 

@@ -49,6 +49,7 @@ bool trials_on(void);
 
 /* The trial that is under way, what its search has found so far, and its number, from 1. False: none. */
 bool trials_now(uint32_t *number, struct trial *trial, struct rfc2544_bounds *bounds);
+const char *trials_pause(void);     /* what goes on between trials, in words; NULL: one is under way */
 const char *trials_error(void);     /* why the last test ended early; "" */
 uint64_t trials_turn(void);
 

@@ -174,7 +174,8 @@ void live_progress(struct screen_progress *p)
 	uint64_t now = clock_tsc(), begin_tsc = conduct_begin_tsc();
 	conduct_sent_all(&sent);
 	uint64_t until = conduct_state() == CONDUCT_RUN ? now : sent.last_tsc;
-	p->state = conduct_state_text(conduct_state());
+	const char *pause = trials_pause();
+	p->state = pause ? pause : conduct_state_text(conduct_state());
 	p->elapsed_ns = begin_tsc && until > begin_tsc ? clock_ns(&self.clock, until - begin_tsc) : 0;
 	p->permille = conduct_state() < CONDUCT_RUN ? 0 : SCREEN_UNKNOWN;
 	if (conduct_state() == CONDUCT_RUN)

@@ -125,6 +125,8 @@ struct plan_rfc2544 {
 	uint16_t size[PLAN_SIZES_MAX]; /* of the frames; by default those of section 9.1 */
 	uint64_t duration_ns;          /* of a trial: 60 s by section 24 */
 	uint64_t settle_ns;            /* after it: frames may still come; 2 s by section 23 */
+	uint64_t learn_ns;             /* after learning frames, 2 s; 0: there are none */
+	uint64_t rest_ns;              /* after all that: for the device, 5 s */
 	uint64_t loss_ppm;   /* of the frames that a throughput trial may lose; 0 by RFC 1242 3.17 */
 	uint64_t resolution; /* of the search, in 1/1000 per cent of line rate */
 	uint64_t rate_min, rate_max;   /* the same */

@@ -280,6 +280,8 @@ static void rfc2544(struct report_out *o, const struct report *r)
 	number(o, "line_bps", m->line_bps);
 	number(o, "duration_ns", p->duration_ns);
 	number(o, "settle_ns", p->settle_ns);
+	number(o, "learn_ns", p->learn_ns);
+	number(o, "rest_ns", p->rest_ns);
 	number(o, "loss_ppm", p->loss_ppm);
 	fixed(o, "resolution_percent", p->resolution, 3);
 	fixed(o, "rate_min_percent", p->rate_min, 3);

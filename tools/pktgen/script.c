@@ -193,6 +193,7 @@ static int parse_rfc2544(struct script_parser *p, unsigned i)
 	*r = (struct plan_rfc2544){
 		.line = p->line, .sizes = 7, .size = {60, 124, 252, 508, 1020, 1276, 1514},
 		.duration_ns = 60000000000u, .settle_ns = 2000000000u,
+		.learn_ns = 2000000000u, .rest_ns = 5000000000u,
 		.resolution = 100, .rate_min = 100, .rate_max = SCRIPT_PERCENT_ALL,
 	};
 	p->out->has_rfc2544 = true;
@@ -225,10 +226,25 @@ static int parse_trial(struct script_parser *p, unsigned i)
 	return error != 0 ? error : script_expect_end(p, i + 1);
 }
 
+static int parse_pause(struct script_parser *p, unsigned i, uint64_t *ns)
+{
+	int error = script_time(p, i, "the pause", true, ns);
+	return error != 0 ? error : script_expect_end(p, i + 1);
+}
+
 static int parse_settle(struct script_parser *p, unsigned i)
 {
-	int error = script_time(p, i, "the pause", true, &p->out->rfc2544.settle_ns);
-	return error != 0 ? error : script_expect_end(p, i + 1);
+	return parse_pause(p, i, &p->out->rfc2544.settle_ns);
+}
+
+static int parse_learn(struct script_parser *p, unsigned i)
+{
+	return parse_pause(p, i, &p->out->rfc2544.learn_ns);
+}
+
+static int parse_rest(struct script_parser *p, unsigned i)
+{
+	return parse_pause(p, i, &p->out->rfc2544.rest_ns);
 }
 
 static int parse_loss(struct script_parser *p, unsigned i)
@@ -307,6 +323,8 @@ static const struct script_statement statements[] = {
 	{"sizes", "sizes BYTES/BYTES...", parse_sizes, IN_RFC2544, true},
 	{"trial", "trial TIME", parse_trial, IN_RFC2544, true},
 	{"settle", "settle TIME", parse_settle, IN_RFC2544, true},
+	{"learn", "learn TIME", parse_learn, IN_RFC2544, true},
+	{"rest", "rest TIME", parse_rest, IN_RFC2544, true},
 	{"loss", "loss PERCENT", parse_loss, IN_RFC2544, true},
 	{"resolution", "resolution PERCENT", parse_resolution, IN_RFC2544, true},
 	{"search", "search PERCENT to PERCENT", parse_search, IN_RFC2544, true},
@@ -340,8 +358,8 @@ static int fail_unknown(struct script_parser *p, unsigned matched)
 		            "tcp, icmp, ip, ttl, tos, size, stamp, no stamp, rate, ramp, burst, weight, "
 		            "limit and vary");
 	if (matched == 0 && p->block == IN_RFC2544)
-		return FAIL(p, 0, "unknown statement; in rfc2544 there are sizes, trial, settle, loss, "
-		            "resolution, search and repeat");
+		return FAIL(p, 0, "unknown statement; in rfc2544 there are sizes, trial, settle, learn, "
+		            "rest, loss, resolution, search and repeat");
 	if (matched == 0)
 		return FAIL(p, 0, "unknown statement; expected answer, line, catch-up, stream, run "
 		            "or rfc2544");

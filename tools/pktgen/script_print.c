@@ -279,6 +279,10 @@ static void print_rfc2544(const struct printer *p, const struct plan_rfc2544 *r)
 	print_time(p, r->duration_ns);
 	print(p, "\n settle ");
 	print_time(p, r->settle_ns);
+	print(p, "\n learn ");
+	print_time(p, r->learn_ns);
+	print(p, "\n rest ");
+	print_time(p, r->rest_ns);
 	print(p, "\n loss ");
 	print_percent(p, r->loss_ppm, 4);
 	print(p, "\n resolution ");

@@ -6,6 +6,11 @@
  * streams of a port divide it by their weights, to the bit. The frames of a burst are divided in the
  * same way, to the frame.
  *
+ * Section 23: before a trial the device is shown learning frames and given time; after it there is a
+ * pause for it to settle and one to rest. Learning frames are the first of each stream, as many as have
+ * other destination addresses, at a low rate: a router that does not know them asks, and is answered
+ * (answer.h). They are a run of their own, of which nothing is counted.
+ *
  * A trial waits for its links. One that fails before its first frame was due has a cause that the next
  * one would have too (a neighbour that does not answer, no memory): the test ends then, and says it.
  */
@@ -17,14 +22,20 @@
 
 #define MS 1000000ull
 #define LINKS_NS (10000 * MS)
+#define LEARN_MIN 2 /* frames of a stream: the first may be thrown away by who has to ask */
+#define LEARN_MAX 4096
+#define LEARN_FPS 1000
+#define LEARN_RATE (RFC2544_FULL / 10) /* at most */
 #define LINE_TOLERANCE_PPM 200 /* struct pace_rate: two clocks of 100 ppm each */
 
 static struct {
 	struct rfc2544 tests;
 	bool any, on;
 	bool under_way; /* conduct.c has the trial, or has ended it */
+	bool learning;  /* what it has are the learning frames before it */
 	bool sent;      /* it came as far as to send */
 	bool stopping;
+	uint64_t rest_tsc;  /* the device rests until then */
 	uint64_t links_tsc; /* links are waited for until then; 0: not yet */
 	struct trial trial;
 	struct plan plan;   /* of the trial */
@@ -56,6 +67,13 @@ bool trials_now(uint32_t *number, struct trial *trial, struct rfc2544_bounds *bo
 	*trial = t.trial;
 	rfc2544_bounds(&t.tests, bounds);
 	return true;
+}
+
+const char *trials_pause(void)
+{
+	if (!t.on || (t.under_way && !t.learning))
+		return NULL;
+	return t.under_way ? "the device learns" : "the device rests";
 }
 
 /* --- the plan of a trial --- */
@@ -125,10 +143,10 @@ static uint32_t divide_frames(struct plan *p, uint64_t frames)
 	return silent;
 }
 
-static void start_trial(void)
+/* The streams of a trial, at a rate in 1/1000 per cent. */
+static void make_plan(uint32_t rate)
 {
 	struct plan *p = &t.plan;
-	uint32_t silent = 0;
 	memcpy(p, &generator.plan, sizeof *p);
 	for (unsigned i = 0; i < p->streams; i++) {
 		struct plan_stream *s = &p->stream[i];
@@ -139,11 +157,45 @@ static void start_trial(void)
 		s->ramp_ns = 0;
 		s->limit = (struct plan_limit){0, 0};
 	}
-	divide_rates(p, t.trial.rate);
-	if (t.trial.frames)
-		silent = divide_frames(p, t.trial.frames);
+	divide_rates(p, rate);
+}
+
+static uint64_t learning_frames(const struct plan_stream *s)
+{
+	uint64_t n = LEARN_MIN;
+	for (unsigned i = 0; i < s->fields; i++)
+		if (s->field[i].where == PLAN_IP_DST && s->field[i].count > n)
+			n = s->field[i].count;
+	return n < LEARN_MAX ? n : LEARN_MAX;
+}
+
+static void start_learning(void)
+{
+	const uint64_t most = LEARN_FPS * 8ull * (t.trial.size + PLAN_FCS_BYTES + PLAN_WIRE_BYTES);
+	make_plan(LEARN_RATE);
+	for (unsigned i = 0; i < t.plan.streams; i++) {
+		struct plan_stream *s = &t.plan.stream[i];
+		s->rate.value = s->rate.value < most ? s->rate.value : most;
+		s->limit.frames = learning_frames(s);
+	}
 	const struct conduct_request r = {
-		.plan = p,
+		.plan = &t.plan,
+		.settle_ns = t.tests.plan.learn_ns,
+		.burst = generator_burst(),
+	};
+	t.under_way = t.learning = true;
+	t.sent = false;
+	conduct_start(&r);
+}
+
+static void start_trial(void)
+{
+	uint32_t silent = 0;
+	make_plan(t.trial.rate);
+	if (t.trial.frames)
+		silent = divide_frames(&t.plan, t.trial.frames);
+	const struct conduct_request r = {
+		.plan = &t.plan,
 		.ns = t.trial.duration_ns,
 		.settle_ns = t.trial.settle_ns,
 		.burst = generator_burst(),
@@ -151,7 +203,7 @@ static void start_trial(void)
 		.silent = silent,
 	};
 	t.under_way = true;
-	t.sent = false;
+	t.learning = t.sent = false;
 	conduct_start(&r);
 }
 
@@ -200,8 +252,16 @@ static void end_trial(void)
 	rfc2544_done(&t.tests, &r);
 	commands_trial(&t.tests, t.tests.trials - 1);
 	results_take();
+	t.rest_tsc = clock_tsc() + clock_ticks(&self.clock, t.tests.plan.rest_ns);
 	if (t.stopping)
 		end_test(TRIAL_STOPPED);
+}
+
+/* The device has had its learning frames; whether in time is no matter. */
+static bool has_learnt(void)
+{
+	enum trial_flaw flaw = conduct_flaw();
+	return t.learning && !t.stopping && flaw != TRIAL_LINK && flaw != TRIAL_FAULT;
 }
 
 /* --- its course --- */
@@ -218,13 +278,15 @@ static bool links_are_up(void)
 
 static void next_trial(void)
 {
-	if (!links_are_up())
+	if (!t.tests.over && (clock_tsc() < t.rest_tsc || !links_are_up()))
 		return;
 	t.links_tsc = 0;
-	if (rfc2544_next(&t.tests, &t.trial))
-		start_trial();
-	else
+	if (!rfc2544_next(&t.tests, &t.trial))
 		end_test(TRIAL_VALID); /* nothing is open any more */
+	else if (t.tests.plan.learn_ns)
+		start_learning();
+	else
+		start_trial();
 }
 
 uint64_t trials_turn(void)
@@ -232,10 +294,13 @@ uint64_t trials_turn(void)
 	if (!t.on)
 		return UINT64_MAX;
 	if (t.under_way && conduct_busy()) {
-		t.sent |= conduct_state() == CONDUCT_RUN || conduct_state() == CONDUCT_SETTLE;
+		t.sent |= !t.learning && (conduct_state() == CONDUCT_RUN ||
+		                          conduct_state() == CONDUCT_SETTLE);
 		return UINT64_MAX; /* conduct_turn has said when */
 	}
-	if (t.under_way)
+	if (t.under_way && has_learnt())
+		start_trial();
+	else if (t.under_way)
 		end_trial();
 	else if (t.stopping)
 		end_test(TRIAL_STOPPED);
@@ -277,7 +342,7 @@ const char *trials_start(void)
 	rfc2544_begin(&t.tests, &p->rfc2544, bps, t.memory, t.room);
 	t.any = t.on = true;
 	t.under_way = t.stopping = false;
-	t.links_tsc = 0;
+	t.links_tsc = t.rest_tsc = 0;
 	t.error[0] = 0;
 	return NULL;
 }
