@@ -33,7 +33,7 @@ static inline enum door door_ip(const struct pkt *p, const struct view_port *por
 	uint16_t type = be16_load(p->data + 12);
 	bool known = type == ETH_TYPE_IP4 || type == ETH_TYPE_IP6 || type == ETH_TYPE_ARP;
 	bool enabled = known ? type == ETH_TYPE_IP6 ? port->enabled6 : port->enabled
-	                     : port->enabled || port->enabled6;
+	                     : view_in_use(port);
 	if (!enabled)
 		core_drop(p, CNT_drop_port_down);
 	else if (!eth_is_multicast(p->data) && !eth_equal(p->data, port->mac))

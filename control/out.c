@@ -11,17 +11,6 @@ void out_start(void)
 	out_turn();
 }
 
-unsigned out_mtu(void)
-{
-	unsigned least = NIC_MTU_MAX;
-	for (unsigned p = 0; p < NIC_PORTS_MAX; p++) {
-		const struct view_port *vp = &out_way.view->port[p];
-		if ((vp->enabled || vp->enabled6) && vp->mtu < least)
-			least = vp->mtu;
-	}
-	return least;
-}
-
 uint32_t out_way6(const struct net_addr *src, const struct net_addr *dst)
 {
 	const uint8_t *to = (const uint8_t *)dst->w;

@@ -8,7 +8,7 @@
  * down has no neighbour that is known, so the quick case has one question, and takes 60
  * instructions (gcc 12, with core_tx) beside those of fib4_lookup.
  *
- * Deliberately missing: fragmentation. Who makes a packet keeps to out_mtu(), which every link here
+ * Deliberately missing: fragmentation. Who makes a packet keeps to view_mtu(), which every link here
  * carries.
  */
 #ifndef CONTROL_OUT_H
@@ -29,9 +29,6 @@ extern struct out out_way;
 /* In data_start; and at the beginning of each hook that sends. */
 void out_start(void);
 static inline void out_turn(void) { out_way.second = (uint32_t)(core_now_ns() >> 30); }
-
-/* Bytes of an IP packet that every link carries: the least MTU of the interfaces in use. */
-unsigned out_mtu(void);
 
 /* The next hop of an IPv6 packet from src (NULL: any of ours) to dst. */
 uint32_t out_way6(const struct net_addr *src, const struct net_addr *dst);

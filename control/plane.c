@@ -19,7 +19,7 @@
 #define ROUTES_MAX (1u << 20)
 #define ROUTE_LINE_MIN 16 /* bytes of the shortest route line: bounds the number of routes */
 #define TABLES_LEAST (4u << 20) /* of the snapshot stay for the forwarding tables */
-#define HOSTS6 (VIEW_NEIGHBOURS + NIC_PORTS_MAX * 4 * VIEW_ADDRESSES6_MAX)
+#define HOSTS6_MAX (VIEW_NEIGHBOURS + NIC_PORTS_MAX * 4 * VIEW_ADDRESSES6_MAX)
 
 /* config.h knows neither machine nor runtime */
 _Static_assert(CONFIG_PORTS_MAX == NIC_PORTS_MAX, "one interface block per port");
@@ -73,6 +73,15 @@ static uint32_t routes6(void)
 	return n;
 }
 
+/* IPv6 hosts that there may be: their table takes 1 MiB, and a few KiB where nobody speaks IPv6. */
+static uint32_t hosts6(void)
+{
+	for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
+		if (plane.config.interface[p].ipv6)
+			return HOSTS6_MAX;
+	return 0;
+}
+
 /* Memory for the configuration's routes, taken once per program start. */
 static bool take_memory(void)
 {
@@ -95,7 +104,7 @@ static bool take_memory(void)
  * same every time. */
 static bool take_table_memory(void)
 {
-	hosts6_private = core_private_alloc(host6_private_bytes(HOSTS6));
+	hosts6_private = core_private_alloc(host6_private_bytes(hosts6()));
 	fib6_private = core_private_alloc(fib6_private_bytes(routes6()));
 	if (!hosts6_private || !fib6_private)
 		return false;
@@ -323,12 +332,12 @@ static void start_services(struct view *v)
  * rest. */
 static bool start_tables(struct view *v, uint8_t *at, size_t room)
 {
-	const size_t hosts = host6_shared_bytes(HOSTS6), six = fib6_shared_bytes(routes6());
+	const size_t hosts = host6_shared_bytes(hosts6()), six = fib6_shared_bytes(routes6());
 	uint64_t key[2];
 	if (room < hosts + six)
 		return false;
 	core_random(key, sizeof key);
-	host6_init(&plane.hosts6, HOSTS6, at, hosts6_private, key);
+	host6_init(&plane.hosts6, hosts6(), at, hosts6_private, key);
 	at += (hosts + 63) & ~(size_t)63;
 	if (fib6_init(&plane.fib6, at, six, fib6_private, fib6_private_bytes(routes6())) != E_OK)
 		return false;
@@ -375,12 +384,13 @@ static void plane_start(void)
 	size_t room, view_bytes = whole_pages(sizeof *v);
 	int module = open_module();
 	v = core_snapshot_area(&room);
+	assert(room > view_bytes); /* the kernel gives megabytes (kernel/shares.c) */
 	count_n(CNT_drop_restart, plane.waiting);
 	plane.waiting = 0;
 	if (!have_memory) {
 		const struct shell_command *commands = commands_all(&command_count);
 		shell_init(&plane.shell, commands, command_count, console_write);
-		ok = room > view_bytes && take_memory();
+		ok = take_memory();
 		have_memory = true;
 	}
 	memset(v, 0, sizeof *v);

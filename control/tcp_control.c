@@ -62,16 +62,6 @@ static void start_pool(void)
 	bufpool_init(&tcp_control_pool, (uint8_t *)base, stack, count, stride);
 }
 
-static unsigned least_mtu(void)
-{
-	const struct view *v = view_get();
-	unsigned least = CONFIG_MTU_MAX;
-	for (unsigned p = 0; p < core_port_count(); p++)
-		if ((v->port[p].enabled || v->port[p].enabled6) && v->port[p].mtu < least)
-			least = v->port[p].mtu;
-	return least;
-}
-
 /* Nothing is asked of the ports: checksums are complete and packets in one piece. */
 static void tx(void *ctx, struct pkt *p)
 {
@@ -105,7 +95,7 @@ void tcp_control_start(void)
 		return;
 	start_pool();
 	memset(tcp_memory, 0, tcp_bytes);
-	p.mtu = least_mtu();
+	p.mtu = view_mtu(view_get());
 	p.pool_reserve = tcp_control_pool.count / (2 * POOL_RESERVE_SHARE);
 	core_random(&key, sizeof key);
 	tcp_control = tcp_init(tcp_memory, &p, &tcp_control_pool, self.counters, &key, &ops, NULL,

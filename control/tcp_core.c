@@ -116,7 +116,7 @@ void tcp_core_start(void)
 		return;
 	if (asked > params.connections)
 		core_log("core %u: memory for %u TCP connections only", self.id, params.connections);
-	params.mtu = out_mtu();
+	params.mtu = view_mtu(view_get());
 	params.offload = offload();
 	params.rcv_buf = buffer_bytes(TCP_PARAMS_DEFAULT.rcv_buf);
 	params.rcv_buf_max = params.snd_buf = buffer_bytes(TCP_PARAMS_DEFAULT.rcv_buf_max);

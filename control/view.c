@@ -58,6 +58,15 @@ unsigned view_mtu6(const struct view *v, const struct net_addr *dst)
 	return least;
 }
 
+unsigned view_mtu(const struct view *v)
+{
+	unsigned least = NIC_MTU_MAX;
+	for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
+		if (view_in_use(&v->port[p]) && v->port[p].mtu < least)
+			least = v->port[p].mtu;
+	return least;
+}
+
 unsigned view_link_of6(const struct view *v, const struct net_addr *src, const struct net_addr *dst)
 {
 	unsigned from = NIC_PORTS_MAX, known = NIC_PORTS_MAX;

@@ -167,6 +167,9 @@ unsigned view_link_of6(const struct view *v, const struct net_addr *src, const s
  * of which the link is not known here, the least of all. */
 unsigned view_mtu6(const struct view *v, const struct net_addr *dst);
 
+/* Bytes of an IP packet that every link carries: the least MTU of the interfaces in use. */
+unsigned view_mtu(const struct view *v);
+
 /* Gives a packet of ours that leaves by the port the hop limit of its link. */
 static inline void view_hop_limit6(const struct view *v, unsigned port, uint8_t *ip)
 {
