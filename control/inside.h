@@ -188,6 +188,13 @@ uint64_t ping_timer(void);
 const struct shell_command *commands_all(unsigned *count);
 
 void show_interfaces(struct shell *sh, int argc, char **argv);
+/* What `show ip route` and `show ipv6 route` have in common. */
+struct show_routes {
+	const struct fib_writer *fib;
+	bool (*next)(struct shell *sh, struct fib_cursor *cursor); /* shows one; false: there is no more */
+	void (*to)(struct shell *sh, const char *text);            /* the one to an address */
+};
+void show_routes(const struct show_routes *s, struct shell *sh, int argc, char **argv);
 void show_route(struct shell *sh, int argc, char **argv);
 void show_arp(struct shell *sh, int argc, char **argv);
 void show_route6(struct shell *sh, int argc, char **argv);

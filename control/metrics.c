@@ -130,17 +130,14 @@ static bool routes(const struct family *f, uint32_t i, struct page_text *t)
 static bool neighbours(const struct family *f, uint32_t i, struct page_text *t)
 {
 	/* one sample of the list is a family: each is a walk through all of its table */
-	uint32_t count[STATS_NEIGH_STATES], count6[STATS_NEIGH6_STATES];
+	uint32_t count[STATS_NEIGH_STATES];
 	if (i > 1)
 		return false;
-	if (i == 0)
-		stats_neighbours(count);
-	else
-		stats_neighbours6(count6);
-	for (unsigned state = 1; state < (i ? STATS_NEIGH6_STATES : STATS_NEIGH_STATES); state++) /* 0: FREE */
+	stats_neighbours(i ? &plane.nd.table : &plane.arp.table, count);
+	for (unsigned state = 1; state <= (i ? ND_STATIC : ARP_STATIC); state++) /* 0: FREE */
 		page_print(t, "%s{family=\"%s\",state=\"%s\"} %u\n", f->name, i ? "ipv6" : "ipv4",
 		           i ? nd_state_name((enum nd_state)state) : arp_state_name((enum arp_state)state),
-		           i ? count6[state] : count[state]);
+		           count[state]);
 	return true;
 }
 

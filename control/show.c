@@ -200,9 +200,23 @@ static void show_route_to(struct shell *sh, const char *text)
 		shell_print(sh, "no route\n");
 }
 
-void show_route(struct shell *sh, int argc, char **argv)
+static bool show_next_route(struct shell *sh, struct fib_cursor *cursor)
 {
 	struct fib4_route r;
+	if (!fib4_next(&plane.fib, cursor, &r))
+		return false;
+	show_one_route(sh, &r);
+	return true;
+}
+
+void show_route(struct shell *sh, int argc, char **argv)
+{
+	static const struct show_routes ip4 = {&plane.fib, show_next_route, show_route_to};
+	show_routes(&ip4, sh, argc, argv);
+}
+
+void show_routes(const struct show_routes *s, struct shell *sh, int argc, char **argv)
+{
 	struct fib_cursor cursor = {0};
 	unsigned n = 0;
 	if (!plane.fib_ready) {
@@ -210,16 +224,14 @@ void show_route(struct shell *sh, int argc, char **argv)
 		return;
 	}
 	if (argc == 1) {
-		show_route_to(sh, argv[0]);
+		s->to(sh, argv[0]);
 		return;
 	}
-	while (n < ROUTES_SHOWN_MAX && fib4_next(&plane.fib, &cursor, &r)) {
-		show_one_route(sh, &r);
+	while (n < ROUTES_SHOWN_MAX && s->next(sh, &cursor))
 		n++;
-	}
-	if (n < fib_count(&plane.fib))
-		shell_print(sh, "... %u more\n", fib_count(&plane.fib) - n);
-	shell_print(sh, "%u prefixes", fib_count(&plane.fib));
+	if (n < fib_count(s->fib))
+		shell_print(sh, "... %u more\n", fib_count(s->fib) - n);
+	shell_print(sh, "%u prefixes", fib_count(s->fib));
 	if (plane.refused_routes)
 		shell_print(sh, ", %u refused: table full", plane.refused_routes);
 	shell_print(sh, "\n");

@@ -4,8 +4,6 @@
 #include "lib/fmt.h"
 #include "net/ip6.h"
 
-#define ROUTES_SHOWN_MAX 2000 /* as in show.c */
-
 typedef unsigned long long ull;
 
 /* --- show ipv6 route --- */
@@ -56,26 +54,19 @@ static void show_route_to(struct shell *sh, const char *text)
 		shell_print(sh, "no route\n");
 }
 
-void show_route6(struct shell *sh, int argc, char **argv)
+static bool show_next_route(struct shell *sh, struct fib_cursor *cursor)
 {
 	struct fib6_route r;
-	struct fib_cursor cursor = {0};
-	unsigned n = 0;
-	if (!plane.fib_ready) {
-		shell_print(sh, "no table\n");
-		return;
-	}
-	if (argc == 1) {
-		show_route_to(sh, argv[0]);
-		return;
-	}
-	while (n < ROUTES_SHOWN_MAX && fib6_next(&plane.fib6, &cursor, &r)) {
-		show_one_route(sh, &r);
-		n++;
-	}
-	if (n < fib_count(&plane.fib6))
-		shell_print(sh, "... %u more\n", fib_count(&plane.fib6) - n);
-	shell_print(sh, "%u prefixes\n", fib_count(&plane.fib6));
+	if (!fib6_next(&plane.fib6, cursor, &r))
+		return false;
+	show_one_route(sh, &r);
+	return true;
+}
+
+void show_route6(struct shell *sh, int argc, char **argv)
+{
+	static const struct show_routes ip6 = {&plane.fib6, show_next_route, show_route_to};
+	show_routes(&ip6, sh, argc, argv);
 }
 
 /* --- show ipv6 neighbors --- */

@@ -26,24 +26,13 @@ const char *stats_role(unsigned core)
 	                                                                           : "data";
 }
 
-void stats_neighbours(uint32_t count[STATS_NEIGH_STATES])
+void stats_neighbours(const struct neigh_table *table, uint32_t count[STATS_NEIGH_STATES])
 {
-	struct arp_entry e;
-	unsigned cursor = 0;
 	memset(count, 0, STATS_NEIGH_STATES * sizeof *count);
-	while (plane.fib_ready && arp_next(&plane.arp, &cursor, core_now_ns(), &e))
-		if ((unsigned)e.state < STATS_NEIGH_STATES)
-			count[e.state]++;
-}
-
-void stats_neighbours6(uint32_t count[STATS_NEIGH6_STATES])
-{
-	struct nd_entry e;
-	unsigned cursor = 0;
-	memset(count, 0, STATS_NEIGH6_STATES * sizeof *count);
-	while (plane.fib_ready && nd_next(&plane.nd, &cursor, core_now_ns(), &e))
-		if ((unsigned)e.state < STATS_NEIGH6_STATES)
-			count[e.state]++;
+	for (uint32_t i = 0; plane.fib_ready && i < table->size.neighbours; i++) {
+		assert(table->neigh[i].state < STATS_NEIGH_STATES);
+		count[table->neigh[i].state]++;
+	}
 }
 
 bool stats_tcp(unsigned core, enum tcp_state state, uint32_t *n)

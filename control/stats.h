@@ -24,14 +24,11 @@ uint64_t stats_waiting(const struct counters *sum);
 /* "control", "data", "stand-by" or "control+data". */
 const char *stats_role(unsigned core);
 
-/* Neighbours by enum arp_state. */
-#define STATS_NEIGH_STATES (ARP_STATIC + 1)
-void stats_neighbours(uint32_t count[STATS_NEIGH_STATES]);
-
-/* The same of IPv6, by enum nd_state. */
-#define STATS_NEIGH6_STATES (ND_STATIC + 1)
-_Static_assert(STATS_NEIGH6_STATES >= STATS_NEIGH_STATES, "room for either in the larger");
-void stats_neighbours6(uint32_t count[STATS_NEIGH6_STATES]);
+/* Neighbours of a table by their state: of plane.arp's by enum arp_state, of plane.nd's by enum
+ * nd_state. */
+#define STATS_NEIGH_STATES (ND_STATIC + 1)
+_Static_assert((int)ARP_STATIC <= (int)ND_STATIC, "room for either");
+void stats_neighbours(const struct neigh_table *table, uint32_t count[STATS_NEIGH_STATES]);
 
 /* Connections of a core in a state; false: it has no TCP. */
 bool stats_tcp(unsigned core, enum tcp_state state, uint32_t *n);
