@@ -92,6 +92,7 @@ $(BUILD)/program/%.o: %.c Makefile
 	$(Q)$(CC) $(PROGRAM_CFLAGS) -c -o $@ $<
 
 $(BUILD)/program/control/web.o: control/web/index.html
+$(BUILD)/program/tools/pktgen/report_html.o: tools/pktgen/report.html
 
 $(BUILD)/program.elf: $(PROGRAM_OBJ) core/program.ld
 	$(SAY) LD $@

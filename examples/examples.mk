@@ -5,16 +5,14 @@
 #
 # Who links the library brings assert_fail() (lib/assert.h), memory, and the time.
 
+include tests/host/host.mk
+
 BUILD ?= build
-# mem.c is what the C library has
-FACE_LIB_SRC := $(sort $(wildcard net/*.c net/*/*.c)) $(filter-out lib/mem.c,$(sort $(wildcard lib/*.c)))
 FACE_COMMON := $(addprefix examples/,host.c host4.c host6.c status.c tap.c impair.c options.c pattern.c)
 FACE_PROGRAMS := echo httpd client
 FACE_CFLAGS := -std=gnu11 -g -fno-omit-frame-pointer -fno-strict-aliasing -MMD -MP -Wall -Wextra \
 	-Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wpointer-arith -Wcast-align \
 	-Wwrite-strings -Wvla -Wformat=2
-# the second way is for tests: sanitizers, and the twin of lib/pkt.h that marks free buffers
-FACE_ASAN := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 
 .PHONY: lib examples examples-asan
 
@@ -28,11 +26,7 @@ $(BUILD)/face/%.o: %.c examples/examples.mk
 	@mkdir -p $(@D)
 	@gcc $(FACE_CFLAGS) -O2 -I. -c -o $@ $<
 
-$(BUILD)/face-asan/%.o: %.c examples/examples.mk
-	@mkdir -p $(@D)
-	@gcc $(FACE_CFLAGS) $(FACE_ASAN) -Itests/host -I. -c -o $@ $<
-
-$(BUILD)/libhayate-net.a: $(FACE_LIB_SRC:%.c=$(BUILD)/face/%.o)
+$(BUILD)/libhayate-net.a: $(HOST_NET:%.c=$(BUILD)/face/%.o)
 	@printf '  %-7s %s\n' AR $@
 	@rm -f $@
 	@ar rcs $@ $^
@@ -42,11 +36,11 @@ $(BUILD)/examples/%: $(BUILD)/face/examples/%.o $(FACE_COMMON:%.c=$(BUILD)/face/
 	@printf '  %-7s %s\n' LD $@
 	@gcc -g -o $@ $^
 
-FACE_ASAN_OBJ := $(FACE_COMMON:%.c=$(BUILD)/face-asan/%.o) $(FACE_LIB_SRC:%.c=$(BUILD)/face-asan/%.o)
-$(BUILD)/examples-asan/%: $(BUILD)/face-asan/examples/%.o $(FACE_ASAN_OBJ)
+# for tests: sanitizers, and the twin of lib/pkt.h that marks free buffers
+$(BUILD)/examples-asan/%: $(HOST_BUILD)/gcc/examples/%.o $(FACE_COMMON:%.c=$(HOST_BUILD)/gcc/%.o) \
+		$(HOST_NET:%.c=$(HOST_BUILD)/gcc/%.o)
 	@mkdir -p $(@D)
 	@printf '  %-7s %s\n' ASAN $@
-	@gcc -g $(FACE_ASAN) -o $@ $^
+	@gcc $(HOST_CFLAGS) -o $@ $^
 
--include $(wildcard $(BUILD)/face/*/*.d $(BUILD)/face/*/*/*.d $(BUILD)/face-asan/*/*.d \
-	$(BUILD)/face-asan/*/*/*.d)
+-include $(wildcard $(BUILD)/face/*/*.d $(BUILD)/face/*/*/*.d)

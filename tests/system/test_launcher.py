@@ -1,4 +1,5 @@
 """The launcher as an interface: options, errors and exit codes, without a guest."""
+import argparse
 import base64
 import json
 import os
@@ -120,7 +121,7 @@ def test_ports_in_order(kernel):
         ports.mac_of(ports.MAC_BASE, index) for index in range(4)]
     assert all("disable-legacy=on" in card and "rx_queue_size=1024" in card for card in cards)
     assert ["tx_queue_size=1024" in card for card in cards] == [False, False, False, True]
-    assert "memory-backend-memfd,id=mem,size=256M,share=on,prealloc=on" in after(words, "-object")
+    assert "memory-backend-memfd,id=mem,size=256M,share=on,prealloc=off" in after(words, "-object")
     assert after(words, "-machine") == ["q35,memory-backend=mem"]
 
 
@@ -388,6 +389,16 @@ def test_accel_auto(tmp_path):
     assert choose("kvm", str(kvm), str(software)) == "kvm"
     with pytest.raises(errors.LauncherError):
         choose("kvm", str(tmp_path / "none"), str(hardware))
+
+
+@pytest.mark.parametrize("accel,prealloc", [("kvm", "on"), ("tcg", "off")])
+def test_memory_is_touched_before_for_kvm(monkeypatch, accel, prealloc):
+    monkeypatch.setattr(options, "choose_accel", lambda wanted: accel)
+    asked = argparse.Namespace(accel=accel, memory="256M", cpus=2)
+    words = options.machine_arguments(asked, shared=True)
+    assert after(words, "-object")[0].endswith("prealloc=" + prealloc)
+    words = options.machine_arguments(asked, shared=False)
+    assert ("-mem-prealloc" in words) == (accel == "kvm")
 
 
 def test_menu_is_filled_in():

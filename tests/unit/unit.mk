@@ -6,6 +6,8 @@
 #   make pktgen-report       the generator's report of made-up results
 # Included by the top Makefile, or on its own: make -f tests/unit/unit.mk unit
 
+include tests/host/host.mk
+
 UNIT_BUILD := build/unit
 
 # --- tests, and the sources each is linked with ---
@@ -104,11 +106,9 @@ UNIT_SRC_pktgen_script := $(wildcard tools/pktgen/script*.c) tools/pktgen/frames
 	tools/pktgen/frames_patch.c control/text.c net/ip4.c net/ip6.c lib/csum.c lib/fmt.c
 
 # --- the ways to compile: each source once by each compiler for each way that a test needs ---
-# A twin of a header goes before the real one. UNIT_WAY_x: the way of test x, when not plain.
-# UNIT_SAME_w: what is no other in way w than in the plain one, because its room is not allowed to
-# include what has a twin there (ARCHITECTURE.md, Rooms).
-# lib/pkt.h, so that ASan knows the free buffers
-UNIT_FLAGS_buffers := -Itests/host
+# A twin of a header goes before the real one. UNIT_WAY_x: the way of test x, when not that of
+# tests/host/host.mk. UNIT_SAME_w: what is no other in way w than in the plain one, because its room
+# is not allowed to include what has a twin there (ARCHITECTURE.md, Rooms).
 # hal/mmio.h
 UNIT_FLAGS_ring := -Itests/unit/twin
 # and the clock
@@ -116,16 +116,22 @@ UNIT_FLAGS_device := -Itests/unit/twin -Itests/unit/twin_clock
 UNIT_FLAGS_done := $(UNIT_FLAGS_device) -DIXGBE_COMPLETION=IXGBE_DESCRIPTOR_DONE
 # the CPU's random numbers, and the clock
 UNIT_FLAGS_random := -Itests/unit/twin_random -Itests/unit/twin_clock
-UNIT_WAYS := plain buffers ring device done random
+UNIT_WAYS := plain ring device done random
 UNIT_SAME_ring := lib/% tools/nicsim/%
 UNIT_SAME_device := $(UNIT_SAME_ring)
 UNIT_SAME_done := $(UNIT_SAME_ring)
 UNIT_SAME_random := lib/%
 
-UNIT_WAY_tcp_pair := buffers
-UNIT_WAY_tcp_rate := buffers
+# it is lib/pkt.h itself that is tested, or a driver with the clock that it has
+UNIT_WAY_pkt := plain
+UNIT_WAY_null := plain
+UNIT_WAY_slots := plain
+# beside the drivers' tests, which link the same model
+UNIT_WAY_82599_model := plain
+UNIT_WAY_82599_rx := plain
+UNIT_WAY_82599_tx := plain
+UNIT_WAY_82599_fuzz := plain
 UNIT_WAY_random := random
-UNIT_WAY_loop := buffers
 UNIT_WAY_virtio_net := device
 UNIT_WAY_virtio_ring := ring
 UNIT_WAY_virtio_hostile := ring
@@ -148,30 +154,29 @@ T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld
 	82599_timesync
 
 UNIT_CC := gcc clang
-UNIT_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
-	-fno-sanitize-recover=all -I. -Wall -Wextra -Werror -Wshadow -Wwrite-strings -Wcast-align
 
 .PHONY: unit check-portable fib-bench pktgen-report pktgen-bench
 
 define UNIT_COMPILE
 $(UNIT_BUILD)/$(1)/$(2)/%.o: %.c tests/unit/unit.mk
 	@mkdir -p $$(@D)
-	@$(1) $$(UNIT_FLAGS_$(2)) $$(UNIT_CFLAGS) -MMD -MP -c -o $$@ $$<
+	@$(1) $$(UNIT_FLAGS_$(2)) $$(HOST_CFLAGS) -I. -MMD -MP -c -o $$@ $$<
 endef
 $(foreach cc,$(UNIT_CC),$(foreach way,$(UNIT_WAYS),$(eval $(call UNIT_COMPILE,$(cc),$(way)))))
 
 # UNIT_MAIN_x: the file with main(), when it is not test_x.c
 unit_src = $(or $(UNIT_MAIN_$(1)),tests/unit/test_$(1).c) tests/unit/host.c $(UNIT_SRC_$(1))
-unit_way = $(or $(UNIT_WAY_$(1)),plain)
-unit_same = $(filter $(UNIT_SAME_$(call unit_way,$(1))),$(call unit_src,$(1)))
+unit_same = $(filter $(UNIT_SAME_$(UNIT_WAY_$(1))),$(call unit_src,$(1)))
 # compiler, test
-unit_obj = $(patsubst %.c,$(UNIT_BUILD)/$(1)/$(call unit_way,$(2))/%.o, \
+unit_dir = $(if $(UNIT_WAY_$(2)),$(UNIT_BUILD)/$(1)/$(UNIT_WAY_$(2)),$(HOST_BUILD)/$(1))
+unit_obj = $(patsubst %.c,$(call unit_dir,$(1),$(2))/%.o, \
 	$(filter-out $(call unit_same,$(2)),$(call unit_src,$(2)))) \
 	$(patsubst %.c,$(UNIT_BUILD)/$(1)/plain/%.o,$(call unit_same,$(2)))
 
 define UNIT_LINK
 $(UNIT_BUILD)/$(1)/test_$(2): $(call unit_obj,$(1),$(2))
-	@$(1) $$(UNIT_CFLAGS) -o $$@ $$^ -lcmocka -lm
+	@mkdir -p $$(@D)
+	@$(1) $$(HOST_CFLAGS) -o $$@ $$^ -lcmocka -lm
 endef
 $(foreach cc,$(UNIT_CC),$(foreach t,$(T),$(eval $(call UNIT_LINK,$(cc),$(t)))))
 
@@ -182,10 +187,10 @@ unit: $(UNIT_BIN) ## unit tests on the host (gcc and clang, ASan, UBSan)
 	@tests/unit/run.sh $(UNIT_BUILD) $(UNIT_BIN)
 
 # The generator's report of made-up results, to be looked at.
-$(UNIT_BUILD)/report_page: tests/unit/report_page.c tests/unit/host.c $(REPORT_SRC) \
-		tools/pktgen/report.html $(wildcard tools/pktgen/*.h)
+$(UNIT_BUILD)/report_page: $(patsubst %.c,$(HOST_BUILD)/gcc/%.o, \
+		tests/unit/report_page.c tests/unit/host.c $(REPORT_SRC))
 	@mkdir -p $(@D)
-	@gcc $(UNIT_CFLAGS) -o $@ $(filter %.c,$^) -lcmocka
+	@gcc $(HOST_CFLAGS) -o $@ $^ -lcmocka
 
 pktgen-report: $(UNIT_BUILD)/report_page ## pages of made-up results, build/pktgen-*.html
 	@for what in run rfc2544; do $< html $$what > build/pktgen-$$what.html; done
