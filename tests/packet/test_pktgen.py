@@ -645,6 +645,14 @@ def test_no_line_rate(make):
     assert "has no rfc2544" in half.console("rfc2544 start")
 
 
+def test_no_rate_limiter(make):
+    g = make(script(STREAM + " rate 1Gbps l2 hardware\n"))
+    start(g)
+    g.time(SECOND)
+    assert "stream a: eth0 does not keep this rate: its card has no rate limiter" in g.text
+    g.take_all(0)
+
+
 def test_pages(make):
     """Reports and rows of /metrics by HTTP; the pages are those of the console."""
     from test_http import Client

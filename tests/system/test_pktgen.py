@@ -31,13 +31,19 @@ class Receiver:
         self.socket = host.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
         self.socket.bind(("eth0", 3))
         self.socket.setsockopt(socket.SOL_SOCKET, 33, 64 << 20)  # SO_RCVBUFFORCE
+        self.socket.setsockopt(socket.SOL_SOCKET, 35, 1)  # SO_TIMESTAMPNS
         self.socket.settimeout(5)
 
-    def next(self):
+    def next_timed(self):
+        """A frame and when the kernel got it, in seconds."""
         while True:
-            frame = self.socket.recv(10000)
+            frame, extra, *_ = self.socket.recvmsg(10000, 64)
             if frame[12:14] == b"\x08\x00" and frame[23] == 17 and frame[36:38] == b"\x17\x70":
-                return frame
+                seconds, ns = struct.unpack("qq", extra[0][2])
+                return frame, seconds + ns / 1e9
+
+    def next(self):
+        return self.next_timed()[0]
 
     def close(self):
         self.socket.close()
@@ -74,6 +80,31 @@ def test_frames_reach_linux(make_router, make_hosts, tmp_path):
         assert counted(said)["sent"] == 1200, said
         for n in range(1200):
             check(receiver.next(), (60, 124, 1514)[n % 3], n)
+    finally:
+        receiver.close()
+
+
+@pytest.mark.parametrize("nic", ["virtio", "ixgbe"])
+def test_the_card_keeps_the_rate(make_router, make_hosts, tmp_path, nic):
+    """Frames arrive as evenly as its limiter sends them; a card that has none says so."""
+    left, _ = make_hosts()
+    text = STREAM + " size 1518\n rate 20Mbps l2 hardware\n limit 1000 frames\n"
+    machine = generator(make_router, tmp_path, text, CONFIG, ports=(left.port,))
+    if nic == "virtio":
+        assert "eth0 does not keep this rate: its card has no rate limiter" in start(machine)
+        return
+    receiver = Receiver(left)
+    try:
+        said = start(machine)
+        assert counted(said)["sent"] == 1000, said
+        assert "paced by the card, 19.999 Mbit/s" in said or "20.000 Mbit/s" in said, said
+        frames, times = zip(*(receiver.next_timed() for _ in range(1000)))
+        for n, frame in enumerate(frames):
+            check(frame, 1514, n)
+        # nicsim makes up for what it was late, and an idle queue for 4 KB of the link
+        assert abs(times[-1] - times[0] - 999 * 1518 * 8 / 20e6) < 0.05, times
+        gaps = sorted(later - time for time, later in zip(times, times[1:]))
+        assert 0.0003 < gaps[len(gaps) // 2] < 0.0009, gaps
     finally:
         receiver.close()
 

@@ -186,7 +186,7 @@ static void test_good(void **state)
 		STREAM " size random 64 64\n", STREAM " rate flat\n weight 65535\n",
 		STREAM " rate 1pps\n", STREAM " rate 14.880952Mpps\n", STREAM " rate 10Gbps\n",
 		STREAM " rate 10gbps L1\n", STREAM " rate 0.001%\n", STREAM " rate 100%\n",
-		STREAM " rate 100Tbps\n", STREAM " rate 1.000000001Gbps l2\n", STREAM " rate 100.00%\n",
+		STREAM " rate 1.5Gbps l2 hardware\n cores 1\n", STREAM " rate 100Tbps\n", STREAM " rate 1.000000001Gbps l2\n", STREAM " rate 100.00%\n",
 		STREAM " ramp 1pps to 10Mpps over 1h\n", STREAM " ramp 1Mbps l2 to 1kbps l2 over 1ns\n",
 		STREAM " limit 1.5h\n", STREAM " vlan 4094 priority 7\n size 68\n",
 		STREAM6, STREAM " vlan 1\n", STREAM " vlan 1\n no stamp\n",
@@ -337,7 +337,12 @@ static const struct {
 	{STREAM " rate 1000Tbps\n", 4, "1000Tbps", "a rate is such as"},
 	{STREAM " rate 10\n", 4, "10", "a rate is such as"},
 	{STREAM " rate 101%\n", 4, "101%", "a port sends no more than 100% of its rate"},
-	{STREAM " rate 1pps l2\n", 4, "l2", "unexpected word; expected \"rate (flat | RATE)\""},
+	{STREAM " rate 1pps l2\n", 4, "l2", "unexpected word; expected \"rate (flat | RATE "
+	 "[hardware])\""},
+	{STREAM " rate 5Gbps hardware\n", 4, "5Gbps", "a card counts frames and FCS; say what it is to "
+	 "keep as in \"5Gbps l2 hardware\""},
+	{STREAM " rate flat hardware\n", 4, "hardware", "unexpected word"},
+	{STREAM " rate 1Gbps l2 hardware now\n", 4, "now", "unexpected word"},
 	{STREAM " rate 1pps\n ramp 1pps to 2pps over 1s\n", 5, "ramp", "the stream has a rate "
 	 "already, at line 4"},
 	{STREAM " ramp 1pps to 2bps over 1s\n", 4, "2bps", "both rates of a ramp must be of one unit"},
@@ -439,6 +444,13 @@ static const struct {
 	{STREAM " rate 1pps\n weight 2\n", 5, "weight", "weights divide a port among its flat "
 	 "streams; this one has a rate"},
 	{STREAM " burst 2\n", 4, "burst", "a flat stream has no gaps between bursts; give it a rate"},
+	{STREAM " rate 1Gbps l2 hardware\n burst 2\n", 5, "burst", "the card spaces frames evenly; rate "
+	 "at line 4 is kept by it"},
+	{STREAM " rate 1Gbps l2 hardware\n cores 2\n", 4, "s", "a stream whose rate the card keeps is "
+	 "sent by one core"},
+	{STREAM " rate 1Gbps l2 hardware\nstream b\n port eth0\n udp 1.1.1.1 2.2.2.2\n", 4, "s", "a "
+	 "stream whose rate the card keeps has its port for itself; stream b at line 5 is sent by "
+	 "eth0, too"},
 	{STREAM " rate 1pps\nrfc2544 latency\n", 4, "rate", "rfc2544 at line 5 says how its streams "
 	 "are sent; a stream has no rate of its own then"},
 	{STREAM " size 64\nrfc2544 latency\n", 4, "size", "rfc2544 at line 5 says how its streams are "

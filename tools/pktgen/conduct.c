@@ -21,6 +21,7 @@ static struct {
 	struct conduct_request request;
 	struct plan plan;
 	struct run_stream stream[PLAN_STREAMS_MAX];
+	uint32_t card_kbps[PLAN_STREAMS_MAX]; /* in force; 0: the cores pace the stream */
 	uint32_t unresolved; /* streams, by bit */
 	uint64_t number;     /* of the order */
 	uint64_t lead_ns;
@@ -87,6 +88,15 @@ static bool past(uint64_t since_tsc, uint64_t ns)
 	return clock_tsc() - since_tsc > clock_ticks(&self.clock, ns);
 }
 
+/* The rates stay known: of the run that is over they are told. */
+static void unlimit_streams(void)
+{
+	uint32_t none;
+	for (unsigned i = 0; i < c.plan.streams; i++)
+		if (c.card_kbps[i])
+			core_port_rate(c.plan.stream[i].port, c.stream[i].first, 0, &none);
+}
+
 static void fail(const char *format, ...) PRINTF_LIKE(1, 2);
 
 static void fail(const char *format, ...)
@@ -97,7 +107,32 @@ static void fail(const char *format, ...)
 	__builtin_va_end(args);
 	if (c.number)
 		__atomic_store_n(&order()->stop, c.number, __ATOMIC_RELAXED);
+	unlimit_streams();
 	enter(CONDUCT_FAILED);
+}
+
+/* --- rates that cards keep --- */
+
+uint64_t conduct_card_bps(unsigned stream)
+{
+	return c.card_kbps[stream] * 1000ull;
+}
+
+static void limit_streams(void)
+{
+	for (unsigned i = 0; i < c.plan.streams; i++) {
+		const struct plan_stream *s = &c.plan.stream[i];
+		if (!s->card_rate)
+			continue;
+		int e = core_port_rate(s->port, c.stream[i].first, (uint32_t)(s->rate.value / 1000),
+		                       &c.card_kbps[i]);
+		if (e == E_OK)
+			continue;
+		c.card_kbps[i] = 0;
+		fail("stream %s: eth%u does not keep this rate: %s", s->name, s->port,
+		     e == E_NOTSUP ? "its card has no rate limiter" : core_port_nic(s->port)->error);
+		return;
+	}
 }
 
 /* --- data cores, by queue pair --- */
@@ -249,6 +284,9 @@ static void write_order(void)
 		o->line_bps[p] = conduct_line_bps(&c.plan, p);
 	memcpy(o->stream, c.stream, sizeof o->stream);
 	memcpy(&o->plan, &c.plan, sizeof o->plan);
+	for (unsigned i = 0; i < o->plan.streams; i++)
+		if (c.card_kbps[i]) /* the card takes frames no faster */
+			o->plan.stream[i].rate.unit = PLAN_FLAT;
 	/* not a number of a program that ran here before: data cores outlive this one */
 	c.number = c.number ? c.number + 1 : clock_tsc() | 1;
 	__atomic_store_n(&o->number, c.number, __ATOMIC_RELEASE);
@@ -355,8 +393,10 @@ uint64_t conduct_turn(void)
 		turn_run();
 		break;
 	case CONDUCT_SETTLE:
-		if (past(c.since_tsc, c.request.settle_ns))
+		if (past(c.since_tsc, c.request.settle_ns)) {
+			unlimit_streams();
 			enter(CONDUCT_DONE);
+		}
 		break;
 	default:
 		break;
@@ -394,6 +434,7 @@ void conduct_start(const struct conduct_request *r)
 	c.stopping = c.written = false;
 	c.link_lost = !conduct_links_up(&c.plan);
 	memset(c.stream, 0, sizeof c.stream);
+	memset(c.card_kbps, 0, sizeof c.card_kbps);
 	enter(CONDUCT_RESOLVE);
 	if (!order())
 		fail("there is not enough memory for the generator's orders");
@@ -403,6 +444,8 @@ void conduct_start(const struct conduct_request *r)
 		check_rates();
 	if (c.state == CONDUCT_RESOLVE)
 		assign();
+	if (c.state == CONDUCT_RESOLVE)
+		limit_streams();
 }
 
 void conduct_stop(void)

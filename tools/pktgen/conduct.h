@@ -84,4 +84,7 @@ uint64_t conduct_sent_ns(const struct run_sent *sum);
 /* Whether what was sent is what was asked for, as far as is known now. */
 enum trial_flaw conduct_flaw(void);
 
+/* L2 bits a second that the card of the stream's port keeps it to; 0: nothing, the cores pace it. */
+uint64_t conduct_card_bps(unsigned stream);
+
 #endif

@@ -16,7 +16,7 @@
  * The ramp goes in PACE_STEPS steps of constant rate, each the mean of its part of the slope, so
  * that at the end of each the number sent is that of the even slope.
  *
- * For 64-bit machines: the balance has 128 bits. Missing: the rate limiters of cards.
+ * For 64-bit machines: the balance has 128 bits. What a card's rate limiter keeps is flat here.
  */
 #ifndef PKTGEN_PACE_H
 #define PKTGEN_PACE_H

@@ -99,6 +99,7 @@ struct plan_stream {
 	uint8_t fields;
 	struct plan_field field[PLAN_FIELDS_MAX];
 	struct plan_rate rate;
+	bool card_rate;     /* kept by the card's limiter: PLAN_L2_BPS, alone on its port, one core */
 	struct plan_rate rate_end; /* ramp: to this rate, evenly over ramp_ns */
 	uint64_t ramp_ns;          /* 0: none */
 	uint32_t burst;            /* frames back to back at a time; 1: evenly spaced */

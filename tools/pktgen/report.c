@@ -189,6 +189,9 @@ static void text_stream(struct report_out *o, const struct report_stream *s)
 		           report_fixed(mbps, (report_rate(report_l1_bytes(s) * 8, s->elapsed_ns) +
 		                               500) / 1000, 3));
 	report_put(o, "\n");
+	if (s->card_bps)
+		report_put(o, "  paced by the card, %s Mbit/s of frames and FCS\n",
+		           report_fixed(mbps, s->card_bps / 1000, 3));
 	if (pace->behind)
 		report_put(o, "  fell behind %llu times, %llu ns at most; %llu frames were never sent\n",
 		           (ull)pace->behind, (ull)pace->worst_lag_ns, (ull)pace->forgiven);

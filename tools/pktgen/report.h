@@ -27,6 +27,7 @@ struct report_stream {
 	uint8_t port, port_in;   /* port_in PLAN_PORT_NONE: anywhere */
 	bool stamped;            /* else nothing of it is judged */
 	bool paced;
+	uint64_t card_bps;       /* L2, kept by the card's rate limiter; 0: not so */
 	uint64_t sent, sent_bytes; /* without FCS */
 	uint64_t elapsed_ns;       /* from its first burst to its last */
 	const struct judge_result *in;

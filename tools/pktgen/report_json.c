@@ -143,6 +143,8 @@ static void stream(struct report_out *o, const struct report_stream *s)
 	boolean(o, "stamped", s->stamped);
 	if (s->stamped)
 		received(o, s->sent, s->in);
+	if (s->card_bps)
+		number(o, "card_l2_bps", s->card_bps);
 	if (s->paced) {
 		histogram_summarize(&s->pace->error, &t);
 		summary(o, "pacing_error", &t);

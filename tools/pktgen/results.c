@@ -90,8 +90,8 @@ void results_stream(unsigned i, struct report_stream *out, struct judge_result *
 	paced->worst_lag_ns = sent.worst_lag_ns;
 	*out = (struct report_stream){
 		.name = s->name, .port = s->port, .port_in = s->port_in, .stamped = s->stamped,
-		.paced = s->rate.unit != PLAN_FLAT, .sent = sent.frames, .sent_bytes = sent.bytes,
-		.elapsed_ns = conduct_sent_ns(&sent), .in = judged, .pace = paced};
+		.paced = s->rate.unit != PLAN_FLAT, .card_bps = conduct_card_bps(i), .sent = sent.frames,
+		.sent_bytes = sent.bytes, .elapsed_ns = conduct_sent_ns(&sent), .in = judged, .pace = paced};
 }
 
 void results_run(struct report *run)

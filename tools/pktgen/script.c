@@ -311,7 +311,7 @@ static const struct script_statement statements[] = {
 	 script_stream_size, IN_STREAM, true},
 	{"stamp", "stamp", script_stream_stamp, IN_STREAM, true},
 	{"no stamp", "no stamp", script_stream_no_stamp, IN_STREAM, true},
-	{"rate", "rate (flat | RATE)", script_stream_rate, IN_STREAM, true},
+	{"rate", "rate (flat | RATE [hardware])", script_stream_rate, IN_STREAM, true},
 	{"ramp", "ramp RATE to RATE over TIME", script_stream_ramp, IN_STREAM, true},
 	{"burst", "burst FRAMES", script_stream_burst, IN_STREAM, true},
 	{"weight", "weight N", script_stream_weight, IN_STREAM, true},

@@ -88,6 +88,28 @@ static int check_stream(struct script_parser *p, struct plan_stream *s,
 	return 0;
 }
 
+/* A card limits a queue, which is what one core sends by one port. */
+static int check_card_rate(struct script_parser *p, unsigned stream)
+{
+	struct plan_stream *s = &p->out->stream[stream];
+	const struct script_said *said = &p->of[stream];
+	if (!s->card_rate)
+		return 0;
+	if (said->burst != 0)
+		return text_fail(p->err, said->burst, text_of("burst"),
+		                 "the card spaces frames evenly; rate at line %u is kept by it", said->rate);
+	if (s->cores > 1)
+		return text_fail(p->err, said->rate, text_of(s->name),
+		                 "a stream whose rate the card keeps is sent by one core");
+	s->cores = 1;
+	for (unsigned i = 0; i < p->out->streams; i++)
+		if (i != stream && p->out->stream[i].port == s->port)
+			return text_fail(p->err, said->rate, text_of(s->name), "a stream whose rate the card "
+			                 "keeps has its port for itself; stream %s at line %u is sent by "
+			                 "eth%u, too", p->out->stream[i].name, p->out->stream[i].line, s->port);
+	return 0;
+}
+
 /* Percentages of one port add up to 100 at most. */
 static int check_percents(struct script_parser *p)
 {
@@ -127,6 +149,8 @@ int script_check(struct script_parser *p)
 	int error = check_run(p);
 	for (unsigned i = 0; i < plan->streams && error == 0; i++)
 		error = check_stream(p, &plan->stream[i], &p->of[i]);
+	for (unsigned i = 0; i < plan->streams && error == 0; i++)
+		error = check_card_rate(p, i);
 	if (error == 0)
 		error = check_percents(p);
 	/* so that a stream can be built before a test has chosen its size */

@@ -205,7 +205,7 @@ static void print_sending(const struct printer *p, const struct plan_stream *s)
 	} else {
 		print(p, " rate ");
 		print_rate(p, &s->rate);
-		print(p, "\n");
+		print(p, "%s\n", s->card_rate ? " hardware" : "");
 	}
 	if (s->burst != 1)
 		print(p, " burst %u\n", s->burst);

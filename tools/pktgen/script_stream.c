@@ -284,8 +284,15 @@ int script_stream_rate(struct script_parser *p, unsigned i)
 	p->said->rate = p->line;
 	if (script_word_is(p, i, "flat"))
 		return script_expect_end(p, i + 1);
+	unsigned rate = i;
 	int error = script_rate(p, &i, &p->stream->rate);
-	return error != 0 ? error : script_expect_end(p, i);
+	if (error != 0)
+		return error;
+	p->stream->card_rate = script_word_is(p, i, "hardware");
+	if (p->stream->card_rate && p->stream->rate.unit != PLAN_L2_BPS)
+		return FAIL(p, rate, "a card counts frames and FCS; say what it is to keep as in \"5Gbps "
+		            "l2 hardware\"");
+	return script_expect_end(p, p->stream->card_rate ? i + 1 : i);
 }
 
 int script_stream_ramp(struct script_parser *p, unsigned i)
