@@ -311,6 +311,13 @@ void core_slots_changed(unsigned port, unsigned n);
 /* Sends the next n slots, n at most the room; `bytes` of frames, for the port's counters. */
 void core_slots_send(unsigned port, unsigned n, uint64_t bytes);
 
+/*
+ * Sends a packet such as core_tx() takes at once, and has the device note when (nic_ops.time_stamps).
+ * E_AGAIN: there is no room now; E_NOTSUP: the device has no clock. The buffer is the caller's then.
+ * From the first success on the port has slots.
+ */
+int core_tx_stamped(unsigned port, const struct pkt *p);
+
 /* The device has sent everything, or never will: the end of a run. */
 bool core_slots_idle(unsigned port);
 
@@ -427,6 +434,10 @@ const struct nic_stats *core_port_stats(unsigned port);
 /* Has the device limit what queue pair `pair` (core_pair_of) sends by `port`, until the ports stop
  * or the link changes: nic_ops.rate. E_NOTSUP: it cannot. E_AGAIN: it does not run. */
 int core_port_rate(unsigned port, unsigned pair, uint32_t kbps, uint32_t *set);
+
+/* The device of a port, for time_start, time_now and time_stamps of its operations, until the ports
+ * stop; NULL: it has no clock, or does not run. */
+struct nic *core_port_clock(unsigned port);
 
 /* Sum over all cores; what dead ones had in hand is in drop_restart. */
 void core_counters(struct counters *sum);

@@ -387,6 +387,12 @@ int core_port_rate(unsigned port, unsigned pair, uint32_t kbps, uint32_t *set)
 	return nic->ops->rate ? nic->ops->rate(nic, pair, kbps, set) : E_NOTSUP;
 }
 
+struct nic *core_port_clock(unsigned port)
+{
+	struct nic *nic = &nics[port];
+	return state == RUNNING && !links[port].gone && nic->ops->time_start ? nic : NULL;
+}
+
 void core_counters(struct counters *sum)
 {
 	memset(sum, 0, sizeof *sum);

@@ -73,8 +73,8 @@ static struct nic_slot complete(const struct bufpool *pool, const struct pkt *p)
 	return (struct nic_slot){done.data, done.len < FRAME_MIN ? FRAME_MIN : done.len};
 }
 
-/* As nic_ops.tx_burst, of a queue that has slots. */
-static unsigned tx_burst(struct nic_queue *q, const struct pkt *v, unsigned n)
+/* Sends packets of the runtime's; `stamped`: the device notes when. Returns how many had room. */
+static unsigned send_own(struct nic_queue *q, const struct pkt *v, unsigned n, bool stamped)
 {
 	struct slots *s = &ports[q->port];
 	struct nic_slot slot[OWN_MAX];
@@ -89,6 +89,8 @@ static unsigned tx_burst(struct nic_queue *q, const struct pkt *v, unsigned n)
 	if (k == 0)
 		return 0;
 	q->ops->slots_put(q, s->sent, slot, k);
+	for (unsigned i = 0; i < k && stamped; i++)
+		q->ops->slot_stamp(q, s->sent + i);
 	q->ops->slots_send(q, k, bytes);
 	s->sent += k;
 	s->room -= k;
@@ -96,23 +98,49 @@ static unsigned tx_burst(struct nic_queue *q, const struct pkt *v, unsigned n)
 	return k;
 }
 
-int core_slots_open(unsigned port, struct nic_slot *table)
+/* As nic_ops.tx_burst, of a queue that has slots. */
+static unsigned tx_burst(struct nic_queue *q, const struct pkt *v, unsigned n)
 {
-	struct nic_queue *q = data_queue(port);
-	struct slots *s = &ports[port];
+	return send_own(q, v, n, false);
+}
+
+/* Gives the queue slots, if it has none. */
+static int open_queue(struct nic_queue *q, struct slots *s)
+{
 	if (!q || q->broken)
 		return E_AGAIN;
 	if (!q->ops->slots_open)
 		return E_NOTSUP;
-	if (!is_open(q, s)) {
-		unsigned count = q->ops->slots_open(q);
-		if (count == 0)
-			return E_AGAIN;
-		*s = (struct slots){.ops = *q->ops, .count = count};
-		s->ops.tx_burst = tx_burst;
-		s->all = q->ops->slots_free(q);
-		q->ops = &s->ops;
-	}
+	if (is_open(q, s))
+		return E_OK;
+	unsigned count = q->ops->slots_open(q);
+	if (count == 0)
+		return E_AGAIN;
+	*s = (struct slots){.ops = *q->ops, .count = count};
+	s->ops.tx_burst = tx_burst;
+	s->all = q->ops->slots_free(q);
+	q->ops = &s->ops;
+	return E_OK;
+}
+
+int core_tx_stamped(unsigned port, const struct pkt *p)
+{
+	struct nic_queue *q = data_queue(port);
+	int error = open_queue(q, &ports[port]);
+	if (error != E_OK)
+		return error;
+	if (!q->ops->slot_stamp)
+		return E_NOTSUP;
+	return send_own(q, p, 1, true) ? E_OK : E_AGAIN;
+}
+
+int core_slots_open(unsigned port, struct nic_slot *table)
+{
+	struct nic_queue *q = data_queue(port);
+	struct slots *s = &ports[port];
+	int error = open_queue(q, s);
+	if (error != E_OK)
+		return error;
 	if (look(s, q) != s->all)
 		return E_AGAIN;
 	s->table = table;

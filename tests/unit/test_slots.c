@@ -23,6 +23,7 @@ static struct world {
 	uint32_t stack[BUFFERS];
 	/* the driver and its device */
 	unsigned size, keeps;              /* slots; how many of them it never has free */
+	unsigned stamped; /* slots */
 	struct nic_slot ring[1024];
 	uint32_t next, done, sends, puts;
 	bool coarse;                       /* says room in eights while more than half is its own */
@@ -79,6 +80,13 @@ static void slots_put(struct nic_queue *q, unsigned first, const struct nic_slot
 		w.ring[(first + i) % w.size] = s[i];
 }
 
+static void slot_stamp(struct nic_queue *q, unsigned slot)
+{
+	(void)q;
+	assert_int_equal(slot, w.next); /* put, and not sent */
+	w.stamped++;
+}
+
 static unsigned slots_free(struct nic_queue *q)
 {
 	(void)q;
@@ -111,6 +119,7 @@ static void device_done(unsigned n)
 static const struct nic_ops driver = {
 	.slots_open = slots_open,
 	.slots_put = slots_put,
+	.slot_stamp = slot_stamp,
 	.slots_free = slots_free,
 	.slots_send = slots_send,
 };
@@ -314,6 +323,35 @@ static void own_frames_are_completed(void **s)
 	drain();
 }
 
+/* A packet that the device is to time leaves at once, between the slots, or finds no room. */
+static void stamped_frames(void **s)
+{
+	struct pkt p;
+	(void)s;
+	own_made = 0;
+	begin(16, 0, false);
+	for (unsigned k = 0; k < 16; k++)
+		prepare(k);
+	core_slots_room(PORT);
+	core_slots_send(PORT, 7, 7);
+	w.sent += 7;
+	assert_true(pkt_alloc(&w.pool, &p));
+	p.len = 60;
+	raw32_store(p.data + 20, OWN | own_made++);
+	assert_int_equal(core_tx_stamped(PORT, &p), E_OK);
+	assert_int_equal(w.stamped, 1);
+	core_slots_room(PORT);
+	core_slots_send(PORT, 8, 8);
+	w.sent += 8;
+	assert_true(pkt_alloc(&w.pool, &p));
+	p.len = 60;
+	assert_int_equal(core_tx_stamped(PORT, &p), E_AGAIN);
+	pkt_free(&w.pool, &p);
+	assert_int_equal(w.stamped, 1);
+	drain();
+	assert_order(0, true);
+}
+
 /* A new run begins with slot 0, when the device has sent the last one; a queue that was attached
  * anew has no slots. */
 static void opened_again(void **s)
@@ -356,6 +394,7 @@ int main(void)
 		cmocka_unit_test(puts_little),
 		cmocka_unit_test(own_frames_go_first),
 		cmocka_unit_test(own_frames_are_completed),
+		cmocka_unit_test(stamped_frames),
 		cmocka_unit_test(opened_again),
 	};
 	return cmocka_run_group_tests_name("slots", tests, guest_map, NULL);
