@@ -12,8 +12,7 @@
 #define RESOLVE_NS (3000 * MS)
 #define TELL_AGAIN_NS (50 * MS)
 #define TELL_NS (5000 * MS)    /* no answer from a core for so long: it has failed */
-#define LEAD_NS (20 * MS)      /* from the order to the first frame: for preparing the frames */
-#define LEAD_MAX_NS (5000 * MS)
+#define LEAD_NS (10 * MS)      /* from all are ready to the first frame */
 #define OVERDUE_NS (3000 * MS) /* after the end, for the rings to become empty */
 
 static struct {
@@ -24,7 +23,6 @@ static struct {
 	uint32_t card_kbps[PLAN_STREAMS_MAX]; /* in force; 0: the cores pace the stream */
 	uint32_t unresolved; /* streams, by bit */
 	uint64_t number;     /* of the order */
-	uint64_t lead_ns;
 	uint64_t since_tsc;  /* of this state */
 	uint64_t again_tsc;  /* when to ask or tell again */
 	bool written;        /* the order, in CONDUCT_ORDER */
@@ -272,10 +270,8 @@ void conduct_link_down(unsigned port)
 static void write_order(void)
 {
 	struct run_order *o = order();
-	uint64_t begin = clock_tsc() + clock_ticks(&self.clock, c.lead_ns);
 	o->stop = 0;
-	o->begin_tsc = begin;
-	o->end_tsc = c.request.ns ? begin + clock_ticks(&self.clock, c.request.ns) : UINT64_MAX;
+	o->begin_tsc = 0;
 	o->owed_max = clock_ticks(&self.clock, plan_catch_up_ns(&c.plan));
 	o->tolerance_ppm = c.request.tolerance_ppm;
 	o->cores = cores();
@@ -294,8 +290,8 @@ static void write_order(void)
 	tell();
 }
 
-/* False: it has failed. *all: everybody has acted on the order; *on: somebody has not ended. */
-static bool look(bool *all, bool *on)
+/* False: it has failed. *acted: all are at the order; *states: in which, a bit for each. */
+static bool look(bool *acted, unsigned *states)
 {
 	static const char *const why[] = {
 		[RUN_WHY_NOT] = "no reason",
@@ -303,26 +299,19 @@ static bool look(bool *all, bool *on)
 		[RUN_WHY_MEMORY] = "there is not enough memory for its frames",
 		[RUN_WHY_SLOTS] = "its port cannot send prepared frames",
 		[RUN_WHY_BUSY] = "its port has sent nothing for 100 ms",
-		[RUN_WHY_LATE] = "its frames took too long to prepare",
 	};
-	*all = true;
-	*on = false;
+	*acted = true;
+	*states = 0;
 	for (unsigned pair = 0; pair < cores(); pair++) {
 		const struct run_result *r = result_of_pair(pair);
 		if (!r || !has_acted(r)) {
-			*all = false;
+			*acted = false;
 			continue;
 		}
 		enum run_state s = state_of(r);
-		*on |= s == RUN_ON;
+		*states |= 1u << s;
 		if (s != RUN_REFUSED)
 			continue;
-		if (r->why == RUN_WHY_LATE && c.lead_ns < LEAD_MAX_NS) {
-			__atomic_store_n(&order()->stop, c.number, __ATOMIC_RELAXED);
-			c.lead_ns *= 2;
-			c.written = false;
-			return true;
-		}
 		fail("stream %s: %s", r->refused_stream < c.plan.streams ? name_of((unsigned)r->refused_stream)
 		                                                         : "?",
 		     r->why < ARRAY_LEN(why) ? why[r->why] : why[0]);
@@ -331,20 +320,34 @@ static bool look(bool *all, bool *on)
 	return true;
 }
 
+/* States in which a core needs its order. */
+#define BUSY (1u << RUN_PREPARING | 1u << RUN_READY | 1u << RUN_ON)
+
 /* A core that was told before is at work yet: its order must not be written over. */
 static bool somebody_sends(void)
 {
 	for (unsigned pair = 0; pair < cores(); pair++) {
 		const struct run_result *r = result_of_pair(pair);
-		if (r && r->number && state_of(r) == RUN_ON)
+		if (r && r->number && BUSY >> state_of(r) & 1)
 			return true;
 	}
 	return false;
 }
 
+/* All are ready: the run begins. */
+static void give_begin(void)
+{
+	struct run_order *o = order();
+	uint64_t begin = clock_tsc() + clock_ticks(&self.clock, LEAD_NS);
+	o->end_tsc = c.request.ns ? begin + clock_ticks(&self.clock, c.request.ns) : UINT64_MAX;
+	__atomic_store_n(&o->begin_tsc, begin, __ATOMIC_RELEASE);
+	enter(CONDUCT_RUN);
+}
+
 static void turn_order(void)
 {
-	bool all, on;
+	bool acted;
+	unsigned states;
 	if (!c.written && c.stopping) {
 		fail("stopped");
 	} else if (!c.written) {
@@ -352,11 +355,11 @@ static void turn_order(void)
 			write_order();
 		else if (past(c.since_tsc, TELL_NS))
 			fail("a data core does not end its last run");
-	} else if (!look(&all, &on) || !c.written) {
+	} else if (!look(&acted, &states)) {
 		return;
-	} else if (all) {
-		enter(CONDUCT_RUN);
-	} else if (past(c.since_tsc, TELL_NS)) {
+	} else if (acted && !(states >> RUN_PREPARING & 1)) {
+		give_begin();
+	} else if (!acted && past(c.since_tsc, TELL_NS)) {
 		fail("a data core does not answer");
 	} else if (clock_tsc() >= c.again_tsc) {
 		tell();
@@ -365,17 +368,16 @@ static void turn_order(void)
 
 static void turn_run(void)
 {
-	bool all, on;
+	bool acted;
+	unsigned states;
 	const struct run_order *o = order();
-	if (!look(&all, &on))
+	if (!look(&acted, &states))
 		return;
-	if (!c.written) {
-		enter(CONDUCT_ORDER); /* somebody was late: once more */
-	} else if (all && !on) {
+	if (acted && !(states & BUSY)) {
 		enter(CONDUCT_SETTLE);
 	} else if (o->end_tsc != UINT64_MAX && clock_tsc() > o->end_tsc && past(o->end_tsc, OVERDUE_NS)) {
 		fail("a data core does not come to an end: does a port stand still?");
-	} else if (!all) {
+	} else if (!acted) {
 		fail("a data core was restarted");
 	}
 }
@@ -430,7 +432,6 @@ void conduct_start(const struct conduct_request *r)
 	c.error[0] = 0;
 	c.unresolved = 0;
 	c.number = 0; /* what data cores have is of another run */
-	c.lead_ns = LEAD_NS;
 	c.stopping = c.written = false;
 	c.link_lost = !conduct_links_up(&c.plan);
 	memset(c.stream, 0, sizeof c.stream);

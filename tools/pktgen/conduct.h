@@ -5,13 +5,11 @@
  *     state             what goes on                                   next
  *     CONDUCT_IDLE      nothing yet
  *     CONDUCT_RESOLVE   neighbours are asked for, 3 s at most          ORDER, FAILED
- *     CONDUCT_ORDER     data cores prepare their frames                RUN, FAILED
+ *     CONDUCT_ORDER     data cores prepare their frames, all of them   RUN, FAILED
  *     CONDUCT_RUN       they send                                      SETTLE, FAILED
  *     CONDUCT_SETTLE    nobody sends; frames may still come            DONE
  *     CONDUCT_DONE      the totals are final
  *     CONDUCT_FAILED    conduct_error() says why; nobody sends
- *
- * Who prepares longer than it was to take refuses, and is ordered again with twice the time.
  */
 #ifndef PKTGEN_CONDUCT_H
 #define PKTGEN_CONDUCT_H

@@ -23,6 +23,7 @@ static const struct run_order *order; /* in the snapshot; NULL: there was no mem
 static struct run_result *result;
 static struct judge judge;
 static uint64_t waiting_since; /* an order waits for the rings to be empty; 0: none does */
+static bool ready;   /* an order is prepared, and waits for the other cores */
 static bool sending;
 static bool judging; /* there was an order */
 static bool received; /* in this turn */
@@ -43,7 +44,7 @@ static void data_start(void)
 	memset(result, 0, sizeof *result);
 	judging = false;
 	waiting_since = 0;
-	sending = false;
+	ready = sending = false;
 	send_reset();
 }
 
@@ -54,20 +55,36 @@ static void state(enum run_state s)
 	__atomic_store_n(&result->state, s, __ATOMIC_RELEASE);
 }
 
-/* Begins the order that is in force, or puts it off a little. */
-static void begin(void)
+/* Prepares the order that is in force, or puts it off a little. */
+static void prepare(void)
 {
 	unsigned stream = 0;
-	enum run_why why = send_begin(order, result, &stream);
+	enum run_why why = send_prepare(order, result, &stream);
 	bool late = self.now_tsc - waiting_since > clock_ticks(&self.clock, OPEN_NS);
 	if (why == RUN_WHY_BUSY && !late)
 		return;
 	waiting_since = 0;
-	sending = why == RUN_WHY_NOT;
-	core_stay_awake(sending);
+	ready = why == RUN_WHY_NOT;
+	core_stay_awake(ready);
 	result->why = why;
 	result->refused_stream = stream;
-	state(sending ? RUN_ON : RUN_REFUSED);
+	state(ready ? RUN_READY : RUN_REFUSED);
+}
+
+static bool is_to_stop(void)
+{
+	return __atomic_load_n(&order->stop, __ATOMIC_RELAXED) == result->number;
+}
+
+/* Begins once all cores are ready, or there is to be nothing. */
+static void begin(void)
+{
+	if (__atomic_load_n(&order->begin_tsc, __ATOMIC_ACQUIRE) == 0 && !is_to_stop())
+		return;
+	send_begin();
+	ready = false;
+	sending = true;
+	state(RUN_ON);
 }
 
 /* The control core has told us to look at the order. */
@@ -77,7 +94,7 @@ static void data_msg(struct pkt *p, uint32_t arg)
 	if (arg != RUN_MSG_ORDER || !order)
 		return; /* an ICMP error for TCP, of which there is none here */
 	uint64_t number = __atomic_load_n(&order->number, __ATOMIC_ACQUIRE);
-	if (number == result->number || number == 0 || sending)
+	if (number == result->number || number == 0 || ready || sending)
 		return;
 	send_stop();
 	memset(result, 0, sizeof *result);
@@ -87,19 +104,21 @@ static void data_msg(struct pkt *p, uint32_t arg)
 	           result->judged);
 	judge_begin(&judge, clock_ns(&self.clock, clock_tsc()));
 	judging = true;
-	result->state = RUN_ON; /* before the number: who sees it may not take us for idle */
+	result->state = RUN_PREPARING; /* before the number: who sees it may not take us for idle */
 	__atomic_store_n(&result->number, number, __ATOMIC_RELEASE);
 	waiting_since = self.now_tsc;
-	begin();
+	prepare();
 }
 
 static uint64_t data_timer(void)
 {
 	if (waiting_since)
+		prepare();
+	if (ready)
 		begin();
 	if (!sending)
-		return waiting_since ? self.now_tsc : UINT64_MAX;
-	if (__atomic_load_n(&order->stop, __ATOMIC_RELAXED) == result->number)
+		return waiting_since || ready ? self.now_tsc : UINT64_MAX;
+	if (is_to_stop())
 		send_stop();
 	/* The clock has just been read for the turn, unless frames were judged since. A reading costs as
 	 * much as seven frames (70 cycles in a guest of a hypervisor). */

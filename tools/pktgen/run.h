@@ -5,15 +5,18 @@
  * The order lies in the snapshot (view->extension), a result in each data core's shared area. There is
  * one order at a time. The control core writes all of it but `number`, then `number` (release), then
  * tells each data core by a message (INJECT_APP, arg RUN_MSG_ORDER), which is lost where its ring is
- * full: who has not acted on it after a while is told again. It writes the next order when the
- * result of every data core says that it has acted on this one and is not RUN_ON, so nobody reads what
- * is being written.
+ * full: who has not acted on it after a while is told again. When all are ready it writes end_tsc and
+ * then begin_tsc (release), so that however long preparing takes nobody sends before all can. It
+ * writes the next order when the result of every data core says that it has acted on this one and is
+ * done with it, so nobody reads what is being written.
  *
- *     state      meaning                                         becomes
- *     RUN_NONE   no order since the program started              RUN_ON, RUN_REFUSED
- *     RUN_ON     sends, or waits for begin_tsc                   RUN_SENT
- *     RUN_SENT   nothing more is sent, all frames left the ring  RUN_ON, RUN_REFUSED by the next order
- *     RUN_REFUSED  cannot be done: `why`                         the same
+ *     state          meaning                                         becomes
+ *     RUN_NONE       no order since the program started              RUN_PREPARING
+ *     RUN_PREPARING  makes its frames                                RUN_READY, RUN_REFUSED
+ *     RUN_READY      waits for begin_tsc                             RUN_ON
+ *     RUN_ON         sends                                           RUN_SENT
+ *     RUN_SENT       nothing more is sent, all frames left the ring  RUN_PREPARING by the next order
+ *     RUN_REFUSED    cannot be done: `why`                           the same
  *
  * The answers to ARP and discovery are looked up in the order's plan at any time: they are the same in
  * every order.
@@ -42,7 +45,7 @@ struct run_stream {
 struct run_order {
 	uint64_t number; /* another one each time, never 0; written last */
 	uint64_t stop;   /* a number: that order is to end now */
-	uint64_t begin_tsc; /* when the first frames are due, the same for all */
+	uint64_t begin_tsc; /* when the first frames are due, the same for all; 0: not all are ready */
 	uint64_t end_tsc;   /* from then on nothing is sent; UINT64_MAX: until the limits */
 	uint64_t owed_max;  /* struct pace_rate */
 	uint32_t tolerance_ppm;
@@ -53,13 +56,12 @@ struct run_order {
 	struct plan plan;   /* sizes, rates and limits as they are to be in this run */
 };
 
-enum run_state { RUN_NONE, RUN_ON, RUN_SENT, RUN_REFUSED };
+enum run_state { RUN_NONE, RUN_PREPARING, RUN_READY, RUN_ON, RUN_SENT, RUN_REFUSED };
 
 enum run_why {
 	RUN_WHY_NOT,
 	RUN_WHY_FRAMES, /* frames_init refused the stream: the order is wrong */
 	RUN_WHY_MEMORY, /* no room for its frames */
-	RUN_WHY_LATE,   /* begin_tsc was past before all was prepared */
 	RUN_WHY_SLOTS,  /* the port's driver cannot send prepared frames */
 	RUN_WHY_BUSY,   /* its ring is not empty, or the port stands still */
 };

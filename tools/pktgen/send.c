@@ -15,7 +15,7 @@ _Static_assert(FRAME_AT >= NIC_SLOT_ROOM, "the driver writes before the frame");
 #define BYTES_MAX (192u << 20)
 
 struct flow {
-	unsigned stream;
+	unsigned stream, sender;
 	bool over;       /* sends no more in this run */
 	bool alike;      /* all its frames are the same bytes */
 	bool flat;
@@ -98,18 +98,19 @@ static uint64_t share_of(uint64_t frames, unsigned sender, unsigned senders)
 	return frames == 0 ? UINT64_MAX : (frames + senders - 1 - sender) / senders;
 }
 
-static void start_pace(struct flow *f, const struct plan_stream *s, unsigned sender)
+static void start_pace(struct flow *f)
 {
+	const struct plan_stream *s = &order->plan.stream[f->stream];
 	const struct pace_rate rate = {
 		.hz = self.clock.tsc_hz,
 		.line_bps = order->line_bps[s->port],
-		.sender = sender,
+		.sender = f->sender,
 		.senders = order->stream[f->stream].senders,
 		.owed_max = order->owed_max,
 		.tolerance_ppm = order->tolerance_ppm,
 	};
 	pace_start(&f->pace, s, &rate, order->begin_tsc);
-	f->limit = share_of(s->limit.frames, sender, rate.senders);
+	f->limit = share_of(s->limit.frames, f->sender, rate.senders);
 	f->end_tsc = order->end_tsc;
 	if (s->limit.ns)
 		f->end_tsc = min_u64(f->end_tsc, order->begin_tsc + clock_ticks(&self.clock, s->limit.ns));
@@ -147,6 +148,7 @@ static enum run_why add_flow(unsigned stream, unsigned sender)
 		return RUN_WHY_MEMORY;
 	memset(f, 0, sizeof *f);
 	f->stream = stream;
+	f->sender = sender;
 	if (frames_init(&f->frames, s, rs->mac_src, rs->mac_dst, stamp_flow(stream, sender), sender,
 	                rs->senders) != E_OK)
 		return RUN_WHY_FRAMES;
@@ -156,7 +158,6 @@ static enum run_why add_flow(unsigned stream, unsigned sender)
 	if (!make_frames(f, o->slots))
 		return RUN_WHY_MEMORY;
 	f->alike = frames_fixed(&f->frames, 1);
-	start_pace(f, s, sender);
 	if (o->flows == 0)
 		used[used_count++] = s->port;
 	o->flow[o->flows++] = f;
@@ -176,7 +177,7 @@ static void bind(struct outlet *o)
 		o->table[i] = (struct nic_slot){f->buffers[i], frames_len_max(&f->frames)};
 }
 
-enum run_why send_begin(const struct run_order *of, struct run_result *into, unsigned *stream)
+enum run_why send_prepare(const struct run_order *of, struct run_result *into, unsigned *stream)
 {
 	int pair = core_pair();
 	enum run_why why = RUN_WHY_NOT;
@@ -195,12 +196,17 @@ enum run_why send_begin(const struct run_order *of, struct run_result *into, uns
 	for (unsigned i = 0; i < used_count && why == RUN_WHY_NOT; i++)
 		if (is_bound(&outlets[used[i]]))
 			bind(&outlets[used[i]]);
-	if (why == RUN_WHY_NOT && clock_tsc() > order->begin_tsc)
-		why = RUN_WHY_LATE;
 	if (why != RUN_WHY_NOT)
 		send_stop();
 	histogram_clear(&result->pacing);
 	return why;
+}
+
+void send_begin(void)
+{
+	for (unsigned i = 0; i < used_count; i++)
+		for (unsigned k = 0; k < outlets[used[i]].flows; k++)
+			start_pace(outlets[used[i]].flow[k]);
 }
 
 /* --- sending --- */

@@ -23,7 +23,10 @@ void send_reset(void);
 
 /* Prepares what this core is to send of the order; RUN_WHY_NOT, or why it cannot, *stream being which.
  * *result is zero, and its `sent` is kept up from now on. */
-enum run_why send_begin(const struct run_order *order, struct run_result *result, unsigned *stream);
+enum run_why send_prepare(const struct run_order *order, struct run_result *result, unsigned *stream);
+
+/* The order's begin_tsc and end_tsc are known: send_turn may be called. */
+void send_begin(void);
 
 /* Sends what is due by `now`, the TSC of just now. False: all has been sent and has left the rings, and result->pacing tells how. True:
  * *next is the TSC at which more is due, in the past if it is now. */
