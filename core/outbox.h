@@ -19,7 +19,7 @@
 
 #define OUTBOX_AREA 0x200000u /* bytes of the header area and of each ring */
 #define RING_SLOTS_MAX 512
-#define SHARED_AREA 0x100000u /* end of the header area: the application's */
+#define SHARED_AREA 0x180000u /* end of the header area: the application's */
 
 /*
  * Zeroed by the kernel at boot; survives a restart of the core's program.
@@ -42,6 +42,7 @@ struct outbox {
 	struct nic_counters nic[NIC_PORTS_MAX] __attribute__((aligned(64)));
 };
 _Static_assert(sizeof(struct outbox) <= BOOT_HEADER_BYTES, "zeroed by the kernel");
+_Static_assert(BOOT_HEADER_BYTES + SHARED_AREA <= OUTBOX_AREA, "the application's is behind it");
 
 enum ports_phase {
 	PORTS_STOPPED, /* data cores: let go of the ports */

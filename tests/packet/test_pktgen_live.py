@@ -213,3 +213,18 @@ def test_console_that_goes_away(make):
     assert other.hear().said == "\r\nr1# " and "the run is over: valid" in g.text
     assert "done" in other.run(b"show run")
     g.take_all(1)
+
+
+def test_pacing_of_each_stream(make):
+    """Each has a histogram of its own."""
+    g = make(script(STREAM + " rate 1000pps\n limit 1000 frames\n" + STREAM.replace(
+        "stream a", "stream b") + " rate 100pps\n limit 50 frames\n"))
+    start(g)
+    back(g, 3 * SECOND)
+    counts = re.findall(r"pacing error ns: min", g.text)
+    assert len(counts) == 2
+    g.key("show report json\r")
+    g.time(100 * MS)
+    said = g.text.replace("\r", "")
+    data = json.loads(re.search(r"^--- report\.json\n(.*)\n--- end$", said, re.M | re.S)[1])
+    assert [s["pacing_error"]["count"] for s in data["run"]["streams"]] == [1000, 50]

@@ -533,13 +533,13 @@ uint64_t conduct_sent_ns(const struct run_sent *sum)
 	               ? clock_ns(&self.clock, sum->last_tsc - sum->first_tsc) : 0;
 }
 
-void conduct_pacing(struct histogram *sum)
+void conduct_pacing(unsigned stream, struct histogram *sum)
 {
 	histogram_clear(sum);
 	for (unsigned pair = 0; pair < cores(); pair++) {
 		const struct run_result *r = result_of_pair(pair);
 		if (r && has_acted(r))
-			histogram_merge(sum, &r->pacing);
+			histogram_merge(sum, &r->pacing[stream]);
 	}
 }
 

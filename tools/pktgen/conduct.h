@@ -74,7 +74,7 @@ void conduct_sent(unsigned stream, struct run_sent *sum);
 void conduct_judged(unsigned stream, struct judge_result *sum);
 void conduct_sent_all(struct run_sent *sum);
 void conduct_judged_all(struct judge_result *sum);
-void conduct_pacing(struct histogram *sum); /* in DONE */
+void conduct_pacing(unsigned stream, struct histogram *sum); /* in DONE */
 
 /* From the first burst to the last, ns. */
 uint64_t conduct_sent_ns(const struct run_sent *sum);

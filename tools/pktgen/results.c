@@ -2,8 +2,6 @@
  * What the last run or test found, for reports: copied when it ends, because the next order clears what
  * data cores have counted. Trials of a test are kept by trials.c and only grow, so a report of a test
  * that is still on tells those that there were when it was taken.
- *
- * Data cores keep one histogram of pacing errors for all that they send: each stream's is that of all.
  */
 #include "control/inside.h"
 #include "lib/fmt.h"
@@ -83,7 +81,7 @@ void results_stream(unsigned i, struct report_stream *out, struct judge_result *
 	conduct_sent(i, &sent);
 	conduct_judged(i, judged);
 	pace_result_clear(paced);
-	conduct_pacing(&paced->error);
+	conduct_pacing(i, &paced->error);
 	paced->sent = sent.frames;
 	paced->forgiven = sent.forgiven;
 	paced->behind = sent.behind;

@@ -80,7 +80,8 @@ struct run_result {
 	uint64_t why, refused_stream;
 	struct run_sent sent[PLAN_STREAMS_MAX];
 	struct judge_result judged[PLAN_STREAMS_MAX];
-	struct histogram pacing; /* of what this core sent: ns from due to sent. In state RUN_SENT */
+	/* Of what this core sent, by stream: ns from due to sent. In state RUN_SENT. */
+	struct histogram pacing[PLAN_STREAMS_MAX];
 };
 
 /* A data core's own; another core's. */

@@ -198,7 +198,8 @@ enum run_why send_prepare(const struct run_order *of, struct run_result *into, u
 			bind(&outlets[used[i]]);
 	if (why != RUN_WHY_NOT)
 		send_stop();
-	histogram_clear(&result->pacing);
+	for (unsigned i = 0; i < order->plan.streams; i++)
+		histogram_clear(&result->pacing[i]);
 	return why;
 }
 
@@ -225,7 +226,7 @@ static void finish(struct flow *f)
 	f->over = true;
 	publish(f);
 	result->sent[f->stream].unkept = !pace_kept(&f->pace);
-	histogram_merge(&result->pacing, &f->pace.result.error);
+	histogram_merge(&result->pacing[f->stream], &f->pace.result.error);
 }
 
 /* The next frames of the flow go into the slots from `slot` on. */
