@@ -230,6 +230,14 @@ def test_judgement(make, name, change, found):
     assert came_back(make, change) == expected(**found)
 
 
+@pytest.mark.parametrize("statement, corrupted", [("", 0), ("verify\n", 3)])
+def test_damaged_payload(make, statement, corrupted):
+    """Behind the stamp only the checksum tells, when it is looked at."""
+    found = came_back(make, lambda frames: [f[:65] + bytes([f[65] ^ 255]) + f[66:] for f in frames[:3]] +
+                      frames[3:], " size 128\n" + statement)
+    assert found == expected(received=1000 - corrupted, lost=corrupted, corrupted=corrupted)
+
+
 def test_wrong_port(make):
     """It was to come back by eth1."""
     g = make(script(STREAM + " rate 1Mpps\n limit 50 frames\n"))

@@ -234,8 +234,9 @@ static const struct {
 	uint32_t line;
 	const char *word, *reason;
 } bad[] = {
-	{"frob\n", 1, "frob", "unknown statement; expected answer, line, catch-up, stream, run "
-	 "or rfc2544"},
+	{"frob\n", 1, "frob", "unknown statement; expected answer, line, catch-up, verify, "
+	 "stream, run or rfc2544"},
+	{"verify all\n", 1, "all", "unexpected word; expected \"verify\""},
 	{STREAM " frob\n", 4, "frob", "unknown statement; in a stream there are port, cores, mac, "
 	 "vlan, "
 	 "udp, tcp, icmp, ip, ttl, tos, size, stamp, no stamp, rate, ramp, burst, weight, limit and "

@@ -29,6 +29,7 @@ void judge_init(struct judge *j, const struct plan *plan, unsigned senders, void
                 struct judge_result *results)
 {
 	memset(j, 0, sizeof *j);
+	j->verify = plan->verify;
 	j->streams = plan->streams;
 	for (unsigned i = 0; i < plan->streams; i++)
 		j->port_in[i] = plan->stream[i].port_in;

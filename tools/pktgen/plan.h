@@ -138,6 +138,7 @@ struct plan {
 	uint8_t streams, answers;
 	bool has_rfc2544;
 	bool autostart;          /* `run` stands in the script */
+	bool verify;             /* received frames' checksums are looked at too */
 	struct plan_limit limit; /* of the run */
 	uint64_t catch_up_ns;    /* who is behind by no more sends what it owes; 0: PLAN_CATCH_UP_NS */
 	struct plan_rfc2544 rfc2544;

@@ -141,6 +141,12 @@ static int parse_catch_up(struct script_parser *p, unsigned i)
 	return error != 0 ? error : script_expect_end(p, i + 1);
 }
 
+static int parse_verify(struct script_parser *p, unsigned i)
+{
+	p->out->verify = true;
+	return script_expect_end(p, i);
+}
+
 static bool is_name(struct text w)
 {
 	if (w.len == 0 || w.len >= PLAN_NAME_BYTES)
@@ -293,6 +299,7 @@ static const struct script_statement statements[] = {
 	{"answer", "answer ethN PREFIX", parse_answer, IN_SCRIPT, false},
 	{"line", "line ethN RATE", parse_line_rate, IN_SCRIPT, false},
 	{"catch-up", "catch-up TIME", parse_catch_up, IN_SCRIPT, true},
+	{"verify", "verify", parse_verify, IN_SCRIPT, true},
 	{"stream", "stream NAME", parse_stream, IN_SCRIPT, false},
 	{"port", "port ethN [to ethN]", script_stream_port, IN_STREAM, true},
 	{"cores", "cores (N | all)", script_stream_cores, IN_STREAM, true},
@@ -361,8 +368,8 @@ static int fail_unknown(struct script_parser *p, unsigned matched)
 		return FAIL(p, 0, "unknown statement; in rfc2544 there are sizes, trial, settle, learn, "
 		            "rest, loss, resolution, search and repeat");
 	if (matched == 0)
-		return FAIL(p, 0, "unknown statement; expected answer, line, catch-up, stream, run "
-		            "or rfc2544");
+		return FAIL(p, 0, "unknown statement; expected answer, line, catch-up, verify, "
+		            "stream, run or rfc2544");
 	/* of two words are the statements of "mac" and "no" alone */
 	return FAIL(p, matched, script_word_is(p, 0, "mac") ? "expected source or destination after "
 	            "\"mac\"" : "expected stamp after \"no\"");

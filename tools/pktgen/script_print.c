@@ -309,6 +309,8 @@ void script_print(const struct plan *plan, script_write_fn write, void *ctx)
 		print_time(&p, plan->catch_up_ns);
 		print(&p, "\n");
 	}
+	if (plan->verify)
+		print(&p, "verify\n");
 	for (unsigned i = 0; i < plan->streams; i++)
 		print_stream(&p, &plan->stream[i], plan->has_rfc2544);
 	if (plan->has_rfc2544)
