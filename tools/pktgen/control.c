@@ -2,6 +2,7 @@
 #include "tools/pktgen/control.h"
 
 #include "control/inside.h"
+#include "control/stats.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
 #include "tools/pktgen/script.h"
@@ -86,6 +87,7 @@ static const char *cannot_start(void)
 static void begun(bool testing)
 {
 	generator.runs++;
+	generator.begun_ns = stats_uptime_ns();
 	generator.testing = testing;
 	generator.reported = false;
 }

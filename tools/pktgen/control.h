@@ -27,6 +27,7 @@ struct generator {
 	bool has_script, is_bad;
 	char error[320];
 	uint64_t runs;   /* begun since the machine started */
+	uint64_t begun_ns; /* the present one, after the start of the machine */
 	bool testing;    /* the present one is a test of RFC 2544 */
 	bool reported;   /* the end of the present one has been told */
 };

@@ -133,8 +133,7 @@ static uint64_t loss_of(uint64_t lost, uint64_t sent)
 static void text_head(struct report_out *o, const struct report *r)
 {
 	char mac[FMT_MAC_MAX], s[REPORT_NUMBER];
-	report_put(o, "pktgen of Hayate %s%s%s\n%s\n", r->version, *r->started ? ", " : "",
-	           r->started, r->machine);
+	report_put(o, "pktgen of Hayate %s, %s\n%s\n", r->version, r->started, r->machine);
 	report_put(o, "valid if nobody was behind by more than %s ms\n",
 	           report_fixed(s, r->catch_up_ns / 1000, 3));
 	for (unsigned i = 0; i < r->ports; i++) {

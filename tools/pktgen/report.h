@@ -37,7 +37,7 @@ struct report_stream {
 struct report {
 	const char *version;     /* of Hayate */
 	const char *machine;     /* processor, hypervisor, ... one line */
-	const char *started;     /* when, as text; "" when nobody knows */
+	const char *started;     /* when, as text */
 	const char *script;      /* the script's text */
 	uint64_t catch_up_ns;    /* who was behind by more was invalid */
 	const struct report_port *port;

@@ -13,7 +13,7 @@ static struct {
 	char error[160];
 	struct report_port port[NIC_PORTS_MAX];
 	char name[NIC_PORTS_MAX][8];
-	char machine[160];
+	char machine[160], started[64];
 	char *script;
 	struct report_stream *stream;
 	struct judge_result *judged;
@@ -66,7 +66,11 @@ static void take_machine(void)
 	}
 	r.report.version = HAYATE_VERSION;
 	r.report.machine = r.machine;
-	r.report.started = "";
+	/* there is no time of day here */
+	fmt_format(r.started, sizeof r.started, "begun %llu.%03llu s after the machine",
+	           (unsigned long long)(generator.begun_ns / 1000000000),
+	           (unsigned long long)(generator.begun_ns / 1000000 % 1000));
+	r.report.started = r.started;
 	r.report.script = r.script;
 	r.report.catch_up_ns = plan_catch_up_ns(&generator.plan);
 	r.report.port = r.port;
