@@ -141,9 +141,11 @@ LAYERS := test-system/2 test-witness test-peer unit test-packet test-drill test-
 test-builds: all nicsim $(UNIT_BIN) $(PORTABLE_OBJ) $(F:%=$(FUZZ_BUILD)/fuzz_%) $(PACKET_BUILD)/harness \
 	$(DRILL_BUILD)/harness examples examples-asan $(BUILD)/nicsim-asan/nicsim
 
+# Under its own name make would start it for `make -n` too.
+TEST_MAKE := $(MAKE)
 test: ## everything: checks, unit, fuzz, packet, drill, peer, nicsim, system and witness tests
 	@tools/deps.sh install test
-	@exec tests/all.sh $(MAKE) test-builds $(LAYERS)
+	@exec tests/all.sh $(TEST_MAKE) test-builds $(LAYERS)
 
 test-system: all nicsim ## boots the real image under QEMU between network namespaces
 	@$(PYTHON) -m pytest -c tests/system/pytest.ini $(if $(SHARE),--share $(SHARE)) tests/system

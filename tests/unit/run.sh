@@ -1,8 +1,8 @@
 #!/bin/sh
 # Runs unit test binaries, as many at a time as there are CPUs: run.sh <log directory> <binary>...
 # One line per binary, as they end, then `unit: N passed, N failed` over the cmocka test functions.
-# A binary that dies or hangs for five minutes (exit 124) counts as one failure more. Skipped tests
-# are named and not counted as passed.
+# A binary that dies, or takes longer than TEST_S seconds (300, when not given; exit 124), counts as
+# one failure more. Skipped tests are named and not counted as passed.
 log_of() { # log directory, binary
 	echo "$1/$(basename "$(dirname "$2")")-$(basename "$2").log"
 }
@@ -11,7 +11,7 @@ log_of() { # log directory, binary
 if [ "$1" = --one ]; then
 	log=$(log_of "$2" "$3")
 	start=$(date +%s.%N)
-	timeout --foreground 300 "$3" >"$log" 2>&1
+	timeout --foreground "${TEST_S:-300}" "$3" >"$log" 2>&1
 	rc=$?
 	ok=$(grep -c '^\[       OK \]' "$log")
 	bad=$(grep -c '^\[  FAILED  \] [a-z_0-9]*$' "$log")
