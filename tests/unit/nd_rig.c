@@ -1,37 +1,10 @@
 /* See nd_rig.h. */
 #include "tests/unit/nd_rig.h"
 
-const uint8_t our_mac[6] = {0x02, 0, 0, 0, 0, 0x01};
-const uint8_t our_mac1[6] = {0x02, 0, 0, 0, 0, 0x02};
-const uint8_t mac_a[6] = {0x02, 0, 0, 0, 0xaa, 0x0a};
-const uint8_t mac_b[6] = {0x02, 0, 0, 0, 0xbb, 0x0b};
-const uint8_t broadcast[6] = {255, 255, 255, 255, 255, 255};
-
 struct nd nd;
 struct nd_params params;
-unsigned given, released, refused, lost;
-bool rig_up[64];
 unsigned counted[CNT_MAX];
 static void *mem;
-static char said[16384];
-
-void say(const char *format, ...)
-{
-	size_t n = strlen(said);
-	va_list args;
-	va_start(args, format);
-	vsnprintf(said + n, sizeof said - n, format, args);
-	va_end(args);
-}
-
-void expect_at(const char *want, int line)
-{
-	if (strcmp(said, want) != 0)
-		fail_msg("line %d:\n  said   %s\n  wanted %s", line, said, want);
-	said[0] = '\0';
-}
-
-void hush(void) { said[0] = '\0'; }
 
 const char *name_of(const struct net_addr *addr)
 {
@@ -171,55 +144,10 @@ static void on_tx(void *ctx, unsigned port, const uint8_t *f, unsigned len)
 
 /* --- the other ops --- */
 
-static void on_up(void *ctx, unsigned i, const uint8_t *mac)
-{
-	(void)ctx;
-	rig_up[i] = true;
-	say("up %u %02x; ", i, mac[5]);
-}
-
-static void on_down(void *ctx, unsigned i)
-{
-	(void)ctx;
-	assert_true(rig_up[i]);
-	rig_up[i] = false;
-	say("down %u; ", i);
-}
-
-static void on_release(void *ctx, unsigned i, uint8_t *f, unsigned len)
-{
-	(void)ctx;
-	assert_true(rig_up[i]);
-	memset(f, 0xee, 14); /* the caller may write the header */
-	released++;
-	say("release %u #%u; ", i, len > 14 ? f[14] : 0);
-}
-
-static void on_unreachable(void *ctx, unsigned i, uint8_t *f, unsigned len)
-{
-	(void)ctx;
-	refused++;
-	say("unreachable %u #%u; ", i, len > 14 ? f[14] : 0);
-}
-
-static void on_lost(void *ctx, unsigned i, uint8_t *f, unsigned len)
-{
-	(void)ctx;
-	lost++;
-	say("lost %u #%u; ", i, len > 14 ? f[14] : 0);
-}
-
 static void on_count(void *ctx, enum counter c, unsigned n)
 {
 	(void)ctx;
 	counted[c] += n;
-}
-
-static void on_removed(void *ctx, unsigned i)
-{
-	(void)ctx;
-	assert_false(rig_up[i]);
-	say("removed %u; ", i);
 }
 
 static void on_address_up(void *ctx, unsigned port, const struct net_addr *a)
@@ -262,9 +190,7 @@ int rig_bare(void **state)
 	params.router = true;
 	params.key = (struct siphash_key){1, 2};
 	mem = malloc(nd_memory_bytes(&params));
-	hush();
-	given = released = refused = lost = 0;
-	memset(rig_up, 0, sizeof rig_up);
+	neigh_rig_reset();
 	memset(counted, 0, sizeof counted);
 	assert_int_equal(nd_init(&nd, &params, mem, nd_memory_bytes(&params) - 1, &ops, NULL), E_NOMEM);
 	assert_int_equal(nd_init(&nd, &params, mem, nd_memory_bytes(&params), &ops, NULL), 0);
@@ -318,9 +244,8 @@ void run_to(uint64_t t)
 
 void output(int i, uint8_t mark, uint64_t t)
 {
-	uint8_t f[60] = {0};
-	f[14] = mark;
-	given++;
+	uint8_t f[60];
+	neigh_rig_frame(f, mark);
 	nd_output(&nd, (unsigned)i, f, sizeof f, t);
 }
 

@@ -1,22 +1,20 @@
 /*
- * What the tests of neighbour and router discovery share: one struct nd whose ops write what they are
- * called with into a text, and messages made by hand. The tests are scripts: at time t this happens,
- * expect exactly this text. Times are seconds.
+ * What the tests of neighbour and router discovery share: one struct nd with the ops of
+ * neigh_rig.h, and messages made by hand.
  *
  * In texts: us, ll, us1, ll1 our global and link-local addresses on ports 0 and 1; n5 is 2001:db8::5
  * and l5 fe80::5; g:5 the solicited-node group of an address that ends in 5; any, all, routers, mld
- * the well-known ones. A MAC is its last octet.
+ * the well-known ones.
  */
 #ifndef TESTS_UNIT_ND_RIG_H
 #define TESTS_UNIT_ND_RIG_H
 
-#include "tests/unit/packets.h"
+#include "tests/unit/neigh_rig.h"
 
 #include "lib/csum.h"
 #include "net/nd.h"
 #include "net/nd_wire.h"
 
-#define S(x) ((uint64_t)((x) * 1000000000.0))
 #define GLOBAL(n) IP6(0x20010db8, 0, 0, n)      /* on port 0 */
 #define GLOBAL1(n) IP6(0x20010db8, 1, 0, n)     /* on port 1 */
 #define LINK(n) IP6(0xfe800000, 0, 0, n)
@@ -25,18 +23,9 @@
 #define LL IP6(0xfe800000, 0, 0x000000ff, 0xfe000001)
 #define LL1 IP6(0xfe800000, 0, 0x000000ff, 0xfe000002)
 
-extern const uint8_t our_mac[6], our_mac1[6], mac_a[6], mac_b[6], broadcast[6];
-
 extern struct nd nd;
 extern struct nd_params params; /* set before the set-up of a test that wants others */
-extern unsigned given, released, refused, lost; /* frames, for invariant 1 of net/nd.h */
-extern bool rig_up[64];
 extern unsigned counted[CNT_MAX];
-
-void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void expect_at(const char *want, int line);
-#define expect(want) expect_at(want, __LINE__)
-void hush(void); /* forgets what was said */
 
 const char *name_of(const struct net_addr *addr); /* valid until four more were named */
 

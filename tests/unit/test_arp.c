@@ -1,47 +1,16 @@
-/*
- * net/arp as scripts: at time t this happens, expect exactly these calls of the ops. The ops write
- * what they are called with into a text, one word group per call, and the tests compare texts.
- * Times in the scripts are seconds.
- */
-#include "tests/unit/packets.h"
+/* net/arp as scripts (neigh_rig.h): at time t this happens, expect exactly these calls of the ops. */
+#include "tests/unit/neigh_rig.h"
 
 #include "lib/fmt.h"
 #include "net/arp.h"
 #include "net/ip4.h"
 
-#define S(x) ((uint64_t)((x) * 1000000000.0))
 #define US IP4(10, 0, 0, 1)
 #define US2 IP4(10, 0, 1, 1) /* on port 1 */
 #define NEIGH(n) IP4(10, 0, 0, n)
 
-static const uint8_t our_mac[6] = {0x02, 0, 0, 0, 0, 0x01};
-static const uint8_t our_mac2[6] = {0x02, 0, 0, 0, 0, 0x02};
-static const uint8_t mac_a[6] = {0x02, 0, 0, 0, 0xaa, 0x0a};
-static const uint8_t mac_b[6] = {0x02, 0, 0, 0, 0xbb, 0x0b};
-static const uint8_t broadcast[6] = {255, 255, 255, 255, 255, 255};
-
 static struct arp a;
 static void *mem;
-static char said[8192];
-static unsigned given, released, refused, lost; /* frames, for invariant 1 */
-static bool is_up[64];
-
-static void say(const char *format, ...)
-{
-	size_t n = strlen(said);
-	va_list args;
-	va_start(args, format);
-	vsnprintf(said + n, sizeof said - n, format, args);
-	va_end(args);
-}
-
-static void expect_at(const char *want, int line)
-{
-	if (strcmp(said, want) != 0)
-		fail_msg("line %d:\n  said   %s\n  wanted %s", line, said, want);
-	said[0] = '\0';
-}
-#define expect(want) expect_at(want, __LINE__)
 
 /* --- the ops --- */
 
@@ -53,50 +22,12 @@ static void on_tx(void *ctx, unsigned port, const uint8_t *f, unsigned len)
 	assert_int_equal(len, 42);
 	assert_memory_equal(f + 12, fixed, sizeof fixed);
 	assert_memory_equal(f + 6, f + 22, 6); /* Ethernet source is the sender's address */
-	assert_memory_equal(f + 6, port ? our_mac2 : our_mac, 6);
+	assert_memory_equal(f + 6, port ? our_mac1 : our_mac, 6);
 	fmt_ip4(spa, be32_load(f + 28));
 	fmt_ip4(tpa, be32_load(f + 38));
 	say("tx%u %s %s>%s to %02x; ", port, f[21] == 1 ? "ask" : "reply", spa, tpa, f[5]);
 	if (f[21] == 2)
 		assert_memory_equal(f, f + 32, 6);
-}
-
-static void on_up(void *ctx, unsigned i, const uint8_t *mac)
-{
-	(void)ctx;
-	is_up[i] = true;
-	say("up %u %02x; ", i, mac[5]);
-}
-
-static void on_down(void *ctx, unsigned i)
-{
-	(void)ctx;
-	assert_true(is_up[i]);
-	is_up[i] = false;
-	say("down %u; ", i);
-}
-
-static void on_release(void *ctx, unsigned i, uint8_t *f, unsigned len)
-{
-	(void)ctx;
-	assert_true(is_up[i]);
-	memset(f, 0xee, 14); /* the caller may write the header */
-	released++;
-	say("release %u #%u; ", i, len > 14 ? f[14] : 0);
-}
-
-static void on_unreachable(void *ctx, unsigned i, uint8_t *f, unsigned len)
-{
-	(void)ctx;
-	refused++;
-	say("unreachable %u #%u; ", i, len > 14 ? f[14] : 0);
-}
-
-static void on_lost(void *ctx, unsigned i, uint8_t *f, unsigned len)
-{
-	(void)ctx;
-	lost++;
-	say("lost %u #%u; ", i, len > 14 ? f[14] : 0);
 }
 
 static void on_count(void *ctx, enum counter c, unsigned n)
@@ -108,13 +39,6 @@ static void on_count(void *ctx, enum counter c, unsigned n)
 	} else {
 		assert_true(c == CNT_arp_tx_request || c == CNT_arp_tx_reply);
 	}
-}
-
-static void on_removed(void *ctx, unsigned i)
-{
-	(void)ctx;
-	assert_false(is_up[i]);
-	say("removed %u; ", i);
 }
 
 static const struct arp_ops ops = {on_tx, on_up, on_down, on_release, on_unreachable, on_lost, on_count,
@@ -131,17 +55,15 @@ static int set_up(void **state)
 	p.pending = 8;
 	p.frame_max = 100;
 	mem = malloc(arp_memory_bytes(&p));
-	said[0] = '\0';
-	given = released = refused = lost = 0;
-	memset(is_up, 0, sizeof is_up);
+	neigh_rig_reset();
 	assert_int_equal(arp_init(&a, &p, mem, arp_memory_bytes(&p) - 1, &ops, NULL), E_NOMEM);
 	assert_int_equal(arp_init(&a, &p, mem, arp_memory_bytes(&p), &ops, NULL), 0);
 	assert_int_equal(arp_add_local(&a, 0, US, 24, our_mac), 0);
-	assert_int_equal(arp_add_local(&a, 1, US2, 24, our_mac2), 0);
+	assert_int_equal(arp_add_local(&a, 1, US2, 24, our_mac1), 0);
 	arp_tick(&a, 0);
 	arp_tick(&a, S(2));
 	assert_true(arp_deadline(&a) == UINT64_MAX);
-	said[0] = '\0';
+	hush();
 	return 0;
 }
 
@@ -165,9 +87,8 @@ static int tear_down(void **state)
 
 static void output(int i, uint8_t mark, uint64_t t)
 {
-	uint8_t f[60] = {0};
-	f[14] = mark;
-	given++;
+	uint8_t f[60];
+	neigh_rig_frame(f, mark);
 	arp_output(&a, (unsigned)i, f, sizeof f, t);
 }
 
@@ -216,7 +137,7 @@ static int reachable(uint32_t ip, uint64_t t)
 	output(i, 0, t);
 	assert_int_equal(REPLY(mac_a, ip, US, t), CNT_delivered_arp);
 	assert_int_equal(state_of(i), ARP_REACHABLE);
-	said[0] = '\0';
+	hush();
 	return i;
 }
 
@@ -288,7 +209,7 @@ static void heard_while_failed(void **s)
 	for (int t = 11; t <= 13; t++)
 		arp_tick(&a, S(t));
 	assert_int_equal(state_of(i), ARP_FAILED);
-	said[0] = '\0';
+	hush();
 	assert_int_equal(REQUEST(mac_a, NEIGH(5), US, S(14)), CNT_delivered_arp);
 	expect("up 0 0a; tx0 reply 10.0.0.1>10.0.0.5 to 0a; ");
 	assert_int_equal(state_of(i), ARP_REACHABLE);
@@ -302,7 +223,7 @@ static void pinned_survives_failure(void **s)
 	output(i, 1, S(10));
 	for (int t = 11; t <= 13; t++)
 		arp_tick(&a, S(t));
-	said[0] = '\0';
+	hush();
 	assert_true(arp_tick(&a, S(18)) == UINT64_MAX);
 	expect("");
 	assert_int_equal(state_of(i), ARP_UNRESOLVED);
@@ -343,7 +264,7 @@ static void probe_unanswered_falls_back_to_broadcast(void **s)
 	(void)s;
 	int i = reachable(NEIGH(5), S(10));
 	output(i, 1, S(300));
-	said[0] = '\0';
+	hush();
 	for (int t = 307; t <= 309; t++)
 		arp_tick(&a, S(t));
 	expect("tx0 ask 10.0.0.1>10.0.0.5 to 0a; tx0 ask 10.0.0.1>10.0.0.5 to 0a; "
@@ -405,7 +326,7 @@ static void deadlines_in_order(void **s)
 		if (random_below(10) == 0)
 			arp_tick(&a, t);
 		assert_deadline();
-		said[0] = '\0';
+		hush();
 	}
 }
 
@@ -495,7 +416,7 @@ static void memory_of_all_queues(void **s)
 		for (uint8_t k = 1; k <= 3; k++)
 			output(i[n], k, S(10));
 	assert_int_equal(arp_pending(&a), 8);
-	said[0] = '\0';
+	hush();
 	output(i[3], 1, S(10)); /* nothing of its own to push out; asks all the same */
 	expect("lost 3 #1; tx0 ask 10.0.0.1>10.0.0.13 to ff; ");
 	output(i[2], 9, S(10)); /* has two, pushes the older out */
@@ -526,7 +447,7 @@ static void full_table_gives_up_the_longest_failed(void **s)
 		i[n] = arp_neigh_get(&a, 0, NEIGH(10 + n));
 	arp_pin(&a, (unsigned)i[0]); /* never goes */
 	output(i[3], 1, S(10));      /* INCOMPLETE: not now */
-	said[0] = '\0';
+	hush();
 	assert_int_equal(arp_neigh_get(&a, 0, NEIGH(20)), i[1]);
 	expect("removed 1; ");
 	assert_int_equal(arp_neigh_get(&a, 0, NEIGH(21)), i[2]);
@@ -537,7 +458,7 @@ static void full_table_gives_up_the_longest_failed(void **s)
 	for (int t = 11; t <= 13; t++)
 		arp_tick(&a, S(t));
 	assert_int_equal(state_of(i[3]), ARP_FAILED);
-	said[0] = '\0';
+	hush();
 	assert_int_equal(arp_neigh_get(&a, 0, NEIGH(22)), i[3]);
 	expect("removed 3; ");
 }
@@ -601,7 +522,7 @@ static void several_addresses_on_a_port(void **s)
 	assert_int_equal(arp_add_local(&a, 0, IP4(172, 16, 0, 1), 16, our_mac), 0);
 	arp_tick(&a, S(10));
 	arp_tick(&a, S(12));
-	said[0] = '\0';
+	hush();
 	output(arp_neigh_get(&a, 0, IP4(172, 16, 9, 9)), 1, S(20)); /* asks from its subnet */
 	expect("tx0 ask 172.16.0.1>172.16.9.9 to ff; ");
 	output(arp_neigh_get(&a, 0, IP4(203, 0, 113, 1)), 1, S(20)); /* off all: from the first */
@@ -666,7 +587,7 @@ static void statics(void **s)
 	assert_int_equal(arp_set_static(&a, 0, NEIGH(5), broadcast), E_INVAL);
 	int i = arp_neigh_get(&a, 0, NEIGH(5));
 	output(i, 1, S(10));
-	said[0] = '\0';
+	hush();
 	assert_int_equal(arp_set_static(&a, 0, NEIGH(5), mac_a), i);
 	expect("up 0 0a; release 0 #1; ");
 	assert_true(arp_tick(&a, S(100000)) == UINT64_MAX);
@@ -690,7 +611,7 @@ static void port_goes_down(void **s)
 	arp_pin(&a, (unsigned)pinned);
 	output(waiting, 1, S(11));
 	int other = arp_neigh_get(&a, 1, IP4(10, 0, 1, 9));
-	said[0] = '\0';
+	hush();
 	arp_flush_port(&a, 0);
 	expect("down 0; removed 0; unreachable 1 #1; removed 1; down 2; ");
 	assert_int_equal(state_of(pinned), ARP_UNRESOLVED);
@@ -707,7 +628,7 @@ static void no_address_to_ask_from(void **s)
 	assert_int_equal(state_of(i), ARP_FAILED);
 	int k = arp_neigh_get(&a, 0, NEIGH(5));
 	output(k, 1, S(10));
-	said[0] = '\0';
+	hush();
 	arp_clear_local(&a, 0);
 	arp_tick(&a, S(11));
 	expect("unreachable 1 #1; ");
@@ -831,14 +752,14 @@ static void random_life(void **s)
 			uint64_t next = arp_tick(&a, t);
 			assert_true(next > t);
 		}
-		said[0] = '\0';
+		hush();
 		assert_deadline();
 		unsigned cursor = 0, waiting = 0;
 		struct arp_entry e;
 		while (arp_next(&a, &cursor, t, &e)) {
 			waiting += e.pending;
 			bool up = e.state == ARP_REACHABLE || e.state == ARP_PROBE || e.state == ARP_STATIC;
-			assert_int_equal(up, is_up[e.index]);
+			assert_int_equal(up, rig_up[e.index]);
 			assert_int_equal(arp_neigh_find(&a, e.port, e.ip), e.index);
 			assert_true(e.pending == 0 || e.state == ARP_INCOMPLETE);
 		}
