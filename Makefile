@@ -43,8 +43,8 @@ PROGRAM_OBJ := $(PROGRAM_SRC:%.c=$(BUILD)/program/%.o) $(LIB_SRC:%.c=$(BUILD)/pr
 Q := $(if $(V),,@)
 SAY = $(if $(V),@:,@printf '  %-7s %s\n')
 
-.PHONY: all help run demo rfc2544 image iso test test-system test-witness check bench check-deps \
-	clean compile_commands
+.PHONY: all help run demo rfc2544 image iso test test-system test-witness check bench bench-pktgen \
+	check-deps clean compile_commands
 all: $(BUILD)/hayate.elf ## build the image for direct boot, build/hayate.elf
 
 help: ## this list
@@ -152,6 +152,11 @@ test-system: all nicsim ## boots the real image under QEMU between network names
 
 test-witness: nicsim ## stock Linux on the modelled cards: are the models honest?
 	@$(PYTHON) -m pytest -c tests/witness/pytest.ini tests/witness
+
+bench-pktgen: all nicsim ## the generator beside testpmd; into build/bench.json
+	@tools/deps.sh install bench
+	@$(PYTHON) tests/bench/bench.py --only pktgen --only pktgen-curve \
+		--only pktgen-latency
 
 bench: all nicsim ## speed beside a peer in the same run; writes build/bench.json
 	@tools/deps.sh install bench

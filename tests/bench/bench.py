@@ -17,6 +17,8 @@
                                  --family 6: tcp.<NIC>.ip6.* and so on
   http.FAMILY.OBJECT.*           requests on the control core's HTTP server, beside nginx (web.py)
   scrape.*                       what /metrics, ten times a second, costs a router under load
+  pktgen.*, peer.testpmd.*       the generator beside testpmd: a frame's cycles on one core, the rate
+                                 against frames for one doorbell, the least latency (pktgen.py)
   boot.*, image.*, memory.*      start-up and size
 
 Prints a table and writes build/bench.json: a list of {name, value, unit, better, accel, runs,
@@ -51,6 +53,7 @@ from peers import PEERS, build_l3fwd, dpdk_version
 from results import RESULTS, Results
 from router import (ROUTES, configuration, configuration6, data_core, drops_of, name_of,
                     router_under_load)
+from pktgen import pktgen
 from plots import draw
 from services import choose_family, tcp, tcp_idle, udp_rtt
 from web import http, scrape
@@ -65,7 +68,7 @@ IMPOSSIBLE = 1.05  # busy share that no core can have
 VALID = 0.99  # of the rate asked for: with less a trial says nothing
 SATURATED = 0.98  # busy share of the data core from which on it is the limit
 PARTS = ["forwarding", "families", "null", "no-loss", "tail-writes", "tcp", "tcp-idle", "udp-rtt",
-         "http", "scrape", "boot", "sizes"]
+         "http", "scrape", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "sizes"]
 
 
 def null_routes(prefixes):
@@ -412,6 +415,9 @@ def main():
         if "scrape" in parts:
             with hugepages() as huge:
                 scrape(results, work, accel, huge, arguments.runs)
+        if {"pktgen", "pktgen-curve", "pktgen-latency"} & set(parts):
+            with hugepages() as huge:
+                pktgen(results, work, huge, accel, arguments.runs, parts)
         if "boot" in parts:
             boot(results, work, accel, arguments.runs)
         if "sizes" in parts:

@@ -26,7 +26,8 @@ def virtio_user(generator):
 
 @contextlib.contextmanager
 def dpdk_under_load(words, ready, generator):
-    """A DPDK program in the guest's place; it says `ready` (bytes) when it forwards."""
+    """A DPDK program in the guest's place; it says `ready` (bytes) when it forwards. Yields its
+    terminal."""
     # On a terminal, else it would not say why it ended; testpmd, without -i, ends when its does.
     terminal, theirs = pty.openpty()
     child = process.popen(words, stdin=theirs, stdout=theirs, stderr=theirs,
@@ -51,7 +52,7 @@ def dpdk_under_load(words, ready, generator):
         generator.partners = [
             int(thread) for thread in os.listdir("/proc/%d/task" % child.pid)
             if os.sched_getaffinity(int(thread)) == {CPU_DATA}]
-        yield
+        yield terminal
     finally:
         process.stop(child, 5)
         os.close(terminal)

@@ -7,6 +7,7 @@ measured, and a picture whose figures are not there is not drawn.
 FOLDER: build, unless told. PREFIX: only pictures whose names begin so (`tcp udp`).
 
   tail-writes.png      throughput against packets per tail write
+  pktgen-doorbells.png the generator's rate against frames for one doorbell
   tcp-rate.png         request/response: requests/s against connections
   tcp-latency.png      the same: median and 99.9th percentile of a request's time
   tcp-bulk.png         one way and both ways, 1 and 16 connections, with offloads and without
@@ -126,6 +127,29 @@ def tail_writes(pictures):
     axes.set_xlabel("packets per tail write, at most (burst=)")
     axes.set_ylabel("million packets/s forwarded")
     return pictures.finish(figure, "tail-writes.png", axes)
+
+
+def doorbells(pictures):
+    figure, axes = pictures.new("Hayate as a generator, the same 64-byte frames, one core, %s"
+                                % pictures.under("pktgen.virtio.tx_burst."))
+    for kind, label, style in (
+            ("virtio", "virtio, vhost-user", {"color": GREEN, "marker": "^"}),
+            ("ixgbe", "82599, doorbells in memory (line-rate mode)",
+             {"color": BLUE, "marker": "o"}),
+            (r"ixgbe\.strict", "82599, every doorbell a message (strict mode)",
+             {"color": ORANGE, "marker": "s"})):
+        points = sorted((int(match[1]), entry["value"]) for match, entry in pictures.matching(
+            r"pktgen\.%s\.tx_burst\.(\d+)\.mpps" % kind))
+        if points:
+            axes.plot(*zip(*points), label=label, **style)
+    if not axes.lines:
+        return pictures.pyplot.close(figure)
+    axes.set_xscale("log", base=2)
+    logarithmic(axes)
+    axes.set_xticks(BURSTS, [str(burst) for burst in BURSTS])
+    axes.set_xlabel("frames for one doorbell, at most (tx-burst=)")
+    axes.set_ylabel("million frames/s sent")
+    return pictures.finish(figure, "pktgen-doorbells.png", axes)
 
 
 def requests(pictures, name, title, label, scale, lines):
@@ -257,6 +281,7 @@ def draw(entries, folder, wanted=()):
     except ImportError:
         return [], "no plots: matplotlib is not installed (tools/deps.sh install bench)"
     tail_writes(pictures)
+    doorbells(pictures)
     requests(pictures, "tcp-rate.png", "rate", "thousand requests/s", 1e3,
              (("requests_per_second", 64, "64 B", False), ("requests_per_second", 1, "1 B", True)))
     requests(pictures, "tcp-latency.png", "time of a request of 64 B", "µs", 1,

@@ -27,6 +27,13 @@
  *                        RECEIVED: within the time; LATE: after it, of those in flight
  *                        BAD: samples that are no forwarded copy (TTL 63 or 64, addresses kept)
  *                        FULL: of ROUNDS looks, those that found no room for a batch
+ *   sink SECONDS         sink TAKEN NANOSECONDS ROUNDS EMPTY
+ *                        Takes all that a generator sends by port 1, and looks at descriptors only.
+ *                        Waits for it to begin, 5 s at most, and lets WARM_UP_S go by.
+ *                        EMPTY: of ROUNDS looks, those that found nothing: if hardly any do, this
+ *                        end was the limit. What comes later lies in the ring until the next
+ *   drain                drain TAKEN: that, until nothing has come for 50 ms
+ *   cable SECONDS        cable TAKEN: a cable from port 1 to port 0, from the first frame on
  *   quit
  *
  * The rings, and what of virtio is not implemented: vhost_ring.h. Its lock is held for the whole of
@@ -51,6 +58,9 @@
 #define SAMPLE_EVERY 1024
 #define PATIENCE 64 /* looks for a whole batch of room before a smaller one will do */
 #define REST_NS 500 /* between looks at a ring that had less than a batch */
+#define WARM_UP_S 0.05
+#define BEGIN_S 5
+#define QUIET_S 0.05
 
 #define HEADER_BYTES VHOST_HEADER_BYTES
 /* Constants, for the sake of copies that are: a program for each (load.py builds them). */
@@ -120,16 +130,10 @@ static unsigned bad_packet(const struct vhost_ring *q, uint16_t id)
 	return ip->src_addr != rte_cpu_to_be_32(RTE_IPV4(192, 0, 2, 2)) || rte_ipv4_cksum(ip) != 0;
 }
 
-/* Takes up to a batch of frames that the peer sends. */
-static inline unsigned dequeue(struct vhost_ring *q, uint64_t now, uint64_t *bad, uint64_t received)
+/* Gives back n frames of the peer's. */
+static inline void give_back(struct vhost_ring *q, unsigned n)
 {
 	uint16_t mask = q->size - 1;
-	unsigned n = vhost_available(q, now);
-	n = n < vhost_batch ? n : vhost_batch;
-	if (n == 0)
-		return 0;
-	if (__builtin_expect((received ^ (received + n)) / SAMPLE_EVERY != 0, 0))
-		*bad += bad_packet(q, q->avail->ring[q->next & mask]);
 	for (unsigned i = 0; i < n; i++) {
 		uint16_t slot = (uint16_t)(q->next + i) & mask, id = q->avail->ring[slot];
 		const struct vring_desc *d = vhost_descriptor(q, id);
@@ -138,7 +142,131 @@ static inline unsigned dequeue(struct vhost_ring *q, uint64_t now, uint64_t *bad
 		q->used->ring[slot] = (struct vring_used_elem){id, 0};
 	}
 	vhost_publish(q, (uint16_t)(q->next + n));
+}
+
+/* Up to a batch of frames that the peer sends. */
+static inline unsigned sent(struct vhost_ring *q, uint64_t now)
+{
+	unsigned n = vhost_available(q, now);
+	return n < vhost_batch ? n : vhost_batch;
+}
+
+/* Takes up to a batch of frames that the peer sends. */
+static inline unsigned dequeue(struct vhost_ring *q, uint64_t now, uint64_t *bad, uint64_t received)
+{
+	unsigned n = sent(q, now);
+	if (n == 0)
+		return 0;
+	if (__builtin_expect((received ^ (received + n)) / SAMPLE_EVERY != 0, 0))
+		*bad += bad_packet(q, q->avail->ring[q->next & (q->size - 1)]);
+	give_back(q, n);
 	return n;
+}
+
+/* --- a generator's other end --- */
+
+static inline unsigned swallow(struct vhost_ring *q, uint64_t now)
+{
+	unsigned n = sent(q, now);
+	if (n > 0)
+		give_back(q, n);
+	return n;
+}
+
+static uint64_t ticks_of(double seconds)
+{
+	return (uint64_t)(seconds * (double)rte_get_tsc_hz());
+}
+
+/* The TSC at which the peer's first frame lies in the ring, or at which it is too late for that. Sleeps
+ * meanwhile: who tells the peer to begin needs this CPU, and does not get it once frames come. */
+static uint64_t wait_for_first(struct vhost_ring *q)
+{
+	uint64_t now = rte_rdtsc(), end = now + ticks_of(BEGIN_S);
+	q->rest = 0;
+	for (; now < end && vhost_available(q, now) == 0; now = rte_rdtsc()) {
+		q->rest = 0;
+		usleep(50);
+	}
+	return now;
+}
+
+static void sink(double seconds)
+{
+	struct vhost_ring *q = &ports[1].tx;
+	uint64_t taken = 0, rounds = 0, empty = 0;
+	pthread_mutex_lock(&vhost_lock);
+	vhost_learn(&ports[1]);
+	uint64_t start = wait_for_first(q) + ticks_of(WARM_UP_S), end = start + ticks_of(seconds);
+	uint64_t now = rte_rdtsc();
+	for (; now < start; now = rte_rdtsc())
+		swallow(q, now);
+	start = now;
+	for (; now < end; now = rte_rdtsc()) {
+		unsigned n = swallow(q, now);
+		taken += n;
+		rounds++;
+		empty += n == 0;
+	}
+	pthread_mutex_unlock(&vhost_lock);
+	printf("sink %" PRIu64 " %.0f %" PRIu64 " %" PRIu64 "\n", taken,
+	       (double)(now - start) * 1e9 / (double)rte_get_tsc_hz(), rounds, empty);
+}
+
+static void drain(void)
+{
+	struct vhost_ring *q = &ports[1].tx;
+	uint64_t taken = 0, last = rte_rdtsc(), now = last;
+	pthread_mutex_lock(&vhost_lock);
+	vhost_learn(&ports[1]);
+	for (; now - last < ticks_of(QUIET_S); now = rte_rdtsc()) {
+		unsigned n = swallow(q, now);
+		taken += n;
+		last = n > 0 ? now : last;
+		vhost_call(q, 0, true);
+		usleep(50);
+	}
+	pthread_mutex_unlock(&vhost_lock);
+	printf("drain %" PRIu64 "\n", taken);
+}
+
+/* Frames of one batch go over; with less room at the far end the rest is lost, as on a cable. */
+static unsigned carry(struct vhost_ring *from, struct vhost_ring *to, uint64_t now)
+{
+	unsigned n = sent(from, now), room = n > 0 ? vhost_available(to, now) : 0;
+	uint16_t mask = to->size - 1;
+	for (unsigned i = 0; i < n && i < room; i++) {
+		uint16_t slot = (uint16_t)(to->next + i) & mask, id = to->avail->ring[slot];
+		const struct vring_desc *d = vhost_descriptor(to, id);
+		if (d->flags != VRING_DESC_F_WRITE || d->len < BUFFER_BYTES)
+			vhost_die("a receive buffer is a chain, too small or not to be written");
+		uint8_t *at = vhost_address(to->port, d->addr, d->len);
+		unsigned got = vhost_gather(from, from->avail->ring[(uint16_t)(from->next + i) & mask],
+		                            at, d->len);
+		((struct virtio_net_hdr_mrg_rxbuf *)(void *)at)->num_buffers = 1;
+		to->used->ring[slot] = (struct vring_used_elem){id, got < d->len ? got : d->len};
+	}
+	if (n > 0) {
+		vhost_publish(to, (uint16_t)(to->next + (n < room ? n : room)));
+		give_back(from, n);
+	}
+	return n;
+}
+
+static void cable(double seconds)
+{
+	uint64_t taken = 0;
+	pthread_mutex_lock(&vhost_lock);
+	vhost_learn(&ports[0]);
+	vhost_learn(&ports[1]);
+	struct vhost_ring *from = &ports[1].tx, *to = &ports[0].rx;
+	uint64_t rest = vhost_rest_ticks, now = wait_for_first(from), end = now + ticks_of(seconds);
+	vhost_rest_ticks = 0; /* the time between two looks would be in the latency */
+	for (; now < end; now = rte_rdtsc())
+		taken += carry(from, to, now);
+	vhost_rest_ticks = rest;
+	pthread_mutex_unlock(&vhost_lock);
+	printf("cable %" PRIu64 "\n", taken);
 }
 
 /* --- commands --- */
@@ -311,6 +439,12 @@ int main(int argc, char **argv)
 		unsigned n, in_flight = UINT_MAX;
 		if (sscanf(line, "run %lf %lf %u", &seconds, &mpps, &in_flight) >= 1) {
 			run(seconds, mpps, in_flight);
+		} else if (sscanf(line, "sink %lf", &seconds) == 1) {
+			sink(seconds);
+		} else if (sscanf(line, "cable %lf", &seconds) == 1) {
+			cable(seconds);
+		} else if (strncmp(line, "drain", 5) == 0) {
+			drain();
 		} else if (sscanf(line, "batch %u", &n) == 1) {
 			if (n == 0 || n > BATCH_MAX || DESTINATIONS % n != 0)
 				vhost_die("a batch is a power of two up to 256");
