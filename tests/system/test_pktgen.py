@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 from conftest import IMAGE, LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, netlab, router_config
-from generator import generator, start
+from generator import generator, report, start
 from launcher.guest import LAUNCHER, PYTHON
 
 STREAM = """\
@@ -107,6 +107,39 @@ def test_the_card_keeps_the_rate(make_router, make_hosts, tmp_path, nic):
         assert 0.0003 < gaps[len(gaps) // 2] < 0.0009, gaps
     finally:
         receiver.close()
+
+
+DELAY_NS = 1000000
+CABLE = tuple("wire:link:%d;delay=%dns" % (1 - port, DELAY_NS) for port in range(2))
+
+
+@pytest.mark.parametrize("nic", ["ixgbe"])
+@pytest.mark.parametrize("way", ["", "192.0.2.10 192.0.2.99 ", "2001:db8::10 2001:db8::99 "])
+def test_cards_time_probes(make_router, tmp_path, way):
+    """Beside a stream, over a cable of a known delay; the cards' clocks began at different times."""
+    text = """\
+answer eth1 192.0.2.0/24
+answer eth1 2001:db8::/64
+probe eth0 to eth1 %severy 5ms
+stream a
+ port eth0 to eth1
+ mac destination 02:00:00:00:00:99
+ udp 192.0.2.10 192.0.2.99
+ rate 1kpps
+""" % way
+    config = "application pktgen\ninterface eth0\n ip address 192.0.2.1/24\n" \
+        " ipv6 address 2001:db8::1/64\n"
+    machine = generator(make_router, tmp_path, text, config, ports=CABLE)
+    said = machine.command("start 4", timeout_s=60)
+    sent, timed, error = map(int, re.search(
+        r"eth0 to eth1 sent (\d+), timed by the cards (\d+), clocks compared to (\d+) ns",
+        said).groups())
+    assert sent > 5 and timed >= sent * 0.9, said
+    probe = report(machine)["run"]["probe"]
+    got = probe["latency"]
+    assert (probe["sent"], got["count"], probe["clock_error_ns"]) == (sent, timed, error)
+    assert abs(got["min_ns"] - DELAY_NS) <= error and abs(got["max_ns"] - DELAY_NS) <= error, said
+    assert abs(got["p50_ns"] - DELAY_NS) < DELAY_NS / 10, said
 
 
 def test_cores_share_a_stream(make_router, make_hosts, tmp_path):

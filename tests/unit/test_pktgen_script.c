@@ -43,7 +43,7 @@ static void collect(void *ctx, const char *text, size_t len)
 
 static void forget_lines(struct plan *p)
 {
-	p->rfc2544.line = 0;
+	p->rfc2544.line = p->probe.line = 0;
 	memset(p->line_line, 0, sizeof p->line_line);
 	for (unsigned i = 0; i < PLAN_STREAMS_MAX; i++)
 		p->stream[i].line = 0;
@@ -85,6 +85,7 @@ static const char full[] =
 	"ANSWER eth1 2001:db8:2::/64   # behind a statement \x80\n"
 	"line eth0 10Gbps # of virtio\n"
 	"catch-up 1.5ms\n"
+	"probe eth0 to eth1 2001:db8::1 2001:DB8::2 every 1ms # of PTP\n"
 	"stream voice\n"
 	" port eth0 to eth1\n"
 	" cores 2\n"
@@ -143,7 +144,10 @@ static void test_full(void **state)
 	assert_true(plan.autostart && plan.limit.ns == 120000000000u && plan.limit.frames == 5);
 	const struct plan_stream *s = &plan.stream[0];
 	assert_string_equal(s->name, "voice");
-	assert_int_equal(s->line, 6);
+	assert_int_equal(s->line, 7);
+	const struct plan_probe *q = &plan.probe;
+	assert_true(q->port == 0 && q->port_in == 1 && q->ip && q->every_ns == 1000000);
+	assert_true(net_addr_equal(&q->src, &(struct net_addr){{0xb80d0120, 0, 0, 0x01000000}}));
 	assert_true(s->port == 0 && s->port_in == 1 && s->cores == 2 && s->stamped && !s->resolve);
 	assert_true(s->mac_src[5] == 1 && s->mac_dst[5] == 0x55);
 	assert_true(s->vlans == 2 && s->vlan[0] == (5 << 13 | 0x1000 | 100) && s->vlan[1] == 0);
@@ -234,7 +238,7 @@ static const struct {
 	uint32_t line;
 	const char *word, *reason;
 } bad[] = {
-	{"frob\n", 1, "frob", "unknown statement; expected answer, line, catch-up, verify, "
+	{"frob\n", 1, "frob", "unknown statement; expected answer, line, catch-up, verify, probe, "
 	 "stream, run or rfc2544"},
 	{"verify all\n", 1, "all", "unexpected word; expected \"verify\""},
 	{STREAM " frob\n", 4, "frob", "unknown statement; in a stream there are port, cores, mac, "
@@ -269,6 +273,14 @@ static const struct {
 	{"line eth0\n", 1, "", "the line ends too early; expected \"line ethN RATE\""},
 	{"line eth16 1Gbps\n", 1, "eth16", "unknown port; expected eth0 to eth15"},
 	{"line eth0 1Gbps x\n", 1, "x", "unexpected word; expected \"line ethN RATE\""},
+	{"probe eth0\n", 1, "", "the line ends too early; expected \"probe ethN to ethN"},
+	{"probe eth0 eth1\n", 1, "eth1", "expected \"to\" here"},
+	{"probe eth0 to eth1 1.1.1.1\n", 1, "", "the line ends too early"},
+	{"probe eth0 to eth1 1.1.1.1 ::1\n", 1, "::1", "both addresses must be of one version of IP"},
+	{"probe eth0 to eth1 1.1.1.1 one\n", 1, "one", "expected an IPv4 or IPv6 address"},
+	{"probe eth0 to eth1 every 999us\n", 1, "999us", "a probe is sent every 1ms at most"},
+	{"probe eth0 to eth1 every 1s or so\n", 1, "or", "unexpected word"},
+	{"probe eth0 to eth1\nprobe eth1 to eth0\n", 2, "probe", "\"probe\" stands already at line 1"},
 	{"line eth0 999999bps\n", 1, "999999bps", "a line rate is in bits a second on the wire, such as "
 	 "10Gbps; 1Mbps at least"},
 	{"line eth0 1Gbps l2\n", 1, "1Gbps", "a line rate is in bits a second on the wire, such as "
@@ -452,6 +464,8 @@ static const struct {
 	{STREAM " rate 1Gbps l2 hardware\nstream b\n port eth0\n udp 1.1.1.1 2.2.2.2\n", 4, "s", "a "
 	 "stream whose rate the card keeps has its port for itself; stream b at line 5 is sent by "
 	 "eth0, too"},
+	{"probe eth0 to eth1\n" STREAM "rfc2544 latency\n", 1, "probe", "probes go with a run, not with the "
+	 "trials of rfc2544 at line 5"},
 	{STREAM " rate 1pps\nrfc2544 latency\n", 4, "rate", "rfc2544 at line 5 says how its streams "
 	 "are sent; a stream has no rate of its own then"},
 	{STREAM " size 64\nrfc2544 latency\n", 4, "size", "rfc2544 at line 5 says how its streams are "
@@ -542,12 +556,16 @@ static void test_ports(void **state)
 	admit(full);
 	assert_int_equal(script_check_ports(&plan, 16, &error), 0);
 	assert_int_equal(script_check_ports(&plan, 15, &error), E_INVAL);
-	assert_int_equal(error.line, 43);
+	assert_int_equal(error.line, 44);
 	assert_string_equal(error.word, "eth15");
 	assert_string_equal(error.reason, "there is no such port; the machine has 15");
 	assert_int_equal(script_check_ports(&plan, 1, &error), E_INVAL);
 	assert_int_equal(error.line, 3);
 	admit("stream a\n port eth0 to eth1\n udp 10.0.0.1 10.0.0.2\n");
+	assert_int_equal(script_check_ports(&plan, 1, &error), E_INVAL);
+	assert_string_equal(error.word, "eth1");
+	admit("probe eth0 to eth1\n");
+	assert_int_equal(script_check_ports(&plan, 2, &error), 0);
 	assert_int_equal(script_check_ports(&plan, 1, &error), E_INVAL);
 	assert_string_equal(error.word, "eth1");
 	admit("line eth1 1Gbps\n");

@@ -5,6 +5,7 @@
 #include "control/stats.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
+#include "tools/pktgen/probe.h"
 #include "tools/pktgen/script.h"
 
 #define MS 1000000ull
@@ -119,6 +120,9 @@ const char *generator_start(uint64_t ns)
 		.settle_ns = SETTLE_NS,
 		.burst = generator_burst(),
 	};
+	why = probe_start(plan);
+	if (why)
+		return why;
 	begun(false);
 	conduct_start(&r);
 	return NULL;
@@ -170,6 +174,7 @@ static uint64_t timer(void)
 	uint64_t next = autostart_turn();
 	next = min_u64(next, conduct_turn());
 	next = min_u64(next, trials_turn());
+	next = min_u64(next, probe_turn());
 	if (generator.runs && !generator_busy())
 		generator_over();
 	next = min_u64(next, commands_turn());

@@ -61,6 +61,8 @@ uint64_t trials_turn(void);
 void results_run(struct report *run);
 void results_stream(unsigned i, struct report_stream *out, struct judge_result *judged,
                     struct pace_result *paced);
+/* The probes of the run; false: none were sent. */
+bool results_probe(struct report_probe *out);
 
 /* Takes what the run that has ended found, or the test up to its last trial; what was kept before is
  * gone. */

@@ -24,6 +24,7 @@ static struct run_result *result;
 static struct judge judge;
 static uint64_t waiting_since; /* an order waits for the rings to be empty; 0: none does */
 static bool ready;   /* an order is prepared, and waits for the other cores */
+static struct pkt probe; /* waits for room; data NULL: none does */
 static bool sending;
 static bool judging; /* there was an order */
 static bool received; /* in this turn */
@@ -45,6 +46,7 @@ static void data_start(void)
 	judging = false;
 	waiting_since = 0;
 	ready = sending = false;
+	probe.data = NULL;
 	send_reset();
 }
 
@@ -87,9 +89,24 @@ static void begin(void)
 	state(RUN_ON);
 }
 
-/* The control core has told us to look at the order. */
+static void send_probe(void)
+{
+	int error = core_tx_stamped(probe.port, &probe);
+	if (error == E_AGAIN)
+		return;
+	if (error != E_OK)
+		core_drop(&probe, CNT_originated_drop_tx);
+	probe.data = NULL;
+}
+
+/* The control core has a probe to be sent, or has told us to look at the order. */
 static void data_msg(struct pkt *p, uint32_t arg)
 {
+	if (arg == RUN_MSG_PROBE && !probe.data) {
+		probe = *p;
+		send_probe();
+		return;
+	}
 	pkt_free(&self.pool, p);
 	if (arg != RUN_MSG_ORDER || !order)
 		return; /* an ICMP error for TCP, of which there is none here */
@@ -112,6 +129,8 @@ static void data_msg(struct pkt *p, uint32_t arg)
 
 static uint64_t data_timer(void)
 {
+	if (probe.data)
+		send_probe();
 	if (waiting_since)
 		prepare();
 	if (ready)

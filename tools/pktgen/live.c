@@ -275,12 +275,15 @@ void live_report(struct shell *sh)
 	static struct pace_result paced;
 	struct report run = {0};
 	struct report_stream stream;
+	struct report_probe probe;
 	results_run(&run);
 	report_text_verdict(&run, write_text, sh);
 	for (unsigned i = 0; i < run.streams; i++) {
 		results_stream(i, &stream, &judged, &paced);
 		report_text_stream(&stream, write_text, sh);
 	}
+	if (results_probe(&probe))
+		report_text_probe(&probe, write_text, sh);
 }
 
 void live_say(const char *format, ...)

@@ -116,6 +116,15 @@ struct plan_answer {
 };
 #define PLAN_ANSWERS_MAX 32
 
+/* Frames whose times the cards themselves take, one at a time beside the streams (probe.h). */
+struct plan_probe {
+	uint32_t line;
+	uint8_t port, port_in;
+	bool ip;                 /* over UDP; else in Ethernet frames of PTP's own */
+	struct net_addr src, dst;
+	uint64_t every_ns;       /* 0: there is none */
+};
+
 enum plan_test { PLAN_RUN, PLAN_THROUGHPUT, PLAN_LATENCY, PLAN_FRAME_LOSS, PLAN_BACK_TO_BACK, PLAN_TESTS };
 
 /* RFC 2544 26.1 to 26.4. Of all streams together, which then have no rate and size of their own. */
@@ -142,6 +151,7 @@ struct plan {
 	struct plan_limit limit; /* of the run */
 	uint64_t catch_up_ns;    /* who is behind by no more sends what it owes; 0: PLAN_CATCH_UP_NS */
 	struct plan_rfc2544 rfc2544;
+	struct plan_probe probe;
 	struct plan_stream stream[PLAN_STREAMS_MAX];
 	struct plan_answer answer[PLAN_ANSWERS_MAX];
 	/* What a port's line rate is to be taken for, L1; 0: what its link says. */

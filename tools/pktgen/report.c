@@ -142,7 +142,8 @@ static void text_head(struct report_out *o, const struct report *r)
 		if (p->bps)
 			mega_bits(o, p->bps);
 		report_put(o, "%s  %s\n", p->bps ? " Mbit/s" : "  no line rate",
-		           p->hardware_stamps ? "stamps by the card" : "stamps by software");
+		           p->card_stamps ? "stamps by software, of probes by the card"
+		                          : "stamps by software");
 	}
 }
 
@@ -224,12 +225,29 @@ void report_text_stream(const struct report_stream *s, report_write *write, void
 	report_flush(&o);
 }
 
+static void text_probe(struct report_out *o, const struct report_probe *p)
+{
+	report_put(o, "probe: eth%u to eth%u sent %llu, timed by the cards %llu, clocks compared to "
+	           "%llu ns\n", p->port, p->port_in, (ull)p->sent, (ull)histogram_count(p->latency),
+	           (ull)p->clock_error_ns);
+	text_summary(o, "latency", p->latency);
+}
+
+void report_text_probe(const struct report_probe *p, report_write *write, void *ctx)
+{
+	struct report_out o = {.write = write, .ctx = ctx};
+	text_probe(&o, p);
+	report_flush(&o);
+}
+
 static void text_run(struct report_out *o, const struct report *r)
 {
 	report_put(o, "\n");
 	text_verdict(o, r);
 	for (unsigned i = 0; i < r->streams; i++)
 		text_stream(o, &r->stream[i]);
+	if (r->probe)
+		text_probe(o, r->probe);
 }
 
 /* The columns that every test begins with. True: there is a result to be written. */

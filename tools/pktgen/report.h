@@ -18,7 +18,7 @@ struct report_port {
 	const char *name, *driver;
 	uint8_t mac[6];
 	uint64_t bps;            /* line rate; 0: it has none */
-	bool hardware_stamps;    /* latencies of what it receives are the card's; else software's */
+	bool card_stamps;        /* the card times probes; of the streams' frames software does */
 };
 
 /* One stream of a run, of all its cores together. */
@@ -34,6 +34,14 @@ struct report_stream {
 	const struct pace_result *pace;
 };
 
+/* Frames timed by the cards (probe.h). */
+struct report_probe {
+	uint8_t port, port_in;
+	uint64_t sent;
+	uint64_t clock_error_ns; /* the most that the ports' clocks were compared wrong */
+	const struct histogram *latency; /* of those that were timed */
+};
+
 struct report {
 	const char *version;     /* of Hayate */
 	const char *machine;     /* processor, hypervisor, ... one line */
@@ -45,6 +53,7 @@ struct report {
 	/* a run; streams 0: there is none */
 	const struct report_stream *stream;
 	unsigned streams;
+	const struct report_probe *probe; /* NULL: none were sent */
 	uint64_t elapsed_ns;
 	enum trial_flaw flaw;
 	const struct rfc2544 *rfc2544; /* NULL: none */
@@ -57,8 +66,10 @@ void report_text(const struct report *r, report_write *write, void *ctx);
 void report_json(const struct report *r, report_write *write, void *ctx);
 void report_html(const struct report *r, report_write *write, void *ctx);
 
-/* What report_text says of a run, in parts, for who tells how one goes: its first line, a stream. */
+/* What report_text says of a run, in parts, for who tells how one goes: its first line, a stream,
+ * the probes. */
 void report_text_verdict(const struct report *r, report_write *write, void *ctx);
 void report_text_stream(const struct report_stream *s, report_write *write, void *ctx);
+void report_text_probe(const struct report_probe *p, report_write *write, void *ctx);
 
 #endif

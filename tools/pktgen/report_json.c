@@ -154,6 +154,18 @@ static void stream(struct report_out *o, const struct report_stream *s)
 	}
 }
 
+static void probe(struct report_out *o, const struct report_probe *p)
+{
+	struct histogram_summary t;
+	histogram_summarize(p->latency, &t);
+	report_put(o, ",\n\"probe\":{\"port\":%u", p->port);
+	number(o, "port_in", p->port_in);
+	number(o, "sent", p->sent);
+	number(o, "clock_error_ns", p->clock_error_ns);
+	summary(o, "latency", &t);
+	report_put(o, "}");
+}
+
 static void run(struct report_out *o, const struct report *r)
 {
 	report_put(o, ",\n\"run\":{\"elapsed_ns\":%llu", (unsigned long long)r->elapsed_ns);
@@ -163,6 +175,8 @@ static void run(struct report_out *o, const struct report *r)
 	} else {
 		flaw(o, r->flaw);
 	}
+	if (r->probe)
+		probe(o, r->probe);
 	report_put(o, ",\"streams\":[\n");
 	for (unsigned i = 0; i < r->streams; i++) {
 		open_item(o, i == 0);
@@ -320,7 +334,8 @@ static void ports(struct report_out *o, const struct report *r)
 		string(o, p->driver);
 		report_put(o, ",\"mac\":\"%s\"", fmt_mac(mac, p->mac));
 		number(o, "bps", p->bps);
-		report_put(o, ",\"stamps\":\"%s\"}", p->hardware_stamps ? "card" : "software");
+		report_put(o, ",\"stamps\":\"%s\"}", 
+		           p->card_stamps ? "software, of probes by the card" : "software");
 	}
 	report_put(o, "]");
 }

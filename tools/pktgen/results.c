@@ -7,11 +7,14 @@
 #include "lib/fmt.h"
 #include "lib/mem.h"
 #include "tools/pktgen/control.h"
+#include "tools/pktgen/probe.h"
 
 static struct {
 	struct report report;
 	char error[160];
 	struct report_port port[NIC_PORTS_MAX];
+	struct report_probe probe;
+	struct histogram probed;
 	char name[NIC_PORTS_MAX][8];
 	char machine[160], started[64];
 	char *script;
@@ -61,7 +64,8 @@ static void take_machine(void)
 		const struct nic *nic = core_port_nic(p);
 		fmt_format(r.name[p], sizeof r.name[p], "eth%u", p);
 		r.port[p] = (struct report_port){.name = r.name[p], .driver = nic->ops->name,
-		                                 .bps = conduct_line_bps(&generator.plan, p)};
+		                                 .bps = conduct_line_bps(&generator.plan, p),
+		                                 .card_stamps = nic->ops->time_start != NULL};
 		memcpy(r.port[p].mac, nic->mac, sizeof r.port[p].mac);
 	}
 	r.report.version = HAYATE_VERSION;
@@ -107,9 +111,29 @@ void results_run(struct report *run)
 	run->error = conduct_state() == CONDUCT_FAILED ? conduct_error() : "";
 }
 
+bool results_probe(struct report_probe *out)
+{
+	const struct plan_probe *plan = &generator.plan.probe;
+	const struct probe_result *found = probe_result();
+	*out = (struct report_probe){plan->port, plan->port_in, found->sent, found->clock_error_ns,
+	                             &found->latency};
+	return found->sent != 0;
+}
+
+static void take_probe(void)
+{
+	if (!results_probe(&r.probe))
+		return;
+	/* the present one is the next run's while somebody reads the report */
+	histogram_copy(&r.probed, r.probe.latency);
+	r.probe.latency = &r.probed;
+	r.report.probe = &r.probe;
+}
+
 static void take_run(void)
 {
 	results_run(&r.report);
+	take_probe();
 	r.report.stream = r.stream;
 	for (unsigned i = 0; i < r.report.streams; i++) {
 		results_stream(i, &r.stream[i], &r.judged[i], &r.paced[i]);

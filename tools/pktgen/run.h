@@ -32,6 +32,7 @@
 #include "tools/pktgen/plan.h"
 
 #define RUN_MSG_ORDER 1
+#define RUN_MSG_PROBE 2 /* the frame is one of probe.h's, to be sent at once */
 #define RUN_BURST_MAX 256 /* frames for one doorbell */
 
 /* What a stream is in this run. Sender number k is the data core of queue pair (first + k) modulo the

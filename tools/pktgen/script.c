@@ -300,6 +300,7 @@ static const struct script_statement statements[] = {
 	{"line", "line ethN RATE", parse_line_rate, IN_SCRIPT, false},
 	{"catch-up", "catch-up TIME", parse_catch_up, IN_SCRIPT, true},
 	{"verify", "verify", parse_verify, IN_SCRIPT, true},
+	{"probe", "probe ethN to ethN [ADDRESS ADDRESS] [every TIME]", script_probe, IN_SCRIPT, true},
 	{"stream", "stream NAME", parse_stream, IN_SCRIPT, false},
 	{"port", "port ethN [to ethN]", script_stream_port, IN_STREAM, true},
 	{"cores", "cores (N | all)", script_stream_cores, IN_STREAM, true},
@@ -368,7 +369,7 @@ static int fail_unknown(struct script_parser *p, unsigned matched)
 		return FAIL(p, 0, "unknown statement; in rfc2544 there are sizes, trial, settle, learn, "
 		            "rest, loss, resolution, search and repeat");
 	if (matched == 0)
-		return FAIL(p, 0, "unknown statement; expected answer, line, catch-up, verify, "
+		return FAIL(p, 0, "unknown statement; expected answer, line, catch-up, verify, probe, "
 		            "stream, run or rfc2544");
 	/* of two words are the statements of "mac" and "no" alone */
 	return FAIL(p, matched, script_word_is(p, 0, "mac") ? "expected source or destination after "

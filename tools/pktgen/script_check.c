@@ -136,6 +136,10 @@ static int check_run(struct script_parser *p)
 	if (plan->has_rfc2544 && plan->streams == 0)
 		return text_fail(p->err, plan->rfc2544.line, text_of("rfc2544"),
 		                   "there is no stream to test with");
+	if (plan->has_rfc2544 && plan->probe.every_ns != 0)
+		return text_fail(p->err, plan->probe.line, text_of("probe"),
+		                 "probes go with a run, not with the trials of rfc2544 at line %u",
+		                 plan->rfc2544.line);
 	if (plan->has_rfc2544 && (plan->limit.ns != 0 || plan->limit.frames != 0))
 		return text_fail(p->err, p->run_line, text_of("run"),
 		                   "rfc2544 at line %u says how long its trials are; write \"run\" alone",
@@ -175,6 +179,9 @@ int script_check_ports(const struct plan *p, unsigned ports, struct text_error *
 	for (unsigned port = ports; port < PLAN_PORTS_MAX; port++)
 		if (p->line_bps[port] != 0)
 			return fail_port(err, p->line_line[port], port, ports);
+	const struct plan_probe *q = &p->probe;
+	if (q->every_ns != 0 && (q->port >= ports || q->port_in >= ports))
+		return fail_port(err, q->line, q->port >= ports ? q->port : q->port_in, ports);
 	for (unsigned i = 0; i < p->streams; i++) {
 		const struct plan_stream *s = &p->stream[i];
 		if (s->port >= ports)

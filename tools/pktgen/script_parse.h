@@ -139,6 +139,8 @@ int script_stream_weight(struct script_parser *p, unsigned i);
 int script_stream_limit(struct script_parser *p, unsigned i);
 int script_stream_vary(struct script_parser *p, unsigned i); /* script_vary.c */
 
+int script_probe(struct script_parser *p, unsigned i); /* script_probe.c, of the script */
+
 /* The flags of TCP as a script names them, from bit 0 on. */
 extern const char *const script_tcp_flags[8];
 

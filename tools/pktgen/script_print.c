@@ -267,6 +267,17 @@ static void print_line_rate(const struct printer *p, unsigned port, uint64_t bps
 	print(p, "\n");
 }
 
+static void print_probe(const struct printer *p, const struct plan_probe *q)
+{
+	char src[FMT_ADDR_MAX], dst[FMT_ADDR_MAX];
+	print(p, "probe eth%u to eth%u", q->port, q->port_in);
+	if (q->ip)
+		print(p, " %s %s", fmt_addr(src, &q->src), fmt_addr(dst, &q->dst));
+	print(p, " every ");
+	print_time(p, q->every_ns);
+	print(p, "\n");
+}
+
 static void print_rfc2544(const struct printer *p, const struct plan_rfc2544 *r)
 {
 	print(p, "rfc2544");
@@ -311,6 +322,8 @@ void script_print(const struct plan *plan, script_write_fn write, void *ctx)
 	}
 	if (plan->verify)
 		print(&p, "verify\n");
+	if (plan->probe.every_ns != 0)
+		print_probe(&p, &plan->probe);
 	for (unsigned i = 0; i < plan->streams; i++)
 		print_stream(&p, &plan->stream[i], plan->has_rfc2544);
 	if (plan->has_rfc2544)
