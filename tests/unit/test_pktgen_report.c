@@ -37,11 +37,14 @@ static void text_of_a_run(void **s)
 	(void)s;
 	make(report_text, SAMPLE_RUN);
 	contains("Run of 10.000 s: valid\n");
-	contains("stream small: eth0 sent 29761904 frames, 1904761856 bytes, 2.976 Mpps, 2000.000 Mbit/s\n"
+	contains("stream small: eth0 sent 29761904 frames, 1904761856 bytes, 2.976 Mpps, "
+	         "2000.000 Mbit/s\n"
 	         "  received 29761904, lost 0 (0.0000 %), reordered 0, duplicates 0, corrupted 0\n"
 	         "  latency ns: min 3000 mean ");
-	contains("stream imix <v6>: eth1 sent 4000000 frames, 1428000000 bytes, 0.400 Mpps, 1206.400 Mbit/s\n"
-	         "  received 3999863, lost 137 (0.0034 %), reordered 12, duplicates 1, corrupted 0\n");
+	contains("stream imix <v6>: eth1 sent 4000000 frames, 1428000000 bytes, 0.400 Mpps, "
+	         "1206.400 Mbit/s\n"
+	         "  received 3999863, lost 137 (0.0034 %), reordered 12, duplicates 1, corrupted "
+	         "0\n");
 	contains(" Mbit/s\n  no stamps: not judged\n");
 	contains("  pacing error ns: min 0 mean ");
 	assert_null(strstr(text, "RFC 2544"));

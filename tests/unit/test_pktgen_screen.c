@@ -20,10 +20,10 @@ static void is(unsigned len, const char *want)
 static void rows(void **s)
 {
 	(void)s;
-	is(screen_titles(line), "stream      tx pps   bit/s  rx pps   bit/s  missing  reord    p50    p99"
-	                        "    max");
-	is(screen_row(line, &voice), "voice       14.88M  10.00G  14.88M  9.999G       12      3  999ns"
-	                             " 12.3us 1.23ms");
+	is(screen_titles(line),
+	   "stream      tx pps   bit/s  rx pps   bit/s  missing  reord    p50    p99    max");
+	is(screen_row(line, &voice),
+	   "voice       14.88M  10.00G  14.88M  9.999G       12      3  999ns 12.3us 1.23ms");
 	struct screen_row r = voice;
 	r.name = "a-name-that-is-long";
 	r.latency.count = 0;
@@ -68,7 +68,8 @@ static void large_figures(void **s)
 	r.latency.max = 1000;
 	screen_row(line, &r);
 	assert_string_equal(line + 58, "  100us  4.29s 1.00us");
-	memset(&r.sent, 0xff, offsetof(struct screen_row, latency) - offsetof(struct screen_row, sent));
+	memset(&r.sent, 0xff,
+	       offsetof(struct screen_row, latency) - offsetof(struct screen_row, sent));
 	assert_int_equal(screen_row(line, &r), SCREEN_COLUMNS - 1);
 	assert_int_equal(strlen(line), SCREEN_COLUMNS - 1);
 }
@@ -93,21 +94,22 @@ static void trials_of_a_search(void **s)
 	struct rfc2544_bounds b = {0};
 	is(screen_trial(line, 1, &t, &b), "trial 1: throughput, 64 bytes, at 75.000 %");
 	b = (struct rfc2544_bounds){true, true, 50000, 100000};
-	is(screen_trial(line, 12, &t, &b), "trial 12: throughput, 64 bytes, at 75.000 %, passes 50.000 %,"
-	                                   " fails 100.000 %");
+	is(screen_trial(line, 12, &t, &b),
+	   "trial 12: throughput, 64 bytes, at 75.000 %, passes 50.000 %, fails 100.000 %");
 	t = (struct trial){.test = PLAN_BACK_TO_BACK, .size = 1514, .rate = 100000, .frames = 4096,
 	                   .attempt = 2};
 	b = (struct rfc2544_bounds){.has_high = true, .high = 8192};
-	is(screen_trial(line, 7, &t, &b), "trial 7: back_to_back, 1518 bytes, burst 4096, attempt 2,"
-	                                  " fails 8192");
+	is(screen_trial(line, 7, &t, &b),
+	   "trial 7: back_to_back, 1518 bytes, burst 4096, attempt 2, fails 8192");
 }
 
 static void lines(void **s)
 {
 	(void)s;
 	struct screen_progress p = {"sending", 1000000000, 500};
-	is(screen_line(line, &p, &voice), "   1.0 s   50 %  1 s left  sent 14.88Mpps 10.00Gbit/s  received "
-	   "14.88Mpps 9.999Gbit/s  missing 12 reordered 3  p50 999ns p99 12.3us max 1.23ms");
+	is(screen_line(line, &p, &voice),
+	   "   1.0 s   50 %  1 s left  sent 14.88Mpps 10.00Gbit/s  received 14.88Mpps "
+	   "9.999Gbit/s  missing 12 reordered 3  p50 999ns p99 12.3us max 1.23ms");
 }
 
 int main(void)

@@ -63,7 +63,8 @@ static unsigned answer_nd(const struct plan *plan, unsigned port, const uint8_t 
 	const uint8_t *asker = options.source_mac ? options.source_mac : frame + ETH_ALEN;
 	if (!answer_covers(plan, port, &target) || !eth_is_station(asker))
 		return 0;
-	struct nd_envelope e = {.src = target, .dst = ip6_src(ip), .src_mac = mac, .dst_mac = asker};
+	struct nd_envelope e = {
+		.src = target, .dst = ip6_src(ip), .src_mac = mac, .dst_mac = asker};
 	uint8_t *icmp = out + ND_FRAME_ICMP;
 	memset(icmp, 0, ND_NEIGHBOUR_LEN);
 	icmp[0] = ICMP6_NEIGHBOUR_ADVERT;

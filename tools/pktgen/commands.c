@@ -95,7 +95,8 @@ static void show_report(struct shell *sh, int argc, char **argv)
 		}
 	}
 	if (!results() || output.sh) {
-		shell_print(sh, results() ? "a report is being shown\n" : "no run and no test yet\n");
+		shell_print(sh, "%s\n", results() ? "a report is being shown"
+		                                  : "no run and no test yet");
 		return;
 	}
 	if (form != REPORT_TEXT)
@@ -151,7 +152,8 @@ static void show_run(struct shell *sh, int argc, char **argv)
 	if (generator.is_bad)
 		shell_print(sh, "%s\n", generator.error);
 	if (generator.testing)
-		shell_print(sh, "test: %u trials%s\n", trials()->trials, trials_on() ? " so far" : "");
+		shell_print(sh, "test: %u trials%s\n", trials()->trials,
+		            trials_on() ? " so far" : "");
 	shell_print(sh, "run %llu: %s\n", (ull)generator.runs, conduct_state_text(conduct_state()));
 	if (conduct_state() >= CONDUCT_RUN)
 		live_report(sh);
@@ -174,10 +176,11 @@ static void show_script(struct shell *sh, int argc, char **argv)
 const struct shell_command pktgen_commands[PKTGEN_COMMANDS] = {
 	{"start", "[SECONDS]", "sends what the script says; Ctrl-C ends", start},
 	{"stop", NULL, "ends the run; `show run` tells what came of it", stop},
-	{"show run", NULL, "the generator: state, and what was sent, lost, and how long it took", show_run},
+	{"show run", NULL, "state, and what was sent, what was lost, how long it took", show_run},
 	{"rfc2544", NULL, "the script's tests of RFC 2544", NULL},
 	{"rfc2544 start", NULL, "begins them; Ctrl-C ends", rfc2544_start},
 	{"rfc2544 stop", NULL, "ends them; `show report` tells what came of them", stop},
-	{"show report", "[FORM]", "of the last run or test: text, or FORM json or html", show_report},
+	{"show report", "[FORM]", "of the last run or test; FORM json or html, else text",
+	 show_report},
 	{"show script", NULL, "the streams", show_script},
 };

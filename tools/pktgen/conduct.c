@@ -181,13 +181,13 @@ static void resolve(void)
 		case RESOLVE_ASKED:
 			break;
 		case RESOLVE_NO_ROUTE:
-			fail("stream %s: there is no route to %s: give eth%u an address next to it, or the "
-			     "stream a destination MAC address", name_of(i), fmt_addr(text, s->dst.w),
-			     s->port);
+			fail("stream %s: there is no route to %s: give eth%u an address next to "
+			     "it, or the stream a destination MAC address", name_of(i),
+			     fmt_addr(text, s->dst.w), s->port);
 			return;
 		case RESOLVE_OTHER_PORT:
-			fail("stream %s: the route to %s leaves by eth%u, the stream by eth%u", name_of(i),
-			     fmt_addr(text, s->dst.w), port, s->port);
+			fail("stream %s: the route to %s leaves by eth%u, the stream by eth%u",
+			     name_of(i), fmt_addr(text, s->dst.w), port, s->port);
 			return;
 		}
 	}
@@ -312,8 +312,8 @@ static bool look(bool *acted, unsigned *states)
 		*states |= 1u << s;
 		if (s != RUN_REFUSED)
 			continue;
-		fail("stream %s: %s", r->refused_stream < c.plan.streams ? name_of((unsigned)r->refused_stream)
-		                                                         : "?",
+		unsigned stream = (unsigned)r->refused_stream;
+		fail("stream %s: %s", stream < c.plan.streams ? name_of(stream) : "?",
 		     r->why < ARRAY_LEN(why) ? why[r->why] : why[0]);
 		return false;
 	}
@@ -375,7 +375,8 @@ static void turn_run(void)
 		return;
 	if (acted && !(states & BUSY)) {
 		enter(CONDUCT_SETTLE);
-	} else if (o->end_tsc != UINT64_MAX && clock_tsc() > o->end_tsc && past(o->end_tsc, OVERDUE_NS)) {
+	} else if (o->end_tsc != UINT64_MAX && clock_tsc() > o->end_tsc &&
+	           past(o->end_tsc, OVERDUE_NS)) {
 		fail("a data core does not come to an end: does a port stand still?");
 	} else if (!acted) {
 		fail("a data core was restarted");
@@ -412,8 +413,9 @@ static void check_rates(void)
 	for (unsigned i = 0; i < c.plan.streams; i++) {
 		const struct plan_stream *s = &c.plan.stream[i];
 		if (s->rate.unit == PLAN_PERCENT && conduct_line_bps(&c.plan, s->port) == 0) {
-			fail("stream %s: eth%u has no line rate to take a part of, or no link; if it is "
-			     "the former, add a line such as \"line eth%u 10Gbps\"", name_of(i), s->port, s->port);
+			fail("stream %s: eth%u has no line rate to take a part of, or no link; if "
+			     "it is the former, add a line such as \"line eth%u 10Gbps\"",
+			     name_of(i), s->port, s->port);
 			return;
 		}
 	}
@@ -547,7 +549,7 @@ enum trial_flaw conduct_flaw(void)
 {
 	struct run_sent sum;
 	if (c.link_lost)
-		return TRIAL_LINK; /* first, for it may have been the cause of what else went wrong */
+		return TRIAL_LINK; /* first, for it may be the cause of what else went wrong */
 	if (c.state == CONDUCT_FAILED)
 		return TRIAL_FAULT;
 	conduct_sent_all(&sum);

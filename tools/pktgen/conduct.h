@@ -1,6 +1,7 @@
 /*
- * Conducts one run from the control core: finds the station addresses, orders (run.h), watches, waits
- * for what is still under way, adds up. Never waits itself: conduct_turn is called by a timer.
+ * Conducts one run from the control core: finds the station addresses, orders (run.h), watches,
+ * waits for what is still under way, adds up. Never waits itself: conduct_turn is called by a
+ * timer.
  *
  *     state             what goes on                                   next
  *     CONDUCT_IDLE      nothing yet
@@ -30,14 +31,15 @@ enum conduct_state {
 struct conduct_request {
 	const struct plan *plan;  /* copied; its streams are sent, all of them */
 	uint64_t frames;          /* of each stream, at most; 0: as the plan says */
-	uint64_t ns;              /* how long; 0: until the limits of the streams, or conduct_stop */
+	uint64_t ns;              /* how long; 0: until the streams' limits, or conduct_stop */
 	uint64_t settle_ns;
 	uint32_t burst;           /* frames for one doorbell */
 	uint32_t tolerance_ppm;   /* struct pace_rate */
 	uint32_t silent;          /* streams that send nothing, by bit */
 };
 
-/* The line rate of a port that the plan sends by: what it says, else that of the link. 0: it has none. */
+/* The line rate of a port that the plan sends by: what it says, else that of the link. 0: it has
+ * none. */
 uint64_t conduct_line_bps(const struct plan *plan, unsigned port);
 
 /* Are those of all its streams up, where they are sent and where they are expected? */
@@ -82,7 +84,7 @@ uint64_t conduct_sent_ns(const struct run_sent *sum);
 /* Whether what was sent is what was asked for, as far as is known now. */
 enum trial_flaw conduct_flaw(void);
 
-/* L2 bits a second that the card of the stream's port keeps it to; 0: nothing, the cores pace it. */
+/* L2 bits a second that the card of the stream's port keeps it to; 0: the cores pace it. */
 uint64_t conduct_card_bps(unsigned stream);
 
 #endif

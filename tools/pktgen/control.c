@@ -15,7 +15,7 @@
 
 struct generator generator;
 
-static uint64_t autostart_tsc; /* the script is to start by itself, at the latest then; 0: it is not */
+static uint64_t autostart_tsc; /* the script is to start by itself, then at the latest; 0: not */
 
 /* --- the script --- */
 
@@ -110,7 +110,8 @@ const char *generator_start(uint64_t ns)
 	if (why)
 		return why;
 	if (generator.plan.has_rfc2544)
-		return "the streams of rfc2544 have no rate of their own: `rfc2544 start` begins its tests";
+		return "the streams of rfc2544 have no rate of their own: `rfc2544 start` begins "
+		       "its tests";
 	autostart_tsc = 0;
 	struct plan *plan = &generator.plan;
 	const struct conduct_request r = {
@@ -156,7 +157,8 @@ static uint64_t autostart_turn(void)
 	if (autostart_tsc == 0)
 		return UINT64_MAX;
 	if (conduct_links_up(&generator.plan) || clock_tsc() >= autostart_tsc) {
-		const char *why = generator.plan.has_rfc2544 ? generator_test() : generator_start(0);
+		bool tests = generator.plan.has_rfc2544;
+		const char *why = tests ? generator_test() : generator_start(0);
 		if (why)
 			plane_log("the script does not start: %s", why);
 		return self.now_tsc;

@@ -33,7 +33,7 @@ struct generator {
 };
 extern struct generator generator;
 
-/* Begins to send the streams, for ns nanoseconds, 0: as long as the script says. NULL, or why not. */
+/* Begins to send the streams, for ns nanoseconds, 0: as the script says. NULL, or why not. */
 const char *generator_start(uint64_t ns);
 const char *generator_test(void); /* the same for the script's tests of RFC 2544 */
 void generator_stop(void);
@@ -48,24 +48,25 @@ const char *trials_start(void);     /* of generator.plan; NULL, or why not */
 void trials_stop(void);
 bool trials_on(void);
 
-/* The trial that is under way, what its search has found so far, and its number, from 1. False: none. */
+/* The trial that is under way, what its search has found so far, and its number, from 1. False:
+ * none. */
 bool trials_now(uint32_t *number, struct trial *trial, struct rfc2544_bounds *bounds);
-const char *trials_pause(void);     /* what goes on between trials, in words; NULL: one is under way */
+const char *trials_pause(void);     /* what goes on between trials; NULL: one is under way */
 const char *trials_error(void);     /* why the last test ended early; "" */
 uint64_t trials_turn(void);
 
 /* --- results.c --- */
 
-/* What is said of the present run, and of a stream of it, as of now; the latter into the memory of the
- * caller, which it points to then. */
+/* What is said of the present run, and of a stream of it, as of now; the latter into the memory of
+ * the caller, which it points to then. */
 void results_run(struct report *run);
 void results_stream(unsigned i, struct report_stream *out, struct judge_result *judged,
                     struct pace_result *paced);
 /* The probes of the run; false: none were sent. */
 bool results_probe(struct report_probe *out);
 
-/* Takes what the run that has ended found, or the test up to its last trial; what was kept before is
- * gone. */
+/* Takes what the run that has ended found, or the test up to its last trial; what was kept before
+ * is gone. */
 void results_take(void);
 const struct report *results(void);   /* of the last run or test; NULL: none, or no memory for it */
 uint32_t results_number(void);        /* another one after each change */
@@ -106,8 +107,8 @@ void commands_over(void);                                     /* the run or the 
 #define PKTGEN_PAGES 4
 enum report_form { REPORT_TEXT, REPORT_JSON, REPORT_HTML };
 
-/* What the report of that number has from byte `at` on; 0: no more, or it is not the newest. Valid until
- * the next call. */
+/* What the report of that number has from byte `at` on; 0: no more, or it is not the newest. Valid
+ * until the next call. */
 size_t report_piece(enum report_form form, uint32_t number, uint64_t at, const char **text);
 
 extern const struct page pktgen_pages[PKTGEN_PAGES];

@@ -1,7 +1,7 @@
 /*
- * A data core of the generator: test frames that come in are judged, test frames that are due go out,
- * and the rest is what any host does: questions after the hosts that it plays are answered here,
- * packets to the machine itself go to the control core.
+ * A data core of the generator: test frames that come in are judged, test frames that are due go
+ * out, and the rest is what any host does: questions after the hosts that it plays are answered
+ * here, packets to the machine itself go to the control core.
  *
  * A turn judges what was received first and sends then (core/data.c). While a run is on the core
  * never sleeps, for a sleep ends too late for a frame that is due.
@@ -139,8 +139,8 @@ static uint64_t data_timer(void)
 		return waiting_since || ready ? self.now_tsc : UINT64_MAX;
 	if (is_to_stop())
 		send_stop();
-	/* The clock has just been read for the turn, unless frames were judged since. A reading costs as
-	 * much as seven frames (70 cycles in a guest of a hypervisor). */
+	/* The clock has just been read for the turn, unless frames were judged since. A reading
+	 * costs as much as seven frames (70 cycles in a guest of a hypervisor). */
 	uint64_t now = received ? clock_tsc() : self.now_tsc, next;
 	received = false;
 	if (send_turn(now, &next))

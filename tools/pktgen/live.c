@@ -2,11 +2,11 @@
  * How the present run or test goes. Every second the figures of all streams are taken, one stream a
  * turn of the control core, for consoles and for /api/v1/run.json.
  *
- * A console that began a run is told until its end. On a terminal the rows of screen.h stay where they
- * are: before they are written again the cursor goes up over them. What others write in between (a
- * message of the system) stays above, and the rows begin anew below it. Elsewhere (live=lines on the
- * kernel command line, as the launcher has it when nobody looks) a line a second stays; of a test only
- * those of its trials.
+ * A console that began a run is told until its end. On a terminal the rows of screen.h stay where
+ * they are: before they are written again the cursor goes up over them. What others write in
+ * between (a message of the system) stays above, and the rows begin anew below it. Elsewhere
+ * (live=lines on the kernel command line, as the launcher has it when nobody looks) a line a second
+ * stays; of a test only those of its trials.
  */
 #include "control/inside.h"
 #include "lib/fmt.h"
@@ -176,7 +176,9 @@ void live_progress(struct screen_progress *p)
 	uint64_t until = conduct_state() == CONDUCT_RUN ? now : sent.last_tsc;
 	const char *pause = trials_pause();
 	p->state = pause ? pause : conduct_state_text(conduct_state());
-	p->elapsed_ns = begin_tsc && until > begin_tsc ? clock_ns(&self.clock, until - begin_tsc) : 0;
+	p->elapsed_ns = 0;
+	if (begin_tsc && until > begin_tsc)
+		p->elapsed_ns = clock_ns(&self.clock, until - begin_tsc);
 	p->permille = conduct_state() < CONDUCT_RUN ? 0 : SCREEN_UNKNOWN;
 	if (conduct_state() == CONDUCT_RUN)
 		p->permille = permille(p->elapsed_ns);

@@ -1,11 +1,11 @@
 /*
  * Reports by HTTP and on the console, and the generator's rows of /metrics.
  *
- * report.h writes a report from its beginning to its end, while who reads it takes a piece now and one
- * later. So it is written again from time to time: each time a window of it is kept, from the place
- * where the reader is. A report of a usual test is one or two windows long. A reader who is in the
- * midst of a report when there is a newer one gets no more of the old: it is cut off there, and has to
- * be asked for again.
+ * report.h writes a report from its beginning to its end, while who reads it takes a piece now and
+ * one later. So it is written again from time to time: each time a window of it is kept, from the
+ * place where the reader is. A report of a usual test is one or two windows long. A reader who is
+ * in the midst of a report when there is a newer one gets no more of the old: it is cut off there,
+ * and has to be asked for again.
  */
 #include "control/inside.h"
 #include "lib/fmt.h"
@@ -49,7 +49,8 @@ static void keep(void *ctx, const char *text, size_t len)
 size_t report_piece(enum report_form form, uint32_t number, uint64_t at, const char **text)
 {
 	static void (*const writers[])(const struct report *, report_write *, void *) = {
-		[REPORT_TEXT] = report_text, [REPORT_JSON] = report_json, [REPORT_HTML] = report_html,
+		[REPORT_TEXT] = report_text, [REPORT_JSON] = report_json,
+		[REPORT_HTML] = report_html,
 	};
 	if (!window.asked) {
 		window.asked = true;
@@ -119,9 +120,9 @@ static void json_latency(struct page_text *t, const struct histogram_summary *s)
 	char mean[REPORT_NUMBER];
 	page_print(t, ",\"latency\":{\"count\":%llu,\"min_ns\":%llu,\"mean_ns\":%s,\"p50_ns\":%llu,"
 	           "\"p90_ns\":%llu,\"p99_ns\":%llu,\"p99_9_ns\":%llu,\"p99_99_ns\":%llu,"
-	           "\"max_ns\":%llu}", (ull)s->count, (ull)s->min, report_fixed(mean, s->mean_ps, 3),
-	           (ull)s->p[P50], (ull)s->p[P90], (ull)s->p[P99], (ull)s->p[P99_9],
-	           (ull)s->p[P99_99], (ull)s->max);
+	           "\"max_ns\":%llu}", (ull)s->count, (ull)s->min,
+	           report_fixed(mean, s->mean_ps, 3), (ull)s->p[P50], (ull)s->p[P90],
+	           (ull)s->p[P99], (ull)s->p[P99_9], (ull)s->p[P99_99], (ull)s->max);
 }
 
 static void json_row(struct page_text *t, const struct screen_row *row)
@@ -141,10 +142,13 @@ static void json_row(struct page_text *t, const struct screen_row *row)
 	page_print(t, "}");
 }
 
-static void json_bound(struct page_text *t, const char *name, bool known, uint64_t value, bool frames)
+static void json_bound(struct page_text *t, const char *name, bool known, uint64_t value,
+                       bool frames)
 {
-	char text[REPORT_NUMBER];
-	page_print(t, ",\"%s\":%s", name, known ? report_fixed(text, value, frames ? 0 : 3) : "null");
+	char text[REPORT_NUMBER] = "null";
+	if (known)
+		report_fixed(text, value, frames ? 0 : 3);
+	page_print(t, ",\"%s\":%s", name, text);
 }
 
 static void json_trial(struct page_text *t)
@@ -158,8 +162,9 @@ static void json_trial(struct page_text *t)
 		return;
 	}
 	bool frames = trial.frames > 0;
-	page_print(t, "{\"trial\":%u,\"test\":\"%s\",\"size\":%u,\"attempt\":%u,\"repeat\":%u", number,
-	           report_test(trial.test), trial.size + PLAN_FCS_BYTES, trial.attempt, trial.repeat);
+	page_print(t, "{\"trial\":%u,\"test\":\"%s\",\"size\":%u,\"attempt\":%u,\"repeat\":%u",
+	           number, report_test(trial.test), trial.size + PLAN_FCS_BYTES, trial.attempt,
+	           trial.repeat);
 	json_bound(t, "rate_percent", true, trial.rate, false);
 	json_bound(t, "frames", frames, trial.frames, true);
 	json_bound(t, "passes", bounds.has_low, bounds.low, frames);
@@ -170,12 +175,11 @@ static void json_trial(struct page_text *t)
 static void json_head(struct page_text *t)
 {
 	struct screen_progress p;
-	char part[REPORT_NUMBER];
 	live_progress(&p);
-	page_print(t, "{\"run\":%llu,\"busy\":%s,\"state\":\"%s\",\"elapsed_ns\":%llu,\"progress\":%s",
+	page_print(t, "{\"run\":%llu,\"busy\":%s,\"state\":\"%s\",\"elapsed_ns\":%llu",
 	           (ull)generator.runs, generator_busy() ? "true" : "false", p.state,
-	           (ull)p.elapsed_ns, p.permille == SCREEN_UNKNOWN
-	                                      ? "null" : report_fixed(part, p.permille, 3));
+	           (ull)p.elapsed_ns);
+	json_bound(t, "progress", p.permille != SCREEN_UNKNOWN, p.permille, false);
 	json_trial(t);
 	page_print(t, ",\"error\":");
 	page_json(t, conduct_state() == CONDUCT_FAILED ? conduct_error() : "");
@@ -209,8 +213,8 @@ static unsigned status(void)
 #define NO_STORE "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
 /* The page has its script, its style and its data in it (CSP 3). */
 #define HTML_FIELDS NO_STORE "Referrer-Policy: no-referrer\r\nContent-Security-Policy: " \
-	"default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; " \
-	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
+	"default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; " \
+	"img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
 
 static const page_part parts_text[] = {part_text, NULL}, parts_json[] = {part_json, NULL},
                        parts_html[] = {part_html, NULL}, parts_run[] = {part_run, NULL};
@@ -218,8 +222,8 @@ static const page_part parts_text[] = {part_text, NULL}, parts_json[] = {part_js
 const struct page pktgen_pages[PKTGEN_PAGES] = {
 	{.path = "/report", .type = "text/html; charset=utf-8", .fields = HTML_FIELDS,
 	 .parts = parts_html, .status = status},
-	{.path = "/report.json", .type = "application/json", .fields = NO_STORE, .parts = parts_json,
-	 .status = status},
+	{.path = "/report.json", .type = "application/json", .fields = NO_STORE,
+	 .parts = parts_json, .status = status},
 	{.path = "/report.txt", .type = "text/plain; charset=utf-8", .fields = NO_STORE,
 	 .parts = parts_text, .status = status},
 	{.path = "/api/v1/run.json", .type = "application/json", .fields = NO_STORE,
@@ -234,9 +238,11 @@ static const struct {
 	const char *name, *type, *help;
 } rows[ROWS] = {
 	[ROW_SENT] = {"sent_packets_total", "counter", "Frames of the stream sent in this run"},
-	[ROW_RECEIVED] = {"received_packets_total", "counter", "Frames of the stream received, none twice"},
+	[ROW_RECEIVED] = {"received_packets_total", "counter",
+	                  "Frames of the stream received, none twice"},
 	[ROW_LOST] = {"lost_packets", "gauge", "Frames sent and not received, those under way too"},
-	[ROW_REORDERED] = {"reordered_packets_total", "counter", "Received frames that a later one overtook"},
+	[ROW_REORDERED] = {"reordered_packets_total", "counter",
+	                   "Received frames that a later one overtook"},
 	[ROW_DUPLICATES] = {"duplicate_packets_total", "counter", "Copies of received frames"},
 	[ROW_CORRUPTED] = {"corrupted_packets_total", "counter", "Frames with a wrong checksum"},
 };
@@ -271,8 +277,8 @@ bool pktgen_metrics(struct page_walk *w, struct page_text *t)
 	if (row >= ROWS)
 		return false;
 	if (i == 0)
-		page_print(t, "# HELP hayate_pktgen_%s %s\n# TYPE hayate_pktgen_%s %s\n", rows[row].name,
-		           rows[row].help, rows[row].name, rows[row].type);
+		page_print(t, "# HELP hayate_pktgen_%s %s\n# TYPE hayate_pktgen_%s %s\n",
+		           rows[row].name, rows[row].help, rows[row].name, rows[row].type);
 	else if (row == ROW_SENT || o->plan.stream[i - 1].stamped)
 		page_print(t, "hayate_pktgen_%s{stream=\"%s\"} %llu\n", rows[row].name,
 		           o->plan.stream[i - 1].name, (ull)value(row, i - 1));

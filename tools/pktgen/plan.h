@@ -1,10 +1,10 @@
 /*
- * The plan: what a script asks for, checked as a whole. script.c makes it, frames.c builds frames by
- * it, the control core hands it to the data cores in the snapshot. Plain data: it has no pointer into
- * anything, so it may be copied.
+ * The plan: what a script asks for, checked as a whole. script.c makes it, frames.c builds frames
+ * by it, the control core hands it to the data cores in the snapshot. Plain data: it has no pointer
+ * into anything, so it may be copied.
  *
- * Addresses are in network order as on the wire (struct net_addr, bytes), ports, tags and lengths in
- * host order. Frame lengths are without FCS in here; scripts and reports say them with FCS, as
+ * Addresses are in network order as on the wire (struct net_addr, bytes), ports, tags and lengths
+ * in host order. Frame lengths are without FCS in here; scripts and reports say them with FCS, as
  * RFC 2544 and Ethernet do.
  */
 #ifndef PKTGEN_PLAN_H
@@ -25,7 +25,7 @@
 #define PLAN_FCS_BYTES 4
 /* At 100 Gbit/s what a ring holds lasts 7 us, and a pause of the host that hurts 50. */
 #define PLAN_CATCH_UP_NS 1000000ull
-#define PLAN_WIRE_BYTES 20 /* preamble, SFD and the least gap: what L1 counts beside frame and FCS */
+#define PLAN_WIRE_BYTES 20 /* preamble, SFD, least gap: what L1 counts beside frame and FCS */
 
 enum plan_proto { PLAN_UDP, PLAN_TCP, PLAN_ICMP, PLAN_IP_ONLY }; /* ICMP: echo requests */
 
@@ -83,7 +83,7 @@ struct plan_stream {
 	uint8_t port_in;    /* where it is expected back; PLAN_PORT_NONE: anywhere */
 	uint8_t cores;      /* data cores that share it; 0: all that there are */
 	bool stamped;       /* carries struct stamp: counted, judged, timed */
-	bool resolve;       /* the destination MAC is asked for (ARP, ND) as for any packet of ours */
+	bool resolve;       /* the destination MAC is asked for (ARP, ND) as for our own packets */
 	enum plan_proto proto;
 	bool v6;
 	uint8_t mac_src[6], mac_dst[6]; /* src all zero: the port's own */
@@ -99,11 +99,11 @@ struct plan_stream {
 	uint8_t fields;
 	struct plan_field field[PLAN_FIELDS_MAX];
 	struct plan_rate rate;
-	bool card_rate;     /* kept by the card's limiter: PLAN_L2_BPS, alone on its port, one core */
+	bool card_rate;     /* kept by the card's limiter: PLAN_L2_BPS, alone on port and core */
 	struct plan_rate rate_end; /* ramp: to this rate, evenly over ramp_ns */
 	uint64_t ramp_ns;          /* 0: none */
 	uint32_t burst;            /* frames back to back at a time; 1: evenly spaced */
-	uint16_t weight;           /* of streams with unit PLAN_FLAT on one port: frames of a turn */
+	uint16_t weight;           /* of streams of PLAN_FLAT on one port: frames of a turn */
 	struct plan_limit limit;
 };
 #define PLAN_PORT_NONE 0xff
@@ -125,7 +125,9 @@ struct plan_probe {
 	uint64_t every_ns;       /* 0: there is none */
 };
 
-enum plan_test { PLAN_RUN, PLAN_THROUGHPUT, PLAN_LATENCY, PLAN_FRAME_LOSS, PLAN_BACK_TO_BACK, PLAN_TESTS };
+enum plan_test {
+	PLAN_RUN, PLAN_THROUGHPUT, PLAN_LATENCY, PLAN_FRAME_LOSS, PLAN_BACK_TO_BACK, PLAN_TESTS
+};
 
 /* RFC 2544 26.1 to 26.4. Of all streams together, which then have no rate and size of their own. */
 struct plan_rfc2544 {
@@ -137,10 +139,10 @@ struct plan_rfc2544 {
 	uint64_t settle_ns;            /* after it: frames may still come; 2 s by section 23 */
 	uint64_t learn_ns;             /* after learning frames, 2 s; 0: there are none */
 	uint64_t rest_ns;              /* after all that: for the device, 5 s */
-	uint64_t loss_ppm;   /* of the frames that a throughput trial may lose; 0 by RFC 1242 3.17 */
+	uint64_t loss_ppm;   /* what a throughput trial may lose; 0 by RFC 1242 3.17 */
 	uint64_t resolution; /* of the search, in 1/1000 per cent of line rate */
 	uint64_t rate_min, rate_max;   /* the same */
-	uint32_t repeats;    /* of latency and back-to-back trials; 20 and 50 by sections 26.2, 26.4 */
+	uint32_t repeats;    /* of latency and back-to-back trials; 20, 50 by sections 26.2, 26.4 */
 };
 
 struct plan {
@@ -149,7 +151,7 @@ struct plan {
 	bool autostart;          /* `run` stands in the script */
 	bool verify;             /* received frames' checksums are looked at too */
 	struct plan_limit limit; /* of the run */
-	uint64_t catch_up_ns;    /* who is behind by no more sends what it owes; 0: PLAN_CATCH_UP_NS */
+	uint64_t catch_up_ns;    /* who is behind by no more sends what it owes; 0: the default */
 	struct plan_rfc2544 rfc2544;
 	struct plan_probe probe;
 	struct plan_stream stream[PLAN_STREAMS_MAX];

@@ -156,7 +156,8 @@ static void text_summary(struct report_out *o, const char *what, const struct hi
 	histogram_summarize(h, &t);
 	if (t.count == 0)
 		return;
-	report_put(o, "  %s ns: min %llu mean %s", what, (ull)t.min, report_fixed(mean, t.mean_ps, 3));
+	report_put(o, "  %s ns: min %llu mean %s", what, (ull)t.min,
+	           report_fixed(mean, t.mean_ps, 3));
 	for (unsigned k = 0; k < HISTOGRAM_RANKS; k++)
 		report_put(o, " %s %llu", rank[k], (ull)t.p[k]);
 	report_put(o, " max %llu\n", (ull)t.max);
@@ -181,20 +182,22 @@ static void text_stream(struct report_out *o, const struct report_stream *s)
 {
 	char mpps[REPORT_NUMBER], mbps[REPORT_NUMBER];
 	const struct pace_result *pace = s->pace;
-	report_put(o, "stream %s: eth%u sent %llu frames, %llu bytes", s->name, s->port, (ull)s->sent,
-	           (ull)report_l2_bytes(s));
-	if (s->elapsed_ns)
-		report_put(o, ", %s Mpps, %s Mbit/s",
-		           report_fixed(mpps, (report_rate(s->sent, s->elapsed_ns) + 500) / 1000, 3),
-		           report_fixed(mbps, (report_rate(report_l1_bytes(s) * 8, s->elapsed_ns) +
-		                               500) / 1000, 3));
+	report_put(o, "stream %s: eth%u sent %llu frames, %llu bytes", s->name, s->port,
+	           (ull)s->sent, (ull)report_l2_bytes(s));
+	if (s->elapsed_ns) {
+		uint64_t fps = report_rate(s->sent, s->elapsed_ns);
+		uint64_t bps = report_rate(report_l1_bytes(s) * 8, s->elapsed_ns);
+		report_put(o, ", %s Mpps, %s Mbit/s", report_fixed(mpps, (fps + 500) / 1000, 3),
+		           report_fixed(mbps, (bps + 500) / 1000, 3));
+	}
 	report_put(o, "\n");
 	if (s->card_bps)
 		report_put(o, "  paced by the card, %s Mbit/s of frames and FCS\n",
 		           report_fixed(mbps, s->card_bps / 1000, 3));
 	if (pace->behind)
-		report_put(o, "  fell behind %llu times, %llu ns at most; %llu frames were never sent\n",
-		           (ull)pace->behind, (ull)pace->worst_lag_ns, (ull)pace->forgiven);
+		report_put(o, "  fell behind %llu times, %llu ns at most; %llu frames were never "
+		           "sent\n", (ull)pace->behind, (ull)pace->worst_lag_ns,
+		           (ull)pace->forgiven);
 	if (s->stamped)
 		text_received(o, s->sent, s->in);
 	else

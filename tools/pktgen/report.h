@@ -57,7 +57,7 @@ struct report {
 	uint64_t elapsed_ns;
 	enum trial_flaw flaw;
 	const struct rfc2544 *rfc2544; /* NULL: none */
-	const char *error;             /* why the run or the tests could not be made; "": they could */
+	const char *error;       /* why the run or the tests could not be made; "": they could */
 };
 
 typedef void report_write(void *ctx, const char *text, size_t len);

@@ -1,7 +1,7 @@
 /*
- * What the last run or test found, for reports: copied when it ends, because the next order clears what
- * data cores have counted. Trials of a test are kept by trials.c and only grow, so a report of a test
- * that is still on tells those that there were when it was taken.
+ * What the last run or test found, for reports: copied when it ends, because the next order clears
+ * what data cores have counted. Trials of a test are kept by trials.c and only grow, so a report of
+ * a test that is still on tells those that there were when it was taken.
  */
 #include "control/inside.h"
 #include "lib/fmt.h"
@@ -49,7 +49,8 @@ static bool take_memory(void)
 	/* comments may hold any bytes; JSON may not */
 	for (size_t i = 0; i < script.len; i++) {
 		char c = script.at[i];
-		r.script[i] = text_is_printable(c) || c == '\n' || c == '\t' ? c : c == '\r' ? ' ' : '?';
+		bool kept = text_is_printable(c) || c == '\n' || c == '\t';
+		r.script[i] = kept ? c : c == '\r' ? ' ' : '?';
 	}
 	return true;
 }
@@ -96,8 +97,9 @@ void results_stream(unsigned i, struct report_stream *out, struct judge_result *
 	paced->worst_lag_ns = sent.worst_lag_ns;
 	*out = (struct report_stream){
 		.name = s->name, .port = s->port, .port_in = s->port_in, .stamped = s->stamped,
-		.paced = s->rate.unit != PLAN_FLAT, .card_bps = conduct_card_bps(i), .sent = sent.frames,
-		.sent_bytes = sent.bytes, .elapsed_ns = conduct_sent_ns(&sent), .in = judged, .pace = paced};
+		.paced = s->rate.unit != PLAN_FLAT, .card_bps = conduct_card_bps(i),
+		.sent = sent.frames, .sent_bytes = sent.bytes,
+		.elapsed_ns = conduct_sent_ns(&sent), .in = judged, .pace = paced};
 }
 
 void results_run(struct report *run)

@@ -65,7 +65,8 @@ uint32_t rfc2544_trials_max(const struct plan_rfc2544 *p)
 		each += RFC2544_FULL / RFC2544_LOSS_STEP + 1;
 	if (p->tests & 1u << PLAN_BACK_TO_BACK)
 		each += BURST_FIRST + BURST_AGAIN * repeats_of(p, PLAN_BACK_TO_BACK);
-	/* half of them may have to be made again and again; that all have is no affair of a bound */
+	/* half of them may have to be made again and again; that all have is no affair of a
+	 * bound */
 	return p->sizes * (2 * each + RFC2544_ATTEMPTS);
 }
 
@@ -336,8 +337,8 @@ static void done_burst(struct rfc2544 *s, bool passed, enum trial_flaw flaw)
 		end_burst(s, s->low);
 }
 
-/* An invalid trial is made again. After too many of them there is no result, but where the generator
- * fell behind there may be one at less. */
+/* An invalid trial is made again. After too many of them there is no result, but where the
+ * generator fell behind there may be one at less. */
 static void done_invalid(struct rfc2544 *s, enum trial_flaw flaw)
 {
 	if (flaw != TRIAL_STOPPED && s->attempt < RFC2544_ATTEMPTS) {

@@ -8,10 +8,10 @@
  *     throughput (26.1)    at rate_max; then binary search on the    at two neighbouring rates, of
  *                          rates rate_min + k * resolution           which the lower passes
  *     latency (26.2)       at the throughput of the size             after `repeats`
- *     frame loss (26.3)    at rate_max, then 10 % of line rate       after two in succession without
- *                          less each time                            loss, or at rate_min
- *     back-to-back (26.4)  a burst at line rate: first 2 s, later    after `repeats`, or when a burst
- *                          what the last search found; longer or     of 2 s passes
+ *     frame loss (26.3)    at rate_max, then 10 % of line rate       after two in succession
+ *                          less each time                            without loss, or at rate_min
+ *     back-to-back (26.4)  a burst at line rate: first 2 s, later    after `repeats`, or when a
+ *                          what the last search found; longer or     burst of 2 s passes
  *                          shorter by doubled steps, then halves
  *     any                  the same again                            RFC2544_ATTEMPTS invalid
  *
@@ -104,8 +104,8 @@ struct rfc2544_outcome {
 	enum rfc2544_status status;
 	enum trial_flaw flaw;
 	uint32_t first, end;
-	bool bounded;         /* there may be more: a burst of 2 s passed, or, with flaw TRIAL_BEHIND,
-	                         the generator could not send more */
+	bool bounded;         /* there may be more: a burst of 2 s passed, or, with flaw
+	                         TRIAL_BEHIND, the generator could not send more */
 	uint32_t repeats;     /* done */
 	/* throughput: 1/1000 per cent, and the trial that passed; latency: the rate of it */
 	uint32_t rate, trial;
@@ -153,11 +153,11 @@ void rfc2544_begin(struct rfc2544 *s, const struct plan_rfc2544 *plan, uint64_t 
 bool rfc2544_next(struct rfc2544 *s, struct trial *out);
 void rfc2544_done(struct rfc2544 *s, const struct trial_result *result);
 
-/* No more trials: what is open is not measurable, because of `flaw`. A running trial is given up. */
+/* No more trials: what is open is not measurable, because of `flaw`. A running one is given up. */
 void rfc2544_stop(struct rfc2544 *s, enum trial_flaw flaw);
 
-/* What the search that is under way has found so far: the highest rate (1/1000 per cent), or the longest
- * burst, that passed, and the lowest or shortest that did not. */
+/* What the search that is under way has found so far: the highest rate (1/1000 per cent), or the
+ * longest burst, that passed, and the lowest or shortest that did not. */
 struct rfc2544_bounds {
 	bool has_low, has_high;
 	uint64_t low, high;

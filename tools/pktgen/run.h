@@ -2,13 +2,13 @@
  * A run of the generator, as the control core orders it and data cores report it: run.h is all that
  * control.c and data.c know of each other.
  *
- * The order lies in the snapshot (view->extension), a result in each data core's shared area. There is
- * one order at a time. The control core writes all of it but `number`, then `number` (release), then
- * tells each data core by a message (INJECT_APP, arg RUN_MSG_ORDER), which is lost where its ring is
- * full: who has not acted on it after a while is told again. When all are ready it writes end_tsc and
- * then begin_tsc (release), so that however long preparing takes nobody sends before all can. It
- * writes the next order when the result of every data core says that it has acted on this one and is
- * done with it, so nobody reads what is being written.
+ * The order lies in the snapshot (view->extension), a result in each data core's shared area. There
+ * is one order at a time. The control core writes all of it but `number`, then `number` (release),
+ * then tells each data core by a message (INJECT_APP, arg RUN_MSG_ORDER), which is lost where its
+ * ring is full: who has not acted on it after a while is told again. When all are ready it writes
+ * end_tsc and then begin_tsc (release), so that however long preparing takes nobody sends before
+ * all can. It writes the next order when the result of every data core says that it has acted on
+ * this one and is done with it, so nobody reads what is being written.
  *
  *     state          meaning                                         becomes
  *     RUN_NONE       no order since the program started              RUN_PREPARING
@@ -18,8 +18,8 @@
  *     RUN_SENT       nothing more is sent, all frames left the ring  RUN_PREPARING by the next order
  *     RUN_REFUSED    cannot be done: `why`                           the same
  *
- * The answers to ARP and discovery are looked up in the order's plan at any time: they are the same in
- * every order.
+ * The answers to ARP and discovery are looked up in the order's plan at any time: they are the same
+ * in every order.
  *
  * What comes in is judged from an order to the next one, in every state.
  */
@@ -35,8 +35,8 @@
 #define RUN_MSG_PROBE 2 /* the frame is one of probe.h's, to be sent at once */
 #define RUN_BURST_MAX 256 /* frames for one doorbell */
 
-/* What a stream is in this run. Sender number k is the data core of queue pair (first + k) modulo the
- * number of data cores. */
+/* What a stream is in this run. Sender number k is the data core of queue pair (first + k) modulo
+ * the number of data cores. */
 struct run_stream {
 	bool send;
 	uint8_t first, senders;
@@ -46,7 +46,7 @@ struct run_stream {
 struct run_order {
 	uint64_t number; /* another one each time, never 0; written last */
 	uint64_t stop;   /* a number: that order is to end now */
-	uint64_t begin_tsc; /* when the first frames are due, the same for all; 0: not all are ready */
+	uint64_t begin_tsc; /* when the first frames are due; 0: not all cores are ready */
 	uint64_t end_tsc;   /* from then on nothing is sent; UINT64_MAX: until the limits */
 	uint64_t owed_max;  /* struct pace_rate */
 	uint32_t tolerance_ppm;

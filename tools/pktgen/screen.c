@@ -24,9 +24,10 @@ static void add(struct line *l, const char *format, ...)
 	l->used = n < l->size - l->used ? l->used + n : l->size - 1;
 }
 
-/* `figures` digits of value / one, 3 or 4, and the unit: "1.23us", "12.34M"; all that stand before the
- * point when these are more. */
-static char *digits(char buf[SHORT], uint64_t value, uint64_t one, unsigned figures, const char *unit)
+/* `figures` digits of value / one, 3 or 4, and the unit: "1.23us", "12.34M"; all that stand before
+ * the point when these are more. */
+static char *digits(char buf[SHORT], uint64_t value, uint64_t one, unsigned figures,
+                    const char *unit)
 {
 	unsigned before = 1, decimals = 0;
 	for (uint64_t whole = value / one; whole >= 10; whole /= 10)
@@ -56,7 +57,8 @@ static char *rate(char buf[SHORT], uint64_t n)
 		return digits(buf, n, 1, 4, "");
 	if (n < 1000000)
 		return digits(buf, n, 1000, 4, "k");
-	return n < 1000000000 ? digits(buf, n, 1000000, 4, "M") : digits(buf, n, 1000000000, 4, "G");
+	return n < 1000000000 ? digits(buf, n, 1000000, 4, "M")
+	                      : digits(buf, n, 1000000000, 4, "G");
 }
 
 static char *duration(char buf[SHORT], uint64_t ns)

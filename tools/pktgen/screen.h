@@ -1,7 +1,7 @@
 /*
  * What is told of a run while it goes: rows of a table for a terminal, or one line at a time for
- * whoever keeps what is written. Pure: figures in, text out; live.c has the figures, and knows where
- * the cursor is.
+ * whoever keeps what is written. Pure: figures in, text out; live.c has the figures, and knows
+ * where the cursor is.
  *
  * Invariants
  * 1. Printable ASCII, at most SCREEN_COLUMNS - 1 characters, so that no terminal wraps; no end of

@@ -1,10 +1,11 @@
 /*
- * What a generated frame carries, so that whoever receives it can judge it: the first STAMP_BYTES of
- * the payload behind the UDP, TCP or ICMP header. docs/pktgen.md describes it for other programs; the
- * judge of tools/nicsim's wires reads it as well (docs/nicsim.md, gen), which checks every byte.
+ * What a generated frame carries, so that whoever receives it can judge it: the first STAMP_BYTES
+ * of the payload behind the UDP, TCP or ICMP header. docs/pktgen.md describes it for other
+ * programs; the judge of tools/nicsim's wires reads it as well (docs/nicsim.md, gen), which checks
+ * every byte.
  *
- * The nine 16-bit words sum up to zero, ones' complement: the checksum of the frame does not depend on
- * number and time, and who finds the sum zero has found a stamp.
+ * The nine 16-bit words sum up to zero, ones' complement: the checksum of the frame does not depend
+ * on number and time, and who finds the sum zero has found a stamp.
  */
 #ifndef PKTGEN_STAMP_H
 #define PKTGEN_STAMP_H

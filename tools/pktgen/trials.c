@@ -1,18 +1,19 @@
 /*
- * The tests of RFC 2544 on the control core: rfc2544.h says which trial is next, conduct.h makes it,
- * what was counted goes back.
+ * The tests of RFC 2544 on the control core: rfc2544.h says which trial is next, conduct.h makes
+ * it, what was counted goes back.
  *
  * A trial is a run of the script's streams with one size for all. Each port sends the trial's rate;
- * streams of a port divide it by their weights, to the bit. The frames of a burst are divided in the
- * same way, to the frame.
+ * streams of a port divide it by their weights, to the bit. The frames of a burst are divided in
+ * the same way, to the frame.
  *
- * Section 23: before a trial the device is shown learning frames and given time; after it there is a
- * pause for it to settle and one to rest. Learning frames are the first of each stream, as many as have
- * other destination addresses, at a low rate: a router that does not know them asks, and is answered
- * (answer.h). They are a run of their own, of which nothing is counted.
+ * Section 23: before a trial the device is shown learning frames and given time; after it there is
+ * a pause for it to settle and one to rest. Learning frames are the first of each stream, as many
+ * as have other destination addresses, at a low rate: a router that does not know them asks, and is
+ * answered (answer.h). They are a run of their own, of which nothing is counted.
  *
- * A trial waits for its links. One that fails before its first frame was due has a cause that the next
- * one would have too (a neighbour that does not answer, no memory): the test ends then, and says it.
+ * A trial waits for its links. One that fails before its first frame was due has a cause that the
+ * next one would have too (a neighbour that does not answer, no memory): the test ends then, and
+ * says it.
  */
 #include "tools/pktgen/control.h"
 
@@ -116,7 +117,8 @@ static void divide_rates(struct plan *p, uint32_t milli_percent)
 		all[p->stream[i].port] += weight_of(&p->stream[i]);
 	for (unsigned i = 0; i < p->streams; i++) {
 		struct plan_stream *s = &p->stream[i];
-		uint64_t bps = wide_mul_div(conduct_line_bps(p, s->port), milli_percent, RFC2544_FULL);
+		uint64_t bps = wide_mul_div(conduct_line_bps(p, s->port), milli_percent,
+		                            RFC2544_FULL);
 		uint64_t from = wide_mul_div(bps, before[s->port], all[s->port]);
 		before[s->port] += weight_of(s);
 		s->rate = (struct plan_rate){
@@ -309,8 +311,8 @@ uint64_t trials_turn(void)
 	return t.on ? self.now_tsc + clock_ticks(&self.clock, 5 * MS) : UINT64_MAX;
 }
 
-/* Memory for the trials of the script, once: a quarter of what there is at most, and never more than
- * the plan needs. */
+/* Memory for the trials of the script, once: a quarter of what there is at most, and never more
+ * than the plan needs. */
 static bool take_memory(const struct plan_rfc2544 *p)
 {
 	uint32_t most = rfc2544_trials_max(p);
@@ -333,8 +335,8 @@ const char *trials_start(void)
 		return "the script has no rfc2544";
 	uint64_t bps = line_bps(p, &without);
 	if (bps == 0) {
-		fmt_format(why, sizeof why, "eth%u has no line rate, or no link; if it is the former, add a "
-		           "line such as \"line eth%u 10Gbps\"", without, without);
+		fmt_format(why, sizeof why, "eth%u has no line rate, or no link; if it is the "
+		           "former, add a line such as \"line eth%u 10Gbps\"", without, without);
 		return why;
 	}
 	if (!take_memory(&p->rfc2544))
