@@ -84,6 +84,9 @@ static void error_respects_room(void **s)
 		assert_int_equal(len, room < 88 ? 0 : room < 188 ? room : 188);
 		free(tight);
 	}
+	make_ip6(ip, HOST, PEER, 17, 1460);
+	for (unsigned room = 1280; room < 1300; room++)
+		assert_int_equal(build(out, room, 1500, 3, 0, 0), 1280);
 }
 
 /* May a time exceeded, a packet too big, an unrecognised option, another parameter problem go? */
@@ -161,11 +164,14 @@ static void errors_about_what_cannot_be_followed(void **s)
 	assert_allowed(n, false, false, true, true);
 	n = make_ip6(ip, HOST, PEER, 58, 0);
 	assert_allowed(n, false, false, true, true);
+	n = make_ip6(ip, HOST, PEER, 51, 8);
+	ip[41] = 9; /* likewise */
+	assert_allowed(n, false, false, true, true);
 	n = make_ip6(ip, HOST, PEER, 50, 0);
 	assert_allowed(n, true, true, true, true);
-	/* padding behind the packet is none of it: an error type there does not count */
+	/* padding behind the packet is none of it: a type there does not count */
 	make_ip6(ip, HOST, PEER, 58, 0);
-	ip[40] = 1;
+	ip[40] = 128;
 	assert_int_equal(icmp6_error_allowed(ip, 60, 1, 0), false);
 }
 

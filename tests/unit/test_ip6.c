@@ -337,6 +337,13 @@ static void no_extensions(void **s)
 		assert_int_equal(up.next_at, 6);
 		assert_false(up.fragment || up.problem || up.router_alert);
 	}
+	/* RFC 7112 is about fragments: an upper-layer header cut short is for its own layer to see */
+	const uint8_t upper_layers[] = {6, 17, 58};
+	for (unsigned i = 0; i < ARRAY_LEN(upper_layers); i++) {
+		chain_begin(DST);
+		chain_end(upper_layers[i], 2);
+		assert_int_equal(upper(), CNT_NONE);
+	}
 }
 
 static void chains_are_followed(void **s)
@@ -474,6 +481,7 @@ static void padding_bounded(void **s)
 		{{0, 0, 0, 0, 0, 0, 0, 0x1e, 5, 1, 2, 3, 4, 5}, true},
 		{{0, 1, 4, 0, 0, 0, 0, 0x1e, 5, 1, 2, 3, 4, 5}, true},
 		{{0x1e, 5, 1, 2, 3, 4, 5, 1, 3, 0, 0, 0, 1, 0}, true},
+		{{1, 2, 0, 0, 0x1e, 1, 1, 1, 5, 0, 0, 0, 0, 0}, true}, /* twice, not in a row */
 		{{1, 6, 0, 0, 0, 0, 0, 0, 0x1e, 4, 1, 2, 3, 4}, false},
 		{{0, 0, 0, 0, 0, 0, 0, 0, 0x1e, 4, 1, 2, 3, 4}, false},
 		{{1, 4, 0, 0, 0, 0, 1, 0, 0x1e, 4, 1, 2, 3, 4}, false},
@@ -816,6 +824,10 @@ static void fragments_refused(void **s)
 	assert_int_equal(ip6_frag_init(&it, ip, 56, 1), E_OK);
 	assert_int_equal(ip6_frag_next(&it, out, 55), 0); /* no room: nothing is lost */
 	assert_int_equal(ip6_frag_next(&it, out, 56), 56);
+	make_ip6(ip, SRC, DST, 17, 40); /* fits whole */
+	assert_int_equal(ip6_frag_init(&it, ip, 100, 1), E_OK);
+	assert_int_equal(ip6_frag_next(&it, out, 79), 0);
+	assert_int_equal(ip6_frag_next(&it, out, 80), 80);
 	const uint8_t never[] = {43, 44};
 	for (unsigned i = 0; i < 2; i++) {
 		make_ip6(ip, SRC, DST, never[i], 100);

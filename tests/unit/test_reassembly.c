@@ -298,16 +298,44 @@ static void keys_keep_datagrams_apart(void **s)
 		assert_int_equal(feed(80, 80, false), CNT_NONE);
 		assert_whole(160);
 	}
-	/* a link-local address means another node on another link (RFC 4007 6), a global one does not */
-	for (unsigned local = 0; local < 2; local++) {
+	/* a link-local address means another node on another link, a group others (RFC 4007 6) */
+	const struct {
+		const char *src, *dst;
+		bool zoned;
+	} rows[] = {{SRC6, DST6, false}, {"fe80::1", DST6, true}, {SRC6, "fe80::7", true},
+	            {SRC6, "ff05::7", true}};
+	for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
 		make_whole6(false);
-		if (local)
-			w.head_len = make_ip6(w.head, "fe80::1", DST6, 17, 0);
+		w.id += i;
+		w.head_len = make_ip6(w.head, rows[i].src, rows[i].dst, 17, 0);
 		assert_kept(feed_frag(0, make_piece(0, 80, true)));
 		enum counter fate = feed_frag(1, make_piece(80, 8, false));
 		assert_int_equal(fate, CNT_NONE);
-		assert_int_equal(res.ip == NULL, local);
+		assert_int_equal(res.ip == NULL, rows[i].zoned);
 	}
+}
+
+/* With two buckets some of sixteen pairs have one in common, where only their keys tell them apart. */
+static void keys_differ_in_one_bucket(void **s)
+{
+	(void)s;
+	enum { SOURCE, DESTINATION, PROTOCOL, IDENTIFICATION, ZONE, FIELDS };
+	struct reassembly_params two = REASSEMBLY_PARAMS_DEFAULT;
+	two.datagrams = 2;
+	for (unsigned id = 0; id < 16; id++)
+		for (unsigned field = 0; field < FIELDS; field++) {
+			begin_with(two);
+			make_whole(field == ZONE);
+			if (field == ZONE)
+				w.head_len = make_ip6(w.head, "fe80::1", DST6, 17, 0);
+			w.id = id;
+			assert_kept(feed_frag(0, make_piece(0, 80, true)));
+			w.head[15] ^= field == SOURCE;
+			w.head[19] ^= field == DESTINATION;
+			w.head[9] ^= field == PROTOCOL;
+			w.id ^= field == IDENTIFICATION ? 16 : 0;
+			assert_kept(feed_frag(field == ZONE, make_piece(80, 80, false)));
+		}
 }
 
 /* --- what is refused --- */
@@ -420,8 +448,10 @@ static void lengths(void **s)
 		assert_int_equal(feed(80, 0, true), CNT_drop_frag_length);
 		assert_false(res.problem);
 		assert_int_equal(feed(80, 0, false), CNT_drop_frag_length);
-		unsigned most = 65535 - 8 * hop;
-		assert_int_equal(feed(65528, most + 1 - 65528 + 8, false), CNT_drop_frag_too_long);
+		unsigned at = 65528 - 8 * hop;
+		w.id++;
+		assert_kept(feed(at, 7, false));
+		assert_int_equal(feed(at, 8, false), CNT_drop_frag_too_long);
 		assert_true(res.problem);
 		assert_int_equal(res.problem_pointer, 42 + 8 * hop); /* fragment offset */
 		begin_with(REASSEMBLY_PARAMS_DEFAULT);
@@ -447,13 +477,15 @@ static void lengths(void **s)
 	assert_whole(37);
 }
 
-/* Each fragment alone is short enough, but the first has more headers than the last. */
+/* Each fragment alone is short enough, but the first has more headers than the last: with them the
+ * packet is as long as one can be, or an octet longer. */
 static void too_long_with_the_headers_of_the_first(void **s)
 {
 	(void)s;
-	for (unsigned v6 = 0; v6 < 2; v6++) {
+	for (unsigned i = 0; i < 4; i++) {
+		bool v6 = i & 1, fits = i & 2;
 		make_whole(v6);
-		unsigned most = 65535 - (v6 ? 0 : 20);
+		unsigned most = 65536 - (v6 ? 8 : 24) - fits;
 		for (unsigned at = 1480; at < most; at += 1480)
 			assert_kept(feed(at, at + 1480 < most ? 1480 : most - at, at + 1480 < most));
 		unsigned kept = reassembly_held(&r);
@@ -463,8 +495,10 @@ static void too_long_with_the_headers_of_the_first(void **s)
 		else
 			make_whole4(4);
 		memcpy(w.data, plain.data, sizeof w.data);
-		assert_int_equal(feed(0, 1480, true), CNT_drop_frag_too_long);
-		assert_int_equal(cnt.v[CNT_drop_frag_too_long], kept);
+		assert_int_equal(feed(0, 1480, true), fits ? CNT_NONE : CNT_drop_frag_too_long);
+		if (fits)
+			assert_whole(most);
+		assert_int_equal(cnt.v[CNT_drop_frag_too_long], fits ? 0 : kept);
 		assert_int_equal(reassembly_held(&r), 0);
 		begin_with(REASSEMBLY_PARAMS_DEFAULT);
 	}
@@ -525,6 +559,8 @@ static void data_bounded(void **s)
 		assert_false(res.problem);
 		assert_int_equal(feed(0, 1000, true), CNT_NONE);
 		assert_whole(1001);
+		w.id++;
+		shuffled(1001, 8); /* of which the maps have no word too few */
 	}
 }
 
@@ -602,6 +638,17 @@ static void timeout(void **s)
 			assert_int_equal(late.len, n);
 			assert_memory_equal(late.packet, frag, n);
 		}
+}
+
+/* Who sent what was refused is told nothing more. */
+static void timeout_of_refused(void **s)
+{
+	(void)s;
+	make_whole6(false);
+	assert_kept(feed(0, 80, true));
+	assert_int_equal(feed(40, 80, true), CNT_drop_frag_overlap);
+	assert_true(reassembly_tick(&r, now + 60 * SECOND) == UINT64_MAX);
+	assert_int_equal(late.calls, 0);
 }
 
 /* Nobody ticked: a late fragment does not complete what is over. */
@@ -776,6 +823,7 @@ int main(void)
 		TEST(any_order_and_size),
 		TEST(atomic_fragments),
 		TEST(keys_keep_datagrams_apart),
+		TEST(keys_differ_in_one_bucket),
 		TEST(overlaps),
 		TEST(ends_disagree),
 		TEST(copies),
@@ -786,6 +834,7 @@ int main(void)
 		TEST(data_bounded),
 		TEST(full),
 		TEST(timeout),
+		TEST(timeout_of_refused),
 		TEST(timeout_seen_by_input),
 		TEST(parameters),
 		TEST(random_fragments),
