@@ -131,6 +131,7 @@ UNIT_WAY_82599_model := plain
 UNIT_WAY_82599_rx := plain
 UNIT_WAY_82599_tx := plain
 UNIT_WAY_82599_fuzz := plain
+UNIT_WAY_82599_timesync := plain
 UNIT_WAY_random := random
 UNIT_WAY_virtio_net := device
 UNIT_WAY_virtio_ring := ring
