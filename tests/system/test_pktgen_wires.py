@@ -1,6 +1,13 @@
 """The generator against cables that are known: what they lose, double and delay is what it reports."""
+import json
+import subprocess
+import time
+
 import pytest
-from generator import generator, report, start
+from conftest import ACCEL, IMAGE, LEFT_HOST, LEFT_ROUTER, QEMU, router_config
+from figures import Tests, check_stream
+from generator import begin, end, generator, paused, report, start
+from launcher.guest import LAUNCHER, PYTHON
 
 CONFIG = "application pktgen\n"
 # eth0 and eth1 are the two ends of a cable
@@ -52,3 +59,154 @@ def test_exactly_what_the_cable_did(make_router, tmp_path):
     assert (said["lost"], said["received"]) == (gone, 400 - gone), wire
     assert (said["corrupted"], said["duplicates"], said["reordered"]) == (
         wire["corrupted"], wire["duplicated"], wire["reordered"])
+
+
+def measure(tmp_path, script, config, *ports):
+    """`hayate run pktgen --report`: (exit code, the report)."""
+    conf, lab, out = tmp_path / "lab.conf", tmp_path / "lab.gen", tmp_path / "report"
+    conf.write_text(config)
+    lab.write_text(script)
+    words = [PYTHON, LAUNCHER, "run", "pktgen", "--accel", ACCEL, "--image", IMAGE, "--config",
+             str(conf), "--script", str(lab), "--report", str(out), "--nic", "ixgbe",
+             "--mac", "52:54:00:48:5a:00"]
+    words += ["--qemu", QEMU] if QEMU else []
+    for port in ports:
+        words += ["--port", port]
+    result = subprocess.run(words, capture_output=True, text=True, timeout=300,
+                            stdin=subprocess.DEVNULL, check=False)
+    assert (out / "report.json").exists(), result.stdout + result.stderr
+    assert "broke the rules" not in result.stderr
+    data = json.loads((out / "report.json").read_text())
+    text, page = ((out / ("report." + form)).read_text() for form in ("txt", "html"))
+    assert page.lower().startswith("<!doctype html>") and data["version"] in page
+    assert data["ports"][0]["name"] in text
+    return result.returncode, data
+
+
+RFC2544 = """\
+answer eth1 198.51.100.0/24
+line eth0 1Mbps
+line eth1 1Mbps
+catch-up 10s
+stream there
+ port eth0 to eth1
+ udp %s port 5000 198.51.100.77 port 6000
+run
+rfc2544 throughput latency frame-loss back-to-back
+ sizes 64/512
+ trial 300ms
+ settle 300ms
+ learn 0s
+ rest 0s
+ resolution 10%%
+ search 10%% to 40%%
+ repeat 2
+""" % LEFT_HOST
+
+
+@pytest.mark.parametrize("nic", ["ixgbe"])
+def test_rfc2544_over_cables(make_router, tmp_path):
+    """Two images, the generator and the router, with a cable between each two of their ports; every
+    figure of the report follows from its trials. The generator may catch up whatever a busy machine
+    keeps from it, so every trial is valid."""
+    cables = ["wire:stream:unix:%s/cable%d" % (tmp_path, index) for index in (0, 1)]
+    router = make_router(router_config(extra="arp 198.51.100.77 52:54:00:48:5a:01\n"),
+                         ports=[cable + ";listen=on" for cable in cables], wait=False)
+    router.wait_ready()
+    code, data = measure(tmp_path, RFC2544, "interface eth0\n ip address %s/24\n"
+                         "ip route 198.51.100.0/24 %s\n" % (LEFT_HOST, LEFT_ROUTER), *cables)
+    tests = data["rfc2544"]
+    assert code == 0 and tests["finished"]
+    Tests(tests).check()
+    assert all(trial["valid"] for trial in tests["trials"])
+    for test in ("throughput", "latency", "frame_loss", "back_to_back"):
+        assert [result["size"] for result in tests[test]] == [64, 512]
+    forwarded = router.balanced()["forwarded"]
+    assert forwarded >= sum(trial["received"] for trial in tests["trials"])
+
+
+RUN = """\
+stream a
+ port eth0 to eth1
+ mac destination 52:54:00:48:5a:01
+ udp 192.0.2.10 port 5000 198.51.100.10 port 6000
+ size imix
+ rate %s
+catch-up %s
+run 300 frames
+"""
+
+
+@pytest.mark.parametrize("rate, catch_up, code", [("1kpps", "10s", 0), ("1Mpps", "1ms", 120)])
+def test_report_of_a_valid_run(tmp_path, rate, catch_up, code):
+    """The exit code says whether the run was what was asked for: a cable loses nothing, and what the
+    host keeps from the generator is caught up. A million frames a second are more than it can do."""
+    found, data = measure(tmp_path, RUN % (rate, catch_up), CONFIG, "wire:link:1", "wire:link:0")
+    run = data["run"]
+    (stream,) = run["streams"]
+    check_stream(stream)
+    assert (found, run["valid"]) == (code, code == 0), run["why"]
+    assert (stream["sent"], stream["lost"]) == (300, 0)
+    assert (stream["forgiven"] > 0) == (code != 0)
+    assert stream["pacing_error"]["count"] == 300
+
+
+STARVED = CABLE.replace("2000pps", "500pps").replace("400 frames", "1500 frames")
+
+
+@pytest.mark.parametrize("nic", ["ixgbe"])
+@pytest.mark.parametrize("catch_up, valid", [("50ms", False), ("10s", True)])
+def test_starved_generator(make_router, tmp_path, catch_up, valid):
+    """Nothing of the machine runs for half a second, while its clock goes on: that is ten times what
+    it may catch up, and the run is not what was asked for; or it may, and all is sent."""
+    pidfile = tmp_path / "pid"
+    machine = generator(make_router, tmp_path, "catch-up %s\n%s" % (catch_up, STARVED), CONFIG,
+                        "--pidfile", str(pidfile), ports=("wire:link:1", "wire:link:0"))
+    begin(machine)
+    with paused(pidfile):
+        time.sleep(0.5)
+    end(machine)
+    run = report(machine)["run"]
+    (stream,) = run["streams"]
+    assert run["valid"] == valid
+    # from the first frame that is due meanwhile, by the machine's own measure of its clock
+    assert stream["worst_lag_ns"] >= 490_000_000
+    if valid:
+        assert run["why"] is None and stream["forgiven"] == 0
+    else:
+        assert run["why"] == "the generator fell behind"
+        assert stream["forgiven"] >= 0.44 * 500 and stream["behind"] > 0
+    assert (stream["sent"], stream["lost"]) == (1500, 0)
+
+
+PEER = """\
+catch-up 10s
+answer eth1 198.51.100.0/24
+stream a
+ port eth0 to eth1
+ mac destination 52:54:00:68:79:00
+ udp %s port 5000 198.51.100.77 port 6000
+ rate 200pps
+ limit 3s
+""" % LEFT_HOST
+
+
+@pytest.mark.parametrize("nic", ["ixgbe"])
+def test_starved_peer(make_router, tmp_path):
+    """The device under test stands still: the run is valid, and tells what was lost by it."""
+    pidfile = tmp_path / "pid"
+    cables = ["wire:stream:unix:%s/cable%d" % (tmp_path, index) for index in (0, 1)]
+    router = make_router(router_config(extra="arp 198.51.100.77 52:54:00:48:5a:01\n"),
+                         "--pidfile", str(pidfile), ports=[cable + ";listen=on" for cable in cables],
+                         wait=False)
+    router.wait_ready()
+    machine = generator(make_router, tmp_path, PEER, CONFIG, ports=cables)
+    begin(machine)
+    with paused(pidfile):
+        end(machine)
+        run = report(machine)["run"]
+    (stream,) = run["streams"]
+    assert run["valid"] and stream["forgiven"] == 0
+    assert stream["received"] > 0 and stream["lost"] > 0
+    assert stream["received"] + stream["lost"] == stream["sent"]
+    assert stream["duplicates"] == stream["corrupted"] == stream["reordered"] == 0

@@ -3,6 +3,7 @@ import json
 import subprocess
 
 from conftest import IMAGE
+from figures import Tests
 from launcher.guest import LAUNCHER, PYTHON
 
 
@@ -22,6 +23,7 @@ def measure(tmp_path, *options):
 def test_report_of_our_router(tmp_path):
     data = measure(tmp_path, "throughput", "latency", "--both-ways", "--family", "6")
     assert all(t["valid"] and t["sent"] > 0 for t in data["trials"])
+    Tests(data).check()
     for result in data["throughput"]:
         passed = data["trials"][result["trial"] - 1]
         assert result["status"] == "done" and result["bounded_by"] is None
