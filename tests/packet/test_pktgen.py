@@ -9,6 +9,7 @@ from machine import *
 from scapy.layers.inet6 import ICMPv6EchoRequest, ICMPv6NDOptDstLLAddr, ICMPv6NDOptSrcLLAddr
 from scapy.layers.inet import TCP
 from scapy.layers.l2 import Dot1Q
+from stamped import IMIX
 
 GENERATOR = CONFIG + "application pktgen\n"
 TARGET = "02:00:00:00:00:99"
@@ -127,6 +128,42 @@ def test_pacing_is_exact(make, rate, gap):
         late = (stamp.ns - first & 0xffffffff) - stamp.number * gap % (1 << 32)
         assert -1 <= late < 1.5, (stamp.number, late)
     assert "INVALID" not in g.text and "valid" in g.text
+
+
+def sent_at(make, text, count):
+    """Nanoseconds from the first frame to each."""
+    g = make(script(STREAM + text + " limit %d frames\n" % count))
+    start(g)
+    g.time(5 * SECOND)
+    stamps = [Stamp(frame) for frame in g.take_all(0)]
+    assert [stamp.number for stamp in stamps] == list(range(count)), g.text
+    assert "INVALID" not in g.text and "valid" in g.text
+    return [stamp.ns - stamps[0].ns & 0xffffffff for stamp in stamps]
+
+
+@pytest.mark.parametrize("rate, bits, overhead", [
+    ("100Mbps", 100e6, 20), ("100Mbps l2", 100e6, 0), ("10%", 100e6, 20), ("0.5%", 5e6, 20)])
+def test_pacing_of_sizes(make, rate, bits, overhead):
+    """A frame is due when those before it have taken their time on a line of 1 Gbit/s."""
+    due = 0
+    for n, at in enumerate(sent_at(make, " size imix\n rate %s\n" % rate, 1200)):
+        assert -1 <= at - due < 1.5, (n, at, due)
+        due += (IMIX[n % 12] + overhead) * 8 / bits * 1e9
+
+
+def test_pacing_of_bursts(make):
+    """Ten at once, each ten microseconds."""
+    for n, at in enumerate(sent_at(make, " rate 1Mpps\n burst 10\n", 1000)):
+        assert -1 <= at - n // 10 * 10000 < 1.5, (n, at)
+
+
+def test_pacing_of_a_ramp(make):
+    """At every time the frames sent are those of the even slope, to one: the integral of the rate.
+    Then it goes on at the last rate."""
+    for n, at in enumerate(sent_at(make, " ramp 1000pps to 3000pps over 1s\n", 3500)):
+        t = at / 1e9
+        due = 1000 * t + 1000 * t * t if t < 1 else 2000 + 3000 * (t - 1)
+        assert abs(n - due) < 1.01, (n, at, due)
 
 
 def test_sizes_in_turn(make):
