@@ -12,12 +12,15 @@ static struct rfc2544_trial trials[TRIALS];
 static struct judge_result judged[STREAMS];
 static struct pace_result paced[STREAMS];
 static struct report_stream streams[STREAMS];
+static struct histogram probed;
+static const struct report_probe probe = {.port_in = 1, .sent = 1000, .clock_error_ns = 1300,
+                                          .latency = &probed};
 static struct report report;
 static uint64_t state;
 
 static const struct report_port ports[] = {
-	{"eth0", "ixgbe", {0x52, 0x54, 0, 0, 0, 1}, LINE_BPS, false},
-	{"eth1", "virtio-net", {0x52, 0x54, 0, 0, 0, 2}, 0, true},
+	{"eth0", "ixgbe", {0x52, 0x54, 0, 0, 0, 1}, LINE_BPS, true},
+	{"eth1", "virtio-net", {0x52, 0x54, 0, 0, 0, 2}, 0, false},
 };
 
 static uint64_t noise(uint64_t below)
@@ -114,6 +117,10 @@ const struct report *sample_report(unsigned what)
 		make_stream(0, "small", 29761904, 60);
 		make_stream(1, "imix <v6>", 4000000, 353);
 		make_stream(2, "background", 1000000, 1514);
+		histogram_clear(&probed);
+		for (unsigned i = 0; i < 998; i++)
+			histogram_add(&probed, skewed(2400));
+		report.probe = &probe;
 		report.stream = streams;
 		report.streams = STREAMS;
 		report.elapsed_ns = 10000000000;

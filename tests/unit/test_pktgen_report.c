@@ -47,6 +47,8 @@ static void text_of_a_run(void **s)
 	         "0\n");
 	contains(" Mbit/s\n  no stamps: not judged\n");
 	contains("  pacing error ns: min 0 mean ");
+	contains("probe: eth0 to eth1 sent 1000, timed by the cards 998, clocks compared to 1300 ns\n"
+	         "  latency ns: min 24");
 	assert_null(strstr(text, "RFC 2544"));
 }
 
@@ -126,6 +128,9 @@ static void json_is_well_formed(void **s)
 		contains("\"script\":\"# \\\"quotes\\\", tabs\\u0009and \\u003c/script> do no harm\\u000a");
 		assert_true(!strstr(text, "\"rfc2544\":") == !(what & SAMPLE_RFC2544));
 		assert_true(!strstr(text, "\"run\":") == !(what & SAMPLE_RUN));
+		assert_true(!strstr(text, "\"probe\":{\"port\":0,\"port_in\":1,\"sent\":1000,"
+		                          "\"clock_error_ns\":1300,\"latency\":{\"count\":998,") ==
+		            !(what & SAMPLE_RUN));
 	}
 }
 
