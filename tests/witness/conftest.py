@@ -52,25 +52,26 @@ CARDS = {"82599": Card("ixgbe", "ixgbe", "8086:10fb", 10000, [
 
 
 class Models:
-    """A running nicsim with these taps as its wires, its control socket and its traces."""
+    """A running nicsim with these wires (as in --port), its control socket and its traces."""
 
-    def __init__(self, card, hosts, directory, log):
+    def __init__(self, card, wires, directory, log):
         self.card = card
-        self.traces = ["%s.trace%d" % (log, index) for index in range(len(hosts))]
-        self.read_up_to = [0] * len(hosts)
+        self.traces = ["%s.trace%d" % (log, index) for index in range(len(wires))]
+        self.read_up_to = [0] * len(wires)
         self.control = os.path.join(directory, "control")
         self.stats_path = os.path.join(directory, "stats.json")
-        taps = [ports.Port(host.port) for host in hosts]
-        fds = {index: ports.open_tap(port, 1, header=0) for index, port in enumerate(taps)}
+        cards = [ports.Port(wire) for wire in wires]
+        fds = {index: ports.open_tap(port, 1, header=0) for index, port in enumerate(cards)
+               if port.kind == "tap"}
         try:
             self.process = nicsim.Nicsim(SimpleNamespace(
-                nic=card.nic, nic_mode="strict", mac=ports.MAC_BASE, ports=taps,
+                nic=card.nic, nic_mode="strict", mac=ports.MAC_BASE, ports=cards,
                 nicsim_option=["%d:trace=%s" % item for item in enumerate(self.traces)],
                 nicsim_control=self.control, nicsim_stats=self.stats_path, nicsim_cpus=None), fds)
         finally:
             for index in fds:
                 os.close(fds[index][0])
-        self.devices = [word for index in range(len(taps)) for word in
+        self.devices = [word for index in range(len(cards)) for word in
                         modelled(index, self.process.directory)]
 
     def command(self, line):
@@ -108,9 +109,10 @@ class Models:
 
 
 class Lab:
-    """A Linux guest whose only cards are models; `hosts` are at the other ends of the cables."""
+    """A Linux guest whose only cards are models; `hosts` are at the other ends of the cables, but
+    for the last cards, which have these `wires`."""
 
-    def __init__(self, card, name, hosts=1, **options):
+    def __init__(self, card, name, hosts=1, wires=(), **options):
         self.card = card
         self.stack = contextlib.ExitStack()
         try:
@@ -119,8 +121,9 @@ class Lab:
             self.stack.callback(_keep_logs, log)
             self.hosts = [self.stack.enter_context(netlab.Host("host%d" % index))
                           for index in range(hosts)]
-            self.host = self.hosts[0]
-            self.models = Models(card, self.hosts, directory, log)
+            self.host = self.hosts[0] if hosts else None
+            self.models = Models(card, [host.port for host in self.hosts] + list(wires),
+                                 directory, log)
             self.stack.callback(self._end_models)
             self.guest = self.stack.enter_context(LinuxGuest(
                 self.models.devices, log=log + ".console", qemu_log=log + ".qemu", **options))

@@ -47,6 +47,8 @@ DPDK = Recipe(
       "bus_vdev", "bus_auxiliary")] + ["libgcc_s.so.*"],  # libc wants the latter to end a thread
     [], [])
 
+PTP = Recipe("ptp", ["linuxptp"], ["ptp4l", "phc_ctl"], [], [], [])
+
 PROGRAM_DIRECTORIES = ["bin", "sbin", "usr/bin", "usr/sbin"]
 KMOD_NAMES = ["modprobe", "rmmod", "insmod", "lsmod", "modinfo", "depmod"]
 TOOL_S = 120
