@@ -47,7 +47,7 @@ MBUFS = 4096  # of testpmd, which takes them in turn: with 16384 a frame costs t
 LATENCY_PPS = 20000
 LATENCY = ("min", "p50", "p99", "p99.9", "max")
 UNITS = {"mpps": ("Mpps", "higher"), "cycles_per_packet": ("TSC cycles", "lower"),
-         "busy_share": ("of time", "higher")}
+         "busy_share": ("of time", "higher"), "doorbells_per_packet": ("per packet", "lower")}
 
 
 def script(lines, port="eth0", run_s=RUN_S, rate="flat"):
@@ -114,8 +114,9 @@ class Ours:
 
     def inside(self):
         core = next(row for row in self.guest.cores() if row["core"] == 1)
-        sent = sum(port["tx_pkts"] for port in self.guest.interfaces().values())
-        return core["busy_cycles"], sent
+        ports = self.guest.interfaces().values()
+        return [core["busy_cycles"]] + [sum(port[name] for port in ports)
+                                        for name in ("tx_pkts", "mmio_writes")]
 
     def begin(self):
         self.before = self.inside()
@@ -132,11 +133,13 @@ class Ours:
     def end(self):
         """What the run came to, as the generator says itself."""
         said = self.guest.expect(OVER, PATIENCE_S).group(0)
-        cycles, sent = (after - before for after, before in zip(self.inside(), self.before))
+        cycles, sent, doorbells = (after - before for after, before
+                                   in zip(self.inside(), self.before))
         rate = re.search(r"([0-9.]+) Mpps", said)
         if not rate:
             raise BenchError("the generator sent nothing: " + said)
-        return said, {"mpps": float(rate.group(1)), "cycles_per_packet": cycles / sent}
+        return said, {"mpps": float(rate.group(1)), "cycles_per_packet": cycles / sent,
+                      "doorbells_per_packet": doorbells / sent}
 
 
 class Testpmd:
