@@ -29,8 +29,8 @@ struct app_extension {
 	 * NULL there: there was no memory for it. */
 	size_t snapshot_bytes;
 
-	/* Further bytes of it, not zeroed, asked for when the configuration has been read:
-	 * view->extension_more. NULL there: there was no memory for them, or none were wanted. */
+	/* Further bytes of it, not zeroed, asked for once before each start, when the configuration
+	 * has been read: view->extension_more. NULL there: there was no memory for them, or none were wanted. */
 	size_t (*snapshot_more)(void);
 
 	/* Of each data core's shared area: view_extension_shared(), view_extension_shared_of(core). It

@@ -56,7 +56,7 @@ bool module_file(const struct module *m, struct text name, struct text *data)
 	struct text_error none;
 	struct text rest = m->files, other;
 	while (rest.len > 0 && next_file(&rest, &other, data, &none, 0) == E_OK)
-		if (text_is_word(other, name))
+		if (other.len == name.len && memcmp(other.at, name.at, name.len) == 0)
 			return true;
 	return false;
 }

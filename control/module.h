@@ -25,7 +25,7 @@ struct module {
  * not whole. The text is good nevertheless, and there are no files then. */
 int module_open(struct module *m, struct text whole, struct text_error *err);
 
-/* The file of that name; false: there is none. Case does not matter, as in all words. */
+/* The file of exactly that name; false: there is none. */
 bool module_file(const struct module *m, struct text name, struct text *data);
 
 #endif

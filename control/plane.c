@@ -362,6 +362,7 @@ static size_t place_extension(struct view *v, size_t used, size_t room)
 	const struct app_extension *e = extension_get();
 	unsigned count;
 	const struct shell_command *commands = commands_all(&count);
+	size_t more = e && e->snapshot_more ? whole_pages(e->snapshot_more()) : 0;
 	if (!shell_runs(&plane.shell))
 		shell_set_commands(&plane.shell, commands, count);
 	if (!e || room < used || room - used < e->snapshot_bytes)
@@ -369,7 +370,6 @@ static size_t place_extension(struct view *v, size_t used, size_t room)
 	v->extension = (uint8_t *)v + used;
 	memset(v->extension, 0, e->snapshot_bytes);
 	size_t bytes = whole_pages(e->snapshot_bytes);
-	size_t more = e->snapshot_more ? whole_pages(e->snapshot_more()) : 0;
 	if (more == 0 || room - used < bytes + TABLES_LEAST || room - used - bytes - TABLES_LEAST < more)
 		return bytes;
 	v->extension_more = (uint8_t *)v->extension + bytes;

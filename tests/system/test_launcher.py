@@ -68,6 +68,18 @@ def test_script(tmp_path, kernel):
     launcher_script.join(None, str(script), str(both))
     assert both.read_bytes() == b"script vo_ice.gen\n# \xff\nstream a"
     assert len(launcher_script.name_of("x" * 100)) == 47
+    # what it replays, once, under the name that the script has for it
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "b.pcap").write_bytes(b"\xa1\n")
+    (tmp_path / "a").write_bytes(b"")
+    text = b"stream a\n replay a\n# replay c\nstream b\n\tREPLAY sub/b.pcap  # all\nstream c\n replay a"
+    script.write_bytes(text)
+    launcher_script.join(None, str(script), str(both))
+    assert both.read_bytes() == (b"script vo_ice.gen\n" + text + b"\nfile a 0\nfile sub/b.pcap 2\n\xa1\n")
+    (tmp_path / "a").unlink()
+    with pytest.raises(errors.LauncherError, match="vo ice.gen replays .*/a: No such file"):
+        launcher_script.join(None, str(script), str(both))
+    script.write_bytes(b"stream a")
     arguments = ("--image", kernel, "--print", "--script")
     assert hayate("run", "pktgen", *arguments, str(script)).returncode == 0
     for app, path, word in (("router", str(script), "takes none"), ("pktgen", "/none", "no such")):

@@ -80,6 +80,83 @@ static void rates_are_exact(void **s)
 	}
 }
 
+/* A trace of `frames` frames, for ever: frame k is due at the sum of the gaps before it. */
+#define GAPS 37
+static uint64_t gap[GAPS + 32];
+
+static uint64_t take_gaps(uint64_t now)
+{
+	uint64_t took = 0;
+	unsigned n;
+	while ((n = pace_due_gaps(&p, now, gap + p.result.sent % GAPS, 32)) > 0) {
+		pace_sent_gaps(&p, gap + p.result.sent % GAPS, n);
+		took += n;
+	}
+	return took;
+}
+
+/* Frames that are due: those whose time in the trace is not beyond `ticks` at that speed. */
+static uint64_t due_gaps(uint64_t ticks, uint64_t speed, uint64_t *count, u128 *ns)
+{
+	for (; *ns * HZ * 1000 <= (u128)ticks * 1000000000 * speed; ++*count)
+		*ns += gap[*count % GAPS];
+	return *count;
+}
+
+static void traces_are_exact(void **s)
+{
+	(void)s;
+	static const uint64_t speed[] = {1, 500, 1000, 2000, 2500, 1000000};
+	for (unsigned k = 0; k < ARRAY_LEN(speed); k++) {
+		struct plan_stream a = stream_of(PLAN_TRACE, speed[k], 60);
+		struct pace_rate r = rate_of(0);
+		uint64_t start = random64() >> 8, now = start, should_be = 0;
+		u128 ns = 0;
+		for (unsigned i = 0; i < GAPS; i++) /* some go together */
+			gap[i] = random_below(4) ? random_below(2000) * speed[k] : 0;
+		memcpy(gap + GAPS, gap, 32 * sizeof *gap);
+		pace_start(&p, &a, &r, start);
+		assert_int_equal(pace_due_gaps(&p, start - 1, gap, 32), 0);
+		for (unsigned i = 0; i < 20000; i++) {
+			take_gaps(now);
+			assert_true(p.result.sent == due_gaps(now - start, speed[k], &should_be, &ns));
+			uint64_t next = pace_next(&p);
+			assert_true(next > now && ns * HZ * 1000 <= (u128)(next - start) * 1000000000 * speed[k]);
+			assert_true(ns * HZ * 1000 > (u128)(next - 1 - start) * 1000000000 * speed[k]);
+			now = i % 16 == 15 ? next : now + 1 + random_below(HZ / 100000);
+		}
+		assert_true(pace_kept(&p) && p.result.forgiven == 0 && p.result.behind == 0);
+		assert_true(histogram_count(&p.result.error) == p.result.sent);
+		assert_true(p.result.error.max <= 17000);
+	}
+}
+
+/* Every frame of a trace goes, later if need be; and that is no run as it was asked for. */
+static void traces_lose_no_frame(void **s)
+{
+	(void)s;
+	struct plan_stream a = stream_of(PLAN_TRACE, 1000, 60);
+	struct pace_rate r = rate_of(0);
+	for (unsigned i = 0; i < ARRAY_LEN(gap); i++)
+		gap[i] = 1000000;
+	pace_start(&p, &a, &r, 0);
+	assert_int_equal(take_gaps(0), 1);
+	assert_int_equal(take_gaps(HZ / 1000 * 19 / 10), 1);
+	assert_int_equal(take_gaps(HZ / 1000 * 21 / 10), 1);
+	assert_true(pace_kept(&p));
+	assert_int_equal(take_gaps(HZ), 1);
+	assert_true(!pace_kept(&p) && p.result.behind == 1 && p.result.forgiven == 0);
+	assert_true(p.result.worst_lag_ns > 996000000 && p.result.worst_lag_ns < 998000000);
+	assert_int_equal(take_gaps(HZ + HZ / 1000 - 1000), 0); /* from there on as the trace */
+	assert_int_equal(take_gaps(HZ + HZ / 1000 + 1000), 1);
+	/* an hour between two frames */
+	gap[p.result.sent % GAPS] = gap[p.result.sent % GAPS + GAPS] = 3600 * GBIT;
+	take_gaps(HZ + HZ / 500 + 1000);
+	assert_int_equal(take_gaps(HZ * 3600), 0);
+	assert_int_equal(take_gaps(HZ * 3601 + HZ / 500 + 2000), 1);
+	assert_int_equal(p.result.behind, 1);
+}
+
 /* A year in turns of hours: nothing accumulates. (One frame a second, so few are owed.) */
 static void no_drift_in_a_year(void **s)
 {
@@ -371,6 +448,8 @@ int main(void)
 	seed_random("test_pktgen_pace");
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rates_are_exact),
+		cmocka_unit_test(traces_are_exact),
+		cmocka_unit_test(traces_lose_no_frame),
 		cmocka_unit_test(no_drift_in_a_year),
 		cmocka_unit_test(imix_is_exact),
 		cmocka_unit_test(senders_share_the_rate),

@@ -46,7 +46,7 @@ static void forget_lines(struct plan *p)
 	p->rfc2544.line = p->probe.line = 0;
 	memset(p->line_line, 0, sizeof p->line_line);
 	for (unsigned i = 0; i < PLAN_STREAMS_MAX; i++)
-		p->stream[i].line = 0;
+		p->stream[i].line = p->stream[i].replay.line = 0;
 	for (unsigned i = 0; i < PLAN_ANSWERS_MAX; i++)
 		p->answer[i].line = 0;
 }
@@ -58,6 +58,8 @@ static void check_plan(void)
 	static struct frames f;
 	for (unsigned i = 0; i < plan.streams; i++) {
 		struct plan_stream s = plan.stream[i];
+		if (s.replay.file[0] != 0)
+			continue; /* its frames are not made */
 		assert_int_equal(frames_init(&f, &s, mac, mac, i, 0, 1), E_OK);
 		for (unsigned k = 0; k < plan.rfc2544.sizes; k++) {
 			s.size[0] = plan.rfc2544.size[k];
@@ -233,7 +235,7 @@ static void test_good(void **state)
 }
 
 /* Of one stream in a script: line 3 is its last, what is added begins on line 4. */
-static const struct {
+static const struct mistake {
 	const char *text;
 	uint32_t line;
 	const char *word, *reason;
@@ -243,8 +245,8 @@ static const struct {
 	{"verify all\n", 1, "all", "unexpected word; expected \"verify\""},
 	{STREAM " frob\n", 4, "frob", "unknown statement; in a stream there are port, cores, mac, "
 	 "vlan, "
-	 "udp, tcp, icmp, ip, ttl, tos, size, stamp, no stamp, rate, ramp, burst, weight, limit and "
-	 "vary"},
+	 "udp, tcp, icmp, ip, ttl, tos, size, stamp, no stamp, rate, ramp, burst, weight, limit, vary, "
+	 "replay, speed and loop"},
 	{"rfc2544 latency\n frob\n", 2, "frob", "unknown statement; in rfc2544 there are sizes, trial, "
 	 "settle, learn, rest, loss, resolution, search and repeat"},
 	{STREAM " mac 1\n", 4, "1", "expected source or destination after \"mac\""},
@@ -478,22 +480,84 @@ static const struct {
 	 "streams of eth0 ask for more than 100% of it together"},
 };
 
+static void reject(const struct mistake *m)
+{
+	if (parse_bytes(m->text, strlen(m->text), &plan) == 0)
+		fail_msg("accepted: %s", m->text);
+	if (error.line != m->line || strcmp(error.word, m->word) != 0 ||
+	    strncmp(error.reason, m->reason, strlen(m->reason)) != 0)
+		fail_msg("%s: %u: %s, at \"%s\"", m->text, error.line, error.reason, error.word);
+	assert_memory_equal(&plan, &empty, sizeof plan);
+}
+
 static void test_bad(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-		if (parse_bytes(bad[i].text, strlen(bad[i].text), &plan) == 0)
-			fail_msg("accepted: %s", bad[i].text);
-		if (error.line != bad[i].line || strcmp(error.word, bad[i].word) != 0 ||
-		    strncmp(error.reason, bad[i].reason, strlen(bad[i].reason)) != 0)
-			fail_msg("%s: %u: %s, at \"%s\"", bad[i].text, error.line, error.reason, error.word);
-		assert_memory_equal(&plan, &empty, sizeof plan);
-	}
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		reject(&bad[i]);
 	char line[64];
 	text_error_format(line, sizeof line, "a.gen", &(struct text_error){3, "x", "no"});
 	assert_string_equal(line, "a.gen:3: no, at \"x\"");
 	text_error_format(line, sizeof line, "a.gen", &(struct text_error){3, "", "no"});
 	assert_string_equal(line, "a.gen:3: no");
+}
+
+#define REPLAY "stream r\n port eth0\n replay a/b.pcap\n"
+#define NAME_TOO_LONG "0123456789012345678901234567890123456789012345678901234567890123"
+
+static void test_replay(void **state)
+{
+	(void)state;
+	static const char *const good[] = {
+		REPLAY, REPLAY " speed 0.001\n", REPLAY " speed 1000\n loop forever\n limit 5s\n",
+		REPLAY " rate flat\n weight 2\n loop 1000000000000\n", REPLAY " rate 50%\n burst 4\n",
+		REPLAY " ramp 1pps to 9pps over 1s\n", REPLAY " loop 3\n limit 7 frames\nrun\n",
+		"stream r\n port eth0 to eth1\n speed 2\n mac source 02:00:00:00:00:01\n replay x\n"
+		" mac destination 02:00:00:00:00:02\n" STREAM,
+	};
+	static const struct mistake wrong[] = {
+		{"stream r\n port eth0\n replay\n", 3, "", "the line ends too early; expected "
+		 "\"replay FILE\""},
+		{"stream r\n port eth0\n replay a b\n", 3, "b", "unexpected word"},
+		{"stream r\n port eth0\n replay " NAME_TOO_LONG "\n", 3,
+		 "01234567890123456789012345678901234567890123456",
+		 "the name has 64 characters; at most 63 are kept"},
+		{REPLAY " speed 0\n", 4, "0", "a speed is a number such as 0.5 or 2, from 0.001 to 1000"},
+		{REPLAY " speed 1000.001\n", 4, "1000.001", "a speed is a number"},
+		{REPLAY " speed 0.0001\n", 4, "0.0001", "a speed is a number"},
+		{REPLAY " loop 0\n", 4, "0", "the number of rounds must be a decimal number from 1 to"},
+		{REPLAY " loop ever\n", 4, "ever", "the number of rounds must be"},
+		{REPLAY " speed 2\n rate 1pps\n", 4, "speed", "the stream has a rate; the times"},
+		{REPLAY " speed 2\n rate flat\n", 4, "speed", "the stream has a rate; the times"},
+		{REPLAY " burst 2\n", 4, "burst", "frames of a replay go when the file says"},
+		{REPLAY " rate flat\n burst 2\n", 5, "burst", "a flat stream has no gaps between bursts"},
+		{REPLAY " weight 2\n", 4, "weight", "weights divide a port among its flat streams"},
+		{REPLAY " udp 1.1.1.1 2.2.2.2\n", 4, "udp", "stream r replays a file (line 3), which says "
+		 "what its frames are"},
+		{"stream r\n port eth0\n vlan 1\n no stamp\n replay a\n", 3, "vlan", "stream r replays a "
+		 "file (line 5)"},
+		{REPLAY " cores 2\n", 4, "cores", "stream r replays a file"},
+		{REPLAY " ttl 64\n", 4, "ttl", "stream r replays a file"},
+		{STREAM " loop 3\n", 4, "loop", "the stream replays nothing; add a line \"replay FILE\""},
+		{STREAM " speed 1\n", 4, "speed", "the stream replays nothing; add a line"},
+		{REPLAY "rfc2544 latency\n", 3, "replay", "rfc2544 sends frames of its own sizes"},
+		{"replay a\n", 1, "replay", "\"replay\" belongs into a block of a stream"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+		admit(good[i]);
+		check_plan();
+	}
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
+		reject(&wrong[i]);
+	admit(REPLAY " speed 2.5\n loop 3\n");
+	const struct plan_stream *s = &plan.stream[0];
+	assert_string_equal(s->replay.file, "a/b.pcap");
+	assert_true(s->rate.unit == PLAN_TRACE && s->rate.value == 2500 && s->replay.rounds == 3);
+	assert_true(s->cores == 1 && !s->resolve && !s->stamped);
+	admit(REPLAY);
+	assert_true(s->rate.unit == PLAN_TRACE && s->rate.value == 1000 && s->replay.rounds == 1);
+	admit(REPLAY " loop forever\n rate flat\n");
+	assert_true(s->rate.unit == PLAN_FLAT && s->replay.rounds == 0);
 }
 
 static void add(char *text, const char *format, ...) PRINTF_LIKE(2, 3);
@@ -628,7 +692,7 @@ static void test_manual(void **state)
 		check_plan();
 		at = end + 4;
 	}
-	assert_int_equal(scripts, 3);
+	assert_int_equal(scripts, 4);
 }
 
 /* --- hostile text --- */
@@ -710,6 +774,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_full), cmocka_unit_test(test_good), cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_replay),
 		cmocka_unit_test(test_most), cmocka_unit_test(test_ports), cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_manual), cmocka_unit_test(test_hostile),
 	};

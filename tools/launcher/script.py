@@ -1,9 +1,15 @@
-"""`--script`: a configuration and a script for the packet generator in one file, for the guest takes
-one boot module (docs/configuration.md, `script`)."""
+"""`--script`: a configuration, a script for the packet generator and the captures that it replays, in
+one file, for the guest takes one boot module (docs/configuration.md, `script`)."""
 import os
 import re
+import shutil
+
+from .errors import LauncherError
 
 NAME_MAX = 47
+# Statements `replay FILE`: a line's words, without its comment.
+REPLAY = re.compile(rb"^[ \t]*replay[ \t]+([^ \t\r\n]+)", re.I | re.M)
+MODULE_MAX = 2 << 30  # below 4 GiB, with room for the devices
 
 
 def name_of(path):
@@ -11,8 +17,24 @@ def name_of(path):
     return re.sub(r"[^A-Za-z0-9._+-]", "_", os.path.basename(path))[:NAME_MAX]
 
 
+def captures(path, text):
+    """{name in the script: path} of the captures that a script replays; they lie beside it."""
+    names = dict.fromkeys(REPLAY.findall(text))
+    return {name: os.path.join(os.fsencode(os.path.dirname(path)), name) for name in names}
+
+
+def _add_file(out, name, path, script):
+    try:
+        with open(path, "rb") as file:
+            out.write(b"file %s %d\n" % (name, os.fstat(file.fileno()).st_size))
+            shutil.copyfileobj(file, out)
+    except OSError as error:
+        raise LauncherError("%s replays %s: %s" %
+                            (script, os.fsdecode(path), error.strerror)) from None
+
+
 def join(config, script, to):
-    """Writes both to the file `to`; config may be None."""
+    """Writes all to the file `to`; config may be None."""
     text = b""
     if config:
         with open(config, "rb") as file:
@@ -21,5 +43,13 @@ def join(config, script, to):
         rest = file.read()
     if text and not text.endswith(b"\n"):
         text += b"\n"
+    files = captures(script, rest)
+    if files and not rest.endswith(b"\n"):
+        rest += b"\n"
     with open(to, "wb") as file:
         file.write(text + b"script " + name_of(script).encode() + b"\n" + rest)
+        for name, path in files.items():
+            _add_file(file, name, path, script)
+        if file.tell() > MODULE_MAX:
+            raise LauncherError("%s and what it replays have %d MiB; %d are what can be loaded" %
+                                (script, file.tell() >> 20, MODULE_MAX >> 20))

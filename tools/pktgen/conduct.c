@@ -5,6 +5,7 @@
 #include "control/resolve.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
+#include "tools/pktgen/traces.h"
 
 #define MS 1000000ull
 #define TURN_NS (5 * MS)
@@ -212,6 +213,7 @@ static void assign(void)
 		const struct plan_stream *s = &c.plan.stream[i];
 		struct run_stream *rs = &c.stream[i];
 		rs->send = !(c.request.silent >> i & 1);
+		rs->trace = *traces_of(i);
 		rs->senders = (uint8_t)(s->cores && s->cores < cores() ? s->cores : cores());
 		rs->first = (uint8_t)(next % cores());
 		next += rs->senders;

@@ -7,6 +7,7 @@
 #include "lib/mem.h"
 #include "tools/pktgen/probe.h"
 #include "tools/pktgen/script.h"
+#include "tools/pktgen/traces.h"
 
 #define MS 1000000ull
 #define SETTLE_NS (500 * MS)
@@ -36,14 +37,38 @@ static void read_script(void)
 	if (!generator.has_script)
 		return;
 	if (script_parse(s->text.at, s->text.len, &generator.plan, &e) != E_OK ||
-	    script_check_ports(&generator.plan, core_port_count(), &e) != E_OK)
+	    script_check_ports(&generator.plan, core_port_count(), &e) != E_OK ||
+	    traces_measure(&generator.plan, &plane.module, &e) != E_OK)
 		refuse(&e);
+}
+
+/* The script is read when the plane asks what memory its traces take. */
+static size_t snapshot_more(void)
+{
+	read_script();
+	return generator.is_bad ? 0 : traces_bytes();
+}
+
+static void lay_traces(void)
+{
+	struct text_error e;
+	size_t bytes = traces_bytes();
+	if (generator.is_bad || bytes == 0)
+		return;
+	if (view_get()->extension_more) {
+		traces_lay(&generator.plan, &plane.module, view_get()->extension_more);
+		return;
+	}
+	text_fail(&e, generator.plan.stream[0].line, text_of(""), "the captures that are replayed take "
+	          "%llu MiB, which the machine does not have for them: give it more memory",
+	          (unsigned long long)(bytes >> 20) + 1);
+	refuse(&e);
 }
 
 static void start(void)
 {
 	conduct_reset();
-	read_script();
+	lay_traces();
 	autostart_tsc = 0;
 }
 
@@ -189,6 +214,7 @@ const struct app_extension pktgen_extension = {
 	.link = link,
 	.timer = timer,
 	.snapshot_bytes = sizeof(struct run_order),
+	.snapshot_more = snapshot_more,
 	.shared_bytes = sizeof(struct run_result),
 	.commands = pktgen_commands,
 	.command_count = PKTGEN_COMMANDS,

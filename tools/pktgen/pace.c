@@ -104,6 +104,20 @@ static void ramp_start(struct pace *p, const struct plan_stream *s, const struct
 	set_rate(p, step_rate(p, 0));
 }
 
+/* A trace at so many thousandths of its speed, in numbers as small as will do, for ns_scale. */
+static void trace_start(struct pace *p, uint64_t speed, uint64_t hz)
+{
+	uint64_t per_tick = 1000000000 * speed, per_ns = hz * PLAN_SPEED_ONE;
+	while (per_tick % 10 == 0 && per_ns % 10 == 0) {
+		per_tick /= 10;
+		per_ns /= 10;
+	}
+	p->by_gap = true;
+	p->unit = per_ns;
+	p->cost = 0;
+	set_rate(p, per_tick);
+}
+
 void pace_start(struct pace *p, const struct plan_stream *s, const struct pace_rate *r,
                 uint64_t start_tsc)
 {
@@ -112,8 +126,8 @@ void pace_start(struct pace *p, const struct plan_stream *s, const struct pace_r
 	p->flat = s->rate.unit == PLAN_FLAT;
 	p->by_bytes = s->rate.unit != PLAN_PPS;
 	p->overhead = PLAN_FCS_BYTES + (s->rate.unit == PLAN_L2_BPS ? 0 : PLAN_WIRE_BYTES);
-	p->one_len = s->size_mode == PLAN_SIZES_LIST && s->sizes <= 1;
-	p->len_mean = (uint16_t)mean_len(s);
+	p->one_len = s->size_mode == PLAN_SIZES_LIST && s->sizes <= 1 && r->len_mean == 0;
+	p->len_mean = r->len_mean ? r->len_mean : (uint16_t)mean_len(s);
 	p->burst = s->burst > 1 ? s->burst : 1;
 	p->last = p->start = start_tsc;
 	p->hz = r->hz;
@@ -123,7 +137,9 @@ void pace_start(struct pace *p, const struct plan_stream *s, const struct pace_r
 	/* of the stream's rate this flow has its share: its frames cost that much more */
 	p->unit = r->hz * r->senders * (p->by_bytes ? 8 : 1);
 	p->cost = cost_of(p, p->len_mean);
-	if (s->ramp_ns && !p->flat)
+	if (s->rate.unit == PLAN_TRACE)
+		trace_start(p, s->rate.value, r->hz);
+	else if (s->ramp_ns && !p->flat)
 		ramp_start(p, s, r);
 	else
 		set_rate(p, units(&s->rate, r->line_bps));
@@ -137,16 +153,20 @@ static struct wide as_wide(unsigned __int128 n)
 	return (struct wide){(uint64_t)(n >> 64), (uint64_t)n};
 }
 
-/* More is owed than may be: whole frames are given up. */
+/* More is owed than may be: whole frames are given up; of a trace the time. */
 static COLD void forgive(struct pace *p)
 {
 	unsigned __int128 owed = (unsigned __int128)p->balance;
-	unsigned __int128 excess = owed - (unsigned __int128)p->limit + (p->cost - 1);
-	uint64_t frames = wide_div(as_wide(excess), p->cost);
 	uint64_t ticks = wide_div(as_wide(owed), p->rate);
 	uint64_t lag_ns = wide_mul_div(ticks, 1000000000, p->hz);
-	p->balance -= (pace_parts)p->cost * frames;
-	p->result.forgiven += frames;
+	if (p->by_gap) {
+		p->balance = 0;
+	} else {
+		unsigned __int128 excess = owed - (unsigned __int128)p->limit + (p->cost - 1);
+		uint64_t frames = wide_div(as_wide(excess), p->cost);
+		p->balance -= (pace_parts)p->cost * frames;
+		p->result.forgiven += frames;
+	}
 	p->result.behind++;
 	if (lag_ns > p->result.worst_lag_ns)
 		p->result.worst_lag_ns = lag_ns;
@@ -213,6 +233,7 @@ static inline uint64_t parts_to_ns(const struct pace *p, pace_parts parts)
 struct errors {
 	uint64_t sum, min, max;
 };
+#define NO_ERRORS {0, UINT64_MAX, 0}
 
 static inline void note_error(struct pace *p, struct errors *e, pace_parts lag)
 {
@@ -247,23 +268,53 @@ static void sent_each(struct pace *p, struct errors *e, const uint16_t *len, uns
 	}
 }
 
+/* Of n frames that went, with these errors. */
+static inline void book(struct pace *p, const struct errors *e, unsigned n)
+{
+	struct histogram *h = &p->result.error;
+	p->result.sent += n;
+	h->sum = wide_add(h->sum, e->sum);
+	h->min = e->min < h->min ? e->min : h->min;
+	h->max = e->max > h->max ? e->max : h->max;
+	if (e->max > p->result.worst_lag_ns)
+		p->result.worst_lag_ns = e->max;
+}
+
 void pace_sent(struct pace *p, uint64_t now, const uint16_t *len, unsigned n)
 {
-	struct errors e = {0, UINT64_MAX, 0};
-	struct histogram *h = &p->result.error;
+	struct errors e = NO_ERRORS;
 	(void)now; /* pace_due has paid up to it */
-	p->result.sent += n;
-	if (p->flat || n == 0)
+	if (p->flat || n == 0) {
+		p->result.sent += n;
 		return;
+	}
 	if (p->burst == 1 && (p->one_len || !len))
 		sent_even(p, &e, n);
 	else
 		sent_each(p, &e, p->one_len ? NULL : len, n);
-	h->sum = wide_add(h->sum, e.sum);
-	h->min = e.min < h->min ? e.min : h->min;
-	h->max = e.max > h->max ? e.max : h->max;
-	if (e.max > p->result.worst_lag_ns)
-		p->result.worst_lag_ns = e.max;
+	book(p, &e, n);
+}
+
+unsigned pace_due_gaps(struct pace *p, uint64_t now, const uint64_t *gap_ns, unsigned max)
+{
+	if (now < p->last)
+		return 0;
+	pay(p, now);
+	pace_parts balance = p->balance;
+	unsigned n = 0;
+	for (; n < max && balance >= 0; n++)
+		balance -= (pace_parts)gap_ns[n] * p->unit;
+	return n;
+}
+
+void pace_sent_gaps(struct pace *p, const uint64_t *gap_ns, unsigned n)
+{
+	struct errors e = NO_ERRORS;
+	for (unsigned i = 0; i < n; i++) {
+		note_error(p, &e, p->balance);
+		p->balance -= (pace_parts)gap_ns[i] * p->unit;
+	}
+	book(p, &e, n);
 }
 
 uint64_t pace_next(const struct pace *p)
@@ -283,7 +334,7 @@ bool pace_kept(const struct pace *p)
 {
 	const struct pace_result *r = &p->result;
 	if (r->forgiven == 0)
-		return true;
+		return !p->by_gap || r->behind == 0;
 	uint64_t owed_ns = parts_to_ns(p, p->limit);
 	uint64_t allowed = wide_mul_div(r->sent + r->forgiven, p->tolerance_ppm, 1000000);
 	return r->forgiven <= allowed && r->worst_lag_ns <= 2 * owed_ns;

@@ -16,6 +16,11 @@
  * The ramp goes in PACE_STEPS steps of constant rate, each the mean of its part of the slope, so
  * that at the end of each the number sent is that of the even slope.
  *
+ * A stream that replays a trace at the trace's own times (PLAN_TRACE) pays for the time from each
+ * frame to the next: a unit is then a nanosecond of the trace, of which a second brings 10^9 at
+ * speed 1. None of its frames is ever given up, so that as many go as the script says: who has
+ * fallen behind goes on from there, later than the trace, and has not kept to what was asked for.
+ *
  * For 64-bit machines: the balance has 128 bits. What a card's rate limiter keeps is flat here.
  */
 #ifndef PKTGEN_PACE_H
@@ -36,6 +41,7 @@ struct pace_rate {
 	uint64_t line_bps; /* of the port, for PLAN_PERCENT */
 	uint32_t sender, senders; /* this flow sends frames sender, sender + senders, ... */
 	uint64_t owed_max;        /* ticks that the flow may owe: plan_catch_up_ns */
+	uint16_t len_mean;        /* of a trace's frames; 0: the stream says what they are */
 	/* Millionths of the frames that may be forgiven in small pieces, for trials at line rate:
 	 * the clocks of cable and TSC differ (IEEE 802.3 allows either +-100 ppm), so that asking
 	 * for a line rate that is a hair above the cable's own must not make a trial invalid. 0:
@@ -56,6 +62,7 @@ struct pace_result {
 struct pace {
 	bool flat;
 	bool by_bytes;
+	bool by_gap;           /* PLAN_TRACE: pace_due_gaps, pace_sent_gaps */
 	uint16_t len_mean;     /* of all frames, or their one length */
 	bool one_len;
 	uint32_t overhead;     /* bytes that a frame costs besides its length */
@@ -86,6 +93,10 @@ unsigned pace_due(struct pace *p, uint64_t now, const uint16_t *len, unsigned ma
 
 /* The first n of those that pace_due named went, at the same `now`. */
 void pace_sent(struct pace *p, uint64_t now, const uint16_t *len, unsigned n);
+
+/* The same of a trace at its own times: gap_ns[i] is the time from frame i of them to the next. */
+unsigned pace_due_gaps(struct pace *p, uint64_t now, const uint64_t *gap_ns, unsigned max);
+void pace_sent_gaps(struct pace *p, const uint64_t *gap_ns, unsigned n);
 
 /* The tick at which the next frame is due, as far as is known; in a ramp not beyond the present
  * step. The loop may sleep until then. UINT64_MAX: never. */

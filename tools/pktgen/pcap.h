@@ -3,9 +3,10 @@
  *
  *     pcap    draft-ietf-opsawg-pcap: file header (section 4), packet records (section 5), times in
  *             microseconds or nanoseconds
- *     pcapng  draft-ietf-opsawg-pcapng: blocks (section 3.1), of which are read Section Header (4.1),
- *             Interface Description (4.2) with if_tsresol, if_fcslen and if_tsoffset, Simple Packet
- *             (4.4), Enhanced Packet (4.3); all others but the obsolete Packet Block are passed over
+ *     pcapng  draft-ietf-opsawg-pcapng: blocks (section 3.1), of which are read Section Header
+ *             (4.1), Interface Description (4.2) with if_tsresol, if_fcslen and if_tsoffset,
+ *             Enhanced Packet (4.3), Simple Packet (4.4); all others but the obsolete Packet Block
+ *             are passed over
  *
  * Invariants
  * 1. The file may be any bytes. Nothing outside of it is read; every step goes forward by a record.

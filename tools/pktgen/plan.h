@@ -19,6 +19,7 @@
 #define PLAN_FIELDS_MAX 8  /* modifiers of a stream */
 #define PLAN_SIZES_MAX 16  /* frame sizes of a stream */
 #define PLAN_NAME_BYTES 24
+#define PLAN_FILE_BYTES 64
 #define PLAN_VLANS_MAX 2   /* tags of a frame */
 #define PLAN_FRAME_MIN 60  /* 64 with FCS */
 #define PLAN_FRAME_MAX 9216
@@ -63,7 +64,11 @@ enum plan_rate_unit {
 	PLAN_L1_BPS,  /* bits a second on the wire: frame, FCS, preamble, gap */
 	PLAN_L2_BPS,  /* of frame and FCS */
 	PLAN_PERCENT, /* of the port's line rate, in 1/1000 per cent */
+	PLAN_TRACE,   /* when the replayed trace says, at so many thousandths of its speed */
 };
+
+#define PLAN_SPEED_EXPONENT 3
+#define PLAN_SPEED_ONE 1000
 
 struct plan_rate {
 	enum plan_rate_unit unit;
@@ -74,6 +79,14 @@ struct plan_rate {
 struct plan_limit {
 	uint64_t ns;
 	uint64_t frames;
+};
+
+/* A stream may send the frames of a capture instead of such as are made: what says how frames are
+ * made does not matter then, and it has one sender. */
+struct plan_replay {
+	char file[PLAN_FILE_BYTES]; /* its name; empty: frames are made */
+	uint32_t line;              /* of the script */
+	uint64_t rounds;            /* how often the file is sent; 0: until a limit */
 };
 
 struct plan_stream {
@@ -105,6 +118,7 @@ struct plan_stream {
 	uint32_t burst;            /* frames back to back at a time; 1: evenly spaced */
 	uint16_t weight;           /* of streams of PLAN_FLAT on one port: frames of a turn */
 	struct plan_limit limit;
+	struct plan_replay replay;
 };
 #define PLAN_PORT_NONE 0xff
 

@@ -30,6 +30,7 @@
 #include "tools/pktgen/histogram.h"
 #include "tools/pktgen/judge.h"
 #include "tools/pktgen/plan.h"
+#include "tools/pktgen/trace.h"
 
 #define RUN_MSG_ORDER 1
 #define RUN_MSG_PROBE 2 /* the frame is one of probe.h's, to be sent at once */
@@ -41,6 +42,7 @@ struct run_stream {
 	bool send;
 	uint8_t first, senders;
 	uint8_t mac_src[6], mac_dst[6];
+	struct trace trace; /* what it replays, in the snapshot */
 };
 
 struct run_order {

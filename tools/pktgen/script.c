@@ -303,28 +303,31 @@ static const struct script_statement statements[] = {
 	{"probe", "probe ethN to ethN [ADDRESS ADDRESS] [every TIME]", script_probe, IN_SCRIPT, true},
 	{"stream", "stream NAME", parse_stream, IN_SCRIPT, false},
 	{"port", "port ethN [to ethN]", script_stream_port, IN_STREAM, true},
-	{"cores", "cores (N | all)", script_stream_cores, IN_STREAM, true},
+	{"cores", "cores (N | all)", script_stream_cores, IN_MADE, true},
 	{"mac source", "mac source MAC", script_stream_mac_source, IN_STREAM, true},
 	{"mac destination", "mac destination MAC", script_stream_mac_destination, IN_STREAM, true},
-	{"vlan", "vlan ID [priority N] [dei]", script_stream_vlan, IN_STREAM, false},
-	{"udp", "udp ADDRESS [port N] ADDRESS [port N]", script_stream_udp, IN_STREAM, false},
+	{"vlan", "vlan ID [priority N] [dei]", script_stream_vlan, IN_MADE, false},
+	{"udp", "udp ADDRESS [port N] ADDRESS [port N]", script_stream_udp, IN_MADE, false},
 	{"tcp", "tcp ADDRESS [port N] ADDRESS [port N] [flags FLAG/FLAG...]", script_stream_tcp,
-	 IN_STREAM, false},
-	{"icmp", "icmp ADDRESS ADDRESS [identifier N] [sequence N]", script_stream_icmp, IN_STREAM,
+	 IN_MADE, false},
+	{"icmp", "icmp ADDRESS ADDRESS [identifier N] [sequence N]", script_stream_icmp, IN_MADE,
 	 false},
-	{"ip", "ip ADDRESS ADDRESS", script_stream_ip, IN_STREAM, false},
-	{"ttl", "ttl N", script_stream_ttl, IN_STREAM, true},
-	{"tos", "tos N", script_stream_tos, IN_STREAM, true},
+	{"ip", "ip ADDRESS ADDRESS", script_stream_ip, IN_MADE, false},
+	{"ttl", "ttl N", script_stream_ttl, IN_MADE, true},
+	{"tos", "tos N", script_stream_tos, IN_MADE, true},
 	{"size", "size (BYTES | BYTES/BYTES... | imix | random BYTES BYTES [seed N])",
-	 script_stream_size, IN_STREAM, true},
-	{"stamp", "stamp", script_stream_stamp, IN_STREAM, true},
-	{"no stamp", "no stamp", script_stream_no_stamp, IN_STREAM, true},
+	 script_stream_size, IN_MADE, true},
+	{"stamp", "stamp", script_stream_stamp, IN_MADE, true},
+	{"no stamp", "no stamp", script_stream_no_stamp, IN_MADE, true},
 	{"rate", "rate (flat | RATE [hardware])", script_stream_rate, IN_STREAM, true},
 	{"ramp", "ramp RATE to RATE over TIME", script_stream_ramp, IN_STREAM, true},
 	{"burst", "burst FRAMES", script_stream_burst, IN_STREAM, true},
 	{"weight", "weight N", script_stream_weight, IN_STREAM, true},
 	{"limit", "limit (TIME | N frames | TIME or N frames)", script_stream_limit, IN_STREAM, true},
-	{"vary", "vary (" FIELD ") (" MODE ")", script_stream_vary, IN_STREAM, false},
+	{"vary", "vary (" FIELD ") (" MODE ")", script_stream_vary, IN_MADE, false},
+	{"replay", "replay FILE", script_stream_replay, IN_REPLAY, true},
+	{"speed", "speed N", script_stream_speed, IN_REPLAY, true},
+	{"loop", "loop (N | forever)", script_stream_loop, IN_REPLAY, true},
 	{"run", "run [TIME | N frames | TIME or N frames]", parse_run, IN_SCRIPT, true},
 	{"rfc2544", "rfc2544 (throughput | latency | frame-loss | back-to-back)...", parse_rfc2544,
 	 IN_SCRIPT, true},
@@ -364,7 +367,7 @@ static int fail_unknown(struct script_parser *p, unsigned matched)
 	if (matched == 0 && p->block == IN_STREAM)
 		return FAIL(p, 0, "unknown statement; in a stream there are port, cores, mac, vlan, udp, "
 		            "tcp, icmp, ip, ttl, tos, size, stamp, no stamp, rate, ramp, burst, weight, "
-		            "limit and vary");
+		            "limit, vary, replay, speed and loop");
 	if (matched == 0 && p->block == IN_RFC2544)
 		return FAIL(p, 0, "unknown statement; in rfc2544 there are sizes, trial, settle, learn, "
 		            "rest, loss, resolution, search and repeat");
@@ -376,11 +379,17 @@ static int fail_unknown(struct script_parser *p, unsigned matched)
 	            "\"mac\"" : "expected stamp after \"no\"");
 }
 
+/* The block that it stands in. */
+static enum script_block block_of(const struct script_statement *s)
+{
+	return s->block == IN_MADE || s->block == IN_REPLAY ? IN_STREAM : s->block;
+}
+
 static int fail_place(struct script_parser *p, const struct script_statement *s)
 {
 	return FAIL(p, 0, "\"%s\" belongs into a block of %s; write \"%s\" before it", s->words,
-	            s->block == IN_STREAM ? "a stream" : "rfc2544",
-	            s->block == IN_STREAM ? "stream NAME" : "rfc2544 TEST");
+	            block_of(s) == IN_STREAM ? "a stream" : "rfc2544",
+	            block_of(s) == IN_STREAM ? "stream NAME" : "rfc2544 TEST");
 }
 
 static void open_block(struct script_parser *p, enum script_block block)
@@ -389,6 +398,14 @@ static void open_block(struct script_parser *p, enum script_block block)
 	for (unsigned s = 0; s < ARRAY_LEN(statements); s++)
 		if (statements[s].block != IN_SCRIPT)
 			p->seen[s] = 0;
+}
+
+/* A stream cannot have statements of both kinds: which it has had. */
+static void note_first(struct script_first *first, const struct script_parser *p,
+                       const struct script_statement *s)
+{
+	if (first->line == 0)
+		*first = (struct script_first){p->line, s->words};
 }
 
 static int parse_statement(struct script_parser *p)
@@ -409,7 +426,7 @@ static int parse_statement(struct script_parser *p)
 	if (found == NULL)
 		return fail_unknown(p, partial);
 	p->statement = found;
-	if (found->block != IN_SCRIPT && found->block != p->block)
+	if (found->block != IN_SCRIPT && block_of(found) != p->block)
 		return fail_place(p, found);
 	uint32_t *seen = &p->seen[found - statements];
 	if (found->once && *seen != 0)
@@ -418,6 +435,10 @@ static int parse_statement(struct script_parser *p)
 		open_block(p, found->parse == parse_stream ? IN_STREAM :
 		              found->parse == parse_rfc2544 ? IN_RFC2544 : IN_SCRIPT);
 	*seen = p->line;
+	if (found->block == IN_MADE)
+		note_first(&p->said->made, p, found);
+	if (found->block == IN_REPLAY)
+		note_first(&p->said->replayed, p, found);
 	return found->parse(p, best);
 }
 

@@ -7,13 +7,14 @@
  *
  * Invariants
  * 1. Nothing half read: after an error *out is empty (all zero).
- * 2. Every accepted plan can be sent: for each stream frames_init (frames.h) succeeds with every
- *    size that it may be sent in, those of RFC 2544 included.
+ * 2. Every accepted plan can be sent: for each stream whose frames are made frames_init (frames.h)
+ *    succeeds with every size that it may be sent in, those of RFC 2544 included.
  * 3. script_print() writes text that parses to the same plan (line numbers aside).
  * 4. Time is linear in the text, memory is the plan.
  *
  *     script.c         lines, the table of statements, those of the script itself
- *     script_stream.c  the statements of a stream; script_vary.c: `vary` of them
+ *     script_stream.c  the statements of a stream; script_vary.c: `vary` of them, script_replay.c:
+ *                      those about a capture
  *     script_value.c   numbers with units. script_parse.h: what these share
  *     script_check.c   what only the whole can tell
  *     script_print.c   text again

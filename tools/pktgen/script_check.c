@@ -63,13 +63,14 @@ static int check_rfc2544(struct script_parser *p, const struct plan_stream *s,
 	return 0;
 }
 
-static int check_stream(struct script_parser *p, struct plan_stream *s,
-                        const struct script_said *said)
+/* Of a stream whose frames are made. */
+static int check_made(struct script_parser *p, struct plan_stream *s,
+                      const struct script_said *said)
 {
 	const struct text name = text_of(s->name);
-	if (s->port == PLAN_PORT_NONE)
-		return text_fail(p->err, s->line, name,
-		                   "the stream has no port; add a line \"port ethN\"");
+	if (said->replayed.line != 0)
+		return text_fail(p->err, said->replayed.line, text_of(said->replayed.words),
+		                 "the stream replays nothing; add a line \"replay FILE\"");
 	if (said->addresses == 0)
 		return text_fail(p->err, s->line, name, "the stream has no addresses; add a line such as "
 		                   "\"udp 192.0.2.1 198.51.100.1\"");
@@ -77,7 +78,17 @@ static int check_stream(struct script_parser *p, struct plan_stream *s,
 		if (s->field[i].where == PLAN_MAC_DST)
 			s->resolve = false;
 	int error = p->out->has_rfc2544 ? check_rfc2544(p, s, said) : 0;
-	if (error != 0 || (error = check_sizes(p, s, said)) != 0)
+	return error != 0 ? error : check_sizes(p, s, said);
+}
+
+static int check_stream(struct script_parser *p, struct plan_stream *s,
+                        const struct script_said *said)
+{
+	if (s->port == PLAN_PORT_NONE)
+		return text_fail(p->err, s->line, text_of(s->name),
+		                   "the stream has no port; add a line \"port ethN\"");
+	int error = s->replay.file[0] != 0 ? script_check_replay(p, s, said) : check_made(p, s, said);
+	if (error != 0)
 		return error;
 	if (said->weight != 0 && s->rate.unit != PLAN_FLAT)
 		return text_fail(p->err, said->weight, text_of("weight"),

@@ -16,12 +16,21 @@
 /* The values of a list stand in one word: 32 IPv6 addresses have 1279 characters. */
 #define SCRIPT_LINE_MAX 2047
 
-enum script_block { IN_SCRIPT, IN_STREAM, IN_RFC2544 };
+/* Where a statement stands; of a stream: any, one whose frames are made, one that replays. */
+enum script_block { IN_SCRIPT, IN_STREAM, IN_MADE, IN_REPLAY, IN_RFC2544 };
+
+/* The first statement of a kind. */
+struct script_first {
+	uint32_t line; /* 0: there was none */
+	const char *words;
+};
 
 /* What the plan does not say of a stream but its checks want: lines, 0 where nothing was said. */
 struct script_said {
-	uint32_t addresses, size, rate, burst, weight, limit, no_stamp;
+	uint32_t addresses, size, rate, burst, weight, limit, no_stamp, speed, loop;
 	bool stamp;
+	uint64_t times; /* the speed, in thousandths */
+	struct script_first made, replayed; /* of IN_MADE, of IN_REPLAY */
 };
 
 struct script_parser {
@@ -138,6 +147,16 @@ int script_stream_burst(struct script_parser *p, unsigned i);
 int script_stream_weight(struct script_parser *p, unsigned i);
 int script_stream_limit(struct script_parser *p, unsigned i);
 int script_stream_vary(struct script_parser *p, unsigned i); /* script_vary.c */
+
+/* --- script_replay.c --- */
+
+int script_stream_replay(struct script_parser *p, unsigned i);
+int script_stream_speed(struct script_parser *p, unsigned i);
+int script_stream_loop(struct script_parser *p, unsigned i);
+
+/* The stream replays a file: what it may not say, and what it did not say. */
+int script_check_replay(struct script_parser *p, struct plan_stream *s,
+                        const struct script_said *said);
 
 int script_probe(struct script_parser *p, unsigned i); /* script_probe.c, of the script */
 

@@ -202,7 +202,7 @@ static void print_sending(const struct printer *p, const struct plan_stream *s)
 		print(p, " over ");
 		print_time(p, s->ramp_ns);
 		print(p, "\n");
-	} else {
+	} else if (s->rate.unit != PLAN_TRACE) {
 		print(p, " rate ");
 		print_rate(p, &s->rate);
 		print(p, "%s\n", s->card_rate ? " hardware" : "");
@@ -215,19 +215,24 @@ static void print_sending(const struct printer *p, const struct plan_stream *s)
 		print_limit(p, " limit", &s->limit);
 }
 
-static void print_stream(const struct printer *p, const struct plan_stream *s, bool rfc2544)
+static void print_replay(const struct printer *p, const struct plan_stream *s)
 {
-	char mac[FMT_MAC_MAX];
-	print(p, "stream %s\n port eth%u", s->name, s->port);
-	if (s->port_in != PLAN_PORT_NONE)
-		print(p, " to eth%u", s->port_in);
-	print(p, "\n");
+	char number[SCRIPT_NUMBER_MAX];
+	print(p, " replay %s\n", s->replay.file);
+	if (s->rate.unit == PLAN_TRACE && s->rate.value != PLAN_SPEED_ONE)
+		print(p, " speed %s\n", script_scaled(number, s->rate.value, PLAN_SPEED_EXPONENT));
+	if (s->replay.rounds == 0)
+		print(p, " loop forever\n");
+	else if (s->replay.rounds != 1)
+		print(p, " loop %llu\n", (unsigned long long)s->replay.rounds);
+	print_sending(p, s);
+}
+
+/* What the frames of a stream are that are made. */
+static void print_made(const struct printer *p, const struct plan_stream *s, bool rfc2544)
+{
 	if (s->cores != 0)
 		print(p, " cores %u\n", s->cores);
-	if (!eth_is_zero(s->mac_src))
-		print(p, " mac source %s\n", fmt_mac(mac, s->mac_src));
-	if (!eth_is_zero(s->mac_dst))
-		print(p, " mac destination %s\n", fmt_mac(mac, s->mac_dst));
 	for (unsigned i = 0; i < s->vlans; i++)
 		print(p, " vlan %u priority %u%s\n", s->vlan[i] & 0xfffu, s->vlan[i] >> 13u,
 		      s->vlan[i] & 0x1000 ? " dei" : "");
@@ -245,6 +250,23 @@ static void print_stream(const struct printer *p, const struct plan_stream *s, b
 		print(p, " weight %u\n", s->weight);
 	for (unsigned i = 0; i < s->fields; i++)
 		print_field(p, s, &s->field[i]);
+}
+
+static void print_stream(const struct printer *p, const struct plan_stream *s, bool rfc2544)
+{
+	char mac[FMT_MAC_MAX];
+	print(p, "stream %s\n port eth%u", s->name, s->port);
+	if (s->port_in != PLAN_PORT_NONE)
+		print(p, " to eth%u", s->port_in);
+	print(p, "\n");
+	if (!eth_is_zero(s->mac_src))
+		print(p, " mac source %s\n", fmt_mac(mac, s->mac_src));
+	if (!eth_is_zero(s->mac_dst))
+		print(p, " mac destination %s\n", fmt_mac(mac, s->mac_dst));
+	if (s->replay.file[0] != 0)
+		print_replay(p, s);
+	else
+		print_made(p, s, rfc2544);
 }
 
 /* --- the rest --- */

@@ -14,16 +14,22 @@ _Static_assert(FRAME_AT >= NIC_SLOT_ROOM, "the driver writes before the frame");
  * frames. */
 #define BYTES_MAX (192u << 20)
 
+/* Of a trace that is not sent flat so many frames are looked at together: few are due at a time. */
+#define TIMED_MAX 16
+
 struct flow {
 	unsigned stream, sender;
 	bool over;       /* sends no more in this run */
 	bool alike;      /* all its frames are the same bytes */
 	bool flat;
+	bool by_trace;   /* its frames are due when the trace says */
 	uint16_t weight; /* of flat flows: frames of a turn, */
 	uint16_t credit; /* and those still to come of this one */
 	uint64_t n;      /* frames sent, and the number of the next */
 	uint64_t limit;
 	uint64_t end_tsc;
+	const struct trace *trace; /* that it replays; NULL: its frames are made, in `buffers` */
+	uint32_t at;     /* frame of the trace that is next */
 	uint8_t **buffers; /* as many frames as the port has slots; behind the last the first again */
 	struct frames frames;
 	struct pace pace;
@@ -101,7 +107,7 @@ static uint64_t share_of(uint64_t frames, unsigned sender, unsigned senders)
 static void start_pace(struct flow *f)
 {
 	const struct plan_stream *s = &order->plan.stream[f->stream];
-	const struct pace_rate rate = {
+	struct pace_rate rate = {
 		.hz = self.clock.tsc_hz,
 		.line_bps = order->line_bps[s->port],
 		.sender = f->sender,
@@ -109,12 +115,17 @@ static void start_pace(struct flow *f)
 		.owed_max = order->owed_max,
 		.tolerance_ppm = order->tolerance_ppm,
 	};
+	if (f->trace) {
+		rate.len_mean = (uint16_t)(f->trace->bytes / f->trace->frames);
+		f->limit = trace_total(f->trace, s->replay.rounds);
+	}
 	pace_start(&f->pace, s, &rate, order->begin_tsc);
-	f->limit = share_of(s->limit.frames, f->sender, rate.senders);
+	f->limit = min_u64(f->limit, share_of(s->limit.frames, f->sender, rate.senders));
 	f->end_tsc = order->end_tsc;
 	if (s->limit.ns)
 		f->end_tsc = min_u64(f->end_tsc, order->begin_tsc + clock_ticks(&self.clock, s->limit.ns));
 	f->flat = s->rate.unit == PLAN_FLAT;
+	f->by_trace = s->rate.unit == PLAN_TRACE;
 	f->weight = s->weight ? s->weight : 1;
 }
 
@@ -138,6 +149,20 @@ static bool make_frames(struct flow *f, unsigned slots)
 	return true;
 }
 
+/* Of a flow whose frames are made. */
+static enum run_why make_flow(struct flow *f, const struct plan_stream *s, unsigned sender,
+                              unsigned slots)
+{
+	const struct run_stream *rs = &order->stream[f->stream];
+	if (frames_init(&f->frames, s, rs->mac_src, rs->mac_dst, stamp_flow(f->stream, sender), sender,
+	                rs->senders) != E_OK)
+		return RUN_WHY_FRAMES;
+	if (!make_frames(f, slots))
+		return RUN_WHY_MEMORY;
+	f->alike = frames_fixed(&f->frames, 1);
+	return RUN_WHY_NOT;
+}
+
 static enum run_why add_flow(unsigned stream, unsigned sender)
 {
 	const struct plan_stream *s = &order->plan.stream[stream];
@@ -149,15 +174,13 @@ static enum run_why add_flow(unsigned stream, unsigned sender)
 	memset(f, 0, sizeof *f);
 	f->stream = stream;
 	f->sender = sender;
-	if (frames_init(&f->frames, s, rs->mac_src, rs->mac_dst, stamp_flow(stream, sender), sender,
-	                rs->senders) != E_OK)
-		return RUN_WHY_FRAMES;
+	f->limit = UINT64_MAX;
+	f->trace = rs->trace.frame ? &rs->trace : NULL;
 	enum run_why why = open_outlet(o, s->port);
+	if (why == RUN_WHY_NOT && !f->trace)
+		why = make_flow(f, s, sender, o->slots);
 	if (why != RUN_WHY_NOT)
 		return why;
-	if (!make_frames(f, o->slots))
-		return RUN_WHY_MEMORY;
-	f->alike = frames_fixed(&f->frames, 1);
 	if (o->flows == 0)
 		used[used_count++] = s->port;
 	o->flow[o->flows++] = f;
@@ -167,7 +190,7 @@ static enum run_why add_flow(unsigned stream, unsigned sender)
 /* One flow, one size: slot i has buffer i, and its descriptor is never written again. */
 static bool is_bound(const struct outlet *o)
 {
-	return o->flows == 1 && frames_one_size(&o->flow[0]->frames);
+	return o->flows == 1 && !o->flow[0]->trace && frames_one_size(&o->flow[0]->frames);
 }
 
 static void bind(struct outlet *o)
@@ -245,14 +268,12 @@ static void fill(struct outlet *o, const struct flow *f, uint32_t slot, const ui
 }
 
 /* Puts what is due of the flow, `most` frames at most, into the slots from `slot` on. Returns how many;
- * *bytes has theirs added. */
-static unsigned send_flow(struct outlet *o, struct flow *f, uint64_t now, uint32_t slot,
-                          unsigned most, uint64_t *bytes)
+ * *bytes has theirs added. Of a flow whose frames are made: */
+static unsigned put_made(struct outlet *o, struct flow *f, uint64_t now, uint32_t slot,
+                         unsigned most, uint64_t *bytes)
 {
 	uint16_t lens[RUN_BURST_MAX];
 	bool one_size = frames_one_size(&f->frames);
-	struct run_sent *sent = &result->sent[f->stream];
-	most = (unsigned)min_u64(most, f->limit - f->n);
 	if (!one_size)
 		frames_lens(&f->frames, f->n, most, lens);
 	unsigned n = pace_due(&f->pace, now, one_size ? NULL : lens, most);
@@ -260,11 +281,54 @@ static unsigned send_flow(struct outlet *o, struct flow *f, uint64_t now, uint32
 		return 0;
 	if (!f->alike || !is_bound(o))
 		fill(o, f, slot, one_size ? NULL : lens, n, now);
-	uint64_t add = 0;
 	for (unsigned i = 0; i < n && !one_size; i++)
-		add += lens[i];
-	add += one_size ? (uint64_t)n * frames_len_max(&f->frames) : 0;
+		*bytes += lens[i];
+	*bytes += one_size ? (uint64_t)n * frames_len_max(&f->frames) : 0;
 	pace_sent(&f->pace, now, one_size ? NULL : lens, n);
+	return n;
+}
+
+/* Of a trace, whose frames lie ready: the slots say where. */
+static unsigned put_trace(struct outlet *o, struct flow *f, uint64_t now, uint32_t slot,
+                          unsigned most, uint64_t *bytes)
+{
+	const struct trace *t = f->trace;
+	uint16_t lens[RUN_BURST_MAX];
+	uint64_t gaps[TIMED_MAX];
+	uint32_t at = f->at;
+	if (!f->flat)
+		most = most < TIMED_MAX ? most : TIMED_MAX;
+	for (unsigned i = 0; i < most; i++) {
+		lens[i] = t->frame[at].len;
+		if (f->by_trace)
+			gaps[i] = trace_gap_ns(t, at);
+		at = at + 1 < t->frames ? at + 1 : 0;
+	}
+	unsigned n = f->by_trace ? pace_due_gaps(&f->pace, now, gaps, most)
+	                         : pace_due(&f->pace, now, lens, most);
+	for (unsigned i = 0; i < n; i++) {
+		uint8_t *data = (uint8_t *)trace_data(t, f->at); /* nobody writes there: struct nic_slot */
+		o->table[(slot + i) & (o->slots - 1)] = (struct nic_slot){data, lens[i]};
+		*bytes += lens[i];
+		f->at = f->at + 1 < t->frames ? f->at + 1 : 0;
+	}
+	if (f->by_trace)
+		pace_sent_gaps(&f->pace, gaps, n);
+	else
+		pace_sent(&f->pace, now, lens, n);
+	return n;
+}
+
+static unsigned send_flow(struct outlet *o, struct flow *f, uint64_t now, uint32_t slot,
+                          unsigned most, uint64_t *bytes)
+{
+	struct run_sent *sent = &result->sent[f->stream];
+	uint64_t add = 0;
+	most = (unsigned)min_u64(most, f->limit - f->n);
+	unsigned n = f->trace ? put_trace(o, f, now, slot, most, &add)
+	                      : put_made(o, f, now, slot, most, &add);
+	if (n == 0)
+		return 0;
 	f->n += n;
 	sent->frames += n;
 	sent->bytes += add;

@@ -10,15 +10,17 @@
  *
  * The file decides order, bytes and times. Of its packets
  *
- * - those that were cut off when they were captured, those without a whole Ethernet header and those
- *   longer than any card here sends are left out, and counted: they cannot be sent as they were;
+ * - those that were cut off when they were captured, those without a whole Ethernet header and
+ *   those longer than any card here sends are left out, and counted: they cannot be sent as they
+ *   were;
  * - those shorter than Ethernet's least are filled up with zeros, as a card does: captures have the
  *   frames of their own host without that, and the FCS nobody has;
  * - those that are older than one before them (several queues were captured) are due together with
  *   it: the order is that of the file.
  *
- * Time begins at 0 with the first frame. The file does not say how long after its last frame it might
- * begin again: a round takes one mean distance of its frames more than from the first to the last.
+ * Time begins at 0 with the first frame. The file does not say how long after its last frame it
+ * might begin again: a round takes one mean distance of its frames more than from the first to the
+ * last.
  */
 #ifndef PKTGEN_TRACE_H
 #define PKTGEN_TRACE_H
@@ -48,7 +50,7 @@ struct trace_count {
 };
 
 struct trace {
-	const struct trace_frame *frame;
+	const struct trace_frame *frame; /* NULL: there is no trace */
 	uint32_t frames;   /* at least 1 */
 	uint16_t len_max;
 	uint64_t bytes;    /* of a round */
@@ -66,6 +68,12 @@ void trace_lay(struct trace *t, uint8_t *memory, const uint8_t *file, size_t byt
 static inline const uint8_t *trace_data(const struct trace *t, uint32_t frame)
 {
 	return (const uint8_t *)t->frame + (size_t)t->frame[frame].place * TRACE_ALIGN;
+}
+
+/* Frames of so many rounds; the greatest number for 0, without end, and where it does not fit. */
+static inline uint64_t trace_total(const struct trace *t, uint64_t rounds)
+{
+	return rounds == 0 || rounds > UINT64_MAX / t->frames ? UINT64_MAX : rounds * t->frames;
 }
 
 /* From frame `frame` to the one behind it, which is the first behind the last. */
