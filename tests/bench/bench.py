@@ -17,8 +17,8 @@
                                  --family 6: tcp.<NIC>.ip6.* and so on
   http.FAMILY.OBJECT.*           requests on the control core's HTTP server, beside nginx (web.py)
   scrape.*                       what /metrics, ten times a second, costs a router under load
-  pktgen.*, peer.testpmd.*       the generator beside testpmd: a frame's cycles on one core, the rate
-                                 against frames for one doorbell, the least latency (pktgen.py)
+  pktgen.*, peer.testpmd.*       the generator beside testpmd: a frame's cycles on one core, the
+                                 rate against frames for one doorbell, the least latency (pktgen.py)
   boot.*, image.*, memory.*      start-up and size
 
 Prints a table and writes build/bench.json: a list of {name, value, unit, better, accel, runs,

@@ -13,8 +13,8 @@
 cycles_per_packet: TSC ticks of the turns of the loop in which something was sent, by frames sent
 (`show cores`, `show interfaces`); of testpmd what --record-core-cycles says, which is all of its
 time. A turn that finds the ring full costs time and not these cycles: then the device or who plays
-it is the limit, and cycles * rate is below the TSC's frequency (busy_share). Rates are seen from the
-other end, but where there is none.
+it is the limit, and cycles * rate is below the TSC's frequency (busy_share). Rates on virtio are
+seen from the other end.
 """
 import contextlib
 import os
@@ -51,7 +51,7 @@ UNITS = {"mpps": ("Mpps", "higher"), "cycles_per_packet": ("TSC cycles", "lower"
 
 
 def script(lines, port="eth0", run_s=RUN_S, rate="flat"):
-    """To the first port, when there is another end: a card takes what is sent to its address only."""
+    """For the first port, as over a cable: a card takes what is sent to its address only."""
     return ("stream bench\n port %s\n mac destination %s\n"
             " udp 198.18.0.1 198.19.0.1\n size 64\n rate %s\n%s limit %dms\n"
             % (port, mac_of(MAC_BASE, 0), rate, lines, run_s * 1000))

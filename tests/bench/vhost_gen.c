@@ -178,8 +178,9 @@ static uint64_t ticks_of(double seconds)
 	return (uint64_t)(seconds * (double)rte_get_tsc_hz());
 }
 
-/* The TSC at which the peer's first frame lies in the ring, or at which it is too late for that. Sleeps
- * meanwhile: who tells the peer to begin needs this CPU, and does not get it once frames come. */
+/* The TSC at which the peer's first frame lies in the ring, or at which it is too late for that.
+ * Sleeps meanwhile: who tells the peer to begin needs this CPU, and does not get it once frames
+ * come. */
 static uint64_t wait_for_first(struct vhost_ring *q)
 {
 	uint64_t now = rte_rdtsc(), end = now + ticks_of(BEGIN_S);
