@@ -443,6 +443,32 @@ static void rates_in_other_units(void **s)
 	assert_int_equal(pace_l1_bps(&half, 10 * GBIT, 60), 5 * GBIT);
 }
 
+#define MS(n) (((uint64_t)HZ * (n) + 999) / 1000)
+
+/* What is due before the end is sent after it, as late as it is; what is due later never. */
+static void ends_are_kept(void **s)
+{
+	(void)s;
+	struct plan_stream a = {.rate = {PLAN_PPS, 1000}, .sizes = 1, .size = {60}, .burst = 1};
+	struct pace_rate r = rate_of(0);
+	r.end_tsc = MS(10); /* when the eleventh is due */
+	r.owed_max = HZ;
+	pace_start(&p, &a, &r, 0);
+	assert_int_equal(take(&p, MS(4), NULL, 0), 5);
+	assert_true(pace_next(&p) < r.end_tsc);
+	assert_int_equal(take(&p, MS(20), NULL, 0), 5);
+	assert_true(pace_next(&p) >= r.end_tsc && pace_kept(&p));
+	assert_true(p.result.error.max > 14990000 && p.result.error.max < 15010000);
+	assert_int_equal(take(&p, MS(30), NULL, 0), 0);
+	/* too late: all that was due is forgiven, and no more */
+	r.owed_max = HZ / 1000;
+	pace_start(&p, &a, &r, 0);
+	assert_int_equal(take(&p, MS(1), NULL, 0), 2);
+	assert_int_equal(take(&p, HZ, NULL, 0), 0);
+	assert_true(p.result.forgiven == 8 && p.result.behind == 1 && !pace_kept(&p));
+	assert_true(pace_next(&p) >= r.end_tsc);
+}
+
 int main(void)
 {
 	seed_random("test_pktgen_pace");
@@ -456,6 +482,7 @@ int main(void)
 		cmocka_unit_test(bursts_go_as_one),
 		cmocka_unit_test(errors_are_measured),
 		cmocka_unit_test(debts_are_forgiven),
+		cmocka_unit_test(ends_are_kept),
 		cmocka_unit_test(slow_frames_may_wait),
 		cmocka_unit_test(long_stalls_do_not_overflow),
 		cmocka_unit_test(tolerance_is_for_clocks_only),

@@ -73,9 +73,11 @@ static void prepare(void)
 	state(ready ? RUN_READY : RUN_REFUSED);
 }
 
+/* A core at work has the order's number, or the control program began anew and has forgotten it. */
 static bool is_to_stop(void)
 {
-	return __atomic_load_n(&order->stop, __ATOMIC_RELAXED) == result->number;
+	return __atomic_load_n(&order->stop, __ATOMIC_RELAXED) == result->number ||
+	       __atomic_load_n(&order->number, __ATOMIC_RELAXED) != result->number;
 }
 
 /* Begins once all cores are ready, or there is to be nothing. */

@@ -130,6 +130,7 @@ void pace_start(struct pace *p, const struct plan_stream *s, const struct pace_r
 	p->len_mean = r->len_mean ? r->len_mean : (uint16_t)mean_len(s);
 	p->burst = s->burst > 1 ? s->burst : 1;
 	p->last = p->start = start_tsc;
+	p->end = r->end_tsc ? r->end_tsc - 1 : UINT64_MAX;
 	p->hz = r->hz;
 	p->owed_max = r->owed_max;
 	p->tolerance_ppm = r->tolerance_ppm;
@@ -156,7 +157,7 @@ static struct wide as_wide(unsigned __int128 n)
 /* More is owed than may be: whole frames are given up; of a trace the time. */
 static COLD void forgive(struct pace *p)
 {
-	unsigned __int128 owed = (unsigned __int128)p->balance;
+	unsigned __int128 owed = (unsigned __int128)(p->balance + p->after);
 	uint64_t ticks = wide_div(as_wide(owed), p->rate);
 	uint64_t lag_ns = wide_mul_div(ticks, 1000000000, p->hz);
 	if (p->by_gap) {
@@ -164,6 +165,8 @@ static COLD void forgive(struct pace *p)
 	} else {
 		unsigned __int128 excess = owed - (unsigned __int128)p->limit + (p->cost - 1);
 		uint64_t frames = wide_div(as_wide(excess), p->cost);
+		uint64_t due = wide_div(as_wide((unsigned __int128)p->balance), p->cost) + 1;
+		frames = frames < due ? frames : due;
 		p->balance -= (pace_parts)p->cost * frames;
 		p->result.forgiven += frames;
 	}
@@ -172,9 +175,11 @@ static COLD void forgive(struct pace *p)
 		p->result.worst_lag_ns = lag_ns;
 }
 
-/* Pays for the time up to now. */
+/* Pays for the time up to now, or to the end. */
 static void pay(struct pace *p, uint64_t now)
 {
+	uint64_t late = now > p->end ? now - p->end : 0;
+	now -= late;
 	while (unlikely(p->step < PACE_STEPS) && now >= p->step_end) {
 		p->balance += (pace_parts)(p->step_end - p->last) * p->rate;
 		p->last = p->step_end;
@@ -184,7 +189,8 @@ static void pay(struct pace *p, uint64_t now)
 	}
 	p->balance += (pace_parts)(now - p->last) * p->rate;
 	p->last = now;
-	if (unlikely(p->balance > p->limit) && p->rate)
+	p->after = (pace_parts)late * p->rate;
+	if (unlikely(p->balance + p->after > p->limit) && p->balance >= 0 && p->rate)
 		forgive(p);
 }
 
@@ -237,6 +243,7 @@ struct errors {
 
 static inline void note_error(struct pace *p, struct errors *e, pace_parts lag)
 {
+	lag += p->after;
 	uint64_t ns = lag > 0 ? parts_to_ns(p, lag) : 0;
 	p->result.error.cell[histogram_cell(ns)]++;
 	e->sum += ns;

@@ -40,6 +40,7 @@ struct pace_rate {
 	uint64_t hz;       /* ticks a second of the clock, 2^22 at least */
 	uint64_t line_bps; /* of the port, for PLAN_PERCENT */
 	uint32_t sender, senders; /* this flow sends frames sender, sender + senders, ... */
+	uint64_t end_tsc;         /* frames due before it are sent, even later; 0: it has no end */
 	uint64_t owed_max;        /* ticks that the flow may owe: plan_catch_up_ns */
 	uint16_t len_mean;        /* of a trace's frames; 0: the stream says what they are */
 	/* Millionths of the frames that may be forgiven in small pieces, for trials at line rate:
@@ -67,11 +68,14 @@ struct pace {
 	bool one_len;
 	uint32_t overhead;     /* bytes that a frame costs besides its length */
 	uint32_t burst, left;  /* frames of a burst; still to go of the present one */
-	uint64_t last;         /* tick up to which the balance has been paid */
+	uint64_t last;         /* tick up to which the balance has been paid, */
+	uint64_t end;          /* which is this one at the latest */
 	uint64_t start;
 	pace_parts balance;
 	pace_parts taken;      /* by the frames of the present burst that have gone */
 	pace_parts limit;      /* what may be owed, in parts */
+	pace_parts after;      /* what the time since `end` would have brought: nothing is due by it, but
+	                          what is owed is as much older */
 	uint64_t rate, unit;
 	uint64_t cost;         /* of a frame of len_mean */
 	uint64_t hz, owed_max;

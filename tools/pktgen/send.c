@@ -107,11 +107,15 @@ static uint64_t share_of(uint64_t frames, unsigned sender, unsigned senders)
 static void start_pace(struct flow *f)
 {
 	const struct plan_stream *s = &order->plan.stream[f->stream];
+	f->end_tsc = order->end_tsc;
+	if (s->limit.ns)
+		f->end_tsc = min_u64(f->end_tsc, order->begin_tsc + clock_ticks(&self.clock, s->limit.ns));
 	struct pace_rate rate = {
 		.hz = self.clock.tsc_hz,
 		.line_bps = order->line_bps[s->port],
 		.sender = f->sender,
 		.senders = order->stream[f->stream].senders,
+		.end_tsc = f->end_tsc,
 		.owed_max = order->owed_max,
 		.tolerance_ppm = order->tolerance_ppm,
 	};
@@ -121,9 +125,6 @@ static void start_pace(struct flow *f)
 	}
 	pace_start(&f->pace, s, &rate, order->begin_tsc);
 	f->limit = min_u64(f->limit, share_of(s->limit.frames, f->sender, rate.senders));
-	f->end_tsc = order->end_tsc;
-	if (s->limit.ns)
-		f->end_tsc = min_u64(f->end_tsc, order->begin_tsc + clock_ticks(&self.clock, s->limit.ns));
 	f->flat = s->rate.unit == PLAN_FLAT;
 	f->by_trace = s->rate.unit == PLAN_TRACE;
 	f->weight = s->weight ? s->weight : 1;
@@ -340,6 +341,12 @@ static unsigned send_flow(struct outlet *o, struct flow *f, uint64_t now, uint32
 	return n;
 }
 
+/* What was due before the end is sent after it. */
+static bool is_past_end(const struct flow *f, uint64_t now)
+{
+	return now >= f->end_tsc && (f->flat || pace_next(&f->pace) >= f->end_tsc);
+}
+
 /* Whose turn it is puts what it sends into the slots from `slot` on, `room` frames at most; flat flows
  * by their weights. Returns how many. */
 static unsigned send_next(struct outlet *o, uint64_t now, uint32_t slot, unsigned room,
@@ -347,7 +354,7 @@ static unsigned send_next(struct outlet *o, uint64_t now, uint32_t slot, unsigne
 {
 	struct flow *f = o->flow[o->turn];
 	unsigned most = room, n = 0;
-	if (!f->over && (now >= f->end_tsc || f->n == f->limit))
+	if (!f->over && (f->n == f->limit || is_past_end(f, now)))
 		finish(f);
 	if (!f->over && now >= order->begin_tsc) {
 		if (f->flat && o->flows > 1) {
