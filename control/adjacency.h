@@ -34,8 +34,8 @@ void adjacency_free(uint32_t nh);
  */
 bool adjacency_send(unsigned port, unsigned pair, const uint8_t *frame, unsigned len);
 
-/* The same for one of our own, in a buffer of any length: filled up to what Ethernet wants. One that
- * cannot leave is counted. */
+/* The same for one of our own, in a buffer of any length: filled up to what Ethernet wants. One
+ * that cannot leave is counted. */
 void adjacency_send_own(unsigned port, const uint8_t *frame, unsigned len);
 
 /*
@@ -49,8 +49,8 @@ void adjacency_release(uint32_t nh, uint8_t *frame, unsigned len);
 bool adjacency_unreachable(const uint8_t *frame);
 void adjacency_lost(const uint8_t *frame);
 
-/* What both tables ask of us in the same way (struct arp_ops, struct nd_ops). ctx: a uint32_t, the next
- * hop that neighbour 0 of the table is. */
+/* What both tables ask of us in the same way (struct arp_ops, struct nd_ops). ctx: a uint32_t, the
+ * next hop that neighbour 0 of the table is. */
 void adjacency_op_tx(void *ctx, unsigned port, const uint8_t *frame, unsigned len);
 void adjacency_op_down(void *ctx, unsigned index);
 void adjacency_op_release(void *ctx, unsigned index, uint8_t *frame, unsigned len);

@@ -1,6 +1,7 @@
 /*
- * The JSON pages below /api/v1/, for the page at / and for programs, and /healthz. An array's elements
- * are items of a part, its ends the part's first and last. Numbers are JSON numbers up to 2^64 - 1.
+ * The JSON pages below /api/v1/, for the page at / and for programs, and /healthz. An array's
+ * elements are items of a part, its ends the part's first and last. Numbers are JSON numbers up to
+ * 2^64 - 1.
  */
 #include "control/http.h"
 #include "control/inside.h"

@@ -412,14 +412,14 @@ static int parse_line(struct parser *p, struct text line)
 	p->body = text_trim_end((struct text){word.at, (size_t)(line.at + line.len - word.at)});
 	if (line.len > LINE_MAX)
 		return text_fail(p->err, p->line, word, "the line has %u characters; at most %d",
-		                   (unsigned)line.len, LINE_MAX);
+		                 (unsigned)line.len, LINE_MAX);
 	for (size_t i = 0; i < p->body.len; i++) {
 		char c = p->body.at[i];
 		if (!text_is_printable(c) && c != '\t')
 			return text_fail(p->err, p->line, (struct text){p->body.at + i, 1},
-			                   "byte 0x%02x in column %u is not plain ASCII text; only "
-			                   "comments may hold such bytes", (unsigned)(uint8_t)c,
-			                   (unsigned)(p->body.at + i - line.at) + 1);
+			                 "byte 0x%02x in column %u is not plain ASCII text; only "
+			                 "comments may hold such bytes", (unsigned)(uint8_t)c,
+			                 (unsigned)(p->body.at + i - line.at) + 1);
 	}
 	rest = p->body;
 	while (p->words < CONFIG_WORDS_MAX && text_next_word(&rest, &word))

@@ -57,15 +57,15 @@ static int check_pair(unsigned port_a, const struct config_address *a, unsigned 
 	}
 	if (a->addr == b->addr)
 		return text_fail(err, b->line, WORD_IP4(b->addr),
-		                   "this address is already that of eth%u, at line %u", port_a, a->line);
+		                 "this address is already that of eth%u, at line %u", port_a, a->line);
 	unsigned shorter = a->plen < b->plen ? a->plen : b->plen;
 	if (!ip4_in_prefix(a->addr, b->addr, shorter) || (port_a == port_b && a->plen == b->plen))
 		return 0;
 	char subnet[FMT_PREFIX_MAX];
 	return text_fail(err, b->line, WORD_PREFIX(b->addr, b->plen),
-	                   "the subnet overlaps %s of eth%u, at line %u",
-	                   fmt_prefix(subnet, a->addr & ip4_prefix_mask(a->plen), a->plen), port_a,
-	                   a->line);
+	                 "the subnet overlaps %s of eth%u, at line %u",
+	                 fmt_prefix(subnet, a->addr & ip4_prefix_mask(a->plen), a->plen), port_a,
+	                 a->line);
 }
 
 static int check_addresses(const struct config *c, struct text_error *err)
@@ -99,11 +99,11 @@ static int check_neighbour(const struct config *c, uint32_t addr, uint32_t line,
 	const struct config_address *own = subnet_of(c, addr, &port);
 	if (own == NULL)
 		return text_fail(err, line, WORD_IP4(addr),
-		                   "%s does not lie on the subnet of any interface", what);
+		                 "%s does not lie on the subnet of any interface", what);
 	if (!ip4_is_subnet_host(addr, own->plen))
 		return text_fail(err, line, WORD_IP4(addr),
-		                   "%s is the network or broadcast address of a subnet of eth%d", what,
-		                   port);
+		                 "%s is the network or broadcast address of a subnet of eth%d", what,
+		                 port);
 	return 0;
 }
 
@@ -139,8 +139,8 @@ static int check_route_hides(const struct route_table *t, const struct config_ad
 		return 0;
 	const struct config_route *r = &t->routes[n - 1];
 	return text_fail(err, r->line, WORD_PREFIX(r->prefix, r->plen),
-	                   "eth%u reaches this prefix itself, by its address at line %u", port,
-	                   a->line);
+	                 "eth%u reaches this prefix itself, by its address at line %u", port,
+	                 a->line);
 }
 
 static int check_routes(const struct config *c, const struct route_table *t,
@@ -152,8 +152,8 @@ static int check_routes(const struct config *c, const struct route_table *t,
 		uint32_t *slot = route_slot(t, r->prefix, r->plen);
 		if (*slot != 0)
 			return text_fail(err, r->line, WORD_PREFIX(r->prefix, r->plen),
-			                   "this prefix already has a route, at line %u",
-			                   c->routes[*slot - 1].line);
+			                 "this prefix already has a route, at line %u",
+			                 c->routes[*slot - 1].line);
 		*slot = i + 1;
 		if (r->null0 || (good != 0 && r->next_hop == good))
 			continue;
@@ -179,8 +179,8 @@ static int check_arps(const struct config *c, struct text_error *err)
 		for (unsigned k = 0; k < i; k++)
 			if (c->arp[k].addr == arp->addr)
 				return text_fail(err, arp->line, WORD_IP4(arp->addr),
-				                   "this address already has an ARP entry, at line %u",
-				                   c->arp[k].line);
+				                 "this address already has an ARP entry, at line %u",
+				                 c->arp[k].line);
 		int error = check_neighbour(c, arp->addr, arp->line, "the ARP address", err);
 		if (error != 0)
 			return error;

@@ -53,16 +53,16 @@ static int check_interface(const struct config_interface *i, unsigned number,
 	if (i->ipv6 && i->mtu != 0 && i->mtu < CONFIG_MTU_IP6_MIN) {
 		fmt_format(word, sizeof word, "%u", i->mtu);
 		return text_fail(err, i->mtu_line, text_of(word),
-		                   "IPv6, which line %u wants of eth%u, needs an MTU of %d (RFC 8200 5)",
-		                   i->ipv6_line, number, CONFIG_MTU_IP6_MIN);
+		                 "IPv6, which line %u wants of eth%u, needs an MTU of %d (RFC 8200 5)",
+		                 i->ipv6_line, number, CONFIG_MTU_IP6_MIN);
 	}
 	/* RFC 4861 6.2.1: zero, or no less than the time to the next one */
 	uint32_t interval = i->ra_interval_s ? i->ra_interval_s : CONFIG_RA_INTERVAL_DEFAULT_S;
 	if (i->ra_lifetime_s != 0 && i->ra_lifetime_s < interval) {
 		fmt_format(word, sizeof word, "%u", i->ra_lifetime_s);
 		return text_fail(err, i->ra_lifetime_line, text_of(word),
-		                   "the lifetime must be 0, or no less than the interval of %u seconds "
-		                   "at which eth%u is advertised", interval, number);
+		                 "the lifetime must be 0, or no less than the interval of %u seconds "
+		                 "at which eth%u is advertised", interval, number);
 	}
 	return 0;
 }
@@ -79,15 +79,15 @@ static int check_pair(unsigned port_a, const struct config_address6 *a, unsigned
 	}
 	if (net_addr_equal(&a->addr, &b->addr))
 		return text_fail(err, b->line, WORD_IP6(&b->addr),
-		                   "this address is already that of eth%u, at line %u", port_a, a->line);
+		                 "this address is already that of eth%u, at line %u", port_a, a->line);
 	unsigned shorter = a->plen < b->plen ? a->plen : b->plen;
 	if (!ip6_in_prefix(&a->addr, &b->addr, shorter) || (port_a == port_b && a->plen == b->plen))
 		return 0;
 	char text[FMT_PREFIX6_MAX];
 	const struct net_addr subnet = ip6_prefix_of(&a->addr, a->plen);
 	return text_fail(err, b->line, WORD_PREFIX6(&b->addr, b->plen),
-	                   "the subnet overlaps %s of eth%u, at line %u",
-	                   fmt_prefix6(text, &subnet, a->plen), port_a, a->line);
+	                 "the subnet overlaps %s of eth%u, at line %u",
+	                 fmt_prefix6(text, &subnet, a->plen), port_a, a->line);
 }
 
 static int check_interfaces(const struct config *c, struct text_error *err)
@@ -123,24 +123,24 @@ static int check_neighbour(const struct config *c, const struct net_addr *addr, 
 		return text_fail(err, line, WORD_IP6(addr), "%s is this machine's own address", what);
 	if (port != CONFIG_PORT_ANY && !c->interface[port].ipv6)
 		return text_fail(err, line, WORD_IP6(addr),
-		                   "%s is on eth%u, which takes no part in IPv6", what, port);
+		                 "%s is on eth%u, which takes no part in IPv6", what, port);
 	if (ip6_is_link_local(addr)) {
 		if (net_addr_equal(addr, &c->interface[port].link_local6))
 			return text_fail(err, line, WORD_IP6(addr), "%s is this machine's own address",
-			                   what);
+			                 what);
 		return 0;
 	}
 	const struct config_address6 *own = subnet_of(c, addr, &at);
 	if (own == NULL)
 		return text_fail(err, line, WORD_IP6(addr),
-		                   "%s does not lie on the subnet of any interface", what);
+		                 "%s does not lie on the subnet of any interface", what);
 	if (at != port)
 		return text_fail(err, line, WORD_IP6(addr), "%s lies on a subnet of eth%u, not of eth%u",
-		                   what, at, port);
+		                 what, at, port);
 	if (ip6_is_subnet_router(addr, &own->addr, own->plen))
 		return text_fail(err, line, WORD_IP6(addr),
-		                   "%s is the address of any router on a subnet of eth%u (RFC 4291 2.6.1)",
-		                   what, at);
+		                 "%s is the address of any router on a subnet of eth%u (RFC 4291 2.6.1)",
+		                 what, at);
 	return 0;
 }
 
@@ -152,8 +152,8 @@ static int check_neighbours(const struct config *c, struct text_error *err)
 			if (c->neighbour6[k].port == n->port &&
 			    net_addr_equal(&c->neighbour6[k].addr, &n->addr))
 				return text_fail(err, n->line, WORD_IP6(&n->addr),
-				                   "this neighbour already stands at line %u",
-				                   c->neighbour6[k].line);
+				                 "this neighbour already stands at line %u",
+				                 c->neighbour6[k].line);
 		int error = check_neighbour(c, &n->addr, n->port, n->line, "the neighbour", err);
 		if (error != 0)
 			return error;
@@ -202,8 +202,8 @@ static int check_route_hides(const struct route_table *t, const struct config_ad
 		return 0;
 	const struct config_route6 *r = &t->routes[n - 1];
 	return text_fail(err, r->line, WORD_PREFIX6(&r->prefix, r->plen),
-	                   "eth%u reaches this prefix itself, by its address at line %u", port,
-	                   a->line);
+	                 "eth%u reaches this prefix itself, by its address at line %u", port,
+	                 a->line);
 }
 
 static int check_routes(const struct config *c, const struct route_table *t,
@@ -215,8 +215,8 @@ static int check_routes(const struct config *c, const struct route_table *t,
 		uint32_t *slot = route_slot(t, &r->prefix, r->plen);
 		if (*slot != 0)
 			return text_fail(err, r->line, WORD_PREFIX6(&r->prefix, r->plen),
-			                   "this prefix already has a route, at line %u",
-			                   c->routes6[*slot - 1].line);
+			                 "this prefix already has a route, at line %u",
+			                 c->routes6[*slot - 1].line);
 		*slot = i + 1;
 		if (r->null0 || (good != NULL && good->port == r->port &&
 		                 net_addr_equal(&good->next_hop, &r->next_hop)))

@@ -106,12 +106,12 @@ static int check_server(const struct config *c, const char *name, uint16_t port,
 	enum service taken = taken_by(c, port);
 	if (c->application == CORE_APP_discard)
 		return text_fail(err, line, text_of(name),
-		                   "the discard application throws all packets away, those to this "
-		                   "server too");
+		                 "the discard application throws all packets away, those to this "
+		                 "server too");
 	fmt_format(word, sizeof word, "%u", port);
 	if (taken != SERVICES)
 		return text_fail(err, line, text_of(word), "%s listens on this port",
-		                   service_word(taken));
+		                 service_word(taken));
 	return 0;
 }
 
@@ -120,7 +120,7 @@ static int check_http(const struct config *c, struct text_error *err)
 	const struct config_http *http = &c->http;
 	if (http->port == 0 && http->access.count)
 		return text_fail(err, http->access.row[0].line, text_of("http"),
-		                   "an access list without a server; add the line \"http server\"");
+		                 "an access list without a server; add the line \"http server\"");
 	return http->port == 0 ? 0 : check_server(c, "http", http->port, http->line, err);
 }
 
@@ -131,22 +131,22 @@ static int check_console(const struct config *c, struct text_error *err)
 	char port[16];
 	if (console->port == 0 && console->access.count)
 		return text_fail(err, console->access.row[0].line, word,
-		                   "an access list without a server; add the line \"console server\"");
+		                 "an access list without a server; add the line \"console server\"");
 	if (console->port == 0 && console->password_line != 0)
 		return text_fail(err, console->password_line, word,
-		                   "a password without a server; add the line \"console server\"");
+		                 "a password without a server; add the line \"console server\"");
 	if (console->port == 0)
 		return 0;
 	if (console->password_line == 0)
 		return text_fail(err, console->line, word, "the server needs a password; add the line "
-		                   "that \"tools/hayate password\" prints");
+		                 "that \"tools/hayate password\" prints");
 	if (console->access.count == 0)
 		return text_fail(err, console->line, word, "the server needs an access list; say who "
-		                   "may connect by lines \"console access PREFIX\"");
+		                 "may connect by lines \"console access PREFIX\"");
 	fmt_format(port, sizeof port, "%u", console->port);
 	if (console->port == c->http.port)
 		return text_fail(err, console->line, text_of(port), "the HTTP server listens on this "
-		                   "port");
+		                 "port");
 	return check_server(c, "console", console->port, console->line, err);
 }
 

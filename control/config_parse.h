@@ -69,7 +69,8 @@ int config_parse_mac(struct parser *p, unsigned i, uint8_t mac[6]);
 /* Word i is an IPv6 prefix, without host bits. config_ip6.c. */
 int config_ip6_prefix(struct parser *p, unsigned i, struct net_addr *prefix, unsigned *plen);
 
-/* Words *i and perhaps *i + 1 are a prefix, without host bits; *i moves behind them. config_ip4.c. */
+/* Words *i and perhaps *i + 1 are a prefix, without host bits; *i moves behind them.
+ * config_ip4.c. */
 int config_ip4_prefix(struct parser *p, unsigned *i, uint32_t *prefix, unsigned *plen);
 
 /* --- the statements of config_ip4.c --- */

@@ -81,8 +81,8 @@ static inline enum counter door_host4(const struct pkt *p, const struct view_por
 }
 
 /* As what an IPv6 packet for us, which ip6_check has passed, goes to the control core. Discovery is
- * from the link itself by its hop limit (RFC 4861 6.1, 7.1: 255), so nobody beyond fills the room that
- * is kept for it. */
+ * from the link itself by its hop limit (RFC 4861 6.1, 7.1: 255), so nobody beyond fills the room
+ * that is kept for it. */
 static inline enum punt_kind door_kind6(const struct pkt *p)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;

@@ -1,7 +1,7 @@
 /*
  * What an application adds to the control plane: its own work on the control core, commands of the
- * console, pages of the web server, rows of /metrics, and memory that its data cores share with it. An
- * application that adds nothing has no extension (core/core.h, struct app).
+ * console, pages of the web server, rows of /metrics, and memory that its data cores share with it.
+ * An application that adds nothing has no extension (core/core.h, struct app).
  *
  * All functions run on the control core and wait for nothing but core_quiesce(). Any may be NULL.
  *
@@ -30,7 +30,8 @@ struct app_extension {
 	size_t snapshot_bytes;
 
 	/* Further bytes of it, not zeroed, asked for once before each start, when the configuration
-	 * has been read: view->extension_more. NULL there: there was no memory for them, or none were wanted. */
+	 * has been read: view->extension_more. NULL there: there was no memory for them, or none
+	 * were wanted. */
 	size_t (*snapshot_more)(void);
 
 	/* Of each data core's shared area: view_extension_shared(), view_extension_shared_of(core). It

@@ -6,12 +6,14 @@
  *     ANSWER  --no progress, or no end in time--> (reset)
  *     CLOSE   both sides have something to say still; --deadline--> (reset)
  *
- * What comes in while an answer is under way waits in in[], which is as large as TCP's window, and is
- * consumed when it is read: who does not read is not read from. The callbacks of TCP only note what
- * happened; answers are made in http_turn, a bounded number of pieces each time, session by session.
+ * What comes in while an answer is under way waits in in[], which is as large as TCP's window, and
+ * is consumed when it is read: who does not read is not read from. The callbacks of TCP only note
+ * what happened; answers are made in http_turn, a bounded number of pieces each time, session by
+ * session.
  *
- * A connection without a session is one that was told to go. TCP ends it, or, where the peer does not
- * let it, `sweep`: its argument is &leaving[0] until the first sweep, and &leaving[1] until the next.
+ * A connection without a session is one that was told to go. TCP ends it, or, where the peer does
+ * not let it, `sweep`: its argument is &leaving[0] until the first sweep, and &leaving[1] until the
+ * next.
  */
 #include "control/http.h"
 
@@ -323,8 +325,8 @@ static bool is_idle(const struct session *s)
 }
 
 /* A place for another connection from that address: a free one, or that of the one that has been
- * idle for longest, which is closed; who has its share already may have its own ones alone. NULL: all
- * are at work. */
+ * idle for longest, which is closed; who has its share already may have its own ones alone. NULL:
+ * all are at work. */
 static struct session *take_place(const struct net_addr *from)
 {
 	struct session *place = NULL, *oldest = NULL, *own = NULL;

@@ -1,6 +1,6 @@
 /*
- * The HTTP server of the control core (docs/configuration.md, `http server`): pages of control/page.h
- * for those whom the access list admits, over TCP of control/tcp_control.h.
+ * The HTTP server of the control core (docs/configuration.md, `http server`): pages of
+ * control/page.h for those whom the access list admits, over TCP of control/tcp_control.h.
  *
  * Everything a client can make it do is bounded:
  *     connections   HTTP_SESSIONS at once; the next takes the place of one that is idle, or gets 503

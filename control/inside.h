@@ -12,15 +12,14 @@
  *     page.c       pages made while they are sent; metrics.c, api.c, web.c which there are
  *     commands.c   console commands; show.c, show_tcp.c those that show
  *
- * The configuration (config.h), the boot module (module.h), the console's line (shell.h) and words in
- * text (text.h) are apart:
- * they know nothing of the machine and are tested without it.
+ * The configuration (config.h), the boot module (module.h), the console's line (shell.h) and words
+ * in text (text.h) are apart: they know nothing of the machine and are tested without it.
  *
  * plane_start builds in this order: configuration, FIB, ports of the view, local_start,
  * neighbour_start, routes. It does so again in the same memory whenever the ports are restarted.
  *
- * A "frame" below has ETH_HLEN bytes for the Ethernet header, then an IPv4 packet; its length is that
- * of both. It stays the caller's and may be overwritten.
+ * A "frame" below has ETH_HLEN bytes for the Ethernet header, then an IPv4 packet; its length is
+ * that of both. It stays the caller's and may be overwritten.
  */
 #ifndef CONTROL_INSIDE_H
 #define CONTROL_INSIDE_H
@@ -74,7 +73,8 @@ int neighbour_start(void);
 /* Does what is due; returns core_now_ns() of the next deadline, UINT64_MAX for none. */
 uint64_t neighbour_timer(void);
 
-/* A link went up or down, and ARP has been told: adjacencies forward only into links that are up. */
+/* A link went up or down, and ARP has been told: adjacencies forward only into links that are
+ * up. */
 void neighbour_link(unsigned port, bool up);
 
 /* The next-hop number of the neighbour, made if need be; NH_NULL0 when the table is full. */
@@ -121,20 +121,20 @@ bool autoconfig_made(const struct net_addr *prefix, unsigned plen);
 
 void local_start(void);
 
-/* Where packets of ours are built, the longest too; used by one function of local.c or local6.c at a
- * time. */
+/* Where packets of ours are built, the longest too; used by one function of local.c or local6.c at
+ * a time. */
 #define LOCAL_FRAME_BYTES (ETH_HLEN + IP6_PACKET_MAX)
 extern uint8_t local_frame[LOCAL_FRAME_BYTES];
 
 /* May one more ICMP error of either family go now? */
 bool local_error_permitted(void);
 
-/* A packet to one of our addresses. Returns its fate for the caller to count, or CNT_NONE: it has been
- * counted, or is a fragment that waits for others. */
+/* A packet to one of our addresses. Returns its fate for the caller to count, or CNT_NONE: it has
+ * been counted, or is a fragment that waits for others. */
 enum counter local_input(const struct core_msg *m);
 
-/* Sends a frame of our own by the route to its destination, in fragments if need be. Its buffer holds ETH_FRAME_MIN bytes at
- * least. One that cannot leave is counted as originated_drop_tx. */
+/* Sends a frame of our own by the route to its destination, in fragments if need be. Its buffer
+ * holds ETH_FRAME_MIN bytes at least. One that cannot leave is counted as originated_drop_tx. */
 void local_output(uint8_t *frame, unsigned len);
 
 /* Sends an ICMP error (without a second header word) about the received packet of which len bytes
@@ -168,8 +168,8 @@ void local6_resolve(const struct core_msg *m, enum frame_origin origin);
 /* --- ping.c --- */
 
 /* Begins to send `times` requests with `bytes` of data and marks the shell busy, or says why not.
- * What comes of it is printed there. There is one ping: another console's has to end first. port: the
- * link meant where dst is link-local. */
+ * What comes of it is printed there. There is one ping: another console's has to end first. port:
+ * the link meant where dst is link-local. */
 void ping_start(struct shell *sh, const struct net_addr *dst, unsigned port, unsigned times,
                 unsigned bytes);
 

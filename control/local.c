@@ -1,8 +1,8 @@
 /*
  * The machine's own packets: ICMP echo and errors, and TCP segments for the management
  * (tcp_control.h). There is no other service on the control core (those of the echo application run
- * on the data cores), so datagrams that come here are answered with port unreachable, segments with a
- * reset. Which core an ICMP error about TCP concerns is not known here: each is told.
+ * on the data cores), so datagrams that come here are answered with port unreachable, segments with
+ * a reset. Which core an ICMP error about TCP concerns is not known here: each is told.
  *
  * Fragments come here whatever they are of: those of a datagram may reach us by different cores. An
  * ICMP message or a datagram for the echo service is answered as if it had come whole; other

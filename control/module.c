@@ -15,10 +15,11 @@ static struct text from(struct text t, size_t at)
 }
 
 /* Cuts the next file off *rest. */
-static int next_file(struct text *rest, struct text *name, struct text *data, struct text_error *err,
-                     uint32_t line)
+static int next_file(struct text *rest, struct text *name, struct text *data,
+                     struct text_error *err, uint32_t line)
 {
-	struct text head = {rest->at, text_find(*rest, '\n')}, words = from(head, sizeof word - 1), bytes;
+	struct text head = {rest->at, text_find(*rest, '\n')}, bytes;
+	struct text words = from(head, sizeof word - 1);
 	struct text behind = from(*rest, head.len + 1);
 	uint32_t n;
 	if (!begins_file(head) || !text_next_word(&words, name) || !text_next_word(&words, &bytes) ||

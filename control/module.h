@@ -6,8 +6,8 @@
  *     text
  *     file NAME BYTES     then so many bytes, whatever they are, and at once the next such line
  *
- * The first line that begins with the word "file", in its first column, ends the text; no statement of
- * configuration or script begins with it.
+ * The first line that begins with the word "file", in its first column, ends the text; no statement
+ * of configuration or script begins with it.
  */
 #ifndef CONTROL_MODULE_H
 #define CONTROL_MODULE_H
@@ -21,8 +21,8 @@ struct module {
 	struct text files; /* from the first `file` line on; empty: none */
 };
 
-/* Cuts the module. E_INVAL, *err filled: what stands behind the text are no files, or one of them is
- * not whole. The text is good nevertheless, and there are no files then. */
+/* Cuts the module. E_INVAL, *err filled: what stands behind the text are no files, or one of them
+ * is not whole. The text is good nevertheless, and there are no files then. */
 int module_open(struct module *m, struct text whole, struct text_error *err);
 
 /* The file of exactly that name; false: there is none. */

@@ -7,8 +7,9 @@
  * the number may be used again.
  *
  * hosts6 also leads to ourselves: our addresses, once DAD has passed them, and from the start the
- * groups that discovery needs, for a probe of an address that is still tentative has to be seen too.
- * A group stays when its address goes: others may share it, and nobody is hurt by a message too much.
+ * groups that discovery needs, for a probe of an address that is still tentative has to be seen
+ * too. A group stays when its address goes: others may share it, and nobody is hurt by a message
+ * too much.
  *
  * A router advertises itself (net/ra.h) on interfaces with an address beyond the link-local one;
  * what other applications take from advertisements is autoconfig.c.

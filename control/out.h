@@ -8,8 +8,8 @@
  * down has no neighbour that is known, so the quick case has one question, and takes 60
  * instructions (gcc 12, with core_tx) beside those of fib4_lookup.
  *
- * Deliberately missing: fragmentation. Who makes a packet keeps to view_mtu(), which every link here
- * carries.
+ * Deliberately missing: fragmentation. Who makes a packet keeps to view_mtu(), which every link
+ * here carries.
  */
 #ifndef CONTROL_OUT_H
 #define CONTROL_OUT_H

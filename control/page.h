@@ -1,7 +1,8 @@
 /*
- * Pages that are made while they are sent: /metrics, JSON, of any length, without a buffer for all of
- * it. A page is a row of parts; a part makes one item after another: a line, an array's element. Its
- * place between two items is a struct page_walk, so a page goes on wherever its reader let it stop.
+ * Pages that are made while they are sent: /metrics, JSON, of any length, without a buffer for all
+ * of it. A page is a row of parts; a part makes one item after another: a line, an array's element.
+ * Its place between two items is a struct page_walk, so a page goes on wherever its reader let it
+ * stop.
  *
  * A page is no snapshot: each item tells how things are when it is made (a port's counters in
  * metrics.c: how they were at most a millisecond before). Counters only grow, so a later line of a

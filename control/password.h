@@ -4,8 +4,8 @@
  *
  *     $pbkdf2-sha256$ITERATIONS$SALT$HASH
  *
- * SALT and HASH (32 bytes) in base64 (RFC 4648 4) without padding and with '.' in place of '+', which is
- * taken too. `tools/hayate password` makes one.
+ * SALT and HASH (32 bytes) in base64 (RFC 4648 4) without padding and with '.' in place of '+',
+ * which is taken too. `tools/hayate password` makes one.
  */
 #ifndef CONTROL_PASSWORD_H
 #define CONTROL_PASSWORD_H

@@ -129,23 +129,23 @@ static int check_port(unsigned p, const struct config_interface *i, struct text_
 	if (p >= ports) {
 		fmt_format(word, sizeof word, "eth%u", p);
 		return text_fail(err, i->line, text_of(word), "this machine has %u port%s", ports,
-		                   ports == 1 ? "" : "s");
+		                 ports == 1 ? "" : "s");
 	}
 	most = core_port_nic(p)->mtu_max;
 	if (i->mtu > most) {
 		fmt_format(word, sizeof word, "mtu %u", i->mtu);
 		return text_fail(err, i->line, text_of(word),
-		                   "the device of eth%u takes at most %u", p, most);
+		                 "the device of eth%u takes at most %u", p, most);
 	}
 	if (i->ipv6 && most < CONFIG_MTU_IP6_MIN)
 		return text_fail(err, i->ipv6_line, text_of("ipv6"),
-		                   "IPv6 needs an MTU of %d (RFC 8200 5); the device of eth%u takes %u",
-		                   CONFIG_MTU_IP6_MIN, p, most);
+		                 "IPv6 needs an MTU of %d (RFC 8200 5); the device of eth%u takes %u",
+		                 CONFIG_MTU_IP6_MIN, p, most);
 	/* RFC 4862 5.5, RFC 4861 6.2.7: advertisements are for hosts */
 	if (i->autoconfig && core_app_number() == CORE_APP_router)
 		return text_fail(err, i->autoconfig_line, text_of("autoconfig"),
-		                   "a router does not take its addresses from the advertisements of "
-		                   "others (RFC 4862); give eth%u an address", p);
+		                 "a router does not take its addresses from the advertisements of "
+		                 "others (RFC 4862); give eth%u an address", p);
 	return E_OK;
 }
 
@@ -168,8 +168,8 @@ static void read_config(int e)
 	const struct config_script *script = &plane.config.script;
 	if (e == E_OK && script->line && !(extension_get() && extension_get()->takes_script))
 		e = text_fail(&plane.error, script->line, text_of("script"),
-		                "the application %s takes no script",
-		                core_app_word(core_app_number()));
+		              "the application %s takes no script",
+		              core_app_word(core_app_number()));
 	plane.configured = e == E_OK;
 	if (!plane.configured)
 		config_default(&plane.config);
@@ -355,8 +355,8 @@ static size_t whole_pages(size_t bytes)
 	return (bytes + 4095) & ~(size_t)4095;
 }
 
-/* The application's commands, and its part of the snapshot behind the view's `used` bytes; returns how
- * large that is. */
+/* The application's commands, and its part of the snapshot behind the view's `used` bytes; returns
+ * how large that is. */
 static size_t place_extension(struct view *v, size_t used, size_t room)
 {
 	const struct app_extension *e = extension_get();

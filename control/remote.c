@@ -8,8 +8,8 @@
  *
  * The callbacks of TCP take what comes apart into keys, which wait in in[]; commands run in
  * remote_turn. Ctrl-C (or Telnet's interrupt) overtakes all that waits, as on a terminal (POSIX
- * INTR): keys typed ahead of it are forgotten, and output that TCP has not got yet. A key in in[] is
- * told to TCP as consumed when it is read from there, so that in[], as large as TCP's window, is
+ * INTR): keys typed ahead of it are forgotten, and output that TCP has not got yet. A key in in[]
+ * is told to TCP as consumed when it is read from there, so that in[], as large as TCP's window, is
  * never too small.
  *
  * Output goes to out[], as Telnet has it on the wire. A command may fill it up to OUT_COMMANDS; the

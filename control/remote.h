@@ -1,10 +1,10 @@
 /*
- * The console over TCP (docs/configuration.md, `console server`): the commands of the serial console
- * for those whom the access list admits and who know the password, by Telnet (net/telnet.h) or as
- * plain lines, over the management's TCP (control/tcp_control.h).
+ * The console over TCP (docs/configuration.md, `console server`): the commands of the serial
+ * console for those whom the access list admits and who know the password, by Telnet (net/telnet.h)
+ * or as plain lines, over the management's TCP (control/tcp_control.h).
  *
- * Telnet hides nothing from who sees the packets: neither the password nor what it opens. The access
- * list has to name a network where nobody else listens.
+ * Telnet hides nothing from who sees the packets: neither the password nor what it opens. The
+ * access list has to name a network where nobody else listens.
  *
  * Everything a client can make it do is bounded:
  *     connections   REMOTE_SESSIONS at once; the next is reset

@@ -53,8 +53,8 @@ static inline enum service service_of(const struct services *all, enum service_p
 	return SERVICES;
 }
 
-/* A UDP port that answers whatever comes to it, here or by the RFCs on the other side: a request from
- * there must not be answered, for it would never end (CERT CA-1996-01). */
+/* A UDP port that answers whatever comes to it, here or by the RFCs on the other side: a request
+ * from there must not be answered, for it would never end (CERT CA-1996-01). */
 static inline bool service_answers(const struct services *all, uint16_t port)
 {
 	enum service s = service_of(all, SERVICE_UDP, port);

@@ -337,7 +337,8 @@ void show_version(struct shell *sh, int argc, char **argv)
 	shell_print(sh, "image %llu KiB, memory %llu MiB, %llu MiB used\n", (ull)(b->image_bytes >> 10),
 	            (ull)(b->ram_bytes >> 20), (ull)(b->ram_used_bytes >> 20));
 	shell_print(sh, "idle %s\n", core_idle_mode() == CORE_IDLE_POLL ? "poll" : "sleep");
-	shell_print(sh, "up %llu s\n", (ull)(clock_ns(&self.clock, clock_tsc() - b->tsc_boot) / 1000000000u));
+	shell_print(sh, "up %llu s\n",
+	            (ull)(clock_ns(&self.clock, clock_tsc() - b->tsc_boot) / 1000000000u));
 	if (first != UINT64_MAX)
 		shell_print(sh, "boot_to_first_forward_us %llu\n",
 		            (ull)(clock_ns(&self.clock, first - b->tsc_boot) / 1000));

@@ -1,6 +1,6 @@
 /*
- * What both /metrics and the JSON pages tell of the machine: figures that have to be looked for, and
- * the words for them.
+ * What both /metrics and the JSON pages tell of the machine: figures that have to be looked for,
+ * and the words for them.
  */
 #ifndef CONTROL_STATS_H
 #define CONTROL_STATS_H

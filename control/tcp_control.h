@@ -1,12 +1,12 @@
 /*
- * The TCP of the control core (net/tcp/tcp.h): one instance for the management of the machine, which
- * control/http.c and control/remote.c listen on. It exists only when the configuration asks for a
- * server; without, TCP to our addresses is refused as ever (control/local.c).
+ * The TCP of the control core (net/tcp/tcp.h): one instance for the management of the machine,
+ * which control/http.c and control/remote.c listen on. It exists only when the configuration asks
+ * for a server; without, TCP to our addresses is refused as ever (control/local.c).
  *
- * Segments come as messages from the data cores (PUNT_LOCAL) and are copied into buffers of a pool of
- * its own; what it sends is copied to a data core (core_inject). This way is slow and may be: a page
- * a second. An application that has TCP on its data cores hands segments to a management port over
- * (view_is_management, control/view.h).
+ * Segments come as messages from the data cores (PUNT_LOCAL) and are copied into buffers of a pool
+ * of its own; what it sends is copied to a data core (core_inject). This way is slow and may be: a
+ * page a second. An application that has TCP on its data cores hands segments to a management port
+ * over (view_is_management, control/view.h).
  *
  * Like the data cores' connections, all of its are forgotten when the ports are restarted.
  */
@@ -33,8 +33,8 @@ void tcp_control_start(void);
 /* From plane_start on there is none, until tcp_control_start. */
 void tcp_control_stop(void);
 
-/* A segment to one of our addresses, as tcp_input() wants it, of a message with these flags. Its fate
- * is counted, or returned for the caller to count, else CNT_NONE. */
+/* A segment to one of our addresses, as tcp_input() wants it, of a message with these flags. Its
+ * fate is counted, or returned for the caller to count, else CNT_NONE. */
 enum counter tcp_control_input(const uint8_t *ip, unsigned len, uint8_t flags);
 
 /* An ICMP error, as icmp4_input() or icmp6_input() read it. */
@@ -44,8 +44,8 @@ void tcp_control_icmp6(const struct icmp6_msg *icmp);
 /* Fewer buffers are left than received segments should find: send no more for now. */
 bool tcp_control_is_short(void);
 
-/* Does what is due, and tells the instance the time: before what is done outside of its callbacks, too,
- * for it counts from the last time it was told. */
+/* Does what is due, and tells the instance the time: before what is done outside of its callbacks,
+ * too, for it counts from the last time it was told. */
 void tcp_control_tick(void);
 
 /* core_now_us() of the next time, UINT64_MAX for none. */

@@ -9,9 +9,9 @@
  *     NH_NEIGHBOUR + n         neighbour n of the ARP table
  *     NH_NEIGHBOUR6 + n        neighbour n of the ND table
  *
- * IPv4's FIB holds neighbours and our own addresses too, as /32. IPv6's has prefixes alone: where it
- * says NH_CONNECTED, hosts6 knows who of that link is a neighbour, and who is ourselves; it also has
- * what no prefix leads to, our link-local addresses and the groups we joined (view_way6).
+ * IPv4's FIB holds neighbours and our own addresses too, as /32. IPv6's has prefixes alone: where
+ * it says NH_CONNECTED, hosts6 knows who of that link is a neighbour, and who is ourselves; it also
+ * has what no prefix leads to, our link-local addresses and the groups we joined (view_way6).
  *
  * Writing an adjacency while others read it (no lock, no version, no second copy):
  * 1. a FORWARD adjacency is never written but for its state word, and IPv6's for the MTU, of which
@@ -78,7 +78,8 @@ struct view_port {
 static inline bool view_in_use(const struct view_port *vp) { return vp->enabled || vp->enabled6; }
 
 /* Our IPv6 addresses on an interface that may be used (not tentative, RFC 4862 5.4). To change one:
- * count = 0, core_quiesce(), write the rest, count = as many (release). [0] is the link-local one. */
+ * count = 0, core_quiesce(), write the rest, count = as many (release). [0] is the link-local
+ * one. */
 struct view_port6 {
 	uint32_t count;
 	uint16_t mtu; /* that of view_port, or less, as a router says (RFC 4861 4.6.4): at any time */
@@ -112,8 +113,8 @@ static inline struct view *view_get(void)
 }
 
 /* Whether a correct TCP segment to one of our addresses, no fragment, is the management's: for an
- * application that has TCP of its own on its data cores, to hand over (PUNT_LOCAL). Its header begins
- * at octet `at` of the packet. */
+ * application that has TCP of its own on its data cores, to hand over (PUNT_LOCAL). Its header
+ * begins at octet `at` of the packet. */
 static inline bool view_is_management(const struct view *v, const uint8_t *ip, unsigned at)
 {
 	if (likely(!(v->http_port | v->console_port)) || ip_total_len(ip) < at + 4)
@@ -145,7 +146,8 @@ static inline uint32_t view_way6(const struct view *v, const uint8_t *dst)
 	return host == NH_NONE ? nh : host;
 }
 
-/* The same for an address on the link of `port`, whatever kind; NH_NONE: we are not in that group. */
+/* The same for an address on the link of `port`, whatever kind; NH_NONE: we are not in that
+ * group. */
 static inline uint32_t view_on_link6(const struct view *v, unsigned port, const uint8_t *dst)
 {
 	uint32_t host = host6_lookup(v->hosts6, port, dst);
@@ -158,13 +160,14 @@ static inline uint32_t view_on_link6(const struct view *v, unsigned port, const 
 bool view_source6(const struct view *v, unsigned port, const struct net_addr *dst,
                   struct net_addr *src);
 
-/* The port on whose link a link-local address is known as a neighbour's, for a packet from `src`: the
- * one that has that address, if it is ours; else any. NIC_PORTS_MAX: none. (Of two links with the
- * same two addresses the first is taken.) */
-unsigned view_link_of6(const struct view *v, const struct net_addr *src, const struct net_addr *dst);
+/* The port on whose link a link-local address is known as a neighbour's, for a packet from `src`:
+ * the one that has that address, if it is ours; else any. NIC_PORTS_MAX: none. (Of two links with
+ * the same two addresses the first is taken.) */
+unsigned view_link_of6(const struct view *v, const struct net_addr *src,
+                       const struct net_addr *dst);
 
-/* The MTU of the link by which a packet to dst leaves, as a router may have told; to a link-local dst,
- * of which the link is not known here, the least of all. */
+/* The MTU of the link by which a packet to dst leaves, as a router may have told; to a link-local
+ * dst, of which the link is not known here, the least of all. */
 unsigned view_mtu6(const struct view *v, const struct net_addr *dst);
 
 /* Bytes of an IP packet that every link carries: the least MTU of the interfaces in use. */

@@ -208,10 +208,10 @@ void core_set_app(enum core_app_number number);
  * The packets to be sent by one port at the end of the vector. When the device's ring has no room
  * they stay and are offered again in the next turn: CORE_OUT_HOLD packets at most, so that a burst
  * survives a short ring (QEMU's tap: 256) and a port that stands still blocks no other. Of these
- * CORE_OUT_KEPT places are kept for what the machine itself sends (PKT_OWN), as many for what passes
- * through it: by a port that is sent more than it takes neither keeps out the other, so who answers
- * ARP, or is asked for a page, does so in a flood as well. An application of answers (app->answers)
- * keeps none: all that it sends is its own.
+ * CORE_OUT_KEPT places are kept for what the machine itself sends (PKT_OWN), as many for what
+ * passes through it: by a port that is sent more than it takes neither keeps out the other, so who
+ * answers ARP, or is asked for a page, does so in a flood as well. An application of answers
+ * (app->answers) keeps none: all that it sends is its own.
  *
  * Packets that can wait where they come from (TCP's) take the first CORE_OUT_ROOM places alone:
  * core_tx_full(). The others are for what nobody keeps: the answers to a vector, and what the
@@ -312,20 +312,21 @@ void core_slots_changed(unsigned port, unsigned n);
 void core_slots_send(unsigned port, unsigned n, uint64_t bytes);
 
 /*
- * Sends a packet such as core_tx() takes at once, and has the device note when (nic_ops.time_stamps).
- * E_AGAIN: there is no room now; E_NOTSUP: the device has no clock. The buffer is the caller's then.
- * From the first success on the port has slots.
+ * Sends a packet such as core_tx() takes at once, and has the device note when
+ * (nic_ops.time_stamps). E_AGAIN: there is no room now; E_NOTSUP: the device has no clock. The
+ * buffer is the caller's then. From the first success on the port has slots.
  */
 int core_tx_stamped(unsigned port, const struct pkt *p);
 
 /* The device has sent everything, or never will: the end of a run. */
 bool core_slots_idle(unsigned port);
 
-/* The queue pair that this data core polls on every port, while the ports run; E_NOENT: it stands by. */
+/* The queue pair that this data core polls on every port, while the ports run; E_NOENT: it stands
+ * by. */
 int core_pair(void);
 
-/* Whether this core may sleep when it finds no work, from now on: not while work is due at a time that
- * the end of a sleep would miss. It may, once data_start has been called. */
+/* Whether this core may sleep when it finds no work, from now on: not while work is due at a time
+ * that the end of a sleep would miss. It may, once data_start has been called. */
 void core_stay_awake(bool awake);
 
 /* The end of a packet: counts why and frees it. */
@@ -335,8 +336,8 @@ static inline void core_drop(const struct pkt *p, enum counter reason)
 	pkt_free(&self.pool, p);
 }
 
-/* Copies a received packet to the control core, which decides its fate, and frees it. A ring that is
- * full, or has no room for that kind (control_hooks.punt_kinds), drops it as drop_punt_full.
+/* Copies a received packet to the control core, which decides its fate, and frees it. A ring that
+ * is full, or has no room for that kind (control_hooks.punt_kinds), drops it as drop_punt_full.
  * PKT_CSUM_PARTIAL must have been completed. */
 void core_punt(const struct pkt *p, uint32_t kind, uint32_t arg);
 
@@ -376,8 +377,8 @@ unsigned core_data_count(void);
 /* The queue pair that `core` polls on every port; E_NOENT: none. */
 int core_pair_of(unsigned core);
 
-/* Bytes of the longest frame that a buffer and a message hold. As of the last control_hooks.start: what
- * core_set_mtu() says there counts when it is over. */
+/* Bytes of the longest frame that a buffer and a message hold. As of the last control_hooks.start:
+ * what core_set_mtu() says there counts when it is over. */
 unsigned core_frame_max(void);
 
 /* The part of the snapshot region that is the application's; 64-byte aligned. Readable by all

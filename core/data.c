@@ -32,8 +32,8 @@
 
 #define INJECT_PER_TURN 64
 #define STALL_NS 2000000000ull
-/* The descriptors of 16 ports take 32,768; with the rest TCP has 330 MB under way, 100 Gbit/s for 26
- * ms. Each start of the ports writes a number for every buffer: more would only be slower. */
+/* The descriptors of 16 ports take 32,768; with the rest TCP has 330 MB under way, 100 Gbit/s for
+ * 26 ms. Each start of the ports writes a number for every buffer: more would only be slower. */
 #define BUFFERS_MAX (1u << 18)
 #define PAUSE_NS 20000000ull /* struct app, answers */
 /* A ring of 256 full-sized frames lasts three times as long at 10 Gbit/s. */

@@ -9,9 +9,9 @@
  * than this the core polls for twice as long before the next one, up to IDLE_SPIN_MAX_NS; after a
  * longer one, for IDLE_SPIN_NS. (Linux' haltpoll governor does the same, up to 200 us.)
  *
- * On a core with both roles the data role takes what comes as long as it comes; the control role has a
- * turn whenever nothing came, and CONTROL_EVERY_NS after its last one: by time, because a turn of 256
- * packets takes 10 us on one machine and 2 ms on another.
+ * On a core with both roles the data role takes what comes as long as it comes; the control role
+ * has a turn whenever nothing came, and CONTROL_EVERY_NS after its last one: by time, because a
+ * turn of 256 packets takes 10 us on one machine and 2 ms on another.
  *
  * Falling asleep without losing a wake-up: (1) say `parked`, (2) full barrier, (3) look at all
  * rings once more, (4) sleep. Whoever writes to us does it the other way round: write, barrier,

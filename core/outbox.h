@@ -80,8 +80,15 @@ static inline struct snapshot *snapshot_header(void)
 }
 
 /* Single words shared between cores go through these. */
-static inline uint64_t shared_load(const uint64_t *p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
-static inline void shared_store(uint64_t *p, uint64_t v) { __atomic_store_n(p, v, __ATOMIC_RELEASE); }
+static inline uint64_t shared_load(const uint64_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+static inline void shared_store(uint64_t *p, uint64_t v)
+{
+	__atomic_store_n(p, v, __ATOMIC_RELEASE);
+}
 
 /* Data core `d` (0 is the first data core) and its core number. */
 static inline unsigned data_core(unsigned d) { return self.info->first_data_core + d; }

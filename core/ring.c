@@ -21,8 +21,8 @@
  *
  * A punt ring is shared out among the kinds of message, for a flood of one shall not keep out what
  * others depend on: half of it is kept for them, in equal parts, the other half is for who comes
- * first. The producer alone counts what lies in it (struct punt_places): the places that the consumer
- * has given back are those between the tail it saw last and the one it sees now.
+ * first. The producer alone counts what lies in it (struct punt_places): the places that the
+ * consumer has given back are those between the tail it saw last and the one it sees now.
  *
  * A received frame in a punt ring counts as `punted` once its message is published and as
  * `punt_taken` when the control core begins to serve it or skips it. punt_taken[] in the outbox

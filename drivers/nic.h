@@ -270,8 +270,9 @@ struct nic_ops {
 	 * Frames may be shorter than Ethernet's 60 bytes: where there is a wire, device or driver
 	 * pads them. Any packet may have PKT_CSUM_PARTIAL: what the device cannot complete, the
 	 * driver does by pkt_csum_complete. PKT_TSO (of either version), PKT_USO, PKT_VLAN and
-	 * PKT_CHAIN come only if shared->features had them; PKT_SHARED may come always, and its buffer is given back by
-	 * buf_put, as are those of fragments. A packet is taken whole or not at all.
+	 * PKT_CHAIN come only if shared->features had them; PKT_SHARED may come always, and its
+	 * buffer is given back by buf_put, as are those of fragments. A packet is taken whole or
+	 * not at all.
 	 *
 	 * All headers of a chain lie in its first piece. The driver may change them (checksums, and
 	 * lengths where the device wants them so), and writes before them what is the device's: who

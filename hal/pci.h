@@ -30,8 +30,8 @@ struct pci_dev {
 uint32_t pci_read(const struct pci_dev *dev, unsigned offset, unsigned size);
 void pci_write(const struct pci_dev *dev, unsigned offset, unsigned size, uint32_t value);
 
-/* Lets the device answer at its memory BARs and reach memory by itself (PCI 3.0, 6.2.2: bits 1 and 2
- * of the command register). */
+/* Lets the device answer at its memory BARs and reach memory by itself (PCI 3.0, 6.2.2: bits 1 and
+ * 2 of the command register). */
 static inline void pci_enable(const struct pci_dev *dev)
 {
 	pci_write(dev, 0x04, 2, pci_read(dev, 0x04, 2) | 6);

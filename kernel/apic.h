@@ -38,8 +38,8 @@ void apic_send_nmi(uint32_t id);
 void apic_send_init(uint32_t id);
 void apic_send_sipi(uint32_t id, uint64_t page);
 
-/* Routes the serial line's interrupt to a core; does nothing for an APIC ID above 255, or without an
- * I/O APIC that has the line. */
+/* Routes the serial line's interrupt to a core; does nothing for an APIC ID above 255, or without
+ * an I/O APIC that has the line. */
 void apic_route_serial(const struct acpi *acpi, uint32_t id);
 
 /* Speed of the one-shot timer, used where there is no TSC deadline: tsc_init calls start, waits,

@@ -1,7 +1,7 @@
 /*
- * Intel SDM vol. 3A, chapter 6. Ring 3 runs with interrupts off for its whole life (ARCHITECTURE.md,
- * invariant 3): interrupts are taken only inside KCALL_SLEEP, so what comes from ring 3 is an
- * exception, an NMI or a kernel call.
+ * Intel SDM vol. 3A, chapter 6. Ring 3 runs with interrupts off for its whole life
+ * (ARCHITECTURE.md, invariant 3): interrupts are taken only inside KCALL_SLEEP, so what comes from
+ * ring 3 is an exception, an NMI or a kernel call.
  */
 #include "kernel/trap.h"
 

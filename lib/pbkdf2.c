@@ -26,8 +26,8 @@ void hmac_key_init(struct hmac_key *k, const void *key, size_t n)
 	sha256_block(&k->outer, block);
 }
 
-/* A message of SHA256_BYTES behind one block with the key: the second block of two, with its padding
- * (FIPS 180-4 5.1.1). */
+/* A message of SHA256_BYTES behind one block with the key: the second block of two, with its
+ * padding (FIPS 180-4 5.1.1). */
 static void finish(struct sha256_state s, const uint8_t message[SHA256_BYTES],
                    uint8_t digest[SHA256_BYTES])
 {

@@ -1,6 +1,6 @@
 /*
- * What every file needs: the integer types of C, attributes, the errors. From the compiler alone, so
- * that net/ and lib/ build with -ffreestanding -nostdinc on any target (ARCHITECTURE.md,
+ * What every file needs: the integer types of C, attributes, the errors. From the compiler alone,
+ * so that net/ and lib/ build with -ffreestanding -nostdinc on any target (ARCHITECTURE.md,
  * invariant 7).
  */
 #ifndef LIB_TYPES_H

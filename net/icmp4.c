@@ -149,9 +149,9 @@ void icmp4_echo_reply_make(uint8_t *ip, unsigned len)
 	memset(ip + IP4_HLEN, 0, header_len - IP4_HLEN);
 	ip4_checksum_set(ip);
 
-	/* only type and code (RFC 792: 0) change: RFC 1624 instead of summing the data again. Where all else is
-	 * zero its equation 3 gives zero, the one sum that is wrong then; as all ones, the other zero,
-	 * it is right for any message. */
+	/* only type and code (RFC 792: 0) change: RFC 1624 instead of summing the data again. Where
+	 * all else is zero its equation 3 gives zero, the one sum that is wrong then; as all ones,
+	 * the other zero, it is right for any message. */
 	uint16_t was = raw16_load(icmp);
 	icmp[0] = ICMP4_ECHO_REPLY;
 	icmp[1] = 0;

@@ -496,7 +496,8 @@ struct rx {
 };
 
 /* The MAC of addr, told otherwise than by an advertisement (RFC 4861 7.2.3): an entry is made for
- * one that can be on the link, a known one is changed when the MAC is another. Index or an error. */
+ * one that can be on the link, a known one is changed when the MAC is another. Index or an
+ * error. */
 static int mac_heard(struct nd *nd, unsigned port, const struct net_addr *addr, const uint8_t *mac,
                      uint64_t now_ns)
 {

@@ -287,7 +287,8 @@ bool nd_link_local(const struct nd *nd, unsigned port, struct net_addr *addr, ui
 
 /* The best VALID address of the port to send from to dst: on its subnet, else of its scope (RFC
  * 6724 5, rules 2 and 8, as far as there is a choice). False: none. */
-bool nd_source(const struct nd *nd, unsigned port, const struct net_addr *dst, struct net_addr *src);
+bool nd_source(const struct nd *nd, unsigned port, const struct net_addr *dst,
+               struct net_addr *src);
 
 /* Walks our addresses; *cursor starts at 0. False after the last. */
 bool nd_local_next(const struct nd *nd, unsigned *cursor, struct nd_address *out);
@@ -357,7 +358,8 @@ void nd_flush_port(struct nd *nd, unsigned port);
  * not unicast). */
 int nd_set_static(struct nd *nd, unsigned port, const struct net_addr *addr, const uint8_t *mac);
 
-/* Makes a neighbour forgotten whatever its state: as nd_flush_port, for one, STATIC too. E_NOENT. */
+/* Makes a neighbour forgotten whatever its state: as nd_flush_port, for one, STATIC too.
+ * E_NOENT. */
 int nd_forget(struct nd *nd, unsigned port, const struct net_addr *addr);
 
 /* Address, port and state of a neighbour. */

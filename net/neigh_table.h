@@ -1,7 +1,7 @@
 /*
- * The table of neighbours that net/arp.c and net/nd.c both keep, keyed by port and address of either
- * family: hash, lists, deadlines, waiting frames. What a neighbour's state means is its owner's
- * business: nothing here knows one, but that 0 is free, and no op is called from here.
+ * The table of neighbours that net/arp.c and net/nd.c both keep, keyed by port and address of
+ * either family: hash, lists, deadlines, waiting frames. What a neighbour's state means is its
+ * owner's business: nothing here knows one, but that 0 is free, and no op is called from here.
  *
  * Invariants
  * 1. All memory is the owner's, given once; nothing here can fail for want of it but what says so.
@@ -130,7 +130,8 @@ bool neigh_queue_has_room(const struct neigh_table *t, uint32_t i);
  * room. */
 void neigh_queue_push(struct neigh_table *t, uint32_t i, const uint8_t *frame, unsigned len);
 
-/* Takes the oldest frame off the neighbour's queue, which is not empty; its slot is still in use. */
+/* Takes the oldest frame off the neighbour's queue, which is not empty; its slot is still in
+ * use. */
 uint32_t neigh_queue_pop(struct neigh_table *t, uint32_t i);
 
 /* Takes the whole queue off the neighbour: a chain of slots through next, still in use. */

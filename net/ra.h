@@ -2,8 +2,8 @@
  * Router advertisements, the router's side (RFC 4861 6.2; RFC 8106 for name servers; RFC 4191 2.2
  * for the preference): what makes hosts on our links find us and number themselves.
  *
- * A function of (packet, time) upon net/nd.h, by whose ops it sends and counts. Each port advertises
- * or not, by its own configuration.
+ * A function of (packet, time) upon net/nd.h, by whose ops it sends and counts. Each port
+ * advertises or not, by its own configuration.
  *
  *   event                       what happens on an advertising port
  *   ra_start, ra_link_up        advertisement to all nodes within 0.5 s, and two more at most 16 s

@@ -1,6 +1,6 @@
 /*
- * The server's side of Telnet (RFC 854, 855), as much as a console needs: bytes from the network in,
- * keys and answers out. No TCP, no clock, no memory but struct telnet.
+ * The server's side of Telnet (RFC 854, 855), as much as a console needs: bytes from the network
+ * in, keys and answers out. No TCP, no clock, no memory but struct telnet.
  *
  * We offer two options in telnet_hello() and take part in no other:
  *     ECHO (RFC 857)  what is typed is shown by us, so a client shows it not (a password is seen by
@@ -11,8 +11,9 @@
  *     OFFERED   DO -> ON          DONT -> OFF
  *     ON        DO -> ON          DONT -> OFF, answered by WONT
  *     OFF       DO -> ON, answered by WILL     DONT -> OFF
- * Of others each DO is answered by WONT and each WILL by DONT, once an option: whatever a peer says,
- * the answers come to an end. WONT and DONT of what is off change nothing and are not answered.
+ * Of others each DO is answered by WONT and each WILL by DONT, once an option: whatever a peer
+ * says, the answers come to an end. WONT and DONT of what is off change nothing and are not
+ * answered.
  *
  * Who knows no Telnet (nc) never agrees to ECHO: it gets none, as an NVT does.
  *
@@ -63,8 +64,8 @@ static inline bool telnet_echoes(const struct telnet *t)
 	return t->echo == TELNET_ON;
 }
 
-/* Writes n bytes of text as they go over the network (RFC 854: IAC is doubled, a CR that ends no line
- * is followed by NUL), at most 2 n + 1 of them; returns how many. */
+/* Writes n bytes of text as they go over the network (RFC 854: IAC is doubled, a CR that ends no
+ * line is followed by NUL), at most 2 n + 1 of them; returns how many. */
 size_t telnet_put(struct telnet *t, uint8_t *to, const char *text, size_t n);
 
 #endif

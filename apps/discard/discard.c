@@ -1,8 +1,9 @@
 /*
  * Discard: every IP packet that reaches one of the ports is counted and thrown away, in the spirit
  * of RFC 863 and for any protocol and address. ARP and ICMPv6 to us are answered by the control
- * core, so that hosts find their way here. What it is good for: the far end of a link under load, and what a
- * machine can receive. It is also the least that an application is (ARCHITECTURE.md, How to add).
+ * core, so that hosts find their way here. What it is good for: the far end of a link under load,
+ * and what a machine can receive. It is also the least that an application is (ARCHITECTURE.md, How
+ * to add).
  */
 #include "apps/discard/discard.h"
 

@@ -38,8 +38,8 @@ static void data_start(void)
 	tcp_services_start(&view->services);
 }
 
-/* A correct packet to one of our addresses, from somebody who may send; of a whole one `proto` begins
- * at octet `at`. */
+/* A correct packet to one of our addresses, from somebody who may send; of a whole one `proto`
+ * begins at octet `at`. */
 static void upper_input(struct pkt *p, uint8_t proto, unsigned at)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
@@ -68,8 +68,8 @@ static void ip4_input(struct pkt *p, const struct view_port *port)
 		local_input(p);
 }
 
-/* What a segment or datagram must be to reach a service: from one host, not ourselves, to one (RFC 4291
- * 2.5.2, 2.7; RFC 9293 3.9.2.3). Discovery has rules of its own (net/nd.h). */
+/* What a segment or datagram must be to reach a service: from one host, not ourselves, to one (RFC
+ * 4291 2.5.2, 2.7; RFC 9293 3.9.2.3). Discovery has rules of its own (net/nd.h). */
 static enum counter check_ends6(const struct pkt *p)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
@@ -83,8 +83,8 @@ static enum counter check_ends6(const struct pkt *p)
 	return eth_is_multicast(p->data) ? CNT_drop_ip6_link_mcast : CNT_NONE;
 }
 
-/* To one of our addresses or groups. What is for the control core, or has something about it that is
- * to be answered, goes there. */
+/* To one of our addresses or groups. What is for the control core, or has something about it that
+ * is to be answered, goes there. */
 static void local6_input(struct pkt *p)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;

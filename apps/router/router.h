@@ -41,8 +41,8 @@ static inline bool router_resolved(const struct adj *a)
 }
 
 /*
- * Completes a partial checksum. Where it belongs is what the sender's virtio header said, and may be
- * a lie: within the first `headers` bytes, which have been checked, nothing is written any more.
+ * Completes a partial checksum. Where it belongs is what the sender's virtio header said, and may
+ * be a lie: within the first `headers` bytes, which have been checked, nothing is written any more.
  */
 void router_complete(struct pkt *p, unsigned headers);
 

@@ -1,7 +1,7 @@
 /*
  * The slow way through the router, for one packet at a time: everything the vector path is not
- * sure of, IPv4 here, IPv6 in slow6.c. Each packet that comes in here ends in one fate (net/counters.h), is handed to the
- * control core, or is sent.
+ * sure of, IPv4 here, IPv6 in slow6.c. Each packet that comes in here ends in one fate
+ * (net/counters.h), is handed to the control core, or is sent.
  *
  * Order of the checks: RFC 1812 5.2.1 (link), 5.2.2 (header), 5.2.3 (for us?), 5.3.1 (TTL),
  * 5.2.7 (ICMP errors).

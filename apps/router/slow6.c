@@ -21,8 +21,8 @@ static uint32_t way_back(const struct pkt *p, const struct net_addr *src)
 	                              : view_way6(router.view, addr);
 }
 
-/* Our own ICMP error about packet p, which has passed ip6_check. It stays the caller's; its checksum
- * is completed. rest: as in struct icmp6_error. */
+/* Our own ICMP error about packet p, which has passed ip6_check. It stays the caller's; its
+ * checksum is completed. rest: as in struct icmp6_error. */
 static void send_error(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;

@@ -1,6 +1,6 @@
 /*
- * Longest-prefix match, IPv4 and IPv6: the interface. trie.h is the table behind it today; users, and
- * all of tests/unit/test_fib.c but what "knows the trie", rely on what stands here alone.
+ * Longest-prefix match, IPv4 and IPv6: the interface. trie.h is the table behind it today; users,
+ * and all of tests/unit/test_fib.c but what "knows the trie", rely on what stands here alone.
  *
  * One writer (the control core) changes a table, any number of readers (data cores) look up
  * meanwhile. A table is of one family and lies in two parts, both lent by the caller: `struct fib`,
@@ -21,8 +21,8 @@
  *    a reader may still be in it (ARCHITECTURE.md, invariant 2).
  *
  * IPv4 addresses and prefixes are in host byte order, those of IPv6 as on the wire: as struct
- * net_addr for the writer, as a pointer to 16 bytes, wherever they lie, for readers. A next hop is a
- * number below FIB_NH_LIMIT whose meaning is the caller's; FIB_NH_NONE says that no prefix covers
+ * net_addr for the writer, as a pointer to 16 bytes, wherever they lie, for readers. A next hop is
+ * a number below FIB_NH_LIMIT whose meaning is the caller's; FIB_NH_NONE says that no prefix covers
  * the address.
  */
 #ifndef NET_FIB_FIB_H
@@ -83,8 +83,8 @@ int fib6_init(struct fib_writer *w, void *shared, size_t shared_bytes, void *pri
               size_t priv_bytes);
 
 /*
- * Adds prefix/plen, or changes its next hop when it is there. E_INVAL: plen beyond the address, a bit
- * of prefix behind plen is set, nh is FIB_NH_NONE or not below FIB_NH_LIMIT. E_NOMEM: no room,
+ * Adds prefix/plen, or changes its next hop when it is there. E_INVAL: plen beyond the address, a
+ * bit of prefix behind plen is set, nh is FIB_NH_NONE or not below FIB_NH_LIMIT. E_NOMEM: no room,
  * perhaps only until fib_reclaim; changing a next hop never gives it. After an error the table is
  * as it was.
  */

@@ -6,8 +6,8 @@
 /*
  * Trie nodes for `routes` prefixes: as many as six each (a /64 that shares nothing) while they are
  * few, one each when they are many. In the global table, 230,000 prefixes at this writing, most are
- * /48 in a few ten thousand /32, and share their upper levels; that has been reckoned, not measured:
- * no such table is at hand.
+ * /48 in a few ten thousand /32, and share their upper levels; that has been reckoned, not
+ * measured: no such table is at hand.
  */
 static uint32_t nodes_for(uint32_t routes)
 {

@@ -1,6 +1,6 @@
 /*
- * The table that readers see (for net/fib alone): a multibit trie with a first stride of 16 bits and
- * further ones of 8, two of them for IPv4, fourteen for IPv6.
+ * The table that readers see (for net/fib alone): a multibit trie with a first stride of 16 bits
+ * and further ones of 8, two of them for IPv4, fourteen for IPv6.
  *
  * Why this one: the whole first level is 256 KiB, so it stays in a core's L2 cache; most of IPv4's
  * global table is decided by the second load (DIR-24-8 needs a 64 MiB first level, a cache miss

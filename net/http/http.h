@@ -19,8 +19,8 @@
  *    request would begin is not known.
  * 3. request.path is decoded and has neither control characters nor NUL.
  *
- * States: MORE --end of a head, or an error--> REQUEST --http_next--> MORE (a body is read over first),
- * or, when request.close, CLOSED, which takes all bytes and gives nothing.
+ * States: MORE --end of a head, or an error--> REQUEST --http_next--> MORE (a body is read over
+ * first), or, when request.close, CLOSED, which takes all bytes and gives nothing.
  *
  * Deliberately missing: bodies (those of a stated length up to HTTP_BODY_MAX are read and thrown
  * away, others refused: 411, 413), 100 (Continue), upgrades, ranges, conditions, content codings.
@@ -98,9 +98,9 @@ static inline bool http_is_idle(const struct http_parser *p)
 const char *http_reason(unsigned status);
 
 /*
- * An answer's head. The length of its content: known, or HTTP_LENGTH_UNKNOWN: then it goes in chunks
- * (http_chunk_*) to whoever speaks HTTP/1.1, and to the end of the connection for others, for whom
- * `close` must be set.
+ * An answer's head. The length of its content: known, or HTTP_LENGTH_UNKNOWN: then it goes in
+ * chunks (http_chunk_*) to whoever speaks HTTP/1.1, and to the end of the connection for others,
+ * for whom `close` must be set.
  */
 #define HTTP_LENGTH_UNKNOWN UINT64_MAX
 struct http_answer {
@@ -113,9 +113,9 @@ struct http_answer {
 };
 
 /*
- * Writes the head, up to the empty line, into buf; returns its length, or 0 when `size` is too small
- * (HTTP_ANSWER_MAX and the fields' bytes suffice). There is no Date: RFC 9110 6.6.1 forbids it to
- * servers without a clock that knows the date.
+ * Writes the head, up to the empty line, into buf; returns its length, or 0 when `size` is too
+ * small (HTTP_ANSWER_MAX and the fields' bytes suffice). There is no Date: RFC 9110 6.6.1 forbids
+ * it to servers without a clock that knows the date.
  */
 #define HTTP_ANSWER_MAX 256
 size_t http_answer_put(char *buf, size_t size, const struct http_answer *a);

@@ -1,7 +1,7 @@
 /*
- * An acknowledgement arrives (RFC 9293 3.10.7.4, fifth; RFC 2018 5): what it takes out of the queue,
- * what it says of the chunks that stay, the send window. What follows from it for the congestion
- * window and for what has to be sent again is loss.c.
+ * An acknowledgement arrives (RFC 9293 3.10.7.4, fifth; RFC 2018 5): what it takes out of the
+ * queue, what it says of the chunks that stay, the send window. What follows from it for the
+ * congestion window and for what has to be sent again is loss.c.
  */
 #include "net/tcp/inside.h"
 
@@ -22,7 +22,8 @@ static bool is_dsack(const struct tcp_segment *s)
 	       (s->sacks > 1 && seq_ge(b[0].start, b[1].start) && seq_le(b[0].end, b[1].end));
 }
 
-static void mark_sacked(struct tcp *t, struct tcp_conn *c, struct tcp_chunk *ch, struct tcp_acked *a)
+static void mark_sacked(struct tcp *t, struct tcp_conn *c, struct tcp_chunk *ch,
+                        struct tcp_acked *a)
 {
 	uint32_t space = chunk_space(ch);
 	if (ch->flags & CHUNK_LOST)
@@ -69,7 +70,8 @@ static void read_sacks(struct tcp *t, struct tcp_conn *c, const struct tcp_segme
 /*
  * RFC 9293 3.10.7.4: only by segments that are not older than the one it was set by. One that
  * acknowledges something new is not, even when it carries old data sent again; without its window
- * snd_una would move and take the edge beyond what was ever offered. Returns whether it has changed.
+ * snd_una would move and take the edge beyond what was ever offered. Returns whether it has
+ * changed.
  */
 static bool update_window(struct tcp_conn *c, const struct tcp_segment *s)
 {

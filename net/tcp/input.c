@@ -101,8 +101,8 @@ static enum counter unacceptable(struct tcp *t, struct tcp_conn *c, const struct
 	return fate;
 }
 
-/* RFC 9293 3.8.4: before the window on purpose, so that it has to be answered; the one byte, if any, is
- * garbage. Linux probes a closed window by the same segment. */
+/* RFC 9293 3.8.4: before the window on purpose, so that it has to be answered; the one byte, if
+ * any, is garbage. Linux probes a closed window by the same segment. */
 static bool is_probe(const struct tcp_conn *c, const struct tcp_segment *s)
 {
 	return s->seq == c->rcv_nxt - 1 && s->len <= 1 &&
@@ -323,8 +323,8 @@ static void too_big(struct tcp *t, struct tcp_conn *c, uint32_t mtu)
 	}
 }
 
-/* Whose segment the packet quoted in an ICMP error is, of which len bytes are there: where its ports
- * are, NULL for none with 8 bytes of TCP. */
+/* Whose segment the packet quoted in an ICMP error is, of which len bytes are there: where its
+ * ports are, NULL for none with 8 bytes of TCP. */
 static const uint8_t *quoted(const uint8_t *ip, unsigned len, struct net_addr *local,
                              struct net_addr *remote)
 {
@@ -385,8 +385,8 @@ void tcp_icmp4(struct tcp *t, const struct icmp4_msg *m, uint64_t now_us)
 	}
 }
 
-/* RFC 9293 3.9.2.2 (SHLD-26): of ICMPv6 the codes 1 and 4 of destination unreachable are hard errors.
- * Soft are its codes 0 and 3, time exceeded and parameter problems (MUST-56). */
+/* RFC 9293 3.9.2.2 (SHLD-26): of ICMPv6 the codes 1 and 4 of destination unreachable are hard
+ * errors. Soft are its codes 0 and 3, time exceeded and parameter problems (MUST-56). */
 void tcp_icmp6(struct tcp *t, const struct icmp6_msg *m, uint64_t now_us)
 {
 	bool hard = m->type == ICMP6_UNREACH &&

@@ -22,9 +22,9 @@
  * comes in meanwhile is answered together with the rest.
  *
  * Invariants
- * 1. A connection whose state is TCP_CLOSED has no buffer, no hash entry and no deadline; its record
- *    is free, or on a list and freed by tcp_flush. So whoever calls the application asks
- *    for the state afterwards, and may use the record till then.
+ * 1. A connection whose state is TCP_CLOSED has no buffer, no hash entry and no deadline; its
+ *    record is free, or on a list and freed by tcp_flush. So whoever calls the application asks for
+ *    the state afterwards, and may use the record till then.
  * 2. The send queue covers [snd_una, end of what was given) without a gap, by chunks in order; a
  *    chunk is one segment on the wire: sent, acknowledged, lost as a whole. q_unsent is the first
  *    that never was sent; all before it were. Before SYN is acknowledged snd_una is iss, and the
@@ -50,7 +50,8 @@
  * more: a copy of so much costs less than the second descriptor. */
 #define TCP_COPY_MAX 256
 
-/* Bytes before the payload of a chunk that is made here: Ethernet, the largest IP and TCP headers. */
+/* Bytes before the payload of a chunk that is made here: Ethernet, the largest IP and TCP
+ * headers. */
 #define TCP_HEADROOM (14 + IP_HLEN_MAX + TCP_HLEN_MAX)
 #define TCP_PAYLOAD_OFFSET 192 /* in its buffer; a cache line begins */
 _Static_assert(BUF_DATA_OFFSET + TCP_HEADROOM <= TCP_PAYLOAD_OFFSET, "headers fit in front");
@@ -325,10 +326,10 @@ static inline uint16_t tcp_mss_default(const struct net_addr *remote)
 /* --- table.c --- */
 
 /*
- * Where a connection hangs in the table. Pair-multiply-shift (Thorup, "High Speed Hashing for Integers
- * and Strings", 2015, 4.2): whoever does not know the key finds no two connections that collide
- * more often than by chance. A third of the time of SipHash-1-3, and enough:
- * no value of it is ever shown to anybody.
+ * Where a connection hangs in the table. Pair-multiply-shift (Thorup, "High Speed Hashing for
+ * Integers and Strings", 2015, 4.2): whoever does not know the key finds no two connections that
+ * collide more often than by chance. A third of the time of SipHash-1-3, and enough: no value of it
+ * is ever shown to anybody.
  */
 static inline uint32_t tcp_hash(const struct tcp *t, const struct net_addr *remote,
                                 uint16_t remote_port, const struct net_addr *local,
@@ -414,7 +415,8 @@ void tcp_mss_set(struct tcp *t, struct tcp_conn *c);
 /* Less than path_mtu fits the path; a larger one is tried again later (RFC 1191 6.3). */
 void tcp_path_lower(struct tcp *t, struct tcp_conn *c, uint32_t mtu);
 
-/* Bytes of IP packet that the way to `remote` is believed to carry before anything was learnt of it. */
+/* Bytes of IP packet that the way to `remote` is believed to carry before anything was learnt of
+ * it. */
 uint32_t tcp_link_mtu(const struct tcp *t, const struct net_addr *remote);
 
 /* The MSS that we offer. */
@@ -546,10 +548,10 @@ static inline uint32_t tcp_full(const struct tcp_conn *c)
 /* --- queue.c --- */
 
 /*
- * Chunks of one connection: one for so much of snd_buf, and a few. A peer chooses how small segments
- * are (48 bytes of MSS, 36 beside timestamps), and each takes a buffer: bytes alone would be no
- * bound (CVE-2019-11479). An MSS below 536 is obeyed all the same, for RFC 9293 3.7.1 (MUST-16)
- * leaves no choice, and small hosts have reasons for theirs.
+ * Chunks of one connection: one for so much of snd_buf, and a few. A peer chooses how small
+ * segments are (48 bytes of MSS, 36 beside timestamps), and each takes a buffer: bytes alone would
+ * be no bound (CVE-2019-11479). An MSS below 536 is obeyed all the same, for RFC 9293 3.7.1
+ * (MUST-16) leaves no choice, and small hosts have reasons for theirs.
  */
 #define TCP_CHUNK_BYTES_MIN 256
 #define TCP_CHUNKS_MIN 16
@@ -572,8 +574,8 @@ void tcp_queue_fin(struct tcp *t, struct tcp_conn *c);
  * what is under way will give some back. */
 bool tcp_queue_split(struct tcp *t, struct tcp_conn *c, uint32_t buf, uint32_t len);
 
-/* Fills a chunk up that is left of one that was cut, from those behind it that have to be cut too, so
- * that a smaller MSS does not make a small segment of every rest. */
+/* Fills a chunk up that is left of one that was cut, from those behind it that have to be cut too,
+ * so that a smaller MSS does not make a small segment of every rest. */
 void tcp_queue_fill(struct tcp *t, struct tcp_conn *c, uint32_t buf);
 
 /* Takes everything before `ack` out of the queue; returns bytes of payload. Calls tcp_rack_arrived

@@ -12,9 +12,9 @@
  *   reordering window has passed. It finds all that RFC 6675's IsLost() does (DupThresh makes the
  *   window 0 while no reordering was seen), lost retransmissions too, and, by a probe, lost tails;
  *   so 6675's NextSeg() rules 3 and 4, which guess, have nothing left to do.
- * - without SACK, NewReno (RFC 6582): the third duplicate ACK, then each partial one. Each duplicate
- *   is a segment that has left the network: it counts in `sacked`, which is also limited transmit
- *   (RFC 3042) and the inflation of the window.
+ * - without SACK, NewReno (RFC 6582): the third duplicate ACK, then each partial one. Each
+ *   duplicate is a segment that has left the network: it counts in `sacked`, which is also limited
+ *   transmit (RFC 3042) and the inflation of the window.
  * - the timer (RFC 6298).
  *
  * How fast it goes on during fast recovery is proportional rate reduction (RFC 6937), by setting
@@ -80,9 +80,9 @@ static void sample_of_ack(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a
 /* --- RACK (RFC 8985 6.2) --- */
 
 /*
- * RACK_sent_after. All that one call of the instance sends has the same time, retransmissions and new
- * data alike, and the RFC's tie-break, the higher sequence number, would call a retransmission lost
- * because new data arrived that was sent before it. So sendings are counted.
+ * RACK_sent_after. All that one call of the instance sends has the same time, retransmissions and
+ * new data alike, and the RFC's tie-break, the higher sequence number, would call a retransmission
+ * lost because new data arrived that was sent before it. So sendings are counted.
  */
 static bool sent_after(uint32_t order1, uint32_t order2)
 {
@@ -148,8 +148,8 @@ static uint32_t reordering_us(const struct tcp *t, const struct tcp_conn *c)
 }
 
 /*
- * Step 5: marks what is lost by now; true if anything was. *wait_us: so long until the next would be,
- * 0: none will for this reason.
+ * Step 5: marks what is lost by now; true if anything was. *wait_us: so long until the next would
+ * be, 0: none will for this reason.
  */
 static bool rack_detect(struct tcp *t, struct tcp_conn *c, uint32_t *wait_us)
 {
@@ -583,10 +583,10 @@ static void ecn_echo(struct tcp *t, struct tcp_conn *c)
 }
 
 /*
- * Is something outstanding that was sent before what has arrived? In order, nothing is: what the ACK
- * did not take was sent later. But what was sent again arrives out of its order, and what is behind
- * it may have been lost alone: by the network, or by PAWS, when it came after a retransmission, with
- * an older timestamp.
+ * Is something outstanding that was sent before what has arrived? In order, nothing is: what the
+ * ACK did not take was sent later. But what was sent again arrives out of its order, and what is
+ * behind it may have been lost alone: by the network, or by PAWS, when it came after a
+ * retransmission, with an older timestamp.
  */
 static bool passed_over(const struct tcp *t, const struct tcp_conn *c)
 {

@@ -12,8 +12,8 @@
  * Without timestamps a connection from a cookie has no window scale, no SACK and no ECN.
  *
  * Fast Open (RFC 7413): a cookie is a MAC of the client's address. A client that shows it may have
- * data in its SYN, and the server answers before the handshake is over; at most fastopen_max at once,
- * for an attacker can have cookies too (5.1).
+ * data in its SYN, and the server answers before the handshake is over; at most fastopen_max at
+ * once, for an attacker can have cookies too (5.1).
  */
 #include "net/tcp/inside.h"
 
@@ -75,7 +75,8 @@ uint32_t tcp_link_mtu(const struct tcp *t, const struct net_addr *remote)
 
 uint16_t tcp_mss_offered(const struct tcp *t, const struct net_addr *remote)
 {
-	uint32_t mss = tcp_link_mtu(t, remote) - ip_header_bytes(remote) - TCP_HLEN; /* RFC 6691 2: without options */
+	/* RFC 6691 2: without options */
+	uint32_t mss = tcp_link_mtu(t, remote) - ip_header_bytes(remote) - TCP_HLEN;
 	return (uint16_t)u32_min(mss, 65535);
 }
 
@@ -513,7 +514,8 @@ int tcp_listen(struct tcp *t, const struct tcp_listen *l)
 	return E_OK;
 }
 
-/* Cuts the first chunk to what a SYN has room for beside its options, which are many (RFC 6691 2). */
+/* Cuts the first chunk to what a SYN has room for beside its options, which are many (RFC 6691
+ * 2). */
 static bool fits_syn(struct tcp *t, struct tcp_conn *c)
 {
 	uint8_t options[TCP_HLEN_MAX - TCP_HLEN];

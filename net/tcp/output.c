@@ -117,8 +117,8 @@ static void finish(struct tcp *t, struct tcp_conn *c, struct making *m)
 	t->ops->tx(t->ctx, &m->p);
 }
 
-/* The same for data, which carries an ACK along. told: as put_options said; what it left out an ACK of
- * its own has room for. */
+/* The same for data, which carries an ACK along. told: as put_options said; what it left out an ACK
+ * of its own has room for. */
 static void finish_data(struct tcp *t, struct tcp_conn *c, struct making *m, bool told)
 {
 	uint32_t ack_now = c->flags & CONN_ACK_NOW;

@@ -144,8 +144,8 @@ bool tcp_queue_split(struct tcp *t, struct tcp_conn *c, uint32_t buf, uint32_t l
 	return true;
 }
 
-/* Moves n bytes, all of it or less, from the chunk behind `buf` to its end. Neither was ever sent, so
- * nobody else holds their buffers. */
+/* Moves n bytes, all of it or less, from the chunk behind `buf` to its end. Neither was ever sent,
+ * so nobody else holds their buffers. */
 static void pull(struct tcp *t, struct tcp_conn *c, uint32_t buf, uint32_t n)
 {
 	struct tcp_chunk *ch = chunk_at(t, buf);

@@ -1,6 +1,6 @@
 /*
- * Received data. In order it goes to the application at once, in its buffer; out of order it waits in
- * ranges (struct tcp_piece) until what is before it has come.
+ * Received data. In order it goes to the application at once, in its buffer; out of order it waits
+ * in ranges (struct tcp_piece) until what is before it has come.
  *
  *     rcv_nxt   next byte in order        rcv_adv   right edge of the window that was offered
  *
@@ -52,9 +52,9 @@ void tcp_note_duplicate(struct tcp *t, struct tcp_conn *c, uint32_t start, uint3
 
 /*
  * May the application have data in order? Each may keep what it gets (an echo does, until it is
- * acknowledged), within windows that together offer more buffers than there are. With the last of them
- * gone nothing could come in, not even the acknowledgements that give them back: so the last ones are
- * only lent, to segments whose data is dropped. The peer sends it again.
+ * acknowledged), within windows that together offer more buffers than there are. With the last of
+ * them gone nothing could come in, not even the acknowledgements that give them back: so the last
+ * ones are only lent, to segments whose data is dropped. The peer sends it again.
  */
 static bool may_deliver(const struct tcp *t)
 {
@@ -68,8 +68,8 @@ static bool may_keep(const struct tcp *t, const struct tcp_conn *c)
 }
 
 /*
- * Keeps the `len` bytes at `data` in p, sequence numbers [seq, seq + len), beyond rcv_nxt. True when
- * the buffer has passed; false when the bytes were all here.
+ * Keeps the `len` bytes at `data` in p, sequence numbers [seq, seq + len), beyond rcv_nxt. True
+ * when the buffer has passed; false when the bytes were all here.
  */
 static bool keep(struct tcp *t, struct tcp_conn *c, const struct pkt *p, const uint8_t *data,
                  uint32_t seq, uint32_t len)
@@ -306,8 +306,8 @@ enum counter tcp_receive(struct tcp *t, struct tcp_conn *c, struct tcp_segment *
 
 /*
  * The least round trip, us; 0: nothing is known. One that only receives has measured that of the
- * handshake alone, which may have had to wake the peer: so the timestamps that data echoes are looked
- * at too.
+ * handshake alone, which may have had to wake the peer: so the timestamps that data echoes are
+ * looked at too.
  */
 static uint32_t least_rtt(const struct tcp_conn *c)
 {
@@ -318,8 +318,8 @@ static uint32_t least_rtt(const struct tcp_conn *c)
 /*
  * rcv_buf doubles when as much was consumed within two round trips: then it, and not the path, may
  * be what limits the sender, or soon will. The least round trip counts: one that is longer because
- * our own windows stand in queues asks for no larger windows. So a window is promised to who fills it
- * and to an application that keeps up, not to the idle, nor to an echo whose peer does not read.
+ * our own windows stand in queues asks for no larger windows. So a window is promised to who fills
+ * it and to an application that keeps up, not to the idle, nor to an echo whose peer does not read.
  *
  * Near by, the round trip is what the batches make it. With a window of less than a vector of
  * segments (256 of 1448 bytes) sender and receiver work in turn instead of both at once. So up to

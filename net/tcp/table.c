@@ -88,7 +88,8 @@ void tcp_set_now(struct tcp *t, uint64_t now_us)
 /* --- the hash table --- */
 
 static struct tcp_conn *find(const struct tcp *t, uint32_t hash, const struct net_addr *remote,
-                             uint16_t remote_port, const struct net_addr *local, uint16_t local_port)
+                             uint16_t remote_port, const struct net_addr *local,
+                             uint16_t local_port)
 {
 	uint32_t i = t->buckets[hash & t->bucket_mask];
 	while (i) {
@@ -136,8 +137,8 @@ static bool recycle_time_wait(struct tcp *t)
 	return t->free != 0;
 }
 
-/* What was freed last, and is still in cache, is used next; else the first that never was; else that
- * of a TIME-WAIT. Its number, or TCP_NONE. */
+/* What was freed last, and is still in cache, is used next; else the first that never was; else
+ * that of a TIME-WAIT. Its number, or TCP_NONE. */
 static uint32_t take_record(struct tcp *t)
 {
 	if (t->free == 0 && t->records < t->p.connections)

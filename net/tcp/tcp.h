@@ -30,12 +30,13 @@
  *
  * What is implemented: RFC 9293 with 7323 (window scale, timestamps, PAWS), 2018 and 2883 (SACK,
  * D-SACK), 8985 (RACK-TLP; it covers what 6675 does), 6582 (NewReno for peers without SACK), 5681,
- * 6928, 9438 (CUBIC), 6937 (PRR), 6298, 3042, 3168 (ECN), 5961, 6528, 4987 (SYN cookies), 7413 (Fast
- * Open), 6093 (urgent data in line), 1191 and 8201 with black-hole fallback, 6191 (TIME-WAIT re-use).
+ * 6928, 9438 (CUBIC), 6937 (PRR), 6298, 3042, 3168 (ECN), 5961, 6528, 4987 (SYN cookies), 7413
+ * (Fast Open), 6093 (urgent data in line), 1191 and 8201 with black-hole fallback, 6191 (TIME-WAIT
+ * re-use).
  *
- * Deliberately missing: windows that shrink again when a connection is idle, IP options and extension
- * headers of ours, flow labels (0), precedence, RFC 1144 compression, simultaneous use of one buffer
- * pool by two cores.
+ * Deliberately missing: windows that shrink again when a connection is idle, IP options and
+ * extension headers of ours, flow labels (0), precedence, RFC 1144 compression, simultaneous use of
+ * one buffer pool by two cores.
  *
  * Units: times in us of any clock that does not run backwards, as an argument; calls without one
  * (tcp_send, tcp_close and so on) go by the time of the last call that had it, so outside of
@@ -157,10 +158,10 @@ struct tcp *tcp_init(void *mem, const struct tcp_params *params, struct bufpool 
 
 /*
  * n received packets. Of each: an IP packet at data + ETH_HLEN that has been through ip4_check, or
- * ip6_check and, unless its next header is TCP, ip6_upper; is TCP, no fragment, and for an address of
- * ours; the checksum is verified here unless PKT_CSUM_OK or PKT_CSUM_PARTIAL. The buffers pass to the instance; each packet is counted in one fate. What it has
- * to say in answer is sent before the call returns; segments of one connection are acknowledged
- * together.
+ * ip6_check and, unless its next header is TCP, ip6_upper; is TCP, no fragment, and for an address
+ * of ours; the checksum is verified here unless PKT_CSUM_OK or PKT_CSUM_PARTIAL. The buffers pass
+ * to the instance; each packet is counted in one fate. What it has to say in answer is sent before
+ * the call returns; segments of one connection are acknowledged together.
  */
 void tcp_input(struct tcp *t, struct pkt *v, unsigned n, uint64_t now_us);
 
@@ -175,8 +176,8 @@ void tcp_icmp(struct tcp *t, const uint8_t *ip, unsigned len, enum tcp_icmp what
 
 /* The same for a message as icmp4_input() read it, an ICMP4_KIND_ERROR. Of what says nothing of a
  * connection's end (RFC 9293 3.9.2.2, MUST-56: net or host unreachable, time exceeded, parameter
- * problem) nothing comes; hard errors end an open only (SHLD-26 would end any: RFC 5927 5.2 says why
- * not). */
+ * problem) nothing comes; hard errors end an open only (SHLD-26 would end any: RFC 5927 5.2 says
+ * why not). */
 void tcp_icmp4(struct tcp *t, const struct icmp4_msg *m, uint64_t now_us);
 void tcp_icmp6(struct tcp *t, const struct icmp6_msg *m, uint64_t now_us);
 
@@ -260,8 +261,8 @@ uint32_t tcp_send_room(const struct tcp_conn *c);
  * is full, 0 also when this side has closed. */
 uint32_t tcp_send(struct tcp_conn *c, const void *data, uint32_t n);
 
-/* Sends p->data, p->len (1 or more; neither PKT_CHAIN nor PKT_SHARED) out of its buffer, which passes
- * to the connection. E_AGAIN: no room, or E_INVAL: closed; it is the caller's still. */
+/* Sends p->data, p->len (1 or more; neither PKT_CHAIN nor PKT_SHARED) out of its buffer, which
+ * passes to the connection. E_AGAIN: no room, or E_INVAL: closed; it is the caller's still. */
 int tcp_send_pkt(struct tcp_conn *c, struct pkt *p);
 
 /* The same as tcp_send, and all that is queued becomes urgent up to the last byte taken (RFC 9293
@@ -280,7 +281,7 @@ void tcp_abort(struct tcp_conn *c);
 void *tcp_arg(const struct tcp_conn *c);
 void tcp_set_arg(struct tcp_conn *c, void *arg);
 void tcp_set_nodelay(struct tcp_conn *c, bool on);
-void tcp_set_keepalive(struct tcp_conn *c, bool on); /* after params.keepalive_ms, or 2 h if that is 0 */
+void tcp_set_keepalive(struct tcp_conn *c, bool on); /* after params.keepalive_ms; 0: after 2 h */
 void tcp_set_user_timeout(struct tcp_conn *c, uint32_t ms);
 struct tcp *tcp_instance(const struct tcp_conn *c);
 
@@ -322,8 +323,8 @@ uint32_t tcp_count(const struct tcp *t, enum tcp_state state);
 uint32_t tcp_connections(const struct tcp *t);
 
 /*
- * Walks the connections, in no order: the next one among the `looks` records from *cursor on, which is
- * 0 at first and moves on; NULL: there is none among them. At the end of all, *cursor stays.
+ * Walks the connections, in no order: the next one among the `looks` records from *cursor on, which
+ * is 0 at first and moves on; NULL: there is none among them. At the end of all, *cursor stays.
  */
 struct tcp_conn *tcp_next(const struct tcp *t, uint32_t *cursor, uint32_t looks);
 

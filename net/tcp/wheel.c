@@ -12,8 +12,8 @@ void wheel_init(struct wheel *w, void *records, size_t stride, size_t node_offse
 	};
 }
 
-/* The number of the lowest bit that is set; some is. In halves: GCC calls its library for the whole on
- * 32-bit x86, which nobody links here. */
+/* The number of the lowest bit that is set; some is. In halves: GCC calls its library for the whole
+ * on 32-bit x86, which nobody links here. */
 static uint32_t lowest_bit(uint64_t bits)
 {
 	uint32_t low = (uint32_t)bits;

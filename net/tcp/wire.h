@@ -74,10 +74,10 @@ static inline bool seq_gt(uint32_t a, uint32_t b) { return (int32_t)(a - b) > 0;
 static inline bool seq_ge(uint32_t a, uint32_t b) { return (int32_t)(a - b) >= 0; }
 
 /*
- * Reads the segment in the IP packet at ip, which is TCP as ip_parse (net/ip.h) wants it; csum_known:
- * the checksum need not be looked at. Returns CNT_NONE and fills *out, or CNT_drop_tcp_malformed.
- * An option with a wrong length ends the options (RFC 9293 3.1, MUST-7: it is not to crash us); those
- * before it count.
+ * Reads the segment in the IP packet at ip, which is TCP as ip_parse (net/ip.h) wants it;
+ * csum_known: the checksum need not be looked at. Returns CNT_NONE and fills *out, or
+ * CNT_drop_tcp_malformed. An option with a wrong length ends the options (RFC 9293 3.1, MUST-7: it
+ * is not to crash us); those before it count.
  */
 enum counter tcp_segment_parse(uint8_t *ip, bool csum_known, struct tcp_segment *out);
 
@@ -99,11 +99,11 @@ static inline void tcp_header_put(uint8_t *tcp, uint16_t src_port, uint16_t dst_
 
 /*
  * The reset that answers a segment of no connection (RFC 9293 3.10.7.1), which is none itself:
- * <SEQ=SEG.ACK><CTL=RST>, or, when it acknowledges nothing, <SEQ=0><ACK=SEG.SEQ+SEG.LEN><CTL=RST,ACK>.
- * end: SEG.SEQ + SEG.LEN. Returns the flags.
+ * <SEQ=SEG.ACK><CTL=RST>, or, when it acknowledges nothing,
+ * <SEQ=0><ACK=SEG.SEQ+SEG.LEN><CTL=RST,ACK>. end: SEG.SEQ + SEG.LEN. Returns the flags.
  */
-static inline uint8_t tcp_reset_numbers(uint8_t flags, uint32_t end, uint32_t seg_ack, uint32_t *seq,
-                                        uint32_t *ack)
+static inline uint8_t tcp_reset_numbers(uint8_t flags, uint32_t end, uint32_t seg_ack,
+                                        uint32_t *seq, uint32_t *ack)
 {
 	bool acks = flags & TCP_ACK;
 	*seq = acks ? seg_ack : 0;

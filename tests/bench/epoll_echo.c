@@ -4,8 +4,8 @@
  *   epoll_echo [-6] tcp          port 7 echoes, 9 takes all there is, 19 sends as much as it may
  *   epoll_echo [-6] udp [wait]   port 7 echoes; asks without end, or, with `wait`, sleeps in recvmmsg
  *
- * -6: by sockets of IPv6, for that alone. Says `ready` when it listens. As such servers are written:
- * level-triggered epoll, up to EVENTS of them at a time, one read and one write for each,
+ * -6: by sockets of IPv6, for that alone. Says `ready` when it listens. As such servers are
+ * written: level-triggered epoll, up to EVENTS of them at a time, one read and one write for each,
  * TCP_NODELAY; what cannot be written at once is kept, and no more is read until it could.
  */
 #define _GNU_SOURCE

@@ -1,6 +1,7 @@
 /*
- * Requests of net/http: the input is a byte that seeds where the stream is cut, then the stream. Cut
- * in whatever way, it means the same: the same requests with the same answers, one after another.
+ * Requests of net/http: the input is a byte that seeds where the stream is cut, then the stream.
+ * Cut in whatever way, it means the same: the same requests with the same answers, one after
+ * another.
  */
 #include "tests/fuzz/input.h"
 

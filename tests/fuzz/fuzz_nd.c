@@ -3,14 +3,14 @@
  * own side, and the clock.
  *
  * Addresses in messages are mostly named by a byte (address()), and lengths and checksum are made
- * right, so that random bytes come through the first checks and get deep. First a byte of who we are,
- * then instructions (enum op) until the input ends; then everything is flushed.
+ * right, so that random bytes come through the first checks and get deep. First a byte of who we
+ * are, then instructions (enum op) until the input ends; then everything is flushed.
  *
  * Invariants that are judged:
  * 1. Each frame given ends in one of release, unreachable, lost, or waits: net/nd.h, 1.
  * 2. up and down alternate, no frame is released to one that is down: net/nd.h, 2.
- * 3. What is sent passes the checks that it would meet elsewhere, and nothing is sent from an address
- *    that is not VALID.
+ * 3. What is sent passes the checks that it would meet elsewhere, and nothing is sent from an
+ *    address that is not VALID.
  * 4. A tick moves the deadline on; work is bounded: so many frames in a second, and no more.
  */
 #include "tests/fuzz/input.h"

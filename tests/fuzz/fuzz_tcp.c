@@ -7,11 +7,12 @@
  * nothing waits.
  *
  * Invariants that are judged:
- * 1. Payload at sequence number s is the byte s modulo 256, in both directions: so what is delivered
- *    counts up without a gap, whatever came in whichever order and overlap.
+ * 1. Payload at sequence number s is the byte s modulo 256, in both directions: so what is
+ *    delivered counts up without a gap, whatever came in whichever order and overlap.
  * 2. What is sent is a sound packet, with bytes that the application gave.
  * 3. Callbacks only for connections that live; the deadline moves on with each tick.
- * 4. At the end all buffers are back, no connection is left, no timer armed; each packet had a fate.
+ * 4. At the end all buffers are back, no connection is left, no timer armed; each packet had a
+ *    fate.
  */
 #include "tests/fuzz/input.h"
 
@@ -409,8 +410,8 @@ static struct segment right(const struct peer *p, uint8_t flags)
 	return s;
 }
 
-/* Numbers near the true ones, mostly: by the high bits of the offset the distance is one of bytes, of
- * segments, or of windows. */
+/* Numbers near the true ones, mostly: by the high bits of the offset the distance is one of bytes,
+ * of segments, or of windows. */
 static uint32_t near(uint32_t base, uint16_t offset)
 {
 	int32_t d = (int16_t)(offset << 2) >> 2;

@@ -1,7 +1,7 @@
 /*
- * Bytes of a Telnet client (net/telnet.h): whatever comes, answers are whole commands about options,
- * they come to an end, and asking for one more than once changes nothing. What we say is read by the
- * same rules: a client that takes it apart finds the text again.
+ * Bytes of a Telnet client (net/telnet.h): whatever comes, answers are whole commands about
+ * options, they come to an end, and asking for one more than once changes nothing. What we say is
+ * read by the same rules: a client that takes it apart finds the text again.
  */
 #include "tests/fuzz/input.h"
 

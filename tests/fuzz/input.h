@@ -1,4 +1,5 @@
-/* What the fuzz entries have in common: the input read byte by byte, and the host's assert_fail(). */
+/* What the fuzz entries have in common: the input read byte by byte, and the host's
+ * assert_fail(). */
 #ifndef TESTS_FUZZ_INPUT_H
 #define TESTS_FUZZ_INPUT_H
 

@@ -1,7 +1,8 @@
 /*
  * What a driver of the 82599 does, step by step, for tests of the model (tests/unit/nicsim_rig.h):
- * the order of the datasheet's chapter 4.6, with the offsets of the model's own table. The product's
- * driver has its own; this one is only as much as the tests need, and can do each step wrong.
+ * the order of the datasheet's chapter 4.6, with the offsets of the model's own table. The
+ * product's driver has its own; this one is only as much as the tests need, and can do each step
+ * wrong.
  */
 #ifndef TESTS_UNIT_DRIVE_82599_H
 #define TESTS_UNIT_DRIVE_82599_H
@@ -12,7 +13,8 @@
 
 #define RING 64        /* descriptors of each ring */
 #define BUFFER 2048    /* bytes of each buffer */
-/* Registers of a queue: both halves have base, length, head, tail and control at the same places. */
+/* Registers of a queue: both halves have base, length, head, tail and control at the same
+ * places. */
 #define RX_BLOCK(q) ((q) < 64 ? 0x1000u + 0x40u * (q) : 0xd000u + 0x40u * ((q)-64))
 #define TX_BLOCK(q) (0x6000u + 0x40u * (q))
 
@@ -39,8 +41,8 @@ void drive_rxen(void); /* RXCTRL.RXEN */
 /* All of it: link, queue 0 both ways, promiscuous. */
 void drive_all(void);
 
-/* Enables the queue of that block, in strict mode, with a ring of `bytes` at DRIVE_BAD_RING and these
- * indices; expects the violation. */
+/* Enables the queue of that block, in strict mode, with a ring of `bytes` at DRIVE_BAD_RING and
+ * these indices; expects the violation. */
 #define DRIVE_BAD_RING 0x10000
 void drive_bad_queue(uint32_t block, uint32_t bytes, uint32_t head, uint32_t tail, const char *text);
 
@@ -78,8 +80,8 @@ void drive_context(unsigned q, unsigned idx, uint32_t maclen, uint32_t iplen, bo
 
 extern uint8_t f[70000]; /* the one a test is making */
 
-/* Makes one in f, to the card, of no protocol it knows, that can be told apart from others by `seq`;
- * returns `bytes`. */
+/* Makes one in f, to the card, of no protocol it knows, that can be told apart from others by
+ * `seq`; returns `bytes`. */
 uint32_t numbered(uint32_t seq, uint32_t bytes);
 
 struct flow {
@@ -91,8 +93,8 @@ struct flow {
 	bool tagged;
 	uint16_t tci;
 };
-/* Writes a frame with correct checksums to `to`; returns its bytes (at least 60). Independent of the
- * model's checksum code. */
+/* Writes a frame with correct checksums to `to`; returns its bytes (at least 60). Independent of
+ * the model's checksum code. */
 uint32_t make_ip(uint8_t *to, const struct flow *flow);
 /* RFC 1071 the slow way: the one's complement sum of big-endian words. */
 uint16_t slow_sum(const uint8_t *p, uint32_t bytes, uint32_t start);

@@ -2,9 +2,9 @@
  * What the tests of neighbour and router discovery share: one struct nd with the ops of
  * neigh_rig.h, and messages made by hand.
  *
- * In texts: us, ll, us1, ll1 our global and link-local addresses on ports 0 and 1; n5 is 2001:db8::5
- * and l5 fe80::5; g:5 the solicited-node group of an address that ends in 5; any, all, routers, mld
- * the well-known ones.
+ * In texts: us, ll, us1, ll1 our global and link-local addresses on ports 0 and 1; n5 is
+ * 2001:db8::5 and l5 fe80::5; g:5 the solicited-node group of an address that ends in 5; any, all,
+ * routers, mld the well-known ones.
  */
 #ifndef TESTS_UNIT_ND_RIG_H
 #define TESTS_UNIT_ND_RIG_H
@@ -29,8 +29,8 @@ extern unsigned counted[CNT_MAX];
 
 const char *name_of(const struct net_addr *addr); /* valid until four more were named */
 
-/* A table of 4, queues of 3, 8 frames in all, without start delay, two ports with addresses that are
- * VALID and announced at 10 s. rig_bare: no addresses yet. */
+/* A table of 4, queues of 3, 8 frames in all, without start delay, two ports with addresses that
+ * are VALID and announced at 10 s. rig_bare: no addresses yet. */
 int rig_set_up(void **state);
 int rig_bare(void **state);
 int rig_host(void **state); /* bare, and not a router */

@@ -2,16 +2,17 @@
  * A host for NIC models inside the test's own process: guest memory with checked DMA, MSI-X
  * vectors that are counted, a wire whose both ends the test holds, a clock the test sets. The model
  * is the one that runs behind vfio-user under QEMU, unchanged; the driver, where there is one, is
- * the product's, with the registers of tests/unit/twin/hal/mmio.h leading to rig_read and rig_write.
+ * the product's, with the registers of tests/unit/twin/hal/mmio.h leading to rig_read and
+ * rig_write.
  *
  * Guest memory lies at MEMORY_WINDOW, where it lies on the real machine, so hal/dma.h is tested as
  * it is: bus = address - MEMORY_WINDOW. A test poisons with ASan what the device must not touch.
  *
- * Every test ends in rig_stop, which fails when the model has seen a violation or a bad address that
- * the test did not announce with rig_expect_violation.
+ * Every test ends in rig_stop, which fails when the model has seen a violation or a bad address
+ * that the test did not announce with rig_expect_violation.
  *
- * Time stands still but for rig_run and rig_tick_ns: a wait of the driver ends because each register
- * access takes that long, and the model is given its turns meanwhile.
+ * Time stands still but for rig_run and rig_tick_ns: a wait of the driver ends because each
+ * register access takes that long, and the model is given its turns meanwhile.
  */
 #ifndef TESTS_UNIT_NICSIM_RIG_H
 #define TESTS_UNIT_NICSIM_RIG_H
@@ -78,8 +79,8 @@ uint64_t rig_watched(void);
 /* One turn of the model; true when it moved a frame. */
 bool rig_work(void);
 
-/* Lets `ns` pass: the model works whenever its deadline asks for it, and at the end, each time until
- * nothing moves. */
+/* Lets `ns` pass: the model works whenever its deadline asks for it, and at the end, each time
+ * until nothing moves. */
 void rig_run(uint64_t ns);
 
 /* A frame (without FCS) arrives. False: the model had no room and was not given it. */

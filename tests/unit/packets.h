@@ -56,7 +56,8 @@ static inline unsigned make_ip(uint8_t *ip, uint32_t src, uint32_t dst, uint8_t 
 	return 20 + nopt + n;
 }
 
-/* The UDP checksum of the packet at ip over pseudo header and datagram; 0 when the field is right. */
+/* The UDP checksum of the packet at ip over pseudo header and datagram; 0 when the field is
+ * right. */
 static inline uint16_t slow_udp_csum(const uint8_t *ip)
 {
 	static uint8_t all[12 + 65536];

@@ -3,8 +3,8 @@
  * their position, read as their plan says, close, abort, and check all that they are told.
  *
  * What is judged, of each end:
- * 1. The bytes that come are those that the other end sent, from the first on, none left out; no more
- *    of them wait for the application than rcv_buf (tcp_flow.c, on_data).
+ * 1. The bytes that come are those that the other end sent, from the first on, none left out; no
+ *    more of them wait for the application than rcv_buf (tcp_flow.c, on_data).
  * 2. What is acknowledged has come out at the other end before, and is acknowledged once.
  * 3. connected or accept first, then data, acked, fin; closed at most once and nothing after it; no
  *    callback about a connection during a call about the same connection.

@@ -1,8 +1,9 @@
 /*
  * The device of a host and the wire behind it; see tcp_rig.h.
  *
- * The device takes frames apart by its own lights: lib/csum.c is among what is tested. The checksum is that of RFC 1071, TSO as Ethernet controllers do it: FIN and PSH go with
- * the last segment, CWR with the first (RFC 3168 6.1.2), the IP identification counts up.
+ * The device takes frames apart by its own lights: lib/csum.c is among what is tested. The checksum
+ * is that of RFC 1071, TSO as Ethernet controllers do it: FIN and PSH go with the last segment, CWR
+ * with the first (RFC 3168 6.1.2), the IP identification counts up.
  */
 #include "tests/unit/tcp_rig.h"
 

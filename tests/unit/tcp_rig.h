@@ -14,10 +14,11 @@
  * 1. Nothing here shares code with what is tested but lib/: formats are written out once more.
  * 2. A host is given a segment in a buffer of its pool whose other bytes are poisoned, and gives
  *    frames out that must not change until the device has read them.
- * 3. Where something is wrong the process ends at once (rig_fail), after it has said for which seed.
+ * 3. Where something is wrong the process ends at once (rig_fail), after it has said for which
+ *    seed.
  *
- * Both versions of IP: odd seeds have IPv4, even ones IPv6. An address is 32 bits, which in IPv6 stand
- * behind a prefix that all hosts have.
+ * Both versions of IP: odd seeds have IPv4, even ones IPv6. An address is 32 bits, which in IPv6
+ * stand behind a prefix that all hosts have.
  *
  * Left out: extension headers, Ethernet (the header is neither written nor read), VLAN tags.
  */
@@ -168,7 +169,8 @@ struct net_addr rig_addr(const struct rig *r, uint32_t addr);
 
 /* --- tcp_rig.c --- */
 
-/* How often a test runs its property: SEED=n runs that seed alone, RUNS=n from the first that many. */
+/* How often a test runs its property: SEED=n runs that seed alone, RUNS=n from the first that
+ * many. */
 struct rig_runs {
 	uint64_t first, end;
 };

@@ -1,7 +1,7 @@
 /*
  * The 82599 model against a guest that writes anything anywhere, registers and memory alike, while
- * frames come in and time passes. It may complain as it likes; ASan, UBSan and the rig's checked DMA
- * say whether it stays within its bounds, and afterwards a reset must bring it back to life.
+ * frames come in and time passes. It may complain as it likes; ASan, UBSan and the rig's checked
+ * DMA say whether it stays within its bounds, and afterwards a reset must bring it back to life.
  */
 #include "tests/unit/drive_82599.h"
 

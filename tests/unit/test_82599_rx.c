@@ -38,8 +38,8 @@ static void in_order(void **s)
 	assert_int_equal(rig_read(RDH), got % RING);
 }
 
-/* Fills the ring and the packet buffer with frames from `seq` on until one is lost; returns how many
- * the buffer took. */
+/* Fills the ring and the packet buffer with frames from `seq` on until one is lost; returns how
+ * many the buffer took. */
 static uint32_t fill_buffer(uint32_t seq)
 {
 	for (unsigned i = 0; i < RING - 1; i++)
@@ -72,8 +72,8 @@ static void drain_buffer(uint32_t seq, uint32_t count)
 	none(0);
 }
 
-/* The packet buffer holds what the ring cannot, in order, then frames are lost; and the same when its
- * records go over the end. */
+/* The packet buffer holds what the ring cannot, in order, then frames are lost; and the same when
+ * its records go over the end. */
 static void packet_buffer(void **s)
 {
 	(void)s;

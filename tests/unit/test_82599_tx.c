@@ -1,5 +1,6 @@
 /*
- * The transmit half of the 82599 model: rings, completion, offloads, segmentation, loopback, faults.
+ * The transmit half of the 82599 model: rings, completion, offloads, segmentation, loopback,
+ * faults.
  */
 #include "tests/unit/drive_82599.h"
 

@@ -1,4 +1,5 @@
-/* net/arp as scripts (neigh_rig.h): at time t this happens, expect exactly these calls of the ops. */
+/* net/arp as scripts (neigh_rig.h): at time t this happens, expect exactly these calls of the
+ * ops. */
 #include "tests/unit/neigh_rig.h"
 
 #include "lib/fmt.h"

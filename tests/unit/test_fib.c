@@ -235,7 +235,8 @@ static void bad_arguments(void **s)
 	table_free(&t);
 }
 
-/* Few distinct bits, so that prefixes overlap at all levels and everything is hit again and again. */
+/* Few distinct bits, so that prefixes overlap at all levels and everything is hit again and
+ * again. */
 static uint32_t crowded(void)
 {
 	uint32_t bits = (uint32_t)random64();
@@ -408,7 +409,8 @@ static void nodes_are_given_back(void **s)
 	table_free(&t);
 }
 
-/* How many /32, each of which needs two nodes of its own, fit the empty table; empty it is again. */
+/* How many /32, each of which needs two nodes of its own, fit the empty table; empty it is
+ * again. */
 static unsigned capacity(struct table *t)
 {
 	uint32_t n = 0;
@@ -474,7 +476,8 @@ static void retired_memory_rests(void **s)
 }
 
 /* A reader on another core while routes come and go: every answer is one that was right for that
- * address at some time, and never one that belongs to a node's next life (next hops from 100 up). */
+ * address at some time, and never one that belongs to a node's next life (next hops from 100
+ * up). */
 struct reader {
 	const struct fib *fib;
 	uint64_t loops; /* quiescent points passed */

@@ -1,7 +1,7 @@
 /*
- * IPv6 tables of net/fib against a slow obvious oracle: a list of all prefixes, of which the longest
- * that covers an address is looked for one by one. What both families share (memory, retirement,
- * a reader meanwhile) is test_fib.c's. And the table of hosts, host6.
+ * IPv6 tables of net/fib against a slow obvious oracle: a list of all prefixes, of which the
+ * longest that covers an address is looked for one by one. What both families share (memory,
+ * retirement, a reader meanwhile) is test_fib.c's. And the table of hosts, host6.
  */
 #include "tests/unit/host.h"
 

@@ -1,4 +1,5 @@
-/* net/http: each rule of RFC 9112 that is obeyed, in pieces of every size; what an answer looks like. */
+/* net/http: each rule of RFC 9112 that is obeyed, in pieces of every size; what an answer looks
+ * like. */
 #include "tests/unit/host.h"
 
 #include "lib/mem.h"
@@ -244,7 +245,8 @@ static void answers(void **state)
 	assert_string_equal(http_reason(999), "Error");
 }
 
-/* Damaged requests in random pieces: nothing is read beyond the bounds (ASan), and an end is found. */
+/* Damaged requests in random pieces: nothing is read beyond the bounds (ASan), and an end is
+ * found. */
 static void noise(void **state)
 {
 	(void)state;

@@ -167,8 +167,8 @@ static unsigned make_ptp(uint16_t number, bool udp)
 	return len;
 }
 
-/* The device's clock has the time, and the marked slot and PTP messages that come have their own: each
- * once, and nothing else has any. */
+/* The device's clock has the time, and the marked slot and PTP messages that come have their own:
+ * each once, and nothing else has any. */
 static void takes_times(void **s)
 {
 	(void)s;
@@ -582,7 +582,8 @@ static void let_go_of_pieces(const uint32_t *kept, unsigned frags)
 	assert_int_equal(port.pair[0].pool.free, port.pair[0].pool.count - 1023);
 }
 
-/* Frames in 2 to 33 pieces, with and without a checksum to be completed: each is one on the wire. */
+/* Frames in 2 to 33 pieces, with and without a checksum to be completed: each is one on the
+ * wire. */
 static void chains(void **s)
 {
 	(void)s;

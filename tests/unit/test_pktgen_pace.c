@@ -1,5 +1,5 @@
-/* tools/pktgen/pace.h in virtual time, against the formula with 128 bits: at any time the frames that
- * went are those that were due, no more and no less. */
+/* tools/pktgen/pace.h in virtual time, against the formula with 128 bits: at any time the frames
+ * that went are those that were due, no more and no less. */
 #include "tests/unit/host.h"
 
 #include "tools/pktgen/pace.h"
@@ -270,8 +270,8 @@ static void errors_are_measured(void **s)
 	assert_int_equal(p.result.worst_lag_ns, e.max);
 }
 
-/* The core was away for longer than it may owe: what it owes beyond that is given up and counted, and
- * all frames are accounted for: sent + forgiven + owed = due. */
+/* The core was away for longer than it may owe: what it owes beyond that is given up and counted,
+ * and all frames are accounted for: sent + forgiven + owed = due. */
 static void debts_are_forgiven(void **s)
 {
 	(void)s;

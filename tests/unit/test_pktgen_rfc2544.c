@@ -258,8 +258,8 @@ static void bursts_are_found(void **s)
 	assert_int_equal(m.outcome[PLAN_BACK_TO_BACK][0].burst_max, 0);
 }
 
-/* What the generator can do is a bound of what is found; a device that can do less is measured all the
- * same. */
+/* What the generator can do is a bound of what is found; a device that can do less is measured all
+ * the same. */
 static void generators_have_limits(void **s)
 {
 	(void)s;

@@ -1,5 +1,5 @@
-/* tools/pktgen/pcap.h and trace.h: captures of both formats and byte orders, with all that can be wrong
- * with one, and what is laid out of them. Files are made here, byte by byte. */
+/* tools/pktgen/pcap.h and trace.h: captures of both formats and byte orders, with all that can be
+ * wrong with one, and what is laid out of them. Files are made here, byte by byte. */
 #include "tests/unit/host.h"
 
 #include "drivers/nic.h"

@@ -315,7 +315,8 @@ static void keys_keep_datagrams_apart(void **s)
 	}
 }
 
-/* With two buckets some of sixteen pairs have one in common, where only their keys tell them apart. */
+/* With two buckets some of sixteen pairs have one in common, where only their keys tell them
+ * apart. */
 static void keys_differ_in_one_bucket(void **s)
 {
 	(void)s;

@@ -1,7 +1,7 @@
 /*
- * lib/sha256 against the examples of FIPS 180-4 (csrc.nist.gov, "SHA256.pdf") and digests by another
- * implementation at each place where the padding changes; lib/pbkdf2 against RFC 7914 11 and the
- * inputs of RFC 6070 with SHA-256. Expected values were made by Python's hashlib.
+ * lib/sha256 against the examples of FIPS 180-4 (csrc.nist.gov, "SHA256.pdf") and digests by
+ * another implementation at each place where the padding changes; lib/pbkdf2 against RFC 7914 11
+ * and the inputs of RFC 6070 with SHA-256. Expected values were made by Python's hashlib.
  */
 #include "tests/unit/host.h"
 

@@ -139,7 +139,8 @@ static void large(void **s)
 	assert_true(arena_of(1024 * GIB, 64) == ARENA_HIGH);
 }
 
-/* A module of 500 MiB finds room twice in the snapshots; a small one takes nothing from the arena. */
+/* A module of 500 MiB finds room twice in the snapshots; a small one takes nothing from the
+ * arena. */
 static void module_room(void **s)
 {
 	(void)s;

@@ -1,5 +1,5 @@
-/* net/slaac as scripts, by tests/unit/nd_rig.h: a host among routers (RFC 4861 6.3, RFC 4862 5.5, RFC
- * 7559, RFC 4191), honest ones and others. */
+/* net/slaac as scripts, by tests/unit/nd_rig.h: a host among routers (RFC 4861 6.3, RFC 4862 5.5,
+ * RFC 7559, RFC 4191), honest ones and others. */
 #include "tests/unit/nd_rig.h"
 
 #include "net/slaac.h"

@@ -1,6 +1,6 @@
 /*
- * tcp_icmp4 and tcp_icmp6 (net/tcp/tcp.h): which ICMP error ends an open, and which of them lowers the MTU of a path.
- * That forged ones do nothing is tests/drill's (pmtud).
+ * tcp_icmp4 and tcp_icmp6 (net/tcp/tcp.h): which ICMP error ends an open, and which of them lowers
+ * the MTU of a path. That forged ones do nothing is tests/drill's (pmtud).
  */
 #include "tests/unit/host.h"
 

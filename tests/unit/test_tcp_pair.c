@@ -1,10 +1,11 @@
 /*
  * Properties of net/tcp: two instances and a bad wire between them, thousands of times.
  *
- * Whatever the wire does short of cutting the line, each stream arrives exactly, in both directions,
- * and both ends close; whatever the applications do, each end is told what happened, once. Always,
- * afterwards, no buffer is missing, no connection is left, no timer armed, each packet has had one
- * fate (rig_end). tests/unit/tcp_rig.h has the laboratory, tcp_flow.h what is judged.
+ * Whatever the wire does short of cutting the line, each stream arrives exactly, in both
+ * directions, and both ends close; whatever the applications do, each end is told what happened,
+ * once. Always, afterwards, no buffer is missing, no connection is left, no timer armed, each
+ * packet has had one fate (rig_end). tests/unit/tcp_rig.h has the laboratory, tcp_flow.h what is
+ * judged.
  *
  *     SEED=n          repeats one run of each test
  *     RUNS=n          runs so many seeds of each
@@ -365,7 +366,8 @@ static void tiny_windows(void **s)
 	}
 }
 
-/* A reader that rests for minutes: probes keep the connection, and it goes on (RFC 9293 3.8.6.1). */
+/* A reader that rests for minutes: probes keep the connection, and it goes on (RFC 9293
+ * 3.8.6.1). */
 static void closed_window(void **s)
 {
 	(void)s;
@@ -565,7 +567,8 @@ static void many_connections(void **s)
 
 /*
  * More requests at once than there are buffers for their echoes, each of which is kept until it is
- * acknowledged, which the client does late: those that are acknowledged must find buffers to come in.
+ * acknowledged, which the client does late: those that are acknowledged must find buffers to come
+ * in.
  */
 static void more_echoes_than_buffers(void **s)
 {

@@ -1,5 +1,5 @@
-/* net/telnet: what comes in by RFC 854 as keys, what is answered to options (RFC 855, 857, 858, 1143),
- * what goes out. */
+/* net/telnet: what comes in by RFC 854 as keys, what is answered to options (RFC 855, 857, 858,
+ * 1143), what goes out. */
 #include "tests/unit/host.h"
 
 #include "net/telnet.h"
@@ -118,8 +118,8 @@ static void other_options(void **state)
 	EXPECT(IAC DO IAC IAC WILL IAC "k", "k", IAC WONT IAC IAC DONT IAC); /* option 255, EXOPL */
 }
 
-/* Whatever comes: as often as one likes, answers of other options end, and of ours there is one for a
- * change of mind. */
+/* Whatever comes: as often as one likes, answers of other options end, and of ours there is one for
+ * a change of mind. */
 static void answers_end(void **state)
 {
 	(void)state;

@@ -1,7 +1,8 @@
 /*
  * Guest memory as the device reaches it: ranges of bus addresses, each a piece of a file that the
  * guest's owner handed to us. Pointers die with the range: DMA_UNMAP comes several times while
- * firmware runs, and nothing may be kept over it. What the model sees of it is sim_host.dma (model.h).
+ * firmware runs, and nothing may be kept over it. What the model sees of it is sim_host.dma
+ * (model.h).
  */
 #ifndef NICSIM_DMA_H
 #define NICSIM_DMA_H
@@ -13,8 +14,8 @@
 
 #define DMA_REGIONS 128
 
-/* A piece of the guest's memory that is contiguous for us as well: what reaches from one region into
- * the next is not found, though all of it is memory. */
+/* A piece of the guest's memory that is contiguous for us as well: what reaches from one region
+ * into the next is not found, though all of it is memory. */
 
 struct dma_region {
 	uint64_t bus, bytes;

@@ -3,8 +3,8 @@
  *
  * As long as no port is in line-rate mode, it sleeps in ppoll until a guest, a wire, a command, a
  * signal or the nearest deadline wants something. With a line-rate port that has a live guest it
- * polls: mapped doorbells change without a sound. File descriptors are then looked at every LOOK_NS,
- * and when nothing has moved for IDLE_NS it naps between the looks.
+ * polls: mapped doorbells change without a sound. File descriptors are then looked at every
+ * LOOK_NS, and when nothing has moved for IDLE_NS it naps between the looks.
  */
 #ifndef NICSIM_LOOP_H
 #define NICSIM_LOOP_H

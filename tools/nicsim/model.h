@@ -201,7 +201,8 @@ struct model {
 
 /* --- for who owns a model --- */
 
-/* Makes a model; bar0 is memory of ops->bar_bytes[0] bytes, zeroed, the caller's. NULL: no memory. */
+/* Makes a model; bar0 is memory of ops->bar_bytes[0] bytes, zeroed, the caller's. NULL: no
+ * memory. */
 struct model *model_create(const struct model_ops *ops, unsigned port, const struct sim_host *host,
                            struct wire *wire, uint32_t *bar0, const uint8_t mac[6], bool line_rate,
                            uint64_t now);

@@ -44,8 +44,8 @@ struct reg_ref {
 	unsigned index; /* in the array */
 };
 
-/* Finds the row of an offset; one that is no multiple of 4 has none. Several rows may claim the same
- * offset (aliases): the first in the table wins. Constant time after reg_map_make. */
+/* Finds the row of an offset; one that is no multiple of 4 has none. Several rows may claim the
+ * same offset (aliases): the first in the table wins. Constant time after reg_map_make. */
 struct reg_map;
 struct reg_map *reg_map_make(const struct reg_row *rows, uint64_t bar_bytes); /* NULL: no memory */
 void reg_map_free(struct reg_map *map);

@@ -4,7 +4,8 @@
  *
  * 1. Every size, index, offset and file descriptor is checked before it is used. What cannot be
  *    obeyed is answered with an error; a stream that has lost its framing is cut.
- * 2. Never blocks: reading stops when there is nothing, a peer that does not take its replies is cut.
+ * 2. Never blocks: reading stops when there is nothing, a peer that does not take its replies is
+ *    cut.
  * 3. When the guest goes, its memory is unmapped and its vectors are closed before anybody is told.
  */
 #ifndef NICSIM_VFIO_USER_H

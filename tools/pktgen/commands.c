@@ -18,9 +18,9 @@ void commands_trial(const struct rfc2544 *tests, uint32_t i)
 	if (w->frames)
 		fmt_format(burst, sizeof burst, "  burst %llu", (ull)w->frames);
 	live_say("trial %u: %s %u bytes %u.%03u %%%s  sent %llu lost %llu  %s%s", i + 1,
-	    report_test(w->test), w->size + PLAN_FCS_BYTES, w->rate / 1000, w->rate % 1000, burst,
-	    (ull)got->sent, (ull)trial_lost(got), got->flaw ? "invalid: " : "",
-	    trial_flaw_text(got->flaw));
+	         report_test(w->test), w->size + PLAN_FCS_BYTES, w->rate / 1000, w->rate % 1000, burst,
+	         (ull)got->sent, (ull)trial_lost(got), got->flaw ? "invalid: " : "",
+	         trial_flaw_text(got->flaw));
 }
 
 static void say_test(void)
@@ -32,7 +32,7 @@ static void say_test(void)
 	if (*trials_error())
 		live_say("the test failed: %s", trials_error());
 	live_say("the test is over: %u trials, %u invalid; `show report` tells what came of them",
-	    tests->trials, invalid);
+	         tests->trials, invalid);
 }
 
 void commands_over(void)
@@ -43,7 +43,7 @@ void commands_over(void)
 		live_say("the run is over: failed: %s", conduct_error());
 	else if (!live_is_watched())
 		live_say("the run is over: %s; `show report` tells what came of it",
-		    conduct_flaw() == TRIAL_VALID ? "valid" : "invalid");
+		         conduct_flaw() == TRIAL_VALID ? "valid" : "invalid");
 }
 
 /* --- a report on the console: a piece a turn, so that nothing waits for the terminal --- */

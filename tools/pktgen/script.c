@@ -465,14 +465,14 @@ static int parse_line(struct script_parser *p, struct text line)
 	p->body.at = word.at;
 	if (p->body.len > SCRIPT_LINE_MAX)
 		return text_fail(p->err, p->line, word, "the line has %u characters; at most %d",
-		                   (unsigned)p->body.len, SCRIPT_LINE_MAX);
+		                 (unsigned)p->body.len, SCRIPT_LINE_MAX);
 	for (size_t i = 0; i < p->body.len; i++) {
 		char c = p->body.at[i];
 		if (!text_is_printable(c) && c != '\t')
 			return text_fail(p->err, p->line, (struct text){p->body.at + i, 1},
-			                   "byte 0x%02x in column %u is not plain ASCII text; only "
-			                   "comments may hold such bytes", (unsigned)(uint8_t)c,
-			                   (unsigned)(p->body.at + i - line.at) + 1);
+			                 "byte 0x%02x in column %u is not plain ASCII text; only "
+			                 "comments may hold such bytes", (unsigned)(uint8_t)c,
+			                 (unsigned)(p->body.at + i - line.at) + 1);
 	}
 	rest = p->body;
 	while (p->words < SCRIPT_WORDS_MAX && text_next_word(&rest, &word))

@@ -38,8 +38,8 @@ static int check_sizes(struct script_parser *p, struct plan_stream *s,
 	fmt_format(word, sizeof word, "%u", size + PLAN_FCS_BYTES);
 	uint32_t line = plan->has_rfc2544 ? plan->rfc2544.line : said->size ? said->size : s->line;
 	return text_fail(p->err, line, text_of(word), "a frame of this size has no room for "
-	                   "headers%s and fields of stream %s; the least size is %u",
-	                   s->stamped ? ", stamp" : "", s->name, frames_least(s) + PLAN_FCS_BYTES);
+	                 "headers%s and fields of stream %s; the least size is %u",
+	                 s->stamped ? ", stamp" : "", s->name, frames_least(s) + PLAN_FCS_BYTES);
 }
 
 /* What the tests of RFC 2544 choose themselves. */
@@ -54,12 +54,12 @@ static int check_rfc2544(struct script_parser *p, const struct plan_stream *s,
 	for (unsigned i = 0; i < ARRAY_LEN(own); i++)
 		if (own[i].line != 0)
 			return text_fail(p->err, own[i].line, text_of(own[i].word),
-			                   "rfc2544 at line %u says how its streams are sent; a stream has no "
-			                   "%s of its own then", p->out->rfc2544.line, own[i].word);
+			                 "rfc2544 at line %u says how its streams are sent; a stream has no "
+			                 "%s of its own then", p->out->rfc2544.line, own[i].word);
 	if (said->no_stamp != 0)
 		return text_fail(p->err, said->no_stamp, text_of("no"),
-		                   "rfc2544 at line %u counts and times frames by their stamps",
-		                   p->out->rfc2544.line);
+		                 "rfc2544 at line %u counts and times frames by their stamps",
+		                 p->out->rfc2544.line);
 	return 0;
 }
 
@@ -73,7 +73,7 @@ static int check_made(struct script_parser *p, struct plan_stream *s,
 		                 "the stream replays nothing; add a line \"replay FILE\"");
 	if (said->addresses == 0)
 		return text_fail(p->err, s->line, name, "the stream has no addresses; add a line such as "
-		                   "\"udp 192.0.2.1 198.51.100.1\"");
+		                 "\"udp 192.0.2.1 198.51.100.1\"");
 	for (unsigned i = 0; i < s->fields; i++)
 		if (s->field[i].where == PLAN_MAC_DST)
 			s->resolve = false;
@@ -86,16 +86,16 @@ static int check_stream(struct script_parser *p, struct plan_stream *s,
 {
 	if (s->port == PLAN_PORT_NONE)
 		return text_fail(p->err, s->line, text_of(s->name),
-		                   "the stream has no port; add a line \"port ethN\"");
+		                 "the stream has no port; add a line \"port ethN\"");
 	int error = s->replay.file[0] != 0 ? script_check_replay(p, s, said) : check_made(p, s, said);
 	if (error != 0)
 		return error;
 	if (said->weight != 0 && s->rate.unit != PLAN_FLAT)
 		return text_fail(p->err, said->weight, text_of("weight"),
-		                   "weights divide a port among its flat streams; this one has a rate");
+		                 "weights divide a port among its flat streams; this one has a rate");
 	if (said->burst != 0 && s->rate.unit == PLAN_FLAT)
 		return text_fail(p->err, said->burst, text_of("burst"),
-		                   "a flat stream has no gaps between bursts; give it a rate");
+		                 "a flat stream has no gaps between bursts; give it a rate");
 	return 0;
 }
 
@@ -133,8 +133,8 @@ static int check_percents(struct script_parser *p)
 		                                                                     : s->rate.value;
 		if (sum[s->port] > SCRIPT_PERCENT_ALL)
 			return text_fail(p->err, p->of[i].rate, text_of(s->name),
-			                   "the streams of eth%u ask for more than 100%% of it together",
-			                   s->port);
+			                 "the streams of eth%u ask for more than 100%% of it together",
+			                 s->port);
 	}
 	return 0;
 }
@@ -146,15 +146,15 @@ static int check_run(struct script_parser *p)
 		return text_fail(p->err, p->run_line, text_of("run"), "there is no stream to run");
 	if (plan->has_rfc2544 && plan->streams == 0)
 		return text_fail(p->err, plan->rfc2544.line, text_of("rfc2544"),
-		                   "there is no stream to test with");
+		                 "there is no stream to test with");
 	if (plan->has_rfc2544 && plan->probe.every_ns != 0)
 		return text_fail(p->err, plan->probe.line, text_of("probe"),
 		                 "probes go with a run, not with the trials of rfc2544 at line %u",
 		                 plan->rfc2544.line);
 	if (plan->has_rfc2544 && (plan->limit.ns != 0 || plan->limit.frames != 0))
 		return text_fail(p->err, p->run_line, text_of("run"),
-		                   "rfc2544 at line %u says how long its trials are; write \"run\" alone",
-		                   plan->rfc2544.line);
+		                 "rfc2544 at line %u says how long its trials are; write \"run\" alone",
+		                 plan->rfc2544.line);
 	return 0;
 }
 
@@ -179,7 +179,7 @@ static int fail_port(struct text_error *err, uint32_t line, unsigned port, unsig
 	char word[16];
 	fmt_format(word, sizeof word, "eth%u", port);
 	return text_fail(err, line, text_of(word), "there is no such port; the machine has %u",
-	                   ports);
+	                 ports);
 }
 
 int script_check_ports(const struct plan *p, unsigned ports, struct text_error *err)

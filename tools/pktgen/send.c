@@ -10,8 +10,8 @@
 #define FRAME_AT CACHE_LINE
 _Static_assert(FRAME_AT >= NIC_SLOT_ROOM, "the driver writes before the frame");
 
-/* More than half would be at the cost of what is received; more than this serves 16 streams of jumbo
- * frames. */
+/* More than half would be at the cost of what is received; more than this serves 16 streams of
+ * jumbo frames. */
 #define BYTES_MAX (192u << 20)
 
 /* Of a trace that is not sent flat so many frames are looked at together: few are due at a time. */
@@ -130,9 +130,10 @@ static void start_pace(struct flow *f)
 	f->weight = s->weight ? s->weight : 1;
 }
 
-/* Memory for a flow's frames, each made. From one to the next it is an odd number of cache lines: what
- * is written of each before it is sent, one line, is then spread over all sets of the cache. With two
- * lines from frame to frame it has half of them, and a stamp costs 5.0 cycles for 4.5 (1024 frames). */
+/* Memory for a flow's frames, each made. From one to the next it is an odd number of cache lines:
+ * what is written of each before it is sent, one line, is then spread over all sets of the cache.
+ * With two lines from frame to frame it has half of them, and a stamp costs 5.0 cycles for 4.5
+ * (1024 frames). */
 static bool make_frames(struct flow *f, unsigned slots)
 {
 	size_t stride = (FRAME_AT + frames_len_max(&f->frames) + CACHE_LINE - 1) & ~(CACHE_LINE - 1u);
@@ -268,8 +269,8 @@ static void fill(struct outlet *o, const struct flow *f, uint32_t slot, const ui
 			(struct nic_slot){bufs[i], lens ? lens[i] : frames_len_max(&f->frames)};
 }
 
-/* Puts what is due of the flow, `most` frames at most, into the slots from `slot` on. Returns how many;
- * *bytes has theirs added. Of a flow whose frames are made: */
+/* Puts what is due of the flow, `most` frames at most, into the slots from `slot` on. Returns how
+ * many; *bytes has theirs added. Of a flow whose frames are made: */
 static unsigned put_made(struct outlet *o, struct flow *f, uint64_t now, uint32_t slot,
                          unsigned most, uint64_t *bytes)
 {
@@ -347,8 +348,8 @@ static bool is_past_end(const struct flow *f, uint64_t now)
 	return now >= f->end_tsc && (f->flat || pace_next(&f->pace) >= f->end_tsc);
 }
 
-/* Whose turn it is puts what it sends into the slots from `slot` on, `room` frames at most; flat flows
- * by their weights. Returns how many. */
+/* Whose turn it is puts what it sends into the slots from `slot` on, `room` frames at most; flat
+ * flows by their weights. Returns how many. */
 static unsigned send_next(struct outlet *o, uint64_t now, uint32_t slot, unsigned room,
                           uint64_t *bytes)
 {
@@ -381,8 +382,8 @@ static uint64_t next_of(const struct outlet *o)
 	return next == UINT64_MAX ? 0 : next;
 }
 
-/* False: the port has nothing to send any more, and all its slots are back. True: *next is when there is
- * more to do. */
+/* False: the port has nothing to send any more, and all its slots are back. True: *next is when
+ * there is more to do. */
 static bool send_outlet(struct outlet *o, unsigned port, uint64_t now, uint64_t *next)
 {
 	unsigned room = core_slots_room(port), idle = 0, n = 0;

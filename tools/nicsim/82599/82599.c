@@ -453,8 +453,8 @@ static bool good_access(struct model *m, unsigned bar, uint64_t offset, unsigned
 	return false;
 }
 
-/* An access that traps. Whatever the guest has done in mapped pages before it is seen first, so that
- * ENABLE cleared, a register written, ENABLE set is not taken for nothing. */
+/* An access that traps. Whatever the guest has done in mapped pages before it is seen first, so
+ * that ENABLE cleared, a register written, ENABLE set is not taken for nothing. */
 static void enter_access(struct model *m)
 {
 	enter(m);

@@ -1,6 +1,6 @@
 /*
- * The EEPROM (6.2 to 6.4: its map) and the register that reads it. Writing (EEC bit-banging) and the
- * Flash are absent, as on a board whose Flash is not populated: FLA reads 0.
+ * The EEPROM (6.2 to 6.4: its map) and the register that reads it. Writing (EEC bit-banging) and
+ * the Flash are absent, as on a board whose Flash is not populated: FLA reads 0.
  */
 #include "tools/nicsim/82599/state.h"
 
@@ -37,8 +37,8 @@ static void put_pba(uint16_t *w)
 		w[AT_PBA + 1 + i / 2] = (uint16_t)(pba[i] << 8 | pba[i + 1]);
 }
 
-/* PHY initialisation: pairs (kind of module, where its sequence lies), ended by 0xffff. The sequence
- * is for CORECTL, ended by 0xffff. Kinds 3 to 8: copper, SR/LR and limiting, by core. */
+/* PHY initialisation: pairs (kind of module, where its sequence lies), ended by 0xffff. The
+ * sequence is for CORECTL, ended by 0xffff. Kinds 3 to 8: copper, SR/LR and limiting, by core. */
 static void put_phy_init(uint16_t *w)
 {
 	w[WORD_PHY_INIT] = AT_PHY_INIT;
@@ -65,8 +65,8 @@ static void put_firmware(uint16_t *w)
 	w[AT_FIRMWARE_PATCH + 7] = 7;
 }
 
-/* Software checksum (6.3): word 0x3f makes words 0 to 0x3f, and the sections that 3 to 0xe point to,
- * sum to 0xbaba. */
+/* Software checksum (6.3): word 0x3f makes words 0 to 0x3f, and the sections that 3 to 0xe point
+ * to, sum to 0xbaba. */
 static uint16_t checksum(const uint16_t *w)
 {
 	uint16_t sum = 0;

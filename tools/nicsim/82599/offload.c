@@ -98,7 +98,8 @@ struct checked offload_check(const uint8_t *frame, uint32_t bytes, struct header
 	return c;
 }
 
-/* 7.1.11.2 (RXCSUM.IPPCSE): the unadjusted one's complement sum of the payload of an IPv4 fragment. */
+/* 7.1.11.2 (RXCSUM.IPPCSE): the unadjusted one's complement sum of the payload of an IPv4
+ * fragment. */
 uint16_t offload_fragment_sum(const uint8_t *frame, const struct headers *h)
 {
 	uint32_t header = (frame[h->l3] & 15u) * 4;

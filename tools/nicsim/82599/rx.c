@@ -3,8 +3,8 @@
  *
  * It passes MAC, filters and RSS, then goes into the descriptors of its queue (rx_queue.c). When
  * these do not suffice it is dropped if the queue says so (SRRCTL.DROP_EN: QPRDC), else it waits in
- * the packet buffer (fifo.c), in order, and everything behind it does too; when that is full, frames
- * are lost (RXMPC).
+ * the packet buffer (fifo.c), in order, and everything behind it does too; when that is full,
+ * frames are lost (RXMPC).
  */
 #include "tools/nicsim/82599/rx_queue.h"
 

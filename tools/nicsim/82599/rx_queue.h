@@ -1,6 +1,6 @@
 /*
- * Receive queues: their registers (8.2.3.8), the rings (7.1.9, 7.1.10) and descriptors (7.1.5, 7.1.6).
- * Nothing here knows what is in a frame: rx.c decides where it goes and what is said of it.
+ * Receive queues: their registers (8.2.3.8), the rings (7.1.9, 7.1.10) and descriptors (7.1.5,
+ * 7.1.6). Nothing here knows what is in a frame: rx.c decides where it goes and what is said of it.
  *
  *   RDH == RDT: the device owns none. RDH .. RDT - 1: owned. It writes back at once, one by one.
  */
@@ -34,11 +34,13 @@ void rx_queue_write(struct model *m, unsigned q, uint32_t within, uint32_t value
 /* Does what was to happen to ENABLE by now; n->settle_due is the next time. */
 void rx_queue_settle(struct model *m);
 
-/* Line-rate: ENABLE and VME of all mapped queues, or of one also the tail, as they are in memory. */
+/* Line-rate: ENABLE and VME of all mapped queues, or of one also the tail, as they are in
+ * memory. */
 void rx_queue_scan(struct model *m);
 void rx_queue_look(struct model *m, unsigned q);
 
-/* The ring's memory, looked up once in each call from outside; NULL: not memory, the queue stops. */
+/* The ring's memory, looked up once in each call from outside; NULL: not memory, the queue
+ * stops. */
 struct rxd *rx_queue_ring(struct model *m, unsigned q);
 
 /* Descriptors that the device owns. */

@@ -1,8 +1,8 @@
 /*
  * State of one 82599 and what its files call of each other.
  *
- * Values of registers live in m->bar0, where line-rate mode shares some with the guest; here is what
- * is not a register, or what must not be read back from memory the guest can write.
+ * Values of registers live in m->bar0, where line-rate mode shares some with the guest; here is
+ * what is not a register, or what must not be read back from memory the guest can write.
  */
 #ifndef NICSIM_82599_STATE_H
 #define NICSIM_82599_STATE_H
@@ -352,8 +352,8 @@ bool timesync_received(struct model *m, const uint8_t *frame, uint32_t bytes, ui
  * (`tag` as for tx_emit). Headers that make no sense are a violation, and nothing is sent. */
 void tso_send(struct model *m, unsigned queue, const struct tx_context *c, uint32_t bytes,
               uint32_t olinfo, const struct tx_context *tag);
-/* A finished frame leaves: tag inserted (that of `tag`; NULL: none), padded, counted, to the wire or
- * the loop. */
+/* A finished frame leaves: tag inserted (that of `tag`; NULL: none), padded, counted, to the wire
+ * or the loop. */
 void tx_emit(struct model *m, unsigned queue, const uint8_t *data, uint32_t bytes,
              const struct tx_context *tag);
 

@@ -82,8 +82,8 @@ static bool check(struct model *m, unsigned queue, const struct tx_context *c,
 	return wrong == NULL;
 }
 
-/* 7.2.4.2: software puts the sum of the pseudo header, its length left out, into the checksum field;
- * the device adds the length of each segment. */
+/* 7.2.4.2: software puts the sum of the pseudo header, its length left out, into the checksum
+ * field; the device adds the length of each segment. */
 static bool pseudo_good(const struct model *m, const struct segments *s)
 {
 	const uint8_t *p = nic_of(m)->gather;

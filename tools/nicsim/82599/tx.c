@@ -3,9 +3,9 @@
  *
  *   TDH == TDT: the device owns none. TDH .. TDT - 1: owned, oldest first.
  *
- * A frame is one or more data descriptors up to EOP, with at most one context descriptor used, which
- * came before (two are kept for each queue, by IDX). Nothing is taken of a frame until all of it is
- * there; the wait is legal, but reported when it lasts WAIT_NS.
+ * A frame is one or more data descriptors up to EOP, with at most one context descriptor used,
+ * which came before (two are kept for each queue, by IDX). Nothing is taken of a frame until all of
+ * it is there; the wait is legal, but reported when it lasts WAIT_NS.
  */
 #include "tools/nicsim/82599/state.h"
 

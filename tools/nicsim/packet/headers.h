@@ -2,8 +2,8 @@
  * What the headers of a frame say, as far as a network card looks: Ethernet II, one 802.1Q tag,
  * IPv4 (RFC 791), IPv6 with its extension headers (RFC 8200), and where TCP, UDP or SCTP begin.
  *
- * Nothing in the frame is believed: IP that does not fit the frame, or whose header does not fit the
- * packet, is no IP; an L4 header that is not all there is none. Checksums are not looked at.
+ * Nothing in the frame is believed: IP that does not fit the frame, or whose header does not fit
+ * the packet, is no IP; an L4 header that is not all there is none. Checksums are not looked at.
  *
  * Missing: a second tag, tunnels, the inside of fragments.
  */

@@ -1,6 +1,6 @@
 /*
- * Segmentation: one packet of the guest's, larger than a frame, becomes many. Each has the headers of
- * the whole, with
+ * Segmentation: one packet of the guest's, larger than a frame, becomes many. Each has the headers
+ * of the whole, with
  *
  *   IPv4   total length; identification plus 1 for each; header checksum
  *   IPv6   payload length

@@ -5,8 +5,8 @@
  *     sum_fold(sum_add(0, header, bytes)) == 0xffff                          is it right?
  *     uint16_t field = (uint16_t)~sum_fold(sum_add(0, header, bytes))        stored by memcpy
  *
- * A part with an odd number of bytes can only be the last. Inline: every received frame has three of
- * them, two very short.
+ * A part with an odd number of bytes can only be the last. Inline: every received frame has three
+ * of them, two very short.
  */
 #ifndef NICSIM_PACKET_SUM_H
 #define NICSIM_PACKET_SUM_H

@@ -3,10 +3,10 @@
  * in their stamps (judge.h), whose numbers go up by one from that of the first frame that came.
  *
  * What is whole: the sums of IP, UDP, TCP or ICMP and of the stamp are right, lengths agree,
- * nothing follows the IP packet, and byte i of the payload is pattern[i], i counted as if there were
- * no VLAN tags. What is alike: all other bytes before the stamp are those of the flow's first frame,
- * which the statistics show. So with one look at that, every byte of every frame has been looked at;
- * those that are to vary (flows_vary) are in the sums only.
+ * nothing follows the IP packet, and byte i of the payload is pattern[i], i counted as if there
+ * were no VLAN tags. What is alike: all other bytes before the stamp are those of the flow's first
+ * frame, which the statistics show. So with one look at that, every byte of every frame has been
+ * looked at; those that are to vary (flows_vary) are in the sums only.
  */
 #ifndef NICSIM_WIRES_FLOWS_H
 #define NICSIM_WIRES_FLOWS_H

@@ -40,7 +40,8 @@ struct wire *none_open(const struct wire_spec *s);
 
 bool links_complete(void);
 
-/* "start", "stop" or options of a generator while it runs; NULL, or what is wrong. `text` is cut up. */
+/* "start", "stop" or options of a generator while it runs; NULL, or what is wrong. `text` is cut
+ * up. */
 const char *gen_command(struct wire *w, char *text);
 
 /* What befalls frames that this end of a link sends from now on (impair.h), in place of what did.

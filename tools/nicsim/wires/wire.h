@@ -19,7 +19,8 @@
 struct json;
 struct wire;
 
-/* All must be there but where it says NULL. Bytes are without FCS, time is as everywhere (clock.h). */
+/* All must be there but where it says NULL. Bytes are without FCS, time is as everywhere
+ * (clock.h). */
 struct wire_ops {
 	const char *name;
 	/* Up to max <= FRAME_BURST frames that are due at `now`. Their bytes stay valid until the
