@@ -92,7 +92,8 @@ class Tests:
             assert trial["sent"] == trial["frames"]
         elif trial["valid"]:
             due = self.fps(trial["size"], trial["rate_percent"]) * trial["duration_ns"] / 1e9
-            assert trial["sent"] > 0 and abs(trial["sent"] + trial["forgiven"] - due) <= 2, trial
+            # of each way the frame that is due at once, and what fps has rounded off
+            assert trial["sent"] > 0 and abs(trial["sent"] + trial["forgiven"] - due) <= 3, trial
 
     def check_throughput(self, result, of):
         """The highest rate that passes: no trial above it does."""

@@ -118,7 +118,7 @@ def test_figures_lead_to_their_trials(browser):
 def test_page_of_a_run(browser, dark):
     browser.size(1280, 900, dark)
     data = show(browser, "run")["run"]
-    assert heads(browser) == ["Streams", "Latency", "Pacing error", "Ports"]
+    assert heads(browser) == ["Streams", "Latency", "Latency by the cards", "Pacing error", "Ports"]
     timed = [s for s in data["streams"] if s["stamped"]]
     assert browser.run("document.querySelectorAll('.plot:first-child .curve').length") == len(timed)
     text = browser.run("document.body.innerText")
