@@ -1,4 +1,5 @@
 """Floods: SYNs from everywhere, resets and nonsense; connections that are there live on."""
+import json
 import subprocess
 import time
 
@@ -75,6 +76,12 @@ class Flood:
         return int(out)
 
 
+def dropped_by_tap(peer):
+    """Frames for us that a busy machine did not take off Linux' queue in time."""
+    said = json.loads(peer.ip("-json", "-statistics", "link", "show", "eth0"))
+    return said[0]["stats64"]["tx"]["dropped"]
+
+
 def test_syn_flood(peer):
     """Live connections go on at full speed of the link, new ones get in by cookies."""
     ours = peer.ours("echo", "--syn-max", 256, "--chargen-bytes", 20 << 20, capture=False)
@@ -89,7 +96,7 @@ def test_syn_flood(peer):
     assert receive(live)[0] == (20 << 20) - 1000
     sent = flood.sent()
     counters = ours.status()["counters"]
-    assert sent > 1000 and counters["delivered_tcp"] > sent
+    assert sent > 1000 and counters["delivered_tcp"] + dropped_by_tap(peer) > sent
     assert ours.last["syn_received"] <= 256
     live.close()
 
