@@ -69,6 +69,12 @@ class Pictures:
         found = [(re.fullmatch(pattern, name), entry) for name, entry in self.entries.items()]
         return [(match, entry) for match, entry in found if match]
 
+    def curve(self, axes, pattern, label, style):
+        """The values of all whose name is like that, over the number in it; no curve without any."""
+        points = sorted((int(match[1]), entry["value"]) for match, entry in self.matching(pattern))
+        if points:
+            axes.plot(*zip(*points), label=label, **style)
+
     def under(self, prefix):
         """In which accelerator that ran, for the title."""
         used = {entry["accel"] for name, entry in self.entries.items() if name.startswith(prefix)}
@@ -112,10 +118,7 @@ def tail_writes(pictures):
     for mode, label, style in (
             ("line-rate", "doorbells in memory (line-rate mode)", {"color": BLUE, "marker": "o"}),
             ("strict", "every doorbell a message (strict mode)", {"color": ORANGE, "marker": "s"})):
-        points = sorted((int(match[1]), entry["value"]) for match, entry in pictures.matching(
-            r"router\.ixgbe\.64B\.1route\.%s\.burst(\d+)\.mpps" % mode))
-        if points:
-            axes.plot(*zip(*points), label=label, **style)
+        pictures.curve(axes, r"router\.ixgbe\.64B\.1route\.%s\.burst(\d+)\.mpps" % mode, label, style)
     if not axes.lines:
         return pictures.pyplot.close(figure)
     axes.axhline(LINE_RATE_PPS / 1e6, color=GREY, linestyle="--", linewidth=1)
@@ -138,10 +141,7 @@ def doorbells(pictures):
              {"color": BLUE, "marker": "o"}),
             (r"ixgbe\.strict", "82599, every doorbell a message (strict mode)",
              {"color": ORANGE, "marker": "s"})):
-        points = sorted((int(match[1]), entry["value"]) for match, entry in pictures.matching(
-            r"pktgen\.%s\.tx_burst\.(\d+)\.mpps" % kind))
-        if points:
-            axes.plot(*zip(*points), label=label, **style)
+        pictures.curve(axes, r"pktgen\.%s\.tx_burst\.(\d+)\.mpps" % kind, label, style)
     if not axes.lines:
         return pictures.pyplot.close(figure)
     axes.set_xscale("log", base=2)

@@ -2,6 +2,7 @@
 import struct
 
 from guest import TestDevice, fired, wait_for
+from stamped import ones_sum
 
 FRAME = bytes.fromhex("ffffffffffff525400123456 88b5") + bytes(range(50))
 ARP = bytes.fromhex("ffffffffffff 520000000001 0806 0001 0800 0604 0001 520000000001 c6336401 000000000000 c6336402")
@@ -40,14 +41,6 @@ def received(n, count):
     return [device.receive() for _ in range(count)]
 
 
-def internet_sum(data):
-    data += b"\0" * (len(data) % 2)
-    total = sum(struct.unpack(">%dH" % (len(data) // 2), data))
-    while total >> 16:
-        total = (total >> 16) + (total & 0xFFFF)
-    return total
-
-
 def test_generated_frames_are_valid(nicsim):
     n = nicsim("gen;start=manual;count=60;size=64/65/1518/9018;flows=4;dst=203.0.113.9;prefixes=3;"
                "dmac=02:00:00:00:00:07;smac=02:00:00:00:00:08;src=192.0.2.77;sport=5000;dport=7")
@@ -57,9 +50,9 @@ def test_generated_frames_are_valid(nicsim):
         assert f[:14] == bytes.fromhex("020000000007 020000000008 0800")
         length, = struct.unpack_from(">H", f, 16)
         assert length + 14 == len(f) and f[14] == 0x45 and f[23] == 17
-        assert internet_sum(f[14:34]) == 0xFFFF
+        assert ones_sum(f[14:34]) == 0xFFFF
         pseudo = f[26:34] + struct.pack(">HH", 17, length - 20)
-        assert internet_sum(pseudo + f[34:]) == 0xFFFF  # RFC 768
+        assert ones_sum(pseudo + f[34:]) == 0xFFFF  # RFC 768
         assert f[26:30] == bytes([192, 0, 2, 77])
         destinations.add(f[30:33])
         ports.add(struct.unpack_from(">HH", f, 34))
