@@ -5,6 +5,7 @@
  * from the text.
  */
 #include "tests/fuzz/input.h"
+#include "tests/host/plan_lines.h"
 
 #include "tools/pktgen/frames.h"
 #include "tools/pktgen/script.h"
@@ -20,15 +21,6 @@ static void collect(void *ctx, const char *text, size_t len)
 	assert(len < 200 && printed_len + len < sizeof printed);
 	memcpy(printed + printed_len, text, len);
 	printed_len += len;
-}
-
-static void forget_lines(struct plan *p)
-{
-	p->rfc2544.line = 0;
-	for (unsigned i = 0; i < PLAN_STREAMS_MAX; i++)
-		p->stream[i].line = p->stream[i].replay.line = 0;
-	for (unsigned i = 0; i < PLAN_ANSWERS_MAX; i++)
-		p->answer[i].line = 0;
 }
 
 static void check_error(const struct text_error *e, const uint8_t *text, size_t len)

@@ -855,7 +855,7 @@ def test_replay_says_what_is_left_out(make):
 def test_replay_larger_than_the_memory(make):
     frames = [(T0, bytes(1500))] * 9000
     g = make(replay(REPLAY + "run\n", {"a.pcap": pcap(frames)}))
-    assert "the captures that are replayed take 14 MiB" in g.text
+    assert "lab.gen:3: the captures that are replayed take 14 MiB" in g.text
 
 
 def test_module_with_bad_files(make):

@@ -3,6 +3,7 @@
  * script_print, hostile text. Whatever is accepted must be a plan of which frames can be built.
  */
 #include "tests/unit/host.h"
+#include "tests/host/plan_lines.h"
 
 #include "lib/fmt.h"
 #include "tools/pktgen/frames.h"
@@ -39,16 +40,6 @@ static void collect(void *ctx, const char *text, size_t len)
 	memcpy(printed + printed_len, text, len);
 	printed_len += len;
 	printed[printed_len] = 0;
-}
-
-static void forget_lines(struct plan *p)
-{
-	p->rfc2544.line = p->probe.line = 0;
-	memset(p->line_line, 0, sizeof p->line_line);
-	for (unsigned i = 0; i < PLAN_STREAMS_MAX; i++)
-		p->stream[i].line = p->stream[i].replay.line = 0;
-	for (unsigned i = 0; i < PLAN_ANSWERS_MAX; i++)
-		p->answer[i].line = 0;
 }
 
 /* Invariants 2 and 3 of script.h, of `plan`. */

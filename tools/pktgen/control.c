@@ -51,6 +51,7 @@ static size_t snapshot_more(void)
 
 static void lay_traces(void)
 {
+	const struct plan_stream *s = generator.plan.stream;
 	struct text_error e;
 	size_t bytes = traces_bytes();
 	if (generator.is_bad || bytes == 0)
@@ -59,7 +60,9 @@ static void lay_traces(void)
 		traces_lay(&generator.plan, &plane.module, view_get()->extension_more);
 		return;
 	}
-	text_fail(&e, generator.plan.stream[0].line, text_of(""), "the captures that are replayed take "
+	while (!s->replay.file[0])
+		s++;
+	text_fail(&e, s->replay.line, text_of(s->replay.file), "the captures that are replayed take "
 	          "%llu MiB, which the machine does not have for them: give it more memory",
 	          (unsigned long long)(bytes >> 20) + 1);
 	refuse(&e);
