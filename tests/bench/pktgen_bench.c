@@ -83,7 +83,7 @@ static void bench_pace(unsigned rounds)
 	for (unsigned i = 0; i < rounds; i++) {
 		uint64_t now = (uint64_t)i * 5591, from = __rdtsc(); /* 32 frames later */
 		unsigned n = pace_due(&p, now, NULL, VECTOR);
-		pace_sent(&p, now, NULL, n);
+		pace_sent(&p, NULL, n);
 		uint64_t took = __rdtsc() - from;
 		if (n >= 31 && took / n < best / sent) {
 			best = took;

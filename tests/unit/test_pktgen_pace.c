@@ -35,7 +35,7 @@ static uint64_t take(struct pace *q, uint64_t now, const uint16_t *len, unsigned
 	uint64_t took = 0;
 	unsigned n;
 	while ((n = pace_due(q, now, len ? len + q->result.sent % lens : NULL, 32)) > 0) {
-		pace_sent(q, now, len ? len + q->result.sent % lens : NULL, n);
+		pace_sent(q, len ? len + q->result.sent % lens : NULL, n);
 		took += n;
 	}
 	return took;
@@ -233,7 +233,7 @@ static void bursts_go_as_one(void **s)
 	pace_start(&p, &a, &r, start);
 	for (unsigned i = 0; i < 10000; i++) {
 		assert_int_equal(pace_due(&p, now, NULL, 256), 10);
-		pace_sent(&p, now, NULL, 10);
+		pace_sent(&p, NULL, 10);
 		assert_int_equal(pace_due(&p, now, NULL, 256), 0);
 		uint64_t next = pace_next(&p);
 		assert_true(next == start + (uint64_t)(((u128)(i + 1) * 10 * HZ + 999999) / 1000000));
@@ -243,7 +243,7 @@ static void bursts_go_as_one(void **s)
 	assert_true(p.result.error.max <= 1); /* all ten are due with the first */
 	/* a ring with room for four: the rest of the burst goes as soon as there is some */
 	assert_int_equal(pace_due(&p, now, NULL, 4), 4);
-	pace_sent(&p, now, NULL, 4);
+	pace_sent(&p, NULL, 4);
 	assert_true(pace_next(&p) <= now);
 	assert_int_equal(pace_due(&p, now + 100, NULL, 256), 6);
 }
@@ -335,7 +335,7 @@ static void long_stalls_do_not_overflow(void **s)
 	pace_start(&p, &a, &r, 0);
 	uint64_t now = HZ * 86400 * 365;
 	assert_int_equal(pace_due(&p, now, len, 32), 32);
-	pace_sent(&p, now, len, 32);
+	pace_sent(&p, len, 32);
 	u128 mean_bits = (4638 + 24) * 8;
 	u128 due = (u128)now * 400 * GBIT / HZ / mean_bits;
 	assert_in_range(p.result.forgiven, (uint64_t)(due - due / 10000), (uint64_t)due);
@@ -363,7 +363,7 @@ static void check_slow_cable(uint64_t stall_at, uint32_t tolerance_ppm, bool kep
 			unsigned n = pace_due(&p, now, NULL, room < 32 ? (unsigned)room : 32);
 			if (n == 0)
 				break;
-			pace_sent(&p, now, NULL, n);
+			pace_sent(&p, NULL, n);
 		}
 	}
 	pace_due(&p, now, NULL, 32);
@@ -423,7 +423,7 @@ static void flat_is_always_due(void **s)
 	struct pace_rate r = rate_of(0);
 	pace_start(&p, &a, &r, 100);
 	assert_int_equal(pace_due(&p, 100, NULL, 64), 64);
-	pace_sent(&p, 100, NULL, 64);
+	pace_sent(&p, NULL, 64);
 	assert_int_equal(pace_due(&p, HZ * 1000, NULL, 64), 64);
 	assert_int_equal(p.result.sent, 64);
 	assert_true(pace_kept(&p) && pace_next(&p) <= 100);

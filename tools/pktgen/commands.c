@@ -159,9 +159,9 @@ static void show_run(struct shell *sh, int argc, char **argv)
 		live_report(sh);
 }
 
-static void write_text(void *ctx, const char *text, size_t len)
+void commands_write(void *sh, const char *text, size_t len)
 {
-	shell_write(ctx, text, len);
+	shell_write(sh, text, len);
 }
 
 static void show_script(struct shell *sh, int argc, char **argv)
@@ -170,7 +170,7 @@ static void show_script(struct shell *sh, int argc, char **argv)
 	(void)argv;
 	if (generator.is_bad)
 		shell_print(sh, "%s\n", generator.error);
-	script_print(&generator.plan, write_text, sh);
+	script_print(&generator.plan, commands_write, sh);
 }
 
 const struct shell_command pktgen_commands[PKTGEN_COMMANDS] = {

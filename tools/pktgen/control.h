@@ -96,6 +96,9 @@ void live_progress(struct screen_progress *p);
 #define PKTGEN_COMMANDS 8
 extern const struct shell_command pktgen_commands[PKTGEN_COMMANDS];
 
+/* Writes to a shell, as reports and scripts want it. */
+void commands_write(void *sh, const char *text, size_t len);
+
 /* Goes on with a report that is being shown. Returns the TSC of the next call. */
 uint64_t commands_turn(void);
 

@@ -266,11 +266,6 @@ static void tell(void)
 		tell_line();
 }
 
-static void write_text(void *ctx, const char *text, size_t len)
-{
-	shell_write(ctx, text, len);
-}
-
 void live_report(struct shell *sh)
 {
 	static struct judge_result judged;
@@ -279,13 +274,13 @@ void live_report(struct shell *sh)
 	struct report_stream stream;
 	struct report_probe probe;
 	results_run(&run);
-	report_text_verdict(&run, write_text, sh);
+	report_text_verdict(&run, commands_write, sh);
 	for (unsigned i = 0; i < run.streams; i++) {
 		results_stream(i, &stream, &judged, &paced);
-		report_text_stream(&stream, write_text, sh);
+		report_text_stream(&stream, commands_write, sh);
 	}
 	if (results_probe(&probe))
-		report_text_probe(&probe, write_text, sh);
+		report_text_probe(&probe, commands_write, sh);
 }
 
 void live_say(const char *format, ...)

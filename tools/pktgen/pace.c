@@ -287,10 +287,9 @@ static inline void book(struct pace *p, const struct errors *e, unsigned n)
 		p->result.worst_lag_ns = e->max;
 }
 
-void pace_sent(struct pace *p, uint64_t now, const uint16_t *len, unsigned n)
+void pace_sent(struct pace *p, const uint16_t *len, unsigned n)
 {
 	struct errors e = NO_ERRORS;
-	(void)now; /* pace_due has paid up to it */
 	if (p->flat || n == 0) {
 		p->result.sent += n;
 		return;

@@ -95,8 +95,8 @@ void pace_start(struct pace *p, const struct plan_stream *s, const struct pace_r
  * of the flow have one. Time goes forward: at an earlier `now` than before, none are. */
 unsigned pace_due(struct pace *p, uint64_t now, const uint16_t *len, unsigned max);
 
-/* The first n of those that pace_due named went, at the same `now`. */
-void pace_sent(struct pace *p, uint64_t now, const uint16_t *len, unsigned n);
+/* The first n of those that pace_due named went, at its `now`. */
+void pace_sent(struct pace *p, const uint16_t *len, unsigned n);
 
 /* The same of a trace at its own times: gap_ns[i] is the time from frame i of them to the next. */
 unsigned pace_due_gaps(struct pace *p, uint64_t now, const uint64_t *gap_ns, unsigned max);

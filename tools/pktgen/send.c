@@ -286,7 +286,7 @@ static unsigned put_made(struct outlet *o, struct flow *f, uint64_t now, uint32_
 	for (unsigned i = 0; i < n && !one_size; i++)
 		*bytes += lens[i];
 	*bytes += one_size ? (uint64_t)n * frames_len_max(&f->frames) : 0;
-	pace_sent(&f->pace, now, one_size ? NULL : lens, n);
+	pace_sent(&f->pace, one_size ? NULL : lens, n);
 	return n;
 }
 
@@ -317,7 +317,7 @@ static unsigned put_trace(struct outlet *o, struct flow *f, uint64_t now, uint32
 	if (f->by_trace)
 		pace_sent_gaps(&f->pace, gaps, n);
 	else
-		pace_sent(&f->pace, now, lens, n);
+		pace_sent(&f->pace, lens, n);
 	return n;
 }
 
