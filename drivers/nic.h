@@ -317,9 +317,11 @@ struct nic_ops {
 
 	/*
 	 * How many slots, from the next one to be sent on, are ours. A ring may keep a slot back, and
-	 * a driver may say fewer than there are while the device has more than half of them, so that
-	 * who sends all of them sends them in good portions. When the device has sent everything the
-	 * number is what it was right after slots_open, without anything more being sent.
+	 * a driver may say fewer than there are: while the device has more than half of them, so that
+	 * who sends all of them sends them in good portions; and, more than half, in the first call
+	 * after slots_send, to spare a look at what the device writes. When the device has sent
+	 * everything the number is what it was right after slots_open, in the second call at the
+	 * latest, without anything more being sent.
 	 */
 	unsigned (*slots_free)(struct nic_queue *q);
 

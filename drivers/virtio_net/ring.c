@@ -602,7 +602,7 @@ unsigned virtio_slots_open(struct virtio_ring *r, struct bufpool *pool, struct n
 	for (unsigned i = 0; i < r->size; i++) /* chains move places against descriptors */
 		r->avail->ring[i] = (uint16_t)i;
 	r->stale = 0;
-	r->slot_done = r->slot_base = r->head;
+	r->slot_done = r->slot_base = r->slot_asked = r->head;
 	return r->size;
 }
 
@@ -666,8 +666,33 @@ COLD static void take_any_order(struct virtio_ring *r, struct nic_counters *cnt,
 	r->slot_done = done;
 }
 
+/*
+ * A look at used.idx fetches a line that the device is writing. While most slots are known to be
+ * ours one look for so many sends will do, and the used entries are then read many at a time. No
+ * fewer looks than that: used.flags, which come along, are how a device says that it is asleep.
+ */
+#define SLOT_LOOKS_SPARED 7
+
+static inline bool spare_look(struct virtio_ring *r, unsigned known)
+{
+	bool spare = known > r->size / 2u && r->slot_asked != r->head &&
+	             r->slot_spared < SLOT_LOOKS_SPARED;
+	r->slot_asked = r->head;
+	r->slot_spared = spare ? (uint8_t)(r->slot_spared + 1) : 0;
+	return spare;
+}
+
+/* Slots that are ours as of the last look. */
+static inline unsigned slots_known(const struct virtio_ring *r)
+{
+	return r->size - (unsigned)(uint16_t)(r->head - r->slot_done);
+}
+
 unsigned virtio_slots_free(struct virtio_ring *r, struct nic_counters *cnt, bool *broken)
 {
+	unsigned known = slots_known(r);
+	if (spare_look(r, known))
+		return known;
 	unsigned n = used_waiting(r, broken);
 	if (likely(n)) {
 		unsigned plain = likely(r->tail == r->slot_done) ? in_order(r, n) : 0;
@@ -678,12 +703,12 @@ unsigned virtio_slots_free(struct virtio_ring *r, struct nic_counters *cnt, bool
 	}
 	if (unlikely(r->tail == r->head && r->slot_done != r->head))
 		*broken = true; /* all returned by the index, one never by id: it would fill up */
-	return unlikely(*broken) ? 0 : r->size - (unsigned)(uint16_t)(r->head - r->slot_done);
+	return unlikely(*broken) ? 0 : slots_known(r);
 }
 
 void virtio_slots_send(struct virtio_ring *r, struct nic_counters *cnt, unsigned n, uint64_t bytes)
 {
-	assert(n <= r->size - (unsigned)(uint16_t)(r->head - r->slot_done));
+	assert(n <= slots_known(r));
 	if (n == 0)
 		return;
 	r->head = (uint16_t)(r->head + n);

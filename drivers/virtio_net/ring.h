@@ -39,9 +39,10 @@
  * may miss each other: we see the old flags, the device the old index. That barrier waits for
  * every store of the burst to reach lines the device has just read, and the look at used.flags
  * fetches a line the device is writing: together more than half of the cycles of a packet,
- * measured against a polling backend. So the flags are those that came along with used.idx, which
- * is enough while bursts follow each other, and virtio_settle looks once more, behind a barrier,
- * in the second idle turn: nothing stays unnoticed.
+ * measured against a polling backend. So the flags are those that came along with used.idx (of
+ * slots not for each burst: virtio_slots_free), which is enough while bursts follow each other, and
+ * virtio_settle looks once more, behind a barrier, in the second idle turn: nothing stays
+ * unnoticed.
  */
 #ifndef DRIVERS_VIRTIO_NET_RING_H
 #define DRIVERS_VIRTIO_NET_RING_H
@@ -79,6 +80,8 @@ struct virtio_ring {
 	uint16_t skip;           /* rx: used buffers to come that belong to a frame dropped already */
 	uint16_t slot_done;      /* tx, slots: those before this place are ours */
 	uint16_t slot_base;      /* tx, slots: descriptor of slot 0 */
+	uint16_t slot_asked;     /* tx, slots: `head` when virtio_slots_free was called last */
+	uint8_t slot_spared;     /* tx, slots: looks at used.idx left out since the last one */
 };
 
 /* Bytes of one ring with its owner table, a multiple of 64. */
