@@ -165,7 +165,9 @@ COLD static void refill_missing(struct virtio_ring *r, struct bufpool *pool,
                                 struct nic_counters *cnt)
 {
 	const struct place at = place_of(r, pool);
-	for (uint32_t id = 0; id < r->size && r->missing; id++) {
+	uint32_t next = r->head; /* the first to look at: whose turn it is */
+	for (uint32_t i = 0; i < r->size && r->missing; i++) {
+		uint32_t id = (next + i) & at.mask;
 		struct pkt p;
 		if (r->owner[id] != VIRTIO_NONE)
 			continue;
@@ -217,20 +219,49 @@ COLD static bool rx_header(struct virtio_ring *r, const struct bufpool *pool,
 	return true;
 }
 
-/* Takes used entries [tail, tail+n): checked packets into v, their descriptors into ids. */
+/* In order: the length of buffer `id`, the oldest of `waiting`, by the used entry in its place.
+ * False: it names none of these. */
+static inline bool rx_len(struct virtio_ring *r, const struct virtq_used_elem *e, uint32_t id,
+                          unsigned waiting, uint32_t room, uint32_t *len)
+{
+	if (likely(r->batch == 0)) {
+		uint32_t last = device_load32(&e->id), n = ((last - id) & (r->size - 1u)) + 1;
+		if (unlikely(last >= r->size || n > waiting))
+			return false;
+		r->batch = (uint16_t)n;
+		r->batch_len = device_load32(&e->len);
+	}
+	*len = --r->batch ? room : r->batch_len;
+	return true;
+}
+
+/* Takes n of the `waiting` used buffers: checked packets into v, their descriptors into ids. */
 static inline unsigned rx_take(struct virtio_ring *r, const struct bufpool *pool,
-                               struct nic_counters *cnt, struct pkt *v, uint16_t *ids, unsigned n)
+                               struct nic_counters *cnt, struct pkt *v, uint16_t *ids, unsigned n,
+                               unsigned waiting, bool *broken)
 {
 	const struct place at = place_of(r, pool);
 	uint32_t room = (uint32_t)(buf_room(pool) + HDR_BYTES);
 	uint16_t tail = r->tail;
 	uint8_t port = r->port;
+	bool in_order = r->in_order;
 	unsigned got = 0;
 	for (unsigned i = 0; i < n; i += VIRTIO_USED_PER_LINE)
 		__builtin_prefetch(&at.used[(tail + i) & at.mask]);
 	for (unsigned i = 0; i < n; i++) {
 		const struct virtq_used_elem *e = &at.used[(tail + i) & at.mask];
-		uint32_t id = device_load32(&e->id), len = device_load32(&e->len);
+		uint32_t id, len;
+		if (in_order) {
+			id = (tail + i) & at.mask;
+			if (unlikely(!rx_len(r, e, id, waiting - i, room, &len))) {
+				*broken = true;
+				n = i;
+				break;
+			}
+		} else {
+			id = device_load32(&e->id);
+			len = device_load32(&e->len);
+		}
 		uint32_t buf = likely(id <= at.mask) ? at.owner[id] : VIRTIO_NONE;
 		if (unlikely(buf == VIRTIO_NONE)) {
 			cnt->rx_bad_desc++;
@@ -255,10 +286,13 @@ static inline void rx_replace(struct virtio_ring *r, struct bufpool *pool, struc
 	unsigned have = n < pool->free ? n : pool->free;
 	const uint32_t *fresh = &pool->stack[pool->free];
 	uint16_t head = r->head;
+	bool in_order = r->in_order;
 	for (unsigned i = 0; i < have; i += VIRTIO_DESC_PER_LINE)
 		prefetch_write(&at.desc[ids[i]]);
-	for (unsigned i = 0; i < have; i++)
-		give(&at, (uint16_t)(head + i), ids[i], fresh[-(int)i - 1]);
+	for (unsigned i = 0; i < have; i++) {
+		uint32_t id = in_order ? (head + i) & at.mask : ids[i];
+		give(&at, (uint16_t)(head + i), id, fresh[-(int)i - 1]);
+	}
 	pool->free -= have;
 	r->head = (uint16_t)(head + have);
 	if (unlikely(have < n)) {
@@ -271,8 +305,8 @@ unsigned virtio_rx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic
                          struct pkt *v, unsigned max, bool offload, bool *broken)
 {
 	uint16_t ids[PKT_VECTOR_MAX];
-	unsigned n = used_waiting(r, broken);
-	if (n == 0) {
+	unsigned waiting = used_waiting(r, broken);
+	if (waiting == 0) {
 		if (unlikely(r->head == r->tail && r->missing < r->size)) {
 			*broken = true; /* all returned by the index, some never by id: deaf */
 		} else if (unlikely(r->missing && pool->free && !*broken)) {
@@ -281,8 +315,8 @@ unsigned virtio_rx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic
 		}
 		return 0;
 	}
-	n = n < max ? n : max;
-	n = rx_take(r, pool, cnt, v, ids, n);
+	unsigned n = waiting < max ? waiting : max;
+	n = rx_take(r, pool, cnt, v, ids, n, waiting, broken);
 	rx_replace(r, pool, cnt, ids, n);
 	if (unlikely(r->missing && pool->free))
 		refill_missing(r, pool, cnt);
@@ -354,6 +388,14 @@ static __attribute__((noinline)) void tx_free_odd(struct bufpool *pool, uint32_t
 	pkt_free(pool, &p);
 }
 
+/* The first descriptor from `done` on that has an owner. */
+static inline uint16_t skip_free(const struct place *at, uint16_t done, uint16_t next)
+{
+	while (done != next && at->owner[done & at->mask] == VIRTIO_NONE)
+		done++;
+	return done;
+}
+
 /* Takes back what the device has sent. */
 static inline void tx_reclaim(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt,
                               bool *broken)
@@ -362,8 +404,12 @@ static inline void tx_reclaim(struct virtio_ring *r, struct bufpool *pool, struc
 	unsigned n = used_waiting(r, broken);
 	uint32_t *freed = &pool->stack[pool->free];
 	uint16_t tail = r->tail, done = r->done, next = r->next;
+	bool in_order = r->in_order;
 	for (unsigned i = 0; i < n; i++) {
-		uint32_t id = device_load32(&at.used[(tail + i) & at.mask].id);
+		if (in_order)
+			done = skip_free(&at, done, next);
+		uint32_t id = in_order ? done & at.mask
+		                       : device_load32(&at.used[(tail + i) & at.mask].id);
 		uint32_t buf = likely(id <= at.mask) ? at.owner[id] : VIRTIO_NONE;
 		if (unlikely(buf & OWNER_ODD)) {
 			if (buf == VIRTIO_NONE) {
@@ -382,9 +428,7 @@ static inline void tx_reclaim(struct virtio_ring *r, struct bufpool *pool, struc
 	pool->free = (uint32_t)(freed - pool->stack);
 	assert(pool->free <= pool->count);
 	r->tail = tail = (uint16_t)(tail + n);
-	while (done != next && at.owner[done & at.mask] == VIRTIO_NONE)
-		done++;
-	r->done = done;
+	r->done = done = skip_free(&at, done, next);
 	if (unlikely(tail == r->head && done != next))
 		*broken = true; /* all returned by the index, one never by id: it would fill up */
 }
@@ -599,10 +643,13 @@ unsigned virtio_slots_open(struct virtio_ring *r, struct bufpool *pool, struct n
 	tx_reclaim(r, pool, cnt, broken);
 	if (*broken || r->done != r->next)
 		return 0;
-	for (unsigned i = 0; i < r->size; i++) /* chains move places against descriptors */
-		r->avail->ring[i] = (uint16_t)i;
+	/* Chains have moved places against descriptors. */
+	uint32_t mask = r->size - 1u;
+	r->slot_base = r->in_order ? r->next : r->head;
+	for (unsigned i = 0; i < r->size; i++)
+		r->avail->ring[(r->head + i) & mask] = (uint16_t)((r->slot_base + i) & mask);
 	r->stale = 0;
-	r->slot_done = r->slot_base = r->slot_asked = r->head;
+	r->slot_done = r->slot_asked = r->head;
 	return r->size;
 }
 
@@ -635,7 +682,7 @@ static inline bool block_in_order(const struct virtq_used_elem *used, uint32_t a
 
 /* How many used entries from `tail` on, n at most, name the slots in their order: then an entry's
  * number is its descriptor's. */
-static inline unsigned in_order(const struct virtio_ring *r, unsigned n)
+static inline unsigned named_in_order(const struct virtio_ring *r, unsigned n)
 {
 	const struct virtq_used_elem *used = r->used->ring;
 	uint32_t mask = r->size - 1u, i = 0, at = r->tail & mask;
@@ -695,7 +742,9 @@ unsigned virtio_slots_free(struct virtio_ring *r, struct nic_counters *cnt, bool
 		return known;
 	unsigned n = used_waiting(r, broken);
 	if (likely(n)) {
-		unsigned plain = likely(r->tail == r->slot_done) ? in_order(r, n) : 0;
+		unsigned plain = r->in_order                      ? n
+		                 : likely(r->tail == r->slot_done) ? named_in_order(r, n)
+		                                                   : 0;
 		r->tail = (uint16_t)(r->tail + plain);
 		r->slot_done = (uint16_t)(r->slot_done + plain);
 		if (unlikely(plain < n))

@@ -26,11 +26,17 @@
  * 4. rx: a frame that the device spread over several buffers (5.1.6.4) is dropped with all of them.
  *    Only the first has a header; in the others the sender could have written one.
  *
- * 5. tx, slots: descriptor i lies at places i, i + size, ... of avail, which names it there
- *    already, so sending is a new avail.idx and nothing else. Slots [slot_done, head) are the
- *    device's or wait for an older one that is; as long as completions come in order slot_done is
- *    `tail` and owner[] is not looked at. Else owner[] has SLOT_DONE for those that came early,
- *    NONE for the others. Invariant 3 holds as for packets.
+ * 5. tx, slots: place i of avail names the same descriptor for ever, so sending is a new avail.idx
+ *    and nothing else: descriptor i or, of a device that keeps the order, the one whose turn it was
+ *    when slots were opened. Slots [slot_done, head) are the device's or wait for an older one that
+ *    is; as long as completions come in order slot_done is `tail` and owner[] is not looked at.
+ *    Else owner[] has SLOT_DONE for those that came early, NONE for the others. Invariant 3 holds
+ *    as for packets.
+ * 6. A device that keeps the order (VIRTIO_F_IN_ORDER, 2.7.9) gets descriptors in the order of the
+ *    table, and used.idx alone says how many of the oldest are back: used entries of a transmit
+ *    ring are not read. rx: place k of avail names descriptor k. An entry tells the last buffer of
+ *    a batch, and its length; the others of the batch are full, and have no entry. One that names
+ *    a buffer behind used.idx breaks the queue.
  *
  * Order: descriptor and avail.ring, then (write barrier) avail.idx, then the doorbell. used.idx,
  * then (read barrier) used.ring and the frame.
@@ -76,8 +82,11 @@ struct virtio_ring {
 	bool notify;             /* the device wants to be told, as of our last look at used.flags */
 	bool csum;               /* tx: the device completes checksums (VIRTIO_NET_F_CSUM) */
 	bool ecn;                /* tx: and knows what CWR is (VIRTIO_NET_F_HOST_ECN) */
+	bool in_order;           /* the device keeps the order (VIRTIO_F_IN_ORDER) */
 	uint8_t unsettled;       /* idle turns until virtio_settle looks again behind a barrier; 0: done */
 	uint16_t skip;           /* rx: used buffers to come that belong to a frame dropped already */
+	uint16_t batch;          /* rx, in order: used buffers to come that share an entry, */
+	uint32_t batch_len;      /* and the length of the last of them */
 	uint16_t slot_done;      /* tx, slots: those before this place are ours */
 	uint16_t slot_base;      /* tx, slots: descriptor of slot 0 */
 	uint16_t slot_asked;     /* tx, slots: `head` when virtio_slots_free was called last */
@@ -108,9 +117,7 @@ unsigned virtio_rx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic
 unsigned virtio_tx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt,
                          const struct pkt *v, unsigned n, bool *broken);
 
-/* As nic_ops.slots_open and the others. VIRTIO_F_IN_ORDER would spare the look at each used entry,
- * two cycles a packet, but would let the device leave out the lengths of received frames (2.7.9):
- * it is not asked for. */
+/* As nic_ops.slots_open and the others. */
 unsigned virtio_slots_open(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt,
                            bool *broken);
 void virtio_slots_put(struct virtio_ring *r, unsigned first, const struct nic_slot *s, unsigned n);

@@ -4,10 +4,10 @@
  *
  * Modern interface only; a transitional device is driven by its modern capabilities.
  * Negotiated when offered: checksum both ways, segmentation of sent TCP and UDP, mergeable buffers,
- * MAC, MTU, link status, control queue, multi-queue, RSS. Left out on purpose: EVENT_IDX (costs a
- * fence per batch while polling), indirect descriptors (a second place to look for the device; a
- * frame in pieces is a chain in the ring), packed rings (measured slower for forwarding), received
- * frames larger than the MTU (a router has no use for them).
+ * MAC, MTU, link status, control queue, multi-queue, RSS, use in order. Left out on purpose:
+ * EVENT_IDX (costs a fence per batch while polling), indirect descriptors (a second place to look
+ * for the device; a frame in pieces is a chain in the ring), packed rings (measured slower for
+ * forwarding), received frames larger than the MTU (a router has no use for them).
  */
 #include "drivers/virtio_net/virtio_net.h"
 
@@ -28,7 +28,7 @@
 #define FEATURES_WANTED \
 	(VIRTIO_NET_F_CSUM | VIRTIO_NET_F_GUEST_CSUM | VIRTIO_NET_F_MTU | VIRTIO_NET_F_MAC | \
 	 VIRTIO_NET_F_MRG_RXBUF | VIRTIO_NET_F_STATUS | VIRTIO_NET_F_CTRL_VQ | VIRTIO_NET_F_MQ | \
-	 VIRTIO_NET_F_RSS | SEGMENTATION | VIRTIO_F_VERSION_1)
+	 VIRTIO_NET_F_RSS | SEGMENTATION | VIRTIO_F_VERSION_1 | VIRTIO_F_IN_ORDER)
 #define SEGMENTATION (VIRTIO_NET_F_HOST_TSO4 | VIRTIO_NET_F_HOST_TSO6 | VIRTIO_NET_F_HOST_ECN | \
                       VIRTIO_NET_F_HOST_USO)
 
@@ -51,6 +51,7 @@ struct shared {
 	bool rx_csum;    /* GUEST_CSUM: the device may leave checksums to us */
 	bool tx_csum;    /* CSUM: we may leave them to the device */
 	bool tx_ecn;     /* HOST_ECN: it segments frames with CWR as RFC 3168 wants */
+	bool in_order;   /* IN_ORDER: it uses buffers in the order they were made available */
 	bool irq;
 	struct shared_queue {
 		uint32_t doorbell; /* from `notify` */
@@ -338,7 +339,8 @@ static int start_queue(struct nic *nic, uint16_t index, void *mem, unsigned size
 
 /* --- control queue (5.1.6.5) --- */
 
-/* Sends one command and waits for its answer. */
+/* Sends the queue's one command and waits for its answer: with IN_ORDER a second would have to use
+ * the descriptors behind it. */
 static int control(struct nic *nic, struct virtio_ring *r, uint8_t class, uint8_t command,
                    const void *data, uint32_t bytes)
 {
@@ -486,6 +488,7 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 	s->rx_csum = (d->features & VIRTIO_NET_F_GUEST_CSUM) != 0;
 	s->tx_csum = (d->features & VIRTIO_NET_F_CSUM) != 0;
 	s->tx_ecn = (d->features & VIRTIO_NET_F_HOST_ECN) != 0;
+	s->in_order = (d->features & VIRTIO_F_IN_ORDER) != 0;
 	s->irq = d->irq;
 	shared->pairs = (uint8_t)config->pairs;
 	shared->features = nic->features;
@@ -514,6 +517,7 @@ static void attach_ring(struct virtio_ring *r, void *mem, const struct shared *s
 	virtio_ring_init(r, mem, s->queue[queue].size);
 	r->doorbell = (volatile void *)(uintptr_t)(s->notify + s->queue[queue].doorbell);
 	r->queue = (uint16_t)queue;
+	r->in_order = s->in_order;
 }
 
 static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned pair, void *mem)

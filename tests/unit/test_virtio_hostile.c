@@ -138,6 +138,42 @@ static void rx_starved_by_bad_ids(void **s)
 	assert_true(w.broken);
 }
 
+/* In order: a used entry that names a buffer behind used.idx, or none, breaks the queue. What came
+ * before it is handed up; nothing of it is. */
+static void rx_batch_lies(void **s)
+{
+	(void)s;
+	static const uint32_t bad[] = {3, 4, 15, 0, 1, 16, 18, 0x10002, 0x80000002, 0xffffffff};
+	for (unsigned i = 0; i < ARRAY_LEN(bad); i++) {
+		start(16, 60);
+		device_receive(0, 1);
+		device_receive(0, 2);
+		hostile();
+		device_use(&w.drx, bad[i], HEADER + 60); /* of buffer 2 */
+		device_publish(&w.drx);
+		assert_int_equal(rx(256), 2);
+		assert_true(w.broken);
+		assert_frame(hand.pkt[0].data, hand.pkt[0].len, 1);
+		assert_frame(hand.pkt[1].data, hand.pkt[1].len, 2);
+		assert_int_equal(w.rx.tail, 2);
+		assert_accounted();
+	}
+	/* A batch as long as it may be; its length is a lie. */
+	for (unsigned n = 1; n <= 16; n++) {
+		start(16, 60);
+		hostile();
+		for (unsigned i = 0; i < n; i++)
+			store_header(w.drx.chain[i].addr, plain_header);
+		store(w.drx.used + 4, 4, n - 1);
+		store(w.drx.used + 8, 4, HEADER + ROOM + 1);
+		store(w.drx.used + 2, 2, n);
+		assert_int_equal(rx(256), n - 1);
+		assert_int_equal(w.cnt.rx_bad_len, 1);
+		assert_false(w.broken);
+		assert_accounted();
+	}
+}
+
 static void rx_bad_lengths(void **s)
 {
 	(void)s;
@@ -285,7 +321,7 @@ static uint32_t random_id(const struct vq *q)
 		default: return random_below(q->size);
 		}
 	}
-	unsigned at = random_below(q->size);
+	unsigned at = q->in_order ? q->idx % q->size : random_below(q->size);
 	for (unsigned i = 0; i < q->size; i++)
 		if (q->chain[(at + i) % q->size].held)
 			return (at + i) % q->size;
@@ -424,5 +460,14 @@ int main(void)
 		cmocka_unit_test_teardown(tx_chain_by_a_bad_id, teardown),
 		cmocka_unit_test_teardown(random_device, teardown),
 	};
-	return cmocka_run_group_tests_name("virtio_hostile", tests, guest_map, NULL);
+	const struct CMUnitTest tests_in_order[] = {
+		cmocka_unit_test_teardown(rx_index_lies, teardown),
+		cmocka_unit_test_teardown(tx_index_lies, teardown),
+		cmocka_unit_test_teardown(rx_batch_lies, teardown),
+		cmocka_unit_test_teardown(rx_bad_lengths, teardown),
+		cmocka_unit_test_teardown(random_device, teardown),
+	};
+	int failed = cmocka_run_group_tests_name("virtio_hostile", tests, guest_map, NULL);
+	return failed + cmocka_run_group_tests_name("virtio_hostile, in order", tests_in_order,
+	                                            negotiate_in_order, NULL);
 }

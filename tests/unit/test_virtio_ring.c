@@ -842,6 +842,109 @@ static void interrupt_arming(void **s)
 	assert_int_equal(load(w.dtx.avail, 2), 1); /* transmit never interrupts */
 }
 
+/* --- VIRTIO_F_IN_ORDER --- */
+
+/* Frames that fill their buffers share the used entry of the one behind them, however many the
+ * driver takes at a time. */
+static void rx_batches(void **s)
+{
+	(void)s;
+	uint32_t seq = 0;
+	unsigned full = 0;
+	start(64, 300);
+	seed_random("rx_batches");
+	for (unsigned round = 0; round < 2000; round++) {
+		unsigned n = 1 + random_below(64), got = 0;
+		bool fills[64];
+		for (unsigned i = 0; i < n; i++) {
+			fills[i] = random_below(4) != 0;
+			full += fills[i];
+			if (!fills[i]) {
+				device_receive(0, seq + i);
+				continue;
+			}
+			unsigned id = device_pick(&w.drx, 0);
+			store_header(w.drx.chain[id].addr, plain_header);
+			store(w.drx.chain[id].addr + HEADER + ROOM - 4, 4, seq + i);
+			device_use(&w.drx, id, HEADER + ROOM);
+		}
+		device_publish(&w.drx);
+		while (got < n) {
+			unsigned k = rx(1 + random_below(20));
+			assert_int_not_equal(k, 0);
+			got += k;
+		}
+		assert_int_equal(got, n);
+		for (unsigned i = 0; i < n; i++) {
+			const struct pkt *p = &hand.pkt[i];
+			if (!fills[i]) {
+				assert_frame(p->data, p->len, seq + i);
+				continue;
+			}
+			assert_int_equal(p->len, ROOM);
+			assert_int_equal(load(bus_of(p->data) + ROOM - 4, 4), seq + i);
+		}
+		seq += n;
+		assert_accounted();
+		let_go();
+	}
+	assert_true(full > 10000);
+}
+
+/* Descriptors without a buffer get one in their turn. */
+static void rx_refills_in_order(void **s)
+{
+	(void)s;
+	uint32_t seq = 0;
+	start(64, 100);
+	seed_random("rx_refills_in_order");
+	for (unsigned round = 0; round < 3000; round++) {
+		unsigned n = random_below(w.drx.n + 1);
+		for (unsigned i = 0; i < n; i++)
+			device_receive(0, seq + i);
+		device_publish(&w.drx);
+		unsigned before = hand.n;
+		assert_int_equal(rx(256), n);
+		for (unsigned i = 0; i < n; i++)
+			assert_frame(hand.pkt[before + i].data, hand.pkt[before + i].len, seq + i);
+		seq += n;
+		while (hand.n && random_below(40))
+			pkt_free(&w.pool, &hand.pkt[--hand.n]);
+		assert_accounted();
+	}
+	assert_true(w.cnt.rx_no_buffer > 1000);
+}
+
+/* used.idx is all there is to know: nothing that stands in the used ring matters. */
+static void tx_by_the_index_alone(void **s)
+{
+	(void)s;
+	uint32_t seq = 0;
+	start(64, 2000);
+	seed_random("tx_by_the_index_alone");
+	for (unsigned round = 0; round < 4000; round++) {
+		unsigned n = random_below(8);
+		for (unsigned i = 0; i < n; i++)
+			take_any(seq + i, PKT_FRAGS_MAX);
+		seq += tx();
+		let_go();
+		for (unsigned done = random_below(w.dtx.n + 1); done; done--)
+			device_send(0, seq - w.dtx.n);
+		for (unsigned i = 0; i < 8 * 64; i += 4)
+			store(w.dtx.used + 4 + i, 4, random64());
+		device_publish(&w.dtx);
+		while (hand.nkept && random_below(3))
+			let_go_of_kept(random_below(hand.nkept));
+		assert_accounted();
+	}
+	while (w.dtx.n)
+		device_send(0, seq - w.dtx.n);
+	device_publish(&w.dtx);
+	assert_int_equal(tx(), 0);
+	let_go_of_all_kept();
+	assert_int_equal(w.pool.free, 2000 - 64);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -870,5 +973,26 @@ int main(void)
 		cmocka_unit_test_teardown(missed_notification_is_made_up_for, teardown_good),
 		cmocka_unit_test_teardown(interrupt_arming, teardown_good),
 	};
-	return cmocka_run_group_tests_name("virtio_ring", tests, guest_map, NULL);
+	const struct CMUnitTest tests_in_order[] = {
+		cmocka_unit_test_teardown(layout, teardown_good),
+		cmocka_unit_test_teardown(rx_in_order, teardown_good),
+		cmocka_unit_test_teardown(rx_takes_no_more_than_asked, teardown_good),
+		cmocka_unit_test_teardown(indices_wrap, teardown_good),
+		cmocka_unit_test_teardown(rx_headers, teardown_good),
+		cmocka_unit_test_teardown(rx_spread_frame_is_dropped_whole, teardown_good),
+		cmocka_unit_test_teardown(rx_drops_after_a_spread_frame, teardown_good),
+		cmocka_unit_test_teardown(rx_batches, teardown_good),
+		cmocka_unit_test_teardown(rx_refills_in_order, teardown_good),
+		cmocka_unit_test_teardown(tx_in_order, teardown_good),
+		cmocka_unit_test_teardown(tx_by_the_index_alone, teardown_good),
+		cmocka_unit_test_teardown(tx_chains, teardown_good),
+		cmocka_unit_test_teardown(tx_avail_settles_after_a_chain, teardown_good),
+		cmocka_unit_test_teardown(tx_chain_waits_for_room, teardown_good),
+		cmocka_unit_test_teardown(tx_segmentation, teardown_good),
+		cmocka_unit_test_teardown(notifications, teardown_good),
+		cmocka_unit_test_teardown(missed_notification_is_made_up_for, teardown_good),
+	};
+	int failed = cmocka_run_group_tests_name("virtio_ring", tests, guest_map, NULL);
+	return failed + cmocka_run_group_tests_name("virtio_ring, in order", tests_in_order,
+	                                            negotiate_in_order, NULL);
 }

@@ -5,10 +5,12 @@
 
 struct world w;
 static char doorbells[2]; /* only their addresses matter */
+static bool in_order;
 
 static void device_init(struct vq *q, const struct virtio_ring *r, bool writable)
 {
-	*q = (struct vq){.size = r->size, .number = r->queue, .writable = writable, .strict = true};
+	*q = (struct vq){.size = r->size, .number = r->queue, .writable = writable, .strict = true,
+	                 .in_order = r->in_order};
 	q->desc = bus_of(r->desc);
 	q->avail = bus_of(r->avail);
 	q->used = bus_of(r->used);
@@ -49,6 +51,13 @@ static uint8_t *next_page(uint8_t *p)
 	return (uint8_t *)(at & ~(uintptr_t)(GUEST_PAGE - 1));
 }
 
+int negotiate_in_order(void **s)
+{
+	(void)s;
+	in_order = true;
+	return 0;
+}
+
 void start(unsigned size, unsigned buffers)
 {
 	uint8_t *memory = (uint8_t *)(uintptr_t)MEMORY_WINDOW;
@@ -76,6 +85,7 @@ void start(unsigned size, unsigned buffers)
 	w.rx.queue = 4; /* pair 2 */
 	w.tx.queue = 5;
 	w.tx.csum = true;
+	w.rx.in_order = w.tx.in_order = in_order;
 	device_init(&w.drx, &w.rx, true);
 	device_init(&w.dtx, &w.tx, false);
 	virtio_rx_fill(&w.rx, &w.pool, &w.cnt);

@@ -30,6 +30,9 @@ extern struct world {
  * turns, in which nothing comes. */
 void start(unsigned size, unsigned buffers);
 
+/* From here on start() has negotiated VIRTIO_F_IN_ORDER: before a second group of tests. */
+int negotiate_in_order(void **s);
+
 extern const struct header plain_header;
 
 /* The device receives frame `seq` into the i-th oldest descriptor it holds. */

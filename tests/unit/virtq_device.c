@@ -25,6 +25,8 @@ static void take_one(struct vq *q, unsigned id)
 		assert_in_range(++c->pieces, 1, q->size); /* 2.7.5.2: nor is it a circle */
 		if (q->strict)
 			assert_false(q->busy[i]);
+		if (q->in_order && next_of(q, i) != q->size) /* 2.7.5.2 */
+			assert_int_equal(next_of(q, i), (i + 1) % q->size);
 		q->busy[i] = true;
 	}
 }
@@ -38,7 +40,10 @@ void device_take(struct vq *q)
 		assert_in_range(id, 0, q->size - 1);
 		if (q->strict)
 			assert_false(q->chain[id].held);
+		if (q->in_order)
+			assert_int_equal(id, q->turn);
 		take_one(q, id);
+		q->turn = (uint16_t)((id + q->chain[id].pieces) % q->size);
 		if (q->strict)
 			q->fifo[q->n++] = (uint16_t)id;
 	}
@@ -65,8 +70,10 @@ void device_doorbell(struct vq *q, unsigned bytes, uint32_t v)
 
 void device_use(struct vq *q, uint32_t id, uint32_t len)
 {
-	store(q->used + 4 + 8 * (q->idx % q->size), 4, id);
-	store(q->used + 8 + 8 * (q->idx % q->size), 4, len);
+	q->first = q->in_order && q->open ? q->first : q->idx;
+	q->open = q->strict && (!q->writable || len == q->chain[id].len);
+	store(q->used + 4 + 8 * (q->first % q->size), 4, id);
+	store(q->used + 8 + 8 * (q->first % q->size), 4, len);
 	q->idx++;
 	if (id >= q->size || !q->chain[id].held)
 		return;
@@ -79,6 +86,7 @@ void device_use(struct vq *q, uint32_t id, uint32_t len)
 void device_publish(struct vq *q)
 {
 	store(q->used + 2, 2, q->idx);
+	q->open = false;
 }
 
 unsigned device_pick(struct vq *q, unsigned i)

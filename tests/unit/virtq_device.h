@@ -29,6 +29,10 @@ struct vq {
 	uint16_t number;
 	bool writable;    /* its buffers are for the device to write: a receive queue */
 	bool strict;      /* the device has kept to the rules: the driver has to, in all */
+	bool in_order;    /* VIRTIO_F_IN_ORDER is negotiated: batches are as large as can be */
+	uint16_t turn;    /* in order: the descriptor that the driver has to use next */
+	bool open;        /* in order: the entry at `first` may come to stand for more */
+	uint16_t first;
 	uint16_t seen;    /* avail entries taken */
 	uint16_t idx;     /* used.idx */
 	unsigned rings;   /* of the doorbell */
@@ -47,7 +51,8 @@ void device_doorbell(struct vq *q, unsigned bytes, uint32_t v);
 /* The bytes of a chain that is held, which the device has to find as they were. */
 unsigned device_read(const struct vq *q, unsigned id, uint8_t *to);
 
-/* 2.7.8.2: writes a used entry, which counts once device_publish() has been called. */
+/* 2.7.8.2: writes a used entry, which counts once device_publish() has been called. In order, one
+ * for each batch (2.7.9), in the place of its first buffer. */
 void device_use(struct vq *q, uint32_t id, uint32_t len);
 void device_publish(struct vq *q);
 
