@@ -123,6 +123,13 @@ def test_defaults(kernel):
     assert "-no-reboot" not in words and "-initrd" not in words and "-netdev" not in words
 
 
+def test_use_in_order(kernel):
+    words = command(kernel, "--accel", "tcg", "--qemu", "/bin/true", "--port", "tap:tap9", "--port",
+                    "vhost-user:/tmp/s,in_order=on", "--port", "tap:tap8,in_order=off")
+    cards = [text for text in after(words, "-device") if text.startswith("virtio-net-pci")]
+    assert ["in_order=on" in card for card in cards] == [False, True, False]
+
+
 def test_ports_in_order(kernel):
     words = command(kernel, "--accel", "tcg", "--port", "user", "--port", "tap:tap9", "--port",
                     "none", "--port", "vhost-user:/tmp/s")
@@ -196,6 +203,7 @@ WRONG = [
     ["run", "router", "--port", "user:hostfwd"],
     ["run", "router", "--port", "none,speed=1"],
     ["run", "router", "--port", "tap:t,vhost=maybe"],
+    ["run", "router", "--port", "tap:t,in_order=yes"],
     ["run", "router", "--port", "none,mac=1:2:3"],
     ["run", "router", "--port", "none,mac=01:00:00:00:00:00"],
     ["run", "router", "--cpus", "0"],

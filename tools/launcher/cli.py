@@ -40,6 +40,7 @@ ports, in the order given, become eth0, eth1, …:
       host, dhcpstart, dns, guestfwd
   vhost-user:SOCKET[,server=on][,packed=on][,queues=N]
       another program's data path, DPDK's for example; QEMU connects, or listens with server=on
+      tap, vhost-user: in_order=on offers VIRTIO_F_IN_ORDER, with QEMU 10.1 or newer
   none
       a network card with its cable in nothing
   wire:WIRE

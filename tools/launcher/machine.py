@@ -150,11 +150,16 @@ def check(options):
         raise LauncherError("%s: no such program (tools/deps.sh install run)" % options.qemu)
 
 
+def wants_new_qemu(options):
+    """For what the QEMUs of stable distributions have not: models, and in_order."""
+    return modelled(options) or any(port.option("in_order") == "on" for port in options.ports)
+
+
 def find_qemu(options):
     """(argv to start QEMU with, changes to its environment)."""
     if options.qemu:
         return [options.qemu], {}
-    if modelled(options):
+    if wants_new_qemu(options):
         qemu = newqemu.find()
         return qemu.argv, qemu.env
     if not shutil.which(QEMU):
@@ -324,7 +329,8 @@ def shown(options):
     models listen in DIRECTORY."""
     image_name = options.image if options.boot != "kernel" else None
     if not modelled(options):
-        return [[options.qemu or QEMU] + qemu_command(options, None, image_name)]
+        qemu = find_qemu(options)[0] if wants_new_qemu(options) else [options.qemu or QEMU]
+        return [qemu + qemu_command(options, None, image_name)]
     return [nicsim.command(options, "DIRECTORY"),
             find_qemu(options)[0] + qemu_command(options, None, image_name,
                                                  devices=_devices(options, "DIRECTORY"))]

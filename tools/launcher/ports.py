@@ -26,13 +26,13 @@ IFF_VNET_HDR = 0x4000
 IFNAMSIZ = 16
 
 _KEYS = {
-    "tap": {"mac", "vhost", "queues"},
+    "tap": {"mac", "vhost", "queues", "in_order"},
     "user": {"mac", "hostfwd", "guestfwd", "net", "host", "dhcpstart", "dns", "restrict"},
-    "vhost-user": {"mac", "server", "packed", "queues"},
+    "vhost-user": {"mac", "server", "packed", "queues", "in_order"},
     "none": {"mac"},
     "wire": set(),
 }
-_ONOFF = {"vhost", "server", "packed", "restrict"}
+_ONOFF = {"vhost", "server", "packed", "in_order", "restrict"}
 
 
 class Port:
@@ -187,8 +187,9 @@ def device_arguments(index, port, queues, mac):
     tx_size = 1024 if port.kind == "vhost-user" else 256
     text = ("virtio-net-pci,id=nic%d,netdev=eth%d,mac=%s,disable-legacy=on,"
             "rx_queue_size=1024,tx_queue_size=%d,romfile=" % (index, index, mac, tx_size))
-    if port.option("packed") == "on":
-        text += ",packed=on"
+    for feature in ("packed", "in_order"):
+        if port.option(feature) == "on":
+            text += ",%s=on" % feature
     if queues > 1:
         text += ",mq=on,vectors=%d" % (2 * queues + 2)  # one per queue, control, configuration
     return ["-device", text]
