@@ -2,7 +2,8 @@
 
   pktgen.KIND.STREAM.*       KIND: null, a port without a device; virtio, over vhost-user with
                              vhost_gen at the other end, which takes frames and looks at descriptors
-                             only; ixgbe, a modelled 82599 in line-rate mode whose wire judges them.
+                             only; virtio_in_order, the same with VIRTIO_F_IN_ORDER; ixgbe, a
+                             modelled 82599 in line-rate mode whose wire judges them.
                              STREAM: see STREAMS
   peer.testpmd.KIND.MODE.*   txonly: the same frames again and again; multi_flow: with a random
                              source address (txonly-multi-flow); flowgen: one of 1024 destinations
@@ -17,6 +18,7 @@ it is the limit, and cycles * rate is below the TSC's frequency (busy_share). Ra
 seen from the other end.
 """
 import contextlib
+import functools
 import os
 import re
 import select
@@ -224,13 +226,13 @@ def contender_null(stack, work, huge, accel, what, append=()):
     return lambda: with_share(slice_null(ours, ours.data), ours.hz)
 
 
-def contender_virtio(stack, work, huge, accel, what, append=()):
+def contender_virtio(stack, work, huge, accel, what, append=(), option=""):
     sink = stack.enter_context(Sink(work, huge))
     if what in PEERS:
         peer = Testpmd(stack, huge, what, virtio_user(sink), sink)
         return lambda: slice_vhost(peer, sink)
     ours = Ours(stack, work, accel, script(STREAMS[what]),
-                ["--port", "vhost-user:" + sink.sockets[0]], append)
+                ["--port", "vhost-user:" + sink.sockets[0] + option], append)
     sink.wait_link()
     sink.partners = ours.data
     return lambda: with_share(slice_vhost(ours, sink), ours.hz)
@@ -255,12 +257,15 @@ def contender_ixgbe(stack, work, _huge, accel, what, append=(), mode="line-rate"
     return measure
 
 
-CONTENDERS = {"null": contender_null, "virtio": contender_virtio, "ixgbe": contender_ixgbe}
+CONTENDERS = {"null": contender_null, "virtio": contender_virtio,
+              "virtio_in_order": functools.partial(contender_virtio, option=",in_order=on"),
+              "ixgbe": contender_ixgbe}
+WITH_PEERS = ("null", "virtio")
 
 
 def by_turns(work, huge, accel, kind, turns):
     """{contender: its slices}, all in each turn; and the round trips between the CPUs meanwhile."""
-    whats = [*STREAMS, *(PEERS if kind != "ixgbe" else ())]
+    whats = [*STREAMS, *(PEERS if kind in WITH_PEERS else ())]
     measured, trips = {what: [] for what in whats}, []
     with contextlib.ExitStack() as stack:
         ready = {what: CONTENDERS[kind](stack, folder(work, kind, what), huge, accel, what)
