@@ -32,6 +32,7 @@ static struct world {
 	/* the application */
 	struct nic_slot table[NIC_SLOTS_MAX];
 	uint32_t sent; /* slots */
+	uint32_t own_made;
 	uint32_t stalls;
 } w;
 
@@ -133,6 +134,15 @@ static const struct nic_ops driver = {
 
 /* --- application and runtime --- */
 
+/* Slot k is to send frame k, counted on for ever. */
+static void prepare(uint32_t k)
+{
+	struct nic_slot *s = &w.table[k % w.size];
+	raw32_store(s->data + 20, k);
+	s->len = 60 + k % 1000;
+}
+
+/* All slots prepared, none sent. */
 static void begin(unsigned size, unsigned keeps, bool coarse)
 {
 	uint8_t *memory = (uint8_t *)(uintptr_t)MEMORY_WINDOW + GUEST_PAGE;
@@ -144,20 +154,12 @@ static void begin(unsigned size, unsigned keeps, bool coarse)
 	w.keeps = keeps;
 	w.coarse = coarse;
 	w.q = (struct nic_queue){.ops = &driver, .pool = &w.pool, .cnt = &w.cnt, .port = PORT};
-	for (unsigned i = 0; i < size; i++)
+	for (unsigned i = 0; i < size; i++) {
 		w.table[i].data = memory + BUFFERS * BUF_STRIDE_STANDARD + 2048 * i;
+		prepare(i);
+	}
 	assert_int_equal(core_slots_open(PORT, w.table), (int)size);
 }
-
-/* Slot k is to send frame k, counted on for ever. */
-static void prepare(uint32_t k)
-{
-	struct nic_slot *s = &w.table[k % w.size];
-	raw32_store(s->data + 20, k);
-	s->len = 60 + k % 1000;
-}
-
-static uint32_t own_made;
 
 static void make_own(unsigned n)
 {
@@ -166,7 +168,7 @@ static void make_own(unsigned n)
 	for (; n && o->n < WAITING_MAX && pkt_alloc(&w.pool, &p); n--) {
 		p.len = random_below(2) ? 42 : 200;
 		p.flags = PKT_OWN;
-		raw32_store(p.data + 20, OWN | own_made++);
+		raw32_store(p.data + 20, OWN | w.own_made++);
 		o->v[o->n++] = p;
 	}
 }
@@ -182,18 +184,18 @@ static void drain(void)
 	assert_int_equal(w.pool.free, BUFFERS);
 }
 
-/* All frames left once, and in order: `from` is the application's first. */
-static void assert_order(uint32_t from, bool same)
+/* All frames left once, and in order: the application's first is 0. */
+static void assert_order(bool same)
 {
-	uint32_t app = from, own = 0;
+	uint32_t app = 0, own = 0;
 	for (uint32_t i = 0; i < w.sends; i++) {
 		if (w.seen[i] & OWN)
 			assert_int_equal(w.seen[i], OWN | own++);
 		else
 			assert_int_equal(w.seen[i], same ? app++ % w.size : app++);
 	}
-	assert_int_equal(own, own_made);
-	assert_int_equal(app - from, w.sent);
+	assert_int_equal(own, w.own_made);
+	assert_int_equal(app, w.sent);
 	assert_int_equal(w.cnt.tx_pkts, w.sends);
 }
 
@@ -203,10 +205,7 @@ static void fixed_frames(void **s)
 	(void)s;
 	seed_random("fixed_frames");
 	for (unsigned life = 0; life < 40; life++) {
-		own_made = 0;
 		begin(16u << life % 4, life % 2, life % 3 == 0);
-		for (unsigned k = 0; k < w.size; k++)
-			prepare(k);
 		for (unsigned round = 0; round < 400; round++) {
 			unsigned room = core_slots_room(PORT), n = random_below(room + 1);
 			if (n)
@@ -219,7 +218,7 @@ static void fixed_frames(void **s)
 			device_done(random_below(w.next - w.done + 1));
 		}
 		drain();
-		assert_order(0, true);
+		assert_order(true);
 	}
 }
 
@@ -229,7 +228,6 @@ static void frames_that_change(void **s)
 	(void)s;
 	seed_random("frames_that_change");
 	for (unsigned life = 0; life < 40; life++) {
-		own_made = 0;
 		begin(16u << life % 4, life % 2, life % 3 == 0);
 		for (unsigned round = 0; round < 400; round++) {
 			unsigned room = core_slots_room(PORT), n = random_below(room + 1);
@@ -246,7 +244,7 @@ static void frames_that_change(void **s)
 			device_done(random_below(w.next - w.done + 1));
 		}
 		drain();
-		assert_order(0, false);
+		assert_order(false);
 	}
 }
 
@@ -254,10 +252,7 @@ static void frames_that_change(void **s)
 static void puts_little(void **s)
 {
 	(void)s;
-	own_made = 0;
 	begin(64, 0, false);
-	for (unsigned k = 0; k < 64; k++)
-		prepare(k);
 	for (unsigned round = 0; round < 100; round++) {
 		assert_int_equal(core_slots_room(PORT), 64);
 		core_slots_send(PORT, 40, 40);
@@ -280,10 +275,7 @@ static void puts_little(void **s)
 static void own_frames_go_first(void **s)
 {
 	(void)s;
-	own_made = 0;
 	begin(16, 0, false);
-	for (unsigned k = 0; k < 16; k++)
-		prepare(k);
 	core_slots_room(PORT);
 	core_slots_send(PORT, 16, 16);
 	make_own(3);
@@ -307,7 +299,6 @@ static void own_frames_are_completed(void **s)
 	struct core_out *o = &core_outs[PORT];
 	struct pkt p;
 	(void)s;
-	own_made = 0;
 	begin(16, 0, false);
 	assert_true(pkt_alloc(&w.pool, &p));
 	memset(p.data, 0xee, 100);
@@ -335,16 +326,13 @@ static void stamped_frames(void **s)
 {
 	struct pkt p;
 	(void)s;
-	own_made = 0;
 	begin(16, 0, false);
-	for (unsigned k = 0; k < 16; k++)
-		prepare(k);
 	core_slots_room(PORT);
 	core_slots_send(PORT, 7, 7);
 	w.sent += 7;
 	assert_true(pkt_alloc(&w.pool, &p));
 	p.len = 60;
-	raw32_store(p.data + 20, OWN | own_made++);
+	raw32_store(p.data + 20, OWN | w.own_made++);
 	assert_int_equal(core_tx_stamped(PORT, &p), E_OK);
 	assert_int_equal(w.stamped, 1);
 	core_slots_room(PORT);
@@ -356,7 +344,7 @@ static void stamped_frames(void **s)
 	pkt_free(&w.pool, &p);
 	assert_int_equal(w.stamped, 1);
 	drain();
-	assert_order(0, true);
+	assert_order(true);
 }
 
 /* A new run begins with slot 0, when the device has sent the last one; a queue that was attached
@@ -364,10 +352,7 @@ static void stamped_frames(void **s)
 static void opened_again(void **s)
 {
 	(void)s;
-	own_made = 0;
 	begin(16, 1, false);
-	for (unsigned k = 0; k < 16; k++)
-		prepare(k);
 	core_slots_room(PORT);
 	core_slots_send(PORT, 5, 5);
 	assert_int_equal(core_slots_open(PORT, w.table), E_AGAIN);
