@@ -254,6 +254,7 @@ static inline unsigned rx_take(struct virtio_ring *r, const struct bufpool *pool
 		if (in_order) {
 			id = (tail + i) & at.mask;
 			if (unlikely(!rx_len(r, e, id, waiting - i, room, &len))) {
+				cnt->rx_bad_desc++;
 				*broken = true;
 				n = i;
 				break;

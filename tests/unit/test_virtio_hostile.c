@@ -59,7 +59,8 @@ static void tx_index_lies(void **s)
 	static const unsigned ahead[] = {6, 16, 17, 32768, 65535};
 	for (unsigned i = 0; i < ARRAY_LEN(ahead); i++) {
 		start(16, 60);
-		take_frames(5, 0);
+		take_frags(0, 6); /* one entry of avail, seven descriptors: not what used.idx counts */
+		take_frames(4, 1);
 		assert_int_equal(tx(), 5);
 		hostile();
 		store(w.dtx.used + 2, 2, ahead[i]);
@@ -138,8 +139,20 @@ static void rx_starved_by_bad_ids(void **s)
 	assert_true(w.broken);
 }
 
-/* In order: a used entry that names a buffer behind used.idx, or none, breaks the queue. What came
- * before it is handed up; nothing of it is. */
+/* In order: the device uses its `n` oldest buffers by one entry, which tells the last one's length. */
+static void device_batch(unsigned n, uint32_t len)
+{
+	unsigned first = w.drx.idx % w.drx.size, last = (first + n - 1) % w.drx.size;
+	for (unsigned i = 0; i < n; i++)
+		store_header(w.drx.chain[(first + i) % w.drx.size].addr, plain_header);
+	store(w.drx.used + 4 + 8 * first, 4, last);
+	store(w.drx.used + 8 + 8 * first, 4, len);
+	w.drx.idx = (uint16_t)(w.drx.idx + n);
+	device_publish(&w.drx);
+}
+
+/* In order (2.7.9): a used entry that names a buffer behind used.idx, or none, is counted and breaks
+ * the queue. What came before it is handed up; nothing of it is. */
 static void rx_batch_lies(void **s)
 {
 	(void)s;
@@ -153,6 +166,7 @@ static void rx_batch_lies(void **s)
 		device_publish(&w.drx);
 		assert_int_equal(rx(256), 2);
 		assert_true(w.broken);
+		assert_int_equal(w.cnt.rx_bad_desc, 1);
 		assert_frame(hand.pkt[0].data, hand.pkt[0].len, 1);
 		assert_frame(hand.pkt[1].data, hand.pkt[1].len, 2);
 		assert_int_equal(w.rx.tail, 2);
@@ -162,13 +176,61 @@ static void rx_batch_lies(void **s)
 	for (unsigned n = 1; n <= 16; n++) {
 		start(16, 60);
 		hostile();
-		for (unsigned i = 0; i < n; i++)
-			store_header(w.drx.chain[i].addr, plain_header);
-		store(w.drx.used + 4, 4, n - 1);
-		store(w.drx.used + 8, 4, HEADER + ROOM + 1);
-		store(w.drx.used + 2, 2, n);
+		device_batch(n, HEADER + ROOM + 1);
 		assert_int_equal(rx(256), n - 1);
 		assert_int_equal(w.cnt.rx_bad_len, 1);
+		assert_false(w.broken);
+		assert_accounted();
+	}
+}
+
+/* In order: used.idx goes back while a batch is taken. To a buffer of the batch that was not taken
+ * yet, it is believed; to one that was, the queue is broken. What the entry says by then does not
+ * matter, and no buffer is taken twice. */
+static void rx_index_goes_back_in_a_batch(void **s)
+{
+	(void)s;
+	for (unsigned back = 0; back <= 6; back++) {
+		start(16, 60);
+		hostile();
+		device_batch(6, HEADER + 60);
+		assert_int_equal(rx(3), 3);
+		store(w.drx.used + 2, 2, back);
+		random_fill(bus(w.drx.used + 4, 8 * 6), 8 * 6);
+		assert_int_equal(rx(256), back < 3 ? 0 : back - 3);
+		assert_int_equal(w.broken, back < 3);
+		assert_accounted();
+		if (w.broken)
+			continue;
+		w.drx.idx = 6;
+		device_publish(&w.drx);
+		assert_int_equal(rx(256), 6 - back);
+		assert_int_equal(hand.pkt[5].len, 60);
+		assert_int_equal(w.cnt.rx_bad_desc + w.cnt.rx_bad_len, 0);
+		assert_accounted();
+	}
+}
+
+/* In order: the first buffers of a batch say that a frame goes on for ever, or beyond the batch. */
+static void rx_spread_in_a_batch_lies(void **s)
+{
+	(void)s;
+	static const struct {
+		uint16_t buffers;
+		unsigned got; /* of two batches of 5 */
+	} row[] = {{0, 9}, {1, 10}, {2, 8}, {5, 5}, {6, 4}, {10, 0}, {16, 0}, {17, 9}, {65535, 9}};
+	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
+		struct header h = plain_header;
+		h.num_buffers = row[i].buffers;
+		start(16, 60);
+		hostile();
+		device_batch(5, HEADER + 60);
+		store_header(w.drx.chain[0].addr, h);
+		unsigned got = rx(256);
+		device_batch(5, HEADER + 60);
+		got += rx(256);
+		assert_int_equal(got, row[i].got);
+		assert_int_equal(w.cnt.rx_oversize, row[i].buffers != 1);
 		assert_false(w.broken);
 		assert_accounted();
 	}
@@ -464,6 +526,8 @@ int main(void)
 		cmocka_unit_test_teardown(rx_index_lies, teardown),
 		cmocka_unit_test_teardown(tx_index_lies, teardown),
 		cmocka_unit_test_teardown(rx_batch_lies, teardown),
+		cmocka_unit_test_teardown(rx_index_goes_back_in_a_batch, teardown),
+		cmocka_unit_test_teardown(rx_spread_in_a_batch_lies, teardown),
 		cmocka_unit_test_teardown(rx_bad_lengths, teardown),
 		cmocka_unit_test_teardown(random_device, teardown),
 	};
