@@ -5,7 +5,7 @@ import re
 import pytest
 from conftest import LEFT_HOST, RIGHT_HOST, pings, router_config
 from family import V4, V6, both, lab_of, make_lab6, make_lab_of  # noqa: F401
-from launcher import demo
+from launcher import demo, options
 
 
 @both
@@ -193,3 +193,18 @@ def test_no_device_register_is_read_while_forwarding(lab_of, family):
         assert after[name]["mmio_reads"] == before[name]["mmio_reads"], name
         packets = after[name]["tx_pkts"] - before[name]["tx_pkts"]
         assert after[name]["mmio_writes"] - before[name]["mmio_writes"] <= packets + 64
+
+
+@pytest.mark.nics(["virtio"])
+@pytest.mark.parametrize("cpus", [1, 3])
+def test_device_that_keeps_the_order(make_hosts, make_router, nic, cpus):
+    """All is as ever with VIRTIO_F_IN_ORDER, which the driver takes when it is offered."""
+    left, right = make_hosts(options.data_cores(cpus))
+    router = make_router(router_config(), cpus=cpus,
+                         ports=[host.port + ",in_order=on" for host in (left, right)])
+    pings(left, RIGHT_HOST)
+    report = demo.iperf(left, right, RIGHT_HOST, 3, ["--bidir", "-P", "2"])
+    assert not demo.stalls(report), report["intervals"]
+    for key in ("sum_received", "sum_received_bidir_reverse"):
+        assert report["end"][key]["bytes"] > 1 << 20, key
+    explained(router, LOST)
