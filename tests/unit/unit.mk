@@ -102,6 +102,7 @@ UNIT_SRC_pktgen_screen := tools/pktgen/screen.c $(REPORT_SRC)
 UNIT_SRC_pktgen_frames := tools/pktgen/frames.c tools/pktgen/frames_patch.c net/ip4.c net/ip6.c \
 	lib/csum.c tests/unit/pktgen_nicsim.c tools/nicsim/wires/judge.c tools/nicsim/json.c
 UNIT_SRC_pktgen_trace := tools/pktgen/pcap.c tools/pktgen/trace.c
+UNIT_SRC_pktgen_capture := tools/pktgen/capture.c tools/pktgen/pcapng.c tools/pktgen/pcap.c lib/fmt.c
 UNIT_SRC_pktgen_script := $(wildcard tools/pktgen/script*.c) tools/pktgen/frames.c \
 	tools/pktgen/frames_patch.c control/text.c net/ip4.c net/ip6.c lib/csum.c lib/fmt.c
 
@@ -152,7 +153,7 @@ T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld
 	ixgbe_slots ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic ixgbe_faults 82599_model \
 	82599_rx 82599_tx 82599_fuzz pktgen_answer pktgen_histogram pktgen_pace pktgen_judge slots \
 	pktgen_rfc2544 pktgen_report pktgen_screen loop pktgen_frames pktgen_script pktgen_trace \
-	82599_timesync
+	pktgen_capture 82599_timesync
 
 UNIT_CC := gcc clang
 

@@ -2,9 +2,9 @@
 #include "tools/pktgen/pcap.h"
 
 #include "lib/bytes.h"
+#include "tools/pktgen/pcapng.h"
 #include "tools/pktgen/wide.h"
 
-#define LINKTYPE_ETHERNET 1
 #define NS 1000000000ull
 
 /* pcap, 4 and 5 */
@@ -15,22 +15,12 @@
 #define PCAP_FCS_SAID (1u << 26) /* "P" */
 #define PCAP_FCS_SHIFT 28        /* in words of 16 bits */
 
-/* pcapng, 3.1 and 4 */
-#define NG_SECTION 0x0a0d0d0au
-#define NG_ORDER 0x1a2b3c4du
-#define NG_INTERFACE 1
-#define NG_PACKET_OLD 2
-#define NG_SIMPLE 3
-#define NG_ENHANCED 6
+/* pcapng, 3.1 and 4: bytes */
 #define NG_BLOCK_MIN 12 /* type, length, and length again */
 #define NG_SECTION_MIN 28
 #define NG_INTERFACE_BODY 8
 #define NG_ENHANCED_BODY 20
 #define NG_SIMPLE_BODY 4
-#define OPTION_END 0
-#define OPTION_TSRESOL 9
-#define OPTION_FCSLEN 13
-#define OPTION_TSOFFSET 14
 
 /* A block without what frames it. */
 struct body {
@@ -102,7 +92,7 @@ static int open_classic(struct pcap *p, uint32_t magic)
 	uint32_t fcs = link & PCAP_FCS_SAID ? 2 * (link >> PCAP_FCS_SHIFT) : 0;
 	if (load16(p, p->at + 4) != 2)
 		return fail(p, "it is pcap of an unknown version");
-	if ((link & 0xffff) != LINKTYPE_ETHERNET)
+	if ((link & 0xffff) != PCAPNG_LINK_ETHERNET)
 		return fail(p, "its packets are no Ethernet frames");
 	p->interfaces = 1;
 	p->interface[0] = (struct pcap_interface){
@@ -136,8 +126,8 @@ static int read_order(struct pcap *p)
 	if (left(p) < NG_SECTION_MIN)
 		return fail(p, "the file ends within a section header");
 	uint32_t order = raw32_load(p->at + 8);
-	p->swapped = order == __builtin_bswap32(NG_ORDER);
-	if (order != NG_ORDER && !p->swapped)
+	p->swapped = order == __builtin_bswap32(PCAPNG_ORDER);
+	if (order != PCAPNG_ORDER && !p->swapped)
 		return fail(p, "a section header has no byte-order magic");
 	if (load16(p, p->at + 12) != 1)
 		return fail(p, "it is pcapng of an unknown version");
@@ -170,15 +160,15 @@ static int read_options(struct pcap *p, struct pcap_interface *i, struct body o)
 	while (o.len >= 4 && error == E_OK) {
 		uint16_t code = load16(p, o.at), len = load16(p, o.at + 2);
 		size_t whole = 4 + ((len + 3u) & ~3u);
-		if (code == OPTION_END)
+		if (code == PCAPNG_END)
 			break;
 		if (whole > o.len)
 			return fail(p, "an option is longer than its block");
-		if (code == OPTION_TSRESOL && len == 1)
+		if (code == PCAPNG_IF_TSRESOL && len == 1)
 			error = read_resolution(p, i, o.at[4]);
-		else if (code == OPTION_FCSLEN && len == 1)
+		else if (code == PCAPNG_IF_FCSLEN && len == 1)
 			error = read_fcs(p, i, o.at[4]);
-		else if (code == OPTION_TSOFFSET && len == 8)
+		else if (code == PCAPNG_IF_TSOFFSET && len == 8)
 			i->offset_s = (int64_t)load64(p, o.at + 4);
 		o = (struct body){o.at + whole, o.len - whole};
 	}
@@ -191,7 +181,7 @@ static int read_interface(struct pcap *p, struct body b)
 		return fail(p, "an interface description is too short");
 	if (p->interfaces == PCAP_INTERFACES_MAX)
 		return fail(p, "it has more than 64 interfaces");
-	if (load16(p, b.at) != LINKTYPE_ETHERNET)
+	if (load16(p, b.at) != PCAPNG_LINK_ETHERNET)
 		return fail(p, "one of its interfaces is not Ethernet");
 	struct pcap_interface *i = &p->interface[p->interfaces];
 	*i = (struct pcap_interface){.snaplen = load32(p, b.at + 4), .exponent = 6};
@@ -240,7 +230,7 @@ static int take_block(struct pcap *p, uint32_t *type, struct body *body)
 	if (left(p) < NG_BLOCK_MIN)
 		return fail(p, "the file ends within a block");
 	/* this type reads the same in either order: that of the section is not known before */
-	if (raw32_load(p->at) == NG_SECTION && read_order(p) != E_OK)
+	if (raw32_load(p->at) == PCAPNG_SECTION && read_order(p) != E_OK)
 		return E_INVAL;
 	uint32_t len = load32(p, p->at + 4);
 	*type = load32(p, p->at);
@@ -262,13 +252,13 @@ static int next_ng(struct pcap *p, struct pcap_packet *out)
 		struct body body;
 		if (take_block(p, &type, &body) != E_OK)
 			return E_INVAL;
-		if (type == NG_ENHANCED)
+		if (type == PCAPNG_ENHANCED)
 			return read_enhanced(p, body, out);
-		if (type == NG_SIMPLE)
+		if (type == PCAPNG_SIMPLE)
 			return read_simple(p, body, out);
-		if (type == NG_PACKET_OLD)
+		if (type == PCAPNG_PACKET_OLD)
 			return fail(p, "it has Packet Blocks, which are obsolete: convert it with editcap");
-		if (type == NG_INTERFACE && read_interface(p, body) != E_OK)
+		if (type == PCAPNG_INTERFACE && read_interface(p, body) != E_OK)
 			return E_INVAL;
 	}
 	return 0;
@@ -282,7 +272,7 @@ int pcap_open(struct pcap *p, const uint8_t *file, size_t bytes)
 	if (bytes < 4)
 		return fail(p, "it is no capture: pcap and pcapng are known");
 	uint32_t magic = raw32_load(file);
-	p->is_ng = magic == NG_SECTION;
+	p->is_ng = magic == PCAPNG_SECTION;
 	if (p->is_ng)
 		return E_OK;
 	p->swapped = magic == __builtin_bswap32(PCAP_MAGIC_US) ||

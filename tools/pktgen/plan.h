@@ -139,6 +139,13 @@ struct plan_probe {
 	uint64_t every_ns;       /* 0: there is none */
 };
 
+/* What a port receives while a run is on is kept (capture.h). */
+struct plan_capture {
+	uint32_t line;   /* of the script */
+	uint32_t size;   /* bytes of a frame that are kept at most, without FCS; 0: it is not captured */
+	uint64_t frames; /* the first so many; 0: no limit */
+};
+
 enum plan_test {
 	PLAN_RUN, PLAN_THROUGHPUT, PLAN_LATENCY, PLAN_FRAME_LOSS, PLAN_BACK_TO_BACK, PLAN_TESTS
 };
@@ -173,7 +180,17 @@ struct plan {
 	/* What a port's line rate is to be taken for, L1; 0: what its link says. */
 	uint64_t line_bps[PLAN_PORTS_MAX];
 	uint32_t line_line[PLAN_PORTS_MAX]; /* of the script */
+	struct plan_capture capture[PLAN_PORTS_MAX];
 };
+
+/* The ports that are captured, by bit. */
+static inline uint32_t plan_captured(const struct plan *p)
+{
+	uint32_t ports = 0;
+	for (unsigned i = 0; i < PLAN_PORTS_MAX; i++)
+		ports |= (uint32_t)(p->capture[i].size != 0) << i;
+	return ports;
+}
 
 static inline uint64_t plan_catch_up_ns(const struct plan *p)
 {
