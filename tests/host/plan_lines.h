@@ -10,6 +10,8 @@ static inline void forget_lines(struct plan *p)
 {
 	p->rfc2544.line = p->probe.line = 0;
 	memset(p->line_line, 0, sizeof p->line_line);
+	for (unsigned i = 0; i < PLAN_PORTS_MAX; i++)
+		p->capture[i].line = 0;
 	for (unsigned i = 0; i < PLAN_STREAMS_MAX; i++)
 		p->stream[i].line = p->stream[i].replay.line = 0;
 	for (unsigned i = 0; i < PLAN_ANSWERS_MAX; i++)

@@ -232,7 +232,14 @@ static const struct mistake {
 	const char *word, *reason;
 } bad[] = {
 	{"frob\n", 1, "frob", "unknown statement; expected answer, line, catch-up, verify, probe, "
-	 "stream, run or rfc2544"},
+	 "capture, stream, run or rfc2544"},
+	{"capture\n", 1, "", "the line ends too early; expected \"capture ethN [size BYTES]"},
+	{"capture lo\n", 1, "lo", "unknown port; expected eth0 to eth15"},
+	{"capture eth0 size 13\n", 1, "13", "the bytes of a frame must be a decimal number from 14 to "},
+	{"capture eth0 frames 0\n", 1, "0", "the number of frames must be a decimal number from 1 to "},
+	{"capture eth0 frames\n", 1, "", "the line ends too early"},
+	{"capture eth0 frames 5 size 64\n", 1, "size", "unexpected word"},
+	{"capture eth1\ncapture eth1 size 64\n", 2, "eth1", "this port is captured already, by line 1"},
 	{"verify all\n", 1, "all", "unexpected word; expected \"verify\""},
 	{STREAM " frob\n", 4, "frob", "unknown statement; in a stream there are port, cores, mac, "
 	 "vlan, "
@@ -623,11 +630,28 @@ static void test_ports(void **state)
 	assert_int_equal(script_check_ports(&plan, 2, &error), 0);
 	assert_int_equal(script_check_ports(&plan, 1, &error), E_INVAL);
 	assert_string_equal(error.word, "eth1");
+	admit("\ncapture eth1\n");
+	assert_int_equal(script_check_ports(&plan, 2, &error), 0);
+	assert_int_equal(script_check_ports(&plan, 1, &error), E_INVAL);
+	assert_int_equal(error.line, 2);
+	assert_string_equal(error.word, "eth1");
 	admit("line eth1 1Gbps\n");
 	assert_int_equal(script_check_ports(&plan, 2, &error), 0);
 	assert_int_equal(script_check_ports(&plan, 1, &error), E_INVAL);
 	assert_int_equal(error.line, 1);
 	assert_string_equal(error.word, "eth1");
+}
+
+static void test_capture(void **state)
+{
+	(void)state;
+	admit("capture eth0\ncapture eth3 size 128 frames 1000000\nCAPTURE eth15 frames 1\n");
+	assert_int_equal(plan_captured(&plan), 1 << 0 | 1 << 3 | 1 << 15);
+	assert_true(plan.capture[0].size == PLAN_FRAME_MAX && plan.capture[0].frames == 0);
+	assert_true(plan.capture[3].size == 128 && plan.capture[3].frames == 1000000);
+	assert_true(plan.capture[15].size == PLAN_FRAME_MAX && plan.capture[15].frames == 1);
+	check_plan();
+	assert_non_null(strstr(printed, "capture eth0\ncapture eth3 size 128 frames 1000000\n"));
 }
 
 static void test_numbers(void **state)
@@ -765,7 +789,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_full), cmocka_unit_test(test_good), cmocka_unit_test(test_bad),
-		cmocka_unit_test(test_replay),
+		cmocka_unit_test(test_replay), cmocka_unit_test(test_capture),
 		cmocka_unit_test(test_most), cmocka_unit_test(test_ports), cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_manual), cmocka_unit_test(test_hostile),
 	};

@@ -141,6 +141,32 @@ static int parse_catch_up(struct script_parser *p, unsigned i)
 	return error != 0 ? error : script_expect_end(p, i + 1);
 }
 
+#define CAPTURE_SIZE_MIN 14 /* an Ethernet header */
+#define CAPTURE_FRAMES_MAX 1000000000000ull
+
+static int parse_capture(struct script_parser *p, unsigned i)
+{
+	uint8_t port;
+	uint64_t size = PLAN_FRAME_MAX, frames = 0;
+	int error = script_port(p, i++, &port);
+	if (error == 0 && script_word_is(p, i, "size")) {
+		error = script_number(p, i + 1, "the bytes of a frame", CAPTURE_SIZE_MIN, PLAN_FRAME_MAX,
+		                      &size);
+		i += 2;
+	}
+	if (error == 0 && script_word_is(p, i, "frames")) {
+		error = script_number(p, i + 1, "the number of frames", 1, CAPTURE_FRAMES_MAX, &frames);
+		i += 2;
+	}
+	if (error != 0 || (error = script_expect_end(p, i)) != 0)
+		return error;
+	struct plan_capture *c = &p->out->capture[port];
+	if (c->size != 0)
+		return FAIL(p, 1, "this port is captured already, by line %u", c->line);
+	*c = (struct plan_capture){p->line, (uint32_t)size, frames};
+	return 0;
+}
+
 static int parse_verify(struct script_parser *p, unsigned i)
 {
 	p->out->verify = true;
@@ -301,6 +327,7 @@ static const struct script_statement statements[] = {
 	{"catch-up", "catch-up TIME", parse_catch_up, IN_SCRIPT, true},
 	{"verify", "verify", parse_verify, IN_SCRIPT, true},
 	{"probe", "probe ethN to ethN [ADDRESS ADDRESS] [every TIME]", script_probe, IN_SCRIPT, true},
+	{"capture", "capture ethN [size BYTES] [frames N]", parse_capture, IN_SCRIPT, false},
 	{"stream", "stream NAME", parse_stream, IN_SCRIPT, false},
 	{"port", "port ethN [to ethN]", script_stream_port, IN_STREAM, true},
 	{"cores", "cores (N | all)", script_stream_cores, IN_MADE, true},
@@ -373,7 +400,7 @@ static int fail_unknown(struct script_parser *p, unsigned matched)
 		            "rest, loss, resolution, search and repeat");
 	if (matched == 0)
 		return FAIL(p, 0, "unknown statement; expected answer, line, catch-up, verify, probe, "
-		            "stream, run or rfc2544");
+		            "capture, stream, run or rfc2544");
 	/* of two words are the statements of "mac" and "no" alone */
 	return FAIL(p, matched, script_word_is(p, 0, "mac") ? "expected source or destination after "
 	            "\"mac\"" : "expected stamp after \"no\"");

@@ -190,6 +190,9 @@ int script_check_ports(const struct plan *p, unsigned ports, struct text_error *
 	for (unsigned port = ports; port < PLAN_PORTS_MAX; port++)
 		if (p->line_bps[port] != 0)
 			return fail_port(err, p->line_line[port], port, ports);
+	for (unsigned port = ports; port < PLAN_PORTS_MAX; port++)
+		if (p->capture[port].size != 0)
+			return fail_port(err, p->capture[port].line, port, ports);
 	const struct plan_probe *q = &p->probe;
 	if (q->every_ns != 0 && (q->port >= ports || q->port_in >= ports))
 		return fail_port(err, q->line, q->port >= ports ? q->port : q->port_in, ports);

@@ -300,6 +300,16 @@ static void print_probe(const struct printer *p, const struct plan_probe *q)
 	print(p, "\n");
 }
 
+static void print_capture(const struct printer *p, unsigned port, const struct plan_capture *c)
+{
+	print(p, "capture eth%u", port);
+	if (c->size != PLAN_FRAME_MAX)
+		print(p, " size %u", c->size);
+	if (c->frames != 0)
+		print(p, " frames %llu", (unsigned long long)c->frames);
+	print(p, "\n");
+}
+
 static void print_rfc2544(const struct printer *p, const struct plan_rfc2544 *r)
 {
 	print(p, "rfc2544");
@@ -346,6 +356,9 @@ void script_print(const struct plan *plan, script_write_fn write, void *ctx)
 		print(&p, "verify\n");
 	if (plan->probe.every_ns != 0)
 		print_probe(&p, &plan->probe);
+	for (unsigned port = 0; port < PLAN_PORTS_MAX; port++)
+		if (plan->capture[port].size != 0)
+			print_capture(&p, port, &plan->capture[port]);
 	for (unsigned i = 0; i < plan->streams; i++)
 		print_stream(&p, &plan->stream[i], plan->has_rfc2544);
 	if (plan->has_rfc2544)
