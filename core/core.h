@@ -347,7 +347,7 @@ void core_punt(const struct pkt *p, uint32_t kind, uint32_t arg);
 void core_punt_own(const struct pkt *p, uint32_t kind, uint32_t arg);
 
 /* What app->data_bytes has asked for, from data_start on: undefined whenever the ports are started,
- * 64-byte aligned, this core's alone. */
+ * 64-byte aligned, this core's alone to write. */
 void *core_data_memory(size_t *bytes);
 
 /* Packets were forwarded: the first call notes the time, for boot-to-first-packet. */
@@ -380,6 +380,10 @@ int core_pair_of(unsigned core);
 /* Bytes of the longest frame that a buffer and a message hold. As of the last control_hooks.start:
  * what core_set_mtu() says there counts when it is over. */
 unsigned core_frame_max(void);
+
+/* Whether that memory is of the arena of `core`, where its core_data_memory() lies: then it may be
+ * read, and what it holds is the other's word. */
+bool core_arena_has(unsigned core, const void *at, uint64_t bytes);
 
 /* The part of the snapshot region that is the application's; 64-byte aligned. Readable by all
  * cores at the same address, writable by the control core. */

@@ -339,6 +339,13 @@ void *core_data_memory(size_t *bytes)
 	return memory;
 }
 
+bool core_arena_has(unsigned core, const void *at, uint64_t bytes)
+{
+	const struct core_memory *m = &self.info->core[core];
+	uint64_t offset = (uint64_t)(uintptr_t)at - m->arena;
+	return offset <= m->arena_bytes && bytes <= m->arena_bytes - offset;
+}
+
 /* Whichever call of the driver found out: the next turn says so, once. */
 COLD static void report_broken(unsigned port)
 {

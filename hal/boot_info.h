@@ -31,7 +31,8 @@ struct core_memory {
 	uint32_t roles;         /* enum core_role */
 	uint64_t outbox;        /* this core writes, all others read: counters, ring producers */
 	uint64_t outbox_bytes;
-	uint64_t arena;         /* a data core alone: packet buffers, NIC rings, its application's */
+	uint64_t arena;         /* a data core writes, the control core reads: packet buffers, NIC
+	                         * rings, its application's */
 	uint64_t arena_bytes;
 	uint64_t tables;        /* the control core alone */
 	uint64_t tables_bytes;

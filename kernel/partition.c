@@ -2,7 +2,8 @@
  * Builds the address spaces of the cores (ARCHITECTURE.md, invariants 1, 2, 6) over the memory that
  * shares.c has given each:
  *
- *     arena     one per data core, mapped by that core alone: packet buffers and NIC rings
+ *     arena     one per data core, which alone writes it: packet buffers and NIC rings. The control
+ *               core maps it read-only: what is too much for an outbox lies there
  *     tables    the control core's alone
  *     outbox    one per core: that core writes, all others map it read-only
  *     snapshot  written by the control core, read-only for the others
@@ -35,11 +36,14 @@ static void map_windows(struct core *c)
 {
 	const struct core_memory *m = &boot_info->core[c->id];
 	map_window(c, program_boot_info(), sizeof *boot_info, 0);
-	map_window(c, m->arena, m->arena_bytes, VM_WRITE);
 	map_window(c, m->tables, m->tables_bytes, VM_WRITE);
-	for (unsigned i = 0; i < boot_info->cores; i++)
-		map_window(c, boot_info->core[i].outbox, boot_info->core[i].outbox_bytes,
-		           i == c->id ? VM_WRITE : 0);
+	for (unsigned i = 0; i < boot_info->cores; i++) {
+		const struct core_memory *of = &boot_info->core[i];
+		unsigned flags = i == c->id ? VM_WRITE : 0;
+		map_window(c, of->outbox, of->outbox_bytes, flags);
+		if (i == c->id || m->roles & CORE_CONTROL)
+			map_window(c, of->arena, of->arena_bytes, flags);
+	}
 	map_window(c, boot_info->snapshot, boot_info->snapshot_bytes,
 	           m->roles & CORE_CONTROL ? VM_WRITE : 0);
 	if (boot_info->config_bytes && m->roles & CORE_CONTROL)
