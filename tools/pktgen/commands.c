@@ -2,6 +2,7 @@
 #include "control/inside.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
+#include "tools/pktgen/captures.h"
 #include "tools/pktgen/control.h"
 #include "tools/pktgen/report_out.h"
 #include "tools/pktgen/script.h"
@@ -46,32 +47,43 @@ void commands_over(void)
 		         conduct_flaw() == TRIAL_VALID ? "valid" : "invalid");
 }
 
-/* --- a report on the console: a piece a turn, so that nothing waits for the terminal --- */
+/* --- a report or a capture on the console: a piece a turn, so nothing waits for the terminal --- */
 
 #define OUTPUT_PIECE 2048
 
 static struct {
 	struct shell *sh;
-	enum report_form form;
+	bool (*more)(void); /* writes a piece; false: that was the end */
+	enum report_form form; /* of a report */
+	bool marked;  /* lines tell where it begins and ends */
 	uint32_t number;
 	uint64_t at;
 } output;
 
-uint64_t commands_turn(void)
+static bool report_more(void)
 {
 	const char *text;
+	size_t n = report_piece(output.form, output.number, output.at, &text);
+	n = n < OUTPUT_PIECE ? n : OUTPUT_PIECE;
+	shell_write(output.sh, text, n);
+	output.at += n;
+	return n != 0;
+}
+
+static bool capture_more(void)
+{
+	return captures_lines(output.sh, output.number, &output.at);
+}
+
+uint64_t commands_turn(void)
+{
 	if (!output.sh)
 		return UINT64_MAX;
-	size_t n = report_piece(output.form, output.number, output.at, &text);
-	if (n) {
-		n = n < OUTPUT_PIECE ? n : OUTPUT_PIECE;
-		shell_write(output.sh, text, n);
-		output.at += n;
+	if (output.more())
 		return self.now_tsc;
-	}
 	struct shell *sh = output.sh;
 	output.sh = NULL;
-	if (output.form != REPORT_TEXT)
+	if (output.marked)
 		shell_print(sh, "\n--- end\n");
 	shell_done(sh);
 	return UINT64_MAX;
@@ -81,6 +93,19 @@ static void output_cancel(struct shell *sh)
 {
 	output.sh = NULL;
 	shell_done(sh);
+}
+
+/* `name`: of the file that is shown, NULL: it is for people. */
+static void output_begin(struct shell *sh, bool (*more)(void), uint32_t number, const char *name)
+{
+	output.sh = sh;
+	output.more = more;
+	output.number = number;
+	output.at = 0;
+	output.marked = name != NULL;
+	if (name)
+		shell_print(sh, "--- %s\n", name);
+	shell_set_busy(sh, output_cancel);
 }
 
 static void show_report(struct shell *sh, int argc, char **argv)
@@ -99,13 +124,34 @@ static void show_report(struct shell *sh, int argc, char **argv)
 		                                  : "no run and no test yet");
 		return;
 	}
-	if (form != REPORT_TEXT)
-		shell_print(sh, "--- report.%s\n", words[form]);
-	output.sh = sh;
 	output.form = form;
-	output.number = results_number();
-	output.at = 0;
-	shell_set_busy(sh, output_cancel);
+	output_begin(sh, report_more, results_number(),
+	             form == REPORT_TEXT ? NULL : form == REPORT_JSON ? "report.json" : "report.html");
+}
+
+/* A byte on a serial line takes microseconds, and the control core waits for it. */
+#define CAPTURE_ON_CONSOLE (8ull << 20)
+
+static void show_capture(struct shell *sh, int argc, char **argv)
+{
+	if (captures_missing()) {
+		shell_print(sh, "there is no capture: %s\n", captures_missing());
+		return;
+	}
+	if (argc == 0) {
+		captures_show(sh);
+		return;
+	}
+	if (strcmp(argv[0], "base64") != 0)
+		shell_print(sh, "the form is base64\n");
+	else if (output.sh)
+		shell_print(sh, "a report is being shown\n");
+	else if (captures_bytes() > CAPTURE_ON_CONSOLE)
+		shell_print(sh, "the capture takes %llu MiB, and the console shows %llu at most: get "
+		            "/capture.pcapng by HTTP\n", (ull)(captures_bytes() >> 20),
+		            CAPTURE_ON_CONSOLE >> 20);
+	else
+		output_begin(sh, capture_more, captures_number(), "capture.pcapng");
 }
 
 /* --- commands --- */
@@ -182,5 +228,7 @@ const struct shell_command pktgen_commands[PKTGEN_COMMANDS] = {
 	{"rfc2544 stop", NULL, "ends them; `show report` tells what came of them", stop},
 	{"show report", "[FORM]", "of the last run or test; FORM json or html, else text",
 	 show_report},
+	{"show capture", "[FORM]", "of the last run: frames by port; FORM base64: the pcapng file",
+	 show_capture},
 	{"show script", NULL, "the streams", show_script},
 };

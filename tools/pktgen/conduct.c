@@ -96,6 +96,15 @@ static void unlimit_streams(void)
 			core_port_rate(c.plan.stream[i].port, c.stream[i].first, 0, &none);
 }
 
+/* What comes in from now on is of no run. */
+static void finish(enum conduct_state s)
+{
+	if (c.number)
+		__atomic_store_n(&order()->over, c.number, __ATOMIC_RELAXED);
+	unlimit_streams();
+	enter(s);
+}
+
 static void fail(const char *format, ...) PRINTF_LIKE(1, 2);
 
 static void fail(const char *format, ...)
@@ -106,8 +115,7 @@ static void fail(const char *format, ...)
 	__builtin_va_end(args);
 	if (c.number)
 		__atomic_store_n(&order()->stop, c.number, __ATOMIC_RELAXED);
-	unlimit_streams();
-	enter(CONDUCT_FAILED);
+	finish(CONDUCT_FAILED);
 }
 
 /* --- rates that cards keep --- */
@@ -398,10 +406,8 @@ uint64_t conduct_turn(void)
 		turn_run();
 		break;
 	case CONDUCT_SETTLE:
-		if (past(c.since_tsc, c.request.settle_ns)) {
-			unlimit_streams();
-			enter(CONDUCT_DONE);
-		}
+		if (past(c.since_tsc, c.request.settle_ns))
+			finish(CONDUCT_DONE);
 		break;
 	default:
 		break;
@@ -474,11 +480,17 @@ void conduct_reset(void)
 
 /* --- adding up --- */
 
+const struct run_result *conduct_result(unsigned pair)
+{
+	const struct run_result *r = result_of_pair(pair);
+	return r && has_acted(r) ? r : NULL;
+}
+
 static void add_sent(struct run_sent *sum, unsigned stream)
 {
 	for (unsigned pair = 0; pair < cores(); pair++) {
-		const struct run_result *r = result_of_pair(pair);
-		if (!r || !has_acted(r))
+		const struct run_result *r = conduct_result(pair);
+		if (!r)
 			continue;
 		const struct run_sent *s = &r->sent[stream];
 		sum->frames += s->frames;
@@ -499,8 +511,8 @@ static void add_judged(struct judge_result *sum, unsigned stream)
 {
 	static struct histogram scratch;
 	for (unsigned pair = 0; pair < cores(); pair++) {
-		const struct run_result *r = result_of_pair(pair);
-		if (r && has_acted(r))
+		const struct run_result *r = conduct_result(pair);
+		if (r)
 			judge_collect(sum, &r->judged[stream], &scratch);
 	}
 }
@@ -541,8 +553,8 @@ void conduct_pacing(unsigned stream, struct histogram *sum)
 {
 	histogram_clear(sum);
 	for (unsigned pair = 0; pair < cores(); pair++) {
-		const struct run_result *r = result_of_pair(pair);
-		if (r && has_acted(r))
+		const struct run_result *r = conduct_result(pair);
+		if (r)
 			histogram_merge(sum, &r->pacing[stream]);
 	}
 }

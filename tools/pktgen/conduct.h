@@ -71,6 +71,9 @@ uint64_t conduct_begin_tsc(void);
 /* The order in force, NULL: there was none. */
 const struct run_order *conduct_order(void);
 
+/* What the data core of that queue pair tells of the order; NULL: nothing. */
+const struct run_result *conduct_result(unsigned pair);
+
 /* Of a stream over all cores, as of now, and of all streams of the order together. */
 void conduct_sent(unsigned stream, struct run_sent *sum);
 void conduct_judged(unsigned stream, struct judge_result *sum);

@@ -5,6 +5,7 @@
 #include "control/stats.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
+#include "tools/pktgen/captures.h"
 #include "tools/pktgen/probe.h"
 #include "tools/pktgen/script.h"
 #include "tools/pktgen/traces.h"
@@ -72,6 +73,7 @@ static void start(void)
 {
 	conduct_reset();
 	lay_traces();
+	captures_ask();
 	autostart_tsc = 0;
 }
 

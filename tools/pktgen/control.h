@@ -6,7 +6,8 @@
  *     results.c   what came of the last of them, kept for reports
  *     live.c      how the present run goes, on the console that began it; screen.h draws it
  *     commands.c  the console: start, stop, show
- *     pages.c     JSON, /metrics, the report as a page
+ *     captures.c  what ports received, as a file; captures.h
+ *     pages.c     JSON, /metrics, the report as a page, the captures
  */
 #ifndef PKTGEN_CONTROL_H
 #define PKTGEN_CONTROL_H
@@ -93,13 +94,13 @@ void live_progress(struct screen_progress *p);
 
 /* --- commands.c --- */
 
-#define PKTGEN_COMMANDS 8
+#define PKTGEN_COMMANDS 9
 extern const struct shell_command pktgen_commands[PKTGEN_COMMANDS];
 
 /* Writes to a shell, as reports and scripts want it. */
 void commands_write(void *sh, const char *text, size_t len);
 
-/* Goes on with a report that is being shown. Returns the TSC of the next call. */
+/* Goes on with a report or capture that is being shown. Returns the TSC of the next call. */
 uint64_t commands_turn(void);
 
 void commands_trial(const struct rfc2544 *tests, uint32_t i); /* trial i has ended, */
@@ -107,7 +108,7 @@ void commands_over(void);                                     /* the run or the 
 
 /* --- pages.c --- */
 
-#define PKTGEN_PAGES 4
+#define PKTGEN_PAGES 5
 enum report_form { REPORT_TEXT, REPORT_JSON, REPORT_HTML };
 
 /* What the report of that number has from byte `at` on; 0: no more, or it is not the newest. Valid

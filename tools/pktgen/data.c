@@ -22,6 +22,7 @@ static const struct view *view;
 static const struct run_order *order; /* in the snapshot; NULL: there was no memory for it */
 static struct run_result *result;
 static struct judge judge;
+static uint32_t captured; /* the ports, by bit, while the run is on */
 static uint64_t waiting_since; /* an order waits for the rings to be empty; 0: none does */
 static bool ready;   /* an order is prepared, and waits for the other cores */
 static struct pkt probe; /* waits for room; data NULL: none does */
@@ -29,14 +30,31 @@ static bool sending;
 static bool judging; /* there was an order */
 static bool received; /* in this turn */
 
+/* core_data_memory(), one behind the other: frames to send, flows of the judge, log of captures. */
+static struct {
+	size_t send, judge, capture;
+} parts;
+
+static size_t whole_lines(size_t n)
+{
+	return n & ~(size_t)(CACHE_LINE - 1);
+}
+
+/* Of what frames leave, captures take half: as much is for packet buffers. */
 static size_t data_bytes(size_t room)
 {
-	return send_bytes(room) + judge_bytes(NIC_PAIRS_MAX);
+	const struct run_order *o = view_get()->extension;
+	parts.send = whole_lines(send_bytes(room));
+	parts.judge = whole_lines(judge_bytes(NIC_PAIRS_MAX) + CACHE_LINE - 1);
+	size_t used = parts.send + parts.judge;
+	bool any = o && room > used && plan_captured(&o->plan);
+	parts.capture = any ? whole_lines((room - used) / 2) : 0;
+	return used + parts.capture;
 }
 
 static void data_start(void)
 {
-	size_t shared;
+	size_t shared, bytes;
 	core_shared_area(&shared);
 	assert(VIEW_SHARED_BYTES + sizeof *result <= shared);
 	view = view_get();
@@ -46,8 +64,9 @@ static void data_start(void)
 	judging = false;
 	waiting_since = 0;
 	ready = sending = false;
+	captured = 0;
 	probe.data = NULL;
-	send_reset();
+	send_start(core_data_memory(&bytes), parts.send);
 }
 
 /* --- orders --- */
@@ -118,11 +137,13 @@ static void data_msg(struct pkt *p, uint32_t arg)
 	send_stop();
 	memset(result, 0, sizeof *result);
 	size_t bytes;
-	uint8_t *memory = core_data_memory(&bytes);
-	judge_init(&judge, &order->plan, order->cores, memory + bytes - judge_bytes(NIC_PAIRS_MAX),
-	           result->judged);
+	uint8_t *memory = (uint8_t *)core_data_memory(&bytes) + parts.send;
+	judge_init(&judge, &order->plan, order->cores, memory, result->judged);
 	judge_begin(&judge, clock_ns(&self.clock, clock_tsc()));
 	judging = true;
+	result->captured.memory = memory + parts.judge;
+	result->captured.bytes = parts.capture;
+	captured = plan_captured(&order->plan);
 	result->state = RUN_PREPARING; /* before the number: who sees it may not take us for idle */
 	__atomic_store_n(&result->number, number, __ATOMIC_RELEASE);
 	waiting_since = self.now_tsc;
@@ -200,6 +221,14 @@ static void host_input(struct pkt *p, const struct view_port *port)
 	core_punt(p, kind, NH_LOCAL);
 }
 
+static void capture(const struct pkt *v, unsigned n, unsigned port, uint64_t now_ns)
+{
+	if (__atomic_load_n(&order->over, __ATOMIC_RELAXED) == result->number)
+		captured = 0;
+	else
+		capture_vector(&result->captured, &order->plan.capture[port], v, n, port, now_ns);
+}
+
 static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 {
 	static struct pkt rest[PKT_VECTOR_MAX];
@@ -209,7 +238,10 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 	received = true;
 	core_hand_set(&v[0], n);
 	if (judging) {
-		left = judge_vector(&judge, v, n, clock_ns(&self.clock, clock_tsc()), rest);
+		uint64_t now_ns = clock_ns(&self.clock, clock_tsc());
+		if (unlikely(captured >> port & 1))
+			capture(v, n, port, now_ns);
+		left = judge_vector(&judge, v, n, now_ns, rest);
 		others = rest;
 		for (unsigned i = 0, other = 0; i < n; i++) {
 			if (other < left && rest[other].buf == v[i].buf)

@@ -1,5 +1,5 @@
 /*
- * Reports by HTTP and on the console, and the generator's rows of /metrics.
+ * Reports by HTTP and on the console, captures by HTTP, and the generator's rows of /metrics.
  *
  * report.h writes a report from its beginning to its end, while who reads it takes a piece now and
  * one later. So it is written again from time to time: each time a window of it is kept, from the
@@ -10,6 +10,7 @@
 #include "control/inside.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
+#include "tools/pktgen/captures.h"
 #include "tools/pktgen/control.h"
 #include "tools/pktgen/report_out.h"
 
@@ -27,22 +28,19 @@ static struct {
 	uint64_t from, to;
 } window;
 
-struct capture {
-	uint64_t at; /* of the next byte written */
-};
-
+/* ctx: the place in the report of the next byte written. */
 static void keep(void *ctx, const char *text, size_t len)
 {
-	struct capture *c = ctx;
-	uint64_t begin = c->at, end = c->at + len, last = window.from + WINDOW_BYTES;
-	c->at = end;
+	uint64_t *at = ctx, start = *at;
+	uint64_t begin = start, end = start + len, last = window.from + WINDOW_BYTES;
+	*at = end;
 	if (begin < window.from)
 		begin = window.from;
 	if (end > last)
 		end = last;
 	if (begin >= end)
 		return;
-	memcpy(window.text + (begin - window.from), text + (begin - (c->at - len)), end - begin);
+	memcpy(window.text + (begin - window.from), text + (begin - start), end - begin);
 	window.to = end;
 }
 
@@ -61,32 +59,33 @@ size_t report_piece(enum report_form form, uint32_t number, uint64_t at, const c
 	if (!window.text || !results() || number != results_number())
 		return 0;
 	if (window.number != number || window.form != form || at < window.from || at >= window.to) {
-		struct capture c = {0};
+		uint64_t written = 0;
 		window.number = number;
 		window.form = form;
 		window.from = window.to = at;
-		writers[form](results(), keep, &c);
+		writers[form](results(), keep, &written);
 	}
 	*text = window.text + (at - window.from);
 	return (size_t)(window.to - at);
 }
 
-/* --- pages: the cursor has the report's number and the place in it --- */
+/* --- pages: the cursor has the number of the report, or the capture, and the place in it --- */
 
 #define PLACE_BITS 40
 
-static bool part(enum report_form form, struct page_walk *w, struct page_text *t)
+static uint32_t number_at(const struct page_walk *w)
 {
-	const char *text;
-	if (w->item == 0)
-		w->cursor.n = (uint64_t)results_number() << PLACE_BITS;
-	size_t n = report_piece(form, (uint32_t)(w->cursor.n >> PLACE_BITS),
-	                        w->cursor.n & ((1ull << PLACE_BITS) - 1), &text);
-	if (n == 0) {
-		if (w->item == 0)
-			page_print(t, "there is no report\n");
-		return false;
-	}
+	return (uint32_t)(w->cursor.n >> PLACE_BITS);
+}
+
+static uint64_t place_at(const struct page_walk *w)
+{
+	return w->cursor.n & ((1ull << PLACE_BITS) - 1);
+}
+
+/* An item is what is there of n bytes from the cursor on, which passes it. */
+static bool put_piece(struct page_walk *w, struct page_text *t, const char *text, size_t n)
+{
 	n = n < PIECE ? n : PIECE;
 	if (t->size - t->used < n) {
 		t->full = true;
@@ -96,6 +95,32 @@ static bool part(enum report_form form, struct page_walk *w, struct page_text *t
 	t->used += (uint32_t)n;
 	w->cursor.n += n;
 	return true;
+}
+
+static bool part(enum report_form form, struct page_walk *w, struct page_text *t)
+{
+	const char *text;
+	if (w->item == 0)
+		w->cursor.n = (uint64_t)results_number() << PLACE_BITS;
+	size_t n = report_piece(form, number_at(w), place_at(w), &text);
+	if (n)
+		return put_piece(w, t, text, n);
+	if (w->item == 0)
+		page_print(t, "there is no report\n");
+	return false;
+}
+
+static bool part_capture(struct page_walk *w, struct page_text *t)
+{
+	const char *text;
+	if (w->item == 0 && captures_missing()) {
+		page_print(t, "there is no capture: %s\n", captures_missing());
+		return false;
+	}
+	if (w->item == 0)
+		w->cursor.n = (uint64_t)captures_number() << PLACE_BITS;
+	size_t n = captures_piece(number_at(w), place_at(w), &text);
+	return n && put_piece(w, t, text, n);
 }
 
 static bool part_text(struct page_walk *w, struct page_text *t)
@@ -210,12 +235,20 @@ static unsigned status(void)
 	return results() ? 200 : 404;
 }
 
+static unsigned status_capture(void)
+{
+	return captures_missing() ? 404 : 200;
+}
+
 #define NO_STORE "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
 /* The page has its script, its style and its data in it (CSP 3). */
 #define HTML_FIELDS NO_STORE "Referrer-Policy: no-referrer\r\nContent-Security-Policy: " \
 	"default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; " \
 	"img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
 
+#define CAPTURE_FIELDS NO_STORE "Content-Disposition: attachment; filename=capture.pcapng\r\n"
+
+static const page_part parts_capture[] = {part_capture, NULL};
 static const page_part parts_text[] = {part_text, NULL}, parts_json[] = {part_json, NULL},
                        parts_html[] = {part_html, NULL}, parts_run[] = {part_run, NULL};
 
@@ -228,6 +261,8 @@ const struct page pktgen_pages[PKTGEN_PAGES] = {
 	 .parts = parts_text, .status = status},
 	{.path = "/api/v1/run.json", .type = "application/json", .fields = NO_STORE,
 	 .parts = parts_run},
+	{.path = "/capture.pcapng", .type = "application/octet-stream", .fields = CAPTURE_FIELDS,
+	 .parts = parts_capture, .status = status_capture},
 };
 
 /* --- /metrics: of the present run or trial --- */

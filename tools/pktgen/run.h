@@ -21,12 +21,15 @@
  * The answers to ARP and discovery are looked up in the order's plan at any time: they are the same
  * in every order.
  *
- * What comes in is judged from an order to the next one, in every state.
+ * What comes in is judged from an order to the next one, in every state, and captured until `over` has
+ * the order's number. The log lies in the core's own memory (core_data_memory), of which the control
+ * core reads what the result says.
  */
 #ifndef PKTGEN_RUN_H
 #define PKTGEN_RUN_H
 
 #include "control/view.h"
+#include "tools/pktgen/capture.h"
 #include "tools/pktgen/histogram.h"
 #include "tools/pktgen/judge.h"
 #include "tools/pktgen/plan.h"
@@ -48,6 +51,7 @@ struct run_stream {
 struct run_order {
 	uint64_t number; /* another one each time, never 0; written last */
 	uint64_t stop;   /* a number: that order is to end now */
+	uint64_t over;   /* a number: what comes in from now on is not of that order's run */
 	uint64_t begin_tsc; /* when the first frames are due; 0: not all cores are ready */
 	uint64_t end_tsc;   /* from then on nothing is sent; UINT64_MAX: until the limits */
 	uint64_t owed_max;  /* struct pace_rate */
@@ -56,7 +60,9 @@ struct run_order {
 	uint32_t burst;     /* frames for one doorbell, 1 to RUN_BURST_MAX */
 	uint64_t line_bps[NIC_PORTS_MAX];
 	struct run_stream stream[PLAN_STREAMS_MAX];
-	struct plan plan;   /* sizes, rates and limits as they are to be in this run */
+	/* Sizes, rates and limits as they are to be in this run. What it says of captures is there
+	 * before the first order: data cores divide their memory by it. */
+	struct plan plan;
 };
 
 enum run_state { RUN_NONE, RUN_PREPARING, RUN_READY, RUN_ON, RUN_SENT, RUN_REFUSED };
@@ -83,6 +89,7 @@ struct run_result {
 	uint64_t why, refused_stream;
 	struct run_sent sent[PLAN_STREAMS_MAX];
 	struct judge_result judged[PLAN_STREAMS_MAX];
+	struct capture_log captured;
 	/* Of what this core sent, by stream: ns from due to sent. In state RUN_SENT. */
 	struct histogram pacing[PLAN_STREAMS_MAX];
 };

@@ -50,6 +50,8 @@ static uint8_t used[NIC_PORTS_MAX]; /* ports whose outlets have flows */
 static unsigned used_count;
 static const struct run_order *order;
 static struct run_result *result;
+static uint8_t *all_memory;
+static size_t all_bytes;
 static uint8_t *memory; /* of this run, what is left of it */
 static size_t memory_left;
 
@@ -58,10 +60,19 @@ size_t send_bytes(size_t room)
 	return room / 2 < BYTES_MAX ? room / 2 : BYTES_MAX;
 }
 
-void send_reset(void)
+static void reset(void)
 {
 	memset(outlets, 0, sizeof outlets);
 	used_count = 0;
+	memory = all_memory;
+	memory_left = all_bytes;
+}
+
+void send_start(uint8_t *of, size_t bytes)
+{
+	all_memory = of;
+	all_bytes = bytes;
+	reset();
 }
 
 /* --- preparing --- */
@@ -208,9 +219,7 @@ enum run_why send_prepare(const struct run_order *of, struct run_result *into, u
 	enum run_why why = RUN_WHY_NOT;
 	order = of;
 	result = into;
-	memory = core_data_memory(&memory_left);
-	memory_left -= judge_bytes(NIC_PAIRS_MAX); /* at its end */
-	send_reset();
+	reset();
 	for (unsigned i = 0; i < order->plan.streams && why == RUN_WHY_NOT; i++) {
 		const struct run_stream *rs = &order->stream[i];
 		unsigned sender = ((unsigned)pair + order->cores - rs->first) % order->cores;

@@ -18,8 +18,9 @@
 /* Of `room` bytes that a data core has, those that frames may take. */
 size_t send_bytes(size_t room);
 
-/* The ports were started: nothing is going on, and no slot is ours. */
-void send_reset(void);
+/* The ports were started: nothing is going on, and no slot is ours. Frames are to lie in this memory,
+ * 64-byte aligned. */
+void send_start(uint8_t *of, size_t bytes);
 
 /* Prepares what this core is to send of the order; RUN_WHY_NOT, or why it cannot, *stream being
  * which. *result is zero, and its `sent` is kept up from now on. */
