@@ -17,7 +17,7 @@ exit codes:
   1          the guest's kernel panicked
   2          the guest's control core kept faulting
   3 to 63    what the guest's operator chose: `poweroff CODE` (takes 0 to 63)
-  120        --report: the run or a trial was invalid, or there was no test
+  120        --report, --capture: the run or a trial was invalid, or there was no test
   121        demo: something it shows did not work
   122        wrong usage
   123        this machine lacks a file, a program or a permission
@@ -173,6 +173,8 @@ def _run_options(run):
     run.add_argument("--report", metavar="DIR", help="of pktgen: when the script's run or test is over, "
                      "write report.txt, report.json and report.html there and end; exit code 120 "
                      "when it was invalid")
+    run.add_argument("--capture", metavar="FILE", help="of pktgen, the same: write what the script "
+                     "captures there, a pcapng file of up to 8 MiB")
     run.add_argument("--port", dest="port_texts", metavar="PORT", action="append", default=[],
                      help="a network port; repeat for more, see below")
     _card_options(run)
@@ -310,7 +312,7 @@ def _run(arguments):
         for words in machine.shown(arguments):
             print(" ".join(shlex.quote(word) for word in words))
         return 0
-    if arguments.report is not None:
+    if arguments.report is not None or arguments.capture is not None:
         machine.check(arguments)
         return report.run(arguments, arguments.words)
     return machine.run(arguments)

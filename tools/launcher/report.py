@@ -1,8 +1,11 @@
-"""`hayate run pktgen --report DIR`: a run or a test of RFC 2544 without anybody at the console.
+"""`hayate run pktgen --report DIR --capture FILE`, or one of the two options: a run or a test of
+RFC 2544 without anybody at the console.
 
 The machine is a child, as in the tests. When its script has ended (docs/pktgen.md, Operation) the
-report is asked for in its three forms and the machine is stopped.
+report is asked for in its three forms, the capture as base64, and the machine is stopped.
 """
+import base64
+import binascii
 import os
 import re
 import sys
@@ -17,38 +20,58 @@ FORMS = {"txt": "", "json": " json", "html": " html"}
 
 
 def check(options):
+    name = "--report" if options.report is not None else "--capture"
     if options.app != "pktgen" or not options.script:
-        raise usage("--report: only with pktgen and --script")
+        raise usage("%s: only with pktgen and --script" % name)
     if options.console != "stdio":
-        raise usage("--report: the console is needed for it; leave --console out")
+        raise usage("%s: the console is needed for it; leave --console out" % name)
+    directory = os.path.dirname(os.path.abspath(options.capture or ""))
+    if not os.path.isdir(directory):
+        raise LauncherError("%s: no such directory" % directory)
 
 
 def child_arguments(words):
-    """Those of the command line without `--report DIR`."""
+    """Those of the command line without `--report DIR` and `--capture FILE`."""
+    own = ("--report", "--capture")
     out = []
     words = iter(words)
     for word in words:
-        if word == "--report":
+        if word in own:
             next(words, None)
-        elif not word.startswith("--report="):
+        elif word.partition("=")[0] not in own:
             out.append(word)
     return out
 
 
-def _form(machine, name, argument):
+def _between_marks(machine, command, name):
     # several megabytes of a long test come by the serial line
-    said = machine.command("show report" + argument, 600)
-    if not argument:
-        return said
-    match = re.search(r"--- report\.%s\n(.*)\n--- end" % name, said, re.S)
+    said = machine.command(command, 600)
+    match = re.search(r"--- %s\n(.*)\n--- end" % re.escape(name), said, re.S)
     if not match:
-        raise LauncherError("no report as %s: %s" % (name, said[-200:]))
+        raise LauncherError("no %s: %s" % (name, said[-200:].strip()))
     return match[1] + "\n"
 
 
-def take(arguments, directory, timeout_s=None):
+def _write_reports(machine, directory):
+    for name, argument in FORMS.items():
+        with open(os.path.join(directory, "report." + name), "w", encoding="utf-8") as file:
+            file.write(_between_marks(machine, "show report" + argument, "report." + name)
+                       if argument else machine.command("show report", 600))
+
+
+def capture(machine):
+    """The pcapng file of the last run, from the console."""
+    text = _between_marks(machine, "show capture base64", "capture.pcapng")
+    try:
+        return base64.b64decode("".join(text.split()), validate=True)
+    except binascii.Error as error:
+        raise LauncherError("the capture came damaged by the console: %s" % error) from None
+
+
+def take(arguments, directory, timeout_s=None, capture_path=None):
     """Runs the machine of these `hayate run` arguments to the end of its script and writes the three
-    reports to the directory, which is there. True: all of it was valid."""
+    reports to the directory, which is there, and the capture to its file, whichever is not None.
+    True: all of it was valid."""
     try:
         with guest.Guest(arguments, echo=sys.stdout.write) as machine:
             machine.wait_ready(120)
@@ -59,10 +82,11 @@ def take(arguments, directory, timeout_s=None):
             if said.startswith("the test failed"):
                 machine.expect(OVER, 20, "the end of the test")
             machine.echo = None
-            for name, argument in FORMS.items():
-                path = os.path.join(directory, "report." + name)
-                with open(path, "w", encoding="utf-8") as file:
-                    file.write(_form(machine, name, argument))
+            if directory is not None:
+                _write_reports(machine, directory)
+            if capture_path is not None:
+                with open(capture_path, "wb") as file:
+                    file.write(capture(machine))
     except guest.GuestError as error:
         late = "--timeout ran out" in str(error)
         raise LauncherError(str(error), EXIT_TIMEOUT if late else EXIT_MISSING) from None
@@ -73,7 +97,12 @@ def take(arguments, directory, timeout_s=None):
 def run(options, words):
     """words: the command line behind `hayate run`. Returns the exit code."""
     check(options)
-    os.makedirs(options.report, exist_ok=True)
-    valid = take(child_arguments(words), options.report, options.timeout)
-    print("\nreports: %s" % os.path.join(options.report, "report.{txt,json,html}"))
+    if options.report is not None:
+        os.makedirs(options.report, exist_ok=True)
+    valid = take(child_arguments(words), options.report, options.timeout, options.capture)
+    print()
+    if options.report is not None:
+        print("reports: %s" % os.path.join(options.report, "report.{txt,json,html}"))
+    if options.capture is not None:
+        print("capture: %s" % options.capture)
     return 0 if valid else EXIT_INVALID
