@@ -26,9 +26,6 @@
 /* About what the most connections that can be configured (control/config.c) and the most buffers
  * (core/data.c) take together. */
 #define ARENA_HIGH (4096 * MIB)
-/* Page tables that are still to be made for a core: one for each GiB that it sees, two for each BAR
- * of the devices, two for the module. */
-#define TABLES_BYTES (MIB / 2)
 
 /* An eighth of the memory, in its limits and in whole pages. */
 static uint64_t eighth(void)
@@ -61,9 +58,25 @@ static void take_outbox(struct core_memory *m)
 	m->outbox = take(m->outbox_bytes, "a core's outbox");
 }
 
+/* Of page tables that are still to be made for a core (map_windows, kernel/partition.c). The
+ * control core sees nearly all memory; what one of several data cores needs less is not worth
+ * reckoning: all tables of 64 cores are a four-thousandth of the memory. */
+static uint64_t tables_bytes(void)
+{
+	uint64_t bytes = vm_ram_tables_bytes();
+	bytes += vm_tables_bytes((uint64_t)boot_info, sizeof *boot_info);
+	bytes += vm_tables_bytes(boot_info->config, boot_info->config_bytes);
+	for (unsigned d = 0; d < boot_info->pci_count; d++)
+		for (unsigned b = 0; b < PCI_BARS; b++) {
+			const struct pci_bar *bar = &boot_info->pci[d].bar[b];
+			bytes += vm_tables_bytes(bar->addr, bar->bytes);
+		}
+	return bytes;
+}
+
 static uint64_t arena_bytes(void)
 {
-	uint64_t kept = boot_info->cores * TABLES_BYTES, free = vm_free();
+	uint64_t kept = boot_info->cores * tables_bytes(), free = vm_free();
 	uint64_t most = free > kept ? (free - kept) / boot_info->data_cores : 0;
 	uint64_t bytes = vm_huge_share(boot_info->data_cores, most < ARENA_HIGH ? most : ARENA_HIGH);
 	if (bytes < SHARE_LOW)

@@ -103,6 +103,23 @@ vm_space_t vm_space_new(void);
  * mapped there before. */
 void vm_map(vm_space_t space, uint64_t virt, uint64_t phys, uint64_t bytes, unsigned flags);
 
+/* Bytes of tables that vm_map makes for [virt, virt+bytes), at most, where phys lies in its 2 MiB
+ * as virt does: below the top-level table for each 512 GiB and each GiB that it touches, and for
+ * the ends that are not whole 2 MiB pages. */
+static inline uint64_t vm_tables_bytes(uint64_t virt, uint64_t bytes)
+{
+	uint64_t last = virt + bytes - 1, part = HUGE_BYTES - 1;
+	if (bytes == 0)
+		return 0;
+	uint64_t ends = ((virt & part) != 0) + (((last + 1) & part) != 0);
+	if (ends == 2 && virt / HUGE_BYTES == last / HUGE_BYTES)
+		ends = 1;
+	return ((last >> 39) - (virt >> 39) + 1 + (last >> 30) - (virt >> 30) + 1 + ends) * PAGE_BYTES;
+}
+
+/* The same for all the memory there is, in 2 MiB pages. */
+uint64_t vm_ram_tables_bytes(void);
+
 /* Copies what ring 3 may read at virt in `space`, device registers excepted; false, with nothing
  * promised about dst, when it may not read any byte of it. */
 bool vm_copy_from_user(vm_space_t space, void *dst, uint64_t virt, size_t bytes);

@@ -12,7 +12,7 @@
 
 static struct boot_range ram[BOOT_RANGES_MAX + 4]; /* free memory, page aligned */
 static unsigned ram_count;
-static uint64_t total_bytes, taken_bytes;
+static uint64_t total_bytes, taken_bytes, ram_tables_bytes;
 static bool low_page_usable;
 
 static void ram_add(uint64_t start, uint64_t end)
@@ -41,8 +41,12 @@ void vm_ram_init(const struct boot *boot)
 		uint64_t end = align_down(boot->ram[i].end, PAGE_BYTES);
 		low_page_usable |= start <= LOW_PAGE && end >= LOW_PAGE + PAGE_BYTES;
 		start = start < LOW_MEMORY_END ? LOW_MEMORY_END : start;
+		if (start >= end)
+			continue;
 		ram_add(start, end);
-		total_bytes += end > start ? end - start : 0;
+		total_bytes += end - start;
+		uint64_t whole = align_down(start, HUGE_BYTES);
+		ram_tables_bytes += vm_tables_bytes(whole, align_up(end, HUGE_BYTES) - whole);
 	}
 	ram_reserve(VM_IMAGE_PHYS, VM_IMAGE_PHYS + vm_image_bytes());
 	ram_reserve(align_down(boot->module.start, PAGE_BYTES),
@@ -132,5 +136,6 @@ uint64_t vm_low_page(void)
 	return LOW_PAGE;
 }
 
+uint64_t vm_ram_tables_bytes(void) { return ram_tables_bytes; }
 uint64_t vm_total(void) { return total_bytes; }
 uint64_t vm_taken(void) { return taken_bytes; }
