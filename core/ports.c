@@ -390,7 +390,8 @@ int core_port_rate(unsigned port, unsigned pair, uint32_t kbps, uint32_t *set)
 struct nic *core_port_clock(unsigned port)
 {
 	struct nic *nic = &nics[port];
-	return state == RUNNING && !links[port].gone && nic->ops->time_start ? nic : NULL;
+	bool runs = state == RUNNING && port < nic_count && !links[port].gone;
+	return runs && nic->ops->time_start ? nic : NULL;
 }
 
 void core_counters(struct counters *sum)

@@ -29,6 +29,20 @@ def test_memory(make_lab, memory):
     pings(lab.left, RIGHT_HOST)
 
 
+def test_many_cores(make_router):
+    """Little memory for each, and no port."""
+    machine = make_router("application pktgen\n", "--memory", "512M", app="pktgen", ports=(), cpus=16)
+    assert re.search(r"^15 +stand-by", machine.command("show cores"), re.M)
+    assert "no run yet" in machine.command("show run")
+
+
+def test_memory_too_small_for_its_cores(make_router):
+    machine = make_router(None, "--memory", "64M", cpus=8, wait=False)
+    machine.judge = False
+    machine.expect(r"not enough memory: .* use fewer cores \(cores=N\)", 60, "why")
+    assert machine.wait_exit() == 1
+
+
 GRUB = [("bios", "disk"), ("bios", "usb"), ("bios", "cdrom"), ("uefi", "usb"), ("uefi", "cdrom")]
 
 
