@@ -3,7 +3,7 @@
  *
  *     READ    --head whole--> ANSWER --all given to TCP--> READ, or CLOSE when it was the last
  *     READ    --deadline--> CLOSE; 408 first when a head had begun
- *     ANSWER  --no progress, or no end in time--> (reset)
+ *     ANSWER  --no progress, no end in time, or the page is broken--> (reset)
  *     CLOSE   both sides have something to say still; --deadline--> (reset)
  *
  * What comes in while an answer is under way waits in in[], which is as large as TCP's window, and
@@ -94,7 +94,7 @@ static void answer(struct session *s, unsigned status, const struct page *page)
 	const struct http_request *r = &s->parser.request;
 	s->state = SESSION_ANSWER;
 	s->due_us = core_now_us() + HTTP_STALL_US;
-	s->end_us = core_now_us() + HTTP_ANSWER_US;
+	s->end_us = core_now_us() + (page && page->answer_us ? page->answer_us : HTTP_ANSWER_US);
 	s->page = page;
 	s->walk = (struct page_walk){.query = r->query};
 	s->fixed = page ? page->fixed : NULL;
@@ -145,17 +145,19 @@ static void put_head(struct session *s)
 }
 
 /* The next piece of a page that is made, into out[]; the first one behind the head, so that a short
- * answer is one segment, with one acknowledgement. */
-static void put_piece(struct session *s)
+ * answer is one segment, with one acknowledgement. False: there is no more of it, and no end. */
+static bool put_piece(struct session *s)
 {
 	bool chunked = http_is_chunked(&s->answer);
 	uint32_t head = s->out_len, begin = head + (chunked ? HTTP_CHUNK_HEAD : 0);
 	struct page_text t = {.at = s->out, .size = PIECE_MAX, .used = begin};
 	s->ended = !page_fill(s->page, &s->walk, &t);
-	assert(t.used > begin || head || s->ended); /* an item fits into an empty piece */
+	if (t.broken)
+		return false;
+	assert(t.used > begin || head || s->ended || t.later); /* an item fits into an empty piece */
 	if (!chunked) {
 		s->out_len = t.used;
-		return;
+		return true;
 	}
 	if (t.used > begin) {
 		http_chunk_head_put(s->out + head, t.used - begin);
@@ -166,6 +168,16 @@ static void put_piece(struct session *s)
 		memcpy(s->out + s->out_len, HTTP_CHUNK_LAST, sizeof HTTP_CHUNK_LAST - 1);
 		s->out_len += sizeof HTTP_CHUNK_LAST - 1;
 	}
+	return true;
+}
+
+/* Who waits for the rest of an answer learns that it will not come: RFC 9112, 8. */
+static void break_off(struct session *s)
+{
+	struct tcp_conn *c = s->conn;
+	s->conn = NULL;
+	http_stats.sessions--;
+	tcp_abort(c);
 }
 
 /* Sends of a page that lies ready what there is room for. */
@@ -220,8 +232,10 @@ static bool advance(struct session *s)
 			put_head(s);
 		else if (s->fixed)
 			send_fixed(s);
-		if (!s->fixed && !s->ended)
-			put_piece(s);
+		if (!s->fixed && !s->ended && !put_piece(s)) {
+			break_off(s);
+			return true;
+		}
 	}
 	if (s->out_at < s->out_len)
 		s->out_at += tcp_send(s->conn, s->out + s->out_at, s->out_len - s->out_at);
@@ -244,10 +258,7 @@ static void expire(struct session *s)
 	} else if (s->state == SESSION_READ) {
 		to_close(s);
 	} else {
-		struct tcp_conn *c = s->conn;
-		s->conn = NULL;
-		http_stats.sessions--;
-		tcp_abort(c);
+		break_off(s);
 	}
 }
 

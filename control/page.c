@@ -12,8 +12,10 @@ bool page_fill(const struct page *page, struct page_walk *w, struct page_text *t
 		struct page_walk before = *w;
 		uint32_t used = t->used;
 		bool there = page->parts[w->part](w, t);
-		if (t->full) {
-			assert(used > 0); /* an item fits into an empty text */
+		if (t->broken)
+			return false;
+		if (t->full || t->later) {
+			assert(used > 0 || t->later); /* an item fits into an empty text */
 			*w = before;
 			t->used = used;
 			t->full = false;

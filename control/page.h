@@ -18,7 +18,9 @@
 struct page_text {
 	char *at;
 	uint32_t size, used;
-	bool full; /* the item did not fit: it will be made again */
+	bool full;   /* the item did not fit: it will be made again */
+	bool later;  /* it takes more work than a turn may have: it will be made again in another one */
+	bool broken; /* what is left of the page is gone, and its reader has to notice */
 };
 
 struct page_walk {
@@ -42,12 +44,14 @@ struct page {
 	const page_part *parts; /* the last is NULL; or: */
 	const char *fixed, *fixed_end; /* all of it lies ready */
 	unsigned (*status)(void); /* NULL: 200 */
+	uint64_t answer_us; /* that an answer may take as long as it gets on; 0: HTTP_ANSWER_US */
 };
 
 /* control/web.c: the page of that path, or NULL. */
 const struct page *page_find(const char *path);
 
-/* Goes on writing the page. False: that was the end; true: there is no room for more. */
+/* Goes on writing the page. False: that was the end, or it is broken; true: there is no room for
+ * more, or it is to be later. */
 bool page_fill(const struct page *page, struct page_walk *w, struct page_text *t);
 
 void page_print(struct page_text *t, const char *format, ...) PRINTF_LIKE(2, 3);
