@@ -14,6 +14,7 @@ from scapy.layers.inet import TCP
 from scapy.layers.l2 import Dot1Q
 from scapy.utils import PcapNgReader
 from stamped import IMIX
+from test_http import Client
 
 GENERATOR = CONFIG + "application pktgen\n"
 TARGET = "02:00:00:00:00:99"
@@ -955,7 +956,7 @@ def test_capture_is_of_the_run(make):
     """What comes before it and after it is not in the file; each run has its own."""
     g = make(script("capture eth0\n" + STREAM + " rate 100pps\n limit 100 frames\n"))
     g.key("show capture\r")
-    assert "there is no capture: no run and no test since the ports started" in g.text
+    assert "there is no capture: there was no run and no test since the ports started" in g.text
     frames = strangers(4)
     g.send(0, frames[0])
     for frame in frames[1:3]:
@@ -988,7 +989,6 @@ def test_capture_larger_than_the_memory(make):
 
 def test_capture_by_http(make):
     """The same bytes as on the console, to several readers by turns."""
-    from test_http import Client
     g = make(script("capture eth0 size 200\n" + STREAM + " limit 1 frames\n",
                     GENERATOR + "http server\n"))
     g.learn(A)
@@ -1007,6 +1007,48 @@ def test_capture_by_http(make):
     assert [f[:200] for f in strangers(40)] == [bytes(p) for p in packets if p.type == 0x88b5]
     assert shown_capture(g) == content
     assert client.get("/capture.pcapng")[2] == content
+
+
+def half_read(g, src):
+    """A reader that has asked, and takes nothing yet."""
+    client = Client(g, src=src)
+    client.send("PA", b"GET /capture.pcapng HTTP/1.1\r\nHost: h\r\n\r\n")
+    return client
+
+
+def captured_much(make):
+    g = make(script("capture eth0\n" + STREAM + " limit 1 frames\n", GENERATOR + "http server\n"))
+    g.learn(A, B)
+    start(g)
+    g.time(100 * MS)
+    frames = strangers(400)
+    for n in range(0, len(frames), 100):
+        g.send(0, *frames[n:n + 100])
+        g.time(MS)
+    g.time(5 * SECOND)
+    g.take_all(0)
+    return g, frames
+
+
+def test_capture_to_two_readers(make):
+    """By turns, and another one has gone away: each has all of it."""
+    g, frames = captured_much(make)
+    half_read(g, A).send("RA")
+    g.take_all(0)
+    readers = [half_read(g, A), half_read(g, B)]
+    answers = [reader.read().answer()[2] for reader in readers]
+    assert answers[0] == answers[1] == shown_capture(g)
+    assert [bytes(p) for p in pcapng(answers[0])[0] if p.type == 0x88b5] == frames
+
+
+def test_capture_gone_under_its_reader(make):
+    """The next run begins: the connection is reset, so nobody takes the half for all."""
+    g, _ = captured_much(make)
+    reader = half_read(g, B)
+    start(g)
+    g.time(100 * MS)
+    assert reader.read().ended == "reset"
+    g.take_all(0)
 
 
 def test_no_capture(make):

@@ -14,7 +14,7 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 from scapy.utils import PcapNgReader
 
-CONFIG = "application pktgen\ninterface eth0\n ip address %s/24\n" % LEFT_ROUTER
+CONFIG = "application pktgen\nhttp server\ninterface eth0\n ip address %s/24\n" % LEFT_ROUTER
 SOURCE = "02:00:00:00:aa:aa"
 STREAM = "stream a\n port eth0\n mac destination 02:00:00:00:00:99\n udp 10.0.0.1 10.0.0.2\n"
 
@@ -53,6 +53,12 @@ def test_capture(make_router, make_hosts, tmp_path):
     path.write_bytes(capture(machine))
     packets = of_source(path)
     assert [bytes(p) for p in packets] == sent
+    host.run(["curl", "-sS", "-o", str(tmp_path / "again.pcapng"), "--max-time", "60",
+              "http://%s/capture.pcapng" % LEFT_ROUTER])
+    assert (tmp_path / "again.pcapng").read_bytes() == path.read_bytes()
+    said = subprocess.run(["tshark", "-n", "-r", str(path), "-Y", "eth.src == %s" % SOURCE, "-T",
+                           "fields", "-e", "udp.srcport"], capture_output=True, text=True, check=True)
+    assert [int(n) for n in said.stdout.split()] == list(range(500)), said.stderr
     times = [p.time for p in packets]
     assert times == sorted(times) and 0 < times[0] and times[-1] - times[0] < 30
     assert {int(n) for n in counts.groups()} == {len(list(PcapNgReader(str(path))))}

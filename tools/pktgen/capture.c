@@ -5,6 +5,8 @@
 #include "lib/mem.h"
 
 #define APPLICATION "Hayate pktgen"
+#define PASSED_MAX 256 /* records in a call, some microseconds */
+#define NO_LOG CAPTURE_LOGS_MAX
 
 enum stage { SECTION, INTERFACES, PACKETS, STATISTICS, END };
 
@@ -56,8 +58,9 @@ static bool record_at(const struct capture_file *f, unsigned log, uint64_t at,
 	if (at > l->used || l->used - at < sizeof *r)
 		return false;
 	memcpy(r, l->memory + at, sizeof *r);
-	return r->kept <= PLAN_FRAME_MAX && record_bytes(r->kept) <= l->used - at &&
-	       r->port < PLAN_PORTS_MAX && f->port[r->port].size != 0;
+	return r->port < PLAN_PORTS_MAX && f->port[r->port].size != 0 &&
+	       r->kept <= f->port[r->port].size && r->kept <= r->len &&
+	       record_bytes(r->kept) <= l->used - at;
 }
 
 /* --- the file --- */
@@ -82,9 +85,9 @@ static size_t packet_block(const struct capture_file *f, const struct capture_pl
                            uint8_t *out)
 {
 	struct capture_record r;
-	uint64_t at = p->next[p->log];
-	if (!record_at(f, p->log, at, &r))
+	if (p->log == NO_LOG || !record_at(f, p->log, p->next[p->log], &r))
 		return 0;
+	uint64_t at = p->next[p->log];
 	const struct pcapng_packet packet = {f->log[p->log].memory + at + sizeof r,
 	                                     interface_of(f, r.port), r.kept, r.len,
 	                                     r.ns - f->epoch_ns};
@@ -120,6 +123,11 @@ size_t capture_block(const struct capture_file *f, const struct capture_place *p
 	}
 }
 
+bool capture_is_end(const struct capture_place *p)
+{
+	return p->stage == END;
+}
+
 void capture_begin(struct capture_place *p)
 {
 	memset(p, 0, sizeof *p);
@@ -134,34 +142,37 @@ static bool wants_more(const struct capture_file *f, const struct capture_place 
 	return false;
 }
 
-/* The oldest record that no log has given yet; of those of one time, that of the first log. */
-static bool oldest(const struct capture_file *f, struct capture_place *p,
-                   struct capture_record *out)
+/* The next record of the log that somebody wants. False: there is none, or *left, of those that
+ * may be passed on the way, is 0. */
+static bool wanted_record(const struct capture_file *f, struct capture_place *p, unsigned log,
+                          unsigned *left, struct capture_record *r)
 {
-	bool found = false;
-	for (unsigned i = 0; i < f->logs; i++) {
-		struct capture_record r;
-		if (!record_at(f, i, p->next[i], &r) || (found && r.ns >= out->ns))
-			continue;
-		*out = r;
-		p->log = i;
-		found = true;
-	}
-	return found;
-}
-
-/* Passes what is beyond a port's limit. False: there are no packets any more. */
-static bool find_packet(const struct capture_file *f, struct capture_place *p)
-{
-	struct capture_record r = {0};
-	while (oldest(f, p, &r)) {
-		if (is_wanted(&f->port[r.port], p->given[r.port]))
+	while (*left && record_at(f, log, p->next[log], r)) {
+		if (is_wanted(&f->port[r->port], p->given[r->port]))
 			return true;
-		if (!wants_more(f, p))
-			return false;
-		p->next[p->log] += record_bytes(r.kept);
+		p->next[log] += record_bytes(r->kept);
+		--*left;
 	}
 	return false;
+}
+
+/* The oldest record that no log has given yet; of those of one time, that of the first log. False:
+ * there are no packets any more. */
+static bool find_packet(const struct capture_file *f, struct capture_place *p)
+{
+	unsigned left = PASSED_MAX;
+	uint64_t ns = UINT64_MAX;
+	p->log = NO_LOG;
+	for (unsigned i = 0; i < f->logs && wants_more(f, p); i++) {
+		struct capture_record r;
+		if (!wanted_record(f, p, i, &left, &r) || (p->log != NO_LOG && r.ns >= ns))
+			continue;
+		p->log = i;
+		ns = r.ns;
+	}
+	if (left == 0)
+		p->log = NO_LOG; /* there may be older ones in the logs that were not looked at */
+	return left == 0 || p->log != NO_LOG;
 }
 
 static bool find_port(const struct capture_file *f, struct capture_place *p)
@@ -180,7 +191,7 @@ static bool find_block(const struct capture_file *f, struct capture_place *p)
 static void pass_packet(const struct capture_file *f, struct capture_place *p)
 {
 	struct capture_record r;
-	if (!record_at(f, p->log, p->next[p->log], &r))
+	if (p->log == NO_LOG || !record_at(f, p->log, p->next[p->log], &r))
 		return;
 	p->given[r.port]++;
 	p->ns = r.ns;

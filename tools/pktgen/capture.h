@@ -12,9 +12,10 @@
  *    it does not change.
  * 2. A core keeps what came first: after one frame that found no room nothing more is kept. Of a
  *    port with a limit each core keeps as many, so the first ones of all cores are there.
- * 3. Of a log's memory nothing is believed: a record that does not lie within it, or is longer
- *    than a frame, is its end.
+ * 3. Of a log's memory nothing is believed: a record that does not lie within it, or keeps more
+ *    than is kept of a frame, is its end.
  * 4. A block is a function of file and place: who asks again gets the same.
+ * 5. No call looks at more than a bounded number of records, however many nobody wants.
  */
 #ifndef PKTGEN_CAPTURE_H
 #define PKTGEN_CAPTURE_H
@@ -71,7 +72,7 @@ struct capture_place {
 	uint64_t at;    /* of the file: where its block begins */
 	unsigned stage; /* what the block is */
 	unsigned port;  /* or: */
-	unsigned log;   /* of the record that it is about */
+	unsigned log;   /* of the record that it is about; CAPTURE_LOGS_MAX: none was found yet */
 	uint64_t ns;    /* of the last record */
 	uint64_t next[CAPTURE_LOGS_MAX]; /* in each log the next record */
 	uint64_t given[PLAN_PORTS_MAX];  /* packets of the port before this place */
@@ -80,10 +81,12 @@ struct capture_place {
 /* The beginning of the file. */
 void capture_begin(struct capture_place *p);
 
-/* The block of that place, into CAPTURE_BLOCK_MAX bytes. Returns its length; 0: the file's end. */
+/* The block of that place, into CAPTURE_BLOCK_MAX bytes. Returns its length; 0: it is yet to be
+ * looked for, by capture_next, or this is the file's end. */
 size_t capture_block(const struct capture_file *f, const struct capture_place *p, uint8_t *out);
+bool capture_is_end(const struct capture_place *p);
 
-/* The place behind that block of `len` bytes. */
+/* Goes on to the place behind that block of `len` bytes. */
 void capture_next(const struct capture_file *f, struct capture_place *p, size_t len);
 
 #endif

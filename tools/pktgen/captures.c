@@ -9,6 +9,7 @@
 typedef unsigned long long ull;
 
 #define READERS (HTTP_SESSIONS + 1) /* and the console */
+#define BLOCKS_MAX 64 /* that a call passes: some ten microseconds */
 #define NUMBER_BITS 24 /* of the order's number: a page keeps it beside a place in the file */
 _Static_assert(CAPTURE_LOGS_MAX >= CORES_MAX, "each core has a log");
 
@@ -44,7 +45,7 @@ const char *captures_missing(void)
 	if (conduct_busy())
 		return "a run is on";
 	if (!conduct_order())
-		return "no run and no test since the ports started";
+		return "there was no run and no test since the ports started, or the last did not begin";
 	return NULL;
 }
 
@@ -146,20 +147,28 @@ static size_t load(const struct capture_file *f, const struct reader *r)
 	return c.len;
 }
 
-size_t captures_piece(uint32_t number, uint64_t at, const char **text)
+enum captures_have captures_piece(uint32_t number, uint64_t at, const char **text, size_t *len)
 {
 	const struct capture_file *f = file();
 	if (!f || number != captures_number())
-		return 0;
+		return CAPTURES_GONE;
 	struct reader *r = reader_before(at);
-	size_t len;
-	while ((len = load(f, r)) != 0 && at - r->place.at >= len) {
-		capture_next(f, &r->place, len);
+	for (unsigned i = 0; i < BLOCKS_MAX; i++) {
+		size_t n = load(f, r);
+		uint64_t skip = at - r->place.at;
+		if (skip < n) {
+			*text = (const char *)c.m->block + skip;
+			*len = n - (size_t)skip;
+			return CAPTURES_PIECE;
+		}
+		if (capture_is_end(&r->place))
+			return CAPTURES_END;
+		capture_next(f, &r->place, n);
 		c.of = NULL;
+		if (n == 0)
+			break;
 	}
-	size_t skip = (size_t)(at - r->place.at);
-	*text = (const char *)c.m->block + skip;
-	return len ? len - skip : 0;
+	return CAPTURES_LATER;
 }
 
 /* --- the console --- */
@@ -190,17 +199,19 @@ void captures_show(struct shell *sh)
 #define LINE_BYTES 57 /* 76 characters (RFC 2045 6.8) */
 #define LINES 24      /* a call's */
 
-/* n bytes of the file, or as many as there are. */
-static size_t read_file(uint32_t number, uint64_t at, uint8_t *out, size_t n)
+/* *n bytes of the file; where there are not so many, *n says how many, and the answer why. */
+static enum captures_have read_file(uint32_t number, uint64_t at, uint8_t *out, size_t *n)
 {
-	size_t done = 0, have;
+	enum captures_have have = CAPTURES_PIECE;
+	size_t done = 0, len;
 	const char *text;
-	while (done < n && (have = captures_piece(number, at + done, &text)) != 0) {
-		have = have < n - done ? have : n - done;
-		memcpy(out + done, text, have);
-		done += have;
+	while (done < *n && (have = captures_piece(number, at + done, &text, &len)) == CAPTURES_PIECE) {
+		len = len < *n - done ? len : *n - done;
+		memcpy(out + done, text, len);
+		done += len;
 	}
-	return done;
+	*n = done;
+	return have;
 }
 
 /* n bytes, 1 to 3, as four characters. */
@@ -214,19 +225,21 @@ static void put_base64(char *out, const uint8_t *in, size_t n)
 		out[i] = i <= n ? digits[v >> (18 - 6 * i) & 63] : '=';
 }
 
-bool captures_lines(struct shell *sh, uint32_t number, uint64_t *at)
+enum captures_have captures_lines(struct shell *sh, uint32_t number, uint64_t *at)
 {
-	uint8_t in[LINE_BYTES];
-	size_t n = sizeof in;
-	for (unsigned line = 0; line < LINES && n == sizeof in; line++) {
+	enum captures_have have = CAPTURES_PIECE;
+	for (unsigned line = 0; line < LINES && have == CAPTURES_PIECE; line++) {
+		uint8_t in[LINE_BYTES];
 		char out[LINE_BYTES / 3 * 4 + 1];
-		size_t chars = 0;
-		n = read_file(number, *at, in, sizeof in);
+		size_t n = sizeof in, chars = 0;
+		have = read_file(number, *at, in, &n);
+		if (n == 0 || have == CAPTURES_LATER) /* lines are whole, but for the last */
+			break;
 		for (size_t i = 0; i < n; i += 3, chars += 4)
 			put_base64(out + chars, in + i, n - i);
 		out[chars++] = '\n';
-		shell_write(sh, out, n ? chars : 0);
+		shell_write(sh, out, chars);
 		*at += n;
 	}
-	return n == sizeof in;
+	return have;
 }

@@ -24,15 +24,20 @@ uint32_t captures_number(void);
 /* Bytes of the logs that it is made of. */
 uint64_t captures_bytes(void);
 
-/* What the file of that number has from byte `at` on; 0: no more, or it is gone. Valid until the
- * next call. */
-size_t captures_piece(uint32_t number, uint64_t at, const char **text);
+enum captures_have {
+	CAPTURES_PIECE,
+	CAPTURES_LATER, /* nothing yet: the place is being looked for */
+	CAPTURES_END,
+	CAPTURES_GONE,  /* there is another file, or none */
+};
+
+/* What the file of that number has from byte `at` on: *len bytes, valid until the next call. */
+enum captures_have captures_piece(uint32_t number, uint64_t at, const char **text, size_t *len);
 
 /* What was captured, by port. */
 void captures_show(struct shell *sh);
 
-/* A few lines of the file in base64 (RFC 4648 4), from *at on, which goes on. False: there is no
- * more. */
-bool captures_lines(struct shell *sh, uint32_t number, uint64_t *at);
+/* A few lines of the file in base64 (RFC 4648 4), from *at on, which goes on. */
+enum captures_have captures_lines(struct shell *sh, uint32_t number, uint64_t *at);
 
 #endif

@@ -53,7 +53,8 @@ void commands_over(void)
 
 static struct {
 	struct shell *sh;
-	bool (*more)(void); /* writes a piece; false: that was the end */
+	bool (*more)(void); /* writes a piece; false: that was the end, or it is */
+	bool broken;        /* off: there is another one now */
 	enum report_form form; /* of a report */
 	bool marked;  /* lines tell where it begins and ends */
 	uint32_t number;
@@ -67,12 +68,15 @@ static bool report_more(void)
 	n = n < OUTPUT_PIECE ? n : OUTPUT_PIECE;
 	shell_write(output.sh, text, n);
 	output.at += n;
+	output.broken = output.number != results_number();
 	return n != 0;
 }
 
 static bool capture_more(void)
 {
-	return captures_lines(output.sh, output.number, &output.at);
+	enum captures_have have = captures_lines(output.sh, output.number, &output.at);
+	output.broken = have == CAPTURES_GONE;
+	return have == CAPTURES_PIECE || have == CAPTURES_LATER;
 }
 
 uint64_t commands_turn(void)
@@ -84,7 +88,7 @@ uint64_t commands_turn(void)
 	struct shell *sh = output.sh;
 	output.sh = NULL;
 	if (output.marked)
-		shell_print(sh, "\n--- end\n");
+		shell_print(sh, output.broken ? "\n--- broken off: it is gone\n" : "\n--- end\n");
 	shell_done(sh);
 	return UINT64_MAX;
 }

@@ -83,14 +83,13 @@ static uint64_t place_at(const struct page_walk *w)
 	return w->cursor.n & ((1ull << PLACE_BITS) - 1);
 }
 
-/* An item is what is there of n bytes from the cursor on, which passes it. */
+/* An item is what there is room for of n bytes from the cursor on, which passes it. */
 static bool put_piece(struct page_walk *w, struct page_text *t, const char *text, size_t n)
 {
+	size_t room = t->size - t->used;
 	n = n < PIECE ? n : PIECE;
-	if (t->size - t->used < n) {
-		t->full = true;
-		return true;
-	}
+	n = n < room ? n : room;
+	t->full = n == 0;
 	memcpy(t->at + t->used, text, n);
 	t->used += (uint32_t)n;
 	w->cursor.n += n;
@@ -105,6 +104,7 @@ static bool part(enum report_form form, struct page_walk *w, struct page_text *t
 	size_t n = report_piece(form, number_at(w), place_at(w), &text);
 	if (n)
 		return put_piece(w, t, text, n);
+	t->broken = w->item && number_at(w) != results_number();
 	if (w->item == 0)
 		page_print(t, "there is no report\n");
 	return false;
@@ -119,8 +119,11 @@ static bool part_capture(struct page_walk *w, struct page_text *t)
 	}
 	if (w->item == 0)
 		w->cursor.n = (uint64_t)captures_number() << PLACE_BITS;
-	size_t n = captures_piece(number_at(w), place_at(w), &text);
-	return n && put_piece(w, t, text, n);
+	size_t n = 0;
+	enum captures_have have = captures_piece(number_at(w), place_at(w), &text, &n);
+	t->later = have == CAPTURES_LATER;
+	t->broken = have == CAPTURES_GONE;
+	return t->later || (have == CAPTURES_PIECE && put_piece(w, t, text, n));
 }
 
 static bool part_text(struct page_walk *w, struct page_text *t)
@@ -246,6 +249,7 @@ static unsigned status_capture(void)
 	"default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; " \
 	"img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
 
+#define CAPTURE_US 3600000000ull /* gigabytes, to who is far away */
 #define CAPTURE_FIELDS NO_STORE "Content-Disposition: attachment; filename=capture.pcapng\r\n"
 
 static const page_part parts_capture[] = {part_capture, NULL};
@@ -262,7 +266,7 @@ const struct page pktgen_pages[PKTGEN_PAGES] = {
 	{.path = "/api/v1/run.json", .type = "application/json", .fields = NO_STORE,
 	 .parts = parts_run},
 	{.path = "/capture.pcapng", .type = "application/octet-stream", .fields = CAPTURE_FIELDS,
-	 .parts = parts_capture, .status = status_capture},
+	 .parts = parts_capture, .status = status_capture, .answer_us = CAPTURE_US},
 };
 
 /* --- /metrics: of the present run or trial --- */
