@@ -283,6 +283,7 @@ def scripts():
                  " mac source 0200.0000.0001\n mac destination ff:ff:ff:ff:ff:ff\n",
         "replay": head + " replay a.pcap\n speed 0.5\n loop forever\n limit 5s\n" +
                   "stream t\n port eth1\n replay b.pcapng\n rate 1Mpps\n loop 3\n mac source 0200.0000.0001\n",
+        "capture": "capture eth1 size 64 frames 1000000\ncapture eth0\ncapture eth15 frames 1\n" + udp,
         "rfc2544": udp + "rfc2544 throughput latency frame-loss back-to-back\n sizes 64/9220\n"
                    " trial 10s\n settle 0s\n loss 0.01%\n resolution 0.1%\n search 1% to 99%\n"
                    " repeat 2\nrun # at once\n",
