@@ -15,7 +15,7 @@
 #include "lib/mem.h"
 
 #define INIT_US 10000      /* from INIT to SIPI */
-#define AP_START_US 2000000 /* a core that is not there by then is left out: a host may be busy */
+#define AP_START_US 2000000 /* without another core: the rest is left out. A host may be busy */
 
 extern const uint8_t ap_trampoline[], ap_trampoline_end[];
 extern volatile uint32_t ap_ticket;
@@ -37,7 +37,7 @@ _Noreturn void ap_main(uint32_t ticket)
 	while (!__atomic_load_n(&released, __ATOMIC_ACQUIRE))
 		cpu_relax();
 	if (ticket >= boot_info->cores)
-		cpu_halt_forever(); /* came after AP_START_US: there is no address space for it */
+		cpu_halt_forever(); /* came too late: there is no address space for it */
 	program_run(c);
 }
 
@@ -61,19 +61,26 @@ static void send_start(const uint32_t *ids, unsigned n)
 		apic_send_sipi(ids[i], vm_low_page());
 }
 
-/* Cores that have come, this one included: up to the first ticket that is not there. */
-static unsigned count_arrived(unsigned want)
+/* Waits for cores. Returns how many have come, this one included: up to the first ticket that is
+ * missing. */
+static unsigned await_cores(unsigned want)
 {
+	uint64_t patience = AP_START_US * (tsc_hz() / 1000000), since = clock_tsc();
 	unsigned n = 1;
-	while (n < want && ap_tsc[n])
-		n++;
+	while (n < want && clock_tsc() - since < patience) {
+		if (ap_tsc[n]) {
+			n++;
+			since = clock_tsc();
+		}
+		cpu_relax();
+	}
 	return n;
 }
 
 unsigned smp_start(const struct acpi *acpi, unsigned limit)
 {
 	uint32_t ids[CORES_MAX];
-	unsigned others = list_others(ids, acpi, limit), want = others + 1, n;
+	unsigned others = list_others(ids, acpi, limit), want = others + 1;
 	if (others == 0)
 		return 1;
 	memcpy(vm_phys(vm_low_page()), ap_trampoline, (size_t)(ap_trampoline_end - ap_trampoline));
@@ -84,9 +91,7 @@ unsigned smp_start(const struct acpi *acpi, unsigned limit)
 	}
 	uint64_t before = clock_tsc();
 	send_start(ids, others);
-	uint64_t end = clock_tsc() + AP_START_US * (tsc_hz() / 1000000);
-	while ((n = count_arrived(want)) < want && clock_tsc() < end)
-		cpu_relax();
+	unsigned n = await_cores(want);
 	uint64_t after = clock_tsc();
 	for (unsigned i = 1; i < n; i++)
 		if (ap_tsc[i] < before || ap_tsc[i] > after)
