@@ -28,17 +28,20 @@ class Web:
 
     def __init__(self, lab):
         self.lab, self.left, self.right, self.router = lab, lab.left, lab.right, lab.router
+        self.asked = 0
         for base in BASES_RIGHT:
             eventually(lambda b=base: self.honest(b)[0] == "200", 10, "the server")
         self.free = self.figures()["hayate_core_buffers_free"]
 
     def honest(self, base=BASES_RIGHT[0]):
         """(status, seconds) of a request by the right host."""
+        self.asked += 1
         said = self.right.run(["curl", "-sg", "-o", "/dev/null", "-w", "%{http_code} %{time_total}",
                                "--max-time", "9", base + "/healthz"]).stdout.split()
         return said[0], float(said[1])
 
     def figures(self):
+        self.asked += 1
         text = self.right.run(["curl", "-sg", "--max-time", "5", BASES_RIGHT[0] + "/metrics"]).stdout
         found = {}
         for name, state, value in re.findall(r'^(\w+)(?:\{(?:\S*state="(\w+)")?\S*\})? (\d+)', text,
@@ -46,6 +49,10 @@ class Web:
             name += "_" + state if state else ""
             found[name] = found.get(name, 0) + int(value)
         return found
+
+    def others(self):
+        """Connections of the left host, ever."""
+        return self.router.counters()["tcp_accepts"] - self.asked
 
     def over(self):
         """All connections but the one that asks are gone (or in TIME-WAIT), and buffers are back."""
@@ -125,6 +132,7 @@ def test_slow_clients_of_slowhttptest(web):
     need("slowhttptest")
     for number, (how, arguments) in enumerate(SLOW.items()):
         base = BASES["v6" if number % 2 else "v4"]
+        before = web.others()
         child = web.left.popen(["slowhttptest", *arguments, "-c", "120", "-r", "200", "-l", "4",
                                 "-p", "3", "-u", base + "/api/v1/counters.json"],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -135,7 +143,7 @@ def test_slow_clients_of_slowhttptest(web):
                 assert status == "200" and seconds < 8, (how, status, seconds)
             most = max(most, web.figures()["hayate_http_connections"])
         assert child.poll() is not None, "%s: it does not end" % how
-        assert 1 < most <= 64, how
+        assert most <= 64 and web.others() - before > 10, how
         eventually(lambda b=base: web.left.run(["curl", "-sg", "--max-time", "5", b + "/healthz"]).stdout
                    == "ok\n", 15, "%s: service for the slow host" % how)
         web.over()
