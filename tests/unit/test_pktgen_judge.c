@@ -199,7 +199,8 @@ static void vectors_are_judged_as_single_frames(void **s)
 		uint8_t *exact[32];
 		for (unsigned i = 0; i < count; i++) {
 			struct layout w = layouts[random_below(4) ? round % 2 * 8 : random_below(14)];
-			unsigned len = build(frame[0], &w, random_below(20) ? n++ : n - random_below(50));
+			uint64_t late = n - random_below(n < 50 ? (unsigned)n + 1 : 50);
+			unsigned len = build(frame[0], &w, random_below(20) ? n++ : late);
 			for (unsigned k = random_below(20) ? 0 : 2; k > 0; k--)
 				frame[0][12 + random_below(70)] ^= (uint8_t)(1 << random_below(8));
 			len -= random_below(20) ? 0 : random_below(len);
