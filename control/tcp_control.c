@@ -3,6 +3,7 @@
 
 #include "control/inside.h"
 #include "lib/mem.h"
+#include "lib/number.h"
 
 #define POOL_BYTES (2u << 20)
 #define POOL_RESERVE_SHARE 4 /* a quarter of the buffers is for what is received */
@@ -57,8 +58,7 @@ static void start_pool(void)
 	uint32_t stride = core_frame_max() + BUF_DATA_OFFSET;
 	uint32_t count = (POOL_BYTES - CACHE_LINE) / (stride + (uint32_t)sizeof(uint32_t));
 	uint32_t *stack = pool_memory;
-	uintptr_t base = (uintptr_t)(stack + count);
-	base = (base + CACHE_LINE - 1) & ~(uintptr_t)(CACHE_LINE - 1);
+	uintptr_t base = align_up((uintptr_t)(stack + count), CACHE_LINE);
 	bufpool_init(&tcp_control_pool, (uint8_t *)base, stack, count, stride);
 }
 

@@ -29,6 +29,7 @@
  */
 #include "core/outbox.h"
 #include "lib/mem.h"
+#include "lib/number.h"
 
 #define INJECT_PER_TURN 64
 #define STALL_NS 2000000000ull
@@ -95,11 +96,6 @@ static void forget_held(void)
 	any_full = false;
 }
 
-static size_t align_line(size_t n)
-{
-	return (n + CACHE_LINE - 1) & ~(size_t)(CACHE_LINE - 1);
-}
-
 /*
  * Lays out the arena: rings of every port, the application's memory, the free stack, then as many
  * buffers as fit. Of a large arena most is never touched, which is why only the rings are zeroed:
@@ -118,14 +114,13 @@ static void prepare(const struct snapshot *s)
 	const struct app *a = core_app();
 	memset(arena, 0, used);
 	memory = arena + used; /* rings are whole pages */
-	memory_bytes = a->data_bytes ? align_line(a->data_bytes(bytes - used)) : 0;
+	memory_bytes = a->data_bytes ? align_up(a->data_bytes(bytes - used), CACHE_LINE) : 0;
 	assert(memory_bytes < bytes - used);
 	used += memory_bytes;
 	size_t count = (bytes - used - CACHE_LINE) / (s->buf_stride + sizeof(uint32_t));
 	count = count < BUFFERS_MAX ? count : BUFFERS_MAX;
 	uint32_t *stack = (uint32_t *)(void *)(arena + used);
-	uintptr_t base = (uintptr_t)(stack + count);
-	base = (base + CACHE_LINE - 1) & ~(uintptr_t)(CACHE_LINE - 1);
+	uintptr_t base = align_up((uintptr_t)(stack + count), CACHE_LINE);
 	bufpool_init(&self.pool, (uint8_t *)base, stack, (uint32_t)count, s->buf_stride);
 }
 

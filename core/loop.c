@@ -20,6 +20,7 @@
  */
 #include "core/outbox.h"
 #include "hal/kcall.h"
+#include "lib/number.h"
 
 #define IDLE_SPIN_NS 50000
 #define IDLE_SPIN_MAX_NS 400000
@@ -28,15 +29,10 @@
 
 static uint64_t idle_spin_ticks, idle_spin_least, idle_spin_most, idle_nap_ticks;
 
-static uint64_t min_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* How long to poll before the next sleep, now that one of `slept` ticks is over. */
 static void adapt_spin(uint64_t slept)
 {
-	idle_spin_ticks = slept < idle_nap_ticks ? min_u64(2 * idle_spin_ticks, idle_spin_most)
+	idle_spin_ticks = slept < idle_nap_ticks ? u64_min(2 * idle_spin_ticks, idle_spin_most)
 	                                         : idle_spin_least;
 }
 
@@ -53,7 +49,7 @@ COLD static bool sleep_until_work(struct outbox *out)
 		deadline = data_deadline();
 	}
 	if (control)
-		deadline = min_u64(deadline, control_deadline());
+		deadline = u64_min(deadline, control_deadline());
 	bool idle = !waiting && deadline > clock_tsc();
 	if (idle) {
 		uint64_t since = clock_tsc();

@@ -22,6 +22,7 @@
 #include "core/outbox.h"
 #include "drivers/nic.h"
 #include "lib/mem.h"
+#include "lib/number.h"
 
 #define ANSWER_WARN_NS 2000000000ull /* a data core that takes longer is named */
 #define MTU_DEFAULT 1500
@@ -202,8 +203,7 @@ static void enter_preparing(void)
 	choose_buffers(s);
 	s->ports = nic_count;
 	for (unsigned p = 0; p < nic_count; p++)
-		s->ring_bytes[p] = (nics[p].ops->ring_bytes(&nics[p]) + PAGE_BYTES - 1) &
-		                   ~(uint64_t)(PAGE_BYTES - 1);
+		s->ring_bytes[p] = align_up(nics[p].ops->ring_bytes(&nics[p]), PAGE_BYTES);
 	assign_pairs(s);
 	if (nic_count && s->pairs == 0) {
 		core_log("no data core is left alive: the ports are stopped");

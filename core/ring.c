@@ -31,13 +31,14 @@
 #include "core/outbox.h"
 #include "hal/kcall.h"
 #include "lib/mem.h"
+#include "lib/number.h"
 
 static uint64_t wake_mask; /* cores written to in this turn */
 
 static size_t slot_bytes(void)
 {
 	size_t frame = snapshot_header()->buf_stride - BUF_DATA_OFFSET;
-	return (sizeof(struct core_msg) + frame + CACHE_LINE - 1) & ~(size_t)(CACHE_LINE - 1);
+	return align_up(sizeof(struct core_msg) + frame, CACHE_LINE);
 }
 
 static struct core_msg *slot(uint64_t ring, uint64_t index)

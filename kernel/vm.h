@@ -14,7 +14,7 @@
 #ifndef KERNEL_VM_H
 #define KERNEL_VM_H
 
-#include "lib/types.h"
+#include "lib/number.h"
 
 struct boot;
 
@@ -42,17 +42,6 @@ enum vm_flags {
 
 /* An address space: physical address of its top-level table. */
 typedef uint64_t vm_space_t;
-
-/* v rounded to a multiple of `to`, a power of two. */
-static inline uint64_t align_down(uint64_t v, uint64_t to)
-{
-	return v & ~(to - 1);
-}
-
-static inline uint64_t align_up(uint64_t v, uint64_t to)
-{
-	return align_down(v + to - 1, to);
-}
 
 /* Memory at a physical address, for the kernel. */
 static inline void *vm_phys(uint64_t phys)

@@ -4,6 +4,7 @@
 
 #include "lib/assert.h"
 #include "lib/mem.h"
+#include "lib/number.h"
 
 /* --- lists --- */
 
@@ -33,11 +34,6 @@ static void list_remove(struct neigh_table *t, struct neigh_list *list, uint32_t
 
 /* --- memory --- */
 
-static size_t round_up_8(size_t n)
-{
-	return (n + 7) & ~(size_t)7;
-}
-
 static uint32_t hash_heads(const struct neigh_sizes *s)
 {
 	uint32_t heads = 1;
@@ -48,15 +44,15 @@ static uint32_t hash_heads(const struct neigh_sizes *s)
 
 static uint32_t slot_bytes(const struct neigh_sizes *s)
 {
-	return (uint32_t)round_up_8(sizeof(struct neigh_slot) + s->frame_max);
+	return (uint32_t)align_up(sizeof(struct neigh_slot) + s->frame_max, sizeof(uint64_t));
 }
 
 /* Where the parts lie in the memory, from its start; returns the bytes in all. */
 static size_t layout(const struct neigh_sizes *s, size_t *hash, size_t *heap, size_t *slots)
 {
-	*hash = round_up_8(s->neighbours * sizeof(struct neigh));
-	*heap = *hash + round_up_8(hash_heads(s) * sizeof(uint32_t));
-	*slots = *heap + round_up_8(s->neighbours * sizeof(uint32_t));
+	*hash = align_up(s->neighbours * sizeof(struct neigh), sizeof(uint64_t));
+	*heap = *hash + align_up(hash_heads(s) * sizeof(uint32_t), sizeof(uint64_t));
+	*slots = *heap + align_up(s->neighbours * sizeof(uint32_t), sizeof(uint64_t));
 	return *slots + (size_t)s->pending * slot_bytes(s);
 }
 

@@ -3,6 +3,7 @@
 
 #include "lib/assert.h"
 #include "lib/mem.h"
+#include "lib/number.h"
 #include "net/nd_wire.h"
 
 #define SECOND 1000000000ull
@@ -498,22 +499,20 @@ uint64_t slaac_tick(struct slaac *s, uint64_t now_ns)
 	return slaac_deadline(s);
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
-
 uint64_t slaac_deadline(const struct slaac *s)
 {
 	uint64_t next = s->changes_seen != nd_router_changes(s->nd) ? 0 : UINT64_MAX;
 	for (unsigned port = 0; port < ND_PORTS_MAX; port++)
 		if (s->port[port].soliciting)
-			next = earlier(next, s->port[port].solicit_at);
+			next = u64_min(next, s->port[port].solicit_at);
 	for (uint32_t i = 0; i < s->routers; i++)
-		next = earlier(next, s->router[i].until_ns);
+		next = u64_min(next, s->router[i].until_ns);
 	for (uint32_t i = 0; i < s->prefixes; i++) {
 		const struct slaac_prefix *p = &s->prefix[i];
 		if (p->on_link)
-			next = earlier(next, p->on_link_until_ns);
+			next = u64_min(next, p->on_link_until_ns);
 		if (p->has_addr)
-			next = earlier(next, p->valid_until_ns);
+			next = u64_min(next, p->valid_until_ns);
 	}
 	return next;
 }

@@ -2,17 +2,13 @@
 #include "net/fib/trie.h"
 
 #include "lib/assert.h"
+#include "lib/number.h"
 
 /* --- sizes --- */
 
-static size_t round_up_64(size_t n)
-{
-	return (n + 63) & ~(size_t)63;
-}
-
 static size_t private_bytes(size_t trie_nodes, size_t rib_nodes)
 {
-	return round_up_64(sizeof(struct fib_rib)) + round_up_64(trie_nodes * 4) +
+	return align_up(sizeof(struct fib_rib), CACHE_LINE) + align_up(trie_nodes * 4, CACHE_LINE) +
 	       rib_nodes * sizeof(struct rib_node);
 }
 
@@ -169,9 +165,9 @@ int trie_init(struct fib_writer *w, unsigned bits, void *shared, size_t shared_b
 	uint8_t *p = priv;
 	struct fib_rib *r = priv;
 	*r = (struct fib_rib){.bits = bits, .free = {0, 0, (uint32_t)trie_nodes, 0}};
-	p += round_up_64(sizeof *r);
+	p += align_up(sizeof *r, CACHE_LINE);
 	r->link = (uint32_t *)(void *)p;
-	p += round_up_64(trie_nodes * 4);
+	p += align_up(trie_nodes * 4, CACHE_LINE);
 	rib_init(&r->rib, (struct rib_node *)(void *)p, (uint32_t)rib_nodes);
 	*w = (struct fib_writer){shared, r};
 	for (unsigned i = 0; i < TRIE_L1_ENTRIES; i++)

@@ -6,6 +6,7 @@
 
 #include "lib/assert.h"
 #include "lib/divide.h"
+#include "lib/number.h"
 
 #define NO_RTT       UINT32_MAX
 #define NO_THRESHOLD UINT32_MAX /* ssthresh "arbitrarily high", RFC 5681 3.1 */
@@ -19,16 +20,6 @@
 #define HYSTART_CSS_ROUNDS         5u
 #define HYSTART_L                  8u
 
-static uint32_t least(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
-static uint32_t most(uint32_t a, uint32_t b)
-{
-	return a > b ? a : b;
-}
-
 static uint32_t add_saturating(uint32_t a, uint32_t b)
 {
 	return a + b < a ? UINT32_MAX : a + b;
@@ -37,13 +28,13 @@ static uint32_t add_saturating(uint32_t a, uint32_t b)
 /* RFC 6928 2: min(10 MSS, max(2 MSS, 14600)) */
 static uint32_t initial_window(uint32_t mss)
 {
-	return least(10 * mss, most(2 * mss, 14600));
+	return u32_min(10 * mss, u32_max(2 * mss, 14600));
 }
 
 /* The caller's pace in recovery may have left cwnd anywhere (RFC 6937 can make it 0). */
 static void bound_window(struct cc *c)
 {
-	c->cwnd = least(most(c->cwnd, c->mss), CC_WINDOW_MAX);
+	c->cwnd = u32_min(u32_max(c->cwnd, c->mss), CC_WINDOW_MAX);
 }
 
 static bool first_slow_start(const struct cc *c)
@@ -75,7 +66,7 @@ static void grow(const struct cc *c, uint32_t *window, uint32_t *rest, uint32_t 
                  uint32_t acked)
 {
 	/* since the last time cwnd may have shrunk; the rest is still less than a byte */
-	uint64_t sum = (uint64_t)step * acked + least(*rest, c->cwnd - 1);
+	uint64_t sum = (uint64_t)step * acked + u32_min(*rest, c->cwnd - 1);
 	uint64_t bytes = divide(sum, c->cwnd);
 	*rest = (uint32_t)(sum - bytes * c->cwnd);
 	*window = bytes < CC_WINDOW_MAX - *window ? *window + (uint32_t)bytes : CC_WINDOW_MAX;
@@ -87,10 +78,10 @@ static void slow_start(struct cc *c, uint32_t acked)
 	uint32_t limit = c->flags & CC_AFTER_RTO ? 1 : 2, step;
 	if (first_slow_start(c) && c->algorithm == CC_CUBIC)
 		limit = HYSTART_L;
-	step = least(acked, limit * c->mss);
+	step = u32_min(acked, limit * c->mss);
 	if (c->flags & CC_CSS)
 		step /= HYSTART_CSS_GROWTH_DIVISOR;
-	c->cwnd = least(c->cwnd + step, least(c->ssthresh, CC_WINDOW_MAX));
+	c->cwnd = u32_min(c->cwnd + step, u32_min(c->ssthresh, CC_WINDOW_MAX));
 }
 
 /* --- CUBIC --- */
@@ -163,12 +154,12 @@ static void cubic_avoidance(struct cc *c, uint32_t acked, uint32_t srtt_us)
 	grow(c, &c->w_est, &c->w_est_rest, alpha, acked);
 
 	if (cubic_window(c, c->elapsed_us) < c->w_est) {
-		c->cwnd = most(c->cwnd, c->w_est); /* 4.3, the Reno-friendly region */
+		c->cwnd = u32_max(c->cwnd, c->w_est); /* 4.3, the Reno-friendly region */
 		return;
 	}
 	/* 4.4 and 4.5, the concave and the convex region; the bounds of target are those of 4.2 */
 	uint32_t target = cubic_window(c, add_saturating(c->elapsed_us, srtt_us));
-	target = least(target, c->cwnd + c->cwnd / 2);
+	target = u32_min(target, c->cwnd + c->cwnd / 2);
 	if (target > c->cwnd)
 		grow(c, &c->cwnd, &c->cwnd_rest, target - c->cwnd, acked);
 }
@@ -182,7 +173,7 @@ static void cubic_advance(struct cc *c, uint64_t now_us, uint32_t srtt_us, bool 
 	uint32_t step = (uint32_t)now_us - c->last_us;
 	c->last_us = (uint32_t)now_us;
 	if (srtt_us)
-		step = least(step, srtt_us);
+		step = u32_min(step, srtt_us);
 	if (cwnd_limited)
 		c->elapsed_us = add_saturating(c->elapsed_us, step);
 }
@@ -198,7 +189,7 @@ void cc_on_ack(struct cc *c, uint64_t now_us, uint32_t acked, uint32_t srtt_us, 
 		return;
 	}
 	c->flags &= (uint8_t)~CC_AFTER_RTO;
-	acked = least(acked, c->cwnd); /* more than a window in flight is left from a larger one */
+	acked = u32_min(acked, c->cwnd); /* more than a window in flight is left from a larger one */
 	if (c->algorithm == CC_CUBIC)
 		cubic_avoidance(c, acked, srtt_us);
 	else /* RFC 5681 3.1: one SMSS in each RTT, by bytes acknowledged */
@@ -230,7 +221,7 @@ static void hystart_judge(struct cc *c)
 	if (c->last_round_min_rtt_us == NO_RTT)
 		return;
 	uint32_t thresh = c->last_round_min_rtt_us / HYSTART_MIN_RTT_DIVISOR;
-	thresh = most(HYSTART_MIN_RTT_THRESH_US, least(thresh, HYSTART_MAX_RTT_THRESH_US));
+	thresh = u32_max(HYSTART_MIN_RTT_THRESH_US, u32_min(thresh, HYSTART_MAX_RTT_THRESH_US));
 	if (c->round_min_rtt_us >= add_saturating(c->last_round_min_rtt_us, thresh)) {
 		c->css_baseline_us = c->round_min_rtt_us;
 		c->css_rounds = 0;
@@ -248,12 +239,12 @@ void cc_on_rtt(struct cc *c, uint32_t rtt_us, uint32_t snd_una, uint32_t snd_nxt
 	} else if ((int32_t)(snd_una - c->window_end) >= 0) {
 		hystart_begin_round(c, snd_nxt);
 		if (c->flags & CC_CSS && ++c->css_rounds >= HYSTART_CSS_ROUNDS) {
-			c->ssthresh = most(c->cwnd, 2 * c->mss);
+			c->ssthresh = u32_max(c->cwnd, 2 * c->mss);
 			c->flags &= (uint8_t)~CC_CSS;
 			return;
 		}
 	}
-	c->round_min_rtt_us = least(c->round_min_rtt_us, rtt_us);
+	c->round_min_rtt_us = u32_min(c->round_min_rtt_us, rtt_us);
 	if (c->rtt_samples < HYSTART_RTT_SAMPLES)
 		c->rtt_samples++;
 	if (c->rtt_samples == HYSTART_RTT_SAMPLES)
@@ -266,14 +257,14 @@ void cc_on_rtt(struct cc *c, uint32_t rtt_us, uint32_t snd_una, uint32_t snd_nxt
  * 4.6 leaves 0.7. */
 static uint32_t reduced(const struct cc *c, uint32_t flight)
 {
-	flight = least(flight, CC_WINDOW_MAX);
+	flight = u32_min(flight, CC_WINDOW_MAX);
 	return c->algorithm == CC_CUBIC ? flight - flight * 3 / 10 : flight / 2;
 }
 
 static void set_threshold(struct cc *c, uint32_t flight)
 {
 	bound_window(c);
-	c->ssthresh = most(reduced(c, flight), 2 * c->mss);
+	c->ssthresh = u32_max(reduced(c, flight), 2 * c->mss);
 	c->cwnd_prior = c->cwnd;
 	c->flags &= (uint8_t)~(CC_EPOCH | CC_CSS);
 }
@@ -298,7 +289,7 @@ void cc_on_ecn(struct cc *c, uint64_t now_us, uint32_t flight)
 	set_maximum(c);
 	set_threshold(c, flight);
 	/* RFC 9438 4.6: cwnd may go down to one segment, ssthresh not */
-	c->cwnd = least(c->cwnd, most(reduced(c, flight), c->mss));
+	c->cwnd = u32_min(c->cwnd, u32_max(reduced(c, flight), c->mss));
 }
 
 void cc_on_rto(struct cc *c, uint64_t now_us, uint32_t flight, bool first)
@@ -334,7 +325,7 @@ void cc_set_mss(struct cc *c, uint32_t mss)
 	if (mss < c->mss)
 		c->cwnd = (uint32_t)divide((uint64_t)c->cwnd * mss, c->mss);
 	c->mss = mss;
-	c->cwnd = most(c->cwnd, mss);
-	c->ssthresh = most(c->ssthresh, 2 * mss);
+	c->cwnd = u32_max(c->cwnd, mss);
+	c->ssthresh = u32_max(c->ssthresh, 2 * mss);
 	c->flags &= (uint8_t)~CC_EPOCH; /* K is for segments of the old size */
 }

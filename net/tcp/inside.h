@@ -37,6 +37,7 @@
 #ifndef NET_TCP_INSIDE_H
 #define NET_TCP_INSIDE_H
 
+#include "lib/number.h"
 #include "net/ip.h"
 #include "net/tcp/tcp.h"
 #include "net/tcp/wheel.h"
@@ -313,9 +314,6 @@ static inline uint32_t conn_index(const struct tcp *t, const struct tcp_conn *c)
 {
 	return (uint32_t)(c - t->conns);
 }
-
-static inline uint32_t u32_min(uint32_t a, uint32_t b) { return a < b ? a : b; }
-static inline uint32_t u32_max(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
 /* The MSS of a peer that names none (RFC 9293 3.7.1, MUST-15): 536 or, IPv6, 1220. */
 static inline uint16_t tcp_mss_default(const struct net_addr *remote)

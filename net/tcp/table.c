@@ -5,15 +5,9 @@
 #include "lib/mem.h"
 #include "net/tcp/inside.h"
 
-#define ALIGN 64
 #define RCV_MSS_FIRST 536 /* before any segment, whatever the version: to acknowledge too early is
                              better than a peer of small segments that waits */
 #define PORT_TRIES 4096 /* in looking for an ephemeral port */
-
-static size_t round_up(size_t n)
-{
-	return (n + ALIGN - 1) & ~(size_t)(ALIGN - 1);
-}
 
 static uint32_t bucket_count(uint32_t connections)
 {
@@ -25,10 +19,10 @@ static uint32_t bucket_count(uint32_t connections)
 
 size_t tcp_memory_bytes(const struct tcp_params *p)
 {
-	return round_up(sizeof(struct tcp)) +
-	       round_up(p->connections * sizeof(struct tcp_conn)) +
-	       round_up(bucket_count(p->connections) * sizeof(uint32_t)) +
-	       round_up(p->listeners * sizeof(struct tcp_listen));
+	return align_up(sizeof(struct tcp), CACHE_LINE) +
+	       align_up(p->connections * sizeof(struct tcp_conn), CACHE_LINE) +
+	       align_up(bucket_count(p->connections) * sizeof(uint32_t), CACHE_LINE) +
+	       align_up(p->listeners * sizeof(struct tcp_listen), CACHE_LINE);
 }
 
 /* The scale with which rcv_buf, as large as it gets, fits the window field (RFC 7323 2.2). */
@@ -49,12 +43,12 @@ struct tcp *tcp_init(void *mem, const struct tcp_params *params, struct bufpool 
 	*t = (struct tcp){.p = *params, .ops = ops, .ctx = ctx, .pool = pool, .cnt = cnt, .key = *key};
 	for (uint64_t i = 0; i < ARRAY_LEN(t->hash_key); i++)
 		t->hash_key[i] = siphash24(key, &i, sizeof i);
-	at += round_up(sizeof *t);
+	at += align_up(sizeof *t, CACHE_LINE);
 	t->conns = (struct tcp_conn *)(void *)at;
-	at += round_up(params->connections * sizeof(struct tcp_conn));
+	at += align_up(params->connections * sizeof(struct tcp_conn), CACHE_LINE);
 	t->buckets = (uint32_t *)(void *)at;
 	t->bucket_mask = bucket_count(params->connections) - 1;
-	at += round_up((t->bucket_mask + 1) * sizeof(uint32_t));
+	at += align_up((t->bucket_mask + 1) * sizeof(uint32_t), CACHE_LINE);
 	t->listener = (struct tcp_listen *)(void *)at;
 	/* Records are written when they are used first (take_record): a million of them are half a
 	 * gigabyte, of which nobody touches what no peer asks for. */

@@ -5,6 +5,7 @@
 #include "control/stats.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
+#include "lib/number.h"
 #include "tools/pktgen/captures.h"
 #include "tools/pktgen/probe.h"
 #include "tools/pktgen/script.h"
@@ -196,21 +197,16 @@ static uint64_t autostart_turn(void)
 	return self.now_tsc + clock_ticks(&self.clock, 10 * MS);
 }
 
-static uint64_t min_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 static uint64_t timer(void)
 {
 	uint64_t next = autostart_turn();
-	next = min_u64(next, conduct_turn());
-	next = min_u64(next, trials_turn());
-	next = min_u64(next, probe_turn());
+	next = u64_min(next, conduct_turn());
+	next = u64_min(next, trials_turn());
+	next = u64_min(next, probe_turn());
 	if (generator.runs && !generator_busy())
 		generator_over();
-	next = min_u64(next, commands_turn());
-	return min_u64(next, live_turn());
+	next = u64_min(next, commands_turn());
+	return u64_min(next, live_turn());
 }
 
 const struct app_extension pktgen_extension = {

@@ -2,6 +2,7 @@
 #include "tools/pktgen/send.h"
 
 #include "lib/mem.h"
+#include "lib/number.h"
 #include "tools/pktgen/frames.h"
 #include "tools/pktgen/pace.h"
 
@@ -79,7 +80,7 @@ void send_start(uint8_t *of, size_t bytes)
 
 static void *take(size_t bytes)
 {
-	bytes = (bytes + CACHE_LINE - 1) & ~(size_t)(CACHE_LINE - 1);
+	bytes = align_up(bytes, CACHE_LINE);
 	if (bytes > memory_left)
 		return NULL;
 	void *at = memory;
@@ -104,11 +105,6 @@ static enum run_why open_outlet(struct outlet *o, unsigned port)
 	return RUN_WHY_NOT;
 }
 
-static uint64_t min_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Of `frames` that `senders` share in turns, those of number `sender`; 0 is no limit. */
 static uint64_t share_of(uint64_t frames, unsigned sender, unsigned senders)
 {
@@ -120,7 +116,7 @@ static void start_pace(struct flow *f)
 	const struct plan_stream *s = &order->plan.stream[f->stream];
 	f->end_tsc = order->end_tsc;
 	if (s->limit.ns)
-		f->end_tsc = min_u64(f->end_tsc, order->begin_tsc + clock_ticks(&self.clock, s->limit.ns));
+		f->end_tsc = u64_min(f->end_tsc, order->begin_tsc + clock_ticks(&self.clock, s->limit.ns));
 	struct pace_rate rate = {
 		.hz = self.clock.tsc_hz,
 		.line_bps = order->line_bps[s->port],
@@ -135,7 +131,7 @@ static void start_pace(struct flow *f)
 		f->limit = trace_total(f->trace, s->replay.rounds);
 	}
 	pace_start(&f->pace, s, &rate, order->begin_tsc);
-	f->limit = min_u64(f->limit, share_of(s->limit.frames, f->sender, rate.senders));
+	f->limit = u64_min(f->limit, share_of(s->limit.frames, f->sender, rate.senders));
 	f->flat = s->rate.unit == PLAN_FLAT;
 	f->by_trace = s->rate.unit == PLAN_TRACE;
 	f->weight = s->weight ? s->weight : 1;
@@ -147,8 +143,7 @@ static void start_pace(struct flow *f)
  * (1024 frames). */
 static bool make_frames(struct flow *f, unsigned slots)
 {
-	size_t stride = (FRAME_AT + frames_len_max(&f->frames) + CACHE_LINE - 1) & ~(CACHE_LINE - 1u);
-	stride |= CACHE_LINE;
+	size_t stride = align_up(FRAME_AT + frames_len_max(&f->frames), CACHE_LINE) | CACHE_LINE;
 	uint8_t *frames = take(slots * stride);
 	f->buffers = take((slots + RUN_BURST_MAX) * sizeof *f->buffers);
 	if (!frames || !f->buffers)
@@ -335,7 +330,7 @@ static unsigned send_flow(struct outlet *o, struct flow *f, uint64_t now, uint32
 {
 	struct run_sent *sent = &result->sent[f->stream];
 	uint64_t add = 0;
-	most = (unsigned)min_u64(most, f->limit - f->n);
+	most = (unsigned)u64_min(most, f->limit - f->n);
 	unsigned n = f->trace ? put_trace(o, f, now, slot, most, &add)
 	                      : put_made(o, f, now, slot, most, &add);
 	if (n == 0)
@@ -386,7 +381,7 @@ static uint64_t next_of(const struct outlet *o)
 	for (unsigned i = 0; i < o->flows; i++) {
 		const struct flow *f = o->flow[i];
 		if (!f->over)
-			next = min_u64(next, min_u64(pace_next(&f->pace), f->end_tsc));
+			next = u64_min(next, u64_min(pace_next(&f->pace), f->end_tsc));
 	}
 	return next == UINT64_MAX ? 0 : next;
 }
@@ -410,7 +405,7 @@ static bool send_outlet(struct outlet *o, unsigned port, uint64_t now, uint64_t 
 		core_slots_send(port, n, bytes);
 		o->next += n;
 	}
-	*next = min_u64(*next, n == room ? 0 : next_of(o));
+	*next = u64_min(*next, n == room ? 0 : next_of(o));
 	for (unsigned i = 0; i < o->flows; i++)
 		if (!o->flow[i]->over)
 			return true;

@@ -2,6 +2,7 @@
 #include "tools/pktgen/trace.h"
 
 #include "lib/mem.h"
+#include "lib/number.h"
 #include "net/eth.h"
 #include "tools/pktgen/pcap.h"
 #include "tools/pktgen/plan.h"
@@ -21,11 +22,6 @@ struct reader {
 	uint64_t first_ns;
 	bool begun;
 };
-
-static size_t aligned(size_t bytes)
-{
-	return (bytes + TRACE_ALIGN - 1) & ~(size_t)(TRACE_ALIGN - 1);
-}
 
 static int begin(struct reader *r, const uint8_t *file, size_t bytes, struct trace_count *count)
 {
@@ -73,7 +69,7 @@ static int next(struct reader *r, struct found *out)
 		r->count->filled += p.len < PLAN_FRAME_MIN;
 		r->count->frames++;
 		r->count->bytes += len;
-		r->count->memory += sizeof(struct trace_frame) + TRACE_ROOM + aligned(len);
+		r->count->memory += sizeof(struct trace_frame) + TRACE_ROOM + align_up(len, TRACE_ALIGN);
 		break;
 	}
 	return more;
@@ -122,12 +118,12 @@ void trace_lay(struct trace *t, uint8_t *memory, const uint8_t *file, size_t byt
 		at += TRACE_ROOM;
 		table[i] = (struct trace_frame){f.ns, (uint32_t)(at / TRACE_ALIGN), (uint16_t)f.len};
 		memcpy(memory + at, f.data, f.has);
-		memset(memory + at + f.has, 0, aligned(f.len) - f.has);
+		memset(memory + at + f.has, 0, align_up(f.len, TRACE_ALIGN) - f.has);
 		if (mac_dst)
 			eth_copy(memory + at, mac_dst);
 		if (mac_src)
 			eth_copy(memory + at + 6, mac_src);
 		t->len_max = f.len > t->len_max ? (uint16_t)f.len : t->len_max;
-		at += aligned(f.len);
+		at += align_up(f.len, TRACE_ALIGN);
 	}
 }
