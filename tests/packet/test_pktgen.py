@@ -1055,3 +1055,32 @@ def test_no_capture(make):
     g = make(script(STREAM))
     g.key("show capture base64\r")
     assert "there is no capture: the script captures no port" in g.text
+
+
+def test_a_ring_that_nobody_empties(make):
+    """What we said before lies in the ring: a run waits for it, says so when it waits in vain, and
+    begins as ever once the device takes frames again. Who does not want to wait stops it."""
+    g = make(script(STREAM + " rate 1000pps\n limit 5 frames\n"))
+    start(g)
+    g.time(SECOND)
+    assert len(g.take_all(0)) == 5
+    g.command("room 0 0")
+    g.send(0, arp_request(A, ROUTER[0].ip))
+    for wait, why in ((4 * SECOND, "other frames of ours have been in its port's ring for 3 s, and "
+                       "the device takes none: start it again when it does"),
+                      (SECOND, "stopped")):
+        start(g)
+        g.time(wait)
+        assert "stream a: other" not in g.text or wait > SECOND
+        g.key("\x03")
+        g.time(SECOND)
+        assert why in g.text and "sent 5 frames" in g.text
+        g.text = "sent 5 frames"
+        assert not g.take_all(0)
+    start(g)
+    g.time(2 * SECOND)
+    g.command("room 0 -1")
+    g.time(SECOND)
+    frames = g.take_all(0)
+    assert len(frames) == 6 and ARP in Ether(frames[0]), g.text
+    assert "sent 5 frames" in g.text[14:] and "INVALID" not in g.text

@@ -308,7 +308,8 @@ static bool look(bool *acted, unsigned *states)
 		[RUN_WHY_FRAMES] = "its frames cannot be made",
 		[RUN_WHY_MEMORY] = "there is not enough memory for its frames",
 		[RUN_WHY_SLOTS] = "its port cannot send prepared frames",
-		[RUN_WHY_BUSY] = "its port has sent nothing for 100 ms",
+		[RUN_WHY_BUSY] = "other frames of ours have been in its port's ring for 3 s, and the "
+		                 "device takes none: start it again when it does",
 	};
 	*acted = true;
 	*states = 0;
@@ -323,8 +324,11 @@ static bool look(bool *acted, unsigned *states)
 		if (s != RUN_REFUSED)
 			continue;
 		unsigned stream = (unsigned)r->refused_stream;
-		fail("stream %s: %s", stream < c.plan.streams ? name_of(stream) : "?",
-		     r->why < ARRAY_LEN(why) ? why[r->why] : why[0]);
+		if (c.stopping)
+			fail("stopped");
+		else
+			fail("stream %s: %s", stream < c.plan.streams ? name_of(stream) : "?",
+			     r->why < ARRAY_LEN(why) ? why[r->why] : why[0]);
 		return false;
 	}
 	return true;

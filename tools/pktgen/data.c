@@ -16,7 +16,8 @@
 #include "tools/pktgen/send.h"
 
 /* How long a ring may take to become empty, when a run begins behind other packets of ours. */
-#define OPEN_NS 100000000ull
+#define OPEN_NS 3000000000ull
+#define OPEN_AGAIN_NS 1000000 /* it is looked at */
 
 static const struct view *view;
 static const struct run_order *order; /* in the snapshot; NULL: there was no memory for it */
@@ -24,6 +25,7 @@ static struct run_result *result;
 static struct judge judge;
 static uint32_t captured; /* the ports, by bit, while the run is on */
 static uint64_t waiting_since; /* an order waits for the rings to be empty; 0: none does */
+static uint64_t open_again;    /* when it looks at them again */
 static bool ready;   /* an order is prepared, and waits for the other cores */
 static struct pkt probe; /* waits for room; data NULL: none does */
 static bool sending;
@@ -76,27 +78,29 @@ static void state(enum run_state s)
 	__atomic_store_n(&result->state, s, __ATOMIC_RELEASE);
 }
 
+/* A core at work has the order's number, or the control program began anew and has forgotten it. */
+static bool is_to_stop(void)
+{
+	return __atomic_load_n(&order->stop, __ATOMIC_RELAXED) == result->number ||
+	       __atomic_load_n(&order->number, __ATOMIC_RELAXED) != result->number;
+}
+
 /* Prepares the order that is in force, or puts it off a little. */
 static void prepare(void)
 {
 	unsigned stream = 0;
 	enum run_why why = send_prepare(order, result, &stream);
 	bool late = self.now_tsc - waiting_since > clock_ticks(&self.clock, OPEN_NS);
-	if (why == RUN_WHY_BUSY && !late)
+	if (why == RUN_WHY_BUSY && !late && !is_to_stop()) {
+		open_again = self.now_tsc + clock_ticks(&self.clock, OPEN_AGAIN_NS);
 		return;
+	}
 	waiting_since = 0;
 	ready = why == RUN_WHY_NOT;
 	core_stay_awake(ready);
 	result->why = why;
 	result->refused_stream = stream;
 	state(ready ? RUN_READY : RUN_REFUSED);
-}
-
-/* A core at work has the order's number, or the control program began anew and has forgotten it. */
-static bool is_to_stop(void)
-{
-	return __atomic_load_n(&order->stop, __ATOMIC_RELAXED) == result->number ||
-	       __atomic_load_n(&order->number, __ATOMIC_RELAXED) != result->number;
 }
 
 /* Begins once all cores are ready, or there is to be nothing. */
@@ -154,12 +158,12 @@ static uint64_t data_timer(void)
 {
 	if (probe.data)
 		send_probe();
-	if (waiting_since)
+	if (waiting_since && self.now_tsc >= open_again)
 		prepare();
 	if (ready)
 		begin();
 	if (!sending)
-		return waiting_since || ready ? self.now_tsc : UINT64_MAX;
+		return ready ? self.now_tsc : waiting_since ? open_again : UINT64_MAX;
 	if (is_to_stop())
 		send_stop();
 	/* The clock has just been read for the turn, unless frames were judged since. A reading

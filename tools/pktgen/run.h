@@ -12,7 +12,7 @@
  *
  *     state          meaning                                         becomes
  *     RUN_NONE       no order since the program started              RUN_PREPARING
- *     RUN_PREPARING  makes its frames                                RUN_READY, RUN_REFUSED
+ *     RUN_PREPARING  makes its frames, once its rings are empty      RUN_READY, RUN_REFUSED
  *     RUN_READY      waits for begin_tsc                             RUN_ON
  *     RUN_ON         sends                                           RUN_SENT
  *     RUN_SENT       nothing more is sent, all frames left the ring  RUN_PREPARING by the next order
