@@ -1084,3 +1084,19 @@ def test_a_ring_that_nobody_empties(make):
     frames = g.take_all(0)
     assert len(frames) == 6 and ARP in Ether(frames[0]), g.text
     assert "sent 5 frames" in g.text[14:] and "INVALID" not in g.text
+
+
+def test_a_full_ring_comes_to_an_end(make):
+    """A ring of jumbo frames takes its time at 10 Mbit/s: 7.5 s, and 3 s more are waited."""
+    g = make(script("line eth0 10Mbps\n" + STREAM + " size 9220\n rate 100pps\n"))
+    for wait, ends in ((6 * SECOND, True), (12 * SECOND, False)):
+        start(g, 1)
+        g.time(900 * MS)
+        g.command("room 0 0")
+        g.time(150 * MS)
+        g.command("away %d" % wait)
+        g.time(20 * MS)
+        assert ("does not come to an end" in g.text) != ends
+        g.command("room 0 -1")
+        g.time(SECOND)
+        assert len(g.take_all(0)) == 100 and "sent 100 frames" in g.text

@@ -5,7 +5,9 @@
 #include "control/resolve.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
+#include "lib/number.h"
 #include "tools/pktgen/traces.h"
+#include "tools/pktgen/wide.h"
 
 #define MS 1000000ull
 #define TURN_NS (5 * MS)
@@ -14,7 +16,7 @@
 #define TELL_AGAIN_NS (50 * MS)
 #define TELL_NS (5000 * MS)    /* no answer from a core for so long: it has failed */
 #define LEAD_NS (10 * MS)      /* from all are ready to the first frame */
-#define OVERDUE_NS (3000 * MS) /* after the end, for the rings to become empty */
+#define OVERDUE_NS (3000 * MS) /* after the end, beside what full rings take to become empty */
 
 static struct {
 	enum conduct_state state;
@@ -380,6 +382,30 @@ static void turn_order(void)
 	}
 }
 
+static unsigned longest_frame(const struct plan_stream *s)
+{
+	unsigned len = s->replay.file[0] ? PLAN_FRAME_MAX : 0;
+	for (unsigned i = 0; i < s->sizes; i++)
+		len = u32_max(len, s->size[i]);
+	return len;
+}
+
+/* What full rings of the slowest stream take to become empty: one, at the rate that the card keeps,
+ * or those of all cores, at line rate. At 10 Mbit/s a ring of jumbo frames takes 7.5 s. */
+static uint64_t drain_ns(void)
+{
+	uint64_t most = 0;
+	for (unsigned i = 0; i < c.plan.streams; i++) {
+		const struct plan_stream *s = &c.plan.stream[i];
+		uint64_t bps = c.card_kbps[i] ? conduct_card_bps(i) : order()->line_bps[s->port];
+		uint64_t frames = NIC_SLOTS_MAX * (c.card_kbps[i] ? 1ull : cores());
+		uint64_t bits = 8 * frames * (longest_frame(s) + PLAN_FCS_BYTES + PLAN_WIRE_BYTES);
+		uint64_t ns = bps ? wide_mul_div(bits, 1000 * MS, bps) : 0;
+		most = ns > most ? ns : most;
+	}
+	return most;
+}
+
 static void turn_run(void)
 {
 	bool acted;
@@ -390,7 +416,7 @@ static void turn_run(void)
 	if (acted && !(states & BUSY)) {
 		enter(CONDUCT_SETTLE);
 	} else if (o->end_tsc != UINT64_MAX && clock_tsc() > o->end_tsc &&
-	           past(o->end_tsc, OVERDUE_NS)) {
+	           past(o->end_tsc, OVERDUE_NS + drain_ns())) {
 		fail("a data core does not come to an end: does a port stand still?");
 	} else if (!acted) {
 		fail("a data core was restarted");
