@@ -151,6 +151,35 @@ def test_report_of_a_valid_run(tmp_path, rate, catch_up, code):
     assert stream["pacing_error"]["count"] == 300
 
 
+PROBED = """\
+catch-up 10s
+answer eth1 198.51.100.0/24
+probe eth0 to eth1 %s 198.51.100.77 every 5ms
+stream a
+ port eth0 to eth1
+ udp %s port 5000 198.51.100.77 port 6000
+ rate 200pps
+run 4s
+""" % (LEFT_HOST, LEFT_HOST)
+
+
+@pytest.mark.parametrize("nic", ["ixgbe"])
+def test_cards_time_probes_through_a_router(make_router, tmp_path):
+    """The same two images: probes go where the router sends them, and what the cards say of them is
+    less than the software says of the stream's frames, which is a part of its time."""
+    cables = ["wire:stream:unix:%s/cable%d" % (tmp_path, index) for index in (0, 1)]
+    router = make_router(router_config(extra="arp 198.51.100.77 52:54:00:48:5a:01\n"),
+                         ports=[cable + ";listen=on" for cable in cables], wait=False)
+    router.wait_ready()
+    code, data = measure(tmp_path, PROBED, "interface eth0\n ip address %s/24\n"
+                         "ip route 198.51.100.0/24 %s\n" % (LEFT_HOST, LEFT_ROUTER), *cables)
+    probe, (stream,) = data["run"]["probe"], data["run"]["streams"]
+    assert code == 0 and (probe["port"], probe["port_in"]) == (0, 1)
+    assert probe["sent"] > 5 and probe["latency"]["count"] >= probe["sent"] * 0.7, probe
+    assert 0 < probe["latency"]["min_ns"] < stream["latency"]["max_ns"]
+    assert router.balanced()["forwarded"] >= probe["latency"]["count"] + stream["received"]
+
+
 STARVED = CABLE.replace("2000pps", "500pps").replace("400 frames", "1500 frames")
 
 
