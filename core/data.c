@@ -144,15 +144,18 @@ static uint32_t common_features(const struct snapshot *s)
 static void attach(const struct snapshot *s)
 {
 	unsigned pair = s->pair_of[data_index()];
+	bool cut = false;
 	if (pair == NO_PAIR)
 		return;
+	uint32_t share = nic_rx_share(self.pool.count, s->ports);
 	for (unsigned p = 0; p < s->ports; p++) {
 		struct nic_queue *q = &queues[p];
 		stalls[p] = (struct stall){0};
 		*q = (struct nic_queue){.ops = nic_drivers[s->nic[p].driver],
 		                        .pool = &self.pool,
 		                        .cnt = &out()->nic[p],
-		                        .port = (uint8_t)p};
+		                        .port = (uint8_t)p,
+		                        .rx_buffers = share};
 		q->broken = s->nic[p].pairs == 0; /* not started, as the control core has said */
 		silent[p] = q->broken;
 		if (q->broken)
@@ -162,7 +165,11 @@ static void attach(const struct snapshot *s)
 			core_log("core %u: eth%u: cannot attach (error %d)", self.id, p, -e);
 			q->broken = silent[p] = true;
 		}
+		cut |= !q->broken && q->rx_buffers == share;
 	}
+	if (cut)
+		core_log("core %u: memory for %u packets: receive rings have room for %u each", self.id,
+		         self.pool.count, share);
 	attached = s->ports;
 }
 
@@ -359,8 +366,10 @@ static bool poll_inject(void)
 		if (likely(!m))
 			break;
 		any = true;
-		if (m->port >= attached || m->len > core_frame_max() || !pkt_alloc(&self.pool, &p)) {
+		if (m->port >= attached || m->len > core_frame_max()) {
 			count(CNT_originated_drop_tx);
+		} else if (!pkt_alloc(&self.pool, &p)) {
+			count(CNT_originated_drop_no_buffer);
 		} else {
 			uint32_t kind = m->kind, arg = m->arg;
 			p.len = m->len;

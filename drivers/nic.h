@@ -57,6 +57,7 @@
 
 #include "hal/clock.h"
 #include "hal/pci.h"
+#include "lib/number.h"
 #include "lib/pkt.h"
 #include "lib/types.h"
 
@@ -162,10 +163,24 @@ struct nic_queue {
 	struct bufpool *pool;     /* of this core, for all its ports */
 	struct nic_counters *cnt; /* not zeroed: they go on from the last attach */
 	uint8_t port;             /* goes into every received packet */
+	uint32_t rx_buffers;      /* most that may wait for frames in its ring, nic_rx_share(): attach
+	                           * makes it less where the ring has fewer places */
 	/* by the driver */
 	bool broken; /* the device broke the protocol (rule 4) */
 	uint64_t priv[40];
 };
+
+#define NIC_RX_BUFFERS_MIN 8 /* of a ring */
+
+/*
+ * Each receive ring's part of a core's buffers, of which all rings together have half: the others
+ * are for what is processed, waits to be sent, or is made here. Else, in a machine of many ports
+ * and little memory, the rings would take all of them, and nothing of our own could be sent.
+ */
+static inline uint32_t nic_rx_share(uint32_t buffers, unsigned ports)
+{
+	return u32_max(buffers / 2 / ports, NIC_RX_BUFFERS_MIN);
+}
 
 /* A frame that a slot of the transmit ring sends (nic_ops.slots_put). */
 struct nic_slot {
@@ -249,8 +264,9 @@ struct nic_ops {
 	void (*stats)(struct nic *nic, struct nic_stats *sum);
 
 	/*
-	 * Takes over pair `pair`, whose rings lie in mem, and posts receive buffers from q->pool,
-	 * as many as the rings and the pool have. After an error the queue counts as broken.
+	 * Takes over pair `pair`, whose rings lie in mem, and posts receive buffers from q->pool, as
+	 * many as the ring, q->rx_buffers and the pool have; never more than the former two. After
+	 * an error the queue counts as broken.
 	 */
 	int (*attach)(struct nic_queue *q, const struct nic_shared *shared, unsigned pair, void *mem);
 

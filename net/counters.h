@@ -195,6 +195,7 @@
 	X(tcp_black_hole, INFO, "times a smaller MTU was tried because nothing came through") \
 	X(tcp_no_buffer, INFO, "segments that could not be made: no buffer") \
 	X(originated_drop_tx, INFO, "own packets that could not leave: a full ring, a dead link, no route") \
+	X(originated_drop_no_buffer, INFO, "own packets for which there was no buffer") \
 	X(punted, INFO, "received frames handed from a data core to the control core") \
 	X(punt_taken, INFO, "of these, frames the control core has taken") \
 	X(injected, INFO, "frames handed from the control core to a data core")

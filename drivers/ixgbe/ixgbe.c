@@ -187,7 +187,8 @@ static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned
 	struct pair *p = pair_of(q);
 	if (q->pool->stride != s->buf_bytes)
 		return E_INVAL; /* the device would write past them */
-	ixgbe_rx_init(&p->rx, mem, IXGBE_RING_SIZE, q->pool);
+	ixgbe_rx_init(&p->rx, mem, IXGBE_RING_SIZE, q->rx_buffers, q->pool);
+	q->rx_buffers = p->rx.most;
 	ixgbe_tx_init(&p->tx, mem, IXGBE_RING_SIZE, IXGBE_COMPLETION);
 	p->rx.tail_reg = ixgbe_reg_at(regs, IXGBE_RDT, pair);
 	p->tx.tail_reg = ixgbe_reg_at(regs, IXGBE_TDT, pair);

@@ -36,15 +36,18 @@ struct ixgbe_layout ixgbe_layout(unsigned size)
 	return l;
 }
 
-void ixgbe_rx_init(struct ixgbe_rx *r, void *mem, unsigned size, const struct bufpool *pool)
+void ixgbe_rx_init(struct ixgbe_rx *r, void *mem, unsigned size, uint32_t most,
+                   const struct bufpool *pool)
 {
+	most = u32_min(most, size - 1);
 	struct ixgbe_layout l = ixgbe_layout(size);
 	uint8_t *base = mem;
 	*r = (struct ixgbe_rx){
 		.desc = (union ixgbe_rx_desc *)(void *)(base + l.rx_desc),
 		.owner = (uint32_t *)(void *)(base + l.rx_owner),
 		.mask = size - 1,
-		.bulk = IXGBE_RX_BULK < size / 4 ? IXGBE_RX_BULK : size / 4,
+		.most = most,
+		.bulk = u32_min(IXGBE_RX_BULK, (most + 1) / 4),
 		.plain_room = pool->stride - IXGBE_RX_OFFSET,
 		.suspect = UINT32_MAX,
 	};
@@ -52,7 +55,7 @@ void ixgbe_rx_init(struct ixgbe_rx *r, void *mem, unsigned size, const struct bu
 
 /* --- refill --- */
 
-/* Gives buffers to all descriptors without one, as far as the pool goes. */
+/* Gives buffers to the `places` descriptors that are to have some, as far as the pool goes. */
 static inline void give_all(struct ixgbe_rx *r, struct bufpool *pool, uint32_t places)
 {
 	uint32_t n = places < pool->free ? places : pool->free, tail = r->tail, mask = r->mask;
@@ -86,7 +89,7 @@ static inline void tell(struct ixgbe_rx *r, struct nic_counters *cnt)
 static inline void refill(struct ixgbe_rx *r, struct bufpool *pool, struct nic_counters *cnt,
                           uint32_t moved)
 {
-	uint32_t places = r->head + r->mask - r->tail;
+	uint32_t places = r->head + r->most - r->tail;
 	if (likely(places < r->bulk))
 		return;
 	if (unlikely(pool->free < places && moved))

@@ -15,8 +15,8 @@
  *
  * Invariants
  * 1. rx: descriptors [head, told) are the device's, [told, tail) have a buffer and the device does
- *    not know yet, [tail, head + size - 1) have none. owner[] is the buffer of each in
- *    [head, tail).
+ *    not know yet, [tail, head + most) have none, and others shall have none. owner[] is the
+ *    buffer of each in [head, tail).
  * 2. rx: the tail register is written once for at least `bulk` new descriptors, or when the device
  *    has fewer than that left: a write costs as much as several packets. At most once a burst.
  * 3. tx: descriptors [tail, head) are the device's. owner[] of a frame's last descriptor is its
@@ -89,6 +89,7 @@ struct ixgbe_rx {
 	uint32_t head;       /* next to be looked at */
 	uint32_t tail;       /* next to be given a buffer */
 	uint32_t told;       /* what the tail register says */
+	uint32_t most;       /* descriptors with a buffer, below size */
 	uint32_t bulk;
 	uint32_t plain_room; /* bytes the device may write into one buffer; 0 while a frame is
 	                        gathered or dropped: one comparison finds all that is not plain */
@@ -125,12 +126,15 @@ struct ixgbe_layout {
 };
 struct ixgbe_layout ixgbe_layout(unsigned size);
 
-/* Rings of `size` descriptors (a power of two) in zeroed memory. The caller then sets what is not
- * memory: tail_reg; rx: csum_mask, vlan_mask, port. */
-void ixgbe_rx_init(struct ixgbe_rx *r, void *mem, unsigned size, const struct bufpool *pool);
+/* Rings of `size` descriptors (a power of two) in zeroed memory; rx: `most` of them, or all but one,
+ * shall have buffers. The caller then sets what is not memory: tail_reg; rx: csum_mask, vlan_mask,
+ * port. */
+void ixgbe_rx_init(struct ixgbe_rx *r, void *mem, unsigned size, uint32_t most,
+                   const struct bufpool *pool);
 void ixgbe_tx_init(struct ixgbe_tx *r, void *mem, unsigned size, enum ixgbe_completion completion);
 
-/* Gives every descriptor a buffer, or as many as the pool has, and tells the device. */
+/* Gives buffers to as many descriptors as shall have some, or as the pool has, and tells the
+ * device. */
 void ixgbe_rx_fill(struct ixgbe_rx *r, struct bufpool *pool, struct nic_counters *cnt);
 
 /* As nic_ops.rx_burst. */

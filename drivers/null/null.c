@@ -100,6 +100,7 @@ static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned
 	const struct identity *id = (const void *)shared->priv;
 	(void)pair;
 	(void)mem;
+	q->rx_buffers = 0; /* there is no ring */
 	f->silent = id->sink;
 	memcpy(f->bytes, id->mac, sizeof id->mac);
 	memcpy(f->bytes + 6, rest, sizeof rest);

@@ -180,13 +180,14 @@ COLD static void refill_missing(struct virtio_ring *r, struct bufpool *pool,
 	}
 }
 
-void virtio_rx_fill(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt)
+void virtio_rx_fill(struct virtio_ring *r, uint32_t most, struct bufpool *pool,
+                    struct nic_counters *cnt)
 {
 	for (unsigned i = 0; i < r->size; i++) {
 		r->desc[i].len = (uint32_t)(buf_room(pool) + HDR_BYTES);
 		r->desc[i].flags = VIRTQ_DESC_F_WRITE;
 	}
-	r->missing = r->size;
+	r->most = r->missing = (uint16_t)u32_min(most, r->size);
 	refill_missing(r, pool, cnt);
 	publish(r, cnt);
 }
@@ -318,7 +319,7 @@ unsigned virtio_rx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic
 {
 	unsigned waiting = used_waiting(r, broken);
 	if (waiting == 0) {
-		if (unlikely(r->head == r->tail && r->missing < r->size)) {
+		if (unlikely(r->head == r->tail && r->missing < r->most)) {
 			*broken = true; /* all returned by the index, some never by id: deaf */
 		} else if (unlikely(r->missing && pool->free && !*broken)) {
 			refill_missing(r, pool, cnt);

@@ -77,7 +77,8 @@ struct virtio_ring {
 	uint16_t next;           /* tx: next descriptor we fill */
 	uint16_t done;           /* tx: descriptors before this one are free again */
 	uint16_t stale;          /* tx: places of avail from head on that are to be written */
-	uint16_t missing;        /* rx: descriptors without a buffer */
+	uint16_t most;           /* rx: descriptors that are to have a buffer */
+	uint16_t missing;        /* rx: those of them without one */
 	uint8_t port;            /* rx: goes into every packet */
 	bool notify;             /* the device wants to be told, as of our last look at used.flags */
 	bool csum;               /* tx: the device completes checksums (VIRTIO_NET_F_CSUM) */
@@ -102,8 +103,10 @@ void virtio_ring_layout(struct virtio_ring *r, void *mem, unsigned size);
 /* The same, and prepares the zeroed memory: nothing available, interrupts off. */
 void virtio_ring_init(struct virtio_ring *r, void *mem, unsigned size);
 
-/* Gives every descriptor a buffer (or as many as the pool has) and makes them available. */
-void virtio_rx_fill(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt);
+/* Gives every descriptor a buffer (or `most` of them, or as many as the pool has) and makes them
+ * available. */
+void virtio_rx_fill(struct virtio_ring *r, uint32_t most, struct bufpool *pool,
+                    struct nic_counters *cnt);
 
 /*
  * Up to max received frames into v, buffers replaced from the pool. A broken ring sets *broken.

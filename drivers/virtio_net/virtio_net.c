@@ -531,7 +531,8 @@ static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned
 	p->tx.csum = s->tx_csum;
 	p->tx.ecn = s->tx_ecn;
 	p->irq = s->irq;
-	virtio_rx_fill(&p->rx, q->pool, q->cnt);
+	virtio_rx_fill(&p->rx, q->rx_buffers, q->pool, q->cnt);
+	q->rx_buffers = p->rx.most;
 	return E_OK;
 }
 

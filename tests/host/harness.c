@@ -204,6 +204,7 @@ static int nic_attach(struct nic_queue *q, const struct nic_shared *shared, unsi
 	(void)pair;
 	(void)mem;
 	q->priv[0] = shared->priv[0];
+	q->rx_buffers = 0; /* frames have their own memory while they wait */
 	slots_reset(&wires[q->priv[0]]);
 	return E_OK;
 }

@@ -129,7 +129,7 @@ def test_sixteen_ports(make_router, tmp_path):
     frames, cores = 600, 3
     streams = [STEADY[i % len(STEADY)] for i in range(16)]
     machine = generator(make_router, tmp_path, script(streams, "1kpps", frames), CONFIG,
-                        ports=["wire:sink;outside=on"] * 16, cpus=cores + 1, memory="512M")
+                        ports=["wire:sink;outside=on"] * 16, cpus=cores + 1)
     start(machine, 60)
     ports = machine.model("stats")["ports"]
     for port, (_, expected) in enumerate(streams):

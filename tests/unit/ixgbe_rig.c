@@ -161,6 +161,12 @@ void device_report(void)
 
 void start(unsigned size, unsigned buffers, uint32_t stride, enum ixgbe_completion completion)
 {
+	start_sharing(size, buffers, stride, completion, size);
+}
+
+void start_sharing(unsigned size, unsigned buffers, uint32_t stride,
+                   enum ixgbe_completion completion, uint32_t most)
+{
 	uint8_t *memory = (uint8_t *)(uintptr_t)MEMORY_WINDOW;
 	assert_true(buffers <= BUFS_MAX);
 	guest_open();
@@ -181,7 +187,7 @@ void start(unsigned size, unsigned buffers, uint32_t stride, enum ixgbe_completi
 	w.written_head = rings + l.written_head;
 	bufpool_init(&w.pool, base, w.stack, buffers, stride);
 	hand_empty(&w.pool);
-	ixgbe_rx_init(&w.rx, rings, size, &w.pool);
+	ixgbe_rx_init(&w.rx, rings, size, most, &w.pool);
 	ixgbe_tx_init(&w.tx, rings, size, completion);
 	w.rx.tail_reg = &tails[0];
 	w.tx.tail_reg = &tails[1];

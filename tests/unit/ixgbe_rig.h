@@ -44,6 +44,10 @@ extern struct world {
 /* Zeroed rings, a fresh pool, first fill. */
 void start(unsigned size, unsigned buffers, uint32_t stride, enum ixgbe_completion completion);
 
+/* The same, with `most` buffers in the receive ring. */
+void start_sharing(unsigned size, unsigned buffers, uint32_t stride,
+                   enum ixgbe_completion completion, uint32_t most);
+
 /* Descriptors the device may fill. */
 unsigned device_room(void);
 /* Where the next frame goes; fails the test when the device has no descriptor. */

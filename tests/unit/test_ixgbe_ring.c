@@ -104,6 +104,26 @@ static void tail_is_written_in_bulk(void **s)
 	assert_int_equal(w.rx_writes, writes);
 }
 
+/* However many rings a core's pool feeds, half of it is left; and each ring goes round. */
+static void rx_takes_its_share(void **s)
+{
+	(void)s;
+	assert_int_equal(nic_rx_share(10240, 16), 320);
+	assert_int_equal(nic_rx_share(40, 16), NIC_RX_BUFFERS_MIN);
+	for (unsigned ports = 1; ports <= 6; ports++) {
+		uint32_t most = nic_rx_share(100, ports);
+		start_sharing(64, 100, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK, most);
+		assert_int_equal(w.pool.free, 100 - most);
+		for (uint32_t seq = 0; seq < 500; seq++) {
+			device_receive(seq);
+			assert_int_equal(rx(256), 1);
+			assert_in_range(device_room(), most - most / 4, most);
+			let_go();
+			assert_true(w.pool.free >= 100 - most);
+		}
+	}
+}
+
 static void rx_pool_runs_dry_and_recovers(void **s)
 {
 	(void)s;
@@ -784,6 +804,7 @@ int main(void)
 		cmocka_unit_test_teardown(rx_in_order, teardown),
 		cmocka_unit_test_teardown(rx_takes_no_more_than_asked, teardown),
 		cmocka_unit_test_teardown(tail_is_written_in_bulk, teardown),
+		cmocka_unit_test_teardown(rx_takes_its_share, teardown),
 		cmocka_unit_test_teardown(rx_pool_runs_dry_and_recovers, teardown),
 		cmocka_unit_test_teardown(rx_checksum_flags, teardown),
 		cmocka_unit_test_teardown(rx_vlan, teardown),

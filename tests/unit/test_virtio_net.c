@@ -197,7 +197,8 @@ static int start(unsigned pairs)
 
 static struct nic_queue up_and_attach(unsigned pairs, unsigned pair)
 {
-	struct nic_queue q = {.ops = &virtio_net_ops, .pool = &pool, .cnt = &cnt};
+	struct nic_queue q = {.ops = &virtio_net_ops, .pool = &pool, .cnt = &cnt,
+	                     .rx_buffers = UINT32_MAX};
 	assert_int_equal(probe(), E_OK);
 	assert_int_equal(start(pairs), E_OK);
 	assert_int_equal(virtio_net_ops.attach(&q, &shared, pair, ring_of(pair)), E_OK);

@@ -88,7 +88,7 @@ void start(unsigned size, unsigned buffers)
 	w.rx.in_order = w.tx.in_order = in_order;
 	device_init(&w.drx, &w.rx, true);
 	device_init(&w.dtx, &w.tx, false);
-	virtio_rx_fill(&w.rx, &w.pool, &w.cnt);
+	virtio_rx_fill(&w.rx, UINT32_MAX, &w.pool, &w.cnt);
 	idle_turns(2);
 }
 
