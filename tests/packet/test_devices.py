@@ -111,6 +111,17 @@ def test_no_sleep_while_packets_wait(m):
     assert naps(m) is not None and len(m.take_all(1)) == 1
 
 
+def test_no_buffer_for_our_own(m):
+    """What the machine itself would send is counted by what it lacked: here both announcements of a
+    link that has come up (RFC 5227 2.3)."""
+    m.link(0, False)
+    m.command("reserve 0")
+    m.link(0, True)
+    m.time(5 * SECOND)
+    m.command("reserve -1")
+    assert m.counted()["originated_drop_no_buffer"] == 2, m.counted()
+
+
 def test_queue_that_breaks_in_sending(m):
     """Said once, the queue is used no more (the harness sees to that); the other port lives, and a
     restart of the ports mends it."""
