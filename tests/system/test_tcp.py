@@ -408,7 +408,7 @@ def test_core_restarts(make_server, cpus, core):
 def test_million_connections_in_1GiB(make_server):
     """There is room for them, it is not touched before they come, and nothing is slower for it."""
     server = make_server(CONFIG + "tcp connections 1000000\n", "--memory", "1G")
-    assert server.tcp()["capacity"] == 1000000
+    eventually(lambda: server.tcp()["capacity"] == 1000000, 10, "the data core says so")
     assert "TCP connections only" not in server.router.text
     clients = [server.open() for _ in range(200)]
     for client in clients:
