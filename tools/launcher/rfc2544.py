@@ -93,6 +93,9 @@ def _test(options, steps, stack):
         print("\n" + file.read())
     _check(router)
     print("page: %s" % os.path.join(options.output, "report.html"))
+    if not valid:
+        print("exit code %d: not all trials were valid; the report says which, and why" %
+              EXIT_INVALID)
     return 0 if valid else EXIT_INVALID
 
 
