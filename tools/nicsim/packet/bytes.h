@@ -14,6 +14,11 @@ static inline uint32_t be32(const uint8_t *p)
 	return be16(p) << 16 | be16(p + 2);
 }
 
+static inline uint64_t be64(const uint8_t *p)
+{
+	return (uint64_t)be32(p) << 32 | be32(p + 4);
+}
+
 static inline void put_be16(uint8_t *p, uint32_t v)
 {
 	p[0] = (uint8_t)(v >> 8);
@@ -24,6 +29,12 @@ static inline void put_be32(uint8_t *p, uint32_t v)
 {
 	put_be16(p, v >> 16);
 	put_be16(p + 2, v);
+}
+
+static inline void put_be64(uint8_t *p, uint64_t v)
+{
+	put_be32(p, (uint32_t)(v >> 32));
+	put_be32(p + 4, (uint32_t)v);
 }
 
 #endif

@@ -1,0 +1,264 @@
+/*
+ * A Mellanox ConnectX-5 as a device model, from the "Mellanox Adapters Programmer's Reference
+ * Manual" (spec.h): one physical function of one 100 GbE port.
+ *
+ * This file: identity, reset, initialisation segment, and where each register access goes. The rest:
+ *
+ *   spec.h, field.h   registers, layouts       cmd.c       the command queue
+ *   state.h           what files share         commands.c  the list of commands
+ *   caps.c            capabilities             hca.c       bring-up, pages
+ *
+ * Invariants
+ * 1. Nothing of the guest is believed: a number names an object of the right kind that is there, or
+ *    the command is refused; each address goes through model_dma.
+ * 2. A command checks everything before it changes anything.
+ * 3. What the guest waits for, the byte with the owner bit, is stored last, with release order.
+ *
+ * Deliberately missing: everything but Ethernet (QPs, RDMA, SRQs), virtual functions and the
+ * e-switch, striding and linked-list receive queues, LRO, tunnels, cryptography, time stamps of real
+ * time, CQE compression, the vendor-specific capability with which firmware is flashed.
+ */
+#include "tools/nicsim/mlx5/mlx5.h"
+
+#include <string.h>
+
+#include "tools/nicsim/json.h"
+#include "tools/nicsim/mlx5/state.h"
+
+#define BOOT_NS      20000000 /* from power-on until the firmware takes a command queue */
+#define ACCEPT_NS    1000000  /* from then until it serves the queue */
+#define HEARTBEAT_NS 10000000 /* the health counter's step */
+#define FW_MAJOR     16u
+#define FW_MINOR     35u
+#define FW_SUBMINOR  2000u
+
+static const struct reg_row rows[] = {
+#define ROW(name, offset, ...) {#name, offset, __VA_ARGS__},
+	MLX5_REGS(ROW)
+#undef ROW
+	{0},
+};
+
+static const struct fault_kind faults[FAULTS_OF_MLX5 + 1] = {
+	[FAULT_INITIALIZING] = {"initializing-stuck", NULL, 0, "INITIALIZING never clears"},
+	[FAULT_COMMAND_TIMEOUT] = {"command-timeout", "N", 10, "one command in N never ends"},
+	[FAULT_COMMAND_STATUS] = {"command-status", "N", 10,
+                                  "one command in N fails with an internal error"},
+	[FAULT_COMMAND_DELIVERY] = {"command-delivery", "N", 10, "one command in N is not understood"},
+	[FAULT_HEALTH_STUCK] = {"health-stuck", NULL, 0, "the health counter stands still"},
+	[FAULT_HEALTH_SYNDROME] = {"health-syndrome", NULL, 0, "the firmware reports an internal error"},
+	[FAULTS_OF_MLX5] = {0},
+};
+
+/* --- reset --- */
+
+static void set(struct model *m, uint32_t offset, uint32_t value)
+{
+	put_be32(registers(m) + offset, value);
+}
+
+static void busy(struct model *m, uint64_t ns)
+{
+	nic_of(m)->ready_due = m->now + ns;
+	set(m, INITIALIZING, INITIALIZING_BUSY);
+}
+
+static void reset_all(struct model *m)
+{
+	hca_reset(m);
+	cmd_reset(m);
+	caps_reset(m);
+}
+
+static void nic_reset(struct model *m)
+{
+	nic_of(m)->born = m->now;
+	memset(registers(m), 0, UAR_AT);
+	set(m, FW_REV, FW_MINOR << 16 | FW_MAJOR);
+	set(m, CMDIF_REV, CMDIF_REVISION << 16 | FW_SUBMINOR);
+	set(m, CMDQ_ADDR_L, CMDQ_LOG_SIZE << 4 | CMDQ_LOG_STRIDE);
+	set(m, HEALTH + HEALTH_FW_VER, FW_MAJOR << 24 | FW_MINOR << 16 | FW_SUBMINOR);
+	busy(m, BOOT_NS);
+	reset_all(m);
+}
+
+static void ready_work(struct model *m)
+{
+	struct nic *n = nic_of(m);
+	if (n->ready_due == 0 || n->ready_due > m->now || model_fault(m, FAULT_INITIALIZING))
+		return;
+	n->ready_due = 0;
+	set(m, INITIALIZING, 0);
+}
+
+/* --- the initialisation segment --- */
+
+/* What is a clock is made when it is read. */
+static void refresh(struct model *m)
+{
+	const struct nic *n = nic_of(m);
+	const uint64_t up = m->now - n->born;
+	const uint64_t cycles = up * (TIMER_KHZ / 31250) / (1000000 / 31250);
+	const uint64_t alive = model_fault(m, FAULT_HEALTH_STUCK) ? n->stuck_at : m->now;
+	set(m, TIMER_H, (uint32_t)(cycles >> 32));
+	set(m, TIMER_L, (uint32_t)cycles);
+	set(m, HEALTH_COUNTER, (uint32_t)((alive - n->born) / HEARTBEAT_NS));
+}
+
+/*
+ * The queue's address is complete with its low half. nic_interface is how a driver that cannot get
+ * through any more lets go of the device: it forgets everything.
+ */
+static void queue_write(struct model *m, uint32_t value)
+{
+	struct nic *n = nic_of(m);
+	const uint32_t size = CMDQ_LOG_SIZE << 4 | CMDQ_LOG_STRIDE;
+	set(m, CMDQ_ADDR_L, (value & 0xffffff00) | size);
+	if (value & CMDQ_INTERFACE) {
+		reset_all(m);
+		return;
+	}
+	n->queue = (uint64_t)be32(registers(m) + CMDQ_ADDR_H) << 32 | (value & 0xfffff000);
+	busy(m, ACCEPT_NS);
+}
+
+static void segment_write(struct model *m, uint32_t at, uint32_t value)
+{
+	ready_work(m);
+	if (nic_of(m)->ready_due) {
+		model_violation(m, "%s written while INITIALIZING", model_reg(m, at).row->name);
+		return;
+	}
+	switch (at) {
+	case CMDQ_ADDR_H:
+		set(m, CMDQ_ADDR_H, value);
+		break;
+	case CMDQ_ADDR_L:
+		queue_write(m, value);
+		break;
+	case CMD_DOORBELL:
+		cmd_doorbell(m, value);
+		break;
+	}
+}
+
+/* --- the contract --- */
+
+/* Reads may be of any size: drivers read single bytes of the health buffer. */
+static uint64_t nic_read(struct model *m, unsigned bar, uint64_t offset, unsigned bytes)
+{
+	uint64_t value = 0;
+	if (bar != 0 || offset >= UAR_AT || bytes > UAR_AT - offset)
+		return 0; /* UAR pages are write-only */
+	ready_work(m);
+	refresh(m);
+	memcpy(&value, registers(m) + offset, bytes);
+	return value;
+}
+
+static void write32(struct model *m, uint32_t at, uint32_t value)
+{
+	const struct reg_row *row = model_reg(m, at).row;
+	if (row == NULL || row->access == REG_RO)
+		return;
+	if (at < UAR_AT)
+		segment_write(m, at, value);
+}
+
+static void nic_write(struct model *m, unsigned bar, uint64_t offset, unsigned bytes, uint64_t value)
+{
+	if (bar != 0 || offset >= BAR_BYTES || bytes > BAR_BYTES - offset)
+		return;
+	if (bytes < 4 || offset % 4) {
+		model_violation(m, "write of %u bytes at 0x%05x: registers take 32 bits, aligned",
+		                bytes, (unsigned)offset);
+		return;
+	}
+	for (unsigned i = 0; i < bytes; i += 4)
+		write32(m, (uint32_t)offset + i, __builtin_bswap32((uint32_t)(value >> 8 * i)));
+}
+
+static unsigned nic_rx_room(struct model *m, unsigned max)
+{
+	(void)m;
+	return max;
+}
+
+static void nic_receive(struct model *m, const struct frame *v, unsigned count)
+{
+	(void)m;
+	(void)v;
+	(void)count;
+}
+
+static bool nic_work(struct model *m)
+{
+	ready_work(m);
+	cmd_work(m);
+	return false;
+}
+
+static uint64_t nic_deadline(struct model *m)
+{
+	const struct nic *n = nic_of(m);
+	if (n->ready_due)
+		return model_fault(m, FAULT_INITIALIZING) ? NEVER : n->ready_due;
+	return cmd_deadline(m);
+}
+
+static void nic_carrier(struct model *m)
+{
+	(void)m;
+}
+
+static void nic_fault(struct model *m, unsigned index)
+{
+	if (index == FAULT_HEALTH_STUCK)
+		nic_of(m)->stuck_at = m->now;
+	if (index == FAULT_HEALTH_SYNDROME)
+		registers(m)[HEALTH + HEALTH_SYNDROME] = model_fault(m, index) ? HEALTH_FW_ERROR : 0;
+}
+
+static void nic_stats(struct model *m, struct json *j)
+{
+	const struct nic *n = nic_of(m);
+	json_u64(j, "commands", n->commands);
+	json_u64(j, "commands_refused", n->commands_refused);
+	json_u64(j, "pages", n->pages);
+}
+
+const struct model_ops connectx5_ops = {
+	.name = "mlx5",
+	.title = "Mellanox ConnectX-5 100 GbE (15b3:1017)",
+	.state_bytes = sizeof(struct nic),
+	.vendor = 0x15b3,
+	.device = 0x1017,
+	.subsystem_vendor = 0x15b3,
+	.subsystem = 0x0007,
+	.class_code = 0x020000,
+	.revision = 0,
+	.bar_bytes = {[0] = BAR_BYTES},
+	.bar_is_64 = {[0] = true},
+	.pm_cap = 0x40,
+	.pcie_cap = 0x60,
+	.msix_cap = 0x9c,
+	.pcie_speed = 3,
+	.pcie_lanes = 16,
+	.msix_vectors = VECTORS,
+	.msix_bar = 0,
+	.msix_table = MSIX_TABLE,
+	.msix_pba = MSIX_PBA,
+	.regs = rows,
+	.faults = faults,
+	.create = nic_reset,
+	.reset = nic_reset,
+	.read = nic_read,
+	.write = nic_write,
+	.rx_room = nic_rx_room,
+	.receive = nic_receive,
+	.work = nic_work,
+	.deadline = nic_deadline,
+	.carrier = nic_carrier,
+	.fault = nic_fault,
+	.stats = nic_stats,
+};

@@ -1,0 +1,9 @@
+/* model=mlx5: a port of a ConnectX-5; mlx5.c says what it is and what it leaves out. */
+#ifndef NICSIM_MLX5_H
+#define NICSIM_MLX5_H
+
+#include "tools/nicsim/model.h"
+
+extern const struct model_ops connectx5_ops;
+
+#endif
