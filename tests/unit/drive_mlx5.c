@@ -164,11 +164,11 @@ void drive_queue(enum rig_mode mode)
 
 void drive_pages(unsigned kind)
 {
-	cmd_new(0x107, 16, 16);
+	cmd_new(QUERY_PAGES, 16, 16);
 	cmd_put(IN_OP_MOD, kind);
 	assert_int_equal(cmd_run(), OK);
 	const uint32_t count = cmd_get(PAGES_COUNT);
-	cmd_new(0x108, 16 + 8 * count, 16);
+	cmd_new(MANAGE_PAGES, 16 + 8 * count, 16);
 	cmd_put(IN_OP_MOD, PAGES_GIVE);
 	cmd_put(PAGES_COUNT, count);
 	for (uint32_t i = 0; i < count; i++)
@@ -178,8 +178,8 @@ void drive_pages(unsigned kind)
 
 void drive_enable(void)
 {
-	cmd_simple(0x104, 0);
-	cmd_simple(0x10b, 1);
+	cmd_simple(ENABLE_HCA, 0);
+	cmd_simple(SET_ISSI, 1);
 	drive_pages(PAGES_BOOT);
 }
 
@@ -187,7 +187,7 @@ void drive_init(void)
 {
 	drive_enable();
 	drive_pages(PAGES_INIT);
-	cmd_simple(0x102, 0);
+	cmd_simple(INIT_HCA, 0);
 }
 
 int drive_ready(void **state)
@@ -196,4 +196,116 @@ int drive_ready(void **state)
 	drive_queue(RIG_STRICT);
 	drive_init();
 	return 0;
+}
+
+/* --- queues --- */
+
+void queue_alloc(struct queue *q, unsigned log_size, unsigned log_stride)
+{
+	const uint64_t bytes = 1ull << (log_size + log_stride);
+	memset(q, 0, sizeof *q);
+	q->log_size = log_size;
+	q->log_stride = log_stride;
+	q->pages = (uint32_t)((bytes + 4095) / 4096);
+	assert_in_range(q->pages, 1, 64);
+	for (uint32_t i = q->pages; i--;)
+		q->page[i] = rig_alloc(4096, 4096);
+	q->dbr = rig_alloc(8, 64);
+}
+
+uint8_t *queue_at(const struct queue *q, uint32_t index)
+{
+	const uint32_t at = (index & ((1u << q->log_size) - 1)) << q->log_stride;
+	return (uint8_t *)rig_mem(q->page[at / 4096], 4096) + at % 4096;
+}
+
+void queue_pas(const struct queue *q, uint32_t at)
+{
+	for (uint32_t i = 0; i < q->pages; i++)
+		put_be64(cmd.in + at + 8 * i, q->page[i]);
+	cmd.in_bytes = at + 8 * q->pages;
+}
+
+void dbr_write(const struct queue *q, unsigned at, uint32_t value)
+{
+	put_be32(rig_mem(q->dbr + at, 4), value);
+}
+
+void eq_command(struct queue *q, unsigned log_size, uint32_t uar, unsigned vector, uint64_t events)
+{
+	queue_alloc(q, log_size, 6);
+	q->uar = uar;
+	for (uint32_t i = 0; i < 1u << log_size; i++)
+		queue_at(q, i)[63] = 1;
+	cmd_new(CREATE_EQ, 0x110, 0x10);
+	cmd_put_at(EQC_AT, EQC_LOG_SIZE, log_size);
+	cmd_put_at(EQC_AT, EQC_UAR, uar);
+	cmd_put_at(EQC_AT, EQC_INTR, vector);
+	put_be64(cmd.in + EQ_EVENTS_AT, events);
+	queue_pas(q, EQ_PAS_AT);
+}
+
+void cq_command(struct queue *q, unsigned log_size, uint32_t uar, uint32_t eqn)
+{
+	queue_alloc(q, log_size, 6);
+	q->uar = uar;
+	for (uint32_t i = 0; i < 1u << log_size; i++)
+		queue_at(q, i)[63] = 0xf1;
+	cmd_new(CREATE_CQ, 0x110, 0x10);
+	cmd_put_at(CQC_AT, CQC_LOG_SIZE, log_size);
+	cmd_put_at(CQC_AT, CQC_UAR, uar);
+	cmd_put_at(CQC_AT, CQC_EQN, eqn);
+	put_be64(cmd.in + CQC_AT + CQC_DBR, q->dbr);
+	queue_pas(q, CQ_PAS_AT);
+}
+
+void queue_run(struct queue *q)
+{
+	assert_int_equal(cmd_run(), OK);
+	q->number = cmd_get(OUT_NUMBER);
+}
+
+static const uint8_t *next(struct queue *q)
+{
+	const uint8_t *entry = queue_at(q, q->ci);
+	if ((entry[63] & 1) != (q->ci >> q->log_size & 1))
+		return NULL;
+	q->ci++;
+	return entry;
+}
+
+const uint8_t *eq_next(struct queue *eq)
+{
+	return next(eq);
+}
+
+const uint8_t *cq_next(struct queue *cq)
+{
+	const uint8_t *entry = queue_at(cq, cq->ci);
+	return entry[63] >> 4 == 0xf ? NULL : next(cq); /* as the driver left it */
+}
+
+void eq_ring(const struct queue *eq, bool arm)
+{
+	dev_write(eq->uar * PAGE + (arm ? UAR_EQ_ARM : UAR_EQ_CI),
+	          eq->number << 24 | (eq->ci & 0xffffff));
+}
+
+void uar_write64(uint32_t uar, uint32_t within, uint32_t first, uint32_t second)
+{
+	dev_write(uar * PAGE + within, first);
+	dev_write(uar * PAGE + within + 4, second);
+}
+
+void cq_read_to(const struct queue *cq)
+{
+	dbr_write(cq, 0, cq->ci & 0xffffff);
+}
+
+void cq_ring(const struct queue *cq, bool solicited)
+{
+	const uint32_t word = (solicited ? CQ_SOLICITED : 0) | (cq->ci & 0xffffff);
+	cq_read_to(cq);
+	dbr_write(cq, 4, word);
+	uar_write64(cq->uar, UAR_CQ_ARM, word, cq->number);
 }

@@ -11,7 +11,7 @@
 #include "tools/nicsim/mlx5/mlx5.h"
 #include "tools/nicsim/mlx5/spec.h"
 
-enum { OK = STATUS_OK };
+#define OK STATUS_OK
 
 /* Big-endian registers. */
 uint32_t dev_read(uint32_t offset);
@@ -55,5 +55,40 @@ void drive_enable(void);
 void drive_pages(unsigned kind);
 void drive_init(void); /* all of the above to INIT_HCA */
 int drive_ready(void **state); /* power on and drive_init, as a set-up of cmocka */
+
+/* --- queues --- */
+
+/* A queue in memory, its pages in falling order, so that a page taken for the next is noticed. */
+struct queue {
+	uint32_t number;
+	unsigned log_size, log_stride;
+	uint64_t page[64];
+	uint32_t pages;
+	uint64_t dbr; /* bus address of the doorbell record */
+	uint32_t uar;
+	uint32_t ci;  /* of EQ and CQ: entries taken */
+	uint32_t pi;  /* of SQ and RQ: entries given */
+};
+
+void queue_alloc(struct queue *q, unsigned log_size, unsigned log_stride);
+uint8_t *queue_at(const struct queue *q, uint32_t index);
+/* Of a command under way: the list of pages from byte `at` on, and the input's length. */
+void queue_pas(const struct queue *q, uint32_t at);
+void dbr_write(const struct queue *q, unsigned at, uint32_t value);
+
+/* CREATE_EQ, of these events, and CREATE_CQ, filled in; the caller may spoil it before cmd_run. */
+void eq_command(struct queue *q, unsigned log_size, uint32_t uar, unsigned vector, uint64_t events);
+void cq_command(struct queue *q, unsigned log_size, uint32_t uar, uint32_t eqn);
+/* Runs what is filled in, which must succeed; the number goes to q->number. */
+void queue_run(struct queue *q);
+
+/* The next event or completion, which is taken; NULL: none. */
+const uint8_t *eq_next(struct queue *eq);
+const uint8_t *cq_next(struct queue *cq);
+void eq_ring(const struct queue *eq, bool arm);
+/* Tells the device up to where the CQ has been read, and arms it. */
+void cq_read_to(const struct queue *cq);
+void cq_ring(const struct queue *cq, bool solicited);
+void uar_write64(uint32_t uar, uint32_t within, uint32_t first, uint32_t second);
 
 #endif

@@ -106,10 +106,10 @@ static void let_go(void **s)
 static void takes_time(void **s)
 {
 	(void)s;
-	cmd_new(0x104, 16, 16);
+	cmd_new(ENABLE_HCA, 16, 16);
 	assert_true(cmd_try());
 	uint64_t before = rig.now;
-	cmd_new(0x10a, 16, 0x70);
+	cmd_new(QUERY_ISSI, 16, 0x70);
 	assert_int_equal(cmd_run(), OK);
 	assert_true(rig.now > before);
 	assert_int_equal(cmd_get(FIELD(0x6c, 31, 0)), 2);
@@ -118,9 +118,9 @@ static void takes_time(void **s)
 static void every_slot(void **s)
 {
 	(void)s;
-	cmd_simple(0x104, 0);
+	cmd_simple(ENABLE_HCA, 0);
 	for (cmd.slot = 0; cmd.slot < 32; cmd.slot++) {
-		cmd_new(0x10a, 16, 0x70);
+		cmd_new(QUERY_ISSI, 16, 0x70);
 		assert_int_equal(cmd_run(), OK);
 	}
 }
@@ -128,8 +128,8 @@ static void every_slot(void **s)
 static void mailboxes_both_ways(void **s)
 {
 	(void)s;
-	cmd_simple(0x104, 0);
-	cmd_new(0x100, 16, 16 + 4096);
+	cmd_simple(ENABLE_HCA, 0);
+	cmd_new(QUERY_HCA_CAP, 16, 16 + 4096);
 	assert_int_equal(cmd_run(), OK);
 	assert_int_equal(field_get(cmd.out + 16, FIELD(0x34, 9, 8)), 1);
 	for (unsigned i = 16 + 256; i < 16 + 4096; i++)
@@ -165,7 +165,7 @@ static void spoil_out(uint8_t *entry, uint8_t *in, uint8_t *out)
 /* A command with both kinds of mailboxes, spoilt so; its delivery status. */
 static unsigned spoil(void (*how)(uint8_t *, uint8_t *, uint8_t *), uint32_t at, uint8_t value)
 {
-	cmd_new(0x100, 0x420, 16 + 4096);
+	cmd_new(QUERY_HCA_CAP, 0x420, 16 + 4096);
 	cmd.spoil = how;
 	spoil_at = at;
 	spoil_value = value;
@@ -199,7 +199,7 @@ static void bad_entries(void **s)
 		{spoil_out, 0x23d, 0xff, DELIVERY_TOKEN, "token"},
 		{spoil_out, 0x23b, 1, DELIVERY_BLOCK_NUMBER, "numbered"},
 	};
-	cmd_simple(0x104, 0);
+	cmd_simple(ENABLE_HCA, 0);
 	assert_int_equal(spoil(NULL, 0, 0), DELIVERY_OK);
 	for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
 		assert_int_equal(spoil(bad[i].how, bad[i].at, bad[i].value), bad[i].delivery);
@@ -211,14 +211,14 @@ static void bad_entries(void **s)
 static void signatures(void **s)
 {
 	(void)s;
-	cmd_simple(0x104, 0);
-	cmd_new(0x100, 16, 16 + 4096);
+	cmd_simple(ENABLE_HCA, 0);
+	cmd_new(QUERY_HCA_CAP, 16, 16 + 4096);
 	cmd_put(IN_OP_MOD, 1);
 	assert_int_equal(cmd_run(), OK);
 	uint8_t general[256];
 	memcpy(general, cmd.out + 16, 256);
 	field_set(general, FIELD(0x40, 15, 14), 3);
-	cmd_new(0x109, 16 + 4096, 16);
+	cmd_new(SET_HCA_CAP, 16 + 4096, 16);
 	memcpy(cmd.in + 16, general, 256);
 	assert_int_equal(cmd_run(), OK);
 	cmd.sign = true;
@@ -250,18 +250,18 @@ static void unknown_and_short(void **s)
 	assert_int_equal(cmd_run(), STATUS_BAD_OP);
 	assert_int_not_equal(cmd_get(OUT_SYNDROME), 0);
 	assert_false(rig_violated()); /* asking is allowed */
-	cmd_simple(0x104, 0);
-	cmd_new(0x10a, 8, 0x70);
+	cmd_simple(ENABLE_HCA, 0);
+	cmd_new(QUERY_ISSI, 8, 0x70);
 	assert_int_equal(cmd_run(), STATUS_BAD_INPUT_LENGTH);
 	rig_expect_violation("QUERY_ISSI: input of 8 bytes");
-	cmd_new(0x10a, 16, 16);
+	cmd_new(QUERY_ISSI, 16, 16);
 	assert_int_equal(cmd_run(), STATUS_BAD_OUTPUT_LENGTH);
 	rig_expect_violation("QUERY_ISSI: output of 16 bytes");
-	cmd_new(0x10a, 16, 0x70);
+	cmd_new(QUERY_ISSI, 16, 0x70);
 	cmd.in[3] = 1;
 	assert_int_equal(cmd_run(), OK);
 	rig_expect_violation("bits 0x00000001 are reserved");
-	cmd_new(0x10b, 16, 16);
+	cmd_new(SET_ISSI, 16, 16);
 	cmd_put(FIELD(0x08, 15, 0), 2);
 	assert_int_equal(cmd_run(), STATUS_BAD_PARAM);
 	rig_expect_violation("interface step 2");
@@ -270,28 +270,28 @@ static void unknown_and_short(void **s)
 static void states(void **s)
 {
 	(void)s;
-	cmd_new(0x100, 16, 16 + 4096);
+	cmd_new(QUERY_HCA_CAP, 16, 16 + 4096);
 	assert_int_equal(cmd_run(), STATUS_BAD_SYS_STATE);
-	cmd_new(0x103, 16, 16);
+	cmd_new(TEARDOWN_HCA, 16, 16);
 	assert_int_equal(cmd_run(), STATUS_BAD_SYS_STATE);
 	drive_enable();
-	cmd_new(0x104, 16, 16);
+	cmd_new(ENABLE_HCA, 16, 16);
 	assert_int_equal(cmd_run(), STATUS_BAD_SYS_STATE);
-	cmd_new(0x102, 16, 16);
+	cmd_new(INIT_HCA, 16, 16);
 	assert_int_equal(cmd_run(), STATUS_LIMIT);
 	rig_expect_violation("16 pages given, 80 wanted");
 	drive_pages(PAGES_INIT);
-	cmd_simple(0x102, 0);
-	cmd_new(0x102, 16, 16);
+	cmd_simple(INIT_HCA, 0);
+	cmd_new(INIT_HCA, 16, 16);
 	assert_int_equal(cmd_run(), STATUS_BAD_SYS_STATE);
-	cmd_new(0x105, 16, 16);
+	cmd_new(DISABLE_HCA, 16, 16);
 	assert_int_equal(cmd_run(), STATUS_BAD_SYS_STATE);
 	rig_expect_violation("before TEARDOWN_HCA");
 }
 
 static uint32_t take(uint32_t most)
 {
-	cmd_new(0x108, 16, 16 + 8 * most);
+	cmd_new(MANAGE_PAGES, 16, 16 + 8 * most);
 	cmd_put(IN_OP_MOD, PAGES_TAKE);
 	cmd_put(PAGES_COUNT, most);
 	assert_int_equal(cmd_run(), OK);
@@ -303,8 +303,8 @@ static void pages_come_back(void **s)
 	(void)s;
 	drive_init();
 	assert_int_equal(take(10), 0); /* it needs them */
-	cmd_simple(0x103, 0);
-	cmd_new(0x105, 16, 16);
+	cmd_simple(TEARDOWN_HCA, 0);
+	cmd_new(DISABLE_HCA, 16, 16);
 	assert_int_equal(cmd_run(), STATUS_BAD_SYS_STATE);
 	rig_expect_violation("80 pages");
 	uint64_t seen[80];
@@ -320,13 +320,13 @@ static void pages_come_back(void **s)
 		for (unsigned j = 0; j < i; j++)
 			assert_int_not_equal(seen[i], seen[j]);
 	assert_int_equal(take(1), 0);
-	cmd_simple(0x105, 0);
+	cmd_simple(DISABLE_HCA, 0);
 	drive_init();
 }
 
 static enum status give_one(uint64_t page)
 {
-	cmd_new(0x108, 24, 16);
+	cmd_new(MANAGE_PAGES, 24, 16);
 	cmd_put(IN_OP_MOD, PAGES_GIVE);
 	cmd_put(PAGES_COUNT, 1);
 	put_be64(cmd.in + 16, page);
@@ -336,7 +336,7 @@ static enum status give_one(uint64_t page)
 static void bad_pages(void **s)
 {
 	(void)s;
-	cmd_simple(0x104, 0);
+	cmd_simple(ENABLE_HCA, 0);
 	uint64_t page = rig_alloc(4096, 4096);
 	assert_int_equal(give_one(page), OK);
 	assert_int_equal(give_one(page), STATUS_BAD_PARAM);
@@ -345,13 +345,13 @@ static void bad_pages(void **s)
 	rig_expect_violation("no page");
 	assert_int_equal(give_one(RIG_MEMORY), STATUS_BAD_PARAM);
 	rig_expect_violation("MANAGE_PAGES");
-	cmd_new(0x108, 24, 16);
+	cmd_new(MANAGE_PAGES, 24, 16);
 	cmd_put(IN_OP_MOD, PAGES_GIVE);
 	cmd_put(PAGES_COUNT, 2);
 	assert_int_equal(cmd_run(), STATUS_BAD_INPUT_LENGTH);
 	cmd_put(PAGES_COUNT, 100000);
 	assert_int_equal(cmd_run(), STATUS_LIMIT);
-	cmd_new(0x108, 16, 16);
+	cmd_new(MANAGE_PAGES, 16, 16);
 	cmd_put(IN_OP_MOD, PAGES_TAKE);
 	cmd_put(PAGES_COUNT, 1);
 	assert_int_equal(cmd_run(), STATUS_BAD_OUTPUT_LENGTH);
@@ -365,8 +365,8 @@ static void bad_pages(void **s)
 static void capabilities(void **s)
 {
 	(void)s;
-	cmd_simple(0x104, 0);
-	cmd_new(0x100, 16, 16 + 4096);
+	cmd_simple(ENABLE_HCA, 0);
+	cmd_new(QUERY_HCA_CAP, 16, 16 + 4096);
 	cmd_put(IN_OP_MOD, CAP_ETHERNET << 1);
 	assert_int_equal(cmd_run(), OK);
 	assert_int_equal(field_get(cmd.out + 16, BIT(0, 31)), 1);
@@ -381,13 +381,13 @@ static void capabilities(void **s)
 static void setting_capabilities(void **s)
 {
 	(void)s;
-	cmd_simple(0x104, 0);
-	cmd_new(0x100, 16, 16 + 4096);
+	cmd_simple(ENABLE_HCA, 0);
+	cmd_new(QUERY_HCA_CAP, 16, 16 + 4096);
 	cmd_put(IN_OP_MOD, 1);
 	assert_int_equal(cmd_run(), OK);
 	uint8_t page[256];
 	memcpy(page, cmd.out + 16, 256);
-	cmd_new(0x109, 16 + 4096, 16);
+	cmd_new(SET_HCA_CAP, 16 + 4096, 16);
 	memcpy(cmd.in + 16, page, 256);
 	cmd_put_at(16, FIELD(0x40, 15, 14), 0);
 	assert_int_equal(cmd_run(), OK);
@@ -400,7 +400,7 @@ static void setting_capabilities(void **s)
 	rig_expect_violation("cannot be set");
 	cmd_put(IN_OP_MOD, CAP_ETHERNET << 1);
 	assert_int_equal(cmd_run(), STATUS_BAD_PARAM);
-	cmd_new(0x109, 16 + 64, 16);
+	cmd_new(SET_HCA_CAP, 16 + 64, 16);
 	assert_int_equal(cmd_run(), STATUS_BAD_INPUT_LENGTH);
 	rig_expect_violation("not a whole page");
 }
@@ -409,10 +409,10 @@ static void who(void **s)
 {
 	(void)s;
 	drive_init();
-	cmd_new(0x101, 16, 0x110);
+	cmd_new(QUERY_ADAPTER, 16, 0x110);
 	assert_int_equal(cmd_run(), OK);
 	assert_string_equal((char *)cmd.out + 0x100, "MT_0000000012");
-	cmd_new(0x10d, 0x50, 16);
+	cmd_new(SET_DRIVER_VERSION, 0x50, 16);
 	strcpy((char *)cmd.in + 16, "Linux,mlx5_core,6.1.0");
 	assert_int_equal(cmd_run(), OK);
 	memset(cmd.in + 16, 'x', 64);
@@ -425,8 +425,8 @@ static void who(void **s)
 static void command_faults(void **s)
 {
 	(void)s;
-	cmd_simple(0x104, 0);
-	cmd_new(0x10a, 16, 0x70);
+	cmd_simple(ENABLE_HCA, 0);
+	cmd_new(QUERY_ISSI, 16, 0x70);
 	rig_fault_arg("command-timeout", 1);
 	assert_false(cmd_try());
 	rig_fault_clear("command-timeout");

@@ -270,20 +270,22 @@ void cmd_doorbell(struct model *m, uint32_t slots)
 		n->command_due = m->now + COMMAND_NS;
 }
 
-uint64_t cmd_deadline(const struct model *m)
-{
-	return nic_of(m)->command_due;
-}
-
 void cmd_work(struct model *m)
 {
 	struct nic *n = nic_of(m);
 	if (n->command_due > m->now)
 		return;
 	const uint32_t slots = n->rung;
+	const bool heard = eq_takes(m, EVENT_COMMAND); /* CREATE_EQ is not reported to what it makes */
+	uint32_t done = 0;
 	n->command_due = NEVER;
 	n->rung = 0;
 	for (unsigned slot = 0; slot < 1u << CMDQ_LOG_SIZE; slot++)
-		if (slots >> slot & 1)
-			serve(m, slot);
+		if (slots >> slot & 1 && serve(m, slot))
+			done |= 1u << slot;
+	if (done && heard) {
+		uint8_t data[EQE_DATA_BYTES] = {0};
+		put_be32(data, done);
+		eq_event(m, EVENT_COMMAND, 0, data);
+	}
 }

@@ -15,6 +15,7 @@
 void hca_reset(struct model *m)
 {
 	struct nic *n = nic_of(m);
+	object_end_all(m);
 	n->state = HCA_DISABLED;
 	n->issi = 0;
 	n->pages = 0;
@@ -52,9 +53,11 @@ enum status hca_init(struct model *m, struct command *c)
 	return STATUS_OK;
 }
 
+/* A driver may leave objects behind. */
 enum status hca_teardown(struct model *m, struct command *c)
 {
 	(void)c;
+	object_end_all(m);
 	nic_of(m)->state = HCA_ENABLED;
 	return STATUS_OK;
 }

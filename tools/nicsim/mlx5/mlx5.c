@@ -7,12 +7,17 @@
  *   spec.h, field.h   registers, layouts       cmd.c       the command queue
  *   state.h           what files share         commands.c  the list of commands
  *   caps.c            capabilities             hca.c       bring-up, pages
+ *   object.c          numbers of objects, keys ring.c      queues in the guest's memory
+ *   eq.c              events                   cq.c        completions
  *
  * Invariants
  * 1. Nothing of the guest is believed: a number names an object of the right kind that is there, or
  *    the command is refused; each address goes through model_dma.
  * 2. A command checks everything before it changes anything.
  * 3. What the guest waits for, the byte with the owner bit, is stored last, with release order.
+ *
+ * Line-rate mode maps all UAR pages into the guest as plain memory: doorbells are not seen, and the
+ * records in memory that go with them are looked at instead.
  *
  * Deliberately missing: everything but Ethernet (QPs, RDMA, SRQs), virtual functions and the
  * e-switch, striding and linked-list receive queues, LRO, tunnels, cryptography, time stamps of real
@@ -28,6 +33,7 @@
 #define BOOT_NS      20000000 /* from power-on until the firmware takes a command queue */
 #define ACCEPT_NS    1000000  /* from then until it serves the queue */
 #define HEARTBEAT_NS 10000000 /* the health counter's step */
+#define SCAN_NS      20000    /* line-rate: between looks at the doorbells of EQs and CQs */
 #define FW_MAJOR     16u
 #define FW_MINOR     35u
 #define FW_SUBMINOR  2000u
@@ -65,15 +71,18 @@ static void busy(struct model *m, uint64_t ns)
 
 static void reset_all(struct model *m)
 {
+	struct nic *n = nic_of(m);
 	hca_reset(m);
 	cmd_reset(m);
 	caps_reset(m);
+	n->cq_due = NEVER;
+	n->scan_due = m->now;
 }
 
 static void nic_reset(struct model *m)
 {
 	nic_of(m)->born = m->now;
-	memset(registers(m), 0, UAR_AT);
+	memset(registers(m), 0, BAR_BYTES);
 	set(m, FW_REV, FW_MINOR << 16 | FW_MAJOR);
 	set(m, CMDIF_REV, CMDIF_REVISION << 16 | FW_SUBMINOR);
 	set(m, CMDQ_ADDR_L, CMDQ_LOG_SIZE << 4 | CMDQ_LOG_STRIDE);
@@ -142,6 +151,21 @@ static void segment_write(struct model *m, uint32_t at, uint32_t value)
 	}
 }
 
+/* --- UAR pages --- */
+
+/* Doorbells of 64 bits may come as two halves: the second is where it takes effect. */
+static void uar_write(struct model *m, uint32_t at, uint32_t value)
+{
+	const uint32_t uar = at / PAGE, within = at % PAGE;
+	set(m, at, value);
+	if (object_find(m, UAR, uar) == NULL)
+		model_violation(m, "doorbell in UAR %u, which is not allocated", uar);
+	else if (within == UAR_EQ_ARM || within == UAR_EQ_CI)
+		eq_doorbell(m, uar, value, within == UAR_EQ_ARM);
+	else if (within == UAR_CQ_ARM + 4)
+		cq_doorbell(m, uar, be32(registers(m) + at - 4), value);
+}
+
 /* --- the contract --- */
 
 /* Reads may be of any size: drivers read single bytes of the health buffer. */
@@ -163,6 +187,8 @@ static void write32(struct model *m, uint32_t at, uint32_t value)
 		return;
 	if (at < UAR_AT)
 		segment_write(m, at, value);
+	else
+		uar_write(m, at, value);
 }
 
 static void nic_write(struct model *m, unsigned bar, uint64_t offset, unsigned bytes, uint64_t value)
@@ -193,17 +219,35 @@ static void nic_receive(struct model *m, const struct frame *v, unsigned count)
 
 static bool nic_work(struct model *m)
 {
+	struct nic *n = nic_of(m);
 	ready_work(m);
 	cmd_work(m);
+	if (m->line_rate && n->scan_due <= m->now) {
+		n->scan_due = m->now + SCAN_NS;
+		eq_scan(m);
+		cq_scan(m);
+	}
+	cq_work(m);
 	return false;
+}
+
+static uint64_t earliest(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
 }
 
 static uint64_t nic_deadline(struct model *m)
 {
 	const struct nic *n = nic_of(m);
-	if (n->ready_due)
-		return model_fault(m, FAULT_INITIALIZING) ? NEVER : n->ready_due;
-	return cmd_deadline(m);
+	uint64_t due = earliest(n->command_due, n->cq_due);
+	if (n->ready_due && !model_fault(m, FAULT_INITIALIZING))
+		due = earliest(due, n->ready_due);
+	return m->line_rate ? earliest(due, n->scan_due) : due;
+}
+
+static void nic_destroy(struct model *m)
+{
+	object_end_all(m);
 }
 
 static void nic_carrier(struct model *m)
@@ -225,7 +269,11 @@ static void nic_stats(struct model *m, struct json *j)
 	json_u64(j, "commands", n->commands);
 	json_u64(j, "commands_refused", n->commands_refused);
 	json_u64(j, "pages", n->pages);
+	json_u64(j, "eqs", object_count(m, EQ));
+	json_u64(j, "cqs", object_count(m, CQ));
 }
+
+static const struct bar_range mapped[] = {{UAR_AT, BAR_BYTES - UAR_AT}, {0, 0}};
 
 const struct model_ops connectx5_ops = {
 	.name = "mlx5",
@@ -248,9 +296,11 @@ const struct model_ops connectx5_ops = {
 	.msix_bar = 0,
 	.msix_table = MSIX_TABLE,
 	.msix_pba = MSIX_PBA,
+	.mapped = mapped,
 	.regs = rows,
 	.faults = faults,
 	.create = nic_reset,
+	.destroy = nic_destroy,
 	.reset = nic_reset,
 	.read = nic_read,
 	.write = nic_write,

@@ -137,6 +137,39 @@ enum status {
 	STATUS_BAD_OUTPUT_LENGTH = 0x51,
 };
 
+enum opcode {
+	QUERY_HCA_CAP = 0x100,
+	QUERY_ADAPTER = 0x101,
+	INIT_HCA = 0x102,
+	TEARDOWN_HCA = 0x103,
+	ENABLE_HCA = 0x104,
+	DISABLE_HCA = 0x105,
+	QUERY_PAGES = 0x107,
+	MANAGE_PAGES = 0x108,
+	SET_HCA_CAP = 0x109,
+	QUERY_ISSI = 0x10a,
+	SET_ISSI = 0x10b,
+	SET_DRIVER_VERSION = 0x10d,
+	CREATE_MKEY = 0x200,
+	DESTROY_MKEY = 0x202,
+	CREATE_EQ = 0x301,
+	DESTROY_EQ = 0x302,
+	QUERY_EQ = 0x303,
+	CREATE_CQ = 0x400,
+	DESTROY_CQ = 0x401,
+	QUERY_CQ = 0x402,
+	MODIFY_CQ = 0x403,
+	ALLOC_Q_COUNTER = 0x771,
+	DEALLOC_Q_COUNTER = 0x772,
+	QUERY_Q_COUNTER = 0x773,
+	ALLOC_PD = 0x800,
+	DEALLOC_PD = 0x801,
+	ALLOC_UAR = 0x802,
+	DEALLOC_UAR = 0x803,
+	ALLOC_TRANSPORT_DOMAIN = 0x816,
+	DEALLOC_TRANSPORT_DOMAIN = 0x817,
+};
+
 /* In every command. */
 #define IN_OPCODE  FIELD(0x00, 31, 16)
 #define IN_OP_MOD  FIELD(0x04, 15, 0)
@@ -162,6 +195,8 @@ enum { PAGES_CANNOT_GIVE = 0, PAGES_GIVE = 1, PAGES_TAKE = 2 };
 /* --- Event Queue --- */
 
 #define EQE_BYTES 64u
+#define EQE_DATA_BYTES 28u
+#define COUNTER_MASK 0xffffffu /* of entries, in EQs and CQs */
 #define EQC_AT       0x10
 #define EQC_STATUS   FIELD(0x00, 31, 28)
 #define EQC_STATE    FIELD(0x00, 11, 8)
@@ -178,7 +213,7 @@ enum { EQ_ARMED = 0x9, EQ_FIRED = 0xa };
 enum {
 	EQE_TYPE = 0x01,
 	EQE_SUBTYPE = 0x03,
-	EQE_DATA = 0x20,
+	EQE_DATA = 0x20, /* EQE_DATA_BYTES */
 	EQE_CQN = 0x38, /* of a completion */
 	EQE_SIGNATURE = 0x3e,
 	EQE_OWNER = 0x3f,

@@ -57,6 +57,16 @@ enum fault {
 	FAULTS_OF_MLX5,
 };
 
+/* --- objects, object.c --- */
+
+/* Later ones hold earlier ones. */
+enum kind { NO_KIND, UAR, PD, TD, COUNTER, MKEY, EQ, CQ, KINDS };
+
+struct object {
+	bool used;
+	uint32_t holders; /* objects that name this one */
+};
+
 /* --- commands, cmd.c --- */
 
 struct command {
@@ -90,6 +100,59 @@ struct command_row {
 	enum when when;
 	command_do run;
 	const struct input_bits *bits; /* NULL: none but opcode and op_mod */
+	enum kind kind; /* of object_alloc, object_destroy */
+};
+
+/* --- queues --- */
+
+#define LOG_RING_PAGE_MAX 24
+
+/* Entries in pages of the guest's memory. */
+struct ring {
+	uint64_t *page; /* bus addresses */
+	uint8_t log_page, log_size, log_stride;
+};
+
+struct mkey {
+	struct object o;
+	uint32_t pd;
+	uint8_t variant;
+	bool read, write;
+	uint64_t start, bytes;
+};
+
+struct eq {
+	struct object o;
+	struct ring ring;
+	uint64_t events;
+	uint32_t uar, vector;
+	uint32_t pi, ci;
+	bool armed;
+	uint32_t seen[2]; /* line-rate: in the UAR, EQ_CI and EQ_ARM */
+	uint8_t context[64];
+};
+
+struct cq {
+	struct object o;
+	struct ring ring;
+	uint64_t dbr;
+	uint32_t uar, eqn;
+	uint32_t pi, ci; /* ci: when there was an entry last */
+	uint32_t solicited; /* pi behind the last such entry */
+	bool error; /* overrun: takes no more */
+	bool overrun_ignored;
+	bool scanned;
+	enum { CQ_FIRED, CQ_ARMED, CQ_ARMED_SOLICITED } arm;
+	uint32_t arm_word;
+	uint32_t period_us, max_count, unreported;
+	uint64_t event_due;
+	uint8_t context[64];
+};
+
+/* What happened to receive queues of the set. */
+struct counter {
+	struct object o;
+	uint32_t out_of_buffer;
 };
 
 /* --- the whole --- */
@@ -113,6 +176,16 @@ struct nic {
 	uint64_t page[PAGES_MAX]; /* given by the guest, in no order */
 	unsigned pages;
 	uint8_t general[256]; /* the general capabilities as they are; caps.c */
+
+	/* --- objects --- */
+	uint32_t next[KINDS]; /* where the search for a free one begins */
+	struct object uar[UAR_END - UAR_FIRST], pd[1 << LOG_PDS], td[1 << LOG_TDS];
+	struct counter counter[COUNTERS];
+	struct mkey mkey[1 << LOG_MKEYS];
+	struct eq eq[1 << LOG_EQS];
+	struct cq cq[1 << LOG_CQS];
+	uint64_t cq_due; /* least event_due */
+	uint64_t scan_due; /* line-rate: when doorbells are looked at that are no work */
 };
 
 static inline struct nic *nic_of(const struct model *m)
@@ -130,7 +203,6 @@ static inline uint8_t *registers(const struct model *m)
 void cmd_reset(struct model *m);
 void cmd_doorbell(struct model *m, uint32_t slots);
 void cmd_work(struct model *m);
-uint64_t cmd_deadline(const struct model *m);
 /*
  * The command does not do: reports why, and gives it a syndrome. Returns `status`. What a driver may
  * ask for to find out whether it is there (STATUS_BAD_OP) is no violation.
@@ -152,6 +224,65 @@ static inline uint32_t cap(const struct model *m, struct field f)
 enum { CHECKSUM_OFF = 0, CHECKSUM_INITIAL = 1, CHECKSUM_ON = 3 };
 enum status caps_query(struct model *m, struct command *c);
 enum status caps_set(struct model *m, struct command *c);
+
+/* --- object.c --- */
+void *object_find(const struct model *m, enum kind kind, uint32_t number); /* NULL: not there */
+/* By its place in the array, there or not; NULL: the array has ended. */
+void *object_nth(const struct model *m, enum kind kind, uint32_t index);
+uint32_t object_number(const struct model *m, enum kind kind, const void *object);
+/* Zeroed but for `used`; NULL: none left. Whoever fills it in by assignment sets `used` again. */
+void *object_new(struct model *m, enum kind kind);
+void object_end(struct model *m, enum kind kind, void *object);
+void object_end_all(struct model *m);
+unsigned object_count(const struct model *m, enum kind kind);
+/* Another object names it now, or no longer. */
+void object_hold(struct model *m, enum kind kind, uint32_t number);
+void object_drop(struct model *m, enum kind kind, uint32_t number);
+/* How commands end that are about objects. */
+enum status object_missing(struct model *m, struct command *c, enum kind kind, uint32_t number);
+enum status object_none_left(struct model *m, struct command *c, enum kind kind);
+enum status object_made(struct model *m, struct command *c, enum kind kind, const void *object);
+/* Commands about c->row->kind: one with nothing in it; any at IN_NUMBER. */
+enum status object_alloc(struct model *m, struct command *c);
+enum status object_destroy(struct model *m, struct command *c);
+enum status counter_query(struct model *m, struct command *c);
+enum status mkey_create(struct model *m, struct command *c);
+void mkey_destroy(struct model *m, void *object);
+/* Whether a queue of that PD may access that memory by that key; a violation if not. */
+bool mkey_allows(struct model *m, uint32_t lkey, uint32_t pd, uint64_t bus, uint32_t bytes,
+                 enum dma_access access);
+
+/* --- ring.c --- */
+/* The pages of r, its sizes filled in, from the list at byte `pas` of the input. */
+enum status ring_make(struct model *m, struct command *c, struct ring *r, uint32_t pas);
+void ring_free(struct ring *r);
+/* Entry `index`, modulo the size; NULL: not the guest's memory any more. */
+uint8_t *ring_at(struct model *m, struct ring *r, uint32_t index, enum dma_access access,
+                 const char *what);
+
+/* --- eq.c --- */
+enum status eq_create(struct model *m, struct command *c);
+enum status eq_query(struct model *m, struct command *c);
+void eq_destroy(struct model *m, void *object);
+void eq_completion(struct model *m, uint32_t eqn, uint32_t cqn);
+bool eq_takes(const struct model *m, enum event type);
+/* To the EQ that takes events of this type; if there is none, the event is lost. */
+void eq_event(struct model *m, enum event type, uint8_t subtype,
+              const uint8_t data[EQE_DATA_BYTES]);
+void eq_doorbell(struct model *m, uint32_t uar, uint32_t value, bool arm);
+void eq_scan(struct model *m);
+
+/* --- cq.c --- */
+enum status cq_create(struct model *m, struct command *c);
+enum status cq_query(struct model *m, struct command *c);
+enum status cq_modify(struct model *m, struct command *c);
+void cq_destroy(struct model *m, void *object);
+bool cq_alive(const struct model *m, uint32_t cqn);
+/* Writes an entry, all but its owner bit filled in by the caller. */
+void cq_post(struct model *m, uint32_t cqn, uint8_t cqe[CQE_BYTES], bool solicited);
+void cq_doorbell(struct model *m, uint32_t uar, uint32_t word, uint32_t cqn);
+void cq_scan(struct model *m);
+void cq_work(struct model *m);
 
 /* --- hca.c --- */
 void hca_reset(struct model *m);

@@ -1,0 +1,261 @@
+/*
+ * Completion queues ("Completion Queues"): the device writes an entry; when the queue is armed, an
+ * event follows. Where the guest is, it says in the doorbell record in its memory: first word the
+ * consumer counter, second what it last wrote to arm the queue. The doorbell in the UAR repeats the
+ * second.
+ *
+ *     FIRED --doorbell--> ARMED --an entry beyond the counter in the doorbell--> event, FIRED
+ *
+ * The owner bit of an entry is the number of the pass over the queue, bit 0, beginning with 0.
+ * Moderation: the event waits until cq_max_count entries are there or cq_period has passed; one of
+ * them 0: there is none.
+ *
+ * In line-rate mode nobody sees the doorbell: the record is looked at from time to time, and as it
+ * cannot be told from one never written, a new queue counts as armed.
+ */
+#include <string.h>
+
+#include "tools/nicsim/mlx5/state.h"
+
+enum { DBR_CI = 0, DBR_ARM = 4 };
+
+static uint32_t size_of(const struct cq *q)
+{
+	return 1u << q->ring.log_size;
+}
+
+/* --- commands --- */
+
+static enum status check(struct model *m, struct command *c, const uint8_t *context,
+                         const struct cq *q)
+{
+	if (q->ring.log_size > LOG_CQ_SIZE_MAX)
+		return refuse(m, c, STATUS_BAD_PARAM, "2^%u entries", q->ring.log_size);
+	if (field_get(context, CQC_CQE_SIZE) || field_get(context, CQC_COMPRESS))
+		return refuse(m, c, STATUS_BAD_PARAM, "only whole entries of 64 bytes");
+	if (q->dbr % DBR_BYTES ||
+	    model_dma(m, q->dbr, DBR_BYTES, DMA_READ, "doorbell record of a CQ") == NULL)
+		return refuse(m, c, STATUS_BAD_PARAM, "doorbell record");
+	if (object_find(m, UAR, q->uar) == NULL)
+		return object_missing(m, c, UAR, q->uar);
+	if (object_find(m, EQ, q->eqn) == NULL)
+		return object_missing(m, c, EQ, q->eqn);
+	return STATUS_OK;
+}
+
+enum status cq_create(struct model *m, struct command *c)
+{
+	const uint8_t *context = c->in + CQC_AT;
+	struct cq new = {.o.used = true,
+	                 .dbr = be64(context + CQC_DBR),
+	                 .uar = field_get(context, CQC_UAR),
+	                 .eqn = field_get(context, CQC_EQN),
+	                 .overrun_ignored = field_get(context, CQC_OVERRUN_IGNORE),
+	                 .period_us = field_get(context, CQC_PERIOD),
+	                 .max_count = field_get(context, CQC_MAX_COUNT),
+	                 .event_due = NEVER,
+	                 .ring = {.log_size = (uint8_t)field_get(context, CQC_LOG_SIZE),
+	                          .log_stride = 6,
+	                          .log_page = (uint8_t)(12 + field_get(context, CQC_LOG_PAGE))}};
+	enum status status = check(m, c, context, &new);
+	if (status == STATUS_OK)
+		status = ring_make(m, c, &new.ring, CQ_PAS_AT);
+	if (status != STATUS_OK)
+		return status;
+	struct cq *q = object_new(m, CQ);
+	if (q == NULL) {
+		ring_free(&new.ring);
+		return object_none_left(m, c, CQ);
+	}
+	*q = new;
+	memcpy(q->context, context, sizeof q->context);
+	object_hold(m, UAR, q->uar);
+	object_hold(m, EQ, q->eqn);
+	return object_made(m, c, CQ, q);
+}
+
+void cq_destroy(struct model *m, void *object)
+{
+	struct cq *q = object;
+	object_drop(m, UAR, q->uar);
+	object_drop(m, EQ, q->eqn);
+	ring_free(&q->ring);
+}
+
+enum status cq_query(struct model *m, struct command *c)
+{
+	static const uint8_t states[] = {[CQ_FIRED] = CQ_STATE_FIRED, [CQ_ARMED] = CQ_STATE_ARMED,
+	                                 [CQ_ARMED_SOLICITED] = CQ_STATE_ARMED_SOLICITED};
+	const uint32_t number = field_get(c->in, IN_NUMBER);
+	const struct cq *q = object_find(m, CQ, number);
+	uint8_t *context = c->out + CQC_AT;
+	if (q == NULL)
+		return object_missing(m, c, CQ, number);
+	memcpy(context, q->context, sizeof q->context);
+	field_set(context, CQC_STATUS, q->error ? CQ_STATUS_OVERFLOW : 0);
+	field_set(context, CQC_STATE, states[q->arm]);
+	field_set(context, CQC_PERIOD, q->period_us);
+	field_set(context, CQC_MAX_COUNT, q->max_count);
+	field_set(context, CQC_CI, q->ci);
+	field_set(context, CQC_PI, q->pi);
+	return STATUS_OK;
+}
+
+enum status cq_modify(struct model *m, struct command *c)
+{
+	const uint32_t number = field_get(c->in, IN_NUMBER), what = field_get(c->in, CQ_MODIFY);
+	struct cq *q = object_find(m, CQ, number);
+	if (q == NULL)
+		return object_missing(m, c, CQ, number);
+	if (field_get(c->in, IN_OP_MOD))
+		return refuse(m, c, STATUS_BAD_PARAM, "cannot be resized");
+	if (what & ~(uint32_t)(CQ_MODIFY_PERIOD | CQ_MODIFY_COUNT | CQ_MODIFY_OVERRUN |
+	                       CQ_MODIFY_MODE))
+		return refuse(m, c, STATUS_BAD_PARAM, "fields 0x%x", what);
+	if (what & CQ_MODIFY_PERIOD)
+		q->period_us = field_get(c->in + CQC_AT, CQC_PERIOD);
+	if (what & CQ_MODIFY_COUNT)
+		q->max_count = field_get(c->in + CQC_AT, CQC_MAX_COUNT);
+	if (what & CQ_MODIFY_OVERRUN)
+		q->overrun_ignored = field_get(c->in + CQC_AT, CQC_OVERRUN_IGNORE);
+	return STATUS_OK;
+}
+
+/* --- events --- */
+
+static void send_event(struct model *m, struct cq *q)
+{
+	q->arm = CQ_FIRED;
+	q->unreported = 0;
+	q->event_due = NEVER;
+	eq_completion(m, q->eqn, object_number(m, CQ, q));
+}
+
+/* There is something to report and the guest wants to hear of it. */
+static void report(struct model *m, struct cq *q)
+{
+	struct nic *n = nic_of(m);
+	if (q->period_us == 0 || q->max_count == 0 || q->unreported >= q->max_count) {
+		send_event(m, q);
+	} else if (q->event_due == NEVER) {
+		q->event_due = m->now + q->period_us * 1000ull;
+		if (q->event_due < n->cq_due)
+			n->cq_due = q->event_due;
+	}
+}
+
+/* `a` lies before `b` among counters of 24 bits. */
+static bool before(uint32_t a, uint32_t b)
+{
+	return ((b - a) & COUNTER_MASK) - 1 < COUNTER_MASK / 2;
+}
+
+static void arm(struct model *m, struct cq *q, uint32_t word)
+{
+	const uint32_t ci = word & COUNTER_MASK;
+	q->arm_word = word;
+	q->arm = word & CQ_SOLICITED ? CQ_ARMED_SOLICITED : CQ_ARMED;
+	q->unreported = 0;
+	if (q->arm == CQ_ARMED ? before(ci, q->pi) : before(ci, q->solicited)) {
+		q->unreported = (q->pi - ci) & COUNTER_MASK;
+		report(m, q);
+	}
+}
+
+void cq_doorbell(struct model *m, uint32_t uar, uint32_t word, uint32_t cqn)
+{
+	struct cq *q = object_find(m, CQ, cqn);
+	if (q == NULL || q->uar != uar) {
+		model_violation(m, "CQ doorbell of UAR %u: CQ 0x%x is not there", uar, cqn);
+		return;
+	}
+	const uint8_t *dbr = model_dma(m, q->dbr, DBR_BYTES, DMA_READ, "doorbell record of a CQ");
+	if (dbr == NULL)
+		return;
+	if (be32(dbr + DBR_ARM) != word)
+		model_violation(m, "CQ 0x%x: doorbell 0x%08x, but its record says 0x%08x", cqn, word,
+		                be32(dbr + DBR_ARM));
+	arm(m, q, word);
+}
+
+/* --- entries --- */
+
+static bool has_room(struct model *m, struct cq *q)
+{
+	const uint8_t *dbr = model_dma(m, q->dbr, DBR_BYTES, DMA_READ, "doorbell record of a CQ");
+	if (dbr)
+		q->ci = be32(dbr + DBR_CI) & COUNTER_MASK;
+	return dbr && ((q->pi - q->ci) & COUNTER_MASK) < size_of(q);
+}
+
+static void overrun(struct model *m, struct cq *q)
+{
+	const uint32_t cqn = object_number(m, CQ, q);
+	uint8_t data[EQE_DATA_BYTES] = {[0x0b] = 1}; /* syndrome: overrun */
+	put_be32(data, cqn);
+	q->error = true;
+	model_violation(m, "CQ 0x%x is full: entries 0x%x, consumer counter 0x%x", cqn, q->pi, q->ci);
+	eq_event(m, EVENT_CQ_ERROR, 0, data);
+}
+
+void cq_post(struct model *m, uint32_t cqn, uint8_t cqe[CQE_BYTES], bool solicited)
+{
+	struct cq *q = object_find(m, CQ, cqn);
+	if (q == NULL || q->error)
+		return;
+	if (!has_room(m, q) && !q->overrun_ignored) {
+		overrun(m, q);
+		return;
+	}
+	uint8_t *at = ring_at(m, &q->ring, q->pi, DMA_WRITE, "CQ");
+	if (at == NULL)
+		return;
+	uint8_t last = (uint8_t)((cqe[CQE_OP_OWN] & 0xfe) | (q->pi >> q->ring.log_size & 1));
+	memcpy(at, cqe, CQE_OP_OWN);
+	__atomic_store_n(&at[CQE_OP_OWN], last, __ATOMIC_RELEASE);
+	q->pi = (q->pi + 1) & COUNTER_MASK;
+	q->unreported++;
+	if (solicited)
+		q->solicited = q->pi;
+	if (q->arm == CQ_ARMED || (q->arm == CQ_ARMED_SOLICITED && solicited))
+		report(m, q);
+}
+
+bool cq_alive(const struct model *m, uint32_t cqn)
+{
+	const struct cq *q = object_find(m, CQ, cqn);
+	return q && !q->error;
+}
+
+/* --- time --- */
+
+void cq_scan(struct model *m)
+{
+	struct cq *q;
+	for (unsigned i = 0; (q = object_nth(m, CQ, i)); i++) {
+		const uint8_t *dbr;
+		if (!q->o.used)
+			continue;
+		dbr = model_dma(m, q->dbr, DBR_BYTES, DMA_READ, "doorbell record of a CQ");
+		if (dbr && (!q->scanned || be32(dbr + DBR_ARM) != q->arm_word))
+			arm(m, q, be32(dbr + DBR_ARM));
+		q->scanned = true;
+	}
+}
+
+void cq_work(struct model *m)
+{
+	struct nic *n = nic_of(m);
+	struct cq *q;
+	if (n->cq_due > m->now)
+		return;
+	n->cq_due = NEVER;
+	for (unsigned i = 0; (q = object_nth(m, CQ, i)); i++) {
+		if (!q->o.used)
+			continue;
+		if (q->event_due <= m->now)
+			send_event(m, q);
+		if (q->event_due < n->cq_due)
+			n->cq_due = q->event_due;
+	}
+}

@@ -1,0 +1,47 @@
+/*
+ * Queues in the guest's memory: entries of equal size in pages that need not lie together ("Work
+ * Queue Structure", PAS lists). The pages are named once, when the queue is made; each access looks
+ * the memory up anew, as mappings come and go.
+ */
+#include <stdlib.h>
+
+#include "tools/nicsim/mlx5/state.h"
+
+enum status ring_make(struct model *m, struct command *c, struct ring *r, uint32_t pas)
+{
+	const uint64_t page = 1ull << r->log_page;
+	const uint64_t bytes = 1ull << (r->log_size + r->log_stride);
+	const uint64_t pages = bytes > page ? bytes / page : 1;
+	if (r->log_page > LOG_RING_PAGE_MAX)
+		return refuse(m, c, STATUS_BAD_PARAM, "pages of 2^%u bytes", r->log_page);
+	if (c->in_bytes < pas + 8 * pages)
+		return refuse(m, c, STATUS_BAD_INPUT_LENGTH, "%u bytes, but the queue has %u pages",
+		              c->in_bytes, (unsigned)pages);
+	uint64_t *list = malloc(pages * sizeof *list);
+	if (list == NULL)
+		return refuse(m, c, STATUS_NO_RESOURCES, "the model has no memory");
+	for (uint64_t i = 0; i < pages; i++) {
+		list[i] = be64(c->in + pas + 8 * i);
+		if (list[i] % page || model_dma(m, list[i], bytes < page ? bytes : page, DMA_WRITE,
+		                                "page of a queue") == NULL) {
+			free(list);
+			return refuse(m, c, STATUS_BAD_PARAM, "page %u of the queue", (unsigned)i);
+		}
+	}
+	r->page = list;
+	return STATUS_OK;
+}
+
+void ring_free(struct ring *r)
+{
+	free(r->page);
+	r->page = NULL;
+}
+
+uint8_t *ring_at(struct model *m, struct ring *r, uint32_t index, enum dma_access access,
+                 const char *what)
+{
+	const uint64_t at = (uint64_t)(index & ((1u << r->log_size) - 1)) << r->log_stride;
+	const uint64_t within = at & ((1ull << r->log_page) - 1);
+	return model_dma(m, r->page[at >> r->log_page] + within, 1u << r->log_stride, access, what);
+}
