@@ -7,6 +7,7 @@
 #ifndef TESTS_UNIT_DRIVE_82599_H
 #define TESTS_UNIT_DRIVE_82599_H
 
+#include "tests/unit/nicsim_frames.h"
 #include "tests/unit/nicsim_rig.h"
 #include "tools/nicsim/82599/82599.h"
 #include "tools/nicsim/82599/spec.h"
@@ -75,29 +76,5 @@ void drive_send(unsigned q, const void *data, uint32_t bytes);
 /* A context descriptor. */
 void drive_context(unsigned q, unsigned idx, uint32_t maclen, uint32_t iplen, bool ipv4, uint32_t l4t,
                    uint32_t l4len, uint32_t mss, uint32_t vlan);
-
-/* --- frames --- */
-
-extern uint8_t f[70000]; /* the one a test is making */
-
-/* Makes one in f, to the card, of no protocol it knows, that can be told apart from others by
- * `seq`; returns `bytes`. */
-uint32_t numbered(uint32_t seq, uint32_t bytes);
-
-struct flow {
-	unsigned version;   /* 4 or 6 */
-	uint8_t protocol;   /* 6, 17 or another */
-	uint8_t src[16], dst[16];
-	uint16_t sport, dport;
-	uint32_t payload;   /* bytes */
-	bool tagged;
-	uint16_t tci;
-};
-/* Writes a frame with correct checksums to `to`; returns its bytes (at least 60). Independent of
- * the model's checksum code. */
-uint32_t make_ip(uint8_t *to, const struct flow *flow);
-/* RFC 1071 the slow way: the one's complement sum of big-endian words. */
-uint16_t slow_sum(const uint8_t *p, uint32_t bytes, uint32_t start);
-uint32_t slow_pseudo(const uint8_t *ip, unsigned version, unsigned protocol, uint32_t length);
 
 #endif

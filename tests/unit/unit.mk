@@ -70,7 +70,7 @@ UNIT_SRC_null := drivers/null/null.c net/ip.c net/ip4.c net/ip6.c net/udp.c lib/
 	tests/unit/guest.c
 NICSIM_82599_SRC := $(wildcard tools/nicsim/82599/*.c tools/nicsim/packet/*.c) tools/nicsim/model.c \
 	tools/nicsim/reg.c tools/nicsim/json.c tools/nicsim/wires/wire.c tests/unit/nicsim_rig.c
-UNIT_SRC_82599_model := $(NICSIM_82599_SRC) tests/unit/drive_82599.c
+UNIT_SRC_82599_model := $(NICSIM_82599_SRC) tests/unit/drive_82599.c tests/unit/nicsim_frames.c
 UNIT_SRC_82599_rx := $(UNIT_SRC_82599_model)
 UNIT_SRC_82599_tx := $(UNIT_SRC_82599_model)
 UNIT_SRC_82599_timesync := $(UNIT_SRC_82599_model)
