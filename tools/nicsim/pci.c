@@ -36,6 +36,7 @@
 #define PCIE_LNKSTA   18
 #define PCIE_DEVCAP2  36
 #define PCIE_DEVCTL2  40
+#define PCIE_LNKCAP2  44
 #define PCIE_LNKCTL2  48
 #define CAP_MSIX      0x11
 #define MSIX_CONTROL  2
@@ -98,6 +99,8 @@ static void fill_pcie(struct pci *p, uint8_t *cap)
 	put32(cap + PCIE_LNKCAP, 0x00000400u | link); /* ASPM L0s */
 	put16(cap + PCIE_LNKSTA, 0x1000u | link);     /* common clock */
 	put32(cap + PCIE_DEVCAP2, 0x1f);      /* completion timeouts A to D, can be disabled */
+	if (p->ops->pcie_speed >= 3) /* reserved in devices made before there was more than 5 GT/s */
+		put32(cap + PCIE_LNKCAP2, (2u << p->ops->pcie_speed) - 2);
 	put16(cap + PCIE_LNKCTL2, p->ops->pcie_speed); /* target */
 	put16(writable + PCIE_DEVCTL, 0x7fff);
 	put16(p->clears + p->ops->pcie_cap + PCIE_DEVSTA, 0x000f);
