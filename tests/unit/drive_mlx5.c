@@ -309,3 +309,305 @@ void cq_ring(const struct queue *cq, bool solicited)
 	dbr_write(cq, 4, word);
 	uar_write64(cq->uar, UAR_CQ_ARM, word, cq->number);
 }
+
+/* --- a working port --- */
+
+struct net net;
+
+static void wq_command(struct queue *q, uint16_t opcode, const struct queue *cq, unsigned log_size,
+                       unsigned log_stride)
+{
+	const uint32_t wq = CONTEXT_AT + WQ_AT;
+	queue_alloc(q, log_size, log_stride);
+	cmd_new(opcode, 0x110, 16);
+	cmd_put_at(CONTEXT_AT, SQC_CQN, cq->number); /* where an RQ has it, too */
+	cmd_put_at(wq, WQ_TYPE, WQ_CYCLIC);
+	cmd_put_at(wq, WQ_PD, net.pd);
+	cmd_put_at(wq, WQ_LOG_STRIDE, log_stride);
+	cmd_put_at(wq, WQ_LOG_SIZE, log_size);
+	put_be64(cmd.in + wq + WQ_DBR, q->dbr);
+	queue_pas(q, wq + WQ_PAS);
+}
+
+void sq_command(struct queue *q, const struct queue *cq)
+{
+	wq_command(q, CREATE_SQ, cq, TX_LOG, 6);
+	q->uar = net.uar;
+	cmd_put_at(CONTEXT_AT, SQC_FLUSH, 1);
+	cmd_put_at(CONTEXT_AT, SQC_MULTI_PACKET, 1);
+	cmd_put_at(CONTEXT_AT, SQC_TIS_COUNT, 1);
+	cmd_put_at(CONTEXT_AT, SQC_TIS, net.tis);
+	cmd_put_at(CONTEXT_AT + WQ_AT, WQ_UAR, net.uar);
+}
+
+void rq_command(struct queue *q, const struct queue *cq, unsigned log_stride)
+{
+	wq_command(q, CREATE_RQ, cq, RX_LOG, log_stride);
+	cmd_put_at(CONTEXT_AT, RQC_COUNTER, net.counter);
+}
+
+static enum status modify(uint16_t opcode, uint32_t number, unsigned from, unsigned to)
+{
+	cmd_new(opcode, 0x110, 16);
+	cmd_put(IN_NUMBER, number);
+	cmd_put(MODIFY_STATE, from);
+	cmd_put_at(CONTEXT_AT, SQC_STATE, to);
+	return cmd_run();
+}
+
+enum status sq_state(const struct queue *q, unsigned from, unsigned to)
+{
+	return modify(MODIFY_SQ, q->number, from, to);
+}
+
+enum status rq_state(const struct queue *q, unsigned from, unsigned to)
+{
+	return modify(MODIFY_RQ, q->number, from, to);
+}
+
+void drive_refill(unsigned i, unsigned n)
+{
+	struct queue *q = &net.rq[i];
+	for (; n; n--, q->pi++) {
+		uint8_t *seg = queue_at(q, q->pi);
+		put_be32(seg, BUFFER);
+		put_be32(seg + 4, net.mkey);
+		put_be64(seg + 8, net.buffers[i] + (q->pi & ((1u << RX_LOG) - 1)) * BUFFER);
+	}
+	dbr_write(q, DBR_RECEIVE, q->pi & 0xffff);
+}
+
+void drive_rq(unsigned i)
+{
+	cq_command(&net.rx_cq[i], RX_LOG, net.uar, net.completions.number);
+	queue_run(&net.rx_cq[i]);
+	rq_command(&net.rq[i], &net.rx_cq[i], 4);
+	queue_run(&net.rq[i]);
+	net.buffers[i] = rig_alloc(BUFFER << RX_LOG, 4096);
+	assert_int_equal(rq_state(&net.rq[i], QUEUE_RST, QUEUE_RDY), OK);
+	drive_refill(i, 1u << RX_LOG);
+}
+
+static void drive_sq(void)
+{
+	cq_command(&net.tx_cq, TX_LOG, net.uar, net.completions.number);
+	queue_run(&net.tx_cq);
+	sq_command(&net.sq, &net.tx_cq);
+	queue_run(&net.sq);
+	assert_int_equal(sq_state(&net.sq, QUEUE_RST, QUEUE_RDY), OK);
+}
+
+static uint32_t direct_tir(uint32_t rqn)
+{
+	cmd_new(CREATE_TIR, 0x110, 16);
+	cmd_put_at(CONTEXT_AT, TIRC_RQN, rqn);
+	cmd_put_at(CONTEXT_AT, TIRC_TD, net.td);
+	assert_int_equal(cmd_run(), OK);
+	return cmd_get(OUT_NUMBER);
+}
+
+static void vport_promisc(void)
+{
+	cmd_new(MODIFY_NIC_VPORT_CONTEXT, 0x200, 16);
+	cmd_put(VPORT_SELECT, SELECT_PROMISC);
+	cmd_put_at(VPORT_MODIFY_AT, VPORT_PROMISC, PROMISC_ALL);
+	assert_int_equal(cmd_run(), OK);
+}
+
+static void drive_resources(void)
+{
+	net.uar = cmd_alloc(ALLOC_UAR);
+	net.pd = cmd_alloc(ALLOC_PD);
+	net.td = cmd_alloc(ALLOC_TRANSPORT_DOMAIN);
+	net.counter = cmd_alloc(ALLOC_Q_COUNTER);
+	cmd_new(CREATE_MKEY, 0x110, 16);
+	cmd_put_at(MKC_AT, MKC_LOCAL_READ, 1);
+	cmd_put_at(MKC_AT, MKC_LOCAL_WRITE, 1);
+	cmd_put_at(MKC_AT, MKC_QPN, MKEY_NO_QPN);
+	cmd_put_at(MKC_AT, MKC_LENGTH64, 1);
+	cmd_put_at(MKC_AT, MKC_PD, net.pd);
+	cmd_put_at(MKC_AT, MKC_VARIANT, 0x42);
+	assert_int_equal(cmd_run(), OK);
+	net.mkey = cmd_get(OUT_NUMBER) << 8 | 0x42;
+	cmd_new(CREATE_TIS, 0xc0, 16);
+	cmd_put_at(CONTEXT_AT, TISC_TD, net.td);
+	assert_int_equal(cmd_run(), OK);
+	net.tis = cmd_get(OUT_NUMBER);
+}
+
+static int drive_all(enum rig_mode mode)
+{
+	drive_queue(mode);
+	drive_init();
+	memset(&net, 0, sizeof net);
+	drive_resources();
+	eq_command(&net.events, 4, net.uar, 1, 1ull << EVENT_PORT | 1ull << EVENT_CQ_ERROR);
+	queue_run(&net.events);
+	eq_command(&net.completions, 8, net.uar, 2, 0);
+	queue_run(&net.completions);
+	drive_rq(0);
+	drive_sq();
+	net.tir = direct_tir(net.rq[0].number);
+	net.table = flow_table(0, 4, 0);
+	net.group = flow_group(net.table, 0, 15, NULL);
+	fte_command(net.table, net.group, 15, NULL, DEST_TIR, net.tir);
+	assert_int_equal(cmd_run(), OK);
+	flow_root(net.table);
+	vport_promisc();
+	rig_run(100000000);
+	cmd_new(QUERY_VPORT_STATE, 16, 16);
+	assert_int_equal(cmd_run(), OK);
+	assert_int_equal(cmd_get(VPORT_STATE), 1);
+	return 0;
+}
+
+int drive_net(void **state)
+{
+	(void)state;
+	return drive_all(RIG_STRICT);
+}
+
+int drive_net_line_rate(void **state)
+{
+	(void)state;
+	return drive_all(RIG_LINE_RATE);
+}
+
+bool drive_received(unsigned i, struct got *got)
+{
+	rig_run(1000);
+	const uint8_t *cqe = cq_next(&net.rx_cq[i]);
+	if (cqe == NULL)
+		return false;
+	cq_read_to(&net.rx_cq[i]);
+	got->cqe = cqe;
+	got->bytes = be32(cqe + CQE_BYTE_COUNT);
+	got->data = rig_mem(net.buffers[i] + (be16(cqe + CQE_COUNTER) & ((1u << RX_LOG) - 1)) * BUFFER,
+	                    BUFFER);
+	return true;
+}
+
+/* --- sending --- */
+
+static struct {
+	uint8_t bytes[1024];
+	uint32_t used;
+	uint32_t index; /* for the doorbell, which a test that spoils the WQE does not spoil */
+} wqe;
+
+uint8_t *wqe_new(unsigned opcode)
+{
+	memset(&wqe, 0, sizeof wqe);
+	wqe.index = net.sq.pi & 0xffff;
+	field_set(wqe.bytes, WQE_INDEX, wqe.index);
+	field_set(wqe.bytes, WQE_OPCODE, opcode);
+	field_set(wqe.bytes, WQE_QPN, net.sq.number);
+	field_set(wqe.bytes, WQE_COMPLETION, COMPLETION_ALWAYS);
+	wqe.used = opcode == WQE_NOP ? 16 : 32;
+	return wqe.bytes;
+}
+
+void wqe_inline(const void *data, uint32_t bytes)
+{
+	field_set(wqe.bytes + WQE_ETH, ETH_INLINE, bytes);
+	memcpy(wqe.bytes + WQE_ETH + ETH_INLINE_AT, data, bytes);
+	wqe.used = (30 + bytes + 15) & ~15u;
+}
+
+void wqe_data(const void *data, uint32_t bytes)
+{
+	const uint64_t at = rig_alloc(bytes, 64);
+	uint8_t *seg = wqe.bytes + wqe.used;
+	memcpy(rig_mem(at, bytes), data, bytes);
+	put_be32(seg, bytes);
+	put_be32(seg + 4, net.mkey);
+	put_be64(seg + 8, at);
+	wqe.used += 16;
+}
+
+void wqe_inline_data(const void *data, uint32_t bytes)
+{
+	uint8_t *seg = wqe.bytes + wqe.used;
+	put_be32(seg, 1u << 31 | bytes);
+	memcpy(seg + 4, data, bytes);
+	wqe.used += (4 + bytes + 15) & ~15u;
+}
+
+void wqe_post(void)
+{
+	field_set(wqe.bytes, WQE_DS_COUNT, wqe.used / 16);
+	for (uint32_t at = 0; at < wqe.used; at += 64)
+		memcpy(queue_at(&net.sq, net.sq.pi++), wqe.bytes + at, 64);
+}
+
+void drive_doorbell(void)
+{
+	dbr_write(&net.sq, DBR_SEND, net.sq.pi & 0xffff);
+	uar_write64(net.uar, UAR_SQ_DB, wqe.index << 8 | WQE_SEND, net.sq.number << 8 | wqe.used / 16);
+	rig_run(1000);
+}
+
+void drive_send(const void *data, uint32_t bytes, unsigned csum)
+{
+	uint8_t *w = wqe_new(WQE_SEND);
+	field_set(w + WQE_ETH, ETH_CSUM, csum);
+	wqe_data(data, bytes);
+	wqe_post();
+	drive_doorbell();
+}
+
+const uint8_t *drive_sent(void)
+{
+	const uint8_t *cqe = cq_next(&net.tx_cq);
+	cq_read_to(&net.tx_cq);
+	return cqe;
+}
+
+/* --- flow tables --- */
+
+uint32_t flow_table(uint32_t level, uint32_t log_size, uint32_t miss)
+{
+	cmd_new(CREATE_FLOW_TABLE, 0x40, 16);
+	cmd_put(TABLE_LEVEL, level);
+	cmd_put(TABLE_LOG_SIZE, log_size);
+	cmd_put(TABLE_MISS, miss ? MISS_TABLE : MISS_DEFAULT);
+	cmd_put(TABLE_MISS_ID, miss);
+	assert_int_equal(cmd_run(), OK);
+	return cmd_get(OUT_NUMBER);
+}
+
+uint32_t flow_group(uint32_t table, uint32_t start, uint32_t end, const uint8_t mask[64])
+{
+	cmd_new(CREATE_FLOW_GROUP, 0x400, 16);
+	cmd_put(FLOW_TABLE, table);
+	cmd_put(GROUP_START, start);
+	cmd_put(GROUP_END, end);
+	if (mask) {
+		cmd_put(GROUP_CRITERIA, CRITERIA_OUTER);
+		memcpy(cmd.in + GROUP_MATCH, mask, 64);
+	}
+	assert_int_equal(cmd_run(), OK);
+	return cmd_get(OUT_NUMBER);
+}
+
+void fte_command(uint32_t table, uint32_t group, uint32_t index, const uint8_t value[64],
+                 unsigned kind, uint32_t to)
+{
+	cmd_new(SET_FLOW_TABLE_ENTRY, FTE_AT + FTE_LIST + 8, 16);
+	cmd_put(FLOW_TABLE, table);
+	cmd_put(FTE_INDEX, index);
+	cmd_put_at(FTE_AT, FTE_GROUP, group);
+	cmd_put_at(FTE_AT, FTE_ACTION, ACTION_FORWARD);
+	cmd_put_at(FTE_AT, FTE_DESTINATIONS, 1);
+	cmd_put_at(FTE_AT + FTE_LIST, DEST_TYPE, kind);
+	cmd_put_at(FTE_AT + FTE_LIST, DEST_ID, to);
+	if (value)
+		memcpy(cmd.in + FTE_AT + FTE_VALUE, value, 64);
+}
+
+void flow_root(uint32_t table)
+{
+	cmd_new(SET_FLOW_TABLE_ROOT, 0x40, 16);
+	cmd_put(FLOW_TABLE, table);
+	assert_int_equal(cmd_run(), OK);
+}

@@ -91,4 +91,64 @@ void cq_read_to(const struct queue *cq);
 void cq_ring(const struct queue *cq, bool solicited);
 void uar_write64(uint32_t uar, uint32_t within, uint32_t first, uint32_t second);
 
+/* --- a working port --- */
+
+#define BUFFER 2048 /* bytes of each receive buffer */
+#define RX_LOG 6    /* entries of a receive queue, of one data segment each */
+#define TX_LOG 6
+
+extern struct net {
+	uint32_t uar, pd, td, mkey /* as an lkey */, tis, counter;
+	uint32_t table, group, tir; /* root: all goes to tir, which is of rq[0] */
+	struct queue events;        /* EQ: of the port, vector 1 */
+	struct queue completions;   /* EQ: of the CQs, vector 2 */
+	struct queue rq[4], rx_cq[4];
+	struct queue sq, tx_cq;
+	uint64_t buffers[4];
+} net;
+
+/* All of it, link up, everything accepted; as a set-up of cmocka. */
+int drive_net(void **state);
+int drive_net_line_rate(void **state);
+
+/* Commands filled in, as above. */
+void sq_command(struct queue *q, const struct queue *cq);
+void rq_command(struct queue *q, const struct queue *cq, unsigned log_stride);
+/* MODIFY_SQ, MODIFY_RQ; returns the status. */
+enum status sq_state(const struct queue *q, unsigned from, unsigned to);
+enum status rq_state(const struct queue *q, unsigned from, unsigned to);
+/* A receive queue with its CQ, ready, filled. */
+void drive_rq(unsigned i);
+void drive_refill(unsigned i, unsigned n);
+
+struct got {
+	const uint8_t *cqe, *data;
+	uint32_t bytes;
+};
+/* The next frame of receive queue i, whose CQ is told so. */
+bool drive_received(unsigned i, struct got *got);
+
+/* --- sending: wqe_new, what belongs in, wqe_post; then drive_doorbell --- */
+
+uint8_t *wqe_new(unsigned opcode); /* completion always */
+void wqe_inline(const void *data, uint32_t bytes); /* the header, first */
+void wqe_data(const void *data, uint32_t bytes);   /* a segment, with a copy of data */
+void wqe_inline_data(const void *data, uint32_t bytes);
+void wqe_post(void);
+void drive_doorbell(void);
+/* A frame, whole, by one SEND, with these checksums (ETH_CSUM_...). */
+void drive_send(const void *data, uint32_t bytes, unsigned csum);
+/* The next completion of the SQ; NULL: none. */
+const uint8_t *drive_sent(void);
+
+/* --- flow tables --- */
+
+uint32_t flow_table(uint32_t level, uint32_t log_size, uint32_t miss);
+/* A group with this mask (NULL: everything matches). */
+uint32_t flow_group(uint32_t table, uint32_t start, uint32_t end, const uint8_t mask[64]);
+/* SET_FLOW_TABLE_ENTRY to a TIR or table (kind DEST_TIR, DEST_TABLE), filled in. */
+void fte_command(uint32_t table, uint32_t group, uint32_t index, const uint8_t value[64],
+                 unsigned kind, uint32_t to);
+void flow_root(uint32_t table);
+
 #endif

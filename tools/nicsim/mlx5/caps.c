@@ -75,6 +75,7 @@ static const struct value ethernet[] = {
 	{FIELD(0x00, 31, 31), 1},  /* csum_cap */
 	{FIELD(0x00, 30, 30), 1},  /* vlan_cap */
 	{FIELD(0x00, 24, 24), 1},  /* wqe_vlan_insert */
+	{FIELD(0x00, 23, 23), 1},  /* self_lb_en_modifiable: there is no self-loopback anyway */
 	{FIELD(0x00, 20, 16), 18}, /* max_lso_cap: 256 KiB */
 	{FIELD(0x00, 13, 12), 1},  /* wqe_inline_mode: as the vport context says */
 	{FIELD(0x00, 11, 8), LOG_RQT_SIZE_MAX},
@@ -90,6 +91,7 @@ static const struct value flow_table[] = {
 	{FIELD(0x40, 27, 27), 1}, /* modify_root */
 	{FIELD(0x40, 26, 26), 1}, /* identified_miss_table_mode */
 	{FIELD(0x40, 25, 25), 1}, /* flow_table_modify */
+	{FIELD(0x40, 10, 10), 1}, /* ignore_flow_level */
 	{FIELD(0x44, 29, 24), LOG_FT_SIZE_MAX},
 	{FIELD(0x44, 7, 0), FT_LEVELS},
 	{FIELD(0x4c, 7, 0), LOG_TABLES},

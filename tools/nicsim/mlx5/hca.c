@@ -16,6 +16,7 @@ void hca_reset(struct model *m)
 {
 	struct nic *n = nic_of(m);
 	object_end_all(m);
+	n->root = 0;
 	n->state = HCA_DISABLED;
 	n->issi = 0;
 	n->pages = 0;
@@ -58,6 +59,7 @@ enum status hca_teardown(struct model *m, struct command *c)
 {
 	(void)c;
 	object_end_all(m);
+	nic_of(m)->root = 0;
 	nic_of(m)->state = HCA_ENABLED;
 	return STATUS_OK;
 }

@@ -9,6 +9,9 @@
  *   caps.c            capabilities             hca.c       bring-up, pages
  *   object.c          numbers of objects, keys ring.c      queues in the guest's memory
  *   eq.c              events                   cq.c        completions
+ *   wq.c              commands for SQ and RQ   tir.c       TIS, TIR, RQT, hash
+ *   flow.c            flow tables              vport.c     addresses, promiscuous modes
+ *   eth_port.c        link, port registers     tx.c, rx.c  packets
  *
  * Invariants
  * 1. Nothing of the guest is believed: a number names an object of the right kind that is there, or
@@ -53,6 +56,16 @@ static const struct fault_kind faults[FAULTS_OF_MLX5 + 1] = {
 	[FAULT_COMMAND_DELIVERY] = {"command-delivery", "N", 10, "one command in N is not understood"},
 	[FAULT_HEALTH_STUCK] = {"health-stuck", NULL, 0, "the health counter stands still"},
 	[FAULT_HEALTH_SYNDROME] = {"health-syndrome", NULL, 0, "the firmware reports an internal error"},
+	[FAULT_MIN_INLINE] = {"min-inline", "MODE", 1,
+                              "the vport wants headers inline: 1 L2, 2 IP, 3 TCP/UDP"},
+	[FAULT_SEND_STUCK] = {"send-stuck", NULL, 0, "send queues are not served"},
+	[FAULT_SEND_ERROR] = {"send-error", "N", 100, "one WQE in N fails, and its queue with it"},
+	[FAULT_RECEIVE_STUCK] = {"receive-stuck", NULL, 0, "receive queues are not served"},
+	[FAULT_RECEIVE_ERROR] = {"receive-error", "N", 100,
+                                 "one frame in N fails, and its queue with it"},
+	[FAULT_BAD_LENGTH] = {"bad-length", "N", 100,
+                              "one completion in N says that a frame has 65535 bytes"},
+	[FAULT_COMPLETION_LOST] = {"completion-lost", "N", 100, "one completion in N never comes"},
 	[FAULTS_OF_MLX5] = {0},
 };
 
@@ -75,7 +88,12 @@ static void reset_all(struct model *m)
 	hca_reset(m);
 	cmd_reset(m);
 	caps_reset(m);
-	n->cq_due = NEVER;
+	vport_reset(m);
+	eth_port_reset(m);
+	memset(n->sq_ready, 0, sizeof n->sq_ready);
+	memset(n->sq_rung, 0, sizeof n->sq_rung);
+	n->send_more = false;
+	n->cq_due = n->room_due = NEVER;
 	n->scan_due = m->now;
 }
 
@@ -106,11 +124,10 @@ static void ready_work(struct model *m)
 static void refresh(struct model *m)
 {
 	const struct nic *n = nic_of(m);
-	const uint64_t up = m->now - n->born;
-	const uint64_t cycles = up * (TIMER_KHZ / 31250) / (1000000 / 31250);
+	const uint64_t timer = cycles(m);
 	const uint64_t alive = model_fault(m, FAULT_HEALTH_STUCK) ? n->stuck_at : m->now;
-	set(m, TIMER_H, (uint32_t)(cycles >> 32));
-	set(m, TIMER_L, (uint32_t)cycles);
+	set(m, TIMER_H, (uint32_t)(timer >> 32));
+	set(m, TIMER_L, (uint32_t)timer);
 	set(m, HEALTH_COUNTER, (uint32_t)((alive - n->born) / HEARTBEAT_NS));
 }
 
@@ -164,6 +181,8 @@ static void uar_write(struct model *m, uint32_t at, uint32_t value)
 		eq_doorbell(m, uar, value, within == UAR_EQ_ARM);
 	else if (within == UAR_CQ_ARM + 4)
 		cq_doorbell(m, uar, be32(registers(m) + at - 4), value);
+	else if (within >= UAR_SQ_DB && within % 8 == 4)
+		send_doorbell(m, uar, be32(registers(m) + at - 4), value);
 }
 
 /* --- the contract --- */
@@ -204,19 +223,6 @@ static void nic_write(struct model *m, unsigned bar, uint64_t offset, unsigned b
 		write32(m, (uint32_t)offset + i, __builtin_bswap32((uint32_t)(value >> 8 * i)));
 }
 
-static unsigned nic_rx_room(struct model *m, unsigned max)
-{
-	(void)m;
-	return max;
-}
-
-static void nic_receive(struct model *m, const struct frame *v, unsigned count)
-{
-	(void)m;
-	(void)v;
-	(void)count;
-}
-
 static bool nic_work(struct model *m)
 {
 	struct nic *n = nic_of(m);
@@ -227,8 +233,12 @@ static bool nic_work(struct model *m)
 		eq_scan(m);
 		cq_scan(m);
 	}
+	eth_port_work(m);
+	if (n->room_due <= m->now)
+		n->room_due = NEVER;
+	bool moved = send_work(m);
 	cq_work(m);
-	return false;
+	return moved;
 }
 
 static uint64_t earliest(uint64_t a, uint64_t b)
@@ -240,6 +250,9 @@ static uint64_t nic_deadline(struct model *m)
 {
 	const struct nic *n = nic_of(m);
 	uint64_t due = earliest(n->command_due, n->cq_due);
+	due = earliest(due, earliest(n->room_due, n->port.link_due));
+	if (n->send_more && !model_fault(m, FAULT_SEND_STUCK))
+		due = m->now;
 	if (n->ready_due && !model_fault(m, FAULT_INITIALIZING))
 		due = earliest(due, n->ready_due);
 	return m->line_rate ? earliest(due, n->scan_due) : due;
@@ -248,11 +261,6 @@ static uint64_t nic_deadline(struct model *m)
 static void nic_destroy(struct model *m)
 {
 	object_end_all(m);
-}
-
-static void nic_carrier(struct model *m)
-{
-	(void)m;
 }
 
 static void nic_fault(struct model *m, unsigned index)
@@ -304,11 +312,11 @@ const struct model_ops connectx5_ops = {
 	.reset = nic_reset,
 	.read = nic_read,
 	.write = nic_write,
-	.rx_room = nic_rx_room,
-	.receive = nic_receive,
+	.rx_room = receive_room,
+	.receive = receive_frames,
 	.work = nic_work,
 	.deadline = nic_deadline,
-	.carrier = nic_carrier,
+	.carrier = eth_port_link,
 	.fault = nic_fault,
 	.stats = nic_stats,
 };

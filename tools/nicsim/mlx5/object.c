@@ -26,6 +26,14 @@ static const struct kind_info kinds[KINDS] = {
 	[MKEY] = KIND("mkey", mkey, 0x800, mkey_destroy),
 	[EQ] = KIND("EQ", eq, 1, eq_destroy),
 	[CQ] = KIND("CQ", cq, 0x1000, cq_destroy),
+	[TIS] = KIND("TIS", tis, 0x200, tis_destroy),
+	[SQ] = KIND("SQ", sq, 0x2000, sq_destroy),
+	[RQ] = KIND("RQ", rq, 0x3000, rq_destroy),
+	[RQT] = KIND("RQT", rqt, 0x300, rqt_destroy),
+	[TIR] = KIND("TIR", tir, 0x400, tir_destroy),
+	[TABLE] = KIND("flow table", table, 0x500, table_end),
+	[GROUP] = KIND("flow group", group, 0x4000, group_end),
+	[FTE] = KIND("flow table entry", fte, 0x8000, fte_end),
 };
 
 static struct object *at(const struct model *m, enum kind kind, uint32_t index)

@@ -159,6 +159,10 @@ enum opcode {
 	DESTROY_CQ = 0x401,
 	QUERY_CQ = 0x402,
 	MODIFY_CQ = 0x403,
+	QUERY_VPORT_STATE = 0x750,
+	QUERY_NIC_VPORT_CONTEXT = 0x754,
+	MODIFY_NIC_VPORT_CONTEXT = 0x755,
+	QUERY_VPORT_COUNTER = 0x770,
 	ALLOC_Q_COUNTER = 0x771,
 	DEALLOC_Q_COUNTER = 0x772,
 	QUERY_Q_COUNTER = 0x773,
@@ -166,8 +170,33 @@ enum opcode {
 	DEALLOC_PD = 0x801,
 	ALLOC_UAR = 0x802,
 	DEALLOC_UAR = 0x803,
+	ACCESS_REG = 0x805,
 	ALLOC_TRANSPORT_DOMAIN = 0x816,
 	DEALLOC_TRANSPORT_DOMAIN = 0x817,
+	CREATE_TIR = 0x900,
+	MODIFY_TIR = 0x901,
+	DESTROY_TIR = 0x902,
+	CREATE_SQ = 0x904,
+	MODIFY_SQ = 0x905,
+	DESTROY_SQ = 0x906,
+	QUERY_SQ = 0x907,
+	CREATE_RQ = 0x908,
+	MODIFY_RQ = 0x909,
+	DESTROY_RQ = 0x90a,
+	QUERY_RQ = 0x90b,
+	CREATE_TIS = 0x912,
+	DESTROY_TIS = 0x914,
+	CREATE_RQT = 0x916,
+	MODIFY_RQT = 0x917,
+	DESTROY_RQT = 0x918,
+	SET_FLOW_TABLE_ROOT = 0x92f,
+	CREATE_FLOW_TABLE = 0x930,
+	DESTROY_FLOW_TABLE = 0x931,
+	CREATE_FLOW_GROUP = 0x933,
+	DESTROY_FLOW_GROUP = 0x934,
+	SET_FLOW_TABLE_ENTRY = 0x936,
+	DELETE_FLOW_TABLE_ENTRY = 0x938,
+	MODIFY_FLOW_TABLE = 0x93c,
 };
 
 /* In every command. */
@@ -275,10 +304,12 @@ enum {
 	CQE_OP_OWN = 0x3f,
 };
 enum cqe_opcode { CQE_REQUESTER = 0x0, CQE_RECEIVED = 0x2, CQE_REQ_ERROR = 0xd, CQE_RX_ERROR = 0xe };
+enum { RSS_IPV4 = 1 << 2, RSS_IPV6 = 2 << 2, RSS_TCP = 1 << 6, RSS_UDP = 2 << 6 };
 enum { CQE_L2_OK = 1, CQE_L3_OK = 2, CQE_L4_OK = 4 };
 enum { CQE_STRIPPED = 1, CQE_FRAGMENT = 2, CQE_IPV6 = 1 << 2, CQE_IPV4 = 2 << 2 };
 enum { CQE_L4_TCP = 1 << 4, CQE_L4_UDP = 2 << 4, CQE_L4_TCP_ACK = 3 << 4, CQE_L4_TCP_DATA = 4 << 4 };
 enum cqe_syndrome {
+	SYNDROME_NONE = 0x00,
 	SYNDROME_LOCAL_LENGTH = 0x01,
 	SYNDROME_LOCAL_QP_OP = 0x02,
 	SYNDROME_LOCAL_PROTECTION = 0x04,
@@ -341,7 +372,6 @@ enum queue_state { QUEUE_RST = 0, QUEUE_RDY = 1, QUEUE_ERR = 3 };
 #define RQC_SCATTER_FCS  BIT(0x00, 29)
 #define RQC_MEMORY       FIELD(0x00, 27, 24)
 #define RQC_STATE        FIELD(0x00, 23, 20)
-#define RQC_FLUSH        BIT(0x00, 18)
 #define RQC_CQN          FIELD(0x08, 23, 0)
 #define RQC_COUNTER      FIELD(0x0c, 31, 24)
 enum { RQ_MODIFY_KEEP_VLAN = 2, RQ_MODIFY_COUNTER = 8 };
@@ -360,7 +390,13 @@ enum { RQ_MODIFY_KEEP_VLAN = 2, RQ_MODIFY_COUNTER = 8 };
 #define TIRC_SELECTED    FIELD(0x50, 29, 0)
 enum { TIR_DIRECT = 0, TIR_INDIRECT = 1 };
 enum { HASH_NONE = 0, HASH_INVERTED_XOR8 = 1, HASH_TOEPLITZ = 2 };
-enum { SELECT_SRC_IP = 1, SELECT_DST_IP = 2, SELECT_SRC_PORT = 4, SELECT_DST_PORT = 8 };
+enum {
+	SELECT_SRC_IP = 1,
+	SELECT_DST_IP = 2,
+	SELECT_SRC_PORT = 4,
+	SELECT_DST_PORT = 8,
+	SELECT_SPI = 16,
+};
 enum { TIR_MODIFY_LRO = 1, TIR_MODIFY_HASH = 4, TIR_MODIFY_SELF_LB = 16 };
 
 #define RQTC_MAX         FIELD(0x14, 15, 0)
@@ -385,7 +421,8 @@ enum { MISS_DEFAULT = 0, MISS_TABLE = 1 };
 #define GROUP_ID         FIELD(0x18, 31, 0) /* DESTROY_FLOW_GROUP */
 #define CRITERIA_OUTER   1
 #define FTE_MODIFY       FIELD(0x18, 7, 0)
-#define FTE_MODIFY_LIST  4 /* LINUX: bit 2, the list of destinations */
+enum { FTE_MODIFY_ACTION = 1, FTE_MODIFY_TAG = 2, FTE_MODIFY_LIST = 4 };
+#define FTE_ANY_LEVEL    BIT(0x18, 31)
 #define FTE_INDEX        FIELD(0x20, 31, 0)
 #define FTE_AT           0x40
 #define FTE_GROUP        FIELD(0x04, 31, 0)
@@ -416,6 +453,10 @@ enum { MATCH_SMAC = 0x00, MATCH_DMAC = 0x08 };
 #define MATCH_TTL        FIELD(0x18, 7, 0)
 #define MATCH_UDP_PORTS  FIELD(0x1c, 31, 0)
 enum { MATCH_SRC_IP = 0x20, MATCH_DST_IP = 0x30 };
+
+/* --- Port Registers --- */
+
+#define ACCESS_AT 0x10u /* the register in ACCESS_REG; op_mod: 0 write, 1 read */
 
 /* --- NIC Vport Context --- */
 

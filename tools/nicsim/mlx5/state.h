@@ -12,11 +12,13 @@
 #include "tools/nicsim/mlx5/spec.h"
 #include "tools/nicsim/model.h"
 #include "tools/nicsim/packet/headers.h"
+#include "tools/nicsim/packet/toeplitz.h"
 
 #define VECTORS 64
 #define NEVER   UINT64_MAX
 
 #define CMD_DATA_MAX (16u << 10) /* of a command, each way */
+#define PACKET_MAX   (256u << 10) /* that is to be segmented */
 #define PAGES_MAX    1024u       /* that the guest may have given */
 #define TIMER_KHZ    156250u
 
@@ -44,6 +46,7 @@ enum {
 	LOG_TABLES = 6,
 	LOG_FT_SIZE_MAX = 16,
 	FT_LEVELS = 64,
+	LOG_GROUPS = 9,
 	LOG_FTES = 12,
 };
 
@@ -54,13 +57,38 @@ enum fault {
 	FAULT_COMMAND_DELIVERY,
 	FAULT_HEALTH_STUCK,
 	FAULT_HEALTH_SYNDROME,
+	FAULT_MIN_INLINE,
+	FAULT_SEND_STUCK,
+	FAULT_SEND_ERROR,
+	FAULT_RECEIVE_STUCK,
+	FAULT_RECEIVE_ERROR,
+	FAULT_BAD_LENGTH,
+	FAULT_COMPLETION_LOST,
 	FAULTS_OF_MLX5,
 };
 
 /* --- objects, object.c --- */
 
 /* Later ones hold earlier ones. */
-enum kind { NO_KIND, UAR, PD, TD, COUNTER, MKEY, EQ, CQ, KINDS };
+enum kind {
+	NO_KIND,
+	UAR,
+	PD,
+	TD,
+	COUNTER,
+	MKEY,
+	EQ,
+	CQ,
+	TIS,
+	SQ,
+	RQ,
+	RQT,
+	TIR,
+	TABLE,
+	GROUP,
+	FTE,
+	KINDS,
+};
 
 struct object {
 	bool used;
@@ -155,7 +183,113 @@ struct counter {
 	uint32_t out_of_buffer;
 };
 
+/* Of SQ and RQ. */
+struct wq {
+	struct object o;
+	struct ring ring;
+	uint64_t dbr;
+	uint32_t pd, cqn;
+	uint32_t state; /* enum queue_state */
+	uint32_t head;  /* the next entry, 16 bits */
+};
+
+struct sq {
+	struct wq w; /* first, as in struct rq: an object */
+	uint32_t tis, uar;
+	bool multi_packet, flush;
+	uint8_t min_inline;
+};
+
+struct rq {
+	struct wq w;
+	uint32_t counter; /* 0: none */
+	bool keep_vlan;
+	bool primed; /* has had an entry since it left RST */
+};
+
+struct tis {
+	struct object o;
+	uint32_t td;
+};
+
+struct rqt {
+	struct object o;
+	uint32_t most, size;
+	uint32_t rqn[1 << LOG_RQT_SIZE_MAX];
+};
+
+struct tir {
+	struct object o;
+	uint32_t td;
+	enum kind kind; /* RQ or RQT, */
+	uint32_t to;    /* which */
+	uint32_t hash, selected;
+	bool symmetric, ipv6, udp;
+	struct toeplitz toeplitz;
+};
+
+/* Of a received packet. */
+struct hashed {
+	uint32_t value;
+	uint8_t type; /* RSS_... */
+};
+
+/* --- flow tables, flow.c --- */
+
+struct flow_table {
+	struct object o;
+	uint32_t level, size;
+	uint32_t miss;  /* table for what matches nothing; 0: it is dropped */
+	uint32_t first; /* entry, by index */
+};
+
+struct flow_group {
+	struct object o;
+	uint32_t table, start, end;
+	uint8_t mask[MATCH_BYTES];
+};
+
+struct fte {
+	struct object o;
+	uint32_t table, group, index;
+	uint32_t next; /* of the table */
+	uint8_t value[MATCH_BYTES]; /* 0 where the mask is */
+	uint32_t action, tag;
+	enum kind kind; /* TABLE or TIR, */
+	uint32_t to;    /* which */
+};
+
+/* --- vport.c, eth_port.c --- */
+
+enum way { WAY_RX, WAY_TX };
+enum cast { CAST_BROAD, CAST_UNI, CAST_MULTI, CASTS };
+
+struct vport {
+	uint64_t permanent;
+	uint32_t mtu, min_inline, local_lb, events, promisc;
+	uint8_t guids[24]; /* system image, port, node */
+	uint32_t listed[LISTS];
+	uint64_t list[LISTS][1 << LOG_LIST_MAX];
+	uint64_t packets[2][CASTS], bytes[2][CASTS];
+};
+
+#define SIZES 10 /* classes of frames: 64, to 127, 255, 511, 1023, 1518, 2047, 4095, 8191, 10239 */
+
+struct eth_port {
+	bool admin_up, link;
+	uint64_t link_due; /* when it comes up; NEVER: not coming */
+	uint8_t events;
+	uint32_t mtu; /* the longest frame, with FCS */
+	uint32_t modes;
+	uint8_t pfcc[16];
+	uint64_t frames[2], octets[2], casts[2][CASTS], sizes[SIZES];
+	uint64_t bad_fcs, too_long, discards;
+	uint32_t downs;
+};
+
 /* --- the whole --- */
+
+#define SQ_WORDS (((1u << LOG_SQS) + 63) / 64)
 
 struct nic {
 	/* --- mlx5.c --- */
@@ -184,7 +318,23 @@ struct nic {
 	struct mkey mkey[1 << LOG_MKEYS];
 	struct eq eq[1 << LOG_EQS];
 	struct cq cq[1 << LOG_CQS];
+	struct tis tis[1 << LOG_TISES];
+	struct sq sq[1 << LOG_SQS];
+	struct rq rq[1 << LOG_RQS];
+	struct rqt rqt[1 << LOG_RQTS];
+	struct tir tir[1 << LOG_TIRS];
+	struct flow_table table[1 << LOG_TABLES];
+	struct flow_group group[1 << LOG_GROUPS];
+	struct fte fte[1 << LOG_FTES];
+	uint32_t root; /* flow table; 0: none */
+	struct vport vport;
+	struct eth_port port;
 	uint64_t cq_due; /* least event_due */
+	uint64_t sq_ready[SQ_WORDS], sq_rung[SQ_WORDS]; /* bitmaps by place in sq */
+	bool send_more; /* of what rang, some is left for the next turn */
+	uint64_t room_due; /* when to look for receive entries again; NEVER: there are enough */
+	uint8_t packet[PACKET_MAX];           /* as gathered */
+	uint8_t segment[FRAME_MAX], frame[FRAME_MAX]; /* as sent; frame: also without its tag */
 	uint64_t scan_due; /* line-rate: when doorbells are looked at that are no work */
 };
 
@@ -197,6 +347,12 @@ static inline struct nic *nic_of(const struct model *m)
 static inline uint8_t *registers(const struct model *m)
 {
 	return (uint8_t *)m->bar0;
+}
+
+/* The free-running timer, in cycles of TIMER_KHZ. */
+static inline uint64_t cycles(const struct model *m)
+{
+	return (m->now - nic_of(m)->born) * (TIMER_KHZ / 31250) / (1000000 / 31250);
 }
 
 /* --- cmd.c --- */
@@ -283,6 +439,80 @@ void cq_post(struct model *m, uint32_t cqn, uint8_t cqe[CQE_BYTES], bool solicit
 void cq_doorbell(struct model *m, uint32_t uar, uint32_t word, uint32_t cqn);
 void cq_scan(struct model *m);
 void cq_work(struct model *m);
+
+/* --- wq.c --- */
+enum status sq_create(struct model *m, struct command *c);
+enum status sq_modify(struct model *m, struct command *c);
+enum status sq_query(struct model *m, struct command *c);
+void sq_destroy(struct model *m, void *object);
+enum status rq_create(struct model *m, struct command *c);
+enum status rq_modify(struct model *m, struct command *c);
+enum status rq_query(struct model *m, struct command *c);
+void rq_destroy(struct model *m, void *object);
+/* How many entries (BBs of a send queue) wait, by the doorbell record's half `which`, DBR_..., whose
+ * value is *counter. */
+uint32_t wq_posted(struct model *m, struct wq *w, unsigned which, uint32_t *counter);
+
+/* --- tir.c --- */
+enum status tis_create(struct model *m, struct command *c);
+void tis_destroy(struct model *m, void *object);
+enum status rqt_create(struct model *m, struct command *c);
+enum status rqt_modify(struct model *m, struct command *c);
+void rqt_destroy(struct model *m, void *object);
+enum status tir_create(struct model *m, struct command *c);
+enum status tir_modify(struct model *m, struct command *c);
+void tir_destroy(struct model *m, void *object);
+/* The queue of a frame. */
+struct rq *tir_choose(struct model *m, const struct tir *t, const uint8_t *frame,
+                      const struct headers *h, struct hashed *hashed);
+
+/* --- flow.c --- */
+enum status table_create(struct model *m, struct command *c);
+enum status table_modify(struct model *m, struct command *c);
+enum status table_destroy(struct model *m, struct command *c);
+enum status root_set(struct model *m, struct command *c);
+enum status group_create(struct model *m, struct command *c);
+enum status group_destroy(struct model *m, struct command *c);
+enum status fte_set(struct model *m, struct command *c);
+enum status fte_delete(struct model *m, struct command *c);
+void table_end(struct model *m, void *object);
+void group_end(struct model *m, void *object);
+void fte_end(struct model *m, void *object);
+/* Where a frame goes; NULL: it is dropped. *tag: of the last entry that had one, or 0. */
+const struct tir *flow_steer(struct model *m, const uint8_t *frame, const struct headers *h,
+                             uint32_t *tag);
+
+/* --- vport.c --- */
+void vport_reset(struct model *m);
+uint32_t vport_min_inline(const struct model *m);
+enum status vport_query(struct model *m, struct command *c);
+enum status vport_modify(struct model *m, struct command *c);
+enum status vport_state(struct model *m, struct command *c);
+enum status vport_counters(struct model *m, struct command *c);
+bool vport_takes(const struct model *m, const uint8_t *frame);
+enum cast cast_of(const uint8_t *frame);
+void vport_count(struct model *m, enum way way, const uint8_t *frame, uint32_t bytes);
+
+/* --- eth_port.c --- */
+void eth_port_reset(struct model *m);
+/* Carrier or admin status may have changed. */
+void eth_port_link(struct model *m);
+void eth_port_work(struct model *m);
+/* A frame has arrived, and is counted; false: it goes no further. */
+bool eth_port_takes(struct model *m, const uint8_t *frame, uint32_t bytes, bool bad_fcs);
+void eth_port_sent(struct model *m, const uint8_t *frame, uint32_t bytes);
+enum status eth_port_access(struct model *m, struct command *c);
+
+/* --- tx.c --- */
+/* The queue has left RST, or is back there or gone. */
+void send_ready(struct model *m, const struct sq *q, bool ready);
+/* The two halves of what was written to a send doorbell. */
+void send_doorbell(struct model *m, uint32_t uar, uint32_t first, uint32_t second);
+bool send_work(struct model *m);
+
+/* --- rx.c --- */
+void receive_frames(struct model *m, const struct frame *v, unsigned count);
+unsigned receive_room(struct model *m, unsigned max);
 
 /* --- hca.c --- */
 void hca_reset(struct model *m);

@@ -1,0 +1,400 @@
+/*
+ * Flow tables of NIC receive ("Flow Table", "Flow Group", "Flow Table Entry"): a packet starts at the
+ * root; the entry of the lowest index that matches says what becomes of it: dropped, to another table
+ * of a higher level, to a TIR. If none matches, the table's miss action does. An entry may be told to
+ * ignore levels; then its driver has to see that the way ends, and so do we (TABLES_MAX).
+ *
+ * A table's entries lie in groups, ranges of indices that share a mask; the table keeps them in a list
+ * by index, with their values. Only outer headers can be matched, only one destination be given.
+ */
+#include <string.h>
+
+#include "tools/nicsim/mlx5/state.h"
+
+#define TABLES_MAX 128 /* on the way of a packet */
+
+/* --- tables --- */
+
+static enum status find_table(struct model *m, struct command *c, struct flow_table **table)
+{
+	const uint32_t number = field_get(c->in, FLOW_TABLE);
+	if (field_get(c->in, FLOW_TYPE) != FLOW_TYPE_NIC_RX)
+		return refuse(m, c, STATUS_BAD_PARAM, "table_type %u", field_get(c->in, FLOW_TYPE));
+	*table = object_find(m, TABLE, number);
+	return *table ? STATUS_OK : object_missing(m, c, TABLE, number);
+}
+
+/* Where packets go that match nothing: 0, or a table of a level above. */
+static enum status read_miss(struct model *m, struct command *c, uint32_t level, uint32_t *miss)
+{
+	const uint32_t action = field_get(c->in, TABLE_MISS);
+	const struct flow_table *to;
+	*miss = 0;
+	if (action == MISS_DEFAULT)
+		return STATUS_OK;
+	if (action != MISS_TABLE)
+		return refuse(m, c, STATUS_BAD_PARAM, "table_miss_action %u", action);
+	*miss = field_get(c->in, TABLE_MISS_ID);
+	to = object_find(m, TABLE, *miss);
+	if (to == NULL)
+		return object_missing(m, c, TABLE, *miss);
+	if (to->level <= level)
+		return refuse(m, c, STATUS_BAD_PARAM, "misses of level %u to level %u", level, to->level);
+	return STATUS_OK;
+}
+
+enum status table_create(struct model *m, struct command *c)
+{
+	const uint32_t level = field_get(c->in, TABLE_LEVEL);
+	uint32_t miss;
+	if (field_get(c->in, FLOW_TYPE) != FLOW_TYPE_NIC_RX)
+		return refuse(m, c, STATUS_BAD_PARAM, "table_type %u", field_get(c->in, FLOW_TYPE));
+	if (level >= FT_LEVELS || field_get(c->in, TABLE_LOG_SIZE) > LOG_FT_SIZE_MAX)
+		return refuse(m, c, STATUS_BAD_PARAM, "level %u, 2^%u entries", level,
+		              field_get(c->in, TABLE_LOG_SIZE));
+	enum status status = read_miss(m, c, level, &miss);
+	if (status != STATUS_OK)
+		return status;
+	struct flow_table *t = object_new(m, TABLE);
+	if (t == NULL)
+		return object_none_left(m, c, TABLE);
+	t->level = level;
+	t->size = 1u << field_get(c->in, TABLE_LOG_SIZE);
+	t->miss = miss;
+	object_hold(m, TABLE, miss);
+	return object_made(m, c, TABLE, t);
+}
+
+enum status table_modify(struct model *m, struct command *c)
+{
+	struct flow_table *t;
+	uint32_t miss;
+	enum status status = find_table(m, c, &t);
+	if (status != STATUS_OK)
+		return status;
+	if (field_get(c->in, TABLE_MODIFY) != 1)
+		return refuse(m, c, STATUS_BAD_PARAM, "not the miss action");
+	status = read_miss(m, c, t->level, &miss);
+	if (status != STATUS_OK)
+		return status;
+	object_hold(m, TABLE, miss);
+	object_drop(m, TABLE, t->miss);
+	t->miss = miss;
+	return STATUS_OK;
+}
+
+enum status table_destroy(struct model *m, struct command *c)
+{
+	struct flow_table *t;
+	enum status status = find_table(m, c, &t);
+	if (status != STATUS_OK)
+		return status;
+	if (t->o.holders)
+		return refuse(m, c, STATUS_BAD_RES_STATE, "table 0x%x is in use",
+		              field_get(c->in, FLOW_TABLE));
+	object_end(m, TABLE, t);
+	return STATUS_OK;
+}
+
+void table_end(struct model *m, void *object)
+{
+	object_drop(m, TABLE, ((struct flow_table *)object)->miss);
+}
+
+enum status root_set(struct model *m, struct command *c)
+{
+	struct nic *n = nic_of(m);
+	struct flow_table *t;
+	uint32_t root = 0;
+	if (field_get(c->in, IN_OP_MOD) == 0) {
+		enum status status = find_table(m, c, &t);
+		if (status != STATUS_OK)
+			return status;
+		root = field_get(c->in, FLOW_TABLE);
+	}
+	object_hold(m, TABLE, root);
+	object_drop(m, TABLE, n->root);
+	n->root = root;
+	return STATUS_OK;
+}
+
+/* --- groups --- */
+
+static bool overlaps(const struct model *m, uint32_t table, uint32_t start, uint32_t end)
+{
+	const struct flow_group *g;
+	for (unsigned i = 0; (g = object_nth(m, GROUP, i)); i++)
+		if (g->o.used && g->table == table && start <= g->end && end >= g->start)
+			return true;
+	return false;
+}
+
+/* Parts of the packet that cannot be matched: inner headers, metadata and the like. */
+static bool only_outer(const uint8_t *match)
+{
+	for (uint32_t i = MATCH_BYTES; i < MATCH_ALL; i++)
+		if (match[i])
+			return false;
+	return true;
+}
+
+enum status group_create(struct model *m, struct command *c)
+{
+	const uint32_t start = field_get(c->in, GROUP_START), end = field_get(c->in, GROUP_END);
+	const uint32_t criteria = field_get(c->in, GROUP_CRITERIA);
+	const uint32_t number = field_get(c->in, FLOW_TABLE);
+	struct flow_table *t;
+	enum status status = find_table(m, c, &t);
+	if (status != STATUS_OK)
+		return status;
+	if (start > end || end >= t->size)
+		return refuse(m, c, STATUS_BAD_PARAM, "entries %u to %u of %u", start, end, t->size);
+	if (overlaps(m, number, start, end))
+		return refuse(m, c, STATUS_BAD_PARAM, "entries %u to %u are another group's", start, end);
+	if (criteria & ~(uint32_t)CRITERIA_OUTER || !only_outer(c->in + GROUP_MATCH))
+		return refuse(m, c, STATUS_BAD_PARAM, "match criteria 0x%x", criteria);
+	struct flow_group *g = object_new(m, GROUP);
+	if (g == NULL)
+		return object_none_left(m, c, GROUP);
+	g->table = number;
+	g->start = start;
+	g->end = end;
+	if (criteria)
+		memcpy(g->mask, c->in + GROUP_MATCH, sizeof g->mask);
+	object_hold(m, TABLE, number);
+	return object_made(m, c, GROUP, g);
+}
+
+enum status group_destroy(struct model *m, struct command *c)
+{
+	const uint32_t number = field_get(c->in, GROUP_ID);
+	struct flow_group *g = object_find(m, GROUP, number);
+	struct flow_table *t;
+	enum status status = find_table(m, c, &t);
+	if (status != STATUS_OK)
+		return status;
+	if (g == NULL || g->table != field_get(c->in, FLOW_TABLE))
+		return object_missing(m, c, GROUP, number);
+	if (g->o.holders)
+		return refuse(m, c, STATUS_BAD_RES_STATE, "group 0x%x has entries", number);
+	object_end(m, GROUP, g);
+	return STATUS_OK;
+}
+
+void group_end(struct model *m, void *object)
+{
+	object_drop(m, TABLE, ((struct flow_group *)object)->table);
+}
+
+/* --- entries --- */
+
+/* The link that leads to the first entry of at least that index. */
+static uint32_t *link_to(struct model *m, struct flow_table *t, uint32_t index)
+{
+	uint32_t *link = &t->first;
+	const struct fte *e;
+	while ((e = object_find(m, FTE, *link)) && e->index < index)
+		link = &((struct fte *)(uintptr_t)e)->next;
+	return link;
+}
+
+/* What a matching packet is to meet, checked. */
+static enum status read_action(struct model *m, struct command *c, const struct flow_table *t,
+                               struct fte *e)
+{
+	const uint8_t *context = c->in + FTE_AT, *list = context + FTE_LIST;
+	const uint32_t count = field_get(context, FTE_DESTINATIONS);
+	e->tag = field_get(context, FTE_TAG);
+	e->action = field_get(context, FTE_ACTION);
+	e->to = 0;
+	if (e->action != ACTION_ALLOW && e->action != ACTION_DROP && e->action != ACTION_FORWARD)
+		return refuse(m, c, STATUS_BAD_PARAM, "action 0x%x", e->action);
+	if (field_get(context, FTE_COUNTERS) || count != (e->action == ACTION_FORWARD))
+		return refuse(m, c, STATUS_BAD_PARAM, "%u destinations for action 0x%x", count,
+		              e->action);
+	if (e->action != ACTION_FORWARD)
+		return STATUS_OK;
+	if (c->in_bytes < FTE_AT + FTE_LIST + 8)
+		return refuse(m, c, STATUS_BAD_INPUT_LENGTH, "no destination");
+	const uint32_t type = field_get(list, DEST_TYPE);
+	if (type != DEST_TABLE && type != DEST_TIR)
+		return refuse(m, c, STATUS_BAD_PARAM, "destination_type %u", type);
+	e->kind = type == DEST_TABLE ? TABLE : TIR;
+	e->to = field_get(list, DEST_ID);
+	const struct flow_table *to = object_find(m, e->kind, e->to);
+	if (to == NULL)
+		return object_missing(m, c, e->kind, e->to);
+	if (e->kind == TABLE && to->level <= t->level && !field_get(c->in, FTE_ANY_LEVEL))
+		return refuse(m, c, STATUS_BAD_PARAM, "from level %u to level %u", t->level, to->level);
+	return STATUS_OK;
+}
+
+static enum status entry_change(struct model *m, struct command *c, struct fte *e,
+                                const struct fte *new)
+{
+	if (e == NULL)
+		return refuse(m, c, STATUS_BAD_INDEX, "there is no entry %u",
+		              field_get(c->in, FTE_INDEX));
+	if (field_get(c->in, FTE_MODIFY) & ~(uint32_t)(FTE_MODIFY_LIST | FTE_MODIFY_ACTION |
+	                                               FTE_MODIFY_TAG))
+		return refuse(m, c, STATUS_BAD_PARAM, "modify_enable_mask 0x%x",
+		              field_get(c->in, FTE_MODIFY));
+	object_hold(m, new->kind, new->to);
+	object_drop(m, e->kind, e->to);
+	e->kind = new->kind;
+	e->to = new->to;
+	e->action = new->action;
+	e->tag = new->tag;
+	return STATUS_OK;
+}
+
+static enum status entry_add(struct model *m, struct command *c, uint32_t *link,
+                             const struct flow_group *g, const struct fte *new)
+{
+	struct fte *e = object_new(m, FTE);
+	if (e == NULL)
+		return object_none_left(m, c, FTE);
+	*e = *new;
+	e->o.used = true;
+	e->next = *link;
+	for (unsigned i = 0; i < MATCH_BYTES; i++)
+		e->value[i] = c->in[FTE_AT + FTE_VALUE + i] & g->mask[i];
+	*link = object_number(m, FTE, e);
+	object_hold(m, GROUP, e->group);
+	object_hold(m, e->kind, e->to);
+	return STATUS_OK;
+}
+
+enum status fte_set(struct model *m, struct command *c)
+{
+	struct fte new = {.table = field_get(c->in, FLOW_TABLE),
+	                  .index = field_get(c->in, FTE_INDEX),
+	                  .group = field_get(c->in + FTE_AT, FTE_GROUP)};
+	const struct flow_group *g = object_find(m, GROUP, new.group);
+	struct flow_table *t;
+	enum status status = find_table(m, c, &t);
+	if (status != STATUS_OK)
+		return status;
+	if (g == NULL || g->table != new.table)
+		return object_missing(m, c, GROUP, new.group);
+	if (new.index < g->start || new.index > g->end)
+		return refuse(m, c, STATUS_BAD_INDEX, "entry %u is not of the group", new.index);
+	status = read_action(m, c, t, &new);
+	if (status != STATUS_OK)
+		return status;
+	uint32_t *link = link_to(m, t, new.index);
+	struct fte *e = object_find(m, FTE, *link);
+	if (e && e->index != new.index)
+		e = NULL;
+	if (field_get(c->in, IN_OP_MOD) == 1)
+		return entry_change(m, c, e, &new);
+	if (e)
+		return refuse(m, c, STATUS_BAD_INDEX, "entry %u is there", new.index);
+	return entry_add(m, c, link, g, &new);
+}
+
+enum status fte_delete(struct model *m, struct command *c)
+{
+	const uint32_t index = field_get(c->in, FTE_INDEX);
+	struct flow_table *t;
+	enum status status = find_table(m, c, &t);
+	if (status != STATUS_OK)
+		return status;
+	uint32_t *link = link_to(m, t, index);
+	struct fte *e = object_find(m, FTE, *link);
+	if (e == NULL || e->index != index)
+		return refuse(m, c, STATUS_BAD_INDEX, "there is no entry %u", index);
+	*link = e->next;
+	object_end(m, FTE, e);
+	return STATUS_OK;
+}
+
+void fte_end(struct model *m, void *object)
+{
+	const struct fte *e = object;
+	object_drop(m, GROUP, e->group);
+	object_drop(m, e->kind, e->to);
+}
+
+/* --- packets --- */
+
+static void read_ip(const uint8_t *frame, const struct headers *h, uint8_t *match)
+{
+	const uint8_t *ip = frame + h->l3;
+	field_set(match, MATCH_IP_VERSION, h->version);
+	field_set(match, MATCH_PROTOCOL, h->protocol);
+	field_set(match, MATCH_FRAGMENT, h->fragment);
+	if (h->version == 4) {
+		field_set(match, MATCH_TOS, ip[1]);
+		field_set(match, MATCH_TTL, ip[8]);
+		memcpy(match + MATCH_SRC_IP + 12, ip + 12, 4);
+		memcpy(match + MATCH_DST_IP + 12, ip + 16, 4);
+	} else {
+		field_set(match, MATCH_TOS, be16(ip) >> 4);
+		field_set(match, MATCH_TTL, ip[7]);
+		memcpy(match + MATCH_SRC_IP, ip + 8, 16);
+		memcpy(match + MATCH_DST_IP, ip + 24, 16);
+	}
+}
+
+/* What can be matched of a frame, laid out as the masks and values are. */
+static void read_frame(const uint8_t *frame, const struct headers *h, uint8_t match[MATCH_BYTES])
+{
+	memset(match, 0, MATCH_BYTES);
+	memcpy(match + MATCH_SMAC, frame + 6, 6);
+	memcpy(match + MATCH_DMAC, frame, 6);
+	field_set(match, MATCH_ETHERTYPE, be16(frame + (h->tagged ? 16 : 12)));
+	field_set(match, MATCH_CVLAN, h->tagged);
+	field_set(match, MATCH_TCI, h->tci);
+	if (h->version)
+		read_ip(frame, h, match);
+	if (h->l4 && h->protocol == IP_TCP) {
+		field_set(match, MATCH_TCP_PORTS, be32(frame + h->l4));
+		field_set(match, MATCH_TCP_FLAGS, be16(frame + h->l4 + 12));
+	}
+	if (h->l4 && h->protocol == IP_UDP)
+		field_set(match, MATCH_UDP_PORTS, be32(frame + h->l4));
+}
+
+static bool matches(const uint8_t *packet, const uint8_t *mask, const uint8_t *value)
+{
+	uint64_t p[MATCH_BYTES / 8], k[MATCH_BYTES / 8], v[MATCH_BYTES / 8], differ = 0;
+	memcpy(p, packet, sizeof p);
+	memcpy(k, mask, sizeof k);
+	memcpy(v, value, sizeof v);
+	for (unsigned i = 0; i < MATCH_BYTES / 8; i++)
+		differ |= (p[i] & k[i]) ^ v[i];
+	return differ == 0;
+}
+
+static const struct fte *first_match(struct model *m, const struct flow_table *t,
+                                     const uint8_t *packet)
+{
+	const struct fte *e;
+	for (uint32_t number = t->first; (e = object_find(m, FTE, number)); number = e->next) {
+		const struct flow_group *g = object_find(m, GROUP, e->group);
+		if (matches(packet, g->mask, e->value))
+			return e;
+	}
+	return NULL;
+}
+
+const struct tir *flow_steer(struct model *m, const uint8_t *frame, const struct headers *h,
+                             uint32_t *tag)
+{
+	const struct flow_table *t = object_find(m, TABLE, nic_of(m)->root);
+	uint8_t packet[MATCH_BYTES];
+	read_frame(frame, h, packet);
+	*tag = 0;
+	for (unsigned tables = 0; t && tables < TABLES_MAX; tables++) {
+		const struct fte *e = first_match(m, t, packet);
+		if (e && e->action != ACTION_FORWARD)
+			return NULL; /* allowed: to where it would go without tables, which is nowhere */
+		if (e && e->tag)
+			*tag = e->tag;
+		if (e && e->kind == TIR)
+			return object_find(m, TIR, e->to);
+		t = object_find(m, TABLE, e ? e->to : t->miss);
+	}
+	return NULL;
+}

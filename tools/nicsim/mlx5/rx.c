@@ -1,0 +1,244 @@
+/*
+ * Receiving ("Receive WQE", "Completion Queue Entry"): a frame that the port and the vport take goes
+ * through the flow tables to a TIR, by its hash to a queue, into the memory that the next entry of
+ * the queue points to, and is reported.
+ *
+ * A queue without entries loses the frame, and its counter set counts it (out_of_buffer). As wires
+ * that can wait should not lose any, rx_room answers for the queue with the fewest entries among
+ * those that have ever had one: a driver that lets one run dry for good stops the others, which a
+ * real card does not.
+ */
+#include <string.h>
+
+#include "tools/nicsim/mlx5/state.h"
+#include "tools/nicsim/packet/sum.h"
+
+#define ROOM_NS 20000 /* between looks for entries, while there are too few */
+
+/* A frame under way: what will be written of it. */
+struct arrival {
+	const uint8_t *data; /* without the tag, if that is taken out */
+	uint32_t bytes;
+	struct headers h;
+	struct hashed hashed;
+	uint32_t tag;
+	bool stripped;
+};
+
+/* --- what the completion says of the contents --- */
+
+static uint8_t l4_type(const struct arrival *a)
+{
+	const uint8_t *l4 = a->data + a->h.l4;
+	if (a->h.l4 == 0)
+		return 0;
+	if (a->h.protocol == IP_UDP)
+		return CQE_L4_UDP;
+	if (a->h.protocol != IP_TCP)
+		return 0;
+	if (!(l4[13] & 0x10)) /* ACK */
+		return CQE_L4_TCP;
+	return a->h.end - a->h.l4 > (l4[12] >> 4) * 4 ? CQE_L4_TCP_DATA : CQE_L4_TCP_ACK;
+}
+
+static bool l4_good(const struct arrival *a)
+{
+	const uint8_t *l4 = a->data + a->h.l4;
+	const uint32_t bytes = a->h.end - a->h.l4;
+	if (a->h.l4 == 0 || (a->h.protocol != IP_TCP && a->h.protocol != IP_UDP))
+		return false;
+	if (a->h.protocol == IP_UDP && be16(l4 + 6) == 0)
+		return true; /* RFC 768: there is none */
+	uint64_t part = sum_pseudo(a->data + a->h.l3, a->h.version, a->h.protocol, bytes);
+	return sum_fold(sum_add(part, l4, bytes)) == 0xffff;
+}
+
+static void describe(const struct arrival *a, uint8_t *cqe)
+{
+	const uint8_t *ip = a->data + a->h.l3;
+	uint16_t sum = sum_fold(sum_add(0, a->data + 14, a->bytes - 14));
+	memcpy(cqe + CQE_CHECKSUM, &sum, 2);
+	cqe[CQE_OK] = CQE_L2_OK;
+	if (a->h.version == 6 ||
+	    (a->h.version == 4 && sum_fold(sum_add(0, ip, (ip[0] & 15u) * 4)) == 0xffff))
+		cqe[CQE_OK] |= CQE_L3_OK;
+	if (l4_good(a))
+		cqe[CQE_OK] |= CQE_L4_OK;
+	cqe[CQE_HEADERS] = l4_type(a);
+	if (a->h.version)
+		cqe[CQE_HEADERS] |= a->h.version == 4 ? CQE_IPV4 : CQE_IPV6;
+	if (a->h.fragment)
+		cqe[CQE_HEADERS] |= CQE_FRAGMENT;
+	if (a->stripped) {
+		cqe[CQE_HEADERS] |= CQE_STRIPPED;
+		put_be16(cqe + CQE_VLAN, a->h.tci);
+	}
+	put_be32(cqe + CQE_RSS_HASH, a->hashed.value);
+	cqe[CQE_RSS_TYPE] = a->hashed.type;
+}
+
+/* --- into memory --- */
+
+/* Fills the data segments of the entry; SYNDROME_NONE when all of the frame went in. */
+static enum cqe_syndrome scatter(struct model *m, struct rq *q, const uint8_t *entry,
+                                 const struct arrival *a)
+{
+	uint32_t done = 0;
+	for (uint32_t at = 0; at < 1u << q->w.ring.log_stride && done < a->bytes; at += WQE_DS) {
+		const uint8_t *seg = entry + at;
+		const uint32_t room = field_get(seg, SEG_BYTES), lkey = field_get(seg, SEG_LKEY);
+		const uint32_t part = a->bytes - done < room ? a->bytes - done : room;
+		const uint64_t bus = be64(seg + SEG_ADDRESS);
+		void *to = NULL;
+		if (lkey == LKEY_TERMINATE)
+			break;
+		if (part == 0)
+			continue;
+		if (mkey_allows(m, lkey, q->w.pd, bus, room, DMA_WRITE))
+			to = model_dma(m, bus, part, DMA_WRITE, "data segment of an RQ");
+		if (to == NULL)
+			return SYNDROME_LOCAL_PROTECTION;
+		memcpy(to, a->data + done, part);
+		done += part;
+	}
+	if (done == a->bytes)
+		return SYNDROME_NONE;
+	model_violation(m, "RQ 0x%x: entry %u has room for %u bytes, the frame has %u",
+	                object_number(m, RQ, q), q->w.head, done, a->bytes);
+	return SYNDROME_LOCAL_LENGTH;
+}
+
+static void complete(struct model *m, struct rq *q, const struct arrival *a,
+                     enum cqe_syndrome syndrome)
+{
+	uint8_t cqe[CQE_BYTES] = {0};
+	const bool error = syndrome != SYNDROME_NONE;
+	if (error) {
+		cqe[CQE_SYNDROME] = (uint8_t)syndrome;
+		put_be32(cqe + CQE_OPCODE_QPN, object_number(m, RQ, q));
+	} else {
+		describe(a, cqe);
+		put_be32(cqe + CQE_FLAGS_RQPN, object_number(m, RQ, q));
+		put_be32(cqe + CQE_BYTE_COUNT,
+		         model_fault_strikes(m, FAULT_BAD_LENGTH) ? 0xffff : a->bytes);
+		put_be64(cqe + CQE_TIMESTAMP, cycles(m));
+		put_be32(cqe + CQE_OPCODE_QPN, a->tag);
+	}
+	put_be16(cqe + CQE_COUNTER, q->w.head);
+	cqe[CQE_OP_OWN] = (error ? CQE_RX_ERROR : CQE_RECEIVED) << 4;
+	q->w.head = (q->w.head + 1) & 0xffff;
+	if (error)
+		q->w.state = QUEUE_ERR;
+	if (!model_fault_strikes(m, FAULT_COMPLETION_LOST))
+		cq_post(m, q->w.cqn, cqe, error);
+}
+
+static void no_buffer(struct model *m, const struct rq *q)
+{
+	struct counter *set = object_find(m, COUNTER, q->counter);
+	m->rx_missed++;
+	if (set)
+		set->out_of_buffer++;
+}
+
+static void deliver(struct model *m, struct rq *q, struct arrival *a)
+{
+	uint32_t counter, posted = wq_posted(m, &q->w, DBR_RECEIVE, &counter);
+	if (q->w.state != QUEUE_RDY || posted == 0 || model_fault(m, FAULT_RECEIVE_STUCK)) {
+		no_buffer(m, q);
+		return;
+	}
+	if (posted > 1u << q->w.ring.log_size) {
+		model_violation(m, "RQ 0x%x: doorbell record %u, but entries up to %u are in use",
+		                object_number(m, RQ, q), counter, q->w.head);
+		q->w.state = QUEUE_ERR;
+		return;
+	}
+	const uint8_t *entry = ring_at(m, &q->w.ring, q->w.head, DMA_READ, "RQ");
+	if (entry == NULL || !cq_alive(m, q->w.cqn))
+		return;
+	enum cqe_syndrome syndrome = model_fault_strikes(m, FAULT_RECEIVE_ERROR)
+	                                     ? SYNDROME_LOCAL_QP_OP
+	                                     : scatter(m, q, entry, a);
+	if (syndrome == SYNDROME_NONE) {
+		vport_count(m, WAY_RX, a->data, a->bytes);
+		m->rx_frames++;
+		m->rx_bytes += a->bytes;
+	}
+	complete(m, q, a, syndrome);
+}
+
+/* --- a frame's way --- */
+
+/* Takes the tag out: the frame moves to memory of the model's. */
+static void strip(struct model *m, struct arrival *a)
+{
+	uint8_t *to = nic_of(m)->frame;
+	memcpy(to, a->data, 12);
+	memcpy(to + 12, a->data + 16, a->bytes - 16);
+	a->data = to;
+	a->bytes -= 4;
+	a->stripped = true;
+	if (a->h.version) {
+		a->h.l3 -= 4;
+		a->h.end -= 4;
+	}
+	if (a->h.l4)
+		a->h.l4 -= 4;
+}
+
+static void arrive(struct model *m, const uint8_t *data, uint32_t bytes)
+{
+	struct nic *n = nic_of(m);
+	struct arrival a = {.data = data, .bytes = bytes};
+	headers_parse(data, bytes, &a.h);
+	const struct tir *t = vport_takes(m, data) ? flow_steer(m, data, &a.h, &a.tag) : NULL;
+	if (t == NULL) {
+		n->port.discards++;
+		return;
+	}
+	struct rq *q = tir_choose(m, t, data, &a.h, &a.hashed);
+	if (a.h.tagged && !q->keep_vlan)
+		strip(m, &a);
+	deliver(m, q, &a);
+}
+
+void receive_frames(struct model *m, const struct frame *v, unsigned count)
+{
+	struct nic *n = nic_of(m);
+	for (unsigned i = 0; i < count; i++) {
+		const uint8_t *data = v[i].data;
+		uint32_t bytes = v[i].bytes;
+		uint8_t padded[60] = {0};
+		if (!n->port.link || n->state != HCA_READY)
+			continue;
+		if (bytes < sizeof padded) {
+			memcpy(padded, data, bytes);
+			data = padded;
+			bytes = sizeof padded;
+		}
+		if (eth_port_takes(m, data, bytes, v[i].flags & FRAME_BAD_FCS))
+			arrive(m, data, bytes);
+	}
+}
+
+unsigned receive_room(struct model *m, unsigned max)
+{
+	struct nic *n = nic_of(m);
+	unsigned room = max;
+	n->room_due = NEVER;
+	if (!n->port.link || n->state != HCA_READY)
+		return max;
+	for (unsigned i = 0; i < 1u << LOG_RQS; i++) {
+		struct rq *q = &n->rq[i];
+		if (!q->w.o.used || q->w.state != QUEUE_RDY)
+			continue;
+		uint32_t counter, posted = wq_posted(m, &q->w, DBR_RECEIVE, &counter);
+		q->primed |= posted > 0;
+		if (q->primed && posted < room)
+			room = posted;
+	}
+	if (room < max)
+		n->room_due = m->now + ROOM_NS;
+	return room;
+}

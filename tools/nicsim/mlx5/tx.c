@@ -1,0 +1,411 @@
+/*
+ * Sending ("Send WQE", "Ethernet Segment"): a WQE is read when its doorbell has rung, its packet
+ * gathered from what is inline and what its data segments point to, checksums and tags put in,
+ * segmented if it is LSO, and sent; then there is a completion if it asks for one.
+ *
+ *   SEND          one packet
+ *   LSO           one that becomes many: the inline part is the header of each
+ *   MULTI_PACKET  a packet for each data segment, all with the same Ethernet segment
+ *   NOP           none
+ *
+ * A WQE that is wrong has a completion with an error, and puts the queue into ERR; those behind it
+ * are flushed.
+ */
+#include <string.h>
+
+#include "tools/nicsim/mlx5/state.h"
+#include "tools/nicsim/packet/segment.h"
+#include "tools/nicsim/packet/sum.h"
+
+#define BURST 64 /* WQEs of a queue in one turn */
+
+/* A WQE under way. */
+struct send {
+	struct sq *q;
+	uint32_t sqn;
+	uint8_t wqe[WQE_BYTES_MAX];
+	uint32_t bytes; /* of it */
+	uint32_t bbs;
+};
+
+/* --- completions --- */
+
+static void complete(struct model *m, const struct send *s, enum cqe_syndrome syndrome)
+{
+	uint8_t cqe[CQE_BYTES] = {0};
+	const bool error = syndrome != SYNDROME_NONE;
+	put_be64(cqe + CQE_TIMESTAMP, cycles(m));
+	put_be32(cqe + CQE_OPCODE_QPN, field_get(s->wqe, WQE_OPCODE) << 24 | s->sqn);
+	put_be16(cqe + CQE_COUNTER, s->q->w.head);
+	cqe[CQE_OP_OWN] = (error ? CQE_REQ_ERROR : CQE_REQUESTER) << 4;
+	if (error) {
+		put_be64(cqe + CQE_TIMESTAMP, 0);
+		cqe[CQE_SYNDROME] = (uint8_t)syndrome;
+	}
+	if (!model_fault_strikes(m, FAULT_COMPLETION_LOST))
+		cq_post(m, s->q->w.cqn, cqe, error);
+}
+
+/* Wrong: says so, and returns the syndrome. */
+static enum cqe_syndrome wrong(struct model *m, const struct send *s, enum cqe_syndrome syndrome,
+                               const char *what)
+{
+	model_violation(m, "SQ 0x%x, WQE %u: %s", s->sqn, s->q->w.head, what);
+	return syndrome;
+}
+
+/* --- frames leave --- */
+
+static void leave(struct model *m, const uint8_t *frame, uint32_t bytes)
+{
+	vport_count(m, WAY_TX, frame, bytes);
+	if (!nic_of(m)->port.link)
+		return;
+	eth_port_sent(m, frame, bytes);
+	model_send(m, frame, bytes);
+}
+
+/* Tag in, if there is to be one; padded (pad_tx_eth_packet). False: longer than the port's MTU. */
+static bool emit(struct model *m, const uint8_t *eth, const uint8_t *frame, uint32_t bytes)
+{
+	struct nic *n = nic_of(m);
+	uint8_t *out = n->frame;
+	if (field_get(eth, ETH_INSERT_VLAN)) {
+		memcpy(out, frame, 12);
+		put_be16(out + 12, 0x8100);
+		put_be16(out + 14, field_get(eth, ETH_VLAN));
+		memcpy(out + 16, frame + 12, bytes - 12);
+		bytes += 4;
+	} else {
+		memcpy(out, frame, bytes);
+	}
+	if (bytes + 4 > n->port.mtu)
+		return false;
+	if (bytes < 60) {
+		memset(out + bytes, 0, 60 - bytes);
+		bytes = 60;
+	}
+	leave(m, out, bytes);
+	return true;
+}
+
+/* --- checksums --- */
+
+static void l3_sum(uint8_t *frame, const struct headers *h)
+{
+	uint8_t *ip = frame + h->l3;
+	if (h->version != 4)
+		return;
+	put_be16(ip + 10, 0);
+	uint16_t sum = (uint16_t)~sum_fold(sum_add(0, ip, (ip[0] & 15u) * 4));
+	memcpy(ip + 10, &sum, 2);
+}
+
+static void l4_sum(uint8_t *frame, const struct headers *h)
+{
+	const uint32_t bytes = h->end - h->l4;
+	if (h->l4 == 0 || (h->protocol != IP_TCP && h->protocol != IP_UDP))
+		return;
+	uint8_t *at = frame + h->l4 + (h->protocol == IP_TCP ? 16 : 6);
+	put_be16(at, 0);
+	uint64_t part = sum_pseudo(frame + h->l3, h->version, h->protocol, bytes);
+	uint16_t sum = (uint16_t)~sum_fold(sum_add(part, frame + h->l4, bytes));
+	if (sum == 0 && h->protocol == IP_UDP)
+		sum = 0xffff; /* RFC 768 */
+	memcpy(at, &sum, 2);
+}
+
+static enum cqe_syndrome send_packet(struct model *m, const struct send *s, uint8_t *packet,
+                                     uint32_t bytes)
+{
+	const uint8_t *eth = s->wqe + WQE_ETH;
+	const uint32_t csum = field_get(eth, ETH_CSUM);
+	if (bytes < 14 || bytes > FRAME_MAX - 4)
+		return wrong(m, s, SYNDROME_LOCAL_LENGTH, "length of the packet");
+	if (csum && bytes >= 18) {
+		struct headers h;
+		headers_parse(packet, bytes, &h);
+		if (csum & ETH_CSUM_L3)
+			l3_sum(packet, &h);
+		if (csum & ETH_CSUM_L4)
+			l4_sum(packet, &h);
+	}
+	if (!emit(m, eth, packet, bytes))
+		return wrong(m, s, SYNDROME_LOCAL_LENGTH, "the packet is longer than the port's MTU");
+	return SYNDROME_NONE;
+}
+
+/* --- gathering --- */
+
+/*
+ * Appends what the data segment at `*at` of the WQE means to the packet, of *bytes so far, and moves
+ * on.
+ */
+static enum cqe_syndrome gather(struct model *m, const struct send *s, uint32_t *at, uint32_t *bytes)
+{
+	struct nic *n = nic_of(m);
+	const uint8_t *seg = s->wqe + *at;
+	const uint32_t count = field_get(seg, SEG_BYTES);
+	const bool is_inline = field_get(seg, SEG_INLINE);
+	if (count == 0 || count > PACKET_MAX - *bytes)
+		return wrong(m, s, SYNDROME_LOCAL_LENGTH, "length of a data segment");
+	if (is_inline) {
+		if (count > s->bytes - *at - 4)
+			return wrong(m, s, SYNDROME_LOCAL_LENGTH, "inline data beyond the WQE");
+		memcpy(n->packet + *bytes, seg + 4, count);
+		*at += (4 + count + 15) & ~15u;
+	} else {
+		const uint64_t bus = be64(seg + SEG_ADDRESS);
+		const void *data = NULL;
+		if (mkey_allows(m, be32(seg + 4), s->q->w.pd, bus, count, DMA_READ))
+			data = model_dma(m, bus, count, DMA_READ, "data segment of an SQ");
+		if (data == NULL)
+			return SYNDROME_LOCAL_PROTECTION;
+		memcpy(n->packet + *bytes, data, count);
+		*at += WQE_DS;
+	}
+	*bytes += count;
+	return SYNDROME_NONE;
+}
+
+/* The inline part of the Ethernet segment, at the beginning of the packet; *at: behind it. */
+static enum cqe_syndrome gather_inline(struct model *m, const struct send *s, uint32_t *at,
+                                       uint32_t *bytes)
+{
+	static const uint8_t least[] = {[INLINE_NONE] = 0, [INLINE_L2] = 14, [INLINE_IP] = 34,
+	                                [INLINE_TCP_UDP] = 42};
+	const uint8_t *eth = s->wqe + WQE_ETH;
+	*at = WQE_ETH + 16;
+	*bytes = 0;
+	if (s->bytes < *at)
+		return wrong(m, s, SYNDROME_LOCAL_QP_OP, "no Ethernet segment");
+	if (!field_get(eth, ETH_INSERT_VLAN))
+		*bytes = field_get(eth, ETH_INLINE);
+	if (*bytes > 2)
+		*at += (*bytes - 2 + 15) & ~15u;
+	if (*at > s->bytes)
+		return wrong(m, s, SYNDROME_LOCAL_LENGTH, "inline header beyond the WQE");
+	if (s->q->min_inline <= INLINE_TCP_UDP && *bytes < least[s->q->min_inline])
+		return wrong(m, s, SYNDROME_LOCAL_QP_OP, "inline header shorter than min_wqe_inline_mode");
+	memcpy(nic_of(m)->packet, eth + ETH_INLINE_AT, *bytes);
+	return SYNDROME_NONE;
+}
+
+static enum cqe_syndrome gather_all(struct model *m, const struct send *s, uint32_t *headers,
+                                    uint32_t *bytes)
+{
+	uint32_t at;
+	enum cqe_syndrome syndrome = gather_inline(m, s, &at, bytes);
+	*headers = *bytes;
+	while (syndrome == SYNDROME_NONE && at < s->bytes)
+		syndrome = gather(m, s, &at, bytes);
+	return syndrome;
+}
+
+/* --- the kinds of WQEs --- */
+
+static enum cqe_syndrome send_one(struct model *m, const struct send *s)
+{
+	uint32_t headers, bytes;
+	enum cqe_syndrome syndrome = gather_all(m, s, &headers, &bytes);
+	return syndrome ? syndrome : send_packet(m, s, nic_of(m)->packet, bytes);
+}
+
+/* Says how long the whole is, where a driver may have left that open (it can exceed 16 bits). */
+static void set_length(uint8_t *packet, uint32_t bytes)
+{
+	const uint32_t l3 = be16(packet + 12) == 0x8100 ? 18 : 14;
+	const uint32_t type = be16(packet + l3 - 2), most = 0xffff;
+	if (type == 0x0800)
+		put_be16(packet + l3 + 2, bytes - l3 < most ? bytes - l3 : most);
+	else if (type == 0x86dd)
+		put_be16(packet + l3 + 4, bytes - l3 - 40 < most ? bytes - l3 - 40 : most);
+}
+
+static enum cqe_syndrome send_segments(struct model *m, const struct send *s)
+{
+	struct nic *n = nic_of(m);
+	uint32_t headers, bytes;
+	struct headers h;
+	enum cqe_syndrome syndrome = gather_all(m, s, &headers, &bytes);
+	if (syndrome)
+		return syndrome;
+	struct segments cut = {.mss = field_get(s->wqe + WQE_ETH, ETH_MSS),
+	                       .headers = headers,
+	                       .payload = bytes - headers,
+	                       .flags_first = 0xff6, /* CWR in the first, FIN and PSH in the last */
+	                       .flags_middle = 0xf76,
+	                       .flags_last = 0xf7f};
+	if (headers < 54 - 12 || cut.mss == 0 || cut.payload == 0)
+		return wrong(m, s, SYNDROME_LOCAL_QP_OP, "LSO without headers, payload or mss");
+	set_length(n->packet, bytes);
+	headers_parse(n->packet, bytes, &h);
+	const bool tcp = h.l4 && h.protocol == IP_TCP, udp = h.l4 && h.protocol == IP_UDP;
+	if ((!tcp && !udp) || headers != h.l4 + (tcp ? (n->packet[h.l4 + 12] >> 4) * 4u : 8u))
+		return wrong(m, s, SYNDROME_LOCAL_QP_OP, "LSO: the inline part is not the headers");
+	if (headers + cut.mss > FRAME_MAX - 4)
+		return wrong(m, s, SYNDROME_LOCAL_LENGTH, "mss");
+	cut.l3 = h.l3;
+	cut.l4 = h.l4;
+	cut.ipv4 = h.version == 4;
+	cut.tcp = tcp;
+	uint16_t sum = sum_fold(sum_pseudo(n->packet + h.l3, h.version, h.protocol, 0));
+	memcpy(n->packet + h.l4 + (tcp ? 16 : 6), &sum, 2);
+	for (uint32_t from = 0; from < cut.payload; from += cut.mss) {
+		uint32_t length = segment_make(&cut, n->packet, from, n->segment);
+		if (!emit(m, s->wqe + WQE_ETH, n->segment, length))
+			return wrong(m, s, SYNDROME_LOCAL_LENGTH, "a segment exceeds the port's MTU");
+	}
+	return SYNDROME_NONE;
+}
+
+static enum cqe_syndrome send_each(struct model *m, const struct send *s)
+{
+	uint32_t at, bytes;
+	enum cqe_syndrome syndrome = gather_inline(m, s, &at, &bytes);
+	if (syndrome == SYNDROME_NONE && (!s->q->multi_packet || bytes))
+		syndrome = wrong(m, s, SYNDROME_LOCAL_QP_OP, "multi-packet WQE not allowed so");
+	while (syndrome == SYNDROME_NONE && at < s->bytes) {
+		bytes = 0;
+		syndrome = gather(m, s, &at, &bytes);
+		if (syndrome == SYNDROME_NONE)
+			syndrome = send_packet(m, s, nic_of(m)->packet, bytes);
+	}
+	return syndrome;
+}
+
+static enum cqe_syndrome run(struct model *m, const struct send *s)
+{
+	const uint32_t opcode = field_get(s->wqe, WQE_OPCODE);
+	if (model_fault_strikes(m, FAULT_SEND_ERROR))
+		return SYNDROME_LOCAL_QP_OP;
+	if (opcode == WQE_NOP)
+		return SYNDROME_NONE;
+	if (s->q->tis == 0)
+		return wrong(m, s, SYNDROME_LOCAL_QP_OP, "the queue has no TIS");
+	switch (opcode) {
+	case WQE_SEND:
+		return send_one(m, s);
+	case WQE_LSO:
+		return send_segments(m, s);
+	case WQE_MULTI_PACKET:
+		return send_each(m, s);
+	}
+	return wrong(m, s, SYNDROME_LOCAL_QP_OP, "unknown opcode");
+}
+
+/* --- queues --- */
+
+/* Copies the WQE at the queue's head; false: it makes no sense, and was reported. */
+static bool fetch(struct model *m, struct send *s, uint32_t posted)
+{
+	struct wq *w = &s->q->w;
+	const char *what = NULL;
+	uint32_t bbs = 1;
+	for (uint32_t bb = 0; bb < bbs; bb++) {
+		const uint8_t *at = ring_at(m, &w->ring, w->head + bb, DMA_READ, "SQ");
+		if (at == NULL)
+			return false;
+		memcpy(s->wqe + WQEBB * bb, at, WQEBB);
+		if (bb == 0)
+			bbs = (field_get(s->wqe, WQE_DS_COUNT) + 3) / 4;
+		if (bbs == 0 || bbs > posted)
+			what = "ds is more than was posted, or nothing";
+		else if (field_get(s->wqe, WQE_INDEX) != w->head)
+			what = "wqe_index is not its place";
+		else if (field_get(s->wqe, WQE_QPN) != s->sqn)
+			what = "qpn is not the queue's";
+		if (what) {
+			model_violation(m, "SQ 0x%x, WQE %u: %s", s->sqn, w->head, what);
+			return false;
+		}
+	}
+	s->bytes = WQE_DS * field_get(s->wqe, WQE_DS_COUNT);
+	s->bbs = bbs;
+	return true;
+}
+
+static void fail(struct model *m, struct send *s, enum cqe_syndrome syndrome)
+{
+	complete(m, s, syndrome);
+	s->q->w.state = QUEUE_ERR;
+}
+
+/* Of the WQE at the head: done, or with an error, or not done because the queue is in ERR. */
+static void end(struct model *m, struct send *s, enum cqe_syndrome syndrome)
+{
+	if (syndrome != SYNDROME_NONE)
+		fail(m, s, syndrome);
+	else if (field_get(s->wqe, WQE_COMPLETION) >= COMPLETION_ALWAYS)
+		complete(m, s, SYNDROME_NONE);
+	s->q->w.head = (s->q->w.head + s->bbs) & 0xffff;
+}
+
+static bool serve(struct model *m, struct sq *q)
+{
+	struct send s = {.q = q, .sqn = object_number(m, SQ, q)};
+	bool moved = false;
+	for (unsigned i = 0; i < BURST; i++) {
+		uint32_t counter, posted = wq_posted(m, &q->w, DBR_SEND, &counter);
+		if (posted == 0 || !cq_alive(m, q->w.cqn) || (q->w.state == QUEUE_ERR && !q->flush))
+			return moved;
+		s.bbs = posted; /* what goes when it cannot be told where the WQE ends */
+		const bool good = posted <= 1u << q->w.ring.log_size && fetch(m, &s, posted);
+		if (q->w.state == QUEUE_ERR)
+			end(m, &s, SYNDROME_FLUSHED);
+		else
+			end(m, &s, good ? run(m, &s) : SYNDROME_LOCAL_QP_OP);
+		moved = true;
+	}
+	nic_of(m)->send_more = true;
+	return moved;
+}
+
+static void mark(uint64_t *map, uint32_t index, bool on)
+{
+	map[index / 64] = (map[index / 64] & ~(1ull << index % 64)) | (uint64_t)on << index % 64;
+}
+
+void send_ready(struct model *m, const struct sq *q, bool ready)
+{
+	struct nic *n = nic_of(m);
+	mark(n->sq_ready, (uint32_t)(q - n->sq), ready);
+	mark(n->sq_rung, (uint32_t)(q - n->sq), ready && q->w.state == QUEUE_ERR);
+}
+
+void send_doorbell(struct model *m, uint32_t uar, uint32_t first, uint32_t second)
+{
+	const uint32_t sqn = second >> 8;
+	struct sq *q = object_find(m, SQ, sqn);
+	uint32_t counter;
+	if (q == NULL || q->uar != uar || q->w.state == QUEUE_RST) {
+		model_violation(m, "doorbell of UAR %u: SQ 0x%x is not there, or not ready", uar, sqn);
+		return;
+	}
+	const uint32_t posted = wq_posted(m, &q->w, DBR_SEND, &counter);
+	if (posted && (((first >> 8) - q->w.head) & 0xffff) >= posted)
+		model_violation(m, "SQ 0x%x: doorbell for WQE %u, but its record says %u", sqn,
+		                first >> 8 & 0xffff, counter);
+	mark(nic_of(m)->sq_rung, (uint32_t)(q - nic_of(m)->sq), true);
+}
+
+bool send_work(struct model *m)
+{
+	struct nic *n = nic_of(m);
+	const uint64_t *map = m->line_rate ? n->sq_ready : n->sq_rung;
+	bool moved = false;
+	n->send_more = false;
+	if (model_fault(m, FAULT_SEND_STUCK))
+		return false;
+	for (unsigned word = 0; word < SQ_WORDS; word++)
+		for (uint64_t left = map[word]; left; left &= left - 1) {
+			const unsigned index = word * 64 + (unsigned)__builtin_ctzll(left);
+			const bool more = n->send_more;
+			n->send_more = false;
+			moved |= serve(m, &n->sq[index]);
+			if (!n->send_more)
+				mark(n->sq_rung, index, false);
+			n->send_more |= more;
+		}
+	return moved;
+}
