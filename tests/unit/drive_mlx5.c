@@ -147,9 +147,8 @@ static void wait_ready(void)
 	}
 }
 
-void drive_queue(enum rig_mode mode)
+void drive_begin(void)
 {
-	rig_start(&connectx5_ops, mode);
 	memset(&cmd, 0, sizeof cmd);
 	queue = rig_alloc(4096, 4096);
 	boxes_in = rig_alloc(BOXES * 1024, 1024);
@@ -160,6 +159,12 @@ void drive_queue(enum rig_mode mode)
 	dev_write(CMDQ_ADDR_H, (uint32_t)(queue >> 32));
 	dev_write(CMDQ_ADDR_L, (uint32_t)queue);
 	wait_ready();
+}
+
+void drive_queue(enum rig_mode mode)
+{
+	rig_start(&connectx5_ops, mode);
+	drive_begin();
 }
 
 void drive_pages(unsigned kind)
@@ -334,7 +339,6 @@ void sq_command(struct queue *q, const struct queue *cq)
 	wq_command(q, CREATE_SQ, cq, TX_LOG, 6);
 	q->uar = net.uar;
 	cmd_put_at(CONTEXT_AT, SQC_FLUSH, 1);
-	cmd_put_at(CONTEXT_AT, SQC_MULTI_PACKET, 1);
 	cmd_put_at(CONTEXT_AT, SQC_TIS_COUNT, 1);
 	cmd_put_at(CONTEXT_AT, SQC_TIS, net.tis);
 	cmd_put_at(CONTEXT_AT + WQ_AT, WQ_UAR, net.uar);
@@ -482,8 +486,8 @@ bool drive_received(unsigned i, struct got *got)
 	cq_read_to(&net.rx_cq[i]);
 	got->cqe = cqe;
 	got->bytes = be32(cqe + CQE_BYTE_COUNT);
-	got->data = rig_mem(net.buffers[i] + (be16(cqe + CQE_COUNTER) & ((1u << RX_LOG) - 1)) * BUFFER,
-	                    BUFFER);
+	const uint32_t entry = be16(cqe + CQE_COUNTER) & ((1u << RX_LOG) - 1);
+	got->data = rig_mem(net.buffers[i] + entry * BUFFER, BUFFER);
 	return true;
 }
 
@@ -543,7 +547,8 @@ void wqe_post(void)
 void drive_doorbell(void)
 {
 	dbr_write(&net.sq, DBR_SEND, net.sq.pi & 0xffff);
-	uar_write64(net.uar, UAR_SQ_DB, wqe.index << 8 | WQE_SEND, net.sq.number << 8 | wqe.used / 16);
+	uar_write64(net.uar, UAR_SQ_DB, wqe.index << 8 | WQE_SEND,
+	            net.sq.number << 8 | wqe.used / 16);
 	rig_run(1000);
 }
 

@@ -1,8 +1,8 @@
 /*
- * What a driver of the ConnectX does, step by step, for tests of the model (tests/unit/nicsim_rig.h):
- * the order of the manual's "Driver Initialization", with the layouts of the model's own table. The
- * product's driver has its own; this one is only as much as the tests need, and can do each step
- * wrong.
+ * What a driver of the ConnectX does, step by step, for tests of the model
+ * (tests/unit/nicsim_rig.h): the order of the manual's "Driver Initialization", with the layouts of
+ * the model's own table. The product's driver has its own; this one is only as much as the tests
+ * need, and can do each step wrong.
  */
 #ifndef TESTS_UNIT_DRIVE_MLX5_H
 #define TESTS_UNIT_DRIVE_MLX5_H
@@ -47,7 +47,8 @@ uint32_t cmd_alloc(uint16_t opcode);
 
 /* --- bring-up --- */
 
-/* Power on, until the device takes commands. */
+/* From reset until the device takes commands; the same, with power on before. */
+void drive_begin(void);
 void drive_queue(enum rig_mode mode);
 /* ENABLE_HCA, ISSI, pages. */
 void drive_enable(void);

@@ -261,9 +261,9 @@ static void bad_cqs(void **s)
 	rig_expect_violation("whole entries");
 	cq_command(&cq, 4, eq.uar, eq.number);
 	queue_run(&cq);
-	dbr_write(&cq, 4, 7);
-	uar_write64(cq.uar, UAR_CQ_ARM, 0, cq.number);
-	rig_expect_violation("its record says 0x00000007");
+	dbr_write(&cq, 4, 6);
+	uar_write64(cq.uar, UAR_CQ_ARM, 7, cq.number);
+	rig_expect_violation("its record says 0x00000006");
 	uar_write64(cq.uar, UAR_CQ_ARM, 0, cq.number + 1);
 	rig_expect_violation("is not there");
 }

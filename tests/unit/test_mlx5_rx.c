@@ -1,6 +1,7 @@
 /*
- * The ConnectX-5 model's receiving half: flow tables, vport filters, RSS, what a completion says, and
- * what makes a queue fail. Hashes are compared with those of "Verifying the RSS Hash Calculation".
+ * The ConnectX-5 model's receiving half: flow tables, vport filters, RSS, what a completion says,
+ * and what makes a queue fail. Hashes are compared with those of "Verifying the RSS Hash
+ * Calculation".
  */
 #include "tests/unit/drive_mlx5.h"
 #include "tests/unit/nicsim_frames.h"
@@ -523,6 +524,12 @@ static void registers(void **s)
 	assert_int_equal(be64(set + 16), 2);
 	assert_int_equal(be64(set + 0x58), 1); /* 64 bytes */
 	assert_int_equal(be64(set + 0x60), 1); /* to 127 */
+	access(1, 0x5031, 256); /* PDDR */
+	assert_int_equal(cmd_run(), OK);
+	assert_int_equal(be32(cmd.out + ACCESS_AT + 0x0c), 0);
+	rig_carrier(false);
+	assert_int_equal(cmd_run(), OK);
+	assert_int_equal(be32(cmd.out + ACCESS_AT + 0x0c), 1024);
 	access(1, 0x9999, 16);
 	assert_int_equal(cmd_run(), STATUS_BAD_PARAM);
 	rig_expect_violation("no register 0x9999");

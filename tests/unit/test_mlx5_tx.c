@@ -1,6 +1,6 @@
 /*
- * The ConnectX-5 model's sending half: WQEs of all kinds, what is put into packets, completions, and
- * each thing that puts a queue into ERR.
+ * The ConnectX-5 model's sending half: WQEs of all kinds, what is put into packets, completions,
+ * and each thing that puts a queue into ERR.
  */
 #include "tests/unit/drive_mlx5.h"
 #include "tests/unit/nicsim_frames.h"
@@ -360,7 +360,7 @@ static void bad_wqes(void **s)
 		{FIELD(0x04, 31, 0), 32, 0x80043, SYNDROME_LOCAL_PROTECTION, "no such key"},
 		{FIELD(0x08, 31, 0), 32, 1, SYNDROME_LOCAL_PROTECTION, "not the guest's memory"},
 		{FIELD(0x00, 30, 0), 32, 0, SYNDROME_LOCAL_LENGTH, "length of a data segment"},
-		{FIELD(0x00, 30, 0), 32, 1 << 20, SYNDROME_LOCAL_LENGTH, "length of a data segment"},
+		{FIELD(0x00, 30, 0), 32, 1 << 20, SYNDROME_LOCAL_LENGTH, "length of a data"},
 		{FIELD(0x00, 30, 0), 32, 9000, SYNDROME_LOCAL_LENGTH, "MTU"},
 		{FIELD(0x00, 31, 31), 32, 1, SYNDROME_LOCAL_LENGTH, "inline data beyond"},
 		{FIELD(0x0c, 25, 16), 16, 500, SYNDROME_LOCAL_LENGTH, "inline header beyond"},

@@ -80,6 +80,7 @@ NICSIM_MLX5_SRC := $(wildcard tools/nicsim/mlx5/*.c tools/nicsim/packet/*.c) too
 UNIT_SRC_mlx5_objects := $(NICSIM_MLX5_SRC) tests/unit/drive_mlx5.c
 UNIT_SRC_mlx5_tx := $(NICSIM_MLX5_SRC) tests/unit/drive_mlx5.c tests/unit/nicsim_frames.c
 UNIT_SRC_mlx5_rx := $(UNIT_SRC_mlx5_tx)
+UNIT_SRC_mlx5_fuzz := $(UNIT_SRC_mlx5_tx)
 UNIT_SRC_mlx5_model := $(NICSIM_MLX5_SRC) tests/unit/drive_mlx5.c
 UNIT_SRC_ixgbe_ring := $(wildcard drivers/ixgbe/ring*.c) lib/pkt.c lib/csum.c \
 	tests/unit/ixgbe_rig.c tests/unit/hand.c tests/unit/guest.c
@@ -159,7 +160,7 @@ T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld
 	ixgbe_slots ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic ixgbe_faults 82599_model \
 	82599_rx 82599_tx 82599_fuzz pktgen_answer pktgen_histogram pktgen_pace pktgen_judge slots \
 	pktgen_rfc2544 pktgen_report pktgen_screen loop pktgen_frames pktgen_script pktgen_trace \
-	pktgen_capture 82599_timesync mlx5_model mlx5_objects mlx5_tx mlx5_rx
+	pktgen_capture 82599_timesync mlx5_model mlx5_objects mlx5_tx mlx5_rx mlx5_fuzz
 
 UNIT_CC := gcc clang
 

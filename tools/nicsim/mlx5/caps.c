@@ -1,6 +1,6 @@
 /*
- * Capabilities ("HCA Capabilities"): pages of fields that say what the device can do. What is not in
- * the tables below reads 0: it cannot. Of the general page a driver may set some fields before
+ * Capabilities ("HCA Capabilities"): pages of fields that say what the device can do. What is not
+ * in the tables below reads 0: it cannot. Of the general page a driver may set some fields before
  * INIT_HCA, up to what they can be; it writes the whole page, and all other fields must be as they
  * are.
  *
@@ -53,7 +53,7 @@ static const struct value general[] = {
 	{FIELD(0x74, 12, 8), 6}, /* strides of an SQ, most and least: WQEBB */
 	{FIELD(0x74, 4, 0), 6},
 	{FIELD(0x78, 4, 0), LOG_WQ_SIZE_MAX},
-	{FIELD(0x7c, 20, 16), LOG_LIST_MAX}, /* VLANs, multicast and unicast addresses of the vport */
+	{FIELD(0x7c, 20, 16), LOG_LIST_MAX}, /* VLANs, groups, addresses of the vport */
 	{FIELD(0x7c, 12, 8), LOG_LIST_MAX},
 	{FIELD(0x7c, 4, 0), LOG_LIST_MAX},
 	{FIELD(0x98, 31, 0), TIMER_KHZ / 1000},   /* device_frequency_mhz */
@@ -98,7 +98,8 @@ static const struct value flow_table[] = {
 	{FIELD(0x50, 7, 0), 0}, /* log_max_destination: one */
 	{FIELD(0x54, 7, 0), LOG_FTES},
 	/* outer headers that can be matched, then those of which single bits can: MAC addresses,
-	 * EtherType, IP version, tag, TTL; IP addresses, fragment, protocol, ECN, DSCP, ports, flags */
+	 * EtherType, IP version, tag, TTL; IP addresses, fragment, protocol, ECN, DSCP,
+	 * ports, flags */
 	{FIELD(0x60, 31, 24), 0xff},
 	{FIELD(0x60, 19, 9), 0x7ff},
 	{FIELD(0x70, 31, 24), 0xff},
@@ -153,8 +154,8 @@ enum status caps_set(struct model *m, struct command *c)
 	memcpy(others, page, sizeof others);
 	for (const struct value *v = settable; v->field.high; v++) {
 		if (field_get(page, v->field) > v->value)
-			return refuse(m, c, STATUS_BAD_PARAM, "0x%02x: %u is more than %u", v->field.at,
-			              field_get(page, v->field), v->value);
+			return refuse(m, c, STATUS_BAD_PARAM, "0x%02x: %u is more than %u",
+			              v->field.at, field_get(page, v->field), v->value);
 		field_set(others, v->field, field_get(n->general, v->field));
 	}
 	if (memcmp(others, n->general, sizeof others) != 0)

@@ -1,11 +1,11 @@
 /*
  * The command queue ("Command Interface"): an entry is read when its doorbell rings, its input
- * gathered from the entry and a list of mailboxes, the command carried out, its output written back,
- * and last the ownership bit is cleared.
+ * gathered from the entry and a list of mailboxes, the command carried out, its output written
+ * back, and last the ownership bit is cleared.
  *
- * Two things can be wrong. The entry itself: then nothing is carried out, the reason is the delivery
- * status beside the ownership bit, and it is a violation. Or the command: then it has a status and a
- * syndrome in its output.
+ * Two things can be wrong. The entry itself: then nothing is carried out, the reason is the
+ * delivery status beside the ownership bit, and it is a violation. Or the command: then it has a
+ * status and a syndrome in its output.
  *
  * Signatures are checked and made when the guest has said so (cmdif_checksum): entry and mailboxes
  * XOR to 0xff.
@@ -92,7 +92,7 @@ static enum delivery gather(struct model *m, const struct entry *e, uint32_t byt
 	for (uint32_t at = CMD_INLINE, number = 0; at < bytes; at += MAILBOX_DATA, number++) {
 		const uint8_t *box = mailbox(m, next, DMA_READ);
 		if (box == NULL)
-			return wrong(m, DELIVERY_IN_POINTER, "input mailbox missing or not aligned");
+			return wrong(m, DELIVERY_IN_POINTER, "input mailbox: none, or unaligned");
 		enum delivery d = check_mailbox(m, e, box, number);
 		if (d == DELIVERY_OK && e->sign && xor_of(box, MAILBOX_BYTES) != 0xff)
 			d = wrong(m, DELIVERY_SIGNATURE, "signature of a mailbox");
@@ -113,7 +113,8 @@ static void sign_mailbox(uint8_t *box)
 	box[MAILBOX_SIGNATURE] = (uint8_t)~xor_of(box, MAILBOX_SIGNATURE);
 }
 
-/* The output's mailboxes, checked before the command is carried out (`write` false), then filled. */
+/* The output's mailboxes, checked before the command is carried out (`write` false), then
+ * filled. */
 static enum delivery scatter(struct model *m, const struct entry *e, uint32_t bytes, bool write)
 {
 	const struct nic *n = nic_of(m);
@@ -121,12 +122,13 @@ static enum delivery scatter(struct model *m, const struct entry *e, uint32_t by
 	for (uint32_t at = CMD_INLINE, number = 0; at < bytes; at += MAILBOX_DATA, number++) {
 		uint8_t *box = mailbox(m, next, DMA_WRITE);
 		if (box == NULL)
-			return wrong(m, DELIVERY_OUT_POINTER, "output mailbox missing or not aligned");
+			return wrong(m, DELIVERY_OUT_POINTER, "output mailbox: none, or unaligned");
 		enum delivery d = check_mailbox(m, e, box, number);
 		if (d != DELIVERY_OK)
 			return d;
+		const uint32_t part = bytes - at < MAILBOX_DATA ? bytes - at : MAILBOX_DATA;
 		if (write)
-			memcpy(box, n->out + at, bytes - at < MAILBOX_DATA ? bytes - at : MAILBOX_DATA);
+			memcpy(box, n->out + at, part);
 		if (write && e->sign)
 			sign_mailbox(box);
 		next = be64(box + MAILBOX_NEXT);
@@ -161,9 +163,10 @@ static void check_reserved(struct model *m, const struct command *c)
 		uint32_t may = at == 0 ? 0xffff0000 : at == 4 ? 0x0000ffff : 0;
 		if (b && b->bits && b->at == at)
 			may |= b++->bits;
-		if (be32(c->in + at) & ~may)
+		const uint32_t row = be32(c->in + at);
+		if (row & ~may)
 			model_violation(m, "%s: input 0x%x is 0x%08x: bits 0x%08x are reserved",
-			                c->row->name, at, be32(c->in + at), be32(c->in + at) & ~may);
+			                c->row->name, at, row, row & ~may);
 	}
 }
 
@@ -276,7 +279,8 @@ void cmd_work(struct model *m)
 	if (n->command_due > m->now)
 		return;
 	const uint32_t slots = n->rung;
-	const bool heard = eq_takes(m, EVENT_COMMAND); /* CREATE_EQ is not reported to what it makes */
+	/* CREATE_EQ is not reported to what it makes */
+	const bool heard = eq_takes(m, EVENT_COMMAND);
 	uint32_t done = 0;
 	n->command_due = NEVER;
 	n->rung = 0;

@@ -134,8 +134,8 @@ void eq_doorbell(struct model *m, uint32_t uar, uint32_t value, bool arm)
 		return;
 	}
 	if (((ci - e->ci) & COUNTER_MASK) > ((e->pi - e->ci) & COUNTER_MASK)) {
-		model_violation(m, "EQ 0x%x: consumer counter 0x%x, but there are entries up to 0x%x only",
-		                eqn, ci, e->pi);
+		model_violation(m, "EQ 0x%x: consumer counter 0x%x, but entries end at 0x%x", eqn,
+		                ci, e->pi);
 		return;
 	}
 	e->ci = ci;

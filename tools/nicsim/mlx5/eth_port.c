@@ -1,6 +1,6 @@
 /*
- * The port: link and its events, the counters of the MAC, and the registers that describe them, which
- * a driver reads and writes by ACCESS_REG ("Port Registers").
+ * The port: link and its events, the counters of the MAC, and the registers that describe them,
+ * which a driver reads and writes by ACCESS_REG ("Port Registers").
  *
  *     DOWN --cable in and admin up--> TRAINING --LINK_NS--> UP --cable out or admin down--> DOWN
  */
@@ -24,7 +24,8 @@
 void eth_port_reset(struct model *m)
 {
 	struct eth_port *p = &nic_of(m)->port;
-	*p = (struct eth_port){.admin_up = true, .mtu = MTU_BORN, .modes = MODES, .link_due = NEVER};
+	*p = (struct eth_port){
+		.admin_up = true, .mtu = MTU_BORN, .modes = MODES, .link_due = NEVER};
 	eth_port_link(m);
 }
 
@@ -113,8 +114,9 @@ static void ieee_802_3(const struct eth_port *p, uint8_t *out)
 static void rfc_2863(const struct eth_port *p, uint8_t *out)
 {
 	const uint64_t v[] = {
-		p->octets[WAY_RX], p->casts[WAY_RX][CAST_UNI], p->discards, p->bad_fcs + p->too_long,
-		0 /* unknown protocols */, p->octets[WAY_TX], p->casts[WAY_TX][CAST_UNI],
+		p->octets[WAY_RX], p->casts[WAY_RX][CAST_UNI], p->discards,
+		p->bad_fcs + p->too_long, 0 /* unknown protocols */, p->octets[WAY_TX],
+		p->casts[WAY_TX][CAST_UNI],
 		0 /* out discards */, 0 /* out errors */,
 		p->casts[WAY_RX][CAST_MULTI], p->casts[WAY_RX][CAST_BROAD],
 		p->casts[WAY_TX][CAST_MULTI], p->casts[WAY_TX][CAST_BROAD]};
@@ -126,7 +128,8 @@ static void rfc_2819(const struct eth_port *p, uint8_t *out)
 	const uint64_t v[] = {
 		0 /* drop events */, p->octets[WAY_RX], p->frames[WAY_RX],
 		p->casts[WAY_RX][CAST_BROAD], p->casts[WAY_RX][CAST_MULTI], p->bad_fcs,
-		0 /* undersize */, p->too_long, 0 /* fragments */, 0 /* jabbers */, 0 /* collisions */};
+		0 /* undersize */, p->too_long, 0 /* fragments */, 0 /* jabbers */,
+		0 /* collisions */};
 	const unsigned count = sizeof v / sizeof v[0];
 	put_list(out, v, count);
 	put_list(out + 8 * count, p->sizes, SIZES);
@@ -152,8 +155,8 @@ static void priority(const struct eth_port *p, unsigned number, uint8_t *out)
 
 #define LOCAL_PORT FIELD(0x00, 23, 16)
 
-/* What a register does: reads to `out`, after having taken `in` when `write`; both have room for it.
- * NULL, or what is wrong. */
+/* What a register does: reads to `out`, after having taken `in` when `write`; both have room for
+ * it. NULL, or what is wrong. */
 typedef const char *(*register_do)(struct eth_port *p, const uint8_t *in, uint8_t *out, bool write);
 
 static const char *paos(struct eth_port *p, const uint8_t *in, uint8_t *out, bool write)
@@ -228,6 +231,16 @@ static const char *pmlp(struct eth_port *p, const uint8_t *in, uint8_t *out, boo
 	return NULL;
 }
 
+/* LINUX: why there is no link: 1 it was taken down, 1024 there is no cable. */
+static const char *pddr(struct eth_port *p, const uint8_t *in, uint8_t *out, bool write)
+{
+	if (write)
+		return "cannot be written";
+	put_be32(out + 4, be32(in + 4));
+	put_be32(out + 0x0c, p->link ? 0 : p->admin_up ? 1024 : 1);
+	return NULL;
+}
+
 static const char *ppcnt(struct eth_port *p, const uint8_t *in, uint8_t *out, bool write)
 {
 	uint8_t *set = out + 8;
@@ -282,6 +295,7 @@ static const struct access_register {
 	{0x5006, "PAOS", 16, paos},
 	{0x5007, "PFCC", 20, pfcc},
 	{0x5008, "PPCNT", 256, ppcnt},
+	{0x5031, "PDDR", 256, pddr},
 	{0x7004, "HOST_ENDIANNESS", 16, host_endianness},
 };
 
@@ -302,9 +316,9 @@ enum status eth_port_access(struct model *m, struct command *c)
 	if (r == NULL)
 		return refuse(m, c, STATUS_BAD_PARAM, "there is no register 0x%04x", id);
 	if (c->in_bytes < ACCESS_AT + r->bytes)
-		return refuse(m, c, STATUS_BAD_INPUT_LENGTH, "%s in %u bytes", r->name, c->in_bytes);
+		return refuse(m, c, STATUS_BAD_INPUT_LENGTH, "%s has %u bytes", r->name, r->bytes);
 	if (c->out_bytes < ACCESS_AT + r->bytes)
-		return refuse(m, c, STATUS_BAD_OUTPUT_LENGTH, "%s in %u bytes", r->name, c->out_bytes);
+		return refuse(m, c, STATUS_BAD_OUTPUT_LENGTH, "%s has %u bytes", r->name, r->bytes);
 	if (id < 0x6000 && field_get(in, LOCAL_PORT) != 1)
 		return refuse(m, c, STATUS_BAD_PARAM, "%s: there is no port %u", r->name,
 		              field_get(in, LOCAL_PORT));

@@ -1,11 +1,12 @@
 /*
- * Flow tables of NIC receive ("Flow Table", "Flow Group", "Flow Table Entry"): a packet starts at the
- * root; the entry of the lowest index that matches says what becomes of it: dropped, to another table
- * of a higher level, to a TIR. If none matches, the table's miss action does. An entry may be told to
- * ignore levels; then its driver has to see that the way ends, and so do we (TABLES_MAX).
+ * Flow tables of NIC receive ("Flow Table", "Flow Group", "Flow Table Entry"): a packet starts at
+ * the root; the entry of the lowest index that matches says what becomes of it: dropped, to another
+ * table of a higher level, to a TIR. If none matches, the table's miss action does. An entry may be
+ * told to ignore levels; then its driver has to see that the way ends, and so do we (TABLES_MAX).
  *
- * A table's entries lie in groups, ranges of indices that share a mask; the table keeps them in a list
- * by index, with their values. Only outer headers can be matched, only one destination be given.
+ * A table's entries lie in groups, ranges of indices that share a mask; the table keeps them in a
+ * list by index, with their values. Only outer headers can be matched, only one destination be
+ * given.
  */
 #include <string.h>
 
@@ -39,7 +40,8 @@ static enum status read_miss(struct model *m, struct command *c, uint32_t level,
 	if (to == NULL)
 		return object_missing(m, c, TABLE, *miss);
 	if (to->level <= level)
-		return refuse(m, c, STATUS_BAD_PARAM, "misses of level %u to level %u", level, to->level);
+		return refuse(m, c, STATUS_BAD_PARAM, "misses of level %u to level %u", level,
+		              to->level);
 	return STATUS_OK;
 }
 
@@ -96,25 +98,26 @@ enum status table_destroy(struct model *m, struct command *c)
 	return STATUS_OK;
 }
 
+/* The root may go, too; then there is none. */
 void table_end(struct model *m, void *object)
 {
-	object_drop(m, TABLE, ((struct flow_table *)object)->miss);
+	const struct flow_table *t = object;
+	object_drop(m, TABLE, t->miss);
+	if (nic_of(m)->root == object_number(m, TABLE, t))
+		nic_of(m)->root = 0;
 }
 
 enum status root_set(struct model *m, struct command *c)
 {
-	struct nic *n = nic_of(m);
 	struct flow_table *t;
-	uint32_t root = 0;
 	if (field_get(c->in, IN_OP_MOD) == 0) {
 		enum status status = find_table(m, c, &t);
 		if (status != STATUS_OK)
 			return status;
-		root = field_get(c->in, FLOW_TABLE);
+		nic_of(m)->root = field_get(c->in, FLOW_TABLE);
+	} else {
+		nic_of(m)->root = 0;
 	}
-	object_hold(m, TABLE, root);
-	object_drop(m, TABLE, n->root);
-	n->root = root;
 	return STATUS_OK;
 }
 
@@ -148,9 +151,11 @@ enum status group_create(struct model *m, struct command *c)
 	if (status != STATUS_OK)
 		return status;
 	if (start > end || end >= t->size)
-		return refuse(m, c, STATUS_BAD_PARAM, "entries %u to %u of %u", start, end, t->size);
+		return refuse(m, c, STATUS_BAD_PARAM, "entries %u to %u of %u", start, end,
+		              t->size);
 	if (overlaps(m, number, start, end))
-		return refuse(m, c, STATUS_BAD_PARAM, "entries %u to %u are another group's", start, end);
+		return refuse(m, c, STATUS_BAD_PARAM, "entries %u to %u are another group's", start,
+		              end);
 	if (criteria & ~(uint32_t)CRITERIA_OUTER || !only_outer(c->in + GROUP_MATCH))
 		return refuse(m, c, STATUS_BAD_PARAM, "match criteria 0x%x", criteria);
 	struct flow_group *g = object_new(m, GROUP);
@@ -225,7 +230,8 @@ static enum status read_action(struct model *m, struct command *c, const struct 
 	if (to == NULL)
 		return object_missing(m, c, e->kind, e->to);
 	if (e->kind == TABLE && to->level <= t->level && !field_get(c->in, FTE_ANY_LEVEL))
-		return refuse(m, c, STATUS_BAD_PARAM, "from level %u to level %u", t->level, to->level);
+		return refuse(m, c, STATUS_BAD_PARAM, "from level %u to level %u", t->level,
+		              to->level);
 	return STATUS_OK;
 }
 
@@ -389,7 +395,7 @@ const struct tir *flow_steer(struct model *m, const uint8_t *frame, const struct
 	for (unsigned tables = 0; t && tables < TABLES_MAX; tables++) {
 		const struct fte *e = first_match(m, t, packet);
 		if (e && e->action != ACTION_FORWARD)
-			return NULL; /* allowed: to where it would go without tables, which is nowhere */
+			return NULL; /* allowed: to where it would go without tables: nowhere */
 		if (e && e->tag)
 			*tag = e->tag;
 		if (e && e->kind == TIR)

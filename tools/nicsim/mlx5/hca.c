@@ -1,8 +1,8 @@
 /*
  * The HCA as a whole: enabled, given pages, initialised, and back ("Driver Initialization", "Page
- * Management"). The firmware keeps its tables in memory of the guest: how many pages it wants it says
- * in QUERY_PAGES; INIT_HCA must find them given. This model has no use for them, but remembers which
- * they are and gives them back when asked, none twice.
+ * Management"). The firmware keeps its tables in memory of the guest: how many pages it wants it
+ * says in QUERY_PAGES; INIT_HCA must find them given. This model has no use for them, but remembers
+ * which they are and gives them back when asked, none twice.
  */
 #include <string.h>
 
@@ -16,7 +16,6 @@ void hca_reset(struct model *m)
 {
 	struct nic *n = nic_of(m);
 	object_end_all(m);
-	n->root = 0;
 	n->state = HCA_DISABLED;
 	n->issi = 0;
 	n->pages = 0;
@@ -37,7 +36,8 @@ enum status hca_disable(struct model *m, struct command *c)
 	if (n->state != HCA_ENABLED)
 		return refuse(m, c, STATUS_BAD_SYS_STATE, "before TEARDOWN_HCA");
 	if (n->pages)
-		return refuse(m, c, STATUS_BAD_SYS_STATE, "%u pages have not been taken back", n->pages);
+		return refuse(m, c, STATUS_BAD_SYS_STATE, "%u pages have not been taken back",
+		              n->pages);
 	n->state = HCA_DISABLED;
 	return STATUS_OK;
 }
@@ -59,7 +59,6 @@ enum status hca_teardown(struct model *m, struct command *c)
 {
 	(void)c;
 	object_end_all(m);
-	nic_of(m)->root = 0;
 	nic_of(m)->state = HCA_ENABLED;
 	return STATUS_OK;
 }
@@ -89,7 +88,7 @@ enum status hca_query_pages(struct model *m, struct command *c)
 	const uint32_t wanted = which == PAGES_BOOT ? BOOT_PAGES : BOOT_PAGES + INIT_PAGES;
 	if (which < PAGES_BOOT || which > PAGES_REGULAR)
 		return refuse(m, c, STATUS_BAD_PARAM, "op_mod %u", which);
-	/* regular pages are what it wants more, or has too many, as a signed number: neither ever */
+	/* regular: what it wants more, or has too many (negative); neither ever happens */
 	field_set(c->out, PAGES_COUNT,
 	          which == PAGES_REGULAR || n->pages > wanted ? 0 : wanted - n->pages);
 	return STATUS_OK;
@@ -117,7 +116,8 @@ static enum status give(struct model *m, struct command *c, uint32_t count)
 		if (page % PAGE || is_given(n, page) ||
 		    model_dma(m, page, PAGE, DMA_WRITE, "MANAGE_PAGES") == NULL) {
 			n->pages = before;
-			return refuse(m, c, STATUS_BAD_PARAM, "page %u is no page, or given before", i);
+			return refuse(m, c, STATUS_BAD_PARAM, "page %u is no page, or given before",
+			              i);
 		}
 		n->page[n->pages++] = page;
 	}

@@ -2,7 +2,7 @@
  * A Mellanox ConnectX-5 as a device model, from the "Mellanox Adapters Programmer's Reference
  * Manual" (spec.h): one physical function of one 100 GbE port.
  *
- * This file: identity, reset, initialisation segment, and where each register access goes. The rest:
+ * This file: identity, reset, initialisation segment, where each register access goes. The rest:
  *
  *   spec.h, field.h   registers, layouts       cmd.c       the command queue
  *   state.h           what files share         commands.c  the list of commands
@@ -23,8 +23,10 @@
  * records in memory that go with them are looked at instead.
  *
  * Deliberately missing: everything but Ethernet (QPs, RDMA, SRQs), virtual functions and the
- * e-switch, striding and linked-list receive queues, LRO, tunnels, cryptography, time stamps of real
- * time, CQE compression, the vendor-specific capability with which firmware is flashed.
+ * e-switch, self-loopback (ethtool -t), striding and linked-list receive queues, LRO, tunnels,
+ * cryptography, time stamps of real time, CQE compression, matching of inner headers, flow
+ * counters, the flushing of receive queues in ERR, the vendor-specific capability with which
+ * firmware is flashed and dumped.
  */
 #include "tools/nicsim/mlx5/mlx5.h"
 
@@ -53,9 +55,11 @@ static const struct fault_kind faults[FAULTS_OF_MLX5 + 1] = {
 	[FAULT_COMMAND_TIMEOUT] = {"command-timeout", "N", 10, "one command in N never ends"},
 	[FAULT_COMMAND_STATUS] = {"command-status", "N", 10,
                                   "one command in N fails with an internal error"},
-	[FAULT_COMMAND_DELIVERY] = {"command-delivery", "N", 10, "one command in N is not understood"},
+	[FAULT_COMMAND_DELIVERY] = {"command-delivery", "N", 10,
+                                    "one command in N is not understood"},
 	[FAULT_HEALTH_STUCK] = {"health-stuck", NULL, 0, "the health counter stands still"},
-	[FAULT_HEALTH_SYNDROME] = {"health-syndrome", NULL, 0, "the firmware reports an internal error"},
+	[FAULT_HEALTH_SYNDROME] = {"health-syndrome", NULL, 0,
+                                   "the firmware reports an internal error"},
 	[FAULT_MIN_INLINE] = {"min-inline", "MODE", 1,
                               "the vport wants headers inline: 1 L2, 2 IP, 3 TCP/UDP"},
 	[FAULT_SEND_STUCK] = {"send-stuck", NULL, 0, "send queues are not served"},
@@ -210,7 +214,8 @@ static void write32(struct model *m, uint32_t at, uint32_t value)
 		uar_write(m, at, value);
 }
 
-static void nic_write(struct model *m, unsigned bar, uint64_t offset, unsigned bytes, uint64_t value)
+static void nic_write(struct model *m, unsigned bar, uint64_t offset, unsigned bytes,
+                      uint64_t value)
 {
 	if (bar != 0 || offset >= BAR_BYTES || bytes > BAR_BYTES - offset)
 		return;
@@ -268,7 +273,8 @@ static void nic_fault(struct model *m, unsigned index)
 	if (index == FAULT_HEALTH_STUCK)
 		nic_of(m)->stuck_at = m->now;
 	if (index == FAULT_HEALTH_SYNDROME)
-		registers(m)[HEALTH + HEALTH_SYNDROME] = model_fault(m, index) ? HEALTH_FW_ERROR : 0;
+		registers(m)[HEALTH + HEALTH_SYNDROME] =
+			model_fault(m, index) ? HEALTH_FW_ERROR : 0;
 }
 
 static void nic_stats(struct model *m, struct json *j)

@@ -145,8 +145,8 @@ enum status object_destroy(struct model *m, struct command *c)
 	if (o == NULL)
 		return object_missing(m, c, c->row->kind, number);
 	if (o->holders)
-		return refuse(m, c, STATUS_BAD_RES_STATE, "%s 0x%x is in use", kinds[c->row->kind].name,
-		              number);
+		return refuse(m, c, STATUS_BAD_RES_STATE, "%s 0x%x is in use",
+		              kinds[c->row->kind].name, number);
 	object_end(m, c->row->kind, o);
 	return STATUS_OK;
 }

@@ -1,7 +1,7 @@
 /*
- * Receiving ("Receive WQE", "Completion Queue Entry"): a frame that the port and the vport take goes
- * through the flow tables to a TIR, by its hash to a queue, into the memory that the next entry of
- * the queue points to, and is reported.
+ * Receiving ("Receive WQE", "Completion Queue Entry"): a frame that the port and the vport take
+ * goes through the flow tables to a TIR, by its hash to a queue, into the memory that the next
+ * entry of the queue points to, and is reported.
  *
  * A queue without entries loses the frame, and its counter set counts it (out_of_buffer). As wires
  * that can wait should not lose any, rx_room answers for the queue with the fewest entries among

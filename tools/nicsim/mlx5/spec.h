@@ -1,8 +1,8 @@
 /*
  * Registers, commands, contexts and queue entries of a ConnectX-5, from the "Mellanox Adapters
- * Programmer's Reference Manual" (Ethernet part, revision 0.40). Later revisions number its chapters
- * anew, so chapters are named by their titles. What it leaves out is from the public drivers that
- * know the device (Linux 6.1 mlx5_core, DPDK 22.11): marked LINUX.
+ * Programmer's Reference Manual" (Ethernet part, revision 0.40). Later revisions number its
+ * chapters anew, so chapters are named by their titles. What it leaves out is from the public
+ * drivers that know the device (Linux 6.1 mlx5_core, DPDK 22.11): marked LINUX.
  */
 #ifndef NICSIM_MLX5_SPEC_H
 #define NICSIM_MLX5_SPEC_H
@@ -303,11 +303,21 @@ enum {
 	CQE_SIGNATURE = 0x3e,
 	CQE_OP_OWN = 0x3f,
 };
-enum cqe_opcode { CQE_REQUESTER = 0x0, CQE_RECEIVED = 0x2, CQE_REQ_ERROR = 0xd, CQE_RX_ERROR = 0xe };
+enum cqe_opcode {
+	CQE_REQUESTER = 0x0,
+	CQE_RECEIVED = 0x2,
+	CQE_REQ_ERROR = 0xd,
+	CQE_RX_ERROR = 0xe,
+};
 enum { RSS_IPV4 = 1 << 2, RSS_IPV6 = 2 << 2, RSS_TCP = 1 << 6, RSS_UDP = 2 << 6 };
 enum { CQE_L2_OK = 1, CQE_L3_OK = 2, CQE_L4_OK = 4 };
 enum { CQE_STRIPPED = 1, CQE_FRAGMENT = 2, CQE_IPV6 = 1 << 2, CQE_IPV4 = 2 << 2 };
-enum { CQE_L4_TCP = 1 << 4, CQE_L4_UDP = 2 << 4, CQE_L4_TCP_ACK = 3 << 4, CQE_L4_TCP_DATA = 4 << 4 };
+enum {
+	CQE_L4_TCP = 1 << 4,
+	CQE_L4_UDP = 2 << 4,
+	CQE_L4_TCP_ACK = 3 << 4, /* and no data */
+	CQE_L4_TCP_DATA = 4 << 4, /* ACK, and data */
+};
 enum cqe_syndrome {
 	SYNDROME_NONE = 0x00,
 	SYNDROME_LOCAL_LENGTH = 0x01,
@@ -360,7 +370,6 @@ enum queue_state { QUEUE_RST = 0, QUEUE_RDY = 1, QUEUE_ERR = 3 };
 
 /* --- SQ, RQ, TIS, TIR, RQT --- */
 
-#define SQC_MULTI_PACKET BIT(0x00, 27)
 #define SQC_MIN_INLINE   FIELD(0x00, 26, 24)
 #define SQC_FLUSH        BIT(0x00, 28)
 #define SQC_STATE        FIELD(0x00, 23, 20)

@@ -107,8 +107,8 @@ struct command {
 /* A command's own part: checks all, then acts, and says how it went. */
 typedef enum status (*command_do)(struct model *m, struct command *c);
 
-/* Bits of a command's fixed input that may be set, of the row of 32 at `at`: all others are reserved.
- * Lists end with bits 0. */
+/* Bits of a command's fixed input that may be set, of the row of 32 at `at`: all others are
+ * reserved. Lists end with bits 0. */
 struct input_bits {
 	uint16_t at;
 	uint32_t bits;
@@ -196,7 +196,7 @@ struct wq {
 struct sq {
 	struct wq w; /* first, as in struct rq: an object */
 	uint32_t tis, uar;
-	bool multi_packet, flush;
+	bool flush;
 	uint8_t min_inline;
 };
 
@@ -360,8 +360,8 @@ void cmd_reset(struct model *m);
 void cmd_doorbell(struct model *m, uint32_t slots);
 void cmd_work(struct model *m);
 /*
- * The command does not do: reports why, and gives it a syndrome. Returns `status`. What a driver may
- * ask for to find out whether it is there (STATUS_BAD_OP) is no violation.
+ * The command does not do: reports why, and gives it a syndrome. Returns `status`. What a driver
+ * may ask for to find out whether it is there (STATUS_BAD_OP) is no violation.
  */
 enum status refuse(struct model *m, struct command *c, enum status status, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -449,8 +449,8 @@ enum status rq_create(struct model *m, struct command *c);
 enum status rq_modify(struct model *m, struct command *c);
 enum status rq_query(struct model *m, struct command *c);
 void rq_destroy(struct model *m, void *object);
-/* How many entries (BBs of a send queue) wait, by the doorbell record's half `which`, DBR_..., whose
- * value is *counter. */
+/* How many entries (BBs of a send queue) wait, by the doorbell record's half `which`, DBR_...,
+ * whose value is *counter. */
 uint32_t wq_posted(struct model *m, struct wq *w, unsigned which, uint32_t *counter);
 
 /* --- tir.c --- */

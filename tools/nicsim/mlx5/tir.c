@@ -118,7 +118,8 @@ static enum status check_hash(struct model *m, struct command *c)
 	/* LINUX: says XOR8 for a TIR of one queue, which selects nothing */
 	if (hash != HASH_NONE && hash != HASH_TOEPLITZ && (hash != HASH_INVERTED_XOR8 || selected))
 		return refuse(m, c, STATUS_BAD_PARAM, "hash function %u", hash);
-	const uint32_t ip = SELECT_SRC_IP | SELECT_DST_IP, ports = SELECT_SRC_PORT | SELECT_DST_PORT;
+	const uint32_t ip = SELECT_SRC_IP | SELECT_DST_IP;
+	const uint32_t ports = SELECT_SRC_PORT | SELECT_DST_PORT;
 	/* One of a pair alone would be possible, and is asked for by nobody. IPsec is hashed by its
 	 * addresses: to this model it is a protocol like others. */
 	if (selected & ~(ip | ports | SELECT_SPI) || (selected & ip && (selected & ip) != ip) ||
@@ -182,7 +183,7 @@ void tir_destroy(struct model *m, void *object)
 
 /* --- choosing a queue --- */
 
-/* Both of a pair, of `bytes` each, at byte `at` of the hash's input; in order if it is symmetric. */
+/* Both of a pair, of `bytes` each, at byte `at` of the hash's input, in order if symmetric. */
 static uint32_t hash_pair(const struct tir *t, unsigned at, const uint8_t *src, const uint8_t *dst,
                           unsigned bytes)
 {

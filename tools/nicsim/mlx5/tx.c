@@ -131,17 +131,18 @@ static enum cqe_syndrome send_packet(struct model *m, const struct send *s, uint
 			l4_sum(packet, &h);
 	}
 	if (!emit(m, eth, packet, bytes))
-		return wrong(m, s, SYNDROME_LOCAL_LENGTH, "the packet is longer than the port's MTU");
+		return wrong(m, s, SYNDROME_LOCAL_LENGTH, "the packet exceeds the port's MTU");
 	return SYNDROME_NONE;
 }
 
 /* --- gathering --- */
 
 /*
- * Appends what the data segment at `*at` of the WQE means to the packet, of *bytes so far, and moves
- * on.
+ * Appends what the data segment at `*at` of the WQE means to the packet, of *bytes so far, and
+ * moves on.
  */
-static enum cqe_syndrome gather(struct model *m, const struct send *s, uint32_t *at, uint32_t *bytes)
+static enum cqe_syndrome gather(struct model *m, const struct send *s, uint32_t *at,
+                                uint32_t *bytes)
 {
 	struct nic *n = nic_of(m);
 	const uint8_t *seg = s->wqe + *at;
@@ -186,7 +187,7 @@ static enum cqe_syndrome gather_inline(struct model *m, const struct send *s, ui
 	if (*at > s->bytes)
 		return wrong(m, s, SYNDROME_LOCAL_LENGTH, "inline header beyond the WQE");
 	if (s->q->min_inline <= INLINE_TCP_UDP && *bytes < least[s->q->min_inline])
-		return wrong(m, s, SYNDROME_LOCAL_QP_OP, "inline header shorter than min_wqe_inline_mode");
+		return wrong(m, s, SYNDROME_LOCAL_QP_OP, "inline header below min_wqe_inline_mode");
 	memcpy(nic_of(m)->packet, eth + ETH_INLINE_AT, *bytes);
 	return SYNDROME_NONE;
 }
@@ -254,7 +255,7 @@ static enum cqe_syndrome send_segments(struct model *m, const struct send *s)
 	for (uint32_t from = 0; from < cut.payload; from += cut.mss) {
 		uint32_t length = segment_make(&cut, n->packet, from, n->segment);
 		if (!emit(m, s->wqe + WQE_ETH, n->segment, length))
-			return wrong(m, s, SYNDROME_LOCAL_LENGTH, "a segment exceeds the port's MTU");
+			return wrong(m, s, SYNDROME_LOCAL_LENGTH, "segments exceed the port's MTU");
 	}
 	return SYNDROME_NONE;
 }
@@ -263,8 +264,8 @@ static enum cqe_syndrome send_each(struct model *m, const struct send *s)
 {
 	uint32_t at, bytes;
 	enum cqe_syndrome syndrome = gather_inline(m, s, &at, &bytes);
-	if (syndrome == SYNDROME_NONE && (!s->q->multi_packet || bytes))
-		syndrome = wrong(m, s, SYNDROME_LOCAL_QP_OP, "multi-packet WQE not allowed so");
+	if (syndrome == SYNDROME_NONE && bytes)
+		syndrome = wrong(m, s, SYNDROME_LOCAL_QP_OP, "inline header of a multi-packet WQE");
 	while (syndrome == SYNDROME_NONE && at < s->bytes) {
 		bytes = 0;
 		syndrome = gather(m, s, &at, &bytes);
@@ -379,11 +380,14 @@ void send_doorbell(struct model *m, uint32_t uar, uint32_t first, uint32_t secon
 	struct sq *q = object_find(m, SQ, sqn);
 	uint32_t counter;
 	if (q == NULL || q->uar != uar || q->w.state == QUEUE_RST) {
-		model_violation(m, "doorbell of UAR %u: SQ 0x%x is not there, or not ready", uar, sqn);
+		model_violation(m, "doorbell of UAR %u: SQ 0x%x is not there, or not ready", uar,
+		                sqn);
 		return;
 	}
-	const uint32_t posted = wq_posted(m, &q->w, DBR_SEND, &counter);
-	if (posted && (((first >> 8) - q->w.head) & 0xffff) >= posted)
+	/* the record is written before; by now it may already say more, and the WQE be done */
+	counter = first >> 8 & 0xffff;
+	wq_posted(m, &q->w, DBR_SEND, &counter);
+	if (((counter - (first >> 8) - 1) & 0xffff) >= 0x8000)
 		model_violation(m, "SQ 0x%x: doorbell for WQE %u, but its record says %u", sqn,
 		                first >> 8 & 0xffff, counter);
 	mark(nic_of(m)->sq_rung, (uint32_t)(q - nic_of(m)->sq), true);

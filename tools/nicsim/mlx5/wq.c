@@ -1,12 +1,12 @@
 /*
- * Send and receive queues as far as commands go ("SQ", "RQ", "Work Queue Structure"): where they lie,
- * what completes them, and their states:
+ * Send and receive queues as far as commands go ("SQ", "RQ", "Work Queue Structure"): where they
+ * lie, what completes them, and their states:
  *
  *     RST --MODIFY--> RDY --an error, or MODIFY--> ERR --MODIFY--> RST
  *
- * In RST a queue does nothing, and its counters are 0 when it leaves; in ERR what the guest posts to
- * send is flushed, if it asked for that. A driver says in MODIFY what it believes the state to be, and must
- * be right: that is how it hears that the device has put the queue into ERR.
+ * In RST a queue does nothing, and its counters are 0 when it leaves; in ERR what the guest posts
+ * to send is flushed, if it asked for that. A driver says in MODIFY what it believes the state to
+ * be, and must be right: that is how it hears that the device has put the queue into ERR.
  */
 #include <string.h>
 
@@ -82,7 +82,7 @@ static void change(struct wq *w, uint32_t to)
 
 uint32_t wq_posted(struct model *m, struct wq *w, unsigned which, uint32_t *counter)
 {
-	const uint8_t *dbr = model_dma(m, w->dbr, DBR_BYTES, DMA_READ, "doorbell record of a queue");
+	const uint8_t *dbr = model_dma(m, w->dbr, DBR_BYTES, DMA_READ, "doorbell record");
 	if (dbr == NULL)
 		return 0;
 	const uint32_t record = __atomic_load_n((const uint32_t *)(const void *)(dbr + which),
@@ -99,7 +99,6 @@ enum status sq_create(struct model *m, struct command *c)
 	struct sq new = {.w = wq_read(context + WQ_AT, field_get(context, SQC_CQN)),
 	                 .tis = field_get(context, SQC_TIS),
 	                 .uar = field_get(context + WQ_AT, WQ_UAR),
-	                 .multi_packet = field_get(context, SQC_MULTI_PACKET),
 	                 .flush = field_get(context, SQC_FLUSH),
 	                 .min_inline = (uint8_t)field_get(context, SQC_MIN_INLINE)};
 	enum status status = wq_check(m, c, &new.w);
@@ -110,7 +109,7 @@ enum status sq_create(struct model *m, struct command *c)
 	if (field_get(context, SQC_STATE) != QUEUE_RST)
 		return refuse(m, c, STATUS_BAD_PARAM, "made in a state but RST");
 	if (new.min_inline < vport_min_inline(m))
-		return refuse(m, c, STATUS_BAD_PARAM, "min_wqe_inline_mode %u, but the vport wants %u",
+		return refuse(m, c, STATUS_BAD_PARAM, "min_wqe_inline_mode %u, the vport wants %u",
 		              new.min_inline, vport_min_inline(m));
 	if (object_find(m, UAR, new.uar) == NULL)
 		return object_missing(m, c, UAR, new.uar);
@@ -186,7 +185,8 @@ enum status rq_create(struct model *m, struct command *c)
 	if (status != STATUS_OK)
 		return status;
 	if (new.w.ring.log_stride < LOG_RQ_STRIDE_MIN || new.w.ring.log_stride > LOG_RQ_STRIDE_MAX)
-		return refuse(m, c, STATUS_BAD_PARAM, "stride of 2^%u bytes", new.w.ring.log_stride);
+		return refuse(m, c, STATUS_BAD_PARAM, "stride of 2^%u bytes",
+		              new.w.ring.log_stride);
 	if (field_get(context, RQC_STATE) != QUEUE_RST)
 		return refuse(m, c, STATUS_BAD_PARAM, "made in a state but RST");
 	if (field_get(context, RQC_MEMORY) || field_get(context, RQC_SCATTER_FCS))
