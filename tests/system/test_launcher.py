@@ -274,7 +274,7 @@ def test_model_options(kernel):
 
 
 @pytest.mark.parametrize("arguments,text", [
-    (["--nic", "mlx5"], "there is no model of it yet"),
+    (["--nic", "mlx5"], "there is no driver for it yet"),
     (["--nic", "ixgbe", "--port", "user"], "not with --nic ixgbe"),
     (["--nic", "ixgbe", "--port", "vhost-user:/tmp/x"], "not with --nic ixgbe"),
     (["--nic", "ixgbe", "--port", "wire:"], "say which wire"),

@@ -39,8 +39,9 @@ GUEST, HOST = "198.18.0.1", "198.18.0.2"  # RFC 2544: for tests of devices
 
 # A card that a stock driver is to bring up. nic: as in `hayate run --nic`. quirks: violations of
 # the card's manual that are the stock driver's own, as patterns, and where it commits them.
-Card = namedtuple("Card", "nic driver ids speed quirks")
-CARDS = {"82599": Card("ixgbe", "ixgbe", "8086:10fb", 10000, [
+# queue_packets: what the driver calls the counter of packets that queue %d has received.
+Card = namedtuple("Card", "nic driver ids speed queue_packets quirks")
+CARDS = {"82599": Card("ixgbe", "ixgbe", "8086:10fb", 10000, "rx_queue_%d_packets", [
     # Linux 6.1, drivers/net/ethernet/intel/ixgbe, by the function that writes:
     r"SW_FW_SYNC: written \S+: bits 0x00000400 are",      # acquire_swfw_sync: SW_MNG, of the X540
     r"0x15f0c: written 0x00000200, but there is no",      # hic_unlocked: FWSTS.FWRI
@@ -48,7 +49,7 @@ CARDS = {"82599": Card("ixgbe", "ixgbe", "8086:10fb", 10000, [
     r"EITR\[\d+\]: written 0x0000079e: bits 0x00000006",  # configure_msix: 1950 for other causes
     r"EIMS: written \S+: bits 0x80000000 are",            # irq_enable: OTHER, of the 82598
     r"FCRTH\[\d\]: written 0xffffa000: bits 0x7ff80000",  # fc_enable: size of no buffer - 24576
-])}
+]), "mlx5": Card("mlx5", "mlx5_core", "15b3:1017", 100000, "rx%d_packets", [])}
 
 
 class Models:

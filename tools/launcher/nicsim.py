@@ -25,7 +25,7 @@ VIOLATIONS = 3  # nicsim's exit status
 def check(options):
     """Everything that can be refused before anything is started."""
     if options.nic in PLANNED_NICS:
-        raise usage("--nic %s: there is no model of it yet; --nic %s"
+        raise usage("--nic %s: there is no driver for it yet; --nic %s"
                     % (options.nic, " or --nic ".join(NICS)))
     for port in options.ports:
         if port.kind not in ("tap", "none", "wire"):

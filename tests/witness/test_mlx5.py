@@ -1,0 +1,83 @@
+"""Linux's own mlx5_core on the model of the ConnectX-5.
+
+`lab` is one booted guest with the driver loaded; see conftest.py. What a card does with traffic is
+tested for all cards alike: by the functions of test_82599.py, which are imported.
+"""
+import re
+
+from test_82599 import (field, test_address_filter, test_change_of_address,  # noqa: F401
+                        test_channels, test_down_and_up, test_indirection_table, test_jumbo,
+                        test_link_flap, test_multicast_filter, test_ping, test_receive_queues,
+                        test_tcp, test_tcp_offloads, test_udp, test_udp_checksum_offload,
+                        test_unload_and_load, test_vlan, wire)
+
+CARD = "mlx5"
+
+
+def test_probe(lab):
+    """The driver is the kernel's own, binds, and finds nothing to complain of but that firmware
+    cannot be dumped: the capability for that is not modelled."""
+    assert "Debian" in lab.guest.output("uname -v")
+    text = lab.guest.output("lspci -nnk -d " + lab.card.ids)
+    assert "Kernel driver in use: mlx5_core" in text, text
+    said = [line for line in lab.guest.output("dmesg | grep mlx5").splitlines()
+            if "Failed to get valid vendor specific ID" not in line]
+    wrong = [line for line in said if re.search(r"fail|error|timed? ?out|warn|missing", line, re.I)]
+    assert said and not wrong, wrong
+
+
+def test_pcie(lab):
+    text = lab.guest.output("lspci -vv -d " + lab.card.ids)
+    for words in ("Express (v2) Endpoint", "MSI-X: Enable+ Count=64", "FLReset+",
+                  "Speed 8GT/s, Width x16"):
+        assert words in text, (words, text)
+
+
+def test_link(lab):
+    text = lab.guest.output("ethtool eth0")
+    assert field(text, "Speed") == "100000Mb/s"
+    assert field(text, "Duplex") == "Full"
+    assert field(text, "Link detected") == "yes"
+
+
+def test_driver_information(lab):
+    text = lab.guest.output("ethtool -i eth0")
+    assert field(text, "driver") == "mlx5_core"
+    assert field(text, "firmware-version").startswith("16.35.2000")
+
+
+def test_features(lab):
+    text = lab.guest.output("ethtool -k eth0")
+    for name in ("rx-checksumming", "tx-checksum-ip-generic", "tx-tcp-segmentation",
+                 "rx-vlan-offload", "tx-vlan-offload", "rx-vlan-filter", "receive-hashing"):
+        assert field(text, name) == "on", name
+
+
+def test_statistics(lab):
+    """The port's counters agree with the driver's and with what was sent."""
+    station = lab.host.ip("-br", "link", "show", "eth0").split()[2]
+    lab.guest.run("ip neighbour replace 198.18.0.2 lladdr %s dev eth0 nud permanent" % station)
+    before = lab.stats()
+    lab.ping(5, 1000)
+    after = lab.stats()
+    grown = {name: after[name] - before[name] for name in after}
+    for way in "rx", "tx":
+        assert 10 <= grown[way + "_packets"] == grown[way + "_packets_phy"], grown
+        # The port counts the FCS, the driver does not.
+        assert (grown[way + "_bytes_phy"]
+                == grown[way + "_bytes"] + 4 * grown[way + "_packets"]), grown
+    for name in ("rx_wqe_err", "rx_out_of_buffer", "rx_crc_errors_phy", "tx_cqe_err",
+                 "rx_oversize_pkts_phy"):
+        assert grown[name] == 0, name
+
+
+def test_nothing_was_lost(lab):
+    """Last: no queue failed, and the kernel had nothing to say."""
+    stats = lab.stats()
+    for name in ("rx_wqe_err", "tx_cqe_err", "tx_recover", "rx_recover", "ch_eq_rearm",
+                 "rx_out_of_buffer"):
+        assert stats[name] == 0, name
+    port, = lab.models.ports()
+    assert port["dma_errors"] == 0, port
+    said = lab.guest.output("dmesg")
+    assert not re.search(r"WARNING|BUG|Oops|hw csum failure|NETDEV WATCHDOG|ERR CQE", said), said
