@@ -14,5 +14,6 @@ static inline uint32_t mmio_read32(const volatile void *a) { return *(const vola
 static inline void mmio_write8(volatile void *a, uint8_t v) { *(volatile uint8_t *)a = v; }
 static inline void mmio_write16(volatile void *a, uint16_t v) { *(volatile uint16_t *)a = v; }
 static inline void mmio_write32(volatile void *a, uint32_t v) { *(volatile uint32_t *)a = v; }
+static inline void mmio_write64(volatile void *a, uint64_t v) { *(volatile uint64_t *)a = v; }
 
 #endif

@@ -13,11 +13,13 @@ typedef struct { uint32_t raw; } be32_t;
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define BYTES_SWAP16(x) __builtin_bswap16(x)
 #define BYTES_SWAP32(x) __builtin_bswap32(x)
+#define BYTES_SWAP64(x) __builtin_bswap64(x)
 /* A be16_t known at compile time, usable in initialisers. */
 #define BE16(x) ((be16_t){(uint16_t)((((x) & 0xff) << 8) | (((x) >> 8) & 0xff))})
 #else
 #define BYTES_SWAP16(x) (x)
 #define BYTES_SWAP32(x) (x)
+#define BYTES_SWAP64(x) (x)
 #define BE16(x) ((be16_t){(uint16_t)(x)})
 #endif
 
