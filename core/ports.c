@@ -102,6 +102,7 @@ static void probe(const struct pci_dev *dev)
 	*nic = (struct nic){.ops = ops,
 	                    .pci = dev,
 	                    .dma = core_private_alloc(NIC_DMA_BYTES),
+	                    .dma_more = core_private_alloc,
 	                    .clock = &self.clock};
 	int e = nic->dma ? ops->probe(nic, dev) : E_NOMEM;
 	if (e != E_OK) {
