@@ -1,0 +1,203 @@
+/*
+ * See ring.h: memory of a pair, and its receive half. ring_tx.c has the other.
+ *
+ * A CQE is a cache line that the device writes and we read; a WQE of the RQ is a quarter of one
+ * that we write and the device reads: the two never share a line, and refilling touches no line
+ * that the device has written.
+ */
+#include "drivers/mlx5/ring.h"
+
+#include "hal/barrier.h"
+#include "hal/dma.h"
+#include "lib/mem.h"
+
+#define CQE_OP_OWN_UNUSED 0xf1 /* as the manual wants it before first use: INVALID, owner 1 */
+
+static size_t take(size_t *at, size_t bytes, size_t align)
+{
+	size_t start = (*at + align - 1) & ~(align - 1);
+	*at = start + bytes;
+	return start;
+}
+
+struct mlx5_layout mlx5_layout(unsigned log_size)
+{
+	struct mlx5_layout l;
+	size_t at = 0, size = (size_t)1 << log_size, page = MLX5_PAGE_BYTES, line = CACHE_LINE;
+	l.rq = take(&at, size * MLX5_RX_WQE_BYTES, page);
+	l.sq = take(&at, size * MLX5_WQEBB_BYTES, page);
+	l.rx_cq = take(&at, size * MLX5_CQE_BYTES, page);
+	l.tx_cq = take(&at, size * MLX5_CQE_BYTES, page);
+	l.eq = take(&at, (size_t)MLX5_EQE_BYTES << MLX5_PAIR_EQ_LOG_SIZE, page);
+	l.rq_dbr = take(&at, line, page);
+	l.sq_dbr = take(&at, line, line);
+	l.rx_cq_dbr = take(&at, line, line);
+	l.tx_cq_dbr = take(&at, line, line);
+	l.rx_owner = take(&at, size * sizeof(uint32_t), line);
+	l.tx_owner = take(&at, size * sizeof(uint32_t), line);
+	l.bytes = at;
+	return l;
+}
+
+static struct mlx5_cq init_cq(uint8_t *cqe, uint8_t *dbr, unsigned log_size)
+{
+	for (size_t i = 0; i < (size_t)1 << log_size; i++)
+		cqe[i * MLX5_CQE_BYTES + MLX5_CQE_OP_OWN] = CQE_OP_OWN_UNUSED;
+	return (struct mlx5_cq){cqe, dbr, log_size};
+}
+
+void mlx5_rx_init(struct mlx5_rx *r, void *mem, unsigned log_size, const struct bufpool *pool,
+                  uint32_t lkey)
+{
+	struct mlx5_layout l = mlx5_layout(log_size);
+	uint8_t *base = mem;
+	*r = (struct mlx5_rx){
+		.cq = init_cq(base + l.rx_cq, base + l.rx_cq_dbr, log_size),
+		.wqe = base + l.rq,
+		.owner = (uint32_t *)(void *)(base + l.rx_owner),
+		.dbr = base + l.rq_dbr,
+		.mask = (1u << log_size) - 1,
+		.room = buf_room(pool),
+	};
+	for (uint32_t i = 0; i <= r->mask; i++) {
+		be32_store(r->wqe + i * MLX5_RX_WQE_BYTES, r->room);
+		be32_store(r->wqe + i * MLX5_RX_WQE_BYTES + MLX5_DATA_LKEY, lkey);
+	}
+}
+
+void mlx5_tx_init(struct mlx5_tx *r, void *mem, unsigned log_size)
+{
+	struct mlx5_layout l = mlx5_layout(log_size);
+	uint8_t *base = mem;
+	*r = (struct mlx5_tx){
+		.cq = init_cq(base + l.tx_cq, base + l.tx_cq_dbr, log_size),
+		.wqe = base + l.sq,
+		.owner = (uint32_t *)(void *)(base + l.tx_owner),
+		.dbr = base + l.sq_dbr,
+		.mask = (1u << log_size) - 1,
+	};
+}
+
+/* --- refill --- */
+
+/* Gives buffers to all WQEs without one, as far as the pool goes. */
+static inline void give_all(struct mlx5_rx *r, struct bufpool *pool, uint32_t places)
+{
+	uint32_t n = places < pool->free ? places : pool->free, tail = r->tail, mask = r->mask;
+	const uint32_t *fresh = &pool->stack[pool->free];
+	const struct bufpool p = *pool; /* in registers: our stores cannot change it */
+	uint8_t *wqe = r->wqe;
+	uint32_t *owner = r->owner;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t at = (tail + i) & mask, buf = fresh[-(int)i - 1];
+		uint64_t bus = dma_addr(buf_base(&p, buf) + BUF_DATA_OFFSET).bus;
+		owner[at] = buf;
+		raw64_store(wqe + (size_t)at * MLX5_RX_WQE_BYTES + MLX5_DATA_ADDRESS,
+		            BYTES_SWAP64(bus));
+	}
+	pool->free -= n;
+	r->tail = tail + n;
+}
+
+/* `moved`: WQEs have been taken since the last call. */
+static inline void refill(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt,
+                          uint32_t moved)
+{
+	uint32_t places = r->head + r->mask + 1 - r->tail, had = r->tail;
+	uint32_t bulk = MLX5_RX_BULK <= r->mask / 4 ? MLX5_RX_BULK : r->mask / 4 + 1;
+	if (likely(places < bulk))
+		return;
+	if (unlikely(pool->free < places && moved))
+		cnt->rx_no_buffer++;
+	give_all(r, pool, places);
+	if (r->tail == had)
+		return;
+	barrier_write();
+	be32_store(r->dbr + MLX5_DBR_RECEIVE, r->tail & 0xffff);
+}
+
+void mlx5_rx_fill(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt)
+{
+	refill(r, pool, cnt, 1);
+}
+
+/* --- receive --- */
+
+bool mlx5_rx_waiting(const struct mlx5_rx *r)
+{
+	return mlx5_cqe_is_new(&r->cq, r->head, mlx5_cqe_end(&r->cq, r->head));
+}
+
+/* The second word of a struct pkt, to be stored as one. */
+#define PKT_WORD(buf, len, flags, port) \
+	((uint64_t)(port) << 56 | (uint64_t)(flags) << 48 | (uint64_t)(len) << 32 | (buf))
+_Static_assert(offsetof(struct pkt, buf) == 8 && offsetof(struct pkt, len) == 12 &&
+                       offsetof(struct pkt, flags) == 14 && offsetof(struct pkt, port) == 15,
+               "as PKT_WORD has it");
+
+/* Not a frame for the next WQE: nothing yet, or the end of this queue. */
+static inline bool is_frame(const struct mlx5_rx *r, uint32_t pos, uint64_t end)
+{
+	uint32_t frame = MLX5_CQE_RESP_SEND << MLX5_CQE_OPCODE_SHIFT | (pos >> r->cq.log_size & 1);
+	return (mlx5_cqe_op_own(end) & ~MLX5_CQE_SOLICITED) == frame &&
+	       mlx5_cqe_counter(end) == (pos & 0xffff);
+}
+
+/* Takes the frames that are done, `most` at most, from r->head; returns how many they were. */
+static inline unsigned take_done(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt,
+                                 struct pkt *v, uint32_t most)
+{
+	const uint32_t *owner = r->owner;
+	uint8_t *base = pool->base;
+	uint32_t stride = pool->stride, mask = r->mask, bytes = 0;
+	uint32_t pos = r->head, last = pos + most;
+	struct pkt *p = v;
+	for (; pos != last; pos++) {
+		uint32_t at = pos & mask;
+		const uint8_t *cqe = r->cq.cqe + (size_t)at * MLX5_CQE_BYTES;
+		if (!is_frame(r, pos, mlx5_cqe_end(&r->cq, pos)))
+			break;
+		uint64_t headers = raw64_load(cqe + MLX5_CQE_HEADERS);
+		uint32_t buf = owner[at], len = be32_load(cqe + MLX5_CQE_BYTE_COUNT);
+		unsigned flags = (headers & r->csum_mask) == MLX5_CQE_H_OK ? PKT_CSUM_OK : 0;
+		p->data = base + (size_t)buf * stride + BUF_DATA_OFFSET;
+		raw64_store(&p->buf, PKT_WORD(buf, len & 0xffff, flags, r->port));
+		prefetch_write(p->data); /* most frames leave with a new header */
+		if (unlikely(len - 1 >= r->room)) {
+			cnt->rx_bad_len++;
+			buf_free(pool, buf);
+			continue;
+		}
+		if (unlikely(headers & r->vlan_mask)) {
+			pkt_meta(pool, buf)->vlan_tci =
+				BYTES_SWAP16((uint16_t)(headers >> MLX5_CQE_H_TAG_SHIFT));
+			p->flags |= PKT_VLAN;
+		}
+		bytes += len;
+		p++;
+	}
+	r->head = pos;
+	cnt->rx_pkts += (unsigned)(p - v);
+	cnt->rx_bytes += bytes;
+	return (unsigned)(p - v);
+}
+
+unsigned mlx5_rx_burst(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt,
+                       struct pkt *v, unsigned max, bool *broken)
+{
+	uint32_t head = r->head, left = r->tail - head;
+	unsigned n = take_done(r, pool, cnt, v, max < left ? max : left);
+	uint32_t moved = r->head - head;
+	if (moved)
+		be32_store(r->cq.dbr + MLX5_DBR_CONSUMER, r->head & MLX5_INDEX_MASK);
+	if (unlikely(moved < max && mlx5_rx_waiting(r))) {
+		uint64_t end = mlx5_cqe_end(&r->cq, r->head); /* it may have come just now */
+		if (r->head == r->tail || !is_frame(r, r->head, end)) {
+			cnt->rx_bad_desc++;
+			*broken = true;
+			return n;
+		}
+	}
+	refill(r, pool, cnt, moved);
+	return n;
+}

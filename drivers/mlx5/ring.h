@@ -1,0 +1,161 @@
+/*
+ * The queue half of the mlx5 driver: the receive queue (RQ) and send queue (SQ) of a pair, both
+ * cyclic, with a completion queue (CQ) each, and the event queue (EQ) that ends the sleep of the
+ * core (PRM, "Work Queues", "Completion Queues", "Event Queues"). Knows memory and ownership, and
+ * of registers only its page of doorbells: the same source runs on the host against hand-made
+ * completions and a device that lies (tests/unit/test_mlx5_ring.c).
+ *
+ * Positions count on for ever (uint32_t, modulo 2^32); & mask gives the place in the ring. A send
+ * WQE is one or more units of 64 bytes (WQEBB) and may go round the end of the ring.
+ *
+ * Invariants
+ * 1. rx: WQEs [head, tail) are the device's; owner[] is the buffer of each. CQE and WQE i belong
+ *    together, for an RQ completes in order: the CQE's WQE counter is checked to say so.
+ * 2. rx: nothing is told but by the doorbell record, in memory: no MMIO.
+ * 3. tx: WQEBBs [tail, head) are the device's. owner[] of a WQE's last is its buffer, with
+ *    PKT_SHARED and PKT_CHAIN above the number, REPORTED when a CQE is asked for; NONE under the
+ *    others. The last WQE of each burst is REPORTED, so all buffers come back without another one
+ *    being sent.
+ * 4. A CQE is new when its owner bit is that of its pass over the ring and its opcode is not
+ *    INVALID. What else it says is checked before use. An error CQE, or one that breaks a rule,
+ *    breaks the queue: the device has stopped its WQ, or tells of a WQE that is not its.
+ * 5. tx, slots (ring_slots.c): a slot is one WQEBB; each send writes its WQE index anew.
+ *
+ * Order: WQE, then (write barrier) doorbell record, then (write barrier) doorbell. CQE's owner,
+ * then (acquire) the rest of it, then the doorbell record of the CQ. No register is read.
+ */
+#ifndef DRIVERS_MLX5_RING_H
+#define DRIVERS_MLX5_RING_H
+
+#include "drivers/mlx5/spec.h"
+#include "drivers/nic.h"
+
+#define MLX5_RING_LOG_SIZE 10 /* 1024 WQEs or WQEBBs: 7 us of 64-byte frames at 100 Gb/s */
+#define MLX5_PAIR_EQ_LOG_SIZE 6
+
+/* New receive WQEs for one write of the doorbell record. */
+#define MLX5_RX_BULK 32
+
+/* A sent WQE in so many asks for a CQE; a power of two. */
+#define MLX5_TX_REPORT 32
+
+#define MLX5_NONE 0x7fffffffu /* no buffer */
+#define MLX5_REPORTED (1u << 31)
+/* In the owner of a sent frame; NONE is above all buffers' numbers too. */
+#define MLX5_OWNER_FLAGS_SHIFT 24
+#define MLX5_OWNER_BUF ((1u << 29) - 1)
+_Static_assert((PKT_SHARED | PKT_CHAIN) << MLX5_OWNER_FLAGS_SHIFT == 0x60000000, "above");
+
+#define MLX5_RX_WQE_BYTES 16 /* one data segment: a frame is one buffer */
+
+/* Bytes of headers that a send WQE brings along, by inline mode: Ethernet with a tag; and IPv6; and
+ * TCP. */
+#define MLX5_INLINE_L2 18
+#define MLX5_INLINE_IP 58
+#define MLX5_INLINE_L4 78
+#define MLX5_INLINE_MAX 256 /* of segmentation: headers with all options */
+
+struct mlx5_cq {
+	uint8_t *cqe;
+	uint8_t *dbr;
+	uint32_t log_size;
+};
+
+struct mlx5_rx {
+	struct mlx5_cq cq;
+	uint8_t *wqe;
+	uint32_t *owner;
+	uint8_t *dbr;
+	uint32_t mask;
+	uint32_t head;      /* next to be looked at, of CQEs and WQEs */
+	uint32_t tail;      /* next to be given a buffer */
+	uint32_t room;      /* bytes of a buffer */
+	uint64_t csum_mask; /* bits of the CQE's headers that have to be MLX5_CQE_H_OK for
+	                       PKT_CSUM_OK; 0: it never is */
+	uint64_t vlan_mask; /* MLX5_CQE_H_VLAN when tags are taken out */
+	uint8_t port;       /* goes into every packet */
+};
+
+struct mlx5_tx {
+	struct mlx5_cq cq;
+	uint8_t *wqe;
+	uint32_t *owner;
+	uint8_t *dbr;
+	volatile void *doorbell;
+	uint32_t mask;
+	uint32_t head;      /* next to be filled */
+	uint32_t tail;      /* oldest not known to be sent */
+	uint32_t cq_head;
+	uint32_t slot_base; /* slots: position of slot 0 */
+	uint32_t sqn_word;  /* SQ number as the control segment has it */
+	uint32_t lkey;
+	uint32_t inline_bytes; /* of headers, in each WQE; 0: none */
+};
+
+/* Where the parts of a pair's memory lie; queues at multiples of a page. */
+struct mlx5_layout {
+	size_t rq, sq, rx_cq, tx_cq, eq;
+	size_t rq_dbr, sq_dbr, rx_cq_dbr, tx_cq_dbr; /* a cache line each */
+	size_t rx_owner, tx_owner, bytes;
+};
+struct mlx5_layout mlx5_layout(unsigned log_size);
+
+/* Queues of 2^log_size WQEs or WQEBBs in zeroed memory. The caller then sets what is not memory:
+ * rx: csum_mask, vlan_mask, port; tx: doorbell, sqn_word, lkey, inline_bytes. */
+void mlx5_rx_init(struct mlx5_rx *r, void *mem, unsigned log_size, const struct bufpool *pool,
+                  uint32_t lkey);
+void mlx5_tx_init(struct mlx5_tx *r, void *mem, unsigned log_size);
+
+/* Gives every WQE a buffer, or as many as the pool has, and tells the device. */
+void mlx5_rx_fill(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt);
+
+/* As nic_ops.rx_burst. A device that lies, or whose queue is in error state, sets *broken. */
+unsigned mlx5_rx_burst(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt,
+                       struct pkt *v, unsigned max, bool *broken);
+
+/* True when a CQE waits. */
+bool mlx5_rx_waiting(const struct mlx5_rx *r);
+
+/* As nic_ops.tx_burst. */
+unsigned mlx5_tx_burst(struct mlx5_tx *r, struct bufpool *pool, struct nic_counters *cnt,
+                       const struct pkt *v, unsigned n, bool *broken);
+
+/* As nic_ops.slots_open and the others. */
+unsigned mlx5_slots_open(struct mlx5_tx *r, struct bufpool *pool, struct nic_counters *cnt,
+                         bool *broken);
+void mlx5_slots_put(struct mlx5_tx *r, unsigned first, const struct nic_slot *s, unsigned n);
+unsigned mlx5_slots_free(struct mlx5_tx *r, struct nic_counters *cnt, bool *broken);
+void mlx5_slots_send(struct mlx5_tx *r, struct nic_counters *cnt, unsigned n, uint64_t bytes);
+
+/* --- what ring_tx.c and ring_slots.c share --- */
+
+/* The WQE counter of the newest CQE of the SQ as a number of WQEBBs from tail on, the WQE's first
+ * itself included; 0: nothing new. A CQE that breaks a rule sets *broken. */
+uint32_t mlx5_tx_completed(struct mlx5_tx *r, struct nic_counters *cnt, bool *broken);
+/* Tells the device of all WQEs up to head; the last begins at `last`. */
+void mlx5_tx_publish(struct mlx5_tx *r, struct nic_counters *cnt, uint32_t last);
+
+/* The last word of the CQE at position pos: what is read of it first. */
+static inline uint64_t mlx5_cqe_end(const struct mlx5_cq *cq, uint32_t pos)
+{
+	const uint8_t *cqe = cq->cqe + (size_t)(pos & ((1u << cq->log_size) - 1)) * MLX5_CQE_BYTES;
+	const void *end = cqe + MLX5_CQE_END;
+	return __atomic_load_n((const uint64_t *)end, __ATOMIC_ACQUIRE);
+}
+
+/* Of the last word of a CQE as x86-64 loads it: opcode and owner are its last byte. */
+static inline uint32_t mlx5_cqe_op_own(uint64_t end) { return (uint32_t)(end >> 56); }
+
+static inline bool mlx5_cqe_is_new(const struct mlx5_cq *cq, uint32_t pos, uint64_t end)
+{
+	uint32_t op_own = mlx5_cqe_op_own(end);
+	return (op_own & MLX5_CQE_OWNER) == (pos >> cq->log_size & 1) &&
+	       op_own >> MLX5_CQE_OPCODE_SHIFT != MLX5_CQE_INVALID;
+}
+
+static inline uint32_t mlx5_cqe_counter(uint64_t end)
+{
+	return BYTES_SWAP16((uint16_t)(end >> 32));
+}
+
+#endif

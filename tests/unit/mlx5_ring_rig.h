@@ -1,0 +1,77 @@
+/*
+ * drivers/mlx5/ring*.c on one side, a device that executes WQEs and writes CQEs by hand on the
+ * other, guest memory and one doorbell between them. The device here is written with offsets of its
+ * own from the PRM ("Work Queue Elements", "Completion Queue Entries"): it shares no layout with the
+ * driver. Guest memory around the queues is poisoned. A read of a register fails the test, as does a
+ * write of anything but eight bytes to the doorbell.
+ *
+ * Every test ends in a teardown that finds each buffer with exactly one owner: pool, a queue, or the
+ * test's hands.
+ */
+#ifndef TESTS_UNIT_MLX5_RING_RIG_H
+#define TESTS_UNIT_MLX5_RING_RIG_H
+
+#include "drivers/mlx5/ring.h"
+#include "tests/unit/hand.h"
+
+#define SENT_BYTES_MAX 70000
+
+/* A sent WQE as the device read it. */
+struct sent {
+	uint8_t opcode, csum;
+	uint16_t mss;
+	unsigned header;   /* bytes inline */
+	unsigned pieces;   /* data segments */
+	unsigned units;    /* of 64 bytes */
+	bool report;
+};
+
+extern struct world {
+	struct bufpool pool;
+	uint32_t stack[BUFS_MAX];
+	struct nic_counters cnt;
+	struct mlx5_rx rx;
+	struct mlx5_tx tx;
+	bool broken;
+	unsigned size;
+	uint8_t *rq, *sq, *rx_cq, *tx_cq, *rq_dbr, *sq_dbr, *rx_cq_dbr, *tx_cq_dbr;
+	/* the device; positions count on for ever */
+	uint32_t rq_at, sq_at;       /* next WQE to be executed */
+	uint32_t sq_told;            /* by the doorbell */
+	uint32_t rx_cq_at, tx_cq_at; /* next CQE to be written */
+	unsigned doorbells;
+	unsigned reports;            /* WQEs executed that asked for a CQE and have none yet, */
+	uint32_t report[4096];       /* and where they began */
+} w;
+
+/* Zeroed queues of 2^log_size, a fresh pool, first fill. */
+void start(unsigned log_size, unsigned buffers, uint32_t stride, uint32_t inline_bytes);
+
+/* WQEs the device may fill. */
+unsigned device_room(void);
+/* Where the next frame goes; fails the test when there is no WQE. */
+uint8_t *device_buffer(void);
+/* Completes it: bytes, the three bytes of checks, header types and whether there is a tag. */
+void device_complete(unsigned bytes, uint8_t checks, uint8_t types, uint16_t tag);
+/* The whole of it for a good frame. */
+void device_receive(uint32_t seq);
+/* The bare CQE, for a device that lies: WQE counter, opcode; the owner bit is the right one. */
+void device_rx_cqe(unsigned bytes, uint16_t counter, uint8_t opcode);
+void device_tx_cqe(uint16_t counter, uint8_t opcode);
+
+/* WQEBBs that were told of. */
+unsigned device_waiting(void);
+/* The device executes its next WQE; the bytes of the frame. */
+struct sent device_gather(uint8_t *to, unsigned *bytes);
+/* The same for the plain frame `seq`. */
+void device_send(uint32_t seq);
+/* CQEs for all that was executed and asked for one. */
+void device_report(void);
+
+unsigned rx(unsigned max);
+unsigned tx(void);
+
+void assert_accounted(void);
+int teardown(void **state);
+
+#endif

@@ -1,0 +1,542 @@
+/*
+ * drivers/mlx5/ring.c and ring_tx.c with a device that keeps to the PRM, and with one that does not.
+ */
+#include "tests/unit/mlx5_ring_rig.h"
+#include "tests/unit/packets.h"
+
+#define ROUND 6 /* queues of 64, to go round often */
+
+static void layout(void **s)
+{
+	(void)s;
+	for (unsigned log_size = 4; log_size <= MLX5_RING_LOG_SIZE; log_size++) {
+		struct mlx5_layout l = mlx5_layout(log_size);
+		size_t n = (size_t)1 << log_size;
+		assert_int_equal((l.rq | l.sq | l.rx_cq | l.tx_cq | l.eq) % 4096, 0);
+		assert_int_equal((l.rq_dbr | l.sq_dbr | l.rx_cq_dbr | l.tx_cq_dbr) % 64, 0);
+		assert_true(l.rq + 16 * n <= l.sq && l.sq + 64 * n <= l.rx_cq);
+		assert_true(l.rx_cq + 64 * n <= l.tx_cq && l.tx_cq + 64 * n <= l.eq);
+		assert_true(l.eq + 4096 <= l.rq_dbr && l.tx_cq_dbr + 64 <= l.rx_owner);
+		assert_true(l.rx_owner + 4 * n <= l.tx_owner && l.tx_owner + 4 * n <= l.bytes);
+		start(log_size, BUFS_MAX, BUF_STRIDE_STANDARD, 0);
+		assert_int_equal(device_room(), n);
+		assert_accounted();
+	}
+}
+
+/* --- receive --- */
+
+static void rx_in_order(void **s)
+{
+	(void)s;
+	uint32_t seq = 0, bytes = 0;
+	start(8, 1000, BUF_STRIDE_STANDARD, 0);
+	for (unsigned n = 1; seq < 100000; n = n % 200 + 7) { /* counters go round, 16 bits of them */
+		for (unsigned i = 0; i < n; i++)
+			device_receive(seq + i);
+		assert_int_equal(rx(256), n);
+		for (unsigned i = 0; i < n; i++) {
+			const struct pkt *p = &hand.pkt[i];
+			assert_ptr_equal(p->data, buf_base(&w.pool, p->buf) + BUF_DATA_OFFSET);
+			assert_int_equal(p->flags, 0);
+			assert_int_equal(p->port, 3);
+			assert_frame(p->data, p->len, seq + i);
+			bytes += p->len;
+		}
+		seq += n;
+		assert_accounted();
+		let_go();
+	}
+	assert_int_equal(w.cnt.rx_pkts, seq);
+	assert_int_equal(w.cnt.rx_bytes, bytes);
+	assert_int_equal(rx(256), 0);
+	assert_false(w.broken);
+}
+
+static void rx_random(void **s)
+{
+	(void)s;
+	seed_random("rx_random");
+	for (unsigned life = 0; life < 20; life++) {
+		uint32_t in = 0, out = 0;
+		start(4 + random_below(4), 40 + random_below(500), BUF_STRIDE_STANDARD, 0);
+		for (unsigned round = 0; round < 200; round++) {
+			for (unsigned n = random_below(device_room() + 1); n; n--)
+				device_receive(in++);
+			unsigned n = rx(1 + random_below(100));
+			for (unsigned i = hand.n - n; i < hand.n; i++)
+				assert_frame(hand.pkt[i].data, hand.pkt[i].len, out++);
+			if (random_below(3) == 0)
+				let_go();
+		}
+		assert_int_equal(w.doorbells, 0);
+		assert_false(w.broken);
+		assert_accounted();
+		let_go();
+	}
+}
+
+/* The pool is empty for a while: the ring shrinks, says so, and grows again. */
+static void rx_pool_runs_dry_and_recovers(void **s)
+{
+	(void)s;
+	start(ROUND, 100, BUF_STRIDE_STANDARD, 0);
+	for (unsigned i = 0; i < 100; i++) {
+		device_receive(i);
+		assert_int_equal(rx(256), 1);
+	}
+	assert_int_equal(device_room(), 0);
+	assert_true(w.cnt.rx_no_buffer > 0);
+	assert_int_equal(rx(256), 0);
+	let_go();
+	assert_int_equal(rx(256), 0); /* buffers came back */
+	assert_int_equal(device_room(), 64);
+	device_receive(7);
+	assert_int_equal(rx(256), 1);
+}
+
+static void rx_checksum_flags(void **s)
+{
+	(void)s;
+	for (unsigned on = 0; on < 2; on++) {
+		start(ROUND, 200, BUF_STRIDE_STANDARD, 0);
+		w.rx.csum_mask = on ? MLX5_CQE_H_OK : 0;
+		for (unsigned checks = 0; checks < 8; checks++) {
+			make_frame(device_buffer(), checks);
+			device_complete(frame_len(checks), (uint8_t)checks, 0x10, 0);
+			assert_int_equal(rx(1), 1);
+			assert_int_equal(hand.pkt[0].flags, on && checks >= 6 ? PKT_CSUM_OK : 0);
+			let_go();
+		}
+		assert_accounted();
+	}
+}
+
+static void rx_vlan(void **s)
+{
+	(void)s;
+	start(ROUND, 200, BUF_STRIDE_STANDARD, 0);
+	for (unsigned on = 0; on < 2; on++) {
+		w.rx.vlan_mask = on ? MLX5_CQE_H_VLAN : 0;
+		make_frame(device_buffer(), 9);
+		device_complete(frame_len(9), 1, 0x31, 0xe123);
+		assert_int_equal(rx(1), 1);
+		assert_int_equal(hand.pkt[0].flags, on ? PKT_VLAN : 0);
+		if (on)
+			assert_int_equal(pkt_meta(&w.pool, hand.pkt[0].buf)->vlan_tci, 0xe123);
+		let_go();
+	}
+}
+
+static void rx_bad_lengths(void **s)
+{
+	(void)s;
+	static const unsigned bad[] = {0, 2101, 65535, 65536 + 60, 0xffffffff};
+	start(ROUND, 200, BUF_STRIDE_STANDARD, 0);
+	for (unsigned i = 0; i < ARRAY_LEN(bad); i++) {
+		device_complete(bad[i], 1, 0, 0);
+		device_receive(i);
+		assert_int_equal(rx(256), 1);
+		assert_frame(hand.pkt[0].data, hand.pkt[0].len, i);
+		let_go();
+		assert_int_equal(w.cnt.rx_bad_len, i + 1);
+	}
+	device_complete(2100, 1, 0, 0);
+	assert_int_equal(rx(256), 1);
+	assert_int_equal(hand.pkt[0].len, 2100);
+	assert_false(w.broken);
+}
+
+/* A CQE that is an error, or not of the next WQE, ends the queue; frames before it are good. */
+static void rx_broken(void **s)
+{
+	(void)s;
+	static const struct {
+		int counter;
+		uint8_t opcode;
+	} bad[] = {{0, 14}, {0, 13}, {0, 0}, {1, 2}, {-1, 2}, {0x100, 2}, {0, 4}};
+	for (unsigned i = 0; i < ARRAY_LEN(bad); i++) {
+		start(ROUND, 200, BUF_STRIDE_STANDARD, 0);
+		device_receive(1);
+		device_receive(2);
+		device_rx_cqe(60, (uint16_t)((int)w.rq_at + bad[i].counter), bad[i].opcode);
+		assert_int_equal(rx(256), 2);
+		assert_true(w.broken);
+		assert_int_equal(w.cnt.rx_bad_desc, 1);
+		assert_accounted();
+	}
+	/* More frames than it had WQEs. */
+	start(ROUND, 40, BUF_STRIDE_STANDARD, 0);
+	for (unsigned i = 0; i < 40; i++)
+		device_receive(i);
+	device_rx_cqe(60, 40, 2);
+	assert_int_equal(rx(256), 40);
+	assert_true(w.broken);
+}
+
+static void rx_hostile(void **s)
+{
+	(void)s;
+	unsigned broken = 0;
+	seed_random("rx_hostile");
+	for (unsigned life = 0; life < 400; life++) {
+		start(4 + random_below(3), 300, BUF_STRIDE_STANDARD, 0);
+		for (unsigned round = 0; round < 50 && !w.broken; round++) {
+			for (unsigned n = random_below(8); n && device_room(); n--) {
+				uint8_t *cqe = bus(bus_of(w.rx_cq) + (w.rx_cq_at % w.size) * 64, 64);
+				device_receive(round);
+				if (random_below(40) == 0)
+					random_fill(cqe, 64);
+			}
+			rx(1 + random_below(40));
+			let_go();
+			assert_accounted();
+		}
+		broken += w.broken;
+	}
+	assert_in_range(broken, 40, 400);
+}
+
+/* --- send --- */
+
+static void tx_in_order(void **s)
+{
+	(void)s;
+	uint32_t seq = 0;
+	start(8, 1000, BUF_STRIDE_STANDARD, 0);
+	for (unsigned n = 1; seq < 100000; n = n % 200 + 7) {
+		take_frames(n, seq);
+		assert_int_equal(tx(), n);
+		for (unsigned i = 0; i < n; i++)
+			device_send(seq + i);
+		assert_int_equal(device_waiting(), 0);
+		device_report();
+		assert_int_equal(tx(), 0);
+		assert_int_equal(w.tx.tail, w.tx.head); /* all come back without another being sent */
+		seq += n;
+	}
+	assert_accounted();
+	assert_int_equal(w.cnt.tx_pkts, seq);
+	assert_int_equal(w.cnt.tx_full, 0);
+}
+
+/* A CQE for one WQE in 32 and for the last of a burst, no more. */
+static void tx_reports(void **s)
+{
+	(void)s;
+	start(MLX5_RING_LOG_SIZE, 1500, BUF_STRIDE_STANDARD, 0);
+	take_frames(100, 0);
+	assert_int_equal(tx(), 100);
+	for (unsigned i = 0; i < 100; i++)
+		device_send(i);
+	assert_int_equal(w.reports, 4);
+	assert_int_equal(w.report[3], 99);
+	w.reports = 2;
+	device_report();
+	assert_int_equal(tx(), 0);
+	assert_int_equal(w.tx.tail, 64);
+	device_tx_cqe(99, 0);
+	assert_int_equal(tx(), 0);
+	assert_int_equal(w.tx.tail, 100);
+}
+
+static void tx_ring_full(void **s)
+{
+	(void)s;
+	start(ROUND, 200, BUF_STRIDE_STANDARD, 0);
+	take_frames(100, 0);
+	assert_int_equal(tx(), 64);
+	assert_int_equal(w.cnt.tx_full, 1);
+	assert_int_equal(tx(), 0);
+	for (unsigned i = 0; i < 32; i++)
+		device_send(i);
+	device_report();
+	assert_int_equal(tx(), 32);
+	assert_accounted();
+	for (unsigned i = 32; i < 96; i++)
+		device_send(i);
+	device_report();
+	assert_int_equal(tx(), 4);
+}
+
+/* Plain, in pieces, held by others, in any order, with headers inline or not. */
+static void tx_any_kind(void **s)
+{
+	(void)s;
+	static const unsigned inlines[] = {0, MLX5_INLINE_L2, MLX5_INLINE_IP, MLX5_INLINE_L4};
+	static uint8_t got[SENT_BYTES_MAX];
+	seed_random("tx_any_kind");
+	for (unsigned life = 0; life < 20; life++) {
+		unsigned in_line = inlines[life % 4], len;
+		uint32_t in = 0, out = 0;
+		start(6 + random_below(3), 1000, BUF_STRIDE_STANDARD, in_line);
+		for (unsigned round = 0; round < 150; round++) {
+			while (hand.n < 40 && w.pool.free > 200) {
+				if (random_below(4) == 0)
+					take_frags(in++, 1 + random_below(PKT_FRAGS_MAX));
+				else
+					take_frames(1, in++);
+				if (random_below(8) == 0 && !(hand.pkt[hand.n - 1].flags & PKT_CHAIN))
+					keep(&hand.pkt[hand.n - 1], 1 + random_below(2));
+			}
+			tx();
+			while (device_waiting() && random_below(8)) {
+				struct sent d = device_gather(got, &len);
+				assert_frame(got, len, out++);
+				assert_int_equal(d.opcode, 0x0a);
+				assert_true(d.header <= in_line);
+			}
+			if (random_below(2))
+				device_report();
+			while (hand.nkept && random_below(2))
+				let_go_of_kept(random_below(hand.nkept));
+		}
+		assert_false(w.broken);
+		let_go();
+		let_go_of_all_kept();
+		assert_accounted();
+	}
+}
+
+/* All of a short frame may lie inline. */
+static void tx_short_frames(void **s)
+{
+	(void)s;
+	static uint8_t got[SENT_BYTES_MAX];
+	start(ROUND, 200, BUF_STRIDE_STANDARD, MLX5_INLINE_L4);
+	for (unsigned len = 14; len < 100; len++) {
+		unsigned bytes;
+		take_frames(1, 5);
+		hand.pkt[0].len = (uint16_t)len;
+		assert_int_equal(tx(), 1);
+		struct sent d = device_gather(got, &bytes);
+		assert_int_equal(bytes, len);
+		assert_int_equal(d.header, len < 78 ? len : 78);
+		assert_int_equal(d.pieces, len > 78);
+		device_report();
+	}
+}
+
+static struct pkt *take_l4(unsigned ip6, uint8_t proto, unsigned tags, unsigned payload)
+{
+	unsigned l3 = 14 + 4 * tags, l4 = l3 + (ip6 ? 40 : 20), head = proto == 6 ? 20 : 8;
+	struct pkt *p = &hand.pkt[hand.n];
+	take_frames(1, 3);
+	memset(p->data, 0, l4 + head + payload);
+	for (unsigned i = 0; i < tags; i++)
+		put16(p->data + 12 + 4 * i, i ? 0x8100 : 0x88a8);
+	put16(p->data + l3 - 2, ip6 ? 0x86dd : 0x0800);
+	p->data[l3] = ip6 ? 0x60 : 0x45;
+	p->data[l3 + (ip6 ? 6 : 9)] = proto;
+	for (unsigned i = 0; i < payload; i++)
+		p->data[l4 + head + i] = (uint8_t)(i * 5);
+	p->len = (uint16_t)(l4 + head + payload);
+	p->flags = PKT_CSUM_PARTIAL;
+	*pkt_meta(&w.pool, p->buf) = (struct pkt_meta){.csum_start = (uint16_t)l4,
+	                                               .csum_offset = proto == 6 ? 16 : 6,
+	                                               .hdr_bytes = (uint16_t)(l4 + head)};
+	return p;
+}
+
+static void tx_checksum_offload(void **s)
+{
+	(void)s;
+	static uint8_t got[SENT_BYTES_MAX];
+	start(ROUND, 200, BUF_STRIDE_STANDARD, 0);
+	for (unsigned k = 0; k < 12; k++) {
+		unsigned len;
+		take_l4(k & 1, k & 2 ? 17 : 6, k / 4, 100);
+		assert_int_equal(tx(), 1);
+		struct sent d = device_gather(got, &len);
+		assert_int_equal(d.csum, 0xc0);
+		assert_int_equal(d.header, 0);
+		device_report();
+	}
+}
+
+/* What the device cannot find is summed up here: another protocol, an extension header, a sum that
+ * lies elsewhere. */
+static void tx_checksum_here(void **s)
+{
+	(void)s;
+	static uint8_t got[SENT_BYTES_MAX];
+	start(ROUND, 200, BUF_STRIDE_STANDARD, 0);
+	for (unsigned k = 0; k < 4; k++) {
+		unsigned len;
+		struct pkt *p = take_l4(k == 1, k == 0 ? 1 : 17, 0, 100);
+		struct pkt_meta *m = pkt_meta(&w.pool, p->buf);
+		if (k == 0)
+			m->csum_offset = 2;
+		if (k == 1)
+			m->csum_start += 8; /* behind an extension header */
+		if (k == 2)
+			m->csum_offset = 4;
+		if (k == 3)
+			put16(p->data + 12, 0x0806);
+		unsigned at = m->csum_start, check = at + m->csum_offset;
+		put16(p->data + check, 0x1234); /* the sum of the pseudo header */
+		uint16_t want = slow_csum(p->data + at, p->len - at);
+		assert_int_equal(tx(), 1);
+		struct sent d = device_gather(got, &len);
+		assert_int_equal(d.csum, 0);
+		assert_int_equal(got[check] << 8 | got[check + 1], want);
+		device_report();
+	}
+}
+
+static void tx_segmentation(void **s)
+{
+	(void)s;
+	static uint8_t got[SENT_BYTES_MAX], want[SENT_BYTES_MAX];
+	for (unsigned k = 0; k < 4; k++) {
+		unsigned len;
+		start(ROUND, 200, BUF_STRIDE_STANDARD, k & 2 ? MLX5_INLINE_L2 : 0);
+		struct pkt *p = take_l4(k & 1, 6, 1, 1400);
+		p->flags |= PKT_TSO;
+		pkt_meta(&w.pool, p->buf)->mss = 536;
+		unsigned header = pkt_meta(&w.pool, p->buf)->hdr_bytes, all = p->len;
+		memcpy(want, p->data, all);
+		assert_int_equal(tx(), 1);
+		struct sent d = device_gather(got, &len);
+		assert_int_equal(d.opcode, 0x0e);
+		assert_int_equal(d.mss, 536);
+		assert_int_equal(d.header, header);
+		assert_int_equal(d.pieces, 1);
+		assert_int_equal(d.csum, 0xc0);
+		assert_int_equal(len, all);
+		assert_memory_equal(got, want, all);
+		device_report();
+		assert_int_equal(tx(), 0);
+		assert_accounted();
+	}
+}
+
+/* The tag goes into the headers that lie inline, whether they would or not. */
+static void tx_vlan(void **s)
+{
+	(void)s;
+	static const unsigned inlines[] = {0, MLX5_INLINE_L2, MLX5_INLINE_L4};
+	static uint8_t got[SENT_BYTES_MAX], want[SENT_BYTES_MAX];
+	for (unsigned k = 0; k < ARRAY_LEN(inlines); k++) {
+		unsigned len;
+		start(ROUND, 200, BUF_STRIDE_STANDARD, inlines[k]);
+		take_frames(1, 20);
+		hand.pkt[0].flags = PKT_VLAN;
+		pkt_meta(&w.pool, hand.pkt[0].buf)->vlan_tci = 0x2005;
+		memcpy(want, hand.pkt[0].data, 12);
+		put32(want + 12, 0x81002005);
+		memcpy(want + 16, hand.pkt[0].data + 12, frame_len(20) - 12);
+		assert_int_equal(tx(), 1);
+		struct sent d = device_gather(got, &len);
+		assert_int_equal(d.header, (inlines[k] ? inlines[k] : 14) + 4);
+		assert_int_equal(len, frame_len(20) + 4);
+		assert_memory_equal(got, want, len);
+		device_report();
+	}
+}
+
+/* A frame of several units waits until all of it has room. */
+static void tx_chain_waits_for_room(void **s)
+{
+	(void)s;
+	static uint8_t got[SENT_BYTES_MAX];
+	unsigned len;
+	start(4, 200, BUF_STRIDE_STANDARD, 0);
+	take_frames(10, 0);
+	take_frags(10, 32); /* 2 + 1 + 32 segments: 9 units */
+	assert_int_equal(tx(), 10);
+	assert_int_equal(tx(), 0);
+	for (unsigned i = 0; i < 10; i++)
+		device_send(i);
+	assert_int_equal(tx(), 0);
+	device_report();
+	assert_int_equal(tx(), 1);
+	struct sent d = device_gather(got, &len);
+	assert_frame(got, len, 10);
+	assert_int_equal(d.units, 9); /* round the end of the ring */
+	assert_int_equal(d.pieces, 33);
+	device_report();
+	assert_int_equal(tx(), 0);
+	assert_int_equal(w.tx.tail, w.tx.head);
+}
+
+/* A CQE that is an error, of a WQE that was not told of or did not ask, or that goes back. */
+static void tx_broken(void **s)
+{
+	(void)s;
+	static const struct {
+		uint16_t counter;
+		uint8_t opcode;
+	} bad[] = {{39, 13}, {39, 2}, {40, 0}, {63, 0}, {0xffff, 0}, {5, 0}, {0x8000, 0}};
+	for (unsigned i = 0; i < ARRAY_LEN(bad); i++) {
+		start(ROUND, 200, BUF_STRIDE_STANDARD, 0);
+		take_frames(40, 0);
+		assert_int_equal(tx(), 40);
+		device_tx_cqe(bad[i].counter, bad[i].opcode);
+		assert_int_equal(tx(), 0);
+		assert_true(w.broken);
+		assert_int_equal(w.cnt.tx_bad_desc, 1);
+		assert_accounted();
+	}
+	start(ROUND, 200, BUF_STRIDE_STANDARD, 0);
+	take_frames(40, 0);
+	assert_int_equal(tx(), 40);
+	device_tx_cqe(39, 0);
+	device_tx_cqe(31, 0);
+	assert_int_equal(tx(), 0);
+	assert_true(w.broken);
+}
+
+static void tx_hostile(void **s)
+{
+	(void)s;
+	unsigned broken = 0;
+	static uint8_t got[SENT_BYTES_MAX];
+	seed_random("tx_hostile");
+	for (unsigned life = 0; life < 400; life++) {
+		start(4 + random_below(3), 300, BUF_STRIDE_STANDARD, 0);
+		for (unsigned round = 0; round < 50 && !w.broken; round++) {
+			unsigned len;
+			take_frames(random_below(10), 0);
+			tx();
+			while (device_waiting() && random_below(4))
+				device_gather(got, &len);
+			if (random_below(20) == 0 && w.reports)
+				w.report[random_below(w.reports)] = (uint16_t)random64();
+			if (!w.broken)
+				device_report();
+			let_go();
+			assert_accounted();
+		}
+		broken += w.broken;
+	}
+	assert_in_range(broken, 40, 400);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(layout, teardown),
+		cmocka_unit_test_teardown(rx_in_order, teardown),
+		cmocka_unit_test_teardown(rx_random, teardown),
+		cmocka_unit_test_teardown(rx_pool_runs_dry_and_recovers, teardown),
+		cmocka_unit_test_teardown(rx_checksum_flags, teardown),
+		cmocka_unit_test_teardown(rx_vlan, teardown),
+		cmocka_unit_test_teardown(rx_bad_lengths, teardown),
+		cmocka_unit_test_teardown(rx_broken, teardown),
+		cmocka_unit_test_teardown(rx_hostile, teardown),
+		cmocka_unit_test_teardown(tx_in_order, teardown),
+		cmocka_unit_test_teardown(tx_reports, teardown),
+		cmocka_unit_test_teardown(tx_ring_full, teardown),
+		cmocka_unit_test_teardown(tx_any_kind, teardown),
+		cmocka_unit_test_teardown(tx_short_frames, teardown),
+		cmocka_unit_test_teardown(tx_checksum_offload, teardown),
+		cmocka_unit_test_teardown(tx_checksum_here, teardown),
+		cmocka_unit_test_teardown(tx_segmentation, teardown),
+		cmocka_unit_test_teardown(tx_vlan, teardown),
+		cmocka_unit_test_teardown(tx_chain_waits_for_room, teardown),
+		cmocka_unit_test_teardown(tx_broken, teardown),
+		cmocka_unit_test_teardown(tx_hostile, teardown),
+	};
+	return cmocka_run_group_tests(tests, guest_map, NULL);
+}
