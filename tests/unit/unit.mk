@@ -99,6 +99,8 @@ UNIT_SRC_ixgbe_faults := $(UNIT_SRC_ixgbe_driver)
 UNIT_SRC_mlx5_ring := $(wildcard drivers/mlx5/ring*.c) lib/pkt.c lib/csum.c \
 	tests/unit/mlx5_ring_rig.c tests/unit/hand.c tests/unit/guest.c
 UNIT_SRC_mlx5_slots := $(UNIT_SRC_mlx5_ring)
+UNIT_SRC_mlx5_hca := $(wildcard drivers/mlx5/*.c) lib/fmt.c lib/pkt.c lib/csum.c \
+	tests/unit/mlx5_firmware.c tests/unit/guest.c
 # the parts of the packet generator that know no machine
 UNIT_SRC_pktgen_answer := tools/pktgen/answer.c net/nd_wire.c net/icmp6.c net/ip6.c lib/csum.c
 UNIT_SRC_pktgen_histogram := tools/pktgen/histogram.c
@@ -158,6 +160,7 @@ UNIT_WAY_ixgbe_done_traffic := done
 UNIT_WAY_ixgbe_faults := device
 UNIT_WAY_mlx5_ring := ring
 UNIT_WAY_mlx5_slots := ring
+UNIT_WAY_mlx5_hca := device
 T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld ra slaac \
 	reassembly http telnet addr udp arp fib fib6 rss wheel congestion tcp_wire tcp_icmp \
 	tcp_room tcp_pair tcp_rate fuzz config config6 module password shell null impair tcp_reset random \
@@ -166,7 +169,7 @@ T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld
 	82599_rx 82599_tx 82599_fuzz pktgen_answer pktgen_histogram pktgen_pace pktgen_judge slots \
 	pktgen_rfc2544 pktgen_report pktgen_screen loop pktgen_frames pktgen_script pktgen_trace \
 	pktgen_capture 82599_timesync mlx5_model mlx5_objects mlx5_tx mlx5_rx mlx5_fuzz mlx5_ring \
-	mlx5_slots
+	mlx5_slots mlx5_hca
 
 UNIT_CC := gcc clang
 

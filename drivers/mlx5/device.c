@@ -1,0 +1,47 @@
+/* Registers of the initialisation segment. See device.h. */
+#include "drivers/mlx5/device.h"
+
+#include "hal/barrier.h"
+#include "hal/mmio.h"
+
+/* Words are big-endian, as all that the device has. */
+uint32_t mlx5_read(struct nic *nic, enum mlx5_reg reg)
+{
+	nic->mmio_reads++;
+	return be32_get((be32_t){mmio_read32(mlx5_device(nic)->regs + reg)});
+}
+
+void mlx5_write(struct nic *nic, enum mlx5_reg reg, uint32_t value)
+{
+	nic->mmio_writes++;
+	mmio_write32(mlx5_device(nic)->regs + reg, be32_make(value).raw);
+}
+
+bool mlx5_gone(struct nic *nic)
+{
+	return mlx5_read(nic, MLX5_FW_REV) == UINT32_MAX;
+}
+
+int mlx5_fail(struct nic *nic, int error, const char *why)
+{
+	bool gone = mlx5_gone(nic);
+	if (!mlx5_device(nic)->unwinding)
+		nic->error = gone ? "device answers no more (registers read all ones)" : why;
+	return gone ? E_DEVICE : error;
+}
+
+int mlx5_wait_ready(struct nic *nic, uint32_t us, const char *why)
+{
+	uint64_t end = nic_deadline(nic, us);
+	for (;;) {
+		bool last = nic_past(end); /* before the read: the last one counts in full */
+		uint32_t word = mlx5_read(nic, MLX5_INITIALIZING);
+		if (word == UINT32_MAX && mlx5_gone(nic))
+			return mlx5_fail(nic, E_DEVICE, why);
+		if (!(word & MLX5_INITIALIZING_BIT))
+			return E_OK;
+		if (last)
+			return mlx5_fail(nic, E_TIMEOUT, why);
+		cpu_relax();
+	}
+}

@@ -1,0 +1,264 @@
+/*
+ * What the files of the device half share: its state, registers (device.c), commands (cmd.c) and
+ * their trace (trace.c), the firmware's pages (pages.c), events (events.c), bring-up and teardown
+ * (hca.c), queues (queues.c), what leads frames to them (steering.c), port and link (port.c).
+ *
+ * The device is a firmware that is asked by commands. A command lies in a slot: an entry of the
+ * command queue, with input and output, which go on in mailbox blocks when they are longer than 16
+ * bytes. Three slots are used, so that one command never waits for another:
+ *
+ *   MLX5_SLOT_MAIN        what start and stop do, one after the other; waited for
+ *   MLX5_SLOT_PAGES       pages that the firmware wants or gives back, also amid a main command
+ *                         that cannot end before it has them
+ *   MLX5_SLOT_BACKGROUND  link and counters: asked in one call of nic_ops.link, looked at in the
+ *                         next
+ *
+ * Functions that return int return E_OK or a negative enum error with nic->error set. All may wait
+ * unless it says otherwise, and all waits end: after a deadline with E_TIMEOUT, or with E_DEVICE
+ * when the device answers no more (registers read all ones).
+ *
+ * Invariants
+ * 1. A command that did not end in time may still write into its mailboxes: `dead` is set, no
+ *    command is given any more, and stop takes bus mastership from the device.
+ * 2. Whatever was created is on the list of objects; undoing it from the end needs nothing else.
+ * 3. A page is in the pool or the firmware's (a bit for each); what the firmware gives back is
+ *    looked up there before it is believed.
+ */
+#ifndef DRIVERS_MLX5_DEVICE_H
+#define DRIVERS_MLX5_DEVICE_H
+
+#include "drivers/mlx5/spec.h"
+#include "drivers/nic.h"
+
+enum mlx5_slot_name { MLX5_SLOT_MAIN, MLX5_SLOT_PAGES, MLX5_SLOT_BACKGROUND, MLX5_SLOTS };
+
+/* Mailbox blocks of each slot, input and output alike, and so the longest input and output. */
+#define MLX5_MAIN_BLOCKS 8 /* capabilities are 16 + 8 * 512 bytes */
+#define MLX5_PAGES_BLOCKS 4
+#define MLX5_BACKGROUND_BLOCKS 1
+#define MLX5_BLOCKS (2 * (MLX5_MAIN_BLOCKS + MLX5_PAGES_BLOCKS + MLX5_BACKGROUND_BLOCKS))
+#define MLX5_LENGTH(blocks) (MLX5_CMD_INLINE_BYTES + (blocks) * MLX5_BLOCK_DATA_BYTES)
+_Static_assert(MLX5_LENGTH(MLX5_MAIN_BLOCKS) >= MLX5_CAP_BYTES, "the longest");
+
+struct mlx5_slot {
+	uint8_t *entry;   /* of the command queue */
+	uint8_t *in_block, *out_block; /* the first of each chain */
+	uint8_t *in, *out; /* input and output in one piece, of this length at most: */
+	uint32_t most;
+	uint32_t in_bytes, out_bytes; /* of the command at hand */
+	uint8_t number;   /* of the entry */
+	uint8_t token;
+	bool busy;        /* the firmware has it */
+	uint64_t deadline;
+};
+
+/* Pages for the firmware, taken in chunks from nic->dma_more. */
+#define MLX5_CHUNK_PAGES 256
+#define MLX5_CHUNKS_MAX 256 /* 256 MiB: firmware of large cards asks for some ten */
+#define MLX5_PAGES_AT_ONCE (MLX5_PAGES_BLOCKS * MLX5_BLOCK_DATA_BYTES / 8)
+
+struct mlx5_pages {
+	uint32_t chunks;
+	uint32_t given;    /* pages that the firmware has */
+	int32_t wanted;    /* more pages it asked for; below 0: it gives so many back */
+	uint16_t function; /* what the firmware calls us */
+	int error;         /* the last one since somebody asked for pages */
+	uint32_t next;     /* where to look for a free one */
+	struct mlx5_chunk {
+		uint8_t *base;
+		uint64_t given[MLX5_CHUNK_PAGES / 64];
+	} chunk[MLX5_CHUNKS_MAX];
+};
+
+/* What was created: the command that undoes it, and of what. */
+#define MLX5_OBJECTS_MAX 512
+struct mlx5_object {
+	uint16_t undo; /* enum mlx5_command */
+	uint32_t id;
+	uint32_t table; /* of groups and entries of flow tables */
+};
+
+struct mlx5_caps {
+	uint32_t pairs;       /* queues for so many */
+	uint32_t wqe_bytes;   /* longest send WQE */
+	uint32_t rqt_size;    /* entries, a power of two */
+	uint32_t lso_bytes;   /* longest payload to be cut; 0: none */
+	uint8_t log_wq_size, log_cq_size;
+	uint8_t inline_mode;  /* headers that send WQEs have to have: 0 none, 1 L2, 2 IP, 3 L4 */
+	bool vport_inline;    /* it is the SQ's to say */
+	bool csum, vlan_strip, vlan_insert;
+	bool frag_match;      /* flow tables know fragments */
+	bool eswitch_manager; /* addresses are entered in the card's own table */
+	bool driver_version;
+};
+
+#define MLX5_EQ_LOG_SIZE 6 /* 64 events: one page */
+#define MLX5_ERROR_BYTES 160
+
+/* Memory of the device half, from nic->dma_more; the first members are the device's to read and
+ * write, each where its alignment has it. */
+struct mlx5_memory {
+	uint8_t queue[MLX5_PAGE_BYTES];
+	uint8_t eq[MLX5_PAGE_BYTES];
+	uint8_t block[MLX5_BLOCKS][MLX5_BLOCK_STRIDE];
+	uint8_t text[2][MLX5_LENGTH(MLX5_MAIN_BLOCKS) + MLX5_LENGTH(MLX5_PAGES_BLOCKS) +
+	                MLX5_LENGTH(MLX5_BACKGROUND_BLOCKS)];
+	struct mlx5_slot slot[MLX5_SLOTS];
+	struct mlx5_pages pages;
+	struct mlx5_object object[MLX5_OBJECTS_MAX];
+	char error[MLX5_ERROR_BYTES];
+};
+_Static_assert(offsetof(struct mlx5_memory, eq) % MLX5_PAGE_BYTES == 0 &&
+                       offsetof(struct mlx5_memory, block) % MLX5_BLOCK_STRIDE == 0,
+               "aligned as the device wants them, in pages");
+
+/* A line of the command trace, without its end. */
+typedef void (*mlx5_trace_fn)(void *arg, const char *line);
+
+/* In nic->priv. */
+struct mlx5_device {
+	volatile uint8_t *regs;
+	struct mlx5_memory *memory;
+	mlx5_trace_fn trace; /* NULL: none is wanted */
+	void *trace_arg;
+	struct mlx5_caps caps;
+	uint32_t objects;    /* on the list */
+	uint32_t pairs;      /* running; 0: stopped */
+	uint32_t uar;        /* index of our page */
+	uint32_t eqn, eq_index; /* async EQ; eqn 0 and no EQ until has_eq */
+	uint32_t pd, domain, lkey, tis, counter_set;
+	uint8_t tokens;      /* the last one */
+	bool enabled;        /* ENABLE_HCA is to be undone, */
+	bool initialised;    /* INIT_HCA as well */
+	bool has_eq;
+	bool dead;           /* invariant 1 */
+	bool unwinding;      /* nic->error stays what it is: why it came to this */
+	/* port.c */
+	uint8_t query;       /* the last question */
+	bool port_changed;   /* since it was asked for the link */
+	bool link_up;
+	uint32_t mbps;
+	uint32_t health_count;
+	uint64_t health_deadline;
+	struct {             /* as the device had them at the last look */
+		uint64_t fcs, lengths, others, discards, tx_errors;
+		uint32_t no_buffer;
+	} counted;
+	struct nic_stats news; /* since nic_ops.stats was called */
+	uint32_t queue_errors; /* events that tell of a queue in error state */
+};
+_Static_assert(sizeof(struct mlx5_device) <= sizeof(((struct nic *)0)->priv), "fits");
+
+static inline struct mlx5_device *mlx5_device(struct nic *nic)
+{
+	return (struct mlx5_device *)(void *)nic->priv;
+}
+
+/* --- device.c --- */
+
+uint32_t mlx5_read(struct nic *nic, enum mlx5_reg reg);
+void mlx5_write(struct nic *nic, enum mlx5_reg reg, uint32_t value);
+bool mlx5_gone(struct nic *nic);
+
+/* Sets nic->error and returns `error`; E_DEVICE when the device is gone, which outdoes all. */
+int mlx5_fail(struct nic *nic, int error, const char *why);
+
+/* Waits at most `us` until INITIALIZING is clear. */
+int mlx5_wait_ready(struct nic *nic, uint32_t us, const char *why);
+
+/* --- cmd.c --- */
+
+/* Gives the command queue to the firmware, whose INITIALIZING must be clear. */
+int mlx5_cmd_open(struct nic *nic);
+
+/* Begins a command of the slot, which must not be busy: returns the input, zeroed but for opcode
+ * and op_mod, to be filled in. What lies beyond out_bytes of the last output stays. */
+uint8_t *mlx5_cmd_begin(struct nic *nic, enum mlx5_slot_name name, enum mlx5_command command,
+                        uint32_t op_mod, uint32_t in_bytes, uint32_t out_bytes);
+
+/* Gives it to the firmware. Does not wait. */
+void mlx5_cmd_post(struct nic *nic, enum mlx5_slot_name name);
+
+/* Is it done? E_AGAIN: not yet; E_OK: mlx5_cmd_out() has the output. Does not wait. */
+int mlx5_cmd_poll(struct nic *nic, enum mlx5_slot_name name);
+
+/* Posts the main command that was begun, and waits for its end. */
+int mlx5_cmd_run(struct nic *nic);
+/* All of it for a command that has no more than the number of an object, or nothing, in it. */
+int mlx5_cmd_simple(struct nic *nic, enum mlx5_command command, uint32_t op_mod, uint32_t id);
+
+/* Waits until the slot is not busy; how it ended, E_OK also if it was not. */
+int mlx5_cmd_drain(struct nic *nic, enum mlx5_slot_name name);
+
+static inline const uint8_t *mlx5_cmd_out(struct nic *nic, enum mlx5_slot_name name)
+{
+	return mlx5_device(nic)->memory->slot[name].out;
+}
+
+/* The last command failed because the firmware does not know it. */
+bool mlx5_cmd_unknown(struct nic *nic);
+
+const char *mlx5_cmd_name(uint32_t opcode);
+
+/* --- trace.c --- */
+
+/* The command as mlx5_core prints it with debug_mask=1, before (input) and after it ran. */
+void mlx5_trace_command(const struct mlx5_device *d, const struct mlx5_slot *s, bool input);
+
+/* --- pages.c --- */
+
+/* Gives the firmware the pages that it needs now, MLX5_QUERY_PAGES_BOOT or _INIT. */
+int mlx5_pages_give(struct nic *nic, uint32_t when);
+/* Takes all of them back. */
+int mlx5_pages_reclaim(struct nic *nic);
+/* An event has asked for pages (below 0: offers them). Does not wait. */
+void mlx5_pages_event(struct nic *nic, uint16_t function, int32_t pages);
+/* Goes on with what was asked. Does not wait. */
+void mlx5_pages_turn(struct nic *nic);
+
+/* --- events.c --- */
+
+int mlx5_events_start(struct nic *nic);
+/* Takes all events there are, and asks for the next interrupt. Does not wait. */
+void mlx5_events_poll(struct nic *nic);
+
+/* --- hca.c --- */
+
+/* The function as it is after power-on becomes one that can have queues, and back. What down cannot
+ * do in an orderly way it does by taking bus mastership. */
+int mlx5_hca_up(struct nic *nic);
+void mlx5_hca_down(struct nic *nic);
+
+/* Runs the main command that was begun; it makes an object whose number is returned in *id, and
+ * `undo` takes it away again. */
+int mlx5_create(struct nic *nic, enum mlx5_command undo, uint32_t *id);
+/* What mlx5_create does behind the command. `table`: of groups and entries of flow tables. */
+int mlx5_created(struct nic *nic, enum mlx5_command undo, uint32_t id, uint32_t table);
+/* Takes away all objects, the last one first. */
+void mlx5_destroy_all(struct nic *nic);
+
+/* --- queues.c --- */
+
+struct mlx5_pair {
+	uint32_t sqn, rqn, rx_cqn, tx_cqn, eqn; /* eqn 0: none of its own */
+};
+
+/* UAR page, domains, key, counters: what the queues share. */
+int mlx5_shared_start(struct nic *nic);
+int mlx5_pair_start(struct nic *nic, const struct nic_config *config, unsigned i, bool irq,
+                    struct mlx5_pair *pair);
+
+/* --- steering.c --- */
+
+int mlx5_steering_start(struct nic *nic, const struct mlx5_pair *pair, unsigned pairs);
+
+/* --- port.c --- */
+
+int mlx5_port_start(struct nic *nic, uint32_t frame_bytes);
+/* Learns address and inline mode. */
+int mlx5_vport_learn(struct nic *nic);
+/* As nic_ops: do not wait. */
+void mlx5_link(struct nic *nic, struct nic_link *out);
+void mlx5_stats(struct nic *nic, struct nic_stats *sum);
+
+#endif

@@ -1,0 +1,322 @@
+/*
+ * mlx5: ConnectX-4, 4 Lx, 5, 6, 6 Dx and 6 Lx, the table of operations. Physical functions with a
+ * port set to Ethernet.
+ *
+ * Left out: virtual functions, CQE compression and multi-packet WQEs, UDP segmentation (the device
+ * does not put each datagram's length in), limits of rate, a queue in error state brought back by
+ * itself (it is broken until the ports start anew), and a firmware that has stopped answering
+ * brought back to life (until the next power-on).
+ */
+#include "drivers/mlx5/mlx5.h"
+
+#include "drivers/mlx5/device.h"
+#include "drivers/mlx5/ring.h"
+#include "hal/barrier.h"
+#include "hal/mmio.h"
+#include "lib/mem.h"
+
+#define RING_SIZE (1u << MLX5_RING_LOG_SIZE)
+#define WQE_BYTES_SG 1024 /* headers and all pieces of the longest chain */
+#define LSO_BYTES_MIN 65536
+_Static_assert(NIC_SLOTS_MAX == RING_SIZE, "a slot for each WQEBB");
+_Static_assert((2 + (MLX5_INLINE_MAX + 13) / 16 + 1 + PKT_FRAGS_MAX) * MLX5_SEGMENT_BYTES <=
+                       WQE_BYTES_SG, "fits");
+
+/* What a data core needs to know, in nic_shared.priv. */
+struct shared {
+	uint64_t uar; /* our page of doorbells */
+	uint32_t buf_bytes;
+	uint32_t lkey;
+	uint32_t inline_bytes;
+	bool irq; /* enough MSI-X vectors to wake every core */
+	struct {
+		uint32_t sqn, rx_cqn, eqn;
+	} pair[NIC_PAIRS_MAX];
+};
+_Static_assert(sizeof(struct shared) <= sizeof(((struct nic_shared *)0)->priv), "fits");
+
+/* In nic_queue.priv. */
+struct pair {
+	struct mlx5_rx rx;
+	struct mlx5_tx tx;
+	volatile uint8_t *uar;
+	const uint8_t *eq;
+	uint32_t eqn, cqn;
+	uint32_t eq_index; /* events taken: also how often the CQ has fired */
+	bool irq;          /* false: nothing would wake us */
+};
+_Static_assert(sizeof(struct pair) <= sizeof(((struct nic_queue *)0)->priv), "fits");
+
+static struct pair *pair_of(struct nic_queue *q) { return (struct pair *)(void *)q->priv; }
+
+/* By the PCI ID list. */
+static const uint16_t ids[] = {
+	0x1013, /* ConnectX-4 */
+	0x1015, /* ConnectX-4 Lx */
+	0x1017, /* ConnectX-5 */
+	0x1019, /* ConnectX-5 Ex */
+	0x101b, /* ConnectX-6 */
+	0x101d, /* ConnectX-6 Dx */
+	0x101f, /* ConnectX-6 Lx */
+};
+
+static bool match(const struct pci_dev *dev)
+{
+	for (unsigned i = 0; dev->vendor == MLX5_VENDOR && i < ARRAY_LEN(ids); i++)
+		if (ids[i] == dev->device)
+			return true;
+	return false;
+}
+
+/* --- device half --- */
+
+static uint32_t inline_bytes(uint8_t mode)
+{
+	static const uint8_t bytes[] = {0, MLX5_INLINE_L2, MLX5_INLINE_IP, MLX5_INLINE_L4};
+	return bytes[mode < ARRAY_LEN(bytes) ? mode : ARRAY_LEN(bytes) - 1];
+}
+
+static int learn(struct nic *nic)
+{
+	const struct mlx5_caps *c = &mlx5_device(nic)->caps;
+	if (c->log_wq_size < MLX5_RING_LOG_SIZE || c->log_cq_size < MLX5_RING_LOG_SIZE)
+		return mlx5_fail(nic, E_NOTSUP, "queues are too short");
+	nic->pairs_max = c->pairs < c->rqt_size ? c->pairs : c->rqt_size;
+	nic->mtu_max = NIC_MTU_MAX;
+	nic->features = NIC_LINK | NIC_RSS;
+	if (c->csum)
+		nic->features |= NIC_RX_CSUM | NIC_TX_CSUM;
+	if (c->vlan_strip)
+		nic->features |= NIC_VLAN;
+	if (c->wqe_bytes >= WQE_BYTES_SG)
+		nic->features |= NIC_SG;
+	if (c->csum && c->wqe_bytes >= WQE_BYTES_SG && c->lso_bytes >= LSO_BYTES_MIN)
+		nic->features |= NIC_TSO;
+	return E_OK;
+}
+
+static int probe(struct nic *nic, const struct pci_dev *dev)
+{
+	struct mlx5_device *d = mlx5_device(nic);
+	nic->pci = dev;
+	memset(nic->priv, 0, sizeof nic->priv);
+	if (dev->bar[0].addr == 0 || dev->bar[0].bytes < MLX5_INIT_SEGMENT_BYTES) {
+		nic->error = "registers (BAR 0) are not mapped";
+		return E_NOTSUP;
+	}
+	d->regs = (volatile uint8_t *)(uintptr_t)dev->bar[0].addr;
+	d->memory = nic->dma_more(sizeof *d->memory);
+	if (!d->memory) {
+		nic->error = "no memory for commands";
+		return E_NOMEM;
+	}
+	pci_enable(dev);
+	int e = mlx5_gone(nic) ? mlx5_fail(nic, E_DEVICE, "") : mlx5_hca_up(nic);
+	if (e == E_OK)
+		e = mlx5_vport_learn(nic);
+	if (e == E_OK)
+		e = learn(nic);
+	mlx5_hca_down(nic);
+	if (e == E_OK && d->dead)
+		e = mlx5_fail(nic, E_TIMEOUT, "no answer from firmware at the end of its probe");
+	return e;
+}
+
+static size_t ring_bytes(const struct nic *nic)
+{
+	(void)nic;
+	return mlx5_layout(MLX5_RING_LOG_SIZE).bytes;
+}
+
+static int check(struct nic *nic, const struct nic_config *config)
+{
+	bool ok = config->pairs > 0 && config->pairs <= nic->pairs_max;
+	ok &= config->buf_bytes == BUF_STRIDE_STANDARD || config->buf_bytes == BUF_STRIDE_JUMBO;
+	for (unsigned q = 0; ok && q < config->pairs; q++)
+		ok = config->mem[q].bytes >= ring_bytes(nic) &&
+		     (uintptr_t)config->mem[q].mem % MLX5_PAGE_BYTES == 0;
+	if (!ok)
+		nic->error = "asked for more queues, or for other buffers, than the device has";
+	return ok ? E_OK : E_INVAL;
+}
+
+static int route_vectors(struct nic *nic, const struct nic_config *config)
+{
+	int e = pci_msix_route(nic->pci, 0, 0);
+	for (unsigned q = 0; q < config->pairs && e == E_OK; q++)
+		e = pci_msix_route(nic->pci, 1 + q, config->mem[q].core);
+	return e == E_OK ? E_OK : mlx5_fail(nic, e, "interrupt vectors cannot be routed");
+}
+
+static int start_device(struct nic *nic, const struct nic_config *config, struct shared *s)
+{
+	struct mlx5_pair pair[NIC_PAIRS_MAX];
+	int e = mlx5_hca_up(nic);
+	if (e == E_OK)
+		e = mlx5_vport_learn(nic);
+	if (e == E_OK && s->irq)
+		e = route_vectors(nic, config);
+	if (e == E_OK)
+		e = mlx5_shared_start(nic);
+	for (unsigned q = 0; q < config->pairs && e == E_OK; q++) {
+		e = mlx5_pair_start(nic, config, q, s->irq, &pair[q]);
+		s->pair[q].sqn = pair[q].sqn;
+		s->pair[q].rx_cqn = pair[q].rx_cqn;
+		s->pair[q].eqn = pair[q].eqn;
+	}
+	if (e == E_OK)
+		e = mlx5_steering_start(nic, pair, config->pairs);
+	return e == E_OK ? mlx5_port_start(nic, config->buf_bytes - BUF_DATA_OFFSET) : e;
+}
+
+static int start(struct nic *nic, const struct nic_config *config, struct nic_shared *shared)
+{
+	struct mlx5_device *d = mlx5_device(nic);
+	struct shared *s = (struct shared *)(void *)shared->priv;
+	int e = check(nic, config);
+	if (e != E_OK)
+		return e;
+	if (d->dead)
+		return mlx5_fail(nic, E_DEVICE, "firmware has stopped answering before");
+	/* Without a vector for each pair, cores on this port poll and never sleep. */
+	s->irq = nic->pci->msix_vectors > config->pairs;
+	e = start_device(nic, config, s);
+	if (e != E_OK) {
+		mlx5_hca_down(nic);
+		return e;
+	}
+	d->pairs = config->pairs;
+	s->uar = (uint64_t)(uintptr_t)d->regs + (uint64_t)d->uar * MLX5_UAR_BYTES;
+	s->buf_bytes = config->buf_bytes;
+	s->lkey = d->lkey;
+	s->inline_bytes = inline_bytes(d->caps.inline_mode);
+	shared->pairs = (uint8_t)config->pairs;
+	shared->features = nic->features & config->features;
+	return E_OK;
+}
+
+static void stop(struct nic *nic)
+{
+	mlx5_hca_down(nic);
+	mlx5_device(nic)->pairs = 0;
+}
+
+/* --- queue half --- */
+
+static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned pair, void *mem)
+{
+	const struct shared *s = (const struct shared *)(const void *)shared->priv;
+	struct mlx5_layout l = mlx5_layout(MLX5_RING_LOG_SIZE);
+	struct pair *p = pair_of(q);
+	uint8_t *eq = (uint8_t *)mem + l.eq;
+	if (q->pool->stride != s->buf_bytes)
+		return E_INVAL; /* the device would write past them */
+	mlx5_rx_init(&p->rx, mem, MLX5_RING_LOG_SIZE, q->pool, s->lkey);
+	mlx5_tx_init(&p->tx, mem, MLX5_RING_LOG_SIZE);
+	p->uar = (volatile uint8_t *)(uintptr_t)s->uar;
+	p->rx.port = q->port;
+	p->rx.csum_mask = shared->features & NIC_RX_CSUM ? MLX5_CQE_H_OK : 0;
+	p->rx.vlan_mask = shared->features & NIC_VLAN ? MLX5_CQE_H_VLAN : 0;
+	p->tx.doorbell = p->uar + MLX5_UAR_SQ_DOORBELL;
+	p->tx.sqn_word = s->pair[pair].sqn << MLX5_WQE_SQN_SHIFT;
+	p->tx.lkey = s->lkey;
+	p->tx.inline_bytes = s->inline_bytes;
+	p->irq = s->irq;
+	p->eqn = s->pair[pair].eqn;
+	p->cqn = s->pair[pair].rx_cqn;
+	p->eq = eq;
+	for (unsigned i = 0; i < 1u << MLX5_PAIR_EQ_LOG_SIZE; i++) /* not one of the first pass */
+		eq[i * MLX5_EQE_BYTES + MLX5_EQE_OWNER] = 1;
+	mlx5_rx_fill(&p->rx, q->pool, q->cnt);
+	return E_OK;
+}
+
+static unsigned rx_burst(struct nic_queue *q, struct pkt *v, unsigned max)
+{
+	return mlx5_rx_burst(&pair_of(q)->rx, q->pool, q->cnt, v, max, &q->broken);
+}
+
+static unsigned tx_burst(struct nic_queue *q, const struct pkt *v, unsigned n)
+{
+	return mlx5_tx_burst(&pair_of(q)->tx, q->pool, q->cnt, v, n, &q->broken);
+}
+
+static unsigned slots_open(struct nic_queue *q)
+{
+	struct pair *p = pair_of(q);
+	/* Longer headers would make the WQE longer than a slot: who has none sends packets. */
+	return p->tx.inline_bytes <= MLX5_INLINE_L2
+	               ? mlx5_slots_open(&p->tx, q->pool, q->cnt, &q->broken)
+	               : 0;
+}
+
+static void slots_put(struct nic_queue *q, unsigned first, const struct nic_slot *s, unsigned n)
+{
+	mlx5_slots_put(&pair_of(q)->tx, first, s, n);
+}
+
+static unsigned slots_free(struct nic_queue *q)
+{
+	return mlx5_slots_free(&pair_of(q)->tx, q->cnt, &q->broken);
+}
+
+static void slots_send(struct nic_queue *q, unsigned n, uint64_t bytes)
+{
+	mlx5_slots_send(&pair_of(q)->tx, q->cnt, n, bytes);
+}
+
+/* Events that the CQ has made since it was armed: one each time. */
+static void take_events(struct pair *p)
+{
+	for (unsigned i = 0; i < 1u << MLX5_PAIR_EQ_LOG_SIZE; i++) {
+		uint32_t at = p->eq_index & ((1u << MLX5_PAIR_EQ_LOG_SIZE) - 1);
+		uint8_t owner = __atomic_load_n(&p->eq[at * MLX5_EQE_BYTES + MLX5_EQE_OWNER],
+		                                __ATOMIC_ACQUIRE);
+		if ((owner & 1) != (p->eq_index >> MLX5_PAIR_EQ_LOG_SIZE & 1))
+			break;
+		p->eq_index++;
+	}
+}
+
+/* A CQ makes one event when armed, and none while it is not: nothing is to be done to disarm it. */
+static bool rx_interrupt(struct nic_queue *q, bool arm)
+{
+	struct pair *p = pair_of(q);
+	if (!p->irq)
+		return true;
+	if (!arm)
+		return false;
+	take_events(p);
+	uint32_t eq_word = p->eqn << MLX5_EQ_ARM_EQN_SHIFT | (p->eq_index & MLX5_INDEX_MASK);
+	uint32_t cq_word = p->rx.head & MLX5_INDEX_MASK;
+	cq_word |= (p->eq_index & 3) << MLX5_CQ_ARM_SN_SHIFT;
+	uint64_t doorbell = (uint64_t)be32_make(p->cqn).raw << 32 | be32_make(cq_word).raw;
+	be32_store(p->rx.cq.dbr + MLX5_DBR_ARM, cq_word);
+	barrier_write();
+	mmio_write32(p->uar + MLX5_UAR_EQ_ARM, be32_make(eq_word).raw);
+	mmio_write64(p->uar + MLX5_UAR_CQ_ARM, doorbell);
+	q->cnt->irq_arms++;
+	q->cnt->mmio_writes += 2;
+	/* A frame that came before the write got there lies behind the index: the CQ fires then. */
+	barrier_full();
+	return mlx5_rx_waiting(&p->rx);
+}
+
+const struct nic_ops mlx5_ops = {
+	.name = "mlx5",
+	.match = match,
+	.probe = probe,
+	.ring_bytes = ring_bytes,
+	.start = start,
+	.stop = stop,
+	.link = mlx5_link,
+	.stats = mlx5_stats,
+	.attach = attach,
+	.rx_burst = rx_burst,
+	.tx_burst = tx_burst,
+	.rx_interrupt = rx_interrupt,
+	.slots_open = slots_open,
+	.slots_put = slots_put,
+	.slots_free = slots_free,
+	.slots_send = slots_send,
+};

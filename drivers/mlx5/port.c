@@ -1,0 +1,286 @@
+/*
+ * Port and vport: addresses, sizes, and, while it runs, link and counters.
+ *
+ * The firmware takes longer for an answer than a look at the link may (nic_ops.link does not wait),
+ * so questions go round in the background slot: each call of mlx5_link looks at the answer to the
+ * last one and asks the next. An event that tells of the port puts the link first. So link changes
+ * show within two looks, and counters are as old as one round.
+ */
+#include "drivers/mlx5/device.h"
+
+#include "lib/mem.h"
+
+#define PORT 1 /* a function has one, and calls it so */
+#define FCS_BYTES 4
+#define HEALTH_US 6000000 /* the firmware counts several times a second */
+
+/* --- registers of the port --- */
+
+static uint8_t *begin_reg(struct nic *nic, enum mlx5_slot_name slot, uint32_t op_mod, uint32_t reg,
+                          uint32_t bytes)
+{
+	uint32_t all = MLX5_ACCESS_REG_DATA + bytes;
+	uint8_t *in = mlx5_cmd_begin(nic, slot, MLX5_ACCESS_REG, op_mod, all, all);
+	mlx5_set(in, MLX5_ACCESS_REG_ID, reg);
+	mlx5_set(in + MLX5_ACCESS_REG_DATA, MLX5_REG_PORT, PORT);
+	return in + MLX5_ACCESS_REG_DATA;
+}
+
+/* --- start --- */
+
+int mlx5_vport_learn(struct nic *nic)
+{
+	struct mlx5_caps *c = &mlx5_device(nic)->caps;
+	mlx5_cmd_begin(nic, MLX5_SLOT_MAIN, MLX5_QUERY_NIC_VPORT_CONTEXT, 0, MLX5_PLAIN_BYTES,
+	               MLX5_QUERY_VPORT_BYTES);
+	int e = mlx5_cmd_run(nic);
+	if (e != E_OK)
+		return e;
+	const uint8_t *context = mlx5_cmd_out(nic, MLX5_SLOT_MAIN) + MLX5_QUERY_VPORT_CONTEXT;
+	be16_store(nic->mac, (uint16_t)mlx5_get(context, MLX5_VPORT_MAC_HIGH));
+	be32_store(nic->mac + 2, mlx5_get(context, MLX5_VPORT_MAC_LOW));
+	if (c->vport_inline)
+		c->inline_mode = (uint8_t)mlx5_get(context, MLX5_VPORT_MIN_INLINE);
+	if (nic->mac[0] & 1 || (be16_load(nic->mac) == 0 && be32_load(nic->mac + 2) == 0))
+		return mlx5_fail(nic, E_DEVICE, "the port has no station address");
+	return E_OK;
+}
+
+/* Longest frame on the wire, FCS included, as near to the wish as the port comes. */
+static int set_mtu(struct nic *nic, uint32_t wish, uint32_t *mtu)
+{
+	begin_reg(nic, MLX5_SLOT_MAIN, MLX5_ACCESS_REG_READ, MLX5_PMTU, MLX5_PMTU_BYTES);
+	int e = mlx5_cmd_run(nic);
+	if (e != E_OK)
+		return e;
+	const uint8_t *now = mlx5_cmd_out(nic, MLX5_SLOT_MAIN) + MLX5_ACCESS_REG_DATA;
+	uint32_t most = mlx5_get(now, MLX5_PMTU_MAX);
+	*mtu = wish < most ? wish : most;
+	uint8_t *reg = begin_reg(nic, MLX5_SLOT_MAIN, MLX5_ACCESS_REG_WRITE, MLX5_PMTU,
+	                         MLX5_PMTU_BYTES);
+	mlx5_set(reg, MLX5_PMTU_ADMIN, *mtu);
+	return mlx5_cmd_run(nic);
+}
+
+static int set_port_up(struct nic *nic)
+{
+	uint8_t *reg = begin_reg(nic, MLX5_SLOT_MAIN, MLX5_ACCESS_REG_WRITE, MLX5_PAOS,
+	                         MLX5_PAOS_BYTES);
+	mlx5_set(reg, MLX5_PAOS_ADMIN, MLX5_PAOS_UP);
+	mlx5_set(reg, MLX5_PAOS_ADMIN_ENABLE, 1);
+	return mlx5_cmd_run(nic);
+}
+
+/* What the vport lets in: our address, all groups. */
+static int set_vport(struct nic *nic, uint32_t mtu)
+{
+	uint8_t *in = mlx5_cmd_begin(nic, MLX5_SLOT_MAIN, MLX5_MODIFY_NIC_VPORT_CONTEXT, 0,
+	                             MLX5_MODIFY_VPORT_BYTES, MLX5_PLAIN_BYTES);
+	uint8_t *context = in + MLX5_MODIFY_VPORT_CONTEXT;
+	mlx5_set(in, MLX5_MODIFY_VPORT_MTU, 1);
+	mlx5_set(in, MLX5_MODIFY_VPORT_PROMISC, 1);
+	mlx5_set(in, MLX5_MODIFY_VPORT_LIST, 1);
+	mlx5_set(context, MLX5_VPORT_MTU, mtu);
+	mlx5_set(context, MLX5_VPORT_PROMISC_MC, 1);
+	mlx5_set(context, MLX5_VPORT_LIST_SIZE, 1);
+	mlx5_set(context, MLX5_VPORT_ENTRY_HIGH, be16_load(nic->mac));
+	mlx5_set(context, MLX5_VPORT_ENTRY_LOW, be32_load(nic->mac + 2));
+	return mlx5_cmd_run(nic);
+}
+
+/* The card's own table of who has which address, where it is the driver's to fill. */
+static int set_l2_entry(struct nic *nic)
+{
+	uint8_t *in = mlx5_cmd_begin(nic, MLX5_SLOT_MAIN, MLX5_SET_L2_TABLE_ENTRY, 0,
+	                             MLX5_L2_ENTRY_BYTES, MLX5_PLAIN_BYTES);
+	mlx5_set(in, MLX5_L2_ENTRY_HIGH, be16_load(nic->mac));
+	mlx5_set(in, MLX5_L2_ENTRY_LOW, be32_load(nic->mac + 2));
+	int e = mlx5_cmd_run(nic);
+	return e == E_OK ? mlx5_created(nic, MLX5_DELETE_L2_TABLE_ENTRY, 0, 0) : e;
+}
+
+/* --- questions --- */
+
+enum query { VPORT_STATE, SPEED, ERRORS, DISCARDS, NO_BUFFER, QUERIES };
+
+static void ask(struct nic *nic, enum query q)
+{
+	const enum mlx5_slot_name slot = MLX5_SLOT_BACKGROUND;
+	uint8_t *at;
+	mlx5_device(nic)->query = (uint8_t)q;
+	switch (q) {
+	case VPORT_STATE:
+		mlx5_cmd_begin(nic, slot, MLX5_QUERY_VPORT_STATE, 0, MLX5_PLAIN_BYTES,
+		               MLX5_PLAIN_BYTES);
+		break;
+	case SPEED:
+		at = begin_reg(nic, slot, MLX5_ACCESS_REG_READ, MLX5_PTYS, MLX5_PTYS_BYTES);
+		mlx5_set(at, MLX5_PTYS_PROTO_MASK, MLX5_PTYS_PROTO_ETHERNET);
+		break;
+	case ERRORS:
+	case DISCARDS:
+		at = begin_reg(nic, slot, MLX5_ACCESS_REG_READ, MLX5_PPCNT, MLX5_PPCNT_BYTES);
+		mlx5_set(at, MLX5_PPCNT_GROUP,
+		         q == ERRORS ? MLX5_PPCNT_IEEE_802_3 : MLX5_PPCNT_RFC_2863);
+		break;
+	case NO_BUFFER:
+	case QUERIES:
+		at = mlx5_cmd_begin(nic, slot, MLX5_QUERY_Q_COUNTER, 0, MLX5_Q_COUNTER_IN_BYTES,
+		                    MLX5_Q_COUNTER_OUT_BYTES);
+		mlx5_set(at, MLX5_Q_COUNTER_SET, mlx5_device(nic)->counter_set);
+		break;
+	}
+	mlx5_cmd_post(nic, slot);
+}
+
+/* Mb/s by the bit that is set in the operational protocols: as all cards have them, and the
+ * extended ones of those above 100 Gb/s. */
+static uint32_t speed_of(const uint8_t *reg)
+{
+	static const struct mode {
+		uint32_t mbps, bits, extended;
+	} modes[] = {
+		{400000, 0, 1u << 15 | 1u << 16},
+		{200000, 0, 1u << 12 | 1u << 13},
+		{100000, 15u << 20, 1u << 9 | 1u << 10 | 1u << 11},
+		{56000, 1u << 8, 0},
+		{50000, 1u << 18 | 3u << 30, 1u << 7 | 1u << 8},
+		{40000, 3u << 6 | 3u << 15, 1u << 5},
+		{25000, 7u << 27, 1u << 6},
+		{20000, 1u << 5, 0},
+		{10000, 7u << 2 | 7u << 12 | 1u << 26, 1u << 4},
+		{5000, 0, 1u << 3},
+		{1000, 3u | 1u << 25, 1u << 1},
+		{100, 1u << 24, 1u << 0},
+	};
+	uint32_t bits = mlx5_get(reg, MLX5_PTYS_ETH_OPER);
+	uint32_t extended = bits ? 0 : mlx5_get(reg, MLX5_PTYS_EXT_ETH_OPER);
+	for (unsigned i = 0; i < ARRAY_LEN(modes); i++)
+		if ((bits & modes[i].bits) | (extended & modes[i].extended))
+			return modes[i].mbps;
+	return 0;
+}
+
+/* A counter that was `*was` at the last look. */
+static uint64_t step(uint64_t *was, uint64_t now)
+{
+	uint64_t more = now - *was;
+	*was = now;
+	return more;
+}
+
+static void count_errors(struct mlx5_device *d, const uint8_t *c)
+{
+	uint64_t lengths = mlx5_get64(c, MLX5_802_3_IN_RANGE_LENGTH) +
+	                   mlx5_get64(c, MLX5_802_3_OUT_OF_RANGE_LENGTH) +
+	                   mlx5_get64(c, MLX5_802_3_TOO_LONG);
+	uint64_t others = mlx5_get64(c, MLX5_802_3_ALIGNMENT_ERRORS) +
+	                  mlx5_get64(c, MLX5_802_3_SYMBOL_ERRORS);
+	d->news.rx_crc += step(&d->counted.fcs, mlx5_get64(c, MLX5_802_3_FCS_ERRORS));
+	d->news.rx_length += step(&d->counted.lengths, lengths);
+	d->news.rx_error += step(&d->counted.others, others);
+}
+
+/* The answer to the last question. */
+static void digest(struct nic *nic)
+{
+	struct mlx5_device *d = mlx5_device(nic);
+	const uint8_t *out = mlx5_cmd_out(nic, MLX5_SLOT_BACKGROUND);
+	const uint8_t *reg = out + MLX5_ACCESS_REG_DATA, *counters = reg + MLX5_PPCNT_COUNTERS;
+	uint32_t no_buffer;
+	switch ((enum query)d->query) {
+	case VPORT_STATE:
+		d->link_up = mlx5_get(out, MLX5_VPORT_STATE) == MLX5_VPORT_UP;
+		break;
+	case SPEED:
+		d->mbps = speed_of(reg);
+		break;
+	case ERRORS:
+		count_errors(d, counters);
+		break;
+	case DISCARDS:
+		d->news.rx_missed +=
+			step(&d->counted.discards, mlx5_get64(counters, MLX5_2863_IN_DISCARDS));
+		d->news.tx_error +=
+			step(&d->counted.tx_errors, mlx5_get64(counters, MLX5_2863_OUT_ERRORS));
+		break;
+	case NO_BUFFER:
+	case QUERIES:
+		no_buffer = mlx5_get(out, MLX5_Q_COUNTER_OUT_OF_BUFFER);
+		d->news.rx_no_desc += no_buffer - d->counted.no_buffer; /* both modulo 2^32 */
+		d->counted.no_buffer = no_buffer;
+		break;
+	}
+}
+
+int mlx5_port_start(struct nic *nic, uint32_t frame_bytes)
+{
+	struct mlx5_device *d = mlx5_device(nic);
+	uint32_t mtu = 0;
+	int e = set_mtu(nic, frame_bytes + FCS_BYTES, &mtu);
+	if (e == E_OK)
+		e = set_vport(nic, mtu);
+	if (e == E_OK && d->caps.eswitch_manager)
+		e = set_l2_entry(nic);
+	if (e == E_OK)
+		e = set_port_up(nic);
+	/* One round that is waited for: the link as it is, and where the counters stand. */
+	for (unsigned q = 0; q < QUERIES && e == E_OK; q++) {
+		ask(nic, (enum query)q);
+		e = mlx5_cmd_drain(nic, MLX5_SLOT_BACKGROUND);
+		if (e == E_OK)
+			digest(nic);
+	}
+	memset(&d->news, 0, sizeof d->news);
+	d->health_deadline = nic_deadline(nic, HEALTH_US);
+	return e;
+}
+
+/* --- while it runs --- */
+
+/* The firmware counts as long as it lives, and says when it has failed for good. */
+static bool is_healthy(struct nic *nic)
+{
+	struct mlx5_device *d = mlx5_device(nic);
+	uint32_t count = mlx5_read(nic, MLX5_HEALTH_COUNTER);
+	if (d->dead || (count == UINT32_MAX && mlx5_gone(nic)))
+		return false;
+	if (MLX5_HEALTH_COUNT(count) != d->health_count) {
+		d->health_count = MLX5_HEALTH_COUNT(count);
+		d->health_deadline = nic_deadline(nic, HEALTH_US);
+	}
+	return !nic_past(d->health_deadline) &&
+	       !(mlx5_read(nic, MLX5_HEALTH_RFR) & MLX5_HEALTH_RFR_BIT &&
+	         MLX5_HEALTH_SYNDROME(mlx5_read(nic, MLX5_HEALTH_SYND)));
+}
+
+void mlx5_link(struct nic *nic, struct nic_link *out)
+{
+	struct mlx5_device *d = mlx5_device(nic);
+	const struct mlx5_slot *s = &d->memory->slot[MLX5_SLOT_BACKGROUND];
+	*out = (struct nic_link){.gone = !is_healthy(nic)};
+	if (out->gone)
+		return;
+	mlx5_events_poll(nic);
+	mlx5_pages_turn(nic);
+	if (s->busy && mlx5_cmd_poll(nic, MLX5_SLOT_BACKGROUND) == E_OK)
+		digest(nic);
+	if (!s->busy && !d->dead) {
+		ask(nic, d->port_changed ? VPORT_STATE : (enum query)((d->query + 1u) % QUERIES));
+		d->port_changed = false;
+	}
+	out->up = d->link_up;
+	out->mbps = d->link_up ? d->mbps : 0;
+}
+
+void mlx5_stats(struct nic *nic, struct nic_stats *sum)
+{
+	struct nic_stats *news = &mlx5_device(nic)->news;
+	sum->rx_missed += news->rx_missed;
+	sum->rx_no_desc += news->rx_no_desc;
+	sum->rx_crc += news->rx_crc;
+	sum->rx_length += news->rx_length;
+	sum->rx_error += news->rx_error;
+	sum->tx_error += news->tx_error;
+	memset(news, 0, sizeof *news);
+}

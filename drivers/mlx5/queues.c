@@ -1,0 +1,184 @@
+/*
+ * The objects that queues are made of (PRM, "Objects"): what all share (UAR page, protection and
+ * transport domain, memory key, transport interface, counters), and for each pair two CQs, an SQ
+ * and an RQ, with an EQ that ends its core's sleep when there are vectors enough.
+ *
+ * Their memory is the data core's (drivers/nic.h, rule 2): only its address is used here. It is
+ * zeroed; an RQ has nothing to complete before the core posts buffers, so it may be in RDY before
+ * its CQ is in order (mlx5_rx_init).
+ */
+#include "drivers/mlx5/device.h"
+
+#include "drivers/mlx5/ring.h"
+#include "hal/dma.h"
+#include "lib/assert.h"
+
+/* Pages of a queue, which lies in one piece, from the offset in the input on. */
+static void put_pages(uint8_t *in, uint32_t offset, const uint8_t *queue, uint32_t bytes)
+{
+	for (uint32_t i = 0; i < bytes; i += MLX5_PAGE_BYTES)
+		mlx5_set64(in, offset + i / MLX5_PAGE_BYTES * 8, dma_addr(queue + i).bus);
+}
+
+static uint8_t *begin(struct nic *nic, enum mlx5_command command, uint32_t in_bytes)
+{
+	return mlx5_cmd_begin(nic, MLX5_SLOT_MAIN, command, 0, in_bytes, MLX5_PLAIN_BYTES);
+}
+
+/* A command without arguments that makes an object. */
+static int alloc(struct nic *nic, enum mlx5_command command, enum mlx5_command undo, uint32_t *id)
+{
+	begin(nic, command, MLX5_PLAIN_BYTES);
+	return mlx5_create(nic, undo, id);
+}
+
+/* --- shared --- */
+
+/* All of memory by its bus address: who may reach what is the IOMMU's. */
+static int create_mkey(struct nic *nic)
+{
+	struct mlx5_device *d = mlx5_device(nic);
+	uint32_t index, at = MLX5_CREATE_MKEY_CONTEXT;
+	uint8_t *in = begin(nic, MLX5_CREATE_MKEY, MLX5_CREATE_MKEY_BYTES);
+	mlx5_set(in, MLX5_AT(at, MLX5_MKC_LOCAL_READ), 1);
+	mlx5_set(in, MLX5_AT(at, MLX5_MKC_LOCAL_WRITE), 1);
+	mlx5_set(in, MLX5_AT(at, MLX5_MKC_QPN), MLX5_MKC_QPN_ANY);
+	mlx5_set(in, MLX5_AT(at, MLX5_MKC_LENGTH64), 1);
+	mlx5_set(in, MLX5_AT(at, MLX5_MKC_PD), d->pd);
+	int e = mlx5_create(nic, MLX5_DESTROY_MKEY, &index);
+	d->lkey = index << 8; /* the key of our choice below it is 0 */
+	return e;
+}
+
+static int create_tis(struct nic *nic)
+{
+	struct mlx5_device *d = mlx5_device(nic);
+	uint8_t *in = begin(nic, MLX5_CREATE_TIS, MLX5_CREATE_TIS_BYTES);
+	mlx5_set(in, MLX5_TIS_DOMAIN, d->domain);
+	return mlx5_create(nic, MLX5_DESTROY_TIS, &d->tis);
+}
+
+int mlx5_shared_start(struct nic *nic)
+{
+	struct mlx5_device *d = mlx5_device(nic);
+	int e = alloc(nic, MLX5_ALLOC_UAR, MLX5_DEALLOC_UAR, &d->uar);
+	if (e == E_OK && (d->uar + 1ull) * MLX5_UAR_BYTES > nic->pci->bar[0].bytes)
+		e = mlx5_fail(nic, E_DEVICE, "the page of doorbells lies beyond BAR 0");
+	if (e == E_OK)
+		e = mlx5_events_start(nic);
+	if (e == E_OK)
+		e = alloc(nic, MLX5_ALLOC_PD, MLX5_DEALLOC_PD, &d->pd);
+	if (e == E_OK)
+		e = alloc(nic, MLX5_ALLOC_TRANSPORT_DOMAIN, MLX5_DEALLOC_TRANSPORT_DOMAIN,
+		          &d->domain);
+	if (e == E_OK)
+		e = create_mkey(nic);
+	if (e == E_OK)
+		e = create_tis(nic);
+	if (e == E_OK)
+		e = alloc(nic, MLX5_ALLOC_Q_COUNTER, MLX5_DEALLOC_Q_COUNTER, &d->counter_set);
+	return e;
+}
+
+/* --- pairs --- */
+
+static int create_eq(struct nic *nic, const uint8_t *eq, unsigned vector, uint32_t *eqn)
+{
+	uint32_t at = MLX5_CREATE_EQ_CONTEXT, bytes = MLX5_EQE_BYTES << MLX5_PAIR_EQ_LOG_SIZE;
+	uint8_t *in = begin(nic, MLX5_CREATE_EQ, MLX5_CREATE_EQ_PAS + bytes / MLX5_PAGE_BYTES * 8);
+	mlx5_set(in, MLX5_AT(at, MLX5_EQC_LOG_SIZE), MLX5_PAIR_EQ_LOG_SIZE);
+	mlx5_set(in, MLX5_AT(at, MLX5_EQC_UAR_PAGE), mlx5_device(nic)->uar);
+	mlx5_set(in, MLX5_AT(at, MLX5_EQC_INTR), vector);
+	put_pages(in, MLX5_CREATE_EQ_PAS, eq, bytes);
+	return mlx5_create(nic, MLX5_DESTROY_EQ, eqn);
+}
+
+static int create_cq(struct nic *nic, const uint8_t *cq, const uint8_t *dbr, uint32_t eqn,
+                     uint32_t *cqn)
+{
+	uint32_t at = MLX5_CREATE_CQ_CONTEXT, bytes = MLX5_CQE_BYTES << MLX5_RING_LOG_SIZE;
+	uint8_t *in = begin(nic, MLX5_CREATE_CQ, MLX5_CREATE_CQ_PAS + bytes / MLX5_PAGE_BYTES * 8);
+	mlx5_set(in, MLX5_AT(at, MLX5_CQC_LOG_SIZE), MLX5_RING_LOG_SIZE);
+	mlx5_set(in, MLX5_AT(at, MLX5_CQC_UAR_PAGE), mlx5_device(nic)->uar);
+	mlx5_set(in, MLX5_AT(at, MLX5_CQC_EQN), eqn);
+	mlx5_set64(in, at + MLX5_CQC_DBR_ADDR, dma_addr(dbr).bus);
+	put_pages(in, MLX5_CREATE_CQ_PAS, cq, bytes);
+	return mlx5_create(nic, MLX5_DESTROY_CQ, cqn);
+}
+
+/* The part that contexts of SQ and RQ have in common: 2^10 units of 2^log_stride bytes. */
+static uint8_t *begin_wq(struct nic *nic, enum mlx5_command command, const uint8_t *queue,
+                         const uint8_t *dbr, unsigned log_stride)
+{
+	uint32_t wq = MLX5_WQ_CONTEXT + MLX5_WQ, bytes = 1u << (MLX5_RING_LOG_SIZE + log_stride);
+	uint8_t *in = begin(nic, command, wq + MLX5_WQ_PAS + bytes / MLX5_PAGE_BYTES * 8);
+	mlx5_set(in, MLX5_AT(wq, MLX5_WQ_TYPE), MLX5_WQ_TYPE_CYCLIC);
+	mlx5_set(in, MLX5_AT(wq, MLX5_WQ_PD), mlx5_device(nic)->pd);
+	mlx5_set(in, MLX5_AT(wq, MLX5_WQ_LOG_STRIDE), log_stride);
+	mlx5_set(in, MLX5_AT(wq, MLX5_WQ_LOG_SIZE), MLX5_RING_LOG_SIZE);
+	mlx5_set64(in, wq + MLX5_WQ_DBR_ADDR, dma_addr(dbr).bus);
+	put_pages(in, wq + MLX5_WQ_PAS, queue, bytes);
+	return in;
+}
+
+/* From RST to RDY; `state` is where the context has it. */
+static int make_ready(struct nic *nic, enum mlx5_command modify, uint32_t id, uint32_t state)
+{
+	uint8_t *in = begin(nic, modify, MLX5_MODIFY_WQ_BYTES);
+	mlx5_set(in, MLX5_IN_ID, id);
+	mlx5_set(in, MLX5_MODIFY_STATE, MLX5_STATE_RST);
+	mlx5_set(in, MLX5_AT(MLX5_WQ_CONTEXT, state), MLX5_STATE_RDY);
+	return mlx5_cmd_run(nic);
+}
+
+static int create_sq(struct nic *nic, const uint8_t *mem, struct mlx5_pair *pair)
+{
+	struct mlx5_device *d = mlx5_device(nic);
+	struct mlx5_layout l = mlx5_layout(MLX5_RING_LOG_SIZE);
+	uint8_t *in = begin_wq(nic, MLX5_CREATE_SQ, mem + l.sq, mem + l.sq_dbr, 6);
+	uint32_t at = MLX5_WQ_CONTEXT;
+	_Static_assert(MLX5_WQEBB_BYTES == 1 << 6, "the stride");
+	mlx5_set(in, MLX5_AT(at, MLX5_SQC_FLUSH_IN_ERROR), 1);
+	mlx5_set(in, MLX5_AT(at, MLX5_SQC_CQN), pair->tx_cqn);
+	mlx5_set(in, MLX5_AT(at, MLX5_SQC_TIS_LIST_SIZE), 1);
+	mlx5_set(in, MLX5_AT(at, MLX5_SQC_TIS), d->tis);
+	mlx5_set(in, MLX5_AT(at + MLX5_WQ, MLX5_WQ_UAR_PAGE), d->uar);
+	if (d->caps.vport_inline)
+		mlx5_set(in, MLX5_AT(at, MLX5_SQC_MIN_INLINE), d->caps.inline_mode);
+	int e = mlx5_create(nic, MLX5_DESTROY_SQ, &pair->sqn);
+	return e == E_OK ? make_ready(nic, MLX5_MODIFY_SQ, pair->sqn, MLX5_SQC_STATE) : e;
+}
+
+static int create_rq(struct nic *nic, const uint8_t *mem, uint32_t features, struct mlx5_pair *pair)
+{
+	struct mlx5_layout l = mlx5_layout(MLX5_RING_LOG_SIZE);
+	uint8_t *in = begin_wq(nic, MLX5_CREATE_RQ, mem + l.rq, mem + l.rq_dbr, 4);
+	uint32_t at = MLX5_WQ_CONTEXT;
+	_Static_assert(MLX5_RX_WQE_BYTES == 1 << 4, "the stride");
+	mlx5_set(in, MLX5_AT(at, MLX5_RQC_VLAN_STRIP_DISABLE), !(features & NIC_VLAN));
+	mlx5_set(in, MLX5_AT(at, MLX5_RQC_FLUSH_IN_ERROR), 1);
+	mlx5_set(in, MLX5_AT(at, MLX5_RQC_CQN), pair->rx_cqn);
+	mlx5_set(in, MLX5_AT(at, MLX5_RQC_COUNTER_SET), mlx5_device(nic)->counter_set);
+	int e = mlx5_create(nic, MLX5_DESTROY_RQ, &pair->rqn);
+	return e == E_OK ? make_ready(nic, MLX5_MODIFY_RQ, pair->rqn, MLX5_RQC_STATE) : e;
+}
+
+int mlx5_pair_start(struct nic *nic, const struct nic_config *config, unsigned i, bool irq,
+                    struct mlx5_pair *pair)
+{
+	struct mlx5_layout l = mlx5_layout(MLX5_RING_LOG_SIZE);
+	const uint8_t *mem = config->mem[i].mem;
+	int e = E_OK;
+	*pair = (struct mlx5_pair){.eqn = mlx5_device(nic)->eqn};
+	if (irq)
+		e = create_eq(nic, mem + l.eq, 1 + i, &pair->eqn);
+	if (e == E_OK)
+		e = create_cq(nic, mem + l.rx_cq, mem + l.rx_cq_dbr, pair->eqn, &pair->rx_cqn);
+	if (e == E_OK)
+		e = create_cq(nic, mem + l.tx_cq, mem + l.tx_cq_dbr, pair->eqn, &pair->tx_cqn);
+	if (e == E_OK)
+		e = create_sq(nic, mem, pair);
+	if (e == E_OK)
+		e = create_rq(nic, mem, config->features, pair);
+	return e;
+}

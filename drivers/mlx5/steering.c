@@ -1,0 +1,205 @@
+/*
+ * What leads received frames to the queues (PRM, "Flow Steering", "Transport Interface Receive"):
+ *
+ *   level 0, the root    frames to our address or to a group → level 1; others are dropped
+ *   level 1              by what the frame is → a TIR, which hashes what such a frame has
+ *
+ * A TIR that spreads over queues can hash only one kind of frame, hence one for each. Fragments are
+ * hashed by their addresses alone, the first one too, so that all of a datagram meet on one core.
+ * What is not IP goes to the first queue; with one queue all does.
+ */
+#include "drivers/mlx5/device.h"
+
+#include "lib/assert.h"
+#include "lib/mem.h"
+
+#define ETHERTYPE_IP4 0x0800
+#define ETHERTYPE_IP6 0x86dd
+#define PROTO_TCP 6
+#define PROTO_UDP 17
+#define LOG_TABLE_SIZE 4
+
+static int create_table(struct nic *nic, uint32_t level, uint32_t *id)
+{
+	uint8_t *in = mlx5_cmd_begin(nic, MLX5_SLOT_MAIN, MLX5_CREATE_FLOW_TABLE, 0,
+	                             MLX5_FLOW_BYTES, MLX5_PLAIN_BYTES);
+	mlx5_set(in, MLX5_CREATE_TABLE_LEVEL, level);
+	mlx5_set(in, MLX5_CREATE_TABLE_LOG_SIZE, LOG_TABLE_SIZE);
+	return mlx5_create(nic, MLX5_DESTROY_FLOW_TABLE, id);
+}
+
+static int set_root(struct nic *nic, uint32_t table)
+{
+	uint8_t *in = mlx5_cmd_begin(nic, MLX5_SLOT_MAIN, MLX5_SET_FLOW_TABLE_ROOT, 0,
+	                             MLX5_FLOW_BYTES, MLX5_PLAIN_BYTES);
+	mlx5_set(in, MLX5_FLOW_TABLE_ID, table);
+	int e = mlx5_cmd_run(nic);
+	return e == E_OK ? mlx5_created(nic, MLX5_SET_FLOW_TABLE_ROOT, 0, 0) : e;
+}
+
+/* A comparison: a field of the outer headers and its value; a mask of 0 ends the list. */
+struct match {
+	uint32_t field, mask, value;
+};
+#define MATCHES 3
+
+/* Entries from `first` to `last` of the table compare what the matches have a mask for. */
+static int create_group(struct nic *nic, uint32_t table, uint32_t first, uint32_t last,
+                        const struct match *m, uint32_t *group)
+{
+	uint8_t *in = mlx5_cmd_begin(nic, MLX5_SLOT_MAIN, MLX5_CREATE_FLOW_GROUP, 0,
+	                             MLX5_CREATE_GROUP_BYTES, MLX5_PLAIN_BYTES);
+	mlx5_set(in, MLX5_FLOW_TABLE_ID, table);
+	mlx5_set(in, MLX5_GROUP_START, first);
+	mlx5_set(in, MLX5_GROUP_END, last);
+	mlx5_set(in, MLX5_GROUP_CRITERIA_ENABLE, m[0].mask ? MLX5_CRITERIA_OUTER : 0);
+	for (unsigned i = 0; i < MATCHES && m[i].mask; i++)
+		mlx5_set(in, MLX5_AT(MLX5_GROUP_CRITERIA, m[i].field), m[i].mask);
+	int e = mlx5_cmd_run(nic);
+	*group = mlx5_get(mlx5_cmd_out(nic, MLX5_SLOT_MAIN), MLX5_OUT_ID);
+	return e == E_OK ? mlx5_created(nic, MLX5_DESTROY_FLOW_GROUP, *group, table) : e;
+}
+
+static int set_entry(struct nic *nic, uint32_t table, uint32_t group, uint32_t index,
+                     const struct match *m, uint32_t to_type, uint32_t to)
+{
+	uint8_t *in = mlx5_cmd_begin(nic, MLX5_SLOT_MAIN, MLX5_SET_FLOW_TABLE_ENTRY, 0,
+	                             MLX5_SET_FTE_BYTES, MLX5_PLAIN_BYTES);
+	mlx5_set(in, MLX5_FLOW_TABLE_ID, table);
+	mlx5_set(in, MLX5_FLOW_INDEX, index);
+	mlx5_set(in, MLX5_FTE_GROUP, group);
+	mlx5_set(in, MLX5_FTE_ACTION, MLX5_FTE_ACTION_FORWARD);
+	mlx5_set(in, MLX5_FTE_DESTINATIONS, 1);
+	mlx5_set(in, MLX5_FTE_DESTINATION_TYPE, to_type);
+	mlx5_set(in, MLX5_FTE_DESTINATION_ID, to);
+	for (unsigned i = 0; i < MATCHES && m[i].mask; i++)
+		mlx5_set(in, MLX5_AT(MLX5_FTE_MATCH, m[i].field), m[i].value);
+	int e = mlx5_cmd_run(nic);
+	return e == E_OK ? mlx5_created(nic, MLX5_DELETE_FLOW_TABLE_ENTRY, index, table) : e;
+}
+
+/* --- TIRs --- */
+
+/* fields: of the hash, MLX5_HASH_...; 0: all to the queue rqn. */
+static int create_tir(struct nic *nic, uint32_t fields, uint32_t rqt, uint32_t rqn, uint32_t *tir)
+{
+	static const uint8_t key[NIC_RSS_KEY_BYTES] = NIC_RSS_KEY;
+	uint8_t *in = mlx5_cmd_begin(nic, MLX5_SLOT_MAIN, MLX5_CREATE_TIR, 0, MLX5_CREATE_TIR_BYTES,
+	                             MLX5_PLAIN_BYTES);
+	mlx5_set(in, MLX5_TIR_DOMAIN, mlx5_device(nic)->domain);
+	if (fields) {
+		mlx5_set(in, MLX5_TIR_DISPATCH, MLX5_DISPATCH_INDIRECT);
+		mlx5_set(in, MLX5_TIR_RQT, rqt);
+		mlx5_set(in, MLX5_TIR_HASH_FUNCTION, MLX5_HASH_TOEPLITZ);
+		mlx5_set(in, MLX5_TIR_HASH_FIELDS, fields);
+		memcpy(in + MLX5_TIR_TOEPLITZ_KEY, key, sizeof key);
+	} else {
+		mlx5_set(in, MLX5_TIR_DISPATCH, MLX5_DISPATCH_DIRECT);
+		mlx5_set(in, MLX5_TIR_INLINE_RQN, rqn);
+		mlx5_set(in, MLX5_TIR_HASH_FUNCTION, MLX5_HASH_NONE);
+	}
+	return mlx5_create(nic, MLX5_DESTROY_TIR, tir);
+}
+
+static int create_rqt(struct nic *nic, const struct mlx5_pair *pair, unsigned pairs, uint32_t *rqt)
+{
+	uint32_t size = mlx5_device(nic)->caps.rqt_size;
+	uint8_t *in = mlx5_cmd_begin(nic, MLX5_SLOT_MAIN, MLX5_CREATE_RQT, 0,
+	                             MLX5_CREATE_RQT_LIST + 4 * size, MLX5_PLAIN_BYTES);
+	mlx5_set(in, MLX5_RQT_MAX_SIZE, size);
+	mlx5_set(in, MLX5_RQT_ACTUAL_SIZE, size);
+	for (uint32_t i = 0; i < size; i++) /* hash modulo size, round robin */
+		be32_store(in + MLX5_CREATE_RQT_LIST + 4 * i, pair[i % pairs].rqn);
+	return mlx5_create(nic, MLX5_DESTROY_RQT, rqt);
+}
+
+/* --- level 0 --- */
+
+static int station_table(struct nic *nic, uint32_t next, uint32_t *root)
+{
+	const uint8_t *mac = nic->mac;
+	const struct match own[MATCHES] = {
+		{MLX5_MATCH_DMAC_HIGH, UINT32_MAX, be32_load(mac)},
+		{MLX5_MATCH_DMAC_LOW, 0xffff, be16_load(mac + 4)},
+	};
+	const struct match any_group[MATCHES] = {{MLX5_MATCH_DMAC_HIGH, 1u << 24, 1u << 24}};
+	uint32_t group;
+	int e = create_table(nic, 0, root);
+	if (e == E_OK)
+		e = create_group(nic, *root, 0, 0, own, &group);
+	if (e == E_OK)
+		e = set_entry(nic, *root, group, 0, own, MLX5_DESTINATION_TABLE, next);
+	if (e == E_OK)
+		e = create_group(nic, *root, 1, 1, any_group, &group);
+	if (e == E_OK)
+		e = set_entry(nic, *root, group, 1, any_group, MLX5_DESTINATION_TABLE, next);
+	return e;
+}
+
+/* --- level 1 --- */
+
+#define TYPE(ethertype) {MLX5_MATCH_ETHERTYPE, 0xffff, (ethertype)}
+#define FRAGMENT {MLX5_MATCH_FRAGMENT, 1, 1}
+#define PROTOCOL(proto) {MLX5_MATCH_PROTOCOL, 0xff, (proto)}
+
+/* Kinds of frames; each run of equal `group` compares the same fields, the first that fits wins. */
+static const struct kind {
+	unsigned group;
+	uint32_t fields; /* hashed */
+	struct match match[MATCHES];
+} kinds[] = {
+	{0, MLX5_HASH_ADDRESSES, {TYPE(ETHERTYPE_IP4), FRAGMENT}},
+	{0, MLX5_HASH_ADDRESSES | MLX5_HASH_L3_IP6, {TYPE(ETHERTYPE_IP6), FRAGMENT}},
+	{1, MLX5_HASH_ADDRESSES | MLX5_HASH_PORTS, {TYPE(ETHERTYPE_IP4), PROTOCOL(PROTO_TCP)}},
+	{1, MLX5_HASH_ADDRESSES | MLX5_HASH_PORTS | MLX5_HASH_L4_UDP,
+         {TYPE(ETHERTYPE_IP4), PROTOCOL(PROTO_UDP)}},
+	{1, MLX5_HASH_ADDRESSES | MLX5_HASH_PORTS | MLX5_HASH_L3_IP6,
+         {TYPE(ETHERTYPE_IP6), PROTOCOL(PROTO_TCP)}},
+	{1, MLX5_HASH_ADDRESSES | MLX5_HASH_PORTS | MLX5_HASH_L3_IP6 | MLX5_HASH_L4_UDP,
+         {TYPE(ETHERTYPE_IP6), PROTOCOL(PROTO_UDP)}},
+	{2, MLX5_HASH_ADDRESSES, {TYPE(ETHERTYPE_IP4)}},
+	{2, MLX5_HASH_ADDRESSES | MLX5_HASH_L3_IP6, {TYPE(ETHERTYPE_IP6)}},
+	{3, 0, {{0, 0, 0}}},
+};
+#define KINDS ARRAY_LEN(kinds)
+_Static_assert(KINDS <= 1 << LOG_TABLE_SIZE, "fit");
+
+static int kind_entry(struct nic *nic, uint32_t table, uint32_t i, uint32_t rqt, uint32_t rqn,
+                      uint32_t *group, unsigned *last_group)
+{
+	const struct kind *k = &kinds[i];
+	uint32_t last = i, tir;
+	int e = create_tir(nic, k->fields, rqt, rqn, &tir);
+	if (e == E_OK && k->group != *last_group) {
+		while (last + 1 < KINDS && kinds[last + 1].group == k->group)
+			last++;
+		e = create_group(nic, table, i, last, k->match, group);
+		*last_group = k->group;
+	}
+	return e == E_OK
+	               ? set_entry(nic, table, *group, i, k->match, MLX5_DESTINATION_TIR, tir)
+	               : e;
+}
+
+static int kind_table(struct nic *nic, const struct mlx5_pair *pair, unsigned pairs,
+                      uint32_t *table)
+{
+	unsigned first = mlx5_device(nic)->caps.frag_match ? 0 : 1, last_group = ~0u;
+	uint32_t rqt = 0, group = 0;
+	int e = create_table(nic, 1, table);
+	if (e == E_OK && pairs > 1)
+		e = create_rqt(nic, pair, pairs, &rqt);
+	for (uint32_t i = 0; i < KINDS && e == E_OK; i++)
+		if (kinds[i].fields ? pairs > 1 && kinds[i].group >= first : true)
+			e = kind_entry(nic, *table, i, rqt, pair[0].rqn, &group, &last_group);
+	return e;
+}
+
+int mlx5_steering_start(struct nic *nic, const struct mlx5_pair *pair, unsigned pairs)
+{
+	uint32_t kind, root;
+	int e = kind_table(nic, pair, pairs, &kind);
+	if (e == E_OK)
+		e = station_table(nic, kind, &root);
+	return e == E_OK ? set_root(nic, root) : e;
+}

@@ -1,0 +1,104 @@
+/*
+ * A firmware that knows just enough for drivers/mlx5's device half: it reads commands as the PRM
+ * has them ("Command Interface"), with offsets of its own, and fails the test for what a card would
+ * refuse: signatures, tokens, block numbers, lengths, commands in a state that they are not for,
+ * pages or objects left behind. The model of a whole card is tools/nicsim/mlx5; this one misbehaves
+ * to order.
+ *
+ * Time passes with each look at the TSC, and commands are executed then: fw.delay_ns after the
+ * doorbell.
+ */
+#ifndef TESTS_UNIT_MLX5_FIRMWARE_H
+#define TESTS_UNIT_MLX5_FIRMWARE_H
+
+#include "drivers/mlx5/mlx5.h"
+#include "tests/unit/guest.h"
+
+#define FW_LOG_MAX 4096
+#define FW_PAGES_MAX 4096
+#define FW_OBJECTS_MAX 512
+#define FW_CAP_BYTES 4096
+
+/* What it was told, in order. */
+struct fw_command {
+	uint16_t opcode, op_mod;
+	uint8_t in[64]; /* the beginning */
+	uint32_t in_bytes;
+	unsigned entry;
+};
+
+enum fw_state { FW_OFF, FW_ENABLED, FW_INITIALISED };
+
+extern struct fw {
+	/* the machine */
+	struct pci_dev pci;
+	struct clock clock;
+	struct nic nic;
+	uint64_t now; /* ns */
+	uint64_t tick_ns; /* what a look at the TSC, or a register, takes */
+	size_t brk, room; /* of guest memory: used, and what there is */
+	uint16_t pci_command;
+	unsigned routed[64]; /* core + 1 by MSI-X entry */
+	/* the card */
+	enum fw_state state;
+	uint32_t queue_low, queue_high;
+	uint64_t delay_ns;
+	uint64_t due[32];         /* when each entry is executed; 0: nothing there */
+	unsigned boot_pages, init_pages;
+	unsigned pages;           /* that it has */
+	uint64_t page[FW_PAGES_MAX];
+	unsigned objects;         /* created and not destroyed */
+	uint16_t undo[FW_OBJECTS_MAX]; /* what destroys each: the last must go first */
+	uint32_t next_id;
+	uint8_t caps[8][FW_CAP_BYTES]; /* by type */
+	uint8_t vport_mac[6];
+	uint8_t inline_mode;
+	bool link;
+	uint32_t eth_oper;        /* PTYS */
+	uint64_t errors[32];      /* 64-bit counters of PPCNT group 0, then group 1 */
+	uint32_t out_of_buffer;
+	uint32_t health;
+	bool health_stuck;
+	uint32_t synd, rfr;
+	/* events */
+	uint64_t eq;              /* bus address of the async one; 0: none */
+	uint32_t eqn, eq_in;
+	uint32_t eq_armed;        /* the consumer index as it was last told */
+	/* what goes wrong */
+	bool removed, initialising;
+	unsigned at;              /* the command with this number, counted from 1, ... */
+	enum fw_fault {
+		FW_NONE,
+		FW_STATUS,
+		FW_HANG,
+		FW_DELIVERY,
+		FW_TOKEN,
+		FW_REMOVE,
+		FW_WANT_PAGES,
+	} fault;
+	int32_t want;             /* FW_WANT_PAGES: so many before it ends */
+	unsigned lying_page;      /* of the pages it gives back, the how manieth is not its own */
+	/* what happened */
+	unsigned logged;
+	struct fw_command log[FW_LOG_MAX];
+	unsigned doorbells;
+} fw;
+
+/* Power-on: everything as a ConnectX-5 has it, no driver yet. */
+void fw_power(unsigned vectors);
+
+int fw_probe(void);
+int fw_start(unsigned pairs, struct nic_shared *shared);
+void fw_stop(void);
+
+/* Nothing is left of what start made: no object, no page, HCA disabled. */
+void fw_assert_clean(void);
+
+/* An event for the async EQ, with these big-endian words from 0x20 on. */
+void fw_event(uint8_t type, uint8_t sub_type, uint32_t word0, uint32_t word1);
+
+/* How often the command was given, and where it was first from `from` on; -1: nowhere. */
+unsigned fw_count(uint16_t opcode);
+int fw_find(unsigned from, uint16_t opcode);
+
+#endif

@@ -1,0 +1,533 @@
+/*
+ * The device half of the mlx5 driver against a firmware that can do everything wrong: commands and
+ * their errors, bring-up and teardown, the firmware's pages, events, link and counters.
+ */
+#include "tests/unit/mlx5_firmware.h"
+
+#include "drivers/mlx5/device.h"
+
+#define GONE "device answers no more (registers read all ones)"
+
+static struct nic_shared shared;
+
+static void up(unsigned pairs)
+{
+	fw_power(64);
+	if (fw_probe() != E_OK || fw_start(pairs, &shared) != E_OK)
+		fail_msg("%s", fw.nic.error);
+}
+
+static struct nic_link link_now(void)
+{
+	struct nic_link l;
+	fw.now += 100000000;
+	mlx5_ops.link(&fw.nic, &l);
+	host_clock_tsc(); /* what was posted is executed now, */
+	fw.now += 100000000;
+	host_clock_tsc(); /* or now */
+	return l;
+}
+
+/* --- bring-up --- */
+
+static void matches_its_devices(void **s)
+{
+	(void)s;
+	static const uint16_t ours[] = {0x1013, 0x1015, 0x1017, 0x1019, 0x101b, 0x101d, 0x101f};
+	static const uint16_t others[] = {0x1003, 0x1011, 0x1014, 0x1018, 0x10fb, 0xa2d2};
+	struct pci_dev d = {.vendor = 0x15b3};
+	for (unsigned i = 0; i < ARRAY_LEN(ours); i++) {
+		d.device = ours[i];
+		assert_true(mlx5_ops.match(&d));
+	}
+	for (unsigned i = 0; i < ARRAY_LEN(others); i++) {
+		d.device = others[i];
+		assert_false(mlx5_ops.match(&d));
+	}
+	d = (struct pci_dev){.vendor = 0x8086, .device = 0x1017};
+	assert_false(mlx5_ops.match(&d));
+}
+
+static void probe_learns(void **s)
+{
+	(void)s;
+	fw_power(64);
+	if (fw_probe() != E_OK)
+		fail_msg("%s", fw.nic.error);
+	assert_memory_equal(fw.nic.mac, fw.vport_mac, 6);
+	assert_int_equal(fw.nic.pairs_max, 64);
+	assert_int_equal(fw.nic.mtu_max, NIC_MTU_MAX);
+	assert_int_equal(fw.nic.features, NIC_LINK | NIC_RSS | NIC_RX_CSUM | NIC_TX_CSUM | NIC_TSO |
+	                                          NIC_SG | NIC_VLAN);
+	assert_null(fw.nic.error);
+	fw_assert_clean();
+}
+
+/* The PRM's order, and what the firmware is told on the way. */
+static void order_of_bring_up(void **s)
+{
+	(void)s;
+	static const uint16_t order[] = {
+		0x104, 0x10a, 0x10b, 0x107, 0x108, 0x108, 0x805, 0x100, 0x100, 0x109, 0x107, 0x108,
+		0x108, 0x108, 0x102, 0x100, 0x100, 0x100, 0x10d, 0x754, /* all learnt */
+		0x103, 0x108, 0x108, 0x108, 0x108, 0x105};
+	fw_power(64);
+	assert_int_equal(fw_probe(), E_OK);
+	for (unsigned i = 0; i < ARRAY_LEN(order); i++)
+		if (fw.log[i].opcode != order[i])
+			fail_msg("command %u is 0x%x, not 0x%x", i, fw.log[i].opcode, order[i]);
+	assert_int_equal(fw.logged, ARRAY_LEN(order));
+	for (unsigned i = 0; i < fw.logged; i++) /* pages have the last entry for themselves */
+		assert_int_equal(fw.log[i].entry, fw.log[i].opcode == 0x108 ? 31 : 0);
+}
+
+static void queues_and_their_end(void **s)
+{
+	(void)s;
+	for (unsigned pairs = 1; pairs <= 4; pairs += 3) {
+		up(pairs);
+		unsigned tirs = pairs > 1 ? 9 : 1;
+		assert_int_equal(shared.pairs, pairs);
+		assert_int_equal(fw_count(0x301), 1 + pairs);
+		assert_int_equal(fw_count(0x400), 2 * pairs);
+		assert_int_equal(fw_count(0x904), pairs);
+		assert_int_equal(fw_count(0x905), pairs);
+		assert_int_equal(fw_count(0x908), pairs);
+		assert_int_equal(fw_count(0x909), pairs);
+		assert_int_equal(fw_count(0x916), pairs > 1);
+		assert_int_equal(fw_count(0x900), tirs);
+		assert_int_equal(fw_count(0x936), tirs + 2);
+		for (unsigned i = 0; i <= pairs; i++)
+			assert_int_equal(fw.routed[i], i ? i + 1 : 1);
+		assert_int_equal(fw.pages, 1000);
+		assert_true(fw_find(0, 0x829) < 0); /* not an e-switch manager */
+		fw_stop();
+		fw_assert_clean();
+		assert_true(fw.pci_command & 4);
+		fw_stop(); /* no harm */
+		fw_assert_clean();
+		size_t brk = fw.brk;
+		assert_int_equal(fw_start(pairs, &shared), E_OK);
+		fw_stop();
+		assert_int_equal(fw.brk, brk); /* the pages are those from before */
+	}
+}
+
+static void without_vectors(void **s)
+{
+	(void)s;
+	fw_power(2);
+	assert_int_equal(fw_probe(), E_OK);
+	assert_int_equal(fw_start(2, &shared), E_OK);
+	assert_int_equal(fw_count(0x301), 1);
+	assert_int_equal(fw.routed[0], 0);
+	fw_stop();
+	fw_assert_clean();
+}
+
+static void e_switch_manager(void **s)
+{
+	(void)s;
+	fw_power(64);
+	fw.caps[0][0x34] |= 1; /* bit 24 */
+	assert_int_equal(fw_probe(), E_OK);
+	assert_int_equal(fw_start(1, &shared), E_OK);
+	int at = fw_find(0, 0x829);
+	assert_true(at >= 0);
+	assert_memory_equal(fw.log[at].in + 0x22, fw.vport_mac, 6);
+	fw_stop();
+	assert_int_equal(fw_count(0x82b), 1);
+	fw_assert_clean();
+}
+
+/* --- what it cannot be --- */
+
+static void not_for_us(void **s)
+{
+	(void)s;
+	fw_power(64);
+	fw.caps[0][0x36] = 0; /* port_type: InfiniBand */
+	assert_int_equal(fw_probe(), E_NOTSUP);
+	assert_string_equal(fw.nic.error, "the port is not set to Ethernet");
+	fw_assert_clean();
+	fw_power(64);
+	fw.caps[7][0x40] = 0;
+	assert_int_equal(fw_probe(), E_NOTSUP);
+	fw_assert_clean();
+	fw_power(64);
+	fw.pci.bar[0].bytes = 4096;
+	assert_int_equal(fw_probe(), E_NOTSUP);
+	assert_int_equal(fw.doorbells, 0);
+	fw_power(64);
+	fw.room = fw.brk;
+	assert_int_equal(fw_probe(), E_NOMEM);
+	fw_power(64);
+	fw.vport_mac[0] = 1;
+	assert_int_equal(fw_probe(), E_DEVICE);
+	fw_assert_clean();
+}
+
+static void never_ready(void **s)
+{
+	(void)s;
+	fw_power(64);
+	fw.initialising = true;
+	fw.tick_ns = 100000;
+	uint64_t from = fw.now;
+	assert_int_equal(fw_probe(), E_TIMEOUT);
+	assert_string_equal(fw.nic.error, "firmware stays in its initialisation");
+	assert_true(fw.now - from < 12000000000);
+	assert_int_equal(fw.doorbells, 0);
+}
+
+static void removed(void **s)
+{
+	(void)s;
+	fw_power(64);
+	fw.removed = true;
+	assert_int_equal(fw_probe(), E_DEVICE);
+	assert_string_equal(fw.nic.error, GONE);
+}
+
+/* --- commands that fail --- */
+
+/* Each command of a start in turn is refused: all that was made before goes, in order, and the
+ * error says which it was. */
+static void each_refused(void **s)
+{
+	(void)s;
+	up(2);
+	unsigned probed = (unsigned)fw_find(1, 0x104), all = fw.logged;
+	for (unsigned at = probed + 1; at <= all; at++) {
+		fw_power(64);
+		assert_int_equal(fw_probe(), E_OK);
+		assert_int_equal(fw.logged, probed);
+		fw.at = at;
+		fw.fault = FW_STATUS;
+		int e = fw_start(2, &shared);
+		uint16_t opcode = fw.log[at - 1].opcode;
+		if (opcode == 0x10d) { /* nobody needs it */
+			assert_int_equal(e, E_OK);
+			assert_null(fw.nic.error);
+			fw_stop();
+		} else {
+			char text[64];
+			assert_int_equal(e, E_DEVICE);
+			snprintf(text, sizeof text, "(0x%x) op_mod(0x%x) failed", opcode,
+			         fw.log[at - 1].op_mod);
+			assert_non_null(strstr(fw.nic.error, text));
+			assert_non_null(strstr(fw.nic.error,
+			                       "status bad resource(0x5), syndrome (0xabcdef)"));
+		}
+		fw_assert_clean();
+		assert_true(fw.pci_command & 4);
+		fw.fault = FW_NONE;
+		assert_int_equal(fw_start(2, &shared), E_OK);
+		fw_stop();
+		fw_assert_clean();
+	}
+}
+
+/* Each in turn is never answered: no command more, no DMA, and an end. */
+static void each_hangs(void **s)
+{
+	(void)s;
+	up(2);
+	unsigned all = fw.logged;
+	for (unsigned at = 1; at <= all; at++) {
+		fw_power(64);
+		fw.at = at;
+		fw.fault = FW_HANG;
+		int e = fw_probe();
+		bool probed = e == E_OK;
+		if (probed)
+			e = fw_start(2, &shared);
+		assert_int_equal(e, E_TIMEOUT);
+		assert_non_null(strstr(fw.nic.error, "no answer"));
+		assert_false(fw.pci_command & 4);
+		assert_true(fw.now < 20000000000);
+		/* Pages have an entry of their own: one more may be under way. */
+		assert_in_range(fw.doorbells, at, at + 1);
+		unsigned doorbells = fw.doorbells;
+		if (!probed)
+			continue;
+		fw_stop();
+		assert_int_equal(fw_start(2, &shared), E_DEVICE);
+		assert_int_equal(fw.doorbells, doorbells);
+	}
+}
+
+static void each_removed(void **s)
+{
+	(void)s;
+	up(1);
+	unsigned all = fw.logged;
+	for (unsigned at = 1; at <= all; at += 3) {
+		fw_power(64);
+		fw.at = at;
+		fw.fault = FW_REMOVE;
+		int e = fw_probe();
+		if (e == E_OK)
+			e = fw_start(1, &shared);
+		assert_int_equal(e, E_DEVICE);
+		assert_string_equal(fw.nic.error, GONE);
+	}
+}
+
+static void delivery_errors(void **s)
+{
+	(void)s;
+	fw_power(64);
+	fw.at = 1;
+	fw.fault = FW_DELIVERY;
+	assert_int_equal(fw_probe(), E_DEVICE);
+	assert_string_equal(fw.nic.error, "ENABLE_HCA(0x104) op_mod(0x0) failed, delivery status "
+	                                  "firmware internal error(0x6), syndrome (0x0)");
+	fw_power(64);
+	fw.at = 2; /* QUERY_ISSI has an output mailbox */
+	fw.fault = FW_TOKEN;
+	assert_int_equal(fw_probe(), E_DEVICE);
+	assert_non_null(strstr(fw.nic.error, "token of the answer"));
+	fw_assert_clean();
+}
+
+/* --- pages --- */
+
+/* A command that cannot end before the firmware has more pages, or fewer. */
+static void pages_amid_a_command(void **s)
+{
+	(void)s;
+	static const int32_t wants[] = {1, 300, -5};
+	for (unsigned i = 0; i < ARRAY_LEN(wants); i++) {
+		fw_power(64);
+		assert_int_equal(fw_probe(), E_OK);
+		fw.fault = FW_WANT_PAGES;
+		fw.want = wants[i];
+		fw.at = fw.logged + 30; /* an EQ is there by then */
+		if (fw_start(2, &shared) != E_OK)
+			fail_msg("%s", fw.nic.error);
+		assert_int_equal(fw.want, 0);
+		assert_int_equal(fw.pages, 1000 + wants[i]);
+		fw_stop();
+		fw_assert_clean();
+	}
+}
+
+static void pages_while_it_runs(void **s)
+{
+	(void)s;
+	up(1);
+	for (unsigned i = 0; i < 100; i++) { /* the EQ goes round */
+		fw_event(0x0b, 0, 7, 3);
+		fw_event(0x0b, 0, 9, 100); /* of another function */
+		link_now();
+		link_now();
+		assert_int_equal(fw.pages, 1003 + 3 * i);
+	}
+	fw_event(0x0b, 0, 7, (uint32_t)-100);
+	link_now();
+	link_now();
+	assert_int_equal(fw.pages, 1200);
+	fw_stop();
+	fw_assert_clean();
+}
+
+static void no_memory_for_pages(void **s)
+{
+	(void)s;
+	fw_power(64);
+	fw.room = fw.brk + (3u << 20);
+	assert_int_equal(fw_probe(), E_NOMEM);
+	assert_string_equal(fw.nic.error, "no memory for the pages that firmware wants");
+	fw_assert_clean();
+	fw_power(64);
+	fw.init_pages = 0x7fffffff;
+	assert_int_equal(fw_probe(), E_DEVICE);
+	assert_string_equal(fw.nic.error, "firmware wants more pages than can be");
+	fw_assert_clean();
+}
+
+static void pages_that_were_never_given(void **s)
+{
+	(void)s;
+	up(1);
+	fw.lying_page = 20;
+	fw_stop();
+	assert_false(fw.pci_command & 4);
+}
+
+/* --- link, counters, health --- */
+
+static void link_by_events(void **s)
+{
+	(void)s;
+	fw_power(64);
+	fw.link = true;
+	assert_int_equal(fw_probe(), E_OK);
+	assert_int_equal(fw_start(1, &shared), E_OK);
+	struct nic_link l = link_now(); /* known at once */
+	assert_true(l.up && !l.gone);
+	assert_int_equal(l.mbps, 100000);
+	fw.link = false;
+	fw_event(0x09, 1, 0, 0);
+	link_now();
+	assert_false(link_now().up);
+	fw.link = true;
+	fw.eth_oper = 1u << 27;
+	fw_event(0x09, 4, 0, 0);
+	link_now();
+	assert_true(link_now().up);
+	for (unsigned i = 0; i < 5; i++)
+		l = link_now();
+	assert_int_equal(l.mbps, 25000);
+	fw.link = false; /* and without an event, at last */
+	for (unsigned i = 0; i < 6; i++)
+		l = link_now();
+	assert_false(l.up);
+	fw_stop();
+	fw_assert_clean();
+}
+
+/* A look at the link waits for nothing, whatever the firmware does. */
+static void link_does_not_wait(void **s)
+{
+	(void)s;
+	struct nic_link l;
+	up(1);
+	fw.delay_ns = 5000000000;
+	for (unsigned i = 0; i < 40; i++) {
+		uint64_t from = fw.now;
+		mlx5_ops.link(&fw.nic, &l);
+		assert_true(fw.now - from < 20000);
+		fw.now += 100000000;
+		assert_false(l.gone);
+	}
+	fw.delay_ns = 20000;
+	fw_stop();
+	fw_assert_clean();
+}
+
+static void counts(void **s)
+{
+	(void)s;
+	struct nic_stats sum = {0};
+	fw_power(64);
+	fw.out_of_buffer = 0xfffffff0;
+	for (unsigned i = 0; i < 32; i++)
+		fw.errors[i] = 1000 * i;
+	assert_int_equal(fw_probe(), E_OK);
+	assert_int_equal(fw_start(1, &shared), E_OK);
+	mlx5_ops.stats(&fw.nic, &sum);
+	assert_int_equal(sum.rx_crc | sum.rx_missed | sum.rx_no_desc, 0); /* from start on */
+	fw.errors[2] += 1; /* FCS */
+	fw.errors[10] += 10; /* in-range length */
+	fw.errors[12] += 20; /* too long */
+	fw.errors[3] += 100; /* alignment */
+	fw.errors[16 + 2] += 1000; /* discards */
+	fw.errors[16 + 8] += 10000; /* transmit errors */
+	fw.out_of_buffer += 0x20;
+	for (unsigned i = 0; i < 8; i++)
+		link_now();
+	mlx5_ops.stats(&fw.nic, &sum);
+	mlx5_ops.stats(&fw.nic, &sum);
+	assert_int_equal(sum.rx_crc, 1);
+	assert_int_equal(sum.rx_length, 30);
+	assert_int_equal(sum.rx_error, 100);
+	assert_int_equal(sum.rx_missed, 1000);
+	assert_int_equal(sum.tx_error, 10000);
+	assert_int_equal(sum.rx_no_desc, 0x20);
+	fw_stop();
+}
+
+static void health(void **s)
+{
+	(void)s;
+	up(1);
+	fw.health_stuck = true;
+	unsigned looks = 0;
+	while (!link_now().gone)
+		assert_true(++looks < 100);
+	assert_true(looks > 10);
+	up(1);
+	fw.synd = 1u << 16; /* a warning alone is none */
+	assert_false(link_now().gone);
+	fw.rfr = 1u << 31;
+	assert_true(link_now().gone);
+	up(1);
+	fw.removed = true;
+	assert_true(link_now().gone);
+	fw_stop();
+	up(1);
+	fw.tick_ns = 100000;
+	fw.delay_ns = ~0ull >> 1; /* a question is never answered */
+	looks = 0;
+	while (!link_now().gone)
+		assert_true(++looks < 100);
+	fw_stop();
+	assert_false(fw.pci_command & 4);
+}
+
+/* --- trace --- */
+
+static char traced[65536];
+
+static void trace_line(void *arg, const char *line)
+{
+	assert_ptr_equal(arg, traced);
+	assert_true(strlen(traced) + strlen(line) + 2 < sizeof traced);
+	strcat(traced, line);
+	strcat(traced, "\n");
+}
+
+/* As mlx5_core prints it: the entry, then each block, before and after. */
+static void trace_is_mlx5_cores(void **s)
+{
+	(void)s;
+	up(1);
+	mlx5_device(&fw.nic)->trace = trace_line;
+	mlx5_device(&fw.nic)->trace_arg = traced;
+	traced[0] = 0;
+	mlx5_cmd_begin(&fw.nic, MLX5_SLOT_MAIN, MLX5_QUERY_NIC_VPORT_CONTEXT, 0, 16, 272);
+	assert_int_equal(mlx5_cmd_run(&fw.nic), E_OK);
+	const char *input = "cmd[0]: start dump\n"
+			    "cmd[0]: dump command QUERY_NIC_VPORT_CONTEXT(0x754) INPUT\n"
+			    "cmd[0]: 000: 07000000 00000010 00000000 00000000\n"
+			    "cmd[0]: 010: 07540000 00000000 00000000 00000000\n"
+			    "cmd[0]: 020: 00000000 00000000 00000000 00000000\n";
+	assert_memory_equal(traced, input, strlen(input));
+	assert_non_null(strstr(traced, "\n\ncmd[0]: end dump\ncmd[0]: start dump\n"
+	                               "cmd[0]: dump command QUERY_NIC_VPORT_CONTEXT(0x754) "
+	                               "OUTPUT\n"));
+	assert_non_null(strstr(traced, "\n\ncmd[0]: command block:\ncmd[0]: 040: "));
+	assert_non_null(strstr(traced, "\ncmd[0]: 130: 00000000 00000200 5e005301"));
+	fw_stop();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(matches_its_devices),
+		cmocka_unit_test(probe_learns),
+		cmocka_unit_test(order_of_bring_up),
+		cmocka_unit_test(queues_and_their_end),
+		cmocka_unit_test(without_vectors),
+		cmocka_unit_test(e_switch_manager),
+		cmocka_unit_test(not_for_us),
+		cmocka_unit_test(never_ready),
+		cmocka_unit_test(removed),
+		cmocka_unit_test(each_refused),
+		cmocka_unit_test(each_hangs),
+		cmocka_unit_test(each_removed),
+		cmocka_unit_test(delivery_errors),
+		cmocka_unit_test(pages_amid_a_command),
+		cmocka_unit_test(pages_while_it_runs),
+		cmocka_unit_test(no_memory_for_pages),
+		cmocka_unit_test(pages_that_were_never_given),
+		cmocka_unit_test(link_by_events),
+		cmocka_unit_test(link_does_not_wait),
+		cmocka_unit_test(counts),
+		cmocka_unit_test(health),
+		cmocka_unit_test(trace_is_mlx5_cores),
+	};
+	return cmocka_run_group_tests(tests, guest_map, NULL);
+}
