@@ -288,7 +288,7 @@ static bool rx_interrupt(struct nic_queue *q, bool arm)
 		return false;
 	take_events(p);
 	uint32_t eq_word = p->eqn << MLX5_EQ_ARM_EQN_SHIFT | (p->eq_index & MLX5_INDEX_MASK);
-	uint32_t cq_word = p->rx.head & MLX5_INDEX_MASK;
+	uint32_t cq_word = p->rx.cq_head & MLX5_INDEX_MASK;
 	cq_word |= (p->eq_index & 3) << MLX5_CQ_ARM_SN_SHIFT;
 	uint64_t doorbell = (uint64_t)be32_make(p->cqn).raw << 32 | be32_make(cq_word).raw;
 	be32_store(p->rx.cq.dbr + MLX5_DBR_ARM, cq_word);

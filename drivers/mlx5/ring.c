@@ -125,7 +125,7 @@ void mlx5_rx_fill(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *
 
 bool mlx5_rx_waiting(const struct mlx5_rx *r)
 {
-	return mlx5_cqe_is_new(&r->cq, r->head, mlx5_cqe_end(&r->cq, r->head));
+	return mlx5_cqe_is_new(&r->cq, r->cq_head, mlx5_cqe_end(&r->cq, r->cq_head));
 }
 
 /* The second word of a struct pkt, to be stored as one. */
@@ -135,27 +135,27 @@ _Static_assert(offsetof(struct pkt, buf) == 8 && offsetof(struct pkt, len) == 12
                        offsetof(struct pkt, flags) == 14 && offsetof(struct pkt, port) == 15,
                "as PKT_WORD has it");
 
-/* Not a frame for the next WQE: nothing yet, or the end of this queue. */
-static inline bool is_frame(const struct mlx5_rx *r, uint32_t pos, uint64_t end)
+/* The CQE at position pos, whose last word is `end`, has a frame. */
+static inline bool is_frame(const struct mlx5_cq *cq, uint32_t pos, uint64_t end)
 {
-	uint32_t frame = MLX5_CQE_RESP_SEND << MLX5_CQE_OPCODE_SHIFT | (pos >> r->cq.log_size & 1);
-	return (mlx5_cqe_op_own(end) & ~MLX5_CQE_SOLICITED) == frame &&
-	       mlx5_cqe_counter(end) == (pos & 0xffff);
+	uint32_t frame = MLX5_CQE_RESP_SEND << MLX5_CQE_OPCODE_SHIFT | (pos >> cq->log_size & 1);
+	return (mlx5_cqe_op_own(end) & ~MLX5_CQE_SOLICITED) == frame;
 }
 
-/* Takes the frames that are done, `most` at most, from r->head; returns how many they were. */
+/* Takes the frames that are done, `most` at most, from r->head; returns how many were good. */
 static inline unsigned take_done(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt,
                                  struct pkt *v, uint32_t most)
 {
 	const uint32_t *owner = r->owner;
 	uint8_t *base = pool->base;
 	uint32_t stride = pool->stride, mask = r->mask, bytes = 0;
-	uint32_t pos = r->head, last = pos + most;
+	uint32_t pos = r->head, last = pos + most, behind = pos - r->cq_head;
 	struct pkt *p = v;
 	for (; pos != last; pos++) {
-		uint32_t at = pos & mask;
-		const uint8_t *cqe = r->cq.cqe + (size_t)at * MLX5_CQE_BYTES;
-		if (!is_frame(r, pos, mlx5_cqe_end(&r->cq, pos)))
+		uint32_t at = pos & mask, cq_pos = pos - behind;
+		const uint8_t *cqe = r->cq.cqe + (size_t)(cq_pos & mask) * MLX5_CQE_BYTES;
+		uint64_t end = mlx5_cqe_end(&r->cq, cq_pos);
+		if (!is_frame(&r->cq, cq_pos, end) || mlx5_cqe_counter(end) != (pos & 0xffff))
 			break;
 		uint64_t headers = raw64_load(cqe + MLX5_CQE_HEADERS);
 		uint32_t buf = owner[at], len = be32_load(cqe + MLX5_CQE_BYTE_COUNT);
@@ -177,9 +177,29 @@ static inline unsigned take_done(struct mlx5_rx *r, struct bufpool *pool, struct
 		p++;
 	}
 	r->head = pos;
+	r->cq_head = pos - behind;
 	cnt->rx_pkts += (unsigned)(p - v);
 	cnt->rx_bytes += bytes;
 	return (unsigned)(p - v);
+}
+
+/*
+ * A CQE is there that is not of the WQE at the head. A WQE further on: those before it were
+ * completed by CQEs that are lost, and nothing is known of their frames.
+ */
+COLD static void skip_lost(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt,
+                           bool *broken)
+{
+	uint64_t end = mlx5_cqe_end(&r->cq, r->cq_head);
+	uint32_t lost = (uint16_t)(mlx5_cqe_counter(end) - r->head);
+	if (is_frame(&r->cq, r->cq_head, end) && lost < r->tail - r->head) {
+		cnt->rx_bad_desc += lost; /* 0: it has come just now */
+		while (lost--)
+			buf_free(pool, r->owner[r->head++ & r->mask]);
+		return;
+	}
+	cnt->rx_bad_desc++;
+	*broken = true;
 }
 
 unsigned mlx5_rx_burst(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt,
@@ -189,15 +209,9 @@ unsigned mlx5_rx_burst(struct mlx5_rx *r, struct bufpool *pool, struct nic_count
 	unsigned n = take_done(r, pool, cnt, v, max < left ? max : left);
 	uint32_t moved = r->head - head;
 	if (moved)
-		be32_store(r->cq.dbr + MLX5_DBR_CONSUMER, r->head & MLX5_INDEX_MASK);
-	if (unlikely(moved < max && mlx5_rx_waiting(r))) {
-		uint64_t end = mlx5_cqe_end(&r->cq, r->head); /* it may have come just now */
-		if (r->head == r->tail || !is_frame(r, r->head, end)) {
-			cnt->rx_bad_desc++;
-			*broken = true;
-			return n;
-		}
-	}
-	refill(r, pool, cnt, moved);
+		be32_store(r->cq.dbr + MLX5_DBR_CONSUMER, r->cq_head & MLX5_INDEX_MASK);
+	if (unlikely(moved < max && mlx5_rx_waiting(r)))
+		skip_lost(r, pool, cnt, broken);
+	refill(r, pool, cnt, r->head - head);
 	return n;
 }

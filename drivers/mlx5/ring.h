@@ -9,16 +9,17 @@
  * WQE is one or more units of 64 bytes (WQEBB) and may go round the end of the ring.
  *
  * Invariants
- * 1. rx: WQEs [head, tail) are the device's; owner[] is the buffer of each. CQE and WQE i belong
- *    together, for an RQ completes in order: the CQE's WQE counter is checked to say so.
+ * 1. rx: WQEs [head, tail) are the device's; owner[] is the buffer of each. An RQ completes in
+ *    order, one CQE for each WQE: the CQE's WQE counter is checked to say so. One that is further on
+ *    tells of lost CQEs, whose frames are counted and dropped.
  * 2. rx: nothing is told but by the doorbell record, in memory: no MMIO.
  * 3. tx: WQEBBs [tail, head) are the device's. owner[] of a WQE's last is its buffer, with
  *    PKT_SHARED and PKT_CHAIN above the number, REPORTED when a CQE is asked for; NONE under the
  *    others. The last WQE of each burst is REPORTED, so all buffers come back without another one
  *    being sent.
  * 4. A CQE is new when its owner bit is that of its pass over the ring and its opcode is not
- *    INVALID. What else it says is checked before use. An error CQE, or one that breaks a rule,
- *    breaks the queue: the device has stopped its WQ, or tells of a WQE that is not its.
+ *    INVALID. What else it says is checked before use. An error CQE, or one of a WQE that is not
+ *    the device's, breaks the queue: it has stopped, or cannot be believed.
  * 5. tx, slots (ring_slots.c): a slot is one WQEBB; each send writes its WQE index anew.
  *
  * Order: WQE, then (write barrier) doorbell record, then (write barrier) doorbell. CQE's owner,
@@ -67,8 +68,9 @@ struct mlx5_rx {
 	uint32_t *owner;
 	uint8_t *dbr;
 	uint32_t mask;
-	uint32_t head;      /* next to be looked at, of CQEs and WQEs */
+	uint32_t head;      /* next that a CQE tells of */
 	uint32_t tail;      /* next to be given a buffer */
+	uint32_t cq_head;
 	uint32_t room;      /* bytes of a buffer */
 	uint64_t csum_mask; /* bits of the CQE's headers that have to be MLX5_CQE_H_OK for
 	                       PKT_CSUM_OK; 0: it never is */
