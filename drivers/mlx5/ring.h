@@ -10,8 +10,8 @@
  *
  * Invariants
  * 1. rx: WQEs [head, tail) are the device's; owner[] is the buffer of each. An RQ completes in
- *    order, one CQE for each WQE: the CQE's WQE counter is checked to say so. One that is further on
- *    tells of lost CQEs, whose frames are counted and dropped.
+ *    order, one CQE for each WQE: the CQE's WQE counter is checked to say so. One that is further
+ * on    tells of lost CQEs, whose frames are counted and dropped.
  * 2. rx: nothing is told but by the doorbell record, in memory: no MMIO.
  * 3. tx: WQEBBs [tail, head) are the device's. owner[] of a WQE's last is its buffer, with
  *    PKT_SHARED and PKT_CHAIN above the number, REPORTED when a CQE is asked for; NONE under the

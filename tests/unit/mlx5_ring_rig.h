@@ -1,12 +1,12 @@
 /*
  * drivers/mlx5/ring*.c on one side, a device that executes WQEs and writes CQEs by hand on the
  * other, guest memory and one doorbell between them. The device here is written with offsets of its
- * own from the PRM ("Work Queue Elements", "Completion Queue Entries"): it shares no layout with the
- * driver. Guest memory around the queues is poisoned. A read of a register fails the test, as does a
- * write of anything but eight bytes to the doorbell.
+ * own from the PRM ("Work Queue Elements", "Completion Queue Entries"): it shares no layout with
+ * the driver. Guest memory around the queues is poisoned. A read of a register fails the test, as
+ * does a write of anything but eight bytes to the doorbell.
  *
- * Every test ends in a teardown that finds each buffer with exactly one owner: pool, a queue, or the
- * test's hands.
+ * Every test ends in a teardown that finds each buffer with exactly one owner: pool, a queue, or
+ * the test's hands.
  */
 #ifndef TESTS_UNIT_MLX5_RING_RIG_H
 #define TESTS_UNIT_MLX5_RING_RIG_H

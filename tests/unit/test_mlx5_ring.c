@@ -1,5 +1,5 @@
 /*
- * drivers/mlx5/ring.c and ring_tx.c with a device that keeps to the PRM, and with one that does not.
+ * drivers/mlx5/ring.c and ring_tx.c with a device that keeps to the PRM, and one that does not.
  */
 #include "tests/unit/mlx5_ring_rig.h"
 #include "tests/unit/packets.h"
@@ -31,7 +31,8 @@ static void rx_in_order(void **s)
 	(void)s;
 	uint32_t seq = 0, bytes = 0;
 	start(8, 1000, BUF_STRIDE_STANDARD, 0);
-	for (unsigned n = 1; seq < 100000; n = n % 200 + 7) { /* counters go round, 16 bits of them */
+	/* Until the counters, of 16 bits, have gone round. */
+	for (unsigned n = 1; seq < 100000; n = n % 200 + 7) {
 		for (unsigned i = 0; i < n; i++)
 			device_receive(seq + i);
 		assert_int_equal(rx(256), n);
@@ -207,10 +208,10 @@ static void rx_hostile(void **s)
 		start(4 + random_below(3), 300, BUF_STRIDE_STANDARD, 0);
 		for (unsigned round = 0; round < 50 && !w.broken; round++) {
 			for (unsigned n = random_below(8); n && device_room(); n--) {
-				uint8_t *cqe = bus(bus_of(w.rx_cq) + (w.rx_cq_at % w.size) * 64, 64);
+				uint64_t cqe = bus_of(w.rx_cq) + (w.rx_cq_at % w.size) * 64;
 				device_receive(round);
 				if (random_below(40) == 0)
-					random_fill(cqe, 64);
+					random_fill(bus(cqe, 64), 64);
 			}
 			rx(1 + random_below(40));
 			let_go();
@@ -236,7 +237,7 @@ static void tx_in_order(void **s)
 		assert_int_equal(device_waiting(), 0);
 		device_report();
 		assert_int_equal(tx(), 0);
-		assert_int_equal(w.tx.tail, w.tx.head); /* all come back without another being sent */
+		assert_int_equal(w.tx.tail, w.tx.head); /* without another being sent */
 		seq += n;
 	}
 	assert_accounted();
@@ -300,8 +301,9 @@ static void tx_any_kind(void **s)
 					take_frags(in++, 1 + random_below(PKT_FRAGS_MAX));
 				else
 					take_frames(1, in++);
-				if (random_below(8) == 0 && !(hand.pkt[hand.n - 1].flags & PKT_CHAIN))
-					keep(&hand.pkt[hand.n - 1], 1 + random_below(2));
+				struct pkt *last = &hand.pkt[hand.n - 1];
+				if (random_below(8) == 0 && !(last->flags & PKT_CHAIN))
+					keep(last, 1 + random_below(2));
 			}
 			tx();
 			while (device_waiting() && random_below(8)) {

@@ -123,7 +123,8 @@ static void any_portion(void **s)
 				put(t.next, n);
 			uint32_t from = t.next;
 			send(n);
-			unsigned fixed = t.next / every - from / every, on = t.next % every != 0 && n;
+			unsigned fixed = t.next / every - from / every;
+			unsigned on = t.next % every != 0 && n;
 			if (outstanding() == n && n) {
 				assert_int_equal(device_sends(n), fixed + on);
 				device_report();
