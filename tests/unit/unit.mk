@@ -82,6 +82,10 @@ UNIT_SRC_mlx5_tx := $(NICSIM_MLX5_SRC) tests/unit/drive_mlx5.c tests/unit/nicsim
 UNIT_SRC_mlx5_rx := $(UNIT_SRC_mlx5_tx)
 UNIT_SRC_mlx5_fuzz := $(UNIT_SRC_mlx5_tx)
 UNIT_SRC_mlx5_model := $(NICSIM_MLX5_SRC) tests/unit/drive_mlx5.c
+# the whole driver with the model, in one process
+UNIT_SRC_mlx5_driver := $(wildcard drivers/mlx5/*.c) lib/fmt.c lib/pkt.c lib/csum.c net/rss.c \
+	$(NICSIM_MLX5_SRC) tests/unit/mlx5_model_rig.c tests/unit/guest.c tests/unit/nicsim_frames.c
+UNIT_SRC_mlx5_faults := $(UNIT_SRC_mlx5_driver)
 UNIT_SRC_ixgbe_ring := $(wildcard drivers/ixgbe/ring*.c) lib/pkt.c lib/csum.c \
 	tests/unit/ixgbe_rig.c tests/unit/hand.c tests/unit/guest.c
 UNIT_SRC_ixgbe_hostile := $(UNIT_SRC_ixgbe_ring)
@@ -161,6 +165,8 @@ UNIT_WAY_ixgbe_faults := device
 UNIT_WAY_mlx5_ring := ring
 UNIT_WAY_mlx5_slots := ring
 UNIT_WAY_mlx5_hca := device
+UNIT_WAY_mlx5_driver := device
+UNIT_WAY_mlx5_faults := device
 T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld ra slaac \
 	reassembly http telnet addr udp arp fib fib6 rss wheel congestion tcp_wire tcp_icmp \
 	tcp_room tcp_pair tcp_rate fuzz config config6 module password shell null impair tcp_reset random \
@@ -169,7 +175,7 @@ T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld
 	82599_rx 82599_tx 82599_fuzz pktgen_answer pktgen_histogram pktgen_pace pktgen_judge slots \
 	pktgen_rfc2544 pktgen_report pktgen_screen loop pktgen_frames pktgen_script pktgen_trace \
 	pktgen_capture 82599_timesync mlx5_model mlx5_objects mlx5_tx mlx5_rx mlx5_fuzz mlx5_ring \
-	mlx5_slots mlx5_hca
+	mlx5_slots mlx5_hca mlx5_driver mlx5_faults
 
 UNIT_CC := gcc clang
 
