@@ -54,12 +54,12 @@ run: ## install what is missing, build, and show the router at work between two 
 	@tools/deps.sh install run $(if $(filter-out virtio,$(NIC)),models)
 	@$(MAKE) --no-print-directory demo
 
-# NIC=ixgbe: on two 82599 ports, modelled by nicsim
+# NIC=ixgbe: on two 82599 ports, NIC=mlx5: two of a ConnectX-5, modelled by nicsim
 demo: all $(if $(filter-out virtio,$(NIC)),nicsim) ## the same without looking for missing packages
 	@tools/hayate demo $(if $(NIC),--nic $(NIC))
 
 # OPTIONS: those of `tools/hayate rfc2544 --help`
-rfc2544: all $(if $(findstring ixgbe,$(OPTIONS)),nicsim) ## our router by our generator: report in build/rfc2544
+rfc2544: all $(if $(findstring --nic,$(OPTIONS)),nicsim) ## our router by our generator: report in build/rfc2544
 	@tools/deps.sh install run
 	@tools/hayate rfc2544 $(OPTIONS)
 

@@ -274,11 +274,10 @@ def test_model_options(kernel):
 
 
 @pytest.mark.parametrize("arguments,text", [
-    (["--nic", "mlx5"], "there is no driver for it yet"),
     (["--nic", "ixgbe", "--port", "user"], "not with --nic ixgbe"),
     (["--nic", "ixgbe", "--port", "vhost-user:/tmp/x"], "not with --nic ixgbe"),
     (["--nic", "ixgbe", "--port", "wire:"], "say which wire"),
-    (["--port", "wire:sink"], "only with --nic ixgbe"),
+    (["--port", "wire:sink"], "only with --nic ixgbe or mlx5"),
     (["--nic", "ixgbe", "--port", "none", "--nicsim-option", "1:fault=x"], "there is no port 1"),
     (["--nic", "ixgbe", "--port", "none", "--nicsim-option", "fault"], "KEY=VALUE"),
 ])

@@ -44,8 +44,8 @@ ports, in the order given, become eth0, eth1, …:
   none
       a network card with its cable in nothing
   wire:WIRE
-      with --nic ixgbe: any wire of nicsim, such as wire:pcap:IN or wire:gen:… (docs/nicsim.md);
-      everything after wire: goes there, so it takes no mac=
+      with --nic ixgbe or mlx5: any wire of nicsim, such as wire:pcap:IN or wire:gen:…
+      (docs/nicsim.md); everything after wire: goes there, so it takes no mac=
   Every kind takes mac=ADDRESS; without it eth0 has the address of --mac, eth1 the next, …
 
 terminal:
@@ -203,8 +203,7 @@ def _run_options(run):
 
 def _card_options(run):
     """Of the network cards, and of nicsim where they are its models."""
-    run.add_argument("--nic", choices=options.NICS + options.PLANNED_NICS,
-                     default=options.QEMU_NIC,
+    run.add_argument("--nic", choices=options.NICS, default=options.QEMU_NIC,
                      help="network card of every port (default %(default)s)")
     run.add_argument("--nic-mode", choices=["strict", "line-rate"], default="strict",
                      help="strict: the model sees and checks every register access; line-rate: "
@@ -228,8 +227,8 @@ def _control_options(run):
     run.add_argument("--pidfile", metavar="F", help="write QEMU's process id there while it runs")
     run.add_argument("--timeout", metavar="S", type=_seconds, help="stop after S seconds")
     run.add_argument("--qemu", metavar="PATH",
-                     help="QEMU to use (default: the system's, with --nic ixgbe one that knows "
-                          "vfio-user, fetched into build/cache when the system's does not)")
+                     help="QEMU to use (default: the system's, with --nic ixgbe or mlx5 one that "
+                          "knows vfio-user, fetched into build/cache when the system's does not)")
     run.add_argument("--qemu-arg", metavar="ARG", action="append", default=[],
                      help="one more argument for QEMU; repeat for more (--qemu-arg=-s)")
     run.add_argument("--print", action="store_true", dest="print_only",

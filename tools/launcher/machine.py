@@ -19,7 +19,7 @@ import time
 
 from . import image, newqemu, nicsim, ports, process, script
 from .errors import EXIT_QEMU, EXIT_SIGNAL, EXIT_TIMEOUT, LauncherError, usage
-from .options import (DEFAULT_APP, KERNEL, NIC_MODELS, NICS, QEMU, kernel_options, modelled,
+from .options import (DEFAULT_APP, KERNEL, NIC_MODELS, QEMU, kernel_options, modelled,
                       port_queues, qemu_command)
 
 
@@ -123,8 +123,7 @@ def check(options):
         nicsim.check(options)
     for port in options.ports:
         if port.kind == "wire" and not modelled(options):
-            raise usage("--port %s: only with --nic %s" % (port.text, " or ".join(
-                nic for nic in NICS if nic in NIC_MODELS)))
+            raise usage("--port %s: only with --nic %s" % (port.text, " or ".join(NIC_MODELS)))
     if options.boot == "kernel" and options.media != "disk":
         raise usage("--media %s: only with --boot bios or --boot uefi" % options.media)
     if options.boot != "kernel" and options.image:

@@ -1,4 +1,4 @@
-"""`--nic ixgbe`: the cards are nicsim's models, a process beside QEMU (docs/nicsim.md).
+"""`--nic ixgbe` and `mlx5`: the cards are nicsim's models, a process beside QEMU (docs/nicsim.md).
 
 1. nicsim never outlives the launcher, and the launcher starts QEMU only once it listens.
 2. Its sockets lie in a directory of the run's own, gone with it.
@@ -15,7 +15,7 @@ import time
 
 from . import ports, process
 from .errors import EXIT_QEMU, LauncherError, usage
-from .options import NIC_MODELS, NICS, PLANNED_NICS, ROOT
+from .options import NIC_MODELS, ROOT
 
 NICSIM = os.path.join(ROOT, "build", "nicsim")
 START_S = 10
@@ -24,9 +24,6 @@ VIOLATIONS = 3  # nicsim's exit status
 
 def check(options):
     """Everything that can be refused before anything is started."""
-    if options.nic in PLANNED_NICS:
-        raise usage("--nic %s: there is no driver for it yet; --nic %s"
-                    % (options.nic, " or --nic ".join(NICS)))
     for port in options.ports:
         if port.kind not in ("tap", "none", "wire"):
             raise usage("--port %s: not with --nic %s (tap, none, wire)" % (port.text, options.nic))

@@ -19,11 +19,10 @@ APPS = ("router", "echo", "discard", "pktgen")
 DEFAULT_APP = "router"
 
 # Network cards, the names of --nic: QEMU's own, the default; nicsim's models of others, with the
-# name nicsim knows them by; of these, those for which there is no driver of ours yet.
+# name nicsim knows them by.
 QEMU_NIC = "virtio"
 NIC_MODELS = {"ixgbe": "82599", "mlx5": "mlx5"}
-PLANNED_NICS = ("mlx5",)
-NICS = (QEMU_NIC, *(nic for nic in NIC_MODELS if nic not in PLANNED_NICS))
+NICS = (QEMU_NIC, *NIC_MODELS)
 
 DEBUG_EXIT_PORT = 0xF4
 MEMORY_MIN_MIB = 64
