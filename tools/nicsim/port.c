@@ -282,7 +282,8 @@ void port_look_at_cable(struct port *p, uint64_t now)
 		return;
 	m->carrier = up;
 	m->now = now;
-	m->ops->carrier(m);
+	if (!m->removed) /* else there is nobody to see it */
+		m->ops->carrier(m);
 }
 
 /* --- frames --- */
