@@ -43,6 +43,7 @@ struct pair {
 	const uint8_t *eq;
 	uint32_t eqn, cqn;
 	uint32_t eq_index; /* events taken: also how often the CQ has fired */
+	bool armed;        /* since the last of them */
 	bool irq;          /* false: nothing would wake us */
 };
 _Static_assert(sizeof(struct pair) <= sizeof(((struct nic_queue *)0)->priv), "fits");
@@ -275,18 +276,17 @@ static void take_events(struct pair *p)
 		if ((owner & 1) != (p->eq_index >> MLX5_PAIR_EQ_LOG_SIZE & 1))
 			break;
 		p->eq_index++;
+		p->armed = false;
 	}
 }
 
-/* A CQ makes one event when armed, and none while it is not: nothing is to be done to disarm it. */
-static bool rx_interrupt(struct nic_queue *q, bool arm)
+/*
+ * A CQ makes one event when armed, and none while it is not: nothing is to be done to disarm it.
+ * Until the event of one doorbell is seen there is no other: doorbells are on their way for a
+ * while, and each of a flock of them would make an event, more than the EQ has room for.
+ */
+static void ask_interrupt(struct nic_queue *q, struct pair *p)
 {
-	struct pair *p = pair_of(q);
-	if (!p->irq)
-		return true;
-	if (!arm)
-		return false;
-	take_events(p);
 	uint32_t eq_word = p->eqn << MLX5_EQ_ARM_EQN_SHIFT | (p->eq_index & MLX5_INDEX_MASK);
 	uint32_t cq_word = p->rx.cq_head & MLX5_INDEX_MASK;
 	cq_word |= (p->eq_index & 3) << MLX5_CQ_ARM_SN_SHIFT;
@@ -295,8 +295,21 @@ static bool rx_interrupt(struct nic_queue *q, bool arm)
 	barrier_write();
 	mmio_write32(p->uar + MLX5_UAR_EQ_ARM, be32_make(eq_word).raw);
 	mmio_write64(p->uar + MLX5_UAR_CQ_ARM, doorbell);
+	p->armed = true;
 	q->cnt->irq_arms++;
 	q->cnt->mmio_writes += 2;
+}
+
+static bool rx_interrupt(struct nic_queue *q, bool arm)
+{
+	struct pair *p = pair_of(q);
+	if (!p->irq)
+		return true;
+	if (!arm)
+		return false;
+	take_events(p);
+	if (!p->armed)
+		ask_interrupt(q, p);
 	/* A frame that came before the write got there lies behind the index: the CQ fires then. */
 	barrier_full();
 	return mlx5_rx_waiting(&p->rx);

@@ -359,6 +359,29 @@ static void interrupts(void **s)
 	assert_true(mlx5_ops.rx_interrupt(q, true));
 }
 
+/* Doorbells that are on their way for long: no event comes between them, and then one for all. */
+static void interrupts_asked_for_again(void **s)
+{
+	(void)s;
+	up(1, ALL, STANDARD);
+	struct nic_queue *q = &port.pair[0].q;
+	assert_false(mlx5_ops.rx_interrupt(q, true));
+	port.data_writes = 0;
+	for (unsigned i = 0; i < 100; i++) {
+		mlx5_ops.rx_interrupt(q, false);
+		assert_false(mlx5_ops.rx_interrupt(q, true));
+	}
+	assert_int_equal(port.data_writes, 0);
+	assert_int_equal(q->cnt->irq_arms, 1);
+	memset(rig.irqs, 0, sizeof rig.irqs);
+	rig_receive(f, numbered(1, 60));
+	rig_run(100000);
+	assert_int_equal(rig.irqs[1], 1);
+	assert_int_equal(rx_all(0), 1);
+	assert_false(mlx5_ops.rx_interrupt(q, true));
+	assert_int_equal(q->cnt->irq_arms, 2);
+}
+
 static void link_goes_down_and_up(void **s)
 {
 	(void)s;
@@ -416,6 +439,7 @@ static void slots(void **s)
 		cmocka_unit_test_teardown(short_frames, teardown), \
 		cmocka_unit_test_teardown(empty_pool, teardown), \
 		cmocka_unit_test_teardown(interrupts, teardown), \
+		cmocka_unit_test_teardown(interrupts_asked_for_again, teardown), \
 		cmocka_unit_test_teardown(link_goes_down_and_up, teardown), \
 		cmocka_unit_test_teardown(slots, teardown)
 
