@@ -30,18 +30,24 @@ int mlx5_fail(struct nic *nic, int error, const char *why)
 	return gone ? E_DEVICE : error;
 }
 
-int mlx5_wait_ready(struct nic *nic, uint32_t us, const char *why)
+int mlx5_wait(struct nic *nic, enum mlx5_reg reg, uint32_t mask, uint32_t wanted, uint32_t us,
+              const char *why)
 {
 	uint64_t end = nic_deadline(nic, us);
 	for (;;) {
 		bool last = nic_past(end); /* before the read: the last one counts in full */
-		uint32_t word = mlx5_read(nic, MLX5_INITIALIZING);
+		uint32_t word = mlx5_read(nic, reg);
 		if (word == UINT32_MAX && mlx5_gone(nic))
 			return mlx5_fail(nic, E_DEVICE, why);
-		if (!(word & MLX5_INITIALIZING_BIT))
+		if ((word & mask) == wanted)
 			return E_OK;
 		if (last)
 			return mlx5_fail(nic, E_TIMEOUT, why);
 		cpu_relax();
 	}
+}
+
+int mlx5_wait_ready(struct nic *nic, uint32_t us, const char *why)
+{
+	return mlx5_wait(nic, MLX5_INITIALIZING, MLX5_INITIALIZING_BIT, 0, us, why);
 }

@@ -163,7 +163,9 @@ bool mlx5_gone(struct nic *nic);
 /* Sets nic->error and returns `error`; E_DEVICE when the device is gone, which outdoes all. */
 int mlx5_fail(struct nic *nic, int error, const char *why);
 
-/* Waits at most `us` until INITIALIZING is clear. */
+/* Waits at most `us` until the bits of the mask are as wanted, or until INITIALIZING is clear. */
+int mlx5_wait(struct nic *nic, enum mlx5_reg reg, uint32_t mask, uint32_t wanted, uint32_t us,
+              const char *why);
 int mlx5_wait_ready(struct nic *nic, uint32_t us, const char *why);
 
 /* --- cmd.c --- */
@@ -224,6 +226,9 @@ void mlx5_events_poll(struct nic *nic);
 
 /* --- hca.c --- */
 
+/* Ends what somebody before us has left running; before the first memory is used, which may be
+ * what the device still reads and writes. */
+int mlx5_hca_forget(struct nic *nic);
 /* The function as it is after power-on becomes one that can have queues, and back. What down cannot
  * do in an orderly way it does by taking bus mastership. */
 int mlx5_hca_up(struct nic *nic);

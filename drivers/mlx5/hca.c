@@ -13,6 +13,7 @@
 #include "lib/mem.h"
 
 #define READY_US 10000000 /* from power-on, or after another driver */
+#define DISABLED_US 3000000 /* as Linux has it for its fast teardown */
 /* We have no queue pairs. Firmware wants pages by their number, and needs some for itself. */
 #define LOG_QP 12
 #define DRIVER_VERSION "Hayate,mlx5,1.0.0"
@@ -266,6 +267,27 @@ static void cut_off(struct nic *nic)
 {
 	pci_write(nic->pci, PCI_COMMAND, 2,
 	          pci_read(nic->pci, PCI_COMMAND, 2) & ~PCI_COMMAND_MASTER);
+}
+
+/*
+ * Who had the function before us and came to a sudden end (a control core that was restarted, a
+ * program of the firmware's menu) has left a command queue, and perhaps objects and pages of which
+ * we know nothing: there is no teardown for us to give. Without an interface the device drops all.
+ */
+int mlx5_hca_forget(struct nic *nic)
+{
+	uint32_t low = mlx5_read(nic, MLX5_CMDQ_ADDR_LOW);
+	if (!(low & MLX5_CMDQ_ADDR_MASK) && !mlx5_read(nic, MLX5_CMDQ_ADDR_HIGH))
+		return E_OK; /* as after power-on */
+	int e = mlx5_wait_ready(nic, READY_US, "firmware stays in its initialisation");
+	if (e != E_OK)
+		return e;
+	mlx5_write(nic, MLX5_CMDQ_ADDR_LOW, MLX5_NIC_DISABLED);
+	e = mlx5_wait(nic, MLX5_CMDQ_ADDR_LOW, MLX5_NIC_INTERFACE_MASK, MLX5_NIC_DISABLED,
+	              DISABLED_US, "firmware does not let go of the driver before");
+	if (e != E_OK)
+		cut_off(nic);
+	return e;
 }
 
 void mlx5_hca_down(struct nic *nic)

@@ -106,13 +106,16 @@ static int probe(struct nic *nic, const struct pci_dev *dev)
 		return E_NOTSUP;
 	}
 	d->regs = (volatile uint8_t *)(uintptr_t)dev->bar[0].addr;
+	int e = mlx5_gone(nic) ? mlx5_fail(nic, E_DEVICE, "") : mlx5_hca_forget(nic);
+	if (e != E_OK)
+		return e;
 	d->memory = nic->dma_more(sizeof *d->memory);
 	if (!d->memory) {
 		nic->error = "no memory for commands";
 		return E_NOMEM;
 	}
 	pci_enable(dev);
-	int e = mlx5_gone(nic) ? mlx5_fail(nic, E_DEVICE, "") : mlx5_hca_up(nic);
+	e = mlx5_hca_up(nic);
 	if (e == E_OK)
 		e = mlx5_vport_learn(nic);
 	if (e == E_OK)

@@ -38,6 +38,9 @@ enum mlx5_reg {
 #define MLX5_CMDIF_REV_KNOWN 5
 #define MLX5_CMDQ_LOG_SIZE(low) ((low) >> 4 & 15)
 #define MLX5_CMDQ_LOG_STRIDE(low) ((low) & 15)
+#define MLX5_CMDQ_ADDR_MASK 0xfffff000u
+#define MLX5_NIC_INTERFACE_MASK 0x700u /* of CMDQ_ADDR_LOW: 0 full driver */
+#define MLX5_NIC_DISABLED 0x100u
 #define MLX5_INITIALIZING_BIT (1u << 31)
 #define MLX5_HEALTH_RFR_BIT (1u << 31) /* what follows is for good: request for recovery */
 #define MLX5_HEALTH_SYNDROME(word) ((word) >> 16 & 255)

@@ -371,6 +371,7 @@ uint32_t host_mmio_read(const volatile void *a, unsigned bytes)
 	switch (at) {
 	case 0x0000: v = 0x0023001c; break;
 	case 0x0004: v = 5u << 16 | 0x7d0; break;
+	case 0x0010: v = fw.queue_high; break;
 	case 0x0014: v = fw.queue_low | 0x56; break;
 	case 0x01fc: v = (uint32_t)fw.initialising << 31; break;
 	case 0x0238: v = fw.rfr; break;
@@ -382,6 +383,19 @@ uint32_t host_mmio_read(const volatile void *a, unsigned bytes)
 	set32(word, fw.removed ? UINT32_MAX : v);
 	memcpy(&v, word, 4);
 	return v;
+}
+
+static void take_queue(uint32_t low)
+{
+	if (low & 0x700 && fw.clings)
+		return;
+	fw.queue_low = low;
+	if (low & 0x700) { /* all is forgotten */
+		memset(fw.due, 0, sizeof fw.due);
+		fw.state = FW_OFF;
+		fw.pages = fw.objects = 0;
+		fw.eq = 0;
+	}
 }
 
 void host_mmio_write(volatile void *a, unsigned bytes, uint32_t raw)
@@ -396,7 +410,7 @@ void host_mmio_write(volatile void *a, unsigned bytes, uint32_t raw)
 		return;
 	switch (at) {
 	case 0x0010: fw.queue_high = v; break;
-	case 0x0014: fw.queue_low = v; break;
+	case 0x0014: take_queue(v); break;
 	case 0x0018:
 		assert_int_equal(v & (v - 1), 0);
 		assert_true(fw.pci_command & 4);

@@ -66,6 +66,7 @@ extern struct fw {
 	uint32_t eq_armed;        /* the consumer index as it was last told */
 	/* what goes wrong */
 	bool removed, initialising;
+	bool clings;              /* to its driver: the interface cannot be disabled */
 	unsigned at;              /* the command with this number, counted from 1, ... */
 	enum fw_fault {
 		FW_NONE,

@@ -382,6 +382,23 @@ static void interrupts_asked_for_again(void **s)
 	assert_int_equal(q->cnt->irq_arms, 2);
 }
 
+/* A control core that comes up anew finds a device that runs, and nobody to stop it. */
+static void probe_of_a_running_device(void **s)
+{
+	(void)s;
+	up(2, ALL, STANDARD);
+	rig_receive(f, numbered(1, 60));
+	rig_run(100000);
+	memset(&port.nic.priv, 0, sizeof port.nic.priv);
+	assert_int_equal(port_probe(), E_OK);
+	assert_int_equal(port_start(2, ALL, STANDARD, 1000), E_OK);
+	port_attach();
+	while (!link_now().up)
+		rig_run(1000000);
+	rig_receive(f, numbered(2, 60));
+	assert_int_equal(rx_all(0), 1);
+}
+
 static void link_goes_down_and_up(void **s)
 {
 	(void)s;
@@ -440,6 +457,7 @@ static void slots(void **s)
 		cmocka_unit_test_teardown(empty_pool, teardown), \
 		cmocka_unit_test_teardown(interrupts, teardown), \
 		cmocka_unit_test_teardown(interrupts_asked_for_again, teardown), \
+		cmocka_unit_test_teardown(probe_of_a_running_device, teardown), \
 		cmocka_unit_test_teardown(link_goes_down_and_up, teardown), \
 		cmocka_unit_test_teardown(slots, teardown)
 

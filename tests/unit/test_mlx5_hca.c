@@ -113,6 +113,25 @@ static void queues_and_their_end(void **s)
 	}
 }
 
+/* What a driver before us has left is ended before memory is touched; if it cannot be, the device
+ * touches none either. */
+static void left_running(void **s)
+{
+	(void)s;
+	up(2);
+	size_t brk = fw.brk;
+	fw.clings = true;
+	assert_int_equal(fw_probe(), E_TIMEOUT);
+	assert_string_equal(fw.nic.error, "firmware does not let go of the driver before");
+	assert_int_equal(fw.brk, brk);
+	assert_false(fw.pci_command & 4);
+	fw.clings = false;
+	assert_int_equal(fw_probe(), E_OK);
+	assert_int_equal(fw_start(2, &shared), E_OK);
+	fw_stop();
+	fw_assert_clean();
+}
+
 static void without_vectors(void **s)
 {
 	(void)s;
@@ -510,6 +529,7 @@ int main(void)
 		cmocka_unit_test(probe_learns),
 		cmocka_unit_test(order_of_bring_up),
 		cmocka_unit_test(queues_and_their_end),
+		cmocka_unit_test(left_running),
 		cmocka_unit_test(without_vectors),
 		cmocka_unit_test(e_switch_manager),
 		cmocka_unit_test(not_for_us),
