@@ -5,16 +5,19 @@ import re
 import pytest
 from conftest import LEFT_ROUTER, RIGHT_HOST, eventually, pings, reaches, router_config
 
-pytestmark = pytest.mark.nics(["ixgbe"])
+both_cards = pytest.mark.parametrize("nic", ["ixgbe", "mlx5"])
 
 
-def test_pulled_out_under_traffic(lab):
-    """Surprise removal: said once, the link is gone, the other port still answers."""
+@pytest.mark.parametrize("nic,fault", [("ixgbe", "removed"), ("mlx5", "removed"),
+                                       ("mlx5", "health-stuck")])
+def test_gone_under_traffic(lab, nic, fault):
+    """Surprise removal, or a firmware that has died: said once, the link is gone, the other port
+    still answers."""
     pings(lab.left, RIGHT_HOST)
     with lab.flood(RIGHT_HOST):
         eventually(lambda: lab.router.counters()["forwarded"] > 1000, 20, "traffic")
-        lab.router.model("port 1 fault removed")
-        lab.router.expect(r"eth1: ixgbe: the device answers no more", 20)
+        lab.router.model("port 1 fault " + fault)
+        lab.router.expect(r"eth1: %s: the device answers no more" % nic, 20)
         assert "eth1 link gone" in lab.router.command("show interfaces")
         eventually(lambda: reaches(lab.left, LEFT_ROUTER), 10, "the living port answers")
     lab.router.poll()
@@ -23,6 +26,7 @@ def test_pulled_out_under_traffic(lab):
     pings(lab.left, LEFT_ROUTER)
 
 
+@both_cards
 def test_link_flaps_under_traffic(lab):
     """The cable comes and goes five times a second; afterwards all is well."""
     pings(lab.left, RIGHT_HOST)
@@ -37,47 +41,57 @@ def test_link_flaps_under_traffic(lab):
     pings(lab.left, RIGHT_HOST)
 
 
-@pytest.mark.parametrize("fault,reason", [
-    ("reset-stuck", r"reset"),
-    ("eeprom-checksum", r"EEPROM checksum"),
-    ("eeprom-stuck", r"EEPROM does not answer"),
-    ("no-dma-done", r"DMA"),
-    ("master-abort", r"answers no more"),
-], ids=lambda value: value if "-" in value else "")
-def test_card_that_cannot_be_used(make_router, fault, reason):
+@pytest.mark.parametrize("nic,fault,reason", [
+    ("ixgbe", "reset-stuck", "reset"),
+    ("ixgbe", "eeprom-checksum", "EEPROM checksum"),
+    ("ixgbe", "eeprom-stuck", "EEPROM does not answer"),
+    ("ixgbe", "no-dma-done", "DMA"),
+    ("ixgbe", "master-abort", "answers no more"),
+    ("mlx5", "initializing-stuck", "initialisation"),
+    ("mlx5", "command-timeout:1", "ENABLE_HCA(0x104)"),
+    ("mlx5", "command-status:5", "internal error(0x1)"),
+    ("mlx5", "command-delivery:7", "delivery status"),
+    ("mlx5", "master-abort", "answers no more"),
+])
+def test_card_that_cannot_be_used(make_router, nic, fault, reason):
     """It is named with its reason and left out; the other port is there, and the console."""
     router = make_router(None, "--nicsim-option", "0:fault=" + fault, wait=False)
     assert router.wait_ready(60)[0] == 1
     router.wait_prompt()
-    assert re.search(r"^pci 00:01\.0: ixgbe: .*%s.*, left out" % reason, router.text,
-                     re.MULTILINE), router.text
-    assert "device ixgbe" in router.command("show interfaces")
+    assert re.search(r"^pci 00:01\.0: %s: .*%s.*, left out" % (nic, re.escape(reason)),
+                     router.text, re.MULTILINE), router.text
+    assert "device " + nic in router.command("show interfaces")
     router.violations_expected = True  # what it writes to a card in reset
 
 
-@pytest.mark.parametrize("fault", ["rxdctl-stuck", "txdctl-stuck"])
-def test_card_that_does_not_start(make_lab, fault):
+@pytest.mark.parametrize("nic,fault", [("ixgbe", "rxdctl-stuck"), ("ixgbe", "txdctl-stuck"),
+                                       ("mlx5", "command-status:60"),
+                                       ("mlx5", "command-timeout:60")])
+def test_card_that_does_not_start(make_lab, nic, fault):
     """Its queues cannot be enabled: this port is not started, the other is."""
     lab = make_lab(router_config(), "--nicsim-option", "1:fault=" + fault, wait_for=["eth0"])
-    assert "eth1: ixgbe: " in lab.router.text and "this port is not started" in lab.router.text
+    assert "eth1: %s: " % nic in lab.router.text and "this port is not started" in lab.router.text
     pings(lab.left, LEFT_ROUTER)
     lab.router.violations_expected = True
 
 
-def test_transmit_stands_still(lab):
+@pytest.mark.parametrize("nic,fault", [("ixgbe", "head-stuck"), ("mlx5", "send-stuck")])
+def test_transmit_stands_still(lab, fault):
     """Reported once; what is for that port is dropped under its name, the other way is free."""
     pings(lab.left, RIGHT_HOST)
-    lab.router.model("port 1 fault head-stuck")
+    lab.router.model("port 1 fault " + fault)
     with lab.flood(RIGHT_HOST):
         lab.router.expect(r"eth1: the device has sent nothing for 2 s", 30)
         eventually(lambda: lab.router.counters()["drop_tx_full"] > 0, 10, "the ring is full")
     pings(lab.left, LEFT_ROUTER)
-    lab.router.model("port 1 clear head-stuck")
+    lab.router.model("port 1 clear " + fault)
     eventually(lambda: reaches(lab.left, RIGHT_HOST), 15, "traffic again")
 
 
-@pytest.mark.parametrize("fault", ["bad-length:50", "error-bits:50", "dd-garbage:50",
-                                   "writeback-lost:50", "writeback-delay:500"])
+@pytest.mark.parametrize("nic,fault", [
+    ("ixgbe", "bad-length:50"), ("ixgbe", "error-bits:50"), ("ixgbe", "dd-garbage:50"),
+    ("ixgbe", "writeback-lost:50"), ("ixgbe", "writeback-delay:500"), ("mlx5", "bad-length:50"),
+    ("mlx5", "completion-lost:50")])
 def test_receive_that_lies(lab, fault):
     """Wrong lengths, error bits, lost and late write-backs: counted, and traffic goes on."""
     pings(lab.left, RIGHT_HOST)
