@@ -300,6 +300,9 @@ uint32_t core_tx_features(void);
  */
 int core_slots_open(unsigned port, struct nic_slot *table);
 
+/* The longest frame that a slot may have, FCS not counted. */
+uint32_t core_slots_len_max(unsigned port);
+
 /* How many slots may be sent now, which may be fewer than are free (nic_ops.slots_free): to be
  * asked before each send. Sends what core_tx() has left for the port first. 0 also when its device
  * is gone. */

@@ -149,6 +149,12 @@ int core_slots_open(unsigned port, struct nic_slot *table)
 	return (int)s->count;
 }
 
+uint32_t core_slots_len_max(unsigned port)
+{
+	uint32_t most = data_queue(port)->slot_len_max;
+	return most ? most : UINT32_MAX;
+}
+
 unsigned core_slots_room(unsigned port)
 {
 	struct nic_queue *q = data_queue(port);

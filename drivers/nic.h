@@ -168,6 +168,7 @@ struct nic_queue {
 	                           * makes it less where the ring has fewer places */
 	/* by the driver */
 	bool broken; /* the device broke the protocol (rule 4) */
+	uint32_t slot_len_max; /* longest frame that a slot may have, FCS not counted; 0: any */
 	uint64_t priv[40];
 };
 

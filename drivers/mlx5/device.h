@@ -259,7 +259,9 @@ int mlx5_steering_start(struct nic *nic, const struct mlx5_pair *pair, unsigned 
 
 /* --- port.c --- */
 
-int mlx5_port_start(struct nic *nic, uint32_t frame_bytes);
+/* Opens the port for frames up to *frame_bytes, FCS not counted, or to what it can if that is less.
+ * Longer ones it neither takes, for which buffers have no room, nor sends. */
+int mlx5_port_start(struct nic *nic, uint32_t *frame_bytes);
 /* Learns address and inline mode. */
 int mlx5_vport_learn(struct nic *nic);
 /* As nic_ops: do not wait. */

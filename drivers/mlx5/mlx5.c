@@ -28,6 +28,7 @@ struct shared {
 	uint32_t buf_bytes;
 	uint32_t lkey;
 	uint32_t inline_bytes;
+	uint32_t frame_bytes; /* longest on this port, FCS not counted */
 	bool irq; /* enough MSI-X vectors to wake every core */
 	struct {
 		uint32_t sqn, rx_cqn, eqn;
@@ -170,7 +171,8 @@ static int start_device(struct nic *nic, const struct nic_config *config, struct
 	}
 	if (e == E_OK)
 		e = mlx5_steering_start(nic, pair, config->pairs);
-	return e == E_OK ? mlx5_port_start(nic, config->buf_bytes - BUF_DATA_OFFSET) : e;
+	s->frame_bytes = config->buf_bytes - BUF_DATA_OFFSET;
+	return e == E_OK ? mlx5_port_start(nic, &s->frame_bytes) : e;
 }
 
 static int start(struct nic *nic, const struct nic_config *config, struct nic_shared *shared)
@@ -226,6 +228,7 @@ static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned
 	p->tx.lkey = s->lkey;
 	p->tx.inline_bytes = s->inline_bytes;
 	p->irq = s->irq;
+	q->slot_len_max = s->frame_bytes;
 	p->eqn = s->pair[pair].eqn;
 	p->cqn = s->pair[pair].rx_cqn;
 	p->eq = eq;

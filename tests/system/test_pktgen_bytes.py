@@ -122,6 +122,15 @@ def test_every_byte(make_router, tmp_path):
             assert stream["sent"] == FRAMES
 
 
+@pytest.mark.parametrize("nic", ["mlx5"])
+def test_card_that_sends_no_long_frames(make_router, tmp_path):
+    streams = [(UDP + " size 2104", None), (UDP + " size 64/2105", None)]
+    machine = generator(make_router, tmp_path, script(streams, "300pps", FRAMES), CONFIG,
+                        ports=("wire:sink", "wire:sink"))
+    said = start(machine)
+    assert "stream s1: its card sends no frames of this length: give its interface a larger mtu" in said
+
+
 @pytest.mark.parametrize("nic", ["ixgbe"])
 def test_sixteen_ports(make_router, tmp_path):
     """Three cores, and each frame of sixteen streams is looked at by nicsim: none lost, none twice,

@@ -441,6 +441,13 @@ static void slots(void **s)
 	}
 	rig_run(1000000);
 	assert_int_equal(mlx5_ops.slots_free(q), NIC_SLOTS_MAX);
+	slot[0] = (struct nic_slot){mem + 32, q->slot_len_max};
+	assert_int_equal(q->slot_len_max, STANDARD - BUF_DATA_OFFSET);
+	mlx5_ops.slots_put(q, 20000 % NIC_SLOTS_MAX, slot, 1);
+	mlx5_ops.slots_send(q, 1, slot[0].len);
+	rig_run(1000000);
+	assert_true(rig_sent(&(struct rig_frame){0}));
+	assert_int_equal(mlx5_ops.slots_free(q), NIC_SLOTS_MAX);
 }
 
 #define TESTS \

@@ -159,6 +159,9 @@ static void begin(unsigned size, unsigned keeps, bool coarse)
 		prepare(i);
 	}
 	assert_int_equal(core_slots_open(PORT, w.table), (int)size);
+	assert_int_equal(core_slots_len_max(PORT), UINT32_MAX);
+	w.q.slot_len_max = 2000;
+	assert_int_equal(core_slots_len_max(PORT), 2000);
 }
 
 static void make_own(unsigned n)

@@ -309,6 +309,8 @@ static bool look(bool *acted, unsigned *states)
 		[RUN_WHY_NOT] = "no reason",
 		[RUN_WHY_FRAMES] = "its frames cannot be made",
 		[RUN_WHY_MEMORY] = "there is not enough memory for its frames",
+		[RUN_WHY_LENGTH] = "its card sends no frames of this length: give its interface a "
+		                   "larger mtu",
 		[RUN_WHY_SLOTS] = "its port cannot send prepared frames",
 		[RUN_WHY_BUSY] = "other frames of ours have been in its port's ring for 3 s, and the "
 		                 "device takes none: start it again when it does",

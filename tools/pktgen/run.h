@@ -71,6 +71,7 @@ enum run_why {
 	RUN_WHY_NOT,
 	RUN_WHY_FRAMES, /* frames_init refused the stream: the order is wrong */
 	RUN_WHY_MEMORY, /* no room for its frames */
+	RUN_WHY_LENGTH, /* its frames are longer than its port sends */
 	RUN_WHY_SLOTS,  /* the port's driver cannot send prepared frames */
 	RUN_WHY_BUSY,   /* its ring is not empty, or the port stands still */
 };

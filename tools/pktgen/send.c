@@ -171,6 +171,12 @@ static enum run_why make_flow(struct flow *f, const struct plan_stream *s, unsig
 	return RUN_WHY_NOT;
 }
 
+static bool is_too_long(const struct flow *f, unsigned port)
+{
+	uint32_t longest = f->trace ? f->trace->len_max : frames_len_max(&f->frames);
+	return longest > core_slots_len_max(port);
+}
+
 static enum run_why add_flow(unsigned stream, unsigned sender)
 {
 	const struct plan_stream *s = &order->plan.stream[stream];
@@ -187,6 +193,8 @@ static enum run_why add_flow(unsigned stream, unsigned sender)
 	enum run_why why = open_outlet(o, s->port);
 	if (why == RUN_WHY_NOT && !f->trace)
 		why = make_flow(f, s, sender, o->slots);
+	if (why == RUN_WHY_NOT && is_too_long(f, s->port))
+		why = RUN_WHY_LENGTH;
 	if (why != RUN_WHY_NOT)
 		return why;
 	if (o->flows == 0)
