@@ -12,8 +12,8 @@ import time
 import promtool
 import pytest
 from browser import Browser
-from conftest import (LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, RIGHT_ROUTER, ROOT, eventually, pings,
-                      router_config)
+from conftest import (LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, RIGHT_ROUTER, ROOT, eventually, options,
+                      pings, router_config)
 from family import LEFT_ROUTER6, RIGHT6, make_lab6  # noqa: F401
 from launcher.errors import LauncherError
 
@@ -61,6 +61,7 @@ def read_all(client):
         data += piece
 
 
+@pytest.mark.parametrize("nic", options.NICS)
 def test_curl(web):
     """Every page, from both sides; HEAD, 404, 405, and keep-alive."""
     assert curl(web.left, BASE + "/healthz") == (200, "ok\n")

@@ -6,7 +6,7 @@ import socket
 import struct
 
 import pytest
-from conftest import netlab
+from conftest import netlab, options
 from generator import generator, report, start
 from stamped import IMIX, IP4, IP6, frame, random_of
 
@@ -109,12 +109,14 @@ def check_stream(taps, port, expected, senders):
     assert numbers == [FRAMES // senders] * senders
 
 
-@pytest.mark.parametrize("nic", ["virtio", "ixgbe"])
-def test_every_byte(make_router, tmp_path):
-    """Eight ports of two cores, a kind of stream each; the host looks at each frame."""
+@pytest.mark.parametrize("nic", options.NICS)
+def test_every_byte(make_router, tmp_path, nic):
+    """Eight ports of two cores, a kind of stream each; the host looks at each frame. A ConnectX wants
+    to be told that there are long ones."""
+    mtu = "interface eth0\n mtu 9198\n" if nic == "mlx5" else ""
     with contextlib.closing(Taps(len(STREAMS), 2)) as taps:
-        machine = generator(make_router, tmp_path, script(STREAMS, "300pps", FRAMES), CONFIG,
-                            ports=taps.ports, cpus=3)
+        machine = generator(make_router, tmp_path, script(STREAMS, "300pps", FRAMES), CONFIG + mtu,
+                            ports=taps.ports, cpus=3, memory="512M")
         start(machine)
         for port, (_, expected) in enumerate(STREAMS):
             check_stream(taps, port, expected, 2)
@@ -131,7 +133,7 @@ def test_card_that_sends_no_long_frames(make_router, tmp_path):
     assert "stream s1: its card sends no frames of this length: give its interface a larger mtu" in said
 
 
-@pytest.mark.parametrize("nic", ["ixgbe"])
+@pytest.mark.parametrize("nic", options.NIC_MODELS)
 def test_sixteen_ports(make_router, tmp_path):
     """Three cores, and each frame of sixteen streams is looked at by nicsim: none lost, none twice,
     none out of order, all whole, sizes as the script has them."""

@@ -58,7 +58,8 @@ def write_pcapng(path, sent):
 
 
 @pytest.mark.parametrize("nic, write, rate, seconds", [
-    ("virtio", write_pcap, "", .2 / 400), ("ixgbe", write_pcapng, " rate 5kpps\n", 1 / 5000)])
+    ("virtio", write_pcap, "", .2 / 400), ("ixgbe", write_pcapng, " rate 5kpps\n", 1 / 5000),
+    ("mlx5", write_pcap, "", .2 / 400)])
 def test_what_was_captured_arrives(make_router, receive, tmp_path, write, rate, seconds):
     """Three rounds, at the file's times and at a rate. No frame goes too early; how late they go is
     reported."""

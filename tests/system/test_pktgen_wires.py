@@ -4,7 +4,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import ACCEL, IMAGE, LEFT_HOST, LEFT_ROUTER, QEMU, router_config
+from conftest import ACCEL, IMAGE, LEFT_HOST, LEFT_ROUTER, QEMU, options, router_config
 from figures import Tests, check_stream
 from generator import begin, end, generator, paused, report, start
 from launcher.guest import LAUNCHER, PYTHON
@@ -40,7 +40,7 @@ EXACT = [
 ]
 
 
-@pytest.mark.parametrize("nic", ["ixgbe"])
+@pytest.mark.parametrize("nic", options.NIC_MODELS)
 def test_exactly_what_the_cable_did(make_router, tmp_path):
     """Every frame that a cable has lost, damaged, doubled or put behind others is found, none is
     invented, whether the cable does it to frames of a list or at random."""
