@@ -221,6 +221,7 @@ static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned
 	mlx5_tx_init(&p->tx, mem, MLX5_RING_LOG_SIZE);
 	p->uar = (volatile uint8_t *)(uintptr_t)s->uar;
 	p->rx.port = q->port;
+	p->rx.most = q->rx_buffers = u32_min(q->rx_buffers, p->rx.most);
 	p->rx.csum_mask = shared->features & NIC_RX_CSUM ? MLX5_CQE_H_OK : 0;
 	p->rx.vlan_mask = shared->features & NIC_VLAN ? MLX5_CQE_H_VLAN : 0;
 	p->tx.doorbell = p->uar + MLX5_UAR_SQ_DOORBELL;

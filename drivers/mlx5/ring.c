@@ -57,6 +57,7 @@ void mlx5_rx_init(struct mlx5_rx *r, void *mem, unsigned log_size, const struct 
 		.owner = (uint32_t *)(void *)(base + l.rx_owner),
 		.dbr = base + l.rq_dbr,
 		.mask = (1u << log_size) - 1,
+		.most = 1u << log_size,
 		.room = buf_room(pool),
 	};
 	for (uint32_t i = 0; i <= r->mask; i++) {
@@ -80,7 +81,7 @@ void mlx5_tx_init(struct mlx5_tx *r, void *mem, unsigned log_size)
 
 /* --- refill --- */
 
-/* Gives buffers to all WQEs without one, as far as the pool goes. */
+/* Gives buffers to the `places` WQEs that are to have one, as far as the pool goes. */
 static inline void give_all(struct mlx5_rx *r, struct bufpool *pool, uint32_t places)
 {
 	uint32_t n = places < pool->free ? places : pool->free, tail = r->tail, mask = r->mask;
@@ -103,9 +104,8 @@ static inline void give_all(struct mlx5_rx *r, struct bufpool *pool, uint32_t pl
 static inline void refill(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt,
                           uint32_t moved)
 {
-	uint32_t places = r->head + r->mask + 1 - r->tail, had = r->tail;
-	uint32_t bulk = MLX5_RX_BULK <= r->mask / 4 ? MLX5_RX_BULK : r->mask / 4 + 1;
-	if (likely(places < bulk))
+	uint32_t places = r->head + r->most - r->tail, had = r->tail;
+	if (likely(places < u32_min(MLX5_RX_BULK, r->most / 4)))
 		return;
 	if (unlikely(pool->free < places && moved))
 		cnt->rx_no_buffer++;

@@ -70,6 +70,7 @@ struct mlx5_rx {
 	uint32_t mask;
 	uint32_t head;      /* next that a CQE tells of */
 	uint32_t tail;      /* next to be given a buffer */
+	uint32_t most;      /* WQEs that are to have one */
 	uint32_t cq_head;
 	uint32_t room;      /* bytes of a buffer */
 	uint64_t csum_mask; /* bits of the CQE's headers that have to be MLX5_CQE_H_OK for
@@ -103,12 +104,12 @@ struct mlx5_layout {
 struct mlx5_layout mlx5_layout(unsigned log_size);
 
 /* Queues of 2^log_size WQEs or WQEBBs in zeroed memory. The caller then sets what is not memory:
- * rx: csum_mask, vlan_mask, port; tx: doorbell, sqn_word, lkey, inline_bytes. */
+ * rx: csum_mask, vlan_mask, port, most if not all; tx: doorbell, sqn_word, lkey, inline_bytes. */
 void mlx5_rx_init(struct mlx5_rx *r, void *mem, unsigned log_size, const struct bufpool *pool,
                   uint32_t lkey);
 void mlx5_tx_init(struct mlx5_tx *r, void *mem, unsigned log_size);
 
-/* Gives every WQE a buffer, or as many as the pool has, and tells the device. */
+/* Gives buffers to as many WQEs as shall have one, or as the pool has, and tells the device. */
 void mlx5_rx_fill(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt);
 
 /* As nic_ops.rx_burst. A device that lies, or whose queue is in error state, sets *broken. */

@@ -137,7 +137,8 @@ void port_attach(void)
 	for (unsigned i = 0; i < port.pairs; i++) {
 		struct port_pair *p = &port.pair[i];
 		p->q = (struct nic_queue){
-			.ops = &mlx5_ops, .pool = &p->pool, .cnt = &p->cnt, .port = 5};
+			.ops = &mlx5_ops, .pool = &p->pool, .cnt = &p->cnt, .port = 5,
+			.rx_buffers = UINT32_MAX};
 		assert_int_equal(mlx5_ops.attach(&p->q, &port.shared, i, p->mem), E_OK);
 	}
 }

@@ -189,6 +189,12 @@ void device_report(void)
 
 void start(unsigned log_size, unsigned buffers, uint32_t stride, uint32_t inline_bytes)
 {
+	start_sharing(log_size, buffers, stride, inline_bytes, 1u << log_size);
+}
+
+void start_sharing(unsigned log_size, unsigned buffers, uint32_t stride, uint32_t inline_bytes,
+                   uint32_t most)
+{
 	uint8_t *memory = (uint8_t *)(uintptr_t)MEMORY_WINDOW;
 	assert_true(buffers <= BUFS_MAX);
 	guest_open();
@@ -221,6 +227,7 @@ void start(unsigned log_size, unsigned buffers, uint32_t stride, uint32_t inline
 	w.tx.lkey = LKEY;
 	w.tx.inline_bytes = inline_bytes;
 	w.rx.port = 3;
+	w.rx.most = most;
 	mlx5_rx_fill(&w.rx, &w.pool, &w.cnt);
 }
 

@@ -47,6 +47,10 @@ extern struct world {
 /* Zeroed queues of 2^log_size, a fresh pool, first fill. */
 void start(unsigned log_size, unsigned buffers, uint32_t stride, uint32_t inline_bytes);
 
+/* The same, with `most` buffers in the RQ. */
+void start_sharing(unsigned log_size, unsigned buffers, uint32_t stride, uint32_t inline_bytes,
+                   uint32_t most);
+
 /* WQEs the device may fill. */
 unsigned device_room(void);
 /* Where the next frame goes; fails the test when there is no WQE. */

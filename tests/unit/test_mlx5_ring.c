@@ -77,6 +77,24 @@ static void rx_random(void **s)
 	}
 }
 
+/* However many RQs a core's pool feeds, half of it is left; and each goes round. */
+static void rx_takes_its_share(void **s)
+{
+	(void)s;
+	for (unsigned ports = 1; ports <= 6; ports++) {
+		uint32_t most = nic_rx_share(100, ports);
+		start_sharing(ROUND, 100, BUF_STRIDE_STANDARD, 0, most);
+		assert_int_equal(w.pool.free, 100 - most);
+		for (uint32_t seq = 0; seq < 500; seq++) {
+			device_receive(seq);
+			assert_int_equal(rx(256), 1);
+			assert_in_range(device_room(), most - most / 4, most);
+			let_go();
+			assert_true(w.pool.free >= 100 - most);
+		}
+	}
+}
+
 /* The pool is empty for a while: the ring shrinks, says so, and grows again. */
 static void rx_pool_runs_dry_and_recovers(void **s)
 {
@@ -545,6 +563,7 @@ int main(void)
 		cmocka_unit_test_teardown(layout, teardown),
 		cmocka_unit_test_teardown(rx_in_order, teardown),
 		cmocka_unit_test_teardown(rx_random, teardown),
+		cmocka_unit_test_teardown(rx_takes_its_share, teardown),
 		cmocka_unit_test_teardown(rx_pool_runs_dry_and_recovers, teardown),
 		cmocka_unit_test_teardown(rx_checksum_flags, teardown),
 		cmocka_unit_test_teardown(rx_vlan, teardown),
