@@ -64,6 +64,8 @@ static void show_port_counters(struct shell *sh, unsigned port)
 		{"rx_bad_desc", offsetof(struct nic_counters, rx_bad_desc), false},
 		{"tx_bad_desc", offsetof(struct nic_counters, tx_bad_desc), false},
 		{"rx_oversize", offsetof(struct nic_counters, rx_oversize), false},
+		{"rx_queue_errors", offsetof(struct nic_counters, rx_queue_errors), false},
+		{"tx_queue_errors", offsetof(struct nic_counters, tx_queue_errors), false},
 		{"mmio_reads", offsetof(struct nic_counters, mmio_reads), true},
 		{"mmio_writes", offsetof(struct nic_counters, mmio_writes), true},
 		{"irq_arms", offsetof(struct nic_counters, irq_arms), true},

@@ -56,7 +56,7 @@ static struct stall {
 	uint64_t tx_pkts;   /* taken until then */
 	bool reported;
 } stalls[NIC_PORTS_MAX];
-static bool silent[NIC_PORTS_MAX]; /* why the queue is broken has been said */
+static bool silent[NIC_PORTS_MAX]; /* that the queue stays broken has been said */
 static void *memory;      /* the application's, in the arena */
 static size_t memory_bytes;
 static uint64_t (*timer)(void); /* the application's, while it polls; NULL: none */
@@ -348,11 +348,18 @@ bool core_arena_has(unsigned core, const void *at, uint64_t bytes)
 	return offset <= m->arena_bytes && bytes <= m->arena_bytes - offset;
 }
 
-/* Whichever call of the driver found out: the next turn says so, once. */
-COLD static void report_broken(unsigned port)
+/* Whichever call of the driver found out: in the next turns the driver mends the queue, its two
+ * halves together, or it is said, once, that it cannot. */
+COLD static void tend_broken(unsigned port)
 {
+	struct nic_queue *q = &queues[port];
 	if (silent[port])
 		return;
+	if (q->ops->mend && q->ops->mend(q)) {
+		if (q->broken)
+			core_wake(0);
+		return;
+	}
 	silent[port] = true;
 	core_log("core %u: eth%u: the device broke the protocol; its queue is stopped", self.id, port);
 }
@@ -414,7 +421,7 @@ bool data_turn(void)
 	for (unsigned port = 0; port < attached; port++) {
 		struct nic_queue *q = &queues[port];
 		if (unlikely(q->broken)) {
-			report_broken(port);
+			tend_broken(port);
 			continue;
 		}
 		if (is_paused(port))
@@ -473,8 +480,10 @@ bool data_arm(void)
 	bool waiting = shared_load(&snapshot_header()->epoch) != epoch;
 	for (unsigned p = 0; p < attached; p++) {
 		struct nic_queue *q = &queues[p];
-		if (q->broken)
+		if (q->broken) {
+			waiting |= !silent[p]; /* it may be mended */
 			continue;
+		}
 		q->ops->tx_burst(q, NULL, 0); /* nobody tells us when frames were sent: reclaim now */
 		waiting |= q->broken;
 		if (!q->broken && !is_paused(p)) /* what waits there is to wait */

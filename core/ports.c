@@ -226,7 +226,8 @@ static int start_port(unsigned p)
 		unsigned c = data_core(d);
 		if (s->pair_of[d] != NO_PAIR)
 			mem[s->pair_of[d]] = (struct nic_ring_mem){
-				(void *)(uintptr_t)outbox_of(c)->ring_mem[p], s->ring_bytes[p], c};
+				(void *)(uintptr_t)outbox_of(c)->ring_mem[p], s->ring_bytes[p], c,
+				&outbox_of(c)->nic[p]};
 	}
 	struct nic_config config = {.pairs = s->pairs,
 	                            .features = nics[p].features & ~(uint32_t)NIC_VLAN,

@@ -21,6 +21,7 @@
  *   attach        data     by each core that polls a pair
  *   rx_burst, tx_burst, rx_interrupt
  *                 data     until the core lets go of the pair, of which no call tells
+ *   mend          data     of a broken queue, in place of the others
  *   slots_open    data     after attach: from its success on slots_put, slot_stamp, slots_free and
  *                          slots_send take the place of tx_burst
  *   link          control  between start and stop: at once, and every 100 ms while it is awake
@@ -44,9 +45,9 @@
  *    pkt_meta and the frame, and those behind it (in a chain to BUF_FRAGS_OFFSET), are for the
  *    driver to write, while it has the packet. dma_addr() is what the device is told.
  * 4. What the device writes is a lie until checked. Bad frames are counted and dropped; a device
- *    after which a queue cannot go on sets q->broken: nothing is called of that queue any more
- *    until attach, and the runtime says so on the console. Nothing here logs or asserts for a
- *    device.
+ *    after which a queue cannot go on sets q->broken: nothing but mend is called of that queue any
+ *    more until attach, and when that does not help the runtime says so on the console. Nothing
+ *    here logs or asserts for a device.
  *
  * To add a NIC: fill in one `struct nic_ops`, add it to nic_drivers[] in drivers/nic.c; the first
  * whose match says so has the device. The smallest driver is drivers/null/, the smallest of a
@@ -109,14 +110,18 @@ struct nic_counters {
 	uint64_t rx_bad_desc;   /* device returned a descriptor that breaks the rules, or lost one */
 	uint64_t tx_bad_desc;
 	uint64_t rx_oversize;   /* frame spread over several buffers: dropped */
+	uint64_t rx_queue_errors; /* times the device has put the queue into its error state: frames */
+	uint64_t tx_queue_errors; /* that it had then are lost (nic_ops.mend) */
 	uint64_t mmio_reads;    /* device registers read by this queue: 0 by invariant 4 */
 	uint64_t mmio_writes;   /* doorbells and tails written, also to ask for an interrupt */
 	uint64_t irq_arms;      /* times interrupts were asked for before sleeping */
 };
 
 /*
- * What the control core publishes of a started port; read-only for data cores, and not changed
- * while one has a queue. All but `driver` is zero when start is called, and start's to fill.
+ * What the control core publishes of a started port; read-only for data cores. The runtime does
+ * not change it while one has a queue, nor move it; the driver does only to tell queue halves what
+ * became of their queue (nic_ops.mend). All but `driver` is zero when start is called, and start's
+ * to fill.
  */
 struct nic_shared {
 	uint8_t driver;      /* index into nic_drivers[]; the runtime's */
@@ -223,6 +228,7 @@ struct nic_ring_mem {
 	void *mem; /* page aligned, zeroed by that core */
 	size_t bytes; /* ring_bytes or more */
 	unsigned core; /* whose sleep the pair's MSI-X vector shall end: pci_msix_route */
+	const struct nic_counters *cnt; /* that core's of this port, until stop: to be looked at */
 };
 
 /* What a port is to be started with; valid during the call. */
@@ -298,6 +304,14 @@ struct nic_ops {
 	 * it any more, which pkt_meta.refs tells. The driver leaves fragments alone.
 	 */
 	unsigned (*tx_burst)(struct nic_queue *q, const struct pkt *v, unsigned n);
+
+	/*
+	 * The queue is broken: what the device half has to do about it is done in `link`, which is
+	 * called more often meanwhile, as it learns from the counters. True: it is well again, all
+	 * buffers have their owners, and q->broken is false; or it is not so far, and the call comes
+	 * again in the next turn. False: it stays broken until attach. NULL: they all do.
+	 */
+	bool (*mend)(struct nic_queue *q);
 
 	/*
 	 * The core is about to sleep (arm = true) and wants an interrupt at the next received

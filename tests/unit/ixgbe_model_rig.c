@@ -130,7 +130,7 @@ int port_start(unsigned pairs, uint32_t features, uint32_t stride, unsigned buff
 		p->mem = rig_mem(rig_alloc(bytes, 4096), bytes);
 		memset(p->mem, 0, bytes);
 		bufpool_init(&p->pool, rig_mem(rig_alloc(n, 64), n), p->stack, buffers, stride);
-		mem[i] = (struct nic_ring_mem){p->mem, bytes, 1 + i};
+		mem[i] = (struct nic_ring_mem){p->mem, bytes, 1 + i, &p->cnt};
 	}
 	struct nic_config config = {pairs, features, stride, mem};
 	return ixgbe_ops.start(&port.nic, &config, &port.shared);

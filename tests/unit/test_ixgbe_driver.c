@@ -216,7 +216,7 @@ static void start_refuses_nonsense(void **s)
 	struct nic_ring_mem mem[17];
 	size_t bytes = ixgbe_ops.ring_bytes(&port.nic);
 	for (unsigned i = 0; i < 17; i++)
-		mem[i] = (struct nic_ring_mem){rig.memory + RIG_NOTHING, bytes, 0};
+		mem[i] = (struct nic_ring_mem){rig.memory + RIG_NOTHING, bytes, 0, NULL};
 	const struct nic_config bad[] = {
 		{0, ALL, STANDARD, mem},
 		{17, ALL, STANDARD, mem},
@@ -228,7 +228,7 @@ static void start_refuses_nonsense(void **s)
 	mem[0].bytes--;
 	struct nic_config config = {1, ALL, STANDARD, mem};
 	assert_int_equal(ixgbe_ops.start(&port.nic, &config, &port.shared), E_INVAL);
-	mem[0] = (struct nic_ring_mem){rig.memory + RIG_NOTHING + 64, bytes, 0};
+	mem[0] = (struct nic_ring_mem){rig.memory + RIG_NOTHING + 64, bytes, 0, NULL};
 	assert_int_equal(ixgbe_ops.start(&port.nic, &config, &port.shared), E_INVAL);
 	assert_int_equal(port.traced, before);
 	/* A pool of other buffers than the device was told of. */

@@ -190,7 +190,7 @@ static int start(unsigned pairs)
 	struct nic_ring_mem mem[PAIRS];
 	assert_in_range(virtio_net_ops.ring_bytes(&nic), 1, RING);
 	for (unsigned i = 0; i < pairs; i++)
-		mem[i] = (struct nic_ring_mem){ring_of(i), RING, 10 + i};
+		mem[i] = (struct nic_ring_mem){ring_of(i), RING, 10 + i, &cnt};
 	return virtio_net_ops.start(
 		&nic, &(struct nic_config){pairs, nic.features, BUF_STRIDE_STANDARD, mem}, &shared);
 }
