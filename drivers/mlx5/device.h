@@ -1,7 +1,8 @@
 /*
  * What the files of the device half share: its state, registers (device.c), commands (cmd.c) and
  * their trace (trace.c), the firmware's pages (pages.c), events (events.c), bring-up and teardown
- * (hca.c), queues (queues.c), what leads frames to them (steering.c), port and link (port.c).
+ * (hca.c), queues (queues.c) and their errors (mend.c), what leads frames to them (steering.c),
+ * port and link (port.c).
  *
  * The device is a firmware that is asked by commands. A command lies in a slot: an entry of the
  * command queue, with input and output, which go on in mailbox blocks when they are longer than 16
@@ -10,8 +11,8 @@
  *   MLX5_SLOT_MAIN        what start and stop do, one after the other; waited for
  *   MLX5_SLOT_PAGES       pages that the firmware wants or gives back, also amid a main command
  *                         that cannot end before it has them
- *   MLX5_SLOT_BACKGROUND  link and counters: asked in one call of nic_ops.link, looked at in the
- *                         next
+ *   MLX5_SLOT_BACKGROUND  link, counters, queues in error state: asked in one call of
+ *                         nic_ops.link, looked at in the next
  *
  * Functions that return int return E_OK or a negative enum error with nic->error set. All may wait
  * unless it says otherwise, and all waits end: after a deadline with E_TIMEOUT, or with E_DEVICE
@@ -92,6 +93,20 @@ struct mlx5_caps {
 	bool driver_version;
 };
 
+enum mlx5_queue { MLX5_QUEUE_RECEIVE, MLX5_QUEUE_SEND, MLX5_QUEUES };
+
+/* What became of a pair's queues: in nic_shared.priv, for its data core to see. */
+struct mlx5_fate {
+	uint16_t mended[MLX5_QUEUES]; /* errors, by the queue's counter, after which it is in RDY */
+	bool hopeless;                /* one of them will not be */
+};
+
+struct mlx5_pair {
+	uint32_t sqn, rqn, rx_cqn, tx_cqn, eqn; /* eqn 0: none of its own */
+	const struct nic_counters *cnt; /* the data core's */
+	struct mlx5_fate *fate;
+};
+
 #define MLX5_EQ_LOG_SIZE 6 /* 64 events: one page */
 #define MLX5_ERROR_BYTES 160
 
@@ -106,6 +121,7 @@ struct mlx5_memory {
 	struct mlx5_slot slot[MLX5_SLOTS];
 	struct mlx5_pages pages;
 	struct mlx5_object object[MLX5_OBJECTS_MAX];
+	struct mlx5_pair pair[NIC_PAIRS_MAX];
 	char error[MLX5_ERROR_BYTES];
 };
 _Static_assert(offsetof(struct mlx5_memory, eq) % MLX5_PAGE_BYTES == 0 &&
@@ -133,6 +149,10 @@ struct mlx5_device {
 	bool has_eq;
 	bool dead;           /* invariant 1 */
 	bool unwinding;      /* nic->error stays what it is: why it came to this */
+	struct {             /* the queue that is being mended (mend.c) */
+		uint8_t step, pair, queue;
+		uint16_t errors; /* that were counted when it began */
+	} mend;
 	/* port.c */
 	uint8_t query;       /* the last question */
 	bool port_changed;   /* since it was asked for the link */
@@ -244,14 +264,25 @@ void mlx5_destroy_all(struct nic *nic);
 
 /* --- queues.c --- */
 
-struct mlx5_pair {
-	uint32_t sqn, rqn, rx_cqn, tx_cqn, eqn; /* eqn 0: none of its own */
-};
-
 /* UAR page, domains, key, counters: what the queues share. */
 int mlx5_shared_start(struct nic *nic);
 int mlx5_pair_start(struct nic *nic, const struct nic_config *config, unsigned i, bool irq,
                     struct mlx5_pair *pair);
+
+/* Begins the command that takes a queue from one state to another. */
+void mlx5_modify_begin(struct nic *nic, enum mlx5_slot_name slot, const struct mlx5_pair *pair,
+                       enum mlx5_queue queue, uint32_t from, uint32_t to);
+
+/* --- mend.c --- */
+
+/* The pairs are there. Errors of before are none of theirs. */
+void mlx5_mend_start(struct nic *nic);
+/* Posts a background command if a queue is in error state; true: it has. */
+bool mlx5_mend_turn(struct nic *nic);
+/* The background command has ended so; false: it was none of mlx5_mend_turn's. */
+bool mlx5_mend_answered(struct nic *nic, int error);
+/* No queue is mended any more. */
+void mlx5_mend_end(struct nic *nic);
 
 /* --- steering.c --- */
 

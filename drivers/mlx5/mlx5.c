@@ -3,9 +3,8 @@
  * port set to Ethernet.
  *
  * Left out: virtual functions, CQE compression and multi-packet WQEs, UDP segmentation (the device
- * does not put each datagram's length in), limits of rate, a queue in error state brought back by
- * itself (it is broken until the ports start anew), and a firmware that has stopped answering
- * brought back to life (until the next power-on).
+ * does not put each datagram's length in), limits of rate, the card's clock (time stamps), and a
+ * firmware that has stopped answering brought back to life (until the next power-on).
  */
 #include "drivers/mlx5/mlx5.h"
 
@@ -31,7 +30,9 @@ struct shared {
 	uint32_t frame_bytes; /* longest on this port, FCS not counted */
 	bool irq; /* enough MSI-X vectors to wake every core */
 	struct {
-		uint32_t sqn, rx_cqn, eqn;
+		uint32_t sqn, rx_cqn;
+		uint16_t eqn; /* of 8 bits */
+		struct mlx5_fate fate;
 	} pair[NIC_PAIRS_MAX];
 };
 _Static_assert(sizeof(struct shared) <= sizeof(((struct nic_shared *)0)->priv), "fits");
@@ -42,6 +43,7 @@ struct pair {
 	struct mlx5_tx tx;
 	volatile uint8_t *uar;
 	const uint8_t *eq;
+	const struct mlx5_fate *fate;
 	uint32_t eqn, cqn;
 	uint32_t eq_index; /* events taken: also how often the CQ has fired */
 	bool armed;        /* since the last of them */
@@ -155,7 +157,7 @@ static int route_vectors(struct nic *nic, const struct nic_config *config)
 
 static int start_device(struct nic *nic, const struct nic_config *config, struct shared *s)
 {
-	struct mlx5_pair pair[NIC_PAIRS_MAX];
+	struct mlx5_pair *pair = mlx5_device(nic)->memory->pair;
 	int e = mlx5_hca_up(nic);
 	if (e == E_OK)
 		e = mlx5_vport_learn(nic);
@@ -164,10 +166,11 @@ static int start_device(struct nic *nic, const struct nic_config *config, struct
 	if (e == E_OK)
 		e = mlx5_shared_start(nic);
 	for (unsigned q = 0; q < config->pairs && e == E_OK; q++) {
+		pair[q] = (struct mlx5_pair){.cnt = config->mem[q].cnt, .fate = &s->pair[q].fate};
 		e = mlx5_pair_start(nic, config, q, s->irq, &pair[q]);
 		s->pair[q].sqn = pair[q].sqn;
 		s->pair[q].rx_cqn = pair[q].rx_cqn;
-		s->pair[q].eqn = pair[q].eqn;
+		s->pair[q].eqn = (uint16_t)pair[q].eqn;
 	}
 	if (e == E_OK)
 		e = mlx5_steering_start(nic, pair, config->pairs);
@@ -192,6 +195,7 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 		return e;
 	}
 	d->pairs = config->pairs;
+	mlx5_mend_start(nic);
 	s->uar = (uint64_t)(uintptr_t)d->regs + (uint64_t)d->uar * MLX5_UAR_BYTES;
 	s->buf_bytes = config->buf_bytes;
 	s->lkey = d->lkey;
@@ -228,6 +232,7 @@ static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned
 	p->tx.sqn_word = s->pair[pair].sqn << MLX5_WQE_SQN_SHIFT;
 	p->tx.lkey = s->lkey;
 	p->tx.inline_bytes = s->inline_bytes;
+	p->fate = &s->pair[pair].fate;
 	p->irq = s->irq;
 	q->slot_len_max = s->frame_bytes;
 	p->eqn = s->pair[pair].eqn;
@@ -247,6 +252,24 @@ static unsigned rx_burst(struct nic_queue *q, struct pkt *v, unsigned max)
 static unsigned tx_burst(struct nic_queue *q, const struct pkt *v, unsigned n)
 {
 	return mlx5_tx_burst(&pair_of(q)->tx, q->pool, q->cnt, v, n, &q->broken);
+}
+
+static bool is_mended(const struct pair *p, enum mlx5_queue queue, uint64_t errors)
+{
+	return __atomic_load_n(&p->fate->mended[queue], __ATOMIC_ACQUIRE) == (uint16_t)errors;
+}
+
+static bool mend(struct nic_queue *q)
+{
+	struct pair *p = pair_of(q);
+	if (!p->rx.failed && !p->tx.failed)
+		return false; /* it has lied */
+	if (p->rx.failed && is_mended(p, MLX5_QUEUE_RECEIVE, q->cnt->rx_queue_errors))
+		mlx5_rx_restart(&p->rx, q->pool, q->cnt);
+	if (p->tx.failed && is_mended(p, MLX5_QUEUE_SEND, q->cnt->tx_queue_errors))
+		mlx5_tx_restart(&p->tx, q->pool, q->cnt);
+	q->broken = p->rx.failed || p->tx.failed;
+	return !q->broken || !__atomic_load_n(&p->fate->hopeless, __ATOMIC_ACQUIRE);
 }
 
 static unsigned slots_open(struct nic_queue *q)
@@ -334,6 +357,7 @@ const struct nic_ops mlx5_ops = {
 	.attach = attach,
 	.rx_burst = rx_burst,
 	.tx_burst = tx_burst,
+	.mend = mend,
 	.rx_interrupt = rx_interrupt,
 	.slots_open = slots_open,
 	.slots_put = slots_put,

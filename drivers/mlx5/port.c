@@ -4,7 +4,8 @@
  * The firmware takes longer for an answer than a look at the link may (nic_ops.link does not wait),
  * so questions go round in the background slot: each call of mlx5_link looks at the answer to the
  * last one and asks the next. An event that tells of the port puts the link first. So link changes
- * show within two looks, and counters are as old as one round.
+ * show within two looks, and counters are as old as one round. Queues in error state (mend.c) come
+ * before all.
  */
 #include "drivers/mlx5/device.h"
 
@@ -260,13 +261,18 @@ void mlx5_link(struct nic *nic, struct nic_link *out)
 	struct mlx5_device *d = mlx5_device(nic);
 	const struct mlx5_slot *s = &d->memory->slot[MLX5_SLOT_BACKGROUND];
 	*out = (struct nic_link){.gone = !is_healthy(nic)};
-	if (out->gone)
+	if (out->gone) {
+		mlx5_mend_end(nic);
 		return;
+	}
 	mlx5_events_poll(nic);
 	mlx5_pages_turn(nic);
-	if (s->busy && mlx5_cmd_poll(nic, MLX5_SLOT_BACKGROUND) == E_OK)
-		digest(nic);
-	if (!s->busy && !d->dead) {
+	if (s->busy) {
+		int e = mlx5_cmd_poll(nic, MLX5_SLOT_BACKGROUND);
+		if (e != E_AGAIN && !mlx5_mend_answered(nic, e) && e == E_OK)
+			digest(nic);
+	}
+	if (!s->busy && !d->dead && !mlx5_mend_turn(nic)) {
 		ask(nic, d->port_changed ? VPORT_STATE : (enum query)((d->query + 1u) % QUERIES));
 		d->port_changed = false;
 	}

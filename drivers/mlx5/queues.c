@@ -121,13 +121,21 @@ static uint8_t *begin_wq(struct nic *nic, enum mlx5_command command, const uint8
 	return in;
 }
 
-/* From RST to RDY; `state` is where the context has it. */
-static int make_ready(struct nic *nic, enum mlx5_command modify, uint32_t id, uint32_t state)
+void mlx5_modify_begin(struct nic *nic, enum mlx5_slot_name slot, const struct mlx5_pair *pair,
+                       enum mlx5_queue queue, uint32_t from, uint32_t to)
 {
-	uint8_t *in = begin(nic, modify, MLX5_MODIFY_WQ_BYTES);
-	mlx5_set(in, MLX5_IN_ID, id);
-	mlx5_set(in, MLX5_MODIFY_STATE, MLX5_STATE_RST);
-	mlx5_set(in, MLX5_AT(MLX5_WQ_CONTEXT, state), MLX5_STATE_RDY);
+	bool send = queue == MLX5_QUEUE_SEND;
+	uint32_t state = send ? MLX5_SQC_STATE : MLX5_RQC_STATE;
+	uint8_t *in = mlx5_cmd_begin(nic, slot, send ? MLX5_MODIFY_SQ : MLX5_MODIFY_RQ, 0,
+	                             MLX5_MODIFY_WQ_BYTES, MLX5_PLAIN_BYTES);
+	mlx5_set(in, MLX5_IN_ID, send ? pair->sqn : pair->rqn);
+	mlx5_set(in, MLX5_MODIFY_STATE, from);
+	mlx5_set(in, MLX5_AT(MLX5_WQ_CONTEXT, state), to);
+}
+
+static int make_ready(struct nic *nic, const struct mlx5_pair *pair, enum mlx5_queue queue)
+{
+	mlx5_modify_begin(nic, MLX5_SLOT_MAIN, pair, queue, MLX5_STATE_RST, MLX5_STATE_RDY);
 	return mlx5_cmd_run(nic);
 }
 
@@ -146,7 +154,7 @@ static int create_sq(struct nic *nic, const uint8_t *mem, struct mlx5_pair *pair
 	if (d->caps.vport_inline)
 		mlx5_set(in, MLX5_AT(at, MLX5_SQC_MIN_INLINE), d->caps.inline_mode);
 	int e = mlx5_create(nic, MLX5_DESTROY_SQ, &pair->sqn);
-	return e == E_OK ? make_ready(nic, MLX5_MODIFY_SQ, pair->sqn, MLX5_SQC_STATE) : e;
+	return e == E_OK ? make_ready(nic, pair, MLX5_QUEUE_SEND) : e;
 }
 
 static int create_rq(struct nic *nic, const uint8_t *mem, uint32_t features, struct mlx5_pair *pair)
@@ -160,7 +168,7 @@ static int create_rq(struct nic *nic, const uint8_t *mem, uint32_t features, str
 	mlx5_set(in, MLX5_AT(at, MLX5_RQC_CQN), pair->rx_cqn);
 	mlx5_set(in, MLX5_AT(at, MLX5_RQC_COUNTER_SET), mlx5_device(nic)->counter_set);
 	int e = mlx5_create(nic, MLX5_DESTROY_RQ, &pair->rqn);
-	return e == E_OK ? make_ready(nic, MLX5_MODIFY_RQ, pair->rqn, MLX5_RQC_STATE) : e;
+	return e == E_OK ? make_ready(nic, pair, MLX5_QUEUE_RECEIVE) : e;
 }
 
 int mlx5_pair_start(struct nic *nic, const struct nic_config *config, unsigned i, bool irq,
@@ -169,7 +177,7 @@ int mlx5_pair_start(struct nic *nic, const struct nic_config *config, unsigned i
 	struct mlx5_layout l = mlx5_layout(MLX5_RING_LOG_SIZE);
 	const uint8_t *mem = config->mem[i].mem;
 	int e = E_OK;
-	*pair = (struct mlx5_pair){.eqn = mlx5_device(nic)->eqn};
+	pair->eqn = mlx5_device(nic)->eqn;
 	if (irq)
 		e = create_eq(nic, mem + l.eq, 1 + i, &pair->eqn);
 	if (e == E_OK)

@@ -198,8 +198,11 @@ COLD static void skip_lost(struct mlx5_rx *r, struct bufpool *pool, struct nic_c
 			buf_free(pool, r->owner[r->head++ & r->mask]);
 		return;
 	}
-	cnt->rx_bad_desc++;
 	*broken = true;
+	if (mlx5_cqe_op_own(end) >> MLX5_CQE_OPCODE_SHIFT == MLX5_CQE_RESP_ERROR)
+		mlx5_rx_fail(r, cnt);
+	else
+		cnt->rx_bad_desc++;
 }
 
 unsigned mlx5_rx_burst(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt,
@@ -212,6 +215,8 @@ unsigned mlx5_rx_burst(struct mlx5_rx *r, struct bufpool *pool, struct nic_count
 		be32_store(r->cq.dbr + MLX5_DBR_CONSUMER, r->cq_head & MLX5_INDEX_MASK);
 	if (unlikely(moved < max && mlx5_rx_waiting(r)))
 		skip_lost(r, pool, cnt, broken);
+	if (unlikely(r->failed)) /* the record stays 0 */
+		return n;
 	refill(r, pool, cnt, r->head - head);
 	return n;
 }

@@ -18,8 +18,9 @@
  *    others. The last WQE of each burst is REPORTED, so all buffers come back without another one
  *    being sent.
  * 4. A CQE is new when its owner bit is that of its pass over the ring and its opcode is not
- *    INVALID. What else it says is checked before use. An error CQE, or one of a WQE that is not
- *    the device's, breaks the queue: it has stopped, or cannot be believed.
+ *    INVALID. What else it says is checked before use. One of a WQE that is not the device's breaks
+ *    the queue for good: the device cannot be believed. An error CQE breaks it until the device
+ *    half has reset it (`failed`, ring_mend.c).
  * 5. tx, slots (ring_slots.c): a slot is one WQEBB; each send writes its WQE index anew.
  *
  * Order: WQE, then (write barrier) doorbell record, then (write barrier) doorbell. CQE's owner,
@@ -77,6 +78,7 @@ struct mlx5_rx {
 	                       PKT_CSUM_OK; 0: it never is */
 	uint64_t vlan_mask; /* MLX5_CQE_H_VLAN when tags are taken out */
 	uint8_t port;       /* goes into every packet */
+	bool failed;        /* in error state */
 };
 
 struct mlx5_tx {
@@ -93,6 +95,8 @@ struct mlx5_tx {
 	uint32_t sqn_word;  /* SQ number as the control segment has it */
 	uint32_t lkey;
 	uint32_t inline_bytes; /* of headers, in each WQE; 0: none */
+	bool slots;         /* the WQEs are slots: owner[] is not used */
+	bool failed;        /* in error state */
 };
 
 /* Where the parts of a pair's memory lie; queues at multiples of a page. */
@@ -130,7 +134,20 @@ void mlx5_slots_put(struct mlx5_tx *r, unsigned first, const struct nic_slot *s,
 unsigned mlx5_slots_free(struct mlx5_tx *r, struct nic_counters *cnt, bool *broken);
 void mlx5_slots_send(struct mlx5_tx *r, struct nic_counters *cnt, unsigned n, uint64_t bytes);
 
-/* --- what ring_tx.c and ring_slots.c share --- */
+/* The queue, `failed`, is in RDY anew, and has no WQE: all buffers go back to the pool. Receive
+ * WQEs get new ones; the next slot is the one that was. */
+void mlx5_rx_restart(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt);
+void mlx5_tx_restart(struct mlx5_tx *r, struct bufpool *pool, struct nic_counters *cnt);
+
+/* --- what ring*.c share --- */
+
+/* There is a CQE with an error at r->cq_head. */
+void mlx5_rx_fail(struct mlx5_rx *r, struct nic_counters *cnt);
+void mlx5_tx_fail(struct mlx5_tx *r, struct nic_counters *cnt);
+/* Gives back the buffers of n WQEBBs from r->tail on. */
+void mlx5_tx_free(struct mlx5_tx *r, struct bufpool *pool, uint32_t n);
+/* Makes r->head `place`, by n WQEs from position 0 on that send nothing and leave the slots. */
+void mlx5_slots_pass(struct mlx5_tx *r, struct nic_counters *cnt, uint32_t n);
 
 /* The WQE counter of the newest CQE of the SQ as a number of WQEBBs from tail on, the WQE's first
  * itself included; 0: nothing new. A CQE that breaks a rule sets *broken. */

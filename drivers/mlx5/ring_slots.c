@@ -31,6 +31,7 @@ unsigned mlx5_slots_open(struct mlx5_tx *r, struct bufpool *pool, struct nic_cou
 	mlx5_tx_burst(r, pool, cnt, NULL, 0, broken);
 	if (*broken || r->tail != r->head)
 		return 0;
+	r->slots = true;
 	r->slot_base = r->head;
 	return r->mask + 1;
 }
@@ -50,6 +51,19 @@ void mlx5_slots_put(struct mlx5_tx *r, unsigned first, const struct nic_slot *s,
 		raw64_store(wqe + data + MLX5_DATA_ADDRESS,
 		            BYTES_SWAP64(dma_addr(s[i].data + in).bus));
 	}
+}
+
+/* All of a slot but its control segment stays, and that is written anew with each send. */
+COLD void mlx5_slots_pass(struct mlx5_tx *r, struct nic_counters *cnt, uint32_t n)
+{
+	for (; r->head != n; r->head++) {
+		uint8_t *c = wqe_at(r, r->head);
+		be32_store(c, (r->head & 0xffff) << MLX5_WQE_INDEX_SHIFT | MLX5_WQE_NOP);
+		be32_store(c + 4, r->sqn_word | 1);
+		raw64_store(c + 8, r->head + 1 == n ? (uint64_t)MLX5_WQE_CQE << 24 : 0);
+	}
+	if (n)
+		mlx5_tx_publish(r, cnt, n - 1);
 }
 
 unsigned mlx5_slots_free(struct mlx5_tx *r, struct nic_counters *cnt, bool *broken)

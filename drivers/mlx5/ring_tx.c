@@ -43,10 +43,13 @@ uint32_t mlx5_tx_completed(struct mlx5_tx *r, struct nic_counters *cnt, bool *br
 		if (!mlx5_cqe_is_new(&r->cq, r->cq_head, end))
 			break;
 		uint32_t now = (uint16_t)(mlx5_cqe_counter(end) - r->tail) + 1u;
-		if (unlikely(mlx5_cqe_op_own(end) >> MLX5_CQE_OPCODE_SHIFT != MLX5_CQE_REQ ||
-		             now <= done || now > r->head - r->tail)) {
-			cnt->tx_bad_desc++;
+		uint32_t opcode = mlx5_cqe_op_own(end) >> MLX5_CQE_OPCODE_SHIFT;
+		if (unlikely(opcode != MLX5_CQE_REQ || now <= done || now > r->head - r->tail)) {
 			*broken = true;
+			if (opcode == MLX5_CQE_REQ_ERROR)
+				mlx5_tx_fail(r, cnt);
+			else
+				cnt->tx_bad_desc++;
 			return 0;
 		}
 		done = now;
@@ -67,6 +70,25 @@ static __attribute__((noinline)) void free_odd(struct bufpool *pool, uint32_t ow
 		pkt_free(pool, &p);
 }
 
+static inline void free_sent(struct mlx5_tx *r, struct bufpool *pool, uint32_t n)
+{
+	const uint32_t *owner = r->owner;
+	uint32_t tail = r->tail, mask = r->mask;
+	r->tail = tail + n;
+	for (; n; n--, tail++) {
+		uint32_t buf = owner[tail & mask] & ~MLX5_REPORTED;
+		if (likely(buf <= MLX5_OWNER_BUF))
+			buf_free(pool, buf);
+		else
+			free_odd(pool, buf);
+	}
+}
+
+COLD void mlx5_tx_free(struct mlx5_tx *r, struct bufpool *pool, uint32_t n)
+{
+	free_sent(r, pool, n);
+}
+
 static inline void reclaim(struct mlx5_tx *r, struct bufpool *pool, struct nic_counters *cnt,
                            bool *broken)
 {
@@ -81,14 +103,7 @@ static inline void reclaim(struct mlx5_tx *r, struct bufpool *pool, struct nic_c
 		*broken = true;
 		return;
 	}
-	r->tail = tail + n;
-	for (; n; n--, tail++) {
-		uint32_t buf = owner[tail & mask] & ~MLX5_REPORTED;
-		if (likely(buf <= MLX5_OWNER_BUF))
-			buf_free(pool, buf);
-		else
-			free_odd(pool, buf);
-	}
+	free_sent(r, pool, n);
 }
 
 /* --- segments --- */

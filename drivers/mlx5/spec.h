@@ -302,6 +302,8 @@ enum mlx5_cqe {
 #define MLX5_CQE_OPCODE_SHIFT 4
 #define MLX5_CQE_REQ 0u        /* a WQE of an SQ was executed */
 #define MLX5_CQE_RESP_SEND 2u  /* a WQE of an RQ has a frame */
+#define MLX5_CQE_REQ_ERROR 13u
+#define MLX5_CQE_RESP_ERROR 14u
 #define MLX5_CQE_INVALID 15u
 
 /* --- WQ, in the contexts of SQ and RQ --- */
@@ -329,6 +331,7 @@ enum mlx5_cqe {
 #define MLX5_MODIFY_STATE MLX5_FIELD(0x08, 31, 28) /* the state that it is in */
 #define MLX5_STATE_RST 0
 #define MLX5_STATE_RDY 1
+#define MLX5_STATE_ERR 3
 
 #define MLX5_SQC_FLUSH_IN_ERROR MLX5_FIELD(0x00, 28, 28)
 #define MLX5_SQC_MIN_INLINE MLX5_FIELD(0x00, 26, 24)
@@ -482,6 +485,7 @@ enum mlx5_cqe {
 #define MLX5_WQEBB_BYTES 64
 #define MLX5_SEGMENT_BYTES 16
 #define MLX5_SEGMENTS_OF_WQEBB 4
+#define MLX5_WQE_NOP 0x00
 #define MLX5_WQE_SEND 0x0a
 #define MLX5_WQE_LSO 0x0e
 #define MLX5_WQE_INDEX_SHIFT 8 /* first word of the control segment: WQE index, opcode */

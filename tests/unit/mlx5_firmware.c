@@ -491,11 +491,12 @@ int fw_probe(void)
 
 int fw_start(unsigned pairs, struct nic_shared *shared)
 {
+	static const struct nic_counters cnt[PAIRS_MAX];
 	struct nic_ring_mem mem[PAIRS_MAX];
 	size_t bytes = mlx5_ops.ring_bytes(&fw.nic), at = GUEST_BYTES / 2;
 	assert_in_range(pairs, 1, PAIRS_MAX);
 	for (unsigned i = 0; i < pairs; i++, at += (bytes + 4095) & ~(size_t)4095)
-		mem[i] = (struct nic_ring_mem){bus(at, bytes), bytes, 1 + i};
+		mem[i] = (struct nic_ring_mem){bus(at, bytes), bytes, 1 + i, &cnt[i]};
 	/* Nobody touches the rings here: they are a data core's. */
 	guest_close(mem[0].mem, bus(at - 1, 1) + 1);
 	struct nic_config config = {pairs, ~(uint32_t)NIC_VLAN, BUF_STRIDE_STANDARD, mem};

@@ -3,6 +3,8 @@
  * happens ends in bounded time, is named or counted, and loses no buffer.
  */
 #include "tests/unit/mlx5_model_rig.h"
+
+#include "drivers/mlx5/device.h"
 #include "tests/unit/nicsim_frames.h"
 
 #define STANDARD BUF_STRIDE_STANDARD
@@ -31,11 +33,14 @@ static int timed_start(void)
 	return e;
 }
 
+/* In whatever state it is: all pages come back, or the device cannot reach them any more. */
 static void timed_stop(void)
 {
+	const struct mlx5_device *d = mlx5_device(&port.nic);
 	began = rig.now;
 	port_stop();
 	timed();
+	assert_true(d->memory->pages.given == 0 || !(port.command & 4));
 }
 
 /* Frames that come and go out again; returns how many came. */
@@ -50,7 +55,7 @@ static unsigned traffic(unsigned frames)
 		}
 		for (unsigned q = 0; q < 2; q++) {
 			struct port_pair *p = &port.pair[q];
-			if (p->q.broken)
+			if (!mend(q))
 				continue;
 			came += rx_all(q);
 			if (!p->q.broken)
@@ -104,9 +109,11 @@ static void data_faults(void **s)
 		bool breaks;
 	} row[] = {
 		{"send-stuck", 0, 3200, 3200, offsetof(struct nic_counters, tx_full), false},
-		{"send-error", 100, 1, 3200, offsetof(struct nic_counters, tx_bad_desc), true},
+		{"send-error", 100, 3200, 3200, offsetof(struct nic_counters, tx_queue_errors),
+	         false},
 		{"receive-stuck", 0, 0, 0, 0, false},
-		{"receive-error", 100, 1, 3199, offsetof(struct nic_counters, rx_bad_desc), true},
+		{"receive-error", 100, 2000, 3190, offsetof(struct nic_counters, rx_queue_errors),
+	         false},
 		{"bad-length", 50, 3000, 3190, offsetof(struct nic_counters, rx_bad_len), false},
 		{"completion-lost", 50, 3000, 3190, offsetof(struct nic_counters, rx_bad_desc),
 	         false},
@@ -119,7 +126,7 @@ static void data_faults(void **s)
 		bool broken = false;
 		for (unsigned q = 0; q < 2; q++) {
 			counted += ((const uint64_t *)&port.pair[q].cnt)[row[i].counter / 8];
-			broken |= port.pair[q].q.broken;
+			broken |= !mend(q);
 		}
 		if (came < row[i].least || came > row[i].most || (row[i].counter && !counted) ||
 		    broken != row[i].breaks)
@@ -133,6 +140,117 @@ static void data_faults(void **s)
 		timed_stop();
 		rig_forgive();
 		teardown(NULL);
+	}
+}
+
+/* A pair whose queue is in error state, while another works on: nothing of it moves until it is
+ * mended, and by then nothing of the other is lost. */
+static void others_go_on(void **s)
+{
+	(void)s;
+	up(2, ALL, STANDARD);
+	struct port_pair *ill = &port.pair[0], *well = &port.pair[1];
+	rig_fault_arg("send-error", 1);
+	take(0, f, numbered(1, 100));
+	assert_int_equal(tx(0), 1);
+	rig_run(100000);
+	rig_fault_clear("send-error");
+	assert_int_equal(tx(0), 0);
+	assert_true(ill->q.broken);
+	assert_int_equal(ill->cnt.tx_queue_errors, 1);
+	for (unsigned i = 0; i < 500; i++) {
+		struct rig_frame got;
+		take(1, f, numbered(i, 100));
+		assert_int_equal(tx(1), 1);
+		rig_run(100000);
+		assert_true(rig_sent(&got));
+	}
+	assert_false(well->q.broken);
+	assert_true(mlx5_ops.mend(&ill->q));
+	assert_true(ill->q.broken);
+	assert_true(mend(0));
+	take(0, f, numbered(2, 100));
+	assert_int_equal(tx(0), 1);
+	rig_run(100000);
+	assert_int_equal(tx(0), 0);
+	assert_int_equal(rig_sent_count(), 1);
+	assert_int_equal(well->cnt.tx_queue_errors, 0);
+	timed_stop();
+	rig_forgive();
+	teardown(NULL);
+}
+
+/* Slots go on with the one that was next, wherever the ring was. */
+static void slots_mended(void **s)
+{
+	(void)s;
+	static struct nic_slot slot[NIC_SLOTS_MAX];
+	up(1, ALL, STANDARD);
+	struct nic_queue *q = &port.pair[0].q;
+	uint8_t *mem = rig_mem(rig_alloc(NIC_SLOTS_MAX * 128, 128), NIC_SLOTS_MAX * 128);
+	unsigned errors = 0;
+	assert_int_equal(mlx5_ops.slots_open(q), NIC_SLOTS_MAX);
+	for (unsigned i = 0; i < NIC_SLOTS_MAX; i++) {
+		slot[i] = (struct nic_slot){mem + i * 128 + 32, 60};
+		memset(slot[i].data, 2, 60);
+		be32_store(slot[i].data + 40, i);
+	}
+	mlx5_ops.slots_put(q, 0, slot, NIC_SLOTS_MAX);
+	for (unsigned sent = 0; sent < 10000;) {
+		struct rig_frame got = {0};
+		unsigned n = 1 + sent % 37;
+		while (mlx5_ops.slots_free(q) < n && !q->broken)
+			rig_run(10000);
+		if (q->broken) {
+			assert_int_equal(q->cnt->tx_queue_errors, ++errors);
+			assert_true(mend(0));
+			rig_run(100000);
+			assert_int_equal(mlx5_ops.slots_free(q), NIC_SLOTS_MAX);
+			while (rig_sent(&got))
+				;
+		}
+		if (sent / 1000 > errors)
+			rig_fault_arg("send-error", 1);
+		mlx5_ops.slots_send(q, n, 60 * n);
+		rig_run(100000);
+		rig_fault_clear("send-error");
+		while (rig_sent(&got))
+			assert_int_equal(be32_load(got.data + 40), sent++ % NIC_SLOTS_MAX), n--;
+		sent += n; /* given up */
+	}
+	assert_in_range(errors, 8, 10);
+	timed_stop();
+	rig_forgive();
+	teardown(NULL);
+}
+
+/* A device that does not do what would mend a queue: that is said, and waited for no more. */
+static void hopeless(void **s)
+{
+	(void)s;
+	enum { STATUS, TIMEOUT, STUCK, HOW };
+	static const char *const fault[HOW] = {"command-status", "command-timeout", "health-stuck"};
+	for (unsigned i = STATUS; i < HOW; i++) {
+		up(2, ALL, STANDARD);
+		rig_fault_arg(fault[i], 1);
+		for (unsigned looks = 0; i == STUCK && !link_now().gone; looks++) {
+			assert_true(looks < 100);
+			rig_run(100000000);
+		}
+		rig_fault_arg("send-error", 1);
+		take(0, f, numbered(1, 100));
+		assert_int_equal(tx(0), 1);
+		rig_run(100000);
+		assert_int_equal(tx(0), 0);
+		for (unsigned looks = 0; mlx5_ops.mend(&port.pair[0].q); looks++) {
+			assert_true(looks < 300);
+			link_now();
+			rig_run(100000000);
+		}
+		assert_true(port.pair[0].q.broken);
+		timed_stop();
+		rig_forgive();
+		teardown_forgiving(NULL);
 	}
 }
 
@@ -214,6 +332,8 @@ int main(void)
 		cmocka_unit_test(start_up_faults), cmocka_unit_test(data_faults),
 		cmocka_unit_test(inline_modes),    cmocka_unit_test(health),
 		cmocka_unit_test(every_fault),
+		cmocka_unit_test(others_go_on),    cmocka_unit_test(slots_mended),
+		cmocka_unit_test(hopeless),
 	};
 	return cmocka_run_group_tests_name("strict", tests, strict, NULL);
 }

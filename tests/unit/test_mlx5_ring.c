@@ -166,14 +166,14 @@ static void rx_bad_lengths(void **s)
 	assert_false(w.broken);
 }
 
-/* A CQE that is an error, or not of the next WQE, ends the queue; frames before it are good. */
+/* A CQE that is no frame's, or not of the next WQE, ends the queue; frames before it are good. */
 static void rx_broken(void **s)
 {
 	(void)s;
 	static const struct {
 		int counter;
 		uint8_t opcode;
-	} bad[] = {{0, 14}, {0, 13}, {0, 0}, {62, 2}, {-1, 2}, {0x100, 2}, {0, 4}};
+	} bad[] = {{0, 13}, {0, 0}, {62, 2}, {-1, 2}, {0x100, 2}, {0, 4}};
 	for (unsigned i = 0; i < ARRAY_LEN(bad); i++) {
 		start(ROUND, 200, BUF_STRIDE_STANDARD, 0);
 		device_receive(1);
@@ -182,6 +182,7 @@ static void rx_broken(void **s)
 		assert_int_equal(rx(256), 2);
 		assert_true(w.broken);
 		assert_int_equal(w.cnt.rx_bad_desc, 1);
+		assert_false(w.rx.failed);
 		assert_accounted();
 	}
 	/* More frames than it had WQEs. */
@@ -191,6 +192,47 @@ static void rx_broken(void **s)
 	device_rx_cqe(60, 40, 2);
 	assert_int_equal(rx(256), 40);
 	assert_true(w.broken);
+}
+
+/*
+ * An error CQE, wherever the queue is and whatever CQEs of given-up WQEs follow: the record is 0
+ * before it is counted, no buffer leaves the queue before the restart, and then all begins anew.
+ */
+static void rx_failed(void **s)
+{
+	(void)s;
+	for (unsigned before = 0; before < 150; before += 7) {
+		unsigned flushed = before % 60;
+		start(ROUND, 200, BUF_STRIDE_STANDARD, 0);
+		for (unsigned i = 0; i < before; i++) {
+			device_receive(i);
+			assert_int_equal(rx(256), 1);
+			let_go();
+		}
+		uint32_t had = w.rx.tail - w.rx.head;
+		device_receive(7);
+		device_rx_cqe(0, (uint16_t)w.rq_at, 14);
+		assert_int_equal(rx(256), 1);
+		assert_true(w.broken && w.rx.failed);
+		assert_int_equal(w.cnt.rx_queue_errors, 1);
+		assert_int_equal(w.cnt.rx_bad_desc, 0);
+		assert_int_equal(be32_load(w.rq_dbr), 0);
+		assert_int_equal(w.rx.tail - w.rx.head, had - 1);
+		for (unsigned i = 1; i <= flushed; i++)
+			device_rx_cqe(0, (uint16_t)(w.rq_at + i), 14);
+		mlx5_rx_restart(&w.rx, &w.pool, &w.cnt);
+		w.broken = false;
+		w.rq_at = 0; /* the device has been through RST */
+		assert_false(w.rx.failed);
+		assert_int_equal(device_room(), w.size);
+		for (unsigned i = 0; i < 150; i++) {
+			device_receive(i);
+			assert_int_equal(rx(256), 1);
+			let_go();
+		}
+		assert_false(w.broken);
+		assert_accounted();
+	}
 }
 
 /* CQEs that never came: what lies behind them is good, they are counted. */
@@ -504,14 +546,14 @@ static void tx_chain_waits_for_room(void **s)
 	assert_int_equal(w.tx.tail, w.tx.head);
 }
 
-/* A CQE that is an error, of a WQE that was not told of or did not ask, or that goes back. */
+/* A CQE of another kind, of a WQE that was not told of or did not ask, or that goes back. */
 static void tx_broken(void **s)
 {
 	(void)s;
 	static const struct {
 		uint16_t counter;
 		uint8_t opcode;
-	} bad[] = {{39, 13}, {39, 2}, {40, 0}, {63, 0}, {0xffff, 0}, {5, 0}, {0x8000, 0}};
+	} bad[] = {{39, 14}, {39, 2}, {40, 0}, {63, 0}, {0xffff, 0}, {5, 0}, {0x8000, 0}};
 	for (unsigned i = 0; i < ARRAY_LEN(bad); i++) {
 		start(ROUND, 200, BUF_STRIDE_STANDARD, 0);
 		take_frames(40, 0);
@@ -529,6 +571,47 @@ static void tx_broken(void **s)
 	device_tx_cqe(31, 0);
 	assert_int_equal(tx(), 0);
 	assert_true(w.broken);
+}
+
+/* An error CQE amid frames of every kind, and those of what is given up. */
+static void tx_failed(void **s)
+{
+	(void)s;
+	for (unsigned before = 0; before < 150; before += 7) {
+		start(ROUND, 300, BUF_STRIDE_STANDARD, 0);
+		for (unsigned i = 0; i < before; i++) {
+			take_frames(1, i);
+			assert_int_equal(tx(), 1);
+			device_send(i);
+			device_report();
+		}
+		take_frames(40, 0);
+		assert_int_equal(tx(), 40);
+		device_send(0);
+		device_tx_cqe((uint16_t)w.sq_at, 13);
+		assert_int_equal(tx(), 0);
+		assert_true(w.broken && w.tx.failed);
+		assert_int_equal(w.cnt.tx_queue_errors, 1);
+		assert_int_equal(w.cnt.tx_bad_desc, 0);
+		assert_int_equal(be32_load(w.sq_dbr + 4), 0);
+		assert_accounted();
+		for (unsigned i = 1; i <= before % 39; i++)
+			device_tx_cqe((uint16_t)(w.sq_at + i), 13);
+		mlx5_tx_restart(&w.tx, &w.pool, &w.cnt);
+		w.broken = false;
+		w.sq_at = w.sq_told = w.reports = 0; /* the device has been through RST */
+		assert_false(w.tx.failed);
+		assert_int_equal(w.tx.tail, w.tx.head);
+		for (unsigned i = 0; i < 150; i++) {
+			take_frames(1, i);
+			assert_int_equal(tx(), 1);
+			device_send(i);
+			device_report();
+		}
+		assert_int_equal(tx(), 0);
+		assert_false(w.broken);
+		assert_accounted();
+	}
 }
 
 static void tx_hostile(void **s)
@@ -569,6 +652,7 @@ int main(void)
 		cmocka_unit_test_teardown(rx_vlan, teardown),
 		cmocka_unit_test_teardown(rx_bad_lengths, teardown),
 		cmocka_unit_test_teardown(rx_broken, teardown),
+		cmocka_unit_test_teardown(rx_failed, teardown),
 		cmocka_unit_test_teardown(rx_lost, teardown),
 		cmocka_unit_test_teardown(rx_hostile, teardown),
 		cmocka_unit_test_teardown(tx_in_order, teardown),
@@ -582,6 +666,7 @@ int main(void)
 		cmocka_unit_test_teardown(tx_vlan, teardown),
 		cmocka_unit_test_teardown(tx_chain_waits_for_room, teardown),
 		cmocka_unit_test_teardown(tx_broken, teardown),
+		cmocka_unit_test_teardown(tx_failed, teardown),
 		cmocka_unit_test_teardown(tx_hostile, teardown),
 	};
 	return cmocka_run_group_tests(tests, guest_map, NULL);

@@ -1,0 +1,72 @@
+/*
+ * See ring.h: a queue that the device has put into its error state, and how it comes back (PRM,
+ * "Queue State": RST, RDY, ERR). A CQE with an error has told of it; what follows it are CQEs of
+ * the WQEs that the device gives up.
+ *
+ *     here                                       device half (mend.c)
+ *     fail      record 0, counted, broken
+ *                                                sees the count; the queue to RST and to RDY
+ *     restart   buffers back to the pool, all
+ *               begins at position 0
+ *
+ * The record is zeroed while the queue is in ERR, where the device looks at none: in RDY it begins
+ * at 0 and would find WQEs of before. Buffers are given back when it has passed through RST: only
+ * then the device lets go of them.
+ *
+ * The CQ goes on: it had no error. What lies in it is of the WQEs that are given up.
+ */
+#include "drivers/mlx5/ring.h"
+
+#include "hal/barrier.h"
+
+/* The CQE with the error is taken: there is room in the CQ for those of all other WQEs. */
+static void fail(struct mlx5_cq *cq, uint32_t *cq_head, uint8_t *record, uint64_t *count)
+{
+	++*cq_head;
+	be32_store(cq->dbr + MLX5_DBR_CONSUMER, *cq_head & MLX5_INDEX_MASK);
+	be32_store(record, 0);
+	barrier_write();
+	__atomic_store_n(count, *count + 1, __ATOMIC_RELAXED); /* the device half looks at it */
+}
+
+static uint32_t skip_all(const struct mlx5_cq *cq, uint32_t head)
+{
+	while (mlx5_cqe_is_new(cq, head, mlx5_cqe_end(cq, head)))
+		head++;
+	be32_store(cq->dbr + MLX5_DBR_CONSUMER, head & MLX5_INDEX_MASK);
+	return head;
+}
+
+COLD void mlx5_rx_fail(struct mlx5_rx *r, struct nic_counters *cnt)
+{
+	r->failed = true;
+	fail(&r->cq, &r->cq_head, r->dbr + MLX5_DBR_RECEIVE, &cnt->rx_queue_errors);
+}
+
+COLD void mlx5_rx_restart(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt)
+{
+	for (; r->head != r->tail; r->head++)
+		buf_free(pool, r->owner[r->head & r->mask]);
+	r->cq_head = skip_all(&r->cq, r->cq_head);
+	r->head = r->tail = 0;
+	r->failed = false;
+	mlx5_rx_fill(r, pool, cnt);
+}
+
+COLD void mlx5_tx_fail(struct mlx5_tx *r, struct nic_counters *cnt)
+{
+	r->failed = true;
+	fail(&r->cq, &r->cq_head, r->dbr + MLX5_DBR_SEND, &cnt->tx_queue_errors);
+}
+
+COLD void mlx5_tx_restart(struct mlx5_tx *r, struct bufpool *pool, struct nic_counters *cnt)
+{
+	uint32_t head = r->head;
+	if (!r->slots)
+		mlx5_tx_free(r, pool, r->head - r->tail);
+	r->cq_head = skip_all(&r->cq, r->cq_head);
+	r->head = r->tail = 0;
+	r->failed = false;
+	if (r->slots)
+		mlx5_slots_pass(r, cnt, head & r->mask);
+}
