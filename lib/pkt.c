@@ -1,10 +1,21 @@
-/* What of packets is not inline: checksums in software, chains. */
+/* What of packets is not inline: checksums in software and where they lie, chains. */
 #include "lib/pkt.h"
 
 #include "lib/bytes.h"
 #include "lib/csum.h"
 
-#define CSUM_OFFSET_UDP 6 /* of the checksum in its header; in TCP's it is 16 */
+#define ETHERTYPE_IP4 0x0800
+#define ETHERTYPE_IP6 0x86dd
+#define ETHERTYPE_VLAN 0x8100
+#define ETHERTYPE_SVLAN 0x88a8
+#define ETHER_BYTES 14
+#define VLAN_BYTES 4
+#define IP4_BYTES 20
+#define IP6_BYTES 40
+#define PROTO_TCP 6
+#define PROTO_UDP 17
+#define CSUM_OFFSET_TCP 16
+#define CSUM_OFFSET_UDP 6
 
 /* Partial sum of a chain's fragments; `odd`: the bytes before them are an odd number. */
 static uint32_t sum_of_frags(const struct bufpool *pool, const struct pkt *p, bool odd)
@@ -51,4 +62,25 @@ void pkt_csum_complete(const struct bufpool *pool, struct pkt *p)
 		sum = 0xffff;
 	raw16_store(p->data + m->csum_start + m->csum_offset, sum);
 	p->flags = (uint8_t)((p->flags & ~PKT_CSUM_PARTIAL) | PKT_CSUM_OK);
+}
+
+bool pkt_find_headers(const struct bufpool *pool, const struct pkt *p, struct pkt_headers *h)
+{
+	const struct pkt_meta *m = pkt_meta(pool, p->buf);
+	uint32_t l3 = ETHER_BYTES, l4 = m->csum_start, proto = 0;
+	uint16_t type = 0;
+	for (; l3 + IP4_BYTES <= l4; l3 += VLAN_BYTES) {
+		type = be16_load(p->data + l3 - 2);
+		if (type != ETHERTYPE_VLAN && type != ETHERTYPE_SVLAN)
+			break;
+	}
+	if (l3 + IP4_BYTES > l4)
+		return false;
+	if (type == ETHERTYPE_IP4)
+		proto = p->data[l3 + 9];
+	else if (type == ETHERTYPE_IP6 && l4 - l3 == IP6_BYTES)
+		proto = p->data[l3 + 6];
+	*h = (struct pkt_headers){l3, l4, type == ETHERTYPE_IP4, proto == PROTO_TCP};
+	return (proto == PROTO_TCP && m->csum_offset == CSUM_OFFSET_TCP) ||
+	       (proto == PROTO_UDP && m->csum_offset == CSUM_OFFSET_UDP);
 }

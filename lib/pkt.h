@@ -181,6 +181,17 @@ void pkt_free_parts(struct bufpool *p, const struct pkt *pkt);
  */
 void pkt_csum_complete(const struct bufpool *p, struct pkt *pkt);
 
+/* Where headers are that a device completes, bytes from the first of the frame. */
+struct pkt_headers {
+	uint32_t l3, l4;
+	bool ip4, tcp; /* else IPv6, UDP */
+};
+
+/* Those of a packet with PKT_CSUM_PARTIAL, behind any tags. False: its checksum is not TCP's or
+ * UDP's at the usual place behind IPv4, or IPv6 without extension headers, and so nothing that
+ * devices know. */
+bool pkt_find_headers(const struct bufpool *p, const struct pkt *pkt, struct pkt_headers *h);
+
 /* The end of a packet: its buffers are free, but those that others hold. */
 static inline void pkt_free(struct bufpool *p, const struct pkt *pkt)
 {

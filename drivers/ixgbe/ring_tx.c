@@ -14,21 +14,10 @@
 #include "lib/mem.h"
 
 #define DESC_PER_LINE (CACHE_LINE / sizeof(union ixgbe_tx_desc))
-#define ETHERTYPE_IP4 0x0800
-#define ETHERTYPE_IP6 0x86dd
-#define ETHERTYPE_VLAN 0x8100
-#define ETHERTYPE_SVLAN 0x88a8
 #define ETHER_BYTES 14
-#define VLAN_BYTES 4
-#define IP4_BYTES 20
-#define IP6_BYTES 40
 #define TCP_BYTES 20
 #define TCP_BYTES_MAX 60
 #define UDP_BYTES 8
-#define PROTO_TCP 6
-#define PROTO_UDP 17
-#define TCP_CSUM_OFFSET 16
-#define UDP_CSUM_OFFSET 6
 
 void ixgbe_tx_init(struct ixgbe_tx *r, void *mem, unsigned size, enum ixgbe_completion completion)
 {
@@ -118,32 +107,15 @@ COLD static void skip_lost(struct ixgbe_tx *r, struct bufpool *pool, struct nic_
 
 /* --- offloads --- */
 
-/*
- * Fills in what 7.2.5 needs to know of the frame's headers. False: not a TCP or UDP checksum at its
- * usual place behind IPv4 or plain IPv6, and so nothing for this device.
- */
-static bool find_headers(const struct pkt *p, const struct pkt_meta *m, struct ixgbe_context *c)
+/* Fills in what 7.2.5 needs to know of the frame's headers. False: nothing for this device. */
+static bool find_headers(const struct bufpool *pool, const struct pkt *p, struct ixgbe_context *c)
 {
-	unsigned l3 = ETHER_BYTES, proto = 0;
-	uint16_t type = 0;
-	for (; l3 + IP4_BYTES <= m->csum_start; l3 += VLAN_BYTES) {
-		type = be16_load(p->data + l3 - 2);
-		if (type != ETHERTYPE_VLAN && type != ETHERTYPE_SVLAN)
-			break;
-	}
-	unsigned ip = m->csum_start - l3;
-	if (l3 + IP4_BYTES > m->csum_start || l3 > IXGBE_TXC_MACLEN_MAX || ip > IXGBE_TXC_IPLEN_MAX)
+	struct pkt_headers h;
+	if (!pkt_find_headers(pool, p, &h) || h.l3 > IXGBE_TXC_MACLEN_MAX ||
+	    h.l4 - h.l3 > IXGBE_TXC_IPLEN_MAX)
 		return false;
-	if (type == ETHERTYPE_IP4)
-		proto = p->data[l3 + 9];
-	else if (type == ETHERTYPE_IP6 && ip == IP6_BYTES)
-		proto = p->data[l3 + 6];
-	if (!(proto == PROTO_TCP && m->csum_offset == TCP_CSUM_OFFSET) &&
-	    !(proto == PROTO_UDP && m->csum_offset == UDP_CSUM_OFFSET))
-		return false;
-	c->vlan_macip |= ip | l3 << IXGBE_TXC_MACLEN_SHIFT;
-	c->type_tucmd |= (type == ETHERTYPE_IP4 ? IXGBE_TXC_IPV4 : 0) |
-	                 (proto == PROTO_TCP ? IXGBE_TXC_L4T_TCP : 0);
+	c->vlan_macip |= (h.l4 - h.l3) | h.l3 << IXGBE_TXC_MACLEN_SHIFT;
+	c->type_tucmd |= (h.ip4 ? IXGBE_TXC_IPV4 : 0) | (h.tcp ? IXGBE_TXC_L4T_TCP : 0);
 	return true;
 }
 
@@ -214,7 +186,7 @@ static bool tx_offload(struct ixgbe_tx *r, const struct bufpool *pool, const str
 	struct ixgbe_context c = {.type_tucmd = IXGBE_TXD_DTYP_CONTEXT | IXGBE_TXD_DEXT};
 	uint32_t room = r->tail + r->mask - r->head;
 	bool partial = p->flags & PKT_CSUM_PARTIAL, cut = p->flags & (PKT_TSO | PKT_USO);
-	bool here = partial && find_headers(p, m, &c);
+	bool here = partial && find_headers(pool, p, &c);
 	if (!here)
 		c.vlan_macip = ETHER_BYTES << IXGBE_TXC_MACLEN_SHIFT;
 	if (cut) {

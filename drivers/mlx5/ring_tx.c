@@ -12,19 +12,10 @@
 #include "hal/mmio.h"
 #include "lib/mem.h"
 
-#define ETHERTYPE_IP4 0x0800
-#define ETHERTYPE_IP6 0x86dd
 #define ETHERTYPE_VLAN 0x8100
-#define ETHERTYPE_SVLAN 0x88a8
 #define ETHER_BYTES 14
 #define ETHER_ADDRESSES 12
 #define VLAN_BYTES 4
-#define IP4_BYTES 20
-#define IP6_BYTES 40
-#define PROTO_TCP 6
-#define PROTO_UDP 17
-#define TCP_CSUM_OFFSET 16
-#define UDP_CSUM_OFFSET 6
 #define PLAIN_SEGMENTS 3
 #define WQE_WQEBBS_MAX 16
 
@@ -135,27 +126,6 @@ static inline void put_data(const struct mlx5_tx *r, uint8_t *seg, const uint8_t
 
 /* --- frames that are not plain --- */
 
-/*
- * The device finds headers by itself, behind tags, and knows TCP and UDP over IPv4 and plain IPv6.
- * False: the checksum is not one of these at its usual place.
- */
-static bool can_checksum(const struct pkt *p, const struct pkt_meta *m)
-{
-	unsigned l3 = ETHER_BYTES, start = m->csum_start, proto = 0;
-	while (l3 + IP4_BYTES < start && (be16_load(p->data + l3 - 2) == ETHERTYPE_VLAN ||
-	                                  be16_load(p->data + l3 - 2) == ETHERTYPE_SVLAN))
-		l3 += VLAN_BYTES;
-	if (l3 + IP4_BYTES > start)
-		return false;
-	if (be16_load(p->data + l3 - 2) == ETHERTYPE_IP4)
-		proto = p->data[l3 + 9];
-	else if (be16_load(p->data + l3 - 2) == ETHERTYPE_IP6 && start - l3 == IP6_BYTES)
-		proto = p->data[l3 + 6];
-	return proto == PROTO_TCP   ? m->csum_offset == TCP_CSUM_OFFSET
-	       : proto == PROTO_UDP ? m->csum_offset == UDP_CSUM_OFFSET
-	                            : false;
-}
-
 /* What a WQE is to look like. */
 struct shape {
 	uint32_t opcode;
@@ -223,7 +193,6 @@ static inline bool is_due(uint32_t pos, uint32_t units)
 static __attribute__((noinline)) bool put_odd(struct mlx5_tx *r, const struct bufpool *pool,
                                               const struct pkt *p)
 {
-	const struct pkt_meta *m = pkt_meta(pool, p->buf);
 	struct shape s = shape_of(r, pool, p);
 	uint32_t units = (s.segments + MLX5_SEGMENTS_OF_WQEBB - 1) / MLX5_SEGMENTS_OF_WQEBB;
 	uint32_t held = p->flags & (PKT_SHARED | PKT_CHAIN), csum = 0;
@@ -232,8 +201,9 @@ static __attribute__((noinline)) bool put_odd(struct mlx5_tx *r, const struct bu
 	if (units > r->tail + r->mask + 1 - r->head)
 		return false;
 	if (p->flags & PKT_CSUM_PARTIAL) {
+		struct pkt_headers found; /* the device finds them by itself */
 		struct pkt done = *p;
-		if (can_checksum(p, m))
+		if (pkt_find_headers(pool, p, &found))
 			csum = MLX5_ETH_L3_CSUM | MLX5_ETH_L4_CSUM;
 		else
 			pkt_csum_complete(pool, &done);
