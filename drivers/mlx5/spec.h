@@ -409,7 +409,7 @@ enum mlx5_cqe {
 
 /* --- vport and port --- */
 
-#define MLX5_QUERY_VPORT_BYTES 0x118 /* with one address in the list */
+#define MLX5_QUERY_VPORT_BYTES 0x110 /* without the list */
 #define MLX5_QUERY_VPORT_CONTEXT 0x10
 #define MLX5_MODIFY_VPORT_BYTES 0x208 /* with one address in the list */
 #define MLX5_MODIFY_VPORT_CONTEXT 0x100
