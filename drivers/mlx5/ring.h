@@ -31,6 +31,7 @@
 
 #include "drivers/mlx5/spec.h"
 #include "drivers/nic.h"
+#include "hal/dma.h"
 
 #define MLX5_RING_LOG_SIZE 10 /* 1024 WQEs or WQEBBs: 7 us of 64-byte frames at 100 Gb/s */
 #define MLX5_PAIR_EQ_LOG_SIZE 6
@@ -154,6 +155,14 @@ void mlx5_slots_pass(struct mlx5_tx *r, struct nic_counters *cnt, uint32_t n);
 uint32_t mlx5_tx_completed(struct mlx5_tx *r, struct nic_counters *cnt, bool *broken);
 /* Tells the device of all WQEs up to head; the last begins at `last`. */
 void mlx5_tx_publish(struct mlx5_tx *r, struct nic_counters *cnt, uint32_t last);
+
+/* Data segment: so many bytes, from there. */
+static inline void mlx5_put_data(const struct mlx5_tx *r, uint8_t *seg, const uint8_t *from,
+                                 uint32_t bytes)
+{
+	raw64_store(seg, be32_make(bytes).raw | (uint64_t)be32_make(r->lkey).raw << 32);
+	raw64_store(seg + MLX5_DATA_ADDRESS, BYTES_SWAP64(dma_addr(from).bus));
+}
 
 /* The last word of the CQE at position pos: what is read of it first. */
 static inline uint64_t mlx5_cqe_end(const struct mlx5_cq *cq, uint32_t pos)

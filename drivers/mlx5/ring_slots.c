@@ -7,7 +7,6 @@
  */
 #include "drivers/mlx5/ring.h"
 
-#include "hal/dma.h"
 #include "lib/mem.h"
 
 #define PLAIN_SEGMENTS 3
@@ -41,15 +40,16 @@ unsigned mlx5_slots_open(struct mlx5_tx *r, struct bufpool *pool, struct nic_cou
 void mlx5_slots_put(struct mlx5_tx *r, unsigned first, const struct nic_slot *s, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
-		uint8_t *wqe = wqe_at(r, r->slot_base + first + i);
-		uint32_t in = r->inline_bytes, data = in ? DATA + MLX5_SEGMENT_BYTES : DATA;
-		memset(wqe + ETHERNET, 0, MLX5_SEGMENT_BYTES);
-		be16_store(wqe + ETHERNET + MLX5_ETH_INLINE_SIZE, (uint16_t)in);
-		memcpy(wqe + ETHERNET + MLX5_ETH_INLINE, s[i].data, in);
-		be32_store(wqe + data, s[i].len - in);
-		be32_store(wqe + data + MLX5_DATA_LKEY, r->lkey);
-		raw64_store(wqe + data + MLX5_DATA_ADDRESS,
-		            BYTES_SWAP64(dma_addr(s[i].data + in).bus));
+		uint8_t *wqe = wqe_at(r, r->slot_base + first + i), *data = wqe + DATA;
+		uint32_t in = r->inline_bytes;
+		raw64_store(wqe + ETHERNET, 0);
+		raw64_store(wqe + ETHERNET + 8, 0);
+		if (unlikely(in)) {
+			be16_store(wqe + ETHERNET + MLX5_ETH_INLINE_SIZE, (uint16_t)in);
+			memcpy(wqe + ETHERNET + MLX5_ETH_INLINE, s[i].data, in);
+			data += MLX5_SEGMENT_BYTES;
+		}
+		mlx5_put_data(r, data, s[i].data + in, s[i].len - in);
 	}
 }
 

@@ -8,7 +8,6 @@
 #include "drivers/mlx5/ring.h"
 
 #include "hal/barrier.h"
-#include "hal/dma.h"
 #include "hal/mmio.h"
 #include "lib/mem.h"
 
@@ -110,18 +109,9 @@ static inline void put_control(const struct mlx5_tx *r, uint32_t pos, uint32_t o
                                unsigned segments, bool report)
 {
 	uint8_t *c = wqebb(r, pos);
-	be32_store(c, (pos & 0xffff) << MLX5_WQE_INDEX_SHIFT | opcode);
-	be32_store(c + 4, r->sqn_word | segments);
-	be32_store(c + 8, report ? MLX5_WQE_CQE : 0);
-	be32_store(c + 12, 0);
-}
-
-static inline void put_data(const struct mlx5_tx *r, uint8_t *seg, const uint8_t *from,
-                            uint32_t bytes)
-{
-	be32_store(seg, bytes);
-	be32_store(seg + MLX5_DATA_LKEY, r->lkey);
-	raw64_store(seg + MLX5_DATA_ADDRESS, BYTES_SWAP64(dma_addr(from).bus));
+	uint64_t first = be32_make((pos & 0xffff) << MLX5_WQE_INDEX_SHIFT | opcode).raw;
+	raw64_store(c, first | (uint64_t)be32_make(r->sqn_word | segments).raw << 32);
+	raw64_store(c + 8, report ? MLX5_WQE_CQE << 24 : 0);
 }
 
 /* --- frames that are not plain --- */
@@ -211,10 +201,10 @@ static __attribute__((noinline)) bool put_odd(struct mlx5_tx *r, const struct bu
 	put_control(r, r->head, s.opcode, s.segments, report);
 	unsigned i = put_headers(r, pool, p, &s, csum);
 	if (s.taken < p->len)
-		put_data(r, segment(r, r->head, i++), p->data + s.taken, p->len - s.taken);
+		mlx5_put_data(r, segment(r, r->head, i++), p->data + s.taken, p->len - s.taken);
 	const struct pkt_frag *f = pkt_frags(pool, p->buf);
 	for (; i < s.segments; i++, f++)
-		put_data(r, segment(r, r->head, i), buf_base(pool, f->buf) + f->offset, f->len);
+		mlx5_put_data(r, segment(r, r->head, i), buf_base(pool, f->buf) + f->offset, f->len);
 	while (--units)
 		r->owner[r->head++ & r->mask] = MLX5_NONE;
 	r->owner[r->head++ & r->mask] = p->buf | held << MLX5_OWNER_FLAGS_SHIFT |
@@ -244,8 +234,10 @@ static inline unsigned put_frames(struct mlx5_tx *r, const struct bufpool *pool,
 		} else {
 			bool report = is_due(pos, 1);
 			put_control(r, pos, MLX5_WQE_SEND, PLAIN_SEGMENTS, report);
-			memset(segment(r, pos, 1), 0, MLX5_SEGMENT_BYTES);
-			put_data(r, segment(r, pos, 2), p->data, p->len);
+			uint8_t *eth = wqebb(r, pos) + MLX5_SEGMENT_BYTES;
+			raw64_store(eth, 0);
+			raw64_store(eth + 8, 0);
+			mlx5_put_data(r, eth + MLX5_SEGMENT_BYTES, p->data, p->len);
 			r->owner[pos & mask] = p->buf | (report ? MLX5_REPORTED : 0);
 			r->head = pos + 1;
 			*bytes += p->len;

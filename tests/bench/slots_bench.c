@@ -13,6 +13,7 @@
 
 #include "core/outbox.h"
 #include "drivers/ixgbe/ring.h"
+#include "drivers/mlx5/ring.h"
 #include "drivers/null/null.h"
 #include "drivers/virtio_net/ring.h"
 #include "hal/layout.h"
@@ -29,6 +30,8 @@ struct core_out core_outs[NIC_PORTS_MAX];
 
 static struct virtio_ring virtio;
 static struct ixgbe_tx ixgbe;
+static struct mlx5_tx mlx5;
+static volatile uint64_t doorbell64;
 static struct nic_counters cnt;
 static struct nic_queue queue;
 static struct nic_slot table[NIC_SLOTS_MAX];
@@ -48,7 +51,7 @@ struct nic_queue *data_queue(unsigned port) { return port == 0 ? &queue : NULL; 
 void data_note_stall(unsigned port) { (void)port; }
 void core_tx_flush(unsigned port) { (void)port; }
 
-/* --- the two drivers' operations, as virtio_net.c and ixgbe.c have them --- */
+/* --- the drivers' operations, as virtio_net.c and the others have them --- */
 
 static unsigned virtio_open(struct nic_queue *q)
 {
@@ -100,6 +103,31 @@ static unsigned ixgbe_burst(struct nic_queue *q, const struct pkt *v, unsigned n
 	return ixgbe_tx_burst(&ixgbe, &pool, &cnt, v, n, &broken);
 }
 
+static unsigned mlx5_open(struct nic_queue *q)
+{
+	(void)q;
+	return mlx5_slots_open(&mlx5, &pool, &cnt, &broken);
+}
+static void mlx5_put(struct nic_queue *q, unsigned first, const struct nic_slot *s, unsigned n)
+{
+	(void)q;
+	mlx5_slots_put(&mlx5, first, s, n);
+}
+static unsigned mlx5_free(struct nic_queue *q)
+{
+	return mlx5_slots_free(&mlx5, &cnt, &q->broken);
+}
+static void mlx5_send(struct nic_queue *q, unsigned n, uint64_t bytes)
+{
+	(void)q;
+	mlx5_slots_send(&mlx5, &cnt, n, bytes);
+}
+static unsigned mlx5_burst(struct nic_queue *q, const struct pkt *v, unsigned n)
+{
+	(void)q;
+	return mlx5_tx_burst(&mlx5, &pool, &cnt, v, n, &broken);
+}
+
 /* --- devices --- */
 
 static void virtio_start(void)
@@ -128,6 +156,31 @@ static void ixgbe_device(void)
 	__atomic_store_n(ixgbe.written_head, doorbell, __ATOMIC_RELEASE);
 }
 
+static uint32_t executed, reported; /* WQEBBs, CQEs */
+
+static void mlx5_start(void)
+{
+	mlx5_tx_init(&mlx5, memory, MLX5_RING_LOG_SIZE);
+	mlx5.doorbell = &doorbell64;
+	mlx5.sqn_word = 0x5500;
+	executed = reported = 0;
+}
+
+/* A CQE for each WQE that asks for one. */
+static void mlx5_device(void)
+{
+	uint32_t to = executed + (uint16_t)(be32_load(mlx5.dbr + MLX5_DBR_SEND) - executed);
+	while (executed != to) {
+		const uint8_t *wqe = mlx5.wqe + executed % RING * MLX5_WQEBB_BYTES;
+		uint8_t *cqe = mlx5.cq.cqe + reported % RING * MLX5_CQE_BYTES;
+		if (wqe[MLX5_WQE_FLAGS_BYTE] & MLX5_WQE_CQE) {
+			be16_store(cqe + MLX5_CQE_WQE_COUNTER, (uint16_t)executed);
+			__atomic_store_n(cqe + MLX5_CQE_OP_OWN, reported++ / RING & 1, __ATOMIC_RELEASE);
+		}
+		executed += (wqe[7] + MLX5_SEGMENTS_OF_WQEBB - 1) / MLX5_SEGMENTS_OF_WQEBB;
+	}
+}
+
 static void no_device(void)
 {
 }
@@ -144,6 +197,13 @@ static const struct nic_ops ixgbe_slot_ops = {.name = "ixgbe",
                                               .slots_put = ixgbe_put,
                                               .slots_free = ixgbe_free,
                                               .slots_send = ixgbe_send};
+
+static const struct nic_ops mlx5_slot_ops = {.name = "mlx5",
+                                             .tx_burst = mlx5_burst,
+                                             .slots_open = mlx5_open,
+                                             .slots_put = mlx5_put,
+                                             .slots_free = mlx5_free,
+                                             .slots_send = mlx5_send};
 
 /* --- measuring --- */
 
@@ -251,5 +311,8 @@ int main(void)
 	measure("ixgbe", FIXED, &ixgbe_slot_ops, ixgbe_start, ixgbe_device);
 	measure("ixgbe", LENGTHS, &ixgbe_slot_ops, ixgbe_start, ixgbe_device);
 	measure("ixgbe", TX_BURST, &ixgbe_slot_ops, ixgbe_start, ixgbe_device);
+	measure("mlx5", FIXED, &mlx5_slot_ops, mlx5_start, mlx5_device);
+	measure("mlx5", LENGTHS, &mlx5_slot_ops, mlx5_start, mlx5_device);
+	measure("mlx5", TX_BURST, &mlx5_slot_ops, mlx5_start, mlx5_device);
 	return 0;
 }
