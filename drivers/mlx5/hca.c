@@ -159,6 +159,7 @@ static int learn_ethernet(struct nic *nic)
 	uint32_t log_lso = mlx5_get(caps, MLX5_CAP_LOG_MAX_LSO);
 	uint32_t mode = mlx5_get(caps, MLX5_CAP_WQE_INLINE_MODE);
 	c->csum = mlx5_get(caps, MLX5_CAP_CSUM);
+	c->multi_send = mlx5_get(caps, MLX5_CAP_ENHANCED_MULTI_SEND);
 	c->vlan_strip = mlx5_get(caps, MLX5_CAP_VLAN);
 	c->vlan_insert = mlx5_get(caps, MLX5_CAP_WQE_VLAN_INSERT);
 	c->lso_bytes = log_lso ? 1u << log_lso : 0;

@@ -2,9 +2,9 @@
  * mlx5: ConnectX-4, 4 Lx, 5, 6, 6 Dx and 6 Lx, the table of operations. Physical functions with a
  * port set to Ethernet.
  *
- * Left out: virtual functions, CQE compression and multi-packet WQEs, UDP segmentation (the device
- * does not put each datagram's length in), limits of rate, the card's clock (time stamps), and a
- * firmware that has stopped answering brought back to life (until the next power-on).
+ * Left out: virtual functions, CQE compression, UDP segmentation (the device does not put each
+ * datagram's length in), limits of rate, the card's clock (time stamps), and a firmware that has
+ * stopped answering brought back to life (until the next power-on).
  */
 #include "drivers/mlx5/mlx5.h"
 
@@ -28,6 +28,7 @@ struct shared {
 	uint32_t lkey;
 	uint32_t inline_bytes;
 	uint32_t frame_bytes; /* longest on this port, FCS not counted */
+	bool multi_send;
 	bool irq; /* enough MSI-X vectors to wake every core */
 	struct {
 		uint32_t sqn, rx_cqn;
@@ -200,6 +201,7 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 	s->buf_bytes = config->buf_bytes;
 	s->lkey = d->lkey;
 	s->inline_bytes = inline_bytes(d->caps.inline_mode);
+	s->multi_send = d->caps.multi_send && s->inline_bytes == 0;
 	shared->pairs = (uint8_t)config->pairs;
 	shared->features = nic->features & config->features;
 	return E_OK;
@@ -232,6 +234,7 @@ static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned
 	p->tx.sqn_word = s->pair[pair].sqn << MLX5_WQE_SQN_SHIFT;
 	p->tx.lkey = s->lkey;
 	p->tx.inline_bytes = s->inline_bytes;
+	p->tx.multi = s->multi_send;
 	p->fate = &s->pair[pair].fate;
 	p->irq = s->irq;
 	q->slot_len_max = s->frame_bytes;
@@ -267,7 +270,7 @@ static bool mend(struct nic_queue *q)
 	if (p->rx.failed && is_mended(p, MLX5_QUEUE_RECEIVE, q->cnt->rx_queue_errors))
 		mlx5_rx_restart(&p->rx, q->pool, q->cnt);
 	if (p->tx.failed && is_mended(p, MLX5_QUEUE_SEND, q->cnt->tx_queue_errors))
-		mlx5_tx_restart(&p->tx, q->pool, q->cnt);
+		mlx5_tx_restart(&p->tx, q->pool);
 	q->broken = p->rx.failed || p->tx.failed;
 	return !q->broken || !__atomic_load_n(&p->fate->hopeless, __ATOMIC_ACQUIRE);
 }

@@ -147,6 +147,7 @@ static int create_sq(struct nic *nic, const uint8_t *mem, struct mlx5_pair *pair
 	uint32_t at = MLX5_WQ_CONTEXT;
 	_Static_assert(MLX5_WQEBB_BYTES == 1 << 6, "the stride");
 	mlx5_set(in, MLX5_AT(at, MLX5_SQC_FLUSH_IN_ERROR), 1);
+	mlx5_set(in, MLX5_AT(at, MLX5_SQC_ALLOW_MULTI_SEND), d->caps.multi_send);
 	mlx5_set(in, MLX5_AT(at, MLX5_SQC_CQN), pair->tx_cqn);
 	mlx5_set(in, MLX5_AT(at, MLX5_SQC_TIS_LIST_SIZE), 1);
 	mlx5_set(in, MLX5_AT(at, MLX5_SQC_TIS), d->tis);

@@ -35,6 +35,8 @@ struct mlx5_layout mlx5_layout(unsigned log_size)
 	l.tx_cq_dbr = take(&at, line, line);
 	l.rx_owner = take(&at, size * sizeof(uint32_t), line);
 	l.tx_owner = take(&at, size * sizeof(uint32_t), line);
+	l.tx_reports = take(&at, size * sizeof(struct mlx5_report), line);
+	l.tx_slots = take(&at, size * MLX5_SLOT_BYTES, line);
 	l.bytes = at;
 	return l;
 }
@@ -74,6 +76,8 @@ void mlx5_tx_init(struct mlx5_tx *r, void *mem, unsigned log_size)
 		.cq = init_cq(base + l.tx_cq, base + l.tx_cq_dbr, log_size),
 		.wqe = base + l.sq,
 		.owner = (uint32_t *)(void *)(base + l.tx_owner),
+		.reports = (struct mlx5_report *)(void *)(base + l.tx_reports),
+		.slot = base + l.tx_slots,
 		.dbr = base + l.sq_dbr,
 		.mask = (1u << log_size) - 1,
 	};

@@ -13,15 +13,16 @@
  *    order, one CQE for each WQE: the CQE's WQE counter is checked to say so. One that is further
  * on    tells of lost CQEs, whose frames are counted and dropped.
  * 2. rx: nothing is told but by the doorbell record, in memory: no MMIO.
- * 3. tx: WQEBBs [tail, head) are the device's. owner[] of a WQE's last is its buffer, with
- *    PKT_SHARED and PKT_CHAIN above the number, REPORTED when a CQE is asked for; NONE under the
- *    others. The last WQE of each burst is REPORTED, so all buffers come back without another one
- *    being sent.
+ * 3. tx: WQEBBs [tail, head) and the frames [frame_tail, frame_head) in them are the device's.
+ *    Frames count on too, and are at most as many as WQEBBs; owner[] is the buffer of each, with
+ *    PKT_SHARED and PKT_CHAIN above the number. reports[] of a WQE that asks for a CQE says what
+ *    lies behind it; of another WQEBB it says nothing that lies before head. The last WQE of each
+ *    burst asks, so all buffers come back without another one being sent.
  * 4. A CQE is new when its owner bit is that of its pass over the ring and its opcode is not
  *    INVALID. What else it says is checked before use. One of a WQE that is not the device's breaks
  *    the queue for good: the device cannot be believed. An error CQE breaks it until the device
  *    half has reset it (`failed`, ring_mend.c).
- * 5. tx, slots (ring_slots.c): a slot is one WQEBB; each send writes its WQE index anew.
+ * 5. tx, slots (ring_slots.c): owner[] names nothing; frame k is slot k - slot_base.
  *
  * Order: WQE, then (write barrier) doorbell record, then (write barrier) doorbell. CQE's owner,
  * then (acquire) the rest of it, then the doorbell record of the CQ. No register is read.
@@ -39,15 +40,17 @@
 /* New receive WQEs for one write of the doorbell record. */
 #define MLX5_RX_BULK 32
 
-/* A sent WQE in so many asks for a CQE; a power of two. */
+/* WQEBBs between WQEs that ask for a CQE; a power of two. */
 #define MLX5_TX_REPORT 32
+/* Segments of a WQE with many frames: of 8 WQEBBs two are not data. */
+#define MLX5_TX_SEGMENTS 32
 
-#define MLX5_NONE 0x7fffffffu /* no buffer */
-#define MLX5_REPORTED (1u << 31)
-/* In the owner of a sent frame; NONE is above all buffers' numbers too. */
+/* In the owner of a sent frame. */
 #define MLX5_OWNER_FLAGS_SHIFT 24
 #define MLX5_OWNER_BUF ((1u << 29) - 1)
 _Static_assert((PKT_SHARED | PKT_CHAIN) << MLX5_OWNER_FLAGS_SHIFT == 0x60000000, "above");
+
+#define MLX5_SLOT_BYTES 64 /* room for what a WQE has behind its control segment */
 
 #define MLX5_RX_WQE_BYTES 16 /* one data segment: a frame is one buffer */
 
@@ -86,17 +89,23 @@ struct mlx5_tx {
 	struct mlx5_cq cq;
 	uint8_t *wqe;
 	uint32_t *owner;
+	struct mlx5_report { /* behind a WQE, by its first WQEBB */
+		uint32_t head, frame_head;
+	} *reports;
+	uint8_t *slot;      /* prepared data segments, or all behind the control segment */
 	uint8_t *dbr;
 	volatile void *doorbell;
 	uint32_t mask;
 	uint32_t head;      /* next to be filled */
 	uint32_t tail;      /* oldest not known to be sent */
+	uint32_t frame_head, frame_tail;
 	uint32_t cq_head;
-	uint32_t slot_base; /* slots: position of slot 0 */
+	uint32_t slot_base; /* slots: frame of slot 0 */
 	uint32_t sqn_word;  /* SQ number as the control segment has it */
 	uint32_t lkey;
 	uint32_t inline_bytes; /* of headers, in each WQE; 0: none */
-	bool slots;         /* the WQEs are slots: owner[] is not used */
+	bool multi;         /* plain frames share WQEs; with inline_bytes 0 only */
+	bool slots;         /* slots are open */
 	bool failed;        /* in error state */
 };
 
@@ -104,12 +113,13 @@ struct mlx5_tx {
 struct mlx5_layout {
 	size_t rq, sq, rx_cq, tx_cq, eq;
 	size_t rq_dbr, sq_dbr, rx_cq_dbr, tx_cq_dbr; /* a cache line each */
-	size_t rx_owner, tx_owner, bytes;
+	size_t rx_owner, tx_owner, tx_reports, tx_slots, bytes;
 };
 struct mlx5_layout mlx5_layout(unsigned log_size);
 
 /* Queues of 2^log_size WQEs or WQEBBs in zeroed memory. The caller then sets what is not memory:
- * rx: csum_mask, vlan_mask, port, most if not all; tx: doorbell, sqn_word, lkey, inline_bytes. */
+ * rx: csum_mask, vlan_mask, port, most if not all; tx: doorbell, sqn_word, lkey, inline_bytes,
+ * multi. */
 void mlx5_rx_init(struct mlx5_rx *r, void *mem, unsigned log_size, const struct bufpool *pool,
                   uint32_t lkey);
 void mlx5_tx_init(struct mlx5_tx *r, void *mem, unsigned log_size);
@@ -138,23 +148,68 @@ void mlx5_slots_send(struct mlx5_tx *r, struct nic_counters *cnt, unsigned n, ui
 /* The queue, `failed`, is in RDY anew, and has no WQE: all buffers go back to the pool. Receive
  * WQEs get new ones; the next slot is the one that was. */
 void mlx5_rx_restart(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt);
-void mlx5_tx_restart(struct mlx5_tx *r, struct bufpool *pool, struct nic_counters *cnt);
+void mlx5_tx_restart(struct mlx5_tx *r, struct bufpool *pool);
 
 /* --- what ring*.c share --- */
 
 /* There is a CQE with an error at r->cq_head. */
 void mlx5_rx_fail(struct mlx5_rx *r, struct nic_counters *cnt);
 void mlx5_tx_fail(struct mlx5_tx *r, struct nic_counters *cnt);
-/* Gives back the buffers of n WQEBBs from r->tail on. */
-void mlx5_tx_free(struct mlx5_tx *r, struct bufpool *pool, uint32_t n);
-/* Makes r->head `place`, by n WQEs from position 0 on that send nothing and leave the slots. */
-void mlx5_slots_pass(struct mlx5_tx *r, struct nic_counters *cnt, uint32_t n);
-
-/* The WQE counter of the newest CQE of the SQ as a number of WQEBBs from tail on, the WQE's first
- * itself included; 0: nothing new. A CQE that breaks a rule sets *broken. */
+/* Gives back the buffers of all frames that the device has. */
+void mlx5_tx_free(struct mlx5_tx *r, struct bufpool *pool);
+/* Takes the CQEs that are there: moves tail, and returns how many frames from frame_tail on were
+ * sent. A CQE that breaks a rule sets *broken. */
 uint32_t mlx5_tx_completed(struct mlx5_tx *r, struct nic_counters *cnt, bool *broken);
-/* Tells the device of all WQEs up to head; the last begins at `last`. */
+/* Has the last WQE, which begins at `last`, ask for a CQE, and tells the device of all. */
 void mlx5_tx_publish(struct mlx5_tx *r, struct nic_counters *cnt, uint32_t last);
+
+static inline uint8_t *mlx5_wqebb(const struct mlx5_tx *r, uint32_t pos)
+{
+	return r->wqe + (size_t)(pos & r->mask) * MLX5_WQEBB_BYTES;
+}
+
+/* Segment i of the WQE that begins at pos: it may lie behind the end of the ring. */
+static inline uint8_t *mlx5_segment(const struct mlx5_tx *r, uint32_t pos, unsigned i)
+{
+	return mlx5_wqebb(r, pos + i / MLX5_SEGMENTS_OF_WQEBB) +
+	       i % MLX5_SEGMENTS_OF_WQEBB * MLX5_SEGMENT_BYTES;
+}
+
+/* The segment behind `seg`, of whichever WQE. */
+static inline uint8_t *mlx5_next_segment(const struct mlx5_tx *r, uint8_t *seg)
+{
+	seg += MLX5_SEGMENT_BYTES;
+	return seg == r->wqe + (r->mask + 1) * MLX5_WQEBB_BYTES ? r->wqe : seg;
+}
+
+static inline void mlx5_note_report(struct mlx5_tx *r, uint32_t pos)
+{
+	r->reports[pos & r->mask] = (struct mlx5_report){r->head, r->frame_head};
+}
+
+/* Completes the WQE at r->head, of so many segments and frames: its control segment. It asks for a
+ * CQE when what follows it is in another interval of reports. */
+static inline void mlx5_close_wqe(struct mlx5_tx *r, uint32_t opcode, unsigned segments,
+                                  unsigned frames)
+{
+	uint32_t pos = r->head;
+	uint8_t *c = mlx5_wqebb(r, pos);
+	uint64_t first = be32_make((pos & 0xffff) << MLX5_WQE_INDEX_SHIFT | opcode).raw;
+	r->head = pos + (segments + MLX5_SEGMENTS_OF_WQEBB - 1) / MLX5_SEGMENTS_OF_WQEBB;
+	r->frame_head += frames;
+	bool report = (pos ^ r->head) / MLX5_TX_REPORT != 0;
+	raw64_store(c, first | (uint64_t)be32_make(r->sqn_word | segments).raw << 32);
+	raw64_store(c + 8, report ? MLX5_WQE_CQE << 24 : 0);
+	if (report)
+		mlx5_note_report(r, pos);
+}
+
+/* An Ethernet segment that asks for nothing. */
+static inline void mlx5_put_plain_eth(uint8_t *eth)
+{
+	raw64_store(eth, 0);
+	raw64_store(eth + 8, 0);
+}
 
 /* Data segment: so many bytes, from there. */
 static inline void mlx5_put_data(const struct mlx5_tx *r, uint8_t *seg, const uint8_t *from,

@@ -59,14 +59,12 @@ COLD void mlx5_tx_fail(struct mlx5_tx *r, struct nic_counters *cnt)
 	fail(&r->cq, &r->cq_head, r->dbr + MLX5_DBR_SEND, &cnt->tx_queue_errors);
 }
 
-COLD void mlx5_tx_restart(struct mlx5_tx *r, struct bufpool *pool, struct nic_counters *cnt)
+COLD void mlx5_tx_restart(struct mlx5_tx *r, struct bufpool *pool)
 {
-	uint32_t head = r->head;
 	if (!r->slots)
-		mlx5_tx_free(r, pool, r->head - r->tail);
+		mlx5_tx_free(r, pool);
+	r->frame_tail = r->frame_head;
 	r->cq_head = skip_all(&r->cq, r->cq_head);
 	r->head = r->tail = 0;
 	r->failed = false;
-	if (r->slots)
-		mlx5_slots_pass(r, cnt, head & r->mask);
 }

@@ -1,27 +1,22 @@
 /*
- * See ring.h: a send queue whose WQEs stay (nic_ops.slots_open), for who sends prepared frames
- * again and again.
+ * See ring.h: sending prepared frames again and again (nic_ops.slots_open).
  *
- * All of a WQE stays but its first two words: the device wants the WQE's index, which counts on
- * with each turn of the ring, and a CQE is asked for at fixed places and in the last of a send.
+ * What of a WQE does not change with each send lies in a table, by slot: where plain frames share
+ * WQEs the data segment, which is copied behind those of the other frames; else all that follows
+ * the control segment. A WQE cannot stay where it is, as descriptors of other cards do, for it has
+ * its index in it, which counts on with each turn of the ring; and the copy is of a quarter of the
+ * bytes that new indices in WQEs of a frame each would touch.
  */
 #include "drivers/mlx5/ring.h"
 
 #include "lib/mem.h"
 
 #define PLAIN_SEGMENTS 3
-#define ETHERNET 16 /* where the segment begins in the WQE */
-#define DATA 32
 
-static inline uint32_t interval(const struct mlx5_tx *r)
+static inline uint8_t *slot_of(const struct mlx5_tx *r, uint32_t frame)
 {
-	uint32_t quarter = (r->mask + 1) / 4;
-	return quarter < MLX5_TX_REPORT ? quarter : MLX5_TX_REPORT;
-}
-
-static inline uint8_t *wqe_at(const struct mlx5_tx *r, uint32_t pos)
-{
-	return r->wqe + (size_t)(pos & r->mask) * MLX5_WQEBB_BYTES;
+	uint32_t at = frame & r->mask;
+	return r->slot + (size_t)at * (r->multi ? MLX5_SEGMENT_BYTES : MLX5_SLOT_BYTES);
 }
 
 unsigned mlx5_slots_open(struct mlx5_tx *r, struct bufpool *pool, struct nic_counters *cnt,
@@ -31,7 +26,7 @@ unsigned mlx5_slots_open(struct mlx5_tx *r, struct bufpool *pool, struct nic_cou
 	if (*broken || r->tail != r->head)
 		return 0;
 	r->slots = true;
-	r->slot_base = r->head;
+	r->slot_base = r->frame_head;
 	return r->mask + 1;
 }
 
@@ -40,58 +35,66 @@ unsigned mlx5_slots_open(struct mlx5_tx *r, struct bufpool *pool, struct nic_cou
 void mlx5_slots_put(struct mlx5_tx *r, unsigned first, const struct nic_slot *s, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
-		uint8_t *wqe = wqe_at(r, r->slot_base + first + i), *data = wqe + DATA;
+		uint8_t *at = slot_of(r, r->slot_base + first + i);
 		uint32_t in = r->inline_bytes;
-		raw64_store(wqe + ETHERNET, 0);
-		raw64_store(wqe + ETHERNET + 8, 0);
-		if (unlikely(in)) {
-			be16_store(wqe + ETHERNET + MLX5_ETH_INLINE_SIZE, (uint16_t)in);
-			memcpy(wqe + ETHERNET + MLX5_ETH_INLINE, s[i].data, in);
-			data += MLX5_SEGMENT_BYTES;
+		if (!r->multi) {
+			mlx5_put_plain_eth(at);
+			if (in) {
+				be16_store(at + MLX5_ETH_INLINE_SIZE, (uint16_t)in);
+				memcpy(at + MLX5_ETH_INLINE, s[i].data, in);
+				at += MLX5_SEGMENT_BYTES;
+			}
+			at += MLX5_SEGMENT_BYTES;
 		}
-		mlx5_put_data(r, data, s[i].data + in, s[i].len - in);
+		mlx5_put_data(r, at, s[i].data + in, s[i].len - in);
 	}
-}
-
-/* All of a slot but its control segment stays, and that is written anew with each send. */
-COLD void mlx5_slots_pass(struct mlx5_tx *r, struct nic_counters *cnt, uint32_t n)
-{
-	for (; r->head != n; r->head++) {
-		uint8_t *c = wqe_at(r, r->head);
-		be32_store(c, (r->head & 0xffff) << MLX5_WQE_INDEX_SHIFT | MLX5_WQE_NOP);
-		be32_store(c + 4, r->sqn_word | 1);
-		raw64_store(c + 8, r->head + 1 == n ? (uint64_t)MLX5_WQE_CQE << 24 : 0);
-	}
-	if (n)
-		mlx5_tx_publish(r, cnt, n - 1);
 }
 
 unsigned mlx5_slots_free(struct mlx5_tx *r, struct nic_counters *cnt, bool *broken)
 {
-	r->tail += mlx5_tx_completed(r, cnt, broken);
-	if (unlikely(*broken))
-		return 0;
-	uint32_t end = r->tail + r->mask + 1;
-	if (r->head - r->tail > r->mask / 2)
-		end &= ~(interval(r) - 1); /* a send that ends there asks for no CQE of its own */
-	return (int32_t)(end - r->head) > 0 ? end - r->head : 0;
+	r->frame_tail += mlx5_tx_completed(r, cnt, broken);
+	return likely(!*broken) ? r->mask + 1 - (r->frame_head - r->frame_tail) : 0;
+}
+
+static inline void copy_segment(uint8_t *to, const uint8_t *from)
+{
+	__builtin_memcpy(to, from, MLX5_SEGMENT_BYTES);
+}
+
+/* The next slots, n at most, in one WQE; returns how many. There is room: a WQE has no more WQEBBs
+ * than frames. */
+static inline unsigned send_multi(struct mlx5_tx *r, unsigned n)
+{
+	unsigned before = PLAIN_SEGMENTS - 1, most = MLX5_TX_SEGMENTS - before;
+	uint8_t *to = mlx5_segment(r, r->head, before);
+	n = u32_min(n, most);
+	for (unsigned i = 0; i < n; i++, to = mlx5_next_segment(r, to))
+		copy_segment(to, slot_of(r, r->frame_head + i));
+	mlx5_put_plain_eth(mlx5_segment(r, r->head, 1));
+	mlx5_close_wqe(r, MLX5_WQE_MULTI, before + n, n);
+	return n;
+}
+
+static inline unsigned send_single(struct mlx5_tx *r)
+{
+	unsigned segments = PLAIN_SEGMENTS + (r->inline_bytes != 0);
+	const uint8_t *from = slot_of(r, r->frame_head);
+	for (unsigned i = 1; i < segments; i++, from += MLX5_SEGMENT_BYTES)
+		copy_segment(mlx5_segment(r, r->head, i), from);
+	mlx5_close_wqe(r, MLX5_WQE_SEND, segments, 1);
+	return 1;
 }
 
 void mlx5_slots_send(struct mlx5_tx *r, struct nic_counters *cnt, unsigned n, uint64_t bytes)
 {
-	uint32_t segments = PLAIN_SEGMENTS + (r->inline_bytes != 0), every = interval(r);
-	uint32_t last = r->head + n - 1;
-	uint64_t high = (uint64_t)be32_make(r->sqn_word | segments).raw << 32;
-	assert(n <= r->tail + r->mask + 1 - r->head);
+	uint32_t last = r->head;
+	assert(n <= r->mask + 1 - (r->frame_head - r->frame_tail));
 	if (n == 0)
 		return;
-	for (uint32_t pos = r->head; pos != last + 1; pos++) {
-		uint32_t index = (pos & 0xffff) << MLX5_WQE_INDEX_SHIFT | MLX5_WQE_SEND;
-		bool report = (pos & (every - 1)) == every - 1 || pos == last;
-		raw64_store(wqe_at(r, pos), high | be32_make(index).raw);
-		raw64_store(wqe_at(r, pos) + 8, report ? (uint64_t)MLX5_WQE_CQE << 24 : 0);
+	for (unsigned left = n; left;) {
+		last = r->head;
+		left -= r->multi ? send_multi(r, left) : send_single(r);
 	}
-	r->head += n;
 	cnt->tx_pkts += n;
 	cnt->tx_bytes += bytes;
 	mlx5_tx_publish(r, cnt, last);

@@ -1,9 +1,11 @@
 /*
  * See ring.h: the send half of a pair.
  *
- * A plain frame is one WQEBB: control, Ethernet and data segment. Where the device wants headers in
- * the WQE (inline mode), for segmentation, which has them there always, for tags, which are put
- * into that copy, and for frames in pieces it takes put_odd.
+ * A plain frame is a data segment. Behind a control and an Ethernet segment there is one, which is
+ * one WQEBB, or, where the device knows such WQEs, many: then it has 17 bytes to read for a frame
+ * and not 64, as we have to write. Where the device wants headers in the WQE (inline mode), for
+ * segmentation, which has them there always, for tags, which are put into that copy, and for frames
+ * in pieces it takes put_odd.
  */
 #include "drivers/mlx5/ring.h"
 
@@ -18,23 +20,22 @@
 #define PLAIN_SEGMENTS 3
 #define WQE_WQEBBS_MAX 16
 
-static inline uint8_t *wqebb(const struct mlx5_tx *r, uint32_t pos)
-{
-	return r->wqe + (size_t)(pos & r->mask) * MLX5_WQEBB_BYTES;
-}
-
 /* --- completion --- */
 
 uint32_t mlx5_tx_completed(struct mlx5_tx *r, struct nic_counters *cnt, bool *broken)
 {
-	uint32_t done = 0, first = r->cq_head;
+	struct mlx5_report done = {r->tail, r->frame_tail};
+	uint32_t first = r->cq_head;
 	for (;;) {
 		uint64_t end = mlx5_cqe_end(&r->cq, r->cq_head);
 		if (!mlx5_cqe_is_new(&r->cq, r->cq_head, end))
 			break;
-		uint32_t now = (uint16_t)(mlx5_cqe_counter(end) - r->tail) + 1u;
+		uint32_t before = (uint16_t)(mlx5_cqe_counter(end) - done.head);
 		uint32_t opcode = mlx5_cqe_op_own(end) >> MLX5_CQE_OPCODE_SHIFT;
-		if (unlikely(opcode != MLX5_CQE_REQ || now <= done || now > r->head - r->tail)) {
+		struct mlx5_report now = r->reports[(done.head + before) & r->mask];
+		if (unlikely(opcode != MLX5_CQE_REQ || before >= now.head - done.head ||
+		             now.head - done.head > r->head - done.head ||
+		             now.frame_head - done.frame_head > r->frame_head - done.frame_head)) {
 			*broken = true;
 			if (opcode == MLX5_CQE_REQ_ERROR)
 				mlx5_tx_fail(r, cnt);
@@ -47,7 +48,8 @@ uint32_t mlx5_tx_completed(struct mlx5_tx *r, struct nic_counters *cnt, bool *br
 	}
 	if (r->cq_head != first)
 		be32_store(r->cq.dbr + MLX5_DBR_CONSUMER, r->cq_head & MLX5_INDEX_MASK);
-	return done;
+	r->tail = done.head;
+	return done.frame_head - r->frame_tail;
 }
 
 /* The end of a packet whose buffers may have other holders. */
@@ -56,17 +58,17 @@ static __attribute__((noinline)) void free_odd(struct bufpool *pool, uint32_t ow
 	struct pkt p = {.buf = owner & MLX5_OWNER_BUF,
 	                .flags = (uint8_t)(owner >> MLX5_OWNER_FLAGS_SHIFT &
 	                                   (PKT_SHARED | PKT_CHAIN))};
-	if (owner != MLX5_NONE)
-		pkt_free(pool, &p);
+	pkt_free(pool, &p);
 }
 
+/* The buffers of the next n frames. */
 static inline void free_sent(struct mlx5_tx *r, struct bufpool *pool, uint32_t n)
 {
 	const uint32_t *owner = r->owner;
-	uint32_t tail = r->tail, mask = r->mask;
-	r->tail = tail + n;
+	uint32_t tail = r->frame_tail, mask = r->mask;
+	r->frame_tail = tail + n;
 	for (; n; n--, tail++) {
-		uint32_t buf = owner[tail & mask] & ~MLX5_REPORTED;
+		uint32_t buf = owner[tail & mask];
 		if (likely(buf <= MLX5_OWNER_BUF))
 			buf_free(pool, buf);
 		else
@@ -74,44 +76,9 @@ static inline void free_sent(struct mlx5_tx *r, struct bufpool *pool, uint32_t n
 	}
 }
 
-COLD void mlx5_tx_free(struct mlx5_tx *r, struct bufpool *pool, uint32_t n)
+COLD void mlx5_tx_free(struct mlx5_tx *r, struct bufpool *pool)
 {
-	free_sent(r, pool, n);
-}
-
-static inline void reclaim(struct mlx5_tx *r, struct bufpool *pool, struct nic_counters *cnt,
-                           bool *broken)
-{
-	const uint32_t *owner = r->owner;
-	uint32_t n = mlx5_tx_completed(r, cnt, broken), tail = r->tail, mask = r->mask;
-	if (n == 0)
-		return;
-	while (owner[(tail + n - 1) & mask] == MLX5_NONE && n < r->head - tail)
-		n++; /* the counter names a WQE's first */
-	if (unlikely(!(owner[(tail + n - 1) & mask] & MLX5_REPORTED))) {
-		cnt->tx_bad_desc++;
-		*broken = true;
-		return;
-	}
-	free_sent(r, pool, n);
-}
-
-/* --- segments --- */
-
-/* Number i of the WQE that begins at pos: it may lie behind the end of the ring. */
-static inline uint8_t *segment(const struct mlx5_tx *r, uint32_t pos, unsigned i)
-{
-	return wqebb(r, pos + i / MLX5_SEGMENTS_OF_WQEBB) +
-	       i % MLX5_SEGMENTS_OF_WQEBB * MLX5_SEGMENT_BYTES;
-}
-
-static inline void put_control(const struct mlx5_tx *r, uint32_t pos, uint32_t opcode,
-                               unsigned segments, bool report)
-{
-	uint8_t *c = wqebb(r, pos);
-	uint64_t first = be32_make((pos & 0xffff) << MLX5_WQE_INDEX_SHIFT | opcode).raw;
-	raw64_store(c, first | (uint64_t)be32_make(r->sqn_word | segments).raw << 32);
-	raw64_store(c + 8, report ? MLX5_WQE_CQE << 24 : 0);
+	free_sent(r, pool, r->frame_head - r->frame_tail);
 }
 
 /* --- frames that are not plain --- */
@@ -151,32 +118,28 @@ static unsigned put_headers(struct mlx5_tx *r, const struct bufpool *pool, const
                             const struct shape *s, uint32_t csum)
 {
 	const struct pkt_meta *m = pkt_meta(pool, p->buf);
-	uint8_t header[MLX5_INLINE_MAX], *eth = segment(r, r->head, 1);
+	uint8_t header[MLX5_INLINE_MAX], *eth = mlx5_segment(r, r->head, 1);
 	unsigned tag = s->header - s->taken, front = tag ? ETHER_ADDRESSES : s->taken, used = 2;
+	mlx5_put_plain_eth(eth);
+	eth[MLX5_ETH_CSUM_BYTE] = (uint8_t)csum;
+	if (s->header == 0) /* most are: a checksum, or pieces, and no more */
+		return used;
 	memcpy(header, p->data, front);
 	if (tag) {
 		be16_store(header + ETHER_ADDRESSES, ETHERTYPE_VLAN);
 		be16_store(header + ETHER_ADDRESSES + 2, m->vlan_tci);
 		memcpy(header + ETHER_ADDRESSES + tag, p->data + front, s->taken - front);
 	}
-	memset(eth, 0, MLX5_SEGMENT_BYTES);
-	eth[MLX5_ETH_CSUM_BYTE] = (uint8_t)csum;
 	be16_store(eth + MLX5_ETH_MSS, s->opcode == MLX5_WQE_LSO ? m->mss : 0);
 	be16_store(eth + MLX5_ETH_INLINE_SIZE, (uint16_t)s->header);
 	unsigned n = s->header < MLX5_ETH_INLINE_FIRST ? s->header : MLX5_ETH_INLINE_FIRST;
 	memcpy(eth + MLX5_ETH_INLINE, header, n);
 	for (uint32_t at = n; at < s->header; at += MLX5_SEGMENT_BYTES, used++) {
 		uint32_t left = s->header - at;
-		memcpy(segment(r, r->head, used), header + at,
+		memcpy(mlx5_segment(r, r->head, used), header + at,
 		       left < MLX5_SEGMENT_BYTES ? left : MLX5_SEGMENT_BYTES);
 	}
 	return used;
-}
-
-/* The position behind a WQE is in another interval of reports. */
-static inline bool is_due(uint32_t pos, uint32_t units)
-{
-	return (pos ^ (pos + units)) / MLX5_TX_REPORT != 0;
 }
 
 /* A packet that is not plain. False, and nothing changed: no room for all of it. */
@@ -186,7 +149,6 @@ static __attribute__((noinline)) bool put_odd(struct mlx5_tx *r, const struct bu
 	struct shape s = shape_of(r, pool, p);
 	uint32_t units = (s.segments + MLX5_SEGMENTS_OF_WQEBB - 1) / MLX5_SEGMENTS_OF_WQEBB;
 	uint32_t held = p->flags & (PKT_SHARED | PKT_CHAIN), csum = 0;
-	bool report = is_due(r->head, units);
 	assert(units <= WQE_WQEBBS_MAX && units <= r->mask);
 	if (units > r->tail + r->mask + 1 - r->head)
 		return false;
@@ -198,17 +160,14 @@ static __attribute__((noinline)) bool put_odd(struct mlx5_tx *r, const struct bu
 		else
 			pkt_csum_complete(pool, &done);
 	}
-	put_control(r, r->head, s.opcode, s.segments, report);
 	unsigned i = put_headers(r, pool, p, &s, csum);
 	if (s.taken < p->len)
-		mlx5_put_data(r, segment(r, r->head, i++), p->data + s.taken, p->len - s.taken);
+		mlx5_put_data(r, mlx5_segment(r, r->head, i++), p->data + s.taken, p->len - s.taken);
 	const struct pkt_frag *f = pkt_frags(pool, p->buf);
 	for (; i < s.segments; i++, f++)
-		mlx5_put_data(r, segment(r, r->head, i), buf_base(pool, f->buf) + f->offset, f->len);
-	while (--units)
-		r->owner[r->head++ & r->mask] = MLX5_NONE;
-	r->owner[r->head++ & r->mask] = p->buf | held << MLX5_OWNER_FLAGS_SHIFT |
-	                                (report ? MLX5_REPORTED : 0);
+		mlx5_put_data(r, mlx5_segment(r, r->head, i), buf_base(pool, f->buf) + f->offset, f->len);
+	r->owner[r->frame_head & r->mask] = p->buf | held << MLX5_OWNER_FLAGS_SHIFT;
+	mlx5_close_wqe(r, s.opcode, s.segments, 1);
 	return true;
 }
 
@@ -216,43 +175,65 @@ static __attribute__((noinline)) bool put_odd(struct mlx5_tx *r, const struct bu
 
 #define TX_ODD (PKT_CSUM_PARTIAL | PKT_TSO | PKT_VLAN | PKT_SHARED | PKT_CHAIN)
 
+/* Plain frames of v, as many as go into one WQE: with r->multi many, else one. Returns how many, 0:
+ * no room. */
+static inline unsigned put_plain(struct mlx5_tx *r, const struct pkt *v, unsigned n,
+                                 uint64_t *bytes)
+{
+	uint32_t pos = r->head, mask = r->mask, room = r->tail + mask + 1 - pos;
+	uint32_t most = r->multi ? MLX5_TX_SEGMENTS : PLAIN_SEGMENTS, used = PLAIN_SEGMENTS - 1;
+	uint32_t frame = r->frame_head, *owner = r->owner;
+	uint8_t *seg = mlx5_segment(r, pos, used);
+	uint64_t sum = 0;
+	unsigned i = 0;
+	most = u32_min(most, MLX5_SEGMENTS_OF_WQEBB * room);
+	for (; i < n && used < most && !(v[i].flags & TX_ODD); i++, used++) {
+		mlx5_put_data(r, seg, v[i].data, v[i].len);
+		seg = mlx5_next_segment(r, seg);
+		owner[(frame + i) & mask] = v[i].buf;
+		sum += v[i].len;
+	}
+	if (unlikely(i == 0))
+		return 0;
+	*bytes += sum;
+	mlx5_put_plain_eth(mlx5_segment(r, pos, 1));
+	mlx5_close_wqe(r, r->multi ? MLX5_WQE_MULTI : MLX5_WQE_SEND, used, i);
+	return i;
+}
+
 /* Fills WQEs for the first packets of v; returns how many had room. The last begins at *last. */
 static inline unsigned put_frames(struct mlx5_tx *r, const struct bufpool *pool,
                                   const struct pkt *v, unsigned n, uint64_t *bytes, uint32_t *last)
 {
-	uint32_t mask = r->mask, limit = r->tail + mask + 1, odd = r->inline_bytes ? ~0u : TX_ODD;
-	unsigned i;
-	for (i = 0; i < n; i++) {
-		const struct pkt *p = &v[i];
+	uint32_t free = r->mask + 1 - (r->frame_head - r->frame_tail);
+	unsigned i = 0;
+	n = u32_min(n, free);
+	while (i < n) {
 		uint32_t pos = r->head;
-		if (unlikely(pos == limit))
-			break;
-		if (unlikely(p->flags & odd) || unlikely(odd == ~0u)) {
-			if (!put_odd(r, pool, p))
-				break;
-			*bytes += pkt_bytes(pool, p);
+		unsigned k;
+		if (unlikely(r->inline_bytes || v[i].flags & TX_ODD)) {
+			k = put_odd(r, pool, &v[i]);
+			*bytes += k ? pkt_bytes(pool, &v[i]) : 0;
 		} else {
-			bool report = is_due(pos, 1);
-			put_control(r, pos, MLX5_WQE_SEND, PLAIN_SEGMENTS, report);
-			uint8_t *eth = wqebb(r, pos) + MLX5_SEGMENT_BYTES;
-			raw64_store(eth, 0);
-			raw64_store(eth + 8, 0);
-			mlx5_put_data(r, eth + MLX5_SEGMENT_BYTES, p->data, p->len);
-			r->owner[pos & mask] = p->buf | (report ? MLX5_REPORTED : 0);
-			r->head = pos + 1;
-			*bytes += p->len;
+			k = put_plain(r, &v[i], n - i, bytes);
 		}
+		if (k == 0)
+			break;
 		*last = pos;
+		i += k;
 	}
 	return i;
 }
 
 void mlx5_tx_publish(struct mlx5_tx *r, struct nic_counters *cnt, uint32_t last)
 {
+	uint8_t *wqe = mlx5_wqebb(r, last);
+	wqe[MLX5_WQE_FLAGS_BYTE] = MLX5_WQE_CQE;
+	mlx5_note_report(r, last);
 	barrier_write();
 	be32_store(r->dbr + MLX5_DBR_SEND, r->head & 0xffff);
 	barrier_write();
-	mmio_write64(r->doorbell, raw64_load(wqebb(r, last)));
+	mmio_write64(r->doorbell, raw64_load(wqe));
 	cnt->mmio_writes++;
 }
 
@@ -261,17 +242,14 @@ unsigned mlx5_tx_burst(struct mlx5_tx *r, struct bufpool *pool, struct nic_count
 {
 	uint64_t bytes = 0;
 	uint32_t last = 0;
-	reclaim(r, pool, cnt, broken);
+	free_sent(r, pool, mlx5_tx_completed(r, cnt, broken));
 	if (n == 0 || unlikely(*broken))
 		return 0;
 	unsigned took = put_frames(r, pool, v, n, &bytes, &last);
 	cnt->tx_pkts += took;
 	cnt->tx_bytes += bytes;
 	cnt->tx_full += took < n;
-	if (took) {
-		wqebb(r, last)[MLX5_WQE_FLAGS_BYTE] = MLX5_WQE_CQE;
-		r->owner[(r->head - 1) & r->mask] |= MLX5_REPORTED;
+	if (took)
 		mlx5_tx_publish(r, cnt, last);
-	}
 	return took;
 }

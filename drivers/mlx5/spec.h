@@ -220,6 +220,7 @@ enum mlx5_command {
 #define MLX5_CAP_VLAN MLX5_FIELD(0x00, 30, 30)
 #define MLX5_CAP_WQE_VLAN_INSERT MLX5_FIELD(0x00, 24, 24)
 #define MLX5_CAP_LOG_MAX_LSO MLX5_FIELD(0x00, 20, 16) /* bytes of payload; 0: cannot */
+#define MLX5_CAP_ENHANCED_MULTI_SEND MLX5_FIELD(0x00, 5, 5)
 #define MLX5_CAP_WQE_INLINE_MODE MLX5_FIELD(0x00, 13, 12)
 #define MLX5_CAP_INLINE_L2 0            /* always the Ethernet header */
 #define MLX5_CAP_INLINE_VPORT 1         /* as the vport's context says */
@@ -334,6 +335,7 @@ enum mlx5_cqe {
 #define MLX5_STATE_ERR 3
 
 #define MLX5_SQC_FLUSH_IN_ERROR MLX5_FIELD(0x00, 28, 28)
+#define MLX5_SQC_ALLOW_MULTI_SEND MLX5_FIELD(0x00, 27, 27)
 #define MLX5_SQC_MIN_INLINE MLX5_FIELD(0x00, 26, 24)
 #define MLX5_SQC_STATE MLX5_FIELD(0x00, 23, 20)
 #define MLX5_SQC_CQN MLX5_FIELD(0x08, 23, 0)
@@ -485,9 +487,9 @@ enum mlx5_cqe {
 #define MLX5_WQEBB_BYTES 64
 #define MLX5_SEGMENT_BYTES 16
 #define MLX5_SEGMENTS_OF_WQEBB 4
-#define MLX5_WQE_NOP 0x00
 #define MLX5_WQE_SEND 0x0a
 #define MLX5_WQE_LSO 0x0e
+#define MLX5_WQE_MULTI 0x29 /* enhanced multi-packet: a frame for each data segment */
 #define MLX5_WQE_INDEX_SHIFT 8 /* first word of the control segment: WQE index, opcode */
 #define MLX5_WQE_SQN_SHIFT 8   /* second: SQ number, segments */
 #define MLX5_WQE_CQE 8u        /* byte 11: completion asked for */

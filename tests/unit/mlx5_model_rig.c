@@ -256,12 +256,10 @@ void assert_buffers(void)
 			assert_packet(&p->hands[k]);
 		for (uint32_t k = d->rx.head; k != d->rx.tail; k++)
 			assert_owner(d->rx.owner[k & d->rx.mask]);
-		for (uint32_t k = d->tx.tail; k != d->tx.head && !d->tx.slots; k++) {
-			uint32_t owner = d->tx.owner[k & d->tx.mask] & ~MLX5_REPORTED;
-			if (owner != MLX5_NONE)
-				assert_packet(&(struct pkt){
-					.buf = owner & MLX5_OWNER_BUF,
-					.flags = (uint8_t)(owner >> 24 & 0x60)});
+		for (uint32_t k = d->tx.frame_tail; k != d->tx.frame_head && !d->tx.slots; k++) {
+			uint32_t owner = d->tx.owner[k & d->tx.mask];
+			assert_packet(&(struct pkt){.buf = owner & MLX5_OWNER_BUF,
+			                            .flags = (uint8_t)(owner >> 24 & 0x60)});
 		}
 		if (p->q.ops)
 			assert_all_owned();

@@ -129,6 +129,31 @@ unsigned device_waiting(void)
 	return w.sq_told - w.sq_at;
 }
 
+static unsigned gather_data(const uint8_t *d, uint8_t *to, unsigned most)
+{
+	uint32_t n = get(d, 4);
+	assert_in_range(n, 1, most);
+	assert_int_equal(get(d + 4, 4), LKEY);
+	memcpy(to, bus((uint64_t)get(d + 8, 4) << 32 | get(d + 12, 4), n), n);
+	return n;
+}
+
+/* The next frame of a WQE that has many, so many segments in all. */
+static struct sent gather_multi(struct sent s, unsigned segments, uint8_t *to, unsigned *bytes)
+{
+	unsigned i = w.segment ? w.segment : 2;
+	assert_int_equal(s.header, 0);
+	assert_in_range(segments, 3, 63);
+	*bytes = gather_data(unit(w.sq_at + i / 4) + i % 4 * 16, to, SENT_BYTES_MAX);
+	s.pieces = 1;
+	s.report &= i + 1 == segments;
+	if (s.report)
+		w.report[w.reports++] = w.sq_at;
+	w.segment = i + 1 < segments ? i + 1 : 0;
+	w.sq_at += w.segment ? 0 : s.units;
+	return s;
+}
+
 struct sent device_gather(uint8_t *to, unsigned *bytes)
 {
 	const uint8_t *c = unit(w.sq_at), *eth = c + 16;
@@ -146,6 +171,8 @@ struct sent device_gather(uint8_t *to, unsigned *bytes)
 	s.header = get(eth + 12, 2);
 	s.units = (segments + 3) / 4;
 	assert_in_range(s.units, 1, device_waiting());
+	if (s.opcode == 0x29)
+		return gather_multi(s, segments, to, bytes);
 	got = s.header < 2 ? s.header : 2;
 	memcpy(to, eth + 14, got);
 	for (; got < s.header; i++) {
@@ -155,11 +182,7 @@ struct sent device_gather(uint8_t *to, unsigned *bytes)
 	}
 	for (; i < segments; i++, s.pieces++) {
 		const uint8_t *d = unit(w.sq_at + i / 4) + i % 4 * 16;
-		uint32_t n = get(d, 4);
-		assert_in_range(n, 1, SENT_BYTES_MAX - got);
-		assert_int_equal(get(d + 4, 4), LKEY);
-		memcpy(to + got, bus((uint64_t)get(d + 8, 4) << 32 | get(d + 12, 4), n), n);
-		got += n;
+		got += gather_data(d, to + got, SENT_BYTES_MAX - got);
 	}
 	if (s.report)
 		w.report[w.reports++] = w.sq_at;
@@ -173,7 +196,7 @@ void device_send(uint32_t seq)
 	static uint8_t all[SENT_BYTES_MAX];
 	unsigned len;
 	struct sent s = device_gather(all, &len);
-	assert_int_equal(s.opcode, 0x0a);
+	assert_int_equal(s.opcode, w.tx.multi ? 0x29 : 0x0a);
 	assert_int_equal(s.csum | s.mss, 0);
 	assert_frame(all, len, seq);
 }
@@ -258,11 +281,10 @@ void assert_accounted(void)
 	assert_in_range(w.rx.tail - w.rx.head, 0, w.size);
 	for (uint32_t i = w.rx.head; i != w.rx.tail; i++)
 		assert_owner(w.rx.owner[i & w.rx.mask]);
-	for (uint32_t i = w.tx.tail; i != w.tx.head; i++) {
-		uint32_t owner = w.tx.owner[i & w.tx.mask] & 0x7fffffff;
-		if (owner != MLX5_NONE)
-			assert_packet(&(struct pkt){.buf = owner & 0x1fffffff,
-			                            .flags = (uint8_t)(owner >> 24 & 0x60)});
+	for (uint32_t i = w.tx.frame_tail; i != w.tx.frame_head && !w.tx.slots; i++) {
+		uint32_t owner = w.tx.owner[i & w.tx.mask];
+		assert_packet(&(struct pkt){.buf = owner & 0x1fffffff,
+		                            .flags = (uint8_t)(owner >> 24 & 0x60)});
 	}
 	assert_all_owned();
 }

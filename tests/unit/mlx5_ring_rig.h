@@ -37,6 +37,7 @@ extern struct world {
 	uint8_t *rq, *sq, *rx_cq, *tx_cq, *rq_dbr, *sq_dbr, *rx_cq_dbr, *tx_cq_dbr;
 	/* the device; positions count on for ever */
 	uint32_t rq_at, sq_at;       /* next WQE to be executed */
+	unsigned segment;            /* of a WQE with many frames: the next one's; 0: none is begun */
 	uint32_t sq_told;            /* by the doorbell */
 	uint32_t rx_cq_at, tx_cq_at; /* next CQE to be written */
 	unsigned doorbells;
@@ -65,7 +66,7 @@ void device_tx_cqe(uint16_t counter, uint8_t opcode);
 
 /* WQEBBs that were told of. */
 unsigned device_waiting(void);
-/* The device executes its next WQE; the bytes of the frame. */
+/* The device executes its next WQE, of one with many frames the next of them; the frame's bytes. */
 struct sent device_gather(uint8_t *to, unsigned *bytes);
 /* The same for the plain frame `seq`. */
 void device_send(uint32_t seq);

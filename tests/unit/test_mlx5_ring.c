@@ -290,6 +290,7 @@ static void tx_in_order(void **s)
 	uint32_t seq = 0;
 	start(8, 1000, BUF_STRIDE_STANDARD, 0);
 	for (unsigned n = 1; seq < 100000; n = n % 200 + 7) {
+		w.tx.multi = seq > 50000;
 		take_frames(n, seq);
 		assert_int_equal(tx(), n);
 		for (unsigned i = 0; i < n; i++)
@@ -325,6 +326,54 @@ static void tx_reports(void **s)
 	assert_int_equal(w.tx.tail, 100);
 }
 
+/* Plain frames share WQEs, 30 one; others have their own, and their place among them. */
+static void tx_multi(void **s)
+{
+	(void)s;
+	static uint8_t got[SENT_BYTES_MAX];
+	unsigned len;
+	start(MLX5_RING_LOG_SIZE, 1500, BUF_STRIDE_STANDARD, 0);
+	w.tx.multi = true;
+	take_frames(45, 0);
+	take_frags(45, 2);
+	take_frames(14, 46);
+	take_frags(60, 2);
+	assert_int_equal(tx(), 61);
+	assert_int_equal(w.tx.head, 8 + 5 + 2 + 4 + 2);
+	for (unsigned i = 0; i < 61; i++) {
+		struct sent d = device_gather(got, &len);
+		assert_int_equal(d.opcode, i == 45 || i == 60 ? 0x0a : 0x29);
+		assert_frame(got, len, i);
+	}
+	assert_int_equal(w.reports, 1);
+	device_report();
+	assert_int_equal(tx(), 0);
+	assert_int_equal(w.pool.free, 1500 - w.size);
+}
+
+/* No more frames than WQEBBs, and the last WQE ends where the room does. */
+static void tx_multi_full(void **s)
+{
+	(void)s;
+	for (unsigned first = 1; first < 64; first++) {
+		start(ROUND, 300, BUF_STRIDE_STANDARD, 0);
+		w.tx.multi = true;
+		for (unsigned i = 0; i < first; i++) {
+			take_frames(1, i);
+			assert_int_equal(tx(), 1);
+		}
+		take_frames(100, first);
+		unsigned took = tx(), seen = 0;
+		assert_int_equal(took, 64 - first); /* a frame needs a WQEBB at most */
+		assert_int_equal(tx(), 0);
+		for (; seen < first + took; seen++)
+			device_send(seen);
+		device_report();
+		assert_int_equal(tx(), 100 - took < 64 ? 100 - took : 64);
+		assert_accounted();
+	}
+}
+
 static void tx_ring_full(void **s)
 {
 	(void)s;
@@ -355,6 +404,7 @@ static void tx_any_kind(void **s)
 		unsigned in_line = inlines[life % 4], len;
 		uint32_t in = 0, out = 0;
 		start(6 + random_below(3), 1000, BUF_STRIDE_STANDARD, in_line);
+		w.tx.multi = !in_line && life & 4;
 		for (unsigned round = 0; round < 150; round++) {
 			while (hand.n < 40 && w.pool.free > 200) {
 				if (random_below(4) == 0)
@@ -369,7 +419,7 @@ static void tx_any_kind(void **s)
 			while (device_waiting() && random_below(8)) {
 				struct sent d = device_gather(got, &len);
 				assert_frame(got, len, out++);
-				assert_int_equal(d.opcode, 0x0a);
+				assert_true(d.opcode == 0x0a || (w.tx.multi && d.opcode == 0x29));
 				assert_true(d.header <= in_line);
 			}
 			if (random_below(2))
@@ -579,6 +629,7 @@ static void tx_failed(void **s)
 	(void)s;
 	for (unsigned before = 0; before < 150; before += 7) {
 		start(ROUND, 300, BUF_STRIDE_STANDARD, 0);
+		w.tx.multi = before & 1;
 		for (unsigned i = 0; i < before; i++) {
 			take_frames(1, i);
 			assert_int_equal(tx(), 1);
@@ -597,9 +648,9 @@ static void tx_failed(void **s)
 		assert_accounted();
 		for (unsigned i = 1; i <= before % 39; i++)
 			device_tx_cqe((uint16_t)(w.sq_at + i), 13);
-		mlx5_tx_restart(&w.tx, &w.pool, &w.cnt);
+		mlx5_tx_restart(&w.tx, &w.pool);
 		w.broken = false;
-		w.sq_at = w.sq_told = w.reports = 0; /* the device has been through RST */
+		w.sq_at = w.sq_told = w.reports = w.segment = 0; /* it has been through RST */
 		assert_false(w.tx.failed);
 		assert_int_equal(w.tx.tail, w.tx.head);
 		for (unsigned i = 0; i < 150; i++) {
@@ -622,6 +673,7 @@ static void tx_hostile(void **s)
 	seed_random("tx_hostile");
 	for (unsigned life = 0; life < 400; life++) {
 		start(4 + random_below(3), 300, BUF_STRIDE_STANDARD, 0);
+		w.tx.multi = life & 1;
 		for (unsigned round = 0; round < 50 && !w.broken; round++) {
 			unsigned len;
 			take_frames(random_below(10), 0);
@@ -657,6 +709,8 @@ int main(void)
 		cmocka_unit_test_teardown(rx_hostile, teardown),
 		cmocka_unit_test_teardown(tx_in_order, teardown),
 		cmocka_unit_test_teardown(tx_reports, teardown),
+		cmocka_unit_test_teardown(tx_multi, teardown),
+		cmocka_unit_test_teardown(tx_multi_full, teardown),
 		cmocka_unit_test_teardown(tx_ring_full, teardown),
 		cmocka_unit_test_teardown(tx_any_kind, teardown),
 		cmocka_unit_test_teardown(tx_short_frames, teardown),
