@@ -53,19 +53,21 @@ static uint32_t offset_of(const volatile void *a)
 uint32_t host_mmio_read(const volatile void *a, unsigned bytes)
 {
 	assert_int_equal(bytes, 4);
+	port.reads++;
 	return rig_read(offset_of(a));
 }
 
 void host_mmio_write(volatile void *a, unsigned bytes, uint32_t v)
 {
 	assert_int_equal(bytes, 4);
+	port.writes++;
 	rig_write(offset_of(a), v);
 }
 
 /* The rig's bus is 32 bits wide: two halves, as the PRM allows where 64 are not to be had. */
 void host_mmio_write64(volatile void *a, uint64_t v)
 {
-	port.data_writes++;
+	port.writes++;
 	rig_write(offset_of(a), (uint32_t)v);
 	rig_write(offset_of(a) + 4, (uint32_t)(v >> 32));
 }
@@ -166,17 +168,22 @@ void up(unsigned pairs, uint32_t features, uint32_t stride)
 		assert_true(ms < 5000);
 		rig_run(1000000);
 	}
-	port.data_writes = 0;
 }
 
 /* --- traffic --- */
+
+static unsigned accesses(void)
+{
+	return port.reads + port.writes;
+}
 
 unsigned rx(unsigned i, unsigned max)
 {
 	static struct pkt v[PKT_VECTOR_MAX];
 	struct port_pair *p = &port.pair[i];
-	unsigned n = mlx5_ops.rx_burst(&p->q, v, max);
+	unsigned before = accesses(), n = mlx5_ops.rx_burst(&p->q, v, max);
 	assert_in_range(n, 0, max);
+	assert_int_equal(accesses(), before);
 	assert_in_range(p->nhands + n, 0, POOL_MAX);
 	memcpy(&p->hands[p->nhands], v, n * sizeof v[0]);
 	p->nhands += n;
@@ -199,11 +206,19 @@ unsigned tx(unsigned i)
 {
 	struct port_pair *p = &port.pair[i];
 	unsigned n = p->nhands < PKT_VECTOR_MAX ? p->nhands : PKT_VECTOR_MAX;
-	unsigned k = mlx5_ops.tx_burst(&p->q, p->hands, n);
+	unsigned before = accesses(), k = mlx5_ops.tx_burst(&p->q, p->hands, n);
 	assert_in_range(k, 0, n);
+	assert_int_equal(accesses(), before + (k > 0));
 	p->nhands -= k;
 	memmove(p->hands, p->hands + k, p->nhands * sizeof p->hands[0]);
 	return k;
+}
+
+void slots_send(unsigned i, unsigned n, uint64_t bytes)
+{
+	unsigned before = accesses();
+	mlx5_ops.slots_send(&port.pair[i].q, n, bytes);
+	assert_int_equal(accesses(), before + (n > 0));
 }
 
 void let_go(unsigned i)

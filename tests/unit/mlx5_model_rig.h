@@ -3,6 +3,9 @@
  * one are calls of the other, memory is shared, time passes with each register access and each look
  * at the TSC.
  *
+ * No burst reads a register, none that receives writes one, and one that sends writes at most one
+ * doorbell: each call is looked at (ARCHITECTURE.md, Invariants, 4).
+ *
  * Every test ends in a teardown that finds each buffer of each pair with one owner, and a model
  * that saw no violation (unless announced).
  */
@@ -35,7 +38,7 @@ extern struct port {
 	unsigned pairs;
 	unsigned routed[RIG_VECTORS]; /* core + 1 by MSI-X entry */
 	uint16_t command;             /* of configuration space */
-	unsigned data_writes;         /* doorbells that are not the control core's */
+	unsigned reads, writes;       /* of registers */
 	struct port_pair pair[PAIRS];
 } port;
 
@@ -59,6 +62,8 @@ void up(unsigned pairs, uint32_t features, uint32_t stride);
 unsigned rx(unsigned i, unsigned max);
 unsigned tx(unsigned i);
 void let_go(unsigned i);
+/* mlx5_ops.slots_send, looked at in the same way. */
+void slots_send(unsigned i, unsigned n, uint64_t bytes);
 /* All that has arrived, in bursts, with the model's turns in between: pair i's share. */
 unsigned rx_all(unsigned i);
 
