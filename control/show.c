@@ -78,6 +78,7 @@ static void show_port_counters(struct shell *sh, unsigned port)
 		{"hw_rx_error", offsetof(struct nic_stats, rx_error), false},
 		{"hw_rx_filtered", offsetof(struct nic_stats, rx_filtered), false},
 		{"hw_tx_error", offsetof(struct nic_stats, tx_error), false},
+		{"hw_queue_errors", offsetof(struct nic_stats, queue_errors), false},
 	};
 	struct nic_counters c;
 	core_port_counters(port, &c);

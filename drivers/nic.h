@@ -221,6 +221,7 @@ struct nic_stats {
 	uint64_t rx_error;       /* any other receive error of MAC or PHY */
 	uint64_t rx_filtered;    /* good frames for other stations */
 	uint64_t tx_error;       /* frames given up */
+	uint64_t queue_errors;   /* queues that stand still, of which no completion tells */
 };
 
 /* Memory for the rings of one pair, of the data core that will poll it (rule 2). */

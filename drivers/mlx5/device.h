@@ -166,7 +166,6 @@ struct mlx5_device {
 		uint32_t no_buffer;
 	} counted;
 	struct nic_stats news; /* since nic_ops.stats was called */
-	uint32_t queue_errors; /* events that tell of a queue in error state */
 };
 _Static_assert(sizeof(struct mlx5_device) <= sizeof(((struct nic *)0)->priv), "fits");
 

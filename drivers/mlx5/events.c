@@ -1,7 +1,8 @@
 /*
  * The async event queue (PRM, "Event Queues"), looked at when there is time: what happened to the
- * port, pages that the firmware wants, queues in error state. Its interrupt ends the sleep of the
- * control core, which then calls nic_ops.link.
+ * port, pages that the firmware wants, queues that have failed without a CQE that says so, which
+ * are counted. Its interrupt ends the sleep of the control core, which then calls nic_ops.link. How
+ * the firmware is it tells by registers (port.c).
  */
 #include "drivers/mlx5/device.h"
 
@@ -69,7 +70,7 @@ static void take_event(struct nic *nic, const uint8_t *eqe)
 	case MLX5_EVENT_WQ_CATASTROPHIC:
 	case MLX5_EVENT_WQ_INVALID_REQUEST:
 	case MLX5_EVENT_WQ_ACCESS:
-		d->queue_errors++;
+		d->news.queue_errors++;
 		break;
 	default:
 		break; /* of no use to us */

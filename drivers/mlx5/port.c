@@ -289,5 +289,6 @@ void mlx5_stats(struct nic *nic, struct nic_stats *sum)
 	sum->rx_length += news->rx_length;
 	sum->rx_error += news->rx_error;
 	sum->tx_error += news->tx_error;
+	sum->queue_errors += news->queue_errors;
 	memset(news, 0, sizeof *news);
 }

@@ -445,6 +445,8 @@ static void counts(void **s)
 	fw.errors[16 + 2] += 1000; /* discards */
 	fw.errors[16 + 8] += 10000; /* transmit errors */
 	fw.out_of_buffer += 0x20;
+	fw_event(0x04, 0, 3, 0); /* a CQ's */
+	fw_event(0x05, 0, 4, 0); /* a WQ's */
 	for (unsigned i = 0; i < 8; i++)
 		link_now();
 	mlx5_ops.stats(&fw.nic, &sum);
@@ -455,6 +457,7 @@ static void counts(void **s)
 	assert_int_equal(sum.rx_missed, 1000);
 	assert_int_equal(sum.tx_error, 10000);
 	assert_int_equal(sum.rx_no_desc, 0x20);
+	assert_int_equal(sum.queue_errors, 2);
 	fw_stop();
 }
 
