@@ -91,9 +91,10 @@ def test_transmit_stands_still(lab, fault):
 @pytest.mark.parametrize("nic,fault", [
     ("ixgbe", "bad-length:50"), ("ixgbe", "error-bits:50"), ("ixgbe", "dd-garbage:50"),
     ("ixgbe", "writeback-lost:50"), ("ixgbe", "writeback-delay:500"), ("mlx5", "bad-length:50"),
-    ("mlx5", "completion-lost:50")])
+    ("mlx5", "completion-lost:50"), ("mlx5", "receive-error:50")])
 def test_receive_that_lies(lab, fault):
-    """Wrong lengths, error bits, lost and late write-backs: counted, and traffic goes on."""
+    """Wrong lengths, error bits, lost and late write-backs, queues that stop: counted, and traffic
+    goes on."""
     pings(lab.left, RIGHT_HOST)
     lab.router.model("port 0 fault " + fault)
     with lab.flood(RIGHT_HOST):
