@@ -121,11 +121,6 @@ static int set_caps(struct nic *nic)
 	return mlx5_cmd_run(nic);
 }
 
-static uint32_t least(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
 static int learn_general(struct nic *nic)
 {
 	struct mlx5_caps *c = &mlx5_device(nic)->caps;
@@ -136,12 +131,12 @@ static int learn_general(struct nic *nic)
 	if (mlx5_get(caps, MLX5_CAP_PORT_TYPE) != MLX5_PORT_TYPE_ETHERNET ||
 	    !mlx5_get(caps, MLX5_CAP_ETH_NET_OFFLOADS) || !mlx5_get(caps, MLX5_CAP_NIC_FLOW_TABLE))
 		return mlx5_fail(nic, E_NOTSUP, "the port is not set to Ethernet");
-	uint32_t log_pairs = least(mlx5_get(caps, MLX5_CAP_LOG_MAX_RQ),
-	                           mlx5_get(caps, MLX5_CAP_LOG_MAX_SQ));
-	log_pairs = least(log_pairs, mlx5_get(caps, MLX5_CAP_LOG_MAX_CQ) - 1); /* two CQs each */
+	uint32_t log_pairs = u32_min(mlx5_get(caps, MLX5_CAP_LOG_MAX_RQ),
+	                             mlx5_get(caps, MLX5_CAP_LOG_MAX_SQ));
+	log_pairs = u32_min(log_pairs, mlx5_get(caps, MLX5_CAP_LOG_MAX_CQ) - 1); /* two CQs each */
 	c->pairs = log_pairs < 6 ? 1u << log_pairs : NIC_PAIRS_MAX;
 	c->wqe_bytes = mlx5_get(caps, MLX5_CAP_MAX_WQE_SIZE_SQ);
-	c->rqt_size = 1u << least(mlx5_get(caps, MLX5_CAP_LOG_MAX_RQT_SIZE), 7);
+	c->rqt_size = 1u << u32_min(mlx5_get(caps, MLX5_CAP_LOG_MAX_RQT_SIZE), 7);
 	c->log_wq_size = (uint8_t)mlx5_get(caps, MLX5_CAP_LOG_MAX_WQ_SIZE);
 	c->log_cq_size = (uint8_t)mlx5_get(caps, MLX5_CAP_LOG_MAX_CQ_SIZE);
 	c->eswitch_manager = mlx5_get(caps, MLX5_CAP_ESWITCH_MANAGER);
