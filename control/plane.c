@@ -13,6 +13,7 @@
 
 #include "lib/fmt.h"
 #include "lib/mem.h"
+#include "lib/number.h"
 #include "net/ip4.h"
 
 #define CONFIG_NAME "configuration" /* of the boot module, in error messages */
@@ -338,10 +339,10 @@ static bool start_tables(struct view *v, uint8_t *at, size_t room)
 		return false;
 	core_random(key, sizeof key);
 	host6_init(&plane.hosts6, hosts6(), at, hosts6_private, key);
-	at += (hosts + 63) & ~(size_t)63;
+	at += align_up(hosts, CACHE_LINE);
 	if (fib6_init(&plane.fib6, at, six, fib6_private, fib6_private_bytes(routes6())) != E_OK)
 		return false;
-	at += (six + 63) & ~(size_t)63;
+	at += align_up(six, CACHE_LINE);
 	if (fib4_init(&plane.fib, at, room - hosts - six - 128, fib_private, fib_private_bytes) != E_OK)
 		return false;
 	v->hosts6 = plane.hosts6.table;
@@ -352,7 +353,7 @@ static bool start_tables(struct view *v, uint8_t *at, size_t room)
 
 static size_t whole_pages(size_t bytes)
 {
-	return (bytes + 4095) & ~(size_t)4095;
+	return align_up(bytes, 4096);
 }
 
 /* The application's commands, and its part of the snapshot behind the view's `used` bytes; returns

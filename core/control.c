@@ -7,6 +7,7 @@
 #include "core/outbox.h"
 #include "hal/kcall.h"
 #include "lib/mem.h"
+#include "lib/number.h"
 
 #define HOUSEKEEPING_NS 10000000ull
 #define LINK_EVERY 10 /* housekeepings */
@@ -33,7 +34,7 @@ size_t core_private_left(void)
 
 void *core_private_alloc(size_t bytes)
 {
-	bytes = (bytes + 4095) & ~(size_t)4095;
+	bytes = align_up(bytes, 4096);
 	if (bytes > core_private_left())
 		return NULL;
 	void *p = (uint8_t *)(uintptr_t)self.info->core[self.id].tables + private_used;

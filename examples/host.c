@@ -9,6 +9,8 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "lib/number.h"
+
 #define BURST 128
 
 static volatile sig_atomic_t told_to_end, asked_for_status;
@@ -203,11 +205,6 @@ static unsigned receive(struct host *h)
 
 /* --- the loop --- */
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 static void wait_until(struct host *h, uint64_t when_us)
 {
 	struct pollfd fd = {.fd = h->tap.fd, .events = POLLIN};
@@ -233,14 +230,14 @@ static bool turn(struct host *h)
 	h->now_us = host_now_us();
 	bool busy = receive(h) == BURST;
 	tcp_tick(h->tcp, h->now_us);
-	uint64_t neighbours = least(host_ip4.tick(h), host_ip6.tick(h));
+	uint64_t neighbours = u64_min(host_ip4.tick(h), host_ip6.tick(h));
 	say_ready(h);
 	if (h->ready && h->ops->turn && !h->ops->turn(h, h->now_us, &wake))
 		return false;
 	tap_tick(&h->tap, h->now_us);
-	wake = least(wake, least(tcp_deadline(h->tcp), tap_deadline(&h->tap)));
+	wake = u64_min(wake, u64_min(tcp_deadline(h->tcp), tap_deadline(&h->tap)));
 	if (neighbours != UINT64_MAX)
-		wake = least(wake, neighbours / 1000 + 1);
+		wake = u64_min(wake, neighbours / 1000 + 1);
 	wait_until(h, busy ? 0 : wake);
 	return !h->tap.gone;
 }
@@ -277,7 +274,7 @@ void host_run(struct host *h)
 
 void *host_memory(size_t bytes)
 {
-	void *p = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
+	void *p = aligned_alloc(64, align_up(bytes, 64));
 	if (!p)
 		host_fail("no memory");
 	memset(p, 0, bytes);

@@ -21,29 +21,24 @@
 #define TCP_FLAGS 13 /* offset in the header (RFC 9293, 3.1) */
 #define TCP_CWR 0x80
 
-static size_t round64(size_t n)
-{
-	return (n + 63) & ~(size_t)63;
-}
-
 static size_t desc_bytes(unsigned size)
 {
-	return round64(sizeof(struct virtq_desc) * size);
+	return align_up(sizeof(struct virtq_desc) * size, CACHE_LINE);
 }
 
 static size_t avail_bytes(unsigned size)
 {
-	return round64(sizeof(struct virtq_avail) + 2 * size + 2);
+	return align_up(sizeof(struct virtq_avail) + 2 * size + 2, CACHE_LINE);
 }
 
 static size_t used_bytes(unsigned size)
 {
-	return round64(sizeof(struct virtq_used) + 8 * size + 2);
+	return align_up(sizeof(struct virtq_used) + 8 * size + 2, CACHE_LINE);
 }
 
 size_t virtio_ring_bytes(unsigned size)
 {
-	return desc_bytes(size) + avail_bytes(size) + used_bytes(size) + round64(4 * size);
+	return desc_bytes(size) + avail_bytes(size) + used_bytes(size) + align_up(4 * size, CACHE_LINE);
 }
 
 void virtio_ring_layout(struct virtio_ring *r, void *mem, unsigned size)

@@ -9,6 +9,7 @@
 #include "control/door.h"
 #include "control/plane.h"
 #include "lib/mem.h"
+#include "lib/number.h"
 #include "tools/pktgen/answer.h"
 #include "tools/pktgen/control.h"
 #include "tools/pktgen/judge.h"
@@ -37,20 +38,15 @@ static struct {
 	size_t send, judge, capture;
 } parts;
 
-static size_t whole_lines(size_t n)
-{
-	return n & ~(size_t)(CACHE_LINE - 1);
-}
-
 /* Of what frames leave, captures take half: as much is for packet buffers. */
 static size_t data_bytes(size_t room)
 {
 	const struct run_order *o = view_get()->extension;
-	parts.send = whole_lines(send_bytes(room));
-	parts.judge = whole_lines(judge_bytes(NIC_PAIRS_MAX) + CACHE_LINE - 1);
+	parts.send = align_down(send_bytes(room), CACHE_LINE);
+	parts.judge = align_up(judge_bytes(NIC_PAIRS_MAX), CACHE_LINE);
 	size_t used = parts.send + parts.judge;
 	bool any = o && room > used && plan_captured(&o->plan);
-	parts.capture = any ? whole_lines((room - used) / 2) : 0;
+	parts.capture = any ? align_down((room - used) / 2, CACHE_LINE) : 0;
 	return used + parts.capture;
 }
 
