@@ -2,15 +2,17 @@
 """`make bench`: how fast the real image forwards, and what it costs to start.
 
   router.virtio.64B.<ROUTES>.*   64-byte forwarding over vhost-user, one data core, at saturation
-  router.ixgbe.64B.<ROUTES>.*    the same on two 82599 modelled by nicsim in line-rate mode, with its
-                                 generator and sink (models.py); the highest rate without loss; and
-                                 the curve of throughput against packets per tail write
+  router.<NIC>.64B.<ROUTES>.*    the same on two cards modelled by nicsim in line-rate mode (ixgbe:
+                                 82599, mlx5: ConnectX-5), with its generator and sink (models.py);
+                                 the highest rate without loss; and the curve of throughput against
+                                 packets per tail write or doorbell
   router.virtio.ip6.78B.<ROUTES>.* and ip4, 64B: a router of each family, by turns
   router.null.64B.<ROUTES>.*     the same without any device: frames made on the spot and thrown away
                                  (drivers/null): what loop, application and buffers cost
   peer.<PROGRAM>.*               DPDK in the guest's place over virtio-user, on the same generator,
                                  alternating with it in the same run: l3fwd (LPM, the same routes)
-                                 and testpmd (mode `mac`: no look-up)
+                                 and testpmd (mode `mac`: no look-up). On no modelled card: its mlx5
+                                 driver wants a kernel driver and rdma-core below it
   tcp.<NIC>.*, udp.virtio.*      the services under load: requests on 1 to 4096 connections,
                                  connections opened and closed, bulk, idle ones, round trips of UDP;
                                  beside Linux, XDP and DPDK (services.py). With
@@ -61,7 +63,6 @@ from launcher import demo, image, netlab, options, ports
 from launcher.errors import LauncherError
 from launcher.guest import Guest, GuestError
 
-OURS = {"router": "router.virtio", "ixgbe": "router.ixgbe"}  # contender: name of its figures
 FAMILIES = {"ip4.64B": "vhost_gen", "ip6.64B": "vhost_gen6_64", "ip4.78B": "vhost_gen_78",
             "ip6.78B": "vhost_gen6_78"}  # contender: its generator
 IMPOSSIBLE = 1.05  # busy share that no core can have
@@ -95,9 +96,9 @@ class Contender:
         work = os.path.join(work, what)
         os.makedirs(work, exist_ok=True)
         self.router = None
-        if what == "ixgbe":
+        if what in options.NIC_MODELS:
             self.router, self.generator = stack.enter_context(
-                router_on_models(work, accel, configuration(prefixes), prefixes))
+                router_on_models(work, accel, what, configuration(prefixes), prefixes))
         else:
             program = FAMILIES.get(what, "vhost_gen")
             self.generator = stack.enter_context(Generator(work, huge, prefixes, program))
@@ -141,10 +142,11 @@ UNITS = {"mpps": ("Mpps", "higher"), "cycles_per_packet": ("TSC cycles", "lower"
          "mmio_writes_per_packet": ("per packet", "lower")}
 
 
-def forwarding(results, work, accel, huge, prefixes, runs, seconds, peers):
+def forwarding(results, work, accel, huge, prefixes, runs, seconds, nics, peers):
     """Adds the figures of one table of routes; returns the round trips measured meanwhile."""
     routes_name = name_of(prefixes)
-    measured = {what: [] for what in [*OURS, *peers]}
+    ours = {"router": "router.virtio", **{nic: "router." + nic for nic in nics}}
+    measured = {what: [] for what in [*ours, *peers]}
     for number in range(runs):
         turns = max(1, round(seconds / SLICE_S))
         with contextlib.ExitStack() as stack:
@@ -157,7 +159,7 @@ def forwarding(results, work, accel, huge, prefixes, runs, seconds, peers):
             progress("    " + say(what, measured[what][-turns:]))
     trips = [got["trip"] for turns in measured.values() for got in turns]
     measured = near_only(results, routes_name, measured)
-    for what, name in OURS.items():
+    for what, name in ours.items():
         add_forwarding(results, "%s.64B.%s" % (name, routes_name), accel, measured, what,
                        list(peers))
     for peer in peers:
@@ -250,16 +252,16 @@ def without_device(results, work, accel, runs):
                     *UNITS["busy_cycles_per_packet"], accel)
 
 
-def no_loss(results, work, accel, runs):
-    """The highest rate at which two 82599 lose nothing (RFC 2544, 26.1), from 10 GbE line rate
+def no_loss(results, work, accel, nic, runs):
+    """The highest rate at which two cards lose nothing (RFC 2544, 26.1), from 10 GbE line rate
     down. A trial in which the generator made less than it was asked for says nothing, and one
     without loss is enough: a host that takes the CPU away for a fraction of a millisecond makes
     any ring run over."""
-    name = "router.ixgbe.64B.16kroutes"
-    work = os.path.join(work, "no-loss")
+    name = "router.%s.64B.16kroutes" % nic
+    work = os.path.join(work, "no-loss", nic)
     os.makedirs(work, exist_ok=True)
-    with router_on_models(work, accel, configuration(ROUTES[-1]), ROUTES[-1], idle="poll") as (
-            _, models):
+    with router_on_models(work, accel, nic, configuration(ROUTES[-1]), ROUTES[-1],
+                          idle="poll") as (_, models):
         models.run(WARM_UP_S)
         for tenths in range(10, 0, -1):
             pps = LINE_RATE_PPS * tenths // 10
@@ -276,17 +278,17 @@ def no_loss(results, work, accel, runs):
                 return
 
 
-def tail_writes(results, work, accel, seconds):
+def tail_writes(results, work, accel, nic, seconds):
     """Throughput against packets per tail write, in both modes of the model."""
-    work = os.path.join(work, "curve")
+    work = os.path.join(work, "curve", nic)
     os.makedirs(work, exist_ok=True)
     for mode in ("line-rate", "strict"):
-        points = curve(work, accel, configuration(1), mode, seconds)
-        progress("packets per tail write, %s: %s" % (mode, ", ".join(
+        points = curve(work, accel, nic, configuration(1), mode, seconds)
+        progress("packets per tail write, %s, %s: %s" % (nic, mode, ", ".join(
             "%d: %.3f Mpps" % point for point in points)))
         for burst, mpps in points:
-            results.add("router.ixgbe.64B.1route.%s.burst%d.mpps" % (mode, burst), [mpps], "Mpps",
-                        "higher", accel)
+            results.add("router.%s.64B.1route.%s.burst%d.mpps" % (nic, mode, burst), [mpps],
+                        "Mpps", "higher", accel)
 
 
 def boot(results, work, accel, runs):
@@ -335,7 +337,7 @@ def choose(wanted):
         return "tcg"
 
 
-def services(results, work, accel, runs, parts, quick, family):
+def services(results, work, accel, runs, parts, nics, quick, family):
     if len(os.sched_getaffinity(0)) < 2:
         raise BenchError("TCP and UDP need two CPUs")
     build_tools()
@@ -344,7 +346,7 @@ def services(results, work, accel, runs, parts, quick, family):
         if not huge:
             progress("no huge pages: DPDK runs on 4 KiB pages")
         if "tcp" in parts:
-            tcp(results, work, accel, huge, runs, quick)
+            tcp(results, work, accel, huge, runs, nics, quick)
             if family == 4:  # a connection of either has the same record
                 idle_memory(results, work, huge)
         elif "tcp-idle" in parts:  # which tcp includes
@@ -363,10 +365,13 @@ def main():
     parser.add_argument("--only", choices=PARTS, action="append")
     parser.add_argument("--family", type=int, choices=[4, 6], default=4,
                         help="of tcp, tcp-idle and udp-rtt: the version of IP (4)")
+    parser.add_argument("--nic", choices=options.NIC_MODELS, action="append",
+                        help="modelled cards to measure (all)")
     parser.add_argument("--quick", action="store_true",
                         help="few numbers of connections: to see that it works")
     arguments = parser.parse_args()
     parts = arguments.only or PARTS
+    nics = arguments.nic or list(options.NIC_MODELS)
     if not os.path.exists(options.KERNEL):
         raise BenchError("%s is not built (make)" % options.KERNEL)
     accel = choose(arguments.accel)
@@ -393,7 +398,7 @@ def main():
                 trips = []
                 for prefixes in ROUTES:
                     trips += forwarding(results, work, accel, huge, prefixes, arguments.runs,
-                                        arguments.seconds, peers)
+                                        arguments.seconds, nics, peers)
                 results.add("host.core_round_trip", trips, "ns", "lower", "host")
         if "families" in parts:
             build_tools()
@@ -404,11 +409,13 @@ def main():
         if "null" in parts:
             without_device(results, work, accel, arguments.runs)
         if "no-loss" in parts:
-            no_loss(results, work, accel, arguments.runs)
+            for nic in nics:
+                no_loss(results, work, accel, nic, arguments.runs)
         if "tail-writes" in parts:
-            tail_writes(results, work, accel, SLICE_S)
+            for nic in nics:
+                tail_writes(results, work, accel, nic, SLICE_S)
         if {"tcp", "tcp-idle", "udp-rtt"} & set(parts):
-            services(results, work, accel, arguments.runs, parts, arguments.quick,
+            services(results, work, accel, arguments.runs, parts, nics, arguments.quick,
                      arguments.family)
         if "http" in parts:
             http(results, work, accel, arguments.runs)
@@ -417,7 +424,7 @@ def main():
                 scrape(results, work, accel, huge, arguments.runs)
         if {"pktgen", "pktgen-curve", "pktgen-latency"} & set(parts):
             with hugepages() as huge:
-                pktgen(results, work, huge, accel, arguments.runs, parts)
+                pktgen(results, work, huge, accel, arguments.runs, parts, nics)
         if "boot" in parts:
             boot(results, work, accel, arguments.runs)
         if "sizes" in parts:

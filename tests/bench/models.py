@@ -1,5 +1,7 @@
 """The router on modelled cards: nicsim's generator → port 0 → router → port 1 → its sink.
 
+Cards are named as the launcher names them (--nic).
+
 nicsim is one thread on the first CPU and the data core has the second. In line-rate mode the
 doorbells are memory that both see, so this measures driver and router, not the transport; in
 strict mode every doorbell is a message, which costs like a slow bus: that is what the curve of
@@ -73,7 +75,7 @@ def guest_tsc_hz(router):
 
 
 @contextlib.contextmanager
-def router_on_models(work, accel, configuration, prefixes, mode="line-rate", append=(),
+def router_on_models(work, accel, nic, configuration, prefixes, mode="line-rate", append=(),
                      idle="auto"):
     """Yields (router, Models). With idle="poll" the data core is awake before the first packet, but
     no other guest may have its CPU."""
@@ -82,7 +84,7 @@ def router_on_models(work, accel, configuration, prefixes, mode="line-rate", app
         file.write(configuration)
     path = {name: os.path.join(work, name) for name in ("pid", "qmp", "control", "stats")}
     words = ["router", "--config", config, "--accel", accel, "--idle", idle, "--memory", "512M",
-             "--nic", "ixgbe", "--nic-mode", mode, "--nicsim-cpus", str(CPU_GENERATOR),
+             "--nic", nic, "--nic-mode", mode, "--nicsim-cpus", str(CPU_GENERATOR),
              "--nicsim-control", path["control"], "--nicsim-stats", path["stats"],
              "--pidfile", path["pid"], "--qmp", path["qmp"],
              "--port", "wire:gen:rate=flat;start=manual;dst=%s;prefixes=%d" % (FIRST_PREFIX,
@@ -118,12 +120,12 @@ def process_of(control):
     raise BenchError("nicsim does not run")
 
 
-def curve(work, accel, configuration, mode, seconds, bursts=BURSTS):
+def curve(work, accel, nic, configuration, mode, seconds, bursts=BURSTS):
     """[(packets per tail write at most, Mpps)] of the router with vectors of that size."""
     points = []
     for burst in bursts:
-        with router_on_models(work, accel, configuration, 1, mode, ["burst=%d" % burst]) as (
-                router, models):
+        with router_on_models(work, accel, nic, configuration, 1, mode,
+                              ["burst=%d" % burst]) as (router, models):
             models.run(seconds)
             # the best of SLICES: the host moves the CPUs apart for whole slices
             points.append((burst, max(models.run(seconds).mpps() for _ in range(SLICES))))

@@ -2,8 +2,9 @@
 
   pktgen.KIND.STREAM.*       KIND: null, a port without a device; virtio, over vhost-user with
                              vhost_gen at the other end, which takes frames and looks at descriptors
-                             only; virtio_in_order, the same with VIRTIO_F_IN_ORDER; ixgbe, a
-                             modelled 82599 in line-rate mode whose wire judges them.
+                             only; virtio_in_order, the same with VIRTIO_F_IN_ORDER; ixgbe,
+                             mlx5: a modelled 82599 or ConnectX-5 in line-rate mode whose wire
+                             judges them.
                              STREAM: see STREAMS
   peer.testpmd.KIND.MODE.*   txonly: the same frames again and again; multi_flow: with a random
                              source address (txonly-multi-flow); flowgen: one of 1024 destinations
@@ -31,6 +32,7 @@ from models import BURSTS, guest_tsc_hz, process_of
 from peers import dpdk_under_load, dpdk_version, virtio_user
 from launcher import nicsim
 from launcher.guest import PROMPT, Guest
+from launcher.options import NIC_MODELS
 from launcher.ports import MAC_BASE, mac_of
 
 RANDOM = " vary source address random 10.0.0.0 10.255.255.255\n"
@@ -238,10 +240,10 @@ def contender_virtio(stack, work, huge, accel, what, append=(), option=""):
     return lambda: with_share(slice_vhost(ours, sink), ours.hz)
 
 
-def contender_ixgbe(stack, work, _huge, accel, what, append=(), mode="line-rate"):
+def contender_modelled(nic, stack, work, _huge, accel, what, append=(), mode="line-rate"):
     control = os.path.join(work, "control")
     ours = Ours(stack, work, accel, script(STREAMS[what]),
-                ["--nic", "ixgbe", "--nic-mode", mode, "--nicsim-cpus", str(CPU_GENERATOR),
+                ["--nic", nic, "--nic-mode", mode, "--nicsim-cpus", str(CPU_GENERATOR),
                  "--nicsim-control", control, "--port", "wire:sink"], append)
     model = process_of(control)
 
@@ -259,7 +261,7 @@ def contender_ixgbe(stack, work, _huge, accel, what, append=(), mode="line-rate"
 
 CONTENDERS = {"null": contender_null, "virtio": contender_virtio,
               "virtio_in_order": functools.partial(contender_virtio, option=",in_order=on"),
-              "ixgbe": contender_ixgbe}
+              **{nic: functools.partial(contender_modelled, nic) for nic in NIC_MODELS}}
 WITH_PEERS = ("null", "virtio")
 
 
@@ -322,7 +324,7 @@ def floor(results, work, huge, accel, kind, turns):
             ports = ["--port", "vhost-user:" + sink.sockets[0],
                      "--port", "vhost-user:" + sink.sockets[1]]
         else:
-            ports = ["--nic", "ixgbe", "--nic-mode", "line-rate", "--nicsim-cpus",
+            ports = ["--nic", kind, "--nic-mode", "line-rate", "--nicsim-cpus",
                      str(CPU_GENERATOR), "--nicsim-control", os.path.join(work, "control"),
                      "--port", "wire:link:1", "--port", "wire:link:0"]
         ours = Ours(stack, work, accel, text, ports)
@@ -344,15 +346,17 @@ def floor(results, work, huge, accel, kind, turns):
                     [float(got[word]) for got in found], "ns", "lower", accel)
 
 
-def pktgen(results, work, huge, accel, turns, parts):
+def pktgen(results, work, huge, accel, turns, parts, nics):
     build_tools()
     if "pktgen" in parts:
         for kind in CONTENDERS:
-            costs(results, work, huge, accel, kind, turns)
+            if kind in nics or kind not in NIC_MODELS:
+                costs(results, work, huge, accel, kind, turns)
     if "pktgen-curve" in parts:
         curve(results, work, huge, accel, "virtio", turns)
-        curve(results, work, huge, accel, "ixgbe", turns)
-        curve(results, work, huge, accel, "ixgbe", turns, mode="strict")
+        for nic in nics:
+            curve(results, work, huge, accel, nic, turns)
+            curve(results, work, huge, accel, nic, turns, mode="strict")
     if "pktgen-latency" in parts:
-        for kind in ("virtio", "ixgbe"):
+        for kind in ("virtio", *nics):
             floor(results, work, huge, accel, kind, turns)

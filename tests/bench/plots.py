@@ -35,6 +35,15 @@ BLUE, ORANGE, GREEN, SKY, YELLOW, GREY = ("#0072b2", "#d55e00", "#009e73", "#56b
                                           "#555555")
 HAYATE = {"color": BLUE, "marker": "o"}
 LINUX = {"color": ORANGE, "marker": "s"}
+MODELLED = (  # card, its model's mode, what they are called, how they are drawn
+    ("ixgbe", "line-rate", "82599, doorbells in memory (line-rate mode)",
+     {"color": BLUE, "marker": "o"}),
+    ("ixgbe", "strict", "82599, every doorbell a message (strict mode)",
+     {"color": ORANGE, "marker": "s"}),
+    ("mlx5", "line-rate", "ConnectX-5, line-rate mode",
+     {"color": SKY, "marker": "D", "linestyle": "--"}),
+    ("mlx5", "strict", "ConnectX-5, strict mode",
+     {"color": YELLOW, "marker": "v", "linestyle": "--"}))
 BARS = {"Hayate": {"color": BLUE}, "Linux": {"color": ORANGE, "hatch": "//"}}
 UDP_WHO = (  # name of its figures, what it is called, how it is drawn
     ("udp.virtio.rtt", "Hayate, idle", {"color": BLUE, "marker": "o"}),
@@ -113,12 +122,11 @@ def logarithmic(axes):
 
 
 def tail_writes(pictures):
-    figure, axes = pictures.new("Hayate on two modelled 82599, one data core, %s"
+    figure, axes = pictures.new("Hayate on two modelled cards, one data core, %s"
                                 % pictures.under("router.ixgbe.64B.1route."))
-    for mode, label, style in (
-            ("line-rate", "doorbells in memory (line-rate mode)", {"color": BLUE, "marker": "o"}),
-            ("strict", "every doorbell a message (strict mode)", {"color": ORANGE, "marker": "s"})):
-        pictures.curve(axes, r"router\.ixgbe\.64B\.1route\.%s\.burst(\d+)\.mpps" % mode, label, style)
+    for nic, mode, label, style in MODELLED:
+        pictures.curve(axes, r"router\.%s\.64B\.1route\.%s\.burst(\d+)\.mpps" % (nic, mode), label,
+                       style)
     if not axes.lines:
         return pictures.pyplot.close(figure)
     axes.axhline(LINE_RATE_PPS / 1e6, color=GREY, linestyle="--", linewidth=1)
@@ -135,12 +143,10 @@ def tail_writes(pictures):
 def doorbells(pictures):
     figure, axes = pictures.new("Hayate as a generator, the same 64-byte frames, one core, %s"
                                 % pictures.under("pktgen.virtio.tx_burst."))
-    for kind, label, style in (
-            ("virtio", "virtio, vhost-user", {"color": GREEN, "marker": "^"}),
-            ("ixgbe", "82599, doorbells in memory (line-rate mode)",
-             {"color": BLUE, "marker": "o"}),
-            (r"ixgbe\.strict", "82599, every doorbell a message (strict mode)",
-             {"color": ORANGE, "marker": "s"})):
+    lines = [("virtio", "virtio, vhost-user", {"color": GREEN, "marker": "^"})]
+    lines += [(nic + (r"\.strict" if mode == "strict" else ""), label, style)
+              for nic, mode, label, style in MODELLED]
+    for kind, label, style in lines:
         pictures.curve(axes, r"pktgen\.%s\.tx_burst\.(\d+)\.mpps" % kind, label, style)
     if not axes.lines:
         return pictures.pyplot.close(figure)

@@ -3,9 +3,9 @@
 The client is always tcp_load (net/ itself, on the first CPU); what answers has the second:
 
   virtio   the image, `app echo`, on tcp_load's own vhost-user rings
-  ixgbe    the image on a modelled 82599 (nicsim), tcp_load on a packet socket behind a tap. Three
-           programs on two CPUs: rates and times are the tap's and nicsim's, which has the client's
-           CPU; cycles in the data core are ours
+  ixgbe,   the image on a modelled 82599 or ConnectX-5 (nicsim), tcp_load on a packet socket behind
+  mlx5     a tap. Three programs on two CPUs: rates and times are the tap's and nicsim's, which has
+           the client's CPU; cycles in the data core are ours
   epoll    epoll_echo on a tap, and the kernel's work for it on the same CPU: frames that tcp_load
            writes go to the second CPU by RPS (receive packet steering), so one core has the server
            and all of its network stack, while the copies into and out of the tap are on tcp_load's,
@@ -190,12 +190,12 @@ def on_virtio(stack, work, accel, huge, connections=5120, memory="512M", offload
     return guest, load
 
 
-def on_ixgbe(stack, work, accel, huge, connections=5120):
+def on_modelled(nic, stack, work, accel, huge, connections=5120):
     client = stack.enter_context(netlab.Host("client"))
     client.ip("link", "set", "eth0", "up")
     guest, partners = start_guest(
         stack, work, accel, configuration(connections),
-        ["--memory", "512M", "--nic", "ixgbe", "--nic-mode", "line-rate", "--nicsim-cpus",
+        ["--memory", "512M", "--nic", nic, "--nic-mode", "line-rate", "--nicsim-cpus",
          str(CPU_GENERATOR), "--port", client.port])
     guest.wait_links()
     load = stack.enter_context(TcpLoad(work, huge, "packet:eth0", client))
@@ -438,7 +438,7 @@ def tcp_sums(guest):
     return {name: int(value) for name, value in zip(head[1:], rows[-1][1:])}
 
 
-def tcp(results, work, accel, huge, runs, small=False):
+def tcp(results, work, accel, huge, runs, nics, small=False):
     """`small`: only enough to see that all of it works."""
     work = mkdir(work, "tcp")
     missing = build(["tcp_load", "epoll_echo"])
@@ -458,12 +458,17 @@ def tcp(results, work, accel, huge, runs, small=False):
     for offloads in (True, False):
         bulk(results, work, accel, huge, runs, offloads)
     idle_connections(results, work, accel, huge, runs)
+    for nic in nics:
+        tcp_modelled(results, work, accel, huge, runs, nic)
+
+
+def tcp_modelled(results, work, accel, huge, runs, nic):
     with contextlib.ExitStack() as stack:
-        guest, load = on_ixgbe(stack, mkdir(work, "ixgbe"), accel, huge)
+        guest, load = on_modelled(nic, stack, mkdir(work, nic), accel, huge)
         for connections in (1, 64):
-            requests(results, accel, [Contender("ixgbe", load, guest)], runs, 64, connections)
-        sent = compare([Contender("ixgbe", load, guest)], runs, "sink", 1, 0, CHARGEN)["ixgbe"]
-        results.add("tcp.ixgbe%s.bulk.sends.1conns.rate" % family.tag,
+            requests(results, accel, [Contender(nic, load, guest)], runs, 64, connections)
+        sent = compare([Contender(nic, load, guest)], runs, "sink", 1, 0, CHARGEN)[nic]
+        results.add("tcp.%s%s.bulk.sends.1conns.rate" % (nic, family.tag),
                     [got["gbit"] for got in sent], "Gbit/s", "higher", accel)
 
 
