@@ -3,7 +3,8 @@
 #   make tcp-bench                what TCP itself costs, without a card; T="rr.64B bulk" some of it,
 #                                 T="-6 rr.64B" over IPv6
 #   make frames-bench             what a generated frame costs before it is sent
-#   make slots-bench              what sending a prepared frame again costs, without a device
+#   make slots-bench              what the drivers' rings cost without a device: a prepared frame
+#                                 sent again, a packet sent, received, both
 # The programs that tests/bench/*.py start are built by file name.
 
 BENCH_BUILD := $(BUILD)/bench
@@ -59,7 +60,7 @@ tcp-bench: $(BENCH_BUILD)/stack_bench ## cycles of TCP alone: requests, bulk, co
 frames-bench: $(BENCH_BUILD)/frames_bench ## cycles of a generated frame: stamps, fields, sizes
 	$(BENCH_BUILD)/frames_bench
 
-slots-bench: $(BENCH_BUILD)/slots_bench ## cycles of a prepared frame sent again, without a device
+slots-bench: $(BENCH_BUILD)/slots_bench ## cycles of the drivers' rings, without a device
 	$(BENCH_BUILD)/slots_bench
 
 -include $(wildcard $(BENCH_BUILD)/*.d)

@@ -1,11 +1,13 @@
 /*
- * What sending by slots costs on this host, in TSC cycles a packet, by packets per doorbell: the
+ * What the drivers' rings cost on this host, in TSC cycles a packet, by packets per doorbell: the
  * product's own objects (core/slots.c, drivers' rings) and a device that is memory. The device
  * works between two measurements on the same core, so a figure has every instruction and no cache
- * line from another core. `fixed`: frames stay; `lengths`: every descriptor is put anew;
- * `tx_burst`: the same frames as packets, for comparison. `mlx5 one`: a frame in each WQE, `many`:
- * as many as go into it. Best of ROUNDS, the median beside it.
- * Usage: slots_bench
+ * line from another core. Sent by slots: `fixed`, frames stay; `lengths`, every descriptor is put
+ * anew. `tx_burst`: the same frames as packets; `rx_burst`: packets received, and buffers given in
+ * their place; `forward`: received and sent, which is a router without the router. Frames are not
+ * looked at. `mlx5 one`: a frame in each send WQE, `many`: as many as go into it. Best of ROUNDS,
+ * the median beside it.
+ * Usage: slots_bench [NAME], of those that begin so
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,9 +32,12 @@ struct core_self self;
 struct core_out core_outs[NIC_PORTS_MAX];
 
 static struct virtio_ring virtio;
+static struct ixgbe_rx ixgbe_rx;
 static struct ixgbe_tx ixgbe;
+static struct mlx5_rx mlx5_rx;
 static struct mlx5_tx mlx5;
 static volatile uint64_t doorbell64;
+static volatile uint32_t rx_tail;
 static struct nic_counters cnt;
 static struct nic_queue queue;
 static struct nic_slot table[NIC_SLOTS_MAX];
@@ -104,6 +109,12 @@ static unsigned ixgbe_burst(struct nic_queue *q, const struct pkt *v, unsigned n
 	return ixgbe_tx_burst(&ixgbe, &pool, &cnt, v, n, &broken);
 }
 
+static unsigned ixgbe_receive(struct nic_queue *q, struct pkt *v, unsigned max)
+{
+	(void)q;
+	return ixgbe_rx_burst(&ixgbe_rx, &pool, &cnt, v, max);
+}
+
 static unsigned mlx5_open(struct nic_queue *q)
 {
 	(void)q;
@@ -129,7 +140,15 @@ static unsigned mlx5_burst(struct nic_queue *q, const struct pkt *v, unsigned n)
 	return mlx5_tx_burst(&mlx5, &pool, &cnt, v, n, &broken);
 }
 
-/* --- devices --- */
+static unsigned mlx5_receive(struct nic_queue *q, struct pkt *v, unsigned max)
+{
+	(void)q;
+	return mlx5_rx_burst(&mlx5_rx, &pool, &cnt, v, max, &broken);
+}
+
+/* --- devices: what was sent is done; n frames come --- */
+
+static uint32_t arrived; /* frames that have come */
 
 static void virtio_start(void)
 {
@@ -150,11 +169,28 @@ static void ixgbe_start(void)
 {
 	ixgbe_tx_init(&ixgbe, memory, RING, IXGBE_HEAD_WRITE_BACK);
 	ixgbe.tail_reg = &doorbell;
+	ixgbe_rx_init(&ixgbe_rx, memory, RING, RING, &pool);
+	ixgbe_rx.tail_reg = &rx_tail;
+	ixgbe_rx.csum_mask = IXGBE_RXD_L4I | IXGBE_RXD_TCPE | IXGBE_RXD_IPE;
+	ixgbe_rx_fill(&ixgbe_rx, &pool, &cnt);
 }
 
 static void ixgbe_device(void)
 {
 	__atomic_store_n(ixgbe.written_head, doorbell, __ATOMIC_RELEASE);
+}
+
+static void ixgbe_arrive(unsigned n)
+{
+	const uint64_t done = IXGBE_RXD_DD | IXGBE_RXD_EOP | IXGBE_RXD_L4I;
+	if ((rx_tail - arrived) % RING < n)
+		abort();
+	for (; n; n--, arrived++) {
+		union ixgbe_rx_desc *d = &ixgbe_rx.desc[arrived % RING];
+		d->wb.info = 0;
+		__atomic_store_n(&d->wb.status, done | (uint64_t)FRAME << IXGBE_RXD_LENGTH_SHIFT,
+		                 __ATOMIC_RELEASE);
+	}
 }
 
 static uint32_t executed, reported; /* WQEBBs, CQEs */
@@ -165,6 +201,9 @@ static void mlx5_start(void)
 	mlx5.doorbell = &doorbell64;
 	mlx5.sqn_word = 0x5500;
 	executed = reported = 0;
+	mlx5_rx_init(&mlx5_rx, memory, MLX5_RING_LOG_SIZE, &pool, 0);
+	mlx5_rx.csum_mask = MLX5_CQE_H_OK;
+	mlx5_rx_fill(&mlx5_rx, &pool, &cnt);
 }
 
 static void mlx5_multi_start(void)
@@ -188,6 +227,22 @@ static void mlx5_device(void)
 	}
 }
 
+static void mlx5_arrive(unsigned n)
+{
+	if ((uint16_t)(be32_load(mlx5_rx.dbr + MLX5_DBR_RECEIVE) - arrived) < n)
+		abort();
+	for (; n; n--, arrived++) {
+		uint8_t *cqe = mlx5_rx.cq.cqe + arrived % RING * MLX5_CQE_BYTES;
+		uint8_t owner = arrived / RING & 1;
+		raw64_store(cqe + MLX5_CQE_HEADERS, MLX5_CQE_H_OK);
+		be32_store(cqe + MLX5_CQE_BYTE_COUNT, FRAME);
+		be16_store(cqe + MLX5_CQE_WQE_COUNTER, (uint16_t)arrived);
+		__atomic_store_n(cqe + MLX5_CQE_OP_OWN,
+		                 (uint8_t)(MLX5_CQE_RESP_SEND << MLX5_CQE_OPCODE_SHIFT | owner),
+		                 __ATOMIC_RELEASE);
+	}
+}
+
 static void no_device(void)
 {
 }
@@ -199,6 +254,7 @@ static const struct nic_ops virtio_ops = {.name = "virtio_net",
                                           .slots_free = virtio_free,
                                           .slots_send = virtio_send};
 static const struct nic_ops ixgbe_slot_ops = {.name = "ixgbe",
+                                              .rx_burst = ixgbe_receive,
                                               .tx_burst = ixgbe_burst,
                                               .slots_open = ixgbe_open,
                                               .slots_put = ixgbe_put,
@@ -206,15 +262,33 @@ static const struct nic_ops ixgbe_slot_ops = {.name = "ixgbe",
                                               .slots_send = ixgbe_send};
 
 static const struct nic_ops mlx5_slot_ops = {.name = "mlx5",
+                                             .rx_burst = mlx5_receive,
                                              .tx_burst = mlx5_burst,
                                              .slots_open = mlx5_open,
                                              .slots_put = mlx5_put,
                                              .slots_free = mlx5_free,
                                              .slots_send = mlx5_send};
 
-/* --- measuring --- */
+enum kind { FIXED, LENGTHS, TX_BURST, RX_BURST, FORWARD, KINDS };
 
-enum kind { FIXED, LENGTHS, TX_BURST };
+struct device {
+	const char *name;
+	enum kind last; /* it has a part in the kinds up to this one */
+	const struct nic_ops *ops;
+	void (*start)(void);
+	void (*sent)(void);
+	void (*arrive)(unsigned n);
+};
+
+static const struct device devices[] = {
+	{"null", FIXED, &null_ops, no_device, no_device, NULL},
+	{"virtio_net", TX_BURST, &virtio_ops, virtio_start, virtio_device, NULL},
+	{"ixgbe", FORWARD, &ixgbe_slot_ops, ixgbe_start, ixgbe_device, ixgbe_arrive},
+	{"mlx5 one", FORWARD, &mlx5_slot_ops, mlx5_start, mlx5_device, mlx5_arrive},
+	{"mlx5 many", FORWARD, &mlx5_slot_ops, mlx5_multi_start, mlx5_device, mlx5_arrive},
+};
+
+/* --- measuring --- */
 
 static inline uint64_t tsc(void)
 {
@@ -246,26 +320,40 @@ static void send_slots(enum kind kind, unsigned n, uint32_t *next)
 	core_slots_send(0, n, n * FRAME);
 }
 
-static double round_of(enum kind kind, unsigned n, void (*device)(void), uint64_t overhead)
+/* Before the clock is read: the packets to be sent, or frames that come. */
+static void prepare(enum kind kind, const struct device *d, struct pkt *v, unsigned n)
+{
+	for (unsigned i = 0; kind == TX_BURST && i < n; i++) {
+		pkt_alloc(&pool, &v[i]);
+		v[i].len = FRAME;
+	}
+	if (kind == RX_BURST || kind == FORWARD)
+		d->arrive(n);
+	__builtin_ia32_mfence(); /* stores have left, as those of another core's have */
+}
+
+static double round_of(enum kind kind, unsigned n, const struct device *d, uint64_t overhead)
 {
 	static struct pkt v[RING];
 	static uint32_t next;
 	uint64_t sum = 0;
-	unsigned bursts = PACKETS / n;
-	for (unsigned b = 0; b < bursts; b++) {
-		for (unsigned i = 0; kind == TX_BURST && i < n; i++) {
-			pkt_alloc(&pool, &v[i]);
-			v[i].len = FRAME;
-		}
+	unsigned bursts = PACKETS / n, done = n;
+	for (unsigned b = 0; b < bursts && done == n; b++) {
+		prepare(kind, d, v, n);
 		uint64_t t = tsc();
-		if (kind == TX_BURST)
-			queue.ops->tx_burst(&queue, v, n);
-		else
+		if (kind < TX_BURST)
 			send_slots(kind, n, &next);
+		if (kind >= RX_BURST)
+			done = queue.ops->rx_burst(&queue, v, n);
+		if (kind == TX_BURST || kind == FORWARD)
+			done = queue.ops->tx_burst(&queue, v, done);
 		sum += tsc() - t - overhead;
-		device();
-		__builtin_ia32_mfence(); /* its stores have left, as those of another core's have */
+		for (unsigned i = 0; kind == RX_BURST && i < done; i++)
+			pkt_free(&pool, &v[i]);
+		d->sent();
 	}
+	if (done != n)
+		abort();
 	return (double)sum / ((double)bursts * n);
 }
 
@@ -275,34 +363,34 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void measure(const char *name, enum kind kind, const struct nic_ops *ops,
-                    void (*start)(void), void (*device)(void))
+static void measure(const struct device *d, enum kind kind)
 {
 	static const unsigned bursts[] = {1, 4, 16, 32, 64, 256, 512};
-	static const char *const kinds[] = {"fixed", "lengths", "tx_burst"};
+	static const char *const kinds[] = {"fixed", "lengths", "tx_burst", "rx_burst", "forward"};
 	uint64_t overhead = tsc_cost();
-	printf("%-10s %-8s", name, kinds[kind]);
+	printf("%-10s %-8s", d->name, kinds[kind]);
 	for (unsigned b = 0; b < ARRAY_LEN(bursts); b++) {
 		double r[ROUNDS];
 		memset(memory, 0, 1u << 20);
 		bufpool_init(&pool, memory + (4u << 20), stack, BUFFERS, BUF_STRIDE_STANDARD);
-		queue = (struct nic_queue){.ops = ops, .pool = &pool, .cnt = &cnt};
-		if (start)
-			start();
+		queue = (struct nic_queue){.ops = d->ops, .pool = &pool, .cnt = &cnt};
+		arrived = 0;
+		d->start();
 		for (unsigned i = 0; i < RING; i++) /* a generator's frames, one behind the other */
 			table[i] = (struct nic_slot){memory + (2u << 20) + 128 * i + 64, FRAME};
-		if (kind != TX_BURST && core_slots_open(0, table) != RING)
+		if (kind < TX_BURST && core_slots_open(0, table) != RING)
 			abort();
 		for (unsigned i = 0; i < ROUNDS; i++)
-			r[i] = round_of(kind, bursts[b], device, overhead);
+			r[i] = round_of(kind, bursts[b], d, overhead);
 		qsort(r, ROUNDS, sizeof r[0], by_value);
 		printf("  %6.2f (%6.2f)", r[0], r[ROUNDS / 2]);
 	}
 	printf("\n");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	const char *wanted = argc > 1 ? argv[1] : "";
 	memory = mmap((void *)(uintptr_t)MEMORY_WINDOW, MEMORY_BYTES, PROT_READ | PROT_WRITE,
 	              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_POPULATE, -1, 0);
 	if (memory == MAP_FAILED) {
@@ -311,16 +399,9 @@ int main(void)
 	}
 	printf("%-19s  cycles a packet, best (median), by packets a doorbell: 1 4 16 32 64 256 512\n",
 	       "");
-	measure("null", FIXED, &null_ops, NULL, no_device);
-	measure("virtio_net", FIXED, &virtio_ops, virtio_start, virtio_device);
-	measure("virtio_net", LENGTHS, &virtio_ops, virtio_start, virtio_device);
-	measure("virtio_net", TX_BURST, &virtio_ops, virtio_start, virtio_device);
-	measure("ixgbe", FIXED, &ixgbe_slot_ops, ixgbe_start, ixgbe_device);
-	measure("ixgbe", LENGTHS, &ixgbe_slot_ops, ixgbe_start, ixgbe_device);
-	measure("ixgbe", TX_BURST, &ixgbe_slot_ops, ixgbe_start, ixgbe_device);
-	for (enum kind kind = FIXED; kind <= TX_BURST; kind++) {
-		measure("mlx5 one", kind, &mlx5_slot_ops, mlx5_start, mlx5_device);
-		measure("mlx5 many", kind, &mlx5_slot_ops, mlx5_multi_start, mlx5_device);
-	}
+	for (enum kind kind = FIXED; kind < KINDS; kind++)
+		for (const struct device *d = devices; d < devices + ARRAY_LEN(devices); d++)
+			if (kind <= d->last && strncmp(d->name, wanted, strlen(wanted)) == 0)
+				measure(d, kind);
 	return 0;
 }
