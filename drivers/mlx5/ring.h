@@ -11,7 +11,7 @@
  * Invariants
  * 1. rx: WQEs [head, tail) are the device's; owner[] is the buffer of each. An RQ completes in
  *    order, one CQE for each WQE: the CQE's WQE counter is checked to say so. One that is further
- * on    tells of lost CQEs, whose frames are counted and dropped.
+ *    on tells of lost CQEs, whose frames are counted and dropped.
  * 2. rx: nothing is told but by the doorbell record, in memory: no MMIO.
  * 3. tx: WQEBBs [tail, head) and the frames [frame_tail, frame_head) in them are the device's.
  *    Frames count on too, and are at most as many as WQEBBs; owner[] is the buffer of each, with
