@@ -150,29 +150,29 @@ static inline bool is_frame(const struct mlx5_cq *cq, uint32_t pos, uint64_t end
 static inline unsigned take_done(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt,
                                  struct pkt *v, uint32_t most)
 {
-	const uint32_t *owner = r->owner;
+	const struct mlx5_rx q = *r; /* in registers: our stores cannot change it */
 	uint8_t *base = pool->base;
-	uint32_t stride = pool->stride, mask = r->mask, bytes = 0;
-	uint32_t pos = r->head, last = pos + most, behind = pos - r->cq_head;
+	uint32_t stride = pool->stride, bytes = 0;
+	uint32_t pos = q.head, last = pos + most, behind = pos - q.cq_head;
 	struct pkt *p = v;
 	for (; pos != last; pos++) {
-		uint32_t at = pos & mask, cq_pos = pos - behind;
-		const uint8_t *cqe = r->cq.cqe + (size_t)(cq_pos & mask) * MLX5_CQE_BYTES;
-		uint64_t end = mlx5_cqe_end(&r->cq, cq_pos);
-		if (!is_frame(&r->cq, cq_pos, end) || mlx5_cqe_counter(end) != (pos & 0xffff))
+		uint32_t cq_pos = pos - behind;
+		const uint8_t *cqe = mlx5_cqe(&q.cq, cq_pos);
+		uint64_t end = mlx5_cqe_end(&q.cq, cq_pos);
+		if (!is_frame(&q.cq, cq_pos, end) || mlx5_cqe_counter(end) != (pos & 0xffff))
 			break;
 		uint64_t headers = raw64_load(cqe + MLX5_CQE_HEADERS);
-		uint32_t buf = owner[at], len = be32_load(cqe + MLX5_CQE_BYTE_COUNT);
-		unsigned flags = (headers & r->csum_mask) == MLX5_CQE_H_OK ? PKT_CSUM_OK : 0;
+		uint32_t buf = q.owner[pos & q.mask], len = be32_load(cqe + MLX5_CQE_BYTE_COUNT);
+		unsigned flags = (headers & q.csum_mask) == MLX5_CQE_H_OK ? PKT_CSUM_OK : 0;
 		p->data = base + (size_t)buf * stride + BUF_DATA_OFFSET;
-		raw64_store(&p->buf, PKT_WORD(buf, len & 0xffff, flags, r->port));
+		raw64_store(&p->buf, PKT_WORD(buf, len & 0xffff, flags, q.port));
 		prefetch_write(p->data); /* most frames leave with a new header */
-		if (unlikely(len - 1 >= r->room)) {
+		if (unlikely(len - 1 >= q.room)) {
 			cnt->rx_bad_len++;
 			buf_free(pool, buf);
 			continue;
 		}
-		if (unlikely(headers & r->vlan_mask)) {
+		if (unlikely(headers & q.vlan_mask)) {
 			pkt_meta(pool, buf)->vlan_tci =
 				BYTES_SWAP16((uint16_t)(headers >> MLX5_CQE_H_TAG_SHIFT));
 			p->flags |= PKT_VLAN;

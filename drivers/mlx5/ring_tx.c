@@ -180,24 +180,24 @@ static __attribute__((noinline)) bool put_odd(struct mlx5_tx *r, const struct bu
 static inline unsigned put_plain(struct mlx5_tx *r, const struct pkt *v, unsigned n,
                                  uint64_t *bytes)
 {
-	uint32_t pos = r->head, mask = r->mask, room = r->tail + mask + 1 - pos;
-	uint32_t most = r->multi ? MLX5_TX_SEGMENTS : PLAIN_SEGMENTS, used = PLAIN_SEGMENTS - 1;
-	uint32_t frame = r->frame_head, *owner = r->owner;
-	uint8_t *seg = mlx5_segment(r, pos, used);
+	const struct mlx5_tx q = *r; /* in registers: our stores cannot change it */
+	uint32_t room = q.tail + q.mask + 1 - q.head, used = PLAIN_SEGMENTS - 1;
+	uint32_t most = q.multi ? MLX5_TX_SEGMENTS : PLAIN_SEGMENTS;
+	uint8_t *seg = mlx5_segment(&q, q.head, used);
 	uint64_t sum = 0;
 	unsigned i = 0;
 	most = u32_min(most, MLX5_SEGMENTS_OF_WQEBB * room);
 	for (; i < n && used < most && !(v[i].flags & TX_ODD); i++, used++) {
-		mlx5_put_data(r, seg, v[i].data, v[i].len);
-		seg = mlx5_next_segment(r, seg);
-		owner[(frame + i) & mask] = v[i].buf;
+		mlx5_put_data(&q, seg, v[i].data, v[i].len);
+		seg = mlx5_next_segment(&q, seg);
+		q.owner[(q.frame_head + i) & q.mask] = v[i].buf;
 		sum += v[i].len;
 	}
 	if (unlikely(i == 0))
 		return 0;
 	*bytes += sum;
-	mlx5_put_plain_eth(mlx5_segment(r, pos, 1));
-	mlx5_close_wqe(r, r->multi ? MLX5_WQE_MULTI : MLX5_WQE_SEND, used, i);
+	mlx5_put_plain_eth(mlx5_segment(&q, q.head, 1));
+	mlx5_close_wqe(r, q.multi ? MLX5_WQE_MULTI : MLX5_WQE_SEND, used, i);
 	return i;
 }
 
