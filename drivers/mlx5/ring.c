@@ -94,7 +94,7 @@ static inline void give_all(struct mlx5_rx *r, struct bufpool *pool, uint32_t pl
 	uint8_t *wqe = r->wqe;
 	uint32_t *owner = r->owner;
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t at = (tail + i) & mask, buf = fresh[-(int)i - 1];
+		uint32_t at = (tail + i) & mask, buf = *--fresh;
 		uint64_t bus = dma_addr(buf_base(&p, buf) + BUF_DATA_OFFSET).bus;
 		owner[at] = buf;
 		raw64_store(wqe + (size_t)at * MLX5_RX_WQE_BYTES + MLX5_DATA_ADDRESS,
@@ -129,7 +129,7 @@ void mlx5_rx_fill(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *
 
 bool mlx5_rx_waiting(const struct mlx5_rx *r)
 {
-	return mlx5_cqe_is_new(&r->cq, r->cq_head, mlx5_cqe_end(&r->cq, r->cq_head));
+	return mlx5_cqe_is_new(&r->cq, r->cq_head, mlx5_cqe_end(mlx5_cqe(&r->cq, r->cq_head)));
 }
 
 /* The second word of a struct pkt, to be stored as one. */
@@ -139,33 +139,41 @@ _Static_assert(offsetof(struct pkt, buf) == 8 && offsetof(struct pkt, len) == 12
                        offsetof(struct pkt, flags) == 14 && offsetof(struct pkt, port) == 15,
                "as PKT_WORD has it");
 
-/* The CQE at position pos, whose last word is `end`, has a frame. */
-static inline bool is_frame(const struct mlx5_cq *cq, uint32_t pos, uint64_t end)
+/* Of the last word of a CQE: WQE counter, and opcode, format and owner. */
+#define FRAME_MASK (0xffff0000 | (0xff & ~MLX5_CQE_SOLICITED))
+#define FRAME_COUNTER 16
+
+/* What is under FRAME_MASK when the CQE at cq_pos has the frame of the WQE at pos. */
+static inline uint32_t frame_word(const struct mlx5_rx *r, uint32_t cq_pos, uint32_t pos)
 {
-	uint32_t frame = MLX5_CQE_RESP_SEND << MLX5_CQE_OPCODE_SHIFT | (pos >> cq->log_size & 1);
-	return (mlx5_cqe_op_own(end) & ~MLX5_CQE_SOLICITED) == frame;
+	return pos << FRAME_COUNTER | MLX5_CQE_RESP_SEND << MLX5_CQE_OPCODE_SHIFT |
+	       (cq_pos >> r->cq.log_size & 1);
 }
 
-/* Takes the frames that are done, `most` at most, from r->head; returns how many were good. */
-static inline unsigned take_done(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt,
-                                 struct pkt *v, uint32_t most)
+static inline bool has_frame(uint64_t end, uint32_t word)
+{
+	return ((uint32_t)BYTES_SWAP64(end) & FRAME_MASK) == word;
+}
+
+/* Takes the frames that are done, `most` at most, from r->head: up to there neither ring ends. They
+ * go to p; returns where the good ones end. */
+static inline struct pkt *take_run(struct mlx5_rx *r, struct bufpool *pool,
+                                   struct nic_counters *cnt, struct pkt *p, uint32_t most)
 {
 	const struct mlx5_rx q = *r; /* in registers: our stores cannot change it */
 	uint8_t *base = pool->base;
-	uint32_t stride = pool->stride, bytes = 0;
-	uint32_t pos = q.head, last = pos + most, behind = pos - q.cq_head;
-	struct pkt *p = v;
-	for (; pos != last; pos++) {
-		uint32_t cq_pos = pos - behind;
-		const uint8_t *cqe = mlx5_cqe(&q.cq, cq_pos);
-		uint64_t end = mlx5_cqe_end(&q.cq, cq_pos);
-		if (!is_frame(&q.cq, cq_pos, end) || mlx5_cqe_counter(end) != (pos & 0xffff))
+	uint32_t stride = pool->stride, bytes = 0, i = 0;
+	const uint8_t *cqe = mlx5_cqe(&q.cq, q.cq_head);
+	const uint32_t *owner = &q.owner[q.head & q.mask];
+	uint32_t word = frame_word(&q, q.cq_head, q.head);
+	for (; i < most; i++, cqe += MLX5_CQE_BYTES, word += 1u << FRAME_COUNTER) {
+		if (!has_frame(mlx5_cqe_end(cqe), word))
 			break;
 		uint64_t headers = raw64_load(cqe + MLX5_CQE_HEADERS);
-		uint32_t buf = q.owner[pos & q.mask], len = be32_load(cqe + MLX5_CQE_BYTE_COUNT);
-		unsigned flags = (headers & q.csum_mask) == MLX5_CQE_H_OK ? PKT_CSUM_OK : 0;
+		uint32_t buf = owner[i], len = be32_load(cqe + MLX5_CQE_BYTE_COUNT);
+		uint64_t flags = (headers & q.csum_mask) == MLX5_CQE_H_OK ? PKT_CSUM_OK : 0;
 		p->data = base + (size_t)buf * stride + BUF_DATA_OFFSET;
-		raw64_store(&p->buf, PKT_WORD(buf, len & 0xffff, flags, q.port));
+		raw64_store(&p->buf, PKT_WORD(buf, len, flags, q.port)); /* len is looked at below */
 		prefetch_write(p->data); /* most frames leave with a new header */
 		if (unlikely(len - 1 >= q.room)) {
 			cnt->rx_bad_len++;
@@ -180,10 +188,24 @@ static inline unsigned take_done(struct mlx5_rx *r, struct bufpool *pool, struct
 		bytes += len;
 		p++;
 	}
-	r->head = pos;
-	r->cq_head = pos - behind;
-	cnt->rx_pkts += (unsigned)(p - v);
+	r->head = q.head + i;
+	r->cq_head = q.cq_head + i;
 	cnt->rx_bytes += bytes;
+	return p;
+}
+
+/* Takes the frames that are done, `most` at most, from r->head; returns how many were good. */
+static inline unsigned take_done(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt,
+                                 struct pkt *v, uint32_t most)
+{
+	struct pkt *p = v;
+	uint32_t last = r->head + most, end = r->head;
+	while (r->head == end && end != last) {
+		uint32_t to_end = r->mask + 1 - u32_max(r->head & r->mask, r->cq_head & r->mask);
+		end += u32_min(last - end, to_end);
+		p = take_run(r, pool, cnt, p, end - r->head);
+	}
+	cnt->rx_pkts += (unsigned)(p - v);
 	return (unsigned)(p - v);
 }
 
@@ -194,9 +216,9 @@ static inline unsigned take_done(struct mlx5_rx *r, struct bufpool *pool, struct
 COLD static void skip_lost(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt,
                            bool *broken)
 {
-	uint64_t end = mlx5_cqe_end(&r->cq, r->cq_head);
+	uint64_t end = mlx5_cqe_end(mlx5_cqe(&r->cq, r->cq_head));
 	uint32_t lost = (uint16_t)(mlx5_cqe_counter(end) - r->head);
-	if (is_frame(&r->cq, r->cq_head, end) && lost < r->tail - r->head) {
+	if (has_frame(end, frame_word(r, r->cq_head, r->head + lost)) && lost < r->tail - r->head) {
 		cnt->rx_bad_desc += lost; /* 0: it has come just now */
 		while (lost--)
 			buf_free(pool, r->owner[r->head++ & r->mask]);

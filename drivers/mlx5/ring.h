@@ -224,10 +224,10 @@ static inline const uint8_t *mlx5_cqe(const struct mlx5_cq *cq, uint32_t pos)
 	return cq->cqe + (size_t)(pos & ((1u << cq->log_size) - 1)) * MLX5_CQE_BYTES;
 }
 
-/* The last word of the CQE at position pos: what is read of it first. */
-static inline uint64_t mlx5_cqe_end(const struct mlx5_cq *cq, uint32_t pos)
+/* The last word of a CQE: what is read of it first. */
+static inline uint64_t mlx5_cqe_end(const uint8_t *cqe)
 {
-	const void *end = mlx5_cqe(cq, pos) + MLX5_CQE_END;
+	const void *end = cqe + MLX5_CQE_END;
 	return __atomic_load_n((const uint64_t *)end, __ATOMIC_ACQUIRE);
 }
 

@@ -31,7 +31,7 @@ static void fail(struct mlx5_cq *cq, uint32_t *cq_head, uint8_t *record, uint64_
 
 static uint32_t skip_all(const struct mlx5_cq *cq, uint32_t head)
 {
-	while (mlx5_cqe_is_new(cq, head, mlx5_cqe_end(cq, head)))
+	while (mlx5_cqe_is_new(cq, head, mlx5_cqe_end(mlx5_cqe(cq, head))))
 		head++;
 	be32_store(cq->dbr + MLX5_DBR_CONSUMER, head & MLX5_INDEX_MASK);
 	return head;

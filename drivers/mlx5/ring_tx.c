@@ -27,7 +27,7 @@ uint32_t mlx5_tx_completed(struct mlx5_tx *r, struct nic_counters *cnt, bool *br
 	struct mlx5_report done = {r->tail, r->frame_tail};
 	uint32_t first = r->cq_head;
 	for (;;) {
-		uint64_t end = mlx5_cqe_end(&r->cq, r->cq_head);
+		uint64_t end = mlx5_cqe_end(mlx5_cqe(&r->cq, r->cq_head));
 		if (!mlx5_cqe_is_new(&r->cq, r->cq_head, end))
 			break;
 		uint32_t before = (uint16_t)(mlx5_cqe_counter(end) - done.head);
