@@ -171,6 +171,12 @@ void assert_packet(const struct pkt *p)
 		assert_owner(p->buf);
 }
 
+void assert_owner_word(uint32_t word)
+{
+	const struct pkt p = {.buf = word & 0x1fffffff, .flags = (uint8_t)(word >> 24 & 0x60)};
+	assert_packet(&p);
+}
+
 void assert_all_owned(void)
 {
 	for (uint32_t i = 0; i < accounted->count; i++) {

@@ -51,6 +51,9 @@ void owners_forget(const struct bufpool *pool);
 void assert_owner(uint32_t buf);
 void add_holder(uint32_t buf);
 void assert_packet(const struct pkt *p);
+/* The same of the packet that a driver's transmit ring notes in a word, all alike: its buffer in
+ * bits 0 to 28, of its flags PKT_CHAIN and PKT_SHARED in bits 29 and 30. */
+void assert_owner_word(uint32_t word);
 void assert_all_owned(void);
 
 #endif

@@ -230,8 +230,7 @@ void assert_accounted(void)
 	for (uint32_t i = w.tx.tail; i != w.tx.head; i++) {
 		uint32_t owner = w.tx.owner[i & w.tx.mask] & 0x7fffffff;
 		if (owner != IXGBE_NONE)
-			assert_packet(&(struct pkt){.buf = owner & 0x1fffffff,
-			                            .flags = (uint8_t)(owner >> 24 & 0x60)});
+			assert_owner_word(owner);
 	}
 	assert_all_owned();
 }

@@ -2,7 +2,7 @@
  * The ixgbe driver and a well-behaved 82599 model in one process: from power-on to stop.
  * test_ixgbe_traffic.c has the frames in between, test_ixgbe_faults.c a model that misbehaves.
  */
-#include "tests/unit/ixgbe_model_rig.h"
+#include "tests/unit/ixgbe_port.h"
 
 /* Registers by the datasheet, for the trace. */
 enum {
@@ -61,7 +61,7 @@ static void probe_learns(void **s)
 {
 	(void)s;
 	static const uint8_t mac[6] = {0x02, 0x00, 0x5e, 0x00, 0x53, 0x01};
-	power(0x10fb, 64);
+	power();
 	if (port_probe() != E_OK)
 		fail_msg("%s", port.nic.error);
 	assert_memory_equal(port.nic.mac, mac, 6);
@@ -80,7 +80,7 @@ static void probe_learns(void **s)
 static void probe_without_registers(void **s)
 {
 	(void)s;
-	power(0x10fb, 64);
+	power();
 	port.pci.bar[0].bytes = 0x10000;
 	assert_int_equal(port_probe(), E_NOTSUP);
 	assert_non_null(port.nic.error);
@@ -120,7 +120,7 @@ static void start_is_in_order(void **s)
 		{WRITES, GPIE, 4, "interrupts"},
 		{WRITES, EIMS, 4, "and on"},
 	};
-	power(0x10fb, 64);
+	power();
 	assert_int_equal(port_probe(), E_OK);
 	port.traced = 0;
 	if (port_start(2, ALL, STANDARD, 1600) != E_OK)
@@ -210,7 +210,7 @@ static void quiet_steps(void **s)
 static void start_refuses_nonsense(void **s)
 {
 	(void)s;
-	power(0x10fb, 64);
+	power();
 	assert_int_equal(port_probe(), E_OK);
 	unsigned before = port.traced;
 	struct nic_ring_mem mem[17];
@@ -246,7 +246,7 @@ static void link_comes_up(void **s)
 	for (unsigned i = 0; i < ARRAY_LEN(devices); i++) {
 		if (i)
 			rig_stop(NULL);
-		power(devices[i], 64);
+		power_of(devices[i], 64);
 		assert_int_equal(port_probe(), E_OK);
 		assert_int_equal(port_start(1, ALL, STANDARD, 1600), E_OK);
 		port_attach();
@@ -319,7 +319,7 @@ static void interrupts_wake_a_core_that_asked(void **s)
 static void without_vectors_nobody_sleeps(void **s)
 {
 	(void)s;
-	power(0x10fb, 2);
+	power_of(0x10fb, 2);
 	assert_int_equal(port_probe(), E_OK);
 	assert_int_equal(port_start(2, ALL, STANDARD, 1600), E_OK);
 	port_attach();
@@ -334,7 +334,7 @@ static void without_vectors_nobody_sleeps(void **s)
 static void x540_starts(void **s)
 {
 	(void)s;
-	power(0x1528, 64);
+	power_of(0x1528, 64);
 	assert_int_equal(port_probe(), E_OK);
 	port.traced = 0;
 	assert_int_equal(port_start(1, ALL, STANDARD, 1600), E_OK);
@@ -388,7 +388,7 @@ static void stop_means_stop(void **s)
 	port_stop(); /* twice does no harm, */
 	port_stop();
 	rig_stop(NULL);
-	power(0x10fb, 64); /* nor before the first start */
+	power(); /* nor before the first start */
 	assert_int_equal(port_probe(), E_OK);
 	port_stop();
 }

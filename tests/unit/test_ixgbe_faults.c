@@ -3,13 +3,13 @@
  * removal. Each ends within a deadline: in an error that says what is wrong, or counted and
  * survived.
  */
-#include "tests/unit/ixgbe_model_rig.h"
+#include "tests/unit/ixgbe_port.h"
 #include "tests/unit/packets.h"
 
 #define CALL_NS 5000000000ull /* no call may take longer */
 
 /* Frame `seq` of its own length and bytes, to us, of no protocol that the device knows. */
-static unsigned make_frame(uint32_t seq)
+static unsigned make_numbered(uint32_t seq)
 {
 	unsigned len = 64 + seq * 13 % 1400;
 	memset(frame, (int)(seq * 7), len);
@@ -51,7 +51,7 @@ static unsigned traffic(unsigned n)
 {
 	unsigned came = 0;
 	for (uint32_t i = 0; i < n; i++) {
-		unsigned len = make_frame(i);
+		unsigned len = make_numbered(i);
 		rig_force(frame, len, 0);
 		struct port_pair *p = &port.pair[0];
 		if (p->pool.free && p->nhands < POOL_MAX)
@@ -112,7 +112,7 @@ static void start_up_faults(void **s)
 	};
 	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
 		for (unsigned later = 0; later < 2; later++) {
-			power(0x10fb, 64);
+			power();
 			if (later)
 				assert_int_equal(timed_probe(), E_OK);
 			rig_fault(row[i].fault);
@@ -124,7 +124,7 @@ static void start_up_faults(void **s)
 			/* A device that failed moves nothing. */
 			uint64_t writes = rig.dma_writes;
 			for (unsigned k = 0; e != E_OK && k < 10; k++)
-				rig_force(frame, make_frame(k), 0);
+				rig_force(frame, make_numbered(k), 0);
 			rig_run(10000000);
 			if (e != E_OK)
 				assert_int_equal(rig.dma_writes, writes);
@@ -144,7 +144,7 @@ static void master_disable_takes_two_resets(void **s)
 	for (unsigned stuck = 0; stuck < 2; stuck++) {
 		unsigned resets = 0;
 		uint64_t last = 0;
-		power(0x10fb, 64);
+		power();
 		if (stuck)
 			rig_fault("master-disable-stuck");
 		assert_int_equal(timed_probe(), E_OK);
@@ -211,7 +211,7 @@ static void every_fault(void **s)
 			if (later)
 				up(2, ALL, STANDARD);
 			else
-				power(0x10fb, 64);
+				power();
 			rig_fault(rig.m->ops->faults[i].name);
 			if (later || (timed_probe() == E_OK && timed_start() == E_OK)) {
 				if (!later)
@@ -240,7 +240,7 @@ static void every_fault(void **s)
 static void removed_before_probe(void **s)
 {
 	(void)s;
-	power(0x10fb, 64);
+	power();
 	rig.m->removed = true;
 	assert_int_equal(timed_probe(), E_DEVICE);
 	assert_non_null(strstr(port.nic.error, "no more"));
@@ -250,7 +250,7 @@ static void removed_before_probe(void **s)
 static void removed_before_start(void **s)
 {
 	(void)s;
-	power(0x10fb, 64);
+	power();
 	assert_int_equal(timed_probe(), E_OK);
 	rig.m->removed = true;
 	assert_int_equal(timed_start(), E_DEVICE);
@@ -262,22 +262,22 @@ static void removed_before_start(void **s)
 static void removed_during_start(void **s)
 {
 	(void)s;
-	power(0x10fb, 64);
+	power();
 	assert_int_equal(timed_probe(), E_OK);
 	uint64_t start = rig.now;
 	assert_int_equal(timed_start(), E_OK);
 	uint64_t took = rig.now - start;
 	teardown(NULL);
 	for (unsigned i = 0; i < 40; i++) {
-		power(0x10fb, 64);
+		power();
 		assert_int_equal(timed_probe(), E_OK);
-		port_remove_at(rig.now + took * i / 40 + 1);
+		port.remove_at = rig.now + took * i / 40 + 1;
 		assert_int_equal(timed_start(), E_DEVICE);
 		assert_non_null(strstr(port.nic.error, "no more"));
 		timed_stop();
 		teardown(NULL);
 	}
-	power(0x10fb, 64);
+	power();
 }
 
 static void removed_under_traffic(void **s)
@@ -293,7 +293,7 @@ static void removed_under_traffic(void **s)
 	assert_int_equal(stats.rx_crc, 5);
 	assert_int_equal(stats.rx_missed + stats.rx_filtered + stats.rx_length, 0);
 	for (unsigned i = 0; i < 1300; i++) {
-		take(0, frame, make_frame(i));
+		take(0, frame, make_numbered(i));
 		if (i % 32 == 31) {
 			tx(0);
 			let_go(0);

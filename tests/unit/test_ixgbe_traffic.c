@@ -2,7 +2,7 @@
  * The ixgbe driver and a well-behaved 82599 model in one process: frames in and out, RSS, offloads,
  * and what is counted of them.
  */
-#include "tests/unit/ixgbe_model_rig.h"
+#include "tests/unit/ixgbe_port.h"
 #include "tests/unit/packets.h"
 
 /* Registers by the datasheet, for the trace. */
@@ -141,7 +141,7 @@ static void sends_by_slots(void **s)
 		ixgbe_ops.slots_put(q, i, &slot[i % ARRAY_LEN(slot)], 1);
 	for (unsigned round = 0; round < 60; round++) {
 		unsigned burst = 1 + round * 37 % 300;
-		ixgbe_ops.slots_send(q, burst, burst);
+		slots_send(0, burst, burst);
 		rig_run(100000);
 		for (unsigned i = 0; i < burst; i++, next++) {
 			unsigned k = next % n % ARRAY_LEN(slot);
@@ -204,7 +204,7 @@ static void takes_times(void **s)
 		ixgbe_ops.slot_stamp(q, 5);
 		for (unsigned i = 0; i < n + 8; i++) {
 			rig_run(1000);
-			ixgbe_ops.slots_send(q, 1, p->len);
+			slots_send(0, 1, p->len);
 			rig_run(0);
 			if (i == n) /* of one that has another frame it is forgotten */
 				ixgbe_ops.slots_put(q, 5, &slot, 1);

@@ -1,13 +1,12 @@
 /*
  * The mlx5 driver and the ConnectX-5 model in one process: from power-on through traffic to stop.
  */
-#include "tests/unit/mlx5_model_rig.h"
+#include "tests/unit/mlx5_port.h"
 
 #include "lib/bytes.h"
 #include "net/rss.h"
 #include "tests/unit/nicsim_frames.h"
 
-#define STANDARD BUF_STRIDE_STANDARD
 
 static struct flow flow_of(unsigned k, unsigned payload)
 {
@@ -27,7 +26,7 @@ static void probe_learns(void **s)
 {
 	(void)s;
 	static const uint8_t mac[6] = {0x02, 0x00, 0x5e, 0x00, 0x53, 0x01};
-	power(64);
+	power();
 	if (port_probe() != E_OK)
 		fail_msg("%s", port.nic.error);
 	assert_memory_equal(port.nic.mac, mac, 6);
@@ -309,7 +308,7 @@ static void empty_pool(void **s)
 {
 	(void)s;
 	struct nic_stats sum = {0};
-	power(64);
+	power();
 	assert_int_equal(port_probe(), E_OK);
 	assert_int_equal(port_start(1, ALL, STANDARD, 100), E_OK);
 	port_attach();
@@ -443,7 +442,7 @@ static void slots(void **s)
 	slot[0] = (struct nic_slot){mem + 32, q->slot_len_max};
 	assert_int_equal(q->slot_len_max, STANDARD - BUF_DATA_OFFSET);
 	mlx5_ops.slots_put(q, 20000 % NIC_SLOTS_MAX, slot, 1);
-	mlx5_ops.slots_send(q, 1, slot[0].len);
+	slots_send(0, 1, slot[0].len);
 	rig_run(1000000);
 	assert_true(rig_sent(&(struct rig_frame){0}));
 	assert_int_equal(mlx5_ops.slots_free(q), NIC_SLOTS_MAX);

@@ -2,12 +2,11 @@
  * The mlx5 driver and a ConnectX-5 model that misbehaves: every fault the model offers. Whatever
  * happens ends in bounded time, is named or counted, and loses no buffer.
  */
-#include "tests/unit/mlx5_model_rig.h"
+#include "tests/unit/mlx5_port.h"
 
 #include "drivers/mlx5/device.h"
 #include "tests/unit/nicsim_frames.h"
 
-#define STANDARD BUF_STRIDE_STANDARD
 #define LIFE_NS 60000000000u /* of a start or a stop, at most */
 
 static uint64_t began;
@@ -87,7 +86,7 @@ static void start_up_faults(void **s)
 		{"command-delivery", 7, E_DEVICE, "delivery status"},
 	};
 	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
-		power(64);
+		power();
 		rig_fault_arg(row[i].fault, row[i].arg);
 		int e = timed_probe();
 		if (e != row[i].error || !strstr(port.nic.error, row[i].names))
@@ -259,7 +258,7 @@ static void inline_modes(void **s)
 {
 	(void)s;
 	for (unsigned mode = 1; mode <= 3; mode++) {
-		power(64);
+		power();
 		rig_fault_arg("min-inline", mode);
 		assert_int_equal(timed_probe(), E_OK);
 		assert_int_equal(timed_start(), E_OK);
@@ -301,7 +300,7 @@ static void every_fault(void **s)
 			if (later)
 				up(2, ALL, STANDARD);
 			else
-				power(64);
+				power();
 			if (rig.m->ops->faults[i].name == NULL) {
 				teardown(NULL);
 				break;

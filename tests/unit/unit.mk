@@ -84,7 +84,8 @@ UNIT_SRC_mlx5_fuzz := $(UNIT_SRC_mlx5_tx)
 UNIT_SRC_mlx5_model := $(NICSIM_MLX5_SRC) tests/unit/drive_mlx5.c
 # the whole driver with the model, in one process
 UNIT_SRC_mlx5_driver := $(wildcard drivers/mlx5/*.c) lib/fmt.c lib/pkt.c lib/csum.c net/rss.c \
-	$(NICSIM_MLX5_SRC) tests/unit/mlx5_model_rig.c tests/unit/guest.c tests/unit/nicsim_frames.c
+	$(NICSIM_MLX5_SRC) tests/unit/model_port.c tests/unit/mlx5_port.c tests/unit/guest.c \
+	tests/unit/nicsim_frames.c
 UNIT_SRC_mlx5_faults := $(UNIT_SRC_mlx5_driver)
 UNIT_SRC_ixgbe_ring := $(wildcard drivers/ixgbe/ring*.c) lib/pkt.c lib/csum.c \
 	tests/unit/ixgbe_rig.c tests/unit/hand.c tests/unit/guest.c
@@ -92,7 +93,7 @@ UNIT_SRC_ixgbe_hostile := $(UNIT_SRC_ixgbe_ring)
 UNIT_SRC_ixgbe_slots := $(UNIT_SRC_ixgbe_ring)
 # the whole driver with the model, in one process
 UNIT_SRC_ixgbe_driver := $(wildcard drivers/ixgbe/*.c) lib/pkt.c lib/csum.c $(NICSIM_82599_SRC) \
-	tests/unit/ixgbe_model_rig.c tests/unit/guest.c
+	tests/unit/model_port.c tests/unit/ixgbe_port.c tests/unit/guest.c
 UNIT_SRC_ixgbe_traffic := $(UNIT_SRC_ixgbe_driver)
 # both once more, with completion by DD instead of head write-back
 UNIT_SRC_ixgbe_done := $(UNIT_SRC_ixgbe_driver)

@@ -148,9 +148,7 @@ void assert_accounted(void)
 	assert_int_equal(none, w.rx.missing);
 	for (unsigned i = 0; i < w.tx.size; i++)
 		if (w.tx.owner[i] != VIRTIO_NONE)
-			assert_packet(&(struct pkt){
-				.buf = w.tx.owner[i] & 0x1fffffff,
-				.flags = (uint8_t)(w.tx.owner[i] >> 24 & 0x60)});
+			assert_owner_word(w.tx.owner[i]);
 	assert_all_owned();
 }
 

@@ -1,24 +1,27 @@
 /*
- * The whole mlx5 driver and the ConnectX-5 model in one process (nicsim_rig.h): registers of the
- * one are calls of the other, memory is shared, time passes with each register access and each look
- * at the TSC.
+ * A port of a whole driver and the model of its card in one process (nicsim_rig.h): registers of
+ * the one are calls of the other, memory is shared, time passes with each register access and each
+ * look at the TSC. Which card it is says the `card` that is linked (ixgbe_port.c, mlx5_port.c).
  *
- * No burst reads a register, none that receives writes one, and one that sends writes at most one
- * doorbell: each call is looked at (ARCHITECTURE.md, Invariants, 4).
+ * No burst reads a register, one that receives writes at most what the card's may, and one that
+ * sends writes one, its doorbell, or sends nothing: each call is looked at (ARCHITECTURE.md,
+ * Invariants, 4). Every register access is recorded.
  *
  * Every test ends in a teardown that finds each buffer of each pair with one owner, and a model
  * that saw no violation (unless announced).
  */
-#ifndef TESTS_UNIT_MLX5_MODEL_RIG_H
-#define TESTS_UNIT_MLX5_MODEL_RIG_H
+#ifndef TESTS_UNIT_MODEL_PORT_H
+#define TESTS_UNIT_MODEL_PORT_H
 
 #include "tests/unit/nicsim_rig.h"
 
-#include "drivers/mlx5/mlx5.h"
+#include "drivers/nic.h"
+#include "tests/unit/guest.h"
 
-#define PAIRS 8
+#define PAIRS 16
 #define POOL_MAX 3000
-#define ALL (NIC_RX_CSUM | NIC_TX_CSUM | NIC_LINK | NIC_RSS | NIC_TSO | NIC_SG)
+#define TRACE_MAX 400000
+#define STANDARD BUF_STRIDE_STANDARD
 
 struct port_pair {
 	struct nic_queue q;
@@ -30,6 +33,20 @@ struct port_pair {
 	struct pkt hands[POOL_MAX]; /* packets the test holds */
 };
 
+extern const struct card {
+	const struct model_ops *model;
+	const struct nic_ops *driver;
+	uint16_t vendor, device;     /* of the usual kind */
+	unsigned rx_writes;          /* registers that rx_burst writes at most */
+	void (*assert_owners)(const struct port_pair *p); /* of the buffers in its rings (guest.h) */
+} card;
+
+struct access {
+	uint32_t offset, value;
+	bool write;
+	uint64_t at; /* ns */
+};
+
 extern struct port {
 	struct pci_dev pci;
 	struct clock clock;
@@ -38,16 +55,22 @@ extern struct port {
 	unsigned pairs;
 	unsigned routed[RIG_VECTORS]; /* core + 1 by MSI-X entry */
 	uint16_t command;             /* of configuration space */
+	uint64_t remove_at;           /* ns: the device is pulled out; 0: never */
+	uint64_t dma_next;            /* bus addresses: of what nic->dma_more gives next, */
+	uint64_t rings;               /* and behind it of the rings and buffers of each start */
 	unsigned reads, writes;       /* of registers */
+	unsigned traced;
 	struct port_pair pair[PAIRS];
+	struct access trace[TRACE_MAX];
 } port;
 
 /* Of the tests that follow; as group set-ups of cmocka. */
 int strict(void **state);
 int line_rate(void **state);
 
-/* Power-on of a card with so many MSI-X vectors; no driver yet. */
-void power(unsigned vectors);
+/* Power-on of a card of the usual kind with 64 MSI-X vectors, or of another; no driver yet. */
+void power(void);
+void power_of(uint16_t device, unsigned vectors);
 
 /* The parts of a life: each returns the driver's error. */
 int port_probe(void);
@@ -57,12 +80,13 @@ void port_stop(void);
 
 /* All of it; fails the test on an error. Waits for the link. */
 void up(unsigned pairs, uint32_t features, uint32_t stride);
+struct nic_link link_now(void);
 
 /* A burst of pair i into its hands, from its hands; lets go of them. */
 unsigned rx(unsigned i, unsigned max);
 unsigned tx(unsigned i);
 void let_go(unsigned i);
-/* mlx5_ops.slots_send, looked at in the same way. */
+/* nic_ops.slots_send, looked at in the same way. */
 void slots_send(unsigned i, unsigned n, uint64_t bytes);
 /* All that has arrived, in bursts, with the model's turns in between: pair i's share. */
 unsigned rx_all(unsigned i);
@@ -70,11 +94,14 @@ unsigned rx_all(unsigned i);
 /* Takes a buffer of pair i in hand. */
 struct pkt *take(unsigned i, const void *bytes, unsigned len);
 
-struct nic_link link_now(void);
-
 /* As the runtime has a broken queue mended; fails the test when that takes long. False: it stays
  * broken. */
 bool mend(unsigned i);
+
+/* First record of the trace, from `from`, that is such an access of a register in
+ * [offset, offset + bytes); -1: none. */
+enum kind { READS, WRITES };
+int find_access(unsigned from, enum kind kind, uint32_t offset, uint32_t bytes);
 
 void assert_buffers(void);
 int teardown(void **state);

@@ -1,14 +1,12 @@
-#include "tests/unit/mlx5_model_rig.h"
+#include "tests/unit/model_port.h"
 
-#include "drivers/mlx5/ring.h"
 #include "hal/layout.h"
 #include "hal/mmio.h"
-#include "tests/unit/guest.h"
-#include "tools/nicsim/mlx5/mlx5.h"
 
 #define BAR (MMIO_WINDOW + 0xe0000000u)
 #define TSC_HZ 1000000000u /* a tick is a nanosecond */
 #define LOOK_NS 1000       /* what a look at the TSC takes */
+#define DMA_MORE (8u << 20)
 
 struct port port;
 
@@ -18,8 +16,8 @@ uint32_t pci_read(const struct pci_dev *dev, unsigned offset, unsigned size)
 {
 	assert_ptr_equal(dev, &port.pci);
 	assert_int_equal(size, 2);
-	assert_int_equal(offset, 4);
-	return port.command;
+	assert_true(offset == 4 || offset == 0xaa); /* command; Device Status: nothing is pending */
+	return offset == 4 ? port.command : 0;
 }
 
 void pci_write(const struct pci_dev *dev, unsigned offset, unsigned size, uint32_t value)
@@ -43,38 +41,53 @@ uint64_t host_clock_tsc(void)
 	return rig.now;
 }
 
-static uint32_t offset_of(const volatile void *a)
+static struct access *record(const volatile void *a, uint32_t value, bool write)
 {
 	uint64_t offset = (uintptr_t)a - BAR;
 	assert_true(offset < rig.m->ops->bar_bytes[0]);
-	return (uint32_t)offset;
+	rig.m->removed |= port.remove_at && rig.now >= port.remove_at;
+	if (port.traced == TRACE_MAX)
+		port.traced = 0; /* who looks at it does so before */
+	struct access *access = &port.trace[port.traced++];
+	*access = (struct access){(uint32_t)offset, value, write, rig.now};
+	return access;
 }
 
 uint32_t host_mmio_read(const volatile void *a, unsigned bytes)
 {
+	struct access *access = record(a, 0, false);
 	assert_int_equal(bytes, 4);
 	port.reads++;
-	return rig_read(offset_of(a));
+	return access->value = rig_read(access->offset);
+}
+
+static void write_word(volatile void *a, uint32_t v)
+{
+	rig_write(record(a, v, true)->offset, v);
 }
 
 void host_mmio_write(volatile void *a, unsigned bytes, uint32_t v)
 {
 	assert_int_equal(bytes, 4);
 	port.writes++;
-	rig_write(offset_of(a), v);
+	write_word(a, v);
 }
 
-/* The rig's bus is 32 bits wide: two halves, as the PRM allows where 64 are not to be had. */
+/* The rig's bus is 32 bits wide: two halves, as the PRM of mlx5 allows where 64 are not to be
+ * had. */
 void host_mmio_write64(volatile void *a, uint64_t v)
 {
 	port.writes++;
-	rig_write(offset_of(a), (uint32_t)v);
-	rig_write(offset_of(a) + 4, (uint32_t)(v >> 32));
+	write_word(a, (uint32_t)v);
+	write_word((volatile uint8_t *)a + 4, (uint32_t)(v >> 32));
 }
 
 static void *dma_more(size_t bytes)
 {
-	return rig_mem(rig_alloc(bytes, 4096), bytes);
+	uint64_t at = port.dma_next;
+	port.dma_next = (at + bytes + 4095) & ~4095ull;
+	assert_true(port.dma_next <= port.rings);
+	return rig_mem(at, bytes);
 }
 
 /* --- life --- */
@@ -95,30 +108,41 @@ int line_rate(void **state)
 	return 0;
 }
 
-void power(unsigned vectors)
+void power(void)
 {
-	memset(&port, 0, sizeof port);
-	rig_start(&connectx5_ops, mode);
-	port.pci = (struct pci_dev){.vendor = 0x15b3,
-	                            .device = 0x1017,
+	power_of(card.device, 64);
+}
+
+void power_of(uint16_t device, unsigned vectors)
+{
+	memset(&port, 0, offsetof(struct port, trace));
+	rig_start(card.model, mode);
+	port.pci = (struct pci_dev){.vendor = card.vendor,
+	                            .device = device,
 	                            .msix_vectors = (uint16_t)vectors,
 	                            .bar = {{BAR, rig.m->ops->bar_bytes[0]}}};
 	port.clock = clock_make(TSC_HZ);
-	port.nic = (struct nic){
-		.ops = &mlx5_ops, .pci = &port.pci, .clock = &port.clock, .dma_more = dma_more};
+	port.nic = (struct nic){.ops = card.driver,
+	                        .pci = &port.pci,
+	                        .clock = &port.clock,
+	                        .dma = rig_mem(rig_alloc(NIC_DMA_BYTES, 4096), NIC_DMA_BYTES),
+	                        .dma_more = dma_more};
+	port.dma_next = rig_alloc(DMA_MORE, 4096);
+	port.rings = port.dma_next + DMA_MORE;
 }
 
 int port_probe(void)
 {
-	return mlx5_ops.probe(&port.nic, &port.pci);
+	return card.driver->probe(&port.nic, &port.pci);
 }
 
 int port_start(unsigned pairs, uint32_t features, uint32_t stride, unsigned buffers)
 {
 	struct nic_ring_mem mem[PAIRS];
-	size_t bytes = mlx5_ops.ring_bytes(&port.nic);
+	size_t bytes = card.driver->ring_bytes(&port.nic);
 	assert_in_range(pairs, 1, PAIRS);
 	assert_in_range(buffers, 1, POOL_MAX);
+	rig.brk = port.rings;
 	port.pairs = pairs;
 	for (unsigned i = 0; i < pairs; i++) {
 		struct port_pair *p = &port.pair[i];
@@ -131,7 +155,7 @@ int port_start(unsigned pairs, uint32_t features, uint32_t stride, unsigned buff
 	}
 	struct nic_config config = {pairs, features, stride, mem};
 	memset(&port.shared, 0, sizeof port.shared);
-	return mlx5_ops.start(&port.nic, &config, &port.shared);
+	return card.driver->start(&port.nic, &config, &port.shared);
 }
 
 void port_attach(void)
@@ -139,28 +163,28 @@ void port_attach(void)
 	for (unsigned i = 0; i < port.pairs; i++) {
 		struct port_pair *p = &port.pair[i];
 		p->q = (struct nic_queue){
-			.ops = &mlx5_ops, .pool = &p->pool, .cnt = &p->cnt, .port = 5,
+			.ops = card.driver, .pool = &p->pool, .cnt = &p->cnt, .port = 5,
 			.rx_buffers = UINT32_MAX};
-		assert_int_equal(mlx5_ops.attach(&p->q, &port.shared, i, p->mem), E_OK);
+		assert_int_equal(card.driver->attach(&p->q, &port.shared, i, p->mem), E_OK);
 	}
 }
 
 void port_stop(void)
 {
-	mlx5_ops.stop(&port.nic);
+	card.driver->stop(&port.nic);
 }
 
 struct nic_link link_now(void)
 {
 	struct nic_link l;
-	mlx5_ops.link(&port.nic, &l);
+	card.driver->link(&port.nic, &l);
 	return l;
 }
 
 void up(unsigned pairs, uint32_t features, uint32_t stride)
 {
-	power(64);
-	unsigned buffers = pairs > 4 || stride > BUF_STRIDE_STANDARD ? 1500 : POOL_MAX;
+	power();
+	unsigned buffers = pairs > 4 || stride > STANDARD ? 1500 : POOL_MAX;
 	if (port_probe() != E_OK || port_start(pairs, features, stride, buffers) != E_OK)
 		fail_msg("%s", port.nic.error);
 	port_attach();
@@ -172,18 +196,15 @@ void up(unsigned pairs, uint32_t features, uint32_t stride)
 
 /* --- traffic --- */
 
-static unsigned accesses(void)
-{
-	return port.reads + port.writes;
-}
-
 unsigned rx(unsigned i, unsigned max)
 {
 	static struct pkt v[PKT_VECTOR_MAX];
 	struct port_pair *p = &port.pair[i];
-	unsigned before = accesses(), n = mlx5_ops.rx_burst(&p->q, v, max);
+	unsigned reads = port.reads, writes = port.writes;
+	unsigned n = card.driver->rx_burst(&p->q, v, max);
 	assert_in_range(n, 0, max);
-	assert_int_equal(accesses(), before);
+	assert_int_equal(port.reads, reads);
+	assert_in_range(port.writes - writes, 0, card.rx_writes);
 	assert_in_range(p->nhands + n, 0, POOL_MAX);
 	memcpy(&p->hands[p->nhands], v, n * sizeof v[0]);
 	p->nhands += n;
@@ -206,9 +227,11 @@ unsigned tx(unsigned i)
 {
 	struct port_pair *p = &port.pair[i];
 	unsigned n = p->nhands < PKT_VECTOR_MAX ? p->nhands : PKT_VECTOR_MAX;
-	unsigned before = accesses(), k = mlx5_ops.tx_burst(&p->q, p->hands, n);
+	unsigned reads = port.reads, writes = port.writes;
+	unsigned k = card.driver->tx_burst(&p->q, p->hands, n);
 	assert_in_range(k, 0, n);
-	assert_int_equal(accesses(), before + (k > 0));
+	assert_int_equal(port.reads, reads);
+	assert_int_equal(port.writes, writes + (k > 0));
 	p->nhands -= k;
 	memmove(p->hands, p->hands + k, p->nhands * sizeof p->hands[0]);
 	return k;
@@ -216,9 +239,10 @@ unsigned tx(unsigned i)
 
 void slots_send(unsigned i, unsigned n, uint64_t bytes)
 {
-	unsigned before = accesses();
-	mlx5_ops.slots_send(&port.pair[i].q, n, bytes);
-	assert_int_equal(accesses(), before + (n > 0));
+	unsigned reads = port.reads, writes = port.writes;
+	card.driver->slots_send(&port.pair[i].q, n, bytes);
+	assert_int_equal(port.reads, reads);
+	assert_int_equal(port.writes, writes + (n > 0));
 }
 
 void let_go(unsigned i)
@@ -244,7 +268,7 @@ bool mend(unsigned i)
 	struct nic_queue *q = &port.pair[i].q;
 	for (unsigned looks = 0; q->broken; looks++) {
 		assert_true(looks < 50);
-		if (!mlx5_ops.mend(q))
+		if (!card.driver->mend(q))
 			return false;
 		link_now();
 		rig_run(1000000);
@@ -252,32 +276,30 @@ bool mend(unsigned i)
 	return true;
 }
 
-/* --- accounts --- */
+int find_access(unsigned from, enum kind kind, uint32_t offset, uint32_t bytes)
+{
+	for (unsigned i = from; i < port.traced; i++)
+		if (port.trace[i].write == (kind == WRITES) && port.trace[i].offset >= offset &&
+		    port.trace[i].offset - offset < bytes)
+			return (int)i;
+	return -1;
+}
 
-struct pair_of_driver { /* as in mlx5.c */
-	struct mlx5_rx rx;
-	struct mlx5_tx tx;
-};
+/* --- accounts --- */
 
 void assert_buffers(void)
 {
 	for (unsigned i = 0; i < port.pairs; i++) {
 		const struct port_pair *p = &port.pair[i];
-		const struct pair_of_driver *d = (const void *)p->q.priv;
 		owners_forget(&p->pool);
 		for (uint32_t k = 0; k < p->pool.free; k++)
 			assert_owner(p->pool.stack[k]);
 		for (unsigned k = 0; k < p->nhands; k++)
 			assert_packet(&p->hands[k]);
-		for (uint32_t k = d->rx.head; k != d->rx.tail; k++)
-			assert_owner(d->rx.owner[k & d->rx.mask]);
-		for (uint32_t k = d->tx.frame_tail; k != d->tx.frame_head && !d->tx.slots; k++) {
-			uint32_t owner = d->tx.owner[k & d->tx.mask];
-			assert_packet(&(struct pkt){.buf = owner & MLX5_OWNER_BUF,
-			                            .flags = (uint8_t)(owner >> 24 & 0x60)});
-		}
-		if (p->q.ops)
+		if (p->q.ops) {
+			card.assert_owners(p);
 			assert_all_owned();
+		}
 		assert_int_equal(p->cnt.mmio_reads, 0);
 	}
 }

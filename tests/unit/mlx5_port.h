@@ -1,0 +1,11 @@
+/* The card of model_port.h is a ConnectX-5. */
+#ifndef TESTS_UNIT_MLX5_PORT_H
+#define TESTS_UNIT_MLX5_PORT_H
+
+#include "tests/unit/model_port.h"
+
+#include "drivers/mlx5/mlx5.h"
+
+#define ALL (NIC_RX_CSUM | NIC_TX_CSUM | NIC_LINK | NIC_RSS | NIC_TSO | NIC_SG)
+
+#endif
