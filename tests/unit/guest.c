@@ -54,6 +54,18 @@ void store(uint64_t addr, unsigned bytes, uint64_t v)
 		at[i] = (uint8_t)(v >> 8 * i);
 }
 
+/* --- time --- */
+
+uint64_t look_ns(uint64_t now, uint64_t least)
+{
+	static uint64_t since, next;
+	if (now != next)
+		since = now;
+	uint64_t eighth = (now - since) / 8, ns = eighth > least ? eighth : least;
+	next = now + ns;
+	return ns;
+}
+
 /* --- frames --- */
 
 unsigned frame_most;

@@ -7,7 +7,6 @@
 #define BAR_BYTES (1u << 25)
 #define TSC_HZ 1000000000ull
 #define TICK_NS 500
-#define TICK_WAITING_NS 100000 /* when nothing else will happen */
 #define PAIRS_MAX 8
 
 struct fw fw;
@@ -278,10 +277,8 @@ static bool misbehave(uint8_t *e, uint8_t *out)
 	switch (fw.fault) {
 	case FW_HANG:
 		fw.delay_ns = ~0ull >> 1; /* this one and all that come */
-		fw.tick_ns = TICK_WAITING_NS;
 		return true;
 	case FW_REMOVE:
-		fw.tick_ns = TICK_WAITING_NS;
 		fw.removed = true;
 		return true;
 	case FW_DELIVERY:
@@ -355,7 +352,7 @@ static void run(void)
 
 uint64_t host_clock_tsc(void)
 {
-	fw.now += fw.tick_ns;
+	fw.now += look_ns(fw.now, fw.tick_ns);
 	run();
 	return fw.now;
 }

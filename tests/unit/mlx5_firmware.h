@@ -35,7 +35,7 @@ extern struct fw {
 	struct clock clock;
 	struct nic nic;
 	uint64_t now; /* ns */
-	uint64_t tick_ns; /* what a look at the TSC, or a register, takes */
+	uint64_t tick_ns; /* what a register takes, and a look at the TSC at least */
 	size_t brk, room; /* of guest memory: used, and what there is */
 	uint16_t pci_command;
 	unsigned routed[64]; /* core + 1 by MSI-X entry */

@@ -5,7 +5,7 @@
 
 #define BAR (MMIO_WINDOW + 0xe0000000u)
 #define TSC_HZ 1000000000u /* a tick is a nanosecond */
-#define LOOK_NS 1000       /* what a look at the TSC takes */
+#define LOOK_NS 1000       /* what a look at the TSC takes at least */
 #define DMA_MORE (8u << 20)
 
 struct port port;
@@ -37,7 +37,7 @@ int pci_msix_route(const struct pci_dev *dev, unsigned entry, unsigned core)
 
 uint64_t host_clock_tsc(void)
 {
-	rig_run(LOOK_NS);
+	rig_run(look_ns(rig.now, LOOK_NS));
 	return rig.now;
 }
 

@@ -7,6 +7,7 @@
 #include "drivers/mlx5/device.h"
 #include "tests/unit/nicsim_frames.h"
 
+#define TRAP_NS 20000 /* a register access that traps: who polls one for seconds is done sooner */
 #define LIFE_NS 60000000000u /* of a start or a stop, at most */
 
 static uint64_t began;
@@ -87,6 +88,7 @@ static void start_up_faults(void **s)
 	};
 	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
 		power();
+		rig.tick_ns = TRAP_NS;
 		rig_fault_arg(row[i].fault, row[i].arg);
 		int e = timed_probe();
 		if (e != row[i].error || !strstr(port.nic.error, row[i].names))
@@ -305,6 +307,7 @@ static void every_fault(void **s)
 				teardown(NULL);
 				break;
 			}
+			rig.tick_ns = TRAP_NS;
 			rig_fault(rig.m->ops->faults[i].name);
 			bool probed = later || timed_probe() == E_OK;
 			if (!later && probed && timed_start() == E_OK) {

@@ -121,6 +121,7 @@ static void left_running(void **s)
 	up(2);
 	size_t brk = fw.brk;
 	fw.clings = true;
+	fw.tick_ns = 100000;
 	assert_int_equal(fw_probe(), E_TIMEOUT);
 	assert_string_equal(fw.nic.error, "firmware does not let go of the driver before");
 	assert_int_equal(fw.brk, brk);
@@ -480,7 +481,6 @@ static void health(void **s)
 	assert_true(link_now().gone);
 	fw_stop();
 	up(1);
-	fw.tick_ns = 100000;
 	fw.delay_ns = ~0ull >> 1; /* a question is never answered */
 	looks = 0;
 	while (!link_now().gone)
