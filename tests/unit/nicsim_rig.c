@@ -252,15 +252,37 @@ bool rig_receive(const void *data, uint32_t bytes)
 	return true;
 }
 
+static struct {
+	bool on;
+	unsigned n;
+	uint8_t *data[FRAME_BURST];
+	struct frame frame[FRAME_BURST];
+} gathered;
+
 void rig_force(const void *data, uint32_t bytes, uint32_t flags)
 {
 	uint8_t *copy = malloc(bytes); /* gone afterwards: the model must not keep the pointer */
 	assert_non_null(copy);
+	assert_in_range(gathered.n, 0, FRAME_BURST - 1);
 	memcpy(copy, data, bytes);
-	const struct frame f = {.data = copy, .bytes = bytes, .flags = flags};
+	gathered.data[gathered.n] = copy;
+	gathered.frame[gathered.n++] = (struct frame){.data = copy, .bytes = bytes, .flags = flags};
+	if (!gathered.on)
+		rig_burst();
+}
+
+void rig_gather(void)
+{
+	gathered.on = true;
+}
+
+void rig_burst(void)
+{
 	rig.m->now = rig.now;
-	rig.m->ops->receive(rig.m, &f, 1);
-	free(copy);
+	rig.m->ops->receive(rig.m, gathered.frame, gathered.n);
+	while (gathered.n)
+		free(gathered.data[--gathered.n]);
+	gathered.on = false;
 }
 
 bool rig_sent(struct rig_frame *out)

@@ -87,6 +87,9 @@ void rig_run(uint64_t ns);
 bool rig_receive(const void *data, uint32_t bytes);
 /* The same, whether there is room or not, with enum frame_flags. */
 void rig_force(const void *data, uint32_t bytes, uint32_t flags);
+/* Frames that arrive from now on, FRAME_BURST at most, wait, and come in one call. */
+void rig_gather(void);
+void rig_burst(void);
 
 /* The oldest frame sent by the model; data is valid until the next call. False: none. */
 bool rig_sent(struct rig_frame *out);
