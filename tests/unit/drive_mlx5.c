@@ -381,15 +381,20 @@ void drive_refill(unsigned i, unsigned n)
 	dbr_write(q, DBR_RECEIVE, q->pi & 0xffff);
 }
 
-void drive_rq(unsigned i)
+static void ready_rq(unsigned i)
 {
-	cq_command(&net.rx_cq[i], RX_LOG, net.uar, net.completions.number);
 	queue_run(&net.rx_cq[i]);
 	rq_command(&net.rq[i], &net.rx_cq[i], 4);
 	queue_run(&net.rq[i]);
 	net.buffers[i] = rig_alloc(BUFFER << RX_LOG, 4096);
 	assert_int_equal(rq_state(&net.rq[i], QUEUE_RST, QUEUE_RDY), OK);
 	drive_refill(i, 1u << RX_LOG);
+}
+
+void drive_rq(unsigned i)
+{
+	cq_command(&net.rx_cq[i], RX_LOG, net.uar, net.completions.number);
+	ready_rq(i);
 }
 
 static void drive_sq(void)
@@ -408,6 +413,16 @@ static uint32_t direct_tir(uint32_t rqn)
 	cmd_put_at(CONTEXT_AT, TIRC_TD, net.td);
 	assert_int_equal(cmd_run(), OK);
 	return cmd_get(OUT_NUMBER);
+}
+
+void drive_compressed(unsigned i, enum mini_format format)
+{
+	cq_command(&net.rx_cq[i], RX_LOG, net.uar, net.completions.number);
+	cmd_put_at(CQC_AT, CQC_COMPRESS, 1);
+	cmd_put_at(CQC_AT, CQC_MINI_FORMAT, format);
+	ready_rq(i);
+	fte_command(net.table, net.group, 0, NULL, DEST_TIR, direct_tir(net.rq[i].number));
+	assert_int_equal(cmd_run(), OK);
 }
 
 static void vport_promisc(void)

@@ -120,6 +120,8 @@ enum status sq_state(const struct queue *q, unsigned from, unsigned to);
 enum status rq_state(const struct queue *q, unsigned from, unsigned to);
 /* A receive queue with its CQ, ready, filled. */
 void drive_rq(unsigned i);
+/* The same with a CQ that compresses; all frames go there. */
+void drive_compressed(unsigned i, enum mini_format format);
 void drive_refill(unsigned i, unsigned n);
 
 struct got {

@@ -13,7 +13,8 @@ static uint32_t some_number(void)
 	const uint32_t known[] = {net.uar,        net.pd,           net.td,      net.mkey,
 	                          net.tis,        net.counter,      net.table,   net.group,
 	                          net.tir,        net.events.number, net.sq.number, net.tx_cq.number,
-	                          net.rq[0].number, net.rx_cq[0].number, 0, 1};
+	                          net.rq[0].number, net.rx_cq[0].number, net.rq[1].number,
+	                          net.rx_cq[1].number, 0, 1};
 	switch (random_below(4)) {
 	case 0:
 		return (uint32_t)random64();
@@ -82,8 +83,9 @@ static void some_write(void)
 
 static void some_memory(void)
 {
-	struct queue *queues[] = {&net.sq, &net.rq[0], &net.tx_cq, &net.rx_cq[0]};
-	struct queue *q = queues[random_below(4)];
+	struct queue *queues[] = {&net.sq, &net.rq[0], &net.tx_cq, &net.rx_cq[0], &net.rq[1],
+	                          &net.rx_cq[1]};
+	struct queue *q = queues[random_below(6)];
 	if (random_below(2))
 		put_be32(rig_mem(q->dbr + 4 * random_below(2), 4), random_below(100));
 	else
@@ -118,7 +120,10 @@ static void something(unsigned faults)
 		some_memory();
 		break;
 	case 4:
-		some_frame();
+		rig_gather();
+		for (unsigned n = random_below(4) ? 1 : random_below(FRAME_BURST); n; n--)
+			some_frame();
+		rig_burst();
 		break;
 	default:
 		rig_run(random_below(100000));
@@ -135,6 +140,7 @@ static void anything(int (*start)(void **))
 	start(NULL);
 	while (rig.m->ops->faults[faults].name)
 		faults++;
+	drive_compressed(1, random_below(2) ? MINI_HASH : MINI_CHECKSUM);
 	const uint64_t brk = rig.brk;
 	for (unsigned i = 0; i < 2000; i++) {
 		struct rig_frame out;

@@ -413,6 +413,169 @@ static void symmetric(void **s)
 	assert_int_equal(hash[0], hash[1]);
 }
 
+/* --- compressed completions --- */
+
+#define SESSION_FRAMES 32 /* at most */
+
+/* The frames seq to seq + n - 1 come in one burst. */
+static void burst(uint32_t seq, unsigned n)
+{
+	rig_gather();
+	for (; n; n--, seq++)
+		rig_force(f, numbered(seq, 60 + seq % 900), 0);
+	rig_burst();
+}
+
+static void take_places(unsigned n)
+{
+	struct queue *cq = &net.rx_cq[1];
+	for (; n; n--)
+		queue_at(cq, cq->ci++)[CQE_OP_OWN] = CQE_INVALID << 4;
+	cq_read_to(cq);
+}
+
+static void expect_frame(uint32_t seq, const uint8_t *mini, enum mini_format format)
+{
+	const uint32_t bytes = numbered(seq, 60 + seq % 900);
+	const uint64_t at = net.buffers[1] + (seq & ((1u << RX_LOG) - 1)) * BUFFER;
+	const uint32_t sum = format == MINI_CHECKSUM ? slow_sum(f + 14, bytes - 14, 0) : 0;
+	assert_int_equal(be32(mini + MINI_CQE_BYTE_COUNT), bytes);
+	assert_int_equal(be32(mini), sum << 16); /* of no protocol: the hash is 0 */
+	assert_memory_equal(rig_mem(at, bytes), f, bytes);
+}
+
+/* A session of such frames, at the head of the CQ. */
+static void expect_session(uint32_t seq, unsigned n, enum mini_format format)
+{
+	const struct queue *cq = &net.rx_cq[1];
+	const uint8_t *title = queue_at(cq, cq->ci), owner = cq->ci >> RX_LOG & 1;
+	assert_int_equal(title[CQE_OP_OWN], CQE_RECEIVED << 4 | CQE_COMPRESSED | owner);
+	assert_int_equal(be32(title + CQE_BYTE_COUNT), n);
+	assert_int_equal(be16(title + CQE_COUNTER), seq & 0xffff);
+	assert_int_equal(be32(title + CQE_FLAGS_RQPN), net.rq[1].number);
+	assert_int_equal(title[CQE_OK], CQE_L2_OK);
+	for (unsigned i = 0; i < n; i++) {
+		const uint8_t *minis = queue_at(cq, cq->ci + (i < 8 ? 1 : i & ~7u));
+		expect_frame(seq + i, minis + i % 8 * MINI_CQE_BYTES, format);
+		if (i > 1 && i % 8)
+			assert_int_equal(queue_at(cq, cq->ci + i)[CQE_OP_OWN] >> 4, CQE_INVALID);
+	}
+	take_places(n);
+	drive_refill(1, n);
+}
+
+static void expect_single(uint32_t seq)
+{
+	const uint32_t bytes = numbered(seq, 60 + seq % 900);
+	const uint8_t *cqe = queue_at(&net.rx_cq[1], net.rx_cq[1].ci);
+	assert_int_equal(be16(cqe + CQE_COUNTER), seq & 0xffff);
+	expect_received(1, f, bytes);
+	net.rx_cq[1].ci--;
+	take_places(1);
+	drive_refill(1, 1);
+}
+
+static void expect_nothing(void)
+{
+	assert_false(drive_received(1, &got));
+}
+
+/* Of every length, at every place of the CQ. */
+static void sessions(enum mini_format format)
+{
+	uint32_t seq = 0;
+	drive_compressed(1, format);
+	for (unsigned n = 2; n <= SESSION_FRAMES; seq += n++) {
+		burst(seq, n);
+		expect_session(seq, n, format);
+		expect_nothing();
+	}
+	for (unsigned round = 0; round < 70; round++, seq += SESSION_FRAMES + 1) {
+		burst(seq, SESSION_FRAMES + 1); /* one more than a session takes */
+		expect_session(seq, SESSION_FRAMES, format);
+		expect_single(seq + SESSION_FRAMES);
+		expect_nothing();
+	}
+}
+
+static void sessions_with_hashes(void **s)
+{
+	(void)s;
+	sessions(MINI_HASH);
+}
+
+static void sessions_with_sums(void **s)
+{
+	(void)s;
+	sessions(MINI_CHECKSUM);
+}
+
+/* A frame that a title does not speak for begins another one; so does one behind a gap. */
+static void sessions_end(void **s)
+{
+	(void)s;
+	static const struct flow udp = {.version = 4, .protocol = 17, .payload = 40};
+	struct queue *cq = &net.rx_cq[1];
+	drive_compressed(1, MINI_CHECKSUM);
+	rig_gather();
+	for (unsigned i = 0; i < 8; i++) {
+		uint32_t bytes = make_ip(f, &udp);
+		f[40] ^= i == 3; /* UDP's sum */
+		rig_force(f, bytes, 0);
+	}
+	rig_burst();
+	assert_int_equal(be32(queue_at(cq, 0) + CQE_BYTE_COUNT), 3);
+	assert_int_equal(queue_at(cq, 0)[CQE_OK], 7);
+	assert_int_equal(be32(queue_at(cq, 3) + CQE_BYTE_COUNT), 82);
+	assert_int_equal(queue_at(cq, 3)[CQE_OP_OWN], CQE_RECEIVED << 4);
+	assert_int_equal(queue_at(cq, 3)[CQE_OK], 3);
+	assert_int_equal(be32(queue_at(cq, 4) + CQE_BYTE_COUNT), 4);
+	assert_int_equal(queue_at(cq, 4)[CQE_OK], 7);
+	take_places(8);
+	rig_fault_arg("completion-lost", 4);
+	burst(8, 8);
+	rig_fault_clear("completion-lost");
+	for (unsigned i = 8; i < 14; i += 3) {
+		assert_int_equal(be32(queue_at(cq, i) + CQE_BYTE_COUNT), 3);
+		assert_int_equal(be16(queue_at(cq, i) + CQE_COUNTER), i == 8 ? 8 : 12);
+	}
+	take_places(6);
+	expect_nothing();
+	rig_fault_arg("receive-error", 1);
+	burst(0, 1);
+	assert_int_equal(queue_at(cq, 14)[CQE_OP_OWN] >> 4, CQE_RX_ERROR);
+}
+
+/* A driver that leaves an entry of before as it was would take it for a new one. */
+static void sessions_want_places(void **s)
+{
+	(void)s;
+	drive_compressed(1, MINI_HASH);
+	for (unsigned i = 0; i < 1u << RX_LOG; i++)
+		queue_at(&net.rx_cq[1], i)[CQE_OP_OWN] = CQE_RECEIVED << 4 | 1;
+	burst(0, SESSION_FRAMES);
+	queue_at(&net.rx_cq[1], 37)[CQE_OP_OWN] = CQE_RECEIVED << 4;
+	burst(SESSION_FRAMES, SESSION_FRAMES);
+	rig_expect_violation("entry 0x25 looks new");
+	drive_refill(1, 1);
+	burst(0, 1);
+	rig_expect_violation("is full");
+}
+
+static void bad_compression(void **s)
+{
+	(void)s;
+	struct queue cq;
+	cq_command(&cq, RX_LOG, net.uar, net.completions.number);
+	cmd_put_at(CQC_AT, CQC_MINI_FORMAT, MINI_CHECKSUM);
+	assert_int_equal(cmd_run(), STATUS_BAD_PARAM);
+	rig_expect_violation("mini CQEs of format 1");
+	cmd_put_at(CQC_AT, CQC_COMPRESS, 1);
+	cmd_put_at(CQC_AT, CQC_MINI_FORMAT, 3); /* with stride indices */
+	assert_int_equal(cmd_run(), STATUS_BAD_PARAM);
+	rig_expect_violation("mini CQEs of format 3");
+}
+
 /* --- errors --- */
 
 static void no_buffer_for_it(void **s)
@@ -546,7 +709,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(plain), TEST(short_ones_are_padded), TEST(too_long_and_damaged), TEST(no_room),
 		TEST(scattered), TEST(contents), TEST(wrong_sums), TEST(tags), TEST(addresses),
-		TEST(tables), TEST(bad_tables), TEST(hashes), TEST(symmetric), TEST(no_buffer_for_it),
+		TEST(tables), TEST(bad_tables), TEST(hashes), TEST(symmetric),
+		TEST(sessions_with_hashes), TEST(sessions_with_sums), TEST(sessions_end),
+		TEST(sessions_want_places), TEST(bad_compression), TEST(no_buffer_for_it),
 		TEST(bad_memory), TEST(too_many_given), TEST(faults), TEST(link_goes), TEST(registers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,6 +71,28 @@ def test_statistics(lab):
         assert grown[name] == 0, name
 
 
+def test_compressed_completions(lab, wire):
+    """The driver reads them in sessions, and the checksum that they say of each frame is right: it
+    is believed (CHECKSUM_COMPLETE), and of a wrong one the kernel would complain
+    (test_nothing_was_lost)."""
+    lab.guest.run("ethtool --set-priv-flags eth0 rx_cqe_compress on")
+    try:
+        lab.wait_link()
+        before = lab.stats()
+        lab.ping()
+        test_tcp(lab, "in")
+        test_receive_queues(lab, wire)
+        test_vlan(lab, wire, "on")
+        after = lab.stats()
+        sessions, frames, summed = (
+            after[name] - before[name] for name in
+            ("rx_cqe_compress_blks", "rx_cqe_compress_pkts", "rx_csum_complete"))
+        assert 100 < sessions < frames < 2 * summed, (sessions, frames, summed)
+    finally:
+        lab.guest.run("ethtool --set-priv-flags eth0 rx_cqe_compress off")
+        lab.wait_link()
+
+
 def test_nothing_was_lost(lab):
     """Last: no queue failed, and the kernel had nothing to say."""
     stats = lab.stats()

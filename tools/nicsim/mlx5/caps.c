@@ -58,6 +58,8 @@ static const struct value general[] = {
 	{FIELD(0x7c, 4, 0), LOG_LIST_MAX},
 	{FIELD(0x98, 31, 0), TIMER_KHZ / 1000},   /* device_frequency_mhz */
 	{FIELD(0x9c, 31, 0), TIMER_KHZ},          /* device_frequency_khz */
+	{FIELD(0xb4, 0, 0), 1},                   /* cqe_compression */
+	{FIELD(0xb8, 15, 0), SESSION_MAX},        /* cqe_compression_max_num */
 	{{0}, 0},
 };
 

@@ -10,6 +10,16 @@
  * Moderation: the event waits until cq_max_count entries are there or cq_period has passed; one of
  * them 0: there is none.
  *
+ * Compression (LINUX and DPDK, which read it): entries of frames that follow one another in an RQ
+ * and differ in byte count, checksum and hash alone become a session, which takes up as many places
+ * as it has frames. The first is the title: the first frame's entry, but for the format in the last
+ * byte, and the number of frames in place of the byte count. Mini CQEs of all of them follow, eight
+ * in a place: in the second, the ninth, the seventeenth and so on. All other places are left as
+ * they are, and it is the guest's to see that they do not look new then: that is looked at.
+ * A session ends with an entry that does not fit in, with SESSION_MAX frames, or with the burst of
+ * frames, which stands for the device's time limit. One of a single frame is written as it came.
+ * Not here: stride indices, flow tags and header types in mini CQEs, and the enhanced layout.
+ *
  * In line-rate mode nobody sees the doorbell: the record is looked at from time to time, and as it
  * cannot be told from one never written, a new queue counts as armed.
  */
@@ -31,8 +41,10 @@ static enum status check(struct model *m, struct command *c, const uint8_t *cont
 {
 	if (q->ring.log_size > LOG_CQ_SIZE_MAX)
 		return refuse(m, c, STATUS_BAD_PARAM, "2^%u entries", q->ring.log_size);
-	if (field_get(context, CQC_CQE_SIZE) || field_get(context, CQC_COMPRESS))
+	if (field_get(context, CQC_CQE_SIZE))
 		return refuse(m, c, STATUS_BAD_PARAM, "only whole entries of 64 bytes");
+	if (field_get(context, CQC_MINI_FORMAT) > (q->compress ? MINI_CHECKSUM : 0))
+		return refuse(m, c, STATUS_BAD_PARAM, "mini CQEs of format %u", q->format);
 	if (q->dbr % DBR_BYTES ||
 	    model_dma(m, q->dbr, DBR_BYTES, DMA_READ, "doorbell record of a CQ") == NULL)
 		return refuse(m, c, STATUS_BAD_PARAM, "doorbell record");
@@ -54,6 +66,8 @@ enum status cq_create(struct model *m, struct command *c)
 	                 .period_us = field_get(context, CQC_PERIOD),
 	                 .max_count = field_get(context, CQC_MAX_COUNT),
 	                 .event_due = NEVER,
+	                 .compress = field_get(context, CQC_COMPRESS),
+	                 .format = field_get(context, CQC_MINI_FORMAT),
 	                 .ring = {.log_size = (uint8_t)field_get(context, CQC_LOG_SIZE),
 	                          .log_stride = 6,
 	                          .log_page = (uint8_t)(12 + field_get(context, CQC_LOG_PAGE))}};
@@ -181,12 +195,12 @@ void cq_doorbell(struct model *m, uint32_t uar, uint32_t word, uint32_t cqn)
 
 /* --- entries --- */
 
-static bool has_room(struct model *m, struct cq *q)
+static bool has_room(struct model *m, struct cq *q, uint32_t entries)
 {
 	const uint8_t *dbr = model_dma(m, q->dbr, DBR_BYTES, DMA_READ, "doorbell record of a CQ");
 	if (dbr)
 		q->ci = be32(dbr + DBR_CI) & COUNTER_MASK;
-	return dbr && ((q->pi - q->ci) & COUNTER_MASK) < size_of(q);
+	return dbr && ((q->pi - q->ci) & COUNTER_MASK) + entries <= size_of(q);
 }
 
 static void overrun(struct model *m, struct cq *q)
@@ -200,27 +214,136 @@ static void overrun(struct model *m, struct cq *q)
 	eq_event(m, EVENT_CQ_ERROR, 0, data);
 }
 
+static bool make_room(struct model *m, struct cq *q, uint32_t entries)
+{
+	if (has_room(m, q, entries) || q->overrun_ignored)
+		return true;
+	overrun(m, q);
+	return false;
+}
+
+static uint8_t *place(struct model *m, struct cq *q, uint32_t index)
+{
+	return ring_at(m, &q->ring, index, DMA_WRITE, "CQ");
+}
+
+static uint8_t owner_of(const struct cq *q, uint32_t index)
+{
+	return index >> q->ring.log_size & 1;
+}
+
+/* So many places from pi on are the guest's now, the first with this entry, which comes last: the
+ * guest looks at its last byte. */
+static void publish(struct model *m, struct cq *q, const uint8_t cqe[CQE_BYTES], uint32_t places,
+                    bool solicited)
+{
+	uint8_t *at = place(m, q, q->pi);
+	if (at == NULL)
+		return;
+	memcpy(at, cqe, CQE_OP_OWN);
+	__atomic_store_n(&at[CQE_OP_OWN], (cqe[CQE_OP_OWN] & 0xfe) | owner_of(q, q->pi),
+	                 __ATOMIC_RELEASE);
+	q->pi = (q->pi + places) & COUNTER_MASK;
+	q->unreported += places;
+	if (solicited)
+		q->solicited = q->pi;
+	if (q->arm == CQ_ARMED || (q->arm == CQ_ARMED_SOLICITED && solicited))
+		report(m, q);
+}
+
+/* --- compression --- */
+
+/* Whether the entry differs from the title in nothing but what mini CQEs say, or what the guest
+ * does without. */
+static bool joins(const struct cq *q, const uint8_t cqe[CQE_BYTES])
+{
+	const uint8_t *title = q->session.title;
+	const uint32_t next = be16(title + CQE_COUNTER) + q->session.count;
+	return be16(cqe + CQE_COUNTER) == (next & 0xffff) &&
+	       cqe[CQE_OP_OWN] == title[CQE_OP_OWN] &&
+	       memcmp(cqe + CQE_FLAGS_RQPN, title + CQE_FLAGS_RQPN,
+	              CQE_BYTE_COUNT - CQE_FLAGS_RQPN) == 0 &&
+	       memcmp(cqe + CQE_OPCODE_QPN, title + CQE_OPCODE_QPN, 4) == 0 &&
+	       (q->format == MINI_CHECKSUM || cqe[CQE_RSS_TYPE] == title[CQE_RSS_TYPE]);
+}
+
+static void add_mini(struct cq *q, const uint8_t cqe[CQE_BYTES])
+{
+	uint8_t *mini = q->session.mini[q->session.count++];
+	memset(mini, 0, MINI_CQE_BYTE_COUNT);
+	if (q->format == MINI_HASH)
+		memcpy(mini, cqe + CQE_RSS_HASH, 4);
+	else
+		memcpy(mini, cqe + CQE_CHECKSUM, 2);
+	memcpy(mini + MINI_CQE_BYTE_COUNT, cqe + CQE_BYTE_COUNT, 4);
+}
+
+/* Mini CQEs in the place of the frame i of the session, if that is one of theirs. */
+static void write_place(struct model *m, struct cq *q, uint32_t i)
+{
+	const uint32_t index = (q->pi + i) & COUNTER_MASK;
+	uint8_t *at = place(m, q, index);
+	if (at == NULL)
+		return;
+	if (i == 1 || i % MINI_CQES == 0)
+		memcpy(at, q->session.mini[i == 1 ? 0 : i], CQE_BYTES);
+	else if (at[CQE_OP_OWN] >> 4 != CQE_INVALID && (at[CQE_OP_OWN] & 1) == owner_of(q, index))
+		model_violation(m, "CQ 0x%x: entry 0x%x looks new, but is left out of a session",
+		                object_number(m, CQ, q), index);
+}
+
+static void end_session(struct model *m, struct cq *q)
+{
+	const uint32_t count = q->session.count;
+	uint8_t *title = q->session.title;
+	q->session.count = 0;
+	if (count == 0 || !make_room(m, q, count))
+		return;
+	if (count > 1) {
+		for (uint32_t i = 1; i < count; i++)
+			write_place(m, q, i);
+		put_be32(title + CQE_BYTE_COUNT, count);
+		title[CQE_OP_OWN] |= CQE_COMPRESSED;
+	}
+	publish(m, q, title, count, false);
+}
+
+static void compress(struct model *m, struct cq *q, const uint8_t cqe[CQE_BYTES])
+{
+	struct nic *n = nic_of(m);
+	if (q->session.count == SESSION_MAX || !joins(q, cqe))
+		end_session(m, q);
+	if (q->session.count == 0)
+		memcpy(q->session.title, cqe, CQE_BYTES);
+	add_mini(q, cqe);
+	if (q->open)
+		return;
+	q->open = true;
+	q->next_open = n->cq_open;
+	n->cq_open = q;
+}
+
+void cq_burst_end(struct model *m)
+{
+	struct nic *n = nic_of(m);
+	for (; n->cq_open; n->cq_open = n->cq_open->next_open) {
+		n->cq_open->open = false;
+		end_session(m, n->cq_open);
+	}
+}
+
 void cq_post(struct model *m, uint32_t cqn, uint8_t cqe[CQE_BYTES], bool solicited)
 {
 	struct cq *q = object_find(m, CQ, cqn);
 	if (q == NULL || q->error)
 		return;
-	if (!has_room(m, q) && !q->overrun_ignored) {
-		overrun(m, q);
+	if (q->compress && cqe[CQE_OP_OWN] == CQE_RECEIVED << 4) {
+		compress(m, q, cqe);
 		return;
 	}
-	uint8_t *at = ring_at(m, &q->ring, q->pi, DMA_WRITE, "CQ");
-	if (at == NULL)
-		return;
-	uint8_t last = (uint8_t)((cqe[CQE_OP_OWN] & 0xfe) | (q->pi >> q->ring.log_size & 1));
-	memcpy(at, cqe, CQE_OP_OWN);
-	__atomic_store_n(&at[CQE_OP_OWN], last, __ATOMIC_RELEASE);
-	q->pi = (q->pi + 1) & COUNTER_MASK;
-	q->unreported++;
-	if (solicited)
-		q->solicited = q->pi;
-	if (q->arm == CQ_ARMED || (q->arm == CQ_ARMED_SOLICITED && solicited))
-		report(m, q);
+	end_session(m, q);
+	if (make_room(m, q, 1))
+		publish(m, q, cqe, 1, solicited);
 }
 
 bool cq_alive(const struct model *m, uint32_t cqn)

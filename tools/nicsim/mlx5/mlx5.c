@@ -24,9 +24,8 @@
  *
  * Deliberately missing: everything but Ethernet (QPs, RDMA, SRQs), virtual functions and the
  * e-switch, self-loopback (ethtool -t), striding and linked-list receive queues, LRO, tunnels,
- * cryptography, time stamps of real time, CQE compression, matching of inner headers, flow
- * counters, the flushing of receive queues in ERR, the vendor-specific capability with which
- * firmware is flashed and dumped.
+ * cryptography, time stamps of real time, matching of inner headers, flow counters, the flushing of
+ * receive queues in ERR, the vendor-specific capability with which firmware is flashed and dumped.
  */
 #include "tools/nicsim/mlx5/mlx5.h"
 

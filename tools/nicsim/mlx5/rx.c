@@ -220,6 +220,7 @@ void receive_frames(struct model *m, const struct frame *v, unsigned count)
 		if (eth_port_takes(m, data, bytes, v[i].flags & FRAME_BAD_FCS))
 			arrive(m, data, bytes);
 	}
+	cq_burst_end(m);
 }
 
 unsigned receive_room(struct model *m, unsigned max)

@@ -265,6 +265,7 @@ enum { PORT_DOWN = 1, PORT_UP = 4 };
 #define CQC_OVERRUN_IGNORE BIT(0x00, 17)
 #define CQC_PERIOD_MODE FIELD(0x00, 16, 15)
 #define CQC_COMPRESS  BIT(0x00, 14)
+#define CQC_MINI_FORMAT FIELD(0x00, 13, 12)
 #define CQC_STATE     FIELD(0x00, 11, 8)
 #define CQC_STATUS    FIELD(0x00, 31, 28)
 #define CQC_OFFSET    FIELD(0x08, 11, 6)
@@ -308,7 +309,12 @@ enum cqe_opcode {
 	CQE_RECEIVED = 0x2,
 	CQE_REQ_ERROR = 0xd,
 	CQE_RX_ERROR = 0xe,
+	CQE_INVALID = 0xf,
 };
+#define CQE_COMPRESSED 0x0cu /* LINUX: CQE_OP_OWN: format of a title; elsewhere 0 */
+/* LINUX: mini CQE: hash, or checksum in the first half of it; byte count */
+enum { MINI_CQE_BYTES = 8, MINI_CQES = CQE_BYTES / MINI_CQE_BYTES, MINI_CQE_BYTE_COUNT = 4 };
+enum mini_format { MINI_HASH = 0, MINI_CHECKSUM = 1 };
 enum { RSS_IPV4 = 1 << 2, RSS_IPV6 = 2 << 2, RSS_TCP = 1 << 6, RSS_UDP = 2 << 6 };
 enum { CQE_L2_OK = 1, CQE_L3_OK = 2, CQE_L4_OK = 4 };
 enum { CQE_STRIPPED = 1, CQE_FRAGMENT = 2, CQE_IPV6 = 1 << 2, CQE_IPV4 = 2 << 2 };

@@ -28,6 +28,7 @@ enum {
 	LOG_EQ_SIZE_MAX = 16,
 	LOG_CQS = 10,
 	LOG_CQ_SIZE_MAX = 16,
+	SESSION_MAX = 32, /* frames of a compressed session */
 	LOG_MKEYS = 8,
 	LOG_PDS = 6,
 	LOG_TDS = 4,
@@ -174,6 +175,14 @@ struct cq {
 	uint32_t arm_word;
 	uint32_t period_us, max_count, unreported;
 	uint64_t event_due;
+	struct { /* compressed, and not yet written */
+		uint32_t count; /* frames */
+		uint8_t title[CQE_BYTES];
+		uint8_t mini[SESSION_MAX][MINI_CQE_BYTES];
+	} session;
+	struct cq *next_open; /* of those with a session */
+	bool compress, open;
+	enum mini_format format;
 	uint8_t context[64];
 };
 
@@ -330,6 +339,7 @@ struct nic {
 	struct vport vport;
 	struct eth_port port;
 	uint64_t cq_due; /* least event_due */
+	struct cq *cq_open; /* with a session; none between two bursts of frames */
 	uint64_t sq_ready[SQ_WORDS], sq_rung[SQ_WORDS]; /* bitmaps by place in sq */
 	bool send_more; /* of what rang, some is left for the next turn */
 	uint64_t room_due; /* when to look for receive entries again; NEVER: there are enough */
@@ -434,8 +444,11 @@ enum status cq_query(struct model *m, struct command *c);
 enum status cq_modify(struct model *m, struct command *c);
 void cq_destroy(struct model *m, void *object);
 bool cq_alive(const struct model *m, uint32_t cqn);
-/* Writes an entry, all but its owner bit filled in by the caller. */
+/* Writes an entry, all but its owner bit filled in by the caller. One of a received frame may wait
+ * for others that it can be compressed with, */
 void cq_post(struct model *m, uint32_t cqn, uint8_t cqe[CQE_BYTES], bool solicited);
+/* but not beyond the burst that the frame came with. */
+void cq_burst_end(struct model *m);
 void cq_doorbell(struct model *m, uint32_t uar, uint32_t word, uint32_t cqn);
 void cq_scan(struct model *m);
 void cq_work(struct model *m);
