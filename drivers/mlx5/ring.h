@@ -175,11 +175,13 @@ static inline uint8_t *mlx5_segment(const struct mlx5_tx *r, uint32_t pos, unsig
 	       i % MLX5_SEGMENTS_OF_WQEBB * MLX5_SEGMENT_BYTES;
 }
 
-/* The segment behind `seg`, of whichever WQE. */
-static inline uint8_t *mlx5_next_segment(const struct mlx5_tx *r, uint8_t *seg)
+/* From `seg` and from the place of `frame` on, how many frames neither ring ends before. */
+static inline uint32_t mlx5_frames_to_end(const struct mlx5_tx *r, const uint8_t *seg,
+                                          uint32_t frame)
 {
-	seg += MLX5_SEGMENT_BYTES;
-	return seg == r->wqe + (r->mask + 1) * MLX5_WQEBB_BYTES ? r->wqe : seg;
+	uint32_t segments = (r->mask + 1) * MLX5_SEGMENTS_OF_WQEBB;
+	uint32_t at = (uint32_t)(seg - r->wqe) / MLX5_SEGMENT_BYTES;
+	return u32_min(segments - at, r->mask + 1 - (frame & r->mask));
 }
 
 static inline void mlx5_note_report(struct mlx5_tx *r, uint32_t pos)

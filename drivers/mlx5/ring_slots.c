@@ -65,11 +65,16 @@ static inline void copy_segment(uint8_t *to, const uint8_t *from)
  * than frames. */
 static inline unsigned send_multi(struct mlx5_tx *r, unsigned n)
 {
-	unsigned before = PLAIN_SEGMENTS - 1, most = MLX5_TX_SEGMENTS - before;
-	uint8_t *to = mlx5_segment(r, r->head, before);
-	n = u32_min(n, most);
-	for (unsigned i = 0; i < n; i++, to = mlx5_next_segment(r, to))
-		copy_segment(to, slot_of(r, r->frame_head + i));
+	const unsigned before = PLAIN_SEGMENTS - 1;
+	n = u32_min(n, MLX5_TX_SEGMENTS - before);
+	for (unsigned done = 0, run; done < n; done += run) {
+		uint32_t frame = r->frame_head + done;
+		uint8_t *to = mlx5_segment(r, r->head, before + done);
+		const uint8_t *from = slot_of(r, frame);
+		run = u32_min(n - done, mlx5_frames_to_end(r, to, frame));
+		for (unsigned i = 0; i < run; i++)
+			copy_segment(to + i * MLX5_SEGMENT_BYTES, from + i * MLX5_SEGMENT_BYTES);
+	}
 	mlx5_put_plain_eth(mlx5_segment(r, r->head, 1));
 	mlx5_close_wqe(r, MLX5_WQE_MULTI, before + n, n);
 	return n;

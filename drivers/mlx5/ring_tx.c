@@ -66,14 +66,19 @@ static inline void free_sent(struct mlx5_tx *r, struct bufpool *pool, uint32_t n
 {
 	const uint32_t *owner = r->owner;
 	uint32_t tail = r->frame_tail, mask = r->mask;
+	struct bufpool p = *pool; /* in registers: our stores cannot change it */
 	r->frame_tail = tail + n;
 	for (; n; n--, tail++) {
 		uint32_t buf = owner[tail & mask];
-		if (likely(buf <= MLX5_OWNER_BUF))
-			buf_free(pool, buf);
-		else
+		if (likely(buf <= MLX5_OWNER_BUF)) {
+			buf_free(&p, buf);
+		} else {
+			pool->free = p.free;
 			free_odd(pool, buf);
+			p.free = pool->free;
+		}
 	}
+	pool->free = p.free;
 }
 
 COLD void mlx5_tx_free(struct mlx5_tx *r, struct bufpool *pool)
@@ -175,30 +180,46 @@ static __attribute__((noinline)) bool put_odd(struct mlx5_tx *r, const struct bu
 
 #define TX_ODD (PKT_CSUM_PARTIAL | PKT_TSO | PKT_VLAN | PKT_SHARED | PKT_CHAIN)
 
+/* Data segments, and owners, of plain frames of v, n at most: neither ring ends before. Returns how
+ * many. A function of its own, where all it needs has a register. */
+static __attribute__((noinline)) unsigned put_run(const struct mlx5_tx *r, uint8_t *seg,
+                                                  uint32_t *owner, const struct pkt *v,
+                                                  unsigned n, uint64_t *bytes)
+{
+	const struct mlx5_tx q = *r; /* our stores cannot change it */
+	const struct pkt *p = v, *end = v + n;
+	uint64_t sum = 0;
+	for (; p < end && !(p->flags & TX_ODD); p++, seg += MLX5_SEGMENT_BYTES) {
+		uint32_t len = p->len;
+		*owner++ = p->buf;
+		sum += len;
+		mlx5_put_data(&q, seg, p->data, len);
+	}
+	*bytes += sum;
+	return (unsigned)(p - v);
+}
+
 /* Plain frames of v, as many as go into one WQE: with r->multi many, else one. Returns how many, 0:
  * no room. */
 static inline unsigned put_plain(struct mlx5_tx *r, const struct pkt *v, unsigned n,
                                  uint64_t *bytes)
 {
 	const struct mlx5_tx q = *r; /* in registers: our stores cannot change it */
-	uint32_t room = q.tail + q.mask + 1 - q.head, used = PLAIN_SEGMENTS - 1;
-	uint32_t most = q.multi ? MLX5_TX_SEGMENTS : PLAIN_SEGMENTS;
-	uint8_t *seg = mlx5_segment(&q, q.head, used);
-	uint64_t sum = 0;
-	unsigned i = 0;
-	most = u32_min(most, MLX5_SEGMENTS_OF_WQEBB * room);
-	for (; i < n && used < most && !(v[i].flags & TX_ODD); i++, used++) {
-		mlx5_put_data(&q, seg, v[i].data, v[i].len);
-		seg = mlx5_next_segment(&q, seg);
-		q.owner[(q.frame_head + i) & q.mask] = v[i].buf;
-		sum += v[i].len;
-	}
-	if (unlikely(i == 0))
+	const uint32_t before = PLAIN_SEGMENTS - 1;
+	uint32_t room = MLX5_SEGMENTS_OF_WQEBB * (q.tail + q.mask + 1 - q.head);
+	uint32_t most = u32_min(q.multi ? MLX5_TX_SEGMENTS : PLAIN_SEGMENTS, room), done = 0, end = 0;
+	if (unlikely(most == 0))
 		return 0;
-	*bytes += sum;
+	n = u32_min(n, most - before);
+	while (done == end && end < n) {
+		uint32_t frame = q.frame_head + done;
+		uint8_t *seg = mlx5_segment(&q, q.head, before + done);
+		end = u32_min(n, done + mlx5_frames_to_end(&q, seg, frame));
+		done += put_run(&q, seg, &q.owner[frame & q.mask], v + done, end - done, bytes);
+	}
 	mlx5_put_plain_eth(mlx5_segment(&q, q.head, 1));
-	mlx5_close_wqe(r, q.multi ? MLX5_WQE_MULTI : MLX5_WQE_SEND, used, i);
-	return i;
+	mlx5_close_wqe(r, q.multi ? MLX5_WQE_MULTI : MLX5_WQE_SEND, before + done, done);
+	return done;
 }
 
 /* Fills WQEs for the first packets of v; returns how many had room. The last begins at *last. */
