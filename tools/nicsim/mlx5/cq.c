@@ -58,8 +58,7 @@ static enum status check(struct model *m, struct command *c, const uint8_t *cont
 enum status cq_create(struct model *m, struct command *c)
 {
 	const uint8_t *context = c->in + CQC_AT;
-	struct cq new = {.o.used = true,
-	                 .dbr = be64(context + CQC_DBR),
+	struct cq new = {.dbr = be64(context + CQC_DBR),
 	                 .uar = field_get(context, CQC_UAR),
 	                 .eqn = field_get(context, CQC_EQN),
 	                 .overrun_ignored = field_get(context, CQC_OVERRUN_IGNORE),
@@ -356,12 +355,9 @@ bool cq_alive(const struct model *m, uint32_t cqn)
 
 void cq_scan(struct model *m)
 {
-	struct cq *q;
-	for (unsigned i = 0; (q = object_nth(m, CQ, i)); i++) {
-		const uint8_t *dbr;
-		if (!q->o.used)
-			continue;
-		dbr = model_dma(m, q->dbr, DBR_BYTES, DMA_READ, "doorbell record of a CQ");
+	struct cq *q = NULL;
+	while ((q = object_next(m, CQ, q))) {
+		const uint8_t *dbr = model_dma(m, q->dbr, DBR_BYTES, DMA_READ, "doorbell record of a CQ");
 		if (dbr && (!q->scanned || be32(dbr + DBR_ARM) != q->arm_word))
 			arm(m, q, be32(dbr + DBR_ARM));
 		q->scanned = true;
@@ -371,13 +367,11 @@ void cq_scan(struct model *m)
 void cq_work(struct model *m)
 {
 	struct nic *n = nic_of(m);
-	struct cq *q;
+	struct cq *q = NULL;
 	if (n->cq_due > m->now)
 		return;
 	n->cq_due = NEVER;
-	for (unsigned i = 0; (q = object_nth(m, CQ, i)); i++) {
-		if (!q->o.used)
-			continue;
+	while ((q = object_next(m, CQ, q))) {
 		if (q->event_due <= m->now)
 			send_event(m, q);
 		if (q->event_due < n->cq_due)

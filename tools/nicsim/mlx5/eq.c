@@ -19,8 +19,7 @@ static uint32_t size_of(const struct eq *e)
 enum status eq_create(struct model *m, struct command *c)
 {
 	const uint8_t *context = c->in + EQC_AT;
-	struct eq new = {.o.used = true,
-	                 .events = be64(c->in + EQ_EVENTS_AT),
+	struct eq new = {.events = be64(c->in + EQ_EVENTS_AT),
 	                 .uar = field_get(context, EQC_UAR),
 	                 .vector = field_get(context, EQC_INTR),
 	                 .ring = {.log_size = (uint8_t)field_get(context, EQC_LOG_SIZE),
@@ -104,9 +103,9 @@ void eq_completion(struct model *m, uint32_t eqn, uint32_t cqn)
 
 static struct eq *taker(const struct model *m, enum event type)
 {
-	struct eq *e;
-	for (unsigned i = 0; (e = object_nth(m, EQ, i)); i++)
-		if (e->o.used && e->events >> type & 1)
+	struct eq *e = NULL;
+	while ((e = object_next(m, EQ, e)))
+		if (e->events >> type & 1)
 			return e;
 	return NULL;
 }
@@ -145,10 +144,8 @@ void eq_doorbell(struct model *m, uint32_t uar, uint32_t value, bool arm)
 
 void eq_scan(struct model *m)
 {
-	struct eq *e;
-	for (unsigned i = 0; (e = object_nth(m, EQ, i)); i++) {
-		if (!e->o.used)
-			continue;
+	struct eq *e = NULL;
+	while ((e = object_next(m, EQ, e))) {
 		const uint8_t *page = registers(m) + e->uar * PAGE;
 		const uint32_t word[2] = {be32(page + UAR_EQ_CI), be32(page + UAR_EQ_ARM)};
 		for (unsigned armed = 0; armed < 2; armed++)

@@ -125,9 +125,9 @@ enum status root_set(struct model *m, struct command *c)
 
 static bool overlaps(const struct model *m, uint32_t table, uint32_t start, uint32_t end)
 {
-	const struct flow_group *g;
-	for (unsigned i = 0; (g = object_nth(m, GROUP, i)); i++)
-		if (g->o.used && g->table == table && start <= g->end && end >= g->start)
+	const struct flow_group *g = NULL;
+	while ((g = object_next(m, GROUP, g)))
+		if (g->table == table && start <= g->end && end >= g->start)
 			return true;
 	return false;
 }
@@ -261,7 +261,6 @@ static enum status entry_add(struct model *m, struct command *c, uint32_t *link,
 	if (e == NULL)
 		return object_none_left(m, c, FTE);
 	*e = *new;
-	e->o.used = true;
 	e->next = *link;
 	for (unsigned i = 0; i < MATCH_BYTES; i++)
 		e->value[i] = c->in[FTE_AT + FTE_VALUE + i] & g->mask[i];

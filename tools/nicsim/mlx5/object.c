@@ -36,42 +36,60 @@ static const struct kind_info kinds[KINDS] = {
 	[FTE] = KIND("flow table entry", fte, 0x8000, fte_end),
 };
 
+_Static_assert(LOG_FTES >= LOG_CQS && LOG_FTES >= LOG_SQS && LOG_FTES >= LOG_RQS &&
+                       LOG_FTES >= LOG_GROUPS && UAR_END <= 1 << LOG_FTES,
+               "struct nic has room to mark any");
+
 static struct object *at(const struct model *m, enum kind kind, uint32_t index)
 {
 	return (struct object *)(void *)((uint8_t *)nic_of(m) + kinds[kind].at +
 	                                 index * kinds[kind].bytes);
 }
 
+static bool is_there(const struct model *m, enum kind kind, uint32_t index)
+{
+	return nic_of(m)->there[kind][index / 64] >> index % 64 & 1;
+}
+
 void *object_find(const struct model *m, enum kind kind, uint32_t number)
 {
 	const uint32_t index = number - kinds[kind].first;
-	if (index >= kinds[kind].count || !at(m, kind, index)->used)
-		return NULL;
-	return at(m, kind, index);
+	return index < kinds[kind].count && is_there(m, kind, index) ? at(m, kind, index) : NULL;
 }
 
-void *object_nth(const struct model *m, enum kind kind, uint32_t index)
+static uint32_t index_of(const struct model *m, enum kind kind, const void *object)
 {
-	return index < kinds[kind].count ? at(m, kind, index) : NULL;
+	const size_t from = (size_t)((const uint8_t *)object - (const uint8_t *)nic_of(m));
+	return (uint32_t)((from - kinds[kind].at) / kinds[kind].bytes);
+}
+
+void *object_next(const struct model *m, enum kind kind, const void *behind)
+{
+	const uint64_t *map = nic_of(m)->there[kind];
+	uint32_t i = behind ? index_of(m, kind, behind) + 1 : 0;
+	for (; i < kinds[kind].count; i = (i | 63) + 1) {
+		const uint64_t left = map[i / 64] >> i % 64;
+		if (left)
+			return at(m, kind, i + (uint32_t)__builtin_ctzll(left));
+	}
+	return NULL;
 }
 
 uint32_t object_number(const struct model *m, enum kind kind, const void *object)
 {
-	const size_t from = (size_t)((const uint8_t *)object - (const uint8_t *)nic_of(m));
-	return kinds[kind].first + (uint32_t)((from - kinds[kind].at) / kinds[kind].bytes);
+	return kinds[kind].first + index_of(m, kind, object);
 }
 
 void *object_new(struct model *m, enum kind kind)
 {
 	uint32_t *next = &nic_of(m)->next[kind];
 	for (uint32_t i = 0; i < kinds[kind].count; i++) {
-		struct object *o = at(m, kind, (*next + i) % kinds[kind].count);
-		if (o->used)
+		const uint32_t index = (*next + i) % kinds[kind].count;
+		if (is_there(m, kind, index))
 			continue;
-		*next = (*next + i + 1) % kinds[kind].count;
-		memset(o, 0, kinds[kind].bytes);
-		o->used = true;
-		return o;
+		*next = (index + 1) % kinds[kind].count;
+		mark(nic_of(m)->there[kind], index, true);
+		return memset(at(m, kind, index), 0, kinds[kind].bytes);
 	}
 	return NULL;
 }
@@ -80,7 +98,7 @@ void object_end(struct model *m, enum kind kind, void *object)
 {
 	if (kinds[kind].destroy)
 		kinds[kind].destroy(m, object);
-	((struct object *)object)->used = false;
+	mark(nic_of(m)->there[kind], index_of(m, kind, object), false);
 }
 
 void object_hold(struct model *m, enum kind kind, uint32_t number)
@@ -101,16 +119,15 @@ void object_drop(struct model *m, enum kind kind, uint32_t number)
 void object_end_all(struct model *m)
 {
 	for (unsigned kind = KINDS; kind--;)
-		for (uint32_t i = 0; i < kinds[kind].count; i++)
-			if (at(m, kind, i)->used)
-				object_end(m, kind, at(m, kind, i));
+		for (void *o = NULL; (o = object_next(m, kind, o));)
+			object_end(m, kind, o);
 }
 
 unsigned object_count(const struct model *m, enum kind kind)
 {
 	unsigned n = 0;
-	for (uint32_t i = 0; i < kinds[kind].count; i++)
-		n += at(m, kind, i)->used;
+	for (unsigned i = 0; i < (kinds[kind].count + 63) / 64; i++)
+		n += (unsigned)__builtin_popcountll(nic_of(m)->there[kind][i]);
 	return n;
 }
 
@@ -181,8 +198,7 @@ enum status mkey_create(struct model *m, struct command *c)
 	struct mkey *k = object_new(m, MKEY);
 	if (k == NULL)
 		return object_none_left(m, c, MKEY);
-	*k = (struct mkey){.o.used = true,
-	                   .pd = pd,
+	*k = (struct mkey){.pd = pd,
 	                   .variant = (uint8_t)field_get(context, MKC_VARIANT),
 	                   .read = field_get(context, MKC_LOCAL_READ),
 	                   .write = field_get(context, MKC_LOCAL_WRITE),

@@ -230,9 +230,9 @@ unsigned receive_room(struct model *m, unsigned max)
 	n->room_due = NEVER;
 	if (!n->port.link || n->state != HCA_READY)
 		return max;
-	for (unsigned i = 0; i < 1u << LOG_RQS; i++) {
-		struct rq *q = &n->rq[i];
-		if (!q->w.o.used || q->w.state != QUEUE_RDY)
+	struct rq *q = NULL;
+	while ((q = object_next(m, RQ, q))) {
+		if (q->w.state != QUEUE_RDY)
 			continue;
 		uint32_t counter, posted = wq_posted(m, &q->w, DBR_RECEIVE, &counter);
 		q->primed |= posted > 0;

@@ -92,7 +92,6 @@ enum kind {
 };
 
 struct object {
-	bool used;
 	uint32_t holders; /* objects that name this one */
 };
 
@@ -341,12 +340,18 @@ struct nic {
 	uint64_t cq_due; /* least event_due */
 	struct cq *cq_open; /* with a session; none between two bursts of frames */
 	uint64_t sq_ready[SQ_WORDS], sq_rung[SQ_WORDS]; /* bitmaps by place in sq */
+	uint64_t there[KINDS][(1 << LOG_FTES) / 64]; /* bitmaps by place: those that are */
 	bool send_more; /* of what rang, some is left for the next turn */
 	uint64_t room_due; /* when to look for receive entries again; NEVER: there are enough */
 	uint8_t packet[PACKET_MAX];           /* as gathered */
 	uint8_t segment[FRAME_MAX], frame[FRAME_MAX]; /* as sent; frame: also without its tag */
 	uint64_t scan_due; /* line-rate: when doorbells are looked at that are no work */
 };
+
+static inline void mark(uint64_t *map, uint32_t index, bool on)
+{
+	map[index / 64] = (map[index / 64] & ~(1ull << index % 64)) | (uint64_t)on << index % 64;
+}
 
 static inline struct nic *nic_of(const struct model *m)
 {
@@ -393,10 +398,10 @@ enum status caps_set(struct model *m, struct command *c);
 
 /* --- object.c --- */
 void *object_find(const struct model *m, enum kind kind, uint32_t number); /* NULL: not there */
-/* By its place in the array, there or not; NULL: the array has ended. */
-void *object_nth(const struct model *m, enum kind kind, uint32_t index);
+/* The next of its kind behind that one, by number, or the first behind NULL; NULL: no more. */
+void *object_next(const struct model *m, enum kind kind, const void *behind);
 uint32_t object_number(const struct model *m, enum kind kind, const void *object);
-/* Zeroed but for `used`; NULL: none left. Whoever fills it in by assignment sets `used` again. */
+/* Zeroed; NULL: none left. */
 void *object_new(struct model *m, enum kind kind);
 void object_end(struct model *m, enum kind kind, void *object);
 void object_end_all(struct model *m);

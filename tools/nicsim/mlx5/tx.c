@@ -362,11 +362,6 @@ static bool serve(struct model *m, struct sq *q)
 	return moved;
 }
 
-static void mark(uint64_t *map, uint32_t index, bool on)
-{
-	map[index / 64] = (map[index / 64] & ~(1ull << index % 64)) | (uint64_t)on << index % 64;
-}
-
 void send_ready(struct model *m, const struct sq *q, bool ready)
 {
 	struct nic *n = nic_of(m);

@@ -38,8 +38,7 @@ static enum status wq_check(struct model *m, struct command *c, const struct wq 
 
 static struct wq wq_read(const uint8_t *context, uint32_t cqn)
 {
-	return (struct wq){.o.used = true,
-	                   .dbr = be64(context + WQ_DBR),
+	return (struct wq){.dbr = be64(context + WQ_DBR),
 	                   .pd = field_get(context, WQ_PD),
 	                   .cqn = cqn,
 	                   .ring = {.log_size = (uint8_t)field_get(context, WQ_LOG_SIZE),
