@@ -46,6 +46,64 @@ static void plain(void **s)
 	}
 }
 
+/* So many frames of equal length, one after the other at `data`, come in one call. */
+static void at_once(const uint8_t *data, unsigned count, uint32_t bytes)
+{
+	rig_gather();
+	for (unsigned i = 0; i < count; i++)
+		rig_force(data + i * bytes, bytes, 0);
+	rig_burst();
+}
+
+static void bursts(void **s)
+{
+	(void)s;
+	static uint8_t many[48 * 100];
+	for (unsigned i = 0; i < sizeof many; i++)
+		many[i] = (uint8_t)(i % 251);
+	for (unsigned turn = 0; turn < 6; turn++) { /* of rings with 64 entries */
+		cq_ring(&net.rx_cq[0], false);
+		rig.irqs[2] = 0;
+		eq_ring(&net.completions, true);
+		at_once(many, 48, 100);
+		assert_int_equal(rig.irqs[2], 1);
+		while (eq_next(&net.completions))
+			;
+		for (unsigned i = 0; i < 48; i++) {
+			expect_received(0, many + 100 * i, 100);
+			assert_int_equal(be16(got.cqe + CQE_COUNTER), 48 * turn + i);
+		}
+		assert_false(drive_received(0, &got));
+		drive_refill(0, 48);
+	}
+}
+
+static void burst_without_room(void **s)
+{
+	(void)s;
+	static uint8_t many[64 * 60];
+	dbr_write(&net.rq[0], DBR_RECEIVE, 10);
+	at_once(many, 64, 60);
+	for (unsigned i = 0; i < 10; i++)
+		expect_received(0, many, 60);
+	assert_false(drive_received(0, &got));
+	assert_int_equal(out_of_buffer(), 54);
+}
+
+static void burst_that_fails(void **s)
+{
+	(void)s;
+	static uint8_t many[8 * 60];
+	put_be32(queue_at(&net.rq[0], 3) + 4, net.mkey ^ 1);
+	at_once(many, 8, 60);
+	rig_expect_violation("no such key");
+	for (unsigned i = 0; i < 3; i++)
+		expect_received(0, many, 60);
+	expect_error(SYNDROME_LOCAL_PROTECTION);
+	assert_false(drive_received(0, &got));
+	assert_int_equal(rig.m->rx_missed, 4);
+}
+
 static void short_ones_are_padded(void **s)
 {
 	(void)s;
@@ -241,17 +299,18 @@ static void addresses(void **s)
 
 /* --- flow tables --- */
 
-static void tables(void **s)
+/* UDP to port 53 goes to queue 1, by entry 5 of `high`; what misses there, to the first table, to
+ * queue 0. */
+static void by_port(uint32_t *high, uint32_t *udp, uint8_t value[64])
 {
-	(void)s;
 	drive_rq(1);
 	cmd_new(CREATE_TIR, 0x110, 16);
 	cmd_put_at(CONTEXT_AT, TIRC_RQN, net.rq[1].number);
 	cmd_put_at(CONTEXT_AT, TIRC_TD, net.td);
 	assert_int_equal(cmd_run(), OK);
 	uint32_t tir = cmd_get(OUT_NUMBER);
-	/* UDP to port 53 goes to queue 1; what misses there, to the first table, to queue 0 */
-	uint8_t mask[64] = {0}, value[64] = {0};
+	uint8_t mask[64] = {0};
+	memset(value, 0, 64);
 	field_set(mask, MATCH_PROTOCOL, 0xff);
 	field_set(value, MATCH_PROTOCOL, 17);
 	field_set(mask, MATCH_UDP_PORTS, 0xffff);
@@ -260,14 +319,23 @@ static void tables(void **s)
 	cmd_put(FLOW_TABLE, net.table);
 	cmd_put(FTE_INDEX, 15);
 	assert_int_equal(cmd_run(), OK);
-	uint32_t low = flow_table(1, 4, 0), high = flow_table(0, 4, low);
-	uint32_t all = flow_group(low, 0, 0, NULL), udp = flow_group(high, 4, 7, mask);
+	uint32_t low = flow_table(1, 4, 0), all = flow_group(low, 0, 0, NULL);
+	*high = flow_table(0, 4, low);
+	*udp = flow_group(*high, 4, 7, mask);
 	fte_command(low, all, 0, NULL, DEST_TIR, net.tir);
 	assert_int_equal(cmd_run(), OK);
-	fte_command(high, udp, 5, value, DEST_TIR, tir);
+	fte_command(*high, *udp, 5, value, DEST_TIR, tir);
 	cmd_put_at(FTE_AT, FTE_TAG, 0x1234);
 	assert_int_equal(cmd_run(), OK);
-	flow_root(high);
+	flow_root(*high);
+}
+
+static void tables(void **s)
+{
+	(void)s;
+	uint8_t value[64];
+	uint32_t high, udp;
+	by_port(&high, &udp, value);
 	struct flow flow = {.version = 4, .protocol = 17, .dport = 53, .payload = 40};
 	uint32_t bytes = make_ip(f, &flow);
 	assert_true(rig_receive(f, bytes));
@@ -293,6 +361,28 @@ static void tables(void **s)
 	assert_int_equal(cmd_run(), OK);
 	assert_true(rig_receive(f, bytes));
 	expect_received(0, f, bytes);
+}
+
+/* In a burst each frame goes its own way, however like the one before it looks. */
+static void tables_in_a_burst(void **s)
+{
+	(void)s;
+	static uint8_t many[FRAME_BURST * 100], value[64];
+	static const uint16_t dport[] = {53, 53, 54, 53, 55, 55, 53, 53};
+	uint32_t high, udp, bytes = 0;
+	by_port(&high, &udp, value);
+	for (unsigned i = 0; i < 16; i++) {
+		const struct flow flow = {.version = 4, .protocol = i < 8 ? 17 : 6,
+		                          .dport = dport[i % 8], .payload = 20 + (i < 8 ? 12 : 0)};
+		bytes = make_ip(f, &flow);
+		memcpy(many + i * bytes, f, bytes);
+	}
+	at_once(many, 16, bytes);
+	for (unsigned i = 0; i < 16; i++) {
+		const bool to_1 = i < 8 && dport[i] == 53;
+		expect_received(to_1, many + i * bytes, bytes);
+		assert_int_equal(be32(got.cqe + CQE_OPCODE_QPN) & 0xffffff, to_1 ? 0x1234 : 0);
+	}
 }
 
 static void bad_tables(void **s)
@@ -707,11 +797,13 @@ static void registers(void **s)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(plain), TEST(short_ones_are_padded), TEST(too_long_and_damaged), TEST(no_room),
+		TEST(plain), TEST(bursts), TEST(burst_without_room), TEST(burst_that_fails),
+		TEST(short_ones_are_padded), TEST(too_long_and_damaged), TEST(no_room),
 		TEST(scattered), TEST(contents), TEST(wrong_sums), TEST(tags), TEST(addresses),
-		TEST(tables), TEST(bad_tables), TEST(hashes), TEST(symmetric),
-		TEST(sessions_with_hashes), TEST(sessions_with_sums), TEST(sessions_end),
-		TEST(sessions_want_places), TEST(bad_compression), TEST(no_buffer_for_it),
+		TEST(tables), TEST(tables_in_a_burst), TEST(bad_tables), TEST(hashes),
+		TEST(symmetric), TEST(sessions_with_hashes), TEST(sessions_with_sums),
+		TEST(sessions_end), TEST(sessions_want_places), TEST(bad_compression),
+		TEST(no_buffer_for_it),
 		TEST(bad_memory), TEST(too_many_given), TEST(faults), TEST(link_goes), TEST(registers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

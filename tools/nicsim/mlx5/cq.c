@@ -194,12 +194,19 @@ void cq_doorbell(struct model *m, uint32_t uar, uint32_t word, uint32_t cqn)
 
 /* --- entries --- */
 
+/* The record is a line that the guest writes: it is looked at once in a call of the model, and
+ * again when the queue seems full. */
 static bool has_room(struct model *m, struct cq *q, uint32_t entries)
 {
+	if (q->call == nic_of(m)->call &&
+	    ((q->pi - q->ci) & COUNTER_MASK) + entries <= size_of(q))
+		return true;
 	const uint8_t *dbr = model_dma(m, q->dbr, DBR_BYTES, DMA_READ, "doorbell record of a CQ");
-	if (dbr)
-		q->ci = be32(dbr + DBR_CI) & COUNTER_MASK;
-	return dbr && ((q->pi - q->ci) & COUNTER_MASK) + entries <= size_of(q);
+	if (dbr == NULL)
+		return false;
+	q->ci = be32(dbr + DBR_CI) & COUNTER_MASK;
+	q->call = nic_of(m)->call;
+	return ((q->pi - q->ci) & COUNTER_MASK) + entries <= size_of(q);
 }
 
 static void overrun(struct model *m, struct cq *q)
@@ -345,6 +352,13 @@ void cq_post(struct model *m, uint32_t cqn, uint8_t cqe[CQE_BYTES], bool solicit
 		publish(m, q, cqe, 1, solicited);
 }
 
+void cq_fetch(struct model *m, uint32_t cqn, uint32_t count)
+{
+	struct cq *q = object_find(m, CQ, cqn);
+	for (uint32_t i = 0; q && i < count; i++)
+		__builtin_prefetch(ring_at(m, &q->ring, q->pi + i, DMA_WRITE, "CQ"), 1);
+}
+
 bool cq_alive(const struct model *m, uint32_t cqn)
 {
 	const struct cq *q = object_find(m, CQ, cqn);
@@ -357,7 +371,8 @@ void cq_scan(struct model *m)
 {
 	struct cq *q = NULL;
 	while ((q = object_next(m, CQ, q))) {
-		const uint8_t *dbr = model_dma(m, q->dbr, DBR_BYTES, DMA_READ, "doorbell record of a CQ");
+		const uint8_t *dbr = model_dma(m, q->dbr, DBR_BYTES, DMA_READ,
+		                               "doorbell record of a CQ");
 		if (dbr && (!q->scanned || be32(dbr + DBR_ARM) != q->arm_word))
 			arm(m, q, be32(dbr + DBR_ARM));
 		q->scanned = true;

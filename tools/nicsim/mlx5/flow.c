@@ -164,8 +164,10 @@ enum status group_create(struct model *m, struct command *c)
 	g->table = number;
 	g->start = start;
 	g->end = end;
-	if (criteria)
-		memcpy(g->mask, c->in + GROUP_MATCH, sizeof g->mask);
+	for (unsigned i = 0; criteria && i < MATCH_WORDS; i++) {
+		g->mask[i] = be64(c->in + GROUP_MATCH + 8 * i);
+		g->looks |= (g->mask[i] != 0) << i;
+	}
 	object_hold(m, TABLE, number);
 	return object_made(m, c, GROUP, g);
 }
@@ -262,8 +264,8 @@ static enum status entry_add(struct model *m, struct command *c, uint32_t *link,
 		return object_none_left(m, c, FTE);
 	*e = *new;
 	e->next = *link;
-	for (unsigned i = 0; i < MATCH_BYTES; i++)
-		e->value[i] = c->in[FTE_AT + FTE_VALUE + i] & g->mask[i];
+	for (unsigned i = 0; i < MATCH_WORDS; i++)
+		e->value[i] = be64(c->in + FTE_AT + FTE_VALUE + 8 * i) & g->mask[i];
 	*link = object_number(m, FTE, e);
 	object_hold(m, GROUP, e->group);
 	object_hold(m, e->kind, e->to);
@@ -323,83 +325,124 @@ void fte_end(struct model *m, void *object)
 
 /* --- packets --- */
 
-static void read_ip(const uint8_t *frame, const struct headers *h, uint8_t *match)
+static void put_field(uint64_t *word, struct field f, uint32_t value)
+{
+	word[f.at / 8] |= (uint64_t)(value & field_mask(f)) << (f.low + (f.at % 8 ? 0 : 32));
+}
+
+static void read_ip(const uint8_t *frame, const struct headers *h, uint64_t *word)
 {
 	const uint8_t *ip = frame + h->l3;
-	field_set(match, MATCH_IP_VERSION, h->version);
-	field_set(match, MATCH_PROTOCOL, h->protocol);
-	field_set(match, MATCH_FRAGMENT, h->fragment);
+	put_field(word, MATCH_IP_VERSION, h->version);
+	put_field(word, MATCH_PROTOCOL, h->protocol);
+	put_field(word, MATCH_FRAGMENT, h->fragment);
 	if (h->version == 4) {
-		field_set(match, MATCH_TOS, ip[1]);
-		field_set(match, MATCH_TTL, ip[8]);
-		memcpy(match + MATCH_SRC_IP + 12, ip + 12, 4);
-		memcpy(match + MATCH_DST_IP + 12, ip + 16, 4);
+		put_field(word, MATCH_TOS, ip[1]);
+		put_field(word, MATCH_TTL, ip[8]);
+		word[MATCH_SRC_IP / 8 + 1] = be32(ip + 12);
+		word[MATCH_DST_IP / 8 + 1] = be32(ip + 16);
 	} else {
-		field_set(match, MATCH_TOS, be16(ip) >> 4);
-		field_set(match, MATCH_TTL, ip[7]);
-		memcpy(match + MATCH_SRC_IP, ip + 8, 16);
-		memcpy(match + MATCH_DST_IP, ip + 24, 16);
+		put_field(word, MATCH_TOS, be16(ip) >> 4);
+		put_field(word, MATCH_TTL, ip[7]);
+		for (unsigned half = 0; half < 2; half++) {
+			word[MATCH_SRC_IP / 8 + half] = be64(ip + 8 + 8 * half);
+			word[MATCH_DST_IP / 8 + half] = be64(ip + 24 + 8 * half);
+		}
 	}
 }
 
 /* What can be matched of a frame, laid out as the masks and values are. */
-static void read_frame(const uint8_t *frame, const struct headers *h, uint8_t match[MATCH_BYTES])
+static void read_frame(const uint8_t *frame, const struct headers *h, uint64_t word[MATCH_WORDS])
 {
-	memset(match, 0, MATCH_BYTES);
-	memcpy(match + MATCH_SMAC, frame + 6, 6);
-	memcpy(match + MATCH_DMAC, frame, 6);
-	field_set(match, MATCH_ETHERTYPE, be16(frame + (h->tagged ? 16 : 12)));
-	field_set(match, MATCH_CVLAN, h->tagged);
-	field_set(match, MATCH_TCI, h->tci);
+	memset(word, 0, MATCH_BYTES);
+	word[MATCH_SMAC / 8] = be64(frame + 6) & ~0xffffull;
+	word[MATCH_DMAC / 8] = be64(frame) & ~0xffffull;
+	put_field(word, MATCH_ETHERTYPE, be16(frame + (h->tagged ? 16 : 12)));
+	put_field(word, MATCH_CVLAN, h->tagged);
+	put_field(word, MATCH_TCI, h->tci);
 	if (h->version)
-		read_ip(frame, h, match);
+		read_ip(frame, h, word);
 	if (h->l4 && h->protocol == IP_TCP) {
-		field_set(match, MATCH_TCP_PORTS, be32(frame + h->l4));
-		field_set(match, MATCH_TCP_FLAGS, be16(frame + h->l4 + 12));
+		put_field(word, MATCH_TCP_PORTS, be32(frame + h->l4));
+		put_field(word, MATCH_TCP_FLAGS, be16(frame + h->l4 + 12));
 	}
 	if (h->l4 && h->protocol == IP_UDP)
-		field_set(match, MATCH_UDP_PORTS, be32(frame + h->l4));
+		put_field(word, MATCH_UDP_PORTS, be32(frame + h->l4));
 }
 
-static bool matches(const uint8_t *packet, const uint8_t *mask, const uint8_t *value)
+/* By whole words, and only those that the group looks at: most look at one or two. */
+static bool matches(const uint64_t *packet, const struct flow_group *g, const struct fte *e)
 {
-	uint64_t p[MATCH_BYTES / 8], k[MATCH_BYTES / 8], v[MATCH_BYTES / 8], differ = 0;
-	memcpy(p, packet, sizeof p);
-	memcpy(k, mask, sizeof k);
-	memcpy(v, value, sizeof v);
-	for (unsigned i = 0; i < MATCH_BYTES / 8; i++)
-		differ |= (p[i] & k[i]) ^ v[i];
-	return differ == 0;
+	for (uint32_t left = g->looks; left; left &= left - 1) {
+		const unsigned i = (unsigned)__builtin_ctz(left);
+		if ((packet[i] & g->mask[i]) != e->value[i])
+			return false;
+	}
+	return true;
+}
+
+/* Remembers what a packet's way depends on: all that was looked at. */
+static void note(struct way_taken *way, const struct flow_group *g)
+{
+	for (uint32_t left = g->looks; left; left &= left - 1) {
+		const unsigned i = (unsigned)__builtin_ctz(left);
+		way->mask[i] |= g->mask[i];
+	}
+	way->looks |= g->looks;
 }
 
 static const struct fte *first_match(struct model *m, const struct flow_table *t,
-                                     const uint8_t *packet)
+                                     const uint64_t *packet, struct way_taken *way)
 {
 	const struct fte *e;
 	for (uint32_t number = t->first; (e = object_find(m, FTE, number)); number = e->next) {
 		const struct flow_group *g = object_find(m, GROUP, e->group);
-		if (matches(packet, g->mask, e->value))
+		note(way, g);
+		if (matches(packet, g, e))
 			return e;
 	}
 	return NULL;
 }
 
+static void walk(struct model *m, const uint64_t *packet, struct way_taken *way)
+{
+	const struct flow_table *t = object_find(m, TABLE, nic_of(m)->root);
+	for (unsigned tables = 0; t && tables < TABLES_MAX; tables++) {
+		const struct fte *e = first_match(m, t, packet, way);
+		if (e && e->action != ACTION_FORWARD)
+			return; /* allowed: to where it would go without tables: nowhere */
+		if (e && e->tag)
+			way->tag = e->tag;
+		if (e && e->kind == TIR) {
+			way->to = object_find(m, TIR, e->to);
+			return;
+		}
+		t = object_find(m, TABLE, e ? e->to : t->miss);
+	}
+}
+
+/* Nothing that the way depends on is different in this packet. */
+static bool goes_too(const struct way_taken *way, const uint64_t *packet)
+{
+	uint64_t differ = 0;
+	for (uint32_t left = way->looks; left; left &= left - 1) {
+		const unsigned i = (unsigned)__builtin_ctz(left);
+		differ |= (packet[i] ^ way->packet[i]) & way->mask[i];
+	}
+	return differ == 0;
+}
+
 const struct tir *flow_steer(struct model *m, const uint8_t *frame, const struct headers *h,
                              uint32_t *tag)
 {
-	const struct flow_table *t = object_find(m, TABLE, nic_of(m)->root);
-	uint8_t packet[MATCH_BYTES];
+	struct way_taken *way = &nic_of(m)->way;
+	uint64_t packet[MATCH_WORDS];
 	read_frame(frame, h, packet);
-	*tag = 0;
-	for (unsigned tables = 0; t && tables < TABLES_MAX; tables++) {
-		const struct fte *e = first_match(m, t, packet);
-		if (e && e->action != ACTION_FORWARD)
-			return NULL; /* allowed: to where it would go without tables: nowhere */
-		if (e && e->tag)
-			*tag = e->tag;
-		if (e && e->kind == TIR)
-			return object_find(m, TIR, e->to);
-		t = object_find(m, TABLE, e ? e->to : t->miss);
+	if (way->call != nic_of(m)->call || !goes_too(way, packet)) {
+		*way = (struct way_taken){.call = nic_of(m)->call};
+		memcpy(way->packet, packet, sizeof packet);
+		walk(m, packet, way);
 	}
-	return NULL;
+	*tag = way->tag;
+	return way->to;
 }

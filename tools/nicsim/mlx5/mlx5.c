@@ -190,6 +190,14 @@ static void uar_write(struct model *m, uint32_t at, uint32_t value)
 
 /* --- the contract --- */
 
+/* What every call from outside begins with that may touch the guest's memory. */
+static struct nic *enter(struct model *m)
+{
+	struct nic *n = nic_of(m);
+	n->call++;
+	return n;
+}
+
 /* Reads may be of any size: drivers read single bytes of the health buffer. */
 static uint64_t nic_read(struct model *m, unsigned bar, uint64_t offset, unsigned bytes)
 {
@@ -216,6 +224,7 @@ static void write32(struct model *m, uint32_t at, uint32_t value)
 static void nic_write(struct model *m, unsigned bar, uint64_t offset, unsigned bytes,
                       uint64_t value)
 {
+	enter(m);
 	if (bar != 0 || offset >= BAR_BYTES || bytes > BAR_BYTES - offset)
 		return;
 	if (bytes < 4 || offset % 4) {
@@ -227,9 +236,27 @@ static void nic_write(struct model *m, unsigned bar, uint64_t offset, unsigned b
 		write32(m, (uint32_t)offset + i, __builtin_bswap32((uint32_t)(value >> 8 * i)));
 }
 
+static unsigned nic_rx_room(struct model *m, unsigned max)
+{
+	enter(m);
+	return receive_room(m, max);
+}
+
+static void nic_receive(struct model *m, const struct frame *v, unsigned count)
+{
+	enter(m);
+	receive_frames(m, v, count);
+}
+
+static void nic_carrier(struct model *m)
+{
+	enter(m);
+	eth_port_link(m);
+}
+
 static bool nic_work(struct model *m)
 {
-	struct nic *n = nic_of(m);
+	struct nic *n = enter(m);
 	ready_work(m);
 	cmd_work(m);
 	if (m->line_rate && n->scan_due <= m->now) {
@@ -317,11 +344,11 @@ const struct model_ops connectx5_ops = {
 	.reset = nic_reset,
 	.read = nic_read,
 	.write = nic_write,
-	.rx_room = receive_room,
-	.receive = receive_frames,
+	.rx_room = nic_rx_room,
+	.receive = nic_receive,
 	.work = nic_work,
 	.deadline = nic_deadline,
-	.carrier = eth_port_link,
+	.carrier = nic_carrier,
 	.fault = nic_fault,
 	.stats = nic_stats,
 };

@@ -1,7 +1,8 @@
 /*
  * Queues in the guest's memory: entries of equal size in pages that need not lie together ("Work
- * Queue Structure", PAS lists). The pages are named once, when the queue is made; each access looks
- * the memory up anew, as mappings come and go.
+ * Queue Structure", PAS lists). The pages are named once, when the queue is made; each call of the
+ * model looks the memory up anew, as mappings come and go between them: all of it at once if it is
+ * one piece, else entry by entry.
  */
 #include <stdlib.h>
 
@@ -29,6 +30,9 @@ enum status ring_make(struct model *m, struct command *c, struct ring *r, uint32
 		}
 	}
 	r->page = list;
+	r->together = true;
+	for (uint64_t i = 1; i < pages; i++)
+		r->together &= list[i] == list[0] + i * page;
 	return STATUS_OK;
 }
 
@@ -38,10 +42,17 @@ void ring_free(struct ring *r)
 	r->page = NULL;
 }
 
-uint8_t *ring_at(struct model *m, struct ring *r, uint32_t index, enum dma_access access,
-                 const char *what)
+/* The slow half of ring_at: byte `at` of the queue. Pages that are not one piece of memory are no
+ * violation, as long as each entry is there. */
+uint8_t *ring_find(struct model *m, struct ring *r, uint64_t at, enum dma_access access,
+                   const char *what)
 {
-	const uint64_t at = (uint64_t)(index & ((1u << r->log_size) - 1)) << r->log_stride;
+	const uint64_t bytes = 1ull << (r->log_size + r->log_stride);
 	const uint64_t within = at & ((1ull << r->log_page) - 1);
+	if (r->call != nic_of(m)->call && r->together)
+		r->at = m->host.dma(m->host.ctx, r->page[0], bytes, access);
+	r->call = nic_of(m)->call;
+	if (r->at)
+		return r->at + at;
 	return model_dma(m, r->page[at >> r->log_page] + within, 1u << r->log_stride, access, what);
 }

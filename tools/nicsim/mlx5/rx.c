@@ -7,13 +7,29 @@
  * that can wait should not lose any, rx_room answers for the queue with the fewest entries among
  * those that have ever had one: a driver that lets one run dry for good stops the others, which a
  * real card does not.
+ *
+ * Entries, memory and completions lie in the cache of the guest's core: touched one by one they
+ * would cost its distance for every frame. So they are fetched for a whole burst, and the
+ * completions are written together at its end: otherwise a guest that polls takes away the line of
+ * the next one each time.
  */
 #include <string.h>
 
 #include "tools/nicsim/mlx5/state.h"
 #include "tools/nicsim/packet/sum.h"
 
-#define ROOM_NS 20000 /* between looks for entries, while there are too few */
+#define ROOM_NS      20000 /* between looks for entries, while there are too few */
+#define FETCH_QUEUES 8     /* with more, what is fetched would be pushed out before it is used */
+
+/* The completions of a burst of frames, in order. */
+struct burst {
+	unsigned count;
+	struct completion {
+		uint32_t cqn;
+		bool error;
+		uint8_t cqe[CQE_BYTES];
+	} done[FRAME_BURST];
+};
 
 /* A frame under way: what will be written of it. */
 struct arrival {
@@ -108,11 +124,13 @@ static enum cqe_syndrome scatter(struct model *m, struct rq *q, const uint8_t *e
 	return SYNDROME_LOCAL_LENGTH;
 }
 
-static void complete(struct model *m, struct rq *q, const struct arrival *a,
+static void complete(struct model *m, struct burst *b, struct rq *q, const struct arrival *a,
                      enum cqe_syndrome syndrome)
 {
-	uint8_t cqe[CQE_BYTES] = {0};
 	const bool error = syndrome != SYNDROME_NONE;
+	struct completion *done = &b->done[b->count];
+	*done = (struct completion){.cqn = q->w.cqn, .error = error};
+	uint8_t *cqe = done->cqe;
 	if (error) {
 		cqe[CQE_SYNDROME] = (uint8_t)syndrome;
 		put_be32(cqe + CQE_OPCODE_QPN, object_number(m, RQ, q));
@@ -130,7 +148,7 @@ static void complete(struct model *m, struct rq *q, const struct arrival *a,
 	if (error)
 		q->w.state = QUEUE_ERR;
 	if (!model_fault_strikes(m, FAULT_COMPLETION_LOST))
-		cq_post(m, q->w.cqn, cqe, error);
+		b->count++;
 }
 
 static void no_buffer(struct model *m, const struct rq *q)
@@ -141,16 +159,16 @@ static void no_buffer(struct model *m, const struct rq *q)
 		set->out_of_buffer++;
 }
 
-static void deliver(struct model *m, struct rq *q, struct arrival *a)
+static void deliver(struct model *m, struct burst *b, struct rq *q, struct arrival *a)
 {
-	uint32_t counter, posted = wq_posted(m, &q->w, DBR_RECEIVE, &counter);
+	const uint32_t posted = wq_posted(m, &q->w, DBR_RECEIVE);
 	if (q->w.state != QUEUE_RDY || posted == 0 || model_fault(m, FAULT_RECEIVE_STUCK)) {
 		no_buffer(m, q);
 		return;
 	}
 	if (posted > 1u << q->w.ring.log_size) {
 		model_violation(m, "RQ 0x%x: doorbell record %u, but entries up to %u are in use",
-		                object_number(m, RQ, q), counter, q->w.head);
+		                object_number(m, RQ, q), q->w.counter, q->w.head);
 		q->w.state = QUEUE_ERR;
 		return;
 	}
@@ -165,7 +183,7 @@ static void deliver(struct model *m, struct rq *q, struct arrival *a)
 		m->rx_frames++;
 		m->rx_bytes += a->bytes;
 	}
-	complete(m, q, a, syndrome);
+	complete(m, b, q, a, syndrome);
 }
 
 /* --- a frame's way --- */
@@ -187,7 +205,7 @@ static void strip(struct model *m, struct arrival *a)
 		a->h.l4 -= 4;
 }
 
-static void arrive(struct model *m, const uint8_t *data, uint32_t bytes)
+static void arrive(struct model *m, struct burst *b, const uint8_t *data, uint32_t bytes)
 {
 	struct nic *n = nic_of(m);
 	struct arrival a = {.data = data, .bytes = bytes};
@@ -200,27 +218,79 @@ static void arrive(struct model *m, const uint8_t *data, uint32_t bytes)
 	struct rq *q = tir_choose(m, t, data, &a.h, &a.hashed);
 	if (a.h.tagged && !q->keep_vlan)
 		strip(m, &a);
-	deliver(m, q, &a);
+	deliver(m, b, q, &a);
+}
+
+/* --- bursts --- */
+
+/* Fetches what the next `count` frames of a queue will need. What is wrong is found when it is
+ * used. */
+static void fetch_queue(struct model *m, struct rq *q, uint32_t count)
+{
+	struct ring *ring = &q->w.ring;
+	cq_fetch(m, q->w.cqn, count);
+	for (uint32_t i = 0; i < count; i++)
+		__builtin_prefetch(ring_at(m, ring, q->w.head + i, DMA_READ, "RQ"));
+	for (uint32_t i = 0; i < count; i++) {
+		const uint8_t *entry = ring_at(m, ring, q->w.head + i, DMA_READ, "RQ");
+		if (entry == NULL)
+			return;
+		const uint64_t bus = be64(entry + SEG_ADDRESS);
+		uint8_t *to = m->host.dma(m->host.ctx, bus, LINE, DMA_WRITE);
+		if (to) {
+			__builtin_prefetch(to, 1);
+			__builtin_prefetch(to + LINE - 1, 1);
+		}
+	}
+}
+
+/* For frames that are spread evenly. */
+static void fetch(struct model *m, uint32_t count)
+{
+	struct rq *ready[FETCH_QUEUES], *q = NULL;
+	uint32_t queues = 0;
+	while ((q = object_next(m, RQ, q)))
+		if (q->w.state == QUEUE_RDY && wq_posted(m, &q->w, DBR_RECEIVE)) {
+			if (queues == FETCH_QUEUES)
+				return;
+			ready[queues++] = q;
+		}
+	for (uint32_t i = 0; i < queues; i++) {
+		const uint32_t posted = wq_posted(m, &ready[i]->w, DBR_RECEIVE);
+		const uint32_t share = (count + queues - 1) / queues;
+		fetch_queue(m, ready[i], posted < share ? posted : share);
+	}
+}
+
+static void burst_end(struct model *m, struct burst *b)
+{
+	for (unsigned i = 0; i < b->count; i++)
+		cq_post(m, b->done[i].cqn, b->done[i].cqe, b->done[i].error);
+	b->count = 0;
+	cq_burst_end(m);
 }
 
 void receive_frames(struct model *m, const struct frame *v, unsigned count)
 {
 	struct nic *n = nic_of(m);
+	struct burst b;
+	b.count = 0;
+	if (!n->port.link || n->state != HCA_READY)
+		return;
+	fetch(m, count);
 	for (unsigned i = 0; i < count; i++) {
 		const uint8_t *data = v[i].data;
 		uint32_t bytes = v[i].bytes;
 		uint8_t padded[60] = {0};
-		if (!n->port.link || n->state != HCA_READY)
-			continue;
 		if (bytes < sizeof padded) {
 			memcpy(padded, data, bytes);
 			data = padded;
 			bytes = sizeof padded;
 		}
 		if (eth_port_takes(m, data, bytes, v[i].flags & FRAME_BAD_FCS))
-			arrive(m, data, bytes);
+			arrive(m, &b, data, bytes);
 	}
-	cq_burst_end(m);
+	burst_end(m, &b);
 }
 
 unsigned receive_room(struct model *m, unsigned max)
@@ -234,7 +304,7 @@ unsigned receive_room(struct model *m, unsigned max)
 	while ((q = object_next(m, RQ, q))) {
 		if (q->w.state != QUEUE_RDY)
 			continue;
-		uint32_t counter, posted = wq_posted(m, &q->w, DBR_RECEIVE, &counter);
+		const uint32_t posted = wq_posted(m, &q->w, DBR_RECEIVE);
 		q->primed |= posted > 0;
 		if (q->primed && posted < room)
 			room = posted;

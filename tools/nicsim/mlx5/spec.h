@@ -454,6 +454,7 @@ enum { DEST_TABLE = 1, DEST_TIR = 2 };
 
 /* Of the 512 bytes that can be matched, only the first part is known here: outer headers. */
 #define MATCH_BYTES 64u
+#define MATCH_WORDS (MATCH_BYTES / 8)
 #define MATCH_ALL   512u
 enum { MATCH_SMAC = 0x00, MATCH_DMAC = 0x08 };
 #define MATCH_ETHERTYPE  FIELD(0x04, 15, 0)

@@ -15,6 +15,7 @@
 #include "tools/nicsim/packet/toeplitz.h"
 
 #define VECTORS 64
+#define LINE    64u /* bytes of a cache line, of the guest's core and ours */
 #define NEVER   UINT64_MAX
 
 #define CMD_DATA_MAX (16u << 10) /* of a command, each way */
@@ -139,6 +140,9 @@ struct command_row {
 struct ring {
 	uint64_t *page; /* bus addresses */
 	uint8_t log_page, log_size, log_stride;
+	bool together; /* the pages follow one another on the bus */
+	uint64_t call; /* struct nic's at the last look at the memory, */
+	uint8_t *at;   /* where all of it is; NULL: not in one piece */
 };
 
 struct mkey {
@@ -167,6 +171,7 @@ struct cq {
 	uint32_t uar, eqn;
 	uint32_t pi, ci; /* ci: when there was an entry last */
 	uint32_t solicited; /* pi behind the last such entry */
+	uint64_t call; /* struct nic's when ci was looked up */
 	bool error; /* overrun: takes no more */
 	bool overrun_ignored;
 	bool scanned;
@@ -199,6 +204,8 @@ struct wq {
 	uint32_t pd, cqn;
 	uint32_t state; /* enum queue_state */
 	uint32_t head;  /* the next entry, 16 bits */
+	uint32_t counter; /* the guest's, 16 bits: entries end there, as looked up in */
+	uint64_t call;    /* this call of struct nic's */
 };
 
 struct sq {
@@ -254,17 +261,28 @@ struct flow_table {
 struct flow_group {
 	struct object o;
 	uint32_t table, start, end;
-	uint8_t mask[MATCH_BYTES];
+	uint64_t mask[MATCH_WORDS];
+	uint32_t looks; /* bitmap of the words of mask that are not 0 */
 };
 
 struct fte {
 	struct object o;
 	uint32_t table, group, index;
 	uint32_t next; /* of the table */
-	uint8_t value[MATCH_BYTES]; /* 0 where the mask is */
+	uint64_t value[MATCH_WORDS]; /* 0 where the mask is */
 	uint32_t action, tag;
 	enum kind kind; /* TABLE or TIR, */
 	uint32_t to;    /* which */
+};
+
+/* Of the packet before: where it went, which holds for others of this call of the model, as no
+ * command comes between, unless they differ in what was looked at. */
+struct way_taken {
+	uint64_t call;
+	uint64_t packet[MATCH_WORDS], mask[MATCH_WORDS];
+	uint32_t looks; /* as in struct flow_group */
+	const struct tir *to;
+	uint32_t tag;
 };
 
 /* --- vport.c, eth_port.c --- */
@@ -301,6 +319,7 @@ struct eth_port {
 
 struct nic {
 	/* --- mlx5.c --- */
+	uint64_t call;      /* of the model, by number: pointers to guest memory die with it */
 	uint64_t born;      /* when it was reset: counters and timer start there */
 	uint64_t ready_due; /* when INITIALIZING clears; 0: it has */
 	uint64_t stuck_at;  /* fault health-stuck: since when */
@@ -335,6 +354,7 @@ struct nic {
 	struct flow_group group[1 << LOG_GROUPS];
 	struct fte fte[1 << LOG_FTES];
 	uint32_t root; /* flow table; 0: none */
+	struct way_taken way;
 	struct vport vport;
 	struct eth_port port;
 	uint64_t cq_due; /* least event_due */
@@ -427,9 +447,17 @@ bool mkey_allows(struct model *m, uint32_t lkey, uint32_t pd, uint64_t bus, uint
 /* The pages of r, its sizes filled in, from the list at byte `pas` of the input. */
 enum status ring_make(struct model *m, struct command *c, struct ring *r, uint32_t pas);
 void ring_free(struct ring *r);
+uint8_t *ring_find(struct model *m, struct ring *r, uint64_t at, enum dma_access access,
+                   const char *what);
 /* Entry `index`, modulo the size; NULL: not the guest's memory any more. */
-uint8_t *ring_at(struct model *m, struct ring *r, uint32_t index, enum dma_access access,
-                 const char *what);
+static inline uint8_t *ring_at(struct model *m, struct ring *r, uint32_t index,
+                               enum dma_access access, const char *what)
+{
+	const uint64_t at = (uint64_t)(index & ((1u << r->log_size) - 1)) << r->log_stride;
+	if (r->call == nic_of(m)->call && r->at)
+		return r->at + at;
+	return ring_find(m, r, at, access, what);
+}
 
 /* --- eq.c --- */
 enum status eq_create(struct model *m, struct command *c);
@@ -454,6 +482,8 @@ bool cq_alive(const struct model *m, uint32_t cqn);
 void cq_post(struct model *m, uint32_t cqn, uint8_t cqe[CQE_BYTES], bool solicited);
 /* but not beyond the burst that the frame came with. */
 void cq_burst_end(struct model *m);
+/* Fetches, for writing, the lines of its next `count` entries. */
+void cq_fetch(struct model *m, uint32_t cqn, uint32_t count);
 void cq_doorbell(struct model *m, uint32_t uar, uint32_t word, uint32_t cqn);
 void cq_scan(struct model *m);
 void cq_work(struct model *m);
@@ -467,9 +497,11 @@ enum status rq_create(struct model *m, struct command *c);
 enum status rq_modify(struct model *m, struct command *c);
 enum status rq_query(struct model *m, struct command *c);
 void rq_destroy(struct model *m, void *object);
-/* How many entries (BBs of a send queue) wait, by the doorbell record's half `which`, DBR_...,
- * whose value is *counter. */
-uint32_t wq_posted(struct model *m, struct wq *w, unsigned which, uint32_t *counter);
+/* Whether the half `which`, DBR_..., of the doorbell record could be read: into w->counter. */
+bool wq_look(struct model *m, struct wq *w, unsigned which);
+/* How many entries (BBs of a send queue) wait. The record is a line that the guest writes, so it is
+ * looked at once in a call of the model, and again when all that it said is done. */
+uint32_t wq_posted(struct model *m, struct wq *w, unsigned which);
 
 /* --- tir.c --- */
 enum status tis_create(struct model *m, struct command *c);

@@ -17,7 +17,8 @@
 #include "tools/nicsim/packet/segment.h"
 #include "tools/nicsim/packet/sum.h"
 
-#define BURST 64 /* WQEs of a queue in one turn */
+#define BURST       64 /* WQEs of a queue in one turn */
+#define FETCH_AHEAD 8  /* data segments */
 
 /* A WQE under way. */
 struct send {
@@ -70,22 +71,24 @@ static bool emit(struct model *m, const uint8_t *eth, const uint8_t *frame, uint
 {
 	struct nic *n = nic_of(m);
 	uint8_t *out = n->frame;
-	if (field_get(eth, ETH_INSERT_VLAN)) {
+	const uint32_t tag = field_get(eth, ETH_INSERT_VLAN) ? 4 : 0;
+	if (bytes + tag + 4 > n->port.mtu)
+		return false;
+	if (tag) {
 		memcpy(out, frame, 12);
 		put_be16(out + 12, 0x8100);
 		put_be16(out + 14, field_get(eth, ETH_VLAN));
 		memcpy(out + 16, frame + 12, bytes - 12);
-		bytes += 4;
-	} else {
-		memcpy(out, frame, bytes);
+		bytes += tag;
+		frame = out;
 	}
-	if (bytes + 4 > n->port.mtu)
-		return false;
 	if (bytes < 60) {
+		memmove(out, frame, bytes);
 		memset(out + bytes, 0, 60 - bytes);
 		bytes = 60;
+		frame = out;
 	}
-	leave(m, out, bytes);
+	leave(m, frame, bytes);
 	return true;
 }
 
@@ -115,20 +118,24 @@ static void l4_sum(uint8_t *frame, const struct headers *h)
 	memcpy(at, &sum, 2);
 }
 
-static enum cqe_syndrome send_packet(struct model *m, const struct send *s, uint8_t *packet,
+/* The packet: gathered, or as it lies in the guest's memory. */
+static enum cqe_syndrome send_packet(struct model *m, const struct send *s, const uint8_t *packet,
                                      uint32_t bytes)
 {
 	const uint8_t *eth = s->wqe + WQE_ETH;
+	uint8_t *own = nic_of(m)->packet;
 	const uint32_t csum = field_get(eth, ETH_CSUM);
 	if (bytes < 14 || bytes > FRAME_MAX - 4)
 		return wrong(m, s, SYNDROME_LOCAL_LENGTH, "length of the packet");
 	if (csum && bytes >= 18) {
 		struct headers h;
-		headers_parse(packet, bytes, &h);
+		if (packet != own)
+			packet = memcpy(own, packet, bytes);
+		headers_parse(own, bytes, &h);
 		if (csum & ETH_CSUM_L3)
-			l3_sum(packet, &h);
+			l3_sum(own, &h);
 		if (csum & ETH_CSUM_L4)
-			l4_sum(packet, &h);
+			l4_sum(own, &h);
 	}
 	if (!emit(m, eth, packet, bytes))
 		return wrong(m, s, SYNDROME_LOCAL_LENGTH, "the packet exceeds the port's MTU");
@@ -137,36 +144,40 @@ static enum cqe_syndrome send_packet(struct model *m, const struct send *s, uint
 
 /* --- gathering --- */
 
-/*
- * Appends what the data segment at `*at` of the WQE means to the packet, of *bytes so far, and
- * moves on.
- */
-static enum cqe_syndrome gather(struct model *m, const struct send *s, uint32_t *at,
-                                uint32_t *bytes)
+/* What the data segment at `*at` of the WQE means: *count bytes, `most` at most. Moves on. */
+static enum cqe_syndrome take(struct model *m, const struct send *s, uint32_t *at, uint32_t most,
+                              const uint8_t **data, uint32_t *count)
 {
-	struct nic *n = nic_of(m);
 	const uint8_t *seg = s->wqe + *at;
-	const uint32_t count = field_get(seg, SEG_BYTES);
-	const bool is_inline = field_get(seg, SEG_INLINE);
-	if (count == 0 || count > PACKET_MAX - *bytes)
+	*count = field_get(seg, SEG_BYTES);
+	if (*count == 0 || *count > most)
 		return wrong(m, s, SYNDROME_LOCAL_LENGTH, "length of a data segment");
-	if (is_inline) {
-		if (count > s->bytes - *at - 4)
+	if (field_get(seg, SEG_INLINE)) {
+		if (*count > s->bytes - *at - 4)
 			return wrong(m, s, SYNDROME_LOCAL_LENGTH, "inline data beyond the WQE");
-		memcpy(n->packet + *bytes, seg + 4, count);
-		*at += (4 + count + 15) & ~15u;
-	} else {
-		const uint64_t bus = be64(seg + SEG_ADDRESS);
-		const void *data = NULL;
-		if (mkey_allows(m, be32(seg + 4), s->q->w.pd, bus, count, DMA_READ))
-			data = model_dma(m, bus, count, DMA_READ, "data segment of an SQ");
-		if (data == NULL)
-			return SYNDROME_LOCAL_PROTECTION;
-		memcpy(n->packet + *bytes, data, count);
-		*at += WQE_DS;
+		*data = seg + 4;
+		*at += (4 + *count + 15) & ~15u;
+		return SYNDROME_NONE;
 	}
-	*bytes += count;
-	return SYNDROME_NONE;
+	const uint64_t bus = be64(seg + SEG_ADDRESS);
+	*data = NULL;
+	*at += WQE_DS;
+	if (mkey_allows(m, be32(seg + 4), s->q->w.pd, bus, *count, DMA_READ))
+		*data = model_dma(m, bus, *count, DMA_READ, "data segment of an SQ");
+	return *data ? SYNDROME_NONE : SYNDROME_LOCAL_PROTECTION;
+}
+
+/* Fetches what the data segment at `at` points to. */
+static void fetch_data(struct model *m, const struct send *s, uint32_t at)
+{
+	const uint8_t *seg = s->wqe + at;
+	if (at >= s->bytes || field_get(seg, SEG_INLINE))
+		return;
+	const uint8_t *data = m->host.dma(m->host.ctx, be64(seg + SEG_ADDRESS), LINE, DMA_READ);
+	if (data) {
+		__builtin_prefetch(data);
+		__builtin_prefetch(data + LINE - 1);
+	}
 }
 
 /* The inline part of the Ethernet segment, at the beginning of the packet; *at: behind it. */
@@ -192,14 +203,21 @@ static enum cqe_syndrome gather_inline(struct model *m, const struct send *s, ui
 	return SYNDROME_NONE;
 }
 
-static enum cqe_syndrome gather_all(struct model *m, const struct send *s, uint32_t *headers,
-                                    uint32_t *bytes)
+/* The packet of the WQE: `headers` of its bytes are inline. */
+static enum cqe_syndrome gather(struct model *m, const struct send *s, uint32_t *headers,
+                                uint32_t *bytes)
 {
 	uint32_t at;
 	enum cqe_syndrome syndrome = gather_inline(m, s, &at, bytes);
 	*headers = *bytes;
-	while (syndrome == SYNDROME_NONE && at < s->bytes)
-		syndrome = gather(m, s, &at, bytes);
+	while (syndrome == SYNDROME_NONE && at < s->bytes) {
+		const uint8_t *data;
+		uint32_t count;
+		syndrome = take(m, s, &at, PACKET_MAX - *bytes, &data, &count);
+		if (syndrome == SYNDROME_NONE)
+			memcpy(nic_of(m)->packet + *bytes, data, count);
+		*bytes += count;
+	}
 	return syndrome;
 }
 
@@ -208,7 +226,7 @@ static enum cqe_syndrome gather_all(struct model *m, const struct send *s, uint3
 static enum cqe_syndrome send_one(struct model *m, const struct send *s)
 {
 	uint32_t headers, bytes;
-	enum cqe_syndrome syndrome = gather_all(m, s, &headers, &bytes);
+	enum cqe_syndrome syndrome = gather(m, s, &headers, &bytes);
 	return syndrome ? syndrome : send_packet(m, s, nic_of(m)->packet, bytes);
 }
 
@@ -228,7 +246,7 @@ static enum cqe_syndrome send_segments(struct model *m, const struct send *s)
 	struct nic *n = nic_of(m);
 	uint32_t headers, bytes;
 	struct headers h;
-	enum cqe_syndrome syndrome = gather_all(m, s, &headers, &bytes);
+	enum cqe_syndrome syndrome = gather(m, s, &headers, &bytes);
 	if (syndrome)
 		return syndrome;
 	struct segments cut = {.mss = field_get(s->wqe + WQE_ETH, ETH_MSS),
@@ -266,11 +284,14 @@ static enum cqe_syndrome send_each(struct model *m, const struct send *s)
 	enum cqe_syndrome syndrome = gather_inline(m, s, &at, &bytes);
 	if (syndrome == SYNDROME_NONE && bytes)
 		syndrome = wrong(m, s, SYNDROME_LOCAL_QP_OP, "inline header of a multi-packet WQE");
+	for (uint32_t i = 0; i < FETCH_AHEAD; i++)
+		fetch_data(m, s, at + i * WQE_DS);
 	while (syndrome == SYNDROME_NONE && at < s->bytes) {
-		bytes = 0;
-		syndrome = gather(m, s, &at, &bytes);
+		const uint8_t *data;
+		fetch_data(m, s, at + FETCH_AHEAD * WQE_DS);
+		syndrome = take(m, s, &at, PACKET_MAX, &data, &bytes);
 		if (syndrome == SYNDROME_NONE)
-			syndrome = send_packet(m, s, nic_of(m)->packet, bytes);
+			syndrome = send_packet(m, s, data, bytes);
 	}
 	return syndrome;
 }
@@ -342,12 +363,23 @@ static void end(struct model *m, struct send *s, enum cqe_syndrome syndrome)
 	s->q->w.head = (s->q->w.head + s->bbs) & 0xffff;
 }
 
+/* Fetches the BBs of the next WQEs: they lie in the cache of the guest's core, as in rx.c. */
+static void fetch_ring(struct model *m, struct wq *w)
+{
+	const uint32_t posted = wq_posted(m, w, DBR_SEND);
+	for (uint32_t i = 0; i < posted && i < BURST; i++)
+		__builtin_prefetch(ring_at(m, &w->ring, w->head + i, DMA_READ, "SQ"));
+}
+
 static bool serve(struct model *m, struct sq *q)
 {
-	struct send s = {.q = q, .sqn = object_number(m, SQ, q)};
+	struct send s;
 	bool moved = false;
+	s.q = q;
+	s.sqn = object_number(m, SQ, q);
+	fetch_ring(m, &q->w);
 	for (unsigned i = 0; i < BURST; i++) {
-		uint32_t counter, posted = wq_posted(m, &q->w, DBR_SEND, &counter);
+		const uint32_t posted = wq_posted(m, &q->w, DBR_SEND);
 		if (posted == 0 || !cq_alive(m, q->w.cqn) || (q->w.state == QUEUE_ERR && !q->flush))
 			return moved;
 		s.bbs = posted; /* what goes when it cannot be told where the WQE ends */
@@ -373,18 +405,15 @@ void send_doorbell(struct model *m, uint32_t uar, uint32_t first, uint32_t secon
 {
 	const uint32_t sqn = second >> 8;
 	struct sq *q = object_find(m, SQ, sqn);
-	uint32_t counter;
 	if (q == NULL || q->uar != uar || q->w.state == QUEUE_RST) {
 		model_violation(m, "doorbell of UAR %u: SQ 0x%x is not there, or not ready", uar,
 		                sqn);
 		return;
 	}
 	/* the record is written before; by now it may already say more, and the WQE be done */
-	counter = first >> 8 & 0xffff;
-	wq_posted(m, &q->w, DBR_SEND, &counter);
-	if (((counter - (first >> 8) - 1) & 0xffff) >= 0x8000)
+	if (wq_look(m, &q->w, DBR_SEND) && ((q->w.counter - (first >> 8) - 1) & 0xffff) >= 0x8000)
 		model_violation(m, "SQ 0x%x: doorbell for WQE %u, but its record says %u", sqn,
-		                first >> 8 & 0xffff, counter);
+		                first >> 8 & 0xffff, q->w.counter);
 	mark(nic_of(m)->sq_rung, (uint32_t)(q - nic_of(m)->sq), true);
 }
 

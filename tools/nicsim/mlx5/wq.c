@@ -75,19 +75,26 @@ static enum status check_change(struct model *m, struct command *c, const struct
 static void change(struct wq *w, uint32_t to)
 {
 	if (w->state == QUEUE_RST && to == QUEUE_RDY)
-		w->head = 0;
+		w->head = w->counter = 0;
 	w->state = to;
 }
 
-uint32_t wq_posted(struct model *m, struct wq *w, unsigned which, uint32_t *counter)
+bool wq_look(struct model *m, struct wq *w, unsigned which)
 {
 	const uint8_t *dbr = model_dma(m, w->dbr, DBR_BYTES, DMA_READ, "doorbell record");
 	if (dbr == NULL)
-		return 0;
+		return false;
 	const uint32_t record = __atomic_load_n((const uint32_t *)(const void *)(dbr + which),
 	                                        __ATOMIC_ACQUIRE);
-	*counter = __builtin_bswap32(record) & 0xffff;
-	return (*counter - w->head) & 0xffff;
+	w->counter = __builtin_bswap32(record) & 0xffff;
+	w->call = nic_of(m)->call;
+	return true;
+}
+
+uint32_t wq_posted(struct model *m, struct wq *w, unsigned which)
+{
+	const bool known = w->call == nic_of(m)->call && w->counter != w->head;
+	return known || wq_look(m, w, which) ? (w->counter - w->head) & 0xffff : 0;
 }
 
 /* --- send queues --- */
