@@ -30,9 +30,10 @@ uint64_t bus_of(const volatile void *p);
 uint64_t load(uint64_t addr, unsigned bytes);
 void store(uint64_t addr, unsigned bytes, uint64_t v);
 
-/* What a look at the clock takes at the time `now`, ns: `least`, or an eighth of what the looks before
- * it have taken since anything else took time. So a driver that waits for nothing but a deadline is
- * there after some hundred looks, though it be seconds away, and an eighth late at most. */
+/* What a look at the clock takes at the time `now`, ns: `least`, or an eighth of what the looks
+ * before it have taken since anything else took time. So a driver that waits for nothing but a
+ * deadline is there after some hundred looks, though it be seconds away, and an eighth late at
+ * most. */
 uint64_t look_ns(uint64_t now, uint64_t least);
 
 /* Frames that can be told apart: number `seq` has its own length, 60 to frame_most (at most a

@@ -3,10 +3,11 @@
 
 struct hand hand;
 
-void hand_empty(struct bufpool *pool)
+void hand_empty(struct bufpool *pool, struct nic_counters *cnt)
 {
 	memset(&hand, 0, sizeof hand);
 	hand.pool = pool;
+	hand.cnt = cnt;
 }
 
 void take_frames(unsigned n, uint32_t seq)

@@ -1,15 +1,17 @@
 /*
  * The packets and buffers that a test of a driver's ring half holds of its pool (ixgbe_rig.h,
- * virtio_rig.h).
+ * mlx5_ring_rig.h, virtio_rig.h).
  */
 #ifndef TESTS_UNIT_HAND_H
 #define TESTS_UNIT_HAND_H
 
+#include "drivers/nic.h"
 #include "tests/unit/guest.h"
 
 #define BUFS_MAX 2200
 extern struct hand {
 	struct bufpool *pool;
+	struct nic_counters *cnt; /* of the ring pair */
 	unsigned n;
 	struct pkt pkt[BUFS_MAX];
 	unsigned nkept;
@@ -17,7 +19,7 @@ extern struct hand {
 } hand;
 
 /* Nothing, of this pool. */
-void hand_empty(struct bufpool *pool);
+void hand_empty(struct bufpool *pool, struct nic_counters *cnt);
 /* Takes `n` buffers in hand, with frames seq, seq + 1, ...; one as a chain (take_chain). */
 void take_frames(unsigned n, uint32_t seq);
 void take_frags(uint32_t seq, unsigned frags);

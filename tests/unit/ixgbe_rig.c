@@ -186,7 +186,7 @@ void start_sharing(unsigned size, unsigned buffers, uint32_t stride,
 	w.tx_desc = rings + l.tx_desc;
 	w.written_head = rings + l.written_head;
 	bufpool_init(&w.pool, base, w.stack, buffers, stride);
-	hand_empty(&w.pool);
+	hand_empty(&w.pool, &w.cnt);
 	ixgbe_rx_init(&w.rx, rings, size, most, &w.pool);
 	ixgbe_tx_init(&w.tx, rings, size, completion);
 	w.rx.tail_reg = &tails[0];

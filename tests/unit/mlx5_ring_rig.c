@@ -242,7 +242,7 @@ void start_sharing(unsigned log_size, unsigned buffers, uint32_t stride, uint32_
 	w.rx_cq_dbr = rings + l.rx_cq_dbr;
 	w.tx_cq_dbr = rings + l.tx_cq_dbr;
 	bufpool_init(&w.pool, base, w.stack, buffers, stride);
-	hand_empty(&w.pool);
+	hand_empty(&w.pool, &w.cnt);
 	mlx5_rx_init(&w.rx, rings, log_size, &w.pool, LKEY);
 	mlx5_tx_init(&w.tx, rings, log_size);
 	w.tx.doorbell = &doorbell;

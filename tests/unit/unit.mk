@@ -58,7 +58,7 @@ UNIT_SRC_shell := control/shell.c control/shell_words.c control/text.c lib/fmt.c
 UNIT_SRC_virtio_ring := drivers/virtio_net/ring.c tests/unit/virtq_device.c tests/unit/virtio_rig.c \
 	tests/unit/hand.c tests/unit/guest.c lib/pkt.c lib/csum.c
 UNIT_SRC_virtio_hostile := $(UNIT_SRC_virtio_ring)
-UNIT_SRC_virtio_slots := $(UNIT_SRC_virtio_ring)
+UNIT_SRC_virtio_slots := $(UNIT_SRC_virtio_ring) tests/unit/slots_rig.c
 UNIT_SRC_virtio_net := $(wildcard drivers/virtio_net/*.c) lib/pkt.c lib/csum.c tests/unit/guest.c
 UNIT_SRC_cmdline := lib/cmdline.c
 UNIT_SRC_impair := examples/impair.c net/ip4.c lib/csum.c
@@ -90,7 +90,7 @@ UNIT_SRC_mlx5_faults := $(UNIT_SRC_mlx5_driver)
 UNIT_SRC_ixgbe_ring := $(wildcard drivers/ixgbe/ring*.c) lib/pkt.c lib/csum.c \
 	tests/unit/ixgbe_rig.c tests/unit/hand.c tests/unit/guest.c
 UNIT_SRC_ixgbe_hostile := $(UNIT_SRC_ixgbe_ring)
-UNIT_SRC_ixgbe_slots := $(UNIT_SRC_ixgbe_ring)
+UNIT_SRC_ixgbe_slots := $(UNIT_SRC_ixgbe_ring) tests/unit/slots_rig.c
 # the whole driver with the model, in one process
 UNIT_SRC_ixgbe_driver := $(wildcard drivers/ixgbe/*.c) lib/pkt.c lib/csum.c $(NICSIM_82599_SRC) \
 	tests/unit/model_port.c tests/unit/ixgbe_port.c tests/unit/guest.c
@@ -103,7 +103,7 @@ UNIT_MAIN_ixgbe_done_traffic := tests/unit/test_ixgbe_traffic.c
 UNIT_SRC_ixgbe_faults := $(UNIT_SRC_ixgbe_driver)
 UNIT_SRC_mlx5_ring := $(wildcard drivers/mlx5/ring*.c) lib/pkt.c lib/csum.c \
 	tests/unit/mlx5_ring_rig.c tests/unit/hand.c tests/unit/guest.c
-UNIT_SRC_mlx5_slots := $(UNIT_SRC_mlx5_ring)
+UNIT_SRC_mlx5_slots := $(UNIT_SRC_mlx5_ring) tests/unit/slots_rig.c
 UNIT_SRC_mlx5_hca := $(wildcard drivers/mlx5/*.c) lib/fmt.c lib/pkt.c lib/csum.c \
 	tests/unit/mlx5_firmware.c tests/unit/guest.c
 # the parts of the packet generator that know no machine

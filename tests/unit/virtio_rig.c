@@ -76,7 +76,7 @@ void start(unsigned size, unsigned buffers)
 	memset(rx, 0, bytes);
 	memset(tx, 0, bytes);
 	bufpool_init(&w.pool, base, w.stack, buffers, BUF_STRIDE_STANDARD);
-	hand_empty(&w.pool);
+	hand_empty(&w.pool, &w.cnt);
 
 	virtio_ring_init(&w.rx, rx, size);
 	virtio_ring_init(&w.tx, tx, size);
