@@ -363,7 +363,8 @@ COLD static void tend_broken(unsigned port)
 		return;
 	}
 	silent[port] = true;
-	core_log("core %u: eth%u: the device broke the protocol; its queue is stopped", self.id, port);
+	core_log("core %u: eth%u: queue stopped: %s", self.id, port,
+	         q->error ? q->error : "the device broke the protocol");
 }
 
 static bool poll_inject(void)

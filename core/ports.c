@@ -39,6 +39,7 @@ static unsigned nic_count;
 static bool probed;
 static unsigned mtu = MTU_DEFAULT;
 static uint64_t asked_tsc; /* when the data cores were told */
+static uint64_t look_tsc; /* when a sleeping core has to look at the links; UINT64_MAX: never */
 static bool warned;
 static enum core_idle idle_wish;
 
@@ -311,24 +312,38 @@ bool ports_let_go(void)
 
 uint64_t ports_deadline(void)
 {
+	if (state == RUNNING)
+		return look_tsc;
 	return state == STOPPING || state == PREPARING ? self.now_tsc : UINT64_MAX;
+}
+
+static void say_why(unsigned p)
+{
+	const char *name = nics[p].ops->name, *why = links[p].why;
+	if (links[p].gone)
+		core_log("eth%u: %s: the device answers no more%s%s", p, name, why ? ": " : "",
+		         why ? why : "");
+	else if (why)
+		core_log("eth%u: %s: %s", p, name, why);
 }
 
 void ports_check_link(void)
 {
 	static unsigned looks;
 	bool read_stats = looks++ % STATS_EVERY == 0;
+	look_tsc = UINT64_MAX;
 	for (unsigned p = 0; state == RUNNING && p < nic_count; p++) {
 		struct nic_link was = links[p];
 		if (snapshot_header()->nic[p].pairs == 0 || was.gone)
 			continue;
 		nics[p].ops->link(&nics[p], &links[p]);
-		if (links[p].gone) {
+		say_why(p);
+		if (links[p].gone)
 			links[p].up = false;
-			core_log("eth%u: %s: the device answers no more", p, nics[p].ops->name);
-		} else if (read_stats) {
+		else if (read_stats)
 			port_stats(p);
-		}
+		if (links[p].again_us)
+			look_tsc = u64_min(look_tsc, nic_deadline(&nics[p], links[p].again_us));
 		if (links[p].up != was.up)
 			core_app()->control->link(p, &links[p]);
 	}

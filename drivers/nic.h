@@ -24,7 +24,8 @@
  *   mend          data     of a broken queue, in place of the others
  *   slots_open    data     after attach: from its success on slots_put, slot_stamp, slots_free and
  *                          slots_send take the place of tx_burst
- *   link          control  between start and stop: at once, and every 100 ms while it is awake
+ *   link          control  between start and stop: at once, every 100 ms while it is awake, and
+ *                          after nic_link.again_us
  *   rate, time_start, time_now, time_stamps
  *                 control  between start and stop
  *   stats         control  between start and stop: every few seconds, and before stop
@@ -173,6 +174,7 @@ struct nic_queue {
 	                           * makes it less where the ring has fewer places */
 	/* by the driver */
 	bool broken; /* the device broke the protocol (rule 4) */
+	const char *error; /* why mend has given up, for a person; static text or NULL: rule 4 */
 	uint32_t slot_len_max; /* longest frame that a slot may have, FCS not counted; 0: any */
 	uint64_t priv[40];
 };
@@ -207,6 +209,9 @@ struct nic_link {
 	bool up;
 	bool gone;     /* the device answers no more: pulled out, or dead. It is not asked again */
 	uint32_t mbps; /* 0: unknown */
+	uint32_t again_us; /* look again by then also if the core sleeps; 0: an interrupt tells */
+	const char *why; /* gone: what tells so. Else: what has failed since the last look and is done
+	                  * without. For a person; NULL: nothing to say */
 };
 
 /*

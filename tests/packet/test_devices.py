@@ -130,7 +130,7 @@ def test_queue_that_breaks_in_sending(m):
     for _ in range(3):
         m.send(0, frame(udp(A, B)))
         m.time(SECOND)
-    assert m.text.count("eth1: the device broke the protocol; its queue is stopped") == 1
+    assert m.text.count("eth1: queue stopped: the device broke the protocol") == 1
     m.take_all(0)
     m.send(0, frame(fixed(IP(src=A.ip, dst=ROUTER[0].ip) / ICMP())))
     assert len(m.take_all(0)) == 1, "the living port does not answer"
