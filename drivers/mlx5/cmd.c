@@ -212,18 +212,27 @@ void mlx5_cmd_post(struct nic *nic, enum mlx5_slot_name name)
 
 /* --- its answer --- */
 
-static int error_text(struct nic *nic, int error, const struct mlx5_slot *s, const char *what,
-                      const char *status, uint32_t code)
+/* "NAME(opcode) op_mod(…) failed, " and how, as mlx5_core says it; and of which register. */
+static int failed(struct nic *nic, int error, const struct mlx5_slot *s, const char *format, ...)
+	PRINTF_LIKE(4, 5);
+
+static int failed(struct nic *nic, int error, const struct mlx5_slot *s, const char *format, ...)
 {
-	struct mlx5_memory *m = mlx5_device(nic)->memory;
+	char *text = mlx5_device(nic)->memory->error;
 	uint32_t op = mlx5_get(s->in, MLX5_IN_OPCODE);
+	fmt_va_list args;
 	if (mlx5_device(nic)->unwinding)
 		return error;
-	fmt_format(m->error, sizeof m->error,
-	           "%s(0x%x) op_mod(0x%x) failed, %s %s(0x%x), syndrome (0x%x)",
-	           mlx5_cmd_name(op), op, mlx5_get(s->in, MLX5_IN_OP_MOD), what, status, code,
-	           mlx5_get(s->out, MLX5_OUT_SYNDROME));
-	nic->error = m->error;
+	size_t n = fmt_format(text, MLX5_ERROR_BYTES, "%s(0x%x) op_mod(0x%x) failed, ",
+	                      mlx5_cmd_name(op), op, mlx5_get(s->in, MLX5_IN_OP_MOD));
+	assert(n < MLX5_ERROR_BYTES);
+	__builtin_va_start(args, format);
+	n += fmt_vformat(text + n, MLX5_ERROR_BYTES - n, format, args);
+	__builtin_va_end(args);
+	if (op == MLX5_ACCESS_REG && n < MLX5_ERROR_BYTES)
+		fmt_format(text + n, MLX5_ERROR_BYTES - n, ", register 0x%x",
+		           mlx5_get(s->in, MLX5_ACCESS_REG_ID));
+	nic->error = text;
 	return error;
 }
 
@@ -247,7 +256,7 @@ static int give_up(struct nic *nic, const struct mlx5_slot *s)
 	mlx5_device(nic)->dead = true;
 	if (mlx5_gone(nic))
 		return mlx5_fail(nic, E_DEVICE, "");
-	return error_text(nic, E_TIMEOUT, s, "no answer:", "timeout", 0);
+	return failed(nic, E_TIMEOUT, s, "no answer in %u s", COMMAND_US / 1000000);
 }
 
 int mlx5_cmd_poll(struct nic *nic, enum mlx5_slot_name name)
@@ -267,13 +276,14 @@ int mlx5_cmd_poll(struct nic *nic, enum mlx5_slot_name name)
 	if (d->trace)
 		mlx5_trace_command(d, s, false);
 	if (own >> 1)
-		return error_text(nic, E_DEVICE, s, "delivery status", delivery_text(own >> 1),
-		                  own >> 1);
+		return failed(nic, E_DEVICE, s, "delivery status %s(0x%x)", delivery_text(own >> 1),
+		              own >> 1);
 	if (!taken)
-		return error_text(nic, E_DEVICE, s, "delivery status", "token of the answer", 0);
+		return failed(nic, E_DEVICE, s, "the answer has another command's token");
 	uint32_t status = mlx5_get(s->out, MLX5_OUT_STATUS);
 	if (status != MLX5_STATUS_OK)
-		return error_text(nic, E_DEVICE, s, "status", status_text(status), status);
+		return failed(nic, E_DEVICE, s, "status %s(0x%x), syndrome (0x%x)",
+		              status_text(status), status, mlx5_get(s->out, MLX5_OUT_SYNDROME));
 	return E_OK;
 }
 

@@ -2,7 +2,7 @@
  * What the files of the device half share: its state, registers (device.c), commands (cmd.c) and
  * their trace (trace.c), the firmware's pages (pages.c), events (events.c), bring-up and teardown
  * (hca.c), queues (queues.c) and their errors (mend.c), what leads frames to them (steering.c),
- * port and link (port.c).
+ * port and link (port.c), how the firmware is (health.c).
  *
  * The device is a firmware that is asked by commands. A command lies in a slot: an entry of the
  * command queue, with input and output, which go on in mailbox blocks when they are longer than 16
@@ -154,13 +154,18 @@ struct mlx5_device {
 		uint8_t step, pair, queue;
 		uint16_t errors; /* that were counted when it began */
 	} mend;
+	struct {             /* health.c, as it was at the last look */
+		uint64_t due; /* the next one */
+		uint64_t end; /* of our patience with a counter that stands still */
+		uint32_t count;
+		uint8_t syndrome;
+	} health;
 	/* port.c */
 	uint8_t query;       /* the last question */
 	bool port_changed;   /* since it was asked for the link */
 	bool link_up;
 	uint32_t mbps;
-	uint32_t health_count;
-	uint64_t health_deadline;
+	uint8_t complained;  /* of which questions, by bit */
 	struct {             /* as the device had them at the last look */
 		uint64_t fcs, lengths, others, discards, tx_errors;
 		uint32_t no_buffer;
@@ -287,6 +292,16 @@ void mlx5_mend_end(struct nic *nic);
 /* --- steering.c --- */
 
 int mlx5_steering_start(struct nic *nic, const struct mlx5_pair *pair, unsigned pairs);
+
+/* --- health.c --- */
+
+#define MLX5_HEALTH_LOOK_US 2000000
+
+/* From here on it has to count. */
+void mlx5_health_start(struct nic *nic);
+/* False: the device answers no more. *why is set when there is something to say to a person. Does
+ * not wait. */
+bool mlx5_health_turn(struct nic *nic, const char **why);
 
 /* --- port.c --- */
 

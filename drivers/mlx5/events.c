@@ -2,7 +2,7 @@
  * The async event queue (PRM, "Event Queues"), looked at when there is time: what happened to the
  * port, pages that the firmware wants, queues that have failed without a CQE that says so, which
  * are counted. Its interrupt ends the sleep of the control core, which then calls nic_ops.link. How
- * the firmware is it tells by registers (port.c).
+ * the firmware is it tells by registers (health.c).
  */
 #include "drivers/mlx5/device.h"
 

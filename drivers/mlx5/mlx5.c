@@ -197,6 +197,7 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 	}
 	d->pairs = config->pairs;
 	mlx5_mend_start(nic);
+	mlx5_health_start(nic);
 	s->uar = (uint64_t)(uintptr_t)d->regs + (uint64_t)d->uar * MLX5_UAR_BYTES;
 	s->buf_bytes = config->buf_bytes;
 	s->lkey = d->lkey;
@@ -272,7 +273,10 @@ static bool mend(struct nic_queue *q)
 	if (p->tx.failed && is_mended(p, MLX5_QUEUE_SEND, q->cnt->tx_queue_errors))
 		mlx5_tx_restart(&p->tx, q->pool);
 	q->broken = p->rx.failed || p->tx.failed;
-	return !q->broken || !__atomic_load_n(&p->fate->hopeless, __ATOMIC_ACQUIRE);
+	if (!q->broken || !__atomic_load_n(&p->fate->hopeless, __ATOMIC_ACQUIRE))
+		return true;
+	q->error = "the firmware does not take it out of its error state";
+	return false;
 }
 
 static unsigned slots_open(struct nic_queue *q)

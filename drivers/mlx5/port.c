@@ -13,7 +13,6 @@
 
 #define PORT 1 /* a function has one, and calls it so */
 #define FCS_BYTES 4
-#define HEALTH_US 6000000 /* the firmware counts several times a second */
 
 /* --- registers of the port --- */
 
@@ -234,44 +233,48 @@ int mlx5_port_start(struct nic *nic, uint32_t *frame_bytes)
 			digest(nic);
 	}
 	memset(&d->news, 0, sizeof d->news);
-	d->health_deadline = nic_deadline(nic, HEALTH_US);
+	d->complained = 0;
 	return e;
 }
 
 /* --- while it runs --- */
 
-/* The firmware counts as long as it lives, and says when it has failed for good. */
-static bool is_healthy(struct nic *nic)
+/* What has failed and is done without: a question is complained of once, a queue always. */
+static const char *complaint(struct nic *nic, bool mending)
 {
 	struct mlx5_device *d = mlx5_device(nic);
-	uint32_t count = mlx5_read(nic, MLX5_HEALTH_COUNTER);
-	if (d->dead || (count == UINT32_MAX && mlx5_gone(nic)))
-		return false;
-	if (MLX5_HEALTH_COUNT(count) != d->health_count) {
-		d->health_count = MLX5_HEALTH_COUNT(count);
-		d->health_deadline = nic_deadline(nic, HEALTH_US);
-	}
-	return !nic_past(d->health_deadline) &&
-	       !(mlx5_read(nic, MLX5_HEALTH_RFR) & MLX5_HEALTH_RFR_BIT &&
-	         MLX5_HEALTH_SYNDROME(mlx5_read(nic, MLX5_HEALTH_SYND)));
+	bool known = !mending && d->complained >> d->query & 1;
+	if (!mending)
+		d->complained |= (uint8_t)(1u << d->query);
+	return known ? NULL : nic->error;
+}
+
+static void take_answer(struct nic *nic, struct nic_link *out)
+{
+	int e = mlx5_cmd_poll(nic, MLX5_SLOT_BACKGROUND);
+	if (e == E_AGAIN)
+		return;
+	bool mending = mlx5_mend_answered(nic, e);
+	if (e != E_OK && !mlx5_device(nic)->dead)
+		out->why = complaint(nic, mending);
+	else if (e == E_OK && !mending)
+		digest(nic);
 }
 
 void mlx5_link(struct nic *nic, struct nic_link *out)
 {
 	struct mlx5_device *d = mlx5_device(nic);
 	const struct mlx5_slot *s = &d->memory->slot[MLX5_SLOT_BACKGROUND];
-	*out = (struct nic_link){.gone = !is_healthy(nic)};
+	*out = (struct nic_link){.again_us = MLX5_HEALTH_LOOK_US};
+	out->gone = !mlx5_health_turn(nic, &out->why);
 	if (out->gone) {
 		mlx5_mend_end(nic);
 		return;
 	}
 	mlx5_events_poll(nic);
 	mlx5_pages_turn(nic);
-	if (s->busy) {
-		int e = mlx5_cmd_poll(nic, MLX5_SLOT_BACKGROUND);
-		if (e != E_AGAIN && !mlx5_mend_answered(nic, e) && e == E_OK)
-			digest(nic);
-	}
+	if (s->busy)
+		take_answer(nic, out);
 	if (!s->busy && !d->dead && !mlx5_mend_turn(nic)) {
 		ask(nic, d->port_changed ? VPORT_STATE : (enum query)((d->query + 1u) % QUERIES));
 		d->port_changed = false;

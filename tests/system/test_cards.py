@@ -8,16 +8,18 @@ from conftest import LEFT_ROUTER, RIGHT_HOST, eventually, pings, reaches, router
 both_cards = pytest.mark.parametrize("nic", ["ixgbe", "mlx5"])
 
 
-@pytest.mark.parametrize("nic,fault", [("ixgbe", "removed"), ("mlx5", "removed"),
-                                       ("mlx5", "health-stuck")])
-def test_gone_under_traffic(lab, nic, fault):
-    """Surprise removal, or a firmware that has died: said once, the link is gone, the other port
-    still answers."""
+@pytest.mark.parametrize("nic,fault,why", [
+    ("ixgbe", "removed", ""), ("mlx5", "removed", ""),
+    ("mlx5", "health-stuck", ": the firmware's health counter stands still"),
+    ("mlx5", "command-timeout:1", r": \w+\(0x\w+\) op_mod\(0x\w\) failed, no answer in 10 s.*")])
+def test_gone_under_traffic(lab, nic, fault, why):
+    """Surprise removal, or a firmware that has died: said once and with its reason, the link is
+    gone, the other port still answers."""
     pings(lab.left, RIGHT_HOST)
     with lab.flood(RIGHT_HOST):
         eventually(lambda: lab.router.counters()["forwarded"] > 1000, 20, "traffic")
         lab.router.model("port 1 fault " + fault)
-        lab.router.expect(r"eth1: %s: the device answers no more" % nic, 20)
+        lab.router.expect(r"eth1: %s: the device answers no more%s\r?\n" % (nic, why), 30)
         assert "eth1 link gone" in lab.router.command("show interfaces")
         eventually(lambda: reaches(lab.left, LEFT_ROUTER), 10, "the living port answers")
     lab.router.poll()
@@ -103,3 +105,39 @@ def test_receive_that_lies(lab, fault):
     lab.router.model("port 0 clear " + fault.partition(":")[0])
     eventually(lambda: reaches(lab.left, RIGHT_HOST), 15, "traffic afterwards")
     pings(lab.left, RIGHT_HOST)
+
+
+@pytest.mark.parametrize("nic", ["mlx5"])
+def test_firmware_that_complains(lab):
+    """What it reports and what it refuses is said once, in words, and traffic goes on."""
+    lab.router.model("port 0 fault health-syndrome")
+    lab.router.expect(r"eth0: mlx5: firmware reports syndrome 0x1: firmware internal error", 20)
+    lab.router.model("port 0 fault command-status:1")
+    for command, register in (("QUERY_VPORT_STATE(0x750) op_mod(0x0)", ""),
+                              ("ACCESS_REG(0x805) op_mod(0x1)", ", register 0x5004"),  # PTYS
+                              ("ACCESS_REG(0x805) op_mod(0x1)", ", register 0x5008"),  # PPCNT
+                              ("QUERY_Q_COUNTER(0x773) op_mod(0x0)", "")):
+        here = lab.router.mark
+        lab.router.expect(r"eth0: mlx5: %s failed, status internal error\(0x1\), syndrome "
+                          r"\(0x\w+\)%s\r?\n" % (re.escape(command), register), 20)
+        lab.router.mark = here  # they come in any order
+    pings(lab.left, RIGHT_HOST)
+    assert len(re.findall("syndrome 0x1", lab.router.text)) == 1
+
+
+@pytest.mark.parametrize("nic", ["mlx5"])
+@pytest.mark.parametrize("port,fault,command", [(0, "receive-error", r"MODIFY_RQ\(0x909\)"),
+                                                (1, "send-error", r"MODIFY_SQ\(0x905\)")])
+def test_queue_that_is_not_mended(lab, port, fault, command):
+    """Its firmware refuses: which command, and that the queue is stopped, is said once; the other
+    port answers."""
+    pings(lab.left, RIGHT_HOST)
+    lab.router.model("port %d fault %s:1" % (port, fault))
+    lab.router.model("port %d fault command-status:1" % port)
+    assert not reaches(lab.left, RIGHT_HOST)
+    lab.router.expect(r"eth%d: mlx5: %s op_mod\(0x0\) failed, status internal error"
+                      % (port, command), 20)
+    lab.router.expect(r"core \d: eth%d: queue stopped: the firmware does not take it out of its "
+                      r"error state" % port, 20)
+    if port == 1:
+        pings(lab.left, LEFT_ROUTER)
