@@ -37,7 +37,7 @@
 #define BOOT_NS      20000000 /* from power-on until the firmware takes a command queue */
 #define ACCEPT_NS    1000000  /* from then until it serves the queue */
 #define HEARTBEAT_NS 10000000 /* the health counter's step */
-#define SCAN_NS      20000    /* line-rate: between looks at the doorbells of EQs and CQs */
+#define SCAN_NS      20000    /* line-rate: between looks at the records of CQs */
 #define FW_MAJOR     16u
 #define FW_MINOR     35u
 #define FW_SUBMINOR  2000u
@@ -261,7 +261,6 @@ static bool nic_work(struct model *m)
 	cmd_work(m);
 	if (m->line_rate && n->scan_due <= m->now) {
 		n->scan_due = m->now + SCAN_NS;
-		eq_scan(m);
 		cq_scan(m);
 	}
 	eth_port_work(m);

@@ -160,7 +160,6 @@ struct eq {
 	uint32_t uar, vector;
 	uint32_t pi, ci;
 	bool armed;
-	uint32_t seen[2]; /* line-rate: in the UAR, EQ_CI and EQ_ARM */
 	uint8_t context[64];
 };
 
@@ -365,7 +364,7 @@ struct nic {
 	uint64_t room_due; /* when to look for receive entries again; NEVER: there are enough */
 	uint8_t packet[PACKET_MAX];           /* as gathered */
 	uint8_t segment[FRAME_MAX], frame[FRAME_MAX]; /* as sent; frame: also without its tag */
-	uint64_t scan_due; /* line-rate: when doorbells are looked at that are no work */
+	uint64_t scan_due; /* line-rate: when records of CQs are looked at */
 };
 
 static inline void mark(uint64_t *map, uint32_t index, bool on)
@@ -469,7 +468,6 @@ bool eq_takes(const struct model *m, enum event type);
 void eq_event(struct model *m, enum event type, uint8_t subtype,
               const uint8_t data[EQE_DATA_BYTES]);
 void eq_doorbell(struct model *m, uint32_t uar, uint32_t value, bool arm);
-void eq_scan(struct model *m);
 
 /* --- cq.c --- */
 enum status cq_create(struct model *m, struct command *c);
