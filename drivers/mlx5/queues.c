@@ -146,7 +146,6 @@ static int create_sq(struct nic *nic, const uint8_t *mem, struct mlx5_pair *pair
 	uint8_t *in = begin_wq(nic, MLX5_CREATE_SQ, mem + l.sq, mem + l.sq_dbr, 6);
 	uint32_t at = MLX5_WQ_CONTEXT;
 	_Static_assert(MLX5_WQEBB_BYTES == 1 << 6, "the stride");
-	mlx5_set(in, MLX5_AT(at, MLX5_SQC_FLUSH_IN_ERROR), 1);
 	mlx5_set(in, MLX5_AT(at, MLX5_SQC_ALLOW_MULTI_SEND), d->caps.multi_send);
 	mlx5_set(in, MLX5_AT(at, MLX5_SQC_CQN), pair->tx_cqn);
 	mlx5_set(in, MLX5_AT(at, MLX5_SQC_TIS_LIST_SIZE), 1);
@@ -165,7 +164,6 @@ static int create_rq(struct nic *nic, const uint8_t *mem, uint32_t features, str
 	uint32_t at = MLX5_WQ_CONTEXT;
 	_Static_assert(MLX5_RX_WQE_BYTES == 1 << 4, "the stride");
 	mlx5_set(in, MLX5_AT(at, MLX5_RQC_VLAN_STRIP_DISABLE), !(features & NIC_VLAN));
-	mlx5_set(in, MLX5_AT(at, MLX5_RQC_FLUSH_IN_ERROR), 1);
 	mlx5_set(in, MLX5_AT(at, MLX5_RQC_CQN), pair->rx_cqn);
 	mlx5_set(in, MLX5_AT(at, MLX5_RQC_COUNTER_SET), mlx5_device(nic)->counter_set);
 	int e = mlx5_create(nic, MLX5_DESTROY_RQ, &pair->rqn);

@@ -1,7 +1,6 @@
 /*
  * See ring.h: a queue that the device has put into its error state, and how it comes back (PRM,
- * "Queue State": RST, RDY, ERR). A CQE with an error has told of it; what follows it are CQEs of
- * the WQEs that the device gives up.
+ * "Queue State": RST, RDY, ERR). A CQE with an error has told of it.
  *
  *     here                                       device half (mend.c)
  *     fail      record 0, counted, broken
@@ -9,9 +8,10 @@
  *     restart   buffers back to the pool, all
  *               begins at position 0
  *
- * The record is zeroed while the queue is in ERR, where the device looks at none: in RDY it begins
- * at 0 and would find WQEs of before. Buffers are given back when it has passed through RST: only
- * then the device lets go of them.
+ * The record is zeroed while the queue is in ERR: in RDY the device begins at 0 and would find WQEs
+ * of before. Were it asked to flush what is posted (flush_in_error_en), it would look at the record
+ * in ERR and take 0 for thousands of WQEs: so it is not asked, and nobody needs such CQEs. Buffers
+ * are given back when the queue has passed through RST: only then the device lets go of them.
  *
  * The CQ goes on: it had no error. What lies in it is of the WQEs that are given up.
  */
