@@ -694,6 +694,91 @@ static void too_many_given(void **s)
 	rig_expect_violation("doorbell record 65");
 }
 
+/* --- queues in ERR --- */
+
+/* All frames go to a queue of its own: ready, filled, and of the kind that is flushed or not. */
+static void to_flushed(unsigned i, bool flushes)
+{
+	cq_command(&net.rx_cq[i], RX_LOG, net.uar, net.completions.number);
+	queue_run(&net.rx_cq[i]);
+	rq_command(&net.rq[i], &net.rx_cq[i], 4);
+	cmd_put_at(CONTEXT_AT, RQC_FLUSH, flushes);
+	queue_run(&net.rq[i]);
+	net.buffers[i] = rig_alloc(BUFFER << RX_LOG, 4096);
+	assert_int_equal(rq_state(&net.rq[i], QUEUE_RST, QUEUE_RDY), OK);
+	drive_refill(i, 1u << RX_LOG);
+	cmd_new(CREATE_TIR, 0x110, 16);
+	cmd_put_at(CONTEXT_AT, TIRC_RQN, net.rq[i].number);
+	cmd_put_at(CONTEXT_AT, TIRC_TD, net.td);
+	assert_int_equal(cmd_run(), OK);
+	fte_command(net.table, net.group, i, NULL, DEST_TIR, cmd_get(OUT_NUMBER));
+	assert_int_equal(cmd_run(), OK);
+}
+
+/* The next completion is an error of entry `index`. */
+static void expect_given_up(unsigned i, unsigned index, enum cqe_syndrome syndrome)
+{
+	assert_true(drive_received(i, &got));
+	assert_int_equal(got.cqe[CQE_OP_OWN] >> 4, CQE_RX_ERROR);
+	assert_int_equal(got.cqe[CQE_SYNDROME], syndrome);
+	assert_int_equal(be16(got.cqe + CQE_COUNTER), index);
+	assert_int_equal(be32(got.cqe + CQE_OPCODE_QPN), net.rq[i].number);
+}
+
+static void flushed(void **s)
+{
+	(void)s;
+	const unsigned all = 1u << RX_LOG;
+	to_flushed(1, true);
+	put_be32(queue_at(&net.rq[1], 2) + 4, net.mkey ^ 1);
+	for (unsigned i = 0; i < 3; i++)
+		rig_force(f, numbered(1, 64), 0);
+	rig_expect_violation("no such key");
+	for (unsigned i = 0; i < 2; i++)
+		expect_received(1, f, 64);
+	expect_given_up(1, 2, SYNDROME_LOCAL_PROTECTION);
+	for (unsigned i = 3; i < all; i++)
+		expect_given_up(1, i, SYNDROME_FLUSHED);
+	assert_false(drive_received(1, &got));
+	drive_refill(1, 5); /* in ERR still */
+	rig_run(30000);
+	for (unsigned i = 0; i < 5; i++)
+		expect_given_up(1, all + i, SYNDROME_FLUSHED);
+	/* what a driver must not do before the queue is in RST */
+	dbr_write(&net.rq[1], DBR_RECEIVE, 0);
+	rig_run(30000);
+	rig_expect_violation("doorbell record 0");
+	assert_int_equal(rq_state(&net.rq[1], QUEUE_ERR, QUEUE_RST), OK);
+	rig_run(30000);
+	assert_int_equal(rq_state(&net.rq[1], QUEUE_RST, QUEUE_RDY), OK);
+	net.rq[1].pi = 0;
+	drive_refill(1, all);
+	rig_force(f, numbered(1, 64), 0);
+	expect_received(1, f, 64);
+}
+
+static void flushed_by_command(void **s)
+{
+	(void)s;
+	to_flushed(1, true);
+	assert_int_equal(rq_state(&net.rq[1], QUEUE_RDY, QUEUE_ERR), OK);
+	for (unsigned i = 0; i < 1u << RX_LOG; i++)
+		expect_given_up(1, i, SYNDROME_FLUSHED);
+	assert_false(drive_received(1, &got));
+	rig_force(f, numbered(1, 64), 0);
+	assert_int_equal(rig.m->rx_missed, 1);
+}
+
+static void not_flushed(void **s)
+{
+	(void)s;
+	to_flushed(1, false);
+	assert_int_equal(rq_state(&net.rq[1], QUEUE_RDY, QUEUE_ERR), OK);
+	dbr_write(&net.rq[1], DBR_RECEIVE, 0x8000);
+	rig_run(30000);
+	assert_false(drive_received(1, &got));
+}
+
 static void faults(void **s)
 {
 	(void)s;
@@ -804,7 +889,8 @@ int main(void)
 		TEST(symmetric), TEST(sessions_with_hashes), TEST(sessions_with_sums),
 		TEST(sessions_end), TEST(sessions_want_places), TEST(bad_compression),
 		TEST(no_buffer_for_it),
-		TEST(bad_memory), TEST(too_many_given), TEST(faults), TEST(link_goes), TEST(registers),
+		TEST(bad_memory), TEST(too_many_given), TEST(flushed), TEST(flushed_by_command),
+		TEST(not_flushed), TEST(faults), TEST(link_goes), TEST(registers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -407,6 +407,11 @@ static void flushed(void **s)
 	rig_fault_clear("send-error");
 	drive_send(f, 64, 0); /* in ERR still */
 	expect_error(SYNDROME_FLUSHED);
+	/* what a driver must not do before the queue is in RST */
+	dbr_write(&net.sq, DBR_SEND, 0);
+	uar_write64(net.uar, UAR_SQ_DB, WQE_SEND, net.sq.number << 8 | 4);
+	rig_run(1000);
+	rig_expect_violation("doorbell record 0");
 }
 
 static void states(void **s)

@@ -24,8 +24,8 @@
  *
  * Deliberately missing: everything but Ethernet (QPs, RDMA, SRQs), virtual functions and the
  * e-switch, self-loopback (ethtool -t), striding and linked-list receive queues, LRO, tunnels,
- * cryptography, time stamps of real time, matching of inner headers, flow counters, the flushing of
- * receive queues in ERR, the vendor-specific capability with which firmware is flashed and dumped.
+ * cryptography, time stamps of real time, matching of inner headers, flow counters, the
+ * vendor-specific capability with which firmware is flashed and dumped.
  */
 #include "tools/nicsim/mlx5/mlx5.h"
 
@@ -96,7 +96,7 @@ static void reset_all(struct model *m)
 	memset(n->sq_ready, 0, sizeof n->sq_ready);
 	memset(n->sq_rung, 0, sizeof n->sq_rung);
 	n->send_more = false;
-	n->cq_due = n->room_due = NEVER;
+	n->cq_due = n->room_due = n->flush_due = NEVER;
 	n->scan_due = m->now;
 }
 
@@ -266,6 +266,7 @@ static bool nic_work(struct model *m)
 	eth_port_work(m);
 	if (n->room_due <= m->now)
 		n->room_due = NEVER;
+	receive_work(m);
 	bool moved = send_work(m);
 	cq_work(m);
 	return moved;
@@ -281,6 +282,7 @@ static uint64_t nic_deadline(struct model *m)
 	const struct nic *n = nic_of(m);
 	uint64_t due = earliest(n->command_due, n->cq_due);
 	due = earliest(due, earliest(n->room_due, n->port.link_due));
+	due = earliest(due, n->flush_due);
 	if (n->send_more && !model_fault(m, FAULT_SEND_STUCK))
 		due = m->now;
 	if (n->ready_due && !model_fault(m, FAULT_INITIALIZING))

@@ -8,6 +8,9 @@
  * those that have ever had one: a driver that lets one run dry for good stops the others, which a
  * real card does not.
  *
+ * A queue in ERR loses frames likewise; the entries it has been given are flushed, those behind the
+ * one that failed and those that come later.
+ *
  * Entries, memory and completions lie in the cache of the guest's core: touched one by one they
  * would cost its distance for every frame. So they are fetched for a whole burst, and the
  * completions are written together at its end: otherwise a guest that polls takes away the line of
@@ -18,7 +21,7 @@
 #include "tools/nicsim/mlx5/state.h"
 #include "tools/nicsim/packet/sum.h"
 
-#define ROOM_NS      20000 /* between looks for entries, while there are too few */
+#define ROOM_NS      20000 /* between looks for entries: while there are too few, and in ERR */
 #define FETCH_QUEUES 8     /* with more, what is fetched would be pushed out before it is used */
 
 /* The completions of a burst of frames, in order. */
@@ -124,31 +127,47 @@ static enum cqe_syndrome scatter(struct model *m, struct rq *q, const uint8_t *e
 	return SYNDROME_LOCAL_LENGTH;
 }
 
-static void complete(struct model *m, struct burst *b, struct rq *q, const struct arrival *a,
-                     enum cqe_syndrome syndrome)
+/* The completion of the entry at the head, all but its contents, which it returns. */
+static uint8_t *completion_of(struct burst *b, const struct rq *q, enum cqe_opcode opcode)
 {
-	const bool error = syndrome != SYNDROME_NONE;
 	struct completion *done = &b->done[b->count];
-	*done = (struct completion){.cqn = q->w.cqn, .error = error};
-	uint8_t *cqe = done->cqe;
-	if (error) {
-		cqe[CQE_SYNDROME] = (uint8_t)syndrome;
-		put_be32(cqe + CQE_OPCODE_QPN, object_number(m, RQ, q));
-	} else {
-		describe(a, cqe);
-		put_be32(cqe + CQE_FLAGS_RQPN, object_number(m, RQ, q));
-		put_be32(cqe + CQE_BYTE_COUNT,
-		         model_fault_strikes(m, FAULT_BAD_LENGTH) ? 0xffff : a->bytes);
-		put_be64(cqe + CQE_TIMESTAMP, cycles(m));
-		put_be32(cqe + CQE_OPCODE_QPN, a->tag);
-	}
-	put_be16(cqe + CQE_COUNTER, q->w.head);
-	cqe[CQE_OP_OWN] = (error ? CQE_RX_ERROR : CQE_RECEIVED) << 4;
+	*done = (struct completion){.cqn = q->w.cqn, .error = opcode == CQE_RX_ERROR};
+	put_be16(done->cqe + CQE_COUNTER, q->w.head);
+	done->cqe[CQE_OP_OWN] = (uint8_t)(opcode << 4);
+	return done->cqe;
+}
+
+static void advance(struct model *m, struct burst *b, struct rq *q)
+{
 	q->w.head = (q->w.head + 1) & 0xffff;
-	if (error)
-		q->w.state = QUEUE_ERR;
 	if (!model_fault_strikes(m, FAULT_COMPLETION_LOST))
 		b->count++;
+}
+
+static void complete(struct model *m, struct burst *b, struct rq *q, const struct arrival *a)
+{
+	uint8_t *cqe = completion_of(b, q, CQE_RECEIVED);
+	describe(a, cqe);
+	put_be32(cqe + CQE_FLAGS_RQPN, object_number(m, RQ, q));
+	put_be32(cqe + CQE_BYTE_COUNT,
+	         model_fault_strikes(m, FAULT_BAD_LENGTH) ? 0xffff : a->bytes);
+	put_be64(cqe + CQE_TIMESTAMP, cycles(m));
+	put_be32(cqe + CQE_OPCODE_QPN, a->tag);
+	advance(m, b, q);
+	vport_count(m, WAY_RX, a->data, a->bytes);
+	m->rx_frames++;
+	m->rx_bytes += a->bytes;
+}
+
+/* An entry that has failed, and its queue with it. */
+static void fail(struct model *m, struct burst *b, struct rq *q, enum cqe_syndrome syndrome)
+{
+	uint8_t *cqe = completion_of(b, q, CQE_RX_ERROR);
+	cqe[CQE_SYNDROME] = (uint8_t)syndrome;
+	put_be32(cqe + CQE_OPCODE_QPN, object_number(m, RQ, q));
+	advance(m, b, q);
+	q->w.state = QUEUE_ERR;
+	nic_of(m)->flush_due = m->now;
 }
 
 static void no_buffer(struct model *m, const struct rq *q)
@@ -166,9 +185,7 @@ static void deliver(struct model *m, struct burst *b, struct rq *q, struct arriv
 		no_buffer(m, q);
 		return;
 	}
-	if (posted > 1u << q->w.ring.log_size) {
-		model_violation(m, "RQ 0x%x: doorbell record %u, but entries up to %u are in use",
-		                object_number(m, RQ, q), q->w.counter, q->w.head);
+	if (!wq_holds(m, RQ, &q->w, posted)) {
 		q->w.state = QUEUE_ERR;
 		return;
 	}
@@ -178,12 +195,10 @@ static void deliver(struct model *m, struct burst *b, struct rq *q, struct arriv
 	enum cqe_syndrome syndrome = model_fault_strikes(m, FAULT_RECEIVE_ERROR)
 	                                     ? SYNDROME_LOCAL_QP_OP
 	                                     : scatter(m, q, entry, a);
-	if (syndrome == SYNDROME_NONE) {
-		vport_count(m, WAY_RX, a->data, a->bytes);
-		m->rx_frames++;
-		m->rx_bytes += a->bytes;
-	}
-	complete(m, b, q, a, syndrome);
+	if (syndrome == SYNDROME_NONE)
+		complete(m, b, q, a);
+	else
+		fail(m, b, q, syndrome);
 }
 
 /* --- a frame's way --- */
@@ -291,6 +306,41 @@ void receive_frames(struct model *m, const struct frame *v, unsigned count)
 			arrive(m, &b, data, bytes);
 	}
 	burst_end(m, &b);
+}
+
+/* --- queues in ERR --- */
+
+static void flush(struct model *m, struct rq *q)
+{
+	struct burst b;
+	uint32_t left = wq_posted(m, &q->w, DBR_RECEIVE);
+	b.count = 0;
+	if (!wq_holds(m, RQ, &q->w, left)) {
+		q->w.head = q->w.counter; /* said once */
+		return;
+	}
+	for (; left && cq_alive(m, q->w.cqn); left--) {
+		fail(m, &b, q, SYNDROME_FLUSHED);
+		if (b.count == FRAME_BURST)
+			burst_end(m, &b);
+	}
+	burst_end(m, &b);
+}
+
+void receive_work(struct model *m)
+{
+	struct nic *n = nic_of(m);
+	struct rq *q = NULL;
+	bool any = false;
+	if (n->flush_due > m->now)
+		return;
+	while ((q = object_next(m, RQ, q)))
+		if (q->flush && q->w.state == QUEUE_ERR) {
+			any = true;
+			if (!model_fault(m, FAULT_RECEIVE_STUCK))
+				flush(m, q);
+		}
+	n->flush_due = any ? m->now + ROOM_NS : NEVER;
 }
 
 unsigned receive_room(struct model *m, unsigned max)

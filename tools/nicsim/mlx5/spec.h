@@ -384,6 +384,7 @@ enum queue_state { QUEUE_RST = 0, QUEUE_RDY = 1, QUEUE_ERR = 3 };
 #define SQC_TIS          FIELD(0x2c, 23, 0)
 
 #define RQC_KEEP_VLAN    BIT(0x00, 28)
+#define RQC_FLUSH        BIT(0x00, 18)
 #define RQC_SCATTER_FCS  BIT(0x00, 29)
 #define RQC_MEMORY       FIELD(0x00, 27, 24)
 #define RQC_STATE        FIELD(0x00, 23, 20)

@@ -217,7 +217,7 @@ struct sq {
 struct rq {
 	struct wq w;
 	uint32_t counter; /* 0: none */
-	bool keep_vlan;
+	bool keep_vlan, flush;
 	bool primed; /* has had an entry since it left RST */
 };
 
@@ -361,6 +361,7 @@ struct nic {
 	uint64_t sq_ready[SQ_WORDS], sq_rung[SQ_WORDS]; /* bitmaps by place in sq */
 	uint64_t there[KINDS][(1 << LOG_FTES) / 64]; /* bitmaps by place: those that are */
 	bool send_more; /* of what rang, some is left for the next turn */
+	uint64_t flush_due; /* when to look at receive queues in ERR; NEVER: there is none */
 	uint64_t room_due; /* when to look for receive entries again; NEVER: there are enough */
 	uint8_t packet[PACKET_MAX];           /* as gathered */
 	uint8_t segment[FRAME_MAX], frame[FRAME_MAX]; /* as sent; frame: also without its tag */
@@ -500,6 +501,8 @@ bool wq_look(struct model *m, struct wq *w, unsigned which);
 /* How many entries (BBs of a send queue) wait. The record is a line that the guest writes, so it is
  * looked at once in a call of the model, and again when all that it said is done. */
 uint32_t wq_posted(struct model *m, struct wq *w, unsigned which);
+/* Whether a queue has so many; a violation if not. */
+bool wq_holds(struct model *m, enum kind kind, const struct wq *w, uint32_t posted);
 
 /* --- tir.c --- */
 enum status tis_create(struct model *m, struct command *c);
@@ -561,6 +564,7 @@ bool send_work(struct model *m);
 /* --- rx.c --- */
 void receive_frames(struct model *m, const struct frame *v, unsigned count);
 unsigned receive_room(struct model *m, unsigned max);
+void receive_work(struct model *m);
 
 /* --- hca.c --- */
 void hca_reset(struct model *m);

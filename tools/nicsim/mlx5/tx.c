@@ -383,7 +383,7 @@ static bool serve(struct model *m, struct sq *q)
 		if (posted == 0 || !cq_alive(m, q->w.cqn) || (q->w.state == QUEUE_ERR && !q->flush))
 			return moved;
 		s.bbs = posted; /* what goes when it cannot be told where the WQE ends */
-		const bool good = posted <= 1u << q->w.ring.log_size && fetch(m, &s, posted);
+		const bool good = wq_holds(m, SQ, &q->w, posted) && fetch(m, &s, posted);
 		if (q->w.state == QUEUE_ERR)
 			end(m, &s, SYNDROME_FLUSHED);
 		else

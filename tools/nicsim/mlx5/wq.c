@@ -4,9 +4,11 @@
  *
  *     RST --MODIFY--> RDY --an error, or MODIFY--> ERR --MODIFY--> RST
  *
- * In RST a queue does nothing, and its counters are 0 when it leaves; in ERR what the guest posts
- * to send is flushed, if it asked for that. A driver says in MODIFY what it believes the state to
- * be, and must be right: that is how it hears that the device has put the queue into ERR.
+ * In RST a queue does nothing, and its counters are 0 when it leaves: there the guest sets its
+ * doorbell record to 0. In ERR all that is posted is flushed if the guest has asked for that
+ * (flush_in_error_en), and the record counts as before. A driver says in MODIFY what it believes
+ * the state to be, and must be right: that is how it hears that the device has put the queue into
+ * ERR.
  */
 #include <string.h>
 
@@ -95,6 +97,15 @@ uint32_t wq_posted(struct model *m, struct wq *w, unsigned which)
 {
 	const bool known = w->call == nic_of(m)->call && w->counter != w->head;
 	return known || wq_look(m, w, which) ? (w->counter - w->head) & 0xffff : 0;
+}
+
+bool wq_holds(struct model *m, enum kind kind, const struct wq *w, uint32_t posted)
+{
+	if (posted <= 1u << w->ring.log_size)
+		return true;
+	model_violation(m, "%s 0x%x: doorbell record %u, but entries up to %u are in use",
+	                kind == SQ ? "SQ" : "RQ", object_number(m, kind, w), w->counter, w->head);
+	return false;
 }
 
 /* --- send queues --- */
@@ -186,7 +197,8 @@ enum status rq_create(struct model *m, struct command *c)
 	const uint8_t *context = c->in + CONTEXT_AT;
 	struct rq new = {.w = wq_read(context + WQ_AT, field_get(context, RQC_CQN)),
 	                 .counter = field_get(context, RQC_COUNTER),
-	                 .keep_vlan = field_get(context, RQC_KEEP_VLAN)};
+	                 .keep_vlan = field_get(context, RQC_KEEP_VLAN),
+	                 .flush = field_get(context, RQC_FLUSH)};
 	enum status status = wq_check(m, c, &new.w);
 	if (status != STATUS_OK)
 		return status;
@@ -238,6 +250,8 @@ enum status rq_modify(struct model *m, struct command *c)
 	if (to != q->w.state)
 		q->primed = false;
 	change(&q->w, to);
+	if (to == QUEUE_ERR)
+		nic_of(m)->flush_due = m->now;
 	return STATUS_OK;
 }
 
