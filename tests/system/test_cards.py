@@ -1,9 +1,12 @@
 """Cards that misbehave while the router runs on them (nicsim's faults): each is reported and
 survived, and the other port goes on."""
+import collections
 import re
 
 import pytest
 from conftest import LEFT_ROUTER, RIGHT_HOST, eventually, pings, reaches, router_config
+
+FRAMES = 20000
 
 both_cards = pytest.mark.parametrize("nic", ["ixgbe", "mlx5"])
 
@@ -141,3 +144,34 @@ def test_queue_that_is_not_mended(lab, port, fault, command):
                       r"error state" % port, 20)
     if port == 1:
         pings(lab.left, LEFT_ROUTER)
+
+
+def touched(router, port, kind):
+    """How often each register of the card was read or written, as the model has counted."""
+    registers = router.model("stats")["ports"][port]["registers"]
+    return +collections.Counter({name: one[kind] for name, one in registers.items()})
+
+
+@pytest.mark.parametrize("nic", ["mlx5"])
+@pytest.mark.parametrize("mode", ["strict", "line-rate"])
+def test_accesses_as_the_card_counts_them(make_router, mode):
+    """Invariant 4, by who answers: while frames are forwarded nothing is read but the firmware's
+    health, now and then, by the control core; nothing is written for received ones, and for sent
+    ones at most what the data core says, many a doorbell. At line rate no doorbell traps."""
+    router = make_router(router_config(), "--nic-mode", mode, "--idle", "poll",
+                         ports=("wire:gen:rate=flat;count=%d;start=manual" % FRAMES, "wire:sink"))
+    reads = [touched(router, port, "reads") for port in (0, 1)]
+    router.model("port 0 gen start")
+    eventually(lambda: router.balanced()["forwarded"] >= FRAMES / 2, 60, "frames")
+    seen = router.interfaces()
+    sent = seen["eth1"]["tx_pkts"]
+    for port in (0, 1):
+        data = seen["eth%d" % port]
+        assert set(touched(router, port, "reads") - reads[port]) <= {"HEALTH", "HEALTH_COUNTER"}
+        written = touched(router, port, "writes")
+        assert set(written) <= {"CMDQ_ADDR_H", "CMDQ_ADDR_L", "CMD_DOORBELL", "EQ_ARM", "SQ_DB0",
+                                "SQ_DB0_SQN"}, written
+        doorbells = data["mmio_writes"] if mode == "strict" else 0
+        assert written["SQ_DB0"] == doorbells, (written, data)
+        assert data["mmio_reads"] == 0
+    assert seen["eth0"]["mmio_writes"] < 8 and seen["eth1"]["mmio_writes"] < sent / 8, seen
