@@ -1,6 +1,7 @@
 /*
- * The packets and buffers that a test of a driver's ring half holds of its pool (ixgbe_rig.h,
- * mlx5_ring_rig.h, virtio_rig.h).
+ * What the rigs of drivers' ring halves share (ixgbe_rig.h, mlx5_ring_rig.h, virtio_rig.h): their
+ * memory, the packets and buffers that a test holds of its pool, that no register is read
+ * (ARCHITECTURE.md, Invariants, 4).
  */
 #ifndef TESTS_UNIT_HAND_H
 #define TESTS_UNIT_HAND_H
@@ -18,8 +19,13 @@ extern struct hand {
 	uint32_t kept[BUFS_MAX]; /* counted buffers that it holds beside a ring */
 } hand;
 
-/* Nothing, of this pool. */
-void hand_empty(struct bufpool *pool, struct nic_counters *cnt);
+/* Begins a test: zeroed guest memory for rings, which it returns, and behind it a fresh pool, of
+ * which nothing is in hand. Memory around the two is poisoned: ASan reports who leaves them. */
+uint8_t *hand_begin(struct bufpool *pool, uint32_t *stack, struct nic_counters *cnt,
+                    size_t ring_bytes, unsigned buffers, uint32_t stride);
+/* Received packets come into the hand; the first n packets in it are the driver's. */
+void hand_takes(const struct pkt *v, unsigned n);
+void hand_gave(unsigned n);
 /* Takes `n` buffers in hand, with frames seq, seq + 1, ...; one as a chain (take_chain). */
 void take_frames(unsigned n, uint32_t seq);
 void take_frags(uint32_t seq, unsigned frags);

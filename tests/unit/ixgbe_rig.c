@@ -1,9 +1,6 @@
 #include "tests/unit/ixgbe_rig.h"
 
-#include "hal/layout.h"
 #include "hal/mmio.h"
-
-#define GUARD 256u
 
 /* 7.1.6.2: bytes of a descriptor written back */
 enum { RX_STATUS = 8, RX_LENGTH = 12, RX_VLAN = 14 };
@@ -34,14 +31,6 @@ void host_mmio_write(volatile void *a, unsigned bytes, uint32_t v)
 		w.tx_tail = v;
 		w.tx_writes++;
 	}
-}
-
-uint32_t host_mmio_read(const volatile void *a, unsigned bytes)
-{
-	(void)a;
-	(void)bytes;
-	fail_msg("the data path reads a register");
-	return 0;
 }
 
 /* --- the device --- */
@@ -167,26 +156,14 @@ void start(unsigned size, unsigned buffers, uint32_t stride, enum ixgbe_completi
 void start_sharing(unsigned size, unsigned buffers, uint32_t stride,
                    enum ixgbe_completion completion, uint32_t most)
 {
-	uint8_t *memory = (uint8_t *)(uintptr_t)MEMORY_WINDOW;
-	assert_true(buffers <= BUFS_MAX);
-	guest_open();
-	frame_most = 1514;
 	memset(&w, 0, sizeof w);
+	frame_most = 1514;
 	struct ixgbe_layout l = ixgbe_layout(size);
-	uint8_t *rings = memory + GUEST_PAGE;
-	uint8_t *base = rings + ((l.bytes + GUARD + GUEST_PAGE - 1) & ~(GUEST_PAGE - 1));
-	uint8_t *end = base + (size_t)buffers * stride;
-	assert_true(end <= memory + GUEST_BYTES);
-	guest_close(memory, rings);
-	guest_close(rings + l.bytes, base);
-	guest_close(end, memory + GUEST_BYTES);
-	memset(rings, 0, l.bytes);
+	uint8_t *rings = hand_begin(&w.pool, w.stack, &w.cnt, l.bytes, buffers, stride);
 	w.size = size;
 	w.rx_desc = rings + l.rx_desc;
 	w.tx_desc = rings + l.tx_desc;
 	w.written_head = rings + l.written_head;
-	bufpool_init(&w.pool, base, w.stack, buffers, stride);
-	hand_empty(&w.pool, &w.cnt);
 	ixgbe_rx_init(&w.rx, rings, size, most, &w.pool);
 	ixgbe_tx_init(&w.tx, rings, size, completion);
 	w.rx.tail_reg = &tails[0];
@@ -202,8 +179,7 @@ unsigned rx(unsigned max)
 	unsigned n = ixgbe_rx_burst(&w.rx, &w.pool, &w.cnt, v, max);
 	assert_in_range(n, 0, max);
 	assert_in_range(w.rx_writes - writes, 0, 1);
-	memcpy(&hand.pkt[hand.n], v, n * sizeof v[0]);
-	hand.n += n;
+	hand_takes(v, n);
 	return n;
 }
 
@@ -213,8 +189,7 @@ unsigned tx(void)
 	unsigned k = ixgbe_tx_burst(&w.tx, &w.pool, &w.cnt, hand.pkt, n, &w.broken);
 	assert_in_range(k, 0, n);
 	assert_int_equal(w.tx_writes - writes, k > 0);
-	hand.n -= k;
-	memmove(hand.pkt, hand.pkt + k, hand.n * sizeof hand.pkt[0]);
+	hand_gave(k);
 	return k;
 }
 

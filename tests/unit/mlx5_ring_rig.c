@@ -1,9 +1,7 @@
 #include "tests/unit/mlx5_ring_rig.h"
 
-#include "hal/layout.h"
 #include "hal/mmio.h"
 
-#define GUARD 256u
 #define LKEY 0x00123400u
 #define SQN 0xabcdefu
 
@@ -54,14 +52,6 @@ void host_mmio_write(volatile void *a, unsigned bytes, uint32_t v)
 	(void)bytes;
 	(void)v;
 	fail_msg("the data path writes a register at %p", (volatile void *)a);
-}
-
-uint32_t host_mmio_read(const volatile void *a, unsigned bytes)
-{
-	(void)a;
-	(void)bytes;
-	fail_msg("the data path reads a register");
-	return 0;
 }
 
 /* --- the device --- */
@@ -218,20 +208,10 @@ void start(unsigned log_size, unsigned buffers, uint32_t stride, uint32_t inline
 void start_sharing(unsigned log_size, unsigned buffers, uint32_t stride, uint32_t inline_bytes,
                    uint32_t most)
 {
-	uint8_t *memory = (uint8_t *)(uintptr_t)MEMORY_WINDOW;
-	assert_true(buffers <= BUFS_MAX);
-	guest_open();
-	frame_most = 1514;
 	memset(&w, 0, sizeof w);
+	frame_most = 1514;
 	struct mlx5_layout l = mlx5_layout(log_size);
-	uint8_t *rings = memory + GUEST_PAGE;
-	uint8_t *base = rings + ((l.bytes + GUARD + GUEST_PAGE - 1) & ~(GUEST_PAGE - 1));
-	uint8_t *end = base + (size_t)buffers * stride;
-	assert_true(end <= memory + GUEST_BYTES);
-	guest_close(memory, rings);
-	guest_close(rings + l.bytes, base);
-	guest_close(end, memory + GUEST_BYTES);
-	memset(rings, 0, l.bytes);
+	uint8_t *rings = hand_begin(&w.pool, w.stack, &w.cnt, l.bytes, buffers, stride);
 	w.size = 1u << log_size;
 	w.rq = rings + l.rq;
 	w.sq = rings + l.sq;
@@ -241,8 +221,6 @@ void start_sharing(unsigned log_size, unsigned buffers, uint32_t stride, uint32_
 	w.sq_dbr = rings + l.sq_dbr;
 	w.rx_cq_dbr = rings + l.rx_cq_dbr;
 	w.tx_cq_dbr = rings + l.tx_cq_dbr;
-	bufpool_init(&w.pool, base, w.stack, buffers, stride);
-	hand_empty(&w.pool, &w.cnt);
 	mlx5_rx_init(&w.rx, rings, log_size, &w.pool, LKEY);
 	mlx5_tx_init(&w.tx, rings, log_size);
 	w.tx.doorbell = &doorbell;
@@ -259,8 +237,7 @@ unsigned rx(unsigned max)
 	static struct pkt v[PKT_VECTOR_MAX];
 	unsigned n = mlx5_rx_burst(&w.rx, &w.pool, &w.cnt, v, max, &w.broken);
 	assert_in_range(n, 0, max);
-	memcpy(&hand.pkt[hand.n], v, n * sizeof v[0]);
-	hand.n += n;
+	hand_takes(v, n);
 	return n;
 }
 
@@ -270,8 +247,7 @@ unsigned tx(void)
 	unsigned k = mlx5_tx_burst(&w.tx, &w.pool, &w.cnt, hand.pkt, n, &w.broken);
 	assert_in_range(k, 0, n);
 	assert_int_equal(w.doorbells - doorbells, k > 0);
-	hand.n -= k;
-	memmove(hand.pkt, hand.pkt + k, hand.n * sizeof hand.pkt[0]);
+	hand_gave(k);
 	return k;
 }
 
