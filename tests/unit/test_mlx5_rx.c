@@ -686,6 +686,15 @@ static void bad_memory(void **s)
 	expect_error(SYNDROME_LOCAL_PROTECTION);
 }
 
+static void empty_segment(void **s)
+{
+	(void)s;
+	put_be32(queue_at(&net.rq[0], 0), 0);
+	assert_true(rig_receive(f, numbered(1, 64)));
+	rig_expect_violation("data segment of 0 bytes");
+	expect_error(SYNDROME_LOCAL_QP_OP);
+}
+
 static void too_many_given(void **s)
 {
 	(void)s;
@@ -889,8 +898,9 @@ int main(void)
 		TEST(symmetric), TEST(sessions_with_hashes), TEST(sessions_with_sums),
 		TEST(sessions_end), TEST(sessions_want_places), TEST(bad_compression),
 		TEST(no_buffer_for_it),
-		TEST(bad_memory), TEST(too_many_given), TEST(flushed), TEST(flushed_by_command),
-		TEST(not_flushed), TEST(faults), TEST(link_goes), TEST(registers),
+		TEST(bad_memory), TEST(empty_segment), TEST(too_many_given), TEST(flushed),
+		TEST(flushed_by_command), TEST(not_flushed), TEST(faults), TEST(link_goes),
+		TEST(registers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

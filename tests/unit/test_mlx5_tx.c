@@ -384,6 +384,47 @@ static void bad_wqes(void **s)
 	}
 }
 
+/* Bits that mean nothing without a capability: the packet goes all the same. */
+static void reserved(void **s)
+{
+	(void)s;
+	static const struct {
+		struct field field;
+		uint32_t at;
+	} bad[] = {
+		{FIELD(0x00, 31, 24), 0},  /* opmod */
+		{FIELD(0x04, 7, 6), 0},
+		{FIELD(0x08, 15, 8), 0},
+		{FIELD(0x00, 31, 0), 16},  /* software parser: offsets, */
+		{FIELD(0x04, 23, 16), 16}, /* and what lies there */
+		{FIELD(0x04, 29, 28), 16}, /* inner checksums */
+		{FIELD(0x08, 31, 0), 16},  /* metadata */
+		{FIELD(0x0c, 30, 26), 16},
+	};
+	for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		post_spoilt(bad[i].field, bad[i].at, 1);
+		rig_expect_violation("are reserved");
+		expect_frame(f, 64);
+		expect_done(i);
+	}
+}
+
+/* A key of 50 bytes does not reach over more, wherever they begin. */
+static void small_key(void **s)
+{
+	(void)s;
+	cmd_new(CREATE_MKEY, 0x110, 16);
+	cmd_put_at(MKC_AT, MKC_LOCAL_READ, 1);
+	cmd_put_at(MKC_AT, MKC_QPN, MKEY_NO_QPN);
+	cmd_put_at(MKC_AT, MKC_PD, net.pd);
+	put_be64(cmd.in + MKC_AT + MKC_LENGTH, 50);
+	assert_int_equal(cmd_run(), OK);
+	net.mkey = cmd_get(OUT_NUMBER) << 8;
+	drive_send(f, numbered(1, 64), 0);
+	rig_expect_violation("outside of it");
+	expect_error(SYNDROME_LOCAL_PROTECTION);
+}
+
 static void flushed(void **s)
 {
 	(void)s;
@@ -458,6 +499,9 @@ static void bad_sqs(void **s)
 		{FIELD(0x08, 23, 0), 0x1fff, "CQ"},
 		{FIELD(0x2c, 23, 0), 0x999, "TIS"},
 		{FIELD(0x00, 23, 20), 1, "RST"},
+		{FIELD(0x00, 26, 24), 4, "min_wqe_inline_mode 4"},
+		{FIELD(0x20, 31, 16), 2, "more than one TIS"},
+		{FIELD(WQ_AT + 0x00, 26, 25), 2, "end_padding_mode 2"},
 		{FIELD(WQ_AT + 0x00, 31, 28), 0, "cyclic"},
 		{FIELD(WQ_AT + 0x08, 23, 0), 0x99, "PD"},
 		{FIELD(WQ_AT + 0x0c, 23, 0), 1, "UAR"},
@@ -542,7 +586,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(line_rate, drive_net_line_rate, rig_stop),
 		TEST(nothing_to_send), TEST(multi_packet), TEST(vlan), TEST(checksums),
 		TEST(segmentation), TEST(armed), TEST(solicited), TEST(moderated), TEST(bad_wqes),
-		TEST(flushed), TEST(states), TEST(bad_doorbells), TEST(bad_sqs), TEST(min_inline),
+		TEST(reserved), TEST(small_key), TEST(flushed), TEST(states),
+		TEST(bad_doorbells), TEST(bad_sqs), TEST(min_inline),
 		TEST(cq_overrun), TEST(stuck_and_lost),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -227,7 +227,7 @@ bool mkey_allows(struct model *m, uint32_t lkey, uint32_t pd, uint64_t bus, uint
 		what = "there is no such key";
 	else if (k->pd != pd)
 		what = "it is of another PD";
-	else if (bus < k->start || bus - k->start > k->bytes - bytes)
+	else if (bus < k->start || bytes > k->bytes || bus - k->start > k->bytes - bytes)
 		what = "outside of it";
 	else if (access == DMA_READ ? !k->read : !k->write)
 		what = "it does not allow that";

@@ -111,8 +111,11 @@ static enum cqe_syndrome scatter(struct model *m, struct rq *q, const uint8_t *e
 		void *to = NULL;
 		if (lkey == LKEY_TERMINATE)
 			break;
-		if (part == 0)
-			continue;
+		if (room == 0) { /* a card takes that for 2 GB. LINUX: sets bit 31, for padding */
+			model_violation(m, "RQ 0x%x: entry %u: data segment of 0 bytes",
+			                object_number(m, RQ, q), q->w.head);
+			return SYNDROME_LOCAL_QP_OP;
+		}
 		if (mkey_allows(m, lkey, q->w.pd, bus, room, DMA_WRITE))
 			to = model_dma(m, bus, part, DMA_WRITE, "data segment of an RQ");
 		if (to == NULL)

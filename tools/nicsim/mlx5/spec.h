@@ -530,6 +530,10 @@ enum { ETH_INLINE_AT = 0x0e, ETH_CSUM_L3 = 0x40, ETH_CSUM_L4 = 0x80 };
 #define SEG_BYTES  FIELD(0x00, 30, 0)
 #define SEG_LKEY   FIELD(0x04, 31, 0)
 enum { SEG_ADDRESS = 0x08 };
+/* Of the control and the Ethernet segment, what is 0 without capabilities that are not here: opmod,
+ * inner checksums, the software parser, metadata. By rows of 32 bits from the start of the WQE. */
+#define WQE_RESERVED                                                                               \
+	{0xff000000, 0x000000c0, 0x00ffff11, 0, 0xffffffff, 0x30ffc000, 0xffffffff, 0x7c000000}
 /* What must be inline, by min_wqe_inline_mode */
 enum { INLINE_NONE = 0, INLINE_L2 = 1, INLINE_IP = 2, INLINE_TCP_UDP = 3 };
 

@@ -197,7 +197,7 @@ static enum cqe_syndrome gather_inline(struct model *m, const struct send *s, ui
 		*at += (*bytes - 2 + 15) & ~15u;
 	if (*at > s->bytes)
 		return wrong(m, s, SYNDROME_LOCAL_LENGTH, "inline header beyond the WQE");
-	if (s->q->min_inline <= INLINE_TCP_UDP && *bytes < least[s->q->min_inline])
+	if (*bytes < least[s->q->min_inline])
 		return wrong(m, s, SYNDROME_LOCAL_QP_OP, "inline header below min_wqe_inline_mode");
 	memcpy(nic_of(m)->packet, eth + ETH_INLINE_AT, *bytes);
 	return SYNDROME_NONE;
@@ -296,9 +296,21 @@ static enum cqe_syndrome send_each(struct model *m, const struct send *s)
 	return syndrome;
 }
 
+static void check_reserved(struct model *m, const struct send *s)
+{
+	static const uint32_t reserved[] = WQE_RESERVED;
+	for (uint32_t at = 0; at < sizeof reserved && at < s->bytes; at += 4) {
+		const uint32_t wrong = be32(s->wqe + at) & reserved[at / 4];
+		if (wrong)
+			model_violation(m, "SQ 0x%x, WQE %u: 0x%02x: bits 0x%08x are reserved",
+			                s->sqn, s->q->w.head, at, wrong);
+	}
+}
+
 static enum cqe_syndrome run(struct model *m, const struct send *s)
 {
 	const uint32_t opcode = field_get(s->wqe, WQE_OPCODE);
+	check_reserved(m, s);
 	if (model_fault_strikes(m, FAULT_SEND_ERROR))
 		return SYNDROME_LOCAL_QP_OP;
 	if (opcode == WQE_NOP)
@@ -310,7 +322,7 @@ static enum cqe_syndrome run(struct model *m, const struct send *s)
 		return send_one(m, s);
 	case WQE_LSO:
 		return send_segments(m, s);
-	case WQE_MULTI_PACKET:
+	case WQE_MULTI_PACKET: /* LINUX: without allow_multi_pkt_send_wqe of the queue */
 		return send_each(m, s);
 	}
 	return wrong(m, s, SYNDROME_LOCAL_QP_OP, "unknown opcode");

@@ -107,6 +107,9 @@ enum status vport_modify(struct model *m, struct command *c)
 	if (what & ~(uint32_t)(SELECT_ADDRESSES | SELECT_PERMANENT | SELECT_PROMISC |
 	                       SELECT_EVENTS | SELECT_MTU | SELECT_MIN_INLINE | SELECT_LOCAL_LB))
 		return refuse(m, c, STATUS_BAD_PARAM, "field_select 0x%x", what);
+	if (what & SELECT_MIN_INLINE && field_get(context, VPORT_MIN_INLINE) > INLINE_TCP_UDP)
+		return refuse(m, c, STATUS_BAD_PARAM, "min_wqe_inline_mode %u",
+		              field_get(context, VPORT_MIN_INLINE));
 	if (what & SELECT_MTU && field_get(context, VPORT_MTU) > MTU_MAX)
 		return refuse(m, c, STATUS_BAD_PARAM, "mtu %u", field_get(context, VPORT_MTU));
 	if (what & SELECT_ADDRESSES)

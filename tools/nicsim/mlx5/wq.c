@@ -23,6 +23,9 @@ static enum status wq_check(struct model *m, struct command *c, const struct wq 
 		return refuse(m, c, STATUS_BAD_PARAM, "not a cyclic queue");
 	if (field_get(context, WQ_SIGNED))
 		return refuse(m, c, STATUS_BAD_PARAM, "signatures in a queue are not there");
+	if (field_get(context, WQ_PADDING) > 1)
+		return refuse(m, c, STATUS_BAD_PARAM, "there is no end_padding_mode %u",
+		              field_get(context, WQ_PADDING));
 	if (field_get(context, WQ_OFFSET))
 		return refuse(m, c, STATUS_BAD_PARAM, "page_offset is not 0");
 	if (w->ring.log_size > LOG_WQ_SIZE_MAX)
@@ -125,12 +128,17 @@ enum status sq_create(struct model *m, struct command *c)
 		return refuse(m, c, STATUS_BAD_PARAM, "stride is not 64 bytes");
 	if (field_get(context, SQC_STATE) != QUEUE_RST)
 		return refuse(m, c, STATUS_BAD_PARAM, "made in a state but RST");
+	if (new.min_inline > INLINE_TCP_UDP)
+		return refuse(m, c, STATUS_BAD_PARAM, "there is no min_wqe_inline_mode %u",
+		              new.min_inline);
 	if (new.min_inline < vport_min_inline(m))
 		return refuse(m, c, STATUS_BAD_PARAM, "min_wqe_inline_mode %u, the vport wants %u",
 		              new.min_inline, vport_min_inline(m));
 	if (object_find(m, UAR, new.uar) == NULL)
 		return object_missing(m, c, UAR, new.uar);
 	/* one without a TIS does not send (its driver uses it for other work) */
+	if (field_get(context, SQC_TIS_COUNT) > 1)
+		return refuse(m, c, STATUS_BAD_PARAM, "more than one TIS");
 	if (field_get(context, SQC_TIS_COUNT) == 0)
 		new.tis = 0;
 	else if (object_find(m, TIS, new.tis) == NULL)
