@@ -4,7 +4,7 @@
 #                                 T="-6 rr.64B" over IPv6
 #   make frames-bench             what a generated frame costs before it is sent
 #   make slots-bench              what the drivers' rings cost without a device: a prepared frame
-#                                 sent again, a packet sent, received, both
+#                                 sent again, a packet sent, received, both, routed
 # The programs that tests/bench/*.py start are built by file name.
 
 BENCH_BUILD := $(BUILD)/bench
@@ -16,7 +16,7 @@ BENCH_FRAMES := $(patsubst %,$(BUILD)/program/tools/pktgen/%.o,frames frames_pat
 BENCH_SLOTS := $(patsubst %,$(BUILD)/program/%.o,core/slots drivers/virtio_net/ring \
 	drivers/ixgbe/ring drivers/ixgbe/ring_tx drivers/ixgbe/ring_slots \
 	drivers/mlx5/ring drivers/mlx5/ring_tx drivers/mlx5/ring_slots drivers/mlx5/ring_mend \
-	drivers/null/null)
+	drivers/null/null apps/router/forward) $(BENCH_BUILD)/slots_route.o
 
 .PHONY: tcp-bench frames-bench slots-bench
 

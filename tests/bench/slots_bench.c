@@ -4,22 +4,25 @@
  * works between two measurements on the same core, so a figure has every instruction and no cache
  * line from another core. Sent by slots: `fixed`, frames stay; `lengths`, every descriptor is put
  * anew. `tx_burst`: the same frames as packets; `rx_burst`: packets received, and buffers given in
- * their place; `forward`: received and sent, which is a router without the router. Frames are not
- * looked at. `mlx5 one`: a frame in each send WQE, `many`: as many as go into it. Best of ROUNDS,
- * the median beside it.
- * Usage: slots_bench [NAME], of those that begin so
+ * their place; `forward`: received and sent, and nobody looks at frames; `route`: the router's
+ * vector path between them (slots_route.h), frames as hot as what the device's core wrote is not.
+ * `mlx5 one`: a frame in each send WQE, `many`: as many as go into it. Best of ROUNDS, the median
+ * beside it.
+ * Usage: slots_bench [DEVICE [KIND]], of those that begin so
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "apps/router/router.h"
 #include "core/outbox.h"
 #include "drivers/ixgbe/ring.h"
 #include "drivers/mlx5/ring.h"
 #include "drivers/null/null.h"
 #include "drivers/virtio_net/ring.h"
 #include "hal/layout.h"
+#include "tests/bench/slots_route.h"
 
 #define RING 1024
 #define FRAME 60
@@ -55,7 +58,21 @@ _Noreturn void assert_fail(const char *expr, const char *file, unsigned line)
 
 struct nic_queue *data_queue(unsigned port) { return port == 0 ? &queue : NULL; }
 void data_note_stall(unsigned port) { (void)port; }
-void core_tx_flush(unsigned port) { (void)port; }
+
+/* A ring that has no room is a mistake of ours: the device is quick. */
+void core_tx_flush(unsigned port)
+{
+	struct core_out *o = &core_outs[port];
+	if (o->n && queue.ops->tx_burst(&queue, o->v, o->n) != o->n)
+		abort();
+	o->n = 0;
+}
+
+unsigned core_tx_flush_all(void)
+{
+	core_tx_flush(0);
+	return 0;
+}
 
 /* --- the drivers' operations, as virtio_net.c and the others have them --- */
 
@@ -149,6 +166,13 @@ static unsigned mlx5_receive(struct nic_queue *q, struct pkt *v, unsigned max)
 /* --- devices: what was sent is done; n frames come --- */
 
 static uint32_t arrived; /* frames that have come */
+static bool routed;      /* they are to be routed */
+
+static void write_frame(uint32_t buf)
+{
+	if (routed)
+		route_frame(buf_base(&pool, buf) + BUF_DATA_OFFSET, arrived);
+}
 
 static void virtio_start(void)
 {
@@ -187,6 +211,7 @@ static void ixgbe_arrive(unsigned n)
 		abort();
 	for (; n; n--, arrived++) {
 		union ixgbe_rx_desc *d = &ixgbe_rx.desc[arrived % RING];
+		write_frame(ixgbe_rx.owner[arrived % RING]);
 		d->wb.info = 0;
 		__atomic_store_n(&d->wb.status, done | (uint64_t)FRAME << IXGBE_RXD_LENGTH_SHIFT,
 		                 __ATOMIC_RELEASE);
@@ -234,6 +259,7 @@ static void mlx5_arrive(unsigned n)
 	for (; n; n--, arrived++) {
 		uint8_t *cqe = mlx5_rx.cq.cqe + arrived % RING * MLX5_CQE_BYTES;
 		uint8_t owner = arrived / RING & 1;
+		write_frame(mlx5_rx.owner[arrived % RING]);
 		raw64_store(cqe + MLX5_CQE_HEADERS, MLX5_CQE_H_OK);
 		be32_store(cqe + MLX5_CQE_BYTE_COUNT, FRAME);
 		be16_store(cqe + MLX5_CQE_WQE_COUNTER, (uint16_t)arrived);
@@ -269,7 +295,8 @@ static const struct nic_ops mlx5_slot_ops = {.name = "mlx5",
                                              .slots_free = mlx5_free,
                                              .slots_send = mlx5_send};
 
-enum kind { FIXED, LENGTHS, TX_BURST, RX_BURST, FORWARD, KINDS };
+static const char *const kinds[] = {"fixed", "lengths", "tx_burst", "rx_burst", "forward", "route"};
+enum kind { FIXED, LENGTHS, TX_BURST, RX_BURST, FORWARD, ROUTE, KINDS };
 
 struct device {
 	const char *name;
@@ -283,9 +310,9 @@ struct device {
 static const struct device devices[] = {
 	{"null", FIXED, &null_ops, no_device, no_device, NULL},
 	{"virtio_net", TX_BURST, &virtio_ops, virtio_start, virtio_device, NULL},
-	{"ixgbe", FORWARD, &ixgbe_slot_ops, ixgbe_start, ixgbe_device, ixgbe_arrive},
-	{"mlx5 one", FORWARD, &mlx5_slot_ops, mlx5_start, mlx5_device, mlx5_arrive},
-	{"mlx5 many", FORWARD, &mlx5_slot_ops, mlx5_multi_start, mlx5_device, mlx5_arrive},
+	{"ixgbe", ROUTE, &ixgbe_slot_ops, ixgbe_start, ixgbe_device, ixgbe_arrive},
+	{"mlx5 one", ROUTE, &mlx5_slot_ops, mlx5_start, mlx5_device, mlx5_arrive},
+	{"mlx5 many", ROUTE, &mlx5_slot_ops, mlx5_multi_start, mlx5_device, mlx5_arrive},
 };
 
 /* --- measuring --- */
@@ -327,9 +354,20 @@ static void prepare(enum kind kind, const struct device *d, struct pkt *v, unsig
 		pkt_alloc(&pool, &v[i]);
 		v[i].len = FRAME;
 	}
-	if (kind == RX_BURST || kind == FORWARD)
+	if (kind >= RX_BURST)
 		d->arrive(n);
 	__builtin_ia32_mfence(); /* stores have left, as those of another core's have */
+}
+
+static unsigned route(struct pkt *v, unsigned n)
+{
+	unsigned done = 0, got = 1;
+	for (; done < n && got; done += got) {
+		got = queue.ops->rx_burst(&queue, v, u32_min(n - done, PKT_VECTOR_MAX));
+		if (got)
+			router_app.rx_vector(v, got, 0);
+	}
+	return done;
 }
 
 static double round_of(enum kind kind, unsigned n, const struct device *d, uint64_t overhead)
@@ -343,8 +381,10 @@ static double round_of(enum kind kind, unsigned n, const struct device *d, uint6
 		uint64_t t = tsc();
 		if (kind < TX_BURST)
 			send_slots(kind, n, &next);
-		if (kind >= RX_BURST)
+		if (kind == RX_BURST || kind == FORWARD)
 			done = queue.ops->rx_burst(&queue, v, n);
+		if (kind == ROUTE)
+			done = route(v, n);
 		if (kind == TX_BURST || kind == FORWARD)
 			done = queue.ops->tx_burst(&queue, v, done);
 		sum += tsc() - t - overhead;
@@ -366,7 +406,6 @@ static int by_value(const void *a, const void *b)
 static void measure(const struct device *d, enum kind kind)
 {
 	static const unsigned bursts[] = {1, 4, 16, 32, 64, 256, 512};
-	static const char *const kinds[] = {"fixed", "lengths", "tx_burst", "rx_burst", "forward"};
 	uint64_t overhead = tsc_cost();
 	printf("%-10s %-8s", d->name, kinds[kind]);
 	for (unsigned b = 0; b < ARRAY_LEN(bursts); b++) {
@@ -375,6 +414,7 @@ static void measure(const struct device *d, enum kind kind)
 		bufpool_init(&pool, memory + (4u << 20), stack, BUFFERS, BUF_STRIDE_STANDARD);
 		queue = (struct nic_queue){.ops = d->ops, .pool = &pool, .cnt = &cnt};
 		arrived = 0;
+		routed = kind == ROUTE;
 		d->start();
 		for (unsigned i = 0; i < RING; i++) /* a generator's frames, one behind the other */
 			table[i] = (struct nic_slot){memory + (2u << 20) + 128 * i + 64, FRAME};
@@ -388,20 +428,26 @@ static void measure(const struct device *d, enum kind kind)
 	printf("\n");
 }
 
+static bool begins(const char *word, const char *with)
+{
+	return strncmp(word, with, strlen(with)) == 0;
+}
+
 int main(int argc, char **argv)
 {
-	const char *wanted = argc > 1 ? argv[1] : "";
+	const char *wanted = argc > 1 ? argv[1] : "", *what = argc > 2 ? argv[2] : "";
 	memory = mmap((void *)(uintptr_t)MEMORY_WINDOW, MEMORY_BYTES, PROT_READ | PROT_WRITE,
 	              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_POPULATE, -1, 0);
 	if (memory == MAP_FAILED) {
 		perror("mmap");
 		return 1;
 	}
+	route_start();
 	printf("%-19s  cycles a packet, best (median), by packets a doorbell: 1 4 16 32 64 256 512\n",
 	       "");
 	for (enum kind kind = FIXED; kind < KINDS; kind++)
 		for (const struct device *d = devices; d < devices + ARRAY_LEN(devices); d++)
-			if (kind <= d->last && strncmp(d->name, wanted, strlen(wanted)) == 0)
+			if (kind <= d->last && begins(d->name, wanted) && begins(kinds[kind], what))
 				measure(d, kind);
 	return 0;
 }
