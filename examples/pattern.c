@@ -47,11 +47,6 @@ static void make_tables(void)
 			table[k][b] = table[k - 1][b] >> 8 ^ table[0][table[k - 1][b] & 255];
 }
 
-static uint32_t le32_load(const uint8_t *p)
-{
-	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
 uint32_t crc32_add(uint32_t crc, const uint8_t *p, uint32_t n)
 {
 	if (!table[0][1])

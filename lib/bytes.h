@@ -55,6 +55,10 @@ static inline void be32_store(void *p, uint32_t host)
 	__builtin_memcpy(p, &v, sizeof v);
 }
 
+/* The little-endian word at p, any alignment. */
+static inline uint32_t le32_load(const void *p) { return __builtin_bswap32(be32_load(p)); }
+static inline void le32_store(void *p, uint32_t host) { be32_store(p, __builtin_bswap32(host)); }
+
 /* Raw (host-order) unaligned access: for hot paths that move bytes without meaning, and for tables
  * in the machine's own byte order. */
 static inline uint16_t raw16_load(const void *p)

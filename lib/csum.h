@@ -26,6 +26,23 @@ static inline uint32_t csum_add(uint32_t a, uint32_t b)
 	return s + (s < b);
 }
 
+/* The same in 64 bits. */
+static inline uint64_t csum_add64(uint64_t a, uint64_t b)
+{
+	uint64_t s = a + b;
+	return s + (s < b);
+}
+
+/* Whether this is the sum of a message with a right checksum in it: folded it is all ones. Of two
+ * halves added crosswise the upper sum has its carry added back, from the lower one. */
+static inline bool csum_is_right64(uint64_t sum)
+{
+	uint64_t halves = sum + (sum << 32 | sum >> 32);
+	uint32_t quarters = (uint32_t)(halves >> 32);
+	quarters += quarters << 16 | quarters >> 16;
+	return quarters >> 16 == 0xffff;
+}
+
 /* The checksum field, raw, for a message of this sum; 0 when the message's own field was in it
  * and is right. */
 static inline uint16_t csum_fold(uint32_t sum)

@@ -126,22 +126,18 @@ enum counter ip4_check_slow(const uint8_t *ip, unsigned avail);
  * Options must be well formed; LSRR and SSRR are refused, all others pass unchanged.
  * Returns CNT_NONE when the packet may go on, otherwise the CNT_drop_ip4_* to count.
  *
- * The inline part accepts the common packet (no options) only when nothing is wrong with it; all
- * else is left to the slow one, so forwarding costs neither a call nor eight branches.
+ * The inline part accepts the common packet (no options, no broadcast) only when nothing is wrong
+ * with it; all else is left to the slow one, so forwarding costs neither a call nor eight branches.
  */
 static inline enum counter ip4_check(const uint8_t *ip, unsigned avail)
 {
 	if (unlikely(avail < IP4_HLEN || ip[0] != 0x45))
 		return ip4_check_slow(ip, avail);
-	uint64_t sum = raw64_load(ip);
-	uint64_t mid = raw64_load(ip + 8);
-	sum = (sum & UINT32_MAX) + (sum >> 32) + (mid & UINT32_MAX) + (mid >> 32) +
-	      raw32_load(ip + 16);
-	sum = (sum & UINT32_MAX) + (sum >> 32);
+	uint64_t sum = csum_add64(raw64_load(ip), raw64_load(ip + 8));
 	unsigned total = ip4_total_len(ip);
 	bool bad = total < IP4_HLEN || total > avail;
-	bad |= csum_fold(csum_add((uint32_t)sum, (uint32_t)(sum >> 32))) != 0;
-	bad |= ip4_src_is_martian(ip4_src(ip)) || ip4_dst_is_martian(ip4_dst(ip));
+	bad |= !csum_is_right64(csum_add64(sum, raw32_load(ip + 16)));
+	bad |= ip4_src_is_martian(ip4_src(ip)) || ip4_is_martian(ip4_dst(ip));
 	return unlikely(bad) ? ip4_check_slow(ip, avail) : CNT_NONE;
 }
 
@@ -160,15 +156,13 @@ static inline void ip4_ttl_decrement(uint8_t *ip)
 	 * One less in the word of the TTL is one more in the checksum, with end-around carry, and
 	 * never 0xffff (RFC 1624 3: that would be the other zero). One load and one store for TTL,
 	 * protocol and checksum together: to read back what was just written in another width
-	 * stalls until all earlier stores are done.
+	 * stalls until all earlier stores are done. Little-endian, which is as good for a sum (RFC
+	 * 1071 2(B)), the TTL is the lowest byte, where it is above 0 and nothing is borrowed, and
+	 * the checksum the upper half, where its carry leaves the word.
 	 */
-	const uint16_t one = BE16(0x0100).raw;
-	uint16_t word[2];
-	__builtin_memcpy(word, ip + 8, 4);
-	uint32_t sum = (uint32_t)word[1] + one;
-	word[0] = (uint16_t)(word[0] - one); /* the TTL is above 0: nothing is borrowed */
-	word[1] = (uint16_t)(sum + (sum >= 0xffff));
-	__builtin_memcpy(ip + 8, word, 4);
+	const uint32_t ttl_one = 1, sum_one = 1u << 16, all_but_one = 0xfffeu << 16;
+	uint32_t word = le32_load(ip + 8);
+	le32_store(ip + 8, word - ttl_one + sum_one + (word >= all_but_one ? sum_one : 0));
 }
 
 /* Computes the header checksum anew. */

@@ -110,6 +110,27 @@ static void pseudo_header(void **s)
 	}
 }
 
+/* Words at the corners, and the last one such that the sum is right, or off by little. */
+static void right_in_64_bits(void **s)
+{
+	(void)s;
+	seed_random("right_in_64_bits");
+	for (int round = 0; round < 200000; round++) {
+		static const uint64_t corners[] = {0, 1, 0xffff, UINT32_MAX, 1ull << 32, UINT64_MAX};
+		uint64_t words[3];
+		random_fill(words, sizeof words);
+		for (unsigned i = 0; i < 2; i++)
+			if (random_below(2))
+				words[i] = corners[random_below(ARRAY_LEN(corners))];
+		raw16_store(words + 2, 0);
+		uint16_t right = csum_fold(csum_partial(words, sizeof words, 0));
+		raw16_store(words + 2, (uint16_t)(right + random_below(3) - 1));
+		bool is = csum_fold(csum_partial(words, sizeof words, 0)) == 0;
+		assert_int_equal(csum_is_right64(csum_add64(csum_add64(words[0], words[1]), words[2])),
+		                 is);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -120,6 +141,7 @@ int main(void)
 		cmocka_unit_test(pseudo_header_of_ip6),
 		cmocka_unit_test(update16_every_pair_of_corners),
 		cmocka_unit_test(pseudo_header),
+		cmocka_unit_test(right_in_64_bits),
 	};
 	return cmocka_run_group_tests_name("csum", tests, NULL, NULL);
 }
