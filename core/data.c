@@ -15,14 +15,14 @@
  *     receive   virtio_rx_burst            85  used entry 37, refill 27, header 18
  *               ixgbe_rx_burst             68  descriptor 49, refill 18
  *               mlx5_rx_burst              58  completion 44, refill 14
- *     check     rx_vector, first pass      86  apps/router/forward.c
+ *     check     rx_vector, first pass      65  apps/router/forward.c
  *     look up   fib4_lookup_batch          12, 39 or 51, by the levels of the trie it takes
- *     rewrite   rx_vector, third pass      67  with core_tx
+ *     rewrite   rx_vector, third pass      58  with core_tx
  *     transmit  virtio_tx_burst            49  reclaim 23, descriptor 24
  *               ixgbe_tx_burst             53  reclaim 17, descriptor 34
  *               mlx5_tx_burst              33  reclaim 13, data segment 20
  *
- * Some 300 from virtio to virtio, in about 85 TSC cycles when a line takes 180 ns from core to core
+ * Some 270 from virtio to virtio, in about 85 TSC cycles when a line takes 180 ns from core to core
  * and back, 200 when it takes 360. Between two null ports, which have no device's core to wait for,
  * it is 44 and more (docs/performance.md); the rest are the cache lines that the two cores hand
  * each other, a frame, half a descriptor line and a quarter of a used-ring line for each packet. A

@@ -135,10 +135,11 @@ static inline enum counter ip4_check(const uint8_t *ip, unsigned avail)
 		return ip4_check_slow(ip, avail);
 	uint64_t sum = csum_add64(raw64_load(ip), raw64_load(ip + 8));
 	unsigned total = ip4_total_len(ip);
-	bool bad = total < IP4_HLEN || total > avail;
-	bad |= !csum_is_right64(csum_add64(sum, raw32_load(ip + 16)));
-	bad |= ip4_src_is_martian(ip4_src(ip)) || ip4_is_martian(ip4_dst(ip));
-	return unlikely(bad) ? ip4_check_slow(ip, avail) : CNT_NONE;
+	if (unlikely(total < IP4_HLEN || total > avail ||
+	             !csum_is_right64(csum_add64(sum, raw32_load(ip + 16))) ||
+	             ip4_src_is_martian(ip4_src(ip)) || ip4_is_martian(ip4_dst(ip))))
+		return ip4_check_slow(ip, avail);
+	return CNT_NONE;
 }
 
 /*

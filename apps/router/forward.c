@@ -34,13 +34,11 @@ static void data_start(void)
 static inline bool fast_ok4(const struct pkt *p, uint64_t mac)
 {
 	const uint8_t *f = p->data;
-	if (unlikely(p->len < ETH_HLEN + IP4_HLEN))
+	if (unlikely(p->len < ETH_HLEN + IP4_HLEN || (raw64_load(f) & 0xffffffffffff) != mac ||
+	             raw16_load(f + 12) != BE16(ETH_TYPE_IP4).raw || f[ETH_HLEN] != 0x45 ||
+	             f[ETH_HLEN + 8] <= 1))
 		return false;
-	bool bad = (raw64_load(f) & 0xffffffffffff) != mac;
-	bad |= raw16_load(f + 12) != BE16(ETH_TYPE_IP4).raw;
-	bad |= f[ETH_HLEN + 8] <= 1;
-	bad |= f[ETH_HLEN] != 0x45;
-	return likely(!bad) && likely(ip4_check(f + ETH_HLEN, p->len - ETH_HLEN) == CNT_NONE);
+	return likely(ip4_check(f + ETH_HLEN, p->len - ETH_HLEN) == CNT_NONE);
 }
 
 /*
@@ -77,39 +75,42 @@ static inline __attribute__((always_inline)) void send_all(struct pkt *v, const 
 	const struct view *view = router.view;
 	uint32_t second = (uint32_t)(core_now_ns() >> 30);
 	uint32_t *used = router.used->second;
-	unsigned forwarded = 0, redirects = 0;
+	unsigned slow = 0, redirects = 0;
 	for (unsigned i = 0; i < m; i++) {
 		struct pkt *p = &v[i];
-		uint8_t *ip = p->data + ETH_HLEN;
-		const struct adj *a = &view->adj[nh[i]];
+		uint8_t *f = p->data, *ip = f + ETH_HLEN;
+		uint32_t next = nh[i];
+		const struct adj *a = &view->adj[next];
 		unsigned total = six ? ip6_total_len(ip) : ip4_total_len(ip);
 		/* acquire: the state says that the rest of the adjacency may be read (view.h) */
 		uint8_t state = __atomic_load_n(&a->state, __ATOMIC_ACQUIRE);
 		if (unlikely(state != ADJ_FORWARD || total > a->mtu)) {
 			router_slow(p);
+			slow++;
 			continue;
 		}
 		/* Bytes after the packet are padding: keep what a short frame needs, no more. */
 		if (unlikely(p->len > total + ETH_HLEN && p->len > ETH_FRAME_MIN)) {
 			if (p->flags & PKT_CSUM_PARTIAL) { /* to be completed first */
 				router_slow(p);
+				slow++;
 				continue;
 			}
 			p->len = (uint16_t)(total + ETH_HLEN > ETH_FRAME_MIN ? total + ETH_HLEN
 			                                                    : ETH_FRAME_MIN);
 		}
-		rewrite(p->data, a);
+		rewrite(f, a);
 		if (six)
 			ip6_hop_limit_decrement(ip);
 		else
 			ip4_ttl_decrement(ip);
-		if (unlikely(used[nh[i]] != second))
-			used[nh[i]] = second;
-		redirects += a->port == port;
-		forwarded++;
+		if (unlikely(used[next] != second))
+			used[next] = second;
+		if (unlikely(a->port == port))
+			redirects++;
 		core_tx(a->port, p);
 	}
-	router.forwarded += forwarded;
+	router.forwarded += m - slow;
 	count_n(CNT_redirect_needed, redirects);
 }
 

@@ -1,4 +1,4 @@
-/* See slots_route.h. Packets that leave the vector path end the program: the figures are its own. */
+/* See slots_route.h. A packet that leaves the vector path ends the program: the figures are its. */
 #include "tests/bench/slots_route.h"
 
 #include <stdio.h>
