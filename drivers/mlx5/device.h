@@ -92,6 +92,7 @@ struct mlx5_caps {
 	bool frag_match;      /* flow tables know fragments */
 	bool eswitch_manager; /* addresses are entered in the card's own table */
 	bool driver_version;
+	bool no_lb_uc, no_lb_mc; /* local loopback of unicast, of groups, can be disabled */
 };
 
 enum mlx5_queue { MLX5_QUEUE_RECEIVE, MLX5_QUEUE_SEND, MLX5_QUEUES };

@@ -141,6 +141,8 @@ static int learn_general(struct nic *nic)
 	c->log_cq_size = (uint8_t)mlx5_get(caps, MLX5_CAP_LOG_MAX_CQ_SIZE);
 	c->eswitch_manager = mlx5_get(caps, MLX5_CAP_ESWITCH_MANAGER);
 	c->driver_version = mlx5_get(caps, MLX5_CAP_DRIVER_VERSION);
+	c->no_lb_uc = mlx5_get(caps, MLX5_CAP_NO_LB_UC);
+	c->no_lb_mc = mlx5_get(caps, MLX5_CAP_NO_LB_MC);
 	return E_OK;
 }
 

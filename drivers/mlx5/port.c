@@ -71,12 +71,18 @@ static int set_port_up(struct nic *nic)
 	return mlx5_cmd_run(nic);
 }
 
-/* What the vport lets in: our address, all groups. */
+/* What the vport lets in: our address, all groups; of what we send ourselves, nothing: a frame to our
+ * own address, as generators and testers send, would else not reach the wire. */
 static int set_vport(struct nic *nic, uint32_t mtu)
 {
 	uint8_t *in = mlx5_cmd_begin(nic, MLX5_SLOT_MAIN, MLX5_MODIFY_NIC_VPORT_CONTEXT, 0,
 	                             MLX5_MODIFY_VPORT_BYTES, MLX5_PLAIN_BYTES);
 	uint8_t *context = in + MLX5_MODIFY_VPORT_CONTEXT;
+	const struct mlx5_caps *caps = &mlx5_device(nic)->caps;
+	mlx5_set(in, MLX5_MODIFY_VPORT_NO_LB_UC, caps->no_lb_uc);
+	mlx5_set(in, MLX5_MODIFY_VPORT_NO_LB_MC, caps->no_lb_mc);
+	mlx5_set(context, MLX5_VPORT_NO_LB_UC, caps->no_lb_uc);
+	mlx5_set(context, MLX5_VPORT_NO_LB_MC, caps->no_lb_mc);
 	mlx5_set(in, MLX5_MODIFY_VPORT_MTU, 1);
 	mlx5_set(in, MLX5_MODIFY_VPORT_PROMISC, 1);
 	mlx5_set(in, MLX5_MODIFY_VPORT_LIST, 1);
