@@ -297,6 +297,73 @@ static void addresses(void **s)
 	rig_expect_violation("no address for list 0");
 }
 
+/* --- what is sent comes back --- */
+
+static void local_lb(uint32_t select, uint32_t disabled)
+{
+	cmd_new(MODIFY_NIC_VPORT_CONTEXT, 0x200, 16);
+	cmd_put(VPORT_SELECT, select);
+	cmd_put_at(VPORT_MODIFY_AT, VPORT_LOCAL_LB, disabled);
+	assert_int_equal(cmd_run(), OK);
+}
+
+static void self_lb(uint32_t allowed)
+{
+	cmd_new(MODIFY_TIR, 0x110, 16);
+	cmd_put(IN_NUMBER, net.tir);
+	cmd_put(MODIFY_MASK, TIR_MODIFY_SELF_LB);
+	cmd_put_at(CONTEXT_AT, TIRC_SELF_LB, allowed);
+	assert_int_equal(cmd_run(), OK);
+}
+
+/* Sends a frame, tagged by the card: does it get to the wire, and back? */
+static void expect_loop(uint64_t to, bool leaves, bool returns)
+{
+	struct rig_frame out;
+	uint32_t bytes = numbered(1, 64);
+	put_be16(f, (uint32_t)(to >> 32));
+	put_be32(f + 2, (uint32_t)to);
+	uint8_t *w = wqe_new(WQE_SEND);
+	field_set(w + WQE_ETH, ETH_INSERT_VLAN, 1);
+	field_set(w + WQE_ETH, ETH_VLAN, 5);
+	wqe_data(f, bytes);
+	wqe_post();
+	drive_doorbell();
+	assert_non_null(drive_sent());
+	assert_int_equal(rig_sent(&out), leaves);
+	if (leaves) {
+		assert_int_equal(out.bytes, 68);
+		assert_memory_equal(out.data + 16, f + 12, 52);
+	}
+	assert_int_equal(drive_received(0, &got), returns);
+	if (returns) {
+		assert_int_equal(got.bytes, 64);
+		assert_memory_equal(got.data, f, 64);
+	}
+}
+
+static void own_frames(void **s)
+{
+	(void)s;
+	const uint64_t mine = 0x02005e005301, other = 0x020000000001, group = 0x01005e000001;
+	vport(0, LIST_MULTICAST, group);
+	expect_loop(mine, true, false); /* drive_net has it disabled */
+	local_lb(SELECT_NO_LB_UNICAST, 0);
+	expect_loop(mine, false, false); /* the TIR is of the same transport domain */
+	expect_loop(group, true, false);
+	self_lb(SELF_LB_UNICAST);
+	expect_loop(mine, false, true);
+	expect_loop(other, true, false);
+	local_lb(SELECT_NO_LB_MULTICAST, 0);
+	expect_loop(group, true, false);
+	self_lb(SELF_LB_MULTICAST);
+	expect_loop(mine, false, false);
+	expect_loop(group, true, true);
+	expect_loop(group + 1, true, false);
+	vport(PROMISC_ALL, LIST_MULTICAST, 0); /* lets in what others send */
+	expect_loop(other, true, false);
+}
+
 /* --- flow tables --- */
 
 /* UDP to port 53 goes to queue 1, by entry 5 of `high`; what misses there, to the first table, to
@@ -894,8 +961,8 @@ int main(void)
 		TEST(plain), TEST(bursts), TEST(burst_without_room), TEST(burst_that_fails),
 		TEST(short_ones_are_padded), TEST(too_long_and_damaged), TEST(no_room),
 		TEST(scattered), TEST(contents), TEST(wrong_sums), TEST(tags), TEST(addresses),
-		TEST(tables), TEST(tables_in_a_burst), TEST(bad_tables), TEST(hashes),
-		TEST(symmetric), TEST(sessions_with_hashes), TEST(sessions_with_sums),
+		TEST(own_frames), TEST(tables), TEST(tables_in_a_burst), TEST(bad_tables),
+		TEST(hashes), TEST(symmetric), TEST(sessions_with_hashes), TEST(sessions_with_sums),
 		TEST(sessions_end), TEST(sessions_want_places), TEST(bad_compression),
 		TEST(no_buffer_for_it),
 		TEST(bad_memory), TEST(empty_segment), TEST(too_many_given), TEST(flushed),

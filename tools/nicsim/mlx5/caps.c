@@ -53,6 +53,7 @@ static const struct value general[] = {
 	{FIELD(0x74, 12, 8), 6}, /* strides of an SQ, most and least: WQEBB */
 	{FIELD(0x74, 4, 0), 6},
 	{FIELD(0x78, 4, 0), LOG_WQ_SIZE_MAX},
+	{FIELD(0x7c, 30, 29), 3}, /* disable_local_lb_uc, disable_local_lb_mc */
 	{FIELD(0x7c, 20, 16), LOG_LIST_MAX}, /* VLANs, groups, addresses of the vport */
 	{FIELD(0x7c, 12, 8), LOG_LIST_MAX},
 	{FIELD(0x7c, 4, 0), LOG_LIST_MAX},
@@ -77,7 +78,7 @@ static const struct value ethernet[] = {
 	{FIELD(0x00, 31, 31), 1},  /* csum_cap */
 	{FIELD(0x00, 30, 30), 1},  /* vlan_cap */
 	{FIELD(0x00, 24, 24), 1},  /* wqe_vlan_insert */
-	{FIELD(0x00, 23, 23), 1},  /* self_lb_en_modifiable: there is no self-loopback anyway */
+	{FIELD(0x00, 23, 23), 1},  /* self_lb_en_modifiable */
 	{FIELD(0x00, 20, 16), 18}, /* max_lso_cap: 256 KiB */
 	{FIELD(0x00, 13, 12), 1},  /* wqe_inline_mode: as the vport context says */
 	{FIELD(0x00, 11, 8), LOG_RQT_SIZE_MAX},

@@ -223,14 +223,16 @@ static void strip(struct model *m, struct arrival *a)
 		a->h.l4 -= 4;
 }
 
-static void arrive(struct model *m, struct burst *b, const uint8_t *data, uint32_t bytes)
+/* from: the transport domain that has sent it; 0: it comes from the wire. */
+static void arrive(struct model *m, struct burst *b, const uint8_t *data, uint32_t bytes,
+                   uint32_t from)
 {
 	struct nic *n = nic_of(m);
 	struct arrival a = {.data = data, .bytes = bytes};
 	headers_parse(data, bytes, &a.h);
 	const struct tir *t = vport_takes(m, data) ? flow_steer(m, data, &a.h, &a.tag) : NULL;
-	if (t == NULL) {
-		n->port.discards++;
+	if (t == NULL || !tir_admits(t, data, from)) {
+		n->port.discards += from == 0;
 		return;
 	}
 	struct rq *q = tir_choose(m, t, data, &a.h, &a.hashed);
@@ -306,8 +308,19 @@ void receive_frames(struct model *m, const struct frame *v, unsigned count)
 			bytes = sizeof padded;
 		}
 		if (eth_port_takes(m, data, bytes, v[i].flags & FRAME_BAD_FCS))
-			arrive(m, &b, data, bytes);
+			arrive(m, &b, data, bytes, 0);
 	}
+	burst_end(m, &b);
+}
+
+/* Copied: its memory is that in which tags are taken out. */
+void receive_own(struct model *m, uint32_t td, const uint8_t *frame, uint32_t bytes)
+{
+	struct burst b;
+	uint8_t copy[FRAME_MAX];
+	b.count = 0;
+	memcpy(copy, frame, bytes);
+	arrive(m, &b, copy, bytes, td);
 	burst_end(m, &b);
 }
 

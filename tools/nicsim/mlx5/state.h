@@ -239,6 +239,7 @@ struct tir {
 	uint32_t to;    /* which */
 	uint32_t hash, selected;
 	bool symmetric, ipv6, udp;
+	uint32_t self_lb; /* SELF_LB_... */
 	struct toeplitz toeplitz;
 };
 
@@ -513,6 +514,8 @@ void rqt_destroy(struct model *m, void *object);
 enum status tir_create(struct model *m, struct command *c);
 enum status tir_modify(struct model *m, struct command *c);
 void tir_destroy(struct model *m, void *object);
+/* Whether a frame may go there that was sent in the transport domain `from`; 0: by others. */
+bool tir_admits(const struct tir *t, const uint8_t *frame, uint32_t from);
 /* The queue of a frame. */
 struct rq *tir_choose(struct model *m, const struct tir *t, const uint8_t *frame,
                       const struct headers *h, struct hashed *hashed);
@@ -541,6 +544,8 @@ enum status vport_modify(struct model *m, struct command *c);
 enum status vport_state(struct model *m, struct command *c);
 enum status vport_counters(struct model *m, struct command *c);
 bool vport_takes(const struct model *m, const uint8_t *frame);
+/* Whether it receives a frame that it sends itself: one to an address of its own. */
+bool vport_loops(const struct model *m, const uint8_t *frame);
 enum cast cast_of(const uint8_t *frame);
 void vport_count(struct model *m, enum way way, const uint8_t *frame, uint32_t bytes);
 
@@ -563,6 +568,8 @@ bool send_work(struct model *m);
 
 /* --- rx.c --- */
 void receive_frames(struct model *m, const struct frame *v, unsigned count);
+/* One that loops, sent in the transport domain td. */
+void receive_own(struct model *m, uint32_t td, const uint8_t *frame, uint32_t bytes);
 unsigned receive_room(struct model *m, unsigned max);
 void receive_work(struct model *m);
 

@@ -149,6 +149,7 @@ enum status tir_create(struct model *m, struct command *c)
 	t->td = td;
 	t->kind = kind;
 	t->to = to;
+	t->self_lb = field_get(context, TIRC_SELF_LB);
 	set_hash(t, context);
 	object_hold(m, TD, td);
 	object_hold(m, kind, to);
@@ -171,6 +172,8 @@ enum status tir_modify(struct model *m, struct command *c)
 			return status;
 		set_hash(t, c->in + CONTEXT_AT);
 	}
+	if (what & TIR_MODIFY_SELF_LB)
+		t->self_lb = field_get(c->in + CONTEXT_AT, TIRC_SELF_LB);
 	return STATUS_OK;
 }
 
@@ -182,6 +185,11 @@ void tir_destroy(struct model *m, void *object)
 }
 
 /* --- choosing a queue --- */
+
+bool tir_admits(const struct tir *t, const uint8_t *frame, uint32_t from)
+{
+	return t->td != from || t->self_lb & (frame[0] & 1 ? SELF_LB_MULTICAST : SELF_LB_UNICAST);
+}
 
 /* Both of a pair, of `bytes` each, at byte `at` of the hash's input, in order if symmetric. */
 static uint32_t hash_pair(const struct tir *t, unsigned at, const uint8_t *src, const uint8_t *dst,

@@ -57,19 +57,26 @@ static enum cqe_syndrome wrong(struct model *m, const struct send *s, enum cqe_s
 
 /* --- frames leave --- */
 
-static void leave(struct model *m, const uint8_t *frame, uint32_t bytes)
+/* One to ourselves stays here; to a group that we are of as well, it goes both ways. */
+static void leave(struct model *m, const struct send *s, const uint8_t *frame, uint32_t bytes)
 {
+	const bool loops = vport_loops(m, frame);
 	vport_count(m, WAY_TX, frame, bytes);
-	if (!nic_of(m)->port.link)
-		return;
-	eth_port_sent(m, frame, bytes);
-	model_send(m, frame, bytes);
+	if (nic_of(m)->port.link && (!loops || frame[0] & 1)) {
+		eth_port_sent(m, frame, bytes);
+		model_send(m, frame, bytes);
+	}
+	if (loops) {
+		const struct tis *t = object_find(m, TIS, s->q->tis);
+		receive_own(m, t->td, frame, bytes);
+	}
 }
 
 /* Tag in, if there is to be one; padded (pad_tx_eth_packet). False: longer than the port's MTU. */
-static bool emit(struct model *m, const uint8_t *eth, const uint8_t *frame, uint32_t bytes)
+static bool emit(struct model *m, const struct send *s, const uint8_t *frame, uint32_t bytes)
 {
 	struct nic *n = nic_of(m);
+	const uint8_t *eth = s->wqe + WQE_ETH;
 	uint8_t *out = n->frame;
 	const uint32_t tag = field_get(eth, ETH_INSERT_VLAN) ? 4 : 0;
 	if (bytes + tag + 4 > n->port.mtu)
@@ -88,7 +95,7 @@ static bool emit(struct model *m, const uint8_t *eth, const uint8_t *frame, uint
 		bytes = 60;
 		frame = out;
 	}
-	leave(m, frame, bytes);
+	leave(m, s, frame, bytes);
 	return true;
 }
 
@@ -122,9 +129,8 @@ static void l4_sum(uint8_t *frame, const struct headers *h)
 static enum cqe_syndrome send_packet(struct model *m, const struct send *s, const uint8_t *packet,
                                      uint32_t bytes)
 {
-	const uint8_t *eth = s->wqe + WQE_ETH;
 	uint8_t *own = nic_of(m)->packet;
-	const uint32_t csum = field_get(eth, ETH_CSUM);
+	const uint32_t csum = field_get(s->wqe + WQE_ETH, ETH_CSUM);
 	if (bytes < 14 || bytes > FRAME_MAX - 4)
 		return wrong(m, s, SYNDROME_LOCAL_LENGTH, "length of the packet");
 	if (csum && bytes >= 18) {
@@ -137,7 +143,7 @@ static enum cqe_syndrome send_packet(struct model *m, const struct send *s, cons
 		if (csum & ETH_CSUM_L4)
 			l4_sum(own, &h);
 	}
-	if (!emit(m, eth, packet, bytes))
+	if (!emit(m, s, packet, bytes))
 		return wrong(m, s, SYNDROME_LOCAL_LENGTH, "the packet exceeds the port's MTU");
 	return SYNDROME_NONE;
 }
@@ -272,7 +278,7 @@ static enum cqe_syndrome send_segments(struct model *m, const struct send *s)
 	memcpy(n->packet + h.l4 + (tcp ? 16 : 6), &sum, 2);
 	for (uint32_t from = 0; from < cut.payload; from += cut.mss) {
 		uint32_t length = segment_make(&cut, n->packet, from, n->segment);
-		if (!emit(m, s->wqe + WQE_ETH, n->segment, length))
+		if (!emit(m, s, n->segment, length))
 			return wrong(m, s, SYNDROME_LOCAL_LENGTH, "segments exceed the port's MTU");
 	}
 	return SYNDROME_NONE;

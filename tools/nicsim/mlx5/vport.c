@@ -94,6 +94,11 @@ static void set_list(struct vport *v, const uint8_t *context)
 		v->list[type][i] = be64(context + VPORT_LIST + 8 * i);
 }
 
+static void set_local_lb(struct vport *v, const uint8_t *context, uint32_t which)
+{
+	v->local_lb = (v->local_lb & ~which) | (field_get(context, VPORT_LOCAL_LB) & which);
+}
+
 enum status vport_modify(struct model *m, struct command *c)
 {
 	const uint32_t what = field_get(c->in, VPORT_SELECT);
@@ -105,7 +110,8 @@ enum status vport_modify(struct model *m, struct command *c)
 	if (status != STATUS_OK)
 		return status;
 	if (what & ~(uint32_t)(SELECT_ADDRESSES | SELECT_PERMANENT | SELECT_PROMISC |
-	                       SELECT_EVENTS | SELECT_MTU | SELECT_MIN_INLINE | SELECT_LOCAL_LB))
+	                       SELECT_EVENTS | SELECT_MTU | SELECT_MIN_INLINE |
+	                       SELECT_NO_LB_UNICAST | SELECT_NO_LB_MULTICAST))
 		return refuse(m, c, STATUS_BAD_PARAM, "field_select 0x%x", what);
 	if (what & SELECT_MIN_INLINE && field_get(context, VPORT_MIN_INLINE) > INLINE_TCP_UDP)
 		return refuse(m, c, STATUS_BAD_PARAM, "min_wqe_inline_mode %u",
@@ -124,8 +130,10 @@ enum status vport_modify(struct model *m, struct command *c)
 		v->mtu = field_get(context, VPORT_MTU);
 	if (what & SELECT_MIN_INLINE)
 		v->min_inline = field_get(context, VPORT_MIN_INLINE);
-	if (what & SELECT_LOCAL_LB)
-		v->local_lb = field_get(context, VPORT_LOCAL_LB);
+	if (what & SELECT_NO_LB_UNICAST)
+		set_local_lb(v, context, NO_LB_UNICAST);
+	if (what & SELECT_NO_LB_MULTICAST)
+		set_local_lb(v, context, NO_LB_MULTICAST);
 	return STATUS_OK;
 }
 
@@ -137,15 +145,25 @@ static bool in_list(const struct vport *v, unsigned type, uint64_t address)
 	return false;
 }
 
+/* By its addresses alone. */
+static bool is_addressed(const struct vport *v, const uint8_t *frame)
+{
+	const uint64_t to = mac48(frame);
+	return in_list(v, frame[0] & 1 ? LIST_MULTICAST : LIST_UNICAST, to) || to == v->permanent;
+}
+
 bool vport_takes(const struct model *m, const uint8_t *frame)
 {
 	const struct vport *v = &nic_of(m)->vport;
-	const uint64_t to = mac48(frame);
-	if (v->promisc & PROMISC_ALL)
-		return true;
-	if (frame[0] & 1)
-		return v->promisc & PROMISC_MULTICAST || in_list(v, LIST_MULTICAST, to);
-	return v->promisc & PROMISC_UNICAST || to == v->permanent || in_list(v, LIST_UNICAST, to);
+	const uint32_t promisc = frame[0] & 1 ? PROMISC_MULTICAST : PROMISC_UNICAST;
+	return v->promisc & (PROMISC_ALL | promisc) || is_addressed(v, frame);
+}
+
+bool vport_loops(const struct model *m, const uint8_t *frame)
+{
+	const struct vport *v = &nic_of(m)->vport;
+	const uint32_t disabled = frame[0] & 1 ? NO_LB_MULTICAST : NO_LB_UNICAST;
+	return !(v->local_lb & disabled) && is_addressed(v, frame);
 }
 
 enum status vport_state(struct model *m, struct command *c)
