@@ -93,6 +93,11 @@ static const struct nic_ops *driver_for(const struct pci_dev *dev, uint8_t *inde
 	return NULL;
 }
 
+static void trace_line(const char *line)
+{
+	core_log("%s", line);
+}
+
 static void probe(const struct pci_dev *dev)
 {
 	struct nic *nic = &nics[nic_count];
@@ -104,6 +109,7 @@ static void probe(const struct pci_dev *dev)
 	                    .pci = dev,
 	                    .dma = core_private_alloc(NIC_DMA_BYTES),
 	                    .dma_more = core_private_alloc,
+	                    .trace = core_option_number("nic-trace", 0) ? trace_line : NULL,
 	                    .clock = &self.clock};
 	int e = nic->dma ? ops->probe(nic, dev) : E_NOMEM;
 	if (e != E_OK) {

@@ -140,6 +140,8 @@ struct nic {
 	void *dma;            /* NIC_DMA_BYTES, zeroed, page aligned, for the device half's own DMA
 	                         (control queues, mailboxes) */
 	void *(*dma_more)(size_t bytes); /* more of the same, and for ever; NULL: not so much left */
+	void (*trace)(const char *line); /* NULL, or who wants to see, line by line, what a firmware
+	                                    is asked and answers */
 	/* by probe */
 	unsigned pairs_max;   /* 1 to NIC_PAIRS_MAX; the runtime uses as many as all NICs have */
 	uint32_t features;    /* enum nic_features: what it can do */

@@ -203,8 +203,8 @@ void mlx5_cmd_post(struct nic *nic, enum mlx5_slot_name name)
 	e[MLX5_CMD_TOKEN] = s->token;
 	e[MLX5_CMD_STATUS_OWN] = MLX5_CMD_OWNER_HW;
 	e[MLX5_CMD_SIGNATURE] = signature(e, MLX5_CMD_ENTRY_BYTES);
-	if (d->trace)
-		mlx5_trace_command(d, s, true);
+	if (nic->trace)
+		mlx5_trace_command(nic, s, true);
 	barrier_write();
 	if (!d->dead)
 		mlx5_write(nic, MLX5_COMMAND_DOORBELL, 1u << s->number);
@@ -273,8 +273,8 @@ int mlx5_cmd_poll(struct nic *nic, enum mlx5_slot_name name)
 	}
 	s->busy = false;
 	bool taken = take_output(s);
-	if (d->trace)
-		mlx5_trace_command(d, s, false);
+	if (nic->trace)
+		mlx5_trace_command(nic, s, false);
 	if (own >> 1)
 		return failed(nic, E_DEVICE, s, "delivery status %s(0x%x)", delivery_text(own >> 1),
 		              own >> 1);

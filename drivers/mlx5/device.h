@@ -130,15 +130,10 @@ _Static_assert(offsetof(struct mlx5_memory, eq) % MLX5_PAGE_BYTES == 0 &&
                        offsetof(struct mlx5_memory, block) % MLX5_BLOCK_STRIDE == 0,
                "aligned as the device wants them, in pages");
 
-/* A line of the command trace, without its end. */
-typedef void (*mlx5_trace_fn)(void *arg, const char *line);
-
 /* In nic->priv. */
 struct mlx5_device {
 	volatile uint8_t *regs;
 	struct mlx5_memory *memory;
-	mlx5_trace_fn trace; /* NULL: none is wanted */
-	void *trace_arg;
 	struct mlx5_caps caps;
 	uint32_t objects;    /* on the list */
 	uint32_t pairs;      /* running; 0: stopped */
@@ -230,8 +225,8 @@ const char *mlx5_cmd_name(uint32_t opcode);
 
 /* --- trace.c --- */
 
-/* The command as mlx5_core prints it with debug_mask=1, before (input) and after it ran. */
-void mlx5_trace_command(const struct mlx5_device *d, const struct mlx5_slot *s, bool input);
+/* Tells nic->trace of the command, before (input) and after it ran. */
+void mlx5_trace_command(const struct nic *nic, const struct mlx5_slot *s, bool input);
 
 /* --- pages.c --- */
 
