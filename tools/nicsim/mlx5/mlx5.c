@@ -24,8 +24,8 @@
  *
  * Deliberately missing: everything but Ethernet (QPs, RDMA, SRQs), virtual functions and the
  * e-switch, striding and linked-list receive queues, LRO, tunnels, cryptography, time stamps of
- * real time, matching of inner headers, flow counters, the
- * vendor-specific capability with which firmware is flashed and dumped.
+ * real time, matching of inner headers, flow counters, the vendor-specific capability with which
+ * firmware is flashed and dumped.
  */
 #include "tools/nicsim/mlx5/mlx5.h"
 
