@@ -264,6 +264,8 @@ static void bad_cqs(void **s)
 	dbr_write(&cq, 4, 6);
 	uar_write64(cq.uar, UAR_CQ_ARM, 7, cq.number);
 	rig_expect_violation("its record says 0x00000006");
+	uar_write64(cq.uar, UAR_CQ_ARM, 0x02000006, cq.number);
+	rig_expect_violation("bits 0x02000000 are reserved");
 	uar_write64(cq.uar, UAR_CQ_ARM, 0, cq.number + 1);
 	rig_expect_violation("is not there");
 }

@@ -470,6 +470,10 @@ static void bad_tables(void **s)
 	cmd_put(GROUP_CRITERIA, 2);
 	assert_int_equal(cmd_run(), STATUS_BAD_PARAM);
 	rig_expect_violation("criteria");
+	cmd_put(GROUP_CRITERIA, 0);
+	cmd.in[GROUP_MATCH] = 1;
+	assert_int_equal(cmd_run(), STATUS_BAD_PARAM);
+	rig_expect_violation("criteria");
 	fte_command(table, group, 4, NULL, DEST_TIR, net.tir);
 	assert_int_equal(cmd_run(), STATUS_BAD_INDEX);
 	rig_expect_violation("not of the group");

@@ -185,6 +185,9 @@ void cq_doorbell(struct model *m, uint32_t uar, uint32_t word, uint32_t cqn)
 	const uint8_t *dbr = model_dma(m, q->dbr, DBR_BYTES, DMA_READ, "doorbell record of a CQ");
 	if (dbr == NULL)
 		return;
+	if (word & CQ_RESERVED)
+		model_violation(m, "CQ 0x%x: doorbell 0x%08x: bits 0x%08x are reserved", cqn, word,
+		                word & CQ_RESERVED);
 	/* the record is written before; by now it may already say more */
 	if (before(be32(dbr + DBR_ARM) & COUNTER_MASK, word & COUNTER_MASK))
 		model_violation(m, "CQ 0x%x: doorbell 0x%08x, but its record says 0x%08x", cqn,

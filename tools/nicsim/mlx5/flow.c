@@ -132,13 +132,14 @@ static bool overlaps(const struct model *m, uint32_t table, uint32_t start, uint
 	return false;
 }
 
-/* Parts of the packet that cannot be matched: inner headers, metadata and the like. */
-static bool only_outer(const uint8_t *match)
+/* Nothing is to be compared but what can be, outer headers, and that only when the criteria say so.
+ */
+static bool good_mask(const uint8_t *match, uint32_t criteria)
 {
-	for (uint32_t i = MATCH_BYTES; i < MATCH_ALL; i++)
+	for (uint32_t i = criteria == CRITERIA_OUTER ? MATCH_BYTES : 0; i < MATCH_ALL; i++)
 		if (match[i])
 			return false;
-	return true;
+	return criteria <= CRITERIA_OUTER;
 }
 
 enum status group_create(struct model *m, struct command *c)
@@ -156,7 +157,7 @@ enum status group_create(struct model *m, struct command *c)
 	if (overlaps(m, number, start, end))
 		return refuse(m, c, STATUS_BAD_PARAM, "entries %u to %u are another group's", start,
 		              end);
-	if (criteria & ~(uint32_t)CRITERIA_OUTER || !only_outer(c->in + GROUP_MATCH))
+	if (!good_mask(c->in + GROUP_MATCH, criteria))
 		return refuse(m, c, STATUS_BAD_PARAM, "match criteria 0x%x", criteria);
 	struct flow_group *g = object_new(m, GROUP);
 	if (g == NULL)
@@ -164,7 +165,7 @@ enum status group_create(struct model *m, struct command *c)
 	g->table = number;
 	g->start = start;
 	g->end = end;
-	for (unsigned i = 0; criteria && i < MATCH_WORDS; i++) {
+	for (unsigned i = 0; i < MATCH_WORDS; i++) {
 		g->mask[i] = be64(c->in + GROUP_MATCH + 8 * i);
 		g->looks |= (g->mask[i] != 0) << i;
 	}

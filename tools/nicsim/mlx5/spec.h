@@ -286,6 +286,7 @@ enum { CQ_STATE_ARMED_SOLICITED = 0x6, CQ_STATE_ARMED = 0x9, CQ_STATE_FIRED = 0x
 /* The doorbell record: consumer counter; then, as in the UAR, sequence number 29:28, solicited only
  * 24, consumer counter 23:0 */
 #define CQ_SOLICITED 0x01000000u
+#define CQ_RESERVED  0xce000000u /* the others above the counter are the doorbell's number */
 enum {
 	CQE_RSS_HASH = 0x0c,
 	CQE_RSS_TYPE = 0x10,
