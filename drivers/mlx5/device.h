@@ -1,7 +1,7 @@
 /*
  * What the files of the device half share: its state, registers (device.c), commands (cmd.c) and
- * their trace (trace.c), the firmware's pages (pages.c), events (events.c), bring-up and teardown
- * (hca.c), queues (queues.c) and their errors (mend.c), what leads frames to them (steering.c),
+ * their trace (trace.c), the firmware's pages (pages.c), events (events.c), reset (reset.c),
+ * bring-up and teardown (hca.c), queues (queues.c) and their errors (mend.c), what leads frames to them (steering.c),
  * port and link (port.c), how the firmware is (health.c).
  *
  * The device is a firmware that is asked by commands. A command lies in a slot: an entry of the
@@ -244,6 +244,14 @@ void mlx5_pages_turn(struct nic *nic);
 int mlx5_events_start(struct nic *nic);
 /* Takes all events there are, and asks for the next interrupt. Does not wait. */
 void mlx5_events_poll(struct nic *nic);
+
+/* --- reset.c --- */
+
+/* The last means: whatever the device wants to read or write, it cannot. */
+void mlx5_cut_off(struct nic *nic);
+/* The function is as after power-on, without bus mastership, its firmware perhaps initialising.
+ * E_NOTSUP: it cannot be reset. */
+int mlx5_reset(struct nic *nic);
 
 /* --- hca.c --- */
 

@@ -17,8 +17,6 @@
 /* We have no queue pairs. Firmware wants pages by their number, and needs some for itself. */
 #define LOG_QP 12
 #define DRIVER_VERSION "Hayate,mlx5,1.0.0"
-#define PCI_COMMAND 0x04
-#define PCI_COMMAND_MASTER 4u
 
 /* --- objects --- */
 
@@ -260,23 +258,10 @@ int mlx5_hca_up(struct nic *nic)
 	return e;
 }
 
-/* The last means: whatever the device wants to read or write, it cannot. */
-static void cut_off(struct nic *nic)
+/* Firmware that was prepared for it (TEARDOWN_HCA, fast) does without its driver from here on, as
+ * mlx5_core has it; one that was not is hoped to. */
+static int disable_interface(struct nic *nic)
 {
-	pci_write(nic->pci, PCI_COMMAND, 2,
-	          pci_read(nic->pci, PCI_COMMAND, 2) & ~PCI_COMMAND_MASTER);
-}
-
-/*
- * Who had the function before us and came to a sudden end (a control core that was restarted, a
- * program of the firmware's menu) has left a command queue, and perhaps objects and pages of which
- * we know nothing: there is no teardown for us to give. Without an interface the device drops all.
- */
-int mlx5_hca_forget(struct nic *nic)
-{
-	uint32_t low = mlx5_read(nic, MLX5_CMDQ_ADDR_LOW);
-	if (!(low & MLX5_CMDQ_ADDR_MASK) && !mlx5_read(nic, MLX5_CMDQ_ADDR_HIGH))
-		return E_OK; /* as after power-on */
 	int e = mlx5_wait_ready(nic, READY_US, "firmware stays in its initialisation");
 	if (e != E_OK)
 		return e;
@@ -284,8 +269,24 @@ int mlx5_hca_forget(struct nic *nic)
 	e = mlx5_wait(nic, MLX5_CMDQ_ADDR_LOW, MLX5_NIC_INTERFACE_MASK, MLX5_NIC_DISABLED,
 	              DISABLED_US, "firmware does not let go of the driver before");
 	if (e != E_OK)
-		cut_off(nic);
+		mlx5_cut_off(nic);
 	return e;
+}
+
+/*
+ * Who had the function before us and came to a sudden end (a control core that was restarted, a
+ * program of the firmware's menu) has left a command queue, and perhaps objects and pages of which
+ * we know nothing: there is no teardown for us to give. The firmware is told that its driver is
+ * gone; then, whether it has understood or not, a reset ends all of it, where the function has one.
+ */
+int mlx5_hca_forget(struct nic *nic)
+{
+	uint32_t low = mlx5_read(nic, MLX5_CMDQ_ADDR_LOW);
+	if (!(low & MLX5_CMDQ_ADDR_MASK) && !mlx5_read(nic, MLX5_CMDQ_ADDR_HIGH))
+		return E_OK; /* as after power-on */
+	int told = disable_interface(nic);
+	int e = mlx5_reset(nic);
+	return e == E_NOTSUP ? told : e;
 }
 
 void mlx5_hca_down(struct nic *nic)
@@ -304,7 +305,7 @@ void mlx5_hca_down(struct nic *nic)
 			e = mlx5_cmd_simple(nic, MLX5_DISABLE_HCA, 0, 0);
 	}
 	if (e != E_OK || d->dead)
-		cut_off(nic);
+		mlx5_cut_off(nic);
 	d->enabled = d->initialised = false;
 	d->unwinding = false;
 }

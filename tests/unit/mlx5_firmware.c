@@ -45,20 +45,57 @@ static uint8_t sum(const uint8_t *p, size_t n)
 
 /* --- the machine --- */
 
+#define EXPRESS 0x60 /* the capability, behind one of power management */
+
+static void forget(void)
+{
+	memset(fw.due, 0, sizeof fw.due);
+	fw.state = FW_OFF;
+	fw.pages = fw.objects = 0;
+	fw.eq = 0;
+}
+
 uint32_t pci_read(const struct pci_dev *dev, unsigned offset, unsigned size)
 {
 	assert_ptr_equal(dev, &fw.pci);
-	assert_int_equal(offset, 4);
-	assert_int_equal(size, 2);
-	return fw.pci_command;
+	assert_true(size == 1 || size == 2 || size == 4);
+	if (fw.now < fw.back)
+		return UINT32_MAX >> (32 - 8 * size);
+	switch (offset) {
+	case 0x00: return fw.pci.vendor;
+	case 0x04: return fw.pci_command;
+	case 0x06: return 0x10;
+	case 0x10: return fw.bar;
+	case 0x34: return 0x40;
+	case 0x40: return 0x01;
+	case 0x41: return EXPRESS;
+	case EXPRESS: return 0x10;
+	case EXPRESS + 4: return (uint32_t)fw.flr << 28;
+	default: return 0;
+	}
+}
+
+static void function_reset(void)
+{
+	assert_false(fw.pci_command & 4);
+	forget();
+	fw.queue_low = fw.queue_high = fw.bar = 0;
+	fw.pci_command = 0;
+	fw.back = fw.now + 300000000;
+	fw.resets++;
 }
 
 void pci_write(const struct pci_dev *dev, unsigned offset, unsigned size, uint32_t value)
 {
 	assert_ptr_equal(dev, &fw.pci);
-	assert_int_equal(offset, 4);
-	assert_int_equal(size, 2);
-	fw.pci_command = (uint16_t)value;
+	assert_true(size == 1 || size == 2 || size == 4);
+	assert_true(fw.now >= fw.back);
+	if (offset == 0x04)
+		fw.pci_command = (uint16_t)value;
+	else if (offset == 0x10)
+		fw.bar = value;
+	else if (offset == EXPRESS + 8 && value & 0x8000)
+		function_reset();
 }
 
 int pci_msix_route(const struct pci_dev *dev, unsigned entry, unsigned core)
@@ -387,12 +424,8 @@ static void take_queue(uint32_t low)
 	if (low & 0x700 && fw.clings)
 		return;
 	fw.queue_low = low;
-	if (low & 0x700) { /* all is forgotten */
-		memset(fw.due, 0, sizeof fw.due);
-		fw.state = FW_OFF;
-		fw.pages = fw.objects = 0;
-		fw.eq = 0;
-	}
+	if (low & 0x700)
+		forget();
 }
 
 void host_mmio_write(volatile void *a, unsigned bytes, uint32_t raw)

@@ -67,6 +67,10 @@ extern struct fw {
 	/* what goes wrong */
 	bool removed, initialising;
 	bool clings;              /* to its driver: the interface cannot be disabled */
+	bool flr;                 /* function level reset: the card has it */
+	uint64_t back;            /* when its configuration space answers again */
+	unsigned resets;
+	uint32_t bar;             /* the first, as it is written */
 	unsigned at;              /* the command with this number, counted from 1, ... */
 	enum fw_fault {
 		FW_NONE,

@@ -133,6 +133,28 @@ static void left_running(void **s)
 	fw_assert_clean();
 }
 
+/* Whatever it was at, one that can be reset is. One that is as after power-on is not. */
+static void left_running_and_reset(void **s)
+{
+	(void)s;
+	up(2);
+	fw.clings = true;
+	fw.flr = true;
+	fw.bar = 0xfe00000c;
+	fw.pci_command = 6;
+	assert_int_equal(fw_probe(), E_OK);
+	assert_int_equal(fw.resets, 1);
+	assert_int_equal(fw.bar, 0xfe00000c);
+	assert_int_equal(fw.pci_command & 2, 2);
+	assert_int_equal(fw_start(2, &shared), E_OK);
+	fw_stop();
+	fw_assert_clean();
+	fw_power(64);
+	fw.flr = true;
+	assert_int_equal(fw_probe(), E_OK);
+	assert_int_equal(fw.resets, 0);
+}
+
 static void without_vectors(void **s)
 {
 	(void)s;
@@ -590,6 +612,7 @@ int main(void)
 		cmocka_unit_test(order_of_bring_up),
 		cmocka_unit_test(queues_and_their_end),
 		cmocka_unit_test(left_running),
+		cmocka_unit_test(left_running_and_reset),
 		cmocka_unit_test(without_vectors),
 		cmocka_unit_test(e_switch_manager),
 		cmocka_unit_test(not_for_us),
