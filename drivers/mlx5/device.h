@@ -88,6 +88,7 @@ struct mlx5_caps {
 	uint8_t inline_mode;  /* headers that send WQEs have to have: 0 none, 1 L2, 2 IP, 3 L4 */
 	bool vport_inline;    /* it is the SQ's to say */
 	bool csum, vlan_strip, vlan_insert;
+	bool cqe_compression; /* of what is received */
 	bool multi_send;      /* send WQEs with many frames; of use with inline_mode 0 only */
 	bool frag_match;      /* flow tables know fragments */
 	bool eswitch_manager; /* addresses are entered in the card's own table */

@@ -137,6 +137,7 @@ static int learn_general(struct nic *nic)
 	c->rqt_size = 1u << u32_min(mlx5_get(caps, MLX5_CAP_LOG_MAX_RQT_SIZE), 7);
 	c->log_wq_size = (uint8_t)mlx5_get(caps, MLX5_CAP_LOG_MAX_WQ_SIZE);
 	c->log_cq_size = (uint8_t)mlx5_get(caps, MLX5_CAP_LOG_MAX_CQ_SIZE);
+	c->cqe_compression = mlx5_get(caps, MLX5_CAP_CQE_COMPRESSION);
 	c->eswitch_manager = mlx5_get(caps, MLX5_CAP_ESWITCH_MANAGER);
 	c->driver_version = mlx5_get(caps, MLX5_CAP_DRIVER_VERSION);
 	c->no_lb_uc = mlx5_get(caps, MLX5_CAP_NO_LB_UC);

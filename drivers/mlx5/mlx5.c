@@ -2,9 +2,10 @@
  * mlx5: ConnectX-4, 4 Lx, 5, 6, 6 Dx and 6 Lx, the table of operations. Physical functions with a
  * port set to Ethernet.
  *
- * Left out: virtual functions, CQE compression, UDP segmentation (the device does not put each
- * datagram's length in), limits of rate, the card's clock (time stamps), and a firmware that has
- * stopped answering brought back to life (until the next power-on).
+ * Left out: virtual functions, compressed CQEs in their enhanced layout (ConnectX-7), UDP
+ * segmentation (the device does not put each datagram's length in), limits of rate, the card's
+ * clock (time stamps), and a firmware that has stopped answering brought back to life (until the
+ * next power-on).
  */
 #include "drivers/mlx5/mlx5.h"
 
@@ -29,6 +30,7 @@ struct shared {
 	uint32_t inline_bytes;
 	uint32_t frame_bytes; /* longest on this port, FCS not counted */
 	bool multi_send;
+	bool compressed; /* CQEs of received frames */
 	bool irq; /* enough MSI-X vectors to wake every core */
 	struct {
 		uint32_t sqn, rx_cqn;
@@ -202,6 +204,7 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 	s->buf_bytes = config->buf_bytes;
 	s->lkey = d->lkey;
 	s->inline_bytes = inline_bytes(d->caps.inline_mode);
+	s->compressed = d->caps.cqe_compression;
 	s->multi_send = d->caps.multi_send && s->inline_bytes == 0;
 	shared->pairs = (uint8_t)config->pairs;
 	shared->features = nic->features & config->features;
@@ -226,6 +229,8 @@ static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned
 		return E_INVAL; /* the device would write past them */
 	mlx5_rx_init(&p->rx, mem, MLX5_RING_LOG_SIZE, q->pool, s->lkey);
 	mlx5_tx_init(&p->tx, mem, MLX5_RING_LOG_SIZE);
+	if (s->compressed)
+		mlx5_rx_compressed(&p->rx);
 	p->uar = (volatile uint8_t *)(uintptr_t)s->uar;
 	p->rx.port = q->port;
 	p->rx.most = q->rx_buffers = u32_min(q->rx_buffers, p->rx.most);

@@ -94,10 +94,14 @@ static int create_eq(struct nic *nic, const uint8_t *eq, unsigned vector, uint32
 }
 
 static int create_cq(struct nic *nic, const uint8_t *cq, const uint8_t *dbr, uint32_t eqn,
-                     uint32_t *cqn)
+                     bool compress, uint32_t *cqn)
 {
 	uint32_t at = MLX5_CREATE_CQ_CONTEXT, bytes = MLX5_CQE_BYTES << MLX5_RING_LOG_SIZE;
 	uint8_t *in = begin(nic, MLX5_CREATE_CQ, MLX5_CREATE_CQ_PAS + bytes / MLX5_PAGE_BYTES * 8);
+	if (compress) {
+		mlx5_set(in, MLX5_AT(at, MLX5_CQC_COMPRESS), 1);
+		mlx5_set(in, MLX5_AT(at, MLX5_CQC_MINI_FORMAT), MLX5_MINI_WITH_CHECKSUM);
+	}
 	mlx5_set(in, MLX5_AT(at, MLX5_CQC_LOG_SIZE), MLX5_RING_LOG_SIZE);
 	mlx5_set(in, MLX5_AT(at, MLX5_CQC_UAR_PAGE), mlx5_device(nic)->uar);
 	mlx5_set(in, MLX5_AT(at, MLX5_CQC_EQN), eqn);
@@ -175,14 +179,17 @@ int mlx5_pair_start(struct nic *nic, const struct nic_config *config, unsigned i
 {
 	struct mlx5_layout l = mlx5_layout(MLX5_RING_LOG_SIZE);
 	const uint8_t *mem = config->mem[i].mem;
+	bool compress = mlx5_device(nic)->caps.cqe_compression;
 	int e = E_OK;
 	pair->eqn = mlx5_device(nic)->eqn;
 	if (irq)
 		e = create_eq(nic, mem + l.eq, 1 + i, &pair->eqn);
 	if (e == E_OK)
-		e = create_cq(nic, mem + l.rx_cq, mem + l.rx_cq_dbr, pair->eqn, &pair->rx_cqn);
+		e = create_cq(nic, mem + l.rx_cq, mem + l.rx_cq_dbr, pair->eqn, compress,
+		              &pair->rx_cqn);
 	if (e == E_OK)
-		e = create_cq(nic, mem + l.tx_cq, mem + l.tx_cq_dbr, pair->eqn, &pair->tx_cqn);
+		e = create_cq(nic, mem + l.tx_cq, mem + l.tx_cq_dbr, pair->eqn, false,
+		              &pair->tx_cqn);
 	if (e == E_OK)
 		e = create_sq(nic, mem, pair);
 	if (e == E_OK)

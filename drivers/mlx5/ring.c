@@ -3,15 +3,14 @@
  *
  * A CQE is a cache line that the device writes and we read; a WQE of the RQ is a quarter of one
  * that we write and the device reads: the two never share a line, and refilling touches no line
- * that the device has written.
+ * that the device has written. A line of a CQ that compresses is written by both, and by us at once
+ * when it was read (ring.h, invariant 5); those that a session leaves out are touched by neither.
  */
 #include "drivers/mlx5/ring.h"
 
 #include "hal/barrier.h"
 #include "hal/dma.h"
 #include "lib/mem.h"
-
-#define CQE_OP_OWN_UNUSED 0xf1 /* as the manual wants it before first use: INVALID, owner 1 */
 
 static size_t take(size_t *at, size_t bytes, size_t align)
 {
@@ -44,7 +43,7 @@ struct mlx5_layout mlx5_layout(unsigned log_size)
 static struct mlx5_cq init_cq(uint8_t *cqe, uint8_t *dbr, unsigned log_size)
 {
 	for (size_t i = 0; i < (size_t)1 << log_size; i++)
-		cqe[i * MLX5_CQE_BYTES + MLX5_CQE_OP_OWN] = CQE_OP_OWN_UNUSED;
+		mlx5_cqe_unuse(cqe + i * MLX5_CQE_BYTES);
 	return (struct mlx5_cq){cqe, dbr, log_size};
 }
 
@@ -66,6 +65,12 @@ void mlx5_rx_init(struct mlx5_rx *r, void *mem, unsigned log_size, const struct 
 		be32_store(r->wqe + i * MLX5_RX_WQE_BYTES, r->room);
 		be32_store(r->wqe + i * MLX5_RX_WQE_BYTES + MLX5_DATA_LKEY, lkey);
 	}
+}
+
+void mlx5_rx_compressed(struct mlx5_rx *r)
+{
+	r->compressed = true;
+	r->most = r->mask + 1 - MLX5_MINI_CQES;
 }
 
 void mlx5_tx_init(struct mlx5_tx *r, void *mem, unsigned log_size)
@@ -129,7 +134,8 @@ void mlx5_rx_fill(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *
 
 bool mlx5_rx_waiting(const struct mlx5_rx *r)
 {
-	return mlx5_cqe_is_new(&r->cq, r->cq_head, mlx5_cqe_end(mlx5_cqe(&r->cq, r->cq_head)));
+	return r->session.left ||
+	       mlx5_cqe_is_new(&r->cq, r->cq_head, mlx5_cqe_end(mlx5_cqe(&r->cq, r->cq_head)));
 }
 
 /* The second word of a struct pkt, to be stored as one. */
@@ -155,55 +161,156 @@ static inline bool has_frame(uint64_t end, uint32_t word)
 	return ((uint32_t)BYTES_SWAP64(end) & FRAME_MASK) == word;
 }
 
-/* Takes the frames that are done, `most` at most, from r->head: up to there neither ring ends. They
- * go to p; returns where the good ones end. */
-static inline struct pkt *take_run(struct mlx5_rx *r, struct bufpool *pool,
-                                   struct nic_counters *cnt, struct pkt *p, uint32_t most)
+/* A run of frames, up to where one of the rings ends. */
+struct run {
+	struct mlx5_rx q; /* in registers: our stores cannot change it */
+	struct bufpool *pool;
+	struct nic_counters *cnt;
+	uint8_t *base;
+	uint32_t stride;
+	const uint32_t *owner; /* of the next frame */
+	struct pkt *p;         /* the next packet */
+	uint32_t bytes;        /* of those before */
+};
+
+static inline struct run begin_run(const struct mlx5_rx *r, struct bufpool *pool,
+                                   struct nic_counters *cnt, struct pkt *p)
 {
-	const struct mlx5_rx q = *r; /* in registers: our stores cannot change it */
-	uint8_t *base = pool->base;
-	uint32_t stride = pool->stride, bytes = 0, i = 0;
-	const uint8_t *cqe = mlx5_cqe(&q.cq, q.cq_head);
-	const uint32_t *owner = &q.owner[q.head & q.mask];
-	uint32_t word = frame_word(&q, q.cq_head, q.head);
+	return (struct run){*r, pool, cnt, pool->base, pool->stride, &r->owner[r->head & r->mask],
+	                    p, 0};
+}
+
+/* Puts the next frame, of so many bytes, whose CQE has these headers. */
+static inline void put_frame(struct run *run, uint32_t len, uint64_t headers)
+{
+	uint32_t buf = *run->owner++;
+	uint64_t flags = (headers & run->q.csum_mask) == MLX5_CQE_H_OK ? PKT_CSUM_OK : 0;
+	struct pkt *p = run->p;
+	p->data = run->base + (size_t)buf * run->stride + BUF_DATA_OFFSET;
+	raw64_store(&p->buf, PKT_WORD(buf, len, flags, run->q.port)); /* len is looked at below */
+	prefetch_write(p->data); /* most frames leave with a new header */
+	if (unlikely(len - 1 >= run->q.room)) {
+		run->cnt->rx_bad_len++;
+		buf_free(run->pool, buf);
+		return;
+	}
+	if (unlikely(headers & run->q.vlan_mask)) {
+		pkt_meta(run->pool, buf)->vlan_tci =
+			BYTES_SWAP16((uint16_t)(headers >> MLX5_CQE_H_TAG_SHIFT));
+		p->flags |= PKT_VLAN;
+	}
+	run->bytes += len;
+	run->p++;
+}
+
+/* Its n frames are taken; returns where the packets end. */
+static inline struct pkt *end_run(struct mlx5_rx *r, const struct run *run, uint32_t n)
+{
+	r->head = run->q.head + n;
+	r->cq_head = run->q.cq_head + n;
+	run->cnt->rx_bytes += run->bytes;
+	return run->p;
+}
+
+/* Takes frames that have a CQE each, `most` at most. */
+static inline struct pkt *take_singles(struct mlx5_rx *r, struct bufpool *pool,
+                                       struct nic_counters *cnt, struct pkt *p, uint32_t most)
+{
+	struct run run = begin_run(r, pool, cnt, p);
+	uint8_t *cqe = mlx5_cqe(&run.q.cq, run.q.cq_head);
+	uint32_t word = frame_word(&run.q, run.q.cq_head, run.q.head), i = 0;
 	for (; i < most; i++, cqe += MLX5_CQE_BYTES, word += 1u << FRAME_COUNTER) {
 		if (!has_frame(mlx5_cqe_end(cqe), word))
 			break;
 		uint64_t headers = raw64_load(cqe + MLX5_CQE_HEADERS);
-		uint32_t buf = owner[i], len = be32_load(cqe + MLX5_CQE_BYTE_COUNT);
-		uint64_t flags = (headers & q.csum_mask) == MLX5_CQE_H_OK ? PKT_CSUM_OK : 0;
-		p->data = base + (size_t)buf * stride + BUF_DATA_OFFSET;
-		raw64_store(&p->buf, PKT_WORD(buf, len, flags, q.port)); /* len is looked at below */
-		prefetch_write(p->data); /* most frames leave with a new header */
-		if (unlikely(len - 1 >= q.room)) {
-			cnt->rx_bad_len++;
-			buf_free(pool, buf);
-			continue;
-		}
-		if (unlikely(headers & q.vlan_mask)) {
-			pkt_meta(pool, buf)->vlan_tci =
-				BYTES_SWAP16((uint16_t)(headers >> MLX5_CQE_H_TAG_SHIFT));
-			p->flags |= PKT_VLAN;
-		}
-		bytes += len;
-		p++;
+		uint32_t len = be32_load(cqe + MLX5_CQE_BYTE_COUNT);
+		if (run.q.compressed)
+			mlx5_cqe_unuse(cqe);
+		put_frame(&run, len, headers);
 	}
-	r->head = q.head + i;
-	r->cq_head = q.cq_head + i;
-	cnt->rx_bytes += bytes;
-	return p;
+	return end_run(r, &run, i);
 }
+
+/* --- compressed CQEs --- */
+
+/* How many frames the title there has, the first in the WQE at pos; 0: none, or it cannot be. */
+static inline uint32_t title_frames(const struct mlx5_rx *r, uint64_t end, uint32_t pos)
+{
+	uint32_t word = frame_word(r, r->cq_head, pos) | MLX5_CQE_COMPRESSED;
+	if (!r->compressed || !has_frame(end, word))
+		return 0;
+	uint32_t n = be32_load(mlx5_cqe(&r->cq, r->cq_head) + MLX5_CQE_BYTE_COUNT);
+	return n >= 2 && n <= r->tail - pos ? n : 0;
+}
+
+/* False: there is no title at the head. */
+static inline bool begin_session(struct mlx5_rx *r)
+{
+	uint8_t *cqe = mlx5_cqe(&r->cq, r->cq_head);
+	uint32_t n = title_frames(r, mlx5_cqe_end(cqe), r->head);
+	if (n == 0)
+		return false;
+	r->session = (struct mlx5_session){raw64_load(cqe + MLX5_CQE_HEADERS), r->cq_head, n};
+	mlx5_cqe_unuse(cqe);
+	return true;
+}
+
+/* Where the mini CQE of frame i of the session lies, and those of its neighbours. */
+static inline uint8_t *mini_cqes(const struct mlx5_rx *r, uint32_t i)
+{
+	uint32_t place = i < MLX5_MINI_CQES ? 1 : i & ~(MLX5_MINI_CQES - 1u);
+	return mlx5_cqe(&r->cq, r->session.title + place);
+}
+
+/* Takes frames of the session, `most` at most. Apart from take_singles, which has the registers. */
+static __attribute__((noinline)) struct pkt *take_session(struct mlx5_rx *r, struct bufpool *pool,
+                                                          struct nic_counters *cnt, struct pkt *p,
+                                                          uint32_t most)
+{
+	struct run run = begin_run(r, pool, cnt, p);
+	const struct mlx5_session *s = &run.q.session;
+	uint32_t from = run.q.cq_head - s->title, to = from + u32_min(most, s->left), i = from;
+	while (i != to) {
+		uint8_t *minis = mini_cqes(&run.q, i);
+		uint32_t next = i - i % MLX5_MINI_CQES + MLX5_MINI_CQES, stop = u32_min(next, to);
+		const uint8_t *mini = minis + i % MLX5_MINI_CQES * MLX5_MINI_CQE_BYTES;
+		prefetch_write(mini_cqes(&run.q, next));
+		for (; i != stop; i++, mini += MLX5_MINI_CQE_BYTES)
+			put_frame(&run, be32_load(mini + MLX5_MINI_CQE_BYTE_COUNT), s->headers);
+		if (stop == next || stop == from + s->left)
+			mlx5_cqe_unuse(minis);
+	}
+	r->session.left -= to - from;
+	return end_run(r, &run, to - from);
+}
+
+/* The device may have the places of the CQ before the head, but for one with mini CQEs that are to
+ * be read yet. */
+static inline void give_places(const struct mlx5_rx *r)
+{
+	uint32_t kept = r->session.left ? (r->cq_head - r->session.title) % MLX5_MINI_CQES : 0;
+	barrier_write(); /* they are marked as unused */
+	be32_store(r->cq.dbr + MLX5_DBR_CONSUMER, (r->cq_head - kept) & MLX5_INDEX_MASK);
+}
+
+/* --- a burst --- */
 
 /* Takes the frames that are done, `most` at most, from r->head; returns how many were good. */
 static inline unsigned take_done(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt,
                                  struct pkt *v, uint32_t most)
 {
 	struct pkt *p = v;
-	uint32_t last = r->head + most, end = r->head;
-	while (r->head == end && end != last) {
+	uint32_t last = r->head + most;
+	while (r->head != last) {
 		uint32_t to_end = r->mask + 1 - u32_max(r->head & r->mask, r->cq_head & r->mask);
-		end += u32_min(last - end, to_end);
-		p = take_run(r, pool, cnt, p, end - r->head);
+		uint32_t from = r->head, run = u32_min(last - from, to_end);
+		if (r->session.left || begin_session(r)) {
+			p = take_session(r, pool, cnt, p, run);
+			continue;
+		}
+		p = take_singles(r, pool, cnt, p, run);
+		if (r->head - from != run && !begin_session(r))
+			break;
 	}
 	cnt->rx_pkts += (unsigned)(p - v);
 	return (unsigned)(p - v);
@@ -218,7 +325,9 @@ COLD static void skip_lost(struct mlx5_rx *r, struct bufpool *pool, struct nic_c
 {
 	uint64_t end = mlx5_cqe_end(mlx5_cqe(&r->cq, r->cq_head));
 	uint32_t lost = (uint16_t)(mlx5_cqe_counter(end) - r->head);
-	if (has_frame(end, frame_word(r, r->cq_head, r->head + lost)) && lost < r->tail - r->head) {
+	bool frames = has_frame(end, frame_word(r, r->cq_head, r->head + lost)) ||
+	              title_frames(r, end, r->head + lost);
+	if (frames && lost < r->tail - r->head) {
 		cnt->rx_bad_desc += lost; /* 0: it has come just now */
 		while (lost--)
 			buf_free(pool, r->owner[r->head++ & r->mask]);
@@ -238,7 +347,7 @@ unsigned mlx5_rx_burst(struct mlx5_rx *r, struct bufpool *pool, struct nic_count
 	unsigned n = take_done(r, pool, cnt, v, max < left ? max : left);
 	uint32_t moved = r->head - head;
 	if (moved)
-		be32_store(r->cq.dbr + MLX5_DBR_CONSUMER, r->cq_head & MLX5_INDEX_MASK);
+		give_places(r);
 	if (unlikely(moved < max && mlx5_rx_waiting(r)))
 		skip_lost(r, pool, cnt, broken);
 	if (unlikely(r->failed)) /* the record stays 0 */

@@ -22,7 +22,14 @@
  *    INVALID. What else it says is checked before use. One of a WQE that is not the device's breaks
  *    the queue for good: the device cannot be believed. An error CQE breaks it until the device
  *    half has reset it (`failed`, ring_mend.c).
- * 5. tx, slots (ring_slots.c): owner[] names nothing; frame k is slot k - slot_base.
+ * 5. rx, a CQ that compresses: the CQE of the first of some frames, the title, speaks for all of
+ *    them, and only their lengths lie in mini CQEs: of the frames 0 to 7 in the place behind the
+ *    title, of 8 to 15 in the place of frame 8, and so on. The device leaves all other places of
+ *    such a session as they are, so nothing there may look like a CQE of its pass: whatever was
+ *    read is marked as unused before the place is the device's again. A burst that ends amid a
+ *    session keeps the place with the next mini CQE, and so fewer WQEs have buffers than the CQ has
+ *    places (mlx5_rx_compressed).
+ * 6. tx, slots (ring_slots.c): owner[] names nothing; frame k is slot k - slot_base.
  *
  * Order: WQE, then (write barrier) doorbell record, then (write barrier) doorbell. CQE's owner,
  * then (acquire) the rest of it, then the doorbell record of the CQ. No register is read.
@@ -81,6 +88,12 @@ struct mlx5_rx {
 	uint64_t csum_mask; /* bits of the CQE's headers that have to be MLX5_CQE_H_OK for
 	                       PKT_CSUM_OK; 0: it never is */
 	uint64_t vlan_mask; /* MLX5_CQE_H_VLAN when tags are taken out */
+	struct mlx5_session { /* compressed, and not all taken */
+		uint64_t headers; /* the title's */
+		uint32_t title;   /* its position in the CQ */
+		uint32_t left;    /* frames to be taken; 0: there is no session */
+	} session;
+	bool compressed;
 	uint8_t port;       /* goes into every packet */
 	bool failed;        /* in error state */
 };
@@ -123,6 +136,9 @@ struct mlx5_layout mlx5_layout(unsigned log_size);
 void mlx5_rx_init(struct mlx5_rx *r, void *mem, unsigned log_size, const struct bufpool *pool,
                   uint32_t lkey);
 void mlx5_tx_init(struct mlx5_tx *r, void *mem, unsigned log_size);
+
+/* The CQ of r, just made, is one that compresses. */
+void mlx5_rx_compressed(struct mlx5_rx *r);
 
 /* Gives buffers to as many WQEs as shall have one, or as the pool has, and tells the device. */
 void mlx5_rx_fill(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt);
@@ -221,7 +237,7 @@ static inline void mlx5_put_data(const struct mlx5_tx *r, uint8_t *seg, const ui
 	raw64_store(seg + MLX5_DATA_ADDRESS, BYTES_SWAP64(dma_addr(from).bus));
 }
 
-static inline const uint8_t *mlx5_cqe(const struct mlx5_cq *cq, uint32_t pos)
+static inline uint8_t *mlx5_cqe(const struct mlx5_cq *cq, uint32_t pos)
 {
 	return cq->cqe + (size_t)(pos & ((1u << cq->log_size) - 1)) * MLX5_CQE_BYTES;
 }
@@ -241,6 +257,12 @@ static inline bool mlx5_cqe_is_new(const struct mlx5_cq *cq, uint32_t pos, uint6
 	uint32_t op_own = mlx5_cqe_op_own(end);
 	return (op_own & MLX5_CQE_OWNER) == (pos >> cq->log_size & 1) &&
 	       op_own >> MLX5_CQE_OPCODE_SHIFT != MLX5_CQE_INVALID;
+}
+
+/* As the manual wants it before first use: INVALID, owner 1. */
+static inline void mlx5_cqe_unuse(uint8_t *cqe)
+{
+	cqe[MLX5_CQE_OP_OWN] = MLX5_CQE_INVALID << MLX5_CQE_OPCODE_SHIFT | 1;
 }
 
 static inline uint32_t mlx5_cqe_counter(uint64_t end)

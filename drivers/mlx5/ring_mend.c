@@ -13,7 +13,8 @@
  * in ERR and take 0 for thousands of WQEs: so it is not asked, and nobody needs such CQEs. Buffers
  * are given back when the queue has passed through RST: only then the device lets go of them.
  *
- * The CQ goes on: it had no error. What lies in it is of the WQEs that are given up.
+ * The CQ goes on: it had no error. What lies in it is of the WQEs that are given up. It may be
+ * compressed, so places are marked as unused here as well.
  */
 #include "drivers/mlx5/ring.h"
 
@@ -22,17 +23,34 @@
 /* The CQE with the error is taken: there is room in the CQ for those of all other WQEs. */
 static void fail(struct mlx5_cq *cq, uint32_t *cq_head, uint8_t *record, uint64_t *count)
 {
-	++*cq_head;
+	mlx5_cqe_unuse(mlx5_cqe(cq, (*cq_head)++));
+	barrier_write();
 	be32_store(cq->dbr + MLX5_DBR_CONSUMER, *cq_head & MLX5_INDEX_MASK);
 	be32_store(record, 0);
 	barrier_write();
 	__atomic_store_n(count, *count + 1, __ATOMIC_RELAXED); /* the device half looks at it */
 }
 
+/* Places of the CQ that a new CQE has: if it is a title, one for each frame. */
+static uint32_t places(const uint8_t *cqe, uint64_t end, uint32_t size)
+{
+	if ((mlx5_cqe_op_own(end) & MLX5_CQE_COMPRESSED) != MLX5_CQE_COMPRESSED)
+		return 1;
+	uint32_t n = be32_load(cqe + MLX5_CQE_BYTE_COUNT);
+	return n == 0 || n > size ? 1 : n; /* it lies */
+}
+
 static uint32_t skip_all(const struct mlx5_cq *cq, uint32_t head)
 {
-	while (mlx5_cqe_is_new(cq, head, mlx5_cqe_end(mlx5_cqe(cq, head))))
-		head++;
+	for (;;) {
+		const uint8_t *cqe = mlx5_cqe(cq, head);
+		uint64_t end = mlx5_cqe_end(cqe);
+		if (!mlx5_cqe_is_new(cq, head, end))
+			break;
+		for (uint32_t n = places(cqe, end, 1u << cq->log_size); n; n--)
+			mlx5_cqe_unuse(mlx5_cqe(cq, head++));
+	}
+	barrier_write();
 	be32_store(cq->dbr + MLX5_DBR_CONSUMER, head & MLX5_INDEX_MASK);
 	return head;
 }

@@ -215,6 +215,7 @@ enum mlx5_command {
 #define MLX5_CAP_NO_LB_UC MLX5_FIELD(0x7c, 30, 30) /* disable_local_lb_uc, */
 #define MLX5_CAP_NO_LB_MC MLX5_FIELD(0x7c, 29, 29) /* and _mc */
 #define MLX5_CAP_LOG_UAR_PAGE_SIZE MLX5_FIELD(0x90, 15, 0)
+#define MLX5_CAP_CQE_COMPRESSION MLX5_FIELD(0xb4, 0, 0)
 #define MLX5_PORT_TYPE_ETHERNET 1
 
 /* Ethernet offloads */
@@ -278,6 +279,8 @@ enum mlx5_event {
 
 #define MLX5_CREATE_CQ_CONTEXT 0x10
 #define MLX5_CREATE_CQ_PAS 0x110
+#define MLX5_CQC_COMPRESS MLX5_FIELD(0x00, 14, 14)
+#define MLX5_CQC_MINI_FORMAT MLX5_FIELD(0x00, 13, 12) /* 0: with hash, 1: with checksum */
 #define MLX5_CQC_LOG_SIZE MLX5_FIELD(0x0c, 28, 24)
 #define MLX5_CQC_UAR_PAGE MLX5_FIELD(0x0c, 23, 0)
 #define MLX5_CQC_EQN MLX5_FIELD(0x14, 7, 0)
@@ -302,12 +305,19 @@ enum mlx5_cqe {
 /* MLX5_CQE_OP_OWN */
 #define MLX5_CQE_OWNER 1u
 #define MLX5_CQE_SOLICITED 2u
+#define MLX5_CQE_COMPRESSED (3u << 2) /* format: BYTE_COUNT frames, which mini CQEs tell of */
 #define MLX5_CQE_OPCODE_SHIFT 4
 #define MLX5_CQE_REQ 0u        /* a WQE of an SQ was executed */
 #define MLX5_CQE_RESP_SEND 2u  /* a WQE of an RQ has a frame */
 #define MLX5_CQE_REQ_ERROR 13u
 #define MLX5_CQE_RESP_ERROR 14u
 #define MLX5_CQE_INVALID 15u
+
+/* Mini CQE: hash or checksum, then the byte count. Those of eight frames have a CQE's place. */
+#define MLX5_MINI_CQE_BYTES 8
+#define MLX5_MINI_CQE_BYTE_COUNT 4
+#define MLX5_MINI_CQES 8
+#define MLX5_MINI_WITH_CHECKSUM 1
 
 /* --- WQ, in the contexts of SQ and RQ --- */
 

@@ -77,6 +77,19 @@ void device_rx_cqe(unsigned bytes, uint16_t counter, uint8_t opcode)
 	write_cqe(next_cqe(w.rx_cq, w.rx_cq_dbr, &w.rx_cq_at), at, bytes, counter, opcode);
 }
 
+void device_rx_title(unsigned bytes, uint16_t counter, uint8_t format, unsigned places)
+{
+	uint32_t at = w.rx_cq_at;
+	uint8_t *title = next_cqe(w.rx_cq, w.rx_cq_dbr, &w.rx_cq_at);
+	while (--places) {
+		uint32_t here = w.rx_cq_at;
+		uint8_t last = next_cqe(w.rx_cq, w.rx_cq_dbr, &w.rx_cq_at)[0x3f];
+		assert_true(last >> 4 == 15 || (last & 1) != (here / w.size & 1)); /* not new */
+	}
+	write_cqe(title, at, bytes, counter, 2);
+	title[0x3f] |= (uint8_t)(format << 2);
+}
+
 void device_tx_cqe(uint16_t counter, uint8_t opcode)
 {
 	uint32_t at = w.tx_cq_at;
@@ -97,13 +110,19 @@ uint8_t *device_buffer(void)
 	return bus((uint64_t)get(wqe + 8, 4) << 32 | get(wqe + 12, 4), get(wqe, 4));
 }
 
-void device_complete(unsigned bytes, uint8_t checks, uint8_t types, uint16_t tag)
+/* What the next CQE says of headers. */
+static void write_headers(uint8_t checks, uint8_t types, uint16_t tag)
 {
 	uint8_t *cqe = bus(bus_of(w.rx_cq) + (w.rx_cq_at % w.size) * 64, 64);
 	memset(cqe, 0x77, 0x38);
 	cqe[0x1c] = checks;
 	cqe[0x1d] = types;
 	put(cqe + 0x1e, 2, tag);
+}
+
+void device_complete(unsigned bytes, uint8_t checks, uint8_t types, uint16_t tag)
+{
+	write_headers(checks, types, tag);
 	device_rx_cqe(bytes, (uint16_t)w.rq_at, 2);
 	w.rq_at++;
 }
@@ -112,6 +131,25 @@ void device_receive(uint32_t seq)
 {
 	make_frame(device_buffer(), seq);
 	device_complete(frame_len(seq), 1, 0, 0);
+}
+
+void device_session_bytes(unsigned n, unsigned i, uint32_t bytes)
+{
+	uint32_t place = w.rx_cq_at - n + (i < 8 ? 1 : i / 8 * 8);
+	put(bus(bus_of(w.rx_cq) + (place % w.size) * 64, 64) + i % 8 * 8 + 4, 4, bytes);
+}
+
+void device_session(uint32_t seq, unsigned n, uint8_t checks, uint8_t types, uint16_t tag)
+{
+	uint16_t first = (uint16_t)w.rq_at;
+	write_headers(checks, types, tag);
+	for (unsigned i = 0; i < n; i++, w.rq_at++)
+		make_frame(device_buffer(), seq + i);
+	device_rx_title(n, first, 3, n);
+	for (unsigned i = 1; i < n; i += i == 1 ? 7 : 8)
+		random_fill(bus(bus_of(w.rx_cq) + ((w.rx_cq_at - n + i) % w.size) * 64, 64), 64);
+	for (unsigned i = 0; i < n; i++)
+		device_session_bytes(n, i, frame_len(seq + i));
 }
 
 unsigned device_waiting(void)

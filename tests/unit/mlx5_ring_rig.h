@@ -60,8 +60,14 @@ uint8_t *device_buffer(void);
 void device_complete(unsigned bytes, uint8_t checks, uint8_t types, uint16_t tag);
 /* The whole of it for a good frame. */
 void device_receive(uint32_t seq);
+/* Good frames in one compressed session, whose title has these checks, types and tag. */
+void device_session(uint32_t seq, unsigned n, uint8_t checks, uint8_t types, uint16_t tag);
+/* Byte count of frame i in the session that was written last, of so many. */
+void device_session_bytes(unsigned n, unsigned i, uint32_t bytes);
 /* The bare CQE, for a device that lies: WQE counter, opcode; the owner bit is the right one. */
 void device_rx_cqe(unsigned bytes, uint16_t counter, uint8_t opcode);
+/* The same with a format (0 to 3), in so many places, but nothing is in the others. */
+void device_rx_title(unsigned bytes, uint16_t counter, uint8_t format, unsigned places);
 void device_tx_cqe(uint16_t counter, uint8_t opcode);
 
 /* WQEBBs that were told of. */

@@ -104,6 +104,7 @@ UNIT_SRC_ixgbe_faults := $(UNIT_SRC_ixgbe_driver)
 UNIT_SRC_mlx5_ring := $(wildcard drivers/mlx5/ring*.c) lib/pkt.c lib/csum.c \
 	tests/unit/mlx5_ring_rig.c tests/unit/hand.c tests/unit/guest.c
 UNIT_SRC_mlx5_slots := $(UNIT_SRC_mlx5_ring) tests/unit/slots_rig.c
+UNIT_SRC_mlx5_sessions := $(UNIT_SRC_mlx5_ring)
 UNIT_SRC_mlx5_hca := $(wildcard drivers/mlx5/*.c) lib/fmt.c lib/pkt.c lib/csum.c \
 	tests/unit/mlx5_firmware.c tests/unit/guest.c
 # the parts of the packet generator that know no machine
@@ -165,6 +166,7 @@ UNIT_WAY_ixgbe_done_traffic := done
 UNIT_WAY_ixgbe_faults := device
 UNIT_WAY_mlx5_ring := ring
 UNIT_WAY_mlx5_slots := ring
+UNIT_WAY_mlx5_sessions := ring
 UNIT_WAY_mlx5_hca := device
 UNIT_WAY_mlx5_driver := device
 UNIT_WAY_mlx5_faults := device
@@ -176,7 +178,7 @@ T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld
 	82599_rx 82599_tx 82599_fuzz pktgen_answer pktgen_histogram pktgen_pace pktgen_judge slots \
 	pktgen_rfc2544 pktgen_report pktgen_screen loop pktgen_frames pktgen_script pktgen_trace \
 	pktgen_capture 82599_timesync mlx5_model mlx5_objects mlx5_tx mlx5_rx mlx5_fuzz mlx5_ring \
-	mlx5_slots mlx5_hca mlx5_driver mlx5_faults
+	mlx5_slots mlx5_sessions mlx5_hca mlx5_driver mlx5_faults
 
 UNIT_CC := gcc clang
 
