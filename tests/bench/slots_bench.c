@@ -6,8 +6,8 @@
  * anew. `tx_burst`: the same frames as packets; `rx_burst`: packets received, and buffers given in
  * their place; `forward`: received and sent, and nobody looks at frames; `route`: the router's
  * vector path between them (slots_route.h), frames as hot as what the device's core wrote is not.
- * `mlx5 one`: a frame in each send WQE, `many`: as many as go into it. Best of ROUNDS, the median
- * beside it.
+ * `mlx5 one`: a frame in each send WQE, `many`: as many as go into it; `mini`: besides, frames
+ * received have mini CQEs, in sessions of SESSION. Best of ROUNDS, the median beside it.
  * Usage: slots_bench [DEVICE [KIND]], of those that begin so
  */
 #include <stdio.h>
@@ -29,6 +29,7 @@
 #define BUFFERS 2048
 #define PACKETS 20000 /* of one round: short, so that some lie between interruptions */
 #define ROUNDS 101
+#define SESSION 64 /* frames whose completions are compressed together */
 #define MEMORY_BYTES (16u << 20)
 
 struct core_self self;
@@ -168,10 +169,10 @@ static unsigned mlx5_receive(struct nic_queue *q, struct pkt *v, unsigned max)
 static uint32_t arrived; /* frames that have come */
 static bool routed;      /* they are to be routed */
 
-static void write_frame(uint32_t buf, uint32_t offset)
+static void write_frame(uint32_t buf, uint32_t offset, uint32_t seq)
 {
 	if (routed)
-		route_frame(buf_base(&pool, buf) + offset, arrived);
+		route_frame(buf_base(&pool, buf) + offset, seq);
 }
 
 static void virtio_start(void)
@@ -211,7 +212,7 @@ static void ixgbe_arrive(unsigned n)
 		abort();
 	for (; n; n--, arrived++) {
 		union ixgbe_rx_desc *d = &ixgbe_rx.desc[arrived % RING];
-		write_frame(ixgbe_rx.owner[arrived % RING], IXGBE_RX_OFFSET);
+		write_frame(ixgbe_rx.owner[arrived % RING], IXGBE_RX_OFFSET, arrived);
 		d->wb.info = 0;
 		__atomic_store_n(&d->wb.status, done | (uint64_t)FRAME << IXGBE_RXD_LENGTH_SHIFT,
 		                 __ATOMIC_RELEASE);
@@ -220,22 +221,23 @@ static void ixgbe_arrive(unsigned n)
 
 static uint32_t executed, reported; /* WQEBBs, CQEs */
 
-static void mlx5_start(void)
+static void mlx5_make(bool multi, bool compressed)
 {
 	mlx5_tx_init(&mlx5, memory, MLX5_RING_LOG_SIZE);
 	mlx5.doorbell = &doorbell64;
 	mlx5.sqn_word = 0x5500;
+	mlx5.multi = multi;
 	executed = reported = 0;
 	mlx5_rx_init(&mlx5_rx, memory, MLX5_RING_LOG_SIZE, &pool, 0);
 	mlx5_rx.csum_mask = MLX5_CQE_H_OK;
+	if (compressed)
+		mlx5_rx_compressed(&mlx5_rx);
 	mlx5_rx_fill(&mlx5_rx, &pool, &cnt);
 }
 
-static void mlx5_multi_start(void)
-{
-	mlx5_start();
-	mlx5.multi = true;
-}
+static void mlx5_one_start(void) { mlx5_make(false, false); }
+static void mlx5_many_start(void) { mlx5_make(true, false); }
+static void mlx5_mini_start(void) { mlx5_make(true, true); }
 
 /* A CQE for each WQE that asks for one. */
 static void mlx5_device(void)
@@ -252,20 +254,50 @@ static void mlx5_device(void)
 	}
 }
 
-static void mlx5_arrive(unsigned n)
+static uint8_t *mlx5_place(uint32_t i)
+{
+	return mlx5_rx.cq.cqe + (arrived + i) % RING * MLX5_CQE_BYTES;
+}
+
+/* The CQE of the next frames, with this byte count and format. */
+static void mlx5_complete(unsigned frames, uint32_t byte_count, unsigned format)
+{
+	uint8_t *cqe = mlx5_place(0), owner = arrived / RING & 1;
+	raw64_store(cqe + MLX5_CQE_HEADERS, MLX5_CQE_H_OK);
+	be32_store(cqe + MLX5_CQE_BYTE_COUNT, byte_count);
+	be16_store(cqe + MLX5_CQE_WQE_COUNTER, (uint16_t)arrived);
+	__atomic_store_n(cqe + MLX5_CQE_OP_OWN,
+	                 (uint8_t)(MLX5_CQE_RESP_SEND << MLX5_CQE_OPCODE_SHIFT | format | owner),
+	                 __ATOMIC_RELEASE);
+	arrived += frames;
+}
+
+/* Frames into the buffers of as many WQEs, which must be there. */
+static void mlx5_fill(unsigned n)
 {
 	if ((uint16_t)(be32_load(mlx5_rx.dbr + MLX5_DBR_RECEIVE) - arrived) < n)
 		abort();
-	for (; n; n--, arrived++) {
-		uint8_t *cqe = mlx5_rx.cq.cqe + arrived % RING * MLX5_CQE_BYTES;
-		uint8_t owner = arrived / RING & 1;
-		write_frame(mlx5_rx.owner[arrived % RING], BUF_DATA_OFFSET);
-		raw64_store(cqe + MLX5_CQE_HEADERS, MLX5_CQE_H_OK);
-		be32_store(cqe + MLX5_CQE_BYTE_COUNT, FRAME);
-		be16_store(cqe + MLX5_CQE_WQE_COUNTER, (uint16_t)arrived);
-		__atomic_store_n(cqe + MLX5_CQE_OP_OWN,
-		                 (uint8_t)(MLX5_CQE_RESP_SEND << MLX5_CQE_OPCODE_SHIFT | owner),
-		                 __ATOMIC_RELEASE);
+	for (uint32_t seq = arrived; seq != arrived + n; seq++)
+		write_frame(mlx5_rx.owner[seq % RING], BUF_DATA_OFFSET, seq);
+}
+
+static void mlx5_arrive(unsigned n)
+{
+	mlx5_fill(n);
+	for (; n; n--)
+		mlx5_complete(1, FRAME, 0);
+}
+
+static void mlx5_arrive_mini(unsigned n)
+{
+	mlx5_fill(n);
+	for (unsigned k; n; n -= k) {
+		k = n < SESSION ? n : SESSION;
+		for (unsigned i = 0; k > 1 && i < k; i++)
+			be32_store(mlx5_place(i < MLX5_MINI_CQES ? 1 : i - i % MLX5_MINI_CQES) +
+			                   i % MLX5_MINI_CQES * MLX5_MINI_CQE_BYTES +
+			                   MLX5_MINI_CQE_BYTE_COUNT, FRAME);
+		mlx5_complete(k, k > 1 ? k : FRAME, k > 1 ? MLX5_CQE_COMPRESSED : 0);
 	}
 }
 
@@ -300,7 +332,7 @@ enum kind { FIXED, LENGTHS, TX_BURST, RX_BURST, FORWARD, ROUTE, KINDS };
 
 struct device {
 	const char *name;
-	enum kind last; /* it has a part in the kinds up to this one */
+	enum kind first, last; /* it has a part in these kinds */
 	const struct nic_ops *ops;
 	void (*start)(void);
 	void (*sent)(void);
@@ -308,11 +340,13 @@ struct device {
 };
 
 static const struct device devices[] = {
-	{"null", FIXED, &null_ops, no_device, no_device, NULL},
-	{"virtio_net", TX_BURST, &virtio_ops, virtio_start, virtio_device, NULL},
-	{"ixgbe", ROUTE, &ixgbe_slot_ops, ixgbe_start, ixgbe_device, ixgbe_arrive},
-	{"mlx5 one", ROUTE, &mlx5_slot_ops, mlx5_start, mlx5_device, mlx5_arrive},
-	{"mlx5 many", ROUTE, &mlx5_slot_ops, mlx5_multi_start, mlx5_device, mlx5_arrive},
+	{"null", FIXED, FIXED, &null_ops, no_device, no_device, NULL},
+	{"virtio_net", FIXED, TX_BURST, &virtio_ops, virtio_start, virtio_device, NULL},
+	{"ixgbe", FIXED, ROUTE, &ixgbe_slot_ops, ixgbe_start, ixgbe_device, ixgbe_arrive},
+	{"mlx5 one", FIXED, ROUTE, &mlx5_slot_ops, mlx5_one_start, mlx5_device, mlx5_arrive},
+	{"mlx5 many", FIXED, ROUTE, &mlx5_slot_ops, mlx5_many_start, mlx5_device, mlx5_arrive},
+	{"mlx5 mini", RX_BURST, ROUTE, &mlx5_slot_ops, mlx5_mini_start, mlx5_device,
+	 mlx5_arrive_mini},
 };
 
 /* --- measuring --- */
@@ -447,7 +481,8 @@ int main(int argc, char **argv)
 	       "");
 	for (enum kind kind = FIXED; kind < KINDS; kind++)
 		for (const struct device *d = devices; d < devices + ARRAY_LEN(devices); d++)
-			if (kind <= d->last && begins(d->name, wanted) && begins(kinds[kind], what))
+			if (kind >= d->first && kind <= d->last && begins(d->name, wanted) &&
+			    begins(kinds[kind], what))
 				measure(d, kind);
 	return 0;
 }
