@@ -217,6 +217,8 @@ def test_metrics(h):
     assert value["hayate_packets_total", (("fate", "forwarded"),)] == 1
     assert value["hayate_port_receive_packets_total", (("port", "eth0"),)] >= 3
     assert value["hayate_port_up", (("port", "eth1"),)] == 1
+    for way in ("receive", "transmit"):
+        assert value["hayate_port_%s_queue_errors_total" % way, (("port", "eth1"),)] == 0
     assert value["hayate_tcp_connections", (("core", "0"), ("state", "estab"))] == 1
     # every counter of the registry is there once
     drops = {"drop_" + dict(k[1])["reason"] for k in value if k[0] == "hayate_drops_total"}
