@@ -10,7 +10,8 @@ struct hand hand;
 
 uint32_t host_mmio_read(const volatile void *a, unsigned bytes)
 {
-	fail_msg("the data path reads %u bytes of a register at %p", bytes, (const volatile void *)a);
+	fail_msg("the data path reads a register of %u bytes at %p", bytes,
+	         (const volatile void *)a);
 	return 0;
 }
 

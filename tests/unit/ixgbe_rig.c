@@ -120,11 +120,18 @@ struct sent device_take(void)
 	return s;
 }
 
+unsigned device_waiting(void)
+{
+	return (w.tx_tail - w.tx_head + w.size) % w.size;
+}
+
 void device_send(uint32_t seq)
 {
 	static uint8_t all[BUF_STRIDE_JUMBO];
 	unsigned len;
+	unsigned contexts = w.contexts;
 	struct sent s = device_gather(all, &len);
+	assert_int_equal(w.contexts, contexts);
 	assert_int_equal(s.cmd & 0xf0000000, 0x20000000);
 	assert_int_equal(s.olinfo, len << 14);
 	assert_frame(all, len, seq);
@@ -148,13 +155,18 @@ void device_report(void)
 
 /* --- the machine --- */
 
-void start(unsigned size, unsigned buffers, uint32_t stride, enum ixgbe_completion completion)
-{
-	start_sharing(size, buffers, stride, completion, size);
-}
+static const enum ixgbe_completion completions[] = {IXGBE_HEAD_WRITE_BACK,
+                                                    IXGBE_DESCRIPTOR_DONE};
 
-void start_sharing(unsigned size, unsigned buffers, uint32_t stride,
-                   enum ixgbe_completion completion, uint32_t most)
+const struct ring_card ring_card = {
+	.kept_back = 1, /* head == tail would mean empty */
+	.data_offset = RX_AT,
+	.kinds = ARRAY_LEN(completions),
+	.kinds_of_a_place = ARRAY_LEN(completions),
+};
+
+static void start_sharing(unsigned size, unsigned buffers, uint32_t stride,
+                          enum ixgbe_completion completion, uint32_t most)
 {
 	memset(&w, 0, sizeof w);
 	frame_most = 1514;
@@ -172,6 +184,16 @@ void start_sharing(unsigned size, unsigned buffers, uint32_t stride,
 	ixgbe_rx_fill(&w.rx, &w.pool, &w.cnt);
 }
 
+void start(unsigned size, unsigned buffers, uint32_t stride, enum ixgbe_completion completion)
+{
+	start_sharing(size, buffers, stride, completion, size);
+}
+
+void start_kind(unsigned size, unsigned buffers, uint32_t most, unsigned kind)
+{
+	start_sharing(size, buffers, BUF_STRIDE_STANDARD, completions[kind], most);
+}
+
 unsigned rx(unsigned max)
 {
 	static struct pkt v[PKT_VECTOR_MAX];
@@ -181,6 +203,11 @@ unsigned rx(unsigned max)
 	assert_in_range(w.rx_writes - writes, 0, 1);
 	hand_takes(v, n);
 	return n;
+}
+
+bool rx_waiting(void)
+{
+	return ixgbe_rx_waiting(&w.rx);
 }
 
 unsigned tx(void)

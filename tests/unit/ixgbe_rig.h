@@ -12,7 +12,7 @@
 #define TESTS_UNIT_IXGBE_RIG_H
 
 #include "drivers/ixgbe/ring.h"
-#include "tests/unit/hand.h"
+#include "tests/unit/ring_rig.h"
 
 #define RX_AT 128 /* where a received frame begins in its buffer */
 
@@ -44,32 +44,12 @@ extern struct world {
 /* Zeroed rings, a fresh pool, first fill. */
 void start(unsigned size, unsigned buffers, uint32_t stride, enum ixgbe_completion completion);
 
-/* The same, with `most` buffers in the receive ring. */
-void start_sharing(unsigned size, unsigned buffers, uint32_t stride,
-                   enum ixgbe_completion completion, uint32_t most);
-
-/* Descriptors the device may fill. */
-unsigned device_room(void);
-/* Where the next frame goes; fails the test when the device has no descriptor. */
-uint8_t *device_buffer(void);
 /* Writes the next descriptor back: status and error bits as in 7.1.6.2, DD is added. */
 void device_write_back(uint32_t status, unsigned len, unsigned vlan);
-/* The whole of it for a good frame. */
-void device_receive(uint32_t seq);
 
 /* The device sends its next frame; contexts before it go to w.context. device_take is for frames in
  * one piece, device_gather has the bytes of any. */
 struct sent device_take(void);
 struct sent device_gather(uint8_t *to, unsigned *bytes);
-/* The same for the plain frame `seq`. */
-void device_send(uint32_t seq);
-/* Tells the driver of all that was sent so far and asked for a report. */
-void device_report(void);
-
-unsigned rx(unsigned max);
-unsigned tx(void);
-
-void assert_accounted(void);
-int teardown(void **state);
 
 #endif

@@ -12,7 +12,7 @@
 #define TESTS_UNIT_MLX5_RING_RIG_H
 
 #include "drivers/mlx5/ring.h"
-#include "tests/unit/hand.h"
+#include "tests/unit/ring_rig.h"
 
 #define SENT_BYTES_MAX 70000
 
@@ -52,14 +52,8 @@ void start(unsigned log_size, unsigned buffers, uint32_t stride, uint32_t inline
 void start_sharing(unsigned log_size, unsigned buffers, uint32_t stride, uint32_t inline_bytes,
                    uint32_t most);
 
-/* WQEs the device may fill. */
-unsigned device_room(void);
-/* Where the next frame goes; fails the test when there is no WQE. */
-uint8_t *device_buffer(void);
-/* Completes it: bytes, the three bytes of checks, header types and whether there is a tag. */
+/* Completes the next WQE: bytes, the three bytes of checks, header types and tag. */
 void device_complete(unsigned bytes, uint8_t checks, uint8_t types, uint16_t tag);
-/* The whole of it for a good frame. */
-void device_receive(uint32_t seq);
 /* Good frames in one compressed session, whose title has these checks, types and tag. */
 void device_session(uint32_t seq, unsigned n, uint8_t checks, uint8_t types, uint16_t tag);
 /* Byte count of frame i in the session that was written last, of so many. */
@@ -70,19 +64,7 @@ void device_rx_cqe(unsigned bytes, uint16_t counter, uint8_t opcode);
 void device_rx_title(unsigned bytes, uint16_t counter, uint8_t format, unsigned places);
 void device_tx_cqe(uint16_t counter, uint8_t opcode);
 
-/* WQEBBs that were told of. */
-unsigned device_waiting(void);
 /* The device executes its next WQE, of one with many frames the next of them; the frame's bytes. */
 struct sent device_gather(uint8_t *to, unsigned *bytes);
-/* The same for the plain frame `seq`. */
-void device_send(uint32_t seq);
-/* CQEs for all that was executed and asked for one. */
-void device_report(void);
-
-unsigned rx(unsigned max);
-unsigned tx(void);
-
-void assert_accounted(void);
-int teardown(void **state);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Slots of a transmit ring (drivers/nic.h) whatever the card: numbered frames in them, a device
- * that has sent some, and the tests that the slots of every card have to pass. What the card's slots
- * are tells the `slots_card` of the test that is linked.
+ * that has sent some, and the tests that the slots of every card have to pass. What the card's are
+ * tells the `slots_card` of the test that is linked.
  */
 #ifndef TESTS_UNIT_SLOTS_RIG_H
 #define TESTS_UNIT_SLOTS_RIG_H

@@ -1,6 +1,6 @@
 /*
- * drivers/ixgbe/ring.c and ring_tx.c with a device that keeps to the datasheet.
- * test_ixgbe_hostile.c has one that does not.
+ * drivers/ixgbe/ring.c and ring_tx.c with a device that keeps to the datasheet: what is ixgbe's
+ * own. ring_tests.c has what nic_ops says, test_ixgbe_hostile.c a device that lies.
  */
 #include "tests/unit/ixgbe_rig.h"
 #include "tests/unit/packets.h"
@@ -27,47 +27,6 @@ static void layout(void **s)
 		assert_int_equal(w.rx_writes, 1);
 		assert_accounted();
 	}
-}
-
-static void rx_in_order(void **s)
-{
-	(void)s;
-	uint32_t seq = 0, bytes = 0;
-	start(256, 1000, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
-	for (unsigned n = 1; seq < 100000; n = n % 200 + 7) {
-		for (unsigned i = 0; i < n; i++)
-			device_receive(seq + i);
-		assert_int_equal(rx(256), n);
-		for (unsigned i = 0; i < n; i++) {
-			const struct pkt *p = &hand.pkt[i];
-			assert_ptr_equal(p->data, buf_base(&w.pool, p->buf) + RX_AT);
-			assert_int_equal(p->flags, 0);
-			assert_int_equal(p->port, 3);
-			assert_frame(p->data, p->len, seq + i);
-			bytes += p->len;
-		}
-		seq += n;
-		assert_accounted();
-		let_go();
-	}
-	assert_int_equal(w.cnt.rx_pkts, seq);
-	assert_int_equal(w.cnt.rx_bytes, bytes);
-	assert_int_equal(rx(256), 0);
-}
-
-static void rx_takes_no_more_than_asked(void **s)
-{
-	(void)s;
-	start(64, 200, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
-	for (unsigned i = 0; i < 50; i++)
-		device_receive(i);
-	assert_true(ixgbe_rx_waiting(&w.rx));
-	for (unsigned got = 0; got < 50; got += 7)
-		assert_int_equal(rx(7), 50 - got < 7 ? 50 - got : 7);
-	assert_int_equal(rx(7), 0);
-	assert_false(ixgbe_rx_waiting(&w.rx));
-	for (unsigned i = 0; i < 50; i++)
-		assert_frame(hand.pkt[i].data, hand.pkt[i].len, i);
 }
 
 /* Invariant 2: one write for `bulk` descriptors or more; the device never runs dry meanwhile. */
@@ -102,67 +61,6 @@ static void tail_is_written_in_bulk(void **s)
 	for (unsigned i = 0; i < 100; i++)
 		assert_int_equal(rx(256), 0);
 	assert_int_equal(w.rx_writes, writes);
-}
-
-/* However many rings a core's pool feeds, half of it is left; and each ring goes round. */
-static void rx_takes_its_share(void **s)
-{
-	(void)s;
-	assert_int_equal(nic_rx_share(10240, 16), 320);
-	assert_int_equal(nic_rx_share(40, 16), NIC_RX_BUFFERS_MIN);
-	for (unsigned ports = 1; ports <= 6; ports++) {
-		uint32_t most = nic_rx_share(100, ports);
-		start_sharing(64, 100, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK, most);
-		assert_int_equal(w.pool.free, 100 - most);
-		for (uint32_t seq = 0; seq < 500; seq++) {
-			device_receive(seq);
-			assert_int_equal(rx(256), 1);
-			assert_in_range(device_room(), most - most / 4, most);
-			let_go();
-			assert_true(w.pool.free >= 100 - most);
-		}
-	}
-}
-
-static void rx_pool_runs_dry_and_recovers(void **s)
-{
-	(void)s;
-	uint32_t seq = 0;
-	start(64, 100, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
-	for (unsigned round = 0; round < 3; round++) {
-		while (device_room()) {
-			unsigned n = device_room() < 10 ? device_room() : 10;
-			for (unsigned i = 0; i < n; i++)
-				device_receive(seq++);
-			assert_int_equal(rx(256), n);
-			assert_accounted();
-		}
-		/* all but those that wait for more to be told of in bulk; none is told of now */
-		assert_int_equal(hand.n, 100);
-		assert_true(w.cnt.rx_no_buffer > 0);
-		uint64_t dry = w.cnt.rx_no_buffer;
-		assert_int_equal(rx(256), 0);
-		assert_int_equal(w.cnt.rx_no_buffer, dry); /* idle turns are not counted */
-		/* One comes back and is told of at once: the device has none. Then all. */
-		pkt_free(&w.pool, &hand.pkt[--hand.n]);
-		assert_int_equal(rx(256), 0);
-		assert_int_equal(device_room(), 1);
-		let_go();
-		assert_int_equal(rx(256), 0);
-		assert_int_equal(device_room(), 63);
-		assert_accounted();
-	}
-	/* Fewer buffers than descriptors from the start. */
-	start(64, 20, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
-	assert_int_equal(device_room(), 20);
-	for (unsigned i = 0; i < 1000; i++) {
-		device_receive(i);
-		assert_int_equal(rx(256), 1);
-		assert_frame(hand.pkt[0].data, hand.pkt[0].len, i);
-		let_go();
-		assert_true(device_room() > 0);
-		assert_accounted();
-	}
 }
 
 /* 7.1.11: what status and error bits make of a packet. */
@@ -273,86 +171,7 @@ static void rx_frames_over_several_descriptors(void **s)
 	}
 }
 
-/* --- transmit, by both ways of completion --- */
-
-static void tx_in_order(enum ixgbe_completion how)
-{
-	uint32_t seq = 0;
-	start(256, 600, BUF_STRIDE_STANDARD, how);
-	for (unsigned n = 1; seq < 100000; n = n % 251 + 3) {
-		take_frames(n, seq);
-		assert_int_equal(tx(), n);
-		for (unsigned i = 0; i < n; i++)
-			device_send(seq + i);
-		assert_int_equal(w.tx_head, w.tx_tail);
-		assert_int_equal(w.reported, w.tx_head); /* the last of a burst asks for a report */
-		assert_int_equal(tx(), 0);
-		assert_int_equal(w.pool.free, 600 - 255 - n);
-		device_report();
-		assert_int_equal(tx(), 0);
-		assert_int_equal(w.pool.free, 600 - 255);
-		assert_accounted();
-		seq += n;
-	}
-	assert_int_equal(w.cnt.tx_pkts, seq);
-	assert_int_equal(w.cnt.tx_full, 0);
-	assert_int_equal(w.contexts, 0);
-	assert_false(w.broken);
-}
-
-static void tx_in_order_by_head(void **s) { (void)s; tx_in_order(IXGBE_HEAD_WRITE_BACK); }
-static void tx_in_order_by_done(void **s) { (void)s; tx_in_order(IXGBE_DESCRIPTOR_DONE); }
-
-/* Bursts, sending and reports at random; the ring is full now and then. */
-static void tx_random(enum ixgbe_completion how)
-{
-	uint32_t taken = 0, sent = 0;
-	unsigned refused = 0;
-	start(64, 400, BUF_STRIDE_STANDARD, how);
-	seed_random("tx_random");
-	for (unsigned round = 0; round < 5000; round++) {
-		unsigned n = random_below(50);
-		take_frames(n, taken);
-		unsigned k = tx();
-		taken += k;
-		refused += k < n;
-		let_go();
-		for (unsigned i = random_below(taken - sent + 1); i; i--)
-			device_send(sent++);
-		if (random_below(3) == 0)
-			device_report();
-		assert_accounted();
-	}
-	while (sent < taken)
-		device_send(sent++);
-	device_report();
-	assert_int_equal(tx(), 0);
-	assert_int_equal(w.tx.head, w.tx.tail);
-	assert_int_equal(w.cnt.tx_pkts, sent);
-	assert_int_equal(w.cnt.tx_full, refused);
-	assert_true(refused > 0);
-	assert_false(w.broken);
-}
-
-static void tx_random_by_head(void **s) { (void)s; tx_random(IXGBE_HEAD_WRITE_BACK); }
-static void tx_random_by_done(void **s) { (void)s; tx_random(IXGBE_DESCRIPTOR_DONE); }
-
-static void tx_ring_full(void **s)
-{
-	(void)s;
-	start(64, 300, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
-	take_frames(100, 0);
-	assert_int_equal(tx(), 63); /* head == tail would mean empty */
-	assert_int_equal(w.cnt.tx_full, 1);
-	assert_int_equal(tx(), 0);
-	assert_int_equal(w.cnt.tx_full, 2);
-	for (unsigned i = 0; i < 63; i++)
-		device_send(i);
-	device_report();
-	assert_int_equal(tx(), 37);
-	for (unsigned i = 0; i < 37; i++)
-		device_send(63 + i);
-}
+/* --- transmit --- */
 
 /* A long burst is reported on the way, every IXGBE_TX_REPORT descriptors. */
 static void tx_reports_within_a_burst(void **s)
@@ -375,49 +194,6 @@ static void tx_reports_within_a_burst(void **s)
 }
 
 /* --- chains, counted buffers --- */
-
-/* Each kind of packet at random; the test lets go of its holds at any time. */
-static void tx_any_kind(enum ixgbe_completion how)
-{
-	uint32_t taken = 0, sent = 0;
-	unsigned refused = 0;
-	start(128, 2000, BUF_STRIDE_STANDARD, how);
-	seed_random("tx_any_kind");
-	for (unsigned round = 0; round < 4000; round++) {
-		unsigned n = random_below(10);
-		for (unsigned i = 0; i < n; i++) {
-			if (random_below(3) == 0)
-				take_frags(taken + i, 1 + random_below(PKT_FRAGS_MAX));
-			else
-				take_frames(1, taken + i);
-			if (random_below(4) == 0)
-				keep(&hand.pkt[hand.n - 1], 1 + random_below(3));
-		}
-		unsigned k = tx();
-		taken += k;
-		refused += k < n;
-		let_go();
-		for (unsigned i = random_below(taken - sent + 1); i; i--)
-			device_send(sent++);
-		if (random_below(3) == 0)
-			device_report();
-		while (hand.nkept && random_below(3))
-			let_go_of_kept(random_below(hand.nkept));
-		assert_accounted();
-	}
-	while (sent < taken)
-		device_send(sent++);
-	device_report();
-	assert_int_equal(tx(), 0);
-	let_go_of_all_kept();
-	assert_int_equal(w.pool.free, 2000 - 127);
-	assert_int_equal(w.cnt.tx_pkts, sent);
-	assert_true(refused > 100 && sent > 4000);
-	assert_false(w.broken);
-}
-
-static void tx_any_kind_by_head(void **s) { (void)s; tx_any_kind(IXGBE_HEAD_WRITE_BACK); }
-static void tx_any_kind_by_done(void **s) { (void)s; tx_any_kind(IXGBE_DESCRIPTOR_DONE); }
 
 /* 1 to 33 pieces; bytes are counted for all of them. */
 static void tx_chains(void **s)
@@ -476,32 +252,6 @@ static void tx_chain_waits_for_room(void **s)
 			assert_int_equal(flat(&w.pool, &hand.pkt[0], now), n);
 			assert_memory_equal(now, before, n);
 		}
-	}
-}
-
-/* In the ring three times and held by who sends it: free when all have let go. */
-static void tx_shared_buffer_is_freed_once(void **s)
-{
-	(void)s;
-	for (unsigned last = 0; last < 2; last++) {
-		start(8, 8, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
-		take_frames(1, 1);
-		keep(&hand.pkt[0], 2);
-		pkt_meta(&w.pool, hand.pkt[0].buf)->refs = 4;
-		hand.pkt[1] = hand.pkt[2] = hand.pkt[0];
-		hand.n = 3;
-		assert_int_equal(w.pool.free, 0);
-		assert_int_equal(tx(), 3);
-		if (!last)
-			let_go_of_all_kept();
-		for (unsigned i = 0; i < 3; i++)
-			device_send(1);
-		assert_int_equal(w.pool.free, 0);
-		device_report();
-		tx();
-		assert_accounted();
-		let_go_of_all_kept();
-		assert_int_equal(w.pool.free, 1);
 	}
 }
 
@@ -801,25 +551,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(layout, teardown),
-		cmocka_unit_test_teardown(rx_in_order, teardown),
-		cmocka_unit_test_teardown(rx_takes_no_more_than_asked, teardown),
 		cmocka_unit_test_teardown(tail_is_written_in_bulk, teardown),
-		cmocka_unit_test_teardown(rx_takes_its_share, teardown),
-		cmocka_unit_test_teardown(rx_pool_runs_dry_and_recovers, teardown),
 		cmocka_unit_test_teardown(rx_checksum_flags, teardown),
 		cmocka_unit_test_teardown(rx_vlan, teardown),
 		cmocka_unit_test_teardown(rx_frames_over_several_descriptors, teardown),
-		cmocka_unit_test_teardown(tx_in_order_by_head, teardown),
-		cmocka_unit_test_teardown(tx_in_order_by_done, teardown),
-		cmocka_unit_test_teardown(tx_random_by_head, teardown),
-		cmocka_unit_test_teardown(tx_random_by_done, teardown),
-		cmocka_unit_test_teardown(tx_ring_full, teardown),
 		cmocka_unit_test_teardown(tx_reports_within_a_burst, teardown),
-		cmocka_unit_test_teardown(tx_any_kind_by_head, teardown),
-		cmocka_unit_test_teardown(tx_any_kind_by_done, teardown),
 		cmocka_unit_test_teardown(tx_chains, teardown),
 		cmocka_unit_test_teardown(tx_chain_waits_for_room, teardown),
-		cmocka_unit_test_teardown(tx_shared_buffer_is_freed_once, teardown),
 		cmocka_unit_test_teardown(tx_checksum_offload, teardown),
 		cmocka_unit_test_teardown(tx_checksum_offload_ip6, teardown),
 		cmocka_unit_test_teardown(tx_context_is_cached, teardown),
@@ -830,5 +568,6 @@ int main(void)
 		cmocka_unit_test_teardown(tx_segmentation_of_a_chain, teardown),
 		cmocka_unit_test_teardown(tx_short_frames_are_padded, teardown),
 	};
-	return cmocka_run_group_tests(tests, guest_map, NULL);
+	int failed = cmocka_run_group_tests_name("ixgbe_ring", tests, guest_map, NULL);
+	return failed + run_ring_tests();
 }

@@ -8,7 +8,7 @@
 
 #define RS 0x08000000u
 
-static void start_kind(unsigned size, unsigned kind)
+static void start_slots(unsigned size, unsigned kind)
 {
 	(void)kind;
 	start(size, 2 * size + 100, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
@@ -61,7 +61,7 @@ static void assert_reports(uint32_t from, unsigned reports)
 
 const struct slots_card slots_card = {
 	.kept_back = 1,
-	.start = start_kind,
+	.start = start_slots,
 	.open = open_ring,
 	.put = put_slots,
 	.free = known_free,

@@ -1,5 +1,6 @@
 /*
- * drivers/mlx5/ring.c and ring_tx.c with a device that keeps to the PRM, and one that does not.
+ * drivers/mlx5/ring.c and ring_tx.c with a device that keeps to the PRM, and one that does not:
+ * what is mlx5's own. ring_tests.c has what nic_ops says.
  */
 #include "tests/unit/mlx5_ring_rig.h"
 #include "tests/unit/packets.h"
@@ -25,94 +26,6 @@ static void layout(void **s)
 }
 
 /* --- receive --- */
-
-static void rx_in_order(void **s)
-{
-	(void)s;
-	uint32_t seq = 0, bytes = 0;
-	start(8, 1000, BUF_STRIDE_STANDARD, 0);
-	/* Until the counters, of 16 bits, have gone round. */
-	for (unsigned n = 1; seq < 100000; n = n % 200 + 7) {
-		for (unsigned i = 0; i < n; i++)
-			device_receive(seq + i);
-		assert_int_equal(rx(256), n);
-		for (unsigned i = 0; i < n; i++) {
-			const struct pkt *p = &hand.pkt[i];
-			assert_ptr_equal(p->data, buf_base(&w.pool, p->buf) + BUF_DATA_OFFSET);
-			assert_int_equal(p->flags, 0);
-			assert_int_equal(p->port, 3);
-			assert_frame(p->data, p->len, seq + i);
-			bytes += p->len;
-		}
-		seq += n;
-		assert_accounted();
-		let_go();
-	}
-	assert_int_equal(w.cnt.rx_pkts, seq);
-	assert_int_equal(w.cnt.rx_bytes, bytes);
-	assert_int_equal(rx(256), 0);
-	assert_false(w.broken);
-}
-
-static void rx_random(void **s)
-{
-	(void)s;
-	seed_random("rx_random");
-	for (unsigned life = 0; life < 20; life++) {
-		uint32_t in = 0, out = 0;
-		start(4 + random_below(4), 40 + random_below(500), BUF_STRIDE_STANDARD, 0);
-		for (unsigned round = 0; round < 200; round++) {
-			for (unsigned n = random_below(device_room() + 1); n; n--)
-				device_receive(in++);
-			unsigned n = rx(1 + random_below(100));
-			for (unsigned i = hand.n - n; i < hand.n; i++)
-				assert_frame(hand.pkt[i].data, hand.pkt[i].len, out++);
-			if (random_below(3) == 0)
-				let_go();
-		}
-		assert_int_equal(w.doorbells, 0);
-		assert_false(w.broken);
-		assert_accounted();
-		let_go();
-	}
-}
-
-/* However many RQs a core's pool feeds, half of it is left; and each goes round. */
-static void rx_takes_its_share(void **s)
-{
-	(void)s;
-	for (unsigned ports = 1; ports <= 6; ports++) {
-		uint32_t most = nic_rx_share(100, ports);
-		start_sharing(ROUND, 100, BUF_STRIDE_STANDARD, 0, most);
-		assert_int_equal(w.pool.free, 100 - most);
-		for (uint32_t seq = 0; seq < 500; seq++) {
-			device_receive(seq);
-			assert_int_equal(rx(256), 1);
-			assert_in_range(device_room(), most - most / 4, most);
-			let_go();
-			assert_true(w.pool.free >= 100 - most);
-		}
-	}
-}
-
-/* The pool is empty for a while: the ring shrinks, says so, and grows again. */
-static void rx_pool_runs_dry_and_recovers(void **s)
-{
-	(void)s;
-	start(ROUND, 100, BUF_STRIDE_STANDARD, 0);
-	for (unsigned i = 0; i < 100; i++) {
-		device_receive(i);
-		assert_int_equal(rx(256), 1);
-	}
-	assert_int_equal(device_room(), 0);
-	assert_true(w.cnt.rx_no_buffer > 0);
-	assert_int_equal(rx(256), 0);
-	let_go();
-	assert_int_equal(rx(256), 0); /* buffers came back */
-	assert_int_equal(device_room(), 64);
-	device_receive(7);
-	assert_int_equal(rx(256), 1);
-}
 
 static void rx_checksum_flags(void **s)
 {
@@ -284,28 +197,6 @@ static void rx_hostile(void **s)
 
 /* --- send --- */
 
-static void tx_in_order(void **s)
-{
-	(void)s;
-	uint32_t seq = 0;
-	start(8, 1000, BUF_STRIDE_STANDARD, 0);
-	for (unsigned n = 1; seq < 100000; n = n % 200 + 7) {
-		w.tx.multi = seq > 50000;
-		take_frames(n, seq);
-		assert_int_equal(tx(), n);
-		for (unsigned i = 0; i < n; i++)
-			device_send(seq + i);
-		assert_int_equal(device_waiting(), 0);
-		device_report();
-		assert_int_equal(tx(), 0);
-		assert_int_equal(w.tx.tail, w.tx.head); /* without another being sent */
-		seq += n;
-	}
-	assert_accounted();
-	assert_int_equal(w.cnt.tx_pkts, seq);
-	assert_int_equal(w.cnt.tx_full, 0);
-}
-
 /* A CQE for one WQE in 32 and for the last of a burst, no more. */
 static void tx_reports(void **s)
 {
@@ -370,66 +261,6 @@ static void tx_multi_full(void **s)
 			device_send(seen);
 		device_report();
 		assert_int_equal(tx(), 100 - took < 64 ? 100 - took : 64);
-		assert_accounted();
-	}
-}
-
-static void tx_ring_full(void **s)
-{
-	(void)s;
-	start(ROUND, 200, BUF_STRIDE_STANDARD, 0);
-	take_frames(100, 0);
-	assert_int_equal(tx(), 64);
-	assert_int_equal(w.cnt.tx_full, 1);
-	assert_int_equal(tx(), 0);
-	for (unsigned i = 0; i < 32; i++)
-		device_send(i);
-	device_report();
-	assert_int_equal(tx(), 32);
-	assert_accounted();
-	for (unsigned i = 32; i < 96; i++)
-		device_send(i);
-	device_report();
-	assert_int_equal(tx(), 4);
-}
-
-/* Plain, in pieces, held by others, in any order, with headers inline or not. */
-static void tx_any_kind(void **s)
-{
-	(void)s;
-	static const unsigned inlines[] = {0, MLX5_INLINE_L2, MLX5_INLINE_IP, MLX5_INLINE_L4};
-	static uint8_t got[SENT_BYTES_MAX];
-	seed_random("tx_any_kind");
-	for (unsigned life = 0; life < 20; life++) {
-		unsigned in_line = inlines[life % 4], len;
-		uint32_t in = 0, out = 0;
-		start(6 + random_below(3), 1000, BUF_STRIDE_STANDARD, in_line);
-		w.tx.multi = !in_line && life & 4;
-		for (unsigned round = 0; round < 150; round++) {
-			while (hand.n < 40 && w.pool.free > 200) {
-				if (random_below(4) == 0)
-					take_frags(in++, 1 + random_below(PKT_FRAGS_MAX));
-				else
-					take_frames(1, in++);
-				struct pkt *last = &hand.pkt[hand.n - 1];
-				if (random_below(8) == 0 && !(last->flags & PKT_CHAIN))
-					keep(last, 1 + random_below(2));
-			}
-			tx();
-			while (device_waiting() && random_below(8)) {
-				struct sent d = device_gather(got, &len);
-				assert_frame(got, len, out++);
-				assert_true(d.opcode == 0x0a || (w.tx.multi && d.opcode == 0x29));
-				assert_true(d.header <= in_line);
-			}
-			if (random_below(2))
-				device_report();
-			while (hand.nkept && random_below(2))
-				let_go_of_kept(random_below(hand.nkept));
-		}
-		assert_false(w.broken);
-		let_go();
-		let_go_of_all_kept();
 		assert_accounted();
 	}
 }
@@ -696,10 +527,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(layout, teardown),
-		cmocka_unit_test_teardown(rx_in_order, teardown),
-		cmocka_unit_test_teardown(rx_random, teardown),
-		cmocka_unit_test_teardown(rx_takes_its_share, teardown),
-		cmocka_unit_test_teardown(rx_pool_runs_dry_and_recovers, teardown),
 		cmocka_unit_test_teardown(rx_checksum_flags, teardown),
 		cmocka_unit_test_teardown(rx_vlan, teardown),
 		cmocka_unit_test_teardown(rx_bad_lengths, teardown),
@@ -707,12 +534,9 @@ int main(void)
 		cmocka_unit_test_teardown(rx_failed, teardown),
 		cmocka_unit_test_teardown(rx_lost, teardown),
 		cmocka_unit_test_teardown(rx_hostile, teardown),
-		cmocka_unit_test_teardown(tx_in_order, teardown),
 		cmocka_unit_test_teardown(tx_reports, teardown),
 		cmocka_unit_test_teardown(tx_multi, teardown),
 		cmocka_unit_test_teardown(tx_multi_full, teardown),
-		cmocka_unit_test_teardown(tx_ring_full, teardown),
-		cmocka_unit_test_teardown(tx_any_kind, teardown),
 		cmocka_unit_test_teardown(tx_short_frames, teardown),
 		cmocka_unit_test_teardown(tx_checksum_offload, teardown),
 		cmocka_unit_test_teardown(tx_checksum_here, teardown),
@@ -723,5 +547,6 @@ int main(void)
 		cmocka_unit_test_teardown(tx_failed, teardown),
 		cmocka_unit_test_teardown(tx_hostile, teardown),
 	};
-	return cmocka_run_group_tests(tests, guest_map, NULL);
+	int failed = cmocka_run_group_tests_name("mlx5_ring", tests, guest_map, NULL);
+	return failed + run_ring_tests();
 }

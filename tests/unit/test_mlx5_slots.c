@@ -9,7 +9,7 @@
 /* WQEs with the headers inline and without, and of many frames. */
 enum { PLAIN, INLINE, MULTI, KINDS };
 
-static void start_kind(unsigned size, unsigned kind)
+static void start_slots(unsigned size, unsigned kind)
 {
 	start((unsigned)__builtin_ctz(size), 2 * size + 100, BUF_STRIDE_STANDARD,
 	      kind % KINDS == INLINE ? MLX5_INLINE_L2 : 0);
@@ -51,8 +51,8 @@ static bool send_next(uint32_t seq)
 	return w.reports > before;
 }
 
-/* One in 32 WQEBBs, and the last WQE of a send, which may be the same. A WQE of one frame is a WQEBB,
- * one of many has up to 30 frames in 8 of them. */
+/* One in 32 WQEBBs, and the last WQE of a send, which may be the same. A WQE of one frame is a
+ * WQEBB, one of many has up to 30 frames in 8 of them. */
 static void assert_reports(uint32_t from, unsigned reports)
 {
 	unsigned wqes = (t.next - from + 29) / 30, most = wqes / 4 + 2;
@@ -63,7 +63,7 @@ static void assert_reports(uint32_t from, unsigned reports)
 }
 
 const struct slots_card slots_card = {
-	.start = start_kind,
+	.start = start_slots,
 	.open = open_ring,
 	.put = put_slots,
 	.free = known_free,

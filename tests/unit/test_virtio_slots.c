@@ -6,7 +6,7 @@
 #include "tests/unit/slots_rig.h"
 #include "tests/unit/virtio_rig.h"
 
-static void start_kind(unsigned size, unsigned kind)
+static void start_slots(unsigned size, unsigned kind)
 {
 	(void)kind;
 	start(size, 2 * size + 100);
@@ -60,7 +60,7 @@ static void publish(void)
 }
 
 const struct slots_card slots_card = {
-	.start = start_kind,
+	.start = start_slots,
 	.open = open_ring,
 	.put = put_slots,
 	.free = known_free,

@@ -87,10 +87,11 @@ UNIT_SRC_mlx5_driver := $(wildcard drivers/mlx5/*.c) lib/fmt.c lib/pkt.c lib/csu
 	$(NICSIM_MLX5_SRC) tests/unit/model_port.c tests/unit/mlx5_port.c tests/unit/guest.c \
 	tests/unit/nicsim_frames.c
 UNIT_SRC_mlx5_faults := $(UNIT_SRC_mlx5_driver)
-UNIT_SRC_ixgbe_ring := $(wildcard drivers/ixgbe/ring*.c) lib/pkt.c lib/csum.c \
-	tests/unit/ixgbe_rig.c tests/unit/hand.c tests/unit/guest.c
-UNIT_SRC_ixgbe_hostile := $(UNIT_SRC_ixgbe_ring)
-UNIT_SRC_ixgbe_slots := $(UNIT_SRC_ixgbe_ring) tests/unit/slots_rig.c
+IXGBE_RING_SRC := $(wildcard drivers/ixgbe/ring*.c) lib/pkt.c lib/csum.c tests/unit/ixgbe_rig.c \
+	tests/unit/hand.c tests/unit/guest.c
+UNIT_SRC_ixgbe_ring := $(IXGBE_RING_SRC) tests/unit/ring_tests.c
+UNIT_SRC_ixgbe_hostile := $(IXGBE_RING_SRC)
+UNIT_SRC_ixgbe_slots := $(IXGBE_RING_SRC) tests/unit/slots_rig.c
 # the whole driver with the model, in one process
 UNIT_SRC_ixgbe_driver := $(wildcard drivers/ixgbe/*.c) lib/pkt.c lib/csum.c $(NICSIM_82599_SRC) \
 	tests/unit/model_port.c tests/unit/ixgbe_port.c tests/unit/guest.c
@@ -101,10 +102,11 @@ UNIT_MAIN_ixgbe_done := tests/unit/test_ixgbe_driver.c
 UNIT_SRC_ixgbe_done_traffic := $(UNIT_SRC_ixgbe_driver)
 UNIT_MAIN_ixgbe_done_traffic := tests/unit/test_ixgbe_traffic.c
 UNIT_SRC_ixgbe_faults := $(UNIT_SRC_ixgbe_driver)
-UNIT_SRC_mlx5_ring := $(wildcard drivers/mlx5/ring*.c) lib/pkt.c lib/csum.c \
-	tests/unit/mlx5_ring_rig.c tests/unit/hand.c tests/unit/guest.c
-UNIT_SRC_mlx5_slots := $(UNIT_SRC_mlx5_ring) tests/unit/slots_rig.c
-UNIT_SRC_mlx5_sessions := $(UNIT_SRC_mlx5_ring)
+MLX5_RING_SRC := $(wildcard drivers/mlx5/ring*.c) lib/pkt.c lib/csum.c tests/unit/mlx5_ring_rig.c \
+	tests/unit/hand.c tests/unit/guest.c
+UNIT_SRC_mlx5_ring := $(MLX5_RING_SRC) tests/unit/ring_tests.c
+UNIT_SRC_mlx5_slots := $(MLX5_RING_SRC) tests/unit/slots_rig.c
+UNIT_SRC_mlx5_sessions := $(MLX5_RING_SRC)
 UNIT_SRC_mlx5_hca := $(wildcard drivers/mlx5/*.c) lib/fmt.c lib/pkt.c lib/csum.c \
 	tests/unit/mlx5_firmware.c tests/unit/guest.c
 # the parts of the packet generator that know no machine
