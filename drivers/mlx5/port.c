@@ -71,8 +71,8 @@ static int set_port_up(struct nic *nic)
 	return mlx5_cmd_run(nic);
 }
 
-/* What the vport lets in: our address, all groups; of what we send ourselves, nothing: a frame to our
- * own address, as generators and testers send, would else not reach the wire. */
+/* What the vport lets in: our address, all groups; of what we send ourselves, nothing: a frame to
+ * our own address, as generators and testers send, would else not reach the wire. */
 static int set_vport(struct nic *nic, uint32_t mtu)
 {
 	uint8_t *in = mlx5_cmd_begin(nic, MLX5_SLOT_MAIN, MLX5_MODIFY_NIC_VPORT_CONTEXT, 0,
