@@ -59,11 +59,12 @@ class LinuxGuest:
                 "-object", "memory-backend-memfd,id=mem,size=%dM,share=on" % memory_mib,
                 "-m", "%dM" % memory_mib, "-smp", str(cpus), "-cpu", "max",
                 "-kernel", kernel, "-initrd", image,
-                # panic=-1 and -no-reboot: a panic ends QEMU, and is noticed at once. no_timer_check:
-                # on a busy host the timer's interrupt comes too late for that test, and the kernel
-                # panics.
+                # panic=-1 and -no-reboot: a panic ends QEMU, and is noticed at once.
+                # no_timer_check: on a busy host the timer's interrupt comes too late for that
+                # test, and the kernel panics.
                 "-append", "console=ttyS0 quiet loglevel=5 nokaslr mitigations=off tsc=reliable "
-                "no_timer_check panic=-1 ipv6.disable=1 net.ifnames=0 " + append,
+                "no_timer_check log_buf_len=8M panic=-1 ipv6.disable_ipv6=1 net.ifnames=0 "
+                + append,
                 "-chardev", "file,id=console,path=" + self.log, "-serial", "chardev:console",
                 "-device", "virtio-serial-pci", "-chardev",
                 "socket,id=agent,fd=%d" % theirs.fileno(),

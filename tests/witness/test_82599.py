@@ -3,6 +3,7 @@
 `lab` is one booted guest with the driver loaded; see conftest.py. Every test leaves the card up,
 with its address and its options as they were.
 """
+import contextlib
 import json
 import random
 import re
@@ -10,12 +11,18 @@ import subprocess
 
 import pytest
 from conftest import GUEST, HOST
-from wire import ICMP, IP, TCP, UDP, Wire, echo_request, ethernet, ipv4, mac, tcp, udp
+from wire import (ICMP, IP, IP6, TCP, UDP, Wire, echo_request, ethernet, ipv4, ipv4_fragments, ipv6,
+                  ipv6_fragments, mac, tcp, udp)
 
 CARD = "82599"
 STRANGER = mac("02:00:00:00:00:99")
 NOBODY = 0x88B5  # EtherType for local experiments (IEEE 802)
 MTU = 1500
+GUEST6, STRANGER6 = "2001:db8::1", "2001:db8::99"
+GUEST5, STRANGER5 = "198.18.5.1", "198.18.5.2"  # of VLAN 5
+# What the kernel says when a driver or its card has failed.
+COMPLAINTS = re.compile(r"WARNING|BUG|Oops|NETDEV WATCHDOG|hw csum failure|Tx Unit Hang|"
+                        r"Reset adapter|ERR CQE")
 
 
 @pytest.fixture
@@ -49,6 +56,12 @@ def arrives(lab, wire, frame, count=5):
     assert given in (0, count), "%d of %d frames pass the card's filters" % (given, count)
     lab.eventually(lambda: received(lab) == counted + given, "the driver counts them")
     return given == count
+
+
+def no_complaint(lab):
+    said = lab.guest.output("dmesg", 60)
+    assert not COMPLAINTS.search(said), [line for line in said.splitlines()
+                                         if COMPLAINTS.search(line)]
 
 
 # --- it is there ---
@@ -332,26 +345,93 @@ def test_receive_checksum(lab, wire):
     assert grown("rx_csum_offload_errors") == 1
 
 
+@contextlib.contextmanager
+def vlan_interface(lab):
+    lab.guest.run("ip link add link eth0 name eth0.5 type vlan id 5 && ip link set eth0.5 up && "
+                  "ip address add %s/24 dev eth0.5 && ip neighbour replace %s "
+                  "lladdr 02:00:00:00:00:99 dev eth0.5 nud permanent" % (GUEST5, STRANGER5))
+    try:
+        yield
+    finally:
+        lab.guest.run("ip link delete eth0.5")
+
+
+@contextlib.contextmanager
+def ip6(lab):
+    setting = "echo %d >/proc/sys/net/ipv6/conf/eth0/disable_ipv6"
+    lab.guest.run(setting % 0 + " && ip address add %s/64 dev eth0 nodad" % GUEST6)
+    try:
+        yield
+    finally:
+        lab.guest.run(setting % 1)
+
+
+def datagrams(spoil):
+    """(packets, how many datagrams they are, VLAN): to a port that nobody has opened, of odd and even
+    lengths, in frames so short that they are padded, and in fragments."""
+    sizes = [1] if spoil else [*range(48), 101, 1000, 1001, 1399]
+    cuts = 1500, 2001, 4003
+    for source, target, whole, cut, vlan in (
+            (HOST, GUEST, ipv4, ipv4_fragments, None),
+            (STRANGER5, GUEST5, ipv4, ipv4_fragments, 5),
+            (STRANGER6, GUEST6, ipv6, ipv6_fragments, None)):
+        def made(size):
+            return udp(source, target, 1234, 9, bytes(range(1, 1 + size % 256)) * (1 + size // 256),
+                       spoil)
+        packets = [whole(source, target, UDP, made(size)) for size in sizes]
+        for size in cuts:
+            packets += cut(source, target, UDP, made(size), 1000, size)
+        yield packets, len(sizes) + len(cuts), vlan
+
+
+def judged(lab):
+    """How many datagrams the guest has found to be whole, and wrong: the checksum comes before the
+    question who wants it (Linux, udp_rcv)."""
+    text = lab.guest.output("cat /proc/net/snmp /proc/net/snmp6")
+    names, values = (line.split() for line in re.findall(r"^Udp: (.*)$", text, re.MULTILINE))
+    found = dict(zip(names, map(int, values)))
+    for name in ("NoPorts", "InCsumErrors"):
+        found[name] += int(re.search(r"^Udp6%s\s+(\d+)$" % name, text, re.MULTILINE).group(1))
+    return found["NoPorts"], found["InCsumErrors"]
+
+
+@pytest.mark.parametrize("offload", ["on", "off"])
+def test_datagrams(lab, wire, offload):
+    """Whatever the card says of checksums, right datagrams are taken and wrong ones are not."""
+    lab.offload("rxvlan " + offload)
+    try:
+        with vlan_interface(lab), ip6(lab):
+            right, wrong = judged(lab)
+            for spoil in (0, 0x0101):
+                for packets, count, vlan in datagrams(spoil):
+                    for packet in packets:
+                        kind = IP6 if packet[0] >> 4 == 6 else IP
+                        wire.send(ethernet(mac(lab.mac()), STRANGER, kind, packet, vlan))
+                    right, wrong = (right, wrong + count) if spoil else (right + count, wrong)
+                    lab.eventually(lambda: sum(judged(lab)) >= right + wrong, "the datagrams")
+                    assert judged(lab) == (right, wrong), (packets[0].hex(), vlan)
+    finally:
+        lab.offload("rxvlan on")
+    no_complaint(lab)
+
+
 @pytest.mark.parametrize("offload", ["on", "off"])
 def test_vlan(lab, wire, offload):
     """Tags are put in and taken out, by the card or by Linux; the wire looks the same."""
     lab.offload("txvlan %s rxvlan %s" % (offload, offload))
-    lab.guest.run("ip link add link eth0 name eth0.5 type vlan id 5 && ip link set eth0.5 up && "
-                  "ip address add 198.18.5.1/24 dev eth0.5 && ip neighbour replace 198.18.5.2 "
-                  "lladdr 02:00:00:00:00:99 dev eth0.5 nud permanent")
     try:
-        request = ipv4("198.18.5.2", "198.18.5.1", ICMP, echo_request(7, b"v" * 64))
-        wire.received()
-        wire.send(ethernet(mac(lab.mac()), STRANGER, IP, request, vlan=5))
-        answer = wire.expect(lambda packet: packet.protocol == ICMP)
-        assert answer, "no answer"
-        assert answer.vlan == 5 and not answer.wrong(), answer.frame.hex()
-        assert answer.segment[0] == 0 and answer.segment[6:] == request[26:]
-        assert arrives(lab, wire, ethernet(mac(lab.mac()), STRANGER, IP, request, vlan=5))
-        # rx-vlan-filter: the card drops the VLANs that nobody has asked for.
-        assert not arrives(lab, wire, ethernet(mac(lab.mac()), STRANGER, IP, request, vlan=6))
+        with vlan_interface(lab):
+            request = ipv4(STRANGER5, GUEST5, ICMP, echo_request(7, b"v" * 64))
+            wire.received()
+            wire.send(ethernet(mac(lab.mac()), STRANGER, IP, request, vlan=5))
+            answer = wire.expect(lambda packet: packet.protocol == ICMP)
+            assert answer, "no answer"
+            assert answer.vlan == 5 and not answer.wrong(), answer.frame.hex()
+            assert answer.segment[0] == 0 and answer.segment[6:] == request[26:]
+            assert arrives(lab, wire, ethernet(mac(lab.mac()), STRANGER, IP, request, vlan=5))
+            # rx-vlan-filter: the card drops the VLANs that nobody has asked for.
+            assert not arrives(lab, wire, ethernet(mac(lab.mac()), STRANGER, IP, request, vlan=6))
     finally:
-        lab.guest.run("ip link delete eth0.5")
         lab.offload("txvlan on rxvlan on")
 
 
@@ -459,6 +539,34 @@ def test_unload_and_load(lab):
     lab.ping()
 
 
+@pytest.mark.parametrize("way", ["down and up", "unload and load"])
+def test_under_traffic(lab, wire, way):
+    """Frames come while queues go, while there are none, and when they are back, and then they are
+    answered."""
+    leave, come = {"down and up": ("ip link set eth0 down", "ip link set eth0 up"),
+                   "unload and load": ("rmmod " + lab.card.driver,
+                                       "modprobe " + lab.card.driver)}[way]
+
+    def answered():
+        wire.received()
+        answer = wire.expect(lambda packet: packet.protocol == ICMP and packet.segment[0] == 0, 20)
+        assert answer and not answer.wrong(), answer
+    flood = lab.host.popen(["ping", "-f", "-q", "-s", "1000", GUEST], stdin=subprocess.DEVNULL,
+                           stdout=subprocess.DEVNULL)
+    try:
+        answered()
+        for _ in range(2):
+            lab.guest.run(leave, 60)
+            lab.guest.run(come, 60)
+            lab.address()
+            answered()
+        assert flood.poll() is None
+    finally:
+        flood.kill()
+        flood.wait()
+    no_complaint(lab)
+
+
 def test_function_level_reset(lab):
     """By sysfs, under the driver's feet but with its knowledge (reset_prepare)."""
     lab.guest.run("ip link set eth0 down && echo 1 >/sys/class/net/eth0/device/reset", 30)
@@ -486,5 +594,4 @@ def test_nothing_was_lost(lab):
         assert stats[name] == 0, name
     port, = lab.models.ports()
     assert port["dma_errors"] == 0, port
-    said = lab.guest.output("dmesg")
-    assert not re.search(r"Tx Unit Hang|WARNING|BUG|Oops|Reset adapter|NETDEV WATCHDOG", said), said
+    no_complaint(lab)

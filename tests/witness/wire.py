@@ -13,8 +13,9 @@ PACKET_OUTGOING = 4
 SOL_PACKET, PACKET_AUXDATA = 263, 8
 TP_STATUS_VLAN_VALID = 1 << 4
 
-IP, ARP, VLAN = 0x0800, 0x0806, 0x8100
-ICMP, TCP, UDP = 1, 6, 17
+IP, IP6, ARP, VLAN = 0x0800, 0x86DD, 0x0806, 0x8100
+ICMP, TCP, UDP, FRAGMENT = 1, 6, 17, 44
+MORE = 1 << 13  # fragments, in the word of IPv4's header
 
 
 def mac(text):
@@ -36,27 +37,53 @@ def ethernet(destination, source, kind, payload, vlan=None):
     return frame + bytes(max(0, 60 - len(frame)))
 
 
-def ipv4(source, destination, protocol, payload):
-    head = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(payload), 0, 0, 64, protocol, 0,
-                       socket.inet_aton(source), socket.inet_aton(destination))
+def address(text):
+    return socket.inet_pton(socket.AF_INET6 if ":" in text else socket.AF_INET, text)
+
+
+def ipv4(source, destination, protocol, payload, number=0, fragment=0):
+    head = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(payload), number, fragment, 64, protocol,
+                       0, address(source), address(destination))
     return head[:10] + struct.pack(">H", checksum(head)) + head[12:] + payload
+
+
+def ipv6(source, destination, protocol, payload):
+    return struct.pack(">IHBB", 6 << 28, len(payload), protocol, 64) + address(
+        source) + address(destination) + payload
+
+
+def ipv4_fragments(source, destination, protocol, payload, size, number):
+    """RFC 791, in pieces of `size` bytes, a multiple of 8."""
+    return [ipv4(source, destination, protocol, payload[at:at + size], number,
+                 at // 8 | (MORE if at + size < len(payload) else 0))
+            for at in range(0, len(payload), size)]
+
+
+def ipv6_fragments(source, destination, protocol, payload, size, number):
+    """RFC 8200, 4.5."""
+    return [ipv6(source, destination, FRAGMENT, struct.pack(
+        ">BBHI", protocol, 0, at | (at + size < len(payload)), number) + payload[at:at + size])
+            for at in range(0, len(payload), size)]
+
+
+def pseudo(source, destination, protocol, length):
+    if ":" in source:
+        return address(source) + address(destination) + struct.pack(">II", length, protocol)
+    return address(source) + address(destination) + struct.pack(">HH", protocol, length)
 
 
 def udp(source, destination, sport, dport, data, spoil=0):
     """A datagram; `spoil` is XORed into its checksum."""
     head = struct.pack(">HHHH", sport, dport, 8 + len(data), 0)
-    pseudo = (socket.inet_aton(source) + socket.inet_aton(destination)
-              + struct.pack(">HH", UDP, 8 + len(data)))
-    value = (checksum(pseudo + head + data) or 0xFFFF) ^ spoil
+    value = (checksum(pseudo(source, destination, UDP, 8 + len(data)) + head + data)
+             or 0xFFFF) ^ spoil
     return head[:6] + struct.pack(">H", value) + data
 
 
 def tcp(source, destination, sport, dport, data, spoil=0):
     """A segment of no connection (ACK, which is answered by RST); `spoil` as above."""
     head = struct.pack(">HHIIBBHHH", sport, dport, 1, 1, 5 << 4, 0x10, 8192, 0, 0)
-    pseudo = (socket.inet_aton(source) + socket.inet_aton(destination)
-              + struct.pack(">HH", TCP, len(head) + len(data)))
-    value = checksum(pseudo + head + data) ^ spoil
+    value = checksum(pseudo(source, destination, TCP, len(head) + len(data)) + head + data) ^ spoil
     return head[:16] + struct.pack(">H", value) + head[18:] + data
 
 
