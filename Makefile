@@ -150,7 +150,7 @@ test: ## everything: checks, unit, fuzz, packet, drill, peer, nicsim, system and
 test-system: all nicsim ## boots the real image under QEMU between network namespaces
 	@$(PYTHON) -m pytest -c tests/system/pytest.ini $(if $(SHARE),--share $(SHARE)) tests/system
 
-test-witness: nicsim ## stock Linux on the modelled cards: are the models honest?
+test-witness: all nicsim ## stock Linux on the modelled cards: are the models honest?
 	@$(PYTHON) -m pytest -c tests/witness/pytest.ini tests/witness
 
 bench-pktgen: all nicsim ## the generator beside testpmd; into build/bench.json

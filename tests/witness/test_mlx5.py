@@ -4,9 +4,12 @@
 tested for all cards alike: by the functions of test_82599.py, which are imported.
 """
 import re
+from collections import defaultdict
 
+import commands
 import pytest
 import test_82599
+from launcher import guest as hayate
 from test_82599 import (field, no_complaint, test_address_filter,  # noqa: F401
                         test_change_of_address, test_channels, test_down_and_up,
                         test_indirection_table, test_jumbo, test_link_flap, test_multicast_filter,
@@ -104,6 +107,63 @@ def test_datagrams(lab, wire, offload):
     test_82599.test_datagrams(lab, wire, offload)
     assert lab.stats()["rx_csum_complete"] - before["rx_csum_complete"] > 80
 
+
+# --- what is asked of the card ---
+
+@pytest.fixture(scope="module")
+def trace(lab):
+    """(Commands, text) of a life of mlx5_core with the card, from modprobe to rmmod, and what the
+    model has to say of the card then."""
+    lab.guest.run("rmmod mlx5_core && echo traced >/dev/kmsg && modprobe mlx5_core dyndbg="
+                  "'func dump_command +p; func dump_buf +p'", 120)
+    lab.address()
+    lab.ping()
+    lab.guest.run("rmmod mlx5_core", 120)
+    port, = lab.models.ports()
+    text = lab.guest.output("dmesg", 60).split("] traced\n")[-1]
+    lab.guest.run("modprobe mlx5_core", 60)
+    lab.address()
+    text = commands.PRINTK.sub("", text)
+    return commands.parse(text), text, port["device"]
+
+
+def test_teardown(trace):
+    """All pages come back, at once: the driver takes pages until it has as many as it gave, and where
+    none come it tries for 5 s. Then the card is as after power-on."""
+    made, _, device = trace
+    pages = [command for command in made if command.name == "MANAGE_PAGES"]
+    given = [command.question[4] for command in pages if command.question[2] == 1]
+    taken = [command.answer[3] for command in pages if command.question[2] == 2]
+    assert given and sum(given) == sum(taken) and all(taken) and len(taken) <= 4, (given, taken)
+    assert (device["pages"], device["objects"], device["enabled"]) == (0, 0, False), device
+    assert device["commands_refused"] == 0, device
+
+
+def test_our_trace(trace):
+    """Our driver, on such a card, prints its commands as mlx5_core does (drivers/mlx5/trace.c): the
+    same lines, the same names, and of what both ask for the same answers."""
+    theirs, text, _ = trace
+    with hayate.Guest(["echo", "--nic", "mlx5", "--port", "wire:sink",
+                       "--append", "nic-trace=1"]) as guest:
+        guest.wait_ready(120)
+        said = hayate.READY.split(guest.text.replace("\r", ""))[0]
+    ours = commands.parse(said)
+    unknown = {command[:2] for command in ours} - {command[:2] for command in theirs}
+    assert len(ours) > 50 and not unknown, (len(ours), unknown)
+    assert set(commands.dumps(text, "QUERY_ISSI")) <= set(commands.dumps(said, "QUERY_ISSI"))
+    answers = defaultdict(list)
+    for command in theirs:
+        answers[command.name, command.question].append(command.answer)
+    same = 0
+    for name, _, question, answer in ours:
+        # But for the general capabilities as each driver has set them.
+        if name in ("QUERY_HCA_CAP", "QUERY_PAGES", "INIT_HCA") and question[2] != 1:
+            assert answer in answers[name, question], (name, question, answer)
+            same += 1
+    assert same >= 8, same
+
+
+# --- and the rest of ethtool ---
 
 def test_registers(lab):
     """There is no ethtool -d: the driver says so, whatever the card (mlx5e has no get_regs)."""

@@ -307,11 +307,14 @@ static void nic_fault(struct model *m, unsigned index)
 static void nic_stats(struct model *m, struct json *j)
 {
 	const struct nic *n = nic_of(m);
+	unsigned objects = 0;
+	for (enum kind kind = NO_KIND + 1; kind < KINDS; kind++)
+		objects += object_count(m, kind);
 	json_u64(j, "commands", n->commands);
 	json_u64(j, "commands_refused", n->commands_refused);
 	json_u64(j, "pages", n->pages);
-	json_u64(j, "eqs", object_count(m, EQ));
-	json_u64(j, "cqs", object_count(m, CQ));
+	json_u64(j, "objects", objects);
+	json_bool(j, "enabled", n->state != HCA_DISABLED);
 }
 
 static const struct bar_range mapped[] = {{UAR_AT, BAR_BYTES - UAR_AT}, {0, 0}};
