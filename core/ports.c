@@ -7,7 +7,9 @@
  *     STOPPING    start, core_ports_restart     every data core has let go → all NICs stopped,
  *                                               application's tables rebuilt → PREPARING
  *     PREPARING   above                         every data core has zeroed its ring memory →
- *                                               NICs started → RUNNING
+ *                                               NICs started → ATTACHING
+ *     ATTACHING   above                         every data core polls its queues → RUNNING; or as
+ *                                               RUNNING does
  *     RUNNING     above                         a data core came up anew, or one that polls died
  *                                               → STOPPING
  *     IDLE        no port could be started, or  core_ports_restart
@@ -29,7 +31,7 @@
 #define PAGE_BYTES 4096u
 #define STATS_EVERY 32 /* looks at the links: seconds, long before a 32-bit counter is full */
 
-enum state { STOPPING, PREPARING, RUNNING, IDLE };
+enum state { STOPPING, PREPARING, ATTACHING, RUNNING, IDLE };
 
 static enum state state;
 static struct nic nics[NIC_PORTS_MAX];
@@ -222,7 +224,7 @@ static void enter_preparing(void)
 	state = PREPARING;
 }
 
-/* --- PREPARING → RUNNING --- */
+/* --- PREPARING → ATTACHING → RUNNING --- */
 
 static int start_port(unsigned p)
 {
@@ -250,7 +252,7 @@ static int start_port(unsigned p)
 	return e;
 }
 
-static void enter_running(void)
+static void enter_attaching(void)
 {
 	if (holder_died()) { /* it has not prepared its ring memory */
 		core_ports_restart("a data core died");
@@ -265,12 +267,18 @@ static void enter_running(void)
 		return;
 	}
 	publish(PORTS_RUNNING);
+	state = ATTACHING;
+}
+
+/* Not before: who is told that the ports run sends, and a queue without buffers loses frames. */
+static void enter_running(void)
+{
 	state = RUNNING;
 	ports_check_link();
 	core_app()->control->ports();
 }
 
-/* --- RUNNING → STOPPING --- */
+/* --- ATTACHING, RUNNING → STOPPING --- */
 
 void core_ports_restart(const char *why)
 {
@@ -289,6 +297,16 @@ static bool data_core_restarted(void)
 	return false;
 }
 
+/* False: the ports are stopped, because of what became of a data core. */
+static bool holders_are_well(void)
+{
+	if (unlikely(data_core_restarted()))
+		core_ports_restart("a data core was restarted");
+	else if (unlikely(holder_died()))
+		core_ports_restart("a data core died");
+	return state != STOPPING;
+}
+
 void ports_turn(void)
 {
 	switch (state) {
@@ -298,13 +316,14 @@ void ports_turn(void)
 		break;
 	case PREPARING:
 		if (all_answered())
+			enter_attaching();
+		break;
+	case ATTACHING:
+		if (holders_are_well() && all_answered())
 			enter_running();
 		break;
 	case RUNNING:
-		if (unlikely(data_core_restarted()))
-			core_ports_restart("a data core was restarted");
-		else if (unlikely(holder_died()))
-			core_ports_restart("a data core died");
+		holders_are_well();
 		break;
 	case IDLE:
 		break;
@@ -320,7 +339,7 @@ uint64_t ports_deadline(void)
 {
 	if (state == RUNNING)
 		return look_tsc;
-	return state == STOPPING || state == PREPARING ? self.now_tsc : UINT64_MAX;
+	return state == IDLE ? UINT64_MAX : self.now_tsc;
 }
 
 static void say_why(unsigned p)

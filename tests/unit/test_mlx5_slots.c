@@ -1,5 +1,5 @@
 /*
- * Slots of the mlx5 driver (drivers/nic.h; drivers/mlx5/ring.h, invariant 5): what the device reads
+ * Slots of the mlx5 driver (drivers/nic.h; drivers/mlx5/ring.h, invariant 6): what the device reads
  * is what was put, one doorbell for each send, every send completed to its end, and a device that
  * lies.
  */
