@@ -183,14 +183,17 @@ class Peer(netlab.Host):
         self.sysctl("net.ipv4.tcp_rmem", "4096 131072 6291456")
 
     def add_address(self, dev, address):
-        """An address of our family on a device of the host, which comes up by it."""
+        """An address of our family on a device of the host, which comes up by it. Without duplicate
+        address detection, even one that asks nobody: until a worker of the kernel has got round to
+        that, nothing can be bound to the address."""
         self.ip("link", "set", dev, "up")
         if self.family.number == 6:
             for dev_name in ("lo", dev):
                 self.sysctl("net.ipv6.conf.%s.accept_dad" % dev_name, 0)
                 self.sysctl("net.ipv6.conf.%s.accept_ra" % dev_name, 0)
                 self.sysctl("net.ipv6.conf.%s.disable_ipv6" % dev_name, 0)
-        self.ip("address", "replace", self.family.with_plen(address), "dev", dev)
+        nodad = ["nodad"] if self.family.number == 6 else []
+        self.ip("address", "replace", self.family.with_plen(address), "dev", dev, *nodad)
 
     def forward(self):
         """Makes a router of the host, which may say so as often as it likes."""

@@ -57,7 +57,7 @@ def test_an_address_is_asked_for(peer):
 def test_somebody_has_it(peer, which):
     """The address is Linux' already: the program ends, and says whose it is."""
     address = peer.us if which == "given" else LINK_LOCAL
-    peer.ip("address", "add", address + "/64", "dev", "eth0")
+    peer.ip("address", "add", address + "/64", "dev", "eth0", "nodad")
     said = peer.run(["env", *("%s=%s" % item for item in ENVIRONMENT.items()
                               if item[0].endswith("SAN_OPTIONS")),
                      os.path.join(BUILD, "echo"), "--dev", "eth0", "--address", peer.us + "/64"])
