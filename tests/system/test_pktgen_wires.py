@@ -151,6 +151,8 @@ def test_report_of_a_valid_run(tmp_path, rate, catch_up, code):
     assert stream["pacing_error"]["count"] == 300
 
 
+WAY_LEAST_NS = 10000  # of three processes that hand a frame on
+
 PROBED = """\
 catch-up 10s
 answer eth1 198.51.100.0/24
@@ -176,7 +178,10 @@ def test_cards_time_probes_through_a_router(make_router, tmp_path):
     probe, (stream,) = data["run"]["probe"], data["run"]["streams"]
     assert code == 0 and (probe["port"], probe["port_in"]) == (0, 1)
     assert probe["sent"] > 5 and probe["latency"]["count"] >= probe["sent"] * 0.7, probe
-    assert 0 < probe["latency"]["min_ns"] < stream["latency"]["max_ns"]
+    least, off_by = probe["latency"]["min_ns"], probe["clock_error_ns"]
+    assert least - off_by < stream["latency"]["max_ns"], (probe, stream)
+    # The clocks of two cards are compared as closely as registers are read: not on a busy host.
+    assert least > 0 or off_by > WAY_LEAST_NS, probe
     assert router.balanced()["forwarded"] >= probe["latency"]["count"] + stream["received"]
 
 
