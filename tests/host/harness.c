@@ -588,13 +588,13 @@ static bool turn(void)
 	return moved;
 }
 
-/* Turns until nothing moves. */
+/* Turns until nothing moves, which the ports do as long as they are not settled. */
 static void settle(void)
 {
 	unsigned idle = 0, turns = 0;
 	self.now_tsc = host_tsc;
-	while (idle < IDLE_TURNS || ports_deadline() != UINT64_MAX) {
-		idle = turn() ? 0 : idle + 1;
+	while (idle < IDLE_TURNS) {
+		idle = turn() || !ports_settled() ? 0 : idle + 1;
 		if (++turns == TURNS_MAX)
 			broken("the machine does not come to rest");
 	}
