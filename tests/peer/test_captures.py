@@ -17,9 +17,9 @@ BAD = "eth.src == 02:48:79:00:00:01 && (_ws.malformed || tcp.checksum.status == 
 OPTIONS = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE",
            "-o", "udp.check_checksum:TRUE", "-o", "tcp.analyze_sequence_numbers:FALSE",
            "-o", "tcp.desegment_tcp_streams:FALSE"]
-# payloads are patterns, which are not the protocols of their ports
-PLAIN = [word for protocol in ("echo", "discard", "http")
-         for word in ("--disable-protocol", protocol)]
+# Payloads are patterns, which are not the protocols of their ports, of which Linux chooses some: 34980
+# would be EtherCAT's.
+PLAIN = ["-d", "tcp.port==1-65535,data", "-d", "udp.port==1-65535,data"]
 
 
 def tshark(paths, *arguments):

@@ -85,12 +85,16 @@ class Siege:
                 child.kill()
                 child.wait()
 
-    def attack(self, *commands, packets=None):
-        """Runs tools until the router has received `packets` meanwhile, or until they end, but for
-        ATTACK_S at most: some wait for answers. Then looks whether all is well."""
+    def attack(self, *commands, packets=None, counter=None):
+        """Runs tools until the router has received `packets` meanwhile, or has counted that, or until
+        they end, but for ATTACK_S at most: some wait for answers. Then looks whether all is well."""
         before = self.received()
+        counted = self.router.counters()[counter] if counter else 0
         with self.running(*commands) as children:
-            if packets:
+            if counter:  # packets of others may come before a tool's only one
+                eventually(lambda: self.router.counters()[counter] > counted, 30,
+                           "%s: %s" % (commands[0], counter))
+            elif packets:
                 eventually(lambda: self.received() - before >= packets, 30, "; ".join(commands))
             else:
                 deadline = time.monotonic() + ATTACK_S
@@ -196,7 +200,7 @@ def test_lies(siege):
     stops, and may not touch what the configuration says."""
     router = siege.router
     siege.attack("fake_advertise6 -n 1 eth0 %s %s %s" % (LEFT6, LEFT_ROUTER6, LIAR), packets=1)
-    siege.attack("fake_advertise6 -n 1 eth0 " + LEFT_ROUTER6, packets=1)
+    siege.attack("fake_advertise6 -n 1 eth0 " + LEFT_ROUTER6, counter="nd_conflict")
     siege.attack("fake_advertise6 -F -n 1 eth0 %s %s" % (LEFT6, LEFT_ROUTER6), packets=1)
     siege.attack("fake_solicitate6 eth0 " + LEFT_ROUTER6, packets=1)
     siege.attack("fake_solicitate6 eth0 %s %s %s" % (LEFT6, LEFT_ROUTER6, LIAR), packets=1)
