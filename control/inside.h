@@ -10,7 +10,7 @@
  *     ping.c       the console's ping
  *     tcp_control.c   the management's TCP; http.c, remote.c: its HTTP server, the console over it
  *     page.c       pages made while they are sent; metrics.c, api.c, web.c which there are
- *     commands.c   console commands; show.c, show_tcp.c those that show
+ *     commands.c   console commands; show*.c those that show
  *
  * The configuration (config.h), the boot module (module.h), the console's line (shell.h) and words
  * in text (text.h) are apart: they know nothing of the machine and are tested without it.
@@ -199,10 +199,29 @@ void show_route(struct shell *sh, int argc, char **argv);
 void show_arp(struct shell *sh, int argc, char **argv);
 void show_route6(struct shell *sh, int argc, char **argv);
 void show_neighbours6(struct shell *sh, int argc, char **argv);
-void show_counters(struct shell *sh, int argc, char **argv);
+void show_ip_brief(struct shell *sh, int argc, char **argv);
+void show_ipv6_brief(struct shell *sh, int argc, char **argv);
 void show_cores(struct shell *sh, int argc, char **argv);
 void show_tcp(struct shell *sh, int argc, char **argv);
 void show_version(struct shell *sh, int argc, char **argv);
 void show_config(struct shell *sh, int argc, char **argv);
+
+/* --- show_counters.c --- */
+
+void show_counters(struct shell *sh, int argc, char **argv);
+void show_interfaces_counters(struct shell *sh, int argc, char **argv);
+void show_interfaces_rates(struct shell *sh, int argc, char **argv);
+void clear_counters(struct shell *sh, int argc, char **argv);
+
+/* `show interfaces rates`; returns core_now_ns() of its end, UINT64_MAX for none. */
+uint64_t rates_timer(void);
+
+/* --- show_summary.c --- */
+
+void show_route_summary(struct shell *sh, int argc, char **argv);
+void show_route6_summary(struct shell *sh, int argc, char **argv);
+
+/* Counts on; as rates_timer. */
+uint64_t summary_timer(void);
 
 #endif

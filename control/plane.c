@@ -595,6 +595,9 @@ static uint64_t plane_timer(void)
 {
 	uint64_t next = ping_timer(), arp = plane.fib_ready ? neighbour_timer() : UINT64_MAX;
 	next = arp < next ? arp : next;
+	uint64_t rates = rates_timer(), summary = summary_timer();
+	next = rates < next ? rates : next;
+	next = summary < next ? summary : next;
 	uint64_t fragments = fragments_timer();
 	next = fragments < next ? fragments : next;
 	reclaim();

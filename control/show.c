@@ -16,6 +16,14 @@ typedef unsigned long long ull;
 
 /* --- show interfaces --- */
 
+static const char *link_word(unsigned port)
+{
+	struct nic_link link;
+	if (!core_port_link(port, &link))
+		return "down";
+	return link.gone ? "gone" : link.up ? "up" : "down";
+}
+
 static void show_addresses(struct shell *sh, const struct view_port *vp)
 {
 	char text[FMT_PREFIX_MAX];
@@ -59,6 +67,7 @@ static void show_port_counters(struct shell *sh, unsigned port)
 		{"tx_pkts", offsetof(struct nic_counters, tx_pkts), true},
 		{"tx_bytes", offsetof(struct nic_counters, tx_bytes), true},
 		{"tx_full", offsetof(struct nic_counters, tx_full), false},
+		{"tx_dropped", offsetof(struct nic_counters, tx_dropped), false},
 		{"rx_no_buffer", offsetof(struct nic_counters, rx_no_buffer), false},
 		{"rx_bad_len", offsetof(struct nic_counters, rx_bad_len), false},
 		{"rx_bad_desc", offsetof(struct nic_counters, rx_bad_desc), false},
@@ -81,9 +90,10 @@ static void show_port_counters(struct shell *sh, unsigned port)
 		{"hw_queue_errors", offsetof(struct nic_stats, queue_errors), false},
 	};
 	struct nic_counters c;
-	core_port_counters(port, &c);
+	struct nic_stats s;
+	stats_port(port, &c, &s);
 	show_rows(sh, queues, ARRAY_LEN(queues), &c);
-	show_rows(sh, device, ARRAY_LEN(device), core_port_stats(port));
+	show_rows(sh, device, ARRAY_LEN(device), &s);
 }
 
 static void show_device(struct shell *sh, const struct nic *nic, unsigned mtu)
@@ -128,11 +138,7 @@ void show_interfaces(struct shell *sh, int argc, char **argv)
 		const struct config_interface *i = &plane.config.interface[p];
 		struct nic_link link;
 		bool running = core_port_link(p, &link);
-		shell_print(sh, "eth%u link %s, %s\n", p,
-		            !running      ? "down"
-		            : link.gone   ? "gone"
-		            : link.up     ? "up"
-		                          : "down",
+		shell_print(sh, "eth%u link %s, %s\n", p, link_word(p),
 		            i->shutdown                ? "shut down by configuration"
 		            : view_in_use(&v->port[p]) ? "in use"
 		                                       : "no address");
@@ -148,6 +154,68 @@ void show_interfaces(struct shell *sh, int argc, char **argv)
 		show_port_counters(sh, p);
 		shell_print(sh, "  control_mmio_reads %llu\n  control_mmio_writes %llu\n",
 		            (ull)nic->mmio_reads, (ull)nic->mmio_writes);
+	}
+}
+
+/* --- show ip interface brief, show ipv6 interface brief --- */
+
+#define BRIEF "%-6s %-*s %-5s %-10s %s\n"
+#define BRIEF_WIDTH 18 /* of an address and its length, as in the tables of routes */
+#define BRIEF_WIDTH6 34
+
+static void brief_head(struct shell *sh, int width)
+{
+	shell_print(sh, BRIEF, "port", width, "address", "link", "use", "state");
+}
+
+/* An address of the port, or that it has none: NULL. */
+static void brief_line(struct shell *sh, int width, unsigned port, bool enabled, const char *address,
+                       const char *state)
+{
+	char name[8];
+	fmt_format(name, sizeof name, "eth%u", port);
+	shell_print(sh, BRIEF, name, width, address ? address : "-", link_word(port),
+	            plane.config.interface[port].shutdown ? "shutdown"
+	            : enabled                             ? "in_use"
+	                                                  : "no_address",
+	            address ? state : "-");
+}
+
+void show_ip_brief(struct shell *sh, int argc, char **argv)
+{
+	char text[FMT_PREFIX_MAX];
+	(void)argc;
+	(void)argv;
+	brief_head(sh, BRIEF_WIDTH);
+	for (unsigned p = 0; p < core_port_count(); p++) {
+		const struct view_port *vp = &view_get()->port[p];
+		for (unsigned a = 0; a < vp->addresses; a++)
+			brief_line(sh, BRIEF_WIDTH, p, vp->enabled,
+			           fmt_prefix(text, vp->addr[a], vp->plen[a]),
+			           a ? "secondary" : "primary");
+		if (!vp->addresses)
+			brief_line(sh, BRIEF_WIDTH, p, vp->enabled, NULL, NULL);
+	}
+}
+
+void show_ipv6_brief(struct shell *sh, int argc, char **argv)
+{
+	char text[FMT_PREFIX6_MAX];
+	struct nd_address a;
+	(void)argc;
+	(void)argv;
+	brief_head(sh, BRIEF_WIDTH6);
+	for (unsigned p = 0; p < core_port_count(); p++) {
+		bool any = false, enabled = view_get()->port[p].enabled6;
+		for (unsigned cursor = 0; plane.fib_ready && nd_local_next(&plane.nd, &cursor, &a);) {
+			if (a.port != p || a.anycast)
+				continue;
+			brief_line(sh, BRIEF_WIDTH6, p, enabled,
+			           fmt_prefix6(text, a.addr.w, a.plen), nd_address_state_name(a.state));
+			any = true;
+		}
+		if (!any)
+			brief_line(sh, BRIEF_WIDTH6, p, enabled, NULL, NULL);
 	}
 }
 
@@ -257,33 +325,6 @@ void show_arp(struct shell *sh, int argc, char **argv)
 		            known ? fmt_mac(mac, e.mac) : "-", e.port, arp_state_name(e.state),
 		            (ull)(e.age_ns / 1000000000u), e.pending);
 	}
-}
-
-/* --- show counters --- */
-
-void show_counters(struct shell *sh, int argc, char **argv)
-{
-	struct counters c;
-	uint64_t received = 0, fates = 0;
-	bool all = argc == 1 && strcmp(argv[0], "all") == 0;
-	core_counters(&c);
-	uint64_t waiting = stats_waiting(&c);
-	for (unsigned i = 0; i < CNT_MAX; i++) {
-		if (counter_desc[i].kind != COUNTER_INFO)
-			fates += c.v[i];
-		if (all)
-			shell_print(sh, "%-26s %12llu  %s\n", counter_desc[i].name, (ull)c.v[i],
-			            counter_desc[i].help);
-		else if (c.v[i])
-			shell_print(sh, "%s %llu\n", counter_desc[i].name, (ull)c.v[i]);
-	}
-	for (unsigned p = 0; p < core_port_count(); p++) {
-		struct nic_counters n;
-		core_port_counters(p, &n);
-		received += n.rx_pkts;
-	}
-	shell_print(sh, "received %llu = fates %llu + waiting %llu\n", (ull)received, (ull)fates,
-	            (ull)waiting);
 }
 
 /* --- show cores --- */

@@ -66,17 +66,78 @@ const char *stats_tcp_state(enum tcp_state state)
 #define DEVICE(field) offsetof(struct nic_stats, field), true
 
 const struct stats_reason stats_reasons[] = {
-	{"no_buffer", QUEUE(rx_no_buffer), false},
-	{"bad_length", QUEUE(rx_bad_len), false},
-	{"bad_descriptor", QUEUE(rx_bad_desc), false},
-	{"oversize", QUEUE(rx_oversize), false},
-	{"device_missed", DEVICE(rx_missed), false},
-	{"device_no_descriptor", DEVICE(rx_no_desc), false},
-	{"device_crc", DEVICE(rx_crc), false},
-	{"device_length", DEVICE(rx_length), false},
-	{"device_error", DEVICE(rx_error), false},
-	{"device_filtered", DEVICE(rx_filtered), false},
-	{"bad_descriptor", QUEUE(tx_bad_desc), true},
-	{"device_error", DEVICE(tx_error), true},
+	{"no_buffer", QUEUE(rx_no_buffer), false, STATS_EVENT},
+	{"bad_length", QUEUE(rx_bad_len), false, STATS_ERROR},
+	{"bad_descriptor", QUEUE(rx_bad_desc), false, STATS_ERROR},
+	{"oversize", QUEUE(rx_oversize), false, STATS_ERROR},
+	{"device_missed", DEVICE(rx_missed), false, STATS_DROP},
+	{"device_no_descriptor", DEVICE(rx_no_desc), false, STATS_DROP},
+	{"device_crc", DEVICE(rx_crc), false, STATS_ERROR},
+	{"device_length", DEVICE(rx_length), false, STATS_ERROR},
+	{"device_error", DEVICE(rx_error), false, STATS_ERROR},
+	{"device_filtered", DEVICE(rx_filtered), false, STATS_EVENT},
+	{"no_room", QUEUE(tx_dropped), true, STATS_DROP},
+	{"bad_descriptor", QUEUE(tx_bad_desc), true, STATS_ERROR},
+	{"device_error", DEVICE(tx_error), true, STATS_ERROR},
 };
 const unsigned stats_reason_count = ARRAY_LEN(stats_reasons);
+
+uint64_t stats_frames(const struct nic_counters *queue, const struct nic_stats *device, bool sent,
+                      enum stats_class class)
+{
+	uint64_t n = 0;
+	for (unsigned i = 0; i < ARRAY_LEN(stats_reasons); i++) {
+		const struct stats_reason *row = &stats_reasons[i];
+		if (row->sent == sent && row->class == class)
+			n += stats_word(row->device ? (const void *)device : queue, row->offset);
+	}
+	return n;
+}
+
+/* --- since the last `clear counters` --- */
+
+static struct {
+	uint64_t ns; /* 0: never */
+	struct counters all;
+	struct nic_counters queue[NIC_PORTS_MAX];
+	struct nic_stats device[NIC_PORTS_MAX];
+} before;
+
+void stats_clear(void)
+{
+	before.ns = stats_uptime_ns();
+	core_counters(&before.all);
+	for (unsigned p = 0; p < core_port_count(); p++) {
+		core_port_counters(p, &before.queue[p]);
+		before.device[p] = *core_port_stats(p);
+	}
+}
+
+uint64_t stats_cleared_ns(void)
+{
+	return before.ns;
+}
+
+/* Less `then`, both structures of so many bytes of counters. What a core had in hand when it was
+ * given up is in no counter once it runs again, so the one or other may be less for a moment. */
+static void subtract(void *now, const void *then, size_t bytes)
+{
+	uint64_t *a = now;
+	const uint64_t *b = then;
+	for (size_t i = 0; i < bytes / sizeof *a; i++)
+		a[i] = a[i] > b[i] ? a[i] - b[i] : 0;
+}
+
+void stats_counters(struct counters *c)
+{
+	core_counters(c);
+	subtract(c, &before.all, sizeof *c);
+}
+
+void stats_port(unsigned port, struct nic_counters *queue, struct nic_stats *device)
+{
+	core_port_counters(port, queue);
+	*device = *core_port_stats(port);
+	subtract(queue, &before.queue[port], sizeof *queue);
+	subtract(device, &before.device[port], sizeof *device);
+}

@@ -6,6 +6,7 @@
 #define CONTROL_STATS_H
 
 #include "control/view.h"
+#include "net/counters.h"
 #include "net/arp.h"
 #include "net/nd.h"
 
@@ -17,6 +18,20 @@ static inline uint64_t stats_word(const void *base, size_t offset)
 }
 
 uint64_t stats_uptime_ns(void);
+
+/*
+ * What the console shows is counted from the last `clear counters` on, else from boot: what data
+ * cores and devices count goes on, so that /metrics and the pages, which others subtract from each
+ * other, never fall. The control core remembers what there was.
+ */
+void stats_clear(void);
+
+/* When that was, as stats_uptime_ns(); 0: never. */
+uint64_t stats_cleared_ns(void);
+
+/* Since then. */
+void stats_counters(struct counters *c);
+void stats_port(unsigned port, struct nic_counters *queue, struct nic_stats *device);
 
 /* Received packets without a fate so far: they wait for a neighbour, or in a ring. */
 uint64_t stats_waiting(const struct counters *sum);
@@ -35,12 +50,22 @@ bool stats_tcp(unsigned core, enum tcp_state state, uint32_t *n);
 const char *stats_tcp_state(enum tcp_state state);
 
 /* What a port counts under a reason: a field of struct nic_counters, or of the device's own. */
+enum stats_class {
+	STATS_ERROR, /* frames that were damaged, or not as they should be */
+	STATS_DROP,  /* good ones, for which there was no room */
+	STATS_EVENT, /* no frames, or none for us */
+};
 struct stats_reason {
 	const char *name;
 	size_t offset;
 	bool device, sent;
+	enum stats_class class;
 };
 extern const struct stats_reason stats_reasons[];
 extern const unsigned stats_reason_count;
+
+/* Frames of a class, received or to be sent. */
+uint64_t stats_frames(const struct nic_counters *queue, const struct nic_stats *device, bool sent,
+                      enum stats_class class);
 
 #endif

@@ -229,17 +229,20 @@ static bool stands_still(unsigned port, uint64_t ns)
 	       self.now_tsc - s->since_tsc > clock_ticks(&self.clock, ns);
 }
 
-static void drop_held(const struct pkt *p)
+static void drop_held(unsigned port, const struct pkt *p)
 {
 	bool own = p->flags & PKT_OWN;
+	out()->nic[port].tx_dropped++;
 	count(own ? CNT_originated_drop_tx : CNT_drop_tx_full);
 	refused += !own;
 	pkt_free(&self.pool, p);
 }
 
-/* The ring had no room for v[sent..n): keeps what may be held, drops the newest beyond that. */
-COLD static void hold(struct core_out *o, unsigned sent)
+/* The ring had no room for v[sent..n) of the port's: keeps what may be held, drops the newest
+ * beyond that. */
+COLD static void hold(unsigned port, unsigned sent)
 {
+	struct core_out *o = &core_outs[port];
 	const unsigned part = app->answers ? 0 : CORE_OUT_KEPT;
 	unsigned left = o->n - sent, kept = 0, owns = 0;
 	if (left <= CORE_OUT_HOLD - part) { /* a place for each, whoever they are */
@@ -252,7 +255,7 @@ COLD static void hold(struct core_out *o, unsigned sent)
 		unsigned same = own ? owns : kept - owns, others = kept - same;
 		unsigned theirs = others < part ? part - others : 0; /* kept for them, and free */
 		if (same >= part && CORE_OUT_HOLD - kept <= theirs) {
-			drop_held(&o->v[i]);
+			drop_held(port, &o->v[i]);
 			continue;
 		}
 		o->v[kept++] = o->v[i];
@@ -267,7 +270,7 @@ void core_tx_flush(unsigned port)
 	struct nic_queue *q = &queues[port];
 	unsigned sent = q->broken ? 0 : q->ops->tx_burst(q, o->v, o->n);
 	if (unlikely(sent < o->n)) {
-		hold(o, sent);
+		hold(port, sent);
 		if (sent == 0 && !q->broken)
 			data_note_stall(port);
 	} else {

@@ -106,6 +106,7 @@ struct nic_counters {
 	uint64_t tx_pkts;       /* taken by tx_burst */
 	uint64_t tx_bytes;
 	uint64_t tx_full;       /* times tx_burst could not take all packets: ring full */
+	uint64_t tx_dropped;    /* packets that no ring took in time: counted by the runtime */
 	uint64_t rx_no_buffer;  /* refills that found the pool empty */
 	uint64_t rx_bad_len;    /* device reported a length that the buffer cannot have */
 	uint64_t rx_bad_desc;   /* device returned a descriptor that breaks the rules, or lost one */

@@ -43,6 +43,136 @@ def test_show_interfaces(m):
     assert not parse_interfaces(m.console("show interfaces"))["eth1"]["up"]
 
 
+def table(m, line):
+    """The rows of a table by the name of their port."""
+    return {row["port"]: row for row in parse_table(m.console(line))}
+
+
+def test_show_interfaces_counters(m):
+    m.route(udp(A, B))
+    m.command("missed 0 3")
+    rows = table(m, "show interfaces counters")
+    interfaces = parse_interfaces(m.console("show interfaces"))
+    for port, row in rows.items():
+        for name in ("rx_pkts", "rx_bytes", "tx_pkts", "tx_bytes"):
+            assert row[name] == interfaces[port][name]
+    assert [rows["eth%d" % p]["rx_drops"] for p in (0, 1)] == [3, 0]
+    assert all(row["rx_errors"] == row["tx_errors"] == 0 for row in rows.values())
+
+
+def test_packets_that_a_port_did_not_take(m):
+    """One that is full holds so many; what is beyond them is that port's."""
+    m.command("room 1 0")
+    for _ in range(10):
+        m.send(0, *[ether(A, ROUTER[0]) / udp(A, B)] * 200)
+    dropped = m.counters()["drop_tx_full"]
+    rows = table(m, "show interfaces counters")
+    assert dropped > 1000 and rows["eth1"]["tx_drops"] == dropped and rows["eth0"]["tx_drops"] == 0
+    m.command("room 1 -1")
+    m.time(SECOND)
+    assert len(m.take_all(1)) == 2000 - dropped
+
+
+def test_clear_counters(m):
+    """What the console counts begins anew; the balance, and what is measured by others, do not."""
+    m.route(udp(A, B))
+    m.send(0, padded(ether(A, ROUTER[0]) / udp(A, "8.8.8.8")))
+    m.take_all(0)
+    before = m.counters()
+    assert m.console("clear counters") == ""
+    said = m.console("show counters")
+    assert "forwarded" not in said and re.search(r"^counted for 0 s$", said, re.M)
+    assert parse_counters(said).balance == (4, 4, 0)
+    assert all(row[name] == 0 for row in table(m, "show interfaces counters").values()
+               for name in ("rx_pkts", "rx_bytes", "tx_pkts", "tx_bytes", "rx_drops"))
+    m.time(5 * SECOND)
+    m.route(udp(A, B))
+    said = m.console("show counters")
+    counters = parse_counters(said)
+    assert dict(counters) == {"forwarded": 1} and "counted for 5 s\n" in said
+    assert counters.balance == (5, 5, 0) and m.counters()["forwarded"] == before["forwarded"] + 1
+    rows = table(m, "show interfaces counters")
+    assert (rows["eth0"]["rx_pkts"], rows["eth1"]["tx_pkts"]) == (1, 1)
+    assert parse_interfaces(m.console("show interfaces"))["eth0"]["rx_pkts"] == 1
+    m.command("restart")
+    assert parse_counters(m.console("show counters"))["forwarded"] == 1
+    m.take_all(0), m.take_all(1)
+
+
+def test_show_counters_drops(m):
+    m.send(0, padded(ether(A, ROUTER[0]) / udp(A, "8.8.8.8")))
+    m.take_all(0)
+    said = m.console("show counters drops")
+    assert re.match(r"drop_ip4_no_route +1  no route to the destination\nreceived ", said)
+    assert "all or drops" in m.console("show counters dorps")
+
+
+def test_show_interfaces_rates(m):
+    m.text = ""
+    m.key("show interfaces rates 2\r")
+    for _ in range(5):
+        m.route(udp(A, B, size=1000))
+    m.time(3 * SECOND)
+    assert m.text.endswith("r1# ")
+    said = m.text.replace("\r", "").split("\n", 1)[1].rsplit("\n", 1)[0]
+    rows = {row["port"]: row for row in parse_table(said)}
+    assert rows["eth0"] == dict(port="eth0", rx_pkts_s=2, rx_mbit_s=0.0, tx_pkts_s=0, tx_mbit_s=0.0)
+    assert rows["eth1"]["tx_pkts_s"] == 2
+
+
+def test_show_interfaces_rates_interrupted(m):
+    m.text = ""
+    m.key("show interfaces rates 60\r")
+    m.key("\x03")
+    assert m.text.endswith("^C\r\nr1# ")
+    m.time(61 * SECOND)
+    assert m.text.endswith("^C\r\nr1# ")
+    assert "from 1 to 60" in m.console("show interfaces rates 61")
+
+
+def test_brief(make):
+    m = make(CONFIG + " ip address 172.16.0.1/16 secondary\n ipv6 address 2001:db8::1/64\n"
+             "interface eth2\n shutdown\n", ports=3)
+    assert [tuple(row.values()) for row in parse_table(m.console("show ip interface brief"))] == [
+        ("eth0", "192.0.2.1/24", "up", "in_use", "primary"),
+        ("eth1", "198.51.100.1/24", "up", "in_use", "primary"),
+        ("eth1", "172.16.0.1/16", "up", "in_use", "secondary"),
+        ("eth2", "-", "up", "shutdown", "-")]
+    assert {tuple(row.values()) for row in parse_table(m.console("show ipv6 interface brief"))} == {
+        ("eth0", "-", "up", "no_address", "-"), ("eth2", "-", "up", "shutdown", "-"),
+        ("eth1", ROUTER[1].link_local + "/64", "up", "in_use", "valid"),
+        ("eth1", "2001:db8::1/64", "up", "in_use", "valid")}
+
+
+def summary(m, line):
+    """What it counts by length, and the sum; checked against the list."""
+    listed = m.console(line).splitlines()[:-1]
+    start = len(m.text)
+    m.key(line + " summary\r")
+    m.time(10 * MS)
+    said = m.text[start:].replace("\r", "")
+    assert said.endswith("%d prefixes\nr1# " % len(listed))
+    rows = parse_table(said.split("\n", 1)[1].rsplit("\n", 2)[0])
+    lengths = [int(text.split()[0].split("/")[1]) for text in listed]
+    assert {row["length"]: row["prefixes"] for row in rows} == {
+        n: lengths.count(n) for n in set(lengths)}
+    return rows
+
+
+def test_show_ip_route_summary(make):
+    """More routes than one turn of the control core counts."""
+    routes = "".join("ip route 10.%d.%d.0/24 null0\n" % (n >> 8, n & 255) for n in range(1900))
+    m = make(ROUTED.replace("10.9.0.0/16", "10.99.0.0/16") + routes)
+    assert len(summary(m, "show ip route")) == 5
+
+
+def test_show_ipv6_route_summary(make):
+    m = make(CONFIG + " ipv6 address 2001:db8:2::1/64\nipv6 route 2001:db8:9::/48 null0\n"
+             "ipv6 route ::/0 null0\n")
+    assert {row["length"]: row["prefixes"] for row in summary(m, "show ipv6 route")} == {
+        0: 1, 48: 1, 64: 1}
+
+
 def test_show_arp(m):
     rows = parse_table(m.console("show arp"))
     assert [(r["address"], r["mac"], r["port"], r["state"]) for r in rows] == [

@@ -1,0 +1,56 @@
+"""docs/console.md against a machine: every command has its section, every section's commands are
+there, and what they print begins as the example does: the same head of a table, the same names."""
+import re
+
+import pytest
+from machine import *
+
+DOC = open(ROOT + "/docs/console.md", encoding="utf-8").read()
+# would end the machine, wait for a network, or the session
+NOT_RUN = {"ping", "exit", "quit", "reload", "poweroff"}
+
+
+def sections():
+    """(command with its arguments' hint, example) of each heading that names commands."""
+    for part in re.split(r"^## ", DOC, flags=re.M)[1:]:
+        heading, _, body = part.partition("\n")
+        example = re.search(r"^```\n(.*?)^```$", body, re.M | re.S)
+        for command in heading.split(", "):
+            yield command, example.group(1).splitlines() if example else []
+
+
+SECTIONS = list(sections())
+
+
+def words(command):
+    """The keywords, without the hint of arguments."""
+    return " ".join(w for w in re.sub(r"\[.*", "", command).split() if w.islower())
+
+
+def heads(line):
+    """The names of a table's columns; none: it is no head of one."""
+    names = line.split()
+    return names if len(names) > 1 and all(re.fullmatch("[a-z][a-z0-9_]*", n) for n in names) else []
+
+
+@pytest.mark.parametrize("command,example", SECTIONS, ids=[c for c, _ in SECTIONS])
+def test_prints_what_is_documented(m, command, example):
+    name = words(command)
+    if name in NOT_RUN:
+        return
+    start = len(m.text)
+    m.key(name + "\r")
+    m.time(2 * SECOND)
+    said = m.text[start:].replace("\r", "").splitlines()[1:]
+    assert not any(line.startswith("% ") for line in said), said
+    if example and heads(example[0]):
+        assert heads(said[0]) == heads(example[0])
+
+
+def test_every_command_is_documented(m):
+    """`help` lists them; `test` is for Hayate's own tests."""
+    listed = {re.split(r" {2,}| [A-Z\[]", line.strip())[0]
+              for line in m.console("help").splitlines()}
+    documented = {words(command) for command, _ in SECTIONS}
+    assert listed - documented == {"help", "test fault"}
+    assert documented - listed == set()
