@@ -6,6 +6,7 @@
 #ifndef HAL_RANDOM_H
 #define HAL_RANDOM_H
 
+#include "hal/cpuid.h"
 #include "lib/types.h"
 
 #define RANDOM_TRIES 10 /* SDM 7.3.17.1: ten failures in a row mean that it is broken */
@@ -14,27 +15,10 @@ struct random_cpu {
 	bool rdrand, rdseed;
 };
 
-static inline void random_cpuid(uint32_t leaf, uint32_t *max, uint32_t *ebx, uint32_t *ecx)
-{
-	uint32_t edx;
-	__asm__ volatile("cpuid"
-	                 : "=a"(*max), "=b"(*ebx), "=c"(*ecx), "=d"(edx)
-	                 : "a"(leaf), "c"(0));
-}
-
 /* What this CPU has: CPUID.1:ECX.30, CPUID.7:EBX.18. */
 static inline struct random_cpu random_cpu(void)
 {
-	uint32_t max, ebx, ecx, eax;
-	struct random_cpu cpu = {0};
-	random_cpuid(0, &max, &ebx, &ecx);
-	random_cpuid(1, &eax, &ebx, &ecx);
-	cpu.rdrand = ecx >> 30 & 1;
-	if (max >= 7) {
-		random_cpuid(7, &eax, &ebx, &ecx);
-		cpu.rdseed = ebx >> 18 & 1;
-	}
-	return cpu;
+	return (struct random_cpu){cpu_id(1, 0).c >> 30 & 1, cpu_id(7, 0).b >> 18 & 1};
 }
 
 /* One word from the best generator there is; false, *out untouched: there is none, or it failed. */

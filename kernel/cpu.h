@@ -3,6 +3,7 @@
 #ifndef KERNEL_CPU_H
 #define KERNEL_CPU_H
 
+#include "hal/cpuid.h"
 #include "lib/types.h"
 
 #define MSR_APIC_BASE 0x1b
@@ -15,24 +16,6 @@
 #define CR4_OSXSAVE (1ull << 18)
 #define CR4_SMEP (1ull << 20)
 #define CR4_SMAP (1ull << 21)
-
-struct cpuid {
-	uint32_t a, b, c, d;
-};
-
-static inline struct cpuid cpuid(uint32_t leaf, uint32_t sub)
-{
-	struct cpuid r;
-	__asm__ volatile("cpuid" : "=a"(r.a), "=b"(r.b), "=c"(r.c), "=d"(r.d) : "a"(leaf), "c"(sub));
-	return r;
-}
-
-/* All zero for a leaf that is not there: the CPU itself may answer with what another leaf holds. */
-static inline struct cpuid cpu_id(uint32_t leaf, uint32_t sub)
-{
-	uint32_t first = leaf & 0xffff0000; /* basic, extended, hypervisor's; a is the last of them */
-	return leaf <= cpuid(first, 0).a ? cpuid(leaf, sub) : (struct cpuid){0};
-}
 
 static inline bool cpu_is_guest(void)
 {
