@@ -35,7 +35,7 @@ struct plane plane;
 
 static struct config_memory config_memory;
 static void *fib_private, *fib6_private, *hosts6_private;
-static size_t fib_private_bytes;
+static size_t fib_private_bytes, fib_shared_bytes;
 
 /* --- console --- */
 
@@ -106,15 +106,21 @@ static bool take_memory(void)
 static bool take_table_memory(void)
 {
 	hosts6_private = core_private_alloc(host6_private_bytes(hosts6()));
-	fib6_private = core_private_alloc(fib6_private_bytes(routes6()));
+	const size_t six = fib6_shared_bytes(routes6());
+	fib6_private = core_private_alloc(fib6_private_bytes(routes6(), six));
 	if (!hosts6_private || !fib6_private)
 		return false;
-	/* Half of what is left holds the prefixes; how many next hops of theirs the shared part
-	 * holds depends on how they lie. Either may fill up first: routes are then refused. */
-	for (uint32_t routes = ROUTES_MAX; routes >= 1024 && !fib_private; routes /= 2) {
-		fib_private_bytes = fib4_private_bytes(routes);
-		if (fib_private_bytes <= core_private_left() / 2)
-			fib_private = core_private_alloc(fib_private_bytes);
+	/* Half of what is left. How much of the shared part prefixes take depends on how they lie: it
+	 * is as large as for four times as many of the usual ones, or, where there is little memory,
+	 * as for a quarter. Either may fill up first: routes are then refused. */
+	const size_t half = core_private_left() / 2;
+	for (uint32_t routes = ROUTES_MAX; routes >= 1024; routes /= 2) {
+		for (uint32_t usual = 4 * routes; usual >= routes / 4 && !fib_private; usual /= 2) {
+			fib_shared_bytes = fib4_shared_bytes(usual);
+			fib_private_bytes = fib4_private_bytes(routes, fib_shared_bytes);
+			if (fib_private_bytes <= half)
+				fib_private = core_private_alloc(fib_private_bytes);
+		}
 	}
 	return fib_private != NULL;
 }
@@ -330,7 +336,7 @@ static void start_services(struct view *v)
 }
 
 /* The tables that data cores read, behind the view: IPv6's as large as need be, IPv4's has the
- * rest. */
+ * rest, as far as it has memory for that (take_table_memory). */
 static bool start_tables(struct view *v, uint8_t *at, size_t room)
 {
 	const size_t hosts = host6_shared_bytes(hosts6()), six = fib6_shared_bytes(routes6());
@@ -340,11 +346,14 @@ static bool start_tables(struct view *v, uint8_t *at, size_t room)
 	core_random(key, sizeof key);
 	host6_init(&plane.hosts6, hosts6(), at, hosts6_private, key);
 	at += align_up(hosts, CACHE_LINE);
-	if (fib6_init(&plane.fib6, at, six, fib6_private, fib6_private_bytes(routes6())) != E_OK)
+	if (fib6_init(&plane.fib6, at, six, fib6_private, fib6_private_bytes(routes6(), six)) != E_OK)
 		return false;
 	at += align_up(six, CACHE_LINE);
-	if (fib4_init(&plane.fib, at, room - hosts - six - 128, fib_private, fib_private_bytes) != E_OK)
+	if (fib4_init(&plane.fib, at, u64_min(room - hosts - six - 128, fib_shared_bytes), fib_private,
+	              fib_private_bytes) != E_OK)
 		return false;
+	fib_use(&plane.fib, fib_path_for(vector_bits()));
+	fib_use(&plane.fib6, fib_path_for(vector_bits()));
 	v->hosts6 = plane.hosts6.table;
 	v->fib6 = plane.fib6.fib;
 	v->fib = plane.fib.fib;

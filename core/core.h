@@ -26,6 +26,7 @@
 #include "hal/boot_info.h"
 #include "hal/clock.h"
 #include "hal/core_hand.h"
+#include "hal/vector.h"
 #include "lib/pkt.h"
 #include "lib/types.h"
 #include "net/counters.h"

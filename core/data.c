@@ -16,7 +16,9 @@
  *               ixgbe_rx_burst             68  descriptor 49, refill 18
  *               mlx5_rx_burst              60  completion 46, compressed 29; refill 14
  *     check     rx_vector, first pass      65  apps/router/forward.c
- *     look up   fib4_lookup_batch          12, 39 or 51, by the levels of the trie it takes
+ *     look up   fib4_lookup_avx512          4, whatever the levels of the trie up to /24
+ *               fib4_lookup_avx2            8
+ *               lookup_scalar (fib4.c)     28 or 51, by those levels
  *     rewrite   rx_vector, third pass      58  with core_tx
  *     transmit  virtio_tx_burst            49  reclaim 23, descriptor 24
  *               ixgbe_tx_burst             53  reclaim 17, descriptor 34

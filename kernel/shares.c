@@ -21,7 +21,7 @@
 #include "kernel/panic.h"
 
 #define MIB (1ull << 20)
-#define SHARE_LOW (8 * MIB)    /* some 30,000 routes; the rings of 16 ports, and buffers for them */
+#define SHARE_LOW (8 * MIB)    /* some 16,000 routes; the rings of 16 ports, and buffers for them */
 #define SHARE_HIGH (512 * MIB) /* more than a million routes take */
 /* About what the most connections that can be configured (control/config.c) and the most buffers
  * (core/data.c) take together. */

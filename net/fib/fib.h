@@ -1,5 +1,5 @@
 /*
- * Longest-prefix match, IPv4 and IPv6: the interface. trie.h is the table behind it today; users,
+ * Longest-prefix match, IPv4 and IPv6: the interface. trie.h is the table behind it; users,
  * and all of tests/unit/test_fib.c but what "knows the trie", rely on what stands here alone.
  *
  * One writer (the control core) changes a table, any number of readers (data cores) look up
@@ -20,6 +20,9 @@
  * 2. Shared memory that a change makes free (fib_retired blocks) rests until fib_reclaim, because
  *    a reader may still be in it (ARCHITECTURE.md, invariant 2).
  *
+ * A batch look-up takes the way that fib_use() said, by the vector instructions that the machine
+ * has; all ways give the same answers. net/ does not ask the machine: hal/vector.h does.
+ *
  * IPv4 addresses and prefixes are in host byte order, those of IPv6 as on the wire: as struct
  * net_addr for the writer, as a pointer to 16 bytes, wherever they lie, for readers. A next hop is
  * a number below FIB_NH_LIMIT whose meaning is the caller's; FIB_NH_NONE says that no prefix covers
@@ -32,10 +35,23 @@
 #include "net/addr.h"
 
 #define FIB_NH_NONE 0u
-#define FIB_NH_LIMIT (1u << 23)
+#define FIB_NH_LIMIT (1u << 16)
 #define FIB_BATCH_MAX 256
 
 struct fib;
+
+/* Ways of looking up. FIB_AVX512 wants AVX-512 F and DQ; both are of x86-64 alone. */
+enum fib_path {
+	FIB_SCALAR,
+	FIB_AVX2,
+	FIB_AVX512,
+};
+
+/* The fastest where vectors have so many bits (hal/vector.h: 512, 256, or less). */
+static inline enum fib_path fib_path_for(unsigned vector_bits)
+{
+	return vector_bits >= 512 ? FIB_AVX512 : vector_bits >= 256 ? FIB_AVX2 : FIB_SCALAR;
+}
 
 /* The writer's handle. */
 struct fib_writer {
@@ -63,19 +79,19 @@ struct fib6_route {
 };
 
 /*
- * Bytes of the shared and of the private part that hold `routes` prefixes of the usual mix of
- * lengths (the global table's) with some slack. Other mixes may need more of the shared part. Each
- * KiB that the shared part has beyond this takes 4 bytes of the private one.
+ * Bytes of a shared part that holds `routes` prefixes of the usual mix of lengths (the global
+ * table's) with some slack; other mixes may need more. And of the private part for so many prefixes
+ * beside a shared part of that size.
  */
 size_t fib4_shared_bytes(uint32_t routes);
 size_t fib6_shared_bytes(uint32_t routes);
-size_t fib4_private_bytes(uint32_t routes);
-size_t fib6_private_bytes(uint32_t routes);
+size_t fib4_private_bytes(uint32_t routes, size_t shared_bytes);
+size_t fib6_private_bytes(uint32_t routes, size_t shared_bytes);
 
 /*
  * Makes an empty table in the caller's memory: 64-byte aligned, with any contents, the caller's
- * again when the table is no longer used. E_NOMEM when a part is too small for any table; *w is
- * then as it was.
+ * again when the table is no longer used. E_NOMEM when a part is too small for any table, or
+ * the private one too small for the shared one; *w is then as it was. The way is FIB_SCALAR.
  */
 int fib4_init(struct fib_writer *w, void *shared, size_t shared_bytes, void *priv,
               size_t priv_bytes);
@@ -85,8 +101,8 @@ int fib6_init(struct fib_writer *w, void *shared, size_t shared_bytes, void *pri
 /*
  * Adds prefix/plen, or changes its next hop when it is there. E_INVAL: plen beyond the address, a
  * bit of prefix behind plen is set, nh is FIB_NH_NONE or not below FIB_NH_LIMIT. E_NOMEM: no room,
- * perhaps only until fib_reclaim; changing a next hop never gives it. After an error the table is
- * as it was.
+ * perhaps only until fib_reclaim; changing a next hop gives it only when the old one is below 256
+ * and the new one is not (trie.h, invariant 6). After an error the table is as it was.
  */
 int fib4_insert(struct fib_writer *w, uint32_t prefix, unsigned plen, uint32_t nh);
 int fib6_insert(struct fib_writer *w, const struct net_addr *prefix, unsigned plen, uint32_t nh);
@@ -99,6 +115,13 @@ int fib6_remove(struct fib_writer *w, const struct net_addr *prefix, unsigned pl
 /* Next hop stored for exactly prefix/plen, or FIB_NH_NONE. */
 uint32_t fib4_get(const struct fib_writer *w, uint32_t prefix, unsigned plen);
 uint32_t fib6_get(const struct fib_writer *w, const struct net_addr *prefix, unsigned plen);
+
+/* Which way batches are looked up from now on. The machine must have what it takes. */
+void fib_use(struct fib_writer *w, enum fib_path path);
+
+/* Bytes of the shared part that readers look at now, for statistics: what is neither free nor
+ * resting. */
+size_t fib_bytes(const struct fib_writer *w);
 
 /* Number of prefixes. */
 uint32_t fib_count(const struct fib_writer *w);

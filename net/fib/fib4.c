@@ -1,25 +1,31 @@
 /* IPv4 tables: fib.h over trie.h. */
 #include "lib/assert.h"
 #include "net/fib/trie.h"
+#include "net/fib/vector.h"
 
-/* Trie nodes for `routes` prefixes. A few may need two nodes each; many share theirs. The global
- * table's 901,899 need 25,849, and no thinning of it needs more than that. A half more for other
- * mixes, for growth, and for nodes that wait for fib_reclaim(). */
-static uint32_t nodes_for(uint32_t routes)
+#define TOP_SHIFT (32 - TRIE_TOP4)
+
+/*
+ * Room for the nodes of `routes` prefixes: of a few, most are /24 in a node of their own, of 128
+ * entries. The global table's 901,899 take 3.9 MiB, 7.7 with large next hops, and no thinning of it
+ * takes more; the rest is for other mixes, for growth, and for nodes that wait for fib_reclaim(). A
+ * million make 16 MiB in all.
+ */
+static size_t room_for(uint32_t routes)
 {
-	uint64_t few = 2ull * routes + 64;
-	uint64_t many = 32768ull + routes / 128;
-	return (uint32_t)(few < many ? few : many);
+	uint64_t few = 288ull * routes + 8192;
+	uint64_t many = (9ull << 20) + 6ull * routes;
+	return (size_t)(few < many ? few : many);
 }
 
 size_t fib4_shared_bytes(uint32_t routes)
 {
-	return trie_bytes(nodes_for(routes));
+	return trie_shared_bytes(TRIE_TOP4, room_for(routes));
 }
 
-size_t fib4_private_bytes(uint32_t routes)
+size_t fib4_private_bytes(uint32_t routes, size_t shared_bytes)
 {
-	return trie_private_bytes(nodes_for(routes), routes);
+	return trie_private_bytes(TRIE_TOP4, routes, shared_bytes);
 }
 
 static struct fib_key key_of(uint32_t addr)
@@ -30,7 +36,7 @@ static struct fib_key key_of(uint32_t addr)
 int fib4_init(struct fib_writer *w, void *shared, size_t shared_bytes, void *priv,
               size_t priv_bytes)
 {
-	return trie_init(w, 32, shared, shared_bytes, priv, priv_bytes);
+	return trie_init(w, 32, TRIE_TOP4, shared, shared_bytes, priv, priv_bytes);
 }
 
 int fib4_insert(struct fib_writer *w, uint32_t prefix, unsigned plen, uint32_t nh)
@@ -61,51 +67,48 @@ bool fib4_next(const struct fib_writer *w, struct fib_cursor *cursor, struct fib
 
 uint32_t fib4_lookup(const struct fib *fib, uint32_t dst)
 {
-	uint32_t e = trie_load(&fib->level1[dst >> 16]);
+	uint32_t e = trie_top(fib, dst >> TOP_SHIFT);
 	if (trie_is_node(e)) {
-		e = trie_load(&fib->node[e & TRIE_VALUE][dst >> 8 & 255]);
+		e = trie_step(fib, e, dst << TRIE_TOP4);
 		if (trie_is_node(e))
-			e = trie_load(&fib->node[e & TRIE_VALUE][dst & 255]);
+			e = trie_step(fib, e, dst << 24);
 	}
-	return e & TRIE_VALUE;
+	return e;
 }
 
 /*
  * By stages over the vector, so that the loads of one level are independent of each other and
  * overlap. `deep` collects, without a branch, whose entry was a node; between stages nh[] holds the
- * number of the node and at[] where in it to look.
- *
- * Asking for the second level's lines before the first of them is used takes the full table
- * (901,899 prefixes, a random one per address; EPYC, 2.6 GHz TSC) from 28 to 11.5 cycles a look-up,
- * random addresses from 16 to 10, and costs one cycle (4.6 to 5.6) where a /24 is hot. The third
- * level is rare enough to do without.
+ * entry and place[] where it leads. The second level's lines are asked for before the first of them
+ * is used; the third level is rare enough to do without.
  */
-void fib4_lookup_batch(const struct fib *fib, const uint32_t *dst, uint32_t *nh, unsigned n)
+static void lookup_scalar(const struct fib *fib, const uint32_t *dst, uint32_t *nh, unsigned n)
 {
-	const uint32_t *at[FIB_BATCH_MAX];
+	uint32_t place[FIB_BATCH_MAX];
 	uint16_t deep[FIB_BATCH_MAX];
-	unsigned left = 0, more = 0;
-	assert(n <= FIB_BATCH_MAX);
+	unsigned left = 0;
 	for (unsigned i = 0; i < n; i++) {
-		uint32_t e = trie_load(&fib->level1[dst[i] >> 16]);
-		nh[i] = e & TRIE_VALUE;
+		uint32_t e = trie_top(fib, dst[i] >> TOP_SHIFT);
+		nh[i] = e;
+		place[left] = trie_place(e, dst[i] << TRIE_TOP4);
+		__builtin_prefetch(&fib->room[place[left]]);
 		deep[left] = (uint16_t)i;
 		left += e >> 31;
 	}
 	for (unsigned k = 0; k < left; k++) {
 		unsigned i = deep[k];
-		at[k] = &fib->node[nh[i]][dst[i] >> 8 & 255];
-		__builtin_prefetch(at[k]);
+		uint32_t e = trie_cut(fib, nh[i], place[k]);
+		nh[i] = unlikely(trie_is_node(e)) ? trie_step(fib, e, dst[i] << 24) : e;
 	}
-	for (unsigned k = 0; k < left; k++) {
-		unsigned i = deep[k];
-		uint32_t e = trie_load(at[k]);
-		nh[i] = e & TRIE_VALUE;
-		deep[more] = (uint16_t)i;
-		more += e >> 31;
-	}
-	for (unsigned k = 0; k < more; k++) {
-		unsigned i = deep[k];
-		nh[i] = trie_load(&fib->node[nh[i]][dst[i] & 255]) & TRIE_VALUE;
-	}
+}
+
+void fib4_lookup_batch(const struct fib *fib, const uint32_t *dst, uint32_t *nh, unsigned n)
+{
+	assert(n <= FIB_BATCH_MAX);
+	if (FIB_VECTORS && n >= AVX512_LANES && fib->path == FIB_AVX512)
+		fib4_lookup_avx512(fib, dst, nh, n);
+	else if (FIB_VECTORS && n >= AVX2_LANES && fib->path == FIB_AVX2)
+		fib4_lookup_avx2(fib, dst, nh, n);
+	else
+		lookup_scalar(fib, dst, nh, n);
 }

@@ -2,28 +2,28 @@
 #include "lib/assert.h"
 #include "lib/bytes.h"
 #include "net/fib/trie.h"
+#include "net/fib/vector.h"
 
 /*
- * Trie nodes for `routes` prefixes: as many as six each (a /64 that shares nothing) while they are
- * few, one each when they are many. In the global table, 230,000 prefixes at this writing, most are
- * /48 in a few ten thousand /32, and share their upper levels; that has been reckoned, not
- * measured: no such table is at hand.
+ * Room for the nodes of `routes` prefixes: of a few, some take a node of 1 KiB at each of five
+ * levels (a /64 that shares nothing). In the global table most are /48 in a few ten thousand /32
+ * and share their upper levels: 160,147 prefixes take 15 MiB, 20 with large next hops.
  */
-static uint32_t nodes_for(uint32_t routes)
+static size_t room_for(uint32_t routes)
 {
-	uint64_t few = 6ull * routes + 128;
-	uint64_t many = 32768ull + routes;
-	return (uint32_t)(few < many ? few : many);
+	uint64_t few = 6144ull * routes + (128 << 10);
+	uint64_t many = (24ull << 20) + 96ull * routes;
+	return (size_t)(few < many ? few : many);
 }
 
 size_t fib6_shared_bytes(uint32_t routes)
 {
-	return trie_bytes(nodes_for(routes));
+	return trie_shared_bytes(TRIE_TOP6, room_for(routes));
 }
 
-size_t fib6_private_bytes(uint32_t routes)
+size_t fib6_private_bytes(uint32_t routes, size_t shared_bytes)
 {
-	return trie_private_bytes(nodes_for(routes), routes);
+	return trie_private_bytes(TRIE_TOP6, routes, shared_bytes);
 }
 
 static uint64_t pair_of(uint32_t high, uint32_t low)
@@ -45,7 +45,7 @@ static struct net_addr addr_of(struct fib_key k)
 int fib6_init(struct fib_writer *w, void *shared, size_t shared_bytes, void *priv,
               size_t priv_bytes)
 {
-	return trie_init(w, 128, shared, shared_bytes, priv, priv_bytes);
+	return trie_init(w, 128, TRIE_TOP6, shared, shared_bytes, priv, priv_bytes);
 }
 
 int fib6_insert(struct fib_writer *w, const struct net_addr *prefix, unsigned plen, uint32_t nh)
@@ -73,58 +73,66 @@ bool fib6_next(const struct fib_writer *w, struct fib_cursor *cursor, struct fib
 	return true;
 }
 
-/* The level-1 entry for an address: its first two bytes. */
-static const uint32_t *level1_at(const struct fib *fib, const uint8_t *dst)
+/* The first level's entry for an address: its first two bytes. */
+static uint32_t top_of(const struct fib *fib, const uint8_t *dst)
 {
-	return &fib->level1[be16_load(dst)];
+	return trie_top(fib, be16_load(dst));
+}
+
+/* The depth of a trie ends it: behind the last byte of an address there are only leaves. */
+uint32_t fib6_lookup_from(const struct fib *fib, uint32_t e, const uint8_t *dst, unsigned b)
+{
+	for (; trie_is_node(e); b++)
+		e = trie_step(fib, e, (uint32_t)dst[b] << 24);
+	return e;
 }
 
 uint32_t fib6_lookup(const struct fib *fib, const uint8_t *dst)
 {
-	uint32_t e = trie_load(level1_at(fib, dst));
-	for (unsigned b = 2; trie_is_node(e); b++)
-		e = trie_load(&fib->node[e & TRIE_VALUE][dst[b]]);
-	return e & TRIE_VALUE;
+	return fib6_lookup_from(fib, top_of(fib, dst), dst, 2);
 }
 
 /*
- * By stages over the vector as fib4_lookup_batch, which has the reasons. The first stage goes down
- * to the 32nd bit, what providers are given: few nodes for much traffic, which stay in the caches,
- * so that a processor overlaps the walks of several addresses by itself. Each further stage is a
- * level: it reads the entries that the one before has asked for, and asks for the next. Without a
- * branch, so for a leaf too: that makes an address nobody reads from (at[] is overwritten).
- *
- * The depth of a trie ends it: behind the last byte of an address there are only leaves.
+ * By stages over the vector as IPv4's (fib4.c, which has the reasons), each of which reads the
+ * entries that the one before has asked for, and asks for the next. Without a branch, so for a leaf
+ * too: that makes a place nobody reads from (it is overwritten).
  */
-void fib6_lookup_batch(const struct fib *fib, const uint8_t *const *dst, uint32_t *nh, unsigned n)
+static void lookup_scalar(const struct fib *fib, const uint8_t *const *dst, uint32_t *nh, unsigned n)
 {
-	const uint32_t *at[FIB_BATCH_MAX];
+	uint32_t place[FIB_BATCH_MAX];
 	uint16_t deep[FIB_BATCH_MAX];
 	unsigned left = 0;
-	assert(n <= FIB_BATCH_MAX);
 	for (unsigned i = 0; i < n; i++) {
-		const uint8_t *d = dst[i];
-		uint32_t e = trie_load(level1_at(fib, d));
-		for (unsigned b = 2; b < 4 && trie_is_node(e); b++)
-			e = trie_load(&fib->node[e & TRIE_VALUE][d[b]]);
-		nh[i] = e & TRIE_VALUE;
-		at[left] = &fib->node[e & TRIE_VALUE][d[4]];
-		__builtin_prefetch(at[left]);
+		uint32_t e = top_of(fib, dst[i]);
+		nh[i] = e;
+		place[left] = trie_place(e, (uint32_t)dst[i][2] << 24);
+		__builtin_prefetch(&fib->room[place[left]]);
 		deep[left] = (uint16_t)i;
 		left += e >> 31;
 	}
-	for (unsigned b = 5; left; b++) {
+	for (unsigned b = 3; left; b++) {
 		unsigned more = 0;
 		for (unsigned k = 0; k < left; k++) {
 			unsigned i = deep[k];
-			uint32_t e = trie_load(at[k]);
-			nh[i] = e & TRIE_VALUE;
+			uint32_t e = trie_cut(fib, nh[i], place[k]);
+			nh[i] = e;
 			/* more <= k: already read */
-			at[more] = &fib->node[e & TRIE_VALUE][dst[i][b % 16]];
-			__builtin_prefetch(at[more]);
+			place[more] = trie_place(e, (uint32_t)dst[i][b % 16] << 24);
+			__builtin_prefetch(&fib->room[place[more]]);
 			deep[more] = (uint16_t)i;
 			more += e >> 31;
 		}
 		left = more;
 	}
+}
+
+void fib6_lookup_batch(const struct fib *fib, const uint8_t *const *dst, uint32_t *nh, unsigned n)
+{
+	assert(n <= FIB_BATCH_MAX);
+	if (FIB_VECTORS && n >= AVX512_LANES && fib->path == FIB_AVX512)
+		fib6_lookup_avx512(fib, dst, nh, n);
+	else if (FIB_VECTORS && n >= AVX2_LANES && fib->path == FIB_AVX2)
+		fib6_lookup_avx2(fib, dst, nh, n);
+	else
+		lookup_scalar(fib, dst, nh, n);
 }

@@ -34,11 +34,12 @@ static bool covers(const struct rib_node *n, struct fib_key prefix, unsigned ple
 
 struct rib_path rib_find(const struct rib *r, struct fib_key prefix, unsigned plen)
 {
-	struct rib_path p = {0, 0, 0, 0};
+	struct rib_path p = {0};
 	while (plen_of(&r->node[p.at]) < plen) {
 		const struct rib_node *n = &r->node[p.at];
 		if (nh_of(n) != FIB_NH_NONE)
 			p.cover = p.at;
+		p.nh_bits |= nh_of(n);
 		uint32_t next = n->child[bit_at(prefix, plen_of(n))];
 		if (next == 0 || !covers(&r->node[next], prefix, plen))
 			break;

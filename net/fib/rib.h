@@ -45,6 +45,7 @@ struct rib_path {
 	uint32_t parent; /* of at; 0 when at is the root */
 	uint32_t grand;  /* of parent */
 	uint32_t cover;  /* last node with a next hop above prefix/plen; 0: root or none */
+	uint32_t nh_bits; /* of the next hops of all prefixes that cover prefix/plen, combined by or */
 };
 
 static inline bool number_pool_has(const struct number_pool *p, unsigned n)
@@ -52,9 +53,9 @@ static inline bool number_pool_has(const struct number_pool *p, unsigned n)
 	return p->listed + (p->limit - p->fresh) >= n;
 }
 
-/* A prefix's length and next hop in one word, as readers see it (trie.h). */
-static inline uint32_t leaf_make(unsigned plen, uint32_t nh) { return (uint32_t)plen << 23 | nh; }
-static inline unsigned leaf_plen(uint32_t leaf) { return leaf >> 23; }
+/* A prefix's length and next hop in one word. */
+static inline uint32_t leaf_make(unsigned plen, uint32_t nh) { return (uint32_t)plen << 16 | nh; }
+static inline unsigned leaf_plen(uint32_t leaf) { return leaf >> 16; }
 static inline uint32_t leaf_nh(uint32_t leaf) { return leaf & (FIB_NH_LIMIT - 1); }
 
 /* The first plen bits of key. */

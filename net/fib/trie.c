@@ -4,174 +4,442 @@
 #include "lib/assert.h"
 #include "lib/number.h"
 
+#define NARROW_LIMIT 256 /* next hops below it fit an entry of one byte */
+
+/* A node, or the first level (order beyond a node's). */
+struct node {
+	uint32_t at; /* in room[] */
+	uint8_t order, width;
+};
+
+/* An entry of a node. */
+struct slot {
+	struct node node;
+	uint32_t index;
+};
+
+/* A leaf as the writer knows it. */
+struct leaf {
+	uint32_t nh;
+	unsigned plen;
+};
+
 /* --- sizes --- */
 
-static size_t private_bytes(size_t trie_nodes, size_t rib_nodes)
+size_t trie_shared_bytes(unsigned top, size_t nodes)
 {
-	return align_up(sizeof(struct fib_rib), CACHE_LINE) + align_up(trie_nodes * 4, CACHE_LINE) +
-	       rib_nodes * sizeof(struct rib_node);
+	return sizeof(struct fib) + trie_top_bytes(top) + align_up(nodes, BLOCK_LARGEST);
 }
 
-static size_t nodes_in(size_t shared_bytes)
+/* The room for nodes in a shared part, which holds the first level at least. */
+static size_t room_in(unsigned top, size_t shared_bytes)
 {
-	return shared_bytes < sizeof(struct fib) ? 0
-	                                         : (shared_bytes - sizeof(struct fib)) /
-	                                                   (TRIE_NODE_ENTRIES * 4);
+	size_t room = align_down(shared_bytes - trie_shared_bytes(top, 0), BLOCK_LARGEST);
+	size_t most = TRIE_ROOM_MAX - trie_top_bytes(top);
+	return room < most ? room : most;
 }
 
-size_t trie_private_bytes(uint32_t nodes, uint32_t routes)
+/* Of the private part what is not the tree of prefixes. */
+static size_t fixed_private_bytes(unsigned top, size_t room)
+{
+	return align_up(sizeof(struct fib_rib), CACHE_LINE) + ((size_t)1 << top) + blocks_memory(room);
+}
+
+size_t trie_private_bytes(unsigned top, uint32_t routes, size_t shared_bytes)
 {
 	/* a prefix is a node and adds at most one fork; the root; slack for one insertion */
-	return private_bytes(nodes, 2 * (size_t)routes + 3);
+	return fixed_private_bytes(top, room_in(top, shared_bytes)) +
+	       (2 * (size_t)routes + 3) * sizeof(struct rib_node);
 }
 
-/* --- the trie --- */
+/* --- levels --- */
 
-static void entry_store(uint32_t *e, uint32_t value)
+/* The first bit that a level's nodes decide; of the level behind the last: all bits. */
+static unsigned level_start(const struct fib_rib *r, unsigned level)
 {
-	__atomic_store_n(e, value, __ATOMIC_RELAXED);
+	return level == 0 ? 0 : level == 1 ? r->top : 8 * (level + 1);
 }
 
-/* Levels of nodes that a prefix of this length goes down. */
-static unsigned depth_of(unsigned plen)
+/* How many bits a level decides. */
+static unsigned level_order(const struct fib_rib *r, unsigned level)
 {
-	return plen <= 16 ? 0 : (plen - 16 + 7) / 8;
+	return level_start(r, level + 1) - level_start(r, level);
 }
 
-/* Where in a node of that level, from 1, a key leads: its byte number level + 1. */
-static unsigned index_at(struct fib_key k, unsigned level)
+/* The level a prefix of this length ends in. */
+static unsigned level_of(const struct fib_rib *r, unsigned plen)
 {
-	unsigned b = level + 1;
-	return (b < 8 ? k.hi >> (56 - 8 * b) : k.lo >> (120 - 8 * b)) & 255;
+	return plen <= r->top ? 0 : (plen - 1) / 8 - 1;
 }
 
-static uint32_t *level1_at(struct fib *fib, struct fib_key k)
+/* --- nodes --- */
+
+static struct node top_node(const struct fib_rib *r)
 {
-	return &fib->level1[k.hi >> 48];
+	return (struct node){0, (uint8_t)r->top, 2};
 }
 
-/* Writes leaf over the leaves of length <= plen in n entries and all that hangs below
- * (invariant 1). Recursion is TRIE_DEPTH_MAX deep at most. */
-static void paint(struct fib *fib, uint32_t *entry, unsigned n, unsigned plen, uint32_t leaf)
+static struct node node_of(uint32_t entry)
 {
-	for (unsigned i = 0; i < n; i++) {
-		uint32_t e = entry[i];
-		if (trie_is_node(e))
-			paint(fib, fib->node[e & TRIE_VALUE], TRIE_NODE_ENTRIES, plen, leaf);
-		else if (leaf_plen(e) <= plen && e != leaf)
-			entry_store(&entry[i], leaf);
-	}
+	return (struct node){(entry & TRIE_PLACE_MASK) * BLOCK_UNIT,
+	                     entry >> TRIE_ORDER_SHIFT & TRIE_ORDER_MASK,
+	                     entry >> TRIE_WIDTH_SHIFT & 3};
 }
 
-/* The node that *entry leads to; made there, without changing any answer, when it is a leaf.
- * There is a free number (invariant 4). */
-static uint32_t node_below(struct fib_writer *w, uint32_t *entry)
+static uint32_t entry_of(struct node n)
 {
-	struct fib_rib *r = w->rib;
-	if (trie_is_node(*entry))
-		return *entry & TRIE_VALUE;
-	struct number_pool *p = &r->free;
-	uint32_t n = p->head;
-	if (p->listed) {
-		p->head = r->link[n];
-		p->listed--;
-	} else {
-		n = p->fresh++;
-	}
-	r->link[n] = 0;
-	for (unsigned i = 0; i < TRIE_NODE_ENTRIES; i++)
-		entry_store(&w->fib->node[n][i], *entry);
-	__atomic_store_n(entry, TRIE_NODE | n, __ATOMIC_RELEASE);
-	return n;
+	return TRIE_NODE | (uint32_t)n.width << TRIE_WIDTH_SHIFT | (uint32_t)n.order << TRIE_ORDER_SHIFT |
+	       n.at / BLOCK_UNIT;
 }
 
-/* Takes one need off the node that *entry leads to; true when that was the last and the node has
- * been unlinked and retired. */
-static bool node_unneed(struct fib_writer *w, uint32_t *entry)
+static bool is_top(struct node n) { return n.order > 8; }
+
+/* A node's entries that key may lead to begin with this one. */
+static uint32_t index_of(struct node n, unsigned start, struct fib_key key)
 {
-	struct fib_rib *r = w->rib;
-	uint32_t n = *entry & TRIE_VALUE;
-	assert(trie_is_node(*entry) && r->link[n] > 0);
-	if (--r->link[n] > 0)
-		return false;
-	const uint32_t *e = w->fib->node[n];
-	assert(e[0] == e[TRIE_NODE_ENTRIES - 1] && !trie_is_node(e[0]));
-	entry_store(entry, e[0]);
-	r->link[n] = UINT32_MAX;
-	if (r->retired_count++)
-		r->link[r->retired_last] = n;
+	uint64_t from = start < 64 ? key.hi << start : key.lo << (start - 64);
+	return (uint32_t)(from >> (64 - n.order));
+}
+
+static unsigned block_order(struct node n)
+{
+	unsigned order = n.order + n.width;
+	return order < 3 ? 0 : order - 3;
+}
+
+/* The area of blocks begins behind the first level. */
+static uint32_t block_at(const struct fib_rib *r, struct node n)
+{
+	return n.at - (uint32_t)trie_top_bytes(r->top);
+}
+
+/* The lengths of a node's leaves: a block's scratch. */
+static uint8_t *lengths_of(const struct fib_rib *r, struct node n)
+{
+	return is_top(n) ? r->top_length : &r->blocks.scratch[block_at(r, n)];
+}
+
+static uint32_t entry_load(const struct fib *fib, struct node n, uint32_t i)
+{
+	const void *p = &fib->room[n.at + (i << n.width)];
+	return n.width == 0 ? *(const uint8_t *)p : n.width == 1 ? *(const uint16_t *)p
+	                                                         : *(const uint32_t *)p;
+}
+
+static void entry_store(struct fib *fib, struct node n, uint32_t i, uint32_t value)
+{
+	void *p = &fib->room[n.at + (i << n.width)];
+	if (n.width == 0)
+		__atomic_store_n((uint8_t *)p, (uint8_t)value, __ATOMIC_RELAXED);
+	else if (n.width == 1)
+		__atomic_store_n((uint16_t *)p, (uint16_t)value, __ATOMIC_RELAXED);
 	else
-		r->retired = n;
-	r->retired_last = n;
-	return true;
+		__atomic_store_n((uint32_t *)p, value, __ATOMIC_RELAXED);
 }
 
-/* New nodes that prefix/plen needs. */
-static unsigned nodes_needed(struct fib *fib, struct fib_key prefix, unsigned plen)
+static void leaf_store(struct fib_writer *w, struct node n, uint32_t i, struct leaf leaf)
 {
-	unsigned depth = depth_of(plen), level = 0;
-	uint32_t e = *level1_at(fib, prefix);
-	while (level < depth && trie_is_node(e))
-		e = fib->node[e & TRIE_VALUE][index_at(prefix, ++level)];
-	return depth - level;
+	lengths_of(w->rib, n)[i] = (uint8_t)leaf.plen;
+	entry_store(w->fib, n, i, leaf.nh);
 }
 
-/* Makes `leaf` the answer for prefix/plen's part of the trie, and the nodes down to its level where
- * they are missing. Returns the node it ends in; UINT32_MAX: in level 1. */
-static uint32_t set(struct fib_writer *w, struct fib_key prefix, unsigned plen, uint32_t leaf)
+static struct leaf leaf_load(const struct fib_writer *w, struct slot s)
 {
-	struct fib *fib = w->fib;
-	unsigned depth = depth_of(plen);
-	uint32_t *e = level1_at(fib, prefix), n = UINT32_MAX;
-	for (unsigned level = 1; level <= depth; level++) {
-		if (level > 1)
-			w->rib->link[n] += !trie_is_node(*e); /* the child to be made needs n */
-		n = node_below(w, e);
-		e = &fib->node[n][index_at(prefix, level)];
-	}
-	paint(fib, e, 1u << (16 + 8 * depth - plen), plen, leaf);
+	return (struct leaf){entry_load(w->fib, s.node, s.index), lengths_of(w->rib, s.node)[s.index]};
+}
+
+/* The node that the entry leads to. */
+static struct node child_at(const struct fib_writer *w, struct slot s)
+{
+	return node_of(entry_load(w->fib, s.node, s.index));
+}
+
+static bool has_child(const struct fib_writer *w, struct slot s)
+{
+	return lengths_of(w->rib, s.node)[s.index] == TRIE_IS_NODE;
+}
+
+static void node_link(struct fib_writer *w, struct slot s, struct node child)
+{
+	lengths_of(w->rib, s.node)[s.index] = TRIE_IS_NODE;
+	__atomic_store_n((uint32_t *)(void *)&w->fib->room[s.node.at + s.index * 4], entry_of(child),
+	                 __ATOMIC_RELEASE);
+}
+
+static struct node node_new(struct fib_writer *w, unsigned order, unsigned width)
+{
+	struct node n = {0, (uint8_t)order, (uint8_t)width};
+	n.at = blocks_take(&w->rib->blocks, block_order(n)) + (uint32_t)trie_top_bytes(w->rib->top);
 	return n;
 }
 
-/* prefix/plen, already painted over, no longer needs the node it ends in. */
-static void unneed(struct fib_writer *w, struct fib_key prefix, unsigned plen)
+static void node_retire(struct fib_writer *w, struct node n)
 {
-	uint32_t *way[TRIE_DEPTH_MAX + 1];
-	unsigned depth = depth_of(plen);
-	way[0] = level1_at(w->fib, prefix);
-	for (unsigned level = 1; level < depth; level++)
-		way[level] = &w->fib->node[*way[level - 1] & TRIE_VALUE][index_at(prefix, level)];
-	while (depth > 0 && node_unneed(w, way[depth - 1]))
-		depth--;
+	blocks_retire(&w->rib->blocks, block_at(w->rib, n), block_order(n));
+}
+
+/* A new node that answers as `old` does, and has its children if it has any; not linked. */
+static struct node node_copy(struct fib_writer *w, struct node old, unsigned order, unsigned width)
+{
+	struct node n = node_new(w, order, width);
+	const uint8_t *from = lengths_of(w->rib, old);
+	uint8_t *to = lengths_of(w->rib, n);
+	for (uint32_t i = 0; i < 1u << order; i++) {
+		uint32_t was = order >= old.order ? i >> (order - old.order) : i << (old.order - order);
+		to[i] = from[was];
+		entry_store(w->fib, n, i, entry_load(w->fib, old, was));
+	}
+	return n;
+}
+
+/* A new node of nothing but this leaf; not linked. */
+static struct node node_filled(struct fib_writer *w, unsigned order, unsigned width,
+                               struct leaf leaf)
+{
+	struct node n = node_new(w, order, width);
+	for (uint32_t i = 0; i < 1u << order; i++)
+		leaf_store(w, n, i, leaf);
+	return n;
+}
+
+/* Puts a copy where the node was that the entry leads to, which may be too small or too large. */
+static void node_replace(struct fib_writer *w, struct slot s, unsigned order, unsigned width)
+{
+	struct node old = child_at(w, s);
+	node_link(w, s, node_copy(w, old, order, width));
+	node_retire(w, old);
+}
+
+/* --- painting --- */
+
+/* Writes leaf over the leaves of length <= plen in n entries and all that hangs below (invariant
+ * 1), and makes the nodes there wide enough for it (invariant 6). Recursion is TRIE_DEPTH_MAX deep
+ * at most. */
+static void paint(struct fib_writer *w, struct slot s, uint32_t n, unsigned plen, struct leaf leaf)
+{
+	const uint8_t *length = lengths_of(w->rib, s.node);
+	for (uint32_t end = s.index + n; s.index < end; s.index++) {
+		if (length[s.index] <= plen) {
+			leaf_store(w, s.node, s.index, leaf);
+		} else if (length[s.index] == TRIE_IS_NODE) {
+			struct node child = child_at(w, s);
+			if (child.width == 0 && leaf.nh >= NARROW_LIMIT) {
+				node_replace(w, s, child.order, 1);
+				child = child_at(w, s);
+			}
+			paint(w, (struct slot){child, 0}, 1u << child.order, plen, leaf);
+		}
+	}
+}
+
+/* The blocks that paint() takes to widen nodes. */
+static void count_narrow(const struct fib_writer *w, struct slot s, uint32_t n,
+                         struct block_needs *needs)
+{
+	for (uint32_t end = s.index + n; s.index < end; s.index++) {
+		if (!has_child(w, s))
+			continue;
+		struct node child = child_at(w, s);
+		if (child.width == 0) {
+			child.width = 1;
+			needs->of[block_order(child)]++;
+		} else if (child.width == 2) {
+			count_narrow(w, (struct slot){child, 0}, 1u << child.order, needs);
+		}
+	}
+}
+
+/* How many of a node's entries a prefix of this length that ends in it has. */
+static uint32_t entries_of(struct node n, unsigned start, unsigned plen)
+{
+	assert(start + n.order >= plen);
+	return 1u << (start + n.order - plen);
+}
+
+/* --- the way down --- */
+
+/* The entry that leads to the node of a level, as far as there are nodes: level is lowered to that
+ * of the first that is missing. Level 0 has none: not asked for. */
+static struct slot way_to(const struct fib_writer *w, struct fib_key key, unsigned *level)
+{
+	struct slot s = {top_node(w->rib), 0};
+	s.index = index_of(s.node, 0, key);
+	for (unsigned l = 1; l < *level; l++) {
+		if (!has_child(w, s) || child_at(w, s).width < 2) {
+			*level = l;
+			break;
+		}
+		s.node = child_at(w, s);
+		s.index = index_of(s.node, level_start(w->rib, l), key);
+	}
+	return s;
+}
+
+/* The node that prefix/plen is to find or make at a level, one of leaves alone if it ends there. */
+static struct node node_wanted(const struct fib_rib *r, unsigned level, unsigned plen, bool narrow)
+{
+	if (level < level_of(r, plen))
+		return (struct node){0, (uint8_t)level_order(r, level), 2};
+	return (struct node){0, (uint8_t)(plen - level_start(r, level)), !narrow};
+}
+
+/* What becomes of a node that is there, to be what is wanted too. */
+static struct node node_both(struct node have, struct node want)
+{
+	return (struct node){0, have.order > want.order ? have.order : want.order,
+	                     have.width > want.width ? have.width : want.width};
+}
+
+static bool node_same(struct node a, struct node b)
+{
+	return a.order == b.order && a.width == b.width;
+}
+
+/* An insertion: which nodes it makes. */
+struct change {
+	struct fib_key prefix;
+	unsigned plen;
+	struct leaf leaf;
+	bool narrow;       /* all next hops that will cover or be the prefix are below NARROW_LIMIT */
+	unsigned level;    /* the first level where a node is made; behind the prefix's: none is */
+	struct slot where; /* the entry it will hang on; without: the one that leads to the prefix's */
+};
+
+static struct block_needs change_plan(const struct fib_writer *w, struct change *c)
+{
+	const struct fib_rib *r = w->rib;
+	struct block_needs needs = {{0}};
+	unsigned last = level_of(r, c->plen), level = last;
+	struct slot whole = {top_node(r), index_of(top_node(r), 0, c->prefix)};
+	if (last > 0)
+		c->where = way_to(w, c->prefix, &level);
+	c->level = level;
+	for (; level <= last && level > 0; level++) {
+		struct node n = node_wanted(r, level, c->plen, c->narrow);
+		if (level == c->level && has_child(w, c->where)) {
+			struct node have = child_at(w, c->where);
+			n = node_both(have, n);
+			whole = (struct slot){have, index_of(have, level_start(r, level), c->prefix)};
+			if (node_same(have, n)) {
+				c->level = last + 1;
+				break;
+			}
+		}
+		needs.of[block_order(n)]++;
+	}
+	if (last == 0)
+		c->level = 1;
+	/* Nodes below the prefix are only where its own is as it will be. */
+	if (c->level > last && c->leaf.nh >= NARROW_LIMIT && whole.node.width == 2)
+		count_narrow(w, whole, entries_of(whole.node, level_start(r, last), c->plen), &needs);
+	return needs;
+}
+
+/* Makes the nodes of a change, filled as they will be, and links them by one store. */
+static void change_make(struct fib_writer *w, const struct change *c)
+{
+	const struct fib_rib *r = w->rib;
+	unsigned last = level_of(r, c->plen);
+	struct node first = node_wanted(r, c->level, c->plen, c->narrow), old = {0, 0, 0}, n;
+	bool replaces = has_child(w, c->where);
+	if (replaces) {
+		old = child_at(w, c->where);
+		first = node_both(old, first);
+		first = node_copy(w, old, first.order, first.width);
+	} else {
+		first = node_filled(w, first.order, first.width, leaf_load(w, c->where));
+	}
+	n = first;
+	for (unsigned level = c->level; level < last; level++) {
+		struct slot s = {n, index_of(n, level_start(r, level), c->prefix)};
+		struct node next = node_wanted(r, level + 1, c->plen, c->narrow);
+		n = node_filled(w, next.order, next.width, leaf_load(w, s));
+		node_link(w, s, n);
+	}
+	unsigned start = level_start(r, last);
+	paint(w, (struct slot){n, index_of(n, start, c->prefix)}, entries_of(n, start, c->plen), c->plen,
+	      c->leaf);
+	node_link(w, c->where, first);
+	if (replaces)
+		node_retire(w, old);
+}
+
+/* Writes a leaf over prefix/plen's part of the node it ends in, and below. */
+static void repaint(struct fib_writer *w, struct fib_key prefix, unsigned plen, struct leaf leaf)
+{
+	unsigned level = level_of(w->rib, plen), start = level_start(w->rib, level);
+	struct node n = top_node(w->rib);
+	if (level > 0)
+		n = child_at(w, way_to(w, prefix, &level));
+	paint(w, (struct slot){n, index_of(n, start, prefix)}, entries_of(n, start, plen), plen, leaf);
+}
+
+/* --- removal --- */
+
+/* The order that the node's leaves need; that of the level, and *children, when it has a child. 0:
+ * it needs not be. */
+static unsigned order_needed(const struct fib_rib *r, struct node n, unsigned level, bool *children)
+{
+	const uint8_t *length = lengths_of(r, n);
+	unsigned longest = 0, start = level_start(r, level);
+	*children = false;
+	for (uint32_t i = 0; i < 1u << n.order; i++)
+		if (length[i] > longest)
+			longest = length[i];
+	if (longest != TRIE_IS_NODE)
+		return longest > start ? longest - start : 0;
+	*children = true;
+	return n.order;
+}
+
+/* After something ended in the node of a level, there: the node goes, or becomes as small as it can
+ * be where there is a block for it (invariant 5). True when it went. */
+static bool node_trim(struct fib_writer *w, struct slot s, unsigned level)
+{
+	struct node n = child_at(w, s), less = n;
+	struct block_needs needs = {{0}};
+	bool children;
+	less.order = (uint8_t)order_needed(w->rib, n, level, &children);
+	if (less.order == 0) {
+		leaf_store(w, s.node, s.index, leaf_load(w, (struct slot){n, 0}));
+		node_retire(w, n);
+		return true;
+	}
+	if (n.width == 2 && !children)
+		less.width = 1; /* whether 0 would do (invariant 6) is not known */
+	needs.of[block_order(less)] = 1;
+	if (!node_same(n, less) && blocks_suffice(&w->rib->blocks, &needs))
+		node_replace(w, s, less.order, less.width);
+	return false;
 }
 
 /* --- interface --- */
 
-int trie_init(struct fib_writer *w, unsigned bits, void *shared, size_t shared_bytes, void *priv,
-              size_t priv_bytes)
+int trie_init(struct fib_writer *w, unsigned bits, unsigned top, void *shared, size_t shared_bytes,
+              void *priv, size_t priv_bytes)
 {
-	if (shared_bytes < sizeof(struct fib))
+	if (shared_bytes < trie_shared_bytes(top, 0))
 		return E_NOMEM;
-	size_t trie_nodes = nodes_in(shared_bytes);
-	if (trie_nodes > TRIE_VALUE)
-		trie_nodes = TRIE_VALUE;
-	size_t least = private_bytes(trie_nodes, 1);
-	if (priv_bytes < least)
+	size_t room = room_in(top, shared_bytes), fixed = fixed_private_bytes(top, room);
+	if (priv_bytes < fixed + sizeof(struct rib_node))
 		return E_NOMEM;
-	size_t rib_nodes = 1 + (priv_bytes - least) / sizeof(struct rib_node);
+	size_t rib_nodes = (priv_bytes - fixed) / sizeof(struct rib_node);
 	if (rib_nodes > UINT32_MAX - 1)
 		rib_nodes = UINT32_MAX - 1;
 
 	uint8_t *p = priv;
 	struct fib_rib *r = priv;
-	*r = (struct fib_rib){.bits = bits, .free = {0, 0, (uint32_t)trie_nodes, 0}};
+	*r = (struct fib_rib){.bits = bits, .top = top};
 	p += align_up(sizeof *r, CACHE_LINE);
-	r->link = (uint32_t *)(void *)p;
-	p += align_up(trie_nodes * 4, CACHE_LINE);
+	r->top_length = p;
+	p += (size_t)1 << top;
+	blocks_init(&r->blocks, p, (uint32_t)room);
+	p += blocks_memory(room);
 	rib_init(&r->rib, (struct rib_node *)(void *)p, (uint32_t)rib_nodes);
 	*w = (struct fib_writer){shared, r};
-	for (unsigned i = 0; i < TRIE_L1_ENTRIES; i++)
-		entry_store(&w->fib->level1[i], leaf_make(0, FIB_NH_NONE));
+	w->fib->path = FIB_SCALAR;
+	for (uint32_t i = 0; i < 1u << top; i++)
+		leaf_store(w, top_node(r), i, (struct leaf){FIB_NH_NONE, 0});
 	return E_OK;
 }
 
@@ -186,14 +454,16 @@ int trie_insert(struct fib_writer *w, struct fib_key prefix, unsigned plen, uint
 	if (!prefix_is_valid(r, prefix, plen) || nh == FIB_NH_NONE || nh >= FIB_NH_LIMIT)
 		return E_INVAL;
 	struct rib_path p = rib_find(&r->rib, prefix, plen);
-	if (!rib_has_room(&r->rib, &p, plen) ||
-	    !number_pool_has(&r->free, nodes_needed(w->fib, prefix, plen)))
+	struct change c = {.prefix = prefix, .plen = plen, .leaf = {nh, plen},
+	                   .narrow = (p.nh_bits | nh) < NARROW_LIMIT};
+	struct block_needs needs = change_plan(w, &c);
+	if (!rib_has_room(&r->rib, &p, plen) || !blocks_suffice(&r->blocks, &needs))
 		return E_NOMEM;
-	bool is_new = rib_nh(&r->rib, &p, plen) == FIB_NH_NONE;
 	rib_set(&r->rib, &p, prefix, plen, nh);
-	uint32_t n = set(w, prefix, plen, leaf_make(plen, nh));
-	if (is_new && n != UINT32_MAX)
-		r->link[n]++;
+	if (c.level <= level_of(r, plen))
+		change_make(w, &c);
+	else
+		repaint(w, prefix, plen, c.leaf);
 	return E_OK;
 }
 
@@ -207,8 +477,14 @@ int trie_remove(struct fib_writer *w, struct fib_key prefix, unsigned plen)
 		return E_NOENT;
 	/* without a cover the root's leaf stands for "no route" */
 	uint32_t cover = p.at == 0 ? leaf_make(0, FIB_NH_NONE) : r->rib.node[p.cover].leaf;
-	set(w, prefix, plen, cover);
-	unneed(w, prefix, plen);
+	repaint(w, prefix, plen, (struct leaf){leaf_nh(cover), leaf_plen(cover)});
+	unsigned level = level_of(r, plen);
+	while (level > 0) {
+		struct slot s = way_to(w, prefix, &level);
+		if (!node_trim(w, s, level))
+			break;
+		level--;
+	}
 	rib_remove(&r->rib, &p);
 	return E_OK;
 }
@@ -231,6 +507,16 @@ const struct rib_node *trie_next(const struct fib_writer *w, struct fib_cursor *
 	return n;
 }
 
+void fib_use(struct fib_writer *w, enum fib_path path)
+{
+	w->fib->path = path;
+}
+
+size_t fib_bytes(const struct fib_writer *w)
+{
+	return trie_shared_bytes(w->rib->top, 0) + w->rib->blocks.used;
+}
+
 uint32_t fib_count(const struct fib_writer *w)
 {
 	return w->rib->rib.count;
@@ -238,16 +524,10 @@ uint32_t fib_count(const struct fib_writer *w)
 
 uint32_t fib_retired(const struct fib_writer *w)
 {
-	return w->rib->retired_count;
+	return w->rib->blocks.retired_count;
 }
 
 void fib_reclaim(struct fib_writer *w)
 {
-	struct fib_rib *r = w->rib;
-	if (r->retired_count == 0)
-		return;
-	r->link[r->retired_last] = r->free.head;
-	r->free.head = r->retired;
-	r->free.listed += r->retired_count;
-	r->retired_count = 0;
+	blocks_reclaim(&w->rib->blocks);
 }

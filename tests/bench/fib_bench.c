@@ -97,7 +97,7 @@ static void measure(const char *what, const struct fib *fib, unsigned addresses,
 static void table(const char *name, const struct prefix *p, unsigned n)
 {
 	struct fib_writer w;
-	size_t shared = fib4_shared_bytes(n), priv = fib4_private_bytes(n);
+	size_t shared = fib4_shared_bytes(n), priv = fib4_private_bytes(n, shared);
 	void *s = memory(shared), *v = memory(priv);
 	if (fib4_init(&w, s, shared, v, priv) != 0)
 		exit(1);
@@ -168,7 +168,7 @@ static void choose6(const struct prefix6 *p, unsigned from)
 static void table6(const char *name, unsigned n, bool mixed)
 {
 	struct fib_writer w;
-	size_t shared = fib6_shared_bytes(n), priv = fib6_private_bytes(n);
+	size_t shared = fib6_shared_bytes(n), priv = fib6_private_bytes(n, shared);
 	void *s = memory(shared), *v = memory(priv);
 	struct prefix6 *p = calloc(n, sizeof *p);
 	if (!p || fib6_init(&w, s, shared, v, priv) != 0)

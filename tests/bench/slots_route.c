@@ -48,12 +48,13 @@ void route_start(void)
 	static const uint8_t ip4[] = {8, 0};
 	struct fib_writer w;
 	struct adj *a = &view.adj[NEIGHBOUR];
-	size_t bytes = fib4_shared_bytes(FIB_ROUTES), more = fib4_private_bytes(FIB_ROUTES);
+	size_t bytes = fib4_shared_bytes(FIB_ROUTES), more = fib4_private_bytes(FIB_ROUTES, bytes);
 	bytes = (bytes + 63) & ~(size_t)63;
 	more = (more + 63) & ~(size_t)63;
 	if (fib4_init(&w, aligned_alloc(64, bytes), bytes, aligned_alloc(64, more), more) ||
 	    fib4_insert(&w, IP4(198, 19, 0, 0), 16, NEIGHBOUR))
 		abort();
+	fib_use(&w, fib_path_for(vector_bits()));
 	view.fib = w.fib;
 	view.port[0] = (struct view_port){.enabled = true, .link_up = true};
 	memcpy(view.port[0].mac, ours, sizeof ours);

@@ -7,6 +7,8 @@
 
 #include "net/fib/fib.h"
 #include "net/fib/host6.h"
+#include "tests/unit/fib_paths.h"
+#include "tests/unit/prefixes.h"
 
 #define BATCH FIB_BATCH_MAX
 #define ROUTES 600
@@ -83,7 +85,7 @@ static struct route *oracle_find(struct table *t, const struct addr *a, unsigned
 static struct table *table_make(uint32_t routes)
 {
 	struct table *t = calloc(1, sizeof *t);
-	size_t shared = fib6_shared_bytes(routes), priv = fib6_private_bytes(routes);
+	size_t shared = fib6_shared_bytes(routes), priv = fib6_private_bytes(routes, shared);
 	assert_int_equal(posix_memalign(&t->shared, 64, shared), 0);
 	assert_int_equal(posix_memalign(&t->priv, 64, priv), 0);
 	memset(t->shared, 0xa5, shared);
@@ -188,7 +190,7 @@ static void assert_walk(struct table *t)
 	assert_int_equal(fib_count(&t->w), t->count);
 }
 
-static void assert_batch(const struct table *t)
+static void assert_batch(struct table *t)
 {
 	struct addr a[BATCH];
 	const uint8_t *dst[BATCH];
@@ -199,11 +201,16 @@ static void assert_batch(const struct table *t)
 		                                    : t->route[random_below(t->count)].prefix;
 		dst[i] = a[i].b;
 	}
-	nh[n] = 0xfeed;
-	fib6_lookup_batch(t->w.fib, dst, nh, n);
-	for (unsigned i = 0; i < n; i++)
-		assert_int_equal(nh[i], oracle_lookup(t, &a[i]));
-	assert_int_equal(nh[n], 0xfeed);
+	for (enum fib_path path = 0; path < FIB_PATHS; path++) {
+		if (!fib_path_runs(path))
+			continue;
+		fib_use(&t->w, path);
+		nh[n] = 0xfeed;
+		fib6_lookup_batch(t->w.fib, dst, nh, n);
+		for (unsigned i = 0; i < n; i++)
+			assert_int_equal(nh[i], oracle_lookup(t, &a[i]));
+		assert_int_equal(nh[n], 0xfeed);
+	}
 }
 
 /* --- prefixes --- */
@@ -289,30 +296,165 @@ static void random_changes(void **s)
 	table_free(t);
 }
 
-/* As many of the usual kind as were asked for find room: /48 of a few providers, /32, some /64. */
+/* As many of the usual kind as were asked for find room, whatever their next hops. */
 static void usual_mix_fits(void **s)
 {
 	(void)s;
 	seed_random("usual_mix_fits");
 	for (uint32_t n = 10; n <= 100000; n *= 10) {
 		struct fib_writer w;
+		struct prefix6 *p;
 		void *shared = NULL, *priv = NULL;
-		assert_int_equal(posix_memalign(&shared, 64, fib6_shared_bytes(n)), 0);
-		assert_int_equal(posix_memalign(&priv, 64, fib6_private_bytes(n)), 0);
-		assert_int_equal(fib6_init(&w, shared, fib6_shared_bytes(n), priv, fib6_private_bytes(n)),
-		                 E_OK);
+		size_t bytes = fib6_shared_bytes(n), priv_bytes = fib6_private_bytes(n, bytes);
+		assert_int_equal(posix_memalign(&shared, 64, bytes), 0);
+		assert_int_equal(posix_memalign(&priv, 64, priv_bytes), 0);
+		assert_int_equal(fib6_init(&w, shared, bytes, priv, priv_bytes), E_OK);
+		prefixes6_make(&p, n);
 		for (uint32_t i = 0; i < n; i++) {
-			uint32_t provider = random_below(n / 4 + 1);
-			struct addr a = {{0x2a, (uint8_t)(provider >> 14), (uint8_t)(provider >> 6),
-			                  (uint8_t)(provider << 2), (uint8_t)random_below(4),
-			                  (uint8_t)random64(), 0, (uint8_t)random64()}};
-			unsigned kind = random_below(10), plen = kind < 3 ? 32 : kind < 9 ? 48 : 64;
-			struct net_addr prefix = net_addr_of(masked(a, plen));
-			assert_int_equal(fib6_insert(&w, &prefix, plen, 1 + i % 60), E_OK);
+			struct net_addr prefix;
+			memcpy(prefix.w, p[i].addr, 16);
+			assert_int_equal(fib6_insert(&w, &prefix, p[i].plen, 1 + random_below(1000)), E_OK);
 		}
+		free(p);
 		free(shared);
 		free(priv);
 	}
+}
+
+/* --- a full table: a hash of all prefixes, asked from /128 down to /0 --- */
+
+#define SLOTS (1u << 20)
+
+struct full {
+	struct fib_writer w;
+	void *shared, *priv;
+	struct route *slot; /* plen 255: free; nh 0: was removed */
+	uint32_t count;
+};
+
+static struct route *full_slot(const struct full *f, const struct addr *a, unsigned plen)
+{
+	uint64_t high, low;
+	memcpy(&high, a->b, 8);
+	memcpy(&low, a->b + 8, 8);
+	uint64_t h = ((high * 0x9e3779b97f4a7c15u ^ low) + plen) * 0xbf58476d1ce4e5b9u;
+	uint32_t i = (uint32_t)(h >> 40) % SLOTS;
+	while (f->slot[i].plen != 255 &&
+	       (f->slot[i].plen != plen || memcmp(f->slot[i].prefix.b, a->b, 16) != 0))
+		i = (i + 1) % SLOTS;
+	return &f->slot[i];
+}
+
+static uint32_t full_lookup(const struct full *f, struct addr a)
+{
+	for (unsigned plen = 128;; plen--) {
+		if (plen < 128)
+			bit_set(&a, plen, false);
+		const struct route *r = full_slot(f, &a, plen);
+		if (r->plen != 255 && r->nh)
+			return r->nh;
+		if (plen == 0)
+			return FIB_NH_NONE;
+	}
+}
+
+static void full_set(struct full *f, const struct prefix6 *p, uint32_t nh)
+{
+	struct addr a;
+	memcpy(a.b, p->addr, 16);
+	struct net_addr prefix = net_addr_of(a);
+	struct route *r = full_slot(f, &a, p->plen);
+	uint32_t was = r->plen == 255 ? 0 : r->nh;
+	if (nh)
+		assert_int_equal(fib6_insert(&f->w, &prefix, p->plen, nh), E_OK);
+	else
+		assert_int_equal(fib6_remove(&f->w, &prefix, p->plen), was ? E_OK : E_NOENT);
+	*r = (struct route){a, p->plen, nh};
+	f->count += (nh != 0) - (was != 0);
+	assert_int_equal(fib_count(&f->w), f->count);
+}
+
+static void full_check(struct full *f, const struct prefix6 *p, unsigned n, unsigned rounds)
+{
+	static struct addr a[BATCH];
+	const uint8_t *dst[BATCH];
+	uint32_t nh[BATCH], want[BATCH];
+	for (unsigned round = 0; round < rounds; round++) {
+		for (unsigned i = 0; i < BATCH; i++) {
+			const struct prefix6 *q = &p[random_below(n)];
+			a[i] = any_addr();
+			a[i].b[0] = 0x20 | (a[i].b[0] & 0x1f);
+			for (unsigned b = 0; round % 4 && b < q->plen; b++)
+				bit_set(&a[i], b, q->addr[b / 8] >> (7 - b % 8) & 1);
+			dst[i] = a[i].b;
+			want[i] = full_lookup(f, a[i]);
+			assert_int_equal(fib6_lookup(f->w.fib, dst[i]), want[i]);
+		}
+		for (enum fib_path path = 0; path < FIB_PATHS; path++) {
+			if (!fib_path_runs(path))
+				continue;
+			fib_use(&f->w, path);
+			fib6_lookup_batch(f->w.fib, dst, nh, BATCH);
+			assert_memory_equal(nh, want, sizeof nh);
+		}
+	}
+}
+
+/* All in, half of them out, some in again with next hops that make nodes wide, all out. */
+static void fill_and_check(const struct prefix6 *p, unsigned n)
+{
+	struct full f = {.slot = malloc(SLOTS * sizeof(struct route))};
+	assert_non_null(f.slot);
+	for (unsigned i = 0; i < SLOTS; i++)
+		f.slot[i].plen = 255;
+	size_t shared = fib6_shared_bytes(n), priv = fib6_private_bytes(n, shared);
+	assert_int_equal(posix_memalign(&f.shared, 64, shared), 0);
+	assert_int_equal(posix_memalign(&f.priv, 64, priv), 0);
+	assert_int_equal(fib6_init(&f.w, f.shared, shared, f.priv, priv), E_OK);
+	size_t empty = fib_bytes(&f.w);
+	for (unsigned i = 0; i < n; i++)
+		full_set(&f, &p[i], prefix6_nh(&p[i]));
+	full_check(&f, p, n, 40);
+	for (unsigned i = 0; i < n; i += 2)
+		full_set(&f, &p[i], 0);
+	full_check(&f, p, n, 40);
+	fib_reclaim(&f.w);
+	for (unsigned i = 0; i < n; i += 6)
+		full_set(&f, &p[i], 200 + random_below(2) * 1000);
+	full_check(&f, p, n, 40);
+	for (unsigned i = 0; i < n; i++) {
+		full_set(&f, &p[i], 0);
+		if (i % 1024 == 0)
+			fib_reclaim(&f.w);
+	}
+	assert_int_equal(fib_bytes(&f.w), empty);
+	free(f.slot);
+	free(f.shared);
+	free(f.priv);
+}
+
+static void made_up_full(void **s)
+{
+	(void)s;
+	struct prefix6 *p;
+	seed_random("made_up_full");
+	unsigned n = prefixes6_make(&p, GLOBAL_COUNT6);
+	fill_and_check(p, n);
+	free(p);
+}
+
+static void global_table(void **s)
+{
+	(void)s;
+	struct prefix6 *p;
+	seed_random("global_table");
+	unsigned n = prefixes6_load(&p);
+	if (n == 0) {
+		printf("global_table: no file of prefixes; made_up_full stands in\n");
+		skip();
+	}
+	fill_and_check(p, n);
+	free(p);
 }
 
 /* --- hosts --- */
@@ -420,6 +562,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(by_hand),           cmocka_unit_test(bad_arguments),
 		cmocka_unit_test(random_changes),    cmocka_unit_test(usual_mix_fits),
+		cmocka_unit_test(made_up_full),      cmocka_unit_test(global_table),
 		cmocka_unit_test(hosts_come_and_go), cmocka_unit_test(slot_rests),
 	};
 	return cmocka_run_group_tests_name("fib6", tests, NULL, NULL);

@@ -31,8 +31,8 @@ UNIT_SRC_tcp_icmp := $(wildcard net/tcp/*.c) net/ip.c net/ip4.c net/ip6.c lib/pk
 UNIT_SRC_tcp_room := $(UNIT_SRC_tcp_icmp)
 UNIT_SRC_tcp_wire := net/tcp/wire.c net/ip.c net/ip4.c net/ip6.c lib/csum.c
 UNIT_SRC_arp := net/arp.c net/neigh_table.c lib/fmt.c tests/unit/neigh_rig.c
-UNIT_SRC_fib := net/fib/rib.c net/fib/trie.c net/fib/fib4.c net/fib/fib6.c tests/unit/prefixes.c
-UNIT_SRC_fib6 := net/fib/rib.c net/fib/trie.c net/fib/fib6.c net/fib/host6.c
+UNIT_SRC_fib := $(wildcard net/fib/*.c) tests/unit/prefixes.c tests/unit/fib_paths.c
+UNIT_SRC_fib6 := $(UNIT_SRC_fib)
 ND_SRC := net/nd.c net/nd_local.c net/nd_wire.c net/mld.c net/neigh_table.c net/icmp6.c net/ip6.c \
 	lib/csum.c tests/unit/neigh_rig.c tests/unit/nd_rig.c
 UNIT_SRC_nd := $(ND_SRC)
