@@ -3,6 +3,7 @@
 #   make tcp-bench                what TCP itself costs, without a card; T="rr.64B bulk" some of it,
 #                                 T="-6 rr.64B" over IPv6
 #   make frames-bench             what a generated frame costs before it is sent
+#   make bench-fib                look-up tables: ours and DPDK's; T="1M 6-250k" some sizes only
 #   make slots-bench              what the drivers' rings cost without a device: a prepared frame
 #                                 sent again, a packet sent, received, both, routed
 # The programs that tests/bench/*.py start are built by file name.
@@ -18,7 +19,7 @@ BENCH_SLOTS := $(patsubst %,$(BUILD)/program/%.o,core/slots drivers/virtio_net/r
 	drivers/mlx5/ring drivers/mlx5/ring_tx drivers/mlx5/ring_slots drivers/mlx5/ring_mend \
 	drivers/null/null apps/router/forward) $(BENCH_BUILD)/slots_route.o
 
-.PHONY: tcp-bench frames-bench slots-bench
+.PHONY: tcp-bench frames-bench slots-bench bench-fib
 
 $(BENCH_BUILD)/%.o: tests/bench/%.c tests/bench/bench.mk
 	@mkdir -p $(@D)
@@ -44,6 +45,22 @@ $(BENCH_VHOST): $(BENCH_BUILD)/%.o: tests/bench/%.c tests/bench/bench.mk
 $(BENCH_BUILD)/tcp_load: $(patsubst %,$(BENCH_BUILD)/%.o,tcp_load wire_tap) $(BENCH_TCP) \
 		$(BENCH_VHOST) $(filter-out %/mem.o,$(BENCH_PRODUCT))
 	@gcc -no-pie -o $@ $^ $(DPDK_LIBS) -pthread
+
+# Look-up tables beside DPDK's; tests/bench/fib_dpdk.c alone sees DPDK
+$(BENCH_BUILD)/fib_dpdk.o: tests/bench/fib_dpdk.c tests/bench/bench.mk
+	@mkdir -p $(@D)
+	@gcc $(DPDK_CFLAGS) -I. -MMD -MP -c -o $@ $<
+
+$(BENCH_BUILD)/unit/%.o: tests/unit/%.c tests/bench/bench.mk
+	@mkdir -p $(@D)
+	@gcc $(BENCH_CFLAGS) -c -o $@ $<
+
+$(BENCH_BUILD)/fib_compare: $(patsubst %,$(BENCH_BUILD)/%.o,fib_bench fib_dpdk unit/host unit/prefixes \
+		unit/fib_paths) $(filter-out %/mem.o,$(BENCH_PRODUCT))
+	@gcc -no-pie -o $@ $^ $(DPDK_LIBS) -lcmocka
+
+bench-fib: $(BENCH_BUILD)/fib_compare ## look-up tables: million look-ups a second, bytes, loading, changes
+	@tests/bench/with_hugepages.sh 768 $< $(if $(filter command line,$(origin T)),$(T))
 
 # peers: a Linux server, and an XDP program where clang makes one
 $(BENCH_BUILD)/epoll_echo: tests/bench/epoll_echo.c tests/bench/bench.mk

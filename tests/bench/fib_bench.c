@@ -1,51 +1,285 @@
 /*
- * Look-up speed of net/fib on this host, per table and kind of traffic. The test machines' clock
- * jumps by up to two: each figure is the best of ROUNDS, with the median beside it.
- * Usage: fib_bench. PREFIXES=file for another table, SEED=n.
+ * Look-up tables on this host, side by side: net/fib as it is in the image, by each of its ways,
+ * and DPDK's. For each size of table: bytes, what a route costs to load, changes a second (a random
+ * prefix of the table goes and comes back), and million look-ups a second on one core, in vectors
+ * of 256:
+ *     random    any address (IPv6: in 2000::/3): most hit no route or a short one
+ *     inside    an address inside a random prefix of the table
+ *     zipf      65,536 of those, number i as often as 1/i
+ * Every way gets every pattern in each of ROUNDS turns, for some 0.2 ms each, of which the first
+ * third is not counted; in CPU time of the thread. The best turn and the median are printed: the
+ * test machines' clock jumps by up to two, and other work drives tables out of the caches.
+ * Usage: fib_bench [words of table names that are to be measured]. PREFIXES=file, SEED=n.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 
 #include "net/fib/fib.h"
+#include "tests/bench/fib_bench.h"
+#include "tests/unit/fib_paths.h"
 #include "tests/unit/host.h"
 #include "tests/unit/prefixes.h"
 
-#define VECTOR 256
-#define ADDRESSES (1u << 22) /* 16 MiB: streams, does not stay in cache */
-#define ADDRESSES6 (1u << 20) /* the same 16 MiB */
-#define ROUNDS 15
+#define ADDRESSES (1u << 20)
+#define HOT 65536u
+#define WINDOW (1u << 16)
+#define WARM (1u << 15)
+#define ROUNDS 60
+#define CHANGES 65536u
+#define PATTERNS 3
+#define TABLES_MOST 4
+#define WAYS_MOST (TABLES_MOST * 3)
 
-static uint32_t *dst;
-static const uint8_t **dst6;
-static uint8_t (*addr6)[16]; /* that dst6[] points to */
+static const char *const pattern_name[PATTERNS] = {"random", "inside", "zipf"};
+static struct bench_addresses pattern[PATTERNS];
 static uint32_t sink; /* so that the compiler may not drop a look-up */
 
-static uint64_t ns(void)
+static uint64_t cpu_ns(void)
 {
 	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static uint64_t tsc(void)
-{
-#if defined(__x86_64__)
-	return __builtin_ia32_rdtsc();
-#else
-	return ns();
-#endif
 }
 
 static void *memory(size_t n)
 {
 	n = (n + 0x1fffff) & ~(size_t)0x1fffff;
 	void *p = aligned_alloc(0x200000, n);
+	if (!p)
+		exit(1);
 	madvise(p, n, MADV_HUGEPAGE);
 	memset(p, 0, n);
 	return p;
+}
+
+/* --- net/fib as one of the tables --- */
+
+struct ours {
+	struct fib_writer w;
+	void *shared, *priv;
+};
+
+static const char *const our_ways[] = {"scalar", "AVX2", "AVX-512", NULL};
+
+static struct ours *ours_new(size_t shared, size_t priv)
+{
+	struct ours *o = calloc(1, sizeof *o);
+	o->shared = memory(shared);
+	o->priv = memory(priv);
+	return o;
+}
+
+static void *ours_make4(uint32_t routes)
+{
+	size_t shared = fib4_shared_bytes(routes), priv = fib4_private_bytes(routes, shared);
+	struct ours *o = ours_new(shared, priv);
+	return fib4_init(&o->w, o->shared, shared, o->priv, priv) == E_OK ? o : NULL;
+}
+
+static void *ours_make6(uint32_t routes)
+{
+	size_t shared = fib6_shared_bytes(routes), priv = fib6_private_bytes(routes, shared);
+	struct ours *o = ours_new(shared, priv);
+	return fib6_init(&o->w, o->shared, shared, o->priv, priv) == E_OK ? o : NULL;
+}
+
+static uint32_t ip4_of(const uint8_t *a)
+{
+	return (uint32_t)a[0] << 24 | (uint32_t)a[1] << 16 | (uint32_t)a[2] << 8 | a[3];
+}
+
+static bool ours_add4(void *t, const struct bench_route *r)
+{
+	return fib4_insert(&((struct ours *)t)->w, ip4_of(r->addr), r->plen, r->nh) == E_OK;
+}
+
+static bool ours_remove4(void *t, const struct bench_route *r)
+{
+	return fib4_remove(&((struct ours *)t)->w, ip4_of(r->addr), r->plen) == E_OK;
+}
+
+static bool ours_add6(void *t, const struct bench_route *r)
+{
+	struct net_addr a;
+	memcpy(a.w, r->addr, 16);
+	return fib6_insert(&((struct ours *)t)->w, &a, r->plen, r->nh) == E_OK;
+}
+
+static bool ours_remove6(void *t, const struct bench_route *r)
+{
+	struct net_addr a;
+	memcpy(a.w, r->addr, 16);
+	return fib6_remove(&((struct ours *)t)->w, &a, r->plen) == E_OK;
+}
+
+static void ours_turn(void *t) { fib_reclaim(&((struct ours *)t)->w); }
+static size_t ours_bytes(void *t) { return fib_bytes(&((struct ours *)t)->w); }
+static void ours_use(void *t, unsigned way) { fib_use(&((struct ours *)t)->w, way); }
+
+static void ours_lookup4(void *t, const struct bench_addresses *a, uint32_t from, uint32_t *nh)
+{
+	fib4_lookup_batch(((struct ours *)t)->w.fib, a->ip4 + from, nh, FIB_VECTOR);
+}
+
+static void ours_lookup6(void *t, const struct bench_addresses *a, uint32_t from, uint32_t *nh)
+{
+	fib6_lookup_batch(((struct ours *)t)->w.fib, a->at6 + from, nh, FIB_VECTOR);
+}
+
+static void ours_drop(void *t)
+{
+	struct ours *o = t;
+	free(o->shared);
+	free(o->priv);
+	free(o);
+}
+
+static const struct bench_table our_table4 = {
+	"Hayate", our_ways, ours_make4, ours_add4, ours_remove4, ours_turn, ours_bytes, ours_use,
+	ours_lookup4, ours_drop, UINT32_MAX, NULL,
+};
+static const struct bench_table our_table6 = {
+	"Hayate", our_ways, ours_make6, ours_add6, ours_remove6, ours_turn, ours_bytes, ours_use,
+	ours_lookup6, ours_drop, UINT32_MAX, NULL,
+};
+
+/* --- addresses --- */
+
+static void inside(const struct bench_route *r, uint8_t *a)
+{
+	random_fill(a, 16);
+	for (unsigned i = 0; i < r->plen; i++) {
+		uint8_t bit = (uint8_t)(0x80 >> i % 8);
+		a[i / 8] = (uint8_t)((a[i / 8] & ~bit) | (r->addr[i / 8] & bit));
+	}
+}
+
+static void address_set(struct bench_addresses *a, uint32_t i, const uint8_t *addr)
+{
+	a->ip4[i] = ip4_of(addr);
+	memcpy(a->ip6[i], addr, 16);
+	a->at6[i] = a->ip6[i];
+}
+
+static void choose_addresses(const struct bench_route *r, uint32_t n, bool ip6)
+{
+	static uint8_t hot[HOT][16];
+	static double upto[HOT]; /* sum of 1/i */
+	double sum = 0;
+	for (uint32_t i = 0; i < HOT; i++) {
+		inside(&r[random_below(n)], hot[i]);
+		upto[i] = sum += 1.0 / (i + 1);
+	}
+	for (uint32_t i = 0; i < ADDRESSES; i++) {
+		uint8_t a[16];
+		random_fill(a, 16);
+		if (ip6)
+			a[0] = 0x20 | (a[0] & 0x1f);
+		address_set(&pattern[0], i, a);
+		inside(&r[random_below(n)], a);
+		address_set(&pattern[1], i, a);
+		double at = (double)(random64() >> 11) * 0x1p-53 * sum;
+		uint32_t low = 0, high = HOT - 1;
+		while (low < high) {
+			uint32_t middle = (low + high) / 2;
+			if (upto[middle] < at)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		address_set(&pattern[2], i, hot[low]);
+	}
+}
+
+/* --- measuring --- */
+
+struct loaded {
+	const struct bench_table *table;
+	void *t;
+	double build_s, changes; /* negative: not measured */
+};
+
+struct figure {
+	const struct loaded *of;
+	unsigned way;
+	double rate[PATTERNS][ROUNDS];
+};
+
+static const struct loaded *reference;
+
+static uint32_t answer4(uint32_t dst)
+{
+	return fib4_lookup(((struct ours *)reference->t)->w.fib, dst);
+}
+
+/* Loads the routes, and changes some. */
+static bool load(struct loaded *l, const struct bench_table *table, const struct bench_route *r,
+                 uint32_t n)
+{
+	*l = (struct loaded){table, table->make(n), -1, -1};
+	if (!l->t)
+		return false;
+	if (n > table->most) {
+		table->fill(l->t, answer4);
+		return true;
+	}
+	uint64_t t0 = cpu_ns();
+	for (uint32_t i = 0; i < n; i++) {
+		if (!table->add(l->t, &r[i]))
+			return false;
+		if (table->turn && i % 1024 == 0)
+			table->turn(l->t);
+	}
+	l->build_s = (double)(cpu_ns() - t0) / 1e9;
+	t0 = cpu_ns();
+	for (uint32_t i = 0; i < CHANGES / 2; i++) {
+		const struct bench_route *q = &r[random_below(n)];
+		if (!table->remove(l->t, q) || !table->add(l->t, q))
+			return false;
+		if (table->turn && i % 512 == 0)
+			table->turn(l->t);
+	}
+	l->changes = CHANGES * 1e3 / (double)(cpu_ns() - t0);
+	return true;
+}
+
+static void window(const struct figure *f, unsigned p, uint32_t from, uint32_t to)
+{
+	uint32_t nh[FIB_VECTOR];
+	for (uint32_t i = from; i < to; i += FIB_VECTOR) {
+		f->of->table->lookup(f->of->t, &pattern[p], i, nh);
+		sink += nh[0];
+	}
+}
+
+static void turn(struct figure *f, unsigned p, unsigned round)
+{
+	uint32_t from = round % (ADDRESSES / (WINDOW + WARM)) * (WINDOW + WARM);
+	if (f->of->table->use)
+		f->of->table->use(f->of->t, f->way);
+	window(f, p, from, from + WARM);
+	uint64_t t0 = cpu_ns();
+	window(f, p, from + WARM, from + WARM + WINDOW);
+	f->rate[p][round] = WINDOW * 1e3 / (double)(cpu_ns() - t0);
+}
+
+/* How many of the answers differ from the reference's first way's. */
+static unsigned differing(const struct figure *f, unsigned p)
+{
+	uint32_t nh[FIB_VECTOR], want[FIB_VECTOR];
+	unsigned wrong = 0;
+	for (uint32_t i = 0; i < WINDOW; i += FIB_VECTOR) {
+		if (f->of->table->use)
+			f->of->table->use(f->of->t, f->way);
+		f->of->table->lookup(f->of->t, &pattern[p], i, nh);
+		reference->table->use(reference->t, 0);
+		reference->table->lookup(reference->t, &pattern[p], i, want);
+		for (unsigned k = 0; k < FIB_VECTOR; k++)
+			wrong += nh[k] != want[k];
+	}
+	return wrong;
 }
 
 static int by_value(const void *a, const void *b)
@@ -54,163 +288,181 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void run_batch(const struct fib *fib, unsigned addresses)
+static void print_optional(const char *format, double v)
 {
-	uint32_t nh[VECTOR];
-	for (unsigned i = 0; i < ADDRESSES; i += VECTOR) {
-		fib4_lookup_batch(fib, dst + i % addresses, nh, VECTOR);
-		sink += nh[0];
+	if (v < 0)
+		printf("%9s", "-");
+	else
+		printf(format, v);
+}
+
+static void print_figure(struct figure *f)
+{
+	char name[40];
+	snprintf(name, sizeof name, "%s %s", f->of->table->name, f->of->table->way[f->way]);
+	printf("  %-17s%9.1f", name, (double)f->of->table->bytes(f->of->t) / (1 << 20));
+	print_optional("%9.2f", f->of->build_s);
+	print_optional("%9.2f", f->of->changes);
+	for (unsigned p = 0; p < PATTERNS; p++) {
+		qsort(f->rate[p], ROUNDS, sizeof(double), by_value);
+		printf("  %6.0f (%4.0f)", f->rate[p][ROUNDS - 1], f->rate[p][ROUNDS / 2]);
 	}
+	printf("\n");
 }
 
-static void run_single(const struct fib *fib, unsigned addresses)
+static bool way_runs(const struct loaded *l, unsigned way)
 {
-	for (unsigned i = 0; i < ADDRESSES; i++)
-		sink += fib4_lookup(fib, dst[i % addresses]);
+	return l->table->make == ours_make4 || l->table->make == ours_make6 ? fib_path_runs(way)
+	                                                                    : true;
 }
 
-static void run_batch6(const struct fib *fib, unsigned addresses)
+static void compare(const char *what, const struct bench_table *ours,
+                    const struct bench_table *others, const struct bench_route *r, uint32_t n)
 {
-	uint32_t nh[VECTOR];
-	for (unsigned i = 0; i < ADDRESSES; i += VECTOR) {
-		fib6_lookup_batch(fib, dst6 + i % addresses, nh, VECTOR);
-		sink += nh[0];
-	}
-}
-
-static void measure(const char *what, const struct fib *fib, unsigned addresses,
-                    void (*run)(const struct fib *, unsigned))
-{
-	double cycles[ROUNDS], rate = 0;
-	for (int r = 0; r < ROUNDS; r++) {
-		uint64_t t0 = ns(), c0 = tsc();
-		run(fib, addresses);
-		cycles[r] = (double)(tsc() - c0) / ADDRESSES;
-		double m = ADDRESSES * 1e3 / (double)(ns() - t0);
-		rate = m > rate ? m : rate;
-	}
-	qsort(cycles, ROUNDS, sizeof *cycles, by_value);
-	printf("  %-44s %7.1f M/s  %6.2f TSC cycles (median %.2f)\n", what, rate, cycles[0],
-	       cycles[ROUNDS / 2]);
-}
-
-static void table(const char *name, const struct prefix *p, unsigned n)
-{
-	struct fib_writer w;
-	size_t shared = fib4_shared_bytes(n), priv = fib4_private_bytes(n, shared);
-	void *s = memory(shared), *v = memory(priv);
-	if (fib4_init(&w, s, shared, v, priv) != 0)
+	static struct loaded loaded[TABLES_MOST];
+	static struct figure figure[WAYS_MOST];
+	unsigned tables = 0, ways = 0;
+	if (!load(&loaded[tables++], ours, r, n))
 		exit(1);
-	uint64_t t0 = ns();
-	for (unsigned i = 0; i < n; i++)
-		if (fib4_insert(&w, p[i].addr, p[i].plen, prefix_nh(p[i])) != 0)
-			exit(1);
-	printf("%s: %u prefixes, %.0f ns each to insert, memory shared %.1f MiB, private %.1f MiB\n",
-	       name, fib_count(&w), (double)(ns() - t0) / n, (double)shared / 1048576,
-	       (double)priv / 1048576);
-
-	for (unsigned i = 0; i < ADDRESSES; i++)
-		dst[i] = p[0].addr | (i & 3);
-	measure("one hot route, batch", w.fib, VECTOR, run_batch);
-	measure("one hot route, one by one", w.fib, VECTOR, run_single);
-	for (unsigned i = 0; i < ADDRESSES; i++) {
-		struct prefix q = p[random_below(n)];
-		dst[i] = q.addr | (uint32_t)(random64() & (q.plen == 32 ? 0 : ~0u >> q.plen));
+	reference = &loaded[0];
+	for (; others && others->name; others++) {
+		if (load(&loaded[tables], others, r, n))
+			tables++;
+		else
+			printf("%s: %s could not be loaded\n", what, others->name);
 	}
-	measure("a random prefix each, batch", w.fib, ADDRESSES, run_batch);
-	measure("a random prefix each, one by one", w.fib, ADDRESSES, run_single);
-	for (unsigned i = 0; i < ADDRESSES; i++)
-		dst[i] = (uint32_t)random64();
-	measure("random over all addresses, batch", w.fib, ADDRESSES, run_batch);
-
-	t0 = ns();
-	for (unsigned i = 0; i < n; i++)
-		fib4_remove(&w, p[i].addr, p[i].plen);
-	printf("  %.0f ns each to remove\n", (double)(ns() - t0) / n);
-	free(s);
-	free(v);
+	choose_addresses(r, n, ours == &our_table6);
+	for (unsigned i = 0; i < tables; i++)
+		for (unsigned way = 0; loaded[i].table->way[way]; way++)
+			if (way_runs(&loaded[i], way))
+				figure[ways++] = (struct figure){.of = &loaded[i], .way = way};
+	for (unsigned round = 0; round < ROUNDS; round++)
+		for (unsigned p = 0; p < PATTERNS; p++)
+			for (unsigned i = 0; i < ways; i++)
+				turn(&figure[i], p, round);
+	printf("%s, %u prefixes\n  %-17s%9s%9s%9s", what, n, "", "MiB", "load s", "M chg/s");
+	for (unsigned p = 0; p < PATTERNS; p++)
+		printf("%10s M/s", pattern_name[p]);
+	printf("\n");
+	for (unsigned i = 0; i < ways; i++) {
+		print_figure(&figure[i]);
+		for (unsigned p = 0; p < PATTERNS; p++)
+			if (differing(&figure[i], p))
+				printf("    %s: %u of %u answers differ\n", pattern_name[p], differing(&figure[i], p),
+				       WINDOW);
+	}
+	fflush(stdout);
+	for (unsigned i = 0; i < tables; i++)
+		loaded[i].table->drop(loaded[i].t);
 }
 
-struct prefix6 {
-	uint8_t b[16];
-	unsigned plen;
-};
+/* --- tables --- */
 
-/* Number i of n: all /48 side by side, or as providers have them: /32, /48 in these, some /64. */
-static struct prefix6 prefix6_make(unsigned i, unsigned n, bool mixed)
+static int by_addr(const void *a, const void *b)
 {
-	static const uint8_t first[] = {0x20, 0x24, 0x26, 0x2a};
-	struct prefix6 p = {{0x2a, 0x10, 0, 0, (uint8_t)(i >> 8), (uint8_t)i}, 48};
-	if (!mixed)
-		return p;
-	unsigned provider = random_below(n / 4), kind = random_below(10);
-	p = (struct prefix6){{first[provider % 4], (uint8_t)(provider / 4 % 8),
-	                      (uint8_t)(provider >> 10), (uint8_t)(provider >> 2)}, 32};
-	if (kind >= 3) {
-		p.plen = kind < 9 ? 48 : 64;
-		p.b[4] = (uint8_t)random_below(4);
-		p.b[5] = (uint8_t)random64();
-		p.b[7] = kind < 9 ? 0 : (uint8_t)random64();
-	}
-	return p;
+	const struct bench_route *x = a, *y = b;
+	int order = memcmp(x->addr, y->addr, 16);
+	return order ? order : (int)x->plen - (int)y->plen;
 }
 
-/* A random one of the first `from` prefixes for each address. */
-static void choose6(const struct prefix6 *p, unsigned from)
+/* Without those that are there twice: a peer may refuse them. */
+static uint32_t distinct(struct bench_route *r, uint32_t n)
 {
-	for (unsigned i = 0; i < ADDRESSES6; i++) {
-		memcpy(addr6[i], p[random_below(from)].b, 8);
-		random_fill(addr6[i] + 8, 8);
-		dst6[i] = addr6[i];
-	}
+	uint32_t kept = 0;
+	qsort(r, n, sizeof *r, by_addr);
+	for (uint32_t i = 0; i < n; i++)
+		if (kept == 0 || by_addr(&r[kept - 1], &r[i]) != 0)
+			r[kept++] = r[i];
+	return kept;
 }
 
-static void table6(const char *name, unsigned n, bool mixed)
+static struct bench_route *routes4(const struct prefix *p, uint32_t n)
 {
-	struct fib_writer w;
-	size_t shared = fib6_shared_bytes(n), priv = fib6_private_bytes(n, shared);
-	void *s = memory(shared), *v = memory(priv);
-	struct prefix6 *p = calloc(n, sizeof *p);
-	if (!p || fib6_init(&w, s, shared, v, priv) != 0)
-		exit(1);
-	for (unsigned i = 0; i < n; i++) {
-		struct net_addr prefix;
-		p[i] = prefix6_make(i, n, mixed);
-		memcpy(prefix.w, p[i].b, 16);
-		if (fib6_insert(&w, &prefix, p[i].plen, 1 + i % 60) != 0)
-			exit(1);
+	struct bench_route *r = calloc(n, sizeof *r);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t a = p[i].addr;
+		r[i] = (struct bench_route){
+			{(uint8_t)(a >> 24), (uint8_t)(a >> 16), (uint8_t)(a >> 8), (uint8_t)a}, p[i].plen,
+			prefix_nh(p[i])};
 	}
-	printf("%s: %u prefixes, memory shared %.1f MiB\n", name, fib_count(&w),
-	       (double)shared / 1048576);
-	choose6(p, n);
-	measure("a random prefix each, batch", w.fib, ADDRESSES6, run_batch6);
-	choose6(p, n < 2000 ? n : 2000);
-	measure("one of the first 2000 each, batch", w.fib, ADDRESSES6, run_batch6);
+	return r;
+}
+
+static struct bench_route *routes6(const struct prefix6 *p, uint32_t n)
+{
+	struct bench_route *r = calloc(n, sizeof *r);
+	for (uint32_t i = 0; i < n; i++) {
+		memcpy(r[i].addr, p[i].addr, 16);
+		r[i].plen = p[i].plen;
+		r[i].nh = prefix6_nh(&p[i]);
+	}
+	return r;
+}
+
+static const struct bench_table *peers4, *peers6;
+
+static void table4(const char *what, struct prefix *p, uint32_t n)
+{
+	struct bench_route *r = routes4(p, n);
+	compare(what, &our_table4, peers4, r, distinct(r, n));
+	free(r);
 	free(p);
-	free(s);
-	free(v);
 }
 
-int main(void)
+static void table6(const char *what, struct prefix6 *p, uint32_t n)
 {
+	struct bench_route *r = routes6(p, n);
+	compare(what, &our_table6, peers6, r, distinct(r, n));
+	free(r);
+	free(p);
+}
+
+static bool wanted(int argc, char **argv, const char *name)
+{
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], name) == 0)
+			return true;
+	return argc == 1;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		uint32_t n;
+		bool ip6;
+	} made[] = {{"1k", 1000, false}, {"100k", 100000, false}, {"1M", 1000000, false},
+	            {"6-250k", 250000, true}};
 	struct prefix *p;
-	const struct prefix one16 = {0x0a000000, 16}, one24 = {0xc0000200, 24};
-	dst = memory(ADDRESSES * sizeof *dst);
+	struct prefix6 *p6;
 	seed_random("fib_bench");
-	table("one /16", &one16, 1);
-	table("one /24", &one24, 1);
-	unsigned n = prefixes_make(&p, 16384);
-	table("16k made up", p, n);
-	free(p);
-	n = prefixes_load(&p);
-	if (n == 0)
-		n = prefixes_make(&p, GLOBAL_COUNT);
-	table(n == GLOBAL_COUNT ? "global table" : "table", p, n);
-	free(p);
-	dst6 = memory(ADDRESSES6 * sizeof *dst6);
-	addr6 = memory(ADDRESSES6 * sizeof *addr6);
-	table6("IPv6, one /48", 1, false);
-	table6("IPv6, 16k /48", 16384, false);
-	table6("IPv6, 200k made up", 200000, true);
+	for (unsigned i = 0; i < PATTERNS; i++)
+		pattern[i] = (struct bench_addresses){memory(ADDRESSES * 4), memory(ADDRESSES * 16),
+		                                      memory(ADDRESSES * sizeof(void *))};
+	if (dpdk_start()) {
+		peers4 = dpdk_tables4;
+		peers6 = dpdk_tables6;
+	} else {
+		printf("DPDK does not start: Hayate alone\n");
+	}
+	for (unsigned i = 0; i < ARRAY_LEN(made); i++) {
+		char what[40];
+		if (!wanted(argc, argv, made[i].name))
+			continue;
+		snprintf(what, sizeof what, "IPv%c, made up", made[i].ip6 ? '6' : '4');
+		if (made[i].ip6) {
+			prefixes6_make(&p6, made[i].n);
+			table6(what, p6, made[i].n);
+		} else {
+			prefixes_make(&p, made[i].n);
+			table4(what, p, made[i].n);
+		}
+	}
+	uint32_t n = wanted(argc, argv, "global") ? prefixes_load(&p) : 0;
+	if (n)
+		table4("IPv4, the global table", p, n);
+	n = wanted(argc, argv, "6-global") ? prefixes6_load(&p6) : 0;
+	if (n)
+		table6("IPv6, the global table", p6, n);
 	return sink == 0x12345678;
 }

@@ -1,7 +1,6 @@
 # Unit tests on the host: the product's sources under ASan and UBSan, by gcc and by clang.
 #   make unit                all tests; SEED=n repeats a random run, T="arp fib" runs some only
 #   make check-portable      net/ and lib/ for other CPUs (ARCHITECTURE.md, invariant 7)
-#   make fib-bench           look-up speed on this host
 #   make pktgen-bench        what judging a frame costs on this host
 #   make pktgen-report       the generator's report of made-up results
 # Included by the top Makefile, or on its own: make -f tests/unit/unit.mk unit
@@ -185,7 +184,7 @@ T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld
 
 UNIT_CC := gcc clang
 
-.PHONY: unit check-portable fib-bench pktgen-report pktgen-bench
+.PHONY: unit check-portable pktgen-report pktgen-bench
 
 define UNIT_COMPILE
 $(UNIT_BUILD)/$(1)/$(2)/%.o: %.c tests/unit/unit.mk
@@ -267,14 +266,6 @@ check-portable: $(PORTABLE_GCC:%=portable-%) ## net/ and lib/ for AArch64, RISC-
 		"compiled for $(PORTABLE_GCC)"
 
 -include $(PORTABLE_OBJ:.o=.d) $(UNIT_OBJ:.o=.d)
-
-$(UNIT_BUILD)/fib_bench: tests/bench/fib_bench.c tests/unit/prefixes.c tests/unit/host.c \
-		$(wildcard net/fib/*.c net/fib/*.h net/*.h lib/*.h)
-	@mkdir -p $(@D)
-	gcc -std=gnu11 -O2 -g -I. -Wall -Wextra -Werror -o $@ $(filter %.c,$^)
-
-fib-bench: $(UNIT_BUILD)/fib_bench ## FIB look-up speed on this host
-	$(UNIT_BUILD)/fib_bench
 
 $(UNIT_BUILD)/pktgen_bench: tests/bench/pktgen_bench.c tests/unit/host.c tools/pktgen/judge.c \
 		tools/pktgen/pace.c tools/pktgen/histogram.c lib/csum.c $(wildcard tools/pktgen/*.h)
