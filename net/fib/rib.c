@@ -21,10 +21,20 @@ static unsigned common_bits(struct fib_key a, struct fib_key b, unsigned max)
 	return n < max ? n : max;
 }
 
-void rib_init(struct rib *r, struct rib_node *memory, uint32_t nodes)
+/* The number that the first start_bits of a key are. */
+static uint32_t start_of(const struct rib *r, struct fib_key k)
 {
-	*r = (struct rib){.node = memory, .free = {0, 1, nodes, 0}};
+	return (uint32_t)(k.hi >> 1 >> (63 - r->start_bits));
+}
+
+void rib_init(struct rib *r, struct rib_node *memory, uint32_t nodes, uint32_t *start,
+              unsigned start_bits)
+{
+	*r = (struct rib){
+		.node = memory, .free = {0, 1, nodes, 0}, .start_bits = start_bits, .start = start};
 	r->node[0] = (struct rib_node){.leaf = leaf_make(0, FIB_NH_NONE)};
+	for (uint32_t i = 0; i < 1u << start_bits; i++)
+		start[i] = 0;
 }
 
 static bool covers(const struct rib_node *n, struct fib_key prefix, unsigned plen)
@@ -32,110 +42,148 @@ static bool covers(const struct rib_node *n, struct fib_key prefix, unsigned ple
 	return plen_of(n) <= plen && common_bits(n->prefix, prefix, plen_of(n)) == plen_of(n);
 }
 
-struct rib_path rib_find(const struct rib *r, struct fib_key prefix, unsigned plen)
+uint32_t rib_find(const struct rib *r, struct fib_key prefix, unsigned plen)
 {
-	struct rib_path p = {0};
-	while (plen_of(&r->node[p.at]) < plen) {
-		const struct rib_node *n = &r->node[p.at];
-		if (nh_of(n) != FIB_NH_NONE)
-			p.cover = p.at;
-		p.nh_bits |= nh_of(n);
+	uint32_t at = plen >= r->start_bits ? r->start[start_of(r, prefix)] : 0;
+	while (plen_of(&r->node[at]) < plen) {
+		const struct rib_node *n = &r->node[at];
 		uint32_t next = n->child[bit_at(prefix, plen_of(n))];
 		if (next == 0 || !covers(&r->node[next], prefix, plen))
 			break;
-		p.grand = p.parent;
-		p.parent = p.at;
-		p.at = next;
+		at = next;
 	}
-	return p;
+	return at;
 }
 
-bool rib_has_room(const struct rib *r, const struct rib_path *p, unsigned plen)
+uint32_t rib_cover(const struct rib *r, uint32_t at)
 {
-	return rib_is_exact(r, p, plen) || number_pool_has(&r->free, 2);
+	if (at == 0)
+		return leaf_make(0, FIB_NH_NONE);
+	do
+		at = r->node[at].parent;
+	while (at != 0 && nh_of(&r->node[at]) == FIB_NH_NONE);
+	return r->node[at].leaf;
 }
 
-static uint32_t node_new(struct rib *r, struct fib_key prefix, unsigned plen, uint32_t nh)
+uint32_t rib_nh_bits(const struct rib *r, uint32_t at)
+{
+	uint32_t bits = nh_of(&r->node[at]);
+	while (at != 0) {
+		at = r->node[at].parent;
+		bits |= nh_of(&r->node[at]);
+	}
+	return bits;
+}
+
+bool rib_has_room(const struct rib *r, uint32_t at, unsigned plen)
+{
+	return rib_is_exact(r, at, plen) || number_pool_has(&r->free, 2);
+}
+
+/* The first start that a node covers, and how many: none for a node of more bits. */
+static uint32_t *starts_of(const struct rib *r, uint32_t n, uint32_t *count)
+{
+	unsigned plen = plen_of(&r->node[n]);
+	*count = plen <= r->start_bits ? 1u << (r->start_bits - plen) : 0;
+	return &r->start[start_of(r, r->node[n].prefix)];
+}
+
+static uint32_t node_new(struct rib *r, uint32_t parent, struct fib_key prefix, unsigned plen,
+                         uint32_t nh)
 {
 	struct number_pool *p = &r->free;
-	uint32_t n = p->head;
+	uint32_t n = p->head, count;
 	if (p->listed) {
 		p->head = r->node[n].child[0];
 		p->listed--;
 	} else {
 		n = p->fresh++;
 	}
-	r->node[n] = (struct rib_node){prefix, leaf_make(plen, nh), {0, 0}};
+	r->node[n] = (struct rib_node){prefix, leaf_make(plen, nh), {0, 0}, parent};
+	uint32_t *start = starts_of(r, n, &count);
+	for (uint32_t i = 0; i < count; i++)
+		if (plen_of(&r->node[start[i]]) < plen)
+			start[i] = n;
 	return n;
 }
 
 static void node_free(struct rib *r, uint32_t n)
 {
+	uint32_t count, *start = starts_of(r, n, &count);
+	for (uint32_t i = 0; i < count; i++)
+		if (start[i] == n)
+			start[i] = r->node[n].parent;
 	r->node[n].child[0] = r->free.head;
 	r->free.head = n;
 	r->free.listed++;
 }
 
-/* Enters prefix/plen below p->at, which is not exact. At most two new nodes. */
-static void add(struct rib *r, const struct rib_path *p, struct fib_key prefix, unsigned plen,
-                uint32_t nh)
+/* Makes n the child of parent on the side of its prefix. */
+static void hang(struct rib *r, uint32_t parent, uint32_t n)
 {
-	struct rib_node *at = &r->node[p->at];
-	uint32_t *link = &at->child[bit_at(prefix, plen_of(at))];
-	uint32_t added = node_new(r, prefix, plen, nh);
-	if (*link == 0) {
-		*link = added;
+	struct rib_node *p = &r->node[parent];
+	p->child[bit_at(r->node[n].prefix, plen_of(p))] = n;
+	r->node[n].parent = parent;
+}
+
+/* Enters prefix/plen below at, which is not exact. At most two new nodes. */
+static void add(struct rib *r, uint32_t at, struct fib_key prefix, unsigned plen, uint32_t nh)
+{
+	const struct rib_node *above = &r->node[at];
+	uint32_t below = above->child[bit_at(prefix, plen_of(above))];
+	uint32_t added = node_new(r, at, prefix, plen, nh);
+	if (below == 0) {
+		hang(r, at, added);
 		return;
 	}
 	/* the child there is beside or below the new prefix */
-	uint32_t below = *link;
-	struct fib_key below_prefix = r->node[below].prefix;
-	unsigned shared = common_bits(prefix, below_prefix, plen);
+	unsigned shared = common_bits(prefix, r->node[below].prefix, plen);
 	if (shared == plen) {
-		r->node[added].child[bit_at(below_prefix, plen)] = below;
-		*link = added;
+		hang(r, at, added);
+		hang(r, added, below);
 		return;
 	}
-	uint32_t fork = node_new(r, fib_key_masked(prefix, shared), shared, FIB_NH_NONE);
-	r->node[fork].child[bit_at(prefix, shared)] = added;
-	r->node[fork].child[bit_at(below_prefix, shared)] = below;
-	*link = fork;
+	uint32_t fork = node_new(r, at, fib_key_masked(prefix, shared), shared, FIB_NH_NONE);
+	hang(r, at, fork);
+	hang(r, fork, added);
+	hang(r, fork, below);
 }
 
-void rib_set(struct rib *r, const struct rib_path *p, struct fib_key prefix, unsigned plen,
-             uint32_t nh)
+void rib_set(struct rib *r, uint32_t at, struct fib_key prefix, unsigned plen, uint32_t nh)
 {
-	r->count += rib_nh(r, p, plen) == FIB_NH_NONE;
-	if (rib_is_exact(r, p, plen))
-		r->node[p->at].leaf = leaf_make(plen, nh);
+	r->count += rib_nh(r, at, plen) == FIB_NH_NONE;
+	if (rib_is_exact(r, at, plen))
+		r->node[at].leaf = leaf_make(plen, nh);
 	else
-		add(r, p, prefix, plen, nh);
+		add(r, at, prefix, plen, nh);
 }
 
-/* Puts `to` where parent's child n was. */
-static void relink(struct rib *r, uint32_t parent, uint32_t n, uint32_t to)
+/* Takes a node out that has one child or none: that comes in its place. */
+static void take_out(struct rib *r, uint32_t n)
 {
-	struct rib_node *p = &r->node[parent];
-	p->child[p->child[1] == n] = to;
+	const struct rib_node *node = &r->node[n];
+	uint32_t only = node->child[0] ? node->child[0] : node->child[1];
+	struct rib_node *parent = &r->node[node->parent];
+	if (only)
+		hang(r, node->parent, only);
+	else
+		parent->child[parent->child[1] == n] = 0;
+	node_free(r, n);
 }
 
 /* With the route goes every fork that no longer forks. */
-void rib_remove(struct rib *r, const struct rib_path *p)
+void rib_remove(struct rib *r, uint32_t at)
 {
-	struct rib_node *at = &r->node[p->at];
-	at->leaf = leaf_make(plen_of(at), FIB_NH_NONE);
+	struct rib_node *node = &r->node[at];
+	node->leaf = leaf_make(plen_of(node), FIB_NH_NONE);
 	r->count--;
-	if (p->at == 0 || (at->child[0] && at->child[1]))
+	if (at == 0 || (node->child[0] && node->child[1]))
 		return;
-	uint32_t only = at->child[0] ? at->child[0] : at->child[1];
-	relink(r, p->parent, p->at, only);
-	node_free(r, p->at);
-	struct rib_node *parent = &r->node[p->parent];
-	if (only || p->parent == 0 || nh_of(parent) != FIB_NH_NONE)
-		return;
-	/* a fork has lost one of its two */
-	relink(r, p->grand, p->parent, parent->child[0] ? parent->child[0] : parent->child[1]);
-	node_free(r, p->parent);
+	uint32_t parent = node->parent;
+	take_out(r, at);
+	const struct rib_node *above = &r->node[parent];
+	if (parent != 0 && nh_of(above) == FIB_NH_NONE && !(above->child[0] && above->child[1]))
+		take_out(r, parent);
 }
 
 /* --- the walk --- */

@@ -6,6 +6,11 @@
  * A node of the tree is a prefix with a next hop, or a fork between two (next hop FIB_NH_NONE).
  * Number 0 is the root, the prefix of length 0, always there; as a child it means "none".
  *
+ * A way from the root through a full table is twenty nodes and more, each of which waits for the
+ * one before, and most are in no cache. So a search begins at the deepest node that covers the
+ * first bits of its prefix and has no more bits, which a table tells; what is above is asked for
+ * less often, and from below.
+ *
  * Deliberately missing: several sources for a prefix, recursive next hops. What is here is what the
  * trie shows.
  */
@@ -23,6 +28,7 @@ struct rib_node {
 	struct fib_key prefix;
 	uint32_t leaf;     /* leaf_make of length and next hop */
 	uint32_t child[2]; /* by the bit after the prefix */
+	uint32_t parent;   /* the root's is itself */
 };
 
 /* Numbers not in use: those given back (a list) and those never used yet. */
@@ -37,15 +43,8 @@ struct rib {
 	struct rib_node *node;
 	struct number_pool free;
 	uint32_t count; /* prefixes */
-};
-
-/* Where the way to prefix/plen ends. */
-struct rib_path {
-	uint32_t at;     /* last node that covers or is prefix/plen */
-	uint32_t parent; /* of at; 0 when at is the root */
-	uint32_t grand;  /* of parent */
-	uint32_t cover;  /* last node with a next hop above prefix/plen; 0: root or none */
-	uint32_t nh_bits; /* of the next hops of all prefixes that cover prefix/plen, combined by or */
+	unsigned start_bits;
+	uint32_t *start; /* by the first start_bits of a key: the node that a search begins at */
 };
 
 static inline bool number_pool_has(const struct number_pool *p, unsigned n)
@@ -71,32 +70,40 @@ static inline bool fib_key_equal(struct fib_key a, struct fib_key b)
 	return a.hi == b.hi && a.lo == b.lo;
 }
 
-/* An empty tree in the memory of `nodes` nodes, one at least. */
-void rib_init(struct rib *r, struct rib_node *memory, uint32_t nodes);
+/* An empty tree in the memory of `nodes` nodes, one at least, and of 1 << start_bits words. */
+void rib_init(struct rib *r, struct rib_node *memory, uint32_t nodes, uint32_t *start,
+              unsigned start_bits);
 
-struct rib_path rib_find(const struct rib *r, struct fib_key prefix, unsigned plen);
+/* The last node that covers or is prefix/plen. */
+uint32_t rib_find(const struct rib *r, struct fib_key prefix, unsigned plen);
 
-/* p, found for plen, ends in a node of that very prefix; which may be a fork. */
-static inline bool rib_is_exact(const struct rib *r, const struct rib_path *p, unsigned plen)
+/* at, found for plen, is a node of that very prefix; which may be a fork. */
+static inline bool rib_is_exact(const struct rib *r, uint32_t at, unsigned plen)
 {
-	return leaf_plen(r->node[p->at].leaf) == plen;
+	return leaf_plen(r->node[at].leaf) == plen;
 }
 
-/* The next hop of exactly the prefix that p was found for; FIB_NH_NONE: it is not there. */
-static inline uint32_t rib_nh(const struct rib *r, const struct rib_path *p, unsigned plen)
+/* The next hop of exactly the prefix that at was found for; FIB_NH_NONE: it is not there. */
+static inline uint32_t rib_nh(const struct rib *r, uint32_t at, unsigned plen)
 {
-	return rib_is_exact(r, p, plen) ? leaf_nh(r->node[p->at].leaf) : FIB_NH_NONE;
+	return rib_is_exact(r, at, plen) ? leaf_nh(r->node[at].leaf) : FIB_NH_NONE;
 }
+
+/* The longest prefix above the node that has a next hop, as a leaf; without one, and of the root,
+ * that of length 0 with FIB_NH_NONE. */
+uint32_t rib_cover(const struct rib *r, uint32_t at);
+
+/* The next hops of the node and of all prefixes above it, combined by or. */
+uint32_t rib_nh_bits(const struct rib *r, uint32_t at);
 
 /* True when rib_set needs no node, or there are enough. */
-bool rib_has_room(const struct rib *r, const struct rib_path *p, unsigned plen);
+bool rib_has_room(const struct rib *r, uint32_t at, unsigned plen);
 
-/* Enters prefix/plen, which p was found for, or changes its next hop. There is room. */
-void rib_set(struct rib *r, const struct rib_path *p, struct fib_key prefix, unsigned plen,
-             uint32_t nh);
+/* Enters prefix/plen, which at was found for, or changes its next hop. There is room. */
+void rib_set(struct rib *r, uint32_t at, struct fib_key prefix, unsigned plen, uint32_t nh);
 
-/* Removes the route at p->at, which has one. */
-void rib_remove(struct rib *r, const struct rib_path *p);
+/* Removes the route at the node, which has one. */
+void rib_remove(struct rib *r, uint32_t at);
 
 /* The first route at or behind (key, plen) in ascending order; NULL: there is none. */
 const struct rib_node *rib_from(const struct rib *r, struct fib_key key, unsigned plen);

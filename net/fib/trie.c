@@ -39,10 +39,17 @@ static size_t room_in(unsigned top, size_t shared_bytes)
 	return room < most ? room : most;
 }
 
-/* Of the private part what is not the tree of prefixes. */
+/* Bits that a search in the tree of prefixes begins with: of IPv6 the first ones tell nothing. */
+static unsigned start_bits(unsigned top)
+{
+	return top == TRIE_TOP4 ? 16 : 4;
+}
+
+/* Of the private part what is not the nodes of the tree of prefixes. */
 static size_t fixed_private_bytes(unsigned top, size_t room)
 {
-	return align_up(sizeof(struct fib_rib), CACHE_LINE) + ((size_t)1 << top) + blocks_memory(room);
+	return align_up(sizeof(struct fib_rib), CACHE_LINE) + ((size_t)1 << top) + blocks_memory(room) +
+	       (sizeof(uint32_t) << start_bits(top));
 }
 
 size_t trie_private_bytes(unsigned top, uint32_t routes, size_t shared_bytes)
@@ -300,7 +307,8 @@ struct change {
 	struct fib_key prefix;
 	unsigned plen;
 	struct leaf leaf;
-	bool narrow;       /* all next hops that will cover or be the prefix are below NARROW_LIMIT */
+	uint32_t at;       /* of the tree of prefixes: the node found for it */
+	bool narrow;       /* entries of one byte will do for all that its node has (invariant 6) */
 	unsigned level;    /* the first level where a node is made; behind the prefix's: none is */
 	struct slot where; /* the entry it will hang on; without: the one that leads to the prefix's */
 };
@@ -315,8 +323,11 @@ static struct block_needs change_plan(const struct fib_writer *w, struct change 
 		c->where = way_to(w, c->prefix, &level);
 	c->level = level;
 	for (; level <= last && level > 0; level++) {
+		bool there = level == c->level && has_child(w, c->where);
+		if (level == last && !there)
+			c->narrow = c->narrow && rib_nh_bits(&r->rib, c->at) < NARROW_LIMIT;
 		struct node n = node_wanted(r, level, c->plen, c->narrow);
-		if (level == c->level && has_child(w, c->where)) {
+		if (there) {
 			struct node have = child_at(w, c->where);
 			n = node_both(have, n);
 			whole = (struct slot){have, index_of(have, level_start(r, level), c->prefix)};
@@ -435,7 +446,9 @@ int trie_init(struct fib_writer *w, unsigned bits, unsigned top, void *shared, s
 	p += (size_t)1 << top;
 	blocks_init(&r->blocks, p, (uint32_t)room);
 	p += blocks_memory(room);
-	rib_init(&r->rib, (struct rib_node *)(void *)p, (uint32_t)rib_nodes);
+	uint32_t *start = (uint32_t *)(void *)p;
+	p += sizeof(uint32_t) << start_bits(top);
+	rib_init(&r->rib, (struct rib_node *)(void *)p, (uint32_t)rib_nodes, start, start_bits(top));
 	*w = (struct fib_writer){shared, r};
 	w->fib->path = FIB_SCALAR;
 	for (uint32_t i = 0; i < 1u << top; i++)
@@ -453,13 +466,13 @@ int trie_insert(struct fib_writer *w, struct fib_key prefix, unsigned plen, uint
 	struct fib_rib *r = w->rib;
 	if (!prefix_is_valid(r, prefix, plen) || nh == FIB_NH_NONE || nh >= FIB_NH_LIMIT)
 		return E_INVAL;
-	struct rib_path p = rib_find(&r->rib, prefix, plen);
-	struct change c = {.prefix = prefix, .plen = plen, .leaf = {nh, plen},
-	                   .narrow = (p.nh_bits | nh) < NARROW_LIMIT};
+	uint32_t at = rib_find(&r->rib, prefix, plen);
+	struct change c = {.prefix = prefix, .plen = plen, .leaf = {nh, plen}, .at = at,
+	                   .narrow = nh < NARROW_LIMIT};
 	struct block_needs needs = change_plan(w, &c);
-	if (!rib_has_room(&r->rib, &p, plen) || !blocks_suffice(&r->blocks, &needs))
+	if (!rib_has_room(&r->rib, at, plen) || !blocks_suffice(&r->blocks, &needs))
 		return E_NOMEM;
-	rib_set(&r->rib, &p, prefix, plen, nh);
+	rib_set(&r->rib, at, prefix, plen, nh);
 	if (c.level <= level_of(r, plen))
 		change_make(w, &c);
 	else
@@ -472,11 +485,10 @@ int trie_remove(struct fib_writer *w, struct fib_key prefix, unsigned plen)
 	struct fib_rib *r = w->rib;
 	if (!prefix_is_valid(r, prefix, plen))
 		return E_NOENT;
-	struct rib_path p = rib_find(&r->rib, prefix, plen);
-	if (rib_nh(&r->rib, &p, plen) == FIB_NH_NONE)
+	uint32_t at = rib_find(&r->rib, prefix, plen);
+	if (rib_nh(&r->rib, at, plen) == FIB_NH_NONE)
 		return E_NOENT;
-	/* without a cover the root's leaf stands for "no route" */
-	uint32_t cover = p.at == 0 ? leaf_make(0, FIB_NH_NONE) : r->rib.node[p.cover].leaf;
+	uint32_t cover = rib_cover(&r->rib, at);
 	repaint(w, prefix, plen, (struct leaf){leaf_nh(cover), leaf_plen(cover)});
 	unsigned level = level_of(r, plen);
 	while (level > 0) {
@@ -485,7 +497,7 @@ int trie_remove(struct fib_writer *w, struct fib_key prefix, unsigned plen)
 			break;
 		level--;
 	}
-	rib_remove(&r->rib, &p);
+	rib_remove(&r->rib, at);
 	return E_OK;
 }
 
@@ -494,8 +506,7 @@ uint32_t trie_get(const struct fib_writer *w, struct fib_key prefix, unsigned pl
 	const struct fib_rib *r = w->rib;
 	if (!prefix_is_valid(r, prefix, plen))
 		return FIB_NH_NONE;
-	struct rib_path p = rib_find(&r->rib, prefix, plen);
-	return rib_nh(&r->rib, &p, plen);
+	return rib_nh(&r->rib, rib_find(&r->rib, prefix, plen), plen);
 }
 
 const struct rib_node *trie_next(const struct fib_writer *w, struct fib_cursor *cursor)
