@@ -20,8 +20,9 @@ static inline unsigned vector_bits(void)
 		__asm__ volatile("xgetbv" : "=a"(on), "=d"(high) : "c"(0));
 	if ((on & XCR0_SSE_AVX) != XCR0_SSE_AVX || !(more.b >> 5 & 1))
 		return 128;
-	bool wide = (on & XCR0_OPMASK_ZMM) == XCR0_OPMASK_ZMM && (more.b >> 16 & 1) && (more.b >> 17 & 1);
-	return wide ? 512 : 256;
+	if ((on & XCR0_OPMASK_ZMM) != XCR0_OPMASK_ZMM || !(more.b >> 16 & 1) || !(more.b >> 17 & 1))
+		return 256;
+	return 512;
 }
 
 #endif

@@ -8,7 +8,7 @@
  * 0 for the units behind, and in a block that is used. */
 #define STATE_FREE 0x80
 
-/* Links of the list that a block is in. A block that is not used has 8 bytes of scratch at least. */
+/* Links of the list that a block is in: the scratch of one that is not used has room for them. */
 struct link {
 	uint32_t next, prev; /* prev: of free ones alone */
 };

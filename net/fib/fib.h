@@ -1,6 +1,6 @@
 /*
- * Longest-prefix match, IPv4 and IPv6: the interface. trie.h is the table behind it; users,
- * and all of tests/unit/test_fib.c but what "knows the trie", rely on what stands here alone.
+ * Longest-prefix match, IPv4 and IPv6: the interface. trie.h is the table behind it; users, and all
+ * of tests/unit/test_fib.c but what "knows the trie", rely on what stands here alone.
  *
  * One writer (the control core) changes a table, any number of readers (data cores) look up
  * meanwhile. A table is of one family and lies in two parts, both lent by the caller: `struct fib`,
@@ -14,7 +14,7 @@
  *                                               point
  *     all others                                writer; any time
  *
- * 1. A change becomes visible by single aligned word stores: a look-up that runs meanwhile gets,
+ * 1. A change becomes visible by single aligned stores: a look-up that runs meanwhile gets,
  *    for each address, the answer of before or of after it, never a third. After a reader's next
  *    quiescent point it gets the new one.
  * 2. Shared memory that a change makes free (fib_retired blocks) rests until fib_reclaim, because

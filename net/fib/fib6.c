@@ -97,7 +97,8 @@ uint32_t fib6_lookup(const struct fib *fib, const uint8_t *dst)
  * entries that the one before has asked for, and asks for the next. Without a branch, so for a leaf
  * too: that makes a place nobody reads from (it is overwritten).
  */
-static void lookup_scalar(const struct fib *fib, const uint8_t *const *dst, uint32_t *nh, unsigned n)
+static void lookup_scalar(const struct fib *fib, const uint8_t *const *dst, uint32_t *nh,
+                          unsigned n)
 {
 	uint32_t place[FIB_BATCH_MAX];
 	uint16_t deep[FIB_BATCH_MAX];

@@ -95,8 +95,8 @@ static struct node node_of(uint32_t entry)
 
 static uint32_t entry_of(struct node n)
 {
-	return TRIE_NODE | (uint32_t)n.width << TRIE_WIDTH_SHIFT | (uint32_t)n.order << TRIE_ORDER_SHIFT |
-	       n.at / BLOCK_UNIT;
+	return TRIE_NODE | (uint32_t)n.width << TRIE_WIDTH_SHIFT |
+	       (uint32_t)n.order << TRIE_ORDER_SHIFT | n.at / BLOCK_UNIT;
 }
 
 static bool is_top(struct node n) { return n.order > 8; }
@@ -313,6 +313,7 @@ struct change {
 	struct slot where; /* the entry it will hang on; without: the one that leads to the prefix's */
 };
 
+/* Finds that out, and the blocks that will be taken, also to widen nodes below. */
 static struct block_needs change_plan(const struct fib_writer *w, struct change *c)
 {
 	const struct fib_rib *r = w->rib;
@@ -368,8 +369,8 @@ static void change_make(struct fib_writer *w, const struct change *c)
 		node_link(w, s, n);
 	}
 	unsigned start = level_start(r, last);
-	paint(w, (struct slot){n, index_of(n, start, c->prefix)}, entries_of(n, start, c->plen), c->plen,
-	      c->leaf);
+	struct slot s = {n, index_of(n, start, c->prefix)};
+	paint(w, s, entries_of(n, start, c->plen), c->plen, c->leaf);
 	node_link(w, c->where, first);
 	if (replaces)
 		node_retire(w, old);

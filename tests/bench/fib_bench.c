@@ -346,10 +346,11 @@ static void compare(const char *what, const struct bench_table *ours,
 	printf("\n");
 	for (unsigned i = 0; i < ways; i++) {
 		print_figure(&figure[i]);
-		for (unsigned p = 0; p < PATTERNS; p++)
-			if (differing(&figure[i], p))
-				printf("    %s: %u of %u answers differ\n", pattern_name[p], differing(&figure[i], p),
-				       WINDOW);
+		for (unsigned p = 0; p < PATTERNS; p++) {
+			unsigned wrong = differing(&figure[i], p);
+			if (wrong)
+				printf("    %s: %u of %u answers differ\n", pattern_name[p], wrong, WINDOW);
+		}
 	}
 	fflush(stdout);
 	for (unsigned i = 0; i < tables; i++)

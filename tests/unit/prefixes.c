@@ -105,8 +105,8 @@ static const uint32_t histogram6[129 - 16] = {
 };
 static const struct {
 	unsigned plen, count;
-} clusters6[] = {{16, 59}, {20, 610}, {24, 7224}, {28, 18708}, {32, 10906}, {40, 19078}, {44, 25903},
-                 {48, 104}, {64, 82}};
+} clusters6[] = {{16, 59}, {20, 610}, {24, 7224}, {28, 18708}, {32, 10906}, {40, 19078},
+                 {44, 25903}, {48, 104}, {64, 82}};
 #define CLUSTERS6 ARRAY_LEN(clusters6)
 
 unsigned prefixes6_load(struct prefix6 **out)

@@ -95,8 +95,8 @@ static struct table table_of_bytes(size_t shared_bytes, size_t priv_bytes, uint3
 
 static struct table table_make(uint32_t routes, uint32_t slots)
 {
-	return table_of_bytes(fib4_shared_bytes(routes), fib4_private_bytes(routes, fib4_shared_bytes(routes)),
-	                      slots);
+	size_t shared = fib4_shared_bytes(routes);
+	return table_of_bytes(shared, fib4_private_bytes(routes, shared), slots);
 }
 
 static void table_free(struct table *t)
