@@ -47,9 +47,6 @@ bool blocks_suffice(const struct blocks *b, const struct block_needs *needs);
 /* The place in the area of a block, which is there (blocks_suffice). */
 uint32_t blocks_take(struct blocks *b, unsigned order);
 
-/* Gives back a block no reader has seen. */
-void blocks_give(struct blocks *b, uint32_t at, unsigned order);
-
 /* Gives up a block that readers may be in: it rests until blocks_reclaim. */
 void blocks_retire(struct blocks *b, uint32_t at, unsigned order);
 void blocks_reclaim(struct blocks *b);
