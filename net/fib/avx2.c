@@ -9,13 +9,13 @@
 #include "net/fib/lanes.h"
 
 LANES_TARGET void fib4_lookup_avx2(const struct fib *fib, const uint32_t *dst, uint32_t *nh,
-                                 unsigned n)
+                                   unsigned n)
 {
 	lookup4(fib, dst, nh, n);
 }
 
 LANES_TARGET void fib6_lookup_avx2(const struct fib *fib, const uint8_t *const *dst, uint32_t *nh,
-                                 unsigned n)
+                                   unsigned n)
 {
 	lookup6(fib, dst, nh, n);
 }
