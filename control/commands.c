@@ -1,4 +1,5 @@
 /* The console's commands. What they show is in show.c. */
+#include "control/configure.h"
 #include "control/extension.h"
 #include "control/inside.h"
 #include "control/remote.h"
@@ -178,6 +179,11 @@ static const struct shell_command commands[] = {
 	 show_counters},
 	{"show cores", NULL, "cores: state, load, cycles per packet, faults", show_cores},
 	{"show tcp", "[connections]", "TCP connections by core and state, or some of them", show_tcp},
+	{"show configuration", NULL, "the candidate configuration", show_candidate},
+	{"show configuration |", NULL, "part of it", NULL},
+	{"show configuration | compare", NULL, "what differs from the configuration that runs",
+	 show_compare},
+	{"show configuration history", NULL, "those that rollback can bring back", show_history},
 	{"show running-config", NULL, "the configuration in force", show_config},
 	{"show version", NULL, "build, machine, memory, times", show_version},
 	{"ping", "ADDRESS [interface ethN] [count N] [size N]",
@@ -188,6 +194,7 @@ static const struct shell_command commands[] = {
 	{"clear ipv6", NULL, "forgets", NULL},
 	{"clear ipv6 neighbors", NULL, "forgets all IPv6 neighbours that were learnt",
 	 clear_neighbours6},
+	{"configure", "[terminal]", "changes the candidate configuration", configure},
 	{"exit", NULL, "ends a session over the network", leave},
 	{"quit", NULL, "the same", leave},
 	{"reload", NULL, "restarts the machine", reload},

@@ -24,7 +24,8 @@
  * understands it; its lines are counted from 1 again. So a machine that is given one file by its
  * loader gets both by it.
  *
- * Missing on purpose: `no` forms (a file states what is, not what changes), VLANs.
+ * Missing on purpose: `no` forms (a file states what is, not what changes: control/candidate.h has
+ * them), VLANs.
  */
 #ifndef CONTROL_CONFIG_H
 #define CONTROL_CONFIG_H
@@ -117,6 +118,7 @@ struct config_arp {
 	uint32_t addr;
 	uint32_t line;
 	uint8_t mac[6];
+	uint8_t reserved[2]; /* 0: so that a copy is the same byte by byte */
 };
 
 struct config_route6 {
@@ -202,7 +204,10 @@ struct config_memory {
 	uint32_t route6_max;
 	uint32_t *scratch;
 	uint32_t scratch_words; /* at least config_scratch_words() of both maxima */
+	/* Told how many lines have been read, each CONFIG_PROGRESS_LINES; or NULL. */
+	void (*progress)(uint32_t lines);
 };
+#define CONFIG_PROGRESS_LINES 1000
 
 /* Words of scratch for a configuration of up to `routes` routes: a power of two. */
 static inline uint32_t config_scratch_words(uint32_t routes)
@@ -227,6 +232,16 @@ void config_default(struct config *out);
 int config_parse(const char *text, size_t len, const struct config_memory *mem, struct config *out,
                  struct text_error *err);
 
+/* The two halves of it. Reads the statements alone: *out may be wrong as a whole, and after an
+ * error it is read up to there. */
+int config_read(const char *text, size_t len, const struct config_memory *mem, struct config *out,
+                struct text_error *err);
+
+/* What the whole says, of a configuration that was read, or put together: the interfaces of next
+ * hops (IPv6's that were not named), the services that are implied; or E_INVAL. mem->scratch is
+ * used. */
+int config_finish(struct config *c, const struct config_memory *mem, struct text_error *err);
+
 /* Checks what only the whole can tell (invariant 2). scratch as in config_memory. */
 int config_check(const struct config *c, uint32_t *scratch, uint32_t scratch_words,
                  struct text_error *err);
@@ -250,5 +265,10 @@ typedef void (*config_write_fn)(void *ctx, const char *text, size_t len);
 /* Writes the configuration as text, in pieces, each one line with its '\n'. What it writes is
  * printable ASCII, but for what stands in a script. */
 void config_print(const struct config *c, config_write_fn write, void *ctx);
+
+/* Parts of it: all but the routes, the script and the line `end`; a route. */
+void config_print_statements(const struct config *c, config_write_fn write, void *ctx);
+void config_print_route(const struct config_route *r, config_write_fn write, void *ctx);
+void config_print_route6(const struct config_route6 *r, config_write_fn write, void *ctx);
 
 #endif

@@ -29,14 +29,36 @@ struct parser {
 	uint32_t seen[CONFIG_STATEMENTS_MAX];
 };
 
+/* How statements of one kind stand together: what a new one takes the place of in a candidate
+ * (control/candidate.h), and what it takes to put it into force (control/commit.h). By default
+ * they stand beside each other, unless they are the same word for word, and a change of one
+ * restarts the ports. */
+enum statement_how {
+	STATEMENT_ONCE = 1,        /* sets one value: the new one takes the place of the old one */
+	STATEMENT_BY_1 = 2,        /* so, of those with the same word behind the statement's own */
+	STATEMENT_BY_2 = 4,        /* with the same two */
+	STATEMENT_UNLESS_LAST = 8, /* sets one value, unless it ends in the word `secondary` */
+	STATEMENT_IF_LAST = 16,    /* sets one value where it ends in the word `link-local` */
+	STATEMENT_LIVE = 32,       /* in force without a restart of the ports */
+	STATEMENT_ROUTE = 64,      /* a route: there may be a million */
+	STATEMENT_OPENS = 128,     /* begins a block */
+	STATEMENT_NOT_TYPED = 256, /* belongs into a file, not into a candidate */
+};
+
 struct statement {
 	const char *words;
 	const char *syntax;
 	/* `first` is the number of the word after the statement's own. */
 	int (*parse)(struct parser *p, unsigned first);
 	bool in_interface;
-	bool once;
+	unsigned how; /* enum statement_how */
 };
+
+/* The table of statements. */
+const struct statement *config_statements(unsigned *count);
+
+/* The statement that this line is one of, by its first words; NULL: none. */
+const struct statement *config_statement_of(struct text line);
 
 /* The i-th word, or the empty one at the end of the line. */
 static inline struct text config_word(const struct parser *p, unsigned i)

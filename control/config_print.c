@@ -72,19 +72,21 @@ static void print_interface(const struct printer *p, unsigned n, const struct co
 		print_line(p, " shutdown");
 }
 
-static void print_route(const struct printer *p, const struct config_route *r)
+void config_print_route(const struct config_route *r, config_write_fn write, void *ctx)
 {
+	const struct printer p = {write, ctx};
 	char prefix[FMT_PREFIX_MAX], next_hop[FMT_IP4_MAX];
-	print_line(p, "ip route %s %s", fmt_prefix(prefix, r->prefix, r->plen),
+	print_line(&p, "ip route %s %s", fmt_prefix(prefix, r->prefix, r->plen),
 	           r->null0 ? "null0" : fmt_ip4(next_hop, r->next_hop));
 }
 
-static void print_route6(const struct printer *p, const struct config_route6 *r)
+void config_print_route6(const struct config_route6 *r, config_write_fn write, void *ctx)
 {
+	const struct printer p = {write, ctx};
 	char prefix[FMT_PREFIX6_MAX], next_hop[FMT_IP6_MAX], port[8] = "";
 	if (!r->null0 && ip6_is_link_local(&r->next_hop))
 		fmt_format(port, sizeof port, " eth%u", r->port);
-	print_line(p, "ipv6 route %s %s%s", fmt_prefix6(prefix, &r->prefix, r->plen),
+	print_line(&p, "ipv6 route %s %s%s", fmt_prefix6(prefix, &r->prefix, r->plen),
 	           r->null0 ? "null0" : fmt_ip6(next_hop, &r->next_hop), port);
 }
 
@@ -142,7 +144,7 @@ static void print_script(const struct printer *p, const struct config_script *s)
 	}
 }
 
-void config_print(const struct config *c, config_write_fn write, void *ctx)
+void config_print_statements(const struct config *c, config_write_fn write, void *ctx)
 {
 	const struct printer p = {write, ctx};
 	char addr[FMT_ADDR_MAX], mac[FMT_MAC_MAX];
@@ -163,13 +165,19 @@ void config_print(const struct config *c, config_write_fn write, void *ctx)
 	print_line(&p, "!");
 	for (unsigned k = 0; k < c->arp_count; k++)
 		print_line(&p, "arp %s %s", fmt_ip4(addr, c->arp[k].addr), fmt_mac(mac, c->arp[k].mac));
-	for (uint32_t k = 0; k < c->route_count; k++)
-		print_route(&p, &c->routes[k]);
 	for (unsigned k = 0; k < c->neighbour6_count; k++)
 		print_line(&p, "ipv6 neighbor %s eth%u %s", fmt_ip6(addr, &c->neighbour6[k].addr),
 		           c->neighbour6[k].port, fmt_mac(mac, c->neighbour6[k].mac));
+}
+
+void config_print(const struct config *c, config_write_fn write, void *ctx)
+{
+	const struct printer p = {write, ctx};
+	config_print_statements(c, write, ctx);
+	for (uint32_t k = 0; k < c->route_count; k++)
+		config_print_route(&c->routes[k], write, ctx);
 	for (uint32_t k = 0; k < c->route6_count; k++)
-		print_route6(&p, &c->routes6[k]);
+		config_print_route6(&c->routes6[k], write, ctx);
 	print_line(&p, "end");
 	if (c->script.line != 0)
 		print_script(&p, &c->script);

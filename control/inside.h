@@ -11,9 +11,11 @@
  *     tcp_control.c   the management's TCP; http.c, remote.c: its HTTP server, the console over it
  *     page.c       pages made while they are sent; metrics.c, api.c, web.c which there are
  *     commands.c   console commands; show*.c those that show
+ *     configure.c  the console's configuration mode; commit.c from the candidate to what runs
  *
- * The configuration (config.h), the boot module (module.h), the console's line (shell.h) and words
- * in text (text.h) are apart: they know nothing of the machine and are tested without it.
+ * The configuration (config.h), its candidate (candidate.h, history.h), the boot module (module.h),
+ * the console's line (shell.h) and words in text (text.h) are apart: they know nothing of the
+ * machine and are tested without it.
  *
  * plane_start builds in this order: configuration, FIB, ports of the view, local_start,
  * neighbour_start, routes. It does so again in the same memory whenever the ports are restarted.
@@ -40,7 +42,8 @@
 struct plane {
 	struct module module; /* what the loader brought, cut */
 	bool configured;   /* the configuration was good and is applied */
-	struct config config;      /* config_default() when it was not */
+	struct config config;      /* that which runs; config_default() when it was not good */
+	struct config_memory memory; /* where its routes lie; what the parser needs */
 	struct text_error error; /* when not configured */
 	struct fib_writer fib, fib6;
 	struct host6_writer hosts6;
@@ -60,6 +63,26 @@ extern struct plane plane;
 
 /* A line on the console that belongs to no command; 255 characters at most. */
 void plane_log(const char *format, ...) PRINTF_LIKE(1, 2);
+
+/* What the machine says of a configuration, with that application, beyond config_parse: E_INVAL. */
+int plane_check(const struct config *c, enum core_app_number app, struct text_error *err);
+
+/* Room for `want` things of that size at *at, which holds *max: kept, or, since private memory is
+ * never given back, taken anew for some more. What lay there is lost. False: there is no memory, and
+ * nothing has changed. */
+bool plane_grow(void **at, uint32_t *max, size_t want, size_t each);
+
+/* Is there memory for its tables? For those of IPv6 it is taken, and kept. *as_it_is: the ports need
+ * not be restarted for that. */
+bool plane_room(const struct config *c, bool *as_it_is);
+
+/* A configured route goes into the forwarding table, or out of it, while data cores look up in it.
+ * Where it has the prefix of another one, that one's next hop takes the place of its own, or, when
+ * this one goes and was `replaced`, stays. One that does not fit counts in plane.refused_routes. */
+void plane_add_route(const struct config_route *r);
+void plane_add_route6(const struct config_route6 *r);
+void plane_remove_route(const struct config_route *r, bool replaced);
+void plane_remove_route6(const struct config_route6 *r, bool replaced);
 
 /* --- neighbour.c --- */
 

@@ -1,8 +1,10 @@
 /*
  * The control plane's life: plane_start builds everything from the configuration while no data
  * core looks (the runtime has stopped them), then messages and timers keep it going. It may be
- * called again after a fault; it then builds everything anew in the same memory.
+ * called again after a fault, or for a commit; it then builds everything anew in the same memory.
  */
+#include "control/commit.h"
+#include "control/configure.h"
 #include "control/extension.h"
 #include "control/fragments.h"
 #include "control/http.h"
@@ -20,6 +22,7 @@
 #define ROUTES_MAX (1u << 20)
 #define ROUTE_LINE_MIN 16 /* bytes of the shortest route line: bounds the number of routes */
 #define TABLES_LEAST (4u << 20) /* of the snapshot stay for the forwarding tables */
+#define ROUTES6_MORE 64 /* IPv6 routes that commits may add before fib6 has to be made anew */
 #define HOSTS6_MAX (VIEW_NEIGHBOURS + NIC_PORTS_MAX * 4 * VIEW_ADDRESSES6_MAX)
 
 /* config.h knows neither machine nor runtime */
@@ -33,9 +36,13 @@ _Static_assert((int)CONFIG_IDLE_AUTO == (int)CORE_IDLE_AUTO &&
 
 struct plane plane;
 
-static struct config_memory config_memory;
 static void *fib_private, *fib6_private, *hosts6_private;
 static size_t fib_private_bytes, fib_shared_bytes;
+static uint64_t progress_tsc; /* when something was last said of the text being read */
+static const struct config *sized = &plane.config; /* what the tables are to be large enough for */
+static uint32_t hosts6_room, fib6_room; /* bytes of their private parts */
+static uint32_t routes6_room;           /* prefixes that fib6 has been made for */
+static size_t tables_room;              /* bytes of the snapshot behind the view */
 
 /* --- console --- */
 
@@ -66,9 +73,9 @@ static void plane_key(uint8_t c)
  * what routers may tell an interface that listens to them. No more: each may cost 14 KiB. */
 static uint32_t routes6(void)
 {
-	uint32_t n = plane.config.route6_count + 1;
+	uint32_t n = sized->route6_count + ROUTES6_MORE;
 	for (unsigned p = 0; p < NIC_PORTS_MAX; p++) {
-		const struct config_interface *i = &plane.config.interface[p];
+		const struct config_interface *i = &sized->interface[p];
 		n += 3u * i->address6_count + (i->autoconfig ? VIEW_ADDRESSES6_MAX + 1 : 0);
 	}
 	return n;
@@ -78,37 +85,64 @@ static uint32_t routes6(void)
 static uint32_t hosts6(void)
 {
 	for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
-		if (plane.config.interface[p].ipv6)
+		if (sized->interface[p].ipv6)
 			return HOSTS6_MAX;
 	return 0;
+}
+
+/* A text of a million lines takes a second and more: who waits sees that it goes on. */
+static void say_progress(uint32_t lines)
+{
+	uint64_t now = clock_tsc();
+	if (now - progress_tsc < self.info->tsc_hz)
+		return;
+	progress_tsc = now;
+	plane_log("configuration: %u lines read", lines);
 }
 
 /* Memory for the configuration's routes, taken once per program start. */
 static bool take_memory(void)
 {
 	const struct text text = plane.module.text;
+	struct config_memory *m = &plane.memory;
 	uint32_t lines = (uint32_t)(text.len / ROUTE_LINE_MIN) + 16;
 	uint32_t lines6 = config_ipv6_lines(text.at, text.len);
-	config_memory.route_max = lines < ROUTES_MAX ? lines : ROUTES_MAX;
-	config_memory.route6_max = lines6 < ROUTES_MAX ? lines6 : ROUTES_MAX;
-	config_memory.scratch_words = config_scratch_words(
-		lines6 > config_memory.route_max ? config_memory.route6_max : config_memory.route_max);
-	config_memory.routes =
-		core_private_alloc(config_memory.route_max * sizeof *config_memory.routes);
-	config_memory.routes6 =
-		core_private_alloc((config_memory.route6_max + 1) * sizeof *config_memory.routes6);
-	config_memory.scratch = core_private_alloc(config_memory.scratch_words * sizeof(uint32_t));
-	return config_memory.routes && config_memory.routes6 && config_memory.scratch;
+	*m = (struct config_memory){.route_max = lines < ROUTES_MAX ? lines : ROUTES_MAX,
+	                            .route6_max = lines6 < ROUTES_MAX ? lines6 : ROUTES_MAX,
+	                            .progress = say_progress};
+	m->scratch_words = config_scratch_words(m->route6_max > m->route_max ? m->route6_max
+	                                                                     : m->route_max);
+	m->routes = core_private_alloc(m->route_max * sizeof *m->routes);
+	m->routes6 = core_private_alloc((m->route6_max + 1) * sizeof *m->routes6);
+	m->scratch = core_private_alloc(m->scratch_words * sizeof(uint32_t));
+	return m->routes && m->routes6 && m->scratch;
 }
 
-/* The private parts of the tables, likewise once: the configuration, which has been read, is the
- * same every time. */
+bool plane_grow(void **at, uint32_t *max, size_t want, size_t each)
+{
+	const size_t n = want + want / 8 + 64;
+	if (*at && want <= *max)
+		return true;
+	void *new = n * each <= UINT32_MAX ? core_private_alloc(n * each) : NULL;
+	if (!new)
+		return false;
+	*at = new;
+	*max = (uint32_t)n;
+	return true;
+}
+
+/* The private parts of IPv6's tables. */
+static bool take_memory6(void)
+{
+	const size_t fib6 = fib6_private_bytes(routes6(), fib6_shared_bytes(routes6()));
+	return plane_grow(&hosts6_private, &hosts6_room, host6_private_bytes(hosts6()), 1) &&
+	       plane_grow(&fib6_private, &fib6_room, fib6, 1);
+}
+
+/* Those of all tables, once: IPv4's is for as many routes as there is memory for. */
 static bool take_table_memory(void)
 {
-	hosts6_private = core_private_alloc(host6_private_bytes(hosts6()));
-	const size_t six = fib6_shared_bytes(routes6());
-	fib6_private = core_private_alloc(fib6_private_bytes(routes6(), six));
-	if (!hosts6_private || !fib6_private)
+	if (!take_memory6())
 		return false;
 	/* Half of what is left. How much of the shared part prefixes take depends on how they lie: it
 	 * is as large as for four times as many of the usual ones, or, where there is little memory,
@@ -127,7 +161,8 @@ static bool take_table_memory(void)
 
 /* An interface block may want what the machine does not have, or what the application that runs,
  * which the command line may have named, does not do: as bad as any bad line. */
-static int check_port(unsigned p, const struct config_interface *i, struct text_error *err)
+static int check_port(unsigned p, const struct config_interface *i, enum core_app_number app,
+                      struct text_error *err)
 {
 	unsigned ports = core_port_count(), most;
 	char word[16];
@@ -149,7 +184,7 @@ static int check_port(unsigned p, const struct config_interface *i, struct text_
 		                 "IPv6 needs an MTU of %d (RFC 8200 5); the device of eth%u takes %u",
 		                 CONFIG_MTU_IP6_MIN, p, most);
 	/* RFC 4862 5.5, RFC 4861 6.2.7: advertisements are for hosts */
-	if (i->autoconfig && core_app_number() == CORE_APP_router)
+	if (i->autoconfig && app == CORE_APP_router)
 		return text_fail(err, i->autoconfig_line, text_of("autoconfig"),
 		                 "a router does not take its addresses from the advertisements of "
 		                 "others (RFC 4862); give eth%u an address", p);
@@ -162,21 +197,39 @@ static int open_module(void)
 	return module_open(&plane.module, (struct text){at, self.info->config_bytes}, &plane.error);
 }
 
+int plane_check(const struct config *c, enum core_app_number app, struct text_error *err)
+{
+	const struct app_extension *e = core_apps[app]->extension;
+	int error = E_OK;
+	for (unsigned p = 0; error == E_OK && p < CONFIG_PORTS_MAX; p++)
+		error = check_port(p, &c->interface[p], app, err);
+	if (error == E_OK && c->script.line && !(e && e->takes_script))
+		error = text_fail(err, c->script.line, text_of("script"),
+		                  "the application %s takes no script", core_app_word(app));
+	return error;
+}
+
+bool plane_room(const struct config *c, bool *as_it_is)
+{
+	sized = c;
+	*as_it_is = routes6() - ROUTES6_MORE <= routes6_room;
+	const size_t six = host6_shared_bytes(hosts6()) + fib6_shared_bytes(routes6());
+	bool fits = take_memory6() && tables_room >= six + TABLES_LEAST;
+	sized = &plane.config;
+	return fits;
+}
+
 /* Fills plane.config, with the default one where the text or the machine does not allow another. e:
  * what open_module said. */
 static void read_config(int e)
 {
 	const struct text text = plane.module.text;
+	progress_tsc = clock_tsc();
 	if (e == E_OK)
-		e = config_parse(text.at, text.len, &config_memory, &plane.config, &plane.error);
+		e = config_parse(text.at, text.len, &plane.memory, &plane.config, &plane.error);
 	core_set_app(plane.config.application);
-	for (unsigned p = 0; e == E_OK && p < CONFIG_PORTS_MAX; p++)
-		e = check_port(p, &plane.config.interface[p], &plane.error);
-	const struct config_script *script = &plane.config.script;
-	if (e == E_OK && script->line && !(extension_get() && extension_get()->takes_script))
-		e = text_fail(&plane.error, script->line, text_of("script"),
-		              "the application %s takes no script",
-		              core_app_word(core_app_number()));
+	if (e == E_OK)
+		e = plane_check(&plane.config, core_app_number(), &plane.error);
 	plane.configured = e == E_OK;
 	if (!plane.configured)
 		config_default(&plane.config);
@@ -265,6 +318,65 @@ static void start_own6(unsigned port, const struct config_interface *i)
 	}
 }
 
+/* The next hop of a configured route; NH_NONE: its interface is shut down, or not there. */
+static uint32_t way_of(const struct config_route *r)
+{
+	int port = r->null0 ? -1 : config_connected(&plane.config, r->next_hop);
+	if (port < 0)
+		return NH_NULL0;
+	if (!view_get()->port[port].enabled)
+		return NH_NONE;
+	return neighbour_next_hop((unsigned)port, r->next_hop);
+}
+
+static uint32_t way_of6(const struct config_route6 *r)
+{
+	int port = r->port;
+	if (port == CONFIG_PORT_ANY)
+		port = config_connected6(&plane.config, &r->next_hop);
+	if (r->null0)
+		return NH_NULL0;
+	if (port < 0 || (unsigned)port >= core_port_count() || !view_get()->port[port].enabled6)
+		return NH_NONE;
+	return neighbour6_next_hop((unsigned)port, &r->next_hop);
+}
+
+void plane_add_route(const struct config_route *r)
+{
+	uint32_t nh = way_of(r);
+	if (nh >= NH_NEIGHBOUR)
+		arp_pin(&plane.arp, nh - NH_NEIGHBOUR);
+	if (nh != NH_NONE)
+		add_route(r->prefix, r->plen, nh);
+}
+
+void plane_add_route6(const struct config_route6 *r)
+{
+	uint32_t nh = way_of6(r);
+	if (nh >= NH_NEIGHBOUR6)
+		nd_pin(&plane.nd, nh - NH_NEIGHBOUR6);
+	if (nh != NH_NONE)
+		add_route6(&r->prefix, r->plen, nh);
+}
+
+void plane_remove_route(const struct config_route *r, bool replaced)
+{
+	uint32_t nh = way_of(r);
+	if (nh != NH_NONE && !replaced && fib4_remove(&plane.fib, r->prefix, r->plen) != E_OK)
+		plane.refused_routes--;
+	if (nh >= NH_NEIGHBOUR)
+		arp_unpin(&plane.arp, nh - NH_NEIGHBOUR);
+}
+
+void plane_remove_route6(const struct config_route6 *r, bool replaced)
+{
+	uint32_t nh = way_of6(r);
+	if (nh != NH_NONE && !replaced && fib6_remove(&plane.fib6, &r->prefix, r->plen) != E_OK)
+		plane.refused_routes--;
+	if (nh >= NH_NEIGHBOUR6)
+		nd_unpin(&plane.nd, nh - NH_NEIGHBOUR6);
+}
+
 static void start_routes6(const struct view *v)
 {
 	for (unsigned p = 0; p < core_port_count(); p++) {
@@ -272,18 +384,8 @@ static void start_routes6(const struct view *v)
 		for (unsigned a = 0; v->port[p].enabled6 && a < i->address6_count; a++)
 			add_route6(&i->address6[a].addr, i->address6[a].plen, NH_CONNECTED + p);
 	}
-	for (uint32_t i = 0; i < plane.config.route6_count; i++) {
-		const struct config_route6 *r = &plane.config.routes6[i];
-		uint32_t nh = NH_NULL0;
-		if (!r->null0 && (r->port >= core_port_count() || !v->port[r->port].enabled6))
-			continue; /* its interface is shut down, or not there */
-		if (!r->null0) {
-			nh = neighbour6_next_hop(r->port, &r->next_hop);
-			if (nh >= NH_NEIGHBOUR6)
-				nd_pin(&plane.nd, nh - NH_NEIGHBOUR6);
-		}
-		add_route6(&r->prefix, r->plen, nh);
-	}
+	for (uint32_t i = 0; i < plane.config.route6_count; i++)
+		plane_add_route6(&plane.config.routes6[i]);
 	for (unsigned p = 0; p < core_port_count(); p++)
 		if (v->port[p].enabled6)
 			start_own6(p, &plane.config.interface[p]);
@@ -296,19 +398,8 @@ static void start_routes(const struct view *v)
 	for (unsigned p = 0; p < core_port_count(); p++)
 		if (v->port[p].enabled)
 			add_connected(p, &v->port[p]);
-	for (uint32_t i = 0; i < plane.config.route_count; i++) {
-		const struct config_route *r = &plane.config.routes[i];
-		int port = r->null0 ? -1 : config_connected(&plane.config, r->next_hop);
-		uint32_t nh = NH_NULL0;
-		if (port >= 0 && !v->port[port].enabled)
-			continue; /* its interface is shut down */
-		if (port >= 0) {
-			nh = neighbour_next_hop((unsigned)port, r->next_hop);
-			if (nh >= NH_NEIGHBOUR)
-				arp_pin(&plane.arp, nh - NH_NEIGHBOUR);
-		}
-		add_route(r->prefix, r->plen, nh);
-	}
+	for (uint32_t i = 0; i < plane.config.route_count; i++)
+		plane_add_route(&plane.config.routes[i]);
 	start_routes6(v);
 	if (plane.refused_routes)
 		plane_log("%u routes do not fit into the forwarding table and were refused",
@@ -349,6 +440,7 @@ static bool start_tables(struct view *v, uint8_t *at, size_t room)
 	if (fib6_init(&plane.fib6, at, six, fib6_private, fib6_private_bytes(routes6(), six)) != E_OK)
 		return false;
 	at += align_up(six, CACHE_LINE);
+	routes6_room = routes6();
 	if (fib4_init(&plane.fib, at, u64_min(room - hosts - six - 128, fib_shared_bytes), fib_private,
 	              fib_private_bytes) != E_OK)
 		return false;
@@ -370,11 +462,9 @@ static size_t whole_pages(size_t bytes)
 static size_t place_extension(struct view *v, size_t used, size_t room)
 {
 	const struct app_extension *e = extension_get();
-	unsigned count;
-	const struct shell_command *commands = commands_all(&count);
 	size_t more = e && e->snapshot_more ? whole_pages(e->snapshot_more()) : 0;
 	if (!shell_runs(&plane.shell))
-		shell_set_commands(&plane.shell, commands, count);
+		commands_set(&plane.shell);
 	if (!e || room < used || room - used < e->snapshot_bytes)
 		return 0;
 	v->extension = (uint8_t *)v + used;
@@ -386,36 +476,45 @@ static size_t place_extension(struct view *v, size_t used, size_t room)
 	return bytes + more;
 }
 
+/* The configuration that the loader brought: once, for what commits make of it stays. False: there
+ * is no memory for it. */
+static bool start_config(void)
+{
+	int module = open_module();
+	bool ok = take_memory();
+	config_default(&plane.config);
+	plane.configured = true;
+	if (self.info->config_bytes && ok)
+		read_config(module);
+	return ok;
+}
+
 static void plane_start(void)
 {
 	static bool have_memory, ok, have_tables;
-	unsigned command_count;
 	struct view *v;
 	size_t room, view_bytes = whole_pages(sizeof *v);
-	int module = open_module();
 	v = core_snapshot_area(&room);
 	assert(room > view_bytes); /* the kernel gives megabytes (kernel/shares.c) */
 	count_n(CNT_drop_restart, plane.waiting);
 	plane.waiting = 0;
-	if (!have_memory) {
-		const struct shell_command *commands = commands_all(&command_count);
-		shell_init(&plane.shell, commands, command_count, console_write);
-		ok = take_memory();
-		have_memory = true;
-	}
 	memset(v, 0, sizeof *v);
 	memset(plane.link_up, 0, sizeof plane.link_up);
 	remote_stop();
 	tcp_control_stop();
 	plane.refused_routes = plane.refused_hosts = 0;
-	config_default(&plane.config);
-	plane.configured = true;
-	if (self.info->config_bytes && ok)
-		read_config(module);
+	if (!have_memory) {
+		shell_init(&plane.shell, NULL, 0, console_write);
+		ok = start_config();
+		have_memory = true;
+	} else {
+		commit_take();
+	}
 	shell_set_hostname(&plane.shell, plane.config.hostname);
 	core_set_app(plane.config.application);
 	have_tables = have_tables || (ok && take_table_memory());
 	view_bytes += place_extension(v, view_bytes, room);
+	tables_room = room - view_bytes;
 	plane.fib_ready = have_tables &&
 	                  start_tables(v, (uint8_t *)v + view_bytes, room - view_bytes);
 	core_set_idle((enum core_idle)plane.config.idle);
@@ -469,6 +568,7 @@ static void plane_ports(void)
 		plane_log("no configuration was given: all interfaces are down");
 	}
 	start_management();
+	commit_done();
 	if (core_ports_running())
 		report_ready();
 	if (!greeted) {
@@ -609,6 +709,8 @@ static uint64_t plane_timer(void)
 	next = summary < next ? summary : next;
 	uint64_t fragments = fragments_timer();
 	next = fragments < next ? fragments : next;
+	uint64_t commit = commit_timer();
+	next = commit < next ? commit : next;
 	reclaim();
 	next = next == UINT64_MAX ? UINT64_MAX : clock_ticks(&self.clock, next) + 1;
 	uint64_t management = management_timer();

@@ -17,6 +17,7 @@
  */
 #include "control/remote.h"
 
+#include "control/configure.h"
 #include "control/inside.h"
 #include "control/tcp_control.h"
 #include "lib/fmt.h"
@@ -164,8 +165,11 @@ static void put_down(struct session *s)
 	s->state = SESSION_CLOSE;
 	if (shell_is_busy(&s->shell))
 		shell_input(&s->shell, CTRL('C'));
-	if (s->welcome)
+	if (s->welcome) {
+		char peer[FMT_ADDR_MAX];
+		configure_leave(&s->shell, fmt_addr(peer, s->peer.w));
 		log_peer(s, "logged out");
+	}
 	s->welcome = false;
 	memset(s->password, 0, sizeof s->password);
 	memset(&s->work, 0, sizeof s->work);
@@ -185,14 +189,36 @@ static void forget(struct session *s)
 	remote_stats.sessions--;
 }
 
-bool remote_leave(struct shell *sh)
+/* The session of a shell; NULL: it is the serial console's. */
+static struct session *session_of(const struct shell *sh)
 {
 	for (unsigned i = 0; sessions && i < REMOTE_SESSIONS; i++)
-		if (sh == &sessions[i].shell) {
-			to_close(&sessions[i]);
-			return true;
-		}
-	return false;
+		if (sh == &sessions[i].shell)
+			return &sessions[i];
+	return NULL;
+}
+
+bool remote_leave(struct shell *sh)
+{
+	struct session *s = session_of(sh);
+	if (s)
+		to_close(s);
+	return s != NULL;
+}
+
+bool remote_peer(const struct shell *sh, struct net_addr *peer)
+{
+	const struct session *s = session_of(sh);
+	if (s)
+		*peer = s->peer;
+	return s != NULL;
+}
+
+void remote_set_hostname(const char *name)
+{
+	for (unsigned i = 0; sessions && i < REMOTE_SESSIONS; i++)
+		if (sessions[i].conn)
+			shell_set_hostname(&sessions[i].shell, name);
 }
 
 void remote_stop(void)
@@ -486,9 +512,8 @@ static bool on_accept(struct tcp_conn *c)
 	s->cut = 0;
 	s->in_at = s->in_len = s->out_at = s->out_len = 0;
 	s->answers_len = telnet_hello(&s->telnet, s->answers);
-	unsigned count;
-	const struct shell_command *commands = commands_all(&count);
-	shell_init(&s->shell, commands, count, write_out);
+	shell_init(&s->shell, NULL, 0, write_out);
+	commands_set(&s->shell);
 	shell_set_hostname(&s->shell, plane.config.hostname);
 	remote_stats.sessions++;
 	tcp_set_arg(c, s);

@@ -25,6 +25,7 @@
 
 #include "control/shell.h"
 #include "lib/types.h"
+#include "net/addr.h"
 
 #define REMOTE_SESSIONS 4
 #define REMOTE_OUT_BYTES (256u << 10) /* more than 2000 routes of either family */
@@ -52,6 +53,12 @@ uint64_t remote_turn(void);
 
 /* Ends the session that this shell is of; false: it is of none, but the serial console's. */
 bool remote_leave(struct shell *sh);
+
+/* Who is at the other end of the session that this shell is of; false: it is the serial console's. */
+bool remote_peer(const struct shell *sh, struct net_addr *peer);
+
+/* The machine has another name. */
+void remote_set_hostname(const char *name);
 
 /* For /metrics. */
 struct remote_stats {

@@ -70,7 +70,7 @@ void shell_print(struct shell *sh, const char *format, ...)
 
 static unsigned prompt_len(const struct shell *sh)
 {
-	return (unsigned)strlen(sh->hostname) + 2;
+	return (unsigned)(strlen(sh->hostname) + strlen(sh->mode)) + 2;
 }
 
 /* Characters of the line that fit on the row; the last column stays free for the cursor. */
@@ -119,6 +119,7 @@ static void refresh(struct shell *sh)
 static void show_prompt(struct shell *sh)
 {
 	put_text(sh, sh->hostname, strlen(sh->hostname));
+	put_text(sh, sh->mode, strlen(sh->mode));
 	put_text(sh, "# ", 2);
 	sh->shown_len = sh->shown_cursor = 0;
 	sh->prompting = true;
@@ -296,6 +297,10 @@ static void run_command(struct shell *sh, const struct shell_command *c, const s
 		argv[i][words[i].len] = 0;
 	}
 	argv[n] = NULL;
+	const char *end = sh->line + sh->len;
+	sh->arguments = n > 0 ? (struct text){words[0].at, (size_t)(end - words[0].at)}
+	                      : (struct text){end, 0};
+	sh->running = c;
 	sh->in_command = true;
 	c->run(sh, (int)n, argv);
 	sh->in_command = false;
@@ -387,7 +392,7 @@ void shell_help(struct shell *sh)
 			continue;
 		bool args = c->args != NULL && c->args[0] != 0;
 		fmt_format(usage, sizeof usage, "%s%s%s", c->words, args ? " " : "",
-		           args ? c->args : "");
+		           args ? c->args + (c->args[0] == '~') : "");
 		shell_print(sh, "  %-36s %s\n", usage, c->help);
 	}
 }
@@ -562,6 +567,13 @@ void shell_set_hostname(struct shell *sh, const char *hostname)
 	flush(sh);
 }
 
+void shell_set_mode(struct shell *sh, const char *mode)
+{
+	size_t n = strlen(mode);
+	assert(n < sizeof sh->mode && !sh->prompting);
+	memcpy(sh->mode, mode, n + 1);
+}
+
 void shell_start(struct shell *sh)
 {
 	new_line(sh);
@@ -571,7 +583,7 @@ void shell_start(struct shell *sh)
 void shell_set_commands(struct shell *sh, const struct shell_command *commands,
                         unsigned command_count)
 {
-	assert(!shell_runs(sh));
+	assert(!sh->busy);
 	sh->commands = commands;
 	sh->command_count = command_count;
 }

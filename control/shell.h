@@ -30,7 +30,9 @@
 #define SHELL_HISTORY 16
 #define SHELL_COLUMNS 80
 #define SHELL_HOSTNAME_SIZE 64
-#define SHELL_WORDS_MAX 16
+#define SHELL_WORDS_MAX 48 /* a description of 79 characters has up to 40 */
+#define SHELL_MODE_SIZE 16
+#define SHELL_PLACE_SIZE 256
 #define SHELL_DEPTH_MAX 6 /* keywords of a command */
 
 struct shell;
@@ -42,7 +44,8 @@ struct shell;
 struct shell_command {
 	const char *words; /* keywords, single blanks between: "show ip route" */
 	/* Arguments for a person and for counting them: NULL or "" when none, "[PREFIX]" may be
-	 * missing, "A.B.C.D [count N]" takes one or three, a last "..." takes any more. */
+	 * missing, "A.B.C.D [count N]" takes one or three, a last "..." takes any more. What begins
+	 * with '~' is for a person alone: the command takes any number, and judges itself. */
 	const char *args;
 	const char *help; /* one line */
 	/* argv holds the arguments alone, argc of them, as many as `args` allows, and a NULL; they
@@ -68,6 +71,11 @@ struct shell {
 	unsigned command_count;
 	shell_write_fn write;
 	char hostname[SHELL_HOSTNAME_SIZE];
+
+	char mode[SHELL_MODE_SIZE]; /* between hostname and # of the prompt */
+	char place[SHELL_PLACE_SIZE]; /* of the mode's commands: where they are. Not private */
+	const struct shell_command *running; /* while in_command */
+	struct text arguments;               /* of it, as typed */
 
 	bool busy; /* a command goes on after its run() */
 	bool in_command;
@@ -99,12 +107,27 @@ struct shell {
 void shell_init(struct shell *sh, const struct shell_command *commands, unsigned command_count,
                 shell_write_fn write);
 
-/* Another table of commands from now on; not while a command runs. */
+/* Another table of commands from now on; not while a command runs, unless it is that command who
+ * says so. */
 void shell_set_commands(struct shell *sh, const struct shell_command *commands,
                         unsigned command_count);
 
 /* Redraws the prompt when it is on the terminal. Names longer than 63 are cut. */
 void shell_set_hostname(struct shell *sh, const char *hostname);
+
+/* What the prompt says behind the hostname, "(config)", from the next one on; it is "" at first. */
+void shell_set_mode(struct shell *sh, const char *mode);
+
+/* In run(): the row of the table, and what was typed behind its keywords, blanks and all. */
+static inline const struct shell_command *shell_running(const struct shell *sh)
+{
+	return sh->running;
+}
+
+static inline struct text shell_arguments(const struct shell *sh)
+{
+	return sh->arguments;
+}
 
 /* Prints the first prompt. */
 void shell_start(struct shell *sh);

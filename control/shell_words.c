@@ -86,6 +86,10 @@ static enum shell_result descend(const struct shell *sh, struct shell_match *m, 
 static void count_args(const char *args, unsigned *min, unsigned *max)
 {
 	*min = *max = 0;
+	if (args != NULL && args[0] == '~') {
+		*max = SHELL_WORDS_MAX;
+		return;
+	}
 	struct text rest = text_of(args != NULL ? args : ""), word;
 	int depth = 0; /* of brackets */
 	while (text_next_word(&rest, &word)) {
@@ -174,6 +178,10 @@ static unsigned split_partial(struct text before, struct text words[SHELL_WORDS_
 static void list_args(struct shell *sh, const struct shell_command *c, unsigned given)
 {
 	struct text rest = text_of(c->args != NULL ? c->args : ""), word;
+	if (rest.len > 0 && rest.at[0] == '~') { /* which of them comes next only the command knows */
+		rest = (struct text){rest.at + 1, rest.len - 1};
+		given = 0;
+	}
 	for (unsigned i = 0; i < given; i++)
 		if (!text_next_word(&rest, &word))
 			break;

@@ -3,6 +3,7 @@
  * their form is an interface: NAME VALUE lines, or a table with one header line and words without
  * blanks as column names.
  */
+#include "control/configure.h"
 #include "control/inside.h"
 #include "control/stats.h"
 
@@ -390,21 +391,9 @@ void show_version(struct shell *sh, int argc, char **argv)
 
 /* --- show running-config --- */
 
-static void print_config(void *ctx, const char *text, size_t len)
-{
-	char shown[80];
-	/* A script's bytes are not known to be good for a terminal. */
-	for (size_t n; len > 0; text += n, len -= n) {
-		n = len < sizeof shown ? len : sizeof shown;
-		for (size_t i = 0; i < n; i++)
-			shown[i] = text_is_printable(text[i]) || text[i] == '\n' ? text[i] : ' ';
-		shell_write(ctx, shown, n);
-	}
-}
-
 void show_config(struct shell *sh, int argc, char **argv)
 {
 	(void)argc;
 	(void)argv;
-	config_print(&plane.config, print_config, sh);
+	config_print(&plane.config, configure_print, sh);
 }

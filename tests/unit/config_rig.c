@@ -6,7 +6,16 @@ struct config_route6 routes6[ROUTES];
 static struct config_route routes_before[ROUTES];
 static struct config_route6 routes6_before[ROUTES];
 uint32_t scratch[SCRATCH];
-static const struct config_memory memory = {routes, ROUTES, routes6, ROUTES, scratch, SCRATCH};
+uint32_t progress_calls, progress_lines;
+
+static void note_progress(uint32_t lines)
+{
+	progress_calls++;
+	progress_lines = lines;
+}
+
+static const struct config_memory memory = {routes,  ROUTES,  routes6,      ROUTES,
+                                            scratch, SCRATCH, note_progress};
 struct config config;
 struct text_error error;
 

@@ -14,6 +14,9 @@ extern struct config_route routes[ROUTES];
 extern struct config_route6 routes6[ROUTES];
 extern uint32_t scratch[SCRATCH];
 
+/* What the parser has told of its progress since somebody set the first to 0. */
+extern uint32_t progress_calls, progress_lines;
+
 /* Of the last text. */
 extern struct config config;
 extern struct text_error error;

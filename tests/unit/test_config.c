@@ -451,8 +451,11 @@ static void test_many_routes(void **state)
 		                       i >> 8 & 255, i & 255, 2 + i % 200);
 	struct timespec a, b;
 	clock_gettime(CLOCK_MONOTONIC, &a);
+	progress_calls = 0;
 	assert_int_equal(parse_bytes(text, len), 0);
 	clock_gettime(CLOCK_MONOTONIC, &b);
+	assert_int_equal(progress_calls, n / CONFIG_PROGRESS_LINES);
+	assert_int_equal(progress_lines, n);
 	print_message("%u routes, %zu bytes: %.1f ms\n", n, len,
 	              (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) / 1e6);
 	assert_int_equal(config.route_count, n);
@@ -463,7 +466,7 @@ static void test_many_routes(void **state)
 	assert_int_equal(error.line, n + 3);
 	assert_string_equal(error.reason, "this prefix already has a route, at line 3");
 	/* Room for one route less. */
-	const struct config_memory small = {routes, n - 1, routes6, 0, scratch, SCRATCH};
+	const struct config_memory small = {routes, n - 1, routes6, 0, scratch, SCRATCH, NULL};
 	assert_int_equal(config_parse(text, len, &small, &config, &error), E_INVAL);
 	assert_int_equal(error.line, n + 2);
 	assert_string_equal(error.reason, "too many routes; there is memory for 99999");

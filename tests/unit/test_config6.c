@@ -294,7 +294,7 @@ static void test_many_routes(void **state)
 	assert_int_equal(error.line, n + 5);
 	assert_string_equal(error.reason, "this prefix already has a route, at line 5");
 	/* Room for one route less. */
-	const struct config_memory small = {routes, 0, routes6, n - 1, scratch, SCRATCH};
+	const struct config_memory small = {routes, 0, routes6, n - 1, scratch, SCRATCH, NULL};
 	assert_int_equal(config_parse(text, len, &small, &config, &error), E_INVAL);
 	assert_int_equal(error.line, n + 4);
 	assert_string_equal(error.reason, "too many IPv6 routes; there is memory for 99999");

@@ -48,8 +48,10 @@ UNIT_SRC_tcp_pair := $(TCP_SRC) tests/unit/tcp_rig.c tests/unit/tcp_link.c tests
 UNIT_SRC_tcp_rate := $(UNIT_SRC_tcp_pair)
 UNIT_SRC_fuzz := net/arp.c net/neigh_table.c net/icmp4.c net/udp.c net/ip.c net/ip4.c \
 	net/ip6.c lib/csum.c
-UNIT_SRC_config := $(wildcard control/config*.c) control/password.c control/text.c lib/fmt.c \
+UNIT_SRC_config := $(filter-out control/configure.c,$(wildcard control/config*.c)) \
+	control/password.c control/text.c lib/fmt.c \
 	tests/unit/config_rig.c
+UNIT_SRC_candidate := $(UNIT_SRC_config) control/candidate.c control/history.c
 UNIT_SRC_module := control/module.c control/text.c lib/fmt.c
 UNIT_SRC_config6 := $(UNIT_SRC_config)
 UNIT_SRC_password := control/password.c control/text.c lib/pbkdf2.c lib/sha256.c lib/fmt.c
@@ -174,7 +176,7 @@ UNIT_WAY_mlx5_driver := device
 UNIT_WAY_mlx5_faults := device
 T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld ra slaac \
 	reassembly http telnet addr udp arp fib fib6 rss wheel congestion tcp_wire tcp_icmp \
-	tcp_room tcp_pair tcp_rate fuzz config config6 module password shell null impair tcp_reset random \
+	tcp_room tcp_pair tcp_rate fuzz config config6 candidate module password shell null impair tcp_reset random \
 	histogram shares virtio_net virtio_ring virtio_hostile virtio_slots ixgbe_ring ixgbe_hostile \
 	ixgbe_slots ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic ixgbe_faults 82599_model \
 	82599_rx 82599_tx 82599_fuzz pktgen_answer pktgen_histogram pktgen_pace pktgen_judge slots ports \

@@ -28,7 +28,7 @@ from .options import ROOT
 LAUNCHER = os.path.join(ROOT, "tools", "hayate")
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
 
-PROMPT = re.compile(r"(?<![^\r\n])([A-Za-z0-9][A-Za-z0-9._-]*# )")
+PROMPT = re.compile(r"(?<![^\r\n])([A-Za-z0-9][A-Za-z0-9._-]*(?:\([a-z-]+\))?# )")
 READY = re.compile(r"(?<![^\r\n])ready: (\d+) ports?, (\d+) data cores?, ([\d.]+) ms after boot")
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][0-9A-B]|\x1bc")
 

@@ -1,0 +1,713 @@
+/* See candidate.h. */
+#include "control/candidate.h"
+
+#include "control/config_parse.h"
+#include "lib/assert.h"
+#include "lib/fmt.h"
+#include "net/ip6.h"
+
+static const struct text NOTHING = {"", 0};
+
+/* --- lines and words --- */
+
+/* A buffer that is filled; `len` goes on counting when it is full. */
+struct sink {
+	char *at;
+	size_t len, size;
+};
+
+static void put(void *ctx, const char *text, size_t len)
+{
+	struct sink *s = ctx;
+	if (s->len + len <= s->size)
+		memcpy(s->at + s->len, text, len);
+	s->len += len;
+}
+
+static void put_line(struct sink *s, const char *before, struct text line)
+{
+	put(s, before, strlen(before));
+	put(s, line.at, line.len);
+	put(s, "\n", 1);
+}
+
+/* Cuts the next line off *rest, without its end. */
+static bool next_line(struct text *rest, struct text *line)
+{
+	if (rest->len == 0)
+		return false;
+	size_t n = text_find(*rest, '\n'), used = n < rest->len ? n + 1 : n;
+	*line = (struct text){rest->at, n};
+	*rest = (struct text){rest->at + used, rest->len - used};
+	return true;
+}
+
+static uint32_t count_lines(struct text text)
+{
+	struct text line;
+	uint32_t n = 0;
+	while (next_line(&text, &line))
+		n++;
+	return n;
+}
+
+static bool same(struct text a, struct text b)
+{
+	return a.len == b.len && memcmp(a.at, b.at, a.len) == 0;
+}
+
+static bool is_inner(struct text line)
+{
+	return line.len > 0 && line.at[0] == ' ';
+}
+
+static bool is_comment(struct text line)
+{
+	return line.len == 0 || line.at[0] == '!';
+}
+
+static struct text trim(struct text line)
+{
+	while (line.len > 0 && text_is_blank(line.at[0]))
+		line = (struct text){line.at + 1, line.len - 1};
+	return text_trim_end(line);
+}
+
+/* Is every one of these words the line's at its place? */
+static bool begins_with(struct text line, struct text words)
+{
+	struct text a, b;
+	while (text_next_word(&words, &b))
+		if (!text_next_word(&line, &a) || !same(a, b))
+			return false;
+	return true;
+}
+
+/* The first n words. */
+static struct text first_words(struct text line, unsigned n)
+{
+	struct text rest = line, word = {line.at, 0};
+	while (n-- > 0 && text_next_word(&rest, &word))
+		;
+	return (struct text){line.at, (size_t)(word.at + word.len - line.at)};
+}
+
+static unsigned count_words(struct text line)
+{
+	struct text word;
+	unsigned n = 0;
+	while (text_next_word(&line, &word))
+		n++;
+	return n;
+}
+
+static bool ends_in(struct text line, const char *last)
+{
+	struct text word = NOTHING, next;
+	while (text_next_word(&line, &next))
+		word = next;
+	return text_is_word(word, text_of(last));
+}
+
+/* --- how config_print would write it --- */
+
+/* A word behind those of a statement: addresses and interfaces have one form. A mask that follows
+ * an address is cut off *rest. */
+static size_t canonical_word(char *buf, size_t size, struct text word, struct text *rest)
+{
+	char text[FMT_PREFIX6_MAX];
+	struct text behind = *rest, next;
+	struct net_addr addr6;
+	uint32_t addr;
+	unsigned plen;
+	if (text_parse_prefix6(word, &addr6, &plen) == 0)
+		return fmt_format(buf, size, " %s", fmt_prefix6(text, &addr6, plen));
+	if (text_parse_ip6(word, &addr6) == 0)
+		return fmt_format(buf, size, " %s", fmt_ip6(text, &addr6));
+	if (text_parse_ip4(word, &addr) == 0 && text_next_word(&behind, &next) &&
+	    text_parse_mask(next, &plen) == 0) {
+		*rest = behind;
+		return fmt_format(buf, size, " %s", fmt_prefix(text, addr, plen));
+	}
+	if (word.len > 3 && text_is_word((struct text){word.at, 3}, text_of("eth")))
+		return fmt_format(buf, size, " eth%.*s", (int)word.len - 3, word.at + 3);
+	return fmt_format(buf, size, " %.*s", (int)word.len, word.at);
+}
+
+/* The line as config_print would have it, as far as what it is told apart by goes. Empty: it is too
+ * long. */
+static struct text canonical(char buf[CANDIDATE_LINE_MAX], struct text line,
+                             const struct statement *s)
+{
+	struct text rest = line, word;
+	size_t n = fmt_format(buf, CANDIDATE_LINE_MAX, "%s", s->words);
+	for (unsigned i = count_words(text_of(s->words)); i > 0; i--)
+		text_next_word(&rest, &word);
+	if (s->how & STATEMENT_ONCE) { /* a text, or a number */
+		rest = trim(rest);
+		if (rest.len > 0)
+			n += fmt_format(buf + n, CANDIDATE_LINE_MAX - n, " %.*s", (int)rest.len, rest.at);
+	} else {
+		while (n < CANDIDATE_LINE_MAX && text_next_word(&rest, &word))
+			n += canonical_word(buf + n, CANDIDATE_LINE_MAX - n, word, &rest);
+	}
+	return (struct text){buf, n < CANDIDATE_LINE_MAX ? n : 0};
+}
+
+/* Does statement `entered`, of kind s, take the place of this line? Both are canonical. */
+static bool replaces(const struct statement *s, struct text entered, struct text line)
+{
+	const unsigned own = count_words(text_of(s->words));
+	if (!begins_with(line, text_of(s->words)) || config_statement_of(line) != s)
+		return false;
+	if (same(line, entered) || (s->how & STATEMENT_ONCE))
+		return true;
+	if (s->how & (STATEMENT_BY_1 | STATEMENT_BY_2))
+		return begins_with(line, first_words(entered, own + (s->how & STATEMENT_BY_2 ? 2 : 1)));
+	if (s->how & STATEMENT_UNLESS_LAST)
+		return !ends_in(entered, "secondary") && !ends_in(line, "secondary");
+	if (s->how & STATEMENT_IF_LAST)
+		return ends_in(entered, "link-local") && ends_in(line, "link-local");
+	return false;
+}
+
+/* --- errors --- */
+
+static void keep_fault(struct candidate *c, struct text line)
+{
+	line = trim(line);
+	size_t n = line.len < sizeof c->fault ? line.len : sizeof c->fault - 1;
+	memcpy(c->fault, line.at, n);
+	c->fault[n] = 0;
+}
+
+/* Line `number` of the text is at fault. */
+static void find_fault(struct candidate *c, struct text text, uint32_t number)
+{
+	struct text line = NOTHING;
+	while (number-- > 0)
+		if (!next_line(&text, &line))
+			line = NOTHING;
+	keep_fault(c, line);
+}
+
+/* --- the text --- */
+
+/* Reads a text that may become the candidate's, in c->parsed. Routes have no place in it. */
+static int read_text(struct candidate *c, struct text text, struct text_error *err)
+{
+	struct config_route route;
+	struct config_route6 route6;
+	const struct config_memory mem = {.routes = &route, .route_max = 1, .routes6 = &route6,
+	                                  .route6_max = 1};
+	int e = config_read(text.at, text.len, &mem, c->parsed, err);
+	if (e != E_OK)
+		find_fault(c, text, err->line);
+	return e;
+}
+
+/* Takes the text of c->parsed, which read_text has made. */
+static int take_parsed(struct candidate *c, struct text_error *err)
+{
+	struct sink s = {c->draft, 0, CANDIDATE_TEXT_MAX};
+	config_print_statements(c->parsed, put, &s);
+	if (s.len > s.size)
+		return text_fail(err, 1, NOTHING, "the candidate would have %llu bytes without its "
+		                 "routes; at most %u", (unsigned long long)s.len, CANDIDATE_TEXT_MAX);
+	char *old = c->text;
+	c->text = c->draft;
+	c->len = s.len;
+	c->draft = old;
+	return E_OK;
+}
+
+int candidate_set_text(struct candidate *c, struct text text, struct text_error *err)
+{
+	int e = read_text(c, text, err);
+	return e == E_OK ? take_parsed(c, err) : e;
+}
+
+/* What becomes of the candidate's text by one statement. */
+struct edit {
+	const struct statement *statement;
+	struct text block;   /* the line that opens it; empty: none */
+	struct text entered; /* canonical */
+	bool no;             /* all that begins so goes */
+	bool found;          /* it did take something's place */
+	bool placed;
+	struct sink out;
+};
+
+static void place(struct edit *e)
+{
+	if (!e->placed && !e->no)
+		put_line(&e->out, e->block.len > 0 ? " " : "", e->entered);
+	e->placed = true;
+}
+
+/* Whether the line, of the block that the edit is about, makes way. */
+static bool makes_way(const struct edit *e, struct text line)
+{
+	line = trim(line);
+	return e->no ? begins_with(line, e->entered) : replaces(e->statement, e->entered, line);
+}
+
+static void edit_text(struct edit *e, struct text text)
+{
+	struct text line;
+	const bool inner = e->block.len > 0;
+	bool here = !inner, dropping = false;
+	while (next_line(&text, &line)) {
+		if (!is_inner(line)) {
+			dropping = false;
+			if (inner && here)
+				place(e);
+			here = !inner || same(line, e->block);
+		} else if (dropping) {
+			continue;
+		}
+		if (!here || is_inner(line) != inner || is_comment(line) || !makes_way(e, line)) {
+			put_line(&e->out, "", line);
+			continue;
+		}
+		e->found = true;
+		dropping = e->no && !inner;
+		place(e);
+	}
+	if (inner && !here && !e->placed && !e->no)
+		put_line(&e->out, "", e->block);
+	place(e);
+}
+
+static int enter_text(struct candidate *c, struct edit *e, struct text_error *err)
+{
+	e->out = (struct sink){c->draft, 0, CANDIDATE_TEXT_MAX};
+	edit_text(e, (struct text){c->text, c->len});
+	if (e->no && !e->found)
+		return text_fail(err, 1, e->entered, "there is no such statement%s",
+		                 e->block.len > 0 ? " in this block" : "");
+	if (e->out.len > e->out.size)
+		return text_fail(err, 1, NOTHING, "the candidate is full: at most %u bytes without its "
+		                 "routes", CANDIDATE_TEXT_MAX);
+	int error = read_text(c, (struct text){e->out.at, e->out.len}, err);
+	return error != E_OK ? error : take_parsed(c, err);
+}
+
+/* --- routes --- */
+
+static uint32_t running_count(const struct candidate *c, enum candidate_family f)
+{
+	return f == CANDIDATE_IP4 ? c->running->route_count : c->running->route6_count;
+}
+
+static bool is_gone(const struct candidate *c, enum candidate_family f, uint32_t i)
+{
+	return c->routes[f].gone[i / 8] >> i % 8 & 1;
+}
+
+static void set_gone(struct candidate *c, enum candidate_family f, uint32_t i, bool gone)
+{
+	struct candidate_routes *r = &c->routes[f];
+	r->gone_count += gone - is_gone(c, f, i);
+	r->gone[i / 8] = (uint8_t)((r->gone[i / 8] & ~(1u << i % 8)) | (unsigned)gone << i % 8);
+}
+
+/* Route number i: of those that run, and behind them those that are added. */
+static void print_route(const struct candidate *c, enum candidate_family f, uint32_t i,
+                        config_write_fn write, void *ctx)
+{
+	const uint32_t n = running_count(c, f);
+	if (f == CANDIDATE_IP4)
+		config_print_route(i < n ? &c->running->routes[i] : &c->added4[i - n], write, ctx);
+	else
+		config_print_route6(i < n ? &c->running->routes6[i] : &c->added6[i - n], write, ctx);
+}
+
+static struct text route_line(const struct candidate *c, enum candidate_family f, uint32_t i,
+                              char buf[CANDIDATE_LINE_MAX])
+{
+	struct sink s = {buf, 0, CANDIDATE_LINE_MAX};
+	print_route(c, f, i, put, &s);
+	assert(s.len > 0 && s.len <= s.size);
+	return (struct text){buf, s.len - 1};
+}
+
+/* What a route is looked for by. */
+struct route_key {
+	enum candidate_family family;
+	struct text line; /* canonical: */
+	bool whole;       /* all of it, or its beginning */
+	struct net_addr prefix; /* of IPv4: w[0], host order, alone */
+	unsigned plen;
+};
+
+static bool has_prefix(const struct candidate *c, uint32_t i, const struct route_key *k)
+{
+	const uint32_t n = running_count(c, k->family);
+	if (k->family == CANDIDATE_IP4) {
+		const struct config_route *r = i < n ? &c->running->routes[i] : &c->added4[i - n];
+		return r->prefix == k->prefix.w[0] && r->plen == k->plen;
+	}
+	const struct config_route6 *r = i < n ? &c->running->routes6[i] : &c->added6[i - n];
+	return net_addr_equal(&r->prefix, &k->prefix) && r->plen == k->plen;
+}
+
+/* The first route from number i on that the key finds; how many there are: none. Only the few with
+ * its prefix are looked at as text. */
+static uint32_t find_route(const struct candidate *c, const struct route_key *k, uint32_t i)
+{
+	char buf[CANDIDATE_LINE_MAX];
+	const uint32_t n = running_count(c, k->family) + c->routes[k->family].added_count;
+	for (; i < n; i++) {
+		if (!has_prefix(c, i, k))
+			continue;
+		struct text line = route_line(c, k->family, i, buf);
+		if (k->whole ? same(line, k->line) : begins_with(line, k->line))
+			break;
+	}
+	return i;
+}
+
+static void drop_added(struct candidate *c, enum candidate_family f, uint32_t i)
+{
+	const uint32_t behind = --c->routes[f].added_count - i;
+	if (f == CANDIDATE_IP4)
+		memmove(&c->added4[i], &c->added4[i + 1], behind * sizeof *c->added4);
+	else
+		memmove(&c->added6[i], &c->added6[i + 1], behind * sizeof *c->added6);
+}
+
+static int remove_routes(struct candidate *c, const struct route_key *k, struct text_error *err)
+{
+	const uint32_t n = running_count(c, k->family);
+	bool found = false;
+	uint32_t i = 0;
+	while ((i = find_route(c, k, i)) < n + c->routes[k->family].added_count) {
+		found |= i >= n || !is_gone(c, k->family, i);
+		if (i < n)
+			set_gone(c, k->family, i++, true);
+		else
+			drop_added(c, k->family, i - n);
+	}
+	return found ? E_OK : text_fail(err, 1, k->line, "there is no such route");
+}
+
+/* The route is the one in c->parsed. */
+static int add_route(struct candidate *c, const struct route_key *k, struct text_error *err)
+{
+	struct candidate_routes *r = &c->routes[k->family];
+	const uint32_t n = running_count(c, k->family), i = find_route(c, k, 0);
+	if (i < n)
+		set_gone(c, k->family, i, false);
+	if (i < n + r->added_count)
+		return E_OK;
+	if (r->added_count == CANDIDATE_ROUTES_MAX)
+		return text_fail(err, 1, k->line, "a candidate adds at most %d routes of a family",
+		                 CANDIDATE_ROUTES_MAX);
+	if (k->family == CANDIDATE_IP4)
+		c->added4[r->added_count++] = c->parsed->routes[0];
+	else
+		c->added6[r->added_count++] = c->parsed->routes6[0];
+	return E_OK;
+}
+
+/* The prefix that the canonical line begins with, behind the statement's own two words. */
+static int read_prefix(struct route_key *k)
+{
+	struct text rest = k->line, word = NOTHING;
+	for (unsigned i = 0; i < 3; i++)
+		if (!text_next_word(&rest, &word))
+			return E_INVAL;
+	return k->family == CANDIDATE_IP4 ? text_parse_prefix(word, &k->prefix.w[0], &k->plen)
+	                                  : text_parse_prefix6(word, &k->prefix, &k->plen);
+}
+
+static int enter_route(struct candidate *c, struct edit *e, struct text_error *err)
+{
+	struct config_route route;
+	struct config_route6 route6;
+	const struct config_memory mem = {.routes = &route, .route_max = 1, .routes6 = &route6,
+	                                  .route6_max = 1};
+	char buf[CANDIDATE_LINE_MAX];
+	struct sink s = {buf, 0, sizeof buf};
+	struct route_key k = {.line = e->entered, .whole = !e->no};
+	k.family = text_is_word(first_words(e->entered, 1), text_of("ip")) ? CANDIDATE_IP4
+	                                                                   : CANDIDATE_IP6;
+	int error = config_read(e->entered.at, e->entered.len, &mem, c->parsed, err);
+	if (error == E_OK) { /* a whole route has a form of its own */
+		if (k.family == CANDIDATE_IP4)
+			config_print_route(&route, put, &s);
+		else
+			config_print_route6(&route6, put, &s);
+		k.line = (struct text){buf, s.len - 1};
+	}
+	if ((error != E_OK && !e->no) || read_prefix(&k) != 0)
+		return error;
+	return e->no ? remove_routes(c, &k, err) : add_route(c, &k, err);
+}
+
+/* --- entering --- */
+
+int candidate_enter(struct candidate *c, struct text block, struct text line,
+                    struct text_error *err)
+{
+	char buf[CANDIDATE_LINE_MAX];
+	struct edit e = {.statement = config_statement_of(line)};
+	line = trim(line);
+	keep_fault(c, line);
+	if (e.statement == NULL && begins_with(line, text_of("no"))) {
+		e.no = true;
+		line = trim((struct text){line.at + 2, line.len - 2});
+		e.statement = config_statement_of(line);
+	}
+	/* config_read says what may stand there, and where */
+	if (e.statement == NULL || (e.statement->in_interface && block.len == 0)) {
+		int error = config_read(line.at, line.len, &(struct config_memory){0}, c->parsed, err);
+		return error != E_OK ? error : text_fail(err, 1, line, "expected a statement");
+	}
+	if (e.statement->how & STATEMENT_NOT_TYPED)
+		return text_fail(err, 1, line, "this belongs into a file");
+	e.entered = canonical(buf, line, e.statement);
+	if (e.entered.len == 0)
+		return text_fail(err, 1, line, "the line is too long");
+	if (e.statement->in_interface)
+		e.block = block;
+	return e.statement->how & STATEMENT_ROUTE ? enter_route(c, &e, err) : enter_text(c, &e, err);
+}
+
+bool candidate_opens(struct text line, char block[CANDIDATE_LINE_MAX])
+{
+	const struct statement *s = config_statement_of(line);
+	bool opens = s != NULL && (s->how & STATEMENT_OPENS);
+	size_t n = opens ? canonical(block, trim(line), s).len : 0;
+	block[n] = 0;
+	return n > 0;
+}
+
+int candidate_reset(struct candidate *c, const struct config *running)
+{
+	struct sink s = {c->running_text, 0, CANDIDATE_TEXT_MAX};
+	c->running = running;
+	config_print_statements(running, put, &s);
+	if (s.len > s.size)
+		return E_NOMEM;
+	for (enum candidate_family f = CANDIDATE_IP4; f < CANDIDATE_FAMILIES; f++) {
+		struct candidate_routes *r = &c->routes[f];
+		if (running_count(c, f) > r->gone_max)
+			return E_NOMEM;
+		memset(r->gone, 0, (running_count(c, f) + 7) / 8);
+		r->gone_count = r->added_count = 0;
+	}
+	c->running_len = c->len = s.len;
+	memcpy(c->text, c->running_text, s.len);
+	return E_OK;
+}
+
+/* --- what it says --- */
+
+bool candidate_changed(const struct candidate *c)
+{
+	bool routes = false;
+	for (enum candidate_family f = CANDIDATE_IP4; f < CANDIDATE_FAMILIES; f++)
+		routes |= c->routes[f].gone_count > 0 || c->routes[f].added_count > 0;
+	return routes || !same((struct text){c->text, c->len},
+	                       (struct text){c->running_text, c->running_len});
+}
+
+uint32_t candidate_route_count(const struct candidate *c, enum candidate_family f)
+{
+	return running_count(c, f) - c->routes[f].gone_count + c->routes[f].added_count;
+}
+
+void candidate_print(const struct candidate *c, config_write_fn write, void *ctx)
+{
+	struct text rest = {c->text, c->len}, line;
+	while (next_line(&rest, &line))
+		write(ctx, line.at, line.len + 1);
+	for (enum candidate_family f = CANDIDATE_IP4; f < CANDIDATE_FAMILIES; f++) {
+		const uint32_t n = running_count(c, f);
+		for (uint32_t i = 0; i < n + c->routes[f].added_count; i++)
+			if (i >= n || !is_gone(c, f, i))
+				print_route(c, f, i, write, ctx);
+	}
+	write(ctx, "end\n", 4);
+}
+
+/* --- comparing --- */
+
+/* The lines of the block behind the one that opens it, cut off *rest. */
+static struct text body_of(struct text *rest)
+{
+	struct text line, all = {rest->at, 0}, behind = *rest;
+	while (next_line(&behind, &line) && is_inner(line))
+		*rest = behind;
+	all.len = (size_t)(rest->at - all.at);
+	return all;
+}
+
+/* The body of the block that `head` opens in a text; false: the text has no such line. */
+static bool find_block(struct text text, struct text head, struct text *body)
+{
+	struct text line;
+	while (next_line(&text, &line)) {
+		*body = body_of(&text);
+		if (same(line, head))
+			return true;
+	}
+	return false;
+}
+
+static bool has_line(struct text text, struct text line)
+{
+	struct text other;
+	while (next_line(&text, &other))
+		if (same(other, line))
+			return true;
+	return false;
+}
+
+/* The lines of `lines` that `others` has not. */
+static void show_missing(struct text lines, struct text others, char sign, candidate_line_fn show,
+                         void *ctx)
+{
+	struct text line;
+	while (next_line(&lines, &line))
+		if (!has_line(others, line))
+			show(ctx, sign, line);
+}
+
+static void show_all(char sign, struct text head, struct text body, candidate_line_fn show,
+                     void *ctx)
+{
+	show(ctx, sign, head);
+	show_missing(body, NOTHING, sign, show, ctx);
+}
+
+static void compare_texts(struct text old, struct text new, candidate_line_fn show, void *ctx)
+{
+	struct text rest = old, head, body, other;
+	while (next_line(&rest, &head)) {
+		body = body_of(&rest);
+		if (is_comment(head))
+			continue;
+		if (!find_block(new, head, &other)) {
+			show_all('-', head, body, show, ctx);
+		} else if (!same(body, other)) {
+			show(ctx, ' ', head);
+			show_missing(body, other, '-', show, ctx);
+			show_missing(other, body, '+', show, ctx);
+		}
+	}
+	for (rest = new; next_line(&rest, &head);) {
+		body = body_of(&rest);
+		if (!is_comment(head) && !find_block(old, head, &other))
+			show_all('+', head, body, show, ctx);
+	}
+}
+
+void candidate_each_route(const struct candidate *c, char sign, candidate_route_fn fn, void *ctx)
+{
+	const bool added = sign == '+';
+	for (enum candidate_family f = CANDIDATE_IP4; f < CANDIDATE_FAMILIES; f++) {
+		const struct candidate_routes *r = &c->routes[f];
+		const uint32_t n = running_count(c, f), first = added ? n : 0;
+		const uint32_t end = added ? n + r->added_count : r->gone_count > 0 ? n : 0;
+		for (uint32_t i = first; i < end; i++) {
+			if (!added && !is_gone(c, f, i))
+				continue;
+			if (f == CANDIDATE_IP4)
+				fn(ctx, added ? &c->added4[i - n] : &c->running->routes[i], NULL);
+			else
+				fn(ctx, NULL, added ? &c->added6[i - n] : &c->running->routes6[i]);
+		}
+	}
+}
+
+struct route_shower {
+	candidate_line_fn show;
+	void *ctx;
+	char sign;
+};
+
+static void show_route(void *ctx, const struct config_route *r, const struct config_route6 *r6)
+{
+	const struct route_shower *to = ctx;
+	char buf[CANDIDATE_LINE_MAX];
+	struct sink s = {buf, 0, sizeof buf};
+	if (r != NULL)
+		config_print_route(r, put, &s);
+	else
+		config_print_route6(r6, put, &s);
+	to->show(to->ctx, to->sign, (struct text){buf, s.len - 1});
+}
+
+void candidate_compare_routes(const struct candidate *c, candidate_line_fn show, void *ctx)
+{
+	candidate_each_route(c, '-', show_route, &(struct route_shower){show, ctx, '-'});
+	candidate_each_route(c, '+', show_route, &(struct route_shower){show, ctx, '+'});
+}
+
+void candidate_compare(const struct candidate *c, candidate_line_fn show, void *ctx)
+{
+	compare_texts((struct text){c->running_text, c->running_len},
+	              (struct text){c->text, c->len}, show, ctx);
+	candidate_compare_routes(c, show, ctx);
+}
+
+/* --- the whole --- */
+
+static void build_routes(const struct candidate *c, struct config *out, uint32_t line)
+{
+	for (uint32_t i = 0; i < c->running->route_count; i++)
+		if (!is_gone(c, CANDIDATE_IP4, i))
+			out->routes[out->route_count++] = c->running->routes[i];
+	for (uint32_t i = 0; i < c->routes[CANDIDATE_IP4].added_count; i++)
+		out->routes[out->route_count++] = c->added4[i];
+	for (uint32_t i = 0; i < c->running->route6_count; i++)
+		if (!is_gone(c, CANDIDATE_IP6, i))
+			out->routes6[out->route6_count++] = c->running->routes6[i];
+	for (uint32_t i = 0; i < c->routes[CANDIDATE_IP6].added_count; i++)
+		out->routes6[out->route6_count++] = c->added6[i];
+	for (uint32_t i = 0; i < out->route_count; i++)
+		out->routes[i].line = ++line;
+	for (uint32_t i = 0; i < out->route6_count; i++) {
+		struct config_route6 *r = &out->routes6[i];
+		r->line = ++line;
+		if (!ip6_is_link_local(&r->next_hop)) /* as config_print has it: where it lies now */
+			r->port = CONFIG_PORT_ANY;
+	}
+}
+
+/* The line that config_finish complains of. */
+static void find_built_fault(struct candidate *c, const struct config *out, uint32_t number)
+{
+	const struct text text = {c->text, c->len};
+	char buf[CANDIDATE_LINE_MAX];
+	struct sink s = {buf, 0, sizeof buf};
+	for (uint32_t i = 0; i < out->route_count; i++)
+		if (out->routes[i].line == number)
+			config_print_route(&out->routes[i], put, &s);
+	for (uint32_t i = 0; i < out->route6_count; i++)
+		if (out->routes6[i].line == number)
+			config_print_route6(&out->routes6[i], put, &s);
+	if (s.len > 0)
+		keep_fault(c, (struct text){buf, s.len - 1});
+	else
+		find_fault(c, text, number);
+}
+
+int candidate_build(struct candidate *c, const struct config_memory *mem, struct config *out,
+                    struct text_error *err)
+{
+	const struct text text = {c->text, c->len};
+	int e = config_read(text.at, text.len, mem, out, err);
+	assert(e == E_OK); /* it was read when it was made */
+	assert(candidate_route_count(c, CANDIDATE_IP4) <= mem->route_max &&
+	       candidate_route_count(c, CANDIDATE_IP6) <= mem->route6_max);
+	out->script = c->running->script;
+	build_routes(c, out, count_lines(text));
+	e = config_finish(out, mem, err);
+	if (e != E_OK)
+		find_built_fault(c, out, err->line);
+	return e;
+}

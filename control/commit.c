@@ -1,0 +1,311 @@
+/* See commit.h. */
+#include "control/commit.h"
+
+#include "control/config_parse.h"
+#include "control/inside.h"
+#include "control/remote.h"
+#include "lib/mem.h"
+#include "net/ip4.h"
+#include "net/ip6.h"
+
+#define RESTART_NS 100000000ull /* what a commit prints is on its way to a terminal by then */
+
+/* See candidate.h, history.h; `next` is built in the memory that the running one does not use. */
+static struct {
+	bool ready; /* memory has been taken */
+	bool begun; /* the candidate is one of what runs */
+	struct candidate candidate;
+	struct history history;
+	struct config *next;
+	struct config_memory memory; /* of next */
+	bool waits;                  /* next is to run when the ports are restarted */
+	bool asked;                  /* and has stopped them */
+	uint64_t restart_ns;         /* when to do that */
+	uint64_t stopped_tsc;
+	uint64_t confirm_ns;         /* when the last commit is rolled back; 0: it stands */
+} commit;
+
+static const char *const NO_MEMORY = "there is not enough memory to change the configuration";
+
+/* --- memory --- */
+
+static bool take_memory(void)
+{
+	struct candidate *c = &commit.candidate;
+	if (commit.ready)
+		return true;
+	char *texts = core_private_alloc(3 * CANDIDATE_TEXT_MAX + HISTORY_BYTES);
+	c->parsed = core_private_alloc(sizeof *c->parsed);
+	c->added4 = core_private_alloc(CANDIDATE_ROUTES_MAX * sizeof *c->added4);
+	c->added6 = core_private_alloc(CANDIDATE_ROUTES_MAX * sizeof *c->added6);
+	commit.next = core_private_alloc(sizeof *commit.next);
+	commit.ready = texts && c->parsed && c->added4 && c->added6 && commit.next;
+	if (!commit.ready)
+		return false;
+	c->text = texts;
+	c->draft = texts + CANDIDATE_TEXT_MAX;
+	c->running_text = texts + 2 * CANDIDATE_TEXT_MAX;
+	commit.history.bytes = texts + 3 * CANDIDATE_TEXT_MAX;
+	return true;
+}
+
+static bool take_bits(enum candidate_family f, uint32_t routes)
+{
+	struct candidate_routes *r = &commit.candidate.routes[f];
+	uint32_t bytes = r->gone_max / 8;
+	if (!plane_grow((void **)&r->gone, &bytes, routes / 8 + 1, 1))
+		return false;
+	r->gone_max = bytes * 8;
+	return true;
+}
+
+/* The candidate is what runs; E_NOMEM. */
+static int begin(void)
+{
+	if (!take_bits(CANDIDATE_IP4, plane.config.route_count) ||
+	    !take_bits(CANDIDATE_IP6, plane.config.route6_count))
+		return E_NOMEM;
+	return candidate_reset(&commit.candidate, &plane.config);
+}
+
+struct candidate *commit_candidate(const char **why)
+{
+	if (commit.waits) {
+		*why = "a commit is restarting the ports";
+		return NULL;
+	}
+	commit.begun = commit.begun || (take_memory() && begin() == E_OK);
+	*why = NO_MEMORY;
+	return commit.begun ? &commit.candidate : NULL;
+}
+
+static bool take_next_memory(void)
+{
+	struct config_memory *m = &commit.memory;
+	const struct candidate *c = &commit.candidate;
+	const uint32_t four = candidate_route_count(c, CANDIDATE_IP4);
+	const uint32_t six = candidate_route_count(c, CANDIDATE_IP6);
+	const uint32_t words = config_scratch_words(four > six ? four : six);
+	m->scratch = plane.memory.scratch;
+	m->scratch_words = plane.memory.scratch_words;
+	if (!plane_grow((void **)&m->routes, &m->route_max, four, sizeof *m->routes) ||
+	    !plane_grow((void **)&m->routes6, &m->route6_max, six, sizeof *m->routes6) ||
+	    !plane_grow((void **)&m->scratch, &m->scratch_words, words, sizeof *m->scratch))
+		return false;
+	plane.memory.scratch = m->scratch;
+	plane.memory.scratch_words = m->scratch_words;
+	return true;
+}
+
+/* --- what a commit would do --- */
+
+bool commit_line_restarts(char sign, struct text line)
+{
+	const struct statement *s = config_statement_of(line);
+	return sign != ' ' && !(s && (s->how & STATEMENT_LIVE));
+}
+
+static void note_restart(void *ctx, char sign, struct text line)
+{
+	*(bool *)ctx |= commit_line_restarts(sign, line);
+}
+
+/* Prefixes that the machine itself has in its tables, beside the configured ones, or that decide
+ * how these lie there: to take them out would be more than to remove a route. */
+static void note_route(void *ctx, const struct config_route *r, const struct config_route6 *r6)
+{
+	bool ours = false;
+	if (r)
+		ours = (r->plen == 32 && config_connected(&plane.config, r->prefix) >= 0) ||
+		       r->prefix >= IP4(224, 0, 0, 0);
+	else
+		ours = config_connected6(&plane.config, &r6->prefix) >= 0;
+	*(bool *)ctx |= ours;
+}
+
+/* The application that will run: the command line's, if it has named another one than the
+ * configuration. */
+static enum core_app_number app_of(const struct config *next)
+{
+	return plane.config.application == core_app_number() ? next->application : core_app_number();
+}
+
+enum commit_effect commit_check(struct text_error *err)
+{
+	struct candidate *c = &commit.candidate;
+	bool restart = !plane.configured || !plane.fib_ready, as_it_is;
+	if (!candidate_changed(c))
+		return COMMIT_NOTHING;
+	c->fault[0] = 0;
+	if (!take_next_memory()) {
+		text_fail(err, 1, text_of(""), "%s", NO_MEMORY);
+		return COMMIT_REFUSED;
+	}
+	if (candidate_build(c, &commit.memory, commit.next, err) != E_OK)
+		return COMMIT_REFUSED;
+	if (plane_check(commit.next, app_of(commit.next), err) != E_OK)
+		return COMMIT_REFUSED;
+	if (!plane_room(commit.next, &as_it_is)) {
+		text_fail(err, 1, text_of(""), "there is not enough memory for its IPv6 tables");
+		return COMMIT_REFUSED;
+	}
+	candidate_compare(c, note_restart, &restart);
+	candidate_each_route(c, '-', note_route, &restart);
+	candidate_each_route(c, '+', note_route, &restart);
+	return restart || !as_it_is ? COMMIT_RESTART : COMMIT_LIVE;
+}
+
+/* --- into force --- */
+
+/* next runs, and the memory of what ran is for the one after it. */
+static void swap(void)
+{
+	struct config_memory was = plane.memory;
+	was.routes = plane.config.routes;
+	was.routes6 = plane.config.routes6;
+	plane.config = *commit.next;
+	plane.memory = commit.memory;
+	commit.memory = was;
+	plane.configured = true;
+	commit.begun = begin() == E_OK;
+}
+
+/* A removed route whose prefix has another one now. */
+struct replaced {
+	const struct config_route *r;
+	const struct config_route6 *r6;
+	bool found;
+};
+
+static void find_same(void *ctx, const struct config_route *r, const struct config_route6 *r6)
+{
+	struct replaced *was = ctx;
+	if (r && was->r)
+		was->found |= r->prefix == was->r->prefix && r->plen == was->r->plen;
+	if (r6 && was->r6)
+		was->found |= r6->plen == was->r6->plen && net_addr_equal(&r6->prefix, &was->r6->prefix);
+}
+
+static void add_route(void *ctx, const struct config_route *r, const struct config_route6 *r6)
+{
+	(void)ctx;
+	if (r)
+		plane_add_route(r);
+	else
+		plane_add_route6(r6);
+}
+
+static void remove_route(void *ctx, const struct config_route *r, const struct config_route6 *r6)
+{
+	struct replaced was = {.r = r, .r6 = r6};
+	candidate_each_route(ctx, '+', find_same, &was);
+	if (r)
+		plane_remove_route(r, was.found);
+	else
+		plane_remove_route6(r6, was.found);
+}
+
+static void apply_live(void)
+{
+	struct candidate *c = &commit.candidate;
+	const uint32_t refused = plane.refused_routes;
+	candidate_each_route(c, '+', add_route, NULL);
+	candidate_each_route(c, '-', remove_route, c);
+	if (plane.refused_routes > refused)
+		plane_log("%u routes do not fit into the forwarding table and were refused",
+		          plane.refused_routes - refused);
+	swap();
+	shell_set_hostname(&plane.shell, plane.config.hostname);
+	remote_set_hostname(plane.config.hostname);
+}
+
+bool commit_apply(enum commit_effect effect, const char *by, uint64_t confirm_ns)
+{
+	if (!history_keep(&commit.history, &commit.candidate, core_now_ns(), by) && confirm_ns)
+		return false;
+	commit.confirm_ns = confirm_ns ? core_now_ns() + confirm_ns : 0;
+	plane_log("configuration: committed by %s%s", by,
+	          confirm_ns ? ", not yet confirmed" : "");
+	if (effect == COMMIT_RESTART) {
+		commit.waits = true;
+		commit.asked = false;
+		commit.restart_ns = core_now_ns() + RESTART_NS;
+	} else {
+		apply_live();
+	}
+	return true;
+}
+
+void commit_take(void)
+{
+	if (!commit.waits)
+		return;
+	commit.waits = false;
+	commit.stopped_tsc = clock_tsc();
+	swap();
+	remote_set_hostname(plane.config.hostname);
+}
+
+void commit_done(void)
+{
+	if (commit.stopped_tsc)
+		plane_log("configuration: in force, %llu ms after the ports stopped",
+		          (unsigned long long)clock_ns(&self.clock, clock_tsc() - commit.stopped_tsc) /
+		          1000000);
+	commit.stopped_tsc = 0;
+}
+
+/* --- confirming --- */
+
+uint64_t commit_unconfirmed_s(void)
+{
+	const uint64_t now = core_now_ns();
+	if (!commit.confirm_ns)
+		return 0;
+	return commit.confirm_ns > now ? (commit.confirm_ns - now) / 1000000000 + 1 : 1;
+}
+
+void commit_confirm(const char *by)
+{
+	commit.confirm_ns = 0;
+	plane_log("configuration: confirmed by %s", by);
+}
+
+int commit_rollback(unsigned n)
+{
+	return history_restore(&commit.history, n, &commit.candidate);
+}
+
+const struct history_version *commit_version(unsigned n)
+{
+	return history_version(&commit.history, n);
+}
+
+/* Nobody has confirmed the last commit in time. */
+static void roll_back(void)
+{
+	struct text_error err;
+	enum commit_effect effect = COMMIT_REFUSED;
+	commit.confirm_ns = 0;
+	plane_log("configuration: nobody confirmed the last commit in time, it is rolled back");
+	if (commit_rollback(1) == E_OK)
+		effect = commit_check(&err);
+	if (effect == COMMIT_REFUSED) /* it was in force: memory alone may be missing now */
+		plane_log("configuration: it cannot be rolled back: %s", NO_MEMORY);
+	else if (effect != COMMIT_NOTHING)
+		commit_apply(effect, "the roll-back", 0);
+}
+
+uint64_t commit_timer(void)
+{
+	const uint64_t now = core_now_ns();
+	if (commit.waits && !commit.asked && now >= commit.restart_ns) {
+		commit.asked = true;
+		core_ports_restart("the configuration has changed");
+	}
+	if (commit.confirm_ns && !commit.waits && now >= commit.confirm_ns)
+		roll_back();
+	if (commit.waits)
+		return commit.asked ? UINT64_MAX : commit.restart_ns;
+	return commit.confirm_ns ? commit.confirm_ns : UINT64_MAX;
+}

@@ -1,0 +1,132 @@
+"""The configuration changed from the console of the real image (control/configure.h): over TCP by
+who cuts himself off, under traffic, and a text of a million lines."""
+import re
+import threading
+import time
+
+import pytest
+from conftest import LEFT_ROUTER, RIGHT_HOST, eventually, pings, router_config
+from test_remote import REMOTE, SECRET, Terminal
+
+NET = "203.0.113.1"  # behind the right host
+NET2 = "198.51.100.3"  # another address of the right host
+
+
+def logged_in(lab, t):
+    t.expect("Password: ")
+    t.type(SECRET + "\r")
+    t.expect("r1# ")
+
+
+def test_session_lost_and_rolled_back(make_lab):
+    """Who commits what cuts him off has not lost the machine: it comes back by itself."""
+    lab = make_lab(router_config(extra=REMOTE))
+    before = lab.router.command("show running-config")
+    with Terminal(lab.left, ["telnet", LEFT_ROUTER]) as t:
+        logged_in(lab, t)
+        t.type("configure\rinterface eth0\rip address 192.0.2.77/24\rshow | compare\r")
+        assert "- ip address 192.0.2.1/24" in t.expect(r"\n\+ ip address 192\.0\.2\.77/24")
+        t.type("commit confirmed 15s\r")
+        t.expect("it is rolled back in 15 s")
+        lab.router.expect("configuration: in force, ", 10)
+        lab.router.wait_up()
+        assert lab.left.ping("192.0.2.77")[0]
+        t.type("commit\r")  # says nothing any more: the address is gone
+        lab.router.expect("it is rolled back", 30)
+        lab.router.wait_up()
+    assert lab.router.command("show running-config") == before
+    with Terminal(lab.left, ["telnet", LEFT_ROUTER]) as t:
+        logged_in(lab, t)
+        t.type("show configuration history\r")
+        assert "the roll-back" in t.expect("192.0.2.2")
+        t.type("configure\rhostname r9\rcommit confirmed 15s\r")
+        t.expect(r"r9\(config\)# ")
+        t.type("commit\r")
+        t.expect("confirmed")
+        time.sleep(16)
+        t.type("end\r")
+        t.expect(r"r9# ")
+    pings(lab.left, RIGHT_HOST)
+
+
+class Stream:
+    """Numbered datagrams from the left host to NET, a thousand a second; which of them came."""
+
+    def __init__(self, lab):
+        self.left, self.right = lab.left.socket(), lab.right.socket()
+        self.right.bind((NET, 9000))
+        self.right.settimeout(1)
+        self.sent, self.came, self.stop = 0, set(), False
+        self.threads = [threading.Thread(target=work) for work in (self.send, self.receive)]
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *exc):
+        self.stop = True
+        for thread in self.threads:
+            thread.join()
+        self.left.close()
+        self.right.close()
+
+    def send(self):
+        while not self.stop:
+            self.left.sendto(b"%d" % self.sent, (NET, 9000))
+            self.sent += 1
+            time.sleep(0.001)
+
+    def receive(self):
+        while True:
+            try:
+                self.came.add(int(self.right.recv(100)))
+            except TimeoutError:
+                if self.stop:
+                    return
+
+
+def test_commits_under_traffic_lose_nothing(make_lab):
+    """Routes alone: the prefix that traffic goes to gets another next hop and back, others come and
+    go, and not one packet is lost."""
+    lab = make_lab(router_config(extra="ip route 203.0.113.0/24 %s\n" % RIGHT_HOST))
+    lab.right.ip("address", "add", NET2 + "/24", "dev", "eth0")
+    lab.right.ip("address", "add", NET + "/32", "dev", "lo")
+    for address in RIGHT_HOST, NET2, NET:
+        pings(lab.left, address)
+    hops = [RIGHT_HOST, NET2]
+    lab.router.command("configure")
+    with Stream(lab) as stream:
+        for n in range(20):
+            lab.router.command("no ip route 203.0.113.0/24")
+            lab.router.command("ip route 203.0.113.0/24 %s" % hops[1 - n % 2])
+            lab.router.command("%sip route 10.%d.0.0/16 null0" % ("no " if n % 2 else "", n // 2))
+            said = lab.router.command("commit")
+            assert "committed" in said and "restart" not in said, said
+        eventually(lambda: stream.sent > 3000, 30, "time to see it")
+    missing = set(range(stream.sent)) - stream.came
+    assert not missing, (len(missing), sorted(missing)[:10], stream.sent)
+    lab.router.command("end")
+    assert "203.0.113.0/24 %s" % RIGHT_HOST in lab.router.command("show running-config")
+
+
+def test_a_million_routes(make_lab, record_property):
+    """They are read in seconds, with progress, and are there."""
+    lines = ["ip route %d.%d.%d.%d/28 198.51.100.%d\n" %
+             (11 + (n >> 20), n >> 12 & 255, n >> 4 & 255, (n & 15) << 4, 2 + n % 3)
+             for n in range(1000000)]
+    began = time.monotonic()
+    lab = make_lab(router_config(extra="".join(lines)), "--memory", "3G", timeout_s=240)
+    took = time.monotonic() - began
+    text = lab.router.text
+    progress = [int(n) for n in re.findall(r"configuration: (\d+) lines read", text)]
+    assert progress == sorted(progress)
+    ready = float(re.search(r"ready: .* ([\d.]+) ms after boot", text)[1])
+    print("ready %.1f s after boot, %.1f s in all, progress %s" % (ready / 1000, took, progress))
+    assert ready < 2000 or progress, text
+    lab.right.ip("address", "add", "11.244.35.241/32", "dev", "lo")
+    pings(lab.left, "11.244.35.241")
+    lab.router.command("configure")
+    lab.router.command("ip route 203.0.113.0/24 198.51.100.2")
+    assert "committed" in lab.router.command("commit")
+    lab.router.command("end")
