@@ -28,8 +28,8 @@
 
 #include "control/config.h"
 
-#define CANDIDATE_TEXT_MAX (256u << 10)
-#define CANDIDATE_ROUTES_MAX 16384 /* of each family, beyond those that run */
+#define CANDIDATE_TEXT_MAX (128u << 10)
+#define CANDIDATE_ROUTES_MAX 8192 /* of each family, beyond those that run */
 #define CANDIDATE_LINE_MAX 256     /* of a statement, with its end */
 
 enum candidate_family { CANDIDATE_IP4, CANDIDATE_IP6, CANDIDATE_FAMILIES };

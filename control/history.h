@@ -12,7 +12,7 @@
 #include "control/candidate.h"
 
 #define HISTORY_VERSIONS 10
-#define HISTORY_BYTES (1u << 20)
+#define HISTORY_BYTES (512u << 10)
 #define HISTORY_BY_SIZE 48
 
 struct history_version {

@@ -24,7 +24,8 @@ SECTIONS = list(sections())
 
 def words(command):
     """The keywords, without the hint of arguments."""
-    return " ".join(w for w in re.sub(r"\[.*", "", command).split() if w.islower())
+    return " ".join(w for w in re.sub(r"\[.*", "", command).split()
+                    if w.islower() or w == "|")
 
 
 def heads(line):

@@ -411,7 +411,7 @@ static void test_bounds(void **state)
 		snprintf(line, sizeof line, "ip route 11.%u.%u.0/24 null0", i >> 8, i & 255);
 		assert_int_equal(candidate_enter(&candidate, none, text_of(line), &why), E_OK);
 	}
-	refuse_line("", "ip route 12.0.0.0/8 null0", "a candidate adds at most 16384 routes",
+	refuse_line("", "ip route 12.0.0.0/8 null0", "a candidate adds at most 8192 routes",
 	            "ip route 12.0.0.0/8 null0");
 	/* so many fill half of the history: the oldest goes */
 	history.count = 0;
