@@ -3,7 +3,8 @@
 #   make tcp-bench                what TCP itself costs, without a card; T="rr.64B bulk" some of it,
 #                                 T="-6 rr.64B" over IPv6
 #   make frames-bench             what a generated frame costs before it is sent
-#   make bench-fib                look-up tables: ours and DPDK's; T="1M 6-250k" some sizes only
+#   make bench-fib                look-up tables: ours and DPDK's; T="1M 6-250k" some sizes only;
+#                                 PREFIXES=FILE T="global 6-global" those of an MRT dump or of lines
 #   make slots-bench              what the drivers' rings cost without a device: a prepared frame
 #                                 sent again, a packet sent, received, both, routed
 # The programs that tests/bench/*.py start are built by file name.
@@ -56,7 +57,7 @@ $(BENCH_BUILD)/unit/%.o: tests/unit/%.c tests/bench/bench.mk
 	@gcc $(BENCH_CFLAGS) -c -o $@ $<
 
 $(BENCH_BUILD)/fib_compare: $(patsubst %,$(BENCH_BUILD)/%.o,fib_bench fib_dpdk unit/host unit/prefixes \
-		unit/fib_paths) $(filter-out %/mem.o,$(BENCH_PRODUCT))
+		unit/routes_file unit/fib_paths) $(filter-out %/mem.o,$(BENCH_PRODUCT))
 	@gcc -no-pie -o $@ $^ $(DPDK_LIBS) -lcmocka
 
 bench-fib: $(BENCH_BUILD)/fib_compare ## look-up tables: million look-ups a second, bytes, loading, changes

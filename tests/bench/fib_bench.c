@@ -384,7 +384,7 @@ static struct bench_route *routes4(const struct prefix *p, uint32_t n)
 		uint32_t a = p[i].addr;
 		r[i] = (struct bench_route){
 			{(uint8_t)(a >> 24), (uint8_t)(a >> 16), (uint8_t)(a >> 8), (uint8_t)a}, p[i].plen,
-			prefix_nh(p[i])};
+			p[i].nh};
 	}
 	return r;
 }
@@ -395,7 +395,7 @@ static struct bench_route *routes6(const struct prefix6 *p, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		memcpy(r[i].addr, p[i].addr, 16);
 		r[i].plen = p[i].plen;
-		r[i].nh = prefix6_nh(&p[i]);
+		r[i].nh = p[i].nh;
 	}
 	return r;
 }

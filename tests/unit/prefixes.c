@@ -1,11 +1,13 @@
 #include "tests/unit/prefixes.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "lib/bytes.h"
+#include "net/fib/fib.h"
 #include "tests/unit/host.h"
+#include "tests/unit/routes_file.h"
 
 /* The global table by length, from 8 on (901,899 in all), and how it clusters: prefixes longer than
  * 16 lie in 25,398 different /16, those longer than 24 in 451 different /24. */
@@ -29,38 +31,113 @@ static const char *file(void)
 
 bool prefixes_present(void)
 {
-	return access(file(), R_OK) == 0;
+	return getenv("PREFIXES") || access(file(), R_OK) == 0;
 }
 
-/* The file as text; NULL: it is not there. For pclose(). */
-static FILE *lines_open(void)
+/* --- a file --- */
+
+/* Next hops of a file, by number from 1 on; what has none is spread by its prefix. */
+struct hops {
+	struct file_route *route; /* the first with each */
+	uint32_t count, room, last;
+};
+
+static uint32_t spread4(uint32_t addr, unsigned plen)
 {
-	char command[300];
-	if (!prefixes_present())
-		return NULL;
-	snprintf(command, sizeof command, "gzip -dc '%s'", file());
-	return popen(command, "r");
+	return 1 + ((addr ^ plen * 0x85ebca6bu) * 0x9e3779b1u >> 26);
+}
+
+static uint32_t spread6(const uint8_t *addr, unsigned plen)
+{
+	uint64_t high;
+	memcpy(&high, addr, sizeof high);
+	return 1 + (uint32_t)((high ^ plen * 0x85ebca6bu) * 0x9e3779b97f4a7c15u >> 58);
+}
+
+static bool same_hop(const struct file_route *a, const struct file_route *b)
+{
+	return a->hop_bytes == b->hop_bytes && memcmp(a->hop, b->hop, sizeof a->hop) == 0;
+}
+
+/* The search begins at the last one found: neighbouring prefixes often share it. */
+static uint32_t hop_number(struct hops *h, const struct file_route *r)
+{
+	for (uint32_t k = 0; k < h->count; k++) {
+		uint32_t i = (h->last + k) % h->count;
+		if (same_hop(&h->route[i], r)) {
+			h->last = i;
+			return i + 1;
+		}
+	}
+	if (h->count == h->room)
+		h->route = realloc(h->route, (h->room = 2 * h->room + 64) * sizeof *r);
+	h->route[h->count++] = *r;
+	if (h->count >= FIB_NH_LIMIT) {
+		fprintf(stderr, "%s: more next hops than a table can have\n", file());
+		exit(1);
+	}
+	return h->count;
+}
+
+struct loading {
+	unsigned addr_bytes;
+	struct prefix *four;
+	struct prefix6 *six;
+	unsigned n, room;
+	struct hops hops;
+};
+
+static void loading_take(void *ctx, const struct file_route *r)
+{
+	struct loading *l = ctx;
+	if (r->addr_bytes != l->addr_bytes)
+		return;
+	if (l->n == l->room) {
+		l->room = l->room ? 2 * l->room : 1 << 20;
+		if (l->addr_bytes == 4)
+			l->four = realloc(l->four, l->room * sizeof *l->four);
+		else
+			l->six = realloc(l->six, l->room * sizeof *l->six);
+	}
+	uint32_t nh = r->hop_bytes ? hop_number(&l->hops, r) : 0;
+	if (l->addr_bytes == 4) {
+		uint32_t addr = be32_load(r->addr);
+		l->four[l->n++] = (struct prefix){addr, r->plen, nh ? nh : spread4(addr, r->plen)};
+	} else {
+		struct prefix6 *p = &l->six[l->n++];
+		memcpy(p->addr, r->addr, sizeof p->addr);
+		p->plen = r->plen;
+		p->nh = nh ? nh : spread6(r->addr, r->plen);
+	}
+}
+
+static struct loading load(unsigned addr_bytes)
+{
+	struct loading l = {.addr_bytes = addr_bytes};
+	const char *error = prefixes_present() ? routes_read(file(), loading_take, &l) : NULL;
+	if (error) {
+		fprintf(stderr, "%s\n", error);
+		exit(1);
+	}
+	free(l.hops.route);
+	return l;
 }
 
 unsigned prefixes_load(struct prefix **out)
 {
-	FILE *f = lines_open();
-	if (!f)
-		return 0;
-	unsigned n = 0, room = 1 << 20;
-	*out = malloc(room * sizeof **out);
-	char line[100];
-	while (fgets(line, sizeof line, f)) {
-		unsigned a, b, c, d, plen;
-		if (sscanf(line, "%u.%u.%u.%u/%u", &a, &b, &c, &d, &plen) != 5)
-			continue;
-		if (n == room)
-			*out = realloc(*out, (room *= 2) * sizeof **out);
-		(*out)[n++] = (struct prefix){a << 24 | b << 16 | c << 8 | d, plen};
-	}
-	pclose(f);
-	return n;
+	struct loading l = load(4);
+	*out = l.four;
+	return l.n;
 }
+
+unsigned prefixes6_load(struct prefix6 **out)
+{
+	struct loading l = load(16);
+	*out = l.six;
+	return l.n;
+}
+
+/* --- IPv4, made up --- */
 
 static uint32_t unicast(void)
 {
@@ -85,17 +162,13 @@ unsigned prefixes_make(struct prefix **out, unsigned n)
 			addr = c24[random_below(CLUSTERS_24)] | (random64() & 0xff);
 		else if (plen > 16)
 			addr = c16[random_below(CLUSTERS_16)] | (random64() & 0xffff);
-		(*out)[i] = (struct prefix){addr & mask(plen), plen};
+		addr &= mask(plen);
+		(*out)[i] = (struct prefix){addr, plen, spread4(addr, plen)};
 	}
 	return n;
 }
 
-uint32_t prefix_nh(struct prefix p)
-{
-	return 1 + ((p.addr ^ p.plen * 0x85ebca6bu) * 0x9e3779b1u >> 26);
-}
-
-/* --- IPv6 --- */
+/* --- IPv6, made up --- */
 
 /* By length, from 16 on; and in how many different prefixes of a length the longer ones lie. */
 static const uint32_t histogram6[129 - 16] = {
@@ -108,26 +181,6 @@ static const struct {
 } clusters6[] = {{16, 59}, {20, 610}, {24, 7224}, {28, 18708}, {32, 10906}, {40, 19078},
                  {44, 25903}, {48, 104}, {64, 82}};
 #define CLUSTERS6 ARRAY_LEN(clusters6)
-
-unsigned prefixes6_load(struct prefix6 **out)
-{
-	FILE *f = lines_open();
-	if (!f)
-		return 0;
-	unsigned n = 0, room = 1 << 20;
-	*out = malloc(room * sizeof **out);
-	char line[100], *slash;
-	while (n < room && fgets(line, sizeof line, f)) {
-		slash = strchr(line, '/');
-		if (!slash)
-			continue;
-		*slash = 0;
-		if (inet_pton(AF_INET6, line, (*out)[n].addr) == 1)
-			(*out)[n++].plen = (uint32_t)strtoul(slash + 1, NULL, 10);
-	}
-	pclose(f);
-	return n;
-}
 
 /* Fills the bits from number `from` on at random, up to plen, with zeros behind. */
 static void random_bits(struct prefix6 *p, unsigned from, unsigned plen)
@@ -149,7 +202,7 @@ unsigned prefixes6_make(struct prefix6 **out, unsigned n)
 		cluster[c] = malloc(clusters6[c].count * sizeof *cluster[c]);
 		for (unsigned i = 0; i < clusters6[c].count; i++) {
 			cluster[c][i] = c ? cluster[c - 1][random_below(clusters6[c - 1].count)]
-			                  : (struct prefix6){{0x20}, 3};
+			                  : (struct prefix6){.addr = {0x20}, .plen = 3};
 			random_bits(&cluster[c][i], c ? clusters6[c - 1].plen : 3, clusters6[c].plen);
 		}
 	}
@@ -162,15 +215,9 @@ unsigned prefixes6_make(struct prefix6 **out, unsigned n)
 			c++;
 		(*out)[i] = cluster[c][random_below(clusters6[c].count)];
 		random_bits(&(*out)[i], clusters6[c].plen, plen);
+		(*out)[i].nh = spread6((*out)[i].addr, plen);
 	}
 	for (unsigned c = 0; c < CLUSTERS6; c++)
 		free(cluster[c]);
 	return n;
-}
-
-uint32_t prefix6_nh(const struct prefix6 *p)
-{
-	uint64_t high;
-	memcpy(&high, p->addr, sizeof high);
-	return 1 + (uint32_t)((high ^ p->plen * 0x85ebca6bu) * 0x9e3779b97f4a7c15u >> 58);
 }

@@ -17,19 +17,19 @@
 struct prefix {
 	uint32_t addr;
 	uint32_t plen;
+	uint32_t nh; /* the file's next hops by number; where it has none, one of 64 */
 };
 
+/* There is a file, or one was asked for. */
 bool prefixes_present(void);
 
-/* Reads the file (environment variable PREFIXES, or GLOBAL_PREFIXES); *out is malloc'ed. Returns
- * the number of IPv4 prefixes, 0 when the file is not there. */
+/* Reads the file (environment variable PREFIXES, or GLOBAL_PREFIXES; routes_file.h says what it may
+ * be); *out is malloc'ed. Returns the number of IPv4 prefixes, 0 when the file is not there. One
+ * that is wrong ends the program. */
 unsigned prefixes_load(struct prefix **out);
 
 /* Makes n prefixes, random64() deciding; *out is malloc'ed. Some may be equal. */
 unsigned prefixes_make(struct prefix **out, unsigned n);
-
-/* Next hop for a prefix: a hash into 64. */
-uint32_t prefix_nh(struct prefix p);
 
 /* The same for IPv6. */
 #define GLOBAL_COUNT6 160147u
@@ -37,10 +37,10 @@ uint32_t prefix_nh(struct prefix p);
 struct prefix6 {
 	uint8_t addr[16];
 	uint32_t plen;
+	uint32_t nh;
 };
 
 unsigned prefixes6_load(struct prefix6 **out);
 unsigned prefixes6_make(struct prefix6 **out, unsigned n);
-uint32_t prefix6_nh(const struct prefix6 *p);
 
 #endif

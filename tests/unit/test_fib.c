@@ -265,7 +265,7 @@ static void random_changes(void **s)
 		bool fill = random_below(100) < (step / 5000 % 2 ? 35u : 65u);
 		if (fill && t.o.count < 3900) {
 			insert(&t, addr, plen, 1 + random_below(1000));
-			past[step % ARRAY_LEN(past)] = (struct prefix){addr, plen};
+			past[step % ARRAY_LEN(past)] = (struct prefix){.addr = addr, .plen = plen};
 		} else {
 			/* half of the time one that was put in, and is likely to be there */
 			unsigned tries = random_below(2) ? 8 : 0;
@@ -300,7 +300,7 @@ static void fill_and_check(const struct prefix *p, unsigned n)
 {
 	struct table t = table_make(n, 1 << 22);
 	for (unsigned i = 0; i < n; i++)
-		insert(&t, p[i].addr, p[i].plen, prefix_nh(p[i]));
+		insert(&t, p[i].addr, p[i].plen, p[i].nh);
 	assert_int_equal(fib_count(&t.w), t.o.count);
 	assert_walk(&t);
 	uint32_t dst[BATCH];

@@ -411,7 +411,7 @@ static void fill_and_check(const struct prefix6 *p, unsigned n)
 	assert_int_equal(fib6_init(&f.w, f.shared, shared, f.priv, priv), E_OK);
 	size_t empty = fib_bytes(&f.w);
 	for (unsigned i = 0; i < n; i++)
-		full_set(&f, &p[i], prefix6_nh(&p[i]));
+		full_set(&f, &p[i], p[i].nh);
 	full_check(&f, p, n, 40);
 	for (unsigned i = 0; i < n; i += 2)
 		full_set(&f, &p[i], 0);

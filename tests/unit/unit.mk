@@ -30,8 +30,10 @@ UNIT_SRC_tcp_icmp := $(wildcard net/tcp/*.c) net/ip.c net/ip4.c net/ip6.c lib/pk
 UNIT_SRC_tcp_room := $(UNIT_SRC_tcp_icmp)
 UNIT_SRC_tcp_wire := net/tcp/wire.c net/ip.c net/ip4.c net/ip6.c lib/csum.c
 UNIT_SRC_arp := net/arp.c net/neigh_table.c lib/fmt.c tests/unit/neigh_rig.c
-UNIT_SRC_fib := $(wildcard net/fib/*.c) tests/unit/prefixes.c tests/unit/fib_paths.c
+UNIT_SRC_fib := $(wildcard net/fib/*.c) tests/unit/prefixes.c tests/unit/routes_file.c \
+	tests/unit/fib_paths.c
 UNIT_SRC_fib6 := $(UNIT_SRC_fib)
+UNIT_SRC_routes_file := tests/unit/routes_file.c
 ND_SRC := net/nd.c net/nd_local.c net/nd_wire.c net/mld.c net/neigh_table.c net/icmp6.c net/ip6.c \
 	lib/csum.c tests/unit/neigh_rig.c tests/unit/nd_rig.c
 UNIT_SRC_nd := $(ND_SRC)
@@ -175,10 +177,11 @@ UNIT_WAY_mlx5_hca := device
 UNIT_WAY_mlx5_driver := device
 UNIT_WAY_mlx5_faults := device
 T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld ra slaac \
-	reassembly http telnet addr udp arp fib fib6 rss wheel congestion tcp_wire tcp_icmp \
-	tcp_room tcp_pair tcp_rate fuzz config config6 candidate module password shell null impair tcp_reset random \
-	histogram shares virtio_net virtio_ring virtio_hostile virtio_slots ixgbe_ring ixgbe_hostile \
-	ixgbe_slots ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic ixgbe_faults 82599_model \
+	reassembly http telnet addr udp arp fib fib6 routes_file rss wheel congestion tcp_wire \
+	tcp_icmp tcp_room tcp_pair tcp_rate fuzz config config6 candidate module password shell null impair \
+	tcp_reset random histogram shares virtio_net virtio_ring virtio_hostile virtio_slots \
+	ixgbe_ring ixgbe_hostile ixgbe_slots ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic \
+	ixgbe_faults 82599_model \
 	82599_rx 82599_tx 82599_fuzz pktgen_answer pktgen_histogram pktgen_pace pktgen_judge slots ports \
 	pktgen_rfc2544 pktgen_report pktgen_screen loop pktgen_frames pktgen_script pktgen_trace \
 	pktgen_capture 82599_timesync mlx5_model mlx5_objects mlx5_tx mlx5_rx mlx5_fuzz mlx5_ring \
