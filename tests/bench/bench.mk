@@ -6,7 +6,8 @@
 #   make bench-fib                look-up tables: ours and DPDK's; T="1M 6-250k" some sizes only;
 #                                 PREFIXES=FILE T="global 6-global" those of an MRT dump or of lines
 #   make slots-bench              what the drivers' rings cost without a device: a prepared frame
-#                                 sent again, a packet sent, received, both, routed
+#                                 sent again, a packet sent, received, both, routed;
+#                                 T="ixgbe full" one of it
 # The programs that tests/bench/*.py start are built by file name.
 
 BENCH_BUILD := $(BUILD)/bench
@@ -18,7 +19,8 @@ BENCH_FRAMES := $(patsubst %,$(BUILD)/program/tools/pktgen/%.o,frames frames_pat
 BENCH_SLOTS := $(patsubst %,$(BUILD)/program/%.o,core/slots drivers/virtio_net/ring \
 	drivers/ixgbe/ring drivers/ixgbe/ring_tx drivers/ixgbe/ring_slots \
 	drivers/mlx5/ring drivers/mlx5/ring_tx drivers/mlx5/ring_slots drivers/mlx5/ring_mend \
-	drivers/null/null apps/router/forward) $(BENCH_BUILD)/slots_route.o
+	drivers/null/null apps/router/forward) \
+	$(patsubst %,$(BENCH_BUILD)/%.o,slots_route unit/host unit/prefixes unit/routes_file)
 
 .PHONY: tcp-bench frames-bench slots-bench bench-fib
 
@@ -79,6 +81,6 @@ frames-bench: $(BENCH_BUILD)/frames_bench ## cycles of a generated frame: stamps
 	$(BENCH_BUILD)/frames_bench
 
 slots-bench: $(BENCH_BUILD)/slots_bench ## cycles of the drivers' rings, without a device
-	$(BENCH_BUILD)/slots_bench
+	$(BENCH_BUILD)/slots_bench $(if $(filter command line,$(origin T)),$(T))
 
 -include $(wildcard $(BENCH_BUILD)/*.d)

@@ -5,7 +5,8 @@
  * line from another core. Sent by slots: `fixed`, frames stay; `lengths`, every descriptor is put
  * anew. `tx_burst`: the same frames as packets; `rx_burst`: packets received, and buffers given in
  * their place; `forward`: received and sent, and nobody looks at frames; `route`: the router's
- * vector path between them (slots_route.h), frames as hot as what the device's core wrote is not.
+ * vector path between them (slots_route.h), frames as hot as what the device's core wrote is not;
+ * `full`: the same with a million routes, each frame to anywhere in them.
  * `mlx5 one`: a frame in each send WQE, `many`: as many as go into it; `mini`: besides, frames
  * received have mini CQEs, in sessions of SESSION. Best of ROUNDS, the median beside it.
  * Usage: slots_bench [DEVICE [KIND]], of those that begin so
@@ -50,12 +51,6 @@ static uint32_t stack[BUFFERS];
 static volatile uint32_t doorbell;
 static bool broken;
 static uint8_t *memory;
-
-_Noreturn void assert_fail(const char *expr, const char *file, unsigned line)
-{
-	fprintf(stderr, "%s:%u: %s\n", file, line, expr);
-	abort();
-}
 
 struct nic_queue *data_queue(unsigned port) { return port == 0 ? &queue : NULL; }
 void data_note_stall(unsigned port) { (void)port; }
@@ -327,8 +322,9 @@ static const struct nic_ops mlx5_slot_ops = {.name = "mlx5",
                                              .slots_free = mlx5_free,
                                              .slots_send = mlx5_send};
 
-static const char *const kinds[] = {"fixed", "lengths", "tx_burst", "rx_burst", "forward", "route"};
-enum kind { FIXED, LENGTHS, TX_BURST, RX_BURST, FORWARD, ROUTE, KINDS };
+static const char *const kinds[] = {"fixed", "lengths", "tx_burst", "rx_burst", "forward", "route",
+                                    "full"};
+enum kind { FIXED, LENGTHS, TX_BURST, RX_BURST, FORWARD, ROUTE, FULL, KINDS };
 
 struct device {
 	const char *name;
@@ -342,10 +338,10 @@ struct device {
 static const struct device devices[] = {
 	{"null", FIXED, FIXED, &null_ops, no_device, no_device, NULL},
 	{"virtio_net", FIXED, TX_BURST, &virtio_ops, virtio_start, virtio_device, NULL},
-	{"ixgbe", FIXED, ROUTE, &ixgbe_slot_ops, ixgbe_start, ixgbe_device, ixgbe_arrive},
-	{"mlx5 one", FIXED, ROUTE, &mlx5_slot_ops, mlx5_one_start, mlx5_device, mlx5_arrive},
-	{"mlx5 many", FIXED, ROUTE, &mlx5_slot_ops, mlx5_many_start, mlx5_device, mlx5_arrive},
-	{"mlx5 mini", RX_BURST, ROUTE, &mlx5_slot_ops, mlx5_mini_start, mlx5_device,
+	{"ixgbe", FIXED, FULL, &ixgbe_slot_ops, ixgbe_start, ixgbe_device, ixgbe_arrive},
+	{"mlx5 one", FIXED, FULL, &mlx5_slot_ops, mlx5_one_start, mlx5_device, mlx5_arrive},
+	{"mlx5 many", FIXED, FULL, &mlx5_slot_ops, mlx5_many_start, mlx5_device, mlx5_arrive},
+	{"mlx5 mini", RX_BURST, FULL, &mlx5_slot_ops, mlx5_mini_start, mlx5_device,
 	 mlx5_arrive_mini},
 };
 
@@ -417,7 +413,7 @@ static double round_of(enum kind kind, unsigned n, const struct device *d, uint6
 			send_slots(kind, n, &next);
 		if (kind == RX_BURST || kind == FORWARD)
 			done = queue.ops->rx_burst(&queue, v, n);
-		if (kind == ROUTE)
+		if (kind >= ROUTE)
 			done = route(v, n);
 		if (kind == TX_BURST || kind == FORWARD)
 			done = queue.ops->tx_burst(&queue, v, done);
@@ -448,7 +444,8 @@ static void measure(const struct device *d, enum kind kind)
 		bufpool_init(&pool, memory + (4u << 20), stack, BUFFERS, BUF_STRIDE_STANDARD);
 		queue = (struct nic_queue){.ops = d->ops, .pool = &pool, .cnt = &cnt};
 		arrived = 0;
-		routed = kind == ROUTE;
+		routed = kind >= ROUTE;
+		route_table(kind == FULL);
 		d->start();
 		for (unsigned i = 0; i < RING; i++) /* a generator's frames, one behind the other */
 			table[i] = (struct nic_slot){memory + (2u << 20) + 128 * i + 64, FRAME};

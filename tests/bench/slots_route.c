@@ -4,15 +4,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "apps/router/router.h"
 #include "control/plane.h"
 #include "core/core.h"
 #include "net/fib/fib.h"
 #include "net/ip4.h"
+#include "tests/unit/host.h"
+#include "tests/unit/prefixes.h"
 
-#define NEIGHBOUR 7 /* next hop */
-#define FIB_ROUTES 1
+#define NEIGHBOURS 64
+#define FULL_ROUTES 1000000
+#define DESTINATIONS (1u << 20)
+#define HUGE_PAGE ((size_t)2 << 20)
 
 struct core_hand core_hand;
 const struct control_hooks plane_hooks;
@@ -20,6 +25,8 @@ const struct control_hooks plane_hooks;
 static struct view view;
 static struct view_shared shared;
 static struct counters counters;
+static struct fib_writer one, full;
+static uint32_t destination[DESTINATIONS]; /* of frames, when the table is full */
 static const uint8_t ours[] = {2, 'r', 'o', 'u', 't', 'e'}, theirs[] = {2, 'o', 't', 'h', 'e', 'r'};
 
 void *core_snapshot_area(size_t *bytes)
@@ -43,33 +50,83 @@ void router_slow(struct pkt *p)
 	abort();
 }
 
-void route_start(void)
+/* As the snapshot that a table lies in: large pages, or the figures are those of the TLB. */
+static void *large(size_t bytes)
+{
+	bytes = (bytes + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+	void *p = aligned_alloc(HUGE_PAGE, bytes);
+	if (!p)
+		abort();
+	madvise(p, bytes, MADV_HUGEPAGE);
+	return p;
+}
+
+static void table_make(struct fib_writer *w, uint32_t routes)
+{
+	size_t bytes = fib4_shared_bytes(routes), more = fib4_private_bytes(routes, bytes);
+	if (fib4_init(w, large(bytes), bytes, large(more), more))
+		abort();
+	fib_use(w, fib_path_for(vector_bits()));
+}
+
+static void table_add(struct fib_writer *w, uint32_t addr, unsigned plen, unsigned neighbour)
+{
+	if (fib4_insert(w, addr, plen, NH_NEIGHBOUR + neighbour))
+		abort();
+}
+
+/* Prefixes as the global table's, and for each frame an address inside one of them that may be
+ * forwarded. */
+static void full_make(void)
+{
+	struct prefix *p;
+	seed_random("slots_bench");
+	unsigned n = prefixes_make(&p, FULL_ROUTES);
+	table_make(&full, n);
+	for (unsigned i = 0; i < n; i++)
+		table_add(&full, p[i].addr, p[i].plen, p[i].nh % NEIGHBOURS);
+	for (unsigned i = 0; i < DESTINATIONS; i++)
+		do {
+			struct prefix q = p[random_below(n)];
+			destination[i] = q.addr | ((uint32_t)random64() & (uint32_t)(0xffffffffull >> q.plen));
+		} while (ip4_is_martian(destination[i]));
+	free(p);
+}
+
+static void neighbour_make(struct adj *a)
 {
 	static const uint8_t ip4[] = {8, 0};
-	struct fib_writer w;
-	struct adj *a = &view.adj[NEIGHBOUR];
-	size_t bytes = fib4_shared_bytes(FIB_ROUTES), more = fib4_private_bytes(FIB_ROUTES, bytes);
-	bytes = (bytes + 63) & ~(size_t)63;
-	more = (more + 63) & ~(size_t)63;
-	if (fib4_init(&w, aligned_alloc(64, bytes), bytes, aligned_alloc(64, more), more) ||
-	    fib4_insert(&w, IP4(198, 19, 0, 0), 16, NEIGHBOUR))
-		abort();
-	fib_use(&w, fib_path_for(vector_bits()));
-	view.fib = w.fib;
-	view.port[0] = (struct view_port){.enabled = true, .link_up = true};
-	memcpy(view.port[0].mac, ours, sizeof ours);
 	*a = (struct adj){.port = 0, .state = ADJ_FORWARD, .mtu = 1500};
 	memcpy(a->header, theirs, sizeof theirs);
 	memcpy(a->header + 6, ours, sizeof ours);
 	memcpy(a->header + 12, ip4, sizeof ip4);
+}
+
+void route_start(void)
+{
+	table_make(&one, 1);
+	table_add(&one, IP4(198, 19, 0, 0), 16, 0);
+	view.port[0] = (struct view_port){.enabled = true, .link_up = true};
+	memcpy(view.port[0].mac, ours, sizeof ours);
+	for (unsigned i = 0; i < NEIGHBOURS; i++)
+		neighbour_make(&view.adj[NH_NEIGHBOUR + i]);
 	self.counters = &counters;
 	router_app.data_start();
 }
 
+void route_table(bool is_full)
+{
+	if (is_full && !full.fib)
+		full_make();
+	view.fib = is_full ? full.fib : one.fib;
+}
+
 void route_frame(uint8_t *at, uint32_t number)
 {
+	const bool is_full = view.fib == full.fib;
 	const struct ip4_build b = {.src = IP4(198, 18, 0, 1),
-	                            .dst = IP4(198, 19, 0, 0) + (number & 0xffff),
+	                            .dst = is_full ? destination[number % DESTINATIONS]
+	                                           : IP4(198, 19, 0, 0) + (number & 0xffff),
 	                            .payload_len = 26,
 	                            .ttl = 64,
 	                            .proto = IP4_PROTO_UDP};
