@@ -1,5 +1,5 @@
 /*
- * tools/pktgen/capture.h and pcapng.h: logs of several cores become one file, which our own
+ * tools/pktgen/capture.h and net/pcapng.h: logs of several cores become one file, which our own
  * reader (pcap.h) takes apart again. What is not the reader's, names, flags, statistics, is
  * looked at in the bytes.
  */

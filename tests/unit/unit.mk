@@ -126,7 +126,7 @@ UNIT_SRC_pktgen_screen := tools/pktgen/screen.c $(REPORT_SRC)
 UNIT_SRC_pktgen_frames := tools/pktgen/frames.c tools/pktgen/frames_patch.c net/ip4.c net/ip6.c \
 	lib/csum.c tests/unit/pktgen_nicsim.c tools/nicsim/wires/judge.c tools/nicsim/json.c
 UNIT_SRC_pktgen_trace := tools/pktgen/pcap.c tools/pktgen/trace.c
-UNIT_SRC_pktgen_capture := tools/pktgen/capture.c tools/pktgen/pcapng.c tools/pktgen/pcap.c lib/fmt.c
+UNIT_SRC_pktgen_capture := tools/pktgen/capture.c net/pcapng.c tools/pktgen/pcap.c lib/fmt.c
 UNIT_SRC_pktgen_script := $(wildcard tools/pktgen/script*.c) tools/pktgen/frames.c \
 	tools/pktgen/frames_patch.c control/text.c net/ip4.c net/ip6.c lib/csum.c lib/fmt.c
 

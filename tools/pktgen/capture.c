@@ -88,9 +88,11 @@ static size_t packet_block(const struct capture_file *f, const struct capture_pl
 	if (p->log == NO_LOG || !record_at(f, p->log, p->next[p->log], &r))
 		return 0;
 	uint64_t at = p->next[p->log];
-	const struct pcapng_packet packet = {f->log[p->log].memory + at + sizeof r,
-	                                     interface_of(f, r.port), r.kept, r.len,
-	                                     r.ns - f->epoch_ns};
+	const struct pcapng_packet packet = {.data = f->log[p->log].memory + at + sizeof r,
+	                                     .interface = interface_of(f, r.port),
+	                                     .len = r.kept,
+	                                     .wire_len = r.len,
+	                                     .ns = r.ns - f->epoch_ns};
 	return pcapng_packet(out, &packet);
 }
 

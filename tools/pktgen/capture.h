@@ -3,8 +3,8 @@
  *
  * A data core appends what it receives to a log of its own: a record for each frame, until the
  * memory is full; what comes then is counted. When the run is over who reads the logs gets them
- * as one pcapng file (pcapng.h): a section header, the interfaces, the packets of all logs in the
- * order of time, the interfaces' statistics. The file is longer than any buffer, so it is made
+ * as one pcapng file (net/pcapng.h): a section header, the interfaces, the packets of all logs in
+ * the order of time, the interfaces' statistics. The file is longer than any buffer, so it is made
  * block by block: a struct capture_place is where one begins.
  *
  * Invariants
@@ -21,7 +21,7 @@
 #define PKTGEN_CAPTURE_H
 
 #include "lib/pkt.h"
-#include "tools/pktgen/pcapng.h"
+#include "net/pcapng.h"
 #include "tools/pktgen/plan.h"
 
 #define CAPTURE_LOGS_MAX 64

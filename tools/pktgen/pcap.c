@@ -2,7 +2,7 @@
 #include "tools/pktgen/pcap.h"
 
 #include "lib/bytes.h"
-#include "tools/pktgen/pcapng.h"
+#include "net/pcapng.h"
 #include "tools/pktgen/wide.h"
 
 #define NS 1000000000ull

@@ -1,11 +1,12 @@
 /* See pcapng.h. */
-#include "tools/pktgen/pcapng.h"
+#include "net/pcapng.h"
 
 #include "lib/mem.h"
 
 #define SECTION_LENGTH_UNKNOWN UINT64_MAX
 #define TSRESOL_NS 9       /* a tick is 10^-9 s */
 #define FLAGS_INBOUND 1    /* 4.3.1, bits 0 and 1 */
+#define FLAGS_OUTBOUND 2
 
 /* A block that is being written. */
 struct block {
@@ -95,7 +96,7 @@ size_t pcapng_interface(uint8_t *out, const char *name, uint32_t snaplen, uint64
 
 size_t pcapng_packet(uint8_t *out, const struct pcapng_packet *p)
 {
-	static const uint32_t flags = FLAGS_INBOUND;
+	const uint32_t flags = p->out ? FLAGS_OUTBOUND : FLAGS_INBOUND;
 	struct block b = begin(out, PCAPNG_ENHANCED);
 	put(&b, p->interface, 4);
 	put_time(&b, p->ns);
@@ -103,6 +104,8 @@ size_t pcapng_packet(uint8_t *out, const struct pcapng_packet *p)
 	put(&b, p->wire_len, 4);
 	put_padded(&b, p->data, p->len);
 	option(&b, PCAPNG_PACKET_FLAGS, &flags, sizeof flags);
+	if (p->dropped)
+		option_number(&b, PCAPNG_PACKET_DROPPED, p->dropped);
 	return end(&b);
 }
 

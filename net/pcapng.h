@@ -3,12 +3,12 @@
  * Section Header (section 4.1), Interface Description (4.2), Enhanced Packet (4.3), Interface
  * Statistics (4.6). A file is one section header, its interfaces, and then packets and statistics
  * in any order. In this machine's byte order, little-endian, which the section header says; times
- * in nanoseconds. pcap.h reads such files.
+ * in nanoseconds. tools/pktgen/pcap.h reads such files.
  *
  * Missing: comments, names of hosts, secrets, custom blocks.
  */
-#ifndef PKTGEN_PCAPNG_H
-#define PKTGEN_PCAPNG_H
+#ifndef NET_PCAPNG_H
+#define NET_PCAPNG_H
 
 #include "lib/types.h"
 
@@ -36,6 +36,7 @@ enum pcapng_option {
 	PCAPNG_IF_FCSLEN = 13,
 	PCAPNG_IF_TSOFFSET = 14,
 	PCAPNG_PACKET_FLAGS = 2,       /* epb_flags */
+	PCAPNG_PACKET_DROPPED = 4,     /* epb_dropcount */
 	PCAPNG_STATISTICS_RECEIVED = 4,  /* isb_ifrecv */
 	PCAPNG_STATISTICS_DROPPED = 5,   /* isb_ifdrop */
 	PCAPNG_STATISTICS_DELIVERED = 8, /* isb_usrdeliv */
@@ -57,9 +58,10 @@ struct pcapng_packet {
 	uint32_t len;       /* bytes of data */
 	uint32_t wire_len;  /* that it had, without FCS */
 	uint64_t ns;
+	uint64_t dropped;   /* of its interface, since the packet before */
+	bool out;           /* it was sent; else: received */
 };
 
-/* One that was received. */
 size_t pcapng_packet(uint8_t *out, const struct pcapng_packet *p);
 
 struct pcapng_statistics {
