@@ -1,4 +1,5 @@
 /* The console's commands. What they show is in show.c. */
+#include "control/capture.h"
 #include "control/configure.h"
 #include "control/extension.h"
 #include "control/inside.h"
@@ -188,6 +189,8 @@ static const struct shell_command commands[] = {
 	{"show version", NULL, "build, machine, memory, times", show_version},
 	{"ping", "ADDRESS [interface ethN] [count N] [size N]",
 	 "sends ICMP echo requests; Ctrl-C ends", ping_command},
+	{"capture", "ethN|all [in|out] [snaplen N] [count N] [FILTER]...",
+	 "frames as pcapng, for who connects to the capture server; Ctrl-C ends", capture_command},
 	{"clear", NULL, "forgets", NULL},
 	{"clear counters", NULL, "the console counts from here on", clear_counters},
 	{"clear arp", NULL, "forgets all IPv4 neighbours that were learnt", clear_arp},

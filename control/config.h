@@ -16,7 +16,7 @@
  *
  *     config.c         lines, the table of statements, those of the machine and of interfaces
  *     config_ip4.c     the statements of IPv4; config_ip6.c: of IPv6. config_parse.h: shared
- *     config_management.c   those of the HTTP server and the console over TCP
+ *     config_management.c   those of the HTTP server, the console over TCP, the captures
  *     config_check.c   what only the whole can tell; config_check6.c: of IPv6
  *     config_print.c   text again
  *
@@ -63,6 +63,7 @@
 #define CONFIG_ICMP_BURST_MAX 100000
 #define CONFIG_HTTP_PORT_DEFAULT 80
 #define CONFIG_CONSOLE_PORT_DEFAULT 23
+#define CONFIG_CAPTURE_PORT_DEFAULT 5555
 #define CONFIG_ACCESS_MAX 16 /* prefixes of a server's access list */
 #define CONFIG_TCP_CONNECTIONS_MAX 4194304 /* of a data core */
 
@@ -165,6 +166,13 @@ struct config_console {
 	struct config_access_list access;
 };
 
+/* The server of captures (control/capture.h). */
+struct config_capture {
+	uint16_t port; /* 0: there is none; else there is an access list */
+	uint32_t line;
+	struct config_access_list access;
+};
+
 /* A text for the application. */
 struct config_script {
 	struct text text; /* in the text that was parsed */
@@ -184,6 +192,7 @@ struct config {
 	uint32_t tcp_connections;  /* of a data core; 0: not said */
 	struct config_http http;
 	struct config_console console;
+	struct config_capture capture;
 	struct config_script script;
 	struct config_interface interface[CONFIG_PORTS_MAX];
 	struct config_arp arp[CONFIG_ARPS_MAX];

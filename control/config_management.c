@@ -1,5 +1,5 @@
-/* The statements of the servers on the control core, HTTP and console, and what the whole says of
- * them; see config_parse.h and docs/configuration.md. */
+/* The statements of the servers on the control core, HTTP, console and captures, and what the whole
+ * says of them; see config_parse.h and docs/configuration.md. */
 #include "control/config_parse.h"
 
 #include "lib/fmt.h"
@@ -87,6 +87,17 @@ int config_console_password(struct parser *p, unsigned i)
 	return config_expect_end(p, i + 1);
 }
 
+int config_capture_server(struct parser *p, unsigned i)
+{
+	p->out->capture.line = p->line;
+	return parse_port(p, i, CONFIG_CAPTURE_PORT_DEFAULT, &p->out->capture.port);
+}
+
+int config_capture_access(struct parser *p, unsigned i)
+{
+	return parse_access(p, i, &p->out->capture.access);
+}
+
 /* --- the whole --- */
 
 /* Whose TCP port it is beside the management's; SERVICES: nobody's. */
@@ -150,10 +161,31 @@ static int check_console(const struct config *c, struct text_error *err)
 	return check_server(c, "console", console->port, console->line, err);
 }
 
+static int check_capture(const struct config *c, struct text_error *err)
+{
+	const struct config_capture *capture = &c->capture;
+	const struct text word = text_of("capture");
+	char port[16];
+	if (capture->port == 0 && capture->access.count)
+		return text_fail(err, capture->access.row[0].line, word,
+		                 "an access list without a server; add the line \"capture server\"");
+	if (capture->port == 0)
+		return 0;
+	if (capture->access.count == 0)
+		return text_fail(err, capture->line, word, "the server needs an access list; say who "
+		                 "may connect by lines \"capture access PREFIX\"");
+	fmt_format(port, sizeof port, "%u", capture->port);
+	if (capture->port == c->http.port || capture->port == c->console.port)
+		return text_fail(err, capture->line, text_of(port), "the %s server listens on this "
+		                 "port", capture->port == c->http.port ? "HTTP" : "console");
+	return check_server(c, "capture", capture->port, capture->line, err);
+}
+
 int config_check_management(const struct config *c, struct text_error *err)
 {
 	int error = check_http(c, err);
-	return error != 0 ? error : check_console(c, err);
+	error = error != 0 ? error : check_console(c, err);
+	return error != 0 ? error : check_capture(c, err);
 }
 
 /* --- use --- */

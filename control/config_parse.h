@@ -124,5 +124,7 @@ int config_http_access(struct parser *p, unsigned i);
 int config_console_server(struct parser *p, unsigned i);
 int config_console_access(struct parser *p, unsigned i);
 int config_console_password(struct parser *p, unsigned i);
+int config_capture_server(struct parser *p, unsigned i);
+int config_capture_access(struct parser *p, unsigned i);
 
 #endif

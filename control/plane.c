@@ -3,6 +3,7 @@
  * core looks (the runtime has stopped them), then messages and timers keep it going. It may be
  * called again after a fault, or for a commit; it then builds everything anew in the same memory.
  */
+#include "control/capture.h"
 #include "control/commit.h"
 #include "control/configure.h"
 #include "control/extension.h"
@@ -424,6 +425,10 @@ static void start_services(struct view *v)
 		v->console_port = plane.config.console.port;
 	else if (plane.config.console.port)
 		plane_log("not enough memory for the console server: there is none");
+	if (plane.config.capture.port && tcp_control_prepare() && capture_prepare())
+		v->capture_port = plane.config.capture.port;
+	else if (plane.config.capture.port)
+		plane_log("not enough memory for the capture server: there is none");
 }
 
 /* The tables that data cores read, behind the view: IPv6's as large as need be, IPv4's has the
@@ -465,6 +470,7 @@ static size_t place_extension(struct view *v, size_t used, size_t room)
 	size_t more = e && e->snapshot_more ? whole_pages(e->snapshot_more()) : 0;
 	if (!shell_runs(&plane.shell))
 		commands_set(&plane.shell);
+	assert(!e || e->shared_bytes <= view_extension_room());
 	if (!e || room < used || room - used < e->snapshot_bytes)
 		return 0;
 	v->extension = (uint8_t *)v + used;
@@ -498,9 +504,10 @@ static void plane_start(void)
 	assert(room > view_bytes); /* the kernel gives megabytes (kernel/shares.c) */
 	count_n(CNT_drop_restart, plane.waiting);
 	plane.waiting = 0;
-	memset(v, 0, sizeof *v);
+	memset(v, 0, sizeof *v); /* data cores have let go of the ports, and with them of all of it */
 	memset(plane.link_up, 0, sizeof plane.link_up);
 	remote_stop();
+	capture_stop();
 	tcp_control_stop();
 	plane.refused_routes = plane.refused_hosts = 0;
 	if (!have_memory) {
@@ -545,13 +552,15 @@ static void report_ready(void)
 static void start_management(void)
 {
 	const struct view *v = view_get();
-	if (!core_ports_running() || !(v->http_port || v->console_port))
+	if (!core_ports_running() || !(v->http_port || v->console_port || v->capture_port))
 		return;
 	tcp_control_start();
 	if (v->http_port)
 		http_start();
 	if (v->console_port)
 		remote_start();
+	if (v->capture_port)
+		capture_start();
 }
 
 static void plane_ports(void)
@@ -691,8 +700,10 @@ static uint64_t management_timer(void)
 {
 	uint64_t now = core_now_us();
 	tcp_control_tick();
-	uint64_t due = http_turn(), remote = remote_turn(), tcp = tcp_control_deadline();
+	uint64_t due = http_turn(), remote = remote_turn(), capture = capture_turn();
 	due = remote < due ? remote : due;
+	due = capture < due ? capture : due;
+	uint64_t tcp = tcp_control_deadline();
 	due = tcp < due ? tcp : due;
 	if (due == UINT64_MAX)
 		return UINT64_MAX;
@@ -741,5 +752,6 @@ const struct control_hooks plane_hooks = {
 	.punt_kinds = PUNT_KINDS,
 	.key = plane_key,
 	.timer = plane_timer,
+	.tap = view_tap,
 	.inject = plane_inject,
 };

@@ -21,12 +21,14 @@
 #ifndef CONTROL_VIEW_H
 #define CONTROL_VIEW_H
 
+#include "control/tap_ring.h"
 #include "control/services.h"
 #include "core/core.h"
 #include "net/eth.h"
 #include "net/fib/fib.h"
 #include "net/fib/host6.h"
 #include "net/ip.h"
+#include "net/match.h"
 #include "net/tcp/tcp.h"
 
 #define VIEW_ADDRESSES_MAX 4
@@ -60,6 +62,7 @@ struct adj {
 };
 _Static_assert(sizeof(struct adj) == 32, "two to a cache line");
 _Static_assert(PKT_VECTOR_MAX <= FIB_BATCH_MAX, "a vector is looked up at once");
+_Static_assert(TAP_PORTS_MAX == NIC_PORTS_MAX, "a capture counts by port");
 
 /* An interface. It takes part in a version of IP when it has an address of it, and is not shut
  * down. */
@@ -88,6 +91,17 @@ struct view_port6 {
 	struct net_addr addr[VIEW_ADDRESSES6_MAX];
 };
 
+/* What a capture asks of data cores (control/tap.c). Changed only while none looks: core_tap(0, 0),
+ * core_quiesce(). */
+struct view_capture {
+	uint64_t number;        /* another one for each, from 1 */
+	uint32_t snaplen;       /* bytes that are kept of a frame */
+	struct match match;
+	struct match_flow flow; /* that carries it: its own segments are left out, or each would make
+	                         * another */
+	uint64_t tail[CORES_MAX]; /* struct tap_ring, by core; at any time */
+};
+
 struct view {
 	struct view_port port[NIC_PORTS_MAX];
 	struct view_port6 port6[NIC_PORTS_MAX];
@@ -97,6 +111,8 @@ struct view {
 	uint32_t tcp_connections; /* of a data core; 0: by its memory */
 	uint16_t http_port;  /* TCP ports of the management, on the control core; 0: there is none */
 	uint16_t console_port;
+	uint16_t capture_port;
+	struct view_capture capture;
 	void *extension; /* of the application's (control/extension.h); NULL: none */
 	void *extension_more;
 	const struct fib *fib; /* these three at the same address in every address space */
@@ -117,10 +133,12 @@ static inline struct view *view_get(void)
  * begins at octet `at` of the packet. */
 static inline bool view_is_management(const struct view *v, const uint8_t *ip, unsigned at)
 {
-	if (likely(!(v->http_port | v->console_port)) || ip_total_len(ip) < at + 4)
+	if (likely(!(v->http_port | v->console_port | v->capture_port)) ||
+	    ip_total_len(ip) < at + 4)
 		return false;
 	uint16_t port = be16_load(ip + at + 2);
-	return port && (port == v->http_port || port == v->console_port);
+	return port &&
+	       (port == v->http_port || port == v->console_port || port == v->capture_port);
 }
 
 /* The port by which next hop nh leaves; -1: by none. */
@@ -233,6 +251,32 @@ static inline const void *view_extension_shared_of(unsigned core)
 	return (const uint8_t *)core_shared_area_of(core) + VIEW_SHARED_BYTES;
 }
 
+/* At its end a data core has a ring for a capture. */
+static inline struct tap_ring *view_tap_ring(void)
+{
+	size_t bytes;
+	uint8_t *area = core_shared_area(&bytes);
+	assert(sizeof(struct tap_ring) <= bytes);
+	return (struct tap_ring *)(void *)(area + bytes - sizeof(struct tap_ring));
+}
+
+/* Another core's. */
+static inline const struct tap_ring *view_tap_ring_of(unsigned core)
+{
+	size_t bytes;
+	core_shared_area(&bytes);
+	const uint8_t *area = core_shared_area_of(core);
+	return (const void *)(area + bytes - sizeof(struct tap_ring));
+}
+
+/* Bytes between: most that an application may ask for. */
+static inline size_t view_extension_room(void)
+{
+	size_t bytes;
+	core_shared_area(&bytes);
+	return bytes - VIEW_SHARED_BYTES - sizeof(struct tap_ring);
+}
+
 /* Messages from data cores (core_msg.kind); arg is the next-hop number. Each kind has a part of the
  * ring to itself (core/ring.c). */
 enum punt_kind {
@@ -265,6 +309,9 @@ enum test_fault {
 	TEST_FAULT_ASSERT,
 	TEST_FAULT_STALL,  /* no fault: do not finish the turn for some seconds */
 };
+
+/* control/tap.c: control_hooks.tap, for a capture. */
+void view_tap(const struct pkt *v, unsigned n, unsigned port, bool out);
 
 /* control/fault.c: does it. Only reachable with test=1 on the kernel command line. */
 void view_test_fault(enum test_fault fault);

@@ -48,6 +48,14 @@ void core_console_write(const char *text, size_t bytes)
 	kcall(KCALL_LOG, (uint64_t)(uintptr_t)text, bytes, 0);
 }
 
+void core_tap(uint32_t in, uint32_t out)
+{
+	struct snapshot *s = snapshot_header();
+	/* release: with them goes what the tap is to know */
+	__atomic_store_n(&s->tap_in, in, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->tap_out, out, __ATOMIC_RELEASE);
+}
+
 void core_wake(unsigned core)
 {
 	barrier_full();

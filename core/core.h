@@ -142,6 +142,11 @@ struct control_hooks {
 	 * then, and after each of the others, which may have set an earlier one. */
 	uint64_t (*timer)(void);
 
+	/* Data core: packets to be looked at, as core_tap() has asked for: those that the port has
+	 * just received, or is about to be given for sending (`out`; one whose ring is full may yet
+	 * drop them). They are others': nothing of them is changed. */
+	void (*tap)(const struct pkt *v, unsigned n, unsigned port, bool out);
+
 	/* Data core: the control core injected this frame: in a buffer of this core now, which passes
 	 * to the hook; p->port is the port named there, p->flags PKT_OWN. */
 	void (*inject)(struct pkt *p, uint32_t kind, uint32_t arg);
@@ -226,6 +231,7 @@ void core_set_app(enum core_app_number number);
 struct core_out {
 	struct pkt v[CORE_OUT_MAX]; /* first, so that none lies across two cache lines */
 	unsigned n;
+	unsigned held; /* the first of them: have been offered before */
 	bool full; /* core_tx_full() has said so, and data_timer will be called when it is over */
 } __attribute__((aligned(64)));
 
@@ -413,6 +419,13 @@ void core_console_write(const char *text, size_t bytes);
  * call returns false at once.
  */
 bool core_quiesce(void);
+
+/*
+ * From now on data cores show control_hooks.tap what the ports in `in` receive, a bit each, and
+ * what those in `out` are given for sending; what slots send is not among it. core_tap(0, 0) ends
+ * it: with the next core_quiesce() nobody looks any more.
+ */
+void core_tap(uint32_t in, uint32_t out);
 
 /* Asks for the ports to be stopped and started again (new buffer size, core restarted). Returns at
  * once; control_hooks.start follows. `why` is for the console. */

@@ -28,8 +28,8 @@
  * and back, 200 when it takes 360. Between two null ports, which have no device's core to wait for,
  * it is 44 and more (docs/performance.md); the rest are the cache lines that the two cores hand
  * each other, a frame, half a descriptor line and a quarter of a used-ring line for each packet. A
- * vector pays once for three indirect calls, the TSC, the turn count and a look at two words of the
- * control core's (epoch, inject_head), which seldom change.
+ * vector pays once for three indirect calls, the TSC, the turn count and a look at four words of the
+ * control core's (epoch with tap_in and tap_out, inject_head), which seldom change.
  */
 #include "core/outbox.h"
 #include "lib/mem.h"
@@ -94,7 +94,7 @@ void data_init(void)
 static void forget_held(void)
 {
 	for (unsigned p = 0; p < NIC_PORTS_MAX; p++) {
-		core_outs[p].n = 0;
+		core_outs[p].n = core_outs[p].held = 0;
 		core_outs[p].full = false;
 	}
 	any_full = false;
@@ -266,17 +266,34 @@ COLD static void hold(unsigned port, unsigned sent)
 	o->n = kept;
 }
 
+static inline bool is_tapped(const uint32_t *ports, unsigned port)
+{
+	/* acquire: as core_tap stores it */
+	return unlikely(__atomic_load_n(ports, __ATOMIC_ACQUIRE) >> port & 1);
+}
+
+/* Those that were offered before have been shown. */
+COLD static void tap_sent(unsigned port)
+{
+	const struct core_out *o = &core_outs[port];
+	if (o->n > o->held)
+		core_app()->control->tap(o->v + o->held, o->n - o->held, port, true);
+}
+
 void core_tx_flush(unsigned port)
 {
 	struct core_out *o = &core_outs[port];
 	struct nic_queue *q = &queues[port];
+	if (is_tapped(&snapshot_header()->tap_out, port))
+		tap_sent(port);
 	unsigned sent = q->broken ? 0 : q->ops->tx_burst(q, o->v, o->n);
 	if (unlikely(sent < o->n)) {
 		hold(port, sent);
+		o->held = o->n;
 		if (sent == 0 && !q->broken)
 			data_note_stall(port);
 	} else {
-		o->n = 0;
+		o->n = o->held = 0;
 	}
 }
 
@@ -438,6 +455,8 @@ bool data_turn(void)
 		if (n == 0)
 			continue;
 		moved += n;
+		if (is_tapped(&s->tap_in, port))
+			app->control->tap(v, n, port, false);
 		app->rx_vector(v, n, port);
 		core_tx_flush_all();
 	}

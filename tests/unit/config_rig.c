@@ -65,10 +65,11 @@ static void collect(void *ctx, const char *text, size_t len)
 
 static void forget_lines(struct config *c)
 {
-	c->http.line = c->console.line = 0;
+	c->http.line = c->console.line = c->capture.line = 0;
 	c->console.password_line = c->console.password_line != 0; /* tells that there is one */
 	for (unsigned i = 0; i < CONFIG_ACCESS_MAX; i++)
-		c->http.access.row[i].line = c->console.access.row[i].line = 0;
+		c->http.access.row[i].line = c->console.access.row[i].line =
+			c->capture.access.row[i].line = 0;
 	for (unsigned i = 0; i < CONFIG_PORTS_MAX; i++) {
 		struct config_interface *f = &c->interface[i];
 		f->line = f->mtu_line = f->ipv6_line = f->autoconfig_line = 0;

@@ -224,7 +224,8 @@ static void test_statement_errors(void **state)
 {
 	(void)state;
 	refuse("hostnam x", 1, "hostnam", "unknown statement; expected one of hostname, application, "
-	       "idle, interface, description, ip, mtu, shutdown, no, ipv6, arp, service, tcp, http, console, exit, end");
+	       "idle, interface, description, ip, mtu, shutdown, no, ipv6, arp, service, tcp, http, console, "
+	       "capture, exit, end");
 	refuse("\n\nint eth0", 3, "int", "unknown statement");
 	refuse("ip", 1, "", "expected address, route, icmp after \"ip\"");
 	refuse("ip rout 1.2.3.4", 1, "rout", "expected address, route, icmp after \"ip\"");
@@ -437,6 +438,8 @@ static void test_round_trip(void **state)
 	admit(CONSOLE "console access 2001:db8::/32\nconsole access ::/0\nconsole access 0.0.0.0/0\n"
 	      "http server\nhttp access fe80::/10\n");
 	round_trip();
+	admit("capture server\ncapture access 192.0.2.0/24\ncapture access 2001:db8::/32\n");
+	round_trip();
 }
 
 static void test_many_routes(void **state)
@@ -580,6 +583,28 @@ static void test_console(void **state)
 	refuse("console", 1, "", "expected server, access, password after");
 }
 
+#define CAPTURE "capture server\ncapture access 192.0.2.0/24\n"
+
+static void test_capture(void **state)
+{
+	(void)state;
+	admit("");
+	assert_int_equal(config.capture.port, 0);
+	admit(CAPTURE);
+	assert_int_equal(config.capture.port, 5555);
+	assert_int_equal(config.capture.access.count, 1);
+	admit("capture server port 2000\ncapture access ::/0");
+	assert_int_equal(config.capture.port, 2000);
+	refuse("capture server", 1, "capture", "the server needs an access list");
+	refuse("capture access ::/0", 1, "capture", "an access list without a server");
+	refuse(CAPTURE "http server port 5555", 1, "5555", "the HTTP server listens on this port");
+	refuse("capture server port 23\ncapture access ::/0\n" CONSOLE, 1, "23",
+	       "the console server listens on this port");
+	refuse(CAPTURE "service echo tcp port 5555", 1, "5555", "echo listens on this port");
+	refuse(CAPTURE "application discard", 1, "capture", "the discard application");
+	refuse(CAPTURE "capture server port 1", 3, "capture", "\"capture server\" stands already");
+}
+
 static void test_access(void **state)
 {
 	(void)state;
@@ -605,7 +630,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_script),
 		cmocka_unit_test(test_http),             cmocka_unit_test(test_console),
-		cmocka_unit_test(test_access),
+		cmocka_unit_test(test_capture), cmocka_unit_test(test_access),
 		cmocka_unit_test(test_numbers),          cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_macs),             cmocka_unit_test(test_full),
 		cmocka_unit_test(test_defaults),         cmocka_unit_test(test_statement_errors),

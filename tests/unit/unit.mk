@@ -25,6 +25,9 @@ UNIT_SRC_reassembly := net/reassembly.c net/ip6.c net/ip4.c net/counters.c lib/c
 UNIT_SRC_udp := net/udp.c net/ip.c net/ip4.c net/ip6.c lib/csum.c
 UNIT_SRC_http := $(wildcard net/http/*.c) lib/fmt.c
 UNIT_SRC_telnet := net/telnet.c
+UNIT_SRC_match := net/match.c net/ip6.c control/match_words.c control/text.c lib/csum.c \
+	lib/fmt.c
+UNIT_SRC_tap_ring := control/tap_ring.c
 UNIT_SRC_tcp_icmp := $(wildcard net/tcp/*.c) net/ip.c net/ip4.c net/ip6.c lib/pkt.c lib/csum.c \
 	lib/siphash.c
 UNIT_SRC_tcp_room := $(UNIT_SRC_tcp_icmp)
@@ -178,10 +181,10 @@ UNIT_WAY_mlx5_driver := device
 UNIT_WAY_mlx5_faults := device
 T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld ra slaac \
 	reassembly http telnet addr udp arp fib fib6 routes_file rss wheel congestion tcp_wire \
-	tcp_icmp tcp_room tcp_pair tcp_rate fuzz config config6 candidate module password shell null impair \
-	tcp_reset random histogram shares virtio_net virtio_ring virtio_hostile virtio_slots \
+	tcp_icmp tcp_room tcp_pair tcp_rate fuzz config config6 candidate module password shell null \
+	impair tcp_reset random histogram shares virtio_net virtio_ring virtio_hostile virtio_slots \
 	ixgbe_ring ixgbe_hostile ixgbe_slots ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic \
-	ixgbe_faults 82599_model \
+	ixgbe_faults 82599_model match tap_ring \
 	82599_rx 82599_tx 82599_fuzz pktgen_answer pktgen_histogram pktgen_pace pktgen_judge slots ports \
 	pktgen_rfc2544 pktgen_report pktgen_screen loop pktgen_frames pktgen_script pktgen_trace \
 	pktgen_capture 82599_timesync mlx5_model mlx5_objects mlx5_tx mlx5_rx mlx5_fuzz mlx5_ring \

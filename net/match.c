@@ -1,0 +1,135 @@
+/* See match.h. */
+#include "net/match.h"
+
+#include "lib/mem.h"
+#include "net/eth.h"
+#include "net/ip4.h"
+#include "net/ip6.h"
+
+#define TAG_CUSTOMER 0x8100 /* IEEE 802.1Q table 9-1 */
+#define TAG_SERVICE 0x88a8
+#define TAG_BYTES 4
+#define TAGS_MAX 2
+#define PROTO_SCTP 132
+#define ARP_LEN 28
+
+/* Ports lie where TCP has them in UDP (RFC 768) and SCTP (RFC 9260 3.1) too. */
+static void read_ports(struct match_frame *f, const uint8_t *l4, unsigned len)
+{
+	if (len < 4 || (f->proto != IP4_PROTO_TCP && f->proto != IP4_PROTO_UDP &&
+	                f->proto != PROTO_SCTP))
+		return;
+	f->has_port = true;
+	f->src_port = be16_load(l4);
+	f->dst_port = be16_load(l4 + 2);
+}
+
+static void read_ip4(struct match_frame *f, const uint8_t *ip, unsigned len)
+{
+	if (len < IP4_HLEN || ip[0] >> 4 != 4)
+		return;
+	f->has_addr = true;
+	f->src = net_addr_ip4(ip4_src(ip));
+	f->dst = net_addr_ip4(ip4_dst(ip));
+	f->proto = ip4_proto(ip);
+	unsigned head = ip4_header_len(ip);
+	if (head >= IP4_HLEN && head <= len && !(be16_load(ip + 6) & IP4_OFFSET_MASK))
+		read_ports(f, ip + head, len - head);
+}
+
+static void read_ip6(struct match_frame *f, const uint8_t *ip, unsigned len)
+{
+	uint8_t proto;
+	if (len < IP6_HLEN || ip6_version(ip) != 6)
+		return;
+	f->has_addr = true;
+	f->src = ip6_src(ip);
+	f->dst = ip6_dst(ip);
+	unsigned at = ip6_skip_extensions(ip, len, &proto);
+	f->proto = proto;
+	if (at)
+		read_ports(f, ip + at, len - at);
+}
+
+/* RFC 826, of IPv4: whose addresses it tells or asks for. */
+static void read_arp(struct match_frame *f, const uint8_t *arp, unsigned len)
+{
+	if (len < ARP_LEN || be16_load(arp + 2) != ETH_TYPE_IP4)
+		return;
+	f->has_addr = true;
+	f->src = net_addr_ip4(be32_load(arp + 14));
+	f->dst = net_addr_ip4(be32_load(arp + 24));
+}
+
+void match_read(struct match_frame *f, const uint8_t *frame, unsigned len)
+{
+	unsigned at = ETH_HLEN - 2;
+	memset(f, 0, sizeof *f);
+	f->vlan = f->proto = MATCH_ANY;
+	for (unsigned tags = 0; at + 2 <= len; tags++, at += TAG_BYTES) {
+		f->type = be16_load(frame + at);
+		if ((f->type != TAG_CUSTOMER && f->type != TAG_SERVICE) || tags == TAGS_MAX ||
+		    at + 2 + TAG_BYTES > len)
+			break;
+		if (tags == 0)
+			f->vlan = be16_load(frame + at + 2) & 0xfff;
+	}
+	at += 2;
+	if (at > len)
+		return;
+	if (f->type == ETH_TYPE_IP4)
+		read_ip4(f, frame + at, len - at);
+	else if (f->type == ETH_TYPE_IP6)
+		read_ip6(f, frame + at, len - at);
+	else if (f->type == ETH_TYPE_ARP)
+		read_arp(f, frame + at, len - at);
+}
+
+static bool in_net(const struct match_term *t, const struct net_addr *a)
+{
+	/* ::/0 does not speak of IPv4, whose addresses lie in it here */
+	return net_addr_is_ip4(a) == net_addr_is_ip4(&t->addr) && ip6_in_prefix(a, &t->addr, t->plen);
+}
+
+static bool term_is(const struct match_term *t, const struct match_frame *f)
+{
+	bool src = false, dst = false;
+	switch ((enum match_kind)t->kind) {
+	case MATCH_TYPE:
+		return f->type == t->number;
+	case MATCH_VLAN:
+		return f->vlan != MATCH_ANY && (t->number == MATCH_ANY || f->vlan == t->number);
+	case MATCH_PROTO:
+		return f->proto == t->number;
+	case MATCH_NET:
+		src = f->has_addr && in_net(t, &f->src);
+		dst = f->has_addr && in_net(t, &f->dst);
+		break;
+	case MATCH_PORT:
+		src = f->has_port && f->src_port == t->number;
+		dst = f->has_port && f->dst_port == t->number;
+		break;
+	}
+	return (src && t->way != MATCH_DST) || (dst && t->way != MATCH_SRC);
+}
+
+bool match_is(const struct match *m, const struct match_frame *f)
+{
+	bool is = true;
+	for (unsigned i = 0; i < m->terms; i++) {
+		const struct match_term *t = &m->term[i];
+		if (is == t->or && i > 0) /* true or ..., false and ...: decided */
+			continue;
+		is = term_is(t, f) != t->not;
+	}
+	return is;
+}
+
+bool match_is_flow(const struct match_flow *flow, const struct match_frame *f)
+{
+	bool there = f->src_port == flow->a_port && f->dst_port == flow->b_port &&
+	             net_addr_equal(&f->src, &flow->a) && net_addr_equal(&f->dst, &flow->b);
+	bool back = f->src_port == flow->b_port && f->dst_port == flow->a_port &&
+	            net_addr_equal(&f->src, &flow->b) && net_addr_equal(&f->dst, &flow->a);
+	return f->has_port && f->proto == IP4_PROTO_TCP && (there || back);
+}

@@ -1,0 +1,115 @@
+"""`capture` of the image, read by nc on a host, while there is traffic: what tshark, capinfos and
+scapy find in the stream is what the host sent."""
+import re
+import socket
+import subprocess
+import time
+
+import pytest
+from conftest import LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, eventually, pings, router_config
+from scapy.layers.inet import IP, UDP
+from scapy.utils import PcapNgReader
+
+CAPTURE = "capture server\ncapture access 192.0.2.0/24\n"
+
+
+@pytest.fixture
+def lab(make_lab):
+    lab = make_lab(router_config(extra=CAPTURE), "--nic", "virtio")
+    pings(lab.left, RIGHT_HOST)
+    return lab
+
+
+def begin(lab, line):
+    lab.router.skip()
+    lab.router.send("capture " + line)
+    lab.router.expect("waiting for a reader at TCP port 5555", 20)
+
+
+class Reader:
+    """nc on the left host, into a file."""
+
+    def __init__(self, lab, path):
+        self.path, self.out = path, open(path, "wb")
+        self.child = lab.left.popen(["nc", LEFT_ROUTER, "5555"], stdin=subprocess.DEVNULL,
+                                    stdout=self.out)
+        eventually(lambda: path.stat().st_size > 0, 20, "the head of the stream")
+
+    def wait(self):
+        self.child.wait(60)
+        self.out.close()
+        return list(PcapNgReader(str(self.path)))
+
+
+def tshark(path, *arguments):
+    return subprocess.run(["tshark", "-n", "-r", str(path), *arguments], capture_output=True,
+                          text=True, check=True).stdout
+
+
+def test_stream(lab, tmp_path):
+    """Each datagram once in at eth0 and once out at eth1, with one hop less, in their order."""
+    begin(lab, "all udp dst port 9 count 400")
+    reader = Reader(lab, tmp_path / "all.pcapng")
+    with lab.left.socket() as sock:
+        for n in range(200):
+            sock.sendto(b"%5d" % n + b"x" * (n * 7 % 1400), (RIGHT_HOST, 9))
+            time.sleep(0.002)  # what a ring of 256 KiB keeps up with on a busy host
+    packets = reader.wait()
+    lab.router.expect(r"ended: \d+ frames, 400 given to the reader, no room for 0", 20)
+    for ttl in 64, 63:  # of several that arrive in one burst all come first, then all go
+        way = [p for p in packets if p[IP].ttl == ttl]
+        assert [int(bytes(p[UDP].payload)[:5]) for p in way] == list(range(200))
+    said = tshark(reader.path, "-T", "fields", "-e", "frame.interface_name", "-e", "ip.ttl")
+    assert sorted(set(said.split("\n"))) == ["", "eth0\t64", "eth1\t63"]
+    info = re.sub(r"  +", " ", subprocess.run(["capinfos", "-M", str(reader.path)], text=True,
+                                              capture_output=True, check=True).stdout)
+    for word in ("Number of packets: 400", "Name = eth0", "Name = eth1",
+                 "Number of packets = 200", "Number of stat entries = 1",
+                 "Time precision = nanoseconds (9)"):
+        assert word in info, info
+    assert tshark(reader.path, "-Y", "_ws.malformed") == ""
+
+
+def test_under_load(lab, tmp_path):
+    """More than a reader takes: the flood goes on, what is missing is counted, and the stream is
+    whole up to its end."""
+    begin(lab, "eth0 in snaplen 100")
+    reader = Reader(lab, tmp_path / "load.pcapng")
+    with lab.flood(RIGHT_HOST), lab.flood(RIGHT_HOST):
+        eventually(lambda: reader.path.stat().st_size > 1000000, 120, "a part of the stream")
+    lab.router.child.stdin.write(b"\x03")
+    said = lab.router.expect(r"ended: (\d+) frames, (\d+) given to the reader, "
+                             r"no room for (\d+)", 30)
+    packets = reader.wait()
+    wanted, given, lost = (int(n) for n in said.groups())
+    assert given <= len(packets) and given + lost <= wanted
+    assert max(len(bytes(p)) for p in packets) == 100
+    assert all(p[IP].src == LEFT_HOST for p in packets if UDP in p)
+    lab.router.wait_prompt()
+
+
+def test_reader_that_is_killed(lab, tmp_path):
+    """Its host resets what comes then; the router goes on, and takes another."""
+    begin(lab, "eth0")
+    reader = Reader(lab, tmp_path / "killed.pcapng")
+    reader.child.kill()
+    with lab.flood(RIGHT_HOST):
+        lab.router.expect("the reader is gone: ", 60)
+    pings(lab.left, RIGHT_HOST)
+    begin(lab, "eth1 icmp count 2")
+    reader = Reader(lab, tmp_path / "next.pcapng")
+    pings(lab.left, RIGHT_HOST, count=1)
+    assert len(reader.wait()) == 2
+
+
+def test_who_is_not_on_the_list(lab):
+    begin(lab, "eth0")
+    client = lab.right.socket(kind=socket.SOCK_STREAM)
+    client.settimeout(20)
+    with client, pytest.raises(ConnectionResetError):
+        client.connect((LEFT_ROUTER, 5555))
+        client.recv(100)
+        client.send(b"x")
+        client.recv(100)
+    lab.router.child.stdin.write(b"\x03")
+    lab.router.expect("no reader came: 0 frames", 20)
