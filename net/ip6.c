@@ -208,31 +208,33 @@ enum counter ip6_upper(const uint8_t *ip, struct ip6_upper *out)
 	return out->proto == IP6_NO_NEXT ? CNT_drop_ip6_proto : CNT_NONE;
 }
 
-unsigned ip6_skip_extensions(const uint8_t *ip, unsigned len, uint8_t *proto)
+void ip6_find_upper(const uint8_t *ip, unsigned len, struct ip6_found *out)
 {
 	unsigned at = IP6_HLEN;
-	*proto = len >= IP6_HLEN ? ip6_next(ip) : IP6_FRAGMENT;
+	*out = (struct ip6_found){.proto = len >= IP6_HLEN ? ip6_next(ip) : IP6_FRAGMENT};
 	for (unsigned n = 0; at <= len; n++) {
-		if (!is_walked(*proto) && *proto != IP6_AH)
-			return at;
+		if (!is_walked(out->proto) && out->proto != IP6_AH) {
+			out->at = at;
+			return;
+		}
 		if (n == IP6_EXT_MAX || len - at < 8)
-			return 0;
+			return;
 		const uint8_t *ext = ip + at;
-		if (*proto == IP6_FRAGMENT) {
-			if (be16_load(ext + 2) & 0xfff8) {
-				*proto = ext[0];
-				return 0;
+		if (out->proto == IP6_FRAGMENT) {
+			out->offset = be16_load(ext + 2) & 0xfff8;
+			if (out->offset) {
+				out->proto = ext[0];
+				return;
 			}
 			at += IP6_FRAGMENT_HLEN;
-		} else if (*proto == IP6_AH) {
+		} else if (out->proto == IP6_AH) {
 			at += (ext[1] + 2u) * 4; /* RFC 4302 2.2 */
 		} else {
 			at += (ext[1] + 1u) * 8;
 		}
 		if (at <= len)
-			*proto = ext[0];
+			out->proto = ext[0];
 	}
-	return 0;
 }
 
 void ip6_router_alert_build(uint8_t *ext, uint8_t next, uint16_t alert)

@@ -12,7 +12,7 @@
  *     ip6_upper           one to the machine itself: the chain of extension headers
  *
  * Invariants
- * 1. Every function but the three checks and ip6_skip_extensions takes a packet that ip6_check has
+ * 1. Every function but the three checks and ip6_find_upper takes a packet that ip6_check has
  *    passed: 40 bytes are there and the payload length lies within the buffer.
  * 2. A walk follows no more than IP6_EXT_MAX headers; one that looks into them no more than
  *    IP6_EXT_BYTES_MAX bytes of them and, of one header, IP6_OPTIONS_MAX options. RFC 8504 5.3 lets
@@ -310,16 +310,31 @@ struct ip6_upper {
  */
 enum counter ip6_upper(const uint8_t *ip, struct ip6_upper *out);
 
+/* What ip6_find_upper found. */
+struct ip6_found {
+	uint8_t proto;   /* the upper-layer protocol, or, where `at` is 0, what could not be followed:
+	                    the header that is cut off or is one too many; of a later fragment what
+	                    its fragment header names */
+	uint16_t offset; /* of a later fragment, bytes; else 0 */
+	unsigned at;     /* octet where it begins, at most the length; 0: cannot be told */
+};
+
 /*
  * Finds the upper layer of a packet that is none of ours to judge: one quoted in an ICMP error, or
- * one in transit about which an error is to be sent. len bytes are there; the packet may be cut off
- * anywhere and need not have passed a check. Walks over every extension header, AH too (RFC 4302
- * 2.2), and a fragment header of offset 0.
- * Returns the octet where it begins, at most len, and *proto. Or 0, and *proto is what it could not
- * follow: the header that is cut off or is one too many, or for a later fragment what its fragment
- * header names.
+ * one in transit about which an error is to be sent or that a filter looks at. len bytes are there;
+ * the packet may be cut off anywhere and need not have passed a check. Walks over every extension
+ * header, AH too (RFC 4302 2.2), and a fragment header of offset 0.
  */
-unsigned ip6_skip_extensions(const uint8_t *ip, unsigned len, uint8_t *proto);
+void ip6_find_upper(const uint8_t *ip, unsigned len, struct ip6_found *out);
+
+/* The same in short: returns `at`, and *proto. */
+static inline unsigned ip6_skip_extensions(const uint8_t *ip, unsigned len, uint8_t *proto)
+{
+	struct ip6_found found;
+	ip6_find_upper(ip, len, &found);
+	*proto = found.proto;
+	return found.at;
+}
 
 /* Hop-by-hop options with a router alert for MLD (RFC 2711 2.1, RFC 3810 5) and two bytes of
  * padding: what stands between the IPv6 header, whose next header is IP6_HOP_BY_HOP, and `next`. */

@@ -234,12 +234,12 @@ static void to_us(uint8_t *ip, unsigned what)
 	}
 	if (fate != CNT_NONE)
 		return;
-	uint8_t proto;
-	unsigned at = ip6_skip_extensions(ip, len, &proto);
+	struct ip6_found f;
+	ip6_find_upper(ip, len, &f);
 	if (u.offset != 0)
-		assert(at == 0 && proto == u.proto);
+		assert(f.at == 0 && f.proto == u.proto && f.offset == u.offset);
 	else if (u.proto != IP6_AH)
-		assert(at == u.at && proto == u.proto);
+		assert(f.at == u.at && f.proto == u.proto && f.offset == 0);
 	if (u.fragment) {
 		struct reassembly_result res;
 		reassembly_begin();
