@@ -22,6 +22,7 @@ UNIT_SRC_ip6 := net/ip6.c lib/csum.c
 UNIT_SRC_icmp6 := net/icmp6.c net/ip6.c lib/csum.c
 UNIT_SRC_icmp4 := net/icmp4.c net/ip4.c lib/csum.c
 UNIT_SRC_reassembly := net/reassembly.c net/ip6.c net/ip4.c net/counters.c lib/csum.c
+UNIT_SRC_acl := $(wildcard net/acl/*.c) net/ip6.c net/ip4.c lib/csum.c tests/unit/acl_rig.c
 UNIT_SRC_udp := net/udp.c net/ip.c net/ip4.c net/ip6.c lib/csum.c
 UNIT_SRC_http := $(wildcard net/http/*.c) lib/fmt.c
 UNIT_SRC_telnet := net/telnet.c
@@ -180,7 +181,7 @@ UNIT_WAY_mlx5_hca := device
 UNIT_WAY_mlx5_driver := device
 UNIT_WAY_mlx5_faults := device
 T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld ra slaac \
-	reassembly http telnet addr udp arp fib fib6 routes_file rss wheel congestion tcp_wire \
+	reassembly acl http telnet addr udp arp fib fib6 routes_file rss wheel congestion tcp_wire \
 	tcp_icmp tcp_room tcp_pair tcp_rate fuzz config config6 candidate module password shell null \
 	impair tcp_reset random histogram shares virtio_net virtio_ring virtio_hostile virtio_slots \
 	ixgbe_ring ixgbe_hostile ixgbe_slots ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic \

@@ -1,0 +1,380 @@
+/*
+ * Makes the table of an access list; see acl.h and inside.h.
+ *
+ * For each word a sweep over its values: where the range of a rule begins its bit is set in the
+ * vector at hand, behind where it ends it is cleared, and between two such points lies an interval,
+ * whose vector is kept unless there is the same already. Time: the points, sorted, and the words of
+ * a vector for each.
+ */
+#include "net/acl/inside.h"
+
+#include "lib/assert.h"
+#include "lib/bytes.h"
+#include "lib/mem.h"
+#include "lib/number.h"
+#include "net/ip6.h"
+
+#define TCP 6
+#define RUNS_MAX 2 /* of the values of a word that a rule takes */
+
+struct compiler {
+	const struct acl_rule *rule;
+	struct acl *acl;
+	uint8_t *free; /* the caller's memory that is left, */
+	size_t left;
+	uint64_t *event; /* value << 32 | rule << 1 | set, or clear */
+	uint32_t events;
+	uint64_t *now; /* the vector at the value the sweep has come to */
+	uint32_t *slot; /* vectors of the word, by what is in them; 0: free */
+	uint32_t slots; /* a power of two */
+};
+
+/* Values of a word. */
+struct run {
+	uint32_t first, last;
+};
+
+/* --- memory --- */
+
+static uint32_t power_of_two(uint32_t least)
+{
+	uint32_t n = 1;
+	while (n < least)
+		n *= 2;
+	return n;
+}
+
+static uint32_t events_max(uint32_t rules)
+{
+	return rules * RUNS_MAX * 2;
+}
+
+/* Twice the vectors that a word may have: one more than it has events, or one for each kind. */
+static uint32_t slots_for(uint32_t rules)
+{
+	uint32_t vectors = events_max(rules) + 1;
+	return power_of_two(2 * u32_max(vectors, ACL_KINDS));
+}
+
+static uint32_t words_for(uint32_t bits)
+{
+	return (bits + 63) / 64;
+}
+
+static size_t vector_words(uint32_t rules)
+{
+	return words_for(rules) + words_for(words_for(rules));
+}
+
+size_t acl_scratch_bytes(uint32_t rules)
+{
+	return (events_max(rules) + vector_words(rules)) * sizeof(uint64_t) +
+	       slots_for(rules) * sizeof(uint32_t);
+}
+
+/* Memory that begins at a multiple of `to`. NULL: there is not as much left. */
+static void *take(struct compiler *c, size_t bytes, size_t to)
+{
+	size_t skip = align_up((size_t)(uintptr_t)c->free, to) - (size_t)(uintptr_t)c->free;
+	uint8_t *at = c->free + skip;
+	if (c->left < skip || c->left - skip < bytes)
+		return NULL;
+	c->free = at + bytes;
+	c->left -= skip + bytes;
+	return at;
+}
+
+/* --- vectors --- */
+
+static void set(struct compiler *c, uint32_t rule, bool on)
+{
+	uint64_t *word = &c->now[c->acl->heads + rule / 64], bit = (uint64_t)1 << rule % 64;
+	*word = on ? *word | bit : *word & ~bit;
+}
+
+/* The vector at hand in the table, put there if it is new. 0: no room. */
+static uint32_t keep(struct compiler *c)
+{
+	struct acl *a = c->acl;
+	size_t n = a->heads + a->words;
+	uint64_t hash = 0, *base = (uint64_t *)(void *)a, *vector;
+	memset(c->now, 0, a->heads * sizeof *c->now);
+	for (uint32_t w = 0; w < a->words; w++) {
+		uint64_t word = c->now[a->heads + w];
+		c->now[w / 64] |= (uint64_t)(word != 0) << w % 64;
+		/* Fibonacci hashing, step by step: the upper bits depend on all below */
+		hash = (hash ^ word ^ hash >> 32) * 0x9e3779b97f4a7c15u;
+	}
+	for (uint32_t i = (uint32_t)(hash >> 32);; i++) {
+		uint32_t *slot = &c->slot[i & (c->slots - 1)];
+		if (*slot && memcmp(base + *slot, c->now, n * sizeof *c->now) == 0)
+			return *slot;
+		if (*slot)
+			continue;
+		vector = take(c, n * sizeof *vector, sizeof *vector);
+		if (!vector)
+			return 0;
+		memcpy(vector, c->now, n * sizeof *vector);
+		*slot = (uint32_t)(vector - base);
+		return *slot;
+	}
+}
+
+static void begin_word(struct compiler *c)
+{
+	memset(c->now, 0, (c->acl->heads + c->acl->words) * sizeof *c->now);
+	memset(c->slot, 0, c->slots * sizeof *c->slot);
+	c->events = 0;
+}
+
+/* --- what a rule takes --- */
+
+static bool is_any(struct acl_ports p)
+{
+	return p.first == 0 && p.last == 65535;
+}
+
+/* Does it ask for something that a later fragment does not have? */
+static bool wants_transport(const struct acl_rule *r)
+{
+	return !is_any(r->src_port) || !is_any(r->dst_port) || r->established || r->flags_mask;
+}
+
+/* The ports, and later fragments as acl.h says. */
+static unsigned runs_of_ports(const struct acl_rule *r, struct acl_ports p, struct run *run)
+{
+	if (is_any(p)) {
+		run[0] = (struct run){0, ACL_PORT_NONE};
+		return 1;
+	}
+	run[0] = (struct run){p.first, p.last};
+	run[1] = (struct run){ACL_PORT_LATER, ACL_PORT_LATER};
+	return r->permit ? 2 : 1;
+}
+
+/* The values of a word, one of the ranges, that a rule takes: runs that do not touch, in order. */
+static unsigned runs_of(const struct acl_rule *r, unsigned word, struct run run[RUNS_MAX])
+{
+	if (word >= ACL_SRC_PORT)
+		return runs_of_ports(r, word == ACL_SRC_PORT ? r->src_port : r->dst_port, run);
+	bool dst = word >= ACL_DST;
+	unsigned w = word - (dst ? ACL_DST : ACL_SRC);
+	uint32_t mask = ip6_mask_word(dst ? r->dst_plen : r->src_plen, w);
+	uint32_t prefix = be32_get((be32_t){dst ? r->dst.w[w] : r->src.w[w]}) & mask;
+	run[0] = (struct run){prefix, prefix | ~mask};
+	return 1;
+}
+
+static bool takes_kind(const struct acl_rule *r, unsigned kind)
+{
+	bool later = kind - ACL_KIND_LATER < 256, tcp = kind - ACL_KIND_TCP < 256;
+	unsigned proto = tcp ? TCP : kind & 255, flags = kind & 255;
+	if (kind == ACL_KIND_UNDETERMINED || (!r->any_proto && proto != r->proto))
+		return false;
+	if (later || r->fragments)
+		return later && (r->permit || !wants_transport(r));
+	if (!tcp)
+		return !r->established && !r->flags_mask;
+	return (flags & r->flags_mask) == r->flags_value &&
+	       (!r->established || (flags & (ACL_ACK | ACL_RST)));
+}
+
+/* --- the sweep --- */
+
+static void sift(uint64_t *heap, uint32_t n, uint32_t i)
+{
+	for (uint32_t child; (child = 2 * i + 1) < n; i = child) {
+		if (child + 1 < n && heap[child + 1] > heap[child])
+			child++;
+		if (heap[i] >= heap[child])
+			return;
+		uint64_t t = heap[i];
+		heap[i] = heap[child];
+		heap[child] = t;
+	}
+}
+
+/* Heap sort: no worst case that a list could be written for. */
+static void sort(uint64_t *a, uint32_t n)
+{
+	for (uint32_t i = n / 2; i-- > 0;)
+		sift(a, n, i);
+	for (; n > 1; n--) {
+		uint64_t t = a[0];
+		a[0] = a[n - 1];
+		a[n - 1] = t;
+		sift(a, n - 1, 0);
+	}
+}
+
+static void add_event(struct compiler *c, uint32_t value, uint32_t rule, bool on)
+{
+	c->event[c->events++] = (uint64_t)value << 32 | rule << 1 | on;
+}
+
+/* Collects where the rules begin and end; those that take all values are set for good. */
+static void collect(struct compiler *c, unsigned word)
+{
+	const uint32_t highest = word < ACL_SRC_PORT ? UINT32_MAX : ACL_PORT_NONE;
+	struct run run[RUNS_MAX];
+	for (uint32_t r = 0; r < c->acl->rules; r++) {
+		unsigned runs = runs_of(&c->rule[r], word, run);
+		for (unsigned i = 0; i < runs; i++) {
+			if (run[i].first == 0)
+				set(c, r, true);
+			else
+				add_event(c, run[i].first, r, true);
+			if (run[i].last != highest)
+				add_event(c, run[i].last + 1, r, false);
+		}
+	}
+	sort(c->event, c->events);
+}
+
+static uint32_t event_value(const struct compiler *c, uint32_t i)
+{
+	return (uint32_t)(c->event[i] >> 32);
+}
+
+/* Intervals that the sweep may find: it joins those whose vectors are the same. */
+static uint32_t intervals_most(const struct compiler *c)
+{
+	uint32_t n = 1;
+	for (uint32_t i = 0; i < c->events; i++)
+		n += i == 0 || event_value(c, i) != event_value(c, i - 1);
+	return n;
+}
+
+/* Makes the intervals of a word: the keys of their last values, but for the last, and where their
+ * vectors are; returns how many. 0: no room. */
+static uint32_t sweep(struct compiler *c, int32_t *key, uint32_t *vector)
+{
+	uint32_t n = 0, value = 0;
+	for (uint32_t i = 0;;) {
+		for (; i < c->events && event_value(c, i) == value; i++)
+			set(c, (uint32_t)c->event[i] >> 1, c->event[i] & 1);
+		uint32_t at = keep(c);
+		if (!at)
+			return 0;
+		if (n == 0 || at != vector[n - 1]) {
+			if (n > 0)
+				key[n - 1] = acl_key(value - 1);
+			vector[n++] = at;
+		}
+		if (i == c->events)
+			return n;
+		value = event_value(c, i);
+	}
+}
+
+/* Nodes for so many keys and one at least that there is not. */
+static uint32_t nodes_for(uint32_t keys)
+{
+	return keys / ACL_NODE + 1;
+}
+
+static int32_t *take_nodes(struct compiler *c, uint32_t nodes)
+{
+	return take(c, nodes * ACL_NODE * sizeof(int32_t), CACHE_LINE);
+}
+
+static void fill(int32_t *key, uint32_t from, uint32_t nodes)
+{
+	for (uint32_t i = from; i < nodes * ACL_NODE; i++)
+		key[i] = ACL_NO_KEY;
+}
+
+/* Puts levels upon the keys at the last one until there is one node. */
+static int build_tree(struct compiler *c, struct acl_dim *d, int32_t *key, uint32_t keys)
+{
+	int32_t *level[ACL_LEVELS_MAX] = {key};
+	uint32_t nodes = nodes_for(keys), levels = 1;
+	fill(key, keys, nodes);
+	for (; nodes > 1; levels++) {
+		/* the last of these is ACL_NO_KEY already */
+		uint32_t above = (nodes + ACL_NODE - 1) / ACL_NODE;
+		int32_t *up = take_nodes(c, above);
+		if (!up)
+			return E_NOMEM;
+		for (uint32_t i = 0; i < nodes; i++)
+			up[i] = level[levels - 1][i * ACL_NODE + ACL_NODE - 1];
+		fill(up, nodes, above);
+		assert(levels < ACL_LEVELS_MAX);
+		level[levels] = up;
+		nodes = above;
+	}
+	d->levels = levels;
+	for (uint32_t i = 0; i < levels; i++)
+		d->level[i] = level[levels - 1 - i];
+	return E_OK;
+}
+
+static int compile_range(struct compiler *c, unsigned word)
+{
+	struct acl_dim *d = &c->acl->dim[c->acl->dims];
+	begin_word(c);
+	collect(c, word);
+	if (c->events == 0) /* no rule asks for it */
+		return E_OK;
+	uint32_t most = intervals_most(c);
+	int32_t *key = take_nodes(c, nodes_for(most - 1));
+	uint32_t *vector = take(c, most * sizeof *vector, sizeof *vector);
+	uint32_t n = key && vector ? sweep(c, key, vector) : 0;
+	if (n == 0 || build_tree(c, d, key, n - 1) != E_OK)
+		return E_NOMEM;
+	d->vector = vector;
+	d->word = word;
+	c->acl->dims++;
+	return E_OK;
+}
+
+static int compile_kinds(struct compiler *c)
+{
+	uint32_t *kind = take(c, ACL_KINDS * sizeof *kind, CACHE_LINE);
+	begin_word(c);
+	for (unsigned k = 0; kind && k < ACL_KINDS; k++) {
+		for (uint32_t r = 0; r < c->acl->rules; r++)
+			set(c, r, takes_kind(&c->rule[r], k));
+		kind[k] = keep(c);
+		if (!kind[k])
+			return E_NOMEM;
+	}
+	c->acl->kind = kind;
+	return kind ? E_OK : E_NOMEM;
+}
+
+static int compile_permits(struct compiler *c)
+{
+	uint64_t *permit = take(c, c->acl->words * sizeof *permit, sizeof *permit);
+	if (!permit)
+		return E_NOMEM;
+	memset(permit, 0, c->acl->words * sizeof *permit);
+	for (uint32_t r = 0; r < c->acl->rules; r++)
+		permit[r / 64] |= (uint64_t)c->rule[r].permit << r % 64;
+	c->acl->permit = permit;
+	return E_OK;
+}
+
+int acl_compile(const struct acl_rule *rule, uint32_t rules, bool six, void *mem, size_t bytes,
+                void *scratch, const struct acl **out, size_t *used)
+{
+	assert(rules > 0 && rules <= ACL_RULES_MAX);
+	struct compiler c = {.rule = rule, .free = mem, .left = bytes, .slots = slots_for(rules)};
+	c.event = scratch;
+	c.now = c.event + events_max(rules);
+	c.slot = (uint32_t *)(void *)(c.now + vector_words(rules));
+	c.acl = take(&c, sizeof *c.acl, CACHE_LINE);
+	if (!c.acl)
+		return E_NOMEM;
+	*c.acl = (struct acl){.rules = rules, .words = words_for(rules), .six = six};
+	c.acl->heads = words_for(c.acl->words);
+	int error = compile_permits(&c);
+	if (error == E_OK)
+		error = compile_kinds(&c);
+	for (unsigned word = 0; error == E_OK && word < ACL_RANGES; word++)
+		if (six || word >= ACL_SRC_PORT || word % 4 == 3) /* IPv4's is the last of four */
+			error = compile_range(&c, word);
+	*out = c.acl;
+	*used = bytes - c.left;
+	return error;
+}
