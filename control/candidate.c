@@ -696,6 +696,15 @@ static void find_built_fault(struct candidate *c, const struct config *out, uint
 		find_fault(c, text, number);
 }
 
+/* Access lists stay as they are: a file alone has them. */
+static void keep_lists(struct config *out, const struct config *running)
+{
+	memcpy(out->acl, running->acl, sizeof out->acl);
+	out->acl_count = running->acl_count;
+	out->acl_rules = running->acl_rules;
+	out->acl_rule_count = running->acl_rule_count;
+}
+
 int candidate_build(struct candidate *c, const struct config_memory *mem, struct config *out,
                     struct text_error *err)
 {
@@ -705,6 +714,7 @@ int candidate_build(struct candidate *c, const struct config_memory *mem, struct
 	assert(candidate_route_count(c, CANDIDATE_IP4) <= mem->route_max &&
 	       candidate_route_count(c, CANDIDATE_IP6) <= mem->route6_max);
 	out->script = c->running->script;
+	keep_lists(out, c->running);
 	build_routes(c, out, count_lines(text));
 	e = config_finish(out, mem, err);
 	if (e != E_OK)

@@ -5,7 +5,8 @@
  * words match is looked up, and its parser takes the rest. Bytes of the text reach a parser only
  * after the line was found to be printable ASCII of bounded length.
  *
- * The state between lines is which interface block is open (none at the start):
+ * The state between lines is which block is open (none at the start), of an interface, as here, or
+ * an access list, in which lines may begin with a number:
  *     in a block | interface statement -> stays    outside | interface statement -> error
  *                | `interface`         -> next                | `interface`      -> in a block
  *                | other, `exit`       -> outside             | other            -> outside
@@ -232,9 +233,10 @@ static int parse_tcp_connections(struct parser *p, unsigned i)
 
 static int parse_exit(struct parser *p, unsigned i)
 {
-	if (p->interface == NULL)
-		return FAIL(p, i - 1, "exit without an interface block to leave");
+	if (p->interface == NULL && p->acl == NULL)
+		return FAIL(p, i - 1, "exit without a block to leave");
 	p->interface = NULL;
+	p->acl = NULL;
 	return config_expect_end(p, i);
 }
 
@@ -259,6 +261,8 @@ static int parse_script(struct parser *p, unsigned i)
 }
 
 #define SUBNET "(A.B.C.D/LEN | A.B.C.D MASK)"
+#define RULE "PROTO SOURCE [PORTS] DESTINATION [PORTS | TYPE [CODE]] [established | " \
+	"match-all (+|-)FLAG... | fragments]"
 #define ACCESS "A.B.C.D/LEN | A.B.C.D MASK | X:X::X/LEN"
 static const struct statement statements[] = {
 	/* words, syntax, parser, in an interface block, how they stand together */
@@ -290,6 +294,17 @@ static const struct statement statements[] = {
 	 STATEMENT_ONCE},
 	{"ipv6 nd other-config-flag", "ipv6 nd other-config-flag", config_ip6_ra_other, true,
 	 STATEMENT_ONCE},
+	{"ip access-group", "ip access-group NAME (in | out)", config_acl_group4, true,
+	 0},
+	{"ipv6 traffic-filter", "ipv6 traffic-filter NAME (in | out)", config_acl_group6, true, 0},
+	{"no ip unreachables", "no ip unreachables", config_acl_silent4, true, STATEMENT_ONCE},
+	{"no ipv6 unreachables", "no ipv6 unreachables", config_acl_silent6, true, STATEMENT_ONCE},
+	{"ip access-list", "ip access-list NAME", config_acl_list4, false,
+	 STATEMENT_OPENS | STATEMENT_NOT_TYPED},
+	{"ipv6 access-list", "ipv6 access-list NAME", config_acl_list6, false,
+	 STATEMENT_OPENS | STATEMENT_NOT_TYPED},
+	{"permit", "permit " RULE, config_acl_rule, false, STATEMENT_NOT_TYPED},
+	{"deny", "deny " RULE, config_acl_rule, false, STATEMENT_NOT_TYPED},
 	{"ip route", "ip route " SUBNET " (NEXT-HOP | null0)", config_ip4_route, false,
 	 STATEMENT_ROUTE | STATEMENT_LIVE},
 	{"ipv6 route", "ipv6 route X:X::X/LEN (NEXT-HOP [ethN] | null0)", config_ip6_route, false,
@@ -439,6 +454,8 @@ static int parse_statement(struct parser *p)
 		                  "before it", found->words);
 	if (!found->in_interface && found->parse != parse_exit)
 		p->interface = NULL;
+	if (found->parse != config_acl_rule && found->parse != parse_exit)
+		p->acl = NULL;
 	uint32_t *seen = &p->seen[found - statements];
 	if ((found->how & STATEMENT_ONCE) != 0 && *seen != 0)
 		return FAIL(p, 0, "\"%s\" stands already at line %u", found->words, *seen);
@@ -476,7 +493,8 @@ static int parse_line(struct parser *p, struct text line)
 	rest = p->body;
 	while (p->words < CONFIG_WORDS_MAX && text_next_word(&rest, &word))
 		p->word[p->words++] = word;
-	return parse_statement(p);
+	int error = config_acl_sequence(p);
+	return error != 0 ? error : parse_statement(p);
 }
 
 void config_default(struct config *out)
@@ -553,6 +571,7 @@ int config_read(const char *text, size_t len, const struct config_memory *mem, s
 	config_default(out);
 	out->routes = mem->routes;
 	out->routes6 = mem->routes6;
+	out->acl_rules = mem->acl_rules;
 	struct parser p = {.out = out, .err = err, .mem = mem};
 	return parse_lines(&p, (struct text){text, len});
 }

@@ -10,12 +10,14 @@
  * 2. Every accepted configuration is consistent: interface subnets do not overlap, every next hop
  *    and static neighbour lies on a connected subnet (of IPv6: or is link-local, on a port that
  *    takes part) and is not ours, no address, route or neighbour stands twice, no static
- *    route takes the place of a connected one, no interface of IPv6 has an MTU below 1280.
+ *    route takes the place of a connected one, no interface of IPv6 has an MTU below 1280, and
+ *    every filter is an access list of its version that has a rule.
  * 3. config_print() writes text that parses to the same configuration (line numbers aside).
  * 4. Time is linear in the text: duplicate routes are found by hashing in the caller's scratch.
  *
  *     config.c         lines, the table of statements, those of the machine and of interfaces
  *     config_ip4.c     the statements of IPv4; config_ip6.c: of IPv6. config_parse.h: shared
+ *     config_acl.c     access lists
  *     config_management.c   those of the HTTP server, the console over TCP, the captures
  *     config_check.c   what only the whole can tell; config_check6.c: of IPv6
  *     config_print.c   text again
@@ -35,6 +37,7 @@
 #include "control/text.h"
 #include "core/apps.h"
 #include "lib/types.h"
+#include "net/acl/acl.h"
 #include "net/addr.h"
 
 #define CONFIG_PORTS_MAX 16 /* equals NIC_PORTS_MAX: control/plane.c asserts it */
@@ -46,6 +49,10 @@
 #define CONFIG_HOSTNAME_SIZE 64
 #define CONFIG_DESCRIPTION_SIZE 80
 #define CONFIG_SCRIPT_NAME_SIZE 48
+#define CONFIG_ACLS_MAX 64
+#define CONFIG_ACL_NAME_SIZE 32
+#define CONFIG_ACL_RULES_MAX 16000 /* in all lists together */
+#define CONFIG_ACL_RULE_TEXT 240   /* bytes of a rule as text, with its NUL */
 
 #define CONFIG_MTU_DEFAULT 1500
 #define CONFIG_MTU_MIN 68 /* RFC 791: every module must forward 68 octets unfragmented */
@@ -83,6 +90,36 @@ struct config_address6 {
 	uint8_t plen;
 };
 
+/* One line of an access list. */
+struct config_acl_rule {
+	struct acl_rule rule;
+	uint32_t sequence;
+	uint32_t line;
+};
+
+/* An access list. What it denies at its end without saying so, and of IPv6 permits before that, is
+ * not among its rules (control/filter.c). */
+struct config_acl {
+	char name[CONFIG_ACL_NAME_SIZE];
+	uint32_t line;
+	uint32_t first, rules; /* of config.acl_rules; one at least */
+	bool six;
+};
+
+/* Where a list filters, by version and direction. */
+enum config_filter_way {
+	CONFIG_FILTER_IN4,
+	CONFIG_FILTER_OUT4,
+	CONFIG_FILTER_IN6,
+	CONFIG_FILTER_OUT6,
+	CONFIG_FILTERS,
+};
+
+struct config_filter {
+	char name[CONFIG_ACL_NAME_SIZE]; /* of a list of that version; empty: there is none */
+	uint32_t line;
+};
+
 struct config_interface {
 	bool present; /* has an interface block */
 	bool shutdown;
@@ -105,6 +142,9 @@ struct config_interface {
 	uint32_t ra_lifetime_line;
 	uint8_t ra_server_count;
 	struct net_addr ra_server[CONFIG_RA_SERVERS_MAX];
+
+	struct config_filter filter[CONFIG_FILTERS];
+	bool deny_silently, deny_silently6; /* no ICMP about what came in here and is denied */
 };
 
 struct config_route {
@@ -203,6 +243,10 @@ struct config {
 	unsigned neighbour6_count;
 	struct config_route6 *routes6; /* config_memory.routes6 */
 	uint32_t route6_count;
+	struct config_acl acl[CONFIG_ACLS_MAX];
+	unsigned acl_count;
+	struct config_acl_rule *acl_rules; /* config_memory.acl_rules, list by list */
+	uint32_t acl_rule_count;
 };
 
 /* Memory the caller lends. routes is part of the result; scratch is free again on return. */
@@ -211,6 +255,8 @@ struct config_memory {
 	uint32_t route_max;
 	struct config_route6 *routes6;
 	uint32_t route6_max;
+	struct config_acl_rule *acl_rules;
+	uint32_t acl_rule_max;
 	uint32_t *scratch;
 	uint32_t scratch_words; /* at least config_scratch_words() of both maxima */
 	/* Told how many lines have been read, each CONFIG_PROGRESS_LINES; or NULL. */
@@ -230,6 +276,9 @@ static inline uint32_t config_scratch_words(uint32_t routes)
 /* Lines of a text that begin with "ipv6": no fewer than it has IPv6 routes. They are ten times as
  * large as IPv4's, which may be a million, so their memory is taken by need. */
 uint32_t config_ipv6_lines(const char *text, size_t len);
+
+/* Lines of a text that begin as rules of access lists do: no fewer than it has of them. */
+uint32_t config_acl_lines(const char *text, size_t len);
 
 /* What an empty text says: hostname hayate, application router, no interface. */
 void config_default(struct config *out);
@@ -261,6 +310,16 @@ int config_check6(const struct config *c, uint32_t *scratch, uint32_t scratch_wo
 
 /* And for the servers of the management. */
 int config_check_management(const struct config *c, struct text_error *err);
+
+/* And for access lists. */
+int config_check_acl(const struct config *c, struct text_error *err);
+
+/* The list of that name, or NULL. */
+const struct config_acl *config_acl_find(const struct config *c, const char *name);
+
+/* A rule of a list of that version as the line that says it; returns buf. */
+char *config_acl_rule_text(char buf[CONFIG_ACL_RULE_TEXT], const struct config_acl_rule *line,
+                           bool six);
 
 /* Number of the interface one of whose subnets holds addr, or -1. Shutdown does not matter. */
 int config_connected(const struct config *c, uint32_t addr);

@@ -201,6 +201,8 @@ int config_check(const struct config *c, uint32_t *scratch, uint32_t scratch_wor
 	if (error == 0)
 		error = check_arps(c, err);
 	if (error == 0)
+		error = config_check_acl(c, err);
+	if (error == 0)
 		error = config_check_management(c, err);
 	return error != 0 ? error : config_check6(c, scratch, scratch_words, err);
 }

@@ -10,7 +10,7 @@
 
 #include "control/config.h"
 
-#define CONFIG_WORDS_MAX 24 /* no statement has more words than 19 */
+#define CONFIG_WORDS_MAX 24 /* no statement has more words than 22 */
 #define CONFIG_STATEMENTS_MAX 64
 
 struct parser {
@@ -23,6 +23,8 @@ struct parser {
 	unsigned words;
 	const struct statement *statement;
 	struct config_interface *interface; /* of the open block, or NULL */
+	struct config_acl *acl;             /* the same of an access list */
+	uint32_t sequence; /* the number before a rule; 0: none */
 	bool ended;
 	bool script; /* the statement was `script`: what follows is not ours */
 	/* Line that held the statement; of those in a block, in this one. */
@@ -116,6 +118,18 @@ int config_ip6_ra_other(struct parser *p, unsigned i);
 int config_ip6_ra_dns(struct parser *p, unsigned i);
 int config_ip6_route(struct parser *p, unsigned i);
 int config_ip6_neighbour(struct parser *p, unsigned i);
+
+/* --- of config_acl.c --- */
+
+/* In an access list: takes the number of a rule off the words of the line. */
+int config_acl_sequence(struct parser *p);
+int config_acl_list4(struct parser *p, unsigned i);
+int config_acl_list6(struct parser *p, unsigned i);
+int config_acl_rule(struct parser *p, unsigned i);
+int config_acl_group4(struct parser *p, unsigned i);
+int config_acl_group6(struct parser *p, unsigned i);
+int config_acl_silent4(struct parser *p, unsigned i);
+int config_acl_silent6(struct parser *p, unsigned i);
 
 /* --- of config_management.c --- */
 

@@ -54,6 +54,32 @@ static void print_interface6(const struct printer *p, const struct config_interf
 		print_line(p, " ipv6 nd other-config-flag");
 }
 
+static void print_filters(const struct printer *p, const struct config_interface *i)
+{
+	const struct config_filter *f = i->filter;
+	if (f[CONFIG_FILTER_IN4].name[0] != 0)
+		print_line(p, " ip access-group %s in", f[CONFIG_FILTER_IN4].name);
+	if (f[CONFIG_FILTER_OUT4].name[0] != 0)
+		print_line(p, " ip access-group %s out", f[CONFIG_FILTER_OUT4].name);
+	if (f[CONFIG_FILTER_IN6].name[0] != 0)
+		print_line(p, " ipv6 traffic-filter %s in", f[CONFIG_FILTER_IN6].name);
+	if (f[CONFIG_FILTER_OUT6].name[0] != 0)
+		print_line(p, " ipv6 traffic-filter %s out", f[CONFIG_FILTER_OUT6].name);
+	if (i->deny_silently)
+		print_line(p, " no ip unreachables");
+	if (i->deny_silently6)
+		print_line(p, " no ipv6 unreachables");
+}
+
+static void print_acl(const struct printer *p, const struct config *c, const struct config_acl *l)
+{
+	char text[CONFIG_ACL_RULE_TEXT];
+	print_line(p, "!");
+	print_line(p, "%s access-list %s", l->six ? "ipv6" : "ip", l->name);
+	for (uint32_t r = 0; r < l->rules; r++)
+		print_line(p, " %s", config_acl_rule_text(text, &c->acl_rules[l->first + r], l->six));
+}
+
 static void print_interface(const struct printer *p, unsigned n, const struct config_interface *i)
 {
 	char prefix[FMT_PREFIX_MAX];
@@ -66,6 +92,7 @@ static void print_interface(const struct printer *p, unsigned n, const struct co
 		           fmt_prefix(prefix, i->address[k].addr, i->address[k].plen),
 		           k > 0 ? " secondary" : "");
 	print_interface6(p, i);
+	print_filters(p, i);
 	if (i->mtu != 0)
 		print_line(p, " mtu %u", i->mtu);
 	if (i->shutdown)
@@ -177,6 +204,8 @@ void config_print(const struct config *c, config_write_fn write, void *ctx)
 {
 	const struct printer p = {write, ctx};
 	config_print_statements(c, write, ctx);
+	for (unsigned n = 0; n < c->acl_count; n++)
+		print_acl(&p, c, &c->acl[n]);
 	for (uint32_t k = 0; k < c->route_count; k++)
 		config_print_route(&c->routes[k], write, ctx);
 	for (uint32_t k = 0; k < c->route6_count; k++)

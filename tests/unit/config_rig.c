@@ -14,8 +14,16 @@ static void note_progress(uint32_t lines)
 	progress_lines = lines;
 }
 
-static const struct config_memory memory = {routes,  ROUTES,  routes6,      ROUTES,
-                                            scratch, SCRATCH, note_progress};
+static struct config_acl_rule acl_rules[ACL_RULES], acl_rules_before[ACL_RULES];
+static const struct config_memory memory = {.routes = routes,
+                                            .route_max = ROUTES,
+                                            .routes6 = routes6,
+                                            .route6_max = ROUTES,
+                                            .acl_rules = acl_rules,
+                                            .acl_rule_max = ACL_RULES,
+                                            .scratch = scratch,
+                                            .scratch_words = SCRATCH,
+                                            .progress = note_progress};
 struct config config;
 struct text_error error;
 
@@ -76,13 +84,18 @@ static void forget_lines(struct config *c)
 		f->link_local_line = f->ra_lifetime_line = 0;
 		for (unsigned k = 0; k < CONFIG_ADDRESSES_MAX; k++)
 			f->address[k].line = f->address6[k].line = 0;
+		for (unsigned k = 0; k < CONFIG_FILTERS; k++)
+			f->filter[k].line = 0;
 	}
+	for (unsigned i = 0; i < CONFIG_ACLS_MAX; i++)
+		c->acl[i].line = 0;
 	for (unsigned i = 0; i < CONFIG_ARPS_MAX; i++)
 		c->arp[i].line = 0;
 	for (unsigned i = 0; i < CONFIG_NEIGHBOURS6_MAX; i++)
 		c->neighbour6[i].line = 0;
 	c->routes = NULL;
 	c->routes6 = NULL;
+	c->acl_rules = NULL;
 	c->script.text = (struct text){NULL, 0};
 	c->script.line = c->script.line != 0;
 }
@@ -104,6 +117,14 @@ static void compare_routes(uint32_t n, uint32_t n6)
 	}
 }
 
+static void compare_acl_rules(uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		acl_rules[i].line = acl_rules_before[i].line;
+		assert_memory_equal(&acl_rules[i], &acl_rules_before[i], sizeof acl_rules[i]);
+	}
+}
+
 void round_trip(void)
 {
 	static char printed[ROUTES * 64], first_script[8192];
@@ -118,12 +139,14 @@ void round_trip(void)
 		first_script[first_script_len++] = '\n'; /* as it is printed */
 	memcpy(routes_before, routes, config.route_count * sizeof *routes);
 	memcpy(routes6_before, routes6, config.route6_count * sizeof *routes6);
+	memcpy(acl_rules_before, acl_rules, config.acl_rule_count * sizeof *acl_rules);
 	if (parse_bytes(printed, b.len) != 0)
 		fail_msg("printed text, line %u: %s", error.line, error.reason);
 	assert_int_equal(first_script_len, config.script.text.len);
 	if (first_script_len > 0)
 		assert_memory_equal(first_script, config.script.text.at, first_script_len);
 	compare_routes(config.route_count, config.route6_count);
+	compare_acl_rules(config.acl_rule_count);
 	forget_lines(&first);
 	forget_lines(&config);
 	assert_memory_equal(&first, &config, sizeof config);

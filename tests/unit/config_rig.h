@@ -9,6 +9,7 @@
 
 #define ROUTES 120000u
 #define SCRATCH (1u << 18)
+#define ACL_RULES 400u
 
 extern struct config_route routes[ROUTES];
 extern struct config_route6 routes6[ROUTES];

@@ -18,7 +18,8 @@ static struct config next;
 static struct config_route next_routes[NEXT_ROUTES];
 static struct config_route6 next_routes6[NEXT_ROUTES];
 static const struct config_memory next_memory = {
-	next_routes, NEXT_ROUTES, next_routes6, NEXT_ROUTES, scratch, SCRATCH, NULL};
+	.routes = next_routes,   .route_max = NEXT_ROUTES, .routes6 = next_routes6,
+	.route6_max = NEXT_ROUTES, .scratch = scratch,     .scratch_words = SCRATCH};
 static struct text_error why;
 
 static struct text none;
@@ -319,8 +320,12 @@ static bool build_is_parse(void)
 {
 	static char text[1 << 20];
 	static struct config parsed;
-	const struct config_memory mem = {routes + ROUTES / 2, ROUTES / 2, routes6 + ROUTES / 2,
-	                                  ROUTES / 2, scratch, SCRATCH, NULL};
+	const struct config_memory mem = {.routes = routes + ROUTES / 2,
+	                                  .route_max = ROUTES / 2,
+	                                  .routes6 = routes6 + ROUTES / 2,
+	                                  .route6_max = ROUTES / 2,
+	                                  .scratch = scratch,
+	                                  .scratch_words = SCRATCH};
 	struct text_error other;
 	int built = candidate_build(&candidate, &next_memory, &next, &why);
 	strcpy(text, printed());

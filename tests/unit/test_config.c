@@ -224,13 +224,14 @@ static void test_statement_errors(void **state)
 {
 	(void)state;
 	refuse("hostnam x", 1, "hostnam", "unknown statement; expected one of hostname, application, "
-	       "idle, interface, description, ip, mtu, shutdown, no, ipv6, arp, service, tcp, http, console, "
-	       "capture, exit, end");
+	       "idle, interface, description, ip, mtu, shutdown, no, ipv6, permit, deny, arp, "
+	       "service, tcp, http, console, capture, exit, end");
 	refuse("\n\nint eth0", 3, "int", "unknown statement");
-	refuse("ip", 1, "", "expected address, route, icmp after \"ip\"");
-	refuse("ip rout 1.2.3.4", 1, "rout", "expected address, route, icmp after \"ip\"");
+	refuse("ip", 1, "", "expected address, access-group, access-list, route, icmp after \"ip\"");
+	refuse("ip rout 1.2.3.4", 1, "rout",
+	       "expected address, access-group, access-list, route, icmp after \"ip\"");
 	refuse("ip icmp 5", 1, "5", "expected rate-limit after \"icmp\"");
-	refuse("no mtu", 1, "mtu", "expected shutdown after \"no\"");
+	refuse("no mtu", 1, "mtu", "expected shutdown, ip, ipv6 after \"no\"");
 	refuse("service echo sctp", 1, "sctp", "expected udp, tcp after \"echo\"");
 	refuse("service daytime tcp", 1, "daytime", "expected echo, discard, chargen after \"service\"");
 	refuse("tcp", 1, "", "expected connections after \"tcp\"");
@@ -281,8 +282,8 @@ static void test_statement_errors(void **state)
 	refuse("service chargen tcp\nservice echo tcp port 7 port 19", 2, "19",
 	       "chargen on TCP port 19 is already");
 	refuse("service discard tcp port 1 tcp", 1, "tcp", "unexpected word");
-	refuse("exit", 1, "exit", "exit without an interface block");
-	refuse("interface eth0\nexit\nexit", 3, "exit", "exit without an interface block");
+	refuse("exit", 1, "exit", "exit without a block");
+	refuse("interface eth0\nexit\nexit", 3, "exit", "exit without a block");
 	refuse("interface eth0\nexit now", 2, "now", "unexpected word");
 	refuse("end x", 1, "x", "unexpected word");
 	refuse("end\nidle poll", 2, "idle", "nothing but comments may follow");
@@ -469,7 +470,11 @@ static void test_many_routes(void **state)
 	assert_int_equal(error.line, n + 3);
 	assert_string_equal(error.reason, "this prefix already has a route, at line 3");
 	/* Room for one route less. */
-	const struct config_memory small = {routes, n - 1, routes6, 0, scratch, SCRATCH, NULL};
+	const struct config_memory small = {.routes = routes,
+	                                    .route_max = n - 1,
+	                                    .routes6 = routes6,
+	                                    .scratch = scratch,
+	                                    .scratch_words = SCRATCH};
 	assert_int_equal(config_parse(text, len, &small, &config, &error), E_INVAL);
 	assert_int_equal(error.line, n + 2);
 	assert_string_equal(error.reason, "too many routes; there is memory for 99999");

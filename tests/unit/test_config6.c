@@ -97,7 +97,8 @@ static void test_full(void **state)
 static void test_statement_errors(void **state)
 {
 	(void)state;
-	refuse("ipv6", 1, "", "expected enable, address, nd, route, neighbor after \"ipv6\"");
+	refuse("ipv6", 1, "", "expected enable, address, nd, "
+	       "traffic-filter, access-list, route, neighbor after \"ipv6\"");
 	refuse("ipv6 nd", 1, "", "expected ra, managed-config-flag, other-config-flag after \"nd\"");
 	refuse("ipv6 nd ra x", 1, "x", "expected suppress, interval, lifetime, dns after \"ra\"");
 	refuse("ipv6 enable", 1, "ipv6", "\"ipv6 enable\" belongs into an interface block");
@@ -294,7 +295,11 @@ static void test_many_routes(void **state)
 	assert_int_equal(error.line, n + 5);
 	assert_string_equal(error.reason, "this prefix already has a route, at line 5");
 	/* Room for one route less. */
-	const struct config_memory small = {routes, 0, routes6, n - 1, scratch, SCRATCH, NULL};
+	const struct config_memory small = {.routes = routes,
+	                                    .routes6 = routes6,
+	                                    .route6_max = n - 1,
+	                                    .scratch = scratch,
+	                                    .scratch_words = SCRATCH};
 	assert_int_equal(config_parse(text, len, &small, &config, &error), E_INVAL);
 	assert_int_equal(error.line, n + 4);
 	assert_string_equal(error.reason, "too many IPv6 routes; there is memory for 99999");

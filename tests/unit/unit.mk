@@ -60,6 +60,7 @@ UNIT_SRC_config := $(filter-out control/configure.c,$(wildcard control/config*.c
 UNIT_SRC_candidate := $(UNIT_SRC_config) control/candidate.c control/history.c
 UNIT_SRC_module := control/module.c control/text.c lib/fmt.c
 UNIT_SRC_config6 := $(UNIT_SRC_config)
+UNIT_SRC_config_acl := $(UNIT_SRC_config)
 UNIT_SRC_password := control/password.c control/text.c lib/pbkdf2.c lib/sha256.c lib/fmt.c
 UNIT_SRC_shell := control/shell.c control/shell_words.c control/text.c lib/fmt.c
 UNIT_SRC_virtio_ring := drivers/virtio_net/ring.c tests/unit/virtq_device.c tests/unit/virtio_rig.c \
@@ -182,8 +183,8 @@ UNIT_WAY_mlx5_driver := device
 UNIT_WAY_mlx5_faults := device
 T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld ra slaac \
 	reassembly acl http telnet addr udp arp fib fib6 routes_file rss wheel congestion tcp_wire \
-	tcp_icmp tcp_room tcp_pair tcp_rate fuzz config config6 candidate module password shell null \
-	impair tcp_reset random histogram shares virtio_net virtio_ring virtio_hostile virtio_slots \
+	tcp_icmp tcp_room tcp_pair tcp_rate fuzz config config6 config_acl candidate module password \
+	shell null impair tcp_reset random histogram shares virtio_net virtio_ring virtio_hostile virtio_slots \
 	ixgbe_ring ixgbe_hostile ixgbe_slots ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic \
 	ixgbe_faults 82599_model match tap_ring \
 	82599_rx 82599_tx 82599_fuzz pktgen_answer pktgen_histogram pktgen_pace pktgen_judge slots ports \
