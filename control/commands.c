@@ -2,6 +2,7 @@
 #include "control/capture.h"
 #include "control/configure.h"
 #include "control/extension.h"
+#include "control/filter.h"
 #include "control/inside.h"
 #include "control/remote.h"
 
@@ -176,6 +177,8 @@ static const struct shell_command commands[] = {
 	{"show ipv6 route", "[PREFIX]", "routing table; with an address, the route to it", show_route6},
 	{"show ipv6 route summary", NULL, "prefixes by their length", show_route6_summary},
 	{"show arp", NULL, "neighbours on the links", show_arp},
+	{"show access-lists", "[NAME]", "packet filters: rules, and the packets that each matched",
+	 show_access_lists},
 	{"show counters", "[all|drops]", "what became of every packet; `all` with those that are zero",
 	 show_counters},
 	{"show cores", NULL, "cores: state, load, cycles per packet, faults", show_cores},
@@ -192,6 +195,9 @@ static const struct shell_command commands[] = {
 	{"capture", "ethN|all [in|out] [snaplen N] [count N] [FILTER]...",
 	 "frames as pcapng, for who connects to the capture server; Ctrl-C ends", capture_command},
 	{"clear", NULL, "forgets", NULL},
+	{"clear access-list", NULL, "forgets", NULL},
+	{"clear access-list counters", NULL, "counts the packets of packet filters from 0",
+	 clear_access_lists},
 	{"clear counters", NULL, "the console counts from here on", clear_counters},
 	{"clear arp", NULL, "forgets all IPv4 neighbours that were learnt", clear_arp},
 	{"clear ipv6", NULL, "forgets", NULL},

@@ -7,6 +7,7 @@
  *     autoconfig.c a host's addresses, routes and MTU by what routers advertise
  *     adjacency.c  what both have in common
  *     local.c      packets to and from the machine itself; local6.c: those of IPv6
+ *     filter.c     access lists (filter.h)
  *     ping.c       the console's ping
  *     tcp_control.c   the management's TCP; http.c, remote.c: its HTTP server, the console over it
  *     capture.c    captures of what ports receive and send, as a stream over that TCP

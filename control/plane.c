@@ -7,6 +7,7 @@
 #include "control/commit.h"
 #include "control/configure.h"
 #include "control/extension.h"
+#include "control/filter.h"
 #include "control/fragments.h"
 #include "control/http.h"
 #include "control/inside.h"
@@ -70,6 +71,11 @@ static void plane_key(uint8_t c)
 
 /* --- start --- */
 
+static size_t whole_pages(size_t bytes)
+{
+	return align_up(bytes, 4096);
+}
+
 /* IPv6 prefixes that there may be: those configured, each address' subnet, what uncover6 adds, and
  * what routers may tell an interface that listens to them. No more: each may cost 14 KiB. */
 static uint32_t routes6(void)
@@ -110,13 +116,16 @@ static bool take_memory(void)
 	uint32_t lines6 = config_ipv6_lines(text.at, text.len);
 	*m = (struct config_memory){.route_max = lines < ROUTES_MAX ? lines : ROUTES_MAX,
 	                            .route6_max = lines6 < ROUTES_MAX ? lines6 : ROUTES_MAX,
+	                            .acl_rule_max = u32_min(config_acl_lines(text.at, text.len),
+	                                                    CONFIG_ACL_RULES_MAX),
 	                            .progress = say_progress};
 	m->scratch_words = config_scratch_words(m->route6_max > m->route_max ? m->route6_max
 	                                                                     : m->route_max);
 	m->routes = core_private_alloc(m->route_max * sizeof *m->routes);
 	m->routes6 = core_private_alloc((m->route6_max + 1) * sizeof *m->routes6);
+	m->acl_rules = core_private_alloc((m->acl_rule_max + 1) * sizeof *m->acl_rules);
 	m->scratch = core_private_alloc(m->scratch_words * sizeof(uint32_t));
-	return m->routes && m->routes6 && m->scratch;
+	return m->routes && m->routes6 && m->acl_rules && m->scratch;
 }
 
 bool plane_grow(void **at, uint32_t *max, size_t want, size_t each)
@@ -189,6 +198,11 @@ static int check_port(unsigned p, const struct config_interface *i, enum core_ap
 		return text_fail(err, i->autoconfig_line, text_of("autoconfig"),
 		                 "a router does not take its addresses from the advertisements of "
 		                 "others (RFC 4862); give eth%u an address", p);
+	for (unsigned way = 0; way < CONFIG_FILTERS; way++)
+		if (i->filter[way].name[0] && app != CORE_APP_router)
+			return text_fail(err, i->filter[way].line, text_of(i->filter[way].name),
+			                 "the application %s does not filter packets",
+			                 core_app_word(app));
 	return E_OK;
 }
 
@@ -234,6 +248,19 @@ static void read_config(int e)
 	plane.configured = e == E_OK;
 	if (!plane.configured)
 		config_default(&plane.config);
+}
+
+/* The access lists of the configuration, behind the view's `used` bytes; returns how large they
+ * are. Half of the room is the most: the forwarding tables need theirs. Lists that do not fit are a
+ * configuration that is not applied, for without them it would say something else. */
+static size_t start_filters(struct view *v, size_t used, size_t room)
+{
+	size_t bytes;
+	if (filter_start(v, (uint8_t *)v + used, (room - used) / 2, &bytes, &plane.error) == E_OK)
+		return whole_pages(bytes);
+	plane.configured = false;
+	config_default(&plane.config);
+	return 0;
 }
 
 /* The configured MTU, or the usual one if the device takes that (VIRTIO 1.2 5.1.4.1: no more). */
@@ -457,11 +484,6 @@ static bool start_tables(struct view *v, uint8_t *at, size_t room)
 	return true;
 }
 
-static size_t whole_pages(size_t bytes)
-{
-	return align_up(bytes, 4096);
-}
-
 /* The application's commands, and its part of the snapshot behind the view's `used` bytes; returns
  * how large that is. */
 static size_t place_extension(struct view *v, size_t used, size_t room)
@@ -517,6 +539,7 @@ static void plane_start(void)
 	} else {
 		commit_take();
 	}
+	view_bytes += start_filters(v, view_bytes, room);
 	shell_set_hostname(&plane.shell, plane.config.hostname);
 	core_set_app(plane.config.application);
 	have_tables = have_tables || (ok && take_table_memory());

@@ -24,6 +24,7 @@
 #include "control/tap_ring.h"
 #include "control/services.h"
 #include "core/core.h"
+#include "net/acl/acl.h"
 #include "net/eth.h"
 #include "net/fib/fib.h"
 #include "net/fib/host6.h"
@@ -102,9 +103,26 @@ struct view_capture {
 	uint64_t tail[CORES_MAX]; /* struct tap_ring, by core; at any time */
 };
 
+/* An access list that filters packets. To replace one, another is made, the pointer stored, and the
+ * old one's memory used after core_quiesce(). */
+struct view_filter {
+	const struct acl *acl; /* NULL: nothing is filtered */
+	uint32_t counts;       /* where its counts begin among view_filter_counts */
+};
+
+/* Those of an interface, [0] IPv4's and [1] IPv6's. Nobody is told of packets of that version that
+ * came in by it and were denied, where `silent` is set. */
+struct view_filters {
+	struct view_filter in[2], out[2];
+	bool silent[2];
+};
+
 struct view {
 	struct view_port port[NIC_PORTS_MAX];
 	struct view_port6 port6[NIC_PORTS_MAX];
+	struct view_filters filters[NIC_PORTS_MAX];
+	bool filters_out[2];    /* is there any `out`, of IPv4, of IPv6 */
+	uint32_t filter_counts; /* how many counts all lists have */
 	uint32_t icmp_rate;  /* errors a second and data core */
 	uint32_t icmp_burst;
 	struct services services;
@@ -238,8 +256,23 @@ static inline const struct view_shared *view_shared_of(unsigned core)
 	return core_shared_area_of(core);
 }
 
+/* Behind it are the counts of access lists, of each rule and of what no rule matches. */
+#define VIEW_FILTER_COUNTS 16384
+#define VIEW_FILTER_COUNTS_AT ((sizeof(struct view_shared) + 63) & ~(size_t)63)
+
+static inline uint64_t *view_filter_counts(void)
+{
+	return (uint64_t *)(void *)((uint8_t *)view_shared() + VIEW_FILTER_COUNTS_AT);
+}
+
+static inline const uint64_t *view_filter_counts_of(unsigned core)
+{
+	const uint8_t *shared = core_shared_area_of(core);
+	return (const uint64_t *)(const void *)(shared + VIEW_FILTER_COUNTS_AT);
+}
+
 /* What is left of it is the application's, for whom reads it to show (control/extension.h). */
-#define VIEW_SHARED_BYTES ((sizeof(struct view_shared) + 63) & ~(size_t)63)
+#define VIEW_SHARED_BYTES (VIEW_FILTER_COUNTS_AT + VIEW_FILTER_COUNTS * sizeof(uint64_t))
 
 static inline void *view_extension_shared(void)
 {

@@ -111,6 +111,9 @@
 	X(drop_tcp_closed, DROP, "TCP data for a connection that takes no more") \
 	X(drop_tcp_buffers, DROP, "TCP data not taken because too few buffers are left") \
 	X(drop_tcp_reassembly, DROP, "TCP segment out of order, and no room to keep it") \
+	X(drop_acl_in, DROP, "denied by the access list of the interface it came in by") \
+	X(drop_acl_out, DROP, "denied by the access list of the interface it was to leave by") \
+	X(drop_acl_undetermined, DROP, "to be filtered, and its ports cannot be told: fragment or headers too short, or too many") \
 	X(drop_neigh_queue, DROP, "pushed out of the queue of a neighbour being resolved") \
 	X(drop_neigh_unreachable, DROP, "neighbour did not answer") \
 	X(drop_neigh_table, DROP, "neighbour table full") \
@@ -131,6 +134,7 @@
 	X(icmp_tx_unreach_proto, INFO, "ICMP protocol unreachable sent") \
 	X(icmp_tx_unreach_port, INFO, "ICMP port unreachable sent") \
 	X(icmp_tx_unreach_frag, INFO, "ICMP fragmentation needed sent") \
+	X(icmp_tx_unreach_prohibited, INFO, "ICMP administratively prohibited sent") \
 	X(icmp_tx_param_problem, INFO, "ICMP parameter problem sent") \
 	X(icmp6_tx_echo_reply, INFO, "ICMPv6 echo replies sent") \
 	X(icmp6_tx_echo_request, INFO, "ICMPv6 echo requests sent (console ping)") \

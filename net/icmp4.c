@@ -82,12 +82,13 @@ enum counter icmp4_error_counter(uint8_t type, uint8_t code)
 		[ICMP4_UNREACH_PROTO] = CNT_icmp_tx_unreach_proto,
 		[ICMP4_UNREACH_PORT] = CNT_icmp_tx_unreach_port,
 		[ICMP4_UNREACH_FRAG] = CNT_icmp_tx_unreach_frag,
+		[ICMP4_UNREACH_PROHIBITED] = CNT_icmp_tx_unreach_prohibited,
 	};
 	if (type == ICMP4_TIME_EXCEEDED)
 		return CNT_icmp_tx_time_exceeded;
 	if (type == ICMP4_PARAM_PROBLEM)
 		return CNT_icmp_tx_param_problem;
-	assert(type == ICMP4_UNREACH && code < ARRAY_LEN(unreach));
+	assert(type == ICMP4_UNREACH && code < ARRAY_LEN(unreach) && unreach[code]);
 	return unreach[code];
 }
 

@@ -32,6 +32,7 @@ enum icmp4_unreach {
 	ICMP4_UNREACH_PROTO = 2,
 	ICMP4_UNREACH_PORT = 3,
 	ICMP4_UNREACH_FRAG = 4, /* rest: next-hop MTU, RFC 1191 4 */
+	ICMP4_UNREACH_PROHIBITED = 13, /* by administration, RFC 1812 5.2.7.1 */
 };
 
 #define ICMP4_TIME_TTL 0        /* codes of ICMP4_TIME_EXCEEDED: in transit, */

@@ -4,7 +4,9 @@
  *
  *     1. check    Ethernet and IP header are those of a plain packet to be forwarded (fast_ok4,
  *                 fast_ok6); its destination goes to dst[]. Others go the slow way.
+ *        Then the filter of the port they came in by is asked, if there is one (filter.c).
  *     2. look up  fib4_lookup_batch; fib6_lookup_batch, and hosts6 for those on a link of ours
+ *        Then those of the ports they leave by.
  *     3. send     adjacency is resolved and the packet fits: TTL and checksum, or hop limit,
  *                 Ethernet header, into the out-going port's vector. Others go the slow way.
  *
@@ -15,6 +17,7 @@
  */
 #include "apps/router/router.h"
 #include "control/plane.h"
+#include "lib/mem.h"
 #include "net/ip4.h"
 #include "net/ip6.h"
 
@@ -24,6 +27,7 @@ static void data_start(void)
 {
 	router.view = view_get();
 	router.used = &view_shared()->used;
+	memset(view_filter_counts(), 0, router.view->filter_counts * sizeof(uint64_t));
 	icmp_limit_init(&router.limit, router.view->icmp_rate, router.view->icmp_burst);
 }
 
@@ -82,23 +86,15 @@ static inline __attribute__((always_inline)) void send_all(struct pkt *v, const 
 		uint32_t next = nh[i];
 		const struct adj *a = &view->adj[next];
 		unsigned total = six ? ip6_total_len(ip) : ip4_total_len(ip);
-		/* acquire: the state says that the rest of the adjacency may be read (view.h) */
-		uint8_t state = __atomic_load_n(&a->state, __ATOMIC_ACQUIRE);
-		if (unlikely(state != ADJ_FORWARD || total > a->mtu)) {
-			router_slow(p);
+		if (unlikely(!router_sendable(p, a, total))) {
+			router_slow(p, true);
 			slow++;
 			continue;
 		}
 		/* Bytes after the packet are padding: keep what a short frame needs, no more. */
-		if (unlikely(p->len > total + ETH_HLEN && p->len > ETH_FRAME_MIN)) {
-			if (p->flags & PKT_CSUM_PARTIAL) { /* to be completed first */
-				router_slow(p);
-				slow++;
-				continue;
-			}
+		if (unlikely(router_is_padded(p, total)))
 			p->len = (uint16_t)(total + ETH_HLEN > ETH_FRAME_MIN ? total + ETH_HLEN
 			                                                    : ETH_FRAME_MIN);
-		}
 		rewrite(f, a);
 		if (six)
 			ip6_hop_limit_decrement(ip);
@@ -120,6 +116,8 @@ static __attribute__((noinline)) void forward6(struct pkt *v, unsigned n, unsign
 	const struct view *view = router.view;
 	static const uint8_t *dst[PKT_VECTOR_MAX];
 	uint32_t nh[PKT_VECTOR_MAX];
+	if (unlikely(view->filters[port].in[1].acl))
+		n = router_filter_in(v, NULL, n, &view->filters[port].in[1]);
 	for (unsigned i = 0; i < n; i++)
 		dst[i] = v[i].data + ETH_HLEN + offsetof(struct ip6_header, dst);
 	fib6_lookup_batch(view->fib6, dst, nh, n);
@@ -128,6 +126,8 @@ static __attribute__((noinline)) void forward6(struct pkt *v, unsigned n, unsign
 			uint32_t host = host6_lookup(view->hosts6, nh[i] - NH_CONNECTED, dst[i]);
 			nh[i] = host == NH_NONE ? nh[i] : host;
 		}
+	if (unlikely(view->filters_out[1]))
+		n = router_filter_out(v, nh, n, true);
 	send_all(v, nh, n, port, true);
 }
 
@@ -151,7 +151,7 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 			if (enabled6 && likely(fast_ok6(&v[i], mac)))
 				six[sixes++] = v[i];
 			else
-				router_slow(&v[i]);
+				router_slow(&v[i], false);
 			continue;
 		}
 		dst[m] = ip4_dst(v[i].data + ETH_HLEN);
@@ -159,7 +159,11 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 			v[m] = v[i]; /* the vector closes up */
 		m++;
 	}
+	if (unlikely(view->filters[port].in[0].acl))
+		m = router_filter_in(v, dst, m, &view->filters[port].in[0]);
 	fib4_lookup_batch(view->fib, dst, nh, m);
+	if (unlikely(view->filters_out[0]))
+		m = router_filter_out(v, nh, m, false);
 	send_all(v, nh, m, port, false);
 	if (sixes)
 		forward6(six, sixes, port);

@@ -2,6 +2,7 @@
  * The router: forwards IPv4 (RFC 1812) and IPv6 (RFC 8200) between its ports.
  *
  *     forward.c   the vector path: what nearly every packet takes
+ *     filter.c    packet filters, for both ways
  *     slow.c      everything else, one packet at a time: IPv4, and what both versions need
  *     slow6.c     IPv6
  *
@@ -26,13 +27,14 @@ struct router {
 
 extern struct router router;
 
-/* Every packet that the vector path does not forward; takes the buffer. */
-void router_slow(struct pkt *p);
+/* Every packet that the vector path does not forward; takes the buffer. asked: the filter of the
+ * port it came in by has let it pass. */
+void router_slow(struct pkt *p, bool asked);
 
 /* --- the slow way: what slow.c and slow6.c share --- */
 
-/* An IPv6 packet that door_ip let in; takes the buffer. */
-void router_ip6_input(struct pkt *p);
+/* An IPv6 packet that door_ip let in; takes the buffer. asked: as above. */
+void router_ip6_input(struct pkt *p, bool asked);
 
 /* Is the neighbour of this adjacency known, and the rest of it to be read? */
 static inline bool router_resolved(const struct adj *a)
@@ -55,5 +57,42 @@ void router_send(struct pkt *p, uint32_t nh);
 
 /* Sends our own packet of ip_len bytes in e, made because of packet `about`, to nh. */
 void router_send_own(struct pkt *e, unsigned ip_len, const struct pkt *about, uint32_t nh);
+
+/* --- filter.c --- */
+
+/* Longer than its IP packet and than what Ethernet wants of a short one. */
+static inline bool router_is_padded(const struct pkt *p, unsigned total)
+{
+	return p->len > total + ETH_HLEN && p->len > ETH_FRAME_MIN;
+}
+
+/* Does the vector path send this packet of `total` bytes by that adjacency? Not if bytes have to be
+ * cut off that a checksum yet to be completed may cover. */
+static inline bool router_sendable(const struct pkt *p, const struct adj *a, unsigned total)
+{
+	return router_resolved(a) && total <= a->mtu &&
+	       !(p->flags & PKT_CSUM_PARTIAL && router_is_padded(p, total));
+}
+
+/*
+ * Takes those out of n checked packets of one version and one port that the port's list denies, and
+ * returns how many are left, in their order; `beside`, if any, holds a word for each and is closed
+ * up with them. Those of `out` are of any port; nh[i]: the next hop of v[i].
+ */
+unsigned router_filter_in(struct pkt *v, uint32_t *beside, unsigned n, const struct view_filter *f);
+unsigned router_filter_out(struct pkt *v, uint32_t *nh, unsigned n, bool six);
+
+/* True: the list denies the checked packet, which is gone. reason: CNT_drop_acl_in or _out. */
+bool router_filter_denies(struct pkt *p, const struct view_filter *f, enum counter reason);
+
+static inline bool router_denied(struct pkt *p, const struct view_filter *f, enum counter reason)
+{
+	return unlikely(f->acl) && router_filter_denies(p, f, reason);
+}
+
+/* Drops a checked packet for that reason and, if `tell`, has its sender know (RFC 1812 5.3.9, RFC
+ * 4443 3.1). slow.c, slow6.c. */
+void router_deny4(struct pkt *p, enum counter reason, bool tell);
+void router_deny6(struct pkt *p, enum counter reason, bool tell);
 
 #endif

@@ -3,8 +3,8 @@
  * sure of, IPv4 here, IPv6 in slow6.c. Each packet that comes in here ends in one fate
  * (net/counters.h), is handed to the control core, or is sent.
  *
- * Order of the checks: RFC 1812 5.2.1 (link), 5.2.2 (header), 5.2.3 (for us?), 5.3.1 (TTL),
- * 5.2.7 (ICMP errors).
+ * Order of the checks: RFC 1812 5.2.1 (link), 5.2.2 (header), 5.3.9 (filter of the port it came in
+ * by), 5.2.3 (for us?), 5.3.1 (TTL), 5.3.9 (of that it leaves by), 5.2.7 (ICMP errors).
  */
 #include "apps/router/router.h"
 #include "control/door.h"
@@ -93,6 +93,13 @@ static void send_error(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest)
 	router_send_own(&e, n, p, nh);
 }
 
+void router_deny4(struct pkt *p, enum counter reason, bool tell)
+{
+	if (tell)
+		send_error(p, ICMP4_UNREACH, ICMP4_UNREACH_PROHIBITED, 0);
+	core_drop(p, reason);
+}
+
 /* Cuts a packet up for its link and sends the pieces (RFC 1812 4.2.2.7). */
 static void fragment(struct pkt *p, uint32_t nh)
 {
@@ -126,6 +133,8 @@ static void forward(struct pkt *p, uint32_t nh)
 		core_drop(p, CNT_drop_ip4_ttl);
 		return;
 	}
+	if (router_denied(p, &router.view->filters[a->port].out[0], CNT_drop_acl_out))
+		return;
 	if (total > a->mtu && ip4_dont_fragment(ip)) {
 		send_error(p, ICMP4_UNREACH, ICMP4_UNREACH_FRAG, a->mtu);
 		core_drop(p, CNT_drop_ip4_need_frag);
@@ -152,7 +161,7 @@ static void forward(struct pkt *p, uint32_t nh)
 	}
 }
 
-static void ip4_input(struct pkt *p)
+static void ip4_input(struct pkt *p, bool asked)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
 	enum counter bad = ip4_check(ip, p->len - ETH_HLEN);
@@ -162,6 +171,8 @@ static void ip4_input(struct pkt *p)
 		core_drop(p, bad);
 		return;
 	}
+	if (!asked && router_denied(p, &router.view->filters[p->port].in[0], CNT_drop_acl_in))
+		return;
 	uint32_t nh = fib4_lookup(router.view->fib, ip4_dst(ip));
 	/* RFC 1812 5.3.4: what came as a link-layer broadcast is not forwarded */
 	if (eth_is_multicast(p->data) && nh != NH_MULTICAST) {
@@ -193,15 +204,15 @@ static void ip4_input(struct pkt *p)
 	}
 }
 
-void router_slow(struct pkt *p)
+void router_slow(struct pkt *p, bool asked)
 {
 	core_hand_set(p, 1);
 	switch (door_ip(p, &router.view->port[p->port])) {
 	case DOOR_IP4:
-		ip4_input(p);
+		ip4_input(p, asked);
 		break;
 	case DOOR_IP6:
-		router_ip6_input(p);
+		router_ip6_input(p, asked);
 		break;
 	case DOOR_GONE:
 		break;

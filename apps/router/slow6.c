@@ -2,9 +2,10 @@
  * The slow way through the router for IPv6. Each packet that comes in here ends in one fate
  * (net/counters.h), is handed to the control core, or is sent.
  *
- * Order of the checks: link, header (RFC 8200 3), for us or for a group of ours (RFC 4291 2.8),
- * scope (2.5.6), hop limit (RFC 4443 3.3), route (3.1), size (3.2). What is behind the header of a
- * packet for us is the control core's to look at.
+ * Order of the checks: link, header (RFC 8200 3), filter of the port it came in by, for us or for a
+ * group of ours (RFC 4291 2.8), scope (2.5.6), route (RFC 4443 3.1), hop limit (3.3), filter of the
+ * port it leaves by, size (3.2). What is behind the header of a packet for us is the control core's
+ * to look at.
  */
 #include "apps/router/router.h"
 #include "control/door.h"
@@ -54,6 +55,13 @@ static void send_error(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest)
 	router_send_own(&e, n, p, nh);
 }
 
+void router_deny6(struct pkt *p, enum counter reason, bool tell)
+{
+	if (tell)
+		send_error(p, ICMP6_UNREACH, ICMP6_UNREACH_PROHIBITED, 0);
+	core_drop(p, reason);
+}
+
 static void forward(struct pkt *p, uint32_t nh)
 {
 	uint8_t *ip = p->data + ETH_HLEN;
@@ -64,6 +72,8 @@ static void forward(struct pkt *p, uint32_t nh)
 		core_drop(p, CNT_drop_ip6_hop_limit);
 		return;
 	}
+	if (router_denied(p, &router.view->filters[a->port].out[1], CNT_drop_acl_out))
+		return;
 	if (total > a->mtu) { /* RFC 8200 5: nobody fragments on the way */
 		send_error(p, ICMP6_TOO_BIG, 0, a->mtu);
 		core_drop(p, CNT_drop_ip6_too_big);
@@ -111,7 +121,7 @@ static bool link_input(struct pkt *p, const struct net_addr *dst)
 	return true;
 }
 
-void router_ip6_input(struct pkt *p)
+void router_ip6_input(struct pkt *p, bool asked)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
 	enum counter bad = ip6_check(ip, p->len - ETH_HLEN);
@@ -119,6 +129,8 @@ void router_ip6_input(struct pkt *p)
 		core_drop(p, bad);
 		return;
 	}
+	if (!asked && router_denied(p, &router.view->filters[p->port].in[1], CNT_drop_acl_in))
+		return;
 	const struct net_addr dst = ip6_dst(ip);
 	if (link_input(p, &dst))
 		return;

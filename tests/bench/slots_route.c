@@ -44,9 +44,23 @@ void *core_shared_area(size_t *bytes)
 uint64_t core_now_ns(void) { return 0; }
 void core_note_forwarded(void) {}
 
-void router_slow(struct pkt *p)
+void router_slow(struct pkt *p, bool asked)
 {
+	(void)asked;
 	fprintf(stderr, "slots_bench: a packet of %u bytes goes the slow way\n", p->len);
+	abort();
+}
+
+/* there is no filter */
+unsigned router_filter_in(struct pkt *v, uint32_t *beside, unsigned n, const struct view_filter *f)
+{
+	(void)v, (void)beside, (void)n, (void)f;
+	abort();
+}
+
+unsigned router_filter_out(struct pkt *v, uint32_t *nh, unsigned n, bool six)
+{
+	(void)v, (void)nh, (void)n, (void)six;
 	abort();
 }
 

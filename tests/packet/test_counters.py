@@ -4,8 +4,7 @@ from machine import known, reached
 
 # Counters that no test here can reach, each with the reason.
 UNREACHABLE = {
-    "icmp6_tx_unreach_prohibited": "there are no filters",
-    "icmp6_tx_unreach_policy": "there are no filters",
+    "icmp6_tx_unreach_policy": "no source address fails a policy",
 }
 
 # Of what TCP counts, that which the machine around it can make happen. The rest is net/tcp's own, and

@@ -1,0 +1,109 @@
+/*
+ * Packet filters (net/acl/acl.h): `in` between the check of a packet and its look-up, `out` when it
+ * is known by which port it leaves.
+ *
+ *     in    every packet that ip4_check or ip6_check has passed, those to the machine itself too;
+ *           not ARP, which is no IP
+ *     out   every packet that is forwarded, when its way is known and before it is cut up or waits
+ *           for a neighbour; not those that the machine sends itself
+ *
+ * Each packet is asked about once on either side: the vector path asks about those that it is going
+ * to send, the slow way about the others. Should an adjacency change just between, it is asked
+ * about again, and counted twice.
+ */
+#include "apps/router/router.h"
+#include "net/ip.h"
+
+/* Counts what the list says of packets, which becomes their rule[]. */
+static void ask(const struct view_filter *f, const uint8_t *const *ip, uint32_t *rule, unsigned n)
+{
+	uint64_t *count = &view_filter_counts()[f->counts];
+	acl_classify(f->acl, ip, rule, n);
+	for (unsigned i = 0; i < n; i++)
+		count[rule[i]]++;
+}
+
+/* The end of a packet that a list denies. reason: where it is not that its ports cannot be told. */
+static void deny(struct pkt *p, const struct view_filter *f, uint32_t rule, enum counter reason)
+{
+	bool six = ip_is_ip6(p->data + ETH_HLEN);
+	bool tell = !router.view->filters[p->port].silent[six];
+	if (rule == acl_rule_count(f->acl) + ACL_UNDETERMINED)
+		reason = CNT_drop_acl_undetermined;
+	if (six)
+		router_deny6(p, reason, tell);
+	else
+		router_deny4(p, reason, tell);
+}
+
+unsigned router_filter_in(struct pkt *v, uint32_t *beside, unsigned n, const struct view_filter *f)
+{
+	static const uint8_t *ip[PKT_VECTOR_MAX];
+	static uint32_t rule[PKT_VECTOR_MAX];
+	unsigned m = 0;
+	for (unsigned i = 0; i < n; i++)
+		ip[i] = v[i].data + ETH_HLEN;
+	ask(f, ip, rule, n);
+	for (unsigned i = 0; i < n; i++) {
+		if (!acl_permits(f->acl, rule[i])) {
+			deny(&v[i], f, rule[i], CNT_drop_acl_in);
+			continue;
+		}
+		if (beside)
+			beside[m] = beside[i];
+		v[m++] = v[i];
+	}
+	return m;
+}
+
+/* The same for those of n packets that leave by the port with that list: denied[i] is set. */
+static void filter_port(struct pkt *v, const uint32_t *nh, unsigned n, unsigned port,
+                        const struct view_filter *f, bool *denied)
+{
+	static const uint8_t *ip[PKT_VECTOR_MAX];
+	static uint32_t rule[PKT_VECTOR_MAX];
+	static uint16_t which[PKT_VECTOR_MAX];
+	unsigned m = 0;
+	for (unsigned i = 0; i < n; i++) {
+		const struct adj *a = &router.view->adj[nh[i]];
+		if (a->port != port || !router_sendable(&v[i], a, ip_total_len(v[i].data + ETH_HLEN)))
+			continue;
+		ip[m] = v[i].data + ETH_HLEN;
+		which[m++] = (uint16_t)i;
+	}
+	ask(f, ip, rule, m);
+	for (unsigned k = 0; k < m; k++) {
+		denied[which[k]] = !acl_permits(f->acl, rule[k]);
+		if (denied[which[k]])
+			deny(&v[which[k]], f, rule[k], CNT_drop_acl_out);
+	}
+}
+
+unsigned router_filter_out(struct pkt *v, uint32_t *nh, unsigned n, bool six)
+{
+	bool denied[PKT_VECTOR_MAX] = {false};
+	unsigned m = 0;
+	for (unsigned port = 0; port < NIC_PORTS_MAX; port++) {
+		const struct view_filter *f = &router.view->filters[port].out[six];
+		if (f->acl)
+			filter_port(v, nh, n, port, f, denied);
+	}
+	for (unsigned i = 0; i < n; i++) {
+		if (denied[i])
+			continue;
+		nh[m] = nh[i];
+		v[m++] = v[i];
+	}
+	return m;
+}
+
+bool router_filter_denies(struct pkt *p, const struct view_filter *f, enum counter reason)
+{
+	const uint8_t *ip = p->data + ETH_HLEN;
+	uint32_t rule;
+	ask(f, &ip, &rule, 1);
+	if (acl_permits(f->acl, rule))
+		return false;
+	deny(p, f, rule, reason);
+	return true;
+}

@@ -1,0 +1,318 @@
+"""Packet filters: what a list matches, where it is asked, what becomes of what it denies (RFC 1812
+5.3.9, RFC 4443 3.1), what it counts. The dialect is the unit tests' affair, and so is that a list
+of a thousand rules finds the same rule as reading them one after another."""
+import os
+import re
+
+import pytest
+from ip6 import *
+from machine import *
+from scapy.layers.inet import ICMP, TCP, IPOption_NOP
+from scapy.layers.inet6 import ICMPv6EchoRequest, ICMPv6ND_NS, IPv6ExtHdrFragment
+from scapy.layers.sctp import SCTP
+
+
+def filtered(rules, way="in", port=0, silent=True, six=False):
+    """A router with that list on an interface."""
+    ip = "ipv6" if six else "ip"
+    block = "interface eth%d\n" % port
+    apply = " %s F %s\n" % ("ipv6 traffic-filter" if six else "ip access-group", way)
+    if silent:
+        apply += " no %s unreachables\n" % ip
+    return CONFIG6.replace(block, block + apply) + "%s access-list F\n" % ip + \
+        "".join(" %s\n" % rule for rule in rules)
+
+
+def ip4(*layers, **fields):
+    packet = IP(src=A.ip, dst=B.ip, **fields)
+    for layer in layers:
+        packet /= layer
+    return packet
+
+
+def ip6(*layers, **fields):
+    packet = IPv6(src=A.ip6, dst=B.ip6, **fields)
+    for layer in layers:
+        packet /= layer
+    return packet
+
+
+def tcp(flags="S", **fields):
+    return TCP(**{"sport": 1024, "dport": 80, "flags": flags, **fields})
+
+
+UDP_TO = UDP(sport=1024, dport=53)
+LATER = dict(flags=0, frag=185, proto=17)
+
+# rule: what it permits, what it does not
+MATCHES = {
+    "permit ip any any": ([ip4(UDP_TO), ip4(tcp()), ip4(proto=253)], []),
+    "permit ip host 192.0.2.2 host 198.51.100.2": ([ip4(UDP_TO)], []),
+    "permit ip 192.0.2.0/31 any": ([], [ip4(UDP_TO)]),
+    "permit ip 192.0.2.2/31 any": ([ip4(UDP_TO)], []),
+    "permit ip any 198.51.100.0 255.255.255.0": ([ip4(UDP_TO)], []),
+    "permit ip any 198.51.100.128/25": ([], [ip4(UDP_TO)]),
+    "permit udp any any": ([ip4(UDP_TO)], [ip4(tcp()), ip4(ICMP())]),
+    "permit udp any any eq 53": ([ip4(UDP_TO), ip4(Raw(b"x" * 8), **LATER)],
+                                 [ip4(UDP(sport=53, dport=54)), ip4(tcp(dport=53))]),
+    "permit udp any eq 1024 any": ([ip4(UDP_TO)], [ip4(UDP(sport=1025, dport=53))]),
+    "permit tcp any any range 80 90": ([ip4(tcp()), ip4(tcp(dport=90))],
+                                       [ip4(tcp(dport=79)), ip4(tcp(dport=91))]),
+    "permit tcp any lt 1025 any gt 79": ([ip4(tcp())], [ip4(tcp(sport=1025)), ip4(tcp(dport=79))]),
+    "permit tcp any any established": ([ip4(tcp("A")), ip4(tcp("R")), ip4(tcp("SA"))],
+                                       [ip4(tcp("S")), ip4(tcp("F")), ip4(UDP_TO)]),
+    "permit tcp any any match-all +syn -ack": ([ip4(tcp("S")), ip4(tcp("SU"))],
+                                               [ip4(tcp("SA")), ip4(tcp("A"))]),
+    "permit icmp any any echo": ([ip4(ICMP(type=8))], [ip4(ICMP(type=0)), ip4(UDP_TO)]),
+    "permit icmp any any 3 4": ([ip4(ICMP(type=3, code=4))], [ip4(ICMP(type=3, code=3))]),
+    "permit icmp any any packet-too-big": ([ip4(ICMP(type=3, code=4))], [ip4(ICMP(type=8))]),
+    "permit sctp any any eq 80": ([ip4(SCTP(sport=1, dport=80))], [ip4(SCTP(sport=1, dport=81))]),
+    "permit 253 any any": ([ip4(Raw(b"?"), proto=253)], [ip4(Raw(b"?"), proto=252)]),
+    "permit gre any any": ([ip4(Raw(b"?" * 4), proto=47)], [ip4(UDP_TO)]),
+    "permit ip any any fragments": ([ip4(Raw(b"x" * 8), **LATER)],
+                                    [ip4(Raw(b"x" * 8), flags="MF", proto=17), ip4(UDP_TO)]),
+}
+
+MATCHES6 = {
+    "permit ipv6 any any": ([ip6(UDP_TO), ip6(tcp()), ip6(nh=59)], []),
+    "permit ipv6 host 2001:db8:1::2 2001:db8:2::/64": ([ip6(UDP_TO)], []),
+    "permit ipv6 2001:db8:1::3/128 any": ([], [ip6(UDP_TO)]),
+    "permit udp any any eq 53": ([ip6(UDP_TO), ip6(IPv6ExtHdrDestOpt(), UDP_TO),
+                                  ip6(IPv6ExtHdrFragment(offset=0, m=1), UDP_TO),
+                                  ip6(IPv6ExtHdrFragment(offset=9, m=0, nh=17), Raw(b"x" * 8))],
+                                 [ip6(IPv6ExtHdrDestOpt(), UDP(dport=54)), ip6(tcp())]),
+    "permit tcp any any established": ([ip6(tcp("A"))], [ip6(tcp("S"))]),
+    "permit icmp any any echo-request": ([ip6(ICMPv6EchoRequest())], [ip6(ICMPv6EchoReply())]),
+    "permit ipv6 any any fragments": ([ip6(IPv6ExtHdrFragment(offset=9, m=0, nh=17), Raw(b"x"))],
+                                      [ip6(IPv6ExtHdrFragment(offset=0, m=1, nh=17), UDP_TO)]),
+}
+
+
+def judge(m, packet, six, dst, fate):
+    m.send(0, ether(A, ROUTER[0]) / packet)
+    if fate == "forwarded":
+        m.expect(1, ether(ROUTER[1], dst) / (hop6(packet) if six else hop(packet)))
+    m.expect_nothing()
+    m.expect_counters(**{fate: 1})
+
+
+def known_hosts(m):
+    m.learn(A, B)
+    learn6(m, A, B)
+
+
+@pytest.mark.parametrize("rule", MATCHES)
+def test_matches(make, rule):
+    m = make(filtered([rule]))
+    m.learn(A, B)
+    for packets, fate in zip(MATCHES[rule], ("forwarded", "drop_acl_in")):
+        for packet in packets:
+            judge(m, packet, False, B, fate)
+
+
+@pytest.mark.parametrize("rule", MATCHES6)
+def test_matches6(make, rule):
+    m = make(filtered(["permit icmp any host 2001:db8:1::1", "permit icmp host 2001:db8:1::1 any",
+                       rule], six=True))
+    learn6(m, A, B)
+    for packets, fate in zip(MATCHES6[rule], ("forwarded", "drop_acl_in")):
+        for packet in packets:
+            judge(m, packet, True, B, fate)
+
+
+def test_first_match_counts(make):
+    """One vector with all sorts in it: the order of what stays is kept, and each rule counts."""
+    m = make(filtered(["10 deny udp any any eq 53", "permit udp any any", "40 deny icmp any any"]))
+    m.learn(A, B)
+    packets = [udp(A, B, dport=50 + i % 5, id=i) for i in range(250)] + [ip4(ICMP())] * 3 + \
+        [ip4(tcp())] * 2
+    m.send(0, *(ether(A, ROUTER[0]) / p for p in packets))
+    for i in range(250):
+        if i % 5 != 3:
+            m.expect(1, ether(ROUTER[1], B) / hop(packets[i]))
+    m.expect_counters(forwarded=200, drop_acl_in=55)
+    assert m.console("show access-lists") == """\
+IP access list F
+    10 deny udp any any eq 53 (50 matches)
+    20 permit udp any any (200 matches)
+    40 deny icmp any any (3 matches)
+    deny ip any any (2 matches)
+    deny undetermined transport
+"""
+    m.console("clear access-list counters")
+    m.route(udp(A, B))
+    assert re.findall(r"\((.*)\)", m.console("show access-lists F")) == ["1 match"]
+    assert m.console("show access-lists G") == "there is no access list G\n"
+
+
+@pytest.mark.parametrize("way,port", [("in", 0), ("out", 1)])
+def test_the_sender_is_told(make, way, port):
+    """RFC 1812 5.3.9, 5.2.7.1: code 13; RFC 4443 3.1: code 1."""
+    m = make(filtered(["permit icmp any any"], way, port, silent=False))
+    m.learn(A, B)
+    packet = udp(A, B)
+    m.send(0, ether(A, ROUTER[0]) / packet)
+    m.expect(0, error_about(ROUTER[0], A, packet, 3, 13))
+    m.expect_counters(icmp_tx_unreach_prohibited=1, **{"drop_acl_" + way: 1})
+    m = make(filtered(["permit icmp any any"], way, port, silent=False, six=True))
+    learn6(m, A, B)
+    packet = udp6(A, B)
+    m.send(0, ether(A, ROUTER[0]) / packet)
+    m.expect(0, error6_about(ROUTER[0], A, packet, 1, 1))
+    m.expect_counters(icmp6_tx_unreach_prohibited=1, **{"drop_acl_" + way: 1})
+
+
+def test_silence_is_the_affair_of_where_it_came_in(make):
+    m = make(filtered(["deny udp any any"], "out", 1, silent=False).replace(
+        "interface eth0\n", "interface eth0\n no ip unreachables\n"))
+    m.learn(A, B)
+    m.send(0, ether(A, ROUTER[0]) / udp(A, B))
+    m.expect_counters(drop_acl_out=1)
+
+
+def test_out_does_not_ask_about_the_other_way(make):
+    m = make(filtered(["deny ip any any"], "out", 1))
+    m.learn(A, B)
+    m.route(udp(B, A), B, A)
+    m.expect_counters(forwarded=1)
+
+
+def test_packets_for_us_are_asked_about(make):
+    """`in` is asked about them, `out` not about ours."""
+    m = make(filtered(["permit icmp any host 192.0.2.1 echo", "deny ip any any"]) +
+             "ip access-list OUT\n deny ip any any\ninterface eth2\n ip address 203.0.113.1/24\n"
+             " ip access-group OUT out\n", ports=3)
+    m.learn(A, Station(2, "203.0.113.2", "02:cc:00:00:00:02"))
+    ping = IP(src=A.ip, dst=ROUTER[0].ip) / ICMP(type=8, id=1) / b"ping"
+    m.send(0, ether(A, ROUTER[0]) / ping)
+    reply = IP(m.take(0).frame[14:])
+    assert reply[ICMP].type == 0 and reply.dst == A.ip
+    m.expect_counters(delivered_icmp=1, icmp_tx_echo_reply=1)
+    m.send(0, ether(A, ROUTER[0]) / IP(src=A.ip, dst=ROUTER[0].ip) / UDP(dport=9))
+    m.expect_counters(drop_acl_in=1)
+    m.send(2, ether("02:cc:00:00:00:02", ROUTER[2]) / IP(src="203.0.113.2", dst=ROUTER[2].ip) /
+           ICMP(type=8))
+    assert IP(m.take(2).frame[14:])[ICMP].type == 0
+    m.expect_counters(delivered_icmp=1, icmp_tx_echo_reply=1)
+
+
+def test_discovery_passes_unless_denied(make):
+    """A list of IPv6 permits neighbour discovery before it denies the rest, as IOS has it."""
+    m = make(filtered(["permit tcp any any"], six=True))
+    m.send(0, solicit(A, ROUTER[0].ip6))
+    m.expect(0, advert(ROUTER[0], A, target=ROUTER[0].ip6, R=1))
+    m.counted()
+    said = m.console("show access-lists F")
+    assert "    permit icmp any any nd-ns (1 match)\n" in said
+    assert said.endswith("    deny ipv6 any any\n    deny undetermined transport\n")
+    m = make(filtered(["deny icmp any any nd-ns", "permit ipv6 any any"], six=True))
+    m.send(0, solicit(A, ROUTER[0].ip6))
+    m.expect_counters(drop_acl_in=1)
+
+
+SHORT = {
+    "first fragment without TCP's flags (RFC 1858)":
+        ip4(Raw(b"\4\0\0\x50" + bytes(4)), flags="MF", proto=6),
+    "later fragment over TCP's flags (RFC 3128)": ip4(Raw(bytes(16)), frag=1, proto=6),
+    "UDP without its length": ip4(Raw(bytes(4)), proto=17),
+    "IPv6: TCP cut off": ip6(Raw(bytes(19)), nh=6),
+    "IPv6: nine headers": IPv6(src=A.ip6, dst=B.ip6, nh=60) / Raw(
+        (bytes([60, 0, 1, 4]) + bytes(4)) * 8 + bytes([17, 0, 1, 4]) + bytes(4) + bytes(UDP())),
+    "IPv6: header beyond the packet": ip6(Raw(bytes([17, 9, 1, 4]) + bytes(4)), nh=60),
+}
+
+
+@pytest.mark.parametrize("packet", SHORT.values(), ids=SHORT)
+def test_what_cannot_be_told_is_denied(make, packet):
+    """net/acl/acl.h, 4. Without a filter it is forwarded, as a router does not look there."""
+    six = IPv6 in packet
+    m = make(filtered(["permit ipv6 any any" if six else "permit ip any any"], six=six))
+    known_hosts(m)
+    m.send(0, ether(A, ROUTER[0]) / packet)
+    m.expect_counters(drop_acl_undetermined=1)
+    assert "deny undetermined transport (1 match)" in m.console("show access-lists F")
+    m = make(CONFIG6)
+    known_hosts(m)
+    judge(m, packet, six, B, "forwarded")
+
+
+def test_slow_packets_are_asked_about_once(make):
+    """Options, too large, a neighbour that is not known: the slow way; each counts once."""
+    m = make(filtered(["deny udp any any eq 7", "permit ip any any"]) +
+             "ip access-list G\n deny udp any any eq 9\n permit ip any any\n"
+             "interface eth2\n ip address 203.0.113.1/24\n mtu 1000\n ip access-group G out\n",
+             ports=3)
+    m.learn(A, B)
+    options = [IPOption_NOP()] * 4
+    for dport, fates in ((7, dict(drop_acl_in=1)), (9, dict(drop_acl_out=1))):
+        for packet in (udp(A, "203.0.113.9", dport=dport, options=options),
+                       udp(A, "203.0.113.9", dport=dport, size=1200),
+                       udp(A, "203.0.113.9", dport=dport)):
+            m.send(0, ether(A, ROUTER[0]) / packet)
+            m.expect_counters(**fates)
+    m.send(0, ether(A, ROUTER[0]) / udp(A, "203.0.113.9", dport=8))
+    assert ARP in Ether(m.take(2).frame)
+    m.send(2, arp_reply(Station(2, "203.0.113.9", "02:cc:00:00:00:09"), ROUTER[2]))
+    assert Ether(m.take(2).frame)[UDP].dport == 8
+    m.send(0, ether(A, ROUTER[0]) / udp(A, "203.0.113.9", dport=8, size=1200))
+    assert len(m.take_all(2)) == 2
+    said = m.console("show access-lists")
+    assert said.count("(3 matches)") == 2 and said.count("permit ip any any (5 matches)") == 1
+    assert said.count("permit ip any any (2 matches)") == 1
+    m.counted()
+
+
+def test_both_ways_at_once(make):
+    """One list on several interfaces has one count."""
+    m = make(filtered(["permit udp any any"]).replace(
+        "interface eth1\n", "interface eth1\n ip access-group F out\n"))
+    m.learn(A, B)
+    m.route(udp(A, B))
+    assert "20 " not in m.console("show access-lists") and \
+        "permit udp any any (2 matches)" in m.console("show access-lists")
+    m.expect_counters(forwarded=1)
+
+
+@pytest.mark.parametrize("text,said", [
+    ("interface eth0\n ip address 192.0.2.1/24\n ip access-group F in\n",
+     'configuration:3: there is no access list of this name, at "F"'),
+    ("application echo\ninterface eth0\n ip address 192.0.2.1/24\n ip access-group F in\n"
+     "ip access-list F\n permit ip any any\n",
+     'configuration:4: the application echo does not filter packets, at "F"'),
+])
+def test_no_filter_no_configuration(make, text, said):
+    """A configuration whose filter cannot be is not applied at all."""
+    m = make(text)
+    assert said in m.text, m.text
+
+
+def test_lists_that_do_not_fit(make):
+    rules = "".join(" permit ip host 10.0.%d.%d any\n" % (i >> 8, i & 255) for i in range(6000))
+    m = make(CONFIG6 + "ip access-list LONG\n" + rules, memory=5000)
+    assert "configuration:11: no memory for the list and its 6000 rules" in m.text
+    assert "nothing of the configuration is applied" in m.text
+
+
+def manual(name, heading):
+    """The first example below a heading of docs/NAME.md."""
+    with open(os.path.join(ROOT, "docs", name + ".md"), encoding="utf-8") as f:
+        return f.read().split("\n%s\n" % heading)[1].split("```\n")[1]
+
+
+def test_manual(make):
+    """The examples of docs/configuration.md and docs/console.md do what stands beside them."""
+    m = make(manual("configuration", "### Packet filters"))
+    m.learn(A, B)
+    from_66 = udp("192.0.2.66", B, dport=53)
+    later = IP(src=A.ip, dst=B.ip, frag=185, proto=17) / Raw(b"x" * 8)
+    m.send(0, ether(A, ROUTER[0]) / from_66, ether(A, ROUTER[0]) / from_66)
+    m.take_all(0)
+    m.route(udp(A, B, dport=53))
+    counted = m.counted()
+    assert (counted["drop_acl_out"], counted["forwarded"]) == (2, 1)
+    command, _, want = manual("console", "## show access-lists [NAME]").partition("\n")
+    assert m.console(command.partition("# ")[2]) == want
+    m.send(0, ether(A, ROUTER[0]) / later)
+    m.send(0, ether(A, ROUTER[0]) / ip4(tcp("S")))
+    assert m.counted()["drop_acl_in"] == 1
+    m.take_all(0)
