@@ -8,6 +8,7 @@
 #   make slots-bench              what the drivers' rings cost without a device: a prepared frame
 #                                 sent again, a packet sent, received, both, routed;
 #                                 T="ixgbe full" one of it
+#   make acl-bench                what asking an access list costs, beside DPDK's rte_acl
 # The programs that tests/bench/*.py start are built by file name.
 
 BENCH_BUILD := $(BUILD)/bench
@@ -22,7 +23,7 @@ BENCH_SLOTS := $(patsubst %,$(BUILD)/program/%.o,core/slots drivers/virtio_net/r
 	drivers/null/null apps/router/forward) \
 	$(patsubst %,$(BENCH_BUILD)/%.o,slots_route unit/host unit/prefixes unit/routes_file)
 
-.PHONY: tcp-bench frames-bench slots-bench bench-fib
+.PHONY: tcp-bench frames-bench slots-bench bench-fib acl-bench
 
 $(BENCH_BUILD)/%.o: tests/bench/%.c tests/bench/bench.mk
 	@mkdir -p $(@D)
@@ -49,8 +50,9 @@ $(BENCH_BUILD)/tcp_load: $(patsubst %,$(BENCH_BUILD)/%.o,tcp_load wire_tap) $(BE
 		$(BENCH_VHOST) $(filter-out %/mem.o,$(BENCH_PRODUCT))
 	@gcc -no-pie -o $@ $^ $(DPDK_LIBS) -pthread
 
-# Look-up tables beside DPDK's; tests/bench/fib_dpdk.c alone sees DPDK
-$(BENCH_BUILD)/fib_dpdk.o: tests/bench/fib_dpdk.c tests/bench/bench.mk
+# Look-up tables and packet filters beside DPDK's; fib_dpdk.c and acl_dpdk.c alone see DPDK
+$(patsubst %,$(BENCH_BUILD)/%.o,fib_dpdk acl_dpdk): $(BENCH_BUILD)/%.o: tests/bench/%.c \
+		tests/bench/bench.mk
 	@mkdir -p $(@D)
 	@gcc $(DPDK_CFLAGS) -I. -MMD -MP -c -o $@ $<
 
@@ -64,6 +66,14 @@ $(BENCH_BUILD)/fib_compare: $(patsubst %,$(BENCH_BUILD)/%.o,fib_bench fib_dpdk u
 
 bench-fib: $(BENCH_BUILD)/fib_compare ## look-up tables: million look-ups a second, bytes, loading, changes
 	@tests/bench/with_hugepages.sh 768 $< $(if $(filter command line,$(origin T)),$(T))
+
+# with the C library's memcpy, as rte_acl
+$(BENCH_BUILD)/acl_bench: $(patsubst %,$(BENCH_BUILD)/%.o,acl_bench acl_dpdk unit/acl_rig unit/host) \
+		$(filter-out %/mem.o,$(BENCH_PRODUCT))
+	@gcc -no-pie -o $@ $^ $(DPDK_LIBS) -lcmocka
+
+acl-bench: $(BENCH_BUILD)/acl_bench ## cycles of packet filters, beside DPDK's rte_acl
+	SEED=1 $<
 
 # peers: a Linux server, and an XDP program where clang makes one
 $(BENCH_BUILD)/epoll_echo: tests/bench/epoll_echo.c tests/bench/bench.mk

@@ -1,0 +1,159 @@
+/*
+ * What asking an access list costs, for lists of 1 to 10,000 rules, beside DPDK's rte_acl with the
+ * same rules and the same packets in the same run: TSC cycles a packet, best of ROUNDS with the
+ * median behind it (the test machines' clock jumps by up to two), time to compile, bytes.
+ *
+ * Rules and packets are those of tests/unit/acl_rig.h without what rte_acl's fields do not know
+ * (flags, types, fragments). Both must give the same rule for each packet.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "net/ip4.h"
+#include "tests/bench/acl_dpdk.h"
+#include "tests/unit/acl_rig.h"
+
+#define VECTOR 256
+#define PACKETS 16384
+#define SLOT 64
+#define ROUNDS 25
+#define ROOM (1u << 30)
+
+static uint8_t packet[PACKETS][SLOT] __attribute__((aligned(64)));
+static const uint8_t *ip[PACKETS];
+static uint32_t ours[PACKETS], theirs[PACKETS];
+
+/* The way is chosen by its number; OURS is net/acl. */
+enum { OURS = ACL_PEER_WAYS, WAYS };
+static const char *const names[WAYS] = {"rte_acl scalar", "rte_acl AVX2", "rte_acl AVX-512",
+                                        "net/acl"};
+
+static uint64_t tsc(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
+static double ms_since(const struct timespec *t)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - t->tv_sec) * 1e3 + (double)(now.tv_nsec - t->tv_nsec) / 1e6;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static void make_rules(struct acl_rule *rule, uint32_t rules, bool six)
+{
+	acl_random_rules(rule, rules, six, rules * 2);
+	for (uint32_t i = 0; i < rules; i++) {
+		struct acl_rule *r = &rule[i];
+		r->established = r->fragments = false;
+		r->flags_mask = r->flags_value = 0;
+		if (r->proto == 1 || r->proto == 58)
+			r->dst_port = ACL_ANY_PORT;
+	}
+}
+
+static void make_packets(const struct acl_rule *rule, uint32_t rules, bool six)
+{
+	for (unsigned i = 0; i < PACKETS; i++) {
+		struct acl_probe p = acl_random_probe(rule, rules, six);
+		p.offset = p.extensions = 0;
+		p.transport = 20;
+		ip[i] = packet[i];
+		acl_packet(packet[i], &p);
+	}
+}
+
+/* A vector's headers are in the cache when a filter is asked: they have just been checked. */
+static void touch(unsigned i)
+{
+	for (unsigned k = i; k < i + VECTOR; k++)
+		(void)*(volatile const uint8_t *)ip[k];
+}
+
+static double once(unsigned way, const struct acl *a, struct acl_peer *peer)
+{
+	uint64_t sum = 0;
+	for (unsigned i = 0; i < PACKETS; i += VECTOR) {
+		touch(i);
+		uint64_t start = tsc();
+		if (way == OURS)
+			acl_classify(a, ip + i, ours + i, VECTOR);
+		else
+			acl_peer_classify(peer, ip + i, theirs + i, VECTOR);
+		sum += tsc() - start;
+	}
+	return (double)sum / PACKETS;
+}
+
+static void compare(const struct acl *a)
+{
+	for (unsigned i = 0; i < PACKETS; i++)
+		if ((ours[i] < acl_rule_count(a) ? ours[i] + 1 : 0) != theirs[i]) {
+			fprintf(stderr, "packet %u: rule %u here, %u there\n", i, ours[i], theirs[i]);
+			exit(1);
+		}
+}
+
+static void measure(const struct acl *a, struct acl_peer *peer)
+{
+	double cycles[WAYS][ROUNDS];
+	bool there[WAYS] = {[OURS] = true};
+	for (unsigned round = 0; round < ROUNDS; round++)
+		for (unsigned way = 0; way < WAYS; way++) {
+			if (way != OURS)
+				there[way] = peer && acl_peer_choose(peer, (enum acl_peer_way)way);
+			cycles[way][round] = there[way] ? once(way, a, peer) : 0;
+		}
+	if (peer)
+		compare(a);
+	for (unsigned way = 0; way < WAYS; way++)
+		qsort(cycles[way], ROUNDS, sizeof(double), by_value);
+	for (unsigned way = WAYS; way-- > 0;)
+		if (there[way])
+			printf("  %-15s %7.1f cycles a packet (median %.1f), %.2f of ours\n", names[way],
+			       cycles[way][0], cycles[way][ROUNDS / 2], cycles[way][0] / cycles[OURS][0]);
+}
+
+static void run(uint32_t rules, bool six, void *memory)
+{
+	struct acl_rule *rule = calloc(rules, sizeof *rule);
+	void *scratch = malloc(acl_scratch_bytes(rules));
+	struct timespec start;
+	const struct acl *a;
+	size_t bytes, peer_bytes = 0;
+	make_rules(rule, rules, six);
+	make_packets(rule, rules, six);
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	if (acl_compile(rule, rules, six, memory, ROOM, scratch, &a, &bytes))
+		abort();
+	double ms = ms_since(&start);
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	struct acl_peer *peer = acl_peer_make(rule, rules, six, &peer_bytes);
+	printf("IPv%u, %u rule%s: compiled in %.2f ms into %zu KiB; rte_acl in %.2f ms into %zu KiB\n",
+	       six ? 6 : 4, rules, rules == 1 ? "" : "s", ms, bytes >> 10, ms_since(&start),
+	       peer_bytes >> 10);
+	measure(a, peer);
+	if (peer)
+		acl_peer_free(peer);
+	free(scratch);
+	free(rule);
+}
+
+int main(void)
+{
+	static const uint32_t sizes[] = {1, 10, 100, 1000, 10000};
+	void *memory = aligned_alloc(64, ROOM);
+	seed_random("acl_bench");
+	for (unsigned six = 0; six < 2; six++)
+		for (unsigned i = 0; i < ARRAY_LEN(sizes); i++)
+			run(sizes[i], six, memory);
+	return 0;
+}
