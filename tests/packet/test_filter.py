@@ -10,6 +10,7 @@ from machine import *
 from scapy.layers.inet import ICMP, TCP, IPOption_NOP
 from scapy.layers.inet6 import ICMPv6EchoRequest, ICMPv6ND_NS, IPv6ExtHdrFragment
 from scapy.layers.sctp import SCTP
+from test_configure import restarted
 
 
 def filtered(rules, way="in", port=0, silent=True, six=False):
@@ -291,6 +292,35 @@ def test_lists_that_do_not_fit(make):
     m = make(CONFIG6 + "ip access-list LONG\n" + rules, memory=5000)
     assert "configuration:11: no memory for the list and its 6000 rules" in m.text
     assert "nothing of the configuration is applied" in m.text
+
+
+def test_commit_keeps_the_lists(make):
+    """On the console it is said where a list filters; the list itself is the file's."""
+    m = make(filtered(["deny udp any any eq 53", "permit ip any any"]))
+    m.learn(A, B)
+    before = m.console("show running-config")
+    assert "\nip access-list F\n 10 deny udp any any eq 53\n 20 permit ip any any\n" in before
+    m.console("configure")
+    assert "unknown word" in m.console("no ip access-list F")
+    m.console("hostname r2")
+    assert m.console("commit").endswith("committed\n")
+    judge(m, ip4(UDP_TO), False, B, "drop_acl_in")
+    for line in ("interface eth0", "no ip access-group F in", "interface eth1",
+                 "ip access-group F out"):
+        m.console(line)
+    assert "there is no access list" in m.console("ip access-group G in") + m.console("commit check")
+    m.console("no ip access-group G in")
+    assert m.console("commit").endswith("committed, the ports restart\n")
+    restarted(m)
+    m.learn(A, B)
+    judge(m, ip4(UDP_TO), False, B, "drop_acl_out")
+    m.console("end")
+    now = m.console("show running-config")
+    assert now == before.replace("hostname r1", "hostname r2").replace(
+        " ip access-group F in\n", "").replace(
+        " ip address 198.51.100.1/24\n ipv6 address 2001:db8:2::1/64\n ipv6 nd ra suppress\n",
+        " ip address 198.51.100.1/24\n ipv6 address 2001:db8:2::1/64\n ipv6 nd ra suppress\n"
+        " ip access-group F out\n")
 
 
 def manual(name, heading):
