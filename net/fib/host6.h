@@ -5,8 +5,8 @@
  *
  * An open hash table: an entry lies in one of HOST6_WINDOW slots behind the place its hash gives,
  * and a look-up reads them all until it meets it. So removal leaves no mark, and there may be no
- * room for one entry while there is for others (with a quarter of the slots in use, for one in a
- * hundred thousand): a host without an entry is one that the control core is asked for, which is
+ * room for one entry while there is for others (of those that fill a quarter of the slots, for one
+ * in fifteen thousand): a host without an entry is one that the control core is asked for, which is
  * slow and right. The hash has a key, so that nobody outside can choose addresses that collide.
  *
  * One writer, any number of readers, as fib.h has it:
