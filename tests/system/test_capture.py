@@ -6,7 +6,8 @@ import subprocess
 import time
 
 import pytest
-from conftest import LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, eventually, pings, router_config
+from conftest import (LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, RIGHT_ROUTER, eventually, pings,
+                      router_config)
 from scapy.layers.inet import IP, UDP
 from scapy.utils import PcapNgReader
 
@@ -27,12 +28,12 @@ def begin(lab, line):
 
 
 class Reader:
-    """nc on the left host, into a file."""
+    """nc on a host, the left one unless said, into a file."""
 
-    def __init__(self, lab, path):
+    def __init__(self, lab, path, host=None, router=LEFT_ROUTER):
         self.path, self.out = path, open(path, "wb")
-        self.child = lab.left.popen(["nc", LEFT_ROUTER, "5555"], stdin=subprocess.DEVNULL,
-                                    stdout=self.out)
+        self.child = (host or lab.left).popen(["nc", router, "5555"], stdin=subprocess.DEVNULL,
+                                              stdout=self.out)
         eventually(lambda: path.stat().st_size > 0, 20, "the head of the stream")
 
     def wait(self):
@@ -70,12 +71,17 @@ def test_stream(lab, tmp_path):
     assert tshark(reader.path, "-Y", "_ws.malformed") == ""
 
 
-def test_under_load(lab, tmp_path):
+def test_under_load(make_lab, tmp_path):
     """More than a reader takes: the flood goes on, what is missing is counted, and the stream is
-    whole up to its end."""
+    whole up to its end. The reader is not on the flooded link, which loses his acknowledgements too,
+    and the flood goes nowhere, for it would have the other link to itself."""
+    lab = make_lab(router_config(extra=CAPTURE + "capture access %s/32\n"
+                                 "ip route 203.0.113.0/24 null0\n" % RIGHT_HOST),
+                   "--nic", "virtio")
+    pings(lab.left, RIGHT_HOST)
     begin(lab, "eth0 in snaplen 100")
-    reader = Reader(lab, tmp_path / "load.pcapng")
-    with lab.flood(RIGHT_HOST), lab.flood(RIGHT_HOST):
+    reader = Reader(lab, tmp_path / "load.pcapng", lab.right, RIGHT_ROUTER)
+    with lab.flood("203.0.113.1"), lab.flood("203.0.113.2"):
         eventually(lambda: reader.path.stat().st_size > 1000000, 120, "a part of the stream")
     lab.router.child.stdin.write(b"\x03")
     said = lab.router.expect(r"ended: (\d+) frames, (\d+) given to the reader, "
