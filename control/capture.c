@@ -2,8 +2,8 @@
 #include "control/capture.h"
 
 #include "control/inside.h"
-#include "control/match_words.h"
 #include "control/tcp_control.h"
+#include "control/watch_words.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
 #include "net/pcapng.h"
@@ -383,42 +383,10 @@ void capture_start(void)
 
 /* --- the command --- */
 
-/* "ethN" or "all": a bit each; 0: neither. */
-static uint32_t ports_of(const char *word)
-{
-	uint32_t n;
-	if (strcmp(word, "all") == 0)
-		return (1u << core_port_count()) - 1;
-	if (strlen(word) < 4 || memcmp(word, "eth", 3) != 0 || core_port_count() == 0 ||
-	    text_parse_u32(text_of(word + 3), 0, core_port_count() - 1, &n) != E_OK)
-		return 0;
-	return 1u << n;
-}
-
-/* "NAME N" among the words is taken out of them. False: N is missing or wrong, and it was said. */
-static bool take_option(struct shell *sh, char **word, unsigned *n, const char *name, uint32_t max,
-                        uint32_t *value)
-{
-	for (unsigned i = 0; i < *n; i++) {
-		if (strcmp(word[i], name) != 0)
-			continue;
-		if (i + 1 == *n || text_parse_u32(text_of(word[i + 1]), 1, max, value) != E_OK) {
-			shell_print(sh, "%s takes a number from 1 to %u\n", name, max);
-			return false;
-		}
-		memmove(word + i, word + i + 2, (*n - i - 2) * sizeof *word);
-		*n -= 2;
-		return true;
-	}
-	return true;
-}
-
 /* Reads what follows the command. False: something is wrong, and it was said. */
 static bool read_order(struct shell *sh, struct order *o, char **word, unsigned n)
 {
-	uint32_t ports = ports_of(word[0]);
-	const char *why;
-	unsigned bad;
+	uint32_t ports = watch_ports(word[0]);
 	if (!ports) {
 		shell_print(sh, "there is no port %s; say ethN or all\n", word[0]);
 		return false;
@@ -430,14 +398,10 @@ static bool read_order(struct shell *sh, struct order *o, char **word, unsigned 
 	*o = (struct order){.in = out ? 0 : ports, .out = in ? 0 : ports, .snaplen = TAP_FRAME_MAX};
 	word += in | out | both;
 	n -= in | out | both;
-	if (!take_option(sh, word, &n, "snaplen", TAP_FRAME_MAX, &o->snaplen) ||
-	    !take_option(sh, word, &n, "count", COUNT_MAX, &o->count))
+	if (!watch_option(sh, word, &n, "snaplen", TAP_FRAME_MAX, &o->snaplen) ||
+	    !watch_option(sh, word, &n, "count", COUNT_MAX, &o->count))
 		return false;
-	if (match_words(&o->match, word, n, &bad, &why) == E_OK)
-		return true;
-	shell_print(sh, "%s, at %s%s%s\n", why, bad < n ? "\"" : "", bad < n ? word[bad] : "the end",
-	            bad < n ? "\"" : "");
-	return false;
+	return watch_filter(sh, &o->match, word, n);
 }
 
 void capture_command(struct shell *sh, int argc, char **argv)

@@ -1,0 +1,45 @@
+/* See watch_words.h. */
+#include "control/watch_words.h"
+
+#include "control/match_words.h"
+#include "core/core.h"
+#include "lib/mem.h"
+
+uint32_t watch_ports(const char *word)
+{
+	uint32_t n;
+	if (strcmp(word, "all") == 0)
+		return (1u << core_port_count()) - 1;
+	if (strlen(word) < 4 || memcmp(word, "eth", 3) != 0 || core_port_count() == 0 ||
+	    text_parse_u32(text_of(word + 3), 0, core_port_count() - 1, &n) != E_OK)
+		return 0;
+	return 1u << n;
+}
+
+bool watch_option(struct shell *sh, char **word, unsigned *n, const char *name, uint32_t max,
+                  uint32_t *value)
+{
+	for (unsigned i = 0; i < *n; i++) {
+		if (strcmp(word[i], name) != 0)
+			continue;
+		if (i + 1 == *n || text_parse_u32(text_of(word[i + 1]), 1, max, value) != E_OK) {
+			shell_print(sh, "%s takes a number from 1 to %u\n", name, max);
+			return false;
+		}
+		memmove(word + i, word + i + 2, (*n - i - 2) * sizeof *word);
+		*n -= 2;
+		return true;
+	}
+	return true;
+}
+
+bool watch_filter(struct shell *sh, struct match *m, char **word, unsigned n)
+{
+	const char *why;
+	unsigned bad;
+	if (match_words(m, word, n, &bad, &why) == E_OK)
+		return true;
+	shell_print(sh, "%s, at %s%s%s\n", why, bad < n ? "\"" : "", bad < n ? word[bad] : "the end",
+	            bad < n ? "\"" : "");
+	return false;
+}
