@@ -1,5 +1,6 @@
 /* See adjacency.h. */
 #include "control/adjacency.h"
+#include "control/trace.h"
 
 #include "lib/mem.h"
 #include "net/ip4.h"
@@ -70,6 +71,7 @@ void adjacency_mark(uint8_t *frame, enum frame_origin origin, unsigned pair)
 {
 	frame[0] = (uint8_t)origin;
 	frame[1] = (uint8_t)pair;
+	trace_mark(frame + ADJACENCY_TRACE);
 	plane.waiting += origin == FRAME_TRANSIT;
 }
 
@@ -142,7 +144,12 @@ void adjacency_op_down(void *ctx, unsigned index)
 
 void adjacency_op_release(void *ctx, unsigned index, uint8_t *frame, unsigned len)
 {
+	bool followed = trace_resume(frame + ADJACENCY_TRACE, origin_of(frame) == FRAME_OWN
+	                                                            ? TRACE_OWN_SENT
+	                                                            : TRACE_TRANSIT_SENT);
 	adjacency_release(next_hop_of(ctx, index), frame, len);
+	if (followed)
+		trace_leave();
 }
 
 void adjacency_op_lost(void *ctx, unsigned index, uint8_t *frame, unsigned len)
@@ -150,7 +157,10 @@ void adjacency_op_lost(void *ctx, unsigned index, uint8_t *frame, unsigned len)
 	(void)ctx;
 	(void)index;
 	(void)len;
+	bool followed = trace_resume(frame + ADJACENCY_TRACE, TRACE_LOST);
 	adjacency_lost(frame);
+	if (followed)
+		trace_leave();
 }
 
 void adjacency_op_count(void *ctx, enum counter counter, unsigned n)

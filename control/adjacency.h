@@ -39,11 +39,13 @@ bool adjacency_send(unsigned port, unsigned pair, const uint8_t *frame, unsigned
 void adjacency_send_own(unsigned port, const uint8_t *frame, unsigned len);
 
 /*
- * A frame that waits has no Ethernet header yet: its first bytes say where it came from. Marked,
+ * A frame that waits has no Ethernet header yet: its first bytes say where it came from, and
+ * whether it is being followed (ADJACENCY_TRACE, control/trace.h). Marked,
  * it is handed to the table of its family, and whatever becomes of it ends in one of the others:
  * it leaves; its neighbour does not answer (true: a received one, whose sender is to be told);
  * it has been pushed out.
  */
+#define ADJACENCY_TRACE 2
 void adjacency_mark(uint8_t *frame, enum frame_origin origin, unsigned pair);
 void adjacency_release(uint32_t nh, uint8_t *frame, unsigned len);
 bool adjacency_unreachable(const uint8_t *frame);

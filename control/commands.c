@@ -5,6 +5,7 @@
 #include "control/filter.h"
 #include "control/inside.h"
 #include "control/remote.h"
+#include "control/trace.h"
 
 #include "lib/mem.h"
 #include "net/ip6.h"
@@ -194,6 +195,8 @@ static const struct shell_command commands[] = {
 	 "sends ICMP echo requests; Ctrl-C ends", ping_command},
 	{"capture", "ethN|all [in|out] [snaplen N] [count N] [FILTER]...",
 	 "frames as pcapng, for who connects to the capture server; Ctrl-C ends", capture_command},
+	{"trace", "N [on ethN] [timeout SECONDS] [FILTER]...",
+	 "follows the next N packets through the machine; Ctrl-C ends", trace_command},
 	{"clear", NULL, "forgets", NULL},
 	{"clear access-list", NULL, "forgets", NULL},
 	{"clear access-list counters", NULL, "counts the packets of packet filters from 0",

@@ -13,6 +13,7 @@
 #include "control/filter.h"
 #include "control/inside.h"
 
+#include "lib/fmt.h"
 #include "lib/mem.h"
 #include "lib/number.h"
 
@@ -34,6 +35,32 @@ static const char *const implied6_text[IMPLIED6] = {"permit icmp any any nd-ns",
 static uint32_t implied(const struct config_acl *l)
 {
 	return l->six ? IMPLIED6 : 0;
+}
+
+static const char *deny_text(bool six)
+{
+	return six ? "deny ipv6 any any" : "deny ip any any";
+}
+
+#define UNDETERMINED_TEXT "deny undetermined transport"
+
+void filter_text(char *buf, size_t size, unsigned port, bool out, bool six, uint32_t rule)
+{
+	const struct config *c = &plane.config;
+	unsigned way = out ? six ? CONFIG_FILTER_OUT6 : CONFIG_FILTER_OUT4
+	                   : six ? CONFIG_FILTER_IN6 : CONFIG_FILTER_IN4;
+	const struct config_acl *l = config_acl_find(c, c->interface[port].filter[way].name);
+	char text[CONFIG_ACL_RULE_TEXT];
+	const char *said;
+	if (!l)
+		said = "a list that is no more";
+	else if (rule < l->rules)
+		said = config_acl_rule_text(text, &c->acl_rules[l->first + rule], six);
+	else if (rule - l->rules < implied(l))
+		said = implied6_text[rule - l->rules];
+	else
+		said = rule - l->rules - implied(l) == ACL_NO_RULE ? deny_text(six) : UNDETERMINED_TEXT;
+	fmt_format(buf, size, "%s%s%s", l ? l->name : "", l ? ": " : "", said);
 }
 
 /* --- start --- */
@@ -165,8 +192,8 @@ static void show_list(struct shell *sh, unsigned i)
 	at += l->rules;
 	for (uint32_t r = 0; r < implied(l); r++)
 		show_line(sh, implied6_text[r], at++);
-	show_line(sh, l->six ? "deny ipv6 any any" : "deny ip any any", at + ACL_NO_RULE);
-	show_line(sh, "deny undetermined transport", at + ACL_UNDETERMINED);
+	show_line(sh, deny_text(l->six), at + ACL_NO_RULE);
+	show_line(sh, UNDETERMINED_TEXT, at + ACL_UNDETERMINED);
 }
 
 void show_access_lists(struct shell *sh, int argc, char **argv)

@@ -12,6 +12,9 @@
  */
 int filter_start(struct view *v, uint8_t *at, size_t room, size_t *used, struct text_error *err);
 
+/* What the filter of a port said (acl_classify), in words: the list's name and the line. */
+void filter_text(char *buf, size_t size, unsigned port, bool out, bool six, uint32_t rule);
+
 void show_access_lists(struct shell *sh, int argc, char **argv);
 void clear_access_lists(struct shell *sh, int argc, char **argv);
 

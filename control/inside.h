@@ -11,6 +11,7 @@
  *     ping.c       the console's ping
  *     tcp_control.c   the management's TCP; http.c, remote.c: its HTTP server, the console over it
  *     capture.c    captures of what ports receive and send, as a stream over that TCP
+ *     trace.c      what becomes of a packet, step by step (trace.h); trace_core.c: on a data core
  *     page.c       pages made while they are sent; metrics.c, api.c, web.c which there are
  *     commands.c   console commands; show*.c those that show
  *     configure.c  the console's configuration mode; commit.c from the candidate to what runs

@@ -8,6 +8,7 @@
  * asking for us. IPv6's are in neighbour6.c.
  */
 #include "control/adjacency.h"
+#include "control/trace.h"
 
 #include "lib/mem.h"
 #include "net/ip4.h"
@@ -40,9 +41,12 @@ static void op_unreachable(void *ctx, unsigned index, uint8_t *frame, unsigned l
 {
 	(void)ctx;
 	(void)index;
+	bool followed = trace_resume(frame + ADJACENCY_TRACE, TRACE_LOST);
 	/* RFC 1812 5.2.7.1: host unreachable when the last hop does not answer */
 	if (adjacency_unreachable(frame))
 		local_error(frame + ETH_HLEN, len - ETH_HLEN, ICMP4_UNREACH, ICMP4_UNREACH_HOST);
+	if (followed)
+		trace_leave();
 }
 
 static void op_removed(void *ctx, unsigned index)

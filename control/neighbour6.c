@@ -15,6 +15,7 @@
  * what other applications take from advertisements is autoconfig.c.
  */
 #include "control/adjacency.h"
+#include "control/trace.h"
 
 #include "lib/fmt.h"
 #include "lib/mem.h"
@@ -66,10 +67,13 @@ static void op_up(void *ctx, unsigned index, const uint8_t *mac)
 static void op_unreachable(void *ctx, unsigned index, uint8_t *frame, unsigned len)
 {
 	(void)ctx;
+	bool followed = trace_resume(frame + ADJACENCY_TRACE, TRACE_LOST);
 	/* RFC 4443 3.1: code 3, and RFC 4861 7.2.2 */
 	if (adjacency_unreachable(frame))
 		local6_error(nd_neigh_port(&plane.nd, index), frame + ETH_HLEN, len - ETH_HLEN,
 		             ICMP6_UNREACH, ICMP6_UNREACH_ADDRESS, 0);
+	if (followed)
+		trace_leave();
 }
 
 static void op_removed(void *ctx, unsigned index)

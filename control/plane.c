@@ -14,6 +14,7 @@
 #include "control/plane.h"
 #include "control/remote.h"
 #include "control/tcp_control.h"
+#include "control/trace.h"
 
 #include "lib/fmt.h"
 #include "lib/mem.h"
@@ -530,6 +531,7 @@ static void plane_start(void)
 	memset(plane.link_up, 0, sizeof plane.link_up);
 	remote_stop();
 	capture_stop();
+	trace_stop();
 	tcp_control_stop();
 	plane.refused_routes = plane.refused_hosts = 0;
 	if (!have_memory) {
@@ -682,7 +684,7 @@ static void count_fate(enum counter fate)
 		count(fate);
 }
 
-static void plane_msg(const struct core_msg *m)
+static void serve_msg(const struct core_msg *m)
 {
 	if (!plane.fib_ready) {
 		if (m->kind != PUNT_OWN)
@@ -706,6 +708,14 @@ static void plane_msg(const struct core_msg *m)
 	}
 }
 
+static void plane_msg(const struct core_msg *m)
+{
+	bool followed = unlikely(m->traced != 0) && trace_message(m);
+	serve_msg(m);
+	if (followed)
+		trace_leave();
+}
+
 /* What data cores may have been reading when it was given up can be used again. */
 static void reclaim(void)
 {
@@ -724,6 +734,8 @@ static uint64_t management_timer(void)
 	uint64_t now = core_now_us();
 	tcp_control_tick();
 	uint64_t due = http_turn(), remote = remote_turn(), capture = capture_turn();
+	uint64_t trace = trace_turn();
+	due = trace < due ? trace : due;
 	due = remote < due ? remote : due;
 	due = capture < due ? capture : due;
 	uint64_t tcp = tcp_control_deadline();
@@ -776,5 +788,6 @@ const struct control_hooks plane_hooks = {
 	.key = plane_key,
 	.timer = plane_timer,
 	.tap = view_tap,
+	.trace = view_follow,
 	.inject = plane_inject,
 };

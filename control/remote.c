@@ -214,6 +214,14 @@ bool remote_peer(const struct shell *sh, struct net_addr *peer)
 	return s != NULL;
 }
 
+bool remote_connection(const struct shell *sh, struct tcp_info *info)
+{
+	const struct session *s = session_of(sh);
+	if (s)
+		tcp_info(s->conn, info);
+	return s != NULL;
+}
+
 void remote_set_hostname(const char *name)
 {
 	for (unsigned i = 0; sessions && i < REMOTE_SESSIONS; i++)

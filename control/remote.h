@@ -57,6 +57,10 @@ bool remote_leave(struct shell *sh);
 /* Who is at the other end of the session that this shell is of; false: it is the serial console's. */
 bool remote_peer(const struct shell *sh, struct net_addr *peer);
 
+/* The connection of the session that this shell is of; false: it is the serial console's. */
+struct tcp_info;
+bool remote_connection(const struct shell *sh, struct tcp_info *info);
+
 /* The machine has another name. */
 void remote_set_hostname(const char *name);
 

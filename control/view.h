@@ -21,8 +21,9 @@
 #ifndef CONTROL_VIEW_H
 #define CONTROL_VIEW_H
 
-#include "control/tap_ring.h"
 #include "control/services.h"
+#include "control/tap_ring.h"
+#include "control/trace_ring.h"
 #include "core/core.h"
 #include "net/acl/acl.h"
 #include "net/eth.h"
@@ -103,6 +104,16 @@ struct view_capture {
 	uint64_t tail[CORES_MAX]; /* struct tap_ring, by core; at any time */
 };
 
+/* What a trace asks of data cores (control/trace_core.c). Changed only while none looks:
+ * core_watch(0), core_quiesce(). */
+struct view_trace {
+	uint64_t number;        /* another one for each, from 1 */
+	uint32_t count;         /* packets to be followed */
+	struct match match;
+	struct match_flow flow; /* that carries what is told of them, left out as above */
+	uint64_t tail[CORES_MAX]; /* struct trace_ring, by core; at any time */
+};
+
 /* An access list that filters packets. To replace one, another is made, the pointer stored, and the
  * old one's memory used after core_quiesce(). */
 struct view_filter {
@@ -131,6 +142,7 @@ struct view {
 	uint16_t console_port;
 	uint16_t capture_port;
 	struct view_capture capture;
+	struct view_trace trace;
 	void *extension; /* of the application's (control/extension.h); NULL: none */
 	void *extension_more;
 	const struct fib *fib; /* these three at the same address in every address space */
@@ -302,12 +314,24 @@ static inline const struct tap_ring *view_tap_ring_of(unsigned core)
 	return (const void *)(area + bytes - sizeof(struct tap_ring));
 }
 
+/* And before that one for a trace. */
+static inline struct trace_ring *view_trace_ring(void)
+{
+	return (struct trace_ring *)(void *)((uint8_t *)view_tap_ring() - sizeof(struct trace_ring));
+}
+
+static inline const struct trace_ring *view_trace_ring_of(unsigned core)
+{
+	const uint8_t *behind = (const uint8_t *)view_tap_ring_of(core);
+	return (const void *)(behind - sizeof(struct trace_ring));
+}
+
 /* Bytes between: most that an application may ask for. */
 static inline size_t view_extension_room(void)
 {
 	size_t bytes;
 	core_shared_area(&bytes);
-	return bytes - VIEW_SHARED_BYTES - sizeof(struct tap_ring);
+	return bytes - VIEW_SHARED_BYTES - sizeof(struct tap_ring) - sizeof(struct trace_ring);
 }
 
 /* Messages from data cores (core_msg.kind); arg is the next-hop number. Each kind has a part of the
@@ -345,6 +369,9 @@ enum test_fault {
 
 /* control/tap.c: control_hooks.tap, for a capture. */
 void view_tap(const struct pkt *v, unsigned n, unsigned port, bool out);
+
+/* control/trace_core.c: control_hooks.trace. */
+void view_follow(struct pkt *v, unsigned n, unsigned port);
 
 /* control/fault.c: does it. Only reachable with test=1 on the kernel command line. */
 void view_test_fault(enum test_fault fault);

@@ -54,6 +54,14 @@ void core_tap(uint32_t in, uint32_t out)
 	/* release: with them goes what the tap is to know */
 	__atomic_store_n(&s->tap_in, in, __ATOMIC_RELEASE);
 	__atomic_store_n(&s->tap_out, out, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->looked_at, in | s->trace_in, __ATOMIC_RELEASE);
+}
+
+void core_watch(uint32_t ports)
+{
+	struct snapshot *s = snapshot_header();
+	__atomic_store_n(&s->trace_in, ports, __ATOMIC_RELEASE); /* as above */
+	__atomic_store_n(&s->looked_at, ports | s->tap_in, __ATOMIC_RELEASE);
 }
 
 void core_wake(unsigned core)

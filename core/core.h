@@ -82,7 +82,8 @@ struct core_msg {
 	uint8_t flags; /* of the packet, enum pkt_flags (never PKT_CSUM_PARTIAL) */
 	uint32_t kind; /* the application's */
 	uint32_t arg;  /* the application's */
-	uint32_t core; /* who sent it */
+	uint16_t core; /* who sent it */
+	uint16_t traced; /* punt: core_trace.number when it was sent */
 	uint8_t frame[];
 };
 
@@ -146,6 +147,10 @@ struct control_hooks {
 	 * just received, or is about to be given for sending (`out`; one whose ring is full may yet
 	 * drop them). They are others': nothing of them is changed. */
 	void (*tap)(const struct pkt *v, unsigned n, unsigned port, bool out);
+
+	/* Data core: in the place of rx_vector, where core_watch() asks for it. Gives the packets to
+	 * that, all of them, in as many vectors as it likes, in their order. */
+	void (*trace)(struct pkt *v, unsigned n, unsigned port);
 
 	/* Data core: the control core injected this frame: in a buffer of this core now, which passes
 	 * to the hook; p->port is the port named there, p->flags PKT_OWN. */
@@ -273,6 +278,19 @@ static inline bool core_tx_full(unsigned port)
 	const struct core_out *o = &core_outs[port];
 	return unlikely(o->n >= CORE_OUT_ROOM || o->full) && (o->full || core_tx_fill(port));
 }
+
+/* Packets that this core has had sent by `port`, or that wait for it, so far. Cold. */
+uint64_t core_tx_given(unsigned port);
+
+/* The packet that is being followed through this data core, by control_hooks.trace. */
+struct core_trace {
+	uint16_t number;   /* 0: none is */
+	uint16_t messages; /* that have gone to the control core because of it */
+};
+extern struct core_trace core_trace;
+
+/* Is the vector in hand one packet, which is being followed? To be asked once a vector. */
+static inline bool core_traces(void) { return unlikely(core_trace.number != 0); }
 
 /*
  * What a packet may ask for by whatever port it leaves: the enum nic_features that every started
@@ -426,6 +444,10 @@ bool core_quiesce(void);
  * it: with the next core_quiesce() nobody looks any more.
  */
 void core_tap(uint32_t in, uint32_t out);
+
+/* From now on data cores give control_hooks.trace what the ports in `ports` receive, a bit each, for
+ * it to give on; core_watch(0) ends it, as above. */
+void core_watch(uint32_t ports);
 
 /* Asks for the ports to be stopped and started again (new buffer size, core restarted). Returns at
  * once; control_hooks.start follows. `why` is for the console. */

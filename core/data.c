@@ -29,7 +29,7 @@
  * it is 44 and more (docs/performance.md); the rest are the cache lines that the two cores hand
  * each other, a frame, half a descriptor line and a quarter of a used-ring line for each packet. A
  * vector pays once for three indirect calls, the TSC, the turn count and a look at four words of the
- * control core's (epoch with tap_in and tap_out, inject_head), which seldom change.
+ * control core's (epoch with looked_at and tap_out, inject_head), which seldom change.
  */
 #include "core/outbox.h"
 #include "lib/mem.h"
@@ -48,6 +48,7 @@ _Static_assert(INJECT_PER_TURN <= CORE_OUT_KEPT, "a turn's");
 _Static_assert(CORE_OUT_ROOM < PAUSE_ABOVE, "TCP alone does not keep its acknowledgements out");
 
 struct core_out core_outs[NIC_PORTS_MAX];
+struct core_trace core_trace;
 
 static const struct app *app; /* set when the ports are prepared */
 static struct nic_queue queues[NIC_PORTS_MAX];
@@ -268,8 +269,20 @@ COLD static void hold(unsigned port, unsigned sent)
 
 static inline bool is_tapped(const uint32_t *ports, unsigned port)
 {
-	/* acquire: as core_tap stores it */
+	/* acquire: as core_tap and core_watch store it */
 	return unlikely(__atomic_load_n(ports, __ATOMIC_ACQUIRE) >> port & 1);
+}
+
+/* A vector of a port that somebody looks at: who captures, who follows packets. */
+COLD static void looked_at(struct pkt *v, unsigned n, unsigned port)
+{
+	const struct snapshot *s = snapshot_header();
+	if (is_tapped(&s->tap_in, port))
+		app->control->tap(v, n, port, false);
+	if (is_tapped(&s->trace_in, port))
+		app->control->trace(v, n, port);
+	else
+		app->rx_vector(v, n, port);
 }
 
 /* Those that were offered before have been shown. */
@@ -335,6 +348,11 @@ unsigned core_tx_flush_all(void)
 	unsigned n = refused;
 	refused = 0;
 	return n;
+}
+
+uint64_t core_tx_given(unsigned port)
+{
+	return out()->nic[port].tx_pkts + core_outs[port].n;
 }
 
 struct nic_queue *data_queue(unsigned port)
@@ -455,9 +473,10 @@ bool data_turn(void)
 		if (n == 0)
 			continue;
 		moved += n;
-		if (is_tapped(&s->tap_in, port))
-			app->control->tap(v, n, port, false);
-		app->rx_vector(v, n, port);
+		if (is_tapped(&s->looked_at, port))
+			looked_at(v, n, port);
+		else
+			app->rx_vector(v, n, port);
 		core_tx_flush_all();
 	}
 	bool injected = poll_inject();

@@ -52,8 +52,10 @@ enum ports_phase {
 
 /* At the start of the snapshot region; the rest is the application's. */
 struct snapshot {
-	uint64_t epoch; /* changes with every change of what follows tap_out; written last */
-	uint32_t tap_in, tap_out; /* core_tap(), at any time; beside what is read in every turn */
+	uint64_t epoch; /* changes with every change of what follows trace_in; written last */
+	uint32_t looked_at; /* tap_in or trace_in: at any time; beside what is read in every turn */
+	uint32_t tap_in, tap_out; /* core_tap(), at any time */
+	uint32_t trace_in;        /* core_watch(), the same */
 	uint32_t phase; /* enum ports_phase */
 	uint32_t ports;
 	uint32_t pairs; /* queue pairs in use on every port; data cores without one stand by */

@@ -192,7 +192,9 @@ static void punt(const struct pkt *p, unsigned flags, uint32_t kind, uint32_t ar
 		m->flags = (uint8_t)(flags & ~(unsigned)(PKT_SHARED | PKT_CHAIN));
 		m->kind = kind;
 		m->arg = arg;
-		m->core = self.id;
+		m->core = (uint16_t)self.id;
+		m->traced = core_trace.number;
+		core_trace.messages++;
 		places_take(head, kind);
 		shared_store(&out->punt_head, head + 1);
 		count_n(CNT_punted, !own);
@@ -307,7 +309,8 @@ int core_inject(unsigned pair, unsigned port, const uint8_t *frame, unsigned len
 	m->flags = 0;
 	m->kind = kind;
 	m->arg = arg;
-	m->core = self.id;
+	m->core = (uint16_t)self.id;
+	m->traced = 0;
 	shared_store(&out->inject_head[d], head + 1);
 	count(CNT_injected);
 	wake_mask |= 1ull << data_core(d);

@@ -12,6 +12,7 @@
  * about again, and counted twice.
  */
 #include "apps/router/router.h"
+#include "control/trace_note.h"
 #include "net/ip.h"
 
 /* Counts what the list says of packets, which becomes their rule[]. */
@@ -19,6 +20,8 @@ static void ask(const struct view_filter *f, const uint8_t *const *ip, uint32_t 
 {
 	uint64_t *count = &view_filter_counts()[f->counts];
 	acl_classify(f->acl, ip, rule, n);
+	if (core_traces() && n)
+		trace_filter(f, rule[0]);
 	for (unsigned i = 0; i < n; i++)
 		count[rule[i]]++;
 }

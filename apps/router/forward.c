@@ -17,6 +17,7 @@
  */
 #include "apps/router/router.h"
 #include "control/plane.h"
+#include "control/trace_note.h"
 #include "lib/mem.h"
 #include "net/ip4.h"
 #include "net/ip6.h"
@@ -126,6 +127,8 @@ static __attribute__((noinline)) void forward6(struct pkt *v, unsigned n, unsign
 			uint32_t host = host6_lookup(view->hosts6, nh[i] - NH_CONNECTED, dst[i]);
 			nh[i] = host == NH_NONE ? nh[i] : host;
 		}
+	if (core_traces() && n)
+		trace_way(nh[0], ip6_total_len(v[0].data + ETH_HLEN));
 	if (unlikely(view->filters_out[1]))
 		n = router_filter_out(v, nh, n, true);
 	send_all(v, nh, n, port, true);
@@ -162,6 +165,8 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 	if (unlikely(view->filters[port].in[0].acl))
 		m = router_filter_in(v, dst, m, &view->filters[port].in[0]);
 	fib4_lookup_batch(view->fib, dst, nh, m);
+	if (core_traces() && m)
+		trace_way(nh[0], ip4_total_len(v[0].data + ETH_HLEN));
 	if (unlikely(view->filters_out[0]))
 		m = router_filter_out(v, nh, m, false);
 	send_all(v, nh, m, port, false);

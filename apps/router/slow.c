@@ -8,6 +8,7 @@
  */
 #include "apps/router/router.h"
 #include "control/door.h"
+#include "control/trace_note.h"
 #include "lib/mem.h"
 #include "net/ip4.h"
 
@@ -174,6 +175,8 @@ static void ip4_input(struct pkt *p, bool asked)
 	if (!asked && router_denied(p, &router.view->filters[p->port].in[0], CNT_drop_acl_in))
 		return;
 	uint32_t nh = fib4_lookup(router.view->fib, ip4_dst(ip));
+	if (core_traces())
+		trace_way(nh, ip4_total_len(ip));
 	/* RFC 1812 5.3.4: what came as a link-layer broadcast is not forwarded */
 	if (eth_is_multicast(p->data) && nh != NH_MULTICAST) {
 		core_drop(p, CNT_drop_ip4_link_bcast);

@@ -9,6 +9,7 @@
  */
 #include "apps/router/router.h"
 #include "control/door.h"
+#include "control/trace_note.h"
 #include "net/icmp6.h"
 #include "net/ip6.h"
 
@@ -114,6 +115,8 @@ static bool link_input(struct pkt *p, const struct net_addr *dst)
 		return false;
 	uint32_t nh = view_on_link6(router.view, p->port,
 	                            p->data + ETH_HLEN + offsetof(struct ip6_header, dst));
+	if (core_traces())
+		trace_way(nh, ip6_total_len(p->data + ETH_HLEN));
 	if (nh == NH_LOCAL)
 		local_input(p);
 	else /* RFC 4291 2.5.6: a router must not forward them; RFC 4443 2.4: nobody is told */
@@ -139,6 +142,8 @@ void router_ip6_input(struct pkt *p, bool asked)
 		return;
 	}
 	uint32_t nh = view_way6(router.view, ip + offsetof(struct ip6_header, dst));
+	if (core_traces())
+		trace_way(nh, ip6_total_len(ip));
 	if (nh == NH_LOCAL) {
 		local_input(p);
 		return;

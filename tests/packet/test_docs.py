@@ -7,7 +7,7 @@ from machine import *
 
 DOC = open(ROOT + "/docs/console.md", encoding="utf-8").read()
 # would end the machine, wait for a network, or the session
-NOT_RUN = {"ping", "capture", "exit", "quit", "reload", "poweroff"}
+NOT_RUN = {"ping", "capture", "trace", "exit", "quit", "reload", "poweroff"}
 
 
 def sections():
@@ -54,3 +54,15 @@ def test_every_command_is_documented(m):
     documented = {words(command) for command, _ in SECTIONS}
     assert listed - documented == {"help", "test fault"}
     assert documented - listed == set()
+
+
+def test_trace_prints_what_is_documented(m):
+    """All of the example."""
+    example = next(e for command, e in SECTIONS if words(command) == "trace")
+    m.learn(A, B)
+    start = len(m.text)
+    m.key("trace 1\r")
+    m.send(0, ether(A, ROUTER[0]) / udp(A, B))
+    m.take(1)
+    m.time(10 * MS)
+    assert m.text[start:].replace("\r", "").splitlines()[1:-1] == example

@@ -1,0 +1,342 @@
+/* See trace.h. */
+#include "control/trace.h"
+
+#include "control/remote.h"
+#include "control/watch_words.h"
+#include "lib/mem.h"
+#include "lib/number.h"
+
+#define STORIES 64
+#define DEPTH_MAX 6 /* a message that releases a frame whose error waits ... */
+
+typedef unsigned long long ull;
+
+enum state { IDLE, ON, ENDING };
+
+struct story {
+	bool used;
+	bool recorded;    /* `record` is there: number and order of arrival too */
+	uint8_t core;
+	uint16_t key;     /* core_trace.number */
+	unsigned number;
+	unsigned served;  /* messages */
+	unsigned waiting; /* frames, for a neighbour */
+	uint64_t due_us;
+	struct trace_record record;
+	struct trace_notes more;
+};
+
+/* What is being told: the counters as they were when it began. */
+struct level {
+	struct story *story;
+	struct counters before;
+};
+
+static struct trace {
+	enum state state;
+	struct shell *sh;
+	uint64_t number;
+	uint32_t wanted;   /* packets */
+	uint32_t seconds;
+	unsigned followed; /* records taken, */
+	unsigned told;     /* and printed */
+	uint64_t due_us;
+	unsigned depth;
+	struct level level[DEPTH_MAX];
+	struct story story[STORIES];
+	uint64_t at[CORES_MAX]; /* of the rings */
+} *trace;
+
+/* --- stories --- */
+
+/* The story that `core` tells by that key, begun if need be; NULL: there are too many. */
+static struct story *story_of(unsigned core, uint16_t key)
+{
+	struct story *free = NULL;
+	for (unsigned i = 0; i < STORIES; i++) {
+		struct story *s = &trace->story[i];
+		if (s->used && s->core == core && s->key == key)
+			return s;
+		if (!s->used && !free)
+			free = s;
+	}
+	if (free)
+		*free = (struct story){.used = true, .core = (uint8_t)core, .key = key,
+		                       .due_us = core_now_us() + TRACE_STORY_US};
+	return free;
+}
+
+static bool is_whole(const struct story *s)
+{
+	return s->recorded && s->served >= s->record.messages && !s->waiting;
+}
+
+static void tell(struct story *s)
+{
+	if (s->recorded) {
+		trace_print(trace->sh, s->number, s->core, &s->record, &s->more, is_whole(s));
+		trace->told++;
+	}
+	s->used = false;
+}
+
+static void add(struct story *s, enum trace_kind kind, uint32_t number, uint32_t more)
+{
+	if (s->more.n < TRACE_MORE)
+		s->more.note[s->more.n++] = (struct trace_note){.kind = (uint8_t)kind, .number = number,
+		                                                .more = more};
+}
+
+/* --- what the control core does --- */
+
+/* Notes what has been counted since the level began, or went on. */
+static void add_counted(struct level *l)
+{
+	for (unsigned c = 0; c < CNT_MAX; c++) {
+		uint64_t n = self.counters->v[c] - l->before.v[c];
+		if (n && !trace_is_transport((enum counter)c))
+			add(l->story, TRACE_COUNTED, c, (uint32_t)n);
+	}
+}
+
+static bool enter(struct story *s)
+{
+	if (!s || trace->depth == DEPTH_MAX)
+		return false;
+	if (trace->depth)
+		add_counted(&trace->level[trace->depth - 1]);
+	trace->level[trace->depth++] = (struct level){s, *self.counters};
+	return true;
+}
+
+bool trace_message(const struct core_msg *m)
+{
+	uint16_t core = m->core, key = m->traced;
+	if (!trace || trace->state == IDLE || core >= self.info->cores)
+		return false;
+	struct story *s = story_of(core, key);
+	if (!enter(s))
+		return false;
+	s->served++;
+	add(s, TRACE_PUNTED, m->kind, 0);
+	return true;
+}
+
+void trace_mark(uint8_t *mark)
+{
+	memset(mark, 0, TRACE_MARK);
+	if (!trace || trace->depth == 0)
+		return;
+	struct story *s = trace->level[trace->depth - 1].story;
+	s->waiting++;
+	mark[0] = (uint8_t)(1 + (s - trace->story));
+	mark[1] = s->core;
+	raw16_store(mark + 2, s->key);
+}
+
+/* The story of which a frame is that waited; NULL: none that is being told. */
+static struct story *marked(const uint8_t *mark)
+{
+	if (!trace || trace->state == IDLE || mark[0] == 0 || mark[0] > STORIES)
+		return NULL;
+	struct story *s = &trace->story[mark[0] - 1];
+	return s->used && s->core == mark[1] && s->key == raw16_load(mark + 2) ? s : NULL;
+}
+
+bool trace_resume(const uint8_t *mark, enum trace_end end)
+{
+	struct story *s = marked(mark);
+	if (!enter(s))
+		return false;
+	s->waiting--;
+	if (end != TRACE_LOST)
+		add(s, TRACE_SENT, end == TRACE_OWN_SENT, 0);
+	return true;
+}
+
+void trace_leave(void)
+{
+	struct level *inner = &trace->level[--trace->depth];
+	add_counted(inner);
+	if (trace->depth)
+		inner[-1].before = *self.counters; /* that has been told */
+	else if (inner->story->waiting)
+		add(inner->story, TRACE_WAITS, 0, 0);
+}
+
+/* --- the end --- */
+
+static ull missed(void)
+{
+	uint64_t sum = 0;
+	for (unsigned i = 0; i < self.info->cores; i++) {
+		const struct trace_ring *r = view_trace_ring_of(i);
+		if (self.info->core[i].roles & CORE_DATA &&
+		    __atomic_load_n(&r->number, __ATOMIC_ACQUIRE) == trace->number)
+			sum += __atomic_load_n(&r->missed, __ATOMIC_RELAXED);
+	}
+	return sum;
+}
+
+static void finish(const char *why)
+{
+	struct shell *sh = trace->sh;
+	ull lost = missed();
+	core_watch(0);
+	for (unsigned i = 0; i < STORIES; i++)
+		if (trace->story[i].used)
+			tell(&trace->story[i]);
+	trace->state = IDLE;
+	trace->sh = NULL;
+	shell_print(sh, "%s: %u of %u packets followed", why, trace->told, trace->wanted);
+	if (lost)
+		shell_print(sh, ", no room for %llu between them", lost);
+	shell_print(sh, "\n");
+	shell_done(sh);
+}
+
+static void cancel(struct shell *sh)
+{
+	(void)sh;
+	finish("ended");
+}
+
+void trace_stop(void)
+{
+	if (trace && trace->state != IDLE)
+		finish("the ports restart");
+	core_watch(0);
+}
+
+/* --- records --- */
+
+/* Takes the next record of that core, if there is one and a story is free for it. */
+static void take(unsigned core)
+{
+	const struct trace_ring *r = view_trace_ring_of(core);
+	uint64_t at = trace->at[core];
+	if (__atomic_load_n(&r->number, __ATOMIC_ACQUIRE) != trace->number)
+		return;
+	uint64_t head = __atomic_load_n(&r->head, __ATOMIC_ACQUIRE);
+	if (head == at || head - at > TRACE_SLOTS)
+		return;
+	struct story *s = story_of(core, r->slot[at % TRACE_SLOTS].number);
+	if (!s)
+		return;
+	s->record = r->slot[at % TRACE_SLOTS];
+	s->recorded = true;
+	s->number = ++trace->followed;
+	trace->at[core] = at + 1;
+	__atomic_store_n(&view_get()->trace.tail[core], at + 1, __ATOMIC_RELEASE);
+}
+
+static void take_records(void)
+{
+	for (unsigned i = 0; i < self.info->cores; i++)
+		if (self.info->core[i].roles & CORE_DATA && trace->followed < trace->wanted)
+			take(i);
+	if (trace->followed == trace->wanted && trace->state == ON) {
+		core_watch(0);
+		trace->state = ENDING;
+	}
+}
+
+/* Tells the first of the stories that can be told. */
+static void tell_one(uint64_t now)
+{
+	struct story *first = NULL;
+	for (unsigned i = 0; i < STORIES; i++) {
+		struct story *s = &trace->story[i];
+		if (s->used && (is_whole(s) || now >= s->due_us) && (!first || s->number < first->number))
+			first = s;
+	}
+	if (first)
+		tell(first);
+}
+
+uint64_t trace_turn(void)
+{
+	struct trace *t = trace;
+	uint64_t now = core_now_us();
+	if (!t || t->state == IDLE)
+		return UINT64_MAX;
+	take_records();
+	tell_one(now);
+	if (t->told == t->wanted)
+		finish("done");
+	else if (now >= t->due_us && t->told == t->followed)
+		finish("time is up");
+	return t->state == IDLE ? UINT64_MAX : now + TRACE_POLL_US;
+}
+
+/* --- the command --- */
+
+static bool begin(struct shell *sh, uint32_t ports, const struct match *match)
+{
+	struct view_trace *v = &view_get()->trace;
+	struct trace *t = trace;
+	struct tcp_info info;
+	if (!core_quiesce())
+		return false;
+	memset(v, 0, sizeof *v);
+	/* no ring has heard of it, not even of a life of this program before */
+	t->number = v->number = clock_tsc();
+	v->count = t->wanted;
+	v->match = *match;
+	if (remote_connection(sh, &info))
+		v->flow = (struct match_flow){info.local, info.remote, info.local_port, info.remote_port};
+	memset(t->story, 0, sizeof t->story);
+	memset(t->at, 0, sizeof t->at);
+	t->followed = t->told = 0;
+	t->due_us = core_now_us() + t->seconds * 1000000ull;
+	t->state = ON;
+	t->sh = sh;
+	core_watch(ports);
+	return true;
+}
+
+/* Reads what follows the command. False: something is wrong, and it was said. */
+static bool read_order(struct shell *sh, char **word, unsigned n, uint32_t *ports,
+                       struct match *match)
+{
+	*ports = watch_ports("all");
+	trace->seconds = TRACE_SECONDS;
+	if (text_parse_u32(text_of(word[0]), 1, TRACE_MAX, &trace->wanted) != E_OK) {
+		shell_print(sh, "how many packets: a number from 1 to %u\n", TRACE_MAX);
+		return false;
+	}
+	word++;
+	n--;
+	if (n && strcmp(word[0], "on") == 0) {
+		*ports = n > 1 ? watch_ports(word[1]) : 0;
+		if (!*ports) {
+			shell_print(sh, "there is no port %s; say ethN\n", n > 1 ? word[1] : "");
+			return false;
+		}
+		word += 2;
+		n -= 2;
+	}
+	return watch_option(sh, word, &n, "timeout", TRACE_SECONDS_MAX, &trace->seconds) &&
+	       watch_filter(sh, match, word, n);
+}
+
+void trace_command(struct shell *sh, int argc, char **argv)
+{
+	struct match match;
+	uint32_t ports;
+	if (!trace)
+		trace = core_private_alloc(sizeof *trace);
+	if (!trace || !core_ports_running()) {
+		shell_print(sh, "%s\n", trace ? "the ports do not run" : "not enough memory");
+		return;
+	}
+	if (trace->state != IDLE) {
+		shell_print(sh, "a trace is on: there is one at a time\n");
+		return;
+	}
+	if (!read_order(sh, argv, (unsigned)argc, &ports, &match) || !begin(sh, ports, &match))
+		return;
+	shell_print(sh, "following %u packet%s, for %u s at most; Ctrl-C ends\n", trace->wanted,
+	            trace->wanted == 1 ? "" : "s", trace->seconds);
+	shell_set_busy(sh, cancel);
+}

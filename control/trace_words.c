@@ -1,0 +1,293 @@
+/*
+ * What became of a followed packet, in words: a line for each thing that happened, the word in
+ * front says what it is. Nothing that the record says is used before it has been looked at
+ * (trace_ring.h, 3).
+ */
+#include "control/filter.h"
+#include "control/trace.h"
+
+#include "lib/fmt.h"
+#include "lib/mem.h"
+#include "lib/number.h"
+#include "net/ip.h"
+#include "net/match.h"
+
+#define LINE_BYTES 320
+
+/* --- the frame, in one line --- */
+
+struct line {
+	char text[LINE_BYTES];
+	size_t n;
+};
+
+static void PRINTF_LIKE(2, 3) put(struct line *l, const char *format, ...)
+{
+	fmt_va_list args;
+	__builtin_va_start(args, format);
+	size_t n = fmt_vformat(l->text + l->n, sizeof l->text - l->n, format, args);
+	__builtin_va_end(args);
+	l->n = n < sizeof l->text - l->n ? l->n + n : sizeof l->text - 1;
+}
+
+static void put_proto(struct line *l, const struct match_frame *f)
+{
+	static const struct {
+		uint8_t number;
+		const char *word;
+	} row[] = {{IP4_PROTO_ICMP, "icmp"}, {IP4_PROTO_TCP, "tcp"}, {IP4_PROTO_UDP, "udp"},
+	           {IP6_ICMP6, "icmp6"}};
+	for (unsigned i = 0; i < ARRAY_LEN(row); i++)
+		if (f->proto == row[i].number) {
+			put(l, ", %s", row[i].word);
+			return;
+		}
+	put(l, ", protocol %u", f->proto);
+}
+
+/* What ICMP asks or tells, where its header lies where most packets have it. */
+static void put_icmp(struct line *l, const struct match_frame *f, const uint8_t *ip, unsigned len)
+{
+	unsigned at = f->type == ETH_TYPE_IP4 ? ip4_header_len(ip) : IP6_HLEN;
+	bool four = f->type == ETH_TYPE_IP4 && f->proto == IP4_PROTO_ICMP &&
+	            !(be16_load(ip + 6) & IP4_OFFSET_MASK);
+	bool six = f->type == ETH_TYPE_IP6 && ip6_next(ip) == IP6_ICMP6;
+	if ((four || six) && len >= at + 2)
+		put(l, " type %u code %u", ip[at], ip[at + 1]);
+}
+
+static void put_ip(struct line *l, const struct match_frame *f, const uint8_t *ip, unsigned len)
+{
+	put_proto(l, f);
+	if (f->has_port)
+		put(l, " %u > %u", f->src_port, f->dst_port);
+	put_icmp(l, f, ip, len);
+	if (f->type == ETH_TYPE_IP4 && be16_load(ip + 6) & (IP4_OFFSET_MASK | IP4_FLAG_MF))
+		put(l, ", fragment at %u", (be16_load(ip + 6) & IP4_OFFSET_MASK) * 8u);
+	put(l, ", ttl %u", f->type == ETH_TYPE_IP4 ? ip4_ttl(ip) : ip6_hop_limit(ip));
+}
+
+static void print_frame(struct shell *sh, const struct trace_record *r)
+{
+	unsigned len = u32_min(r->len, TRACE_HEAD);
+	char a[FMT_ADDR_MAX], b[FMT_ADDR_MAX];
+	struct line l = {.n = 0};
+	struct match_frame f;
+	if (len < ETH_HLEN)
+		return;
+	match_read(&f, r->head, len);
+	put(&l, "%s > %s", fmt_mac(a, r->head + ETH_ALEN), fmt_mac(b, r->head));
+	if (f.vlan != MATCH_ANY)
+		put(&l, ", vlan %u", f.vlan);
+	if (f.type != ETH_TYPE_IP4 && f.type != ETH_TYPE_IP6 && f.type != ETH_TYPE_ARP)
+		put(&l, ", type %04x", f.type);
+	if (f.has_addr)
+		put(&l, ", %s%s > %s", f.type == ETH_TYPE_ARP ? "arp " : "", fmt_addr(a, f.src.w),
+		    fmt_addr(b, f.dst.w));
+	if (f.has_addr && f.type != ETH_TYPE_ARP && f.vlan == MATCH_ANY)
+		put_ip(&l, &f, r->head + ETH_HLEN, len - ETH_HLEN);
+	shell_print(sh, "  frame     %s\n", l.text);
+}
+
+/* --- notes --- */
+
+/* "via 192.0.2.1 eth1" and what else a next hop may be. */
+static void next_hop_text(char *buf, size_t size, uint32_t nh)
+{
+	static const char *const special[] = {[NH_NONE] = "no route",      [NH_LOCAL] = "local",
+	                                      [NH_BROADCAST] = "broadcast", [NH_MULTICAST] = "multicast",
+	                                      [NH_NULL0] = "null0"};
+	char text[FMT_ADDR_MAX];
+	struct net_addr addr;
+	if (nh <= NH_NULL0) {
+		fmt_format(buf, size, "%s", special[nh]);
+	} else if (view_is_connected(nh)) {
+		fmt_format(buf, size, "connected eth%u, neighbour not asked for yet", nh - NH_CONNECTED);
+	} else if (nh < NH_NEIGHBOUR || nh >= NH_MAX || !plane.fib_ready) {
+		fmt_format(buf, size, "next hop %u", nh);
+	} else {
+		addr = nh < NH_NEIGHBOUR6 ? net_addr_ip4(arp_neigh_ip(&plane.arp, nh - NH_NEIGHBOUR))
+		                          : nd_neigh_addr(&plane.nd, nh - NH_NEIGHBOUR6);
+		fmt_format(buf, size, "via %s eth%u", fmt_addr(text, addr.w), view_get()->adj[nh].port);
+	}
+}
+
+/* The longest prefix of the packet's destination that leads to nh: the data core does not know it.
+ * False: there is none, or none any more. */
+static bool prefix_text4(char *buf, uint32_t dst, uint32_t nh)
+{
+	for (unsigned plen = 33; plen-- > 0;)
+		if (fib4_get(&plane.fib, dst & ip4_prefix_mask(plen), plen) == nh) {
+			fmt_prefix(buf, dst & ip4_prefix_mask(plen), plen);
+			return true;
+		}
+	return false;
+}
+
+/* The same; IPv6's prefixes say a link, on which the data core has found the host. */
+static bool prefix_text6(char *buf, const struct net_addr *dst, uint32_t nh)
+{
+	for (unsigned plen = 129; plen-- > 0;) {
+		const struct net_addr prefix = ip6_prefix_of(dst, plen);
+		uint32_t to = fib6_get(&plane.fib6, &prefix, plen);
+		if (to != NH_NONE && (to == nh || view_is_connected(to))) {
+			fmt_prefix6(buf, prefix.w, plen);
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool prefix_text(char buf[FMT_PREFIX6_MAX], const struct trace_record *r, uint32_t nh)
+{
+	struct match_frame f;
+	match_read(&f, r->head, u32_min(r->len, TRACE_HEAD));
+	if (!plane.fib_ready || !f.has_addr || nh == NH_NONE)
+		return false;
+	if (f.type == ETH_TYPE_IP4)
+		return prefix_text4(buf, net_addr_to_ip4(&f.dst), nh);
+	return f.type == ETH_TYPE_IP6 && !ip6_is_link_local(&f.dst) && !ip6_is_multicast(&f.dst) &&
+	       prefix_text6(buf, &f.dst, nh);
+}
+
+static void print_way(struct shell *sh, const struct trace_record *r, const struct trace_note *n)
+{
+	char prefix[FMT_PREFIX6_MAX], hop[100], mac[FMT_MAC_MAX];
+	unsigned mtu = n->more & TRACE_WAY_MTU, port = n->port < NIC_PORTS_MAX ? n->port : 0;
+	bool found = prefix_text(prefix, r, n->number);
+	next_hop_text(hop, sizeof hop, n->number);
+	shell_print(sh, "  route     %s%s%s\n", found ? prefix : "", found ? " " : "", hop);
+	if (n->number < NH_NEIGHBOUR || n->number >= NH_MAX)
+		return;
+	if (n->more & TRACE_WAY_KNOWN)
+		shell_print(sh, "  neighbour %s eth%u\n",
+		            fmt_mac(mac, view_get()->adj[n->number].header), port);
+	else
+		shell_print(sh, "  neighbour not known, or its link is down\n");
+	shell_print(sh, "  mtu       %u, the packet has %u: %s\n", mtu, n->word,
+	            n->word <= mtu ? "fits" : "too large");
+}
+
+static void print_filter(struct shell *sh, const struct trace_note *n)
+{
+	char text[300];
+	bool out = n->word & TRACE_FILTER_OUT;
+	if (n->port >= NIC_PORTS_MAX)
+		return;
+	filter_text(text, sizeof text, n->port, out, n->word & TRACE_FILTER_SIX, n->number);
+	shell_print(sh, "  filter    eth%u %s, %s\n", n->port, out ? "out" : "in", text);
+}
+
+static void print_counted(struct shell *sh, const struct trace_note *n)
+{
+	static const char *const word[] = {[COUNTER_FATE] = "fate", [COUNTER_DROP] = "dropped",
+	                                   [COUNTER_INFO] = "counted"};
+	char times[16] = "";
+	if (n->number >= CNT_MAX)
+		return;
+	const struct counter_desc *d = &counter_desc[n->number];
+	if (n->more > 1)
+		fmt_format(times, sizeof times, "%u x ", n->more);
+	shell_print(sh, "  %-9s %s%s: %s\n", word[d->kind], times, d->name, d->help);
+}
+
+static void print_sent(struct shell *sh, const struct trace_note *n)
+{
+	char frames[32] = "", waits[48] = "";
+	if (n->number > 1)
+		fmt_format(frames, sizeof frames, ", %u frames", n->number);
+	if (n->more)
+		fmt_format(waits, sizeof waits, ", where %u wait for room in the ring", n->more);
+	shell_print(sh, "  sent      eth%u%s%s\n", n->port, frames, waits);
+}
+
+static void print_punted(struct shell *sh, const struct trace_note *n)
+{
+	static const char *const what[PUNT_KINDS] = {
+		[PUNT_ARP] = "an ARP message",
+		[PUNT_ND] = "a message of discovery",
+		[PUNT_LOCAL] = "a packet to the machine itself",
+		[PUNT_RESOLVE] = "a packet whose neighbour is not known",
+		[PUNT_OWN] = "an answer of ours whose neighbour is not known",
+	};
+	shell_print(sh, "  control   takes %s\n", n->number < PUNT_KINDS ? what[n->number] : "it");
+}
+
+static bool counts(const struct trace_note *note, unsigned n, enum counter c)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (note[i].kind == TRACE_COUNTED && note[i].number == c)
+			return true;
+	return false;
+}
+
+/* Of a packet that was forwarded, or waits for its neighbour to be. */
+static void print_ttl(struct shell *sh, const struct trace_record *r, const struct trace_notes *more)
+{
+	const uint8_t *ip = r->head + ETH_HLEN;
+	unsigned ttl = ip_is_ip6(ip) ? ip6_hop_limit(ip) : ip4_ttl(ip);
+	if (counts(r->note, u32_min(r->notes, TRACE_NOTES), CNT_forwarded) ||
+	    (more->n && more->note[0].kind == TRACE_PUNTED && more->note[0].number == PUNT_RESOLVE))
+		shell_print(sh, "  ttl       %u to %u\n", ttl, ttl - 1);
+}
+
+static bool is_decision(const struct trace_note *n)
+{
+	return n->kind == TRACE_FILTER || n->kind == TRACE_WAY;
+}
+
+static void print_note(struct shell *sh, const struct trace_record *r, const struct trace_note *n)
+{
+	switch ((enum trace_kind)n->kind) {
+	case TRACE_FILTER:
+		print_filter(sh, n);
+		break;
+	case TRACE_WAY:
+		print_way(sh, r, n);
+		break;
+	case TRACE_COUNTED:
+		print_counted(sh, n);
+		break;
+	case TRACE_SENT:
+		print_sent(sh, n);
+		break;
+	default:
+		break;
+	}
+}
+
+/* A note of the control core's. */
+static void print_more(struct shell *sh, const struct trace_note *n)
+{
+	if (n->kind == TRACE_PUNTED)
+		print_punted(sh, n);
+	else if (n->kind == TRACE_WAITS)
+		shell_print(sh, "  control   it waits for its neighbour to answer\n");
+	else if (n->kind == TRACE_SENT)
+		shell_print(sh, "  control   %s\n", n->number ? "sends an answer of ours"
+		                                              : "the neighbour is known: sends it");
+	else
+		print_counted(sh, n);
+}
+
+void trace_print(struct shell *sh, unsigned number, unsigned core, const struct trace_record *r,
+                 const struct trace_notes *more, bool whole)
+{
+	unsigned notes = u32_min(r->notes, TRACE_NOTES);
+	shell_print(sh, "packet %u\n", number);
+	shell_print(sh, "  received  eth%u, core %u, queue %u, %u bytes\n", r->port, core, r->pair, r->len);
+	print_frame(sh, r);
+	if (notes && is_decision(&r->note[0]))
+		shell_print(sh, "  header    correct\n");
+	for (unsigned i = 0; i < notes; i++)
+		if (is_decision(&r->note[i]))
+			print_note(sh, r, &r->note[i]);
+	print_ttl(sh, r, more);
+	for (unsigned i = 0; i < notes; i++)
+		if (!is_decision(&r->note[i]))
+			print_note(sh, r, &r->note[i]);
+	for (unsigned i = 0; i < more->n; i++)
+		print_more(sh, &more->note[i]);
+	if (!whole)
+		shell_print(sh, "  control   has not finished with it\n");
+}
