@@ -45,6 +45,7 @@ UNIT_SRC_mld := $(ND_SRC)
 UNIT_SRC_ra := $(ND_SRC) net/ra.c
 UNIT_SRC_slaac := $(ND_SRC) net/slaac.c
 UNIT_SRC_rss := net/rss.c
+UNIT_SRC_ecmp := net/ecmp.c
 UNIT_SRC_wheel := net/tcp/wheel.c
 UNIT_SRC_congestion := net/tcp/congestion.c
 # two instances of TCP and a wire between them: the same rig for all
@@ -182,7 +183,7 @@ UNIT_WAY_mlx5_hca := device
 UNIT_WAY_mlx5_driver := device
 UNIT_WAY_mlx5_faults := device
 T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld ra slaac \
-	reassembly acl http telnet addr udp arp fib fib6 routes_file rss wheel congestion tcp_wire \
+	reassembly acl http telnet addr udp arp fib fib6 routes_file rss ecmp wheel congestion tcp_wire \
 	tcp_icmp tcp_room tcp_pair tcp_rate fuzz config config6 config_acl candidate module password \
 	shell null impair tcp_reset random histogram shares virtio_net virtio_ring virtio_hostile virtio_slots \
 	ixgbe_ring ixgbe_hostile ixgbe_slots ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic \
