@@ -101,12 +101,31 @@ static unsigned count_words(struct text line)
 	return n;
 }
 
-static bool ends_in(struct text line, const char *last)
+static struct text last_word(struct text line)
 {
 	struct text word = NOTHING, next;
 	while (text_next_word(&line, &next))
 		word = next;
-	return text_is_word(word, text_of(last));
+	return word;
+}
+
+static bool ends_in(struct text line, const char *last)
+{
+	return text_is_word(last_word(line), text_of(last));
+}
+
+/* The number that a line begins with, and the words behind it; 0: it begins with none. */
+static uint32_t number_of(struct text line, struct text *behind)
+{
+	uint32_t n;
+	struct text word;
+	line = trim(line);
+	*behind = line;
+	if (!text_next_word(&line, &word) ||
+	    text_parse_u32(word, 1, CONFIG_ACL_SEQUENCE_MAX, &n) != 0)
+		return 0;
+	*behind = trim(line);
+	return n;
 }
 
 /* --- how config_print would write it --- */
@@ -147,6 +166,12 @@ static struct text canonical(char buf[CANDIDATE_LINE_MAX], struct text line,
 		rest = trim(rest);
 		if (rest.len > 0)
 			n += fmt_format(buf + n, CANDIDATE_LINE_MAX - n, " %.*s", (int)rest.len, rest.at);
+	} else if (s->how & STATEMENT_NAMED) {
+		if ((s->how & STATEMENT_LIST) && count_words(rest) > 1 &&
+		    text_is_word(first_words(trim(rest), 1), text_of("extended")))
+			text_next_word(&rest, &word);
+		while (n < CANDIDATE_LINE_MAX && text_next_word(&rest, &word))
+			n += fmt_format(buf + n, CANDIDATE_LINE_MAX - n, " %.*s", (int)word.len, word.at);
 	} else {
 		while (n < CANDIDATE_LINE_MAX && text_next_word(&rest, &word))
 			n += canonical_word(buf + n, CANDIDATE_LINE_MAX - n, word, &rest);
@@ -166,6 +191,8 @@ static bool replaces(const struct statement *s, struct text entered, struct text
 		return begins_with(line, first_words(entered, own + (s->how & STATEMENT_BY_2 ? 2 : 1)));
 	if (s->how & STATEMENT_UNLESS_LAST)
 		return !ends_in(entered, "secondary") && !ends_in(line, "secondary");
+	if (s->how & STATEMENT_BY_LAST)
+		return text_is_word(last_word(entered), last_word(line));
 	if (s->how & STATEMENT_IF_LAST)
 		return ends_in(entered, "link-local") && ends_in(line, "link-local");
 	return false;
@@ -191,6 +218,11 @@ static void find_fault(struct candidate *c, struct text text, uint32_t number)
 	keep_fault(c, line);
 }
 
+void candidate_fault(struct candidate *c, uint32_t line)
+{
+	find_fault(c, (struct text){c->text, c->len}, line);
+}
+
 /* --- the text --- */
 
 /* Reads a text that may become the candidate's, in c->parsed. Routes have no place in it. */
@@ -199,7 +231,8 @@ static int read_text(struct candidate *c, struct text text, struct text_error *e
 	struct config_route route;
 	struct config_route6 route6;
 	const struct config_memory mem = {.routes = &route, .route_max = 1, .routes6 = &route6,
-	                                  .route6_max = 1};
+	                                  .route6_max = 1, .acl_rules = c->acl_rules,
+	                                  .acl_rule_max = c->acl_rule_max};
 	int e = config_read(text.at, text.len, &mem, c->parsed, err);
 	if (e != E_OK)
 		find_fault(c, text, err->line);
@@ -209,11 +242,11 @@ static int read_text(struct candidate *c, struct text text, struct text_error *e
 /* Takes the text of c->parsed, which read_text has made. */
 static int take_parsed(struct candidate *c, struct text_error *err)
 {
-	struct sink s = {c->draft, 0, CANDIDATE_TEXT_MAX};
+	struct sink s = {c->draft, 0, c->text_max};
 	config_print_statements(c->parsed, put, &s);
 	if (s.len > s.size)
 		return text_fail(err, 1, NOTHING, "the candidate would have %llu bytes without its "
-		                 "routes; at most %u", (unsigned long long)s.len, CANDIDATE_TEXT_MAX);
+		                 "routes; at most %u", (unsigned long long)s.len, c->text_max);
 	char *old = c->text;
 	c->text = c->draft;
 	c->len = s.len;
@@ -231,7 +264,8 @@ int candidate_set_text(struct candidate *c, struct text text, struct text_error 
 struct edit {
 	const struct statement *statement;
 	struct text block;   /* the line that opens it; empty: none */
-	struct text entered; /* canonical */
+	struct text entered; /* canonical; of a rule with its number, if one was said */
+	uint32_t number;     /* of a rule; 0: it is told apart by its words */
 	bool no;             /* all that begins so goes */
 	bool found;          /* it did take something's place */
 	bool placed;
@@ -249,7 +283,19 @@ static void place(struct edit *e)
 static bool makes_way(const struct edit *e, struct text line)
 {
 	line = trim(line);
+	if (e->statement->how & STATEMENT_RULE) {
+		struct text words;
+		uint32_t number = number_of(line, &words);
+		return e->number > 0 ? number == e->number : same(words, e->entered);
+	}
 	return e->no ? begins_with(line, e->entered) : replaces(e->statement, e->entered, line);
+}
+
+/* Rules stand in the order of their numbers. */
+static bool stands_behind(const struct edit *e, struct text line)
+{
+	struct text words;
+	return e->number > 0 && number_of(line, &words) > e->number;
 }
 
 static void edit_text(struct edit *e, struct text text)
@@ -266,6 +312,8 @@ static void edit_text(struct edit *e, struct text text)
 		} else if (dropping) {
 			continue;
 		}
+		if (here && inner && is_inner(line) && stands_behind(e, line))
+			place(e);
 		if (!here || is_inner(line) != inner || is_comment(line) || !makes_way(e, line)) {
 			put_line(&e->out, "", line);
 			continue;
@@ -281,14 +329,14 @@ static void edit_text(struct edit *e, struct text text)
 
 static int enter_text(struct candidate *c, struct edit *e, struct text_error *err)
 {
-	e->out = (struct sink){c->draft, 0, CANDIDATE_TEXT_MAX};
+	e->out = (struct sink){c->draft, 0, c->text_max};
 	edit_text(e, (struct text){c->text, c->len});
 	if (e->no && !e->found)
 		return text_fail(err, 1, e->entered, "there is no such statement%s",
 		                 e->block.len > 0 ? " in this block" : "");
 	if (e->out.len > e->out.size)
 		return text_fail(err, 1, NOTHING, "the candidate is full: at most %u bytes without its "
-		                 "routes", CANDIDATE_TEXT_MAX);
+		                 "routes", c->text_max);
 	int error = read_text(c, (struct text){e->out.at, e->out.len}, err);
 	return error != E_OK ? error : take_parsed(c, err);
 }
@@ -446,27 +494,129 @@ static int enter_route(struct candidate *c, struct edit *e, struct text_error *e
 	return e->no ? remove_routes(c, &k, err) : add_route(c, &k, err);
 }
 
+/* --- rules of access lists --- */
+
+/* A block is told by its line. */
+static bool opens_list(struct text block)
+{
+	const struct statement *s = config_statement_of(block);
+	return s != NULL && (s->how & STATEMENT_LIST);
+}
+
+/* The line is a whole rule: it, in the list's block, as config_print would have it, without its
+ * number. */
+static int read_rule(struct candidate *c, struct text block, struct text line,
+                     char words[CONFIG_ACL_RULE_TEXT], struct text_error *err)
+{
+	char text[2 * CANDIDATE_LINE_MAX], printed[CONFIG_ACL_RULE_TEXT];
+	struct config_acl_rule rule;
+	struct text rest;
+	const struct config_memory mem = {.acl_rules = &rule, .acl_rule_max = 1};
+	size_t n = fmt_format(text, sizeof text, "%.*s\n%.*s\n", (int)block.len, block.at,
+	                      (int)line.len, line.at);
+	if (n >= sizeof text)
+		return text_fail(err, 1, line, "the line is too long");
+	int e = config_read(text, n, &mem, c->parsed, err);
+	if (e != E_OK) {
+		err->line = 1; /* there is but one for who types */
+		return e;
+	}
+	config_acl_rule_text(printed, &rule, c->parsed->acl[0].six);
+	(void)number_of(text_of(printed), &rest);
+	memcpy(words, rest.at, rest.len);
+	words[rest.len] = 0;
+	return E_OK;
+}
+
+/* Is there a rule of these words in the block? */
+static bool has_rule(const struct candidate *c, struct text block, struct text words)
+{
+	struct text rest = {c->text, c->len}, line, other;
+	bool here = false;
+	while (next_line(&rest, &line)) {
+		if (!is_inner(line))
+			here = same(line, block);
+		else if (here && number_of(line, &other) > 0 && same(other, words))
+			return true;
+	}
+	return false;
+}
+
+/* "[N] permit ...", "no N", "no [N] permit ...", in the block of a list. */
+static int enter_rule(struct candidate *c, struct edit *e, struct text line, struct text_error *err)
+{
+	char words[CONFIG_ACL_RULE_TEXT], numbered[CONFIG_ACL_RULE_TEXT];
+	struct text behind;
+	e->number = number_of(line, &behind);
+	if (e->no && behind.len == 0) {
+		e->entered = line;
+		return enter_text(c, e, err);
+	}
+	int error = read_rule(c, e->block, line, words, err);
+	if (error != E_OK)
+		return error;
+	e->entered = text_of(words);
+	if (e->number == 0)
+		return !e->no && has_rule(c, e->block, e->entered) ? E_OK : enter_text(c, e, err);
+	fmt_format(numbered, sizeof numbered, "%u %s", e->number, words);
+	e->entered = text_of(numbered);
+	return enter_text(c, e, err);
+}
+
+int candidate_resequence(struct candidate *c, struct text list, uint32_t start, uint32_t step,
+                         struct text_error *err)
+{
+	char name[CONFIG_ACL_NAME_SIZE];
+	const struct text text = {c->text, c->len};
+	fmt_format(name, sizeof name, "%.*s", (int)list.len, list.at);
+	c->fault[0] = 0;
+	int e = read_text(c, text, err);
+	assert(e == E_OK); /* it was read when it was made */
+	const struct config_acl *l = list.len < sizeof name ? config_acl_find(c->parsed, name) : NULL;
+	if (l == NULL)
+		return text_fail(err, 1, list, "there is no access list of this name");
+	if (config_acl_resequence(c->parsed, l, start, step) != E_OK)
+		return text_fail(err, 1, list, "the last of its %u rules would have a number above %u",
+		                 l->rules, CONFIG_ACL_SEQUENCE_MAX);
+	return take_parsed(c, err);
+}
+
 /* --- entering --- */
+
+/* Does a statement of that kind stand in a block that this line opens? */
+static bool fits_block(const struct statement *s, struct text block)
+{
+	if (s->how & STATEMENT_RULE)
+		return opens_list(block);
+	return !s->in_interface || (block.len > 0 && !opens_list(block));
+}
 
 int candidate_enter(struct candidate *c, struct text block, struct text line,
                     struct text_error *err)
 {
 	char buf[CANDIDATE_LINE_MAX];
 	struct edit e = {.statement = config_statement_of(line)};
+	struct text behind;
 	line = trim(line);
 	keep_fault(c, line);
 	if (e.statement == NULL && begins_with(line, text_of("no"))) {
 		e.no = true;
 		line = trim((struct text){line.at + 2, line.len - 2});
 		e.statement = config_statement_of(line);
+		if (e.statement == NULL && opens_list(block) && number_of(line, &behind) && !behind.len)
+			e.statement = config_statement_of(text_of("permit")); /* whatever rule it is */
 	}
 	/* config_read says what may stand there, and where */
-	if (e.statement == NULL || (e.statement->in_interface && block.len == 0)) {
+	if (e.statement == NULL || !fits_block(e.statement, block)) {
 		int error = config_read(line.at, line.len, &(struct config_memory){0}, c->parsed, err);
 		return error != E_OK ? error : text_fail(err, 1, line, "expected a statement");
 	}
 	if (e.statement->how & STATEMENT_NOT_TYPED)
 		return text_fail(err, 1, line, "this belongs into a file");
+	if (e.statement->how & STATEMENT_RULE) {
+		e.block = block;
+		return enter_rule(c, &e, line, err);
+	}
 	e.entered = canonical(buf, line, e.statement);
 	if (e.entered.len == 0)
 		return text_fail(err, 1, line, "the line is too long");
@@ -484,9 +634,16 @@ bool candidate_opens(struct text line, char block[CANDIDATE_LINE_MAX])
 	return n > 0;
 }
 
+size_t candidate_text_bytes(const struct config *running)
+{
+	struct sink s = {NULL, 0, 0};
+	config_print_statements(running, put, &s);
+	return s.len;
+}
+
 int candidate_reset(struct candidate *c, const struct config *running)
 {
-	struct sink s = {c->running_text, 0, CANDIDATE_TEXT_MAX};
+	struct sink s = {c->running_text, 0, c->text_max};
 	c->running = running;
 	config_print_statements(running, put, &s);
 	if (s.len > s.size)
@@ -576,6 +733,22 @@ static void show_missing(struct text lines, struct text others, char sign, candi
 			show(ctx, sign, line);
 }
 
+/* The same of two access lists, which stand in the order of their numbers: in one pass, for there
+ * may be thousands. */
+static void show_missing_rules(struct text rules, struct text others, char sign,
+                               candidate_line_fn show, void *ctx)
+{
+	struct text line, other = NOTHING, words;
+	bool more = next_line(&others, &other);
+	while (next_line(&rules, &line)) {
+		const uint32_t number = number_of(line, &words);
+		while (more && number_of(other, &words) < number)
+			more = next_line(&others, &other);
+		if (!more || !same(line, other))
+			show(ctx, sign, line);
+	}
+}
+
 static void show_all(char sign, struct text head, struct text body, candidate_line_fn show,
                      void *ctx)
 {
@@ -586,6 +759,7 @@ static void show_all(char sign, struct text head, struct text body, candidate_li
 static void compare_texts(struct text old, struct text new, candidate_line_fn show, void *ctx)
 {
 	struct text rest = old, head, body, other;
+	void (*missing)(struct text, struct text, char, candidate_line_fn, void *);
 	while (next_line(&rest, &head)) {
 		body = body_of(&rest);
 		if (is_comment(head))
@@ -594,8 +768,9 @@ static void compare_texts(struct text old, struct text new, candidate_line_fn sh
 			show_all('-', head, body, show, ctx);
 		} else if (!same(body, other)) {
 			show(ctx, ' ', head);
-			show_missing(body, other, '-', show, ctx);
-			show_missing(other, body, '+', show, ctx);
+			missing = opens_list(head) ? show_missing_rules : show_missing;
+			missing(body, other, '-', show, ctx);
+			missing(other, body, '+', show, ctx);
 		}
 	}
 	for (rest = new; next_line(&rest, &head);) {
@@ -696,15 +871,6 @@ static void find_built_fault(struct candidate *c, const struct config *out, uint
 		find_fault(c, text, number);
 }
 
-/* Access lists stay as they are: a file alone has them. */
-static void keep_lists(struct config *out, const struct config *running)
-{
-	memcpy(out->acl, running->acl, sizeof out->acl);
-	out->acl_count = running->acl_count;
-	out->acl_rules = running->acl_rules;
-	out->acl_rule_count = running->acl_rule_count;
-}
-
 int candidate_build(struct candidate *c, const struct config_memory *mem, struct config *out,
                     struct text_error *err)
 {
@@ -714,7 +880,6 @@ int candidate_build(struct candidate *c, const struct config_memory *mem, struct
 	assert(candidate_route_count(c, CANDIDATE_IP4) <= mem->route_max &&
 	       candidate_route_count(c, CANDIDATE_IP6) <= mem->route6_max);
 	out->script = c->running->script;
-	keep_lists(out, c->running);
 	build_routes(c, out, count_lines(text));
 	e = config_finish(out, mem, err);
 	if (e != E_OK)

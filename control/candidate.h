@@ -13,14 +13,19 @@
  *
  * What a statement takes the place of says its row in the table of statements (enum statement_how,
  * control/config_parse.h). `no` and the beginning of statements, their own words at least, takes
- * away all that begin so, in the block it is said in; of an interface block with all its lines.
+ * away all that begin so, in the block it is said in; of a block with all its lines.
+ *
+ * A rule of an access list goes where its number belongs, in place of the one that has it; without
+ * a number it becomes the last, unless the list has such a rule. `no` takes away the rule of a
+ * number, or the one with these words, all of them: its beginning may be another rule.
  *
  * Invariants
  * 1. After an error nothing has changed.
  * 2. text is what config_print_statements makes of itself: two texts that mean the same are equal,
  *    byte by byte, and are compared so.
- * 3. All memory is the caller's and bounded: CANDIDATE_TEXT_MAX bytes for each of three texts,
- *    CANDIDATE_ROUTES_MAX routes of each family added, a bit for each that runs.
+ * 3. All memory is the caller's and bounded: text_max bytes for each of three texts,
+ *    CANDIDATE_ROUTES_MAX routes of each family added, a bit for each that runs, and as many rules
+ *    of access lists as the caller has room for.
  * The work for a statement is linear in the text, that for a route in the number of routes.
  */
 #ifndef CONTROL_CANDIDATE_H
@@ -28,7 +33,7 @@
 
 #include "control/config.h"
 
-#define CANDIDATE_TEXT_MAX (128u << 10)
+#define CANDIDATE_TEXT_LEAST (128u << 10)
 #define CANDIDATE_ROUTES_MAX 8192 /* of each family, beyond those that run */
 #define CANDIDATE_LINE_MAX 256     /* of a statement, with its end */
 
@@ -44,8 +49,11 @@ struct candidate_routes {
 /* Memory and state: the pointers are the caller's to set before candidate_reset, the rest is
  * private. */
 struct candidate {
-	char *text, *draft, *running_text; /* CANDIDATE_TEXT_MAX each */
+	char *text, *draft, *running_text; /* text_max bytes each */
+	uint32_t text_max;
 	struct config *parsed;             /* what a draft says */
+	struct config_acl_rule *acl_rules; /* acl_rule_max, of parsed; between two calls they are the */
+	uint32_t acl_rule_max;             /* caller's to use */
 	struct config_route *added4;       /* CANDIDATE_ROUTES_MAX */
 	struct config_route6 *added6;
 	struct candidate_routes routes[CANDIDATE_FAMILIES];
@@ -60,6 +68,9 @@ struct candidate {
  * for. */
 int candidate_reset(struct candidate *c, const struct config *running);
 
+/* The bytes of its statements: text_max must be no less. */
+size_t candidate_text_bytes(const struct config *running);
+
 bool candidate_changed(const struct candidate *c);
 
 /*
@@ -69,6 +80,14 @@ bool candidate_changed(const struct candidate *c);
  */
 int candidate_enter(struct candidate *c, struct text block, struct text line,
                     struct text_error *err);
+
+/* Numbers the rules of an access list anew, from `start` by `step`. E_INVAL as candidate_enter. */
+int candidate_resequence(struct candidate *c, struct text list, uint32_t start, uint32_t step,
+                         struct text_error *err);
+
+/* After an error that somebody else has found in a line of what candidate_build made: c->fault is
+ * that line. */
+void candidate_fault(struct candidate *c, uint32_t line);
 
 /* Does a statement open a block? Then `block` is the line for those that follow, with its NUL. */
 bool candidate_opens(struct text line, char block[CANDIDATE_LINE_MAX]);

@@ -2,12 +2,15 @@
 #include "control/commit.h"
 
 #include "control/config_parse.h"
+#include "control/filter.h"
 #include "control/inside.h"
 #include "control/remote.h"
 #include "lib/mem.h"
+#include "lib/number.h"
 #include "net/ip4.h"
 #include "net/ip6.h"
 
+#define RULES_MORE 16
 #define RESTART_NS 100000000ull /* what a commit prints is on its way to a terminal by then */
 
 /* See candidate.h, history.h; `next` is built in the memory that the running one does not use. */
@@ -15,6 +18,7 @@ static struct {
 	bool ready; /* memory has been taken */
 	bool begun; /* the candidate is one of what runs */
 	struct candidate candidate;
+	uint32_t rules_most; /* of access lists that there is to be room for */
 	struct history history;
 	struct config *next;
 	struct config_memory memory; /* of next */
@@ -34,18 +38,52 @@ static bool take_memory(void)
 	struct candidate *c = &commit.candidate;
 	if (commit.ready)
 		return true;
-	char *texts = core_private_alloc(3 * CANDIDATE_TEXT_MAX + HISTORY_BYTES);
+	commit.history.bytes = core_private_alloc(HISTORY_BYTES);
 	c->parsed = core_private_alloc(sizeof *c->parsed);
 	c->added4 = core_private_alloc(CANDIDATE_ROUTES_MAX * sizeof *c->added4);
 	c->added6 = core_private_alloc(CANDIDATE_ROUTES_MAX * sizeof *c->added6);
 	commit.next = core_private_alloc(sizeof *commit.next);
-	commit.ready = texts && c->parsed && c->added4 && c->added6 && commit.next;
-	if (!commit.ready)
+	commit.ready = commit.history.bytes && c->parsed && c->added4 && c->added6 && commit.next;
+	return commit.ready;
+}
+
+/* Room for the statements of the running configuration and for half of CANDIDATE_TEXT_LEAST more.
+ * What there was is lost. Private memory is never given back, so half as much again is taken where
+ * a configuration has grown. */
+static bool take_texts(void)
+{
+	struct candidate *c = &commit.candidate;
+	const size_t running = candidate_text_bytes(&plane.config);
+	if (c->text && running + CANDIDATE_TEXT_LEAST / 2 <= c->text_max)
+		return true;
+	const size_t max = u64_max(running + running / 2 + CANDIDATE_TEXT_LEAST / 2,
+	                           CANDIDATE_TEXT_LEAST);
+	char *texts = max <= UINT32_MAX ? core_private_alloc(3 * max) : NULL;
+	if (!texts)
 		return false;
+	c->text_max = (uint32_t)max;
 	c->text = texts;
-	c->draft = texts + CANDIDATE_TEXT_MAX;
-	c->running_text = texts + 2 * CANDIDATE_TEXT_MAX;
-	commit.history.bytes = texts + 3 * CANDIDATE_TEXT_MAX;
+	c->draft = texts + max;
+	c->running_text = texts + 2 * max;
+	return true;
+}
+
+/* Room for as many rules of access lists as there have ever been, and for RULES_MORE that may be
+ * entered before the next call. They lie where those of the next configuration will, and the
+ * candidate reads its own there meanwhile. */
+static bool take_rules(uint32_t rules)
+{
+	struct config_memory *m = &commit.memory;
+	struct candidate *c = &commit.candidate;
+	const uint32_t all = u32_min(CONFIG_ACL_RULES_MAX, rules + RULES_MORE);
+	if (all > commit.rules_most)
+		commit.rules_most = u32_min(CONFIG_ACL_RULES_MAX, 2 * all);
+	if (!plane_grow((void **)&m->acl_rules, &m->acl_rule_max, commit.rules_most,
+	                sizeof *m->acl_rules))
+		return false;
+	m->acl_rule_max = u32_min(m->acl_rule_max, CONFIG_ACL_RULES_MAX);
+	c->acl_rules = m->acl_rules;
+	c->acl_rule_max = m->acl_rule_max;
 	return true;
 }
 
@@ -63,9 +101,15 @@ static bool take_bits(enum candidate_family f, uint32_t routes)
 static int begin(void)
 {
 	if (!take_bits(CANDIDATE_IP4, plane.config.route_count) ||
-	    !take_bits(CANDIDATE_IP6, plane.config.route6_count))
+	    !take_bits(CANDIDATE_IP6, plane.config.route6_count) || !take_texts() ||
+	    !take_rules(plane.config.acl_rule_count))
 		return E_NOMEM;
 	return candidate_reset(&commit.candidate, &plane.config);
+}
+
+static uint32_t rules_entered(void)
+{
+	return config_acl_lines(commit.candidate.text, commit.candidate.len);
 }
 
 struct candidate *commit_candidate(const char **why)
@@ -76,6 +120,8 @@ struct candidate *commit_candidate(const char **why)
 	}
 	commit.begun = commit.begun || (take_memory() && begin() == E_OK);
 	*why = NO_MEMORY;
+	if (commit.begun) /* without memory for more the next rule is refused */
+		(void)take_rules(rules_entered());
 	return commit.begun ? &commit.candidate : NULL;
 }
 
@@ -145,6 +191,10 @@ enum commit_effect commit_check(struct text_error *err)
 		return COMMIT_REFUSED;
 	if (plane_check(commit.next, app_of(commit.next), err) != E_OK)
 		return COMMIT_REFUSED;
+	if (filter_prepare(commit.next, err) != E_OK) {
+		candidate_fault(c, err->line);
+		return COMMIT_REFUSED;
+	}
 	if (!plane_room(commit.next, &as_it_is)) {
 		text_fail(err, 1, text_of(""), "there is not enough memory for its IPv6 tables");
 		return COMMIT_REFUSED;
@@ -163,6 +213,7 @@ static void swap(void)
 	struct config_memory was = plane.memory;
 	was.routes = plane.config.routes;
 	was.routes6 = plane.config.routes6;
+	was.acl_rules = plane.config.acl_rules;
 	plane.config = *commit.next;
 	plane.memory = commit.memory;
 	commit.memory = was;
@@ -214,6 +265,7 @@ static void apply_live(void)
 	if (plane.refused_routes > refused)
 		plane_log("%u routes do not fit into the forwarding table and were refused",
 		          plane.refused_routes - refused);
+	filter_switch(commit.next);
 	swap();
 	shell_set_hostname(&plane.shell, plane.config.hostname);
 	remote_set_hostname(plane.config.hostname);

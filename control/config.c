@@ -295,16 +295,21 @@ static const struct statement statements[] = {
 	{"ipv6 nd other-config-flag", "ipv6 nd other-config-flag", config_ip6_ra_other, true,
 	 STATEMENT_ONCE},
 	{"ip access-group", "ip access-group NAME (in | out)", config_acl_group4, true,
-	 0},
-	{"ipv6 traffic-filter", "ipv6 traffic-filter NAME (in | out)", config_acl_group6, true, 0},
-	{"no ip unreachables", "no ip unreachables", config_acl_silent4, true, STATEMENT_ONCE},
-	{"no ipv6 unreachables", "no ipv6 unreachables", config_acl_silent6, true, STATEMENT_ONCE},
-	{"ip access-list", "ip access-list NAME", config_acl_list4, false,
-	 STATEMENT_OPENS | STATEMENT_NOT_TYPED},
+	 STATEMENT_BY_LAST | STATEMENT_NAMED | STATEMENT_LIVE},
+	{"ipv6 traffic-filter", "ipv6 traffic-filter NAME (in | out)", config_acl_group6, true,
+	 STATEMENT_BY_LAST | STATEMENT_NAMED | STATEMENT_LIVE},
+	{"no ip unreachables", "no ip unreachables", config_acl_silent4, true,
+	 STATEMENT_ONCE | STATEMENT_LIVE},
+	{"no ipv6 unreachables", "no ipv6 unreachables", config_acl_silent6, true,
+	 STATEMENT_ONCE | STATEMENT_LIVE},
+	{"ip unreachables", "ip unreachables", config_acl_tell4, true, STATEMENT_LIVE},
+	{"ipv6 unreachables", "ipv6 unreachables", config_acl_tell6, true, STATEMENT_LIVE},
+	{"ip access-list", "ip access-list [extended] NAME", config_acl_list4, false,
+	 STATEMENT_OPENS | STATEMENT_LIST | STATEMENT_NAMED | STATEMENT_LIVE},
 	{"ipv6 access-list", "ipv6 access-list NAME", config_acl_list6, false,
-	 STATEMENT_OPENS | STATEMENT_NOT_TYPED},
-	{"permit", "permit " RULE, config_acl_rule, false, STATEMENT_NOT_TYPED},
-	{"deny", "deny " RULE, config_acl_rule, false, STATEMENT_NOT_TYPED},
+	 STATEMENT_OPENS | STATEMENT_LIST | STATEMENT_NAMED | STATEMENT_LIVE},
+	{"permit", "permit " RULE, config_acl_rule, false, STATEMENT_RULE | STATEMENT_LIVE},
+	{"deny", "deny " RULE, config_acl_rule, false, STATEMENT_RULE | STATEMENT_LIVE},
 	{"ip route", "ip route " SUBNET " (NEXT-HOP | null0)", config_ip4_route, false,
 	 STATEMENT_ROUTE | STATEMENT_LIVE},
 	{"ipv6 route", "ipv6 route X:X::X/LEN (NEXT-HOP [ethN] | null0)", config_ip6_route, false,
@@ -437,7 +442,9 @@ const struct statement *config_statement_of(struct text line)
 	unsigned words = 0;
 	while (words < CONFIG_WORDS_MAX && text_next_word(&line, &word[words]))
 		words++;
-	return find(word, words, &(unsigned){0});
+	const bool numbered = words > 1 && word[0].at[0] >= '0' && word[0].at[0] <= '9';
+	const struct statement *s = find(word + numbered, words - numbered, &(unsigned){0});
+	return numbered && s && !(s->how & STATEMENT_RULE) ? NULL : s;
 }
 
 static int parse_statement(struct parser *p)

@@ -314,6 +314,16 @@ int config_check_management(const struct config *c, struct text_error *err);
 /* And for access lists. */
 int config_check_acl(const struct config *c, struct text_error *err);
 
+/* Do both say the same, number and words? */
+bool config_acl_same(const struct config_acl_rule *a, const struct config_acl_rule *b);
+
+/* Numbers the rules of a list anew. E_INVAL: the last number would be too large, and nothing has
+ * changed. */
+#define CONFIG_ACL_SEQUENCE_STEP 10
+#define CONFIG_ACL_SEQUENCE_MAX 2147483647u
+int config_acl_resequence(struct config *c, const struct config_acl *l, uint32_t start,
+                          uint32_t step);
+
 /* The list of that name, or NULL. */
 const struct config_acl *config_acl_find(const struct config *c, const char *name);
 

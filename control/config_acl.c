@@ -14,8 +14,6 @@
 #include "net/ip4.h"
 #include "net/ip6.h"
 
-#define SEQUENCE_STEP 10
-#define SEQUENCE_MAX 2147483647u
 #define ANY_CODE 0x100
 
 /* What only these protocols have. */
@@ -126,6 +124,7 @@ const struct config_acl *config_acl_find(const struct config *c, const char *nam
 static int open_list(struct parser *p, unsigned i, bool six)
 {
 	struct config *c = p->out;
+	i += p->words > i + 1 && config_word_is(p, i, "extended"); /* IOS' word for those of ours */
 	int error = parse_name(p, i);
 	if (error != 0 || (error = config_expect_end(p, i + 1)) != 0)
 		return error;
@@ -155,8 +154,8 @@ int config_acl_sequence(struct parser *p)
 	p->sequence = 0;
 	if (!p->acl || p->words < 2 || p->word[0].at[0] < '0' || p->word[0].at[0] > '9')
 		return 0;
-	if (text_parse_u32(p->word[0], 1, SEQUENCE_MAX, &p->sequence) != 0)
-		return FAIL(p, 0, "the number of a rule must be from 1 to %u", SEQUENCE_MAX);
+	if (text_parse_u32(p->word[0], 1, CONFIG_ACL_SEQUENCE_MAX, &p->sequence) != 0)
+		return FAIL(p, 0, "the number of a rule must be from 1 to %u", CONFIG_ACL_SEQUENCE_MAX);
 	p->words--;
 	memmove(p->word, p->word + 1, p->words * sizeof p->word[0]);
 	return 0;
@@ -349,8 +348,8 @@ int config_acl_rule(struct parser *p, unsigned i)
 		return error;
 	uint32_t last = p->acl->rules ? c->acl_rules[c->acl_rule_count - 1].sequence : 0;
 	if (line.sequence == 0)
-		line.sequence = last < SEQUENCE_MAX - SEQUENCE_STEP ? last + SEQUENCE_STEP : last + 1;
-	if (line.sequence <= last || line.sequence > SEQUENCE_MAX)
+		line.sequence = last < CONFIG_ACL_SEQUENCE_MAX - CONFIG_ACL_SEQUENCE_STEP ? last + CONFIG_ACL_SEQUENCE_STEP : last + 1;
+	if (line.sequence <= last || line.sequence > CONFIG_ACL_SEQUENCE_MAX)
 		return FAIL(p, i - 1, "rules stand in the order of their numbers, and the one before has %u",
 		            last);
 	if (c->acl_rule_count == p->mem->acl_rule_max)
@@ -404,6 +403,18 @@ int config_acl_silent6(struct parser *p, unsigned i)
 	return config_expect_end(p, i);
 }
 
+int config_acl_tell4(struct parser *p, unsigned i)
+{
+	p->interface->deny_silently = false;
+	return config_expect_end(p, i);
+}
+
+int config_acl_tell6(struct parser *p, unsigned i)
+{
+	p->interface->deny_silently6 = false;
+	return config_expect_end(p, i);
+}
+
 /* --- the whole --- */
 
 static int check_filter(const struct config *c, const struct config_filter *f,
@@ -437,6 +448,35 @@ int config_check_acl(const struct config *c, struct text_error *err)
 				return error;
 		}
 	return 0;
+}
+
+/* --- rules that were read --- */
+
+static bool same_ports(struct acl_ports a, struct acl_ports b)
+{
+	return a.first == b.first && a.last == b.last;
+}
+
+bool config_acl_same(const struct config_acl_rule *a, const struct config_acl_rule *b)
+{
+	const struct acl_rule *r = &a->rule, *s = &b->rule;
+	return a->sequence == b->sequence && net_addr_equal(&r->src, &s->src) &&
+	       net_addr_equal(&r->dst, &s->dst) && r->src_plen == s->src_plen &&
+	       r->dst_plen == s->dst_plen && r->permit == s->permit &&
+	       r->any_proto == s->any_proto && r->proto == s->proto &&
+	       r->fragments == s->fragments && r->established == s->established &&
+	       r->flags_mask == s->flags_mask && r->flags_value == s->flags_value &&
+	       same_ports(r->src_port, s->src_port) && same_ports(r->dst_port, s->dst_port);
+}
+
+int config_acl_resequence(struct config *c, const struct config_acl *l, uint32_t start,
+                          uint32_t step)
+{
+	if (l->rules > 0 && start + (uint64_t)(l->rules - 1) * step > CONFIG_ACL_SEQUENCE_MAX)
+		return E_INVAL;
+	for (uint32_t r = 0; r < l->rules; r++)
+		c->acl_rules[l->first + r].sequence = start + r * step;
+	return E_OK;
 }
 
 uint32_t config_acl_lines(const char *text, size_t len)

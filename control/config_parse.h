@@ -45,6 +45,10 @@ enum statement_how {
 	STATEMENT_ROUTE = 64,      /* a route: there may be a million */
 	STATEMENT_OPENS = 128,     /* begins a block */
 	STATEMENT_NOT_TYPED = 256, /* belongs into a file, not into a candidate */
+	STATEMENT_BY_LAST = 512,   /* as STATEMENT_BY_1, with the same last word */
+	STATEMENT_NAMED = 1024,    /* has names among its words, of which the case counts */
+	STATEMENT_LIST = 2048,     /* opens an access list, whose lines are */
+	STATEMENT_RULE = 4096,     /* rules, told apart by the number before them */
 };
 
 struct statement {
@@ -130,6 +134,8 @@ int config_acl_group4(struct parser *p, unsigned i);
 int config_acl_group6(struct parser *p, unsigned i);
 int config_acl_silent4(struct parser *p, unsigned i);
 int config_acl_silent6(struct parser *p, unsigned i);
+int config_acl_tell4(struct parser *p, unsigned i);
+int config_acl_tell6(struct parser *p, unsigned i);
 
 /* --- of config_management.c --- */
 

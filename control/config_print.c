@@ -198,14 +198,14 @@ void config_print_statements(const struct config *c, config_write_fn write, void
 	for (unsigned k = 0; k < c->neighbour6_count; k++)
 		print_line(&p, "ipv6 neighbor %s eth%u %s", fmt_ip6(addr, &c->neighbour6[k].addr),
 		           c->neighbour6[k].port, fmt_mac(mac, c->neighbour6[k].mac));
+	for (unsigned n = 0; n < c->acl_count; n++)
+		print_acl(&p, c, &c->acl[n]);
 }
 
 void config_print(const struct config *c, config_write_fn write, void *ctx)
 {
 	const struct printer p = {write, ctx};
 	config_print_statements(c, write, ctx);
-	for (unsigned n = 0; n < c->acl_count; n++)
-		print_acl(&p, c, &c->acl[n]);
 	for (uint32_t k = 0; k < c->route_count; k++)
 		config_print_route(&c->routes[k], write, ctx);
 	for (uint32_t k = 0; k < c->route6_count; k++)

@@ -107,8 +107,10 @@ static void say_error(struct shell *sh, const struct candidate *c, const struct 
 
 static void set_place(struct shell *sh, const char *block)
 {
+	const struct statement *s = config_statement_of(text_of(block));
+	const bool list = s && (s->how & STATEMENT_LIST);
 	fmt_format(sh->place, sizeof sh->place, "%s", block);
-	shell_set_mode(sh, block[0] ? "(config-if)" : "(config)");
+	shell_set_mode(sh, list ? "(config-acl)" : block[0] ? "(config-if)" : "(config)");
 }
 
 /* Does a line of that kind end the open block? As in a file; what is taken away opens nothing. */
@@ -118,11 +120,12 @@ static void follow(struct shell *sh, struct text line, bool removes)
 	const struct statement *s = config_statement_of(line);
 	if (!removes && candidate_opens(line, block))
 		set_place(sh, block);
-	else if (s && !s->in_interface)
+	else if (s && !s->in_interface && !(s->how & STATEMENT_RULE))
 		set_place(sh, "");
 }
 
-/* Every statement, with "no" or without: the words of its row, and what was typed behind them. */
+/* Every statement, with "no" or without: the words of its row, and what was typed behind them, or
+ * for a number among them. */
 static void enter(struct shell *sh, int argc, char **argv)
 {
 	struct candidate *c = candidate_of(sh);
@@ -133,8 +136,13 @@ static void enter(struct shell *sh, int argc, char **argv)
 	(void)argv;
 	if (!c)
 		return;
-	fmt_format(line, sizeof line, "%s%s%.*s", shell_running(sh)->words, more.len ? " " : "",
-	           (int)more.len, more.at);
+	const char *words = shell_running(sh)->words;
+	const struct text number = shell_number(sh);
+	const size_t before = text_find(text_of(words), '#');
+	const bool numbered = words[before] == '#';
+	fmt_format(line, sizeof line, "%.*s%.*s%s%s%.*s", (int)before, words,
+	           numbered ? (int)number.len : 0, numbered ? number.at : "",
+	           words + before + numbered, more.len ? " " : "", (int)more.len, more.at);
 	if (candidate_enter(c, text_of(sh->place), text_of(line), &err) != E_OK) {
 		say_error(sh, c, &err, text_of(line));
 		return;
@@ -145,6 +153,21 @@ static void enter(struct shell *sh, int argc, char **argv)
 }
 
 /* --- commands of the mode --- */
+
+static void resequence(struct shell *sh, int argc, char **argv)
+{
+	struct candidate *c = candidate_of(sh);
+	struct text_error err;
+	uint32_t start = CONFIG_ACL_SEQUENCE_STEP, step = CONFIG_ACL_SEQUENCE_STEP;
+	if (!c)
+		return;
+	if ((argc > 1 && text_parse_u32(text_of(argv[1]), 1, CONFIG_ACL_SEQUENCE_MAX, &start) != E_OK) ||
+	    (argc > 2 && text_parse_u32(text_of(argv[2]), 1, CONFIG_ACL_SEQUENCE_MAX, &step) != E_OK))
+		shell_print(sh, "%% the first number and the step are numbers from 1 to %u\n",
+		            CONFIG_ACL_SEQUENCE_MAX);
+	else if (candidate_resequence(c, text_of(argv[0]), start, step, &err) != E_OK)
+		say_error(sh, c, &err, text_of(argv[0]));
+}
 
 /* Who types here. */
 static const char *who(const struct shell *sh, char buf[HISTORY_BY_SIZE])
@@ -298,10 +321,22 @@ static const struct shell_command own[] = {
 	{"commit confirmed", "[MINUTES | SECONDSs]", "and back, unless a commit confirms it in time",
 	 commit_confirmed},
 	{"rollback", "[N]", "makes the candidate the configuration N commits ago", rollback},
+	{"resequence", "NAME [START [STEP]]", "numbers the rules of an access list anew", resequence},
 	{"discard", NULL, "makes the candidate the configuration that runs", discard},
 	{"exit", NULL, "leaves the block, or the mode", exit_command},
 	{"end", NULL, "leaves the mode", end},
 	{"no", NULL, "takes statements away: all that begin so", NULL},
+};
+
+/* Rules of an access list by their numbers; without one they are statements like others. */
+#define RULE_ARGS "~PROTO SOURCE [PORTS] DESTINATION [...]"
+static const struct shell_command numbered[] = {
+	{"#", NULL, "a rule with this number, in an access list", NULL},
+	{"# permit", RULE_ARGS, "the rule of that number", enter},
+	{"# deny", RULE_ARGS, "the rule of that number", enter},
+	{"no #", NULL, "the rule of this number", enter},
+	{"no # permit", RULE_ARGS, "the rule of that number", enter},
+	{"no # deny", RULE_ARGS, "the rule of that number", enter},
 };
 
 struct table {
@@ -348,6 +383,8 @@ static bool take_table(void)
 		return false;
 	for (unsigned i = 0; i < ARRAY_LEN(own); i++)
 		add_row(table, own[i]);
+	for (unsigned i = 0; i < ARRAY_LEN(numbered); i++)
+		add_row(table, numbered[i]);
 	add_statements(table);
 	table->fixed = table->rows;
 	return true;

@@ -251,17 +251,17 @@ static void read_config(int e)
 		config_default(&plane.config);
 }
 
-/* The access lists of the configuration, behind the view's `used` bytes; returns how large they
- * are. Half of the room is the most: the forwarding tables need theirs. Lists that do not fit are a
- * configuration that is not applied, for without them it would say something else. */
+/* The access lists of the configuration, behind the view's `used` bytes; returns how much is kept
+ * for them. Lists that do not fit are a configuration that is not applied, for without them it
+ * would say something else. */
 static size_t start_filters(struct view *v, size_t used, size_t room)
 {
 	size_t bytes;
-	if (filter_start(v, (uint8_t *)v + used, (room - used) / 2, &bytes, &plane.error) == E_OK)
-		return whole_pages(bytes);
-	plane.configured = false;
-	config_default(&plane.config);
-	return 0;
+	if (filter_start(v, (uint8_t *)v + used, room - used, &bytes, &plane.error) != E_OK) {
+		plane.configured = false;
+		config_default(&plane.config);
+	}
+	return whole_pages(bytes);
 }
 
 /* The configured MTU, or the usual one if the device takes that (VIRTIO 1.2 5.1.4.1: no more). */

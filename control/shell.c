@@ -286,9 +286,10 @@ static void mark(struct shell *sh, struct text word)
 	put_text(sh, "^\n", 2);
 }
 
-static void run_command(struct shell *sh, const struct shell_command *c, const struct text *words,
+static void run_command(struct shell *sh, const struct shell_match *m, const struct text *words,
                         unsigned n)
 {
+	const struct shell_command *c = m->command;
 	char copy[SHELL_LINE_MAX + 1];
 	char *argv[SHELL_WORDS_MAX + 1];
 	memcpy(copy, sh->line, sh->len + 1);
@@ -301,6 +302,7 @@ static void run_command(struct shell *sh, const struct shell_command *c, const s
 	sh->arguments = n > 0 ? (struct text){words[0].at, (size_t)(end - words[0].at)}
 	                      : (struct text){end, 0};
 	sh->running = c;
+	sh->number = m->number;
 	sh->in_command = true;
 	c->run(sh, (int)n, argv);
 	sh->in_command = false;
@@ -322,7 +324,7 @@ static void run_line(struct shell *sh)
 	struct text bad = words[m.bad];
 	switch (r) {
 	case SHELL_FOUND:
-		run_command(sh, m.command, words + m.depth, n - m.depth);
+		run_command(sh, &m, words + m.depth, n - m.depth);
 		break;
 	case SHELL_INCOMPLETE:
 		shell_print(sh, "%% incomplete command; type ? after it to see what may follow\n");

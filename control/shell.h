@@ -42,7 +42,7 @@ struct shell;
  * that begins several: {"show", NULL, "what this machine knows", NULL}.
  */
 struct shell_command {
-	const char *words; /* keywords, single blanks between: "show ip route" */
+	const char *words; /* keywords, single blanks between: "show ip route"; # is any number */
 	/* Arguments for a person and for counting them: NULL or "" when none, "[PREFIX]" may be
 	 * missing, "A.B.C.D [count N]" takes one or three, a last "..." takes any more. What begins
 	 * with '~' is for a person alone: the command takes any number, and judges itself. */
@@ -76,6 +76,7 @@ struct shell {
 	char place[SHELL_PLACE_SIZE]; /* of the mode's commands: where they are. Not private */
 	const struct shell_command *running; /* while in_command */
 	struct text arguments;               /* of it, as typed */
+	struct text number;                  /* typed for its keyword #, if it has one */
 
 	bool busy; /* a command goes on after its run() */
 	bool in_command;
@@ -127,6 +128,12 @@ static inline const struct shell_command *shell_running(const struct shell *sh)
 static inline struct text shell_arguments(const struct shell *sh)
 {
 	return sh->arguments;
+}
+
+/* And what was typed for the keyword # among them. */
+static inline struct text shell_number(const struct shell *sh)
+{
+	return sh->number;
 }
 
 /* Prints the first prompt. */

@@ -41,6 +41,22 @@ static const struct shell_command *command_at(const struct shell *sh, const stru
 	return NULL;
 }
 
+static bool is_number_keyword(struct text keyword)
+{
+	return keyword.len == 1 && keyword.at[0] == '#';
+}
+
+/* May a word that begins so be meant by the keyword? */
+static bool may_be(struct text partial, struct text keyword)
+{
+	if (!is_number_keyword(keyword))
+		return text_begins_word(partial, keyword);
+	size_t i = 0;
+	while (i < partial.len && partial.at[i] >= '0' && partial.at[i] <= '9')
+		i++;
+	return i == partial.len;
+}
+
 /* The first keyword after those of m, from row *i of the table on, that begins with partial and
  * that no earlier row has; *i moves behind its row. */
 static bool next_candidate(const struct shell *sh, const struct shell_match *m,
@@ -49,7 +65,7 @@ static bool next_candidate(const struct shell *sh, const struct shell_match *m,
 	while (*i < sh->command_count) {
 		unsigned row = (*i)++;
 		if (!next_keyword(&sh->commands[row], m, keyword) || keyword->len == 0 ||
-		    !text_begins_word(partial, *keyword))
+		    !may_be(partial, *keyword))
 			continue;
 		bool seen = false;
 		struct text earlier;
@@ -79,6 +95,8 @@ static enum shell_result descend(const struct shell *sh, struct shell_match *m, 
 		return fits == 0 ? SHELL_UNKNOWN : SHELL_AMBIGUOUS;
 	assert(m->depth < SHELL_DEPTH_MAX);
 	m->keyword[m->depth++] = found;
+	if (is_number_keyword(found))
+		m->number = word;
 	return SHELL_FOUND;
 }
 
@@ -236,6 +254,8 @@ unsigned shell_complete(const struct shell *sh, struct text before, struct text 
 	if (n > SHELL_WORDS_MAX || follow(sh, words, n, &m) != SHELL_FOUND || m.command != NULL)
 		return 0;
 	while (next_candidate(sh, &m, partial, &i, &keyword)) {
+		if (is_number_keyword(keyword))
+			continue; /* nobody knows how it goes on */
 		if (fits++ == 0)
 			first = keyword;
 		size_t common = 0;

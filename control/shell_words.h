@@ -2,7 +2,8 @@
  * From words to commands: private to shell.c and shell_words.c.
  *
  * A command's keywords form a path. Words are matched from the left; each may be abbreviated to
- * what is unique at its place, and a keyword typed in full wins over longer ones that begin so.
+ * what is unique at its place, and a keyword typed in full wins over longer ones that begin so. The
+ * keyword # stands for a number.
  * Where no keyword fits and a command ends, the words left are its arguments.
  */
 #ifndef CONTROL_SHELL_WORDS_H
@@ -20,6 +21,7 @@ enum shell_result {
 struct shell_match {
 	struct text keyword[SHELL_DEPTH_MAX]; /* in full */
 	unsigned depth;
+	struct text number; /* the word that fits the keyword #, if one has */
 	const struct shell_command *command; /* that takes the words left; NULL: keywords only */
 	unsigned bad;
 };

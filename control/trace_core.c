@@ -24,10 +24,12 @@ static void note(enum trace_kind kind, unsigned port, unsigned word, uint32_t nu
 
 COLD void trace_filter(const struct view_filter *f, uint32_t rule)
 {
-	const struct view_filters *all = view_get()->filters;
+	const struct view_filter_set *sets = view_get()->filter_set;
+	const unsigned set = f >= (const struct view_filter *)(const void *)&sets[1];
+	const struct view_filters *all = sets[set].port;
 	for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
 		for (unsigned six = 0; six < 2; six++) {
-			unsigned word = six ? TRACE_FILTER_SIX : 0;
+			unsigned word = (six ? TRACE_FILTER_SIX : 0) | (set ? TRACE_FILTER_SET : 0);
 			if (f == &all[p].in[six])
 				note(TRACE_FILTER, p, word, rule, 0);
 			if (f == &all[p].out[six])

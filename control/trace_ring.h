@@ -37,7 +37,8 @@ enum trace_kind {
 	TRACE_KINDS,
 };
 
-enum trace_filter { TRACE_FILTER_OUT = 1, TRACE_FILTER_SIX = 2 };
+/* SET: of the second view.filter_set. */
+enum trace_filter { TRACE_FILTER_OUT = 1, TRACE_FILTER_SIX = 2, TRACE_FILTER_SET = 4 };
 
 #define TRACE_WAY_MTU 0xffff
 #define TRACE_WAY_KNOWN 0x10000 /* the neighbour's MAC address */

@@ -174,7 +174,7 @@ static void print_filter(struct shell *sh, const struct trace_note *n)
 	bool out = n->word & TRACE_FILTER_OUT;
 	if (n->port >= NIC_PORTS_MAX)
 		return;
-	filter_text(text, sizeof text, n->port, out, n->word & TRACE_FILTER_SIX, n->number);
+	filter_text(text, sizeof text, (n->word & TRACE_FILTER_SET) != 0, n->port, out, n->word & TRACE_FILTER_SIX, n->number);
 	shell_print(sh, "  filter    eth%u %s, %s\n", n->port, out ? "out" : "in", text);
 }
 

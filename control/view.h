@@ -114,8 +114,7 @@ struct view_trace {
 	uint64_t tail[CORES_MAX]; /* struct trace_ring, by core; at any time */
 };
 
-/* An access list that filters packets. To replace one, another is made, the pointer stored, and the
- * old one's memory used after core_quiesce(). */
+/* An access list that filters packets. */
 struct view_filter {
 	const struct acl *acl; /* NULL: nothing is filtered */
 	uint32_t counts;       /* where its counts begin among view_filter_counts */
@@ -128,12 +127,20 @@ struct view_filters {
 	bool silent[2];
 };
 
+/* All of them. While data cores look it is not written: to change one, another set is made, its
+ * pointer stored, and this one written, and the memory of its lists used, after core_quiesce(). So
+ * who reads the pointer once a vector judges each packet by what was in force at one time. */
+struct view_filter_set {
+	struct view_filters port[NIC_PORTS_MAX];
+	bool out[2]; /* is there any `out`, of IPv4, of IPv6 */
+};
+
 struct view {
 	struct view_port port[NIC_PORTS_MAX];
 	struct view_port6 port6[NIC_PORTS_MAX];
-	struct view_filters filters[NIC_PORTS_MAX];
-	bool filters_out[2];    /* is there any `out`, of IPv4, of IPv6 */
-	uint32_t filter_counts; /* how many counts all lists have */
+	const struct view_filter_set *filters; /* one of the two; view_filters */
+	struct view_filter_set filter_set[2];
+	uint32_t filter_counts; /* how many counts all lists have when data cores start */
 	uint32_t icmp_rate;  /* errors a second and data core */
 	uint32_t icmp_burst;
 	struct services services;
@@ -156,6 +163,12 @@ static inline struct view *view_get(void)
 {
 	size_t bytes;
 	return core_snapshot_area(&bytes);
+}
+
+/* The filters that are in force. */
+static inline const struct view_filter_set *view_filters(const struct view *v)
+{
+	return __atomic_load_n(&v->filters, __ATOMIC_ACQUIRE);
 }
 
 /* Whether a correct TCP segment to one of our addresses, no fragment, is the management's: for an
@@ -268,8 +281,10 @@ static inline const struct view_shared *view_shared_of(unsigned core)
 	return core_shared_area_of(core);
 }
 
-/* Behind it are the counts of access lists, of each rule and of what no rule matches. */
-#define VIEW_FILTER_COUNTS 16384
+/* Behind it are the counts of access lists, of each rule and of what no rule matches: twice, for
+ * lists that take the place of others count apart from them (control/filter.c). */
+#define VIEW_FILTER_COUNTS_EACH 16384
+#define VIEW_FILTER_COUNTS (2 * VIEW_FILTER_COUNTS_EACH)
 #define VIEW_FILTER_COUNTS_AT ((sizeof(struct view_shared) + 63) & ~(size_t)63)
 
 static inline uint64_t *view_filter_counts(void)

@@ -19,7 +19,7 @@
 
 #define OUTBOX_AREA 0x200000u /* bytes of the header area and of each ring */
 #define RING_SLOTS_MAX 512
-#define SHARED_AREA 0x180000u /* end of the header area: the application's */
+#define SHARED_AREA 0x1a0000u /* end of the header area: the application's */
 
 /*
  * Zeroed by the kernel at boot; survives a restart of the core's program.

@@ -7,6 +7,9 @@
  *     out   every packet that is forwarded, when its way is known and before it is cut up or waits
  *           for a neighbour; not those that the machine sends itself
  *
+ * Which lists these are may change at any time; a vector is judged by those that were in force when
+ * it came (rx_vector).
+ *
  * Each packet is asked about once on either side: the vector path asks about those that it is going
  * to send, the slow way about the others. Should an adjacency change just between, it is asked
  * about again, and counted twice.
@@ -30,7 +33,7 @@ static void ask(const struct view_filter *f, const uint8_t *const *ip, uint32_t 
 static void deny(struct pkt *p, const struct view_filter *f, uint32_t rule, enum counter reason)
 {
 	bool six = ip_is_ip6(p->data + ETH_HLEN);
-	bool tell = !router.view->filters[p->port].silent[six];
+	bool tell = !router.filters->port[p->port].silent[six];
 	if (rule == acl_rule_count(f->acl) + ACL_UNDETERMINED)
 		reason = CNT_drop_acl_undetermined;
 	if (six)
@@ -87,7 +90,7 @@ unsigned router_filter_out(struct pkt *v, uint32_t *nh, unsigned n, bool six)
 	bool denied[PKT_VECTOR_MAX] = {false};
 	unsigned m = 0;
 	for (unsigned port = 0; port < NIC_PORTS_MAX; port++) {
-		const struct view_filter *f = &router.view->filters[port].out[six];
+		const struct view_filter *f = &router.filters->port[port].out[six];
 		if (f->acl)
 			filter_port(v, nh, n, port, f, denied);
 	}

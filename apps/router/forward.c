@@ -27,6 +27,7 @@ struct router router;
 static void data_start(void)
 {
 	router.view = view_get();
+	router.filters = view_filters(router.view);
 	router.used = &view_shared()->used;
 	memset(view_filter_counts(), 0, router.view->filter_counts * sizeof(uint64_t));
 	icmp_limit_init(&router.limit, router.view->icmp_rate, router.view->icmp_burst);
@@ -117,8 +118,9 @@ static __attribute__((noinline)) void forward6(struct pkt *v, unsigned n, unsign
 	const struct view *view = router.view;
 	static const uint8_t *dst[PKT_VECTOR_MAX];
 	uint32_t nh[PKT_VECTOR_MAX];
-	if (unlikely(view->filters[port].in[1].acl))
-		n = router_filter_in(v, NULL, n, &view->filters[port].in[1]);
+	const struct view_filter_set *filters = router.filters;
+	if (unlikely(filters->port[port].in[1].acl))
+		n = router_filter_in(v, NULL, n, &filters->port[port].in[1]);
 	for (unsigned i = 0; i < n; i++)
 		dst[i] = v[i].data + ETH_HLEN + offsetof(struct ip6_header, dst);
 	fib6_lookup_batch(view->fib6, dst, nh, n);
@@ -129,7 +131,7 @@ static __attribute__((noinline)) void forward6(struct pkt *v, unsigned n, unsign
 		}
 	if (core_traces() && n)
 		trace_way(nh[0], ip6_total_len(v[0].data + ETH_HLEN));
-	if (unlikely(view->filters_out[1]))
+	if (unlikely(filters->out[1]))
 		n = router_filter_out(v, nh, n, true);
 	send_all(v, nh, n, port, true);
 }
@@ -140,6 +142,7 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 	uint32_t nh[PKT_VECTOR_MAX];
 	static struct pkt six[PKT_VECTOR_MAX];
 	const struct view *view = router.view;
+	const struct view_filter_set *filters = view_filters(view);
 	unsigned m = 0, sixes = 0;
 	uint64_t mac = raw64_load(view->port[port].mac) & 0xffffffffffff;
 	bool enabled = view->port[port].enabled, enabled6 = view->port[port].enabled6;
@@ -149,6 +152,7 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 	 * which stalls behind every store on its way to a line the device holds.
 	 */
 	core_hand_set(&v[0], n);
+	router.filters = filters;
 	for (unsigned i = 0; i < n; i++) {
 		if (unlikely(!enabled || !fast_ok4(&v[i], mac))) {
 			if (enabled6 && likely(fast_ok6(&v[i], mac)))
@@ -162,12 +166,12 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 			v[m] = v[i]; /* the vector closes up */
 		m++;
 	}
-	if (unlikely(view->filters[port].in[0].acl))
-		m = router_filter_in(v, dst, m, &view->filters[port].in[0]);
+	if (unlikely(filters->port[port].in[0].acl))
+		m = router_filter_in(v, dst, m, &filters->port[port].in[0]);
 	fib4_lookup_batch(view->fib, dst, nh, m);
 	if (core_traces() && m)
 		trace_way(nh[0], ip4_total_len(v[0].data + ETH_HLEN));
-	if (unlikely(view->filters_out[0]))
+	if (unlikely(filters->out[0]))
 		m = router_filter_out(v, nh, m, false);
 	send_all(v, nh, m, port, false);
 	if (sixes)

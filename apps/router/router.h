@@ -20,6 +20,7 @@ extern const struct app router_app;
 /* A data core's own state. */
 struct router {
 	const struct view *view;
+	const struct view_filter_set *filters; /* of this vector */
 	struct view_used *used; /* this core's, see control/view.h */
 	struct icmp_limit limit;
 	unsigned forwarded;     /* in this vector, as long as the out-going rings have room */

@@ -134,7 +134,7 @@ static void forward(struct pkt *p, uint32_t nh)
 		core_drop(p, CNT_drop_ip4_ttl);
 		return;
 	}
-	if (router_denied(p, &router.view->filters[a->port].out[0], CNT_drop_acl_out))
+	if (router_denied(p, &router.filters->port[a->port].out[0], CNT_drop_acl_out))
 		return;
 	if (total > a->mtu && ip4_dont_fragment(ip)) {
 		send_error(p, ICMP4_UNREACH, ICMP4_UNREACH_FRAG, a->mtu);
@@ -172,7 +172,7 @@ static void ip4_input(struct pkt *p, bool asked)
 		core_drop(p, bad);
 		return;
 	}
-	if (!asked && router_denied(p, &router.view->filters[p->port].in[0], CNT_drop_acl_in))
+	if (!asked && router_denied(p, &router.filters->port[p->port].in[0], CNT_drop_acl_in))
 		return;
 	uint32_t nh = fib4_lookup(router.view->fib, ip4_dst(ip));
 	if (core_traces())

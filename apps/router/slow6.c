@@ -73,7 +73,7 @@ static void forward(struct pkt *p, uint32_t nh)
 		core_drop(p, CNT_drop_ip6_hop_limit);
 		return;
 	}
-	if (router_denied(p, &router.view->filters[a->port].out[1], CNT_drop_acl_out))
+	if (router_denied(p, &router.filters->port[a->port].out[1], CNT_drop_acl_out))
 		return;
 	if (total > a->mtu) { /* RFC 8200 5: nobody fragments on the way */
 		send_error(p, ICMP6_TOO_BIG, 0, a->mtu);
@@ -132,7 +132,7 @@ void router_ip6_input(struct pkt *p, bool asked)
 		core_drop(p, bad);
 		return;
 	}
-	if (!asked && router_denied(p, &router.view->filters[p->port].in[1], CNT_drop_acl_in))
+	if (!asked && router_denied(p, &router.filters->port[p->port].in[1], CNT_drop_acl_in))
 		return;
 	const struct net_addr dst = ip6_dst(ip);
 	if (link_input(p, &dst))

@@ -10,7 +10,6 @@ from machine import *
 from scapy.layers.inet import ICMP, TCP, IPOption_NOP
 from scapy.layers.inet6 import ICMPv6EchoRequest, ICMPv6ND_NS, IPv6ExtHdrFragment
 from scapy.layers.sctp import SCTP
-from test_configure import restarted
 
 
 def filtered(rules, way="in", port=0, silent=True, six=False):
@@ -294,33 +293,171 @@ def test_lists_that_do_not_fit(make):
     assert "nothing of the configuration is applied" in m.text
 
 
-def test_commit_keeps_the_lists(make):
-    """On the console it is said where a list filters; the list itself is the file's."""
-    m = make(filtered(["deny udp any any eq 53", "permit ip any any"]))
-    m.learn(A, B)
-    before = m.console("show running-config")
-    assert "\nip access-list F\n 10 deny udp any any eq 53\n 20 permit ip any any\n" in before
+def commit(m, *lines):
+    """Types them in the configuration mode; what commit says behind them."""
     m.console("configure")
-    assert "unknown word" in m.console("no ip access-list F")
-    m.console("hostname r2")
-    assert m.console("commit").endswith("committed\n")
-    judge(m, ip4(UDP_TO), False, B, "drop_acl_in")
-    for line in ("interface eth0", "no ip access-group F in", "interface eth1",
-                 "ip access-group F out"):
-        m.console(line)
-    assert "there is no access list" in m.console("ip access-group G in") + m.console("commit check")
-    m.console("no ip access-group G in")
-    assert m.console("commit").endswith("committed, the ports restart\n")
-    restarted(m)
+    for line in lines:
+        assert m.console(line) == "", line
+    said = m.console("commit").replace("configuration: committed by the console\n", "")
+    assert m.console("end") == ""
+    return said
+
+
+def shown(m):
+    """Rules of all lists, by number, to what each has counted."""
+    return {int(n): int(count or 0) for n, count in
+            re.findall(r"^    (\d+) [^(\n]*(?:\((\d+) match)?", m.console("show access-lists"), re.M)}
+
+
+def test_lists_change_live(make):
+    """Rules go in, out and in place of others while the ports go on: each packet is judged by the
+    list before or the one after, and the rules that stay keep their counts."""
+    m = make(filtered(["deny udp any any eq 53", "permit udp any any"]))
     m.learn(A, B)
-    judge(m, ip4(UDP_TO), False, B, "drop_acl_out")
+    judge(m, ip4(UDP_TO), False, B, "drop_acl_in")
+    judge(m, ip4(UDP(sport=1, dport=54)), False, B, "forwarded")
+    assert shown(m) == {10: 1, 20: 1}
+    said = commit(m, "ip access-list extended F", "5 permit udp host 192.0.2.2 any eq 53",
+                  "permit tcp any any eq 80", "no 20", "15 permit udp any any")
+    assert said == "committed\n" and "ports restart" not in m.text
+    assert "\nip access-list F\n 5 permit udp host 192.0.2.2 any eq 53\n 10 deny udp any any eq 53\n" \
+        " 15 permit udp any any\n 30 permit tcp any any eq 80\n" in m.console("show running-config")
+    assert shown(m) == {5: 0, 10: 1, 15: 0, 30: 0}
+    judge(m, ip4(UDP_TO), False, B, "forwarded")
+    judge(m, ip4(tcp()), False, B, "forwarded")
+    judge(m, ip4(UDP(sport=1, dport=54)), False, B, "forwarded")
+    assert shown(m) == {5: 1, 10: 1, 15: 1, 30: 1}
+    # another rule of that number begins anew; what the end of the list denies goes on
+    judge(m, ip4(ICMP()), False, B, "drop_acl_in")
+    assert commit(m, "ip access-list F", "5 deny udp host 192.0.2.2 any eq 53") == "committed\n"
+    judge(m, ip4(UDP_TO), False, B, "drop_acl_in")
+    judge(m, ip4(ICMP()), False, B, "drop_acl_in")
+    assert shown(m) == {5: 1, 10: 1, 15: 1, 30: 1}
+    assert "    deny ip any any (2 matches)\n" in m.console("show access-lists")
+    m.console("clear access-list counters")
+    assert commit(m, "no ip access-list F", "ip access-list F", "5 deny udp host 192.0.2.2 any eq 53",
+                  "7 permit ip any any") == "committed\n"
+    assert shown(m) == {5: 0, 7: 0}
+    judge(m, ip4(UDP_TO), False, B, "drop_acl_in")
+    assert shown(m) == {5: 1, 7: 0}
+    assert "ports restart" not in m.text
+
+
+def test_filters_come_and_go_live(make):
+    """At interfaces, of both versions, with whom to tell of it."""
+    m = make(CONFIG6)
+    known_hosts(m)
+    judge(m, ip4(UDP_TO), False, B, "forwarded")
+    assert commit(m, "ip access-list F", "deny udp any any", "permit ip any any",
+                  "ipv6 access-list G", "deny udp any any", "permit ipv6 any any",
+                  "interface eth0", "ip access-group F in", "no ip unreachables",
+                  "interface eth1", "ipv6 traffic-filter G out") == "committed\n"
+    judge(m, ip4(UDP_TO), False, B, "drop_acl_in")
+    judge(m, ip4(tcp()), False, B, "forwarded")
+    packet = ip6(UDP_TO)
+    m.send(0, ether(A, ROUTER[0]) / packet)
+    m.expect(0, error6_about(ROUTER[0], A, packet, 1, 1))
+    m.expect_counters(drop_acl_out=1, icmp6_tx_unreach_prohibited=1)
+    assert commit(m, "interface eth0", "ip unreachables", "ip access-group F out",
+                  "no ip access-group F in", "interface eth1", "ip access-group F out",
+                  "no ipv6 traffic-filter") == "committed\n"
+    judge(m, ip6(UDP_TO), True, B, "forwarded")
+    packet = ip4(UDP_TO)
+    m.send(0, ether(A, ROUTER[0]) / packet)
+    m.expect(0, error_about(ROUTER[0], A, packet, 3, 13))
+    m.expect_counters(drop_acl_out=1, icmp_tx_unreach_prohibited=1)
+    assert commit(m, "interface eth0", "no ip access-group", "interface eth1",
+                  "no ip access-group", "no ip access-list F", "no ipv6 access-list G") == "committed\n"
+    judge(m, ip4(UDP_TO), False, B, "forwarded")
+    assert m.console("show access-lists") == "" and "access" not in m.console("show running-config")
+    assert "ports restart" not in m.text
+
+
+def test_errors_in_lists_name_line_word_and_reason(make):
+    m = make(filtered(["permit ip any any"]))
+    m.console("configure")
+    m.console("ip access-list F")
+    assert m.text.endswith("r1(config-acl)# ")
+    for line, reason in (
+            ("permit tcp any any eq 70000", '% a port must be a decimal number from 0 to 65535, at "70000"\n'),
+            ("5 deny udp any", "% the line ends too early; expected \"deny PROTO SOURCE"),
+            ("no 30", '% there is no such statement in this block, at "30"\n')):
+        assert m.console(line).startswith(reason), line
+    assert "incomplete command" in m.console("30")
+    m.console("exit")
+    assert m.console("permit ip any any").startswith("% a rule belongs into an access list")
+    m.console("ip access-list EMPTY")
+    said = m.console("commit")
+    assert said.startswith("% the list has no rule") and "ip access-list EMPTY\n" in said
+    assert said.endswith("nothing is committed\n")
+    m.console("no ip access-list EMPTY")
+    m.console("no ip access-list F")
+    said = m.console("commit")
+    assert said.startswith('% there is no access list of this name, at "F"') and \
+        "ip access-group F in\n" in said
+    m.console("rollback 0")
+    assert m.console("resequence G") == '% there is no access list of this name, at "G"\n'
+    assert m.console("resequence F 100 5") == ""
+    assert m.console("show | compare") == \
+        " ip access-list F\n- 10 permit ip any any\n+ 100 permit ip any any\n"
+    assert m.console("commit").endswith("committed\n")
+
+
+def test_commit_confirmed_of_a_filter_rolls_back(make):
+    m = make(filtered(["permit udp any any"]))
+    m.learn(A, B)
+    m.console("configure")
+    for line in ("ip access-list F", "5 deny udp any any", "commit confirmed 30s"):
+        m.console(line)
+    judge(m, ip4(UDP_TO), False, B, "drop_acl_in")
+    m.time(31 * 1000 * MS)
+    assert "nobody confirmed the last commit in time" in m.text
+    m.learn(A, B)
+    m.counted()
+    judge(m, ip4(UDP_TO), False, B, "forwarded")
+    assert shown(m) == {10: 1}
+    assert "5 deny" not in m.console("show running-config") and "ports restart" not in m.text
+
+
+def long_list(rules):
+    return ["permit ip host 10.%d.%d.%d any" % (i % 7, i >> 8, i & 255) for i in range(rules)]
+
+
+def test_a_list_that_does_not_fit_is_refused(make):
+    """At commit, with the reason, and nothing changes; what is less goes."""
+    m = make(filtered(["permit udp any any"]), memory=8000)
+    m.learn(A, B)
+    m.console("configure")
+    m.console("ip access-list LONG")
+    for rule in long_list(2400):
+        assert m.console(rule) == ""
+    said = m.console("commit")
+    assert said.startswith("% no memory for the list and its 2400 rules: ") and \
+        "  line " in said and "ip access-list LONG\nnothing is committed\n" in said, said
+    judge(m, ip4(UDP_TO), False, B, "forwarded")
+    for n in range(500, 24001, 10):
+        m.console("no %d" % n)
+    assert m.console("commit").endswith("committed\n")
+    assert "49 " not in m.console("show access-lists F") and len(shown(m)) == 49
+    judge(m, ip4(UDP_TO), False, B, "forwarded")
+
+
+def test_a_thousand_commits(make):
+    """Two generations of memory: as much fits after them as before."""
+    m = make(filtered(["permit udp any any eq 1", "permit udp any any"]), memory=8000)
+    m.learn(A, B)
+    m.console("configure")
+    m.console("ip access-list F")
+    for i in range(1000):
+        m.console("no 10" if i % 2 else "%d permit udp any any eq %d" % (30 + i, i))
+        m.console("10 permit udp any any eq %d" % (i & 0xffff))
+        assert m.console("commit").endswith("\ncommitted\n"), i
+        if i % 100 == 0:
+            judge(m, ip4(UDP(sport=1, dport=i)), False, B, "forwarded")
     m.console("end")
-    now = m.console("show running-config")
-    assert now == before.replace("hostname r1", "hostname r2").replace(
-        " ip access-group F in\n", "").replace(
-        " ip address 198.51.100.1/24\n ipv6 address 2001:db8:2::1/64\n ipv6 nd ra suppress\n",
-        " ip address 198.51.100.1/24\n ipv6 address 2001:db8:2::1/64\n ipv6 nd ra suppress\n"
-        " ip access-group F out\n")
+    counts = shown(m)
+    assert len(counts) == 502 and counts[20] == 0, counts
+    assert "ports restart" not in m.text
 
 
 def manual(name, heading):

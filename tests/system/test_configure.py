@@ -110,6 +110,60 @@ def test_commits_under_traffic_lose_nothing(make_lab):
     assert "203.0.113.0/24 %s" % RIGHT_HOST in lab.router.command("show running-config")
 
 
+def test_filters_change_under_traffic(make_lab):
+    """Rules of a list that judges every packet come, go and are numbered anew; where it filters as
+    well: what it permits all the while is not lost, and what a commit denies stops with it."""
+    lab = make_lab(router_config(extra=" ip access-group F out\nip access-list F\n"
+                                 " permit icmp any any\n permit udp any any eq 9000\n"
+                                 "ip route 203.0.113.0/24 %s\n" % RIGHT_HOST))
+    lab.right.ip("address", "add", NET + "/32", "dev", "lo")
+    for address in RIGHT_HOST, NET:
+        pings(lab.left, address)
+    lab.router.command("configure")
+    with Stream(lab) as stream:
+        for n in range(20):
+            lab.router.command("ip access-list F")
+            lab.router.command("%s" % ("no 15" if n % 2 else "15 deny udp any any range 9001 9999"))
+            lab.router.command("%d deny tcp any host 10.0.0.%d" % (1 + n % 9, n))
+            lab.router.command("resequence F %d 5" % (10 + n % 3))
+            lab.router.command("interface eth0")
+            lab.router.command("%sip access-group F in" % ("no " if n % 2 else ""))
+            said = lab.router.command("commit")
+            assert "committed" in said and "restart" not in said, said
+        eventually(lambda: stream.sent > 3000, 30, "time to see it")
+    missing = set(range(stream.sent)) - stream.came
+    assert not missing, (len(missing), sorted(missing)[:10], stream.sent)
+    before = lab.router.balanced()
+    assert before.get("drop_acl_in", 0) == before.get("drop_acl_out", 0) == 0
+    lab.router.command("ip access-list F")
+    lab.router.command("1 deny udp any any eq 9000")
+    assert "committed" in lab.router.command("commit")
+    with Stream(lab) as stream:
+        eventually(lambda: stream.sent > 100, 30, "time to see it")
+    assert not stream.came
+    assert "1 deny udp any any eq 9000 (%d matches)" % stream.sent in \
+        lab.router.command("show access-lists F")
+
+
+def test_session_lost_to_a_filter(make_lab):
+    """Who filters himself off has his session again, the same one, when the commit is rolled back:
+    no port is restarted."""
+    lab = make_lab(router_config(extra=REMOTE))
+    before = lab.router.command("show running-config")
+    with Terminal(lab.left, ["telnet", LEFT_ROUTER]) as t:
+        logged_in(lab, t)
+        t.type("configure\rip access-list OFF\rdeny tcp any any\rpermit ip any any\r"
+               "interface eth0\rip access-group OFF in\rcommit confirmed 10s\r")
+        lab.router.expect("not yet confirmed", 10)
+        assert lab.left.ping(LEFT_ROUTER)[0]
+        t.type("show version\r")
+        lab.router.expect("it is rolled back", 30)
+        t.expect("Hayate", timeout_s=30)
+        t.type("end\r")
+        t.expect(r"r1# ")
+    assert lab.router.command("show running-config") == before
+
+
 def test_a_million_routes(make_lab, record_property):
     """They are read in seconds, with progress, and are there."""
     lines = ["ip route %d.%d.%d.%d/28 198.51.100.%d\n" %

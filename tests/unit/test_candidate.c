@@ -11,15 +11,18 @@
 #include "tests/unit/config_rig.h"
 
 #define NEXT_ROUTES 40000u
+#define RULES 400u
 
 static struct candidate candidate;
 static struct history history;
 static struct config next;
 static struct config_route next_routes[NEXT_ROUTES];
 static struct config_route6 next_routes6[NEXT_ROUTES];
+static struct config_acl_rule next_rules[RULES];
 static const struct config_memory next_memory = {
 	.routes = next_routes,   .route_max = NEXT_ROUTES, .routes6 = next_routes6,
-	.route6_max = NEXT_ROUTES, .scratch = scratch,     .scratch_words = SCRATCH};
+	.route6_max = NEXT_ROUTES, .acl_rules = next_rules, .acl_rule_max = RULES,
+	.scratch = scratch,        .scratch_words = SCRATCH};
 static struct text_error why;
 
 static struct text none;
@@ -27,9 +30,12 @@ static struct text none;
 static int set_up(void **state)
 {
 	(void)state;
-	candidate.text = malloc(CANDIDATE_TEXT_MAX);
-	candidate.draft = malloc(CANDIDATE_TEXT_MAX);
-	candidate.running_text = malloc(CANDIDATE_TEXT_MAX);
+	candidate.text_max = CANDIDATE_TEXT_LEAST;
+	candidate.text = malloc(candidate.text_max);
+	candidate.draft = malloc(candidate.text_max);
+	candidate.running_text = malloc(candidate.text_max);
+	candidate.acl_rules = next_rules;
+	candidate.acl_rule_max = RULES;
 	candidate.parsed = malloc(sizeof *candidate.parsed);
 	candidate.added4 = malloc(CANDIDATE_ROUTES_MAX * sizeof *candidate.added4);
 	candidate.added6 = malloc(CANDIDATE_ROUTES_MAX * sizeof *candidate.added6);
@@ -125,6 +131,8 @@ static void type(const char *lines)
 
 #define E0 "interface eth0\n ip address 192.0.2.1/24\n ip address 198.18.0.1/24 secondary\n"
 #define E1 "interface eth1\n ipv6 address 2001:db8::1/64\n"
+#define LIST "ip access-list A\n 10 permit tcp any any eq 80\n 20 permit udp any any\n" \
+	" 40 deny ip any any\n"
 #define BASE E0 E1 "arp 192.0.2.7 0011.2233.4455\nip route 10.0.0.0/8 192.0.2.2\n" \
 	"ipv6 route 2001:db8:9::/48 2001:db8::2\nhttp server\nhttp access 10.0.0.0/8\n"
 
@@ -195,6 +203,118 @@ static void test_machine(void **state)
 	check("http access 10.0.0.0 255.0.0.0\nhttp access 2001:DB8::/32\nno http access 10.0.0.0/8",
 	      "-http access 10.0.0.0/8\n+http access 2001:db8::/32\n");
 	check("no http access\nno http server", "-http server port 80\n-http access 10.0.0.0/8\n");
+}
+
+static void check_list(const char *typed, const char *want)
+{
+	begin(BASE LIST);
+	type(typed);
+	assert_string_equal(compared(), want);
+}
+
+#define IN_A "ip access-list extended A\n"
+
+/* Rules go where their numbers belong, and are told apart by them, or by all of their words. */
+static void test_rules(void **state)
+{
+	(void)state;
+	check_list(IN_A "30 permit ICMP any any", " ip access-list A\n+ 30 permit icmp any any\n");
+	check_list(IN_A "5 permit icmp any any", " ip access-list A\n+ 5 permit icmp any any\n");
+	check_list(IN_A "permit icmp any any\n", " ip access-list A\n+ 50 permit icmp any any\n");
+	check_list(IN_A "20 deny udp 10.0.0.0 255.0.0.0 any\n40 deny ip any any",
+	           " ip access-list A\n- 20 permit udp any any\n+ 20 deny udp 10.0.0.0/8 any\n");
+	check_list(IN_A "no 10\nno 40", " ip access-list A\n- 10 permit tcp any any eq 80\n"
+	           "- 40 deny ip any any\n");
+	/* by its words: all of them, however written */
+	check_list(IN_A "no permit tcp 0.0.0.0 0.0.0.0 0.0.0.0/0 range 80 80\npermit UDP any any",
+	           " ip access-list A\n- 10 permit tcp any any eq 80\n");
+	check_list(IN_A "no 20 permit udp any any", " ip access-list A\n- 20 permit udp any any\n");
+	assert_non_null(strstr(printed(), "!\nip access-list A\n 10 permit tcp any any eq 80\n"
+	                       " 40 deny ip any any\n"));
+	/* moved: one number after another */
+	check_list(IN_A "no 40\n30 deny ip any any",
+	           " ip access-list A\n- 40 deny ip any any\n+ 30 deny ip any any\n");
+	/* other lists, empty ones, names whose case counts */
+	check_list("ip access-list Eth1\npermit ip any any\nipv6 access-list SIX\n"
+	           "permit tcp any host 2001:DB8:0::1",
+	           "+ip access-list Eth1\n+ 10 permit ip any any\n"
+	           "+ipv6 access-list SIX\n+ 10 permit tcp any host 2001:db8::1\n");
+	check_list("ip access-list B", "+ip access-list B\n");
+	check_list("ip access-list a\npermit ip any any\nno ip access-list A\n",
+	           "-ip access-list A\n- 10 permit tcp any any eq 80\n- 20 permit udp any any\n"
+	           "- 40 deny ip any any\n+ip access-list a\n+ 10 permit ip any any\n");
+	check_list("ip access-list B\nip access-list A\nno 10\nip access-list B\npermit ip any any",
+	           " ip access-list A\n- 10 permit tcp any any eq 80\n"
+	           "+ip access-list B\n+ 10 permit ip any any\n");
+	/* one of each way at an interface */
+	check_list("interface eth0\nip access-group A in\nip access-group B IN\n"
+	           "ip access-group A out",
+	           " interface eth0\n+ ip access-group B in\n+ ip access-group A out\n");
+	check_list("interface eth0\nip access-group A in\nip access-group A out\n"
+	           "no ip access-group A in", " interface eth0\n+ ip access-group A out\n");
+	check_list("interface eth0\nno ip unreachables\nno ipv6 unreachables\nipv6 unreachables",
+	           " interface eth0\n+ no ip unreachables\n");
+}
+
+static void test_resequence(void **state)
+{
+	(void)state;
+	begin(BASE LIST);
+	assert_int_equal(candidate_resequence(&candidate, text_of("A"), 100, 5, &why), E_OK);
+	assert_string_equal(compared(), " ip access-list A\n- 10 permit tcp any any eq 80\n"
+	                    "- 20 permit udp any any\n- 40 deny ip any any\n"
+	                    "+ 100 permit tcp any any eq 80\n+ 105 permit udp any any\n"
+	                    "+ 110 deny ip any any\n");
+	assert_int_equal(candidate_resequence(&candidate, text_of("A"), 2147483645, 1, &why), E_OK);
+	assert_int_equal(candidate_resequence(&candidate, text_of("A"), 2147483646, 1, &why), E_INVAL);
+	assert_int_equal(candidate_resequence(&candidate, text_of("a"), 1, 1, &why), E_INVAL);
+	assert_string_equal(why.reason, "there is no access list of this name");
+	assert_non_null(strstr(printed(), " 2147483647 deny ip any any\n"));
+}
+
+static void refuse_line(const char *block, const char *line, const char *reason,
+                        const char *fault);
+
+static void test_rule_errors(void **state)
+{
+	static const char a[] = "ip access-list A";
+	(void)state;
+	begin(BASE LIST);
+	refuse_line("", "permit ip any any", "a rule belongs into an access list",
+	            "permit ip any any");
+	refuse_line("interface eth0", "no 10", "unknown statement", "no 10");
+	refuse_line("interface eth0", "permit ip any any", "a rule belongs into an access list",
+	            "permit ip any any");
+	refuse_line(a, "mtu 1400", "\"mtu\" belongs into", "mtu 1400");
+	refuse_line(a, "permit tcp any any eq 70000", "a port must be", "permit tcp any any eq 70000");
+	assert_string_equal(why.word, "70000");
+	assert_int_equal(why.line, 1);
+	refuse_line(a, "0 permit ip any any", "the number of a rule", "0 permit ip any any");
+	refuse_line(a, "no 30", "there is no such statement in this block", "no 30");
+	refuse_line(a, "no permit tcp any any", "there is no such statement", "no permit tcp any any");
+	refuse_line(a, "no permit", "the line ends too early", "no permit");
+	refuse_line(a, "10", "unknown statement", "10");
+	refuse_line("ipv6 access-list A", "permit ipv6 any any", "this list stands already",
+	            "ipv6 access-list A");
+	refuse_line("", "no ip access-list B", "there is no such statement", "no ip access-list B");
+	type("ip access-list A\n2147483647 permit ip any any");
+	refuse_line(a, "permit icmp any any", "rules stand in the order", "permit icmp any any");
+}
+
+/* As many rules as there is room for, and a long list compared with itself but for one. */
+static void test_many_rules(void **state)
+{
+	(void)state;
+	char line[CANDIDATE_LINE_MAX], list[] = "ip access-list A";
+	begin("ip access-list A\n permit ip any any\n");
+	for (unsigned i = 1; i < RULES; i++) {
+		snprintf(line, sizeof line, "%u permit tcp any host 10.0.%u.%u", i * 20, i >> 8, i & 255);
+		assert_int_equal(candidate_enter(&candidate, text_of(list), text_of(line), &why), E_OK);
+	}
+	refuse_line(list, "5 permit udp any any", "too many rules; there is room for 400",
+	            "7980 permit tcp any host 10.0.1.143");
+	assert_int_equal(candidate_build(&candidate, &next_memory, &next, &why), E_OK);
+	assert_int_equal(next.acl_rule_count, RULES);
 }
 
 static void test_routes(void **state)
@@ -303,6 +423,10 @@ static const char *const kinds[] = {
 	"no service echo udp", "tcp connections 1%u", "ip icmp rate-limit 1%u burst 1%u",
 	"no ip icmp rate-limit", "http access 10.%u.0.0/16", "no http access", "http server port 8%u",
 	"ipv6 neighbor 2001:db8::2%u eth1 0200.0000.000%u", "no ipv6 neighbor 2001:db8::2%u",
+	"ip access-list L%u", "ipv6 access-list S%u", "no ip access-list L%u",
+	"no ipv6 access-list S%u", "1%u permit tcp any any eq 8%u", "permit 2%u any any", "deny udp any any",
+	"no 1%u", "no permit 2%u any any", "ip access-group L%u in", "no ip access-group L%u",
+	"ipv6 traffic-filter S%u out", "no ip access-group", "no ip unreachables", "ip unreachables",
 };
 
 static void type_random(char *block)
@@ -320,10 +444,13 @@ static bool build_is_parse(void)
 {
 	static char text[1 << 20];
 	static struct config parsed;
+	static struct config_acl_rule parsed_rules[RULES];
 	const struct config_memory mem = {.routes = routes + ROUTES / 2,
 	                                  .route_max = ROUTES / 2,
 	                                  .routes6 = routes6 + ROUTES / 2,
 	                                  .route6_max = ROUTES / 2,
+	                                  .acl_rules = parsed_rules,
+	                                  .acl_rule_max = RULES,
 	                                  .scratch = scratch,
 	                                  .scratch_words = SCRATCH};
 	struct text_error other;
@@ -357,11 +484,14 @@ static bool build_is_parse(void)
 
 static void commit(void)
 {
+	static struct config_acl_rule running_rules[RULES];
 	config = next;
 	memcpy(routes, next.routes, next.route_count * sizeof *routes);
 	memcpy(routes6, next.routes6, next.route6_count * sizeof *routes6);
 	config.routes = routes;
 	config.routes6 = routes6;
+	memcpy(running_rules, next.acl_rules, next.acl_rule_count * sizeof *running_rules);
+	config.acl_rules = running_rules;
 	assert_int_equal(candidate_reset(&candidate, &config), E_OK);
 }
 
@@ -454,7 +584,7 @@ static void test_hostile(void **state)
 			line[random_below((uint32_t)len)] = random_below(2) ? (char)(1 + random_below(255))
 			                                                    : " 0/:.nf\t"[random_below(8)];
 		if (random_below(2))
-			block[0] = 0;
+			strcpy(block, random_below(2) ? "" : "ip access-list L1");
 		candidate_enter(&candidate, text_of(block), text_of(line), &why);
 		if (round % 200 == 0 && !build_is_parse())
 			assert_int_equal(history_restore(&history, 0, &candidate), E_OK);
@@ -466,6 +596,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_statements), cmocka_unit_test(test_blocks),
 		cmocka_unit_test(test_machine),    cmocka_unit_test(test_routes),
+		cmocka_unit_test(test_rules),      cmocka_unit_test(test_resequence),
+		cmocka_unit_test(test_rule_errors), cmocka_unit_test(test_many_rules),
 		cmocka_unit_test(test_errors),     cmocka_unit_test(test_whole),
 		cmocka_unit_test(test_random),     cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_hostile),

@@ -227,9 +227,9 @@ static void test_statement_errors(void **state)
 	       "idle, interface, description, ip, mtu, shutdown, no, ipv6, permit, deny, arp, "
 	       "service, tcp, http, console, capture, exit, end");
 	refuse("\n\nint eth0", 3, "int", "unknown statement");
-	refuse("ip", 1, "", "expected address, access-group, access-list, route, icmp after \"ip\"");
+	refuse("ip", 1, "", "expected address, access-group, unreachables, access-list, route, icmp after \"ip\"");
 	refuse("ip rout 1.2.3.4", 1, "rout",
-	       "expected address, access-group, access-list, route, icmp after \"ip\"");
+	       "expected address, access-group, unreachables, access-list, route, icmp after \"ip\"");
 	refuse("ip icmp 5", 1, "5", "expected rate-limit after \"icmp\"");
 	refuse("no mtu", 1, "mtu", "expected shutdown, ip, ipv6 after \"no\"");
 	refuse("service echo sctp", 1, "sctp", "expected udp, tcp after \"echo\"");
