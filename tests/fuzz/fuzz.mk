@@ -1,4 +1,5 @@
-# Fuzzing of net/, and of the generator's scripts and captures, by libFuzzer, under ASan and UBSan.
+# Fuzzing of net/, of the words of filters, and of the generator's scripts and captures, by libFuzzer,
+# under ASan and UBSan.
 #   make test-fuzz           each entry over its corpus, then a fixed number of executions
 #   make fuzz SECONDS=600    each entry for so long; F=tcp one of them only
 # What a run finds is written to build/fuzz/ (crash-…): mend it, and put the file into
@@ -6,7 +7,7 @@
 #   make -f tests/fuzz/fuzz.mk test-fuzz
 
 FUZZ_BUILD := build/fuzz
-F ?= ip4 ip6 udp nd tcp http telnet script pcap
+F ?= ip4 ip6 udp nd tcp http telnet match script pcap
 SECONDS ?= 20
 FUZZ_RUNS_ip4 := 300000
 FUZZ_RUNS_ip6 := 50000
@@ -15,6 +16,7 @@ FUZZ_RUNS_nd := 60000
 FUZZ_RUNS_tcp := 60000
 FUZZ_RUNS_http := 300000
 FUZZ_RUNS_telnet := 300000
+FUZZ_RUNS_match := 200000
 FUZZ_RUNS_script := 40000
 FUZZ_RUNS_pcap := 300000
 FUZZ_NET := $(sort $(wildcard net/*.c)) $(filter-out lib/mem.c,$(sort $(wildcard lib/*.c)))
@@ -25,6 +27,7 @@ FUZZ_SRC_nd := $(FUZZ_NET)
 FUZZ_SRC_tcp := $(FUZZ_NET) $(sort $(wildcard net/tcp/*.c))
 FUZZ_SRC_http := $(sort $(wildcard net/http/*.c)) lib/fmt.c
 FUZZ_SRC_telnet := net/telnet.c
+FUZZ_SRC_match := net/match.c net/ip6.c control/match_words.c control/text.c lib/csum.c lib/fmt.c
 FUZZ_SRC_script := $(sort $(wildcard tools/pktgen/script*.c tools/pktgen/frames*.c)) \
 	control/text.c net/ip4.c net/ip6.c lib/csum.c lib/fmt.c
 FUZZ_SRC_pcap := tools/pktgen/pcap.c tools/pktgen/trace.c

@@ -263,6 +263,32 @@ def telnet_sessions():
     yield "commands", b"".join(b"\xff" + bytes([c]) for c in range(236, 250)) + b"\xff\xff\r\n\n\r"
 
 
+def matches():
+    lines = ("", "udp", "tcp or icmp and not port 53", "src host 192.0.2.2 dst net 198.51.100.0/24",
+             "vlan 7 ip6", "vlan udp dst port 2048", "not arp", "net 2001:db8::/32 or host ::1",
+             "proto 132 and src port 1 or dst port 2", "ip ip6 arp tcp udp icmp icmp6 sctp",
+             "not not", "net 1.2.3.4/33", "port 65536", "src udp")
+    ports = struct.pack(">HH", 1024, 2048) + bytes(16)
+    addresses = bytes([192, 0, 2, 2, 198, 51, 100, 2])
+    net6 = b"\x20\x01\x0d\xb8"
+    four = [bytes([0x40 + words, 0, 0, 60]) + bytes(3) + bytes([offset, 64, proto]) + bytes(2) +
+            addresses + bytes(words * 4 - 20) + ports
+            for words, offset, proto in ((5, 0, 17), (5, 0, 6), (15, 0, 17), (5, 1, 17), (5, 0, 132))]
+    six = [b"\x60" + bytes(5) + bytes([proto, 64]) + net6 + bytes(12) + net6 + bytes(12) + rest
+           for proto, rest in ((17, ports), (0, b"\6\0" + bytes(6) + ports), (58, b"\x80" + bytes(7)),
+                               (44, b"\x11\0\0\x08" + bytes(4) + ports),
+                               (44, b"\x11\0\0\1" + bytes(4) + ports))]
+    arp = struct.pack(">HHBBH", 1, 0x0800, 6, 4, 1) + bytes(6) + addresses[:4] + bytes(6) + addresses[4:]
+    packets = [(0x0800, p) for p in four] + [(0x86dd, p) for p in six] + [(0x0806, arp)]
+    for n, line in enumerate(lines):
+        for tags in (b"", b"\x81\0\0\7", b"\x88\xa8\0\1\x81\0\0\7"):
+            kind, packet = packets[(n + len(tags)) % len(packets)]
+            yield "%d-%d" % (n, len(tags) // 4), (line.encode() + b"\0" + bytes(12) + tags +
+                                                 struct.pack(">H", kind) + packet)
+    for n, (kind, packet) in enumerate(packets):
+        yield "packet-%d" % n, b"udp or tcp port 2048\0" + bytes(12) + struct.pack(">H", kind) + packet
+
+
 def scripts():
     head = "stream s\n port eth0 to eth1\n"
     udp = head + " udp 192.0.2.10 port 5000 198.51.100.10 port 6000\n"
@@ -320,7 +346,7 @@ def main():
     entry, directory = sys.argv[1:]
     makers = {"tcp": tcp_programs, "ip4": ip4_packets, "ip6": ip6_packets,
               "udp": udp_packets, "nd": nd_programs, "http": http_requests,
-              "telnet": telnet_sessions, "script": scripts, "pcap": captures}
+              "telnet": telnet_sessions, "match": matches, "script": scripts, "pcap": captures}
     for name, content in makers[entry]():
         with open(os.path.join(directory, name), "wb") as out:
             out.write(content)

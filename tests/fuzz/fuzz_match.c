@@ -1,0 +1,100 @@
+/*
+ * What a capture or a trace wants to see (net/match.h), in words (control/match_words.h): neither
+ * any words nor any frame do harm, and what they mean is what a reading of one term after another
+ * says.
+ *
+ * Input: words with blanks between, up to a zero byte; behind it a frame.
+ */
+#include "tests/fuzz/input.h"
+
+#include "control/match_words.h"
+#include "net/ip4.h"
+
+#define WORDS_MAX 48
+#define PROTO_SCTP 132
+
+/* Cuts the text, which is written to, at its blanks. */
+static unsigned cut(char *text, char **word)
+{
+	unsigned n = 0;
+	for (char *w = strtok(text, " "); w && n < WORDS_MAX; w = strtok(NULL, " "))
+		word[n++] = w;
+	return n;
+}
+
+/* A match of one term alone, or of its opposite. */
+static bool one(const struct match_term *t, bool opposite, const struct match_frame *f)
+{
+	struct match m = {.terms = 1, .term = {*t}};
+	m.term[0].not ^= opposite;
+	return match_is(&m, f);
+}
+
+static void check_match(const struct match *m, const struct match_frame *f)
+{
+	bool is = true;
+	for (unsigned i = 0; i < m->terms; i++) {
+		bool term = one(&m->term[i], false, f);
+		assert(term != one(&m->term[i], true, f));
+		is = i == 0 ? term : m->term[i].or ? is || term : is && term;
+	}
+	assert(match_is(m, f) == is);
+}
+
+/* A frame says no less than its beginning does. */
+static void check_frame(const struct match_frame *all, const uint8_t *frame, size_t len)
+{
+	struct match_frame part;
+	uint8_t *copy = exactly(frame, len);
+	match_read(&part, copy, (unsigned)len);
+	free(copy);
+	assert(!part.has_port || (part.has_addr && (part.proto == IP4_PROTO_TCP ||
+	                          part.proto == IP4_PROTO_UDP || part.proto == PROTO_SCTP)));
+	if (part.has_addr)
+		assert(all->has_addr && all->type == part.type && net_addr_equal(&all->src, &part.src) &&
+		       net_addr_equal(&all->dst, &part.dst));
+	if (part.has_port)
+		assert(all->has_port && all->proto == part.proto && all->src_port == part.src_port &&
+		       all->dst_port == part.dst_port);
+}
+
+/* A segment belongs to its own connection, from either end; to one of another port it does not. */
+static void check_flow(const struct match_frame *f)
+{
+	struct match_flow there = {f->src, f->dst, f->src_port, f->dst_port};
+	struct match_flow back = {f->dst, f->src, f->dst_port, f->src_port};
+	bool segment = f->has_port && f->proto == IP4_PROTO_TCP;
+	assert(match_is_flow(&there, f) == segment && match_is_flow(&back, f) == segment);
+	there.a_port++;
+	if (f->src_port != f->dst_port)
+		assert(!match_is_flow(&there, f));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const uint8_t *zero = memchr(data, 0, size);
+	size_t text_len = zero ? (size_t)(zero - data) : size;
+	size_t len = zero ? size - text_len - 1 : 0;
+	char *word[WORDS_MAX], *text = malloc(text_len + 1);
+	uint8_t *frame = exactly(data + size - len, len);
+	struct match_frame f;
+	struct match m;
+	unsigned bad;
+	const char *why = NULL;
+	memcpy(text, data, text_len);
+	text[text_len] = '\0';
+	match_read(&f, frame, (unsigned)len);
+	unsigned n = cut(text, word);
+	int e = match_words(&m, word, n, &bad, &why);
+	assert(m.terms <= MATCH_TERMS_MAX);
+	if (e == E_OK)
+		check_match(&m, &f);
+	else
+		assert(e == E_INVAL && bad <= n && why);
+	check_frame(&f, frame, len < 60 ? len / 2 : 60);
+	check_frame(&f, frame, len);
+	check_flow(&f);
+	free(text);
+	free(frame);
+	return 0;
+}
