@@ -35,6 +35,7 @@ struct level {
 static struct trace {
 	enum state state;
 	struct shell *sh;
+	const char *why; /* ENDING */
 	uint64_t number;
 	uint32_t wanted;   /* packets */
 	uint32_t seconds;
@@ -235,23 +236,30 @@ static void take_records(void)
 	for (unsigned i = 0; i < self.info->cores; i++)
 		if (self.info->core[i].roles & CORE_DATA && trace->followed < trace->wanted)
 			take(i);
-	if (trace->followed == trace->wanted && trace->state == ON) {
-		core_watch(0);
-		trace->state = ENDING;
-	}
 }
 
-/* Tells the first of the stories that can be told. */
-static void tell_one(uint64_t now)
+/* No more packets: of those that were followed the rest is still told. */
+static void end(const char *why)
+{
+	core_watch(0);
+	trace->state = ENDING;
+	trace->why = why;
+}
+
+/* Tells the first of the stories that can be told. False: there is none to be told any more. */
+static bool tell_one(uint64_t now)
 {
 	struct story *first = NULL;
+	bool any = false;
 	for (unsigned i = 0; i < STORIES; i++) {
 		struct story *s = &trace->story[i];
+		any |= s->used && s->recorded;
 		if (s->used && (is_whole(s) || now >= s->due_us) && (!first || s->number < first->number))
 			first = s;
 	}
 	if (first)
 		tell(first);
+	return any;
 }
 
 uint64_t trace_turn(void)
@@ -261,11 +269,12 @@ uint64_t trace_turn(void)
 	if (!t || t->state == IDLE)
 		return UINT64_MAX;
 	take_records();
-	tell_one(now);
-	if (t->told == t->wanted)
-		finish("done");
-	else if (now >= t->due_us && t->told == t->followed)
-		finish("time is up");
+	if (t->state == ON && t->followed == t->wanted)
+		end("done");
+	else if (t->state == ON && now >= t->due_us)
+		end("time is up");
+	if (!tell_one(now) && t->state == ENDING)
+		finish(t->why);
 	return t->state == IDLE ? UINT64_MAX : now + TRACE_POLL_US;
 }
 

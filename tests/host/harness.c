@@ -34,6 +34,8 @@
  *                                  the machine itself sends a frame by core_tx, in
  *                                  so many pieces, out of buffers that it holds until it is sent
  *     own punt HEX PIECES [...]    the same by core_punt_own: it waits for its neighbour
+ *     lie HEX N                    a data core out of its mind: what a trace is to be told of next is
+ *                                  these bytes, and the position moves on by N
  *     reserve N                    takes buffers out of the pool until N are left; -1: gives back
  *     restart                      stops and starts the ports
  *     counters                     counter NAME KIND VALUE ..., received N, waiting N
@@ -755,6 +757,22 @@ static void command_own(void)
 	settle();
 }
 
+static void command_lie(void)
+{
+	struct trace_ring *r = view_trace_ring();
+	size_t n;
+	uint8_t *bytes = parse_hex(argument(), FRAME_MAX, &n);
+	if (n != sizeof r->slot[0])
+		broken("a record has %zu bytes", sizeof r->slot[0]);
+	if (r->number != view_get()->trace.number)
+		r->head = 0;
+	memcpy(&r->slot[r->head % TRACE_SLOTS], bytes, n);
+	free(bytes);
+	r->number = view_get()->trace.number;
+	r->head += strtoull(argument(), NULL, 10);
+	settle();
+}
+
 static void command_sleep(void)
 {
 	settle();
@@ -802,6 +820,8 @@ static bool command(char *line)
 		command_key();
 	else if (strcmp(word, "own") == 0)
 		command_own();
+	else if (strcmp(word, "lie") == 0)
+		command_lie();
 	else if (strcmp(word, "reserve") == 0)
 		command_reserve();
 	else if (strcmp(word, "features") == 0)

@@ -1,6 +1,9 @@
 """`trace` of the console: for each decision of the machine what is told of it, of either family; that
 a followed packet is treated as any other, and stays in its place; how a trace ends."""
+import os
+import random
 import re
+import struct
 
 import pytest
 from ip6 import *
@@ -275,11 +278,13 @@ def pushed(make, *lines):
     return out, m.counted(), m.text
 
 
-def test_same_as_untraced(make):
-    """Of packets that are followed the very same is sent, in the same order, and counted."""
+@pytest.mark.parametrize("words,followed", [("", 32), ("dst port 9", 16), ("ip6 dst port 2048", 16)])
+def test_same_as_untraced(make, words, followed):
+    """Of packets that are followed, and of those between them, the very same is sent, of a flow in
+    the same order, and counted."""
     out, counted, _ = pushed(make)
-    traced_out, traced_counted, text = pushed(make, "trace 100")
-    assert traced_counted == counted and text.count("\npacket ") == 32
+    traced_out, traced_counted, text = pushed(make, "trace 100 " + words)
+    assert traced_counted == counted and text.count("\npacket ") == followed
     assert len(out[0]) == 48 and len(out[1]) == 64
     assert sorted(traced_out[0]) == sorted(out[0])
     for kind in b"\x08\0", b"\x86\xdd":
@@ -388,6 +393,31 @@ def test_other_applications(make, app, word):
     assert any(text.startswith(word + ":") for _, text in lines)
     assert (("sent", "eth0") in lines) == (app == "echo")
     m.take_all(0)
+
+
+def test_record_that_lies(r):
+    """What a data core has written is not believed: no number in it is used before it is checked."""
+    rng = random.Random(int(os.environ.get("SEED", "1")))
+    for n in range(20):
+        r.key("trace 30\r")
+        for i in range(30):
+            notes = b"".join(struct.pack("<BBHII", rng.randrange(8), rng.randrange(256),
+                                         rng.getrandbits(16), rng.choice([rng.randrange(5000),
+                                                                          rng.getrandbits(32)]),
+                                         rng.getrandbits(32)) for _ in range(28))
+            head = bytearray(rng.randbytes(128))
+            head[12:15] = rng.choice([b"\x08\0\x45", b"\x08\0\x4f", b"\x86\xdd\x60", b"\x81\0\0",
+                                      bytes(head[12:15])])
+            record = struct.pack("<QHHHBBB7x", rng.getrandbits(64), i + 1, 0, rng.getrandbits(16),
+                                 rng.randrange(256), rng.randrange(256), rng.randrange(256))
+            r.command("lie %s 1" % (record + head + notes).hex())
+            r.time(3 * MS)
+        r.time(10 * MS)
+        assert r.text.endswith("done: 30 of 30 packets followed\r\nr1# ")
+    r.key("trace 1 timeout 2\r")
+    r.command("lie %s 33" % bytes(488).hex())
+    r.time(3 * SECOND)
+    assert r.text.endswith("time is up: 0 of 1 packets followed\r\nr1# ")
 
 
 @pytest.mark.parametrize("line,said", [
