@@ -267,6 +267,7 @@ static void apply_live(void)
 		          plane.refused_routes - refused);
 	filter_switch(commit.next);
 	swap();
+	policy_set();
 	shell_set_hostname(&plane.shell, plane.config.hostname);
 	remote_set_hostname(plane.config.hostname);
 }

@@ -173,6 +173,24 @@ static int parse_mtu(struct parser *p, unsigned i)
 	return 0;
 }
 
+int config_parse_verify(struct parser *p, unsigned i, bool six)
+{
+	int error = config_expect_word(p, i);
+	if (error == 0 && !config_word_is(p, i++, "reachable-via"))
+		return FAIL(p, i - 1, "expected reachable-via");
+	if (error != 0 || (error = config_expect_word(p, i)) != 0)
+		return error;
+	bool rx = config_word_is(p, i, "rx");
+	if (!rx && !config_word_is(p, i, "any"))
+		return FAIL(p, i, "expected rx (the way back leaves by this interface) or any (there is "
+		                  "one)");
+	if (!config_word_is(p, i + 1, "allow-default"))
+		return FAIL(p, i + 1, "expected allow-default: a default route is a way back here");
+	p->interface->verify[six] = rx ? CONFIG_VERIFY_RX : CONFIG_VERIFY_ANY;
+	p->interface->verify_line[six] = p->line;
+	return config_expect_end(p, i + 2);
+}
+
 static int parse_shutdown(struct parser *p, unsigned i)
 {
 	p->interface->shutdown = true;
@@ -304,6 +322,12 @@ static const struct statement statements[] = {
 	 STATEMENT_ONCE | STATEMENT_LIVE},
 	{"ip unreachables", "ip unreachables", config_acl_tell4, true, STATEMENT_LIVE},
 	{"ipv6 unreachables", "ipv6 unreachables", config_acl_tell6, true, STATEMENT_LIVE},
+	{"ip verify unicast source",
+	 "ip verify unicast source reachable-via (rx | any) allow-default", config_ip4_verify, true,
+	 STATEMENT_ONCE | STATEMENT_LIVE},
+	{"ipv6 verify unicast source",
+	 "ipv6 verify unicast source reachable-via (rx | any) allow-default", config_ip6_verify, true,
+	 STATEMENT_ONCE | STATEMENT_LIVE},
 	{"ip access-list", "ip access-list [extended] NAME", config_acl_list4, false,
 	 STATEMENT_OPENS | STATEMENT_LIST | STATEMENT_NAMED | STATEMENT_LIVE},
 	{"ipv6 access-list", "ipv6 access-list NAME", config_acl_list6, false,

@@ -120,6 +120,13 @@ struct config_filter {
 	uint32_t line;
 };
 
+/* Whether packets that come in are dropped for their source address. */
+enum config_verify {
+	CONFIG_VERIFY_NOT,
+	CONFIG_VERIFY_ANY, /* unless there is a way back to it */
+	CONFIG_VERIFY_RX,  /* unless the way back leaves by this very interface */
+};
+
 struct config_interface {
 	bool present; /* has an interface block */
 	bool shutdown;
@@ -144,6 +151,8 @@ struct config_interface {
 	struct net_addr ra_server[CONFIG_RA_SERVERS_MAX];
 
 	struct config_filter filter[CONFIG_FILTERS];
+	uint8_t verify[2]; /* enum config_verify, of IPv4 and of IPv6, */
+	uint32_t verify_line[2]; /* and where it says so */
 	bool deny_silently, deny_silently6; /* no ICMP about what came in here and is denied */
 };
 

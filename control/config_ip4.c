@@ -147,3 +147,5 @@ int config_ip4_icmp(struct parser *p, unsigned i)
 	error = config_parse_number(p, i + 2, "the burst", 1, CONFIG_ICMP_BURST_MAX, &c->icmp_burst);
 	return error != 0 ? error : config_expect_end(p, i + 3);
 }
+
+int config_ip4_verify(struct parser *p, unsigned i) { return config_parse_verify(p, i, false); }

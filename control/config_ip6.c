@@ -235,3 +235,5 @@ int config_ip6_neighbour(struct parser *p, unsigned i)
 	p->out->neighbour6[p->out->neighbour6_count++] = n;
 	return 0;
 }
+
+int config_ip6_verify(struct parser *p, unsigned i) { return config_parse_verify(p, i, true); }

@@ -101,6 +101,10 @@ int config_ip6_prefix(struct parser *p, unsigned i, struct net_addr *prefix, uns
  * config_ip4.c. */
 int config_ip4_prefix(struct parser *p, unsigned *i, uint32_t *prefix, unsigned *plen);
 
+/* The words from i on are "reachable-via (rx | any) allow-default", the interface's line of that
+ * version. config.c. */
+int config_parse_verify(struct parser *p, unsigned i, bool six);
+
 /* --- the statements of config_ip4.c --- */
 
 int config_ip4_address(struct parser *p, unsigned i);
@@ -108,6 +112,7 @@ int config_ip4_route(struct parser *p, unsigned i);
 int config_ip4_arp(struct parser *p, unsigned i);
 int config_ip4_arp_timeout(struct parser *p, unsigned i);
 int config_ip4_icmp(struct parser *p, unsigned i);
+int config_ip4_verify(struct parser *p, unsigned i);
 
 /* --- of config_ip6.c --- */
 
@@ -122,6 +127,7 @@ int config_ip6_ra_other(struct parser *p, unsigned i);
 int config_ip6_ra_dns(struct parser *p, unsigned i);
 int config_ip6_route(struct parser *p, unsigned i);
 int config_ip6_neighbour(struct parser *p, unsigned i);
+int config_ip6_verify(struct parser *p, unsigned i);
 
 /* --- of config_acl.c --- */
 

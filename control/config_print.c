@@ -71,6 +71,14 @@ static void print_filters(const struct printer *p, const struct config_interface
 		print_line(p, " no ipv6 unreachables");
 }
 
+static void print_verify(const struct printer *p, const struct config_interface *i)
+{
+	for (unsigned six = 0; six < 2; six++)
+		if (i->verify[six])
+			print_line(p, " %s verify unicast source reachable-via %s allow-default",
+			           six ? "ipv6" : "ip", i->verify[six] == CONFIG_VERIFY_RX ? "rx" : "any");
+}
+
 static void print_acl(const struct printer *p, const struct config *c, const struct config_acl *l)
 {
 	char text[CONFIG_ACL_RULE_TEXT];
@@ -93,6 +101,7 @@ static void print_interface(const struct printer *p, unsigned n, const struct co
 		           k > 0 ? " secondary" : "");
 	print_interface6(p, i);
 	print_filters(p, i);
+	print_verify(p, i);
 	if (i->mtu != 0)
 		print_line(p, " mtu %u", i->mtu);
 	if (i->shutdown)

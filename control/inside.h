@@ -7,7 +7,7 @@
  *     autoconfig.c a host's addresses, routes and MTU by what routers advertise
  *     adjacency.c  what both have in common
  *     local.c      packets to and from the machine itself; local6.c: those of IPv6
- *     filter.c     access lists (filter.h)
+ *     filter.c     access lists (filter.h); policy.c: what else interfaces ask of packets
  *     ping.c       the console's ping
  *     tcp_control.c   the management's TCP; http.c, remote.c: its HTTP server, the console over it
  *     capture.c    captures of what ports receive and send, as a stream over that TCP
@@ -39,6 +39,11 @@
 #include "net/nd.h"
 #include "net/ra.h"
 #include "net/slaac.h"
+
+/* --- policy.c --- */
+
+/* Tells the data cores what the configuration's interfaces ask of packets. At any time. */
+void policy_set(void);
 
 /* --- plane.c --- */
 

@@ -204,6 +204,10 @@ static int check_port(unsigned p, const struct config_interface *i, enum core_ap
 			return text_fail(err, i->filter[way].line, text_of(i->filter[way].name),
 			                 "the application %s does not filter packets",
 			                 core_app_word(app));
+	for (unsigned six = 0; six < 2; six++)
+		if (i->verify[six] && app != CORE_APP_router)
+			return text_fail(err, i->verify_line[six], text_of("verify"),
+			                 "the application %s does not verify sources", core_app_word(app));
 	return E_OK;
 }
 
@@ -551,6 +555,7 @@ static void plane_start(void)
 	                  start_tables(v, (uint8_t *)v + view_bytes, room - view_bytes);
 	core_set_idle((enum core_idle)plane.config.idle);
 	start_ports(v);
+	policy_set();
 	local_start();
 	if (!plane.fib_ready || neighbour_start() != E_OK || neighbour6_start() != E_OK ||
 	    fragments_start() != E_OK) {

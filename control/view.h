@@ -135,12 +135,19 @@ struct view_filter_set {
 	bool out[2]; /* is there any `out`, of IPv4, of IPv6 */
 };
 
+/* What an interface asks of packets beyond that, [0] IPv4's and [1] IPv6's. Changed at any time, by
+ * single stores. */
+struct view_policy {
+	uint8_t verify[2]; /* enum config_verify (control/config.h): of their sources */
+};
+
 struct view {
 	struct view_port port[NIC_PORTS_MAX];
 	struct view_port6 port6[NIC_PORTS_MAX];
 	const struct view_filter_set *filters; /* one of the two; view_filters */
 	struct view_filter_set filter_set[2];
 	uint32_t filter_counts; /* how many counts all lists have when data cores start */
+	struct view_policy policy[NIC_PORTS_MAX];
 	uint32_t icmp_rate;  /* errors a second and data core */
 	uint32_t icmp_burst;
 	struct services services;
@@ -196,15 +203,21 @@ static inline bool view_is_connected(uint32_t nh)
 	return nh - NH_CONNECTED < NIC_PORTS_MAX;
 }
 
+/* What fib6 said of an IPv6 address, 16 bytes as on the wire, or if that is a link of ours, what is
+ * known of the host on it. */
+static inline uint32_t view_host6(const struct view *v, uint32_t nh, const uint8_t *addr)
+{
+	if (!view_is_connected(nh))
+		return nh;
+	uint32_t host = host6_lookup(v->hosts6, nh - NH_CONNECTED, addr);
+	return host == NH_NONE ? nh : host;
+}
+
 /* The next hop to an IPv6 address, 16 bytes as on the wire, that is neither link-local nor a group:
  * those are known by port only, view_on_link6. */
 static inline uint32_t view_way6(const struct view *v, const uint8_t *dst)
 {
-	uint32_t nh = fib6_lookup(v->fib6, dst);
-	if (!view_is_connected(nh))
-		return nh;
-	uint32_t host = host6_lookup(v->hosts6, nh - NH_CONNECTED, dst);
-	return host == NH_NONE ? nh : host;
+	return view_host6(v, fib6_lookup(v->fib6, dst), dst);
 }
 
 /* The same for an address on the link of `port`, whatever kind; NH_NONE: we are not in that

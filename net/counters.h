@@ -111,6 +111,8 @@
 	X(drop_tcp_closed, DROP, "TCP data for a connection that takes no more") \
 	X(drop_tcp_buffers, DROP, "TCP data not taken because too few buffers are left") \
 	X(drop_tcp_reassembly, DROP, "TCP segment out of order, and no room to keep it") \
+	X(drop_ip4_urpf, DROP, "no way back to the source, or another one than it came by (ip verify unicast source)") \
+	X(drop_ip6_urpf, DROP, "the same of IPv6 (ipv6 verify unicast source)") \
 	X(drop_acl_in, DROP, "denied by the access list of the interface it came in by") \
 	X(drop_acl_out, DROP, "denied by the access list of the interface it was to leave by") \
 	X(drop_acl_undetermined, DROP, "to be filtered, and its ports cannot be told: fragment or headers too short, or too many") \

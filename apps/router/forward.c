@@ -4,7 +4,8 @@
  *
  *     1. check    Ethernet and IP header are those of a plain packet to be forwarded (fast_ok4,
  *                 fast_ok6); its destination goes to dst[]. Others go the slow way.
- *        Then the filter of the port they came in by is asked, if there is one (filter.c).
+ *        Then the filter of the port they came in by is asked, if there is one (filter.c), and
+ *        whether their sources may be theirs, if that is to be verified (verify.c).
  *     2. look up  fib4_lookup_batch; fib6_lookup_batch, and hosts6 for those on a link of ours
  *        Then those of the ports they leave by.
  *     3. send     adjacency is resolved and the packet fits: TTL and checksum, or hop limit,
@@ -121,14 +122,14 @@ static __attribute__((noinline)) void forward6(struct pkt *v, unsigned n, unsign
 	const struct view_filter_set *filters = router.filters;
 	if (unlikely(filters->port[port].in[1].acl))
 		n = router_filter_in(v, NULL, n, &filters->port[port].in[1]);
+	unsigned verify = router_verifies(port, true);
+	if (unlikely(verify))
+		n = router_verify(v, NULL, n, verify, true);
 	for (unsigned i = 0; i < n; i++)
 		dst[i] = v[i].data + ETH_HLEN + offsetof(struct ip6_header, dst);
 	fib6_lookup_batch(view->fib6, dst, nh, n);
 	for (unsigned i = 0; i < n; i++)
-		if (view_is_connected(nh[i])) {
-			uint32_t host = host6_lookup(view->hosts6, nh[i] - NH_CONNECTED, dst[i]);
-			nh[i] = host == NH_NONE ? nh[i] : host;
-		}
+		nh[i] = view_host6(view, nh[i], dst[i]);
 	if (core_traces() && n)
 		trace_way(nh[0], ip6_total_len(v[0].data + ETH_HLEN));
 	if (unlikely(filters->out[1]))
@@ -168,6 +169,9 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 	}
 	if (unlikely(filters->port[port].in[0].acl))
 		m = router_filter_in(v, dst, m, &filters->port[port].in[0]);
+	unsigned verify = router_verifies(port, false);
+	if (unlikely(verify))
+		m = router_verify(v, dst, m, verify, false);
 	fib4_lookup_batch(view->fib, dst, nh, m);
 	if (core_traces() && m)
 		trace_way(nh[0], ip4_total_len(v[0].data + ETH_HLEN));

@@ -3,6 +3,7 @@
  *
  *     forward.c   the vector path: what nearly every packet takes
  *     filter.c    packet filters, for both ways
+ *     verify.c    source addresses
  *     slow.c      everything else, one packet at a time: IPv4, and what both versions need
  *     slow6.c     IPv6
  *
@@ -29,7 +30,7 @@ struct router {
 extern struct router router;
 
 /* Every packet that the vector path does not forward; takes the buffer. asked: the filter of the
- * port it came in by has let it pass. */
+ * port it came in by has let it pass, and its source has been verified. */
 void router_slow(struct pkt *p, bool asked);
 
 /* --- the slow way: what slow.c and slow6.c share --- */
@@ -89,6 +90,27 @@ bool router_filter_denies(struct pkt *p, const struct view_filter *f, enum count
 static inline bool router_denied(struct pkt *p, const struct view_filter *f, enum counter reason)
 {
 	return unlikely(f->acl) && router_filter_denies(p, f, reason);
+}
+
+/* --- verify.c --- */
+
+/* What the port asks of sources of IPv4, or of IPv6: enum config_verify. */
+static inline unsigned router_verifies(unsigned port, bool six)
+{
+	return __atomic_load_n(&router.view->policy[port].verify[six], __ATOMIC_RELAXED);
+}
+
+/* Takes those out of n packets of the vector path, of one version and one port, whose source does
+ * not stand up to `verify`, not 0; otherwise as router_filter_in. */
+unsigned router_verify(struct pkt *v, uint32_t *beside, unsigned n, unsigned verify, bool six);
+
+/* True: so it is with this checked packet, which is gone. */
+bool router_forged(struct pkt *p, unsigned verify, bool six);
+
+static inline bool router_is_forged(struct pkt *p, bool six)
+{
+	unsigned verify = router_verifies(p->port, six);
+	return unlikely(verify) && router_forged(p, verify, six);
 }
 
 /* Drops a checked packet for that reason and, if `tell`, has its sender know (RFC 1812 5.3.9, RFC

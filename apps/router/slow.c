@@ -4,7 +4,8 @@
  * (net/counters.h), is handed to the control core, or is sent.
  *
  * Order of the checks: RFC 1812 5.2.1 (link), 5.2.2 (header), 5.3.9 (filter of the port it came in
- * by), 5.2.3 (for us?), 5.3.1 (TTL), 5.3.9 (of that it leaves by), 5.2.7 (ICMP errors).
+ * by), 5.3.8 (source), 5.2.3 (for us?), 5.3.1 (TTL), 5.3.9 (of that it leaves by), 5.2.7 (ICMP
+ * errors).
  */
 #include "apps/router/router.h"
 #include "control/door.h"
@@ -172,7 +173,8 @@ static void ip4_input(struct pkt *p, bool asked)
 		core_drop(p, bad);
 		return;
 	}
-	if (!asked && router_denied(p, &router.filters->port[p->port].in[0], CNT_drop_acl_in))
+	if (!asked && (router_denied(p, &router.filters->port[p->port].in[0], CNT_drop_acl_in) ||
+	               router_is_forged(p, false)))
 		return;
 	uint32_t nh = fib4_lookup(router.view->fib, ip4_dst(ip));
 	if (core_traces())

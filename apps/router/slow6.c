@@ -2,10 +2,10 @@
  * The slow way through the router for IPv6. Each packet that comes in here ends in one fate
  * (net/counters.h), is handed to the control core, or is sent.
  *
- * Order of the checks: link, header (RFC 8200 3), filter of the port it came in by, for us or for a
- * group of ours (RFC 4291 2.8), scope (2.5.6), route (RFC 4443 3.1), hop limit (3.3), filter of the
- * port it leaves by, size (3.2). What is behind the header of a packet for us is the control core's
- * to look at.
+ * Order of the checks: link, header (RFC 8200 3), filter of the port it came in by, source (RFC
+ * 3704), for us or for a group of ours (RFC 4291 2.8), scope (2.5.6), route (RFC 4443 3.1), hop
+ * limit (3.3), filter of the port it leaves by, size (3.2). What is behind the header of a packet
+ * for us is the control core's to look at.
  */
 #include "apps/router/router.h"
 #include "control/door.h"
@@ -132,7 +132,8 @@ void router_ip6_input(struct pkt *p, bool asked)
 		core_drop(p, bad);
 		return;
 	}
-	if (!asked && router_denied(p, &router.filters->port[p->port].in[1], CNT_drop_acl_in))
+	if (!asked && (router_denied(p, &router.filters->port[p->port].in[1], CNT_drop_acl_in) ||
+	               router_is_forged(p, true)))
 		return;
 	const struct net_addr dst = ip6_dst(ip);
 	if (link_input(p, &dst))

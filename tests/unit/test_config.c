@@ -220,6 +220,31 @@ static void test_defaults(void **state)
 
 #define E0 "interface eth0\nip address 192.0.2.1/24\n"
 
+static void test_verify(void **state)
+{
+	(void)state;
+	admit(E0 " ip verify unicast source reachable-via rx allow-default\ninterface eth1\n"
+	      " ip address 198.51.100.1/24\n ip verify unicast source reachable-via any allow-default\n"
+	      " ipv6 verify unicast source reachable-via rx allow-default\n");
+	assert_int_equal(config.interface[0].verify[0], CONFIG_VERIFY_RX);
+	assert_int_equal(config.interface[0].verify[1], CONFIG_VERIFY_NOT);
+	assert_int_equal(config.interface[1].verify[0], CONFIG_VERIFY_ANY);
+	assert_int_equal(config.interface[1].verify[1], CONFIG_VERIFY_RX);
+	round_trip();
+	refuse(E0 "ip verify unicast source\n", 3, "", "the line ends too early");
+	refuse(E0 "ip verify unicast source by rx\n", 3, "by", "expected reachable-via");
+	refuse(E0 "ip verify unicast source reachable-via\n", 3, "", "the line ends too early");
+	refuse(E0 "ip verify unicast source reachable-via tx\n", 3, "tx", "expected rx (the way back");
+	refuse(E0 "ip verify unicast source reachable-via rx\n", 3, "", "expected allow-default");
+	refuse(E0 "ipv6 verify unicast source reachable-via any allow-default 7\n", 3, "7",
+	       "unexpected word");
+	refuse("ip verify unicast source reachable-via rx allow-default\n", 1, "ip",
+	       "\"ip verify unicast source\" belongs into an interface block");
+	refuse(E0 "ip verify unicast source reachable-via rx allow-default\n"
+	       "ip verify unicast source reachable-via any allow-default\n", 4, "ip",
+	       "\"ip verify unicast source\" stands already at line 3");
+}
+
 static void test_statement_errors(void **state)
 {
 	(void)state;
@@ -227,9 +252,9 @@ static void test_statement_errors(void **state)
 	       "idle, interface, description, ip, mtu, shutdown, no, ipv6, permit, deny, arp, "
 	       "service, tcp, http, console, capture, exit, end");
 	refuse("\n\nint eth0", 3, "int", "unknown statement");
-	refuse("ip", 1, "", "expected address, access-group, unreachables, access-list, route, icmp after \"ip\"");
+	refuse("ip", 1, "", "expected address, access-group, unreachables, verify, access-list, route, icmp after \"ip\"");
 	refuse("ip rout 1.2.3.4", 1, "rout",
-	       "expected address, access-group, unreachables, access-list, route, icmp after \"ip\"");
+	       "expected address, access-group, unreachables, verify, access-list, route, icmp after \"ip\"");
 	refuse("ip icmp 5", 1, "5", "expected rate-limit after \"icmp\"");
 	refuse("no mtu", 1, "mtu", "expected shutdown, ip, ipv6 after \"no\"");
 	refuse("service echo sctp", 1, "sctp", "expected udp, tcp after \"echo\"");
@@ -638,7 +663,8 @@ int main(void)
 		cmocka_unit_test(test_capture), cmocka_unit_test(test_access),
 		cmocka_unit_test(test_numbers),          cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_macs),             cmocka_unit_test(test_full),
-		cmocka_unit_test(test_defaults),         cmocka_unit_test(test_statement_errors),
+		cmocka_unit_test(test_defaults),         cmocka_unit_test(test_verify),
+		cmocka_unit_test(test_statement_errors),
 		cmocka_unit_test(test_interface_errors), cmocka_unit_test(test_whole_errors),
 		cmocka_unit_test(test_bytes),            cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_many_routes),      cmocka_unit_test(test_hostile),

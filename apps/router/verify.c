@@ -1,0 +1,85 @@
+/*
+ * Source address verification (RFC 2827, RFC 3704): a packet from an address to which no way leads
+ * back, or where an interface asks for that, none by this interface, is likely forged.
+ *
+ *     any    "loose" (RFC 3704 2.4): there is a route to the source
+ *     rx     "strict" (2.2): and it leaves by the interface the packet came in by
+ *
+ * A default route is a route here. One to null0 is none, so a source can be blocked by routing it
+ * there (RFC 5635 4). The source of a packet from outside is none of our own addresses and no
+ * broadcast either.
+ *
+ * Every packet that the filter of its interface has passed is asked about, those to the machine
+ * itself too. Not IPv6's from link-local addresses, which are unique on their link alone, or from
+ * none: neighbour discovery has its own rules for them, and nobody forwards them. Nobody is told of
+ * what is dropped: the source is most likely not who sent it.
+ */
+#include "apps/router/router.h"
+#include "control/config.h"
+#include "net/ip4.h"
+#include "net/ip6.h"
+
+/* nh: the way back. */
+static bool is_good(uint32_t nh, unsigned port, unsigned verify)
+{
+	int back = view_port_of(router.view, nh);
+	return back == (int)port || (back >= 0 && verify == CONFIG_VERIFY_ANY);
+}
+
+static uint32_t way_back(const uint8_t *ip, bool six)
+{
+	return six ? view_way6(router.view, ip + offsetof(struct ip6_header, src))
+	           : fib4_lookup(router.view->fib, ip4_src(ip));
+}
+
+bool router_forged(struct pkt *p, unsigned verify, bool six)
+{
+	const uint8_t *ip = p->data + ETH_HLEN;
+	if (six) {
+		const struct net_addr src = ip6_src(ip);
+		if (ip6_is_link_local(&src) || net_addr_is_any(&src))
+			return false;
+	}
+	if (is_good(way_back(ip, six), p->port, verify))
+		return false;
+	core_drop(p, six ? CNT_drop_ip6_urpf : CNT_drop_ip4_urpf);
+	return true;
+}
+
+/* The ways back to n sources of the vector path: none is link-local. */
+static void ways_back(const struct pkt *v, uint32_t *nh, unsigned n, bool six)
+{
+	static uint32_t src[PKT_VECTOR_MAX];
+	static const uint8_t *src6[PKT_VECTOR_MAX];
+	for (unsigned i = 0; i < n; i++) {
+		const uint8_t *ip = v[i].data + ETH_HLEN;
+		if (six)
+			src6[i] = ip + offsetof(struct ip6_header, src);
+		else
+			src[i] = ip4_src(ip);
+	}
+	if (!six) {
+		fib4_lookup_batch(router.view->fib, src, nh, n);
+		return;
+	}
+	fib6_lookup_batch(router.view->fib6, src6, nh, n);
+	for (unsigned i = 0; i < n; i++)
+		nh[i] = view_host6(router.view, nh[i], src6[i]);
+}
+
+unsigned router_verify(struct pkt *v, uint32_t *beside, unsigned n, unsigned verify, bool six)
+{
+	static uint32_t nh[PKT_VECTOR_MAX];
+	unsigned m = 0;
+	ways_back(v, nh, n, six);
+	for (unsigned i = 0; i < n; i++) {
+		if (unlikely(!is_good(nh[i], v[i].port, verify))) {
+			core_drop(&v[i], six ? CNT_drop_ip6_urpf : CNT_drop_ip4_urpf);
+			continue;
+		}
+		if (beside)
+			beside[m] = beside[i];
+		v[m++] = v[i];
+	}
+	return m;
+}
