@@ -110,7 +110,8 @@ static int compile(const struct config *c, const struct config_acl *l, struct ac
 		rule[l->rules] = implied_rule(ICMP6_NEIGHBOUR_SOLICIT);
 		rule[l->rules + 1] = implied_rule(ICMP6_NEIGHBOUR_ADVERT);
 	}
-	return acl_compile(rule, l->rules + implied(l), l->six, mem, bytes, scratch, out, used);
+	return acl_compile(rule, l->rules + implied(l), l->six, acl_path_for(vector_bits()), mem, bytes,
+	                   scratch, out, used);
 }
 
 /* Compiles the lists of c into part p, of which they may take `room` bytes. */

@@ -8,10 +8,13 @@
  * the values of a word into intervals, and for each interval there is a vector with a bit for every
  * rule that takes it (Lakshman and Stiliadis, "High-Speed Policy-based Packet Forwarding Using
  * Efficient Multi-dimensional Range Matching", SIGCOMM 1998). A look-up finds the interval of each
- * word in a tree, and the first bit that all their vectors have is the answer. 64 words of a
- * vector are summed up in one, which says which of them are not zero, so few are read (Baboescu and
+ * word in a tree, and the first bit that all their vectors have is the answer. A vector is summed up
+ * in 64 bits, which say in which parts of it there is something, so few are read (Baboescu and
  * Varghese, "Scalable Packet Classification", SIGCOMM 2001). The cost grows with the logarithm of
  * the number of rules and, slowly, with the rules that match in all words but one.
+ *
+ * A list is asked in one of several ways (enum acl_path), by the vector instructions that the
+ * machine has; all give the same answers. net/ does not ask the machine: hal/vector.h does.
  *
  * 1. A table does not change once it is made. To replace it is to store one pointer; its memory is
  *    free when every reader has passed a quiescent point (ARCHITECTURE.md, invariant 2).
@@ -71,6 +74,20 @@ struct acl_rule {
 
 struct acl;
 
+/* Ways of asking. ACL_AVX512 wants AVX-512 F and DQ; both are of x86-64 alone. */
+enum acl_path {
+	ACL_SCALAR,
+	ACL_AVX2,
+	ACL_AVX512,
+	ACL_PATHS,
+};
+
+/* The fastest where vectors have so many bits (hal/vector.h: 512, 256, or less). */
+static inline enum acl_path acl_path_for(unsigned vector_bits)
+{
+	return vector_bits >= 512 ? ACL_AVX512 : vector_bits >= 256 ? ACL_AVX2 : ACL_SCALAR;
+}
+
 /* What acl_classify says of a packet that no rule matches: the number of rules and this. */
 enum acl_other {
 	ACL_NO_RULE,      /* denied, as every list ends */
@@ -82,13 +99,13 @@ enum acl_other {
 size_t acl_scratch_bytes(uint32_t rules);
 
 /*
- * Compiles rules (1 to ACL_RULES_MAX) for IPv6, or for IPv4. The table lies in the caller's memory,
+ * Compiles rules (1 to ACL_RULES_MAX) for IPv6, or for IPv4, to be asked in the way `path`. The table lies in the caller's memory,
  * 64-byte aligned, of which it takes *used bytes; the scratch is 8-byte aligned and the caller's
  * again. E_NOMEM: the table is larger than that. How large depends on how the rules differ:
  * docs/performance.md has figures.
  */
-int acl_compile(const struct acl_rule *rule, uint32_t rules, bool six, void *mem, size_t bytes,
-                void *scratch, const struct acl **out, size_t *used);
+int acl_compile(const struct acl_rule *rule, uint32_t rules, bool six, enum acl_path path,
+                void *mem, size_t bytes, void *scratch, const struct acl **out, size_t *used);
 
 /* rule[i] = number of the first rule that matches the packet at ip[i], which has passed ip4_check
  * or ip6_check; or one of enum acl_other behind the last rule. */

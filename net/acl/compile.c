@@ -61,9 +61,18 @@ static uint32_t words_for(uint32_t bits)
 	return (bits + 63) / 64;
 }
 
-static size_t vector_words(uint32_t rules)
+/* Of a vector as the sweep has it; in the table there is none for 64 rules or fewer. */
+static uint32_t vector_words(uint32_t rules)
 {
-	return words_for(rules) + words_for(words_for(rules));
+	return (uint32_t)align_up(words_for(rules), ACL_LINE_WORDS);
+}
+
+static uint32_t group_log2_for(uint32_t rules)
+{
+	uint32_t n = 0;
+	while (rules > (uint32_t)64 << n)
+		n++;
+	return n;
 }
 
 size_t acl_scratch_bytes(uint32_t rules)
@@ -88,41 +97,68 @@ static void *take(struct compiler *c, size_t bytes, size_t to)
 
 static void set(struct compiler *c, uint32_t rule, bool on)
 {
-	uint64_t *word = &c->now[c->acl->heads + rule / 64], bit = (uint64_t)1 << rule % 64;
+	uint64_t *word = &c->now[rule / 64], bit = (uint64_t)1 << rule % 64;
 	*word = on ? *word | bit : *word & ~bit;
 }
 
-/* The vector at hand in the table, put there if it is new. 0: no room. */
-static uint32_t keep(struct compiler *c)
+/* One bit for each group of rules, of which there are 64 at most. */
+static uint64_t sum_of(const struct compiler *c)
 {
-	struct acl *a = c->acl;
-	size_t n = a->heads + a->words;
-	uint64_t hash = 0, *base = (uint64_t *)(void *)a, *vector;
-	memset(c->now, 0, a->heads * sizeof *c->now);
-	for (uint32_t w = 0; w < a->words; w++) {
-		uint64_t word = c->now[a->heads + w];
-		c->now[w / 64] |= (uint64_t)(word != 0) << w % 64;
-		/* Fibonacci hashing, step by step: the upper bits depend on all below */
-		hash = (hash ^ word ^ hash >> 32) * 0x9e3779b97f4a7c15u;
+	const uint32_t log2 = c->acl->group_log2;
+	uint64_t sum = 0;
+	for (uint32_t g = 0; g << log2 < c->acl->rules; g++) {
+		const uint32_t first = g << log2;
+		uint64_t some = c->now[first / 64] >> first % 64;
+		if (log2 < 6)
+			some &= ((uint64_t)1 << (1u << log2)) - 1;
+		for (uint32_t w = 1; w < 1u << log2 >> 6; w++)
+			some |= c->now[first / 64 + w];
+		sum |= (uint64_t)(some != 0) << g;
 	}
-	for (uint32_t i = (uint32_t)(hash >> 32);; i++) {
+	return sum;
+}
+
+/* Fibonacci hashing, step by step: the upper bits depend on all below. */
+static uint32_t hash_of(const uint64_t *word, uint32_t n)
+{
+	uint64_t hash = 0;
+	for (uint32_t w = 0; w < n; w++)
+		hash = (hash ^ word[w] ^ hash >> 32) * 0x9e3779b97f4a7c15u;
+	return (uint32_t)(hash >> 32);
+}
+
+/* The vector at hand in the table, put there if it is new. 0: no room. */
+static uint32_t keep_vector(struct compiler *c)
+{
+	const uint32_t words = c->acl->words;
+	uint64_t *base = (uint64_t *)(void *)c->acl, *vector;
+	for (uint32_t i = hash_of(c->now, words);; i++) {
 		uint32_t *slot = &c->slot[i & (c->slots - 1)];
-		if (*slot && memcmp(base + *slot, c->now, n * sizeof *c->now) == 0)
+		if (*slot && memcmp(base + *slot, c->now, words * sizeof *c->now) == 0)
 			return *slot;
 		if (*slot)
 			continue;
-		vector = take(c, n * sizeof *vector, sizeof *vector);
+		vector = take(c, words * sizeof *vector, CACHE_LINE);
 		if (!vector)
 			return 0;
-		memcpy(vector, c->now, n * sizeof *vector);
+		memcpy(vector, c->now, words * sizeof *vector);
 		*slot = (uint32_t)(vector - base);
 		return *slot;
 	}
 }
 
+/* The rules at hand as the table has them. False: no room. */
+static bool keep(struct compiler *c, struct acl_set *out)
+{
+	*out = (struct acl_set){.sum = sum_of(c)};
+	if (c->acl->words)
+		out->vector = keep_vector(c);
+	return out->vector || !c->acl->words;
+}
+
 static void begin_word(struct compiler *c)
 {
-	memset(c->now, 0, (c->acl->heads + c->acl->words) * sizeof *c->now);
+	memset(c->now, 0, vector_words(c->acl->rules) * sizeof *c->now);
 	memset(c->slot, 0, c->slots * sizeof *c->slot);
 	c->events = 0;
 }
@@ -245,21 +281,21 @@ static uint32_t intervals_most(const struct compiler *c)
 	return n;
 }
 
-/* Makes the intervals of a word: the keys of their last values, but for the last, and where their
- * vectors are; returns how many. 0: no room. */
-static uint32_t sweep(struct compiler *c, int32_t *key, uint32_t *vector)
+/* Makes the intervals of a word: the keys of their last values, but for the last, and the rules
+ * that take them; returns how many. 0: no room. */
+static uint32_t sweep(struct compiler *c, int32_t *key, struct acl_set *interval)
 {
 	uint32_t n = 0, value = 0;
 	for (uint32_t i = 0;;) {
+		struct acl_set now;
 		for (; i < c->events && event_value(c, i) == value; i++)
 			set(c, (uint32_t)c->event[i] >> 1, c->event[i] & 1);
-		uint32_t at = keep(c);
-		if (!at)
+		if (!keep(c, &now))
 			return 0;
-		if (n == 0 || at != vector[n - 1]) {
+		if (n == 0 || now.vector != interval[n - 1].vector || now.sum != interval[n - 1].sum) {
 			if (n > 0)
 				key[n - 1] = acl_key(value - 1);
-			vector[n++] = at;
+			interval[n++] = now;
 		}
 		if (i == c->events)
 			return n;
@@ -309,6 +345,35 @@ static int build_tree(struct compiler *c, struct acl_dim *d, int32_t *key, uint3
 	return E_OK;
 }
 
+/* Puts keys in order into a heap: those below node h, which are as many as 1 << steps, less one. */
+static void put_heap(int32_t *heap, uint32_t steps, const int32_t *key, uint32_t keys)
+{
+	heap[0] = ACL_NO_KEY;
+	for (uint32_t s = 0; s < steps; s++)
+		for (uint32_t i = 0; i < 1u << s; i++) {
+			uint32_t rank = (2 * i + 1) << (steps - 1 - s);
+			heap[(1u << s) + i] = rank <= keys ? key[rank - 1] : ACL_NO_KEY;
+		}
+}
+
+/* The heap of the upper levels: as many of them as it has room for. */
+static int build_heap(struct compiler *c, struct acl_dim *d, uint32_t keys)
+{
+	uint32_t level = d->levels - 1, n = keys;
+	for (; n >= 1u << ACL_STEPS_MAX; level--)
+		n = nodes_for(n) - 1; /* the last node's is ACL_NO_KEY */
+	d->heap_levels = level + 1;
+	d->steps = ACL_STEPS_MIN;
+	while (n >= 1u << d->steps)
+		d->steps++;
+	int32_t *heap = take(c, sizeof *heap << d->steps, CACHE_LINE);
+	if (!heap)
+		return E_NOMEM;
+	put_heap(heap, d->steps, d->level[level], n);
+	d->heap = heap;
+	return E_OK;
+}
+
 static int compile_range(struct compiler *c, unsigned word)
 {
 	struct acl_dim *d = &c->acl->dim[c->acl->dims];
@@ -318,11 +383,11 @@ static int compile_range(struct compiler *c, unsigned word)
 		return E_OK;
 	uint32_t most = intervals_most(c);
 	int32_t *key = take_nodes(c, nodes_for(most - 1));
-	uint32_t *vector = take(c, most * sizeof *vector, sizeof *vector);
-	uint32_t n = key && vector ? sweep(c, key, vector) : 0;
-	if (n == 0 || build_tree(c, d, key, n - 1) != E_OK)
+	struct acl_set *interval = take(c, most * sizeof *interval, sizeof *interval);
+	uint32_t n = key && interval ? sweep(c, key, interval) : 0;
+	if (n == 0 || build_tree(c, d, key, n - 1) != E_OK || build_heap(c, d, n - 1) != E_OK)
 		return E_NOMEM;
-	d->vector = vector;
+	d->set = interval;
 	d->word = word;
 	c->acl->dims++;
 	return E_OK;
@@ -330,13 +395,12 @@ static int compile_range(struct compiler *c, unsigned word)
 
 static int compile_kinds(struct compiler *c)
 {
-	uint32_t *kind = take(c, ACL_KINDS * sizeof *kind, CACHE_LINE);
+	struct acl_set *kind = take(c, ACL_KINDS * sizeof *kind, CACHE_LINE);
 	begin_word(c);
 	for (unsigned k = 0; kind && k < ACL_KINDS; k++) {
 		for (uint32_t r = 0; r < c->acl->rules; r++)
 			set(c, r, takes_kind(&c->rule[r], k));
-		kind[k] = keep(c);
-		if (!kind[k])
+		if (!keep(c, &kind[k]))
 			return E_NOMEM;
 	}
 	c->acl->kind = kind;
@@ -345,18 +409,19 @@ static int compile_kinds(struct compiler *c)
 
 static int compile_permits(struct compiler *c)
 {
-	uint64_t *permit = take(c, c->acl->words * sizeof *permit, sizeof *permit);
+	const size_t bytes = words_for(c->acl->rules) * sizeof(uint64_t);
+	uint64_t *permit = take(c, bytes, sizeof *permit);
 	if (!permit)
 		return E_NOMEM;
-	memset(permit, 0, c->acl->words * sizeof *permit);
+	memset(permit, 0, bytes);
 	for (uint32_t r = 0; r < c->acl->rules; r++)
 		permit[r / 64] |= (uint64_t)c->rule[r].permit << r % 64;
 	c->acl->permit = permit;
 	return E_OK;
 }
 
-int acl_compile(const struct acl_rule *rule, uint32_t rules, bool six, void *mem, size_t bytes,
-                void *scratch, const struct acl **out, size_t *used)
+int acl_compile(const struct acl_rule *rule, uint32_t rules, bool six, enum acl_path path,
+                void *mem, size_t bytes, void *scratch, const struct acl **out, size_t *used)
 {
 	assert(rules > 0 && rules <= ACL_RULES_MAX);
 	struct compiler c = {.rule = rule, .free = mem, .left = bytes, .slots = slots_for(rules)};
@@ -366,8 +431,9 @@ int acl_compile(const struct acl_rule *rule, uint32_t rules, bool six, void *mem
 	c.acl = take(&c, sizeof *c.acl, CACHE_LINE);
 	if (!c.acl)
 		return E_NOMEM;
-	*c.acl = (struct acl){.rules = rules, .words = words_for(rules), .six = six};
-	c.acl->heads = words_for(c.acl->words);
+	*c.acl = (struct acl){.rules = rules, .path = path, .six = six};
+	c.acl->group_log2 = group_log2_for(rules);
+	c.acl->words = rules > 64 ? vector_words(rules) : 0;
 	int error = compile_permits(&c);
 	if (error == E_OK)
 		error = compile_kinds(&c);

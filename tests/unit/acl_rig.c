@@ -4,6 +4,22 @@
 #include "net/ip4.h"
 #include "net/ip6.h"
 
+#ifdef __x86_64__
+#include "hal/vector.h"
+#else
+static unsigned vector_bits(void)
+{
+	return 0;
+}
+#endif
+
+const char *const acl_path_name[ACL_PATHS] = {"scalar", "AVX2", "AVX-512"};
+
+bool acl_path_runs(enum acl_path path)
+{
+	return path <= acl_path_for(vector_bits());
+}
+
 static bool is_icmp(const struct acl_probe *p)
 {
 	return p->proto == (p->six ? 58 : 1);

@@ -36,4 +36,8 @@ uint32_t acl_oracle(const struct acl_rule *rule, uint32_t rules, const struct ac
 void acl_random_rules(struct acl_rule *rule, uint32_t rules, bool six, unsigned mix);
 struct acl_probe acl_random_probe(const struct acl_rule *rule, uint32_t rules, bool six);
 
+/* The ways of asking, and those that this host can take. */
+extern const char *const acl_path_name[ACL_PATHS];
+bool acl_path_runs(enum acl_path path);
+
 #endif

@@ -1,4 +1,5 @@
-/* net/acl against the rules read one after another (acl_rig.h), and against packets that lie. */
+/* net/acl, in all ways that this host can take, against the rules read one after another
+ * (acl_rig.h), and against packets that lie. */
 #include "tests/unit/acl_rig.h"
 
 #include "net/ip4.h"
@@ -11,32 +12,38 @@
 struct list {
 	struct acl_rule *rule;
 	uint32_t rules;
-	const struct acl *acl;
-	void *memory;
+	const struct acl *acl[ACL_PATHS];
+	void *memory[ACL_PATHS];
 	size_t bytes;
 };
 
 /* Into exactly as much memory as it takes, and not into a byte less. */
+static void compile_path(struct list *l, bool six, enum acl_path path, void *scratch)
+{
+	void *less = NULL;
+	size_t used;
+	assert_int_equal(posix_memalign(&less, 64, l->bytes - 1), 0);
+	assert_int_equal(acl_compile(l->rule, l->rules, six, path, less, l->bytes - 1, scratch,
+	                             &l->acl[path], &used), E_NOMEM);
+	free(less);
+	assert_int_equal(posix_memalign(&l->memory[path], 64, l->bytes), 0);
+	assert_int_equal(acl_compile(l->rule, l->rules, six, path, l->memory[path], l->bytes, scratch,
+	                             &l->acl[path], &used), E_OK);
+	assert_int_equal(used, l->bytes);
+	assert_int_equal(acl_rule_count(l->acl[path]), l->rules);
+}
+
 static void compile(struct list *l, bool six)
 {
-	const size_t room = 65536 + l->rules * 20032u;
+	const size_t room = 131072 + l->rules * 20032u;
 	void *scratch = malloc(acl_scratch_bytes(l->rules)), *first = aligned_alloc(64, room);
-	const struct acl *out;
-	size_t used;
 	assert_non_null(first);
-	assert_int_equal(acl_compile(l->rule, l->rules, six, first, room, scratch, &out, &used), E_OK);
+	assert_int_equal(acl_compile(l->rule, l->rules, six, ACL_SCALAR, first, room, scratch, &l->acl[0],
+	                             &l->bytes), E_OK);
 	free(first);
-	l->bytes = used;
-	assert_int_equal(posix_memalign(&l->memory, 64, used), 0);
-	void *less = NULL;
-	assert_int_equal(posix_memalign(&less, 64, used - 1), 0);
-	assert_int_equal(acl_compile(l->rule, l->rules, six, less, used - 1, scratch, &out, &used),
-	                 E_NOMEM);
-	free(less);
-	assert_int_equal(acl_compile(l->rule, l->rules, six, l->memory, l->bytes, scratch, &l->acl, &used),
-	                 E_OK);
-	assert_int_equal(used, l->bytes);
-	assert_int_equal(acl_rule_count(l->acl), l->rules);
+	for (unsigned path = 0; path < ACL_PATHS; path++)
+		if (acl_path_runs((enum acl_path)path))
+			compile_path(l, six, (enum acl_path)path, scratch);
 	free(scratch);
 }
 
@@ -50,8 +57,27 @@ static void random_list(struct list *l, uint32_t rules, bool six, unsigned mix)
 
 static void forget(struct list *l)
 {
-	free(l->memory);
+	for (unsigned path = 0; path < ACL_PATHS; path++)
+		free(l->memory[path]);
 	free(l->rule);
+}
+
+/* All ways say the same, and write nothing behind it. */
+static void classify(const struct list *l, const uint8_t *const *ip, uint32_t *rule, unsigned n)
+{
+	uint32_t other[VECTOR];
+	acl_classify(l->acl[ACL_SCALAR], ip, rule, n);
+	for (unsigned path = ACL_SCALAR + 1; path < ACL_PATHS; path++) {
+		if (!acl_path_runs((enum acl_path)path))
+			continue;
+		memset(other, 0xee, sizeof other);
+		acl_classify(l->acl[path], ip, other, n);
+		for (unsigned i = 0; i < n; i++)
+			if (other[i] != rule[i])
+				fail_msg("%s: rule %u of %u, not %u", acl_path_name[path], other[i], l->rules, rule[i]);
+		for (unsigned i = n; i < VECTOR; i++)
+			assert_int_equal(other[i], 0xeeeeeeeeu);
+	}
 }
 
 /* Asks about a vector of n random packets, each in memory of its own that ends where it does. */
@@ -66,11 +92,11 @@ static void ask(const struct list *l, bool six, unsigned n, uint32_t *hits)
 		unsigned len = acl_packet(copy, &probe[i]);
 		ip[i] = memcpy(malloc(len), copy, len);
 	}
-	acl_classify(l->acl, ip, rule, n);
+	classify(l, ip, rule, n);
 	for (unsigned i = 0; i < n; i++) {
 		uint32_t want = acl_oracle(l->rule, l->rules, &probe[i]);
 		assert_int_equal(rule[i], want);
-		assert_int_equal(acl_permits(l->acl, rule[i]), want < l->rules && l->rule[want].permit);
+		assert_int_equal(acl_permits(l->acl[0], rule[i]), want < l->rules && l->rule[want].permit);
 		hits[want >= l->rules ? 1 + want - l->rules : 0]++;
 		free((void *)ip[i]);
 	}
@@ -129,8 +155,9 @@ static uint32_t one(const struct acl_rule *rule, uint32_t rules, const struct ac
 	uint32_t out;
 	compile(&l, p->six);
 	acl_packet(ip, p);
-	acl_classify(l.acl, &at, &out, 1);
-	free(l.memory);
+	classify(&l, &at, &out, 1);
+	l.rule = NULL;
+	forget(&l);
 	return out;
 }
 
@@ -294,7 +321,7 @@ static void test_hostile(void **state)
 		}
 		const uint8_t *at = ip;
 		if ((six ? ip6_check(ip, len) : ip4_check(ip, len)) == CNT_NONE) {
-			acl_classify(l[six].acl, &at, &rule, 1);
+			classify(&l[six], &at, &rule, 1);
 			assert_true(rule < l[six].rules + ACL_OTHERS);
 			passed++;
 		}
@@ -308,7 +335,7 @@ static void test_hostile(void **state)
 /* The most there may be, all different: bytes and time are known before. */
 static void test_most_rules(void **state)
 {
-	struct list l = {calloc(ACL_RULES_MAX, sizeof(struct acl_rule)), ACL_RULES_MAX, NULL, NULL, 0};
+	struct list l = {calloc(ACL_RULES_MAX, sizeof(struct acl_rule)), ACL_RULES_MAX, {NULL}, {NULL}, 0};
 	uint32_t hits[3] = {0};
 	(void)state;
 	for (uint32_t i = 0; i < l.rules; i++) {

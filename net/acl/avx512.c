@@ -1,0 +1,103 @@
+/*
+ * The search by AVX-512 F and DQ: see search.h. The upper levels of a tree, up to 128 ways, are one
+ * search by halves in registers, for 16 packets at a time; the lower ones go packet by packet, a
+ * node at a time. Gathers for 16 packets would take longer than 16 compares of a node.
+ */
+#include "net/acl/inside.h"
+
+#if ACL_VECTORS
+
+#define SEARCH_TARGET __attribute__((target("avx512f,avx512dq,popcnt")))
+#define SEARCH_FN static inline __attribute__((always_inline)) SEARCH_TARGET
+#define UNIT_WORDS 8
+#define LANES 16
+
+typedef int32_t lanes __attribute__((vector_size(64)));
+typedef int32_t any_lanes __attribute__((vector_size(64), aligned(4), may_alias));
+typedef long long unit_words __attribute__((vector_size(64), may_alias));
+
+#define LESS 1 /* Intel SDM Vol. 2, VPCMPD */
+#define NOT_EQUAL 4
+
+/* Compilers' own headers are not seen in this tree. VPERMD: key[h & 15]; VPERMI2D: key[h & 31]. */
+#ifdef __clang__
+#define PERMUTE(key, h) __builtin_ia32_permvarsi512((key)[0], h)
+#define PERMUTE2(key, h) __builtin_ia32_vpermi2vard512((key)[0], h, (key)[1])
+#else
+#define PERMUTE(key, h) __builtin_ia32_permvarsi512_mask((key)[0], h, (lanes){0}, 0xffff)
+#define PERMUTE2(key, h) __builtin_ia32_vpermt2vard512_mask(h, (key)[0], (key)[1], 0xffff)
+#endif
+
+SEARCH_FN unit_words unit_at(const uint64_t *word) { return *(const unit_words *)(const void *)word; }
+SEARCH_FN unit_words unit_and(unit_words u, const uint64_t *word) { return u & unit_at(word); }
+
+SEARCH_FN uint32_t first_of_unit(unit_words u)
+{
+	const unsigned some = (uint8_t)__builtin_ia32_cmpq512_mask(u, (unit_words){0}, NOT_EQUAL, 0xff);
+	const unit_words first = __builtin_ia32_compressdi512_mask(u, (unit_words){0}, (uint8_t)some);
+	const uint32_t w = (uint32_t)__builtin_ctz(some | 1u << UNIT_WORDS);
+	return w * 64 + acl_lowest((uint64_t)first[0] | (uint64_t)1 << 63); /* of 0 undefined */
+}
+
+/* The bits of the compare are ones up to the number, for the keys are in order. */
+SEARCH_FN uint32_t keys_below(const int32_t *node, int32_t key)
+{
+	const lanes in = *(const lanes *)(const void *)node, v = (lanes){0} + key;
+	return (uint32_t)__builtin_ctz(1u + (uint16_t)__builtin_ia32_cmpd512_mask(in, v, LESS, 0xffff));
+}
+
+/* One of the halves: from node h of the heap to one of the two below it. */
+SEARCH_FN lanes halve(lanes h, lanes pivot, lanes key)
+{
+	return h + h - (pivot < key);
+}
+
+/* Which of the pivots' ways: as d->steps says, of 16, 32, 64 or 128. */
+SEARCH_FN lanes top_way(const lanes *heap, uint32_t steps, lanes key)
+{
+	lanes h = (lanes){0} + 1;
+	UNROLL
+	for (unsigned s = 0; s < 4; s++)
+		h = halve(h, PERMUTE(heap, h), key);
+	if (steps >= 5)
+		h = halve(h, PERMUTE(heap + 1, h), key);
+	if (steps >= 6)
+		h = halve(h, PERMUTE2(heap + 2, h), key);
+	if (steps >= 7) {
+		lanes upper = (h & 32) != 0;
+		h = halve(h, (PERMUTE2(heap + 4, h) & ~upper) | (PERMUTE2(heap + 6, h) & upper), key);
+	}
+	return h - (1 << steps);
+}
+
+/* Behind the n keys there is room for as many as make it whole vectors. */
+SEARCH_FN void find_ways(const struct acl_dim *d, uint32_t steps, const int32_t *key, uint32_t *at,
+                         unsigned n)
+{
+	const lanes *heap = (const lanes *)(const void *)d->heap;
+	for (unsigned i = 0; i < n; i += LANES)
+		*(any_lanes *)(void *)&at[i] = top_way(heap, steps, *(const any_lanes *)(const void *)&key[i]);
+}
+
+#define HAS_TOP 1
+SEARCH_FN void find_top(const struct acl_dim *d, const int32_t *key, uint32_t *at, unsigned n)
+{
+	if (d->steps == 4)
+		find_ways(d, 4, key, at, n);
+	else if (d->steps == 5)
+		find_ways(d, 5, key, at, n);
+	else if (d->steps == 6)
+		find_ways(d, 6, key, at, n);
+	else
+		find_ways(d, 7, key, at, n);
+}
+
+#include "net/acl/search.h"
+
+SEARCH_TARGET void acl_search_avx512(const struct acl *a, const struct acl_keys *k, uint32_t *rule,
+                                     unsigned n)
+{
+	search(a, k, rule, n);
+}
+
+#endif
