@@ -256,6 +256,12 @@ static void remove_route(void *ctx, const struct config_route *r, const struct c
 		plane_remove_route6(r6, was.found);
 }
 
+/* A limit begins anew when it is set. */
+static bool differ_limits(const struct config *a, const struct config *b)
+{
+	return a->icmp_rate != b->icmp_rate || a->icmp_burst != b->icmp_burst;
+}
+
 static void apply_live(void)
 {
 	struct candidate *c = &commit.candidate;
@@ -266,6 +272,11 @@ static void apply_live(void)
 		plane_log("%u routes do not fit into the forwarding table and were refused",
 		          plane.refused_routes - refused);
 	filter_switch(commit.next);
+	neighbour_change(commit.next);
+	if (differ_limits(&plane.config, commit.next))
+		local_limit(commit.next);
+	if (plane.config.idle != commit.next->idle)
+		core_set_idle((enum core_idle)commit.next->idle);
 	swap();
 	policy_set();
 	shell_set_hostname(&plane.shell, plane.config.hostname);

@@ -101,6 +101,11 @@ enum frame_origin { FRAME_TRANSIT, FRAME_OWN };
 /* Makes the ARP table anew, with our addresses and the configured neighbours. E_NOMEM. */
 int neighbour_start(void);
 
+/* While the ports run: the static neighbours of `next` take the place of those of plane.config,
+ * both versions', and its ARP timeout counts for whom is heard from now on. Their interfaces and
+ * addresses are the same. */
+void neighbour_change(const struct config *next);
+
 /* Does what is due; returns core_now_ns() of the next deadline, UINT64_MAX for none. */
 uint64_t neighbour_timer(void);
 
@@ -127,6 +132,9 @@ unsigned neighbour_frame_max(void);
  * and what is advertised. E_NOMEM. */
 int neighbour6_start(void);
 
+/* IPv6's part of neighbour_change. */
+void neighbour6_change(const struct config *next);
+
 uint64_t neighbour6_tick(uint64_t now_ns);
 void neighbour6_link(unsigned port, bool up);
 uint32_t neighbour6_next_hop(unsigned port, const struct net_addr *addr);
@@ -151,6 +159,9 @@ bool autoconfig_made(const struct net_addr *prefix, unsigned plen);
 /* --- local.c --- */
 
 void local_start(void);
+
+/* ICMP errors are limited as this configuration says, the control core's and those of data cores. */
+void local_limit(const struct config *c);
 
 /* Where packets of ours are built, the longest too; used by one function of local.c or local6.c at
  * a time. */

@@ -27,9 +27,19 @@
 static struct icmp_limit limit, tell_limit;
 uint8_t local_frame[LOCAL_FRAME_BYTES];
 
+void local_limit(const struct config *c)
+{
+	struct view *v = view_get();
+	const unsigned cores = self.info->data_cores;
+	icmp_limit_init(&limit, c->icmp_rate, c->icmp_burst);
+	__atomic_store_n(&v->icmp_rate, c->icmp_rate / cores + (c->icmp_rate % cores != 0),
+	                 __ATOMIC_RELAXED);
+	__atomic_store_n(&v->icmp_burst, c->icmp_burst, __ATOMIC_RELAXED);
+}
+
 void local_start(void)
 {
-	icmp_limit_init(&limit, plane.config.icmp_rate, plane.config.icmp_burst);
+	local_limit(&plane.config);
 	icmp_limit_init(&tell_limit, TELL_RATE, TELL_BURST);
 }
 

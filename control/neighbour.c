@@ -81,6 +81,17 @@ unsigned neighbour_frame_max(void)
 	return mtu + ETH_HLEN;
 }
 
+/* Enters a configured neighbour, if its interface takes part. */
+static int set_static(const struct config *c, const struct config_arp *s)
+{
+	int port = config_connected(c, s->addr);
+	if (port < 0 || !view_get()->port[port].enabled)
+		return E_OK;
+	neighbour_next_hop((unsigned)port, s->addr);
+	int n = arp_set_static(&plane.arp, (unsigned)port, s->addr, s->mac);
+	return n < 0 ? n : E_OK;
+}
+
 int neighbour_start(void)
 {
 	const struct config *c = &plane.config;
@@ -101,15 +112,34 @@ int neighbour_start(void)
 		for (unsigned a = 0; v->port[p].enabled && a < v->port[p].addresses; a++)
 			e = arp_add_local(&plane.arp, p, v->port[p].addr[a], v->port[p].plen[a],
 			                  v->port[p].mac);
-	for (unsigned i = 0; e == E_OK && i < c->arp_count; i++) {
-		int port = config_connected(c, c->arp[i].addr);
-		if (port < 0 || !v->port[port].enabled)
-			continue;
-		neighbour_next_hop((unsigned)port, c->arp[i].addr);
-		int n = arp_set_static(&plane.arp, (unsigned)port, c->arp[i].addr, c->arp[i].mac);
-		e = n < 0 ? n : E_OK;
-	}
+	for (unsigned i = 0; e == E_OK && i < c->arp_count; i++)
+		e = set_static(c, &c->arp[i]);
 	return e;
+}
+
+static const struct config_arp *find_static(const struct config *c, uint32_t addr)
+{
+	for (unsigned i = 0; i < c->arp_count; i++)
+		if (c->arp[i].addr == addr)
+			return &c->arp[i];
+	return NULL;
+}
+
+void neighbour_change(const struct config *next)
+{
+	const struct config *c = &plane.config;
+	plane.arp.params.reachable_ns = next->arp_timeout_s * 1000000000ull;
+	for (unsigned i = 0; i < c->arp_count; i++) {
+		int port = config_connected(c, c->arp[i].addr);
+		if (port >= 0 && !find_static(next, c->arp[i].addr))
+			arp_forget(&plane.arp, (unsigned)port, c->arp[i].addr);
+	}
+	for (unsigned i = 0; i < next->arp_count; i++) {
+		const struct config_arp *s = &next->arp[i], *was = find_static(c, s->addr);
+		if (!(was && eth_equal(was->mac, s->mac)) && set_static(next, s) != E_OK)
+			plane_log("no room for a static neighbour: the table is full");
+	}
+	neighbour6_change(next);
 }
 
 uint32_t neighbour_next_hop(unsigned port, uint32_t ip)

@@ -228,19 +228,46 @@ static struct ra_config advertisement(unsigned port, const struct config_interfa
 	return c;
 }
 
+/* Enters a configured neighbour, if its interface takes part. */
+static int set_static(const struct config_neighbour6 *s)
+{
+	if (s->port >= core_port_count() || !view_get()->port[s->port].enabled6)
+		return E_OK;
+	neighbour6_next_hop(s->port, &s->addr);
+	int n = nd_set_static(&plane.nd, s->port, &s->addr, s->mac);
+	return n < 0 ? n : E_OK;
+}
+
 static int start_statics(void)
 {
 	const struct config *c = &plane.config;
 	int e = E_OK;
-	for (unsigned k = 0; e == E_OK && k < c->neighbour6_count; k++) {
-		const struct config_neighbour6 *s = &c->neighbour6[k];
-		if (s->port >= core_port_count() || !view_get()->port[s->port].enabled6)
-			continue;
-		neighbour6_next_hop(s->port, &s->addr);
-		int n = nd_set_static(&plane.nd, s->port, &s->addr, s->mac);
-		e = n < 0 ? n : E_OK;
-	}
+	for (unsigned k = 0; e == E_OK && k < c->neighbour6_count; k++)
+		e = set_static(&c->neighbour6[k]);
 	return e;
+}
+
+static const struct config_neighbour6 *find_static(const struct config *c,
+                                                   const struct config_neighbour6 *s)
+{
+	for (unsigned k = 0; k < c->neighbour6_count; k++)
+		if (c->neighbour6[k].port == s->port &&
+		    net_addr_equal(&c->neighbour6[k].addr, &s->addr))
+			return &c->neighbour6[k];
+	return NULL;
+}
+
+void neighbour6_change(const struct config *next)
+{
+	const struct config *c = &plane.config;
+	for (unsigned k = 0; k < c->neighbour6_count; k++)
+		if (!find_static(next, &c->neighbour6[k]))
+			nd_forget(&plane.nd, c->neighbour6[k].port, &c->neighbour6[k].addr);
+	for (unsigned k = 0; k < next->neighbour6_count; k++) {
+		const struct config_neighbour6 *s = &next->neighbour6[k], *was = find_static(c, s);
+		if (!(was && eth_equal(was->mac, s->mac)) && set_static(s) != E_OK)
+			plane_log("no room for a static neighbour: the table is full");
+	}
 }
 
 /* The table's memory, taken once: nearly none where no port takes part in IPv6, and for no more

@@ -441,9 +441,6 @@ static void start_routes(const struct view *v)
 
 static void start_services(struct view *v)
 {
-	unsigned cores = self.info->data_cores;
-	v->icmp_rate = plane.config.icmp_rate / cores + (plane.config.icmp_rate % cores != 0);
-	v->icmp_burst = plane.config.icmp_burst;
 	v->services = plane.config.services;
 	/* app=echo of the command line comes without `application echo`, which implies this */
 	if (!services_any(&v->services, SERVICE_UDP) && !services_any(&v->services, SERVICE_TCP))

@@ -148,7 +148,7 @@ struct view {
 	struct view_filter_set filter_set[2];
 	uint32_t filter_counts; /* how many counts all lists have when data cores start */
 	struct view_policy policy[NIC_PORTS_MAX];
-	uint32_t icmp_rate;  /* errors a second and data core */
+	uint32_t icmp_rate;  /* errors a second and data core; this and the next at any time */
 	uint32_t icmp_burst;
 	struct services services;
 	uint32_t tcp_connections; /* of a data core; 0: by its memory */

@@ -118,8 +118,8 @@ struct core_msg {
 /* What an application does on the control core, and what it has data cores do for that. All present
  * ones share a control plane, and with it one set of these: plane_hooks (control/plane.h). */
 struct control_hooks {
-	/* Build the tables in core_snapshot_area(), from nothing. core_set_mtu(), core_set_idle()
-	 * and core_set_app() are for here. */
+	/* Build the tables in core_snapshot_area(), from nothing. core_set_mtu(), core_set_app() and
+	 * the first core_set_idle() are for here. */
 	void (*start)(void);
 
 	/* What start prepared is in force. The ports run, or cannot: no device could be started, no
@@ -457,7 +457,7 @@ void core_ports_restart(const char *why);
 void core_set_mtu(unsigned mtu);
 
 /* What a core without work does, unless idle= on the kernel command line says. AUTO: a guest of a
- * hypervisor sleeps, a machine of its own polls. */
+ * hypervisor sleeps, a machine of its own polls. While the ports run data cores heed it at once. */
 enum core_idle { CORE_IDLE_AUTO, CORE_IDLE_POLL, CORE_IDLE_SLEEP };
 void core_set_idle(enum core_idle idle);
 enum core_idle core_idle_mode(void); /* as in force: poll or sleep */

@@ -69,7 +69,7 @@ COLD static bool sleep_until_work(struct outbox *out)
 static bool may_sleep(void)
 {
 	const struct snapshot *s = snapshot_header();
-	return s->phase != PORTS_RUNNING || (s->idle_sleep && !data_awake());
+	return s->phase != PORTS_RUNNING || (__atomic_load_n(&s->idle_sleep, __ATOMIC_RELAXED) && !data_awake());
 }
 
 void loop_run(void)

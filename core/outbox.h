@@ -60,7 +60,7 @@ struct snapshot {
 	uint32_t ports;
 	uint32_t pairs; /* queue pairs in use on every port; data cores without one stand by */
 	uint32_t buf_stride;
-	uint32_t idle_sleep;
+	uint32_t idle_sleep; /* core_set_idle(), at any time */
 	uint32_t app; /* enum core_app_number */
 	uint32_t slots; /* of every message ring */
 	uint8_t pair_of[CORES_MAX]; /* by data core index: the pair it polls on every port, NO_PAIR */

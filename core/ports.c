@@ -377,7 +377,17 @@ void ports_check_link(void)
 /* --- what anybody may ask --- */
 
 void core_set_mtu(unsigned m) { mtu = m; }
-void core_set_idle(enum core_idle idle) { idle_wish = idle; }
+void core_set_idle(enum core_idle idle)
+{
+	idle_wish = idle;
+	if (state != RUNNING)
+		return; /* enter_preparing says so */
+	__atomic_store_n(&snapshot_header()->idle_sleep, core_idle_mode() == CORE_IDLE_SLEEP,
+	                 __ATOMIC_RELAXED);
+	for (unsigned d = 0; d < self.info->data_cores; d++)
+		core_wake(data_core(d)); /* who halts looks at it */
+}
+
 unsigned core_port_count(void) { return nic_count; }
 const struct nic *core_port_nic(unsigned port) { return &nics[port]; }
 bool core_ports_running(void) { return state == RUNNING; }

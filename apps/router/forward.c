@@ -31,7 +31,8 @@ static void data_start(void)
 	router.filters = view_filters(router.view);
 	router.used = &view_shared()->used;
 	memset(view_filter_counts(), 0, router.view->filter_counts * sizeof(uint64_t));
-	icmp_limit_init(&router.limit, router.view->icmp_rate, router.view->icmp_burst);
+	router.limit = (struct icmp_limit){0};
+	router.icmp_rate = router.icmp_burst = 0; /* router_error_permitted reads them */
 }
 
 /*

@@ -24,6 +24,7 @@ struct router {
 	const struct view_filter_set *filters; /* of this vector */
 	struct view_used *used; /* this core's, see control/view.h */
 	struct icmp_limit limit;
+	uint32_t icmp_rate, icmp_burst; /* of the view, that the limit is for */
 	unsigned forwarded;     /* in this vector, as long as the out-going rings have room */
 };
 
@@ -34,6 +35,9 @@ extern struct router router;
 void router_slow(struct pkt *p, bool asked);
 
 /* --- the slow way: what slow.c and slow6.c share --- */
+
+/* May one more ICMP error of either family go now? */
+bool router_error_permitted(void);
 
 /* An IPv6 packet that door_ip let in; takes the buffer. asked: as above. */
 void router_ip6_input(struct pkt *p, bool asked);

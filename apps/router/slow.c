@@ -60,6 +60,18 @@ static void complete(struct pkt *p)
 	router_complete(p, ETH_HLEN + ip4_header_len(p->data + ETH_HLEN));
 }
 
+bool router_error_permitted(void)
+{
+	const uint32_t rate = __atomic_load_n(&router.view->icmp_rate, __ATOMIC_RELAXED);
+	const uint32_t burst = __atomic_load_n(&router.view->icmp_burst, __ATOMIC_RELAXED);
+	if (rate != router.icmp_rate || burst != router.icmp_burst) {
+		icmp_limit_init(&router.limit, rate, burst);
+		router.icmp_rate = rate;
+		router.icmp_burst = burst;
+	}
+	return icmp_limit_take(&router.limit, core_now_ns());
+}
+
 /* Our own ICMP error about packet p, which has passed ip4_check or failed by its options alone. It
  * stays the caller's; its checksum is completed. rest: as in struct icmp4_error. */
 static void send_error(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest)
@@ -76,7 +88,7 @@ static void send_error(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest)
 		count(CNT_icmp_err_suppressed);
 		return;
 	}
-	if (!icmp_limit_take(&router.limit, core_now_ns())) {
+	if (!router_error_permitted()) {
 		count(CNT_icmp_err_ratelimited);
 		return;
 	}

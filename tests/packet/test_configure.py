@@ -6,6 +6,7 @@ import random
 import re
 
 import pytest
+from ip6 import *
 from machine import *
 from test_remote import REMOTE, SECRET, Session, make_known
 
@@ -245,6 +246,90 @@ def test_access_lists_are_live(make):
     r.take_all(0)
     assert "r1(config)# " in s.type(b"\r\n")  # who is in stays
     r.counted()
+
+
+def committed_live(m, *lines):
+    assert run(m, "configure", *lines, "commit").endswith("committed\n")
+    assert "ports restart" not in m.text
+    run(m, "end")
+
+
+def test_static_neighbours_are_live(make):
+    """Entered, moved to another station, taken away: then they are asked for."""
+    m = make(CONFIG6 + "ip route 10.0.0.0/8 198.51.100.2\n")
+    m.learn(A)
+    far, near, six = udp(A, "10.1.2.3"), udp(A, B), udp6(A, B)
+    committed_live(m, "arp 198.51.100.2 %s" % B.mac, "ipv6 neighbor %s eth1 %s" % (B.ip6, B.mac))
+    for packet in (far, near, six):
+        m.send(0, ether(A, ROUTER[0]) / packet)
+        m.expect(1, ether(ROUTER[1], B) / (hop6 if IPv6 in packet else hop)(packet))
+    committed_live(m, "arp 198.51.100.2 %s" % B2.mac,
+                   "ipv6 neighbor %s eth1 %s" % (B.ip6, B2.mac))
+    for packet in (far, near, six):
+        m.send(0, ether(A, ROUTER[0]) / packet)
+        m.expect(1, ether(ROUTER[1], B2) / (hop6 if IPv6 in packet else hop)(packet))
+    committed_live(m, "no arp 198.51.100.2", "no ipv6 neighbor %s" % B.ip6)
+    assert "static" not in m.console("show arp") + m.console("show ipv6 neighbors")
+    m.send(0, ether(A, ROUTER[0]) / near)
+    m.expect(1, arp_request(ROUTER[1], B.ip))
+    m.send(1, arp_reply(B, ROUTER[1]))
+    m.expect(1, ether(ROUTER[1], B) / hop(near))
+    m.send(0, ether(A, ROUTER[0]) / far)
+    m.expect(1, ether(ROUTER[1], B) / hop(far))
+    m.counted()
+
+
+def test_static_neighbour_of_a_link_that_is_down(m):
+    """Is known, and used when the link comes up."""
+    m.learn(A)
+    m.link(1, False)
+    committed_live(m, "arp 198.51.100.2 %s" % B.mac)
+    m.send(0, ether(A, ROUTER[0]) / udp(A, B))
+    assert m.take(0).frame[34:36] == b"\3\1"  # host unreachable
+    m.link(1, True)
+    m.take_all(1)
+    m.send(0, ether(A, ROUTER[0]) / udp(A, B))
+    m.expect(1, ether(ROUTER[1], B) / hop(udp(A, B)))
+    m.counted()
+
+
+def test_icmp_limit_is_live(make):
+    """Of data cores and the control core: as many errors as the burst says, from the commit on."""
+    m = make(CONFIG + "ip icmp rate-limit 0\n")
+    m.learn(A, B)
+    lost = [ether(A, ROUTER[0]) / udp(A, "172.16.0.%d" % n) for n in range(1, 21)]
+
+    def errors():
+        m.send(0, *lost)
+        return len(m.take_all(0))
+    assert errors() == 0
+    committed_live(m, "ip icmp rate-limit 1 burst 7")
+    assert errors() == 7
+    committed_live(m, "ip icmp rate-limit 1000 burst 20")
+    assert errors() == 20
+    committed_live(m, "ip icmp rate-limit 0")
+    assert errors() == 0
+    m.counted()
+
+
+def test_arp_timeout_is_live(m):
+    """CONFIG says 60 s."""
+    committed_live(m, "arp timeout 600")
+    m.learn(B)
+    m.time(100 * SECOND)
+    assert B.ip in m.console("show arp")
+    committed_live(m, "arp timeout 60")
+    m.learn(B)
+    m.time(100 * SECOND)
+    assert B.ip not in m.console("show arp")
+    m.take_all(0), m.take_all(1)
+    m.counted()
+
+
+def test_idle_is_live(m):
+    for word in ("poll", "sleep", "poll"):
+        committed_live(m, "idle %s" % word)
+        assert "\nidle %s\n" % word in m.console("show version")
 
 
 def test_a_machine_without_a_configuration(make):

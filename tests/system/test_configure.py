@@ -164,6 +164,24 @@ def test_session_lost_to_a_filter(make_lab):
     assert lab.router.command("show running-config") == before
 
 
+def test_idle_changes_live(make_lab):
+    """A data core that halts between packets is told to poll, and to halt again."""
+    lab = make_lab(router_config(extra="idle sleep\n"))
+    pings(lab.left, RIGHT_HOST)
+
+    def sleeps():
+        before = lab.router.cores()[-1]["sleeps"]
+        pings(lab.left, RIGHT_HOST, count=5)
+        return lab.router.cores()[-1]["sleeps"] - before
+    lab.router.command("configure")
+    assert sleeps() >= 5
+    for mode in "poll", "sleep":
+        lab.router.command("idle " + mode)
+        said = lab.router.command("commit")
+        assert "committed" in said and "restart" not in said, said
+        assert sleeps() >= 5 if mode == "sleep" else sleeps() == 0, mode
+
+
 def test_a_million_routes(make_lab, record_property):
     """They are read in seconds, with progress, and are there."""
     lines = ["ip route %d.%d.%d.%d/28 198.51.100.%d\n" %
