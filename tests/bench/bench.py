@@ -19,6 +19,8 @@
                                  --family 6: tcp.<NIC>.ip6.* and so on
   http.FAMILY.OBJECT.*           requests on the control core's HTTP server, beside nginx (web.py)
   scrape.*                       what /metrics, ten times a second, costs a router under load
+  capture.*                      the console's capture: frames written without loss, beside tcpdump;
+                                 what it costs a router under load (capture.py)
   pktgen.*, peer.testpmd.*       the generator beside testpmd: a frame's cycles on one core, the
                                  rate against frames for one doorbell, the least latency (pktgen.py)
   boot.*, image.*, memory.*      start-up and size
@@ -47,6 +49,7 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True
+from capture import capture
 from load import (SLICE_S, WARM_UP_S, BenchError, Generator, build_tools, hugepages,
                   median_of, near_only, pin_guest, progress, realtime, round_trip_ns, say)
 from memory import idle_memory
@@ -69,7 +72,7 @@ IMPOSSIBLE = 1.05  # busy share that no core can have
 VALID = 0.99  # of the rate asked for: with less a trial says nothing
 SATURATED = 0.98  # busy share of the data core from which on it is the limit
 PARTS = ["forwarding", "families", "null", "no-loss", "tail-writes", "tcp", "tcp-idle", "udp-rtt",
-         "http", "scrape", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "sizes"]
+         "http", "scrape", "capture", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "sizes"]
 
 
 def null_routes(prefixes):
@@ -422,6 +425,8 @@ def main():
         if "scrape" in parts:
             with hugepages() as huge:
                 scrape(results, work, accel, huge, arguments.runs)
+        if "capture" in parts:
+            capture(results, work, accel, arguments.runs)
         if {"pktgen", "pktgen-curve", "pktgen-latency"} & set(parts):
             with hugepages() as huge:
                 pktgen(results, work, huge, accel, arguments.runs, parts, nics)
