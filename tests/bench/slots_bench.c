@@ -468,11 +468,13 @@ int main(int argc, char **argv)
 {
 	const char *wanted = argc > 1 ? argv[1] : "", *what = argc > 2 ? argv[2] : "";
 	memory = mmap((void *)(uintptr_t)MEMORY_WINDOW, MEMORY_BYTES, PROT_READ | PROT_WRITE,
-	              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_POPULATE, -1, 0);
+	              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	if (memory == MAP_FAILED) {
 		perror("mmap");
 		return 1;
 	}
+	madvise(memory, MEMORY_BYTES, MADV_HUGEPAGE); /* as a core's packet memory */
+	memset(memory, 0, MEMORY_BYTES);
 	route_start();
 	printf("%-19s  cycles a packet, best (median), by packets a doorbell: 1 4 16 32 64 256 512\n",
 	       "");
