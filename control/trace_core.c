@@ -37,6 +37,11 @@ COLD void trace_filter(const struct view_filter *f, uint32_t rule)
 		}
 }
 
+COLD void trace_source(uint32_t nh)
+{
+	note(TRACE_SOURCE, 0, 0, nh, 0);
+}
+
 COLD void trace_way(uint32_t nh, unsigned total)
 {
 	const struct adj *a = &view_get()->adj[nh];

@@ -14,6 +14,9 @@
 /* The filter f, one of the view's, was asked, and said so (acl_classify). */
 void trace_filter(const struct view_filter *f, uint32_t rule);
 
+/* The way back to its source, which is being verified, is nh. */
+void trace_source(uint32_t nh);
+
 /* A look-up gave nh to the packet of `total` bytes of IP. The same twice is told once. */
 void trace_way(uint32_t nh, unsigned total);
 

@@ -27,6 +27,7 @@
 /* What became of the packet, in the order in which it did. port, word, number, more: */
 enum trace_kind {
 	TRACE_FILTER,  /* asked: of the port; word: enum trace_filter; number: what it says (rule) */
+	TRACE_SOURCE,  /* the way back to it; number: next hop */
 	TRACE_WAY,     /* looked up: port; word: bytes of the IP packet; number: next hop; more: what
 	                * the adjacency said, TRACE_WAY_MTU and TRACE_WAY_KNOWN */
 	TRACE_COUNTED, /* number: enum counter; more: by how much */

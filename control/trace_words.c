@@ -138,25 +138,42 @@ static bool prefix_text6(char *buf, const struct net_addr *dst, uint32_t nh)
 	return false;
 }
 
-static bool prefix_text(char buf[FMT_PREFIX6_MAX], const struct trace_record *r, uint32_t nh)
+/* "192.0.2.0/24 via 192.0.2.2 eth0" of the way to addr. */
+static void way_text(char *buf, size_t size, const struct net_addr *addr, uint32_t nh)
+{
+	char prefix[FMT_PREFIX6_MAX], hop[100];
+	bool four = net_addr_is_ip4(addr), found = false;
+	if (plane.fib_ready && nh != NH_NONE && four)
+		found = prefix_text4(prefix, net_addr_to_ip4(addr), nh);
+	else if (plane.fib_ready && nh != NH_NONE && !ip6_is_link_local(addr) && !ip6_is_multicast(addr))
+		found = prefix_text6(prefix, addr, nh);
+	next_hop_text(hop, sizeof hop, nh);
+	fmt_format(buf, size, "%s%s%s", found ? prefix : "", found ? " " : "", hop);
+}
+
+/* Source and destination of the packet's. */
+static struct match_frame frame_of(const struct trace_record *r)
 {
 	struct match_frame f;
 	match_read(&f, r->head, u32_min(r->len, TRACE_HEAD));
-	if (!plane.fib_ready || !f.has_addr || nh == NH_NONE)
-		return false;
-	if (f.type == ETH_TYPE_IP4)
-		return prefix_text4(buf, net_addr_to_ip4(&f.dst), nh);
-	return f.type == ETH_TYPE_IP6 && !ip6_is_link_local(&f.dst) && !ip6_is_multicast(&f.dst) &&
-	       prefix_text6(buf, &f.dst, nh);
+	return f;
+}
+
+static void print_source(struct shell *sh, const struct trace_record *r, const struct trace_note *n)
+{
+	const struct match_frame f = frame_of(r);
+	char text[160];
+	way_text(text, sizeof text, &f.src, n->number);
+	shell_print(sh, "  source    the way back is %s\n", text);
 }
 
 static void print_way(struct shell *sh, const struct trace_record *r, const struct trace_note *n)
 {
-	char prefix[FMT_PREFIX6_MAX], hop[100], mac[FMT_MAC_MAX];
+	const struct match_frame f = frame_of(r);
+	char text[160], mac[FMT_MAC_MAX];
 	unsigned mtu = n->more & TRACE_WAY_MTU, port = n->port < NIC_PORTS_MAX ? n->port : 0;
-	bool found = prefix_text(prefix, r, n->number);
-	next_hop_text(hop, sizeof hop, n->number);
-	shell_print(sh, "  route     %s%s%s\n", found ? prefix : "", found ? " " : "", hop);
+	way_text(text, sizeof text, &f.dst, n->number);
+	shell_print(sh, "  route     %s\n", text);
 	if (n->number < NH_NEIGHBOUR || n->number >= NH_MAX)
 		return;
 	if (n->more & TRACE_WAY_KNOWN)
@@ -233,7 +250,7 @@ static void print_ttl(struct shell *sh, const struct trace_record *r, const stru
 
 static bool is_decision(const struct trace_note *n)
 {
-	return n->kind == TRACE_FILTER || n->kind == TRACE_WAY;
+	return n->kind == TRACE_FILTER || n->kind == TRACE_SOURCE || n->kind == TRACE_WAY;
 }
 
 static void print_note(struct shell *sh, const struct trace_record *r, const struct trace_note *n)
@@ -241,6 +258,9 @@ static void print_note(struct shell *sh, const struct trace_record *r, const str
 	switch ((enum trace_kind)n->kind) {
 	case TRACE_FILTER:
 		print_filter(sh, n);
+		break;
+	case TRACE_SOURCE:
+		print_source(sh, r, n);
 		break;
 	case TRACE_WAY:
 		print_way(sh, r, n);

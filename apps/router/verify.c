@@ -16,6 +16,7 @@
  */
 #include "apps/router/router.h"
 #include "control/config.h"
+#include "control/trace_note.h"
 #include "net/ip4.h"
 #include "net/ip6.h"
 
@@ -40,7 +41,10 @@ bool router_forged(struct pkt *p, unsigned verify, bool six)
 		if (ip6_is_link_local(&src) || net_addr_is_any(&src))
 			return false;
 	}
-	if (is_good(way_back(ip, six), p->port, verify))
+	uint32_t nh = way_back(ip, six);
+	if (core_traces())
+		trace_source(nh);
+	if (is_good(nh, p->port, verify))
 		return false;
 	core_drop(p, six ? CNT_drop_ip6_urpf : CNT_drop_ip4_urpf);
 	return true;
@@ -72,6 +76,8 @@ unsigned router_verify(struct pkt *v, uint32_t *beside, unsigned n, unsigned ver
 	static uint32_t nh[PKT_VECTOR_MAX];
 	unsigned m = 0;
 	ways_back(v, nh, n, six);
+	if (core_traces() && n)
+		trace_source(nh[0]);
 	for (unsigned i = 0; i < n; i++) {
 		if (unlikely(!is_good(nh[i], v[i].port, verify))) {
 			core_drop(&v[i], six ? CNT_drop_ip6_urpf : CNT_drop_ip4_urpf);

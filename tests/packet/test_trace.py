@@ -174,6 +174,30 @@ def test_decision(r, name):
     told(r, frame, *want)
 
 
+VERIFY = CONFIG6.replace(
+    "interface eth1", " ip verify unicast source reachable-via rx allow-default\n"
+    " ipv6 verify unicast source reachable-via rx allow-default\ninterface eth1")
+
+
+@pytest.mark.parametrize("packet,back,end", [
+    (udp(A, B), "192.0.2.2/32 via 192.0.2.2 eth0", "forwarded"),
+    (udp(A, B, size=1480), "192.0.2.2/32 via 192.0.2.2 eth0", "forwarded"),
+    (udp("198.51.100.9", B), "198.51.100.0/24 connected eth1, neighbour not asked for yet",
+     "drop_ip4_urpf"),
+    (udp("8.8.8.8", B), "no route", "drop_ip4_urpf"),
+    (udp6(A, B), "2001:db8:1::/64 via 2001:db8:1::2 eth0", "forwarded"),
+    (udp6("2001:db8:2::9", B), "2001:db8:2::/64 connected eth1, neighbour not asked for yet",
+     "drop_ip6_urpf"),
+    (udp6("2001:db8:77::9", ROUTER[1]), "no route", "drop_ip6_urpf")])
+def test_source_that_is_verified(make, packet, back, end):
+    m = make(VERIFY)
+    hello(m, A, B)
+    lines = story(m, to(packet))
+    assert ("source", "the way back is " + back) in lines
+    assert any(text.startswith(end + ":") for _, text in lines)
+    m.take_all(0), m.take_all(1)
+
+
 @pytest.mark.parametrize("frame,want", [
     (to(udp(A, B, ttl=9)), "192.0.2.2 > 198.51.100.2, udp 1024 > 2048, ttl 9"),
     (to(IP(src=A.ip, dst=B.ip) / ICMP(type=8)), "192.0.2.2 > 198.51.100.2, icmp type 8 code 0, ttl 64"),
