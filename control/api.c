@@ -1,8 +1,9 @@
 /*
- * The JSON pages below /api/v1/, for the page at / and for programs, and /healthz. An array's
+ * The JSON pages below /api/v1/, for the page at / and for programs, /healthz, and /config. An array's
  * elements are items of a part, its ends the part's first and last. Numbers are JSON numbers up to
  * 2^64 - 1.
  */
+#include "control/commit.h"
 #include "control/http.h"
 #include "control/inside.h"
 #include "control/page.h"
@@ -372,3 +373,27 @@ static bool part_health(struct page_walk *w, struct page_text *t)
 }
 
 const page_part page_health[] = {part_health, NULL};
+
+/* --- /config --- */
+
+/* Who may read this may not therefore try passwords at home (control/password.h). */
+static void write_public(void *ctx, const char *text, size_t len)
+{
+	static const char secret[] = "console password ";
+	struct page_text *t = ctx;
+	if (len > sizeof secret && memcmp(text, secret, sizeof secret - 1) == 0)
+		page_print(t, "! console password: not shown\n");
+	else
+		page_bytes(t, text, len);
+}
+
+static bool part_config(struct page_walk *w, struct page_text *t)
+{
+	if (w->item == 0)
+		w->cursor.config.number = commit_number();
+	t->broken = w->cursor.config.number != commit_number();
+	return !t->broken &&
+	       config_print_next(&plane.config, &w->cursor.config.at, write_public, t);
+}
+
+const page_part page_config[] = {part_config, NULL};

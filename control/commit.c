@@ -16,6 +16,7 @@
 /* See candidate.h, history.h; `next` is built in the memory that the running one does not use. */
 static struct {
 	bool ready; /* memory has been taken */
+	uint32_t number; /* of the configuration that runs */
 	bool begun; /* the candidate is one of what runs */
 	struct candidate candidate;
 	uint32_t rules_most; /* of access lists that there is to be room for */
@@ -210,6 +211,7 @@ enum commit_effect commit_check(struct text_error *err)
 /* next runs, and the memory of what ran is for the one after it. */
 static void swap(void)
 {
+	commit.number++;
 	struct config_memory was = plane.memory;
 	was.routes = plane.config.routes;
 	was.routes6 = plane.config.routes6;
@@ -320,6 +322,11 @@ void commit_done(void)
 }
 
 /* --- confirming --- */
+
+uint32_t commit_number(void)
+{
+	return commit.number;
+}
 
 uint64_t commit_unconfirmed_s(void)
 {

@@ -45,6 +45,9 @@ bool commit_line_restarts(char sign, struct text line);
  * rolled back, and is not put into force. */
 bool commit_apply(enum commit_effect effect, const char *by, uint64_t confirm_ns);
 
+/* Another one for each configuration that has run. */
+uint32_t commit_number(void);
+
 /* How many seconds are left to confirm the last commit, rounded up; 0: it stands. */
 uint64_t commit_unconfirmed_s(void);
 

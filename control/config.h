@@ -353,6 +353,27 @@ typedef void (*config_write_fn)(void *ctx, const char *text, size_t len);
  * printable ASCII, but for what stands in a script. */
 void config_print(const struct config *c, config_write_fn write, void *ctx);
 
+/* The same a few lines at a time, for who has no room for all of it: CONFIG_PRINT_NEXT_MAX bytes at
+ * most. The cursor is all zero at first; the configuration stays as it is. False: that was the
+ * end. */
+enum config_part {
+	CONFIG_PART_MACHINE,
+	CONFIG_PART_LISTS,
+	CONFIG_PART_ROUTES,
+	CONFIG_PART_ROUTES6,
+	CONFIG_PART_END,
+	CONFIG_PART_SCRIPT,
+	CONFIG_PARTS,
+};
+
+struct config_cursor {
+	uint32_t part; /* enum config_part */
+	uint32_t n, line; /* its own */
+};
+#define CONFIG_PRINT_NEXT_MAX 1280
+bool config_print_next(const struct config *c, struct config_cursor *at, config_write_fn write,
+                       void *ctx);
+
 /* Parts of it: all but the routes, the script and the line `end`; a route. */
 void config_print_statements(const struct config *c, config_write_fn write, void *ctx);
 void config_print_route(const struct config_route *r, config_write_fn write, void *ctx);

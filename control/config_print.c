@@ -79,11 +79,16 @@ static void print_verify(const struct printer *p, const struct config_interface 
 			           six ? "ipv6" : "ip", i->verify[six] == CONFIG_VERIFY_RX ? "rx" : "any");
 }
 
+static void print_acl_head(const struct printer *p, const struct config_acl *l)
+{
+	print_line(p, "!");
+	print_line(p, "%s access-list %s", l->six ? "ipv6" : "ip", l->name);
+}
+
 static void print_acl(const struct printer *p, const struct config *c, const struct config_acl *l)
 {
 	char text[CONFIG_ACL_RULE_TEXT];
-	print_line(p, "!");
-	print_line(p, "%s access-list %s", l->six ? "ipv6" : "ip", l->name);
+	print_acl_head(p, l);
 	for (uint32_t r = 0; r < l->rules; r++)
 		print_line(p, " %s", config_acl_rule_text(text, &c->acl_rules[l->first + r], l->six));
 }
@@ -183,7 +188,8 @@ static void print_script(const struct printer *p, const struct config_script *s)
 	}
 }
 
-void config_print_statements(const struct config *c, config_write_fn write, void *ctx)
+/* All but the access lists. */
+static void print_machine(const struct config *c, config_write_fn write, void *ctx)
 {
 	const struct printer p = {write, ctx};
 	char addr[FMT_ADDR_MAX], mac[FMT_MAC_MAX];
@@ -207,6 +213,12 @@ void config_print_statements(const struct config *c, config_write_fn write, void
 	for (unsigned k = 0; k < c->neighbour6_count; k++)
 		print_line(&p, "ipv6 neighbor %s eth%u %s", fmt_ip6(addr, &c->neighbour6[k].addr),
 		           c->neighbour6[k].port, fmt_mac(mac, c->neighbour6[k].mac));
+}
+
+void config_print_statements(const struct config *c, config_write_fn write, void *ctx)
+{
+	const struct printer p = {write, ctx};
+	print_machine(c, write, ctx);
 	for (unsigned n = 0; n < c->acl_count; n++)
 		print_acl(&p, c, &c->acl[n]);
 }
@@ -222,4 +234,106 @@ void config_print(const struct config *c, config_write_fn write, void *ctx)
 	print_line(&p, "end");
 	if (c->script.line != 0)
 		print_script(&p, &c->script);
+}
+
+/* --- a few lines at a time --- */
+
+#define LINES_AT_ONCE 4
+#define SCRIPT_AT_ONCE 1000 /* bytes */
+
+/* Lets some lines pass. */
+struct window {
+	config_write_fn write;
+	void *ctx;
+	uint32_t line, first, end;
+};
+
+static void write_window(void *ctx, const char *text, size_t len)
+{
+	struct window *w = ctx;
+	if (w->line >= w->first && w->line < w->end)
+		w->write(w->ctx, text, len);
+	w->line++;
+}
+
+/* Of these the few that come next are printed by printing all of them: no more than some hundred,
+ * as a configuration is of ports. */
+static bool next_of_machine(const struct config *c, struct config_cursor *at, config_write_fn write,
+                            void *ctx)
+{
+	struct window w = {write, ctx, 0, at->n, at->n + LINES_AT_ONCE};
+	print_machine(c, write_window, &w);
+	at->n = w.end;
+	return w.end < w.line;
+}
+
+static bool next_of_lists(const struct config *c, struct config_cursor *at, const struct printer *p)
+{
+	char text[CONFIG_ACL_RULE_TEXT];
+	if (at->n >= c->acl_count)
+		return false;
+	const struct config_acl *l = &c->acl[at->n];
+	if (at->line == 0)
+		print_acl_head(p, l);
+	if (at->line < l->rules)
+		print_line(p, " %s", config_acl_rule_text(text, &c->acl_rules[l->first + at->line],
+		                                          l->six));
+	if (++at->line >= l->rules) {
+		at->n++;
+		at->line = 0;
+	}
+	return at->n < c->acl_count;
+}
+
+static bool next_of_script(const struct config_script *s, struct config_cursor *at,
+                           const struct printer *p)
+{
+	const size_t left = s->text.len - at->n;
+	const size_t n = left < SCRIPT_AT_ONCE ? left : SCRIPT_AT_ONCE;
+	if (at->n == 0)
+		print_line(p, "script %s", s->name);
+	if (n > 0)
+		p->write(p->ctx, s->text.at + at->n, n);
+	at->n += (uint32_t)n;
+	if (n < left)
+		return true;
+	if (s->text.len > 0 && s->text.at[s->text.len - 1] != '\n')
+		p->write(p->ctx, "\n", 1);
+	return false;
+}
+
+bool config_print_next(const struct config *c, struct config_cursor *at, config_write_fn write,
+                       void *ctx)
+{
+	const struct printer p = {write, ctx};
+	bool more = false;
+	switch ((enum config_part)at->part) {
+	case CONFIG_PART_MACHINE:
+		more = next_of_machine(c, at, write, ctx);
+		break;
+	case CONFIG_PART_LISTS:
+		more = next_of_lists(c, at, &p);
+		break;
+	case CONFIG_PART_ROUTES:
+		if (at->n < c->route_count)
+			config_print_route(&c->routes[at->n++], write, ctx);
+		more = at->n < c->route_count;
+		break;
+	case CONFIG_PART_ROUTES6:
+		if (at->n < c->route6_count)
+			config_print_route6(&c->routes6[at->n++], write, ctx);
+		more = at->n < c->route6_count;
+		break;
+	case CONFIG_PART_END:
+		print_line(&p, "end");
+		break;
+	case CONFIG_PART_SCRIPT:
+		more = c->script.line != 0 && next_of_script(&c->script, at, &p);
+		break;
+	case CONFIG_PARTS:
+		return false;
+	}
+	if (!more)
+		*at = (struct config_cursor){.part = at->part + 1};
+	return at->part < CONFIG_PARTS;
 }

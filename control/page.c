@@ -45,6 +45,15 @@ void page_print(struct page_text *t, const char *format, ...)
 		t->used += (uint32_t)n;
 }
 
+void page_bytes(struct page_text *t, const char *at, size_t len)
+{
+	t->full = t->full || len > t->size - t->used;
+	if (t->full)
+		return;
+	memcpy(t->at + t->used, at, len);
+	t->used += (uint32_t)len;
+}
+
 void page_json(struct page_text *t, const char *s)
 {
 	page_print(t, "\"");

@@ -11,6 +11,7 @@
 #ifndef CONTROL_PAGE_H
 #define CONTROL_PAGE_H
 
+#include "control/config.h"
 #include "lib/types.h"
 #include "net/fib/fib.h"
 
@@ -28,6 +29,10 @@ struct page_walk {
 	union {
 		uint64_t n;
 		struct fib_cursor fib;
+		struct {
+			struct config_cursor at;
+			uint32_t number; /* of the configuration that it began with: commit_number */
+		} config;
 	} cursor; /* the part's own; all zero with its item 0 */
 	const char *query; /* of the request; what it holds is checked by who looks */
 };
@@ -56,6 +61,9 @@ bool page_fill(const struct page *page, struct page_walk *w, struct page_text *t
 
 void page_print(struct page_text *t, const char *format, ...) PRINTF_LIKE(2, 3);
 
+/* As they are. */
+void page_bytes(struct page_text *t, const char *at, size_t len);
+
 /* A JSON string with its quotation marks (RFC 8259 7). Other bytes than ASCII become '?'. */
 void page_json(struct page_text *t, const char *s);
 
@@ -64,7 +72,7 @@ uint32_t page_number(const char *query, const char *name, uint32_t fallback);
 
 /* metrics.c, api.c: the parts of the pages that web.c lists. */
 extern const page_part page_metrics[], page_health[], page_status[], page_ports[], page_counters[],
-	page_cores[], page_routes[], page_neighbours[], page_tcp[];
+	page_cores[], page_routes[], page_neighbours[], page_tcp[], page_config[];
 
 /* api.c: 200, or 503 when something is wrong that page_health names. */
 unsigned page_health_status(void);

@@ -11,6 +11,7 @@ from scapy.layers.inet import ICMP, TCP
 
 # neighbours stay known for as long as a test lasts
 HTTP = CONFIG.replace("arp timeout 60\n", "") + "http server\n"
+HASH = "$pbkdf2-sha256$100000$YKcaEYGpeNtJaQYnX4fP4A$NWlCbR7xZBC5g.9.EOsODXgz8yiii0bWpuOXgTt0.Bw"
 ANSWER_HEAD = re.compile(rb"HTTP/1\.1 (\d{3}) ([^\r\n]*)\r\n((?:[^\r\n:]+: [^\r\n]*\r\n)*)\r\n")
 
 
@@ -317,6 +318,36 @@ def test_who_never_asks(h):
     assert not c.read().ended
     h.time(2 * SECOND)
     assert c.read().ended is True and c.got == b""
+
+
+def test_config(make):
+    """As the console has it, however long, without the password's hash."""
+    lists = "ip access-list F\n" + "".join(" permit tcp any any eq %d\n" % n for n in range(1, 900))
+    routes = "".join("ip route 10.%d.%d.0/24 192.0.2.2\n" % (i >> 8, i & 255) for i in range(3000))
+    m = make(HTTP + "console server\nconsole access 192.0.2.0/24\nconsole password %s\n" % HASH +
+             lists + routes + "ipv6 route ::/0 null0\n")
+    m.learn(A)
+    status, fields, content = Client(m).get("/config")
+    assert status == 200 and fields["Content-Type"].startswith("text/plain")
+    text = content.decode()
+    assert text.count("\n") > 3900 and HASH not in text
+    assert text.replace("! console password: not shown\n", "console password %s\n" % HASH) == \
+        m.console("show running-config")
+
+
+def test_config_that_changes_meanwhile(make):
+    """Half of one and half of another is none: the reader notices."""
+    routes = "".join("ip route 10.%d.%d.0/24 192.0.2.2\n" % (i >> 8, i & 255) for i in range(3000))
+    m = make(HTTP + routes)
+    m.learn(A)
+    c = Client(m)
+    c.send("PA", b"GET /config HTTP/1.1\r\nHost: h\r\n\r\n")
+    for line in ("configure", "no ip route 10.0.0.0/24", "commit", "end"):
+        m.console(line)
+    assert c.read().ended == "reset"
+    assert b"10.0.1.0/24" in c.got and b"\nend\n" not in c.got
+    status, _, content = Client(m, sport=40001).get("/config")
+    assert status == 200 and b"10.0.1.0/24" in content and b"10.0.0.0/24" not in content
 
 
 def test_reader_that_stands_still_is_reset(make):

@@ -156,6 +156,17 @@ def test_hundred_thousand_routes(make_lab):
     pings(lab.left, RIGHT_HOST)
 
 
+def test_configuration(make_lab):
+    """What it gives is what another machine boots with."""
+    routes = "".join("ip route 10.%d.%d.0/24 %s\n" % (i >> 8, i & 255, RIGHT_HOST)
+                     for i in range(20000))
+    lab = make_lab(CONFIG + routes)
+    status, text = curl(lab.left, BASE + "/config")
+    assert status == 200 and text.count("\nip route ") == 20000
+    again = make_lab(text)
+    assert curl(again.left, BASE + "/config") == (200, text)
+
+
 def test_slow_clients(web):
     """Slowloris: heads that drip in have ten seconds, and others are served meanwhile."""
     slow = [connect(web.left) for _ in range(40)]

@@ -126,12 +126,29 @@ static void compare_acl_rules(uint32_t n)
 	}
 }
 
+/* A few lines at a time it is the same text, however few. */
+static void print_by_pieces(const char *whole, size_t len)
+{
+	char piece[CONFIG_PRINT_NEXT_MAX];
+	struct config_cursor at = {0};
+	size_t done = 0;
+	for (bool more = true; more;) {
+		struct text_buffer b = {piece, 0, sizeof piece};
+		more = config_print_next(&config, &at, collect, &b);
+		assert_true(done + b.len <= len);
+		assert_memory_equal(piece, whole + done, b.len);
+		done += b.len;
+	}
+	assert_int_equal(done, len);
+}
+
 void round_trip(void)
 {
 	static char printed[ROUTES * 64], first_script[8192];
 	static struct config first;
 	struct text_buffer b = {printed, 0, sizeof printed};
 	config_print(&config, collect, &b);
+	print_by_pieces(printed, b.len);
 	first = config;
 	size_t first_script_len = config.script.text.len;
 	if (first_script_len > 0)
