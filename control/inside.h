@@ -6,6 +6,7 @@
  *     neighbour.c  ARP table ↔ adjacencies and host routes; neighbour6.c: the same for IPv6
  *     autoconfig.c a host's addresses, routes and MTU by what routers advertise
  *     adjacency.c  what both have in common
+ *     groups.c     routes by several next hops (groups.h)
  *     local.c      packets to and from the machine itself; local6.c: those of IPv6
  *     filter.c     access lists (filter.h); policy.c: what else interfaces ask of packets
  *     ping.c       the console's ping

@@ -53,7 +53,7 @@ bool local_error_permitted(void)
 uint32_t local_source(uint32_t dst)
 {
 	const struct view *v = view_get();
-	uint32_t nh = fib4_lookup(plane.fib.fib, dst);
+	uint32_t nh = view_way4(view_get(), dst);
 	int port = view_port_of(v, nh);
 	if (nh == NH_LOCAL)
 		return dst;
@@ -85,7 +85,7 @@ static void output_cut(uint32_t nh, uint32_t dst, const uint8_t *frame, unsigned
 void local_output(uint8_t *frame, unsigned len)
 {
 	uint32_t dst = ip4_dst(frame + ETH_HLEN);
-	uint32_t nh = fib4_lookup(plane.fib.fib, dst);
+	uint32_t nh = view_way4(view_get(), dst);
 	int port = view_port_of(view_get(), nh);
 	if (port < 0 || !plane.link_up[port]) {
 		count(CNT_originated_drop_tx);

@@ -312,7 +312,8 @@ void local6_resolve(const struct core_msg *m, enum frame_origin origin)
 	memcpy(frame, m->frame, m->len);
 	/* Looked up anew: since the data core did, its neighbour may have been forgotten. */
 	const struct net_addr dst = ip6_dst(ip);
-	uint32_t nh = way_to(&dst, m->port);
+	uint32_t nh = transit && !ip6_is_link_local(&dst) ? view_flow6(view_get(), ip)
+	                                                  : way_to(&dst, m->port);
 	int port = view_port_of(view_get(), nh);
 	if (port < 0) {
 		count_n(CNT_drop_ip6_no_route, transit);

@@ -22,7 +22,7 @@ uint32_t out_way6(const struct net_addr *src, const struct net_addr *dst)
 
 COLD unsigned out_full_port(const struct net_addr *addr)
 {
-	uint32_t nh = net_addr_is_ip4(addr) ? fib4_lookup(out_way.view->fib, net_addr_to_ip4(addr))
+	uint32_t nh = net_addr_is_ip4(addr) ? view_way4(out_way.view, net_addr_to_ip4(addr))
 	                                    : out_way6(NULL, addr);
 	const struct adj *a = &out_way.view->adj[nh];
 	/* one without a neighbour is for the control core; acquire as in out_tx */

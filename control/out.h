@@ -37,7 +37,7 @@ uint32_t out_way6(const struct net_addr *src, const struct net_addr *dst);
 static inline uint32_t out_next_hop(const uint8_t *ip)
 {
 	if (likely(!ip_is_ip6(ip)))
-		return fib4_lookup(out_way.view->fib, ip4_dst(ip));
+		return view_way4(out_way.view, ip4_dst(ip));
 	const struct net_addr src = ip6_src(ip), dst = ip6_dst(ip);
 	return out_way6(&src, &dst);
 }

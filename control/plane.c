@@ -9,6 +9,7 @@
 #include "control/extension.h"
 #include "control/filter.h"
 #include "control/fragments.h"
+#include "control/groups.h"
 #include "control/http.h"
 #include "control/inside.h"
 #include "control/plane.h"
@@ -553,6 +554,7 @@ static void plane_start(void)
 	core_set_idle((enum core_idle)plane.config.idle);
 	start_ports(v);
 	policy_set();
+	groups_start();
 	local_start();
 	if (!plane.fib_ready || neighbour_start() != E_OK || neighbour6_start() != E_OK ||
 	    fragments_start() != E_OK) {
@@ -657,7 +659,7 @@ static void resolve(const struct core_msg *m, enum frame_origin origin)
 	}
 	memcpy(frame, m->frame, m->len);
 	/* Looked up anew: since the data core did, its neighbour may have been forgotten. */
-	uint32_t nh = fib4_lookup(v->fib, ip4_dst(ip));
+	uint32_t nh = transit ? view_flow4(v, ip) : view_way4(v, ip4_dst(ip));
 	int port = view_port_of(v, nh);
 	if (port < 0) {
 		count_n(CNT_drop_ip4_no_route, transit);
@@ -722,12 +724,13 @@ static void plane_msg(const struct core_msg *m)
 static void reclaim(void)
 {
 	if (!plane.fib_ready || (!fib_retired(&plane.fib) && !fib_retired(&plane.fib6) &&
-	                         !host6_resting(&plane.hosts6)) ||
+	                         !host6_resting(&plane.hosts6) && !groups_resting()) ||
 	    !core_quiesce())
 		return;
 	fib_reclaim(&plane.fib);
 	fib_reclaim(&plane.fib6);
 	host6_reclaim(&plane.hosts6);
+	groups_reclaim();
 }
 
 /* The TSC when TCP or its servers want to be called again. */

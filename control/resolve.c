@@ -44,7 +44,7 @@ static uint32_t next_hop(const struct view *v, const struct net_addr *dst, unsig
 {
 	const uint8_t *a = (const uint8_t *)dst->w;
 	if (net_addr_is_ip4(dst))
-		return fib4_lookup(v->fib, net_addr_to_ip4(dst));
+		return view_way4(v, net_addr_to_ip4(dst));
 	return ip6_is_link_local(dst) ? view_on_link6(v, port, a) : view_way6(v, a);
 }
 

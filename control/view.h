@@ -2,12 +2,14 @@
  * What data cores see of the control plane: interfaces, forwarding table, adjacencies. It lies in
  * the snapshot region, written by the control core, read-only for the others.
  *
- * A look-up in a FIB gives a next-hop number, which is an index into adj[]:
+ * A look-up in a FIB gives a next-hop number, which is an index into adj[], or a group:
  *     0                        FIB_NH_NONE: no route
  *     NH_LOCAL ... NH_NULL0    not forwarded; adj[].state is ADJ_SPECIAL
  *     NH_CONNECTED + port      on the link of `port`, neighbour not known yet
  *     NH_NEIGHBOUR + n         neighbour n of the ARP table
  *     NH_NEIGHBOUR6 + n        neighbour n of the ND table
+ *     NH_GROUP + g             one of several next hops: no index, but group[g] has for each flow the
+ *                              number of one of those above (view_member)
  *
  * IPv4's FIB holds neighbours and our own addresses too, as /32. IPv6's has prefixes alone: where
  * it says NH_CONNECTED, hosts6 knows who of that link is a neighbour, and who is ourselves; it also
@@ -26,16 +28,19 @@
 #include "control/trace_ring.h"
 #include "core/core.h"
 #include "net/acl/acl.h"
+#include "net/ecmp.h"
 #include "net/eth.h"
 #include "net/fib/fib.h"
 #include "net/fib/host6.h"
 #include "net/ip.h"
+#include "net/ip4.h"
 #include "net/match.h"
 #include "net/tcp/tcp.h"
 
 #define VIEW_ADDRESSES_MAX 4
 #define VIEW_ADDRESSES6_MAX 13 /* the link-local one and those of routers' advertisements too */
 #define VIEW_NEIGHBOURS 4096
+#define VIEW_GROUPS 1024
 
 enum next_hop {
 	NH_NONE = FIB_NH_NONE,
@@ -46,8 +51,12 @@ enum next_hop {
 	NH_CONNECTED = 16,
 	NH_NEIGHBOUR = NH_CONNECTED + NIC_PORTS_MAX,
 	NH_NEIGHBOUR6 = NH_NEIGHBOUR + VIEW_NEIGHBOURS,
-	NH_MAX = NH_NEIGHBOUR6 + VIEW_NEIGHBOURS,
+	NH_MAX = NH_NEIGHBOUR6 + VIEW_NEIGHBOURS, /* adjacencies */
+	NH_GROUP = NH_MAX,
+	NH_LIMIT = NH_GROUP + VIEW_GROUPS,
 };
+_Static_assert((uint32_t)NH_LIMIT <= FIB_NH_LIMIT, "fits FIB, and buckets");
+_Static_assert((uint32_t)NH_NONE == ECMP_NOBODY, "an empty group is no route");
 
 enum adj_state {
 	ADJ_SPECIAL,    /* look at the number */
@@ -141,6 +150,12 @@ struct view_policy {
 	uint8_t verify[2]; /* enum config_verify (control/config.h): of their sources */
 };
 
+/* Several next hops (control/groups.h). Changed at any time by single stores. */
+struct view_group {
+	struct ecmp_group table;
+	uint16_t member[ECMP_MEMBERS_MAX]; /* all of them; NH_NONE behind the last */
+};
+
 struct view {
 	struct view_port port[NIC_PORTS_MAX];
 	struct view_port6 port6[NIC_PORTS_MAX];
@@ -162,6 +177,9 @@ struct view {
 	const struct fib *fib; /* these three at the same address in every address space */
 	const struct fib *fib6;
 	const struct host6 *hosts6;
+	bool groups;        /* has there been any group? */
+	uint64_t flow_seed; /* of the hash of flows */
+	struct view_group group[VIEW_GROUPS];
 	struct adj adj[NH_MAX] __attribute__((aligned(64)));
 };
 
@@ -203,6 +221,29 @@ static inline bool view_is_connected(uint32_t nh)
 	return nh - NH_CONNECTED < NIC_PORTS_MAX;
 }
 
+static inline bool view_is_group(uint32_t nh) { return nh >= NH_GROUP; }
+
+/* The next hop for a flow of that hash, of a group; it may be NH_NONE. */
+static inline uint32_t view_member(const struct view *v, uint32_t nh, uint32_t hash)
+{
+	return ecmp_member(&v->group[nh - NH_GROUP].table, hash);
+}
+
+/* The next hop of a checked IPv4 packet on its way through. */
+static inline uint32_t view_flow4(const struct view *v, const uint8_t *ip)
+{
+	uint32_t nh = fib4_lookup(v->fib, ip4_dst(ip));
+	return unlikely(view_is_group(nh)) ? view_member(v, nh, ecmp_hash4(v->flow_seed, ip)) : nh;
+}
+
+/* The next hop of all that the machine itself sends to dst. */
+static inline uint32_t view_way4(const struct view *v, uint32_t dst)
+{
+	uint32_t nh = fib4_lookup(v->fib, dst);
+	const struct net_addr to = net_addr_ip4(dst);
+	return unlikely(view_is_group(nh)) ? view_member(v, nh, ecmp_hash_to(v->flow_seed, &to)) : nh;
+}
+
 /* What fib6 said of an IPv6 address, 16 bytes as on the wire, or if that is a link of ours, what is
  * known of the host on it. */
 static inline uint32_t view_host6(const struct view *v, uint32_t nh, const uint8_t *addr)
@@ -213,11 +254,25 @@ static inline uint32_t view_host6(const struct view *v, uint32_t nh, const uint8
 	return host == NH_NONE ? nh : host;
 }
 
-/* The next hop to an IPv6 address, 16 bytes as on the wire, that is neither link-local nor a group:
+/* The next hop of a checked IPv6 packet on its way through, to such an address as below. */
+static inline uint32_t view_flow6(const struct view *v, const uint8_t *ip)
+{
+	const uint8_t *dst = ip + IP6_HLEN - sizeof(struct net_addr);
+	uint32_t nh = fib6_lookup(v->fib6, dst);
+	if (unlikely(view_is_group(nh)))
+		nh = view_member(v, nh, ecmp_hash6(v->flow_seed, ip));
+	return view_host6(v, nh, dst);
+}
+
+/* The next hop of what the machine itself sends to an IPv6 address, 16 bytes as on the wire, that is neither link-local nor a group:
  * those are known by port only, view_on_link6. */
 static inline uint32_t view_way6(const struct view *v, const uint8_t *dst)
 {
-	return view_host6(v, fib6_lookup(v->fib6, dst), dst);
+	uint32_t nh = fib6_lookup(v->fib6, dst);
+	const struct net_addr to = net_addr_load(dst);
+	if (unlikely(view_is_group(nh)))
+		nh = view_member(v, nh, ecmp_hash_to(v->flow_seed, &to));
+	return view_host6(v, nh, dst);
 }
 
 /* The same for an address on the link of `port`, whatever kind; NH_NONE: we are not in that

@@ -6,7 +6,8 @@
  *                 fast_ok6); its destination goes to dst[]. Others go the slow way.
  *        Then the filter of the port they came in by is asked, if there is one (filter.c), and
  *        whether their sources may be theirs, if that is to be verified (verify.c).
- *     2. look up  fib4_lookup_batch; fib6_lookup_batch, and hosts6 for those on a link of ours
+ *     2. look up  fib4_lookup_batch; fib6_lookup_batch, and hosts6 for those on a link of ours;
+ *                 where there are several next hops, that of the flow (net/ecmp.h)
  *        Then those of the ports they leave by.
  *     3. send     adjacency is resolved and the packet fits: TTL and checksum, or hop limit,
  *                 Ethernet header, into the out-going port's vector. Others go the slow way.
@@ -114,6 +115,25 @@ static inline __attribute__((always_inline)) void send_all(struct pkt *v, const 
 	count_n(CNT_redirect_needed, redirects);
 }
 
+/* The next hops of n packets of one version, where they are groups, become those of their flows. */
+static __attribute__((noinline)) void choose(const struct pkt *v, uint32_t *nh, unsigned n, bool six)
+{
+	const struct view *view = router.view;
+	for (unsigned i = 0; i < n; i++) {
+		if (!view_is_group(nh[i]))
+			continue;
+		const uint8_t *ip = v[i].data + ETH_HLEN;
+		uint32_t hash = six ? ecmp_hash6(view->flow_seed, ip) : ecmp_hash4(view->flow_seed, ip);
+		nh[i] = view_member(view, nh[i], hash);
+	}
+}
+
+/* Is any of them to be looked for? */
+static inline bool has_groups(void)
+{
+	return __atomic_load_n(&router.view->groups, __ATOMIC_RELAXED);
+}
+
 /* The second and third pass over n IPv6 packets that fast_ok6 let through. */
 static __attribute__((noinline)) void forward6(struct pkt *v, unsigned n, unsigned port)
 {
@@ -129,6 +149,8 @@ static __attribute__((noinline)) void forward6(struct pkt *v, unsigned n, unsign
 	for (unsigned i = 0; i < n; i++)
 		dst[i] = v[i].data + ETH_HLEN + offsetof(struct ip6_header, dst);
 	fib6_lookup_batch(view->fib6, dst, nh, n);
+	if (unlikely(has_groups()))
+		choose(v, nh, n, true);
 	for (unsigned i = 0; i < n; i++)
 		nh[i] = view_host6(view, nh[i], dst[i]);
 	if (core_traces() && n)
@@ -174,6 +196,8 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 	if (unlikely(verify))
 		m = router_verify(v, dst, m, verify, false);
 	fib4_lookup_batch(view->fib, dst, nh, m);
+	if (unlikely(has_groups()))
+		choose(v, nh, m, false);
 	if (core_traces() && m)
 		trace_way(nh[0], ip4_total_len(v[0].data + ETH_HLEN));
 	if (unlikely(filters->out[0]))

@@ -77,7 +77,7 @@ bool router_error_permitted(void)
 static void send_error(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
-	uint32_t nh = fib4_lookup(router.view->fib, ip4_src(ip));
+	uint32_t nh = view_way4(router.view, ip4_src(ip));
 	int port = view_port_of(router.view, nh);
 	struct pkt e;
 	/* RFC 1122 3.2.2: a directed broadcast counts as one in a unicast frame too */
@@ -188,7 +188,7 @@ static void ip4_input(struct pkt *p, bool asked)
 	if (!asked && (router_denied(p, &router.filters->port[p->port].in[0], CNT_drop_acl_in) ||
 	               router_is_forged(p, false)))
 		return;
-	uint32_t nh = fib4_lookup(router.view->fib, ip4_dst(ip));
+	uint32_t nh = view_flow4(router.view, ip);
 	if (core_traces())
 		trace_way(nh, ip4_total_len(ip));
 	/* RFC 1812 5.3.4: what came as a link-layer broadcast is not forwarded */

@@ -142,7 +142,7 @@ void router_ip6_input(struct pkt *p, bool asked)
 		core_drop(p, CNT_drop_ip6_link_mcast);
 		return;
 	}
-	uint32_t nh = view_way6(router.view, ip + offsetof(struct ip6_header, dst));
+	uint32_t nh = view_flow6(router.view, ip);
 	if (core_traces())
 		trace_way(nh, ip6_total_len(ip));
 	if (nh == NH_LOCAL) {

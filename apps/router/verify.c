@@ -20,17 +20,34 @@
 #include "net/ip4.h"
 #include "net/ip6.h"
 
+/* By one of several ways back, for which of them others take is theirs to choose. */
+static bool is_good_member(uint32_t nh, unsigned port, unsigned verify)
+{
+	const struct view *v = router.view;
+	const uint16_t *member = v->group[nh - NH_GROUP].member;
+	for (unsigned i = 0; i < ECMP_MEMBERS_MAX; i++) {
+		int back = view_port_of(v, __atomic_load_n(&member[i], __ATOMIC_RELAXED));
+		if (back == (int)port || (back >= 0 && verify == CONFIG_VERIFY_ANY))
+			return true;
+	}
+	return false;
+}
+
 /* nh: the way back. */
 static bool is_good(uint32_t nh, unsigned port, unsigned verify)
 {
+	if (unlikely(view_is_group(nh)))
+		return is_good_member(nh, port, verify);
 	int back = view_port_of(router.view, nh);
 	return back == (int)port || (back >= 0 && verify == CONFIG_VERIFY_ANY);
 }
 
 static uint32_t way_back(const uint8_t *ip, bool six)
 {
-	return six ? view_way6(router.view, ip + offsetof(struct ip6_header, src))
-	           : fib4_lookup(router.view->fib, ip4_src(ip));
+	if (!six)
+		return fib4_lookup(router.view->fib, ip4_src(ip));
+	const uint8_t *src = ip + offsetof(struct ip6_header, src);
+	return view_host6(router.view, fib6_lookup(router.view->fib6, src), src);
 }
 
 bool router_forged(struct pkt *p, unsigned verify, bool six)

@@ -34,6 +34,8 @@
  *                                  the machine itself sends a frame by core_tx, in
  *                                  so many pieces, out of buffers that it holds until it is sent
  *     own punt HEX PIECES [...]    the same by core_punt_own: it waits for its neighbour
+ *     group PREFIX LEN HOP...      a route by several next hops (control/groups.h), made or changed:
+ *                                  neighbours, or ethN; without any, taken away. group N: its number
  *     lie HEX N                    a data core out of its mind: what a trace is to be told of next is
  *                                  these bytes, and the position moves on by N
  *     reserve N                    takes buffers out of the pool until N are left; -1: gives back
@@ -57,10 +59,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "control/groups.h"
 #include "control/inside.h"
 #include "control/stats.h"
 #include "control/tcp_control.h"
 #include "control/tcp_core.h"
+#include "control/text.h"
 #include "core/outbox.h"
 #include "hal/kcall.h"
 #include "net/ip4.h"
@@ -751,9 +755,60 @@ static void command_own(void)
 	}
 	if (punted)
 		core_punt_own(&p, PUNT_OWN,
-		              fib4_lookup(view_get()->fib, ip4_dst(p.data + ETH_HLEN)));
+		              view_way4(view_get(), ip4_dst(p.data + ETH_HLEN)));
 	else
 		core_tx(port, &p);
+	settle();
+}
+
+/* The next hop to a neighbour, which stays. */
+static uint16_t pinned(const char *word)
+{
+	struct net_addr to;
+	uint32_t ip;
+	if (text_parse_ip4(text_of(word), &ip) == 0) {
+		uint32_t nh = neighbour_next_hop((unsigned)config_connected(&plane.config, ip), ip);
+		arp_pin(&plane.arp, nh - NH_NEIGHBOUR);
+		return (uint16_t)nh;
+	}
+	if (text_parse_ip6(text_of(word), &to) != 0)
+		broken("%s is no address", word);
+	uint32_t nh = neighbour6_next_hop((unsigned)config_connected6(&plane.config, &to), &to);
+	nd_pin(&plane.nd, nh - NH_NEIGHBOUR6);
+	return (uint16_t)nh;
+}
+
+/* A route by several next hops, made or changed; by none: taken away. ethN: whoever is on that link
+ * (the last letter is the port's number). */
+static void command_group(void)
+{
+	const char *prefix = argument();
+	unsigned plen = number_argument(), n = 0;
+	uint16_t member[ECMP_MEMBERS_MAX];
+	struct net_addr six;
+	uint32_t four = 0;
+	bool is4 = text_parse_ip4(text_of(prefix), &four) == 0;
+	if (!is4 && text_parse_ip6(text_of(prefix), &six) != 0)
+		broken("%s is no address", prefix);
+	for (const char *w; (w = strtok(NULL, " \n"));)
+		member[n++] = *w == 'e' ? (uint16_t)(NH_CONNECTED + w[3] - '0') : pinned(w);
+	uint32_t nh = is4 ? fib4_get(&plane.fib, four, plen) : fib6_get(&plane.fib6, &six, plen);
+	if (nh != NH_NONE && n) {
+		group_change(nh, member, n);
+	} else if (n) {
+		nh = group_make(member, n);
+		if (is4)
+			fib4_insert(&plane.fib, four, plen, nh);
+		else
+			fib6_insert(&plane.fib6, &six, plen, nh);
+	} else {
+		if (is4)
+			fib4_remove(&plane.fib, four, plen);
+		else
+			fib6_remove(&plane.fib6, &six, plen);
+		group_free(nh);
+	}
+	printf("group %u\n", nh - NH_GROUP);
 	settle();
 }
 
@@ -820,6 +875,8 @@ static bool command(char *line)
 		command_key();
 	else if (strcmp(word, "own") == 0)
 		command_own();
+	else if (strcmp(word, "group") == 0)
+		command_group();
 	else if (strcmp(word, "lie") == 0)
 		command_lie();
 	else if (strcmp(word, "reserve") == 0)
