@@ -1,8 +1,10 @@
 """`trace` of the image: what it tells of hosts' packets, on the serial console and over the network,
 and that a flood through a traced machine comes out as it does through another."""
+import contextlib
 import re
 import socket
 
+import pytest
 from conftest import LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, RIGHT_ROUTER, eventually, pings, router_config
 from family import V4, both, make_lab6, make_lab_of  # noqa: F401
 from test_remote import REMOTE, SECRET, Terminal
@@ -66,12 +68,19 @@ def test_over_the_network(make_lab):
         assert re.search("ended: 1 of 5 packets followed", t.expect("\nr1# "))
 
 
-def test_flood(lab):
-    """It goes on while packets are followed; every packet has its fate (the end of each test)."""
+@pytest.mark.parametrize("cpus", [1, 2, 4])
+def test_flood(make_lab, cpus):
+    """It goes on while packets are followed, by one core of both roles and by several; every packet
+    has its fate (the end of each test)."""
+    lab = make_lab(cpus=cpus)
     pings(lab.left, RIGHT_HOST)
     before = lab.router.counters()["forwarded"]
-    with lab.flood(RIGHT_HOST):
+    with contextlib.ExitStack() as stack:
+        for _ in range(cpus):
+            stack.enter_context(lab.flood(RIGHT_HOST))
         eventually(lambda: lab.router.counters()["forwarded"] > before + 1000, 60)
         said = trace(lab, "100 on eth0 udp", lambda: None)
     assert len(re.findall("^packet ", said, re.M)) == 100
     assert said.count("\n  fate      forwarded") + said.count("\n  dropped   drop_tx_full") == 100
+    assert set(re.findall(r"received  eth0, core (\d+)", said)) <= set(
+        "0" if cpus == 1 else "123"[:cpus - 1])
