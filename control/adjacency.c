@@ -13,7 +13,8 @@ static void set_state(struct adj *a, enum adj_state state)
 void adjacency_adopt(uint32_t nh, unsigned port)
 {
 	struct adj *a = adjacency_of(nh);
-	a->port = (uint8_t)port;
+	a->port = view_get()->port[port].port;
+	a->interface = (uint8_t)port;
 	a->mtu = nh < NH_NEIGHBOUR6 ? view_get()->port[port].mtu : view_get()->port6[port].mtu;
 	set_state(a, ADJ_UNRESOLVED);
 }
@@ -24,9 +25,16 @@ void adjacency_up(uint32_t nh, const uint8_t *mac, uint16_t type)
 	set_state(a, ADJ_UNRESOLVED);
 	if (!core_quiesce()) /* view.h, rule 2 */
 		return; /* the ports are restarted, and this neighbour asked for again */
-	eth_header_build(a->header, mac, view_get()->port[a->port].mac, type);
+	const struct view_port *vp = &view_get()->port[a->interface];
+	eth_header_build(a->header, mac, vp->mac, type);
+	a->header_bytes = ETH_HLEN;
+	if (vp->vid) {
+		eth_tag_build(a->header, vp->vid);
+		be16_store(a->header + ETH_HLEN + ETH_TAG_LEN - 2, type);
+		a->header_bytes = ETH_HLEN + ETH_TAG_LEN;
+	}
 	/* else a static one: it is known while its link is down, see neighbour_link */
-	if (plane.link_up[a->port])
+	if (plane.link_up[a->interface])
 		set_state(a, ADJ_FORWARD);
 }
 
@@ -43,12 +51,37 @@ void adjacency_free(uint32_t nh)
 		adjacency_of(nh)->state = ADJ_SPECIAL;
 }
 
+/* The frame as it is on the wire of that VLAN. */
+static const uint8_t *with_tag(const uint8_t *frame, unsigned *len, unsigned vid)
+{
+	static uint8_t tagged[BUF_STRIDE_JUMBO];
+	if (*len + ETH_TAG_LEN > sizeof tagged)
+		return NULL;
+	memcpy(tagged, frame, 2 * ETH_ALEN);
+	eth_tag_build(tagged, vid);
+	memcpy(tagged + 2 * ETH_ALEN + ETH_TAG_LEN, frame + 2 * ETH_ALEN, *len - 2 * ETH_ALEN);
+	*len += ETH_TAG_LEN;
+	return tagged;
+}
+
 bool adjacency_send(unsigned port, unsigned pair, const uint8_t *frame, unsigned len)
 {
+	const struct view_port *vp = &view_get()->port[port];
 	unsigned n = core_data_count();
 	if (pair >= n)
-		pair = n ? port % n : 0;
-	return n && core_inject(pair, port, frame, len, INJECT_TX, 0) == E_OK;
+		pair = n ? vp->port % n : 0;
+	if (view_is_loopback(vp)) /* nobody is there */
+		return false;
+	if (vp->vid)
+		frame = with_tag(frame, &len, vp->vid);
+	return n && frame && core_inject(pair, vp->port, frame, len, INJECT_TX, 0) == E_OK;
+}
+
+/* Writes the Ethernet header of an adjacency, without its tag. */
+static void put_header(uint8_t *frame, const struct adj *a)
+{
+	memcpy(frame, a->header, 2 * ETH_ALEN);
+	memcpy(frame + 2 * ETH_ALEN, a->header + a->header_bytes - 2, 2);
 }
 
 void adjacency_send_own(unsigned port, const uint8_t *frame, unsigned len)
@@ -82,9 +115,9 @@ static bool send_fragments(const struct adj *a, unsigned pair, const uint8_t *fr
 	struct ip4_frag it;
 	bool sent = ip4_frag_init(&it, frame + ETH_HLEN, a->mtu) == E_OK;
 	unsigned n;
-	memcpy(piece, a->header, ETH_HLEN);
+	put_header(piece, a);
 	while (sent && (n = ip4_frag_next(&it, piece + ETH_HLEN, sizeof piece - ETH_HLEN)) > 0) {
-		sent = adjacency_send(a->port, pair, piece, eth_pad(piece, n + ETH_HLEN));
+		sent = adjacency_send(a->interface, pair, piece, eth_pad(piece, n + ETH_HLEN));
 		count_n(CNT_fragments_created, sent);
 	}
 	count_n(CNT_fragmented, sent);
@@ -97,8 +130,8 @@ void adjacency_release(uint32_t nh, uint8_t *frame, unsigned len)
 	enum frame_origin origin = origin_of(frame);
 	unsigned pair = frame[1];
 	bool cut = len - ETH_HLEN > a->mtu && nh < NH_NEIGHBOUR6;
-	memcpy(frame, a->header, ETH_HLEN);
-	bool sent = cut ? send_fragments(a, pair, frame) : adjacency_send(a->port, pair, frame, len);
+	put_header(frame, a);
+	bool sent = cut ? send_fragments(a, pair, frame) : adjacency_send(a->interface, pair, frame, len);
 	if (origin == FRAME_TRANSIT) {
 		plane.waiting--;
 		count(sent ? CNT_forwarded : CNT_drop_tx_full);

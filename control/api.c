@@ -187,17 +187,19 @@ static void route(struct page_text *t, const struct fib4_route *r)
 	                                      [NH_BROADCAST] = "broadcast",
 	                                      [NH_MULTICAST] = "multicast",
 	                                      [NH_NULL0] = "null0"};
-	char prefix[FMT_PREFIX_MAX], via[FMT_IP4_MAX];
+	char prefix[FMT_PREFIX_MAX], via[FMT_IP4_MAX], name[VIEW_NAME_MAX];
 	const struct adj *adj = &view_get()->adj[r->nh];
 	page_print(t, "\n{\"prefix\":\"%s\",", fmt_prefix(prefix, r->prefix, r->plen));
 	if (r->nh <= NH_NULL0) {
 		page_print(t, "\"kind\":\"%s\"}", special[r->nh]);
 	} else if (r->nh < NH_NEIGHBOUR) {
-		page_print(t, "\"kind\":\"connected\",\"port\":\"eth%u\"}", r->nh - NH_CONNECTED);
+		page_print(t, "\"kind\":\"connected\",\"port\":\"%s\"}",
+		           view_name(name, view_get(), r->nh - NH_CONNECTED));
 	} else {
 		uint32_t ip = arp_neigh_ip(&plane.arp, r->nh - NH_NEIGHBOUR);
-		page_print(t, "\"kind\":\"%s\",\"port\":\"eth%u\",\"via\":\"%s\",\"resolved\":%s}",
-		           r->plen == 32 && ip == r->prefix ? "neighbour" : "static", adj->port,
+		page_print(t, "\"kind\":\"%s\",\"port\":\"%s\",\"via\":\"%s\",\"resolved\":%s}",
+		           r->plen == 32 && ip == r->prefix ? "neighbour" : "static",
+		           view_name(name, view_get(), adj->interface),
 		           fmt_ip4(via, ip), adj->state == ADJ_FORWARD ? "true" : "false");
 	}
 }
@@ -221,19 +223,21 @@ static bool part_routes(struct page_walk *w, struct page_text *t)
 
 static void route6(struct page_text *t, const struct fib6_route *r)
 {
-	char prefix[FMT_PREFIX6_MAX], via[FMT_IP6_MAX];
+	char prefix[FMT_PREFIX6_MAX], via[FMT_IP6_MAX], name[VIEW_NAME_MAX];
 	page_print(t, "\n{\"prefix\":\"%s\",\"advertised\":%s,",
 	           fmt_prefix6(prefix, r->prefix.w, r->plen),
 	           autoconfig_made(&r->prefix, r->plen) ? "true" : "false");
 	if (r->nh <= NH_NULL0) {
 		page_print(t, "\"kind\":\"%s\"}", r->nh == NH_LOCAL ? "local" : "null0");
 	} else if (r->nh < NH_NEIGHBOUR) {
-		page_print(t, "\"kind\":\"connected\",\"port\":\"eth%u\"}", r->nh - NH_CONNECTED);
+		page_print(t, "\"kind\":\"connected\",\"port\":\"%s\"}",
+		           view_name(name, view_get(), r->nh - NH_CONNECTED));
 	} else {
 		const struct net_addr addr = nd_neigh_addr(&plane.nd, r->nh - NH_NEIGHBOUR6);
 		const struct adj *adj = &view_get()->adj[r->nh];
-		page_print(t, "\"kind\":\"static\",\"port\":\"eth%u\",\"via\":\"%s\","
-		              "\"resolved\":%s}", adj->port, fmt_ip6(via, addr.w),
+		page_print(t, "\"kind\":\"static\",\"port\":\"%s\",\"via\":\"%s\","
+		              "\"resolved\":%s}", view_name(name, view_get(), adj->interface),
+		           fmt_ip6(via, addr.w),
 		           adj->state == ADJ_FORWARD ? "true" : "false");
 	}
 }
@@ -269,7 +273,7 @@ static void neighbour_mac(struct page_text *t, const uint8_t *mac)
 
 static bool part_neighbours(struct page_walk *w, struct page_text *t)
 {
-	char ip[FMT_IP4_MAX];
+	char ip[FMT_IP4_MAX], name[VIEW_NAME_MAX];
 	struct arp_entry e;
 	unsigned cursor = (unsigned)w->cursor.n;
 	if (w->item == 0)
@@ -282,14 +286,14 @@ static bool part_neighbours(struct page_walk *w, struct page_text *t)
 	w->cursor.n = cursor;
 	page_print(t, "%s\n{\"address\":\"%s\",\"mac\":", comma(w), fmt_ip4(ip, e.ip));
 	neighbour_mac(t, e.mac);
-	page_print(t, ",\"port\":\"eth%u\",\"state\":\"%s\",\"age_s\":%llu,\"waiting\":%u}", e.port,
-	           arp_state_name(e.state), (ull)(e.age_ns / 1000000000u), e.pending);
+	page_print(t, ",\"port\":\"%s\",\"state\":\"%s\",\"age_s\":%llu,\"waiting\":%u}",
+	           view_name(name, view_get(), e.port), arp_state_name(e.state), (ull)(e.age_ns / 1000000000u), e.pending);
 	return true;
 }
 
 static bool part_neighbours6(struct page_walk *w, struct page_text *t)
 {
-	char addr[FMT_IP6_MAX];
+	char addr[FMT_IP6_MAX], name[VIEW_NAME_MAX];
 	struct nd_entry e;
 	unsigned cursor = (unsigned)w->cursor.n;
 	if (w->item == 0)
@@ -302,8 +306,8 @@ static bool part_neighbours6(struct page_walk *w, struct page_text *t)
 	w->cursor.n = cursor;
 	page_print(t, "%s\n{\"address\":\"%s\",\"mac\":", comma(w), fmt_ip6(addr, e.addr.w));
 	neighbour_mac(t, e.mac);
-	page_print(t, ",\"port\":\"eth%u\",\"state\":\"%s\",\"router\":%s,\"age_s\":%llu,"
-	              "\"waiting\":%u}", e.port, nd_state_name(e.state),
+	page_print(t, ",\"port\":\"%s\",\"state\":\"%s\",\"router\":%s,\"age_s\":%llu,"
+	              "\"waiting\":%u}", view_name(name, view_get(), e.port), nd_state_name(e.state),
 	           e.role == ND_ROLE_ROUTER ? "true" : "false", (ull)(e.age_ns / 1000000000u),
 	           e.pending);
 	return true;

@@ -99,7 +99,7 @@ static void op_link(void *ctx, unsigned port, unsigned mtu, unsigned hop_limit)
 		return;
 	__atomic_store_n(&v->port6[port].mtu, (uint16_t)mtu, __ATOMIC_RELAXED);
 	for (unsigned n = NH_NEIGHBOUR6; n < NH_MAX; n++)
-		if (v->adj[n].state != ADJ_SPECIAL && v->adj[n].port == port)
+		if (v->adj[n].state != ADJ_SPECIAL && v->adj[n].interface == port)
 			__atomic_store_n(&v->adj[n].mtu, (uint16_t)mtu, __ATOMIC_RELAXED);
 }
 
@@ -137,6 +137,8 @@ void autoconfig_address(unsigned port, const struct net_addr *addr, bool up)
 bool autoconfig_made(const struct net_addr *prefix, unsigned plen)
 {
 	const uint32_t nh = fib6_get(&plane.fib6, prefix, plen);
+	if (plane.nd.params.router) /* a /128 to ourselves is a loopback's */
+		return false;
 	if (nh == NH_LOCAL || plen == 0)
 		return nh == NH_LOCAL || default_nh != NH_NONE;
 	return view_is_connected(nh) && !is_subnet(nh - NH_CONNECTED, prefix, plen) &&

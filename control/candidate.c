@@ -137,7 +137,7 @@ static size_t canonical_word(char *buf, size_t size, struct text word, struct te
 	char text[FMT_PREFIX6_MAX];
 	struct text behind = *rest, next;
 	struct net_addr addr6;
-	uint32_t addr;
+	uint32_t addr, key;
 	unsigned plen;
 	if (text_parse_prefix6(word, &addr6, &plen) == 0)
 		return fmt_format(buf, size, " %s", fmt_prefix6(text, &addr6, plen));
@@ -148,8 +148,8 @@ static size_t canonical_word(char *buf, size_t size, struct text word, struct te
 		*rest = behind;
 		return fmt_format(buf, size, " %s", fmt_prefix(text, addr, plen));
 	}
-	if (word.len > 3 && text_is_word((struct text){word.at, 3}, text_of("eth")))
-		return fmt_format(buf, size, " eth%.*s", (int)word.len - 3, word.at + 3);
+	if (config_key_parse(word, &key) == 0)
+		return fmt_format(buf, size, " %s", config_key_name(text, key));
 	return fmt_format(buf, size, " %.*s", (int)word.len, word.at);
 }
 

@@ -22,18 +22,43 @@ static void help(struct shell *sh, int argc, char **argv)
 	shell_help(sh);
 }
 
-/* "NAME N" behind the arguments of a command: where N goes and what it may be. */
+/* "NAME N" behind the arguments of a command: where N goes and what it may be; max 0: N is the name
+ * of an interface. */
 struct option {
 	const char *name;
 	uint32_t min, max;
 	uint32_t *value; /* holds the default before */
 };
 
-/* An interface's number is what follows its "eth". */
-static struct text number_of(const char *word)
+/* The number of the interface with that name: eth0 or 0, eth0.100, lo0. */
+static int interface_of(const char *word, uint32_t *n)
 {
-	bool port = strlen(word) > 3 && memcmp(word, "eth", 3) == 0;
-	return text_of(word + (port ? 3 : 0));
+	uint32_t key;
+	if (text_parse_u32(text_of(word), 0, NIC_PORTS_MAX - 1, &key) != E_OK &&
+	    config_key_parse(text_of(word), &key) != E_OK)
+		return E_INVAL;
+	int number = config_number(&plane.config, key);
+	if (number < 0 || !view_exists(view_get(), (unsigned)number))
+		return E_NOENT;
+	*n = (uint32_t)number;
+	return E_OK;
+}
+
+/* What word means to that option; says what is wrong and returns false. */
+static bool read_value(struct shell *sh, const struct option *o, const char *word)
+{
+	if (o->max) {
+		if (word && text_parse_u32(text_of(word), o->min, o->max, o->value) == E_OK)
+			return true;
+		shell_print(sh, "%s takes a number from %u to %u\n", o->name, o->min, o->max);
+		return false;
+	}
+	int e = word ? interface_of(word, o->value) : E_INVAL;
+	if (e == E_NOENT)
+		shell_print(sh, "there is no %s\n", word);
+	else if (e != E_OK)
+		shell_print(sh, "%s takes the name of one, such as eth0\n", o->name);
+	return e == E_OK;
 }
 
 /* Reads the options that argv[0..argc) is made of; says what is wrong and returns false. */
@@ -48,12 +73,8 @@ static bool read_options(struct shell *sh, int argc, char **argv, const struct o
 			shell_print(sh, "%% unknown word \"%s\"\n", argv[i]);
 			return false;
 		}
-		if (i + 1 == argc ||
-		    text_parse_u32(number_of(argv[i + 1]), o->min, o->max, o->value) != E_OK) {
-			shell_print(sh, "%s takes a number from %u to %u\n", o->name, o->min,
-			            o->max);
+		if (!read_value(sh, o, i + 1 < argc ? argv[i + 1] : NULL))
 			return false;
-		}
 	}
 	return true;
 }
@@ -64,15 +85,13 @@ static void ping_command(struct shell *sh, int argc, char **argv)
 	struct net_addr dst;
 	const struct option options[] = {{"count", 1, PING_TIMES_MAX, &times},
 	                                 {"size", 1, PING_BYTES_MAX, &bytes},
-	                                 {"interface", 0, NIC_PORTS_MAX - 1, &port}};
+	                                 {"interface", 0, 0, &port}};
 	if (text_parse_addr(text_of(argv[0]), &dst) != E_OK)
 		shell_print(sh, "%s is not an address\n", argv[0]);
 	else if (!read_options(sh, argc - 1, argv + 1, options, ARRAY_LEN(options)))
 		return;
 	else if (port == UINT32_MAX && ip6_is_link_local(&dst))
 		shell_print(sh, "%s is on every link: say which one by `interface ethN`\n", argv[0]);
-	else if (port != UINT32_MAX && port >= core_port_count())
-		shell_print(sh, "there is no eth%u\n", port);
 	else
 		ping_start(sh, &dst, port, times, bytes);
 }

@@ -44,18 +44,6 @@ int config_parse_number(struct parser *p, unsigned i, const char *what, uint32_t
 	return 0;
 }
 
-int config_parse_port(struct parser *p, unsigned i, uint32_t *port)
-{
-	int error = config_expect_word(p, i);
-	if (error != 0)
-		return error;
-	struct text w = p->word[i];
-	if (w.len < 4 || !text_is_word((struct text){w.at, 3}, text_of("eth")) ||
-	    text_parse_u32((struct text){w.at + 3, w.len - 3}, 0, CONFIG_PORTS_MAX - 1, port) != 0)
-		return FAIL(p, i, "unknown interface; expected eth0 to eth%d", CONFIG_PORTS_MAX - 1);
-	return 0;
-}
-
 int config_parse_mac(struct parser *p, unsigned i, uint8_t mac[6])
 {
 	static const uint8_t zero[6];
@@ -128,21 +116,6 @@ static int parse_idle(struct parser *p, unsigned i)
 	else
 		return FAIL(p, i, "unknown idle mode; expected poll, sleep or auto");
 	return config_expect_end(p, i + 1);
-}
-
-static int parse_interface(struct parser *p, unsigned i)
-{
-	uint32_t n;
-	int error = config_parse_port(p, i, &n);
-	if (error != 0 || (error = config_expect_end(p, i + 1)) != 0)
-		return error;
-	struct config_interface *interface = &p->out->interface[n];
-	if (interface->present)
-		return FAIL(p, i, "eth%u already has a block, at line %u", n, interface->line);
-	interface->present = true;
-	interface->line = p->line;
-	p->interface = interface;
-	return 0;
 }
 
 static int parse_description(struct parser *p, unsigned i)
@@ -288,7 +261,7 @@ static const struct statement statements[] = {
 	{"application", "application (" CORE_APPS(CORE_APP_WORD, " | ") ")", parse_application,
 	 false, STATEMENT_ONCE},
 	{"idle", "idle (poll | sleep | auto)", parse_idle, false, STATEMENT_ONCE | STATEMENT_LIVE},
-	{"interface", "interface ethN", parse_interface, false, STATEMENT_OPENS},
+	{"interface", "interface (ethN | ethN.VLAN | loN)", config_interface, false, STATEMENT_OPENS},
 	{"description", "description TEXT", parse_description, true,
 	 STATEMENT_ONCE | STATEMENT_LIVE},
 	{"ip address", "ip address " SUBNET " [secondary]", config_ip4_address, true,
@@ -336,9 +309,9 @@ static const struct statement statements[] = {
 	{"deny", "deny " RULE, config_acl_rule, false, STATEMENT_RULE | STATEMENT_LIVE},
 	{"ip route", "ip route " SUBNET " (NEXT-HOP | null0)", config_ip4_route, false,
 	 STATEMENT_ROUTE | STATEMENT_LIVE},
-	{"ipv6 route", "ipv6 route X:X::X/LEN (NEXT-HOP [ethN] | null0)", config_ip6_route, false,
+	{"ipv6 route", "ipv6 route X:X::X/LEN (NEXT-HOP [INTERFACE] | null0)", config_ip6_route, false,
 	 STATEMENT_ROUTE | STATEMENT_LIVE},
-	{"ipv6 neighbor", "ipv6 neighbor ADDRESS ethN MAC", config_ip6_neighbour, false,
+	{"ipv6 neighbor", "ipv6 neighbor ADDRESS INTERFACE MAC", config_ip6_neighbour, false,
 	 STATEMENT_BY_2 | STATEMENT_LIVE},
 	{"arp", "arp A.B.C.D MAC", config_ip4_arp, false, STATEMENT_BY_1 | STATEMENT_LIVE},
 	{"arp timeout", "arp timeout SECONDS", config_ip4_arp_timeout, false,
@@ -493,7 +466,7 @@ static int parse_statement(struct parser *p)
 		return FAIL(p, 0, "\"%s\" stands already at line %u", found->words, *seen);
 	*seen = p->line;
 	int error = found->parse(p, best);
-	if (found->parse == parse_interface)
+	if (found->parse == config_interface)
 		for (unsigned s = 0; s < ARRAY_LEN(statements); s++)
 			if (statements[s].in_interface)
 				p->seen[s] = 0;
@@ -538,7 +511,10 @@ void config_default(struct config *out)
 		.arp_timeout_s = CONFIG_ARP_TIMEOUT_DEFAULT_S,
 		.icmp_rate = CONFIG_ICMP_RATE_DEFAULT,
 		.icmp_burst = CONFIG_ICMP_BURST_DEFAULT,
+		.interfaces = CONFIG_PORTS_MAX,
 	};
+	for (unsigned n = 0; n < CONFIG_PORTS_MAX; n++)
+		out->interface[n].key = n;
 }
 
 static int parse_lines(struct parser *p, struct text text)
@@ -572,11 +548,14 @@ static void find_ports(struct config *c)
 		struct config_route6 *r = &c->routes6[i];
 		if (r->null0 || r->port != CONFIG_PORT_ANY)
 			continue;
-		bool same = last != NULL && net_addr_equal(&last->next_hop, &r->next_hop);
-		int port = same ? last->port : config_connected6(c, &r->next_hop);
-		if (port < 0)
-			continue; /* config_check says so */
-		r->port = (uint8_t)port;
+		if (last == NULL || !net_addr_equal(&last->next_hop, &r->next_hop)) {
+			int n = config_connected6(c, &r->next_hop);
+			if (n < 0)
+				continue; /* config_check says so */
+			r->port = c->interface[n].key;
+		} else {
+			r->port = last->port;
+		}
 		last = r;
 	}
 }
@@ -605,7 +584,9 @@ int config_read(const char *text, size_t len, const struct config_memory *mem, s
 	out->routes6 = mem->routes6;
 	out->acl_rules = mem->acl_rules;
 	struct parser p = {.out = out, .err = err, .mem = mem};
-	return parse_lines(&p, (struct text){text, len});
+	int error = parse_lines(&p, (struct text){text, len});
+	config_order(out);
+	return error;
 }
 
 int config_finish(struct config *c, const struct config_memory *mem, struct text_error *err)

@@ -16,6 +16,7 @@
  * 4. Time is linear in the text: duplicate routes are found by hashing in the caller's scratch.
  *
  *     config.c         lines, the table of statements, those of the machine and of interfaces
+ *     config_if.c      which interfaces there are
  *     config_ip4.c     the statements of IPv4; config_ip6.c: of IPv6. config_parse.h: shared
  *     config_acl.c     access lists
  *     config_management.c   those of the HTTP server, the console over TCP, the captures
@@ -27,7 +28,7 @@
  * loader gets both by it.
  *
  * Missing on purpose: `no` forms (a file states what is, not what changes: control/candidate.h has
- * them), VLANs.
+ * them).
  */
 #ifndef CONTROL_CONFIG_H
 #define CONTROL_CONFIG_H
@@ -41,7 +42,10 @@
 #include "net/addr.h"
 
 #define CONFIG_PORTS_MAX 16 /* equals NIC_PORTS_MAX: control/plane.c asserts it */
-#define CONFIG_PORT_ANY 0xff
+#define CONFIG_IFS_MAX 128  /* interfaces: of ports, VLANs, loopbacks; equals VIEW_IFS_MAX */
+#define CONFIG_VID_MAX 4094 /* IEEE 802.1Q 9.6 */
+#define CONFIG_IF_NAME_SIZE 12 /* "eth15.4094" */
+#define CONFIG_PORT_ANY UINT32_MAX /* the key of no interface */
 #define CONFIG_ADDRESSES_MAX 4
 #define CONFIG_NEIGHBOURS6_MAX 64
 #define CONFIG_RA_SERVERS_MAX 4
@@ -128,6 +132,7 @@ enum config_verify {
 };
 
 struct config_interface {
+	uint32_t key; /* its name, as config_key_parse has it */
 	bool present; /* has an interface block */
 	bool shutdown;
 	uint8_t address_count;
@@ -175,15 +180,15 @@ struct config_route6 {
 	struct net_addr prefix;
 	struct net_addr next_hop; /* NET_ADDR_ANY when null0 */
 	uint32_t line;
+	uint32_t port; /* key of the next hop's interface; CONFIG_PORT_ANY when null0 */
 	uint8_t plen;
-	uint8_t port; /* of the next hop; CONFIG_PORT_ANY when null0 */
 	bool null0;
 };
 
 struct config_neighbour6 {
 	struct net_addr addr;
 	uint32_t line;
-	uint8_t port;
+	uint32_t port; /* key of its interface */
 	uint8_t mac[6];
 };
 
@@ -243,7 +248,8 @@ struct config {
 	struct config_console console;
 	struct config_capture capture;
 	struct config_script script;
-	struct config_interface interface[CONFIG_PORTS_MAX];
+	struct config_interface interface[CONFIG_IFS_MAX]; /* by number, ports first */
+	unsigned interfaces; /* numbers in use, the ports' always */
 	struct config_arp arp[CONFIG_ARPS_MAX];
 	unsigned arp_count;
 	struct config_route *routes; /* config_memory.routes, in the order of the text */
@@ -317,6 +323,9 @@ int config_check(const struct config *c, uint32_t *scratch, uint32_t scratch_wor
 int config_check6(const struct config *c, uint32_t *scratch, uint32_t scratch_words,
                   struct text_error *err);
 
+/* And for what an interface may have. */
+int config_check_interfaces(const struct config *c, struct text_error *err);
+
 /* And for the servers of the management. */
 int config_check_management(const struct config *c, struct text_error *err);
 
@@ -339,6 +348,20 @@ const struct config_acl *config_acl_find(const struct config *c, const char *nam
 /* A rule of a list of that version as the line that says it; returns buf. */
 char *config_acl_rule_text(char buf[CONFIG_ACL_RULE_TEXT], const struct config_acl_rule *line,
                            bool six);
+
+/* The name of an interface as a key; E_INVAL: it is none. And back, from a key or a number; they
+ * return buf. */
+int config_key_parse(struct text name, uint32_t *key);
+char *config_key_name(char buf[CONFIG_IF_NAME_SIZE], uint32_t key);
+char *config_name(char buf[CONFIG_IF_NAME_SIZE], const struct config *c, unsigned n);
+
+/* The number of that interface, -1: it has no block (a port always has a number). */
+int config_number(const struct config *c, uint32_t key);
+
+/* What an interface is: a loopback, or a port's, or a VLAN's of it (0: none). */
+bool config_is_loopback(const struct config_interface *i);
+unsigned config_if_port(const struct config_interface *i);
+unsigned config_if_vid(const struct config_interface *i);
 
 /* Number of the interface one of whose subnets holds addr, or -1. Shutdown does not matter. */
 int config_connected(const struct config *c, uint32_t addr);

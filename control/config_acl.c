@@ -440,7 +440,7 @@ int config_check_acl(const struct config *c, struct text_error *err)
 			return text_fail(err, c->acl[i].line, text_of(c->acl[i].name),
 			                 "the list has no rule: it would be read as deny all by some and "
 			                 "as permit all by others");
-	for (unsigned port = 0; port < CONFIG_PORTS_MAX; port++)
+	for (unsigned port = 0; port < c->interfaces; port++)
 		for (unsigned way = 0; way < CONFIG_FILTERS; way++) {
 			int error = check_filter(c, &c->interface[port].filter[way],
 			                         (enum config_filter_way)way, err);

@@ -9,6 +9,9 @@
 #include "lib/fmt.h"
 #include "net/ip4.h"
 
+/* An interface in the text of an error. */
+#define NAME(c, n) config_name((char[CONFIG_IF_NAME_SIZE]){0}, (c), (n))
+
 /* An address as the word of an error. */
 #define WORD_IP4(addr) text_of(fmt_ip4((char[FMT_IP4_MAX]){0}, (addr)))
 #define WORD_PREFIX(prefix, plen) \
@@ -17,12 +20,12 @@
 /* The address of ours whose subnet holds addr, or NULL; *port says whose it is. */
 static const struct config_address *subnet_of(const struct config *c, uint32_t addr, int *port)
 {
-	for (int i = 0; i < CONFIG_PORTS_MAX; i++) {
+	for (unsigned i = 0; i < c->interfaces; i++) {
 		const struct config_interface *interface = &c->interface[i];
 		for (unsigned k = 0; k < interface->address_count; k++) {
 			const struct config_address *a = &interface->address[k];
 			if (ip4_in_prefix(addr, a->addr, a->plen)) {
-				*port = i;
+				*port = (int)i;
 				return a;
 			}
 		}
@@ -38,7 +41,7 @@ int config_connected(const struct config *c, uint32_t addr)
 
 static bool is_own(const struct config *c, uint32_t addr)
 {
-	for (unsigned i = 0; i < CONFIG_PORTS_MAX; i++)
+	for (unsigned i = 0; i < c->interfaces; i++)
 		for (unsigned k = 0; k < c->interface[i].address_count; k++)
 			if (c->interface[i].address[k].addr == addr)
 				return true;
@@ -46,8 +49,8 @@ static bool is_own(const struct config *c, uint32_t addr)
 }
 
 /* Two addresses, b the later one: may both be configured? Two of one subnet only on one port. */
-static int check_pair(unsigned port_a, const struct config_address *a, unsigned port_b,
-                      const struct config_address *b, struct text_error *err)
+static int check_pair(const struct config *c, unsigned port_a, const struct config_address *a,
+                      unsigned port_b, const struct config_address *b, struct text_error *err)
 {
 	if (b->line < a->line) {
 		const struct config_address *t = a;
@@ -57,30 +60,31 @@ static int check_pair(unsigned port_a, const struct config_address *a, unsigned 
 	}
 	if (a->addr == b->addr)
 		return text_fail(err, b->line, WORD_IP4(b->addr),
-		                 "this address is already that of eth%u, at line %u", port_a, a->line);
+		                 "this address is already that of %s, at line %u", NAME(c, port_a),
+		                 a->line);
 	unsigned shorter = a->plen < b->plen ? a->plen : b->plen;
 	if (!ip4_in_prefix(a->addr, b->addr, shorter) || (port_a == port_b && a->plen == b->plen))
 		return 0;
 	char subnet[FMT_PREFIX_MAX];
 	return text_fail(err, b->line, WORD_PREFIX(b->addr, b->plen),
-	                 "the subnet overlaps %s of eth%u, at line %u",
-	                 fmt_prefix(subnet, a->addr & ip4_prefix_mask(a->plen), a->plen), port_a,
-	                 a->line);
+	                 "the subnet overlaps %s of %s, at line %u",
+	                 fmt_prefix(subnet, a->addr & ip4_prefix_mask(a->plen), a->plen),
+	                 NAME(c, port_a), a->line);
 }
 
 static int check_addresses(const struct config *c, struct text_error *err)
 {
-	/* Number n of the flat list of all possible addresses; at most 64, so pairs are cheap. */
-	enum { ALL = CONFIG_PORTS_MAX * CONFIG_ADDRESSES_MAX };
-	for (unsigned n = 0; n < ALL; n++) {
+	/* Number n of the flat list of all possible addresses; at most 512, so pairs are cheap. */
+	const unsigned all = c->interfaces * CONFIG_ADDRESSES_MAX;
+	for (unsigned n = 0; n < all; n++) {
 		unsigned port_a = n / CONFIG_ADDRESSES_MAX, a = n % CONFIG_ADDRESSES_MAX;
 		if (a >= c->interface[port_a].address_count)
 			continue;
-		for (unsigned m = n + 1; m < ALL; m++) {
+		for (unsigned m = n + 1; m < all; m++) {
 			unsigned port_b = m / CONFIG_ADDRESSES_MAX, b = m % CONFIG_ADDRESSES_MAX;
 			if (b >= c->interface[port_b].address_count)
 				continue;
-			int error = check_pair(port_a, &c->interface[port_a].address[a], port_b,
+			int error = check_pair(c, port_a, &c->interface[port_a].address[a], port_b,
 			                       &c->interface[port_b].address[b], err);
 			if (error != 0)
 				return error;
@@ -100,10 +104,13 @@ static int check_neighbour(const struct config *c, uint32_t addr, uint32_t line,
 	if (own == NULL)
 		return text_fail(err, line, WORD_IP4(addr),
 		                 "%s does not lie on the subnet of any interface", what);
+	if (config_is_loopback(&c->interface[port]))
+		return text_fail(err, line, WORD_IP4(addr), "%s lies on the subnet of %s, where nobody is",
+		                 what, NAME(c, (unsigned)port));
 	if (!ip4_is_subnet_host(addr, own->plen))
 		return text_fail(err, line, WORD_IP4(addr),
-		                 "%s is the network or broadcast address of a subnet of eth%d", what,
-		                 port);
+		                 "%s is the network or broadcast address of a subnet of %s", what,
+		                 NAME(c, (unsigned)port));
 	return 0;
 }
 
@@ -129,8 +136,8 @@ static uint32_t *route_slot(const struct route_table *t, uint32_t prefix, unsign
 }
 
 /* A static route must not stand for what an interface address says. */
-static int check_route_hides(const struct route_table *t, const struct config_address *a,
-                             unsigned port, struct text_error *err)
+static int check_route_hides(const struct config *c, const struct route_table *t,
+                             const struct config_address *a, unsigned port, struct text_error *err)
 {
 	uint32_t n = *route_slot(t, a->addr & ip4_prefix_mask(a->plen), a->plen);
 	if (n == 0)
@@ -139,7 +146,7 @@ static int check_route_hides(const struct route_table *t, const struct config_ad
 		return 0;
 	const struct config_route *r = &t->routes[n - 1];
 	return text_fail(err, r->line, WORD_PREFIX(r->prefix, r->plen),
-	                 "eth%u reaches this prefix itself, by its address at line %u", port,
+	                 "%s reaches this prefix itself, by its address at line %u", NAME(c, port),
 	                 a->line);
 }
 
@@ -162,9 +169,9 @@ static int check_routes(const struct config *c, const struct route_table *t,
 			return error;
 		good = r->next_hop;
 	}
-	for (unsigned port = 0; port < CONFIG_PORTS_MAX; port++) {
+	for (unsigned port = 0; port < c->interfaces; port++) {
 		for (unsigned k = 0; k < c->interface[port].address_count; k++) {
-			int error = check_route_hides(t, &c->interface[port].address[k], port, err);
+			int error = check_route_hides(c, t, &c->interface[port].address[k], port, err);
 			if (error != 0)
 				return error;
 		}
@@ -195,7 +202,9 @@ int config_check(const struct config *c, uint32_t *scratch, uint32_t scratch_wor
 	assert(slots <= scratch_words);
 	memset(scratch, 0, slots * sizeof *scratch);
 	struct route_table t = {c->routes, scratch, slots - 1};
-	int error = check_addresses(c, err);
+	int error = config_check_interfaces(c, err);
+	if (error == 0)
+		error = check_addresses(c, err);
 	if (error == 0)
 		error = check_routes(c, &t, err);
 	if (error == 0)

@@ -7,6 +7,9 @@
 #include "lib/fmt.h"
 #include "net/ip6.h"
 
+/* An interface in the text of an error. */
+#define NAME(c, n) config_name((char[CONFIG_IF_NAME_SIZE]){0}, (c), (n))
+
 /* An address as the word of an error. */
 #define WORD_IP6(addr) text_of(fmt_ip6((char[FMT_IP6_MAX]){0}, (addr)))
 #define WORD_PREFIX6(prefix, plen) \
@@ -16,7 +19,7 @@
 static const struct config_address6 *subnet_of(const struct config *c, const struct net_addr *addr,
                                                unsigned *port)
 {
-	for (unsigned i = 0; i < CONFIG_PORTS_MAX; i++) {
+	for (unsigned i = 0; i < c->interfaces; i++) {
 		const struct config_interface *interface = &c->interface[i];
 		for (unsigned k = 0; k < interface->address6_count; k++) {
 			const struct config_address6 *a = &interface->address6[k];
@@ -37,7 +40,7 @@ int config_connected6(const struct config *c, const struct net_addr *addr)
 
 static bool is_own(const struct config *c, const struct net_addr *addr)
 {
-	for (unsigned i = 0; i < CONFIG_PORTS_MAX; i++)
+	for (unsigned i = 0; i < c->interfaces; i++)
 		for (unsigned k = 0; k < c->interface[i].address6_count; k++)
 			if (net_addr_equal(&c->interface[i].address6[k].addr, addr))
 				return true;
@@ -46,15 +49,15 @@ static bool is_own(const struct config *c, const struct net_addr *addr)
 
 /* --- interfaces --- */
 
-static int check_interface(const struct config_interface *i, unsigned number,
-                           struct text_error *err)
+static int check_interface(const struct config *c, unsigned number, struct text_error *err)
 {
+	const struct config_interface *i = &c->interface[number];
 	char word[16];
 	if (i->ipv6 && i->mtu != 0 && i->mtu < CONFIG_MTU_IP6_MIN) {
 		fmt_format(word, sizeof word, "%u", i->mtu);
 		return text_fail(err, i->mtu_line, text_of(word),
-		                 "IPv6, which line %u wants of eth%u, needs an MTU of %d (RFC 8200 5)",
-		                 i->ipv6_line, number, CONFIG_MTU_IP6_MIN);
+		                 "IPv6, which line %u wants of %s, needs an MTU of %d (RFC 8200 5)",
+		                 i->ipv6_line, NAME(c, number), CONFIG_MTU_IP6_MIN);
 	}
 	/* RFC 4861 6.2.1: zero, or no less than the time to the next one */
 	uint32_t interval = i->ra_interval_s ? i->ra_interval_s : CONFIG_RA_INTERVAL_DEFAULT_S;
@@ -62,14 +65,14 @@ static int check_interface(const struct config_interface *i, unsigned number,
 		fmt_format(word, sizeof word, "%u", i->ra_lifetime_s);
 		return text_fail(err, i->ra_lifetime_line, text_of(word),
 		                 "the lifetime must be 0, or no less than the interval of %u seconds "
-		                 "at which eth%u is advertised", interval, number);
+		                 "at which %s is advertised", interval, NAME(c, number));
 	}
 	return 0;
 }
 
 /* Two addresses, b the later one: may both be configured? Two of one subnet only on one port. */
-static int check_pair(unsigned port_a, const struct config_address6 *a, unsigned port_b,
-                      const struct config_address6 *b, struct text_error *err)
+static int check_pair(const struct config *c, unsigned port_a, const struct config_address6 *a,
+                      unsigned port_b, const struct config_address6 *b, struct text_error *err)
 {
 	if (b->line < a->line) {
 		const struct config_address6 *t = a;
@@ -79,32 +82,33 @@ static int check_pair(unsigned port_a, const struct config_address6 *a, unsigned
 	}
 	if (net_addr_equal(&a->addr, &b->addr))
 		return text_fail(err, b->line, WORD_IP6(&b->addr),
-		                 "this address is already that of eth%u, at line %u", port_a, a->line);
+		                 "this address is already that of %s, at line %u", NAME(c, port_a),
+		                 a->line);
 	unsigned shorter = a->plen < b->plen ? a->plen : b->plen;
 	if (!ip6_in_prefix(&a->addr, &b->addr, shorter) || (port_a == port_b && a->plen == b->plen))
 		return 0;
 	char text[FMT_PREFIX6_MAX];
 	const struct net_addr subnet = ip6_prefix_of(&a->addr, a->plen);
 	return text_fail(err, b->line, WORD_PREFIX6(&b->addr, b->plen),
-	                 "the subnet overlaps %s of eth%u, at line %u",
-	                 fmt_prefix6(text, &subnet, a->plen), port_a, a->line);
+	                 "the subnet overlaps %s of %s, at line %u",
+	                 fmt_prefix6(text, &subnet, a->plen), NAME(c, port_a), a->line);
 }
 
 static int check_interfaces(const struct config *c, struct text_error *err)
 {
-	/* Number n of the flat list of all possible addresses; at most 64, so pairs are cheap. */
-	enum { ALL = CONFIG_PORTS_MAX * CONFIG_ADDRESSES_MAX };
+	/* Number n of the flat list of all possible addresses; at most 512, so pairs are cheap. */
+	const unsigned all = c->interfaces * CONFIG_ADDRESSES_MAX;
 	int error = 0;
-	for (unsigned port = 0; error == 0 && port < CONFIG_PORTS_MAX; port++)
-		error = check_interface(&c->interface[port], port, err);
-	for (unsigned n = 0; error == 0 && n < ALL; n++) {
+	for (unsigned port = 0; error == 0 && port < c->interfaces; port++)
+		error = check_interface(c, port, err);
+	for (unsigned n = 0; error == 0 && n < all; n++) {
 		unsigned port_a = n / CONFIG_ADDRESSES_MAX, a = n % CONFIG_ADDRESSES_MAX;
 		if (a >= c->interface[port_a].address6_count)
 			continue;
-		for (unsigned m = n + 1; error == 0 && m < ALL; m++) {
+		for (unsigned m = n + 1; error == 0 && m < all; m++) {
 			unsigned port_b = m / CONFIG_ADDRESSES_MAX, b = m % CONFIG_ADDRESSES_MAX;
 			if (b < c->interface[port_b].address6_count)
-				error = check_pair(port_a, &c->interface[port_a].address6[a], port_b,
+				error = check_pair(c, port_a, &c->interface[port_a].address6[a], port_b,
 				                   &c->interface[port_b].address6[b], err);
 		}
 	}
@@ -113,17 +117,22 @@ static int check_interfaces(const struct config *c, struct text_error *err)
 
 /* --- neighbours --- */
 
-/* A next hop or static neighbour on the link of `port`, CONFIG_PORT_ANY when the text named none
- * and no subnet holds it: on the link indeed, and not ourselves. */
-static int check_neighbour(const struct config *c, const struct net_addr *addr, unsigned port,
+/* A next hop or static neighbour on the link of the interface with that key, CONFIG_PORT_ANY when
+ * the text named none and no subnet holds it: on the link indeed, and not ourselves. */
+static int check_neighbour(const struct config *c, const struct net_addr *addr, uint32_t key,
                            uint32_t line, const char *what, struct text_error *err)
 {
+	char name[CONFIG_IF_NAME_SIZE];
+	const int port = key == CONFIG_PORT_ANY ? -1 : config_number(c, key);
 	unsigned at;
 	if (is_own(c, addr))
 		return text_fail(err, line, WORD_IP6(addr), "%s is this machine's own address", what);
-	if (port != CONFIG_PORT_ANY && !c->interface[port].ipv6)
-		return text_fail(err, line, WORD_IP6(addr),
-		                 "%s is on eth%u, which takes no part in IPv6", what, port);
+	if (key != CONFIG_PORT_ANY && (port < 0 || !c->interface[port].ipv6))
+		return text_fail(err, line, WORD_IP6(addr), "%s is on %s, which takes no part in IPv6",
+		                 what, config_key_name(name, key));
+	if (port >= 0 && config_is_loopback(&c->interface[port]))
+		return text_fail(err, line, WORD_IP6(addr), "%s is on %s, where nobody is", what,
+		                 config_key_name(name, key));
 	if (ip6_is_link_local(addr)) {
 		if (net_addr_equal(addr, &c->interface[port].link_local6))
 			return text_fail(err, line, WORD_IP6(addr), "%s is this machine's own address",
@@ -134,13 +143,13 @@ static int check_neighbour(const struct config *c, const struct net_addr *addr, 
 	if (own == NULL)
 		return text_fail(err, line, WORD_IP6(addr),
 		                 "%s does not lie on the subnet of any interface", what);
-	if (at != port)
-		return text_fail(err, line, WORD_IP6(addr), "%s lies on a subnet of eth%u, not of eth%u",
-		                 what, at, port);
+	if ((int)at != port)
+		return text_fail(err, line, WORD_IP6(addr), "%s lies on a subnet of %s, not of %s",
+		                 what, NAME(c, at), config_key_name(name, key));
 	if (ip6_is_subnet_router(addr, &own->addr, own->plen))
 		return text_fail(err, line, WORD_IP6(addr),
-		                 "%s is the address of any router on a subnet of eth%u (RFC 4291 2.6.1)",
-		                 what, at);
+		                 "%s is the address of any router on a subnet of %s (RFC 4291 2.6.1)",
+		                 what, NAME(c, at));
 	return 0;
 }
 
@@ -191,8 +200,9 @@ static uint32_t *route_slot(const struct route_table *t, const struct net_addr *
 }
 
 /* A static route must not stand for what an interface address says. */
-static int check_route_hides(const struct route_table *t, const struct config_address6 *a,
-                             unsigned port, struct text_error *err)
+static int check_route_hides(const struct config *c, const struct route_table *t,
+                             const struct config_address6 *a, unsigned port,
+                             struct text_error *err)
 {
 	const struct net_addr subnet = ip6_prefix_of(&a->addr, a->plen);
 	uint32_t n = *route_slot(t, &subnet, a->plen);
@@ -202,7 +212,7 @@ static int check_route_hides(const struct route_table *t, const struct config_ad
 		return 0;
 	const struct config_route6 *r = &t->routes[n - 1];
 	return text_fail(err, r->line, WORD_PREFIX6(&r->prefix, r->plen),
-	                 "eth%u reaches this prefix itself, by its address at line %u", port,
+	                 "%s reaches this prefix itself, by its address at line %u", NAME(c, port),
 	                 a->line);
 }
 
@@ -226,9 +236,9 @@ static int check_routes(const struct config *c, const struct route_table *t,
 			return error;
 		good = r;
 	}
-	for (unsigned port = 0; port < CONFIG_PORTS_MAX; port++) {
+	for (unsigned port = 0; port < c->interfaces; port++) {
 		for (unsigned k = 0; k < c->interface[port].address6_count; k++) {
-			int error = check_route_hides(t, &c->interface[port].address6[k], port, err);
+			int error = check_route_hides(c, t, &c->interface[port].address6[k], port, err);
 			if (error != 0)
 				return error;
 		}

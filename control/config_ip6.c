@@ -213,7 +213,7 @@ int config_ip6_route(struct parser *p, unsigned i)
 		                      "as eth0");
 	if (p->out->route6_count == p->mem->route6_max)
 		return FAIL(p, i, "too many IPv6 routes; there is memory for %u", p->mem->route6_max);
-	r.port = (uint8_t)port;
+	r.port = port;
 	p->out->routes6[p->out->route6_count++] = r;
 	return 0;
 }
@@ -231,7 +231,7 @@ int config_ip6_neighbour(struct parser *p, unsigned i)
 		return FAIL(p, i, "a neighbour has a unicast address");
 	if (p->out->neighbour6_count == CONFIG_NEIGHBOURS6_MAX)
 		return FAIL(p, i, "too many static neighbours; at most %d", CONFIG_NEIGHBOURS6_MAX);
-	n.port = (uint8_t)port;
+	n.port = port;
 	p->out->neighbour6[p->out->neighbour6_count++] = n;
 	return 0;
 }

@@ -88,8 +88,8 @@ int config_expect_end(struct parser *p, unsigned i);
 int config_parse_number(struct parser *p, unsigned i, const char *what, uint32_t min, uint32_t max,
                         uint32_t *out);
 
-/* Word i is ethN. */
-int config_parse_port(struct parser *p, unsigned i, uint32_t *port);
+/* Word i is the name of an interface. config_if.c. */
+int config_parse_port(struct parser *p, unsigned i, uint32_t *key);
 
 /* Word i is the MAC address of a neighbour. */
 int config_parse_mac(struct parser *p, unsigned i, uint8_t mac[6]);
@@ -104,6 +104,13 @@ int config_ip4_prefix(struct parser *p, unsigned *i, uint32_t *prefix, unsigned 
 /* The words from i on are "reachable-via (rx | any) allow-default", the interface's line of that
  * version. config.c. */
 int config_parse_verify(struct parser *p, unsigned i, bool six);
+
+/* --- config_if.c --- */
+
+int config_interface(struct parser *p, unsigned i);
+
+/* Gives interfaces their numbers; all have been read. */
+void config_order(struct config *c);
 
 /* --- the statements of config_ip4.c --- */
 

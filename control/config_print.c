@@ -93,11 +93,11 @@ static void print_acl(const struct printer *p, const struct config *c, const str
 		print_line(p, " %s", config_acl_rule_text(text, &c->acl_rules[l->first + r], l->six));
 }
 
-static void print_interface(const struct printer *p, unsigned n, const struct config_interface *i)
+static void print_interface(const struct printer *p, const struct config_interface *i)
 {
-	char prefix[FMT_PREFIX_MAX];
+	char prefix[FMT_PREFIX_MAX], name[CONFIG_IF_NAME_SIZE];
 	print_line(p, "!");
-	print_line(p, "interface eth%u", n);
+	print_line(p, "interface %s", config_key_name(name, i->key));
 	if (i->description[0] != 0)
 		print_line(p, " description %s", i->description);
 	for (unsigned k = 0; k < i->address_count; k++)
@@ -124,11 +124,11 @@ void config_print_route(const struct config_route *r, config_write_fn write, voi
 void config_print_route6(const struct config_route6 *r, config_write_fn write, void *ctx)
 {
 	const struct printer p = {write, ctx};
-	char prefix[FMT_PREFIX6_MAX], next_hop[FMT_IP6_MAX], port[8] = "";
-	if (!r->null0 && ip6_is_link_local(&r->next_hop))
-		fmt_format(port, sizeof port, " eth%u", r->port);
-	print_line(&p, "ipv6 route %s %s%s", fmt_prefix6(prefix, &r->prefix, r->plen),
-	           r->null0 ? "null0" : fmt_ip6(next_hop, &r->next_hop), port);
+	char prefix[FMT_PREFIX6_MAX], next_hop[FMT_IP6_MAX], name[CONFIG_IF_NAME_SIZE];
+	const bool named = !r->null0 && ip6_is_link_local(&r->next_hop);
+	print_line(&p, "ipv6 route %s %s%s%s", fmt_prefix6(prefix, &r->prefix, r->plen),
+	           r->null0 ? "null0" : fmt_ip6(next_hop, &r->next_hop), named ? " " : "",
+	           named ? config_key_name(name, r->port) : "");
 }
 
 static void print_services(const struct printer *p, const struct services *all)
@@ -192,7 +192,7 @@ static void print_script(const struct printer *p, const struct config_script *s)
 static void print_machine(const struct config *c, config_write_fn write, void *ctx)
 {
 	const struct printer p = {write, ctx};
-	char addr[FMT_ADDR_MAX], mac[FMT_MAC_MAX];
+	char addr[FMT_ADDR_MAX], mac[FMT_MAC_MAX], name[CONFIG_IF_NAME_SIZE];
 	print_line(&p, "hostname %s", c->hostname);
 	print_line(&p, "application %s", core_app_word(c->application));
 	print_line(&p, "idle %s", idle_word(c->idle));
@@ -204,15 +204,16 @@ static void print_machine(const struct config *c, config_write_fn write, void *c
 	if (c->tcp_connections != 0)
 		print_line(&p, "tcp connections %u", c->tcp_connections);
 	print_management(&p, c);
-	for (unsigned n = 0; n < CONFIG_PORTS_MAX; n++)
+	for (unsigned n = 0; n < c->interfaces; n++)
 		if (c->interface[n].present)
-			print_interface(&p, n, &c->interface[n]);
+			print_interface(&p, &c->interface[n]);
 	print_line(&p, "!");
 	for (unsigned k = 0; k < c->arp_count; k++)
 		print_line(&p, "arp %s %s", fmt_ip4(addr, c->arp[k].addr), fmt_mac(mac, c->arp[k].mac));
 	for (unsigned k = 0; k < c->neighbour6_count; k++)
-		print_line(&p, "ipv6 neighbor %s eth%u %s", fmt_ip6(addr, &c->neighbour6[k].addr),
-		           c->neighbour6[k].port, fmt_mac(mac, c->neighbour6[k].mac));
+		print_line(&p, "ipv6 neighbor %s %s %s", fmt_ip6(addr, &c->neighbour6[k].addr),
+		           config_key_name(name, c->neighbour6[k].port),
+		           fmt_mac(mac, c->neighbour6[k].mac));
 }
 
 void config_print_statements(const struct config *c, config_write_fn write, void *ctx)

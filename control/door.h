@@ -41,7 +41,7 @@ static inline enum door door_ip(const struct pkt *p, const struct view_port *por
 	else if (type == ETH_TYPE_ARP)
 		core_punt(p, PUNT_ARP, 0);
 	else if (!known)
-		core_drop(p, CNT_drop_eth_type);
+		core_drop(p, type == ETH_TYPE_VLAN ? CNT_drop_vlan_unknown : CNT_drop_eth_type);
 	else
 		return type == ETH_TYPE_IP4 ? DOOR_IP4 : DOOR_IP6;
 	return DOOR_GONE;

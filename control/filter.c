@@ -158,7 +158,7 @@ static void set_filters(struct view *v, unsigned p, const struct config *c)
 	const struct lists *lists = &filter.part[p];
 	struct view_filter_set *set = &v->filter_set[p];
 	memset(set, 0, sizeof *set);
-	for (unsigned port = 0; port < NIC_PORTS_MAX; port++) {
+	for (unsigned port = 0; port < c->interfaces; port++) {
 		const struct config_interface *i = &c->interface[port];
 		struct view_filters *f = &set->port[port];
 		set_filter(&f->in[0], lists, c, &i->filter[CONFIG_FILTER_IN4]);

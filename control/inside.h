@@ -64,7 +64,7 @@ struct plane {
 	uint32_t refused_routes; /* did not fit into the tables */
 	uint32_t refused_hosts;  /* did not fit into hosts6 */
 	uint64_t waiting;  /* received frames that wait for a neighbour: a gauge */
-	bool link_up[NIC_PORTS_MAX];
+	bool link_up[VIEW_IFS_MAX]; /* that of an interface: its port's; a loopback's is always */
 	struct shell shell; /* of the serial console */
 };
 

@@ -100,7 +100,7 @@ struct arrival {
 static bool is_unicast_of_ours(const struct net_addr *addr, unsigned port)
 {
 	const struct view *v = view_get();
-	for (unsigned p = 0; p < NIC_PORTS_MAX; p++) {
+	for (unsigned p = 0; p < v->ifs; p++) {
 		const struct view_port6 *vp = &v->port6[p];
 		for (uint32_t i = 0; i < vp->count; i++)
 			if (net_addr_equal(&vp->addr[i], addr) && (p == port || !ip6_is_link_local(addr)))

@@ -108,8 +108,9 @@ int neighbour_start(void)
 		return E_NOMEM;
 	int e = arp_init(&plane.arp, &params, arp_memory, arp_memory_size, &arp_ops,
 	                 &first);
-	for (unsigned p = 0; e == E_OK && p < core_port_count(); p++)
-		for (unsigned a = 0; v->port[p].enabled && a < v->port[p].addresses; a++)
+	for (unsigned p = 0; e == E_OK && p < v->ifs; p++)
+		for (unsigned a = 0; view_has_link(v, p) && v->port[p].enabled &&
+		                     a < v->port[p].addresses; a++)
 			e = arp_add_local(&plane.arp, p, v->port[p].addr[a], v->port[p].plen[a],
 			                  v->port[p].mac);
 	for (unsigned i = 0; e == E_OK && i < c->arp_count; i++)

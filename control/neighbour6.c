@@ -22,8 +22,8 @@
 
 /* Each address, the link-local one too, with the anycast address of its subnet; their groups and
  * that of all routers. */
-_Static_assert(NIC_PORTS_MAX * 2 * (1 + CONFIG_ADDRESSES_MAX) <= ND_LOCALS_MAX &&
-               NIC_PORTS_MAX * (2 * (1 + CONFIG_ADDRESSES_MAX) + 1) <= MLD_GROUPS_MAX,
+_Static_assert(VIEW_IFS_MAX * 2 * (1 + CONFIG_ADDRESSES_MAX) <= ND_LOCALS_MAX &&
+               VIEW_IFS_MAX * (2 * (1 + CONFIG_ADDRESSES_MAX) + 1) <= MLD_GROUPS_MAX,
                "there is room for all that can be configured");
 
 #define PENDING_MIN 64
@@ -122,9 +122,10 @@ static void op_address_down(void *ctx, unsigned port, const struct net_addr *add
 static void op_address_duplicate(void *ctx, unsigned port, const struct net_addr *addr,
                                  const uint8_t *mac)
 {
-	char text[FMT_IP6_MAX], by[FMT_MAC_MAX];
+	char text[FMT_IP6_MAX], by[FMT_MAC_MAX], name[VIEW_NAME_MAX];
 	(void)ctx;
-	plane_log("eth%u: %s is in use by %s and is not used here", port, fmt_ip6(text, addr->w),
+	plane_log("%s: %s is in use by %s and is not used here", view_name(name, view_get(), port),
+	          fmt_ip6(text, addr->w),
 	          mac ? fmt_mac(by, mac) : "another station");
 }
 
@@ -231,10 +232,12 @@ static struct ra_config advertisement(unsigned port, const struct config_interfa
 /* Enters a configured neighbour, if its interface takes part. */
 static int set_static(const struct config_neighbour6 *s)
 {
-	if (s->port >= core_port_count() || !view_get()->port[s->port].enabled6)
+	int port = config_number(&plane.config, s->port);
+	if (port < 0 || !view_has_link(view_get(), (unsigned)port) ||
+	    !view_get()->port[port].enabled6)
 		return E_OK;
-	neighbour6_next_hop(s->port, &s->addr);
-	int n = nd_set_static(&plane.nd, s->port, &s->addr, s->mac);
+	neighbour6_next_hop((unsigned)port, &s->addr);
+	int n = nd_set_static(&plane.nd, (unsigned)port, &s->addr, s->mac);
 	return n < 0 ? n : E_OK;
 }
 
@@ -260,9 +263,12 @@ static const struct config_neighbour6 *find_static(const struct config *c,
 void neighbour6_change(const struct config *next)
 {
 	const struct config *c = &plane.config;
-	for (unsigned k = 0; k < c->neighbour6_count; k++)
-		if (!find_static(next, &c->neighbour6[k]))
-			nd_forget(&plane.nd, c->neighbour6[k].port, &c->neighbour6[k].addr);
+	for (unsigned k = 0; k < c->neighbour6_count; k++) {
+		const struct config_neighbour6 *s = &c->neighbour6[k];
+		int port = config_number(c, s->port);
+		if (port >= 0 && !find_static(next, s))
+			nd_forget(&plane.nd, (unsigned)port, &s->addr);
+	}
 	for (unsigned k = 0; k < next->neighbour6_count; k++) {
 		const struct config_neighbour6 *s = &next->neighbour6[k], *was = find_static(c, s);
 		if (!(was && eth_equal(was->mac, s->mac)) && set_static(s) != E_OK)
@@ -276,7 +282,7 @@ static bool take_memory(struct nd_params *params)
 {
 	static uint32_t neighbours = 1, pending = 1;
 	bool wanted = false;
-	for (unsigned p = 0; p < core_port_count(); p++)
+	for (unsigned p = 0; p < view_get()->ifs; p++)
 		wanted |= view_get()->port[p].enabled6;
 	if (!nd_memory && wanted) {
 		neighbours = params->neighbours;
@@ -307,9 +313,9 @@ int neighbour6_start(void)
 	                 &first);
 	ra_init(&plane.ra, &plane.nd);
 	autoconfig_init();
-	for (unsigned p = 0; e == E_OK && p < core_port_count(); p++) {
+	for (unsigned p = 0; e == E_OK && p < v->ifs; p++) {
 		const struct config_interface *i = &plane.config.interface[p];
-		if (!v->port[p].enabled6)
+		if (!v->port[p].enabled6 || !view_has_link(v, p))
 			continue;
 		e = start_addresses(p, i);
 		const struct ra_config c = advertisement(p, i);

@@ -17,7 +17,7 @@ uint32_t out_way6(const struct net_addr *src, const struct net_addr *dst)
 	if (likely(!ip6_is_link_local(dst)))
 		return view_way6(out_way.view, to);
 	unsigned port = view_link_of6(out_way.view, src, dst);
-	return port < NIC_PORTS_MAX ? view_on_link6(out_way.view, port, to) : NH_NONE;
+	return port < VIEW_IFS_MAX ? view_on_link6(out_way.view, port, to) : NH_NONE;
 }
 
 COLD unsigned out_full_port(const struct net_addr *addr)

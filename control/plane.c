@@ -27,10 +27,11 @@
 #define ROUTE_LINE_MIN 16 /* bytes of the shortest route line: bounds the number of routes */
 #define TABLES_LEAST (4u << 20) /* of the snapshot stay for the forwarding tables */
 #define ROUTES6_MORE 64 /* IPv6 routes that commits may add before fib6 has to be made anew */
-#define HOSTS6_MAX (VIEW_NEIGHBOURS + NIC_PORTS_MAX * 4 * VIEW_ADDRESSES6_MAX)
+#define HOSTS6_EACH (4 * VIEW_ADDRESSES6_MAX) /* of an interface, beside neighbours */
 
 /* config.h knows neither machine nor runtime */
-_Static_assert(CONFIG_PORTS_MAX == NIC_PORTS_MAX, "one interface block per port");
+_Static_assert(CONFIG_PORTS_MAX == NIC_PORTS_MAX && CONFIG_IFS_MAX == VIEW_IFS_MAX &&
+               CONFIG_VID_MAX == ETH_VID_MAX, "an interface has one number in both");
 _Static_assert(CONFIG_ADDRESSES_MAX <= VIEW_ADDRESSES_MAX, "start_ports copies them");
 _Static_assert(CONFIG_HOSTNAME_SIZE <= SHELL_HOSTNAME_SIZE, "none is cut");
 _Static_assert(PUNT_KINDS <= CORE_PUNT_KINDS, "each has its part of the ring");
@@ -83,7 +84,7 @@ static size_t whole_pages(size_t bytes)
 static uint32_t routes6(void)
 {
 	uint32_t n = sized->route6_count + ROUTES6_MORE;
-	for (unsigned p = 0; p < NIC_PORTS_MAX; p++) {
+	for (unsigned p = 0; p < sized->interfaces; p++) {
 		const struct config_interface *i = &sized->interface[p];
 		n += 3u * i->address6_count + (i->autoconfig ? VIEW_ADDRESSES6_MAX + 1 : 0);
 	}
@@ -93,10 +94,10 @@ static uint32_t routes6(void)
 /* IPv6 hosts that there may be: their table takes 1 MiB, and a few KiB where nobody speaks IPv6. */
 static uint32_t hosts6(void)
 {
-	for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
-		if (sized->interface[p].ipv6)
-			return HOSTS6_MAX;
-	return 0;
+	uint32_t n = 0;
+	for (unsigned p = 0; p < sized->interfaces; p++)
+		n += sized->interface[p].ipv6;
+	return n ? VIEW_NEIGHBOURS + u32_max(n, NIC_PORTS_MAX) * HOSTS6_EACH : 0;
 }
 
 /* A text of a million lines takes a second and more: who waits sees that it goes on. */
@@ -171,35 +172,64 @@ static bool take_table_memory(void)
 	return fib_private != NULL;
 }
 
+/* The MTU of a port: that configured, or the usual one if the device takes that (VIRTIO 1.2 5.1.4.1:
+ * no more). */
+static unsigned port_mtu(const struct config *c, unsigned port)
+{
+	unsigned most = core_port_nic(port)->mtu_max;
+	return c->interface[port].mtu ? c->interface[port].mtu : u32_min(CONFIG_MTU_DEFAULT, most);
+}
+
+/* A VLAN carries no more than its port (802.1Q), and only routers have interfaces beside ports. */
+static int check_beside(const struct config *c, const struct config_interface *i, const char *name,
+                        enum core_app_number app, struct text_error *err)
+{
+	char word[16];
+	if (app != CORE_APP_router)
+		return text_fail(err, i->line, text_of(name),
+		                 "the application %s has no interfaces but its ports",
+		                 core_app_word(app));
+	if (config_is_loopback(i) || i->mtu <= port_mtu(c, config_if_port(i)))
+		return E_OK;
+	fmt_format(word, sizeof word, "mtu %u", i->mtu);
+	return text_fail(err, i->mtu_line, text_of(word), "%s is on eth%u, whose MTU is %u", name,
+	                 config_if_port(i), port_mtu(c, config_if_port(i)));
+}
+
 /* An interface block may want what the machine does not have, or what the application that runs,
  * which the command line may have named, does not do: as bad as any bad line. */
-static int check_port(unsigned p, const struct config_interface *i, enum core_app_number app,
+static int check_port(const struct config *c, unsigned n, enum core_app_number app,
                       struct text_error *err)
 {
-	unsigned ports = core_port_count(), most;
-	char word[16];
+	const struct config_interface *i = &c->interface[n];
+	unsigned ports = core_port_count(), p = config_if_port(i), most;
+	char word[16], name[CONFIG_IF_NAME_SIZE];
 	if (!i->present)
 		return E_OK;
-	if (p >= ports) {
-		fmt_format(word, sizeof word, "eth%u", p);
-		return text_fail(err, i->line, text_of(word), "this machine has %u port%s", ports,
+	config_name(name, c, n);
+	if (!config_is_loopback(i) && p >= ports)
+		return text_fail(err, i->line, text_of(name), "this machine has %u port%s", ports,
 		                 ports == 1 ? "" : "s");
+	if (n >= CONFIG_PORTS_MAX) {
+		int error = check_beside(c, i, name, app, err);
+		if (error != E_OK || config_is_loopback(i))
+			return error;
 	}
 	most = core_port_nic(p)->mtu_max;
 	if (i->mtu > most) {
 		fmt_format(word, sizeof word, "mtu %u", i->mtu);
 		return text_fail(err, i->line, text_of(word),
-		                 "the device of eth%u takes at most %u", p, most);
+		                 "the device of %s takes at most %u", name, most);
 	}
 	if (i->ipv6 && most < CONFIG_MTU_IP6_MIN)
 		return text_fail(err, i->ipv6_line, text_of("ipv6"),
-		                 "IPv6 needs an MTU of %d (RFC 8200 5); the device of eth%u takes %u",
-		                 CONFIG_MTU_IP6_MIN, p, most);
+		                 "IPv6 needs an MTU of %d (RFC 8200 5); the device of %s takes %u",
+		                 CONFIG_MTU_IP6_MIN, name, most);
 	/* RFC 4862 5.5, RFC 4861 6.2.7: advertisements are for hosts */
 	if (i->autoconfig && app == CORE_APP_router)
 		return text_fail(err, i->autoconfig_line, text_of("autoconfig"),
 		                 "a router does not take its addresses from the advertisements of "
-		                 "others (RFC 4862); give eth%u an address", p);
+		                 "others (RFC 4862); give %s an address", name);
 	for (unsigned way = 0; way < CONFIG_FILTERS; way++)
 		if (i->filter[way].name[0] && app != CORE_APP_router)
 			return text_fail(err, i->filter[way].line, text_of(i->filter[way].name),
@@ -222,8 +252,8 @@ int plane_check(const struct config *c, enum core_app_number app, struct text_er
 {
 	const struct app_extension *e = core_apps[app]->extension;
 	int error = E_OK;
-	for (unsigned p = 0; error == E_OK && p < CONFIG_PORTS_MAX; p++)
-		error = check_port(p, &c->interface[p], app, err);
+	for (unsigned n = 0; error == E_OK && n < c->interfaces; n++)
+		error = check_port(c, n, app, err);
 	if (error == E_OK && c->script.line && !(e && e->takes_script))
 		error = text_fail(err, c->script.line, text_of("script"),
 		                  "the application %s takes no script", core_app_word(app));
@@ -269,37 +299,72 @@ static size_t start_filters(struct view *v, size_t used, size_t room)
 	return whole_pages(bytes);
 }
 
-/* The configured MTU, or the usual one if the device takes that (VIRTIO 1.2 5.1.4.1: no more). */
-static unsigned mtu_of(unsigned port)
+/* What a port and its VLANs have. */
+static void start_link(struct view *v, unsigned n, const struct config_interface *i)
 {
-	unsigned configured = plane.config.interface[port].mtu, most = core_port_nic(port)->mtu_max;
-	if (configured)
-		return configured;
-	return most < CONFIG_MTU_DEFAULT ? most : CONFIG_MTU_DEFAULT;
+	const struct config *c = &plane.config;
+	struct view_port *vp = &v->port[n];
+	unsigned port = config_if_port(i), vid = config_if_vid(i);
+	bool shutdown = i->shutdown || c->interface[port].shutdown;
+	*vp = (struct view_port){.mtu = (uint16_t)(i->mtu ? i->mtu : port_mtu(c, port)),
+	                         .enabled = !shutdown && i->address_count,
+	                         .enabled6 = !shutdown && i->ipv6,
+	                         .port = (uint8_t)port,
+	                         .vid = (uint16_t)vid};
+	eth_copy(vp->mac, core_port_nic(port)->mac);
+	if (vid) {
+		v->vlan[port][vid] = (uint8_t)n;
+		v->tagged |= 1u << port;
+	}
+	struct adj *glean = &v->adj[NH_CONNECTED + n];
+	glean->port = (uint8_t)port;
+	glean->interface = (uint8_t)n;
+	glean->state = ADJ_UNRESOLVED;
+	glean->mtu = vp->mtu;
+}
+
+/* Its addresses are the machine's, whatever link is up; IPv6's need no DAD, for nobody else is
+ * there (RFC 4862 5.4). */
+static void start_loopback(struct view *v, unsigned n, const struct config_interface *i)
+{
+	struct view_port6 *six = &v->port6[n];
+	v->port[n] = (struct view_port){.mtu = NIC_MTU_MAX,
+	                                .enabled = !i->shutdown && i->address_count,
+	                                .enabled6 = !i->shutdown && i->address6_count,
+	                                .link_up = true,
+	                                .port = VIEW_PORT_NONE,
+	                                .number = (uint8_t)config_if_port(i)};
+	plane.link_up[n] = true;
+	six->count = v->port[n].enabled6 ? i->address6_count : 0;
+	for (unsigned a = 0; a < six->count; a++) {
+		six->addr[a] = i->address6[a].addr;
+		six->plen[a] = i->address6[a].plen;
+	}
 }
 
 static void start_ports(struct view *v)
 {
+	const struct config *c = &plane.config;
 	unsigned mtu_most = CONFIG_MTU_DEFAULT;
-	for (unsigned p = 0; p < core_port_count(); p++) {
-		const struct config_interface *i = &plane.config.interface[p];
-		struct view_port *vp = &v->port[p];
-		*vp = (struct view_port){.mtu = (uint16_t)mtu_of(p),
-		                         .addresses = i->address_count,
-		                         .enabled = !i->shutdown && i->address_count,
-		                         .enabled6 = !i->shutdown && i->ipv6};
-		eth_copy(vp->mac, core_port_nic(p)->mac);
+	v->ifs = c->interfaces > NIC_PORTS_MAX ? c->interfaces : core_port_count();
+	for (unsigned n = 0; n < v->ifs; n++) {
+		const struct config_interface *i = &c->interface[n];
+		struct view_port *vp = &v->port[n];
+		if (config_is_loopback(i))
+			start_loopback(v, n, i);
+		else if (config_if_port(i) < core_port_count())
+			start_link(v, n, i);
+		else
+			continue;
+		vp->addresses = i->address_count;
 		for (unsigned a = 0; a < i->address_count; a++) {
 			vp->addr[a] = i->address[a].addr;
 			vp->plen[a] = i->address[a].plen;
 		}
-		v->port6[p].mtu = vp->mtu;
-		v->port6[p].hop_limit = IP6_HOP_LIMIT_DEFAULT;
-		mtu_most = vp->mtu > mtu_most ? vp->mtu : mtu_most;
-		struct adj *glean = &v->adj[NH_CONNECTED + p];
-		glean->port = (uint8_t)p;
-		glean->state = ADJ_UNRESOLVED;
-		glean->mtu = vp->mtu;
+		v->port6[n].mtu = vp->mtu;
+		v->port6[n].hop_limit = IP6_HOP_LIMIT_DEFAULT;
+		if (!view_is_loopback(vp) && vp->mtu > mtu_most)
+			mtu_most = vp->mtu;
 	}
 	core_set_mtu(mtu_most);
 }
@@ -315,8 +380,10 @@ static void add_connected(unsigned port, const struct view_port *vp)
 {
 	for (unsigned a = 0; a < vp->addresses; a++) {
 		uint32_t addr = vp->addr[a];
-		add_route(addr, vp->plen[a], NH_CONNECTED + port);
-		if (vp->plen[a] <= 30) {
+		bool loopback = view_is_loopback(vp); /* nobody else is on its subnet */
+		if (!loopback || vp->plen[a] < 32)
+			add_route(addr, vp->plen[a], loopback ? NH_NULL0 : NH_CONNECTED + port);
+		if (vp->plen[a] <= 30 && !loopback) {
 			add_route(ip4_subnet_broadcast(addr, vp->plen[a]), 32, NH_BROADCAST);
 			/* all zeros: the old broadcast, RFC 1812 5.3.5 */
 			add_route(addr & ip4_prefix_mask(vp->plen[a]), 32, NH_BROADCAST);
@@ -343,6 +410,8 @@ static void uncover6(const struct net_addr *addr, unsigned port)
 
 static void start_own6(unsigned port, const struct config_interface *i)
 {
+	if (config_is_loopback(i))
+		return; /* add_connected6 has */
 	for (unsigned a = 0; a < i->address6_count; a++) {
 		const struct config_address6 *own = &i->address6[a];
 		const struct net_addr anycast = ip6_prefix_of(&own->addr, own->plen);
@@ -365,12 +434,12 @@ static uint32_t way_of(const struct config_route *r)
 
 static uint32_t way_of6(const struct config_route6 *r)
 {
-	int port = r->port;
-	if (port == CONFIG_PORT_ANY)
-		port = config_connected6(&plane.config, &r->next_hop);
 	if (r->null0)
 		return NH_NULL0;
-	if (port < 0 || (unsigned)port >= core_port_count() || !view_get()->port[port].enabled6)
+	int port = r->port == CONFIG_PORT_ANY ? config_connected6(&plane.config, &r->next_hop)
+	                                      : config_number(&plane.config, r->port);
+	if (port < 0 || !view_has_link(view_get(), (unsigned)port) ||
+	    !view_get()->port[port].enabled6)
 		return NH_NONE;
 	return neighbour6_next_hop((unsigned)port, &r->next_hop);
 }
@@ -411,16 +480,28 @@ void plane_remove_route6(const struct config_route6 *r, bool replaced)
 		nd_unpin(&plane.nd, nh - NH_NEIGHBOUR6);
 }
 
+/* A link's subnets; a loopback's addresses, which no host of hosts6 is, and the rest of their
+ * subnets, where nobody is. */
+static void add_connected6(unsigned port, const struct config_interface *i)
+{
+	for (unsigned a = 0; a < i->address6_count; a++) {
+		const struct config_address6 *own = &i->address6[a];
+		bool loopback = config_is_loopback(i);
+		if (!loopback || own->plen < 128)
+			add_route6(&own->addr, own->plen, loopback ? NH_NULL0 : NH_CONNECTED + port);
+		if (loopback)
+			add_route6(&own->addr, 128, NH_LOCAL);
+	}
+}
+
 static void start_routes6(const struct view *v)
 {
-	for (unsigned p = 0; p < core_port_count(); p++) {
-		const struct config_interface *i = &plane.config.interface[p];
-		for (unsigned a = 0; v->port[p].enabled6 && a < i->address6_count; a++)
-			add_route6(&i->address6[a].addr, i->address6[a].plen, NH_CONNECTED + p);
-	}
+	for (unsigned p = 0; p < v->ifs; p++)
+		if (v->port[p].enabled6)
+			add_connected6(p, &plane.config.interface[p]);
 	for (uint32_t i = 0; i < plane.config.route6_count; i++)
 		plane_add_route6(&plane.config.routes6[i]);
-	for (unsigned p = 0; p < core_port_count(); p++)
+	for (unsigned p = 0; p < v->ifs; p++)
 		if (v->port[p].enabled6)
 			start_own6(p, &plane.config.interface[p]);
 }
@@ -429,7 +510,7 @@ static void start_routes(const struct view *v)
 {
 	add_route(IP4(224, 0, 0, 0), 4, NH_MULTICAST);
 	add_route(IP4_BROADCAST, 32, NH_BROADCAST);
-	for (unsigned p = 0; p < core_port_count(); p++)
+	for (unsigned p = 0; p < v->ifs; p++)
 		if (v->port[p].enabled)
 			add_connected(p, &v->port[p]);
 	for (uint32_t i = 0; i < plane.config.route_count; i++)
@@ -618,18 +699,29 @@ static void plane_ports(void)
 		extension_get()->ports();
 }
 
-static void plane_link(unsigned port, const struct nic_link *link)
+/* An interface whose port's link went up or down. */
+static void interface_link(unsigned n, bool up)
 {
-	plane.link_up[port] = link->up;
-	__atomic_store_n(&view_get()->port[port].link_up, link->up, __ATOMIC_RELAXED);
-	plane_log("eth%u: link %s", port, link->up ? "up" : "down");
+	plane.link_up[n] = up;
+	__atomic_store_n(&view_get()->port[n].link_up, up, __ATOMIC_RELAXED);
 	if (!plane.fib_ready)
 		return;
-	if (link->up)
-		arp_announce(&plane.arp, port);
+	if (up)
+		arp_announce(&plane.arp, n);
 	else
-		arp_flush_port(&plane.arp, port);
-	neighbour_link(port, link->up);
+		arp_flush_port(&plane.arp, n);
+	neighbour_link(n, up);
+}
+
+static void plane_link(unsigned port, const struct nic_link *link)
+{
+	const struct view *v = view_get();
+	plane_log("eth%u: link %s", port, link->up ? "up" : "down");
+	for (unsigned n = 0; n < v->ifs; n++)
+		if (view_has_link(v, n) && v->port[n].port == port)
+			interface_link(n, link->up);
+	if (!plane.fib_ready)
+		return;
 	if (extension_get() && extension_get()->link)
 		extension_get()->link(port, link->up);
 }
@@ -690,7 +782,8 @@ static void count_fate(enum counter fate)
 
 static void serve_msg(const struct core_msg *m)
 {
-	if (!plane.fib_ready) {
+	/* a data core names an interface that there is, unless it is out of its mind */
+	if (!plane.fib_ready || !view_exists(view_get(), m->port)) {
 		if (m->kind != PUNT_OWN)
 			count(CNT_drop_port_down);
 		return;

@@ -17,10 +17,14 @@ typedef unsigned long long ull;
 
 /* --- show interfaces --- */
 
-static const char *link_word(unsigned port)
+/* Of an interface. */
+static const char *link_word(unsigned n)
 {
+	const struct view_port *vp = &view_get()->port[n];
 	struct nic_link link;
-	if (!core_port_link(port, &link))
+	if (view_is_loopback(vp))
+		return "up";
+	if (!core_port_link(vp->port, &link))
 		return "down";
 	return link.gone ? "gone" : link.up ? "up" : "down";
 }
@@ -33,15 +37,32 @@ static void show_addresses(struct shell *sh, const struct view_port *vp)
 		            a ? " secondary" : "");
 }
 
-static void show_addresses6(struct shell *sh, unsigned port)
+/* The next IPv6 address of an interface, from *cursor on, which is 0 at the start. */
+static bool next_address6(unsigned n, unsigned *cursor, struct nd_address *a)
+{
+	const struct view_port6 *six = &view_get()->port6[n];
+	if (view_is_loopback(&view_get()->port[n])) {
+		if (*cursor >= six->count)
+			return false;
+		*a = (struct nd_address){.addr = six->addr[*cursor], .port = n,
+		                         .plen = six->plen[*cursor], .state = ND_VALID};
+		(*cursor)++;
+		return true;
+	}
+	while (plane.fib_ready && nd_local_next(&plane.nd, cursor, a))
+		if (a->port == n && !a->anycast)
+			return true;
+	return false;
+}
+
+static void show_addresses6(struct shell *sh, unsigned n)
 {
 	char text[FMT_PREFIX6_MAX];
 	struct nd_address a;
-	for (unsigned cursor = 0; plane.fib_ready && nd_local_next(&plane.nd, &cursor, &a);)
-		if (a.port == port && !a.anycast)
-			shell_print(sh, "  address %s%s%s\n", fmt_prefix6(text, a.addr.w, a.plen),
-			            a.state == ND_VALID ? "" : " ",
-			            a.state == ND_VALID ? "" : nd_address_state_name(a.state));
+	for (unsigned cursor = 0; next_address6(n, &cursor, &a);)
+		shell_print(sh, "  address %s%s%s\n", fmt_prefix6(text, a.addr.w, a.plen),
+		            a.state == ND_VALID ? "" : " ",
+		            a.state == ND_VALID ? "" : nd_address_state_name(a.state));
 }
 
 struct row {
@@ -129,38 +150,66 @@ static void show_offloads(struct shell *sh, uint32_t features)
 		shell_print(sh, " none");
 }
 
+/* A port's own interface, before its addresses, */
+static void show_port_head(struct shell *sh, unsigned p, const struct nic *nic)
+{
+	struct nic_link link;
+	bool running = core_port_link(p, &link);
+	show_device(sh, nic, view_get()->port[p].mtu);
+	if (running && link.up && link.mbps)
+		shell_print(sh, "  speed %u Mbit/s\n", link.mbps);
+	show_offloads(sh, nic->features);
+	shell_print(sh, ", queue pairs %u\n", core_data_count());
+}
+
+/* and after them. */
+static void show_port_tail(struct shell *sh, unsigned p, const struct nic *nic)
+{
+	show_port_counters(sh, p);
+	shell_print(sh, "  control_mmio_reads %llu\n  control_mmio_writes %llu\n",
+	            (ull)nic->mmio_reads, (ull)nic->mmio_writes);
+}
+
+/* Whether it takes part, in words. */
+static const char *use_of(const struct view *v, unsigned n)
+{
+	if (plane.config.interface[n].shutdown)
+		return "shut down by configuration";
+	return view_in_use(&v->port[n]) ? "in use" : "no address";
+}
+
+static void show_interface(struct shell *sh, const struct view *v, unsigned n)
+{
+	const struct view_port *vp = &v->port[n];
+	const char *description = plane.config.interface[n].description;
+	char name[VIEW_NAME_MAX], mac[FMT_MAC_MAX];
+	shell_print(sh, "%s link %s, %s\n", view_name(name, v, n), link_word(n), use_of(v, n));
+	if (description[0])
+		shell_print(sh, "  description %s\n", description);
+	if (n < NIC_PORTS_MAX)
+		show_port_head(sh, n, core_port_nic(n));
+	else if (!view_is_loopback(vp))
+		shell_print(sh, "  VLAN %u of eth%u, mac %s, mtu %u\n", vp->vid, vp->port,
+		            fmt_mac(mac, vp->mac), vp->mtu);
+	show_addresses(sh, vp);
+	show_addresses6(sh, n);
+	if (n < NIC_PORTS_MAX)
+		show_port_tail(sh, n, core_port_nic(n));
+}
+
 void show_interfaces(struct shell *sh, int argc, char **argv)
 {
 	const struct view *v = view_get();
 	(void)argc;
 	(void)argv;
-	for (unsigned p = 0; p < core_port_count(); p++) {
-		const struct nic *nic = core_port_nic(p);
-		const struct config_interface *i = &plane.config.interface[p];
-		struct nic_link link;
-		bool running = core_port_link(p, &link);
-		shell_print(sh, "eth%u link %s, %s\n", p, link_word(p),
-		            i->shutdown                ? "shut down by configuration"
-		            : view_in_use(&v->port[p]) ? "in use"
-		                                       : "no address");
-		if (i->description[0])
-			shell_print(sh, "  description %s\n", i->description);
-		show_device(sh, nic, v->port[p].mtu);
-		if (running && link.up && link.mbps)
-			shell_print(sh, "  speed %u Mbit/s\n", link.mbps);
-		show_offloads(sh, nic->features);
-		shell_print(sh, ", queue pairs %u\n", core_data_count());
-		show_addresses(sh, &v->port[p]);
-		show_addresses6(sh, p);
-		show_port_counters(sh, p);
-		shell_print(sh, "  control_mmio_reads %llu\n  control_mmio_writes %llu\n",
-		            (ull)nic->mmio_reads, (ull)nic->mmio_writes);
-	}
+	for (unsigned n = 0; n < v->ifs; n++)
+		if (view_exists(v, n))
+			show_interface(sh, v, n);
 }
 
 /* --- show ip interface brief, show ipv6 interface brief --- */
 
-#define BRIEF "%-6s %-*s %-5s %-10s %s\n"
+#define BRIEF "%-10s %-*s %-5s %-10s %s\n"
 #define BRIEF_WIDTH 18 /* of an address and its length, as in the tables of routes */
 #define BRIEF_WIDTH6 34
 
@@ -169,13 +218,12 @@ static void brief_head(struct shell *sh, int width)
 	shell_print(sh, BRIEF, "port", width, "address", "link", "use", "state");
 }
 
-/* An address of the port, or that it has none: NULL. */
+/* An address of the interface, or that it has none: NULL. */
 static void brief_line(struct shell *sh, int width, unsigned port, bool enabled, const char *address,
                        const char *state)
 {
-	char name[8];
-	fmt_format(name, sizeof name, "eth%u", port);
-	shell_print(sh, BRIEF, name, width, address ? address : "-", link_word(port),
+	char name[VIEW_NAME_MAX];
+	shell_print(sh, BRIEF, view_name(name, view_get(), port), width, address ? address : "-", link_word(port),
 	            plane.config.interface[port].shutdown ? "shutdown"
 	            : enabled                             ? "in_use"
 	                                                  : "no_address",
@@ -188,8 +236,10 @@ void show_ip_brief(struct shell *sh, int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	brief_head(sh, BRIEF_WIDTH);
-	for (unsigned p = 0; p < core_port_count(); p++) {
+	for (unsigned p = 0; p < view_get()->ifs; p++) {
 		const struct view_port *vp = &view_get()->port[p];
+		if (!view_exists(view_get(), p))
+			continue;
 		for (unsigned a = 0; a < vp->addresses; a++)
 			brief_line(sh, BRIEF_WIDTH, p, vp->enabled,
 			           fmt_prefix(text, vp->addr[a], vp->plen[a]),
@@ -206,11 +256,11 @@ void show_ipv6_brief(struct shell *sh, int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	brief_head(sh, BRIEF_WIDTH6);
-	for (unsigned p = 0; p < core_port_count(); p++) {
+	for (unsigned p = 0; p < view_get()->ifs; p++) {
 		bool any = false, enabled = view_get()->port[p].enabled6;
-		for (unsigned cursor = 0; plane.fib_ready && nd_local_next(&plane.nd, &cursor, &a);) {
-			if (a.port != p || a.anycast)
-				continue;
+		if (!view_exists(view_get(), p))
+			continue;
+		for (unsigned cursor = 0; next_address6(p, &cursor, &a);) {
 			brief_line(sh, BRIEF_WIDTH6, p, enabled,
 			           fmt_prefix6(text, a.addr.w, a.plen), nd_address_state_name(a.state));
 			any = true;
@@ -228,18 +278,20 @@ static void show_one_route(struct shell *sh, const struct fib4_route *r)
 	                                      [NH_BROADCAST] = "broadcast",
 	                                      [NH_MULTICAST] = "multicast",
 	                                      [NH_NULL0] = "null0"};
-	char prefix[FMT_PREFIX_MAX], via[FMT_IP4_MAX];
-	const struct adj *adj = &view_get()->adj[r->nh];
+	char prefix[FMT_PREFIX_MAX], via[FMT_IP4_MAX], name[VIEW_NAME_MAX];
+	const struct view *v = view_get();
+	const struct adj *adj = &v->adj[r->nh];
 	fmt_prefix(prefix, r->prefix, r->plen);
 	if (r->nh <= NH_NULL0) {
 		shell_print(sh, "%-18s %s\n", prefix, special[r->nh]);
 	} else if (r->nh < NH_NEIGHBOUR) {
-		shell_print(sh, "%-18s connected eth%u\n", prefix, r->nh - NH_CONNECTED);
+		shell_print(sh, "%-18s connected %s\n", prefix,
+		            view_name(name, v, r->nh - NH_CONNECTED));
 	} else {
 		uint32_t ip = arp_neigh_ip(&plane.arp, r->nh - NH_NEIGHBOUR);
 		bool host = r->plen == 32 && ip == r->prefix;
-		shell_print(sh, "%-18s %s %s eth%u%s\n", prefix, host ? "neighbour" : "via",
-		            fmt_ip4(via, ip), adj->port,
+		shell_print(sh, "%-18s %s %s %s%s\n", prefix, host ? "neighbour" : "via",
+		            fmt_ip4(via, ip), view_name(name, v, adj->interface),
 		            adj->state == ADJ_FORWARD ? "" : " (unresolved)");
 	}
 }
@@ -313,18 +365,18 @@ void show_routes(const struct show_routes *s, struct shell *sh, int argc, char *
 
 void show_arp(struct shell *sh, int argc, char **argv)
 {
-	char ip[FMT_IP4_MAX], mac[FMT_MAC_MAX];
+	char ip[FMT_IP4_MAX], mac[FMT_MAC_MAX], name[VIEW_NAME_MAX];
 	struct arp_entry e;
 	unsigned cursor = 0;
 	(void)argc;
 	(void)argv;
-	shell_print(sh, "%-15s %-17s %-6s %-11s %8s %7s\n", "address", "mac", "port", "state", "age_s",
+	shell_print(sh, "%-15s %-17s %-10s %-11s %8s %7s\n", "address", "mac", "port", "state", "age_s",
 	            "waiting");
 	while (plane.fib_ready && arp_next(&plane.arp, &cursor, core_now_ns(), &e)) {
 		bool known = !eth_is_zero(e.mac);
-		shell_print(sh, "%-15s %-17s eth%-3u %-11s %8llu %7u\n", fmt_ip4(ip, e.ip),
-		            known ? fmt_mac(mac, e.mac) : "-", e.port, arp_state_name(e.state),
-		            (ull)(e.age_ns / 1000000000u), e.pending);
+		shell_print(sh, "%-15s %-17s %-10s %-11s %8llu %7u\n", fmt_ip4(ip, e.ip),
+		            known ? fmt_mac(mac, e.mac) : "-", view_name(name, view_get(), e.port),
+		            arp_state_name(e.state), (ull)(e.age_ns / 1000000000u), e.pending);
 	}
 }
 

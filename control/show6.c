@@ -10,7 +10,8 @@ typedef unsigned long long ull;
 
 static void show_one_route(struct shell *sh, const struct fib6_route *r)
 {
-	char prefix[FMT_PREFIX6_MAX], via[FMT_IP6_MAX];
+	char prefix[FMT_PREFIX6_MAX], via[FMT_IP6_MAX], name[VIEW_NAME_MAX];
+	const struct view *v = view_get();
 	const char *how = autoconfig_made(&r->prefix, r->plen) ? " advertised" : "";
 	fmt_prefix6(prefix, r->prefix.w, r->plen);
 	if (r->nh == NH_LOCAL) {
@@ -18,11 +19,13 @@ static void show_one_route(struct shell *sh, const struct fib6_route *r)
 	} else if (r->nh == NH_NULL0) {
 		shell_print(sh, "%-34s null0\n", prefix);
 	} else if (r->nh < NH_NEIGHBOUR) {
-		shell_print(sh, "%-34s connected eth%u%s\n", prefix, r->nh - NH_CONNECTED, how);
+		shell_print(sh, "%-34s connected %s%s\n", prefix,
+		            view_name(name, v, r->nh - NH_CONNECTED), how);
 	} else {
 		const struct net_addr addr = nd_neigh_addr(&plane.nd, r->nh - NH_NEIGHBOUR6);
-		const struct adj *adj = &view_get()->adj[r->nh];
-		shell_print(sh, "%-34s via %s eth%u%s%s\n", prefix, fmt_ip6(via, addr.w), adj->port, how,
+		const struct adj *adj = &v->adj[r->nh];
+		shell_print(sh, "%-34s via %s %s%s%s\n", prefix, fmt_ip6(via, addr.w),
+		            view_name(name, v, adj->interface), how,
 		            adj->state == ADJ_FORWARD ? "" : " (unresolved)");
 	}
 }
@@ -73,16 +76,16 @@ void show_route6(struct shell *sh, int argc, char **argv)
 
 void show_neighbours6(struct shell *sh, int argc, char **argv)
 {
-	char addr[FMT_IP6_MAX], mac[FMT_MAC_MAX];
+	char addr[FMT_IP6_MAX], mac[FMT_MAC_MAX], name[VIEW_NAME_MAX];
 	struct nd_entry e;
 	(void)argc;
 	(void)argv;
-	shell_print(sh, "%-30s %-17s %-6s %-11s %-6s %8s %7s\n", "address", "mac", "port", "state",
+	shell_print(sh, "%-30s %-17s %-10s %-11s %-6s %8s %7s\n", "address", "mac", "port", "state",
 	            "router", "age_s", "waiting");
 	for (unsigned cursor = 0;
 	     plane.fib_ready && nd_next(&plane.nd, &cursor, core_now_ns(), &e);)
-		shell_print(sh, "%-30s %-17s eth%-3u %-11s %-6s %8llu %7u\n", fmt_ip6(addr, e.addr.w),
-		            eth_is_zero(e.mac) ? "-" : fmt_mac(mac, e.mac), e.port,
-		            nd_state_name(e.state), e.role == ND_ROLE_ROUTER ? "yes" : "no",
+		shell_print(sh, "%-30s %-17s %-10s %-11s %-6s %8llu %7u\n", fmt_ip6(addr, e.addr.w),
+		            eth_is_zero(e.mac) ? "-" : fmt_mac(mac, e.mac),
+		            view_name(name, view_get(), e.port), nd_state_name(e.state), e.role == ND_ROLE_ROUTER ? "yes" : "no",
 		            (ull)(e.age_ns / 1000000000u), e.pending);
 }

@@ -73,7 +73,7 @@ static void tx(void *ctx, struct pkt *p)
 	if (ip_is_ip6(ip)) {
 		const struct net_addr src = ip6_src(ip), dst = ip6_dst(ip);
 		unsigned port = ip6_is_link_local(&dst) ? view_link_of6(view_get(), &src, &dst) : 0;
-		local6_output(frame, p->len, port < NIC_PORTS_MAX ? port : 0);
+		local6_output(frame, p->len, port < VIEW_IFS_MAX ? port : 0);
 	} else {
 		local_output(frame, p->len);
 	}

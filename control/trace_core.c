@@ -27,7 +27,7 @@ COLD void trace_filter(const struct view_filter *f, uint32_t rule)
 	const struct view_filter_set *sets = view_get()->filter_set;
 	const unsigned set = f >= (const struct view_filter *)(const void *)&sets[1];
 	const struct view_filters *all = sets[set].port;
-	for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
+	for (unsigned p = 0; p < view_get()->ifs; p++)
 		for (unsigned six = 0; six < 2; six++) {
 			unsigned word = (six ? TRACE_FILTER_SIX : 0) | (set ? TRACE_FILTER_SET : 0);
 			if (f == &all[p].in[six])
@@ -49,7 +49,7 @@ COLD void trace_way(uint32_t nh, unsigned total)
 	for (unsigned i = 0; i < record.notes; i++)
 		if (record.note[i].kind == TRACE_WAY && record.note[i].number == nh)
 			return;
-	note(TRACE_WAY, a->port, total, nh, a->mtu | (known ? TRACE_WAY_KNOWN : 0));
+	note(TRACE_WAY, a->interface, total, nh, a->mtu | (known ? TRACE_WAY_KNOWN : 0));
 }
 
 /* --- what has changed --- */

@@ -16,6 +16,12 @@
 
 /* --- the frame, in one line --- */
 
+/* Where the IP packet begins in the head of a frame. */
+static unsigned ip_at(const struct trace_record *r)
+{
+	return be16_load(r->head + 12) == ETH_TYPE_VLAN ? ETH_HLEN + ETH_TAG_LEN : ETH_HLEN;
+}
+
 struct line {
 	char text[LINE_BYTES];
 	size_t n;
@@ -84,12 +90,19 @@ static void print_frame(struct shell *sh, const struct trace_record *r)
 	if (f.has_addr)
 		put(&l, ", %s%s > %s", f.type == ETH_TYPE_ARP ? "arp " : "", fmt_addr(a, f.src.w),
 		    fmt_addr(b, f.dst.w));
-	if (f.has_addr && f.type != ETH_TYPE_ARP && f.vlan == MATCH_ANY)
-		put_ip(&l, &f, r->head + ETH_HLEN, len - ETH_HLEN);
+	if (f.has_addr && f.type != ETH_TYPE_ARP && len > ip_at(r) &&
+	    be16_load(r->head + ip_at(r) - 2) == f.type) /* no second tag */
+		put_ip(&l, &f, r->head + ip_at(r), len - ip_at(r));
 	shell_print(sh, "  frame     %s\n", l.text);
 }
 
 /* --- notes --- */
+
+/* An interface's name; the number is a data core's word. */
+static const char *name_of(char buf[VIEW_NAME_MAX], unsigned port)
+{
+	return view_exists(view_get(), port) ? view_name(buf, view_get(), port) : "?";
+}
 
 /* "via 192.0.2.1 eth1" and what else a next hop may be. */
 static void next_hop_text(char *buf, size_t size, uint32_t nh)
@@ -97,18 +110,20 @@ static void next_hop_text(char *buf, size_t size, uint32_t nh)
 	static const char *const special[] = {[NH_NONE] = "no route",      [NH_LOCAL] = "local",
 	                                      [NH_BROADCAST] = "broadcast", [NH_MULTICAST] = "multicast",
 	                                      [NH_NULL0] = "null0"};
-	char text[FMT_ADDR_MAX];
+	char text[FMT_ADDR_MAX], name[VIEW_NAME_MAX];
 	struct net_addr addr;
 	if (nh <= NH_NULL0) {
 		fmt_format(buf, size, "%s", special[nh]);
 	} else if (view_is_connected(nh)) {
-		fmt_format(buf, size, "connected eth%u, neighbour not asked for yet", nh - NH_CONNECTED);
+		fmt_format(buf, size, "connected %s, neighbour not asked for yet",
+		           name_of(name, nh - NH_CONNECTED));
 	} else if (nh < NH_NEIGHBOUR || nh >= NH_MAX || !plane.fib_ready) {
 		fmt_format(buf, size, "next hop %u", nh);
 	} else {
 		addr = nh < NH_NEIGHBOUR6 ? net_addr_ip4(arp_neigh_ip(&plane.arp, nh - NH_NEIGHBOUR))
 		                          : nd_neigh_addr(&plane.nd, nh - NH_NEIGHBOUR6);
-		fmt_format(buf, size, "via %s eth%u", fmt_addr(text, addr.w), view_get()->adj[nh].port);
+		fmt_format(buf, size, "via %s %s", fmt_addr(text, addr.w),
+		           name_of(name, view_get()->adj[nh].interface));
 	}
 }
 
@@ -170,15 +185,15 @@ static void print_source(struct shell *sh, const struct trace_record *r, const s
 static void print_way(struct shell *sh, const struct trace_record *r, const struct trace_note *n)
 {
 	const struct match_frame f = frame_of(r);
-	char text[160], mac[FMT_MAC_MAX];
-	unsigned mtu = n->more & TRACE_WAY_MTU, port = n->port < NIC_PORTS_MAX ? n->port : 0;
+	char text[160], mac[FMT_MAC_MAX], name[VIEW_NAME_MAX];
+	unsigned mtu = n->more & TRACE_WAY_MTU;
 	way_text(text, sizeof text, &f.dst, n->number);
 	shell_print(sh, "  route     %s\n", text);
 	if (n->number < NH_NEIGHBOUR || n->number >= NH_MAX)
 		return;
 	if (n->more & TRACE_WAY_KNOWN)
-		shell_print(sh, "  neighbour %s eth%u\n",
-		            fmt_mac(mac, view_get()->adj[n->number].header), port);
+		shell_print(sh, "  neighbour %s %s\n",
+		            fmt_mac(mac, view_get()->adj[n->number].header), name_of(name, n->port));
 	else
 		shell_print(sh, "  neighbour not known, or its link is down\n");
 	shell_print(sh, "  mtu       %u, the packet has %u: %s\n", mtu, n->word,
@@ -187,12 +202,13 @@ static void print_way(struct shell *sh, const struct trace_record *r, const stru
 
 static void print_filter(struct shell *sh, const struct trace_note *n)
 {
-	char text[300];
+	char text[300], name[VIEW_NAME_MAX];
 	bool out = n->word & TRACE_FILTER_OUT;
-	if (n->port >= NIC_PORTS_MAX)
+	if (!view_exists(view_get(), n->port))
 		return;
-	filter_text(text, sizeof text, (n->word & TRACE_FILTER_SET) != 0, n->port, out, n->word & TRACE_FILTER_SIX, n->number);
-	shell_print(sh, "  filter    eth%u %s, %s\n", n->port, out ? "out" : "in", text);
+	filter_text(text, sizeof text, (n->word & TRACE_FILTER_SET) != 0, n->port, out,
+	            n->word & TRACE_FILTER_SIX, n->number);
+	shell_print(sh, "  filter    %s %s, %s\n", name_of(name, n->port), out ? "out" : "in", text);
 }
 
 static void print_counted(struct shell *sh, const struct trace_note *n)
@@ -241,7 +257,7 @@ static bool counts(const struct trace_note *note, unsigned n, enum counter c)
 /* Of a packet that was forwarded, or waits for its neighbour to be. */
 static void print_ttl(struct shell *sh, const struct trace_record *r, const struct trace_notes *more)
 {
-	const uint8_t *ip = r->head + ETH_HLEN;
+	const uint8_t *ip = r->head + ip_at(r);
 	unsigned ttl = ip_is_ip6(ip) ? ip6_hop_limit(ip) : ip4_ttl(ip);
 	if (counts(r->note, u32_min(r->notes, TRACE_NOTES), CNT_forwarded) ||
 	    (more->n && more->note[0].kind == TRACE_PUNTED && more->note[0].number == PUNT_RESOLVE))

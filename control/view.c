@@ -1,7 +1,20 @@
 /* See view.h. */
 #include "control/view.h"
 
+#include "lib/fmt.h"
 #include "net/ip6.h"
+
+char *view_name(char buf[VIEW_NAME_MAX], const struct view *v, unsigned port)
+{
+	const struct view_port *vp = &v->port[port];
+	if (view_is_loopback(vp))
+		fmt_format(buf, VIEW_NAME_MAX, "lo%u", vp->number);
+	else if (vp->vid)
+		fmt_format(buf, VIEW_NAME_MAX, "eth%u.%u", vp->port, vp->vid);
+	else
+		fmt_format(buf, VIEW_NAME_MAX, "eth%u", vp->port);
+	return buf;
+}
 
 /* Of the addresses on a port, one of that reach: that on whose subnet dst lies, if there is one.
  * NULL: none. */
@@ -27,7 +40,7 @@ bool view_source6(const struct view *v, unsigned port, const struct net_addr *ds
 	bool near = ip6_is_link_local(dst) ||
 	            (ip6_is_multicast(dst) && ip6_multicast_scope(dst) <= IP6_SCOPE_LINK);
 	const struct net_addr *a = address_on(&v->port6[port], near, dst);
-	for (unsigned p = 0; !a && !near && p < NIC_PORTS_MAX; p++)
+	for (unsigned p = 0; !a && !near && p < v->ifs; p++)
 		a = v->port[p].enabled6 ? address_on(&v->port6[p], false, dst) : NULL;
 	if (!a)
 		a = address_on(&v->port6[port], !near, dst);
@@ -50,7 +63,7 @@ unsigned view_mtu6(const struct view *v, const struct net_addr *dst)
 	int out = ip6_is_link_local(dst) ? -1
 	                                 : view_port_of(v, view_way6(v, (const uint8_t *)dst->w));
 	unsigned least = NIC_MTU_MAX;
-	for (unsigned p = 0; p < NIC_PORTS_MAX; p++) {
+	for (unsigned p = 0; p < v->ifs; p++) {
 		unsigned mtu = __atomic_load_n(&v->port6[p].mtu, __ATOMIC_RELAXED);
 		if (v->port[p].enabled6 && (out < 0 || p == (unsigned)out) && mtu < least)
 			least = mtu;
@@ -61,7 +74,7 @@ unsigned view_mtu6(const struct view *v, const struct net_addr *dst)
 unsigned view_mtu(const struct view *v)
 {
 	unsigned least = NIC_MTU_MAX;
-	for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
+	for (unsigned p = 0; p < v->ifs; p++)
 		if (view_in_use(&v->port[p]) && v->port[p].mtu < least)
 			least = v->port[p].mtu;
 	return least;
@@ -69,18 +82,18 @@ unsigned view_mtu(const struct view *v)
 
 unsigned view_link_of6(const struct view *v, const struct net_addr *src, const struct net_addr *dst)
 {
-	unsigned from = NIC_PORTS_MAX, known = NIC_PORTS_MAX;
-	for (unsigned p = 0; p < NIC_PORTS_MAX; p++) {
+	unsigned from = VIEW_IFS_MAX, known = VIEW_IFS_MAX;
+	for (unsigned p = 0; p < v->ifs; p++) {
 		if (!v->port[p].enabled6)
 			continue;
 		bool ours = src && has_address(&v->port6[p], src);
 		bool neighbour = host6_lookup(v->hosts6, p, (const uint8_t *)dst->w) != NH_NONE;
-		if (neighbour && (ours || known == NIC_PORTS_MAX))
+		if (neighbour && (ours || known == VIEW_IFS_MAX))
 			known = p;
 		if (ours && neighbour)
 			return p;
-		if (ours && from == NIC_PORTS_MAX)
+		if (ours && from == VIEW_IFS_MAX)
 			from = p;
 	}
-	return from != NIC_PORTS_MAX ? from : known;
+	return from != VIEW_IFS_MAX ? from : known;
 }

@@ -2,10 +2,17 @@
  * What data cores see of the control plane: interfaces, forwarding table, adjacencies. It lies in
  * the snapshot region, written by the control core, read-only for the others.
  *
+ * An interface has a number. The first NIC_PORTS_MAX are those of the ports themselves, for frames
+ * without a tag; the others are VLANs of a port (IEEE 802.1Q) and loopbacks, which are on no port.
+ * Wherever the control plane, and net/ for it, says `port`, it means the number of an interface;
+ * drivers and core/ know ports alone. On a data core the application says by which interface a
+ * packet came in before it does anything else with it (control/vlan.h): from then on pkt.port is
+ * the interface's number, and its frame has no tag.
+ *
  * A look-up in a FIB gives a next-hop number, which is an index into adj[], or a group:
  *     0                        FIB_NH_NONE: no route
  *     NH_LOCAL ... NH_NULL0    not forwarded; adj[].state is ADJ_SPECIAL
- *     NH_CONNECTED + port      on the link of `port`, neighbour not known yet
+ *     NH_CONNECTED + port      on the link of interface `port`, neighbour not known yet
  *     NH_NEIGHBOUR + n         neighbour n of the ARP table
  *     NH_NEIGHBOUR6 + n        neighbour n of the ND table
  *     NH_GROUP + g             one of several next hops: no index, but group[g] has for each flow the
@@ -37,6 +44,9 @@
 #include "net/match.h"
 #include "net/tcp/tcp.h"
 
+#define VIEW_IFS_MAX 128      /* interfaces; their numbers fit struct pkt and struct core_msg */
+#define VIEW_PORT_NONE 0xff   /* the port of a loopback */
+#define VIEW_NAME_MAX 12      /* "eth15.4094" */
 #define VIEW_ADDRESSES_MAX 4
 #define VIEW_ADDRESSES6_MAX 13 /* the link-local one and those of routers' advertisements too */
 #define VIEW_NEIGHBOURS 4096
@@ -49,7 +59,7 @@ enum next_hop {
 	NH_MULTICAST,
 	NH_NULL0,
 	NH_CONNECTED = 16,
-	NH_NEIGHBOUR = NH_CONNECTED + NIC_PORTS_MAX,
+	NH_NEIGHBOUR = NH_CONNECTED + VIEW_IFS_MAX,
 	NH_NEIGHBOUR6 = NH_NEIGHBOUR + VIEW_NEIGHBOURS,
 	NH_MAX = NH_NEIGHBOUR6 + VIEW_NEIGHBOURS, /* adjacencies */
 	NH_GROUP = NH_MAX,
@@ -65,13 +75,17 @@ enum adj_state {
 };
 
 struct adj {
-	uint8_t header[ETH_HLEN]; /* ready to be written: destination, source, type */
-	uint8_t port;
+	uint8_t header[ETH_HLEN + ETH_TAG_LEN]; /* ready to be written: destination, source, a tag if
+	                                         * the interface is a VLAN, type */
+	uint8_t header_bytes;     /* of it: ETH_HLEN, or with the tag */
+	uint8_t port;             /* that it leaves by */
+	uint8_t interface;
 	uint8_t state;            /* enum adj_state */
 	uint16_t mtu;             /* bytes of IP packet */
-	uint8_t reserved[14];
+	uint8_t reserved[8];
 };
 _Static_assert(sizeof(struct adj) == 32, "two to a cache line");
+_Static_assert(VIEW_IFS_MAX <= 256 && NIC_PORTS_MAX <= VIEW_IFS_MAX, "struct pkt, port");
 _Static_assert(PKT_VECTOR_MAX <= FIB_BATCH_MAX, "a vector is looked up at once");
 _Static_assert(TAP_PORTS_MAX == NIC_PORTS_MAX, "a capture counts by port");
 
@@ -81,6 +95,9 @@ struct view_port {
 	bool enabled;  /* in IPv4 */
 	bool enabled6; /* in IPv6 */
 	bool link_up; /* changes at any time; reading it late costs a few packets */
+	uint8_t port; /* of the interface; VIEW_PORT_NONE: it is a loopback */
+	uint8_t number; /* of the loopback */
+	uint16_t vid; /* of the VLAN; 0: none */
 	uint8_t mac[ETH_ALEN];
 	uint16_t mtu;
 	uint8_t addresses;
@@ -140,7 +157,7 @@ struct view_filters {
  * pointer stored, and this one written, and the memory of its lists used, after core_quiesce(). So
  * who reads the pointer once a vector judges each packet by what was in force at one time. */
 struct view_filter_set {
-	struct view_filters port[NIC_PORTS_MAX];
+	struct view_filters port[VIEW_IFS_MAX];
 	bool out[2]; /* is there any `out`, of IPv4, of IPv6 */
 };
 
@@ -157,12 +174,14 @@ struct view_group {
 };
 
 struct view {
-	struct view_port port[NIC_PORTS_MAX];
-	struct view_port6 port6[NIC_PORTS_MAX];
+	uint32_t ifs; /* interfaces: their numbers are below that. Not all need be there: view_exists */
+	uint32_t tagged; /* a bit for each port that has VLANs */
+	struct view_port port[VIEW_IFS_MAX];
+	struct view_port6 port6[VIEW_IFS_MAX];
 	const struct view_filter_set *filters; /* one of the two; view_filters */
 	struct view_filter_set filter_set[2];
 	uint32_t filter_counts; /* how many counts all lists have when data cores start */
-	struct view_policy policy[NIC_PORTS_MAX];
+	struct view_policy policy[VIEW_IFS_MAX];
 	uint32_t icmp_rate;  /* errors a second and data core; this and the next at any time */
 	uint32_t icmp_burst;
 	struct services services;
@@ -181,6 +200,7 @@ struct view {
 	uint64_t flow_seed; /* of the hash of flows */
 	struct view_group group[VIEW_GROUPS];
 	struct adj adj[NH_MAX] __attribute__((aligned(64)));
+	uint8_t vlan[NIC_PORTS_MAX][ETH_VID_MAX + 1]; /* interface of a port's VLAN; 0: there is none */
 };
 
 /* The view; valid on every core once the ports have started. */
@@ -209,16 +229,36 @@ static inline bool view_is_management(const struct view *v, const uint8_t *ip, u
 	       (port == v->http_port || port == v->console_port || port == v->capture_port);
 }
 
-/* The port by which next hop nh leaves; -1: by none. */
-static inline int view_port_of(const struct view *v, uint32_t nh)
+/* Is there an interface of that number? */
+static inline bool view_exists(const struct view *v, unsigned port)
 {
-	return nh < NH_CONNECTED ? -1 : v->adj[nh].port;
+	return port < v->ifs && v->port[port].mtu;
 }
 
-/* On the link of a port, no neighbour named. */
+static inline bool view_is_loopback(const struct view_port *vp)
+{
+	return vp->port == VIEW_PORT_NONE;
+}
+
+/* Does it exist, and may there be neighbours? */
+static inline bool view_has_link(const struct view *v, unsigned port)
+{
+	return view_exists(v, port) && !view_is_loopback(&v->port[port]);
+}
+
+/* Writes "eth0", "eth0.100" or "lo0"; returns buf. */
+char *view_name(char buf[VIEW_NAME_MAX], const struct view *v, unsigned port);
+
+/* The interface by which next hop nh leaves; -1: by none. */
+static inline int view_port_of(const struct view *v, uint32_t nh)
+{
+	return nh < NH_CONNECTED ? -1 : v->adj[nh].interface;
+}
+
+/* On the link of an interface, no neighbour named. */
 static inline bool view_is_connected(uint32_t nh)
 {
-	return nh - NH_CONNECTED < NIC_PORTS_MAX;
+	return nh - NH_CONNECTED < VIEW_IFS_MAX;
 }
 
 static inline bool view_is_group(uint32_t nh) { return nh >= NH_GROUP; }
@@ -290,7 +330,7 @@ bool view_source6(const struct view *v, unsigned port, const struct net_addr *ds
                   struct net_addr *src);
 
 /* The port on whose link a link-local address is known as a neighbour's, for a packet from `src`:
- * the one that has that address, if it is ours; else any. NIC_PORTS_MAX: none. (Of two links with
+ * the one that has that address, if it is ours; else any. VIEW_IFS_MAX: none. (Of two links with
  * the same two addresses the first is taken.) */
 unsigned view_link_of6(const struct view *v, const struct net_addr *src,
                        const struct net_addr *dst);

@@ -80,7 +80,7 @@ static bool serve_messages(void)
 			if (!m)
 				break;
 			any = true;
-			if (m->len <= core_frame_max() && m->port < core_port_count())
+			if (m->len <= core_frame_max())
 				core_app()->control->msg(m);
 			else /* its sender is out of its mind, and about to fault */
 				count_n(CNT_drop_restart, !(m->flags & PKT_OWN));

@@ -78,7 +78,8 @@ static inline void core_hand_set(const struct pkt *p, unsigned vector)
 /* A message between a data core and the control core: a frame and why it was handed over. */
 struct core_msg {
 	uint16_t len;  /* bytes of the frame */
-	uint8_t port;  /* punt: the port it came in by; inject: the port to send it out of */
+	uint8_t port;  /* punt: pkt.port, as the application left it; inject: the port to send it
+	                * out of */
 	uint8_t flags; /* of the packet, enum pkt_flags (never PKT_CSUM_PARTIAL) */
 	uint32_t kind; /* the application's */
 	uint32_t arg;  /* the application's */

@@ -42,7 +42,7 @@
  *    no access: start gives its address to the device and leaves it alone. (With one CPU it would
  *    not fault. With two it does.) nic->dma, the other way round, is the control core's.
  * 3. A buffer has one owner: pool, ring, or whoever holds the struct pkt (lib/pkt.h); or, counted,
- *    several holders. A frame lies in its buffer from BUF_DATA_OFFSET or later; the bytes between
+ *    several holders. A frame lies in its buffer from BUF_FRAME_LEAST or later; the bytes between
  *    pkt_meta and the frame, and those behind it (in a chain to BUF_FRAGS_OFFSET), are for the
  *    driver to write, while it has the packet. dma_addr() is what the device is told.
  * 4. What the device writes is a lie until checked. Bad frames are counted and dropped; a device

@@ -10,10 +10,12 @@
  *
  * Layout of a buffer of `stride` bytes:
  *     0                 BUF_META bytes: struct pkt_meta, valid where flags say so
+ *     BUF_FRAME_LEAST   the earliest first byte of a frame
  *     BUF_DATA_OFFSET   first byte of a received frame
  *     BUF_FRAGS_OFFSET  in the first buffer of a chain: its fragments
- * BUF_DATA_OFFSET is 12 past a cache line: the 12-byte virtio header, the Ethernet header
- * and the IPv4 header (46 bytes together) share one line.
+ * BUF_DATA_OFFSET is 20 past a cache line: the 12-byte virtio header, the Ethernet header
+ * and the IPv4 header (46 bytes together) share one line, and in front of them is room for two VLAN
+ * tags that a frame leaves with.
  *
  * Who keeps a buffer while a device sends it (TCP does, to send it again) counts its holders in
  * pkt_meta.refs and says PKT_SHARED. A packet that does not lie in one piece, PKT_CHAIN, has more
@@ -33,7 +35,8 @@
 
 #define PKT_VECTOR_MAX 256
 #define BUF_META 64
-#define BUF_DATA_OFFSET 76
+#define BUF_DATA_OFFSET 84
+#define BUF_FRAME_LEAST 76 /* no frame begins before: drivers write 12 bytes in front of it */
 #define BUF_FRAGS_OFFSET 256 /* of the fragments of a chain: the frame's first piece ends before */
 #define PKT_FRAGS_MAX 32
 /* 2176 = 17 * 128: not a power of two, so that headers of successive buffers do not fall

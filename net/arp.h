@@ -52,7 +52,7 @@
 #include "net/neigh_table.h"
 
 #define ARP_FRAME_LEN 42 /* Ethernet header and message; the port pads */
-#define ARP_LOCALS_MAX 64
+#define ARP_LOCALS_MAX 512
 
 #define ARP_HTYPE_ETHERNET 1
 #define ARP_OP_REQUEST 1

@@ -16,7 +16,12 @@
 
 #define ETH_TYPE_IP4 0x0800
 #define ETH_TYPE_ARP 0x0806
+#define ETH_TYPE_VLAN 0x8100 /* IEEE 802.1Q 9.4: a tag of ETH_TAG_LEN bytes stands before the type */
 #define ETH_TYPE_IP6 0x86dd
+
+#define ETH_TAG_LEN 4
+#define ETH_VID_MASK 0xfff /* of the tag's second half: priority, DEI, VLAN identifier (9.6) */
+#define ETH_VID_MAX 4094   /* 4095 is reserved, 0 means no VLAN, but a priority (table 9-2) */
 
 static inline bool eth_equal(const uint8_t *a, const uint8_t *b)
 {
@@ -52,6 +57,23 @@ static inline void eth_header_build(uint8_t *frame, const uint8_t *dst, const ui
 	eth_copy(frame, dst);
 	eth_copy(frame + ETH_ALEN, src);
 	be16_store(frame + 12, type);
+}
+
+/* Takes the tag out of a frame of 18 bytes at least: the addresses move behind it, and the frame
+ * begins ETH_TAG_LEN bytes later. */
+static inline void eth_untag(uint8_t *frame)
+{
+	uint64_t head = raw64_load(frame);
+	uint32_t tail = raw32_load(frame + 8);
+	raw64_store(frame + ETH_TAG_LEN, head);
+	raw32_store(frame + ETH_TAG_LEN + 8, tail);
+}
+
+/* Writes the tag of a VLAN, priority 0, at its place in a frame. */
+static inline void eth_tag_build(uint8_t *frame, unsigned vid)
+{
+	be16_store(frame + 12, ETH_TYPE_VLAN);
+	be16_store(frame + 14, (uint16_t)vid);
 }
 
 /* Fills a short frame up with zeros (RFC 894), in a buffer of ETH_FRAME_MIN bytes at least. Returns

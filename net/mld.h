@@ -29,8 +29,8 @@
 #include "net/icmp6.h"
 #include "net/ip6.h"
 
-#define MLD_GROUPS_MAX 192
-#define MLD_PORTS_MAX 32
+#define MLD_GROUPS_MAX 1408
+#define MLD_PORTS_MAX 128
 #define MLD_FRAME_MAX (ETH_HLEN + IP6_HLEN + IP6_ROUTER_ALERT_HLEN + 28)
 
 #define MLD_ROBUSTNESS 2                        /* RFC 3810 9.1: times a change is reported */

@@ -87,7 +87,7 @@
 #include "net/neigh_table.h"
 
 #define ND_PORTS_MAX MLD_PORTS_MAX
-#define ND_LOCALS_MAX 192
+#define ND_LOCALS_MAX 1280
 #define ND_NEIGHBOUR_FRAME_MAX (ETH_HLEN + IP6_HLEN + 24 + 8 + 8)
 
 enum nd_state {

@@ -72,7 +72,7 @@ static void filter_port(struct pkt *v, const uint32_t *nh, unsigned n, unsigned 
 	unsigned m = 0;
 	for (unsigned i = 0; i < n; i++) {
 		const struct adj *a = &router.view->adj[nh[i]];
-		if (a->port != port || !router_sendable(&v[i], a, ip_total_len(v[i].data + ETH_HLEN)))
+		if (a->interface != port || !router_sendable(&v[i], a, ip_total_len(v[i].data + ETH_HLEN)))
 			continue;
 		ip[m] = v[i].data + ETH_HLEN;
 		which[m++] = (uint16_t)i;
@@ -89,7 +89,7 @@ unsigned router_filter_out(struct pkt *v, uint32_t *nh, unsigned n, bool six)
 {
 	bool denied[PKT_VECTOR_MAX] = {false};
 	unsigned m = 0;
-	for (unsigned port = 0; port < NIC_PORTS_MAX; port++) {
+	for (unsigned port = 0; port < router.view->ifs; port++) {
 		const struct view_filter *f = &router.filters->port[port].out[six];
 		if (f->acl)
 			filter_port(v, nh, n, port, f, denied);

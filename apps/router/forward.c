@@ -1,16 +1,19 @@
 /*
- * The vector path. One vector of up to 256 packets from one port goes through three passes, each
+ * The vector path. One vector of up to 256 packets from one interface goes through three passes, each
  * over all packets, so that the loads of one pass overlap (ARCHITECTURE.md, invariant 5):
  *
  *     1. check    Ethernet and IP header are those of a plain packet to be forwarded (fast_ok4,
  *                 fast_ok6); its destination goes to dst[]. Others go the slow way.
- *        Then the filter of the port they came in by is asked, if there is one (filter.c), and
+ *        Then the filter of the interface they came in by is asked, if there is one (filter.c), and
  *        whether their sources may be theirs, if that is to be verified (verify.c).
  *     2. look up  fib4_lookup_batch; fib6_lookup_batch, and hosts6 for those on a link of ours;
  *                 where there are several next hops, that of the flow (net/ecmp.h)
- *        Then those of the ports they leave by.
+ *        Then those of the interfaces they leave by.
  *     3. send     adjacency is resolved and the packet fits: TTL and checksum, or hop limit,
  *                 Ethernet header, into the out-going port's vector. Others go the slow way.
+ *
+ * Where a port has VLANs, what it received is sorted by interface before, and has lost its tags
+ * (control/vlan.h); a tag to leave with is part of the Ethernet header.
  *
  * IPv4 packets go first: the first pass sets those of IPv6 aside, in their order. Of one flow all
  * are of one version, so none overtakes another.
@@ -20,6 +23,7 @@
 #include "apps/router/router.h"
 #include "control/plane.h"
 #include "control/trace_note.h"
+#include "control/vlan.h"
 #include "lib/mem.h"
 #include "net/ip4.h"
 #include "net/ip6.h"
@@ -67,17 +71,8 @@ static inline bool fast_ok6(const struct pkt *p, uint64_t mac)
 	       likely(ip6_check_forward(f + ETH_HLEN) == CNT_NONE);
 }
 
-/* Writes the new Ethernet header. */
-static inline void rewrite(uint8_t *f, const struct adj *a)
-{
-	uint64_t first = raw64_load(a->header);
-	uint64_t last = raw64_load(a->header + 6); /* overlaps: 14 bytes in two moves */
-	raw64_store(f, first);
-	raw64_store(f + 6, last);
-}
-
 /* The third pass over m packets, all of the version that `six` says, a constant where it is called:
- * nh[i] is the next hop of v[i], which came in by `port`. */
+ * nh[i] is the next hop of v[i], which came in by interface `port`. */
 static inline __attribute__((always_inline)) void send_all(struct pkt *v, const uint32_t *nh,
                                                            unsigned m, unsigned port, bool six)
 {
@@ -87,7 +82,7 @@ static inline __attribute__((always_inline)) void send_all(struct pkt *v, const 
 	unsigned slow = 0, redirects = 0;
 	for (unsigned i = 0; i < m; i++) {
 		struct pkt *p = &v[i];
-		uint8_t *f = p->data, *ip = f + ETH_HLEN;
+		uint8_t *ip = p->data + ETH_HLEN;
 		uint32_t next = nh[i];
 		const struct adj *a = &view->adj[next];
 		unsigned total = six ? ip6_total_len(ip) : ip4_total_len(ip);
@@ -100,14 +95,14 @@ static inline __attribute__((always_inline)) void send_all(struct pkt *v, const 
 		if (unlikely(router_is_padded(p, total)))
 			p->len = (uint16_t)(total + ETH_HLEN > ETH_FRAME_MIN ? total + ETH_HLEN
 			                                                    : ETH_FRAME_MIN);
-		rewrite(f, a);
+		vlan_header(p, a);
 		if (six)
 			ip6_hop_limit_decrement(ip);
 		else
 			ip4_ttl_decrement(ip);
 		if (unlikely(used[next] != second))
 			used[next] = second;
-		if (unlikely(a->port == port))
+		if (unlikely(a->interface == port))
 			redirects++;
 		core_tx(a->port, p);
 	}
@@ -160,7 +155,8 @@ static __attribute__((noinline)) void forward6(struct pkt *v, unsigned n, unsign
 	send_all(v, nh, n, port, true);
 }
 
-static void rx_vector(struct pkt *v, unsigned n, unsigned port)
+/* The three passes over packets that came in by one interface, without tags. */
+static void forward(struct pkt *v, unsigned n, unsigned port)
 {
 	static uint32_t dst[PKT_VECTOR_MAX];
 	uint32_t nh[PKT_VECTOR_MAX];
@@ -205,6 +201,41 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 	send_all(v, nh, m, port, false);
 	if (sixes)
 		forward6(six, sixes, port);
+}
+
+/* Frames of a port that has VLANs: those of one interface after those of another, each in their
+ * order. A flow is on one interface, so none of its packets overtakes another. */
+static COLD void forward_trunk(struct pkt *v, unsigned n)
+{
+	static struct pkt sorted[PKT_VECTOR_MAX];
+	static uint16_t many[VIEW_IFS_MAX], place[VIEW_IFS_MAX];
+	uint8_t interface[PKT_VECTOR_MAX]; /* those that there are */
+	unsigned interfaces = 0, m = 0, at = 0;
+	for (unsigned i = 0; i < n; i++)
+		if (vlan_untag(&v[i], router.view)) {
+			if (many[v[i].port]++ == 0)
+				interface[interfaces++] = v[i].port;
+			v[m++] = v[i];
+		}
+	for (unsigned k = 0; k < interfaces; k++) {
+		place[interface[k]] = (uint16_t)at;
+		at += many[interface[k]];
+	}
+	for (unsigned i = 0; i < m; i++)
+		sorted[place[v[i].port]++] = v[i];
+	for (unsigned k = 0; k < interfaces; k++) {
+		unsigned those = many[interface[k]];
+		forward(&sorted[place[interface[k]] - those], those, interface[k]);
+		many[interface[k]] = 0;
+	}
+}
+
+static void rx_vector(struct pkt *v, unsigned n, unsigned port)
+{
+	if (unlikely(router.view->tagged >> port & 1))
+		forward_trunk(v, n);
+	else
+		forward(v, n, port);
 	core_hand.data = 0;
 	if (router.forwarded)
 		core_note_forwarded();

@@ -10,6 +10,7 @@
 #include "apps/router/router.h"
 #include "control/door.h"
 #include "control/trace_note.h"
+#include "control/vlan.h"
 #include "lib/mem.h"
 #include "net/ip4.h"
 
@@ -22,7 +23,7 @@ static void set_len(struct pkt *p, unsigned len)
 void router_send(struct pkt *p, uint32_t nh)
 {
 	const struct adj *a = &router.view->adj[nh];
-	memcpy(p->data, a->header, ETH_HLEN);
+	vlan_header(p, a);
 	router.used->second[nh] = (uint32_t)(core_now_ns() >> 30);
 	core_tx(a->port, p);
 }
@@ -147,7 +148,7 @@ static void forward(struct pkt *p, uint32_t nh)
 		core_drop(p, CNT_drop_ip4_ttl);
 		return;
 	}
-	if (router_denied(p, &router.filters->port[a->port].out[0], CNT_drop_acl_out))
+	if (router_denied(p, &router.filters->port[a->interface].out[0], CNT_drop_acl_out))
 		return;
 	if (total > a->mtu && ip4_dont_fragment(ip)) {
 		send_error(p, ICMP4_UNREACH, ICMP4_UNREACH_FRAG, a->mtu);
@@ -156,12 +157,12 @@ static void forward(struct pkt *p, uint32_t nh)
 	}
 	router_trim(p, total, ETH_HLEN + ip4_header_len(ip));
 	/* Answered here: the control core has better to do when a flood meets a dead link. */
-	if (!__atomic_load_n(&router.view->port[a->port].link_up, __ATOMIC_RELAXED)) {
+	if (!__atomic_load_n(&router.view->port[a->interface].link_up, __ATOMIC_RELAXED)) {
 		send_error(p, ICMP4_UNREACH, ICMP4_UNREACH_HOST, 0);
 		core_drop(p, CNT_drop_tx_down);
 		return;
 	}
-	if (a->port == p->port)
+	if (a->interface == p->port)
 		count(CNT_redirect_needed);
 	ip4_ttl_decrement(ip);
 	if (!router_resolved(a)) {
@@ -224,6 +225,8 @@ static void ip4_input(struct pkt *p, bool asked)
 void router_slow(struct pkt *p, bool asked)
 {
 	core_hand_set(p, 1);
+	if (!vlan_untag(p, router.view))
+		return;
 	switch (door_ip(p, &router.view->port[p->port])) {
 	case DOOR_IP4:
 		ip4_input(p, asked);

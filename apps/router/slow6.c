@@ -73,7 +73,7 @@ static void forward(struct pkt *p, uint32_t nh)
 		core_drop(p, CNT_drop_ip6_hop_limit);
 		return;
 	}
-	if (router_denied(p, &router.filters->port[a->port].out[1], CNT_drop_acl_out))
+	if (router_denied(p, &router.filters->port[a->interface].out[1], CNT_drop_acl_out))
 		return;
 	if (total > a->mtu) { /* RFC 8200 5: nobody fragments on the way */
 		send_error(p, ICMP6_TOO_BIG, 0, a->mtu);
@@ -82,12 +82,12 @@ static void forward(struct pkt *p, uint32_t nh)
 	}
 	router_trim(p, total, HEADERS);
 	/* Answered here: the control core has better to do when a flood meets a dead link. */
-	if (!__atomic_load_n(&router.view->port[a->port].link_up, __ATOMIC_RELAXED)) {
+	if (!__atomic_load_n(&router.view->port[a->interface].link_up, __ATOMIC_RELAXED)) {
 		send_error(p, ICMP6_UNREACH, ICMP6_UNREACH_ADDRESS, 0);
 		core_drop(p, CNT_drop_tx_down);
 		return;
 	}
-	if (a->port == p->port)
+	if (a->interface == p->port)
 		count(CNT_redirect_needed);
 	ip6_hop_limit_decrement(ip);
 	if (!router_resolved(a)) {

@@ -55,7 +55,7 @@
  * headers. */
 #define TCP_HEADROOM (14 + IP_HLEN_MAX + TCP_HLEN_MAX)
 #define TCP_PAYLOAD_OFFSET 192 /* in its buffer; a cache line begins */
-_Static_assert(BUF_DATA_OFFSET + TCP_HEADROOM <= TCP_PAYLOAD_OFFSET, "headers fit in front");
+_Static_assert(BUF_FRAME_LEAST + TCP_HEADROOM <= TCP_PAYLOAD_OFFSET, "headers fit in front");
 
 /* --- chunks: in pkt_meta.queue of the first buffer of each --- */
 

@@ -138,7 +138,7 @@ static bool fresh_buffer(struct tcp *t, const struct tcp_conn *c, struct making 
 	}
 	if (at + copied > t->pool->stride)
 		at = t->pool->stride - copied;
-	assert(at >= BUF_DATA_OFFSET + header_bytes(c, m));
+	assert(at >= BUF_FRAME_LEAST + header_bytes(c, m));
 	m->p.data = buf_base(t->pool, m->p.buf) + at;
 	return true;
 }
@@ -198,7 +198,7 @@ static bool place_payload(struct tcp *t, struct tcp_conn *c, struct making *m, u
 {
 	const struct tcp_chunk *ch = chunk_at(t, buf);
 	uint8_t *payload = buf_base(t->pool, buf) + ch->off;
-	if (pkt_meta(t->pool, buf)->refs == 1 && ch->off >= BUF_DATA_OFFSET + header_bytes(c, m)) {
+	if (pkt_meta(t->pool, buf)->refs == 1 && ch->off >= BUF_FRAME_LEAST + header_bytes(c, m)) {
 		m->p = (struct pkt){payload, buf, 0, PKT_SHARED, 0};
 		buf_hold(t->pool, buf);
 		return true;

@@ -72,7 +72,8 @@
 
 #define LINE_BYTES 65536
 #define FRAME_MAX 16384
-#define ARENA_BYTES (12u << 20) /* and as much for tables */
+#define ARENA_BYTES (12u << 20)
+#define TABLES_BYTES (16u << 20)
 #define TSC_HZ 1000000000u /* a tick is a nanosecond */
 #define RX_QUEUE_MAX 8192
 #define TURNS_MAX 1000000u /* without coming to rest: the machine talks to itself */
@@ -464,8 +465,8 @@ static void make_machine(void)
 	                                    .outbox_bytes = 3 * OUTBOX_AREA,
 	                                    .arena = take(ARENA_BYTES),
 	                                    .arena_bytes = ARENA_BYTES,
-	                                    .tables = take(ARENA_BYTES),
-	                                    .tables_bytes = ARENA_BYTES};
+	                                    .tables = take(TABLES_BYTES),
+	                                    .tables_bytes = TABLES_BYTES};
 	info.status[0].state = CORE_RUNNING;
 	strcpy(info.loader, "harness");
 	strcpy(info.cpu, "host");

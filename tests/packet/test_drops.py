@@ -47,7 +47,7 @@ SILENT = {
     "to another station": (padded(frame(GOOD, dst=A2)), "drop_eth_dst"),
     "IPv6 where there is none": (padded(bytes(ether(A, ROUTER[0]))[:12] + b"\x86\xdd" + GOOD), "drop_port_down"),
     "VLAN tag": (padded(bytes(ether(A, ROUTER[0]))[:12] + b"\x81\0\0\x05\x08\0" + GOOD),
-                 "drop_eth_type"),
+                 "drop_vlan_unknown"),
     "802.3 length (RFC 1812 3.3.3)": (padded(bytes(ether(A, ROUTER[0]))[:12] + b"\0\x2e" + GOOD),
                                       "drop_eth_type"),
     "nothing after the Ethernet header": (frame(b""), "drop_ip4_short"),

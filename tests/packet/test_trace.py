@@ -206,7 +206,7 @@ def test_source_that_is_verified(make, packet, back, end):
     (to(IP(src=A.ip, dst=B.ip, proto=253)), "192.0.2.2 > 198.51.100.2, protocol 253, ttl 64"),
     (to(echo6(A, B)), "2001:db8:1::2 > 2001:db8:2::2, icmp6 type 128 code 0, ttl 64"),
     (arp_request(A, ROUTER[0].ip), "arp 192.0.2.2 > 192.0.2.1"),
-    (to(Raw(b"\0\x07\x08\0" + bytes(udp(A, B))), type=0x8100), "vlan 7, 192.0.2.2 > 198.51.100.2"),
+    (to(Raw(b"\0\x07\x08\0" + bytes(udp(A, B))), type=0x8100), "vlan 7, 192.0.2.2 > 198.51.100.2, udp 1024 > 2048, ttl 64"),
     (to(Raw(b"x" * 50), type=0x88cc), "type 88cc"),
 ])
 def test_frame_in_one_line(r, frame, want):

@@ -317,7 +317,7 @@ static void test_statement_errors(void **state)
 static void test_interface_errors(void **state)
 {
 	(void)state;
-	refuse("interface", 1, "", "the line ends too early; expected \"interface ethN\"");
+	refuse("interface", 1, "", "the line ends too early; expected \"interface (ethN | ethN.VLAN | loN)\"");
 	refuse("interface eth16", 1, "eth16", "unknown interface; expected eth0 to eth15");
 	refuse("interface eth", 1, "eth", "unknown interface");
 	refuse("interface eth01", 1, "eth01", "unknown interface");

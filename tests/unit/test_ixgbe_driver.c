@@ -66,7 +66,7 @@ static void probe_learns(void **s)
 		fail_msg("%s", port.nic.error);
 	assert_memory_equal(port.nic.mac, mac, 6);
 	assert_int_equal(port.nic.pairs_max, 16);
-	assert_int_equal(port.nic.mtu_max, 9250);
+	assert_int_equal(port.nic.mtu_max, NIC_MTU_MAX);
 	assert_int_equal(port.nic.features, ALL | NIC_VLAN);
 	assert_true(port.nic.mmio_reads > 0 && port.nic.mmio_writes > 0);
 	/* Nothing moves before start. */

@@ -166,7 +166,7 @@ static void table_of_groups_is_bounded(void **s)
 	(void)s;
 	int e = 0;
 	uint32_t n = 0;
-	for (; e == 0 && n < 1000; n++)
+	for (; e == 0 && n < 3000; n++)
 		e = nd_join(&nd, 0, &GROUP(1000 + n), S(20));
 	assert_int_equal(e, E_NOMEM);
 	assert_true(n > 100);

@@ -770,7 +770,7 @@ static void addresses_come_and_go(void **s)
 	assert_int_equal(nd_add_local(&nd, 0, &US, 64, broadcast, 0), E_INVAL);
 	assert_int_equal(nd_add_local(&nd, ND_PORTS_MAX, &US, 64, our_mac, 0), E_INVAL);
 	int e = 0;
-	for (uint32_t n = 0; e == 0 && n < 1000; n++)
+	for (uint32_t n = 0; e == 0 && n < 3000; n++)
 		e = nd_add_local(&nd, 0, &GLOBAL(0x10000 + n), 64, our_mac, 0);
 	assert_int_equal(e, E_NOMEM);
 }

@@ -233,11 +233,11 @@ def parse_counters(text):
 
 
 def parse_interfaces(text):
-    """{'eth0': {'up': True, 'rx_pkts': 12, …}, …}"""
+    """{'eth0': {'up': True, 'rx_pkts': 12, …}, 'eth0.100': …, 'lo0': …}"""
     interfaces = {}
     block = None
     for line in text.splitlines():
-        match = re.match(r"(eth\d+)\b(.*)", line)
+        match = re.match(r"(eth\d+(?:\.\d+)?|lo\d+)\b(.*)", line)
         if match:
             block = interfaces.setdefault(match.group(1), {})
             block["up"] = bool(re.search(r"\bup\b", match.group(2)))
