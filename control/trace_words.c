@@ -127,43 +127,75 @@ static void next_hop_text(char *buf, size_t size, uint32_t nh)
 	}
 }
 
-/* The longest prefix of the packet's destination that leads to nh: the data core does not know it.
- * False: there is none, or none any more. */
-static bool prefix_text4(char *buf, uint32_t dst, uint32_t nh)
+/* How many next hops a group has, and whether nh is one of them, or on the link that is one. */
+static unsigned members(uint32_t group, uint32_t nh, bool *among)
 {
-	for (unsigned plen = 33; plen-- > 0;)
-		if (fib4_get(&plane.fib, dst & ip4_prefix_mask(plen), plen) == nh) {
-			fmt_prefix(buf, dst & ip4_prefix_mask(plen), plen);
-			return true;
+	const struct view *v = view_get();
+	const uint16_t *member = v->group[group - NH_GROUP].member;
+	int port = nh < NH_MAX ? view_port_of(v, nh) : -1;
+	unsigned n = 0;
+	*among = false;
+	for (unsigned i = 0; i < ECMP_MEMBERS_MAX; i++) {
+		n += member[i] != NH_NONE;
+		*among |= member[i] == nh ||
+		          (view_is_connected(member[i]) && port == (int)(member[i] - NH_CONNECTED));
+	}
+	return n;
+}
+
+/* Does a prefix whose next hop is `to` lead to nh? */
+static bool leads_to(uint32_t to, uint32_t nh)
+{
+	bool among = to == nh;
+	if (view_is_group(to) && !among)
+		members(to, nh, &among);
+	return among && to != NH_NONE;
+}
+
+/* The longest prefix of an address that leads to nh: the data core does not know it. Returns the
+ * next hop of the prefix, a group of which nh is one perhaps; NH_NONE: there is none, or none any
+ * more. */
+static uint32_t prefix_text4(char *buf, uint32_t dst, uint32_t nh)
+{
+	for (unsigned plen = 33; plen-- > 0;) {
+		uint32_t prefix = dst & ip4_prefix_mask(plen), to = fib4_get(&plane.fib, prefix, plen);
+		if (leads_to(to, nh)) {
+			fmt_prefix(buf, prefix, plen);
+			return to;
 		}
-	return false;
+	}
+	return NH_NONE;
 }
 
 /* The same; IPv6's prefixes say a link, on which the data core has found the host. */
-static bool prefix_text6(char *buf, const struct net_addr *dst, uint32_t nh)
+static uint32_t prefix_text6(char *buf, const struct net_addr *dst, uint32_t nh)
 {
 	for (unsigned plen = 129; plen-- > 0;) {
 		const struct net_addr prefix = ip6_prefix_of(dst, plen);
 		uint32_t to = fib6_get(&plane.fib6, &prefix, plen);
-		if (to != NH_NONE && (to == nh || view_is_connected(to))) {
+		if (leads_to(to, nh) || view_is_connected(to)) {
 			fmt_prefix6(buf, prefix.w, plen);
-			return true;
+			return to;
 		}
 	}
-	return false;
+	return NH_NONE;
 }
 
 /* "192.0.2.0/24 via 192.0.2.2 eth0" of the way to addr. */
 static void way_text(char *buf, size_t size, const struct net_addr *addr, uint32_t nh)
 {
-	char prefix[FMT_PREFIX6_MAX], hop[100];
-	bool four = net_addr_is_ip4(addr), found = false;
-	if (plane.fib_ready && nh != NH_NONE && four)
-		found = prefix_text4(prefix, net_addr_to_ip4(addr), nh);
-	else if (plane.fib_ready && nh != NH_NONE && !ip6_is_link_local(addr) && !ip6_is_multicast(addr))
-		found = prefix_text6(prefix, addr, nh);
+	char prefix[FMT_PREFIX6_MAX], hop[100], one_of[24] = "";
+	bool four = net_addr_is_ip4(addr), known = plane.fib_ready && nh != NH_NONE, among;
+	uint32_t to = NH_NONE;
+	if (known && four)
+		to = prefix_text4(prefix, net_addr_to_ip4(addr), nh);
+	else if (known && !ip6_is_link_local(addr) && !ip6_is_multicast(addr))
+		to = prefix_text6(prefix, addr, nh);
+	if (view_is_group(to))
+		fmt_format(one_of, sizeof one_of, "one of %u, ", members(to, nh, &among));
 	next_hop_text(hop, sizeof hop, nh);
-	fmt_format(buf, size, "%s%s%s", found ? prefix : "", found ? " " : "", hop);
+	fmt_format(buf, size, "%s%s%s%s", to == NH_NONE ? "" : prefix, to == NH_NONE ? "" : " ", one_of,
+	           nh == to && view_is_group(nh) ? "any of them will do" : hop);
 }
 
 /* Source and destination of the packet's. */

@@ -10,6 +10,7 @@ from ip6 import *
 from machine import *
 from scapy.layers.inet import ICMP, TCP, IPOption_NOP
 from scapy.layers.inet6 import ICMPv6EchoRequest
+from test_group import CONFIG3, C, Routed
 from test_remote import HASH, Session, make_known
 
 HEAD = "following 1 packet, for 8 s at most; Ctrl-C ends\n"
@@ -196,6 +197,24 @@ def test_source_that_is_verified(make, packet, back, end):
     assert ("source", "the way back is " + back) in lines
     assert any(text.startswith(end + ":") for _, text in lines)
     m.take_all(0), m.take_all(1)
+
+
+@pytest.mark.parametrize("six", [False, True])
+def test_one_of_several(make, six):
+    """Which next hop a flow takes is told, and is where it goes; the slow way too."""
+    routed = Routed(make(CONFIG3, ports=3), six)
+    routed.group(B, C)
+    prefix = "2001:db8:a::/48" if six else "10.0.0.0/8"
+    via = {1: B.ip6 if six else B.ip, 2: C.ip6 if six else C.ip}
+    ports = set()
+    for n in range(12):
+        size = 1480 if n % 3 == 0 and not six else 18
+        lines = dict(story(routed.m, to(routed.flow(n, size))))
+        port = int(lines["sent"][3])
+        assert lines["route"] == "%s one of 2, via %s eth%d" % (prefix, via[port], port)
+        assert len(routed.m.take_all(port)) == (2 if size > 1400 else 1)
+        ports.add(port)
+    assert ports == {1, 2}
 
 
 @pytest.mark.parametrize("frame,want", [
