@@ -428,6 +428,18 @@ static const struct statement *find(const struct text *word, unsigned words, uns
 	return found;
 }
 
+/* A text of a million lines is nearly all routes: the statement of the line before, if it is one of
+ * them, is tried before the table is. No other begins with the words of a route. */
+static const struct statement *find_again(const struct parser *p, unsigned *best)
+{
+	bool all;
+	struct text next;
+	if (p->statement == NULL || (p->statement->how & STATEMENT_ROUTE) == 0)
+		return NULL;
+	*best = match_words(p->word, p->words, p->statement, &all, &next);
+	return all ? p->statement : NULL;
+}
+
 const struct statement *config_statements(unsigned *count)
 {
 	*count = ARRAY_LEN(statements);
@@ -448,7 +460,9 @@ const struct statement *config_statement_of(struct text line)
 static int parse_statement(struct parser *p)
 {
 	unsigned best;
-	const struct statement *found = find(p->word, p->words, &best);
+	const struct statement *found = find_again(p, &best);
+	if (found == NULL)
+		found = find(p->word, p->words, &best);
 	if (found == NULL)
 		return fail_unknown(p, best);
 	if (p->ended && found->parse != parse_script)
@@ -487,7 +501,7 @@ static int parse_line(struct parser *p, struct text line)
 	if (line.len > LINE_MAX)
 		return text_fail(p->err, p->line, word, "the line has %u characters; at most %d",
 		                 (unsigned)line.len, LINE_MAX);
-	for (size_t i = 0; i < p->body.len; i++) {
+	for (size_t i = text_printable(p->body); i < p->body.len; i++) {
 		char c = p->body.at[i];
 		if (!text_is_printable(c) && c != '\t')
 			return text_fail(p->err, p->line, (struct text){p->body.at + i, 1},
@@ -562,16 +576,12 @@ static void find_ports(struct config *c)
 
 uint32_t config_ipv6_lines(const char *text, size_t len)
 {
-	static const char word[] = "ipv6";
+	const struct text word = text_of("ipv6");
 	uint32_t lines = 0;
-	unsigned at = 0; /* letters of the word matched on this line; its length: no more on it */
-	for (size_t i = 0; i < len; i++) {
-		if (text[i] == '\n') {
-			at = 0;
-		} else if (at < sizeof word - 1 && (at > 0 || !text_is_blank(text[i]))) {
-			at = text_lower(text[i]) == word[at] ? at + 1 : sizeof word;
-			lines += at == sizeof word - 1;
-		}
+	for (size_t i = 0; i < len; i += text_find((struct text){text + i, len - i}, '\n') + 1) {
+		while (i < len && text_is_blank(text[i]))
+			i++;
+		lines += len - i >= word.len && text_is_word((struct text){text + i, word.len}, word);
 	}
 	return lines;
 }

@@ -29,7 +29,8 @@ static int parse_subnet(struct parser *p, unsigned *i, uint32_t *addr, unsigned 
 	if (text_parse_ip4((struct text){w.at, slash}, addr) != 0)
 		return FAIL(p, *i, "expected an address with its length, such as " SUBNET_WANTED);
 	if (slash < w.len) {
-		if (text_parse_prefix(w, addr, plen) != 0)
+		const struct text length = {w.at + slash + 1, w.len - slash - 1};
+		if (text_parse_u32(length, 0, 32, plen) != 0)
 			return FAIL(p, *i, "the prefix length after / must be a number from 0 to 32");
 		*i += 1;
 		return 0;

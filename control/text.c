@@ -25,10 +25,40 @@ struct text text_trim_end(struct text t)
 	return t;
 }
 
+/* Texts have a million lines: they are searched eight bytes at a time. */
+#define ONES 0x0101010101010101u
+#define TOPS (ONES << 7)
+
+static uint64_t eight_at(const char *at)
+{
+	uint64_t v;
+	memcpy(&v, at, sizeof v);
+	return v;
+}
+
 size_t text_find(struct text t, char c)
 {
 	size_t i = 0;
+	for (; t.len - i >= 8; i += 8) {
+		uint64_t v = eight_at(t.at + i) ^ ONES * (uint8_t)c;
+		uint64_t zero = (v - ONES) & ~v & TOPS; /* its lowest bit is that of the first zero byte */
+		if (zero)
+			return i + (unsigned)__builtin_ctzll(zero) / 8;
+	}
 	while (i < t.len && t.at[i] != c)
+		i++;
+	return i;
+}
+
+size_t text_printable(struct text t)
+{
+	size_t i = 0;
+	for (; t.len - i >= 8; i += 8) {
+		uint64_t v = eight_at(t.at + i), low = (v - ONES * 0x20) & ~v, high = (v + ONES) | v;
+		if ((low | high) & TOPS)
+			break;
+	}
+	while (i < t.len && text_is_printable(t.at[i]))
 		i++;
 	return i;
 }
@@ -68,18 +98,20 @@ int text_parse_u32(struct text t, uint32_t min, uint32_t max, uint32_t *out)
 int text_parse_ip4(struct text t, uint32_t *out)
 {
 	uint32_t addr = 0;
-	for (int i = 0; i < 4; i++) {
-		size_t n = i < 3 ? text_find(t, '.') : t.len;
-		uint32_t octet;
-		if (text_parse_u32((struct text){t.at, n}, 0, 255, &octet) != 0)
+	size_t i = 0;
+	for (int n = 0; n < 4; n++) {
+		size_t start = i;
+		uint32_t octet = 0;
+		for (; i < t.len && i - start < 3 && t.at[i] >= '0' && t.at[i] <= '9'; i++)
+			octet = octet * 10 + (uint32_t)(t.at[i] - '0');
+		if (i == start || octet > 255 || (i - start > 1 && t.at[start] == '0'))
 			return E_INVAL;
 		addr = addr << 8 | octet;
-		if (i < 3) {
-			if (n == t.len)
-				return E_INVAL;
-			t = (struct text){t.at + n + 1, t.len - n - 1};
-		}
+		if (n < 3 && (i == t.len || t.at[i++] != '.'))
+			return E_INVAL;
 	}
+	if (i != t.len)
+		return E_INVAL;
 	*out = addr;
 	return 0;
 }

@@ -54,6 +54,9 @@ struct text text_trim_end(struct text t);
 /* Offset of the first c in t, or t.len. */
 size_t text_find(struct text t, char c);
 
+/* How many bytes of t are printable before the first that is not. */
+size_t text_printable(struct text t);
+
 /* Is t the keyword / the beginning of the keyword? Case does not matter (ASCII). */
 bool text_is_word(struct text t, struct text keyword);
 bool text_begins_word(struct text t, struct text keyword);

@@ -177,6 +177,57 @@ static void random_texts(void **s)
 	assert_true(taken > 1000);
 }
 
+/* What looks at eight bytes at a time, against what looks at each: every place, and the bytes that
+ * are next to those sought; what lies behind the text does not count. */
+static void searches(void **state)
+{
+	static const char near[] = "\n\t\x0b\x1f \x21~\x7f\x80\x8a\xff";
+	(void)state;
+	for (unsigned round = 0; round < 200000; round++) {
+		char at[48];
+		const size_t from = random_below(8), len = random_below(sizeof at - 8);
+		for (size_t i = 0; i < sizeof at; i++)
+			at[i] = random_below(8) ? 'a' : near[random_below(sizeof near - 1)];
+		const struct text t = {at + from, len};
+		size_t line = 0, printable = 0;
+		while (line < len && t.at[line] != '\n')
+			line++;
+		while (printable < len && text_is_printable(t.at[printable]))
+			printable++;
+		assert_int_equal(text_find(t, '\n'), line);
+		assert_int_equal(text_printable(t), printable);
+	}
+}
+
+/* IPv4 as the C library takes it, which is as strict. */
+static void random_ip4(void **state)
+{
+	unsigned taken = 0;
+	(void)state;
+	for (unsigned round = 0; round < 500000; round++) {
+		static const char letters[] = "0123456789....25/ ";
+		char text[20];
+		unsigned n = 0, len = random_below(sizeof text - 1);
+		if (random_below(2))
+			n = (unsigned)snprintf(text, sizeof text, "%u.%u.%u.%u", random_below(300),
+			                       random_below(300), random_below(300), random_below(300));
+		else
+			while (n < len)
+				text[n++] = letters[random_below(sizeof letters - 1)];
+		text[n] = 0;
+		if (n && !random_below(4))
+			text[random_below(n)] = letters[random_below(sizeof letters - 1)];
+		uint32_t addr = 0;
+		be32_t want;
+		bool right = inet_pton(AF_INET, text, &want) == 1;
+		if (text_parse_ip4(text_of(text), &addr) != (right ? 0 : E_INVAL) ||
+		    (right && addr != be32_get(want)))
+			fail_msg("%s", text);
+		taken += right;
+	}
+	assert_true(taken > 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -185,6 +236,8 @@ int main(void)
 		cmocka_unit_test(prefixes),
 		cmocka_unit_test(every_pattern_of_zeros),
 		cmocka_unit_test(random_texts),
+		cmocka_unit_test(random_ip4),
+		cmocka_unit_test(searches),
 	};
 	return cmocka_run_group_tests_name("addr", tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 
 #include <time.h>
 
+#include "control/config_parse.h"
 #include "lib/fmt.h"
 #include "net/ip4.h"
 
@@ -655,6 +656,28 @@ static void test_access(void **state)
 	assert_true(config_admits(&config.http.access, &six));
 }
 
+/* Lines of routes are known by the line before them: whatever comes between, each is what it is,
+ * and no statement begins with the words of a route's. */
+static void test_mixed_routes(void **state)
+{
+	unsigned count;
+	const struct statement *all = config_statements(&count);
+	(void)state;
+	for (unsigned r = 0; r < count; r++)
+		for (unsigned s = 0; s < count && (all[r].how & STATEMENT_ROUTE); s++)
+			assert_true(s == r || strncmp(all[s].words, all[r].words, strlen(all[r].words)) != 0);
+	admit("ip route 10.0.0.0/8 null0\nIP  Route 11.0.0.0 255.0.0.0 null0\n! note\n"
+	          "ip icmp rate-limit 7\nipv6 route 2001:db8::/32 null0\nip route 12.0.0.0/8 null0\n"
+	          "ip access-list A\n 10 permit ip any any\nip route 13.0.0.0/8 null0\n");
+	assert_int_equal(config.route_count, 4);
+	assert_int_equal(config.route6_count, 1);
+	assert_int_equal(config.icmp_rate, 7);
+	assert_int_equal(config.routes[1].prefix, IP4(11, 0, 0, 0));
+	assert_int_equal(config.routes[3].prefix, IP4(13, 0, 0, 0));
+	refuse("ip route 10.0.0.0/8 null0\nip routes 11.0.0.0/8 null0\n", 2, "routes",
+	       "expected address, ");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -668,6 +691,7 @@ int main(void)
 		cmocka_unit_test(test_interface_errors), cmocka_unit_test(test_whole_errors),
 		cmocka_unit_test(test_bytes),            cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_many_routes),      cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_mixed_routes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
