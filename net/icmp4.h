@@ -3,8 +3,8 @@
  * errors is net/icmp_limit.h.
  *
  * Packets are whole IPv4 packets of any alignment; those passed in have been through ip4_check.
- * Deliberately missing: redirects (a router may leave them out, RFC 1812 4.3.3.2 MAY), timestamp
- * and address mask replies, source quench (RFC 6633 forbids it), router discovery.
+ * Missing: redirects, which RFC 1812 5.2.7.2 wants a router to be able to send. Deliberately
+ * missing: timestamp and address mask replies, source quench (RFC 6633 forbids it), router discovery.
  */
 #ifndef NET_ICMP4_H
 #define NET_ICMP4_H

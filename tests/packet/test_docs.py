@@ -66,3 +66,17 @@ def test_trace_prints_what_is_documented(m):
     m.take(1)
     m.time(10 * MS)
     assert m.text[start:].replace("\r", "").splitlines()[1:-1] == example
+
+
+def test_duties_name_tests_that_exist():
+    """docs/rfc-router.md: every row shows something, and what it names is there."""
+    with open(ROOT + "/docs/rfc-router.md", encoding="utf-8") as f:
+        rows = [line for line in f if line.startswith("| ") and not line.startswith("| rule")
+                and not line.startswith("| ---")]
+    assert len(rows) > 30
+    for row in rows:
+        named = re.findall(r"`(test_\w+\.py)::(test_\w+)`", row.split(" | ")[-1])
+        assert named, row
+        for name, function in named:
+            with open(ROOT + "/tests/packet/" + name, encoding="utf-8") as f:
+                assert "\ndef %s(" % function in f.read(), row

@@ -84,7 +84,7 @@ def test_trailing_bytes_are_cut(f, fm):
 
 
 def test_same_port_counts_a_missing_redirect(f, fm):
-    """Forwarded; the redirect may be left out (RFC 1812 4.3.3.2; RFC 4861 8.2: SHOULD)."""
+    """Forwarded; the redirect is not sent (RFC 1812 5.2.7.2; RFC 4861 8.2: SHOULD)."""
     f.learn(fm, A2)
     packet = f.packet(A, A2)
     fm.send(0, frame_to(packet))

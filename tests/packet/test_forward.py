@@ -160,7 +160,7 @@ def test_random_routes_against_a_slow_look_up(make):
 
 
 def test_same_port_counts_a_missing_redirect(m):
-    """RFC 1812 5.2.7.2: forwarded; the redirect itself may be left out (4.3.3.2)."""
+    """RFC 1812 5.2.7.2: forwarded; the redirect that should be told of is not sent."""
     m.learn(A2)
     m.route(udp(A, A2), A, A2)
     m.expect_counters(forwarded=1, redirect_needed=1)
