@@ -8,63 +8,87 @@
 
 #define PROTO_SCTP 132
 #define TCP_LEAST 20 /* bytes of a header without options */
+#define SCTP_LEAST 12u
 
-static void set_transport(struct acl_keys *k, unsigned i, uint32_t src_port, uint32_t dst_port,
-                          uint32_t kind)
+/* What of a transport header is asked for, by the kind of protocol. */
+enum transport {
+	TRANSPORT_OTHER,
+	TRANSPORT_PORTS,
+	TRANSPORT_TCP,
+	TRANSPORT_ICMP4, /* of IPv4; the next of IPv6 */
+	TRANSPORT_ICMP6,
+	TRANSPORTS,
+};
+
+static const uint8_t transport_of[256] = {
+	[IP4_PROTO_TCP] = TRANSPORT_TCP,    [IP4_PROTO_UDP] = TRANSPORT_PORTS,
+	[PROTO_SCTP] = TRANSPORT_PORTS,     [IP4_PROTO_ICMP] = TRANSPORT_ICMP4,
+	[IP6_ICMP6] = TRANSPORT_ICMP6,
+};
+
+/* As the words are made: which bits of the header are kept, and what is set beside them. */
+struct recipe {
+	uint32_t src_keep, src_set;
+	uint32_t dst_shift, dst_keep, dst_set;
+	uint32_t proto_keep, flags_keep, kind_set;
+	uint32_t least; /* bytes that have to be there */
+};
+
+#define TURNED 0x80000000u /* see acl_key */
+#define NO_PORT (ACL_PORT_NONE | TURNED)
+#define RECIPE_OTHER {0, NO_PORT, 0, 0, NO_PORT, 0xff, 0, ACL_KIND_PROTO, 0}
+#define RECIPE_PORTS(least) {0xffff, TURNED, 0, 0xffff, TURNED, 0xff, 0, ACL_KIND_PROTO, least}
+#define RECIPE_TCP {0xffff, TURNED, 0, 0xffff, TURNED, 0, 0xff, ACL_KIND_TCP, TCP_LEAST}
+#define RECIPE_ICMP {0, NO_PORT, 16, 0xffff, TURNED, 0xff, 0, ACL_KIND_PROTO, 4}
+
+/* The other version's ICMP is a protocol like any. */
+static const struct recipe recipes[2][TRANSPORTS] = {
+	{RECIPE_OTHER, RECIPE_PORTS(8), RECIPE_TCP, RECIPE_ICMP, RECIPE_OTHER},
+	{RECIPE_OTHER, RECIPE_PORTS(8), RECIPE_TCP, RECIPE_OTHER, RECIPE_ICMP},
+};
+
+static void set_transport(struct acl_keys *k, unsigned i, uint32_t port, uint32_t kind)
 {
-	k->word[ACL_SRC_PORT][i] = acl_key(src_port);
-	k->word[ACL_DST_PORT][i] = acl_key(dst_port);
+	k->word[ACL_SRC_PORT][i] = k->word[ACL_DST_PORT][i] = acl_key(port);
 	k->kind[i] = (uint16_t)kind;
 }
 
-static bool has_ports(uint8_t proto)
+/* ports: the first four bytes of the header, in host order. */
+static inline void set_by(const struct recipe *r, struct acl_keys *k, unsigned i, uint8_t proto,
+                          uint32_t ports, uint32_t flags)
 {
-	return (proto == IP4_PROTO_TCP) | (proto == IP4_PROTO_UDP) | (proto == PROTO_SCTP);
+	k->word[ACL_SRC_PORT][i] = (int32_t)((ports >> 16 & r->src_keep) | r->src_set);
+	k->word[ACL_DST_PORT][i] = (int32_t)((ports >> r->dst_shift & r->dst_keep) | r->dst_set);
+	k->kind[i] = (uint16_t)((proto & r->proto_keep) + (flags & r->flags_keep) + r->kind_set);
 }
 
 /* A transport header of which len bytes are there, fewer than the longest has. */
 static __attribute__((noinline)) void read_short(struct acl_keys *k, unsigned i, uint8_t proto,
-                                                 uint8_t icmp, const uint8_t *l4, unsigned len)
+                                                 bool six, const uint8_t *l4, unsigned len)
 {
-	bool ports = has_ports(proto);
-	unsigned least = proto == IP4_PROTO_TCP   ? TCP_LEAST
-	                 : proto == IP4_PROTO_UDP ? 8
-	                 : proto == PROTO_SCTP    ? 12
-	                 : proto == icmp          ? 4
-	                                          : 0;
-	if (len < least)
-		set_transport(k, i, ACL_PORT_NONE, ACL_PORT_NONE, ACL_KIND_UNDETERMINED);
+	const struct recipe *r = &recipes[six][transport_of[proto]];
+	if (len < (proto == PROTO_SCTP ? SCTP_LEAST : r->least))
+		set_transport(k, i, ACL_PORT_NONE, ACL_KIND_UNDETERMINED);
 	else
-		set_transport(k, i, ports ? be16_load(l4) : ACL_PORT_NONE,
-		              ports          ? be16_load(l4 + 2)
-		              : proto == icmp ? be16_load(l4)
-		                              : ACL_PORT_NONE,
-		              ACL_KIND_PROTO + proto);
+		set_by(r, k, i, proto, r->least ? be32_load(l4) : 0, 0);
 }
 
-/*
- * The transport header l4 of a packet or a first fragment, of which len bytes are there. `icmp`:
- * the number that ICMP has in this version of IP. No branch depends on the protocol: the next packet's
- * is another.
- */
-static inline void read_transport(struct acl_keys *k, unsigned i, uint8_t proto, uint8_t icmp,
+/* The transport header l4 of a packet or a first fragment, of which len bytes are there. No branch
+ * depends on the protocol: the next packet's is another. */
+static inline void read_transport(struct acl_keys *k, unsigned i, uint8_t proto, bool six,
                                   const uint8_t *l4, unsigned len)
 {
-	if (unlikely(len < TCP_LEAST)) {
-		read_short(k, i, proto, icmp, l4, len);
-		return;
-	}
-	uint32_t first = be16_load(l4), second = be16_load(l4 + 2), flags = l4[13];
-	uint32_t other = proto == icmp ? first : ACL_PORT_NONE;
-	set_transport(k, i, has_ports(proto) ? first : ACL_PORT_NONE, has_ports(proto) ? second : other,
-	              proto == IP4_PROTO_TCP ? ACL_KIND_TCP + flags : (uint32_t)ACL_KIND_PROTO + proto);
+	if (unlikely(len < TCP_LEAST))
+		read_short(k, i, proto, six, l4, len);
+	else
+		set_by(&recipes[six][transport_of[proto]], k, i, proto, be32_load(l4), l4[13]);
 }
 
 /* A fragment that begins at that byte of its packet, which is not the first. */
 static void read_later(struct acl_keys *k, unsigned i, uint8_t proto, unsigned offset)
 {
 	bool over_flags = proto == IP4_PROTO_TCP && offset == 8; /* RFC 1858 3.2.2 */
-	set_transport(k, i, ACL_PORT_LATER, ACL_PORT_LATER,
+	set_transport(k, i, ACL_PORT_LATER,
 	              over_flags ? (uint32_t)ACL_KIND_UNDETERMINED : (uint32_t)ACL_KIND_LATER + proto);
 }
 
@@ -76,25 +100,35 @@ static inline void read4(struct acl_keys *k, unsigned i, const uint8_t *ip)
 	if (unlikely(offset))
 		read_later(k, i, ip4_proto(ip), offset);
 	else
-		read_transport(k, i, ip4_proto(ip), IP4_PROTO_ICMP, ip + header,
-		               ip4_total_len(ip) - header);
+		read_transport(k, i, ip4_proto(ip), false, ip + header, ip4_total_len(ip) - header);
+}
+
+/* The upper layer is behind extension headers, or one of which nothing is asked. */
+static __attribute__((noinline)) void read6_far(struct acl_keys *k, unsigned i, const uint8_t *ip,
+                                                unsigned len)
+{
+	struct ip6_found f;
+	ip6_find_upper(ip, len, &f);
+	if (f.at)
+		read_transport(k, i, f.proto, true, ip + f.at, len - f.at);
+	else if (f.offset)
+		read_later(k, i, f.proto, f.offset);
+	else
+		set_transport(k, i, ACL_PORT_NONE, ACL_KIND_UNDETERMINED);
 }
 
 static inline void read6(struct acl_keys *k, unsigned i, const uint8_t *ip)
 {
-	struct ip6_found f;
-	unsigned len = ip6_total_len(ip);
+	const unsigned len = ip6_total_len(ip);
+	UNROLL
 	for (unsigned w = 0; w < 4; w++) {
 		k->word[ACL_SRC + w][i] = acl_key(be32_load(ip + 8 + 4 * w));
 		k->word[ACL_DST + w][i] = acl_key(be32_load(ip + 24 + 4 * w));
 	}
-	ip6_find_upper(ip, len, &f);
-	if (likely(f.at))
-		read_transport(k, i, f.proto, IP6_ICMP6, ip + f.at, len - f.at);
-	else if (f.offset)
-		read_later(k, i, f.proto, f.offset);
+	if (likely(recipes[true][transport_of[ip6_next(ip)]].least))
+		read_transport(k, i, ip6_next(ip), true, ip + IP6_HLEN, len - IP6_HLEN);
 	else
-		set_transport(k, i, ACL_PORT_NONE, ACL_PORT_NONE, ACL_KIND_UNDETERMINED);
+		read6_far(k, i, ip, len);
 }
 
 static void search(const struct acl *a, const struct acl_keys *k, uint32_t *rule, unsigned n)
