@@ -7,10 +7,11 @@
 #   make -f tests/fuzz/fuzz.mk test-fuzz
 
 FUZZ_BUILD := build/fuzz
-F ?= ip4 ip6 udp nd tcp http telnet match script pcap
+F ?= ip4 ip6 acl udp nd tcp http telnet match script pcap
 SECONDS ?= 20
 FUZZ_RUNS_ip4 := 300000
 FUZZ_RUNS_ip6 := 50000
+FUZZ_RUNS_acl := 600
 FUZZ_RUNS_udp := 300000
 FUZZ_RUNS_nd := 60000
 FUZZ_RUNS_tcp := 60000
@@ -22,6 +23,7 @@ FUZZ_RUNS_pcap := 300000
 FUZZ_NET := $(sort $(wildcard net/*.c)) $(filter-out lib/mem.c,$(sort $(wildcard lib/*.c)))
 FUZZ_SRC_ip4 := $(FUZZ_NET)
 FUZZ_SRC_ip6 := $(FUZZ_NET)
+FUZZ_SRC_acl := $(FUZZ_NET) $(sort $(wildcard net/acl/*.c)) tests/unit/acl_rig.c
 FUZZ_SRC_udp := $(FUZZ_NET)
 FUZZ_SRC_nd := $(FUZZ_NET)
 FUZZ_SRC_tcp := $(FUZZ_NET) $(sort $(wildcard net/tcp/*.c))

@@ -186,6 +186,15 @@ def ip6_packets():
     yield "marks", bytes([128, 0xc0, 0, 80, 0x88, 10, 8, 0x41, 0, 80, 0xc9, 10, 8, 0xe1, 0, 80, 0x29, 10, 8])
 
 
+def acl_programs():
+    """Lists of both families and of sizes on either side of a table's seams (64, 256, 512, 1024)."""
+    for six in (0, 1):
+        for rules in (1, 2, 16, 61, 66, 251, 261, 506, 521, 1021, 1031, 1276):
+            count = bytes([six | 2, rules // 5]) if rules > 16 else bytes([six, rules - 1])
+            yield "random-%d-%d" % (six, rules), count + bytes((7 * k + rules) % 256 & 0xfe for k in range(900))
+            yield "raw-%d-%d" % (six, rules), count + bytes((37 * k * k + rules) % 251 for k in range(1000))
+
+
 def udp_packets():
     datagram = b"\x9c\x40\0\7\0\0\0\0hello"
     yield "plain", b"\3" + ip4(datagram, 17)
@@ -345,7 +354,7 @@ def captures():
 def main():
     entry, directory = sys.argv[1:]
     makers = {"tcp": tcp_programs, "ip4": ip4_packets, "ip6": ip6_packets,
-              "udp": udp_packets, "nd": nd_programs, "http": http_requests,
+              "acl": acl_programs, "udp": udp_packets, "nd": nd_programs, "http": http_requests,
               "telnet": telnet_sessions, "match": matches, "script": scripts, "pcap": captures}
     for name, content in makers[entry]():
         with open(os.path.join(directory, name), "wb") as out:
