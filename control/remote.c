@@ -13,7 +13,8 @@
  * never too small.
  *
  * Output goes to out[], as Telnet has it on the wire. A command may fill it up to OUT_COMMANDS; the
- * rest is for the prompt, the line being typed, and for saying that something was cut.
+ * rest is for the prompt, the line being typed, and for saying that something was cut. A command of
+ * long output (shell_stream) is called for more of it as the peer takes what there is.
  */
 #include "control/remote.h"
 
@@ -31,6 +32,8 @@
 #define ANSWERS_MAX 512
 #define OUT_COMMANDS (REMOTE_OUT_BYTES - 2048)
 #define OUT_EASY 1024     /* with no more than that on its way, the next key is read */
+#define STREAM_ROOM 16384 /* with more than that on its way, a command of long output waits */
+#define STREAM_PIECES 64  /* of such a command in a turn */
 #define TCP_AHEAD 16384   /* bytes given to TCP that an interrupt does not call back */
 #define PIECE 1400
 #define CLOSE_US 5000000ull
@@ -453,6 +456,18 @@ static bool is_over(const struct session *s)
 	        (s->state == SESSION_SHELL && !shell_is_busy(&s->shell) && waiting(s) == 0));
 }
 
+/* Goes on with a command of long output, as far as there is room before what TCP has not taken, and
+ * not for the whole of a turn. True: more could be done at once. */
+static bool stream(struct session *s)
+{
+	for (unsigned i = 0; i < STREAM_PIECES; i++) {
+		if (s->state != SESSION_SHELL || !shell_has_more(&s->shell) || waiting(s) > STREAM_ROOM)
+			return false;
+		shell_more(&s->shell);
+	}
+	return true;
+}
+
 /* Returns when to go on with it. */
 static uint64_t serve(struct session *s, uint64_t now)
 {
@@ -463,6 +478,7 @@ static uint64_t serve(struct session *s, uint64_t now)
 		return UINT64_MAX;
 	read_keys(s);
 	due = s->state == SESSION_CHECK ? check(s, now) : UINT64_MAX;
+	const bool more = stream(s);
 	if (is_over(s))
 		to_close(s);
 	if (send_out(s))
@@ -471,7 +487,7 @@ static uint64_t serve(struct session *s, uint64_t now)
 		s->said_fin = true;
 		tcp_close(s->conn);
 	}
-	if (has_key(s) || is_over(s))
+	if (more || has_key(s) || is_over(s))
 		return now;
 	return due < s->due_us ? due : s->due_us;
 }
@@ -521,6 +537,7 @@ static bool on_accept(struct tcp_conn *c)
 	s->in_at = s->in_len = s->out_at = s->out_len = 0;
 	s->answers_len = telnet_hello(&s->telnet, s->answers);
 	shell_init(&s->shell, NULL, 0, write_out);
+	shell_set_streams(&s->shell);
 	commands_set(&s->shell);
 	shell_set_hostname(&s->shell, plane.config.hostname);
 	remote_stats.sessions++;

@@ -373,6 +373,36 @@ void shell_set_busy(struct shell *sh, void (*cancel)(struct shell *sh))
 	sh->cancel = cancel;
 }
 
+static void stop_stream(struct shell *sh)
+{
+	sh->more = NULL;
+	shell_done(sh);
+}
+
+void shell_stream(struct shell *sh, bool (*more)(struct shell *sh, void *at))
+{
+	memset(sh->more_at, 0, sizeof sh->more_at);
+	if (sh->streams) {
+		sh->more = more;
+		shell_set_busy(sh, stop_stream);
+		return;
+	}
+	while (more(sh, sh->more_at))
+		;
+}
+
+void shell_set_streams(struct shell *sh)
+{
+	sh->streams = true;
+}
+
+void shell_more(struct shell *sh)
+{
+	if (!sh->more(sh, sh->more_at))
+		stop_stream(sh);
+	flush(sh);
+}
+
 void shell_done(struct shell *sh)
 {
 	if (!sh->busy)

@@ -33,6 +33,7 @@
 #define SHELL_WORDS_MAX 48 /* a description of 79 characters has up to 40 */
 #define SHELL_MODE_SIZE 16
 #define SHELL_PLACE_SIZE 256
+#define SHELL_STREAM_BYTES 32 /* for a command to know where its output is */
 #define SHELL_DEPTH_MAX 6 /* keywords of a command */
 
 struct shell;
@@ -84,6 +85,9 @@ struct shell {
 	bool last_was_cr;
 	uint32_t logs;  /* lines of shell_log so far: for a command that draws in place */
 	void (*cancel)(struct shell *sh);
+	bool streams; /* the owner calls shell_more */
+	bool (*more)(struct shell *sh, void *at); /* NULL: no command goes on so */
+	uint64_t more_at[SHELL_STREAM_BYTES / 8]; /* where it is */
 
 	char line[SHELL_LINE_MAX + 1];
 	unsigned len, cursor;
@@ -155,6 +159,24 @@ void shell_log(struct shell *sh, const char *text);
  */
 void shell_set_busy(struct shell *sh, void (*cancel)(struct shell *sh));
 void shell_done(struct shell *sh);
+
+/*
+ * In run(), as its last act: long output, a piece with each call of more(), which returns false when
+ * that was the last. at: SHELL_STREAM_BYTES of its own, zero at first. Where the owner has room for
+ * so much at a time only (shell_set_streams), the shell is busy until all is printed or somebody
+ * interrupts; else it is printed at once.
+ */
+#define SHELL_STREAM_PIECE 1300 /* bytes of a piece at most */
+void shell_stream(struct shell *sh, bool (*more)(struct shell *sh, void *at));
+
+/* The owner calls shell_more() whenever there is room for a piece (with its line ends twice as long)
+ * and shell_has_more(). */
+void shell_set_streams(struct shell *sh);
+void shell_more(struct shell *sh);
+static inline bool shell_has_more(const struct shell *sh)
+{
+	return sh->more != NULL;
+}
 
 static inline bool shell_is_busy(const struct shell *sh)
 {

@@ -3,6 +3,7 @@
  * their form is an interface: NAME VALUE lines, or a table with one header line and words without
  * blanks as column names.
  */
+#include "control/commit.h"
 #include "control/configure.h"
 #include "control/inside.h"
 #include "control/stats.h"
@@ -443,9 +444,29 @@ void show_version(struct shell *sh, int argc, char **argv)
 
 /* --- show running-config --- */
 
+struct config_stream {
+	struct config_cursor at;
+	uint32_t number; /* of the configuration that is shown */
+	bool begun;
+};
+_Static_assert(sizeof(struct config_stream) <= SHELL_STREAM_BYTES, "shell_stream keeps it");
+_Static_assert(CONFIG_PRINT_NEXT_MAX <= SHELL_STREAM_PIECE, "a session has room for it");
+
+static bool more_config(struct shell *sh, void *at)
+{
+	struct config_stream *s = at;
+	if (!s->begun)
+		s->number = commit_number();
+	s->begun = true;
+	if (s->number == commit_number())
+		return config_print_next(&plane.config, &s->at, configure_print, sh);
+	shell_print(sh, "%% a commit has changed the configuration meanwhile\n");
+	return false;
+}
+
 void show_config(struct shell *sh, int argc, char **argv)
 {
 	(void)argc;
 	(void)argv;
-	config_print(&plane.config, configure_print, sh);
+	shell_stream(sh, more_config);
 }

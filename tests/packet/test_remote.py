@@ -330,15 +330,53 @@ def test_long_output(make):
 
 def test_output_is_cut_and_says_so(make):
     """More than a session's buffer; the session goes on."""
-    m = make_known(make, long_config(12000))
+    rule = " permit tcp 10.20.30.0/24 range 1024 65535 host 198.51.100.77 eq %d established\n"
+    lists = "".join("ip access-list L%d\n" % n + "".join(rule % k for k in range(2000))
+                    for n in range(2))
+    m = make_known(make, REMOTE + lists, memory=60000)
     s = Session(m).login()
-    said = s.run(b"show running-config")
-    whole = m.console("show running-config")
+    said = s.run(b"show access-lists")
+    whole = m.console("show access-lists")
     cut = re.search(r"\n\.\.\. output cut: (\d+) bytes more\n$", said)
-    assert cut and len(whole) > 300000
+    assert cut and len(whole) > 260000
     kept = said[:cut.start()]
     assert whole.startswith(kept) and len(kept) > 250000
     assert len(whole.replace("\n", "\r\n")) == len(kept.replace("\n", "\r\n")) + int(cut[1])
+    assert s.run(b"show version").startswith("Hayate ")
+
+
+def test_a_configuration_of_any_length(make):
+    """It is printed as the peer takes it, and what is typed meanwhile comes after it."""
+    m = make_known(make, long_config(12000))
+    s = Session(m).login()
+    whole = m.console("show running-config")
+    assert len(whole) > 300000
+    assert s.run(b"show running-config") == whole
+    said = s.type(b"show running-config\r\nshow version\r\n")
+    assert said.index("\r\nend\r\n") < said.index("Hayate ")
+
+
+def test_a_configuration_that_changes_while_it_is_printed(make):
+    m = make_known(make, long_config(1500))
+    s = Session(m).login()
+    s.send("PA", b"show running-config\r\n", window=3000)
+    for line in ("configure", "hostname r2", "commit", "end"):
+        assert "%" not in m.console(line)
+    s.said = ""
+    said = s.hear().said.replace("\r\n", "\n")
+    assert said.rstrip().endswith("r2#") and "\nend\n" not in said
+    assert "\n% a commit has changed the configuration meanwhile\n" in said
+    assert "\r\nhostname r2\r\n" in s.type(b"show running-config\r\n")
+
+
+def test_interrupt_ends_a_long_configuration(make):
+    m = make_known(make, long_config(12000))
+    s = Session(m).login()
+    s.send("PA", b"show running-config\r\n", window=3000)
+    s.send("PA", b"\x03", window=3000)
+    s.said = ""
+    said = s.hear().said
+    assert "^C" in said and len(said) < 100000
     assert s.run(b"show version").startswith("Hayate ")
 
 

@@ -123,6 +123,19 @@ def test_nc(remote):
     assert nc(remote.left, "%s\nquit\nshow version\n" % SECRET).endswith("r1# \r\n")
 
 
+def test_a_long_configuration(make_lab):
+    """Made while it is sent: whole, and forwarding goes on."""
+    routes = "".join("ip route 10.%d.%d.0/24 %s\n" % (n >> 8, n & 255, RIGHT_HOST)
+                     for n in range(30000))
+    lab = make_lab(router_config(extra=REMOTE + routes))
+    said = nc(lab.left, SECRET + "\nshow running-config\nshow version\n").replace("\r", "")
+    assert said.count("\nip route ") == 30000 and "output cut" not in said
+    assert "\n" + "".join(sorted(routes.splitlines(True))) in \
+        "\n" + "".join(sorted(line for line in said.splitlines(True) if line.startswith("ip route")))
+    assert said.index("\nend\n") < said.index("Hayate ")
+    pings(lab.left, RIGHT_HOST)
+
+
 def test_access_list_and_other_side(remote):
     """Who is not on the list is reset, whichever of our addresses it asks."""
     for address in LEFT_ROUTER, RIGHT_ROUTER:
