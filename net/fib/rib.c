@@ -27,14 +27,14 @@ static uint32_t start_of(const struct rib *r, struct fib_key k)
 	return (uint32_t)(k.hi >> 1 >> (63 - r->start_bits));
 }
 
-void rib_init(struct rib *r, struct rib_node *memory, uint32_t nodes, uint32_t *start,
+void rib_init(struct rib *r, struct rib_node *memory, uint32_t nodes, struct rib_start *start,
               unsigned start_bits)
 {
 	*r = (struct rib){
 		.node = memory, .free = {0, 1, nodes, 0}, .start_bits = start_bits, .start = start};
 	r->node[0] = (struct rib_node){.leaf = leaf_make(0, FIB_NH_NONE)};
 	for (uint32_t i = 0; i < 1u << start_bits; i++)
-		start[i] = 0;
+		start[i] = (struct rib_start){0, 0};
 }
 
 static bool covers(const struct rib_node *n, struct fib_key prefix, unsigned plen)
@@ -44,7 +44,7 @@ static bool covers(const struct rib_node *n, struct fib_key prefix, unsigned ple
 
 uint32_t rib_find(const struct rib *r, struct fib_key prefix, unsigned plen)
 {
-	uint32_t at = plen >= r->start_bits ? r->start[start_of(r, prefix)] : 0;
+	uint32_t at = plen >= r->start_bits ? r->start[start_of(r, prefix)].node : 0;
 	while (plen_of(&r->node[at]) < plen) {
 		const struct rib_node *n = &r->node[at];
 		uint32_t next = n->child[bit_at(prefix, plen_of(n))];
@@ -55,24 +55,36 @@ uint32_t rib_find(const struct rib *r, struct fib_key prefix, unsigned plen)
 	return at;
 }
 
-uint32_t rib_cover(const struct rib *r, uint32_t at)
+/* The node of the longest prefix above `at`, not the root, that has a next hop; the root when none
+ * has. */
+static uint32_t cover_of(const struct rib *r, uint32_t at)
 {
-	if (at == 0)
-		return leaf_make(0, FIB_NH_NONE);
-	do
+	const struct rib_node *n = &r->node[at];
+	bool beyond = plen_of(n) > r->start_bits;
+	const struct rib_start *start = &r->start[start_of(r, n->prefix)];
+	do {
 		at = r->node[at].parent;
-	while (at != 0 && nh_of(&r->node[at]) == FIB_NH_NONE);
-	return r->node[at].leaf;
+		if (beyond && plen_of(&r->node[at]) <= r->start_bits)
+			return start->route;
+	} while (at != 0 && nh_of(&r->node[at]) == FIB_NH_NONE);
+	return at;
 }
 
-uint32_t rib_nh_bits(const struct rib *r, uint32_t at)
+uint32_t rib_cover(const struct rib *r, uint32_t at)
 {
+	return at == 0 ? leaf_make(0, FIB_NH_NONE) : r->node[cover_of(r, at)].leaf;
+}
+
+bool rib_is_narrow(const struct rib *r, uint32_t at)
+{
+	if (r->wide == 0)
+		return true;
 	uint32_t bits = nh_of(&r->node[at]);
 	while (at != 0) {
 		at = r->node[at].parent;
 		bits |= nh_of(&r->node[at]);
 	}
-	return bits;
+	return bits < RIB_NH_NARROW;
 }
 
 bool rib_has_room(const struct rib *r, uint32_t at, unsigned plen)
@@ -81,7 +93,7 @@ bool rib_has_room(const struct rib *r, uint32_t at, unsigned plen)
 }
 
 /* The first start that a node covers, and how many: none for a node of more bits. */
-static uint32_t *starts_of(const struct rib *r, uint32_t n, uint32_t *count)
+static struct rib_start *starts_of(const struct rib *r, uint32_t n, uint32_t *count)
 {
 	unsigned plen = plen_of(&r->node[n]);
 	*count = plen <= r->start_bits ? 1u << (r->start_bits - plen) : 0;
@@ -100,19 +112,20 @@ static uint32_t node_new(struct rib *r, uint32_t parent, struct fib_key prefix, 
 		n = p->fresh++;
 	}
 	r->node[n] = (struct rib_node){prefix, leaf_make(plen, nh), {0, 0}, parent};
-	uint32_t *start = starts_of(r, n, &count);
+	struct rib_start *start = starts_of(r, n, &count);
 	for (uint32_t i = 0; i < count; i++)
-		if (plen_of(&r->node[start[i]]) < plen)
-			start[i] = n;
+		if (plen_of(&r->node[start[i].node]) < plen)
+			start[i].node = n;
 	return n;
 }
 
 static void node_free(struct rib *r, uint32_t n)
 {
-	uint32_t count, *start = starts_of(r, n, &count);
+	uint32_t count;
+	struct rib_start *start = starts_of(r, n, &count);
 	for (uint32_t i = 0; i < count; i++)
-		if (start[i] == n)
-			start[i] = r->node[n].parent;
+		if (start[i].node == n)
+			start[i].node = r->node[n].parent;
 	r->node[n].child[0] = r->free.head;
 	r->free.head = n;
 	r->free.listed++;
@@ -126,36 +139,64 @@ static void hang(struct rib *r, uint32_t parent, uint32_t n)
 	r->node[n].parent = parent;
 }
 
-/* Enters prefix/plen below at, which is not exact. At most two new nodes. */
-static void add(struct rib *r, uint32_t at, struct fib_key prefix, unsigned plen, uint32_t nh)
+/* Enters prefix/plen below at, which is not exact; returns its node. At most two are new. */
+static uint32_t add(struct rib *r, uint32_t at, struct fib_key prefix, unsigned plen, uint32_t nh)
 {
 	const struct rib_node *above = &r->node[at];
 	uint32_t below = above->child[bit_at(prefix, plen_of(above))];
 	uint32_t added = node_new(r, at, prefix, plen, nh);
 	if (below == 0) {
 		hang(r, at, added);
-		return;
+		return added;
 	}
 	/* the child there is beside or below the new prefix */
 	unsigned shared = common_bits(prefix, r->node[below].prefix, plen);
 	if (shared == plen) {
 		hang(r, at, added);
 		hang(r, added, below);
-		return;
+		return added;
 	}
 	uint32_t fork = node_new(r, at, fib_key_masked(prefix, shared), shared, FIB_NH_NONE);
 	hang(r, at, fork);
 	hang(r, fork, added);
 	hang(r, fork, below);
+	return added;
+}
+
+/* A node, not the root, has become a route. */
+static void route_begins(struct rib *r, uint32_t n)
+{
+	uint32_t count;
+	struct rib_start *start = starts_of(r, n, &count);
+	for (uint32_t i = 0; i < count; i++)
+		if (plen_of(&r->node[start[i].route]) < plen_of(&r->node[n]))
+			start[i].route = n;
+}
+
+/* A node, not the root, is a route no longer. */
+static void route_ends(struct rib *r, uint32_t n)
+{
+	uint32_t count, cover;
+	struct rib_start *start = starts_of(r, n, &count);
+	if (count == 0)
+		return;
+	cover = cover_of(r, n);
+	for (uint32_t i = 0; i < count; i++)
+		if (start[i].route == n)
+			start[i].route = cover;
 }
 
 void rib_set(struct rib *r, uint32_t at, struct fib_key prefix, unsigned plen, uint32_t nh)
 {
-	r->count += rib_nh(r, at, plen) == FIB_NH_NONE;
+	uint32_t old = rib_nh(r, at, plen);
+	r->wide += (nh >= RIB_NH_NARROW) - (old >= RIB_NH_NARROW);
 	if (rib_is_exact(r, at, plen))
 		r->node[at].leaf = leaf_make(plen, nh);
 	else
-		add(r, at, prefix, plen, nh);
+		at = add(r, at, prefix, plen, nh);
+	r->count += old == FIB_NH_NONE;
+	if (old == FIB_NH_NONE && at != 0)
+		route_begins(r, at);
 }
 
 /* Takes a node out that has one child or none: that comes in its place. */
@@ -175,8 +216,11 @@ static void take_out(struct rib *r, uint32_t n)
 void rib_remove(struct rib *r, uint32_t at)
 {
 	struct rib_node *node = &r->node[at];
+	r->wide -= nh_of(node) >= RIB_NH_NARROW;
 	node->leaf = leaf_make(plen_of(node), FIB_NH_NONE);
 	r->count--;
+	if (at != 0)
+		route_ends(r, at);
 	if (at == 0 || (node->child[0] && node->child[1]))
 		return;
 	uint32_t parent = node->parent;

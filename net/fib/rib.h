@@ -8,8 +8,8 @@
  *
  * A way from the root through a full table is twenty nodes and more, each of which waits for the
  * one before, and most are in no cache. So a search begins at the deepest node that covers the
- * first bits of its prefix and has no more bits, which a table tells; what is above is asked for
- * less often, and from below.
+ * first bits of its prefix and has no more bits, which a table tells; and one from below for the
+ * covering prefix ends there, for the table tells the deepest route as well.
  *
  * Deliberately missing: several sources for a prefix, recursive next hops. What is here is what the
  * trie shows.
@@ -39,12 +39,21 @@ struct number_pool {
 	uint32_t listed;
 };
 
+/* For keys that begin alike: of the nodes of start_bits at most that cover them all, */
+struct rib_start {
+	uint32_t node;  /* the deepest, where a search begins, */
+	uint32_t route; /* and the deepest that has a next hop; the root when none has */
+};
+
+#define RIB_NH_NARROW 256 /* next hops below it fit a byte */
+
 struct rib {
 	struct rib_node *node;
 	struct number_pool free;
 	uint32_t count; /* prefixes */
+	uint32_t wide;  /* of them those whose next hop is not below RIB_NH_NARROW */
 	unsigned start_bits;
-	uint32_t *start; /* by the first start_bits of a key: the node that a search begins at */
+	struct rib_start *start; /* by the first start_bits of a key */
 };
 
 static inline bool number_pool_has(const struct number_pool *p, unsigned n)
@@ -70,8 +79,8 @@ static inline bool fib_key_equal(struct fib_key a, struct fib_key b)
 	return a.hi == b.hi && a.lo == b.lo;
 }
 
-/* An empty tree in the memory of `nodes` nodes, one at least, and of 1 << start_bits words. */
-void rib_init(struct rib *r, struct rib_node *memory, uint32_t nodes, uint32_t *start,
+/* An empty tree in the memory of `nodes` nodes, one at least, and of 1 << start_bits starts. */
+void rib_init(struct rib *r, struct rib_node *memory, uint32_t nodes, struct rib_start *start,
               unsigned start_bits);
 
 /* The last node that covers or is prefix/plen. */
@@ -93,8 +102,8 @@ static inline uint32_t rib_nh(const struct rib *r, uint32_t at, unsigned plen)
  * that of length 0 with FIB_NH_NONE. */
 uint32_t rib_cover(const struct rib *r, uint32_t at);
 
-/* The next hops of the node and of all prefixes above it, combined by or. */
-uint32_t rib_nh_bits(const struct rib *r, uint32_t at);
+/* The next hops of the node and of all prefixes above it are below RIB_NH_NARROW. */
+bool rib_is_narrow(const struct rib *r, uint32_t at);
 
 /* True when rib_set needs no node, or there are enough. */
 bool rib_has_room(const struct rib *r, uint32_t at, unsigned plen);

@@ -4,7 +4,7 @@
 #include "lib/assert.h"
 #include "lib/number.h"
 
-#define NARROW_LIMIT 256 /* next hops below it fit an entry of one byte */
+#define FULL_ROOM ((size_t)13 << 20) /* what a table of 700,000 IPv4 prefixes has */
 
 /* A node, or the first level (order beyond a node's). */
 struct node {
@@ -39,17 +39,19 @@ static size_t room_in(unsigned top, size_t shared_bytes)
 	return room < most ? room : most;
 }
 
-/* Bits that a search in the tree of prefixes begins with: of IPv6 the first ones tell nothing. */
-static unsigned start_bits(unsigned top)
+/* Bits that a search in the tree of prefixes begins with: for a full table, to which 8 MiB more are
+ * little, so many that a dense part of it is left with a few steps; else of IPv4 fewer, and of IPv6,
+ * whose first ones tell nothing, next to none. */
+static unsigned start_bits(unsigned top, size_t room)
 {
-	return top == TRIE_TOP4 ? 16 : 4;
+	return room >= FULL_ROOM ? 20 : top == TRIE_TOP4 ? 16 : 4;
 }
 
 /* Of the private part what is not the nodes of the tree of prefixes. */
 static size_t fixed_private_bytes(unsigned top, size_t room)
 {
 	return align_up(sizeof(struct fib_rib), CACHE_LINE) + ((size_t)1 << top) + blocks_memory(room) +
-	       (sizeof(uint32_t) << start_bits(top));
+	       (sizeof(struct rib_start) << start_bits(top, room));
 }
 
 size_t trie_private_bytes(unsigned top, uint32_t routes, size_t shared_bytes)
@@ -230,7 +232,7 @@ static void paint(struct fib_writer *w, struct slot s, uint32_t n, unsigned plen
 			leaf_store(w, s.node, s.index, leaf);
 		} else if (length[s.index] == TRIE_IS_NODE) {
 			struct node child = child_at(w, s);
-			if (child.width == 0 && leaf.nh >= NARROW_LIMIT) {
+			if (child.width == 0 && leaf.nh >= RIB_NH_NARROW) {
 				node_replace(w, s, child.order, 1);
 				child = child_at(w, s);
 			}
@@ -326,7 +328,7 @@ static struct block_needs change_plan(const struct fib_writer *w, struct change 
 	for (; level <= last && level > 0; level++) {
 		bool there = level == c->level && has_child(w, c->where);
 		if (level == last && !there)
-			c->narrow = c->narrow && rib_nh_bits(&r->rib, c->at) < NARROW_LIMIT;
+			c->narrow = c->narrow && rib_is_narrow(&r->rib, c->at);
 		struct node n = node_wanted(r, level, c->plen, c->narrow);
 		if (there) {
 			struct node have = child_at(w, c->where);
@@ -342,7 +344,7 @@ static struct block_needs change_plan(const struct fib_writer *w, struct change 
 	if (last == 0)
 		c->level = 1;
 	/* Nodes below the prefix are only where its own is as it will be. */
-	if (c->level > last && c->leaf.nh >= NARROW_LIMIT && whole.node.width == 2)
+	if (c->level > last && c->leaf.nh >= RIB_NH_NARROW && whole.node.width == 2)
 		count_narrow(w, whole, entries_of(whole.node, level_start(r, last), c->plen), &needs);
 	return needs;
 }
@@ -447,9 +449,10 @@ int trie_init(struct fib_writer *w, unsigned bits, unsigned top, void *shared, s
 	p += (size_t)1 << top;
 	blocks_init(&r->blocks, p, (uint32_t)room);
 	p += blocks_memory(room);
-	uint32_t *start = (uint32_t *)(void *)p;
-	p += sizeof(uint32_t) << start_bits(top);
-	rib_init(&r->rib, (struct rib_node *)(void *)p, (uint32_t)rib_nodes, start, start_bits(top));
+	struct rib_start *start = (struct rib_start *)(void *)p;
+	unsigned bits_of_start = start_bits(top, room);
+	p += sizeof *start << bits_of_start;
+	rib_init(&r->rib, (struct rib_node *)(void *)p, (uint32_t)rib_nodes, start, bits_of_start);
 	*w = (struct fib_writer){shared, r};
 	w->fib->path = FIB_SCALAR;
 	for (uint32_t i = 0; i < 1u << top; i++)
@@ -469,7 +472,7 @@ int trie_insert(struct fib_writer *w, struct fib_key prefix, unsigned plen, uint
 		return E_INVAL;
 	uint32_t at = rib_find(&r->rib, prefix, plen);
 	struct change c = {.prefix = prefix, .plen = plen, .leaf = {nh, plen}, .at = at,
-	                   .narrow = nh < NARROW_LIMIT};
+	                   .narrow = nh < RIB_NH_NARROW};
 	struct block_needs needs = change_plan(w, &c);
 	if (!rib_has_room(&r->rib, at, plen) || !blocks_suffice(&r->blocks, &needs))
 		return E_NOMEM;
