@@ -470,3 +470,16 @@ def test_record_that_lies(r):
     ("1 udp timeout 0", "timeout takes a number"), ("1 hots 1.2.3.4", 'no word of a filter, at "hots"')])
 def test_errors(r, line, said):
     assert said in r.console("trace " + line)
+
+
+def test_vlan(make):
+    """In by a VLAN, out by the port itself: the tag is in the frame's line, the name in others."""
+    m = make("hostname r1\ninterface eth0.100\n ip address 192.0.2.1/24\n ip access-group IN in\n"
+             "interface eth1\n ip address 198.51.100.1/24\nip access-list IN\n permit ip any any\n")
+    tagged = to(Raw(b"\0\x64\x08\0" + bytes(udp(A, "198.51.100.9"))), type=0x8100)
+    lines = dict(story(m, tagged, wait=9000))  # its error waits for who sent it, too
+    assert lines["frame"].endswith(", vlan 100, 192.0.2.2 > 198.51.100.9, udp 1024 > 2048, ttl 64")
+    assert lines["filter"] == "eth0.100 in, IN: 10 permit ip any any"
+    assert lines["route"] == "198.51.100.0/24 connected eth1, neighbour not asked for yet"
+    assert lines["ttl"] == "64 to 63"
+    m.take_all(0), m.take_all(1)
