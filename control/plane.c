@@ -159,9 +159,10 @@ static bool take_table_memory(void)
 		return false;
 	/* Half of what is left. How much of the shared part prefixes take depends on how they lie: it
 	 * is as large as for four times as many of the usual ones, or, where there is little memory,
-	 * as for a quarter. Either may fill up first: routes are then refused. */
+	 * as for a quarter. Either may fill up first: routes are then refused. In steps of an eighth,
+	 * for what a step leaves over is lost to routes. */
 	const size_t half = core_private_left() / 2;
-	for (uint32_t routes = ROUTES_MAX; routes >= 1024; routes /= 2) {
+	for (uint32_t routes = ROUTES_MAX; routes >= 1024 && !fib_private; routes -= routes / 8) {
 		for (uint32_t usual = 4 * routes; usual >= routes / 4 && !fib_private; usual /= 2) {
 			fib_shared_bytes = fib4_shared_bytes(usual);
 			fib_private_bytes = fib4_private_bytes(routes, fib_shared_bytes);

@@ -61,6 +61,28 @@ def test_many_routes(make_lab):
     assert not answered and "Net Unreachable" in said, said
 
 
+def test_more_routes_than_memory(make_lab):
+    """Of more routes than fit, each that does not is refused and counted, one line says how many,
+    and what fits is used."""
+    given = 100000
+    routes = "".join("ip route %d.%d.%d.0/24 198.51.100.2\n" % (10 + (n >> 16), n >> 8 & 255, n & 255)
+                     for n in range(given))
+    lab = make_lab(router_config(extra=routes), "--memory", "128M")
+    lab.right.ip("address", "add", "10.0.0.5/32", "dev", "lo")    # the first route
+    lab.right.ip("address", "add", "11.134.159.5/32", "dev", "lo")  # the last
+    told = re.findall(r"(\d+) routes do not fit into the forwarding table", lab.router.text)
+    assert len(told) == 1, lab.router.tail()
+    refused = int(told[0])
+    summary = lab.router.command("show ip route summary")
+    assert "%d refused: table full" % refused in summary, summary
+    held = int(re.search(r"^24 +(\d+)", summary, re.M).group(1)) - 2  # the interfaces' subnets
+    assert held > 1000 and refused > 1000 and held + refused == given, summary
+    pings(lab.left, "10.0.0.5")
+    answered, said = lab.left.ping("11.134.159.5")
+    assert not answered and "Net Unreachable" in said, said
+    assert lab.router.balanced()["drop_ip4_no_route"] > 0
+
+
 def test_running_config_is_a_configuration(lab, make_router):
     """What `show running-config` prints boots the same router."""
     shown = lab.router.command("show running-config")
