@@ -181,27 +181,54 @@ const page_part page_cores[] = {part_cores, NULL};
 
 /* --- routes: /api/v1/routes.json?limit=N --- */
 
+/* A neighbour, of either version, that packets go to. */
+static void route_via(struct page_text *t, uint32_t nh)
+{
+	const struct net_addr addr = nh < NH_NEIGHBOUR6
+	                                     ? net_addr_ip4(arp_neigh_ip(&plane.arp, nh - NH_NEIGHBOUR))
+	                                     : nd_neigh_addr(&plane.nd, nh - NH_NEIGHBOUR6);
+	const struct adj *adj = &view_get()->adj[nh];
+	char via[FMT_ADDR_MAX], name[VIEW_NAME_MAX];
+	page_print(t, "\"port\":\"%s\",\"via\":\"%s\"", view_name(name, view_get(), adj->interface),
+	           fmt_addr(via, addr.w));
+}
+
+/* What follows the prefix, of 16 members of IPv6 too less than an item may have. `host`: it is the neighbour that it leads to. */
+static void route_to(struct page_text *t, uint32_t nh, bool host)
+{
+	char name[VIEW_NAME_MAX];
+	uint32_t member;
+	if (view_is_group(nh)) {
+		page_print(t, "\"kind\":\"static\",\"members\":[");
+		for (unsigned i = 0; (member = view_member_at(view_get(), nh, i)) != NH_NONE; i++) {
+			page_print(t, "%s{", i ? "," : "");
+			if (member >= NH_NEIGHBOUR)
+				route_via(t, member);
+			else
+				page_print(t, "\"kind\":\"%s\"", view_special(member));
+			page_print(t, "}");
+		}
+		page_print(t, "]}");
+	} else if (nh < NH_CONNECTED) {
+		page_print(t, "\"kind\":\"%s\"}", view_special(nh));
+	} else if (nh < NH_NEIGHBOUR) {
+		page_print(t, "\"kind\":\"connected\",\"port\":\"%s\"}",
+		           view_name(name, view_get(), nh - NH_CONNECTED));
+	} else {
+		page_print(t, "\"kind\":\"%s\",", host ? "neighbour" : "static");
+		route_via(t, nh);
+		page_print(t, ",\"resolved\":%s}",
+		           view_get()->adj[nh].state == ADJ_FORWARD ? "true" : "false");
+	}
+}
+
 static void route(struct page_text *t, const struct fib4_route *r)
 {
-	static const char *const special[] = {[NH_LOCAL] = "local",
-	                                      [NH_BROADCAST] = "broadcast",
-	                                      [NH_MULTICAST] = "multicast",
-	                                      [NH_NULL0] = "null0"};
-	char prefix[FMT_PREFIX_MAX], via[FMT_IP4_MAX], name[VIEW_NAME_MAX];
-	const struct adj *adj = &view_get()->adj[r->nh];
+	const bool neighbour = r->nh >= NH_NEIGHBOUR && r->nh < NH_NEIGHBOUR6 && r->plen == 32;
+	char prefix[FMT_PREFIX_MAX];
 	page_print(t, "\n{\"prefix\":\"%s\",", fmt_prefix(prefix, r->prefix, r->plen));
-	if (r->nh <= NH_NULL0) {
-		page_print(t, "\"kind\":\"%s\"}", special[r->nh]);
-	} else if (r->nh < NH_NEIGHBOUR) {
-		page_print(t, "\"kind\":\"connected\",\"port\":\"%s\"}",
-		           view_name(name, view_get(), r->nh - NH_CONNECTED));
-	} else {
-		uint32_t ip = arp_neigh_ip(&plane.arp, r->nh - NH_NEIGHBOUR);
-		page_print(t, "\"kind\":\"%s\",\"port\":\"%s\",\"via\":\"%s\",\"resolved\":%s}",
-		           r->plen == 32 && ip == r->prefix ? "neighbour" : "static",
-		           view_name(name, view_get(), adj->interface),
-		           fmt_ip4(via, ip), adj->state == ADJ_FORWARD ? "true" : "false");
-	}
+	route_to(t, r->nh,
+	         neighbour && arp_neigh_ip(&plane.arp, r->nh - NH_NEIGHBOUR) == r->prefix);
 }
 
 /* The walk goes by prefix: what is added or removed meanwhile is told or not, the rest is. */
@@ -223,23 +250,11 @@ static bool part_routes(struct page_walk *w, struct page_text *t)
 
 static void route6(struct page_text *t, const struct fib6_route *r)
 {
-	char prefix[FMT_PREFIX6_MAX], via[FMT_IP6_MAX], name[VIEW_NAME_MAX];
+	char prefix[FMT_PREFIX6_MAX];
 	page_print(t, "\n{\"prefix\":\"%s\",\"advertised\":%s,",
 	           fmt_prefix6(prefix, r->prefix.w, r->plen),
 	           autoconfig_made(&r->prefix, r->plen) ? "true" : "false");
-	if (r->nh <= NH_NULL0) {
-		page_print(t, "\"kind\":\"%s\"}", r->nh == NH_LOCAL ? "local" : "null0");
-	} else if (r->nh < NH_NEIGHBOUR) {
-		page_print(t, "\"kind\":\"connected\",\"port\":\"%s\"}",
-		           view_name(name, view_get(), r->nh - NH_CONNECTED));
-	} else {
-		const struct net_addr addr = nd_neigh_addr(&plane.nd, r->nh - NH_NEIGHBOUR6);
-		const struct adj *adj = &view_get()->adj[r->nh];
-		page_print(t, "\"kind\":\"static\",\"port\":\"%s\",\"via\":\"%s\","
-		              "\"resolved\":%s}", view_name(name, view_get(), adj->interface),
-		           fmt_ip6(via, addr.w),
-		           adj->state == ADJ_FORWARD ? "true" : "false");
-	}
+	route_to(t, r->nh, false);
 }
 
 static bool part_routes6(struct page_walk *w, struct page_text *t)

@@ -5,6 +5,7 @@
 #include "control/filter.h"
 #include "control/inside.h"
 #include "control/remote.h"
+#include "control/routes.h"
 #include "lib/mem.h"
 #include "lib/number.h"
 #include "net/ip4.h"
@@ -132,7 +133,7 @@ static bool take_next_memory(void)
 	const struct candidate *c = &commit.candidate;
 	const uint32_t four = candidate_route_count(c, CANDIDATE_IP4);
 	const uint32_t six = candidate_route_count(c, CANDIDATE_IP6);
-	const uint32_t words = config_scratch_words(four > six ? four : six);
+	const uint32_t words = config_scratch_words(four) + config_scratch_words(six);
 	m->scratch = plane.memory.scratch;
 	m->scratch_words = plane.memory.scratch_words;
 	if (!plane_grow((void **)&m->routes, &m->route_max, four, sizeof *m->routes) ||
@@ -223,39 +224,28 @@ static void swap(void)
 	commit.begun = begin() == E_OK;
 }
 
-/* A removed route whose prefix has another one now. */
-struct replaced {
-	const struct config_route *r;
-	const struct config_route6 *r6;
-	bool found;
-};
-
-static void find_same(void *ctx, const struct config_route *r, const struct config_route6 *r6)
+/* A route goes or comes: its prefix gets what the next configuration has for it. */
+static void change_route(const struct config_route *r, const struct config_route6 *r6, bool gone)
 {
-	struct replaced *was = ctx;
-	if (r && was->r)
-		was->found |= r->prefix == was->r->prefix && r->plen == was->r->plen;
-	if (r6 && was->r6)
-		was->found |= r6->plen == was->r6->plen && net_addr_equal(&r6->prefix, &was->r6->prefix);
+	const struct config *next = commit.next;
+	const uint32_t *scratch = commit.memory.scratch;
+	if (r)
+		routes_change(r, gone, next, config_route_first(next, scratch, r->prefix, r->plen));
+	else
+		routes_change6(r6, gone, next,
+		               config_route6_first(next, scratch, &r6->prefix, r6->plen));
 }
 
 static void add_route(void *ctx, const struct config_route *r, const struct config_route6 *r6)
 {
 	(void)ctx;
-	if (r)
-		plane_add_route(r);
-	else
-		plane_add_route6(r6);
+	change_route(r, r6, false);
 }
 
 static void remove_route(void *ctx, const struct config_route *r, const struct config_route6 *r6)
 {
-	struct replaced was = {.r = r, .r6 = r6};
-	candidate_each_route(ctx, '+', find_same, &was);
-	if (r)
-		plane_remove_route(r, was.found);
-	else
-		plane_remove_route6(r6, was.found);
+	(void)ctx;
+	change_route(r, r6, true);
 }
 
 /* A limit begins anew when it is set. */
@@ -269,7 +259,7 @@ static void apply_live(void)
 	struct candidate *c = &commit.candidate;
 	const uint32_t refused = plane.refused_routes;
 	candidate_each_route(c, '+', add_route, NULL);
-	candidate_each_route(c, '-', remove_route, c);
+	candidate_each_route(c, '-', remove_route, NULL);
 	if (plane.refused_routes > refused)
 		plane_log("%u routes do not fit into the forwarding table and were refused",
 		          plane.refused_routes - refused);

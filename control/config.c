@@ -254,6 +254,7 @@ static int parse_script(struct parser *p, unsigned i)
 #define SUBNET "(A.B.C.D/LEN | A.B.C.D MASK)"
 #define RULE "PROTO SOURCE [PORTS] DESTINATION [PORTS | TYPE [CODE]] [established | " \
 	"match-all (+|-)FLAG... | fragments]"
+#define NOWHERE "null0 | blackhole | unreachable | prohibit"
 #define ACCESS "A.B.C.D/LEN | A.B.C.D MASK | X:X::X/LEN"
 static const struct statement statements[] = {
 	/* words, syntax, parser, in an interface block, how they stand together */
@@ -307,9 +308,10 @@ static const struct statement statements[] = {
 	 STATEMENT_OPENS | STATEMENT_LIST | STATEMENT_NAMED | STATEMENT_LIVE},
 	{"permit", "permit " RULE, config_acl_rule, false, STATEMENT_RULE | STATEMENT_LIVE},
 	{"deny", "deny " RULE, config_acl_rule, false, STATEMENT_RULE | STATEMENT_LIVE},
-	{"ip route", "ip route " SUBNET " (NEXT-HOP | null0)", config_ip4_route, false,
+	{"ip route", "ip route " SUBNET " (NEXT-HOP | " NOWHERE ") [DISTANCE]", config_ip4_route, false,
 	 STATEMENT_ROUTE | STATEMENT_LIVE},
-	{"ipv6 route", "ipv6 route X:X::X/LEN (NEXT-HOP [INTERFACE] | null0)", config_ip6_route, false,
+	{"ipv6 route", "ipv6 route X:X::X/LEN (NEXT-HOP [INTERFACE] | " NOWHERE ") [DISTANCE]",
+	 config_ip6_route, false,
 	 STATEMENT_ROUTE | STATEMENT_LIVE},
 	{"ipv6 neighbor", "ipv6 neighbor ADDRESS INTERFACE MAC", config_ip6_neighbour, false,
 	 STATEMENT_BY_2 | STATEMENT_LIVE},
@@ -560,7 +562,7 @@ static void find_ports(struct config *c)
 	const struct config_route6 *last = NULL; /* most routes share a few next hops */
 	for (uint32_t i = 0; i < c->route6_count; i++) {
 		struct config_route6 *r = &c->routes6[i];
-		if (r->null0 || r->port != CONFIG_PORT_ANY)
+		if (r->kind != CONFIG_ROUTE_VIA || r->port != CONFIG_PORT_ANY)
 			continue;
 		if (last == NULL || !net_addr_equal(&last->next_hop, &r->next_hop)) {
 			int n = config_connected6(c, &r->next_hop);
@@ -601,8 +603,8 @@ int config_read(const char *text, size_t len, const struct config_memory *mem, s
 
 int config_finish(struct config *c, const struct config_memory *mem, struct text_error *err)
 {
-	assert(mem->scratch_words >= config_scratch_words(c->route_count) &&
-	       mem->scratch_words >= config_scratch_words(c->route6_count));
+	assert(mem->scratch_words >= config_scratch_words(c->route_count) +
+	                                     config_scratch_words(c->route6_count));
 	find_ports(c);
 	int error = config_check(c, mem->scratch, mem->scratch_words, err);
 	if (error == 0 && c->application == CORE_APP_echo &&

@@ -45,6 +45,10 @@
 #define CONFIG_IFS_MAX 128  /* interfaces: of ports, VLANs, loopbacks; equals VIEW_IFS_MAX */
 #define CONFIG_VID_MAX 4094 /* IEEE 802.1Q 9.6 */
 #define CONFIG_IF_NAME_SIZE 12 /* "eth15.4094" */
+#define CONFIG_ROUTES_EACH_MAX 16 /* of a prefix */
+#define CONFIG_ROUTE_NONE UINT32_MAX
+#define CONFIG_DISTANCE_DEFAULT 1 /* of a static route */
+#define CONFIG_DISTANCE_MAX 255
 #define CONFIG_PORT_ANY UINT32_MAX /* the key of no interface */
 #define CONFIG_ADDRESSES_MAX 4
 #define CONFIG_NEIGHBOURS6_MAX 64
@@ -161,12 +165,27 @@ struct config_interface {
 	bool deny_silently, deny_silently6; /* no ICMP about what came in here and is denied */
 };
 
+/* Where a route leads: to a next hop, or nowhere, in one of these ways. */
+enum config_route_kind {
+	CONFIG_ROUTE_VIA,
+	CONFIG_ROUTE_NULL0, /* in the order of enum next_hop (control/view.h), from NH_NULL0 on */
+	CONFIG_ROUTE_BLACKHOLE,
+	CONFIG_ROUTE_UNREACHABLE,
+	CONFIG_ROUTE_PROHIBIT,
+	CONFIG_ROUTE_KINDS,
+};
+
+/* A prefix may have several routes, CONFIG_ROUTES_EACH_MAX at most. config_finish chains them: the
+ * first in the text leads to the others, in any order. */
 struct config_route {
 	uint32_t prefix;
-	uint32_t next_hop; /* 0 when null0 */
+	uint32_t next_hop; /* 0: it leads nowhere */
 	uint32_t line;
+	uint32_t more;     /* number of the next one of this prefix, plus one; 0: there is none */
 	uint8_t plen;
-	bool null0; /* discard */
+	uint8_t kind;      /* enum config_route_kind */
+	uint8_t distance;  /* the least of those that can be used is used; of several, all are */
+	bool follows;      /* another one of this prefix comes before it */
 };
 
 struct config_arp {
@@ -178,11 +197,14 @@ struct config_arp {
 
 struct config_route6 {
 	struct net_addr prefix;
-	struct net_addr next_hop; /* NET_ADDR_ANY when null0 */
+	struct net_addr next_hop; /* NET_ADDR_ANY: it leads nowhere */
 	uint32_t line;
-	uint32_t port; /* key of the next hop's interface; CONFIG_PORT_ANY when null0 */
+	uint32_t more;
+	uint32_t port; /* key of the next hop's interface; CONFIG_PORT_ANY where there is none */
 	uint8_t plen;
-	bool null0;
+	uint8_t kind;
+	uint8_t distance;
+	bool follows;
 };
 
 struct config_neighbour6 {
@@ -264,7 +286,8 @@ struct config {
 	uint32_t acl_rule_count;
 };
 
-/* Memory the caller lends. routes is part of the result; scratch is free again on return. */
+/* Memory the caller lends. routes is part of the result. scratch is free again on return, but that
+ * of config_finish has what config_route_first looks at. */
 struct config_memory {
 	struct config_route *routes;
 	uint32_t route_max;
@@ -273,7 +296,7 @@ struct config_memory {
 	struct config_acl_rule *acl_rules;
 	uint32_t acl_rule_max;
 	uint32_t *scratch;
-	uint32_t scratch_words; /* at least config_scratch_words() of both maxima */
+	uint32_t scratch_words; /* at least config_scratch_words() of both maxima, together */
 	/* Told how many lines have been read, each CONFIG_PROGRESS_LINES; or NULL. */
 	void (*progress)(uint32_t lines);
 };
@@ -315,7 +338,18 @@ int config_read(const char *text, size_t len, const struct config_memory *mem, s
  * used. */
 int config_finish(struct config *c, const struct config_memory *mem, struct text_error *err);
 
-/* Checks what only the whole can tell (invariant 2). scratch as in config_memory. */
+/* Number of the first route of a prefix, CONFIG_ROUTE_NONE: there is none; with the scratch that
+ * config_finish has just been lent for this configuration. */
+uint32_t config_route_first(const struct config *c, const uint32_t *scratch, uint32_t prefix,
+                            unsigned plen);
+uint32_t config_route6_first(const struct config *c, const uint32_t *scratch,
+                             const struct net_addr *prefix, unsigned plen);
+
+/* "null0" and so on; NULL: it leads to a next hop. */
+const char *config_route_word(enum config_route_kind kind);
+
+/* Checks what only the whole can tell (invariant 2), and chains routes. scratch as in
+ * config_memory. */
 int config_check(const struct config *c, uint32_t *scratch, uint32_t scratch_words,
                  struct text_error *err);
 

@@ -2,7 +2,8 @@
  * What only the whole configuration can tell; see config.h, invariant 2.
  *
  * Routes are hashed by (prefix, length) into the caller's scratch: open addressing, linear
- * probing, at most half full. A slot holds the number of a route plus one, 0 is free.
+ * probing, at most half full. A slot holds the number of the first route of a prefix plus one, 0 is
+ * free. IPv6's hash lies behind IPv4's.
  */
 #include "control/config.h"
 #include "lib/assert.h"
@@ -115,18 +116,18 @@ static int check_neighbour(const struct config *c, uint32_t addr, uint32_t line,
 }
 
 struct route_table {
-	const struct config_route *routes;
-	uint32_t *slot;
+	struct config_route *routes;
+	const uint32_t *slot;
 	uint32_t mask; /* slots - 1 */
 };
 
 /* The slot that holds prefix/plen, or the free one where it belongs. */
-static uint32_t *route_slot(const struct route_table *t, uint32_t prefix, unsigned plen)
+static const uint32_t *route_slot(const struct route_table *t, uint32_t prefix, unsigned plen)
 {
 	/* Fibonacci hashing: the upper bits of the product depend on all bits of the key. */
 	uint64_t key = ((uint64_t)prefix << 6 | plen) * 0x9e3779b97f4a7c15u;
 	for (uint32_t i = (uint32_t)(key >> 32);; i++) {
-		uint32_t *slot = &t->slot[i & t->mask];
+		const uint32_t *slot = &t->slot[i & t->mask];
 		if (*slot == 0)
 			return slot;
 		const struct config_route *r = &t->routes[*slot - 1];
@@ -150,19 +151,61 @@ static int check_route_hides(const struct config *c, const struct route_table *t
 	                 a->line);
 }
 
-static int check_routes(const struct config *c, const struct route_table *t,
+uint32_t config_route_first(const struct config *c, const uint32_t *scratch, uint32_t prefix,
+                            unsigned plen)
+{
+	const struct route_table t = {c->routes, scratch, config_scratch_words(c->route_count) - 1};
+	return *route_slot(&t, prefix, plen) - 1; /* CONFIG_ROUTE_NONE where there is none */
+}
+
+/* May b, of the same prefix, stand beside a, which comes before it? */
+static int check_beside(const struct config_route *a, const struct config_route *b,
+                        struct text_error *err)
+{
+	const struct text word = WORD_PREFIX(b->prefix, b->plen);
+	if (a->kind == b->kind && a->next_hop == b->next_hop)
+		return text_fail(err, b->line, word, "this prefix has this route already, at line %u",
+		                 a->line);
+	if (a->distance == b->distance && (a->kind || b->kind))
+		return text_fail(err, b->line, word,
+		                 "of this distance the prefix has a route at line %u, and one of the two "
+		                 "leads nowhere", a->line);
+	return 0;
+}
+
+/* Puts route i, of the prefix of route `first`, into its chain. */
+static int chain(struct config_route *routes, uint32_t first, uint32_t i, struct text_error *err)
+{
+	struct config_route *r = &routes[i];
+	unsigned n = 1;
+	for (uint32_t k = first; k != CONFIG_ROUTE_NONE; k = routes[k].more - 1, n++) {
+		int error = check_beside(&routes[k], r, err);
+		if (error != 0)
+			return error;
+	}
+	if (n > CONFIG_ROUTES_EACH_MAX)
+		return text_fail(err, r->line, WORD_PREFIX(r->prefix, r->plen),
+		                 "a prefix has at most %d routes", CONFIG_ROUTES_EACH_MAX);
+	r->follows = true;
+	r->more = routes[first].more;
+	routes[first].more = i + 1;
+	return 0;
+}
+
+static int check_routes(const struct config *c, const struct route_table *t, uint32_t *slots,
                         struct text_error *err)
 {
 	uint32_t good = 0; /* the next hop checked last: most routes share a few */
 	for (uint32_t i = 0; i < c->route_count; i++) {
-		const struct config_route *r = &c->routes[i];
-		uint32_t *slot = route_slot(t, r->prefix, r->plen);
-		if (*slot != 0)
-			return text_fail(err, r->line, WORD_PREFIX(r->prefix, r->plen),
-			                 "this prefix already has a route, at line %u",
-			                 c->routes[*slot - 1].line);
-		*slot = i + 1;
-		if (r->null0 || (good != 0 && r->next_hop == good))
+		struct config_route *r = &c->routes[i];
+		const uint32_t *slot = route_slot(t, r->prefix, r->plen);
+		r->more = 0;
+		r->follows = false;
+		if (*slot == 0)
+			slots[slot - t->slot] = i + 1;
+		else if (chain(c->routes, *slot - 1, i, err) != 0)
+			return E_INVAL;
+		if (r->kind != CONFIG_ROUTE_VIA || (good != 0 && r->next_hop == good))
 			continue;
 		int error = check_neighbour(c, r->next_hop, r->line, "the next hop", err);
 		if (error != 0)
@@ -199,19 +242,19 @@ int config_check(const struct config *c, uint32_t *scratch, uint32_t scratch_wor
                  struct text_error *err)
 {
 	uint32_t slots = config_scratch_words(c->route_count);
-	assert(slots <= scratch_words);
+	assert(slots + config_scratch_words(c->route6_count) <= scratch_words);
 	memset(scratch, 0, slots * sizeof *scratch);
 	struct route_table t = {c->routes, scratch, slots - 1};
 	int error = config_check_interfaces(c, err);
 	if (error == 0)
 		error = check_addresses(c, err);
 	if (error == 0)
-		error = check_routes(c, &t, err);
+		error = check_routes(c, &t, scratch, err);
 	if (error == 0)
 		error = check_arps(c, err);
 	if (error == 0)
 		error = config_check_acl(c, err);
 	if (error == 0)
 		error = config_check_management(c, err);
-	return error != 0 ? error : config_check6(c, scratch, scratch_words, err);
+	return error != 0 ? error : config_check6(c, scratch + slots, scratch_words - slots, err);
 }

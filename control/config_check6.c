@@ -173,14 +173,14 @@ static int check_neighbours(const struct config *c, struct text_error *err)
 /* --- routes: hashed as in config_check.c --- */
 
 struct route_table {
-	const struct config_route6 *routes;
-	uint32_t *slot;
+	struct config_route6 *routes;
+	const uint32_t *slot;
 	uint32_t mask; /* slots - 1 */
 };
 
 /* The slot that holds prefix/plen, or the free one where it belongs. */
-static uint32_t *route_slot(const struct route_table *t, const struct net_addr *prefix,
-                            unsigned plen)
+static const uint32_t *route_slot(const struct route_table *t, const struct net_addr *prefix,
+                                  unsigned plen)
 {
 	/* A Fibonacci step for each half: the upper bits depend on all bits before. The text is the
 	 * operator's own, so nobody aims at collisions. */
@@ -190,7 +190,7 @@ static uint32_t *route_slot(const struct route_table *t, const struct net_addr *
 		key ^= key >> 32;
 	}
 	for (uint32_t i = (uint32_t)(key >> 16);; i++) {
-		uint32_t *slot = &t->slot[i & t->mask];
+		const uint32_t *slot = &t->slot[i & t->mask];
 		if (*slot == 0)
 			return slot;
 		const struct config_route6 *r = &t->routes[*slot - 1];
@@ -216,19 +216,62 @@ static int check_route_hides(const struct config *c, const struct route_table *t
 	                 a->line);
 }
 
-static int check_routes(const struct config *c, const struct route_table *t,
+uint32_t config_route6_first(const struct config *c, const uint32_t *scratch,
+                             const struct net_addr *prefix, unsigned plen)
+{
+	const uint32_t *mine = scratch + config_scratch_words(c->route_count);
+	const struct route_table t = {c->routes6, mine, config_scratch_words(c->route6_count) - 1};
+	return *route_slot(&t, prefix, plen) - 1; /* CONFIG_ROUTE_NONE where there is none */
+}
+
+/* May b, of the same prefix, stand beside a, which comes before it? */
+static int check_beside(const struct config_route6 *a, const struct config_route6 *b,
+                        struct text_error *err)
+{
+	const struct text word = WORD_PREFIX6(&b->prefix, b->plen);
+	if (a->kind == b->kind && a->port == b->port && net_addr_equal(&a->next_hop, &b->next_hop))
+		return text_fail(err, b->line, word, "this prefix has this route already, at line %u",
+		                 a->line);
+	if (a->distance == b->distance && (a->kind || b->kind))
+		return text_fail(err, b->line, word,
+		                 "of this distance the prefix has a route at line %u, and one of the two "
+		                 "leads nowhere", a->line);
+	return 0;
+}
+
+/* Puts route i, of the prefix of route `first`, into its chain. */
+static int chain(struct config_route6 *routes, uint32_t first, uint32_t i, struct text_error *err)
+{
+	struct config_route6 *r = &routes[i];
+	unsigned n = 1;
+	for (uint32_t k = first; k != CONFIG_ROUTE_NONE; k = routes[k].more - 1, n++) {
+		int error = check_beside(&routes[k], r, err);
+		if (error != 0)
+			return error;
+	}
+	if (n > CONFIG_ROUTES_EACH_MAX)
+		return text_fail(err, r->line, WORD_PREFIX6(&r->prefix, r->plen),
+		                 "a prefix has at most %d routes", CONFIG_ROUTES_EACH_MAX);
+	r->follows = true;
+	r->more = routes[first].more;
+	routes[first].more = i + 1;
+	return 0;
+}
+
+static int check_routes(const struct config *c, const struct route_table *t, uint32_t *slots,
                         struct text_error *err)
 {
 	const struct config_route6 *good = NULL; /* checked last: most routes share a few next hops */
 	for (uint32_t i = 0; i < c->route6_count; i++) {
-		const struct config_route6 *r = &c->routes6[i];
-		uint32_t *slot = route_slot(t, &r->prefix, r->plen);
-		if (*slot != 0)
-			return text_fail(err, r->line, WORD_PREFIX6(&r->prefix, r->plen),
-			                 "this prefix already has a route, at line %u",
-			                 c->routes6[*slot - 1].line);
-		*slot = i + 1;
-		if (r->null0 || (good != NULL && good->port == r->port &&
+		struct config_route6 *r = &c->routes6[i];
+		const uint32_t *slot = route_slot(t, &r->prefix, r->plen);
+		r->more = 0;
+		r->follows = false;
+		if (*slot == 0)
+			slots[slot - t->slot] = i + 1;
+		else if (chain(c->routes6, *slot - 1, i, err) != 0)
+			return E_INVAL;
+		if (r->kind != CONFIG_ROUTE_VIA || (good != NULL && good->port == r->port &&
 		                 net_addr_equal(&good->next_hop, &r->next_hop)))
 			continue;
 		int error = check_neighbour(c, &r->next_hop, r->port, r->line, "the next hop", err);
@@ -255,7 +298,7 @@ int config_check6(const struct config *c, uint32_t *scratch, uint32_t scratch_wo
 	struct route_table t = {c->routes6, scratch, slots - 1};
 	int error = check_interfaces(c, err);
 	if (error == 0)
-		error = check_routes(c, &t, err);
+		error = check_routes(c, &t, scratch, err);
 	if (error == 0)
 		error = check_neighbours(c, err);
 	return error;

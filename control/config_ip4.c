@@ -95,24 +95,54 @@ int config_ip4_prefix(struct parser *p, unsigned *i, uint32_t *prefix, unsigned 
 	            fmt_prefix(given, *prefix, *plen), fmt_prefix(meant, network, *plen));
 }
 
+const char *config_route_word(enum config_route_kind kind)
+{
+	static const char *const word[CONFIG_ROUTE_KINDS] = {
+		[CONFIG_ROUTE_NULL0] = "null0",
+		[CONFIG_ROUTE_BLACKHOLE] = "blackhole",
+		[CONFIG_ROUTE_UNREACHABLE] = "unreachable",
+		[CONFIG_ROUTE_PROHIBIT] = "prohibit",
+	};
+	return word[kind];
+}
+
+enum config_route_kind config_parse_kind(const struct parser *p, unsigned i)
+{
+	unsigned kind = CONFIG_ROUTE_KINDS - 1;
+	while (kind > CONFIG_ROUTE_VIA &&
+	       !config_word_is(p, i, config_route_word((enum config_route_kind)kind)))
+		kind--;
+	return (enum config_route_kind)kind;
+}
+
+int config_parse_distance(struct parser *p, unsigned i, uint8_t *distance)
+{
+	uint32_t n = CONFIG_DISTANCE_DEFAULT;
+	if (i < p->words && text_parse_u32(p->word[i], 1, CONFIG_DISTANCE_MAX, &n) != 0)
+		return config_expect_end(p, i);
+	*distance = (uint8_t)n;
+	return config_expect_end(p, i + 1);
+}
+
 int config_ip4_route(struct parser *p, unsigned i)
 {
 	uint32_t prefix, next_hop = 0;
+	uint8_t distance;
 	unsigned plen, at = i;
 	int error = config_ip4_prefix(p, &i, &prefix, &plen);
-	if (error != 0)
+	if (error != 0 || (error = config_expect_word(p, i)) != 0)
 		return error;
-	bool null0 = config_word_is(p, i, "null0");
-	if ((error = config_expect_word(p, i)) != 0)
-		return error;
-	if (!null0 && text_parse_ip4(p->word[i], &next_hop) != 0)
-		return FAIL(p, i, "expected null0 or the next hop, " IP4_WANTED);
-	if ((error = config_expect_end(p, i + 1)) != 0)
+	const enum config_route_kind kind = config_parse_kind(p, i);
+	if (kind == CONFIG_ROUTE_VIA && text_parse_ip4(p->word[i], &next_hop) != 0)
+		return FAIL(p, i, "expected null0, blackhole, unreachable, prohibit or the next hop, "
+		                  IP4_WANTED);
+	if ((error = config_parse_distance(p, i + 1, &distance)) != 0)
 		return error;
 	if (p->out->route_count == p->mem->route_max)
 		return FAIL(p, at, "too many routes; there is memory for %u", p->mem->route_max);
 	p->out->routes[p->out->route_count++] =
-		(struct config_route){prefix, next_hop, p->line, (uint8_t)plen, null0};
+		(struct config_route){prefix, next_hop, p->line, 0, (uint8_t)plen, (uint8_t)kind,
+		                      distance, false};
 	return 0;
 }
 

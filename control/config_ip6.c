@@ -198,15 +198,19 @@ int config_ip6_route(struct parser *p, unsigned i)
 	int error = parse_route_prefix(p, i, &r);
 	if (error != 0 || (error = config_expect_word(p, i + 1)) != 0)
 		return error;
-	r.null0 = config_word_is(p, i + 1, "null0");
-	if (!r.null0 && text_parse_ip6(p->word[i + 1], &r.next_hop) != 0)
-		return FAIL(p, i + 1, "expected null0 or the next hop, " IP6_WANTED);
+	r.kind = (uint8_t)config_parse_kind(p, i + 1);
+	const bool via = r.kind == CONFIG_ROUTE_VIA;
+	if (via && text_parse_ip6(p->word[i + 1], &r.next_hop) != 0)
+		return FAIL(p, i + 1, "expected null0, blackhole, unreachable, prohibit or the next hop, "
+		                      IP6_WANTED);
 	unsigned end = i + 2;
-	if (!r.null0 && end < p->words && (error = config_parse_port(p, end++, &port)) != 0)
+	uint32_t number; /* of a distance, not an interface */
+	if (via && end < p->words && text_parse_u32(p->word[end], 0, UINT32_MAX, &number) != 0 &&
+	    (error = config_parse_port(p, end++, &port)) != 0)
 		return error;
-	if ((error = config_expect_end(p, end)) != 0)
+	if ((error = config_parse_distance(p, end, &r.distance)) != 0)
 		return error;
-	if (!r.null0 && !ip6_is_unicast(&r.next_hop))
+	if (via && !ip6_is_unicast(&r.next_hop))
 		return FAIL(p, i + 1, "the next hop must be the unicast address of a neighbour");
 	if (ip6_is_link_local(&r.next_hop) && port == CONFIG_PORT_ANY)
 		return FAIL(p, i + 1, "every link has this next hop; name the interface behind it, such "

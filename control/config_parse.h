@@ -91,6 +91,13 @@ int config_parse_number(struct parser *p, unsigned i, const char *what, uint32_t
 /* Word i is the name of an interface. config_if.c. */
 int config_parse_port(struct parser *p, unsigned i, uint32_t *key);
 
+/* Words i and behind are the end of a route: a distance, or nothing. config_ip4.c. */
+int config_parse_distance(struct parser *p, unsigned i, uint8_t *distance);
+
+/* What word i says of where a route leads; CONFIG_ROUTE_VIA: it is none of these words.
+ * config_ip4.c. */
+enum config_route_kind config_parse_kind(const struct parser *p, unsigned i);
+
 /* Word i is the MAC address of a neighbour. */
 int config_parse_mac(struct parser *p, unsigned i, uint8_t mac[6]);
 

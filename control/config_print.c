@@ -113,22 +113,32 @@ static void print_interface(const struct printer *p, const struct config_interfa
 		print_line(p, " shutdown");
 }
 
+static const char *distance_text(char buf[8], unsigned distance)
+{
+	buf[0] = 0;
+	if (distance != CONFIG_DISTANCE_DEFAULT)
+		fmt_format(buf, 8, " %u", distance);
+	return buf;
+}
+
 void config_print_route(const struct config_route *r, config_write_fn write, void *ctx)
 {
 	const struct printer p = {write, ctx};
-	char prefix[FMT_PREFIX_MAX], next_hop[FMT_IP4_MAX];
-	print_line(&p, "ip route %s %s", fmt_prefix(prefix, r->prefix, r->plen),
-	           r->null0 ? "null0" : fmt_ip4(next_hop, r->next_hop));
+	char prefix[FMT_PREFIX_MAX], next_hop[FMT_IP4_MAX], distance[8];
+	const char *word = config_route_word((enum config_route_kind)r->kind);
+	print_line(&p, "ip route %s %s%s", fmt_prefix(prefix, r->prefix, r->plen),
+	           word ? word : fmt_ip4(next_hop, r->next_hop), distance_text(distance, r->distance));
 }
 
 void config_print_route6(const struct config_route6 *r, config_write_fn write, void *ctx)
 {
 	const struct printer p = {write, ctx};
-	char prefix[FMT_PREFIX6_MAX], next_hop[FMT_IP6_MAX], name[CONFIG_IF_NAME_SIZE];
-	const bool named = !r->null0 && ip6_is_link_local(&r->next_hop);
-	print_line(&p, "ipv6 route %s %s%s%s", fmt_prefix6(prefix, &r->prefix, r->plen),
-	           r->null0 ? "null0" : fmt_ip6(next_hop, &r->next_hop), named ? " " : "",
-	           named ? config_key_name(name, r->port) : "");
+	char prefix[FMT_PREFIX6_MAX], next_hop[FMT_IP6_MAX], name[CONFIG_IF_NAME_SIZE], distance[8];
+	const char *word = config_route_word((enum config_route_kind)r->kind);
+	const bool named = !word && ip6_is_link_local(&r->next_hop);
+	print_line(&p, "ipv6 route %s %s%s%s%s", fmt_prefix6(prefix, &r->prefix, r->plen),
+	           word ? word : fmt_ip6(next_hop, &r->next_hop), named ? " " : "",
+	           named ? config_key_name(name, r->port) : "", distance_text(distance, r->distance));
 }
 
 static void print_services(const struct printer *p, const struct services *all)

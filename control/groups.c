@@ -48,7 +48,7 @@ void group_change(uint32_t nh, const uint16_t *member, unsigned n)
 {
 	struct view_group *g = group_of(nh);
 	for (unsigned i = 0; i < n; i++)
-		assert(member[i] >= NH_CONNECTED && member[i] < NH_MAX);
+		assert(member[i] >= NH_NULL0 && member[i] < NH_MAX);
 	ecmp_set(&g->table, member, n);
 	for (unsigned i = 0; i < ECMP_MEMBERS_MAX; i++)
 		__atomic_store_n(&g->member[i], i < n ? member[i] : (uint16_t)NH_NONE, __ATOMIC_RELAXED);

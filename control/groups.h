@@ -2,7 +2,7 @@
  * Groups of next hops (net/ecmp.h) in the view, for routes with several. Who makes routes keeps
  * them; all of this is on the control core.
  *
- * A member is a next-hop number of NH_CONNECTED and above that is no group; a neighbour among them
+ * A member is a next-hop number of NH_NULL0 and above that is no group; a neighbour among them
  * is pinned by the caller (arp_pin, nd_pin) as long as it is one. A change is seen by data cores
  * bucket by bucket, so what has gone out of a group may serve once more until they have been waited
  * for (core_quiesce), as adjacency_free does.

@@ -6,7 +6,7 @@
  *     neighbour.c  ARP table ↔ adjacencies and host routes; neighbour6.c: the same for IPv6
  *     autoconfig.c a host's addresses, routes and MTU by what routers advertise
  *     adjacency.c  what both have in common
- *     groups.c     routes by several next hops (groups.h)
+ *     routes.c     static routes (routes.h); groups.c: several next hops for one (groups.h)
  *     local.c      packets to and from the machine itself; local6.c: those of IPv6
  *     filter.c     access lists (filter.h); policy.c: what else interfaces ask of packets
  *     ping.c       the console's ping
@@ -84,14 +84,6 @@ bool plane_grow(void **at, uint32_t *max, size_t want, size_t each);
 /* Is there memory for its tables? For those of IPv6 it is taken, and kept. *as_it_is: the ports need
  * not be restarted for that. */
 bool plane_room(const struct config *c, bool *as_it_is);
-
-/* A configured route goes into the forwarding table, or out of it, while data cores look up in it.
- * Where it has the prefix of another one, that one's next hop takes the place of its own, or, when
- * this one goes and was `replaced`, stays. One that does not fit counts in plane.refused_routes. */
-void plane_add_route(const struct config_route *r);
-void plane_add_route6(const struct config_route6 *r);
-void plane_remove_route(const struct config_route *r, bool replaced);
-void plane_remove_route6(const struct config_route6 *r, bool replaced);
 
 /* --- neighbour.c --- */
 

@@ -14,6 +14,7 @@
 #include "control/inside.h"
 #include "control/plane.h"
 #include "control/remote.h"
+#include "control/routes.h"
 #include "control/tcp_control.h"
 #include "control/trace.h"
 
@@ -122,8 +123,7 @@ static bool take_memory(void)
 	                            .acl_rule_max = u32_min(config_acl_lines(text.at, text.len),
 	                                                    CONFIG_ACL_RULES_MAX),
 	                            .progress = say_progress};
-	m->scratch_words = config_scratch_words(m->route6_max > m->route_max ? m->route6_max
-	                                                                     : m->route_max);
+	m->scratch_words = config_scratch_words(m->route_max) + config_scratch_words(m->route6_max);
 	m->routes = core_private_alloc(m->route_max * sizeof *m->routes);
 	m->routes6 = core_private_alloc((m->route6_max + 1) * sizeof *m->routes6);
 	m->acl_rules = core_private_alloc((m->acl_rule_max + 1) * sizeof *m->acl_rules);
@@ -266,7 +266,7 @@ bool plane_room(const struct config *c, bool *as_it_is)
 	sized = c;
 	*as_it_is = routes6() - ROUTES6_MORE <= routes6_room;
 	const size_t six = host6_shared_bytes(hosts6()) + fib6_shared_bytes(routes6());
-	bool fits = take_memory6() && tables_room >= six + TABLES_LEAST;
+	bool fits = take_memory6() && tables_room >= six + TABLES_LEAST && routes_room(c);
 	sized = &plane.config;
 	return fits;
 }
@@ -422,65 +422,6 @@ static void start_own6(unsigned port, const struct config_interface *i)
 	}
 }
 
-/* The next hop of a configured route; NH_NONE: its interface is shut down, or not there. */
-static uint32_t way_of(const struct config_route *r)
-{
-	int port = r->null0 ? -1 : config_connected(&plane.config, r->next_hop);
-	if (port < 0)
-		return NH_NULL0;
-	if (!view_get()->port[port].enabled)
-		return NH_NONE;
-	return neighbour_next_hop((unsigned)port, r->next_hop);
-}
-
-static uint32_t way_of6(const struct config_route6 *r)
-{
-	if (r->null0)
-		return NH_NULL0;
-	int port = r->port == CONFIG_PORT_ANY ? config_connected6(&plane.config, &r->next_hop)
-	                                      : config_number(&plane.config, r->port);
-	if (port < 0 || !view_has_link(view_get(), (unsigned)port) ||
-	    !view_get()->port[port].enabled6)
-		return NH_NONE;
-	return neighbour6_next_hop((unsigned)port, &r->next_hop);
-}
-
-void plane_add_route(const struct config_route *r)
-{
-	uint32_t nh = way_of(r);
-	if (nh >= NH_NEIGHBOUR)
-		arp_pin(&plane.arp, nh - NH_NEIGHBOUR);
-	if (nh != NH_NONE)
-		add_route(r->prefix, r->plen, nh);
-}
-
-void plane_add_route6(const struct config_route6 *r)
-{
-	uint32_t nh = way_of6(r);
-	if (nh >= NH_NEIGHBOUR6)
-		nd_pin(&plane.nd, nh - NH_NEIGHBOUR6);
-	if (nh != NH_NONE)
-		add_route6(&r->prefix, r->plen, nh);
-}
-
-void plane_remove_route(const struct config_route *r, bool replaced)
-{
-	uint32_t nh = way_of(r);
-	if (nh != NH_NONE && !replaced && fib4_remove(&plane.fib, r->prefix, r->plen) != E_OK)
-		plane.refused_routes--;
-	if (nh >= NH_NEIGHBOUR)
-		arp_unpin(&plane.arp, nh - NH_NEIGHBOUR);
-}
-
-void plane_remove_route6(const struct config_route6 *r, bool replaced)
-{
-	uint32_t nh = way_of6(r);
-	if (nh != NH_NONE && !replaced && fib6_remove(&plane.fib6, &r->prefix, r->plen) != E_OK)
-		plane.refused_routes--;
-	if (nh >= NH_NEIGHBOUR6)
-		nd_unpin(&plane.nd, nh - NH_NEIGHBOUR6);
-}
-
 /* A link's subnets; a loopback's addresses, which no host of hosts6 is, and the rest of their
  * subnets, where nobody is. */
 static void add_connected6(unsigned port, const struct config_interface *i)
@@ -495,16 +436,11 @@ static void add_connected6(unsigned port, const struct config_interface *i)
 	}
 }
 
-static void start_routes6(const struct view *v)
+static void start_connected6(const struct view *v)
 {
 	for (unsigned p = 0; p < v->ifs; p++)
 		if (v->port[p].enabled6)
 			add_connected6(p, &plane.config.interface[p]);
-	for (uint32_t i = 0; i < plane.config.route6_count; i++)
-		plane_add_route6(&plane.config.routes6[i]);
-	for (unsigned p = 0; p < v->ifs; p++)
-		if (v->port[p].enabled6)
-			start_own6(p, &plane.config.interface[p]);
 }
 
 static void start_routes(const struct view *v)
@@ -514,9 +450,11 @@ static void start_routes(const struct view *v)
 	for (unsigned p = 0; p < v->ifs; p++)
 		if (v->port[p].enabled)
 			add_connected(p, &v->port[p]);
-	for (uint32_t i = 0; i < plane.config.route_count; i++)
-		plane_add_route(&plane.config.routes[i]);
-	start_routes6(v);
+	start_connected6(v);
+	routes_start();
+	for (unsigned p = 0; p < v->ifs; p++)
+		if (v->port[p].enabled6)
+			start_own6(p, &plane.config.interface[p]);
 	if (plane.refused_routes)
 		plane_log("%u routes do not fit into the forwarding table and were refused",
 		          plane.refused_routes);
@@ -712,6 +650,7 @@ static void interface_link(unsigned n, bool up)
 	else
 		arp_flush_port(&plane.arp, n);
 	neighbour_link(n, up);
+	routes_link(n);
 }
 
 static void plane_link(unsigned port, const struct nic_link *link)

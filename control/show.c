@@ -273,28 +273,36 @@ void show_ipv6_brief(struct shell *sh, int argc, char **argv)
 
 /* --- show ip route --- */
 
-static void show_one_route(struct shell *sh, const struct fib4_route *r)
+/* One of its next hops. */
+static void show_way(struct shell *sh, const struct fib4_route *r, uint32_t nh)
 {
-	static const char *const special[] = {[NH_LOCAL] = "local",
-	                                      [NH_BROADCAST] = "broadcast",
-	                                      [NH_MULTICAST] = "multicast",
-	                                      [NH_NULL0] = "null0"};
 	char prefix[FMT_PREFIX_MAX], via[FMT_IP4_MAX], name[VIEW_NAME_MAX];
 	const struct view *v = view_get();
-	const struct adj *adj = &v->adj[r->nh];
+	const struct adj *adj = &v->adj[nh];
 	fmt_prefix(prefix, r->prefix, r->plen);
-	if (r->nh <= NH_NULL0) {
-		shell_print(sh, "%-18s %s\n", prefix, special[r->nh]);
-	} else if (r->nh < NH_NEIGHBOUR) {
+	if (nh < NH_CONNECTED) {
+		shell_print(sh, "%-18s %s\n", prefix, view_special(nh));
+	} else if (nh < NH_NEIGHBOUR) {
 		shell_print(sh, "%-18s connected %s\n", prefix,
-		            view_name(name, v, r->nh - NH_CONNECTED));
+		            view_name(name, v, nh - NH_CONNECTED));
 	} else {
-		uint32_t ip = arp_neigh_ip(&plane.arp, r->nh - NH_NEIGHBOUR);
+		uint32_t ip = arp_neigh_ip(&plane.arp, nh - NH_NEIGHBOUR);
 		bool host = r->plen == 32 && ip == r->prefix;
 		shell_print(sh, "%-18s %s %s %s%s\n", prefix, host ? "neighbour" : "via",
 		            fmt_ip4(via, ip), view_name(name, v, adj->interface),
 		            adj->state == ADJ_FORWARD ? "" : " (unresolved)");
 	}
+}
+
+/* A line for each next hop. */
+static void show_one_route(struct shell *sh, const struct fib4_route *r)
+{
+	uint32_t member;
+	if (!view_is_group(r->nh))
+		show_way(sh, r, r->nh);
+	else
+		for (unsigned i = 0; (member = view_member_at(view_get(), r->nh, i)) != NH_NONE; i++)
+			show_way(sh, r, member);
 }
 
 /* The longest prefix that covers addr. */

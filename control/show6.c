@@ -8,26 +8,36 @@ typedef unsigned long long ull;
 
 /* --- show ipv6 route --- */
 
-static void show_one_route(struct shell *sh, const struct fib6_route *r)
+/* One of its next hops. */
+static void show_way(struct shell *sh, const struct fib6_route *r, uint32_t nh)
 {
 	char prefix[FMT_PREFIX6_MAX], via[FMT_IP6_MAX], name[VIEW_NAME_MAX];
 	const struct view *v = view_get();
 	const char *how = autoconfig_made(&r->prefix, r->plen) ? " advertised" : "";
 	fmt_prefix6(prefix, r->prefix.w, r->plen);
-	if (r->nh == NH_LOCAL) {
-		shell_print(sh, "%-34s local%s\n", prefix, how);
-	} else if (r->nh == NH_NULL0) {
-		shell_print(sh, "%-34s null0\n", prefix);
-	} else if (r->nh < NH_NEIGHBOUR) {
+	if (nh < NH_CONNECTED) {
+		shell_print(sh, "%-34s %s%s\n", prefix, view_special(nh), how);
+	} else if (nh < NH_NEIGHBOUR) {
 		shell_print(sh, "%-34s connected %s%s\n", prefix,
-		            view_name(name, v, r->nh - NH_CONNECTED), how);
+		            view_name(name, v, nh - NH_CONNECTED), how);
 	} else {
-		const struct net_addr addr = nd_neigh_addr(&plane.nd, r->nh - NH_NEIGHBOUR6);
-		const struct adj *adj = &v->adj[r->nh];
+		const struct net_addr addr = nd_neigh_addr(&plane.nd, nh - NH_NEIGHBOUR6);
+		const struct adj *adj = &v->adj[nh];
 		shell_print(sh, "%-34s via %s %s%s%s\n", prefix, fmt_ip6(via, addr.w),
 		            view_name(name, v, adj->interface), how,
 		            adj->state == ADJ_FORWARD ? "" : " (unresolved)");
 	}
+}
+
+/* A line for each next hop. */
+static void show_one_route(struct shell *sh, const struct fib6_route *r)
+{
+	uint32_t member;
+	if (!view_is_group(r->nh))
+		show_way(sh, r, r->nh);
+	else
+		for (unsigned i = 0; (member = view_member_at(view_get(), r->nh, i)) != NH_NONE; i++)
+			show_way(sh, r, member);
 }
 
 /* The longest prefix that covers addr. */

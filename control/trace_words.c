@@ -107,13 +107,10 @@ static const char *name_of(char buf[VIEW_NAME_MAX], unsigned port)
 /* "via 192.0.2.1 eth1" and what else a next hop may be. */
 static void next_hop_text(char *buf, size_t size, uint32_t nh)
 {
-	static const char *const special[] = {[NH_NONE] = "no route",      [NH_LOCAL] = "local",
-	                                      [NH_BROADCAST] = "broadcast", [NH_MULTICAST] = "multicast",
-	                                      [NH_NULL0] = "null0"};
 	char text[FMT_ADDR_MAX], name[VIEW_NAME_MAX];
 	struct net_addr addr;
-	if (nh <= NH_NULL0) {
-		fmt_format(buf, size, "%s", special[nh]);
+	if (nh < NH_CONNECTED) {
+		fmt_format(buf, size, "%s", view_special(nh));
 	} else if (view_is_connected(nh)) {
 		fmt_format(buf, size, "connected %s, neighbour not asked for yet",
 		           name_of(name, nh - NH_CONNECTED));

@@ -16,6 +16,17 @@ char *view_name(char buf[VIEW_NAME_MAX], const struct view *v, unsigned port)
 	return buf;
 }
 
+const char *view_special(uint32_t nh)
+{
+	static const char *const word[NH_CONNECTED] = {
+		[NH_NONE] = "no route",        [NH_LOCAL] = "local",
+		[NH_BROADCAST] = "broadcast",  [NH_MULTICAST] = "multicast",
+		[NH_NULL0] = "null0",          [NH_BLACKHOLE] = "blackhole",
+		[NH_UNREACHABLE] = "unreachable", [NH_PROHIBIT] = "prohibit",
+	};
+	return nh < NH_CONNECTED && word[nh] ? word[nh] : "?";
+}
+
 /* Of the addresses on a port, one of that reach: that on whose subnet dst lies, if there is one.
  * NULL: none. */
 static const struct net_addr *address_on(const struct view_port6 *p, bool link_local,

@@ -11,7 +11,7 @@
  *
  * A look-up in a FIB gives a next-hop number, which is an index into adj[], or a group:
  *     0                        FIB_NH_NONE: no route
- *     NH_LOCAL ... NH_NULL0    not forwarded; adj[].state is ADJ_SPECIAL
+ *     NH_LOCAL ... NH_PROHIBIT not forwarded; adj[].state is ADJ_SPECIAL
  *     NH_CONNECTED + port      on the link of interface `port`, neighbour not known yet
  *     NH_NEIGHBOUR + n         neighbour n of the ARP table
  *     NH_NEIGHBOUR6 + n        neighbour n of the ND table
@@ -57,7 +57,10 @@ enum next_hop {
 	NH_LOCAL,     /* one of our addresses */
 	NH_BROADCAST, /* limited, or directed to a connected subnet */
 	NH_MULTICAST,
-	NH_NULL0,
+	NH_NULL0,       /* refused, and who sends there is told: a reject route */
+	NH_BLACKHOLE,   /* nobody is told */
+	NH_UNREACHABLE, /* host unreachable, address unreachable */
+	NH_PROHIBIT,    /* communication administratively prohibited */
 	NH_CONNECTED = 16,
 	NH_NEIGHBOUR = NH_CONNECTED + VIEW_IFS_MAX,
 	NH_NEIGHBOUR6 = NH_NEIGHBOUR + VIEW_NEIGHBOURS,
@@ -262,6 +265,17 @@ static inline bool view_is_connected(uint32_t nh)
 }
 
 static inline bool view_is_group(uint32_t nh) { return nh >= NH_GROUP; }
+
+/* "local", "null0" and so on, of a next hop below NH_CONNECTED. */
+const char *view_special(uint32_t nh);
+
+/* Member i of a group, as it is now; NH_NONE: it has no more. */
+static inline uint32_t view_member_at(const struct view *v, uint32_t nh, unsigned i)
+{
+	return i < ECMP_MEMBERS_MAX
+	               ? __atomic_load_n(&v->group[nh - NH_GROUP].member[i], __ATOMIC_RELAXED)
+	               : (uint32_t)NH_NONE;
+}
 
 /* The next hop for a flow of that hash, of a group; it may be NH_NONE. */
 static inline uint32_t view_member(const struct view *v, uint32_t nh, uint32_t hash)

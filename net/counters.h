@@ -48,6 +48,9 @@
 	X(drop_ip4_ttl, DROP, "time to live ran out here") \
 	X(drop_ip4_no_route, DROP, "no route to the destination") \
 	X(drop_ip4_null0, DROP, "route to null0") \
+	X(drop_route_blackhole, DROP, "route to nowhere, silently") \
+	X(drop_route_unreachable, DROP, "route that says unreachable") \
+	X(drop_route_prohibit, DROP, "route that says prohibited") \
 	X(drop_ip4_not_ours, DROP, "for another host, and this application does not forward") \
 	X(drop_ip4_link_bcast, DROP, "unicast packet in a link-layer broadcast, or broadcast not for us") \
 	X(drop_ip4_multicast, DROP, "multicast group nobody here joined") \

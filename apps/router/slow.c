@@ -206,6 +206,16 @@ static void ip4_input(struct pkt *p, bool asked)
 		send_error(p, ICMP4_UNREACH, ICMP4_UNREACH_HOST, 0);
 		core_drop(p, CNT_drop_ip4_null0);
 		break;
+	case NH_BLACKHOLE:
+		core_drop(p, CNT_drop_route_blackhole);
+		break;
+	case NH_UNREACHABLE:
+		send_error(p, ICMP4_UNREACH, ICMP4_UNREACH_HOST, 0);
+		core_drop(p, CNT_drop_route_unreachable);
+		break;
+	case NH_PROHIBIT:
+		router_deny4(p, CNT_drop_route_prohibit, true);
+		break;
 	case NH_LOCAL:
 		complete(p);
 		core_punt(p, PUNT_LOCAL, nh);

@@ -165,6 +165,16 @@ void router_ip6_input(struct pkt *p, bool asked)
 		send_error(p, ICMP6_UNREACH, ICMP6_UNREACH_REJECT, 0);
 		core_drop(p, CNT_drop_ip6_null0);
 		break;
+	case NH_BLACKHOLE:
+		core_drop(p, CNT_drop_route_blackhole);
+		break;
+	case NH_UNREACHABLE:
+		send_error(p, ICMP6_UNREACH, ICMP6_UNREACH_ADDRESS, 0);
+		core_drop(p, CNT_drop_route_unreachable);
+		break;
+	case NH_PROHIBIT:
+		router_deny6(p, CNT_drop_route_prohibit, true);
+		break;
 	default:
 		forward(p, nh);
 		break;

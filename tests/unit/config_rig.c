@@ -78,7 +78,7 @@ static void forget_lines(struct config *c)
 	for (unsigned i = 0; i < CONFIG_ACCESS_MAX; i++)
 		c->http.access.row[i].line = c->console.access.row[i].line =
 			c->capture.access.row[i].line = 0;
-	for (unsigned i = 0; i < CONFIG_PORTS_MAX; i++) {
+	for (unsigned i = 0; i < CONFIG_IFS_MAX; i++) {
 		struct config_interface *f = &c->interface[i];
 		f->line = f->mtu_line = f->ipv6_line = f->autoconfig_line = 0;
 		f->link_local_line = f->ra_lifetime_line = 0;
@@ -107,14 +107,16 @@ static void compare_routes(uint32_t n, uint32_t n6)
 		assert_int_equal(routes[i].prefix, routes_before[i].prefix);
 		assert_int_equal(routes[i].next_hop, routes_before[i].next_hop);
 		assert_int_equal(routes[i].plen, routes_before[i].plen);
-		assert_int_equal(routes[i].null0, routes_before[i].null0);
+		assert_int_equal(routes[i].kind, routes_before[i].kind);
+		assert_int_equal(routes[i].distance, routes_before[i].distance);
 	}
 	for (uint32_t i = 0; i < n6; i++) {
 		assert_true(net_addr_equal(&routes6[i].prefix, &routes6_before[i].prefix));
 		assert_true(net_addr_equal(&routes6[i].next_hop, &routes6_before[i].next_hop));
 		assert_int_equal(routes6[i].plen, routes6_before[i].plen);
 		assert_int_equal(routes6[i].port, routes6_before[i].port);
-		assert_int_equal(routes6[i].null0, routes6_before[i].null0);
+		assert_int_equal(routes6[i].kind, routes6_before[i].kind);
+		assert_int_equal(routes6[i].distance, routes6_before[i].distance);
 	}
 }
 

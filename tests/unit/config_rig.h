@@ -8,7 +8,7 @@
 #include "control/config.h"
 
 #define ROUTES 120000u
-#define SCRATCH (1u << 18)
+#define SCRATCH (1u << 19) /* for 100,000 routes of each family */
 #define ACL_RULES 400u
 
 extern struct config_route routes[ROUTES];

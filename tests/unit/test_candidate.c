@@ -394,9 +394,9 @@ static void test_whole(void **state)
 	(void)state;
 	refuse_whole("ip route 11.0.0.0/8 1.2.3.4", "the next hop does not lie",
 	             "ip route 11.0.0.0/8 1.2.3.4");
-	refuse_whole("ip route 10.0.0.0/8 null0", "this prefix already has a route",
+	refuse_whole("ip route 10.0.0.0/8 null0", "of this distance the prefix has a route at line",
 	             "ip route 10.0.0.0/8 null0");
-	refuse_whole("ipv6 route 2001:db8:9::/48 null0", "this prefix already has a route",
+	refuse_whole("ipv6 route 2001:db8:9::/48 null0", "of this distance the prefix has a route at line",
 	             "ipv6 route 2001:db8:9::/48 null0");
 	refuse_whole("interface eth2\nip address 192.0.2.77/25", "the subnet overlaps",
 	             "ip address 192.0.2.77/25");

@@ -156,7 +156,7 @@ static void test_full(void **state)
 	assert_int_equal(config.route_count, 3);
 	assert_int_equal(config.routes[0].next_hop, 0xc00002fe);
 	assert_int_equal(config.routes[1].plen, 8);
-	assert_true(config.routes[2].null0);
+	assert_int_equal(config.routes[2].kind, CONFIG_ROUTE_NULL0);
 	assert_int_equal(config.routes[2].line, 22);
 	assert_int_equal(config.arp_timeout_s, 90);
 	assert_int_equal(config.arp_count, 2);
@@ -386,8 +386,10 @@ static void test_whole_errors(void **state)
 	refuse("ip route x", 1, "x", "expected an address with its length");
 	refuse("ip route 10.0.0.0", 1, "10.0.0.0", "the prefix length or mask is missing");
 	refuse("ip route 10.0.0.0/8", 1, "", "the line ends too early");
-	refuse("ip route 10.0.0.0/8 eth0", 1, "eth0", "expected null0 or the next hop, an IPv4");
-	refuse("ip route 10.0.0.0/8 null0 1", 1, "1", "unexpected word");
+	refuse("ip route 10.0.0.0/8 eth0", 1, "eth0", "expected null0, blackhole, unreachable, prohibit or the next hop, an IPv4");
+	refuse("ip route 10.0.0.0/8 null0 0", 1, "0", "unexpected word");
+	refuse("ip route 10.0.0.0/8 null0 256", 1, "256", "unexpected word");
+	refuse("ip route 10.0.0.0/8 null0 1 2", 1, "2", "unexpected word");
 	refuse("ip route 192.0.2.1/24 null0", 1, "192.0.2.1/24",
 	       "prefix 192.0.2.1/24 has host bits set; did you mean 192.0.2.0/24?");
 	refuse("ip route 10.0.0.1 255.0.0.0 null0", 1, "10.0.0.1", "prefix 10.0.0.1/8 has host bits");
@@ -397,7 +399,10 @@ static void test_whole_errors(void **state)
 	refuse(E0 "ip route 0.0.0.0/0 192.0.2.0", 3, "192.0.2.0", "the next hop is the network or");
 	refuse(E0 "ip route 0.0.0.0/0 0.0.0.0", 3, "0.0.0.0", "the next hop does not lie on");
 	refuse(E0 "ip route 10.0.0.0/8 null0\n\nip route 10.0.0.0 255.0.0.0 192.0.2.2", 5,
-	       "10.0.0.0/8", "this prefix already has a route, at line 3");
+	       "10.0.0.0/8", "of this distance the prefix has a route at line 3, and one of the two");
+	refuse(E0 "ip route 10.0.0.0/8 192.0.2.2\nip route 10.0.0.0/8 192.0.2.3\n"
+	       "ip route 10.0.0.0/8 192.0.2.2 7", 5, "10.0.0.0/8",
+	       "this prefix has this route already, at line 3");
 	refuse(E0 "ip route 192.0.2.0/24 null0", 3, "192.0.2.0/24", "eth0 reaches this prefix itself");
 	refuse(E0 "ip route 192.0.2.1/32 null0", 3, "192.0.2.1/32", "eth0 reaches this prefix itself");
 	admit(E0 "ip route 192.0.2.0/25 null0\nip route 192.0.2.7/32 192.0.2.8");
@@ -494,7 +499,8 @@ static void test_many_routes(void **state)
 	size_t more = (size_t)sprintf(text + len, "ip route 11.0.0.0/24 null0\n");
 	assert_int_equal(parse_bytes(text, len + more), E_INVAL);
 	assert_int_equal(error.line, n + 3);
-	assert_string_equal(error.reason, "this prefix already has a route, at line 3");
+	assert_string_equal(error.reason, "of this distance the prefix has a route at line 3, and one of "
+	                                  "the two leads nowhere");
 	/* Room for one route less. */
 	const struct config_memory small = {.routes = routes,
 	                                    .route_max = n - 1,
@@ -505,6 +511,44 @@ static void test_many_routes(void **state)
 	assert_int_equal(error.line, n + 2);
 	assert_string_equal(error.reason, "too many routes; there is memory for 99999");
 	free(text);
+}
+
+/* Which routes a prefix has, in the order of the chain: their lines. */
+static void expect_chain(uint32_t prefix, unsigned plen, const char *want)
+{
+	char text[200];
+	size_t n = 0;
+	text[0] = 0;
+	for (uint32_t i = config_route_first(&config, scratch, prefix, plen); i != CONFIG_ROUTE_NONE;
+	     i = config.routes[i].more - 1) {
+		assert_int_equal(config.routes[i].follows, n > 0);
+		n += (size_t)snprintf(text + n, sizeof text - n, "%u ", config.routes[i].line);
+	}
+	assert_string_equal(text, want);
+}
+
+static void test_several_routes(void **state)
+{
+	(void)state;
+	char text[1000] = E0;
+	admit(E0 "ip route 10.0.0.0/8 192.0.2.2\nip route 10.0.0.0/9 null0 1\n"
+	      "ip route 10.0.0.0/8 192.0.2.3 1\nip route 10.0.0.0/8 192.0.2.4 200\n"
+	      "ip route 10.0.0.0/8 blackhole 255\nip route 11.0.0.0/8 unreachable\n"
+	      "ip route 11.0.0.0/8 prohibit 2\n");
+	expect_chain(0x0a000000, 8, "3 7 6 5 ");
+	expect_chain(0x0a000000, 9, "4 ");
+	expect_chain(0x0b000000, 8, "8 9 ");
+	expect_chain(0x0b000000, 9, "");
+	assert_int_equal(config.routes[3].distance, 200);
+	assert_int_equal(config.routes[4].kind, CONFIG_ROUTE_BLACKHOLE);
+	assert_int_equal(config.routes[5].kind, CONFIG_ROUTE_UNREACHABLE);
+	assert_int_equal(config.routes[6].kind, CONFIG_ROUTE_PROHIBIT);
+	round_trip();
+	for (unsigned i = 2; i < 2 + CONFIG_ROUTES_EACH_MAX; i++)
+		sprintf(text + strlen(text), "ip route 10.0.0.0/8 192.0.2.%u\n", i);
+	admit(text);
+	strcat(text, "ip route 10.0.0.0/8 192.0.2.99\n");
+	refuse(text, 19, "10.0.0.0/8", "a prefix has at most 16 routes");
 }
 
 static void test_hostile(void **state)
@@ -691,6 +735,7 @@ int main(void)
 		cmocka_unit_test(test_interface_errors), cmocka_unit_test(test_whole_errors),
 		cmocka_unit_test(test_bytes),            cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_many_routes),      cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_several_routes),
 		cmocka_unit_test(test_mixed_routes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,7 +83,7 @@ static void test_full(void **state)
 	assert_int_equal(r[0].port, 0); /* found by its subnet */
 	assert_addr(&r[1].next_hop, "fe80::2");
 	assert_int_equal(r[1].port, 1);
-	assert_true(r[2].null0 && net_addr_is_any(&r[2].next_hop));
+	assert_true(r[2].kind == CONFIG_ROUTE_NULL0 && net_addr_is_any(&r[2].next_hop));
 	assert_int_equal(r[2].line, 28);
 	assert_int_equal(r[3].port, 3);
 	assert_int_equal(r[4].plen, 65);
@@ -230,9 +230,9 @@ static void test_route_errors(void **state)
 	refuse("ipv6 route 2001:db8::", 1, "2001:db8::", "the prefix length is missing");
 	refuse("ipv6 route 2001:db8::/129 null0", 1, "2001:db8::/129", "the prefix length after /");
 	refuse("ipv6 route 2001:db8::/32", 1, "", "the line ends too early; expected \"ipv6 route X:");
-	refuse("ipv6 route 2001:db8::/32 eth0", 1, "eth0", "expected null0 or the next hop, an IPv6");
+	refuse("ipv6 route 2001:db8::/32 eth0", 1, "eth0", "expected null0, blackhole, unreachable, prohibit or the next hop, an IPv6");
 	refuse("ipv6 route 2001:db8::/32 null0 eth0", 1, "eth0", "unexpected word");
-	refuse("ipv6 route 2001:db8::/32 fe80::1 eth0 1", 1, "1", "unexpected word");
+	refuse("ipv6 route 2001:db8::/32 fe80::1 eth0 0", 1, "0", "unexpected word");
 	refuse("ipv6 route 2001:db8::/32 fe80::1 eth16", 1, "eth16", "unknown interface");
 	refuse("ipv6 route 2001:db8::1/32 null0", 1, "2001:db8::1/32",
 	       "prefix 2001:db8::1/32 has host bits set; did you mean 2001:db8::/32?");
@@ -254,7 +254,12 @@ static void test_route_errors(void **state)
 	refuse(E0 "interface eth1\nipv6 enable\nipv6 route ::/0 2001:db8::2 eth1", 5, "2001:db8::2",
 	       "the next hop lies on a subnet of eth0, not of eth1");
 	refuse(E0 "ipv6 route 2001:db9::/32 null0\n\nipv6 route 2001:db9:0::/32 2001:db8::2", 5,
-	       "2001:db9::/32", "this prefix already has a route, at line 3");
+	       "2001:db9::/32", "of this distance the prefix has a route at line 3, and one of the two");
+	refuse(E0 "ipv6 route 2001:db9::/32 fe80::2 eth0\nipv6 route 2001:db9::/32 fe80::2 eth0 9", 4,
+	       "2001:db9::/32", "this prefix has this route already, at line 3");
+	admit(E0 "ipv6 route 2001:db9::/32 fe80::2 eth0 3\nipv6 route 2001:db9::/32 2001:db8::2 3\n"
+	      "ipv6 route 2001:db9::/32 blackhole 4");
+	round_trip();
 	admit(E0 "ipv6 route 2001:db9::/32 null0\nipv6 route 2001:db9::/33 null0");
 	refuse(E0 "ipv6 route 2001:db8::/64 null0", 3, "2001:db8::/64", "eth0 reaches this prefix it");
 	refuse(E0 "ipv6 route 2001:db8::1/128 null0", 3, "2001:db8::1/128", "eth0 reaches this prefi");
@@ -293,7 +298,8 @@ static void test_many_routes(void **state)
 	size_t more = (size_t)sprintf(text + len, "ipv6 route 2a00::/48 null0\n");
 	assert_int_equal(parse_bytes(text, len + more), E_INVAL);
 	assert_int_equal(error.line, n + 5);
-	assert_string_equal(error.reason, "this prefix already has a route, at line 5");
+	assert_string_equal(error.reason, "of this distance the prefix has a route at line 5, and one of "
+	                                  "the two leads nowhere");
 	/* Room for one route less. */
 	const struct config_memory small = {.routes = routes,
 	                                    .routes6 = routes6,

@@ -1,0 +1,227 @@
+"""Static routes: several for a prefix, distances, links that go and come back, routes that lead
+nowhere, and all of it changed while packets pass."""
+import pytest
+from ip6 import *
+from machine import *
+
+BASE = """\
+hostname r1
+interface eth0
+ ip address 192.0.2.1/24
+ ipv6 address 2001:db8:1::1/64
+ ipv6 nd ra suppress
+interface eth1
+ ip address 198.51.100.1/24
+ ipv6 address 2001:db8:2::1/64
+ ipv6 nd ra suppress
+interface eth2
+ ip address 203.0.113.1/24
+ ipv6 address 2001:db8:3::1/64
+ ipv6 nd ra suppress
+"""
+C = Station(2, "203.0.113.2", "02:cc:00:00:00:02")
+NET = {4: "10.0.0.0/8", 6: "2001:db8:f000::/36"}
+WIDE = {4: "0.0.0.0/0", 6: "::/0"}
+FLOWS = 100
+
+
+def gateway(family, station):
+    return station.ip if family == 4 else station.ip6
+
+
+def line(family, prefix, to, more=""):
+    to = to if isinstance(to, str) else gateway(family, to)
+    return "%s route %s %s%s" % ("ip" if family == 4 else "ipv6", prefix, to, more)
+
+
+def lines(family, *routes):
+    return "".join(line(family, *route) + "\n" for route in routes)
+
+
+def packets(family):
+    """One of each of FLOWS flows from A into NET."""
+    make = (lambda n: udp(A, "10.1.2.3", sport=2000 + n)) if family == 4 else (
+        lambda n: udp6(A, "2001:db8:f123::1", sport=2000 + n))
+    return [make(n) for n in range(FLOWS)]
+
+
+def spread(m, family):
+    """Sends all flows; by which port each left, or None."""
+    m.send(0, *(ether(A, ROUTER[0]) / p for p in packets(family)))
+    by = {}
+    for port in range(1, len(m.outs)):
+        for frame in map(Ether, m.take_all(port)):
+            if UDP in frame: # and no question for a neighbour
+                by[frame[UDP].sport - 2000] = port
+    return [by.get(n) for n in range(FLOWS)]
+
+
+@pytest.fixture(params=[4, 6], ids=["v4", "v6"])
+def family(request):
+    return request.param
+
+
+@pytest.fixture
+def start(make):
+    def boot(text):
+        m = make(BASE + text, ports=3)
+        m.learn(A, B, C)
+        learn6(m, A, B, C)
+        m.counted()
+        return m
+    return boot
+
+
+def set_link(m, port, up):
+    m.link(port, up)
+    m.time(20 * MS)
+    if up:
+        m.settle(12)
+        s = (None, B, C)[port]
+        m.learn(s)
+        learn6(m, s)
+    m.counted()
+
+
+def commit(m, *entered):
+    m.console("configure")
+    for text in entered:
+        assert "%" not in m.console(text)
+    said = m.console("commit")
+    m.console("end")
+    assert "committed" in said and "restart" not in said, said
+
+
+def test_flows_are_shared(start, family):
+    m = start(lines(family, (NET[family], B), (NET[family], C)))
+    by = spread(m, family)
+    assert min(by.count(1), by.count(2)) > 20 and by.count(1) + by.count(2) == FLOWS
+    assert spread(m, family) == by
+    m.expect_counters(forwarded=2 * FLOWS)
+    said = m.console("show ip%s route" % ("" if family == 4 else "v6"))
+    for s, port in ((B, 1), (C, 2)):
+        assert re_line(NET[family], "via %s eth%d" % (gateway(family, s), port)) in said
+
+
+def re_line(prefix, rest):
+    return "%-*s %s\n" % (18 if ":" not in prefix else 34, prefix, rest)
+
+
+def test_a_link_goes_and_comes_back(start, family):
+    m = start(lines(family, (NET[family], B), (NET[family], C)))
+    before = spread(m, family)
+    set_link(m, 1, False)
+    assert spread(m, family) == [2] * FLOWS
+    set_link(m, 1, True)
+    after = spread(m, family)
+    assert min(after.count(1), after.count(2)) > 20
+    assert [n for n, (was, now) in enumerate(zip(before, after)) if was == 2 and now == 1] or \
+        after == before
+
+
+def test_floating(start, family):
+    m = start(lines(family, (NET[family], B), (NET[family], C, " 200")))
+    assert spread(m, family) == [1] * FLOWS
+    set_link(m, 1, False)
+    assert spread(m, family) == [2] * FLOWS
+    set_link(m, 1, True)
+    assert spread(m, family) == [1] * FLOWS
+
+
+def test_nobody_is_left(start, family):
+    """Then the prefix is not there: a shorter one has its packets; until a link is back."""
+    m = start(lines(family, (NET[family], B), (NET[family], B2), (WIDE[family], C)))
+    assert set(spread(m, family)) <= {1, None}
+    m.time(5 * SECOND)
+    m.take_all(0), m.take_all(1)
+    set_link(m, 1, False)
+    assert spread(m, family) == [2] * FLOWS
+    set_link(m, 1, True)
+    assert 1 in spread(m, family)
+    m.time(5 * SECOND)
+    m.take_all(0), m.take_all(1), m.counted()
+
+
+def test_a_floating_blackhole(start, family):
+    m = start(lines(family, (NET[family], B), (NET[family], "blackhole", " 254"), (WIDE[family], C)))
+    assert spread(m, family) == [1] * FLOWS
+    set_link(m, 1, False)
+    assert spread(m, family) == [None] * FLOWS
+    m.expect_counters(drop_route_blackhole=FLOWS)
+
+
+ANSWER = {("unreachable", 4): (3, 1), ("prohibit", 4): (3, 13), ("null0", 4): (3, 1),
+          ("unreachable", 6): (1, 3), ("prohibit", 6): (1, 1), ("null0", 6): (1, 6)}
+
+
+@pytest.mark.parametrize("kind", ["blackhole", "unreachable", "prohibit", "null0"])
+def test_nowhere(start, family, kind):
+    m = start(lines(family, (NET[family], kind)))
+    p = packets(family)[0]
+    m.send(0, ether(A, ROUTER[0]) / p)
+    if kind != "blackhole":
+        error = Ether(m.take(0).frame)
+        raw = bytes(error.payload)[20 if family == 4 else 40:]
+        assert (raw[0], raw[1]) == ANSWER[kind, family]
+    m.expect_nothing()
+    counted = m.counted()
+    name = "drop_ip%d_null0" % family if kind == "null0" else "drop_route_" + kind
+    assert counted[name] == 1 and len(counted) == (1 if kind == "blackhole" else 2)
+    said = m.console("show ip%s route" % ("" if family == 4 else "v6"))
+    assert re_line(NET[family], kind) in said
+
+
+def test_commits(start, family):
+    """One route becomes two, one of them goes, all go; each prefix has what was committed."""
+    m = start(lines(family, (NET[family], B), (WIDE[family], "blackhole")))
+    assert spread(m, family) == [1] * FLOWS
+    commit(m, line(family, NET[family], C))
+    both = spread(m, family)
+    assert min(both.count(1), both.count(2)) > 20
+    commit(m, "no " + line(family, NET[family], B))
+    assert spread(m, family) == [2] * FLOWS
+    commit(m, line(family, NET[family], B, " 9"), line(family, NET[family], "prohibit", " 10"))
+    assert spread(m, family) == [2] * FLOWS
+    commit(m, "no " + line(family, NET[family], C))
+    assert spread(m, family) == [1] * FLOWS
+    commit(m, "no %s route %s" % ("ip" if family == 4 else "ipv6", NET[family]))
+    assert spread(m, family) == [None] * FLOWS
+    commit(m, line(family, NET[family], C), line(family, NET[family], B))
+    again = spread(m, family)
+    assert min(again.count(1), again.count(2)) > 20
+    m.counted()
+
+
+def test_many_prefixes_share_a_set(start):
+    """More prefixes with several routes than there are groups; all go and come again."""
+    text = "".join("ip route 10.%d.%d.0/24 %s\n" % (n >> 8, n & 255, s.ip)
+                   for n in range(3000) for s in (B, C))
+    m = start(text + "ip route 0.0.0.0/0 blackhole\n")
+    for _ in range(2):
+        assert set(spread(m, 4)) == {1, 2}
+        commit(m, *("no ip route 10.%d.%d.0/24" % (n >> 8, n & 255) for n in (0, 258, 515)))
+        assert spread(m, 4) == [None] * FLOWS
+        commit(m, *("ip route 10.%d.%d.0/24 %s" % (n >> 8, n & 255, s.ip)
+                    for n in (0, 258, 515) for s in (C, B)))
+    set_link(m, 1, False)
+    assert spread(m, 4) == [2] * FLOWS
+    set_link(m, 2, False)
+    assert spread(m, 4) == [None] * FLOWS
+    set_link(m, 2, True)
+    assert spread(m, 4) == [2] * FLOWS
+
+
+def test_a_thousand_changes_leave_nothing(start, family):
+    """Sets, groups and pins that were not given back would run out."""
+    m = start(lines(family, (NET[family], B)))
+    m.console("configure")
+    for n in range(1100):
+        other = "203.0.113.%d" % (3 + n % 200) if family == 4 else "2001:db8:3::%x" % (3 + n % 200)
+        m.console(line(family, NET[family], other, " %d" % (2 + n % 250)))
+        assert "committed" in m.console("commit"), n
+        m.console("no " + line(family, NET[family], other, " %d" % (2 + n % 250)))
+    assert "committed" in m.console("commit")
+    m.console("end")
+    assert spread(m, family) == [1] * FLOWS
+    assert "%" not in m.console("show ip route summary")
+    m.counted()
