@@ -51,6 +51,8 @@ void adjacency_free(uint32_t nh)
 		adjacency_of(nh)->state = ADJ_SPECIAL;
 }
 
+struct view_carried adjacency_carried[VIEW_IFS_MAX];
+
 /* The frame as it is on the wire of that VLAN. */
 static const uint8_t *with_tag(const uint8_t *frame, unsigned *len, unsigned vid)
 {
@@ -72,8 +74,11 @@ bool adjacency_send(unsigned port, unsigned pair, const uint8_t *frame, unsigned
 		pair = n ? vp->port % n : 0;
 	if (view_is_loopback(vp)) /* nobody is there */
 		return false;
-	if (vp->vid)
+	if (vp->vid) {
+		adjacency_carried[port].tx_pkts++;
+		adjacency_carried[port].tx_bytes += len;
 		frame = with_tag(frame, &len, vp->vid);
+	}
 	return n && frame && core_inject(pair, vp->port, frame, len, INJECT_TX, 0) == E_OK;
 }
 

@@ -34,6 +34,10 @@ void adjacency_free(uint32_t nh);
  */
 bool adjacency_send(unsigned port, unsigned pair, const uint8_t *frame, unsigned len);
 
+/* What the control core has sent by interfaces that are no ports, since the ports started; rx is
+ * nothing. */
+extern struct view_carried adjacency_carried[VIEW_IFS_MAX];
+
 /* The same for one of our own, in a buffer of any length: filled up to what Ethernet wants. One
  * that cannot leave is counted. */
 void adjacency_send_own(unsigned port, const uint8_t *frame, unsigned len);

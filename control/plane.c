@@ -3,6 +3,7 @@
  * core looks (the runtime has stopped them), then messages and timers keep it going. It may be
  * called again after a fault, or for a commit; it then builds everything anew in the same memory.
  */
+#include "control/adjacency.h"
 #include "control/capture.h"
 #include "control/commit.h"
 #include "control/configure.h"
@@ -15,6 +16,7 @@
 #include "control/plane.h"
 #include "control/remote.h"
 #include "control/routes.h"
+#include "control/stats.h"
 #include "control/tcp_control.h"
 #include "control/trace.h"
 
@@ -551,6 +553,8 @@ static void plane_start(void)
 	plane.waiting = 0;
 	memset(v, 0, sizeof *v); /* data cores have let go of the ports, and with them of all of it */
 	memset(plane.link_up, 0, sizeof plane.link_up);
+	memset(adjacency_carried, 0, sizeof adjacency_carried);
+	stats_restart();
 	remote_stop();
 	capture_stop();
 	trace_stop();

@@ -151,6 +151,15 @@ static void show_offloads(struct shell *sh, uint32_t features)
 		shell_print(sh, " none");
 }
 
+static void show_carried(struct shell *sh, unsigned n)
+{
+	struct nic_counters c;
+	struct nic_stats none;
+	stats_interface(n, &c, &none);
+	shell_print(sh, "  rx_pkts %llu\n  rx_bytes %llu\n  tx_pkts %llu\n  tx_bytes %llu\n",
+	            (ull)c.rx_pkts, (ull)c.rx_bytes, (ull)c.tx_pkts, (ull)c.tx_bytes);
+}
+
 /* A port's own interface, before its addresses, */
 static void show_port_head(struct shell *sh, unsigned p, const struct nic *nic)
 {
@@ -196,6 +205,8 @@ static void show_interface(struct shell *sh, const struct view *v, unsigned n)
 	show_addresses6(sh, n);
 	if (n < NIC_PORTS_MAX)
 		show_port_tail(sh, n, core_port_nic(n));
+	else if (!view_is_loopback(vp))
+		show_carried(sh, n);
 }
 
 void show_interfaces(struct shell *sh, int argc, char **argv)

@@ -73,15 +73,18 @@ void show_interfaces_counters(struct shell *sh, int argc, char **argv)
 {
 	(void)argc;
 	(void)argv;
-	shell_print(sh, "%-6s %14s %18s %10s %10s %14s %18s %10s %10s\n", "port", "rx_pkts",
+	shell_print(sh, "%-10s %14s %18s %10s %10s %14s %18s %10s %10s\n", "port", "rx_pkts",
 	            "rx_bytes", "rx_errors", "rx_drops", "tx_pkts", "tx_bytes", "tx_errors",
 	            "tx_drops");
-	for (unsigned p = 0; p < core_port_count(); p++) {
+	for (unsigned n = 0; n < view_get()->ifs; n++) {
+		char name[VIEW_NAME_MAX];
 		struct nic_counters c;
 		struct nic_stats s;
-		stats_port(p, &c, &s);
-		shell_print(sh, "eth%-3u %14llu %18llu %10llu %10llu %14llu %18llu %10llu %10llu\n", p,
-		            (ull)c.rx_pkts, (ull)c.rx_bytes,
+		if (!view_has_link(view_get(), n))
+			continue;
+		stats_interface(n, &c, &s);
+		shell_print(sh, "%-10s %14llu %18llu %10llu %10llu %14llu %18llu %10llu %10llu\n",
+		            view_name(name, view_get(), n), (ull)c.rx_pkts, (ull)c.rx_bytes,
 		            (ull)stats_frames(&c, &s, false, STATS_ERROR),
 		            (ull)stats_frames(&c, &s, false, STATS_DROP), (ull)c.tx_pkts,
 		            (ull)c.tx_bytes, (ull)stats_frames(&c, &s, true, STATS_ERROR),
@@ -94,7 +97,7 @@ void show_interfaces_counters(struct shell *sh, int argc, char **argv)
 static struct {
 	struct shell *sh; /* NULL: nobody counts */
 	uint64_t begin_ns, end_ns;
-	struct nic_counters before[NIC_PORTS_MAX];
+	struct nic_counters before[VIEW_IFS_MAX];
 } rates;
 
 /* n in so many nanoseconds, as tenths of so many a second; exact for what a port can carry in a
@@ -106,16 +109,19 @@ static uint64_t tenths(uint64_t n, uint64_t ns, uint64_t unit)
 
 static void rates_print(struct shell *sh, uint64_t ns)
 {
-	shell_print(sh, "%-6s %12s %12s %12s %12s\n", "port", "rx_pkts_s", "rx_mbit_s", "tx_pkts_s",
+	shell_print(sh, "%-10s %12s %12s %12s %12s\n", "port", "rx_pkts_s", "rx_mbit_s", "tx_pkts_s",
 	            "tx_mbit_s");
-	for (unsigned p = 0; p < core_port_count(); p++) {
+	for (unsigned p = 0; p < view_get()->ifs; p++) {
+		char name[VIEW_NAME_MAX];
 		struct nic_counters c;
 		const struct nic_counters *b = &rates.before[p];
-		core_port_counters(p, &c);
+		if (!view_has_link(view_get(), p))
+			continue;
+		stats_carried(p, &c);
 		uint64_t rx = tenths((c.rx_bytes - b->rx_bytes) * 8, ns, 1000000);
 		uint64_t tx = tenths((c.tx_bytes - b->tx_bytes) * 8, ns, 1000000);
-		shell_print(sh, "eth%-3u %12llu %10llu.%llu %12llu %10llu.%llu\n", p,
-		            (ull)tenths(c.rx_pkts - b->rx_pkts, ns, 10), (ull)(rx / 10),
+		shell_print(sh, "%-10s %12llu %10llu.%llu %12llu %10llu.%llu\n",
+		            view_name(name, view_get(), p), (ull)tenths(c.rx_pkts - b->rx_pkts, ns, 10), (ull)(rx / 10),
 		            (ull)(rx % 10), (ull)tenths(c.tx_pkts - b->tx_pkts, ns, 10),
 		            (ull)(tx / 10), (ull)(tx % 10));
 	}
@@ -142,8 +148,8 @@ void show_interfaces_rates(struct shell *sh, int argc, char **argv)
 	rates.sh = sh;
 	rates.begin_ns = core_now_ns();
 	rates.end_ns = rates.begin_ns + seconds * 1000000000ull;
-	for (unsigned p = 0; p < core_port_count(); p++)
-		core_port_counters(p, &rates.before[p]);
+	for (unsigned p = 0; p < view_get()->ifs; p++)
+		stats_carried(p, &rates.before[p]);
 	shell_set_busy(sh, rates_cancel);
 }
 

@@ -1,6 +1,7 @@
 /* See stats.h. */
 #include "control/stats.h"
 
+#include "control/adjacency.h"
 #include "control/fragments.h"
 #include "control/inside.h"
 #include "control/tcp_control.h"
@@ -101,6 +102,7 @@ static struct {
 	struct counters all;
 	struct nic_counters queue[NIC_PORTS_MAX];
 	struct nic_stats device[NIC_PORTS_MAX];
+	struct nic_counters carried[VIEW_IFS_MAX];
 } before;
 
 void stats_clear(void)
@@ -111,6 +113,33 @@ void stats_clear(void)
 		core_port_counters(p, &before.queue[p]);
 		before.device[p] = *core_port_stats(p);
 	}
+	for (unsigned n = NIC_PORTS_MAX; n < view_get()->ifs; n++)
+		stats_carried(n, &before.carried[n]);
+}
+
+void stats_restart(void)
+{
+	memset(before.carried, 0, sizeof before.carried);
+}
+
+static void add_carried(struct nic_counters *c, const struct view_carried *from)
+{
+	c->rx_pkts += stats_word(from, offsetof(struct view_carried, rx_pkts));
+	c->rx_bytes += stats_word(from, offsetof(struct view_carried, rx_bytes));
+	c->tx_pkts += stats_word(from, offsetof(struct view_carried, tx_pkts));
+	c->tx_bytes += stats_word(from, offsetof(struct view_carried, tx_bytes));
+}
+
+void stats_carried(unsigned n, struct nic_counters *c)
+{
+	memset(c, 0, sizeof *c);
+	if (n < NIC_PORTS_MAX) {
+		core_port_counters(n, c);
+		return;
+	}
+	add_carried(c, &adjacency_carried[n]);
+	for (unsigned d = 0; d < self.info->data_cores; d++)
+		add_carried(c, &view_shared_of(self.info->first_data_core + d)->carried[n]);
 }
 
 uint64_t stats_cleared_ns(void)
@@ -140,4 +169,15 @@ void stats_port(unsigned port, struct nic_counters *queue, struct nic_stats *dev
 	*device = *core_port_stats(port);
 	subtract(queue, &before.queue[port], sizeof *queue);
 	subtract(device, &before.device[port], sizeof *device);
+}
+
+void stats_interface(unsigned n, struct nic_counters *queue, struct nic_stats *device)
+{
+	if (n < NIC_PORTS_MAX) {
+		stats_port(n, queue, device);
+		return;
+	}
+	memset(device, 0, sizeof *device);
+	stats_carried(n, queue);
+	subtract(queue, &before.carried[n], sizeof *queue);
 }

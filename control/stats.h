@@ -33,6 +33,16 @@ uint64_t stats_cleared_ns(void);
 void stats_counters(struct counters *c);
 void stats_port(unsigned port, struct nic_counters *queue, struct nic_stats *device);
 
+/* Of any interface: what is no port has packets and bytes alone, of the frames without their tags,
+ * since the ports started. */
+void stats_interface(unsigned n, struct nic_counters *queue, struct nic_stats *device);
+
+/* The packets and bytes of any interface, whatever has been cleared. */
+void stats_carried(unsigned n, struct nic_counters *c);
+
+/* The ports are about to start anew, and interfaces may have other numbers. */
+void stats_restart(void);
+
 /* Received packets without a fate so far: they wait for a neighbour, or in a ring. */
 uint64_t stats_waiting(const struct counters *sum);
 

@@ -381,10 +381,17 @@ struct view_tcp {
 	struct tcp_info info[VIEW_TCP_LISTED]; /* some of them */
 };
 
+/* What an interface that is no port has carried: frames without their tags. A port counts for
+ * itself (struct nic_counters). */
+struct view_carried {
+	uint64_t rx_pkts, rx_bytes, tx_pkts, tx_bytes;
+};
+
 /* What a data core shows the others, in its core_shared_area(). */
 struct view_shared {
 	struct view_used used;
 	struct view_tcp tcp;
+	struct view_carried carried[VIEW_IFS_MAX]; /* by interface, since the ports started */
 };
 
 /* This core's own. */

@@ -33,9 +33,9 @@ static inline bool vlan_is_tagged(const struct pkt *p)
 	       raw16_load(p->data + 12) == BE16(ETH_TYPE_VLAN).raw;
 }
 
-/* Takes the tag, if there is one, off a received frame and makes pkt.port the interface's. False:
- * it is of no VLAN of that port's, and gone. */
-static inline bool vlan_untag(struct pkt *p, const struct view *v)
+/* Takes the tag, if there is one, off a received frame and makes pkt.port the interface's, where it
+ * is counted. False: it is of no VLAN of that port's, and gone. */
+static inline bool vlan_untag(struct pkt *p, const struct view *v, struct view_carried *carried)
 {
 	if (likely(!vlan_is_tagged(p)))
 		return true;
@@ -49,11 +49,16 @@ static inline bool vlan_untag(struct pkt *p, const struct view *v)
 	eth_untag(p->data);
 	vlan_move(p, ETH_TAG_LEN);
 	p->port = (uint8_t)interface;
+	if (vid) {
+		carried[interface].rx_pkts++;
+		carried[interface].rx_bytes += p->len;
+	}
 	return true;
 }
 
-/* Gives a frame that leaves by that adjacency its Ethernet header. */
-static inline void vlan_header(struct pkt *p, const struct adj *a)
+/* Gives a frame that leaves by that adjacency its Ethernet header, and counts it there if the
+ * interface is a VLAN. */
+static inline void vlan_header(struct pkt *p, const struct adj *a, struct view_carried *carried)
 {
 	if (likely(a->header_bytes == ETH_HLEN)) {
 		uint64_t first = raw64_load(a->header);
@@ -62,6 +67,8 @@ static inline void vlan_header(struct pkt *p, const struct adj *a)
 		raw64_store(p->data + 6, last);
 		return;
 	}
+	carried[a->interface].tx_pkts++;
+	carried[a->interface].tx_bytes += p->len;
 	vlan_move(p, -ETH_TAG_LEN);
 	uint64_t stations = raw64_load(a->header), tag = raw64_load(a->header + 8);
 	uint16_t type = raw16_load(a->header + 16);

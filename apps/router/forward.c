@@ -35,6 +35,8 @@ static void data_start(void)
 	router.view = view_get();
 	router.filters = view_filters(router.view);
 	router.used = &view_shared()->used;
+	router.carried = view_shared()->carried;
+	memset(router.carried, 0, sizeof view_shared()->carried);
 	memset(view_filter_counts(), 0, router.view->filter_counts * sizeof(uint64_t));
 	router.limit = (struct icmp_limit){0};
 	router.icmp_rate = router.icmp_burst = 0; /* router_error_permitted reads them */
@@ -95,7 +97,7 @@ static inline __attribute__((always_inline)) void send_all(struct pkt *v, const 
 		if (unlikely(router_is_padded(p, total)))
 			p->len = (uint16_t)(total + ETH_HLEN > ETH_FRAME_MIN ? total + ETH_HLEN
 			                                                    : ETH_FRAME_MIN);
-		vlan_header(p, a);
+		vlan_header(p, a, router.carried);
 		if (six)
 			ip6_hop_limit_decrement(ip);
 		else
@@ -212,7 +214,7 @@ static COLD void forward_trunk(struct pkt *v, unsigned n)
 	uint8_t interface[PKT_VECTOR_MAX]; /* those that there are */
 	unsigned interfaces = 0, m = 0, at = 0;
 	for (unsigned i = 0; i < n; i++)
-		if (vlan_untag(&v[i], router.view)) {
+		if (vlan_untag(&v[i], router.view, router.carried)) {
 			if (many[v[i].port]++ == 0)
 				interface[interfaces++] = v[i].port;
 			v[m++] = v[i];

@@ -22,7 +22,8 @@ extern const struct app router_app;
 struct router {
 	const struct view *view;
 	const struct view_filter_set *filters; /* of this vector */
-	struct view_used *used; /* this core's, see control/view.h */
+	struct view_used *used; /* these two are this core's, see control/view.h */
+	struct view_carried *carried;
 	struct icmp_limit limit;
 	uint32_t icmp_rate, icmp_burst; /* of the view, that the limit is for */
 	unsigned forwarded;     /* in this vector, as long as the out-going rings have room */

@@ -23,7 +23,7 @@ static void set_len(struct pkt *p, unsigned len)
 void router_send(struct pkt *p, uint32_t nh)
 {
 	const struct adj *a = &router.view->adj[nh];
-	vlan_header(p, a);
+	vlan_header(p, a, router.carried);
 	router.used->second[nh] = (uint32_t)(core_now_ns() >> 30);
 	core_tx(a->port, p);
 }
@@ -235,7 +235,7 @@ static void ip4_input(struct pkt *p, bool asked)
 void router_slow(struct pkt *p, bool asked)
 {
 	core_hand_set(p, 1);
-	if (!vlan_untag(p, router.view))
+	if (!vlan_untag(p, router.view, router.carried))
 		return;
 	switch (door_ip(p, &router.view->port[p->port])) {
 	case DOOR_IP4:

@@ -390,6 +390,28 @@ def test_a_vlan_is_added_by_commit(m):
     assert "interface eth0.7\n" in m.console("show running-config")
 
 
+def test_counters_of_a_vlan(m):
+    """Frames without tags; what the control core sends as well; from 0 after `clear counters`."""
+    def row(name):
+        return [int(n) for n in next(line for line in m.console(
+            "show interfaces counters").splitlines() if line.split()[0] == name).split()[1:]]
+    m.console("clear counters")
+    m.send(0, ether(A, ROUTER[0]) / udp(A, C, size=100), ether(A, ROUTER[0]) / udp(A, D, size=200))
+    m.send(1, C.tagged(ether(C, ROUTER[1]) / udp(C, D, size=300)))
+    m.take_all(1)
+    assert row("eth1.100") == [1, 14 + 28 + 300, 0, 0, 1, 14 + 28 + 100, 0, 0]
+    assert row("eth1.200") == [0, 0, 0, 0, 2, 2 * 42 + 500, 0, 0]
+    assert row("eth1")[0] == 1 and row("eth1")[4] == 3
+    m.send(1, C.tagged(padded(ether(C, ROUTER[1]) / IP(src=C.ip, dst=C.router.ip) / ICMP(id=7))))
+    m.take_all(1)
+    assert row("eth1.100")[0] == 2 and row("eth1.100")[4] == 2
+    assert "eth1.100 link up, in use\n  VLAN 100 of eth1" in m.console("show interfaces")
+    assert "  rx_pkts 2\n  rx_bytes 402\n" in m.console("show interfaces")
+    m.console("clear counters")
+    assert row("eth1.100") == [0] * 8
+    m.counted()
+
+
 def test_static_neighbours_of_a_vlan(make):
     E = Tagged(200, 9)
     m = make(CONFIG_VLAN + "arp %s %s\nipv6 neighbor %s eth1.200 %s\n" % (E.ip, E.mac, E.ip6, E.mac))
