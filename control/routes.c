@@ -38,6 +38,7 @@ static struct set {
 	uint32_t users; /* prefixes; 0: it is free */
 	uint32_t group;
 	bool empty;     /* none can be used: its prefixes are not in the table */
+	bool moved;     /* it has just become empty, or is so no more */
 } sets[VIEW_GROUPS];
 
 /* The prefixes with several routes: a hash table, open addressing, at most half full. */
@@ -61,12 +62,10 @@ static int table_put(const struct prefix *p, uint32_t nh)
 	              : fib4_insert(&plane.fib, net_addr_to_ip4(&p->addr), p->plen, nh);
 }
 
-static void table_take(const struct prefix *p)
+static int table_take(const struct prefix *p)
 {
-	if (p->six)
-		fib6_remove(&plane.fib6, &p->addr, p->plen);
-	else
-		fib4_remove(&plane.fib, net_addr_to_ip4(&p->addr), p->plen);
+	return p->six ? fib6_remove(&plane.fib6, &p->addr, p->plen)
+	              : fib4_remove(&plane.fib, net_addr_to_ip4(&p->addr), p->plen);
 }
 
 /* --- next hops --- */
@@ -206,7 +205,7 @@ static unsigned set_take(const struct ways *w)
 	uint32_t group = group_make(member, n);
 	if (group == NH_NONE)
 		return NO_SET;
-	sets[free] = (struct set){*w, 1, group, empty};
+	sets[free] = (struct set){*w, 1, group, empty, false};
 	return free;
 }
 
@@ -405,16 +404,17 @@ void routes_start(void)
 
 /* --- links --- */
 
-/* The prefixes of a set go into the table, or out of it. */
-static void show_prefixes(unsigned s, bool there)
+/* The prefixes of all sets that have moved go into the table, or out of it. */
+static void move_prefixes(void)
 {
 	for (uint32_t i = 0; i < members_max; i++) {
-		if (members[i].set != s)
+		const struct set *s = members[i].set == NO_SET ? NULL : &sets[members[i].set];
+		if (!s || !s->moved)
 			continue;
-		if (!there)
-			table_take(&members[i].prefix);
-		else if (table_put(&members[i].prefix, sets[s].group) != E_OK)
-			plane.refused_routes++;
+		if (!s->empty)
+			plane.refused_routes += table_put(&members[i].prefix, s->group) != E_OK;
+		else if (table_take(&members[i].prefix) != E_OK)
+			plane.refused_routes--; /* it had found no room */
 	}
 }
 
@@ -429,15 +429,18 @@ static bool uses(const struct set *s, unsigned interface)
 void routes_link(unsigned interface)
 {
 	uint16_t member[ECMP_MEMBERS_MAX];
-	for (unsigned s = 0; s < VIEW_GROUPS; s++) {
-		if (!uses(&sets[s], interface))
+	bool any = false;
+	for (struct set *s = sets; s < sets + VIEW_GROUPS; s++) {
+		s->moved = false;
+		if (!uses(s, interface))
 			continue;
-		unsigned n = usable(&sets[s].ways, member);
-		const bool was_empty = sets[s].empty;
-		sets[s].empty = n == 0;
+		unsigned n = usable(&s->ways, member);
 		if (n)
-			group_change(sets[s].group, member, n);
-		if (sets[s].empty != was_empty)
-			show_prefixes(s, n > 0);
+			group_change(s->group, member, n);
+		s->moved = s->empty != (n == 0);
+		s->empty = n == 0;
+		any |= s->moved;
 	}
+	if (any)
+		move_prefixes();
 }

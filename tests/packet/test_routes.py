@@ -1,8 +1,11 @@
 """Static routes: several for a prefix, distances, links that go and come back, routes that lead
 nowhere, and all of it changed while packets pass."""
+import json
+
 import pytest
 from ip6 import *
 from machine import *
+from test_http import Client
 
 BASE = """\
 hostname r1
@@ -225,3 +228,16 @@ def test_a_thousand_changes_leave_nothing(start, family):
     assert spread(m, family) == [1] * FLOWS
     assert "%" not in m.console("show ip route summary")
     m.counted()
+
+
+def test_json_page(start):
+    """Sixteen members of the longest form do not overrun an item of the page."""
+    many = [(NET[6], "2001:db8:2:0:ffff:ffff:ffff:%x" % (0xfff0 + n)) for n in range(16)]
+    m = start("http server\n" + lines(4, (NET[4], B), (NET[4], C), (WIDE[4], "prohibit")) +
+              lines(6, *many))
+    page = json.loads(Client(m).get("/api/v1/routes.json")[2])
+    routes = {r["prefix"]: r for r in page["routes"] + page["routes6"]}
+    assert routes[WIDE[4]]["kind"] == "prohibit"
+    assert routes[NET[4]] == {"prefix": NET[4], "kind": "static", "members": [
+        {"port": "eth1", "via": B.ip}, {"port": "eth2", "via": C.ip}]}
+    assert len(routes[NET[6]]["members"]) == 16
