@@ -14,6 +14,7 @@ FOLDER: build, unless told. PREFIX: only pictures whose names begin so (`tcp udp
   tcp-connections.png  connections opened, used once and closed
   tcp-memory.png       memory of an idle connection
   udp-rtt.png          round trips of UDP, from the median to the worst
+  fib.png              look-up tables, made up, ours and DPDK's (fib.py)
 
 Who is who has the same colour, marker and hatching in all of them, so that they can be told apart
 in black and white too.
@@ -54,6 +55,13 @@ UDP_WHO = (  # name of its figures, what it is called, how it is drawn
     ("peer.testpmd.udp.rtt", "DPDK testpmd, 5tswap", {"color": GREEN, "marker": "^"}),
     ("peer.xdp.udp.rtt", "XDP, generic mode behind RPS", {"color": YELLOW, "marker": "D"}),
     ("peer.socket.udp.rtt", "Linux socket, recvmmsg", {"color": ORANGE, "marker": "s"}))
+
+
+FIB_WAYS = (  # as bench-fib calls them; IPv6's peers have a 6
+    ("Hayate AVX-512", {"color": BLUE}), ("Hayate AVX2", {"color": SKY}),
+    ("Hayate scalar", {"color": GREEN}), ("rte_fib6? AVX-512", {"color": ORANGE, "hatch": "//"}),
+    ("rte_fib6? scalar", {"color": YELLOW, "hatch": "//"}),
+    ("rte_lpm bulk", {"color": GREY, "hatch": ".."}))
 
 
 class Pictures:
@@ -280,6 +288,31 @@ def memory(pictures):
     pictures.finish(figure, "tcp-memory.png")
 
 
+def tables(pictures):
+    figure, both = pictures.new("Look-up tables, one core of this host, vectors of 256, best turn",
+                                3)
+    drawn = False
+    for axes, pattern in zip(both, ("random", "inside", "zipf")):
+        sizes = sorted({match.groups() for match, _ in pictures.matching(
+            r"fib\.ip([46])\.(\d+)\..*\.%s" % pattern)}, key=lambda s: (s[0], int(s[1])))
+        for place, (way, style) in enumerate(FIB_WAYS):
+            for column, (family, count) in enumerate(sizes):
+                for _, entry in pictures.matching(r"fib\.ip%s\.%s\.%s\.%s"
+                                                  % (family, count, way, pattern)):
+                    axes.bar(column + 0.14 * place - 0.35, entry["value"], 0.14,
+                             edgecolor="white", **style,
+                             label=way.replace("6?", "") if column == 0 else None)
+                    drawn = True
+        axes.set_xticks(range(len(sizes)), ["v%s\n%dk" % (family, round(int(count) / 1000))
+                                            for family, count in sizes], fontsize=7)
+        axes.set_title({"random": "any address", "inside": "inside a prefix",
+                        "zipf": "65,536 of those, Zipf"}[pattern], fontsize=8)
+    if not drawn:
+        return pictures.pyplot.close(figure)
+    both[0].set_ylabel("million look-ups/s")
+    return pictures.finish(figure, "fib.png", both[2])
+
+
 def draw(entries, folder, wanted=()):
     """PNGs of these entries of bench.json; returns their paths, and why there are none or None."""
     try:
@@ -296,6 +329,7 @@ def draw(entries, folder, wanted=()):
     connections(pictures)
     memory(pictures)
     udp_rtt(pictures)
+    tables(pictures)
     return pictures.made, None
 
 
