@@ -139,7 +139,7 @@ LAYERS := test-system/2 test-witness test-peer unit test-packet test-drill test-
 
 .PHONY: test-builds
 test-builds: all nicsim $(UNIT_BIN) $(PORTABLE_OBJ) $(F:%=$(FUZZ_BUILD)/fuzz_%) $(PACKET_BUILD)/harness \
-	$(DRILL_BUILD)/harness examples examples-asan $(BUILD)/nicsim-asan/nicsim
+	$(DRILL_BUILD)/harness examples examples-asan $(BUILD)/nicsim-asan/nicsim $(BENCH_BUILD)/slots_bench
 
 # Under its own name make would start it for `make -n` too.
 TEST_MAKE := $(MAKE)
