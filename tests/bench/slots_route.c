@@ -127,7 +127,7 @@ static void full_make(void)
 static void neighbour_make(struct adj *a)
 {
 	static const uint8_t ip4[] = {8, 0};
-	*a = (struct adj){.port = 0, .state = ADJ_FORWARD, .mtu = 1500};
+	*a = (struct adj){.port = 0, .state = ADJ_FORWARD, .mtu = 1500, .header_bytes = ETH_HLEN};
 	memcpy(a->header, theirs, sizeof theirs);
 	memcpy(a->header + 6, ours, sizeof ours);
 	memcpy(a->header + 12, ip4, sizeof ip4);
