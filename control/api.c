@@ -193,7 +193,8 @@ static void route_via(struct page_text *t, uint32_t nh)
 	           fmt_addr(via, addr.w));
 }
 
-/* What follows the prefix, of 16 members of IPv6 too less than an item may have. `host`: it is the neighbour that it leads to. */
+/* What follows the prefix, of 16 members of IPv6 too less than an item may have. `host`: it is the
+ * neighbour that it leads to. */
 static void route_to(struct page_text *t, uint32_t nh, bool host)
 {
 	char name[VIEW_NAME_MAX];
@@ -302,7 +303,8 @@ static bool part_neighbours(struct page_walk *w, struct page_text *t)
 	page_print(t, "%s\n{\"address\":\"%s\",\"mac\":", comma(w), fmt_ip4(ip, e.ip));
 	neighbour_mac(t, e.mac);
 	page_print(t, ",\"port\":\"%s\",\"state\":\"%s\",\"age_s\":%llu,\"waiting\":%u}",
-	           view_name(name, view_get(), e.port), arp_state_name(e.state), (ull)(e.age_ns / 1000000000u), e.pending);
+	           view_name(name, view_get(), e.port), arp_state_name(e.state),
+	           (ull)(e.age_ns / 1000000000u), e.pending);
 	return true;
 }
 

@@ -348,7 +348,9 @@ int config_acl_rule(struct parser *p, unsigned i)
 		return error;
 	uint32_t last = p->acl->rules ? c->acl_rules[c->acl_rule_count - 1].sequence : 0;
 	if (line.sequence == 0)
-		line.sequence = last < CONFIG_ACL_SEQUENCE_MAX - CONFIG_ACL_SEQUENCE_STEP ? last + CONFIG_ACL_SEQUENCE_STEP : last + 1;
+		line.sequence = last + (last < CONFIG_ACL_SEQUENCE_MAX - CONFIG_ACL_SEQUENCE_STEP
+		                                ? CONFIG_ACL_SEQUENCE_STEP
+		                                : 1);
 	if (line.sequence <= last || line.sequence > CONFIG_ACL_SEQUENCE_MAX)
 		return FAIL(p, i - 1, "rules stand in the order of their numbers, and the one before has %u",
 		            last);

@@ -64,7 +64,11 @@ char *config_name(char buf[CONFIG_IF_NAME_SIZE], const struct config *c, unsigne
 
 bool config_is_loopback(const struct config_interface *i) { return i->key & LOOPBACK; }
 unsigned config_if_port(const struct config_interface *i) { return i->key & 0xff; }
-unsigned config_if_vid(const struct config_interface *i) { return config_is_loopback(i) ? 0 : i->key >> 8; }
+
+unsigned config_if_vid(const struct config_interface *i)
+{
+	return config_is_loopback(i) ? 0 : i->key >> 8;
+}
 
 int config_number(const struct config *c, uint32_t key)
 {

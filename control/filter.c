@@ -329,7 +329,8 @@ static void show_line(struct shell *sh, const char *text, uint32_t n)
 static void show_list(struct shell *sh, unsigned i)
 {
 	const struct config_acl *l = &plane.config.acl[i];
-	uint32_t at = filter.part[filter.in_force].counts_at[i], shown = u32_min(l->rules, RULES_SHOWN_MAX);
+	uint32_t at = filter.part[filter.in_force].counts_at[i];
+	uint32_t shown = u32_min(l->rules, RULES_SHOWN_MAX);
 	char text[CONFIG_ACL_RULE_TEXT];
 	shell_print(sh, "%s access list %s\n", l->six ? "IPv6" : "IP", l->name);
 	for (uint32_t r = 0; r < shown; r++)

@@ -116,7 +116,8 @@ def test_restart(m):
 def test_errors_at_entry(m):
     run(m, "configure")
     for line, reason in (
-            ("ip route 10.0.0.0/8 300.1.1.1", "expected null0 or the next hop"),
+            ("ip route 10.0.0.0/8 300.1.1.1",
+             "expected null0, blackhole, unreachable, prohibit or the next hop"),
             ("ip route 10.1.0.0/8 null0", "did you mean 10.0.0.0/8?"),
             ("mtu 1400", "belongs into an interface block"),
             ("no mtu 1400", "belongs into an interface block"),
