@@ -184,6 +184,8 @@ def test_peers_who_do_not_read(server):
     """Hundreds want to be sent to and do not read. Others are served as if they were not there, and
     when they do read, they find what they should."""
     data = random.Random(1).randbytes(400000)
+    # as a cable that holds what all of them send at once, and the ping behind it
+    server.host.ip("link", "set", "eth0", "txqueuelen", "10000")
     talkers = [server.open(CHARGEN, SO_RCVBUF=4096) for _ in range(300)]
     echoers = [server.open(SO_RCVBUF=4096, timeout_s=60) for _ in range(100)]
     sent = []
