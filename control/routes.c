@@ -349,10 +349,14 @@ static struct prefix prefix6(const struct config_route6 *r)
 	return (struct prefix){r->prefix, r->plen, true};
 }
 
-/* A prefix goes that was refused when it came: it is in no table. */
-static bool was_refused(const struct prefix *p, const struct ways *w)
+/* Changes a prefix and counts. ends: the first of its routes goes, which could be used; of those of
+ * a prefix that has none any more it is told of once. */
+static void change_counted(const struct prefix *p, const struct ways *w, bool ends)
 {
-	return w->n == 0 && table_get(p) == NH_NONE && set_of(p) == NO_SET;
+	/* it was refused when it came: it is in no table */
+	if (ends && w->n == 0 && table_get(p) == NH_NONE && set_of(p) == NO_SET)
+		plane.refused_routes--;
+	plane.refused_routes += !change(p, w, false);
 }
 
 void routes_change(const struct config_route *r, bool gone, const struct config *next,
@@ -360,11 +364,8 @@ void routes_change(const struct config_route *r, bool gone, const struct config 
 {
 	const struct prefix p = prefix4(r);
 	const struct ways w = ways_of(next, first);
-	/* the first route of a prefix that has none any more is told of once */
-	if (gone && !r->follows && was_refused(&p, &w) &&
-	    (r->kind != CONFIG_ROUTE_VIA || link_of(r) >= 0))
-		plane.refused_routes--;
-	plane.refused_routes += !change(&p, &w, false);
+	change_counted(&p, &w, gone && !r->follows &&
+	                               (r->kind != CONFIG_ROUTE_VIA || link_of(r) >= 0));
 }
 
 void routes_change6(const struct config_route6 *r, bool gone, const struct config *next,
@@ -372,10 +373,8 @@ void routes_change6(const struct config_route6 *r, bool gone, const struct confi
 {
 	const struct prefix p = prefix6(r);
 	const struct ways w = ways_of6(next, first);
-	if (gone && !r->follows && was_refused(&p, &w) &&
-	    (r->kind != CONFIG_ROUTE_VIA || link_of6(r) >= 0))
-		plane.refused_routes--;
-	plane.refused_routes += !change(&p, &w, false);
+	change_counted(&p, &w, gone && !r->follows &&
+	                               (r->kind != CONFIG_ROUTE_VIA || link_of6(r) >= 0));
 }
 
 void routes_start(void)

@@ -7,16 +7,7 @@ from ip6 import *
 from machine import *
 from test_http import Client
 
-BASE = """\
-hostname r1
-interface eth0
- ip address 192.0.2.1/24
- ipv6 address 2001:db8:1::1/64
- ipv6 nd ra suppress
-interface eth1
- ip address 198.51.100.1/24
- ipv6 address 2001:db8:2::1/64
- ipv6 nd ra suppress
+BASE = CONFIG6 + """\
 interface eth2
  ip address 203.0.113.1/24
  ipv6 address 2001:db8:3::1/64
