@@ -56,7 +56,7 @@ static inline enum fib_path fib_path_for(unsigned vector_bits)
 /* The writer's handle. */
 struct fib_writer {
 	struct fib *fib;     /* what readers are given; stays the same until the next init */
-	struct fib_rib *rib; /* private to net/fib */
+	struct fib_private *priv; /* private to net/fib */
 };
 
 /* Where a walk is; all zero at its start. Private. */

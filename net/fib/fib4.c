@@ -41,7 +41,7 @@ int fib4_init(struct fib_writer *w, void *shared, size_t shared_bytes, void *pri
 
 int fib4_insert(struct fib_writer *w, uint32_t prefix, unsigned plen, uint32_t nh)
 {
-	assert(w->rib->bits == 32);
+	assert(w->priv->bits == 32);
 	return trie_insert(w, key_of(prefix), plen, nh);
 }
 
@@ -57,7 +57,7 @@ uint32_t fib4_get(const struct fib_writer *w, uint32_t prefix, unsigned plen)
 
 bool fib4_next(const struct fib_writer *w, struct fib_cursor *cursor, struct fib4_route *out)
 {
-	const struct rib_node *n = trie_next(w, cursor);
+	const struct record_node *n = trie_next(w, cursor);
 	if (!n)
 		return false;
 	*out = (struct fib4_route){(uint32_t)(n->prefix.hi >> 32), leaf_nh(n->leaf),

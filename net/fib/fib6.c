@@ -50,7 +50,7 @@ int fib6_init(struct fib_writer *w, void *shared, size_t shared_bytes, void *pri
 
 int fib6_insert(struct fib_writer *w, const struct net_addr *prefix, unsigned plen, uint32_t nh)
 {
-	assert(w->rib->bits == 128);
+	assert(w->priv->bits == 128);
 	return trie_insert(w, key_of(prefix), plen, nh);
 }
 
@@ -66,7 +66,7 @@ uint32_t fib6_get(const struct fib_writer *w, const struct net_addr *prefix, uns
 
 bool fib6_next(const struct fib_writer *w, struct fib_cursor *cursor, struct fib6_route *out)
 {
-	const struct rib_node *n = trie_next(w, cursor);
+	const struct record_node *n = trie_next(w, cursor);
 	if (!n)
 		return false;
 	*out = (struct fib6_route){addr_of(n->prefix), leaf_nh(n->leaf), (uint8_t)leaf_plen(n->leaf)};

@@ -50,40 +50,40 @@ static unsigned start_bits(unsigned top, size_t room)
 /* Of the private part what is not the nodes of the tree of prefixes. */
 static size_t fixed_private_bytes(unsigned top, size_t room)
 {
-	return align_up(sizeof(struct fib_rib), CACHE_LINE) + ((size_t)1 << top) + blocks_memory(room) +
-	       (sizeof(struct rib_start) << start_bits(top, room));
+	return align_up(sizeof(struct fib_private), CACHE_LINE) + ((size_t)1 << top) + blocks_memory(room) +
+	       (sizeof(struct record_start) << start_bits(top, room));
 }
 
 size_t trie_private_bytes(unsigned top, uint32_t routes, size_t shared_bytes)
 {
 	/* a prefix is a node and adds at most one fork; the root; slack for one insertion */
 	return fixed_private_bytes(top, room_in(top, shared_bytes)) +
-	       (2 * (size_t)routes + 3) * sizeof(struct rib_node);
+	       (2 * (size_t)routes + 3) * sizeof(struct record_node);
 }
 
 /* --- levels --- */
 
 /* The first bit that a level's nodes decide; of the level behind the last: all bits. */
-static unsigned level_start(const struct fib_rib *r, unsigned level)
+static unsigned level_start(const struct fib_private *r, unsigned level)
 {
 	return level == 0 ? 0 : level == 1 ? r->top : 8 * (level + 1);
 }
 
 /* How many bits a level decides. */
-static unsigned level_order(const struct fib_rib *r, unsigned level)
+static unsigned level_order(const struct fib_private *r, unsigned level)
 {
 	return level_start(r, level + 1) - level_start(r, level);
 }
 
 /* The level a prefix of this length ends in. */
-static unsigned level_of(const struct fib_rib *r, unsigned plen)
+static unsigned level_of(const struct fib_private *r, unsigned plen)
 {
 	return plen <= r->top ? 0 : (plen - 1) / 8 - 1;
 }
 
 /* --- nodes --- */
 
-static struct node top_node(const struct fib_rib *r)
+static struct node top_node(const struct fib_private *r)
 {
 	return (struct node){0, (uint8_t)r->top, 2};
 }
@@ -117,13 +117,13 @@ static unsigned block_order(struct node n)
 }
 
 /* The area of blocks begins behind the first level. */
-static uint32_t block_at(const struct fib_rib *r, struct node n)
+static uint32_t block_at(const struct fib_private *r, struct node n)
 {
 	return n.at - (uint32_t)trie_top_bytes(r->top);
 }
 
 /* The lengths of a node's leaves: a block's scratch. */
-static uint8_t *lengths_of(const struct fib_rib *r, struct node n)
+static uint8_t *lengths_of(const struct fib_private *r, struct node n)
 {
 	return is_top(n) ? r->top_length : &r->blocks.scratch[block_at(r, n)];
 }
@@ -148,13 +148,13 @@ static void entry_store(struct fib *fib, struct node n, uint32_t i, uint32_t val
 
 static void leaf_store(struct fib_writer *w, struct node n, uint32_t i, struct leaf leaf)
 {
-	lengths_of(w->rib, n)[i] = (uint8_t)leaf.plen;
+	lengths_of(w->priv, n)[i] = (uint8_t)leaf.plen;
 	entry_store(w->fib, n, i, leaf.nh);
 }
 
 static struct leaf leaf_load(const struct fib_writer *w, struct slot s)
 {
-	return (struct leaf){entry_load(w->fib, s.node, s.index), lengths_of(w->rib, s.node)[s.index]};
+	return (struct leaf){entry_load(w->fib, s.node, s.index), lengths_of(w->priv, s.node)[s.index]};
 }
 
 /* The node that the entry leads to. */
@@ -165,12 +165,12 @@ static struct node child_at(const struct fib_writer *w, struct slot s)
 
 static bool has_child(const struct fib_writer *w, struct slot s)
 {
-	return lengths_of(w->rib, s.node)[s.index] == TRIE_IS_NODE;
+	return lengths_of(w->priv, s.node)[s.index] == TRIE_IS_NODE;
 }
 
 static void node_link(struct fib_writer *w, struct slot s, struct node child)
 {
-	lengths_of(w->rib, s.node)[s.index] = TRIE_IS_NODE;
+	lengths_of(w->priv, s.node)[s.index] = TRIE_IS_NODE;
 	__atomic_store_n((uint32_t *)(void *)&w->fib->room[s.node.at + s.index * 4], entry_of(child),
 	                 __ATOMIC_RELEASE);
 }
@@ -178,21 +178,21 @@ static void node_link(struct fib_writer *w, struct slot s, struct node child)
 static struct node node_new(struct fib_writer *w, unsigned order, unsigned width)
 {
 	struct node n = {0, (uint8_t)order, (uint8_t)width};
-	n.at = blocks_take(&w->rib->blocks, block_order(n)) + (uint32_t)trie_top_bytes(w->rib->top);
+	n.at = blocks_take(&w->priv->blocks, block_order(n)) + (uint32_t)trie_top_bytes(w->priv->top);
 	return n;
 }
 
 static void node_retire(struct fib_writer *w, struct node n)
 {
-	blocks_retire(&w->rib->blocks, block_at(w->rib, n), block_order(n));
+	blocks_retire(&w->priv->blocks, block_at(w->priv, n), block_order(n));
 }
 
 /* A new node that answers as `old` does, and has its children if it has any; not linked. */
 static struct node node_copy(struct fib_writer *w, struct node old, unsigned order, unsigned width)
 {
 	struct node n = node_new(w, order, width);
-	const uint8_t *from = lengths_of(w->rib, old);
-	uint8_t *to = lengths_of(w->rib, n);
+	const uint8_t *from = lengths_of(w->priv, old);
+	uint8_t *to = lengths_of(w->priv, n);
 	for (uint32_t i = 0; i < 1u << order; i++) {
 		uint32_t was = order >= old.order ? i >> (order - old.order) : i << (old.order - order);
 		to[i] = from[was];
@@ -226,13 +226,13 @@ static void node_replace(struct fib_writer *w, struct slot s, unsigned order, un
  * at most. */
 static void paint(struct fib_writer *w, struct slot s, uint32_t n, unsigned plen, struct leaf leaf)
 {
-	const uint8_t *length = lengths_of(w->rib, s.node);
+	const uint8_t *length = lengths_of(w->priv, s.node);
 	for (uint32_t end = s.index + n; s.index < end; s.index++) {
 		if (length[s.index] <= plen) {
 			leaf_store(w, s.node, s.index, leaf);
 		} else if (length[s.index] == TRIE_IS_NODE) {
 			struct node child = child_at(w, s);
-			if (child.width == 0 && leaf.nh >= RIB_NH_NARROW) {
+			if (child.width == 0 && leaf.nh >= RECORD_NH_NARROW) {
 				node_replace(w, s, child.order, 1);
 				child = child_at(w, s);
 			}
@@ -271,7 +271,7 @@ static uint32_t entries_of(struct node n, unsigned start, unsigned plen)
  * of the first that is missing. Level 0 has none: not asked for. */
 static struct slot way_to(const struct fib_writer *w, struct fib_key key, unsigned *level)
 {
-	struct slot s = {top_node(w->rib), 0};
+	struct slot s = {top_node(w->priv), 0};
 	s.index = index_of(s.node, 0, key);
 	for (unsigned l = 1; l < *level; l++) {
 		if (!has_child(w, s) || child_at(w, s).width < 2) {
@@ -279,13 +279,13 @@ static struct slot way_to(const struct fib_writer *w, struct fib_key key, unsign
 			break;
 		}
 		s.node = child_at(w, s);
-		s.index = index_of(s.node, level_start(w->rib, l), key);
+		s.index = index_of(s.node, level_start(w->priv, l), key);
 	}
 	return s;
 }
 
 /* The node that prefix/plen is to find or make at a level, one of leaves alone if it ends there. */
-static struct node node_wanted(const struct fib_rib *r, unsigned level, unsigned plen, bool narrow)
+static struct node node_wanted(const struct fib_private *r, unsigned level, unsigned plen, bool narrow)
 {
 	if (level < level_of(r, plen))
 		return (struct node){0, (uint8_t)level_order(r, level), 2};
@@ -318,7 +318,7 @@ struct change {
 /* Finds that out, and the blocks that will be taken, also to widen nodes below. */
 static struct block_needs change_plan(const struct fib_writer *w, struct change *c)
 {
-	const struct fib_rib *r = w->rib;
+	const struct fib_private *r = w->priv;
 	struct block_needs needs = {{0}};
 	unsigned last = level_of(r, c->plen), level = last;
 	struct slot whole = {top_node(r), index_of(top_node(r), 0, c->prefix)};
@@ -328,7 +328,7 @@ static struct block_needs change_plan(const struct fib_writer *w, struct change 
 	for (; level <= last && level > 0; level++) {
 		bool there = level == c->level && has_child(w, c->where);
 		if (level == last && !there)
-			c->narrow = c->narrow && rib_is_narrow(&r->rib, c->at);
+			c->narrow = c->narrow && record_is_narrow(&r->record, c->at);
 		struct node n = node_wanted(r, level, c->plen, c->narrow);
 		if (there) {
 			struct node have = child_at(w, c->where);
@@ -344,7 +344,7 @@ static struct block_needs change_plan(const struct fib_writer *w, struct change 
 	if (last == 0)
 		c->level = 1;
 	/* Nodes below the prefix are only where its own is as it will be. */
-	if (c->level > last && c->leaf.nh >= RIB_NH_NARROW && whole.node.width == 2)
+	if (c->level > last && c->leaf.nh >= RECORD_NH_NARROW && whole.node.width == 2)
 		count_narrow(w, whole, entries_of(whole.node, level_start(r, last), c->plen), &needs);
 	return needs;
 }
@@ -352,7 +352,7 @@ static struct block_needs change_plan(const struct fib_writer *w, struct change 
 /* Makes the nodes of a change, filled as they will be, and links them by one store. */
 static void change_make(struct fib_writer *w, const struct change *c)
 {
-	const struct fib_rib *r = w->rib;
+	const struct fib_private *r = w->priv;
 	unsigned last = level_of(r, c->plen);
 	struct node first = node_wanted(r, c->level, c->plen, c->narrow), old = {0, 0, 0}, n;
 	bool replaces = has_child(w, c->where);
@@ -381,8 +381,8 @@ static void change_make(struct fib_writer *w, const struct change *c)
 /* Writes a leaf over prefix/plen's part of the node it ends in, and below. */
 static void repaint(struct fib_writer *w, struct fib_key prefix, unsigned plen, struct leaf leaf)
 {
-	unsigned level = level_of(w->rib, plen), start = level_start(w->rib, level);
-	struct node n = top_node(w->rib);
+	unsigned level = level_of(w->priv, plen), start = level_start(w->priv, level);
+	struct node n = top_node(w->priv);
 	if (level > 0)
 		n = child_at(w, way_to(w, prefix, &level));
 	paint(w, (struct slot){n, index_of(n, start, prefix)}, entries_of(n, start, plen), plen, leaf);
@@ -392,7 +392,7 @@ static void repaint(struct fib_writer *w, struct fib_key prefix, unsigned plen, 
 
 /* The order that the node's leaves need; that of the level, and *children, when it has a child. 0:
  * it needs not be. */
-static unsigned order_needed(const struct fib_rib *r, struct node n, unsigned level, bool *children)
+static unsigned order_needed(const struct fib_private *r, struct node n, unsigned level, bool *children)
 {
 	const uint8_t *length = lengths_of(r, n);
 	unsigned longest = 0, start = level_start(r, level);
@@ -413,7 +413,7 @@ static bool node_trim(struct fib_writer *w, struct slot s, unsigned level)
 	struct node n = child_at(w, s), less = n;
 	struct block_needs needs = {{0}};
 	bool children;
-	less.order = (uint8_t)order_needed(w->rib, n, level, &children);
+	less.order = (uint8_t)order_needed(w->priv, n, level, &children);
 	if (less.order == 0) {
 		leaf_store(w, s.node, s.index, leaf_load(w, (struct slot){n, 0}));
 		node_retire(w, n);
@@ -422,7 +422,7 @@ static bool node_trim(struct fib_writer *w, struct slot s, unsigned level)
 	if (n.width == 2 && !children)
 		less.width = 1; /* whether 0 would do (invariant 6) is not known */
 	needs.of[block_order(less)] = 1;
-	if (!node_same(n, less) && blocks_suffice(&w->rib->blocks, &needs))
+	if (!node_same(n, less) && blocks_suffice(&w->priv->blocks, &needs))
 		node_replace(w, s, less.order, less.width);
 	return false;
 }
@@ -435,24 +435,24 @@ int trie_init(struct fib_writer *w, unsigned bits, unsigned top, void *shared, s
 	if (shared_bytes < trie_shared_bytes(top, 0))
 		return E_NOMEM;
 	size_t room = room_in(top, shared_bytes), fixed = fixed_private_bytes(top, room);
-	if (priv_bytes < fixed + sizeof(struct rib_node))
+	if (priv_bytes < fixed + sizeof(struct record_node))
 		return E_NOMEM;
-	size_t rib_nodes = (priv_bytes - fixed) / sizeof(struct rib_node);
-	if (rib_nodes > UINT32_MAX - 1)
-		rib_nodes = UINT32_MAX - 1;
+	size_t record_nodes = (priv_bytes - fixed) / sizeof(struct record_node);
+	if (record_nodes > UINT32_MAX - 1)
+		record_nodes = UINT32_MAX - 1;
 
 	uint8_t *p = priv;
-	struct fib_rib *r = priv;
-	*r = (struct fib_rib){.bits = bits, .top = top};
+	struct fib_private *r = priv;
+	*r = (struct fib_private){.bits = bits, .top = top};
 	p += align_up(sizeof *r, CACHE_LINE);
 	r->top_length = p;
 	p += (size_t)1 << top;
 	blocks_init(&r->blocks, p, (uint32_t)room);
 	p += blocks_memory(room);
-	struct rib_start *start = (struct rib_start *)(void *)p;
+	struct record_start *start = (struct record_start *)(void *)p;
 	unsigned bits_of_start = start_bits(top, room);
 	p += sizeof *start << bits_of_start;
-	rib_init(&r->rib, (struct rib_node *)(void *)p, (uint32_t)rib_nodes, start, bits_of_start);
+	record_init(&r->record, (struct record_node *)(void *)p, (uint32_t)record_nodes, start, bits_of_start);
 	*w = (struct fib_writer){shared, r};
 	w->fib->path = FIB_SCALAR;
 	for (uint32_t i = 0; i < 1u << top; i++)
@@ -460,23 +460,23 @@ int trie_init(struct fib_writer *w, unsigned bits, unsigned top, void *shared, s
 	return E_OK;
 }
 
-static bool prefix_is_valid(const struct fib_rib *r, struct fib_key prefix, unsigned plen)
+static bool prefix_is_valid(const struct fib_private *r, struct fib_key prefix, unsigned plen)
 {
 	return plen <= r->bits && fib_key_equal(prefix, fib_key_masked(prefix, plen));
 }
 
 int trie_insert(struct fib_writer *w, struct fib_key prefix, unsigned plen, uint32_t nh)
 {
-	struct fib_rib *r = w->rib;
+	struct fib_private *r = w->priv;
 	if (!prefix_is_valid(r, prefix, plen) || nh == FIB_NH_NONE || nh >= FIB_NH_LIMIT)
 		return E_INVAL;
-	uint32_t at = rib_find(&r->rib, prefix, plen);
+	uint32_t at = record_find(&r->record, prefix, plen);
 	struct change c = {.prefix = prefix, .plen = plen, .leaf = {nh, plen}, .at = at,
-	                   .narrow = nh < RIB_NH_NARROW};
+	                   .narrow = nh < RECORD_NH_NARROW};
 	struct block_needs needs = change_plan(w, &c);
-	if (!rib_has_room(&r->rib, at, plen) || !blocks_suffice(&r->blocks, &needs))
+	if (!record_has_room(&r->record, at, plen) || !blocks_suffice(&r->blocks, &needs))
 		return E_NOMEM;
-	rib_set(&r->rib, at, prefix, plen, nh);
+	record_set(&r->record, at, prefix, plen, nh);
 	if (c.level <= level_of(r, plen))
 		change_make(w, &c);
 	else
@@ -486,13 +486,13 @@ int trie_insert(struct fib_writer *w, struct fib_key prefix, unsigned plen, uint
 
 int trie_remove(struct fib_writer *w, struct fib_key prefix, unsigned plen)
 {
-	struct fib_rib *r = w->rib;
+	struct fib_private *r = w->priv;
 	if (!prefix_is_valid(r, prefix, plen))
 		return E_NOENT;
-	uint32_t at = rib_find(&r->rib, prefix, plen);
-	if (rib_nh(&r->rib, at, plen) == FIB_NH_NONE)
+	uint32_t at = record_find(&r->record, prefix, plen);
+	if (record_nh(&r->record, at, plen) == FIB_NH_NONE)
 		return E_NOENT;
-	uint32_t cover = rib_cover(&r->rib, at);
+	uint32_t cover = record_cover(&r->record, at);
 	repaint(w, prefix, plen, (struct leaf){leaf_nh(cover), leaf_plen(cover)});
 	unsigned level = level_of(r, plen);
 	while (level > 0) {
@@ -501,22 +501,22 @@ int trie_remove(struct fib_writer *w, struct fib_key prefix, unsigned plen)
 			break;
 		level--;
 	}
-	rib_remove(&r->rib, at);
+	record_remove(&r->record, at);
 	return E_OK;
 }
 
 uint32_t trie_get(const struct fib_writer *w, struct fib_key prefix, unsigned plen)
 {
-	const struct fib_rib *r = w->rib;
+	const struct fib_private *r = w->priv;
 	if (!prefix_is_valid(r, prefix, plen))
 		return FIB_NH_NONE;
-	return rib_nh(&r->rib, rib_find(&r->rib, prefix, plen), plen);
+	return record_nh(&r->record, record_find(&r->record, prefix, plen), plen);
 }
 
-const struct rib_node *trie_next(const struct fib_writer *w, struct fib_cursor *cursor)
+const struct record_node *trie_next(const struct fib_writer *w, struct fib_cursor *cursor)
 {
 	const struct fib_key from = {cursor->hi, cursor->lo};
-	const struct rib_node *n = rib_from(&w->rib->rib, from, cursor->plen);
+	const struct record_node *n = record_from(&w->priv->record, from, cursor->plen);
 	if (n)
 		*cursor = (struct fib_cursor){n->prefix.hi, n->prefix.lo, leaf_plen(n->leaf) + 1};
 	return n;
@@ -529,20 +529,20 @@ void fib_use(struct fib_writer *w, enum fib_path path)
 
 size_t fib_bytes(const struct fib_writer *w)
 {
-	return trie_shared_bytes(w->rib->top, 0) + w->rib->blocks.used;
+	return trie_shared_bytes(w->priv->top, 0) + w->priv->blocks.used;
 }
 
 uint32_t fib_count(const struct fib_writer *w)
 {
-	return w->rib->rib.count;
+	return w->priv->record.count;
 }
 
 uint32_t fib_retired(const struct fib_writer *w)
 {
-	return w->rib->blocks.retired_count;
+	return w->priv->blocks.retired_count;
 }
 
 void fib_reclaim(struct fib_writer *w)
 {
-	blocks_reclaim(&w->rib->blocks);
+	blocks_reclaim(&w->priv->blocks);
 }

@@ -19,8 +19,8 @@
  * The entries of a node of width 1 are leaves of two bytes, of width 0 of one byte. Leaves are
  * pushed down: whatever level a look-up ends in, the leaf is the whole answer.
  *
- * Writer-private part (struct fib_rib): the prefixes (rib.h), and for each leaf the length of the
- * prefix it stems from.
+ * Writer-private part (struct fib_private): the prefixes (record.h), and for each leaf the length of
+ * the prefix it stems from.
  *
  * Invariants
  * 1. A leaf of length l at an address is the longest prefix covering that address. So a prefix of
@@ -45,7 +45,7 @@
 #define NET_FIB_TRIE_H
 
 #include "net/fib/blocks.h"
-#include "net/fib/rib.h"
+#include "net/fib/record.h"
 
 #define TRIE_TOP4 17u
 #define TRIE_TOP6 16u
@@ -66,10 +66,10 @@ struct fib {
 	uint8_t room[];
 };
 
-struct fib_rib {
+struct fib_private {
 	unsigned bits; /* of an address: 32 or 128 */
 	unsigned top;  /* that the first level decides */
-	struct rib rib;
+	struct record record;
 	struct blocks blocks; /* room[] behind the first level */
 	uint8_t *top_length;  /* of the first level's leaves; TRIE_IS_NODE for an entry that is none */
 };
@@ -125,6 +125,6 @@ int trie_init(struct fib_writer *w, unsigned bits, unsigned top, void *shared, s
 int trie_insert(struct fib_writer *w, struct fib_key prefix, unsigned plen, uint32_t nh);
 int trie_remove(struct fib_writer *w, struct fib_key prefix, unsigned plen);
 uint32_t trie_get(const struct fib_writer *w, struct fib_key prefix, unsigned plen);
-const struct rib_node *trie_next(const struct fib_writer *w, struct fib_cursor *cursor);
+const struct record_node *trie_next(const struct fib_writer *w, struct fib_cursor *cursor);
 
 #endif

@@ -400,10 +400,10 @@ static void thinned_tables_fit(void **s)
 
 /* So much more room for nodes than the least table has; so many more nodes of the tree of
  * prefixes than the root. */
-static struct table table_of_room(size_t kib, size_t rib, uint32_t slots)
+static struct table table_of_room(size_t kib, size_t nodes, uint32_t slots)
 {
 	size_t shared = FIB4_LEAST + kib * 1024;
-	return table_of_bytes(shared, fib4_private_bytes(0, shared) + rib * 32, slots);
+	return table_of_bytes(shared, fib4_private_bytes(0, shared) + nodes * 32, slots);
 }
 
 static void room_is_given_back(void **s)

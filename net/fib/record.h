@@ -11,11 +11,11 @@
  * first bits of its prefix and has no more bits, which a table tells; and one from below for the
  * covering prefix ends there, for the table tells the deepest route as well.
  *
- * Deliberately missing: several sources for a prefix, recursive next hops. What is here is what the
- * trie shows.
+ * Of the routes to a prefix it has the one that look-ups get; all that there are is net/rib.h's
+ * matter.
  */
-#ifndef NET_FIB_RIB_H
-#define NET_FIB_RIB_H
+#ifndef NET_FIB_RECORD_H
+#define NET_FIB_RECORD_H
 
 #include "net/fib/fib.h"
 
@@ -24,7 +24,7 @@ struct fib_key {
 	uint64_t hi, lo;
 };
 
-struct rib_node {
+struct record_node {
 	struct fib_key prefix;
 	uint32_t leaf;     /* leaf_make of length and next hop */
 	uint32_t child[2]; /* by the bit after the prefix */
@@ -40,20 +40,20 @@ struct number_pool {
 };
 
 /* For keys that begin alike: of the nodes of start_bits at most that cover them all, */
-struct rib_start {
+struct record_start {
 	uint32_t node;  /* the deepest, where a search begins, */
 	uint32_t route; /* and the deepest that has a next hop; the root when none has */
 };
 
-#define RIB_NH_NARROW 256 /* next hops below it fit a byte */
+#define RECORD_NH_NARROW 256 /* next hops below it fit a byte */
 
-struct rib {
-	struct rib_node *node;
+struct record {
+	struct record_node *node;
 	struct number_pool free;
 	uint32_t count; /* prefixes */
-	uint32_t wide;  /* of them those whose next hop is not below RIB_NH_NARROW */
+	uint32_t wide;  /* of them those whose next hop is not below RECORD_NH_NARROW */
 	unsigned start_bits;
-	struct rib_start *start; /* by the first start_bits of a key */
+	struct record_start *start; /* by the first start_bits of a key */
 };
 
 static inline bool number_pool_has(const struct number_pool *p, unsigned n)
@@ -80,41 +80,41 @@ static inline bool fib_key_equal(struct fib_key a, struct fib_key b)
 }
 
 /* An empty tree in the memory of `nodes` nodes, one at least, and of 1 << start_bits starts. */
-void rib_init(struct rib *r, struct rib_node *memory, uint32_t nodes, struct rib_start *start,
-              unsigned start_bits);
+void record_init(struct record *r, struct record_node *memory, uint32_t nodes,
+                 struct record_start *start, unsigned start_bits);
 
 /* The last node that covers or is prefix/plen. */
-uint32_t rib_find(const struct rib *r, struct fib_key prefix, unsigned plen);
+uint32_t record_find(const struct record *r, struct fib_key prefix, unsigned plen);
 
 /* at, found for plen, is a node of that very prefix; which may be a fork. */
-static inline bool rib_is_exact(const struct rib *r, uint32_t at, unsigned plen)
+static inline bool record_is_exact(const struct record *r, uint32_t at, unsigned plen)
 {
 	return leaf_plen(r->node[at].leaf) == plen;
 }
 
 /* The next hop of exactly the prefix that at was found for; FIB_NH_NONE: it is not there. */
-static inline uint32_t rib_nh(const struct rib *r, uint32_t at, unsigned plen)
+static inline uint32_t record_nh(const struct record *r, uint32_t at, unsigned plen)
 {
-	return rib_is_exact(r, at, plen) ? leaf_nh(r->node[at].leaf) : FIB_NH_NONE;
+	return record_is_exact(r, at, plen) ? leaf_nh(r->node[at].leaf) : FIB_NH_NONE;
 }
 
 /* The longest prefix above the node that has a next hop, as a leaf; without one, and of the root,
  * that of length 0 with FIB_NH_NONE. */
-uint32_t rib_cover(const struct rib *r, uint32_t at);
+uint32_t record_cover(const struct record *r, uint32_t at);
 
-/* The next hops of the node and of all prefixes above it are below RIB_NH_NARROW. */
-bool rib_is_narrow(const struct rib *r, uint32_t at);
+/* The next hops of the node and of all prefixes above it are below RECORD_NH_NARROW. */
+bool record_is_narrow(const struct record *r, uint32_t at);
 
-/* True when rib_set needs no node, or there are enough. */
-bool rib_has_room(const struct rib *r, uint32_t at, unsigned plen);
+/* True when record_set needs no node, or there are enough. */
+bool record_has_room(const struct record *r, uint32_t at, unsigned plen);
 
 /* Enters prefix/plen, which at was found for, or changes its next hop. There is room. */
-void rib_set(struct rib *r, uint32_t at, struct fib_key prefix, unsigned plen, uint32_t nh);
+void record_set(struct record *r, uint32_t at, struct fib_key prefix, unsigned plen, uint32_t nh);
 
 /* Removes the route at the node, which has one. */
-void rib_remove(struct rib *r, uint32_t at);
+void record_remove(struct record *r, uint32_t at);
 
 /* The first route at or behind (key, plen) in ascending order; NULL: there is none. */
-const struct rib_node *rib_from(const struct rib *r, struct fib_key key, unsigned plen);
+const struct record_node *record_from(const struct record *r, struct fib_key key, unsigned plen);
 
 #endif

@@ -1,10 +1,10 @@
-/* See rib.h. */
-#include "net/fib/rib.h"
+/* See record.h. */
+#include "net/fib/record.h"
 
 #define KEY_BITS 128
 
-static unsigned plen_of(const struct rib_node *n) { return leaf_plen(n->leaf); }
-static uint32_t nh_of(const struct rib_node *n) { return leaf_nh(n->leaf); }
+static unsigned plen_of(const struct record_node *n) { return leaf_plen(n->leaf); }
+static uint32_t nh_of(const struct record_node *n) { return leaf_nh(n->leaf); }
 
 /* Bit number i of a key from the top, i < KEY_BITS. */
 static unsigned bit_at(struct fib_key k, unsigned i)
@@ -22,31 +22,31 @@ static unsigned common_bits(struct fib_key a, struct fib_key b, unsigned max)
 }
 
 /* The number that the first start_bits of a key are. */
-static uint32_t start_of(const struct rib *r, struct fib_key k)
+static uint32_t start_of(const struct record *r, struct fib_key k)
 {
 	return (uint32_t)(k.hi >> 1 >> (63 - r->start_bits));
 }
 
-void rib_init(struct rib *r, struct rib_node *memory, uint32_t nodes, struct rib_start *start,
-              unsigned start_bits)
+void record_init(struct record *r, struct record_node *memory, uint32_t nodes,
+                 struct record_start *start, unsigned start_bits)
 {
-	*r = (struct rib){
+	*r = (struct record){
 		.node = memory, .free = {0, 1, nodes, 0}, .start_bits = start_bits, .start = start};
-	r->node[0] = (struct rib_node){.leaf = leaf_make(0, FIB_NH_NONE)};
+	r->node[0] = (struct record_node){.leaf = leaf_make(0, FIB_NH_NONE)};
 	for (uint32_t i = 0; i < 1u << start_bits; i++)
-		start[i] = (struct rib_start){0, 0};
+		start[i] = (struct record_start){0, 0};
 }
 
-static bool covers(const struct rib_node *n, struct fib_key prefix, unsigned plen)
+static bool covers(const struct record_node *n, struct fib_key prefix, unsigned plen)
 {
 	return plen_of(n) <= plen && common_bits(n->prefix, prefix, plen_of(n)) == plen_of(n);
 }
 
-uint32_t rib_find(const struct rib *r, struct fib_key prefix, unsigned plen)
+uint32_t record_find(const struct record *r, struct fib_key prefix, unsigned plen)
 {
 	uint32_t at = plen >= r->start_bits ? r->start[start_of(r, prefix)].node : 0;
 	while (plen_of(&r->node[at]) < plen) {
-		const struct rib_node *n = &r->node[at];
+		const struct record_node *n = &r->node[at];
 		uint32_t next = n->child[bit_at(prefix, plen_of(n))];
 		if (next == 0 || !covers(&r->node[next], prefix, plen))
 			break;
@@ -57,11 +57,11 @@ uint32_t rib_find(const struct rib *r, struct fib_key prefix, unsigned plen)
 
 /* The node of the longest prefix above `at`, not the root, that has a next hop; the root when none
  * has. */
-static uint32_t cover_of(const struct rib *r, uint32_t at)
+static uint32_t cover_of(const struct record *r, uint32_t at)
 {
-	const struct rib_node *n = &r->node[at];
+	const struct record_node *n = &r->node[at];
 	bool beyond = plen_of(n) > r->start_bits;
-	const struct rib_start *start = &r->start[start_of(r, n->prefix)];
+	const struct record_start *start = &r->start[start_of(r, n->prefix)];
 	do {
 		at = r->node[at].parent;
 		if (beyond && plen_of(&r->node[at]) <= r->start_bits)
@@ -70,12 +70,12 @@ static uint32_t cover_of(const struct rib *r, uint32_t at)
 	return at;
 }
 
-uint32_t rib_cover(const struct rib *r, uint32_t at)
+uint32_t record_cover(const struct record *r, uint32_t at)
 {
 	return at == 0 ? leaf_make(0, FIB_NH_NONE) : r->node[cover_of(r, at)].leaf;
 }
 
-bool rib_is_narrow(const struct rib *r, uint32_t at)
+bool record_is_narrow(const struct record *r, uint32_t at)
 {
 	if (r->wide == 0)
 		return true;
@@ -84,23 +84,23 @@ bool rib_is_narrow(const struct rib *r, uint32_t at)
 		at = r->node[at].parent;
 		bits |= nh_of(&r->node[at]);
 	}
-	return bits < RIB_NH_NARROW;
+	return bits < RECORD_NH_NARROW;
 }
 
-bool rib_has_room(const struct rib *r, uint32_t at, unsigned plen)
+bool record_has_room(const struct record *r, uint32_t at, unsigned plen)
 {
-	return rib_is_exact(r, at, plen) || number_pool_has(&r->free, 2);
+	return record_is_exact(r, at, plen) || number_pool_has(&r->free, 2);
 }
 
 /* The first start that a node covers, and how many: none for a node of more bits. */
-static struct rib_start *starts_of(const struct rib *r, uint32_t n, uint32_t *count)
+static struct record_start *starts_of(const struct record *r, uint32_t n, uint32_t *count)
 {
 	unsigned plen = plen_of(&r->node[n]);
 	*count = plen <= r->start_bits ? 1u << (r->start_bits - plen) : 0;
 	return &r->start[start_of(r, r->node[n].prefix)];
 }
 
-static uint32_t node_new(struct rib *r, uint32_t parent, struct fib_key prefix, unsigned plen,
+static uint32_t node_new(struct record *r, uint32_t parent, struct fib_key prefix, unsigned plen,
                          uint32_t nh)
 {
 	struct number_pool *p = &r->free;
@@ -111,18 +111,18 @@ static uint32_t node_new(struct rib *r, uint32_t parent, struct fib_key prefix, 
 	} else {
 		n = p->fresh++;
 	}
-	r->node[n] = (struct rib_node){prefix, leaf_make(plen, nh), {0, 0}, parent};
-	struct rib_start *start = starts_of(r, n, &count);
+	r->node[n] = (struct record_node){prefix, leaf_make(plen, nh), {0, 0}, parent};
+	struct record_start *start = starts_of(r, n, &count);
 	for (uint32_t i = 0; i < count; i++)
 		if (plen_of(&r->node[start[i].node]) < plen)
 			start[i].node = n;
 	return n;
 }
 
-static void node_free(struct rib *r, uint32_t n)
+static void node_free(struct record *r, uint32_t n)
 {
 	uint32_t count;
-	struct rib_start *start = starts_of(r, n, &count);
+	struct record_start *start = starts_of(r, n, &count);
 	for (uint32_t i = 0; i < count; i++)
 		if (start[i].node == n)
 			start[i].node = r->node[n].parent;
@@ -132,17 +132,17 @@ static void node_free(struct rib *r, uint32_t n)
 }
 
 /* Makes n the child of parent on the side of its prefix. */
-static void hang(struct rib *r, uint32_t parent, uint32_t n)
+static void hang(struct record *r, uint32_t parent, uint32_t n)
 {
-	struct rib_node *p = &r->node[parent];
+	struct record_node *p = &r->node[parent];
 	p->child[bit_at(r->node[n].prefix, plen_of(p))] = n;
 	r->node[n].parent = parent;
 }
 
 /* Enters prefix/plen below at, which is not exact; returns its node. At most two are new. */
-static uint32_t add(struct rib *r, uint32_t at, struct fib_key prefix, unsigned plen, uint32_t nh)
+static uint32_t add(struct record *r, uint32_t at, struct fib_key prefix, unsigned plen, uint32_t nh)
 {
-	const struct rib_node *above = &r->node[at];
+	const struct record_node *above = &r->node[at];
 	uint32_t below = above->child[bit_at(prefix, plen_of(above))];
 	uint32_t added = node_new(r, at, prefix, plen, nh);
 	if (below == 0) {
@@ -164,20 +164,20 @@ static uint32_t add(struct rib *r, uint32_t at, struct fib_key prefix, unsigned 
 }
 
 /* A node, not the root, has become a route. */
-static void route_begins(struct rib *r, uint32_t n)
+static void route_begins(struct record *r, uint32_t n)
 {
 	uint32_t count;
-	struct rib_start *start = starts_of(r, n, &count);
+	struct record_start *start = starts_of(r, n, &count);
 	for (uint32_t i = 0; i < count; i++)
 		if (plen_of(&r->node[start[i].route]) < plen_of(&r->node[n]))
 			start[i].route = n;
 }
 
 /* A node, not the root, is a route no longer. */
-static void route_ends(struct rib *r, uint32_t n)
+static void route_ends(struct record *r, uint32_t n)
 {
 	uint32_t count, cover;
-	struct rib_start *start = starts_of(r, n, &count);
+	struct record_start *start = starts_of(r, n, &count);
 	if (count == 0)
 		return;
 	cover = cover_of(r, n);
@@ -186,11 +186,11 @@ static void route_ends(struct rib *r, uint32_t n)
 			start[i].route = cover;
 }
 
-void rib_set(struct rib *r, uint32_t at, struct fib_key prefix, unsigned plen, uint32_t nh)
+void record_set(struct record *r, uint32_t at, struct fib_key prefix, unsigned plen, uint32_t nh)
 {
-	uint32_t old = rib_nh(r, at, plen);
-	r->wide += (nh >= RIB_NH_NARROW) - (old >= RIB_NH_NARROW);
-	if (rib_is_exact(r, at, plen))
+	uint32_t old = record_nh(r, at, plen);
+	r->wide += (nh >= RECORD_NH_NARROW) - (old >= RECORD_NH_NARROW);
+	if (record_is_exact(r, at, plen))
 		r->node[at].leaf = leaf_make(plen, nh);
 	else
 		at = add(r, at, prefix, plen, nh);
@@ -200,11 +200,11 @@ void rib_set(struct rib *r, uint32_t at, struct fib_key prefix, unsigned plen, u
 }
 
 /* Takes a node out that has one child or none: that comes in its place. */
-static void take_out(struct rib *r, uint32_t n)
+static void take_out(struct record *r, uint32_t n)
 {
-	const struct rib_node *node = &r->node[n];
+	const struct record_node *node = &r->node[n];
 	uint32_t only = node->child[0] ? node->child[0] : node->child[1];
-	struct rib_node *parent = &r->node[node->parent];
+	struct record_node *parent = &r->node[node->parent];
 	if (only)
 		hang(r, node->parent, only);
 	else
@@ -213,10 +213,10 @@ static void take_out(struct rib *r, uint32_t n)
 }
 
 /* With the route goes every fork that no longer forks. */
-void rib_remove(struct rib *r, uint32_t at)
+void record_remove(struct record *r, uint32_t at)
 {
-	struct rib_node *node = &r->node[at];
-	r->wide -= nh_of(node) >= RIB_NH_NARROW;
+	struct record_node *node = &r->node[at];
+	r->wide -= nh_of(node) >= RECORD_NH_NARROW;
 	node->leaf = leaf_make(plen_of(node), FIB_NH_NONE);
 	r->count--;
 	if (at != 0)
@@ -225,7 +225,7 @@ void rib_remove(struct rib *r, uint32_t at)
 		return;
 	uint32_t parent = node->parent;
 	take_out(r, at);
-	const struct rib_node *above = &r->node[parent];
+	const struct record_node *above = &r->node[parent];
 	if (parent != 0 && nh_of(above) == FIB_NH_NONE && !(above->child[0] && above->child[1]))
 		take_out(r, parent);
 }
@@ -243,7 +243,7 @@ static bool before(struct fib_key a, unsigned plen_a, struct fib_key b, unsigned
 }
 
 /* Everything in the subtree of n comes before (key, plen). */
-static bool all_before(const struct rib_node *n, struct fib_key key, unsigned plen)
+static bool all_before(const struct record_node *n, struct fib_key key, unsigned plen)
 {
 	struct fib_key zeros = fib_key_masked((struct fib_key){UINT64_MAX, UINT64_MAX}, plen_of(n));
 	struct fib_key last = {n->prefix.hi | ~zeros.hi, n->prefix.lo | ~zeros.lo};
@@ -252,7 +252,7 @@ static bool all_before(const struct rib_node *n, struct fib_key key, unsigned pl
 
 /* First route in the subtree of n, in the order of the walk; n itself when it is one. NULL: a root
  * below which there is none. */
-static const struct rib_node *first_in(const struct rib *r, uint32_t n)
+static const struct record_node *first_in(const struct record *r, uint32_t n)
 {
 	while (nh_of(&r->node[n]) == FIB_NH_NONE) {
 		const uint32_t *child = r->node[n].child;
@@ -263,11 +263,11 @@ static const struct rib_node *first_in(const struct rib *r, uint32_t n)
 	return &r->node[n];
 }
 
-const struct rib_node *rib_from(const struct rib *r, struct fib_key key, unsigned plen)
+const struct record_node *record_from(const struct record *r, struct fib_key key, unsigned plen)
 {
 	uint32_t n = 0, later = 0;
 	for (;;) {
-		const struct rib_node *at = &r->node[n];
+		const struct record_node *at = &r->node[n];
 		if (!before(at->prefix, plen_of(at), key, plen))
 			return first_in(r, n);
 		uint32_t left = at->child[0], right = at->child[1];
