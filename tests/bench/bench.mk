@@ -36,6 +36,11 @@ $(BENCH_BUILD)/stack_bench: $(BENCH_TCP)
 $(BENCH_BUILD)/frames_bench: $(BENCH_FRAMES)
 $(BENCH_BUILD)/slots_bench: $(BENCH_SLOTS)
 
+# A full table and destinations in it, for bench.py
+$(BENCH_BUILD)/route_table: $(patsubst %,$(BENCH_BUILD)/%.o,route_table unit/host unit/prefixes \
+		unit/routes_file) $(filter-out %/mem.o,$(BENCH_PRODUCT))
+	@gcc -no-pie -o $@ $^
+
 # The load generator on a vhost-user socket or a tap, with the C library's memcpy. Only wire_vhost.c
 # and vhost_ring.c see DPDK
 DPDK_CFLAGS = -O3 -march=native -Wall $(shell pkg-config --cflags libdpdk)

@@ -6,12 +6,15 @@
                                  82599, mlx5: ConnectX-5), with its generator and sink (models.py);
                                  the highest rate without loss; and the curve of throughput against
                                  packets per tail write or doorbell
+  router.*.64B.1Mroutes.*        the same with a million prefixes, and with destinations all over them
+                                 (table.py); PREFIXES=FILE: with that file's, as globalroutes
   router.virtio.ip6.78B.<ROUTES>.* and ip4, 64B: a router of each family, by turns
   router.null.64B.<ROUTES>.*     the same without any device: frames made on the spot and thrown away
                                  (drivers/null): what loop, application and buffers cost
   peer.<PROGRAM>.*               DPDK in the guest's place over virtio-user, on the same generator,
-                                 alternating with it in the same run: l3fwd (LPM, the same routes)
-                                 and testpmd (mode `mac`: no look-up). On no modelled card: its mlx5
+                                 alternating with it in the same run: l3fwd (LPM, the same routes;
+                                 of a full table FIB with all, LPM with as many as it takes) and
+                                 testpmd (mode `mac`: no look-up). On no modelled card: its mlx5
                                  driver wants a kernel driver and rdma-core below it
   tcp.<NIC>.*, udp.virtio.*      the services under load: requests on 1 to 4096 connections,
                                  connections opened and closed, bulk, idle ones, round trips of UDP;
@@ -50,17 +53,17 @@ import time
 
 sys.dont_write_bytecode = True
 from capture import capture
-from load import (SLICE_S, WARM_UP_S, BenchError, Generator, build_tools, hugepages,
+from load import (HUGEPAGES_WANTED, SLICE_S, WARM_UP_S, BenchError, Generator, build_tools, hugepages,
                   median_of, near_only, pin_guest, progress, realtime, round_trip_ns, say)
 from memory import idle_memory
 from models import LINE_RATE_PPS, curve, router_on_models
-from peers import PEERS, build_l3fwd, dpdk_version
+from peers import FULL_PEERS, PEERS, build_l3fwd, dpdk_version
 from results import RESULTS, Results
-from router import (ROUTES, configuration, configuration6, data_core, drops_of, name_of,
-                    router_under_load)
+from router import data_core, drops_of, router_under_load
 from pktgen import pktgen
 from plots import draw
 from services import choose_family, tcp, tcp_idle, udp_rtt
+from table import SMALL, Full, configuration, configuration6
 from web import http, scrape
 from launcher import demo, image, netlab, options, ports
 from launcher.errors import LauncherError
@@ -68,10 +71,12 @@ from launcher.guest import Guest, GuestError
 
 FAMILIES = {"ip4.64B": "vhost_gen", "ip6.64B": "vhost_gen6_64", "ip4.78B": "vhost_gen_78",
             "ip6.78B": "vhost_gen6_78"}  # contender: its generator
+ALL_PEERS = {**PEERS, **FULL_PEERS}
+FULL_HUGEPAGES = 1024  # l3fwd has two full tables, and takes more than its -m for them
 IMPOSSIBLE = 1.05  # busy share that no core can have
 VALID = 0.99  # of the rate asked for: with less a trial says nothing
 SATURATED = 0.98  # busy share of the data core from which on it is the limit
-PARTS = ["forwarding", "families", "null", "no-loss", "tail-writes", "tcp", "tcp-idle", "udp-rtt",
+PARTS = ["forwarding", "full-table", "families", "null", "no-loss", "tail-writes", "tcp", "tcp-idle", "udp-rtt",
          "http", "scrape", "capture", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "sizes"]
 
 
@@ -94,23 +99,24 @@ def mmio(router):
 class Contender:
     """Ours or a peer, with a generator of its own; runs until `stack` ends, waits for its turns."""
 
-    def __init__(self, stack, work, huge, accel, what, prefixes):
+    def __init__(self, stack, work, huge, accel, what, table):
         self.what = what
         work = os.path.join(work, what)
         os.makedirs(work, exist_ok=True)
         self.router = None
         if what in options.NIC_MODELS:
             self.router, self.generator = stack.enter_context(
-                router_on_models(work, accel, what, configuration(prefixes), prefixes))
+                router_on_models(work, accel, what, table))
         else:
             program = FAMILIES.get(what, "vhost_gen")
-            self.generator = stack.enter_context(Generator(work, huge, prefixes, program))
+            self.generator = stack.enter_context(Generator(work, huge, table.load, program))
         if what == "router" or what in FAMILIES:
-            text = configuration6 if what.startswith("ip6") else configuration
+            text = (configuration6(table.routes) if what.startswith("ip6")
+                    else table.configuration())
             self.router = stack.enter_context(
-                router_under_load(work, accel, self.generator, text(prefixes)))
-        elif what in PEERS:
-            stack.enter_context(PEERS[what][0](work, huge, self.generator, prefixes))
+                router_under_load(work, accel, self.generator, text, memory=table.memory))
+        elif what in ALL_PEERS:
+            stack.enter_context(ALL_PEERS[what][0](work, huge, self.generator, table))
         self.generator.run(WARM_UP_S)
         self.before = self.inside()
 
@@ -145,15 +151,16 @@ UNITS = {"mpps": ("Mpps", "higher"), "cycles_per_packet": ("TSC cycles", "lower"
          "mmio_writes_per_packet": ("per packet", "lower")}
 
 
-def forwarding(results, work, accel, huge, prefixes, runs, seconds, nics, peers):
-    """Adds the figures of one table of routes; returns the round trips measured meanwhile."""
-    routes_name = name_of(prefixes)
+def forwarding(results, work, accel, huge, table, runs, seconds, nics, peers):
+    """Adds the figures of one table of routes, beside those peers (names and what they are); returns
+    the round trips measured meanwhile."""
+    routes_name = table.name
     ours = {"router": "router.virtio", **{nic: "router." + nic for nic in nics}}
     measured = {what: [] for what in [*ours, *peers]}
     for number in range(runs):
         turns = max(1, round(seconds / SLICE_S))
         with contextlib.ExitStack() as stack:
-            contenders = [Contender(stack, work, huge, accel, what, prefixes) for what in measured]
+            contenders = [Contender(stack, work, huge, accel, what, table) for what in measured]
             for _ in range(turns):
                 for contender in contenders:
                     measured[contender.what].append(contender.turn())
@@ -163,8 +170,7 @@ def forwarding(results, work, accel, huge, prefixes, runs, seconds, nics, peers)
     trips = [got["trip"] for turns in measured.values() for got in turns]
     measured = near_only(results, routes_name, measured)
     for what, name in ours.items():
-        add_forwarding(results, "%s.64B.%s" % (name, routes_name), accel, measured, what,
-                       list(peers))
+        add_forwarding(results, "%s.64B.%s" % (name, routes_name), accel, measured, what, peers)
     for peer in peers:
         for figure in ("mpps", "cycles_per_packet"):
             unit, better = UNITS[figure]
@@ -177,43 +183,68 @@ def forwarding(results, work, accel, huge, prefixes, runs, seconds, nics, peers)
     return trips
 
 
-def families(results, work, accel, huge, prefixes, runs, seconds):
+def all_forwarding(results, work, accel, arguments, parts, nics):
+    if len(os.sched_getaffinity(0)) < 2:
+        raise BenchError("forwarding needs two CPUs")
+    if not shutil.which("dpdk-testpmd"):
+        raise BenchError("dpdk is not installed (tools/deps.sh install bench)")
+    build_tools()
+    missing = build_l3fwd()
+    if missing:
+        results.note(missing)
+    tables = [(table, PEERS) for table in SMALL if "forwarding" in parts]
+    if "full-table" in parts:
+        folder = os.path.join(work, "table")
+        os.mkdir(folder)
+        tables.append((Full(folder), FULL_PEERS))
+    trips = []
+    with hugepages(FULL_HUGEPAGES if "full-table" in parts else HUGEPAGES_WANTED) as huge:
+        if not huge:
+            progress("no huge pages: DPDK runs on 4 KiB pages")
+        for table, peers in tables:
+            there = {name: peer for name, peer in peers.items() if not missing or "l3fwd" not in name}
+            trips += forwarding(results, work, accel, huge, table, arguments.runs,
+                                arguments.seconds, nics, there)
+    results.add("host.core_round_trip", trips, "ns", "lower", "host")
+
+
+def families(results, work, accel, huge, table, runs, seconds):
     """IPv6 beside IPv4, by turns: frames of 64 bytes, and of 78, as they are with IPv6 and a VLAN
     tag and UDP. Adds, for each, what a packet costs."""
     measured = {what: [] for what in FAMILIES}
     for number in range(runs):
         turns = max(1, round(seconds / SLICE_S))
         with contextlib.ExitStack() as stack:
-            contenders = [Contender(stack, work, huge, accel, what, prefixes) for what in measured]
+            contenders = [Contender(stack, work, huge, accel, what, table) for what in measured]
             for _ in range(turns):
                 for contender in contenders:
                     measured[contender.what].append(contender.turn())
-        progress("%s run %d of %d:" % (name_of(prefixes), number + 1, runs))
+        progress("%s run %d of %d:" % (table.name, number + 1, runs))
         for what in measured:
             progress("    " + say(what, measured[what][-turns:]))
     for size in ("64B", "78B"):
         both = zip(measured["ip4." + size], measured["ip6." + size])
-        results.add("router.virtio.ip6.%s.%s.cycles_ratio" % (size, name_of(prefixes)),
+        results.add("router.virtio.ip6.%s.%s.cycles_ratio" % (size, table.name),
                     [six["cycles_per_packet"] / four["cycles_per_packet"] for four, six in both],
                     "of IPv4's", "lower", accel)
-    measured = near_only(results, name_of(prefixes), measured)
+    measured = near_only(results, table.name, measured)
     for what in FAMILIES:
         family, size = what.split(".")
         other = measured["ip4." + size] if family == "ip6" else None
         for figure in ("mpps", "busy_cycles_per_packet"):
             unit, better = UNITS[figure]
-            results.add("router.virtio.%s.%s.%s" % (what, name_of(prefixes), figure),
+            results.add("router.virtio.%s.%s.%s" % (what, table.name, figure),
                         [got[figure] for got in measured[what]], unit, better, accel,
                         "IPv4" if other else None,
                         [got[figure] for got in other] if other else None)
 
 
 def add_forwarding(results, name, accel, measured, what, peers):
-    """The figures of one of ours, beside the first of the peers."""
+    """The figures of one of ours, beside the first of the peers (names and what they are)."""
     def column(who, figure):
         return [got[figure] for got in measured[who]]
 
-    best = peers[0] if peers else None
+    best = next(iter(peers), None)
     busy = median_of(measured[what], "busy_share")
     figures = dict(UNITS)
     if busy > IMPOSSIBLE:
@@ -223,7 +254,7 @@ def add_forwarding(results, name, accel, measured, what, peers):
     for figure, (unit, better) in figures.items():
         both = best and figure in ("mpps", "cycles_per_packet")
         results.add(name + "." + figure, column(what, figure), unit, better, accel,
-                    "%s %s" % (dpdk_version(), PEERS[best][1]) if both else None,
+                    "%s %s" % (dpdk_version(), peers[best][1]) if both else None,
                     column(best, figure) if both else None)
     if busy < SATURATED:
         results.note("%s: the GENERATOR was the limit, not the router: its core was busy %.1f %% "
@@ -233,9 +264,9 @@ def add_forwarding(results, name, accel, measured, what, peers):
 def without_device(results, work, accel, runs):
     """Forwarding between two null ports: the part of a packet's cycles that is the machine's own."""
     config, pidfile, qmp_path = (os.path.join(work, "null." + end) for end in ("conf", "pid", "qmp"))
-    for prefixes in ROUTES:
+    for table in SMALL:
         with open(config, "w", encoding="ascii") as file:
-            file.write(configuration(prefixes, null_routes))
+            file.write(configuration(null_routes(table.routes)))
         with Guest(["router", "--config", config, "--accel", accel, "--memory", "512M", "--pidfile",
                     pidfile, "--qmp", qmp_path, "--append", "null=2"]) as router:
             router.wait_ready(120)
@@ -251,7 +282,7 @@ def without_device(results, work, accel, runs):
                               / (after["rx_pkts"] - before["rx_pkts"]))
             if drops_of(router) != drops:
                 raise BenchError("null ports: not all was forwarded: %s" % drops_of(router))
-        results.add("router.null.64B.%s.busy_cycles_per_packet" % name_of(prefixes), cycles,
+        results.add("router.null.64B.%s.busy_cycles_per_packet" % table.name, cycles,
                     *UNITS["busy_cycles_per_packet"], accel)
 
 
@@ -263,8 +294,7 @@ def no_loss(results, work, accel, nic, runs):
     name = "router.%s.64B.16kroutes" % nic
     work = os.path.join(work, "no-loss", nic)
     os.makedirs(work, exist_ok=True)
-    with router_on_models(work, accel, nic, configuration(ROUTES[-1]), ROUTES[-1],
-                          idle="poll") as (_, models):
+    with router_on_models(work, accel, nic, SMALL[-1], idle="poll") as (_, models):
         models.run(WARM_UP_S)
         for tenths in range(10, 0, -1):
             pps = LINE_RATE_PPS * tenths // 10
@@ -286,7 +316,7 @@ def tail_writes(results, work, accel, nic, seconds):
     work = os.path.join(work, "curve", nic)
     os.makedirs(work, exist_ok=True)
     for mode in ("line-rate", "strict"):
-        points = curve(work, accel, nic, configuration(1), mode, seconds)
+        points = curve(work, accel, nic, SMALL[0], mode, seconds)
         progress("packets per tail write, %s, %s: %s" % (nic, mode, ", ".join(
             "%d: %.3f Mpps" % point for point in points)))
         for burst, mpps in points:
@@ -384,30 +414,13 @@ def main():
     results = Results()
     work = tempfile.mkdtemp(prefix="hayate-bench-")
     try:
-        if "forwarding" in parts:
-            if len(os.sched_getaffinity(0)) < 2:
-                raise BenchError("forwarding needs two CPUs")
-            if not shutil.which("dpdk-testpmd"):
-                raise BenchError("dpdk is not installed (tools/deps.sh install bench)")
-            build_tools()
-            peers = {name: start for name, (start, _) in PEERS.items()}
-            missing = build_l3fwd()
-            if missing:
-                results.note(missing)
-                del peers["l3fwd"]
-            with hugepages() as huge:
-                if not huge:
-                    progress("no huge pages: DPDK runs on 4 KiB pages")
-                trips = []
-                for prefixes in ROUTES:
-                    trips += forwarding(results, work, accel, huge, prefixes, arguments.runs,
-                                        arguments.seconds, nics, peers)
-                results.add("host.core_round_trip", trips, "ns", "lower", "host")
+        if {"forwarding", "full-table"} & set(parts):
+            all_forwarding(results, work, accel, arguments, parts, nics)
         if "families" in parts:
             build_tools()
             with hugepages() as huge:
-                for prefixes in ROUTES:
-                    families(results, work, accel, huge, prefixes, arguments.runs,
+                for table in SMALL:
+                    families(results, work, accel, huge, table, arguments.runs,
                              arguments.seconds)
         if "null" in parts:
             without_device(results, work, accel, arguments.runs)

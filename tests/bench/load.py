@@ -68,24 +68,24 @@ def build_tools():
 
 
 @contextlib.contextmanager
-def hugepages():
+def hugepages(wanted=HUGEPAGES_WANTED):
     """Memory for DPDK in 2 MiB pages where we may have them; given back afterwards."""
     before = None
     try:
         with open(HUGEPAGES, encoding="ascii") as file:
             before = int(file.read())
-        if before < HUGEPAGES_WANTED:
+        if before < wanted:
             with open(HUGEPAGES, "w", encoding="ascii") as file:
-                file.write(str(HUGEPAGES_WANTED))
+                file.write(str(wanted))
         with open("/proc/meminfo", encoding="ascii") as file:
             free = int(re.search(r"HugePages_Free:\s+(\d+)", file.read()).group(1))
-        usable = free >= HUGEPAGES_WANTED * 3 // 4
+        usable = free >= wanted * 3 // 4
     except OSError:
         usable = False
     try:
         yield usable
     finally:
-        if before is not None and before < HUGEPAGES_WANTED:
+        if before is not None and before < wanted:
             with contextlib.suppress(OSError), open(HUGEPAGES, "w", encoding="ascii") as file:
                 file.write(str(before))
 
@@ -134,9 +134,10 @@ class Load(collections.namedtuple("Load", "offered taken received late bad nanos
 
 
 class Generator:
-    """vhost_gen, its two sockets in `work`. partners: the threads that forward for it."""
+    """vhost_gen, its two sockets in `work`. destinations: as it wants them on the command line.
+    partners: the threads that forward for it."""
 
-    def __init__(self, work, huge, prefixes, program="vhost_gen"):
+    def __init__(self, work, huge, destinations, program="vhost_gen"):
         self.sockets = [os.path.join(work, name) for name in ("vhost0", "vhost1")]
         self.partners = []
         words = [os.path.join(TOOLS, program)]
@@ -144,7 +145,7 @@ class Generator:
         for path in self.sockets:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)  # of a generator before us
-        words += ["--", *self.sockets, ports.mac_of(ports.MAC_BASE, 0), FIRST_PREFIX, str(prefixes)]
+        words += ["--", *self.sockets, ports.mac_of(ports.MAC_BASE, 0), *destinations]
         self.log = open(os.path.join(work, "generator.log"), "w+", encoding="utf-8")
         self.child = process.popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    stderr=self.log, text=True, bufsize=1, start_new_session=True)

@@ -12,8 +12,7 @@ import os
 import re
 import time
 
-from load import (CPU_GENERATOR, FIRST_PREFIX, REST_S, BenchError, Load, own_group,
-                  pin_guest, realtime)
+from load import CPU_GENERATOR, REST_S, BenchError, Load, own_group, pin_guest, realtime
 from launcher import nicsim
 from launcher.guest import Guest
 
@@ -75,20 +74,18 @@ def guest_tsc_hz(router):
 
 
 @contextlib.contextmanager
-def router_on_models(work, accel, nic, configuration, prefixes, mode="line-rate", append=(),
-                     idle="auto"):
+def router_on_models(work, accel, nic, table, mode="line-rate", append=(), idle="auto"):
     """Yields (router, Models). With idle="poll" the data core is awake before the first packet, but
     no other guest may have its CPU."""
     config = os.path.join(work, "bench.conf")
     with open(config, "w", encoding="ascii") as file:
-        file.write(configuration)
+        file.write(table.configuration())
     path = {name: os.path.join(work, name) for name in ("pid", "qmp", "control", "stats")}
-    words = ["router", "--config", config, "--accel", accel, "--idle", idle, "--memory", "512M",
+    words = ["router", "--config", config, "--accel", accel, "--idle", idle, "--memory", table.memory,
              "--nic", nic, "--nic-mode", mode, "--nicsim-cpus", str(CPU_GENERATOR),
              "--nicsim-control", path["control"], "--nicsim-stats", path["stats"],
              "--pidfile", path["pid"], "--qmp", path["qmp"],
-             "--port", "wire:gen:rate=flat;start=manual;dst=%s;prefixes=%d" % (FIRST_PREFIX,
-                                                                              prefixes),
+             "--port", "wire:gen:rate=flat;start=manual;" + table.wire,
              "--port", "wire:sink"]
     for text in append:
         words += ["--append", text]
@@ -120,11 +117,11 @@ def process_of(control):
     raise BenchError("nicsim does not run")
 
 
-def curve(work, accel, nic, configuration, mode, seconds, bursts=BURSTS):
+def curve(work, accel, nic, table, mode, seconds, bursts=BURSTS):
     """[(packets per tail write at most, Mpps)] of the router with vectors of that size."""
     points = []
     for burst in bursts:
-        with router_on_models(work, accel, nic, configuration, 1, mode,
+        with router_on_models(work, accel, nic, table, mode,
                               ["burst=%d" % burst]) as (router, models):
             models.run(seconds)
             # the best of SLICES: the host moves the CPUs apart for whole slices

@@ -1,5 +1,6 @@
 """The peers: DPDK in the guest's place over virtio-user, on a vhost generator of their own."""
 import contextlib
+import itertools
 import os
 import pty
 import re
@@ -14,6 +15,10 @@ from launcher import ports, process
 L3FWD_SOURCE = "/usr/share/dpdk/examples/l3fwd"
 VIRTIO_USER_MODE = ",mrg_rxbuf=0,in_order=0,vectorized=1"  # the fastest of testpmd and l3fwd
 NEXT_HOP_MAC = "52:54:00:00:00:0b"
+READY_S = 120
+SAID_MOST = 4096  # l3fwd says every route
+# rte_lpm looks through all rules of a length to add one: a million take many minutes
+LPM_ROUTES = 1 << 17
 
 
 def virtio_user(generator):
@@ -37,12 +42,12 @@ def dpdk_under_load(words, ready, generator):
     said = b""
 
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + READY_S
         while ready not in said:
             left = deadline - time.monotonic()
             try:
                 if left > 0 and select.select([terminal], [], [], left)[0]:
-                    said += os.read(terminal, 65536)
+                    said = said[-SAID_MOST:] + os.read(terminal, 65536)
                     continue
             except OSError:
                 pass  # it has ended
@@ -58,7 +63,7 @@ def dpdk_under_load(words, ready, generator):
         os.close(terminal)
 
 
-def peer_testpmd(work, huge, generator, prefixes):
+def peer_testpmd(work, huge, generator, table):
     words = ["dpdk-testpmd"] + eal("hayate-peer-%d" % os.getpid(), [CPU_GENERATOR, CPU_DATA], huge,
                                    256)
     words += virtio_user(generator)
@@ -67,42 +72,64 @@ def peer_testpmd(work, huge, generator, prefixes):
     return dpdk_under_load(words, b"Press enter to exit", generator)
 
 
-def peer_l3fwd(work, huge, generator, prefixes):
+def l3fwd(work, huge, generator, prefixes, lookup, mib, more=()):
     tables = []
-    for name, lines in (("4", ["R10.%d.%d.0/24 1\n" % (n >> 8, n & 255) for n in range(prefixes)]),
+    for name, lines in (("4", ("R%s 1\n" % prefix for prefix in prefixes)),
                         ("6", ["R2001:0200:0000:0001:0000:0000:0000:0000/64 1\n"])):
         tables.append(os.path.join(work, "l3fwd" + name))
         with open(tables[-1], "w", encoding="ascii") as file:
             file.writelines(lines)
     words = [os.path.join(TOOLS, "l3fwd")]
     # One lcore: for each it wants a transmit queue.
-    words += eal("hayate-peer-%d" % os.getpid(), [CPU_DATA], huge, 256)
-    words += virtio_user(generator)
+    words += eal("hayate-peer-%d" % os.getpid(), [CPU_DATA], huge, mib)
+    words += [*more, *virtio_user(generator)]
     words += ["--", "-p", "0x3", "--config=(0,0,%d),(1,0,%d)" % (CPU_DATA, CPU_DATA),
-              "--lookup=lpm", "--parse-ptype", "--no-numa", "--eth-dest=1," + NEXT_HOP_MAC,
+              "--lookup=" + lookup, "--parse-ptype", "--no-numa", "--eth-dest=1," + NEXT_HOP_MAC,
               "--rule_ipv4=" + tables[0], "--rule_ipv6=" + tables[1]]
     return dpdk_under_load(words, b"entering main loop on lcore %d" % CPU_DATA, generator)
+
+
+def peer_l3fwd(work, huge, generator, table):
+    """With a large table, as many of its routes as rte_lpm takes in a while, and two for all the
+    rest: the load finds the way, by the same one or two loads."""
+    prefixes = table.prefixes()
+    if table.routes > LPM_ROUTES:
+        prefixes = itertools.chain(["0.0.0.0/1", "128.0.0.0/1"],
+                                   itertools.islice(prefixes, LPM_ROUTES))
+    return l3fwd(work, huge, generator, prefixes, "lpm", 256)
+
+
+def peer_l3fwd_fib(work, huge, generator, table):
+    """All routes. rte_fib has ways with AVX-512, which are asked for by the width of vectors."""
+    return l3fwd(work, huge, generator, table.prefixes(), "fib", 512,
+                 ["--force-max-simd-bitwidth=512"])
 
 
 PEERS = {
     "l3fwd": (peer_l3fwd, "l3fwd, LPM, the same routes, virtio-user, same generator"),
     "testpmd": (peer_testpmd, "testpmd, mode mac (no look-up), virtio-user, same generator"),
 }
+FULL_PEERS = {
+    "l3fwd-fib": (peer_l3fwd_fib, "l3fwd, FIB, the same routes, virtio-user, same generator"),
+    "l3fwd": (peer_l3fwd, "l3fwd, LPM, %d of the routes, virtio-user, same generator" % LPM_ROUTES),
+}
 
 
 def build_l3fwd():
     """From Debian's sources, copied to build/, with two changes: room for the routes (it holds
-    1024), and no checksum check wanted from the device (virtio-user has none to offer, and it would
-    not start). Returns why not, or None."""
+    1024, and 65,536 in FIB mode), and no checksum check wanted from the device (virtio-user has none
+    to offer, and it would not start). Returns why not, or None."""
     binary, copy = os.path.join(TOOLS, "l3fwd"), os.path.join(TOOLS, "l3fwd-source")
-    if os.path.exists(binary):
+    if os.path.exists(binary) and os.path.getmtime(binary) > os.path.getmtime(__file__):
         return None
     if not os.path.exists(L3FWD_SOURCE):
         return "l3fwd: no %s (Debian package dpdk-doc)" % L3FWD_SOURCE
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(L3FWD_SOURCE, copy)
     for name, old, new in (
-            ("l3fwd_lpm.c", r"(IPV4_L3FWD_LPM_MAX_RULES\s+)1024", r"\g<1>65536"),
+            ("l3fwd_lpm.c", r"(IPV4_L3FWD_LPM_MAX_RULES\s+)1024", r"\g<1>262144"),
+            ("l3fwd_lpm.c", r"(IPV4_L3FWD_LPM_NUMBER_TBL8S) \(1 << 8\)", r"\1 (1 << 12)"),
+            ("l3fwd_fib.c", r"(config_ipv4.max_routes = )\(1 << 16\)", r"\1(1 << 21)"),
             ("main.c", r"\.offloads = RTE_ETH_RX_OFFLOAD_CHECKSUM", ".offloads = 0")):
         path = os.path.join(copy, name)
         with open(path, encoding="utf-8") as file:

@@ -11,9 +11,12 @@
  * per batch. What the peer may not do makes the program end with a message: it is a test partner.
  *
  *   vhost_gen EAL-OPTIONS -- SOCKET0 SOCKET1 DST-MAC FIRST-PREFIX PREFIXES
+ *   vhost_gen EAL-OPTIONS -- SOCKET0 SOCKET1 DST-MAC FILE
  *
- * Destinations are spread at random over PREFIXES consecutive /24 from FIRST-PREFIX on. Commands
- * on standard input, answers as one line on standard output (first of all `up TSC-HZ`):
+ * Destinations are 16,384, spread at random over PREFIXES consecutive /24 from FIRST-PREFIX on, or
+ * all those of FILE, addresses as on the wire, in its order and again and again. What is written
+ * into a frame is made beforehand: millions are read in order, which the CPU does ahead. Commands on
+ * standard input, answers as one line on standard output (first of all `up TSC-HZ`):
  *
  *   link                 link A B    1 where the peer has its rings up
  *   batch N              batch N     packets between two stores to used.idx, both ways (64)
@@ -49,12 +52,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "vhost_ring.h"
 
 #define BATCH_MAX 256
 #define DESTINATIONS 16384 /* a multiple of every batch size */
+#define LISTED_MAX (1u << 24)
+#define LARGE_PAGE ((size_t)2 << 20)
 #define SAMPLE_EVERY 1024
 #define PATIENCE 64 /* looks for a whole batch of room before a smaller one will do */
 #define REST_NS 500 /* between looks at a ring that had less than a batch */
@@ -79,7 +85,8 @@
 
 static struct vhost_port ports[2];
 static _Alignas(64) uint8_t template[BUFFER_BYTES];
-static _Alignas(64) uint8_t varying[DESTINATIONS][VARYING_BYTES];
+static uint8_t (*varying)[VARYING_BYTES];
+static unsigned destinations; /* a multiple of BATCH_MAX */
 
 /* --- rings --- */
 
@@ -324,7 +331,7 @@ static void run(double seconds, double mpps, uint64_t in_flight)
 				n = n < vhost_batch ? n : vhost_batch;
 				enqueue(in, n, at);
 				taken += n;
-				at = (at + vhost_batch) % DESTINATIONS;
+				at = at + vhost_batch < destinations ? at + vhost_batch : 0;
 				in->looks = 0;
 			}
 		}
@@ -362,56 +369,112 @@ static void make_udp(void *at, unsigned bytes)
 	udp->dgram_len = rte_cpu_to_be_16((uint16_t)bytes);
 }
 
-/* Prefix number n is 2a10:0:n::/48. A frame of 64 bytes has no room for UDP: then there is no next
- * header. The UDP checksum is nobody's business on the way. */
-static void make_packets6(struct rte_ether_hdr *eth, unsigned prefixes)
+static void add6(const uint8_t to[16])
 {
-	struct rte_ipv6_hdr *ip = (void *)(eth + 1);
-	eth->ether_type = rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV6);
-	ip->vtc_flow = rte_cpu_to_be_32(6u << 28);
-	ip->payload_len = rte_cpu_to_be_16(FRAME_BYTES - sizeof *eth - sizeof *ip);
-	ip->proto = UDP_FITS ? 17 : 59;
-	ip->hop_limits = 64;
-	memcpy(ip->src_addr, source6, 16);
-	if (UDP_FITS)
-		make_udp(ip + 1, FRAME_BYTES - sizeof *eth - sizeof *ip);
+	memcpy(varying[destinations++], to, VARYING_BYTES);
+}
+
+static void add4(uint32_t network_order)
+{
+	struct rte_ipv4_hdr *ip = (void *)(template + HEADER_BYTES + sizeof(struct rte_ether_hdr));
+	ip->dst_addr = network_order;
+	ip->hdr_checksum = 0;
+	ip->hdr_checksum = rte_ipv4_cksum(ip);
+	memcpy(varying[destinations++], template + VARYING_AT, VARYING_BYTES);
+}
+
+/* Prefix number n is 2a10:0:n::/48. */
+static void spread(uint32_t base, unsigned prefixes)
+{
 	srandom(1);
 	for (unsigned i = 0; i < DESTINATIONS; i++) {
 		unsigned prefix = (unsigned)random() % prefixes;
 		uint8_t to[16] = {0x2a, 0x10, 0, 0, (uint8_t)(prefix >> 8), (uint8_t)prefix};
-		for (unsigned b = 6; b < 16; b++)
+		for (unsigned b = 6; FAMILY == 6 && b < 16; b++)
 			to[b] = (uint8_t)random();
-		memcpy(varying[i], to, VARYING_BYTES);
+		if (FAMILY == 6)
+			add6(to);
+		else
+			add4(rte_cpu_to_be_32(base + (prefix << 8) + 1 + (uint32_t)random() % 254));
 	}
 }
 
-static void make_packets(const struct rte_ether_addr *dst, uint32_t base, unsigned prefixes)
+/* Up to the last whole batch of the largest size. */
+static void read_destinations(FILE *f)
+{
+	uint8_t to[FAMILY == 6 ? 16 : 4];
+	uint32_t four;
+	while (destinations < LISTED_MAX && fread(to, sizeof to, 1, f) == 1) {
+		memcpy(&four, to, sizeof four);
+		if (FAMILY == 6)
+			add6(to);
+		else
+			add4(four);
+	}
+	destinations -= destinations % BATCH_MAX;
+	if (destinations == 0)
+		vhost_die("the file has too few destinations");
+}
+
+/* Room for so many; in large pages, where every frame would miss the TLB else. */
+static void make_room(size_t many)
+{
+	size_t bytes = (many * VARYING_BYTES + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
+	varying = aligned_alloc(LARGE_PAGE, bytes);
+	if (varying == NULL)
+		vhost_die("no memory");
+	madvise(varying, bytes, MADV_HUGEPAGE);
+}
+
+/* A frame of 64 bytes has no room for UDP in IPv6: then there is no next header. The UDP checksum is
+ * nobody's business on the way. */
+static void make_template(const struct rte_ether_addr *dst)
 {
 	struct rte_ether_hdr *eth = (void *)(template + HEADER_BYTES);
 	struct rte_ipv4_hdr *ip = (void *)(eth + 1);
+	struct rte_ipv6_hdr *six = (void *)(eth + 1);
 	((struct virtio_net_hdr_mrg_rxbuf *)(void *)template)->num_buffers = 1;
 	eth->dst_addr = *dst;
 	eth->src_addr = (struct rte_ether_addr){{0x52, 0x54, 0, 0, 0, 0x0a}};
+	eth->ether_type = rte_cpu_to_be_16(FAMILY == 6 ? RTE_ETHER_TYPE_IPV6 : RTE_ETHER_TYPE_IPV4);
 	if (FAMILY == 6) {
-		make_packets6(eth, prefixes);
+		six->vtc_flow = rte_cpu_to_be_32(6u << 28);
+		six->payload_len = rte_cpu_to_be_16(FRAME_BYTES - sizeof *eth - sizeof *six);
+		six->proto = UDP_FITS ? 17 : 59;
+		six->hop_limits = 64;
+		memcpy(six->src_addr, source6, 16);
+		if (UDP_FITS)
+			make_udp(six + 1, FRAME_BYTES - sizeof *eth - sizeof *six);
 		return;
 	}
-	eth->ether_type = rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4);
 	ip->version_ihl = 0x45;
 	ip->total_length = rte_cpu_to_be_16(FRAME_BYTES - sizeof *eth);
 	ip->time_to_live = 64;
 	ip->next_proto_id = 17;
 	ip->src_addr = rte_cpu_to_be_32(RTE_IPV4(192, 0, 2, 2));
 	make_udp(ip + 1, FRAME_BYTES - sizeof *eth - sizeof *ip);
-	srandom(1);
-	for (unsigned i = 0; i < DESTINATIONS; i++) {
-		uint32_t prefix = (uint32_t)random() % prefixes;
-		ip->dst_addr = rte_cpu_to_be_32(base + (prefix << 8) + 1 + (uint32_t)random() % 254);
-		ip->hdr_checksum = 0;
-		ip->hdr_checksum = rte_ipv4_cksum(ip);
-		memcpy(varying[i], template + VARYING_AT, VARYING_BYTES);
-	}
 }
+
+/* The destinations, of words as on the command line; false: they are no such words. */
+static bool make_destinations(int words, char **word)
+{
+	unsigned octet[4];
+	FILE *f = words == 1 ? fopen(word[0], "rb") : NULL;
+	if (f) {
+		make_room(LISTED_MAX);
+		read_destinations(f);
+		fclose(f);
+		return true;
+	}
+	if (words != 2 || atoi(word[1]) < 1 ||
+	    sscanf(word[0], "%u.%u.%u.%u", octet, octet + 1, octet + 2, octet + 3) != 4)
+		return false;
+	make_room(DESTINATIONS);
+	spread(RTE_IPV4(octet[0], octet[1], octet[2], octet[3]), (unsigned)atoi(word[1]));
+	return true;
+}
+
+#define USAGE "usage: vhost_gen EAL-OPTIONS -- SOCKET0 SOCKET1 DST-MAC FIRST-PREFIX PREFIXES | FILE"
 
 int main(int argc, char **argv)
 {
@@ -421,13 +484,11 @@ int main(int argc, char **argv)
 	argc -= used;
 	argv += used;
 	struct rte_ether_addr dst;
-	unsigned octet[4];
-	if (argc != 6 || rte_ether_unformat_addr(argv[3], &dst) != 0 ||
-	    sscanf(argv[4], "%u.%u.%u.%u", octet, octet + 1, octet + 2, octet + 3) != 4 ||
-	    atoi(argv[5]) < 1)
-		vhost_die("usage: vhost_gen EAL-OPTIONS -- SOCKET0 SOCKET1 DST-MAC FIRST-PREFIX "
-		          "PREFIXES");
-	make_packets(&dst, RTE_IPV4(octet[0], octet[1], octet[2], octet[3]), (unsigned)atoi(argv[5]));
+	if (argc < 4 || rte_ether_unformat_addr(argv[3], &dst) != 0)
+		vhost_die(USAGE);
+	make_template(&dst);
+	if (!make_destinations(argc - 4, argv + 4))
+		vhost_die(USAGE);
 	vhost_listen(&ports[0], argv[1], 0);
 	vhost_listen(&ports[1], argv[2], 0);
 	vhost_rest_ticks = rte_get_tsc_hz() / 1000000 * REST_NS / 1000;

@@ -27,8 +27,8 @@ import time
 from load import (CPU_DATA, CPU_GENERATOR, PRIORITY, REST_S, SLICE_S, WARM_UP_S, BenchError,
                   Generator, Load, build_tools, own_group, pin_guest, progress, realtime)
 from peers import NEXT_HOP_MAC
-from router import ROUTES, data_core, drops_of, router_under_load
-from router import configuration as router_configuration
+from router import data_core, drops_of, router_under_load
+from table import SMALL
 from services import mkdir, softirq_threads
 from launcher import machine, netlab
 from launcher.errors import LauncherError
@@ -381,12 +381,13 @@ def take_turns(runs, turn):
 
 
 def scrape_virtio(results, work, accel, huge, runs):
-    name = "scrape.virtio.64B.16kroutes"
+    table = SMALL[-1]
+    name = "scrape.virtio.64B." + table.name
     with contextlib.ExitStack() as stack:
         host = scraper_host(stack)
-        generator = stack.enter_context(Generator(work, huge, ROUTES[-1]))
+        generator = stack.enter_context(Generator(work, huge, table.load))
         router = stack.enter_context(router_under_load(
-            work, accel, generator, router_configuration(ROUTES[-1]) + management(2),
+            work, accel, generator, table.configuration() + management(2),
             [host.port]))
         generator.run(WARM_UP_S)
 

@@ -41,6 +41,24 @@ def received(n, count):
     return [device.receive() for _ in range(count)]
 
 
+def test_destinations_of_a_file(nicsim, tmp_path):
+    """More than 16,384, in the file's order, and then the first ones again."""
+    path = tmp_path / "destinations"
+    wanted = [struct.pack(">I", 0x0a000000 + 77 * n) for n in range(20000)]
+    path.write_bytes(b"".join(wanted))
+    n = nicsim("gen;start=manual;count=32770;destinations=%s" % path, "sink")
+    source, sink = n.device(0), n.device(1)
+    source.refill()
+    n.command("port 0 gen start")
+    for i in range(32770):
+        frame = source.receive()
+        source.refill(1)
+        assert frame[30:34] == wanted[i % 32768 % 20000], i
+        sink.send(frame)
+    stream = wait_for(lambda: n.stream()["received"] == 32770 and n.stream())
+    assert stream["lost"] == stream["corrupted"] == 0
+
+
 def test_generated_frames_are_valid(nicsim):
     n = nicsim("gen;start=manual;count=60;size=64/65/1518/9018;flows=4;dst=203.0.113.9;prefixes=3;"
                "dmac=02:00:00:00:00:07;smac=02:00:00:00:00:08;src=192.0.2.77;sport=5000;dport=7")

@@ -65,6 +65,8 @@ PORT = "model=test,socket=/nonexistent/s,wire="
     (["--port", PORT + "gen;size=9733"], "size=9733"),
     (["--port", PORT + "gen;prefixes=0"], "prefixes=0"),
     (["--port", PORT + "gen;dst=1.2.3"], "dst=1.2.3"),
+    (["--port", PORT + "gen;destinations=/dev/null"], "destinations=/dev/null"),
+    (["--port", PORT + "gen;destinations=/nonexistent/d"], "/nonexistent/d"),
     (["--port", PORT + "gen;start=later"], "start=later"),
     (["--port", PORT + "gen:argument"], "gen"),
     (["--port", PORT + "sink;rate=1"], "rate=1"),

@@ -4,7 +4,8 @@
  *
  * All frames are made beforehand, a ring of slots long enough that a burst never sees one twice; of
  * a frame only addresses, ports, checksums and the stamp are written when it goes out. Destinations
- * come from a table made once from the seed, so that two runs send the same.
+ * come from a table made once from the seed, so that two runs send the same, or from a file, which
+ * is gone round for ever: millions are read in order, ahead of the loop by the CPU itself.
  *
  * Both answer every ARP request for another address than the asker's own (RFC 5227 probes and
  * announcements stay unanswered), as a proxy of all that lies behind the cable: a router needs a
@@ -24,6 +25,7 @@
 #define SLOTS       128 /* at least two bursts */
 #define SIZES_MAX   16  /* in a list */
 #define FLOWS_MAX   16384
+#define LISTED_MAX  (1u << 24) /* destinations of a file */
 #define FCS         4
 #define WIRE_EXTRA  24 /* FCS, preamble, gap: what a frame takes on the wire beside itself */
 #define ARP_WAITING 16
@@ -65,6 +67,8 @@ struct gen {
 	unsigned slots;
 	uint8_t dmac[6];
 	uint32_t src, dst, prefixes, flows;
+	uint8_t *listed; /* a file's destinations, 4 bytes each in network order; NULL: no file */
+	uint32_t listed_count;
 	uint16_t sport, dport;
 	uint64_t seed;
 	uint32_t size[SIZES_MAX]; /* bytes without FCS */
@@ -256,6 +260,7 @@ static void gen_close(struct wire *w)
 	if (g->stream)
 		g->stream->used = false;
 	flows_close(g->outside);
+	free(g->listed);
 	free(g->frames);
 	free(g->flow_table);
 	free(g);
@@ -311,29 +316,45 @@ static void make_frame(struct gen *g, uint8_t *f, struct slot *s, uint32_t bytes
 	s->udp_sum = sum_fold((17 << 8) + 2 * sum_load16(f + 38) + pattern_sum(bytes));
 }
 
+/* A file's are each sent at least once in a round, its first ones twice. */
+static uint32_t flows_wanted(const struct gen *g)
+{
+	uint32_t n = 1, max = g->listed_count > FLOWS_MAX ? LISTED_MAX : FLOWS_MAX;
+	while (n < max && (n < g->flows || n < 4 * g->prefixes || n < g->listed_count))
+		n *= 2;
+	if (g->flows > 1 || g->prefixes > 1)
+		while (n % g->flows != 0 && n < max)
+			n *= 2;
+	return n;
+}
+
+/* Network order. */
+static uint32_t destination(struct gen *g, uint32_t number)
+{
+	uint32_t dst = g->dst;
+	if (g->listed) {
+		memcpy(&dst, g->listed + (size_t)(number % g->listed_count) * sizeof dst, sizeof dst);
+		return dst;
+	}
+	if (g->prefixes) /* hosts 1 to 254 of any of them */
+		dst = (dst & 0xffffff00) + (uint32_t)(random_next(&g->seed) % g->prefixes << 8) + 1 +
+		      (uint32_t)(random_next(&g->seed) % 254);
+	return __builtin_bswap32(dst);
+}
+
 /* The table is a power of two and gone round for ever: a number of flows that does not divide it
  * gets the largest, where the flows that are one short at its end weigh least. */
 static bool make_flows(struct gen *g)
 {
-	uint32_t n = 1;
-	while (n < FLOWS_MAX && (n < g->flows || n < 4 * g->prefixes))
-		n *= 2;
-	if (g->flows > 1 || g->prefixes > 1)
-		while (n % g->flows != 0 && n < FLOWS_MAX)
-			n *= 2;
+	const uint32_t n = flows_wanted(g);
 	g->flow_mask = n - 1;
 	g->flow_table = calloc(n, sizeof *g->flow_table);
 	if (g->flow_table == NULL)
 		return false;
 	for (uint32_t i = 0; i < n; i++) {
 		struct flow *f = &g->flow_table[i];
-		uint32_t dst = g->dst;
-		if (g->prefixes) /* hosts 1 to 254 of any of them */
-			dst = (dst & 0xffffff00) +
-			      (uint32_t)(random_next(&g->seed) % g->prefixes << 8) + 1 +
-			      (uint32_t)(random_next(&g->seed) % 254);
 		f->src = __builtin_bswap32(g->src);
-		f->dst = __builtin_bswap32(dst);
+		f->dst = destination(g, i);
 		f->sport = __builtin_bswap16((uint16_t)(g->sport + i % g->flows));
 		f->dport = __builtin_bswap16(g->dport);
 		f->sum = sum_fold((uint64_t)f->src + f->dst);
@@ -447,6 +468,22 @@ static bool parse_running(struct gen *g, const char *word)
 	return v && parse_u64(v, &g->count);
 }
 
+/* A whole number of addresses, one at least. */
+static bool parse_destinations(struct gen *g, const char *path)
+{
+	FILE *f = g->listed ? NULL : fopen(path, "rb");
+	if (f == NULL)
+		return false;
+	long bytes = fseek(f, 0, SEEK_END) == 0 ? ftell(f) : -1;
+	bool ok = bytes > 0 && bytes % 4 == 0 && bytes / 4 <= (long)LISTED_MAX;
+	rewind(f);
+	g->listed = ok ? malloc((size_t)bytes) : NULL;
+	ok = g->listed && fread(g->listed, 1, (size_t)bytes, f) == (size_t)bytes;
+	fclose(f);
+	g->listed_count = ok ? (uint32_t)(bytes / 4) : 0;
+	return ok;
+}
+
 static bool parse_gen(struct gen *g, const char *word)
 {
 	const char *v;
@@ -464,6 +501,8 @@ static bool parse_gen(struct gen *g, const char *word)
 		return parse_start(g, v);
 	if ((v = parse_key(word, "seed")))
 		return parse_below(v, 1, UINT64_MAX, &g->seed);
+	if ((v = parse_key(word, "destinations")))
+		return parse_destinations(g, v);
 	if ((v = parse_key(word, "prefixes"))) {
 		ok = parse_below(v, 1, 1 << 24, &n);
 		g->prefixes = (uint32_t)n;

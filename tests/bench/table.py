@@ -1,0 +1,91 @@
+"""Tables of routes that benchmarks load a router with: what it and its peers are given, and where
+the load goes.
+
+Consecutive: N /24 one after the other, one next hop; the load goes to 16,384 addresses in them.
+Full: a million prefixes made up with the global table's lengths and clusters, 64 next hops; the load
+goes to four million addresses, each in a prefix drawn at random (route_table.c). With PREFIXES=FILE
+that file's routes instead.
+"""
+import os
+import subprocess
+
+from load import FIRST_PREFIX, ROOT, TOOLS, BenchError
+from peers import NEXT_HOP_MAC
+
+FULL_ROUTES, FULL_DESTINATIONS = 1000000, 1 << 22
+HOPS = 64
+
+INTERFACES = ("hostname bench\ninterface eth0\n ip address 192.0.2.1/24\n"
+              "interface eth1\n ip address 198.51.100.1/24\n")
+
+
+def hop(number):
+    """Next hop number 1 to HOPS."""
+    return "198.51.100.%d" % (1 + number)
+
+
+class Consecutive:
+    memory = "512M"  # of a guest that has it
+
+    def __init__(self, routes):
+        self.routes = routes
+        self.name = "1route" if routes == 1 else "%dkroutes" % (routes >> 10)
+        self.load = [FIRST_PREFIX, str(routes)]  # as vhost_gen wants it
+        self.wire = "dst=%s;prefixes=%d" % (FIRST_PREFIX, routes)  # as nicsim's generator does
+
+    def prefixes(self):
+        for number in range(self.routes):
+            yield "10.%d.%d.0/24" % (number >> 8, number & 255)
+
+    def configuration(self):
+        return configuration(self.prefixes())
+
+
+class Full:
+    memory = "2G"
+
+    def __init__(self, work):
+        """Makes it in the folder `work`."""
+        made = subprocess.run(["make", "-s", "-C", ROOT, "build/bench/route_table"],
+                              capture_output=True, text=True, check=False)
+        if made.returncode == 0:
+            made = subprocess.run(
+                [os.path.join(TOOLS, "route_table"), str(FULL_ROUTES), str(FULL_DESTINATIONS), work],
+                env=dict({"SEED": "1"}, **os.environ), capture_output=True, text=True, check=False)
+        if made.returncode != 0:
+            raise BenchError("no full table: " + made.stderr.strip()[-300:])
+        self.path = os.path.join(work, "routes")
+        self.name = "globalroutes" if "PREFIXES" in os.environ else "1Mroutes"
+        self.load = [os.path.join(work, "destinations")]
+        self.wire = "destinations=" + self.load[0]
+        self.routes = sum(1 for _ in self.lines())
+
+    def lines(self):
+        with open(self.path, encoding="ascii") as file:
+            for line in file:
+                yield line.split()
+
+    def prefixes(self):
+        return (prefix for prefix, _ in self.lines())
+
+    def configuration(self):
+        hops = ["arp %s %s\n" % (hop(1 + n), NEXT_HOP_MAC) for n in range(HOPS)]
+        routes = ("ip route %s %s\n" % (prefix, hop(int(number))) for prefix, number in self.lines())
+        return INTERFACES + "".join(hops) + "".join(routes)
+
+
+SMALL = (Consecutive(1), Consecutive(16384))
+
+
+def configuration(prefixes):
+    """A router whose routes to these have one next hop."""
+    return (INTERFACES + "arp %s %s\n" % (hop(1), NEXT_HOP_MAC)
+            + "".join("ip route %s %s\n" % (prefix, hop(1)) for prefix in prefixes))
+
+
+def configuration6(routes):
+    """Of IPv6, for the destinations of vhost_gen.c."""
+    return ("hostname bench\ninterface eth0\n ipv6 address 2001:db8:1::1/64\n"
+            "interface eth1\n ipv6 address 2001:db8:2::1/64\n"
+            "ipv6 neighbor 2001:db8:2::2 eth1 %s\n" % NEXT_HOP_MAC +
+            "".join("ipv6 route 2a10:0:%x::/48 2001:db8:2::2\n" % n for n in range(routes)))
