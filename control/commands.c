@@ -1,5 +1,6 @@
 /* The console's commands. What they show is in show.c. */
 #include "control/capture.h"
+#include "control/churn.h"
 #include "control/configure.h"
 #include "control/extension.h"
 #include "control/filter.h"
@@ -145,6 +146,29 @@ static void clear_neighbours6(struct shell *sh, int argc, char **argv)
 			nd_forget(&plane.nd, e.port, &e.addr);
 }
 
+/* True: this machine is one for tests. Else it says that it is not. */
+static bool may_test(struct shell *sh)
+{
+	char on[4];
+	if (core_option("test", on, sizeof on) && strcmp(on, "1") == 0)
+		return true;
+	shell_print(sh, "unknown command: test commands need test=1 on the kernel command line\n");
+	return false;
+}
+
+static void churn(struct shell *sh, int argc, char **argv)
+{
+	uint32_t rate, seconds;
+	if (!may_test(sh))
+		return;
+	if (argc == 2 && text_parse_u32(text_of(argv[0]), 1, CHURN_RATE_MAX, &rate) == E_OK &&
+	    text_parse_u32(text_of(argv[1]), 1, CHURN_SECONDS_MAX, &seconds) == E_OK)
+		churn_start(sh, rate, seconds);
+	else
+		shell_print(sh, "changes a second, 1 to %u, and seconds, 1 to %u\n", CHURN_RATE_MAX,
+		            CHURN_SECONDS_MAX);
+}
+
 static void fault(struct shell *sh, int argc, char **argv)
 {
 	static const char *const kinds[] = {
@@ -156,12 +180,9 @@ static void fault(struct shell *sh, int argc, char **argv)
 	static const uint8_t frame[ETH_FRAME_MIN] = "packet that faults";
 	uint32_t core = self.id;
 	const struct option options[] = {{"core", 0, self.info->cores - 1, &core}};
-	char on[4];
 	unsigned kind = 0;
-	if (!core_option("test", on, sizeof on) || strcmp(on, "1") != 0) {
-		shell_print(sh, "unknown command: test commands need test=1 on the kernel command line\n");
+	if (!may_test(sh))
 		return;
-	}
 	if (!read_options(sh, argc - 1, argv + 1, options, ARRAY_LEN(options)))
 		return;
 	while (kind < ARRAY_LEN(kinds) && strcmp(argv[0], kinds[kind]) != 0)
@@ -231,6 +252,7 @@ static const struct shell_command commands[] = {
 	{"reload", NULL, "restarts the machine", reload},
 	{"poweroff", "[CODE]", "ends the machine (exit code CODE under QEMU)", poweroff},
 	{"test", NULL, "for tests of Hayate itself", NULL},
+	{"test churn", "RATE SECONDS", "routes change so often a second, and are restored", churn},
 	{"test fault", "KIND [core N]", "makes a core's program fail", fault},
 };
 

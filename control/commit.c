@@ -1,6 +1,7 @@
 /* See commit.h. */
 #include "control/commit.h"
 
+#include "control/churn.h"
 #include "control/config_parse.h"
 #include "control/filter.h"
 #include "control/inside.h"
@@ -258,6 +259,7 @@ static void apply_live(void)
 {
 	struct candidate *c = &commit.candidate;
 	const uint32_t refused = plane.refused_routes;
+	churn_end();
 	candidate_each_route(c, '+', add_route, NULL);
 	candidate_each_route(c, '-', remove_route, NULL);
 	if (plane.refused_routes > refused)

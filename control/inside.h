@@ -10,6 +10,7 @@
  *     local.c      packets to and from the machine itself; local6.c: those of IPv6
  *     filter.c     access lists (filter.h); policy.c: what else interfaces ask of packets
  *     ping.c       the console's ping
+ *     churn.c      routes that change under load, for tests (churn.h)
  *     tcp_control.c   the management's TCP; http.c, remote.c: its HTTP server, the console over it
  *     capture.c    captures of what ports receive and send, as a stream over that TCP
  *     trace.c      what becomes of a packet, step by step (trace.h); trace_core.c: on a data core

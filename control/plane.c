@@ -5,6 +5,7 @@
  */
 #include "control/adjacency.h"
 #include "control/capture.h"
+#include "control/churn.h"
 #include "control/commit.h"
 #include "control/configure.h"
 #include "control/extension.h"
@@ -558,6 +559,7 @@ static void plane_start(void)
 	remote_stop();
 	capture_stop();
 	trace_stop();
+	churn_forget();
 	tcp_control_stop();
 	plane.refused_routes = plane.refused_hosts = 0;
 	if (!have_memory) {
@@ -797,8 +799,9 @@ static uint64_t plane_timer(void)
 	next = summary < next ? summary : next;
 	uint64_t fragments = fragments_timer();
 	next = fragments < next ? fragments : next;
-	uint64_t commit = commit_timer();
+	uint64_t commit = commit_timer(), churn = churn_timer();
 	next = commit < next ? commit : next;
+	next = churn < next ? churn : next;
 	reclaim();
 	next = next == UINT64_MAX ? UINT64_MAX : clock_ticks(&self.clock, next) + 1;
 	uint64_t management = management_timer();

@@ -377,6 +377,18 @@ void routes_change6(const struct config_route6 *r, bool gone, const struct confi
 	                               (r->kind != CONFIG_ROUTE_VIA || link_of6(r) >= 0));
 }
 
+void routes_hold(uint32_t nh) { pin(nh); }
+void routes_release(uint32_t nh) { unpin(nh); }
+
+bool routes_test_set(const struct net_addr *prefix, unsigned plen, bool six, uint32_t nh)
+{
+	const struct prefix p = {*prefix, (uint8_t)plen, six};
+	struct ways w = {.n = 0};
+	if (nh != NH_NONE)
+		add_way(&w, nh, 1, NO_INTERFACE);
+	return change(&p, &w, false);
+}
+
 void routes_start(void)
 {
 	const struct config *c = &plane.config;

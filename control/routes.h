@@ -40,4 +40,13 @@ void routes_change6(const struct config_route6 *r, bool gone, const struct confi
 /* An interface's link went up or down; plane.link_up knows. */
 void routes_link(unsigned interface);
 
+/* The neighbour of that next hop is not forgotten: until it is released as often. */
+void routes_hold(uint32_t nh);
+void routes_release(uint32_t nh);
+
+/* For churn.c: a prefix (of IPv4: net_addr_ip4) that leads to a neighbour, or nowhere, leads to the
+ * neighbour nh, whatever the configuration says, as a commit would change it; NH_NONE: nowhere.
+ * False: refused, it is as before. */
+bool routes_test_set(const struct net_addr *prefix, unsigned plen, bool six, uint32_t nh);
+
 #endif

@@ -231,7 +231,8 @@ def test_running_config_is_a_configuration(make):
                                        ("ping 192.0.2.2 count 0", "count takes"),
                                        ("ping 192.0.2.2 size 9 count", "count takes"),
                                        ("ping 192.0.2.2 cuont 3", 'unknown word "cuont"'),
-                                       ("test fault null", "test=1")])
+                                       ("test fault null", "test=1"),
+                                       ("test churn 10 1", "test=1")])
 def test_errors(m, line, said):
     assert said in m.console(line)
 

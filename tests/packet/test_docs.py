@@ -7,7 +7,7 @@ from machine import *
 
 DOC = open(ROOT + "/docs/console.md", encoding="utf-8").read()
 # would end the machine, wait for a network, or the session
-NOT_RUN = {"ping", "capture", "trace", "exit", "quit", "reload", "poweroff"}
+NOT_RUN = {"ping", "test churn", "capture", "trace", "exit", "quit", "reload", "poweroff"}
 
 
 def sections():
