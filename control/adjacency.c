@@ -10,11 +10,12 @@ static void set_state(struct adj *a, enum adj_state state)
 	__atomic_store_n(&a->state, state, __ATOMIC_RELEASE);
 }
 
-void adjacency_adopt(uint32_t nh, unsigned port)
+void adjacency_adopt(uint32_t nh, unsigned port, uint64_t gateway)
 {
 	struct adj *a = adjacency_of(nh);
 	a->port = view_get()->port[port].port;
 	a->interface = (uint8_t)port;
+	a->gateway = gateway;
 	a->mtu = nh < NH_NEIGHBOUR6 ? view_get()->port[port].mtu : view_get()->port6[port].mtu;
 	set_state(a, ADJ_UNRESOLVED);
 }

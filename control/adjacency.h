@@ -12,8 +12,9 @@ static inline struct adj *adjacency_of(uint32_t nh)
 	return &view_get()->adj[nh];
 }
 
-/* A neighbour comes to life: nobody uses the adjacency yet, or it is unresolved. */
-void adjacency_adopt(uint32_t nh, unsigned port);
+/* A neighbour comes to life: nobody uses the adjacency yet, or it is unresolved. gateway: as in
+ * struct adj. */
+void adjacency_adopt(uint32_t nh, unsigned port, uint64_t gateway);
 
 /* The neighbour has this MAC: forward, with an Ethernet header of that type, unless the link is
  * down. Waits for the data cores (view.h, rule 2). */

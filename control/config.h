@@ -162,6 +162,8 @@ struct config_interface {
 	struct config_filter filter[CONFIG_FILTERS];
 	uint8_t verify[2]; /* enum config_verify, of IPv4 and of IPv6, */
 	uint32_t verify_line[2]; /* and where it says so */
+	bool redirects[2]; /* tells senders of a better first hop, */
+	uint32_t redirects_line[2];
 	bool deny_silently, deny_silently6; /* no ICMP about what came in here and is denied */
 };
 

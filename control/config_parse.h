@@ -157,6 +157,13 @@ int config_acl_silent6(struct parser *p, unsigned i);
 int config_acl_tell4(struct parser *p, unsigned i);
 int config_acl_tell6(struct parser *p, unsigned i);
 
+/* --- of config_policy.c --- */
+
+int config_ip4_redirects(struct parser *p, unsigned i);
+int config_ip6_redirects(struct parser *p, unsigned i);
+int config_no_ip4_redirects(struct parser *p, unsigned i);
+int config_no_ip6_redirects(struct parser *p, unsigned i);
+
 /* --- of config_management.c --- */
 
 int config_http_server(struct parser *p, unsigned i);

@@ -71,12 +71,15 @@ static void print_filters(const struct printer *p, const struct config_interface
 		print_line(p, " no ipv6 unreachables");
 }
 
-static void print_verify(const struct printer *p, const struct config_interface *i)
+static void print_policy(const struct printer *p, const struct config_interface *i)
 {
 	for (unsigned six = 0; six < 2; six++)
 		if (i->verify[six])
 			print_line(p, " %s verify unicast source reachable-via %s allow-default",
 			           six ? "ipv6" : "ip", i->verify[six] == CONFIG_VERIFY_RX ? "rx" : "any");
+	for (unsigned six = 0; six < 2; six++)
+		if (i->redirects[six])
+			print_line(p, " %s redirects", six ? "ipv6" : "ip");
 }
 
 static void print_acl_head(const struct printer *p, const struct config_acl *l)
@@ -106,7 +109,7 @@ static void print_interface(const struct printer *p, const struct config_interfa
 		           k > 0 ? " secondary" : "");
 	print_interface6(p, i);
 	print_filters(p, i);
-	print_verify(p, i);
+	print_policy(p, i);
 	if (i->mtu != 0)
 		print_line(p, " mtu %u", i->mtu);
 	if (i->shutdown)

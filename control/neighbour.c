@@ -21,7 +21,7 @@ static uint32_t used_seen[NH_MAX]; /* newest use we have told the tables of */
 static void adopt(unsigned index)
 {
 	uint32_t ip = arp_neigh_ip(&plane.arp, index);
-	adjacency_adopt(NH_NEIGHBOUR + index, arp_neigh_port(&plane.arp, index));
+	adjacency_adopt(NH_NEIGHBOUR + index, arp_neigh_port(&plane.arp, index), ip);
 	/* Without room for the route its packets take the way over the control core. */
 	if (fib4_get(&plane.fib, ip, 32) == FIB_NH_NONE)
 		fib4_insert(&plane.fib, ip, 32, NH_NEIGHBOUR + index);

@@ -46,11 +46,18 @@ static void host_remove(unsigned port, const struct net_addr *addr, uint32_t nh)
 		host6_remove(&plane.hosts6, port, addr);
 }
 
+/* As in struct adj. A link-local address not in fe80::/64 (RFC 4291 2.5.6) is none. */
+static uint64_t gateway_of(const struct net_addr *addr)
+{
+	const struct net_addr prefix = ip6_link_local(0);
+	return ip6_in_prefix(addr, &prefix, 64) ? ip6_identifier(addr) : 0;
+}
+
 static void adopt(unsigned index)
 {
 	unsigned port = nd_neigh_port(&plane.nd, index);
 	const struct net_addr addr = nd_neigh_addr(&plane.nd, index);
-	adjacency_adopt(NH_NEIGHBOUR6 + index, port);
+	adjacency_adopt(NH_NEIGHBOUR6 + index, port, gateway_of(&addr));
 	host_add(port, &addr, NH_NEIGHBOUR6 + index);
 }
 

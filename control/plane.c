@@ -243,6 +243,10 @@ static int check_port(const struct config *c, unsigned n, enum core_app_number a
 		if (i->verify[six] && app != CORE_APP_router)
 			return text_fail(err, i->verify_line[six], text_of("verify"),
 			                 "the application %s does not verify sources", core_app_word(app));
+	for (unsigned six = 0; six < 2; six++)
+		if (i->redirects[six] && app != CORE_APP_router)
+			return text_fail(err, i->redirects_line[six], text_of("redirects"),
+			                 "the application %s sends no redirects", core_app_word(app));
 	return E_OK;
 }
 

@@ -1,11 +1,17 @@
 /* What interfaces ask of packets, from the configuration into the view. */
 #include "control/inside.h"
 
+static void set_policy(struct view_policy *v, const struct config_interface *i)
+{
+	for (unsigned six = 0; six < 2; six++) {
+		__atomic_store_n(&v->verify[six], i->verify[six], __ATOMIC_RELAXED);
+		__atomic_store_n(&v->redirects[six], i->redirects[six], __ATOMIC_RELAXED);
+	}
+}
+
 void policy_set(void)
 {
 	struct view *v = view_get();
 	for (unsigned p = 0; p < plane.config.interfaces; p++)
-		for (unsigned six = 0; six < 2; six++)
-			__atomic_store_n(&v->policy[p].verify[six],
-			                 plane.config.interface[p].verify[six], __ATOMIC_RELAXED);
+		set_policy(&v->policy[p], &plane.config.interface[p]);
 }

@@ -85,7 +85,9 @@ struct adj {
 	uint8_t interface;
 	uint8_t state;            /* enum adj_state */
 	uint16_t mtu;             /* bytes of IP packet */
-	uint8_t reserved[8];
+	/* address of the neighbour, if this is one, in host order; IPv6: the interface identifier of a
+	 * link-local one, in fe80::/64; 0: another. What redirects tell. */
+	uint64_t gateway;
 };
 _Static_assert(sizeof(struct adj) == 32, "two to a cache line");
 _Static_assert(VIEW_IFS_MAX <= 256 && NIC_PORTS_MAX <= VIEW_IFS_MAX, "struct pkt, port");
@@ -168,6 +170,7 @@ struct view_filter_set {
  * single stores. */
 struct view_policy {
 	uint8_t verify[2]; /* enum config_verify (control/config.h): of their sources */
+	bool redirects[2]; /* are senders told of a better first hop? */
 };
 
 /* Several next hops (control/groups.h). Changed at any time by single stores. */

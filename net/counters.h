@@ -128,7 +128,8 @@
 	X(drop_tx_down, DROP, "out-going port is down") \
 	X(drop_no_buffer, DROP, "no buffer for a packet that had to be built") \
 	X(drop_restart, DROP, "in hand or waiting when a core or the ports were restarted") \
-	X(redirect_needed, INFO, "forwarded out of the port it came in by") \
+	X(redirect_needed, INFO, "forwarded out of the interface it came in by") \
+	X(redirect_limited, INFO, "redirects of either family withheld by the rate limit") \
 	X(fragments_created, INFO, "fragments sent in place of packets too large") \
 	X(fragmented, INFO, "packets sent on whole as fragments") \
 	X(reassembled_packets, INFO, "packets put together from fragments, atomic ones too") \
@@ -142,6 +143,7 @@
 	X(icmp_tx_unreach_frag, INFO, "ICMP fragmentation needed sent") \
 	X(icmp_tx_unreach_prohibited, INFO, "ICMP administratively prohibited sent") \
 	X(icmp_tx_param_problem, INFO, "ICMP parameter problem sent") \
+	X(icmp_tx_redirect, INFO, "ICMP redirects sent") \
 	X(icmp6_tx_echo_reply, INFO, "ICMPv6 echo replies sent") \
 	X(icmp6_tx_echo_request, INFO, "ICMPv6 echo requests sent (console ping)") \
 	X(icmp6_tx_unreach_no_route, INFO, "ICMPv6 no route to destination sent") \
@@ -163,6 +165,7 @@
 	X(nd_tx_advert, INFO, "neighbour advertisements sent") \
 	X(nd_tx_router_solicit, INFO, "router solicitations sent") \
 	X(nd_tx_router_advert, INFO, "router advertisements sent") \
+	X(nd_tx_redirect, INFO, "IPv6 redirects sent") \
 	X(nd_limited, INFO, "neighbours not asked for, or advertisements withheld, by a rate limit") \
 	X(nd_conflict, INFO, "another station claims one of our IPv6 addresses") \
 	X(nd_duplicate, INFO, "own IPv6 addresses found in use by another station (DAD)") \

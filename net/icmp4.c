@@ -88,6 +88,8 @@ enum counter icmp4_error_counter(uint8_t type, uint8_t code)
 		return CNT_icmp_tx_time_exceeded;
 	if (type == ICMP4_PARAM_PROBLEM)
 		return CNT_icmp_tx_param_problem;
+	if (type == ICMP4_REDIRECT)
+		return CNT_icmp_tx_redirect;
 	assert(type == ICMP4_UNREACH && code < ARRAY_LEN(unreach) && unreach[code]);
 	return unreach[code];
 }

@@ -3,8 +3,7 @@
  * errors is net/icmp_limit.h.
  *
  * Packets are whole IPv4 packets of any alignment; those passed in have been through ip4_check.
- * Missing: redirects, which RFC 1812 5.2.7.2 wants a router to be able to send. Deliberately
- * missing: timestamp and address mask replies, source quench (RFC 6633 forbids it), router discovery.
+ * Deliberately missing: timestamp and address mask replies, source quench (RFC 6633 forbids it), router discovery.
  */
 #ifndef NET_ICMP4_H
 #define NET_ICMP4_H
@@ -35,6 +34,9 @@ enum icmp4_unreach {
 	ICMP4_UNREACH_PROHIBITED = 13, /* by administration, RFC 1812 5.2.7.1 */
 };
 
+#define ICMP4_REDIRECT_HOST 1 /* the one code of ICMP4_REDIRECT that is sent (RFC 1812 5.2.7.2);
+                               * rest: address of the gateway */
+
 #define ICMP4_TIME_TTL 0        /* codes of ICMP4_TIME_EXCEEDED: in transit, */
 #define ICMP4_TIME_REASSEMBLY 1 /* in reassembly */
 
@@ -52,7 +54,7 @@ bool icmp4_error_allowed(const uint8_t *orig_ip, unsigned len);
 struct icmp4_error {
 	uint32_t src;  /* ours */
 	uint32_t rest; /* second word: the MTU (fragmentation needed), pointer << 24 (parameter
-	                  problem), else 0 */
+	                  problem), the gateway (redirect), else 0 */
 	uint8_t type, code;
 };
 

@@ -116,6 +116,17 @@ static inline bool ip6_is_link_local(const struct net_addr *a)
 	return be32_get((be32_t){a->w[0]}) >> 22 == 0xfe80 >> 6;
 }
 
+/* The last 64 bits of an address, in host order, and the address in fe80::/64 that has them. */
+static inline uint64_t ip6_identifier(const struct net_addr *a)
+{
+	return (uint64_t)be32_get((be32_t){a->w[2]}) << 32 | be32_get((be32_t){a->w[3]});
+}
+
+static inline struct net_addr ip6_link_local(uint64_t identifier)
+{
+	return (struct net_addr)IP6(0xfe800000, 0, (uint32_t)(identifier >> 32), (uint32_t)identifier);
+}
+
 /* fc00::/7 (RFC 4193 3.1) */
 static inline bool ip6_is_unique_local(const struct net_addr *a)
 {

@@ -83,3 +83,36 @@ unsigned nd_frame_finish(uint8_t *frame, const struct nd_envelope *e, unsigned i
 	icmp6_checksum_set(frame + ETH_HLEN, IP6_HLEN);
 	return ND_FRAME_ICMP + icmp_len;
 }
+
+unsigned nd_redirect_build(uint8_t *out, unsigned room, const uint8_t *orig_ip, unsigned orig_len,
+                           const struct nd_redirect *r)
+{
+	const unsigned head = ND_REDIRECT_LEN + ND_MAC_OPT_LEN + ND_REDIRECTED_OPT_LEN;
+	const unsigned total = ip6_total_len(orig_ip);
+	const struct net_addr dst = ip6_dst(orig_ip);
+	unsigned quote = orig_len < total ? orig_len : total;
+	if (room > IP6_MTU_MIN)
+		room = IP6_MTU_MIN;
+	if (room < IP6_HLEN + head + IP6_HLEN)
+		return 0;
+	if (quote > room - IP6_HLEN - head)
+		quote = room - IP6_HLEN - head;
+	quote &= ~7u;
+
+	uint8_t *icmp = out + IP6_HLEN;
+	memset(icmp, 0, head);
+	icmp[0] = ICMP6_REDIRECT;
+	net_addr_store(icmp + ND_TARGET, &r->target);
+	net_addr_store(icmp + ND_TARGET + sizeof dst, &dst);
+	uint8_t *option = nd_mac_option_put(icmp + ND_REDIRECT_LEN, ND_OPT_TARGET_MAC, r->mac);
+	option[0] = ND_OPT_REDIRECTED;
+	option[1] = (uint8_t)((ND_REDIRECTED_OPT_LEN + quote) / 8);
+	memcpy(option + ND_REDIRECTED_OPT_LEN, orig_ip, quote);
+	ip6_header_build(out, &(struct ip6_build){.src = r->src,
+	                                          .dst = ip6_src(orig_ip),
+	                                          .payload_len = (uint16_t)(head + quote),
+	                                          .next = IP6_ICMP6,
+	                                          .hop_limit = ND_HOP_LIMIT});
+	icmp6_checksum_set(out, IP6_HLEN);
+	return IP6_HLEN + head + quote;
+}

@@ -42,6 +42,7 @@ enum nd_option {
 	ND_OPT_SOURCE_MAC = 1,
 	ND_OPT_TARGET_MAC = 2,
 	ND_OPT_PREFIX = 3,
+	ND_OPT_REDIRECTED = 4,
 	ND_OPT_MTU = 5,
 	ND_OPT_NONCE = 14,  /* RFC 3971 5.3.2, RFC 7527 */
 	ND_OPT_RDNSS = 25,  /* RFC 8106 5.1 */
@@ -49,6 +50,7 @@ enum nd_option {
 
 #define ND_MAC_OPT_LEN 8
 #define ND_PREFIX_OPT_LEN 32
+#define ND_REDIRECTED_OPT_LEN 8 /* of its head (4.6.3) */
 #define ND_MTU_OPT_LEN 8
 #define ND_NONCE_OPT_LEN 8
 #define ND_NONCE_LEN 6
@@ -93,5 +95,21 @@ struct nd_envelope {
 /* Puts Ethernet and IPv6 header (hop limit 255) before the message of icmp_len octets that lies at
  * frame + ND_FRAME_ICMP, and its checksum into it. Returns the frame's length. */
 unsigned nd_frame_finish(uint8_t *frame, const struct nd_envelope *e, unsigned icmp_len);
+
+/* A better first hop, to be told. */
+struct nd_redirect {
+	struct net_addr src;    /* our link-local address */
+	struct net_addr target; /* a router's link-local address; or the destination itself, on the link */
+	const uint8_t *mac;     /* of the target */
+};
+
+/*
+ * Builds the whole IPv6 packet of a redirect (4.5, 8.2) about the packet at orig_ip, which has
+ * passed ip6_check and of which orig_len bytes are there: to its source, with the target's MAC and
+ * as much of the packet, in units of 8 bytes, as IP6_MTU_MIN and room permit. out must not overlap
+ * orig_ip. Returns the length, or 0 when room cannot hold the original's header.
+ */
+unsigned nd_redirect_build(uint8_t *out, unsigned room, const uint8_t *orig_ip, unsigned orig_len,
+                           const struct nd_redirect *r);
 
 #endif

@@ -97,6 +97,10 @@ static inline __attribute__((always_inline)) void send_all(struct pkt *v, const 
 		if (unlikely(router_is_padded(p, total)))
 			p->len = (uint16_t)(total + ETH_HLEN > ETH_FRAME_MIN ? total + ETH_HLEN
 			                                                    : ETH_FRAME_MIN);
+		if (unlikely(a->interface == port)) {
+			redirects++;
+			router_may_redirect(p, next, six);
+		}
 		vlan_header(p, a, router.carried);
 		if (six)
 			ip6_hop_limit_decrement(ip);
@@ -104,8 +108,6 @@ static inline __attribute__((always_inline)) void send_all(struct pkt *v, const 
 			ip4_ttl_decrement(ip);
 		if (unlikely(used[next] != second))
 			used[next] = second;
-		if (unlikely(a->interface == port))
-			redirects++;
 		core_tx(a->port, p);
 	}
 	router.forwarded += m - slow;

@@ -4,6 +4,7 @@
  *     forward.c   the vector path: what nearly every packet takes
  *     filter.c    packet filters, for both ways
  *     verify.c    source addresses
+ *     redirect.c  better ways, told to who sent
  *     slow.c      everything else, one packet at a time: IPv4, and what both versions need
  *     slow6.c     IPv6
  *
@@ -24,8 +25,8 @@ struct router {
 	const struct view_filter_set *filters; /* of this vector */
 	struct view_used *used; /* these two are this core's, see control/view.h */
 	struct view_carried *carried;
-	struct icmp_limit limit;
-	uint32_t icmp_rate, icmp_burst; /* of the view, that the limit is for */
+	struct icmp_limit limit, redirects; /* of errors, and of redirects */
+	uint32_t icmp_rate, icmp_burst; /* of the view, that the limits are for */
 	unsigned forwarded;     /* in this vector, as long as the out-going rings have room */
 };
 
@@ -37,8 +38,9 @@ void router_slow(struct pkt *p, bool asked);
 
 /* --- the slow way: what slow.c and slow6.c share --- */
 
-/* May one more ICMP error of either family go now? */
+/* May one more ICMP error of either family go now? And one more redirect? */
 bool router_error_permitted(void);
+bool router_redirect_permitted(void);
 
 /* An IPv6 packet that door_ip let in; takes the buffer. asked: as above. */
 void router_ip6_input(struct pkt *p, bool asked);
@@ -116,6 +118,20 @@ static inline bool router_is_forged(struct pkt *p, bool six)
 {
 	unsigned verify = router_verifies(p->port, six);
 	return unlikely(verify) && router_forged(p, verify, six);
+}
+
+/* --- redirect.c --- */
+
+/* Tells the sender of a packet that leaves by the interface it came in by, to nh, which is resolved,
+ * of a better way, if there is one for it. The packet is as it came, stays the caller's, and has its
+ * checksum completed. */
+void router_redirect(struct pkt *p, uint32_t nh, bool six);
+
+/* So, if the interface is to. */
+static inline void router_may_redirect(struct pkt *p, uint32_t nh, bool six)
+{
+	if (unlikely(__atomic_load_n(&router.view->policy[p->port].redirects[six], __ATOMIC_RELAXED)))
+		router_redirect(p, nh, six);
 }
 
 /* Drops a checked packet for that reason and, if `tell`, has its sender know (RFC 1812 5.3.9, RFC

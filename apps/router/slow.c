@@ -61,17 +61,22 @@ static void complete(struct pkt *p)
 	router_complete(p, ETH_HLEN + ip4_header_len(p->data + ETH_HLEN));
 }
 
-bool router_error_permitted(void)
+/* The limit, as the view has it now. */
+static bool permitted(struct icmp_limit *limit)
 {
 	const uint32_t rate = __atomic_load_n(&router.view->icmp_rate, __ATOMIC_RELAXED);
 	const uint32_t burst = __atomic_load_n(&router.view->icmp_burst, __ATOMIC_RELAXED);
 	if (rate != router.icmp_rate || burst != router.icmp_burst) {
 		icmp_limit_init(&router.limit, rate, burst);
+		icmp_limit_init(&router.redirects, rate, burst);
 		router.icmp_rate = rate;
 		router.icmp_burst = burst;
 	}
-	return icmp_limit_take(&router.limit, core_now_ns());
+	return icmp_limit_take(limit, core_now_ns());
 }
+
+bool router_error_permitted(void) { return permitted(&router.limit); }
+bool router_redirect_permitted(void) { return permitted(&router.redirects); }
 
 /* Our own ICMP error about packet p, which has passed ip4_check or failed by its options alone. It
  * stays the caller's; its checksum is completed. rest: as in struct icmp4_error. */
@@ -162,8 +167,11 @@ static void forward(struct pkt *p, uint32_t nh)
 		core_drop(p, CNT_drop_tx_down);
 		return;
 	}
-	if (a->interface == p->port)
+	if (a->interface == p->port) {
 		count(CNT_redirect_needed);
+		if (router_resolved(a))
+			router_may_redirect(p, nh, false);
+	}
 	ip4_ttl_decrement(ip);
 	if (!router_resolved(a)) {
 		complete(p);

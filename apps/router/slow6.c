@@ -87,8 +87,11 @@ static void forward(struct pkt *p, uint32_t nh)
 		core_drop(p, CNT_drop_tx_down);
 		return;
 	}
-	if (a->interface == p->port)
+	if (a->interface == p->port) {
 		count(CNT_redirect_needed);
+		if (router_resolved(a))
+			router_may_redirect(p, nh, true);
+	}
 	ip6_hop_limit_decrement(ip);
 	if (!router_resolved(a)) {
 		router_complete(p, HEADERS);

@@ -83,8 +83,8 @@ def test_trailing_bytes_are_cut(f, fm):
     assert fm.take(1).frame == padded(out_to(f, B, packet))
 
 
-def test_same_port_counts_a_missing_redirect(f, fm):
-    """Forwarded; the redirect is not sent (RFC 1812 5.2.7.2; RFC 4861 8.2: SHOULD)."""
+def test_same_port_counts_a_redirect_not_sent(f, fm):
+    """Forwarded; nobody is told unless the interface says so (test_redirect.py)."""
     f.learn(fm, A2)
     packet = f.packet(A, A2)
     fm.send(0, frame_to(packet))

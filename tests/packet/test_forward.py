@@ -159,8 +159,8 @@ def test_random_routes_against_a_slow_look_up(make):
             m.expect(1, ether(ROUTER[1], station) / hop(packet))
 
 
-def test_same_port_counts_a_missing_redirect(m):
-    """RFC 1812 5.2.7.2: forwarded; the redirect that should be told of is not sent."""
+def test_same_port_counts_a_redirect_not_sent(m):
+    """RFC 1812 5.2.7.2: forwarded; nobody is told unless the interface says so."""
     m.learn(A2)
     m.route(udp(A, A2), A, A2)
     m.expect_counters(forwarded=1, redirect_needed=1)

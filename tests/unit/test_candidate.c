@@ -254,6 +254,8 @@ static void test_rules(void **state)
 	           "no ip access-group A in", " interface eth0\n+ ip access-group A out\n");
 	check_list("interface eth0\nno ip unreachables\nno ipv6 unreachables\nipv6 unreachables",
 	           " interface eth0\n+ no ip unreachables\n");
+	check_list("interface eth0\nip redirects\nip redirects\nno ipv6 redirects\nipv6 redirects\n"
+	           "no ipv6 redirects", " interface eth0\n+ ip redirects\n");
 }
 
 static void test_resequence(void **state)
@@ -427,6 +429,7 @@ static const char *const kinds[] = {
 	"no ipv6 access-list S%u", "1%u permit tcp any any eq 8%u", "permit 2%u any any", "deny udp any any",
 	"no 1%u", "no permit 2%u any any", "ip access-group L%u in", "no ip access-group L%u",
 	"ipv6 traffic-filter S%u out", "no ip access-group", "no ip unreachables", "ip unreachables",
+	"ipv6 redirects", "no ipv6 redirects",
 };
 
 static void type_random(char *block)

@@ -246,6 +246,20 @@ static void test_verify(void **state)
 	       "\"ip verify unicast source\" stands already at line 3");
 }
 
+static void test_redirects(void **state)
+{
+	(void)state;
+	admit(E0 " ip redirects\n no ipv6 redirects\ninterface eth1\n ipv6 redirects\n"
+	      "interface eth2\n ip redirects\n no ip redirects\n");
+	assert_true(config.interface[0].redirects[0] && !config.interface[0].redirects[1]);
+	assert_true(!config.interface[1].redirects[0] && config.interface[1].redirects[1]);
+	assert_false(config.interface[2].redirects[0]);
+	round_trip();
+	refuse(E0 "ip redirects on\n", 3, "on", "unexpected word");
+	refuse("ip redirects\n", 1, "ip", "\"ip redirects\" belongs into an interface block");
+	refuse(E0 "ip redirects\nip redirects\n", 4, "ip", "\"ip redirects\" stands already at line 3");
+}
+
 static void test_statement_errors(void **state)
 {
 	(void)state;
@@ -253,9 +267,9 @@ static void test_statement_errors(void **state)
 	       "idle, interface, description, ip, mtu, shutdown, no, ipv6, permit, deny, arp, "
 	       "service, tcp, http, console, capture, exit, end");
 	refuse("\n\nint eth0", 3, "int", "unknown statement");
-	refuse("ip", 1, "", "expected address, access-group, unreachables, verify, access-list, route, icmp after \"ip\"");
+	refuse("ip", 1, "", "expected address, access-group, unreachables, verify, redirects, access-list, route, icmp after \"ip\"");
 	refuse("ip rout 1.2.3.4", 1, "rout",
-	       "expected address, access-group, unreachables, verify, access-list, route, icmp after \"ip\"");
+	       "expected address, access-group, unreachables, verify, redirects, access-list, route, icmp after \"ip\"");
 	refuse("ip icmp 5", 1, "5", "expected rate-limit after \"icmp\"");
 	refuse("no mtu", 1, "mtu", "expected shutdown, ip, ipv6 after \"no\"");
 	refuse("service echo sctp", 1, "sctp", "expected udp, tcp after \"echo\"");
@@ -731,6 +745,7 @@ int main(void)
 		cmocka_unit_test(test_numbers),          cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_macs),             cmocka_unit_test(test_full),
 		cmocka_unit_test(test_defaults),         cmocka_unit_test(test_verify),
+		cmocka_unit_test(test_redirects),
 		cmocka_unit_test(test_statement_errors),
 		cmocka_unit_test(test_interface_errors), cmocka_unit_test(test_whole_errors),
 		cmocka_unit_test(test_bytes),            cmocka_unit_test(test_round_trip),

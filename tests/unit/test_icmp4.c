@@ -87,6 +87,7 @@ static void each_error_has_its_counter(void **s)
 	(void)s;
 	assert_int_equal(icmp4_error_counter(11, 0), CNT_icmp_tx_time_exceeded);
 	assert_int_equal(icmp4_error_counter(12, 0), CNT_icmp_tx_param_problem);
+	assert_int_equal(icmp4_error_counter(5, 1), CNT_icmp_tx_redirect);
 	assert_int_equal(icmp4_error_counter(3, 0), CNT_icmp_tx_unreach_net);
 	assert_int_equal(icmp4_error_counter(3, 1), CNT_icmp_tx_unreach_host);
 	assert_int_equal(icmp4_error_counter(3, 2), CNT_icmp_tx_unreach_proto);

@@ -886,6 +886,36 @@ static void random_life(void **s)
 	}
 }
 
+/* Whatever the room: within it and within 1280 bytes, options of whole units, a right checksum. */
+static void redirects_fit(void **s)
+{
+	(void)s;
+	uint8_t packet[1400] = {0};
+	const struct nd_redirect r = {.src = ip6_link_local(1), .target = ip6_link_local(2),
+	                              .mac = (const uint8_t[ETH_ALEN]){2, 0, 0, 0, 0, 7}};
+	struct nd_options options;
+	for (unsigned room = 0; room <= sizeof packet; room++) {
+		const unsigned len = IP6_HLEN + random_below(sizeof packet - IP6_HLEN);
+		ip6_header_build(packet, &(struct ip6_build){.src = IP6(0x20010db8, 0, 0, 1),
+		                                             .dst = IP6(0x20010db8, 0, 0, 2),
+		                                             .payload_len = (uint16_t)(len - IP6_HLEN)});
+		uint8_t *out = test_malloc(room + 1);
+		const unsigned n = nd_redirect_build(out, room, packet, len, &r);
+		const unsigned least = IP6_HLEN + ND_REDIRECT_LEN + 8 + 8 + IP6_HLEN;
+		assert_int_equal(n > 0, room >= least);
+		if (n) {
+			const unsigned most = room < IP6_MTU_MIN ? room : IP6_MTU_MIN;
+			const unsigned whole = least - IP6_HLEN + len;
+			assert_in_range(n, (whole < most ? whole : most) - 7, whole < most ? whole : most);
+			assert_int_equal(icmp6_checksum(out, IP6_HLEN), 0);
+			assert_true(nd_options_read(out + IP6_HLEN, n - IP6_HLEN, ND_REDIRECT_LEN,
+			                            &options));
+			assert_memory_equal(options.target_mac, r.mac, ETH_ALEN);
+		}
+		test_free(out);
+	}
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, rig_set_up, rig_tear_down)
 #define BARE(f) cmocka_unit_test_setup_teardown(f, rig_bare, rig_tear_down)
 
@@ -915,6 +945,7 @@ int main(void)
 		TEST(malformed_solicitations),
 		TEST(malformed_advertisements),
 		TEST(redirects_are_not_followed),
+		cmocka_unit_test(redirects_fit),
 		TEST(queue_overflow),
 		TEST(full_table),
 		TEST(solicitations_are_limited),

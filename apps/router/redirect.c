@@ -1,0 +1,116 @@
+/*
+ * Redirects (RFC 1812 5.2.7.2; RFC 4861 8.2), where an interface is to send them: a packet that
+ * leaves by the interface it came in by could have gone a shorter way. It is forwarded, and its
+ * sender told of that way, if
+ *
+ *     both families  the sender is on that link, and so is what it is told of, which is not itself,
+ *                    and another station than has sent the frame
+ *     IPv4           one of our addresses is on the subnet of both; RFC 1812 4.3.2.7 permits an
+ *                    error about the packet
+ *     IPv6           the destination is on the link itself, or the next hop is known by its link-local
+ *                    address: a target that is a router must be (8), and of a next hop with another
+ *                    address nobody can say which it is
+ *
+ * A next hop whose MAC is not known yet is not told of: the next packet will do. The rate is that of
+ * ICMP errors, of which redirects take nothing: a host that heeds none keeps no error back.
+ * Redirects are for one destination (RFC 1812 5.2.7.2: never for a network), and other routers' are
+ * not followed.
+ */
+#include "apps/router/router.h"
+#include "net/ip4.h"
+#include "net/ip6.h"
+#include "net/nd_wire.h"
+
+/* A buffer for a redirect, unless it has to wait. */
+static bool may_go(struct pkt *e)
+{
+	if (!router_redirect_permitted()) {
+		count(CNT_redirect_limited);
+		return false;
+	}
+	if (!pkt_alloc(&self.pool, e)) {
+		count(CNT_originated_drop_tx);
+		return false;
+	}
+	return true;
+}
+
+/* Our address on the subnet that both of these are on; 0: there is none. */
+static uint32_t address_beside(const struct view_port *vp, uint32_t one, uint32_t other)
+{
+	for (unsigned a = 0; a < vp->addresses; a++)
+		if (ip4_in_prefix(one, vp->addr[a], vp->plen[a]) &&
+		    ip4_in_prefix(other, vp->addr[a], vp->plen[a]))
+			return vp->addr[a];
+	return 0;
+}
+
+static void redirect4(struct pkt *p, uint32_t nh)
+{
+	const uint8_t *ip = p->data + ETH_HLEN;
+	const uint32_t src = ip4_src(ip), gateway = (uint32_t)router.view->adj[nh].gateway;
+	const uint32_t back = view_way4(router.view, src);
+	const struct icmp4_error redirect = {
+		.src = address_beside(&router.view->port[p->port], src, gateway),
+		.type = ICMP4_REDIRECT,
+		.code = ICMP4_REDIRECT_HOST,
+		.rest = gateway,
+	};
+	struct pkt e;
+	if (!redirect.src || gateway == src || view_port_of(router.view, back) != p->port ||
+	    !icmp4_error_allowed(ip, p->len - ETH_HLEN) || !may_go(&e))
+		return;
+	router_complete(p, ETH_HLEN + ip4_header_len(ip));
+	unsigned n = icmp4_error_build(e.data + ETH_HLEN, buf_room(&self.pool) - ETH_HLEN, ip,
+	                               p->len - ETH_HLEN, &redirect);
+	count(CNT_icmp_tx_redirect);
+	router_send_own(&e, n, p, back);
+}
+
+/* Is that address, as on the wire, on the link the packet came by? */
+static bool is_beside(const struct pkt *p, const uint8_t *addr)
+{
+	return fib6_lookup(router.view->fib6, addr) == NH_CONNECTED + (uint32_t)p->port;
+}
+
+/* Where the sender had better send to; false: that has no name. */
+static bool target6(const struct pkt *p, uint32_t nh, struct net_addr *target)
+{
+	const uint64_t gateway = router.view->adj[nh].gateway;
+	const uint8_t *dst = p->data + ETH_HLEN + offsetof(struct ip6_header, dst);
+	if (is_beside(p, dst)) {
+		*target = net_addr_load(dst);
+		return true;
+	}
+	*target = ip6_link_local(gateway);
+	return gateway;
+}
+
+static void redirect6(struct pkt *p, uint32_t nh)
+{
+	const uint8_t *ip = p->data + ETH_HLEN;
+	const struct view_port6 *vp = &router.view->port6[p->port];
+	const uint8_t *from = ip + offsetof(struct ip6_header, src);
+	const struct net_addr src = net_addr_load(from);
+	struct nd_redirect redirect = {.src = vp->addr[0], .mac = router.view->adj[nh].header};
+	struct pkt e;
+	if (!is_beside(p, from) || !target6(p, nh, &redirect.target) ||
+	    net_addr_equal(&redirect.target, &src) ||
+	    __atomic_load_n(&vp->count, __ATOMIC_ACQUIRE) == 0 || !may_go(&e))
+		return;
+	router_complete(p, ETH_HLEN + IP6_HLEN);
+	unsigned n = nd_redirect_build(e.data + ETH_HLEN, buf_room(&self.pool) - ETH_HLEN, ip,
+	                               p->len - ETH_HLEN, &redirect);
+	count(CNT_nd_tx_redirect);
+	router_send_own(&e, n, p, view_on_link6(router.view, p->port, from));
+}
+
+void router_redirect(struct pkt *p, uint32_t nh, bool six)
+{
+	if (eth_equal(p->data + ETH_ALEN, router.view->adj[nh].header))
+		return; /* back to the station that it came from */
+	if (six)
+		redirect6(p, nh);
+	else
+		redirect4(p, nh);
+}

@@ -1,0 +1,23 @@
+/* The statements by which an interface is told of duties that are not everybody's wish; see
+ * config_parse.h and docs/configuration.md. */
+#include "control/config_parse.h"
+
+static int set_redirects(struct parser *p, unsigned i, bool six, bool on)
+{
+	p->interface->redirects[six] = on;
+	p->interface->redirects_line[six] = on ? p->line : 0;
+	return config_expect_end(p, i);
+}
+
+int config_ip4_redirects(struct parser *p, unsigned i) { return set_redirects(p, i, false, true); }
+int config_ip6_redirects(struct parser *p, unsigned i) { return set_redirects(p, i, true, true); }
+
+int config_no_ip4_redirects(struct parser *p, unsigned i)
+{
+	return set_redirects(p, i, false, false);
+}
+
+int config_no_ip6_redirects(struct parser *p, unsigned i)
+{
+	return set_redirects(p, i, true, false);
+}
