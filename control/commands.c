@@ -176,6 +176,20 @@ static void fault(struct shell *sh, int argc, char **argv)
 		[TEST_FAULT_EXEC] = "exec",     [TEST_FAULT_STACK] = "stack",
 		[TEST_FAULT_UD] = "ud",         [TEST_FAULT_DIVIDE] = "divide",
 		[TEST_FAULT_ASSERT] = "assert", [TEST_FAULT_STALL] = "stall",
+		[TEST_FAULT_CONSTANT] = "constant",
+		[TEST_FAULT_BOOT_INFO] = "boot-info",
+		[TEST_FAULT_SNAPSHOT] = "snapshot",
+		[TEST_FAULT_OUTBOX] = "outbox",
+		[TEST_FAULT_ARENA] = "arena",
+		[TEST_FAULT_TABLES] = "tables",
+		[TEST_FAULT_KERNEL] = "kernel",
+		[TEST_FAULT_EXEC_STACK] = "exec-stack",
+		[TEST_FAULT_EXEC_SNAPSHOT] = "exec-snapshot",
+		[TEST_FAULT_EXEC_ARENA] = "exec-arena",
+		[TEST_FAULT_CLI] = "cli",
+		[TEST_FAULT_PORT] = "port",
+		[TEST_FAULT_MSR] = "msr",
+		[TEST_FAULT_SGDT] = "sgdt",
 	};
 	static const uint8_t frame[ETH_FRAME_MIN] = "packet that faults";
 	uint32_t core = self.id;
@@ -188,7 +202,7 @@ static void fault(struct shell *sh, int argc, char **argv)
 	while (kind < ARRAY_LEN(kinds) && strcmp(argv[0], kinds[kind]) != 0)
 		kind++;
 	if (kind == ARRAY_LEN(kinds))
-		shell_print(sh, "kinds: null write exec stack ud divide assert stall\n");
+		shell_print(sh, "no such kind\n");
 	else if (core == self.id)
 		view_test_fault((enum test_fault)kind);
 	else if (core_pair_of(core) < 0 ||

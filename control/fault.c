@@ -6,23 +6,99 @@
 
 typedef void (*code_fn)(void);
 
+static const uint8_t constant[16] = {0xc3}; /* ret */
+static uint8_t variable[16] = {0xc3};
+
+/* Another data core than this one; the only one itself. */
+static unsigned other_data_core(void)
+{
+	return self.id == self.info->first_data_core ? self.info->cores - 1 : self.info->first_data_core;
+}
+
+/* Where the faults reach that read, write or execute what they may not. */
+static uintptr_t forbidden(enum test_fault fault, const uint8_t *stack)
+{
+	const struct core_memory *mine = &self.info->core[self.id];
+	const struct core_memory *other = &self.info->core[other_data_core()];
+	switch (fault) {
+	case TEST_FAULT_WRITE:
+		return (uintptr_t)view_test_fault;
+	case TEST_FAULT_CONSTANT:
+		return (uintptr_t)constant;
+	case TEST_FAULT_EXEC:
+		return (uintptr_t)variable;
+	case TEST_FAULT_EXEC_STACK:
+		return (uintptr_t)stack;
+	case TEST_FAULT_BOOT_INFO:
+		return (uintptr_t)self.info;
+	case TEST_FAULT_SNAPSHOT:
+	case TEST_FAULT_EXEC_SNAPSHOT:
+		return self.info->snapshot;
+	case TEST_FAULT_OUTBOX:
+		return other->outbox;
+	case TEST_FAULT_ARENA:
+		return other->arena;
+	case TEST_FAULT_EXEC_ARENA:
+		return mine->arena;
+	case TEST_FAULT_TABLES:
+		return self.info->core[0].tables;
+	case TEST_FAULT_KERNEL:
+		return 0xffff800000100000ull; /* the image, in the map of all memory */
+	default:
+		return 0;
+	}
+}
+
+static void write_back(uintptr_t address)
+{
+	volatile uint8_t *at = (volatile uint8_t *)address;
+	*at = *at;
+}
+
+static void run_privileged(enum test_fault fault)
+{
+	uint8_t table[10];
+	if (fault == TEST_FAULT_CLI)
+		__asm__ volatile("cli");
+	else if (fault == TEST_FAULT_PORT)
+		__asm__ volatile("outb %%al, $0x80" : : "a"(0)); /* the POST port */
+	else if (fault == TEST_FAULT_MSR)
+		__asm__ volatile("rdmsr" : : "c"(0x10) : "eax", "edx"); /* the TSC */
+	else
+		__asm__ volatile("sgdt %0" : "=m"(table));
+}
+
 void view_test_fault(enum test_fault fault)
 {
-	static uint8_t data[16] = {0xc3}; /* ret */
-	volatile unsigned sink = 0, zero = 0;
-	volatile uintptr_t address = 0;
-	(void)sink;
+	uint8_t stack[16] = {0xc3};
+	volatile unsigned zero = 0;
+	uintptr_t address = forbidden(fault, stack);
+	__asm__ volatile("" : "+r"(address) : "r"(stack) : "memory"); /* for all the compiler knows */
 	switch (fault) {
 	case TEST_FAULT_NULL:
-		sink = *(volatile const uint8_t *)address;
+	case TEST_FAULT_TABLES:
+	case TEST_FAULT_KERNEL:
+		(void)*(volatile const uint8_t *)address;
 		break;
 	case TEST_FAULT_WRITE:
-		address = (uintptr_t)view_test_fault;
-		*(volatile uint8_t *)address = 0;
+	case TEST_FAULT_CONSTANT:
+	case TEST_FAULT_BOOT_INFO:
+	case TEST_FAULT_SNAPSHOT:
+	case TEST_FAULT_OUTBOX:
+	case TEST_FAULT_ARENA:
+		write_back(address);
 		break;
 	case TEST_FAULT_EXEC:
-		address = (uintptr_t)data;
+	case TEST_FAULT_EXEC_STACK:
+	case TEST_FAULT_EXEC_SNAPSHOT:
+	case TEST_FAULT_EXEC_ARENA:
 		((code_fn)address)();
+		break;
+	case TEST_FAULT_CLI:
+	case TEST_FAULT_PORT:
+	case TEST_FAULT_MSR:
+	case TEST_FAULT_SGDT:
+		run_privileged(fault);
 		break;
 	case TEST_FAULT_STACK:
 		__asm__ volatile("1: pushq $0\n\tjmp 1b" : : : "memory");

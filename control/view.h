@@ -512,6 +512,22 @@ enum test_fault {
 	TEST_FAULT_DIVIDE,
 	TEST_FAULT_ASSERT,
 	TEST_FAULT_STALL,  /* no fault: do not finish the turn for some seconds */
+	/* What a program may not touch. Were it let, nothing would have changed: what is written is
+	 * what was there. */
+	TEST_FAULT_CONSTANT,     /* write to a constant */
+	TEST_FAULT_BOOT_INFO,    /* write to what the kernel tells */
+	TEST_FAULT_SNAPSHOT,     /* write to the snapshot; a data core */
+	TEST_FAULT_OUTBOX,       /* write to another core's outbox */
+	TEST_FAULT_ARENA,        /* write to another data core's arena */
+	TEST_FAULT_TABLES,       /* read the control core's tables; a data core */
+	TEST_FAULT_KERNEL,       /* read the kernel */
+	TEST_FAULT_EXEC_STACK,   /* execute the stack */
+	TEST_FAULT_EXEC_SNAPSHOT,
+	TEST_FAULT_EXEC_ARENA,   /* execute packet memory */
+	TEST_FAULT_CLI,          /* privileged instructions */
+	TEST_FAULT_PORT,
+	TEST_FAULT_MSR,
+	TEST_FAULT_SGDT,         /* where the kernel's tables are: CPUs with UMIP keep it from ring 3 */
 };
 
 /* control/tap.c: control_hooks.tap, for a capture. */

@@ -10,6 +10,7 @@
 #define MSR_TSC_DEADLINE 0x6e0
 #define MSR_X2APIC 0x800
 
+#define CR0_WP (1ull << 16) /* ring 0 heeds read-only pages too */
 #define CR4_OSFXSR (1ull << 9)
 #define CR4_OSXMMEXCPT (1ull << 10)
 #define CR4_UMIP (1ull << 11)
@@ -74,6 +75,13 @@ static inline uint64_t cr2_read(void)
 {
 	uint64_t v;
 	__asm__ volatile("mov %%cr2, %0" : "=r"(v));
+	return v;
+}
+
+static inline uint64_t cr0_read(void)
+{
+	uint64_t v;
+	__asm__ volatile("mov %%cr0, %0" : "=r"(v));
 	return v;
 }
 

@@ -6,6 +6,7 @@
 #include "hal/clock.h"
 #include "kernel/acpi.h"
 #include "kernel/apic.h"
+#include "kernel/audit.h"
 #include "kernel/boot.h"
 #include "kernel/console.h"
 #include "kernel/core.h"
@@ -62,6 +63,8 @@ _Noreturn static void boot_on_core_stack(void)
 	apic_route_serial(&acpi, cores[0].apic_id);
 	program_init();
 	partition_cores(n, &boot);
+	if (cmdline_number(boot.cmdline, "test", 0) == 1)
+		audit_address_spaces(n);
 	console_print("hayate: %u core%s, %llu MiB, TSC %llu MHz, %s, %s\n", n, n == 1 ? "" : "s",
 	              (unsigned long long)(vm_total() >> 20),
 	              (unsigned long long)(tsc_hz() / 1000000),

@@ -94,6 +94,25 @@ static void map_image(const char *from, const char *to, unsigned flags)
 }
 
 /*
+ * Nobody writes the image's code and constants, by the physical map neither: the 2 MiB pages that
+ * hold some of them are mapped anew, in the first GiB's own table.
+ */
+static void protect_image(uint64_t *pdpt)
+{
+	uint64_t from = (uint64_t)kernel_text - KERNEL_BASE, to = (uint64_t)kernel_data - KERNEL_BASE;
+	uint64_t start = align_down(from, HUGE_BYTES), end = align_up(to, HUGE_BYTES);
+	uint64_t phys = vm_take_pages(PAGE_BYTES), *pd = vm_phys(phys);
+	assert(end <= 1ull << 30);
+	memcpy(pd, vm_phys(pdpt[0] & PTE_ADDR), PAGE_BYTES);
+	for (uint64_t at = start; at < end; at += HUGE_BYTES)
+		pd[at / HUGE_BYTES] = 0;
+	pdpt[0] = phys | PTE_PRESENT | PTE_WRITE | PTE_NX;
+	vm_map(vm_kernel_space, PHYS_BASE + start, start, from - start, VM_WRITE);
+	vm_map(vm_kernel_space, PHYS_BASE + from, from, to - from, 0);
+	vm_map(vm_kernel_space, PHYS_BASE + to, to, end - to, VM_WRITE);
+}
+
+/*
  * The physical map, in 2 MiB pages. The first 4 GiB (loader data and ACPI tables lie there) use
  * the boot tables, made not executable one level up. Above, what the firmware calls memory:
  * ranges are widened to whole pages, which maps a little of what lies beside, supervisor-only
@@ -105,6 +124,7 @@ static void map_ram(const struct boot *boot)
 	uint64_t *pdpt = table_below(&kernel_pml4[PHYS_BASE >> 39 & 511], 0);
 	for (unsigned i = 0; i < 4; i++)
 		pdpt[i] = (boot_pdpt[i] & PTE_ADDR) | PTE_PRESENT | PTE_WRITE | PTE_NX;
+	protect_image(pdpt);
 	for (unsigned i = 0; i < boot->ram_count; i++) {
 		uint64_t start = align_down(boot->ram[i].start, HUGE_BYTES);
 		uint64_t end = align_up(boot->ram[i].end, HUGE_BYTES);
@@ -160,6 +180,74 @@ vm_space_t vm_space_new(void)
 	memcpy(t + 256, kernel_pml4 + 256, 256 * sizeof *t);
 	return space;
 }
+
+/* --- a look at all of it --- */
+
+struct visitor {
+	void (*piece)(void *arg, const struct vm_piece *p);
+	void *arg;
+	struct vm_piece last; /* not shown yet: what follows may belong to it; no bytes: none */
+};
+
+static void visit_flush(struct visitor *v)
+{
+	if (v->last.bytes)
+		v->piece(v->arg, &v->last);
+	v->last.bytes = 0;
+}
+
+static void visit_page(struct visitor *v, const struct vm_piece *p)
+{
+	struct vm_piece *l = &v->last;
+	if (l->bytes && l->flags == p->flags && l->virt + l->bytes == p->virt &&
+	    l->phys + l->bytes == p->phys) {
+		l->bytes += p->bytes;
+		return;
+	}
+	visit_flush(v);
+	*l = *p;
+}
+
+/* Rights of an entry within those of the tables above it: any level may take them away. */
+static unsigned entry_flags(uint64_t e, unsigned above)
+{
+	unsigned have = (e & PTE_WRITE ? VM_WRITE : 0) | (e & PTE_USER ? VM_USER : 0) |
+	                (e & PTE_NX ? 0 : VM_EXEC);
+	return (have & above) | (e & PTE_PCD ? VM_DEVICE : 0);
+}
+
+/* The table at `phys`, whose entries reach 1 << shift bytes each, from virt on. */
+static void visit_table(struct visitor *v, uint64_t phys, unsigned shift, uint64_t virt,
+                        unsigned above)
+{
+	const uint64_t *t = vm_phys(phys);
+	struct vm_piece self = {virt, phys, PAGE_BYTES, VM_TABLE};
+	v->piece(v->arg, &self);
+	for (uint64_t i = 0; i < 512; i++) {
+		uint64_t e = t[i], at = virt | i << shift;
+		if (!(e & PTE_PRESENT))
+			continue;
+		at |= shift == 39 && i > 255 ? 0xffffull << 48 : 0; /* canonical */
+		if (shift == 12 || (shift < 39 && e & PTE_LARGE)) {
+			uint64_t bytes = 1ull << shift;
+			struct vm_piece p = {at, e & PTE_ADDR & ~(bytes - 1), bytes,
+			                     entry_flags(e, above)};
+			visit_page(v, &p);
+		} else {
+			visit_table(v, e & PTE_ADDR, shift - 9, at,
+			            entry_flags(e, above) & ~(unsigned)VM_DEVICE);
+		}
+	}
+}
+
+void vm_visit(vm_space_t space, void (*piece)(void *arg, const struct vm_piece *p), void *arg)
+{
+	struct visitor v = {.piece = piece, .arg = arg};
+	visit_table(&v, space, 39, 0, VM_WRITE | VM_USER | VM_EXEC);
+	visit_flush(&v);
+}
+
+/* --- reading for a program --- */
 
 /* Physical address behind virt as ring 3 may read it in `space`; false when it may not. */
 static bool user_to_phys(vm_space_t space, uint64_t virt, uint64_t *phys)

@@ -3,7 +3,7 @@
  *
  * Kernel half (the same tables in every address space, supervisor only):
  *     KERNEL_BASE + p   the image: text r-x, rodata r--, data rw-
- *     PHYS_BASE + p     all usable memory, rw-, 2 MiB pages
+ *     PHYS_BASE + p     all usable memory, rw-, 2 MiB pages; code and constants of the image r--
  *     DEVICE_BASE ...   device registers, uncached, handed out one after the other
  *     STACK_BASE ...    one slot per core: guard page, trap stack, guard page, emergency stack
  * Program half: hal/layout.h.
@@ -38,6 +38,7 @@ enum vm_flags {
 	VM_EXEC = 1 << 1,
 	VM_USER = 1 << 2,
 	VM_DEVICE = 1 << 3, /* uncached */
+	VM_TABLE = 1 << 4,  /* vm_visit only: a page table, not what it maps */
 };
 
 /* An address space: physical address of its top-level table. */
@@ -108,6 +109,16 @@ static inline uint64_t vm_tables_bytes(uint64_t virt, uint64_t bytes)
 
 /* The same for all the memory there is, in 2 MiB pages. */
 uint64_t vm_ram_tables_bytes(void);
+
+/* What vm_visit shows: pages that follow each other in both kinds of address and have the same
+ * rights, as the CPU sees them (all levels taken together). */
+struct vm_piece {
+	uint64_t virt, phys, bytes;
+	unsigned flags; /* enum vm_flags; VM_TABLE: virt is where its reach begins */
+};
+
+/* Calls piece() for all that is mapped in `space`, both halves, and for each page table. */
+void vm_visit(vm_space_t space, void (*piece)(void *arg, const struct vm_piece *p), void *arg);
 
 /* Copies what ring 3 may read at virt in `space`, device registers excepted; false, with nothing
  * promised about dst, when it may not read any byte of it. */

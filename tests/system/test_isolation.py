@@ -1,0 +1,88 @@
+"""What a core program may not touch it cannot: it faults at once, and the machine goes on. The real
+page tables, as the kernel has built them (kernel/audit.c looks at all of them, with test=1)."""
+import re
+
+import pytest
+from conftest import RIGHT_HOST, pings
+
+FORBIDDEN = "the page does not allow it"
+ABSENT = "no page is there"
+PAGE_FAULTS = [  # kind of fault, what it tried, why it may not
+    ("write", "write", FORBIDDEN),
+    ("constant", "write", FORBIDDEN),
+    ("boot-info", "write", FORBIDDEN),
+    ("snapshot", "write", FORBIDDEN),
+    ("outbox", "write", FORBIDDEN),
+    ("arena", "(?:read|write)", ABSENT),
+    ("tables", "read", ABSENT),
+    ("kernel", "read", FORBIDDEN),
+    ("exec", "execute", FORBIDDEN),
+    ("exec-stack", "execute", FORBIDDEN),
+    ("exec-snapshot", "execute", FORBIDDEN),
+    ("exec-arena", "execute", FORBIDDEN),
+]
+PRIVILEGED = ["cli", "port", "msr", "sgdt"]
+AT_ONCE = 4  # faults of one core; more than five within 10 s end it (kernel/fault.c)
+
+
+def fault(lab, kind, core):
+    """Makes the core fault; returns the report, when the ports run again."""
+    router = lab.router
+    router.skip()
+    router.send("test fault %s core %d" % (kind, core))
+    report = router.expect(r"^\*\*\* (.*) on core %d in the core program[^\n]*\n(.*)\n" % core, 10,
+                           "a report of %s" % kind)
+    router.expect(r"core %d: program restarted" % core, 10)
+    router.wait_ready(20)
+    return report
+
+
+@pytest.fixture
+def three(make_lab):
+    """A router of two data cores, the fault of one being no failure."""
+    lab = make_lab(None, "--append", "test=1", cpus=3)
+    lab.router.faults_expected = True
+    return lab
+
+
+@pytest.mark.parametrize("first", range(0, len(PAGE_FAULTS), 2 * AT_ONCE))
+def test_memory(three, first):
+    for index, (kind, what, why) in enumerate(PAGE_FAULTS[first:first + 2 * AT_ONCE]):
+        report = fault(three, kind, 1 + index % 2)
+        assert report.group(1) == "page fault", kind
+        assert re.match(r"  %s at [0-9a-f]{16}: %s" % (what, why), report.group(2)), (
+            kind, report.group(2))
+    three.router.wait_links()
+    pings(three.left, RIGHT_HOST, count=5)
+
+
+def test_control_core_memory(three):
+    """The control core reads what data cores have, and writes none of it."""
+    for kind, what, why in (("outbox", "write", FORBIDDEN), ("arena", "write", FORBIDDEN),
+                            ("exec-snapshot", "execute", FORBIDDEN)):
+        report = fault(three, kind, 0)
+        assert re.match(r"  %s at [0-9a-f]{16}: %s" % (what, why), report.group(2)), (
+            kind, report.group(2))
+        three.router.wait_prompt(20)
+    three.router.wait_links()
+    pings(three.left, RIGHT_HOST, count=5)
+
+
+def test_privileged_instructions(three):
+    for index, kind in enumerate(PRIVILEGED):
+        assert fault(three, kind, 1 + index % 2).group(1) == "general protection", kind
+    three.router.wait_links()
+    pings(three.left, RIGHT_HOST, count=5)
+
+
+@pytest.mark.parametrize("cpus", [1, 2, 4])
+def test_audit(make_router, cpus):
+    """The kernel walks all page tables; what the CPU has to keep the rings apart is on. QEMU's has
+    all of it."""
+    router = make_router(None, "--append", "test=1", cpus=cpus, wait=False)
+    line = router.expect(r"^audit: (\d+) address spaces, (\d+) MiB mapped, nothing writable and "
+                         r"executable, nothing of two writers; CPU:(.*)\r?$", 60, "the audit")
+    assert int(line.group(1)) == cpus
+    assert int(line.group(2)) > 4096 * cpus  # the first 4 GiB are always mapped: nothing was left out
+    assert line.group(3).split() == ["WP", "SMEP", "SMAP", "UMIP"]
+    router.wait_prompt(60)
