@@ -4,6 +4,7 @@
  * called again after a fault, or for a commit; it then builds everything anew in the same memory.
  */
 #include "control/adjacency.h"
+#include "control/candidate.h"
 #include "control/capture.h"
 #include "control/churn.h"
 #include "control/commit.h"
@@ -30,6 +31,11 @@
 #define ROUTES_MAX (1u << 20)
 #define ROUTE_LINE_MIN 16 /* bytes of the shortest route line: bounds the number of routes */
 #define TABLES_LEAST (4u << 20) /* of the snapshot stay for the forwarding tables */
+#define ROUTES_LEAST 1024
+#define ROUTES_MORE CANDIDATE_ROUTES_MAX /* beside those of the text, where memory is scarce: then */
+#define FILTERS_SHARE 4                  /* of its room, that filter_start may write to */
+#define LEFT_EACH 24                     /* stays so much for what else a route takes, */
+#define LEFT_ALL (4u << 20)              /* and so much for neighbours, fragments, the management */
 #define ROUTES6_MORE 64 /* IPv6 routes that commits may add before fib6 has to be made anew */
 #define HOSTS6_EACH (4 * VIEW_ADDRESSES6_MAX) /* of an interface, beside neighbours */
 
@@ -51,7 +57,7 @@ static uint64_t progress_tsc; /* when something was last said of the text being 
 static const struct config *sized = &plane.config; /* what the tables are to be large enough for */
 static uint32_t hosts6_room, fib6_room; /* bytes of their private parts */
 static uint32_t routes6_room;           /* prefixes that fib6 has been made for */
-static size_t tables_room;              /* bytes of the snapshot behind the view */
+static size_t tables_at;                /* bytes of the snapshot before them */
 
 /* --- console --- */
 
@@ -114,10 +120,9 @@ static void say_progress(uint32_t lines)
 	plane_log("configuration: %u lines read", lines);
 }
 
-/* Memory for the configuration's routes, taken once per program start. */
-static bool take_memory(void)
+/* Memory for the configuration's routes, taken once per program start. False: there is less. */
+static bool take_memory(struct text text)
 {
-	const struct text text = plane.module.text;
 	struct config_memory *m = &plane.memory;
 	uint32_t lines = (uint32_t)(text.len / ROUTE_LINE_MIN) + 16;
 	uint32_t lines6 = config_ipv6_lines(text.at, text.len);
@@ -127,11 +132,18 @@ static bool take_memory(void)
 	                                                    CONFIG_ACL_RULES_MAX),
 	                            .progress = say_progress};
 	m->scratch_words = config_scratch_words(m->route_max) + config_scratch_words(m->route6_max);
-	m->routes = core_private_alloc(m->route_max * sizeof *m->routes);
-	m->routes6 = core_private_alloc((m->route6_max + 1) * sizeof *m->routes6);
-	m->acl_rules = core_private_alloc((m->acl_rule_max + 1) * sizeof *m->acl_rules);
-	m->scratch = core_private_alloc(m->scratch_words * sizeof(uint32_t));
-	return m->routes && m->routes6 && m->acl_rules && m->scratch;
+	const size_t routes = m->route_max * sizeof *m->routes;
+	const size_t routes6 = (m->route6_max + 1) * sizeof *m->routes6;
+	const size_t rules = (m->acl_rule_max + 1) * sizeof *m->acl_rules;
+	const size_t scratch = m->scratch_words * sizeof(uint32_t);
+	if (whole_pages(routes) + whole_pages(routes6) + whole_pages(rules) + whole_pages(scratch) >
+	    core_private_left())
+		return false;
+	m->routes = core_private_alloc(routes);
+	m->routes6 = core_private_alloc(routes6);
+	m->acl_rules = core_private_alloc(rules);
+	m->scratch = core_private_alloc(scratch);
+	return true;
 }
 
 bool plane_grow(void **at, uint32_t *max, size_t want, size_t each)
@@ -155,24 +167,48 @@ static bool take_memory6(void)
 	       plane_grow(&fib6_private, &fib6_room, fib6, 1);
 }
 
-/* Those of all tables, once: IPv4's is for as many routes as there is memory for. */
-static bool take_table_memory(void)
+/* Bytes of the snapshot that IPv6's tables take, and what IPv4's loses to alignment. */
+static size_t shared6(void)
+{
+	return host6_shared_bytes(hosts6()) + fib6_shared_bytes(routes6()) + 2 * CACHE_LINE;
+}
+
+/* Finds the most routes from `least` to `most` whose table, behind the `used` bytes of the snapshot,
+ * takes no more than so much of the memory that is left. How much of the shared part prefixes take
+ * depends on how they lie: it is as large as for four times as many of the usual ones, or, where
+ * there is little memory, as for a quarter. Either may fill up first: routes are then refused. In
+ * steps of an eighth, for what a step leaves over is lost to routes. */
+static bool choose_tables(uint32_t most, uint32_t least, size_t used, size_t bytes)
+{
+	const size_t room = core_snapshot_most();
+	size_t have;
+	core_snapshot_area(&have);
+	used += shared6();
+	for (uint32_t routes = most; routes >= least && used < room; routes -= routes / 8)
+		for (uint32_t usual = 4 * routes; usual >= routes / 4; usual /= 2) {
+			fib_shared_bytes = (size_t)u64_min(fib4_shared_bytes(usual), room - used);
+			if (fib_shared_bytes < fib4_shared_bytes(0))
+				return false;
+			fib_private_bytes = fib4_private_bytes(routes, fib_shared_bytes);
+			const size_t end = used + fib_shared_bytes;
+			if (fib_private_bytes + (end > have ? end - have : 0) <= bytes)
+				return true;
+		}
+	return false;
+}
+
+/* Memory of all tables, once, for as many routes as there is memory for: five eighths of what is
+ * left, or, when the text has more, most of it. used: bytes of the snapshot. */
+static bool take_table_memory(size_t used)
 {
 	if (!take_memory6())
 		return false;
-	/* Half of what is left. How much of the shared part prefixes take depends on how they lie: it
-	 * is as large as for four times as many of the usual ones, or, where there is little memory,
-	 * as for a quarter. Either may fill up first: routes are then refused. In steps of an eighth,
-	 * for what a step leaves over is lost to routes. */
-	const size_t half = core_private_left() / 2;
-	for (uint32_t routes = ROUTES_MAX; routes >= 1024 && !fib_private; routes -= routes / 8) {
-		for (uint32_t usual = 4 * routes; usual >= routes / 4 && !fib_private; usual /= 2) {
-			fib_shared_bytes = fib4_shared_bytes(usual);
-			fib_private_bytes = fib4_private_bytes(routes, fib_shared_bytes);
-			if (fib_private_bytes <= half)
-				fib_private = core_private_alloc(fib_private_bytes);
-		}
-	}
+	const uint32_t wanted = u32_min(ROUTES_MAX, plane.config.route_count + ROUTES_MORE);
+	const size_t left = core_private_left(), others = LEFT_ALL + (size_t)LEFT_EACH * wanted;
+	const size_t some = left / 8 * 5, most = left > others ? left - others : 0;
+	if (choose_tables(ROUTES_MAX, wanted, used, some) ||
+	    choose_tables(wanted, ROUTES_LEAST, used, u64_max(some, most)))
+		fib_private = core_private_alloc(fib_private_bytes);
 	return fib_private != NULL;
 }
 
@@ -272,8 +308,8 @@ bool plane_room(const struct config *c, bool *as_it_is)
 {
 	sized = c;
 	*as_it_is = routes6() - ROUTES6_MORE <= routes6_room;
-	const size_t six = host6_shared_bytes(hosts6()) + fib6_shared_bytes(routes6());
-	bool fits = take_memory6() && tables_room >= six + TABLES_LEAST && routes_room(c);
+	bool fits = take_memory6() &&
+	            core_snapshot_most() >= tables_at + shared6() + TABLES_LEAST && routes_room(c);
 	sized = &plane.config;
 	return fits;
 }
@@ -295,11 +331,15 @@ static void read_config(int e)
 }
 
 /* The access lists of the configuration, behind the view's `used` bytes; returns how much is kept
- * for them. Lists that do not fit are a configuration that is not applied, for without them it
- * would say something else. */
-static size_t start_filters(struct view *v, size_t used, size_t room)
+ * for them, but not taken where there are none yet. Lists that do not fit are a configuration that is
+ * not applied, for without them it would say something else. */
+static size_t start_filters(struct view *v, size_t used)
 {
-	size_t bytes;
+	size_t bytes, have;
+	core_snapshot_area(&have);
+	size_t room = u64_max(have, core_snapshot_most() / 2); /* the rest will be private memory */
+	if (plane.config.acl_count && core_snapshot_take(used + room / FILTERS_SHARE) != E_OK)
+		room = have;
 	if (filter_start(v, (uint8_t *)v + used, room - used, &bytes, &plane.error) != E_OK) {
 		plane.configured = false;
 		config_default(&plane.config);
@@ -490,11 +530,16 @@ static void start_services(struct view *v)
 
 /* The tables that data cores read, behind the view: IPv6's as large as need be, IPv4's has the
  * rest, as far as it has memory for that (take_table_memory). */
-static bool start_tables(struct view *v, uint8_t *at, size_t room)
+static bool start_tables(struct view *v, size_t used)
 {
+	uint8_t *at = (uint8_t *)v + used;
+	const size_t bytes = u64_min(core_snapshot_most(), used + shared6() + fib_shared_bytes);
+	if (bytes < used || core_snapshot_take(bytes) != E_OK)
+		return false;
+	const size_t room = bytes - used;
 	const size_t hosts = host6_shared_bytes(hosts6()), six = fib6_shared_bytes(routes6());
 	uint64_t key[2];
-	if (room < hosts + six)
+	if (room < shared6())
 		return false;
 	core_random(key, sizeof key);
 	host6_init(&plane.hosts6, hosts6(), at, hosts6_private, key);
@@ -503,7 +548,7 @@ static bool start_tables(struct view *v, uint8_t *at, size_t room)
 		return false;
 	at += align_up(six, CACHE_LINE);
 	routes6_room = routes6();
-	if (fib4_init(&plane.fib, at, u64_min(room - hosts - six - 128, fib_shared_bytes), fib_private,
+	if (fib4_init(&plane.fib, at, u64_min(room - shared6(), fib_shared_bytes), fib_private,
 	              fib_private_bytes) != E_OK)
 		return false;
 	fib_use(&plane.fib, fib_path_for(vector_bits()));
@@ -516,44 +561,63 @@ static bool start_tables(struct view *v, uint8_t *at, size_t room)
 
 /* The application's commands, and its part of the snapshot behind the view's `used` bytes; returns
  * how large that is. */
-static size_t place_extension(struct view *v, size_t used, size_t room)
+static size_t place_extension(struct view *v, size_t used)
 {
 	const struct app_extension *e = extension_get();
 	size_t more = e && e->snapshot_more ? whole_pages(e->snapshot_more()) : 0;
 	if (!shell_runs(&plane.shell))
 		commands_set(&plane.shell);
 	assert(!e || e->shared_bytes <= view_extension_room());
-	if (!e || room < used || room - used < e->snapshot_bytes)
+	const size_t room = core_snapshot_most();
+	if (!e || core_snapshot_take(used + e->snapshot_bytes) != E_OK)
 		return 0;
 	v->extension = (uint8_t *)v + used;
 	memset(v->extension, 0, e->snapshot_bytes);
 	size_t bytes = whole_pages(e->snapshot_bytes);
-	if (more == 0 || room - used < bytes + TABLES_LEAST || room - used - bytes - TABLES_LEAST < more)
+	if (more == 0 || room - used < bytes + TABLES_LEAST ||
+	    room - used - bytes - TABLES_LEAST < more ||
+	    core_snapshot_take(used + bytes + more) != E_OK)
 		return bytes;
 	v->extension_more = (uint8_t *)v->extension + bytes;
 	return bytes + more;
 }
 
+/* A text that there is no memory for is as a bad one. */
+static void refuse_config(uint64_t bytes)
+{
+	const struct boot_info *b = self.info;
+	plane.configured = false;
+	text_fail(&plane.error, 1, text_of(""),
+	          "its %llu KiB are too much for this machine of %llu MiB",
+	          (unsigned long long)(bytes + 1023) >> 10, (unsigned long long)b->ram_bytes >> 20);
+}
+
 /* The configuration that the loader brought: once, for what commits make of it stays. False: there
- * is no memory for it. */
+ * is no memory even for an empty one. */
 static bool start_config(void)
 {
 	int module = open_module();
-	bool ok = take_memory();
+	const struct text text = plane.module.text;
 	config_default(&plane.config);
 	plane.configured = true;
-	if (self.info->config_bytes && ok)
+	if (self.info->config_left_out)
+		refuse_config(self.info->config_left_out);
+	if (!take_memory(text)) {
+		refuse_config(text.len);
+		return take_memory(text_of(""));
+	}
+	if (self.info->config_bytes)
 		read_config(module);
-	return ok;
+	return true;
 }
 
 static void plane_start(void)
 {
 	static bool have_memory, ok, have_tables;
 	struct view *v;
-	size_t room, view_bytes = whole_pages(sizeof *v);
-	v = core_snapshot_area(&room);
-	assert(room > view_bytes); /* the kernel gives megabytes (kernel/shares.c) */
+	size_t have, view_bytes = whole_pages(sizeof *v);
+	v = core_snapshot_area(&have);
+	assert(have >= view_bytes); /* the kernel gives megabytes (kernel/shares.c) */
 	count_n(CNT_drop_restart, plane.waiting);
 	plane.waiting = 0;
 	memset(v, 0, sizeof *v); /* data cores have let go of the ports, and with them of all of it */
@@ -573,14 +637,13 @@ static void plane_start(void)
 	} else {
 		commit_take();
 	}
-	view_bytes += start_filters(v, view_bytes, room);
+	view_bytes += start_filters(v, view_bytes);
 	shell_set_hostname(&plane.shell, plane.config.hostname);
 	core_set_app(plane.config.application);
-	have_tables = have_tables || (ok && take_table_memory());
-	view_bytes += place_extension(v, view_bytes, room);
-	tables_room = room - view_bytes;
-	plane.fib_ready = have_tables &&
-	                  start_tables(v, (uint8_t *)v + view_bytes, room - view_bytes);
+	view_bytes += place_extension(v, view_bytes);
+	have_tables = have_tables || (ok && take_table_memory(view_bytes));
+	tables_at = view_bytes;
+	plane.fib_ready = have_tables && start_tables(v, view_bytes);
 	core_set_idle((enum core_idle)plane.config.idle);
 	start_ports(v);
 	policy_set();

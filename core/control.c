@@ -12,6 +12,7 @@
 #define HOUSEKEEPING_NS 10000000ull
 #define LINK_EVERY 10 /* housekeepings */
 #define MESSAGES_PER_TURN 64
+#define SHARE_UNIT (2u << 20) /* of KCALL_SHARE */
 #define QUIESCE_NS 2000000000ull
 
 static uint64_t timer_tsc; /* next timer of the application */
@@ -37,10 +38,34 @@ void *core_private_alloc(size_t bytes)
 	bytes = align_up(bytes, 4096);
 	if (bytes > core_private_left())
 		return NULL;
-	void *p = (uint8_t *)(uintptr_t)self.info->core[self.id].tables + private_used;
-	private_used += bytes;
+	const struct core_memory *m = &self.info->core[self.id];
+	private_used += bytes; /* from the end: the snapshot grows towards it */
+	void *p = (uint8_t *)(uintptr_t)(m->tables + m->tables_bytes - private_used);
 	memset(p, 0, bytes);
 	return p;
+}
+
+/* What the snapshot may still take of the tables that follow it. */
+static size_t shareable(void)
+{
+	const struct boot_info *b = self.info;
+	const bool follow = b->core[self.id].tables == b->snapshot + b->snapshot_bytes;
+	return follow && core_private_left() ? align_down(core_private_left() - 1, SHARE_UNIT) : 0;
+}
+
+size_t core_snapshot_most(void)
+{
+	return self.info->snapshot_bytes - SNAPSHOT_HEADER + shareable();
+}
+
+int core_snapshot_take(size_t bytes)
+{
+	const size_t have = self.info->snapshot_bytes - SNAPSHOT_HEADER;
+	if (bytes > have + shareable())
+		return E_NOMEM;
+	if (bytes <= have)
+		return E_OK;
+	return kcall(KCALL_SHARE, align_up(bytes - have, SHARE_UNIT), 0, 0) == 0 ? E_OK : E_NOMEM;
 }
 
 void core_console_write(const char *text, size_t bytes)

@@ -414,9 +414,15 @@ unsigned core_frame_max(void);
  * read, and what it holds is the other's word. */
 bool core_arena_has(unsigned core, const void *at, uint64_t bytes);
 
-/* The part of the snapshot region that is the application's; 64-byte aligned. Readable by all
- * cores at the same address, writable by the control core. */
+/* The part of the snapshot region that is the application's; 64-byte aligned, at the same address in
+ * all cores, writable by the control core. */
 void *core_snapshot_area(size_t *bytes);
+
+/* How large that area may become: it grows into what core_private_alloc() has not given yet. */
+size_t core_snapshot_most(void);
+
+/* It is so large at least from now on, and never smaller again. E_NOMEM: it cannot be. */
+int core_snapshot_take(size_t bytes);
 
 /* Takes zeroed private memory of the control core, page aligned; NULL when there is not enough.
  * Nothing is given back but by a restart of the program: not by the next control_hooks.start. */

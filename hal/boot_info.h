@@ -1,7 +1,7 @@
 /*
  * What the kernel tells the core programs: one structure, mapped read-only at the same address
- * in every address space. The kernel alone writes it; the only part that changes after start
- * is `status`.
+ * in every address space. The kernel alone writes it; the only parts that change after start are
+ * `status`, and by KCALL_SHARE where the snapshot ends and the tables begin.
  */
 #ifndef HAL_BOOT_INFO_H
 #define HAL_BOOT_INFO_H
@@ -34,7 +34,7 @@ struct core_memory {
 	uint64_t arena;         /* a data core writes, the control core reads: packet buffers, NIC
 	                         * rings, its application's */
 	uint64_t arena_bytes;
-	uint64_t tables;        /* the control core alone */
+	uint64_t tables;        /* the control core alone; behind the snapshot, where that is longest */
 	uint64_t tables_bytes;
 };
 
@@ -53,6 +53,7 @@ struct boot_info {
 	uint32_t hypervisor;      /* CPUID says that we are a guest */
 	uint64_t config;          /* boot module with the configuration; 0: none came */
 	uint64_t config_bytes;
+	uint64_t config_left_out; /* bytes of a module that there was no memory beside; config is 0 */
 	uint64_t snapshot;        /* control core writes, data cores read */
 	uint64_t snapshot_bytes;
 	uint64_t ram_bytes;       /* usable memory in the machine */

@@ -48,6 +48,10 @@ enum kcall {
 	KCALL_PCI_WRITE,
 	/* (device, entry, core), as pci_msix_route(). */
 	KCALL_MSIX_ROUTE,
+	/* (bytes), a multiple of 2 MiB, not 0: so much more of the control core's tables, from their
+	 * start, is of the snapshot, which ends there: all cores read it from now on. Never given
+	 * back. E_INVAL too from any core but the control core, or when it has less. */
+	KCALL_SHARE,
 	/* (expression, file, line): the texts end in NUL. Reports the failed assert and restarts
 	 * this core's program; does not return. */
 	KCALL_ASSERT,

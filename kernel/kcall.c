@@ -7,6 +7,7 @@
 #include "kernel/core.h"
 #include "kernel/cpu.h"
 #include "kernel/panic.h"
+#include "kernel/partition.h"
 #include "kernel/pci.h"
 #include "kernel/trap.h"
 
@@ -102,6 +103,10 @@ void kcall_serve(struct trap_frame *f)
 	case KCALL_MSIX_ROUTE:
 		if (f->rdx < boot_info->cores)
 			result = pci_msix_program(f->rdi, f->rsi, cores[f->rdx].apic_id);
+		break;
+	case KCALL_SHARE:
+		if (boot_info->core[c->id].roles & CORE_CONTROL)
+			result = partition_share(f->rdi);
 		break;
 	case KCALL_ASSERT:
 		serve_assert(f, c);

@@ -37,7 +37,7 @@ static void read_cpu_name(char name[64])
 
 static void make_boot_info(void)
 {
-	boot_info = vm_phys(vm_take_zeroed_pages(sizeof *boot_info));
+	boot_info = vm_phys(vm_take_zeroed_pages(sizeof *boot_info, "what the cores are told"));
 	boot_info->tsc_boot = tsc_at_start;
 	boot_info->tsc_hz = tsc_hz();
 	boot_info->tsc_invariant = tsc_is_invariant();

@@ -4,9 +4,10 @@
  *
  *     arena     one per data core, which alone writes it: packet buffers and NIC rings. The control
  *               core maps it read-only: what is too much for an outbox lies there
- *     tables    the control core's alone
  *     outbox    one per core: that core writes, all others map it read-only
  *     snapshot  written by the control core, read-only for the others
+ *     tables    the control core's alone, in one piece with the snapshot, which it may extend:
+ *               what the one and the other take, only the configuration tells
  *
  * With one CPU the same core has both roles and all of it.
  */
@@ -51,6 +52,20 @@ static void map_windows(struct core *c)
 	pci_map_bars(c->space);
 }
 
+int partition_share(uint64_t bytes)
+{
+	struct core_memory *m = &boot_info->core[0];
+	if (bytes == 0 || bytes % HUGE_BYTES || bytes >= m->tables_bytes)
+		return E_INVAL;
+	for (unsigned i = boot_info->first_data_core; i < boot_info->cores; i++)
+		if (i > 0) /* it has had no use for the entries: no TLB knows them (SDM vol. 3A, 4.10.2) */
+			map_window(&cores[i], m->tables, bytes, 0);
+	m->tables += bytes;
+	m->tables_bytes -= bytes;
+	boot_info->snapshot_bytes += bytes;
+	return E_OK;
+}
+
 void partition_cores(unsigned n, const struct boot *boot)
 {
 	boot_info->cores = n;
@@ -64,7 +79,7 @@ void partition_cores(unsigned n, const struct boot *boot)
 		cores[i].space = vm_space_new();
 		program_map(&cores[i]);
 	}
-	shares_take();
+	shares_take(boot);
 	clear_header(boot_info->snapshot);
 	for (unsigned i = 0; i < n; i++)
 		clear_header(boot_info->core[i].outbox);

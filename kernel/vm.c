@@ -27,9 +27,9 @@ uint64_t vm_kernel_space; /* its physical address; boot/ap.asm loads it */
 
 uint64_t vm_image_bytes(void) { return (uint64_t)kernel_end - KERNEL_BASE - VM_IMAGE_PHYS; }
 
-uint64_t vm_take_zeroed_pages(uint64_t bytes)
+uint64_t vm_take_zeroed_pages(uint64_t bytes, const char *what)
 {
-	uint64_t phys = vm_take_pages(bytes);
+	uint64_t phys = vm_take_pages(bytes, what);
 	memset(vm_phys(phys), 0, align_up(bytes, PAGE_BYTES));
 	return phys;
 }
@@ -46,7 +46,7 @@ static uint64_t pte_bits(unsigned flags)
 static uint64_t *table_below(uint64_t *e, unsigned flags)
 {
 	if (!(*e & PTE_PRESENT))
-		*e = vm_take_zeroed_pages(PAGE_BYTES) | PTE_PRESENT | PTE_WRITE;
+		*e = vm_take_zeroed_pages(PAGE_BYTES, "page tables") | PTE_PRESENT | PTE_WRITE;
 	assert(!(*e & PTE_LARGE));
 	if (flags & VM_USER)
 		*e |= PTE_USER;
@@ -101,7 +101,7 @@ static void protect_image(uint64_t *pdpt)
 {
 	uint64_t from = (uint64_t)kernel_text - KERNEL_BASE, to = (uint64_t)kernel_data - KERNEL_BASE;
 	uint64_t start = align_down(from, HUGE_BYTES), end = align_up(to, HUGE_BYTES);
-	uint64_t phys = vm_take_pages(PAGE_BYTES), *pd = vm_phys(phys);
+	uint64_t phys = vm_take_pages(PAGE_BYTES, "page tables"), *pd = vm_phys(phys);
 	assert(end <= 1ull << 30);
 	memcpy(pd, vm_phys(pdpt[0] & PTE_ADDR), PAGE_BYTES);
 	for (uint64_t at = start; at < end; at += HUGE_BYTES)
@@ -170,12 +170,12 @@ void vm_map_stack(unsigned core)
 	uint64_t bytes[] = {STACK_TRAP_BYTES, STACK_EMERGENCY_BYTES};
 	for (unsigned i = 0; i < ARRAY_LEN(top); i++)
 		vm_map(vm_kernel_space, slot + top[i] - bytes[i],
-		       vm_take_zeroed_pages(bytes[i]), bytes[i], VM_WRITE);
+		       vm_take_zeroed_pages(bytes[i], "a core's stack"), bytes[i], VM_WRITE);
 }
 
 vm_space_t vm_space_new(void)
 {
-	vm_space_t space = vm_take_zeroed_pages(PAGE_BYTES);
+	vm_space_t space = vm_take_zeroed_pages(PAGE_BYTES, "page tables");
 	uint64_t *t = vm_phys(space);
 	memcpy(t + 256, kernel_pml4 + 256, 256 * sizeof *t);
 	return space;

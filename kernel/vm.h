@@ -8,8 +8,8 @@
  *     STACK_BASE ...    one slot per core: guard page, trap stack, guard page, emergency stack
  * Program half: hal/layout.h.
  *
- * Memory is only ever taken, never given back: everything is laid out before the first program
- * starts, and a restart re-uses what the core has.
+ * Memory is only ever taken: everything is laid out before the first program starts, and a restart
+ * re-uses what the core has. Only the boot module may be given back, before.
  */
 #ifndef KERNEL_VM_H
 #define KERNEL_VM_H
@@ -59,13 +59,24 @@ void vm_init(const struct boot *boot);
 void vm_ram_init(const struct boot *boot);
 
 /* Memory for `bytes`, in whole pages of 4 KiB and in one piece; physical address. What it holds is
- * undefined, or zero. Panics when there is none left. */
-uint64_t vm_take_pages(uint64_t bytes);
-uint64_t vm_take_zeroed_pages(uint64_t bytes);
+ * undefined, or zero. vm_refuse(bytes, what) when there is none left. */
+uint64_t vm_take_pages(uint64_t bytes, const char *what);
+uint64_t vm_take_zeroed_pages(uint64_t bytes, const char *what);
+
+/* Panics: there is no memory for so many bytes in one piece, what they are for, and where the
+ * memory is. */
+_Noreturn void vm_refuse(uint64_t bytes, const char *what);
 
 /* The same in 2 MiB pages (`bytes` is a multiple), not zeroed, from the top of memory; 0 when there
  * is none left. */
 uint64_t vm_take_huge_pages(uint64_t bytes);
+
+/* The free memory as it is, and as it was at the mark: what was taken since is free again. */
+void vm_ram_mark(void);
+void vm_ram_rewind(void);
+
+/* The boot module is free memory from now on. */
+void vm_ram_give_module(const struct boot *boot);
 
 /* The most bytes, in 2 MiB pages and no more than `most`, that vm_take_huge_pages can give so many
  * times (pieces >= 1); 0: not even one page each. */

@@ -10,26 +10,30 @@
 #define LOW_MEMORY_END 0x100000ull
 #define LOW_PAGE 0x8000ull /* clear of the BIOS data area and the boot sector */
 
-static struct boot_range ram[BOOT_RANGES_MAX + 4]; /* free memory, page aligned */
-static unsigned ram_count;
-static uint64_t total_bytes, taken_bytes, ram_tables_bytes;
+/* Free memory, page aligned, */
+static struct ram {
+	struct boot_range range[2 * BOOT_RANGES_MAX + 8];
+	unsigned count;
+	uint64_t taken_bytes; /* and how much is not any more */
+} ram, marked;
+static uint64_t total_bytes, module_bytes, ram_tables_bytes;
 static bool low_page_usable;
 
 static void ram_add(uint64_t start, uint64_t end)
 {
-	if (start < end && ram_count < ARRAY_LEN(ram))
-		ram[ram_count++] = (struct boot_range){start, end};
+	if (start < end && ram.count < ARRAY_LEN(ram.range))
+		ram.range[ram.count++] = (struct boot_range){start, end};
 }
 
 /* Cuts [start, end) out of the free ranges. */
 static void ram_reserve(uint64_t start, uint64_t end)
 {
-	unsigned n = ram_count;
+	unsigned n = ram.count;
 	for (unsigned i = 0; i < n; i++) {
-		struct boot_range r = ram[i];
+		struct boot_range r = ram.range[i];
 		if (end <= r.start || start >= r.end)
 			continue;
-		ram[i].end = start > r.start ? start : r.start;
+		ram.range[i].end = start > r.start ? start : r.start;
 		ram_add(end > r.start ? end : r.start, r.end);
 	}
 }
@@ -51,23 +55,65 @@ void vm_ram_init(const struct boot *boot)
 	ram_reserve(VM_IMAGE_PHYS, VM_IMAGE_PHYS + vm_image_bytes());
 	ram_reserve(align_down(boot->module.start, PAGE_BYTES),
 	            align_up(boot->module.end, PAGE_BYTES));
-	taken_bytes = vm_image_bytes();
+	module_bytes = boot->module.end - boot->module.start;
+	ram.taken_bytes = vm_image_bytes();
 }
 
-uint64_t vm_take_pages(uint64_t bytes)
+void vm_refuse(uint64_t bytes, const char *what)
+{
+	panic("not enough memory: no %llu KiB in one piece for %s; of %llu MiB the boot module has %llu "
+	      "and %llu are in use; give the machine more, or use fewer cores (cores=N)",
+	      (unsigned long long)(bytes >> 10), what, (unsigned long long)(total_bytes >> 20),
+	      (unsigned long long)(align_up(module_bytes, 1u << 20) >> 20),
+	      (unsigned long long)(ram.taken_bytes >> 20));
+}
+
+void vm_ram_mark(void) { marked = ram; }
+void vm_ram_rewind(void) { ram = marked; }
+
+/* Ranges that touch become one: memory is asked for in one piece. */
+static void ram_join(uint64_t start, uint64_t end)
+{
+	for (unsigned i = 0; i < ram.count; i++) {
+		struct boot_range *r = &ram.range[i];
+		if (r->start == r->end || (r->end != start && r->start != end))
+			continue;
+		start = r->end == start ? r->start : start;
+		end = r->start == end ? r->end : end;
+		r->end = r->start;
+	}
+	ram_add(start, end);
+}
+
+void vm_ram_give_module(const struct boot *boot)
+{
+	const uint64_t start = align_up(boot->module.start, PAGE_BYTES);
+	const uint64_t end = align_down(boot->module.end, PAGE_BYTES);
+	for (unsigned i = 0; i < boot->ram_count; i++) { /* where the loader may have put it */
+		uint64_t from = align_up(boot->ram[i].start, PAGE_BYTES);
+		uint64_t to = align_down(boot->ram[i].end, PAGE_BYTES);
+		from = from < LOW_MEMORY_END ? LOW_MEMORY_END : from;
+		from = from < start ? start : from;
+		to = to > end ? end : to;
+		if (from < to)
+			ram_join(from, to);
+	}
+	module_bytes = 0;
+}
+
+uint64_t vm_take_pages(uint64_t bytes, const char *what)
 {
 	bytes = align_up(bytes, PAGE_BYTES);
 	/* From the bottom of memory: the first page tables must lie where the boot tables reach. */
 	struct boot_range *from = NULL;
-	for (unsigned i = 0; i < ram_count; i++)
-		if (ram[i].end - ram[i].start >= bytes && (!from || ram[i].start < from->start))
-			from = &ram[i];
+	for (struct boot_range *r = ram.range; r < ram.range + ram.count; r++)
+		if (r->end - r->start >= bytes && (!from || r->start < from->start))
+			from = r;
 	if (!from)
-		panic("out of memory: %llu pages asked for",
-		      (unsigned long long)(bytes / PAGE_BYTES));
+		vm_refuse(bytes, what);
 	uint64_t phys = from->start;
 	from->start += bytes;
-	taken_bytes += bytes;
+	ram.taken_bytes += bytes;
 	return phys;
 }
 
@@ -81,8 +127,8 @@ uint64_t vm_take_huge_pages(uint64_t bytes)
 {
 	uint64_t best = 0;
 	unsigned from = 0;
-	for (unsigned i = 0; i < ram_count; i++) {
-		uint64_t start = huge_start(&ram[i], bytes);
+	for (unsigned i = 0; i < ram.count; i++) {
+		uint64_t start = huge_start(&ram.range[i], bytes);
 		if (start > best) {
 			best = start;
 			from = i;
@@ -90,10 +136,10 @@ uint64_t vm_take_huge_pages(uint64_t bytes)
 	}
 	if (best == 0)
 		return 0;
-	uint64_t end = ram[from].end;
-	ram[from].end = best;
+	uint64_t end = ram.range[from].end;
+	ram.range[from].end = best;
 	ram_add(best + bytes, end);
-	taken_bytes += bytes;
+	ram.taken_bytes += bytes;
 	return best;
 }
 
@@ -102,9 +148,9 @@ uint64_t vm_take_huge_pages(uint64_t bytes)
 static uint64_t huge_pieces(uint64_t bytes)
 {
 	uint64_t n = 0;
-	for (unsigned i = 0; i < ram_count; i++) {
-		uint64_t start = align_up(ram[i].start, HUGE_BYTES);
-		uint64_t end = align_down(ram[i].end, HUGE_BYTES);
+	for (unsigned i = 0; i < ram.count; i++) {
+		uint64_t start = align_up(ram.range[i].start, HUGE_BYTES);
+		uint64_t end = align_down(ram.range[i].end, HUGE_BYTES);
 		n += end > start ? (end - start) / bytes : 0;
 	}
 	return n;
@@ -124,8 +170,8 @@ uint64_t vm_huge_share(unsigned pieces, uint64_t most)
 uint64_t vm_free(void)
 {
 	uint64_t bytes = 0;
-	for (unsigned i = 0; i < ram_count; i++)
-		bytes += ram[i].end - ram[i].start;
+	for (unsigned i = 0; i < ram.count; i++)
+		bytes += ram.range[i].end - ram.range[i].start;
 	return bytes;
 }
 
@@ -138,4 +184,4 @@ uint64_t vm_low_page(void)
 
 uint64_t vm_ram_tables_bytes(void) { return ram_tables_bytes; }
 uint64_t vm_total(void) { return total_bytes; }
-uint64_t vm_taken(void) { return taken_bytes; }
+uint64_t vm_taken(void) { return ram.taken_bytes; }

@@ -11,7 +11,8 @@
  *
  *     harness [-p PORTS] [-c CONFIG-FILE] [-m MTU-MAX-OF-DEVICES] [-o "KERNEL OPTIONS"]
  *             [-d PORT]...         devices that do not start
- *             [-s KIB]             size of the snapshot region: view and forwarding table
+ *             [-s KIB]             size of the snapshot region: view and forwarding table; without,
+ *                                  it grows into the control core's tables, which then follow it
  *             [-t]                 devices cut what they send: NIC_TSO, NIC_USO
  *
  * Commands, one a line. All but `in` are answered, the last line of an answer being `done`; the
@@ -73,7 +74,9 @@
 #define LINE_BYTES 65536
 #define FRAME_MAX 16384
 #define ARENA_BYTES (12u << 20)
-#define TABLES_BYTES (16u << 20)
+#define TABLES_BYTES (24u << 20)
+#define SNAPSHOT_BYTES (8u << 20) /* at first */
+#define SHARE_UNIT (2u << 20)
 #define TSC_HZ 1000000000u /* a tick is a nanosecond */
 #define RX_QUEUE_MAX 8192
 #define TURNS_MAX 1000000u /* without coming to rest: the machine talks to itself */
@@ -86,13 +89,26 @@ uint64_t host_tsc = TSC_HZ; /* a second after "boot" */
 
 static unsigned port_total = 2;
 static uint32_t device_mtu_max = CONFIG_MTU_MAX;
-static uint32_t snapshot_kib = 16384;
+static uint32_t snapshot_kib; /* 0: not said */
 static bool devices_cut;
 
 /* --- the kernel --- */
 
 static uint8_t *typed; /* on the console, not read yet */
 static size_t typed_left;
+
+static struct boot_info info;
+
+static int share_tables(uint64_t bytes)
+{
+	struct core_memory *m = &info.core[0];
+	if (bytes == 0 || bytes % SHARE_UNIT || bytes >= m->tables_bytes)
+		return E_INVAL;
+	m->tables += bytes;
+	m->tables_bytes -= bytes;
+	info.snapshot_bytes += bytes;
+	return E_OK;
+}
 
 int64_t kcall(enum kcall number, uint64_t a, uint64_t b, uint64_t c)
 {
@@ -117,6 +133,8 @@ int64_t kcall(enum kcall number, uint64_t a, uint64_t b, uint64_t c)
 			return E_AGAIN;
 		typed_left--;
 		return *typed++;
+	case KCALL_SHARE:
+		return share_tables(a);
 	default:
 		return E_AGAIN;
 	}
@@ -425,8 +443,6 @@ void __wrap_ring_punt_done(unsigned d)
 
 /* --- the machine's memory --- */
 
-static struct boot_info info;
-
 static uint64_t take(size_t bytes)
 {
 	/* untouched pages cost nothing */
@@ -457,15 +473,16 @@ static void make_machine(void)
 	info.first_data_core = 0;
 	info.hypervisor = 1;
 	info.tsc_invariant = 1;
-	info.snapshot_bytes = (uint64_t)snapshot_kib << 10;
-	info.snapshot = take(info.snapshot_bytes);
+	info.snapshot_bytes = snapshot_kib ? (uint64_t)snapshot_kib << 10 : SNAPSHOT_BYTES;
+	info.snapshot = take(info.snapshot_bytes + TABLES_BYTES);
+	uint64_t tables = snapshot_kib ? take(TABLES_BYTES) : info.snapshot + info.snapshot_bytes;
 	info.pci_count = port_total;
 	info.core[0] = (struct core_memory){.roles = CORE_CONTROL | CORE_DATA,
 	                                    .outbox = take(3 * OUTBOX_AREA),
 	                                    .outbox_bytes = 3 * OUTBOX_AREA,
 	                                    .arena = take(ARENA_BYTES),
 	                                    .arena_bytes = ARENA_BYTES,
-	                                    .tables = take(TABLES_BYTES),
+	                                    .tables = tables,
 	                                    .tables_bytes = TABLES_BYTES};
 	info.status[0].state = CORE_RUNNING;
 	strcpy(info.loader, "harness");

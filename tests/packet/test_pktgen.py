@@ -858,7 +858,7 @@ def test_replay_says_what_is_left_out(make):
 
 def test_replay_larger_than_the_memory(make):
     frames = [(T0, bytes(1500))] * 9000
-    g = make(replay(REPLAY + "run\n", {"a.pcap": pcap(frames)}))
+    g = make(replay(REPLAY + "run\n", {"a.pcap": pcap(frames)}), memory=16384)
     assert "lab.gen:3: the captures that are replayed take 14 MiB" in g.text
 
 

@@ -43,6 +43,33 @@ def test_memory_too_small_for_its_cores(make_router):
     assert machine.wait_exit() == 1
 
 
+def a_million_routes():
+    """34 MiB of text."""
+    head = "hostname large\ninterface eth0\n ip address 192.0.2.1/24\n"
+    return head + "".join("ip route 10.%d.%d.%d/32 192.0.2.%d\n" %
+                          (n >> 16, n >> 8 & 255, n & 255, 2 + n % 200) for n in range(1000000))
+
+
+@pytest.mark.parametrize("memory,said", [
+    ("64M", r":1: its \d+ KiB are too much for this machine of 62 MiB"),
+    ("96M", r"not enough memory for the tables: nothing is forwarded"),
+    ("128M", r"\d+ routes do not fit into the forwarding table and were refused")])
+def test_text_too_large_for_the_memory(make_router, memory, said):
+    """The console comes up, whatever there is no memory for, and says what."""
+    machine = make_router(a_million_routes(), "--memory", memory)
+    assert re.search(said, machine.text), machine.text
+    assert "MiB used" in machine.command("show version")
+
+
+def test_memory_too_small_for_its_programs(make_router):
+    """Refused before anything is divided, by name too."""
+    machine = make_router(None, "--memory", "64M", cpus=40, wait=False)
+    machine.judge = False
+    machine.expect(r"not enough memory: no \d+ KiB in one piece for .*; of 62 MiB the boot module has "
+                   r"0 and \d+ are in use", 60, "why")
+    assert machine.wait_exit() == 1
+
+
 GRUB = [("bios", "disk"), ("bios", "usb"), ("bios", "cdrom"), ("uefi", "usb"), ("uefi", "cdrom")]
 
 

@@ -42,7 +42,7 @@ static void need_table(unsigned shift, uint64_t virt)
 			return;
 	assert_true(tables < TABLES_MAX);
 	table[tables++] = key;
-	vm_take_pages(PAGE_BYTES);
+	vm_take_pages(PAGE_BYTES, "page tables");
 }
 
 /* The tables that Intel SDM vol. 3A, 4.5 wants: what the real one makes. */
@@ -82,8 +82,8 @@ _Noreturn void panic(const char *format, ...)
 static void boot_with(const struct boot *boot, unsigned n)
 {
 	memset(&info, 0, sizeof info);
-	ram_count = 0;
-	total_bytes = taken_bytes = ram_tables_bytes = 0;
+	memset(&ram, 0, sizeof ram);
+	total_bytes = ram_tables_bytes = 0;
 	info.cores = n;
 	info.first_data_core = n > 1;
 	info.data_cores = n > 1 ? n - 1 : 1;
@@ -93,7 +93,7 @@ static void boot_with(const struct boot *boot, unsigned n)
 	memcpy(info.pci, pci, sizeof pci);
 	vm_ram_init(boot);
 	for (unsigned i = 0; i < n; i++)
-		vm_take_pages(PROGRAM_PAGES);
+		vm_take_pages(PROGRAM_PAGES, "a program");
 }
 
 /* As QEMU's q35 lists them: a little below 1 MiB, and a hole below 4 GiB for the devices. */
@@ -118,7 +118,8 @@ static void add_piece(const struct boot *b, uint64_t window_addr, uint64_t bytes
 	for (unsigned i = 0; i < b->ram_count; i++)
 		listed |= start >= b->ram[i].start && end <= b->ram[i].end;
 	assert_true(listed && start >= MIB + IMAGE_BYTES);
-	assert_true(end <= b->module.start || start >= b->module.end);
+	if (!info.config_left_out)
+		assert_true(end <= b->module.start || start >= b->module.end);
 	for (unsigned i = 0; i < pieces; i++)
 		assert_true(end <= piece[i].start || start >= piece[i].end);
 	piece[pieces++] = (struct boot_range){start, end};
@@ -129,6 +130,7 @@ static void check(const struct boot *b)
 	pieces = 0;
 	add_piece(b, info.snapshot, info.snapshot_bytes);
 	add_piece(b, info.core[0].tables, info.core[0].tables_bytes);
+	assert_int_equal(info.core[0].tables, info.snapshot + info.snapshot_bytes);
 	assert_int_equal(info.core[0].roles, info.cores == 1 ? CORE_CONTROL | CORE_DATA : CORE_CONTROL);
 	for (unsigned i = 0; i < info.cores; i++) {
 		const struct core_memory *m = &info.core[i];
@@ -158,7 +160,7 @@ static uint64_t divide(const struct boot *b, unsigned n)
 	if (setjmp(refused))
 		return 0;
 	boot_with(b, n);
-	shares_take();
+	shares_take(b);
 	check(b);
 	return info.core[info.first_data_core].arena_bytes;
 }
@@ -192,24 +194,79 @@ static void large(void **s)
 	(void)s;
 	assert_int_equal(arena_of(64 * GIB, 2), ARENA_HIGH);
 	assert_true(arena_of(64 * GIB, 64) >= 900 * MIB);
-	assert_int_equal(info.snapshot_bytes, SHARE_HIGH);
+	assert_int_equal(info.snapshot_bytes + info.core[0].tables_bytes, 2 * SHARE_HIGH);
 	assert_true(arena_of(1024 * GIB, 64) == ARENA_HIGH);
 }
 
-/* A module of 500 MiB finds room twice in the snapshots; a small one takes nothing from the
- * arena. */
+/* A module of 500 MiB finds room twice beside its text's tables; a small one takes nothing from
+ * the arena. */
 static void module_room(void **s)
 {
 	(void)s;
-	struct boot b = machine(4 * GIB);
+	struct boot b = machine(6 * GIB);
 	b.module = (struct boot_range){GIB, GIB + 500 * MIB + 17};
-	uint64_t without = divide(&b, 2), snapshot = info.snapshot_bytes;
+	uint64_t without = divide(&b, 2), own = info.core[0].tables_bytes;
 	config_bytes = 500 * MIB + 17;
 	assert_true(divide(&b, 2) > 0);
-	assert_int_equal(info.snapshot_bytes, snapshot + 1000 * MIB);
+	assert_int_equal(info.core[0].tables_bytes, own + 1000 * MIB + TEXT_HIGH);
 	config_bytes = HUGE_BYTES - 1;
 	assert_int_equal(divide(&b, 2), without);
 	config_bytes = 0;
+}
+
+/* A machine of so many MiB with a module of so many at its end, as QEMU puts it; bytes for tables
+ * and snapshots. */
+static uint64_t with_module(uint64_t mib, uint64_t module, unsigned n)
+{
+	struct boot b = machine(mib * MIB);
+	config_bytes = module * MIB;
+	b.module = (struct boot_range){(mib - 1 - module) * MIB, (mib - 1) * MIB};
+	const bool there = divide(&b, n) > 0;
+	config_bytes = 0;
+	return there ? info.snapshot_bytes + info.core[0].tables_bytes : 0;
+}
+
+/* A text of 34 MiB: all that it can use where there is much; nearly all that there is where there
+ * is little; and at last the machine runs without it, in the memory that it lay in. */
+static void module_in_little(void **s)
+{
+	(void)s;
+	assert_int_equal(with_module(1024, 34, 2) / MIB, 2 * 128 + 3 * 34);
+	assert_int_equal(info.config_left_out, 0);
+	assert_true(with_module(192, 34, 2) >= 128 * MIB);
+	assert_true(info.config_left_out == 0 && info.config_bytes == 34 * MIB);
+	assert_true(with_module(96, 34, 2) >= 32 * MIB && info.config_left_out == 0);
+	for (unsigned mib = 40; mib < 70; mib++) {
+		uint64_t control = with_module(mib, 34, 2);
+		if (control == 0)
+			continue;
+		assert_int_equal(info.config_left_out, 34 * MIB);
+		assert_true(info.config == 0 && info.config_bytes == 0);
+	}
+	assert_int_equal(with_module(64, 34, 2), CONTROL_LEAST);
+	assert_true(info.core[1].arena_bytes >= 34 * MIB); /* only the module's is so large */
+	assert_int_equal(with_module(40, 34, 2), CONTROL_LEAST);
+	assert_int_equal(with_module(39, 34, 8), 0);
+}
+
+/* The control core lets the others read more and more of what was its own. */
+static void sharing(void **s)
+{
+	(void)s;
+	assert_true(arena_of(256 * MIB, 3) > 0);
+	const uint64_t end = info.core[0].tables + info.core[0].tables_bytes;
+	const uint64_t at = info.snapshot_bytes, all = info.core[0].tables_bytes;
+	const uint64_t bad[] = {0, 1, PAGE_BYTES, HUGE_BYTES + PAGE_BYTES, all, all + HUGE_BYTES,
+	                        UINT64_MAX & ~(HUGE_BYTES - 1)};
+	for (unsigned i = 0; i < ARRAY_LEN(bad); i++)
+		assert_int_equal(partition_share(bad[i]), E_INVAL);
+	assert_int_equal(info.snapshot_bytes, at);
+	assert_int_equal(partition_share(3 * HUGE_BYTES), E_OK);
+	assert_int_equal(partition_share(all - 4 * HUGE_BYTES), E_OK);
+	assert_int_equal(info.snapshot_bytes, at + all - HUGE_BYTES);
+	assert_int_equal(info.core[0].tables, info.snapshot + info.snapshot_bytes);
+	assert_int_equal(info.core[0].tables + info.core[0].tables_bytes, end);
+	assert_int_equal(partition_share(HUGE_BYTES), E_INVAL);
 }
 
 /* Nothing but what is kept for page tables, and what does not make a page for each, is idle. */
@@ -284,7 +341,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(small), cmocka_unit_test(million), cmocka_unit_test(large),
 		cmocka_unit_test(whole), cmocka_unit_test(hole),    cmocka_unit_test(holes),
-		cmocka_unit_test(module_room), cmocka_unit_test(page_tables),
+		cmocka_unit_test(module_room), cmocka_unit_test(module_in_little),
+		cmocka_unit_test(sharing),     cmocka_unit_test(page_tables),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
