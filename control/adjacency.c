@@ -1,6 +1,7 @@
 /* See adjacency.h. */
 #include "control/adjacency.h"
 #include "control/trace.h"
+#include "control/vlan.h"
 
 #include "lib/mem.h"
 #include "net/ip4.h"
@@ -26,14 +27,7 @@ void adjacency_up(uint32_t nh, const uint8_t *mac, uint16_t type)
 	set_state(a, ADJ_UNRESOLVED);
 	if (!core_quiesce()) /* view.h, rule 2 */
 		return; /* the ports are restarted, and this neighbour asked for again */
-	const struct view_port *vp = &view_get()->port[a->interface];
-	eth_header_build(a->header, mac, vp->mac, type);
-	a->header_bytes = ETH_HLEN;
-	if (vp->vid) {
-		eth_tag_build(a->header, vp->vid);
-		be16_store(a->header + ETH_HLEN + ETH_TAG_LEN - 2, type);
-		a->header_bytes = ETH_HLEN + ETH_TAG_LEN;
-	}
+	vlan_adjacency(a, &view_get()->port[a->interface], mac, type);
 	/* else a static one: it is known while its link is down, see neighbour_link */
 	if (plane.link_up[a->interface])
 		set_state(a, ADJ_FORWARD);

@@ -164,6 +164,8 @@ struct config_interface {
 	uint32_t verify_line[2]; /* and where it says so */
 	bool redirects[2]; /* tells senders of a better first hop, */
 	uint32_t redirects_line[2];
+	bool directed; /* lets directed broadcasts out to its subnets */
+	uint32_t directed_line;
 	bool deny_silently, deny_silently6; /* no ICMP about what came in here and is denied */
 };
 

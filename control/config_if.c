@@ -139,6 +139,10 @@ static int check_loopback(const struct config_interface *i, struct text_error *e
 	else if (i->ra_suppress || i->ra_managed || i->ra_other || i->ra_interval_s ||
 	         i->ra_lifetime_said || i->ra_server_count)
 		what = "router advertisements";
+	else if (i->redirects[0] || i->redirects[1])
+		what = "redirects", line = i->redirects_line[!i->redirects[0]];
+	else if (i->directed)
+		what = "broadcasts", line = i->directed_line;
 	for (unsigned way = 0; !what && way < CONFIG_FILTERS; way++)
 		if (i->filter[way].name[0])
 			what = "packets to filter", line = i->filter[way].line;

@@ -163,6 +163,8 @@ int config_ip4_redirects(struct parser *p, unsigned i);
 int config_ip6_redirects(struct parser *p, unsigned i);
 int config_no_ip4_redirects(struct parser *p, unsigned i);
 int config_no_ip6_redirects(struct parser *p, unsigned i);
+int config_ip4_directed(struct parser *p, unsigned i);
+int config_no_ip4_directed(struct parser *p, unsigned i);
 
 /* --- of config_management.c --- */
 

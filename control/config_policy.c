@@ -21,3 +21,13 @@ int config_no_ip6_redirects(struct parser *p, unsigned i)
 {
 	return set_redirects(p, i, true, false);
 }
+
+static int set_directed(struct parser *p, unsigned i, bool on)
+{
+	p->interface->directed = on;
+	p->interface->directed_line = on ? p->line : 0;
+	return config_expect_end(p, i);
+}
+
+int config_ip4_directed(struct parser *p, unsigned i) { return set_directed(p, i, true); }
+int config_no_ip4_directed(struct parser *p, unsigned i) { return set_directed(p, i, false); }

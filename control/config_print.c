@@ -80,6 +80,8 @@ static void print_policy(const struct printer *p, const struct config_interface 
 	for (unsigned six = 0; six < 2; six++)
 		if (i->redirects[six])
 			print_line(p, " %s redirects", six ? "ipv6" : "ip");
+	if (i->directed)
+		print_line(p, " ip directed-broadcast");
 }
 
 static void print_acl_head(const struct printer *p, const struct config_acl *l)

@@ -283,6 +283,9 @@ static int check_port(const struct config *c, unsigned n, enum core_app_number a
 		if (i->redirects[six] && app != CORE_APP_router)
 			return text_fail(err, i->redirects_line[six], text_of("redirects"),
 			                 "the application %s sends no redirects", core_app_word(app));
+	if (i->directed && app != CORE_APP_router)
+		return text_fail(err, i->directed_line, text_of("directed-broadcast"),
+		                 "the application %s forwards no broadcasts", core_app_word(app));
 	return E_OK;
 }
 

@@ -7,6 +7,7 @@ static void set_policy(struct view_policy *v, const struct config_interface *i)
 		__atomic_store_n(&v->verify[six], i->verify[six], __ATOMIC_RELAXED);
 		__atomic_store_n(&v->redirects[six], i->redirects[six], __ATOMIC_RELAXED);
 	}
+	__atomic_store_n(&v->directed, i->directed, __ATOMIC_RELAXED);
 }
 
 void policy_set(void)

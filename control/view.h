@@ -171,6 +171,7 @@ struct view_filter_set {
 struct view_policy {
 	uint8_t verify[2]; /* enum config_verify (control/config.h): of their sources */
 	bool redirects[2]; /* are senders told of a better first hop? */
+	bool directed; /* do broadcasts from elsewhere leave by it to its subnets? */
 };
 
 /* Several next hops (control/groups.h). Changed at any time by single stores. */

@@ -56,6 +56,19 @@ static inline bool vlan_untag(struct pkt *p, const struct view *v, struct view_c
 	return true;
 }
 
+/* Gives an adjacency of that interface its header, to `mac`; type: EtherType, host order. */
+static inline void vlan_adjacency(struct adj *a, const struct view_port *vp, const uint8_t *mac,
+                                  uint16_t type)
+{
+	eth_header_build(a->header, mac, vp->mac, type);
+	a->header_bytes = ETH_HLEN;
+	if (vp->vid) {
+		eth_tag_build(a->header, vp->vid);
+		be16_store(a->header + ETH_HLEN + ETH_TAG_LEN - 2, type);
+		a->header_bytes = ETH_HLEN + ETH_TAG_LEN;
+	}
+}
+
 /* Gives a frame that leaves by that adjacency its Ethernet header, and counts it there if the
  * interface is a VLAN. */
 static inline void vlan_header(struct pkt *p, const struct adj *a, struct view_carried *carried)

@@ -20,12 +20,16 @@ static void set_len(struct pkt *p, unsigned len)
 	p->len = (uint16_t)eth_pad(p->data, len);
 }
 
+static void send_by(struct pkt *p, const struct adj *a)
+{
+	vlan_header(p, a, router.carried);
+	core_tx(a->port, p);
+}
+
 void router_send(struct pkt *p, uint32_t nh)
 {
-	const struct adj *a = &router.view->adj[nh];
-	vlan_header(p, a, router.carried);
 	router.used->second[nh] = (uint32_t)(core_now_ns() >> 30);
-	core_tx(a->port, p);
+	send_by(p, &router.view->adj[nh]);
 }
 
 void router_send_own(struct pkt *e, unsigned ip_len, const struct pkt *about, uint32_t nh)
@@ -121,12 +125,12 @@ void router_deny4(struct pkt *p, enum counter reason, bool tell)
 }
 
 /* Cuts a packet up for its link and sends the pieces (RFC 1812 4.2.2.7). */
-static void fragment(struct pkt *p, uint32_t nh)
+static void fragment(struct pkt *p, const struct adj *a)
 {
 	struct ip4_frag it;
 	struct pkt f;
 	complete(p);
-	if (ip4_frag_init(&it, p->data + ETH_HLEN, router.view->adj[nh].mtu) != E_OK) {
+	if (ip4_frag_init(&it, p->data + ETH_HLEN, a->mtu) != E_OK) {
 		core_drop(p, CNT_drop_ip4_total_len);
 		return;
 	}
@@ -137,16 +141,16 @@ static void fragment(struct pkt *p, uint32_t nh)
 		f.port = p->port;
 		f.flags = PKT_OWN;
 		count(CNT_fragments_created);
-		router_send(&f, nh);
+		send_by(&f, a);
 	}
 	count_n(CNT_fragmented, it.ended);
 	core_drop(p, it.ended ? CNT_forwarded : CNT_drop_no_buffer);
 }
 
-static void forward(struct pkt *p, uint32_t nh)
+/* a: that of nh, or one to all stations of its link. */
+static void forward_by(struct pkt *p, const struct adj *a, uint32_t nh)
 {
 	uint8_t *ip = p->data + ETH_HLEN;
-	const struct adj *a = &router.view->adj[nh];
 	unsigned total = ip4_total_len(ip);
 	if (ip4_ttl(ip) <= 1) {
 		send_error(p, ICMP4_TIME_EXCEEDED, ICMP4_TIME_TTL, 0);
@@ -176,12 +180,56 @@ static void forward(struct pkt *p, uint32_t nh)
 	if (!router_resolved(a)) {
 		complete(p);
 		core_punt(p, PUNT_RESOLVE, nh);
-	} else if (total > a->mtu) {
-		fragment(p, nh);
+		return;
+	}
+	router.used->second[nh] = (uint32_t)(core_now_ns() >> 30);
+	if (total > a->mtu) {
+		fragment(p, a);
 	} else {
-		router_send(p, nh);
+		send_by(p, a);
 		router.forwarded++;
 	}
+}
+
+static void forward(struct pkt *p, uint32_t nh)
+{
+	forward_by(p, &router.view->adj[nh], nh);
+}
+
+/* The interface of whose subnets one has that broadcast address, if it lets broadcasts out; -1: there
+ * is none. Never the address of all zero bits, which only history takes for one. */
+static int directed_port(uint32_t dst)
+{
+	const struct view *v = router.view;
+	for (unsigned n = 0; n < v->ifs; n++) {
+		const struct view_port *vp = &v->port[n];
+		if (!__atomic_load_n(&v->policy[n].directed, __ATOMIC_RELAXED) || !vp->enabled)
+			continue;
+		for (unsigned a = 0; a < vp->addresses; a++)
+			if (vp->plen[a] < 31 && dst == ip4_subnet_broadcast(vp->addr[a], vp->plen[a]))
+				return (int)n;
+	}
+	return -1;
+}
+
+/*
+ * To a broadcast address. RFC 2644, RFC 1812 5.3.5.2: one directed to a link of ours goes there if
+ * its interface has been told so, and if it comes from another one: hosts of the link have heard it
+ * already. Nothing here answers broadcasts.
+ */
+static COLD void broadcast(struct pkt *p)
+{
+	static const uint8_t everybody[ETH_ALEN] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+	const int port = directed_port(ip4_dst(p->data + ETH_HLEN));
+	if (port < 0 || port == p->port) {
+		core_drop(p, CNT_drop_ip4_link_bcast);
+		return;
+	}
+	const uint32_t nh = NH_CONNECTED + (uint32_t)port;
+	struct adj a = router.view->adj[nh];
+	vlan_adjacency(&a, &router.view->port[port], everybody, ETH_TYPE_IP4);
+	a.state = ADJ_FORWARD;
+	forward_by(p, &a, nh);
 }
 
 static void ip4_input(struct pkt *p, bool asked)
@@ -228,8 +276,8 @@ static void ip4_input(struct pkt *p, bool asked)
 		complete(p);
 		core_punt(p, PUNT_LOCAL, nh);
 		break;
-	case NH_BROADCAST: /* RFC 2644: directed broadcasts are not forwarded, nor answered here */
-		core_drop(p, CNT_drop_ip4_link_bcast);
+	case NH_BROADCAST:
+		broadcast(p);
 		break;
 	case NH_MULTICAST:
 		core_drop(p, CNT_drop_ip4_multicast);

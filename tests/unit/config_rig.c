@@ -83,7 +83,7 @@ static void forget_lines(struct config *c)
 		f->line = f->mtu_line = f->ipv6_line = f->autoconfig_line = 0;
 		f->link_local_line = f->ra_lifetime_line = 0;
 		f->verify_line[0] = f->verify_line[1] = 0;
-		f->redirects_line[0] = f->redirects_line[1] = 0;
+		f->redirects_line[0] = f->redirects_line[1] = f->directed_line = 0;
 		for (unsigned k = 0; k < CONFIG_ADDRESSES_MAX; k++)
 			f->address[k].line = f->address6[k].line = 0;
 		for (unsigned k = 0; k < CONFIG_FILTERS; k++)

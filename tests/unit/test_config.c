@@ -255,6 +255,15 @@ static void test_redirects(void **state)
 	assert_true(!config.interface[1].redirects[0] && config.interface[1].redirects[1]);
 	assert_false(config.interface[2].redirects[0]);
 	round_trip();
+	admit(E0 " ip directed-broadcast\ninterface eth1\n ip directed-broadcast\n"
+	      " no ip directed-broadcast\n");
+	assert_true(config.interface[0].directed && !config.interface[1].directed);
+	round_trip();
+	refuse("interface lo0\n ip redirects\n", 2, "lo0",
+	       "a loopback is on no link and has no such thing as redirects");
+	refuse("interface lo0\n ip directed-broadcast\n", 2, "lo0",
+	       "a loopback is on no link and has no such thing as broadcasts");
+	refuse(E0 "ip directed-broadcast all\n", 3, "all", "unexpected word");
 	refuse(E0 "ip redirects on\n", 3, "on", "unexpected word");
 	refuse("ip redirects\n", 1, "ip", "\"ip redirects\" belongs into an interface block");
 	refuse(E0 "ip redirects\nip redirects\n", 4, "ip", "\"ip redirects\" stands already at line 3");
@@ -267,9 +276,9 @@ static void test_statement_errors(void **state)
 	       "idle, interface, description, ip, mtu, shutdown, no, ipv6, permit, deny, arp, "
 	       "service, tcp, http, console, capture, exit, end");
 	refuse("\n\nint eth0", 3, "int", "unknown statement");
-	refuse("ip", 1, "", "expected address, access-group, unreachables, verify, redirects, access-list, route, icmp after \"ip\"");
+	refuse("ip", 1, "", "expected address, access-group, unreachables, verify, redirects, directed-broadcast, access-list, route, icmp after \"ip\"");
 	refuse("ip rout 1.2.3.4", 1, "rout",
-	       "expected address, access-group, unreachables, verify, redirects, access-list, route, icmp after \"ip\"");
+	       "expected address, access-group, unreachables, verify, redirects, directed-broadcast, access-list, route, icmp after \"ip\"");
 	refuse("ip icmp 5", 1, "5", "expected rate-limit after \"icmp\"");
 	refuse("no mtu", 1, "mtu", "expected shutdown, ip, ipv6 after \"no\"");
 	refuse("service echo sctp", 1, "sctp", "expected udp, tcp after \"echo\"");
