@@ -317,17 +317,21 @@ static void survey_slice(void)
 	for (unsigned i = 0; i < PREFIXES_PER_SLICE; i++, churn.walked++) {
 		if (!walk_next(&r)) {
 			churn.phase = CHURN;
-			churn.began_ns = core_now_ns();
 			break;
 		}
 		if (!is_host(&r))
 			sum_add(&churn.before, &r);
 		survey(r);
 	}
-	if (churn.phase == CHURN && churn.slots == 0) {
-		say("no route leads to a neighbour");
-		let_go();
+	if (churn.phase != CHURN)
+		return;
+	churn.began_ns = core_now_ns();
+	if (churn.slots) {
+		say("%u prefixes change", churn.slots);
+		return;
 	}
+	say("no route leads to a neighbour");
+	let_go();
 }
 
 static uint64_t churn_slice(void)

@@ -8,6 +8,7 @@
                                  packets per tail write or doorbell
   router.*.64B.1Mroutes.*        the same with a million prefixes, and with destinations all over them
                                  (table.py); PREFIXES=FILE: with that file's, as globalroutes
+  router.virtio.ip6.64B.160kroutes.*  the same of IPv6, which nicsim does not generate
   router.virtio.ip6.78B.<ROUTES>.* and ip4, 64B: a router of each family, by turns
   router.null.64B.<ROUTES>.*     the same without any device: frames made on the spot and thrown away
                                  (drivers/null): what loop, application and buffers cost
@@ -22,6 +23,7 @@
                                  --family 6: tcp.<NIC>.ip6.* and so on
   http.FAMILY.OBJECT.*           requests on the control core's HTTP server, beside nginx (web.py)
   scrape.*                       what /metrics, ten times a second, costs a router under load
+  churn.*                        what routes that change cost a router with a million (churn.py)
   capture.*                      the console's capture: frames written without loss, beside tcpdump;
                                  what it costs a router under load (capture.py)
   pktgen.*, peer.testpmd.*       the generator beside testpmd: a frame's cycles on one core, the
@@ -53,6 +55,7 @@ import time
 
 sys.dont_write_bytecode = True
 from capture import capture
+from churn import churn
 from load import (HUGEPAGES_WANTED, SLICE_S, WARM_UP_S, BenchError, Generator, build_tools, hugepages,
                   median_of, near_only, pin_guest, progress, realtime, round_trip_ns, say)
 from memory import idle_memory
@@ -71,13 +74,14 @@ from launcher.guest import Guest, GuestError
 
 FAMILIES = {"ip4.64B": "vhost_gen", "ip6.64B": "vhost_gen6_64", "ip4.78B": "vhost_gen_78",
             "ip6.78B": "vhost_gen6_78"}  # contender: its generator
-ALL_PEERS = {**PEERS, **FULL_PEERS}
-FULL_HUGEPAGES = 1024  # l3fwd has two full tables, and takes more than its -m for them
+ALL_PEERS = {**PEERS, **FULL_PEERS[4], **FULL_PEERS[6]}
+FULL_TABLES = {"full-table": 4, "full-table6": 6}  # the part: version of IP
+FULL_HUGEPAGES = 1280  # l3fwd has two full tables, and takes more than its -m for them
 IMPOSSIBLE = 1.05  # busy share that no core can have
 VALID = 0.99  # of the rate asked for: with less a trial says nothing
 SATURATED = 0.98  # busy share of the data core from which on it is the limit
-PARTS = ["forwarding", "full-table", "families", "null", "no-loss", "tail-writes", "tcp", "tcp-idle", "udp-rtt",
-         "http", "scrape", "capture", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "sizes"]
+PARTS = ["forwarding", "full-table", "full-table6", "families", "null", "no-loss", "tail-writes", "tcp", "tcp-idle", "udp-rtt",
+         "http", "scrape", "churn", "capture", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "sizes"]
 
 
 def null_routes(prefixes):
@@ -108,7 +112,7 @@ class Contender:
             self.router, self.generator = stack.enter_context(
                 router_on_models(work, accel, what, table))
         else:
-            program = FAMILIES.get(what, "vhost_gen")
+            program = FAMILIES.get(what, table.generator)
             self.generator = stack.enter_context(Generator(work, huge, table.load, program))
         if what == "router" or what in FAMILIES:
             text = (configuration6(table.routes) if what.startswith("ip6")
@@ -170,11 +174,12 @@ def forwarding(results, work, accel, huge, table, runs, seconds, nics, peers):
     trips = [got["trip"] for turns in measured.values() for got in turns]
     measured = near_only(results, routes_name, measured)
     for what, name in ours.items():
-        add_forwarding(results, "%s.64B.%s" % (name, routes_name), accel, measured, what, peers)
+        add_forwarding(results, "%s.%s.%s" % (name, table.frames, routes_name), accel, measured,
+                       what, peers)
     for peer in peers:
         for figure in ("mpps", "cycles_per_packet"):
             unit, better = UNITS[figure]
-            results.add("peer.%s.virtio.64B.%s.%s" % (peer, routes_name, figure),
+            results.add("peer.%s.virtio.%s.%s.%s" % (peer, table.frames, routes_name, figure),
                         [got[figure] for got in measured[peer]], unit, better, "host")
         share = median_of(measured[peer], "full_share")
         if share < 1 - SATURATED:
@@ -192,19 +197,21 @@ def all_forwarding(results, work, accel, arguments, parts, nics):
     missing = build_l3fwd()
     if missing:
         results.note(missing)
-    tables = [(table, PEERS) for table in SMALL if "forwarding" in parts]
-    if "full-table" in parts:
-        folder = os.path.join(work, "table")
+    tables = [(table, PEERS, nics) for table in SMALL if "forwarding" in parts]
+    for part, family in FULL_TABLES.items():
+        if part not in parts:
+            continue
+        folder = os.path.join(work, "table%d" % family)
         os.mkdir(folder)
-        tables.append((Full(folder), FULL_PEERS))
+        tables.append((Full(folder, family), FULL_PEERS[family], nics if family == 4 else []))
     trips = []
-    with hugepages(FULL_HUGEPAGES if "full-table" in parts else HUGEPAGES_WANTED) as huge:
+    with hugepages(FULL_HUGEPAGES if set(FULL_TABLES) & set(parts) else HUGEPAGES_WANTED) as huge:
         if not huge:
             progress("no huge pages: DPDK runs on 4 KiB pages")
-        for table, peers in tables:
+        for table, peers, cards in tables:
             there = {name: peer for name, peer in peers.items() if not missing or "l3fwd" not in name}
             trips += forwarding(results, work, accel, huge, table, arguments.runs,
-                                arguments.seconds, nics, there)
+                                arguments.seconds, cards, there)
     results.add("host.core_round_trip", trips, "ns", "lower", "host")
 
 
@@ -414,7 +421,7 @@ def main():
     results = Results()
     work = tempfile.mkdtemp(prefix="hayate-bench-")
     try:
-        if {"forwarding", "full-table"} & set(parts):
+        if {"forwarding", *FULL_TABLES} & set(parts):
             all_forwarding(results, work, accel, arguments, parts, nics)
         if "families" in parts:
             build_tools()
@@ -438,6 +445,9 @@ def main():
         if "scrape" in parts:
             with hugepages() as huge:
                 scrape(results, work, accel, huge, arguments.runs)
+        if "churn" in parts:
+            with hugepages() as huge:
+                churn(results, work, accel, huge, arguments.runs)
         if "capture" in parts:
             capture(results, work, accel, arguments.runs)
         if {"pktgen", "pktgen-curve", "pktgen-latency"} & set(parts):

@@ -72,10 +72,12 @@ def peer_testpmd(work, huge, generator, table):
     return dpdk_under_load(words, b"Press enter to exit", generator)
 
 
-def l3fwd(work, huge, generator, prefixes, lookup, mib, more=()):
+def l3fwd(work, huge, generator, table, prefixes, lookup, mib, more=()):
     tables = []
-    for name, lines in (("4", ("R%s 1\n" % prefix for prefix in prefixes)),
-                        ("6", ["R2001:0200:0000:0001:0000:0000:0000:0000/64 1\n"])):
+    given = {4: ["192.88.99.0/24"], 6: ["2001:0200:0000:0001:0000:0000:0000:0000/64"]}
+    given[table.family] = prefixes
+    for name, lines in (("%d" % family, ("R%s 1\n" % prefix for prefix in given[family]))
+                        for family in given):
         tables.append(os.path.join(work, "l3fwd" + name))
         with open(tables[-1], "w", encoding="ascii") as file:
             file.writelines(lines)
@@ -93,15 +95,15 @@ def peer_l3fwd(work, huge, generator, table):
     """With a large table, as many of its routes as rte_lpm takes in a while, and two for all the
     rest: the load finds the way, by the same one or two loads."""
     prefixes = table.prefixes()
-    if table.routes > LPM_ROUTES:
+    if table.family == 4 and table.routes > LPM_ROUTES:
         prefixes = itertools.chain(["0.0.0.0/1", "128.0.0.0/1"],
                                    itertools.islice(prefixes, LPM_ROUTES))
-    return l3fwd(work, huge, generator, prefixes, "lpm", 256)
+    return l3fwd(work, huge, generator, table, prefixes, "lpm", 256)
 
 
 def peer_l3fwd_fib(work, huge, generator, table):
     """All routes. rte_fib has ways with AVX-512, which are asked for by the width of vectors."""
-    return l3fwd(work, huge, generator, table.prefixes(), "fib", 512,
+    return l3fwd(work, huge, generator, table, table.prefixes(), "fib", 768,
                  ["--force-max-simd-bitwidth=512"])
 
 
@@ -109,9 +111,12 @@ PEERS = {
     "l3fwd": (peer_l3fwd, "l3fwd, LPM, the same routes, virtio-user, same generator"),
     "testpmd": (peer_testpmd, "testpmd, mode mac (no look-up), virtio-user, same generator"),
 }
+FIB_PEER = (peer_l3fwd_fib, "l3fwd, FIB, the same routes, virtio-user, same generator")
 FULL_PEERS = {
-    "l3fwd-fib": (peer_l3fwd_fib, "l3fwd, FIB, the same routes, virtio-user, same generator"),
-    "l3fwd": (peer_l3fwd, "l3fwd, LPM, %d of the routes, virtio-user, same generator" % LPM_ROUTES),
+    4: {"l3fwd-fib": FIB_PEER,
+        "l3fwd": (peer_l3fwd, "l3fwd, LPM, %d of the routes, virtio-user, same generator"
+                  % LPM_ROUTES)},
+    6: {"l3fwd-fib": FIB_PEER},
 }
 
 
@@ -130,6 +135,8 @@ def build_l3fwd():
             ("l3fwd_lpm.c", r"(IPV4_L3FWD_LPM_MAX_RULES\s+)1024", r"\g<1>262144"),
             ("l3fwd_lpm.c", r"(IPV4_L3FWD_LPM_NUMBER_TBL8S) \(1 << 8\)", r"\1 (1 << 12)"),
             ("l3fwd_fib.c", r"(config_ipv4.max_routes = )\(1 << 16\)", r"\1(1 << 21)"),
+            ("l3fwd_fib.c", r"(config.max_routes = )\(1 << 16\) - 1", r"\1(1 << 19)"),
+            ("l3fwd_fib.c", r"(config.trie.num_tbl8 = )\(1 << 15\)", r"\1(1 << 18)"),
             ("main.c", r"\.offloads = RTE_ETH_RX_OFFLOAD_CHECKSUM", ".offloads = 0")):
         path = os.path.join(copy, name)
         with open(path, encoding="utf-8") as file:

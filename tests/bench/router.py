@@ -7,7 +7,7 @@ from launcher.guest import Guest
 
 
 @contextlib.contextmanager
-def router_under_load(work, accel, generator, text, more_ports=(), memory="512M"):
+def router_under_load(work, accel, generator, text, more_ports=(), memory="512M", append=()):
     config = os.path.join(work, "bench.conf")
     with open(config, "w", encoding="ascii") as file:
         file.write(text)
@@ -16,6 +16,8 @@ def router_under_load(work, accel, generator, text, more_ports=(), memory="512M"
              pidfile, "--qmp", qmp_path, "--memory", memory]
     for port in ["vhost-user:" + path for path in generator.sockets] + list(more_ports):
         words += ["--port", port]
+    for word in append:
+        words += ["--append", word]
     with Guest(words, log=os.path.join(work, "console.log")) as router:
         router.wait_ready(120)
         router.wait_prompt()

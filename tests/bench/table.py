@@ -2,9 +2,9 @@
 the load goes.
 
 Consecutive: N /24 one after the other, one next hop; the load goes to 16,384 addresses in them.
-Full: a million prefixes made up with the global table's lengths and clusters, 64 next hops; the load
-goes to four million addresses, each in a prefix drawn at random (route_table.c). With PREFIXES=FILE
-that file's routes instead.
+Full: a million prefixes made up with the global table's lengths and clusters, or 160,000 of IPv6, 64
+next hops; the load goes to four million addresses, each in a prefix drawn at random (route_table.c).
+With PREFIXES=FILE that file's routes instead.
 """
 import os
 import subprocess
@@ -12,11 +12,15 @@ import subprocess
 from load import FIRST_PREFIX, ROOT, TOOLS, BenchError
 from peers import NEXT_HOP_MAC
 
-FULL_ROUTES, FULL_DESTINATIONS = 1000000, 1 << 22
+FULL_ROUTES = {4: 1000000, 6: 160000}  # as many of IPv6 as there were when those of IPv4 were 900,000
+FULL_NAMES = {4: "1Mroutes", 6: "160kroutes"}
+FULL_DESTINATIONS = 1 << 22
 HOPS = 64
 
 INTERFACES = ("hostname bench\ninterface eth0\n ip address 192.0.2.1/24\n"
               "interface eth1\n ip address 198.51.100.1/24\n")
+INTERFACES6 = ("hostname bench\ninterface eth0\n ipv6 address 2001:db8:1::1/64\n"
+               "interface eth1\n ipv6 address 2001:db8:2::1/64\n")
 
 
 def hop(number):
@@ -24,8 +28,13 @@ def hop(number):
     return "198.51.100.%d" % (1 + number)
 
 
+def hop6(number):
+    return "2001:db8:2::%x" % (1 + number)
+
+
 class Consecutive:
     memory = "512M"  # of a guest that has it
+    family, frames, generator = 4, "64B", "vhost_gen"  # of the load
 
     def __init__(self, routes):
         self.routes = routes
@@ -44,18 +53,22 @@ class Consecutive:
 class Full:
     memory = "2G"
 
-    def __init__(self, work):
+    def __init__(self, work, family=4):
         """Makes it in the folder `work`."""
+        self.family = family
+        self.frames = "64B" if family == 4 else "ip6.64B"
+        self.generator = "vhost_gen" if family == 4 else "vhost_gen6_64"
         made = subprocess.run(["make", "-s", "-C", ROOT, "build/bench/route_table"],
                               capture_output=True, text=True, check=False)
         if made.returncode == 0:
             made = subprocess.run(
-                [os.path.join(TOOLS, "route_table"), str(FULL_ROUTES), str(FULL_DESTINATIONS), work],
+                [os.path.join(TOOLS, "route_table"), str(family), str(FULL_ROUTES[family]),
+                 str(FULL_DESTINATIONS), work],
                 env=dict({"SEED": "1"}, **os.environ), capture_output=True, text=True, check=False)
         if made.returncode != 0:
             raise BenchError("no full table: " + made.stderr.strip()[-300:])
         self.path = os.path.join(work, "routes")
-        self.name = "globalroutes" if "PREFIXES" in os.environ else "1Mroutes"
+        self.name = "globalroutes" if "PREFIXES" in os.environ else FULL_NAMES[family]
         self.load = [os.path.join(work, "destinations")]
         self.wire = "destinations=" + self.load[0]
         self.routes = sum(1 for _ in self.lines())
@@ -69,9 +82,15 @@ class Full:
         return (prefix for prefix, _ in self.lines())
 
     def configuration(self):
-        hops = ["arp %s %s\n" % (hop(1 + n), NEXT_HOP_MAC) for n in range(HOPS)]
-        routes = ("ip route %s %s\n" % (prefix, hop(int(number))) for prefix, number in self.lines())
-        return INTERFACES + "".join(hops) + "".join(routes)
+        if self.family == 6:
+            return INTERFACES6 + "".join(
+                "ipv6 neighbor %s eth1 %s\n" % (hop6(1 + n), NEXT_HOP_MAC) for n in range(HOPS)
+            ) + "".join("ipv6 route %s %s\n" % (prefix, hop6(int(number)))
+                        for prefix, number in self.lines())
+        return INTERFACES + "".join(
+            "arp %s %s\n" % (hop(1 + n), NEXT_HOP_MAC) for n in range(HOPS)
+        ) + "".join("ip route %s %s\n" % (prefix, hop(int(number)))
+                    for prefix, number in self.lines())
 
 
 SMALL = (Consecutive(1), Consecutive(16384))
@@ -85,7 +104,5 @@ def configuration(prefixes):
 
 def configuration6(routes):
     """Of IPv6, for the destinations of vhost_gen.c."""
-    return ("hostname bench\ninterface eth0\n ipv6 address 2001:db8:1::1/64\n"
-            "interface eth1\n ipv6 address 2001:db8:2::1/64\n"
-            "ipv6 neighbor 2001:db8:2::2 eth1 %s\n" % NEXT_HOP_MAC +
-            "".join("ipv6 route 2a10:0:%x::/48 2001:db8:2::2\n" % n for n in range(routes)))
+    return (INTERFACES6 + "ipv6 neighbor %s eth1 %s\n" % (hop6(1), NEXT_HOP_MAC)
+            + "".join("ipv6 route 2a10:0:%x::/48 %s\n" % (n, hop6(1)) for n in range(routes)))

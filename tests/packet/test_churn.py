@@ -78,6 +78,8 @@ def test_packets_go_ways_that_they_had(start):
         for had, mac in zip(seen, ways(m)):
             had.add(mac)
     m.time(3 * SECOND)
+    change, = re.findall(r"^(\d+) prefixes change\r$", m.text[mark:], re.M)
+    assert 2 * NETS < int(change) <= 3 * NETS + NETS, "all, and halves of IPv4's and of some of IPv6's"
     made, announced, withdrawn, replaced, refused, restored, _ = finished(m, mark)
     assert min(announced, withdrawn, replaced) > 1000 and refused == 0
     assert 0 < restored <= 4 * NETS
