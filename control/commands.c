@@ -175,7 +175,8 @@ static void fault(struct shell *sh, int argc, char **argv)
 		[TEST_FAULT_NULL] = "null",     [TEST_FAULT_WRITE] = "write",
 		[TEST_FAULT_EXEC] = "exec",     [TEST_FAULT_STACK] = "stack",
 		[TEST_FAULT_UD] = "ud",         [TEST_FAULT_DIVIDE] = "divide",
-		[TEST_FAULT_ASSERT] = "assert", [TEST_FAULT_STALL] = "stall",
+		[TEST_FAULT_ASSERT] = "assert", [TEST_FAULT_SPIN] = "spin",
+		[TEST_FAULT_RESTART] = "restart",
 		[TEST_FAULT_CONSTANT] = "constant",
 		[TEST_FAULT_BOOT_INFO] = "boot-info",
 		[TEST_FAULT_SNAPSHOT] = "snapshot",
@@ -205,6 +206,8 @@ static void fault(struct shell *sh, int argc, char **argv)
 		shell_print(sh, "no such kind\n");
 	else if (core == self.id)
 		view_test_fault((enum test_fault)kind);
+	else if (kind == TEST_FAULT_RESTART)
+		core_restart(core);
 	else if (core_pair_of(core) < 0 ||
 	         core_inject((unsigned)core_pair_of(core), 0, frame, sizeof frame, INJECT_FAULT,
 	                     kind) != E_OK)

@@ -2,8 +2,6 @@
 #include "control/view.h"
 #include "lib/assert.h"
 
-#define STALL_S 6 /* longer than core_quiesce waits */
-
 typedef void (*code_fn)(void);
 
 static const uint8_t constant[16] = {0xc3}; /* ret */
@@ -108,9 +106,10 @@ void view_test_fault(enum test_fault fault)
 	case TEST_FAULT_DIVIDE:
 		__asm__ volatile("divl %0" : : "r"(zero), "a"(1), "d"(0));
 		break;
-	case TEST_FAULT_STALL:
-		for (uint64_t end = clock_tsc() + STALL_S * self.clock.tsc_hz; clock_tsc() < end;)
-			;
+	case TEST_FAULT_SPIN:
+		for (;;)
+			__asm__ volatile("pause");
+	case TEST_FAULT_RESTART:
 		break;
 	case TEST_FAULT_ASSERT:
 		assert(fault != TEST_FAULT_ASSERT);

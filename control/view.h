@@ -512,7 +512,8 @@ enum test_fault {
 	TEST_FAULT_UD,     /* invalid instruction */
 	TEST_FAULT_DIVIDE,
 	TEST_FAULT_ASSERT,
-	TEST_FAULT_STALL,  /* no fault: do not finish the turn for some seconds */
+	TEST_FAULT_SPIN,   /* no fault: never finish the turn */
+	TEST_FAULT_RESTART, /* no fault: have the kernel restart a core that is well; by the control core */
 	/* What a program may not touch. Were it let, nothing would have changed: what is written is
 	 * what was there. */
 	TEST_FAULT_CONSTANT,     /* write to a constant */

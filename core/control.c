@@ -143,6 +143,7 @@ bool control_turn(void)
 		timer_tsc = core_app()->control->timer();
 	else if (any)
 		timer_tsc = 0; /* what came may have set an earlier timer */
+	watch_turn();
 	if (self.now_tsc >= house_tsc) {
 		any |= housekeeping();
 		timer_tsc = 0; /* a key (ping) or a link (announcements) may have set an earlier timer */
@@ -157,7 +158,7 @@ uint64_t control_deadline(void)
 		t = timer_tsc;
 	if (house_due && house_tsc < t)
 		t = house_tsc;
-	return t;
+	return u64_min(t, watch_deadline());
 }
 
 void control_woken(void)

@@ -460,6 +460,10 @@ void core_watch(uint32_t ports);
  * once; control_hooks.start follows. `why` is for the console. */
 void core_ports_restart(const char *why);
 
+/* Has the kernel start the program of another core anew, wherever it is, with a report; unless it
+ * sleeps or is in the kernel just now. */
+void core_restart(unsigned core);
+
 /* The MTU that decides the buffers' size: set in control_hooks.start, bytes of IP packet. */
 void core_set_mtu(unsigned mtu);
 

@@ -146,4 +146,8 @@ bool control_turn(void);
 uint64_t control_deadline(void); /* TSC of the next timer */
 void control_woken(void);        /* a sleep ended: look after console and links soon */
 
+/* watch.c */
+void watch_turn(void);           /* looks whether the data cores come round */
+uint64_t watch_deadline(void);   /* TSC of the next look, UINT64_MAX: there is nobody to look at */
+
 #endif

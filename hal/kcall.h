@@ -8,7 +8,7 @@
  * registers too, and the program's stack is not touched.
  *
  * Rules of all calls
- * 1. Any core may make any call.
+ * 1. Any core may make any call, but KCALL_RESTART.
  * 2. The result is 0 or a negative enum error, unless the row says otherwise. A number that is no
  *    call, or an argument out of range, is E_INVAL, and nothing has been done.
  * 3. A text is given by its address in the caller's own address space. The kernel reads it (what
@@ -55,6 +55,11 @@ enum kcall {
 	/* (expression, file, line): the texts end in NUL. Reports the failed assert and restarts
 	 * this core's program; does not return. */
 	KCALL_ASSERT,
+	/* (core): that core's program is stuck: wherever it is, it is reported as failed and started
+	 * anew. Nothing happens, and the result is E_OK all the same, when the core is in the kernel
+	 * just then, for it is about to come back, or sleeps: who asks looks again later. E_INVAL for
+	 * the caller's own core and from a core that does not have the control role. */
+	KCALL_RESTART,
 };
 
 static inline int64_t kcall(enum kcall number, uint64_t a, uint64_t b, uint64_t c)

@@ -25,6 +25,7 @@ struct core {
 	struct tss tss;
 	uint64_t fault_window_tsc; /* start of the time in which faults_recent were counted */
 	unsigned faults_recent;
+	bool restart_asked; /* by another core, which has sent an NMI along; taken by the owner */
 };
 
 extern struct core cores[CORES_MAX];

@@ -52,6 +52,16 @@ static int64_t serve_wake(uint64_t core)
 	return E_OK;
 }
 
+static int64_t serve_restart(const struct core *c, uint64_t core)
+{
+	if (core >= boot_info->cores || core == c->id ||
+	    !(boot_info->core[c->id].roles & CORE_CONTROL))
+		return E_INVAL;
+	__atomic_store_n(&cores[core].restart_asked, true, __ATOMIC_RELEASE);
+	apic_send_nmi(cores[core].apic_id);
+	return E_OK;
+}
+
 /* The text at ring 3's address `from`, cut to size - 1 bytes or where it cannot be read; "?" when
  * nothing can. */
 static void read_text(const struct core *c, char *text, size_t size, uint64_t from)
@@ -110,6 +120,9 @@ void kcall_serve(struct trap_frame *f)
 		break;
 	case KCALL_ASSERT:
 		serve_assert(f, c);
+	case KCALL_RESTART:
+		result = serve_restart(c, f->rdi);
+		break;
 	default:
 		break;
 	}

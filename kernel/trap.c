@@ -7,6 +7,7 @@
 
 #include "kernel/apic.h"
 #include "kernel/console.h"
+#include "kernel/core.h"
 #include "kernel/smp.h"
 
 #define GATE_INTERRUPT 0x8e00u /* present, DPL 0 */
@@ -60,12 +61,25 @@ static void interrupt(struct trap_frame *f)
 		apic_eoi();
 }
 
+/* An NMI of the machine's is a failure; one of ours tells a program that it is to start anew. In the
+ * kernel that is nobody's failure: see KCALL_RESTART. */
+static void non_maskable(struct trap_frame *f, bool from_program)
+{
+	smp_stop_if_asked(); /* another core may be ending the machine */
+	bool asked = core_has_stack() &&
+	             __atomic_exchange_n(&core_self()->restart_asked, false, __ATOMIC_ACQUIRE);
+	if (from_program)
+		fault_in_program(f, asked ? "stuck" : NULL);
+	if (!asked)
+		fault_in_kernel(f);
+}
+
 void trap_handler(struct trap_frame *f)
 {
 	bool from_program = (f->cs & 3) == 3;
 	if (f->vector == TRAP_NMI)
-		smp_stop_if_asked(); /* another core may be ending the machine */
-	if (f->vector >= TRAP_EXCEPTIONS)
+		non_maskable(f, from_program);
+	else if (f->vector >= TRAP_EXCEPTIONS)
 		interrupt(f);
 	else if (!from_program)
 		fault_in_kernel(f);

@@ -128,22 +128,70 @@ def test_balance_after_restart(make_lab, cpus, core):
     assert counters["punted"] == counters["punt_taken"], dict(counters)
 
 
+STUCK = r"^\*\*\* stuck on core %d in the core program"
+
+
+def restarted_stuck(router, core):
+    """A core that never finishes its turn is found, reported and started anew."""
+    router.expect(r"core %d does not come round any more: restarting it" % core, 30)
+    router.expect(STUCK % core, 10, "the report")
+    router.expect(r"backtrace\r?\n(?:.*\n)*?.*view_test_fault\+0x[0-9a-f]+", 5, "where it is stuck")
+    router.expect(r"core %d: program restarted" % core, 5)
+
+
 def test_data_core_does_not_come_round(make_lab):
-    """A data core stands still while an adjacency is to go: nothing that it may still read is
-    changed, the ports are restarted, and when it is back all is well."""
+    """A data core is stuck while an adjacency is to go: nothing that it may still read is changed,
+    the ports are to restart, and do once the core has been started anew."""
     lab = make_lab(None, "--idle", "poll", "--append", "test=1")
+    lab.router.faults_expected = True
     pings(lab.left, RIGHT_HOST)
-    lab.router.command("test fault stall core 1")
+    lab.router.command("test fault spin core 1")
     lab.router.send("clear arp")
     lab.router.expect(r"core 1 does not finish its turn", 15)
     lab.router.expect(r"ports restart: ", 5)
     here = lab.router.mark
     assert "Hayate" in lab.router.command("show version")
     lab.router.mark = here  # the ports may have run before that was read
+    restarted_stuck(lab.router, 1)
     assert ready_again(lab.router) == 1
     lab.router.wait_links()
     pings(lab.left, RIGHT_HOST, count=5)
     pings(lab.right, LEFT_HOST, count=5)
+
+
+@pytest.mark.parametrize("idle", ["poll", "sleep"])
+def test_stuck_core_is_restarted(make_lab, idle):
+    """Nobody waits for the core that is stuck, and all others sleep if they may: it is found all the
+    same, twice."""
+    lab = make_lab(None, "--idle", idle, "--append", "test=1", cpus=3)
+    lab.router.faults_expected = True
+    pings(lab.left, RIGHT_HOST)
+    for core in (2, 1):
+        lab.router.skip()
+        lab.router.send("test fault spin core %d" % core)
+        restarted_stuck(lab.router, core)
+        assert ready_again(lab.router) == 2
+    assert [core["faults"] for core in lab.router.cores()] == [0, 1, 1]
+    lab.router.wait_links()
+    pings(lab.left, RIGHT_HOST, count=5)
+
+
+def test_restart_of_a_core_at_any_time(make_lab):
+    """The kernel is asked to restart a core that is well: it is, or, when it sleeps in the kernel,
+    goes on as if nothing had been. The machine ends in no case."""
+    lab = make_lab(None, "--idle", "sleep", "--append", "test=1")
+    lab.router.faults_expected = True
+    eventually(lambda: lab.router.cores()[1]["state"] == "asleep", 30, "core 1 sleeps", 0.3)
+    faults = lab.router.cores()[1]["faults"]
+    with lab.flood(RIGHT_HOST):
+        eventually(lambda: [lab.router.command("test fault restart core 1"),
+                            lab.router.cores()[1]["faults"] > faults][1], 20, "hit at work", 0.5)
+    assert re.search(STUCK % 1, lab.router.text, re.MULTILINE)
+    for _ in range(10):
+        eventually(lambda: lab.router.cores()[1]["state"] == "asleep", 30, "core 1 sleeps", 0.3)
+        lab.router.command("test fault restart core 1")
+    lab.router.wait_links()
+    pings(lab.left, RIGHT_HOST, count=5)
 
 
 def test_control_core_faults(make_lab):
