@@ -112,7 +112,7 @@ static int begin(void)
 
 static uint32_t rules_entered(void)
 {
-	return config_acl_lines(commit.candidate.text, commit.candidate.len);
+	return config_count_lines(commit.candidate.text, commit.candidate.len).rules;
 }
 
 struct candidate *commit_candidate(const char **why)

@@ -585,16 +585,23 @@ static void find_ports(struct config *c)
 	}
 }
 
-uint32_t config_ipv6_lines(const char *text, size_t len)
+struct config_lines config_count_lines(const char *text, size_t len)
 {
-	const struct text word = text_of("ipv6");
-	uint32_t lines = 0;
+	const struct text ip = text_of("ip"), ipv6 = text_of("ipv6");
+	struct config_lines n = {0, 0, 0};
 	for (size_t i = 0; i < len; i += text_find((struct text){text + i, len - i}, '\n') + 1) {
 		while (i < len && text_is_blank(text[i]))
 			i++;
-		lines += len - i >= word.len && text_is_word((struct text){text + i, word.len}, word);
+		const char c = i < len ? text_lower(text[i]) : 0;
+		if (c == 'i') {
+			const size_t left = len - i;
+			n.ip += left > ip.len && text_is_word((struct text){text + i, ip.len}, ip) &&
+			        text_is_blank(text[i + ip.len]);
+			n.ipv6 += left >= ipv6.len && text_is_word((struct text){text + i, ipv6.len}, ipv6);
+		}
+		n.rules += c == 'p' || c == 'd' || (c >= '0' && c <= '9');
 	}
-	return lines;
+	return n;
 }
 
 int config_read(const char *text, size_t len, const struct config_memory *mem, struct config *out,

@@ -315,12 +315,12 @@ static inline uint32_t config_scratch_words(uint32_t routes)
 	return words;
 }
 
-/* Lines of a text that begin with "ipv6": no fewer than it has IPv6 routes. They are ten times as
- * large as IPv4's, which may be a million, so their memory is taken by need. */
-uint32_t config_ipv6_lines(const char *text, size_t len);
-
-/* Lines of a text that begin as rules of access lists do: no fewer than it has of them. */
-uint32_t config_acl_lines(const char *text, size_t len);
+/* Lines of a text that begin with "ip", with "ipv6", and as rules of access lists do: no fewer than
+ * it has routes of each family, and rules. Their memory is taken by need. */
+struct config_lines {
+	uint32_t ip, ipv6, rules;
+};
+struct config_lines config_count_lines(const char *text, size_t len);
 
 /* What an empty text says: hostname hayate, application router, no interface. */
 void config_default(struct config *out);

@@ -481,18 +481,6 @@ int config_acl_resequence(struct config *c, const struct config_acl *l, uint32_t
 	return E_OK;
 }
 
-uint32_t config_acl_lines(const char *text, size_t len)
-{
-	uint32_t lines = 0;
-	for (size_t i = 0; i < len; i += text_find((struct text){text + i, len - i}, '\n') + 1) {
-		while (i < len && text_is_blank(text[i]))
-			i++;
-		char c = i < len ? text_lower(text[i]) : 0;
-		lines += c == 'p' || c == 'd' || (c >= '0' && c <= '9');
-	}
-	return lines;
-}
-
 /* --- text again --- */
 
 struct writer {

@@ -29,7 +29,6 @@
 
 #define CONFIG_NAME "configuration" /* of the boot module, in error messages */
 #define ROUTES_MAX (1u << 20)
-#define ROUTE_LINE_MIN 16 /* bytes of the shortest route line: bounds the number of routes */
 #define TABLES_LEAST (4u << 20) /* of the snapshot stay for the forwarding tables */
 #define ROUTES_LEAST 1024
 #define ROUTES_MORE CANDIDATE_ROUTES_MAX /* beside those of the text, where memory is scarce: then */
@@ -124,12 +123,10 @@ static void say_progress(uint32_t lines)
 static bool take_memory(struct text text)
 {
 	struct config_memory *m = &plane.memory;
-	uint32_t lines = (uint32_t)(text.len / ROUTE_LINE_MIN) + 16;
-	uint32_t lines6 = config_ipv6_lines(text.at, text.len);
-	*m = (struct config_memory){.route_max = lines < ROUTES_MAX ? lines : ROUTES_MAX,
-	                            .route6_max = lines6 < ROUTES_MAX ? lines6 : ROUTES_MAX,
-	                            .acl_rule_max = u32_min(config_acl_lines(text.at, text.len),
-	                                                    CONFIG_ACL_RULES_MAX),
+	const struct config_lines lines = config_count_lines(text.at, text.len);
+	*m = (struct config_memory){.route_max = u32_min(lines.ip + 1, ROUTES_MAX),
+	                            .route6_max = u32_min(lines.ipv6, ROUTES_MAX),
+	                            .acl_rule_max = u32_min(lines.rules, CONFIG_ACL_RULES_MAX),
 	                            .progress = say_progress};
 	m->scratch_words = config_scratch_words(m->route_max) + config_scratch_words(m->route6_max);
 	const size_t routes = m->route_max * sizeof *m->routes;

@@ -57,11 +57,12 @@ uint32_t fib4_get(const struct fib_writer *w, uint32_t prefix, unsigned plen)
 
 bool fib4_next(const struct fib_writer *w, struct fib_cursor *cursor, struct fib4_route *out)
 {
-	const struct record_node *n = trie_next(w, cursor);
-	if (!n)
+	struct fib_key prefix;
+	uint32_t leaf;
+	if (!trie_next(w, cursor, &prefix, &leaf))
 		return false;
-	*out = (struct fib4_route){(uint32_t)(n->prefix.hi >> 32), leaf_nh(n->leaf),
-	                           (uint8_t)leaf_plen(n->leaf)};
+	*out = (struct fib4_route){(uint32_t)(prefix.hi >> 32), leaf_nh(leaf),
+	                           (uint8_t)leaf_plen(leaf)};
 	return true;
 }
 

@@ -66,10 +66,11 @@ uint32_t fib6_get(const struct fib_writer *w, const struct net_addr *prefix, uns
 
 bool fib6_next(const struct fib_writer *w, struct fib_cursor *cursor, struct fib6_route *out)
 {
-	const struct record_node *n = trie_next(w, cursor);
-	if (!n)
+	struct fib_key prefix;
+	uint32_t leaf;
+	if (!trie_next(w, cursor, &prefix, &leaf))
 		return false;
-	*out = (struct fib6_route){addr_of(n->prefix), leaf_nh(n->leaf), (uint8_t)leaf_plen(n->leaf)};
+	*out = (struct fib6_route){addr_of(prefix), leaf_nh(leaf), (uint8_t)leaf_plen(leaf)};
 	return true;
 }
 

@@ -24,12 +24,20 @@ struct fib_key {
 	uint64_t hi, lo;
 };
 
+/* 20 bytes of an IPv4 table, which may have two million, and 32 of an IPv6 one. */
 struct record_node {
-	struct fib_key prefix;
 	uint32_t leaf;     /* leaf_make of length and next hop */
 	uint32_t child[2]; /* by the bit after the prefix */
 	uint32_t parent;   /* the root's is itself */
+	uint32_t prefix[]; /* RECORD_WORDS of it, the first bit the highest of the first */
 };
+
+#define RECORD_WORDS(bits) ((bits) / 32) /* of a table for addresses of so many bits, 32 or 128 */
+
+static inline size_t record_node_bytes(unsigned bits)
+{
+	return sizeof(struct record_node) + RECORD_WORDS(bits) * sizeof(uint32_t);
+}
 
 /* Numbers not in use: those given back (a list) and those never used yet. */
 struct number_pool {
@@ -48,7 +56,8 @@ struct record_start {
 #define RECORD_NH_NARROW 256 /* next hops below it fit a byte */
 
 struct record {
-	struct record_node *node;
+	uint8_t *nodes;
+	unsigned node_bytes; /* of each */
 	struct number_pool free;
 	uint32_t count; /* prefixes */
 	uint32_t wide;  /* of them those whose next hop is not below RECORD_NH_NARROW */
@@ -59,6 +68,19 @@ struct record {
 static inline bool number_pool_has(const struct number_pool *p, unsigned n)
 {
 	return p->listed + (p->limit - p->fresh) >= n;
+}
+
+static inline struct record_node *record_at(const struct record *r, uint32_t n)
+{
+	return (struct record_node *)(void *)(r->nodes + (size_t)n * r->node_bytes);
+}
+
+static inline struct fib_key record_key(const struct record *r, const struct record_node *n)
+{
+	const uint32_t *w = n->prefix;
+	if (r->node_bytes == record_node_bytes(32))
+		return (struct fib_key){(uint64_t)w[0] << 32, 0};
+	return (struct fib_key){(uint64_t)w[0] << 32 | w[1], (uint64_t)w[2] << 32 | w[3]};
 }
 
 /* A prefix's length and next hop in one word. */
@@ -79,8 +101,9 @@ static inline bool fib_key_equal(struct fib_key a, struct fib_key b)
 	return a.hi == b.hi && a.lo == b.lo;
 }
 
-/* An empty tree in the memory of `nodes` nodes, one at least, and of 1 << start_bits starts. */
-void record_init(struct record *r, struct record_node *memory, uint32_t nodes,
+/* An empty tree for addresses of so many bits in the memory of `nodes` nodes, one at least, and of
+ * 1 << start_bits starts. */
+void record_init(struct record *r, unsigned bits, void *memory, uint32_t nodes,
                  struct record_start *start, unsigned start_bits);
 
 /* The last node that covers or is prefix/plen. */
@@ -89,13 +112,13 @@ uint32_t record_find(const struct record *r, struct fib_key prefix, unsigned ple
 /* at, found for plen, is a node of that very prefix; which may be a fork. */
 static inline bool record_is_exact(const struct record *r, uint32_t at, unsigned plen)
 {
-	return leaf_plen(r->node[at].leaf) == plen;
+	return leaf_plen(record_at(r, at)->leaf) == plen;
 }
 
 /* The next hop of exactly the prefix that at was found for; FIB_NH_NONE: it is not there. */
 static inline uint32_t record_nh(const struct record *r, uint32_t at, unsigned plen)
 {
-	return record_is_exact(r, at, plen) ? leaf_nh(r->node[at].leaf) : FIB_NH_NONE;
+	return record_is_exact(r, at, plen) ? leaf_nh(record_at(r, at)->leaf) : FIB_NH_NONE;
 }
 
 /* The longest prefix above the node that has a next hop, as a leaf; without one, and of the root,

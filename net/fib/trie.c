@@ -54,11 +54,13 @@ static size_t fixed_private_bytes(unsigned top, size_t room)
 	       (sizeof(struct record_start) << start_bits(top, room));
 }
 
+static unsigned bits_of(unsigned top) { return top == TRIE_TOP4 ? 32 : 128; }
+
 size_t trie_private_bytes(unsigned top, uint32_t routes, size_t shared_bytes)
 {
 	/* a prefix is a node and adds at most one fork; the root; slack for one insertion */
 	return fixed_private_bytes(top, room_in(top, shared_bytes)) +
-	       (2 * (size_t)routes + 3) * sizeof(struct record_node);
+	       (2 * (size_t)routes + 3) * record_node_bytes(bits_of(top));
 }
 
 /* --- levels --- */
@@ -435,9 +437,10 @@ int trie_init(struct fib_writer *w, unsigned bits, unsigned top, void *shared, s
 	if (shared_bytes < trie_shared_bytes(top, 0))
 		return E_NOMEM;
 	size_t room = room_in(top, shared_bytes), fixed = fixed_private_bytes(top, room);
-	if (priv_bytes < fixed + sizeof(struct record_node))
+	const size_t each = record_node_bytes(bits);
+	if (priv_bytes < fixed + each)
 		return E_NOMEM;
-	size_t record_nodes = (priv_bytes - fixed) / sizeof(struct record_node);
+	size_t record_nodes = (priv_bytes - fixed) / each;
 	if (record_nodes > UINT32_MAX - 1)
 		record_nodes = UINT32_MAX - 1;
 
@@ -452,7 +455,7 @@ int trie_init(struct fib_writer *w, unsigned bits, unsigned top, void *shared, s
 	struct record_start *start = (struct record_start *)(void *)p;
 	unsigned bits_of_start = start_bits(top, room);
 	p += sizeof *start << bits_of_start;
-	record_init(&r->record, (struct record_node *)(void *)p, (uint32_t)record_nodes, start, bits_of_start);
+	record_init(&r->record, bits, p, (uint32_t)record_nodes, start, bits_of_start);
 	*w = (struct fib_writer){shared, r};
 	w->fib->path = FIB_SCALAR;
 	for (uint32_t i = 0; i < 1u << top; i++)
@@ -513,13 +516,18 @@ uint32_t trie_get(const struct fib_writer *w, struct fib_key prefix, unsigned pl
 	return record_nh(&r->record, record_find(&r->record, prefix, plen), plen);
 }
 
-const struct record_node *trie_next(const struct fib_writer *w, struct fib_cursor *cursor)
+bool trie_next(const struct fib_writer *w, struct fib_cursor *cursor, struct fib_key *prefix,
+               uint32_t *leaf)
 {
 	const struct fib_key from = {cursor->hi, cursor->lo};
-	const struct record_node *n = record_from(&w->priv->record, from, cursor->plen);
-	if (n)
-		*cursor = (struct fib_cursor){n->prefix.hi, n->prefix.lo, leaf_plen(n->leaf) + 1};
-	return n;
+	const struct record *r = &w->priv->record;
+	const struct record_node *n = record_from(r, from, cursor->plen);
+	if (!n)
+		return false;
+	*prefix = record_key(r, n);
+	*leaf = n->leaf;
+	*cursor = (struct fib_cursor){prefix->hi, prefix->lo, leaf_plen(n->leaf) + 1};
+	return true;
 }
 
 void fib_use(struct fib_writer *w, enum fib_path path)

@@ -125,6 +125,10 @@ int trie_init(struct fib_writer *w, unsigned bits, unsigned top, void *shared, s
 int trie_insert(struct fib_writer *w, struct fib_key prefix, unsigned plen, uint32_t nh);
 int trie_remove(struct fib_writer *w, struct fib_key prefix, unsigned plen);
 uint32_t trie_get(const struct fib_writer *w, struct fib_key prefix, unsigned plen);
-const struct record_node *trie_next(const struct fib_writer *w, struct fib_cursor *cursor);
+
+/* The next prefix at or behind the cursor, which goes behind it, with its length and next hop; false:
+ * there is none. */
+bool trie_next(const struct fib_writer *w, struct fib_cursor *cursor, struct fib_key *prefix,
+               uint32_t *leaf);
 
 #endif

@@ -316,9 +316,13 @@ static void test_lines(void **state)
 {
 	(void)state;
 	static const char text[] = "ipv6 route ::/0\n \tIPv6 x\nip route\nxipv6\nip v6\n\nipv6";
-	assert_int_equal(config_ipv6_lines(text, sizeof text - 1), 3);
-	assert_int_equal(config_ipv6_lines(text, 3), 0);
-	assert_int_equal(config_ipv6_lines(text, 0), 0);
+	const struct config_lines n = config_count_lines(text, sizeof text - 1);
+	assert_int_equal(n.ipv6, 3);
+	assert_int_equal(n.ip, 2); /* "ip v6" is none, but may be counted */
+	assert_int_equal(n.rules, 0);
+	assert_int_equal(config_count_lines(text, 3).ipv6, 0);
+	assert_int_equal(config_count_lines("\tIP route\nip\nipx 1\nip\tx", 24).ip, 2);
+	assert_int_equal(config_count_lines(text, 0).ipv6, 0);
 }
 
 static void test_hostile(void **state)

@@ -198,9 +198,9 @@ static void test_bounds(void **state)
 	for (unsigned i = 0; i < ACL_RULES; i++)
 		at += sprintf(at, " permit ip any any\n");
 	admit(text);
-	assert_int_equal(config_acl_lines(text, strlen(text)), ACL_RULES);
+	assert_int_equal(config_count_lines(text, strlen(text)).rules, ACL_RULES);
 	sprintf(at, "\t20000 deny ip any any\n");
-	assert_int_equal(config_acl_lines(text, strlen(text)), ACL_RULES + 1);
+	assert_int_equal(config_count_lines(text, strlen(text)).rules, ACL_RULES + 1);
 	refuse(text, ACL_RULES + 2, "deny", "too many rules; there is room for 400 in all lists");
 	free(text);
 	/* the longest rule there is */
