@@ -11,7 +11,7 @@
  * Gathers load relaxed, in trie.h's sense: each lane a whole aligned word, and the address of a
  * second load comes from the first. Compilers' own headers are not seen in this tree: the
  * instructions go by the names that the compilers have for them (Intel SDM Vol. 2: VPGATHERDD,
- * VPGATHERQQ, VPMOVD2M, VMOVMSKPS).
+ * VPMOVD2M, VMOVMSKPS).
  */
 #ifndef NET_FIB_LANES_H
 #define NET_FIB_LANES_H
@@ -45,7 +45,6 @@ LANES_FN lanes gather_at(const uint8_t *base, lanes i, lanes e)
 }
 
 typedef long long quads __attribute__((vector_size(64)));
-typedef long long any_quads __attribute__((vector_size(64), aligned(8), may_alias));
 typedef uint64_t unsigned_quads __attribute__((vector_size(64)));
 typedef uint32_t half_lanes __attribute__((vector_size(32)));
 typedef uint32_t any_half __attribute__((vector_size(32), aligned(4), may_alias));
@@ -57,15 +56,19 @@ LANES_FN void store_swapped(uint32_t *to, unsigned_quads v)
 	*(any_half *)to = x << 16 | x >> 16;
 }
 
-/* Where a pointer leads is gathered too: beside loads of one address each, a quarter faster. The
- * mask is one that a compiler does not see through: for a constant one it leaves what was in the
- * register, and each gather waits for the one before. */
+typedef long long any_quad __attribute__((aligned(1), may_alias));
+
+LANES_FN long long quad_at(const uint8_t *p) { return *(const any_quad *)(const void *)p; }
+
+/* Eight loads put together, for a gather of quads takes longer: where that is microcode (AMD
+ * Family 1Ah), as long as two fifths of a whole look-up (docs/performance.md). */
 LANES_FN void load_keys(const uint8_t *const *dst, unsigned n, uint32_t *high, uint32_t *low)
 {
 	for (unsigned i = 0; i < n; i += 8) {
-		unsigned_quads v = (unsigned_quads)__builtin_ia32_gatherdiv8di(
-			(quads){0}, NULL, *(const any_quads *)(const void *)&dst[i],
-			(char)__builtin_ia32_cvtq2mask512(~(quads){0}), 1);
+		const uint8_t *const *d = dst + i;
+		unsigned_quads v = (unsigned_quads)(quads){
+			quad_at(d[0]), quad_at(d[1]), quad_at(d[2]), quad_at(d[3]),
+			quad_at(d[4]), quad_at(d[5]), quad_at(d[6]), quad_at(d[7])};
 		store_swapped(high + i, v);
 		store_swapped(low + i, v >> 32);
 	}
