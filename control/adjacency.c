@@ -1,6 +1,5 @@
 /* See adjacency.h. */
 #include "control/adjacency.h"
-#include "control/trace.h"
 #include "control/vlan.h"
 
 #include "lib/mem.h"
@@ -104,6 +103,7 @@ void adjacency_mark(uint8_t *frame, enum frame_origin origin, unsigned pair)
 {
 	frame[0] = (uint8_t)origin;
 	frame[1] = (uint8_t)pair;
+	frame[ADJACENCY_FROM] = (uint8_t)plane.from;
 	trace_mark(frame + ADJACENCY_TRACE);
 	plane.waiting += origin == FRAME_TRANSIT;
 }
@@ -128,13 +128,13 @@ void adjacency_release(uint32_t nh, uint8_t *frame, unsigned len)
 {
 	const struct adj *a = adjacency_of(nh);
 	enum frame_origin origin = origin_of(frame);
-	unsigned pair = frame[1];
+	unsigned pair = frame[1], from = frame[ADJACENCY_FROM];
 	bool cut = len - ETH_HLEN > a->mtu && nh < NH_NEIGHBOUR6;
 	put_header(frame, a);
 	bool sent = cut ? send_fragments(a, pair, frame) : adjacency_send(a->interface, pair, frame, len);
 	if (origin == FRAME_TRANSIT) {
 		plane.waiting--;
-		count(sent ? CNT_forwarded : CNT_drop_tx_full);
+		count_at(from, sent ? CNT_forwarded : CNT_drop_tx_full);
 	} else if (!sent) {
 		count(CNT_originated_drop_tx);
 	}
@@ -145,7 +145,7 @@ bool adjacency_unreachable(const uint8_t *frame)
 	if (origin_of(frame) != FRAME_TRANSIT)
 		return false;
 	plane.waiting--;
-	count(CNT_drop_neigh_unreachable);
+	count_at(frame[ADJACENCY_FROM], CNT_drop_neigh_unreachable);
 	return true;
 }
 
@@ -154,7 +154,7 @@ void adjacency_lost(const uint8_t *frame)
 	if (origin_of(frame) != FRAME_TRANSIT)
 		return;
 	plane.waiting--;
-	count(CNT_drop_neigh_queue);
+	count_at(frame[ADJACENCY_FROM], CNT_drop_neigh_queue);
 }
 
 /* --- for both tables --- */

@@ -6,6 +6,7 @@
 #define CONTROL_ADJACENCY_H
 
 #include "control/inside.h"
+#include "control/trace.h"
 
 static inline struct adj *adjacency_of(uint32_t nh)
 {
@@ -44,13 +45,14 @@ extern struct view_carried adjacency_carried[VIEW_IFS_MAX];
 void adjacency_send_own(unsigned port, const uint8_t *frame, unsigned len);
 
 /*
- * A frame that waits has no Ethernet header yet: its first bytes say where it came from, and
- * whether it is being followed (ADJACENCY_TRACE, control/trace.h). Marked,
- * it is handed to the table of its family, and whatever becomes of it ends in one of the others:
+ * A frame that waits has no Ethernet header yet: its first bytes say where it came from, the
+ * interface too, and whether it is being followed (ADJACENCY_TRACE, control/trace.h). Marked, it is
+ * handed to the table of its family, and whatever becomes of it ends in one of the others:
  * it leaves; its neighbour does not answer (true: a received one, whose sender is to be told);
  * it has been pushed out.
  */
 #define ADJACENCY_TRACE 2
+#define ADJACENCY_FROM (ADJACENCY_TRACE + TRACE_MARK)
 void adjacency_mark(uint8_t *frame, enum frame_origin origin, unsigned pair);
 void adjacency_release(uint32_t nh, uint8_t *frame, unsigned len);
 bool adjacency_unreachable(const uint8_t *frame);

@@ -154,6 +154,28 @@ static bool part_counters(struct page_walk *w, struct page_text *t)
 
 const page_part page_counters[] = {part_counters, NULL};
 
+/* --- drops by interface --- */
+
+/* w->cursor.n: one has been written. */
+static bool part_drops(struct page_walk *w, struct page_text *t)
+{
+	struct stats_drop d;
+	if (w->item == 0)
+		page_print(t, "{\"drops\":[");
+	if (!stats_drop_next(w->item, &d)) {
+		page_print(t, "]}\n");
+		return false;
+	}
+	if (d.count) {
+		page_print(t, "%s\n{\"interface\":\"%s\",\"reason\":\"%s\",\"value\":%llu}",
+		           w->cursor.n ? "," : "", d.interface, d.reason, (ull)d.count);
+		w->cursor.n = 1;
+	}
+	return true;
+}
+
+const page_part page_drops[] = {part_drops, NULL};
+
 /* --- cores --- */
 
 static bool part_cores(struct page_walk *w, struct page_text *t)

@@ -220,6 +220,8 @@ static const struct shell_command commands[] = {
 	{"show interfaces", NULL, "ports: addresses, link, traffic, register accesses", show_interfaces},
 	{"show interfaces counters", NULL, "a line a port: packets, bytes, errors, drops",
 	 show_interfaces_counters},
+	{"show interfaces drops", NULL, "drops by reason and the interface they came in by",
+	 show_interfaces_drops},
 	{"show interfaces rates", "[SECONDS]", "the same a second, counted from now on",
 	 show_interfaces_rates},
 	{"show ip", NULL, "the Internet Protocol", NULL},

@@ -58,6 +58,7 @@ struct plane {
 	struct fib_writer fib, fib6;
 	struct host6_writer hosts6;
 	bool fib_ready;    /* there was memory for the tables: they, arp and nd may be used */
+	unsigned from;     /* interface that the message being served came by; VIEW_IFS_MAX: none is */
 	struct arp arp;
 	struct nd nd;
 	struct ra ra;       /* of a router, */
@@ -70,6 +71,9 @@ struct plane {
 };
 
 extern struct plane plane;
+
+/* Counts the fate of the received packet being served. */
+static inline void plane_fate(enum counter c) { count_at(plane.from, c); }
 
 /* A line on the console that belongs to no command; 255 characters at most. */
 void plane_log(const char *format, ...) PRINTF_LIKE(1, 2);
@@ -246,6 +250,7 @@ void show_config(struct shell *sh, int argc, char **argv);
 
 void show_counters(struct shell *sh, int argc, char **argv);
 void show_interfaces_counters(struct shell *sh, int argc, char **argv);
+void show_interfaces_drops(struct shell *sh, int argc, char **argv);
 void show_interfaces_rates(struct shell *sh, int argc, char **argv);
 void clear_counters(struct shell *sh, int argc, char **argv);
 

@@ -306,7 +306,8 @@ void local6_resolve(const struct core_msg *m, enum frame_origin origin)
 	const uint8_t *ip = frame + ETH_HLEN;
 	bool transit = origin == FRAME_TRANSIT;
 	if (m->len < ETH_HLEN + IP6_HLEN) {
-		count_n(CNT_drop_ip6_short, transit);
+		if (transit)
+			plane_fate(CNT_drop_ip6_short);
 		return;
 	}
 	memcpy(frame, m->frame, m->len);
@@ -316,18 +317,19 @@ void local6_resolve(const struct core_msg *m, enum frame_origin origin)
 	                                                  : way_to(&dst, m->port);
 	int port = view_port_of(view_get(), nh);
 	if (port < 0) {
-		count_n(CNT_drop_ip6_no_route, transit);
-		if (transit)
+		if (transit) {
+			plane_fate(CNT_drop_ip6_no_route);
 			local6_error(m->port, ip, m->len - ETH_HLEN, ICMP6_UNREACH, ICMP6_UNREACH_NO_ROUTE,
 			             0);
+		}
 		return;
 	}
 	if (is_tentative(&dst, (unsigned)port)) { /* RFC 4862 5.4: silently */
-		count(transit ? CNT_drop_ip6_tentative : CNT_originated_drop_tx);
+		plane_fate(transit ? CNT_drop_ip6_tentative : CNT_originated_drop_tx);
 		return;
 	}
 	if (!plane.link_up[port]) {
-		count(transit ? CNT_drop_tx_down : CNT_originated_drop_tx);
+		plane_fate(transit ? CNT_drop_tx_down : CNT_originated_drop_tx);
 		if (transit)
 			local6_error(m->port, ip, m->len - ETH_HLEN, ICMP6_UNREACH, ICMP6_UNREACH_ADDRESS,
 			             0);

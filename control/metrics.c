@@ -167,6 +167,18 @@ static bool drops(const struct family *f, uint32_t i, struct page_text *t)
 	return of_kind(f, t, i, COUNTER_DROP, "reason", sizeof "drop_" - 1);
 }
 
+/* Those that are not zero, and the last: no family is without a sample. */
+static bool drops_at(const struct family *f, uint32_t i, struct page_text *t)
+{
+	struct stats_drop d;
+	if (!stats_drop_next(i, &d))
+		return false;
+	if (d.count || d.last)
+		page_print(t, "%s{interface=\"%s\",reason=\"%s\"} %llu\n", f->name, d.interface,
+		           d.reason + sizeof "drop_" - 1, (ull)d.count);
+	return true;
+}
+
 /* The INFO counters: each a family. */
 static bool part_info(struct page_walk *w, struct page_text *t)
 {
@@ -347,6 +359,9 @@ static const struct family families[] = {
 	{"hayate_packets_total", "counter", "Received packets that were not dropped, by what became of them",
 	 fates, 0},
 	{"hayate_drops_total", "counter", "Received packets that were dropped, by reason", drops, 0},
+	{"hayate_interface_drops_total", "counter",
+	 "The same by the interface they came in by, those above 0; none: a restart, or reassembly",
+	 drops_at, 0},
 	{"hayate_packets_waiting", "gauge", "Received packets that wait for a neighbour or the control core",
 	 machine, MACHINE_WAITING},
 	{"hayate_port_up", "gauge", "1 when the link is up", port_link, 0},

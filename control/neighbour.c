@@ -172,7 +172,7 @@ void neighbour_output(uint32_t nh, uint32_t dst, uint8_t *frame, unsigned len,
 		nh = neighbour_next_hop(nh - NH_CONNECTED, dst);
 	if (nh == NH_NULL0) {
 		if (origin == FRAME_TRANSIT)
-			count(CNT_drop_neigh_table);
+			plane_fate(CNT_drop_neigh_table);
 		return;
 	}
 	adjacency_mark(frame, origin, pair);

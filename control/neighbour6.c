@@ -370,7 +370,7 @@ void neighbour6_output(uint32_t nh, const struct net_addr *dst, uint8_t *frame, 
 		nh = neighbour6_next_hop(nh - NH_CONNECTED, dst);
 	if (nh == NH_NULL0) {
 		if (origin == FRAME_TRANSIT)
-			count(CNT_drop_neigh_table);
+			plane_fate(CNT_drop_neigh_table);
 		return;
 	}
 	adjacency_mark(frame, origin, pair);

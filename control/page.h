@@ -72,7 +72,8 @@ uint32_t page_number(const char *query, const char *name, uint32_t fallback);
 
 /* metrics.c, api.c: the parts of the pages that web.c lists. */
 extern const page_part page_metrics[], page_health[], page_status[], page_ports[], page_counters[],
-	page_cores[], page_routes[], page_neighbours[], page_tcp[], page_config[];
+	page_cores[], page_routes[], page_neighbours[], page_tcp[], page_drops[],
+	page_config[];
 
 /* api.c: 200, or 503 when something is wrong that page_health names. */
 unsigned page_health_status(void);

@@ -759,7 +759,8 @@ static void resolve(const struct core_msg *m, enum frame_origin origin)
 		return;
 	}
 	if (m->len < ETH_HLEN + IP4_HLEN) {
-		count_n(CNT_drop_ip4_short, transit);
+		if (transit)
+			plane_fate(CNT_drop_ip4_short);
 		return;
 	}
 	memcpy(frame, m->frame, m->len);
@@ -767,9 +768,10 @@ static void resolve(const struct core_msg *m, enum frame_origin origin)
 	uint32_t nh = transit ? view_flow4(v, ip) : view_way4(v, ip4_dst(ip));
 	int port = view_port_of(v, nh);
 	if (port < 0) {
-		count_n(CNT_drop_ip4_no_route, transit);
-		if (transit)
+		if (transit) {
+			plane_fate(CNT_drop_ip4_no_route);
 			local_error(ip, m->len - ETH_HLEN, ICMP4_UNREACH, ICMP4_UNREACH_NET);
+		}
 		return;
 	}
 	if (!plane.link_up[port] && !transit) {
@@ -777,7 +779,7 @@ static void resolve(const struct core_msg *m, enum frame_origin origin)
 		return;
 	}
 	if (!plane.link_up[port]) {
-		count(CNT_drop_tx_down);
+		plane_fate(CNT_drop_tx_down);
 		local_error(ip, m->len - ETH_HLEN, ICMP4_UNREACH, ICMP4_UNREACH_HOST);
 		return;
 	}
@@ -790,7 +792,7 @@ static void resolve(const struct core_msg *m, enum frame_origin origin)
 static void count_fate(enum counter fate)
 {
 	if (fate != CNT_NONE)
-		count(fate);
+		plane_fate(fate);
 }
 
 static void serve_msg(const struct core_msg *m)
@@ -798,12 +800,12 @@ static void serve_msg(const struct core_msg *m)
 	/* a data core names an interface that there is, unless it is out of its mind */
 	if (!plane.fib_ready || !view_exists(view_get(), m->port)) {
 		if (m->kind != PUNT_OWN)
-			count(CNT_drop_port_down);
+			plane_fate(CNT_drop_port_down);
 		return;
 	}
 	switch ((enum punt_kind)m->kind) {
 	case PUNT_ARP:
-		count(arp_input(&plane.arp, m->port, m->frame, m->len, core_now_ns()));
+		plane_fate(arp_input(&plane.arp, m->port, m->frame, m->len, core_now_ns()));
 		break;
 	case PUNT_ND:
 	case PUNT_LOCAL:
@@ -821,7 +823,9 @@ static void serve_msg(const struct core_msg *m)
 static void plane_msg(const struct core_msg *m)
 {
 	bool followed = unlikely(m->traced != 0) && trace_message(m);
+	plane.from = m->port;
 	serve_msg(m);
+	plane.from = VIEW_IFS_MAX;
 	if (followed)
 		trace_leave();
 }

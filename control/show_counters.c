@@ -1,6 +1,6 @@
 /*
  * The console's commands of counters: `show counters`, `show interfaces counters`, `show interfaces
- * rates`, `clear counters`. In the form of show.c, which has the rules; what is shown begins with
+ * drops`, `show interfaces rates`, `clear counters`. In the form of show.c, which has the rules; what is shown begins with
  * the last `clear counters` (stats.h).
  *
  * There is no tick (ARCHITECTURE.md, invariant 3), and so nobody who knows how much a port has
@@ -90,6 +90,31 @@ void show_interfaces_counters(struct shell *sh, int argc, char **argv)
 		            (ull)c.tx_bytes, (ull)stats_frames(&c, &s, true, STATS_ERROR),
 		            (ull)stats_frames(&c, &s, true, STATS_DROP));
 	}
+}
+
+/* --- show interfaces drops --- */
+
+static void show_drops(struct shell *sh, const char *name, unsigned n)
+{
+	uint64_t count[CNT_DROPS];
+	stats_drops(n, true, count);
+	for (unsigned i = 0; i < CNT_DROPS; i++)
+		if (count[i])
+			shell_print(sh, "%-10s %-26s %12llu  %s\n", name,
+			            counter_desc[CNT_DROP_FIRST + i].name, (ull)count[i],
+			            counter_desc[CNT_DROP_FIRST + i].help);
+}
+
+void show_interfaces_drops(struct shell *sh, int argc, char **argv)
+{
+	char name[VIEW_NAME_MAX];
+	(void)argc;
+	(void)argv;
+	shell_print(sh, "%-10s %-26s %12s\n", "port", "reason", "pkts");
+	for (unsigned n = 0; n < view_get()->ifs; n++)
+		if (view_has_link(view_get(), n))
+			show_drops(sh, view_name(name, view_get(), n), n);
+	show_drops(sh, "-", VIEW_IFS_MAX);
 }
 
 /* --- show interfaces rates --- */

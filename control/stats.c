@@ -103,7 +103,19 @@ static struct {
 	struct nic_counters queue[NIC_PORTS_MAX];
 	struct nic_stats device[NIC_PORTS_MAX];
 	struct nic_counters carried[VIEW_IFS_MAX];
+	uint64_t drops[VIEW_IFS_MAX][CNT_DROPS];
 } before;
+
+/* What was counted under the number of an interface that is no port before the ports started. */
+static uint64_t others[VIEW_IFS_MAX - NIC_PORTS_MAX][CNT_DROPS];
+
+/* Since boot; what is no port: since the ports started. */
+static void drops_of(unsigned n, uint64_t count[CNT_DROPS])
+{
+	core_drops(n, count);
+	for (unsigned i = 0; n >= NIC_PORTS_MAX && i < CNT_DROPS; i++)
+		count[i] -= others[n - NIC_PORTS_MAX][i];
+}
 
 void stats_clear(void)
 {
@@ -115,11 +127,17 @@ void stats_clear(void)
 	}
 	for (unsigned n = NIC_PORTS_MAX; n < view_get()->ifs; n++)
 		stats_carried(n, &before.carried[n]);
+	for (unsigned n = 0; n < VIEW_IFS_MAX; n++)
+		drops_of(n, before.drops[n]);
 }
 
 void stats_restart(void)
 {
 	memset(before.carried, 0, sizeof before.carried);
+	for (unsigned n = NIC_PORTS_MAX; n < VIEW_IFS_MAX; n++) {
+		core_drops(n, others[n - NIC_PORTS_MAX]);
+		memset(before.drops[n], 0, sizeof before.drops[n]);
+	}
 }
 
 static void add_carried(struct nic_counters *c, const struct view_carried *from)
@@ -180,4 +198,56 @@ void stats_interface(unsigned n, struct nic_counters *queue, struct nic_stats *d
 	memset(device, 0, sizeof *device);
 	stats_carried(n, queue);
 	subtract(queue, &before.carried[n], sizeof *queue);
+}
+
+/* All there are, less those of interfaces; these are read first, so none is missed. */
+static void drops_elsewhere(bool cleared, uint64_t count[CNT_DROPS])
+{
+	uint64_t of[CNT_DROPS], known[CNT_DROPS] = {0};
+	struct counters c;
+	for (unsigned n = 0; n < VIEW_IFS_MAX; n++) {
+		stats_drops(n, cleared, of);
+		for (unsigned i = 0; i < CNT_DROPS; i++)
+			known[i] += of[i];
+	}
+	if (cleared)
+		stats_counters(&c);
+	else
+		core_counters(&c);
+	memcpy(count, &c.v[CNT_DROP_FIRST], sizeof known);
+	subtract(count, known, sizeof known);
+}
+
+void stats_drops(unsigned n, bool cleared, uint64_t count[CNT_DROPS])
+{
+	if (n >= VIEW_IFS_MAX) {
+		drops_elsewhere(cleared, count);
+		return;
+	}
+	drops_of(n, count);
+	if (cleared)
+		subtract(count, before.drops[n], sizeof before.drops[n]);
+}
+
+bool stats_drop_next(uint32_t i, struct stats_drop *d)
+{
+	static uint64_t count[CNT_DROPS];
+	static unsigned of; /* whose those are: two pages may be under way */
+	const struct view *v = view_get();
+	const unsigned row = i / CNT_DROPS, reason = i % CNT_DROPS;
+	const unsigned n = row < v->ifs ? row : VIEW_IFS_MAX;
+	d->count = 0;
+	d->last = row == v->ifs && reason == CNT_DROPS - 1;
+	if (row > v->ifs)
+		return false;
+	if (n != VIEW_IFS_MAX && !view_has_link(v, n))
+		return true;
+	if (reason == 0 || of != n)
+		stats_drops(of = n, false, count);
+	d->count = count[reason];
+	d->reason = counter_desc[CNT_DROP_FIRST + reason].name;
+	d->interface[0] = 0;
+	if (n != VIEW_IFS_MAX)
+		view_name(d->interface, v, n);
+	return true;
 }

@@ -37,6 +37,24 @@ void stats_port(unsigned port, struct nic_counters *queue, struct nic_stats *dev
  * since the ports started. */
 void stats_interface(unsigned n, struct nic_counters *queue, struct nic_stats *device);
 
+/*
+ * Drops of packets that came in by interface n, by reason: the first is CNT_DROP_FIRST. n ==
+ * VIEW_IFS_MAX: of no interface there is, those of VLANs before the ports started last among them;
+ * with these the sum over all is the counter of that reason. cleared: since the last `clear
+ * counters`.
+ */
+void stats_drops(unsigned n, bool cleared, uint64_t count[CNT_DROPS]);
+
+/* The same as a list, for pages that are made piece by piece: i counts reasons and interfaces, and
+ * last of all of no interface, whose name is empty. False: the list has ended; 0: nothing to tell. */
+struct stats_drop {
+	char interface[VIEW_NAME_MAX];
+	const char *reason; /* a counter's name */
+	uint64_t count;
+	bool last; /* of the list */
+};
+bool stats_drop_next(uint32_t i, struct stats_drop *d);
+
 /* The packets and bytes of any interface, whatever has been cleared. */
 void stats_carried(unsigned n, struct nic_counters *c);
 

@@ -91,6 +91,7 @@ struct adj {
 };
 _Static_assert(sizeof(struct adj) == 32, "two to a cache line");
 _Static_assert(VIEW_IFS_MAX <= 256 && NIC_PORTS_MAX <= VIEW_IFS_MAX, "struct pkt, port");
+_Static_assert(VIEW_IFS_MAX <= CORE_INTERFACES_MAX, "drops are counted by interface");
 _Static_assert(PKT_VECTOR_MAX <= FIB_BATCH_MAX, "a vector is looked up at once");
 _Static_assert(TAP_PORTS_MAX == NIC_PORTS_MAX, "a capture counts by port");
 

@@ -33,13 +33,21 @@
 
 /* --- this core --- */
 
+/* Drops by what pkt.port was: for the application that is an interface, of which there are at most so
+ * many. */
+#define CORE_INTERFACES_MAX 128
+struct drop_counts {
+	uint64_t v[CORE_INTERFACES_MAX][CNT_DROPS]; /* the first is CNT_DROP_FIRST */
+};
+
 struct core_self {
 	const struct boot_info *info;
 	unsigned id;
 	uint32_t roles;            /* enum core_role */
 	struct clock clock;
 	uint64_t now_tsc;          /* TSC at the start of this turn */
-	struct counters *counters; /* this core's own, in its outbox */
+	struct counters *counters; /* these two are this core's own, in its outbox */
+	struct drop_counts *drops;
 	struct bufpool pool;       /* data cores */
 };
 
@@ -58,6 +66,15 @@ void core_random(void *out, size_t bytes);
 /* Counts one event, or n. */
 static inline void count(enum counter c) { self.counters->v[c]++; }
 static inline void count_n(enum counter c, uint64_t n) { self.counters->v[c] += n; }
+
+/* Counts the fate of a packet that came in by that interface; one of no number: of none. */
+static inline void count_at(unsigned interface, enum counter c)
+{
+	unsigned reason = (unsigned)c - CNT_DROP_FIRST;
+	count(c);
+	if (reason < CNT_DROPS && interface < CORE_INTERFACES_MAX)
+		self.drops->v[interface][reason]++;
+}
 
 /* Prints a line on the console. Cold. */
 void core_log(const char *format, ...) PRINTF_LIKE(1, 2);
@@ -361,7 +378,7 @@ void core_stay_awake(bool awake);
 /* The end of a packet: counts why and frees it. */
 static inline void core_drop(const struct pkt *p, enum counter reason)
 {
-	count(reason);
+	count_at(p->port, reason);
 	pkt_free(&self.pool, p);
 }
 
@@ -496,6 +513,11 @@ struct nic *core_port_clock(unsigned port);
 
 /* Sum over all cores; what dead ones had in hand is in drop_restart. */
 void core_counters(struct counters *sum);
+
+/* The drops of packets that came in by that interface, over all cores. What has no interface, as
+ * what was in hand at a restart, is in core_counters() alone; read that later, and it is never
+ * less. */
+void core_drops(unsigned interface, uint64_t sum[CNT_DROPS]);
 
 struct core_stats {
 	uint64_t turns;       /* loops, each ending in a quiescent point (core_quiesce) */

@@ -236,7 +236,7 @@ static void drop_held(unsigned port, const struct pkt *p)
 {
 	bool own = p->flags & PKT_OWN;
 	out()->nic[port].tx_dropped++;
-	count(own ? CNT_originated_drop_tx : CNT_drop_tx_full);
+	count_at(p->port, own ? CNT_originated_drop_tx : CNT_drop_tx_full);
 	refused += !own;
 	pkt_free(&self.pool, p);
 }

@@ -30,6 +30,7 @@
 struct outbox {
 	uint64_t epoch;         /* data core: last epoch acted on */
 	uint64_t restarted;     /* data core: came up anew while the ports ran; asks for a restart */
+	uint64_t drops_clean;   /* the owner has zeroed its outbox_drops() */
 	uint64_t parked;        /* owner halts or is about to: wake it after writing to its rings */
 	uint64_t punt_head;     /* producer: data core */
 	uint64_t inject_tail;   /* consumer: data core */
@@ -42,7 +43,8 @@ struct outbox {
 	struct nic_counters nic[NIC_PORTS_MAX] __attribute__((aligned(64)));
 };
 _Static_assert(sizeof(struct outbox) <= BOOT_HEADER_BYTES, "zeroed by the kernel");
-_Static_assert(BOOT_HEADER_BYTES + SHARED_AREA <= OUTBOX_AREA, "the application's is behind it");
+_Static_assert(BOOT_HEADER_BYTES + sizeof(struct drop_counts) + SHARED_AREA <= OUTBOX_AREA,
+               "the drops by interface lie behind it, and then the application's");
 
 enum ports_phase {
 	PORTS_STOPPED, /* data cores: let go of the ports */
@@ -75,6 +77,11 @@ _Static_assert(offsetof(struct snapshot, ring_bytes) <= BOOT_HEADER_BYTES, "zero
 static inline struct outbox *outbox_of(unsigned core)
 {
 	return (struct outbox *)(uintptr_t)self.info->core[core].outbox;
+}
+
+static inline struct drop_counts *outbox_drops(unsigned core)
+{
+	return (struct drop_counts *)(void *)((uint8_t *)outbox_of(core) + BOOT_HEADER_BYTES);
 }
 
 static inline struct snapshot *snapshot_header(void)

@@ -446,6 +446,16 @@ struct nic *core_port_clock(unsigned port)
 	return runs && nic->ops->time_start ? nic : NULL;
 }
 
+void core_drops(unsigned interface, uint64_t sum[CNT_DROPS])
+{
+	memset(sum, 0, CNT_DROPS * sizeof *sum);
+	for (unsigned c = 0; interface < CORE_INTERFACES_MAX && c < self.info->cores; c++) {
+		const uint64_t *v = outbox_drops(c)->v[interface];
+		for (unsigned i = 0; shared_load(&outbox_of(c)->drops_clean) && i < CNT_DROPS; i++)
+			sum[i] += __atomic_load_n(&v[i], __ATOMIC_RELAXED);
+	}
+}
+
 void core_counters(struct counters *sum)
 {
 	memset(sum, 0, sizeof *sum);

@@ -200,7 +200,7 @@ static void punt(const struct pkt *p, unsigned flags, uint32_t kind, uint32_t ar
 		count_n(CNT_punted, !own);
 		wake_mask |= 1;
 	} else {
-		count(own ? CNT_originated_drop_tx : CNT_drop_punt_full);
+		count_at(p->port, own ? CNT_originated_drop_tx : CNT_drop_punt_full);
 	}
 	pkt_free(&self.pool, p);
 }

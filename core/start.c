@@ -37,6 +37,11 @@ _Noreturn void core_main(const struct boot_info *info, unsigned id)
 	self.clock = clock_make(info->tsc_hz);
 	self.now_tsc = clock_tsc();
 	self.counters = &outbox_of(id)->counters;
+	self.drops = outbox_drops(id);
+	if (!outbox_of(id)->drops_clean) { /* the kernel's part, ring 0, is to be short */
+		memset(self.drops, 0, sizeof *self.drops);
+		shared_store(&outbox_of(id)->drops_clean, 1);
+	}
 	rings_restart();
 	ring_account_restart();
 	if (self.roles & CORE_DATA)

@@ -220,6 +220,10 @@ enum counter {
 	CNT_MAX
 };
 
+/* The drops stand together: by these numbers they are counted by interface as well. */
+#define CNT_DROP_FIRST CNT_drop_eth_short
+#define CNT_DROPS (CNT_drop_restart - CNT_DROP_FIRST + 1)
+
 /* What checks return for a packet that may go on: no fate yet. */
 #define CNT_NONE CNT_MAX
 

@@ -26,6 +26,7 @@ const struct control_hooks plane_hooks;
 static struct view view;
 static struct view_shared shared;
 static struct counters counters;
+static struct drop_counts drops;
 static struct fib_writer one, full;
 static uint32_t destination[DESTINATIONS]; /* of frames, when the table is full */
 static const uint8_t ours[] = {2, 'r', 'o', 'u', 't', 'e'}, theirs[] = {2, 'o', 't', 'h', 'e', 'r'};
@@ -150,6 +151,7 @@ void route_start(void)
 	for (unsigned i = 0; i < NEIGHBOURS; i++)
 		neighbour_make(&view.adj[NH_NEIGHBOUR + i]);
 	self.counters = &counters;
+	self.drops = &drops;
 	router_app.data_start();
 }
 
