@@ -251,6 +251,7 @@ static int take_parsed(struct candidate *c, struct text_error *err)
 	c->text = c->draft;
 	c->len = s.len;
 	c->draft = old;
+	c->changes++;
 	return E_OK;
 }
 
@@ -491,6 +492,7 @@ static int enter_route(struct candidate *c, struct edit *e, struct text_error *e
 	}
 	if ((error != E_OK && !e->no) || read_prefix(&k) != 0)
 		return error;
+	c->changes++;
 	return e->no ? remove_routes(c, &k, err) : add_route(c, &k, err);
 }
 
@@ -645,6 +647,7 @@ int candidate_reset(struct candidate *c, const struct config *running)
 {
 	struct sink s = {c->running_text, 0, c->text_max};
 	c->running = running;
+	c->changes++;
 	config_print_statements(running, put, &s);
 	if (s.len > s.size)
 		return E_NOMEM;
@@ -676,18 +679,62 @@ uint32_t candidate_route_count(const struct candidate *c, enum candidate_family 
 	return running_count(c, f) - c->routes[f].gone_count + c->routes[f].added_count;
 }
 
+enum print_part { PRINT_TEXT, PRINT_ROUTES, PRINT_ROUTES6, PRINT_END, PRINT_DONE };
+#define ROUTES_AT_ONCE 1000 /* that are looked at */
+
+static bool next_of_text(const struct candidate *c, struct candidate_walk *w, config_write_fn write,
+                         void *ctx)
+{
+	struct text rest = {c->text + w->n, c->len - w->n}, line;
+	if (!next_line(&rest, &line))
+		return false;
+	write(ctx, line.at, line.len + 1);
+	w->n += (uint32_t)line.len + 1;
+	return true;
+}
+
+/* The next route of a family that is there. */
+static bool next_of_routes(const struct candidate *c, struct candidate_walk *w,
+                           enum candidate_family f, config_write_fn write, void *ctx)
+{
+	const uint32_t n = running_count(c, f), all = n + c->routes[f].added_count;
+	for (uint32_t looked = 0; w->n < all && looked < ROUTES_AT_ONCE; looked++) {
+		const uint32_t i = w->n++;
+		if (i < n && is_gone(c, f, i))
+			continue;
+		print_route(c, f, i, write, ctx);
+		break;
+	}
+	return w->n < all;
+}
+
+/* Where the next part begins. */
+static void next_part(struct candidate_walk *w)
+{
+	*w = (struct candidate_walk){.part = w->part + 1};
+}
+
+bool candidate_print_next(const struct candidate *c, struct candidate_walk *w, config_write_fn write,
+                          void *ctx)
+{
+	bool more = false;
+	if (w->part == PRINT_TEXT)
+		more = next_of_text(c, w, write, ctx);
+	else if (w->part < PRINT_END)
+		more = next_of_routes(c, w, w->part == PRINT_ROUTES ? CANDIDATE_IP4 : CANDIDATE_IP6,
+		                      write, ctx);
+	else if (w->part == PRINT_END)
+		write(ctx, "end\n", 4);
+	if (!more)
+		next_part(w);
+	return w->part < PRINT_DONE;
+}
+
 void candidate_print(const struct candidate *c, config_write_fn write, void *ctx)
 {
-	struct text rest = {c->text, c->len}, line;
-	while (next_line(&rest, &line))
-		write(ctx, line.at, line.len + 1);
-	for (enum candidate_family f = CANDIDATE_IP4; f < CANDIDATE_FAMILIES; f++) {
-		const uint32_t n = running_count(c, f);
-		for (uint32_t i = 0; i < n + c->routes[f].added_count; i++)
-			if (i >= n || !is_gone(c, f, i))
-				print_route(c, f, i, write, ctx);
-	}
-	write(ctx, "end\n", 4);
+	struct candidate_walk w = {.part = PRINT_TEXT};
+	while (candidate_print_next(c, &w, write, ctx))
+		;
 }
 
 /* --- comparing --- */
@@ -723,61 +770,83 @@ static bool has_line(struct text text, struct text line)
 	return false;
 }
 
-/* The lines of `lines` that `others` has not. */
-static void show_missing(struct text lines, struct text others, char sign, candidate_line_fn show,
-                         void *ctx)
+/* The same of the rules of an access list, which stand in the order of their numbers: *others
+ * loses those before the line's, for there may be thousands. */
+static bool has_rule_line(struct text *others, struct text line)
+{
+	struct text words, other, rest = *others;
+	const uint32_t number = number_of(line, &words);
+	while (next_line(&rest, &other)) {
+		if (number_of(other, &words) >= number)
+			return same(other, line);
+		*others = rest;
+	}
+	return false;
+}
+
+enum compare_part {
+	COMPARE_OLD, /* the blocks of what runs */
+	COMPARE_NEW, /* those that the candidate alone has */
+	COMPARE_GONE4,
+	COMPARE_GONE6,
+	COMPARE_ADDED4,
+	COMPARE_ADDED6,
+	COMPARE_DONE,
+};
+#define LINES_AT_ONCE 1000 /* that are looked at */
+
+/* The next line of w->lines that w->others has not. False: there is none. */
+static bool next_missing(struct candidate_walk *w, candidate_line_fn show, void *ctx)
 {
 	struct text line;
-	while (next_line(&lines, &line))
-		if (!has_line(others, line))
-			show(ctx, sign, line);
-}
-
-/* The same of two access lists, which stand in the order of their numbers: in one pass, for there
- * may be thousands. */
-static void show_missing_rules(struct text rules, struct text others, char sign,
-                               candidate_line_fn show, void *ctx)
-{
-	struct text line, other = NOTHING, words;
-	bool more = next_line(&others, &other);
-	while (next_line(&rules, &line)) {
-		const uint32_t number = number_of(line, &words);
-		while (more && number_of(other, &words) < number)
-			more = next_line(&others, &other);
-		if (!more || !same(line, other))
-			show(ctx, sign, line);
-	}
-}
-
-static void show_all(char sign, struct text head, struct text body, candidate_line_fn show,
-                     void *ctx)
-{
-	show(ctx, sign, head);
-	show_missing(body, NOTHING, sign, show, ctx);
-}
-
-static void compare_texts(struct text old, struct text new, candidate_line_fn show, void *ctx)
-{
-	struct text rest = old, head, body, other;
-	void (*missing)(struct text, struct text, char, candidate_line_fn, void *);
-	while (next_line(&rest, &head)) {
-		body = body_of(&rest);
-		if (is_comment(head))
+	for (uint32_t looked = 0; looked < LINES_AT_ONCE; looked++) {
+		if (!next_line(&w->lines, &line))
+			return false;
+		if (w->list ? has_rule_line(&w->others, line) : has_line(w->others, line))
 			continue;
-		if (!find_block(new, head, &other)) {
-			show_all('-', head, body, show, ctx);
-		} else if (!same(body, other)) {
-			show(ctx, ' ', head);
-			missing = opens_list(head) ? show_missing_rules : show_missing;
-			missing(body, other, '-', show, ctx);
-			missing(other, body, '+', show, ctx);
-		}
+		show(ctx, w->sign, line);
+		break;
 	}
-	for (rest = new; next_line(&rest, &head);) {
-		body = body_of(&rest);
-		if (!is_comment(head) && !find_block(old, head, &other))
-			show_all('+', head, body, show, ctx);
+	return true;
+}
+
+/* A block begins, of which something is to be told: both texts have it, or one. */
+static void begin_block(struct candidate_walk *w, struct text head, struct text body, bool both,
+                        struct text other, candidate_line_fn show, void *ctx)
+{
+	const char sign = w->part == COMPARE_OLD ? '-' : '+';
+	show(ctx, both ? ' ' : sign, head);
+	w->sign = sign;
+	w->list = opens_list(head);
+	w->lines = body;
+	w->others = both ? other : NOTHING;
+}
+
+/* A line of the block at byte w->n of its text, or what follows that. */
+static bool next_of_blocks(const struct candidate *c, struct candidate_walk *w,
+                           candidate_line_fn show, void *ctx)
+{
+	const bool is_old = w->part == COMPARE_OLD;
+	const struct text old = {c->running_text, c->running_len}, new = {c->text, c->len};
+	const struct text text = is_old ? old : new;
+	struct text rest = {text.at + w->n, text.len - w->n}, head, body, other;
+	if (w->sign && next_missing(w, show, ctx))
+		return true;
+	if (!next_line(&rest, &head))
+		return false;
+	body = body_of(&rest);
+	const bool both = !is_comment(head) && find_block(is_old ? new : old, head, &other);
+	if (!w->sign && !is_comment(head) && (!both || (is_old && !same(body, other)))) {
+		begin_block(w, head, body, both, other, show, ctx);
+	} else if (w->sign == '-' && both) {
+		w->sign = '+';
+		w->lines = other;
+		w->others = body;
+	} else {
+		w->sign = 0;
+		w->n = (uint32_t)(rest.at - text.at);
 	}
+	return true;
 }
 
 void candidate_each_route(const struct candidate *c, char sign, candidate_route_fn fn, void *ctx)
@@ -798,35 +867,49 @@ void candidate_each_route(const struct candidate *c, char sign, candidate_route_
 	}
 }
 
-struct route_shower {
-	candidate_line_fn show;
-	void *ctx;
-	char sign;
-};
-
-static void show_route(void *ctx, const struct config_route *r, const struct config_route6 *r6)
+/* The next route of a family that is to go, or is added. */
+static bool next_of_changes(const struct candidate *c, struct candidate_walk *w,
+                            candidate_line_fn show, void *ctx)
 {
-	const struct route_shower *to = ctx;
+	const bool added = w->part >= COMPARE_ADDED4;
+	const bool six = w->part == COMPARE_GONE6 || w->part == COMPARE_ADDED6;
+	const enum candidate_family f = six ? CANDIDATE_IP6 : CANDIDATE_IP4;
+	const struct candidate_routes *r = &c->routes[f];
+	const uint32_t n = running_count(c, f);
+	const uint32_t all = added ? r->added_count : r->gone_count > 0 ? n : 0;
 	char buf[CANDIDATE_LINE_MAX];
-	struct sink s = {buf, 0, sizeof buf};
-	if (r != NULL)
-		config_print_route(r, put, &s);
-	else
-		config_print_route6(r6, put, &s);
-	to->show(to->ctx, to->sign, (struct text){buf, s.len - 1});
+	for (uint32_t looked = 0; w->n < all && looked < ROUTES_AT_ONCE; looked++) {
+		const uint32_t i = w->n++;
+		if (!added && !is_gone(c, f, i))
+			continue;
+		show(ctx, added ? '+' : '-', route_line(c, f, added ? n + i : i, buf));
+		break;
+	}
+	return w->n < all;
+}
+
+bool candidate_compare_next(const struct candidate *c, struct candidate_walk *w,
+                            candidate_line_fn show, void *ctx)
+{
+	const bool more = w->part < COMPARE_GONE4 ? next_of_blocks(c, w, show, ctx)
+	                                          : next_of_changes(c, w, show, ctx);
+	if (!more)
+		next_part(w);
+	return w->part < COMPARE_DONE;
 }
 
 void candidate_compare_routes(const struct candidate *c, candidate_line_fn show, void *ctx)
 {
-	candidate_each_route(c, '-', show_route, &(struct route_shower){show, ctx, '-'});
-	candidate_each_route(c, '+', show_route, &(struct route_shower){show, ctx, '+'});
+	struct candidate_walk w = {.part = COMPARE_GONE4};
+	while (candidate_compare_next(c, &w, show, ctx))
+		;
 }
 
 void candidate_compare(const struct candidate *c, candidate_line_fn show, void *ctx)
 {
-	compare_texts((struct text){c->running_text, c->running_len},
-	              (struct text){c->text, c->len}, show, ctx);
-	candidate_compare_routes(c, show, ctx);
+	struct candidate_walk w = {.part = COMPARE_OLD};
+	while (candidate_compare_next(c, &w, show, ctx))
+		;
 }
 
 /* --- the whole --- */

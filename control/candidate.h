@@ -60,6 +60,7 @@ struct candidate {
 
 	const struct config *running;
 	size_t len, running_len;
+	uint32_t changes; /* another number whenever what it says may have changed */
 	char fault[CANDIDATE_LINE_MAX]; /* of the last error: the line that it is about */
 };
 
@@ -98,10 +99,28 @@ int candidate_set_text(struct candidate *c, struct text text, struct text_error 
 /* As config_print, without a script: what candidate_build would make of it. */
 void candidate_print(const struct candidate *c, config_write_fn write, void *ctx);
 
+/* Where one is that takes a candidate as text a piece at a time; all zero is the beginning. Good
+ * until c->changes is another number. */
+struct candidate_walk {
+	uint32_t part, n; /* which text or routes; bytes or routes of it that are done */
+	char sign;        /* of the lines that are compared; 0: between blocks */
+	bool list;        /* they are of an access list */
+	struct text lines, others; /* they, and those they are looked for among: what is left */
+};
+
+/* The next piece of what candidate_print writes: a line, or nothing, so that a call does not look at
+ * too much. False: that was the last. */
+bool candidate_print_next(const struct candidate *c, struct candidate_walk *w, config_write_fn write,
+                          void *ctx);
+
 /* What differs from the running configuration, line by line, without line ends: '-' is there alone,
  * '+' in the candidate alone, ' ' opens the block of the lines that follow. */
 typedef void (*candidate_line_fn)(void *ctx, char sign, struct text line);
 void candidate_compare(const struct candidate *c, candidate_line_fn line, void *ctx);
+
+/* As candidate_print_next. A call takes the time of a pass over both texts at most. */
+bool candidate_compare_next(const struct candidate *c, struct candidate_walk *w,
+                            candidate_line_fn line, void *ctx);
 
 /* The part of it that is about routes. */
 void candidate_compare_routes(const struct candidate *c, candidate_line_fn line, void *ctx);

@@ -63,23 +63,59 @@ static void print_restarting(void *ctx, char sign, struct text line)
 	}
 }
 
+/* --- show configuration, show | compare --- */
+
+struct candidate_stream {
+	const struct candidate *c; /* NULL: not begun */
+	uint32_t number, changes;  /* of the configuration that runs, and of the candidate */
+	struct candidate_walk at;
+};
+_Static_assert(sizeof(struct candidate_stream) <= SHELL_STREAM_BYTES, "shell_stream keeps it");
+_Static_assert(2 + CANDIDATE_LINE_MAX <= SHELL_STREAM_PIECE, "a session has room for it");
+
+/* The next piece may be made; else says why not. */
+static bool goes_on(struct shell *sh, struct candidate_stream *s)
+{
+	if (!s->c) {
+		s->c = candidate_of(sh);
+		if (!s->c)
+			return false;
+		s->number = commit_number();
+		s->changes = s->c->changes;
+	}
+	if (s->number == commit_number() && s->changes == s->c->changes)
+		return true;
+	shell_print(sh, "%% the candidate has changed meanwhile\n");
+	return false;
+}
+
+static bool more_candidate(struct shell *sh, void *at)
+{
+	struct candidate_stream *s = at;
+	return goes_on(sh, s) && candidate_print_next(s->c, &s->at, configure_print, sh);
+}
+
+static bool more_differences(struct shell *sh, void *at)
+{
+	struct candidate_stream *s = at;
+	return goes_on(sh, s) && candidate_compare_next(s->c, &s->at, print_line, sh);
+}
+
 void show_candidate(struct shell *sh, int argc, char **argv)
 {
-	struct candidate *c = candidate_of(sh);
 	(void)argc;
 	(void)argv;
-	if (c)
-		candidate_print(c, configure_print, sh);
+	shell_stream(sh, more_candidate);
 }
 
 void show_compare(struct shell *sh, int argc, char **argv)
 {
-	struct candidate *c = candidate_of(sh);
 	(void)argc;
 	(void)argv;
-	if (c)
-		candidate_compare(c, print_line, sh);
+	shell_stream(sh, more_differences);
 }
+
+/* --- errors and history --- */
 
 void show_history(struct shell *sh, int argc, char **argv)
 {

@@ -33,7 +33,7 @@
 #define SHELL_WORDS_MAX 48 /* a description of 79 characters has up to 40 */
 #define SHELL_MODE_SIZE 16
 #define SHELL_PLACE_SIZE 256
-#define SHELL_STREAM_BYTES 32 /* for a command to know where its output is */
+#define SHELL_STREAM_BYTES 64 /* for a command to know where its output is */
 #define SHELL_DEPTH_MAX 6 /* keywords of a command */
 
 struct shell;

@@ -369,6 +369,38 @@ def test_a_configuration_that_changes_while_it_is_printed(make):
     assert "\r\nhostname r2\r\n" in s.type(b"show running-config\r\n")
 
 
+def test_a_candidate_of_any_length(make):
+    """So is the candidate, and what differs in it: of a list, and of routes."""
+    rule = " permit tcp 10.20.30.0/24 range 1024 65535 host 198.51.100.77 eq %d established\n"
+    rules = "ip access-list L\n" + "".join(rule % k for k in range(4000))
+    m = make_known(make, long_config(6000) + rules, memory=60000)
+    s = Session(m).login()
+    for line in "configure", "no ip access-list L", "no ip route 10.1.0.0/24", "hostname r2":
+        assert "%" not in m.console(line)
+    compared = m.console("show | compare")
+    assert len(compared) > 300000 and compared.count("\n-") == 4002 and "\n+hostname r2\n" in compared
+    assert s.run(b"show configuration | compare") == compared
+    m.console("discard"), m.console("no ip route 10.1.0.0/24")
+    whole = m.console("show configuration")
+    assert len(whole) > 500000 and whole.count("ip route") == 5999
+    assert s.run(b"show configuration") == whole
+    said = s.type(b"show configuration\r\nshow version\r\n")
+    assert said.index("\r\nend\r\n") < said.index("Hayate ")
+
+
+def test_a_candidate_that_changes_while_it_is_printed(make):
+    m = make_known(make, long_config(1500))
+    s = Session(m).login()
+    s.send("PA", b"show configuration\r\n", window=3000)
+    for line in "configure", "hostname r2", "end":
+        assert "%" not in m.console(line)
+    s.said = ""
+    said = s.hear().said.replace("\r\n", "\n")
+    assert "\nend\n" not in said
+    assert "\n% the candidate has changed meanwhile\n" in said
+    assert "+hostname r2\r\n" in s.type(b"show configuration | compare\r\n")
+
+
 def test_interrupt_ends_a_long_configuration(make):
     m = make_known(make, long_config(12000))
     s = Session(m).login()
