@@ -267,9 +267,49 @@ static const struct config_neighbour6 *find_static(const struct config *c,
 	return NULL;
 }
 
+static bool advertises(const struct config_interface *i)
+{
+	return plane.nd.params.router && i->address6_count && !i->ra_suppress;
+}
+
+/* Do two interfaces with the same addresses advertise the same? */
+static bool advertise_alike(const struct config_interface *a, const struct config_interface *b)
+{
+	bool alike = a->ra_suppress == b->ra_suppress && a->ra_interval_s == b->ra_interval_s &&
+	             a->ra_lifetime_said == b->ra_lifetime_said &&
+	             a->ra_lifetime_s == b->ra_lifetime_s && a->ra_managed == b->ra_managed &&
+	             a->ra_other == b->ra_other && a->ra_server_count == b->ra_server_count;
+	for (unsigned k = 0; alike && k < a->ra_server_count; k++)
+		alike = net_addr_equal(&a->ra_server[k], &b->ra_server[k]);
+	return alike;
+}
+
+/* The links whose advertisements change hear of it at once, as when one begins (RFC 4861 6.2.4);
+ * those that are to have none any more hear the last (6.2.5). Its group is joined already
+ * (start_addresses), so nothing can fail. */
+static void change_advertisements(const struct config *next)
+{
+	const struct view *v = view_get();
+	const uint64_t now = core_now_ns();
+	for (unsigned p = 0; p < v->ifs; p++) {
+		const struct config_interface *i = &next->interface[p];
+		if (!v->port[p].enabled6 || !view_has_link(v, p) ||
+		    advertise_alike(&plane.config.interface[p], i))
+			continue;
+		if (advertises(i)) {
+			const struct ra_config c = advertisement(p, i);
+			const int e = ra_start(&plane.ra, p, &c, now);
+			assert(e == E_OK);
+		} else {
+			ra_stop(&plane.ra, p, now);
+		}
+	}
+}
+
 void neighbour6_change(const struct config *next)
 {
 	const struct config *c = &plane.config;
+	change_advertisements(next);
 	for (unsigned k = 0; k < c->neighbour6_count; k++) {
 		const struct config_neighbour6 *s = &c->neighbour6[k];
 		int port = config_number(c, s->port);
@@ -326,7 +366,7 @@ int neighbour6_start(void)
 			continue;
 		e = start_addresses(p, i);
 		const struct ra_config c = advertisement(p, i);
-		if (e == E_OK && params.router && i->address6_count && !i->ra_suppress)
+		if (e == E_OK && advertises(i))
 			e = ra_start(&plane.ra, p, &c, core_now_ns());
 	}
 	return e == E_OK ? start_statics() : e;

@@ -578,6 +578,61 @@ def test_contents_of_an_advertisement(make):
     assert server[8:24] == socket.inet_pton(socket.AF_INET6, "2001:db8:2::53")
 
 
+def committed(m, *lines):
+    """Changes eth0's block on the console, live; advertisements of the next 3.6 seconds (6.2.4: within
+    half a second, but 3 s after the one before)."""
+    m.take_all(0)
+    for line in ("configure", "interface eth0", *lines):
+        assert "%" not in m.console(line), line
+    assert m.console("end").startswith("the candidate")
+    m.console("configure")
+    assert m.console("commit").endswith("by the console\ncommitted\n")
+    m.console("end")
+    m.time(3600 * MS)
+    assert "ports restart" not in m.text
+    return [bytes(f)[14 + 40:] for f in first(m, ICMPv6ND_RA, 0)]
+
+
+def test_advertisements_change_live(make):
+    """What is advertised changes by a commit; the ports and their neighbours stay."""
+    m = make(ADVERTISING)
+    m.time(60 * SECOND)
+    said = committed(m, "no ipv6 nd managed-config-flag", "ipv6 nd ra lifetime 50",
+                     "ipv6 nd ra dns 2001:db8:2::54")
+    assert len(said) == 1 and said[0][5] & 0xc0 == 0x40 and said[0][6:8] == b"\0\x32"
+    for server in "2001:db8:2::53", "2001:db8:2::54":
+        assert socket.inet_pton(socket.AF_INET6, server) in said[0]
+    said = committed(m, "no ipv6 nd other-config-flag", "no ipv6 nd ra dns 2001:db8:2::53")
+    assert len(said) == 1 and said[0][5] & 0xc0 == 0
+    assert socket.inet_pton(socket.AF_INET6, "2001:db8:2::53") not in said[0]
+    said = committed(m, "ipv6 nd ra suppress")
+    assert [s[6:8] for s in said] == [b"\0\0"]  # 6.2.5
+    m.time(100 * SECOND)
+    assert not first(m, ICMPv6ND_RA, 0)
+    said = committed(m, "no ipv6 nd ra suppress", "ipv6 nd ra interval 20")
+    assert len(said) == 1 and said[0][6:8] == b"\0\x32"
+    m.time(60 * SECOND)
+    assert len(first(m, ICMPv6ND_RA, 0)) >= 4
+    m.take_all(1)
+
+
+def test_advertisements_rolled_back(make):
+    """commit confirmed, and nobody does: as live back as it came."""
+    m = make(ADVERTISING)
+    m.time(60 * SECOND)
+    m.take_all(0)
+    for line in "configure", "interface eth0", "ipv6 nd ra suppress":
+        assert m.console(line) == ""
+    assert "\ncommitted\n" in m.console("commit confirmed 10s")
+    m.console("end")
+    m.time(9 * SECOND)
+    assert [bytes(f)[60:62] for f in first(m, ICMPv6ND_RA, 0)] == [b"\0\0"]
+    m.time(2 * SECOND)
+    assert [bytes(f)[60:62] for f in first(m, ICMPv6ND_RA, 0)] == [b"\0\x5a"]
+    assert "it is rolled back" in m.text and "ports restart" not in m.text
+    m.take_all(1)
+
+
 def test_interval_of_advertisements(make):
     """6.2.4: between 0.33 and 1 of the interval; the first three within 16 s of each other."""
     m = make(ADVERTISING)
