@@ -371,12 +371,11 @@ static void on_closed(struct tcp_conn *conn, int why)
 	finish(capture->state == CLOSING ? "ended" : "the reader is gone");
 }
 
-void capture_start(void)
+void capture_listen(uint16_t port)
 {
 	static const struct tcp_app app = {.accept = on_accept, .data = on_data, .acked = on_acked,
 	                                   .closed = on_closed};
-	const struct tcp_listen l = {.addr = NET_ADDR_ANY, .port = plane.config.capture.port,
-	                             .app = &app};
+	const struct tcp_listen l = {.addr = NET_ADDR_ANY, .port = port, .app = &app};
 	int e = tcp_listen(tcp_control, &l);
 	assert(e == E_OK);
 }

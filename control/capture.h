@@ -29,8 +29,8 @@
 /* In plane_start: takes the memory, once. False: there is not enough. */
 bool capture_prepare(void);
 
-/* tcp_control_start() was called: listens. */
-void capture_start(void);
+/* On a TCP port, of an instance that has started. */
+void capture_listen(uint16_t port);
 
 /* Before tcp_control_stop(): the end of what is under way. */
 void capture_stop(void);

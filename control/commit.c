@@ -202,6 +202,10 @@ enum commit_effect commit_check(struct text_error *err)
 		text_fail(err, 1, text_of(""), "there is not enough memory for its IPv6 tables");
 		return COMMIT_REFUSED;
 	}
+	if (!servers_room(commit.next)) {
+		text_fail(err, 1, text_of(""), "there is not enough memory for its servers");
+		return COMMIT_REFUSED;
+	}
 	candidate_compare(c, note_restart, &restart);
 	candidate_each_route(c, '-', note_route, &restart);
 	candidate_each_route(c, '+', note_route, &restart);
@@ -267,6 +271,7 @@ static void apply_live(void)
 		          plane.refused_routes - refused);
 	filter_switch(commit.next);
 	neighbour_change(commit.next);
+	servers_change(commit.next);
 	if (differ_limits(&plane.config, commit.next))
 		local_limit(commit.next);
 	if (plane.config.idle != commit.next->idle)

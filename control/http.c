@@ -60,7 +60,7 @@ struct http_stats http_stats;
 static struct session *sessions; /* HTTP_SESSIONS */
 static unsigned next_turn;       /* whose turn it is first */
 static char leaving[2];
-static uint64_t sweep_us;        /* when to sweep; UINT64_MAX: nobody is leaving */
+static uint64_t sweep_us = UINT64_MAX; /* when to sweep; UINT64_MAX: nobody is leaving */
 
 /* --- start --- */
 
@@ -453,14 +453,18 @@ static void on_closed(struct tcp_conn *c, int why)
 
 void http_start(void)
 {
-	static const struct tcp_app app = {.accept = on_accept, .data = on_data, .acked = on_acked,
-	                                   .fin = on_fin, .closed = on_closed};
-	const struct tcp_listen l = {.addr = NET_ADDR_ANY, .port = plane.config.http.port,
-	                             .nodelay = true, .app = &app};
-	for (unsigned i = 0; i < HTTP_SESSIONS; i++)
+	for (unsigned i = 0; sessions && i < HTTP_SESSIONS; i++)
 		sessions[i].conn = NULL;
 	http_stats.sessions = 0;
 	sweep_us = UINT64_MAX;
+}
+
+void http_listen(uint16_t port)
+{
+	static const struct tcp_app app = {.accept = on_accept, .data = on_data, .acked = on_acked,
+	                                   .fin = on_fin, .closed = on_closed};
+	const struct tcp_listen l = {.addr = NET_ADDR_ANY, .port = port, .nodelay = true,
+	                             .app = &app};
 	int e = tcp_listen(tcp_control, &l);
 	assert(e == E_OK);
 }

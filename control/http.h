@@ -28,8 +28,11 @@
 /* In plane_start: takes the memory, once. False: there is not enough. */
 bool http_prepare(void);
 
-/* tcp_control_start() was called: listens, without sessions. */
+/* tcp_control_start() was called: there are no sessions. */
 void http_start(void);
+
+/* On a TCP port, of an instance that has started. */
+void http_listen(uint16_t port);
 
 /* Does what is due, and some of what is owed. core_now_us() of the next time; UINT64_MAX: none. */
 uint64_t http_turn(void);

@@ -12,6 +12,7 @@
  *     ping.c       the console's ping
  *     churn.c      routes that change under load, for tests (churn.h)
  *     tcp_control.c   the management's TCP; http.c, remote.c: its HTTP server, the console over it
+ *     servers.c    on which ports these listen
  *     capture.c    captures of what ports receive and send, as a stream over that TCP
  *     trace.c      what becomes of a packet, step by step (trace.h); trace_core.c: on a data core
  *     page.c       pages made while they are sent; metrics.c, api.c, web.c which there are
@@ -264,5 +265,20 @@ void show_route6_summary(struct shell *sh, int argc, char **argv);
 
 /* Counts on; as rates_timer. */
 uint64_t summary_timer(void);
+
+/* --- servers.c --- */
+
+/* In plane_start: memory for those of the configuration, and their ports in the view. */
+void servers_prepare(struct view *v);
+
+/* The ports run: TCP begins, without connections, and they listen. */
+void servers_start(void);
+
+/* Is there memory for the servers that a commit opens? It is taken then. */
+bool servers_room(const struct config *next);
+
+/* Opens, moves and closes them, as the configuration that is to run has them; servers_room has said
+ * yes. */
+void servers_change(const struct config *next);
 
 #endif

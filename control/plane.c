@@ -514,18 +514,7 @@ static void start_services(struct view *v)
 	if (!services_any(&v->services, SERVICE_UDP) && !services_any(&v->services, SERVICE_TCP))
 		services_default(&v->services);
 	v->tcp_connections = plane.config.tcp_connections;
-	if (plane.config.http.port && tcp_control_prepare() && http_prepare())
-		v->http_port = plane.config.http.port;
-	else if (plane.config.http.port)
-		plane_log("not enough memory for the HTTP server: there is none");
-	if (plane.config.console.port && tcp_control_prepare() && remote_prepare())
-		v->console_port = plane.config.console.port;
-	else if (plane.config.console.port)
-		plane_log("not enough memory for the console server: there is none");
-	if (plane.config.capture.port && tcp_control_prepare() && capture_prepare())
-		v->capture_port = plane.config.capture.port;
-	else if (plane.config.capture.port)
-		plane_log("not enough memory for the capture server: there is none");
+	servers_prepare(v);
 }
 
 /* The tables that data cores read, behind the view: IPv6's as large as need be, IPv4's has the
@@ -671,20 +660,6 @@ static void report_ready(void)
 	          (unsigned long long)us / 1000, (unsigned long long)us / 100 % 10);
 }
 
-static void start_management(void)
-{
-	const struct view *v = view_get();
-	if (!core_ports_running() || !(v->http_port || v->console_port || v->capture_port))
-		return;
-	tcp_control_start();
-	if (v->http_port)
-		http_start();
-	if (v->console_port)
-		remote_start();
-	if (v->capture_port)
-		capture_start();
-}
-
 static void plane_ports(void)
 {
 	static bool greeted;
@@ -698,7 +673,7 @@ static void plane_ports(void)
 	} else if (self.info->config_bytes == 0) {
 		plane_log("no configuration was given: all interfaces are down");
 	}
-	start_management();
+	servers_start();
 	commit_done();
 	if (core_ports_running())
 		report_ready();

@@ -71,7 +71,7 @@ struct remote_stats remote_stats;
 static struct session *sessions; /* REMOTE_SESSIONS */
 
 /* Guesses that may be made now. One more comes at guess_us, while there are fewer than all. */
-static unsigned guesses;
+static unsigned guesses = REMOTE_GUESSES;
 static uint64_t guess_us;
 
 /* --- start --- */
@@ -579,12 +579,16 @@ static void on_closed(struct tcp_conn *c, int why)
 
 void remote_start(void)
 {
-	static const struct tcp_app app = {.accept = on_accept, .data = on_data, .acked = on_acked,
-	                                   .fin = on_fin, .closed = on_closed};
-	const struct tcp_listen l = {.addr = NET_ADDR_ANY, .port = plane.config.console.port,
-	                             .nodelay = true, .app = &app};
 	guesses = REMOTE_GUESSES;
 	remote_stats.sessions = 0;
+}
+
+void remote_listen(uint16_t port)
+{
+	static const struct tcp_app app = {.accept = on_accept, .data = on_data, .acked = on_acked,
+	                                   .fin = on_fin, .closed = on_closed};
+	const struct tcp_listen l = {.addr = NET_ADDR_ANY, .port = port, .nodelay = true,
+	                             .app = &app};
 	int e = tcp_listen(tcp_control, &l);
 	assert(e == E_OK);
 }

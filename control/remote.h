@@ -42,8 +42,11 @@
 /* In plane_start: takes the memory, once. False: there is not enough. */
 bool remote_prepare(void);
 
-/* tcp_control_start() was called: listens, without sessions. */
+/* tcp_control_start() was called: there are no sessions. */
 void remote_start(void);
+
+/* On a TCP port, of an instance that has started. */
+void remote_listen(uint16_t port);
 
 /* Before tcp_control_stop(): forgets the sessions and ends what runs in them. */
 void remote_stop(void);

@@ -194,7 +194,8 @@ struct view {
 	uint32_t icmp_burst;
 	struct services services;
 	uint32_t tcp_connections; /* of a data core; 0: by its memory */
-	uint16_t http_port;  /* TCP ports of the management, on the control core; 0: there is none */
+	uint16_t http_port;  /* TCP ports of the management, on the control core; 0: there is none. These
+	                      * three at any time */
 	uint16_t console_port;
 	uint16_t capture_port;
 	struct view_capture capture;
@@ -229,12 +230,13 @@ static inline const struct view_filter_set *view_filters(const struct view *v)
  * begins at octet `at` of the packet. */
 static inline bool view_is_management(const struct view *v, const uint8_t *ip, unsigned at)
 {
-	if (likely(!(v->http_port | v->console_port | v->capture_port)) ||
-	    ip_total_len(ip) < at + 4)
+	const uint16_t http = __atomic_load_n(&v->http_port, __ATOMIC_RELAXED);
+	const uint16_t console = __atomic_load_n(&v->console_port, __ATOMIC_RELAXED);
+	const uint16_t capture = __atomic_load_n(&v->capture_port, __ATOMIC_RELAXED);
+	if (likely(!(http | console | capture)) || ip_total_len(ip) < at + 4)
 		return false;
 	uint16_t port = be16_load(ip + at + 2);
-	return port &&
-	       (port == v->http_port || port == v->console_port || port == v->capture_port);
+	return port && (port == http || port == console || port == capture);
 }
 
 /* Is there an interface of that number? */

@@ -514,6 +514,15 @@ int tcp_listen(struct tcp *t, const struct tcp_listen *l)
 	return E_OK;
 }
 
+void tcp_unlisten(struct tcp *t, uint16_t port)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < t->listeners; i++)
+		if (t->listener[i].port != port)
+			t->listener[kept++] = t->listener[i];
+	t->listeners = kept;
+}
+
 /* Cuts the first chunk to what a SYN has room for beside its options, which are many (RFC 6691
  * 2). */
 static bool fits_syn(struct tcp *t, struct tcp_conn *c)

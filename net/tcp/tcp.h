@@ -237,6 +237,10 @@ struct tcp_listen {
 /* E_NOMEM: too many listeners. E_INVAL: there is one. */
 int tcp_listen(struct tcp *t, const struct tcp_listen *l);
 
+/* Nobody listens on the port any more: SYNs are reset, and cookies that were given (RFC 4987). The
+ * connections that have come in go on; one that is not established yet is still accepted. */
+void tcp_unlisten(struct tcp *t, uint16_t port);
+
 struct tcp_open {
 	struct net_addr local, remote; /* of one family */
 	uint16_t local_port; /* 0: an ephemeral one (RFC 6056 3.3.3) */

@@ -443,6 +443,65 @@ def test_beside_the_echo_service(make):
     other.take("RA")
 
 
+def commit_live(m, *lines):
+    for line in ("configure", *lines):
+        assert "%" not in m.console(line), line
+    assert m.console("commit").endswith("by the console\ncommitted\n")
+    m.console("end")
+    assert "ports restart" not in m.text
+
+
+def refused(m, dport, sport):
+    other = Peer(m, dport=dport, sport=sport)
+    other.send("S")
+    other.take("RA")
+
+
+def test_server_opens_moves_and_closes_live(make):
+    """By commits, while the ports run. Who is connected stays so."""
+    m = make(HTTP.replace("http server\n", ""))
+    m.learn(A, B)
+    refused(m, 80, 40100)
+    commit_live(m, "http server")
+    first = Client(m, sport=40101)
+    assert first.get("/healthz")[0] == 200
+    commit_live(m, "http server port 8080")
+    refused(m, 80, 40102)
+    second = Client(m, dport=8080, sport=40103)
+    assert second.get("/healthz")[0] == first.get("/healthz")[0] == 200
+    commit_live(m, "http server port 80", "capture server port 8080", "capture access 192.0.2.0/24")
+    assert Client(m, sport=40104).get("/healthz")[0] == 200
+    commit_live(m, "http server port 8080", "capture server port 80")  # they change places
+    assert Client(m, dport=8080, sport=40105).get("/healthz")[0] == 200
+    commit_live(m, "no http server", "no capture server", "no capture access")
+    refused(m, 8080, 40106), refused(m, 80, 40107)
+    assert second.get("/healthz")[0] == first.get("/healthz")[0] == 200
+    first.close(), second.close()
+
+
+def test_server_rolled_back(h):
+    """A close that nobody confirms: it is open again."""
+    first = Client(h)
+    assert first.get("/healthz")[0] == 200
+    h.console("configure"), h.console("no http server")
+    assert "\ncommitted\n" in h.console("commit confirmed 10s")
+    refused(h, 80, 40100)
+    h.time(11 * SECOND)
+    assert "it is rolled back" in h.text and "ports restart" not in h.text
+    assert Client(h, sport=40101).get("/healthz")[0] == 200
+
+
+def test_server_moves_beside_the_echo_service(make):
+    """Its old port is the application's, which knows none of its connections."""
+    m = make(HTTP + "application echo\nservice echo tcp\n")
+    m.learn(A)
+    first = Client(m, sport=40100)
+    assert first.get("/healthz")[0] == 200
+    commit_live(m, "http server port 8080")
+    assert first.ask(b"GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n").ended == "reset"
+    assert Client(m, dport=8080, sport=40101).get("/healthz")[0] == 200
+
+
 def test_restart_forgets_connections(h):
     c = Client(h)
     c.get("/healthz")
