@@ -249,6 +249,7 @@ static const struct shell_command commands[] = {
 	 show_compare},
 	{"show configuration history", NULL, "those that rollback can bring back", show_history},
 	{"show running-config", NULL, "the configuration in force", show_config},
+	{"show memory", NULL, "what the machine's memory is for", show_memory},
 	{"show version", NULL, "build, machine, memory, times", show_version},
 	{"ping", "ADDRESS [interface ethN] [count N] [size N]",
 	 "sends ICMP echo requests; Ctrl-C ends", ping_command},

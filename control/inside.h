@@ -91,6 +91,9 @@ bool plane_grow(void **at, uint32_t *max, size_t want, size_t each);
  * not be restarted for that. */
 bool plane_room(const struct config *c, bool *as_it_is);
 
+/* Bytes of the snapshot in use: before the forwarding tables, and theirs. */
+void plane_snapshot_used(size_t *before, size_t *tables);
+
 /* --- neighbour.c --- */
 
 /* Where a frame given to ARP comes from: what becomes of a received one is its fate, what becomes
@@ -246,6 +249,13 @@ void show_cores(struct shell *sh, int argc, char **argv);
 void show_tcp(struct shell *sh, int argc, char **argv);
 void show_version(struct shell *sh, int argc, char **argv);
 void show_config(struct shell *sh, int argc, char **argv);
+
+/* --- show_memory.c --- */
+
+/* The private memory that was taken since the note before was for this, says `show memory`; `what` is
+ * constant. */
+void memory_note(const char *what);
+void show_memory(struct shell *sh, int argc, char **argv);
 
 /* --- show_counters.c --- */
 

@@ -548,6 +548,12 @@ static bool start_tables(struct view *v, size_t used)
 	return true;
 }
 
+void plane_snapshot_used(size_t *before, size_t *tables)
+{
+	*before = tables_at;
+	*tables = plane.fib_ready ? shared6() + fib_shared_bytes : 0;
+}
+
 /* The application's commands, and its part of the snapshot behind the view's `used` bytes; returns
  * how large that is. */
 static size_t place_extension(struct view *v, size_t used)
@@ -619,6 +625,7 @@ static void plane_start(void)
 	churn_forget();
 	tcp_control_stop();
 	plane.refused_routes = plane.refused_hosts = 0;
+	memory_note("devices");
 	if (!have_memory) {
 		shell_init(&plane.shell, NULL, 0, console_write);
 		ok = start_config();
@@ -626,13 +633,16 @@ static void plane_start(void)
 	} else {
 		commit_take();
 	}
+	memory_note("configuration");
 	view_bytes += start_filters(v, view_bytes);
 	shell_set_hostname(&plane.shell, plane.config.hostname);
 	core_set_app(plane.config.application);
 	view_bytes += place_extension(v, view_bytes);
+	memory_note("access lists, application");
 	have_tables = have_tables || (ok && take_table_memory(view_bytes));
 	tables_at = view_bytes;
 	plane.fib_ready = have_tables && start_tables(v, view_bytes);
+	memory_note("forwarding tables, the writer's part");
 	core_set_idle((enum core_idle)plane.config.idle);
 	start_ports(v);
 	policy_set();
@@ -645,8 +655,11 @@ static void plane_start(void)
 		memset(v->port, 0, sizeof v->port);
 		return;
 	}
+	memory_note("neighbours, fragments");
 	start_routes(v);
+	memory_note("routes beside the tables");
 	start_services(v);
+	memory_note("management");
 	if (extension_get() && extension_get()->start)
 		extension_get()->start();
 }

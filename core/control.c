@@ -33,6 +33,8 @@ size_t core_private_left(void)
 	return self.info->core[self.id].tables_bytes - private_used;
 }
 
+size_t core_private_used(void) { return private_used; }
+
 void *core_private_alloc(size_t bytes)
 {
 	bytes = align_up(bytes, 4096);

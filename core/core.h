@@ -445,6 +445,7 @@ int core_snapshot_take(size_t bytes);
  * Nothing is given back but by a restart of the program: not by the next control_hooks.start. */
 void *core_private_alloc(size_t bytes);
 size_t core_private_left(void);
+size_t core_private_used(void);
 
 /* From now on what is typed goes to control_hooks.key; until then it waits in the kernel. */
 void core_console_open(void);
