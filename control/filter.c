@@ -6,7 +6,7 @@
  * next ones are compiled in the other (filter_prepare). Then one pointer is stored (filter_switch),
  * data cores read it once a vector, and after core_quiesce the first part is for the lists after
  * these. So there is always room for as much as fits into one part, however often lists change and
- * whatever they were before.
+ * whatever they were before. A list that stays as it is is not compiled again, but copied.
  *
  * Each list has its counts in each data core's shared area (view_filter_counts), one for every
  * rule, then one for every enum acl_other; those of either part lie apart, so that a count means
@@ -39,6 +39,7 @@ typedef unsigned long long ull;
 struct lists {
 	uint8_t *at;
 	const struct acl *table[CONFIG_ACLS_MAX];
+	size_t table_bytes[CONFIG_ACLS_MAX];
 	uint32_t counts_at[CONFIG_ACLS_MAX]; /* among view_filter_counts */
 	uint32_t counts_end;
 	size_t bytes;
@@ -101,6 +102,29 @@ static void *take_scratch(const struct config *c, uint32_t *rules_max)
 	return scratch;
 }
 
+static bool same_list(const struct config *a, const struct config_acl *l, const struct config *b,
+                      const struct config_acl *m)
+{
+	if (l->rules != m->rules || l->six != m->six || strcmp(l->name, m->name) != 0)
+		return false;
+	for (uint32_t r = 0; r < l->rules; r++)
+		if (!config_acl_same(&a->acl_rules[l->first + r], &b->acl_rules[m->first + r]))
+			return false;
+	return true;
+}
+
+/* The table in force of a list of that name, version and rules, and its size; NULL: there is none. */
+static const struct acl *find_same(const struct config *c, const struct config_acl *l, size_t *bytes)
+{
+	const struct lists *from = &filter.part[filter.in_force];
+	for (unsigned i = 0; i < plane.config.acl_count; i++)
+		if (same_list(c, l, &plane.config, &plane.config.acl[i])) {
+			*bytes = from->table_bytes[i];
+			return from->table[i];
+		}
+	return NULL;
+}
+
 static int compile(const struct config *c, const struct config_acl *l, struct acl_rule *rule,
                    void *scratch, uint8_t *mem, size_t bytes, const struct acl **out, size_t *used)
 {
@@ -114,10 +138,12 @@ static int compile(const struct config *c, const struct config_acl *l, struct ac
 	                   scratch, out, used);
 }
 
-/* Compiles the lists of c into part p, of which they may take `room` bytes. */
+/* Compiles the lists of c into part p, of which they may take `room` bytes. Those that the part in
+ * force has, if that is another one, are copied. */
 static int compile_all(const struct config *c, unsigned p, size_t room, struct text_error *err)
 {
 	struct lists *to = &filter.part[p];
+	const bool copies = p != filter.in_force;
 	uint32_t rules_max;
 	to->bytes = 0;
 	to->counts_end = p * VIEW_FILTER_COUNTS_EACH;
@@ -131,11 +157,15 @@ static int compile_all(const struct config *c, unsigned p, size_t room, struct t
 	for (unsigned i = 0; i < c->acl_count; i++) {
 		const struct config_acl *l = &c->acl[i];
 		size_t bytes;
-		if (compile(c, l, (struct acl_rule *)(void *)scratch, work, to->at + to->bytes,
-		            room - to->bytes, &to->table[i], &bytes) != E_OK)
+		const struct acl *same = copies ? find_same(c, l, &bytes) : NULL;
+		if (same && bytes <= room - to->bytes)
+			to->table[i] = acl_copy(same, bytes, to->at + to->bytes);
+		else if (compile(c, l, (struct acl_rule *)(void *)scratch, work, to->at + to->bytes,
+		                 room - to->bytes, &to->table[i], &bytes) != E_OK)
 			return text_fail(err, l->line, text_of(l->name),
 			                 "no memory for the list and its %u rules: %llu KiB are left",
 			                 l->rules, (ull)(room - to->bytes) / 1024);
+		to->table_bytes[i] = bytes;
 		to->bytes = (size_t)u64_min(room, to->bytes + align_up(bytes, CACHE_LINE));
 		to->counts_at[i] = to->counts_end;
 		to->counts_end += acl_rule_count(to->table[i]) + ACL_OTHERS;
@@ -195,17 +225,6 @@ int filter_start(struct view *v, uint8_t *at, size_t room, size_t *used, struct 
 }
 
 /* --- live --- */
-
-static bool same_list(const struct config *a, const struct config_acl *l, const struct config *b,
-                      const struct config_acl *m)
-{
-	if (l->rules != m->rules || l->six != m->six || strcmp(l->name, m->name) != 0)
-		return false;
-	for (uint32_t r = 0; r < l->rules; r++)
-		if (!config_acl_same(&a->acl_rules[l->first + r], &b->acl_rules[m->first + r]))
-			return false;
-	return true;
-}
 
 /* Do both say the same of filters? */
 static bool same_filters(const struct config *a, const struct config *b)

@@ -107,6 +107,9 @@ size_t acl_scratch_bytes(uint32_t rules);
 int acl_compile(const struct acl_rule *rule, uint32_t rules, bool six, enum acl_path path,
                 void *mem, size_t bytes, void *scratch, const struct acl **out, size_t *used);
 
+/* A table of so many bytes (*used) once more, in memory of as many, 64-byte aligned. */
+const struct acl *acl_copy(const struct acl *a, size_t bytes, void *mem);
+
 /* rule[i] = number of the first rule that matches the packet at ip[i], which has passed ip4_check
  * or ip6_check; or one of enum acl_other behind the last rule. */
 void acl_classify(const struct acl *a, const uint8_t *const *ip, uint32_t *rule, unsigned n);

@@ -444,3 +444,24 @@ int acl_compile(const struct acl_rule *rule, uint32_t rules, bool six, enum acl_
 	*used = bytes - c.left;
 	return error;
 }
+
+/* Where in the table at `to` that is which p points to in the one at `from`; NULL: nowhere. */
+static const void *moved(const void *p, const void *from, void *to)
+{
+	return p ? (uint8_t *)to + ((const uint8_t *)p - (const uint8_t *)from) : NULL;
+}
+
+const struct acl *acl_copy(const struct acl *a, size_t bytes, void *mem)
+{
+	struct acl *b = mem;
+	memcpy(mem, a, bytes);
+	for (struct acl_dim *d = b->dim; d < b->dim + b->dims; d++) {
+		for (unsigned i = 0; i < d->levels; i++)
+			d->level[i] = moved(d->level[i], a, mem);
+		d->set = moved(d->set, a, mem);
+		d->heap = moved(d->heap, a, mem);
+	}
+	b->kind = moved(b->kind, a, mem);
+	b->permit = moved(b->permit, a, mem);
+	return b;
+}

@@ -343,6 +343,27 @@ def test_lists_change_live(make):
     assert "ports restart" not in m.text
 
 
+def test_lists_that_stay_are_the_same(make):
+    """While another one changes again and again: they judge as before, and count on."""
+    m = make(filtered(["permit ip any any"]))
+    m.learn(A, B)
+    assert commit(m, "ip access-list G", "deny udp any any eq 53", "permit ip any any",
+                  "interface eth1", "no ip unreachables", "ip access-group G out") == "committed\n"
+    for n in range(4):
+        m.send(0, ether(A, ROUTER[0]) / ip4(UDP_TO))
+        m.take_all(0)
+        m.expect_counters(drop_acl_out=1)
+        judge(m, ip4(UDP(sport=1, dport=54)), False, B, "forwarded")
+        assert commit(m, "ip access-list F", "%d permit tcp any any eq %d" % (1 + n, n)) == \
+            "committed\n"
+    assert m.console("show access-lists G") == """IP access list G
+    10 deny udp any any eq 53 (4 matches)
+    20 permit ip any any (4 matches)
+    deny ip any any
+    deny undetermined transport
+"""
+
+
 def test_filters_come_and_go_live(make):
     """At interfaces, of both versions, with whom to tell of it."""
     m = make(CONFIG6)
