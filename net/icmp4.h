@@ -101,8 +101,7 @@ enum counter icmp4_input(const uint8_t *ip, unsigned len, struct icmp4_msg *out)
  * addresses swapped, type and code 0, TTL 64, DF clear, checksums anew, TOS and identification
  * kept. The destination must be one of our unicast addresses: the caller does not answer broadcasts
  * (RFC 1122 3.2.2.6 lets it). IP options are overwritten with End of Option List and so not
- * returned: RFC 1122 3.2.2.6 SHOULDs that record route come back updated; we do not record on the
- * way either.
+ * returned: RFC 1122 3.2.2.6 SHOULDs that record route come back updated.
  */
 void icmp4_echo_reply_make(uint8_t *ip, unsigned len);
 

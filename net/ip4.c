@@ -7,6 +7,7 @@
 enum ip4_option {
 	OPT_END = 0,
 	OPT_NOP = 1,
+	OPT_RR = 7,
 	OPT_LSRR = 131,
 	OPT_SSRR = 137,
 };
@@ -54,6 +55,24 @@ enum counter ip4_check_slow(const uint8_t *ip, unsigned avail)
 	if (ip4_dst_is_martian(ip4_dst(ip)))
 		return CNT_drop_ip4_dst_martian;
 	return CNT_NONE;
+}
+
+/* One option, whose opt[1] bytes are there. opt[2]: where the next address goes, from 1. */
+static void record(uint8_t *opt, uint32_t addr)
+{
+	if (opt[1] < 3 || opt[2] < 4 || opt[2] + 3 > opt[1])
+		return; /* full: it goes on as it is (RFC 791 3.1) */
+	be32_store(opt + opt[2] - 1, addr);
+	opt[2] = (uint8_t)(opt[2] + 4);
+}
+
+void ip4_record_route(uint8_t *ip, uint32_t addr)
+{
+	const unsigned end = ip4_header_len(ip);
+	for (unsigned i = IP4_HLEN; i < end && ip[i] != OPT_END; i += ip[i] == OPT_NOP ? 1 : ip[i + 1])
+		if (ip[i] == OPT_RR)
+			record(ip + i, addr);
+	ip4_checksum_set(ip);
 }
 
 void ip4_checksum_set(uint8_t *ip)

@@ -7,7 +7,7 @@
  *
  * Deliberately missing: reassembly (a router forwards fragments; those to itself are dropped
  * are net/reassembly.h's), source routing (dropped, as RFC 1812 5.3.13.4 lets a router be
- * configured and RFC 7126 advises), updating record route and timestamp options on the way.
+ * configured and RFC 7126 advises), updating timestamp options on the way.
  */
 #ifndef NET_IP4_H
 #define NET_IP4_H
@@ -148,6 +148,10 @@ static inline enum counter ip4_check(const uint8_t *ip, unsigned avail)
  * of a source route. 0: there is nothing wrong. The header's length has been checked to be there.
  */
 unsigned ip4_options_error(const uint8_t *ip);
+
+/* Notes our address, that of the interface a packet with options leaves by, in its record route
+ * option, if it has one with room (RFC 1812 5.3.13.5), and makes the checksum anew. */
+void ip4_record_route(uint8_t *ip, uint32_t addr);
 
 /* Takes one off the TTL, which must not be 0, and mends the checksum (RFC 1624). The caller has
  * made sure that the packet does not end here: RFC 1812 5.3.1, TTL > 1. */

@@ -176,6 +176,8 @@ static void forward_by(struct pkt *p, const struct adj *a, uint32_t nh)
 		if (router_resolved(a))
 			router_may_redirect(p, nh, false);
 	}
+	if (unlikely(ip4_header_len(ip) > IP4_HLEN))
+		ip4_record_route(ip, router.view->port[a->interface].addr[0]);
 	ip4_ttl_decrement(ip);
 	if (!router_resolved(a)) {
 		complete(p);

@@ -40,8 +40,10 @@ PACKETS = {
         Raw(b"z" * 30),
     "ICMP error passes": IP(src=A.ip, dst=B.ip) / ICMP(type=3, code=1) / bytes(udp(B, A)),
     "unknown protocol": IP(src=A.ip, dst=B.ip, proto=201) / Raw(b"?"),
-    "record route option is passed on": IP(src=A.ip, dst=B.ip, options=[
-        IPOption_RR(pointer=4, routers=["0.0.0.0"] * 3)]) / UDP() / Raw(b"abc"),
+    "record route option that is full": IP(src=A.ip, dst=B.ip, options=[
+        IPOption_RR(pointer=16, routers=["10.1.1.1"] * 3)]) / UDP() / Raw(b"abc"),
+    "timestamp option is passed on": IP(src=A.ip, dst=B.ip, options=[
+        IPOption(b"\x44\x08\x05\0" + bytes(4))]) / UDP() / Raw(b"abc"),
     "router alert (RFC 2113)": IP(src=A.ip, dst=B.ip, options=[IPOption_Router_Alert()]) / UDP(),
     "no-operation options": IP(src=A.ip, dst=B.ip, options=[IPOption_NOP()] * 4) / UDP(),
     "40 bytes of an unknown option": IP(src=A.ip, dst=B.ip, options=[
@@ -53,6 +55,33 @@ PACKETS = {
 def test_exact_rewrite(m, packet):
     """RFC 1812 5.2.1: addresses of the link, TTL and header checksum change, nothing else does."""
     m.route(packet)
+    m.expect_counters(forwarded=1)
+
+
+@pytest.mark.parametrize("before,after", [
+    ("0707040000000000", "070708c633640100"),                  # its only place
+    ("070b080a010101000000000000", "070b0c0a010101c6336401" + "0000"),  # the second
+    ("01070704000000000000", "01070708c6336401" + "0000"),     # behind another option
+    ("07070400000000" + "07070400000000", "070708c6336401" * 2),
+    ("07070500000000", "07070500000000"),                      # three bytes left
+    ("07070000000000", "07070000000000"),                      # nowhere
+    ("0707ff00000000", "0707ff00000000"),
+    ("07030400", "07030400"),
+    ("0702", "0702"),
+    ("00070704000000000000", "00070704000000000000"),          # behind the end of options
+])
+def test_record_route(m, before, after):
+    """RFC 1812 5.3.13.5: the address of the interface it leaves by, where there is room."""
+    def packet(options, ttl):
+        options = bytes.fromhex(options)
+        options += bytes(-len(options) % 4)
+        p = bytearray(bytes(IP(src=A.ip, dst=B.ip, ttl=ttl, proto=253, ihl=5 + len(options) // 4,
+                               len=24 + len(options)))[:20]) + options + b"data"
+        p[10:12] = b"\0\0"
+        p[10:12] = checksum(bytes(p[:-4])).to_bytes(2, "big")
+        return bytes(p)
+    m.send(0, bytes(ether(A, ROUTER[0]))[:12] + b"\x08\0" + packet(before, 64))
+    m.expect(1, bytes(ether(ROUTER[1], B))[:12] + b"\x08\0" + packet(after, 63))
     m.expect_counters(forwarded=1)
 
 
