@@ -242,6 +242,7 @@ static const struct shell_command commands[] = {
 	{"show counters", "[all|drops]", "what became of every packet; `all` with those that are zero",
 	 show_counters},
 	{"show cores", NULL, "cores: state, load, cycles per packet, faults", show_cores},
+	{"show crash", NULL, "reports of programs that failed: the first, and the last three", show_crash},
 	{"show tcp", "[connections]", "TCP connections by core and state, or some of them", show_tcp},
 	{"show configuration", NULL, "the candidate configuration", show_candidate},
 	{"show configuration |", NULL, "part of it", NULL},

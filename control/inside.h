@@ -16,6 +16,7 @@
  *     capture.c    captures of what ports receive and send, as a stream over that TCP
  *     trace.c      what becomes of a packet, step by step (trace.h); trace_core.c: on a data core
  *     page.c       pages made while they are sent; metrics.c, api.c, web.c which there are
+ *     crash.c      reports of programs that failed
  *     commands.c   console commands; show*.c those that show
  *     configure.c  the console's configuration mode; commit.c from the candidate to what runs
  *
@@ -247,6 +248,7 @@ void show_ip_brief(struct shell *sh, int argc, char **argv);
 void show_ipv6_brief(struct shell *sh, int argc, char **argv);
 void show_cores(struct shell *sh, int argc, char **argv);
 void show_tcp(struct shell *sh, int argc, char **argv);
+void show_crash(struct shell *sh, int argc, char **argv);
 void show_version(struct shell *sh, int argc, char **argv);
 void show_config(struct shell *sh, int argc, char **argv);
 

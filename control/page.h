@@ -70,10 +70,10 @@ void page_json(struct page_text *t, const char *s);
 /* The number behind `name=` in a query, or fallback when there is none, or none that is one. */
 uint32_t page_number(const char *query, const char *name, uint32_t fallback);
 
-/* metrics.c, api.c: the parts of the pages that web.c lists. */
+/* metrics.c, api.c, crash.c: the parts of the pages that web.c lists. */
 extern const page_part page_metrics[], page_health[], page_status[], page_ports[], page_counters[],
-	page_cores[], page_routes[], page_neighbours[], page_tcp[], page_drops[],
-	page_config[];
+	page_cores[], page_routes[], page_neighbours[], page_tcp[], page_drops[], page_config[],
+	page_crash[];
 
 /* api.c: 200, or 503 when something is wrong that page_health names. */
 unsigned page_health_status(void);

@@ -29,6 +29,7 @@ static const struct page pages[] = {
 	{.path = "/healthz", .type = "text/plain; charset=utf-8", .fields = NO_STORE,
 	 .parts = page_health, .status = page_health_status},
 	MADE("/config", "text/plain; charset=utf-8", page_config),
+	MADE("/crash", "text/plain; charset=utf-8", page_crash),
 	MADE("/metrics", "text/plain; version=0.0.4; charset=utf-8", page_metrics),
 	MADE("/api/v1/status.json", JSON, page_status),
 	MADE("/api/v1/ports.json", JSON, page_ports),

@@ -1,7 +1,7 @@
 /*
  * What the kernel tells the core programs: one structure, mapped read-only at the same address
- * in every address space. The kernel alone writes it; the only parts that change after start are
- * `status`, and by KCALL_SHARE where the snapshot ends and the tables begin.
+ * in every address space. The kernel alone writes it; what changes after start is `status`,
+ * `crash`, and by KCALL_SHARE where the snapshot ends and the tables begin.
  */
 #ifndef HAL_BOOT_INFO_H
 #define HAL_BOOT_INFO_H
@@ -44,6 +44,18 @@ struct core_status {
 	volatile uint32_t faults; /* times its program was restarted after a fault */
 };
 
+#define CRASHES_MAX 4
+#define CRASH_TEXT_MAX 4064
+
+/* The report of a program's failure, as it was on the console; kept over restarts of programs. */
+struct crash {
+	uint64_t number; /* from 1 by order; 0: none is here, or it is being written */
+	uint64_t tsc;
+	uint32_t core;
+	uint32_t bytes; /* of the text */
+	char text[CRASH_TEXT_MAX]; /* lines that end in \n; no NUL */
+};
+
 struct boot_info {
 	uint64_t tsc_hz;
 	uint64_t tsc_boot;        /* TSC when kmain began */
@@ -63,6 +75,7 @@ struct boot_info {
 	uint32_t pci_count;
 	struct core_memory core[CORES_MAX];
 	struct core_status status[CORES_MAX];
+	struct crash crash[CRASHES_MAX]; /* kernel/crash.h says which are kept */
 	struct pci_dev pci[BOOT_PCI_MAX]; /* network functions, by bus, device, function */
 	char loader[32];
 	char cpu[64];

@@ -25,6 +25,7 @@ struct core {
 	struct tss tss;
 	uint64_t fault_window_tsc; /* start of the time in which faults_recent were counted */
 	unsigned faults_recent;
+	struct crash *crash; /* the report that this core is writing; NULL: none, or it is not kept */
 	bool restart_asked; /* by another core, which has sent an NMI along; taken by the owner */
 };
 

@@ -9,6 +9,7 @@
 #include "kernel/apic.h"
 #include "kernel/console.h"
 #include "kernel/core.h"
+#include "kernel/crash.h"
 #include "kernel/cpu.h"
 #include "kernel/panic.h"
 #include "kernel/program.h"
@@ -29,6 +30,20 @@ static const char *const exception_names[TRAP_EXCEPTIONS] = {
 	[28] = "hypervisor injection", [29] = "VMM communication", [30] = "security",
 };
 
+/* To the console, and to the report that is kept. */
+static void say(const char *format, ...) PRINTF_LIKE(1, 2);
+static void say(const char *format, ...)
+{
+	char text[256];
+	fmt_va_list args;
+	__builtin_va_start(args, format);
+	size_t n = fmt_vformat(text, sizeof text, format, args);
+	__builtin_va_end(args);
+	console_print("%s", text);
+	if (core_has_stack())
+		crash_add(core_self()->crash, text, n < sizeof text ? n : sizeof text - 1);
+}
+
 static void print_address(const char *label, uint64_t addr)
 {
 	uint64_t offset = 0;
@@ -36,10 +51,10 @@ static void print_address(const char *label, uint64_t addr)
 	if (!name)
 		name = kernel_function(addr, &offset);
 	if (name)
-		console_print("%s%016llx  %s+0x%llx\n", label, (unsigned long long)addr, name,
+		say("%s%016llx  %s+0x%llx\n", label, (unsigned long long)addr, name,
 		              (unsigned long long)offset);
 	else
-		console_print("%s%016llx\n", label, (unsigned long long)addr);
+		say("%s%016llx\n", label, (unsigned long long)addr);
 }
 
 static bool read_words(vm_space_t space, bool user, uint64_t addr, uint64_t word[2])
@@ -59,7 +74,7 @@ static void print_backtrace(const struct trap_frame *f, vm_space_t space)
 {
 	uint64_t frame = f->rbp, word[2];
 	bool user = (f->cs & 3) == 3;
-	console_print("  backtrace\n");
+	say("  backtrace\n");
 	print_address("    ", f->rip);
 	for (unsigned i = 0; i < BACKTRACE_MAX && read_words(space, user, frame, word); i++) {
 		if (word[1] == 0)
@@ -88,10 +103,10 @@ static void print_registers(const struct trap_frame *f)
 	};
 	for (unsigned i = 0; i < ARRAY_LEN(r); i++) {
 		uint64_t v = *(const uint64_t *)(const void *)((const uint8_t *)f + r[i].offset);
-		console_print("  %s %016llx%s", r[i].name, (unsigned long long)v,
+		say("  %s %016llx%s", r[i].name, (unsigned long long)v,
 		              i % 4 == 3 ? "\n" : "");
 	}
-	console_print("  rip %016llx  cs %llx  rflags %llx  cr2 %016llx\n", (unsigned long long)f->rip,
+	say("  rip %016llx  cs %llx  rflags %llx  cr2 %016llx\n", (unsigned long long)f->rip,
 	              (unsigned long long)f->cs, (unsigned long long)f->rflags,
 	              (unsigned long long)cr2_read());
 }
@@ -105,12 +120,12 @@ static void print_hand(vm_space_t space)
 	if (!addr || !vm_copy_from_user(space, &hand, addr, sizeof hand) || hand.data == 0)
 		return;
 	size_t n = hand.len < sizeof bytes ? hand.len : sizeof bytes;
-	console_print("  packet in hand: port %u, %u bytes, one of a vector of %u\n", hand.port,
+	say("  packet in hand: port %u, %u bytes, one of a vector of %u\n", hand.port,
 	              hand.len, hand.vector);
 	if (!vm_copy_from_user(space, bytes, hand.data, n))
 		return;
 	for (size_t i = 0; i < n; i++)
-		console_print("%s%02x%s", i % 16 ? " " : "    ", bytes[i],
+		say("%s%02x%s", i % 16 ? " " : "    ", bytes[i],
 		              i % 16 == 15 || i + 1 == n ? "\n" : "");
 }
 
@@ -124,7 +139,7 @@ static const char *exception_name(uint64_t vector)
 static void print_page_fault(const struct trap_frame *f)
 {
 	uint64_t e = f->error;
-	console_print("  %s at %016llx: %s\n", e & 16 ? "execute" : e & 2 ? "write" : "read",
+	say("  %s at %016llx: %s\n", e & 16 ? "execute" : e & 2 ? "write" : "read",
 	              (unsigned long long)cr2_read(),
 	              e & 1 ? "the page does not allow it" : "no page is there");
 }
@@ -132,12 +147,13 @@ static void print_page_fault(const struct trap_frame *f)
 static void report(const struct trap_frame *f, const struct core *c, const char *what)
 {
 	bool user = (f->cs & 3) == 3;
-	console_print("\n*** %s on core %u in %s", what ? what : exception_name(f->vector), c->id,
+	console_print("\n");
+	say("*** %s on core %u in %s", what ? what : exception_name(f->vector), c->id,
 	              user ? "the core program" : "the kernel");
 	if (!what)
-		console_print(" (vector %llu, error %llx)", (unsigned long long)f->vector,
+		say(" (vector %llu, error %llx)", (unsigned long long)f->vector,
 		              (unsigned long long)f->error);
-	console_print("\n");
+	say("\n");
 	if (f->vector == TRAP_PAGE_FAULT)
 		print_page_fault(f);
 	print_registers(f);
@@ -173,7 +189,10 @@ _Noreturn static void report_early(const struct trap_frame *f)
 void fault_in_program(struct trap_frame *f, const char *what)
 {
 	struct core *c = core_self();
+	c->crash = crash_begin(c->id);
 	report(f, c, what);
+	crash_end(c->crash);
+	c->crash = NULL;
 	if (!count_fault(c)) {
 		console_print("*** core %u: program restarted\n", c->id);
 		program_run(c);

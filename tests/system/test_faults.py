@@ -2,7 +2,8 @@
 import re
 
 import pytest
-from conftest import LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, eventually, pings, reaches
+from conftest import (LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, eventually, pings, reaches,
+                      router_config)
 
 KINDS = {
     "null": r"page fault",
@@ -234,3 +235,30 @@ def test_without_test_option_there_is_no_test_command(make_router):
     router.wait_prompt(60)
     text = router.command("test fault null")
     assert "unknown" in text.lower(), text
+
+
+def test_show_crash(make_lab):
+    """What a console has missed: reports are kept over restarts of programs, the first and the last
+    three; the network has them too."""
+    lab = make_lab(router_config(extra="http server\n"), "--append", "test=1", cpus=3)
+    router = lab.router
+    router.faults_expected = True
+    assert router.command("show crash") == "no program has failed since boot\n"
+    for core, kind in ((1, "ud"), (2, "null"), (0, "ud"), (1, "divide"), (2, "assert")):
+        router.skip()
+        router.send("test fault %s core %d" % (kind, core))
+        router.expect(r"core %d: program restarted" % core, 10)
+        ready_again(router)
+        router.wait_prompt(20)
+    said = router.command("show crash")
+    reports = re.split(r"^crash (\d+): core (\d), \d+\.\d{3} s after boot\n", said, flags=re.MULTILINE)
+    assert reports[0] == ""
+    assert list(zip(reports[1::3], reports[2::3])) == [("1", "1"), ("3", "0"), ("4", "1"), ("5", "2")]
+    for text, what in zip(reports[3::3], ("invalid opcode", "invalid opcode", "divide error",
+                                          "assertion failed: ")):
+        assert text.startswith("*** " + what), text
+        assert re.search(r"^  rip [0-9a-f]{16}(?:.*\n)*  backtrace\n(?:.*\n)*?.*loop_run\+0x",
+                         text, re.MULTILINE), text
+    router.wait_links()
+    result = lab.left.run(["curl", "-sS", "--max-time", "20", "http://%s/crash" % LEFT_ROUTER])
+    assert result.stdout == said, result.stderr

@@ -1,0 +1,160 @@
+/* kernel/crash and control/crash: which reports are kept, and that nobody reads half of one. */
+#include "tests/unit/host.h"
+
+#include "control/crash.c"
+#include "kernel/crash.c"
+
+static struct boot_info info;
+struct boot_info *boot_info = &info;
+struct core_self self;
+uint64_t host_tsc;
+
+static char shown[5 * sizeof(struct crash)];
+static size_t shown_bytes;
+
+void shell_write(struct shell *sh, const char *text, size_t len)
+{
+	(void)sh;
+	assert_true(shown_bytes + len < sizeof shown);
+	memcpy(shown + shown_bytes, text, len);
+	shown_bytes += len;
+}
+
+void shell_print(struct shell *sh, const char *format, ...)
+{
+	shell_write(sh, format, strlen(format));
+}
+
+static int setup(void **s)
+{
+	(void)s;
+	memset(&info, 0, sizeof info);
+	self = (struct core_self){.info = &info, .clock = clock_make(1000000000)};
+	begun = shown_bytes = 0;
+	memset(writing, 0, sizeof writing);
+	memset(shown, 0, sizeof shown);
+	return 0;
+}
+
+static void crash(unsigned core, const char *text)
+{
+	struct crash *k = crash_begin(core);
+	assert_non_null(k);
+	k->tsc = 1234567890;
+	crash_add(k, text, strlen(text));
+	crash_end(k);
+}
+
+/* All of the page, by a reader who takes so much at a time. */
+static bool read_page(size_t room)
+{
+	const struct page page = {.parts = page_crash};
+	struct page_walk w = {0};
+	for (bool more = true; more;) {
+		char text[2048];
+		struct page_text t = {.at = text, .size = (uint32_t)room};
+		more = page_fill(&page, &w, &t);
+		shell_write(NULL, text, t.used);
+		if (t.broken)
+			return false;
+	}
+	return true;
+}
+
+static void none(void **s)
+{
+	(void)s;
+	show_crash(NULL, 0, NULL);
+	assert_string_equal(shown, "no program has failed since boot\n");
+	shown_bytes = 0;
+	assert_true(read_page(2048));
+	assert_string_equal(shown, "no program has failed since boot\n");
+}
+
+static void first_and_last(void **s)
+{
+	const char *expected = "crash 1: core 1, 1.234 s after boot\nA\n"
+	                       "crash 7: core 7, 1.234 s after boot\nG\n"
+	                       "crash 8: core 8, 1.234 s after boot\nH\n"
+	                       "crash 9: core 9, 1.234 s after boot\nI\n";
+	(void)s;
+	for (unsigned i = 1; i <= 9; i++)
+		crash(i, (char[]){(char)('A' + i - 1), '\n', '\0'});
+	show_crash(NULL, 0, NULL);
+	assert_string_equal(shown, expected);
+	shown_bytes = 0;
+	memset(shown, 0, sizeof shown);
+	assert_true(read_page(2048));
+	assert_string_equal(shown, expected);
+}
+
+/* What is too long is cut, and a page of long reports is complete. */
+static void long_reports(void **s)
+{
+	static char text[2 * CRASH_TEXT_MAX], console[sizeof shown];
+	(void)s;
+	for (size_t i = 0; i + 1 < sizeof text; i++)
+		text[i] = (char)('a' + i % 26);
+	for (unsigned i = 1; i <= CRASHES_MAX; i++)
+		crash(i, text);
+	crash_add(NULL, text, 10); /* one that is not kept */
+	crash_end(NULL);
+	show_crash(NULL, 0, NULL);
+	assert_true(shown_bytes > CRASHES_MAX * CRASH_TEXT_MAX);
+	assert_true(shown_bytes < CRASHES_MAX * sizeof(struct crash) + 100);
+	memcpy(console, shown, sizeof shown);
+	shown_bytes = 0;
+	assert_true(read_page(1280));
+	assert_memory_equal(console, shown, sizeof shown);
+}
+
+static void half_written(void **s)
+{
+	(void)s;
+	crash(1, "one\n");
+	struct crash *second = crash_begin(2);
+	crash_add(second, "half", 4);
+	for (unsigned i = 0; i < 2; i++) /* 3 and 4 */
+		crash(3, "more\n");
+	assert_null(crash_begin(4)); /* 5, in the place of 2 */
+	show_crash(NULL, 0, NULL);
+	assert_null(strstr(shown, "half"));
+	assert_non_null(strstr(shown, "crash 4: "));
+	crash_end(second);
+	shown_bytes = 0;
+	show_crash(NULL, 0, NULL);
+	assert_non_null(strstr(shown, "crash 2: core 2, "));
+}
+
+/* The report that is being sent is overwritten: its reader has to notice. */
+static void overwritten(void **s)
+{
+	static char text[2 * PIECE + 1];
+	const struct page page = {.parts = page_crash};
+	struct page_walk w = {0};
+	char room[PIECE + 100];
+	(void)s;
+	memset(text, 'x', sizeof text - 1);
+	for (unsigned i = 1; i <= 2; i++)
+		crash(i, text);
+	for (unsigned i = 0; i <= PIECES; i++) {
+		struct page_text t = {.at = room, .size = sizeof room};
+		assert_true(page.parts[0](&w, &t));
+		w.item++;
+	}
+	for (unsigned i = 0; i < CRASHES_MAX - 1; i++)
+		crash(3, text);
+	struct page_text t = {.at = room, .size = sizeof room};
+	assert_false(page_fill(&page, &w, &t));
+	assert_true(t.broken);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(none, setup),         cmocka_unit_test_setup(first_and_last, setup),
+		cmocka_unit_test_setup(long_reports, setup), cmocka_unit_test_setup(half_written, setup),
+		cmocka_unit_test_setup(overwritten, setup),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
