@@ -81,7 +81,7 @@ def test_audit(make_router, cpus):
     all of it."""
     router = make_router(None, "--append", "test=1", cpus=cpus, wait=False)
     line = router.expect(r"^audit: (\d+) address spaces, (\d+) MiB mapped, nothing writable and "
-                         r"executable, nothing of two writers; CPU:(.*)\r?$", 60, "the audit")
+                         r"executable, nothing of two writers; CPU:(.*)\r?\n", 60, "the audit")
     assert int(line.group(1)) == cpus
     assert int(line.group(2)) > 4096 * cpus  # the first 4 GiB are always mapped: nothing was left out
     assert line.group(3).split() == ["WP", "SMEP", "SMAP", "UMIP"]
