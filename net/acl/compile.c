@@ -3,8 +3,8 @@
  *
  * For each word a sweep over its values: where the range of a rule begins its bit is set in the
  * vector at hand, behind where it ends it is cleared, and between two such points lies an interval,
- * whose vector is kept unless there is the same already. Time: the points, sorted, and the words of
- * a vector for each.
+ * whose vector is kept, line by line, unless there is the same already. Time: the points, sorted;
+ * for each a vector's sum and row, and the lines of it that have changed.
  */
 #include "net/acl/inside.h"
 
@@ -24,9 +24,11 @@ struct compiler {
 	size_t left;
 	uint64_t *event; /* value << 32 | rule << 1 | set, or clear */
 	uint32_t events;
-	uint64_t *now; /* the vector at the value the sweep has come to */
-	uint32_t *slot; /* vectors of the word, by what is in them; 0: free */
-	uint32_t slots; /* a power of two */
+	uint64_t *now; /* the vector at the value the sweep has come to, */
+	uint32_t row[ACL_LINES_MAX]; /* where the table has its lines, */
+	uint32_t stale; /* but for these: bit l is line l */
+	uint32_t *line_slot, *row_slot; /* the word's, by what is in them: places; 0: free */
+	uint32_t slots; /* of each; a power of two */
 };
 
 /* Values of a word. */
@@ -49,13 +51,6 @@ static uint32_t events_max(uint32_t rules)
 	return rules * RUNS_MAX * 2;
 }
 
-/* Twice the vectors that a word may have: one more than it has events, or one for each kind. */
-static uint32_t slots_for(uint32_t rules)
-{
-	uint32_t vectors = events_max(rules) + 1;
-	return power_of_two(2 * u32_max(vectors, ACL_KINDS));
-}
-
 static uint32_t words_for(uint32_t bits)
 {
 	return (bits + 63) / 64;
@@ -65,6 +60,19 @@ static uint32_t words_for(uint32_t bits)
 static uint32_t vector_words(uint32_t rules)
 {
 	return (uint32_t)align_up(words_for(rules), ACL_LINE_WORDS);
+}
+
+static uint32_t lines_for(uint32_t rules)
+{
+	return vector_words(rules) / ACL_LINE_WORDS;
+}
+
+/* Twice the lines that a word may have: each one more than its rules have events, or one for each
+ * kind. Rows are fewer. */
+static uint32_t slots_for(uint32_t rules)
+{
+	uint32_t n = lines_for(rules);
+	return power_of_two(2 * u32_max(events_max(rules) + n, ACL_KINDS * n));
 }
 
 static uint32_t group_log2_for(uint32_t rules)
@@ -78,7 +86,7 @@ static uint32_t group_log2_for(uint32_t rules)
 size_t acl_scratch_bytes(uint32_t rules)
 {
 	return (events_max(rules) + vector_words(rules)) * sizeof(uint64_t) +
-	       slots_for(rules) * sizeof(uint32_t);
+	       2 * slots_for(rules) * sizeof(uint32_t);
 }
 
 /* Memory that begins at a multiple of `to`. NULL: there is not as much left. */
@@ -97,8 +105,9 @@ static void *take(struct compiler *c, size_t bytes, size_t to)
 
 static void set(struct compiler *c, uint32_t rule, bool on)
 {
-	uint64_t *word = &c->now[rule / 64], bit = (uint64_t)1 << rule % 64;
-	*word = on ? *word | bit : *word & ~bit;
+	uint64_t *word = &c->now[rule / 64], bit = (uint64_t)1 << rule % 64, was = *word;
+	*word = on ? was | bit : was & ~bit;
+	c->stale |= (uint32_t)(*word != was) << rule / (64 * ACL_LINE_WORDS);
 }
 
 /* One bit for each group of rules, of which there are 64 at most. */
@@ -119,47 +128,64 @@ static uint64_t sum_of(const struct compiler *c)
 }
 
 /* Fibonacci hashing, step by step: the upper bits depend on all below. */
-static uint32_t hash_of(const uint64_t *word, uint32_t n)
+static uint32_t hash_of(const uint8_t *p, size_t n)
 {
 	uint64_t hash = 0;
-	for (uint32_t w = 0; w < n; w++)
-		hash = (hash ^ word[w] ^ hash >> 32) * 0x9e3779b97f4a7c15u;
+	for (size_t i = 0; i < n; i += 4)
+		hash = (hash ^ be32_load(p + i) ^ hash >> 32) * 0x9e3779b97f4a7c15u;
 	return (uint32_t)(hash >> 32);
 }
 
-/* The vector at hand in the table, put there if it is new. 0: no room. */
-static uint32_t keep_vector(struct compiler *c)
+/* The place in the table of n bytes, a multiple of 4, put there if there are none such. 0: no
+ * room. */
+static uint32_t keep_bytes(struct compiler *c, uint32_t *slot, const void *p, size_t n, size_t to)
 {
-	const uint32_t words = c->acl->words;
-	uint64_t *base = (uint64_t *)(void *)c->acl, *vector;
-	for (uint32_t i = hash_of(c->now, words);; i++) {
-		uint32_t *slot = &c->slot[i & (c->slots - 1)];
-		if (*slot && memcmp(base + *slot, c->now, words * sizeof *c->now) == 0)
-			return *slot;
-		if (*slot)
+	uint64_t *base = (uint64_t *)(void *)c->acl, *new;
+	for (uint32_t i = hash_of(p, n);; i++) {
+		uint32_t *s = &slot[i & (c->slots - 1)];
+		if (*s && memcmp(base + *s, p, n) == 0)
+			return *s;
+		if (*s)
 			continue;
-		vector = take(c, words * sizeof *vector, CACHE_LINE);
-		if (!vector)
+		new = take(c, n, to);
+		if (!new)
 			return 0;
-		memcpy(vector, c->now, words * sizeof *vector);
-		*slot = (uint32_t)(vector - base);
-		return *slot;
+		memcpy(new, p, n);
+		*s = (uint32_t)(new - base);
+		return *s;
 	}
+}
+
+/* The vector at hand: its lines that are not known to be in the table, then its row. False: no
+ * room. */
+static bool keep_vector(struct compiler *c, struct acl_set *out)
+{
+	for (uint32_t l = 0; l < c->acl->lines; l++) {
+		if (!(c->stale >> l & 1))
+			continue;
+		c->row[l] = keep_bytes(c, c->line_slot, c->now + l * ACL_LINE_WORDS, CACHE_LINE, CACHE_LINE);
+		if (!c->row[l])
+			return false;
+	}
+	c->stale = 0;
+	out->line = c->row[0];
+	out->row = keep_bytes(c, c->row_slot, c->row, c->acl->lines * sizeof c->row[0], sizeof(uint64_t));
+	return out->row;
 }
 
 /* The rules at hand as the table has them. False: no room. */
 static bool keep(struct compiler *c, struct acl_set *out)
 {
 	*out = (struct acl_set){.sum = sum_of(c)};
-	if (c->acl->words)
-		out->vector = keep_vector(c);
-	return out->vector || !c->acl->words;
+	return c->acl->lines == 0 || keep_vector(c, out);
 }
 
 static void begin_word(struct compiler *c)
 {
 	memset(c->now, 0, vector_words(c->acl->rules) * sizeof *c->now);
-	memset(c->slot, 0, c->slots * sizeof *c->slot);
+	memset(c->line_slot, 0, c->slots * sizeof *c->line_slot);
+	memset(c->row_slot, 0, c->slots * sizeof *c->row_slot);
+	c->stale = UINT32_MAX;
 	c->events = 0;
 }
 
@@ -292,7 +318,7 @@ static uint32_t sweep(struct compiler *c, int32_t *key, struct acl_set *interval
 			set(c, (uint32_t)c->event[i] >> 1, c->event[i] & 1);
 		if (!keep(c, &now))
 			return 0;
-		if (n == 0 || now.vector != interval[n - 1].vector || now.sum != interval[n - 1].sum) {
+		if (n == 0 || now.row != interval[n - 1].row || now.sum != interval[n - 1].sum) {
 			if (n > 0)
 				key[n - 1] = acl_key(value - 1);
 			interval[n++] = now;
@@ -427,13 +453,14 @@ int acl_compile(const struct acl_rule *rule, uint32_t rules, bool six, enum acl_
 	struct compiler c = {.rule = rule, .free = mem, .left = bytes, .slots = slots_for(rules)};
 	c.event = scratch;
 	c.now = c.event + events_max(rules);
-	c.slot = (uint32_t *)(void *)(c.now + vector_words(rules));
+	c.line_slot = (uint32_t *)(void *)(c.now + vector_words(rules));
+	c.row_slot = c.line_slot + c.slots;
 	c.acl = take(&c, sizeof *c.acl, CACHE_LINE);
 	if (!c.acl)
 		return E_NOMEM;
 	*c.acl = (struct acl){.rules = rules, .path = path, .six = six};
 	c.acl->group_log2 = group_log2_for(rules);
-	c.acl->words = rules > 64 ? vector_words(rules) : 0;
+	c.acl->lines = rules > 64 ? lines_for(rules) : 0;
 	int error = compile_permits(&c);
 	if (error == E_OK)
 		error = compile_kinds(&c);

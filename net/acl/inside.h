@@ -32,13 +32,20 @@ enum acl_kind {
 /*
  * What stands for a set of rules: a sum of it in 64 bits, of which bit g says whether any of the
  * rules from g << acl.group_log2 on, as many as a group has, is in it; and a vector, in which bit r
- * is rule r, that begins so many words of 64 bits behind the start of the table. There is none
- * where the sum says it all, the rules being 64 at most.
+ * is rule r. There is none where the sum says it all, the rules being 64 at most.
+ *
+ * A vector is cache lines, each of which stands in the table once for all vectors of a word that
+ * have the same there: of a long list most have, and what is left is so small that it stays in the
+ * caches. Its row has where they are, the first one's place is here too. Places count words of 64
+ * bits from the start of the table.
  */
 #define ACL_GROUP_MAX (ACL_RULES_MAX / 64)
+#define ACL_LINE_WORDS (CACHE_LINE / 8)
+#define ACL_LINES_MAX (ACL_RULES_MAX / 64 / ACL_LINE_WORDS)
 struct acl_set {
 	uint64_t sum;
-	uint32_t vector;
+	uint32_t line; /* place of the first line, */
+	uint32_t row;  /* and of the places of all, uint32_t each */
 } __attribute__((aligned(16)));
 
 /*
@@ -73,12 +80,9 @@ static inline int32_t acl_key(uint32_t value)
 	return (int32_t)(value ^ 0x80000000u);
 }
 
-/* Vectors are whole cache lines, as is where they begin. */
-#define ACL_LINE_WORDS (CACHE_LINE / 8)
-
 struct acl {
 	uint32_t rules;
-	uint32_t words;        /* of a vector; 0: there are none */
+	uint32_t lines;        /* of a vector; 0: there are none */
 	uint32_t group_log2;   /* rules that a bit of a sum stands for */
 	enum acl_path path;
 	bool six;

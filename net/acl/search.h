@@ -76,15 +76,24 @@ SEARCH_FN uint64_t sum_of(const struct acl *a, const struct found *f, unsigned i
 	return sum;
 }
 
+/* Where a set's vector has that unit. `first`, a constant: it is unit 0, which asks no row. */
+SEARCH_FN const uint64_t *words_of(const struct acl *a, const struct acl_set *s, uint32_t unit,
+                                   bool first)
+{
+	const uint64_t *table = (const uint64_t *)(const void *)a;
+	const uint32_t *row = (const uint32_t *)(const void *)(table + s->row);
+	const uint32_t word = unit * UNIT_WORDS;
+	return table + (first ? s->line : row[word / ACL_LINE_WORDS]) + word % ACL_LINE_WORDS;
+}
+
 /* What the vectors of packet i have in common in one unit: its first bit. */
 SEARCH_FN uint32_t first_common(const struct acl *a, const struct found *f, unsigned i,
-                                uint32_t dims, uint32_t unit)
+                                uint32_t dims, uint32_t unit, bool first)
 {
-	const uint64_t *words = (const uint64_t *)(const void *)a + unit * UNIT_WORDS;
-	unit_words u = unit_at(words + set_of(a, f, i, dims, dims)->vector);
+	unit_words u = unit_at(words_of(a, set_of(a, f, i, dims, dims), unit, first));
 	UNROLL
 	for (uint32_t d = 0; d < dims; d++)
-		u = unit_and(u, words + set_of(a, f, i, d, dims)->vector);
+		u = unit_and(u, words_of(a, set_of(a, f, i, d, dims), unit, first));
 	return first_of_unit(u);
 }
 
@@ -103,7 +112,7 @@ SEARCH_FN bool look(const struct acl *a, struct found *f, unsigned i, uint32_t d
 	if (UNIT_RULES < ACL_GROUP_MAX && first < f->from[i]) /* a group may be more than one */
 		first = f->from[i];
 	const uint32_t unit = first / UNIT_RULES, next = (unit + 1) * UNIT_RULES;
-	const uint32_t r = first_common(a, f, i, dims, unit);
+	const uint32_t r = first_common(a, f, i, dims, unit, false);
 	f->sum[i] &= groups_from(next >> log2);
 	f->from[i] = next;
 	*rule = r < UNIT_RULES ? unit * UNIT_RULES + r : a->rules;
@@ -117,7 +126,7 @@ SEARCH_FN unsigned look_first(const struct acl *a, const struct found *f, uint32
 {
 	unsigned listed = 0;
 	for (unsigned i = 0; i < n; i++) {
-		const uint32_t r = first_common(a, f, i, dims, 0);
+		const uint32_t r = first_common(a, f, i, dims, 0, true);
 		rule[i] = r < UNIT_RULES ? r : a->rules;
 		list[listed] = (uint8_t)i;
 		listed += r >= UNIT_RULES;
@@ -169,14 +178,14 @@ SEARCH_FN void look_all(const struct acl *a, struct found *f, uint32_t dims, uin
 SEARCH_FN void decide(const struct acl *a, struct found *f, uint32_t dims, uint32_t *rule,
                       unsigned n)
 {
-	if (a->words == 0)
+	if (a->lines == 0)
 		for (unsigned i = 0; i < n; i++) {
 			const uint64_t sum = sum_of(a, f, i, dims);
 			rule[i] = sum ? acl_lowest(sum) : a->rules;
 		}
 	else if (a->rules <= UNIT_RULES)
 		for (unsigned i = 0; i < n; i++) {
-			const uint32_t r = first_common(a, f, i, dims, 0);
+			const uint32_t r = first_common(a, f, i, dims, 0, true);
 			rule[i] = r < UNIT_RULES ? r : a->rules;
 		}
 	else
