@@ -49,6 +49,25 @@ def test_session_lost_and_rolled_back(make_lab):
     pings(lab.left, RIGHT_HOST)
 
 
+def test_console_moves_live(make_lab):
+    """Who moves the server he is on keeps his session; the next finds it at its new port."""
+    lab = make_lab(router_config(extra=REMOTE))
+    with Terminal(lab.left, ["telnet", LEFT_ROUTER]) as t:
+        logged_in(lab, t)
+        t.type("configure\rconsole server port 2323\rcommit\r")
+        assert "the ports restart" not in t.expect("\ncommitted")
+        t.type("end\rshow version\r")
+        t.expect("Hayate ")
+        with Terminal(lab.left, ["telnet", LEFT_ROUTER, "2323"]) as other:
+            logged_in(lab, other)
+        t.type("configure\rno console server\rno console access\rno console password\r"
+               "commit confirmed 10s\r")
+        t.expect("it is rolled back in 10 s")
+        lab.router.expect("it is rolled back", 30)
+        with Terminal(lab.left, ["telnet", LEFT_ROUTER, "2323"]) as other:
+            logged_in(lab, other)
+
+
 class Stream:
     """Numbered datagrams from the left host to NET, a thousand a second; which of them came."""
 
