@@ -284,6 +284,39 @@ static void refused(void **s)
 	flows_finish(f, HOUR);
 }
 
+/* tcp_unlisten: who comes then is refused, who has come goes on, and the port may be had again. */
+static void closed_port(void **s)
+{
+	(void)s;
+	struct rig_runs runs = rig_runs("closed_port", 2);
+	for (uint64_t seed = runs.first; seed < runs.end; seed++) {
+		const struct rig_host_params p = rig_host_default();
+		struct flows *f = pair(seed, &p, &p);
+		struct flow_plan plan = {.port = {0, 7}};
+		plan.end[0].bytes = plan.end[1].bytes = 100000;
+		plan.end[0].write_max = 100;
+		plan.end[0].pause_us = 1000;
+		struct flow *early = flow_add(f, &plan);
+		rig_run(f->rig, f->rig->now_us + 100 * MS);
+		rig_check_equal(f->accepts, 1);
+		rig_check_equal(f->open, 2);
+		tcp_unlisten(f->rig->host[1].tcp, 8); /* which nobody has */
+		tcp_unlisten(f->rig->host[1].tcp, 7);
+		plan.may_fail = true;
+		struct flow *late = flow_add(f, &plan);
+		rig_run_until(f->rig, f->rig->now_us + HOUR, flows_done, f);
+		rig_check_equal(early->end[0].how, E_OK);
+		rig_check_equal(-late->end[0].how, -E_REFUSED);
+		rig_check_equal(f->rig->host[1].cnt.v[CNT_drop_tcp_port], 1);
+		flows_listen(f, 1, 7, false);
+		plan.may_fail = false;
+		struct flow *again = flow_add(f, &plan);
+		rig_run_until(f->rig, f->rig->now_us + HOUR, flows_done, f);
+		rig_check_equal(again->end[0].how, E_OK);
+		flows_finish(f, HOUR);
+	}
+}
+
 /* --- scarcity --- */
 
 struct thief {
@@ -836,6 +869,7 @@ int main(void)
 		cmocka_unit_test(simultaneous),
 		cmocka_unit_test(chaos_of_callbacks),
 		cmocka_unit_test(refused),
+		cmocka_unit_test(closed_port),
 		cmocka_unit_test(small_pools),
 		cmocka_unit_test(tiny_windows),
 		cmocka_unit_test(closed_window),
