@@ -24,6 +24,7 @@ UNIT_SRC_icmp4 := net/icmp4.c net/ip4.c lib/csum.c
 UNIT_SRC_reassembly := net/reassembly.c net/ip6.c net/ip4.c net/counters.c lib/csum.c
 UNIT_SRC_acl := $(wildcard net/acl/*.c) net/ip6.c net/ip4.c lib/csum.c tests/unit/acl_rig.c
 UNIT_SRC_udp := net/udp.c net/ip.c net/ip4.c net/ip6.c lib/csum.c
+UNIT_SRC_rib := $(wildcard net/rib/*.c)
 UNIT_SRC_http := $(wildcard net/http/*.c) lib/fmt.c
 UNIT_SRC_telnet := net/telnet.c
 UNIT_SRC_match := net/match.c net/ip6.c control/match_words.c control/text.c lib/csum.c \

@@ -1,0 +1,422 @@
+/* See rib.h. */
+#include "net/rib/rib.h"
+
+#include "lib/assert.h"
+#include "lib/mem.h"
+#include "net/rib/sets.h"
+#include "net/rib/table.h"
+
+#define NUMBERS_LEAST 64u
+#define SLOTS_A_CHANGE 64 /* slots that are looked at count in rib_work as one change */
+
+/* --- memory --- */
+
+/* Sets, and gateways, for so many prefixes: few prefixes may all differ, many do not. */
+static uint32_t numbers_for(uint32_t prefixes)
+{
+	uint32_t n = NUMBERS_LEAST;
+	while (n < RIB_NUMBERS_MAX && n < 2 * prefixes)
+		n *= 2;
+	return n;
+}
+
+size_t rib_bytes(uint32_t four, uint32_t six)
+{
+	const size_t n = numbers_for(four + six);
+	return n * (sizeof(struct rib_set) + sizeof(struct rib_gateway) + 2 * sizeof(uint16_t)) +
+	       table_bytes(table_slots(four), false) + table_bytes(table_slots(six), true);
+}
+
+bool rib_has_room(const struct rib *r, uint32_t four, uint32_t six)
+{
+	return table_slots(four) <= r->table[0].slots && table_slots(six) <= r->table[1].slots &&
+	       numbers_for(four + six) <= r->numbers;
+}
+
+/* Cuts the memory; all empty. */
+static void lay_out(struct rib *r, uint8_t *at, uint32_t four, uint32_t six)
+{
+	const uint32_t n = numbers_for(four + six);
+	r->numbers = n;
+	r->set = (struct rib_set *)(void *)at;
+	at += n * sizeof *r->set;
+	r->gateway = (struct rib_gateway *)(void *)at;
+	at += n * sizeof *r->gateway;
+	r->set_chain = (uint16_t *)(void *)at;
+	at += n * sizeof *r->set_chain;
+	r->gateway_chain = (uint16_t *)(void *)at;
+	at += n * sizeof *r->gateway_chain;
+	memset(r->set_chain, 0xff, 2 * n * sizeof *r->set_chain); /* RIB_NO_NUMBER */
+	table_init(&r->table[0], at, table_slots(four), false);
+	table_init(&r->table[1], at + table_bytes(table_slots(four), false), table_slots(six), true);
+}
+
+/* Chains the numbers from `from` on, which nobody uses, for both. */
+static void free_numbers(struct rib *r, uint32_t from)
+{
+	for (uint32_t n = r->numbers; n-- > from;) {
+		r->set[n] = (struct rib_set){.next = r->set_free};
+		r->gateway[n] = (struct rib_gateway){.next = r->gateway_free};
+		r->set_free = r->gateway_free = (uint16_t)n;
+	}
+}
+
+void rib_init(struct rib *r, const struct rib_ops *ops, void *memory, uint32_t four, uint32_t six)
+{
+	*r = (struct rib){.ops = ops, .set_free = RIB_NO_NUMBER, .gateway_free = RIB_NO_NUMBER};
+	lay_out(r, memory, four, six);
+	free_numbers(r, 0);
+	r->set_free = r->set[RIB_SET_UNKNOWN].next;
+	r->set[RIB_SET_UNKNOWN].users = 1;
+}
+
+/* --- slots --- */
+
+static void count_flags(struct rib *r, unsigned flags, uint32_t by)
+{
+	r->refused += flags & SLOT_REFUSED ? by : 0;
+	r->idle += flags == 0 ? by : 0;
+}
+
+/* A slot has another set, or other flags. */
+static void slot_change(struct rib *r, struct rib_table *t, uint32_t slot, unsigned set,
+                        unsigned flags)
+{
+	count_flags(r, slot_flags(t, slot), UINT32_MAX); /* one less */
+	slot_write(t, slot, set, flags);
+	count_flags(r, flags, 1);
+}
+
+static void count_sources(struct rib *r, unsigned set, uint32_t by)
+{
+	const struct rib_set *s = &r->set[set];
+	unsigned seen = 0;
+	for (unsigned i = 0; i < s->routes; i++) {
+		if (!(seen & 1u << s->member[i].source))
+			r->prefixes[s->member[i].source] += by;
+		seen |= 1u << s->member[i].source;
+	}
+}
+
+/* The forwarding table is to say of a prefix what its set does; returns its flags. One that can no
+ * longer lead where it led is out, refused. */
+static unsigned settle(struct rib *r, const struct rib_table *t, uint32_t slot)
+{
+	const struct rib_prefix p = slot_prefix(t, slot);
+	const uint32_t nh = r->set[slot_set(t, slot)].nh;
+	const bool unknown = slot_set(t, slot) == RIB_SET_UNKNOWN;
+	if (nh != RIB_NH_NONE && r->ops->put(&p, nh))
+		return SLOT_IN_TABLE;
+	r->room = r->room && nh == RIB_NH_NONE;
+	if (slot_flags(t, slot) & SLOT_IN_TABLE)
+		r->ops->take(&p);
+	return nh != RIB_NH_NONE || unknown ? SLOT_REFUSED : 0;
+}
+
+/* Does the sweep have something to do there? */
+static bool unsettled(const struct rib *r, const struct rib_table *t, uint32_t slot)
+{
+	const bool out = (slot_flags(t, slot) & (SLOT_REFUSED | SLOT_IN_TABLE)) == SLOT_REFUSED;
+	return slot_set(t, slot) != TABLE_NO_SET &&
+	       (r->set[slot_set(t, slot)].moved ||
+	        (r->room && out && slot_set(t, slot) != RIB_SET_UNKNOWN));
+}
+
+static void settle_slot(struct rib *r, struct rib_table *t, uint32_t slot)
+{
+	slot_change(r, t, slot, slot_set(t, slot), settle(r, t, slot));
+}
+
+static bool swept(const struct rib *r, const struct rib_table *t, uint32_t slot)
+{
+	return t->six < r->sweep_six || (t->six == r->sweep_six && slot < r->sweep_at);
+}
+
+/* A slot has moved up, and the sweep, which has not seen it, will not come by again. */
+static void slot_moved(void *ctx, struct rib_table *t, uint32_t to, uint32_t from)
+{
+	struct rib *r = ctx;
+	if (r->sweeping && swept(r, t, to) && !swept(r, t, from) && unsettled(r, t, to))
+		settle_slot(r, t, to);
+}
+
+static void sweep_from_the_start(struct rib *r)
+{
+	r->sweeping = true;
+	r->sweep_six = 0;
+	r->sweep_at = 0;
+}
+
+/* --- gateways that are reached another way --- */
+
+static void tell_sets(struct rib *r)
+{
+	if (sets_refresh(r))
+		sweep_from_the_start(r);
+}
+
+static void resolve(struct rib *r)
+{
+	r->resolve = false;
+	for (uint32_t n = 0; r->recursive && n < r->numbers; n++)
+		if (r->gateway[n].users && r->gateway[n].reach == RIB_FAR)
+			gateway_refresh(r, &r->gateway[n]);
+	tell_sets(r);
+}
+
+void rib_link(struct rib *r, unsigned interface)
+{
+	for (uint32_t n = 0; n < r->numbers; n++)
+		if (r->gateway[n].users && r->gateway[n].link == interface)
+			gateway_refresh(r, &r->gateway[n]);
+	tell_sets(r);
+	resolve(r);
+}
+
+void rib_reach_again(struct rib *r)
+{
+	while (rib_work(r, UINT32_MAX))
+		;
+	for (uint32_t n = 0; n < r->numbers; n++)
+		if (r->gateway[n].users)
+			gateway_reach(r, &r->gateway[n]);
+	tell_sets(r);
+	resolve(r);
+	sweep_from_the_start(r); /* at its end gateways leave what they were */
+}
+
+/* --- routes --- */
+
+/* Is some recursive gateway reached by that neighbour? */
+static bool serves(const struct rib *r, uint16_t nh)
+{
+	for (uint32_t n = 0; n < r->numbers; n++) {
+		const struct rib_gateway *g = &r->gateway[n];
+		for (unsigned i = 0; g->users && g->reach == RIB_FAR && i < g->hops; i++)
+			if (g->hop[i] == nh)
+				return true;
+	}
+	return false;
+}
+
+/* A prefix has left its set. When a gateway goes with that, those that were reached by it have to
+ * know before. */
+static void leave_set(struct rib *r, unsigned set)
+{
+	const struct rib_set *s = &r->set[set];
+	bool tell = false;
+	for (unsigned i = 0; r->recursive && s->users == 1 && !tell && i < s->routes; i++) {
+		const struct rib_gateway *g = &r->gateway[s->member[i].gateway];
+		tell = g->reach == RIB_NEIGHBOUR && serves(r, g->nh);
+	}
+	if (tell)
+		resolve(r);
+	set_release(r, set);
+}
+
+/* The routes of a set but for those of one source, and n more; their gateways are taken. Returns
+ * how many, or E_NOMEM, and nothing is. */
+static int compose(struct rib *r, unsigned set, enum rib_source source, const struct rib_hop *hop,
+                   unsigned n, struct rib_member member[RIB_ROUTES_MAX])
+{
+	const struct rib_set *old = &r->set[set];
+	unsigned count = 0;
+	for (unsigned i = 0; i < old->routes; i++)
+		if (old->member[i].source != source) {
+			member[count++] = old->member[i];
+			r->gateway[old->member[i].gateway].users++;
+		}
+	for (unsigned i = 0; i < n; i++) {
+		unsigned g = count < RIB_ROUTES_MAX ? gateway_take(r, &hop[i]) : RIB_NO_NUMBER;
+		if (g == RIB_NO_NUMBER) {
+			while (count)
+				gateway_release(r, member[--count].gateway);
+			return E_NOMEM;
+		}
+		member[count++] = (struct rib_member){(uint16_t)g, hop[i].distance, (uint8_t)source};
+	}
+	return (int)count;
+}
+
+/* The prefix has no routes any more. */
+static void forget(struct rib *r, struct rib_table *t, uint32_t slot)
+{
+	const struct rib_prefix p = slot_prefix(t, slot);
+	const unsigned set = slot_set(t, slot), flags = slot_flags(t, slot);
+	if (flags & SLOT_IN_TABLE)
+		r->ops->take(&p);
+	count_sources(r, set, UINT32_MAX);
+	count_flags(r, flags, UINT32_MAX);
+	table_remove(t, slot, slot_moved, r);
+	if (set != RIB_SET_UNKNOWN)
+		leave_set(r, set);
+}
+
+/* There is no room for the routes of a prefix. */
+static int refuse(struct rib *r, struct rib_table *t, const struct rib_prefix *p, uint32_t slot)
+{
+	if (slot != TABLE_NO_SLOT) {
+		slot_change(r, t, slot, slot_set(t, slot), slot_flags(t, slot) | SLOT_REFUSED);
+	} else if (table_is_full(t)) {
+		r->unknown++;
+	} else {
+		slot_write(t, table_add(t, p), RIB_SET_UNKNOWN, SLOT_REFUSED);
+		count_flags(r, SLOT_REFUSED, 1);
+	}
+	return E_NOMEM;
+}
+
+/* The prefix gets a set, which has been taken for it. */
+static int change(struct rib *r, struct rib_table *t, const struct rib_prefix *p, uint32_t slot,
+                  unsigned set)
+{
+	const bool fresh = slot == TABLE_NO_SLOT;
+	const uint32_t nh = r->set[set].nh;
+	const unsigned old = fresh ? RIB_SET_UNKNOWN : slot_set(t, slot);
+	const unsigned had = fresh ? 0 : slot_flags(t, slot);
+	unsigned flags = 0;
+	if (nh != RIB_NH_NONE)
+		flags = r->ops->put(p, nh) ? SLOT_IN_TABLE : SLOT_REFUSED;
+	if (flags == SLOT_REFUSED && had & SLOT_IN_TABLE) {
+		set_release(r, set);
+		return refuse(r, t, p, slot);
+	}
+	if (nh == RIB_NH_NONE && had & SLOT_IN_TABLE)
+		r->ops->take(p);
+	count_sources(r, old, UINT32_MAX);
+	count_sources(r, set, 1);
+	if (fresh) {
+		slot_write(t, table_add(t, p), set, flags);
+		count_flags(r, flags, 1);
+	} else {
+		slot_change(r, t, slot, set, flags);
+	}
+	if (old != RIB_SET_UNKNOWN)
+		leave_set(r, old);
+	return flags == SLOT_REFUSED ? E_NOMEM : E_OK;
+}
+
+int rib_set(struct rib *r, const struct rib_prefix *p, enum rib_source source,
+            const struct rib_hop *hop, unsigned n)
+{
+	struct rib_table *t = &r->table[p->six];
+	struct rib_member member[RIB_ROUTES_MAX];
+	const uint32_t slot = table_find(t, p);
+	const unsigned old = slot == TABLE_NO_SLOT ? RIB_SET_UNKNOWN : slot_set(t, slot);
+	const int routes = compose(r, old, source, hop, n, member);
+	r->resolve |= r->recursive != 0;
+	if (routes == 0 && slot == TABLE_NO_SLOT) {
+		r->unknown -= r->unknown != 0;
+		return E_OK;
+	}
+	if (routes == 0) {
+		forget(r, t, slot);
+		return E_OK;
+	}
+	const unsigned set = routes < 0 ? RIB_NO_NUMBER : set_take(r, member, (unsigned)routes);
+	if (set == RIB_NO_NUMBER)
+		return refuse(r, t, p, slot);
+	if (slot == TABLE_NO_SLOT && table_is_full(t)) {
+		set_release(r, set);
+		return refuse(r, t, p, slot);
+	}
+	return change(r, t, p, slot, set);
+}
+
+/* --- what has been put off --- */
+
+static void end_sweep(struct rib *r)
+{
+	r->sweeping = r->room = false;
+	for (uint32_t n = 0; n < r->numbers; n++) {
+		struct rib_gateway *g = &r->gateway[n];
+		r->set[n].moved = false;
+		if (g->users && g->was != RIB_NH_NONE) {
+			r->ops->release(g->was);
+			g->was = RIB_NH_NONE;
+		}
+	}
+}
+
+bool rib_work(struct rib *r, unsigned changes)
+{
+	uint64_t budget = (uint64_t)changes * SLOTS_A_CHANGE;
+	if (r->resolve)
+		resolve(r);
+	if (r->room && !r->sweeping)
+		sweep_from_the_start(r);
+	for (; r->sweeping && r->sweep_six < 2; r->sweep_six++, r->sweep_at = 0) {
+		struct rib_table *t = &r->table[r->sweep_six];
+		for (; r->sweep_at < t->slots; r->sweep_at++) {
+			const bool due = unsettled(r, t, r->sweep_at);
+			const unsigned cost = due ? SLOTS_A_CHANGE : 1;
+			if (budget < cost)
+				return true;
+			budget -= cost;
+			if (due)
+				settle_slot(r, t, r->sweep_at);
+		}
+	}
+	if (r->sweeping)
+		end_sweep(r);
+	return false;
+}
+
+/* --- what there is --- */
+
+bool rib_route(const struct rib *r, const struct rib_prefix *p, unsigned i, struct rib_route *out)
+{
+	const struct rib_table *t = &r->table[p->six];
+	const uint32_t slot = table_find(t, p);
+	const struct rib_set *s = slot == TABLE_NO_SLOT ? NULL : &r->set[slot_set(t, slot)];
+	unsigned first = 0;
+	if (!s || i >= s->routes)
+		return false;
+	while (first < s->routes && r->gateway[s->member[first].gateway].hops == 0)
+		first++;
+	const struct rib_gateway *g = &r->gateway[s->member[i].gateway];
+	*out = (struct rib_route){.hop = g->key, .source = s->member[i].source, .reach = g->reach,
+	                          .hops = g->hops};
+	out->hop.distance = s->member[i].distance;
+	out->used = g->hops && s->member[i].distance == s->member[first].distance;
+	memcpy(out->nh, g->hop, g->hops * sizeof g->hop[0]);
+	return true;
+}
+
+bool rib_next_idle(const struct rib *r, bool six, uint32_t *cursor, struct rib_prefix *out)
+{
+	const struct rib_table *t = &r->table[six];
+	for (uint32_t i = (*cursor)++; i < t->slots; i = (*cursor)++)
+		if (slot_set(t, i) != TABLE_NO_SET && !(slot_flags(t, i) & SLOT_IN_TABLE)) {
+			*out = slot_prefix(t, i);
+			return true;
+		}
+	*cursor = t->slots;
+	return false;
+}
+
+/* --- more memory --- */
+
+static void move_slots(struct rib_table *to, const struct rib_table *from)
+{
+	for (uint32_t i = 0; i < from->slots; i++) {
+		const struct rib_prefix p = slot_prefix(from, i);
+		if (slot_set(from, i) != TABLE_NO_SET)
+			slot_write(to, table_add(to, &p), slot_set(from, i), slot_flags(from, i));
+	}
+}
+
+void rib_move(struct rib *r, void *memory, uint32_t four, uint32_t six)
+{
+	const struct rib old = *r;
+	lay_out(r, memory, four, six);
+	free_numbers(r, old.numbers);
+	memcpy(r->set, old.set, old.numbers * sizeof *r->set);
+	memcpy(r->gateway, old.gateway, old.numbers * sizeof *r->gateway);
+	gateways_chain(r);
+	sets_chain(r);
+	move_slots(&r->table[0], &old.table[0]);
+	move_slots(&r->table[1], &old.table[1]);
+	if (r->sweeping)
+		sweep_from_the_start(r);
+}
