@@ -6,6 +6,7 @@
 #include "control/commit.h"
 #include "control/http.h"
 #include "control/inside.h"
+#include "control/routes.h"
 #include "control/page.h"
 #include "control/stats.h"
 #include "lib/fmt.h"
@@ -40,7 +41,7 @@ static bool part_status(struct page_walk *w, struct page_text *t)
 	           core_idle_mode() == CORE_IDLE_POLL ? "poll" : "sleep", (ull)b->ram_bytes,
 	           (ull)b->ram_used_bytes, (ull)b->image_bytes,
 	           plane.fib_ready ? fib_count(&plane.fib) + fib_count(&plane.fib6) : 0,
-	           plane.refused_routes, plane.configured ? "true" : "false",
+	           routes_refused(), plane.configured ? "true" : "false",
 	           page_health_status() == 200 ? "true" : "false", http_stats.sessions);
 	return true;
 }
@@ -384,7 +385,7 @@ static bool port_is_down(unsigned p)
 
 unsigned page_health_status(void)
 {
-	bool bad = !plane.configured || !plane.fib_ready || plane.refused_routes;
+	bool bad = !plane.configured || !plane.fib_ready || routes_refused();
 	for (unsigned p = 0; p < core_port_count(); p++)
 		bad |= port_is_down(p);
 	for (unsigned c = 0; c < self.info->cores; c++)
@@ -402,8 +403,8 @@ static bool part_health(struct page_walk *w, struct page_text *t)
 		page_print(t, "the configuration is not applied\n");
 	if (!plane.fib_ready)
 		page_print(t, "there are no tables\n");
-	if (plane.refused_routes)
-		page_print(t, "%u routes did not fit\n", plane.refused_routes);
+	if (routes_refused())
+		page_print(t, "%u routes did not fit\n", routes_refused());
 	for (unsigned p = 0; p < core_port_count(); p++)
 		if (port_is_down(p))
 			page_print(t, "eth%u is down\n", p);

@@ -212,7 +212,7 @@ static void survey(struct route r)
 
 static bool slot_set(struct slot *s, uint32_t nh)
 {
-	if (!routes_test_set(&s->prefix, s->plen, s->six, nh))
+	if (!routes_test_set(&s->prefix, s->plen, s->six, nh == s->was ? NH_NONE : nh))
 		return false;
 	s->now = (uint16_t)nh;
 	return true;
@@ -434,7 +434,7 @@ void churn_end(void)
 	say("ended: the configuration changes");
 	for (uint32_t i = 0; i < churn.slots; i++)
 		if (slots[i].now != slots[i].was && !slot_set(&slots[i], slots[i].was))
-			plane.refused_routes++;
+			churn.refused++;
 	let_go();
 }
 

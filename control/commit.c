@@ -230,27 +230,16 @@ static void swap(void)
 }
 
 /* A route goes or comes: its prefix gets what the next configuration has for it. */
-static void change_route(const struct config_route *r, const struct config_route6 *r6, bool gone)
+static void change_route(void *ctx, const struct config_route *r, const struct config_route6 *r6)
 {
+	(void)ctx;
 	const struct config *next = commit.next;
 	const uint32_t *scratch = commit.memory.scratch;
 	if (r)
-		routes_change(r, gone, next, config_route_first(next, scratch, r->prefix, r->plen));
+		routes_change(r, next, config_route_first(next, scratch, r->prefix, r->plen));
 	else
-		routes_change6(r6, gone, next,
+		routes_change6(r6, next,
 		               config_route6_first(next, scratch, &r6->prefix, r6->plen));
-}
-
-static void add_route(void *ctx, const struct config_route *r, const struct config_route6 *r6)
-{
-	(void)ctx;
-	change_route(r, r6, false);
-}
-
-static void remove_route(void *ctx, const struct config_route *r, const struct config_route6 *r6)
-{
-	(void)ctx;
-	change_route(r, r6, true);
 }
 
 /* A limit begins anew when it is set. */
@@ -262,13 +251,14 @@ static bool differ_limits(const struct config *a, const struct config *b)
 static void apply_live(void)
 {
 	struct candidate *c = &commit.candidate;
-	const uint32_t refused = plane.refused_routes;
+	const uint32_t refused = routes_refused();
 	churn_end();
-	candidate_each_route(c, '+', add_route, NULL);
-	candidate_each_route(c, '-', remove_route, NULL);
-	if (plane.refused_routes > refused)
+	candidate_each_route(c, '+', change_route, NULL);
+	candidate_each_route(c, '-', change_route, NULL);
+	routes_work();
+	if (routes_refused() > refused)
 		plane_log("%u routes do not fit into the forwarding table and were refused",
-		          plane.refused_routes - refused);
+		          routes_refused() - refused);
 	filter_switch(commit.next);
 	neighbour_change(commit.next);
 	servers_change(commit.next);

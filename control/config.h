@@ -7,9 +7,9 @@
  *
  * Invariants
  * 1. Nothing half applied: after an error *out is config_default(), which has no interface.
- * 2. Every accepted configuration is consistent: interface subnets do not overlap, every next hop
- *    and static neighbour lies on a connected subnet (of IPv6: or is link-local, on a port that
- *    takes part) and is not ours, no address, route or neighbour stands twice, no static
+ * 2. Every accepted configuration is consistent: interface subnets do not overlap, every static
+ *    neighbour lies on a connected subnet (of IPv6: or is link-local, on a port that takes part) and
+ *    is not ours, a next hop neither (off all subnets, it is reached by another route), no address, route or neighbour stands twice, no static
  *    route takes the place of a connected one, no interface of IPv6 has an MTU below 1280, and
  *    every filter is an access list of its version that has a rule.
  * 3. config_print() writes text that parses to the same configuration (line numbers aside).

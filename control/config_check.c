@@ -94,14 +94,19 @@ static int check_addresses(const struct config *c, struct text_error *err)
 	return 0;
 }
 
-/* A next hop or static ARP entry: on a connected subnet, a host in it, and not ourselves. */
-static int check_neighbour(const struct config *c, uint32_t addr, uint32_t line, const char *what,
-                           struct text_error *err)
+/* A next hop or static ARP entry: a host, not ourselves, and on a connected subnet, unless it is a
+ * next hop that another route leads to, which `far` permits. */
+static int check_neighbour(const struct config *c, uint32_t addr, bool far, uint32_t line,
+                           const char *what, struct text_error *err)
 {
 	int port;
 	if (is_own(c, addr))
 		return text_fail(err, line, WORD_IP4(addr), "%s is this router's own address", what);
 	const struct config_address *own = subnet_of(c, addr, &port);
+	if (own == NULL && far && ip4_src_is_martian(addr))
+		return text_fail(err, line, WORD_IP4(addr), "%s is the address of no host", what);
+	if (own == NULL && far)
+		return 0;
 	if (own == NULL)
 		return text_fail(err, line, WORD_IP4(addr),
 		                 "%s does not lie on the subnet of any interface", what);
@@ -207,7 +212,7 @@ static int check_routes(const struct config *c, const struct route_table *t, uin
 			return E_INVAL;
 		if (r->kind != CONFIG_ROUTE_VIA || (good != 0 && r->next_hop == good))
 			continue;
-		int error = check_neighbour(c, r->next_hop, r->line, "the next hop", err);
+		int error = check_neighbour(c, r->next_hop, true, r->line, "the next hop", err);
 		if (error != 0)
 			return error;
 		good = r->next_hop;
@@ -231,7 +236,7 @@ static int check_arps(const struct config *c, struct text_error *err)
 				return text_fail(err, arp->line, WORD_IP4(arp->addr),
 				                 "this address already has an ARP entry, at line %u",
 				                 c->arp[k].line);
-		int error = check_neighbour(c, arp->addr, arp->line, "the ARP address", err);
+		int error = check_neighbour(c, arp->addr, false, arp->line, "the ARP address", err);
 		if (error != 0)
 			return error;
 	}

@@ -118,7 +118,8 @@ static int check_interfaces(const struct config *c, struct text_error *err)
 /* --- neighbours --- */
 
 /* A next hop or static neighbour on the link of the interface with that key, CONFIG_PORT_ANY when
- * the text named none and no subnet holds it: on the link indeed, and not ourselves. */
+ * the text named none and no subnet holds it, which is good for a next hop alone: on the link
+ * indeed, and not ourselves. */
 static int check_neighbour(const struct config *c, const struct net_addr *addr, uint32_t key,
                            uint32_t line, const char *what, struct text_error *err)
 {
@@ -139,6 +140,8 @@ static int check_neighbour(const struct config *c, const struct net_addr *addr, 
 			                 what);
 		return 0;
 	}
+	if (key == CONFIG_PORT_ANY)
+		return 0; /* another route leads to it */
 	const struct config_address6 *own = subnet_of(c, addr, &at);
 	if (own == NULL)
 		return text_fail(err, line, WORD_IP6(addr),

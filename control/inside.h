@@ -65,7 +65,7 @@ struct plane {
 	struct nd nd;
 	struct ra ra;       /* of a router, */
 	struct slaac slaac; /* and of all others */
-	uint32_t refused_routes; /* did not fit into the tables */
+	uint32_t refused_routes; /* of those that are not in the base (routes_refused): no room */
 	uint32_t refused_hosts;  /* did not fit into hosts6 */
 	uint64_t waiting;  /* received frames that wait for a neighbour: a gauge */
 	bool link_up[VIEW_IFS_MAX]; /* that of an interface: its port's; a loopback's is always */
@@ -115,6 +115,9 @@ uint64_t neighbour_timer(void);
 /* A link went up or down, and ARP has been told: adjacencies forward only into links that are
  * up. */
 void neighbour_link(unsigned port, bool up);
+
+/* A route to that very address has gone: if it is a neighbour's, it leads there again. */
+void neighbour_uncover(uint32_t ip);
 
 /* The next-hop number of the neighbour, made if need be; NH_NULL0 when the table is full. */
 uint32_t neighbour_next_hop(unsigned port, uint32_t ip);
@@ -233,16 +236,7 @@ uint64_t ping_timer(void);
 const struct shell_command *commands_all(unsigned *count);
 
 void show_interfaces(struct shell *sh, int argc, char **argv);
-/* What `show ip route` and `show ipv6 route` have in common. */
-struct show_routes {
-	const struct fib_writer *fib;
-	bool (*next)(struct shell *sh, struct fib_cursor *cursor); /* shows one; false: there is no more */
-	void (*to)(struct shell *sh, const char *text);            /* the one to an address */
-};
-void show_routes(const struct show_routes *s, struct shell *sh, int argc, char **argv);
-void show_route(struct shell *sh, int argc, char **argv);
 void show_arp(struct shell *sh, int argc, char **argv);
-void show_route6(struct shell *sh, int argc, char **argv);
 void show_neighbours6(struct shell *sh, int argc, char **argv);
 void show_ip_brief(struct shell *sh, int argc, char **argv);
 void show_ipv6_brief(struct shell *sh, int argc, char **argv);
@@ -269,6 +263,13 @@ void clear_counters(struct shell *sh, int argc, char **argv);
 
 /* `show interfaces rates`; returns core_now_ns() of its end, UINT64_MAX for none. */
 uint64_t rates_timer(void);
+
+/* --- show_route.c --- */
+
+void show_route(struct shell *sh, int argc, char **argv);
+void show_route6(struct shell *sh, int argc, char **argv);
+void show_route_idle(struct shell *sh, int argc, char **argv);
+void show_route6_idle(struct shell *sh, int argc, char **argv);
 
 /* --- show_summary.c --- */
 

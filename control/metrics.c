@@ -10,6 +10,7 @@
 #include "control/extension.h"
 #include "control/http.h"
 #include "control/inside.h"
+#include "control/routes.h"
 #include "control/page.h"
 #include "control/remote.h"
 #include "control/stats.h"
@@ -77,7 +78,7 @@ static bool machine(const struct family *f, uint32_t i, struct page_text *t)
 	case MACHINE_IMAGE:
 		return plain(f, t, self.info->image_bytes);
 	case MACHINE_REFUSED:
-		return plain(f, t, plane.refused_routes);
+		return plain(f, t, routes_refused());
 	case MACHINE_WAITING:
 		core_counters(&sum);
 		return plain(f, t, stats_waiting(&sum));

@@ -27,6 +27,14 @@ static void adopt(unsigned index)
 		fib4_insert(&plane.fib, ip, 32, NH_NEIGHBOUR + index);
 }
 
+void neighbour_uncover(uint32_t ip)
+{
+	int port = config_connected(&plane.config, ip);
+	int n = port < 0 ? E_NOENT : arp_neigh_find(&plane.arp, (unsigned)port, ip);
+	if (n >= 0 && adjacency_of(NH_NEIGHBOUR + (unsigned)n)->state != ADJ_SPECIAL)
+		fib4_insert(&plane.fib, ip, 32, NH_NEIGHBOUR + (unsigned)n);
+}
+
 /* --- what ARP asks of us (net/arp.h, struct arp_ops) --- */
 
 static void op_up(void *ctx, unsigned index, const uint8_t *mac)

@@ -428,9 +428,11 @@ static void add_connected(unsigned port, const struct view_port *vp)
 {
 	for (unsigned a = 0; a < vp->addresses; a++) {
 		uint32_t addr = vp->addr[a];
+		const struct net_addr subnet = net_addr_ip4(addr);
 		bool loopback = view_is_loopback(vp); /* nobody else is on its subnet */
 		if (!loopback || vp->plen[a] < 32)
-			add_route(addr, vp->plen[a], loopback ? NH_NULL0 : NH_CONNECTED + port);
+			routes_connected(&subnet, vp->plen[a], false,
+			                 loopback ? NH_NULL0 : NH_CONNECTED + port);
 		if (vp->plen[a] <= 30 && !loopback) {
 			add_route(ip4_subnet_broadcast(addr, vp->plen[a]), 32, NH_BROADCAST);
 			/* all zeros: the old broadcast, RFC 1812 5.3.5 */
@@ -448,11 +450,12 @@ static void add_route6(const struct net_addr *prefix, unsigned plen, uint32_t nh
 		plane.refused_routes++;
 }
 
-/* What hosts6 says of an address counts where the prefixes lead to its link alone: one of ours that
- * a route to a part of its subnet covers gets a prefix for itself. */
-static void uncover6(const struct net_addr *addr, unsigned port)
+/* What hosts6 says of an address counts where the prefixes lead to its link alone: one of ours, on a
+ * subnet of that length, that a route to a part of it covers, now or when a link comes up, gets a
+ * prefix for itself. */
+static void uncover6(const struct net_addr *addr, unsigned plen, unsigned port)
 {
-	if (fib6_lookup(plane.fib6.fib, (const uint8_t *)addr->w) != NH_CONNECTED + port)
+	if (routes_cover6(addr, plen))
 		add_route6(addr, 128, NH_CONNECTED + port);
 }
 
@@ -463,9 +466,9 @@ static void start_own6(unsigned port, const struct config_interface *i)
 	for (unsigned a = 0; a < i->address6_count; a++) {
 		const struct config_address6 *own = &i->address6[a];
 		const struct net_addr anycast = ip6_prefix_of(&own->addr, own->plen);
-		uncover6(&own->addr, port);
+		uncover6(&own->addr, own->plen, port);
 		if (ip6_is_subnet_router(&anycast, &own->addr, own->plen))
-			uncover6(&anycast, port);
+			uncover6(&anycast, own->plen, port);
 	}
 }
 
@@ -477,7 +480,8 @@ static void add_connected6(unsigned port, const struct config_interface *i)
 		const struct config_address6 *own = &i->address6[a];
 		bool loopback = config_is_loopback(i);
 		if (!loopback || own->plen < 128)
-			add_route6(&own->addr, own->plen, loopback ? NH_NULL0 : NH_CONNECTED + port);
+			routes_connected(&own->addr, own->plen, true,
+			                 loopback ? NH_NULL0 : NH_CONNECTED + port);
 		if (loopback)
 			add_route6(&own->addr, 128, NH_LOCAL);
 	}
@@ -498,13 +502,13 @@ static void start_routes(const struct view *v)
 		if (v->port[p].enabled)
 			add_connected(p, &v->port[p]);
 	start_connected6(v);
-	routes_start();
+	routes_configured();
 	for (unsigned p = 0; p < v->ifs; p++)
 		if (v->port[p].enabled6)
 			start_own6(p, &plane.config.interface[p]);
-	if (plane.refused_routes)
+	if (routes_refused())
 		plane_log("%u routes do not fit into the forwarding table and were refused",
-		          plane.refused_routes);
+		          routes_refused());
 }
 
 static void start_services(struct view *v)
@@ -649,7 +653,7 @@ static void plane_start(void)
 	groups_start();
 	local_start();
 	if (!plane.fib_ready || neighbour_start() != E_OK || neighbour6_start() != E_OK ||
-	    fragments_start() != E_OK) {
+	    fragments_start() != E_OK || !routes_start()) {
 		plane_log("not enough memory for the tables: nothing is forwarded");
 		plane.fib_ready = false;
 		memset(v->port, 0, sizeof v->port);
@@ -829,6 +833,7 @@ static void reclaim(void)
 	fib_reclaim(&plane.fib6);
 	host6_reclaim(&plane.hosts6);
 	groups_reclaim();
+	routes_retry();
 }
 
 /* The TSC when TCP or its servers want to be called again. */
@@ -862,6 +867,7 @@ static uint64_t plane_timer(void)
 	next = commit < next ? commit : next;
 	next = churn < next ? churn : next;
 	reclaim();
+	next = plane.fib_ready && routes_work() ? core_now_ns() : next;
 	next = next == UINT64_MAX ? UINT64_MAX : clock_ticks(&self.clock, next) + 1;
 	uint64_t management = management_timer();
 	next = management < next ? management : next;

@@ -12,7 +12,6 @@
 #include "lib/mem.h"
 #include "net/ip4.h"
 
-#define ROUTES_SHOWN_MAX 2000 /* more would hold the console, and with one CPU the traffic */
 
 typedef unsigned long long ull;
 
@@ -280,105 +279,6 @@ void show_ipv6_brief(struct shell *sh, int argc, char **argv)
 		if (!any)
 			brief_line(sh, BRIEF_WIDTH6, p, enabled, NULL, NULL);
 	}
-}
-
-/* --- show ip route --- */
-
-/* One of its next hops. */
-static void show_way(struct shell *sh, const struct fib4_route *r, uint32_t nh)
-{
-	char prefix[FMT_PREFIX_MAX], via[FMT_IP4_MAX], name[VIEW_NAME_MAX];
-	const struct view *v = view_get();
-	const struct adj *adj = &v->adj[nh];
-	fmt_prefix(prefix, r->prefix, r->plen);
-	if (nh < NH_CONNECTED) {
-		shell_print(sh, "%-18s %s\n", prefix, view_special(nh));
-	} else if (nh < NH_NEIGHBOUR) {
-		shell_print(sh, "%-18s connected %s\n", prefix,
-		            view_name(name, v, nh - NH_CONNECTED));
-	} else {
-		uint32_t ip = arp_neigh_ip(&plane.arp, nh - NH_NEIGHBOUR);
-		bool host = r->plen == 32 && ip == r->prefix;
-		shell_print(sh, "%-18s %s %s %s%s\n", prefix, host ? "neighbour" : "via",
-		            fmt_ip4(via, ip), view_name(name, v, adj->interface),
-		            adj->state == ADJ_FORWARD ? "" : " (unresolved)");
-	}
-}
-
-/* A line for each next hop. */
-static void show_one_route(struct shell *sh, const struct fib4_route *r)
-{
-	uint32_t member;
-	if (!view_is_group(r->nh))
-		show_way(sh, r, r->nh);
-	else
-		for (unsigned i = 0; (member = view_member_at(view_get(), r->nh, i)) != NH_NONE; i++)
-			show_way(sh, r, member);
-}
-
-/* The longest prefix that covers addr. */
-static bool covering_route(uint32_t addr, struct fib4_route *r)
-{
-	for (unsigned plen = 33; plen-- > 0;) {
-		uint32_t prefix = addr & ip4_prefix_mask(plen);
-		uint32_t nh = fib4_get(&plane.fib, prefix, plen);
-		if (nh == FIB_NH_NONE)
-			continue;
-		*r = (struct fib4_route){prefix, nh, (uint8_t)plen};
-		return true;
-	}
-	return false;
-}
-
-static void show_route_to(struct shell *sh, const char *text)
-{
-	struct fib4_route r;
-	uint32_t addr;
-	unsigned plen;
-	if (text_parse_ip4(text_of(text), &addr) != E_OK &&
-	    text_parse_prefix(text_of(text), &addr, &plen) != E_OK)
-		shell_print(sh, "%s is neither an address nor a prefix\n", text);
-	else if (covering_route(addr, &r))
-		show_one_route(sh, &r);
-	else
-		shell_print(sh, "no route\n");
-}
-
-static bool show_next_route(struct shell *sh, struct fib_cursor *cursor)
-{
-	struct fib4_route r;
-	if (!fib4_next(&plane.fib, cursor, &r))
-		return false;
-	show_one_route(sh, &r);
-	return true;
-}
-
-void show_route(struct shell *sh, int argc, char **argv)
-{
-	static const struct show_routes ip4 = {&plane.fib, show_next_route, show_route_to};
-	show_routes(&ip4, sh, argc, argv);
-}
-
-void show_routes(const struct show_routes *s, struct shell *sh, int argc, char **argv)
-{
-	struct fib_cursor cursor = {0};
-	unsigned n = 0;
-	if (!plane.fib_ready) {
-		shell_print(sh, "no table\n");
-		return;
-	}
-	if (argc == 1) {
-		s->to(sh, argv[0]);
-		return;
-	}
-	while (n < ROUTES_SHOWN_MAX && s->next(sh, &cursor))
-		n++;
-	if (n < fib_count(s->fib))
-		shell_print(sh, "... %u more\n", fib_count(s->fib) - n);
-	shell_print(sh, "%u prefixes", fib_count(s->fib));
-	if (plane.refused_routes)
-		shell_print(sh, ", %u refused: table full", plane.refused_routes);
-	shell_print(sh, "\n");
 }
 
 /* --- show arp --- */

@@ -5,6 +5,7 @@
  * time, as ping.c does it. A route that comes or goes meanwhile is counted or not.
  */
 #include "control/inside.h"
+#include "control/routes.h"
 #include "lib/mem.h"
 
 #define PREFIXES_PER_TURN 2048 /* under a millisecond */
@@ -77,8 +78,8 @@ static void finish(void)
 		sum += summary.count[plen];
 	}
 	shell_print(sh, "%u prefixes", sum);
-	if (plane.refused_routes)
-		shell_print(sh, ", %u refused: table full", plane.refused_routes);
+	if (routes_refused())
+		shell_print(sh, ", %u refused: table full", routes_refused());
 	shell_print(sh, "\n");
 	cancel(sh);
 }

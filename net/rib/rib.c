@@ -11,32 +11,33 @@
 
 /* --- memory --- */
 
-/* Sets, and gateways, for so many prefixes: few prefixes may all differ, many do not. */
-static uint32_t numbers_for(uint32_t prefixes)
+/* Sets, and gateways, for so many routes: few may all differ, many do not. */
+static uint32_t numbers_for(uint32_t routes)
 {
 	uint32_t n = NUMBERS_LEAST;
-	while (n < RIB_NUMBERS_MAX && n < 2 * prefixes)
+	while (n < RIB_NUMBERS_MAX && n < routes)
 		n *= 2;
 	return n;
 }
 
-size_t rib_bytes(uint32_t four, uint32_t six)
+size_t rib_bytes(const struct rib_size *size)
 {
-	const size_t n = numbers_for(four + six);
+	const size_t n = numbers_for(size->routes);
 	return n * (sizeof(struct rib_set) + sizeof(struct rib_gateway) + 2 * sizeof(uint16_t)) +
-	       table_bytes(table_slots(four), false) + table_bytes(table_slots(six), true);
+	       table_bytes(table_slots(size->four), false) + table_bytes(table_slots(size->six), true);
 }
 
-bool rib_has_room(const struct rib *r, uint32_t four, uint32_t six)
+bool rib_has_room(const struct rib *r, const struct rib_size *size)
 {
-	return table_slots(four) <= r->table[0].slots && table_slots(six) <= r->table[1].slots &&
-	       numbers_for(four + six) <= r->numbers;
+	return size->four <= r->size.four && size->six <= r->size.six &&
+	       numbers_for(size->routes) <= r->numbers;
 }
 
 /* Cuts the memory; all empty. */
-static void lay_out(struct rib *r, uint8_t *at, uint32_t four, uint32_t six)
+static void lay_out(struct rib *r, uint8_t *at, const struct rib_size *size)
 {
-	const uint32_t n = numbers_for(four + six);
+	const uint32_t n = numbers_for(size->routes);
+	r->size = *size;
 	r->numbers = n;
 	r->set = (struct rib_set *)(void *)at;
 	at += n * sizeof *r->set;
@@ -47,8 +48,9 @@ static void lay_out(struct rib *r, uint8_t *at, uint32_t four, uint32_t six)
 	r->gateway_chain = (uint16_t *)(void *)at;
 	at += n * sizeof *r->gateway_chain;
 	memset(r->set_chain, 0xff, 2 * n * sizeof *r->set_chain); /* RIB_NO_NUMBER */
-	table_init(&r->table[0], at, table_slots(four), false);
-	table_init(&r->table[1], at + table_bytes(table_slots(four), false), table_slots(six), true);
+	table_init(&r->table[0], at, table_slots(size->four), false);
+	at += table_bytes(table_slots(size->four), false);
+	table_init(&r->table[1], at, table_slots(size->six), true);
 }
 
 /* Chains the numbers from `from` on, which nobody uses, for both. */
@@ -61,10 +63,10 @@ static void free_numbers(struct rib *r, uint32_t from)
 	}
 }
 
-void rib_init(struct rib *r, const struct rib_ops *ops, void *memory, uint32_t four, uint32_t six)
+void rib_init(struct rib *r, const struct rib_ops *ops, void *memory, const struct rib_size *size)
 {
 	*r = (struct rib){.ops = ops, .set_free = RIB_NO_NUMBER, .gateway_free = RIB_NO_NUMBER};
-	lay_out(r, memory, four, six);
+	lay_out(r, memory, size);
 	free_numbers(r, 0);
 	r->set_free = r->set[RIB_SET_UNKNOWN].next;
 	r->set[RIB_SET_UNKNOWN].users = 1;
@@ -406,10 +408,10 @@ static void move_slots(struct rib_table *to, const struct rib_table *from)
 	}
 }
 
-void rib_move(struct rib *r, void *memory, uint32_t four, uint32_t six)
+void rib_move(struct rib *r, void *memory, const struct rib_size *size)
 {
 	const struct rib old = *r;
-	lay_out(r, memory, four, six);
+	lay_out(r, memory, size);
 	free_numbers(r, old.numbers);
 	memcpy(r->set, old.set, old.numbers * sizeof *r->set);
 	memcpy(r->gateway, old.gateway, old.numbers * sizeof *r->gateway);

@@ -113,12 +113,19 @@ struct rib_table {
 
 #define RIB_NUMBERS_MAX 8192u /* sets, and as many gateways */
 
+/* What a base is to hold. */
+struct rib_size {
+	uint32_t four, six; /* prefixes of each family */
+	uint32_t routes;    /* of which all may be different, as long as there are few */
+};
+
 struct rib_set;
 struct rib_gateway;
 
 /* A base. Read by nobody but net/rib. */
 struct rib {
 	const struct rib_ops *ops;
+	struct rib_size size;
 	struct rib_table table[2]; /* of IPv4, of IPv6 */
 	struct rib_set *set;
 	struct rib_gateway *gateway;
@@ -148,17 +155,17 @@ struct rib_route {
 	uint16_t nh[ECMP_MEMBERS_MAX]; /* of each: a number that is no group */
 };
 
-/* Bytes for a base of so many prefixes. */
-size_t rib_bytes(uint32_t four, uint32_t six);
+size_t rib_bytes(const struct rib_size *size);
 
-/* An empty base in the caller's memory, of rib_bytes(four, six) bytes, aligned to 8. */
-void rib_init(struct rib *r, const struct rib_ops *ops, void *memory, uint32_t four, uint32_t six);
+/* An empty base in the caller's memory, of rib_bytes(size) bytes, aligned to 8. */
+void rib_init(struct rib *r, const struct rib_ops *ops, void *memory, const struct rib_size *size);
 
-/* Is it large enough for so many prefixes? */
-bool rib_has_room(const struct rib *r, uint32_t four, uint32_t six);
+/* Is it large enough for that? */
+bool rib_has_room(const struct rib *r, const struct rib_size *size);
 
-/* Moves it into other memory, for more of either than it has; the old memory is the caller's again. */
-void rib_move(struct rib *r, void *memory, uint32_t four, uint32_t six);
+/* Moves it into other memory, of rib_bytes(size), of nothing less than it has; the old memory is the
+ * caller's again. */
+void rib_move(struct rib *r, void *memory, const struct rib_size *size);
 
 /*
  * The source has these n routes to the prefix, at most RIB_ROUTES_MAX, and no others; 0: none. No

@@ -57,10 +57,15 @@ unsigned set_hops(const struct rib *r, unsigned set, bool neighbours,
 	return n;
 }
 
-/* So that it can change without its prefixes: one of several, or one that others lead to. */
+/* So that it can change without its prefixes: one of several, unless the first alone is used for
+ * ever, or one that others lead to. */
 static bool needs_group(const struct rib *r, const struct rib_set *s)
 {
-	return s->routes > 1 || r->gateway[s->member[0].gateway].reach == RIB_FAR;
+	const struct rib_gateway *g = &r->gateway[s->member[0].gateway];
+	const bool alone = s->routes == 1 || s->member[1].distance != s->member[0].distance;
+	if (alone && g->reach == RIB_NEIGHBOUR && g->link == RIB_NO_INTERFACE)
+		return false;
+	return s->routes > 1 || g->reach == RIB_FAR;
 }
 
 /* Its hops go into its group, or its only one is what the table is to say; nh is RIB_NH_NONE where

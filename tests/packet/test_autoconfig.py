@@ -73,9 +73,9 @@ def numbered(make, *options, config=AUTO, **fields):
 
 
 def routes(m):
-    """Of `show ipv6 route`: prefix -> how."""
+    """Of `show ipv6 route`: prefix -> how, without its source."""
     lines = m.console("show ipv6 route").splitlines()
-    return {line.split()[0]: " ".join(line.split()[1:]) for line in lines[:-1]}
+    return {line.split()[1]: " ".join(line.split()[2:]) for line in lines[:-1]}
 
 
 def addresses(m):

@@ -9,7 +9,7 @@ from machine import *
 BAD = {
     "unknown statement": (CONFIG + "frobnicate\n", 7, "unknown statement", {}),
     "bad address": (CONFIG.replace("198.51.100.1/24", "198.51.100.300/24"), 6, "expected", {}),
-    "next hop off all links": (CONFIG + "ip route 10.0.0.0/8 172.16.0.1\n", 7, "next hop", {}),
+    "next hop that is no host": (CONFIG + "ip route 10.0.0.0/8 224.0.0.1\n", 7, "of no host", {}),
     "port that the machine has not": (CONFIG + "interface eth5\n ip address 10.0.0.1/8\n", 7,
                                       "this machine has 2 ports", {}),
     "MTU that the device has not": (CONFIG + " mtu 9000\n", 5, "takes at most 1500",
@@ -18,7 +18,7 @@ BAD = {
                             {"ports": 3}),
     "IPv6 on a device of less than 1280 bytes": (CONFIG + " ipv6 enable\n", 7,
                                                  "needs an MTU of 1280", {"mtu_max": 1000}),
-    "IPv6 next hop off all links": (CONFIG + "ipv6 route ::/0 2001:db8::1\n", 7, "next hop", {}),
+    "IPv6 next hop off its link": (CONFIG + "ipv6 route ::/0 2001:db8::1 eth0\n", 7, "next hop", {}),
     "bytes": (CONFIG.encode() + b"hostname \xff\xfe\n", 7, "plain ASCII", {}),
 }
 

@@ -143,9 +143,9 @@ def test_errors_at_commit(m):
     assert re.fullmatch(r"% the subnet overlaps 192\.0\.2\.0/24 of eth0, at line \d+, "
                         r"at \"192\.0\.2\.77/24\"\n  line \d+: ip address 192\.0\.2\.77/24\n"
                         r"nothing is committed\n", said), said
-    said = run(m, "discard", "ip route 10.0.0.0/8 172.16.0.1", "commit")
-    assert "% the next hop does not lie on the subnet of any interface, at \"172.16.0.1\"\n" in said
-    assert ": ip route 10.0.0.0/8 172.16.0.1\n" in said
+    said = run(m, "discard", "ip route 10.0.0.0/8 224.0.0.1", "commit")
+    assert "% the next hop is the address of no host, at \"224.0.0.1\"\n" in said
+    assert ": ip route 10.0.0.0/8 224.0.0.1\n" in said
     said = run(m, "discard", "interface eth7", "commit check")
     assert said.startswith("% this machine has 2 ports, at \"eth7\"\n"), said
     m.time(300 * MS)

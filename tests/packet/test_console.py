@@ -153,7 +153,7 @@ def summary(m, line):
     said = m.text[start:].replace("\r", "")
     assert said.endswith("%d prefixes\nr1# " % len(listed))
     rows = parse_table(said.split("\n", 1)[1].rsplit("\n", 2)[0])
-    lengths = [int(text.split()[0].split("/")[1]) for text in listed]
+    lengths = [int(text.split()[1].split("/")[1]) for text in listed]
     assert {row["length"]: row["prefixes"] for row in rows} == {
         n: lengths.count(n) for n in set(lengths)}
     return rows
@@ -190,15 +190,15 @@ def test_show_ip_route(make):
     m = make(ROUTED)
     m.learn(A)
     lines = [line.split() for line in m.console("show ip route").splitlines()]
-    assert ["10.0.0.0/8", "via", B.ip, "eth1", "(unresolved)"] in lines
-    assert ["10.9.0.0/16", "null0"] in lines
-    assert ["192.0.2.0/24", "connected", "eth0"] in lines
-    assert ["192.0.2.1/32", "local"] in lines
-    assert ["192.0.2.255/32", "broadcast"] in lines
-    assert ["192.0.2.2/32", "neighbour", A.ip, "eth0"] in lines
+    assert ["S", "10.0.0.0/8", "via", B.ip, "eth1", "[1]", "(unresolved)"] in lines
+    assert ["S", "10.9.0.0/16", "null0", "[1]"] in lines
+    assert ["C", "192.0.2.0/24", "connected", "eth0"] in lines
+    assert ["L", "192.0.2.1/32", "local"] in lines
+    assert ["L", "192.0.2.255/32", "broadcast"] in lines
+    assert ["N", "192.0.2.2/32", "neighbour", A.ip, "eth0"] in lines
     assert lines[-1] == [str(len(lines) - 1), "prefixes"]
-    assert m.console("show ip route 10.1.1.1").split()[:3] == ["10.0.0.0/8", "via", B.ip]
-    assert m.console("show ip route 10.9.1.1").split() == ["10.9.0.0/16", "null0"]
+    assert m.console("show ip route 10.1.1.1").split()[:4] == ["S", "10.0.0.0/8", "via", B.ip]
+    assert m.console("show ip route 10.9.1.1").split() == ["S", "10.9.0.0/16", "null0", "[1]"]
     assert m.console("show ip route 8.8.8.8") == "no route\n"
     assert "neither" in m.console("show ip route nonsense")
 

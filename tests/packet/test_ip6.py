@@ -474,13 +474,13 @@ def test_show_ipv6_route(make):
     m = make(ROUTED)
     learn6(m, A, B)
     text = m.console("show ipv6 route")
-    lines = {line.split()[0]: line.split()[1:] for line in text.splitlines()[:-1]}
+    lines = {line.split()[1]: line.split()[2:] for line in text.splitlines()[:-1]}
     assert lines["2001:db8:1::/64"] == ["connected", "eth0"]
-    assert lines["2001:db8:ff80::/41"] == ["null0"]
-    assert lines["2001:db8:ff00::/40"] == ["via", "2001:db8:2::2", "eth1"]
-    assert lines["2001:db8:ff80:1::/64"] == ["via", "2001:db8:2::3", "eth1", "(unresolved)"]
+    assert lines["2001:db8:ff80::/41"] == ["null0", "[1]"]
+    assert lines["2001:db8:ff00::/40"] == ["via", "2001:db8:2::2", "eth1", "[1]"]
+    assert lines["2001:db8:ff80:1::/64"] == ["via", "2001:db8:2::3", "eth1", "[1]", "(unresolved)"]
     assert text.splitlines()[-1] == "6 prefixes"
-    assert m.console("show ipv6 route 2001:db8:ff81::1").split()[0] == "2001:db8:ff80::/41"
+    assert m.console("show ipv6 route 2001:db8:ff81::1").split()[1] == "2001:db8:ff80::/41"
     assert m.console("show ipv6 route 2a00::1") == "no route\n"
     assert "neither" in m.console("show ipv6 route x")
 

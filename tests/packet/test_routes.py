@@ -94,11 +94,11 @@ def test_flows_are_shared(start, family):
     m.expect_counters(forwarded=2 * FLOWS)
     said = m.console("show ip%s route" % ("" if family == 4 else "v6"))
     for s, port in ((B, 1), (C, 2)):
-        assert re_line(NET[family], "via %s eth%d" % (gateway(family, s), port)) in said
+        assert re_line(NET[family], "via %s eth%d [1]" % (gateway(family, s), port)) in said
 
 
 def re_line(prefix, rest):
-    return "%-*s %s\n" % (18 if ":" not in prefix else 34, prefix, rest)
+    return "S %-*s %s\n" % (18 if ":" not in prefix else 34, prefix, rest)
 
 
 def test_a_link_goes_and_comes_back(start, family):
@@ -136,6 +136,78 @@ def test_nobody_is_left(start, family):
     m.take_all(0), m.take_all(1), m.counted()
 
 
+def test_one_route_whose_link_goes(start, family):
+    """It leaves the table as well, and a shorter prefix has its packets."""
+    m = start(lines(family, (NET[family], B), (WIDE[family], C)))
+    assert spread(m, family) == [1] * FLOWS
+    set_link(m, 1, False)
+    assert spread(m, family) == [2] * FLOWS
+    assert inactive(m, family) == [["S", NET[family], "via", gateway(family, B), "[1]", "(link",
+                                    "down)"], ["1", "prefixes"]]
+    set_link(m, 1, True)
+    assert spread(m, family) == [1] * FLOWS
+    assert inactive(m, family) == [["0", "prefixes"]]
+
+
+def inactive(m, family):
+    said = m.console("show ip%s route inactive" % ("" if family == 4 else "v6"))
+    return [line.split() for line in said.splitlines()]
+
+
+FAR = {4: ("10.99.0.0/16", "10.99.0.1", "10.99.1.1"),
+       6: ("2001:db8:f999::/48", "2001:db8:f999::1", "2001:db8:f999:1::1")}
+INSIDE = {4: "10.1.0.0/16", 6: "2001:db8:f100::/40"}
+
+
+def test_recursive(start, family):
+    """The next hop is on no link: its packets go where those for it go, also when that changes."""
+    prefix, far, _ = FAR[family]
+    m = start(lines(family, (INSIDE[family], far), (WIDE[family], "blackhole")))
+    assert spread(m, family) == [None] * FLOWS # a default route is no way to a next hop
+    assert inactive(m, family)[0][-5:] == ["[1]", "(no", "route", "to", "it)"]
+    commit(m, line(family, prefix, B))
+    assert spread(m, family) == [1] * FLOWS
+    said = m.console("show ip%s route %s" % ("" if family == 4 else "v6", INSIDE[family]))
+    assert said.split() == ["S", INSIDE[family], "via", gateway(family, B), "eth1", "[1]", "for", far]
+    commit(m, "no " + line(family, prefix, B), line(family, prefix, C))
+    assert spread(m, family) == [2] * FLOWS
+    commit(m, line(family, prefix, B))
+    assert set(spread(m, family)) == {1, 2}
+    set_link(m, 2, False)
+    assert spread(m, family) == [1] * FLOWS
+    set_link(m, 1, False)
+    assert spread(m, family) == [None] * FLOWS
+    set_link(m, 2, True)
+    assert spread(m, family) == [2] * FLOWS
+    commit(m, "no %s route %s" % ("ip" if family == 4 else "ipv6", prefix))
+    assert spread(m, family) == [None] * FLOWS
+    m.counted()
+
+
+def test_recursive_ones_do_not_hang_on_each_other(start, family):
+    """Two routes, each of which leads to the other's next hop; and one that covers its own."""
+    (prefix, one, two), inside = FAR[family], INSIDE[family]
+    other = "10.1.2.9" if family == 4 else "2001:db8:f123::9"
+    m = start(lines(family, (inside, one), (prefix, other), (NET[family], two, " 7"),
+                    (WIDE[family], C)))
+    assert spread(m, family) == [2] * FLOWS
+    assert len(inactive(m, family)) == 4
+    commit(m, line(family, NET[family], B, " 9"))
+    assert spread(m, family) == [1] * FLOWS # by way of NET, as all are now
+    assert len(inactive(m, family)) == 1
+
+
+def test_recursive_with_one_in_reserve(start, family):
+    prefix, far, _ = FAR[family]
+    m = start(lines(family, (INSIDE[family], far), (INSIDE[family], C, " 50"), (prefix, B)))
+    assert spread(m, family) == [1] * FLOWS
+    set_link(m, 1, False)
+    assert spread(m, family) == [2] * FLOWS
+    said = m.console("show ip%s route %s" % ("" if family == 4 else "v6", INSIDE[family]))
+    assert [row.split()[4:] for row in said.splitlines()] == [
+        ["eth2", "[50]"], ["[1]", "(no", "route", "to", "it)"]]
+
+
 def test_a_floating_blackhole(start, family):
     m = start(lines(family, (NET[family], B), (NET[family], "blackhole", " 254"), (WIDE[family], C)))
     assert spread(m, family) == [1] * FLOWS
@@ -162,7 +234,7 @@ def test_nowhere(start, family, kind):
     name = "drop_ip%d_null0" % family if kind == "null0" else "drop_route_" + kind
     assert counted[name] == 1 and len(counted) == (1 if kind == "blackhole" else 2)
     said = m.console("show ip%s route" % ("" if family == 4 else "v6"))
-    assert re_line(NET[family], kind) in said
+    assert re_line(NET[family], kind + " [1]") in said
 
 
 def test_commits(start, family):

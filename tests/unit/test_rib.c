@@ -304,7 +304,7 @@ static void compare(const struct entry *e)
 
 static struct rib rib;
 static void *memory;
-static uint32_t room4, room6;
+static struct rib_size size;
 
 static void start(uint32_t four, uint32_t six)
 {
@@ -317,19 +317,22 @@ static void start(uint32_t four, uint32_t six)
 	table_max = UINT32_MAX;
 	groups_max = GROUPS_MAX;
 	free(memory);
-	memory = malloc(rib_bytes(four, six));
-	rib_init(&rib, &ops, memory, room4 = four, room6 = six);
+	size = (struct rib_size){four, six, four + six};
+	memory = malloc(rib_bytes(&size));
+	rib_init(&rib, &ops, memory, &size);
 }
 
 static void more_room(void)
 {
 	void *old = memory;
-	room4 += random_below(50);
-	room6 += random_below(50);
-	assert_true(rib_has_room(&rib, 0, 0));
-	memory = malloc(rib_bytes(room4, room6));
-	rib_move(&rib, memory, room4, room6);
-	assert_true(rib_has_room(&rib, room4, room6));
+	size.four += random_below(50);
+	size.six += random_below(50);
+	size.routes += 1 + random_below(200);
+	memory = malloc(rib_bytes(&size));
+	rib_move(&rib, memory, &size);
+	assert_true(rib_has_room(&rib, &size));
+	size.four++;
+	assert_false(rib_has_room(&rib, &size));
 	free(old);
 }
 
