@@ -212,8 +212,10 @@ static void survey(struct route r)
 
 static bool slot_set(struct slot *s, uint32_t nh)
 {
-	if (!routes_test_set(&s->prefix, s->plen, s->six, nh == s->was ? NH_NONE : nh))
+	if (!routes_test_set(&s->prefix, s->plen, s->six, nh == s->was ? NH_NONE : nh)) {
+		s->now = s->was;
 		return false;
+	}
 	s->now = (uint16_t)nh;
 	return true;
 }

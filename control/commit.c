@@ -251,14 +251,10 @@ static bool differ_limits(const struct config *a, const struct config *b)
 static void apply_live(void)
 {
 	struct candidate *c = &commit.candidate;
-	const uint32_t refused = routes_refused();
 	churn_end();
 	candidate_each_route(c, '+', change_route, NULL);
 	candidate_each_route(c, '-', change_route, NULL);
-	routes_work();
-	if (routes_refused() > refused)
-		plane_log("%u routes do not fit into the forwarding table and were refused",
-		          routes_refused() - refused);
+	routes_settle();
 	filter_switch(commit.next);
 	neighbour_change(commit.next);
 	servers_change(commit.next);

@@ -506,9 +506,6 @@ static void start_routes(const struct view *v)
 	for (unsigned p = 0; p < v->ifs; p++)
 		if (v->port[p].enabled6)
 			start_own6(p, &plane.config.interface[p]);
-	if (routes_refused())
-		plane_log("%u routes do not fit into the forwarding table and were refused",
-		          routes_refused());
 }
 
 static void start_services(struct view *v)

@@ -3,12 +3,15 @@
 
 #include "control/groups.h"
 #include "control/inside.h"
+#include "lib/mem.h"
 #include "lib/number.h"
 #include "net/ip4.h"
 #include "net/ip6.h"
 
-#define PREFIXES_MORE 1024u /* beside those of the configuration: what interfaces have, and tests */
-#define CHANGES_AT_ONCE 512 /* under a millisecond */
+#define PREFIXES_MORE 1024u /* beside those of the configuration: what interfaces have, and what */
+#define TEST_PREFIXES 32768u /* tests announce */
+#define CHANGES_AT_ONCE 512  /* under a millisecond */
+#define LINKS_NS 3000000000u /* a link that is not up so long after the start is down */
 
 _Static_assert((uint32_t)CONFIG_ROUTES_EACH_MAX <= RIB_ROUTES_MAX, "a prefix may have so many");
 _Static_assert(VIEW_IFS_MAX <= RIB_ANY_INTERFACE, "an interface is no other word");
@@ -19,6 +22,13 @@ _Static_assert((int)NH_PROHIBIT - (int)NH_NULL0 ==
 static struct rib rib;
 static void *memory; /* of it, */
 static struct rib_size size; /* for so much */
+
+/* Until a link is known it counts as up: links come up a moment after the start, and a million
+ * routes are in the table then. */
+static bool link_known[VIEW_IFS_MAX];
+static uint64_t links_ns;  /* when all are; UINT64_MAX: they are */
+static uint32_t told;      /* refused prefixes that have been told of */
+static bool tell;          /* more of them are to be, when there is no more to do */
 
 /* --- what the base asks of us --- */
 
@@ -62,7 +72,11 @@ static enum rib_reach op_reach(const struct net_addr *via, uint8_t wanted, uint3
 	return RIB_NEIGHBOUR;
 }
 
-static bool op_up(unsigned interface) { return plane.link_up[interface]; }
+static bool op_up(unsigned interface)
+{
+	return plane.link_up[interface] || !link_known[interface];
+}
+
 static bool op_nowhere(uint32_t nh) { return nh < NH_CONNECTED; }
 
 static bool op_put(const struct rib_prefix *p, uint32_t nh)
@@ -102,7 +116,7 @@ static struct rib_size size_for(const struct config *c)
 	struct rib_size s = {c->route_count, c->route6_count, c->route_count + c->route6_count};
 	for (unsigned n = 0; n < c->interfaces; n++)
 		s.routes += c->interface[n].address_count + c->interface[n].address6_count;
-	s.four += s.four / 8 + PREFIXES_MORE;
+	s.four += u32_min(s.four / 2, TEST_PREFIXES) + PREFIXES_MORE;
 	s.six += s.six / 8 + PREFIXES_MORE / 4;
 	return s;
 }
@@ -139,6 +153,9 @@ bool routes_start(void)
 	if (!take_memory())
 		return false;
 	rib_init(&rib, &rib_ops, memory, &size);
+	memset(link_known, 0, sizeof link_known);
+	links_ns = core_now_ns() + LINKS_NS;
+	told = 0;
 	return true;
 }
 
@@ -214,6 +231,7 @@ void routes_configured(void)
 	for (uint32_t i = 0; i < c->route6_count; i++)
 		if (!c->routes6[i].follows)
 			routes_change6(&c->routes6[i], c, i);
+	tell = true;
 	while (routes_work())
 		;
 }
@@ -233,26 +251,58 @@ bool routes_test_set(const struct net_addr *prefix, unsigned plen, bool six, uin
 {
 	const struct rib_prefix p = {*prefix, (uint8_t)plen, six};
 	const struct rib_hop hop = {.nh = (uint16_t)nh, .interface = RIB_NO_INTERFACE};
-	return rib_set(&rib, &p, RIB_TEST, &hop, nh != NH_NONE) == E_OK;
+	if (rib_set(&rib, &p, RIB_TEST, &hop, nh != NH_NONE) == E_OK)
+		return true;
+	(void)rib_set(&rib, &p, RIB_TEST, NULL, 0); /* it is not to be tried again */
+	return false;
 }
 
 /* --- what changes by itself --- */
 
 void routes_link(unsigned interface)
 {
+	link_known[interface] = true;
 	rib_link(&rib, interface);
-	routes_work();
+	routes_settle();
 }
 
 void routes_addresses(void)
 {
 	rib_reach_again(&rib);
-	routes_work();
+	routes_settle();
 }
 
 void routes_retry(void) { rib_retry(&rib); }
 
-bool routes_work(void) { return rib_work(&rib, CHANGES_AT_ONCE); }
+/* Time is up for links that nobody has told of. */
+static void know_links(void)
+{
+	links_ns = UINT64_MAX;
+	for (unsigned n = 0; n < VIEW_IFS_MAX; n++)
+		if (!link_known[n] && !plane.link_up[n])
+			routes_link(n);
+}
+
+bool routes_work(void)
+{
+	if (core_now_ns() >= links_ns && core_ports_running())
+		know_links();
+	if (rib_work(&rib, CHANGES_AT_ONCE))
+		return true;
+	if (tell && routes_refused() > told)
+		plane_log("%u routes do not fit into the forwarding table and were refused",
+		          routes_refused() - told);
+	if (tell)
+		told = routes_refused();
+	tell = false;
+	return false;
+}
+
+void routes_settle(void)
+{
+	tell = true;
+	routes_work();
+}
 
 uint32_t routes_refused(void) { return plane.refused_routes + rib_refused(&rib); }
 

@@ -9,6 +9,8 @@
  * A connected prefix stays in the table while its link is down, so that who sends there is told
  * (host unreachable); a static route whose link is down does not: a shorter prefix has its packets.
  *
+ * For some seconds from the start a link that has not been told of counts as up.
+ *
  * What does not fit is refused, prefix by prefix, and counted in routes_refused.
  */
 #ifndef CONTROL_ROUTES_H
@@ -47,8 +49,12 @@ void routes_addresses(void);
 /* The table has got memory back: those that were refused are tried again. */
 void routes_retry(void);
 
-/* Does a part of what has been put off; true: there is more. */
+/* Does a part of what has been put off; true: there is more. When all is done, and something has
+ * changed, it says on the console if routes were refused. */
 bool routes_work(void);
+
+/* Routes have changed: begins. */
+void routes_settle(void);
 
 /* Prefixes that did not fit. */
 uint32_t routes_refused(void);
@@ -61,7 +67,7 @@ void routes_hold(uint32_t nh);
 void routes_release(uint32_t nh);
 
 /* For churn.c: a prefix (of IPv4: net_addr_ip4) leads to the neighbour nh, whatever the configuration
- * says; NH_NONE: where that says. False: refused. */
+ * says; NH_NONE: where that says. False: refused, and it leads where that says. */
 bool routes_test_set(const struct net_addr *prefix, unsigned plen, bool six, uint32_t nh);
 
 #endif

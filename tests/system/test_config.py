@@ -12,8 +12,8 @@ BAD = [
     ("outside-interface", "hostname r1\n ip address 192.0.2.1/24\n", 2),
     ("overlap", "interface eth0\n ip address 192.0.2.1/24\ninterface eth1\n"
                 " ip address 192.0.2.2/24\n", 4),
-    ("next-hop-off-link", "interface eth0\n ip address 192.0.2.1/24\n"
-                          "ip route 10.0.0.0/8 203.0.113.1\n", 3),
+    ("next-hop-no-host", "interface eth0\n ip address 192.0.2.1/24\n"
+                         "ip route 10.0.0.0/8 192.0.2.255\n", 3),
     ("late-error", router_config() + "ip route 10.0.0.0/8\n", 6),
     ("binary", b"hostname r1\n\x00\xff\xfe\x01\n", 2),
     ("mtu", "interface eth0\n mtu 20\n", 2),

@@ -417,10 +417,13 @@ static void test_whole_errors(void **state)
 	       "prefix 192.0.2.1/24 has host bits set; did you mean 192.0.2.0/24?");
 	refuse("ip route 10.0.0.1 255.0.0.0 null0", 1, "10.0.0.1", "prefix 10.0.0.1/8 has host bits");
 	refuse(E0 "ip route 0.0.0.0/0 192.0.2.1", 3, "192.0.2.1", "the next hop is this router's own");
-	refuse(E0 "ip route 0.0.0.0/0 192.0.3.1", 3, "192.0.3.1", "the next hop does not lie on");
+	admit(E0 "ip route 0.0.0.0/0 192.0.3.1"); /* another route may lead to it */
+	refuse(E0 "ip route 0.0.0.0/0 127.0.0.1", 3, "127.0.0.1", "the next hop is the address of no");
+	refuse(E0 "ip route 0.0.0.0/0 224.0.0.5", 3, "224.0.0.5", "the next hop is the address of no");
+	refuse(E0 "arp 192.0.3.1 02:00:00:00:00:01", 3, "192.0.3.1", "the ARP address does not lie on");
 	refuse(E0 "ip route 0.0.0.0/0 192.0.2.255", 3, "192.0.2.255", "the next hop is the network");
 	refuse(E0 "ip route 0.0.0.0/0 192.0.2.0", 3, "192.0.2.0", "the next hop is the network or");
-	refuse(E0 "ip route 0.0.0.0/0 0.0.0.0", 3, "0.0.0.0", "the next hop does not lie on");
+	refuse(E0 "ip route 0.0.0.0/0 0.0.0.0", 3, "0.0.0.0", "the next hop is the address of no");
 	refuse(E0 "ip route 10.0.0.0/8 null0\n\nip route 10.0.0.0 255.0.0.0 192.0.2.2", 5,
 	       "10.0.0.0/8", "of this distance the prefix has a route at line 3, and one of the two");
 	refuse(E0 "ip route 10.0.0.0/8 192.0.2.2\nip route 10.0.0.0/8 192.0.2.3\n"
