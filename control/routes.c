@@ -11,7 +11,7 @@
 #define PREFIXES_MORE 1024u /* beside those of the configuration: what interfaces have, and what */
 #define TEST_PREFIXES 32768u /* tests announce */
 #define CHANGES_AT_ONCE 512  /* under a millisecond */
-#define LINKS_NS 3000000000u /* a link that is not up so long after the start is down */
+#define LINKS_NS 3000000000u /* a link that is not up so long after the ports' start is down */
 
 _Static_assert((uint32_t)CONFIG_ROUTES_EACH_MAX <= RIB_ROUTES_MAX, "a prefix may have so many");
 _Static_assert(VIEW_IFS_MAX <= RIB_ANY_INTERFACE, "an interface is no other word");
@@ -26,7 +26,7 @@ static struct rib_size size; /* for so much */
 /* Until a link is known it counts as up: links come up a moment after the start, and a million
  * routes are in the table then. */
 static bool link_known[VIEW_IFS_MAX];
-static uint64_t links_ns;  /* when all are; UINT64_MAX: they are */
+static uint64_t links_ns;  /* when all are; 0: the ports do not run yet; UINT64_MAX: they are */
 static uint32_t told;      /* refused prefixes that have been told of */
 static bool tell;          /* more of them are to be, when there is no more to do */
 
@@ -154,7 +154,7 @@ bool routes_start(void)
 		return false;
 	rib_init(&rib, &rib_ops, memory, &size);
 	memset(link_known, 0, sizeof link_known);
-	links_ns = core_now_ns() + LINKS_NS;
+	links_ns = 0;
 	told = 0;
 	return true;
 }
@@ -274,9 +274,13 @@ void routes_addresses(void)
 
 void routes_retry(void) { rib_retry(&rib); }
 
-/* Time is up for links that nobody has told of. */
+/* When time is up for links that nobody has told of. */
 static void know_links(void)
 {
+	if (links_ns == 0 && core_ports_running())
+		links_ns = core_now_ns() + LINKS_NS;
+	if (links_ns == 0 || core_now_ns() < links_ns)
+		return;
 	links_ns = UINT64_MAX;
 	for (unsigned n = 0; n < VIEW_IFS_MAX; n++)
 		if (!link_known[n] && !plane.link_up[n])
@@ -285,7 +289,7 @@ static void know_links(void)
 
 bool routes_work(void)
 {
-	if (core_now_ns() >= links_ns && core_ports_running())
+	if (links_ns != UINT64_MAX)
 		know_links();
 	if (rib_work(&rib, CHANGES_AT_ONCE))
 		return true;
