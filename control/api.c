@@ -131,6 +131,64 @@ static bool part_ports(struct page_walk *w, struct page_text *t)
 
 const page_part page_ports[] = {part_ports, NULL};
 
+/* --- interfaces: VLANs and loopbacks too --- */
+
+static void interface_head(struct page_text *t, unsigned n, const struct view_port *vp)
+{
+	char name[VIEW_NAME_MAX], mac[FMT_MAC_MAX];
+	const bool loopback = view_is_loopback(vp);
+	page_print(t, "\n{\"name\":\"%s\",\"kind\":\"%s\",\"description\":",
+	           view_name(name, view_get(), n), loopback ? "loopback" : vp->vid ? "vlan" : "port");
+	page_json(t, plane.config.interface[n].description);
+	page_print(t, ",\"link\":\"%s\",\"enabled\":%s", stats_link_is_up(n) ? "up" : "down",
+	           view_in_use(vp) ? "true" : "false");
+	if (vp->vid)
+		page_print(t, ",\"port\":\"eth%u\",\"vlan\":%u", vp->port, vp->vid);
+	if (!loopback)
+		page_print(t, ",\"mac\":\"%s\",\"mtu\":%u", fmt_mac(mac, vp->mac), vp->mtu);
+	page_print(t, ",\"addresses\":[");
+	port_addresses(t, vp);
+}
+
+static void interface_counters(struct page_text *t, unsigned n, const struct view_port *vp)
+{
+	struct nic_counters c;
+	page_print(t, "]");
+	if (!view_is_loopback(vp)) {
+		stats_carried(n, &c);
+		page_print(t, ",\"rx_packets\":%llu,\"rx_bytes\":%llu,\"tx_packets\":%llu,"
+		              "\"tx_bytes\":%llu", (ull)c.rx_pkts, (ull)c.rx_bytes, (ull)c.tx_pkts,
+		           (ull)c.tx_bytes);
+	}
+	page_print(t, "}");
+}
+
+/* An interface is as many items as a port; the cursor tells whether one has been written. */
+static bool part_interfaces(struct page_walk *w, struct page_text *t)
+{
+	const struct view *v = view_get();
+	unsigned n = w->item / PORT_ITEMS, item = w->item % PORT_ITEMS;
+	if (w->item == 0)
+		page_print(t, "{\"interfaces\":[");
+	if (n >= v->ifs) {
+		page_print(t, "]}\n");
+		return false;
+	}
+	if (!view_exists(v, n))
+		return true;
+	if (item == 0) {
+		page_print(t, "%s", w->cursor.n++ ? "," : "");
+		interface_head(t, n, &v->port[n]);
+	} else if (item == 1) {
+		port_addresses6(t, &v->port[n], &v->port6[n]);
+	} else {
+		interface_counters(t, n, &v->port[n]);
+	}
+	return true;
+}
+
+const page_part page_interfaces[] = {part_interfaces, NULL};
+
 /* --- counters --- */
 
 static bool part_counters(struct page_walk *w, struct page_text *t)

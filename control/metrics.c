@@ -1,7 +1,7 @@
 /*
  * /metrics: everything the machine counts, in Prometheus' text format 0.0.4. Names follow
  * Prometheus' conventions: base units in the name, _total at the end of counters, labels for what
- * is counted of several things (port, core, reason, state).
+ * is counted of several things (port, interface, core, reason, state).
  *
  * A row of `families` is a metric family; its function writes the samples. The registry
  * (net/counters.h) gives three: its fates are hayate_packets_total, its drops hayate_drops_total,
@@ -291,6 +291,38 @@ static bool port_mmio(const struct family *f, uint32_t i, struct page_text *t)
 	return true;
 }
 
+/* --- VLANs and loopbacks: the interfaces that are no ports --- */
+
+static bool interface_is(const struct family *f, uint32_t i, struct page_text *t)
+{
+	const struct view *v = view_get();
+	const uint32_t n = NIC_PORTS_MAX + i;
+	char name[VIEW_NAME_MAX];
+	if (n >= v->ifs)
+		return false;
+	if (view_exists(v, n))
+		page_print(t, "%s{interface=\"%s\"} %u\n", f->name, view_name(name, v, n),
+		           f->arg ? view_in_use(&v->port[n]) : stats_link_is_up(n));
+	return true;
+}
+
+/* The counter at f->arg of struct nic_counters, of a VLAN: nobody counts what loopbacks carry. */
+static bool vlan_counter(const struct family *f, uint32_t i, struct page_text *t)
+{
+	const struct view *v = view_get();
+	const uint32_t n = NIC_PORTS_MAX + i;
+	struct nic_counters c;
+	char name[VIEW_NAME_MAX];
+	if (n >= v->ifs)
+		return false;
+	if (!view_has_link(v, n))
+		return true;
+	stats_carried(n, &c);
+	page_print(t, "%s{interface=\"%s\",port=\"eth%u\"} %llu\n", f->name, view_name(name, v, n),
+	           v->port[n].port, (ull)stats_word(&c, f->arg));
+	return true;
+}
+
 /* --- cores --- */
 
 static bool core_info(const struct family *f, uint32_t i, struct page_text *t)
@@ -346,6 +378,7 @@ static bool tcp_states(const struct family *f, uint32_t i, struct page_text *t)
 /* --- the list --- */
 
 #define QUEUE(field) port_counter, offsetof(struct nic_counters, field)
+#define VLAN(field) vlan_counter, offsetof(struct nic_counters, field)
 #define CORE(field) core_counter, offsetof(struct core_stats, field)
 
 static const struct family families[] = {
@@ -390,6 +423,18 @@ static const struct family families[] = {
 	{"hayate_port_mmio_writes_total", "counter", "Device registers written, on the way of data or else",
 	 port_mmio, 1},
 	{"hayate_port_interrupt_arms_total", "counter", "Times an interrupt was asked for", QUEUE(irq_arms)},
+	{"hayate_interface_up", "gauge", "1 when the VLAN's port has a link; 1 for a loopback",
+	 interface_is, 0},
+	{"hayate_interface_enabled", "gauge",
+	 "1 when the VLAN or loopback has an address and is not shut down", interface_is, 1},
+	{"hayate_interface_receive_packets_total", "counter",
+	 "Frames of the VLAN received; the port counts them too", VLAN(rx_pkts)},
+	{"hayate_interface_receive_bytes_total", "counter", "Bytes of these, without tag and FCS",
+	 VLAN(rx_bytes)},
+	{"hayate_interface_transmit_packets_total", "counter",
+	 "Frames of the VLAN to be sent; the port counts them too", VLAN(tx_pkts)},
+	{"hayate_interface_transmit_bytes_total", "counter", "Bytes of these, without tag and FCS",
+	 VLAN(tx_bytes)},
 	{"hayate_core_up", "gauge", "1 unless the core is stopped for good", core_info, 0},
 	{"hayate_core_busy_seconds_total", "counter", "Time in turns that moved packets", core_busy, 0},
 	{"hayate_core_busy_cycles_total", "counter", "The same in cycles of the TSC", CORE(busy_cycles)},
@@ -424,6 +469,18 @@ static const struct family families[] = {
 	 machine, MACHINE_CONSOLE_FULL},
 };
 
+/* Has the family no sample, because there are no such interfaces? It is left out then. */
+static bool is_absent(const struct family *f)
+{
+	const struct view *v = view_get();
+	if (f->sample != interface_is && f->sample != vlan_counter)
+		return false;
+	for (unsigned n = NIC_PORTS_MAX; n < v->ifs; n++)
+		if (f->sample == interface_is ? view_exists(v, n) : view_has_link(v, n))
+			return false;
+	return true;
+}
+
 /* w->cursor.n is the number of the family's sample plus one: 0 is its HELP and TYPE. */
 static bool part_families(struct page_walk *w, struct page_text *t)
 {
@@ -433,6 +490,10 @@ static bool part_families(struct page_walk *w, struct page_text *t)
 		return false;
 	if (w->item == 0)
 		forget_figures();
+	if (sample == 0 && is_absent(f)) {
+		w->cursor.n = (uint64_t)(n + 1) << 32;
+		return true;
+	}
 	if (sample == 0) {
 		page_print(t, "# HELP %s %s\n# TYPE %s %s\n", f->name, f->help, f->name, f->type);
 	} else if (!f->sample(f, sample - 1, t)) {

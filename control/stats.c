@@ -160,6 +160,13 @@ void stats_carried(unsigned n, struct nic_counters *c)
 		add_carried(c, &view_shared_of(self.info->first_data_core + d)->carried[n]);
 }
 
+bool stats_link_is_up(unsigned n)
+{
+	const struct view_port *vp = &view_get()->port[n];
+	struct nic_link link;
+	return view_is_loopback(vp) || (core_port_link(vp->port, &link) && link.up);
+}
+
 uint64_t stats_cleared_ns(void)
 {
 	return before.ns;

@@ -58,6 +58,9 @@ bool stats_drop_next(uint32_t i, struct stats_drop *d);
 /* The packets and bytes of any interface, whatever has been cleared. */
 void stats_carried(unsigned n, struct nic_counters *c);
 
+/* Of any interface: a VLAN's link is its port's, a loopback is always up. */
+bool stats_link_is_up(unsigned n);
+
 /* The ports are about to start anew, and interfaces may have other numbers. */
 void stats_restart(void);
 

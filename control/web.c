@@ -33,6 +33,7 @@ static const struct page pages[] = {
 	MADE("/metrics", "text/plain; version=0.0.4; charset=utf-8", page_metrics),
 	MADE("/api/v1/status.json", JSON, page_status),
 	MADE("/api/v1/ports.json", JSON, page_ports),
+	MADE("/api/v1/interfaces.json", JSON, page_interfaces),
 	MADE("/api/v1/counters.json", JSON, page_counters),
 	MADE("/api/v1/drops.json", JSON, page_drops),
 	MADE("/api/v1/cores.json", JSON, page_cores),

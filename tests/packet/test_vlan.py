@@ -1,10 +1,15 @@
 """VLANs (IEEE 802.1Q) and loopbacks: interfaces that are no ports. What is the same for every
 interface is tested on ports elsewhere; here is where it goes wrong if an interface is taken for a
 port."""
+import itertools
+import json
+
 import pytest
 from ip6 import *
 from machine import *
+from prometheus_client.parser import text_string_to_metric_families
 from scapy.layers.l2 import Dot1Q
+from test_http import Client
 
 CONFIG_VLAN = """\
 hostname r1
@@ -410,6 +415,51 @@ def test_counters_of_a_vlan(m):
     m.console("clear counters")
     assert row("eth1.100") == [0] * 8
     m.counted()
+
+
+def test_pages_of_vlans_and_loopbacks(make):
+    """What the pages say of an interface that is no port: what passed it, of the frames without tags;
+    of a loopback that it is there."""
+    m = make(LOOPBACK.replace("arp timeout 60\n", "") + "http server\n")
+    m.learn(A)
+    learn_tagged(m, C, D)
+
+    def pages(sport):
+        metrics = Client(m, sport=sport).get("/metrics")[2].decode()
+        value = {(s.name[len("hayate_"):], *s.labels.values()): s.value
+                 for f in text_string_to_metric_families(metrics) for s in f.samples
+                 if s.name.startswith("hayate_interface_") and "reason" not in s.labels}
+        return value, json.loads(Client(m, sport=sport + 1).get("/api/v1/interfaces.json")[2])
+
+    before, _ = pages(40000)
+    m.send(0, ether(A, ROUTER[0]) / udp(A, C, size=100), ether(A, ROUTER[0]) / udp(A, D, size=200))
+    m.send(1, C.tagged(ether(C, ROUTER[1]) / udp(C, D, size=300)))
+    m.take_all(1)
+    value, said = pages(40002)
+    grown = {key[:2]: int(value[key] - before[key]) for key in value if key[0].endswith("_total")}
+    want = {"eth1.100": (1, 342, 1, 142), "eth1.200": (0, 0, 2, 584)}  # no loopback, no port
+    assert grown == {("interface_%s_%s_total" % what, name): row[i] for name, row in want.items()
+                     for i, what in enumerate(itertools.product(("receive", "transmit"),
+                                                                ("packets", "bytes")))}
+    assert {key[2] for key in value if len(key) > 2} == {"eth1"}
+    for name in ("eth1.100", "eth1.200", "lo0", "lo3"):
+        assert value["interface_up", name] == value["interface_enabled", name] == 1
+    found = {i["name"]: i for i in said["interfaces"]}
+    assert list(found) == ["eth0", "eth1", "eth1.100", "eth1.200", "lo0", "lo3"]
+    assert found["eth1"]["kind"] == "port" and found["eth1"]["rx_packets"] == 3
+    assert found["eth1.200"].items() >= {
+        "kind": "vlan", "port": "eth1", "vlan": 200, "mtu": 1300, "mac": ROUTER[1].mac, "link": "up",
+        "enabled": True,
+        **{"%cx_%s" % (way[0], what): value["interface_%s_%s_total" % (way, what), "eth1.200", "eth1"]
+           for way, what in itertools.product(("receive", "transmit"), ("packets", "bytes"))}}.items()
+    assert "10.200.0.1/24" in found["eth1.200"]["addresses"]
+    assert "2001:db8:200::1/64" in found["eth1.200"]["addresses"]
+    assert found["lo0"] == {"name": "lo0", "kind": "loopback", "description": "the router itself",
+                            "link": "up", "enabled": True, "addresses": ["10.255.0.1/32"]}
+    m.link(1, False)
+    value, said = pages(40004)
+    assert [value["interface_up", name] for name in ("eth1.100", "lo0")] == [0, 1]
+    assert [i["link"] for i in said["interfaces"]] == ["up", "down", "down", "down", "up", "up"]
 
 
 def test_static_neighbours_of_a_vlan(make):

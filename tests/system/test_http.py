@@ -79,7 +79,7 @@ def test_curl(web):
     said = web.left.run(["curl", "-sS", "-v", "-o", "/dev/null", BASE + "/", "-o", "/dev/null",
                          BASE + "/metrics"]).stderr
     assert said.count("Connected to") == 1, said
-    for name in "status ports counters cores routes neighbours tcp".split():
+    for name in "status ports interfaces counters cores routes neighbours tcp".split():
         assert get_json(web.left, name + ".json")
 
 
@@ -97,17 +97,23 @@ def lint(text):
     assert len(samples) + 2 * len(kinds) == len(text.splitlines())
 
 
-def test_promtool(web):
-    """Prometheus' own judge of names, units, types and help texts has nothing to say."""
+def test_promtool(make_lab):
+    """Prometheus' own judge of names, units, types and help texts has nothing to say, with interfaces
+    of all kinds."""
     try:
         argv = promtool.find()
     except LauncherError as error:
         pytest.skip("no promtool: %s" % error)
+    web = make_lab(CONFIG + "interface eth1.7\n ip address 10.7.0.1/24\n"
+                   "interface lo0\n ip address 10.255.0.1/32\n")
     pings(web.left, RIGHT_HOST)
     text = curl(web.left, BASE + "/metrics")[1]
     result = subprocess.run([*argv, "check", "metrics"], input=text, text=True, capture_output=True,
                             check=False)
     assert (result.returncode, result.stdout + result.stderr) == (0, "")
+    lint(text)
+    for line in ('up{interface="lo0"} 1', 'receive_packets_total{interface="eth1.7",port="eth1"} 0'):
+        assert "\nhayate_interface_%s\n" % line in text
     wrong = text.replace("hayate_drops_total", "hayate_drops")
     result = subprocess.run([*argv, "check", "metrics"], input=wrong, text=True, capture_output=True,
                             check=False)

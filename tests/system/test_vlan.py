@@ -12,6 +12,7 @@ from launcher import demo, netlab
 
 SWITCH = os.path.join(ROOT, "tests", "system", "switch.py")
 VIDS = (100, 200)
+BULK = (("receive", 100), ("transmit", 100), ("transmit", 200))  # of a whole test's TCP
 UNKNOWN = 250  # a VLAN of which the router knows nothing
 LOOPBACK, LOOPBACK6 = "10.255.0.1", "2001:db8:255::1"
 
@@ -107,6 +108,12 @@ def test_everyone_reaches_everyone(make_trunk, cpus):
     for host in (lab.left, lab.a):  # its own TCP
         said = host.run(["curl", "-sS", "--max-time", "20", "http://%s/metrics" % LOOPBACK]).stdout
         assert said.count("\n") > 40 and "forwarded" in said, said
+    for way in ("receive", "transmit"):
+        for name, least in (("bytes", 1 << 18), ("packets", 1 << 5)):
+            for vid in VIDS:
+                found = re.search('^hayate_interface_%s_%s_total{interface="eth1.%d",port="eth1"} (.*)$'
+                                  % (way, name, vid), said, re.MULTILINE)
+                assert found and int(found[1]) > (least if (way, vid) in BULK else 4), (way, vid, found)
     said = lab.router.command("show arp")
     for vid in VIDS:
         mac = lab.access[vid].ip("-br", "link", "show", "eth0").split()[2].lower()
