@@ -171,7 +171,7 @@ static size_t head_block(void)
 {
 	struct capture *c = capture;
 	struct nic_link link;
-	char name[8];
+	char name[CONFIG_IF_NAME_SIZE];
 	if (c->begun++ == 0)
 		return pcapng_section(c->block, "Hayate " HAYATE_VERSION);
 	unsigned port = port_of(c->begun - 2);
@@ -179,7 +179,7 @@ static size_t head_block(void)
 		c->begun--;
 		return 0;
 	}
-	fmt_format(name, sizeof name, "eth%u", port);
+	config_key_name(name, port | (uint32_t)capture->order.match.vlan << 8);
 	uint64_t mbps = core_port_link(port, &link) ? link.mbps : 0;
 	return pcapng_interface(c->block, name, c->order.snaplen, mbps * 1000000);
 }
@@ -385,9 +385,10 @@ void capture_listen(uint16_t port)
 /* Reads what follows the command. False: something is wrong, and it was said. */
 static bool read_order(struct shell *sh, struct order *o, char **word, unsigned n)
 {
-	uint32_t ports = watch_ports(word[0]);
+	uint16_t vlan;
+	uint32_t ports = watch_ports(word[0], &vlan);
 	if (!ports) {
-		shell_print(sh, "there is no port %s; say ethN or all\n", word[0]);
+		shell_print(sh, "there is no port %s; say ethN, ethN.VLAN or all\n", word[0]);
 		return false;
 	}
 	word++;
@@ -400,7 +401,7 @@ static bool read_order(struct shell *sh, struct order *o, char **word, unsigned 
 	if (!watch_option(sh, word, &n, "snaplen", TAP_FRAME_MAX, &o->snaplen) ||
 	    !watch_option(sh, word, &n, "count", COUNT_MAX, &o->count))
 		return false;
-	return watch_filter(sh, &o->match, word, n);
+	return watch_filter(sh, &o->match, vlan, word, n);
 }
 
 void capture_command(struct shell *sh, int argc, char **argv)

@@ -308,7 +308,8 @@ static bool begin(struct shell *sh, uint32_t ports, const struct match *match)
 static bool read_order(struct shell *sh, char **word, unsigned n, uint32_t *ports,
                        struct match *match)
 {
-	*ports = watch_ports("all");
+	uint16_t vlan;
+	*ports = watch_ports("all", &vlan);
 	trace->seconds = TRACE_SECONDS;
 	if (text_parse_u32(text_of(word[0]), 1, TRACE_MAX, &trace->wanted) != E_OK) {
 		shell_print(sh, "how many packets: a number from 1 to %u\n", TRACE_MAX);
@@ -317,16 +318,16 @@ static bool read_order(struct shell *sh, char **word, unsigned n, uint32_t *port
 	word++;
 	n--;
 	if (n && strcmp(word[0], "on") == 0) {
-		*ports = n > 1 ? watch_ports(word[1]) : 0;
+		*ports = n > 1 ? watch_ports(word[1], &vlan) : 0;
 		if (!*ports) {
-			shell_print(sh, "there is no port %s; say ethN\n", n > 1 ? word[1] : "");
+			shell_print(sh, "there is no port %s; say ethN or ethN.VLAN\n", n > 1 ? word[1] : "");
 			return false;
 		}
 		word += 2;
 		n -= 2;
 	}
 	return watch_option(sh, word, &n, "timeout", TRACE_SECONDS_MAX, &trace->seconds) &&
-	       watch_filter(sh, match, word, n);
+	       watch_filter(sh, match, vlan, word, n);
 }
 
 void trace_command(struct shell *sh, int argc, char **argv)

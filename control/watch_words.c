@@ -1,19 +1,27 @@
 /* See watch_words.h. */
 #include "control/watch_words.h"
 
+#include "control/inside.h"
 #include "control/match_words.h"
 #include "core/core.h"
 #include "lib/mem.h"
 
-uint32_t watch_ports(const char *word)
+uint32_t watch_ports(const char *word, uint16_t *vlan)
 {
-	uint32_t n;
+	const struct view *v = view_get();
+	uint32_t key;
+	*vlan = 0;
 	if (strcmp(word, "all") == 0)
 		return (1u << core_port_count()) - 1;
-	if (strlen(word) < 4 || memcmp(word, "eth", 3) != 0 || core_port_count() == 0 ||
-	    text_parse_u32(text_of(word + 3), 0, core_port_count() - 1, &n) != E_OK)
+	if (config_key_parse(text_of(word), &key) != 0)
 		return 0;
-	return 1u << n;
+	const int n = config_number(&plane.config, key);
+	if (key < CONFIG_PORTS_MAX)
+		return key < core_port_count() ? 1u << key : 0;
+	if (n < 0 || !view_has_link(v, (unsigned)n))
+		return 0;
+	*vlan = v->port[n].vid;
+	return 1u << v->port[n].port;
 }
 
 bool watch_option(struct shell *sh, char **word, unsigned *n, const char *name, uint32_t max,
@@ -33,12 +41,14 @@ bool watch_option(struct shell *sh, char **word, unsigned *n, const char *name, 
 	return true;
 }
 
-bool watch_filter(struct shell *sh, struct match *m, char **word, unsigned n)
+bool watch_filter(struct shell *sh, struct match *m, uint16_t vlan, char **word, unsigned n)
 {
 	const char *why;
 	unsigned bad;
-	if (match_words(m, word, n, &bad, &why) == E_OK)
+	if (match_words(m, word, n, &bad, &why) == E_OK) {
+		m->vlan = vlan;
 		return true;
+	}
 	shell_print(sh, "%s, at %s%s%s\n", why, bad < n ? "\"" : "", bad < n ? word[bad] : "the end",
 	            bad < n ? "\"" : "");
 	return false;

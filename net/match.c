@@ -71,8 +71,10 @@ void match_read(struct match_frame *f, const uint8_t *frame, unsigned len)
 		if ((f->type != TAG_CUSTOMER && f->type != TAG_SERVICE) || tags == TAGS_MAX ||
 		    at + 2 + TAG_BYTES > len)
 			break;
-		if (tags == 0)
+		if (tags == 0) {
 			f->vlan = be16_load(frame + at + 2) & 0xfff;
+			f->service = f->type == TAG_SERVICE;
+		}
 	}
 	at += 2;
 	if (at > len)
@@ -116,6 +118,8 @@ static bool term_is(const struct match_term *t, const struct match_frame *f)
 bool match_is(const struct match *m, const struct match_frame *f)
 {
 	bool is = true;
+	if (m->vlan && (f->vlan != m->vlan || f->service))
+		return false;
 	for (unsigned i = 0; i < m->terms; i++) {
 		const struct match_term *t = &m->term[i];
 		if (is == t->or && i > 0) /* true or ..., false and ...: decided */

@@ -38,8 +38,9 @@ struct match_term {
 	struct net_addr addr;
 };
 
-/* No terms: all frames. */
+/* No terms: all frames, of `vlan`. */
 struct match {
+	uint16_t vlan; /* of these alone whose outer tag is a customer's (0x8100) of it; 0: any */
 	unsigned terms;
 	struct match_term term[MATCH_TERMS_MAX];
 };
@@ -54,6 +55,7 @@ struct match_flow {
 struct match_frame {
 	uint16_t type;
 	uint16_t vlan;     /* MATCH_ANY: there is no tag */
+	bool service;      /* that is of a provider (0x88a8) */
 	uint16_t proto;    /* MATCH_ANY: it is not known */
 	bool has_addr, has_port;
 	uint16_t src_port, dst_port;

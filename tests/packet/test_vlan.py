@@ -3,12 +3,14 @@ interface is tested on ports elsewhere; here is where it goes wrong if an interf
 port."""
 import itertools
 import json
+import subprocess
 
 import pytest
 from ip6 import *
 from machine import *
 from prometheus_client.parser import text_string_to_metric_families
 from scapy.layers.l2 import Dot1Q
+from test_capture import IN, OUT, Reader, begin
 from test_http import Client
 
 CONFIG_VLAN = """\
@@ -483,6 +485,63 @@ def test_verify_by_vlan(make):
     m.send(1, C.tagged(ether(C, ROUTER[1]) / udp(D, A)), C.tagged(ether(C, ROUTER[1]) / udp(C, A)))
     m.expect(0, ether(ROUTER[0], A) / hop(udp(C, A)))
     m.expect_counters(drop_ip4_urpf=1, forwarded=1)
+
+
+def mixed(m):
+    """Frames of VLAN 100, of others, of none, and one of a provider's VLAN 100."""
+    plain = bytes(padded(ether(C, ROUTER[1]) / udp(C, A, id=5)))
+    m.send(1, D.tagged(ether(D, ROUTER[1]) / udp(D, A)), ether(B, ROUTER[1]) / udp(B, A),
+           plain[:12] + b"\x88\xa8\x00\x64" + plain[12:], plain[:12] + b"\x81\0\0\0" + plain[12:],
+           C.tagged(ether(C, ROUTER[1]) / udp(C, D)), plain[:12] + b"\x81\x00\xa0\x64" + plain[12:])
+    for _ in range(4):
+        m.take(0)
+    m.send(0, ether(A, ROUTER[0]) / udp(A, C), ether(A, ROUTER[0]) / udp(A, D))
+    m.take_all(1)
+    m.time(20 * MS)
+    assert m.counted()["drop_eth_type"] == 1
+
+
+@pytest.mark.parametrize("words,want", [
+    ("eth1.100", [(IN, C.ip), (IN, C.ip), (OUT, A.ip)]), ("eth1.100 out", [(OUT, A.ip)]),
+    ("eth1.100 in dst host 10.200.0.2 or arp", [(IN, C.ip)]), ("eth1.200 not udp", [])])
+def test_capture_of_a_vlan(make, tmp_path, words, want):
+    """Of a VLAN its frames alone, with their tags, whatever the filter says of others."""
+    m = make("capture server\ncapture access 192.0.2.0/24\n" +
+             CONFIG_VLAN.replace("arp timeout 60\n", ""))
+    m.learn(A, B)
+    learn_tagged(m, C, D)
+    reader = Reader(begin(m, words))
+    reader.hear()  # the head, so that it is not among what the stations get
+    mixed(m)
+    stream = reader.hear()
+    name = words.split()[0]
+    assert stream.ports == [name]
+    frames = [Ether(frame) for frame in stream.frames()]
+    assert [(p.way, f[IP].src) for p, f in zip(stream.packets, frames)] == want
+    assert all("%s.%d" % ("eth1", f[Dot1Q].vlan) == name for f in frames)
+    m.key("\x03")
+    reader.hear()
+    m.counted()
+    path = tmp_path / "vlan.pcapng"
+    path.write_bytes(reader.got)
+    said = subprocess.run(["tshark", "-r", path, "-T", "fields", "-e", "frame.interface_name", "-e",
+                           "vlan.id", "-e", "ip.src"], capture_output=True, text=True, check=True)
+    assert said.stdout.splitlines() == ["%s\t%s\t%s" % (name, name[5:], ip) for _, ip in want]
+
+
+@pytest.mark.parametrize("name", ["eth1.7", "eth0.100", "lo0", "eth1.", "eth7.100", "eth2"])
+def test_no_such_interface_to_look_at(make, name):
+    m = make("capture server\ncapture access 192.0.2.0/24\n" + LOOPBACK)
+    assert "there is no port %s; say ethN" % name in m.console("capture " + name)
+    assert "there is no port %s; say ethN" % name in m.console("trace 1 on " + name)
+
+
+def test_trace_on_a_vlan(m):
+    m.key("trace 2 on eth1.100\r")
+    mixed(m)
+    said = m.text[m.text.index("trace 2 on"):]
+    assert said.count("vlan 100, 10.100.0.2 > ") == 2 and said.count("\n  frame ") == 2, said
+    assert "done: 2 of 2 packets followed" in said
 
 
 def test_trace_of_a_vlan(m):
