@@ -42,6 +42,7 @@
 _Static_assert(CONFIG_PORTS_MAX == NIC_PORTS_MAX && CONFIG_IFS_MAX == VIEW_IFS_MAX &&
                CONFIG_VID_MAX == ETH_VID_MAX, "an interface has one number in both");
 _Static_assert(CONFIG_ADDRESSES_MAX <= VIEW_ADDRESSES_MAX, "start_ports copies them");
+_Static_assert(VIEW_NAME_MAX == CONFIG_IF_NAME_SIZE, "view_name has config_key_name write it");
 _Static_assert(CONFIG_HOSTNAME_SIZE <= SHELL_HOSTNAME_SIZE, "none is cut");
 _Static_assert(PUNT_KINDS <= CORE_PUNT_KINDS, "each has its part of the ring");
 _Static_assert((int)CONFIG_IDLE_AUTO == (int)CORE_IDLE_AUTO &&
@@ -358,6 +359,7 @@ static void start_link(struct view *v, unsigned n, const struct config_interface
 	                         .enabled = !shutdown && i->address_count,
 	                         .enabled6 = !shutdown && i->ipv6,
 	                         .port = (uint8_t)port,
+	                         .key = i->key,
 	                         .vid = (uint16_t)vid};
 	eth_copy(vp->mac, core_port_nic(port)->mac);
 	if (vid) {
@@ -381,7 +383,7 @@ static void start_loopback(struct view *v, unsigned n, const struct config_inter
 	                                .enabled6 = !i->shutdown && i->address6_count,
 	                                .link_up = true,
 	                                .port = VIEW_PORT_NONE,
-	                                .number = (uint8_t)config_if_port(i)};
+	                                .key = i->key};
 	plane.link_up[n] = true;
 	six->count = v->port[n].enabled6 ? i->address6_count : 0;
 	for (unsigned a = 0; a < six->count; a++) {

@@ -1,19 +1,12 @@
 /* See view.h. */
 #include "control/view.h"
 
-#include "lib/fmt.h"
+#include "control/config.h"
 #include "net/ip6.h"
 
 char *view_name(char buf[VIEW_NAME_MAX], const struct view *v, unsigned port)
 {
-	const struct view_port *vp = &v->port[port];
-	if (view_is_loopback(vp))
-		fmt_format(buf, VIEW_NAME_MAX, "lo%u", vp->number);
-	else if (vp->vid)
-		fmt_format(buf, VIEW_NAME_MAX, "eth%u.%u", vp->port, vp->vid);
-	else
-		fmt_format(buf, VIEW_NAME_MAX, "eth%u", vp->port);
-	return buf;
+	return config_key_name(buf, v->port[port].key);
 }
 
 const char *view_special(uint32_t nh)

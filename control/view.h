@@ -102,13 +102,13 @@ struct view_port {
 	bool enabled6; /* in IPv6 */
 	bool link_up; /* changes at any time; reading it late costs a few packets */
 	uint8_t port; /* of the interface; VIEW_PORT_NONE: it is a loopback */
-	uint8_t number; /* of the loopback */
 	uint16_t vid; /* of the VLAN; 0: none */
 	uint8_t mac[ETH_ALEN];
 	uint16_t mtu;
 	uint8_t addresses;
 	uint8_t plen[VIEW_ADDRESSES_MAX];
 	uint32_t addr[VIEW_ADDRESSES_MAX]; /* [0] is the primary one, source of ICMP errors */
+	uint32_t key; /* of its name: config_key_name */
 };
 
 /* In either version. */
