@@ -8,6 +8,7 @@ enum ip4_option {
 	OPT_END = 0,
 	OPT_NOP = 1,
 	OPT_RR = 7,
+	OPT_TIMESTAMP = 68,
 	OPT_LSRR = 131,
 	OPT_SSRR = 137,
 };
@@ -66,12 +67,35 @@ static void record(uint8_t *opt, uint32_t addr)
 	opt[2] = (uint8_t)(opt[2] + 4);
 }
 
-void ip4_record_route(uint8_t *ip, uint32_t addr)
+/* The same for a timestamp. opt[3]: how many hops found no room, above what is asked for. */
+static void stamp(uint8_t *opt, const struct ip4_passage *at)
+{
+	enum { TIME = 0, ADDRESS_TIME = 1, TIME_OF = 3 };
+	if (opt[1] < 4 || opt[2] < 5)
+		return;
+	const unsigned flag = opt[3] & 15, bytes = flag == TIME ? 4 : 8;
+	uint8_t *place = opt + opt[2] - 1;
+	if (opt[2] > opt[1] && flag != TIME_OF && opt[3] < 0xf0)
+		opt[3] = (uint8_t)(opt[3] + 0x10);
+	if (opt[2] - 1 + bytes > opt[1] || (flag > ADDRESS_TIME && flag != TIME_OF))
+		return;
+	if (flag == TIME_OF && !at->is_ours(be32_load(place)))
+		return;
+	if (flag == ADDRESS_TIME)
+		be32_store(place, at->addr);
+	/* RFC 791 3.1: the high bit says that this is not the time since midnight */
+	be32_store(place + bytes - 4, at->time_ms | 0x80000000u);
+	opt[2] = (uint8_t)(opt[2] + bytes);
+}
+
+void ip4_options_fill(uint8_t *ip, const struct ip4_passage *at)
 {
 	const unsigned end = ip4_header_len(ip);
 	for (unsigned i = IP4_HLEN; i < end && ip[i] != OPT_END; i += ip[i] == OPT_NOP ? 1 : ip[i + 1])
 		if (ip[i] == OPT_RR)
-			record(ip + i, addr);
+			record(ip + i, at->addr);
+		else if (ip[i] == OPT_TIMESTAMP)
+			stamp(ip + i, at);
 	ip4_checksum_set(ip);
 }
 

@@ -7,7 +7,7 @@
  *
  * Deliberately missing: reassembly (a router forwards fragments; those to itself are dropped
  * are net/reassembly.h's), source routing (dropped, as RFC 1812 5.3.13.4 lets a router be
- * configured and RFC 7126 advises), updating timestamp options on the way.
+ * configured and RFC 7126 advises).
  */
 #ifndef NET_IP4_H
 #define NET_IP4_H
@@ -149,9 +149,17 @@ static inline enum counter ip4_check(const uint8_t *ip, unsigned avail)
  */
 unsigned ip4_options_error(const uint8_t *ip);
 
-/* Notes our address, that of the interface a packet with options leaves by, in its record route
- * option, if it has one with room (RFC 1812 5.3.13.5), and makes the checksum anew. */
-void ip4_record_route(uint8_t *ip, uint32_t addr);
+/* What a packet on its way through notes of us. */
+struct ip4_passage {
+	uint32_t addr;    /* of the interface that it leaves by */
+	uint32_t time_ms; /* since whenever */
+	bool (*is_ours)(uint32_t addr); /* on any interface */
+};
+
+/* Writes that into the record route and timestamp options of a packet, where they have room (RFC
+ * 1812 5.3.13.5, 5.3.13.6; RFC 791 3.1), and makes the checksum anew. Where there is no room for a
+ * timestamp that is counted there, up to 15; an option that is not as it should be stays so. */
+void ip4_options_fill(uint8_t *ip, const struct ip4_passage *at);
 
 /* Takes one off the TTL, which must not be 0, and mends the checksum (RFC 1624). The caller has
  * made sure that the packet does not end here: RFC 1812 5.3.1, TTL > 1. */

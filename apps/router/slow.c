@@ -147,6 +147,16 @@ static void fragment(struct pkt *p, const struct adj *a)
 	core_drop(p, it.ended ? CNT_forwarded : CNT_drop_no_buffer);
 }
 
+static bool is_ours(uint32_t addr) { return fib4_lookup(router.view->fib, addr) == NH_LOCAL; }
+
+static void fill_options(uint8_t *ip, const struct adj *a)
+{
+	const struct ip4_passage at = {.addr = router.view->port[a->interface].addr[0],
+	                               .time_ms = (uint32_t)(core_now_us() / 1000),
+	                               .is_ours = is_ours};
+	ip4_options_fill(ip, &at);
+}
+
 /* a: that of nh, or one to all stations of its link. */
 static void forward_by(struct pkt *p, const struct adj *a, uint32_t nh)
 {
@@ -177,7 +187,7 @@ static void forward_by(struct pkt *p, const struct adj *a, uint32_t nh)
 			router_may_redirect(p, nh, false);
 	}
 	if (unlikely(ip4_header_len(ip) > IP4_HLEN))
-		ip4_record_route(ip, router.view->port[a->interface].addr[0]);
+		fill_options(ip, a);
 	ip4_ttl_decrement(ip);
 	if (!router_resolved(a)) {
 		complete(p);

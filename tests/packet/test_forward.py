@@ -42,8 +42,6 @@ PACKETS = {
     "unknown protocol": IP(src=A.ip, dst=B.ip, proto=201) / Raw(b"?"),
     "record route option that is full": IP(src=A.ip, dst=B.ip, options=[
         IPOption_RR(pointer=16, routers=["10.1.1.1"] * 3)]) / UDP() / Raw(b"abc"),
-    "timestamp option is passed on": IP(src=A.ip, dst=B.ip, options=[
-        IPOption(b"\x44\x08\x05\0" + bytes(4))]) / UDP() / Raw(b"abc"),
     "router alert (RFC 2113)": IP(src=A.ip, dst=B.ip, options=[IPOption_Router_Alert()]) / UDP(),
     "no-operation options": IP(src=A.ip, dst=B.ip, options=[IPOption_NOP()] * 4) / UDP(),
     "40 bytes of an unknown option": IP(src=A.ip, dst=B.ip, options=[
@@ -72,17 +70,55 @@ def test_exact_rewrite(m, packet):
 ])
 def test_record_route(m, before, after):
     """RFC 1812 5.3.13.5: the address of the interface it leaves by, where there is room."""
-    def packet(options, ttl):
-        options = bytes.fromhex(options)
-        options += bytes(-len(options) % 4)
-        p = bytearray(bytes(IP(src=A.ip, dst=B.ip, ttl=ttl, proto=253, ihl=5 + len(options) // 4,
-                               len=24 + len(options)))[:20]) + options + b"data"
-        p[10:12] = b"\0\0"
-        p[10:12] = checksum(bytes(p[:-4])).to_bytes(2, "big")
-        return bytes(p)
-    m.send(0, bytes(ether(A, ROUTER[0]))[:12] + b"\x08\0" + packet(before, 64))
-    m.expect(1, bytes(ether(ROUTER[1], B))[:12] + b"\x08\0" + packet(after, 63))
+    m.send(0, with_options(A, ROUTER[0], before, 64))
+    m.expect(1, with_options(ROUTER[1], B, after, 63))
     m.expect_counters(forwarded=1)
+
+
+def with_options(src, dst, options, ttl):
+    options = bytes.fromhex(options)
+    options += bytes(-len(options) % 4)
+    p = bytearray(bytes(IP(src=A.ip, dst=B.ip, ttl=ttl, proto=253, ihl=5 + len(options) // 4,
+                           len=24 + len(options)))[:20]) + options + b"data"
+    p[10:12] = b"\0\0"
+    p[10:12] = checksum(bytes(p[:-4])).to_bytes(2, "big")
+    return bytes(ether(src, dst))[:12] + b"\x08\0" + bytes(p)
+
+
+T, OURS, OTHER = "a5a5a5a5", "c0000201", "0a010101"
+
+
+@pytest.mark.parametrize("before,after", [
+    ("44080500" + "00000000", "44080900" + T),
+    ("440c0900" + "11111111" + "00000000", "440c0d00" + "11111111" + T),
+    ("440c0501" + "00000000" * 2, "440c0d01" + "c6336401" + T),  # with our address
+    ("440c0503" + OURS + "00000000", "440c0d03" + OURS + T),    # of us, by any interface
+    ("440c0503" + OTHER + "00000000", "440c0503" + OTHER + "00000000"),
+    ("44080900" + "11111111", "44080910" + "11111111"),         # no room: counted
+    ("440809f0" + "11111111", "440809f0" + "11111111"),         # fifteen times at most
+    ("440c0d03" + OTHER + "11111111", "440c0d03" + OTHER + "11111111"),
+    ("44080501" + "00000000", "44080501" + "00000000"),         # room for half of it
+    ("44080600" + "00000000", "44080600" + "00000000"),
+    ("44080502" + "00000000", "44080502" + "00000000"),         # nobody knows what is asked for
+    ("44080400" + "00000000", "44080400" + "00000000"),
+    ("4408ff00" + "00000000", "4408ff10" + "00000000"),
+    ("44030500", "44030500"), ("44020000", "44020000"), ("44040500", "44040510"),
+])
+def test_timestamp(m, before, after):
+    """RFC 1812 5.3.13.6, RFC 791 3.1: milliseconds, which are not since midnight, as the high bit
+    says; what is not as it should be stays as it is."""
+    stamps = []
+    for wait in (0, 250):
+        m.time(wait * MS)
+        m.send(0, with_options(A, ROUTER[0], before, 64))
+        frame = m.take(1).frame
+        at = 34 + after.find(T) // 2
+        stamp = frame[at:at + 4] if T in after else b""
+        assert frame == padded(with_options(ROUTER[1], B, after.replace(T, stamp.hex()), 63))
+        stamps.append(int.from_bytes(stamp, "big"))
+    m.expect_counters(forwarded=2)
+    if T in after:
+        assert stamps[0] >> 31 == 1 and 250 <= stamps[1] - stamps[0] <= 252
 
 
 @pytest.mark.parametrize("first,step", [(0, 1), (0xff00, 1), (0x1234, 0x0101)])
