@@ -1,5 +1,6 @@
 /*
- * What asking an access list costs, for lists of 1 to 10,000 rules, beside DPDK's rte_acl with the
+ * What asking an access list costs, for lists of 1 to 10,000 rules and for mixes of rules as real
+ * lists have them (acl_mix.h), beside DPDK's rte_acl with the
  * same rules and the same packets in the same run: TSC cycles a packet, best of ROUNDS with the
  * median behind it (the test machines' clock jumps by up to two), time to compile, bytes. Before
  * each turn there is one that does not count: the other ways' tables leave the caches to its own.
@@ -14,6 +15,7 @@
 
 #include "net/ip4.h"
 #include "tests/bench/acl_dpdk.h"
+#include "tests/bench/acl_mix.h"
 #include "tests/unit/acl_rig.h"
 
 #define VECTOR 256
@@ -134,14 +136,12 @@ static void measure(const struct acl *const *a, struct acl_peer *peer)
 	}
 }
 
-static void run(uint32_t rules, bool six, uint8_t *memory)
+static void run(const struct acl_rule *rule, uint32_t rules, bool six, uint8_t *memory)
 {
-	struct acl_rule *rule = calloc(rules, sizeof *rule);
 	void *scratch = malloc(acl_scratch_bytes(rules));
 	struct timespec start;
 	const struct acl *a[ACL_PATHS];
 	size_t bytes, peer_bytes = 0;
-	make_rules(rule, rules, six);
 	make_packets(rule, rules, six);
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	for (unsigned path = 0; path < ACL_PATHS; path++)
@@ -158,16 +158,43 @@ static void run(uint32_t rules, bool six, uint8_t *memory)
 	if (peer)
 		acl_peer_free(peer);
 	free(scratch);
-	free(rule);
 }
 
-int main(void)
+static bool wanted(int argc, char **argv, const char *name)
 {
-	static const uint32_t sizes[] = {1, 10, 100, 1000, 10000};
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], name) == 0)
+			return true;
+	return argc == 1;
+}
+
+/* Without a mix, those of the rig. */
+static void run_sizes(const char *name, const uint32_t *size, unsigned sizes, bool six, int mix,
+                      uint8_t *memory)
+{
+	for (unsigned i = 0; i < sizes; i++) {
+		struct acl_rule *rule = calloc(size[i], sizeof *rule);
+		if (mix < 0)
+			make_rules(rule, size[i], six);
+		else
+			acl_mix_rules((enum acl_mix)mix, rule, size[i]);
+		printf("%s: ", name);
+		run(rule, size[i], six, memory);
+		free(rule);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const uint32_t sizes[] = {1, 10, 100, 1000, 10000}, mix_sizes[] = {1000, 5000, 10000};
 	uint8_t *memory = aligned_alloc(64, ACL_PATHS * ROOM);
 	seed_random("acl_bench");
-	for (unsigned six = 0; six < 2; six++)
-		for (unsigned i = 0; i < ARRAY_LEN(sizes); i++)
-			run(sizes[i], six, memory);
+	if (wanted(argc, argv, "ip4"))
+		run_sizes("random", sizes, ARRAY_LEN(sizes), false, -1, memory);
+	if (wanted(argc, argv, "ip6"))
+		run_sizes("random", sizes, ARRAY_LEN(sizes), true, -1, memory);
+	for (int mix = 0; mix < ACL_MIXES; mix++)
+		if (wanted(argc, argv, acl_mix_name[mix]))
+			run_sizes(acl_mix_name[mix], mix_sizes, ARRAY_LEN(mix_sizes), false, mix, memory);
 	return 0;
 }

@@ -8,7 +8,8 @@
 #   make slots-bench              what the drivers' rings cost without a device: a prepared frame
 #                                 sent again, a packet sent, received, both, routed;
 #                                 T="ixgbe full" one of it
-#   make acl-bench                what asking an access list costs, beside DPDK's rte_acl
+#   make acl-bench                what asking an access list costs, beside DPDK's rte_acl;
+#                                 T="ip4 ip6 acl fw ipc" some of the lists
 # The programs that tests/bench/*.py start are built by file name.
 
 BENCH_BUILD := $(BUILD)/bench
@@ -73,12 +74,12 @@ bench-fib: $(BENCH_BUILD)/fib_compare ## look-up tables: million look-ups a seco
 	@tests/bench/with_hugepages.sh 768 $< $(if $(filter command line,$(origin T)),$(T))
 
 # with the C library's memcpy, as rte_acl
-$(BENCH_BUILD)/acl_bench: $(patsubst %,$(BENCH_BUILD)/%.o,acl_bench acl_dpdk unit/acl_rig unit/host) \
+$(BENCH_BUILD)/acl_bench: $(patsubst %,$(BENCH_BUILD)/%.o,acl_bench acl_dpdk acl_mix unit/acl_rig unit/host) \
 		$(filter-out %/mem.o,$(BENCH_PRODUCT))
 	@gcc -no-pie -o $@ $^ $(DPDK_LIBS) -lcmocka
 
 acl-bench: $(BENCH_BUILD)/acl_bench ## cycles of packet filters, beside DPDK's rte_acl
-	SEED=1 $<
+	SEED=1 $< $(if $(filter command line,$(origin T)),$(T))
 
 # peers: a Linux server, and an XDP program where clang makes one
 $(BENCH_BUILD)/epoll_echo: tests/bench/epoll_echo.c tests/bench/bench.mk
