@@ -651,16 +651,18 @@ static void plane_start(void)
 	policy_set();
 	groups_start();
 	local_start();
-	if (!plane.fib_ready || neighbour_start() != E_OK || neighbour6_start() != E_OK ||
-	    fragments_start() != E_OK || !routes_start()) {
+	if (plane.fib_ready)
+		plane.fib_ready = neighbour_start() == E_OK && neighbour6_start() == E_OK &&
+		                  fragments_start() == E_OK;
+	memory_note("neighbours, fragments");
+	if (!plane.fib_ready || !routes_start()) {
 		plane_log("not enough memory for the tables: nothing is forwarded");
 		plane.fib_ready = false;
 		memset(v->port, 0, sizeof v->port);
 		return;
 	}
-	memory_note("neighbours, fragments");
+	memory_note("routes of all sources");
 	start_routes(v);
-	memory_note("routes beside the tables");
 	start_services(v);
 	memory_note("management");
 	if (extension_get() && extension_get()->start)
