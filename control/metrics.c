@@ -45,7 +45,7 @@ static void seconds(struct page_text *t, uint64_t ns)
 /* --- the machine --- */
 
 enum machine { MACHINE_MEMORY, MACHINE_MEMORY_USED, MACHINE_IMAGE, MACHINE_REFUSED,
-	       MACHINE_WAITING, MACHINE_CONFIG, MACHINE_HTTP, MACHINE_HTTP_REFUSED, MACHINE_HTTP_FULL,
+	       MACHINE_INACTIVE, MACHINE_WAITING, MACHINE_CONFIG, MACHINE_HTTP, MACHINE_HTTP_REFUSED, MACHINE_HTTP_FULL,
 	       MACHINE_HTTP_TIMEOUTS, MACHINE_CONSOLE, MACHINE_CONSOLE_LOGINS, MACHINE_CONSOLE_WRONG,
 	       MACHINE_CONSOLE_REFUSED, MACHINE_CONSOLE_FULL };
 
@@ -79,6 +79,8 @@ static bool machine(const struct family *f, uint32_t i, struct page_text *t)
 		return plain(f, t, self.info->image_bytes);
 	case MACHINE_REFUSED:
 		return plain(f, t, routes_refused());
+	case MACHINE_INACTIVE:
+		return plain(f, t, routes_rib()->idle);
 	case MACHINE_WAITING:
 		core_counters(&sum);
 		return plain(f, t, stats_waiting(&sum));
@@ -447,6 +449,8 @@ static const struct family families[] = {
 	{"hayate_core_buffers_free", "gauge", "Of these, those that are free", CORE(pool_free)},
 	{"hayate_routes", "gauge", "Prefixes in the forwarding table by version of IP", routes, 0},
 	{"hayate_routes_refused", "gauge", "Prefixes that did not fit into it", machine, MACHINE_REFUSED},
+	{"hayate_routes_inactive", "gauge", "Prefixes none of whose routes can be used", machine,
+	 MACHINE_INACTIVE},
 	{"hayate_neighbours", "gauge", "Neighbours by version of IP and state", neighbours, 0},
 	{"hayate_tcp_connections", "gauge", "TCP connections by core and state", tcp_states, 0},
 	{"hayate_http_requests_total", "counter", "Answers of the HTTP server by class of status",

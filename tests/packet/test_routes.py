@@ -149,6 +149,20 @@ def test_one_route_whose_link_goes(start, family):
     assert inactive(m, family) == [["0", "prefixes"]]
 
 
+def test_a_link_that_never_comes(make, family):
+    """Its device does not start, so nobody tells of it: it counts as up for three seconds."""
+    m = make(BASE + lines(family, (NET[family], B), (WIDE[family], C)), ports=3, boot=False,
+             dead=(1,))
+    m.time(SECOND)
+    assert inactive(m, family) == [["0", "prefixes"]]
+    m.time(3 * SECOND)
+    m.settle(12)
+    assert [row[1] for row in inactive(m, family)[:-1]] == [NET[family]]
+    m.learn(A, C)
+    learn6(m, A, C)
+    assert spread(m, family) == [2] * FLOWS
+
+
 def inactive(m, family):
     said = m.console("show ip%s route inactive" % ("" if family == 4 else "v6"))
     return [line.split() for line in said.splitlines()]

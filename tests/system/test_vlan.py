@@ -103,7 +103,8 @@ def test_everyone_reaches_everyone(make_trunk, cpus):
             pings(host, target, "-M", "do", "-s", "1452", count=1)
     for source, sink, address in ((lab.left, lab.a, host4(100)), (lab.a, lab.left, LEFT_HOST),
                                   (lab.a, lab.b, host6(200)), (lab.b, lab.right, RIGHT6)):
-        report = demo.iperf(source, sink, address, 1, ["-6" if ":" in address else "-4"])
+        report = demo.iperf(source, sink, address, None,
+                            ["-n", "1M", "-6" if ":" in address else "-4"], timeout_s=60)
         assert report["end"]["sum_received"]["bytes"] > 1 << 18, report["end"]
     for host in (lab.left, lab.a):  # its own TCP
         said = host.run(["curl", "-sS", "--max-time", "20", "http://%s/metrics" % LOOPBACK]).stdout

@@ -221,13 +221,15 @@ def wait_listening(host, port):
 
 
 def iperf(client, server, address, seconds, extra=(), timeout_s=None):
-    """One iperf3 run from client to server; returns its JSON result, or raises Failure."""
+    """One iperf3 run from client to server; returns its JSON result, or raises Failure. seconds:
+    None where `extra` says how much is sent."""
     with contextlib.ExitStack() as stack:
         child = server.popen(["iperf3", "-s", "-1", "-p", "5201"], stdin=subprocess.DEVNULL,
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         stack.callback(lambda: child.poll() is None and child.kill())
         wait_listening(server, 5201)
-        result = client.run(["iperf3", "-c", address, "-p", "5201", "-t", str(seconds), "-J",
+        result = client.run(["iperf3", "-c", address, "-p", "5201", "-J",
+                             *(("-t", str(seconds)) if seconds else ()),
                              "--connect-timeout", "5000", *extra], timeout_s or seconds + 20)
     try:
         report = json.loads(result.stdout)
