@@ -8,6 +8,7 @@
  * asking for us. IPv6's are in neighbour6.c.
  */
 #include "control/adjacency.h"
+#include "control/routes.h"
 #include "control/trace.h"
 
 #include "lib/mem.h"
@@ -64,6 +65,7 @@ static void op_removed(void *ctx, unsigned index)
 	if (fib4_get(&plane.fib, ip, 32) == NH_NEIGHBOUR + index)
 		fib4_remove(&plane.fib, ip, 32);
 	adjacency_free(NH_NEIGHBOUR + index);
+	routes_neighbour_gone();
 }
 
 static uint32_t first = NH_NEIGHBOUR; /* what adjacency_op_* are told */

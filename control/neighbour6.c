@@ -15,6 +15,7 @@
  * what other applications take from advertisements is autoconfig.c.
  */
 #include "control/adjacency.h"
+#include "control/routes.h"
 #include "control/trace.h"
 
 #include "lib/fmt.h"
@@ -89,6 +90,7 @@ static void op_removed(void *ctx, unsigned index)
 	(void)ctx;
 	host_remove(nd_neigh_port(&plane.nd, index), &addr, NH_NEIGHBOUR6 + index);
 	adjacency_free(NH_NEIGHBOUR6 + index);
+	routes_neighbour_gone();
 }
 
 /* The addresses of a port that may be used, anew: the link-local one first (view.h). */

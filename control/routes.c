@@ -27,6 +27,7 @@ static struct rib_size size; /* for so much */
  * routes are in the table then. */
 static bool link_known[VIEW_IFS_MAX];
 static uint64_t links_ns;  /* when all are; 0: the ports do not run yet; UINT64_MAX: they are */
+static bool ask_again;     /* for gateways, of which some found no room */
 static uint32_t told;      /* refused prefixes that have been told of */
 static bool tell;          /* more of them are to be, when there is no more to do */
 
@@ -266,11 +267,7 @@ void routes_link(unsigned interface)
 	routes_settle();
 }
 
-void routes_addresses(void)
-{
-	rib_reach_again(&rib);
-	routes_settle();
-}
+void routes_neighbour_gone(void) { ask_again = rib.full != 0; }
 
 void routes_retry(void) { rib_retry(&rib); }
 
@@ -291,6 +288,10 @@ bool routes_work(void)
 {
 	if (links_ns != UINT64_MAX)
 		know_links();
+	if (ask_again) {
+		ask_again = false;
+		rib_reach_again(&rib);
+	}
 	if (rib_work(&rib, CHANGES_AT_ONCE))
 		return true;
 	if (tell && routes_refused() > told)

@@ -43,8 +43,8 @@ void routes_change6(const struct config_route6 *r, const struct config *next, ui
 /* An interface's link went up or down; plane.link_up knows. */
 void routes_link(unsigned interface);
 
-/* Addresses of plane.config, or which interfaces take part, have changed. */
-void routes_addresses(void);
+/* A neighbour has been forgotten: there is room for another one, which a route may wait for. */
+void routes_neighbour_gone(void);
 
 /* The table has got memory back: those that were refused are tried again. */
 void routes_retry(void);

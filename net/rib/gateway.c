@@ -94,11 +94,13 @@ static void ask(struct rib *r, struct rib_gateway *g)
 		g->reach = (uint8_t)r->ops->reach(&g->key.via, g->key.interface, &nh, &g->link);
 	g->nh = g->reach == RIB_NEIGHBOUR ? (uint16_t)nh : RIB_NH_NONE;
 	r->recursive += g->reach == RIB_FAR;
+	r->full += g->reach == RIB_FULL;
 }
 
 static void let_go(struct rib *r, const struct rib_gateway *g)
 {
 	r->recursive -= g->reach == RIB_FAR;
+	r->full -= g->reach == RIB_FULL;
 	if (g->key.nh == RIB_NH_NONE && g->nh != RIB_NH_NONE)
 		r->ops->release(g->nh);
 }

@@ -132,7 +132,8 @@ struct rib {
 	uint16_t *set_chain, *gateway_chain; /* hash tables: the first number of each chain */
 	uint16_t set_free, gateway_free;     /* lists of numbers not in use */
 	uint32_t numbers;   /* sets, and gateways, that there is memory for: a power of two */
-	uint32_t recursive; /* gateways that are RIB_FAR */
+	uint32_t recursive; /* gateways that are RIB_FAR, */
+	uint32_t full;      /* and RIB_FULL */
 	bool resolve;       /* what they are reached by may have changed */
 	bool sweeping;      /* rib_work is on its way through the slots: it has seen those of tables */
 	unsigned sweep_six; /* before this one, */
@@ -178,7 +179,8 @@ int rib_set(struct rib *r, const struct rib_prefix *p, enum rib_source source,
 /* An interface's link went up or down (ops->up knows). */
 void rib_link(struct rib *r, unsigned interface);
 
-/* Addresses of ours, or which interfaces take part, have changed: all gateways are asked for. */
+/* Addresses of ours, or which interfaces take part, have changed, or there is room for neighbours:
+ * all gateways are asked for. */
 void rib_reach_again(struct rib *r);
 
 /* Does what has been put off: gateways are looked up, prefixes of sets go into the table or out of

@@ -168,6 +168,20 @@ def inactive(m, family):
     return [line.split() for line in said.splitlines()]
 
 
+def test_more_gateways_than_neighbours(make):
+    """Routes whose next hops find no room are inactive, and come to life when others have gone."""
+    hops = ["203.0.%d.%d" % (128 + n // 200, 1 + n % 200) for n in range(4200)]
+    text = "".join("ip route 10.%d.%d.0/24 %s\n" % (n >> 8, n & 255, hop)
+                   for n, hop in enumerate(hops))
+    m = make(BASE + " ip address 203.0.255.1/17 secondary\n" + text, ports=3)
+    out = len(inactive(m, 4)) - 1
+    assert 104 <= out <= 120, out # a few neighbours are hosts
+    assert inactive(m, 4)[0][-6:] == ["[1]", "(no", "room", "for", "its", "neighbour)"]
+    commit(m, *("no ip route 10.%d.%d.0/24" % (n >> 8, n & 255) for n in range(200)))
+    m.time(SECOND)
+    assert inactive(m, 4) == [["0", "prefixes"]]
+
+
 FAR = {4: ("10.99.0.0/16", "10.99.0.1", "10.99.1.1"),
        6: ("2001:db8:f999::/48", "2001:db8:f999::1", "2001:db8:f999:1::1")}
 INSIDE = {4: "10.1.0.0/16", 6: "2001:db8:f100::/40"}

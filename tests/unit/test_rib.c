@@ -21,6 +21,7 @@ enum {
 
 static bool link_up[LINKS], subnet_on[LINKS]; /* on: the interface takes part; else it is closed */
 static bool subnet_there[LINKS];              /* it has its address; else its gateways are far */
+static bool subnet_full[LINKS];               /* there is no room for its neighbours */
 static int held[NEIGHBOUR + 2 * LINKS * HOSTS];
 
 static struct group {
@@ -120,6 +121,8 @@ static enum rib_reach where(const struct net_addr *via, uint32_t *nh, uint8_t *i
 		return RIB_FAR;
 	if (!subnet_on[link])
 		return RIB_CLOSED;
+	if (subnet_full[link])
+		return RIB_FULL;
 	*nh = NEIGHBOUR + (!net_addr_is_ip4(via) * LINKS + link) * HOSTS + host;
 	*interface = (uint8_t)link;
 	return RIB_NEIGHBOUR;
@@ -313,6 +316,7 @@ static void start(uint32_t four, uint32_t six)
 	memset(link_up, true, sizeof link_up);
 	memset(subnet_on, true, sizeof subnet_on);
 	memset(subnet_there, true, sizeof subnet_there);
+	memset(subnet_full, false, sizeof subnet_full);
 	entry_count = in_table = 0;
 	table_max = UINT32_MAX;
 	groups_max = GROUPS_MAX;
@@ -354,12 +358,16 @@ static int announce(const struct rib_prefix *p, enum rib_source source, unsigned
 static void change_world(void)
 {
 	const unsigned link = random_below(LINKS);
-	switch (random_below(4)) {
+	switch (random_below(5)) {
 	case 0:
-		subnet_on[link] = !subnet_on[link];
+		subnet_full[link] = !subnet_full[link];
 		rib_reach_again(&rib);
 		break;
 	case 1:
+		subnet_on[link] = !subnet_on[link];
+		rib_reach_again(&rib);
+		break;
+	case 2:
 		subnet_there[link] = !subnet_there[link];
 		rib_reach_again(&rib);
 		break;
@@ -417,6 +425,7 @@ static void withdraw_all(void)
 	assert_int_equal(rib_refused(&rib), 0);
 	assert_int_equal(rib.idle, 0);
 	assert_int_equal(rib.recursive, 0);
+	assert_int_equal(rib.full, 0);
 }
 
 /* --- tests --- */
