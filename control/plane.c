@@ -195,15 +195,15 @@ static bool choose_tables(uint32_t most, uint32_t least, size_t used, size_t byt
 	return false;
 }
 
-/* Memory of all tables, once, for as many routes as there is memory for: five eighths of what is
- * left, or, when the text has more, most of it. used: bytes of the snapshot. */
+/* Memory of all tables, once, for as many routes as there is memory for: half of what is left, or,
+ * when the text has more, most of it. used: bytes of the snapshot. */
 static bool take_table_memory(size_t used)
 {
 	if (!take_memory6())
 		return false;
 	const uint32_t wanted = u32_min(ROUTES_MAX, plane.config.route_count + ROUTES_MORE);
 	const size_t left = core_private_left(), others = LEFT_ALL + (size_t)LEFT_EACH * wanted;
-	const size_t some = left / 8 * 5, most = left > others ? left - others : 0;
+	const size_t some = left / 2, most = left > others ? left - others : 0;
 	if (choose_tables(ROUTES_MAX, wanted, used, some) ||
 	    choose_tables(wanted, ROUTES_LEAST, used, u64_max(some, most)))
 		fib_private = core_private_alloc(fib_private_bytes);
