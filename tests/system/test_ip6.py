@@ -120,7 +120,7 @@ def test_server_numbers_itself(make_auto, tmp_path, cpus):
         pings(left, own_address(server))
         routes = server.command("show ipv6 route")
         for line in (r"2001:db8:1::/64 +connected", r"::/0 +via fe80::\S+"):
-            assert re.search("^%s eth0 advertised" % line, routes, re.MULTILINE), routes
+            assert re.search("^A %s eth0 advertised" % line, routes, re.MULTILINE), routes
         left.ip("-6", "address", "add", "2001:db8:77::1/128", "dev", "lo", "nodad")
         # Linux enters the route that makes it its own later, from a work queue.
         eventually(lambda: reaches(left, "2001:db8:77::1"), 10)

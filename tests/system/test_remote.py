@@ -207,7 +207,7 @@ def test_slow_readers(make_lab):
         text = b""
         while not text.endswith(b"r1# "):
             text += client.recv(65536)
-        assert len(re.findall(rb"^10\.\d+\.\d+\.0/24 +via ", text, re.M)) > 1980
+        assert len(re.findall(rb"^S 10\.\d+\.\d+\.0/24 +via ", text, re.M)) > 1980
         assert re.search(rb"\.\.\. \d+ more\r\n\d+ prefixes", text)
         client.close()
     pings(lab.left, RIGHT_HOST)
