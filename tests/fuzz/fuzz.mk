@@ -1,13 +1,16 @@
-# Fuzzing of net/, of the words of filters, and of the generator's scripts and captures, by libFuzzer,
-# under ASan and UBSan.
+# Fuzzing of what reads bytes from outside, by libFuzzer, under ASan and UBSan: see
+# docs/RELIABILITY.md, "Hostile input", for which parser has which entry.
 #   make test-fuzz           each entry over its corpus, then a fixed number of executions
 #   make fuzz SECONDS=600    each entry for so long; F=tcp one of them only
-# What a run finds is written to build/fuzz/ (crash-…): mend it, and put the file into
-# tests/fuzz/corpus/NAME/. Included by the top Makefile, or on its own:
+#   make fuzz HOURS=8        all by turns, so long in all, on all CPUs
+#   make fuzz-merge          what `make fuzz` has learned goes into tests/fuzz/corpus/: of inputs
+#                            that reach an edge nothing else there does, the smallest
+# What a run finds is written to build/fuzz/ (NAME-crash-…), with the command that repeats it: mend
+# it, and put the file into tests/fuzz/corpus/NAME/. Included by the top Makefile, or on its own:
 #   make -f tests/fuzz/fuzz.mk test-fuzz
 
 FUZZ_BUILD := build/fuzz
-F ?= ip4 ip6 acl udp nd tcp http telnet match script pcap
+F ?= ip4 ip6 acl udp nd tcp http telnet match script pcap config virtio ixgbe mlx5
 SECONDS ?= 20
 FUZZ_RUNS_ip4 := 300000
 FUZZ_RUNS_ip6 := 50000
@@ -20,6 +23,12 @@ FUZZ_RUNS_telnet := 300000
 FUZZ_RUNS_match := 200000
 FUZZ_RUNS_script := 40000
 FUZZ_RUNS_pcap := 300000
+FUZZ_RUNS_config := 40000
+FUZZ_RUNS_virtio := 40000
+FUZZ_RUNS_ixgbe := 40000
+FUZZ_RUNS_mlx5 := 40000
+# the longest input, where it is not 1024 bytes
+FUZZ_LEN_config := 4096
 FUZZ_NET := $(sort $(wildcard net/*.c)) $(filter-out lib/mem.c,$(sort $(wildcard lib/*.c)))
 FUZZ_SRC_ip4 := $(FUZZ_NET)
 FUZZ_SRC_ip6 := $(FUZZ_NET)
@@ -33,29 +42,58 @@ FUZZ_SRC_match := net/match.c net/ip6.c control/match_words.c control/text.c lib
 FUZZ_SRC_script := $(sort $(wildcard tools/pktgen/script*.c tools/pktgen/frames*.c)) \
 	control/text.c net/ip4.c net/ip6.c lib/csum.c lib/fmt.c
 FUZZ_SRC_pcap := tools/pktgen/pcap.c tools/pktgen/trace.c
+# with a rig of the unit tests, which is linked with cmocka
+FUZZ_SRC_config := $(filter-out control/configure.c,$(sort $(wildcard control/config*.c))) \
+	control/password.c control/text.c lib/fmt.c tests/unit/config_rig.c tests/fuzz/rig.c
+FUZZ_RINGS := lib/pkt.c lib/csum.c tests/unit/hand.c tests/unit/guest.c tests/fuzz/rig.c
+FUZZ_SRC_virtio := drivers/virtio_net/ring.c tests/unit/virtq_device.c tests/unit/virtio_rig.c \
+	tests/unit/virtio_liar.c $(FUZZ_RINGS)
+FUZZ_SRC_ixgbe := $(sort $(wildcard drivers/ixgbe/ring*.c)) tests/unit/ixgbe_rig.c $(FUZZ_RINGS)
+FUZZ_SRC_mlx5 := $(sort $(wildcard drivers/mlx5/ring*.c)) tests/unit/mlx5_ring_rig.c $(FUZZ_RINGS)
 FUZZ_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
-	-fno-sanitize-recover=all -Itests/host -I. -Wall -Wextra -Werror -Wshadow -Wwrite-strings \
+	-fno-sanitize-recover=all -I. -Wall -Wextra -Werror -Wshadow -Wwrite-strings \
 	-Wcast-align
 
-.PHONY: fuzz test-fuzz
+.PHONY: fuzz fuzz-merge test-fuzz
 
-# each source once for all entries
-$(FUZZ_BUILD)/obj/%.o: %.c tests/fuzz/fuzz.mk
-	@mkdir -p $(@D)
-	@clang $(FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
+# Twins of headers, as the unit tests have them (tests/unit/unit.mk): each source once for each way.
+FUZZ_TWINS_host := -Itests/host
+FUZZ_TWINS_ring := -Itests/unit/twin
+FUZZ_TWINS_device := -Itests/unit/twin -Itests/unit/twin_clock
+FUZZ_WAY_virtio := ring
+FUZZ_WAY_ixgbe := ring
+FUZZ_WAY_mlx5 := ring
 
-fuzz_obj = $(patsubst %.c,$(FUZZ_BUILD)/obj/%.o,tests/fuzz/fuzz_$(1).c $(FUZZ_SRC_$(1)))
+define FUZZ_COMPILE
+$(FUZZ_BUILD)/obj/$(1)/%.o: %.c tests/fuzz/fuzz.mk
+	@mkdir -p $$(@D)
+	@clang $$(FUZZ_TWINS_$(1)) $$(FUZZ_CFLAGS) -MMD -MP -c -o $$@ $$<
+endef
+$(foreach way,host ring device,$(eval $(call FUZZ_COMPILE,$(way))))
+
+fuzz_obj = $(patsubst %.c,$(FUZZ_BUILD)/obj/$(or $(FUZZ_WAY_$(1)),host)/%.o, \
+	tests/fuzz/fuzz_$(1).c $(FUZZ_SRC_$(1)))
 
 define FUZZ_LINK
 $(FUZZ_BUILD)/fuzz_$(1): $(call fuzz_obj,$(1))
-	@clang $$(FUZZ_CFLAGS) -o $$@ $$^
+	@clang $$(FUZZ_CFLAGS) -o $$@ $$^ $(if $(filter tests/fuzz/rig.c,$(FUZZ_SRC_$(1))),-lcmocka)
 endef
 $(foreach f,$(F),$(eval $(call FUZZ_LINK,$(f))))
 
-test-fuzz: $(F:%=$(FUZZ_BUILD)/fuzz_%) ## net/ over its fuzz corpora, and some thousand inputs more
-	@tests/fuzz/run.sh $(FUZZ_BUILD) $(foreach f,$(F),$(f):$(FUZZ_RUNS_$(f)))
+fuzz_named = $(foreach f,$(F),$(f):$(FUZZ_RUNS_$(f)):$(FUZZ_LEN_$(f)))
 
-fuzz: $(F:%=$(FUZZ_BUILD)/fuzz_%) ## fuzz net/ for SECONDS each
-	@tests/fuzz/run.sh -t $(SECONDS) $(FUZZ_BUILD) $(F)
+test-fuzz: $(F:%=$(FUZZ_BUILD)/fuzz_%) ## all parsers over their fuzz corpora, and some thousand inputs more
+	@tests/fuzz/run.sh $(FUZZ_BUILD) $(fuzz_named)
+
+fuzz: $(F:%=$(FUZZ_BUILD)/fuzz_%) ## fuzz all parsers, SECONDS each or HOURS in all; F=NAME one of them
+	@tests/fuzz/run.sh $(if $(HOURS),-h $(HOURS),-t $(SECONDS)) $(FUZZ_BUILD) $(fuzz_named)
+
+# Counters left out: an input that does the same more often is not kept.
+fuzz-merge: $(F:%=$(FUZZ_BUILD)/fuzz_%) ## take what `make fuzz` has learned into tests/fuzz/corpus/
+	@for f in $(F); do mkdir -p tests/fuzz/corpus/$$f $(FUZZ_BUILD)/corpus/$$f; \
+		$(FUZZ_BUILD)/fuzz_$$f -merge=1 -use_counters=0 tests/fuzz/corpus/$$f \
+			$(FUZZ_BUILD)/corpus/$$f >$(FUZZ_BUILD)/$$f-merge.log 2>&1 || exit 1; \
+		echo "  $$f: $$(ls tests/fuzz/corpus/$$f | wc -l) inputs," \
+			"$$(cat tests/fuzz/corpus/$$f/* | wc -c) bytes"; done
 
 -include $(patsubst %.o,%.d,$(sort $(foreach f,$(F),$(call fuzz_obj,$(f)))))

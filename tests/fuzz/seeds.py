@@ -5,6 +5,8 @@ The formats are those that the heads of tests/fuzz/fuzz_*.c describe; the names 
 of a TCP program stand in the order of enum op in fuzz_tcp.c.
 """
 import os
+import random
+import re
 import struct
 import sys
 
@@ -351,12 +353,46 @@ def captures():
             block(3, struct.pack(order + "I", 61) + packet[:61]))
 
 
+def blocks(document):
+    """The examples of a page of docs/."""
+    with open(document, encoding="utf-8") as text:
+        for n, block in enumerate(text.read().split("\n```")[1::2]):
+            yield f"block{n}", block.partition("\n")[2].encode() + b"\n"
+
+
+def configurations():
+    yield from blocks("docs/configuration.md")
+    with open("docs/configuration.md", encoding="utf-8") as text:
+        statements = re.findall("^[|] `([^`]*)`", text.read(), re.M)
+    for n, statement in enumerate(statements):
+        yield f"statement{n}", f"interface eth0\n {statement}\n{statement}\n".encode()
+
+
+def bytes_at_random():
+    """For machines whose instructions are bytes: programs that do something of everything."""
+    for seed in range(8):
+        yield f"random{seed}", random.Random(seed).randbytes(40 << seed % 4)
+
+
+def dictionary(entry, inputs, directory):
+    """The words of the inputs, for libFuzzer to put together."""
+    words = sorted({w for text in inputs for w in re.findall(rb"[\w.:/-]+", text)})
+    with open(os.path.join(directory, "..", entry + ".dict"), "wb") as out:
+        for w in words:
+            out.write(b'"' + w + b' "\n')
+
+
 def main():
     entry, directory = sys.argv[1:]
     makers = {"tcp": tcp_programs, "ip4": ip4_packets, "ip6": ip6_packets,
               "acl": acl_programs, "udp": udp_packets, "nd": nd_programs, "http": http_requests,
-              "telnet": telnet_sessions, "match": matches, "script": scripts, "pcap": captures}
-    for name, content in makers[entry]():
+              "telnet": telnet_sessions, "match": matches, "script": scripts, "pcap": captures,
+              "config": configurations, "virtio": bytes_at_random,
+              "ixgbe": bytes_at_random, "mlx5": bytes_at_random}
+    inputs = dict(makers[entry]())
+    if entry in ("config", "script", "match"):
+        dictionary(entry, inputs.values(), directory)
+    for name, content in inputs.items():
         with open(os.path.join(directory, name), "wb") as out:
             out.write(content)
 

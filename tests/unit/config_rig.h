@@ -33,9 +33,12 @@ void refuse(const char *text, uint32_t line, const char *word, const char *reaso
 /* Prints `config`, parses that, compares everything but the line numbers. */
 void round_trip(void);
 
+/* Whatever the text, the answer is a good configuration that survives the round trip, or an error
+ * with a line of the text and printable words, and then nothing stays applied. */
+void survive(const char *text, size_t len);
+
 /* Texts made of `full` by a few changes, with the n pieces put in now and then, and of nothing.
- * Each is a good configuration that survives the round trip, or an error with a line of the text
- * and printable words. */
+ * Each survives. */
 void hostile(const char *full, const char *const *pieces, unsigned n);
 
 #endif

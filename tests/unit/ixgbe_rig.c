@@ -21,7 +21,7 @@ void host_mmio_write(volatile void *a, unsigned bytes, uint32_t v)
 		w.rx_tail = v;
 		w.rx_writes++;
 		/* The device fetches at once (7.1.7): what is not there yet is missed. */
-		for (unsigned i = w.rx_head; i != v; i = (i + 1) % w.size) {
+		for (unsigned i = w.rx_head; i != v && !w.hostile; i = (i + 1) % w.size) {
 			uint64_t d = bus_of(w.rx_desc) + 16 * i;
 			uint64_t addr = load(d, 8);
 			bus(addr, w.pool.stride - RX_AT);

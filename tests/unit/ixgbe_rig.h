@@ -33,6 +33,7 @@ extern struct world {
 	unsigned size;
 	uint8_t *rx_desc, *tx_desc, *written_head;
 	/* the device */
+	bool hostile;                  /* it writes where it likes, so nothing is to be found there */
 	unsigned rx_tail, tx_tail;     /* registers */
 	unsigned rx_writes, tx_writes; /* of them */
 	unsigned rx_head, tx_head;

@@ -30,7 +30,8 @@ extern struct world {
  * turns, in which nothing comes. */
 void start(unsigned size, unsigned buffers);
 
-/* From here on start() has negotiated VIRTIO_F_IN_ORDER: before a second group of tests. */
+/* From here on start() has negotiated VIRTIO_F_IN_ORDER, or not: before a second group of tests. */
+void set_in_order(bool on);
 int negotiate_in_order(void **s);
 
 extern const struct header plain_header;
