@@ -80,6 +80,7 @@ enum virtio_common {
 #define VIRTIO_NET_F_HOST_USO (1ull << 56)
 #define VIRTIO_NET_F_RSS (1ull << 60)
 #define VIRTIO_F_VERSION_1 (1ull << 32)
+#define VIRTIO_F_ACCESS_PLATFORM (1ull << 33)
 #define VIRTIO_F_IN_ORDER (1ull << 35)
 
 /* 5.1.4 device configuration, offsets */

@@ -25,10 +25,13 @@
 #define CTRL_DATA_OFFSET 8192 /* in nic->dma: the ring lies before it */
 #define RSS_TABLE 128
 
+/* VIRTIO_F_ACCESS_PLATFORM (6.1): the device uses bus addresses and may stand behind an IOMMU.
+ * dma_addr() gives such in any case, and a device that offers it may refuse who does not take it. */
 #define FEATURES_WANTED \
 	(VIRTIO_NET_F_CSUM | VIRTIO_NET_F_GUEST_CSUM | VIRTIO_NET_F_MTU | VIRTIO_NET_F_MAC | \
 	 VIRTIO_NET_F_MRG_RXBUF | VIRTIO_NET_F_STATUS | VIRTIO_NET_F_CTRL_VQ | VIRTIO_NET_F_MQ | \
-	 VIRTIO_NET_F_RSS | SEGMENTATION | VIRTIO_F_VERSION_1 | VIRTIO_F_IN_ORDER)
+	 VIRTIO_NET_F_RSS | SEGMENTATION | VIRTIO_F_VERSION_1 | VIRTIO_F_IN_ORDER | \
+	 VIRTIO_F_ACCESS_PLATFORM)
 #define SEGMENTATION (VIRTIO_NET_F_HOST_TSO4 | VIRTIO_NET_F_HOST_TSO6 | VIRTIO_NET_F_HOST_ECN | \
                       VIRTIO_NET_F_HOST_USO)
 

@@ -20,12 +20,13 @@
 /* 5.1.3, 6: feature bits */
 enum {
 	CSUM, GUEST_CSUM, MTU = 3, MAC = 5, TSO4 = 11, TSO6, ECN, MRG = 15, STATUS, CTRL_VQ, MQ = 22,
-	V1 = 32, IN_ORDER = 35, USO = 56, RSS = 60
+	V1 = 32, ACCESS_PLATFORM, IN_ORDER = 35, USO = 56, RSS = 60
 };
 #define BIT(n) (1ull << (n))
 #define TAKEN \
 	(BIT(CSUM) | BIT(GUEST_CSUM) | BIT(MTU) | BIT(MAC) | BIT(MRG) | BIT(STATUS) | \
-	 BIT(CTRL_VQ) | BIT(MQ) | BIT(V1) | BIT(IN_ORDER) | BIT(RSS) | GSO)
+	 BIT(CTRL_VQ) | BIT(MQ) | BIT(V1) | BIT(ACCESS_PLATFORM) | BIT(IN_ORDER) | BIT(RSS) | \
+	 GSO)
 #define GSO (BIT(TSO4) | BIT(TSO6) | BIT(ECN) | BIT(USO))
 
 static struct device {
