@@ -182,6 +182,14 @@ def test_other_options(kernel):
     assert any("path=/tmp/q" in text for text in after(words, "-chardev"))
 
 
+def test_iommu(kernel):
+    words = command(kernel, "--port", "none", "--iommu")
+    devices = after(words, "-device")
+    assert devices[0] == "intel-iommu,intremap=off"
+    assert "iommu_platform=on" in devices[-1]
+    assert "intel-iommu" not in " ".join(command(kernel, "--port", "none"))
+
+
 @pytest.mark.parametrize("media", ["disk", "usb", "cdrom"])
 @pytest.mark.parametrize("boot", ["bios", "uefi"])
 def test_grub_media(kernel, boot, media):

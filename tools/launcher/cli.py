@@ -185,6 +185,8 @@ def _run_options(run):
                      help="CPUs: one control core, the others data cores (default 2)")
     run.add_argument("--memory", metavar="M", default="256M",
                      help="memory, as 256M or 5G (default 256M)")
+    run.add_argument("--iommu", action="store_true",
+                     help="an IOMMU (VT-d) before the network cards, which keeps them to packet memory")
     run.add_argument("--accel", choices=["auto", "tcg", "kvm"], default="auto",
                      help="auto: KVM where the CPU virtualises in hardware, else TCG")
     run.add_argument("--boot", choices=["kernel", "bios", "uefi"], default="kernel",

@@ -206,6 +206,9 @@ def qemu_command(options, tap_fds=None, boot_image=None, vars_copy=lambda path: 
     command = ["-name", "hayate-" + options.app, "-nodefaults",
                "-no-user-config", "-display", "none"]
     command += machine_arguments(options, shared)
+    if options.iommu:
+        # Before any device: QEMU wants it so for those that other processes serve.
+        command += ["-device", "intel-iommu,intremap=off" + (",caching-mode=on" if devices else "")]
     if options.boot == "kernel":
         command += ["-kernel", options.image or KERNEL,
                     "-append", "app=%s %s" % (options.app, kernel_options(options))]
@@ -234,5 +237,5 @@ def qemu_command(options, tap_fds=None, boot_image=None, vars_copy=lambda path: 
         fds = None if tap_fds is None else tap_fds.get(index)
         command += ports.netdev_arguments(index, port, queues, fds)
         mac = port.option("mac") or ports.mac_of(options.mac, index)
-        command += ports.device_arguments(index, port, queues, mac)
+        command += ports.device_arguments(index, port, queues, mac, options.iommu)
     return command + options.qemu_arg

@@ -180,13 +180,15 @@ def netdev_arguments(index, port, queues, fds):
     return ["-netdev", "hubport,id=%s,hubid=%d" % (ident, index)]
 
 
-def device_arguments(index, port, queues, mac):
+def device_arguments(index, port, queues, mac, iommu=False):
     """QEMU arguments of the virtio-net device of port `index`."""
     # QEMU takes a transmit ring above 256 only with a vhost-user back end. No boot ROM: nothing
     # boots over these ports, and the firmware would spend time on it.
     tx_size = 1024 if port.kind == "vhost-user" else 256
     text = ("virtio-net-pci,id=nic%d,netdev=eth%d,mac=%s,disable-legacy=on,"
             "rx_queue_size=1024,tx_queue_size=%d,romfile=" % (index, index, mac, tx_size))
+    if iommu:
+        text += ",iommu_platform=on"
     for feature in ("packed", "in_order"):
         if port.option(feature) == "on":
             text += ",%s=on" % feature
