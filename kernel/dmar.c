@@ -1,0 +1,129 @@
+/* See dmar.h. Two passes, the units' and the reserved memory's, so that the scopes of either lie
+ * together. */
+#include "kernel/dmar.h"
+
+#include "lib/bytes.h"
+
+#define HEADER_BYTES 48 /* 8.1, with ACPI's 36 */
+
+/* 8.2; type and length, two bytes each, begin every structure. */
+enum structure { DMAR_DRHD = 0, DMAR_RMRR = 1 };
+#define DRHD_BYTES 16 /* 8.3, before the scopes */
+#define DRHD_ALL 1u
+#define RMRR_BYTES 24 /* 8.4 */
+
+/* 8.3.1 */
+#define SCOPE_BYTES 6 /* before the path */
+enum scope_type { SCOPE_ENDPOINT = 1, SCOPE_BRIDGE = 2 };
+
+/* The scopes in [p, end). Those of interrupt controllers and timers are none of ours. */
+static int parse_scopes(struct dmar *d, const uint8_t *p, const uint8_t *end)
+{
+	while (p < end) {
+		if (end - p < SCOPE_BYTES + 2 || p[1] < SCOPE_BYTES + 2 || p[1] % 2 || p[1] > end - p)
+			return E_INVAL;
+		unsigned hops = (p[1] - SCOPE_BYTES) / 2u;
+		if (p[0] == SCOPE_ENDPOINT || p[0] == SCOPE_BRIDGE) {
+			if (d->scopes == DMAR_SCOPES_MAX || hops > DMAR_HOPS_MAX)
+				return E_NOTSUP;
+			struct dmar_scope *s = &d->scope[d->scopes++];
+			*s = (struct dmar_scope){p[0] == SCOPE_BRIDGE, p[5], (uint8_t)hops, {0}};
+			for (unsigned i = 0; i < hops; i++) {
+				const uint8_t *hop = p + SCOPE_BYTES + 2 * i;
+				if (hop[0] > 31 || hop[1] > 7)
+					return E_INVAL;
+				s->devfn[i] = (uint8_t)(hop[0] << 3 | hop[1]);
+			}
+		}
+		p += p[1];
+	}
+	return E_OK;
+}
+
+static int parse_drhd(struct dmar *d, const uint8_t *p, unsigned bytes)
+{
+	uint64_t regs = bytes >= DRHD_BYTES ? raw64_load(p + 8) : 0;
+	if (regs == 0 || regs & 4095 || regs >> 52)
+		return E_INVAL;
+	if (raw16_load(p + 6) != 0) /* another segment */
+		return E_OK;
+	if (d->units == DMAR_UNITS_MAX)
+		return E_NOTSUP;
+	struct dmar_unit *u = &d->unit[d->units++];
+	*u = (struct dmar_unit){regs, p[4] & DRHD_ALL, (uint16_t)d->scopes, 0};
+	int e = parse_scopes(d, p + DRHD_BYTES, p + bytes);
+	u->scopes = (uint16_t)(d->scopes - u->first_scope);
+	return e;
+}
+
+static int parse_rmrr(struct dmar *d, const uint8_t *p, unsigned bytes)
+{
+	if (bytes < RMRR_BYTES)
+		return E_INVAL;
+	return raw16_load(p + 6) == 0 ? parse_scopes(d, p + RMRR_BYTES, p + bytes) : E_OK;
+}
+
+/* All structures of one type. */
+static int parse_all(struct dmar *d, const uint8_t *table, uint32_t bytes, enum structure type)
+{
+	for (uint32_t at = HEADER_BYTES; at < bytes;) {
+		const uint8_t *p = table + at;
+		if (bytes - at < 4 || raw16_load(p + 2) < 4 || raw16_load(p + 2) > bytes - at)
+			return E_INVAL;
+		unsigned length = raw16_load(p + 2);
+		int e = E_OK;
+		if (raw16_load(p) == type)
+			e = type == DMAR_DRHD ? parse_drhd(d, p, length) : parse_rmrr(d, p, length);
+		if (e != E_OK)
+			return e;
+		at += length;
+	}
+	return E_OK;
+}
+
+int dmar_parse(struct dmar *d, const uint8_t *table, uint32_t bytes)
+{
+	*d = (struct dmar){.units = 0};
+	int e = bytes < HEADER_BYTES ? E_INVAL : parse_all(d, table, bytes, DMAR_DRHD);
+	d->first_reserved = (uint16_t)d->scopes;
+	if (e == E_OK)
+		e = parse_all(d, table, bytes, DMAR_RMRR);
+	if (e != E_OK)
+		*d = (struct dmar){.units = 0};
+	return e;
+}
+
+int dmar_scope_bdf(const struct dmar_scope *s, dmar_buses_fn buses)
+{
+	unsigned bus = s->bus;
+	for (unsigned i = 0; i + 1 < s->hops; i++) {
+		unsigned behind = buses((uint16_t)(bus << 8 | s->devfn[i]));
+		if (behind == 0)
+			return -1;
+		bus = behind & 0xff;
+	}
+	return (int)(bus << 8 | s->devfn[s->hops - 1]);
+}
+
+static bool covers(const struct dmar_scope *s, uint16_t bdf, dmar_buses_fn buses)
+{
+	int meant = dmar_scope_bdf(s, buses);
+	if (meant < 0 || meant == bdf || !s->bridge)
+		return meant == bdf;
+	unsigned behind = buses((uint16_t)meant), bus = bdf >> 8;
+	return behind && bus >= (behind & 0xff) && bus <= behind >> 8;
+}
+
+int dmar_unit_of(const struct dmar *d, uint16_t bdf, dmar_buses_fn buses)
+{
+	int all = -1;
+	for (unsigned n = 0; n < d->units; n++) {
+		const struct dmar_unit *u = &d->unit[n];
+		for (unsigned i = 0; i < u->scopes; i++)
+			if (covers(&d->scope[u->first_scope + i], bdf, buses))
+				return (int)n;
+		if (u->all)
+			all = (int)n;
+	}
+	return all;
+}
