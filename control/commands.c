@@ -214,6 +214,25 @@ static void fault(struct shell *sh, int argc, char **argv)
 		shell_print(sh, "core %u takes no messages now\n", core);
 }
 
+/* The card's interrupts write into the kernel, until the ports start again. Who asks once more reads
+ * whether they could. */
+static void dma(struct shell *sh, int argc, char **argv)
+{
+	uint32_t port;
+	(void)argc;
+	if (!may_test(sh))
+		return;
+	if (strncmp(argv[0], "eth", 3) != 0 || core_port_count() == 0 ||
+	    text_parse_u32(text_of(argv[0] + 3), 0, core_port_count() - 1, &port) != E_OK) {
+		shell_print(sh, "no such port\n");
+		return;
+	}
+	int written = core_test_dma(core_port_nic(port)->pci->index);
+	shell_print(sh, "%s\n", written < 0 ? "that card has no interrupts"
+	                        : written  ? "the kernel's word has been written to"
+	                                   : "the kernel's word is untouched");
+}
+
 static const struct shell_command commands[] = {
 	{"help", NULL, "this list", help},
 	{"show", NULL, "what this machine knows", NULL},
@@ -276,6 +295,7 @@ static const struct shell_command commands[] = {
 	{"poweroff", "[CODE]", "ends the machine (exit code CODE under QEMU)", poweroff},
 	{"test", NULL, "for tests of Hayate itself", NULL},
 	{"test churn", "RATE SECONDS", "routes change so often a second, and are restored", churn},
+	{"test dma", "ethN", "has the card write to the kernel's memory", dma},
 	{"test fault", "KIND [core N]", "makes a core's program fail", fault},
 };
 

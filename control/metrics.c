@@ -47,7 +47,7 @@ static void seconds(struct page_text *t, uint64_t ns)
 enum machine { MACHINE_MEMORY, MACHINE_MEMORY_USED, MACHINE_IMAGE, MACHINE_REFUSED,
 	       MACHINE_INACTIVE, MACHINE_WAITING, MACHINE_CONFIG, MACHINE_HTTP, MACHINE_HTTP_REFUSED, MACHINE_HTTP_FULL,
 	       MACHINE_HTTP_TIMEOUTS, MACHINE_CONSOLE, MACHINE_CONSOLE_LOGINS, MACHINE_CONSOLE_WRONG,
-	       MACHINE_CONSOLE_REFUSED, MACHINE_CONSOLE_FULL };
+	       MACHINE_CONSOLE_REFUSED, MACHINE_CONSOLE_FULL, MACHINE_DMA_REFUSED };
 
 static bool build_info(const struct family *f, uint32_t i, struct page_text *t)
 {
@@ -94,6 +94,8 @@ static bool machine(const struct family *f, uint32_t i, struct page_text *t)
 		return plain(f, t, http_stats.full);
 	case MACHINE_HTTP_TIMEOUTS:
 		return plain(f, t, http_stats.timeouts);
+	case MACHINE_DMA_REFUSED:
+		return plain(f, t, self.info->iommu.refused);
 	case MACHINE_CONSOLE:
 		return plain(f, t, remote_stats.sessions);
 	case MACHINE_CONSOLE_LOGINS:
@@ -387,6 +389,8 @@ static const struct family families[] = {
 	{"hayate_build_info", "gauge", "Version and application; always 1", build_info, 0},
 	{"hayate_uptime_seconds", "gauge", "Time since the kernel began", uptime, 0},
 	{"hayate_memory_size_bytes", "gauge", "Usable memory of the machine", machine, MACHINE_MEMORY},
+	{"hayate_dma_refused_total", "counter", "Accesses of cards that the IOMMU has refused", machine,
+	 MACHINE_DMA_REFUSED},
 	{"hayate_memory_used_bytes", "gauge", "Memory taken by kernel and cores", machine,
 	 MACHINE_MEMORY_USED},
 	{"hayate_image_size_bytes", "gauge", "Size of the loaded image", machine, MACHINE_IMAGE},

@@ -482,6 +482,9 @@ void core_ports_restart(const char *why);
  * sleeps or is in the kernel just now. */
 void core_restart(unsigned core);
 
+/* KCALL_TEST_DMA of a struct pci_dev's index. */
+int core_test_dma(unsigned device);
+
 /* The MTU that decides the buffers' size: set in control_hooks.start, bytes of IP packet. */
 void core_set_mtu(unsigned mtu);
 

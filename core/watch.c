@@ -10,6 +10,8 @@
  *    wakes it: a stuck core wakes nobody.
  *
  * A core that is both control and data core has nobody who looks after it, nor has the control core.
+ *
+ * The same look asks the kernel what the IOMMU has refused to devices, where there is one.
  */
 #include "core/outbox.h"
 #include "hal/kcall.h"
@@ -38,21 +40,30 @@ static void look(unsigned core)
 	core_restart(core);
 }
 
+static bool is_looking(void) { return self.info->cores > 1 || self.info->iommu.units; }
+
 void watch_turn(void)
 {
-	if (self.info->cores == 1 || self.now_tsc < look_tsc)
+	if (!is_looking() || self.now_tsc < look_tsc)
 		return;
 	look_tsc = self.now_tsc + clock_ticks(&self.clock, LOOK_NS);
-	for (unsigned d = 0; d < self.info->data_cores; d++)
+	if (self.info->iommu.units)
+		kcall(KCALL_DMA_LOOK, 0, 0, 0);
+	for (unsigned d = 0; d < self.info->data_cores && self.info->cores > 1; d++)
 		look(data_core(d));
 }
 
 uint64_t watch_deadline(void)
 {
-	return self.info->cores == 1 ? UINT64_MAX : look_tsc;
+	return is_looking() ? look_tsc : UINT64_MAX;
 }
 
 void core_restart(unsigned core)
 {
 	kcall(KCALL_RESTART, core, 0, 0);
+}
+
+int core_test_dma(unsigned device)
+{
+	return (int)kcall(KCALL_TEST_DMA, device, 0, 0);
 }

@@ -1,7 +1,7 @@
 /*
  * What the kernel tells the core programs: one structure, mapped read-only at the same address
  * in every address space. The kernel alone writes it; what changes after start is `status`,
- * `crash`, and by KCALL_SHARE where the snapshot ends and the tables begin.
+ * `crash`, what the IOMMU refused, and by KCALL_SHARE where the snapshot ends and the tables begin.
  */
 #ifndef HAL_BOOT_INFO_H
 #define HAL_BOOT_INFO_H
@@ -56,6 +56,13 @@ struct crash {
 	char text[CRASH_TEXT_MAX]; /* lines that end in \n; no NUL */
 };
 
+/* Of the units that remap the cards' DMA (kernel/iommu.h). */
+struct boot_iommu {
+	uint32_t units; /* in use; 0: devices reach all memory */
+	uint32_t cards; /* network functions behind them */
+	volatile uint64_t refused; /* accesses that were refused, as far as they were recorded */
+};
+
 struct boot_info {
 	uint64_t tsc_hz;
 	uint64_t tsc_boot;        /* TSC when kmain began */
@@ -73,6 +80,7 @@ struct boot_info {
 	uint64_t image_bytes;     /* the loaded image */
 	uint32_t tsc_invariant;
 	uint32_t pci_count;
+	struct boot_iommu iommu;
 	struct core_memory core[CORES_MAX];
 	struct core_status status[CORES_MAX];
 	struct crash crash[CRASHES_MAX]; /* kernel/crash.h says which are kept */

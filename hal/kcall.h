@@ -48,6 +48,13 @@ enum kcall {
 	KCALL_PCI_WRITE,
 	/* (device, entry, core), as pci_msix_route(). */
 	KCALL_MSIX_ROUTE,
+	/* (): prints and counts what the IOMMU has refused to devices since the last time; the
+	 * number since boot, 0 without an IOMMU. E_INVAL from a core without the control role. */
+	KCALL_DMA_LOOK,
+	/* (device): for tests, E_INVAL without test=1. The device's interrupts write to a word of
+	 * the kernel's from now on, until they are routed again. 1: it has been written to, which
+	 * an IOMMU has to prevent; 0: it has not. */
+	KCALL_TEST_DMA,
 	/* (bytes), a multiple of 2 MiB, not 0: so much more of the control core's tables, from their
 	 * start, is of the snapshot, which ends there: all cores read it from now on. Never given
 	 * back. E_INVAL too from any core but the control core, or when it has less. */

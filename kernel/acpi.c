@@ -146,16 +146,21 @@ static void parse_table(struct acpi *acpi, uint64_t phys)
 	const struct table *t = vm_phys(phys);
 	if (phys == 0 || phys >> 32)
 		return;
-	if (memcmp(t->signature, "APIC", 4) && memcmp(t->signature, "MCFG", 4))
+	bool madt = memcmp(t->signature, "APIC", 4) == 0, mcfg = memcmp(t->signature, "MCFG", 4) == 0;
+	if (!madt && !mcfg && memcmp(t->signature, "DMAR", 4))
 		return;
 	if (!length_ok(t) || !sum_is_zero(t, t->bytes)) {
 		console_print("acpi: table at %llx is damaged, skipped\n", (unsigned long long)phys);
 		return;
 	}
-	if (memcmp(t->signature, "APIC", 4) == 0)
+	if (madt) {
 		parse_madt(acpi, t);
-	else
+	} else if (mcfg) {
 		parse_mcfg(acpi, t);
+	} else {
+		acpi->dmar = (const uint8_t *)t;
+		acpi->dmar_bytes = t->bytes;
+	}
 }
 
 void acpi_init(struct acpi *acpi, const struct boot *boot)

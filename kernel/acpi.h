@@ -1,4 +1,5 @@
-/* What the kernel needs of ACPI: cores and interrupt controllers (MADT), ECAM (MCFG). */
+/* What the kernel needs of ACPI: cores and interrupt controllers (MADT), ECAM (MCFG),
+ * where the table of the IOMMUs is (DMAR). */
 #ifndef KERNEL_ACPI_H
 #define KERNEL_ACPI_H
 
@@ -26,6 +27,8 @@ struct acpi {
 	uint16_t com1_flags; /* polarity and trigger mode, MADT encoding */
 	struct acpi_ecam ecam[ACPI_ECAMS_MAX];
 	unsigned ecams;
+	const uint8_t *dmar; /* NULL: there is none. Its checksum is right; see kernel/dmar.h */
+	uint32_t dmar_bytes;
 };
 
 /* Finds and checks the tables. Without ACPI: one core, no ECAM, the standard LAPIC address. */

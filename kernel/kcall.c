@@ -6,6 +6,7 @@
 #include "kernel/console.h"
 #include "kernel/core.h"
 #include "kernel/cpu.h"
+#include "kernel/iommu.h"
 #include "kernel/panic.h"
 #include "kernel/partition.h"
 #include "kernel/pci.h"
@@ -113,6 +114,13 @@ void kcall_serve(struct trap_frame *f)
 	case KCALL_MSIX_ROUTE:
 		if (f->rdx < boot_info->cores)
 			result = pci_msix_program(f->rdi, f->rsi, cores[f->rdx].apic_id);
+		break;
+	case KCALL_DMA_LOOK:
+		if (boot_info->core[c->id].roles & CORE_CONTROL)
+			result = iommu_look();
+		break;
+	case KCALL_TEST_DMA:
+		result = iommu_test(f->rdi);
 		break;
 	case KCALL_SHARE:
 		if (boot_info->core[c->id].roles & CORE_CONTROL)

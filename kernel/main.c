@@ -12,6 +12,7 @@
 #include "kernel/core.h"
 #include "kernel/cpu.h"
 #include "kernel/fbcon.h"
+#include "kernel/iommu.h"
 #include "kernel/panic.h"
 #include "kernel/partition.h"
 #include "kernel/pci.h"
@@ -62,7 +63,9 @@ _Noreturn static void boot_on_core_stack(void)
 	pci_init(&acpi, boot_info);
 	apic_route_serial(&acpi, cores[0].apic_id);
 	program_init();
+	iommu_prepare(&acpi);
 	partition_cores(n, &boot);
+	iommu_start();
 	if (cmdline_number(boot.cmdline, "test", 0) == 1)
 		audit_address_spaces(n);
 	console_print("hayate: %u core%s, %llu MiB, TSC %llu MHz, %s, %s\n", n, n == 1 ? "" : "s",

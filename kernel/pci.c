@@ -27,6 +27,7 @@
 #define HEADER_SEVERAL 0x80u /* the device has several functions */
 #define CFG_BAR0 0x10
 #define CFG_SECONDARY_BUS 0x19
+#define CFG_SUBORDINATE_BUS 0x1a
 #define CFG_CAPS 0x34
 #define CAP_MSIX 0x11
 #define CAPS_MAX 48
@@ -267,22 +268,44 @@ int64_t pci_config_write(uint64_t index, uint64_t offset, uint64_t size, uint32_
 	return E_OK;
 }
 
+static void write_message(const struct pci_private *p, uint64_t entry, uint64_t address,
+                          uint32_t data)
+{
+	volatile uint8_t *e = p->msix_table + entry * MSIX_ENTRY_BYTES;
+	mmio_write32(e + 12, 1); /* masked while it changes */
+	mmio_write32(e + 0, (uint32_t)address);
+	mmio_write32(e + 4, (uint32_t)(address >> 32));
+	mmio_write32(e + 8, data);
+	mmio_write32(e + 12, 0);
+}
+
 int64_t pci_msix_program(uint64_t index, uint64_t entry, uint32_t apic_id)
 {
 	if (index >= info->pci_count || entry >= info->pci[index].msix_vectors)
 		return E_INVAL;
-	struct pci_private *p = &priv[index];
+	const struct pci_private *p = &priv[index];
 	uint16_t bdf = info->pci[index].bdf;
-	volatile uint8_t *e = p->msix_table + entry * MSIX_ENTRY_BYTES;
 	uint32_t control = config_read(bdf, p->msix_cap, 4);
 	if (!(control & MSIX_ENABLE)) {
 		/* Entries come out of reset masked (6.8.2.9), so enabling raises nothing. */
 		config_write(bdf, p->msix_cap, 4, (control | MSIX_ENABLE) & ~MSIX_MASK_ALL);
 	}
-	mmio_write32(e + 12, 1); /* masked while it changes */
-	mmio_write32(e + 0, (uint32_t)apic_msi_address(apic_id));
-	mmio_write32(e + 4, (uint32_t)(apic_msi_address(apic_id) >> 32));
-	mmio_write32(e + 8, apic_msi_data());
-	mmio_write32(e + 12, 0);
+	write_message(p, entry, apic_msi_address(apic_id), apic_msi_data());
 	return E_OK;
+}
+
+int64_t pci_msix_aim(uint64_t index, uint64_t phys, uint32_t data)
+{
+	if (index >= info->pci_count || info->pci[index].msix_vectors == 0)
+		return E_INVAL;
+	for (unsigned entry = 0; entry < info->pci[index].msix_vectors; entry++)
+		write_message(&priv[index], entry, phys, data);
+	return E_OK;
+}
+
+unsigned pci_buses_behind(uint16_t bdf)
+{
+	if (!is_there(bdf) || config_read(bdf, CFG_CLASS, 2) != CLASS_BRIDGE_PCI)
+		return 0;
+	return config_read(bdf, CFG_SECONDARY_BUS, 1) | config_read(bdf, CFG_SUBORDINATE_BUS, 1) << 8;
 }

@@ -23,4 +23,11 @@ int64_t pci_config_write(uint64_t index, uint64_t offset, uint64_t size, uint32_
  * ID, and unmasks it. E_INVAL: there is no such entry. */
 int64_t pci_msix_program(uint64_t index, uint64_t entry, uint32_t apic_id);
 
+/* For tests: all MSI-X entries of info->pci[index] write `data` to physical memory, until they are
+ * programmed again. E_INVAL: there is no such function, or it has none. */
+int64_t pci_msix_aim(uint64_t index, uint64_t phys, uint32_t data);
+
+/* The buses behind the bridge `bdf`: secondary | subordinate << 8; 0 when it is no bridge. */
+unsigned pci_buses_behind(uint16_t bdf);
+
 #endif

@@ -9,13 +9,17 @@
 struct core_self self;
 static struct boot_info info;
 static struct outbox box[CORES];
-static unsigned restarts[CORES], lines;
+static unsigned restarts[CORES], lines, dma_looks;
 
 void core_log(const char *format, ...) { (void)format; lines++; }
 
 int64_t kcall(enum kcall number, uint64_t a, uint64_t b, uint64_t c)
 {
 	(void)b, (void)c;
+	if (number == KCALL_DMA_LOOK) {
+		dma_looks++;
+		return E_OK;
+	}
 	assert_int_equal(number, KCALL_RESTART);
 	assert_true(a < CORES);
 	restarts[a]++;
@@ -29,7 +33,7 @@ static int setup(void **s)
 	memset(box, 0, sizeof box);
 	memset(restarts, 0, sizeof restarts);
 	memset(seen, 0, sizeof seen);
-	look_tsc = lines = 0;
+	look_tsc = lines = dma_looks = 0;
 	for (unsigned i = 0; i < CORES; i++) {
 		info.core[i].outbox = (uint64_t)(uintptr_t)&box[i];
 		info.status[i].state = CORE_RUNNING;
@@ -100,6 +104,21 @@ static void deadline(void **s)
 	assert_int_equal(restarts[1] + restarts[2], 0);
 }
 
+/* Where there is an IOMMU it is asked once a second, by the only core too. */
+static void iommu(void **s)
+{
+	(void)s;
+	pass(1000, 10 * TICK);
+	assert_int_equal(dma_looks, 0);
+	info.iommu.units = 1;
+	pass(1000, 10 * TICK);
+	assert_int_equal(dma_looks, 10);
+	info.cores = 1;
+	pass(1000, 10 * TICK);
+	assert_int_equal(dma_looks, 20);
+	assert_true(watch_deadline() != UINT64_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -107,6 +126,7 @@ int main(void)
 		cmocka_unit_test_setup(no_turn_needed, setup),
 		cmocka_unit_test_setup(guest_paused, setup),
 		cmocka_unit_test_setup(deadline, setup),
+		cmocka_unit_test_setup(iommu, setup),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

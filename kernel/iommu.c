@@ -1,0 +1,298 @@
+/*
+ * See iommu.h. Tables as in the VT-d specification, rev. 3.0: 9.1 root entries, 9.3 context entries,
+ * 9.8 second-level entries. One tree of four levels is made; units that know three alone begin at
+ * its second, which holds the first 512 GiB.
+ */
+#include "kernel/iommu.h"
+
+#include "hal/layout.h"
+#include "kernel/console.h"
+#include "kernel/core.h"
+#include "kernel/dmar.h"
+#include "kernel/pci.h"
+#include "kernel/vm.h"
+#include "kernel/vtd.h"
+#include "lib/assert.h"
+#include "lib/cmdline.h"
+#include "lib/mem.h"
+
+#define ENTRY_PRESENT 1ull
+#define CONTEXT_PASS (2ull << 2) /* 9.3, TT 10b: not remapped */
+#define CONTEXT_WIDTH_39 1ull    /* 9.3, AW */
+#define CONTEXT_WIDTH_48 2ull
+#define CONTEXT_DOMAIN (1ull << 8)
+#define LEVEL_RW 3ull            /* 9.8 */
+#define LEVEL_HUGE (1ull << 7)
+#define LEVEL_ADDR 0x000ffffffffff000ull
+#define BUSES 256
+#define LOOK_MAX 64    /* refusals taken of a unit at one look: it may go on recording */
+#define PRINTED_ALL 16 /* of the refusals; then those whose number is a power of two */
+
+static struct dmar dmar;
+static struct vtd unit[DMAR_UNITS_MAX];
+static bool used[DMAR_UNITS_MAX];
+static unsigned widths; /* that all used units know; 0: no unit is used */
+static struct {
+	uint64_t start, next, end; /* physical; zeroed pages for tables */
+	uint64_t root, top;
+} mem;
+static volatile uint32_t test_word; /* nobody writes it but a device that may not */
+
+static const char *error_text(int e)
+{
+	return e == E_TIMEOUT  ? "does not answer"
+	       : e == E_NOTSUP ? "was left in a use that is not supported"
+	                       : "is not there";
+}
+
+static void give_up(const char *why)
+{
+	console_print("iommu: not used: %s\n", why);
+	widths = 0;
+}
+
+/* Marks the units of the cards; how many cards have one. */
+static unsigned choose_units(void)
+{
+	unsigned cards = 0;
+	for (unsigned i = 0; i < boot_info->pci_count; i++) {
+		uint16_t bdf = boot_info->pci[i].bdf;
+		int n = dmar_unit_of(&dmar, bdf, pci_buses_behind);
+		if (n >= 0) {
+			used[n] = true;
+			cards++;
+		} else {
+			console_print("iommu: no unit covers %02x:%02x.%x\n", bdf >> 8, bdf >> 3 & 31, bdf & 7);
+		}
+	}
+	return cards;
+}
+
+static void open_units(void)
+{
+	widths = VTD_WIDTH_39 | VTD_WIDTH_48;
+	for (unsigned n = 0; n < dmar.units; n++) {
+		int e = used[n] ? vtd_open(&unit[n], dmar.unit[n].regs) : E_OK;
+		if (e != E_OK) {
+			give_up(error_text(e));
+			return;
+		}
+		if (used[n])
+			widths &= vtd_widths(&unit[n]);
+	}
+	if (widths == 0)
+		give_up("the units lack 2 MiB pages, or a width that they have in common");
+}
+
+/* A device that firmware goes on using, by the n-th scope of reserved memory; -1: none of a unit
+ * that is used, or one of ours. */
+static int reserved_device(unsigned n)
+{
+	int bdf = dmar_scope_bdf(&dmar.scope[n], pci_buses_behind);
+	int by = bdf < 0 ? -1 : dmar_unit_of(&dmar, (uint16_t)bdf, pci_buses_behind);
+	if (by < 0 || !used[by] || !vtd_passes_through(&unit[by]))
+		return -1;
+	for (unsigned i = 0; i < boot_info->pci_count; i++)
+		if (boot_info->pci[i].bdf == bdf)
+			return -1;
+	return bdf;
+}
+
+/* Pages for the root table, a context table for each bus of a device, and the tree. */
+static void take_memory(void)
+{
+	bool bus[BUSES] = {false};
+	unsigned buses = 0;
+	for (unsigned i = 0; i < boot_info->pci_count; i++)
+		bus[boot_info->pci[i].bdf >> 8] = true;
+	for (unsigned n = dmar.first_reserved; n < dmar.scopes; n++)
+		if (reserved_device(n) >= 0)
+			bus[reserved_device(n) >> 8] = true;
+	for (unsigned i = 0; i < BUSES; i++)
+		buses += bus[i];
+	uint64_t bytes = (2 + buses) * PAGE_BYTES + vm_ram_tables_bytes();
+	mem.start = mem.next = vm_take_zeroed_pages(bytes, "the IOMMU's tables");
+	mem.end = mem.start + align_up(bytes, PAGE_BYTES);
+}
+
+void iommu_prepare(const struct acpi *acpi)
+{
+	char wanted[4];
+	if (!acpi->dmar)
+		return;
+	if (cmdline_option(boot_info->cmdline, "iommu", wanted, sizeof wanted) &&
+	    memcmp(wanted, "off", sizeof "off") == 0) {
+		console_print("iommu: off, as the command line says\n");
+		return;
+	}
+	if (dmar_parse(&dmar, acpi->dmar, acpi->dmar_bytes) != E_OK) {
+		give_up("the DMAR table is malformed, or has more than there is room for");
+		return;
+	}
+	boot_info->iommu.cards = choose_units();
+	if (boot_info->iommu.cards == 0)
+		return;
+	open_units();
+	if (widths)
+		take_memory();
+}
+
+/* --- the tables --- */
+
+static uint64_t take_page(void)
+{
+	assert(mem.next < mem.end);
+	mem.next += PAGE_BYTES;
+	return mem.next - PAGE_BYTES;
+}
+
+/* The table below an entry, made when it is not there. */
+static uint64_t *below(uint64_t *entry, uint64_t bits)
+{
+	if (*entry == 0)
+		*entry = take_page() | bits;
+	return vm_phys(*entry & LEVEL_ADDR);
+}
+
+/* Adds whole 2 MiB pages at a memory window's address. */
+static void reach(uint64_t window, uint64_t bytes)
+{
+	uint64_t phys = window - MEMORY_WINDOW;
+	assert(((phys | bytes) & (HUGE_BYTES - 1)) == 0);
+	for (uint64_t end = phys + bytes; phys < end; phys += HUGE_BYTES) {
+		uint64_t *top = vm_phys(mem.top);
+		uint64_t *t = below(&top[phys >> 39 & 511], LEVEL_RW);
+		t = below(&t[phys >> 30 & 511], LEVEL_RW);
+		t[phys >> 21 & 511] = phys | LEVEL_RW | LEVEL_HUGE;
+	}
+}
+
+/* Maps what cards may reach; the first address above it. */
+static uint64_t reach_all(void)
+{
+	const struct core_memory *m = boot_info->core;
+	uint64_t most = m[0].tables + m[0].tables_bytes;
+	reach(boot_info->snapshot, boot_info->snapshot_bytes);
+	reach(m[0].tables, m[0].tables_bytes);
+	for (unsigned i = 0; i < boot_info->cores; i++) {
+		uint64_t end = m[i].arena + m[i].arena_bytes;
+		if (m[i].arena_bytes)
+			reach(m[i].arena, m[i].arena_bytes);
+		most = end > most ? end : most;
+	}
+	return most - MEMORY_WINDOW;
+}
+
+static void set_context(uint16_t bdf, uint64_t low, uint64_t high)
+{
+	uint64_t *root = vm_phys(mem.root);
+	uint64_t *context = below(&root[2 * (bdf >> 8)], ENTRY_PRESENT);
+	context[2 * (bdf & 255)] = low | ENTRY_PRESENT;
+	context[2 * (bdf & 255) + 1] = high | CONTEXT_DOMAIN;
+}
+
+static void set_contexts(void)
+{
+	const uint64_t *top = vm_phys(mem.top);
+	bool wide = widths & VTD_WIDTH_48;
+	uint64_t tree = wide ? mem.top : top[0] & LEVEL_ADDR;
+	for (unsigned i = 0; i < boot_info->pci_count; i++)
+		set_context(boot_info->pci[i].bdf, tree, wide ? CONTEXT_WIDTH_48 : CONTEXT_WIDTH_39);
+	for (unsigned n = dmar.first_reserved; n < dmar.scopes; n++) {
+		int bdf = reserved_device(n);
+		if (bdf < 0)
+			continue;
+		/* 9.3: such an entry says the widest that the unit knows. */
+		int by = dmar_unit_of(&dmar, (uint16_t)bdf, pci_buses_behind);
+		wide = vtd_widths(&unit[by]) & VTD_WIDTH_48;
+		set_context((uint16_t)bdf, CONTEXT_PASS, wide ? CONTEXT_WIDTH_48 : CONTEXT_WIDTH_39);
+	}
+}
+
+/* Units that are not coherent (10.4.3, C) read tables past the caches. */
+static void flush_tables(void)
+{
+	for (uint64_t at = mem.start; at < mem.next; at += CACHE_LINE)
+		__asm__ volatile("clflush %0" : "+m"(*(volatile uint8_t *)vm_phys(at)));
+	__asm__ volatile("mfence" : : : "memory");
+}
+
+static void start_units(void)
+{
+	for (unsigned n = 0; n < dmar.units; n++) {
+		int e = used[n] ? vtd_start(&unit[n], mem.root) : E_OK;
+		boot_info->iommu.units += used[n] && e == E_OK;
+		if (e == E_OK)
+			continue;
+		while (n-- > 0)
+			if (used[n])
+				vtd_stop(&unit[n]);
+		boot_info->iommu.units = 0;
+		give_up(error_text(e));
+		return;
+	}
+}
+
+void iommu_start(void)
+{
+	if (widths == 0)
+		return;
+	mem.root = take_page();
+	mem.top = take_page();
+	uint64_t limit = widths & VTD_WIDTH_48 ? 1ull << 48 : 1ull << 39, end = reach_all();
+	for (unsigned n = 0; n < dmar.units; n++)
+		if (used[n] && vtd_limit(&unit[n]) < limit)
+			limit = vtd_limit(&unit[n]);
+	if (end > limit) {
+		give_up("memory lies beyond the addresses that the units know");
+		return;
+	}
+	set_contexts();
+	flush_tables();
+	start_units();
+	if (widths)
+		console_print("iommu: VT-d: %u of %u cards reach packet memory only\n",
+		              boot_info->iommu.cards, boot_info->pci_count);
+}
+
+/* --- what is refused --- */
+
+/* Appendix A of the specification, as far as our tables can bring them about. */
+static const char *reason_text(unsigned reason)
+{
+	return reason == 1 || reason == 2   ? "the device has no memory"
+	       : reason == 4                ? "the address is too large"
+	       : reason == 5 || reason == 6 ? "not memory for devices"
+	                                    : "a table is wrong";
+}
+
+static void tell(const struct vtd_refusal *r)
+{
+	uint64_t n = ++boot_info->iommu.refused;
+	if (n > PRINTED_ALL && n & (n - 1))
+		return;
+	console_print("iommu: refused: %02x:%02x.%x %s %llx: %s (reason %u; %llu so far)\n",
+	              r->bdf >> 8, r->bdf >> 3 & 31, r->bdf & 7, r->read ? "read" : "wrote",
+	              (unsigned long long)r->addr, reason_text(r->reason), r->reason,
+	              (unsigned long long)n);
+}
+
+int64_t iommu_look(void)
+{
+	for (unsigned n = 0; n < dmar.units && widths; n++) {
+		struct vtd_refusal r;
+		bool more = false;
+		for (unsigned i = 0; used[n] && i < LOOK_MAX && vtd_take_refusal(&unit[n], &r, &more); i++)
+			tell(&r);
+		boot_info->iommu.refused += more; /* at least one was not recorded */
+	}
+	return (int64_t)boot_info->iommu.refused;
+}
+
+int64_t iommu_test(uint64_t device)
+{
+	if (cmdline_number(boot_info->cmdline, "test", 0) != 1)
+		return E_INVAL;
+	int e = pci_msix_aim(device, (uint64_t)&test_word - KERNEL_BASE, 1);
+	return e == E_OK ? test_word != 0 : e;
+}

@@ -1,0 +1,68 @@
+"""A network card behind an IOMMU (kernel/iommu.c): it carries traffic as ever, and does not reach
+the kernel. The QEMU of stable distributions has three levels of tables, newer ones have four."""
+import re
+
+import pytest
+from conftest import LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, eventually, pings, reaches
+
+SLEEPS = ("--idle", "sleep", "--append", "test=1")
+
+
+def refused(router):
+    """(cards behind the IOMMU, cards, accesses refused), or None when there is none."""
+    line = re.search(r"^iommu VT-d, cards behind it (\d+) of (\d+), refused (\d+)\r?$",
+                     router.command("show version"), re.MULTILINE)
+    return line and tuple(map(int, line.groups()))
+
+
+@pytest.mark.nics(["virtio"])
+@pytest.mark.parametrize("cpus", [1, 3])
+def test_traffic(make_lab, cpus):
+    lab = make_lab(None, "--iommu", "--append", "test=1", cpus=cpus)
+    pings(lab.left, RIGHT_HOST, count=5)
+    pings(lab.right, LEFT_HOST, "-s", "1400", count=5)
+    before = lab.router.counters()["forwarded"]
+    with lab.flood(RIGHT_HOST):
+        eventually(lambda: lab.router.counters()["forwarded"] > before + 20000, 30, "traffic", 0.3)
+    assert refused(lab.router) == (2, 2, 0)
+
+
+def write_to_kernel(lab):
+    """Has eth0's interrupts write to the kernel, and raises one; returns what the console says of
+    it then."""
+    assert "the kernel's word is untouched" in lab.router.command("test dma eth0")
+    reaches(lab.left, LEFT_ROUTER)
+    return lab.router.command("test dma eth0")
+
+
+def test_write_to_the_kernel_is_refused(make_lab):
+    """It is reported with the card and the reason, and counted; the word is as it was; and the card
+    works again once its ports have been started anew."""
+    lab = make_lab(None, "--iommu", *SLEEPS)
+    lab.router.faults_expected = True
+    pings(lab.left, RIGHT_HOST)
+    here = lab.router.mark
+    assert "the kernel's word is untouched" in write_to_kernel(lab)
+    lab.router.mark = here
+    report = lab.router.expect(r"^iommu: refused: (\S+) wrote ([0-9a-f]+): not memory for devices "
+                               r"\(reason 5; 1 so far\)", 10, "the report")
+    device = re.search(r"device \w+ at (\S+),", lab.router.command("show interfaces")).group(1)
+    assert report.group(1) == device
+    assert 0x100000 <= int(report.group(2), 16) < 0x1000000  # the image
+    assert "the kernel's word is untouched" in lab.router.command("test dma eth0")
+    assert refused(lab.router)[2] >= 1
+    lab.router.send("test fault ud core 1")
+    lab.router.expect(r"core 1: program restarted", 10)
+    lab.router.wait_up(20)
+    pings(lab.left, RIGHT_HOST, count=5)
+    pings(lab.right, LEFT_HOST, count=5)
+
+
+@pytest.mark.parametrize("arguments", [(), ("--iommu", "--append", "iommu=off")],
+                         ids=["no-iommu", "off"])
+def test_write_to_the_kernel_without(make_lab, arguments):
+    """What the test above relies on: nothing else keeps the card from it."""
+    lab = make_lab(None, *SLEEPS, *arguments)
+    pings(lab.left, RIGHT_HOST)
+    assert "has been written to" in write_to_kernel(lab)
+    assert refused(lab.router) is None
