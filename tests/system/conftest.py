@@ -12,7 +12,8 @@ violation of the card's rules fails the test.
 The machine is always booted by tools/hayate, so the launcher is tested along. A router's console
 is kept in build/test-logs/<test>.log, in share-N/ there when the tests run in shares
 (tests/layer.py). After every test each router that still runs must answer, must not have faulted
-(unless the test says `faults_expected`), and its counters must add up.
+(unless the test says `faults_expected`), and its books must balance: its own counters, and port by
+port those of its cards and of the hosts' taps (books.py).
 
 No test sleeps to wait for something: `eventually` polls a condition with a deadline.
 """
@@ -31,7 +32,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__
 sys.path[:0] = [os.path.join(ROOT, "tools"), os.path.join(ROOT, "tests")]
 
 from launcher import machine, netlab, nicsim, options, ports  # noqa: E402
-from launcher.guest import Guest, GuestError  # noqa: E402
+from launcher.guest import READY, Guest, GuestError  # noqa: E402
+from books import Books  # noqa: E402
 from layer import eventually  # noqa: E402,F401
 
 pytest_plugins = ["layer"]
@@ -68,12 +70,14 @@ class Router(Guest):
     """A Guest that knows how to be judged at the end of a test, and has the control sockets of QEMU
     and, where there are models of cards, of nicsim."""
 
-    def __init__(self, arguments, log, work, nic):
+    def __init__(self, arguments, log, work, nic, port_texts):
         self.nic = nic
         self.qmp_path = str(work / "qmp")
         self.models = str(work / "models")  # nicsim's control socket
         self.stats_path = work / "models.json"
         self.cabled = []  # the interfaces that have a cable
+        self.books = Books(port_texts)
+        self.books.sane = not any("fault=" in text for text in arguments)
         arguments = [*arguments, "--qmp", self.qmp_path, "--nic", nic]
         if nic != options.QEMU_NIC:
             arguments += ["--nicsim-control", self.models, "--nicsim-stats", str(self.stats_path)]
@@ -85,10 +89,19 @@ class Router(Guest):
 
     def qmp(self, command, **arguments):
         """One command to QEMU; returns its answer."""
+        self.books.whole &= command != "set_link"
+        self.books.counted &= command != "system_reset"
         return machine.qmp(self.qmp_path, command, **arguments)
+
+    def send(self, line):
+        self.books.counted &= line != "reload"
+        super().send(line)
 
     def model(self, line):
         """One line to nicsim's control socket; returns its answer."""
+        words = line.split()
+        self.books.whole &= "carrier" not in words
+        self.books.sane &= "fault" not in words
         return nicsim.ask(self.models, line)
 
     def set_link(self, port, up):
@@ -116,6 +129,19 @@ class Router(Guest):
                 "counters do not add up: %s\n%s" % (wrong, dict(counters)))
             time.sleep(0.1)
 
+    def booked(self, timeout_s=10.0):
+        """Waits until the books of all ports balance; fails the test when they do not in time."""
+        deadline = time.monotonic() + timeout_s
+        while self.books.counted:
+            cards = None if self.nic == options.QEMU_NIC else self.model("stats")["ports"]
+            ours = self.interfaces()
+            self.books.whole &= len(READY.findall(self.text)) == 1
+            found = self.books.unbalanced(ours, cards)
+            if not found:
+                return
+            assert time.monotonic() < deadline, "the books do not balance: " + "; ".join(found)
+            time.sleep(0.1)
+
     def verdict(self):
         """'' when the machine is well, else what is wrong with it."""
         if not self.judge:
@@ -129,6 +155,7 @@ class Router(Guest):
                 self.command("show version")
             else:
                 self.balanced()
+                self.booked()
         except (GuestError, AssertionError) as error:
             return str(error)
         said = FAULT.findall(self.text)
@@ -168,9 +195,10 @@ def nic():
 
 
 @pytest.fixture
-def make_router(tmp_path_factory, log_path, nic):
+def make_router(tmp_path_factory, log_path, nic, make_hosts):
     """make_router(config text or None, *more arguments, ports=[…], app=…) boots a machine and
-    returns it once it is ready and its cables are up, or those of wait_for (wait=False: at once)."""
+    returns it once it is ready and its cables are up, or those of wait_for (wait=False: at once).
+    The hosts outlive it: what their taps have counted is held against it."""
     machines = []
 
     def make(config, *arguments, app="router", ports=("none", "none"), wait=True, cpus=2,
@@ -188,7 +216,7 @@ def make_router(tmp_path_factory, log_path, nic):
         for port in ports:
             words += ["--port", port]
         name = log_path + ("-%d" % len(machines) if machines else "") + ".log"
-        router = Router(words + list(arguments), name, work, nic)
+        router = Router(words + list(arguments), name, work, nic, ports)
         router.cabled = wait_for or ["eth%d" % index for index, port in enumerate(ports)
                                      if port != "none"]
         machines.append(router)
@@ -197,6 +225,7 @@ def make_router(tmp_path_factory, log_path, nic):
         return router
 
     yield make
+    make_hosts.quiet()
     wrong = []
     for router in machines:
         wrong.append(router.verdict())
@@ -209,14 +238,23 @@ def make_router(tmp_path_factory, log_path, nic):
 
 @pytest.fixture
 def make_hosts():
-    """make_hosts(queues=1, mtu=…) returns (left, right), configured."""
+    """make_hosts(queues=1, mtu=…) returns (left, right), configured. make_hosts.quiet() ends what
+    runs in them."""
     with contextlib.ExitStack() as stack:
+        hosts = []
+
         def make(queues=1, left_mtu=1500, right_mtu=1500):
             left = stack.enter_context(netlab.Host("left", queues))
             right = stack.enter_context(netlab.Host("right", queues))
             left.configure(LEFT_HOST + "/24", LEFT_ROUTER, left_mtu)
             right.configure(RIGHT_HOST + "/24", RIGHT_ROUTER, right_mtu)
+            hosts.extend((left, right))
             return left, right
+
+        def quiet():
+            for host in hosts:
+                host.end_children()
+        make.quiet = quiet
         yield make
 
 

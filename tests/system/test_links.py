@@ -56,6 +56,7 @@ def test_host_interface_down_and_up(lab_of, family):
     lab = lab_of
     pings(lab.left, family.right)
     lab.right.ip("link", "set", "eth0", "down")
+    lab.router.books.whole = False  # Linux counts as received only what it receives while it is up
     assert not reaches(lab.left, family.right)
     lab.right.ip("link", "set", "eth0", "up")
     if family is V6:  # Linux forgets the address with the link

@@ -109,13 +109,17 @@ class Host:
         with process.inside_netns(self.netns):
             return socket.socket(family, kind, protocol)
 
-    def close(self):
+    def end_children(self):
+        """Ends what runs in this host."""
         for child in self.children:
             process.stop(child)
             for stream in (child.stdin, child.stdout, child.stderr):
                 if stream:
                     stream.close()
         self.children.clear()
+
+    def close(self):
+        self.end_children()
         if self.netns is not None:
             os.close(self.netns)
             self.netns = None

@@ -190,7 +190,14 @@ struct model {
 	uint64_t reads, writes;       /* model_read, model_write: BAR accesses that trapped */
 	uint64_t rx_frames, rx_bytes; /* the model: delivered into guest memory */
 	uint64_t rx_missed;           /* the model: arrived, no room */
+	uint64_t rx_refused;          /* the model: arrived, and not for this card, damaged, or the
+	                                 card did not listen. So each frame from the wire is one of
+	                                 the three, or waits in the card */
 	uint64_t tx_frames, tx_bytes; /* model_send: handed to the wire */
+	uint64_t tx_lost;             /* the model: frames to be sent, and the link was down */
+	uint64_t tx_segments;         /* the model: of both, those behind the first that were cut
+	                                 from one packet. So tx_frames + tx_lost - tx_segments is
+	                                 how many packets the guest has sent */
 	uint64_t irqs;                /* model_irq */
 	uint64_t dma_errors;          /* model_dma: addresses that are not the guest's memory */
 	uint64_t violations;          /* model_violation, as the next */

@@ -308,7 +308,9 @@ static bool pull(struct port *p, uint64_t now)
 	unsigned n = wire_pull(w, v, max, now);
 	if (n < max)
 		p->readable = false;
-	if (n > 0 && !deaf)
+	if (deaf)
+		m->rx_refused += n;
+	else if (n > 0)
 		m->ops->receive(m, v, n);
 	return n > 0;
 }
@@ -404,8 +406,11 @@ void port_stats(struct port *p, struct json *j)
 	json_u64(j, "rx_frames", m->rx_frames);
 	json_u64(j, "rx_bytes", m->rx_bytes);
 	json_u64(j, "rx_missed", m->rx_missed);
+	json_u64(j, "rx_refused", m->rx_refused);
 	json_u64(j, "tx_frames", m->tx_frames);
 	json_u64(j, "tx_bytes", m->tx_bytes);
+	json_u64(j, "tx_lost", m->tx_lost);
+	json_u64(j, "tx_segments", m->tx_segments);
 	json_u64(j, "irqs", m->irqs);
 	json_u64(j, "dma_errors", m->dma_errors);
 	json_u64(j, "violations", m->violations);
@@ -425,7 +430,8 @@ void port_reset_stats(struct port *p)
 {
 	struct model *m = p->model;
 	m->reads = m->writes = m->rx_frames = m->rx_bytes = m->rx_missed = 0;
-	m->tx_frames = m->tx_bytes = m->irqs = 0;
+	m->rx_refused = 0;
+	m->tx_frames = m->tx_bytes = m->tx_lost = m->tx_segments = m->irqs = 0;
 	for (unsigned i = 0; m->ops->regs && m->ops->regs[i].name; i++)
 		m->reg_stats[i] = (struct reg_stats){0, 0};
 	wire_reset_stats(p->wire);

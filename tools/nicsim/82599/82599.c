@@ -326,7 +326,7 @@ static void take_effect(struct model *m, uint32_t at, uint32_t value, uint32_t o
 	if (at == MTQC && value != old && !(get(m, RTTDCS) & RTTDCS_ARBDIS)) /* 7.2.1.2.1, 8.2.3.9.15 */
 		model_violation(m, "MTQC = 0x%08x while RTTDCS.ARBDIS is clear", value);
 	if (at == RXCTRL && !(value & RXCTRL_RXEN)) /* 4.6.7.1: what waits goes */
-		fifo_clear(&n->fifo);
+		rx_forget(m);
 	else if (at == RXCTRL &&
 	         !(get(m, RDRXCTL) & RDRXCTL_CRCSTRIP) != !(get(m, HLREG0) & HLREG0_RXCRCSTRP))
 		model_violation(m, "RXCTRL.RXEN while RDRXCTL.CRCStrip is not as HLREG0.RXCRCSTRP");

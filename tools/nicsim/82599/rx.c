@@ -15,11 +15,18 @@
 #define STALLED_NS 10000000 /* a queue whose tail has not moved for so long is not waited for */
 #define FETCH_QUEUES 8      /* with more, what is fetched would be pushed out before it is used */
 
+void rx_forget(struct model *m)
+{
+	struct fifo *f = &nic_of(m)->fifo;
+	m->rx_refused += f->frames;
+	fifo_clear(f);
+}
+
 void rx_reset(struct model *m)
 {
 	struct nic *n = nic_of(m);
 	rx_queue_reset(m);
-	fifo_clear(&n->fifo);
+	rx_forget(m);
 	n->fifo.limit = FIFO_BYTES;
 }
 
@@ -153,8 +160,10 @@ static enum outcome deliver(struct model *m, const uint8_t *frame, uint32_t byte
 			return DROPPED;
 		}
 	}
-	if (!rx_queue_place(m, q, &d))
+	if (!rx_queue_place(m, q, &d)) {
+		m->rx_refused++;
 		return DROPPED;
+	}
 	count_delivered(m, q, total);
 	queue_map_set(touched, q);
 	return PLACED;
@@ -233,6 +242,7 @@ static void accept(struct model *m, const uint8_t *frame, uint32_t bytes, uint32
 	if (bytes < 14 || bytes + 4 > FRAME_MAX) {
 		n->s.ruc += bytes < 14;
 		n->s.roc += bytes >= 14;
+		m->rx_refused++;
 		return;
 	}
 	if (bytes < sizeof padded) { /* the sending MAC would have: the wire has no shorter frame */
@@ -242,8 +252,10 @@ static void accept(struct model *m, const uint8_t *frame, uint32_t bytes, uint32
 		bytes = sizeof padded;
 	}
 	enum mac_verdict verdict = pass(m, frame, bytes, flags);
-	if (verdict == MAC_REFUSED)
+	if (verdict == MAC_REFUSED) {
+		m->rx_refused++;
 		return;
+	}
 	if (verdict == MAC_GOOD) {
 		stats_rx_good(n, frame, bytes);
 		verdict = timesync_received(m, frame, bytes, at) ? MAC_STAMPED : MAC_GOOD;
@@ -404,8 +416,10 @@ static inline bool place_plain(struct model *m, struct burst *b, const struct fr
 void rx_receive(struct model *m, const struct frame *v, unsigned count)
 {
 	uint64_t touched[2] = {0, 0};
-	if (!listens(m) || get(m, HLREG0) & HLREG0_LPBK)
+	if (!listens(m) || get(m, HLREG0) & HLREG0_LPBK) {
+		m->rx_refused += count;
 		return;
+	}
 	if (nic_of(m)->fifo.frames)
 		drain(m, touched);
 	struct burst b;

@@ -306,6 +306,7 @@ void fifo_pop(struct fifo *f, const struct waiting *w);
 
 /* --- rx.c --- */
 void rx_reset(struct model *m);
+void rx_forget(struct model *m); /* what waits in the packet buffer is lost, and counted */
 bool rx_work(struct model *m);
 unsigned rx_room(struct model *m, unsigned max);
 void rx_receive(struct model *m, const struct frame *v, unsigned n);

@@ -37,8 +37,10 @@ void tx_emit(struct model *m, unsigned queue, const uint8_t *data, uint32_t byte
 		return;
 	}
 	limiter_charge(m, queue, bytes + 4);
-	if (!n->link) /* the MAC drains its buffer into a dead link */
+	if (!n->link) { /* the MAC drains its buffer into a dead link */
+		m->tx_lost++;
 		return;
+	}
 	unsigned i = tx_stat_index(m, queue);
 	n->s.qptc[i]++;
 	n->s.qbtc[i] += bytes;
@@ -118,6 +120,7 @@ void tso_send(struct model *m, unsigned queue, const struct tx_context *c, uint3
 	uint32_t from = 0;
 	do {
 		uint32_t k = segment_make(&s, n->gather, from, n->segment);
+		m->tx_segments += from > 0;
 		tx_emit(m, queue, n->segment, k, tag);
 		from += s.mss;
 	} while (from < s.payload);

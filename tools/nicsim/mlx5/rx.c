@@ -190,18 +190,23 @@ static void deliver(struct model *m, struct burst *b, struct rq *q, struct arriv
 	}
 	if (!wq_holds(m, RQ, &q->w, posted)) {
 		q->w.state = QUEUE_ERR;
+		m->rx_refused++;
 		return;
 	}
 	const uint8_t *entry = ring_at(m, &q->w.ring, q->w.head, DMA_READ, "RQ");
-	if (entry == NULL || !cq_alive(m, q->w.cqn))
+	if (entry == NULL || !cq_alive(m, q->w.cqn)) {
+		m->rx_refused++;
 		return;
+	}
 	enum cqe_syndrome syndrome = model_fault_strikes(m, FAULT_RECEIVE_ERROR)
 	                                     ? SYNDROME_LOCAL_QP_OP
 	                                     : scatter(m, q, entry, a);
 	if (syndrome == SYNDROME_NONE)
 		complete(m, b, q, a);
-	else
+	else {
+		m->rx_refused++;
 		fail(m, b, q, syndrome);
+	}
 }
 
 /* --- a frame's way --- */
@@ -233,6 +238,7 @@ static void arrive(struct model *m, struct burst *b, const uint8_t *data, uint32
 	const struct tir *t = vport_takes(m, data) ? flow_steer(m, data, &a.h, &a.tag) : NULL;
 	if (t == NULL || !tir_admits(t, data, from)) {
 		n->port.discards += from == 0;
+		m->rx_refused += from == 0;
 		return;
 	}
 	struct rq *q = tir_choose(m, t, data, &a.h, &a.hashed);
@@ -295,8 +301,10 @@ void receive_frames(struct model *m, const struct frame *v, unsigned count)
 	struct nic *n = nic_of(m);
 	struct burst b;
 	b.count = 0;
-	if (!n->port.link || n->state != HCA_READY)
+	if (!n->port.link || n->state != HCA_READY) {
+		m->rx_refused += count;
 		return;
+	}
 	fetch(m, count);
 	for (unsigned i = 0; i < count; i++) {
 		const uint8_t *data = v[i].data;
@@ -309,6 +317,8 @@ void receive_frames(struct model *m, const struct frame *v, unsigned count)
 		}
 		if (eth_port_takes(m, data, bytes, v[i].flags & FRAME_BAD_FCS))
 			arrive(m, &b, data, bytes, 0);
+		else
+			m->rx_refused++;
 	}
 	burst_end(m, &b);
 }

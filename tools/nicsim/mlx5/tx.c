@@ -65,6 +65,8 @@ static void leave(struct model *m, const struct send *s, const uint8_t *frame, u
 	if (nic_of(m)->port.link && (!loops || frame[0] & 1)) {
 		eth_port_sent(m, frame, bytes);
 		model_send(m, frame, bytes);
+	} else if (!loops) {
+		m->tx_lost++;
 	}
 	if (loops) {
 		const struct tis *t = object_find(m, TIS, s->q->tis);
@@ -278,6 +280,7 @@ static enum cqe_syndrome send_segments(struct model *m, const struct send *s)
 	memcpy(n->packet + h.l4 + (tcp ? 16 : 6), &sum, 2);
 	for (uint32_t from = 0; from < cut.payload; from += cut.mss) {
 		uint32_t length = segment_make(&cut, n->packet, from, n->segment);
+		m->tx_segments += from > 0;
 		if (!emit(m, s, n->segment, length))
 			return wrong(m, s, SYNDROME_LOCAL_LENGTH, "segments exceed the port's MTU");
 	}

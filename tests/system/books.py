@@ -1,0 +1,108 @@
+"""The books of a machine's ports, from the wire to the counters and back.
+
+What the machine counts is held against what others count who do not know it: the model of the card
+(nicsim), and the tap that is the other end of its cable. For each port:
+
+    wire to card      frames the wire gave = placed + missed + refused + waiting in the card
+    card to us        frames placed in memory = rx_pkts + those our driver dropped, by name
+    us to card        tx_pkts = frames sent - those cut from the same packet + lost for want of a link
+    card to wire      frames sent = frames the wire took
+    tap               what the host has put in = what the wire gave
+
+and for all of them together: what was received has one fate each (Counters.unbalanced).
+
+Where ports were stopped meanwhile, or a cable was pulled, frames on their way are lost: they lie in
+a ring that nobody reads any more. Then nobody has more than the one before him. Where cards were
+made to fail on purpose, only our own counters are asked.
+"""
+
+# Of frames that the card has given us, and we did not hand up.
+DRIVER_DROPS = ("rx_bad_len", "rx_oversize", "rx_bad_desc")
+
+
+def driver_frames(ours):
+    return ours["rx_pkts"] + sum(ours.get(name, 0) for name in DRIVER_DROPS)
+
+
+def card_faults(port, ours, card, whole, sane=True):
+    """What is wrong between a port of ours and the model below. whole: nothing was stopped; sane:
+    nobody has told the card to fail."""
+    wire = card["wire"]
+    inside = card["device"].get("packet_buffer_frames", 0)
+    packets = card["tx_frames"] + card["tx_lost"] - card["tx_segments"]
+    rows = [
+        ("wire to card", wire["to_model_frames"],
+         card["rx_frames"] + card["rx_missed"] + card["rx_refused"] + inside, True),
+        ("card to wire", card["tx_frames"], wire["from_model_frames"], True),
+    ]
+    if sane:
+        rows += [("card to us", card["rx_frames"], driver_frames(ours), whole),
+                 ("us to card", ours["tx_pkts"], packets, whole)]
+    return wrong(port, rows)
+
+
+def tap_faults(port, ours, host, whole):
+    """The same against a host's tap, whose frames QEMU's own card passes on."""
+    rows = [("tap to us", host["tx"], driver_frames(ours), whole),
+            ("us to tap", ours["tx_pkts"], host["rx"], whole)]
+    return wrong(port, rows)
+
+
+def wrong(port, rows):
+    return ["eth%d, %s: %d and %d" % (port, what, first, second)
+            for what, first, second, exact in rows
+            if (first != second if exact else first < second)]
+
+
+def tap_of(text):
+    """(pid, device) of a port `tap:PID/NAME,…`, or None."""
+    kind, _, rest = text.partition(":")
+    pid, slash, device = rest.split(",")[0].partition("/")
+    return (int(pid), device) if kind == "tap" and slash and pid.isdigit() else None
+
+
+def tap_counts(tap):
+    """What the host has given ("tx") and got ("rx") there; None: it is gone."""
+    try:
+        with open("/proc/%d/net/dev" % tap[0], encoding="ascii") as file:
+            for line in file:
+                name, _, rest = line.partition(":")
+                if name.strip() == tap[1]:
+                    words = rest.split()
+                    return {"rx": int(words[1]), "tx": int(words[9])}
+    except OSError:
+        pass
+    return None
+
+
+class Books:
+    """Those of one machine, kept from when it is started. ports: what `--port` was given of each."""
+
+    def __init__(self, ports):
+        self.taps = [tap_of(text) for text in ports]
+        self.before = [tap and tap_counts(tap) for tap in self.taps]
+        self.whole = True  # False: ports were stopped or cables pulled
+        self.sane = True   # False: cards were made to fail
+        self.counted = True  # False: the machine was booted again, and began at 0
+
+    def _host(self, number):
+        now = self.taps[number] and tap_counts(self.taps[number])
+        before = self.before[number]
+        return {name: now[name] - before[name] for name in now} if now and before else None
+
+    def unbalanced(self, ours, cards):
+        """What does not add up, a line each; what is under way just now makes it so too. ours: as
+        Guest.interfaces; cards: the models' statistics, or None."""
+        found = []
+        for number in range(len(self.taps)):
+            mine, host = ours.get("eth%d" % number), self._host(number)
+            if mine is None:
+                continue
+            if cards:
+                found += card_faults(number, mine, cards[number], self.whole, self.sane)
+            if cards and host:
+                found += wrong(number, [("tap to wire", host["tx"],
+                                         cards[number]["wire"]["to_model_frames"], True)])
+            elif host:
+                found += tap_faults(number, mine, host, self.whole)
+        return found
