@@ -233,6 +233,13 @@ static void dma(struct shell *sh, int argc, char **argv)
 	                                   : "the kernel's word is untouched");
 }
 
+static void panic_test(struct shell *sh, int argc, char **argv)
+{
+	(void)argc;
+	if (may_test(sh) && !core_test_panic(argv[0]))
+		shell_print(sh, "no such kind\n");
+}
+
 static const struct shell_command commands[] = {
 	{"help", NULL, "this list", help},
 	{"show", NULL, "what this machine knows", NULL},
@@ -296,6 +303,7 @@ static const struct shell_command commands[] = {
 	{"test", NULL, "for tests of Hayate itself", NULL},
 	{"test churn", "RATE SECONDS", "routes change so often a second, and are restored", churn},
 	{"test dma", "ethN", "has the card write to the kernel's memory", dma},
+	{"test panic", "KIND", "makes the kernel fail", panic_test},
 	{"test fault", "KIND [core N]", "makes a core's program fail", fault},
 };
 

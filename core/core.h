@@ -485,6 +485,9 @@ void core_restart(unsigned core);
 /* KCALL_TEST_DMA of a struct pci_dev's index. */
 int core_test_dma(unsigned device);
 
+/* Has the kernel fail in the way that is so called; returns, false, when there is none. */
+bool core_test_panic(const char *kind);
+
 /* The MTU that decides the buffers' size: set in control_hooks.start, bytes of IP packet. */
 void core_set_mtu(unsigned mtu);
 

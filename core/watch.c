@@ -15,6 +15,7 @@
  */
 #include "core/outbox.h"
 #include "hal/kcall.h"
+#include "lib/mem.h"
 
 #define LOOK_NS 1000000000ull
 #define LOOKS_MAX 5 /* without a turn; core_quiesce gives up after 2 s, a host is not that slow */
@@ -63,7 +64,20 @@ void core_restart(unsigned core)
 	kcall(KCALL_RESTART, core, 0, 0);
 }
 
+/* --- for tests --- */
+
 int core_test_dma(unsigned device)
 {
 	return (int)kcall(KCALL_TEST_DMA, device, 0, 0);
+}
+
+bool core_test_panic(const char *kind)
+{
+	static const char *const kinds[] = {[TEST_PANIC_FAULT] = "fault", [TEST_PANIC_STACK] = "stack",
+	                                    [TEST_PANIC_FRAME] = "frame",
+	                                    [TEST_PANIC_ASSERT] = "assert"};
+	for (unsigned i = 0; i < ARRAY_LEN(kinds); i++)
+		if (strcmp(kind, kinds[i]) == 0)
+			kcall(KCALL_TEST_PANIC, i, 0, 0);
+	return false;
 }

@@ -55,6 +55,8 @@ enum kcall {
 	 * the kernel's from now on, until they are routed again. 1: it has been written to, which
 	 * an IOMMU has to prevent; 0: it has not. */
 	KCALL_TEST_DMA,
+	/* (enum test_panic): for tests, E_INVAL without test=1: the kernel fails; does not return. */
+	KCALL_TEST_PANIC,
 	/* (bytes), a multiple of 2 MiB, not 0: so much more of the control core's tables, from their
 	 * start, is of the snapshot, which ends there: all cores read it from now on. Never given
 	 * back. E_INVAL too from any core but the control core, or when it has less. */
@@ -67,6 +69,14 @@ enum kcall {
 	 * just then, for it is about to come back, or sleeps: who asks looks again later. E_INVAL for
 	 * the caller's own core and from a core that does not have the control role. */
 	KCALL_RESTART,
+};
+
+/* Ways for the kernel to fail. */
+enum test_panic {
+	TEST_PANIC_FAULT,  /* a page fault */
+	TEST_PANIC_STACK,  /* no stack is left: a double fault */
+	TEST_PANIC_FRAME,  /* a page fault, and a frame pointer to nowhere */
+	TEST_PANIC_ASSERT,
 };
 
 static inline int64_t kcall(enum kcall number, uint64_t a, uint64_t b, uint64_t c)

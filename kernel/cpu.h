@@ -107,6 +107,15 @@ static inline void xcr0_write(uint64_t v)
 	__asm__ volatile("xsetbv" : : "c"(0), "a"((uint32_t)v), "d"((uint32_t)(v >> 32)));
 }
 
+/* Writes the caches' lines of [at, at + bytes) to memory. */
+static inline void cpu_flush(const volatile void *at, size_t bytes)
+{
+	const volatile uint8_t *p = at;
+	for (size_t i = 0; i < bytes; i += CACHE_LINE)
+		__asm__ volatile("clflush %0" : : "m"(p[i]) : "memory");
+	__asm__ volatile("mfence" : : : "memory");
+}
+
 /* Lets one interrupt in: sti takes effect after hlt has begun, so none is lost between. */
 static inline void cpu_wait_for_interrupt(void)
 {

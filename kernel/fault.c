@@ -11,6 +11,7 @@
 #include "kernel/core.h"
 #include "kernel/crash.h"
 #include "kernel/cpu.h"
+#include "kernel/keep.h"
 #include "kernel/panic.h"
 #include "kernel/program.h"
 #include "kernel/trap.h"
@@ -39,9 +40,11 @@ static void say(const char *format, ...)
 	__builtin_va_start(args, format);
 	size_t n = fmt_vformat(text, sizeof text, format, args);
 	__builtin_va_end(args);
+	n = n < sizeof text ? n : sizeof text - 1;
 	console_print("%s", text);
+	keep_add(text, n);
 	if (core_has_stack())
-		crash_add(core_self()->crash, text, n < sizeof text ? n : sizeof text - 1);
+		crash_add(core_self()->crash, text, n);
 }
 
 static void print_address(const char *label, uint64_t addr)
@@ -57,13 +60,20 @@ static void print_address(const char *label, uint64_t addr)
 		say("%s%016llx\n", label, (unsigned long long)addr);
 }
 
+/* Two words of a stack that ends at `top`: what lies around it is guard pages. */
+static bool within(uint64_t at, uint64_t top, uint64_t bytes)
+{
+	return at >= top - bytes && at <= top - 16;
+}
+
 static bool read_words(vm_space_t space, bool user, uint64_t addr, uint64_t word[2])
 {
 	if (user)
 		return vm_copy_from_user(space, word, addr, 16);
 	/* The kernel's own frames lie on this core's stack slot. */
-	uint64_t slot = (uint64_t)__builtin_frame_address(0) & ~(STACK_SLOT - 1);
-	if (addr < slot || addr + 16 > slot + STACK_SLOT || addr & 7)
+	uint64_t slot = (uint64_t)__builtin_frame_address(0) & ~(STACK_SLOT - 1), at = addr - slot;
+	if (addr & 7 || (!within(at, STACK_TRAP_TOP, STACK_TRAP_BYTES) &&
+	                 !within(at, STACK_EMERGENCY_TOP, STACK_EMERGENCY_BYTES)))
 		return false;
 	word[0] = *(const uint64_t *)addr;
 	word[1] = *(const uint64_t *)(addr + 8);
@@ -177,13 +187,22 @@ static bool count_fault(struct core *c)
 /* A fault before the core stands on a stack of its own: what can be said without core and stack. */
 _Noreturn static void report_early(const struct trap_frame *f)
 {
-	console_print("\n*** %s while the kernel starts (vector %llu, error %llx)\n",
+	console_print("\n");
+	say("*** %s while the kernel starts (vector %llu, error %llx)\n",
 	              exception_name(f->vector), (unsigned long long)f->vector,
 	              (unsigned long long)f->error);
 	print_address("  rip ", f->rip);
-	console_print("  cr2 %016llx  rsp %016llx\n", (unsigned long long)cr2_read(),
+	say("  cr2 %016llx  rsp %016llx\n", (unsigned long long)cr2_read(),
 	              (unsigned long long)f->rsp);
-	machine_exit(EXIT_PANIC);
+	machine_fail(EXIT_PANIC);
+}
+
+/* Without a control core nobody looks after the machine. */
+_Noreturn static void end_of_faults(const struct core *c)
+{
+	machine_seize();
+	say("*** core %u, the control core, has failed too often\n", c->id);
+	machine_fail(EXIT_FAULT_LOOP);
 }
 
 void fault_in_program(struct trap_frame *f, const char *what)
@@ -201,16 +220,29 @@ void fault_in_program(struct trap_frame *f, const char *what)
 	console_print("*** core %u: more than %u faults in %u s, stopped\n", c->id, FAULTS_MAX,
 	              FAULT_WINDOW_S);
 	if (boot_info->core[c->id].roles & CORE_CONTROL)
-		machine_exit(EXIT_FAULT_LOOP);
+		end_of_faults(c);
 	apic_send(cores[0].apic_id, VECTOR_WAKE); /* the control core may sleep; it has to know */
 	cpu_halt_forever();
+}
+
+/* Only the core that ends the machine comes here. A report that fails is not tried again. */
+static void refuse_second(const struct trap_frame *f)
+{
+	static bool failed;
+	if (failed) {
+		say("\n*** %s at %016llx while that was said\n", exception_name(f->vector),
+		    (unsigned long long)f->rip);
+		machine_fail(EXIT_PANIC);
+	}
+	failed = true;
 }
 
 void fault_in_kernel(struct trap_frame *f)
 {
 	machine_seize();
+	refuse_second(f);
 	if (!core_has_stack())
 		report_early(f);
 	report(f, core_self(), NULL);
-	machine_exit(EXIT_PANIC);
+	machine_fail(EXIT_PANIC);
 }

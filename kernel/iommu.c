@@ -8,6 +8,7 @@
 #include "hal/layout.h"
 #include "kernel/console.h"
 #include "kernel/core.h"
+#include "kernel/cpu.h"
 #include "kernel/dmar.h"
 #include "kernel/pci.h"
 #include "kernel/vm.h"
@@ -212,9 +213,7 @@ static void set_contexts(void)
 /* Units that are not coherent (10.4.3, C) read tables past the caches. */
 static void flush_tables(void)
 {
-	for (uint64_t at = mem.start; at < mem.next; at += CACHE_LINE)
-		__asm__ volatile("clflush %0" : "+m"(*(volatile uint8_t *)vm_phys(at)));
-	__asm__ volatile("mfence" : : : "memory");
+	cpu_flush(vm_phys(mem.start), mem.next - mem.start);
 }
 
 static void start_units(void)

@@ -10,6 +10,7 @@
 #include "kernel/panic.h"
 #include "kernel/partition.h"
 #include "kernel/pci.h"
+#include "kernel/selftest.h"
 #include "kernel/trap.h"
 
 #define LOG_CHUNK 256
@@ -121,6 +122,9 @@ void kcall_serve(struct trap_frame *f)
 		break;
 	case KCALL_TEST_DMA:
 		result = iommu_test(f->rdi);
+		break;
+	case KCALL_TEST_PANIC:
+		result = selftest_panic(f->rdi);
 		break;
 	case KCALL_SHARE:
 		if (boot_info->core[c->id].roles & CORE_CONTROL)

@@ -13,6 +13,7 @@
 #include "kernel/cpu.h"
 #include "kernel/fbcon.h"
 #include "kernel/iommu.h"
+#include "kernel/keep.h"
 #include "kernel/panic.h"
 #include "kernel/partition.h"
 #include "kernel/pci.h"
@@ -79,14 +80,18 @@ _Noreturn static void boot_on_core_stack(void)
 _Noreturn void kmain(enum boot_loader loader, uint64_t info);
 _Noreturn void kmain(enum boot_loader loader, uint64_t info)
 {
+	char panic_word[8];
 	tsc_at_start = clock_tsc();
 	console_init();
 	trap_init();
 	core_load_tables(&cores[0]); /* from here on nothing fails in silence */
 	boot_parse(&boot, loader, info);
 	machine_set_exit_port((uint16_t)cmdline_number(boot.cmdline, "debug-exit", 0));
+	if (cmdline_option(boot.cmdline, "panic", panic_word, sizeof panic_word))
+		machine_set_panic(panic_word);
 	vm_init(&boot);
 	fbcon_init(&boot.fb);
+	keep_tell();
 	acpi_init(&acpi, &boot);
 	apic_init(&acpi);
 	vm_map_stack(0);

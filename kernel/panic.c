@@ -3,25 +3,33 @@
 
 #include "kernel/console.h"
 #include "kernel/cpu.h"
+#include "kernel/keep.h"
 #include "kernel/smp.h"
 #include "kernel/tsc.h"
+#include "lib/mem.h"
 
 #define RESET_CONTROL 0xcf9
 #define KEYBOARD_COMMAND 0x64
 #define RESET_WAIT_US 50000
+#define REBOOT_DELAY_S 3 /* for who reads, and so that a machine that fails at once does not whirl */
 
 static uint16_t exit_port;
+static enum { END_EXIT, END_HALT, END_REBOOT } ending; /* without a port exit is halt */
 
 void panic(const char *format, ...)
 {
 	fmt_va_list args;
+	char text[512] = "*** kernel panic: ";
+	size_t at = strlen(text);
 	machine_seize();
-	console_print("\n*** kernel panic: ");
 	__builtin_va_start(args, format);
-	console_vprint(format, args);
+	at += fmt_vformat(text + at, sizeof text - 1 - at, format, args);
 	__builtin_va_end(args);
-	console_print("\n");
-	machine_exit(EXIT_PANIC);
+	at = at < sizeof text - 2 ? at : sizeof text - 2;
+	memcpy(text + at, "\n", 2);
+	console_print("\n%s", text);
+	keep_add(text, at + 1);
+	machine_fail(EXIT_PANIC);
 }
 
 void assert_fail(const char *expr, const char *file, unsigned line)
@@ -34,10 +42,29 @@ void machine_set_exit_port(uint16_t port)
 	exit_port = port;
 }
 
+void machine_set_panic(const char *word)
+{
+	static const char *const words[] = {
+		[END_EXIT] = "exit", [END_HALT] = "halt", [END_REBOOT] = "reboot"};
+	for (unsigned i = 0; i < ARRAY_LEN(words); i++)
+		if (strcmp(word, words[i]) == 0) {
+			ending = i;
+			return;
+		}
+	console_print("panic=%s: not one of exit, halt, reboot\n", word);
+}
+
 void machine_seize(void)
 {
 	smp_stop_others();
 	console_seize();
+	keep_begin();
+}
+
+_Noreturn static void halt(unsigned code)
+{
+	console_print("\nmachine stopped (exit code %u); it may be switched off\n", code);
+	cpu_halt_forever();
 }
 
 void machine_exit(unsigned code)
@@ -45,8 +72,20 @@ void machine_exit(unsigned code)
 	machine_seize();
 	if (exit_port)
 		out32(exit_port, code);
-	console_print("\nmachine stopped (exit code %u); it may be switched off\n", code);
-	cpu_halt_forever();
+	halt(code);
+}
+
+void machine_fail(unsigned code)
+{
+	machine_seize();
+	keep_end();
+	if (ending == END_EXIT)
+		machine_exit(code);
+	if (ending == END_HALT)
+		halt(code);
+	console_print("\n*** restarting in %u seconds\n", REBOOT_DELAY_S);
+	tsc_wait_us(REBOOT_DELAY_S * 1000000ull);
+	machine_reboot();
 }
 
 void machine_reboot(void)

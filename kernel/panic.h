@@ -11,11 +11,11 @@ enum exit_code {
 	EXIT_FAULT_LOOP = 2, /* the control core's program faulted too often */
 };
 
-/* Prints the reason and ends the machine with EXIT_PANIC. */
+/* Prints the reason and ends the machine by machine_fail(EXIT_PANIC). */
 _Noreturn void panic(const char *format, ...) PRINTF_LIKE(1, 2);
 
-/* The machine is about to end: from here on this core runs alone and has the console. Of several
- * that call only one goes on. */
+/* The machine is about to end: from here on this core runs alone and has the console, and what is
+ * said by keep_add is kept. Of several that call only one goes on. */
 void machine_seize(void);
 
 /*
@@ -23,6 +23,14 @@ void machine_seize(void);
  * (debug-exit=PORT), else halts all cores with a message.
  */
 _Noreturn void machine_exit(unsigned code);
+
+/* The end of a machine that has failed: reboots, halts or exits, as panic= says; what was kept of
+ * the report (kernel/keep.h) is told by the next boot. */
+_Noreturn void machine_fail(unsigned code);
+
+/* panic= of the command line, `word` being its value. Else: exit where there is a port for it,
+ * halt where there is none. */
+void machine_set_panic(const char *word);
 
 /* Restarts the machine: reset port 0xcf9, keyboard controller, triple fault, in this order. */
 _Noreturn void machine_reboot(void);

@@ -1,0 +1,72 @@
+/* See keep.h. */
+#include "kernel/keep.h"
+
+#include "kernel/console.h"
+#include "kernel/cpu.h"
+#include "lib/mem.h"
+
+#define KEEP_BYTES 8192 /* linker.ld reserves as much */
+#define KEEP_MAGIC 0x646e652074736c20ull
+
+struct keep {
+	uint64_t magic, sum;
+	uint64_t bytes; /* of the text */
+	char text[KEEP_BYTES - 24];
+};
+_Static_assert(sizeof(struct keep) == KEEP_BYTES, "linker.ld");
+
+extern struct keep kernel_keep;
+static bool begun;
+
+/* FNV-1a, of the length too. */
+static uint64_t sum(const struct keep *k)
+{
+	uint64_t h = 0xcbf29ce484222325 ^ k->bytes;
+	for (uint64_t i = 0; i < k->bytes; i++)
+		h = (h ^ (uint8_t)k->text[i]) * 0x100000001b3;
+	return h;
+}
+
+static void forget(void)
+{
+	kernel_keep.magic = 0;
+	kernel_keep.bytes = 0;
+}
+
+void keep_begin(void)
+{
+	if (!begun)
+		forget();
+	begun = true;
+}
+
+void keep_add(const char *text, size_t bytes)
+{
+	struct keep *k = &kernel_keep;
+	if (!begun)
+		return;
+	size_t room = sizeof k->text - k->bytes, n = bytes < room ? bytes : room;
+	memcpy(k->text + k->bytes, text, n);
+	k->bytes += n;
+}
+
+void keep_end(void)
+{
+	struct keep *k = &kernel_keep;
+	if (!begun || k->bytes == 0)
+		return;
+	k->sum = sum(k);
+	k->magic = KEEP_MAGIC;
+	cpu_flush(k, sizeof *k); /* a hard reset loses the caches */
+}
+
+void keep_tell(void)
+{
+	const struct keep *k = &kernel_keep;
+	if (k->magic != KEEP_MAGIC || k->bytes > sizeof k->text || k->sum != sum(k))
+		return;
+	console_print("--- the last boot ended in a failure; its report:\n");
+	console_write(k->text, k->bytes);
+	console_print("--- end of the last boot's report\n");
+	forget();
+}

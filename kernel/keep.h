@@ -1,0 +1,23 @@
+/*
+ * The kernel's last words, kept in memory over a warm restart: the report of what ended the machine
+ * is told by the next boot. Memory that no loader writes lies behind the image (linker.ld); whether
+ * it survives is the firmware's business, so what is found there is believed only whole.
+ */
+#ifndef KERNEL_KEEP_H
+#define KERNEL_KEEP_H
+
+#include "lib/types.h"
+
+/* Begins a report; once, later calls change nothing. */
+void keep_begin(void);
+
+/* Adds to it; without keep_begin, or where there is no room left, nothing is done. */
+void keep_add(const char *text, size_t bytes);
+
+/* It is complete, and in memory, not in a cache. */
+void keep_end(void);
+
+/* Prints the report of the last boot, if there is one, and forgets it. */
+void keep_tell(void);
+
+#endif

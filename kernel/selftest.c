@@ -1,0 +1,52 @@
+/* See selftest.h. The functions have names, for the tests look for them in the backtrace. */
+#include "kernel/selftest.h"
+
+#include "hal/kcall.h"
+#include "kernel/core.h"
+#include "lib/assert.h"
+#include "lib/cmdline.h"
+
+/* Pushes until the guard page: the page fault finds no stack, and becomes a double fault. */
+static void run_off_the_stack(void)
+{
+	__asm__ volatile("1: pushq $0\n\tjmp 1b" : : : "memory");
+}
+
+/* The first page is mapped nowhere. Reached by a register, so that the compiler knows nothing. */
+static void write_to_nothing(void)
+{
+	uint64_t address = 8;
+	__asm__ volatile("movq %0, (%0)" : : "r"(address) : "memory");
+}
+
+/* As write_to_nothing, with a frame pointer that leads into a guard page: the backtrace ends there. */
+static void lose_the_frame(void)
+{
+	uint64_t address = 8;
+	__asm__ volatile("movq %0, %%rbp\n\tmovq %1, (%1)"
+	                 : : "r"((uint64_t)__builtin_frame_address(0) & ~(STACK_SLOT - 1)), "r"(address)
+	                 : "memory");
+}
+
+int64_t selftest_panic(uint64_t kind)
+{
+	if (cmdline_number(boot_info->cmdline, "test", 0) != 1)
+		return E_INVAL;
+	switch (kind) {
+	case TEST_PANIC_FAULT:
+		write_to_nothing();
+		break;
+	case TEST_PANIC_STACK:
+		run_off_the_stack();
+		break;
+	case TEST_PANIC_FRAME:
+		lose_the_frame();
+		break;
+	case TEST_PANIC_ASSERT:
+		assert(kind != TEST_PANIC_ASSERT);
+		break;
+	default:
+		break;
+	}
+	return E_INVAL;
+}

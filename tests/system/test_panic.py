@@ -1,0 +1,88 @@
+"""The kernel itself fails: that is reported, whole, and the machine ends, halts or boots again as
+panic= says. The next boot tells what the last one said."""
+import re
+
+import pytest
+from conftest import RIGHT_HOST, LEFT_ROUTER, pings
+
+KINDS = {  # how it fails: what the report says, and what it names
+    "fault": (r"page fault on core 0 in the kernel", r"write at 0{15}8: no page is there",
+              "selftest_panic"),
+    "stack": (r"double fault on core 0 in the kernel", r"rip [0-9a-f]{16}", "selftest_panic"),
+    "frame": (r"page fault on core 0 in the kernel", r"write at 0{15}8: no page is there", ""),
+    "assert": (r"kernel panic: assertion failed: .*selftest\.c:\d+", "", ""),
+}
+
+
+def fail(lab, kind):
+    """Makes the kernel fail while core 1 is at work; returns where the console was before."""
+    router = lab.router
+    router.judge = False
+    router.skip()
+    with lab.flood(LEFT_ROUTER, RIGHT_HOST):
+        here = router.mark
+        router.send("test panic " + kind)
+        router.expect(r"^\*\*\* " + KINDS[kind][0], 10, "the report")
+        for part in filter(None, KINDS[kind][1:]):
+            router.expect(part, 5)
+    return here
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_exit(make_lab, kind):
+    """As tests have it: QEMU ends, with the code of a panic."""
+    lab = make_lab(None, "--append", "test=1")
+    pings(lab.left, RIGHT_HOST)
+    here = fail(lab, kind)
+    assert lab.router.wait_exit(20) == 1
+    report = lab.router.text[here:]
+    assert len(re.findall(r"^\*\*\*", report, re.MULTILINE)) == 1, report
+
+
+def test_halt(make_lab):
+    lab = make_lab(None, "--append", "test=1 panic=halt")
+    fail(lab, "fault")
+    lab.router.expect(r"machine stopped \(exit code 1\)", 10)
+
+
+@pytest.mark.parametrize("kind", ["fault", "stack", "assert"])
+def test_reboot(make_lab, kind):
+    """It boots again, repeats the report, and works; the boot after that has nothing to tell."""
+    lab = make_lab(None, "--append", "test=1 panic=reboot")
+    router = lab.router
+    pings(lab.left, RIGHT_HOST)
+    fail(lab, kind)
+    router.expect(r"restarting in 3 seconds", 10)
+    told = router.expect(r"the last boot ended in a failure; its report:\r?\n((?:.*\n)*?)--- end of",
+                         60, "the report of the last boot").group(1)
+    assert re.search(KINDS[kind][0], told), told
+    assert KINDS[kind][2] in told
+    router.judge = router.faults_expected = True
+    router.wait_up(60)
+    pings(lab.left, RIGHT_HOST, count=3)
+    router.skip()
+    router.send("reload")
+    router.wait_up(60)
+    assert "the last boot" not in router.text[router.text.rindex("restarting"):]
+
+
+def test_control_core_gives_up(make_lab):
+    """The control program fails again and again: the same end, with a code of its own, or a boot."""
+    lab = make_lab(None, "--append", "test=1 panic=reboot")
+    router = lab.router
+    router.judge = False
+    for _ in range(6):
+        router.skip()
+        router.send("test fault ud core 0")
+        if router.expect(r"core 0: program restarted|has failed too often", 10).group(0)[0] == "h":
+            break
+        router.wait_prompt(30)
+    router.expect(r"the last boot ended in a failure; its report:", 60)
+    router.expect(r"core 0, the control core, has failed too often", 5)
+    router.wait_prompt(60)
+
+
+def test_unknown_word(make_router):
+    router = make_router(None, "--append", "panic=pray", ports=[], wait=False)
+    router.expect(r"panic=pray: not one of exit, halt, reboot", 30)
+    router.wait_prompt(60)

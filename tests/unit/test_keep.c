@@ -1,0 +1,115 @@
+/* kernel/keep: what was written is told once, by the next boot; what is not whole is not believed. */
+#include "tests/unit/host.h"
+
+#define cpu_flush(at, bytes) ((void)(at), (void)(bytes))
+#define KERNEL_CPU_H
+#include "kernel/keep.c"
+
+struct keep kernel_keep;
+static char said[2 * KEEP_BYTES];
+static size_t said_bytes;
+
+void console_write(const char *text, size_t bytes)
+{
+	assert_true(said_bytes + bytes <= sizeof said);
+	memcpy(said + said_bytes, text, bytes);
+	said_bytes += bytes;
+}
+
+void console_print(const char *format, ...) { (void)format; }
+
+static int setup(void **s)
+{
+	(void)s;
+	memset(&kernel_keep, 0, sizeof kernel_keep);
+	begun = false;
+	said_bytes = 0;
+	return 0;
+}
+
+static void end_by(const char *text)
+{
+	keep_begin();
+	keep_add(text, strlen(text));
+	keep_end();
+}
+
+static size_t boot(void)
+{
+	begun = false;
+	said_bytes = 0;
+	keep_tell();
+	return said_bytes;
+}
+
+static void told_once(void **s)
+{
+	(void)s;
+	assert_int_equal(boot(), 0);
+	end_by("page fault\n");
+	assert_int_equal(boot(), 11);
+	assert_memory_equal(said, "page fault\n", 11);
+	assert_int_equal(boot(), 0);
+}
+
+/* A machine that is switched off in peace leaves nothing, nor does one that dies while it writes. */
+static void not_ended(void **s)
+{
+	(void)s;
+	keep_begin();
+	keep_end();
+	assert_int_equal(boot(), 0);
+	keep_begin();
+	keep_add("half", 4);
+	assert_int_equal(boot(), 0);
+	keep_add("not begun", 9);
+	assert_int_equal(boot(), 0);
+	end_by("old\n");
+	keep_begin(); /* by whoever ends the machine after a failure of the report: it goes on */
+	keep_add("new\n", 4);
+	keep_end();
+	assert_int_equal(boot(), 8);
+	assert_memory_equal(said, "old\nnew\n", 8);
+}
+
+static void too_long(void **s)
+{
+	char line[100];
+	(void)s;
+	memset(line, 'x', sizeof line);
+	keep_begin();
+	for (unsigned i = 0; i < KEEP_BYTES / 50; i++)
+		keep_add(line, sizeof line);
+	keep_end();
+	assert_int_equal(boot(), sizeof kernel_keep.text);
+}
+
+/* Any byte of it that has changed makes it nobody's. */
+static void damaged(void **s)
+{
+	struct keep good;
+	(void)s;
+	end_by("double fault on core 0 in the kernel\n");
+	good = kernel_keep;
+	for (size_t i = 0; i < offsetof(struct keep, text) + good.bytes; i++)
+		for (unsigned bit = 0; bit < 8; bit++) {
+			kernel_keep = good;
+			((uint8_t *)&kernel_keep)[i] ^= (uint8_t)(1u << bit);
+			assert_int_equal(boot(), 0);
+		}
+	memset(&kernel_keep, 0xff, sizeof kernel_keep);
+	assert_int_equal(boot(), 0);
+	kernel_keep = good;
+	assert_int_equal(boot(), good.bytes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(told_once, setup),
+		cmocka_unit_test_setup(not_ended, setup),
+		cmocka_unit_test_setup(too_long, setup),
+		cmocka_unit_test_setup(damaged, setup),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
