@@ -20,7 +20,8 @@
  *
  * Invariants
  * 1. A command that did not end in time may still write into its mailboxes: `dead` is set, no
- *    command is given any more, and stop takes bus mastership from the device.
+ *    command is given any more, and stop takes bus mastership from the device. From firmware that
+ *    does not let go of its pages stop takes it too, and it counts as dead.
  * 2. Whatever was created is on the list of objects; undoing it from the end needs nothing else.
  * 3. A page is in the pool or the firmware's (a bit for each); what the firmware gives back is
  *    looked up there before it is believed.

@@ -305,8 +305,10 @@ void mlx5_hca_down(struct nic *nic)
 		if (e == E_OK)
 			e = mlx5_cmd_simple(nic, MLX5_DISABLE_HCA, 0, 0);
 	}
-	if (e != E_OK || d->dead)
+	if (e != E_OK || d->dead) {
 		mlx5_cut_off(nic);
+		d->dead = true; /* it cannot read commands any more */
+	}
 	d->enabled = d->initialised = false;
 	d->unwinding = false;
 }

@@ -128,7 +128,7 @@ static int probe(struct nic *nic, const struct pci_dev *dev)
 		e = learn(nic);
 	mlx5_hca_down(nic);
 	if (e == E_OK && d->dead)
-		e = mlx5_fail(nic, E_TIMEOUT, "no answer from firmware at the end of its probe");
+		e = mlx5_fail(nic, E_TIMEOUT, "no answer from firmware, or a refusal, at the end of its probe");
 	return e;
 }
 
@@ -189,7 +189,7 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 	if (e != E_OK)
 		return e;
 	if (d->dead)
-		return mlx5_fail(nic, E_DEVICE, "firmware has stopped answering before");
+		return mlx5_fail(nic, E_DEVICE, "firmware has stopped answering, or did not let go, before");
 	/* Without a vector for each pair, cores on this port poll and never sleep. */
 	s->irq = nic->pci->msix_vectors > config->pairs;
 	e = start_device(nic, config, s);

@@ -396,6 +396,23 @@ static void pages_that_were_never_given(void **s)
 	fw.lying_page = 20;
 	fw_stop();
 	assert_false(fw.pci_command & 4);
+	/* Cut off it hears of no command: none is given, and none waited for. */
+	unsigned doorbells = fw.doorbells;
+	uint64_t from = fw.now;
+	assert_int_equal(fw_start(1, &shared), E_DEVICE);
+	assert_int_equal(fw.doorbells, doorbells);
+	assert_true(fw.now - from < 1000000);
+}
+
+/* The same at the end of its probe, which says so. */
+static void not_let_go_by_its_probe(void **s)
+{
+	(void)s;
+	fw_power(64);
+	fw.lying_page = 20;
+	assert_int_equal(fw_probe(), E_TIMEOUT);
+	assert_false(fw.pci_command & 4);
+	assert_non_null(strstr(fw.nic.error, "at the end of its probe"));
 }
 
 /* --- link, counters, health --- */
@@ -626,6 +643,7 @@ int main(void)
 		cmocka_unit_test(pages_while_it_runs),
 		cmocka_unit_test(no_memory_for_pages),
 		cmocka_unit_test(pages_that_were_never_given),
+		cmocka_unit_test(not_let_go_by_its_probe),
 		cmocka_unit_test(link_by_events),
 		cmocka_unit_test(link_does_not_wait),
 		cmocka_unit_test(counts),
