@@ -374,6 +374,14 @@ def bytes_at_random():
         yield f"random{seed}", random.Random(seed).randbytes(40 << seed % 4)
 
 
+def firmware():
+    """Answers as they should be; lies late, and events."""
+    yield "good", bytes(40)
+    yield "looks", bytes(400)
+    for n, commands in enumerate((5, 20, 26, 40, 70, 100)):
+        yield f"late{n}", bytes(commands) + random.Random(n).randbytes(300)
+
+
 def dictionary(entry, inputs, directory):
     """The words of the inputs, for libFuzzer to put together."""
     words = sorted({w for text in inputs for w in re.findall(rb"[\w.:/-]+", text)})
@@ -388,7 +396,8 @@ def main():
               "acl": acl_programs, "udp": udp_packets, "nd": nd_programs, "http": http_requests,
               "telnet": telnet_sessions, "match": matches, "script": scripts, "pcap": captures,
               "config": configurations, "virtio": bytes_at_random,
-              "ixgbe": bytes_at_random, "mlx5": bytes_at_random}
+              "ixgbe": bytes_at_random, "mlx5": bytes_at_random,
+              "firmware": firmware}
     inputs = dict(makers[entry]())
     if entry in ("config", "script", "match"):
         dictionary(entry, inputs.values(), directory)

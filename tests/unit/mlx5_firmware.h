@@ -82,6 +82,9 @@ extern struct fw {
 		FW_WANT_PAGES,
 	} fault;
 	int32_t want;             /* FW_WANT_PAGES: so many before it ends */
+	/* Changes an answer that is ready, or the status in byte 0x3f of the entry; from then on nothing
+	 * that depends on answers is looked at. */
+	void (*lie)(uint8_t *entry, uint8_t *out, uint32_t out_bytes);
 	unsigned lying_page;      /* of the pages it gives back, the how manieth is not its own */
 	/* what happened */
 	unsigned logged;
@@ -101,6 +104,9 @@ void fw_assert_clean(void);
 
 /* An event for the async EQ, with these big-endian words from 0x20 on. */
 void fw_event(uint8_t type, uint8_t sub_type, uint32_t word0, uint32_t word1);
+
+/* 64 bytes as they are in the async EQ, `ahead` of the next place, and the owner bit. */
+void fw_raw_event(const uint8_t eqe[63], unsigned ahead, uint8_t owner);
 
 /* How often the command was given, and where it was first from `from` on; -1: nowhere. */
 unsigned fw_count(uint16_t opcode);
