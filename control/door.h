@@ -12,6 +12,7 @@
 #include "net/icmp6.h"
 #include "net/ip4.h"
 #include "net/ip6.h"
+#include "net/tcp/wire.h"
 
 enum door {
 	DOOR_GONE, /* dropped under its counter, or, ARP, handed to the control core */
@@ -80,12 +81,34 @@ static inline enum counter door_host4(const struct pkt *p, const struct view_por
 	return door_is_ours4(port, ip4_dst(ip)) ? door_source4(port, ip4_src(ip)) : CNT_drop_ip4_not_ours;
 }
 
-/* As what an IPv6 packet for us, which ip6_check has passed, goes to the control core. Discovery is
- * from the link itself by its hop limit (RFC 4861 6.1, 7.1: 255), so nobody beyond fills the room
+/* A TCP segment, whose header begins `at` octets into the packet, goes to the control core as one of
+ * a connection, or, if it would begin one, as any other packet. So neither a flood of pings nor one
+ * of SYN has a session of the console wait. */
+static inline enum punt_kind door_kind_tcp(const struct pkt *p, unsigned at)
+{
+	unsigned flags = ETH_HLEN + at + 13; /* RFC 9293 3.1 */
+	return p->len > flags && !(p->data[flags] & TCP_SYN) ? PUNT_TCP : PUNT_LOCAL;
+}
+
+/* As what an IPv4 packet for us, which ip4_check has passed, goes to the control core. */
+static inline enum punt_kind door_kind4(const struct pkt *p)
+{
+	const uint8_t *ip = p->data + ETH_HLEN;
+	if (ip4_is_fragment(ip))
+		return PUNT_FRAGMENT;
+	return ip4_proto(ip) == IP4_PROTO_TCP ? door_kind_tcp(p, ip4_header_len(ip)) : PUNT_LOCAL;
+}
+
+/* The same of an IPv6 packet, which ip6_check has passed, by the header that follows IPv6's. Discovery
+ * is from the link itself by its hop limit (RFC 4861 6.1, 7.1: 255), so nobody beyond fills the room
  * that is kept for it. */
 static inline enum punt_kind door_kind6(const struct pkt *p)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
+	if (ip6_next(ip) == IP6_FRAGMENT)
+		return PUNT_FRAGMENT;
+	if (ip6_next(ip) == IP_PROTO_TCP)
+		return door_kind_tcp(p, IP6_HLEN);
 	bool discovery = ip6_next(ip) == IP6_ICMP6 && ip6_hop_limit(ip) == 255 &&
 	                 p->len > ETH_HLEN + IP6_HLEN && ip[IP6_HLEN] >= ICMP6_ROUTER_SOLICIT &&
 	                 ip[IP6_HLEN] <= ICMP6_NEIGHBOUR_ADVERT;

@@ -802,6 +802,8 @@ static void serve_msg(const struct core_msg *m)
 		break;
 	case PUNT_ND:
 	case PUNT_LOCAL:
+	case PUNT_TCP:
+	case PUNT_FRAGMENT:
 		count_fate(is_ip6(m) ? local6_input(m) : local_input(m));
 		break;
 	case PUNT_RESOLVE:

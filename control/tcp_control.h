@@ -3,10 +3,10 @@
  * which control/http.c and control/remote.c listen on. It exists only when the configuration asks
  * for a server; without, TCP to our addresses is refused as ever (control/local.c).
  *
- * Segments come as messages from the data cores (PUNT_LOCAL) and are copied into buffers of a pool
- * of its own; what it sends is copied to a data core (core_inject). This way is slow and may be: a
- * page a second. An application that has TCP on its data cores hands segments to a management port
- * over (view_is_management, control/view.h).
+ * Segments come as messages from the data cores (PUNT_TCP, SYN: PUNT_LOCAL) and are copied into
+ * buffers of a pool of its own; what it sends is copied to a data core (core_inject). This way is
+ * slow and may be: a page a second. An application that has TCP on its data cores hands segments to
+ * a management port over (view_is_management, control/view.h).
  *
  * Like the data cores' connections, all of its are forgotten when the ports are restarted.
  */

@@ -269,6 +269,8 @@ static void print_punted(struct shell *sh, const struct trace_note *n)
 		[PUNT_ARP] = "an ARP message",
 		[PUNT_ND] = "a message of discovery",
 		[PUNT_LOCAL] = "a packet to the machine itself",
+		[PUNT_TCP] = "a segment to the machine itself",
+		[PUNT_FRAGMENT] = "a fragment to the machine itself",
 		[PUNT_RESOLVE] = "a packet whose neighbour is not known",
 		[PUNT_OWN] = "an answer of ours whose neighbour is not known",
 	};

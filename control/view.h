@@ -226,7 +226,7 @@ static inline const struct view_filter_set *view_filters(const struct view *v)
 }
 
 /* Whether a correct TCP segment to one of our addresses, no fragment, is the management's: for an
- * application that has TCP of its own on its data cores, to hand over (PUNT_LOCAL). Its header
+ * application that has TCP of its own on its data cores, to hand over (door_kind4, door_kind6). Its header
  * begins at octet `at` of the packet. */
 static inline bool view_is_management(const struct view *v, const uint8_t *ip, unsigned at)
 {
@@ -491,6 +491,8 @@ enum punt_kind {
 	PUNT_ARP,     /* an ARP frame */
 	PUNT_ND,      /* a message of neighbour or router discovery, for the machine itself */
 	PUNT_LOCAL,   /* any other IP packet for the machine itself */
+	PUNT_TCP,     /* a segment for the machine itself that does not begin a connection */
+	PUNT_FRAGMENT, /* a fragment for the machine itself */
 	PUNT_RESOLVE, /* to be forwarded once its neighbour is known; TTL is already taken down */
 	PUNT_OWN,     /* a packet of ours that waits for its neighbour (core_punt_own) */
 };

@@ -50,7 +50,7 @@ static void upper_input(struct pkt *p, uint8_t proto, unsigned at)
 	if (proto == IP_PROTO_UDP && udp_service(p, &view->services))
 		return;
 	pkt_csum_complete(&self.pool, p);
-	core_punt(p, ip[0] >> 4 == 6 ? door_kind6(p) : PUNT_LOCAL, NH_LOCAL);
+	core_punt(p, ip[0] >> 4 == 6 ? door_kind6(p) : door_kind4(p), NH_LOCAL);
 }
 
 static void local_input(struct pkt *p)

@@ -286,7 +286,7 @@ static void ip4_input(struct pkt *p, bool asked)
 		break;
 	case NH_LOCAL:
 		complete(p);
-		core_punt(p, PUNT_LOCAL, nh);
+		core_punt(p, door_kind4(p), nh);
 		break;
 	case NH_BROADCAST:
 		broadcast(p);

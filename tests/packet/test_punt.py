@@ -4,11 +4,12 @@ others. The harness takes a turn of the control core only when nothing is receiv
 together finds a ring that nobody empties."""
 import pytest
 from machine import *
-from scapy.layers.inet6 import (ICMPv6EchoRequest, ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6NDOptSrcLLAddr,
-                                IPv6)
+from scapy.layers.inet import TCP
+from scapy.layers.inet6 import (ICMPv6EchoReply, ICMPv6EchoRequest, ICMPv6ND_NA, ICMPv6ND_NS,
+                                ICMPv6NDOptSrcLLAddr, IPv6, IPv6ExtHdrFragment)
 
 SLOTS = 512  # RING_SLOTS_MAX
-KINDS = 5    # enum punt_kind
+KINDS = 7    # enum punt_kind
 KEPT = SLOTS // 2 // KINDS
 ROOM = SLOTS - (KINDS - 1) * KEPT  # for a flood of one kind
 FLOOD = 1000
@@ -40,9 +41,14 @@ FRAMES = {
     "arp": arp_request(A2, ROUTER[0].ip),
     "nd": ask(),
     "local": frame_to(IP(src=A.ip, dst=ROUTER[0].ip) / ICMP(id=1, seq=1)),
+    "tcp": frame_to(IP(src=A.ip, dst=ROUTER[0].ip) / TCP(flags="A", dport=80)),
+    # whole, though it says that it is a fragment (RFC 6946), and so answered at once
+    "fragment": frame_to(IPv6(src=A.ip6, dst=ROUTER[0].ip6) / IPv6ExtHdrFragment(id=1) /
+                         ICMPv6EchoRequest(id=1, seq=1)),
     "resolve": frame_to(udp(A, NOBODY)),
     "own": frame_to(udp(OWN, B, ttl=1)),
 }
+AT_ONCE = ("arp", "nd", "local", "tcp", "fragment")  # each of these is answered at once
 
 
 def answers(m):
@@ -53,7 +59,8 @@ def answers(m):
         if ARP in p:
             got["arp" if p[ARP].op == 2 else {NOBODY: "resolve", OWN: "own"}[p[ARP].pdst]] += 1
         else:
-            got["nd" if ICMPv6ND_NA in p else "local"] += 1
+            got["nd" if ICMPv6ND_NA in p else "fragment" if ICMPv6EchoReply in p else
+                "tcp" if TCP in p else "local"] += 1
     return got
 
 
@@ -75,10 +82,10 @@ def test_flood(make, flood):
     m.send(0, *(frame for kind, frame in FRAMES.items() if kind != flood))
     got, counted = answers(m), m.counted()
     assert set(got) == set(FRAMES)
-    assert all(got[kind] == 1 for kind in ("arp", "nd", "local") if kind != flood)
+    assert all(got[kind] == 1 for kind in AT_ONCE if kind != flood)
     lost = "originated_drop_tx" if flood == "own" else "drop_punt_full"
     assert counted[lost] == FLOOD - ROOM
-    if flood in ("arp", "nd", "local"):
+    if flood in AT_ONCE:
         assert got[flood] == ROOM
 
 
@@ -90,8 +97,8 @@ def test_everybody_floods(make):
             m.queue(0, padded(frame))
     m.command("run")
     got, counted = answers(m), m.counted()
-    assert all(got[kind] >= KEPT for kind in ("arp", "nd", "local"))
-    assert got["arp"] + got["nd"] + got["local"] <= SLOTS - 2 * KEPT
+    assert all(got[kind] >= KEPT for kind in AT_ONCE)
+    assert sum(got[kind] for kind in AT_ONCE) <= SLOTS - 2 * KEPT
     assert counted["drop_punt_full"] + counted["originated_drop_tx"] == FLOOD * KINDS - SLOTS
 
 
@@ -129,3 +136,37 @@ def test_discovery_from_beyond(make):
     counted = m.counted()
     assert counted["drop_punt_full"] == FLOOD - ROOM + 1
     assert counted["delivered_nd"] == 1 and counted["delivered_icmp6"] == ROOM
+
+
+TO_PORT_80 = {
+    4: IP(src=A.ip, dst=ROUTER[0].ip), 6: IPv6(src=A.ip6, dst=ROUTER[0].ip6),
+}
+
+
+@pytest.mark.parametrize("version", TO_PORT_80)
+def test_connections_in_a_flood_of_syn(make, version):
+    """Who would begin a connection waits with the pings. The segments of those that are, do not."""
+    m = start(make)
+    for n in range(FLOOD):
+        m.queue(0, padded(frame_to(TO_PORT_80[version] / TCP(sport=n + 1, flags="S", dport=80))))
+    m.send(0, frame_to(TO_PORT_80[version] / TCP(sport=7777, flags="A", ack=5, dport=80)),
+           FRAMES["local"])
+    resets = [Ether(frame)[TCP] for frame in m.take_all(0)]
+    assert len(resets) == ROOM + 1 and [r.seq for r in resets if r.dport == 7777] == [5]
+    assert m.counted()["drop_punt_full"] == FLOOD - ROOM + 1
+
+
+def test_pings_in_a_flood_of_fragments(make):
+    """IPv4's, none of which makes anything whole: reassembly has its own bounds (reassembly.h)."""
+    m = start(make)
+    for n in range(FLOOD):
+        m.queue(0, padded(frame_to(IP(src=A.ip, dst=ROUTER[0].ip, id=n, flags="MF", proto=17) /
+                                   Raw(bytes(8)))))
+    m.send(0, FRAMES["local"], FRAMES["arp"], FRAMES["nd"], FRAMES["tcp"])
+    got, counted = answers(m), m.counted()
+    assert got == {"local": 1, "arp": 1, "nd": 1, "tcp": 1}
+    assert counted["drop_punt_full"] == FLOOD - ROOM
+    assert counted["drop_frag_full"] + m.waiting() == ROOM and m.waiting() <= 64
+    m.time(61 * SECOND)
+    m.take_all(0)
+    assert m.waiting() == 0

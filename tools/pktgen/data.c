@@ -207,6 +207,7 @@ static void host_input(struct pkt *p, const struct view_port *port)
 		return;
 	if (door == DOOR_IP4) {
 		bad = door_host4(p, port);
+		kind = bad == CNT_NONE ? door_kind4(p) : kind;
 	} else {
 		bad = ip6_check(p->data + ETH_HLEN, p->len - ETH_HLEN);
 		if (bad == CNT_NONE && !door_ours6(view, p))
