@@ -84,8 +84,12 @@ class Ours:
     def __init__(self, host, name, arguments, log, pcap=None, fds=()):
         self.log_path = log
         family = host.family
+        arguments = [str(argument) for argument in arguments]
+        dev = "eth0"
+        if "--dev" in arguments:
+            dev = arguments[arguments.index("--dev") + 1]
         argv = [os.path.join(BUILD, name), "--dev", "eth0", "--address",
-                family.with_plen(family.ours), "--gateway", family.linux, *map(str, arguments)]
+                family.with_plen(family.ours), "--gateway", family.linux, *arguments]
         if "--dad" not in arguments:
             argv.append("--no-dad")  # which takes a second or two
         argv = [word for word in argv if word != "--dad"]
@@ -100,6 +104,7 @@ class Ours:
         self.last = {}
         self.judge = True
         assert self.line(10) == {"ready": True}
+        host.wait_for_link(dev)
 
     def line(self, timeout_s):
         """Its next line on stdout; None at the end."""

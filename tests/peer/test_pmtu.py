@@ -30,6 +30,8 @@ class Path:
             far.configure(self.family.with_plen(self.family.far), self.family.far_router, mtu)
         else:
             far.configure6(self.family.with_plen(self.family.far), self.family.far_router)
+        peer.wait_for_link("narrow")
+        far.wait_for_link()
 
     def eat_icmp(self):
         """The router's own messages do not come through: a black hole."""

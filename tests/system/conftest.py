@@ -295,6 +295,8 @@ def make_lab(make_router, make_hosts):
         left, right = make_hosts(options.data_cores(cpus), left_mtu, right_mtu)
         router = make_router(config or router_config(), *arguments, cpus=cpus,
                              ports=(left.port, right.port), **more)
+        for host in (left, right):
+            host.wait_for_link()
         return Lab(router, left, right)
     return make
 

@@ -94,6 +94,8 @@ def make_paths(make_router, family):
                 host.ip("-6", "address", "add", TARGET[V6] + "/128", "dev", "lo", "nodad")
             router = make_router(config + lines, ports=[host.port for host in hosts])
             addresses_up(router)
+            for host in hosts:
+                host.wait_for_link()
             for n in range(HOPS):
                 pings(left, hop(family, n), count=1)
             paths = Paths(family, router, left, hops)

@@ -8,6 +8,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 
 from . import process
 from .errors import LauncherError
@@ -67,6 +68,20 @@ class Host:
 
     def ip(self, *arguments):
         return self.run(["ip", *arguments], check=True).stdout
+
+    def wait_for_link(self, dev="eth0", timeout_s=20.0):
+        """Returns once Linux sends on a device whose other end somebody holds.
+
+        A tap that is opened has a carrier at once, but until a worker of the kernel has got round
+        to that (net/core/link_watch.c), what Linux sends there is dropped. On a busy machine these
+        were seconds: three ARP requests, and then nobody is there. The state is shown when the
+        worker is done: `ip link show` waits for the lock that the worker holds.
+        """
+        deadline = time.monotonic() + timeout_s
+        while " state UP " not in self.ip("-o", "link", "show", "dev", dev):
+            if time.monotonic() >= deadline:
+                raise LauncherError("%s: %s has no link after %g s" % (self.name, dev, timeout_s))
+            time.sleep(0.01)
 
     def popen(self, argv, **kwargs):
         """A child inside this host; ended by close()."""
