@@ -8,7 +8,7 @@
  * these. So there is always room for as much as fits into one part, however often lists change and
  * whatever they were before. A list that stays as it is is not compiled again, but copied.
  *
- * Each list has its counts in each data core's shared area (view_filter_counts), one for every
+ * Each list has its counts in each data core's shared area (view_counted), one for every
  * rule, then one for every enum acl_other; those of either part lie apart, so that a count means
  * the same all the time that it is counted in. What is shown is the difference to offset[]: for
  * `clear`, since only their core may write counts, and for the rules that keep theirs when lists
@@ -40,7 +40,7 @@ struct lists {
 	uint8_t *at;
 	const struct acl *table[CONFIG_ACLS_MAX];
 	size_t table_bytes[CONFIG_ACLS_MAX];
-	uint32_t counts_at[CONFIG_ACLS_MAX]; /* among view_filter_counts */
+	uint32_t counts_at[CONFIG_ACLS_MAX]; /* among view_counted */
 	uint32_t counts_end;
 	size_t bytes;
 };
@@ -261,7 +261,7 @@ static uint64_t counted(uint32_t n)
 	uint64_t sum = 0;
 	for (unsigned core = 0; core < self.info->cores; core++)
 		if (self.info->core[core].roles & CORE_DATA)
-			sum += __atomic_load_n(&view_filter_counts_of(core)[n], __ATOMIC_RELAXED);
+			sum += __atomic_load_n(&view_counted_of(core)->filter[n], __ATOMIC_RELAXED);
 	return sum;
 }
 

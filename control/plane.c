@@ -619,6 +619,7 @@ static void plane_start(void)
 	count_n(CNT_drop_restart, plane.waiting);
 	plane.waiting = 0;
 	memset(v, 0, sizeof *v); /* data cores have let go of the ports, and with them of all of it */
+	v->started = clock_tsc();
 	memset(plane.link_up, 0, sizeof plane.link_up);
 	memset(adjacency_carried, 0, sizeof adjacency_carried);
 	stats_restart();

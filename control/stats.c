@@ -157,7 +157,7 @@ void stats_carried(unsigned n, struct nic_counters *c)
 	}
 	add_carried(c, &adjacency_carried[n]);
 	for (unsigned d = 0; d < self.info->data_cores; d++)
-		add_carried(c, &view_shared_of(self.info->first_data_core + d)->carried[n]);
+		add_carried(c, &view_counted_of(self.info->first_data_core + d)->carried[n]);
 }
 
 bool stats_link_is_up(unsigned n)

@@ -7,7 +7,6 @@
  * completed by the sender's (PKT_CSUM_PARTIAL), and what a device is to cut (PKT_TSO) look so.
  */
 #include "control/view.h"
-#include "lib/mem.h"
 
 #define HEAD_MAX 256 /* bytes in which all that a match asks for lies */
 
@@ -34,11 +33,15 @@ static void put_packet(struct tap_ring *r, uint64_t at, const struct pkt *p, uns
 void view_tap(const struct pkt *v, unsigned n, unsigned port, bool out)
 {
 	static uint64_t told[NIC_PORTS_MAX]; /* of the ring's losses */
+	static uint64_t number;
 	const struct view_capture *c = &view_get()->capture;
 	struct tap_ring *r = view_tap_ring();
-	if (r->number != c->number) {
-		tap_ring_begin(r, c->number);
-		memset(told, 0, sizeof told);
+	if (number != c->number) { /* a new one, or the one that a program before us was at */
+		number = c->number;
+		if (r->number != number)
+			tap_ring_begin(r, number);
+		for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
+			told[p] = r->count[p].dropped;
 	}
 	uint64_t tail = __atomic_load_n(&c->tail[self.id], __ATOMIC_ACQUIRE), head = r->head;
 	uint64_t now_ns = clock_ns(&self.clock, clock_tsc());

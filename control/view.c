@@ -2,11 +2,23 @@
 #include "control/view.h"
 
 #include "control/config.h"
+#include "lib/mem.h"
 #include "net/ip6.h"
 
 char *view_name(char buf[VIEW_NAME_MAX], const struct view *v, unsigned port)
 {
 	return config_key_name(buf, v->port[port].key);
+}
+
+void view_counted_start(void)
+{
+	struct view_counted *c = view_counted();
+	const struct view *v = view_get();
+	if (c->started == v->started)
+		return;
+	memset(c->carried, 0, sizeof c->carried);
+	memset(c->filter, 0, v->filter_counts * sizeof c->filter[0]);
+	c->started = v->started;
 }
 
 const char *view_special(uint32_t nh)

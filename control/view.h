@@ -149,7 +149,7 @@ struct view_trace {
 /* An access list that filters packets. */
 struct view_filter {
 	const struct acl *acl; /* NULL: nothing is filtered */
-	uint32_t counts;       /* where its counts begin among view_filter_counts */
+	uint32_t counts;       /* where its counts begin among view_counted */
 };
 
 /* Those of an interface, [0] IPv4's and [1] IPv6's. Nobody is told of packets of that version that
@@ -182,6 +182,7 @@ struct view_group {
 };
 
 struct view {
+	uint64_t started; /* TSC: when all this was made, another one each time */
 	uint32_t ifs; /* interfaces: their numbers are below that. Not all need be there: view_exists */
 	uint32_t tagged; /* a bit for each port that has VLANs */
 	struct view_port port[VIEW_IFS_MAX];
@@ -398,7 +399,6 @@ struct view_carried {
 struct view_shared {
 	struct view_used used;
 	struct view_tcp tcp;
-	struct view_carried carried[VIEW_IFS_MAX]; /* by interface, since the ports started */
 };
 
 /* This core's own. */
@@ -417,25 +417,36 @@ static inline const struct view_shared *view_shared_of(unsigned core)
 	return core_shared_area_of(core);
 }
 
-/* Behind it are the counts of access lists, of each rule and of what no rule matches: twice, for
- * lists that take the place of others count apart from them (control/filter.c). */
+/*
+ * Behind that is what it has counted since the ports started, which a restart of its program alone
+ * shall not take away: whoever adds it up, and knows what there was, would find less. With it are the
+ * counts of access lists, of each rule and of what no rule matches: twice, for lists that take the
+ * place of others count apart from them (control/filter.c).
+ */
 #define VIEW_FILTER_COUNTS_EACH 16384
 #define VIEW_FILTER_COUNTS (2 * VIEW_FILTER_COUNTS_EACH)
-#define VIEW_FILTER_COUNTS_AT ((sizeof(struct view_shared) + 63) & ~(size_t)63)
+struct view_counted {
+	uint64_t started; /* view.started of when it was zeroed */
+	struct view_carried carried[VIEW_IFS_MAX]; /* by interface */
+	uint64_t filter[VIEW_FILTER_COUNTS];
+};
 
-static inline uint64_t *view_filter_counts(void)
+static inline struct view_counted *view_counted(void)
 {
-	return (uint64_t *)(void *)((uint8_t *)view_shared() + VIEW_FILTER_COUNTS_AT);
+	return (struct view_counted *)(void *)((uint8_t *)view_shared() + CORE_SHARED_ZEROED);
 }
 
-static inline const uint64_t *view_filter_counts_of(unsigned core)
+static inline const struct view_counted *view_counted_of(unsigned core)
 {
 	const uint8_t *shared = core_shared_area_of(core);
-	return (const uint64_t *)(const void *)(shared + VIEW_FILTER_COUNTS_AT);
+	return (const struct view_counted *)(const void *)(shared + CORE_SHARED_ZEROED);
 }
 
+/* In data_start: it begins at zero, unless the ports have gone on since it did. */
+void view_counted_start(void);
+
 /* What is left of it is the application's, for whom reads it to show (control/extension.h). */
-#define VIEW_SHARED_BYTES (VIEW_FILTER_COUNTS_AT + VIEW_FILTER_COUNTS * sizeof(uint64_t))
+#define VIEW_SHARED_BYTES (CORE_SHARED_ZEROED + sizeof(struct view_counted))
 
 static inline void *view_extension_shared(void)
 {

@@ -21,7 +21,7 @@
 /* Counts what the list says of packets, which becomes their rule[]. */
 static void ask(const struct view_filter *f, const uint8_t *const *ip, uint32_t *rule, unsigned n)
 {
-	uint64_t *count = &view_filter_counts()[f->counts];
+	uint64_t *count = &view_counted()->filter[f->counts];
 	acl_classify(f->acl, ip, rule, n);
 	if (core_traces() && n)
 		trace_filter(f, rule[0]);

@@ -24,7 +24,6 @@
 #include "control/plane.h"
 #include "control/trace_note.h"
 #include "control/vlan.h"
-#include "lib/mem.h"
 #include "net/ip4.h"
 #include "net/ip6.h"
 
@@ -35,9 +34,8 @@ static void data_start(void)
 	router.view = view_get();
 	router.filters = view_filters(router.view);
 	router.used = &view_shared()->used;
-	router.carried = view_shared()->carried;
-	memset(router.carried, 0, sizeof view_shared()->carried);
-	memset(view_filter_counts(), 0, router.view->filter_counts * sizeof(uint64_t));
+	router.carried = view_counted()->carried;
+	view_counted_start();
 	router.limit = (struct icmp_limit){0};
 	router.icmp_rate = router.icmp_burst = 0; /* router_error_permitted reads them */
 }
