@@ -29,9 +29,13 @@
  *   rate, time_start, time_now, time_stamps
  *                 control  between start and stop
  *   stats         control  between start and stop: every few seconds, and before stop
+ *   spread, pair_stop, pair_start
+ *                 control  between start and stop, in this order, for a pair whose core has come up
+ *                          anew; attach by that core, and spread, follow
  *
  * From stop on it begins again, for all ports together: another buffer size, a core that came up
- * anew. Buffers in the rings need not be given back: data cores make new pools.
+ * anew where a driver has no pair_stop. Buffers in the rings need not be given back: data cores make
+ * new pools.
  *
  * What a driver can rely on, and what it must not:
  *
@@ -279,6 +283,26 @@ struct nic_ops {
 	/* Adds what the device has counted since the last call to *sum. Does not wait. May be NULL:
 	 * it counts nothing. */
 	void (*stats)(struct nic *nic, struct nic_stats *sum);
+
+	/*
+	 * One pair alone, while others are polled; both NULL: it cannot be done. After an error the
+	 * next call is stop.
+	 *
+	 * pair_stop ends all DMA of the pair: when it returns none of its rings and buffers is touched
+	 * any more. What was to be sent is sent, or lost. What is received for the pair from then on
+	 * waits in the device, or is lost, without harm to the other pairs. E_AGAIN: not now.
+	 * pair_start does for the pair what start did: `config` and `shared` are those of the start, but
+	 * that the ring memory, zeroed again, may have moved, and that `shared` may be told something
+	 * new of this pair.
+	 */
+	int (*pair_stop)(struct nic *nic, unsigned pair);
+	int (*pair_start)(struct nic *nic, const struct nic_config *config, unsigned pair,
+	                  struct nic_shared *shared);
+
+	/* Spreads what is received over these pairs alone, a bit each, of those that were started; at
+	 * least one. All of them is how it is after start. May be NULL, also with pair_stop: it cannot
+	 * choose. */
+	int (*spread)(struct nic *nic, uint64_t pairs);
 
 	/*
 	 * Takes over pair `pair`, whose rings lie in mem, and posts receive buffers from q->pool, as

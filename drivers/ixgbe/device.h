@@ -89,6 +89,10 @@ int ixgbe_reset(struct nic *nic);
 int ixgbe_rx_start(struct nic *nic, const struct nic_config *config);
 int ixgbe_tx_start(struct nic *nic, const struct nic_config *config);
 int ixgbe_interrupts_start(struct nic *nic, const struct nic_config *config);
+/* 4.6.7.1, 4.6.8.1: as nic_ops.pair_stop, pair_start and spread; the latter does not wait. */
+int ixgbe_pair_stop(struct nic *nic, unsigned pair);
+int ixgbe_pair_start(struct nic *nic, const struct nic_config *config, unsigned pair);
+void ixgbe_spread(struct nic *nic, uint64_t pairs);
 /* Disables the running queues. Errors are for the reset that follows to mend. */
 void ixgbe_queues_stop(struct nic *nic);
 

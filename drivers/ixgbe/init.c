@@ -52,18 +52,27 @@ static void flow_control_off(struct nic *nic)
 	ixgbe_write(nic, IXGBE_MFLCN, 0, IXGBE_MFLCN_DPF);
 }
 
+void ixgbe_spread(struct nic *nic, uint64_t pairs)
+{
+	unsigned q = 0;
+	for (unsigned i = 0; i < IXGBE_RETA_ENTRIES; i += 4) {
+		uint32_t four = 0;
+		for (unsigned k = 0; k < 4; k++) {
+			while (!(pairs >> q % IXGBE_RSS_QUEUES & 1))
+				q++;
+			four |= q++ % IXGBE_RSS_QUEUES << 8 * k;
+		}
+		ixgbe_write(nic, IXGBE_RETA, i / 4, four);
+	}
+}
+
 /* 7.1.2.8: Toeplitz over addresses and ports, queues round robin in the table. */
 static void rss(struct nic *nic, unsigned pairs)
 {
 	static const uint8_t key[NIC_RSS_KEY_BYTES] = NIC_RSS_KEY;
 	for (unsigned i = 0; i < NIC_RSS_KEY_BYTES; i += 4)
 		ixgbe_write(nic, IXGBE_RSSRK, i / 4, raw32_load(key + i));
-	for (unsigned i = 0; i < IXGBE_RETA_ENTRIES; i += 4) {
-		uint32_t four = 0;
-		for (unsigned k = 0; k < 4; k++)
-			four |= (i + k) % pairs << 8 * k;
-		ixgbe_write(nic, IXGBE_RETA, i / 4, four);
-	}
+	ixgbe_spread(nic, (1ull << pairs) - 1);
 	ixgbe_write(nic, IXGBE_MRQC, 0,
 	            pairs == 1 ? 0
 	                       : IXGBE_MRQC_RSS | IXGBE_MRQC_TCP4 | IXGBE_MRQC_IP4 |
@@ -218,23 +227,44 @@ int ixgbe_interrupts_start(struct nic *nic, const struct nic_config *config)
 
 /* --- the way back --- */
 
+static int rx_stop(struct nic *nic, unsigned q)
+{
+	ixgbe_clear(nic, IXGBE_RXDCTL, q, IXGBE_RXDCTL_ENABLE);
+	return ixgbe_poll(nic, IXGBE_RXDCTL, q, IXGBE_RXDCTL_ENABLE, IXGBE_UNTIL_CLEAR, QUEUE_US,
+	                  "a receive queue does not stop");
+}
+
+/* What it has to send until `end` is sent. */
+static int tx_stop(struct nic *nic, unsigned q, uint64_t end)
+{
+	while (ixgbe_read(nic, IXGBE_TDH, q) != ixgbe_read(nic, IXGBE_TDT, q) && !nic_past(end))
+		;
+	ixgbe_clear(nic, IXGBE_TXDCTL, q, IXGBE_TXDCTL_ENABLE);
+	return ixgbe_poll(nic, IXGBE_TXDCTL, q, IXGBE_TXDCTL_ENABLE, IXGBE_UNTIL_CLEAR, QUEUE_US,
+	                  "a transmit queue does not stop");
+}
+
 void ixgbe_queues_stop(struct nic *nic)
 {
 	unsigned pairs = ixgbe_device(nic)->pairs;
 	int e = E_OK;
-	for (unsigned q = 0; q < pairs && e != E_DEVICE; q++) {
-		ixgbe_clear(nic, IXGBE_RXDCTL, q, IXGBE_RXDCTL_ENABLE);
-		e = ixgbe_poll(nic, IXGBE_RXDCTL, q, IXGBE_RXDCTL_ENABLE, IXGBE_UNTIL_CLEAR,
-		               QUEUE_US, "a receive queue does not stop");
-	}
+	for (unsigned q = 0; q < pairs && e != E_DEVICE; q++)
+		e = rx_stop(nic, q);
 	ixgbe_delay(nic, RX_QUIET_US);
 	uint64_t end = nic_deadline(nic, DRAIN_US);
-	for (unsigned q = 0; q < pairs && e != E_DEVICE; q++) {
-		while (ixgbe_read(nic, IXGBE_TDH, q) != ixgbe_read(nic, IXGBE_TDT, q) &&
-		       !nic_past(end))
-			;
-		ixgbe_clear(nic, IXGBE_TXDCTL, q, IXGBE_TXDCTL_ENABLE);
-		e = ixgbe_poll(nic, IXGBE_TXDCTL, q, IXGBE_TXDCTL_ENABLE, IXGBE_UNTIL_CLEAR,
-		               QUEUE_US, "a transmit queue does not stop");
-	}
+	for (unsigned q = 0; q < pairs && e != E_DEVICE; q++)
+		e = tx_stop(nic, q, end);
+}
+
+int ixgbe_pair_stop(struct nic *nic, unsigned pair)
+{
+	int e = rx_stop(nic, pair);
+	ixgbe_delay(nic, RX_QUIET_US);
+	return e == E_OK ? tx_stop(nic, pair, nic_deadline(nic, DRAIN_US)) : e;
+}
+
+int ixgbe_pair_start(struct nic *nic, const struct nic_config *config, unsigned pair)
+{
+	int e = tx_queue(nic, config, pair);
+	return e == E_OK ? rx_queue(nic, config, pair) : e;
 }

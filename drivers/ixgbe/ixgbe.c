@@ -178,6 +178,21 @@ static void stop(struct nic *nic)
 	ixgbe_reset(nic);
 }
 
+/* All that data cores know of a pair stays as it is. */
+static int pair_start(struct nic *nic, const struct nic_config *config, unsigned pair,
+                      struct nic_shared *shared)
+{
+	(void)shared;
+	int e = check(nic, config);
+	return e == E_OK ? ixgbe_pair_start(nic, config, pair) : e;
+}
+
+static int spread(struct nic *nic, uint64_t pairs)
+{
+	ixgbe_spread(nic, pairs);
+	return ixgbe_gone(nic) ? ixgbe_fail(nic, E_DEVICE, "") : E_OK;
+}
+
 /* --- queue half --- */
 
 static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned pair, void *mem)
@@ -262,6 +277,9 @@ const struct nic_ops ixgbe_ops = {
 	.ring_bytes = ring_bytes,
 	.start = start,
 	.stop = stop,
+	.pair_stop = ixgbe_pair_stop,
+	.pair_start = pair_start,
+	.spread = spread,
 	.link = ixgbe_link,
 	.stats = ixgbe_stats,
 	.attach = attach,

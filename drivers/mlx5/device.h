@@ -75,7 +75,7 @@ struct mlx5_pages {
 /* What was created: the command that undoes it, and of what. */
 #define MLX5_OBJECTS_MAX 512
 struct mlx5_object {
-	uint16_t undo; /* enum mlx5_command */
+	uint16_t undo; /* enum mlx5_command; 0: it is gone, and another will have its place */
 	uint32_t id;
 	uint32_t table; /* of groups and entries of flow tables */
 };
@@ -107,6 +107,7 @@ struct mlx5_fate {
 
 struct mlx5_pair {
 	uint32_t sqn, rqn, rx_cqn, tx_cqn, eqn; /* eqn 0: none of its own */
+	uint32_t object, objects; /* the first of its own on the list of objects, and how many */
 	const struct nic_counters *cnt; /* the data core's */
 	struct mlx5_fate *fate;
 };
@@ -138,10 +139,12 @@ struct mlx5_device {
 	struct mlx5_memory *memory;
 	struct mlx5_caps caps;
 	uint32_t objects;    /* on the list */
+	uint32_t refill;     /* where the next one goes that takes the place of one; 0: to the end */
 	uint32_t pairs;      /* running; 0: stopped */
 	uint32_t uar;        /* index of our page */
 	uint32_t eqn, eq_index; /* async EQ; eqn 0 and no EQ until has_eq */
 	uint32_t pd, domain, lkey, tis, counter_set;
+	uint32_t rqt, rqt_first; /* with several pairs: of all, of the first one */
 	uint8_t tokens;      /* the last one */
 	bool enabled;        /* ENABLE_HCA is to be undone, */
 	bool initialised;    /* INIT_HCA as well */
@@ -272,6 +275,8 @@ int mlx5_create(struct nic *nic, enum mlx5_command undo, uint32_t *id);
 int mlx5_created(struct nic *nic, enum mlx5_command undo, uint32_t id, uint32_t table);
 /* Takes away all objects, the last one first. */
 void mlx5_destroy_all(struct nic *nic);
+/* Takes away `n` of them from number `first` on, the last one first, and keeps their places. */
+int mlx5_destroy_some(struct nic *nic, uint32_t first, uint32_t n);
 
 /* --- queues.c --- */
 
@@ -279,6 +284,10 @@ void mlx5_destroy_all(struct nic *nic);
 int mlx5_shared_start(struct nic *nic);
 int mlx5_pair_start(struct nic *nic, const struct nic_config *config, unsigned i, bool irq,
                     struct mlx5_pair *pair);
+
+/* As nic_ops.pair_stop; and its counterpart, with `pair` as it was before. */
+int mlx5_pair_stop(struct nic *nic, unsigned i);
+int mlx5_pair_again(struct nic *nic, const struct nic_config *config, unsigned i, bool irq);
 
 /* Begins the command that takes a queue from one state to another. */
 void mlx5_modify_begin(struct nic *nic, enum mlx5_slot_name slot, const struct mlx5_pair *pair,
@@ -288,6 +297,9 @@ void mlx5_modify_begin(struct nic *nic, enum mlx5_slot_name slot, const struct m
 
 /* The pairs are there. Errors of before are none of theirs. */
 void mlx5_mend_start(struct nic *nic);
+/* The same of one pair; and its end, before it goes. E_AGAIN: it is being mended. */
+void mlx5_mend_pair(struct nic *nic, unsigned pair);
+int mlx5_mend_leave(struct nic *nic, unsigned pair);
 /* Posts a background command if a queue is in error state; true: it has. */
 bool mlx5_mend_turn(struct nic *nic);
 /* The background command has ended so; false: it was none of mlx5_mend_turn's. */
@@ -297,7 +309,10 @@ void mlx5_mend_end(struct nic *nic);
 
 /* --- steering.c --- */
 
-int mlx5_steering_start(struct nic *nic, const struct mlx5_pair *pair, unsigned pairs);
+/* To the first `pairs` of memory->pair. */
+int mlx5_steering_start(struct nic *nic, unsigned pairs);
+/* As nic_ops.spread. */
+int mlx5_spread(struct nic *nic, uint64_t pairs);
 
 /* --- health.c --- */
 

@@ -23,8 +23,9 @@
 int mlx5_created(struct nic *nic, enum mlx5_command undo, uint32_t id, uint32_t table)
 {
 	struct mlx5_device *d = mlx5_device(nic);
-	assert(d->objects < MLX5_OBJECTS_MAX);
-	d->memory->object[d->objects++] = (struct mlx5_object){(uint16_t)undo, id, table};
+	uint32_t at = d->refill ? d->refill++ : d->objects++;
+	assert(at < MLX5_OBJECTS_MAX);
+	d->memory->object[at] = (struct mlx5_object){(uint16_t)undo, id, table};
 	return E_OK;
 }
 
@@ -47,7 +48,7 @@ static uint8_t *begin_undo(struct nic *nic, const struct mlx5_object *o, uint32_
 	return in;
 }
 
-static void destroy(struct nic *nic, const struct mlx5_object *o)
+static int destroy(struct nic *nic, const struct mlx5_object *o)
 {
 	uint8_t *in;
 	switch (o->undo) {
@@ -71,7 +72,7 @@ static void destroy(struct nic *nic, const struct mlx5_object *o)
 	default:
 		begin_undo(nic, o, 0, MLX5_PLAIN_BYTES, MLX5_IN_ID);
 	}
-	(void)mlx5_cmd_run(nic); /* one that fails is the next bring-up's to mend: go on */
+	return mlx5_cmd_run(nic);
 }
 
 void mlx5_destroy_all(struct nic *nic)
@@ -81,9 +82,23 @@ void mlx5_destroy_all(struct nic *nic)
 		const struct mlx5_object *o = &d->memory->object[--d->objects];
 		if (o->undo == MLX5_DESTROY_EQ && o->id == d->eqn)
 			d->has_eq = false;
-		destroy(nic, o);
+		if (o->undo)
+			(void)destroy(nic, o); /* one that fails is the next bring-up's to mend */
 	}
 	d->has_eq = false;
+	d->refill = 0;
+}
+
+int mlx5_destroy_some(struct nic *nic, uint32_t first, uint32_t n)
+{
+	struct mlx5_object *o = &mlx5_device(nic)->memory->object[first];
+	int e = E_OK;
+	while (n-- && e == E_OK) {
+		e = destroy(nic, &o[n]);
+		if (e == E_OK)
+			o[n].undo = 0;
+	}
+	return e;
 }
 
 /* --- capabilities --- */

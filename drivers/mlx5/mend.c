@@ -44,11 +44,25 @@ void mlx5_mend_start(struct nic *nic)
 {
 	struct mlx5_device *d = mlx5_device(nic);
 	d->mend.step = NOTHING;
-	for (unsigned i = 0; i < d->pairs * MLX5_QUEUES; i++) {
-		const struct mlx5_pair *p = &d->memory->pair[i / MLX5_QUEUES];
-		enum mlx5_queue queue = (enum mlx5_queue)(i % MLX5_QUEUES);
-		p->fate->mended[queue] = errors_of(p, queue);
-	}
+	for (unsigned i = 0; i < d->pairs; i++)
+		mlx5_mend_pair(nic, i);
+}
+
+void mlx5_mend_pair(struct nic *nic, unsigned pair)
+{
+	const struct mlx5_pair *p = &mlx5_device(nic)->memory->pair[pair];
+	for (unsigned q = 0; q < MLX5_QUEUES; q++)
+		p->fate->mended[q] = errors_of(p, (enum mlx5_queue)q);
+	__atomic_store_n(&p->fate->hopeless, false, __ATOMIC_RELEASE);
+}
+
+int mlx5_mend_leave(struct nic *nic, unsigned pair)
+{
+	struct mlx5_device *d = mlx5_device(nic);
+	if (d->mend.step != NOTHING && d->mend.pair == pair)
+		return mlx5_fail(nic, E_AGAIN, "one of its queues is being mended");
+	__atomic_store_n(&d->memory->pair[pair].fate->hopeless, true, __ATOMIC_RELEASE);
+	return E_OK;
 }
 
 bool mlx5_mend_turn(struct nic *nic)

@@ -158,6 +158,15 @@ static int route_vectors(struct nic *nic, const struct nic_config *config)
 	return e == E_OK ? E_OK : mlx5_fail(nic, e, "interrupt vectors cannot be routed");
 }
 
+/* What its data core has to know of a pair. */
+static void tell_pair(struct nic *nic, struct shared *s, unsigned q)
+{
+	const struct mlx5_pair *pair = &mlx5_device(nic)->memory->pair[q];
+	s->pair[q].sqn = pair->sqn;
+	s->pair[q].rx_cqn = pair->rx_cqn;
+	s->pair[q].eqn = (uint16_t)pair->eqn;
+}
+
 static int start_device(struct nic *nic, const struct nic_config *config, struct shared *s)
 {
 	struct mlx5_pair *pair = mlx5_device(nic)->memory->pair;
@@ -171,12 +180,10 @@ static int start_device(struct nic *nic, const struct nic_config *config, struct
 	for (unsigned q = 0; q < config->pairs && e == E_OK; q++) {
 		pair[q] = (struct mlx5_pair){.cnt = config->mem[q].cnt, .fate = &s->pair[q].fate};
 		e = mlx5_pair_start(nic, config, q, s->irq, &pair[q]);
-		s->pair[q].sqn = pair[q].sqn;
-		s->pair[q].rx_cqn = pair[q].rx_cqn;
-		s->pair[q].eqn = (uint16_t)pair[q].eqn;
+		tell_pair(nic, s, q);
 	}
 	if (e == E_OK)
-		e = mlx5_steering_start(nic, pair, config->pairs);
+		e = mlx5_steering_start(nic, config->pairs);
 	s->frame_bytes = config->buf_bytes - BUF_DATA_OFFSET;
 	return e == E_OK ? mlx5_port_start(nic, &s->frame_bytes) : e;
 }
@@ -215,6 +222,17 @@ static void stop(struct nic *nic)
 {
 	mlx5_hca_down(nic);
 	mlx5_device(nic)->pairs = 0;
+}
+
+static int pair_start(struct nic *nic, const struct nic_config *config, unsigned pair,
+                      struct nic_shared *shared)
+{
+	struct shared *s = (struct shared *)(void *)shared->priv;
+	int e = check(nic, config);
+	if (e == E_OK)
+		e = mlx5_pair_again(nic, config, pair, s->irq);
+	tell_pair(nic, s, pair);
+	return e;
 }
 
 /* --- queue half --- */
@@ -364,6 +382,9 @@ const struct nic_ops mlx5_ops = {
 	.ring_bytes = ring_bytes,
 	.start = start,
 	.stop = stop,
+	.pair_stop = mlx5_pair_stop,
+	.pair_start = pair_start,
+	.spread = mlx5_spread,
 	.link = mlx5_link,
 	.stats = mlx5_stats,
 	.attach = attach,

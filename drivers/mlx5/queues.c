@@ -179,9 +179,11 @@ int mlx5_pair_start(struct nic *nic, const struct nic_config *config, unsigned i
 {
 	struct mlx5_layout l = mlx5_layout(MLX5_RING_LOG_SIZE);
 	const uint8_t *mem = config->mem[i].mem;
-	bool compress = mlx5_device(nic)->caps.cqe_compression;
+	struct mlx5_device *d = mlx5_device(nic);
+	bool compress = d->caps.cqe_compression;
 	int e = E_OK;
-	pair->eqn = mlx5_device(nic)->eqn;
+	pair->object = d->refill ? d->refill : d->objects;
+	pair->eqn = d->eqn;
 	if (irq)
 		e = create_eq(nic, mem + l.eq, 1 + i, &pair->eqn);
 	if (e == E_OK)
@@ -194,5 +196,31 @@ int mlx5_pair_start(struct nic *nic, const struct nic_config *config, unsigned i
 		e = create_sq(nic, mem, pair);
 	if (e == E_OK)
 		e = create_rq(nic, mem, config->features, pair);
+	pair->objects = (d->refill ? d->refill : d->objects) - pair->object;
+	return e;
+}
+
+/* --- one pair alone --- */
+
+/* Objects that others depend on cannot be taken away, and the steering depends on receive queues: it
+ * has been led to others before (mlx5_spread), where there are any. */
+int mlx5_pair_stop(struct nic *nic, unsigned i)
+{
+	const struct mlx5_pair *p = &mlx5_device(nic)->memory->pair[i];
+	if (mlx5_device(nic)->pairs == 1)
+		return mlx5_fail(nic, E_NOTSUP, "frames cannot be led away from the only queue");
+	int e = mlx5_mend_leave(nic, i);
+	return e == E_OK ? mlx5_destroy_some(nic, p->object, p->objects) : e;
+}
+
+int mlx5_pair_again(struct nic *nic, const struct nic_config *config, unsigned i, bool irq)
+{
+	struct mlx5_device *d = mlx5_device(nic);
+	struct mlx5_pair *p = &d->memory->pair[i];
+	d->refill = p->object;
+	int e = mlx5_pair_start(nic, config, i, irq, p);
+	d->refill = 0;
+	if (e == E_OK)
+		mlx5_mend_pair(nic, i);
 	return e;
 }

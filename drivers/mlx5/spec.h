@@ -134,6 +134,7 @@ enum mlx5_mailbox_block {
 	X(CREATE_TIS, 0x912) \
 	X(DESTROY_TIS, 0x914) \
 	X(CREATE_RQT, 0x916) \
+	X(MODIFY_RQT, 0x917) \
 	X(DESTROY_RQT, 0x918) \
 	X(SET_FLOW_TABLE_ROOT, 0x92f) \
 	X(CREATE_FLOW_TABLE, 0x930) \
@@ -363,7 +364,8 @@ enum mlx5_cqe {
 #define MLX5_CREATE_TIS_BYTES 0xc0
 #define MLX5_TIS_DOMAIN MLX5_FIELD(0x44, 23, 0) /* in the input */
 
-#define MLX5_CREATE_RQT_LIST 0x110
+#define MLX5_RQT_LIST 0x110 /* in the input, of both commands */
+#define MLX5_MODIFY_RQT_LIST MLX5_FIELD(0x14, 0, 0) /* this is what is to be changed */
 #define MLX5_RQT_MAX_SIZE MLX5_FIELD(0x34, 15, 0) /* in the input */
 #define MLX5_RQT_ACTUAL_SIZE MLX5_FIELD(0x38, 15, 0)
 
@@ -378,6 +380,7 @@ enum mlx5_cqe {
 #define MLX5_DISPATCH_DIRECT 0
 #define MLX5_DISPATCH_INDIRECT 1
 #define MLX5_HASH_NONE 0
+#define MLX5_HASH_INVERTED_XOR8 1
 #define MLX5_HASH_TOEPLITZ 2
 #define MLX5_HASH_L3_IP6 (1u << 31)
 #define MLX5_HASH_L4_UDP (1u << 30)

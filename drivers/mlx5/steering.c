@@ -6,7 +6,8 @@
  *
  * A TIR that spreads over queues can hash only one kind of frame, hence one for each. Fragments are
  * hashed by their addresses alone, the first one too, so that all of a datagram meet on one core.
- * What is not IP goes to the first queue; with one queue all does.
+ * What is not IP goes to the first queue; with one queue all does. Where there are several a TIR names
+ * none of them itself, but a table (RQT), also of one: what is in a table can be changed.
  */
 #include "drivers/mlx5/device.h"
 
@@ -80,37 +81,71 @@ static int set_entry(struct nic *nic, uint32_t table, uint32_t group, uint32_t i
 
 /* --- TIRs --- */
 
-/* fields: of the hash, MLX5_HASH_...; 0: all to the queue rqn. */
-static int create_tir(struct nic *nic, uint32_t fields, uint32_t rqt, uint32_t rqn, uint32_t *tir)
+/* fields: of the hash, MLX5_HASH_...; 0: all to the first entry of the table rqt. */
+static int create_tir(struct nic *nic, uint32_t fields, uint32_t rqt, uint32_t *tir)
 {
 	static const uint8_t key[NIC_RSS_KEY_BYTES] = NIC_RSS_KEY;
 	uint8_t *in = mlx5_cmd_begin(nic, MLX5_SLOT_MAIN, MLX5_CREATE_TIR, 0, MLX5_CREATE_TIR_BYTES,
 	                             MLX5_PLAIN_BYTES);
 	mlx5_set(in, MLX5_TIR_DOMAIN, mlx5_device(nic)->domain);
-	if (fields) {
-		mlx5_set(in, MLX5_TIR_DISPATCH, MLX5_DISPATCH_INDIRECT);
-		mlx5_set(in, MLX5_TIR_RQT, rqt);
-		mlx5_set(in, MLX5_TIR_HASH_FUNCTION, MLX5_HASH_TOEPLITZ);
-		mlx5_set(in, MLX5_TIR_HASH_FIELDS, fields);
+	mlx5_set(in, MLX5_TIR_DISPATCH, MLX5_DISPATCH_INDIRECT);
+	mlx5_set(in, MLX5_TIR_RQT, rqt);
+	mlx5_set(in, MLX5_TIR_HASH_FUNCTION, fields ? MLX5_HASH_TOEPLITZ : MLX5_HASH_INVERTED_XOR8);
+	mlx5_set(in, MLX5_TIR_HASH_FIELDS, fields);
+	if (fields)
 		memcpy(in + MLX5_TIR_TOEPLITZ_KEY, key, sizeof key);
-	} else {
-		mlx5_set(in, MLX5_TIR_DISPATCH, MLX5_DISPATCH_DIRECT);
-		mlx5_set(in, MLX5_TIR_INLINE_RQN, rqn);
-		mlx5_set(in, MLX5_TIR_HASH_FUNCTION, MLX5_HASH_NONE);
-	}
 	return mlx5_create(nic, MLX5_DESTROY_TIR, tir);
 }
 
-static int create_rqt(struct nic *nic, const struct mlx5_pair *pair, unsigned pairs, uint32_t *rqt)
+/* The only queue there is. */
+static int create_direct_tir(struct nic *nic, uint32_t rqn, uint32_t *tir)
 {
-	uint32_t size = mlx5_device(nic)->caps.rqt_size;
-	uint8_t *in = mlx5_cmd_begin(nic, MLX5_SLOT_MAIN, MLX5_CREATE_RQT, 0,
-	                             MLX5_CREATE_RQT_LIST + 4 * size, MLX5_PLAIN_BYTES);
-	mlx5_set(in, MLX5_RQT_MAX_SIZE, size);
+	uint8_t *in = mlx5_cmd_begin(nic, MLX5_SLOT_MAIN, MLX5_CREATE_TIR, 0, MLX5_CREATE_TIR_BYTES,
+	                             MLX5_PLAIN_BYTES);
+	mlx5_set(in, MLX5_TIR_DOMAIN, mlx5_device(nic)->domain);
+	mlx5_set(in, MLX5_TIR_DISPATCH, MLX5_DISPATCH_DIRECT);
+	mlx5_set(in, MLX5_TIR_INLINE_RQN, rqn);
+	mlx5_set(in, MLX5_TIR_HASH_FUNCTION, MLX5_HASH_NONE);
+	return mlx5_create(nic, MLX5_DESTROY_TIR, tir);
+}
+
+/* A command about a table of `size` entries: these pairs' receive queues, a bit each, round robin
+ * (the hash is taken modulo the size). */
+static uint8_t *begin_rqt(struct nic *nic, enum mlx5_command command, uint32_t size, uint64_t pairs)
+{
+	const struct mlx5_pair *pair = mlx5_device(nic)->memory->pair;
+	uint8_t *in = mlx5_cmd_begin(nic, MLX5_SLOT_MAIN, command, 0, MLX5_RQT_LIST + 4 * size,
+	                             MLX5_PLAIN_BYTES);
 	mlx5_set(in, MLX5_RQT_ACTUAL_SIZE, size);
-	for (uint32_t i = 0; i < size; i++) /* hash modulo size, round robin */
-		be32_store(in + MLX5_CREATE_RQT_LIST + 4 * i, pair[i % pairs].rqn);
+	for (uint32_t i = 0, q = 0; i < size; i++, q++) {
+		while (!(pairs >> q % NIC_PAIRS_MAX & 1))
+			q++;
+		be32_store(in + MLX5_RQT_LIST + 4 * i, pair[q % NIC_PAIRS_MAX].rqn);
+	}
+	return in;
+}
+
+static int create_rqt(struct nic *nic, uint32_t size, uint64_t pairs, uint32_t *rqt)
+{
+	mlx5_set(begin_rqt(nic, MLX5_CREATE_RQT, size, pairs), MLX5_RQT_MAX_SIZE, size);
 	return mlx5_create(nic, MLX5_DESTROY_RQT, rqt);
+}
+
+static int modify_rqt(struct nic *nic, uint32_t size, uint64_t pairs, uint32_t rqt)
+{
+	uint8_t *in = begin_rqt(nic, MLX5_MODIFY_RQT, size, pairs);
+	mlx5_set(in, MLX5_IN_ID, rqt);
+	mlx5_set(in, MLX5_MODIFY_RQT_LIST, 1);
+	return mlx5_cmd_run(nic);
+}
+
+int mlx5_spread(struct nic *nic, uint64_t pairs)
+{
+	const struct mlx5_device *d = mlx5_device(nic);
+	if (d->pairs == 1)
+		return E_OK;
+	int e = modify_rqt(nic, d->caps.rqt_size, pairs, d->rqt);
+	return e == E_OK ? modify_rqt(nic, 1, pairs, d->rqt_first) : e;
 }
 
 /* --- level 0 --- */
@@ -164,13 +199,13 @@ static const struct kind {
 #define KINDS ARRAY_LEN(kinds)
 _Static_assert(KINDS <= 1 << LOG_TABLE_SIZE, "fit");
 
-static int kind_entry(struct nic *nic, uint32_t table, uint32_t i, uint32_t rqt, uint32_t rqn,
-                      uint32_t *group, unsigned *last_group)
+static int kind_entry(struct nic *nic, uint32_t table, uint32_t i, uint32_t tir, uint32_t *group,
+                      unsigned *last_group)
 {
 	const struct kind *k = &kinds[i];
-	uint32_t last = i, tir;
-	int e = create_tir(nic, k->fields, rqt, rqn, &tir);
-	if (e == E_OK && k->group != *last_group) {
+	uint32_t last = i;
+	int e = E_OK;
+	if (k->group != *last_group) {
 		while (last + 1 < KINDS && kinds[last + 1].group == k->group)
 			last++;
 		e = create_group(nic, table, i, last, k->match, group);
@@ -181,24 +216,40 @@ static int kind_entry(struct nic *nic, uint32_t table, uint32_t i, uint32_t rqt,
 	               : e;
 }
 
-static int kind_table(struct nic *nic, const struct mlx5_pair *pair, unsigned pairs,
-                      uint32_t *table)
+static int kind_tir(struct nic *nic, const struct kind *k, unsigned pairs, uint32_t *tir)
 {
-	unsigned first = mlx5_device(nic)->caps.frag_match ? 0 : 1, last_group = ~0u;
-	uint32_t rqt = 0, group = 0;
+	const struct mlx5_device *d = mlx5_device(nic);
+	if (pairs == 1)
+		return create_direct_tir(nic, d->memory->pair[0].rqn, tir);
+	return create_tir(nic, k->fields, k->fields ? d->rqt : d->rqt_first, tir);
+}
+
+static int kind_table(struct nic *nic, unsigned pairs, uint32_t *table)
+{
+	struct mlx5_device *d = mlx5_device(nic);
+	unsigned first = d->caps.frag_match ? 0 : 1, last_group = ~0u;
+	uint64_t all = UINT64_MAX >> (NIC_PAIRS_MAX - pairs);
+	uint32_t group = 0, tir;
 	int e = create_table(nic, 1, table);
 	if (e == E_OK && pairs > 1)
-		e = create_rqt(nic, pair, pairs, &rqt);
-	for (uint32_t i = 0; i < KINDS && e == E_OK; i++)
-		if (kinds[i].fields ? pairs > 1 && kinds[i].group >= first : true)
-			e = kind_entry(nic, *table, i, rqt, pair[0].rqn, &group, &last_group);
+		e = create_rqt(nic, d->caps.rqt_size, all, &d->rqt);
+	if (e == E_OK && pairs > 1)
+		e = create_rqt(nic, 1, all, &d->rqt_first);
+	for (uint32_t i = 0; i < KINDS && e == E_OK; i++) {
+		const struct kind *k = &kinds[i];
+		if (k->fields && (pairs == 1 || k->group < first))
+			continue;
+		e = kind_tir(nic, k, pairs, &tir);
+		if (e == E_OK)
+			e = kind_entry(nic, *table, i, tir, &group, &last_group);
+	}
 	return e;
 }
 
-int mlx5_steering_start(struct nic *nic, const struct mlx5_pair *pair, unsigned pairs)
+int mlx5_steering_start(struct nic *nic, unsigned pairs)
 {
 	uint32_t kind, root;
-	int e = kind_table(nic, pair, pairs, &kind);
+	int e = kind_table(nic, pairs, &kind);
 	if (e == E_OK)
 		e = station_table(nic, kind, &root);
 	return e == E_OK ? set_root(nic, root) : e;

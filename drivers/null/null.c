@@ -79,6 +79,22 @@ static void stop(struct nic *nic)
 	(void)nic;
 }
 
+/* All that a queue has is its core's. */
+static int pair_stop(struct nic *nic, unsigned pair)
+{
+	(void)nic;
+	(void)pair;
+	return E_OK;
+}
+
+static int pair_start(struct nic *nic, const struct nic_config *config, unsigned pair,
+                      struct nic_shared *shared)
+{
+	(void)config;
+	(void)shared;
+	return pair_stop(nic, pair);
+}
+
 static void link(struct nic *nic, struct nic_link *out)
 {
 	(void)nic;
@@ -181,6 +197,8 @@ const struct nic_ops null_ops = {
 	.ring_bytes = ring_bytes,
 	.start = start,
 	.stop = stop,
+	.pair_stop = pair_stop,
+	.pair_start = pair_start,
 	.link = link,
 	.attach = attach,
 	.rx_burst = rx_burst,

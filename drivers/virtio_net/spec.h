@@ -49,13 +49,16 @@ enum virtio_pci_cap { /* offsets in the capability */
 	X(QUEUE_DRIVER_LO, 0x28, 4, RW) \
 	X(QUEUE_DRIVER_HI, 0x2c, 4, RW) \
 	X(QUEUE_DEVICE_LO, 0x30, 4, RW) \
-	X(QUEUE_DEVICE_HI, 0x34, 4, RW)
+	X(QUEUE_DEVICE_HI, 0x34, 4, RW) \
+	X(QUEUE_NOTIFY_DATA, 0x38, 2, RO) \
+	X(QUEUE_RESET, 0x3a, 2, RW)
 
 enum virtio_common {
 #define VIRTIO_COMMON_OFFSET(name, offset, bytes, access) VIRTIO_##name = (offset),
 	VIRTIO_COMMON_REGISTERS(VIRTIO_COMMON_OFFSET)
 #undef VIRTIO_COMMON_OFFSET
-	VIRTIO_COMMON_BYTES = 0x38
+	VIRTIO_COMMON_BYTES = 0x38,       /* of every device */
+	VIRTIO_COMMON_BYTES_RESET = 0x3c, /* of one with VIRTIO_F_RING_RESET */
 };
 #define VIRTIO_NO_VECTOR 0xffff
 
@@ -82,6 +85,7 @@ enum virtio_common {
 #define VIRTIO_F_VERSION_1 (1ull << 32)
 #define VIRTIO_F_ACCESS_PLATFORM (1ull << 33)
 #define VIRTIO_F_IN_ORDER (1ull << 35)
+#define VIRTIO_F_RING_RESET (1ull << 40)
 
 /* 5.1.4 device configuration, offsets */
 enum virtio_net_config {

@@ -4,7 +4,7 @@
  *
  * Modern interface only; a transitional device is driven by its modern capabilities.
  * Negotiated when offered: checksum both ways, segmentation of sent TCP and UDP, mergeable buffers,
- * MAC, MTU, link status, control queue, multi-queue, RSS, use in order. Left out on purpose:
+ * MAC, MTU, link status, control queue, multi-queue, RSS, use in order, reset of one queue. Left out on purpose:
  * EVENT_IDX (costs a fence per batch while polling), indirect descriptors (a second place to look
  * for the device; a frame in pieces is a chain in the ring), packed rings (measured slower for
  * forwarding), received frames larger than the MTU (a router has no use for them).
@@ -31,20 +31,23 @@
 	(VIRTIO_NET_F_CSUM | VIRTIO_NET_F_GUEST_CSUM | VIRTIO_NET_F_MTU | VIRTIO_NET_F_MAC | \
 	 VIRTIO_NET_F_MRG_RXBUF | VIRTIO_NET_F_STATUS | VIRTIO_NET_F_CTRL_VQ | VIRTIO_NET_F_MQ | \
 	 VIRTIO_NET_F_RSS | SEGMENTATION | VIRTIO_F_VERSION_1 | VIRTIO_F_IN_ORDER | \
-	 VIRTIO_F_ACCESS_PLATFORM)
+	 VIRTIO_F_ACCESS_PLATFORM | VIRTIO_F_RING_RESET)
 #define SEGMENTATION (VIRTIO_NET_F_HOST_TSO4 | VIRTIO_NET_F_HOST_TSO6 | VIRTIO_NET_F_HOST_ECN | \
                       VIRTIO_NET_F_HOST_USO)
 
 /* Driver state of the device half, in nic->priv. */
 struct device {
 	volatile uint8_t *common, *notify, *config;
+	uint32_t common_bytes;
 	uint32_t notify_multiplier;
 	uint32_t notify_bytes;
 	uint32_t config_bytes;
+	uint32_t pairs; /* started */
 	uint64_t features;
 	uint16_t max_pairs;
 	uint16_t rss_table_max;
 	bool irq; /* enough MSI-X vectors to wake every core */
+	struct virtio_ring ctrl; /* the control queue, if there is one */
 };
 _Static_assert(sizeof(struct device) <= sizeof(((struct nic *)0)->priv), "fits");
 
@@ -142,8 +145,10 @@ static void use_capability(struct device *d, const struct pci_dev *dev, unsigned
 	uint32_t bytes;
 	switch (pci_read(dev, cap + VIRTIO_PCI_CAP_TYPE, 1)) {
 	case VIRTIO_PCI_CAP_COMMON_CFG:
-		if (!d->common)
+		if (!d->common) {
 			d->common = structure_at(dev, cap, VIRTIO_COMMON_BYTES, &bytes);
+			d->common_bytes = bytes;
+		}
 		break;
 	case VIRTIO_PCI_CAP_NOTIFY_CFG:
 		if (!d->notify) {
@@ -231,6 +236,8 @@ static int negotiate(struct nic *nic)
 		return fail(nic, E_NOTSUP, "device does not offer VIRTIO 1.x");
 	if (d->config_bytes < VIRTIO_NET_CFG_HASH_TYPES + 4) /* nothing to read about it */
 		f &= ~VIRTIO_NET_F_RSS;
+	if (d->common_bytes < VIRTIO_COMMON_BYTES_RESET) /* no register for it */
+		f &= ~VIRTIO_F_RING_RESET;
 	if (f & VIRTIO_NET_F_MTU) {
 		/* 5.1.4.1: who accepts the MTU must have buffers for it. */
 		uint16_t mtu = config_read16(nic, VIRTIO_NET_CFG_MTU);
@@ -342,21 +349,29 @@ static int start_queue(struct nic *nic, uint16_t index, void *mem, unsigned size
 
 /* --- control queue (5.1.6.5) --- */
 
-/* Sends the queue's one command and waits for its answer: with IN_ORDER a second would have to use
- * the descriptors behind it. */
-static int control(struct nic *nic, struct virtio_ring *r, uint8_t class, uint8_t command,
-                   const void *data, uint32_t bytes)
+/* Where the command's descriptors lie: each after the one before, also from command to command, as
+ * IN_ORDER wants it (2.7.9). */
+static uint16_t place(const struct virtio_ring *r, unsigned i)
 {
+	return (uint16_t)((3u * r->head + i) & (r->size - 1u));
+}
+
+/* Sends a command and waits for its answer. */
+static int control(struct nic *nic, uint8_t class, uint8_t command, const void *data, uint32_t bytes)
+{
+	struct virtio_ring *r = &device_of(nic)->ctrl;
 	uint8_t *head = (uint8_t *)nic->dma + CTRL_DATA_OFFSET;
 	uint8_t *body = head + 64, *ack = head + 64 + 4096;
 	head[0] = class;
 	head[1] = command;
 	memcpy(body, data, bytes);
 	*ack = 0xff;
-	r->desc[0] = (struct virtq_desc){dma_addr(head).bus, 2, VIRTQ_DESC_F_NEXT, 1};
-	r->desc[1] = (struct virtq_desc){dma_addr(body).bus, bytes, VIRTQ_DESC_F_NEXT, 2};
-	r->desc[2] = (struct virtq_desc){dma_addr(ack).bus, 1, VIRTQ_DESC_F_WRITE, 0};
-	r->avail->ring[r->head & (r->size - 1)] = 0;
+	r->desc[place(r, 0)] =
+		(struct virtq_desc){dma_addr(head).bus, 2, VIRTQ_DESC_F_NEXT, place(r, 1)};
+	r->desc[place(r, 1)] =
+		(struct virtq_desc){dma_addr(body).bus, bytes, VIRTQ_DESC_F_NEXT, place(r, 2)};
+	r->desc[place(r, 2)] = (struct virtq_desc){dma_addr(ack).bus, 1, VIRTQ_DESC_F_WRITE, 0};
+	r->avail->ring[r->head & (r->size - 1)] = place(r, 0);
 	r->head++;
 	__atomic_store_n(&r->avail->idx, r->head, __ATOMIC_RELEASE);
 	barrier_full();
@@ -373,8 +388,9 @@ static int control(struct nic *nic, struct virtio_ring *r, uint8_t class, uint8_
 	return E_OK;
 }
 
-/* 5.1.6.5.6.4: all hash types over IPv4 and IPv6, queues round robin in the table. */
-static int send_rss(struct nic *nic, struct virtio_ring *r, unsigned pairs)
+/* 5.1.6.5.6.4: all hash types over IPv4 and IPv6, these queues round robin in the table; what is not
+ * hashed goes to the first of them. */
+static int send_rss(struct nic *nic, uint64_t pairs)
 {
 	struct {
 		uint32_t hash_types;
@@ -388,25 +404,42 @@ static int send_rss(struct nic *nic, struct virtio_ring *r, unsigned pairs)
 		              VIRTIO_NET_HASH_TYPE_UDP4 | VIRTIO_NET_HASH_TYPE_IP6 |
 		              VIRTIO_NET_HASH_TYPE_TCP6 | VIRTIO_NET_HASH_TYPE_UDP6,
 		.table_mask = RSS_TABLE - 1,
-		.max_tx = (uint16_t)pairs,
+		.unclassified = (uint16_t)__builtin_ctzll(pairs),
+		.max_tx = (uint16_t)device_of(nic)->pairs,
 		.key_bytes = NIC_RSS_KEY_BYTES,
 		.key = NIC_RSS_KEY,
 	};
 	nic->mmio_reads++;
 	c.hash_types &= mmio_read32(device_of(nic)->config + VIRTIO_NET_CFG_HASH_TYPES);
-	for (unsigned i = 0; i < RSS_TABLE; i++)
-		c.table[i] = (uint16_t)(i % pairs);
-	return control(nic, r, VIRTIO_NET_CTRL_MQ, VIRTIO_NET_CTRL_MQ_RSS_CONFIG, &c, sizeof c);
+	for (unsigned i = 0, q = 0; i < RSS_TABLE; i++, q++) {
+		while (!(pairs >> q % NIC_PAIRS_MAX & 1))
+			q++;
+		c.table[i] = (uint16_t)(q % NIC_PAIRS_MAX);
+	}
+	return control(nic, VIRTIO_NET_CTRL_MQ, VIRTIO_NET_CTRL_MQ_RSS_CONFIG, &c, sizeof c);
 }
 
-static int choose_pairs(struct nic *nic, struct virtio_ring *ctrl, unsigned pairs)
+/* Without RSS the device remembers by which queue a flow was sent, and nobody can tell it more. */
+static int spread(struct nic *nic, uint64_t pairs)
 {
 	const struct device *d = device_of(nic);
-	uint16_t n = (uint16_t)pairs;
+	bool rss = d->features & VIRTIO_NET_F_RSS && d->rss_table_max >= RSS_TABLE;
+	return rss ? send_rss(nic, pairs) : E_OK;
+}
+
+static uint64_t all_pairs(unsigned pairs)
+{
+	return UINT64_MAX >> (NIC_PAIRS_MAX - pairs);
+}
+
+static int choose_pairs(struct nic *nic)
+{
+	const struct device *d = device_of(nic);
+	uint16_t n = (uint16_t)d->pairs;
 	if (d->features & VIRTIO_NET_F_RSS && d->rss_table_max >= RSS_TABLE)
-		return send_rss(nic, ctrl, pairs);
+		return spread(nic, all_pairs(n));
 	if (d->features & VIRTIO_NET_F_MQ)
-		return control(nic, ctrl, VIRTIO_NET_CTRL_MQ, VIRTIO_NET_CTRL_MQ_VQ_PAIRS_SET, &n, 2);
+		return control(nic, VIRTIO_NET_CTRL_MQ, VIRTIO_NET_CTRL_MQ_VQ_PAIRS_SET, &n, 2);
 	return E_OK;
 }
 
@@ -430,23 +463,20 @@ static struct shared_queue shared_queue(const struct device *d, const struct vir
 		(uint32_t)((const volatile uint8_t *)r->doorbell - d->notify), r->size};
 }
 
-static int start_pairs(struct nic *nic, unsigned pairs, const struct nic_ring_mem *mem,
-                       struct shared *s)
+static int start_pair(struct nic *nic, unsigned q, const struct nic_ring_mem *mem, struct shared *s)
 {
 	const struct device *d = device_of(nic);
-	for (unsigned q = 0; q < pairs; q++) {
-		struct virtio_ring rx, tx;
-		uint16_t vector = d->irq ? (uint16_t)(1 + q) : VIRTIO_NO_VECTOR;
-		uint8_t *half = (uint8_t *)mem[q].mem + virtio_ring_bytes(VIRTIO_RING_MAX);
-		int e = start_queue(nic, (uint16_t)(2 * q), mem[q].mem, VIRTIO_RING_MAX, vector, &rx);
-		if (e == E_OK)
-			e = start_queue(nic, (uint16_t)(2 * q + 1), half, VIRTIO_RING_MAX,
-			                VIRTIO_NO_VECTOR, &tx);
-		if (e != E_OK)
-			return e;
-		s->queue[2 * q] = shared_queue(d, &rx);
-		s->queue[2 * q + 1] = shared_queue(d, &tx);
-	}
+	struct virtio_ring rx, tx;
+	uint16_t vector = d->irq ? (uint16_t)(1 + q) : VIRTIO_NO_VECTOR;
+	uint8_t *half = (uint8_t *)mem->mem + virtio_ring_bytes(VIRTIO_RING_MAX);
+	int e = start_queue(nic, (uint16_t)(2 * q), mem->mem, VIRTIO_RING_MAX, vector, &rx);
+	if (e == E_OK)
+		e = start_queue(nic, (uint16_t)(2 * q + 1), half, VIRTIO_RING_MAX, VIRTIO_NO_VECTOR,
+		                &tx);
+	if (e != E_OK)
+		return e;
+	s->queue[2 * q] = shared_queue(d, &rx);
+	s->queue[2 * q + 1] = shared_queue(d, &tx);
 	return E_OK;
 }
 
@@ -454,7 +484,6 @@ static int start_all(struct nic *nic, unsigned pairs, const struct nic_ring_mem 
                      struct shared *s)
 {
 	struct device *d = device_of(nic);
-	struct virtio_ring ctrl = {0};
 	int e = negotiate(nic);
 	if (e == E_OK)
 		e = route_vectors(nic, pairs, mem);
@@ -462,19 +491,22 @@ static int start_all(struct nic *nic, unsigned pairs, const struct nic_ring_mem 
 		return e;
 	if (d->irq)
 		common_write(nic, VIRTIO_CONFIG_MSIX_VECTOR, 2, VECTOR_CONFIG);
-	e = start_pairs(nic, pairs, mem, s);
+	d->pairs = pairs;
+	for (unsigned q = 0; q < pairs && e == E_OK; q++)
+		e = start_pair(nic, q, &mem[q], s);
 	if (e == E_OK && d->features & VIRTIO_NET_F_CTRL_VQ) {
 		memset(nic->dma, 0, NIC_DMA_BYTES);
 		/* 5.1.2: the control queue comes after all the pairs the device has. */
 		uint16_t index = d->features & (VIRTIO_NET_F_MQ | VIRTIO_NET_F_RSS)
 		                         ? (uint16_t)(2 * d->max_pairs)
 		                         : 2;
-		e = start_queue(nic, index, nic->dma, CTRL_RING_SIZE, VIRTIO_NO_VECTOR, &ctrl);
+		e = start_queue(nic, index, nic->dma, CTRL_RING_SIZE, VIRTIO_NO_VECTOR,
+		                &d->ctrl);
 	}
 	if (e != E_OK)
 		return e;
 	status_add(nic, VIRTIO_STATUS_DRIVER_OK);
-	return choose_pairs(nic, &ctrl, pairs);
+	return choose_pairs(nic);
 }
 
 static int start(struct nic *nic, const struct nic_config *config, struct nic_shared *shared)
@@ -504,6 +536,36 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 static void stop(struct nic *nic)
 {
 	reset(nic);
+}
+
+/* --- one pair alone (2.6.1) --- */
+
+static int reset_queue(struct nic *nic, unsigned index)
+{
+	uint64_t end = nic_deadline(nic, WAIT_US);
+	bool last;
+	common_write(nic, VIRTIO_QUEUE_SELECT, 2, index);
+	common_write(nic, VIRTIO_QUEUE_RESET, 2, 1);
+	do { /* 4.1.4.3.2: until it reads 0 */
+		last = nic_past(end);
+		if (common_read(nic, VIRTIO_QUEUE_RESET, 2) == 0)
+			return E_OK;
+	} while (!last);
+	return fail(nic, E_TIMEOUT, "reset of a queue does not complete");
+}
+
+static int pair_stop(struct nic *nic, unsigned pair)
+{
+	if (!(device_of(nic)->features & VIRTIO_F_RING_RESET))
+		return fail(nic, E_NOTSUP, "the device cannot reset one queue");
+	int e = reset_queue(nic, 2 * pair);
+	return e == E_OK ? reset_queue(nic, 2 * pair + 1) : e;
+}
+
+static int pair_start(struct nic *nic, const struct nic_config *config, unsigned pair,
+                      struct nic_shared *shared)
+{
+	return start_pair(nic, pair, &config->mem[pair], (struct shared *)(void *)shared->priv);
 }
 
 static void link(struct nic *nic, struct nic_link *out)
@@ -594,6 +656,9 @@ const struct nic_ops virtio_net_ops = {
 	.ring_bytes = ring_bytes,
 	.start = start,
 	.stop = stop,
+	.pair_stop = pair_stop,
+	.pair_start = pair_start,
+	.spread = spread,
 	.link = link,
 	.attach = attach,
 	.rx_burst = rx_burst,

@@ -29,6 +29,7 @@ const struct card card = {
 	.vendor = 0x8086,
 	.device = 0x10fb,
 	.rx_writes = 1, /* the tail */
+	.only_pair_alone = true,
 	.assert_owners = assert_owners,
 };
 

@@ -147,7 +147,8 @@ static const struct known {
 	{0x906, 0, 16, 16, FW_INITIALISED},     {0x908, 0x90a, 280, 16, FW_INITIALISED},
 	{0x909, 0, 272, 16, FW_INITIALISED},    {0x90a, 0, 16, 16, FW_INITIALISED},
 	{0x912, 0x914, 192, 16, FW_INITIALISED}, {0x914, 0, 16, 16, FW_INITIALISED},
-	{0x916, 0x918, 276, 16, FW_INITIALISED}, {0x918, 0, 16, 16, FW_INITIALISED},
+	{0x916, 0x918, 276, 16, FW_INITIALISED}, {0x917, 0, 276, 16, FW_INITIALISED},
+	{0x918, 0, 16, 16, FW_INITIALISED},
 	{0x92f, 0x92f, 64, 16, FW_INITIALISED}, {0x930, 0x931, 64, 16, FW_INITIALISED},
 	{0x931, 0, 64, 16, FW_INITIALISED},     {0x933, 0x934, 1024, 16, FW_INITIALISED},
 	{0x934, 0, 64, 16, FW_INITIALISED},     {0x936, 0x938, 840, 16, FW_INITIALISED},
@@ -238,6 +239,18 @@ static void query(uint16_t opcode, const uint8_t *in, uint8_t *out)
 }
 
 /* Objects, and the order in which they have to go. */
+/* The last one that this destroys becomes the last of all. */
+static void bring_forward(uint16_t opcode)
+{
+	unsigned at = fw.objects;
+	while (at && fw.undo[at - 1] != opcode)
+		at--;
+	assert_true(at > 0);
+	for (; at < fw.objects; at++)
+		fw.undo[at - 1] = fw.undo[at];
+	fw.undo[fw.objects - 1] = opcode;
+}
+
 static void keep_account(const struct known *k, const uint8_t *in, uint8_t *out)
 {
 	bool destroys = k->undo == 0;
@@ -249,6 +262,8 @@ static void keep_account(const struct known *k, const uint8_t *in, uint8_t *out)
 		if (known[i].undo != k->opcode)
 			continue;
 		assert_true(fw.objects > 0);
+		if (fw.any_order)
+			bring_forward(k->opcode);
 		assert_int_equal(fw.undo[--fw.objects], k->opcode);
 	}
 	if (k->undo && !destroys) {
@@ -541,19 +556,32 @@ int fw_probe(void)
 	return mlx5_ops.probe(&fw.nic, &fw.pci);
 }
 
+static struct nic_ring_mem mem[PAIRS_MAX];
+static struct nic_config config; /* of the last start */
+
 int fw_start(unsigned pairs, struct nic_shared *shared)
 {
 	static const struct nic_counters cnt[PAIRS_MAX];
-	struct nic_ring_mem mem[PAIRS_MAX];
 	size_t bytes = mlx5_ops.ring_bytes(&fw.nic), at = GUEST_BYTES / 2;
 	assert_in_range(pairs, 1, PAIRS_MAX);
 	for (unsigned i = 0; i < pairs; i++, at += (bytes + 4095) & ~(size_t)4095)
 		mem[i] = (struct nic_ring_mem){bus(at, bytes), bytes, 1 + i, &cnt[i]};
 	/* Nobody touches the rings here: they are a data core's. */
 	guest_close(mem[0].mem, bus(at - 1, 1) + 1);
-	struct nic_config config = {pairs, ~(uint32_t)NIC_VLAN, BUF_STRIDE_STANDARD, mem};
+	config = (struct nic_config){pairs, ~(uint32_t)NIC_VLAN, BUF_STRIDE_STANDARD, mem};
 	memset(shared, 0, sizeof *shared);
 	return mlx5_ops.start(&fw.nic, &config, shared);
+}
+
+int fw_pair_again(unsigned pair, struct nic_shared *shared)
+{
+	uint64_t all = (1ull << config.pairs) - 1;
+	int e = mlx5_ops.spread(&fw.nic, all & ~(1ull << pair));
+	if (e == E_OK)
+		e = mlx5_ops.pair_stop(&fw.nic, pair);
+	if (e == E_OK)
+		e = mlx5_ops.pair_start(&fw.nic, &config, pair, shared);
+	return e == E_OK ? mlx5_ops.spread(&fw.nic, all) : e;
 }
 
 void fw_stop(void)

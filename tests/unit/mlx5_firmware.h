@@ -48,7 +48,8 @@ extern struct fw {
 	unsigned pages;           /* that it has */
 	uint64_t page[FW_PAGES_MAX];
 	unsigned objects;         /* created and not destroyed */
-	uint16_t undo[FW_OBJECTS_MAX]; /* what destroys each: the last must go first */
+	uint16_t undo[FW_OBJECTS_MAX]; /* what destroys each: the last must go first, */
+	bool any_order;                /* unless this says that one of them need not */
 	uint32_t next_id;
 	uint8_t caps[8][FW_CAP_BYTES]; /* by type */
 	uint8_t vport_mac[6];
@@ -98,6 +99,9 @@ void fw_power(unsigned vectors);
 int fw_probe(void);
 int fw_start(unsigned pairs, struct nic_shared *shared);
 void fw_stop(void);
+/* One pair of those that fw_start has started: all of what a restart of its core wants (spread over
+ * the others, stop, start, spread), to the first error. */
+int fw_pair_again(unsigned pair, struct nic_shared *shared);
 
 /* Nothing is left of what start made: no object, no page, HCA disabled. */
 void fw_assert_clean(void);

@@ -137,9 +137,11 @@ int port_probe(void)
 	return card.driver->probe(&port.nic, &port.pci);
 }
 
+static struct nic_ring_mem mem[PAIRS];
+static struct nic_config config; /* of the last start */
+
 int port_start(unsigned pairs, uint32_t features, uint32_t stride, unsigned buffers)
 {
-	struct nic_ring_mem mem[PAIRS];
 	size_t bytes = card.driver->ring_bytes(&port.nic);
 	assert_in_range(pairs, 1, PAIRS);
 	assert_in_range(buffers, 1, POOL_MAX);
@@ -151,23 +153,67 @@ int port_start(unsigned pairs, uint32_t features, uint32_t stride, unsigned buff
 		memset(p, 0, sizeof *p);
 		p->mem = rig_mem(rig_alloc(bytes, 4096), bytes);
 		memset(p->mem, 0, bytes);
-		bufpool_init(&p->pool, rig_mem(rig_alloc(n, 64), n), p->stack, buffers, stride);
+		p->buffers = rig_mem(rig_alloc(n, 64), n);
+		bufpool_init(&p->pool, p->buffers, p->stack, buffers, stride);
 		mem[i] = (struct nic_ring_mem){p->mem, bytes, 1 + i, &p->cnt};
 	}
-	struct nic_config config = {pairs, features, stride, mem};
+	config = (struct nic_config){pairs, features, stride, mem};
 	memset(&port.shared, 0, sizeof port.shared);
 	return card.driver->start(&port.nic, &config, &port.shared);
 }
 
+static void attach(unsigned i)
+{
+	struct port_pair *p = &port.pair[i];
+	p->q = (struct nic_queue){.ops = card.driver, .pool = &p->pool, .cnt = &p->cnt, .port = 5,
+	                          .rx_buffers = UINT32_MAX};
+	assert_int_equal(card.driver->attach(&p->q, &port.shared, i, p->mem), E_OK);
+}
+
 void port_attach(void)
 {
-	for (unsigned i = 0; i < port.pairs; i++) {
-		struct port_pair *p = &port.pair[i];
-		p->q = (struct nic_queue){
-			.ops = card.driver, .pool = &p->pool, .cnt = &p->cnt, .port = 5,
-			.rx_buffers = UINT32_MAX};
-		assert_int_equal(card.driver->attach(&p->q, &port.shared, i, p->mem), E_OK);
-	}
+	for (unsigned i = 0; i < port.pairs; i++)
+		attach(i);
+}
+
+static uint64_t all_pairs(void)
+{
+	return (1ull << port.pairs) - 1;
+}
+
+int pair_leave(unsigned i)
+{
+	struct port_pair *p = &port.pair[i];
+	uint64_t others = all_pairs() & ~(1ull << i);
+	int e = others ? card.driver->spread(&port.nic, others) : E_OK;
+	if (e == E_OK)
+		e = card.driver->pair_stop(&port.nic, i);
+	if (e != E_OK)
+		return e;
+	memset(p->mem, 0xa5, mem[i].bytes);
+	memset(p->buffers, 0xa5, (size_t)p->pool.count * p->pool.stride);
+	p->nhands = 0;
+	return E_OK;
+}
+
+static void assert_poisoned(const uint8_t *m, size_t bytes)
+{
+	for (size_t k = 0; k < bytes; k++)
+		assert_int_equal(m[k], 0xa5);
+}
+
+int pair_return(unsigned i)
+{
+	struct port_pair *p = &port.pair[i];
+	assert_poisoned(p->mem, mem[i].bytes);
+	assert_poisoned(p->buffers, (size_t)p->pool.count * p->pool.stride);
+	memset(p->mem, 0, mem[i].bytes);
+	bufpool_init(&p->pool, p->buffers, p->stack, p->pool.count, p->pool.stride);
+	int e = card.driver->pair_start(&port.nic, &config, i, &port.shared);
+	if (e != E_OK)
+		return e;
+	attach(i);
+	return card.driver->spread(&port.nic, all_pairs());
 }
 
 void port_stop(void)

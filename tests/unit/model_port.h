@@ -28,7 +28,7 @@ struct port_pair {
 	struct nic_counters cnt;
 	struct bufpool pool;
 	uint32_t stack[POOL_MAX];
-	void *mem;
+	void *mem, *buffers;
 	unsigned nhands;
 	struct pkt hands[POOL_MAX]; /* packets the test holds */
 };
@@ -38,6 +38,7 @@ extern const struct card {
 	const struct nic_ops *driver;
 	uint16_t vendor, device;     /* of the usual kind */
 	unsigned rx_writes;          /* registers that rx_burst writes at most */
+	bool only_pair_alone;        /* the only pair can be stopped and started alone as well */
 	void (*assert_owners)(const struct port_pair *p); /* of the buffers in its rings (guest.h) */
 } card;
 
@@ -77,6 +78,12 @@ int port_probe(void);
 int port_start(unsigned pairs, uint32_t features, uint32_t stride, unsigned buffers);
 void port_attach(void);
 void port_stop(void);
+
+/* What becomes of pair i when its core comes up anew (core/revive.c): frames are led to the others,
+ * if there are any, and it is stopped; what its core has is poisoned. Then its memory and its buffers
+ * are new, it is started, and served again. */
+int pair_leave(unsigned i);
+int pair_return(unsigned i);
 
 /* All of it; fails the test on an error. Waits for the link. */
 void up(unsigned pairs, uint32_t features, uint32_t stride);

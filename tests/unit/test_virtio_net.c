@@ -20,21 +20,21 @@
 /* 5.1.3, 6: feature bits */
 enum {
 	CSUM, GUEST_CSUM, MTU = 3, MAC = 5, TSO4 = 11, TSO6, ECN, MRG = 15, STATUS, CTRL_VQ, MQ = 22,
-	V1 = 32, ACCESS_PLATFORM, IN_ORDER = 35, USO = 56, RSS = 60
+	V1 = 32, ACCESS_PLATFORM, IN_ORDER = 35, RESET = 40, USO = 56, RSS = 60
 };
 #define BIT(n) (1ull << (n))
 #define TAKEN \
 	(BIT(CSUM) | BIT(GUEST_CSUM) | BIT(MTU) | BIT(MAC) | BIT(MRG) | BIT(STATUS) | \
-	 BIT(CTRL_VQ) | BIT(MQ) | BIT(V1) | BIT(ACCESS_PLATFORM) | BIT(IN_ORDER) | BIT(RSS) | \
-	 GSO)
+	 BIT(CTRL_VQ) | BIT(MQ) | BIT(V1) | BIT(ACCESS_PLATFORM) | BIT(IN_ORDER) | BIT(RESET) | \
+	 BIT(RSS) | GSO)
 #define GSO (BIT(TSO4) | BIT(TSO6) | BIT(ECN) | BIT(USO))
 
 static struct device {
 	uint8_t cfg[256], net[0x20];
-	uint8_t common[0x18], queue[QUEUES][0x20]; /* 4.1.4.3: before and behind queue_select */
+	uint8_t common[0x18], queue[QUEUES][0x24]; /* 4.1.4.3: before and behind queue_select */
 	uint64_t offers, accepted;
 	enum { WELL, HANGS, NO_FEATURES, NO_QUEUE, NO_VECTOR, FAR_DOORBELL, MUTE, REFUSES,
-	       SMALL } state;
+	       SMALL, KEEPS_QUEUE } state;
 	unsigned nstatus, command_bytes, rings[QUEUES], routed[16]; /* routed: core + 1 */
 	uint8_t statuses[32], command[512]; /* written so far; class, command, body of the last */
 } dev;
@@ -71,7 +71,8 @@ int pci_msix_route(const struct pci_dev *d, unsigned entry, unsigned core)
 
 /* --- the device --- */
 
-/* Registers of queue q: size at 0, vector at 2, enabled at 4, place of its doorbell at 6. */
+/* Registers of queue q: size at 0, vector at 2, enabled at 4, place of its doorbell at 6, reset at
+ * 0x22. */
 static unsigned word(unsigned q, unsigned at)
 {
 	return dev.queue[q][at] | dev.queue[q][at + 1] << 8;
@@ -85,19 +86,36 @@ static uint64_t part(unsigned q, unsigned k)
 	return at;
 }
 
-/* 5.1.6.5: a chain of command (2 bytes), body and, to be written, the answer. */
+/* 5.1.6.5: a chain of command (2 bytes), body and, to be written, the answer; its descriptors follow
+ * those of the command before (2.7.9), round the 64 there are. */
 static void serve_command(unsigned q)
 {
-	uint64_t d = part(q, 0), body = load(d + 24, 4);
-	assert_int_equal(load(d + 8, 8), 2 | 1ull << 32 | 1ull << 48);     /* NEXT, to 1 */
-	assert_int_equal(load(d + 24, 8), body | 1ull << 32 | 2ull << 48); /* NEXT, to 2 */
-	assert_int_equal(load(d + 40, 6), 1 | 2ull << 32);                 /* WRITE */
+	uint16_t count = (uint16_t)load(part(q, 1) + 2, 2);
+	uint64_t d[3], body;
+	for (unsigned i = 0; i < 3; i++)
+		d[i] = part(q, 0) + 16 * ((3u * (count - 1u) + i) % 64);
+	assert_int_equal(load(part(q, 1) + 4 + 2 * ((count - 1) % 64), 2), 3u * (count - 1u) % 64);
+	body = load(d[1] + 8, 4);
+	assert_int_equal(load(d[0] + 8, 6), 2 | 1ull << 32); /* NEXT */
+	assert_int_equal(load(d[0] + 14, 2), (3u * (count - 1u) + 1) % 64);
+	assert_int_equal(load(d[1] + 8, 6), body | 1ull << 32);
+	assert_int_equal(load(d[1] + 14, 2), (3u * (count - 1u) + 2) % 64);
+	assert_int_equal(load(d[2] + 8, 6), 1 | 2ull << 32); /* WRITE */
 	assert_true(2 + body <= sizeof dev.command && dev.common[0x14] & 4); /* after DRIVER_OK */
-	memcpy(dev.command, bus(load(d, 8), 2), 2);
-	memcpy(dev.command + 2, bus(load(d + 16, 8), body), body);
+	memcpy(dev.command, bus(load(d[0], 8), 2), 2);
+	memcpy(dev.command + 2, bus(load(d[1], 8), body), body);
 	dev.command_bytes = (unsigned)(2 + body);
-	store(load(d + 32, 8), 1, dev.state == REFUSES);
-	store(part(q, 2) + 2, 2, dev.state != MUTE);
+	store(load(d[2], 8), 1, dev.state == REFUSES);
+	store(part(q, 2) + 2, 2, dev.state != MUTE ? count : 0);
+}
+
+static void power_queue(unsigned q)
+{
+	memset(dev.queue[q], 0, sizeof dev.queue[q]);
+	dev.queue[q][0] = dev.state == SMALL ? 32 : 0;
+	dev.queue[q][1] = dev.state == NO_QUEUE || dev.state == SMALL ? 0 : q < 4 ? 2 : 1;
+	dev.queue[q][6] = (uint8_t)q;
+	dev.queue[q][7] = dev.state == FAR_DOORBELL;
 }
 
 /* Where a register lies; its width is checked. */
@@ -108,7 +126,7 @@ static uint8_t *reg(const volatile void *a, unsigned bytes)
 		assert_true(at + bytes <= NET_AT + sizeof dev.net);
 		return dev.net + (at - NET_AT);
 	}
-	assert_true(at < 0x38 && bytes == (at == 0x14 ? 1 : at < 0x10 || at >= 0x20 ? 4 : 2));
+	assert_true(at < 0x3c && bytes == (at == 0x14 ? 1 : at < 0x10 || (at >= 0x20 && at < 0x38) ? 4 : 2));
 	return at < 0x18 ? dev.common + at : dev.queue[dev.common[0x16]] + (at - 0x18);
 }
 
@@ -123,13 +141,8 @@ static void status_written(uint8_t v)
 {
 	dev.statuses[dev.nstatus++ % sizeof dev.statuses] = v;
 	dev.common[0x14] = dev.state == HANGS ? 0x40 : dev.state == NO_FEATURES ? v & ~8 : v;
-	for (unsigned q = 0; v == 0 && q < QUEUES; q++) {
-		memset(dev.queue[q], 0, sizeof dev.queue[q]);
-		dev.queue[q][0] = dev.state == SMALL ? 32 : 0;
-		dev.queue[q][1] = dev.state == NO_QUEUE || dev.state == SMALL ? 0 : q < 4 ? 2 : 1;
-		dev.queue[q][6] = (uint8_t)q;
-		dev.queue[q][7] = dev.state == FAR_DOORBELL;
-	}
+	for (unsigned q = 0; v == 0 && q < QUEUES; q++)
+		power_queue(q);
 }
 
 void host_mmio_write(volatile void *a, unsigned bytes, uint32_t v)
@@ -149,6 +162,8 @@ void host_mmio_write(volatile void *a, unsigned bytes, uint32_t v)
 		status_written((uint8_t)v);
 	else if (at == 0x1a && dev.state == NO_VECTOR)
 		memset(reg(a, bytes), 0xff, 2);
+	else if (at == 0x3a && dev.state != KEEPS_QUEUE)
+		power_queue(dev.common[0x16]);
 }
 
 /* Capability at `at` (4.1.4), a structure of this type in BAR 4; the next one follows. */
@@ -168,7 +183,7 @@ static void power(void)
 	                              0, 0, 0,    0, 40,   128, 0, 0x3f}; /* MTU 9000, key, table */
 	dev = (struct device){.offers = UINT64_MAX, .common[0x14] = 0x40, .cfg[0x34] = 0x40};
 	memcpy(dev.net, net, sizeof net);
-	capability(0x40, 1, 0, 0x38);
+	capability(0x40, 1, 0, 0x3c);
 	capability(0x58, 3, 0x2000, 4); /* ISR: not used */
 	capability(0x70, 4, NET_AT, sizeof dev.net);
 	capability(0x88, 2, NOTIFY_AT, 4 * QUEUES);
@@ -234,26 +249,29 @@ static void negotiates(void **s)
 		uint64_t offers, accepts;
 		uint16_t mtu, config_bytes;
 		int error;
+		uint8_t common_bytes; /* 0: as usual */
 	} row[] = {
-		{UINT64_MAX, TAKEN, 9000, 0x20, E_OK},
-		{BIT(V1), BIT(V1), 9000, 0x20, E_OK},
-		{~BIT(V1), 0, 9000, 0x20, E_NOTSUP},
-		{~BIT(CTRL_VQ), TAKEN & ~(BIT(CTRL_VQ) | BIT(MQ) | BIT(RSS)), 9000, 0x20, E_OK},
-		{UINT64_MAX, TAKEN & ~BIT(MTU), NIC_MTU_MAX + 1, 0x20, E_OK},
-		{UINT64_MAX, TAKEN & ~BIT(MTU), 67, 0x20, E_OK},
-		{UINT64_MAX, TAKEN & ~BIT(RSS), 9000, 12, E_OK}, /* its numbers would lie outside */
-		{~BIT(CSUM), TAKEN & ~(BIT(CSUM) | GSO), 9000, 0x20, E_OK},
-		{~BIT(TSO4), TAKEN & ~BIT(TSO4), 9000, 0x20, E_OK}, /* each version for itself */
-		{~BIT(TSO6), TAKEN & ~BIT(TSO6), 9000, 0x20, E_OK},
+		{UINT64_MAX, TAKEN, 9000, 0x20, E_OK, 0},
+		{UINT64_MAX, TAKEN & ~BIT(RESET), 9000, 0x20, E_OK, 0x3b}, /* no register for it */
+		{BIT(V1), BIT(V1), 9000, 0x20, E_OK, 0},
+		{~BIT(V1), 0, 9000, 0x20, E_NOTSUP, 0},
+		{~BIT(CTRL_VQ), TAKEN & ~(BIT(CTRL_VQ) | BIT(MQ) | BIT(RSS)), 9000, 0x20, E_OK, 0},
+		{UINT64_MAX, TAKEN & ~BIT(MTU), NIC_MTU_MAX + 1, 0x20, E_OK, 0},
+		{UINT64_MAX, TAKEN & ~BIT(MTU), 67, 0x20, E_OK, 0},
+		{UINT64_MAX, TAKEN & ~BIT(RSS), 9000, 12, E_OK, 0}, /* its numbers would lie outside */
+		{~BIT(CSUM), TAKEN & ~(BIT(CSUM) | GSO), 9000, 0x20, E_OK, 0},
+		{~BIT(TSO4), TAKEN & ~BIT(TSO4), 9000, 0x20, E_OK, 0}, /* each version for itself */
+		{~BIT(TSO6), TAKEN & ~BIT(TSO6), 9000, 0x20, E_OK, 0},
 		{~(BIT(TSO4) | BIT(TSO6)), TAKEN & ~(BIT(TSO4) | BIT(TSO6) | BIT(ECN)), 9000, 0x20,
-		 E_OK},
-		{~BIT(ECN), TAKEN & ~BIT(ECN), 9000, 0x20, E_OK},
-		{~BIT(USO), TAKEN & ~BIT(USO), 9000, 0x20, E_OK},
+		 E_OK, 0},
+		{~BIT(ECN), TAKEN & ~BIT(ECN), 9000, 0x20, E_OK, 0},
+		{~BIT(USO), TAKEN & ~BIT(USO), 9000, 0x20, E_OK, 0},
 	};
 	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
 		power();
 		dev.offers = row[i].offers;
 		dev.cfg[0x7c] = (uint8_t)row[i].config_bytes;
+		dev.cfg[0x4c] = row[i].common_bytes ? row[i].common_bytes : 0x3c;
 		memcpy(dev.net + 10, &row[i].mtu, 2);
 		int e = probe();
 		if (e != row[i].error || dev.accepted != row[i].accepts || dev.common[0x14])
@@ -327,6 +345,76 @@ static void starts_in_order(void **s)
 	assert_memory_equal(dev.command, ((uint8_t[]){4, 0, 3, 0}), 4);
 }
 
+static int pair_start(unsigned pair)
+{
+	struct nic_ring_mem mem[PAIRS];
+	for (unsigned i = 0; i < PAIRS; i++)
+		mem[i] = (struct nic_ring_mem){ring_of(i == pair ? PAIRS : i), RING, 10 + i, &cnt};
+	return virtio_net_ops.pair_start(
+		&nic, &(struct nic_config){3, nic.features, BUF_STRIDE_STANDARD, mem}, pair, &shared);
+}
+
+/* 2.6.1: two queues are reset and set up anew, with other memory; nobody else notices. Frames are
+ * led away before (5.1.6.5.6.4), and what is not hashed goes to the first that is left. */
+static void one_pair_alone(void **s)
+{
+	(void)s;
+	struct device before;
+	power();
+	assert_int_equal(probe(), E_OK);
+	assert_int_equal(start(3), E_OK);
+	before = dev;
+	for (unsigned round = 0; round < 70; round++) { /* more than the control queue is long */
+		assert_int_equal(virtio_net_ops.spread(&nic, 6), E_OK);
+		assert_memory_equal(dev.command + 6, ((uint8_t[]){127, 0, 1, 0, 1, 0, 2, 0, 1, 0}), 10);
+		assert_memory_equal(dev.command + 266, ((uint8_t[]){3, 0, 40}), 3); /* all send */
+	}
+	assert_int_equal(virtio_net_ops.pair_stop(&nic, 0), E_OK);
+	for (unsigned q = 0; q < QUEUES; q++)
+		assert_int_equal(word(q, 4), q >= 2 && (q < 6 || q == QUEUES - 1));
+	assert_memory_equal(dev.queue[2], before.queue[2], 4 * sizeof dev.queue[0]);
+	assert_int_equal(pair_start(0), E_OK);
+	for (unsigned q = 0; q < 2; q++) {
+		assert_memory_equal(dev.queue[q], before.queue[q], 8); /* size, vector, enabled */
+		for (unsigned k = 0; k < 3; k++)
+			assert_in_range(part(q, k) - bus_of(ring_of(PAIRS)), 0, RING - 1);
+	}
+	assert_memory_equal(dev.queue[2], before.queue[2], 4 * sizeof dev.queue[0]);
+	assert_int_equal(dev.nstatus, before.nstatus);
+	assert_int_equal(virtio_net_ops.spread(&nic, 7), E_OK);
+	assert_memory_equal(dev.command, before.command, sizeof dev.command);
+}
+
+/* It cannot; it can, and does not end; it has no table to spread by. */
+static void one_pair_alone_refused(void **s)
+{
+	(void)s;
+	uint64_t since;
+	power();
+	dev.offers &= ~BIT(RESET);
+	assert_int_equal(probe(), E_OK);
+	assert_int_equal(start(3), E_OK);
+	assert_int_equal(virtio_net_ops.pair_stop(&nic, 1), E_NOTSUP);
+	assert_non_null(nic.error);
+	power();
+	assert_int_equal(probe(), E_OK);
+	assert_int_equal(start(3), E_OK);
+	dev.state = KEEPS_QUEUE;
+	since = now;
+	assert_int_equal(virtio_net_ops.pair_stop(&nic, 1), E_TIMEOUT);
+	assert_non_null(nic.error);
+	assert_true(now - since < 12 * 1000000000ull);
+	dev.state = MUTE;
+	assert_int_equal(virtio_net_ops.spread(&nic, 5), E_TIMEOUT);
+	power();
+	dev.offers &= ~BIT(RSS);
+	assert_int_equal(probe(), E_OK);
+	assert_int_equal(start(3), E_OK);
+	dev.command_bytes = 0;
+	assert_int_equal(virtio_net_ops.spread(&nic, 5), E_OK);
+	assert_int_equal(dev.command_bytes, 0);
+}
+
 /* Each queue has the size that its device gives it, and its own doorbell; with too few vectors
  * nobody may sleep. */
 static void attaches(void **s)
@@ -390,6 +478,7 @@ int main(void)
 		cmocka_unit_test(refuses_in_time),      cmocka_unit_test(starts_in_order),
 		cmocka_unit_test(attaches),             cmocka_unit_test(completes_checksums),
 		cmocka_unit_test(small_queues_take_no_chains),
+		cmocka_unit_test(one_pair_alone),       cmocka_unit_test(one_pair_alone_refused),
 	};
 	return cmocka_run_group_tests_name("virtio_net", tests, guest_map, NULL);
 }

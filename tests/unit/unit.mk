@@ -78,7 +78,7 @@ UNIT_SRC_slots := core/slots.c lib/pkt.c lib/csum.c tests/unit/guest.c
 UNIT_SRC_loop := core/loop.c
 UNIT_SRC_dmar := kernel/dmar.c
 UNIT_SRC_crash := control/page.c control/text.c lib/fmt.c
-UNIT_SRC_ports := core/ports.c
+UNIT_SRC_ports := core/ports.c core/revive.c
 UNIT_SRC_null := drivers/null/null.c net/ip.c net/ip4.c net/ip6.c net/udp.c lib/csum.c lib/pkt.c \
 	tests/unit/guest.c
 NICSIM_82599_SRC := $(wildcard tools/nicsim/82599/*.c tools/nicsim/packet/*.c) tools/nicsim/model.c \
@@ -100,6 +100,8 @@ UNIT_SRC_mlx5_driver := $(wildcard drivers/mlx5/*.c) lib/fmt.c lib/pkt.c lib/csu
 	$(NICSIM_MLX5_SRC) tests/unit/model_port.c tests/unit/mlx5_port.c tests/unit/guest.c \
 	tests/unit/nicsim_frames.c
 UNIT_SRC_mlx5_faults := $(UNIT_SRC_mlx5_driver)
+UNIT_SRC_mlx5_pair := $(UNIT_SRC_mlx5_driver)
+UNIT_MAIN_mlx5_pair := tests/unit/test_pair_alone.c
 IXGBE_RING_SRC := $(wildcard drivers/ixgbe/ring*.c) lib/pkt.c lib/csum.c tests/unit/ixgbe_rig.c \
 	tests/unit/hand.c tests/unit/guest.c
 UNIT_SRC_ixgbe_ring := $(IXGBE_RING_SRC) tests/unit/ring_tests.c
@@ -109,6 +111,8 @@ UNIT_SRC_ixgbe_slots := $(IXGBE_RING_SRC) tests/unit/slots_rig.c
 UNIT_SRC_ixgbe_driver := $(wildcard drivers/ixgbe/*.c) lib/pkt.c lib/csum.c $(NICSIM_82599_SRC) \
 	tests/unit/model_port.c tests/unit/ixgbe_port.c tests/unit/guest.c
 UNIT_SRC_ixgbe_traffic := $(UNIT_SRC_ixgbe_driver)
+UNIT_SRC_ixgbe_pair := $(UNIT_SRC_ixgbe_driver) tests/unit/nicsim_frames.c
+UNIT_MAIN_ixgbe_pair := tests/unit/test_pair_alone.c
 # both once more, with completion by DD instead of head write-back
 UNIT_SRC_ixgbe_done := $(UNIT_SRC_ixgbe_driver)
 UNIT_MAIN_ixgbe_done := tests/unit/test_ixgbe_driver.c
@@ -176,6 +180,7 @@ UNIT_WAY_ixgbe_hostile := ring
 UNIT_WAY_ixgbe_slots := ring
 UNIT_WAY_ixgbe_driver := device
 UNIT_WAY_ixgbe_traffic := device
+UNIT_WAY_ixgbe_pair := device
 UNIT_WAY_ixgbe_done := done
 UNIT_WAY_ixgbe_done_traffic := done
 UNIT_WAY_ixgbe_faults := device
@@ -185,16 +190,17 @@ UNIT_WAY_mlx5_sessions := ring
 UNIT_WAY_mlx5_hca := device
 UNIT_WAY_mlx5_driver := device
 UNIT_WAY_mlx5_faults := device
+UNIT_WAY_mlx5_pair := device
 T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld ra slaac \
 	reassembly acl http telnet addr udp arp fib fib6 routes_file rss ecmp wheel congestion tcp_wire \
 	tcp_icmp tcp_room tcp_pair tcp_rate fuzz config config6 config_acl candidate module password \
 	shell null impair tcp_reset random histogram shares audit dmar keep watch crash virtio_net virtio_ring virtio_hostile virtio_slots \
 	ixgbe_ring ixgbe_hostile ixgbe_slots ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic \
-	ixgbe_faults 82599_model match tap_ring \
+	ixgbe_faults ixgbe_pair 82599_model match tap_ring \
 	82599_rx 82599_tx 82599_fuzz pktgen_answer pktgen_histogram pktgen_pace pktgen_judge slots ports \
 	pktgen_rfc2544 pktgen_report pktgen_screen loop pktgen_frames pktgen_script pktgen_trace \
 	pktgen_capture 82599_timesync mlx5_model mlx5_objects mlx5_tx mlx5_rx mlx5_fuzz mlx5_ring \
-	mlx5_slots mlx5_sessions mlx5_hca mlx5_driver mlx5_faults
+	mlx5_slots mlx5_sessions mlx5_hca mlx5_driver mlx5_faults mlx5_pair
 
 UNIT_CC := gcc clang
 
