@@ -26,8 +26,8 @@
  * know the connection. ICMP errors have no ports for a device to go by: the control core tells all
  * data cores of each (control/local.c).
  *
- * When the ports are restarted, because any core's program was, all connections are forgotten;
- * peers learn of it by a reset in answer to their next segment.
+ * When this core's program is started anew, or all ports are, its connections are forgotten; peers
+ * learn of it by a reset in answer to their next segment, from whichever core that comes to.
  */
 #ifndef CONTROL_TCP_CORE_H
 #define CONTROL_TCP_CORE_H

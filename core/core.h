@@ -122,9 +122,11 @@ struct core_msg {
  *   msg, timer      control  from then on; while the ports do not run, timer alone
  *   key             control  whenever something is typed, once core_console_open() has been called
  *
- * From start on it begins again whenever the ports have to: an MTU that wants other buffers, a core
- * that came up anew. Data cores have new pools then; a program that was restarted also has its
- * variables as they were linked.
+ * From start on it begins again whenever the ports have to: an MTU that wants other buffers, a control
+ * core that came up anew. Data cores have new pools then; a program that was restarted also has its
+ * variables as they were linked. For a data core that came up anew nothing but data_bytes and
+ * data_start is called, on it alone, where the cards can do that (core/revive.c): what start has made
+ * is as it was then, and may have been changed since.
  *
  * Each packet that rx_vector gets, and each message without PKT_OWN that msg gets, ends in one fate
  * (net/counters.h), counted once; that is checked. core_drop() counts it, core_punt() leaves it to

@@ -4,10 +4,11 @@
  *
  *     seen phase       does
  *     PORTS_STOPPED    lets go of all queues, drops what waits to be injected
- *     PORTS_PREPARE    empty queues, fresh buffer pool, zeroed ring memory in its own arena
+ *     PORTS_PREPARE    the same; fresh buffer pool, zeroed ring memory in its own arena
  *     PORTS_RUNNING    attaches its queue pair of every port (cores without one stand by)
  *
- * and confirms each by writing the epoch to its outbox.
+ * and confirms each by writing what it was asked by (snapshot.asked) to its outbox. A program that
+ * comes up anew attaches to nothing before it has prepared: until then it is `restarted`.
  *
  * What a plain packet costs, in instructions of the loops it goes through (gcc 12, counted in
  * `objdump -d build/program.elf`; none of them calls or divides):
@@ -29,7 +30,7 @@
  * it is 44 and more (docs/performance.md); the rest are the cache lines that the two cores hand
  * each other, a frame, half a descriptor line and a quarter of a used-ring line for each packet. A
  * vector pays once for three indirect calls, the TSC, the turn count and a look at four words of the
- * control core's (epoch with looked_at and tap_out, inject_head), which seldom change.
+ * control core's (asked, looked_at with tap_out, inject_head), which seldom change.
  */
 #include "core/outbox.h"
 #include "lib/mem.h"
@@ -53,7 +54,8 @@ struct core_trace core_trace;
 static const struct app *app; /* set when the ports are prepared */
 static struct nic_queue queues[NIC_PORTS_MAX];
 static unsigned attached; /* ports polled; 0 unless running */
-static uint64_t epoch;    /* last one acted on */
+static const uint64_t *asked; /* this core's in the snapshot, */
+static uint64_t epoch;        /* and what it was when we acted on it */
 static uint32_t features; /* that all started ports have */
 static uint16_t burst;    /* most packets of one vector */
 static struct stall {
@@ -79,15 +81,11 @@ void data_init(void)
 {
 	uint64_t wish = core_option_number("burst", PKT_VECTOR_MAX);
 	burst = wish >= 1 && wish <= PKT_VECTOR_MAX ? (uint16_t)wish : PKT_VECTOR_MAX;
-	struct outbox *o = out();
-	const struct snapshot *s = snapshot_header();
 	size_t bytes;
 	void *shared = core_shared_area(&bytes);
 	memset(shared, 0, CORE_SHARED_ZEROED);
-	/* A program that comes up while the ports run has lost its buffers: start them over. With
-	 * one CPU the control program came up anew as well and does so anyway. */
-	if (shared_load(&s->epoch) && s->phase == PORTS_RUNNING)
-		shared_store(&o->restarted, shared_load(&s->epoch));
+	asked = &snapshot_header()->asked[data_index()];
+	shared_store(&out()->restarted, 1);
 }
 
 /* Packets that were held have been counted as forwarded, like those in the device's ring: they
@@ -178,23 +176,29 @@ static void attach(const struct snapshot *s)
 	attached = s->ports;
 }
 
-/* Acts on a new epoch; the confirmation is the last store. */
+static void let_go(void)
+{
+	attached = 0;
+	timer = NULL;
+	ring_inject_skip();
+}
+
+/* Does what is asked; the confirmation is the last store. */
 COLD static void follow(const struct snapshot *s, uint64_t seen)
 {
-	switch ((enum ports_phase)s->phase) {
+	switch ((enum ports_phase)s->phase[data_index()]) {
 	case PORTS_STOPPED:
-		attached = 0;
-		timer = NULL;
-		ring_inject_skip();
-		shared_store(&out()->restarted, 0);
+		let_go();
 		break;
 	case PORTS_PREPARE:
+		let_go();
 		forget_held();
 		prepare(s);
+		shared_store(&out()->restarted, 0);
 		break;
 	case PORTS_RUNNING:
 		if (shared_load(&out()->restarted)) {
-			core_wake(0); /* and wait for the restart we asked for */
+			core_wake(0); /* and wait until we are asked to prepare */
 			return;
 		}
 		app = core_app();
@@ -456,7 +460,7 @@ bool data_turn(void)
 {
 	static struct pkt v[PKT_VECTOR_MAX];
 	const struct snapshot *s = snapshot_header();
-	uint64_t seen = shared_load(&s->epoch);
+	uint64_t seen = shared_load(asked);
 	unsigned moved = 0;
 
 	if (unlikely(seen != epoch))
@@ -523,7 +527,7 @@ uint64_t data_deadline(void)
 
 bool data_arm(void)
 {
-	bool waiting = shared_load(&snapshot_header()->epoch) != epoch;
+	bool waiting = shared_load(asked) != epoch;
 	for (unsigned p = 0; p < attached; p++) {
 		struct nic_queue *q = &queues[p];
 		if (q->broken) {

@@ -69,7 +69,9 @@ COLD static bool sleep_until_work(struct outbox *out)
 static bool may_sleep(void)
 {
 	const struct snapshot *s = snapshot_header();
-	return s->phase != PORTS_RUNNING || (__atomic_load_n(&s->idle_sleep, __ATOMIC_RELAXED) && !data_awake());
+	bool runs = self.roles & CORE_DATA ? s->phase[data_index()] == PORTS_RUNNING
+	                                   : core_ports_running();
+	return !runs || (__atomic_load_n(&s->idle_sleep, __ATOMIC_RELAXED) && !data_awake());
 }
 
 void loop_run(void)

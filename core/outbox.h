@@ -28,8 +28,8 @@
  * What the owner writes in every turn begins with `stats`, and nobody else reads it as often.
  */
 struct outbox {
-	uint64_t epoch;         /* data core: last epoch acted on */
-	uint64_t restarted;     /* data core: came up anew while the ports ran; asks for a restart */
+	uint64_t epoch;         /* data core: last `asked` acted on */
+	uint64_t restarted;     /* data core: came up anew, and has no ring memory to poll so far */
 	uint64_t drops_clean;   /* the owner has zeroed its outbox_drops() */
 	uint64_t parked;        /* owner halts or is about to: wake it after writing to its rings */
 	uint64_t punt_head;     /* producer: data core */
@@ -46,19 +46,22 @@ _Static_assert(sizeof(struct outbox) <= BOOT_HEADER_BYTES, "zeroed by the kernel
 _Static_assert(BOOT_HEADER_BYTES + sizeof(struct drop_counts) + SHARED_AREA <= OUTBOX_AREA,
                "the drops by interface lie behind it, and then the application's");
 
+/* What a data core is to do. */
 enum ports_phase {
-	PORTS_STOPPED, /* data cores: let go of the ports */
-	PORTS_PREPARE, /* data cores: fresh buffers and zeroed ring memory for `ports` ports */
-	PORTS_RUNNING, /* data cores: attach and poll */
+	PORTS_STOPPED, /* let go of the ports */
+	PORTS_PREPARE, /* the same; then fresh buffers and zeroed ring memory for `ports` ports */
+	PORTS_RUNNING, /* attach and poll */
 };
 
 /* At the start of the snapshot region; the rest is the application's. */
 struct snapshot {
-	uint64_t epoch; /* changes with every change of what follows trace_in; written last */
-	uint32_t looked_at; /* tap_in or trace_in: at any time; beside what is read in every turn */
+	/* By data core index: changes when that core is to look at its phase, and at what follows it;
+	 * written last. */
+	uint64_t asked[CORES_MAX];
+	uint32_t looked_at; /* tap_in or trace_in: at any time; read for every vector */
 	uint32_t tap_in, tap_out; /* core_tap(), at any time */
 	uint32_t trace_in;        /* core_watch(), the same */
-	uint32_t phase; /* enum ports_phase */
+	uint8_t phase[CORES_MAX]; /* enum ports_phase, by data core index */
 	uint32_t ports;
 	uint32_t pairs; /* queue pairs in use on every port; data cores without one stand by */
 	uint32_t buf_stride;
@@ -140,11 +143,22 @@ bool slots_moved(void); /* the application has sent something by slots since the
 
 /* ports.c */
 void ports_init(void);
+struct nic *ports_nic(unsigned p);
+/* Tells data core d; it has done so when ports_answered. */
+void ports_ask(unsigned d, enum ports_phase phase);
+bool ports_answered(unsigned d);
+/* What port p is to be started with, or one of its pairs; valid until the next call. */
+const struct nic_config *ports_config(unsigned p);
 void ports_turn(void);          /* advances the life of the ports; never waits long */
 void ports_check_link(void);
 bool ports_let_go(void);        /* they do not run, and no data core holds anything of them */
 bool ports_settled(void);       /* they run, or stand still until core_ports_restart */
 uint64_t ports_deadline(void);  /* TSC when ports_turn wants to be called again, UINT64_MAX none */
+
+/* revive.c: while the ports run */
+void revive_reset(void);        /* they have just been started: there is nobody */
+bool revive_turn(void);         /* false: the ports have to be restarted instead, as has been said */
+bool revive_busy(void);
 
 /* control.c */
 void core_wake(unsigned core);   /* ends that core's sleep, if it sleeps */

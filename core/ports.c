@@ -10,7 +10,8 @@
  *                                               NICs started → ATTACHING
  *     ATTACHING   above                         every data core polls its queues → RUNNING; or as
  *                                               RUNNING does
- *     RUNNING     above                         a data core came up anew, or one that polls died
+ *     RUNNING     above                         a data core that polls died, or one came up anew
+ *                                               and its pair cannot be started alone (revive.c)
  *                                               → STOPPING
  *     IDLE        no port could be started, or  core_ports_restart
  *                 no data core is left alive
@@ -45,15 +46,25 @@ static uint64_t look_tsc; /* when a sleeping core has to look at the links; UINT
 static bool warned;
 static enum core_idle idle_wish;
 
-static void publish(enum ports_phase phase)
+void ports_ask(unsigned d, enum ports_phase phase)
 {
 	struct snapshot *s = snapshot_header();
-	s->phase = phase;
-	shared_store(&s->epoch, s->epoch + 1);
+	s->phase[d] = (uint8_t)phase;
+	shared_store(&s->asked[d], s->asked[d] + 1);
+	core_wake(data_core(d));
+}
+
+bool ports_answered(unsigned d)
+{
+	return shared_load(&outbox_of(data_core(d))->epoch) == snapshot_header()->asked[d];
+}
+
+static void publish(enum ports_phase phase)
+{
 	asked_tsc = self.now_tsc;
 	warned = false;
 	for (unsigned d = 0; d < self.info->data_cores; d++)
-		core_wake(data_core(d));
+		ports_ask(d, phase);
 }
 
 void ports_init(void)
@@ -70,8 +81,7 @@ static bool all_answered(void)
 {
 	for (unsigned d = 0; d < self.info->data_cores; d++) {
 		unsigned c = data_core(d);
-		if (self.info->status[c].state == CORE_DEAD ||
-		    shared_load(&outbox_of(c)->epoch) == snapshot_header()->epoch)
+		if (self.info->status[c].state == CORE_DEAD || ports_answered(d))
 			continue;
 		if (!warned &&
 		    self.now_tsc - asked_tsc > clock_ticks(&self.clock, ANSWER_WARN_NS)) {
@@ -226,11 +236,11 @@ static void enter_preparing(void)
 
 /* --- PREPARING → ATTACHING → RUNNING --- */
 
-static int start_port(unsigned p)
+const struct nic_config *ports_config(unsigned p)
 {
-	struct snapshot *s = snapshot_header();
-	struct nic_shared *shared = &s->nic[p];
-	struct nic_ring_mem mem[NIC_PAIRS_MAX];
+	static struct nic_ring_mem mem[NIC_PAIRS_MAX];
+	static struct nic_config config;
+	const struct snapshot *s = snapshot_header();
 	for (unsigned d = 0; d < self.info->data_cores; d++) {
 		unsigned c = data_core(d);
 		if (s->pair_of[d] != NO_PAIR)
@@ -238,12 +248,18 @@ static int start_port(unsigned p)
 				(void *)(uintptr_t)outbox_of(c)->ring_mem[p], s->ring_bytes[p], c,
 				&outbox_of(c)->nic[p]};
 	}
-	struct nic_config config = {.pairs = s->pairs,
-	                            .features = nics[p].features & ~(uint32_t)NIC_VLAN,
-	                            .buf_bytes = s->buf_stride,
-	                            .mem = mem};
+	config = (struct nic_config){.pairs = s->pairs,
+	                             .features = nics[p].features & ~(uint32_t)NIC_VLAN,
+	                             .buf_bytes = s->buf_stride,
+	                             .mem = mem};
+	return &config;
+}
+
+static int start_port(unsigned p)
+{
+	struct nic_shared *shared = &snapshot_header()->nic[p];
 	*shared = (struct nic_shared){.driver = shared->driver};
-	int e = nics[p].ops->start(&nics[p], &config, shared);
+	int e = nics[p].ops->start(&nics[p], ports_config(p), shared);
 	if (e != E_OK) {
 		shared->pairs = 0;
 		core_log("eth%u: %s: %s (error %d); this port is not started", p, nics[p].ops->name,
@@ -274,6 +290,7 @@ static void enter_attaching(void)
 static void enter_running(void)
 {
 	state = RUNNING;
+	revive_reset();
 	ports_check_link();
 	core_app()->control->ports();
 }
@@ -300,11 +317,19 @@ static bool data_core_restarted(void)
 /* False: the ports are stopped, because of what became of a data core. */
 static bool holders_are_well(void)
 {
-	if (unlikely(data_core_restarted()))
-		core_ports_restart("a data core was restarted");
-	else if (unlikely(holder_died()))
+	if (unlikely(holder_died()))
 		core_ports_restart("a data core died");
+	else if (unlikely(data_core_restarted()))
+		core_ports_restart("a data core was restarted");
 	return state != STOPPING;
+}
+
+static void running(void)
+{
+	if (unlikely(holder_died()))
+		core_ports_restart("a data core died");
+	else if (unlikely(revive_busy() || data_core_restarted()) && !revive_turn())
+		core_ports_restart("a data core was restarted");
 }
 
 void ports_turn(void)
@@ -323,7 +348,7 @@ void ports_turn(void)
 			enter_running();
 		break;
 	case RUNNING:
-		holders_are_well();
+		running();
 		break;
 	case IDLE:
 		break;
@@ -338,7 +363,7 @@ bool ports_let_go(void)
 uint64_t ports_deadline(void)
 {
 	if (state == RUNNING)
-		return look_tsc;
+		return revive_busy() ? self.now_tsc : look_tsc;
 	return state == IDLE ? UINT64_MAX : self.now_tsc;
 }
 
@@ -390,6 +415,7 @@ void core_set_idle(enum core_idle idle)
 
 unsigned core_port_count(void) { return nic_count; }
 const struct nic *core_port_nic(unsigned port) { return &nics[port]; }
+struct nic *ports_nic(unsigned p) { return &nics[p]; }
 bool core_ports_running(void) { return state == RUNNING; }
 bool ports_settled(void) { return state == RUNNING || state == IDLE; }
 

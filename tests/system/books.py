@@ -11,9 +11,9 @@ What the machine counts is held against what others count who do not know it: th
 
 and for all of them together: what was received has one fate each (Counters.unbalanced).
 
-Where ports were stopped meanwhile, or a cable was pulled, frames on their way are lost: they lie in
-a ring that nobody reads any more. Then nobody has more than the one before him. Where cards were
-made to fail on purpose, only our own counters are asked.
+Where ports, or queues of a core that failed, were stopped meanwhile, or a cable was pulled, frames on
+their way are lost: they lie in a ring that nobody reads any more. Then nobody has more than the one
+before him. Where cards were made to fail on purpose, only our own counters are asked.
 """
 
 # Of frames that the card has given us, and we did not hand up.

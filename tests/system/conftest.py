@@ -46,7 +46,7 @@ LOGS = os.path.join(ROOT, "build", "test-logs")
 LEFT_ROUTER, LEFT_HOST = "192.0.2.1", "192.0.2.2"
 RIGHT_ROUTER, RIGHT_HOST = "198.51.100.1", "198.51.100.2"
 NIC_MODULES = {"test_forwarding", "test_icmp", "test_links", "test_faults", "test_fuzz", "test_echo",
-               "test_tcp", "test_ip6", "test_vlan", "test_iommu"}
+               "test_tcp", "test_ip6", "test_vlan", "test_iommu", "test_restart"}
 
 LEFT_MAC, RIGHT_MAC = (ports.mac_of(ports.MAC_BASE, index) for index in (0, 1))
 
@@ -111,6 +111,13 @@ class Router(Guest):
         else:
             self.model("port %d carrier %s" % (port, "up" if up else "down"))
 
+    def wait_back(self, timeout_s=30):
+        """Until a core whose program was started anew polls, by itself or because all ports were
+        restarted for it; then the number of data cores that do, else None."""
+        match = self.expect(r"core \d+: polls again after \d+ us|" + READY.pattern, timeout_s,
+                            "the core polls again, or the ready line")
+        return int(match.group(2)) if match.group(2) else None
+
     def wait_up(self, timeout_s=60):
         """Until it is ready (for the first time, or again), and its cables are up."""
         self.wait_ready(timeout_s)
@@ -135,7 +142,8 @@ class Router(Guest):
         while self.books.counted:
             cards = None if self.nic == options.QEMU_NIC else self.model("stats")["ports"]
             ours = self.interfaces()
-            self.books.whole &= len(READY.findall(self.text)) == 1
+            self.books.whole &= (len(READY.findall(self.text)) == 1 and
+                                 "program restarted" not in self.text)
             found = self.books.unbalanced(ours, cards)
             if not found:
                 return

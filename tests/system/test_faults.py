@@ -27,7 +27,8 @@ def test_data_core_faults(make_lab, kind):
     lab.router.expect(r"^  rip [0-9a-f]{16}", 5, "registers")
     lab.router.expect(r"backtrace\r?\n(?:.*\n)*?.*[a-z_]+\+0x[0-9a-f]+", 5, "function names")
     lab.router.expect(r"core 1: program restarted", 5)
-    lab.router.wait_up(20)
+    lab.router.wait_back()
+    lab.router.wait_links()
     pings(lab.left, RIGHT_HOST)
     pings(lab.right, LEFT_HOST)
 
@@ -37,15 +38,15 @@ def ready_again(router):
     return router.wait_ready(20)[1]
 
 
-def test_all_ports_restart(make_lab):
-    """With three data cores one breaks. Today that restarts all ports, so the other cores stop too
-    for a moment; then all three forward again."""
-    lab = make_lab(None, "--append", "test=1", cpus=4)
+def test_card_that_cannot(make_lab):
+    """The only queue pair of a ConnectX cannot be started alone: then all ports are."""
+    lab = make_lab(None, "--append", "test=1")
     lab.router.faults_expected = True
-    pings(lab.left, RIGHT_HOST)
-    lab.router.send("test fault null core 3")
-    lab.router.expect(r"core 3: program restarted", 10)
-    assert ready_again(lab.router) == 3
+    alone = lab.router.nic != "mlx5"
+    lab.router.send("test fault null core 1")
+    lab.router.expect(r"core 1: program restarted", 10)
+    assert lab.router.wait_back() == (None if alone else 1)
+    assert ("a queue pair cannot be restarted alone" in lab.router.text) == (not alone)
     lab.router.wait_links()
     pings(lab.left, RIGHT_HOST, count=10)
 
@@ -58,7 +59,7 @@ def break_for_good(router, core):
         match = router.expect(r"core %d: (program restarted|more than)" % core, 10)
         if match.group(1) != "program restarted":
             return
-        ready_again(router)
+        router.wait_back()
     pytest.fail("core %d was not given up" % core)
 
 
@@ -120,12 +121,13 @@ def test_balance_after_restart(make_lab, cpus, core):
             eventually(lambda: lab.router.counters()["punted"] > before + 1000, 20, "traffic", 0.2)
             lab.router.send("test fault ud core %d" % core)
             lab.router.expect(r"core %d: program restarted" % core, 20)
-            ready_again(lab.router)
+            lab.router.wait_back()
         if core == 0:
             lab.router.wait_prompt(20)
         # the unknown neighbours are given up three seconds after the last packet
         counters = at_rest(lab.router)
-    assert counters["drop_restart"] > 0
+    if core == 0:  # it has tables of what waits; a data core, in between two vectors, has nothing in hand
+        assert counters["drop_restart"] > 0
     assert counters["punted"] == counters["punt_taken"], dict(counters)
 
 
@@ -171,7 +173,7 @@ def test_stuck_core_is_restarted(make_lab, idle):
         lab.router.skip()
         lab.router.send("test fault spin core %d" % core)
         restarted_stuck(lab.router, core)
-        assert ready_again(lab.router) == 2
+        assert lab.router.wait_back() is None
     assert [core["faults"] for core in lab.router.cores()] == [0, 1, 1]
     lab.router.wait_links()
     pings(lab.left, RIGHT_HOST, count=5)
@@ -248,8 +250,8 @@ def test_show_crash(make_lab):
         router.skip()
         router.send("test fault %s core %d" % (kind, core))
         router.expect(r"core %d: program restarted" % core, 10)
-        ready_again(router)
-        router.wait_prompt(20)
+        router.wait_back()
+        router.command("show version")
     said = router.command("show crash")
     reports = re.split(r"^crash (\d+): core (\d), \d+\.\d{3} s after boot\n", said, flags=re.MULTILINE)
     assert reports[0] == ""

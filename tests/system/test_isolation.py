@@ -33,7 +33,7 @@ def fault(lab, kind, core):
     report = router.expect(r"^\*\*\* (.*) on core %d in the core program[^\n]*\n(.*)\n" % core, 10,
                            "a report of %s" % kind)
     router.expect(r"core %d: program restarted" % core, 10)
-    router.wait_ready(20)
+    router.wait_back()
     return report
 
 

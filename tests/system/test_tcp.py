@@ -396,7 +396,8 @@ def test_core_restarts(make_server, cpus, core):
         exchange(client, b"before")
     server.router.send("test fault ud core %d" % core)
     server.router.expect(r"core %d: program restarted" % core, 20)
-    server.router.wait_up(30)
+    server.router.wait_back()
+    server.router.wait_links()
     for client in clients:
         with pytest.raises((ConnectionResetError, BrokenPipeError)):
             client.sendall(b"after")

@@ -1,5 +1,5 @@
 /*
- * core/ports.c, the life of the ports, with data cores that answer when the test lets them and a
+ * core/ports.c and revive.c, the life of the ports, with data cores that answer when the test lets them and a
  * device that only says whether it runs: what is asked of whom and when, and when the application
  * is told.
  */
@@ -18,7 +18,13 @@ static struct world {
 	struct app app;
 	bool runs;           /* the device */
 	unsigned starts, told; /* calls of nic_ops.start, and of the hook `ports` */
+	uint64_t pairs;      /* that it serves, */
+	uint64_t spread;     /* and those it leads frames to */
+	int stop_error, start_error, spread_error; /* of one pair */
+	bool gone;
 } w;
+
+#define ALL_PAIRS ((1u << DATA_CORES) - 1)
 
 /* --- what the rest of core/ has --- */
 
@@ -64,7 +70,11 @@ uint64_t host_tsc;
 static bool match(const struct pci_dev *dev) { return dev->vendor != PCI_VENDOR_NONE; }
 static size_t ring_bytes(const struct nic *nic) { return nic ? 100 : 0; }
 static void stop(struct nic *nic) { w.runs = nic == NULL; }
-static void link(struct nic *nic, struct nic_link *out) { out->up = nic != NULL; }
+static void link(struct nic *nic, struct nic_link *out)
+{
+	assert_non_null(nic);
+	*out = (struct nic_link){.up = true, .gone = w.gone};
+}
 
 static int probe(struct nic *nic, const struct pci_dev *dev)
 {
@@ -79,12 +89,44 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 	shared->pairs = (uint8_t)config->pairs;
 	w.runs = true;
 	w.starts++;
+	w.pairs = w.spread = ALL_PAIRS;
 	return E_OK;
 }
 
-static const struct nic_ops ops = {.name = "test", .match = match, .probe = probe,
-                                   .ring_bytes = ring_bytes, .start = start, .stop = stop,
-                                   .link = link};
+/* A pair that frames are led to is not taken away: some devices could not. */
+static int pair_stop(struct nic *nic, unsigned pair)
+{
+	assert_true(nic && w.runs);
+	assert_true(w.pairs >> pair & 1);
+	assert_false(w.spread >> pair & 1);
+	w.pairs &= ~(1ull << pair);
+	return w.stop_error;
+}
+
+static int pair_start(struct nic *nic, const struct nic_config *config, unsigned pair,
+                      struct nic_shared *shared)
+{
+	const struct outbox *o = outbox_of(data_core(pair));
+	assert_true(nic && w.runs);
+	assert_ptr_equal(shared, snapshot_header()->nic);
+	assert_int_equal(config->pairs, DATA_CORES);
+	assert_ptr_equal(config->mem[pair].cnt, o->nic);
+	assert_int_equal(config->mem[pair].core, data_core(pair));
+	assert_false(o->restarted); /* the memory is zeroed */
+	w.pairs |= 1ull << pair;
+	return w.start_error;
+}
+
+static int spread(struct nic *nic, uint64_t pairs)
+{
+	assert_true(nic && w.runs && pairs);
+	w.spread = pairs;
+	return w.spread_error;
+}
+
+static struct nic_ops ops = {.name = "test", .match = match, .probe = probe,
+                             .ring_bytes = ring_bytes, .start = start, .stop = stop,
+                             .link = link};
 const struct nic_ops *const nic_drivers[] = {&ops};
 const unsigned nic_driver_count = 1;
 
@@ -94,9 +136,9 @@ const unsigned nic_driver_count = 1;
 static void answer(unsigned d)
 {
 	struct outbox *o = outbox_of(data_core(d));
-	if (snapshot_header()->phase == PORTS_STOPPED)
+	if (snapshot_header()->phase[d] == PORTS_PREPARE)
 		o->restarted = 0;
-	o->epoch = snapshot_header()->epoch;
+	o->epoch = snapshot_header()->asked[d];
 }
 
 static void all_answer(void)
@@ -106,9 +148,17 @@ static void all_answer(void)
 	ports_turn();
 }
 
+static enum ports_phase asked_of(unsigned d)
+{
+	return (enum ports_phase)snapshot_header()->phase[d];
+}
+
+/* What all are asked. */
 static enum ports_phase asked(void)
 {
-	return (enum ports_phase)snapshot_header()->phase;
+	for (unsigned d = 1; d < DATA_CORES; d++)
+		assert_int_equal(asked_of(d), asked_of(0));
+	return asked_of(0);
 }
 
 /* A machine whose ports have been asked to attach, and no data core has done it. */
@@ -136,7 +186,53 @@ static int begin(void **state)
 	assert_int_equal(asked(), PORTS_RUNNING);
 	assert_true(w.runs);
 	assert_int_equal(w.told, 0);
+	ops.pair_stop = NULL;
 	return 0;
+}
+
+/* They run, and the device can do with one pair alone what it does with all. */
+static int begin_running(void **state)
+{
+	begin(state);
+	ops.pair_stop = pair_stop;
+	ops.pair_start = pair_start;
+	ops.spread = spread;
+	all_answer();
+	assert_true(core_ports_running());
+	return 0;
+}
+
+static void comes_anew(unsigned d)
+{
+	outbox_of(data_core(d))->restarted = 1;
+	outbox_of(data_core(d))->epoch = 0; /* as it was left, or not: that is not looked at */
+	ports_turn();
+}
+
+/* Data core d does what it is asked: prepares, and polls. */
+static void answers_and_polls(unsigned d)
+{
+	const uint64_t served = w.spread;
+	assert_int_equal(asked_of(d), PORTS_PREPARE);
+	ports_turn();
+	assert_false(w.pairs >> d & 1);
+	answer(d);
+	ports_turn();
+	assert_int_equal(asked_of(d), PORTS_RUNNING);
+	assert_true(w.pairs >> d & 1);
+	ports_turn();
+	assert_int_equal(w.spread, served); /* it has no buffers */
+	answer(d);
+	ports_turn();
+}
+
+static void all_is_well(void)
+{
+	assert_int_equal(asked(), PORTS_RUNNING);
+	assert_true(core_ports_running());
+	assert_int_equal(w.pairs, ALL_PAIRS);
+	assert_int_equal(w.spread, ALL_PAIRS);
+	assert_int_equal(ports_deadline(), UINT64_MAX);
 }
 
 /* --- the tests --- */
@@ -178,7 +274,8 @@ static void one_dies_meanwhile(void **s)
 	assert_int_equal(snapshot_header()->pair_of[1], NO_PAIR);
 }
 
-/* A data core that came up anew, while it attached or later, has lost its buffers. */
+/* A data core that came up anew, while it attached or later, has lost its buffers. The device cannot
+ * do anything with one pair alone. */
 static void one_comes_anew(void **s)
 {
 	(void)s;
@@ -202,12 +299,159 @@ static void one_comes_anew(void **s)
 	assert_int_equal(w.told, RESTARTS / (DATA_CORES + 1) + 1);
 }
 
+/* The others are asked nothing, and the application is told nothing. */
+static void one_is_revived(void **s)
+{
+	(void)s;
+	for (unsigned i = 0; i < RESTARTS; i++) {
+		const unsigned d = i % DATA_CORES;
+		uint64_t before[DATA_CORES];
+		memcpy(before, snapshot_header()->asked, sizeof before);
+		comes_anew(d);
+		assert_int_equal(w.spread, ALL_PAIRS & ~(1u << d));
+		assert_int_equal(ports_deadline(), self.now_tsc); /* nobody sleeps meanwhile */
+		answers_and_polls(d);
+		all_is_well();
+		for (unsigned k = 0; k < DATA_CORES; k++)
+			assert_int_equal(snapshot_header()->asked[k], before[k] + (k == d ? 2 : 0));
+	}
+	assert_int_equal(w.starts, 1);
+	assert_int_equal(w.told, 1);
+}
+
+/* One that comes up anew while it is helped: before it has prepared, after, before it polls. */
+static void one_comes_again_and_again(void **s)
+{
+	(void)s;
+	comes_anew(1);
+	comes_anew(1);
+	assert_int_equal(asked_of(1), PORTS_PREPARE);
+	answer(1);
+	comes_anew(1); /* the pair is started, and now it has to be stopped again */
+	ports_turn();
+	assert_int_equal(w.spread, ALL_PAIRS & ~2u);
+	answers_and_polls(1);
+	all_is_well();
+	assert_int_equal(w.starts, 1);
+}
+
+/* Nothing is led to any of them until it polls. */
+static void two_are_revived(void **s)
+{
+	(void)s;
+	comes_anew(2);
+	comes_anew(0);
+	assert_int_equal(w.spread, ALL_PAIRS & ~4u); /* nobody looks as long as one is helped */
+	answers_and_polls(2);
+	assert_int_equal(w.spread, 4 | 2);
+	ports_turn();
+	assert_int_equal(w.spread, 4 | 2);
+	answers_and_polls(0);
+	all_is_well();
+	assert_int_equal(w.starts, 1);
+}
+
+/* Then there is nobody to lead frames to. */
+static void all_come_anew(void **s)
+{
+	(void)s;
+	for (unsigned d = 0; d < DATA_CORES; d++)
+		outbox_of(data_core(d))->restarted = 1;
+	ops.spread = NULL;
+	w.spread = 0;
+	ports_turn();
+	for (unsigned d = 0; d < DATA_CORES; d++) {
+		answers_and_polls(d);
+		ports_turn();
+	}
+	w.spread = ALL_PAIRS;
+	all_is_well();
+}
+
+static void restarts_all(void)
+{
+	assert_false(core_ports_running());
+	assert_int_equal(asked(), PORTS_STOPPED);
+	w.stop_error = w.start_error = w.spread_error = 0;
+	for (unsigned phase = 0; phase < 3; phase++)
+		all_answer();
+	all_is_well();
+}
+
+/* It dies for good, in each step: all ports are restarted, without it. */
+static void one_dies_while_it_is_revived(void **s)
+{
+	(void)s;
+	for (unsigned steps = 0; steps < 2; steps++) {
+		comes_anew(1);
+		if (steps) {
+			answer(1);
+			ports_turn();
+		}
+		w.info.status[data_core(1)].state = CORE_DEAD;
+		ports_turn();
+		assert_false(core_ports_running());
+		w.info.status[data_core(1)].state = CORE_RUNNING;
+		restarts_all();
+	}
+}
+
+/* What the device cannot do alone is done for all together. */
+static void device_fails(void **s)
+{
+	(void)s;
+	w.spread_error = E_TIMEOUT;
+	comes_anew(1);
+	restarts_all();
+	w.stop_error = E_AGAIN;
+	comes_anew(1);
+	restarts_all();
+	w.start_error = E_DEVICE;
+	comes_anew(1);
+	answer(1);
+	ports_turn();
+	restarts_all();
+	comes_anew(1);
+	answer(1);
+	ports_turn();
+	w.spread_error = E_DEVICE;
+	answer(1);
+	ports_turn();
+	restarts_all();
+	assert_int_equal(w.starts, 5);
+}
+
+/* A device that is gone is not asked, and the core polls the other ports. */
+static void device_is_gone(void **s)
+{
+	(void)s;
+	w.gone = true;
+	ports_check_link();
+	w.pairs = 0;
+	comes_anew(1);
+	answer(1);
+	ports_turn();
+	answer(1);
+	ports_turn();
+	assert_true(core_ports_running());
+	assert_int_equal(asked(), PORTS_RUNNING);
+	assert_int_equal(w.pairs, 0);
+	assert_int_equal(w.spread, ALL_PAIRS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(told_when_all_poll, begin),
 		cmocka_unit_test_setup(one_dies_meanwhile, begin),
 		cmocka_unit_test_setup(one_comes_anew, begin),
+		cmocka_unit_test_setup(one_is_revived, begin_running),
+		cmocka_unit_test_setup(one_comes_again_and_again, begin_running),
+		cmocka_unit_test_setup(two_are_revived, begin_running),
+		cmocka_unit_test_setup(all_come_anew, begin_running),
+		cmocka_unit_test_setup(one_dies_while_it_is_revived, begin_running),
+		cmocka_unit_test_setup(device_fails, begin_running),
+		cmocka_unit_test_setup(device_is_gone, begin_running),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

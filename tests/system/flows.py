@@ -1,0 +1,109 @@
+"""Many flows of UDP between two hosts, each packet numbered, a few of each flow under way at a time: so
+no queue on the way ever overflows, and what is lost was lost by somebody who broke."""
+import select
+import socket
+import struct
+import time
+
+WINDOW = 4
+PATIENCE_S = 0.01  # then the next one is sent, whatever became of the last ones
+MISSING_MAX = 30   # of a flow, however long it takes: tap and ring hold some thousand
+FIRST_PORT = 20000
+
+
+class Flow:
+    """One pair of ports, left to right."""
+
+    def __init__(self, left, right, address, number):
+        self.out = left.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.out.bind(("", FIRST_PORT + number))
+        self.into = right.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.into.bind((address, FIRST_PORT + number))
+        self.out.setblocking(False)
+        self.into.setblocking(False)
+        self.to = (address, FIRST_PORT + number)
+        self.sent = 0
+        self.missing = {}  # number -> when it was sent
+        self.lost = set()  # those given up
+        self.last = time.monotonic()  # something arrived
+        self.outage_s = 0.0           # the longest time without an arrival
+
+    def close(self):
+        self.out.close()
+        self.into.close()
+
+    def send(self):
+        """As much as may be under way."""
+        now = time.monotonic()
+        fresh = sum(1 for at in self.missing.values() if now - at < PATIENCE_S)
+        for _ in range(min(WINDOW - fresh, MISSING_MAX - len(self.missing))):
+            try:
+                self.out.sendto(struct.pack("!I", self.sent), self.to)
+            except BlockingIOError:
+                return
+            self.missing[self.sent] = now
+            self.sent += 1
+
+    def receive(self):
+        """What has arrived."""
+        now = time.monotonic()
+        while True:
+            try:
+                number, = struct.unpack("!I", self.into.recv(100))
+            except BlockingIOError:
+                return
+            if number in self.lost:
+                self.lost.remove(number)
+            else:
+                assert self.missing.pop(number, None) is not None, "%d came twice" % number
+            self.outage_s = max(self.outage_s, now - self.last)
+            self.last = now
+
+
+class Flows:
+    """`count` of them, from `left` to `address` of `right`; a context."""
+
+    def __init__(self, left, right, address, count):
+        self.list = []
+        try:
+            for number in range(count):
+                self.list.append(Flow(left, right, address, number))
+        except BaseException:
+            self.__exit__()
+            raise
+        self.reader = {flow.into: flow for flow in self.list}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for flow in self.list:
+            flow.close()
+
+    def run(self, seconds, flows=None, sending=True):
+        """Lets these flows, or all, run; what is under way at the end may come later."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            for flow in (flows or self.list) if sending else ():
+                flow.send()
+            for sock in select.select(list(self.reader), [], [], 0.005)[0]:
+                self.reader[sock].receive()
+
+    def settle(self, patience_s=10.0, whose=None):
+        """Sends no more, and waits for what may still come of these flows, or of all. Returns the
+        numbers of all flows that miss something then."""
+        end = time.monotonic() + patience_s
+        while time.monotonic() < end and any(flow.missing for flow in whose or self.list):
+            self.run(0.01, sending=False)
+        return [i for i, flow in enumerate(self.list) if flow.missing]
+
+    def begin(self):
+        """Outages are counted from here on."""
+        for flow in self.list:
+            flow.outage_s, flow.last = 0.0, time.monotonic()
+
+    def give_up(self):
+        """What is missing is not waited for any more, though it may come."""
+        for flow in self.list:
+            flow.lost.update(flow.missing)
+            flow.missing.clear()

@@ -1,0 +1,115 @@
+"""A data core's program is restarted while the others forward (invariant 8): nobody else loses a packet.
+RESTARTS=100 does it so often with each core; a core may fail five times in ten seconds."""
+import os
+import re
+import statistics
+import time
+
+from conftest import RIGHT_HOST, pings, router_config
+from flows import Flows
+
+RESTARTS = int(os.environ.get("RESTARTS", "4"))
+BETWEEN_S = 2.2 if RESTARTS > 4 else 0.2
+COUNT = 24  # flows
+
+
+def received(router):
+    return [core["rx_pkts"] for core in router.cores()]
+
+
+def owners(router, flows):
+    """The core that each flow comes to, learnt from what each counts."""
+    result = []
+    for flow in flows.list:
+        before = received(router)
+        flows.run(0.1, [flow])
+        assert flows.settle() == []
+        grown = [b - a for a, b in zip(before, received(router))]
+        result.append(grown.index(max(grown)))
+    return result
+
+
+def restart(router, core, flows):
+    """Returns the microseconds that the core's pair was out of use for the control core."""
+    router.skip()
+    router.send("test fault ud core %d" % core)
+    end = time.monotonic() + 20
+    while not (match := re.search(r"core %d: polls again after (\d+) us" % core,
+                                  router.text[router.mark:])):
+        assert time.monotonic() < end, router.tail()
+        flows.run(0.02)
+        router.poll()
+    flows.run(0.1)
+    return int(match.group(1))
+
+
+def test_others_lose_nothing(make_lab):
+    lab = make_lab(None, "--append", "test=1", cpus=4)
+    router = lab.router
+    router.faults_expected = True
+    pings(lab.left, RIGHT_HOST)
+    with Flows(lab.left, lab.right, RIGHT_HOST, COUNT) as flows:
+        flows.run(0.5)
+        owner = owners(router, flows)
+        assert set(owner) == {1, 2, 3}, owner
+        for core in (1, 2, 3):
+            taken, outages = [], []
+            others = [flow for i, flow in enumerate(flows.list) if owner[i] != core]
+            for _ in range(RESTARTS):
+                flows.run(BETWEEN_S)
+                assert flows.settle() == []
+                flows.begin()
+                taken.append(restart(router, core, flows))
+                lost = flows.settle(whose=others)
+                assert all(owner[i] == core for i in lost), (core, owner, lost)
+                flows.settle(0.2)
+                outages.append(max(flow.outage_s for i, flow in enumerate(flows.list)
+                                   if owner[i] == core))
+                flows.give_up()
+            print("core %d, %d restarts: polls again after %d us (median; worst %d); the longest "
+                  "silence of its flows, as hosts see it, %.1f ms (median; worst %.1f)"
+                  % (core, RESTARTS, statistics.median(taken), max(taken),
+                     1000 * statistics.median(outages), 1000 * max(outages)))
+    assert "ports restart" not in router.text
+    assert [core["faults"] for core in router.cores()] == [0, RESTARTS, RESTARTS, RESTARTS]
+
+
+FILTER = """ ip access-group TO-RIGHT out
+ip access-list TO-RIGHT
+ 10 permit udp any any
+ 20 permit ip any any
+"""  # of eth1
+
+
+def matched(router):
+    """Packets that the first rule has matched."""
+    text = router.command("show access-lists TO-RIGHT")
+    return int(re.search(r"10 permit udp any any(?: \((\d+) match|$)", text, re.M).group(1) or 0)
+
+
+def test_what_was_counted_goes_on(make_lab):
+    """Counts are the core's, and survive its program, also as seen since they were cleared."""
+    lab = make_lab(router_config(extra=FILTER), "--append", "test=1", cpus=2)
+    router = lab.router
+    router.faults_expected = True
+    pings(lab.left, RIGHT_HOST)
+    with Flows(lab.left, lab.right, RIGHT_HOST, 4) as flows:
+        flows.run(0.2)
+        assert flows.settle() == []
+        router.command("clear access-list counters")
+        assert matched(router) == 0
+        flows.run(0.2)
+        assert flows.settle() == []
+        before = matched(router)
+        assert before > 0
+        router.send("test fault ud core 1")
+        router.expect(r"core 1: program restarted", 10)
+        router.wait_back()
+        router.wait_links()
+        restarted = router.nic == "mlx5"  # all ports: its only pair cannot be started alone
+        assert matched(router) == (0 if restarted else before)
+        sent = sum(flow.sent for flow in flows.list)
+        flows.run(0.2)
+        assert flows.settle() == []
+        now = sum(flow.sent for flow in flows.list)
+        assert matched(router) == (0 if restarted else before) + now - sent
