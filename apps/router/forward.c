@@ -8,7 +8,8 @@
  *        whether their sources may be theirs, if that is to be verified (verify.c).
  *     2. look up  fib4_lookup_batch; fib6_lookup_batch, and hosts6 for those on a link of ours;
  *                 where there are several next hops, that of the flow (net/ecmp.h)
- *        Then those of the interfaces they leave by.
+ *        Then those of the interfaces they leave by. Senders are told of a better way, if the
+ *        interface they came in by is to (redirect.c).
  *     3. send     adjacency is resolved and the packet fits: TTL and checksum, or hop limit,
  *                 Ethernet header, into the out-going port's vector. Others go the slow way.
  *
@@ -80,6 +81,8 @@ static inline __attribute__((always_inline)) void send_all(struct pkt *v, const 
 	uint32_t second = (uint32_t)(core_now_ns() >> 30);
 	uint32_t *used = router.used->second;
 	unsigned slow = 0, redirects = 0;
+	if (unlikely(router_redirects(port, six)))
+		router_redirect_all(v, nh, m, port, six);
 	for (unsigned i = 0; i < m; i++) {
 		struct pkt *p = &v[i];
 		uint8_t *ip = p->data + ETH_HLEN;
@@ -95,10 +98,6 @@ static inline __attribute__((always_inline)) void send_all(struct pkt *v, const 
 		if (unlikely(router_is_padded(p, total)))
 			p->len = (uint16_t)(total + ETH_HLEN > ETH_FRAME_MIN ? total + ETH_HLEN
 			                                                    : ETH_FRAME_MIN);
-		if (unlikely(a->interface == port)) {
-			redirects++;
-			router_may_redirect(p, next, six);
-		}
 		vlan_header(p, a, router.carried);
 		if (six)
 			ip6_hop_limit_decrement(ip);
@@ -106,6 +105,8 @@ static inline __attribute__((always_inline)) void send_all(struct pkt *v, const 
 			ip4_ttl_decrement(ip);
 		if (unlikely(used[next] != second))
 			used[next] = second;
+		if (unlikely(a->interface == port))
+			redirects++;
 		core_tx(a->port, p);
 	}
 	router.forwarded += m - slow;

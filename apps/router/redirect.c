@@ -114,3 +114,15 @@ void router_redirect(struct pkt *p, uint32_t nh, bool six)
 	else
 		redirect4(p, nh);
 }
+
+void router_redirect_all(struct pkt *v, const uint32_t *nh, unsigned m, unsigned port, bool six)
+{
+	for (unsigned i = 0; i < m; i++) {
+		const struct adj *a = &router.view->adj[nh[i]];
+		const uint8_t *ip = v[i].data + ETH_HLEN;
+		unsigned total = six ? ip6_total_len(ip) : ip4_total_len(ip);
+		/* whose neighbour is not known yet: the slow way asks again (slow.c, slow6.c) */
+		if (a->interface == port && router_sendable(&v[i], a, total))
+			router_redirect(&v[i], nh[i], six);
+	}
+}

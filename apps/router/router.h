@@ -127,12 +127,23 @@ static inline bool router_is_forged(struct pkt *p, bool six)
  * checksum completed. */
 void router_redirect(struct pkt *p, uint32_t nh, bool six);
 
-/* So, if the interface is to. */
+/* Is the interface to do that? */
+static inline bool router_redirects(unsigned port, bool six)
+{
+	return __atomic_load_n(&router.view->policy[port].redirects[six], __ATOMIC_RELAXED);
+}
+
+/* router_redirect, if the interface is to. */
 static inline void router_may_redirect(struct pkt *p, uint32_t nh, bool six)
 {
-	if (unlikely(__atomic_load_n(&router.view->policy[p->port].redirects[six], __ATOMIC_RELAXED)))
+	if (unlikely(router_redirects(p->port, six)))
 		router_redirect(p, nh, six);
 }
+
+/* router_redirect for those of m packets of the vector path that the third pass will send back by
+ * interface `port`, where all of them came in. nh[i]: the next hop of v[i]. A pass of its own:
+ * a call within the third one costs each packet nine instructions (callgrind). */
+void router_redirect_all(struct pkt *v, const uint32_t *nh, unsigned m, unsigned port, bool six);
 
 /* Drops a checked packet for that reason and, if `tell`, has its sender know (RFC 1812 5.3.9, RFC
  * 4443 3.1). slow.c, slow6.c. */

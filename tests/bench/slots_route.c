@@ -82,10 +82,10 @@ unsigned router_verify(struct pkt *v, uint32_t *beside, unsigned n, unsigned ver
 	abort();
 }
 
-/* nothing leaves by where it came in */
-void router_redirect(struct pkt *p, uint32_t nh, bool six)
+/* the interface is not to tell of better ways */
+void router_redirect_all(struct pkt *v, const uint32_t *nh, unsigned m, unsigned port, bool six)
 {
-	(void)p, (void)nh, (void)six;
+	(void)v, (void)nh, (void)m, (void)port, (void)six;
 	abort();
 }
 

@@ -151,6 +151,27 @@ def test_who_is_not_told(make):
         not_told(m, packet, B)
 
 
+def test_in_one_vector(make):
+    """Each in its place: those between go elsewhere, by neighbours not known or known, and what lies
+    behind a packet is neither quoted nor sent."""
+    m = known(make)
+    one, two, other = udp(A, A2, 100), udp(A2, "10.8.1.1", 90), udp(A, B)
+    silent = udp(A, "192.0.2.77")
+    behind = b"behind it all"
+    m.send(0, *[bytes(ether(s, ROUTER[0]) / p) + x for s, p, x in (
+        (A, other, b""), (A, one, behind), (A, silent, b""), (A2, two, behind), (A, other, b""))])
+    for _ in range(2):
+        m.expect(B.port, ether(ROUTER[1], B) / hop(other))
+    frames = m.take_all(0)
+    assert sorted(f for f in frames if Ether(f).type == 0x800) == sorted([
+        padded(ether(ROUTER[0], A2) / hop(one)),
+        padded(ether(ROUTER[0], A) / redirect4(one, A2.ip)),
+        padded(ether(ROUTER[0], A) / hop(two)),
+        padded(ether(ROUTER[0], A2) / redirect4(two, A.ip))])
+    counted = m.counted()
+    assert (counted["icmp_tx_redirect"], counted["redirect_needed"], counted["forwarded"]) == (2, 3, 4)
+
+
 def test_itself_by_its_link_local_address(make):
     """The route leads back to who sent, which the MAC tells."""
     m = known(make)
