@@ -251,6 +251,7 @@ void show_config(struct shell *sh, int argc, char **argv);
 /* The private memory that was taken since the note before was for this, says `show memory`; `what` is
  * constant. */
 void memory_note(const char *what);
+extern const char memory_later[]; /* for that which is taken while the ports run */
 void show_memory(struct shell *sh, int argc, char **argv);
 
 /* --- show_counters.c --- */

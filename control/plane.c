@@ -629,7 +629,7 @@ static void plane_start(void)
 	churn_forget();
 	tcp_control_stop();
 	plane.refused_routes = plane.refused_hosts = 0;
-	memory_note("devices");
+	memory_note(have_memory ? memory_later : "devices");
 	if (!have_memory) {
 		shell_init(&plane.shell, NULL, 0, console_write);
 		ok = start_config();

@@ -18,6 +18,8 @@ static struct {
 	size_t noted; /* bytes in all */
 } memory;
 
+const char memory_later[] = "since the start";
+
 void memory_note(const char *what)
 {
 	const size_t bytes = core_private_used() - memory.noted;
@@ -51,9 +53,9 @@ static void show_snapshot(struct shell *sh)
 
 static void show_private(struct shell *sh)
 {
+	memory_note(memory_later);
 	for (unsigned n = 0; n < memory.notes; n++)
 		row(sh, "control core", memory.note[n].what, memory.note[n].bytes);
-	row(sh, "control core", "since the start", core_private_used() - memory.noted);
 	row(sh, "control core", "free", core_private_left());
 }
 

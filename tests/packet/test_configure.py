@@ -113,6 +113,25 @@ def test_restart(m):
     m.counted()
 
 
+def private_memory(m):
+    """{for what: KiB} of the control core's."""
+    return {what: int(kib) for kib, what in
+            re.findall(r"^control core +(\d+)  (.*)$", m.console("show memory"), re.MULTILINE)}
+
+
+def test_restart_leaves_memory_its_names(m):
+    """What was taken for editing is that also after the ports were restarted."""
+    first = private_memory(m)
+    run(m, "configure", "interface eth1", "mtu 1400")
+    before = private_memory(m)
+    assert before["since the start"] > first.get("since the start", 0)
+    run(m, "commit")
+    restarted(m)
+    after = private_memory(m)
+    assert after["since the start"] >= before["since the start"]
+    assert after.get("devices") == before.get("devices")
+
+
 def test_errors_at_entry(m):
     run(m, "configure")
     for line, reason in (
