@@ -86,6 +86,8 @@ int ixgbe_reset(struct nic *nic);
 
 /* --- init.c --- */
 
+/* Frames from the wire end here, until the receive path is started again. */
+int ixgbe_rx_halt(struct nic *nic);
 int ixgbe_rx_start(struct nic *nic, const struct nic_config *config);
 int ixgbe_tx_start(struct nic *nic, const struct nic_config *config);
 int ixgbe_interrupts_start(struct nic *nic, const struct nic_config *config);

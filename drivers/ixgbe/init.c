@@ -108,13 +108,18 @@ static int rx_queue(struct nic *nic, const struct nic_config *config, unsigned q
 	                  "a receive queue does not start (RXDCTL.ENABLE)");
 }
 
+int ixgbe_rx_halt(struct nic *nic)
+{
+	ixgbe_set(nic, IXGBE_SECRXCTRL, 0, IXGBE_SECRXCTRL_RX_DIS);
+	return ixgbe_poll(nic, IXGBE_SECRXSTAT, 0, IXGBE_SECRXSTAT_RDY, IXGBE_UNTIL_SET, SECRX_US,
+	                  "the receive path does not come to rest (SECRXSTAT)");
+}
+
 /* The last step of 4.6.7: with the data path halted, or a frame could be cut in two. */
 static int rx_enable(struct nic *nic)
 {
 	ixgbe_set(nic, IXGBE_CTRL_EXT, 0, IXGBE_CTRL_EXT_NS_DIS);
-	ixgbe_set(nic, IXGBE_SECRXCTRL, 0, IXGBE_SECRXCTRL_RX_DIS);
-	int e = ixgbe_poll(nic, IXGBE_SECRXSTAT, 0, IXGBE_SECRXSTAT_RDY, IXGBE_UNTIL_SET, SECRX_US,
-	                   "the receive path does not come to rest (SECRXSTAT)");
+	int e = ixgbe_rx_halt(nic);
 	if (e != E_OK)
 		return e;
 	ixgbe_write(nic, IXGBE_RXCTRL, 0, IXGBE_RXCTRL_RXEN);

@@ -171,6 +171,8 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 
 static void stop(struct nic *nic)
 {
+	if (ixgbe_device(nic)->pairs) /* or RETA would lead frames to queues that are off already */
+		ixgbe_rx_halt(nic);
 	ixgbe_queues_stop(nic);
 	if (ixgbe_device(nic)->pairs)
 		ixgbe_clear(nic, IXGBE_CTRL_EXT, 0, IXGBE_CTRL_EXT_DRV_LOAD);

@@ -25,6 +25,7 @@ enum {
 	RDT = 0x1018,
 	SRRCTL = 0x2100,
 	RXDCTL = 0x1028,
+	SECRXCTRL = 0x8d00,
 	RXCTRL = 0x3000,
 	RTTDCS = 0x4900,
 	TDBAL = 0x6000,
@@ -193,9 +194,10 @@ static void quiet_steps(void **s)
 	unsigned ack = wrote(from, EICR, UINT32_MAX, 0x100000);
 	assert_int_equal(wrote(ack, EIMS, UINT32_MAX, 0x100000), ack + 1);
 	assert_int_equal(find_access(from, READS, LINKS, 4), ack + 2);
-	/* Stop: queues, receive path, DMA, reset. */
+	/* Stop: what comes from the wire, queues, receive path, DMA, reset. */
 	from = port.traced;
 	port_stop();
+	from = wrote(from, SECRXCTRL, 0x2, 0x2);
 	for (unsigned q = 0; q < 2; q++) {
 		from = wrote(from, RXDCTL + 0x40 * q, 0x2000000, 0);
 		assert_true(find_access(from, READS, RXDCTL + 0x40 * q, 4) > (int)from);
