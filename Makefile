@@ -44,7 +44,7 @@ PROGRAM_OBJ := $(PROGRAM_SRC:%.c=$(BUILD)/program/%.o) $(LIB_SRC:%.c=$(BUILD)/pr
 Q := $(if $(V),,@)
 SAY = $(if $(V),@:,@printf '  %-7s %s\n')
 
-.PHONY: all help run demo rfc2544 image iso test test-system test-witness check bench bench-pktgen \
+.PHONY: all help run demo rfc2544 image iso test soak test-system test-witness check bench bench-pktgen \
 	check-deps clean compile_commands
 all: $(BUILD)/hayate.elf ## build the image for direct boot, build/hayate.elf
 
@@ -150,6 +150,11 @@ test: ## everything: checks, unit, fuzz, packet, drill, peer, nicsim, system and
 
 test-system: all nicsim ## boots the real image under QEMU between network namespaces
 	@$(PYTHON) -m pytest -c tests/system/pytest.ini $(if $(SHARE),--share $(SHARE)) tests/system
+
+# MINUTES=10, NIC=virtio, CPUS=3, SEED=0 (a new one), ONLY="link core": some kinds of faults
+soak: all nicsim ## a router under traffic while everything fails that can; MINUTES=n NIC=ixgbe SEED=n
+	@$(PYTHON) tests/soak/soak.py $(if $(MINUTES),--minutes $(MINUTES)) $(if $(NIC),--nic $(NIC)) \
+		$(if $(CPUS),--cpus $(CPUS)) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
 
 test-witness: all nicsim ## stock Linux on the modelled cards: are the models honest?
 	@$(PYTHON) -m pytest -c tests/witness/pytest.ini tests/witness
