@@ -68,6 +68,19 @@ static void op_removed(void *ctx, unsigned index)
 	routes_neighbour_gone();
 }
 
+/* Whether a data core has sent to it and ARP has not been told yet (tell_use). */
+static bool op_in_use(void *ctx, unsigned index)
+{
+	const uint32_t n = NH_NEIGHBOUR + index;
+	bool used = false;
+	(void)ctx;
+	for (unsigned d = 0; d < self.info->data_cores; d++) {
+		const struct view_used *u = &view_shared_of(self.info->first_data_core + d)->used;
+		used |= (int32_t)(__atomic_load_n(&u->second[n], __ATOMIC_RELAXED) - used_seen[n]) > 0;
+	}
+	return used;
+}
+
 static uint32_t first = NH_NEIGHBOUR; /* what adjacency_op_* are told */
 
 static const struct arp_ops arp_ops = {
@@ -79,6 +92,7 @@ static const struct arp_ops arp_ops = {
 	.lost = adjacency_op_lost,
 	.count = adjacency_op_count,
 	.removed = op_removed,
+	.in_use = op_in_use,
 };
 
 /* --- for the plane --- */
@@ -163,6 +177,14 @@ uint32_t neighbour_next_hop(unsigned port, uint32_t ip)
 	return NH_NEIGHBOUR + (uint32_t)n;
 }
 
+/* The same for whom a packet is: who scans a subnet does not have us ask for all of it. */
+static uint32_t neighbour_on_link(unsigned port, uint32_t ip)
+{
+	if (arp_neigh_find(&plane.arp, port, ip) < 0 && !arp_may_ask(&plane.arp, core_now_ns()))
+		return NH_NULL0;
+	return neighbour_next_hop(port, ip);
+}
+
 void neighbour_link(unsigned port, bool up)
 {
 	struct arp_entry e;
@@ -179,7 +201,7 @@ void neighbour_output(uint32_t nh, uint32_t dst, uint8_t *frame, unsigned len,
                       enum frame_origin origin, unsigned pair)
 {
 	if (nh < NH_NEIGHBOUR)
-		nh = neighbour_next_hop(nh - NH_CONNECTED, dst);
+		nh = neighbour_on_link(nh - NH_CONNECTED, dst);
 	if (nh == NH_NULL0) {
 		if (origin == FRAME_TRANSIT)
 			plane_fate(CNT_drop_neigh_table);

@@ -103,12 +103,19 @@ static bool send_request(struct arp *a, const struct neigh *n)
 
 /* --- life of a neighbour --- */
 
-/* Keeps the list of those that a full table may give up. After each change of state or pins. */
+/* Keeps the lists of those that a full table may give up (RFC 6583 6.2, for IPv4 as well): first who
+ * has not answered; then, by age and so with as much time for either, who may yet answer and who is
+ * known only because it has asked for us. After each change of state, pins or `wanted`. */
 static void relist(struct arp *a, uint32_t i)
 {
 	const struct neigh *n = &a->table.neigh[i];
-	bool evictable = n->pins == 0 && (n->state == ARP_FAILED || n->state == ARP_UNRESOLVED);
-	neigh_relist(&a->table, i, evictable ? 0 : NEIGH_UNLISTED);
+	unsigned which = NEIGH_UNLISTED;
+	if (n->pins == 0 && (n->state == ARP_FAILED || n->state == ARP_UNRESOLVED))
+		which = 0;
+	else if (n->pins == 0 && (n->state == ARP_INCOMPLETE ||
+	                          (n->state == ARP_REACHABLE && !n->wanted)))
+		which = 1;
+	neigh_relist(&a->table, i, which);
 }
 
 static void enter_state(struct arp *a, uint32_t i, enum arp_state state)
@@ -156,8 +163,10 @@ static void probe(struct arp *a, uint32_t i, uint64_t now_ns)
 	ask(a, i, now_ns);
 }
 
-/* Takes the neighbour out of use: UNRESOLVED when pinned, else FREE. Its queue is given up. */
-static void reset(struct arp *a, uint32_t i)
+typedef void give_up(void *ctx, unsigned index, uint8_t *frame, unsigned len);
+
+/* Takes the neighbour out of use: UNRESOLVED when pinned, else FREE. Its queue ends in an op. */
+static void reset(struct arp *a, uint32_t i, give_up *op)
 {
 	struct neigh *n = &a->table.neigh[i];
 	bool was_up = is_up(n);
@@ -169,7 +178,7 @@ static void reset(struct arp *a, uint32_t i)
 	enter_state(a, i, dies ? ARP_FREE : ARP_UNRESOLVED);
 	if (was_up)
 		a->ops->down(a->ctx, i);
-	chain_end(a, i, chain, a->ops->unreachable);
+	chain_end(a, i, chain, op);
 	if (!dies)
 		return;
 	/* only now: while the op runs nobody can be given this index */
@@ -231,7 +240,7 @@ static void expire(struct arp *a, uint32_t i, uint64_t now_ns)
 			n->idle = true;
 			neigh_timer_set(&a->table, i, n->heard_ns + a->params.reachable_ns);
 		} else {
-			reset(a, i);
+			reset(a, i, a->ops->unreachable);
 		}
 		break;
 	case ARP_PROBE:
@@ -245,7 +254,7 @@ static void expire(struct arp *a, uint32_t i, uint64_t now_ns)
 		}
 		break;
 	case ARP_FAILED:
-		reset(a, i);
+		reset(a, i, a->ops->unreachable);
 		break;
 	case ARP_FREE:
 	case ARP_UNRESOLVED:
@@ -264,7 +273,7 @@ static struct neigh_sizes sizes_of(const struct arp_params *p)
 static bool params_are_valid(const struct arp_params *p)
 {
 	const struct neigh_sizes sizes = sizes_of(p);
-	return p->reachable_ns && p->retransmit_ns && p->hold_down_ns && p->max_probes &&
+	return p->reachable_ns && p->retransmit_ns && p->hold_down_ns && p->max_probes && p->ask_rate &&
 	       p->max_probes <= 100 && neigh_sizes_are_valid(&sizes);
 }
 
@@ -286,6 +295,8 @@ int arp_init(struct arp *a, const struct arp_params *params, void *mem, size_t b
 	const struct siphash_key key = {0, 0};
 	const struct neigh_sizes sizes = sizes_of(params);
 	neigh_table_init(&a->table, &sizes, &key, mem);
+	icmp_limit_init(&a->asks, params->ask_rate, params->ask_burst);
+	icmp_limit_init(&a->swaps, params->ask_rate, params->ask_burst);
 	return E_OK;
 }
 
@@ -342,20 +353,46 @@ int arp_neigh_find(const struct arp *a, unsigned port, uint32_t ip)
 	return i == NEIGH_NIL ? E_NOENT : (int)i;
 }
 
+/* Who shall go from a full table; NEIGH_NIL: nobody. Those that turn out to be in use stay. */
+static uint32_t victim_of(struct arp *a)
+{
+	for (;;) {
+		uint32_t i = neigh_evictable(&a->table);
+		if (i == NEIGH_NIL || a->table.neigh[i].state != ARP_REACHABLE || !a->ops->in_use ||
+		    !a->ops->in_use(a->ctx, i))
+			return i;
+		a->table.neigh[i].wanted = true;
+		relist(a, i);
+	}
+}
+
 int arp_neigh_get(struct arp *a, unsigned port, uint32_t ip)
 {
 	const struct net_addr addr = net_addr_ip4(ip);
 	uint32_t i = neigh_hash_find(&a->table, port, &addr);
 	if (i != NEIGH_NIL)
 		return (int)i;
-	uint32_t victim = neigh_evictable(&a->table);
-	if (a->table.free.head == NEIGH_NIL && victim != NEIGH_NIL)
-		reset(a, victim);
+	uint32_t victim = a->table.free.head == NEIGH_NIL ? victim_of(a) : NEIGH_NIL;
+	if (victim != NEIGH_NIL) {
+		/* lost, not unreachable: whoever fills the table shall not have errors for it too */
+		reset(a, victim, a->ops->lost);
+		i = neigh_hash_find(&a->table, port, &addr); /* the ops may have asked for it */
+		if (i != NEIGH_NIL)
+			return (int)i;
+	}
 	i = neigh_take(&a->table, port, &addr);
 	if (i == NEIGH_NIL)
 		return E_NOMEM;
 	enter_state(a, i, ARP_UNRESOLVED);
 	return (int)i;
+}
+
+bool arp_may_ask(struct arp *a, uint64_t now_ns)
+{
+	if (icmp_limit_take(&a->asks, now_ns))
+		return true;
+	a->ops->count(a->ctx, CNT_arp_limited, 1);
+	return false;
 }
 
 void arp_pin(struct arp *a, unsigned index)
@@ -370,7 +407,7 @@ void arp_unpin(struct arp *a, unsigned index)
 	struct neigh *n = &a->table.neigh[index];
 	assert(index < a->params.neighbours && n->pins > 0);
 	if (--n->pins == 0 && n->state == ARP_UNRESOLVED)
-		reset(a, index);
+		reset(a, index, a->ops->unreachable);
 	else
 		relist(a, index);
 }
@@ -408,6 +445,7 @@ void arp_output(struct arp *a, unsigned index, uint8_t *frame, unsigned len, uin
 		return;
 	}
 	bool start = n->state == ARP_UNRESOLVED;
+	n->wanted = true;
 	if (start)
 		enter_state(a, index, ARP_INCOMPLETE);
 	enqueue(a, index, frame, len);
@@ -420,6 +458,8 @@ void arp_used(struct arp *a, unsigned index, uint64_t now_ns)
 	assert(index < a->params.neighbours);
 	struct neigh *n = &a->table.neigh[index];
 	n->used = true;
+	n->wanted = true;
+	relist(a, index);
 	/* it would be gone in seconds, and is wanted after all */
 	if (n->state == ARP_REACHABLE && n->idle)
 		probe(a, index, now_ns);
@@ -430,7 +470,7 @@ void arp_flush_port(struct arp *a, unsigned port)
 	for (uint32_t i = 0; i < a->params.neighbours; i++) {
 		const struct neigh *n = &a->table.neigh[i];
 		if (n->port == port && n->state != ARP_FREE && n->state != ARP_STATIC)
-			reset(a, i);
+			reset(a, i, a->ops->unreachable);
 	}
 }
 
@@ -453,7 +493,7 @@ int arp_forget(struct arp *a, unsigned port, uint32_t ip)
 	uint32_t i = find(a, port, ip);
 	if (i == NEIGH_NIL)
 		return E_NOENT;
-	reset(a, i);
+	reset(a, i, a->ops->unreachable);
 	return E_OK;
 }
 
@@ -487,6 +527,16 @@ static void conflict(struct arp *a, struct arp_local *l, uint64_t now_ns)
 	send_announcement(a, l);
 }
 
+/* May somebody who asks for us become known? Where that costs another its place, so many a second:
+ * who sends as everybody shall not have the table change all the time. */
+static bool may_learn(struct arp *a, uint64_t now_ns)
+{
+	if (a->table.free.head != NEIGH_NIL || icmp_limit_take(&a->swaps, now_ns))
+		return true;
+	a->ops->count(a->ctx, CNT_arp_limited, 1);
+	return false;
+}
+
 enum counter arp_input(struct arp *a, unsigned port, const uint8_t *frame, unsigned len,
                        uint64_t now_ns)
 {
@@ -514,7 +564,7 @@ enum counter arp_input(struct arp *a, unsigned port, const uint8_t *frame, unsig
 	/* RFC 826 "Packet Reception": first the merge, then, only if it is to us, the creation */
 	int known = is_probe ? E_NOENT : arp_neigh_find(a, port, spa);
 	const struct arp_local *target = local_find(a, port, tpa);
-	if (known < 0 && target && request && !is_probe)
+	if (known < 0 && target && request && !is_probe && may_learn(a, now_ns))
 		known = arp_neigh_get(a, port, spa);
 	if (known >= 0)
 		heard(a, (uint32_t)known, m.sha, now_ns);

@@ -49,6 +49,7 @@
 #include "lib/types.h"
 #include "net/counters.h"
 #include "net/eth.h"
+#include "net/icmp_limit.h"
 #include "net/neigh_table.h"
 
 #define ARP_FRAME_LEN 42 /* Ethernet header and message; the port pads */
@@ -87,6 +88,8 @@ struct arp_params {
 	uint64_t retransmit_ns;  /* between requests; RFC 1122 2.3.2.1: at most one a second */
 	uint64_t hold_down_ns;   /* how long a neighbour that did not answer is refused at once */
 	uint32_t max_probes;     /* requests before giving up, broadcast and unicast each */
+	uint32_t ask_rate;       /* arp_may_ask: new neighbours to ask for, a second, at least 1; as many */
+	uint32_t ask_burst;      /* that ask for us change places in a full table. And at once */
 	uint32_t queue;          /* frames that wait per neighbour */
 	uint32_t neighbours;     /* size of the table */
 	uint32_t pending;        /* frames that wait in all */
@@ -99,6 +102,8 @@ struct arp_params {
 		.retransmit_ns = 1000000000ull, \
 		.hold_down_ns = 5000000000ull, \
 		.max_probes = 3, \
+		.ask_rate = 1000, \
+		.ask_burst = 256, \
 		.queue = 64, \
 		.neighbours = 4096, \
 		.pending = 512, \
@@ -126,11 +131,14 @@ struct arp_ops {
 	/* This frame was pushed out of the queue or cannot wait: the caller counts
 	 * drop_neigh_queue. */
 	void (*lost)(void *ctx, unsigned index, uint8_t *frame, unsigned len);
-	/* Add n to a counter: arp_tx_request, arp_tx_reply, arp_conflict. */
+	/* Add n to a counter: arp_tx_request, arp_tx_reply, arp_conflict, arp_limited. */
 	void (*count)(void *ctx, enum counter counter, unsigned n);
 	/* The index dies. When this returns nobody may use it any more (the caller removes its /32
 	 * and waits for the data cores' quiescence). The index is reused as late as possible. */
 	void (*removed)(void *ctx, unsigned index);
+	/* Has it been sent to of late, without arp_output? A full table asks before it gives it up. Or
+	 * NULL: none has. Does not call the module. */
+	bool (*in_use)(void *ctx, unsigned index);
 };
 
 /* A neighbour, as the iterator shows it. */
@@ -162,7 +170,8 @@ struct arp {
 	struct arp_params params;
 	const struct arp_ops *ops;
 	void *ctx;
-	struct neigh_table table; /* of its evictable lists only the first: FAILED, UNRESOLVED */
+	struct neigh_table table; /* evictable: FAILED, UNRESOLVED; INCOMPLETE, not `wanted` */
+	struct icmp_limit asks, swaps; /* arp_may_ask; who asks for us and costs another its place */
 	struct arp_local local[ARP_LOCALS_MAX];
 	uint32_t locals;
 };
@@ -194,9 +203,16 @@ void arp_announce(struct arp *a, unsigned port);
 /*
  * Finds or makes the neighbour; nothing is sent. Returns its index, which stays the same until
  * `removed`, or E_NOMEM when the table is full of others that cannot go (count drop_neigh_table).
- * A full table gives up the neighbour that has been FAILED or UNRESOLVED for longest.
+ * A full table gives up the one that has been FAILED or UNRESOLVED for longest, else the oldest that
+ * is INCOMPLETE, or known only because it has asked for us and nobody has sent to it. Pinned and
+ * static ones stay, and those that have answered us. What waits for it is lost.
  */
 int arp_neigh_get(struct arp *a, unsigned port, uint32_t ip);
+
+/* Ask before arp_neigh_get of a new neighbour that a packet is for: false (and counted arp_limited)
+ * when there have been so many of late that this looks like a scan of the subnet (RFC 6583 6.1 for
+ * IPv6; nothing of it is peculiar to that). Next hops of routes need not ask. */
+bool arp_may_ask(struct arp *a, uint64_t now_ns);
 
 /* Finds only; E_NOENT. */
 int arp_neigh_find(const struct arp *a, unsigned port, uint32_t ip);

@@ -122,7 +122,7 @@
 	X(drop_acl_undetermined, DROP, "to be filtered, and its ports cannot be told: fragment or headers too short, or too many") \
 	X(drop_neigh_queue, DROP, "pushed out of the queue of a neighbour being resolved") \
 	X(drop_neigh_unreachable, DROP, "neighbour did not answer") \
-	X(drop_neigh_table, DROP, "neighbour table full") \
+	X(drop_neigh_table, DROP, "neighbour table full, or too many new neighbours a second") \
 	X(drop_punt_full, DROP, "ring to the control core full") \
 	X(drop_tx_full, DROP, "transmit ring full") \
 	X(drop_tx_down, DROP, "out-going port is down") \
@@ -160,6 +160,7 @@
 	X(icmp_err_suppressed, INFO, "ICMP errors that RFC 1122 3.2.2 or RFC 4443 2.4 forbids to send") \
 	X(arp_tx_request, INFO, "ARP requests sent") \
 	X(arp_tx_reply, INFO, "ARP replies sent") \
+	X(arp_limited, INFO, "neighbours not asked for, or not learned, by a rate limit") \
 	X(arp_conflict, INFO, "another station claims one of our addresses") \
 	X(nd_tx_solicit, INFO, "neighbour solicitations sent") \
 	X(nd_tx_advert, INFO, "neighbour advertisements sent") \

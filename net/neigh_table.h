@@ -44,6 +44,7 @@ struct neigh {
 	uint8_t mac[ETH_ALEN];
 	bool used;          /* by the data cores since it was confirmed */
 	bool idle;          /* ARP: in its last seconds, and was not used when asked */
+	bool wanted;        /* ARP: somebody has sent to it since it is in the table */
 	uint8_t role;       /* ND: enum nd_role */
 };
 

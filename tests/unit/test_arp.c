@@ -11,6 +11,7 @@
 #define NEIGH(n) IP4(10, 0, 0, n)
 
 static struct arp a;
+static unsigned limited;
 static void *mem;
 
 /* --- the ops --- */
@@ -37,13 +38,23 @@ static void on_count(void *ctx, enum counter c, unsigned n)
 	(void)n;
 	if (c == CNT_arp_conflict) {
 		say("conflict; ");
+	} else if (c == CNT_arp_limited) {
+		limited++;
 	} else {
 		assert_true(c == CNT_arp_tx_request || c == CNT_arp_tx_reply);
 	}
 }
 
+static int in_use = -1; /* the neighbour that data cores send to */
+
+static bool on_in_use(void *ctx, unsigned index)
+{
+	(void)ctx;
+	return (int)index == in_use;
+}
+
 static const struct arp_ops ops = {on_tx, on_up, on_down, on_release, on_unreachable, on_lost, on_count,
-                                   on_removed};
+                                   on_removed, on_in_use};
 
 /* --- set-up: a table of 4, queues of 3, 8 frames in all; announcements are over --- */
 
@@ -429,11 +440,13 @@ static void memory_of_all_queues(void **s)
 	assert_int_equal(arp_pending(&a), 7);
 }
 
+/* All have been sent to, and are there: they stay. */
 static void table_full(void **s)
 {
 	(void)s;
 	for (unsigned n = 0; n < 4; n++)
-		reachable(NEIGH(10 + n), S(10));
+		output(reachable(NEIGH(10 + n), S(10)), 1, S(10));
+	hush();
 	assert_int_equal(arp_neigh_get(&a, 0, NEIGH(20)), E_NOMEM);
 	/* a request is answered all the same */
 	assert_int_equal(REQUEST(mac_b, NEIGH(20), US, S(11)), CNT_delivered_arp);
@@ -447,7 +460,8 @@ static void full_table_gives_up_the_longest_failed(void **s)
 	for (unsigned n = 0; n < 4; n++)
 		i[n] = arp_neigh_get(&a, 0, NEIGH(10 + n));
 	arp_pin(&a, (unsigned)i[0]); /* never goes */
-	output(i[3], 1, S(10));      /* INCOMPLETE: not now */
+	arp_pin(&a, (unsigned)i[3]); /* not now */
+	output(i[3], 1, S(10));
 	hush();
 	assert_int_equal(arp_neigh_get(&a, 0, NEIGH(20)), i[1]);
 	expect("removed 1; ");
@@ -459,9 +473,70 @@ static void full_table_gives_up_the_longest_failed(void **s)
 	for (int t = 11; t <= 13; t++)
 		arp_tick(&a, S(t));
 	assert_int_equal(state_of(i[3]), ARP_FAILED);
+	arp_unpin(&a, (unsigned)i[3]);
 	hush();
 	assert_int_equal(arp_neigh_get(&a, 0, NEIGH(22)), i[3]);
 	expect("removed 3; ");
+}
+
+/* Who asks for us in everybody's name gets places, but none of those that are in use, and so many a
+ * second. */
+static void full_table_gives_up_who_is_not_wanted(void **s)
+{
+	(void)s;
+	int used = reachable(NEIGH(10), S(10));
+	output(used, 1, S(10));
+	for (unsigned n = 11; n < 14; n++)
+		REQUEST(mac_a, NEIGH(n), US, S(10));
+	hush();
+	assert_int_equal(REQUEST(mac_b, NEIGH(20), US, S(10)), CNT_delivered_arp);
+	expect("down 1; removed 1; up 1 0b; tx0 reply 10.0.0.1>10.0.0.20 to 0b; ");
+	in_use = 2;
+	REQUEST(mac_b, NEIGH(19), US, S(10)); /* not 2, whose turn it is */
+	expect("down 3; removed 3; up 3 0b; tx0 reply 10.0.0.1>10.0.0.19 to 0b; ");
+	in_use = -1;
+	limited = 0;
+	for (unsigned n = 0; n < 400; n++) {
+		assert_int_equal(REQUEST(mac_b, NEIGH(21 + n % 200), US, S(10)), CNT_delivered_arp);
+		hush();
+	}
+	assert_int_equal(limited, 400 - (256 - 2));
+	assert_int_equal(arp_neigh_find(&a, 0, NEIGH(10)), used);
+	assert_int_equal(arp_neigh_find(&a, 0, NEIGH(12)), 2);
+	assert_int_equal(state_of(used), ARP_REACHABLE);
+	assert_int_equal(REQUEST(mac_b, NEIGH(250), US, S(11)), CNT_delivered_arp); /* time heals */
+	hush();
+	assert_true(arp_neigh_find(&a, 0, NEIGH(250)) > 0);
+}
+
+/* What waits for one that has not answered is lost when a newer one takes its place. */
+static void full_table_gives_up_the_longest_asked(void **s)
+{
+	(void)s;
+	int i[4];
+	for (unsigned n = 0; n < 4; n++) {
+		i[n] = arp_neigh_get(&a, 0, NEIGH(10 + n));
+		output(i[n], (uint8_t)(n + 1), S(10));
+	}
+	hush();
+	REPLY(mac_a, NEIGH(10), US, S(10)); /* it has answered: it stays */
+	hush();
+	assert_int_equal(arp_neigh_get(&a, 0, NEIGH(20)), i[1]);
+	expect("lost 1 #2; removed 1; ");
+	assert_int_equal(state_of(i[0]), ARP_REACHABLE);
+}
+
+static void new_neighbours_are_limited(void **s)
+{
+	(void)s;
+	unsigned asked = 0;
+	limited = 0;
+	for (unsigned n = 0; n < 1000; n++)
+		asked += arp_may_ask(&a, S(10));
+	assert_int_equal(asked, 256);
+	assert_int_equal(limited, 1000 - 256);
+	assert_true(arp_may_ask(&a, S(10) + 1000000));
+	assert_false(arp_may_ask(&a, S(10) + 1000000));
 }
 
 static void indices_rest_before_reuse(void **s)
@@ -701,7 +776,8 @@ static void ops_may_call_back(void **s)
 	}
 	for (int t = 11; t <= 40; t++)
 		arp_tick(&a, S(t));
-	assert_true(refused > 6);
+	unsigned ended = refused + lost; /* lost: with a neighbour that another took the place of */
+	assert_true(refused >= 3 && ended > 6);
 	a.ops = &ops; /* for tear_down */
 }
 
@@ -792,6 +868,9 @@ int main(void)
 		TEST(memory_of_all_queues),
 		TEST(table_full),
 		TEST(full_table_gives_up_the_longest_failed),
+		TEST(full_table_gives_up_who_is_not_wanted),
+		TEST(full_table_gives_up_the_longest_asked),
+		TEST(new_neighbours_are_limited),
 		TEST(indices_rest_before_reuse),
 		TEST(conflict_is_defended_once_in_ten_seconds),
 		TEST(probe_for_our_address_is_answered),
