@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#define WINDOW_BYTES (64ull << 30) /* of bus addresses from 0; what lies above is anywhere */
+
 /* The unit in which a file can be mapped: huge pages announce themselves by st_blksize. */
 static uint64_t mapping_unit(const struct stat *st)
 {
@@ -12,7 +14,34 @@ static uint64_t mapping_unit(const struct stat *st)
 	return unit > 4096 && (unit & (unit - 1)) == 0 ? unit : 4096;
 }
 
-static int map_file(struct dma_region *r, int fd, uint64_t offset)
+/* Reserves addresses, of the window or, NULL, anywhere. */
+static void *reserve(void *at, uint64_t bytes)
+{
+	return mmap(at, bytes, PROT_NONE,
+	            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? MAP_FIXED : 0), -1, 0);
+}
+
+/* The window, reserved once. */
+static uint8_t *window_of(struct dma_map *map)
+{
+	if (map->window == NULL) {
+		void *at = reserve(NULL, WINDOW_BYTES);
+		map->window = at == MAP_FAILED ? NULL : at;
+	}
+	return map->window;
+}
+
+/* Where the region is to lie; NULL: anywhere. Only whole pages have a place of their own. */
+static void *place_of(struct dma_map *map, const struct dma_region *r, uint64_t unit,
+                      uint64_t offset)
+{
+	if ((r->bus | r->bytes | offset) % unit != 0 || r->bus >= WINDOW_BYTES ||
+	    r->bytes > WINDOW_BYTES - r->bus || !window_of(map))
+		return NULL;
+	return map->window + r->bus;
+}
+
+static int map_file(struct dma_map *map, struct dma_region *r, int fd, uint64_t offset)
 {
 	struct stat st;
 	if (fstat(fd, &st) != 0)
@@ -23,10 +52,16 @@ static int map_file(struct dma_region *r, int fd, uint64_t offset)
 		return -EINVAL;
 	uint64_t unit = mapping_unit(&st), skip = offset % unit;
 	r->map_bytes = (skip + r->bytes + unit - 1) / unit * unit;
-	r->map = mmap(NULL, r->map_bytes, PROT_READ | (r->writable ? PROT_WRITE : 0), MAP_SHARED,
-	              fd, (off_t)(offset - skip));
-	if (r->map == MAP_FAILED)
-		return -errno;
+	void *place = place_of(map, r, unit, offset);
+	r->windowed = place != NULL;
+	r->map = mmap(place, r->map_bytes, PROT_READ | (r->writable ? PROT_WRITE : 0),
+	              MAP_SHARED | (place ? MAP_FIXED : 0), fd, (off_t)(offset - skip));
+	if (r->map == MAP_FAILED) {
+		int error = errno;
+		if (place) /* whatever became of it */
+			reserve(place, r->map_bytes);
+		return -error;
+	}
 	r->at = (uint8_t *)r->map + skip;
 	return 0;
 }
@@ -50,7 +85,7 @@ int dma_add(struct dma_map *map, uint64_t bus, uint64_t bytes, int fd, uint64_t 
 		if (overlaps(&map->region[i], bus, bytes))
 			return -EEXIST;
 	if (fd >= 0) {
-		int error = map_file(&r, fd, offset);
+		int error = map_file(map, &r, fd, offset);
 		if (error)
 			return error;
 	}
@@ -60,8 +95,11 @@ int dma_add(struct dma_map *map, uint64_t bus, uint64_t bytes, int fd, uint64_t 
 
 static void release(struct dma_map *map, unsigned i)
 {
-	if (map->region[i].map)
-		munmap(map->region[i].map, map->region[i].map_bytes);
+	const struct dma_region *r = &map->region[i];
+	if (r->windowed) /* its addresses stay reserved */
+		reserve(r->map, r->map_bytes);
+	else if (r->map)
+		munmap(r->map, r->map_bytes);
 	map->region[i] = map->region[--map->count];
 	memset(&map->region[map->count], 0, sizeof map->region[0]); /* `last` may point there */
 }
@@ -91,17 +129,28 @@ void dma_clear(struct dma_map *map)
 		release(map, map->count - 1);
 }
 
-void *dma_search(struct dma_map *map, uint64_t bus, uint64_t bytes, enum dma_access access)
+/* The region that has this address, and lets it be accessed so. */
+static struct dma_region *region_at(struct dma_map *map, uint64_t bus, enum dma_access access)
 {
 	for (unsigned i = 0; i < map->count; i++) {
-		const struct dma_region *r = &map->region[i];
-		uint64_t offset = bus - r->bus;
-		if (offset >= r->bytes || bytes > r->bytes - offset)
-			continue;
-		if (r->at == NULL || (access == DMA_WRITE && !r->writable))
-			return NULL;
-		map->last = i;
-		return r->at + offset;
+		struct dma_region *r = &map->region[i];
+		if (bus - r->bus < r->bytes)
+			return r->at && (access == DMA_READ || r->writable) ? r : NULL;
 	}
 	return NULL;
+}
+
+void *dma_search(struct dma_map *map, uint64_t bus, uint64_t bytes, enum dma_access access)
+{
+	const struct dma_region *first = region_at(map, bus, access);
+	if (first == NULL || bytes > UINT64_MAX - bus)
+		return NULL;
+	for (const struct dma_region *r = first; r->bus + r->bytes < bus + bytes;) {
+		const struct dma_region *next = region_at(map, r->bus + r->bytes, access);
+		if (next == NULL || next->at != r->at + r->bytes)
+			return NULL;
+		r = next;
+	}
+	map->last = (unsigned)(first - map->region);
+	return first->at + (bus - first->bus);
 }

@@ -12,10 +12,10 @@
 
 #include "tools/nicsim/model.h"
 
-#define DMA_REGIONS 128
+#define DMA_REGIONS 512 /* behind an IOMMU a guest's memory comes in pieces of 2 MiB */
 
-/* A piece of the guest's memory that is contiguous for us as well: what reaches from one region
- * into the next is not found, though all of it is memory. */
+/* A piece of the guest's memory. Whole pages lie at the window plus their bus address, so that what
+ * reaches from one such region into the next is contiguous for us as well. */
 
 struct dma_region {
 	uint64_t bus, bytes;
@@ -23,11 +23,13 @@ struct dma_region {
 	bool writable;
 	void *map; /* what was mapped around it: the file's page size may be large */
 	uint64_t map_bytes;
+	bool windowed;
 };
 
 struct dma_map {
 	struct dma_region region[DMA_REGIONS]; /* of `count`, none overlaps another */
 	unsigned count;
+	uint8_t *window; /* reserved addresses; NULL: not yet, or there were none to be had */
 	unsigned last; /* index of the region found last; may be stale, then that one is empty */
 };
 
@@ -44,8 +46,8 @@ void dma_clear(struct dma_map *map);
 /* The slow half of dma_find: looks through all regions. */
 void *dma_search(struct dma_map *map, uint64_t bus, uint64_t bytes, enum dma_access access);
 
-/* Where [bus, bus + bytes) is, until the map changes. NULL: not within one region, or that has no
- * memory, or may not be written. */
+/* Where [bus, bus + bytes) is, until the map changes. NULL: it is not all memory, or may not be
+ * written, or is no piece for us. */
 static inline void *dma_find(struct dma_map *map, uint64_t bus, uint64_t bytes,
                              enum dma_access access)
 {
