@@ -6,6 +6,7 @@
 
 #include "kernel/apic.h"
 #include "kernel/cpu.h"
+#include "kernel/mce.h"
 #include "kernel/trap.h"
 
 #define XCR0_X87_SSE 3ull
@@ -83,5 +84,6 @@ void core_setup(struct core *c)
 {
 	core_load_tables(c);
 	set_control_registers();
+	mce_init();
 	apic_enable();
 }

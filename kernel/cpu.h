@@ -11,6 +11,7 @@
 #define MSR_X2APIC 0x800
 
 #define CR0_WP (1ull << 16) /* ring 0 heeds read-only pages too */
+#define CR4_MCE (1ull << 6)
 #define CR4_OSFXSR (1ull << 9)
 #define CR4_OSXMMEXCPT (1ull << 10)
 #define CR4_UMIP (1ull << 11)

@@ -12,6 +12,7 @@
 #include "kernel/crash.h"
 #include "kernel/cpu.h"
 #include "kernel/keep.h"
+#include "kernel/mce.h"
 #include "kernel/panic.h"
 #include "kernel/program.h"
 #include "kernel/trap.h"
@@ -239,10 +240,14 @@ static void refuse_second(const struct trap_frame *f)
 
 void fault_in_kernel(struct trap_frame *f)
 {
+	if (f->vector == TRAP_MACHINE_CHECK && core_has_stack())
+		mce_note();
 	machine_seize();
 	refuse_second(f);
 	if (!core_has_stack())
 		report_early(f);
 	report(f, core_self(), NULL);
+	if (f->vector == TRAP_MACHINE_CHECK)
+		mce_say(say);
 	machine_fail(EXIT_PANIC);
 }

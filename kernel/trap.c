@@ -81,7 +81,7 @@ void trap_handler(struct trap_frame *f)
 		non_maskable(f, from_program);
 	else if (f->vector >= TRAP_EXCEPTIONS)
 		interrupt(f);
-	else if (!from_program)
+	else if (!from_program || f->vector == TRAP_MACHINE_CHECK) /* no failure of the program's */
 		fault_in_kernel(f);
 	else if (f->vector == TRAP_BREAKPOINT)
 		kcall_serve(f);

@@ -3,7 +3,7 @@ panic= says. The next boot tells what the last one said."""
 import re
 
 import pytest
-from conftest import RIGHT_HOST, LEFT_ROUTER, pings
+from conftest import ACCEL, LEFT_ROUTER, RIGHT_HOST, pings
 
 KINDS = {  # how it fails: what the report says, and what it names
     "fault": (r"page fault on core 0 in the kernel", r"write at 0{15}8: no page is there",
@@ -86,3 +86,27 @@ def test_unknown_word(make_router):
     router = make_router(None, "--append", "panic=pray", ports=[], wait=False)
     router.expect(r"panic=pray: not one of exit, halt, reboot", 30)
     router.wait_prompt(60)
+
+
+# status, MCG_STATUS, address, misc as the CPU would have them: uncorrected, valid, with an address
+UNCORRECTED = "mce %d 4 0xa600000000000090 0x5 0x12345000 0"
+
+
+@pytest.mark.parametrize("cpu", [0, 1], ids=["control", "data"])
+def test_machine_check(make_lab, cpu):
+    """The CPU says that memory is broken, while it forwards: the bank is told in words, and nothing
+    is started anew."""
+    if ACCEL != "tcg":
+        pytest.skip("QEMU hands machine checks to its own CPUs alone")
+    lab = make_lab(None, "--idle", "poll", "--append", "panic=halt")
+    router = lab.router
+    router.judge = False
+    with lab.flood(RIGHT_HOST):
+        router.qmp("human-monitor-command", **{"command-line": UNCORRECTED % cpu})
+        router.expect(r"^\*\*\* machine check on core %d in " % cpu, 10)
+        router.expect(r"core %d bank 4: status a600000000000090, uncorrected, the CPU's state is lost: "
+                      r"memory controller: read, channel 0" % cpu, 5)
+        router.expect(r"address 0000000012345000, misc 0000000000000000 \(not valid\), global status 5",
+                      5)
+    router.expect(r"machine stopped \(exit code 1\)", 10)
+    assert "program restarted" not in router.text
