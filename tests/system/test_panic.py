@@ -66,6 +66,17 @@ def test_reboot(make_lab, kind):
     assert "the last boot" not in router.text[router.text.rindex("restarting"):]
 
 
+def test_reboot_by_uefi(make_router):
+    """OVMF and GRUB leave the report where it is."""
+    router = make_router(None, "--boot", "uefi", "--append", "test=1 panic=reboot", ports=[],
+                         timeout_s=120)
+    router.judge = False
+    router.send("test panic fault")
+    router.expect(r"restarting in 3 seconds", 20)
+    router.expect(r"the last boot ended in a failure; its report:", 120)
+    router.wait_prompt(60)
+
+
 def test_control_core_gives_up(make_lab):
     """The control program fails again and again: the same end, with a code of its own, or a boot."""
     lab = make_lab(None, "--append", "test=1 panic=reboot")
@@ -110,3 +121,19 @@ def test_machine_check(make_lab, cpu):
                       5)
     router.expect(r"machine stopped \(exit code 1\)", 10)
     assert "program restarted" not in router.text
+
+
+def test_machine_check_before_the_boot(make_lab):
+    """The banks outlast a restart (QEMU's do): the next boot tells of them, once."""
+    if ACCEL != "tcg":
+        pytest.skip("QEMU hands machine checks to its own CPUs alone")
+    router = make_lab(None, "--append", "panic=reboot").router
+    router.judge = False
+    router.qmp("human-monitor-command", **{"command-line": UNCORRECTED % 1})
+    router.expect(r"^\*\*\* machine check on core 1 in ", 10)
+    router.expect(r"machine check from before this boot:\r?\n  core 1 bank 4: status a6", 60)
+    router.wait_up(60)
+    router.skip()
+    router.send("reload")
+    router.wait_up(60)
+    assert "machine check" not in router.text[router.text.rindex("restarting"):]
