@@ -45,9 +45,11 @@ void keep_add(const char *text, size_t bytes)
 	struct keep *k = &kernel_keep;
 	if (!begun)
 		return;
-	size_t room = sizeof k->text - k->bytes, n = bytes < room ? bytes : room;
-	memcpy(k->text + k->bytes, text, n);
-	k->bytes += n;
+	/* Read once: a core that is about to be stopped may just be adding to it as well. */
+	size_t at = __atomic_load_n(&k->bytes, __ATOMIC_RELAXED), room = sizeof k->text - at;
+	size_t n = bytes < room ? bytes : room;
+	memcpy(k->text + at, text, n);
+	k->bytes = at + n;
 }
 
 void keep_end(void)
