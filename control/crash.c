@@ -1,38 +1,13 @@
 /*
  * Reports of programs that failed, as the kernel keeps them (kernel/crash.h): `show crash`, and the
- * page /crash. The kernel may be writing one while it is read: a copy counts when its number has
- * not changed meanwhile.
+ * page /crash.
  */
 #include "control/inside.h"
 #include "control/page.h"
 #include "lib/fmt.h"
-#include "lib/mem.h"
 
 #define PIECE 1024u /* of a report's text, an item of the page */
 #define PIECES (CRASH_TEXT_MAX / PIECE + (CRASH_TEXT_MAX % PIECE != 0))
-
-static bool read_slot(unsigned slot, struct crash *to)
-{
-	const struct crash *from = &self.info->crash[slot];
-	uint64_t number = __atomic_load_n(&from->number, __ATOMIC_ACQUIRE);
-	memcpy(to, from, sizeof *to);
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return number && __atomic_load_n(&from->number, __ATOMIC_RELAXED) == number &&
-	       to->bytes <= sizeof to->text;
-}
-
-/* The kept report with the least number above `after`; false: there is none. */
-static bool next_crash(uint64_t after, struct crash *to)
-{
-	static struct crash c;
-	bool any = false;
-	for (unsigned i = 0; i < CRASHES_MAX; i++)
-		if (read_slot(i, &c) && c.number > after && (!any || c.number < to->number)) {
-			*to = c;
-			any = true;
-		}
-	return any;
-}
 
 /* "crash 1: core 2, 12.345 s after boot": the line above a report. */
 static size_t head_line(const struct crash *c, char *text, size_t size)
@@ -50,7 +25,7 @@ void show_crash(struct shell *sh, int argc, char **argv)
 	uint64_t n = 0;
 	(void)argc;
 	(void)argv;
-	for (; next_crash(n, &c); n = c.number) {
+	for (; core_crash_next(n, &c); n = c.number) {
 		shell_write(sh, head, head_line(&c, head, sizeof head));
 		shell_write(sh, c.text, c.bytes);
 	}
@@ -64,7 +39,7 @@ static bool part_crash(struct page_walk *w, struct page_text *t)
 	static struct crash c;
 	char head[80];
 	uint32_t from = w->item % PIECES * PIECE;
-	bool there = next_crash(from ? w->cursor.n - 1 : w->cursor.n, &c);
+	bool there = core_crash_next(from ? w->cursor.n - 1 : w->cursor.n, &c);
 	if (from == 0) {
 		if (w->item == 0 && !there)
 			page_print(t, "no program has failed since boot\n");

@@ -25,6 +25,7 @@ static size_t private_used;
 void control_init(void)
 {
 	house_due = true;
+	crash_init();
 	ports_init();
 }
 
@@ -145,6 +146,7 @@ bool control_turn(void)
 		timer_tsc = core_app()->control->timer();
 	else if (any)
 		timer_tsc = 0; /* what came may have set an earlier timer */
+	crash_turn();
 	watch_turn();
 	if (self.now_tsc >= house_tsc) {
 		any |= housekeeping();

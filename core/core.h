@@ -490,6 +490,9 @@ int core_test_dma(unsigned device);
 /* Has the kernel fail in the way that is so called; returns, false, when there is none. */
 bool core_test_panic(const char *kind);
 
+/* The kept report of a program's failure with the least number above `after`; false: there is none. */
+bool core_crash_next(uint64_t after, struct crash *to);
+
 /* The MTU that decides the buffers' size: set in control_hooks.start, bytes of IP packet. */
 void core_set_mtu(unsigned mtu);
 

@@ -167,6 +167,10 @@ bool control_turn(void);
 uint64_t control_deadline(void); /* TSC of the next timer */
 void control_woken(void);        /* a sleep ended: look after console and links soon */
 
+/* crash.c */
+void crash_init(void);           /* what has been reported before is known */
+void crash_turn(void);           /* prints what data cores have failed of */
+
 /* watch.c */
 void watch_turn(void);           /* looks whether the data cores come round */
 uint64_t watch_deadline(void);   /* TSC of the next look, UINT64_MAX: there is nobody to look at */

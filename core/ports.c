@@ -301,6 +301,7 @@ void core_ports_restart(const char *why)
 {
 	if (state == STOPPING)
 		return;
+	revive_reset();
 	core_log("ports restart: %s", why);
 	publish(PORTS_STOPPED);
 	state = STOPPING;

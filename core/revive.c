@@ -126,10 +126,14 @@ static bool attach(void)
 
 static bool end(void)
 {
+	uint64_t us = clock_us(&self.clock, clock_tsc() - begun_tsc);
 	step = NOBODY;
+	if (!spread())
+		return false;
+	crash_turn(); /* why, before that it is over */
 	core_log("core %u: polls again after %u us; the others have gone on", data_core(who),
-	         (unsigned)clock_us(&self.clock, clock_tsc() - begun_tsc));
-	return spread();
+	         (unsigned)us);
+	return true;
 }
 
 bool revive_turn(void)

@@ -84,13 +84,35 @@ static void uart_write(const char *text, size_t bytes)
 	}
 }
 
+static void put(const char *text, size_t bytes)
+{
+	uart_write(text, bytes);
+	fbcon_write(text, bytes);
+}
+
 void console_write(const char *text, size_t bytes)
 {
 	bool locked = !seized;
 	if (locked)
 		lock_take(&console_lock);
-	uart_write(text, bytes);
-	fbcon_write(text, bytes);
+	put(text, bytes);
+	if (locked)
+		lock_drop(&console_lock);
+}
+
+/* Line by line, but under the lock as one. */
+void console_print_whole(const char *text, size_t bytes)
+{
+	bool locked = !seized;
+	if (locked)
+		lock_take(&console_lock);
+	put("\r\n", 2);
+	for (size_t i = 0, from = 0; i < bytes; i++)
+		if (text[i] == '\n' || i + 1 == bytes) {
+			put(text + from, i - from + (text[i] != '\n'));
+			put("\r\n", 2);
+			from = i + 1;
+		}
 	if (locked)
 		lock_drop(&console_lock);
 }

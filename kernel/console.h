@@ -11,6 +11,9 @@ void console_init(void);
 /* Prints bytes as they are, at the pace of the serial line. Any core, any time. */
 void console_write(const char *text, size_t bytes);
 
+/* Prints lines, \n sent as \r\n, with an empty one before them; nobody else's come between. */
+void console_print_whole(const char *text, size_t bytes);
+
 /* Prints a text of 511 bytes at the most, the rest is cut off; \n is sent as \r\n. */
 void console_print(const char *format, ...) PRINTF_LIKE(1, 2);
 void console_vprint(const char *format, fmt_va_list args) PRINTF_LIKE(1, 0);

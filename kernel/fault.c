@@ -32,7 +32,10 @@ static const char *const exception_names[TRAP_EXCEPTIONS] = {
 	[28] = "hypervisor injection", [29] = "VMM communication", [30] = "security",
 };
 
-/* To the console, and to the report that is kept. */
+/*
+ * To the report that is kept, or, if there is none, to the console at once. What is kept goes to the
+ * console whole, when it is complete: by the kernel, or by the control core's program (core/crash.c).
+ */
 static void say(const char *format, ...) PRINTF_LIKE(1, 2);
 static void say(const char *format, ...)
 {
@@ -42,10 +45,11 @@ static void say(const char *format, ...)
 	size_t n = fmt_vformat(text, sizeof text, format, args);
 	__builtin_va_end(args);
 	n = n < sizeof text ? n : sizeof text - 1;
-	console_print("%s", text);
 	keep_add(text, n);
-	if (core_has_stack())
+	if (core_has_stack() && core_self()->crash)
 		crash_add(core_self()->crash, text, n);
+	else
+		console_print("%s", text);
 }
 
 static void print_address(const char *label, uint64_t addr)
@@ -158,7 +162,8 @@ static void print_page_fault(const struct trap_frame *f)
 static void report(const struct trap_frame *f, const struct core *c, const char *what)
 {
 	bool user = (f->cs & 3) == 3;
-	console_print("\n");
+	if (!user)
+		console_print("\n");
 	say("*** %s on core %u in %s", what ? what : exception_name(f->vector), c->id,
 	              user ? "the core program" : "the kernel");
 	if (!what)
@@ -206,20 +211,37 @@ _Noreturn static void end_of_faults(const struct core *c)
 	machine_fail(EXIT_FAULT_LOOP);
 }
 
+/* The report is complete. A data core is not to wait for a serial line: the control core prints its
+ * report, and may sleep. Its own the kernel prints. */
+static void publish_report(struct core *c)
+{
+	struct crash *k = c->crash;
+	c->crash = NULL;
+	if (!k)
+		return;
+	if (boot_info->core[c->id].roles & CORE_CONTROL)
+		console_print_whole(k->text, k->bytes);
+	crash_end(k);
+	if (!(boot_info->core[c->id].roles & CORE_CONTROL))
+		apic_send(cores[0].apic_id, VECTOR_WAKE);
+}
+
 void fault_in_program(struct trap_frame *f, const char *what)
 {
 	struct core *c = core_self();
 	c->crash = crash_begin(c->id);
 	report(f, c, what);
-	crash_end(c->crash);
-	c->crash = NULL;
-	if (!count_fault(c)) {
-		console_print("*** core %u: program restarted\n", c->id);
+	bool dead = count_fault(c);
+	if (dead)
+		say("*** core %u: more than %u faults in %u s, stopped\n", c->id, FAULTS_MAX,
+		    FAULT_WINDOW_S);
+	else
+		say("*** core %u: program restarted\n", c->id);
+	if (dead)
+		boot_info->status[c->id].state = CORE_DEAD;
+	publish_report(c);
+	if (!dead)
 		program_run(c);
-	}
-	boot_info->status[c->id].state = CORE_DEAD;
-	console_print("*** core %u: more than %u faults in %u s, stopped\n", c->id, FAULTS_MAX,
-	              FAULT_WINDOW_S);
 	if (boot_info->core[c->id].roles & CORE_CONTROL)
 		end_of_faults(c);
 	apic_send(cores[0].apic_id, VECTOR_WAKE); /* the control core may sleep; it has to know */
@@ -246,6 +268,10 @@ void fault_in_kernel(struct trap_frame *f)
 	refuse_second(f);
 	if (!core_has_stack())
 		report_early(f);
+	const struct crash *k = core_self()->crash;
+	core_self()->crash = NULL; /* from here on all is said at once */
+	if (k) /* amid the report of a program: what there is of it */
+		console_print_whole(k->text, k->bytes);
 	report(f, core_self(), NULL);
 	if (f->vector == TRAP_MACHINE_CHECK)
 		mce_say(say);

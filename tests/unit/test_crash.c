@@ -1,7 +1,9 @@
-/* kernel/crash and control/crash: which reports are kept, and that nobody reads half of one. */
+/* kernel/crash, core/crash and control/crash: which reports are kept, that nobody reads half of one, and
+ * which go to the console. */
 #include "tests/unit/host.h"
 
 #include "control/crash.c"
+#include "core/outbox.h"
 #include "kernel/crash.c"
 
 static struct boot_info info;
@@ -25,12 +27,19 @@ void shell_print(struct shell *sh, const char *format, ...)
 	shell_write(sh, format, strlen(format));
 }
 
+static bool busy; /* a data core is being helped */
+
+bool revive_busy(void) { return busy; }
+void core_console_write(const char *text, size_t bytes) { shell_write(NULL, text, bytes); }
+void core_log(const char *format, ...) { shell_write(NULL, format, strlen(format)); }
+
 static int setup(void **s)
 {
 	(void)s;
 	memset(&info, 0, sizeof info);
 	self = (struct core_self){.info = &info, .clock = clock_make(1000000000)};
 	begun = shown_bytes = 0;
+	busy = false;
 	memset(writing, 0, sizeof writing);
 	memset(shown, 0, sizeof shown);
 	return 0;
@@ -149,10 +158,60 @@ static void overwritten(void **s)
 	assert_true(t.broken);
 }
 
+/* Reports of data cores, whole, once each, and not before the core that failed forwards again; what the
+ * kernel has printed itself is not printed again, nor what was there before this program. */
+static void printed_once(void **s)
+{
+	(void)s;
+	info.cores = 3;
+	info.core[0].roles = CORE_CONTROL;
+	info.core[1].roles = info.core[2].roles = CORE_DATA;
+	crash(1, "*** of before\n");
+	crash_init();
+	crash_turn();
+	assert_int_equal(shown_bytes, 0);
+	crash(1, "*** one\n  two\n");
+	crash(0, "*** the kernel's\n");
+	busy = true;
+	crash_turn();
+	assert_int_equal(shown_bytes, 0);
+	busy = false;
+	crash_turn();
+	crash_turn();
+	assert_string_equal(shown, "\r\n*** one\r\n  two\r\n");
+	memset(shown, 0, sizeof shown);
+	shown_bytes = 0;
+	for (unsigned i = 0; i < 4; i++)
+		crash(2, "*** again\n");
+	crash_turn();
+	assert_string_equal(shown, "reports of %llu failures have been lost\r\n*** again\r\n"
+	                           "\r\n*** again\r\n\r\n*** again\r\n");
+}
+
+/* Longer than any line of a report is meant to be; without a newline at its end. */
+static void odd_reports(void **s)
+{
+	(void)s;
+	static char text[3000];
+	size_t letters = 0;
+	memset(text, 'x', sizeof text - 1);
+	info.cores = 2;
+	info.core[1].roles = CORE_DATA;
+	crash_init();
+	crash(1, text);
+	crash_turn();
+	for (size_t i = 0; i < shown_bytes; i++)
+		letters += shown[i] == 'x';
+	assert_int_equal(letters, sizeof text - 1);
+	assert_memory_equal(shown + shown_bytes - 2, "\r\n", 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(none, setup),         cmocka_unit_test_setup(first_and_last, setup),
+		cmocka_unit_test_setup(printed_once, setup),
+		cmocka_unit_test_setup(odd_reports, setup),
 		cmocka_unit_test_setup(long_reports, setup), cmocka_unit_test_setup(half_written, setup),
 		cmocka_unit_test_setup(overwritten, setup),
 	};

@@ -1,0 +1,79 @@
+/*
+ * Reports of programs that failed (kernel/crash.h), read where the kernel keeps them. It may be writing
+ * one meanwhile: a copy counts when its number has not changed.
+ *
+ * The report of a data core goes out on the console from here: a serial line takes a tenth of a second
+ * for it, and the core that has failed is to forward again long before. While one is helped to
+ * (revive.c) that comes first. Of the control core's own failures the kernel has printed the report.
+ */
+#include "core/outbox.h"
+#include "hal/kcall.h"
+#include "lib/mem.h"
+
+static bool read_slot(unsigned slot, struct crash *to)
+{
+	const struct crash *from = &self.info->crash[slot];
+	uint64_t number = __atomic_load_n(&from->number, __ATOMIC_ACQUIRE);
+	if (!number)
+		return false;
+	memcpy(to, from, sizeof *to);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return __atomic_load_n(&from->number, __ATOMIC_RELAXED) == number &&
+	       to->bytes <= sizeof to->text;
+}
+
+bool core_crash_next(uint64_t after, struct crash *to)
+{
+	static struct crash c;
+	bool any = false;
+	for (unsigned i = 0; i < CRASHES_MAX; i++)
+		if (shared_load(&self.info->crash[i].number) > after && read_slot(i, &c) &&
+		    c.number > after && (!any || c.number < to->number)) {
+			*to = c;
+			any = true;
+		}
+	return any;
+}
+
+/* Line by line: what other data cores print comes in between, not amid one. */
+static void print(const struct crash *c)
+{
+	char line[256] = "\r\n";
+	size_t n = 2;
+	for (uint32_t i = 0; i < c->bytes; i++) {
+		if (c->text[i] != '\n') {
+			line[n++] = c->text[i];
+			if (n < sizeof line - 2 && i + 1 < c->bytes)
+				continue;
+		}
+		line[n++] = '\r';
+		line[n++] = '\n';
+		core_console_write(line, n);
+		n = 0;
+	}
+}
+
+static uint64_t printed; /* the last one looked at */
+
+void crash_init(void)
+{
+	static struct crash c;
+	printed = 0;
+	while (core_crash_next(printed, &c))
+		printed = c.number;
+}
+
+void crash_turn(void)
+{
+	static struct crash c;
+	if (revive_busy())
+		return;
+	while (core_crash_next(printed, &c)) {
+		if (c.number > printed + 1)
+			core_log("reports of %llu failures have been lost",
+			         (unsigned long long)(c.number - printed - 1));
+		printed = c.number;
+		if (c.core < self.info->cores && !(self.info->core[c.core].roles & CORE_CONTROL))
+			print(&c);
+	}
+}
