@@ -104,7 +104,7 @@ class Ours:
         self.last = {}
         self.judge = True
         assert self.line(10) == {"ready": True}
-        host.wait_for_link(dev)
+        host.wait_for_link(dev, self.child)  # a client may have ended already
 
     def line(self, timeout_s):
         """Its next line on stdout; None at the end."""

@@ -69,8 +69,9 @@ class Host:
     def ip(self, *arguments):
         return self.run(["ip", *arguments], check=True).stdout
 
-    def wait_for_link(self, dev="eth0", timeout_s=20.0):
-        """Returns once Linux sends on a device whose other end somebody holds.
+    def wait_for_link(self, dev="eth0", holder=None, timeout_s=20.0):
+        """Returns once Linux sends on a device whose other end somebody holds. holder: the child
+        that does; with its end the link is gone again, and so is what to wait for.
 
         A tap that is opened has a carrier at once, but until a worker of the kernel has got round
         to that (net/core/link_watch.c), what Linux sends there is dropped. On a busy machine these
@@ -79,6 +80,8 @@ class Host:
         """
         deadline = time.monotonic() + timeout_s
         while " state UP " not in self.ip("-o", "link", "show", "dev", dev):
+            if holder and holder.poll() is not None:
+                return
             if time.monotonic() >= deadline:
                 raise LauncherError("%s: %s has no link after %g s" % (self.name, dev, timeout_s))
             time.sleep(0.01)
