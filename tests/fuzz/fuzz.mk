@@ -10,7 +10,7 @@
 #   make -f tests/fuzz/fuzz.mk test-fuzz
 
 FUZZ_BUILD := build/fuzz
-F ?= ip4 ip6 acl udp nd tcp http telnet match script pcap config virtio ixgbe mlx5 firmware
+F ?= ip4 ip6 acl udp nd tcp http telnet match script pcap config virtio ixgbe mlx5 firmware arp acpi
 SECONDS ?= 20
 FUZZ_RUNS_ip4 := 300000
 FUZZ_RUNS_ip6 := 50000
@@ -28,6 +28,8 @@ FUZZ_RUNS_virtio := 40000
 FUZZ_RUNS_ixgbe := 40000
 FUZZ_RUNS_mlx5 := 40000
 FUZZ_RUNS_firmware := 800
+FUZZ_RUNS_arp := 100000
+FUZZ_RUNS_acpi := 100000
 # the longest input, where it is not 1024 bytes
 FUZZ_LEN_config := 4096
 FUZZ_NET := $(sort $(wildcard net/*.c)) $(filter-out lib/mem.c,$(sort $(wildcard lib/*.c)))
@@ -53,6 +55,8 @@ FUZZ_SRC_ixgbe := $(sort $(wildcard drivers/ixgbe/ring*.c)) tests/unit/ixgbe_rig
 FUZZ_SRC_mlx5 := $(sort $(wildcard drivers/mlx5/ring*.c)) tests/unit/mlx5_ring_rig.c $(FUZZ_RINGS)
 FUZZ_SRC_firmware := $(sort $(wildcard drivers/mlx5/*.c)) lib/fmt.c lib/pkt.c lib/csum.c \
 	tests/unit/mlx5_firmware.c tests/unit/guest.c tests/fuzz/rig.c
+FUZZ_SRC_arp := net/arp.c net/neigh_table.c lib/fmt.c tests/unit/neigh_rig.c tests/fuzz/rig.c
+FUZZ_SRC_acpi := tests/fuzz/rig.c
 FUZZ_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
 	-fno-sanitize-recover=all -I. -Wall -Wextra -Werror -Wshadow -Wwrite-strings \
 	-Wcast-align

@@ -382,6 +382,26 @@ def firmware():
         yield f"late{n}", bytes(commands) + random.Random(n).randbytes(300)
 
 
+def acpi_tables():
+    """Each a kind, a length and its bytes behind the header, as fuzz_acpi.c has them."""
+    def table(kind, body):
+        return bytes([kind]) + u16(len(body)) + body
+
+    cores = b"".join(bytes([0, 8, n, n]) + u32(1) for n in range(4))
+    madt = u32(0xfee00000) + u32(0) + cores + bytes([1, 12, 0, 0]) + u32(0xfec00000) + u32(0) + (
+        bytes([2, 10, 0, 4]) + u32(4) + u16(0) + bytes([5, 12]) + bytes(10) +
+        bytes([9, 16, 0, 0]) + u32(300) + u32(1) + u32(0))
+    mcfg = bytes(8) + struct.pack("<QHBBI", 0xb0000000, 0, 0, 255, 0)
+    scope = bytes([1, 8, 0, 0, 0, 0, 3, 0]) + bytes([2, 10, 0, 0, 0, 1, 4, 0, 1, 0])
+    dmar = bytes(12) + struct.pack("<HHBBHQ", 0, 16 + len(scope), 1, 0, 0, 0xfed90000) + scope + (
+        struct.pack("<HHHHQQ", 1, 24 + 8, 0, 0, 0, 4095) + scope[:8])
+    tables = [table(0, madt), table(1, mcfg), table(2, dmar)]
+    yield "narrow", b"\0" + b"".join(tables)
+    yield "wide", b"\1" + b"".join(tables)
+    for n, one in enumerate(tables):
+        yield f"one{n}", b"\1" + one
+
+
 def dictionary(entry, inputs, directory):
     """The words of the inputs, for libFuzzer to put together."""
     words = sorted({w for text in inputs for w in re.findall(rb"[\w.:/-]+", text)})
@@ -397,7 +417,7 @@ def main():
               "telnet": telnet_sessions, "match": matches, "script": scripts, "pcap": captures,
               "config": configurations, "virtio": bytes_at_random,
               "ixgbe": bytes_at_random, "mlx5": bytes_at_random,
-              "firmware": firmware}
+              "firmware": firmware, "arp": bytes_at_random, "acpi": acpi_tables}
     inputs = dict(makers[entry]())
     if entry in ("config", "script", "match"):
         dictionary(entry, inputs.values(), directory)
