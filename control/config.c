@@ -415,7 +415,7 @@ static int fail_unknown(struct parser *p, unsigned matched)
 static bool first_word_is(const struct statement *s, struct text word)
 {
 	size_t i = 0;
-	while (i < word.len && text_lower(word.at[i]) == s->words[i])
+	while (i < word.len && s->words[i] && text_lower(word.at[i]) == s->words[i])
 		i++;
 	return i == word.len && (s->words[i] == ' ' || s->words[i] == 0);
 }

@@ -45,7 +45,7 @@ struct shell;
 struct shell_command {
 	const char *words; /* keywords, single blanks between: "show ip route"; # is any number */
 	/* Arguments for a person and for counting them: NULL or "" when none, "[PREFIX]" may be
-	 * missing, "A.B.C.D [count N]" takes one or three, a last "..." takes any more. What begins
+	 * missing, "A.B.C.D [count N]" takes one to three, a last "..." takes any more. What begins
 	 * with '~' is for a person alone: the command takes any number, and judges itself. */
 	const char *args;
 	const char *help; /* one line */

@@ -577,6 +577,15 @@ static void test_several_routes(void **state)
 	refuse(text, 19, "10.0.0.0/8", "a prefix has at most 16 routes");
 }
 
+/* A word that is a statement's, with zero bytes behind: found by `make fuzz F=candidate`. */
+static void test_zeros_behind_a_word(void **state)
+{
+	(void)state;
+	static const char line[] = "interface\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+	for (size_t len = 9; len <= sizeof line - 1; len++)
+		assert_int_equal(config_statement_of((struct text){line, len}) != NULL, len == 9);
+}
+
 static void test_hostile(void **state)
 {
 	(void)state;
@@ -761,7 +770,8 @@ int main(void)
 		cmocka_unit_test(test_statement_errors),
 		cmocka_unit_test(test_interface_errors), cmocka_unit_test(test_whole_errors),
 		cmocka_unit_test(test_bytes),            cmocka_unit_test(test_round_trip),
-		cmocka_unit_test(test_many_routes),      cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_many_routes),      cmocka_unit_test(test_zeros_behind_a_word),
+		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_several_routes),
 		cmocka_unit_test(test_mixed_routes),
 	};
