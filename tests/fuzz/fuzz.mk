@@ -10,7 +10,8 @@
 #   make -f tests/fuzz/fuzz.mk test-fuzz
 
 FUZZ_BUILD := build/fuzz
-F ?= ip4 ip6 acl udp nd tcp http telnet match script pcap config virtio ixgbe mlx5 firmware arp acpi
+F ?= ip4 ip6 acl udp nd tcp http telnet match script pcap config virtio ixgbe mlx5 firmware arp acpi \
+	candidate shell
 SECONDS ?= 20
 FUZZ_RUNS_ip4 := 300000
 FUZZ_RUNS_ip6 := 50000
@@ -24,12 +25,14 @@ FUZZ_RUNS_match := 200000
 FUZZ_RUNS_script := 40000
 FUZZ_RUNS_pcap := 300000
 FUZZ_RUNS_config := 40000
-FUZZ_RUNS_virtio := 40000
-FUZZ_RUNS_ixgbe := 40000
-FUZZ_RUNS_mlx5 := 40000
+FUZZ_RUNS_virtio := 15000
+FUZZ_RUNS_ixgbe := 15000
+FUZZ_RUNS_mlx5 := 15000
 FUZZ_RUNS_firmware := 800
-FUZZ_RUNS_arp := 100000
+FUZZ_RUNS_arp := 40000
 FUZZ_RUNS_acpi := 100000
+FUZZ_RUNS_candidate := 3000
+FUZZ_RUNS_shell := 20000
 # the longest input, where it is not 1024 bytes
 FUZZ_LEN_config := 4096
 FUZZ_NET := $(sort $(wildcard net/*.c)) $(filter-out lib/mem.c,$(sort $(wildcard lib/*.c)))
@@ -57,6 +60,8 @@ FUZZ_SRC_firmware := $(sort $(wildcard drivers/mlx5/*.c)) lib/fmt.c lib/pkt.c li
 	tests/unit/mlx5_firmware.c tests/unit/guest.c tests/fuzz/rig.c
 FUZZ_SRC_arp := net/arp.c net/neigh_table.c lib/fmt.c tests/unit/neigh_rig.c tests/fuzz/rig.c
 FUZZ_SRC_acpi := tests/fuzz/rig.c
+FUZZ_SRC_candidate := $(FUZZ_SRC_config) control/candidate.c
+FUZZ_SRC_shell := control/shell.c control/shell_words.c control/text.c lib/fmt.c
 FUZZ_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
 	-fno-sanitize-recover=all -I. -Wall -Wextra -Werror -Wshadow -Wwrite-strings \
 	-Wcast-align

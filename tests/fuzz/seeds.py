@@ -402,6 +402,14 @@ def acpi_tables():
         yield f"one{n}", b"\1" + one
 
 
+def keys():
+    yield "words", b"show ip route 10.0.0.0/8\rsh ipv6\nping 192.0.2.1 count 3\r\n10 permit\rno 10\r"
+    yield "editing", b"redo a b c\x01\x05\x02\x06\x0b\x17\x7f\x08\x04\x15\x19\x0c\x14\r"
+    yield "arrows", b"wait\r\x03" + b"".join(
+        b"\x1b[" + k for k in (b"A", b"B", b"C", b"D", b"3~", b"H", b"F", b"1;5C")) + b"\x1bOA\r"
+    yield "help", b"sh\t?ro?\t\rhelp\r\x1b]0;x\x07 " + b"x" * 210 + b"\r"
+
+
 def dictionary(entry, inputs, directory):
     """The words of the inputs, for libFuzzer to put together."""
     words = sorted({w for text in inputs for w in re.findall(rb"[\w.:/-]+", text)})
@@ -417,9 +425,10 @@ def main():
               "telnet": telnet_sessions, "match": matches, "script": scripts, "pcap": captures,
               "config": configurations, "virtio": bytes_at_random,
               "ixgbe": bytes_at_random, "mlx5": bytes_at_random,
-              "firmware": firmware, "arp": bytes_at_random, "acpi": acpi_tables}
+              "firmware": firmware, "arp": bytes_at_random, "acpi": acpi_tables,
+              "candidate": configurations, "shell": keys}
     inputs = dict(makers[entry]())
-    if entry in ("config", "script", "match"):
+    if entry in ("config", "candidate", "script", "match"):
         dictionary(entry, inputs.values(), directory)
     for name, content in inputs.items():
         with open(os.path.join(directory, name), "wb") as out:

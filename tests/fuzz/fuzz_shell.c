@@ -1,0 +1,85 @@
+/*
+ * Bytes from a terminal (control/shell.h): any keys, control sequences and words. Its invariants
+ * hold after each, what it prints is plain, and commands get as many arguments as they take.
+ */
+#include "tests/fuzz/input.h"
+
+#include "control/shell.h"
+
+static struct shell shell;
+
+static void any(struct shell *sh, int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++)
+		assert(strlen(argv[i]) > 0 && strlen(argv[i]) <= SHELL_LINE_MAX);
+	assert(argv[argc] == NULL && sh == &shell && shell_runs(sh));
+	shell_print(sh, "%d words\n", argc);
+}
+
+static void one_to_three(struct shell *sh, int argc, char **argv)
+{
+	assert(argc >= 1 && argc <= 3);
+	any(sh, argc, argv);
+}
+
+static void none(struct shell *sh, int argc, char **argv)
+{
+	assert(argc == 0);
+	any(sh, argc, argv);
+}
+
+static void cancel(struct shell *sh)
+{
+	shell_done(sh);
+}
+
+static void lasting(struct shell *sh, int argc, char **argv)
+{
+	any(sh, argc, argv);
+	shell_set_busy(sh, cancel);
+}
+
+static void help(struct shell *sh, int argc, char **argv)
+{
+	any(sh, argc, argv);
+	shell_help(sh);
+}
+
+static const struct shell_command commands[] = {
+	{"show", NULL, "what this machine knows", NULL},
+	{"show ip", NULL, "IPv4", NULL},
+	{"show ip route", "[PREFIX]", "routes", any},
+	{"show ipv6", "", "IPv6", none},
+	{"ping", "A.B.C.D [count N]", "echo requests", one_to_three},
+	{"wait", NULL, "goes on", lasting},
+	{"redo", "WORD...", "any words", any},
+	{"#", "~rule", "a rule", any},
+	{"no #", NULL, "no rule", none},
+	{"help", NULL, "this list", help},
+};
+
+static void check(struct shell *sh, const char *text, size_t len)
+{
+	assert(sh == &shell && len > 0);
+	for (size_t i = 0; i < len; i++)
+		assert((text[i] >= ' ' && text[i] <= '~') || memchr("\r\n\b\a", text[i], 4));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	shell_init(&shell, commands, ARRAY_LEN(commands), check);
+	shell_set_hostname(&shell, "r1");
+	shell_start(&shell);
+	for (size_t i = 0; i < size; i++) {
+		if (data[i] == 0 && shell_is_busy(&shell))
+			shell_done(&shell);
+		else if (data[i] == 0xff)
+			shell_log(&shell, "a line of somebody else's");
+		shell_input(&shell, (char)data[i]);
+		assert(shell.len <= SHELL_LINE_MAX && shell.cursor <= shell.len);
+		assert(shell.shown_len < SHELL_COLUMNS && shell.shown_cursor <= shell.shown_len);
+		for (unsigned k = 0; k < shell.len; k++)
+			assert(shell.line[k] >= ' ' && shell.line[k] <= '~');
+	}
+	return 0;
+}
