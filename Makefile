@@ -129,6 +129,7 @@ include tests/unit/unit.mk
 include tests/packet/packet.mk
 include tests/drill/drill.mk
 include tests/fuzz/fuzz.mk
+include tests/coverage/coverage.mk
 include examples/examples.mk
 include tests/peer/peer.mk
 include tools/nicsim/nicsim.mk

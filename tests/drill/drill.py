@@ -47,7 +47,7 @@ import wire  # noqa: E402
 from script import ANY, ScriptError, parse  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(HERE))
-HARNESS = os.path.join(ROOT, "build", "drill", "harness")
+HARNESS = os.environ.get("HARNESS") or os.path.join(ROOT, "build", "drill", "harness")
 LOCAL = {4: bytes((192, 0, 2, 1)), 6: bytes.fromhex("20010db8") + bytes(11) + b"\1"}
 REMOTE = {4: bytes((192, 0, 2, 2)), 6: bytes.fromhex("20010db8") + bytes(11) + b"\2"}
 IP6_MORE = 20  # bytes of its header

@@ -3,7 +3,8 @@
 #   $(HOST_BUILD)/gcc/x.o, $(HOST_BUILD)/clang/x.o    x.c, with tests/host's twins of headers
 # Included by those that link them.
 
-ifndef HOST_BUILD
+ifndef HOST_MK
+HOST_MK := 1
 HOST_BUILD := build/host
 HOST_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fno-strict-aliasing \
 	-fsanitize=address,undefined -fno-sanitize-recover=all -Wall -Wextra -Werror -Wshadow \

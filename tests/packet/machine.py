@@ -17,7 +17,7 @@ from scapy.packet import Raw
 from scapy.utils import checksum
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
-HARNESS = os.path.join(ROOT, "build", "packet", "harness")
+HARNESS = os.environ.get("HARNESS") or os.path.join(ROOT, "build", "packet", "harness")
 
 MS = 1000000
 SECOND = 1000 * MS
