@@ -264,3 +264,21 @@ def test_show_crash(make_lab):
     router.wait_links()
     result = lab.left.run(["curl", "-sS", "--max-time", "20", "http://%s/crash" % LEFT_ROUTER])
     assert result.stdout == said, result.stderr
+
+
+def test_report_goes_out_whole(make_lab):
+    """Two programs fail at once, and the control core echoes meanwhile: nothing comes between the
+    lines of a report, which is on the serial line as `show crash` has it, and none is left out."""
+    router = make_lab(None, "--append", "test=1", cpus=3).router
+    router.faults_expected = True
+    for faults in (1, 2):
+        router.send("test fault null core 1\ntest fault null core 2\n" + "show version\n" * 5)
+        eventually(lambda: [core["faults"] for core in router.cores()[1:]] == [faults] * 2, 20,
+                   "both were restarted", 0.3)
+    eventually(lambda: [router.command("show version"),
+                        router.text.count("program restarted") == 4][1], 20, "four reports", 0.3)
+    line = router.text.replace("\r\n", "\n")
+    reports = re.split(r"^crash \d+: .*\n", router.command("show crash"), flags=re.MULTILINE)[1:]
+    assert len(reports) == 4
+    for report in reports:
+        assert "\n" + report in line, report
