@@ -25,7 +25,6 @@ static size_t private_used;
 void control_init(void)
 {
 	house_due = true;
-	crash_init();
 	ports_init();
 }
 

@@ -53,26 +53,39 @@ static void print(const struct crash *c)
 	}
 }
 
-static uint64_t printed; /* the last one looked at */
+/* How many failures before this one, in its place, have not been printed: the first place has the first
+ * failure alone, the others have the rest by turns (kernel/crash.c). */
+static uint64_t written_over(unsigned slot, uint64_t number, uint64_t printed)
+{
+	const uint64_t turn = CRASHES_MAX - 1;
+	uint64_t expected = printed ? printed + turn : slot + 1;
+	return slot && number > expected ? (number - expected) / turn : 0;
+}
 
-void crash_init(void)
+/* The place of the oldest report that has not been printed; CRASHES_MAX: there is none. */
+static unsigned next_to_print(const uint64_t *printed, struct crash *to)
 {
 	static struct crash c;
-	printed = 0;
-	while (core_crash_next(printed, &c))
-		printed = c.number;
+	unsigned found = CRASHES_MAX;
+	for (unsigned i = 0; i < CRASHES_MAX; i++)
+		if (shared_load(&self.info->crash[i].number) != printed[i] && read_slot(i, &c) &&
+		    c.number != printed[i] && (found == CRASHES_MAX || c.number < to->number)) {
+			*to = c;
+			found = i;
+		}
+	return found;
 }
 
 void crash_turn(void)
 {
 	static struct crash c;
-	if (revive_busy())
-		return;
-	while (core_crash_next(printed, &c)) {
-		if (c.number > printed + 1)
-			core_log("reports of %llu failures have been lost",
-			         (unsigned long long)(c.number - printed - 1));
-		printed = c.number;
+	uint64_t *printed = outbox_of(self.id)->crash_printed; /* a restart of ours forgets none */
+	unsigned slot;
+	while (!revive_busy() && (slot = next_to_print(printed, &c)) < CRASHES_MAX) {
+		uint64_t lost = written_over(slot, c.number, printed[slot]);
+		if (lost)
+			core_log("reports of %llu failures are missing here", (unsigned long long)lost);
+		printed[slot] = c.number;
 		if (c.core < self.info->cores && !(self.info->core[c.core].roles & CORE_CONTROL))
 			print(&c);
 	}

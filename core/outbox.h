@@ -37,6 +37,7 @@ struct outbox {
 	uint64_t inject_head[CORES_MAX]; /* producer: control core, by data core index */
 	uint64_t punt_tail[CORES_MAX] __attribute__((aligned(64))); /* consumer: as above */
 	uint64_t punt_taken[CORES_MAX];  /* control core: messages it has begun to serve */
+	uint64_t crash_printed[CRASHES_MAX]; /* control core: number of the report seen last, by place */
 	uint64_t ring_mem[NIC_PORTS_MAX]; /* data core: where the rings of port p are to be */
 	struct core_stats stats __attribute__((aligned(64)));
 	struct counters counters __attribute__((aligned(64)));
@@ -168,7 +169,6 @@ uint64_t control_deadline(void); /* TSC of the next timer */
 void control_woken(void);        /* a sleep ended: look after console and links soon */
 
 /* crash.c */
-void crash_init(void);           /* what has been reported before is known */
 void crash_turn(void);           /* prints what data cores have failed of */
 
 /* watch.c */

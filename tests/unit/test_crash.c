@@ -38,6 +38,9 @@ static int setup(void **s)
 	(void)s;
 	memset(&info, 0, sizeof info);
 	self = (struct core_self){.info = &info, .clock = clock_make(1000000000)};
+	static struct outbox outbox;
+	memset(&outbox, 0, sizeof outbox);
+	info.core[0].outbox = (uint64_t)(uintptr_t)&outbox;
 	begun = shown_bytes = 0;
 	busy = false;
 	memset(writing, 0, sizeof writing);
@@ -159,17 +162,13 @@ static void overwritten(void **s)
 }
 
 /* Reports of data cores, whole, once each, and not before the core that failed forwards again; what the
- * kernel has printed itself is not printed again, nor what was there before this program. */
+ * kernel has printed itself is not printed again. */
 static void printed_once(void **s)
 {
 	(void)s;
 	info.cores = 3;
 	info.core[0].roles = CORE_CONTROL;
 	info.core[1].roles = info.core[2].roles = CORE_DATA;
-	crash(1, "*** of before\n");
-	crash_init();
-	crash_turn();
-	assert_int_equal(shown_bytes, 0);
 	crash(1, "*** one\n  two\n");
 	crash(0, "*** the kernel's\n");
 	busy = true;
@@ -181,11 +180,30 @@ static void printed_once(void **s)
 	assert_string_equal(shown, "\r\n*** one\r\n  two\r\n");
 	memset(shown, 0, sizeof shown);
 	shown_bytes = 0;
-	for (unsigned i = 0; i < 4; i++)
+	for (unsigned i = 0; i < 5; i++)
 		crash(2, "*** again\n");
 	crash_turn();
-	assert_string_equal(shown, "reports of %llu failures have been lost\r\n*** again\r\n"
-	                           "\r\n*** again\r\n\r\n*** again\r\n");
+	assert_string_equal(shown, "\r\n*** again\r\n"
+	                           "reports of %llu failures are missing here\r\n*** again\r\n"
+	                           "reports of %llu failures are missing here\r\n*** again\r\n");
+}
+
+/* Two fail at the same time, and the second is done first. */
+static void printed_as_they_end(void **s)
+{
+	(void)s;
+	info.cores = 3;
+	info.core[1].roles = info.core[2].roles = CORE_DATA;
+	struct crash *first = crash_begin(1), *second = crash_begin(2);
+	crash_add(second, "*** second\n", 11);
+	crash_end(second);
+	crash_turn();
+	assert_string_equal(shown, "\r\n*** second\r\n");
+	crash_add(first, "*** first\n", 10);
+	crash_end(first);
+	crash_turn();
+	crash_turn();
+	assert_string_equal(shown, "\r\n*** second\r\n\r\n*** first\r\n");
 }
 
 /* Longer than any line of a report is meant to be; without a newline at its end. */
@@ -197,7 +215,6 @@ static void odd_reports(void **s)
 	memset(text, 'x', sizeof text - 1);
 	info.cores = 2;
 	info.core[1].roles = CORE_DATA;
-	crash_init();
 	crash(1, text);
 	crash_turn();
 	for (size_t i = 0; i < shown_bytes; i++)
@@ -211,6 +228,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(none, setup),         cmocka_unit_test_setup(first_and_last, setup),
 		cmocka_unit_test_setup(printed_once, setup),
+		cmocka_unit_test_setup(printed_as_they_end, setup),
 		cmocka_unit_test_setup(odd_reports, setup),
 		cmocka_unit_test_setup(long_reports, setup), cmocka_unit_test_setup(half_written, setup),
 		cmocka_unit_test_setup(overwritten, setup),
