@@ -51,21 +51,24 @@ static bool failed(unsigned p, int e)
 	return false;
 }
 
-/* Pairs whose cores take what is received. */
-static uint64_t served_pairs(void)
+/* All pairs but that of the core which is being helped; `served`: whose cores take what is received. */
+static uint64_t pairs_of_others(bool served)
 {
 	const struct snapshot *s = snapshot_header();
 	uint64_t pairs = 0;
 	for (unsigned d = 0; d < self.info->data_cores; d++)
-		if (s->pair_of[d] != NO_PAIR && !has_restarted(d) && !(step != NOBODY && d == who))
+		if (s->pair_of[d] != NO_PAIR && !(step != NOBODY && d == who) &&
+		    !(served && has_restarted(d)))
 			pairs |= 1ull << s->pair_of[d];
 	return pairs;
 }
 
-/* Where there is nobody else what comes is lost, or waits. */
+/* Where nobody else takes it what comes is lost, or waits; but a card may be unable to stop a pair that
+ * it leads frames to. */
 static bool spread(void)
 {
-	const uint64_t pairs = served_pairs();
+	uint64_t pairs = pairs_of_others(true);
+	pairs = pairs ? pairs : pairs_of_others(false);
 	for (unsigned p = 0; p < core_port_count() && pairs; p++) {
 		struct nic *nic = ports_nic(p);
 		int e = is_there(p) && nic->ops->spread ? nic->ops->spread(nic, pairs) : E_OK;
