@@ -162,7 +162,7 @@ static void print_page_fault(const struct trap_frame *f)
 static void report(const struct trap_frame *f, const struct core *c, const char *what)
 {
 	bool user = (f->cs & 3) == 3;
-	if (!user)
+	if (!c->crash) /* it goes out as it is said */
 		console_print("\n");
 	say("*** %s on core %u in %s", what ? what : exception_name(f->vector), c->id,
 	              user ? "the core program" : "the kernel");

@@ -189,7 +189,8 @@ def test_restart_of_a_core_at_any_time(make_lab):
     with lab.flood(RIGHT_HOST):
         eventually(lambda: [lab.router.command("test fault restart core 1"),
                             lab.router.cores()[1]["faults"] > faults][1], 20, "hit at work", 0.5)
-    assert re.search(STUCK % 1, lab.router.text, re.MULTILINE)
+    eventually(lambda: [lab.router.poll(), re.search(STUCK % 1, lab.router.text, re.MULTILINE)][1],
+               10, "the report, when the core polls again")
     for _ in range(10):
         eventually(lambda: lab.router.cores()[1]["state"] == "asleep", 30, "core 1 sleeps", 0.3)
         lab.router.command("test fault restart core 1")
