@@ -111,6 +111,13 @@ class Router(Guest):
         else:
             self.model("port %d carrier %s" % (port, "up" if up else "down"))
 
+    def wait_ready(self, timeout_s=60.0):
+        first = not READY.search(self.text, 0, self.mark)
+        ready = super().wait_ready(timeout_s)
+        if first:
+            self.books.begin()
+        return ready
+
     def wait_back(self, timeout_s=30):
         """Until a core whose program was started anew polls, by itself or because all ports were
         restarted for it; then the number of data cores that do, else None."""
