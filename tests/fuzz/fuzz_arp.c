@@ -100,6 +100,14 @@ static void pin(void)
 	pinned[i] = !pinned[i];
 }
 
+/* Whom data cores send to, as this input has it. */
+static bool on_in_use(void *ctx, unsigned index)
+{
+	(void)ctx;
+	assert_in_range(index, 0, NEIGHBOURS - 1);
+	return rig_u8() & 1;
+}
+
 static void step(enum op op)
 {
 	unsigned port;
@@ -141,7 +149,7 @@ static void step(enum op op)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct arp_ops ops = {on_tx, on_up, on_down, on_release, on_unreachable,
-	                                   on_lost, on_count, on_removed};
+	                                   on_lost, on_count, on_removed, on_in_use};
 	struct arp_params p = ARP_PARAMS_DEFAULT;
 	rig_input(data, size);
 	neigh_rig_reset();
