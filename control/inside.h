@@ -7,6 +7,7 @@
  *     autoconfig.c a host's addresses, routes and MTU by what routers advertise
  *     adjacency.c  what both have in common
  *     routes.c     static routes (routes.h); groups.c: several next hops for one (groups.h)
+ *     adopt.c      what the program before this one knew of neighbours
  *     local.c      packets to and from the machine itself; local6.c: those of IPv6
  *     filter.c     access lists (filter.h); policy.c: what else interfaces ask of packets
  *     ping.c       the console's ping
@@ -43,6 +44,11 @@
 #include "net/nd.h"
 #include "net/ra.h"
 #include "net/slaac.h"
+
+/* --- adopt.c --- */
+
+/* control_hooks.adopt. */
+bool adopt_tables(const void *old, size_t bytes);
 
 /* --- policy.c --- */
 

@@ -895,6 +895,7 @@ static void plane_inject(struct pkt *p, uint32_t kind, uint32_t arg)
 
 const struct control_hooks plane_hooks = {
 	.start = plane_start,
+	.adopt = adopt_tables,
 	.ports = plane_ports,
 	.link = plane_link,
 	.msg = plane_msg,

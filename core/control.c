@@ -12,7 +12,6 @@
 #define HOUSEKEEPING_NS 10000000ull
 #define LINK_EVERY 10 /* housekeepings */
 #define MESSAGES_PER_TURN 64
-#define SHARE_UNIT (2u << 20) /* of KCALL_SHARE */
 #define QUIESCE_NS 2000000000ull
 
 static uint64_t timer_tsc; /* next timer of the application */
@@ -20,54 +19,12 @@ static uint64_t house_tsc; /* housekeeping not before */
 static bool house_due;     /* the core was woken since the last one */
 static bool console_open;  /* the application takes what is typed */
 static unsigned house_count;
-static size_t private_used;
 
 void control_init(void)
 {
 	house_due = true;
+	tables_init();
 	ports_init();
-}
-
-size_t core_private_left(void)
-{
-	return self.info->core[self.id].tables_bytes - private_used;
-}
-
-size_t core_private_used(void) { return private_used; }
-
-void *core_private_alloc(size_t bytes)
-{
-	bytes = align_up(bytes, 4096);
-	if (bytes > core_private_left())
-		return NULL;
-	const struct core_memory *m = &self.info->core[self.id];
-	private_used += bytes; /* from the end: the snapshot grows towards it */
-	void *p = (uint8_t *)(uintptr_t)(m->tables + m->tables_bytes - private_used);
-	memset(p, 0, bytes);
-	return p;
-}
-
-/* What the snapshot may still take of the tables that follow it. */
-static size_t shareable(void)
-{
-	const struct boot_info *b = self.info;
-	const bool follow = b->core[self.id].tables == b->snapshot + b->snapshot_bytes;
-	return follow && core_private_left() ? align_down(core_private_left() - 1, SHARE_UNIT) : 0;
-}
-
-size_t core_snapshot_most(void)
-{
-	return self.info->snapshot_bytes - SNAPSHOT_HEADER + shareable();
-}
-
-int core_snapshot_take(size_t bytes)
-{
-	const size_t have = self.info->snapshot_bytes - SNAPSHOT_HEADER;
-	if (bytes > have + shareable())
-		return E_NOMEM;
-	if (bytes <= have)
-		return E_OK;
-	return kcall(KCALL_SHARE, align_up(bytes - have, SHARE_UNIT), 0, 0) == 0 ? E_OK : E_NOMEM;
 }
 
 void core_console_write(const char *text, size_t bytes)

@@ -49,6 +49,7 @@ struct core_self {
 	struct counters *counters; /* these two are this core's own, in its outbox */
 	struct drop_counts *drops;
 	struct bufpool pool;       /* data cores */
+	size_t area;               /* where core_snapshot_area() begins: bytes behind the header */
 };
 
 extern struct core_self self;
@@ -118,6 +119,10 @@ struct core_msg {
  *   rx_vector, inject, data_timer
  *                   data     in every turn of a core that polls, until the ports are stopped
  *   link            control  first for each port whose link is up, then for each change
+ *   adopt, data_tables
+ *                   control, data  in the place of ports standing still, when the control program has
+ *                            come up anew (core/takeover.c): start, link, adopt; then data_tables on
+ *                            each data core, between two turns; then ports
  *   ports           control  after that
  *   msg, timer      control  from then on; while the ports do not run, timer alone
  *   key             control  whenever something is typed, once core_console_open() has been called
@@ -141,6 +146,15 @@ struct control_hooks {
 	/* Build the tables in core_snapshot_area(), from nothing. core_set_mtu(), core_set_app() and
 	 * the first core_set_idle() are for here. */
 	void (*start)(void);
+
+	/*
+	 * Beside the tables in force, which the program before this one has left, start has built new
+	 * ones, and `link` has told of all links: takes over from `old`, the core_snapshot_area() of
+	 * that program, `bytes` long, what start could not know: who the neighbours are. What is there
+	 * may be broken. Data cores look at the new tables next. False: these would not do for what
+	 * those did, and the ports are to be restarted. Or NULL: they always are.
+	 */
+	bool (*adopt)(const void *old, size_t bytes);
 
 	/* What start prepared is in force. The ports run, or cannot: no device could be started, no
 	 * data core is left (core_ports_running() tells). */
@@ -190,6 +204,10 @@ struct app {
 
 	/* Find the tables in core_snapshot_area(), forget what was kept of packets. */
 	void (*data_start)(void);
+
+	/* The tables are others: find them. Of packets and connections nothing is forgotten. Or NULL:
+	 * that cannot be done while the ports run. */
+	void (*data_tables)(void);
 
 	/*
 	 * n packets, 1 to PKT_VECTOR_MAX, received by one port. Their buffers pass to the application,
@@ -446,8 +464,20 @@ int core_snapshot_take(size_t bytes);
 /* Takes zeroed private memory of the control core, page aligned; NULL when there is not enough.
  * Nothing is given back but by a restart of the program: not by the next control_hooks.start. */
 void *core_private_alloc(size_t bytes);
-size_t core_private_left(void);
+size_t core_private_left(void); /* in one piece */
 size_t core_private_used(void);
+
+/*
+ * The same, but it outlives the program: one that comes up anew in the same boot finds it where it
+ * is, as it was left, be it in the middle of a change. Of each there is one piece: asked for again
+ * it is another one, and the former is lost. NULL: there is not enough, or there are too many
+ * pieces.
+ */
+enum core_kept { CORE_KEPT_DEVICES /* the runtime's own: many pieces */, CORE_KEPT_JOURNAL, CORE_KEPTS };
+void *core_private_keep(enum core_kept what, size_t bytes);
+
+/* What is kept, and its size in whole pages; NULL: nothing is. */
+void *core_private_kept(enum core_kept what, size_t *bytes);
 
 /* From now on what is typed goes to control_hooks.key; until then it waits in the kernel. */
 void core_console_open(void);

@@ -6,6 +6,7 @@
  *     PORTS_STOPPED    lets go of all queues, drops what waits to be injected
  *     PORTS_PREPARE    the same; fresh buffer pool, zeroed ring memory in its own arena
  *     PORTS_RUNNING    attaches its queue pair of every port (cores without one stand by)
+ *     PORTS_TABLES     looks at other tables, and polls on
  *
  * and confirms each by writing what it was asked by (snapshot.asked) to its outbox. A program that
  * comes up anew attaches to nothing before it has prepared: until then it is `restarted`.
@@ -193,6 +194,7 @@ COLD static void follow(const struct snapshot *s, uint64_t seen)
 	case PORTS_PREPARE:
 		let_go();
 		forget_held();
+		self.area = s->area;
 		prepare(s);
 		shared_store(&out()->restarted, 0);
 		break;
@@ -202,12 +204,21 @@ COLD static void follow(const struct snapshot *s, uint64_t seen)
 			return;
 		}
 		app = core_app();
+		self.area = s->area;
 		features = common_features(s);
 		awake = false;
 		app->data_start();
 		attach(s);
 		timer = attached ? app->data_timer : NULL;
 		timer_tsc = 0;
+		break;
+	case PORTS_TABLES:
+		if (shared_load(&out()->restarted)) {
+			core_wake(0); /* as above */
+			return;
+		}
+		self.area = s->area;
+		core_app()->data_tables();
 		break;
 	}
 	epoch = seen;

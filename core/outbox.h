@@ -52,6 +52,7 @@ enum ports_phase {
 	PORTS_STOPPED, /* let go of the ports */
 	PORTS_PREPARE, /* the same; then fresh buffers and zeroed ring memory for `ports` ports */
 	PORTS_RUNNING, /* attach and poll */
+	PORTS_TABLES,  /* go on polling, by the tables at `area` */
 };
 
 /* At the start of the snapshot region; the rest is the application's. */
@@ -69,6 +70,8 @@ struct snapshot {
 	uint32_t idle_sleep; /* core_set_idle(), at any time */
 	uint32_t app; /* enum core_app_number */
 	uint32_t slots; /* of every message ring */
+	uint32_t lives; /* of the control program, since boot */
+	uint64_t area;  /* struct core_self; of the part that is in force */
 	uint8_t pair_of[CORES_MAX]; /* by data core index: the pair it polls on every port, NO_PAIR */
 	uint64_t ring_bytes[NIC_PORTS_MAX];
 	struct nic_shared nic[NIC_PORTS_MAX];
@@ -77,6 +80,32 @@ struct snapshot {
 #define SNAPSHOT_HEADER 0x10000u
 _Static_assert(sizeof(struct snapshot) <= SNAPSHOT_HEADER, "snapshot header");
 _Static_assert(offsetof(struct snapshot, ring_bytes) <= BOOT_HEADER_BYTES, "zeroed by the kernel");
+
+/*
+ * What outlives the control program, at the end of its tables. Sealed by hashes: a program that has
+ * gone wrong may have written anywhere. The pieces are sealed whenever one comes or goes, the devices
+ * whenever their drivers are through with them.
+ */
+#define KEPT_PIECES_MAX 64
+struct kept_piece {
+	uint64_t at, bytes;
+	uint64_t what; /* enum core_kept */
+};
+struct kept {
+	uint64_t pieces, pieces_seal;
+	struct kept_piece piece[KEPT_PIECES_MAX]; /* by address, the highest first */
+	uint64_t taking;        /* a takeover has begun, and has not ended */
+	uint64_t taken_tsc[2];  /* when the last two ended */
+	uint64_t open;          /* drivers are at work: the devices are not as they were sealed */
+	uint64_t devices_seal;  /* of the rest */
+	uint64_t ports;
+	uint64_t area_bytes;    /* of the snapshot that the tables in force take */
+	uint64_t private_bytes; /* that were given, beside what is kept */
+	struct nic nic[NIC_PORTS_MAX];
+	struct nic_stats stats[NIC_PORTS_MAX];
+};
+#define KEPT_BYTES 0x8000u
+_Static_assert(sizeof(struct kept) <= KEPT_BYTES, "whole pages");
 
 static inline struct outbox *outbox_of(unsigned core)
 {
@@ -141,6 +170,23 @@ void data_note_stall(unsigned port); /* the port has no room and has taken nothi
 
 /* slots.c */
 bool slots_moved(void); /* the application has sent something by slots since the last call */
+
+/* tables.c */
+void tables_init(void);         /* a control program comes up */
+struct kept *kept(void);
+void tables_forget_devices(void); /* before any of them is asked for memory */
+size_t tables_taken(void);      /* bytes of our part of the snapshot */
+/* Our part of the snapshot is beside that which begins at `used` and takes `bytes`, from now on, and
+ * has as much room. False: there is not so much, or no private_bytes of other memory. */
+bool tables_move(size_t used, size_t bytes, size_t private_bytes);
+
+/* takeover.c */
+bool takeover_possible(void);   /* the ports run, and the devices are as they were left */
+void takeover_open(void);       /* drivers are about to be called that change something */
+void takeover_seal(unsigned ports); /* they are through with it */
+bool takeover_begin(void);      /* builds new tables beside those in force. False: it cannot be done */
+bool takeover_ended(void);      /* all data cores look at them */
+_Noreturn void takeover_give_up(const char *why); /* begins anew, with a restart of the ports */
 
 /* ports.c */
 void ports_init(void);

@@ -15,6 +15,7 @@
  *                                               → STOPPING
  *     IDLE        no port could be started, or  core_ports_restart
  *                 no data core is left alive
+ *     TAKING, SWITCHING                         takeover.c
  *
  * A port that does not start, or whose device answers no more, is reported and stands still; the
  * others run.
@@ -32,12 +33,12 @@
 #define PAGE_BYTES 4096u
 #define STATS_EVERY 32 /* looks at the links: seconds, long before a 32-bit counter is full */
 
-enum state { STOPPING, PREPARING, ATTACHING, RUNNING, IDLE };
+enum state { STOPPING, PREPARING, ATTACHING, RUNNING, IDLE, TAKING, SWITCHING };
 
 static enum state state;
-static struct nic nics[NIC_PORTS_MAX];
+static struct nic *nics; /* these and the next are kept for a program that takes over */
+static struct nic_stats *stats;
 static struct nic_link links[NIC_PORTS_MAX];
-static struct nic_stats stats[NIC_PORTS_MAX];
 static unsigned nic_count;
 static bool probed;
 static unsigned mtu = MTU_DEFAULT;
@@ -70,6 +71,21 @@ static void publish(enum ports_phase phase)
 void ports_init(void)
 {
 	struct snapshot *s = snapshot_header();
+	nics = kept()->nic;
+	stats = kept()->stats;
+	if (takeover_possible()) {
+		nic_count = (unsigned)kept()->ports;
+		probed = true;
+		state = TAKING;
+		return;
+	}
+	takeover_open();
+	kept()->taking = 0;
+	memset(nics, 0, NIC_PORTS_MAX * sizeof *nics);
+	memset(stats, 0, NIC_PORTS_MAX * sizeof *stats);
+	tables_forget_devices();
+	probed = false;
+	nic_count = 0;
 	app_choose();
 	state = STOPPING;
 	s->buf_stride = s->buf_stride ? s->buf_stride : BUF_STRIDE_STANDARD;
@@ -110,6 +126,11 @@ static void trace_line(const char *line)
 	core_log("%s", line);
 }
 
+static void *device_memory(size_t bytes)
+{
+	return core_private_keep(CORE_KEPT_DEVICES, bytes);
+}
+
 static void probe(const struct pci_dev *dev)
 {
 	struct nic *nic = &nics[nic_count];
@@ -119,8 +140,8 @@ static void probe(const struct pci_dev *dev)
 		return;
 	*nic = (struct nic){.ops = ops,
 	                    .pci = dev,
-	                    .dma = core_private_alloc(NIC_DMA_BYTES),
-	                    .dma_more = core_private_alloc,
+	                    .dma = device_memory(NIC_DMA_BYTES),
+	                    .dma_more = device_memory,
 	                    .trace = core_option_number("nic-trace", 0) ? trace_line : NULL,
 	                    .clock = &self.clock};
 	int e = nic->dma ? ops->probe(nic, dev) : E_NOMEM;
@@ -153,12 +174,17 @@ static void probe_all(void)
 	probed = true;
 }
 
-/* Buffers hold the largest frame that any interface may carry; rings hold what fits an area. */
+/* Buffers hold the largest frame that any interface may carry. */
+static uint32_t stride_wanted(void)
+{
+	return mtu + NIC_FRAME_OVERHEAD <= BUF_STRIDE_STANDARD - BUF_DATA_OFFSET ? BUF_STRIDE_STANDARD
+	                                                                          : BUF_STRIDE_JUMBO;
+}
+
+/* Rings hold what fits an area. */
 static void choose_buffers(struct snapshot *s)
 {
-	s->buf_stride = mtu + NIC_FRAME_OVERHEAD <= BUF_STRIDE_STANDARD - BUF_DATA_OFFSET
-	                        ? BUF_STRIDE_STANDARD
-	                        : BUF_STRIDE_JUMBO;
+	s->buf_stride = stride_wanted();
 	unsigned slots = RING_SLOTS_MAX;
 	while ((size_t)slots * (s->buf_stride + CACHE_LINE) > OUTBOX_AREA)
 		slots /= 2;
@@ -216,6 +242,7 @@ static void enter_preparing(void)
 		nics[p].ops->stop(&nics[p]);
 	}
 	s->ports = 0;
+	s->area = self.area;
 	for (unsigned d = 0; d < self.info->data_cores; d++)
 		ring_punt_skip(d); /* before their geometry changes */
 	core_app()->control->start();
@@ -291,8 +318,21 @@ static void enter_running(void)
 {
 	state = RUNNING;
 	revive_reset();
+	takeover_seal(nic_count);
 	ports_check_link();
 	core_app()->control->ports();
+}
+
+/* --- TAKING → SWITCHING --- */
+
+static void take_over(void)
+{
+	struct snapshot *s = snapshot_header();
+	if (!takeover_begin() || stride_wanted() != s->buf_stride)
+		takeover_give_up("what it has built does not do for what runs");
+	s->area = self.area;
+	publish(PORTS_TABLES);
+	state = SWITCHING;
 }
 
 /* --- ATTACHING, RUNNING → STOPPING --- */
@@ -301,6 +341,9 @@ void core_ports_restart(const char *why)
 {
 	if (state == STOPPING)
 		return;
+	if (state == TAKING || state == SWITCHING)
+		takeover_give_up(why);
+	takeover_open();
 	revive_reset();
 	core_log("ports restart: %s", why);
 	publish(PORTS_STOPPED);
@@ -327,10 +370,15 @@ static bool holders_are_well(void)
 
 static void running(void)
 {
-	if (unlikely(holder_died()))
+	if (unlikely(holder_died())) {
 		core_ports_restart("a data core died");
-	else if (unlikely(revive_busy() || data_core_restarted()) && !revive_turn())
-		core_ports_restart("a data core was restarted");
+	} else if (unlikely(revive_busy() || data_core_restarted())) {
+		takeover_open();
+		if (!revive_turn())
+			core_ports_restart("a data core was restarted");
+		else if (!revive_busy())
+			takeover_seal(nic_count);
+	}
 }
 
 void ports_turn(void)
@@ -351,6 +399,13 @@ void ports_turn(void)
 	case RUNNING:
 		running();
 		break;
+	case TAKING:
+		take_over();
+		break;
+	case SWITCHING:
+		if (takeover_ended())
+			enter_running();
+		break;
 	case IDLE:
 		break;
 	}
@@ -358,7 +413,7 @@ void ports_turn(void)
 
 bool ports_let_go(void)
 {
-	return state == PREPARING || state == IDLE || (state == STOPPING && all_answered());
+	return state == PREPARING || state == IDLE || state == TAKING || (state == STOPPING && all_answered());
 }
 
 uint64_t ports_deadline(void)
@@ -378,26 +433,37 @@ static void say_why(unsigned p)
 		core_log("eth%u: %s: %s", p, name, why);
 }
 
+/* True: there is news for the application. Who has just taken over is told of every link. */
+static bool look_at_link(unsigned p, bool read_stats)
+{
+	const struct nic_link was = links[p];
+	nics[p].ops->link(&nics[p], &links[p]);
+	say_why(p);
+	if (links[p].gone)
+		links[p].up = false;
+	else if (read_stats)
+		port_stats(p);
+	if (links[p].again_us)
+		look_tsc = u64_min(look_tsc, nic_deadline(&nics[p], links[p].again_us));
+	return links[p].up != was.up || state == TAKING;
+}
+
 void ports_check_link(void)
 {
 	static unsigned looks;
-	bool read_stats = looks++ % STATS_EVERY == 0;
+	bool read_stats = looks++ % STATS_EVERY == 0, news[NIC_PORTS_MAX] = {false};
 	look_tsc = UINT64_MAX;
-	for (unsigned p = 0; state == RUNNING && p < nic_count; p++) {
-		struct nic_link was = links[p];
-		if (snapshot_header()->nic[p].pairs == 0 || was.gone)
-			continue;
-		nics[p].ops->link(&nics[p], &links[p]);
-		say_why(p);
-		if (links[p].gone)
-			links[p].up = false;
-		else if (read_stats)
-			port_stats(p);
-		if (links[p].again_us)
-			look_tsc = u64_min(look_tsc, nic_deadline(&nics[p], links[p].again_us));
-		if (links[p].up != was.up)
+	if (state != RUNNING && state != TAKING)
+		return;
+	takeover_open();
+	for (unsigned p = 0; p < nic_count; p++)
+		if (snapshot_header()->nic[p].pairs && !links[p].gone)
+			news[p] = look_at_link(p, read_stats);
+	if (!revive_busy())
+		takeover_seal(nic_count);
+	for (unsigned p = 0; p < nic_count; p++)
+		if (news[p])
 			core_app()->control->link(p, &links[p]);
-	}
 }
 
 /* --- what anybody may ask --- */
@@ -453,8 +519,12 @@ void core_port_counters(unsigned port, struct nic_counters *sum)
 
 const struct nic_stats *core_port_stats(unsigned port)
 {
-	if (state == RUNNING)
+	if (state == RUNNING) {
+		takeover_open();
 		port_stats(port);
+		if (!revive_busy())
+			takeover_seal(nic_count);
+	}
 	return &stats[port];
 }
 
@@ -463,7 +533,12 @@ int core_port_rate(unsigned port, unsigned pair, uint32_t kbps, uint32_t *set)
 	struct nic *nic = &nics[port];
 	if (state != RUNNING || links[port].gone || pair >= snapshot_header()->nic[port].pairs)
 		return E_AGAIN;
-	return nic->ops->rate ? nic->ops->rate(nic, pair, kbps, set) : E_NOTSUP;
+	if (!nic->ops->rate)
+		return E_NOTSUP;
+	takeover_open();
+	int e = nic->ops->rate(nic, pair, kbps, set);
+	takeover_seal(nic_count);
+	return e;
 }
 
 struct nic *core_port_clock(unsigned port)
@@ -498,10 +573,4 @@ void core_counters(struct counters *sum)
 const struct core_stats *core_stats_of(unsigned core)
 {
 	return &outbox_of(core)->stats;
-}
-
-void *core_snapshot_area(size_t *bytes)
-{
-	*bytes = self.info->snapshot_bytes - SNAPSHOT_HEADER;
-	return (uint8_t *)snapshot_header() + SNAPSHOT_HEADER;
 }

@@ -66,8 +66,9 @@ enum kcall {
 	KCALL_ASSERT,
 	/* (core): that core's program is stuck: wherever it is, it is reported as failed and started
 	 * anew. Nothing happens, and the result is E_OK all the same, when the core is in the kernel
-	 * just then, for it is about to come back, or sleeps: who asks looks again later. E_INVAL for
-	 * the caller's own core and from a core that does not have the control role. */
+	 * just then, for it is about to come back, or sleeps: who asks looks again later. The caller's
+	 * own program is started anew without a report, and the call does not return. E_INVAL from a
+	 * core that does not have the control role. */
 	KCALL_RESTART,
 };
 

@@ -10,6 +10,7 @@
 #include "kernel/panic.h"
 #include "kernel/partition.h"
 #include "kernel/pci.h"
+#include "kernel/program.h"
 #include "kernel/selftest.h"
 #include "kernel/trap.h"
 
@@ -54,11 +55,12 @@ static int64_t serve_wake(uint64_t core)
 	return E_OK;
 }
 
-static int64_t serve_restart(const struct core *c, uint64_t core)
+static int64_t serve_restart(struct core *c, uint64_t core)
 {
-	if (core >= boot_info->cores || core == c->id ||
-	    !(boot_info->core[c->id].roles & CORE_CONTROL))
+	if (core >= boot_info->cores || !(boot_info->core[c->id].roles & CORE_CONTROL))
 		return E_INVAL;
+	if (core == c->id)
+		program_run(c);
 	__atomic_store_n(&cores[core].restart_asked, true, __ATOMIC_RELEASE);
 	apic_send_nmi(cores[core].apic_id);
 	return E_OK;

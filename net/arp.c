@@ -5,6 +5,8 @@
 #include "lib/mem.h"
 #include "net/ip4.h"
 
+#define RESTORE_STEP_NS 2000000u /* between requests to those of arp_restore */
+
 static bool is_up(const struct neigh *n)
 {
 	return n->state == ARP_REACHABLE || n->state == ARP_PROBE || n->state == ARP_STATIC;
@@ -485,6 +487,25 @@ int arp_set_static(struct arp *a, unsigned port, uint32_t ip, const uint8_t *mac
 	enter_state(a, (uint32_t)i, ARP_STATIC);
 	neigh_timer_clear(&a->table, (uint32_t)i);
 	resolved(a, (uint32_t)i, mac, was_up);
+	return i;
+}
+
+int arp_restore(struct arp *a, unsigned port, uint32_t ip, const uint8_t *mac, uint64_t now_ns)
+{
+	if (!eth_is_station(mac))
+		return E_INVAL;
+	const int i = arp_neigh_get(a, port, ip);
+	if (i < 0 || a->table.neigh[i].state == ARP_STATIC)
+		return i;
+	heard(a, (uint32_t)i, mac, now_ns);
+	struct neigh *n = &a->table.neigh[i];
+	if (n->state != ARP_REACHABLE) /* an op has changed its mind */
+		return i;
+	n->used = true;
+	n->wanted = true;
+	relist(a, (uint32_t)i);
+	neigh_timer_set(&a->table, (uint32_t)i,
+	                now_ns + a->params.retransmit_ns + (unsigned)i * RESTORE_STEP_NS);
 	return i;
 }
 

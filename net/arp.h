@@ -253,6 +253,13 @@ void arp_flush_port(struct arp *a, unsigned port);
 /* Enters a fixed neighbour; returns its index, E_NOMEM or E_INVAL (mac is not a station's). */
 int arp_set_static(struct arp *a, unsigned port, uint32_t ip, const uint8_t *mac);
 
+/*
+ * The neighbour had this MAC a moment ago, as somebody else knew (a program that ran before this
+ * one): it is REACHABLE, and will be asked soon, all of them within some seconds. STATIC ones stay.
+ * Returns its index, E_NOMEM or E_INVAL (mac is not a station's).
+ */
+int arp_restore(struct arp *a, unsigned port, uint32_t ip, const uint8_t *mac, uint64_t now_ns);
+
 /* Makes a neighbour forgotten whatever its state (`clear arp`, `no arp …`): as arp_flush_port, for
  * one, STATIC too. E_NOENT. */
 int arp_forget(struct arp *a, unsigned port, uint32_t ip);

@@ -267,6 +267,10 @@ int nd_add_local(struct nd *nd, unsigned port, const struct net_addr *addr, unsi
 int nd_add_anycast(struct nd *nd, unsigned port, const struct net_addr *addr, const uint8_t *mac,
                    uint64_t now_ns);
 
+/* An address that was told is known to be ours alone: it was VALID until a moment ago, in another
+ * program's hands, and DAD has passed it then. It is VALID again, and announced. E_NOENT. */
+int nd_keep_local(struct nd *nd, unsigned port, const struct net_addr *addr, uint64_t now_ns);
+
 /* Forgets an address of ours, or all of a port; address_down for those that were up. Neighbours
  * stay: see nd_flush_port. E_NOENT. */
 int nd_remove_local(struct nd *nd, unsigned port, const struct net_addr *addr, uint64_t now_ns);

@@ -387,20 +387,34 @@ static bool local_is_due(const struct nd_local *l, uint64_t now_ns)
 	return wants && l->at <= now_ns;
 }
 
+static void make_valid(struct nd *nd, struct nd_local *l, uint64_t now_ns)
+{
+	const struct net_addr addr = l->addr;
+	unsigned port = l->port;
+	l->state = ND_VALID;
+	announce_start(l, now_ns);
+	nd->ops->address_up(nd->ctx, port, &addr);
+}
+
 /* The time of an address has come. */
 static void local_step(struct nd *nd, struct nd_local *l, uint64_t now_ns)
 {
-	if (l->state == ND_VALID) {
+	if (l->state == ND_VALID)
 		announce(nd, l, now_ns);
-	} else if (l->probes_left) {
+	else if (l->probes_left)
 		probe_send(nd, l, now_ns);
-	} else {
-		const struct net_addr addr = l->addr;
-		unsigned port = l->port;
-		l->state = ND_VALID;
-		announce_start(l, now_ns);
-		nd->ops->address_up(nd->ctx, port, &addr);
-	}
+	else
+		make_valid(nd, l, now_ns);
+}
+
+int nd_keep_local(struct nd *nd, unsigned port, const struct net_addr *addr, uint64_t now_ns)
+{
+	struct nd_local *l = nd_local_find(nd, port, addr);
+	if (!l)
+		return E_NOENT;
+	if (l->state == ND_TENTATIVE)
+		make_valid(nd, l, now_ns);
+	return E_OK;
 }
 
 void nd_local_tick(struct nd *nd, uint64_t now_ns)

@@ -45,5 +45,6 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 const struct app discard_app = {
 	.control = &plane_hooks,
 	.data_start = data_start,
+	.data_tables = data_start,
 	.rx_vector = rx_vector,
 };

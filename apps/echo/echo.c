@@ -38,6 +38,12 @@ static void data_start(void)
 	tcp_services_start(&view->services);
 }
 
+static void data_tables(void)
+{
+	view = view_get();
+	out_start();
+}
+
 /* A correct packet to one of our addresses, from somebody who may send; of a whole one `proto`
  * begins at octet `at`. */
 static void upper_input(struct pkt *p, uint8_t proto, unsigned at)
@@ -136,6 +142,7 @@ const struct app echo_app = {
 	.control = &plane_hooks,
 	.data_bytes = data_bytes,
 	.data_start = data_start,
+	.data_tables = data_tables,
 	.rx_vector = rx_vector,
 	.data_timer = tcp_core_timer,
 	.data_msg = tcp_core_msg,

@@ -30,13 +30,18 @@
 
 struct router router;
 
-static void data_start(void)
+static void data_tables(void)
 {
 	router.view = view_get();
 	router.filters = view_filters(router.view);
+	view_counted_start();
+}
+
+static void data_start(void)
+{
+	data_tables();
 	router.used = &view_shared()->used;
 	router.carried = view_counted()->carried;
-	view_counted_start();
 	router.limit = (struct icmp_limit){0};
 	router.icmp_rate = router.icmp_burst = 0; /* router_error_permitted reads them */
 }
@@ -249,5 +254,6 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 const struct app router_app = {
 	.control = &plane_hooks,
 	.data_start = data_start,
+	.data_tables = data_tables,
 	.rx_vector = rx_vector,
 };

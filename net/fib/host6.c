@@ -138,6 +138,24 @@ void host6_reclaim(struct host6_writer *w)
 	w->resting = 0;
 }
 
+bool host6_next(const struct host6 *t, size_t bytes, uint32_t *cursor, struct host6_entry *out)
+{
+	if (bytes < sizeof *t || t->places > (bytes - sizeof *t) / sizeof t->slot[0] ||
+	    slots_of(t) > (bytes - sizeof *t) / sizeof t->slot[0])
+		return false;
+	for (; *cursor < slots_of(t); ++*cursor) {
+		const struct host6_slot *s = &t->slot[*cursor];
+		if (s->nh == FIB_NH_NONE)
+			continue;
+		++*cursor;
+		out->nh = s->nh;
+		out->port = s->port;
+		memcpy(out->addr.w, s->addr, sizeof out->addr.w);
+		return true;
+	}
+	return false;
+}
+
 uint32_t host6_lookup(const struct host6 *t, unsigned port, const uint8_t *addr)
 {
 	const uint64_t words[2] = {raw64_load(addr), raw64_load(addr + 8)};

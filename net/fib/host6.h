@@ -51,6 +51,17 @@ int host6_remove(struct host6_writer *w, unsigned port, const struct net_addr *a
 static inline uint32_t host6_resting(const struct host6_writer *w) { return w->resting; }
 void host6_reclaim(struct host6_writer *w);
 
+/*
+ * Walks a table of `bytes` that may hold anything, by slots; *cursor starts at 0. False after the
+ * last. For who finds a table that somebody else has left.
+ */
+struct host6_entry {
+	struct net_addr addr;
+	unsigned port;
+	uint32_t nh;
+};
+bool host6_next(const struct host6 *t, size_t bytes, uint32_t *cursor, struct host6_entry *out);
+
 /* Next hop of the host with the address at addr, 16 bytes as on the wire; FIB_NH_NONE. */
 uint32_t host6_lookup(const struct host6 *t, unsigned port, const uint8_t *addr);
 

@@ -1,15 +1,22 @@
 /*
- * core/ports.c and revive.c, the life of the ports, with data cores that answer when the test lets them and a
+ * core/ports.c, revive.c and takeover.c, the life of the ports, with data cores that answer when the test lets them and a
  * device that only says whether it runs: what is asked of whom and when, and when the application
  * is told.
  */
 #include "tests/unit/host.h"
 
+#include <setjmp.h>
+
 #include "core/outbox.h"
 #include "drivers/nic.h"
+#include "hal/kcall.h"
 
 #define DATA_CORES 3
 #define RESTARTS 20
+#define AREA 0x8000u    /* that the application's tables take, */
+#define AREAS 3         /* and how many times there is as much */
+#define PRIVATE 0x4000u /* that it takes beside them */
+#define TABLES 0x80000u
 
 struct core_self self;
 
@@ -22,13 +29,50 @@ static struct world {
 	uint64_t spread;     /* and those it leads frames to */
 	int stop_error, start_error, spread_error; /* of one pair */
 	bool gone;
+	bool hopeless;       /* the application's new tables will not do */
+	const uint8_t *adopted; /* whose it has been told of */
+	unsigned links;      /* calls of the hook `link` */
+	size_t area;         /* bytes that it takes of the snapshot */
+	jmp_buf anew;        /* the program has itself started anew */
 } w;
 
 #define ALL_PAIRS ((1u << DATA_CORES) - 1)
 
 /* --- what the rest of core/ has --- */
 
-static void build_tables(void) {}
+static uint8_t *area(void)
+{
+	size_t bytes;
+	return core_snapshot_area(&bytes);
+}
+
+static void build_tables(void)
+{
+	assert_int_equal(core_snapshot_take(w.area), E_OK);
+	assert_non_null(core_private_alloc(PRIVATE));
+	memset(area(), 1, w.area);
+}
+
+static bool adopt(const void *old, size_t bytes)
+{
+	w.adopted = old;
+	assert_int_equal(bytes, AREA);
+	assert_true(area() >= w.adopted + bytes || area() + w.area <= w.adopted);
+	return !w.hopeless;
+}
+
+static void look_elsewhere(void) {}
+
+int64_t kcall(enum kcall number, uint64_t a, uint64_t b, uint64_t c)
+{
+	(void)b, (void)c;
+	assert_int_equal(number, KCALL_RESTART);
+	assert_int_equal(a, 0);
+	longjmp(w.anew, 1);
+}
+
+void core_tap(uint32_t in, uint32_t out) { assert_int_equal(in | out, 0); }
+void core_watch(uint32_t ports) { assert_int_equal(ports, 0); }
 
 static void ports_told(void)
 {
@@ -38,10 +82,11 @@ static void ports_told(void)
 static void link_told(unsigned port, const struct nic_link *link)
 {
 	(void)port, (void)link;
+	w.links++;
 }
 
 static const struct control_hooks hooks = {
-	.start = build_tables, .ports = ports_told, .link = link_told};
+	.start = build_tables, .ports = ports_told, .link = link_told, .adopt = adopt};
 
 const struct app *core_app(void) { return &w.app; }
 void app_choose(void) {}
@@ -56,12 +101,6 @@ bool core_option(const char *name, char *out, size_t size)
 {
 	(void)name, (void)out, (void)size;
 	return false;
-}
-
-void *core_private_alloc(size_t bytes)
-{
-	static uint8_t memory[NIC_DMA_BYTES];
-	return bytes <= sizeof memory ? memory : NULL;
 }
 
 uint64_t host_tsc;
@@ -168,16 +207,24 @@ static int begin(void **state)
 	(void)state;
 	w = (struct world){.info = {.cores = DATA_CORES + 1, .data_cores = DATA_CORES,
 	                            .first_data_core = 1, .tsc_hz = 1000000000, .pci_count = 1},
-	                   .app = {.control = &hooks}};
+	                   .app = {.control = &hooks, .data_tables = look_elsewhere},
+	                   .area = AREA};
 	w.info.pci[0] = (struct pci_dev){.vendor = 0x1234};
-	self = (struct core_self){.info = &w.info};
-	static _Alignas(64) uint8_t snapshot[SNAPSHOT_HEADER];
+	self = (struct core_self){.info = &w.info, .clock = clock_make(1000000000)};
+	static _Alignas(4096) uint8_t snapshot[SNAPSHOT_HEADER + AREAS * AREA], tables[TABLES];
 	static _Alignas(64) struct outbox outbox[DATA_CORES + 1];
 	memset(snapshot, 0, sizeof snapshot);
 	memset(outbox, 0, sizeof outbox);
+	memset(tables, 0xa5, sizeof tables);
 	w.info.snapshot = (uintptr_t)snapshot;
+	w.info.snapshot_bytes = sizeof snapshot;
+	w.info.core[0].tables = (uintptr_t)tables;
+	w.info.core[0].tables_bytes = sizeof tables;
+	w.info.core[0].roles = CORE_CONTROL;
 	for (unsigned c = 0; c <= DATA_CORES; c++)
 		w.info.core[c].outbox = (uintptr_t)&outbox[c];
+	host_tsc = 0;
+	tables_init();
 	ports_init();
 	assert_int_equal(asked(), PORTS_STOPPED);
 	all_answer();
@@ -439,6 +486,188 @@ static void device_is_gone(void **s)
 	assert_int_equal(w.spread, ALL_PAIRS);
 }
 
+/* --- a control program that takes over --- */
+
+/* The control program has failed, and comes up anew. */
+static void fails(void)
+{
+	host_tsc += 6000000000; /* not too often */
+	tables_init();
+	ports_init();
+}
+
+static void takes_over(void)
+{
+	const unsigned starts = w.starts, told = w.told, links = w.links;
+	const uint8_t *before = area();
+	fails();
+	assert_false(core_ports_running());
+	ports_turn();
+	assert_int_equal(asked(), PORTS_TABLES);
+	assert_ptr_equal(w.adopted, before);
+	assert_ptr_equal((uint8_t *)snapshot_header() + SNAPSHOT_HEADER + snapshot_header()->area, area());
+	assert_int_equal(w.links, links + 1);
+	for (unsigned d = 0; d < DATA_CORES; d++) {
+		ports_turn();
+		assert_false(core_ports_running());
+		assert_false(ports_let_go());
+		answer(d);
+	}
+	ports_turn();
+	all_is_well();
+	assert_true(w.runs);
+	assert_int_equal(w.starts, starts); /* the device has noticed nothing */
+	assert_int_equal(w.told, told + 1);
+}
+
+/* Its tables are now here, now there; what the device has been given stays where it is. */
+static void program_takes_over(void **s)
+{
+	(void)s;
+	const void *dma = ports_nic(0)->dma;
+	for (unsigned i = 0; i < RESTARTS; i++) {
+		w.adopted = NULL;
+		takes_over();
+		assert_ptr_equal(ports_nic(0)->dma, dma);
+		uint8_t *p = core_private_alloc(PRIVATE);
+		assert_true(p + PRIVATE <= (const uint8_t *)dma || p > (const uint8_t *)dma);
+	}
+	comes_anew(1); /* and all else is as it was */
+	answers_and_polls(1);
+	all_is_well();
+}
+
+/* The new program has stopped the ports, as at the first start. */
+static void starts_from_nothing(void)
+{
+	assert_int_equal(asked(), PORTS_STOPPED);
+	restarts_all();
+	assert_int_equal(snapshot_header()->area, 0);
+	takes_over();
+}
+
+static void program_does_not_take_over(void **s)
+{
+	(void)s;
+	takeover_open(); /* it fails amid a driver */
+	fails();
+	starts_from_nothing();
+
+	snapshot_header()->phase[1] = PORTS_PREPARE;
+	fails();
+	snapshot_header()->phase[1] = PORTS_STOPPED;
+	starts_from_nothing();
+
+	outbox_of(data_core(2))->epoch--;
+	fails();
+	starts_from_nothing();
+
+	w.info.status[data_core(0)].state = CORE_DEAD;
+	fails();
+	w.info.status[data_core(0)].state = CORE_RUNNING;
+	starts_from_nothing();
+
+	w.app.data_tables = NULL;
+	fails();
+	w.app.data_tables = look_elsewhere;
+	starts_from_nothing();
+
+	w.info.snapshot_bytes -= 2 * AREA; /* no room for a second set */
+	snapshot_header()->area = 0;
+	fails();
+	w.info.snapshot_bytes += 2 * AREA;
+	starts_from_nothing();
+}
+
+/* A bit that has changed in what is known of the devices, wherever. */
+static void devices_are_not_believed(void **s)
+{
+	(void)s;
+	uint8_t *begin = (uint8_t *)&kept()->ports, *end = (uint8_t *)&kept()->nic[1];
+	for (uint8_t *p = begin; p < end; p++) {
+		*p ^= 0x10;
+		fails();
+		assert_int_equal(asked(), PORTS_STOPPED);
+		restarts_all();
+	}
+	takes_over();
+}
+
+/* Nor is a list of pieces that is not what it was: there are none then. */
+static void pieces_are_not_believed(void **s)
+{
+	(void)s;
+	size_t bytes;
+	uint8_t *journal = core_private_keep(CORE_KEPT_JOURNAL, 100);
+	memset(journal, 7, 100);
+	takes_over();
+	assert_ptr_equal(core_private_kept(CORE_KEPT_JOURNAL, &bytes), journal);
+	assert_int_equal(bytes, 4096);
+	takeover_open(); /* also where the ports are restarted */
+	fails();
+	restarts_all();
+	assert_ptr_equal(core_private_kept(CORE_KEPT_JOURNAL, &bytes), journal);
+	assert_int_equal(journal[99], 7);
+	kept()->piece[0].bytes += 4096;
+	fails();
+	assert_int_equal(asked(), PORTS_STOPPED);
+	assert_null(core_private_kept(CORE_KEPT_JOURNAL, &bytes));
+	restarts_all();
+}
+
+/* What it builds does not do: the next program does not try. */
+static void program_gives_up(void **s)
+{
+	(void)s;
+	w.hopeless = true;
+	fails();
+	if (!setjmp(w.anew)) {
+		ports_turn();
+		fail();
+	}
+	assert_int_equal(w.starts, 1);
+	fails();
+	w.hopeless = false;
+	starts_from_nothing();
+}
+
+/* Whatever breaks it may be among what it finds. */
+static void program_takes_over_too_often(void **s)
+{
+	(void)s;
+	takes_over();
+	takes_over();
+	host_tsc -= 4000000000;
+	fails();
+	assert_int_equal(asked(), PORTS_STOPPED);
+	restarts_all();
+}
+
+/* A data core that comes up anew meanwhile is helped afterwards; one that dies is not waited for. */
+static void data_core_fails_meanwhile(void **s)
+{
+	(void)s;
+	fails();
+	ports_turn();
+	answer(0);
+	answer(2);
+	outbox_of(data_core(1))->restarted = 1;
+	ports_turn();
+	assert_true(core_ports_running());
+	ports_turn();
+	answers_and_polls(1);
+	all_is_well();
+	fails();
+	ports_turn();
+	answer(0);
+	answer(1);
+	w.info.status[data_core(2)].state = CORE_DEAD;
+	ports_turn();
+	assert_true(core_ports_running());
+	ports_turn();
+	assert_int_equal(asked(), PORTS_STOPPED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -452,6 +681,13 @@ int main(void)
 		cmocka_unit_test_setup(one_dies_while_it_is_revived, begin_running),
 		cmocka_unit_test_setup(device_fails, begin_running),
 		cmocka_unit_test_setup(device_is_gone, begin_running),
+		cmocka_unit_test_setup(program_takes_over, begin_running),
+		cmocka_unit_test_setup(program_does_not_take_over, begin_running),
+		cmocka_unit_test_setup(devices_are_not_believed, begin_running),
+		cmocka_unit_test_setup(pieces_are_not_believed, begin_running),
+		cmocka_unit_test_setup(program_gives_up, begin_running),
+		cmocka_unit_test_setup(program_takes_over_too_often, begin_running),
+		cmocka_unit_test_setup(data_core_fails_meanwhile, begin_running),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

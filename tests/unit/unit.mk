@@ -79,7 +79,7 @@ UNIT_SRC_loop := core/loop.c
 UNIT_SRC_mce := lib/fmt.c
 UNIT_SRC_dmar := kernel/dmar.c
 UNIT_SRC_crash := core/crash.c control/page.c control/text.c lib/fmt.c
-UNIT_SRC_ports := core/ports.c core/revive.c
+UNIT_SRC_ports := core/ports.c core/revive.c core/tables.c core/takeover.c lib/siphash.c
 UNIT_SRC_null := drivers/null/null.c net/ip.c net/ip4.c net/ip6.c net/udp.c lib/csum.c lib/pkt.c \
 	tests/unit/guest.c
 NICSIM_82599_SRC := $(wildcard tools/nicsim/82599/*.c tools/nicsim/packet/*.c) tools/nicsim/model.c \
