@@ -10,6 +10,8 @@
 #include "hal/kcall.h"
 #include "lib/mem.h"
 
+#define PACKETS_PRINTED 8 /* of those that a program received last; show crash has all */
+
 static bool read_slot(unsigned slot, struct crash *to)
 {
 	const struct crash *from = &self.info->crash[slot];
@@ -35,15 +37,16 @@ bool core_crash_next(uint64_t after, struct crash *to)
 	return any;
 }
 
-/* Line by line: what other data cores print comes in between, not amid one. */
-static void print(const struct crash *c)
+/* Line by line: what other data cores print comes in between, not amid one. `apart`: an empty line
+ * goes before. */
+static void print(const char *text, size_t bytes, bool apart)
 {
 	char line[256] = "\r\n";
-	size_t n = 2;
-	for (uint32_t i = 0; i < c->bytes; i++) {
-		if (c->text[i] != '\n') {
-			line[n++] = c->text[i];
-			if (n < sizeof line - 2 && i + 1 < c->bytes)
+	size_t n = apart ? 2 : 0;
+	for (size_t i = 0; i < bytes; i++) {
+		if (text[i] != '\n') {
+			line[n++] = text[i];
+			if (n < sizeof line - 2 && i + 1 < bytes)
 				continue;
 		}
 		line[n++] = '\r';
@@ -51,6 +54,20 @@ static void print(const struct crash *c)
 		core_console_write(line, n);
 		n = 0;
 	}
+}
+
+/* What the kernel has not printed of a failure: of our own, what our program left. */
+static void print_crash(const struct crash *c)
+{
+	static char text[CORE_CRASH_PIECE];
+	bool ours = c->core >= self.info->cores || self.info->core[c->core].roles & CORE_CONTROL;
+	size_t n = core_crash_piece(c, 0, PACKETS_PRINTED, text);
+	if (!ours)
+		print(c->text, c->bytes, true);
+	else if (n)
+		core_log("*** what the program of core %u had left:", c->core);
+	for (unsigned i = 1; n; n = core_crash_piece(c, i++, PACKETS_PRINTED, text))
+		print(text, n, false);
 }
 
 /* How many failures before this one, in its place, have not been printed: the first place has the first
@@ -86,7 +103,6 @@ void crash_turn(void)
 		if (lost)
 			core_log("reports of %llu failures are missing here", (unsigned long long)lost);
 		printed[slot] = c.number;
-		if (c.core < self.info->cores && !(self.info->core[c.core].roles & CORE_CONTROL))
-			print(&c);
+		print_crash(&c);
 	}
 }

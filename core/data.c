@@ -49,7 +49,16 @@
 _Static_assert(INJECT_PER_TURN <= CORE_OUT_KEPT, "a turn's");
 _Static_assert(CORE_OUT_ROOM < PAUSE_ABOVE, "TCP alone does not keep its acknowledgements out");
 
+_Static_assert(sizeof(struct remains_handle) == sizeof(struct pkt) &&
+                       offsetof(struct remains_handle, data) == offsetof(struct pkt, data) &&
+                       offsetof(struct remains_handle, buf) == offsetof(struct pkt, buf) &&
+                       offsetof(struct remains_handle, len) == offsetof(struct pkt, len) &&
+                       offsetof(struct remains_handle, port) == offsetof(struct pkt, port) &&
+                       REMAINS_VECTOR == PKT_VECTOR_MAX,
+               "vectors are received there");
+
 struct core_out core_outs[NIC_PORTS_MAX];
+struct remains core_remains __attribute__((aligned(64)));
 struct core_trace core_trace;
 
 static const struct app *app; /* set when the ports are prepared */
@@ -469,7 +478,6 @@ static bool is_paused(unsigned port)
 
 bool data_turn(void)
 {
-	static struct pkt v[PKT_VECTOR_MAX];
 	const struct snapshot *s = snapshot_header();
 	uint64_t seen = shared_load(asked);
 	unsigned moved = 0;
@@ -484,9 +492,11 @@ bool data_turn(void)
 		}
 		if (is_paused(port))
 			continue;
+		struct pkt *v = (struct pkt *)(void *)&core_remains.v[core_remains.next];
 		unsigned n = q->ops->rx_burst(q, v, burst);
 		if (n == 0)
 			continue;
+		remains_note(&core_remains, n);
 		moved += n;
 		if (is_tapped(&s->looked_at, port))
 			looked_at(v, n, port);

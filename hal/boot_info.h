@@ -7,6 +7,7 @@
 #define HAL_BOOT_INFO_H
 
 #include "hal/pci.h"
+#include "hal/remains.h"
 #include "lib/types.h"
 
 #define CORES_MAX 64
@@ -54,6 +55,8 @@ struct crash {
 	uint32_t core;
 	uint32_t bytes; /* of the text */
 	char text[CRASH_TEXT_MAX]; /* lines that end in \n; no NUL */
+	uint64_t pkts;  /* that it had received last, */
+	struct remains_pkt pkt[REMAINS_PKTS]; /* the newest first */
 };
 
 /* Of the units that remap the cards' DMA (kernel/iommu.h). */

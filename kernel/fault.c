@@ -15,6 +15,7 @@
 #include "kernel/mce.h"
 #include "kernel/panic.h"
 #include "kernel/program.h"
+#include "kernel/remains.h"
 #include "kernel/trap.h"
 #include "kernel/tsc.h"
 
@@ -231,6 +232,8 @@ void fault_in_program(struct trap_frame *f, const char *what)
 	struct core *c = core_self();
 	c->crash = crash_begin(c->id);
 	report(f, c, what);
+	if (c->crash)
+		remains_copy(c->space, c->crash);
 	bool dead = count_fault(c);
 	if (dead)
 		say("*** core %u: more than %u faults in %u s, stopped\n", c->id, FAULTS_MAX,

@@ -1,5 +1,6 @@
 """A core that breaks is reported, restarted, and takes nobody with it (invariant 8)."""
 import re
+import time
 
 import pytest
 from conftest import (LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, eventually, pings, reaches,
@@ -283,4 +284,35 @@ def test_report_goes_out_whole(make_lab):
     reports = re.split(r"^crash \d+: .*\n", router.command("show crash"), flags=re.MULTILINE)[1:]
     assert len(reports) == 4
     for report in reports:
-        assert "\n" + report in line, report
+        shown = re.split(r"^ +9 port ", report, flags=re.MULTILINE)[0]  # the line has eight packets
+        assert "\n" + shown in line, report
+
+
+def test_packets_received_last(make_lab):
+    """A report has the headers of the last 64 packets, the newest first, as they left; the serial line
+    has eight of them."""
+    lab = make_lab(None, "--append", "test=1")
+    router = lab.router
+    router.faults_expected = True
+    pings(lab.left, RIGHT_HOST)
+    with lab.left.socket() as sender:
+        for payload in range(100, 200):  # the length is the packet's number
+            sender.sendto(bytes(payload), (RIGHT_HOST, 1009))
+            time.sleep(0.002)
+    pings(lab.left, RIGHT_HOST, count=1)
+    router.skip()
+    router.send("test fault null core 1")
+    router.expect(r"^  packets received last, .*\r?\n"
+                  r"(?:  +[1-8] port .*\r?\n(?:      [0-9a-f ]+\r?\n)?){8}"
+                  r"  \.\.\. and 56 more: show crash", 20)
+    said = router.command("show crash")
+    assert len(re.findall(r"^ +\d+ port \d, \d+ bytes: ", said, re.MULTILINE)) == 64, said
+    udp = re.findall(r"^ +\d+ port 0, (\d+) bytes: %s > %s UDP \d+ > 1009 ttl 63\n      (.*)$"
+                     % (re.escape(LEFT_HOST), re.escape(RIGHT_HOST)), said, re.MULTILINE)
+    lengths = [int(length) for length, _ in udp]
+    assert len(udp) > 20
+    assert lengths == list(range(42 + 199, 42 + 199 - len(udp), -1)), said
+    for length, text in udp:
+        header = bytes.fromhex(text)
+        assert len(header) == 64
+        assert int.from_bytes(header[38:40], "big") == int(length) - 34  # UDP's own length

@@ -149,7 +149,7 @@ static void overwritten(void **s)
 	memset(text, 'x', sizeof text - 1);
 	for (unsigned i = 1; i <= 2; i++)
 		crash(i, text);
-	for (unsigned i = 0; i <= PIECES; i++) {
+	for (unsigned i = 0; i <= ITEMS; i++) {
 		struct page_text t = {.at = room, .size = sizeof room};
 		assert_true(page.parts[0](&w, &t));
 		w.item++;
@@ -186,6 +186,37 @@ static void printed_once(void **s)
 	assert_string_equal(shown, "\r\n*** again\r\n"
 	                           "reports of %llu failures are missing here\r\n*** again\r\n"
 	                           "reports of %llu failures are missing here\r\n*** again\r\n");
+}
+
+/* What a program left follows its report: of one that the kernel has printed it stands alone. */
+static void printed_with_what_is_left(void **s)
+{
+	(void)s;
+	info.cores = 2;
+	info.core[0].roles = CORE_CONTROL;
+	info.core[1].roles = CORE_DATA;
+	for (unsigned core = 0; core < 2; core++) {
+		struct crash *k = crash_begin(core);
+		crash_add(k, "*** what\n", 9);
+		k->pkts = REMAINS_PKTS;
+		for (unsigned i = 0; i < REMAINS_PKTS; i++)
+			k->pkt[i] = (struct remains_pkt){.handle.buf = i};
+		crash_end(k);
+	}
+	crash_turn();
+	assert_ptr_equal(strstr(shown, "*** what the program of core %u had left:  packets"), shown);
+	assert_non_null(strstr(shown, "  8 port 0, 0 bytes: not readable\r\n  ... and 56 more: show crash\r\n"
+	                              "\r\n*** what\r\n  packets received last"));
+	shown_bytes = 0;
+	memset(shown, 0, sizeof shown);
+	show_crash(NULL, 0, NULL);
+	assert_non_null(strstr(shown, " 64 port 0, 0 bytes: not readable\ncrash 2: "));
+	static char console[sizeof shown];
+	memcpy(console, shown, sizeof shown);
+	shown_bytes = 0;
+	memset(shown, 0, sizeof shown);
+	assert_true(read_page(1280));
+	assert_string_equal(shown, console);
 }
 
 /* Two fail at the same time, and the second is done first. */
@@ -229,6 +260,7 @@ int main(void)
 		cmocka_unit_test_setup(none, setup),         cmocka_unit_test_setup(first_and_last, setup),
 		cmocka_unit_test_setup(printed_once, setup),
 		cmocka_unit_test_setup(printed_as_they_end, setup),
+		cmocka_unit_test_setup(printed_with_what_is_left, setup),
 		cmocka_unit_test_setup(odd_reports, setup),
 		cmocka_unit_test_setup(long_reports, setup), cmocka_unit_test_setup(half_written, setup),
 		cmocka_unit_test_setup(overwritten, setup),

@@ -1,0 +1,168 @@
+/*
+ * Text of what a failed program has left, as the kernel has copied it (hal/remains.h): the packets
+ * that it received last, the newest first. Handles and bytes are the word of a program that failed:
+ * any of them may be nonsense.
+ *
+ * The bytes are those that the buffer held when the program failed: of a packet that was sent on,
+ * as it left. Buffers go to the end of a receive ring, so those of the last packets are seldom
+ * received into again; where they were, two packets name one buffer, which is told of the older. What
+ * the machine makes itself may lie in one of them, of which nothing tells.
+ */
+#include "core/core.h"
+#include "lib/bytes.h"
+#include "lib/fmt.h"
+
+#define ETHER_BYTES 14
+#define TAG_BYTES 4
+#define IP4_BYTES 20
+#define IP6_BYTES 40
+#define ARP_BYTES 28
+#define PROTO_TCP 6
+#define PROTO_UDP 17
+
+/* Text that is being written, of CORE_CRASH_PIECE bytes. */
+struct piece {
+	char *text;
+	size_t used;
+};
+
+static void say(struct piece *p, const char *format, ...) PRINTF_LIKE(2, 3);
+static void say(struct piece *p, const char *format, ...)
+{
+	size_t room = CORE_CRASH_PIECE - p->used;
+	fmt_va_list args;
+	__builtin_va_start(args, format);
+	size_t n = fmt_vformat(p->text + p->used, room, format, args);
+	__builtin_va_end(args);
+	p->used += n < room ? n : room - 1;
+}
+
+/* --- what a frame is --- */
+
+static const char *protocol_name(unsigned proto)
+{
+	switch (proto) {
+	case 1: return "ICMP";
+	case 2: return "IGMP";
+	case PROTO_TCP: return "TCP";
+	case PROTO_UDP: return "UDP";
+	case 47: return "GRE";
+	case 50: return "ESP";
+	case 58: return "ICMPv6";
+	case 89: return "OSPF";
+	default: return NULL;
+	}
+}
+
+/* The protocol whose header is at `l4`, of which `bytes` are there, and its ports if it has some. */
+static void say_protocol(struct piece *p, unsigned proto, const uint8_t *l4, size_t bytes)
+{
+	const char *name = protocol_name(proto);
+	if (name)
+		say(p, " %s", name);
+	else
+		say(p, " protocol %u", proto);
+	if ((proto == PROTO_TCP || proto == PROTO_UDP) && bytes >= 4)
+		say(p, " %u > %u", be16_load(l4), be16_load(l4 + 2));
+}
+
+static void say_ip4(struct piece *p, const uint8_t *ip, size_t bytes)
+{
+	char from[FMT_IP4_MAX], to[FMT_IP4_MAX];
+	if (bytes < IP4_BYTES) {
+		say(p, " IPv4, cut");
+		return;
+	}
+	unsigned hlen = (ip[0] & 15u) * 4, fragment = be16_load(ip + 6) & 0x1fff;
+	say(p, " %s > %s", fmt_ip4(from, be32_load(ip + 12)), fmt_ip4(to, be32_load(ip + 16)));
+	say_protocol(p, ip[9], ip + hlen, hlen >= IP4_BYTES && hlen < bytes && !fragment ? bytes - hlen : 0);
+	say(p, " ttl %u%s", ip[8], fragment ? " fragment" : "");
+}
+
+static void say_ip6(struct piece *p, const uint8_t *ip, size_t bytes)
+{
+	char from[FMT_IP6_MAX], to[FMT_IP6_MAX];
+	if (bytes < IP6_BYTES) {
+		say(p, " IPv6, cut");
+		return;
+	}
+	say(p, " %s > %s", fmt_ip6(from, ip + 8), fmt_ip6(to, ip + 24));
+	say_protocol(p, ip[6], ip + IP6_BYTES, bytes - IP6_BYTES);
+	say(p, " hop limit %u", ip[7]);
+}
+
+static void say_arp(struct piece *p, const uint8_t *arp, size_t bytes)
+{
+	char from[FMT_IP4_MAX], to[FMT_IP4_MAX];
+	if (bytes < ARP_BYTES)
+		say(p, " ARP, cut");
+	else
+		say(p, " ARP %s > %s operation %u", fmt_ip4(from, be32_load(arp + 14)),
+		    fmt_ip4(to, be32_load(arp + 24)), be16_load(arp + 6));
+}
+
+/* What kind of frame it is, as far as its first bytes tell. */
+static void say_frame(struct piece *p, const uint8_t *f, size_t bytes)
+{
+	size_t l3 = ETHER_BYTES;
+	while (bytes >= l3 + TAG_BYTES && (be16_load(f + l3 - 2) == 0x8100 || be16_load(f + l3 - 2) == 0x88a8)) {
+		say(p, " vlan %u", be16_load(f + l3) & 0xfff);
+		l3 += TAG_BYTES;
+	}
+	if (bytes < l3)
+		return;
+	unsigned type = be16_load(f + l3 - 2);
+	switch (type) {
+	case 0x0800: say_ip4(p, f + l3, bytes - l3); break;
+	case 0x86dd: say_ip6(p, f + l3, bytes - l3); break;
+	case 0x0806: say_arp(p, f + l3, bytes - l3); break;
+	default: say(p, " type %04x", type);
+	}
+}
+
+/* --- packets --- */
+
+/* The newest packet before the i-th in the same buffer; i: there is none. */
+static unsigned newer_in_buffer(const struct crash *c, unsigned i)
+{
+	for (unsigned k = 0; k < i; k++)
+		if (c->pkt[k].handle.buf == c->pkt[i].handle.buf)
+			return k;
+	return i;
+}
+
+static void say_packet(struct piece *p, const struct crash *c, unsigned i)
+{
+	const struct remains_pkt *k = &c->pkt[i];
+	unsigned newer = newer_in_buffer(c, i);
+	size_t bytes = k->bytes <= REMAINS_HEADER ? k->bytes : 0;
+	say(p, "  %3u port %u, %u bytes:", i + 1, k->handle.port, k->handle.len);
+	if (newer != i) {
+		say(p, " in the buffer of %u\n", newer + 1);
+		return;
+	}
+	if (bytes == 0) {
+		say(p, " not readable\n");
+		return;
+	}
+	say_frame(p, k->header, bytes);
+	for (size_t b = 0; b < bytes; b++)
+		say(p, "%s%02x", b == 0 ? "\n      " : b % 4 == 0 ? " " : "", k->header[b]);
+	say(p, "\n");
+}
+
+size_t core_crash_piece(const struct crash *c, unsigned i, unsigned most, char *text)
+{
+	struct piece p = {.text = text};
+	unsigned pkts = c->pkts < REMAINS_PKTS ? (unsigned)c->pkts : REMAINS_PKTS;
+	unsigned shown = pkts < most ? pkts : most;
+	if (pkts == 0)
+		return 0;
+	if (i == 0)
+		say(&p, "  packets received last, the newest first, as their buffers were then:\n");
+	else if (i <= shown)
+		say_packet(&p, c, i - 1);
+	else if (i == shown + 1 && shown < pkts)
+		say(&p, "  ... and %u more: show crash\n", pkts - shown);
+	return p.used;
+}

@@ -1,0 +1,49 @@
+/*
+ * See remains.h. Copied as they are: text is made of it by the control core, at ring 3, for the core
+ * that has failed is to forward again soon, and ring 0 may be emulated (ARCHITECTURE.md, Kernel).
+ */
+#include "kernel/remains.h"
+
+#include "kernel/program.h"
+
+#define PLACES ARRAY_LEN(((struct remains *)0)->v)
+
+/* Of which packets there are handles. */
+struct span {
+	uint32_t next, end; /* as in struct remains */
+};
+
+/* The place of the i-th newest of them, from 0; PLACES: there are no so many. */
+static uint32_t place_of(const struct span *s, uint32_t i)
+{
+	if (i < s->next)
+		return s->next - 1 - i;
+	i -= s->next;
+	return s->end > s->next && i < s->end - s->next ? s->end - 1 - i : PLACES;
+}
+
+static bool read_pkt(vm_space_t space, uint64_t from, struct remains_pkt *p)
+{
+	if (!vm_copy_from_user(space, &p->handle, from, sizeof p->handle))
+		return false;
+	p->bytes = p->handle.len < REMAINS_HEADER ? p->handle.len : REMAINS_HEADER;
+	if (!vm_copy_from_user(space, p->header, p->handle.data, p->bytes))
+		p->bytes = 0;
+	return true;
+}
+
+void remains_copy(vm_space_t space, struct crash *to)
+{
+	uint64_t at = program_symbol("core_remains");
+	struct span s;
+	to->pkts = 0;
+	if (!at || !vm_copy_from_user(space, &s, at + offsetof(struct remains, next), sizeof s) ||
+	    s.next > PLACES || s.end > PLACES)
+		return;
+	for (uint32_t i = 0; i < REMAINS_PKTS; i++) {
+		uint64_t place = place_of(&s, i), from = at + place * sizeof(struct remains_handle);
+		if (place == PLACES || !read_pkt(space, from, &to->pkt[to->pkts]))
+			break;
+		to->pkts++;
+	}
+}

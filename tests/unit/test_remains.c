@@ -1,0 +1,210 @@
+/* hal/remains.h, kernel/remains and core/remains: which packets a report tells of, that nothing in a
+ * failed program is believed, and the text that is made of it. */
+#include "tests/unit/host.h"
+
+#include "core/remains.c"
+#include "kernel/remains.c"
+
+#define PACKETS 1000
+
+static struct remains program;
+static uint8_t arena[PACKETS][REMAINS_HEADER + 1]; /* the last packet ends with it */
+static bool found; /* the program has such a symbol */
+
+uint64_t program_symbol(const char *name)
+{
+	assert_string_equal(name, "core_remains");
+	return found ? (uint64_t)(uintptr_t)&program : 0;
+}
+
+static bool lies_in(uint64_t virt, size_t bytes, const void *at, size_t size)
+{
+	uint64_t offset = virt - (uint64_t)(uintptr_t)at;
+	return offset <= size && bytes <= size - offset;
+}
+
+bool vm_copy_from_user(vm_space_t space, void *dst, uint64_t virt, size_t bytes)
+{
+	assert_int_equal(space, 7);
+	if (!lies_in(virt, bytes, &program, sizeof program) && !lies_in(virt, bytes, arena, sizeof arena))
+		return false;
+	memcpy(dst, (const void *)(uintptr_t)virt, bytes);
+	return true;
+}
+
+static int setup(void **s)
+{
+	(void)s;
+	memset(&program, 0, sizeof program);
+	found = true;
+	return 0;
+}
+
+static struct remains_handle *receive(struct remains_handle h)
+{
+	struct remains_handle *at = &program.v[program.next];
+	*at = h;
+	return at;
+}
+
+/* One packet more, alone in its vector. */
+static void receive_one(unsigned buf, const uint8_t *frame, unsigned len)
+{
+	if (frame)
+		memcpy(arena[buf], frame, len < sizeof arena[0] ? len : sizeof arena[0]);
+	receive((struct remains_handle){(uint64_t)(uintptr_t)arena[buf], buf, (uint16_t)len, 0, 3});
+	remains_note(&program, 1);
+}
+
+/* By vectors of any size, and as a vector is worked on: the last ones are there, in their order. */
+static void the_last_are_there(void **s)
+{
+	(void)s;
+	seed_random("the_last_are_there");
+	for (unsigned kind = 0; kind < 4; kind++) {
+		const unsigned most[] = {1, 5, 64, REMAINS_VECTOR};
+		uint32_t received = 0;
+		setup(NULL);
+		for (unsigned turns = 0; turns < 3000; turns++) {
+			unsigned n = turns % 7 == 0 ? most[kind] : 1 + random_below(most[kind]);
+			assert_true(program.next + REMAINS_VECTOR <= ARRAY_LEN(program.v));
+			for (unsigned i = 0; i < n; i++)
+				program.v[program.next + i] = (struct remains_handle){
+					(uint64_t)(uintptr_t)arena, received++, 60, 0, 1};
+			remains_note(&program, n);
+			static struct crash c;
+			remains_copy(7, &c);
+			assert_int_equal(c.pkts, received < REMAINS_PKTS ? received : REMAINS_PKTS);
+			for (uint32_t i = 0; i < c.pkts; i++)
+				assert_int_equal(c.pkt[i].handle.buf, received - 1 - i);
+		}
+	}
+}
+
+static void nothing_is_believed(void **s)
+{
+	(void)s;
+	static struct crash c;
+	seed_random("nothing_is_believed");
+	for (unsigned turns = 0; turns < 2000; turns++) {
+		random_fill(&program, sizeof program);
+		random_fill(&c, sizeof c);
+		if (turns % 4) {
+			program.next = random_below(2 * ARRAY_LEN(program.v));
+			program.end = random_below(2 * ARRAY_LEN(program.v));
+		}
+		for (unsigned i = 0; i < ARRAY_LEN(program.v); i++)
+			if (random_below(2))
+				program.v[i].data = (uint64_t)(uintptr_t)arena + random_below(2 * sizeof arena);
+		remains_copy(7, &c);
+		assert_true(c.pkts <= REMAINS_PKTS);
+		for (unsigned i = 0; i < c.pkts; i++) {
+			const struct remains_pkt *p = &c.pkt[i];
+			unsigned n = p->handle.len < REMAINS_HEADER ? p->handle.len : REMAINS_HEADER;
+			bool there = lies_in(p->handle.data, n, arena, sizeof arena) ||
+			             lies_in(p->handle.data, n, &program, sizeof program);
+			assert_int_equal(p->bytes, there ? n : 0);
+		}
+	}
+	found = false;
+	remains_copy(7, &c);
+	assert_int_equal(c.pkts, 0);
+}
+
+/* --- text --- */
+
+static char shown[65536];
+
+/* All pieces, each of whole lines. */
+static const char *show(const struct crash *c, unsigned most)
+{
+	size_t used = 0, n;
+	char text[CORE_CRASH_PIECE];
+	unsigned i = 0;
+	for (; (n = core_crash_piece(c, i, most, text)); i++) {
+		assert_true(n < CORE_CRASH_PIECE && text[n - 1] == '\n' && i < CORE_CRASH_PIECES);
+		memcpy(shown + used, text, n);
+		used += n;
+	}
+	assert_int_equal(core_crash_piece(c, CORE_CRASH_PIECES, most, text), 0);
+	shown[used] = 0;
+	return shown;
+}
+
+#define ETH "\2\0\0\0\0\1\2\0\0\0\0\2"
+
+static void text_of_frames(void **s)
+{
+	(void)s;
+	static struct crash c;
+	static const uint8_t udp[] = ETH "\x08\0" "\x45\0\0\x20\0\0\0\0\x40\x11\0\0\xc6\x33\x64\1\xc0\0\2\2"
+	                             "\x03\xe8\0\x35";
+	static const uint8_t piece[] = ETH "\x08\0" "\x45\0\0\x20\0\0\0\2\x40\x11\0\0\xc6\x33\x64\1\xc0\0\2\2"
+	                               "abcd";
+	static const uint8_t six[] = ETH "\x81\0\0\7\x86\xdd" "\x60\0\0\0\0\4\x06\x3f"
+	                             "\x20\1\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\1"
+	                             "\x20\1\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\2";
+	static const uint8_t arp[] = ETH "\x08\6" "\0\1\x08\0\6\4\0\1" "\2\0\0\0\0\2\x0a\0\0\1"
+	                             "\0\0\0\0\0\0\x0a\0\0\2";
+	remains_copy(7, &c);
+	assert_string_equal(show(&c, 64), "");
+	receive_one(1, udp, sizeof udp - 1);
+	receive_one(2, piece, sizeof piece - 1);
+	receive_one(3, six, sizeof six - 1);
+	receive_one(4, arp, sizeof arp - 1);
+	receive_one(5, (const uint8_t *)ETH "\x88\xcc", 14);
+	receive_one(1, NULL, 9000);
+	receive((struct remains_handle){0x1234, 6, 60, 0, 0});
+	remains_note(&program, 1);
+	remains_copy(7, &c);
+	assert_string_equal(show(&c, 64),
+		"  packets received last, the newest first, as their buffers were then:\n"
+		"    1 port 0, 60 bytes: not readable\n"
+		"    2 port 3, 9000 bytes: 198.51.100.1 > 192.0.2.2 UDP 1000 > 53 ttl 64\n"
+		"      02000000 00010200 00000002 08004500 00200000 00004011 0000c633 6401c000 "
+		"020203e8 00350000 00000000 00000000 00000000 00000000 00000000 00000000\n"
+		"    3 port 3, 14 bytes: type 88cc\n"
+		"      02000000 00010200 00000002 88cc\n"
+		"    4 port 3, 42 bytes: ARP 10.0.0.1 > 10.0.0.2 operation 1\n"
+		"      02000000 00010200 00000002 08060001 08000604 00010200 00000002 0a000001 "
+		"00000000 00000a00 0002\n"
+		"    5 port 3, 58 bytes: vlan 7 2001:db8::1 > 2001:db8::2 TCP hop limit 63\n"
+		"      02000000 00010200 00000002 81000007 86dd6000 00000004 063f2001 0db80000 "
+		"00000000 00000000 00012001 0db80000 00000000 00000000 0002\n"
+		"    6 port 3, 38 bytes: 198.51.100.1 > 192.0.2.2 UDP ttl 64 fragment\n"
+		"      02000000 00010200 00000002 08004500 00200000 00024011 0000c633 6401c000 "
+		"02026162 6364\n"
+		"    7 port 3, 38 bytes: in the buffer of 2\n");
+	assert_non_null(strstr(show(&c, 2), "\n  ... and 5 more: show crash\n"));
+	assert_null(strstr(shown, "88cc"));
+}
+
+/* Whatever the bytes are: lines of plain characters. */
+static void text_of_anything(void **s)
+{
+	(void)s;
+	static struct crash c;
+	seed_random("text_of_anything");
+	for (unsigned turns = 0; turns < 500; turns++) {
+		static const uint16_t types[] = {0x0800, 0x86dd, 0x0806, 0x8100, 0x88a8};
+		random_fill(&c, sizeof c);
+		for (unsigned i = 0; i < REMAINS_PKTS; i++) {
+			c.pkt[i].bytes = random_below(REMAINS_HEADER + 1);
+			be16_store(c.pkt[i].header + 12, types[random_below(ARRAY_LEN(types))]);
+			be16_store(c.pkt[i].header + 16, types[random_below(ARRAY_LEN(types))]);
+		}
+		for (const char *p = show(&c, 64); *p; p++)
+			assert_true(*p == '\n' || (*p >= ' ' && *p <= '~'));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(the_last_are_there, setup),
+		cmocka_unit_test_setup(nothing_is_believed, setup),
+		cmocka_unit_test_setup(text_of_frames, setup),
+		cmocka_unit_test_setup(text_of_anything, setup),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
