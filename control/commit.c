@@ -199,7 +199,7 @@ enum commit_effect commit_check(struct text_error *err)
 		return COMMIT_REFUSED;
 	}
 	if (!plane_room(commit.next, &as_it_is)) {
-		text_fail(err, 1, text_of(""), "there is not enough memory for its IPv6 tables");
+		text_fail(err, 1, text_of(""), "there is not enough memory for its tables");
 		return COMMIT_REFUSED;
 	}
 	if (!servers_room(commit.next)) {

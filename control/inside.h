@@ -94,8 +94,8 @@ int plane_check(const struct config *c, enum core_app_number app, struct text_er
  * nothing has changed. */
 bool plane_grow(void **at, uint32_t *max, size_t want, size_t each);
 
-/* Is there memory for its tables? For those of IPv6 it is taken, and kept. *as_it_is: the ports need
- * not be restarted for that. */
+/* Is there memory for its tables? For those of IPv6 and of neighbours it is taken, and kept.
+ * *as_it_is: the ports need not be restarted for that. */
 bool plane_room(const struct config *c, bool *as_it_is);
 
 /* Bytes of the snapshot in use: before the forwarding tables, and theirs. */
@@ -135,14 +135,23 @@ uint32_t neighbour_next_hop(unsigned port, uint32_t ip);
 void neighbour_output(uint32_t nh, uint32_t dst, uint8_t *frame, unsigned len,
                       enum frame_origin origin, unsigned pair);
 
-/* Longest frame that any interface may carry, bytes. */
-unsigned neighbour_frame_max(void);
+/* Takes memory for a table as that configuration wants it, if there is none yet; the next
+ * neighbour_start uses it. False: there is not enough. */
+bool neighbour_room(const struct config *c);
+
+/* The longest frame that may wait, bytes: the usual one, or, where an interface takes longer ones,
+ * the longest of all, so that memory is taken anew but once. */
+uint32_t neighbour_frame_max(const struct config *c);
+#define NEIGHBOUR_PENDING_MIN 64 /* so many frames can wait, however little memory there is */
 
 /* --- neighbour6.c: the same for IPv6; the addresses, as on the wire --- */
 
 /* Makes the ND table anew, with our addresses, which DAD then looks at, the configured neighbours
  * and what is advertised. E_NOMEM. */
 int neighbour6_start(void);
+
+/* As neighbour_room. */
+bool neighbour6_room(const struct config *c);
 
 /* IPv6's part of neighbour_change. */
 void neighbour6_change(const struct config *next);

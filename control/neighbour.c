@@ -14,8 +14,12 @@
 #include "lib/mem.h"
 #include "net/ip4.h"
 
-static void *arp_memory;
-static size_t arp_memory_size;
+/* The table's memory: for `pending` frames that wait, of frame_max bytes. */
+static struct {
+	void *at;
+	size_t bytes;
+	uint32_t pending, frame_max;
+} memory;
 static uint32_t used_seen[NH_MAX]; /* newest use we have told the tables of */
 
 /* A neighbour comes to life: its adjacency and its route. */
@@ -97,12 +101,47 @@ static const struct arp_ops arp_ops = {
 
 /* --- for the plane --- */
 
-unsigned neighbour_frame_max(void)
+uint32_t neighbour_frame_max(const struct config *c)
 {
-	unsigned mtu = CONFIG_MTU_DEFAULT;
-	for (unsigned p = 0; p < core_port_count(); p++)
-		mtu = view_get()->port[p].mtu > mtu ? view_get()->port[p].mtu : mtu;
-	return mtu + ETH_HLEN;
+	bool longer = false;
+	for (unsigned n = 0; n < c->interfaces; n++)
+		longer |= c->interface[n].mtu > CONFIG_MTU_DEFAULT;
+	return (longer ? CONFIG_MTU_MAX : CONFIG_MTU_DEFAULT) + ETH_HLEN;
+}
+
+static struct arp_params parameters(const struct config *c)
+{
+	struct arp_params params = ARP_PARAMS_DEFAULT;
+	params.reachable_ns = c->arp_timeout_s * 1000000000ull;
+	params.neighbours = VIEW_NEIGHBOURS;
+	params.frame_max = neighbour_frame_max(c);
+	return params;
+}
+
+/* Fewer frames wait where half of the memory that is left does not hold them. */
+static bool take_memory(struct arp_params *params)
+{
+	if (!memory.at || params->frame_max > memory.frame_max) {
+		while (params->pending > NEIGHBOUR_PENDING_MIN &&
+		       arp_memory_bytes(params) > core_private_left() / 2)
+			params->pending /= 2;
+		const size_t bytes = arp_memory_bytes(params);
+		void *at = core_private_alloc(bytes);
+		if (!at)
+			return false;
+		memory.at = at;
+		memory.bytes = bytes;
+		memory.pending = params->pending;
+		memory.frame_max = params->frame_max;
+	}
+	params->pending = memory.pending;
+	return true;
+}
+
+bool neighbour_room(const struct config *c)
+{
+	struct arp_params params = parameters(c);
+	return take_memory(&params);
 }
 
 /* Enters a configured neighbour, if its interface takes part. */
@@ -120,18 +159,10 @@ int neighbour_start(void)
 {
 	const struct config *c = &plane.config;
 	struct view *v = view_get();
-	struct arp_params params = ARP_PARAMS_DEFAULT;
-	params.reachable_ns = c->arp_timeout_s * 1000000000ull;
-	params.neighbours = VIEW_NEIGHBOURS;
-	params.frame_max = neighbour_frame_max();
-	if (!arp_memory) {
-		arp_memory_size = arp_memory_bytes(&params);
-		arp_memory = core_private_alloc(arp_memory_size);
-	}
-	if (!arp_memory)
+	struct arp_params params = parameters(c);
+	if (!take_memory(&params))
 		return E_NOMEM;
-	int e = arp_init(&plane.arp, &params, arp_memory, arp_memory_size, &arp_ops,
-	                 &first);
+	int e = arp_init(&plane.arp, &params, memory.at, memory.bytes, &arp_ops, &first);
 	for (unsigned p = 0; e == E_OK && p < v->ifs; p++)
 		for (unsigned a = 0; view_has_link(v, p) && v->port[p].enabled &&
 		                     a < v->port[p].addresses; a++)

@@ -20,6 +20,7 @@
 
 #include "lib/fmt.h"
 #include "lib/mem.h"
+#include "lib/number.h"
 
 /* Each address, the link-local one too, with the anycast address of its subnet; their groups and
  * that of all routers. */
@@ -27,10 +28,12 @@ _Static_assert(VIEW_IFS_MAX * 2 * (1 + CONFIG_ADDRESSES_MAX) <= ND_LOCALS_MAX &&
                VIEW_IFS_MAX * (2 * (1 + CONFIG_ADDRESSES_MAX) + 1) <= MLD_GROUPS_MAX,
                "there is room for all that can be configured");
 
-#define PENDING_MIN 64
-
-static void *nd_memory;
-static size_t nd_memory_size;
+/* The table's memory: for so many neighbours, and `pending` frames that wait, of frame_max bytes. */
+static struct {
+	void *at;
+	size_t bytes;
+	uint32_t neighbours, pending, frame_max;
+} memory;
 
 /* hosts6 has no room for one in a hundred thousand; the control core then does what it can. */
 static void host_add(unsigned port, const struct net_addr *addr, uint32_t nh)
@@ -325,41 +328,57 @@ void neighbour6_change(const struct config *next)
 	}
 }
 
-/* The table's memory, taken once: nearly none where no port takes part in IPv6, and for no more
- * jumbo frames that wait than half of what is left can hold. */
+/* A table with nearly nothing in it where no interface takes part in IPv6. */
+static struct nd_params parameters(const struct config *c)
+{
+	struct nd_params params = ND_PARAMS_DEFAULT;
+	bool wanted = false;
+	for (unsigned n = 0; n < c->interfaces; n++)
+		wanted |= c->interface[n].ipv6;
+	params.neighbours = wanted ? VIEW_NEIGHBOURS : 1;
+	params.pending = wanted ? params.pending : 1;
+	params.frame_max = neighbour_frame_max(c);
+	return params;
+}
+
+/* Fewer frames wait where half of the memory that is left does not hold them. */
 static bool take_memory(struct nd_params *params)
 {
-	static uint32_t neighbours = 1, pending = 1;
-	bool wanted = false;
-	for (unsigned p = 0; p < view_get()->ifs; p++)
-		wanted |= view_get()->port[p].enabled6;
-	if (!nd_memory && wanted) {
-		neighbours = params->neighbours;
-		pending = params->pending;
+	if (!memory.at || params->neighbours > memory.neighbours ||
+	    (params->neighbours > 1 && params->frame_max > memory.frame_max)) {
+		while (params->pending > NEIGHBOUR_PENDING_MIN &&
+		       nd_memory_bytes(params) > core_private_left() / 2)
+			params->pending /= 2;
+		const size_t bytes = nd_memory_bytes(params);
+		void *at = core_private_alloc(bytes);
+		if (!at)
+			return false;
+		memory.at = at;
+		memory.bytes = bytes;
+		memory.neighbours = params->neighbours;
+		memory.pending = params->pending;
+		memory.frame_max = params->frame_max;
 	}
-	params->neighbours = neighbours;
-	params->pending = pending;
-	while (!nd_memory && params->pending > PENDING_MIN &&
-	       nd_memory_bytes(params) > core_private_left() / 2)
-		params->pending = pending /= 2;
-	nd_memory_size = nd_memory_bytes(params);
-	if (!nd_memory)
-		nd_memory = core_private_alloc(nd_memory_size);
-	return nd_memory != NULL;
+	params->pending = memory.pending;
+	params->frame_max = u32_min(params->frame_max, memory.frame_max);
+	return true;
+}
+
+bool neighbour6_room(const struct config *c)
+{
+	struct nd_params params = parameters(c);
+	return take_memory(&params);
 }
 
 int neighbour6_start(void)
 {
 	const struct view *v = view_get();
-	struct nd_params params = ND_PARAMS_DEFAULT;
-	params.neighbours = VIEW_NEIGHBOURS;
-	params.frame_max = neighbour_frame_max();
+	struct nd_params params = parameters(&plane.config);
 	params.router = core_app_number() == CORE_APP_router;
 	core_random(&params.key, sizeof params.key);
 	if (!take_memory(&params))
 		return E_NOMEM;
-	int e = nd_init(&plane.nd, &params, nd_memory, nd_memory_size, &nd_ops,
-	                 &first);
+	int e = nd_init(&plane.nd, &params, memory.at, memory.bytes, &nd_ops, &first);
 	ra_init(&plane.ra, &plane.nd);
 	autoconfig_init();
 	for (unsigned p = 0; e == E_OK && p < v->ifs; p++) {

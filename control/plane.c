@@ -310,7 +310,8 @@ bool plane_room(const struct config *c, bool *as_it_is)
 	sized = c;
 	*as_it_is = routes6() - ROUTES6_MORE <= routes6_room;
 	bool fits = take_memory6() &&
-	            core_snapshot_most() >= tables_at + shared6() + TABLES_LEAST && routes_room(c);
+	            core_snapshot_most() >= tables_at + shared6() + TABLES_LEAST && routes_room(c) &&
+	            neighbour_room(c) && neighbour6_room(c);
 	sized = &plane.config;
 	return fits;
 }

@@ -14,6 +14,7 @@
  *             [-s KIB]             size of the snapshot region: view and forwarding table; without,
  *                                  it grows into the control core's tables, which then follow it
  *             [-t]                 devices cut what they send: NIC_TSO, NIC_USO
+ *             [-r N|N+]            the N-th request for memory is refused, +: all after it too
  *
  * Commands, one a line. All but `in` are answered, the last line of an answer being `done`; the
  * start of the machine is answered as well.
@@ -40,6 +41,10 @@
  *     lie HEX N                    a data core out of its mind: what a trace is to be told of next is
  *                                  these bytes, and the position moves on by N
  *     reserve N                    takes buffers out of the pool until N are left; -1: gives back
+ *     refuse memory|buffers N [on] the N-th request from now on is refused (tests/host/refuse.h), on:
+ *                                  all after it too; 0: none
+ *     asked                        asked memory N REFUSED, asked buffers N REFUSED: requests since the
+ *                                  last `refuse` of each; private BYTES: in use by the control core
  *     restart                      stops and starts the ports
  *     counters                     counter NAME KIND VALUE ..., received N, waiting N
  *     features                     features N: core_tx_features
@@ -70,6 +75,7 @@
 #include "hal/kcall.h"
 #include "net/ip4.h"
 #include "tests/host/lines.h"
+#include "tests/host/refuse.h"
 
 #define LINE_BYTES 65536
 #define FRAME_MAX 16384
@@ -104,6 +110,8 @@ static int share_tables(uint64_t bytes)
 	struct core_memory *m = &info.core[0];
 	if (bytes == 0 || bytes % SHARE_UNIT || bytes >= m->tables_bytes)
 		return E_INVAL;
+	if (refuse_memory())
+		return E_NOMEM;
 	m->tables += bytes;
 	m->tables_bytes -= bytes;
 	info.snapshot_bytes += bytes;
@@ -255,7 +263,7 @@ static unsigned nic_rx_burst(struct nic_queue *q, struct pkt *v, unsigned max)
 	struct wire *w = &wires[q->priv[0]];
 	unsigned n = 0;
 	assert_sound(q);
-	while (n < max && w->rx_tail != w->rx_head && pkt_alloc(q->pool, &v[n])) {
+	while (n < max && w->rx_tail != w->rx_head && pkt_take(q->pool, &v[n])) {
 		struct rx_frame *f = &w->rx[w->rx_tail++];
 		struct pkt *p = &v[n++];
 		if (f->len > buf_room(q->pool))
@@ -716,7 +724,7 @@ static void command_reserve(void)
 	if (left < 0)
 		return;
 	reserved = calloc(self.pool.count, sizeof *reserved);
-	while (self.pool.free > (uint32_t)left && pkt_alloc(&self.pool, &reserved[reserved_count]))
+	while (self.pool.free > (uint32_t)left && pkt_take(&self.pool, &reserved[reserved_count]))
 		reserved_count++;
 }
 
@@ -726,7 +734,7 @@ static struct pkt own_packet(const uint8_t *bytes, size_t n, unsigned pieces)
 	struct bufpool *pool = &self.pool;
 	struct pkt p, body;
 	size_t first = pieces > 1 ? 80 : n, at = first;
-	if (!pkt_alloc(pool, &p) || n < first + pieces - 1 || pieces > 1 + PKT_FRAGS_MAX)
+	if (!pkt_take(pool, &p) || n < first + pieces - 1 || pieces > 1 + PKT_FRAGS_MAX)
 		broken("no buffer, or too many pieces");
 	memcpy(p.data, bytes, first);
 	p.len = (uint16_t)first;
@@ -736,7 +744,7 @@ static struct pkt own_packet(const uint8_t *bytes, size_t n, unsigned pieces)
 	                                         .frag_bytes = (uint16_t)(n - first)};
 	for (unsigned i = 1; i < pieces; i++) {
 		size_t part = i + 1 < pieces ? (n - first) / (pieces - 1) : n - at;
-		if (!pkt_alloc(pool, &body) || part > buf_room(pool))
+		if (!pkt_take(pool, &body) || part > buf_room(pool))
 			broken("no buffer, or too small");
 		pkt_meta(pool, body.buf)->refs = 1;
 		memcpy(body.data, bytes + at, part);
@@ -846,6 +854,22 @@ static void command_lie(void)
 	settle();
 }
 
+static void command_refuse(void)
+{
+	const bool buffers = strcmp(argument(), "buffers") == 0;
+	const uint64_t n = strtoull(argument(), NULL, 10);
+	refuse(buffers ? REFUSE_BUFFERS : REFUSE_MEMORY, n, strtok(NULL, " \n") != NULL);
+}
+
+static void command_asked(void)
+{
+	static const char *const kinds[] = {"memory", "buffers"};
+	for (enum refuse_kind k = 0; k < REFUSE_KINDS; k++)
+		printf("asked %s %" PRIu64 " %" PRIu64 "\n", kinds[k], refuse_asked(k),
+		       refuse_refused(k));
+	printf("private %zu\n", core_private_used());
+}
+
 static void command_sleep(void)
 {
 	settle();
@@ -899,6 +923,10 @@ static bool command(char *line)
 		command_lie();
 	else if (strcmp(word, "reserve") == 0)
 		command_reserve();
+	else if (strcmp(word, "refuse") == 0)
+		command_refuse();
+	else if (strcmp(word, "asked") == 0)
+		command_asked();
 	else if (strcmp(word, "features") == 0)
 		printf("features %u\n", core_tx_features());
 	else if (strcmp(word, "counters") == 0)
@@ -946,7 +974,7 @@ _Noreturn void core_main(const struct boot_info *boot, unsigned id);
 int main(int argc, char **argv)
 {
 	int option;
-	while ((option = getopt(argc, argv, "p:c:m:o:d:s:t")) != -1) {
+	while ((option = getopt(argc, argv, "p:c:m:o:d:s:tr:")) != -1) {
 		if (option == 'p')
 			port_total = (unsigned)strtoul(optarg, NULL, 10);
 		else if (option == 'c')
@@ -957,6 +985,8 @@ int main(int argc, char **argv)
 			snapshot_kib = (uint32_t)strtoul(optarg, NULL, 10);
 		else if (option == 't')
 			devices_cut = true;
+		else if (option == 'r')
+			refuse(REFUSE_MEMORY, strtoull(optarg, NULL, 10), strchr(optarg, '+') != NULL);
 		else if (option == 'd')
 			wires[strtoul(optarg, NULL, 10) % NIC_PORTS_MAX].dead = true;
 		else if (option == 'o')

@@ -130,10 +130,11 @@ def udp(src, dst, size=32, **fields):
 class Machine:
     """config: text or None. ports: how many. boot=False leaves what it says in its first seconds
     (settle) to the test. dead: ports whose devices do not start. memory: KiB for view and
-    forwarding table. cuts: the devices have TSO and USO."""
+    forwarding table. cuts: the devices have TSO and USO. refuse: "N", the N-th request for memory
+    is refused, "N+": all after it too."""
 
     def __init__(self, config=CONFIG, ports=2, app=None, options="", mtu_max=None, boot=True,
-                 dead=(), memory=None, cuts=False):
+                 dead=(), memory=None, cuts=False, refuse=None):
         self.outs = [collections.deque() for _ in range(ports)]
         self.text = ""
         self.errors = tempfile.TemporaryFile()
@@ -156,6 +157,8 @@ class Machine:
             arguments += ["-s", str(memory)]
         if cuts:
             arguments += ["-t"]
+        if refuse:
+            arguments += ["-r", refuse]
         self.child = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                       stderr=self.errors, bufsize=1 << 20)
         self._answer()
@@ -253,6 +256,19 @@ class Machine:
         assert said.startswith(line + "\n"), said
         said = said[len(line) + 1:]
         return said[:said.rindex("\n") + 1] if "\n" in said else ""
+
+    def refuse(self, what, n, on=False):
+        """The n-th request from now on for `memory` or `buffers` is refused; on: all after it too;
+        0: none."""
+        self.command("refuse %s %d%s" % (what, n, " on" if on else ""))
+
+    def asked(self):
+        """{"memory": (requests, of them refused), "buffers": ..., "private": bytes in use}"""
+        said = {}
+        for word, rest in self.command("asked"):
+            what, *numbers = rest.split(" ")
+            said.update({what: tuple(map(int, numbers))} if word == "asked" else {word: int(what)})
+        return said
 
     # --- what a test expects ---
 

@@ -2,6 +2,7 @@
  * Host twin of lib/pkt.h, found first by -Itests/host: the same pool, but ASan knows which buffers
  * are free. A free buffer is poisoned, so that its use after free is reported where it happens;
  * freeing twice is, too. What a received frame does not fill is poisoned by the test's NIC.
+ * Who links tests/host/refuse.c may have a buffer refused.
  */
 #ifndef TESTS_HOST_PKT_H
 #define TESTS_HOST_PKT_H
@@ -27,12 +28,20 @@ static inline void bufpool_init(struct bufpool *p, uint8_t *base, uint32_t *stac
 	__asan_poison_memory_region(base, (size_t)count * stride);
 }
 
-static inline bool pkt_alloc(struct bufpool *p, struct pkt *pkt)
+bool refuse_buffer(void) __attribute__((weak)); /* NULL where it is not linked */
+
+/* As the test's own takes one, or its NIC: never refused. */
+static inline bool pkt_take(struct bufpool *p, struct pkt *pkt)
 {
 	if (!pkt_alloc_plain(p, pkt))
 		return false;
 	__asan_unpoison_memory_region(buf_base(p, pkt->buf), p->stride);
 	return true;
+}
+
+static inline bool pkt_alloc(struct bufpool *p, struct pkt *pkt)
+{
+	return !(refuse_buffer && refuse_buffer()) && pkt_take(p, pkt);
 }
 
 static inline void buf_free(struct bufpool *p, uint32_t buf)
