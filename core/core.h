@@ -527,8 +527,8 @@ bool core_crash_next(uint64_t after, struct crash *to);
  * Text of what the program of a report left, piece by piece from i = 0, at most `most` packets of it:
  * whole lines, up to CORE_CRASH_PIECE bytes with the NUL. Returns their length; 0: there are no more.
  */
-#define CORE_CRASH_PIECE 512
-#define CORE_CRASH_PIECES (1 + REMAINS_PKTS)
+#define CORE_CRASH_PIECE 1024
+#define CORE_CRASH_PIECES (REMAINS_PARTS + 1 + REMAINS_PKTS)
 size_t core_crash_piece(const struct crash *c, unsigned i, unsigned most, char *text);
 
 /* The MTU that decides the buffers' size: set in control_hooks.start, bytes of IP packet. */

@@ -154,6 +154,16 @@ static uint32_t common_features(const struct snapshot *s)
 	return started ? all : 0;
 }
 
+static void keep_for_report(unsigned port, unsigned driver)
+{
+	remains_keep(REMAINS_QUEUE, port, driver, &queues[port], sizeof queues[port]);
+	remains_keep(REMAINS_COUNTED, port, driver, queues[port].cnt, sizeof *queues[port].cnt);
+	remains_keep(REMAINS_WAITING, port, driver, &core_outs[port].n, 2 * sizeof core_outs[port].n);
+}
+_Static_assert(offsetof(struct core_out, held) == offsetof(struct core_out, n) + sizeof(unsigned) &&
+                       1 + 3 * NIC_PORTS_MAX <= REMAINS_PARTS,
+               "REMAINS_WAITING, and there is room for all");
+
 static void attach(const struct snapshot *s)
 {
 	unsigned pair = s->pair_of[data_index()];
@@ -161,6 +171,7 @@ static void attach(const struct snapshot *s)
 	if (pair == NO_PAIR)
 		return;
 	uint32_t share = nic_rx_share(self.pool.count, s->ports);
+	remains_keep(REMAINS_POOL, 0, 0, &self.pool, sizeof self.pool);
 	for (unsigned p = 0; p < s->ports; p++) {
 		struct nic_queue *q = &queues[p];
 		stalls[p] = (struct stall){0};
@@ -169,6 +180,7 @@ static void attach(const struct snapshot *s)
 		                        .cnt = &out()->nic[p],
 		                        .port = (uint8_t)p,
 		                        .rx_buffers = share};
+		keep_for_report(p, s->nic[p].driver);
 		q->broken = s->nic[p].pairs == 0; /* not started, as the control core has said */
 		silent[p] = q->broken;
 		if (q->broken)
@@ -189,6 +201,7 @@ static void attach(const struct snapshot *s)
 static void let_go(void)
 {
 	attached = 0;
+	remains_forget();
 	timer = NULL;
 	ring_inject_skip();
 }

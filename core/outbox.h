@@ -217,6 +217,17 @@ void control_woken(void);        /* a sleep ended: look after console and links 
 /* crash.c */
 void crash_turn(void);           /* prints what data cores have failed of */
 
+/* remains.c: what a report of this core's failure is to have, but the packets received last */
+enum remains_kind {
+	REMAINS_POOL,    /* struct bufpool */
+	REMAINS_QUEUE,   /* struct nic_queue */
+	REMAINS_COUNTED, /* struct nic_counters */
+	REMAINS_WAITING, /* two 32-bit words, packets that wait for a port: n, held */
+};
+void remains_forget(void);
+/* driver: index into nic_drivers[] */
+void remains_keep(enum remains_kind kind, unsigned port, unsigned driver, const void *at, size_t bytes);
+
 /* watch.c */
 void watch_turn(void);           /* looks whether the data cores come round */
 uint64_t watch_deadline(void);   /* TSC of the next look, UINT64_MAX: there is nobody to look at */

@@ -1,16 +1,18 @@
 /*
- * Text of what a failed program has left, as the kernel has copied it (hal/remains.h): the packets
- * that it received last, the newest first. Handles and bytes are the word of a program that failed:
- * any of them may be nonsense.
+ * What a failed program leaves (hal/remains.h): which of its memory the kernel is to copy, and text of
+ * the copy: where its queues stood, and the packets that it received last, the newest first. All of
+ * it is the word of a program that failed: any of it may be nonsense.
  *
- * The bytes are those that the buffer held when the program failed: of a packet that was sent on,
- * as it left. Buffers go to the end of a receive ring, so those of the last packets are seldom
+ * A packet's bytes are those that its buffer held when the program failed: as it left, if it was sent
+ * on. Buffers go to the end of a receive ring, so those of the last packets are seldom
  * received into again; where they were, two packets name one buffer, which is told of the older. What
  * the machine makes itself may lie in one of them, of which nothing tells.
  */
-#include "core/core.h"
+#include "core/outbox.h"
 #include "lib/bytes.h"
 #include "lib/fmt.h"
+#include "lib/mem.h"
+#include "lib/number.h"
 
 #define ETHER_BYTES 14
 #define TAG_BYTES 4
@@ -35,6 +37,8 @@ static void say(struct piece *p, const char *format, ...)
 	size_t n = fmt_vformat(p->text + p->used, room, format, args);
 	__builtin_va_end(args);
 	p->used += n < room ? n : room - 1;
+	if (n >= room) /* cut: a line all the same */
+		p->text[p->used - 1] = '\n';
 }
 
 /* --- what a frame is --- */
@@ -151,11 +155,126 @@ static void say_packet(struct piece *p, const struct crash *c, unsigned i)
 	say(p, "\n");
 }
 
+/* --- queues --- */
+
+#define WHAT(kind, port, driver) ((kind) << 16 | (driver) << 8 | (port))
+#define LINE_MOST 96 /* a word that begins behind so many characters stands in the next line */
+
+void remains_forget(void)
+{
+	core_remains.parts = 0;
+}
+
+void remains_keep(enum remains_kind kind, unsigned port, unsigned driver, const void *at, size_t bytes)
+{
+	struct remains *r = &core_remains;
+	if (r->parts < REMAINS_PARTS)
+		r->part[r->parts++] = (struct remains_part){(uint64_t)(uintptr_t)at, (uint32_t)bytes,
+		                                            WHAT((unsigned)kind, port, driver)};
+}
+
+/* "name value" in the line that began at `line`, or in a new one. */
+static void say_word(struct piece *p, size_t *line, const char *name, uint64_t value)
+{
+	if (p->used - *line > LINE_MOST) {
+		*line = p->used + 1;
+		say(p, "\n     ");
+	}
+	say(p, " %s %llu", name, (unsigned long long)value);
+}
+
+static uint64_t load(const void *at, size_t bytes)
+{
+	uint64_t v = 0;
+	memcpy(&v, at, bytes < sizeof v ? bytes : sizeof v);
+	return v;
+}
+
+static void say_queue(struct piece *p, unsigned port, unsigned driver, const struct nic_queue *q)
+{
+	const struct nic_ops *ops = driver < nic_driver_count ? nic_drivers[driver] : NULL;
+	size_t line = p->used;
+	say(p, "  port %u %s:%s", port, ops ? ops->name : "?", *(const uint8_t *)&q->broken ? " broken" : "");
+	for (const struct nic_word *w = ops ? ops->words : NULL; w && w->name; w++)
+		say_word(p, &line, w->name, load((const uint8_t *)q->priv + w->offset, w->bytes));
+	say(p, "\n");
+}
+
+static void say_counted(struct piece *p, const struct nic_counters *c)
+{
+#define COUNTER(name) {#name, offsetof(struct nic_counters, name)}
+	static const struct {
+		const char *name;
+		size_t offset;
+	} counters[] = {
+		COUNTER(rx_pkts),        COUNTER(rx_bytes),        COUNTER(rx_no_buffer), COUNTER(rx_bad_len),
+		COUNTER(rx_bad_desc),    COUNTER(rx_oversize),     COUNTER(tx_pkts),      COUNTER(tx_bytes),
+		COUNTER(tx_full),        COUNTER(tx_dropped),      COUNTER(tx_bad_desc),  COUNTER(rx_queue_errors),
+		COUNTER(tx_queue_errors), COUNTER(mmio_reads),     COUNTER(mmio_writes),  COUNTER(irq_arms),
+	};
+	size_t line = p->used;
+	_Static_assert(ARRAY_LEN(counters) * sizeof(uint64_t) == sizeof *c, "all of them");
+	say(p, "     ");
+	for (unsigned i = 0; i < ARRAY_LEN(counters); i++) {
+		uint64_t n = load((const uint8_t *)c + counters[i].offset, sizeof n);
+		if (n || i == 0)
+			say_word(p, &line, counters[i].name, n);
+	}
+	say(p, "\n");
+}
+
+/* A part of the program's memory, of which `bytes` are there. */
+static void say_part(struct piece *p, uint32_t what, const uint8_t *state, size_t bytes)
+{
+	unsigned port = what & 0xff, driver = what >> 8 & 0xff;
+	union {
+		struct bufpool pool;
+		struct nic_queue queue;
+		struct nic_counters counted;
+		uint32_t waiting[2];
+	} u = {0};
+	memcpy(&u, state, bytes < sizeof u ? bytes : sizeof u);
+	switch (what >> 16) {
+	case REMAINS_POOL:
+		say(p, "  buffers: %u of %u free\n", u.pool.free, u.pool.count);
+		break;
+	case REMAINS_QUEUE:
+		say_queue(p, port, driver, &u.queue);
+		break;
+	case REMAINS_COUNTED:
+		say_counted(p, &u.counted);
+		break;
+	case REMAINS_WAITING:
+		say(p, "      waiting %u, offered before %u\n", u.waiting[0], u.waiting[1]);
+		break;
+	default:
+		say(p, "  %zu bytes of kind %x\n", bytes, what);
+	}
+}
+
+/* Part i, unless what lies before it is longer than can be. */
+static void say_part_of(struct piece *p, const struct crash *c, unsigned i)
+{
+	size_t at = 0;
+	for (unsigned k = 0; k < i && at <= sizeof c->state; k++)
+		at += align_up(c->part[k].bytes, 8);
+	if (at <= sizeof c->state && c->part[i].bytes <= sizeof c->state - at)
+		say_part(p, c->part[i].what, c->state + at, c->part[i].bytes);
+	else
+		say(p, "  part %u is cut\n", i);
+}
+
 size_t core_crash_piece(const struct crash *c, unsigned i, unsigned most, char *text)
 {
 	struct piece p = {.text = text};
+	unsigned parts = c->parts < REMAINS_PARTS ? (unsigned)c->parts : REMAINS_PARTS;
 	unsigned pkts = c->pkts < REMAINS_PKTS ? (unsigned)c->pkts : REMAINS_PKTS;
 	unsigned shown = pkts < most ? pkts : most;
+	if (i < parts) {
+		say_part_of(&p, c, i);
+		return p.used;
+	}
+	i -= parts;
 	if (pkts == 0)
 		return 0;
 	if (i == 0)

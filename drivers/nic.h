@@ -186,6 +186,14 @@ struct nic_queue {
 	uint64_t priv[40];
 };
 
+/* A word of nic_queue.priv, of which the report of a failed program tells: 1, 2, 4 or 8 bytes. */
+struct nic_word {
+	const char *name; /* NULL: behind the last */
+	uint16_t offset;  /* from the start of priv */
+	uint16_t bytes;
+};
+#define NIC_WORD(type, field) {#field, offsetof(type, field), sizeof(((type *)0)->field)}
+
 #define NIC_RX_BUFFERS_MIN 8 /* of a ring */
 
 /*
@@ -255,6 +263,7 @@ struct nic_config {
 /* None is NULL unless it says so. An int is E_OK or a negative enum error, with nic->error set. */
 struct nic_ops {
 	const char *name; /* as the console shows it */
+	const struct nic_word *words; /* where its rings stand; NULL: it has none */
 
 	/* True when this driver is for the device. Looks at IDs only. */
 	bool (*match)(const struct pci_dev *dev);

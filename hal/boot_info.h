@@ -55,6 +55,9 @@ struct crash {
 	uint32_t core;
 	uint32_t bytes; /* of the text */
 	char text[CRASH_TEXT_MAX]; /* lines that end in \n; no NUL */
+	uint64_t parts; /* of its memory, as they were: one behind the other in `state`, at multiples of 8 */
+	struct remains_part part[REMAINS_PARTS];
+	uint8_t state[REMAINS_STATE];
 	uint64_t pkts;  /* that it had received last, */
 	struct remains_pkt pkt[REMAINS_PKTS]; /* the newest first */
 };

@@ -1,8 +1,8 @@
 /*
  * What the kernel copies out of a core's program that has failed, beside the packet in hand
- * (hal/core_hand.h): the packets received last. The program keeps one global `core_remains`; the
- * kernel finds it by name and believes nothing in it (kernel/remains.c). core/remains.c makes text
- * of the copy.
+ * (hal/core_hand.h): the packets received last, and memory that the program has named, the state of
+ * its queues. The program keeps one global `core_remains`; the kernel finds it by name and believes
+ * nothing in it (kernel/remains.c). core/remains.c makes text of the copy.
  */
 #ifndef HAL_REMAINS_H
 #define HAL_REMAINS_H
@@ -12,6 +12,8 @@
 #define REMAINS_PKTS 64    /* packets of a report */
 #define REMAINS_VECTOR 256 /* most packets of a vector */
 #define REMAINS_HEADER 64  /* bytes of a packet */
+#define REMAINS_PARTS 52   /* pieces of memory, */
+#define REMAINS_STATE 8704 /* and bytes of all together, of each a multiple of 8 */
 
 /* As struct pkt (lib/pkt.h). */
 struct remains_handle {
@@ -20,6 +22,13 @@ struct remains_handle {
 	uint16_t len;
 	uint8_t flags;
 	uint8_t port;
+};
+
+/* A piece of memory. */
+struct remains_part {
+	uint64_t address;
+	uint32_t bytes;
+	uint32_t what; /* it is, by words that the kernel does not know (core/remains.c) */
 };
 
 /*
@@ -31,6 +40,8 @@ struct remains {
 	struct remains_handle v[REMAINS_PKTS + REMAINS_VECTOR];
 	uint32_t next; /* v[0, next) are the newest, the last of them first */
 	uint32_t end;  /* before these came v[next, end) */
+	uint64_t parts;
+	struct remains_part part[REMAINS_PARTS];
 };
 
 extern struct remains core_remains;

@@ -6,6 +6,8 @@
 
 #include "kernel/program.h"
 
+_Static_assert(REMAINS_STATE % 8 == 0, "a piece that fits does so in whole words");
+
 #define PLACES ARRAY_LEN(((struct remains *)0)->v)
 
 /* Of which packets there are handles. */
@@ -32,12 +34,12 @@ static bool read_pkt(vm_space_t space, uint64_t from, struct remains_pkt *p)
 	return true;
 }
 
-void remains_copy(vm_space_t space, struct crash *to)
+/* The packets received last. */
+static void copy_pkts(vm_space_t space, uint64_t at, struct crash *to)
 {
-	uint64_t at = program_symbol("core_remains");
 	struct span s;
 	to->pkts = 0;
-	if (!at || !vm_copy_from_user(space, &s, at + offsetof(struct remains, next), sizeof s) ||
+	if (!vm_copy_from_user(space, &s, at + offsetof(struct remains, next), sizeof s) ||
 	    s.next > PLACES || s.end > PLACES)
 		return;
 	for (uint32_t i = 0; i < REMAINS_PKTS; i++) {
@@ -46,4 +48,32 @@ void remains_copy(vm_space_t space, struct crash *to)
 			break;
 		to->pkts++;
 	}
+}
+
+/* The memory that the program has named, up to the first piece that cannot be. */
+static void copy_parts(vm_space_t space, uint64_t at, struct crash *to)
+{
+	uint64_t parts, from = at + offsetof(struct remains, part);
+	size_t used = 0;
+	to->parts = 0;
+	if (!vm_copy_from_user(space, &parts, at + offsetof(struct remains, parts), sizeof parts) ||
+	    parts > REMAINS_PARTS)
+		return;
+	for (; to->parts < parts; to->parts++, from += sizeof(struct remains_part)) {
+		struct remains_part *p = &to->part[to->parts];
+		if (!vm_copy_from_user(space, p, from, sizeof *p) || p->bytes > sizeof to->state - used ||
+		    !vm_copy_from_user(space, to->state + used, p->address, p->bytes))
+			break;
+		used += align_up(p->bytes, 8);
+	}
+}
+
+void remains_copy(vm_space_t space, struct crash *to)
+{
+	uint64_t at = program_symbol("core_remains");
+	to->parts = to->pkts = 0;
+	if (!at)
+		return;
+	copy_parts(space, at, to);
+	copy_pkts(space, at, to);
 }

@@ -272,8 +272,17 @@ static bool rx_interrupt(struct nic_queue *q, bool arm)
 	return ixgbe_rx_waiting(&p->rx);
 }
 
+static const struct nic_word words[] = {
+	NIC_WORD(struct pair, rx.head),     NIC_WORD(struct pair, rx.tail),
+	NIC_WORD(struct pair, rx.told),     NIC_WORD(struct pair, rx.most),
+	NIC_WORD(struct pair, rx.dropping), NIC_WORD(struct pair, tx.head),
+	NIC_WORD(struct pair, tx.tail),     NIC_WORD(struct pair, tx.reported),
+	{0},
+};
+
 const struct nic_ops ixgbe_ops = {
 	.name = "ixgbe",
+	.words = words,
 	.match = match,
 	.probe = probe,
 	.ring_bytes = ring_bytes,

@@ -375,8 +375,20 @@ static bool rx_interrupt(struct nic_queue *q, bool arm)
 	return mlx5_rx_waiting(&p->rx);
 }
 
+static const struct nic_word words[] = {
+	NIC_WORD(struct pair, rx.head),         NIC_WORD(struct pair, rx.tail),
+	NIC_WORD(struct pair, rx.most),         NIC_WORD(struct pair, rx.cq_head),
+	NIC_WORD(struct pair, rx.session.left), NIC_WORD(struct pair, rx.failed),
+	NIC_WORD(struct pair, tx.head),         NIC_WORD(struct pair, tx.tail),
+	NIC_WORD(struct pair, tx.frame_head),   NIC_WORD(struct pair, tx.frame_tail),
+	NIC_WORD(struct pair, tx.cq_head),      NIC_WORD(struct pair, tx.failed),
+	NIC_WORD(struct pair, eq_index),        NIC_WORD(struct pair, armed),
+	{0},
+};
+
 const struct nic_ops mlx5_ops = {
 	.name = "mlx5",
+	.words = words,
 	.match = match,
 	.probe = probe,
 	.ring_bytes = ring_bytes,

@@ -649,8 +649,19 @@ static bool rx_interrupt(struct nic_queue *q, bool arm)
 	return virtio_rx_interrupt(&p->rx, arm);
 }
 
+static const struct nic_word words[] = {
+	NIC_WORD(struct pair, rx.head),    NIC_WORD(struct pair, rx.tail),
+	NIC_WORD(struct pair, rx.size),    NIC_WORD(struct pair, rx.most),
+	NIC_WORD(struct pair, rx.missing), NIC_WORD(struct pair, rx.notify),
+	NIC_WORD(struct pair, tx.head),    NIC_WORD(struct pair, tx.tail),
+	NIC_WORD(struct pair, tx.next),    NIC_WORD(struct pair, tx.done),
+	NIC_WORD(struct pair, tx.size),    NIC_WORD(struct pair, tx.notify),
+	{0},
+};
+
 const struct nic_ops virtio_net_ops = {
 	.name = "virtio_net",
+	.words = words,
 	.match = match,
 	.probe = probe,
 	.ring_bytes = ring_bytes,

@@ -290,10 +290,11 @@ def test_report_goes_out_whole(make_lab):
 
 def test_packets_received_last(make_lab):
     """A report has the headers of the last 64 packets, the newest first, as they left; the serial line
-    has eight of them."""
+    has eight of them. Before them stands where the queues stood."""
     lab = make_lab(None, "--append", "test=1")
     router = lab.router
     router.faults_expected = True
+    driver = {"virtio": "virtio_net"}.get(router.nic, router.nic)
     pings(lab.left, RIGHT_HOST)
     with lab.left.socket() as sender:
         for payload in range(100, 200):  # the length is the packet's number
@@ -312,6 +313,11 @@ def test_packets_received_last(make_lab):
     lengths = [int(length) for length, _ in udp]
     assert len(udp) > 20
     assert lengths == list(range(42 + 199, 42 + 199 - len(udp), -1)), said
+    queues = re.findall(r"^  port (\d) (\w+): rx\.head [^:]*? tx\.head [^:]*?^      rx_pkts (\d+) [^:]*? tx_pkts",
+                        said, re.MULTILINE)
+    assert [(port, name) for port, name, _ in queues] == [("0", driver), ("1", driver)], said
+    assert int(queues[0][2]) > 100, said
+    assert re.search(r"^  buffers: \d+ of \d+ free$", said, re.MULTILINE), said
     for length, text in udp:
         header = bytes.fromhex(text)
         assert len(header) == 64

@@ -9,6 +9,9 @@
 static struct boot_info info;
 struct boot_info *boot_info = &info;
 struct core_self self;
+struct remains core_remains;
+const struct nic_ops *const nic_drivers[] = {NULL};
+const unsigned nic_driver_count;
 uint64_t host_tsc;
 
 static char shown[5 * sizeof(struct crash)];

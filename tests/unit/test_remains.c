@@ -7,8 +7,18 @@
 
 #define PACKETS 1000
 
-static struct remains program;
-static uint8_t arena[PACKETS][REMAINS_HEADER + 1]; /* the last packet ends with it */
+struct ring {
+	uint32_t head;
+	uint8_t flag;
+};
+static const struct nic_word words[] = {NIC_WORD(struct ring, head), NIC_WORD(struct ring, flag), {0}};
+static const struct nic_ops ringed = {.name = "ringed", .words = words}, plain = {.name = "plain"};
+const struct nic_ops *const nic_drivers[] = {&plain, &ringed};
+const unsigned nic_driver_count = 2;
+
+struct remains core_remains;
+#define program core_remains
+static _Alignas(64) uint8_t arena[PACKETS][REMAINS_HEADER + 1]; /* the last packet ends with it */
 static bool found; /* the program has such a symbol */
 
 uint64_t program_symbol(const char *name)
@@ -96,8 +106,19 @@ static void nothing_is_believed(void **s)
 		for (unsigned i = 0; i < ARRAY_LEN(program.v); i++)
 			if (random_below(2))
 				program.v[i].data = (uint64_t)(uintptr_t)arena + random_below(2 * sizeof arena);
+		program.parts = random_below(2 * REMAINS_PARTS);
+		for (unsigned i = 0; i < REMAINS_PARTS; i++) {
+			if (random_below(8))
+				program.part[i].address = (uint64_t)(uintptr_t)arena;
+			if (random_below(8))
+				program.part[i].bytes = random_below(random_below(8) ? 256 : 9000);
+		}
 		remains_copy(7, &c);
-		assert_true(c.pkts <= REMAINS_PKTS);
+		assert_true(c.pkts <= REMAINS_PKTS && c.parts <= REMAINS_PARTS);
+		size_t used = 0;
+		for (unsigned i = 0; i < c.parts; i++)
+			used += align_up(c.part[i].bytes, 8);
+		assert_true(used <= REMAINS_STATE);
 		for (unsigned i = 0; i < c.pkts; i++) {
 			const struct remains_pkt *p = &c.pkt[i];
 			unsigned n = p->handle.len < REMAINS_HEADER ? p->handle.len : REMAINS_HEADER;
@@ -179,6 +200,50 @@ static void text_of_frames(void **s)
 	assert_null(strstr(shown, "88cc"));
 }
 
+/* Memory that the program has named, and what is said of it. */
+static void text_of_queues(void **s)
+{
+	(void)s;
+	static struct crash c;
+	struct {
+		struct bufpool pool;
+		struct nic_queue queue, other;
+		struct nic_counters counted;
+		uint32_t waiting[2];
+	} *m = (void *)arena;
+	memset(m, 0, sizeof *m);
+	m->pool = (struct bufpool){.free = 3, .count = 16};
+	*(struct ring *)(void *)m->queue.priv = (struct ring){4294967295u, 1};
+	m->other.broken = true;
+	m->counted = (struct nic_counters){.rx_pkts = 5, .mmio_writes = 7};
+	m->waiting[0] = 9;
+	remains_keep(REMAINS_POOL, 0, 0, &m->pool, sizeof m->pool);
+	remains_keep(REMAINS_QUEUE, 2, 1, &m->queue, sizeof m->queue);
+	remains_keep(REMAINS_COUNTED, 2, 1, &m->counted, sizeof m->counted);
+	remains_keep(REMAINS_WAITING, 2, 1, m->waiting, sizeof m->waiting);
+	remains_keep(REMAINS_QUEUE, 3, 0, &m->other, sizeof m->other);
+	remains_keep(REMAINS_QUEUE, 4, 9, &m->other, 1); /* no driver, and no more of it */
+	remains_copy(7, &c);
+	assert_string_equal(show(&c, 64), "  buffers: 3 of 16 free\n"
+	                                  "  port 2 ringed: head 4294967295 flag 1\n"
+	                                  "      rx_pkts 5 mmio_writes 7\n"
+	                                  "      waiting 9, offered before 0\n"
+	                                  "  port 3 plain: broken\n"
+	                                  "  port 4 ?:\n");
+	/* what lies behind a piece that is no memory is not told */
+	program.part[1].address = 0x1234;
+	remains_copy(7, &c);
+	assert_string_equal(show(&c, 64), "  buffers: 3 of 16 free\n");
+	remains_forget();
+	remains_copy(7, &c);
+	assert_string_equal(show(&c, 64), "");
+	for (unsigned i = 0; i < 2 * REMAINS_PARTS; i++)
+		remains_keep(REMAINS_QUEUE, i, 1, &m->queue, sizeof m->queue);
+	assert_int_equal(program.parts, REMAINS_PARTS);
+	remains_copy(7, &c);
+	assert_int_equal(c.parts, REMAINS_STATE / sizeof m->queue);
+}
+
 /* Whatever the bytes are: lines of plain characters. */
 static void text_of_anything(void **s)
 {
@@ -193,6 +258,10 @@ static void text_of_anything(void **s)
 			be16_store(c.pkt[i].header + 12, types[random_below(ARRAY_LEN(types))]);
 			be16_store(c.pkt[i].header + 16, types[random_below(ARRAY_LEN(types))]);
 		}
+		for (unsigned i = 0; i < REMAINS_PARTS; i++) {
+			c.part[i].bytes = random_below(9) ? random_below(400) : c.part[i].bytes;
+			c.part[i].what = random_below(5) << 16 | random_below(3) << 8 | random_below(256);
+		}
 		for (const char *p = show(&c, 64); *p; p++)
 			assert_true(*p == '\n' || (*p >= ' ' && *p <= '~'));
 	}
@@ -204,6 +273,7 @@ int main(void)
 		cmocka_unit_test_setup(the_last_are_there, setup),
 		cmocka_unit_test_setup(nothing_is_believed, setup),
 		cmocka_unit_test_setup(text_of_frames, setup),
+		cmocka_unit_test_setup(text_of_queues, setup),
 		cmocka_unit_test_setup(text_of_anything, setup),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
