@@ -8,6 +8,7 @@
 #define TSC_HZ 1000000000ull
 #define TICK_NS 500
 #define PAIRS_MAX 8
+#define RINGS_AT (GUEST_BYTES / 2) /* guest memory below is the device half's, from there data cores' */
 
 struct fw fw;
 
@@ -526,7 +527,7 @@ void fw_power(unsigned vectors)
 	fw.nic = (struct nic){
 		.ops = &mlx5_ops, .pci = &fw.pci, .clock = &fw.clock, .dma_more = more};
 	fw.brk = GUEST_NOTHING;
-	fw.room = GUEST_BYTES;
+	fw.room = RINGS_AT;
 	fw.now = 1000000000;
 	fw.tick_ns = TICK_NS;
 	fw.delay_ns = 20000;
@@ -562,7 +563,7 @@ static struct nic_config config; /* of the last start */
 int fw_start(unsigned pairs, struct nic_shared *shared)
 {
 	static const struct nic_counters cnt[PAIRS_MAX];
-	size_t bytes = mlx5_ops.ring_bytes(&fw.nic), at = GUEST_BYTES / 2;
+	size_t bytes = mlx5_ops.ring_bytes(&fw.nic), at = RINGS_AT;
 	assert_in_range(pairs, 1, PAIRS_MAX);
 	for (unsigned i = 0; i < pairs; i++, at += (bytes + 4095) & ~(size_t)4095)
 		mem[i] = (struct nic_ring_mem){bus(at, bytes), bytes, 1 + i, &cnt[i]};

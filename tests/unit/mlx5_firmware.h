@@ -36,7 +36,7 @@ extern struct fw {
 	struct nic nic;
 	uint64_t now; /* ns */
 	uint64_t tick_ns; /* what a register takes, and a look at the TSC at least */
-	size_t brk, room; /* of guest memory: used, and what there is */
+	size_t brk, room; /* of the device half's memory: used up to, ends at */
 	uint16_t pci_command;
 	unsigned routed[64]; /* core + 1 by MSI-X entry */
 	/* the card */
