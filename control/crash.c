@@ -6,9 +6,18 @@
 #include "control/page.h"
 #include "lib/fmt.h"
 
-#define PIECE 1024u /* of a report's text, an item of the page */
-#define PIECES (CRASH_TEXT_MAX / PIECE + (CRASH_TEXT_MAX % PIECE != 0))
-#define ITEMS (PIECES + CORE_CRASH_PIECES) /* of a report: its text, and what the program left */
+#define PIECE_MAX PAGE_ITEM_MAX /* bytes of reports at a time */
+_Static_assert(PIECE_MAX >= CORE_CRASH_PIECE, "there is room for a piece of a report");
+_Static_assert(PIECE_MAX <= SHELL_STREAM_PIECE, "a session has room for it");
+
+/* Where a reader is: all zero at first. */
+struct crash_at {
+	uint64_t number; /* of the report that was begun, or of the last one */
+	struct core_crash_walk walk;
+	bool begun;
+};
+_Static_assert(sizeof(struct crash_at) <= SHELL_STREAM_BYTES, "shell_stream keeps it");
+_Static_assert(sizeof(struct crash_at) <= sizeof((struct page_walk *)0)->cursor.own, "the page does");
 
 /* "crash 1: core 2, 12.345 s after boot": the line above a report. */
 static size_t head_line(const struct crash *c, char *text, size_t size)
@@ -19,48 +28,72 @@ static size_t head_line(const struct crash *c, char *text, size_t size)
 	                  (unsigned long long)(ms % 1000));
 }
 
-void show_crash(struct shell *sh, int argc, char **argv)
+static size_t pieces(const struct crash *c, struct core_crash_walk *walk, char *text)
 {
-	static struct crash c;
-	static char left[CORE_CRASH_PIECE];
-	char head[80];
-	uint64_t n = 0;
-	(void)argc;
-	(void)argv;
-	for (; core_crash_next(n, &c); n = c.number) {
-		shell_write(sh, head, head_line(&c, head, sizeof head));
-		shell_write(sh, c.text, c.bytes);
-		for (size_t i = 0, k; (k = core_crash_piece(&c, (unsigned)i, REMAINS_PKTS, left)); i++)
-			shell_write(sh, left, k);
-	}
-	if (n == 0)
-		shell_print(sh, "no program has failed since boot\n");
+	size_t n = 0, piece;
+	while (n + CORE_CRASH_PIECE <= PIECE_MAX &&
+	       (piece = core_crash_read(c, walk, REMAINS_PKTS, text + n)) > 0)
+		n += piece;
+	return n;
 }
 
-/* Item by item a piece of a report; w->cursor.n is its number. */
+/* The next piece of all reports, at most PIECE_MAX bytes. 0: there is none. E_NOENT: a later report
+ * has the place of the one that was begun; the next piece begins another. */
+static int next_piece(struct crash_at *at, char *text)
+{
+	static struct crash c; /* a copy, anew for every piece */
+	for (;;) {
+		bool there = core_crash_next(at->begun ? at->number - 1 : at->number, &c);
+		if (at->begun && (!there || c.number != at->number)) {
+			at->begun = false;
+			return E_NOENT;
+		}
+		if (!there)
+			return 0;
+		if (!at->begun) {
+			*at = (struct crash_at){.number = c.number, .begun = true};
+			return (int)head_line(&c, text, PIECE_MAX);
+		}
+		size_t n = pieces(&c, &at->walk, text);
+		at->begun = n > 0;
+		if (n > 0)
+			return (int)n;
+	}
+}
+
+static bool more_crash(struct shell *sh, void *own)
+{
+	char text[PIECE_MAX];
+	struct crash_at *at = own;
+	int n = next_piece(at, text);
+	if (n > 0)
+		shell_write(sh, text, (size_t)n);
+	else if (n < 0)
+		shell_print(sh, "%% a later report has the place of this one\n");
+	else if (at->number == 0)
+		shell_print(sh, "no program has failed since boot\n");
+	return n != 0;
+}
+
+void show_crash(struct shell *sh, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	shell_stream(sh, more_crash);
+}
+
 static bool part_crash(struct page_walk *w, struct page_text *t)
 {
-	static struct crash c;
-	static char left[CORE_CRASH_PIECE];
-	char head[80];
-	uint32_t item = w->item % ITEMS;
-	bool there = core_crash_next(item ? w->cursor.n - 1 : w->cursor.n, &c);
-	if (item == 0) {
-		if (w->item == 0 && !there)
-			page_print(t, "no program has failed since boot\n");
-		if (!there)
-			return false;
-		page_bytes(t, head, head_line(&c, head, sizeof head));
-		w->cursor.n = c.number;
-	} else if (!there || c.number != w->cursor.n) {
-		t->broken = true; /* another has its place */
-		return false;
-	}
-	if (item >= PIECES)
-		page_bytes(t, left, core_crash_piece(&c, item - PIECES, REMAINS_PKTS, left));
-	else if (item * PIECE < c.bytes)
-		page_bytes(t, c.text + item * PIECE, u32_min(c.bytes - item * PIECE, PIECE));
-	return true;
+	char text[PIECE_MAX];
+	struct crash_at *at = (void *)w->cursor.own;
+	int n = next_piece(at, text);
+	if (n > 0)
+		page_bytes(t, text, (size_t)n);
+	else if (n < 0)
+		t->broken = true;
+	else if (at->number == 0)
+		page_print(t, "no program has failed since boot\n");
+	return n > 0;
 }
 
 const page_part page_crash[] = {part_crash, NULL};

@@ -28,6 +28,7 @@ struct page_walk {
 	uint32_t part, item;
 	union {
 		uint64_t n;
+		uint64_t own[4]; /* anything */
 		struct fib_cursor fib;
 		struct {
 			struct config_cursor at;

@@ -528,8 +528,15 @@ bool core_crash_next(uint64_t after, struct crash *to);
  * whole lines, up to CORE_CRASH_PIECE bytes with the NUL. Returns their length; 0: there are no more.
  */
 #define CORE_CRASH_PIECE 1024
-#define CORE_CRASH_PIECES (REMAINS_PARTS + 1 + REMAINS_PKTS)
 size_t core_crash_piece(const struct crash *c, unsigned i, unsigned most, char *text);
+
+/* Where a reader of a report is, text and what is left: all zero at first. */
+struct core_crash_walk {
+	uint32_t text, piece;
+};
+
+/* The next piece of it: CORE_CRASH_PIECE bytes at most. 0: that was all. */
+size_t core_crash_read(const struct crash *c, struct core_crash_walk *at, unsigned most, char *text);
 
 /* The MTU that decides the buffers' size: set in control_hooks.start, bytes of IP packet. */
 void core_set_mtu(unsigned mtu);

@@ -9,6 +9,7 @@
 #include "core/outbox.h"
 #include "hal/kcall.h"
 #include "lib/mem.h"
+#include "lib/number.h"
 
 #define PACKETS_PRINTED 8 /* of those that a program received last; show crash has all */
 
@@ -19,22 +20,49 @@ static bool read_slot(unsigned slot, struct crash *to)
 	if (!number)
 		return false;
 	memcpy(to, from, sizeof *to);
+	to->bytes = u32_min(to->bytes, sizeof to->text);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return __atomic_load_n(&from->number, __ATOMIC_RELAXED) == number &&
-	       to->bytes <= sizeof to->text;
+	return __atomic_load_n(&from->number, __ATOMIC_RELAXED) == number;
+}
+
+/* The place of the report with the least number that `wanted` wants, copied; CRASHES_MAX: none. */
+static unsigned read_first(bool (*wanted)(unsigned slot, uint64_t number, const uint64_t *than),
+                           const uint64_t *than, struct crash *to)
+{
+	for (;;) {
+		uint64_t least = UINT64_MAX;
+		unsigned found = CRASHES_MAX;
+		for (unsigned i = 0; i < CRASHES_MAX; i++) {
+			uint64_t number = shared_load(&self.info->crash[i].number);
+			if (number && number < least && wanted(i, number, than)) {
+				least = number;
+				found = i;
+			}
+		}
+		if (found == CRASHES_MAX || (read_slot(found, to) && to->number == least))
+			return found;
+	}
+}
+
+static bool is_later(unsigned slot, uint64_t number, const uint64_t *after)
+{
+	(void)slot;
+	return number > *after;
 }
 
 bool core_crash_next(uint64_t after, struct crash *to)
 {
-	static struct crash c;
-	bool any = false;
-	for (unsigned i = 0; i < CRASHES_MAX; i++)
-		if (shared_load(&self.info->crash[i].number) > after && read_slot(i, &c) &&
-		    c.number > after && (!any || c.number < to->number)) {
-			*to = c;
-			any = true;
-		}
-	return any;
+	return read_first(is_later, &after, to) < CRASHES_MAX;
+}
+
+size_t core_crash_read(const struct crash *c, struct core_crash_walk *at, unsigned most, char *text)
+{
+	if (at->text == c->bytes)
+		return core_crash_piece(c, at->piece++, most, text);
+	uint32_t n = u32_min(c->bytes - at->text, CORE_CRASH_PIECE);
+	memcpy(text, c->text + at->text, n);
+	at->text += n;
+	return n;
 }
 
 /* Line by line: what other data cores print comes in between, not amid one. `apart`: an empty line
@@ -79,18 +107,9 @@ static uint64_t written_over(unsigned slot, uint64_t number, uint64_t printed)
 	return slot && number > expected ? (number - expected) / turn : 0;
 }
 
-/* The place of the oldest report that has not been printed; CRASHES_MAX: there is none. */
-static unsigned next_to_print(const uint64_t *printed, struct crash *to)
+static bool is_unprinted(unsigned slot, uint64_t number, const uint64_t *printed)
 {
-	static struct crash c;
-	unsigned found = CRASHES_MAX;
-	for (unsigned i = 0; i < CRASHES_MAX; i++)
-		if (shared_load(&self.info->crash[i].number) != printed[i] && read_slot(i, &c) &&
-		    c.number != printed[i] && (found == CRASHES_MAX || c.number < to->number)) {
-			*to = c;
-			found = i;
-		}
-	return found;
+	return number != printed[slot];
 }
 
 void crash_turn(void)
@@ -98,7 +117,7 @@ void crash_turn(void)
 	static struct crash c;
 	uint64_t *printed = outbox_of(self.id)->crash_printed; /* a restart of ours forgets none */
 	unsigned slot;
-	while (!revive_busy() && (slot = next_to_print(printed, &c)) < CRASHES_MAX) {
+	while (!revive_busy() && (slot = read_first(is_unprinted, printed, &c)) < CRASHES_MAX) {
 		uint64_t lost = written_over(slot, c.number, printed[slot]);
 		if (lost)
 			core_log("reports of %llu failures are missing here", (unsigned long long)lost);

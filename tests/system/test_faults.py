@@ -5,6 +5,7 @@ import time
 import pytest
 from conftest import (LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, eventually, pings, reaches,
                       router_config)
+from test_remote import REMOTE, SECRET, nc
 
 KINDS = {
     "null": r"page fault",
@@ -244,7 +245,7 @@ def test_without_test_option_there_is_no_test_command(make_router):
 def test_show_crash(make_lab):
     """What a console has missed: reports are kept over restarts of programs, the first and the last
     three; the network has them too."""
-    lab = make_lab(router_config(extra="http server\n"), "--append", "test=1", cpus=3)
+    lab = make_lab(router_config(extra=REMOTE + "http server\n"), "--append", "test=1", cpus=3)
     router = lab.router
     router.faults_expected = True
     assert router.command("show crash") == "no program has failed since boot\n"
@@ -266,6 +267,7 @@ def test_show_crash(make_lab):
     router.wait_links()
     result = lab.left.run(["curl", "-sS", "--max-time", "20", "http://%s/crash" % LEFT_ROUTER])
     assert result.stdout == said, result.stderr
+    assert said in nc(lab.left, SECRET + "\nshow crash\n").replace("\r\n", "\n")
 
 
 def test_report_goes_out_whole(make_lab):

@@ -14,7 +14,7 @@ const struct nic_ops *const nic_drivers[] = {NULL};
 const unsigned nic_driver_count;
 uint64_t host_tsc;
 
-static char shown[5 * sizeof(struct crash)];
+static char shown[12 * sizeof(struct crash)];
 static size_t shown_bytes;
 
 void shell_write(struct shell *sh, const char *text, size_t len)
@@ -28,6 +28,22 @@ void shell_write(struct shell *sh, const char *text, size_t len)
 void shell_print(struct shell *sh, const char *format, ...)
 {
 	shell_write(sh, format, strlen(format));
+}
+
+void shell_stream(struct shell *sh, bool (*more)(struct shell *sh, void *at))
+{
+	uint64_t at[SHELL_STREAM_BYTES / 8] = {0};
+	size_t before = shown_bytes;
+	while (more(sh, at)) {
+		assert_true(shown_bytes - before <= SHELL_STREAM_PIECE);
+		before = shown_bytes;
+	}
+}
+
+static void forget_shown(void)
+{
+	memset(shown, 0, sizeof shown);
+	shown_bytes = 0;
 }
 
 static bool busy; /* a data core is being helped */
@@ -97,8 +113,7 @@ static void first_and_last(void **s)
 		crash(i, (char[]){(char)('A' + i - 1), '\n', '\0'});
 	show_crash(NULL, 0, NULL);
 	assert_string_equal(shown, expected);
-	shown_bytes = 0;
-	memset(shown, 0, sizeof shown);
+	forget_shown();
 	assert_true(read_page(2048));
 	assert_string_equal(shown, expected);
 }
@@ -144,17 +159,19 @@ static void half_written(void **s)
 /* The report that is being sent is overwritten: its reader has to notice. */
 static void overwritten(void **s)
 {
-	static char text[2 * PIECE + 1];
+	static char text[2 * PIECE_MAX + 1];
 	const struct page page = {.parts = page_crash};
 	struct page_walk w = {0};
-	char room[PIECE + 100];
+	uint64_t at[SHELL_STREAM_BYTES / 8] = {0};
+	char room[PAGE_ITEM_MAX];
 	(void)s;
 	memset(text, 'x', sizeof text - 1);
 	for (unsigned i = 1; i <= 2; i++)
 		crash(i, text);
-	for (unsigned i = 0; i <= ITEMS; i++) {
+	for (unsigned i = 0; i < 2 + 2 * 2; i++) { /* the first, and of the second as much as not all */
 		struct page_text t = {.at = room, .size = sizeof room};
 		assert_true(page.parts[0](&w, &t));
+		assert_true(more_crash(NULL, at));
 		w.item++;
 	}
 	for (unsigned i = 0; i < CRASHES_MAX - 1; i++)
@@ -162,6 +179,12 @@ static void overwritten(void **s)
 	struct page_text t = {.at = room, .size = sizeof room};
 	assert_false(page_fill(&page, &w, &t));
 	assert_true(t.broken);
+	forget_shown();
+	assert_true(more_crash(NULL, at));
+	assert_string_equal(shown, "%% a later report has the place of this one\n");
+	forget_shown();
+	assert_true(more_crash(NULL, at));
+	assert_string_equal(shown, "crash 3: core 3, 1.234 s after boot\n");
 }
 
 /* Reports of data cores, whole, once each, and not before the core that failed forwards again; what the
@@ -181,8 +204,7 @@ static void printed_once(void **s)
 	crash_turn();
 	crash_turn();
 	assert_string_equal(shown, "\r\n*** one\r\n  two\r\n");
-	memset(shown, 0, sizeof shown);
-	shown_bytes = 0;
+	forget_shown();
 	for (unsigned i = 0; i < 5; i++)
 		crash(2, "*** again\n");
 	crash_turn();
@@ -210,14 +232,12 @@ static void printed_with_what_is_left(void **s)
 	assert_ptr_equal(strstr(shown, "*** what the program of core %u had left:  packets"), shown);
 	assert_non_null(strstr(shown, "  8 port 0, 0 bytes: not readable\r\n  ... and 56 more: show crash\r\n"
 	                              "\r\n*** what\r\n  packets received last"));
-	shown_bytes = 0;
-	memset(shown, 0, sizeof shown);
+	forget_shown();
 	show_crash(NULL, 0, NULL);
 	assert_non_null(strstr(shown, " 64 port 0, 0 bytes: not readable\ncrash 2: "));
 	static char console[sizeof shown];
 	memcpy(console, shown, sizeof shown);
-	shown_bytes = 0;
-	memset(shown, 0, sizeof shown);
+	forget_shown();
 	assert_true(read_page(1280));
 	assert_string_equal(shown, console);
 }
