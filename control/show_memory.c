@@ -45,7 +45,8 @@ static void show_snapshot(struct shell *sh)
 	size_t area, before, tables;
 	core_snapshot_area(&area);
 	plane_snapshot_used(&before, &tables);
-	row(sh, "snapshot", "header", self.info->snapshot_bytes - area);
+	row(sh, "snapshot", "header", self.info->snapshot_bytes - area - core_snapshot_beside());
+	row(sh, "snapshot", "beside: of the program before", core_snapshot_beside());
 	row(sh, "snapshot", "view, access lists, application", before);
 	row(sh, "snapshot", "forwarding tables, the readers' part", tables);
 	row(sh, "snapshot", "not used", area - before - tables);
@@ -56,7 +57,7 @@ static void show_private(struct shell *sh)
 	memory_note(memory_later);
 	for (unsigned n = 0; n < memory.notes; n++)
 		row(sh, "control core", memory.note[n].what, memory.note[n].bytes);
-	row(sh, "control core", "free", core_private_left());
+	row(sh, "control core", "free", self.info->core[0].tables_bytes - core_private_used());
 }
 
 void show_memory(struct shell *sh, int argc, char **argv)

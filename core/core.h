@@ -455,6 +455,10 @@ bool core_arena_has(unsigned core, const void *at, uint64_t bytes);
  * all cores, writable by the control core. */
 void *core_snapshot_area(size_t *bytes);
 
+/* Bytes of the snapshot region that are not of that area: where the tables of the program before this
+ * one are, if it has taken over. */
+size_t core_snapshot_beside(void);
+
 /* How large that area may become: it grows into what core_private_alloc() has not given yet. */
 size_t core_snapshot_most(void);
 

@@ -17,6 +17,7 @@
 
 #define SHARE_UNIT (2u << 20) /* of KCALL_SHARE */
 #define PAGE_BYTES 4096u
+#define AREA_LEAST (4u << 20) /* of a part: the kernel gives the first one more */
 
 static const struct siphash_key seal_key = {0x6879617465206b65, 0x707420626c6f636b};
 
@@ -207,6 +208,11 @@ void *core_snapshot_area(size_t *bytes)
 	return (uint8_t *)snapshot_header() + SNAPSHOT_HEADER + self.area;
 }
 
+size_t core_snapshot_beside(void)
+{
+	return self.area + (window_end ? whole() - window_end : 0);
+}
+
 size_t core_snapshot_most(void)
 {
 	return window_end ? window_end - self.area : whole() + shareable() - self.area;
@@ -239,5 +245,5 @@ bool tables_move(size_t used, size_t bytes, size_t private_bytes)
 		return false;
 	self.area = behind;
 	window_end = 0;
-	return true;
+	return core_snapshot_take(u64_min(bytes, AREA_LEAST)) == E_OK;
 }

@@ -3,9 +3,11 @@ packet. RESTARTS=100 does it so often; a core may fail five times in ten seconds
 import os
 import re
 import statistics
+import subprocess
 import time
 
 from conftest import RIGHT_HOST, pings
+from family import (LEFT6, LEFT_ROUTER6, RIGHT6, RIGHT_ROUTER6, addresses_up, config6)
 from flows import Flows
 
 RESTARTS = int(os.environ.get("RESTARTS", "3"))
@@ -49,3 +51,35 @@ def test_nobody_loses_anything(make_lab):
              1000 * max(outages)))
     assert [core["faults"] for core in router.cores()] == [RESTARTS, 0, 0, 0]
     pings(lab.left, RIGHT_HOST)
+
+
+FILTER = """ ip access-group TO-RIGHT out
+ip access-list TO-RIGHT
+ 10 deny udp any any eq 20003
+ 20 permit ip any any
+"""  # of eth1; the last of four flows
+
+
+def test_what_else_goes_on(make_lab):
+    """With one data core: IPv6, and what a filter denies."""
+    lab = make_lab(config6(eth1=FILTER), "--append", "test=1")
+    router = lab.router
+    router.faults_expected = True
+    lab.left.configure6(LEFT6 + "/64", LEFT_ROUTER6)
+    lab.right.configure6(RIGHT6 + "/64", RIGHT_ROUTER6)
+    addresses_up(router)
+    pings(lab.left, RIGHT_HOST)
+    pings(lab.left, RIGHT6)
+    with Flows(lab.left, lab.right, RIGHT_HOST, 4) as flows:
+        flows.run(0.2)
+        six = lab.left.popen(["ping", "-6", "-i", "0.02", "-c", "200", "-W", "5", "-q", RIGHT6],
+                             stdout=subprocess.PIPE, text=True)
+        fail(router, flows)
+        assert flows.settle(2) == [3]
+        assert len(flows.list[3].missing) == flows.list[3].sent
+        said = six.communicate(timeout=30)[0]
+        assert " 0% packet loss" in said, said + router.command("show counters")
+    assert RIGHT_HOST in router.command("show arp")
+    assert RIGHT6 in router.command("show ipv6 neighbors")
+    assert "tentative" not in router.command("show interfaces")
+    assert "ports restart" not in router.text
