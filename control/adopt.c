@@ -58,8 +58,8 @@ static void adopt_neighbours6(const struct view *old, size_t bytes)
 	for (uint32_t cursor = 0; host6_next(old->hosts6, bytes - at, &cursor, &e);)
 		if (e.nh >= NH_NEIGHBOUR6 && e.nh < NH_MAX && is_known(old, e.nh, &n) &&
 		    v->port[n].enabled6)
-			nd_learn(&plane.nd, (unsigned)n, &e.addr, old->adj[e.nh].header, false,
-			         core_now_ns());
+			(void)nd_restore(&plane.nd, (unsigned)n, &e.addr, old->adj[e.nh].header,
+			                 core_now_ns());
 }
 
 static void adopt_addresses6(const struct view *old)

@@ -522,6 +522,20 @@ void nd_learn(struct nd *nd, unsigned port, const struct net_addr *addr, const u
 		router_set(nd, (uint32_t)i, router);
 }
 
+int nd_restore(struct nd *nd, unsigned port, const struct net_addr *addr, const uint8_t *mac,
+               uint64_t now_ns)
+{
+	if (port >= ND_PORTS_MAX || !eth_is_station(mac) || !nd_is_on_link(nd, port, addr))
+		return E_INVAL;
+	const int i = nd_neigh_get(nd, port, addr);
+	if (i < 0 || nd->table.neigh[i].state == ND_STATIC)
+		return i;
+	const bool was_up = is_up(&nd->table.neigh[i]);
+	rest(nd, (uint32_t)i, ND_DELAY, now_ns);
+	resolved(nd, (uint32_t)i, mac, was_up);
+	return i;
+}
+
 /* Another station uses an address of ours: counted, for a router cannot give it up (RFC 4862
  * 5.4.4 leaves it to the operator). */
 static enum counter conflict(struct nd *nd)

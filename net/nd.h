@@ -341,6 +341,14 @@ void nd_leave(struct nd *nd, unsigned port, const struct net_addr *group, uint64
 void nd_learn(struct nd *nd, unsigned port, const struct net_addr *addr, const uint8_t *mac,
               bool router, uint64_t now_ns);
 
+/*
+ * The neighbour had this MAC a moment ago, as a program knew that ran before this one: it is in use
+ * at once, and in DELAY, so it will be asked soon. STATIC ones stay. Returns its index, E_NOMEM or
+ * E_INVAL (mac is not a station's, or addr on no subnet of ours).
+ */
+int nd_restore(struct nd *nd, unsigned port, const struct net_addr *addr, const uint8_t *mac,
+               uint64_t now_ns);
+
 /* Does what is due. Returns nd_deadline(). */
 uint64_t nd_tick(struct nd *nd, uint64_t now_ns);
 

@@ -539,6 +539,32 @@ static void new_neighbours_are_limited(void **s)
 	assert_false(arp_may_ask(&a, S(10) + 1000000));
 }
 
+/* What a program before this one knew: in use at once, asked soon. */
+static void restored_is_in_use_and_asked(void **s)
+{
+	(void)s;
+	static const uint8_t group[ETH_ALEN] = {1};
+	assert_int_equal(arp_restore(&a, 0, NEIGH(5), group, S(10)), E_INVAL);
+	int pinned = arp_neigh_get(&a, 0, NEIGH(6));
+	arp_pin(&a, (unsigned)pinned);
+	assert_int_equal(arp_restore(&a, 0, NEIGH(5), mac_a, S(10)), 1);
+	assert_int_equal(arp_restore(&a, 0, NEIGH(6), mac_b, S(10)), pinned);
+	expect("up 1 0a; up 0 0b; ");
+	output(1, 1, S(10));
+	expect("release 1 #1; ");
+	arp_tick(&a, S(10.9));
+	expect("");
+	arp_tick(&a, S(11.1));
+	expect("tx0 ask 10.0.0.1>10.0.0.6 to 0b; tx0 ask 10.0.0.1>10.0.0.5 to 0a; ");
+	assert_int_equal(REPLY(mac_a, NEIGH(5), US, S(11.2)), CNT_delivered_arp);
+	assert_int_equal(state_of(1), ARP_REACHABLE);
+	assert_true(arp_set_static(&a, 0, NEIGH(7), mac_a) >= 0);
+	hush();
+	assert_true(arp_restore(&a, 0, NEIGH(7), mac_b, S(12)) >= 0); /* what was said stays */
+	expect("");
+	arp_unpin(&a, (unsigned)pinned);
+}
+
 static void indices_rest_before_reuse(void **s)
 {
 	(void)s;
@@ -871,6 +897,7 @@ int main(void)
 		TEST(full_table_gives_up_who_is_not_wanted),
 		TEST(full_table_gives_up_the_longest_asked),
 		TEST(new_neighbours_are_limited),
+		TEST(restored_is_in_use_and_asked),
 		TEST(indices_rest_before_reuse),
 		TEST(conflict_is_defended_once_in_ten_seconds),
 		TEST(probe_for_our_address_is_answered),

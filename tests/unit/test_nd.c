@@ -660,6 +660,31 @@ static void without_dad(void **s)
 	expect("address up us; tx0 na us>all us RO mac 01; tx0 any>mld join g:1; ");
 }
 
+/* DAD has passed it before this program ran. */
+static void kept_address_is_up_at_once(void **s)
+{
+	(void)s;
+	assert_int_equal(nd_keep_local(&nd, 0, &US, S(1)), E_NOENT);
+	assert_int_equal(nd_add_local(&nd, 0, &US, 64, our_mac, S(1)), 0);
+	hush();
+	assert_int_equal(nd_keep_local(&nd, 0, &US, S(1)), E_OK);
+	expect("address up us; ");
+	assert_true(nd_is_local(&nd, 0, &US));
+	assert_int_equal(nd_keep_local(&nd, 0, &US, S(1)), E_OK);
+	expect("");
+	assert_int_equal(nd_restore(&nd, 0, &GLOBAL(5), mac_a, S(1)), 0);
+	expect("up 0 0a; ");
+	assert_int_equal(nd_restore(&nd, 0, &IP6(0x20010db9, 0, 0, 9), mac_a, S(1)), E_INVAL);
+	output(0, 1, S(2));
+	expect("release 0 #1; ");
+	assert_int_equal(state_of(0), ND_DELAY);
+	run_to(S(5.9));
+	hush();
+	nd_tick(&nd, S(6)); /* DELAY_FIRST_PROBE_TIME */
+	expect("tx0 ns us>n5 to 0a n5 mac 01; ");
+	assert_int_equal(state_of(0), ND_PROBE);
+}
+
 static void start_is_delayed_at_random(void **s)
 {
 	(void)s;
@@ -955,6 +980,7 @@ int main(void)
 		TEST(no_address_to_ask_from),
 		BARE(dad_then_up_then_announced),
 		BARE(without_dad),
+		BARE(kept_address_is_up_at_once),
 		BARE(start_is_delayed_at_random),
 		BARE(duplicate_by_advertisement),
 		BARE(duplicate_by_anothers_probe),
