@@ -1,7 +1,7 @@
 /*
  * ACPI specification 6.5: 5.2.5 RSDP, 5.2.7 RSDT, 5.2.8 XSDT, 5.2.12 MADT; MCFG as in
  * PCI Firmware Specification 3.3, 4.1.2. A table whose checksum or length is wrong is skipped, and
- * so is one above 4 GiB, where usable memory alone is mapped (kernel/vm.c).
+ * so is one that does not end below 4 GiB: above, usable memory alone is mapped (kernel/vm.c).
  */
 #include "kernel/acpi.h"
 
@@ -14,6 +14,10 @@
 #define BIOS_END 0x100000u
 #define EBDA_SEGMENT 0x40eu
 #define TABLE_MAX 0x100000u
+#define TABLES_END (4ull << 30)
+#define PHYS_END (1ull << 52)        /* of physical addresses */
+#define ECAM_BUS_BYTES (1ull << 20)
+#define ECAM_BASE_MAX (PHYS_END - 256 * ECAM_BUS_BYTES)
 
 struct rsdp {
 	char signature[8];
@@ -46,6 +50,8 @@ enum madt_type {
 	MADT_X2APIC = 9,        /* 5.2.12.12 */
 };
 #define MADT_ENABLED 1u
+#define MADT_NOBODY 0xffu /* interrupts sent there reach all cores */
+#define MADT_NOBODY_X2 0xffffffffu
 #define COM1_IRQ 4
 
 static bool sum_is_zero(const void *p, size_t n)
@@ -72,7 +78,7 @@ static const struct rsdp *scan(uint32_t start, uint32_t end)
 
 static const struct rsdp *find_rsdp(const struct boot *boot)
 {
-	if (boot->rsdp && is_rsdp(vm_phys(boot->rsdp)))
+	if (boot->rsdp && boot->rsdp <= TABLES_END - sizeof(struct rsdp) && is_rsdp(vm_phys(boot->rsdp)))
 		return vm_phys(boot->rsdp);
 	uint32_t ebda = (uint32_t)*(const uint16_t *)vm_phys(EBDA_SEGMENT) << 4;
 	const struct rsdp *r = ebda >= 0x400 && ebda < 0xa0000 ? scan(ebda, ebda + 1024) : NULL;
@@ -81,18 +87,30 @@ static const struct rsdp *find_rsdp(const struct boot *boot)
 
 static void add_core(struct acpi *acpi, uint32_t apic_id, uint32_t flags)
 {
-	if (flags & MADT_ENABLED && acpi->cores < CORES_MAX)
-		acpi->apic_ids[acpi->cores++] = apic_id;
+	if (!(flags & MADT_ENABLED) || acpi->cores == CORES_MAX)
+		return;
+	for (unsigned i = 0; i < acpi->cores; i++)
+		if (acpi->apic_ids[i] == apic_id) /* some firmware has it in both forms */
+			return;
+	acpi->apic_ids[acpi->cores++] = apic_id;
+}
+
+static void set_lapic(struct acpi *acpi, uint64_t phys)
+{
+	if (phys && phys % PAGE_BYTES == 0 && phys < PHYS_END)
+		acpi->lapic = phys;
 }
 
 static void parse_madt_entry(struct acpi *acpi, const uint8_t *e)
 {
 	switch (e[0]) {
 	case MADT_LAPIC:
-		add_core(acpi, e[3], raw32_load(e + 4));
+		if (e[3] != MADT_NOBODY)
+			add_core(acpi, e[3], raw32_load(e + 4));
 		break;
 	case MADT_X2APIC:
-		add_core(acpi, raw32_load(e + 4), raw32_load(e + 8));
+		if (raw32_load(e + 4) != MADT_NOBODY_X2)
+			add_core(acpi, raw32_load(e + 4), raw32_load(e + 8));
 		break;
 	case MADT_IOAPIC:
 		if (acpi->ioapics < ACPI_IOAPICS_MAX) {
@@ -107,7 +125,7 @@ static void parse_madt_entry(struct acpi *acpi, const uint8_t *e)
 		}
 		break;
 	case MADT_LAPIC_ADDRESS:
-		acpi->lapic = raw64_load(e + 4);
+		set_lapic(acpi, raw64_load(e + 4));
 		break;
 	default:
 		break;
@@ -122,7 +140,7 @@ static void parse_madt(struct acpi *acpi, const struct table *t)
 	const uint8_t *p = (const uint8_t *)(t + 1), *end = (const uint8_t *)t + t->bytes;
 	if (t->bytes < sizeof *t + 8)
 		return;
-	acpi->lapic = raw32_load(p);
+	set_lapic(acpi, raw32_load(p));
 	for (p += 8; p + 2 <= end && p[1] >= 2 && p + p[1] <= end; p += p[1])
 		if (p[0] < ARRAY_LEN(bytes_min) && p[1] >= bytes_min[p[0]])
 			parse_madt_entry(acpi, p);
@@ -131,25 +149,33 @@ static void parse_madt(struct acpi *acpi, const struct table *t)
 static void parse_mcfg(struct acpi *acpi, const struct table *t)
 {
 	const uint8_t *p = (const uint8_t *)(t + 1) + 8, *end = (const uint8_t *)t + t->bytes;
-	for (; p + 16 <= end && acpi->ecams < ACPI_ECAMS_MAX; p += 16)
-		if (raw16_load(p + 8) == 0) /* segment group 0 is all we reach */
-			acpi->ecam[acpi->ecams++] = (struct acpi_ecam){raw64_load(p), p[10], p[11]};
+	for (; p + 16 <= end && acpi->ecams < ACPI_ECAMS_MAX; p += 16) {
+		struct acpi_ecam e = {raw64_load(p), p[10], p[11]};
+		if (raw16_load(p + 8) == 0 && /* segment group 0 is all we reach */
+		    e.first_bus <= e.last_bus && e.base % ECAM_BUS_BYTES == 0 && e.base <= ECAM_BASE_MAX)
+			acpi->ecam[acpi->ecams++] = e;
+	}
 }
 
-static bool length_ok(const struct table *t)
+/* The table at an address, NULL: there is none, its length says. */
+static const struct table *table_at(uint64_t phys)
 {
-	return t->bytes >= sizeof *t && t->bytes <= TABLE_MAX;
+	if (phys == 0 || phys > TABLES_END - sizeof(struct table))
+		return NULL;
+	const struct table *t = vm_phys(phys);
+	return t->bytes >= sizeof *t && t->bytes <= TABLE_MAX && t->bytes <= TABLES_END - phys ? t : NULL;
 }
 
 static void parse_table(struct acpi *acpi, uint64_t phys)
 {
-	const struct table *t = vm_phys(phys);
-	if (phys == 0 || phys >> 32)
+	if (phys == 0 || phys > TABLES_END - sizeof(struct table))
 		return;
-	bool madt = memcmp(t->signature, "APIC", 4) == 0, mcfg = memcmp(t->signature, "MCFG", 4) == 0;
-	if (!madt && !mcfg && memcmp(t->signature, "DMAR", 4))
+	const char *name = vm_phys(phys);
+	bool madt = memcmp(name, "APIC", 4) == 0, mcfg = memcmp(name, "MCFG", 4) == 0;
+	if (!madt && !mcfg && memcmp(name, "DMAR", 4))
 		return;
-	if (!length_ok(t) || !sum_is_zero(t, t->bytes)) {
+	const struct table *t = table_at(phys);
+	if (!t || !sum_is_zero(t, t->bytes)) {
 		console_print("acpi: table at %llx is damaged, skipped\n", (unsigned long long)phys);
 		return;
 	}
@@ -172,8 +198,8 @@ void acpi_init(struct acpi *acpi, const struct boot *boot)
 		return;
 	}
 	bool wide = r->revision >= 2 && r->xsdt && r->xsdt >> 32 == 0;
-	const struct table *root = vm_phys(wide ? r->xsdt : r->rsdt);
-	if (!length_ok(root)) {
+	const struct table *root = table_at(wide ? r->xsdt : r->rsdt);
+	if (!root) {
 		console_print("acpi: the root table is damaged; using one core\n");
 		return;
 	}

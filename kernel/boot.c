@@ -3,16 +3,28 @@
  * start-of-day structure (Xen: public/arch-x86/hvm/start_info.h). Everything is copied, so the
  * loader's memory may be reused, except the module, which stays where it is.
  *
- * Loader data below 4 GiB is read through the boot page tables' physical map.
+ * None of it is believed (tests/fuzz/fuzz_boot.c):
+ * 1. Read is what lies below 4 GiB, where the boot page tables map all, and of Multiboot2
+ *    information what lies inside of it and of its tag.
+ * 2. No memory is in two ranges, or in one that another entry of the map calls used.
+ * 3. A module lies in memory, beside the image; a framebuffer does not lie in memory. What does not
+ *    is left out, and said on the console.
+ * What cannot be found out is whether there is memory where the map has some.
  */
 #include "kernel/boot.h"
 
+#include "kernel/console.h"
 #include "kernel/panic.h"
 #include "kernel/vm.h"
 #include "lib/mem.h"
 
 #define PVH_MAGIC 0x336ec578u
+#define PVH_WITH_MAP 1 /* the version that has a memory map */
 #define MEMORY_USABLE 1
+#define LOADER_END (4ull << 30)
+#define RAM_END (DEVICE_BASE - PHYS_BASE) /* of what the physical map can show */
+#define MAP_ENTRIES_MAX 1024
+#define RSDP_BYTES_MIN 20 /* ACPI 5.2.5.3, version 1 */
 
 struct pvh_info {
 	uint32_t magic, version, flags, modules;
@@ -26,11 +38,11 @@ struct pvh_module {
 };
 _Static_assert(sizeof(struct pvh_module) == 32, "hvm_modlist_entry");
 
-struct pvh_memory {
+struct memory_entry {
 	uint64_t addr, bytes;
 	uint32_t type, reserved;
 };
-_Static_assert(sizeof(struct pvh_memory) == 24, "hvm_memmap_table_entry");
+_Static_assert(sizeof(struct memory_entry) == 24, "hvm_memmap_table_entry; Multiboot2, memory map");
 
 enum multiboot2_tag {
 	MB2_END = 0,
@@ -57,12 +69,6 @@ struct mb2_memory {
 	uint32_t entry_bytes, entry_version;
 };
 
-struct mb2_memory_entry {
-	uint64_t addr, bytes;
-	uint32_t type, reserved;
-};
-_Static_assert(sizeof(struct mb2_memory_entry) == 24, "Multiboot2, memory map");
-
 struct mb2_framebuffer {
 	struct mb2_tag tag;
 	uint64_t addr;
@@ -73,86 +79,207 @@ struct mb2_framebuffer {
 };
 _Static_assert(offsetof(struct mb2_framebuffer, red_shift) == 32, "Multiboot2, framebuffer info");
 #define MB2_FRAMEBUFFER_RGB 1
+#define MB2_FRAMEBUFFER_BYTES 38 /* with the masks, without what pads the structure */
+#define FB_SIDE_MAX 16384u       /* pixels */
 
-static void copy_text(char *dst, size_t size, const char *src)
+/* What the loader put at a physical address; false: no loader's data lies there. */
+static bool take(void *to, uint64_t phys, size_t bytes)
 {
-	size_t n = strlen(src);
-	n = n < size ? n : size - 1;
-	memcpy(dst, src, n);
+	if (phys == 0 || phys >= LOADER_END || bytes > LOADER_END - phys)
+		return false;
+	memcpy(to, vm_phys(phys), bytes);
+	return true;
+}
+
+/* A text of no more than `most` bytes; it is cut where dst ends. */
+static void take_text(char *dst, size_t size, uint64_t phys, uint64_t most)
+{
+	size_t n = 0;
+	while (n < size - 1 && n < most && take(&dst[n], phys + n, 1) && dst[n])
+		n++;
 	dst[n] = '\0';
 }
 
-static void add_ram(struct boot *boot, uint64_t addr, uint64_t bytes)
+/* --- memory --- */
+
+static void keep_ram(struct boot *boot, uint64_t start, uint64_t end)
 {
-	if (boot->ram_count < BOOT_RANGES_MAX && bytes && addr + bytes > addr)
-		boot->ram[boot->ram_count++] = (struct boot_range){addr, addr + bytes};
+	if (start >= end)
+		return;
+	if (boot->ram_count == BOOT_RANGES_MAX)
+		console_print("boot: memory in more than %u ranges; %llx to %llx is left out\n",
+		              BOOT_RANGES_MAX, (unsigned long long)start, (unsigned long long)end);
+	else
+		boot->ram[boot->ram_count++] = (struct boot_range){start, end};
 }
+
+static bool overlaps(const struct boot_range *r, uint64_t start, uint64_t end)
+{
+	return start < r->end && r->start < end;
+}
+
+static void cut_ram(struct boot *boot, uint64_t start, uint64_t end)
+{
+	for (unsigned i = 0; i < boot->ram_count;) {
+		struct boot_range *r = &boot->ram[i], was = *r;
+		if (!overlaps(r, start, end)) {
+			i++;
+			continue;
+		}
+		*r = boot->ram[--boot->ram_count];
+		keep_ram(boot, was.start, start < was.end ? start : was.end);
+		keep_ram(boot, end > was.start ? end : was.start, was.end);
+	}
+}
+
+/* An entry of the loader's map. The usable ones come first, then those that take away. */
+static void map_entry(struct boot *boot, const struct memory_entry *e, bool usable)
+{
+	uint64_t end = e->bytes < RAM_END - e->addr ? e->addr + e->bytes : RAM_END;
+	if (e->addr >= RAM_END || e->bytes == 0 || (e->type == MEMORY_USABLE) != usable)
+		return;
+	cut_ram(boot, e->addr, end);
+	if (usable)
+		keep_ram(boot, e->addr, end);
+}
+
+/* The map: n entries, each so many bytes, of which all that lie below `end` are read. */
+static void read_map(struct boot *boot, uint64_t at, uint64_t n, uint32_t entry_bytes)
+{
+	struct memory_entry e;
+	if (n > MAP_ENTRIES_MAX)
+		console_print("boot: a memory map of %llu entries; %u are read\n",
+		              (unsigned long long)n, MAP_ENTRIES_MAX);
+	n = n < MAP_ENTRIES_MAX ? n : MAP_ENTRIES_MAX;
+	for (unsigned usable = 2; usable--;)
+		for (uint64_t i = 0; i < n && take(&e, at + i * entry_bytes, sizeof e); i++)
+			map_entry(boot, &e, usable);
+}
+
+/* All of it is in ranges of memory, which may touch. */
+static bool in_ram(const struct boot *boot, const struct boot_range *what)
+{
+	uint64_t at = what->start;
+	for (unsigned i = 0; i < boot->ram_count && at < what->end; i++)
+		if (boot->ram[i].start <= at && at < boot->ram[i].end) {
+			at = boot->ram[i].end;
+			i = UINT32_MAX; /* from the first again */
+		}
+	return at >= what->end;
+}
+
+static void check_module(struct boot *boot)
+{
+	const struct boot_range *m = &boot->module;
+	if (m->start == 0 && m->end == 0)
+		return;
+	if (m->start <= m->end && m->end < RAM_END && in_ram(boot, m) &&
+	    !overlaps(m, VM_IMAGE_PHYS, VM_IMAGE_PHYS + vm_image_bytes()) &&
+	    !overlaps(m, VM_LOW_PAGE, VM_LOW_PAGE + PAGE_BYTES))
+		return;
+	console_print("boot: a module from %llx to %llx cannot be; it is left out\n",
+	              (unsigned long long)m->start, (unsigned long long)m->end);
+	boot->module = (struct boot_range){0, 0};
+}
+
+static bool fb_sound(const struct boot *boot)
+{
+	const struct boot_framebuffer *f = &boot->fb;
+	uint64_t bytes = (uint64_t)f->pitch * f->height;
+	if (f->width > FB_SIDE_MAX || f->height > FB_SIDE_MAX || f->pitch > 8 * FB_SIDE_MAX ||
+	    f->pitch < f->width * (f->bits / 8) || f->addr >= RAM_END || bytes > RAM_END - f->addr)
+		return false;
+	for (unsigned i = 0; i < boot->ram_count; i++)
+		if (overlaps(&boot->ram[i], f->addr, f->addr + bytes))
+			return false;
+	return f->red_shift <= 24 && f->green_shift <= 24 && f->blue_shift <= 24;
+}
+
+static void check_framebuffer(struct boot *boot)
+{
+	if (boot->fb.addr == 0 || fb_sound(boot))
+		return;
+	console_print("boot: a framebuffer at %llx cannot be; it is left out\n",
+	              (unsigned long long)boot->fb.addr);
+	boot->fb.addr = 0;
+}
+
+/* --- PVH --- */
 
 static void parse_pvh(struct boot *boot, uint64_t info)
 {
-	const struct pvh_info *pvh = vm_phys(info);
-	if (pvh->magic != PVH_MAGIC)
-		panic("the loader's PVH structure has magic %x", pvh->magic);
-	copy_text(boot->loader, sizeof boot->loader, "PVH direct boot");
-	if (pvh->cmdline)
-		copy_text(boot->cmdline, sizeof boot->cmdline, vm_phys(pvh->cmdline));
-	if (pvh->modules) {
-		const struct pvh_module *m = vm_phys(pvh->module_list);
-		boot->module = (struct boot_range){m->addr, m->addr + m->bytes};
-	}
-	boot->rsdp = pvh->rsdp;
-	const struct pvh_memory *map = vm_phys(pvh->memmap);
-	for (uint32_t i = 0; i < pvh->memmap_entries; i++)
-		if (map[i].type == MEMORY_USABLE)
-			add_ram(boot, map[i].addr, map[i].bytes);
+	struct pvh_info pvh = {0};
+	struct pvh_module m;
+	if (!take(&pvh, info, sizeof pvh) || pvh.magic != PVH_MAGIC)
+		panic("the loader's PVH structure has magic %x", pvh.magic);
+	if (pvh.version < PVH_WITH_MAP)
+		panic("the loader's PVH structure has no memory map");
+	memcpy(boot->loader, "PVH direct boot", sizeof "PVH direct boot");
+	take_text(boot->cmdline, sizeof boot->cmdline, pvh.cmdline, UINT64_MAX);
+	if (pvh.modules && take(&m, pvh.module_list, sizeof m))
+		boot->module = (struct boot_range){m.addr, m.addr + m.bytes};
+	boot->rsdp = pvh.rsdp < LOADER_END ? pvh.rsdp : 0;
+	read_map(boot, pvh.memmap, pvh.memmap_entries, sizeof(struct memory_entry));
 }
 
-static void parse_mb2_memory(struct boot *boot, const struct mb2_memory *m)
+/* --- Multiboot2: a tag lies at `at`, and all of it inside of the information --- */
+
+static void parse_mb2_memory(struct boot *boot, uint64_t at, uint32_t bytes)
 {
-	const uint8_t *end = (const uint8_t *)m + m->tag.bytes;
-	const uint8_t *p = (const uint8_t *)(m + 1);
-	for (; m->entry_bytes && p + m->entry_bytes <= end; p += m->entry_bytes) {
-		const struct mb2_memory_entry *e = (const void *)p;
-		if (e->type == MEMORY_USABLE)
-			add_ram(boot, e->addr, e->bytes);
-	}
+	struct mb2_memory m;
+	if (boot->ram_count || bytes < sizeof m || !take(&m, at, sizeof m))
+		return;
+	if (m.entry_bytes >= sizeof(struct memory_entry))
+		read_map(boot, at + sizeof m, (bytes - sizeof m) / m.entry_bytes, m.entry_bytes);
 }
 
-static void parse_mb2_tag(struct boot *boot, const struct mb2_tag *tag)
+static void parse_mb2_framebuffer(struct boot *boot, uint64_t at, uint32_t bytes)
 {
-	/* ACPI tags hold the RSDP itself, in memory that is taken before acpi_init looks at it. */
-	static uint8_t rsdp_copy[64];
-	const struct mb2_module *m = (const void *)tag;
-	const struct mb2_framebuffer *fb = (const void *)tag;
-	const char *text = (const char *)(tag + 1);
-	size_t rsdp_bytes = tag->bytes - sizeof *tag;
+	struct mb2_framebuffer f = {0};
+	if (bytes < MB2_FRAMEBUFFER_BYTES || !take(&f, at, MB2_FRAMEBUFFER_BYTES))
+		return;
+	if (f.type == MB2_FRAMEBUFFER_RGB && (f.bits == 24 || f.bits == 32))
+		boot->fb = (struct boot_framebuffer){f.addr,      f.pitch,       f.width,
+		                                     f.height,    f.bits,        f.red_shift,
+		                                     f.green_shift, f.blue_shift};
+}
 
+/* ACPI tags hold the RSDP itself, in memory that is taken before acpi_init looks at it. */
+static void parse_mb2_rsdp(struct boot *boot, uint64_t at, uint32_t bytes, bool newer)
+{
+	static uint8_t copy[64];
+	if (bytes < RSDP_BYTES_MIN || bytes > sizeof copy || (!newer && boot->rsdp))
+		return;
+	memset(copy, 0, sizeof copy);
+	if (take(copy, at, bytes))
+		boot->rsdp = (uint64_t)copy - KERNEL_BASE;
+}
+
+static void parse_mb2_tag(struct boot *boot, const struct mb2_tag *tag, uint64_t at)
+{
+	uint64_t text = at + sizeof *tag;
+	uint32_t bytes = tag->bytes - (uint32_t)sizeof *tag;
+	struct mb2_module m;
 	switch (tag->type) {
 	case MB2_CMDLINE:
-		copy_text(boot->cmdline, sizeof boot->cmdline, text);
+		take_text(boot->cmdline, sizeof boot->cmdline, text, bytes);
 		break;
 	case MB2_LOADER:
-		copy_text(boot->loader, sizeof boot->loader, text);
+		take_text(boot->loader, sizeof boot->loader, text, bytes);
 		break;
 	case MB2_MODULE:
-		if (boot->module.end == 0)
-			boot->module = (struct boot_range){m->start, m->end};
+		if (boot->module.end == 0 && tag->bytes >= sizeof m && take(&m, at, sizeof m))
+			boot->module = (struct boot_range){m.start, m.end};
 		break;
 	case MB2_MEMORY:
-		parse_mb2_memory(boot, (const void *)tag);
+		parse_mb2_memory(boot, at, tag->bytes);
 		break;
 	case MB2_FRAMEBUFFER:
-		if (fb->type == MB2_FRAMEBUFFER_RGB && (fb->bits == 24 || fb->bits == 32))
-			boot->fb = (struct boot_framebuffer){
-				fb->addr,      fb->pitch,       fb->width,       fb->height,
-				fb->bits,      fb->red_shift,   fb->green_shift, fb->blue_shift};
+		parse_mb2_framebuffer(boot, at, tag->bytes);
 		break;
 	case MB2_ACPI_OLD:
 	case MB2_ACPI_NEW:
-		if (rsdp_bytes <= sizeof rsdp_copy && (tag->type == MB2_ACPI_NEW || !boot->rsdp)) {
-			memcpy(rsdp_copy, tag + 1, rsdp_bytes);
-			boot->rsdp = (uint64_t)rsdp_copy - KERNEL_BASE;
-		}
+		parse_mb2_rsdp(boot, text, bytes, tag->type == MB2_ACPI_NEW);
 		break;
 	default:
 		break;
@@ -161,14 +288,16 @@ static void parse_mb2_tag(struct boot *boot, const struct mb2_tag *tag)
 
 static void parse_multiboot2(struct boot *boot, uint64_t info)
 {
-	const uint8_t *p = vm_phys(info);
-	const uint8_t *end = p + *(const uint32_t *)(const void *)p;
-	for (p += 8; p + sizeof(struct mb2_tag) <= end;) {
-		const struct mb2_tag *tag = (const void *)p;
-		if (tag->type == MB2_END || tag->bytes < sizeof *tag)
+	uint32_t bytes = 0;
+	struct mb2_tag tag;
+	if (!take(&bytes, info, sizeof bytes) || bytes > LOADER_END - info)
+		panic("the loader's information has %u bytes at %llx", bytes, (unsigned long long)info);
+	for (uint64_t at = info + 8, end = info + bytes; at + sizeof tag <= end;) {
+		if (!take(&tag, at, sizeof tag) || tag.type == MB2_END || tag.bytes < sizeof tag ||
+		    tag.bytes > end - at)
 			break;
-		parse_mb2_tag(boot, tag);
-		p += (tag->bytes + 7) & ~7u;
+		parse_mb2_tag(boot, &tag, at);
+		at += align_up(tag.bytes, 8);
 	}
 }
 
@@ -178,4 +307,6 @@ void boot_parse(struct boot *boot, enum boot_loader loader, uint64_t info)
 		parse_pvh(boot, info);
 	else
 		parse_multiboot2(boot, info);
+	check_module(boot);
+	check_framebuffer(boot);
 }

@@ -51,6 +51,7 @@ static inline void *vm_phys(uint64_t phys)
 }
 
 #define VM_IMAGE_PHYS 0x100000ull /* linker.ld */
+#define VM_LOW_PAGE 0x8000ull     /* clear of the BIOS data area and the boot sector */
 
 /* Takes over the machine's memory from the loader's map and switches to the final tables. */
 void vm_init(const struct boot *boot);

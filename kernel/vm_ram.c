@@ -8,7 +8,6 @@
 #include "kernel/vm.h"
 
 #define LOW_MEMORY_END 0x100000ull
-#define LOW_PAGE 0x8000ull /* clear of the BIOS data area and the boot sector */
 
 /* Free memory, page aligned, */
 static struct ram {
@@ -43,7 +42,7 @@ void vm_ram_init(const struct boot *boot)
 	for (unsigned i = 0; i < boot->ram_count; i++) {
 		uint64_t start = align_up(boot->ram[i].start, PAGE_BYTES);
 		uint64_t end = align_down(boot->ram[i].end, PAGE_BYTES);
-		low_page_usable |= start <= LOW_PAGE && end >= LOW_PAGE + PAGE_BYTES;
+		low_page_usable |= start <= VM_LOW_PAGE && end >= VM_LOW_PAGE + PAGE_BYTES;
 		start = start < LOW_MEMORY_END ? LOW_MEMORY_END : start;
 		if (start >= end)
 			continue;
@@ -179,7 +178,7 @@ uint64_t vm_low_page(void)
 {
 	if (!low_page_usable)
 		panic("no usable page at 0x8000 for starting the other cores");
-	return LOW_PAGE;
+	return VM_LOW_PAGE;
 }
 
 uint64_t vm_ram_tables_bytes(void) { return ram_tables_bytes; }

@@ -400,6 +400,39 @@ def acpi_tables():
     yield "wide", b"\1" + b"".join(tables)
     for n, one in enumerate(tables):
         yield f"one{n}", b"\1" + one
+        yield f"cut-off{n}", bytes([n & 1, 0x80 | n, 100, 0x80 | n, 20])
+    yield "root-cut-off", b"\2" + bytes(40)
+    yield "pointer-cut-off", b"\4" + bytes(40)
+    yield "twice", b"\0" + table(0, madt[:16] + madt[8:])
+    yield "buses", b"\0" + table(1, bytes(8) + struct.pack("<QHBBI", 0xb0000000, 0, 9, 3, 0))
+
+
+def loaders():
+    """Multiboot2 information of GRUB's kind, and PVH's with the map of a small machine."""
+    def tag(kind, body):
+        return u32(kind) + u32(8 + len(body)) + body + bytes(-len(body) % 8)
+
+    def entry(addr, size, kind):
+        return struct.pack("<QQII", addr, size, kind, 0)
+
+    memory = entry(0, 0x9fc00, 1) + entry(0x9fc00, 0x400, 2) + entry(0x100000, 0x7f00000, 1) + (
+        entry(0x7fe0000, 0x20000, 2) + entry(1 << 32, 1 << 30, 1))
+    framebuffer = struct.pack("<QIIIBBHBBBBBB", 0xfd000000, 4096, 1024, 768, 32, 1, 0,
+                              16, 8, 8, 8, 0, 8)
+    tags = [tag(1, b"cores=2 test=1\0"), tag(2, b"GRUB 2.12\0"), tag(3, u32(0x800000) + u32(0x801000)),
+            tag(6, u32(24) + u32(0) + memory), tag(8, framebuffer), tag(14, b"RSD PTR " + bytes(12)),
+            tag(15, b"RSD PTR " + bytes(28)), tag(0, b"")]
+    for last in range(2):
+        text = b"".join(tags)
+        yield f"grub{last}", bytes([0, last]) + u16(len(text)) + u32(0) + text
+        for n, one in enumerate(tags):
+            yield f"tag{n}-{last}", bytes([0, last]) + u16(len(one)) + u32(0) + one
+        yield f"no-end{last}", bytes([0, last]) + u16(20) + u32(0) + u32(1) + u32(20) + b"x" * 12
+    # how each address is made: see some()
+    usable, used = bytes([5, 8, 1]), bytes([7, 6, 2])
+    for right in (0xff, 0xf7, 0xdf, 0xbf, 0xef):
+        yield f"pvh{right:x}", bytes([1, right]) + bytes(8) + bytes([4]) + bytes([7, 1]) + (
+            usable + used + bytes([1, 4, 1]) + bytes([11, 8, 1]))
 
 
 def keys():
@@ -426,7 +459,7 @@ def main():
               "config": configurations, "virtio": bytes_at_random,
               "ixgbe": bytes_at_random, "mlx5": bytes_at_random,
               "firmware": firmware, "arp": bytes_at_random, "acpi": acpi_tables,
-              "candidate": configurations, "shell": keys}
+              "candidate": configurations, "shell": keys, "boot": loaders}
     inputs = dict(makers[entry]())
     if entry in ("config", "candidate", "script", "match"):
         dictionary(entry, inputs.values(), directory)
