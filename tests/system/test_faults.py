@@ -1,10 +1,13 @@
 """A core that breaks is reported, restarted, and takes nobody with it (invariant 8)."""
+import os
 import re
+import subprocess
 import time
 
 import pytest
-from conftest import (LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, eventually, pings, reaches,
+from conftest import (LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, ROOT, eventually, pings, reaches,
                       router_config)
+from launcher.guest import LAUNCHER, PYTHON
 from test_remote import REMOTE, SECRET, nc
 
 KINDS = {
@@ -288,6 +291,40 @@ def test_report_goes_out_whole(make_lab):
     for report in reports:
         shown = re.split(r"^ +9 port ", report, flags=re.MULTILINE)[0]  # the line has eight packets
         assert "\n" + shown in line, report
+
+
+def test_lines_of_the_sources(make_lab, tmp_path):
+    """`hayate addr` finds the lines in a report of the image that runs, and says when a report is of
+    another build."""
+    router = make_lab(None, "--append", "test=1").router
+    router.faults_expected = True
+    router.send("test fault divide core 1")
+    router.expect(r"core 1: program restarted", 10)
+    router.wait_back()
+    said = router.command("show crash")
+    report = tmp_path / "crash"
+    report.write_text(said.replace("\n", "\r\n"), encoding="utf-8")
+
+    def addr(*arguments, **more):
+        return subprocess.run([PYTHON, LAUNCHER, "addr", *arguments], capture_output=True, text=True,
+                              check=False, timeout=60, **more)
+    found = addr(str(report))
+    assert found.returncode == 0, found.stderr
+    assert [line for line in found.stdout.splitlines() if " at " not in line or line in said] == \
+        said.splitlines()
+    places = re.findall(r"^ +(\w+) at ([\w/]+\.[ch]):(\d+)$", found.stdout, re.MULTILINE)
+    assert places[0][1] == "control/fault.c", places
+    with open(os.path.join(ROOT, places[0][1]), encoding="utf-8") as source:
+        assert "divl" in source.read().splitlines()[int(places[0][2]) - 1]
+    assert ("loop_run", "core/loop.c") in [place[:2] for place in places], places
+    assert addr("-", input=said).stdout == found.stdout
+    name = re.search(r"  (\w+)\+0x", said).group(1)
+    report.write_text(said.replace("  %s+0x" % name, "  %s+0x1" % name), encoding="utf-8")
+    other = addr(str(report))
+    assert (other.returncode, other.stdout) == (123, "")
+    assert "no %s there: the report is of another build" % name in other.stderr
+    report.write_text("nothing\n", encoding="utf-8")
+    assert addr(str(report)).returncode == 123
 
 
 def test_packets_received_last(make_lab):

@@ -4,6 +4,7 @@ import re
 
 import pytest
 from conftest import ACCEL, LEFT_ROUTER, RIGHT_HOST, pings
+from launcher import addr
 
 KINDS = {  # how it fails: what the report says, and what it names
     "fault": (r"page fault on core 0 in the kernel", r"write at 0{15}8: no page is there",
@@ -37,6 +38,9 @@ def test_exit(make_lab, kind):
     assert lab.router.wait_exit(20) == 1
     report = lab.router.text[here:]
     assert len(re.findall(r"^\*\*\*", report, re.MULTILINE)) == 1, report
+    if KINDS[kind][2]:
+        assert re.search(r"^ +selftest_panic at kernel/selftest\.c:\d+$", addr.told(report),
+                         re.MULTILINE), addr.told(report)
 
 
 def test_halt(make_lab):

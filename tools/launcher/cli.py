@@ -5,7 +5,7 @@ import shlex
 import sys
 import tempfile
 
-from . import errors, image, machine, options, password, ports, report, script
+from . import addr, errors, image, machine, options, password, ports, report, script
 from .errors import LauncherError, usage
 
 DESCRIPTION = """\
@@ -106,6 +106,18 @@ examples:
 """
 
 
+ADDR_EPILOG = """\
+FILE is a report of `show crash` or /crash, or what the serial line has said, with reports in it. It
+is printed with the lines of the sources behind each address of a backtrace, the innermost of inlined
+functions first. The build has to be the one that failed, which the names in the report tell.
+
+examples:
+  curl -s http://192.0.2.1/crash | hayate addr -
+  hayate addr console.log
+
+"""
+
+
 def _positive(text):
     if not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError("%s: a number from 1 on" % text)
@@ -163,6 +175,10 @@ def parser():
         "password", help="make the hash of a console's password", formatter_class=Formatter,
         description="Reads a password and prints the line of a configuration that lets it in.",
         epilog=PASSWORD_EPILOG + EXIT_CODES, allow_abbrev=False))
+    _addr_options(commands.add_parser(
+        "addr", help="find the lines of the sources in a report of a failure",
+        formatter_class=Formatter, description="Prints a report of a failure with the lines of the "
+        "sources behind its addresses.", epilog=ADDR_EPILOG + EXIT_CODES, allow_abbrev=False))
     return top
 
 
@@ -301,6 +317,14 @@ def _password_options(command):
                          help="cost of a guess, to the machine too (default %(default)s)")
 
 
+def _addr_options(command):
+    command.add_argument("file", metavar="FILE", help="the report; - is standard input")
+    command.add_argument("--kernel", metavar="F", default=addr.KERNEL,
+                         help="the kernel with debugging information (default build/hayate-debug.elf)")
+    command.add_argument("--program", metavar="F", default=addr.PROGRAM,
+                         help="the core program with it (default build/program.elf)")
+
+
 def _run(arguments):
     if arguments.cpus > 64:
         raise usage("--cpus %d: at most 64" % arguments.cpus)
@@ -354,12 +378,16 @@ def _password(arguments):
     return password.run(arguments.iterations)
 
 
+def _addr(arguments):
+    return addr.run(arguments.file, arguments.kernel, arguments.program)
+
+
 def main(argv):
     try:
         arguments = parser().parse_args(argv)
         arguments.words = argv[argv.index(arguments.command) + 1:]
         return {"run": _run, "image": _image, "demo": _demo, "rfc2544": _rfc2544,
-                "password": _password}[arguments.command](arguments)
+                "password": _password, "addr": _addr}[arguments.command](arguments)
     except LauncherError as error:
         print("hayate: %s" % error, file=sys.stderr)
         return error.code

@@ -1,0 +1,115 @@
+"""`hayate addr`: which lines of the sources the addresses of a report are (kernel/fault.c)."""
+import os
+import re
+import subprocess
+import sys
+
+from . import options
+from .errors import LauncherError
+
+KERNEL = os.path.join(options.ROOT, "build", "hayate-debug.elf")
+PROGRAM = os.path.join(options.ROOT, "build", "program.elf")
+
+KERNEL_BASE = 0xffffffff80000000  # kernel/vm.h
+ADDRESS = re.compile(r"\b([0-9a-f]{16})  ([A-Za-z_][\w.]*)\+0x([0-9a-f]+)\s*$")
+
+
+class Place:
+    """An address of a report, as the line `number` tells it."""
+
+    def __init__(self, number, match, exact):
+        self.number = number
+        self.at, self.name = int(match[1], 16), match[2]
+        self.function = self.at - int(match[3], 16)
+        # a return address: the call is the instruction before
+        self.asked = self.at if exact else self.at - 1
+
+
+def places(lines):
+    """The addresses of a report, by the index of their lines."""
+    found, first = {}, True
+    for i, line in enumerate(lines):
+        match = ADDRESS.search(line)
+        if match:
+            found[i] = Place(i + 1, match, first)
+            first = False
+        elif line.strip() == "backtrace":
+            first = True  # there it is the instruction itself
+    return found
+
+
+def _tool(*words):
+    try:
+        return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    except FileNotFoundError:
+        raise LauncherError("%s: not found (package binutils)" % words[0]) from None
+    except subprocess.CalledProcessError as error:
+        raise LauncherError(error.stderr.strip() or "%s failed" % words[0]) from None
+
+
+def check(elf, asked):
+    """A report of another build would be led to lines that have nothing to do with it."""
+    functions = set()
+    for line in _tool("nm", elf).splitlines():
+        words = line.split()
+        if len(words) == 3:
+            functions.add((int(words[0], 16), words[2]))
+    for place in asked:
+        if (place.function, place.name) not in functions:
+            raise LauncherError("line %d: %s has no %s there: the report is of another build"
+                                % (place.number, os.path.relpath(elf), place.name))
+
+
+def resolve(elf, asked):
+    """{address: [(function, file:line), ...]}, the innermost of inlined functions first."""
+    check(elf, asked)
+    wanted = sorted({place.asked for place in asked})
+    said = _tool("addr2line", "-a", "-f", "-i", "-e", elf, *("%x" % at for at in wanted))
+    frames, here = {}, []
+    lines = iter(said.splitlines())
+    for line in lines:
+        if line.startswith("0x"):
+            here = frames.setdefault(int(line, 16), [])
+        else:
+            here.append((line, _short(next(lines))))
+    return frames
+
+
+def _short(where):
+    """Without the tree's own folder, and what addr2line says behind the line."""
+    where = where.split(" (discriminator")[0]
+    return where[len(options.ROOT) + 1:] if where.startswith(options.ROOT + "/") else where
+
+
+def told(text, kernel=KERNEL, program=PROGRAM):
+    """The report, behind each of its addresses where that is."""
+    lines = [line.rstrip("\r") for line in text.split("\n")]
+    found = places(lines)
+    if not found:
+        raise LauncherError("there is no backtrace in it")
+    frames = {}
+    for elf, of_kernel in ((kernel, True), (program, False)):
+        asked = [p for p in found.values() if (p.at >= KERNEL_BASE) == of_kernel]
+        if asked:
+            frames[of_kernel] = resolve(elf, asked)
+    out = []
+    for i, line in enumerate(lines):
+        out.append(line)
+        if i in found:
+            place = found[i]
+            out += ["%26s%s at %s" % ("", name, where)
+                    for name, where in frames[place.at >= KERNEL_BASE][place.asked]]
+    return "\n".join(out)
+
+
+def run(path, kernel, program):
+    if path == "-":
+        text = sys.stdin.read()
+    else:
+        with open(path, encoding="utf-8", errors="replace") as report:
+            text = report.read()
+    try:
+        sys.stdout.write(told(text, kernel, program))
+    except LauncherError as error:
+        raise LauncherError("%s: %s" % (path, error), error.code) from None
+    return 0
