@@ -117,9 +117,15 @@ $(BUILD)/symbols-empty.o: tools/symbols.awk
 $(BUILD)/hayate-nosymbols.elf: $(KERNEL_OBJ) $(BUILD)/symbols-empty.o linker.ld
 	$(Q)$(LD) $(LDFLAGS) -T linker.ld -o $@ $(KERNEL_OBJ) $(BUILD)/symbols-empty.o
 
-$(BUILD)/hayate.elf: $(BUILD)/hayate-nosymbols.elf tools/symbols.awk
+# Tells this image from all others: a hash of what the first link has, core program included, without
+# the names of folders that only its debugging information knows. Same sources, same compiler: same id.
+$(BUILD)/build-id: $(BUILD)/hayate-nosymbols.elf
+	$(Q)objcopy --strip-debug $< $(BUILD)/hayate-hashed.elf
+	$(Q)sha256sum < $(BUILD)/hayate-hashed.elf | cut -c1-40 > $@
+
+$(BUILD)/hayate.elf: $(BUILD)/hayate-nosymbols.elf $(BUILD)/build-id tools/symbols.awk
 	$(SAY) LD $@
-	$(Q)nm -n $< | awk -f tools/symbols.awk > $(BUILD)/symbols.asm
+	$(Q)nm -n $< | awk -v id=$$(cat $(BUILD)/build-id) -f tools/symbols.awk > $(BUILD)/symbols.asm
 	$(Q)$(NASM) -f elf64 -o $(BUILD)/symbols.o $(BUILD)/symbols.asm
 	$(Q)$(LD) $(LDFLAGS) -T linker.ld -o $(BUILD)/hayate-debug.elf $(KERNEL_OBJ) $(BUILD)/symbols.o
 	$(Q)objcopy --strip-debug $(BUILD)/hayate-debug.elf $@

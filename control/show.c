@@ -348,6 +348,7 @@ void show_version(struct shell *sh, int argc, char **argv)
 	(void)argv;
 	shell_print(sh, "Hayate %s, application %s\n", HAYATE_VERSION,
 	            core_app_word(core_app_number()));
+	shell_print(sh, "build %s\n", b->build_id);
 	shell_print(sh, "booted by %s, %s\n", b->loader, b->hypervisor ? "as a guest" : "on bare metal");
 	shell_print(sh, "cpu %s, TSC %llu kHz%s\n", b->cpu, (ull)(b->tsc_hz / 1000),
 	            b->tsc_invariant ? ", invariant" : "");

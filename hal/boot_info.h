@@ -13,6 +13,7 @@
 #define CORES_MAX 64
 #define BOOT_PCI_MAX 64
 #define BOOT_CMDLINE_MAX 1024
+#define BOOT_BUILD_ID 41 /* characters, with the NUL */
 #define BOOT_HEADER_BYTES 16384 /* start of each outbox and of the snapshot: zeroed at boot, once */
 
 enum core_role {
@@ -91,6 +92,7 @@ struct boot_info {
 	struct core_status status[CORES_MAX];
 	struct crash crash[CRASHES_MAX]; /* kernel/crash.h says which are kept */
 	struct pci_dev pci[BOOT_PCI_MAX]; /* network functions, by bus, device, function */
+	char build_id[BOOT_BUILD_ID]; /* of the image, hexadecimal digits */
 	char loader[32];
 	char cpu[64];
 	char cmdline[BOOT_CMDLINE_MAX];

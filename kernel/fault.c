@@ -160,6 +160,12 @@ static void print_page_fault(const struct trap_frame *f)
 	              e & 1 ? "the page does not allow it" : "no page is there");
 }
 
+/* What it was that failed: for who has the report alone. */
+static void print_identity(void)
+{
+	say("  build %s\n", kernel_build_id);
+}
+
 static void report(const struct trap_frame *f, const struct core *c, const char *what)
 {
 	bool user = (f->cs & 3) == 3;
@@ -173,6 +179,7 @@ static void report(const struct trap_frame *f, const struct core *c, const char 
 	say("\n");
 	if (f->vector == TRAP_PAGE_FAULT)
 		print_page_fault(f);
+	print_identity();
 	print_registers(f);
 	print_backtrace(f, c->space);
 	if (user)
@@ -201,6 +208,7 @@ _Noreturn static void report_early(const struct trap_frame *f)
 	print_address("  rip ", f->rip);
 	say("  cr2 %016llx  rsp %016llx\n", (unsigned long long)cr2_read(),
 	              (unsigned long long)f->rsp);
+	print_identity();
 	machine_fail(EXIT_PANIC);
 }
 

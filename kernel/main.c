@@ -47,6 +47,7 @@ static void make_boot_info(void)
 	boot_info->image_bytes = vm_image_bytes();
 	memcpy(boot_info->cmdline, boot.cmdline, sizeof boot.cmdline);
 	memcpy(boot_info->loader, boot.loader, sizeof boot.loader);
+	fmt_format(boot_info->build_id, sizeof boot_info->build_id, "%s", kernel_build_id);
 	read_cpu_name(boot_info->cpu);
 }
 
@@ -91,6 +92,7 @@ _Noreturn void kmain(enum boot_loader loader, uint64_t info)
 		machine_set_panic(panic_word);
 	vm_init(&boot);
 	fbcon_init(&boot.fb);
+	console_print("hayate: build %s\n", kernel_build_id);
 	keep_tell();
 	acpi_init(&acpi, &boot);
 	apic_init(&acpi);

@@ -4,10 +4,12 @@
 #include "kernel/console.h"
 #include "kernel/cpu.h"
 #include "kernel/keep.h"
+#include "kernel/program.h"
 #include "kernel/smp.h"
 #include "kernel/tsc.h"
 #include "lib/mem.h"
 
+#define IDENTITY_BYTES 64 /* of a report's second line */
 #define RESET_CONTROL 0xcf9
 #define KEYBOARD_COMMAND 0x64
 #define RESET_WAIT_US 50000
@@ -25,10 +27,11 @@ void panic(const char *format, ...)
 	__builtin_va_start(args, format);
 	at += fmt_vformat(text + at, sizeof text - 1 - at, format, args);
 	__builtin_va_end(args);
-	at = at < sizeof text - 2 ? at : sizeof text - 2;
-	memcpy(text + at, "\n", 2);
+	const size_t most = sizeof text - IDENTITY_BYTES;
+	at = at < most ? at : most;
+	at += fmt_format(text + at, IDENTITY_BYTES, "\n  build %s\n", kernel_build_id);
 	console_print("\n%s", text);
-	keep_add(text, at + 1);
+	keep_add(text, at);
 	machine_fail(EXIT_PANIC);
 }
 

@@ -25,4 +25,7 @@ const char *program_function(uint64_t addr, uint64_t *offset);
 /* The same for the kernel's own functions (kernel/symbols.c). */
 const char *kernel_function(uint64_t addr, uint64_t *offset);
 
+/* The build id of the image, hexadecimal digits (tools/symbols.awk). */
+extern const char kernel_build_id[];
+
 #endif

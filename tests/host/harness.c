@@ -495,6 +495,7 @@ static void make_machine(void)
 	info.status[0].state = CORE_RUNNING;
 	strcpy(info.loader, "harness");
 	strcpy(info.cpu, "host");
+	strcpy(info.build_id, "0123456789abcdef0123456789abcdef01234567");
 	for (unsigned p = 0; p < port_total; p++) {
 		info.pci[p] = (struct pci_dev){.index = (uint16_t)p, .bdf = (uint16_t)(p << 3)};
 		wires[p].link_up = true;

@@ -29,6 +29,24 @@ def test_memory(make_lab, memory):
     pings(lab.left, RIGHT_HOST)
 
 
+def test_build_id(make_lab):
+    """The image says which one it is: in its file, at boot, when asked, and in a report. Nothing in it
+    depends on the folder that it was built in."""
+    notes = subprocess.run(["readelf", "-n", IMAGE], capture_output=True, text=True, check=True).stdout
+    (build,) = re.findall(r"Build ID: ([0-9a-f]{40})$", notes, re.MULTILINE)
+    with open(os.path.join(ROOT, "build", "build-id"), encoding="ascii") as f:
+        assert f.read() == build + "\n"
+    with open(IMAGE, "rb") as f:
+        assert ROOT.encode() not in f.read()
+    lab = make_lab(None, "--append", "test=1")
+    assert "hayate: build %s\r\n" % build in lab.router.text
+    assert "\nbuild %s\n" % build in lab.router.command("show version")
+    lab.router.faults_expected = True
+    lab.router.send("test fault null core 1")
+    lab.router.expect(r"no page is there\r\n  build %s\r\n" % build, 10, "the report")
+    lab.router.wait_back()
+
+
 def test_many_cores(make_router):
     """Little memory for each, and no port."""
     machine = make_router("application pktgen\n", "--memory", "512M", app="pktgen", ports=(), cpus=16)

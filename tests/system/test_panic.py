@@ -61,6 +61,7 @@ def test_reboot(make_lab, kind):
                          60, "the report of the last boot").group(1)
     assert re.search(KINDS[kind][0], told), told
     assert KINDS[kind][2] in told
+    assert re.search(r"^  build [0-9a-f]{40}\r?$", told, re.MULTILINE), told
     router.judge = router.faults_expected = True
     router.wait_up(60)
     pings(lab.left, RIGHT_HOST, count=3)
