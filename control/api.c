@@ -29,8 +29,8 @@ static bool part_status(struct page_walk *w, struct page_text *t)
 		return false;
 	page_print(t, "{\"hostname\":");
 	page_json(t, plane.config.hostname);
-	page_print(t, ",\"version\":\"%s\",\"build\":\"%s\",\"application\":\"%s\",\"uptime_ms\":%llu,\"cpu\":",
-	           HAYATE_VERSION, b->build_id, core_app_word(core_app_number()),
+	page_print(t, ",\"version\":\"%s\",\"build\":\"%s\",\"configuration\":\"%016llx\",\"application\":\"%s\",\"uptime_ms\":%llu,\"cpu\":",
+	           HAYATE_VERSION, b->build_id, (ull)b->config_hash, core_app_word(core_app_number()),
 	           (ull)(stats_uptime_ns() / 1000000u));
 	page_json(t, b->cpu);
 	page_print(t, ",\"cores\":%u,\"data_cores\":%u,\"tsc_hz\":%llu,\"idle\":\"%s\","

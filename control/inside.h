@@ -18,6 +18,7 @@
  *     trace.c      what becomes of a packet, step by step (trace.h); trace_core.c: on a data core
  *     page.c       pages made while they are sent; metrics.c, api.c, web.c which there are
  *     crash.c      reports of programs that failed
+ *     config_hash.c  which configuration runs, in one number
  *     commands.c   console commands; show*.c those that show
  *     configure.c  the console's configuration mode; commit.c from the candidate to what runs
  *
@@ -49,6 +50,12 @@
 
 /* control_hooks.adopt. */
 bool adopt_tables(const void *old, size_t bytes);
+
+/* --- config_hash.c --- */
+
+/* Goes on hashing the running configuration; returns when it wants to be called again, nanoseconds,
+ * UINT64_MAX: it is done, until there is another configuration. */
+uint64_t config_hash_timer(void);
 
 /* --- policy.c --- */
 

@@ -871,6 +871,7 @@ static uint64_t plane_timer(void)
 	uint64_t commit = commit_timer(), churn = churn_timer();
 	next = commit < next ? commit : next;
 	next = churn < next ? churn : next;
+	next = u64_min(next, config_hash_timer());
 	reclaim();
 	next = plane.fib_ready && routes_work() ? core_now_ns() : next;
 	next = next == UINT64_MAX ? UINT64_MAX : clock_ticks(&self.clock, next) + 1;

@@ -349,6 +349,8 @@ void show_version(struct shell *sh, int argc, char **argv)
 	shell_print(sh, "Hayate %s, application %s\n", HAYATE_VERSION,
 	            core_app_word(core_app_number()));
 	shell_print(sh, "build %s\n", b->build_id);
+	if (b->config_hash)
+		shell_print(sh, "configuration %016llx\n", (ull)b->config_hash);
 	shell_print(sh, "booted by %s, %s\n", b->loader, b->hypervisor ? "as a guest" : "on bare metal");
 	shell_print(sh, "cpu %s, TSC %llu kHz%s\n", b->cpu, (ull)(b->tsc_hz / 1000),
 	            b->tsc_invariant ? ", invariant" : "");

@@ -32,6 +32,11 @@ void core_console_write(const char *text, size_t bytes)
 	kcall(KCALL_LOG, (uint64_t)(uintptr_t)text, bytes, 0);
 }
 
+void core_note_config(uint64_t hash)
+{
+	kcall(KCALL_CONFIG_HASH, hash, 0, 0);
+}
+
 void core_tap(uint32_t in, uint32_t out)
 {
 	struct snapshot *s = snapshot_header();

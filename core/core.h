@@ -524,6 +524,10 @@ int core_test_dma(unsigned device);
 /* Has the kernel fail in the way that is so called; returns, false, when there is none. */
 bool core_test_panic(const char *kind);
 
+/* The hash of the configuration that is in force, for reports and for struct boot_info; 0: there is none
+ * just now. */
+void core_note_config(uint64_t hash);
+
 /* The kept report of a program's failure with the least number above `after`; false: there is none. */
 bool core_crash_next(uint64_t after, struct crash *to);
 

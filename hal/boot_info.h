@@ -1,7 +1,8 @@
 /*
  * What the kernel tells the core programs: one structure, mapped read-only at the same address
  * in every address space. The kernel alone writes it; what changes after start is `status`,
- * `crash`, what the IOMMU refused, and by KCALL_SHARE where the snapshot ends and the tables begin.
+ * `crash`, what the IOMMU refused, `config_hash`, and by KCALL_SHARE where the snapshot ends and the
+ * tables begin.
  */
 #ifndef HAL_BOOT_INFO_H
 #define HAL_BOOT_INFO_H
@@ -80,6 +81,7 @@ struct boot_info {
 	uint64_t config;          /* boot module with the configuration; 0: none came */
 	uint64_t config_bytes;
 	uint64_t config_left_out; /* bytes of a module that there was no memory beside; config is 0 */
+	volatile uint64_t config_hash; /* KCALL_CONFIG_HASH; 0: there is none */
 	uint64_t snapshot;        /* control core writes, data cores read */
 	uint64_t snapshot_bytes;
 	uint64_t ram_bytes;       /* usable memory in the machine */

@@ -61,6 +61,9 @@ enum kcall {
 	 * start, is of the snapshot, which ends there: all cores read it from now on. Never given
 	 * back. E_INVAL too from any core but the control core, or when it has less. */
 	KCALL_SHARE,
+	/* (hash): struct boot_info.config_hash, for reports. E_INVAL from a core without the control
+	 * role. */
+	KCALL_CONFIG_HASH,
 	/* (expression, file, line): the texts end in NUL. Reports the failed assert and restarts
 	 * this core's program; does not return. */
 	KCALL_ASSERT,

@@ -164,6 +164,8 @@ static void print_page_fault(const struct trap_frame *f)
 static void print_identity(void)
 {
 	say("  build %s\n", kernel_build_id);
+	if (boot_info && boot_info->config_hash)
+		say("  configuration %016llx\n", (unsigned long long)boot_info->config_hash);
 }
 
 static void report(const struct trap_frame *f, const struct core *c, const char *what)

@@ -66,6 +66,14 @@ static int64_t serve_restart(struct core *c, uint64_t core)
 	return E_OK;
 }
 
+static int64_t serve_config_hash(const struct core *c, uint64_t hash)
+{
+	if (!(boot_info->core[c->id].roles & CORE_CONTROL))
+		return E_INVAL;
+	boot_info->config_hash = hash;
+	return E_OK;
+}
+
 /* The text at ring 3's address `from`, cut to size - 1 bytes or where it cannot be read; "?" when
  * nothing can. */
 static void read_text(const struct core *c, char *text, size_t size, uint64_t from)
@@ -131,6 +139,9 @@ void kcall_serve(struct trap_frame *f)
 	case KCALL_SHARE:
 		if (boot_info->core[c->id].roles & CORE_CONTROL)
 			result = partition_share(f->rdi);
+		break;
+	case KCALL_CONFIG_HASH:
+		result = serve_config_hash(c, f->rdi);
 		break;
 	case KCALL_ASSERT:
 		serve_assert(f, c);

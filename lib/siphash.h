@@ -75,6 +75,16 @@ static inline uint64_t siphash_end(struct siphash_state *s, unsigned rounds)
 /* SipHash-2-4 of the n bytes at data (any alignment). */
 uint64_t siphash24(const struct siphash_key *key, const void *data, size_t n);
 
+/* The same of bytes that come in pieces: the value does not depend on how they are cut. */
+struct siphash24 {
+	struct siphash_state state;
+	uint64_t word;  /* the bytes that make no whole word yet */
+	uint64_t bytes; /* so far */
+};
+struct siphash24 siphash24_begin(const struct siphash_key *key);
+void siphash24_add(struct siphash24 *h, const void *data, size_t n);
+uint64_t siphash24_end(const struct siphash24 *h);
+
 /* SipHash-1-3 of n words: on a little-endian machine that of the 8 n bytes where they lie. */
 static inline uint64_t siphash13_words(const struct siphash_key *key, const uint64_t *w, unsigned n)
 {

@@ -141,6 +141,9 @@ int64_t kcall(enum kcall number, uint64_t a, uint64_t b, uint64_t c)
 			return E_AGAIN;
 		typed_left--;
 		return *typed++;
+	case KCALL_CONFIG_HASH:
+		info.config_hash = a;
+		return E_OK;
 	case KCALL_SHARE:
 		return share_tables(a);
 	default:

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 from machine import *
+from siphash import siphash24
 
 sys.path.insert(0, os.path.join(ROOT, "tools"))
 from launcher.guest import parse_counters, parse_interfaces, parse_table  # noqa: E402
@@ -214,6 +215,26 @@ def test_show_cores_version_config(m):
     assert re.search(r"^boot_to_first_forward_us \d+$", m.console("show version"), re.M)
     config = m.console("show running-config")
     assert "hostname r1\n" in config and " ip address 198.51.100.1/24\n" in config
+
+
+def configuration_hash(m):
+    """As show version has it."""
+    return re.search(r"^configuration ([0-9a-f]{16})$", m.console("show version"), re.M).group(1)
+
+
+def test_configuration_hash(m):
+    """Of the text in force, after each commit."""
+    def expected(machine):
+        return "%016x" % siphash24(machine.console("show running-config").encode())
+    first = configuration_hash(m)
+    assert first == expected(m)
+    for line in ("hostname r2", "ip route 10.77.0.0/16 null0"):
+        for typed in ("configure", line, "commit", "end"):
+            m.console(typed)
+        assert configuration_hash(m) == expected(m) != first
+    for typed in ("configure", "rollback 2", "commit", "end"):
+        m.console(typed)
+    assert configuration_hash(m) == expected(m) == first
 
 
 def test_running_config_is_a_configuration(make):

@@ -7,8 +7,9 @@ import struct
 import subprocess
 
 import pytest
-from conftest import (IMAGE, LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, ROOT, options, pings,
+from conftest import (IMAGE, LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, ROOT, eventually, options, pings,
                       router_config)
+from siphash import siphash24
 from launcher import image
 from launcher.guest import READY
 
@@ -45,6 +46,24 @@ def test_build_id(make_lab):
     lab.router.send("test fault null core 1")
     lab.router.expect(r"no page is there\r\n  build %s\r\n" % build, 10, "the report")
     lab.router.wait_back()
+
+
+def test_configuration_hash(make_lab):
+    """Of a text that takes a while to read: the machine forwards meanwhile, and has it when asked and in
+    a report. It is of what is in force, which the network has as well."""
+    routes = "".join("ip route 10.%d.%d.0/24 null0\n" % (n >> 8, n & 255) for n in range(20000))
+    lab = make_lab(router_config(extra=routes + "http server\n"), "--append", "test=1")
+    router = lab.router
+    pings(lab.left, RIGHT_HOST)
+    said = eventually(lambda: re.search(r"^configuration ([0-9a-f]{16})$",
+                                        router.command("show version"), re.MULTILINE), 20, "the hash")
+    text = lab.left.run(["curl", "-sS", "--max-time", "20", "http://%s/config" % LEFT_ROUTER]).stdout
+    assert "ip route 10.78.31.0/24 null0\n" in text
+    assert said.group(1) == "%016x" % siphash24(text.encode())
+    router.faults_expected = True
+    router.send("test fault null core 1")
+    router.expect(r"  build [0-9a-f]{40}\r\n  configuration %s\r\n" % said.group(1), 10, "the report")
+    router.wait_back()
 
 
 def test_many_cores(make_router):

@@ -46,6 +46,22 @@ static void published_vectors(void **s)
 	}
 }
 
+/* However the bytes are cut. */
+static void published_vectors_in_pieces(void **s)
+{
+	(void)s;
+	uint8_t message[64];
+	for (unsigned i = 0; i < 64; i++)
+		message[i] = (uint8_t)i;
+	for (unsigned n = 0; n < 64; n++)
+		for (unsigned size = 1; size <= n + 1; size++) {
+			struct siphash24 h = siphash24_begin(&key);
+			for (unsigned at = 0; at < n; at += size)
+				siphash24_add(&h, message + at, n - at < size ? n - at : size);
+			assert_true(siphash24_end(&h) == sip24[n]);
+		}
+}
+
 static void published_vectors_by_words(void **s)
 {
 	(void)s;
@@ -98,6 +114,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(published_vectors),
+		cmocka_unit_test(published_vectors_in_pieces),
 		cmocka_unit_test(published_vectors_by_words),
 		cmocka_unit_test(long_messages_differ),
 		cmocka_unit_test(every_bit_counts),
