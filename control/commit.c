@@ -17,7 +17,6 @@
 
 /* See candidate.h, history.h; `next` is built in the memory that the running one does not use. */
 static struct {
-	bool ready; /* memory has been taken */
 	uint32_t number; /* of the configuration that runs */
 	bool begun; /* the candidate is one of what runs */
 	struct candidate candidate;
@@ -36,18 +35,22 @@ static const char *const NO_MEMORY = "there is not enough memory to change the c
 
 /* --- memory --- */
 
+/* What has been taken stays when there is no memory for the rest: it is not taken again. */
+static bool take(void *at, size_t bytes)
+{
+	void **p = at;
+	*p = *p ? *p : core_private_alloc(bytes);
+	return *p != NULL;
+}
+
 static bool take_memory(void)
 {
 	struct candidate *c = &commit.candidate;
-	if (commit.ready)
-		return true;
-	commit.history.bytes = core_private_alloc(HISTORY_BYTES);
-	c->parsed = core_private_alloc(sizeof *c->parsed);
-	c->added4 = core_private_alloc(CANDIDATE_ROUTES_MAX * sizeof *c->added4);
-	c->added6 = core_private_alloc(CANDIDATE_ROUTES_MAX * sizeof *c->added6);
-	commit.next = core_private_alloc(sizeof *commit.next);
-	commit.ready = commit.history.bytes && c->parsed && c->added4 && c->added6 && commit.next;
-	return commit.ready;
+	return take(&commit.history.bytes, HISTORY_BYTES) &&
+	       take(&c->parsed, sizeof *c->parsed) &&
+	       take(&c->added4, CANDIDATE_ROUTES_MAX * sizeof *c->added4) &&
+	       take(&c->added6, CANDIDATE_ROUTES_MAX * sizeof *c->added6) &&
+	       take(&commit.next, sizeof *commit.next);
 }
 
 /* Room for the statements of the running configuration and for half of CANDIDATE_TEXT_LEAST more.

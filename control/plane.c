@@ -120,7 +120,8 @@ static void say_progress(uint32_t lines)
 	plane_log("configuration: %u lines read", lines);
 }
 
-/* Memory for the configuration's routes, taken once per program start. False: there is less. */
+/* Memory for the configuration's routes, taken once per program start and in one piece, so all of it
+ * or nothing. False: there is less. */
 static bool take_memory(struct text text)
 {
 	struct config_memory *m = &plane.memory;
@@ -130,17 +131,19 @@ static bool take_memory(struct text text)
 	                            .acl_rule_max = u32_min(lines.rules, CONFIG_ACL_RULES_MAX),
 	                            .progress = say_progress};
 	m->scratch_words = config_scratch_words(m->route_max) + config_scratch_words(m->route6_max);
-	const size_t routes = m->route_max * sizeof *m->routes;
-	const size_t routes6 = (m->route6_max + 1) * sizeof *m->routes6;
-	const size_t rules = (m->acl_rule_max + 1) * sizeof *m->acl_rules;
+	const size_t routes = whole_pages(m->route_max * sizeof *m->routes);
+	const size_t routes6 = whole_pages((m->route6_max + 1) * sizeof *m->routes6);
+	const size_t rules = whole_pages((m->acl_rule_max + 1) * sizeof *m->acl_rules);
 	const size_t scratch = m->scratch_words * sizeof(uint32_t);
-	if (whole_pages(routes) + whole_pages(routes6) + whole_pages(rules) + whole_pages(scratch) >
-	    core_private_left())
+	uint8_t *at = core_private_alloc(routes + routes6 + rules + scratch);
+	if (!at) {
+		*m = (struct config_memory){0};
 		return false;
-	m->routes = core_private_alloc(routes);
-	m->routes6 = core_private_alloc(routes6);
-	m->acl_rules = core_private_alloc(rules);
-	m->scratch = core_private_alloc(scratch);
+	}
+	m->routes = (struct config_route *)(void *)at;
+	m->routes6 = (struct config_route6 *)(void *)(at + routes);
+	m->acl_rules = (struct config_acl_rule *)(void *)(at + routes + routes6);
+	m->scratch = (uint32_t *)(void *)(at + routes + routes6 + rules);
 	return true;
 }
 
@@ -610,6 +613,20 @@ static bool start_config(void)
 	return true;
 }
 
+/* The tables beside those of forwarding; returns what there is no memory for, NULL: nothing. */
+static const char *start_others(void)
+{
+	if (neighbour_start() != E_OK || neighbour6_start() != E_OK)
+		return "neighbours";
+	if (fragments_start() != E_OK)
+		return "fragments";
+	memory_note("neighbours, fragments");
+	if (!routes_start())
+		return "routes";
+	memory_note("routes of all sources");
+	return NULL;
+}
+
 static void plane_start(void)
 {
 	static bool have_memory, ok, have_tables;
@@ -653,17 +670,13 @@ static void plane_start(void)
 	policy_set();
 	groups_start();
 	local_start();
-	if (plane.fib_ready)
-		plane.fib_ready = neighbour_start() == E_OK && neighbour6_start() == E_OK &&
-		                  fragments_start() == E_OK;
-	memory_note("neighbours, fragments");
-	if (!plane.fib_ready || !routes_start()) {
-		plane_log("not enough memory for the tables: nothing is forwarded");
-		plane.fib_ready = false;
+	const char *missing = plane.fib_ready ? start_others() : ok ? "forwarding" : "the configuration";
+	plane.fib_ready = !missing;
+	if (missing) {
+		plane_log("not enough memory for the tables (%s): nothing is forwarded", missing);
 		memset(v->port, 0, sizeof v->port);
 		return;
 	}
-	memory_note("routes of all sources");
 	start_routes(v);
 	start_services(v);
 	memory_note("management");

@@ -37,14 +37,14 @@ static struct tcp_params parameters(void)
 bool tcp_control_prepare(void)
 {
 	struct tcp_params p = parameters();
-	if (pool_memory)
+	if (tcp_memory && pool_memory)
 		return true;
 	tcp_bytes = tcp_memory_bytes(&p);
 	if (core_private_left() < POOL_BYTES + tcp_bytes + (1u << 20))
 		return false; /* the rest is for others */
-	tcp_memory = core_private_alloc(tcp_bytes);
-	pool_memory = core_private_alloc(POOL_BYTES);
-	return pool_memory != NULL;
+	tcp_memory = tcp_memory ? tcp_memory : core_private_alloc(tcp_bytes);
+	pool_memory = pool_memory ? pool_memory : core_private_alloc(POOL_BYTES);
+	return tcp_memory && pool_memory;
 }
 
 void tcp_control_stop(void)
@@ -91,7 +91,7 @@ void tcp_control_start(void)
 	static const struct tcp_ops ops = {.tx = tx, .mtu6 = mtu6};
 	static struct siphash_key key;
 	struct tcp_params p = parameters();
-	if (!pool_memory)
+	if (!tcp_memory || !pool_memory)
 		return;
 	start_pool();
 	memset(tcp_memory, 0, tcp_bytes);

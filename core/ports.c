@@ -148,7 +148,7 @@ static void probe(const struct pci_dev *dev)
 	if (e != E_OK) {
 		core_log("pci %02x:%02x.%x: %s: %s (error %d), left out", dev->bdf >> 8,
 		         dev->bdf >> 3 & 31, dev->bdf & 7, ops->name,
-		         nic->error ? nic->error : "cannot be used", -e);
+		         nic->error ? nic->error : e == E_NOMEM ? "not enough memory" : "cannot be used", -e);
 		return;
 	}
 	snapshot_header()->nic[nic_count++].driver = driver;

@@ -29,7 +29,7 @@ static bool may_go(struct pkt *e)
 		return false;
 	}
 	if (!pkt_alloc(&self.pool, e)) {
-		count(CNT_originated_drop_tx);
+		count(CNT_originated_drop_no_buffer);
 		return false;
 	}
 	return true;

@@ -103,7 +103,7 @@ static void send_error(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest)
 		return;
 	}
 	if (!pkt_alloc(&self.pool, &e)) {
-		count(CNT_originated_drop_tx);
+		count(CNT_originated_drop_no_buffer);
 		return;
 	}
 	/* RFC 1812 4.3.2.4: from the address of the interface the error leaves by */

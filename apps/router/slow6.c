@@ -47,7 +47,7 @@ static void send_error(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest)
 		return;
 	}
 	if (!pkt_alloc(&self.pool, &e)) {
-		count(CNT_originated_drop_tx);
+		count(CNT_originated_drop_no_buffer);
 		return;
 	}
 	unsigned n = icmp6_error_build(e.data + ETH_HLEN, buf_room(&self.pool) - ETH_HLEN, ip,

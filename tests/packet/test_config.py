@@ -56,7 +56,7 @@ def test_no_memory_for_the_tables(make):
     """Said, nothing is taken in or sent, and the console lives."""
     m = make(memory=900, boot=False)
     m.time(10 * SECOND)
-    assert "not enough memory for the tables: nothing is forwarded" in m.text
+    assert "not enough memory for the tables (forwarding): nothing is forwarded" in m.text
     m.send(0, arp_request(A, ROUTER[0].ip), ether(A, ROUTER[0]) / udp(A, B))
     m.expect_nothing()
     m.expect_counters(drop_port_down=2)

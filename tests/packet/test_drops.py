@@ -393,5 +393,5 @@ def test_no_buffer_for_an_error(m):
     m.command("reserve 1")
     m.send(0, frame(udp(A, "8.8.8.8")))
     m.expect_nothing()
-    m.expect_counters(drop_ip4_no_route=1, originated_drop_tx=1)
+    m.expect_counters(drop_ip4_no_route=1, originated_drop_no_buffer=1)
     m.command("reserve -1")
