@@ -51,7 +51,7 @@ FUZZ_SRC_script := $(sort $(wildcard tools/pktgen/script*.c tools/pktgen/frames*
 	control/text.c net/ip4.c net/ip6.c lib/csum.c lib/fmt.c
 FUZZ_SRC_pcap := tools/pktgen/pcap.c tools/pktgen/trace.c
 # with a rig of the unit tests, which is linked with cmocka
-FUZZ_SRC_config := $(filter-out control/configure.c,$(sort $(wildcard control/config*.c))) \
+FUZZ_SRC_config := $(filter-out control/configure.c control/config_hash.c,$(sort $(wildcard control/config*.c))) \
 	control/password.c control/text.c lib/fmt.c tests/unit/config_rig.c tests/fuzz/rig.c
 FUZZ_RINGS := lib/pkt.c lib/csum.c tests/unit/hand.c tests/unit/guest.c tests/fuzz/rig.c
 FUZZ_SRC_virtio := drivers/virtio_net/ring.c tests/unit/virtq_device.c tests/unit/virtio_rig.c \

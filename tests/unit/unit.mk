@@ -56,7 +56,7 @@ UNIT_SRC_tcp_pair := $(TCP_SRC) tests/unit/tcp_rig.c tests/unit/tcp_link.c tests
 UNIT_SRC_tcp_rate := $(UNIT_SRC_tcp_pair)
 UNIT_SRC_fuzz := net/arp.c net/neigh_table.c net/icmp4.c net/udp.c net/ip.c net/ip4.c \
 	net/ip6.c lib/csum.c
-UNIT_SRC_config := $(filter-out control/configure.c,$(wildcard control/config*.c)) \
+UNIT_SRC_config := $(filter-out control/configure.c control/config_hash.c,$(wildcard control/config*.c)) \
 	control/password.c control/text.c lib/fmt.c \
 	tests/unit/config_rig.c
 UNIT_SRC_candidate := $(UNIT_SRC_config) control/candidate.c control/history.c
