@@ -31,23 +31,25 @@ static void fail(struct mlx5_cq *cq, uint32_t *cq_head, uint8_t *record, uint64_
 	__atomic_store_n(count, *count + 1, __ATOMIC_RELAXED); /* the device half looks at it */
 }
 
-/* Places of the CQ that a new CQE has: if it is a title, one for each frame. */
-static uint32_t places(const uint8_t *cqe, uint64_t end, uint32_t size)
+/* Places of the CQ that a new CQE has: if it is a title, one for each frame. Left are `most`. */
+static uint32_t places(const uint8_t *cqe, uint64_t end, uint32_t most)
 {
 	if ((mlx5_cqe_op_own(end) & MLX5_CQE_COMPRESSED) != MLX5_CQE_COMPRESSED)
 		return 1;
 	uint32_t n = be32_load(cqe + MLX5_CQE_BYTE_COUNT);
-	return n == 0 || n > size ? 1 : n; /* it lies */
+	return n == 0 || n > most ? 1 : n; /* it lies */
 }
 
+/* Once around at most: the queue is stopped, and a device that goes on writing is not waited for. */
 static uint32_t skip_all(const struct mlx5_cq *cq, uint32_t head)
 {
-	for (;;) {
+	const uint32_t around = head + (1u << cq->log_size);
+	while (head != around) {
 		const uint8_t *cqe = mlx5_cqe(cq, head);
 		uint64_t end = mlx5_cqe_end(cqe);
 		if (!mlx5_cqe_is_new(cq, head, end))
 			break;
-		for (uint32_t n = places(cqe, end, 1u << cq->log_size); n; n--)
+		for (uint32_t n = places(cqe, end, around - head); n; n--)
 			mlx5_cqe_unuse(mlx5_cqe(cq, head++));
 	}
 	barrier_write();

@@ -126,6 +126,7 @@ MLX5_RING_SRC := $(wildcard drivers/mlx5/ring*.c) lib/pkt.c lib/csum.c tests/uni
 UNIT_SRC_mlx5_ring := $(MLX5_RING_SRC) tests/unit/ring_tests.c
 UNIT_SRC_mlx5_slots := $(MLX5_RING_SRC) tests/unit/slots_rig.c
 UNIT_SRC_mlx5_sessions := $(MLX5_RING_SRC)
+UNIT_SRC_mlx5_mend :=
 UNIT_SRC_mlx5_hca := $(wildcard drivers/mlx5/*.c) lib/fmt.c lib/pkt.c lib/csum.c \
 	tests/unit/mlx5_firmware.c tests/unit/guest.c
 # the parts of the packet generator that know no machine
@@ -189,6 +190,7 @@ UNIT_WAY_ixgbe_faults := device
 UNIT_WAY_mlx5_ring := ring
 UNIT_WAY_mlx5_slots := ring
 UNIT_WAY_mlx5_sessions := ring
+UNIT_WAY_mlx5_mend := ring
 UNIT_WAY_mlx5_hca := device
 UNIT_WAY_mlx5_driver := device
 UNIT_WAY_mlx5_faults := device
@@ -202,7 +204,7 @@ T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld
 	82599_rx 82599_tx 82599_fuzz pktgen_answer pktgen_histogram pktgen_pace pktgen_judge slots ports \
 	pktgen_rfc2544 pktgen_report pktgen_screen loop pktgen_frames pktgen_script pktgen_trace \
 	pktgen_capture 82599_timesync mlx5_model mlx5_objects mlx5_tx mlx5_rx mlx5_fuzz mlx5_ring \
-	mlx5_slots mlx5_sessions mlx5_hca mlx5_driver mlx5_faults mlx5_pair
+	mlx5_slots mlx5_sessions mlx5_mend mlx5_hca mlx5_driver mlx5_faults mlx5_pair
 
 UNIT_CC := gcc clang
 
