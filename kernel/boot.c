@@ -118,6 +118,14 @@ static bool overlaps(const struct boot_range *r, uint64_t start, uint64_t end)
 	return start < r->end && r->start < end;
 }
 
+bool boot_has_ram(const struct boot *boot, uint64_t start, uint64_t end)
+{
+	for (unsigned i = 0; i < boot->ram_count; i++)
+		if (overlaps(&boot->ram[i], start, end))
+			return true;
+	return false;
+}
+
 static void cut_ram(struct boot *boot, uint64_t start, uint64_t end)
 {
 	for (unsigned i = 0; i < boot->ram_count;) {
@@ -189,9 +197,8 @@ static bool fb_sound(const struct boot *boot)
 	if (f->width > FB_SIDE_MAX || f->height > FB_SIDE_MAX || f->pitch > 8 * FB_SIDE_MAX ||
 	    f->pitch < f->width * (f->bits / 8) || f->addr >= RAM_END || bytes > RAM_END - f->addr)
 		return false;
-	for (unsigned i = 0; i < boot->ram_count; i++)
-		if (overlaps(&boot->ram[i], f->addr, f->addr + bytes))
-			return false;
+	if (boot_has_ram(boot, f->addr, f->addr + bytes))
+		return false;
 	return f->red_shift <= 24 && f->green_shift <= 24 && f->blue_shift <= 24;
 }
 

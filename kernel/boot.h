@@ -34,4 +34,7 @@ struct boot {
  * zero before. */
 void boot_parse(struct boot *boot, enum boot_loader loader, uint64_t info);
 
+/* Some of [start, end) is memory, as the loader lists it. */
+bool boot_has_ram(const struct boot *boot, uint64_t start, uint64_t end);
+
 #endif

@@ -5,6 +5,11 @@
  * Buses are walked from 0 through the bridges that firmware has numbered. BARs are used as
  * firmware set them; a function whose memory BAR is unassigned is given one only by firmware,
  * and is reported here.
+ *
+ * What configuration space says is not believed (tests/fuzz/fuzz_pci.c):
+ * 1. A BAR is shown to core programs only where nothing else lies: no memory, no interrupt
+ *    controller, no ECAM, no other BAR.
+ * 2. Every bus is walked once, whatever bridges lead to it, and every list of capabilities ends.
  */
 #include "kernel/pci.h"
 
@@ -24,6 +29,7 @@
 #define CFG_STATUS_CAPS (1u << 20)
 #define CFG_CLASS 0x0a /* class << 8 | subclass */
 #define CFG_HEADER 0x0e
+#define HEADER_TYPE 0x7fu    /* 0: a device; others have fewer BARs */
 #define HEADER_SEVERAL 0x80u /* the device has several functions */
 #define CFG_BAR0 0x10
 #define CFG_SECONDARY_BUS 0x19
@@ -38,6 +44,9 @@
 #define MSIX_MASK_ALL (1u << 30)
 #define MSIX_ENTRY_BYTES 16
 #define BRIDGES_MAX 16 /* one behind the other */
+#define BUSES 256
+#define BAR_BYTES_MAX (1ull << 30) /* of a network function */
+#define APIC_BYTES 4096
 
 /* What the kernel keeps beside struct pci_dev: physical BARs and where the MSI-X table is. */
 struct pci_private {
@@ -47,10 +56,12 @@ struct pci_private {
 };
 
 static const struct acpi *acpi;
+static const struct boot *boot;
 static struct boot_info *info;
 static struct pci_private priv[BOOT_PCI_MAX];
 static volatile uint8_t *ecam[ACPI_ECAMS_MAX];
 static struct lock cf8_lock;
+static bool walked[BUSES];
 
 static volatile uint8_t *ecam_address(uint16_t bdf, unsigned offset)
 {
@@ -110,6 +121,29 @@ static void report_bar(const struct pci_dev *dev, unsigned n, const char *what)
 	              dev->bdf & 7, n, what);
 }
 
+static bool overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes)
+{
+	return a < b + b_bytes && b < a + a_bytes;
+}
+
+/* Does anything that the kernel knows lie there? */
+static bool is_taken(uint64_t phys, uint64_t bytes)
+{
+	bool taken = boot_has_ram(boot, phys, phys + bytes) ||
+	             overlap(phys, bytes, acpi->lapic, APIC_BYTES);
+	for (unsigned i = 0; i < acpi->ioapics; i++)
+		taken |= overlap(phys, bytes, acpi->ioapic[i].addr, APIC_BYTES);
+	for (unsigned i = 0; i < acpi->ecams; i++) {
+		const struct acpi_ecam *e = &acpi->ecam[i];
+		taken |= overlap(phys, bytes, e->base + ((uint64_t)e->first_bus << 20),
+		                 (e->last_bus - e->first_bus + 1ull) << 20);
+	}
+	for (unsigned d = 0; d <= info->pci_count; d++) /* the last is being read */
+		for (unsigned b = 0; b < PCI_BARS; b++)
+			taken |= overlap(phys, bytes, priv[d].bar_phys[b], info->pci[d].bar[b].bytes);
+	return taken;
+}
+
 /* Reads BAR n; returns how many BAR slots it takes. Only memory BARs that the window of the core
  * programs (hal/layout.h) can show are recorded. */
 static unsigned read_bar(struct pci_dev *dev, struct pci_private *p, unsigned n)
@@ -134,8 +168,12 @@ static unsigned read_bar(struct pci_dev *dev, struct pci_private *p, unsigned n)
 	uint64_t bytes = -size, window = MEMORY_WINDOW - MMIO_WINDOW;
 	if (size && !phys) {
 		report_bar(dev, n, "was left unassigned by firmware");
+	} else if (size && (bytes & (bytes - 1) || phys & (bytes - 1) || bytes > BAR_BYTES_MAX)) {
+		report_bar(dev, n, "has a size that cannot be and is left out");
 	} else if (size && (phys >= window || bytes > window - phys)) {
 		report_bar(dev, n, "lies beyond what can be mapped and is left out");
+	} else if (size && is_taken(phys, bytes)) {
+		report_bar(dev, n, "lies where something else is and is left out");
 	} else if (size) {
 		p->bar_phys[n] = phys;
 		dev->bar[n].bytes = bytes;
@@ -201,7 +239,7 @@ static void scan_bus(unsigned bus, unsigned depth);
 static void look_at(uint16_t bdf, unsigned depth)
 {
 	uint32_t class = config_read(bdf, CFG_CLASS, 2);
-	if (class >> 8 == CLASS_NETWORK)
+	if (class >> 8 == CLASS_NETWORK && (config_read(bdf, CFG_HEADER, 1) & HEADER_TYPE) == 0)
 		add_function(bdf);
 	if (class != CLASS_BRIDGE_PCI || depth == BRIDGES_MAX)
 		return;
@@ -212,6 +250,9 @@ static void look_at(uint16_t bdf, unsigned depth)
 
 static void scan_bus(unsigned bus, unsigned depth)
 {
+	if (walked[bus])
+		return;
+	walked[bus] = true;
 	for (unsigned slot = 0; slot < 32; slot++) {
 		uint16_t first = (uint16_t)(bus << 8 | slot << 3);
 		if (!is_there(first))
@@ -223,9 +264,10 @@ static void scan_bus(unsigned bus, unsigned depth)
 	}
 }
 
-void pci_init(const struct acpi *tables, struct boot_info *boot_info)
+void pci_init(const struct acpi *tables, const struct boot *loader, struct boot_info *boot_info)
 {
 	acpi = tables;
+	boot = loader;
 	info = boot_info;
 	for (unsigned i = 0; i < acpi->ecams; i++) {
 		const struct acpi_ecam *e = &acpi->ecam[i];

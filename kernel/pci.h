@@ -8,8 +8,8 @@
 #include "kernel/vm.h"
 
 /* Lists the network functions in info->pci, BOOT_PCI_MAX at most, and remembers their BARs. Keeps
- * both pointers. Boot core, once. */
-void pci_init(const struct acpi *acpi, struct boot_info *info);
+ * all three pointers. Boot core, once. */
+void pci_init(const struct acpi *acpi, const struct boot *boot, struct boot_info *info);
 
 /* Maps the BARs of all listed functions into a program's address space. */
 void pci_map_bars(vm_space_t space);

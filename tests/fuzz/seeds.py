@@ -435,6 +435,38 @@ def loaders():
             usable + used + bytes([1, 4, 1]) + bytes([11, 8, 1]))
 
 
+def pci_devices():
+    """Functions as add_liar() of fuzz_pci.c reads them."""
+    def bar(log2=4, address=0, wide=False):
+        return bytes([log2 - 4 | (0x40 if wide else 0)]) + u16(address >> log2)
+
+    def function(kind, bdf, bars=(bar(),) * 6, secondary=b"", caps=0, entries=()):
+        out = bytes([kind]) + u16(bdf) + b"".join(bars) + secondary + bytes([caps, len(entries)])
+        return out + b"".join(bytes([at]) + u32(a) + u32(b) for at, a, b in entries)
+
+    def machine(*all_of_them):
+        return bytes([len(all_of_them)]) + b"".join(all_of_them)
+
+    def msix(where):
+        return ((0x40, 0x10 | 0x60 << 8, 0), (0x60, 0x000f0011, where))
+
+    wide = (bar(17, 0xfe000000, True), bar(), bar(), bar(14, 0xfe100000, True))
+    bridge = function(0, 0x0010, secondary=b"\1")
+    calls = bytes(range(40))
+    for name, where in ("card", 0x2003), ("table-behind", 0x1ff03), ("no-bar", 0x2002):
+        yield name, machine(function(1, 0x0008, wide, caps=0x40, entries=msix(where))) + calls
+    yield "behind", machine(bridge, function(1, 0x0100, wide)) + calls
+    yield "circle", machine(function(1, 0x0008, wide, caps=0x40, entries=((0x40, 0x4009, 0),)))
+    yield "in-memory", machine(function(1, 0x0008, (bar(16, 0x1000000),) * 6))
+    yield "twice", machine(function(1, 0x0008, wide), function(1, 0x0018, wide))
+    yield "large", machine(function(1, 0x0008, (bar(32, 9 << 32, True), bar(30, 0xc0000000)) * 2))
+    yield "holes", machine(bytes([1]) + u16(8) + (b"\x80" + u32(0xff0fff00) + u32(0) +
+                                                u32(0xfe000000) + u16(0)) * 6 + b"\0\0")
+    yield "labyrinth", machine(*(function(0, bus << 8 | slot << 3, secondary=bytes([bus + 1]))
+                                 for bus in range(3) for slot in range(3)), function(1, 0x0300))
+    yield "fickle", machine(function(15, 0x0008)) + bytes(range(256))
+
+
 def keys():
     yield "words", b"show ip route 10.0.0.0/8\rsh ipv6\nping 192.0.2.1 count 3\r\n10 permit\rno 10\r"
     yield "editing", b"redo a b c\x01\x05\x02\x06\x0b\x17\x7f\x08\x04\x15\x19\x0c\x14\r"
@@ -459,7 +491,8 @@ def main():
               "config": configurations, "virtio": bytes_at_random,
               "ixgbe": bytes_at_random, "mlx5": bytes_at_random,
               "firmware": firmware, "arp": bytes_at_random, "acpi": acpi_tables,
-              "candidate": configurations, "shell": keys, "boot": loaders}
+              "candidate": configurations, "shell": keys, "boot": loaders,
+              "pci": pci_devices}
     inputs = dict(makers[entry]())
     if entry in ("config", "candidate", "script", "match"):
         dictionary(entry, inputs.values(), directory)
