@@ -20,6 +20,7 @@
 #define WAIT_US 5000000 /* the standard names no bound; a host may leave QEMU without a CPU */
 #define CFG_CAPS 0x34
 #define CAPS_MAX 48
+#define CAP_LAST (256 - 20) /* where the longest capability can begin, 4.1.4.4 */
 #define VECTOR_CONFIG 0 /* MSI-X entry of configuration changes; pair q has entry 1 + q */
 #define CTRL_RING_SIZE 64
 #define CTRL_DATA_OFFSET 8192 /* in nic->dma: the ring lies before it */
@@ -44,6 +45,7 @@ struct device {
 	uint32_t config_bytes;
 	uint32_t pairs; /* started */
 	uint64_t features;
+	uint16_t mtu; /* read once: it may say something else the next time */
 	uint16_t max_pairs;
 	uint16_t rss_table_max;
 	bool irq; /* enough MSI-X vectors to wake every core */
@@ -127,14 +129,15 @@ static bool match(const struct pci_dev *dev)
 	                                        dev->device == VIRTIO_DEVICE_NET_TRANSITIONAL);
 }
 
-/* Address of the structure that the capability at `cap` describes, when it fits its BAR. */
+/* Address of the structure that the capability at `cap` describes, when it fits its BAR and is
+ * aligned (4.1.4: to 4 bytes; that of the doorbells, 4.1.4.4.1, to 2). */
 static volatile uint8_t *structure_at(const struct pci_dev *dev, unsigned cap, uint32_t bytes_min,
-                                      uint32_t *bytes)
+                                      unsigned align, uint32_t *bytes)
 {
 	unsigned bar = pci_read(dev, cap + VIRTIO_PCI_CAP_BAR, 1);
 	uint32_t offset = pci_read(dev, cap + VIRTIO_PCI_CAP_OFFSET, 4);
 	*bytes = pci_read(dev, cap + VIRTIO_PCI_CAP_LENGTH, 4);
-	if (bar >= PCI_BARS || dev->bar[bar].addr == 0 || *bytes < bytes_min ||
+	if (bar >= PCI_BARS || dev->bar[bar].addr == 0 || *bytes < bytes_min || offset % align ||
 	    (uint64_t)offset + *bytes > dev->bar[bar].bytes)
 		return NULL;
 	return (volatile uint8_t *)(uintptr_t)(dev->bar[bar].addr + offset);
@@ -146,20 +149,20 @@ static void use_capability(struct device *d, const struct pci_dev *dev, unsigned
 	switch (pci_read(dev, cap + VIRTIO_PCI_CAP_TYPE, 1)) {
 	case VIRTIO_PCI_CAP_COMMON_CFG:
 		if (!d->common) {
-			d->common = structure_at(dev, cap, VIRTIO_COMMON_BYTES, &bytes);
+			d->common = structure_at(dev, cap, VIRTIO_COMMON_BYTES, 4, &bytes);
 			d->common_bytes = bytes;
 		}
 		break;
 	case VIRTIO_PCI_CAP_NOTIFY_CFG:
 		if (!d->notify) {
-			d->notify = structure_at(dev, cap, 2, &bytes);
+			d->notify = structure_at(dev, cap, 2, 2, &bytes);
 			d->notify_bytes = bytes;
 			d->notify_multiplier = pci_read(dev, cap + VIRTIO_PCI_CAP_NOTIFY_MULTIPLIER, 4);
 		}
 		break;
 	case VIRTIO_PCI_CAP_DEVICE_CFG:
 		if (!d->config) {
-			d->config = structure_at(dev, cap, VIRTIO_NET_CFG_MTU + 2, &bytes);
+			d->config = structure_at(dev, cap, VIRTIO_NET_CFG_MTU + 2, 4, &bytes);
 			d->config_bytes = bytes;
 		}
 		break;
@@ -173,7 +176,7 @@ static int find_structures(struct nic *nic)
 	struct device *d = device_of(nic);
 	unsigned cap = pci_read(nic->pci, CFG_CAPS, 1) & 0xfc;
 	for (unsigned i = 0; cap >= 0x40 && i < CAPS_MAX; i++) {
-		if (pci_read(nic->pci, cap, 1) == PCI_CAP_VENDOR)
+		if (pci_read(nic->pci, cap, 1) == PCI_CAP_VENDOR && cap <= CAP_LAST)
 			use_capability(d, nic->pci, cap);
 		cap = pci_read(nic->pci, cap + 1, 1) & 0xfc;
 	}
@@ -240,8 +243,8 @@ static int negotiate(struct nic *nic)
 		f &= ~VIRTIO_F_RING_RESET;
 	if (f & VIRTIO_NET_F_MTU) {
 		/* 5.1.4.1: who accepts the MTU must have buffers for it. */
-		uint16_t mtu = config_read16(nic, VIRTIO_NET_CFG_MTU);
-		if (mtu > NIC_MTU_MAX || mtu < 68)
+		d->mtu = config_read16(nic, VIRTIO_NET_CFG_MTU);
+		if (d->mtu > NIC_MTU_MAX || d->mtu < 68)
 			f &= ~VIRTIO_NET_F_MTU;
 	}
 	common_write(nic, VIRTIO_DRIVER_FEATURE_SELECT, 4, 0);
@@ -276,7 +279,7 @@ static void learn(struct nic *nic)
 	if (d->max_pairs == 0 || d->max_pairs > 0x8000)
 		d->max_pairs = 1;
 	nic->pairs_max = d->max_pairs < NIC_PAIRS_MAX ? d->max_pairs : NIC_PAIRS_MAX;
-	nic->mtu_max = f & VIRTIO_NET_F_MTU ? config_read16(nic, VIRTIO_NET_CFG_MTU) : NIC_MTU_MAX;
+	nic->mtu_max = f & VIRTIO_NET_F_MTU ? d->mtu : NIC_MTU_MAX;
 	nic->features = NIC_SG | (f & VIRTIO_NET_F_GUEST_CSUM ? NIC_RX_CSUM : 0) |
 	                (f & VIRTIO_NET_F_CSUM ? NIC_TX_CSUM : 0) |
 	                (f & VIRTIO_NET_F_HOST_TSO4 ? NIC_TSO4 : 0) |
@@ -339,7 +342,7 @@ static int start_queue(struct nic *nic, uint16_t index, void *mem, unsigned size
 	write_address(nic, VIRTIO_QUEUE_DRIVER_LO, r->avail);
 	write_address(nic, VIRTIO_QUEUE_DEVICE_LO, r->used);
 	uint64_t at = (uint64_t)common_read(nic, VIRTIO_QUEUE_NOTIFY_OFF, 2) * d->notify_multiplier;
-	if (at + 2 > d->notify_bytes)
+	if (at + 2 > d->notify_bytes || at % 2)
 		return fail(nic, E_DEVICE, "doorbell outside of its BAR");
 	r->doorbell = d->notify + at;
 	r->queue = index;

@@ -11,7 +11,7 @@
 
 FUZZ_BUILD := build/fuzz
 F ?= ip4 ip6 acl udp nd tcp http telnet match script pcap config virtio ixgbe mlx5 firmware arp acpi \
-	candidate shell boot pci
+	candidate shell boot pci virtio_regs
 SECONDS ?= 20
 FUZZ_RUNS_ip4 := 300000
 FUZZ_RUNS_ip6 := 50000
@@ -35,6 +35,7 @@ FUZZ_RUNS_candidate := 3000
 FUZZ_RUNS_shell := 20000
 FUZZ_RUNS_boot := 100000
 FUZZ_RUNS_pci := 30000
+FUZZ_RUNS_virtio_regs := 60000
 # the longest input, where it is not 1024 bytes
 FUZZ_LEN_config := 4096
 FUZZ_LEN_boot := 2048
@@ -65,6 +66,8 @@ FUZZ_SRC_arp := net/arp.c net/neigh_table.c lib/fmt.c tests/unit/neigh_rig.c tes
 FUZZ_SRC_acpi := tests/fuzz/rig.c
 FUZZ_SRC_boot := tests/fuzz/rig.c
 FUZZ_SRC_pci := tests/fuzz/rig.c
+FUZZ_SRC_virtio_regs := $(sort $(wildcard drivers/virtio_net/*.c)) lib/pkt.c lib/csum.c \
+	tests/unit/guest.c tests/fuzz/rig.c
 FUZZ_SRC_candidate := $(FUZZ_SRC_config) control/candidate.c
 FUZZ_SRC_shell := control/shell.c control/shell_words.c control/text.c lib/fmt.c
 FUZZ_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
@@ -82,6 +85,7 @@ FUZZ_WAY_ixgbe := ring
 FUZZ_WAY_mlx5 := ring
 FUZZ_WAY_firmware := device
 FUZZ_WAY_pci := ring
+FUZZ_WAY_virtio_regs := device
 
 define FUZZ_COMPILE
 $(FUZZ_BUILD)/obj/$(1)/%.o: %.c tests/fuzz/fuzz.mk

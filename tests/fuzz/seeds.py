@@ -467,6 +467,21 @@ def pci_devices():
     yield "fickle", machine(function(15, 0x0008)) + bytes(range(256))
 
 
+def virtio_cards():
+    """Lies in configuration space; vectors; lies of registers, in the order they are read."""
+    yield "well", b"\0\x0f" + bytes(300)
+    yield "few-vectors", b"\0\1" + bytes(300)
+    for at in 0x34, 0x41, 0x44, 0x48, 0x4c, 0x74, 0x79, 0x8c, 0x90, 0x94, 0x98:
+        yield f"cfg{at:x}", bytes([1, at, 0xfd, 15]) + bytes(300)
+    yield "at-the-end", bytes([2, 0x48, 0xe0, 0x49, 0x3f, 15]) + bytes(300)
+    for n in range(20, 32): # among them the sizes of queues
+        yield f"zero{n}", b"\0\x0f" + bytes(n) + b"\x40" + bytes(200)
+    for n in 4, 8, 9, 12, 16, 20, 30, 40, 50, 70:
+        yield f"late{n}", b"\0\x0f" + bytes(n) + b"\x40\xff\xff\xff\xff" + bytes(200)
+    for n in range(3):
+        yield f"wild{n}", b"\0\x0f" + bytes(20) + random.Random(n).randbytes(400)
+
+
 def keys():
     yield "words", b"show ip route 10.0.0.0/8\rsh ipv6\nping 192.0.2.1 count 3\r\n10 permit\rno 10\r"
     yield "editing", b"redo a b c\x01\x05\x02\x06\x0b\x17\x7f\x08\x04\x15\x19\x0c\x14\r"
@@ -492,7 +507,7 @@ def main():
               "ixgbe": bytes_at_random, "mlx5": bytes_at_random,
               "firmware": firmware, "arp": bytes_at_random, "acpi": acpi_tables,
               "candidate": configurations, "shell": keys, "boot": loaders,
-              "pci": pci_devices}
+              "pci": pci_devices, "virtio_regs": virtio_cards}
     inputs = dict(makers[entry]())
     if entry in ("config", "candidate", "script", "match"):
         dictionary(entry, inputs.values(), directory)
