@@ -11,7 +11,7 @@
 
 FUZZ_BUILD := build/fuzz
 F ?= ip4 ip6 acl udp nd tcp http telnet match script pcap config virtio ixgbe mlx5 firmware arp acpi \
-	candidate shell boot pci virtio_regs
+	candidate shell boot pci virtio_regs vfio
 SECONDS ?= 20
 FUZZ_RUNS_ip4 := 300000
 FUZZ_RUNS_ip6 := 50000
@@ -36,6 +36,7 @@ FUZZ_RUNS_shell := 20000
 FUZZ_RUNS_boot := 100000
 FUZZ_RUNS_pci := 30000
 FUZZ_RUNS_virtio_regs := 60000
+FUZZ_RUNS_vfio := 20000
 # the longest input, where it is not 1024 bytes
 FUZZ_LEN_config := 4096
 FUZZ_LEN_boot := 2048
@@ -66,6 +67,7 @@ FUZZ_SRC_arp := net/arp.c net/neigh_table.c lib/fmt.c tests/unit/neigh_rig.c tes
 FUZZ_SRC_acpi := tests/fuzz/rig.c
 FUZZ_SRC_boot := tests/fuzz/rig.c
 FUZZ_SRC_pci := tests/fuzz/rig.c
+FUZZ_SRC_vfio := $(addprefix tools/nicsim/,vfio_user.c dma.c pci.c) tests/fuzz/rig.c
 FUZZ_SRC_virtio_regs := $(sort $(wildcard drivers/virtio_net/*.c)) lib/pkt.c lib/csum.c \
 	tests/unit/guest.c tests/fuzz/rig.c
 FUZZ_SRC_candidate := $(FUZZ_SRC_config) control/candidate.c
@@ -80,11 +82,13 @@ FUZZ_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer,addre
 FUZZ_TWINS_host := -Itests/host
 FUZZ_TWINS_ring := -Itests/unit/twin
 FUZZ_TWINS_device := -Itests/unit/twin -Itests/unit/twin_clock
+FUZZ_TWINS_nicsim := -D_GNU_SOURCE
 FUZZ_WAY_virtio := ring
 FUZZ_WAY_ixgbe := ring
 FUZZ_WAY_mlx5 := ring
 FUZZ_WAY_firmware := device
 FUZZ_WAY_pci := ring
+FUZZ_WAY_vfio := nicsim
 FUZZ_WAY_virtio_regs := device
 
 define FUZZ_COMPILE
@@ -92,7 +96,7 @@ $(FUZZ_BUILD)/obj/$(1)/%.o: %.c tests/fuzz/fuzz.mk
 	@mkdir -p $$(@D)
 	@clang $$(FUZZ_TWINS_$(1)) $$(FUZZ_CFLAGS) -MMD -MP -c -o $$@ $$<
 endef
-$(foreach way,host ring device,$(eval $(call FUZZ_COMPILE,$(way))))
+$(foreach way,host ring device nicsim,$(eval $(call FUZZ_COMPILE,$(way))))
 
 fuzz_obj = $(patsubst %.c,$(FUZZ_BUILD)/obj/$(or $(FUZZ_WAY_$(1)),host)/%.o, \
 	tests/fuzz/fuzz_$(1).c $(FUZZ_SRC_$(1)))

@@ -482,6 +482,29 @@ def virtio_cards():
         yield f"wild{n}", b"\0\x0f" + bytes(20) + random.Random(n).randbytes(400)
 
 
+def clients():
+    """Messages as likely_message() of fuzz_vfio.c makes them."""
+    def likely(which, version=0, map_flags=3, offset=0, address=0, size=3, unmap_flags=0, start=0,
+               length=3, argsz=8, region=0, how=0, first=0, count=0, at=0, bar=0, n=4, data=bytes(8),
+               tail=b"\0"):
+        return bytes([which, version, map_flags, offset, address, size, unmap_flags, start, length,
+                      argsz, region, how, first, count]) + u16(at) + bytes([bar, n]) + data + tail
+
+    hello = likely(0, version=1)
+    with_memory = likely(1, tail=bytes([32, 1, 0]))
+    yield "hello", b"\0" + hello + likely(3, argsz=32) + likely(3, argsz=32, region=7)
+    yield "memory", b"\0" + hello + with_memory + likely(6, at=8, n=8) + likely(2) + likely(6, n=8)
+    yield "twice", b"\0" + hello + with_memory + with_memory
+    yield "beyond", b"\0" + hello + likely(1, offset=2, tail=bytes([32, 1, 0])) + likely(
+        6, at=8, n=8, data=struct.pack("<Q", 0xf000))
+    yield "vectors", b"\0" + hello + likely(4, how=4, count=2, tail=bytes([32, 2, 1, 2])) + likely(
+        6, n=8) + likely(4, how=1, count=2)
+    yield "pieces", b"\0" + hello[:-1] + bytes([16, 5]) + likely(5, bar=7, tail=bytes([16, 20]))
+    yield "long", b"\0" + hello + likely(5, tail=bytes([1]) + u16(9000)) + b"\x7f\xff"
+    yield "descriptors", b"\0" + hello + likely(1, tail=bytes([32, 10]) + bytes(10))
+    yield "any", b"\1" + b"".join(bytes([0x80, n]) + u16(40) + bytes(41) for n in range(14))
+
+
 def keys():
     yield "words", b"show ip route 10.0.0.0/8\rsh ipv6\nping 192.0.2.1 count 3\r\n10 permit\rno 10\r"
     yield "editing", b"redo a b c\x01\x05\x02\x06\x0b\x17\x7f\x08\x04\x15\x19\x0c\x14\r"
@@ -507,7 +530,8 @@ def main():
               "ixgbe": bytes_at_random, "mlx5": bytes_at_random,
               "firmware": firmware, "arp": bytes_at_random, "acpi": acpi_tables,
               "candidate": configurations, "shell": keys, "boot": loaders,
-              "pci": pci_devices, "virtio_regs": virtio_cards}
+              "pci": pci_devices, "virtio_regs": virtio_cards,
+              "vfio": clients}
     inputs = dict(makers[entry]())
     if entry in ("config", "candidate", "script", "match"):
         dictionary(entry, inputs.values(), directory)
