@@ -505,6 +505,18 @@ def clients():
     yield "any", b"\1" + b"".join(bytes([0x80, n]) + u16(40) + bytes(41) for n in range(14))
 
 
+def ixgbe_cards():
+    """How it is started; then lies of registers, in the order they are read."""
+    yield "well", b"\0" + bytes(40)
+    for n in (3, 10, 20, 40, 60, 80, 120, 200, 300, 400):
+        yield f"ones{n}", b"\1" + bytes(n) + b"\xff"
+        yield f"late{n}", b"\2" + bytes(n) + random.Random(n).randbytes(60)
+    for bit in range(0, 32, 3):
+        yield f"set{bit}", b"\0" + bytes(bit) + bytes([0xc0 + bit])
+        yield f"clear{bit}", b"\0" + bytes(2 * bit) + bytes([0xa0 + bit])
+    yield "wild", b"\3" + random.Random(1).randbytes(500)
+
+
 def keys():
     yield "words", b"show ip route 10.0.0.0/8\rsh ipv6\nping 192.0.2.1 count 3\r\n10 permit\rno 10\r"
     yield "editing", b"redo a b c\x01\x05\x02\x06\x0b\x17\x7f\x08\x04\x15\x19\x0c\x14\r"
@@ -531,7 +543,7 @@ def main():
               "firmware": firmware, "arp": bytes_at_random, "acpi": acpi_tables,
               "candidate": configurations, "shell": keys, "boot": loaders,
               "pci": pci_devices, "virtio_regs": virtio_cards,
-              "vfio": clients}
+              "vfio": clients, "ixgbe_regs": ixgbe_cards}
     inputs = dict(makers[entry]())
     if entry in ("config", "candidate", "script", "match"):
         dictionary(entry, inputs.values(), directory)

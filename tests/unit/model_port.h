@@ -57,6 +57,7 @@ extern struct port {
 	unsigned routed[RIG_VECTORS]; /* core + 1 by MSI-X entry */
 	uint16_t command;             /* of configuration space */
 	uint64_t remove_at;           /* ns: the device is pulled out; 0: never */
+	uint32_t (*lie)(uint32_t value); /* what the driver reads instead of this; NULL: the truth */
 	uint64_t dma_next;            /* bus addresses: of what nic->dma_more gives next, */
 	uint64_t rings;               /* and behind it of the rings and buffers of each start */
 	unsigned reads, writes;       /* of registers */
