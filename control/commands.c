@@ -176,7 +176,7 @@ static void fault(struct shell *sh, int argc, char **argv)
 		[TEST_FAULT_EXEC] = "exec",     [TEST_FAULT_STACK] = "stack",
 		[TEST_FAULT_UD] = "ud",         [TEST_FAULT_DIVIDE] = "divide",
 		[TEST_FAULT_ASSERT] = "assert", [TEST_FAULT_SPIN] = "spin",
-		[TEST_FAULT_RESTART] = "restart",
+		[TEST_FAULT_RESTART] = "restart", [TEST_FAULT_SMASH] = "smash",
 		[TEST_FAULT_CONSTANT] = "constant",
 		[TEST_FAULT_BOOT_INFO] = "boot-info",
 		[TEST_FAULT_SNAPSHOT] = "snapshot",

@@ -66,6 +66,18 @@ static void run_privileged(enum test_fault fault)
 		__asm__ volatile("sgdt %0" : "=m"(table));
 }
 
+/* 48 bytes more than the array has: over the return address and on. The compiler knows nothing of what
+ * is behind `at`. */
+__attribute__((noinline)) static void write_beyond_an_array(void)
+{
+	uint8_t array[16];
+	uint8_t *at = array;
+	__asm__ volatile("" : "+r"(at) : : "memory");
+	for (unsigned i = 0; i < sizeof array + 48; i++)
+		at[i] = 0xa5;
+	__asm__ volatile("" : : "r"(at) : "memory");
+}
+
 void view_test_fault(enum test_fault fault)
 {
 	uint8_t stack[16] = {0xc3};
@@ -100,6 +112,9 @@ void view_test_fault(enum test_fault fault)
 		break;
 	case TEST_FAULT_STACK:
 		__asm__ volatile("1: pushq $0\n\tjmp 1b" : : : "memory");
+		break;
+	case TEST_FAULT_SMASH:
+		write_beyond_an_array();
 		break;
 	case TEST_FAULT_UD:
 		__builtin_trap();

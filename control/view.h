@@ -525,6 +525,7 @@ enum test_fault {
 	TEST_FAULT_WRITE,  /* write to code */
 	TEST_FAULT_EXEC,   /* execute data */
 	TEST_FAULT_STACK,  /* run off the stack */
+	TEST_FAULT_SMASH,  /* write beyond a local array, over the return address */
 	TEST_FAULT_UD,     /* invalid instruction */
 	TEST_FAULT_DIVIDE,
 	TEST_FAULT_ASSERT,

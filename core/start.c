@@ -1,6 +1,7 @@
 /*
  * First code of a core program: a clean floating-point and vector state (a restarted program must
- * not inherit any), then the runtime. RDI = boot information, RSI = this core's number.
+ * not inherit any), then the runtime. core_main alone may set the guard, for it does not return, and
+ * so never compares. RDI = boot information, RSI = this core's number.
  */
 #include "core/outbox.h"
 #include "hal/kcall.h"
@@ -10,11 +11,16 @@
 
 #define MXCSR_DEFAULT 0x1f80u
 
+/* What the compiler compares with the words behind local arrays (GUARD in the Makefile); another one
+ * at each start of each core's program. */
+uintptr_t __stack_chk_guard;
+
 struct core_self self;
 struct core_hand core_hand;
 
 _Noreturn void core_main(const struct boot_info *info, unsigned id);
 void program_start(void);
+_Noreturn void __stack_chk_fail(void);
 
 __attribute__((naked)) void program_start(void)
 {
@@ -31,11 +37,14 @@ __attribute__((naked)) void program_start(void)
 
 _Noreturn void core_main(const struct boot_info *info, unsigned id)
 {
+	uintptr_t guard;
 	self.info = info;
 	self.id = id;
 	self.roles = info->core[id].roles;
 	self.clock = clock_make(info->tsc_hz);
 	self.now_tsc = clock_tsc();
+	core_random(&guard, sizeof guard);
+	__stack_chk_guard = guard & ~0xffull; /* the zero byte: no string's end is copied over it */
 	self.counters = &outbox_of(id)->counters;
 	self.drops = outbox_drops(id);
 	if (!outbox_of(id)->drops_clean) { /* the kernel's part, ring 0, is to be short */
@@ -84,6 +93,14 @@ void core_reboot(void)
 void assert_fail(const char *expr, const char *file, unsigned line)
 {
 	kcall(KCALL_ASSERT, (uint64_t)(uintptr_t)expr, (uint64_t)(uintptr_t)file, line);
+	__builtin_unreachable();
+}
+
+/* Called by the compiler's code instead of a return. */
+void __stack_chk_fail(void)
+{
+	/* the call may be the last instruction of its function */
+	kcall(KCALL_SMASHED, (uint64_t)(uintptr_t)__builtin_return_address(0) - 1, 0, 0);
 	__builtin_unreachable();
 }
 

@@ -75,7 +75,8 @@ bool core_test_panic(const char *kind)
 {
 	static const char *const kinds[] = {[TEST_PANIC_FAULT] = "fault", [TEST_PANIC_STACK] = "stack",
 	                                    [TEST_PANIC_FRAME] = "frame",
-	                                    [TEST_PANIC_ASSERT] = "assert"};
+	                                    [TEST_PANIC_ASSERT] = "assert",
+	                                    [TEST_PANIC_SMASH] = "smash"};
 	for (unsigned i = 0; i < ARRAY_LEN(kinds); i++)
 		if (strcmp(kind, kinds[i]) == 0)
 			kcall(KCALL_TEST_PANIC, i, 0, 0);

@@ -67,6 +67,9 @@ enum kcall {
 	/* (expression, file, line): the texts end in NUL. Reports the failed assert and restarts
 	 * this core's program; does not return. */
 	KCALL_ASSERT,
+	/* (address): the function of the caller's that lies there has written beyond a local array.
+	 * Reports that with the function's name and restarts this core's program; does not return. */
+	KCALL_SMASHED,
 	/* (core): that core's program is stuck: wherever it is, it is reported as failed and started
 	 * anew. Nothing happens, and the result is E_OK all the same, when the core is in the kernel
 	 * just then, for it is about to come back, or sleeps: who asks looks again later. The caller's
@@ -81,6 +84,7 @@ enum test_panic {
 	TEST_PANIC_STACK,  /* no stack is left: a double fault */
 	TEST_PANIC_FRAME,  /* a page fault, and a frame pointer to nowhere */
 	TEST_PANIC_ASSERT,
+	TEST_PANIC_SMASH,  /* a local array written beyond its end */
 };
 
 static inline int64_t kcall(enum kcall number, uint64_t a, uint64_t b, uint64_t c)

@@ -95,6 +95,15 @@ _Noreturn static void serve_assert(struct trap_frame *f, const struct core *c)
 	fault_in_program(f, what);
 }
 
+_Noreturn static void serve_smashed(struct trap_frame *f)
+{
+	char what[120];
+	uint64_t offset;
+	const char *name = program_function(f->rdi, &offset);
+	fmt_format(what, sizeof what, "stack overwritten in %s", name ? name : "?");
+	fault_in_program(f, what);
+}
+
 void kcall_serve(struct trap_frame *f)
 {
 	struct core *c = core_self();
@@ -145,6 +154,8 @@ void kcall_serve(struct trap_frame *f)
 		break;
 	case KCALL_ASSERT:
 		serve_assert(f, c);
+	case KCALL_SMASHED:
+		serve_smashed(f);
 	case KCALL_RESTART:
 		result = serve_restart(c, f->rdi);
 		break;

@@ -12,6 +12,7 @@
 #include "kernel/core.h"
 #include "kernel/cpu.h"
 #include "kernel/fbcon.h"
+#include "kernel/guard.h"
 #include "kernel/iommu.h"
 #include "kernel/keep.h"
 #include "kernel/panic.h"
@@ -83,6 +84,7 @@ _Noreturn void kmain(enum boot_loader loader, uint64_t info)
 {
 	char panic_word[8];
 	tsc_at_start = clock_tsc();
+	__stack_chk_guard = guard_make(); /* here, for kmain does not return and so never looks */
 	console_init();
 	trap_init();
 	core_load_tables(&cores[0]); /* from here on nothing fails in silence */

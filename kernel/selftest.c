@@ -28,6 +28,18 @@ static void lose_the_frame(void)
 	                 : "memory");
 }
 
+/* As a bug would: 48 bytes more than there are, up to the return address and on. The compiler knows
+ * nothing of what is behind `at`. */
+__attribute__((noinline)) static void write_beyond_an_array(void)
+{
+	uint8_t array[16];
+	uint8_t *at = array;
+	__asm__ volatile("" : "+r"(at) : : "memory");
+	for (unsigned i = 0; i < sizeof array + 48; i++)
+		at[i] = 0xa5;
+	__asm__ volatile("" : : "r"(at) : "memory");
+}
+
 int64_t selftest_panic(uint64_t kind)
 {
 	if (cmdline_number(boot_info->cmdline, "test", 0) != 1)
@@ -44,6 +56,9 @@ int64_t selftest_panic(uint64_t kind)
 		break;
 	case TEST_PANIC_ASSERT:
 		assert(kind != TEST_PANIC_ASSERT);
+		break;
+	case TEST_PANIC_SMASH:
+		write_beyond_an_array();
 		break;
 	default:
 		break;

@@ -15,7 +15,8 @@
 BENCH_BUILD := $(BUILD)/bench
 BENCH_CFLAGS := -std=gnu11 -O2 -g -I. -MMD -MP -Wall -Wextra -Werror -Wshadow -Wwrite-strings \
 	-Wcast-align
-BENCH_PRODUCT := $(filter $(BUILD)/program/net/% $(BUILD)/program/lib/%,$(PROGRAM_OBJ))
+BENCH_PRODUCT := $(filter $(BUILD)/program/net/% $(BUILD)/program/lib/%,$(PROGRAM_OBJ)) \
+	$(BENCH_BUILD)/guard.o
 BENCH_TCP := $(patsubst %,$(BENCH_BUILD)/%.o,tcp_side tcp_work)
 BENCH_FRAMES := $(patsubst %,$(BUILD)/program/tools/pktgen/%.o,frames frames_patch)
 BENCH_SLOTS := $(patsubst %,$(BUILD)/program/%.o,core/slots drivers/virtio_net/ring \

@@ -1,9 +1,13 @@
 """What a core program may not touch it cannot: it faults at once, and the machine goes on. The real
 page tables, as the kernel has built them (kernel/audit.c looks at all of them, with test=1)."""
+import os
 import re
+import subprocess
 
 import pytest
-from conftest import RIGHT_HOST, pings
+from conftest import RIGHT_HOST, ROOT, pings
+
+KERNEL_BASE = 0xffffffff80000000  # kernel/vm.h
 
 FORBIDDEN = "the page does not allow it"
 ABSENT = "no page is there"
@@ -86,3 +90,57 @@ def test_audit(make_router, cpus):
     assert int(line.group(2)) > 4096 * cpus  # the first 4 GiB are always mapped: nothing was left out
     assert line.group(3).split() == ["WP", "SMEP", "SMAP", "UMIP"]
     router.wait_prompt(60)
+
+
+def test_smashed_stack(three):
+    """Who writes beyond a local array does not return by what it wrote: the function is named."""
+    for core in (1, 2, 0):
+        report = fault(three, "smash", core)
+        assert report.group(1) == "stack overwritten in write_beyond_an_array"
+    three.router.wait_prompt(20)
+    three.router.wait_links()
+    pings(three.left, RIGHT_HOST, count=5)
+
+
+@pytest.mark.parametrize("image", ["program.elf", "hayate-debug.elf"])
+def test_whose_guard(image):
+    """Each guard is ours. GCC takes the C library's in some functions, whatever it is told, and that
+    is a page fault at ring 3 and a word of zeroes at ring 0."""
+    code = subprocess.run(["objdump", "-d", "--no-show-raw-insn", os.path.join(ROOT, "build", image)],
+                          check=True, capture_output=True, text=True).stdout
+    assert "<__stack_chk_fail>:" in code
+    assert re.findall(r".*%[fg]s:0x28.*", code) == []
+
+
+def guard(router, core, image, command="x", base=0):
+    """The word that stands behind local arrays, as QEMU reads it in the address space of a core."""
+    symbols = subprocess.run(["nm", os.path.join(ROOT, "build", image)], check=True,
+                             capture_output=True, text=True).stdout
+    address = re.search(r"^([0-9a-f]+) \w __stack_chk_guard$", symbols, re.MULTILINE).group(1)
+    said = router.qmp("human-monitor-command", **{
+        "command-line": "%s /1gx %#x" % (command, int(address, 16) - base), "cpu-index": core})
+    word = int(re.search(r"0x([0-9a-f]{16})\s*$", said).group(1), 16)
+    assert word != 0 and word & 0xff == 0, hex(word)
+    return word
+
+
+def guards(router):
+    """Of the kernel, and of each core's program."""
+    return [guard(router, 0, "hayate-debug.elf", "xp", KERNEL_BASE),
+            *(guard(router, core, "program.elf") for core in range(3))]
+
+
+def test_guards_differ(make_router):
+    """No two are the same: not of the kernel and two cores, not of two starts."""
+    router = make_router(None, "--append", "test=1", cpus=3)
+    router.faults_expected = True
+    before = guards(router)
+    router.skip()
+    router.send("test fault ud core 1")
+    router.wait_back()
+    after = guards(router)
+    assert [a == b for a, b in zip(before, after)] == [True, True, False, True]
+    router.skip()
+    router.send("reload")
+    router.wait_up()
+    assert len({*before, *after, *guards(router)}) == 4 + 1 + 4

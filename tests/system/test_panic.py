@@ -12,6 +12,7 @@ KINDS = {  # how it fails: what the report says, and what it names
     "stack": (r"double fault on core 0 in the kernel", r"rip [0-9a-f]{16}", "selftest_panic"),
     "frame": (r"page fault on core 0 in the kernel", r"write at 0{15}8: no page is there", ""),
     "assert": (r"kernel panic: assertion failed: .*selftest\.c:\d+", "", ""),
+    "smash": (r"kernel panic: stack overwritten in write_beyond_an_array", "", ""),
 }
 
 

@@ -1,0 +1,43 @@
+/*
+ * See guard.h. The word is made of what the CPU's generator gives, where there is one, of the TSC,
+ * and of how long a few port accesses take by it. Without a generator that is a secret to who sends
+ * packets, not to who shares the host's CPU. All of it is short: on hosts that emulate ring 0 an
+ * instruction takes a microsecond.
+ */
+#include "kernel/guard.h"
+
+#include "hal/clock.h"
+#include "hal/random.h"
+#include "kernel/cpu.h"
+#include "kernel/panic.h"
+#include "kernel/program.h"
+#include "lib/siphash.h"
+
+#define PORT_POST 0x80 /* as far from the CPU as a port can be; reading it does nothing */
+#define READINGS 16
+
+uintptr_t __stack_chk_guard;
+
+_Noreturn void __stack_chk_fail(void);
+
+uintptr_t guard_make(void)
+{
+	const struct random_cpu cpu = random_cpu();
+	struct siphash_key key = {0, clock_tsc()};
+	uint64_t reading[READINGS];
+	random_word(&cpu, &key.k0);
+	for (unsigned i = 0; i < READINGS; i++) {
+		in8(PORT_POST);
+		reading[i] = clock_tsc();
+	}
+	return siphash24(&key, reading, sizeof reading) & ~0xffull;
+}
+
+/* Called by the compiler's code instead of a return. */
+void __stack_chk_fail(void)
+{
+	/* the call may be the last instruction of its function */
+	uint64_t offset, at = (uint64_t)__builtin_return_address(0) - 1;
+	const char *name = kernel_function(at, &offset);
+	panic("stack overwritten in %s", name ? name : "?");
+}
