@@ -25,7 +25,7 @@ def menu(template, command_line, has_config, default_app, timeout_s):
             .replace("@TIMEOUT@", str(timeout_s))
             .replace("@DEFAULT@", default_app)
             .replace("@ARGUMENTS@", command_line)
-            .replace("@MODULE@", "module2 /boot/hayate.conf hayate.conf" if has_config else "true"))
+            .replace("@MODULE@", "module2 /boot/hayate.conf hayate.conf" if has_config else ""))
 
 
 def build(output, kernel=None, config=None, arguments="", default_app=DEFAULT_APP, timeout_s=1):
