@@ -75,7 +75,7 @@ static void adopt_addresses6(const struct view *old)
 bool adopt_tables(const void *old, size_t bytes)
 {
 	const struct view *was = old;
-	if (bytes < sizeof *was || !plane.fib_ready || routes_refused() || plane.refused_hosts)
+	if (bytes < sizeof *was || !plane.configured || !plane.fib_ready || routes_refused() || plane.refused_hosts)
 		return false;
 	view_get()->flow_seed = was->flow_seed; /* flows keep their next hops */
 	adopt_addresses6(was);

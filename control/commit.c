@@ -5,8 +5,10 @@
 #include "control/config_parse.h"
 #include "control/filter.h"
 #include "control/inside.h"
+#include "control/journal.h"
 #include "control/remote.h"
 #include "control/routes.h"
+#include "lib/fmt.h"
 #include "lib/mem.h"
 #include "lib/number.h"
 #include "net/ip4.h"
@@ -271,10 +273,8 @@ static void apply_live(void)
 	remote_set_hostname(plane.config.hostname);
 }
 
-bool commit_apply(enum commit_effect effect, const char *by, uint64_t confirm_ns)
+static void apply(enum commit_effect effect, const char *by, uint64_t confirm_ns)
 {
-	if (!history_keep(&commit.history, &commit.candidate, core_now_ns(), by) && confirm_ns)
-		return false;
 	commit.confirm_ns = confirm_ns ? core_now_ns() + confirm_ns : 0;
 	plane_log("configuration: committed by %s%s", by,
 	          confirm_ns ? ", not yet confirmed" : "");
@@ -285,6 +285,18 @@ bool commit_apply(enum commit_effect effect, const char *by, uint64_t confirm_ns
 	} else {
 		apply_live();
 	}
+}
+
+bool commit_apply(enum commit_effect effect, const char *by, uint64_t confirm_ns)
+{
+	if (!history_keep(&commit.history, &commit.candidate, core_now_ns(), by) && confirm_ns)
+		return false;
+	if (!journal_stage(&commit.candidate))
+		plane_log("configuration: there is no memory to keep it: if the control program fails, "
+		          "that of the boot comes back");
+	if (!confirm_ns)
+		journal_seal();
+	apply(effect, by, confirm_ns);
 	return true;
 }
 
@@ -307,6 +319,70 @@ void commit_done(void)
 	commit.stopped_tsc = 0;
 }
 
+/* --- after the program has failed --- */
+
+/* What the candidate says is the configuration, as at a boot: nothing has been built of it. */
+static bool boot_with(struct text_error *err)
+{
+	struct candidate *c = &commit.candidate;
+	c->fault[0] = 0;
+	if (!candidate_changed(c))
+		return true;
+	if (!take_next_memory() || candidate_build(c, &commit.memory, commit.next, err) != E_OK ||
+	    plane_check(commit.next, app_of(commit.next), err) != E_OK)
+		return false;
+	swap();
+	return commit.begun;
+}
+
+/* Routes, as many at a time as a candidate may add. */
+static bool resume_routes(struct text rest, struct text_error *err)
+{
+	static const struct text none;
+	unsigned entered = 0;
+	while (rest.len > 0) {
+		char line[CANDIDATE_LINE_MAX + 4];
+		const size_t n = text_find(rest, '\n');
+		fmt_format(line, sizeof line, "%s%.*s", rest.at[0] == '-' ? "no " : "", (int)n - 1,
+		           rest.at + 1);
+		if (n == rest.len || n < 2 ||
+		    candidate_enter(&commit.candidate, none, text_of(line), err) != E_OK)
+			return false;
+		rest = (struct text){rest.at + n + 1, rest.len - n - 1};
+		if (++entered % CANDIDATE_ROUTES_MAX == 0 && !boot_with(err))
+			return false;
+	}
+	return true;
+}
+
+void commit_resume(void)
+{
+	struct text statements, routes;
+	struct text_error err = {0};
+	const char *why;
+	bool unconfirmed, any = journal_find(&statements, &routes, &unconfirmed);
+	if (unconfirmed)
+		plane_log("configuration: the last commit, which nobody had confirmed, is gone");
+	if (!any)
+		return;
+	const bool good = commit_candidate(&why) &&
+	                  candidate_set_text(&commit.candidate, statements, &err) == E_OK &&
+	                  resume_routes(routes, &err) && boot_with(&err);
+	if (good) {
+		plane_log("configuration: as it was committed last");
+		return;
+	}
+	if (core_takes_over()) { /* whoever starts with all memory may find it */
+		plane.configured = false;
+		return;
+	}
+	plane_log("configuration: what was committed since the boot is lost: %s",
+	          err.line ? "it cannot be read any more" : NO_MEMORY);
+	journal_forget();
+	if (commit.number) /* a part of it is what runs: once more, without it */
+		core_restart(self.id);
+}
+
 /* --- confirming --- */
 
 uint32_t commit_number(void)
@@ -325,6 +401,7 @@ uint64_t commit_unconfirmed_s(void)
 void commit_confirm(const char *by)
 {
 	commit.confirm_ns = 0;
+	journal_seal();
 	plane_log("configuration: confirmed by %s", by);
 }
 
@@ -338,19 +415,28 @@ const struct history_version *commit_version(unsigned n)
 	return history_version(&commit.history, n);
 }
 
+/* The journal has it. */
+static void apply_back(enum commit_effect effect)
+{
+	static const char by[] = "the roll-back";
+	(void)history_keep(&commit.history, &commit.candidate, core_now_ns(), by);
+	apply(effect, by, 0);
+}
+
 /* Nobody has confirmed the last commit in time. */
 static void roll_back(void)
 {
 	struct text_error err;
 	enum commit_effect effect = COMMIT_REFUSED;
 	commit.confirm_ns = 0;
+	journal_drop();
 	plane_log("configuration: nobody confirmed the last commit in time, it is rolled back");
 	if (commit_rollback(1) == E_OK)
 		effect = commit_check(&err);
 	if (effect == COMMIT_REFUSED) /* it was in force: memory alone may be missing now */
 		plane_log("configuration: it cannot be rolled back: %s", NO_MEMORY);
 	else if (effect != COMMIT_NOTHING)
-		commit_apply(effect, "the roll-back", 0);
+		apply_back(effect);
 }
 
 uint64_t commit_timer(void)

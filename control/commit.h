@@ -17,7 +17,8 @@
  * A commit may have to be confirmed by another one in time; else the configuration before it is
  * committed again, and what the candidate held then is lost.
  *
- * Not kept beyond a restart of the control program or of the machine: there is no disk.
+ * What stands is kept beyond a failure of the control program (control/journal.h), without what was
+ * in force before it; nothing is beyond a restart of the machine: there is no disk.
  */
 #ifndef CONTROL_COMMIT_H
 #define CONTROL_COMMIT_H
@@ -61,6 +62,10 @@ const struct history_version *commit_version(unsigned n);
 
 /* Does what is due; returns core_now_ns() of the next time, UINT64_MAX for none. */
 uint64_t commit_timer(void);
+
+/* In the first plane_start, once the boot's configuration has been read: what the program before this
+ * one had committed is the configuration. */
+void commit_resume(void);
 
 /* In plane_start: a configuration that waits is the one that runs. */
 void commit_take(void);

@@ -20,7 +20,8 @@
  *     crash.c      reports of programs that failed
  *     config_hash.c  which configuration runs, in one number
  *     commands.c   console commands; show*.c those that show
- *     configure.c  the console's configuration mode; commit.c from the candidate to what runs
+ *     configure.c  the console's configuration mode; commit.c from the candidate to what runs,
+ *                  journal.c what outlives a program of it
  *
  * The configuration (config.h), its candidate (candidate.h, history.h), the boot module (module.h),
  * the console's line (shell.h) and words in text (text.h) are apart: they know nothing of the

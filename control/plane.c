@@ -207,10 +207,20 @@ static bool take_table_memory(size_t used)
 	const uint32_t wanted = u32_min(ROUTES_MAX, plane.config.route_count + ROUTES_MORE);
 	const size_t left = core_private_left(), others = LEFT_ALL + (size_t)LEFT_EACH * wanted;
 	const size_t some = left / 2, most = left > others ? left - others : 0;
+	const uint32_t least = core_takes_over() ? wanted : ROUTES_LEAST; /* or it gives up */
 	if (choose_tables(ROUTES_MAX, wanted, used, some) ||
-	    choose_tables(wanted, ROUTES_LEAST, used, u64_max(some, most)))
+	    choose_tables(wanted, least, used, u64_max(some, most)))
 		fib_private = core_private_alloc(fib_private_bytes);
 	return fib_private != NULL;
+}
+
+/* Tables for the routes that there are, and a few more, would do. */
+static void tell_spare(void)
+{
+	const uint32_t wanted = u32_min(ROUTES_MAX, plane.config.route_count + ROUTES_MORE);
+	const size_t shared = u64_min(fib_shared_bytes, fib4_shared_bytes(wanted));
+	const size_t private = u64_min(fib_private_bytes, fib4_private_bytes(wanted, shared));
+	core_set_spare(fib_private_bytes - private, fib_shared_bytes - shared);
 }
 
 /* The MTU of a port: that configured, or the usual one if the device takes that (VIRTIO 1.2 5.1.4.1:
@@ -652,6 +662,8 @@ static void plane_start(void)
 		shell_init(&plane.shell, NULL, 0, console_write);
 		ok = start_config();
 		have_memory = true;
+		if (ok)
+			commit_resume();
 	} else {
 		commit_take();
 	}
@@ -664,6 +676,7 @@ static void plane_start(void)
 	have_tables = have_tables || (ok && take_table_memory(view_bytes));
 	tables_at = view_bytes;
 	plane.fib_ready = have_tables && start_tables(v, view_bytes);
+	tell_spare();
 	memory_note("forwarding tables, the writer's part");
 	core_set_idle((enum core_idle)plane.config.idle);
 	start_ports(v);

@@ -483,6 +483,13 @@ void *core_private_keep(enum core_kept what, size_t bytes);
 /* What is kept, and its size in whole pages; NULL: nothing is. */
 void *core_private_kept(enum core_kept what, size_t *bytes);
 
+/* How much less private memory, and less of the snapshot, would do for what control_hooks.start has
+ * built: a program that takes over has what is left beside it. Nothing, unless it is said. */
+void core_set_spare(size_t private_bytes, size_t snapshot_bytes);
+
+/* In control_hooks.start: the tables are for `adopt` to judge. Better none than such as do not do. */
+bool core_takes_over(void);
+
 /* From now on what is typed goes to control_hooks.key; until then it waits in the kernel. */
 void core_console_open(void);
 

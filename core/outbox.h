@@ -99,8 +99,9 @@ struct kept {
 	uint64_t open;          /* drivers are at work: the devices are not as they were sealed */
 	uint64_t devices_seal;  /* of the rest */
 	uint64_t ports;
-	uint64_t area_bytes;    /* of the snapshot that the tables in force take */
-	uint64_t private_bytes; /* that were given, beside what is kept */
+	uint64_t area_bytes;    /* of the snapshot that the tables in force take, */
+	uint64_t needed;        /* and what others like them need of it at least, */
+	uint64_t private_needed; /* and of private memory */
 	struct nic nic[NIC_PORTS_MAX];
 	struct nic_stats stats[NIC_PORTS_MAX];
 };
@@ -176,9 +177,11 @@ void tables_init(void);         /* a control program comes up */
 struct kept *kept(void);
 void tables_forget_devices(void); /* before any of them is asked for memory */
 size_t tables_taken(void);      /* bytes of our part of the snapshot */
-/* Our part of the snapshot is beside that which begins at `used` and takes `bytes`, from now on, and
- * has as much room. False: there is not so much, or no private_bytes of other memory. */
-bool tables_move(size_t used, size_t bytes, size_t private_bytes);
+size_t tables_needed(void);     /* and without what core_set_spare has said */
+size_t tables_private_needed(void);
+/* Our part of the snapshot is beside that which begins at `used` and takes `bytes`, from now on. False:
+ * so much is not there, and nothing has been taken. */
+bool tables_move(size_t used, size_t bytes, size_t needed, size_t private_needed);
 
 /* takeover.c */
 bool takeover_possible(void);   /* the ports run, and the devices are as they were left */

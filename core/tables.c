@@ -30,6 +30,7 @@ static unsigned hole_count;
 static size_t private_used;
 static size_t window_end; /* of our part, counted as self.area; 0: it may grow */
 static size_t taken;      /* by the last core_snapshot_take */
+static size_t spare_private, spare_snapshot; /* core_set_spare */
 
 struct kept *kept(void)
 {
@@ -231,19 +232,33 @@ int core_snapshot_take(size_t bytes)
 
 size_t tables_taken(void) { return taken; }
 
-bool tables_move(size_t used, size_t bytes, size_t private_bytes)
+void core_set_spare(size_t private_bytes, size_t snapshot_bytes)
 {
-	const size_t behind = align_up(used + bytes, PAGE_BYTES);
-	const size_t end = behind + bytes;
+	spare_private = private_bytes;
+	spare_snapshot = snapshot_bytes;
+}
+
+size_t tables_needed(void)
+{
+	return taken - u64_min(taken, spare_snapshot);
+}
+
+size_t tables_private_needed(void)
+{
+	const struct kept *k = kept();
+	size_t kept_bytes = KEPT_BYTES;
+	for (unsigned i = 0; i < k->pieces; i++)
+		kept_bytes += k->piece[i].bytes;
+	return private_used - kept_bytes - u64_min(private_used - kept_bytes, spare_private);
+}
+
+bool tables_move(size_t used, size_t bytes, size_t needed, size_t private_needed)
+{
+	const size_t behind = align_up(used + bytes, PAGE_BYTES), end = behind + needed;
 	const size_t growth = end > whole() ? align_up(end - whole(), SHARE_UNIT) : 0;
-	if (used >= bytes) {
-		self.area = 0;
-		window_end = used;
-		return private_bytes <= core_private_left();
-	}
-	if (growth > shareable() || private_bytes + growth > core_private_left())
+	if (private_needed + growth > core_private_left() || (used < needed && growth > shareable()))
 		return false;
-	self.area = behind;
-	window_end = 0;
-	return core_snapshot_take(u64_min(bytes, AREA_LEAST)) == E_OK;
+	window_end = used >= needed ? used : 0;
+	self.area = window_end ? 0 : behind;
+	return core_snapshot_take(u64_min(needed, AREA_LEAST)) == E_OK;
 }

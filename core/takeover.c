@@ -44,9 +44,8 @@ void takeover_seal(unsigned ports)
 	struct kept *k = kept();
 	k->ports = ports;
 	k->area_bytes = tables_taken();
-	k->private_bytes = core_private_used();
-	for (unsigned i = 0; i < k->pieces; i++)
-		k->private_bytes -= k->piece[i].bytes;
+	k->needed = tables_needed();
+	k->private_needed = tables_private_needed();
 	k->devices_seal = devices_seal(k);
 	__atomic_store_n(&k->open, 0, __ATOMIC_RELEASE);
 }
@@ -96,7 +95,7 @@ static const char *obstacle(void)
 		return "the application cannot change its tables";
 	if (!all_poll())
 		return "not all data cores polled";
-	if (!tables_move(s->area, k->area_bytes, k->private_bytes))
+	if (!tables_move(s->area, k->area_bytes, k->needed, k->private_needed))
 		return "there is no memory for a second set of tables";
 	return NULL;
 }
@@ -112,6 +111,11 @@ bool takeover_possible(void)
 }
 
 /* --- doing it --- */
+
+bool core_takes_over(void)
+{
+	return kept()->taking;
+}
 
 void takeover_give_up(const char *why)
 {

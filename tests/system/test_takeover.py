@@ -83,3 +83,50 @@ def test_what_else_goes_on(make_lab):
     assert RIGHT6 in router.command("show ipv6 neighbors")
     assert "tentative" not in router.command("show interfaces")
     assert "ports restart" not in router.text
+
+
+def configure(router, *lines):
+    for line in ("configure",) + lines[:-1]:
+        router.command(line)
+    said = router.command(lines[-1])
+    assert "committed" in said, said
+    router.command("exit")
+    return said
+
+
+def running(router):
+    return router.command("show running-config")
+
+
+def test_what_was_committed_stays(make_lab):
+    """Live, by a restart of the ports, and not what nobody has confirmed."""
+    lab = make_lab(None, "--append", "test=1")
+    router = lab.router
+    router.faults_expected = True
+    pings(lab.left, RIGHT_HOST)
+    configure(router, "ip route 203.0.113.0/24 198.51.100.2", "hostname r2", "commit")
+    lab.right.run(["ip", "address", "add", "203.0.113.9/32", "dev", "lo"], check=True)
+    pings(lab.left, "203.0.113.9")
+    before = running(router)
+    with Flows(lab.left, lab.right, RIGHT_HOST, 4) as flows:
+        flows.run(0.2)
+        fail(router, flows)
+        assert flows.settle() == []
+    assert "configuration: as it was committed last" in router.text
+    assert running(router) == before
+    pings(lab.left, "203.0.113.9")
+
+    configure(router, "interface eth1", "mtu 1400", "description small", "commit")
+    router.wait_back()
+    router.wait_links()
+    before = running(router)
+    assert "mtu 1400" in before
+    configure(router, "no ip route 203.0.113.0/24 198.51.100.2", "hostname r3", "commit confirmed 300s")
+    assert running(router) != before
+    with Flows(lab.left, lab.right, RIGHT_HOST, 4) as flows:
+        flows.run(0.2)
+        fail(router, flows)
+        assert flows.settle() == []
+    assert "the last commit, which nobody had confirmed, is gone" in router.text
+    assert running(router) == before
+    pings(lab.left, "203.0.113.9")

@@ -572,7 +572,7 @@ static void program_does_not_take_over(void **s)
 	w.app.data_tables = look_elsewhere;
 	starts_from_nothing();
 
-	w.info.snapshot_bytes -= 2 * AREA; /* no room for a second set */
+	w.info.snapshot_bytes -= 2 * AREA; /* no room for another set */
 	snapshot_header()->area = 0;
 	fails();
 	w.info.snapshot_bytes += 2 * AREA;

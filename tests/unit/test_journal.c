@@ -1,0 +1,204 @@
+/* control/journal.c: what has been committed is found again, whatever becomes of the program that
+ * wrote it. */
+#include "tests/unit/host.h"
+
+#include "control/journal.h"
+#include "core/core.h"
+#include "lib/fmt.h"
+
+#define ROUTES 2000
+#define MEMORY (4u << 20)
+
+static struct {
+	uint8_t memory[MEMORY];
+	size_t used, kept_at, kept_bytes, most;
+} w;
+
+void *core_private_keep(enum core_kept what, size_t bytes)
+{
+	assert_int_equal(what, CORE_KEPT_JOURNAL);
+	bytes = (bytes + 4095) / 4096 * 4096;
+	if (w.used + bytes > w.most)
+		return NULL;
+	w.kept_at = w.used;
+	w.kept_bytes = bytes;
+	w.used += bytes;
+	return memset(w.memory + w.kept_at, 0, bytes);
+}
+
+void *core_private_kept(enum core_kept what, size_t *bytes)
+{
+	assert_int_equal(what, CORE_KEPT_JOURNAL);
+	*bytes = w.kept_bytes;
+	return w.kept_bytes ? w.memory + w.kept_at : NULL;
+}
+
+/* --- a candidate that says what the test wants --- */
+
+static char log_text[ROUTES * 24];
+static const char *routes; /* lines "-ROUTE" and "+ROUTE" that it changes */
+
+void candidate_compare_routes(const struct candidate *c, candidate_line_fn line, void *ctx)
+{
+	assert_non_null(c);
+	for (const char *p = routes; *p; p = strchr(p, '\n') + 1)
+		line(ctx, *p, (struct text){p + 1, (size_t)(strchr(p, '\n') - p - 1)});
+}
+
+static bool stage(const char *statements, const char *changed)
+{
+	char text[200];
+	struct candidate c = {.text = text, .len = strlen(statements)};
+	memcpy(text, statements, c.len);
+	routes = changed;
+	return journal_stage(&c);
+}
+
+static void commit(const char *statements, const char *changed)
+{
+	assert_true(stage(statements, changed));
+	journal_seal();
+}
+
+static void found(const char *statements, const char *all, bool unconfirmed)
+{
+	struct text s, r;
+	bool other;
+	assert_true(journal_find(&s, &r, &other));
+	assert_int_equal(s.len, strlen(statements));
+	assert_memory_equal(s.at, statements, s.len);
+	assert_int_equal(r.len, strlen(all));
+	assert_memory_equal(r.at, all, r.len);
+	assert_int_equal(other, unconfirmed);
+}
+
+static void nothing_found(void)
+{
+	struct text s, r;
+	bool other;
+	assert_false(journal_find(&s, &r, &other));
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	journal_drop();
+	memset(&w, 0xa5, sizeof w);
+	w.used = w.kept_bytes = 0;
+	w.most = MEMORY;
+	return 0;
+}
+
+/* --- the tests --- */
+
+static void last_commit_is_found(void **s)
+{
+	(void)s;
+	nothing_found();
+	commit("hostname a\n", "+ip route 10.0.0.0/8 192.0.2.1\n");
+	found("hostname a\n", "+ip route 10.0.0.0/8 192.0.2.1\n", false);
+	commit("hostname b\n", "");
+	commit("", "-ip route 10.0.0.0/8 192.0.2.1\n");
+	found("", "+ip route 10.0.0.0/8 192.0.2.1\n-ip route 10.0.0.0/8 192.0.2.1\n", false);
+	journal_forget();
+	nothing_found();
+	commit("hostname c\n", "");
+	found("hostname c\n", "", false);
+}
+
+static void unconfirmed_one_is_gone(void **s)
+{
+	(void)s;
+	assert_true(stage("hostname a\n", "+x\n"));
+	nothing_found();
+	assert_true(stage("hostname b\n", "+y\n")); /* the first one stands */
+	found("hostname a\n", "+x\n", true);
+	journal_drop(); /* nobody confirms the second */
+	found("hostname a\n", "+x\n", false);
+	assert_true(stage("hostname c\n", "+z\n"));
+	journal_seal();
+	found("hostname c\n", "+x\n+z\n", false);
+}
+
+/* It grows, and moves to where there is room. */
+static void many_routes(void **s)
+{
+	(void)s;
+	size_t len = 0;
+	for (unsigned n = 0; n < ROUTES; n++) {
+		char line[24];
+		fmt_format(line, sizeof line, "+ip route %u\n", n);
+		commit(n % 2 ? "hostname odd\n" : "hostname even\n", line);
+		memcpy(log_text + len, line, strlen(line) + 1);
+		len += strlen(line);
+		if (n % 97 == 0)
+			found(n % 2 ? "hostname odd\n" : "hostname even\n", log_text, false);
+	}
+	found("hostname odd\n", log_text, false);
+}
+
+/* A program that fails while it writes: whatever it has written, the one before is found. */
+static void torn(void **s)
+{
+	(void)s;
+	commit("hostname a\n", "+x\n");
+	static uint8_t before[MEMORY], after[MEMORY];
+	memcpy(before, w.memory, w.used);
+	commit("hostname b\n", "+y\n");
+	memcpy(after, w.memory, w.used);
+	const size_t half = w.kept_at + w.kept_bytes;
+	for (size_t cut = w.kept_at; cut < half; cut++) { /* written as far as that, in either order */
+		struct text t, r;
+		bool other;
+		if (before[cut] == after[cut])
+			continue;
+		memcpy(w.memory, after, cut);
+		memcpy(w.memory + cut, before + cut, w.used - cut);
+		assert_true(journal_find(&t, &r, &other));
+		assert_int_equal(t.at[9], 'a');
+		memcpy(w.memory, before, cut);
+		memcpy(w.memory + cut, after + cut, w.used - cut);
+		bool whole = journal_find(&t, &r, &other) && t.at[9] == 'b';
+		assert_true(whole ? cut <= w.kept_at + 16 || r.len == 6 : t.at[9] == 'a');
+	}
+}
+
+/* Any bit that has changed in the slot that stands. */
+static void what_is_found_is_sealed(void **s)
+{
+	(void)s;
+	commit("hostname a\n", "+x\n");
+	for (size_t at = w.kept_at + 16; at < w.kept_at + 16 + 32 + 11 + 3; at++) {
+		struct text t, r;
+		bool other;
+		w.memory[at] ^= 0x41;
+		if (journal_find(&t, &r, &other))
+			fail();
+		w.memory[at] ^= 0x41;
+		found("hostname a\n", "+x\n", false);
+	}
+}
+
+static void no_memory(void **s)
+{
+	(void)s;
+	w.most = 0;
+	assert_false(stage("hostname a\n", "+x\n"));
+	journal_seal();
+	nothing_found();
+	w.most = MEMORY;
+	assert_false(stage("hostname b\n", "+y\n")); /* +x would be missing */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(last_commit_is_found, begin),
+		cmocka_unit_test_setup(unconfirmed_one_is_gone, begin),
+		cmocka_unit_test_setup(many_routes, begin),
+		cmocka_unit_test_setup(torn, begin),
+		cmocka_unit_test_setup(what_is_found_is_sealed, begin),
+		cmocka_unit_test_setup(no_memory, begin), /* the last: it is not got over */
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
