@@ -35,6 +35,7 @@
 
 struct core_self self;
 struct core_out core_outs[NIC_PORTS_MAX];
+struct remains core_remains;
 
 static struct virtio_ring virtio;
 static struct ixgbe_rx ixgbe_rx;
@@ -389,13 +390,17 @@ static void prepare(enum kind kind, const struct device *d, struct pkt *v, unsig
 	__builtin_ia32_mfence(); /* stores have left, as those of another core's have */
 }
 
-static unsigned route(struct pkt *v, unsigned n)
+/* Vectors lie one behind the other, as core/data.c has them. */
+static unsigned route(unsigned n)
 {
 	unsigned done = 0, got = 1;
 	for (; done < n && got; done += got) {
+		struct pkt *v = (struct pkt *)(void *)&core_remains.v[core_remains.next];
 		got = queue.ops->rx_burst(&queue, v, u32_min(n - done, PKT_VECTOR_MAX));
-		if (got)
-			router_app.rx_vector(v, got, 0);
+		if (!got)
+			break;
+		remains_note(&core_remains, got);
+		router_app.rx_vector(v, got, 0);
 	}
 	return done;
 }
@@ -414,7 +419,7 @@ static double round_of(enum kind kind, unsigned n, const struct device *d, uint6
 		if (kind == RX_BURST || kind == FORWARD)
 			done = queue.ops->rx_burst(&queue, v, n);
 		if (kind >= ROUTE)
-			done = route(v, n);
+			done = route(n);
 		if (kind == TX_BURST || kind == FORWARD)
 			done = queue.ops->tx_burst(&queue, v, done);
 		sum += tsc() - t - overhead;
