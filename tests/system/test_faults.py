@@ -323,6 +323,11 @@ def test_lines_of_the_sources(make_lab, tmp_path):
     other = addr(str(report))
     assert (other.returncode, other.stdout) == (123, "")
     assert "no %s there: the report is of another build" % name in other.stderr
+    build = re.search(r"^  build ([0-9a-f]{40})$", said, re.MULTILINE).group(1)
+    report.write_text(said.replace(build, build[::-1]), encoding="utf-8")
+    other = addr(str(report))
+    assert (other.returncode, other.stdout) == (123, "")
+    assert "the report is of build " + build[::-1] in other.stderr and build in other.stderr
     report.write_text("nothing\n", encoding="utf-8")
     assert addr(str(report)).returncode == 123
 

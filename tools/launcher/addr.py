@@ -11,6 +11,7 @@ KERNEL = os.path.join(options.ROOT, "build", "hayate-debug.elf")
 PROGRAM = os.path.join(options.ROOT, "build", "program.elf")
 
 KERNEL_BASE = 0xffffffff80000000  # kernel/vm.h
+BUILD = re.compile(r"^  build ([0-9a-f]{40})$")
 ADDRESS = re.compile(r"\b([0-9a-f]{16})  ([A-Za-z_][\w.]*)\+0x([0-9a-f]+)\s*$")
 
 
@@ -47,8 +48,18 @@ def _tool(*words):
         raise LauncherError(error.stderr.strip() or "%s failed" % words[0]) from None
 
 
+def check_build(elf, lines):
+    """Reports say which image they are of."""
+    ours = re.search(r"Build ID: ([0-9a-f]{40})", _tool("readelf", "-n", elf))
+    for i, line in enumerate(lines):
+        match = BUILD.match(line)
+        if match and ours and match[1] != ours[1]:
+            raise LauncherError("line %d: the report is of build %s, %s is %s"
+                                % (i + 1, match[1], os.path.relpath(elf), ours[1]))
+
+
 def check(elf, asked):
-    """A report of another build would be led to lines that have nothing to do with it."""
+    """The program has no number of its own, and an old report none: its functions have to be there."""
     functions = set()
     for line in _tool("nm", elf).splitlines():
         words = line.split()
@@ -87,6 +98,7 @@ def told(text, kernel=KERNEL, program=PROGRAM):
     found = places(lines)
     if not found:
         raise LauncherError("there is no backtrace in it")
+    check_build(kernel, lines)
     frames = {}
     for elf, of_kernel in ((kernel, True), (program, False)):
         asked = [p for p in found.values() if (p.at >= KERNEL_BASE) == of_kernel]

@@ -109,7 +109,8 @@ examples:
 ADDR_EPILOG = """\
 FILE is a report of `show crash` or /crash, or what the serial line has said, with reports in it. It
 is printed with the lines of the sources behind each address of a backtrace, the innermost of inlined
-functions first. The build has to be the one that failed, which the names in the report tell.
+functions first. The build has to be the one that failed: the report tells, by its build id and its
+names.
 
 examples:
   curl -s http://192.0.2.1/crash | hayate addr -
