@@ -194,6 +194,15 @@ struct nic_word {
 };
 #define NIC_WORD(type, field) {#field, offsetof(type, field), sizeof(((type *)0)->field)}
 
+/* The first pair from `from` on, round robin, of those in `pairs`, a bit each and at least one: what
+ * nic_ops.spread fills a table with. */
+static inline unsigned nic_next_pair(uint64_t pairs, unsigned from)
+{
+	from %= NIC_PAIRS_MAX;
+	uint64_t above = pairs >> from;
+	return above ? from + (unsigned)__builtin_ctzll(above) : (unsigned)__builtin_ctzll(pairs);
+}
+
 #define NIC_RX_BUFFERS_MIN 8 /* of a ring */
 
 /*

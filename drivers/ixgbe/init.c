@@ -57,10 +57,9 @@ void ixgbe_spread(struct nic *nic, uint64_t pairs)
 	unsigned q = 0;
 	for (unsigned i = 0; i < IXGBE_RETA_ENTRIES; i += 4) {
 		uint32_t four = 0;
-		for (unsigned k = 0; k < 4; k++) {
-			while (!(pairs >> q % IXGBE_RSS_QUEUES & 1))
-				q++;
-			four |= q++ % IXGBE_RSS_QUEUES << 8 * k;
+		for (unsigned k = 0; k < 4; k++, q++) {
+			q = nic_next_pair(pairs, q);
+			four |= q << 8 * k;
 		}
 		ixgbe_write(nic, IXGBE_RETA, i / 4, four);
 	}

@@ -118,9 +118,8 @@ static uint8_t *begin_rqt(struct nic *nic, enum mlx5_command command, uint32_t s
 	                             MLX5_PLAIN_BYTES);
 	mlx5_set(in, MLX5_RQT_ACTUAL_SIZE, size);
 	for (uint32_t i = 0, q = 0; i < size; i++, q++) {
-		while (!(pairs >> q % NIC_PAIRS_MAX & 1))
-			q++;
-		be32_store(in + MLX5_RQT_LIST + 4 * i, pair[q % NIC_PAIRS_MAX].rqn);
+		q = nic_next_pair(pairs, q);
+		be32_store(in + MLX5_RQT_LIST + 4 * i, pair[q].rqn);
 	}
 	return in;
 }

@@ -415,9 +415,8 @@ static int send_rss(struct nic *nic, uint64_t pairs)
 	nic->mmio_reads++;
 	c.hash_types &= mmio_read32(device_of(nic)->config + VIRTIO_NET_CFG_HASH_TYPES);
 	for (unsigned i = 0, q = 0; i < RSS_TABLE; i++, q++) {
-		while (!(pairs >> q % NIC_PAIRS_MAX & 1))
-			q++;
-		c.table[i] = (uint16_t)(q % NIC_PAIRS_MAX);
+		q = nic_next_pair(pairs, q);
+		c.table[i] = (uint16_t)q;
 	}
 	return control(nic, VIRTIO_NET_CTRL_MQ, VIRTIO_NET_CTRL_MQ_RSS_CONFIG, &c, sizeof c);
 }
