@@ -270,6 +270,8 @@ static const struct shell_command commands[] = {
 	{"show counters", "[all|drops]", "what became of every packet; `all` with those that are zero",
 	 show_counters},
 	{"show cores", NULL, "cores: state, load, cycles per packet, faults", show_cores},
+	{"show events", "[core N]", "what has happened on all cores, or on one: the last 256 of each",
+	 show_events},
 	{"show crash", NULL, "reports of programs that failed: the first, and the last three", show_crash},
 	{"show tcp", "[connections]", "TCP connections by core and state, or some of them", show_tcp},
 	{"show configuration", NULL, "the candidate configuration", show_candidate},

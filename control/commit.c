@@ -8,6 +8,7 @@
 #include "control/journal.h"
 #include "control/remote.h"
 #include "control/routes.h"
+#include "core/events.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
 #include "lib/number.h"
@@ -223,6 +224,8 @@ enum commit_effect commit_check(struct text_error *err)
 static void swap(void)
 {
 	commit.number++;
+	core_event(EVENT_commit, commit.number, 0);
+	core_note_config(0); /* until the new one's hash is known: config_hash_timer */
 	struct config_memory was = plane.memory;
 	was.routes = plane.config.routes;
 	was.routes6 = plane.config.routes6;

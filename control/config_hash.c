@@ -8,6 +8,7 @@
  */
 #include "control/commit.h"
 #include "control/inside.h"
+#include "core/events.h"
 #include "lib/siphash.h"
 
 #define SLICE_NS 500000ull
@@ -32,7 +33,6 @@ static void begin(void)
 	hashing.number = commit_number();
 	hashing.at = (struct config_cursor){0};
 	hashing.hash = siphash24_begin(&key);
-	core_note_config(0);
 }
 
 uint64_t config_hash_timer(void)
@@ -46,6 +46,8 @@ uint64_t config_hash_timer(void)
 		if (clock_tsc() > end)
 			return core_now_ns();
 	hashing.done = true;
-	core_note_config(siphash24_end(&hashing.hash));
+	const uint64_t hash = siphash24_end(&hashing.hash);
+	core_note_config(hash);
+	core_event(EVENT_configuration, hashing.number, hash);
 	return UINT64_MAX;
 }

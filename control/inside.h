@@ -266,6 +266,7 @@ void show_ipv6_brief(struct shell *sh, int argc, char **argv);
 void show_cores(struct shell *sh, int argc, char **argv);
 void show_tcp(struct shell *sh, int argc, char **argv);
 void show_crash(struct shell *sh, int argc, char **argv);
+void show_events(struct shell *sh, int argc, char **argv);
 void show_version(struct shell *sh, int argc, char **argv);
 void show_config(struct shell *sh, int argc, char **argv);
 

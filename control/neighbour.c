@@ -10,6 +10,7 @@
 #include "control/adjacency.h"
 #include "control/routes.h"
 #include "control/trace.h"
+#include "core/events.h"
 
 #include "lib/mem.h"
 #include "net/ip4.h"
@@ -236,6 +237,7 @@ void neighbour_output(uint32_t nh, uint32_t dst, uint8_t *frame, unsigned len,
 	if (nh == NH_NULL0) {
 		if (origin == FRAME_TRANSIT)
 			plane_fate(CNT_drop_neigh_table);
+		core_event_seldom(EVENT_neighbours_full, 4, self.counters->v[CNT_drop_neigh_table]);
 		return;
 	}
 	adjacency_mark(frame, origin, pair);

@@ -17,6 +17,7 @@
 #include "control/adjacency.h"
 #include "control/routes.h"
 #include "control/trace.h"
+#include "core/events.h"
 
 #include "lib/fmt.h"
 #include "lib/mem.h"
@@ -432,6 +433,7 @@ void neighbour6_output(uint32_t nh, const struct net_addr *dst, uint8_t *frame, 
 	if (nh == NH_NULL0) {
 		if (origin == FRAME_TRANSIT)
 			plane_fate(CNT_drop_neigh_table);
+		core_event_seldom(EVENT_neighbours_full, 6, self.counters->v[CNT_drop_neigh_table]);
 		return;
 	}
 	adjacency_mark(frame, origin, pair);

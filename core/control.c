@@ -147,6 +147,7 @@ bool core_quiesce(void)
 		       !shared_load(&o->parked) && self.info->status[c].state != CORE_DEAD) {
 			if (clock_tsc() > end) {
 				core_log("core %u does not finish its turn", c);
+				core_event(EVENT_unquiet, c, 0);
 				core_ports_restart("what data cores read cannot be changed");
 				return false;
 			}

@@ -122,6 +122,7 @@ void crash_turn(void)
 		if (lost)
 			core_log("reports of %llu failures are missing here", (unsigned long long)lost);
 		printed[slot] = c.number;
+		core_event(EVENT_crash, c.core, c.number);
 		print_crash(&c);
 	}
 }

@@ -245,6 +245,7 @@ COLD static void follow(const struct snapshot *s, uint64_t seen)
 	}
 	epoch = seen;
 	shared_store(&out()->epoch, seen);
+	core_event(EVENT_phase, s->phase[data_index()], seen);
 }
 
 /* A port that has had a full ring and has taken nothing for a long time is reported, once. */
@@ -258,6 +259,7 @@ COLD void data_note_stall(unsigned port)
 		core_log("core %u: eth%u: the device has sent nothing for %u s: packets for it are dropped",
 		         self.id, port, (unsigned)(STALL_NS / 1000000000u));
 		s->reported = true;
+		core_event(EVENT_stalled, port, core_outs[port].n);
 	}
 }
 

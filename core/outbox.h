@@ -15,6 +15,7 @@
 #define CORE_OUTBOX_H
 
 #include "core/core.h"
+#include "core/events.h"
 #include "hal/barrier.h"
 
 #define OUTBOX_AREA 0x200000u /* bytes of the header area and of each ring */
@@ -31,6 +32,7 @@ struct outbox {
 	uint64_t epoch;         /* data core: last `asked` acted on */
 	uint64_t restarted;     /* data core: came up anew, and has no ring memory to poll so far */
 	uint64_t drops_clean;   /* the owner has zeroed its outbox_drops() */
+	uint64_t events_clean;  /* and its outbox_events() */
 	uint64_t parked;        /* owner halts or is about to: wake it after writing to its rings */
 	uint64_t punt_head;     /* producer: data core */
 	uint64_t inject_tail;   /* consumer: data core */
@@ -44,8 +46,9 @@ struct outbox {
 	struct nic_counters nic[NIC_PORTS_MAX] __attribute__((aligned(64)));
 };
 _Static_assert(sizeof(struct outbox) <= BOOT_HEADER_BYTES, "zeroed by the kernel");
-_Static_assert(BOOT_HEADER_BYTES + sizeof(struct drop_counts) + SHARED_AREA <= OUTBOX_AREA,
-               "the drops by interface lie behind it, and then the application's");
+_Static_assert(BOOT_HEADER_BYTES + sizeof(struct drop_counts) + sizeof(struct event_ring) + SHARED_AREA <=
+                       OUTBOX_AREA,
+               "the drops by interface lie behind it, the events, and then the application's");
 
 /* What a data core is to do. */
 enum ports_phase {
@@ -116,6 +119,11 @@ static inline struct outbox *outbox_of(unsigned core)
 static inline struct drop_counts *outbox_drops(unsigned core)
 {
 	return (struct drop_counts *)(void *)((uint8_t *)outbox_of(core) + BOOT_HEADER_BYTES);
+}
+
+static inline struct event_ring *outbox_events(unsigned core)
+{
+	return (struct event_ring *)(void *)(outbox_drops(core) + 1);
 }
 
 static inline struct snapshot *snapshot_header(void)

@@ -47,6 +47,12 @@ static uint64_t look_tsc; /* when a sleeping core has to look at the links; UINT
 static bool warned;
 static enum core_idle idle_wish;
 
+static void enter(enum state next)
+{
+	state = next;
+	core_event(EVENT_ports, next, nic_count);
+}
+
 void ports_ask(unsigned d, enum ports_phase phase)
 {
 	struct snapshot *s = snapshot_header();
@@ -76,7 +82,7 @@ void ports_init(void)
 	if (takeover_possible()) {
 		nic_count = (unsigned)kept()->ports;
 		probed = true;
-		state = TAKING;
+		enter(TAKING);
 		return;
 	}
 	takeover_open();
@@ -87,7 +93,7 @@ void ports_init(void)
 	probed = false;
 	nic_count = 0;
 	app_choose();
-	state = STOPPING;
+	enter(STOPPING);
 	s->buf_stride = s->buf_stride ? s->buf_stride : BUF_STRIDE_STANDARD;
 	s->slots = s->slots ? s->slots : 1;
 	publish(PORTS_STOPPED);
@@ -228,7 +234,7 @@ static void enter_idle(void)
 {
 	snapshot_header()->ports = 0;
 	publish(PORTS_STOPPED);
-	state = IDLE;
+	enter(IDLE);
 	core_app()->control->ports();
 }
 
@@ -258,7 +264,7 @@ static void enter_preparing(void)
 		return;
 	}
 	publish(PORTS_PREPARE);
-	state = PREPARING;
+	enter(PREPARING);
 }
 
 /* --- PREPARING → ATTACHING → RUNNING --- */
@@ -310,13 +316,13 @@ static void enter_attaching(void)
 		return;
 	}
 	publish(PORTS_RUNNING);
-	state = ATTACHING;
+	enter(ATTACHING);
 }
 
 /* Not before: who is told that the ports run sends, and a queue without buffers loses frames. */
 static void enter_running(void)
 {
-	state = RUNNING;
+	enter(RUNNING);
 	revive_reset();
 	takeover_seal(nic_count);
 	ports_check_link();
@@ -332,7 +338,7 @@ static void take_over(void)
 		takeover_give_up("what it has built does not do for what runs");
 	s->area = self.area;
 	publish(PORTS_TABLES);
-	state = SWITCHING;
+	enter(SWITCHING);
 }
 
 /* --- ATTACHING, RUNNING → STOPPING --- */
@@ -347,7 +353,7 @@ void core_ports_restart(const char *why)
 	revive_reset();
 	core_log("ports restart: %s", why);
 	publish(PORTS_STOPPED);
-	state = STOPPING;
+	enter(STOPPING);
 }
 
 static bool data_core_restarted(void)
@@ -445,6 +451,8 @@ static bool look_at_link(unsigned p, bool read_stats)
 		port_stats(p);
 	if (links[p].again_us)
 		look_tsc = u64_min(look_tsc, nic_deadline(&nics[p], links[p].again_us));
+	if (links[p].up != was.up || links[p].gone != was.gone)
+		core_event(EVENT_link, p, links[p].gone ? 2 : links[p].up);
 	return links[p].up != was.up || state == TAKING;
 }
 

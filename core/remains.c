@@ -1,7 +1,8 @@
 /*
  * What a failed program leaves (hal/remains.h): which of its memory the kernel is to copy, and text of
- * the copy: where its queues stood, and the packets that it received last, the newest first. All of
- * it is the word of a program that failed: any of it may be nonsense.
+ * the copy: where its queues stood, the packets that it received last, the newest first, and the
+ * events of its core (core/events.h). All of it is the word of a program that failed: any of it may be
+ * nonsense.
  *
  * A packet's bytes are those that its buffer held when the program failed: as it left, if it was sent
  * on. Buffers go to the end of a receive ring, so those of the last packets are seldom
@@ -264,24 +265,46 @@ static void say_part_of(struct piece *p, const struct crash *c, unsigned i)
 		say(p, "  part %u is cut\n", i);
 }
 
+/* --- events --- */
+
+#define EVENTS_A_PACKET 4 /* so many are shown for each packet that is: 32 where there are eight */
+
+/* Line i of the last events, the newest at the end; nothing behind that. */
+static void say_event(struct piece *p, const struct crash *c, unsigned i, unsigned most)
+{
+	const uint64_t count = c->events.count;
+	const uint64_t shown = u64_min(u64_min(count, EVENTS_KEPT), most);
+	char line[CORE_EVENT_LINE];
+	if (i == 0 && shown > 0)
+		say(p, "  events, the newest at the end:\n");
+	if (i == 0 || i > shown)
+		return;
+	core_event_line(&c->events.v[(count - shown + i - 1) % EVENTS_PLACES], line);
+	say(p, "  %s", line);
+}
+
+static void say_packets(struct piece *p, const struct crash *c, unsigned i, unsigned shown, unsigned pkts)
+{
+	if (i == 0)
+		say(p, "  packets received last, the newest first, as their buffers were then:\n");
+	else if (i <= shown)
+		say_packet(p, c, i - 1);
+	else
+		say(p, "  ... and %u more: show crash\n", pkts - shown);
+}
+
 size_t core_crash_piece(const struct crash *c, unsigned i, unsigned most, char *text)
 {
 	struct piece p = {.text = text};
-	unsigned parts = c->parts < REMAINS_PARTS ? (unsigned)c->parts : REMAINS_PARTS;
-	unsigned pkts = c->pkts < REMAINS_PKTS ? (unsigned)c->pkts : REMAINS_PKTS;
-	unsigned shown = pkts < most ? pkts : most;
-	if (i < parts) {
+	const unsigned parts = c->parts < REMAINS_PARTS ? (unsigned)c->parts : REMAINS_PARTS;
+	const unsigned pkts = c->pkts < REMAINS_PKTS ? (unsigned)c->pkts : REMAINS_PKTS;
+	const unsigned shown = pkts < most ? pkts : most;
+	const unsigned lines = pkts ? 1 + shown + (shown < pkts) : 0;
+	if (i < parts)
 		say_part_of(&p, c, i);
-		return p.used;
-	}
-	i -= parts;
-	if (pkts == 0)
-		return 0;
-	if (i == 0)
-		say(&p, "  packets received last, the newest first, as their buffers were then:\n");
-	else if (i <= shown)
-		say_packet(&p, c, i - 1);
-	else if (i == shown + 1 && shown < pkts)
-		say(&p, "  ... and %u more: show crash\n", pkts - shown);
+	else if (i - parts < lines)
+		say_packets(&p, c, i - parts, shown, pkts);
+	else
+		say_event(&p, c, i - parts - lines, most * EVENTS_A_PACKET);
 	return p.used;
 }

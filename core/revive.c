@@ -111,6 +111,7 @@ static bool begin(unsigned d)
 	who = d;
 	begun_tsc = clock_tsc();
 	step = PREPARING;
+	core_event(EVENT_revive, data_core(d), pair);
 	if (pair != NO_PAIR && (!spread() || !pairs_stop(pair)))
 		return false;
 	ports_ask(d, PORTS_PREPARE);
@@ -134,6 +135,7 @@ static bool end(void)
 	if (!spread())
 		return false;
 	crash_turn(); /* why, before that it is over */
+	core_event(EVENT_revived, data_core(who), us);
 	core_log("core %u: polls again after %u us; the others have gone on", data_core(who),
 	         (unsigned)us);
 	return true;

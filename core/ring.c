@@ -201,6 +201,7 @@ static void punt(const struct pkt *p, unsigned flags, uint32_t kind, uint32_t ar
 		wake_mask |= 1;
 	} else {
 		count_at(p->port, own ? CNT_originated_drop_tx : CNT_drop_punt_full);
+		core_event_seldom(EVENT_punt_full, kind, self.counters->v[CNT_drop_punt_full]);
 	}
 	pkt_free(&self.pool, p);
 }

@@ -51,6 +51,8 @@ _Noreturn void core_main(const struct boot_info *info, unsigned id)
 		memset(self.drops, 0, sizeof *self.drops);
 		shared_store(&outbox_of(id)->drops_clean, 1);
 	}
+	core_events_start();
+	core_event(EVENT_start, self.roles, info->status[id].faults);
 	rings_restart();
 	ring_account_restart();
 	if (self.roles & CORE_DATA)

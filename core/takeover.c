@@ -162,7 +162,8 @@ bool takeover_ended(void)
 	k->taken_tsc[0] = k->taken_tsc[1];
 	k->taken_tsc[1] = clock_tsc();
 	k->taking = 0;
-	core_log("control program: goes on after %u us; data cores have not stopped",
-	         (unsigned)clock_us(&self.clock, clock_tsc() - begun_tsc));
+	const uint64_t us = clock_us(&self.clock, clock_tsc() - begun_tsc);
+	core_event(EVENT_takeover, us, 0);
+	core_log("control program: goes on after %u us; data cores have not stopped", (unsigned)us);
 	return true;
 }

@@ -38,6 +38,7 @@ static void look(unsigned core)
 		return;
 	seen[core].looks = 0;
 	core_log("core %u does not come round any more: restarting it", core);
+	core_event(EVENT_stuck, core, 0);
 	core_restart(core);
 }
 

@@ -7,6 +7,7 @@
 #ifndef HAL_BOOT_INFO_H
 #define HAL_BOOT_INFO_H
 
+#include "hal/events.h"
 #include "hal/pci.h"
 #include "hal/remains.h"
 #include "lib/types.h"
@@ -62,6 +63,7 @@ struct crash {
 	uint8_t state[REMAINS_STATE];
 	uint64_t pkts;  /* that it had received last, */
 	struct remains_pkt pkt[REMAINS_PKTS]; /* the newest first */
+	struct event_ring events; /* of its core; its count is 0 where they could not be read */
 };
 
 /* Of the units that remap the cards' DMA (kernel/iommu.h). */

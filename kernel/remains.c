@@ -68,10 +68,20 @@ static void copy_parts(vm_space_t space, uint64_t at, struct crash *to)
 	}
 }
 
+/* The events of its core, which lie where the program says. */
+static void copy_events(vm_space_t space, struct crash *to)
+{
+	uint64_t at = program_symbol("core_events"), ring;
+	if (!at || !vm_copy_from_user(space, &ring, at, sizeof ring) ||
+	    !vm_copy_from_user(space, &to->events, ring, sizeof to->events))
+		to->events.count = 0;
+}
+
 void remains_copy(vm_space_t space, struct crash *to)
 {
 	uint64_t at = program_symbol("core_remains");
 	to->parts = to->pkts = 0;
+	copy_events(space, to);
 	if (!at)
 		return;
 	copy_parts(space, at, to);

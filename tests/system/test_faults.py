@@ -289,7 +289,8 @@ def test_report_goes_out_whole(make_lab):
     reports = re.split(r"^crash \d+: .*\n", router.command("show crash"), flags=re.MULTILINE)[1:]
     assert len(reports) == 4
     for report in reports:
-        shown = re.split(r"^ +9 port ", report, flags=re.MULTILINE)[0]  # the line has eight packets
+        # the line has eight packets, and of the events the last 32
+        shown = re.split(r"^ +9 port |^  events, ", report, flags=re.MULTILINE)[0]
         assert "\n" + shown in line, report
 
 
@@ -366,3 +367,53 @@ def test_packets_received_last(make_lab):
         header = bytes.fromhex(text)
         assert len(header) == 64
         assert int.from_bytes(header[38:40], "big") == int(length) - 34  # UDP's own length
+
+
+def events(router, core):
+    """Of a core: name and words of each, in their order."""
+    lines = router.command("show events core %d" % core).splitlines()
+    rows = [re.fullmatch(r"%d +(\d+\.\d{6}) (.+)" % core, line) for line in lines]
+    assert rows and all(rows), lines
+    times = [float(row.group(1)) for row in rows]
+    assert times == sorted(times)
+    return [row.group(2) for row in rows]
+
+
+def test_events(make_lab):
+    """What happened on a core outlasts its program, and its report has it: on the serial line as in
+    show crash."""
+    lab = make_lab(None, "--append", "test=1", cpus=3)
+    router = lab.router
+    router.faults_expected = True
+    pings(lab.left, RIGHT_HOST)
+    assert events(router, 1) == ["start roles 2 faults 0", "phase phase 0 asked 1",
+                                 "phase phase 1 asked 2", "phase phase 2 asked 3"]
+    router.set_link(0, False)
+    eventually(lambda: "link port 0 up 0" in events(router, 0), 20, "the link's end")
+    router.set_link(0, True)
+    router.wait_links()
+    router.skip()
+    router.send("test fault null core 1")
+    router.expect(r"^  events, the newest at the end:\r?\n +\d+\.\d{6} start roles 2 faults 0\r?\n"
+                  r"(?: +\d+\.\d{6} .*\r?\n){2} +\d+\.\d{6} phase phase 2 asked 3\r?\n", 20, "events")
+    router.wait_back()
+    assert "start roles 2 faults 1" in events(router, 1)
+    assert "crash core 1 number 1" in events(router, 0)
+    for line in ("configure", "hostname other", "commit", "end"):
+        router.command(line)
+    said = eventually(lambda: re.search(r"^configuration ([0-9a-f]{16})$", router.command("show version"),
+                                        re.MULTILINE), 20, "the hash").group(1)
+    eventually(lambda: events(router, 0)[-2:] == ["commit number 1",
+                                                  "configuration number 1 hash " + said], 20, "the commit")
+    before = events(router, 0)
+    router.send("test fault ud core 0")
+    router.expect(r"core 0: program restarted", 10)
+    router.wait_prompt(30)
+    after = events(router, 0)
+    assert after[:len(before) + 1] == before + ["start roles 1 faults 1"]
+    said = router.command("show crash").split("crash 2: core 0")[1]
+    assert re.findall(r"^ +\d+\.\d{6} (.+)$", said, re.MULTILINE) == before
+    everything = router.command("show events").splitlines()
+    assert [line.split()[0] for line in everything] == sorted(line.split()[0] for line in everything)
+    assert {line.split()[0] for line in everything} == {"0", "1", "2"}
+    assert router.command("show events core 3") == "core takes a number from 0 to 2\n"

@@ -58,7 +58,10 @@ static int setup(void **s)
 	memset(&info, 0, sizeof info);
 	self = (struct core_self){.info = &info, .clock = clock_make(1000000000)};
 	static struct outbox outbox;
+	static struct event_ring ring;
 	memset(&outbox, 0, sizeof outbox);
+	memset(&ring, 0, sizeof ring);
+	core_events = &ring;
 	info.core[0].outbox = (uint64_t)(uintptr_t)&outbox;
 	begun = shown_bytes = 0;
 	busy = false;

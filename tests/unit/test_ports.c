@@ -91,6 +91,10 @@ static const struct control_hooks hooks = {
 const struct app *core_app(void) { return &w.app; }
 void app_choose(void) {}
 void crash_turn(void) {}
+void core_event(enum core_event_number number, uint64_t first, uint64_t second)
+{
+	(void)number, (void)first, (void)second;
+}
 void core_log(const char *format, ...) { (void)format; }
 void core_wake(unsigned core) { assert_in_range(core, 1, DATA_CORES); }
 void ring_punt_skip(unsigned d) { assert_in_range(d, 0, DATA_CORES - 1); }

@@ -16,6 +16,12 @@ static const struct nic_ops ringed = {.name = "ringed", .words = words}, plain =
 const struct nic_ops *const nic_drivers[] = {&plain, &ringed};
 const unsigned nic_driver_count = 2;
 
+struct core_self self;
+uint64_t host_tsc;
+static struct boot_info info;
+static struct event_ring ring;
+static bool readable = true; /* the ring is memory of the program's */
+
 struct remains core_remains;
 #define program core_remains
 static _Alignas(64) uint8_t arena[PACKETS][REMAINS_HEADER + 1]; /* the last packet ends with it */
@@ -23,6 +29,8 @@ static bool found; /* the program has such a symbol */
 
 uint64_t program_symbol(const char *name)
 {
+	if (strcmp(name, "core_events") == 0)
+		return found ? (uint64_t)(uintptr_t)&core_events : 0;
 	assert_string_equal(name, "core_remains");
 	return found ? (uint64_t)(uintptr_t)&program : 0;
 }
@@ -33,10 +41,17 @@ static bool lies_in(uint64_t virt, size_t bytes, const void *at, size_t size)
 	return offset <= size && bytes <= size - offset;
 }
 
+static bool is_memory(uint64_t virt, size_t bytes)
+{
+	return lies_in(virt, bytes, &program, sizeof program) || lies_in(virt, bytes, arena, sizeof arena) ||
+	       lies_in(virt, bytes, &core_events, sizeof core_events) ||
+	       (readable && lies_in(virt, bytes, &ring, sizeof ring));
+}
+
 bool vm_copy_from_user(vm_space_t space, void *dst, uint64_t virt, size_t bytes)
 {
 	assert_int_equal(space, 7);
-	if (!lies_in(virt, bytes, &program, sizeof program) && !lies_in(virt, bytes, arena, sizeof arena))
+	if (!is_memory(virt, bytes))
 		return false;
 	memcpy(dst, (const void *)(uintptr_t)virt, bytes);
 	return true;
@@ -46,6 +61,9 @@ static int setup(void **s)
 {
 	(void)s;
 	memset(&program, 0, sizeof program);
+	memset(&ring, 0, sizeof ring);
+	core_events = &ring;
+	self = (struct core_self){.info = &info, .clock = clock_make(1000000000)};
 	found = true;
 	return 0;
 }
@@ -122,9 +140,7 @@ static void nothing_is_believed(void **s)
 		for (unsigned i = 0; i < c.pkts; i++) {
 			const struct remains_pkt *p = &c.pkt[i];
 			unsigned n = p->handle.len < REMAINS_HEADER ? p->handle.len : REMAINS_HEADER;
-			bool there = lies_in(p->handle.data, n, arena, sizeof arena) ||
-			             lies_in(p->handle.data, n, &program, sizeof program);
-			assert_int_equal(p->bytes, there ? n : 0);
+			assert_int_equal(p->bytes, is_memory(p->handle.data, n) ? n : 0);
 		}
 	}
 	found = false;
@@ -144,7 +160,7 @@ static const char *show(const struct crash *c, unsigned most)
 	unsigned i = 0;
 	for (; (n = core_crash_piece(c, i, most, text)); i++) {
 		assert_true(n < CORE_CRASH_PIECE && text[n - 1] == '\n');
-		assert_true(i <= REMAINS_PARTS + 1 + REMAINS_PKTS);
+		assert_true(i <= REMAINS_PARTS + 1 + REMAINS_PKTS + 1 + EVENTS_KEPT);
 		memcpy(shown + used, text, n);
 		used += n;
 	}
@@ -199,6 +215,53 @@ static void text_of_frames(void **s)
 		"    7 port 3, 38 bytes: in the buffer of 2\n");
 	assert_non_null(strstr(show(&c, 2), "\n  ... and 5 more: show crash\n"));
 	assert_null(strstr(shown, "88cc"));
+}
+
+static unsigned count_lines(const char *text, const char *with)
+{
+	unsigned n = 0;
+	for (; (text = strstr(text, with)); text++)
+		n++;
+	return n;
+}
+
+/* The last events follow: for a serial line 32 of them, else all that are kept. Nothing that the ring
+ * holds is believed. */
+static void events_follow(void **s)
+{
+	(void)s;
+	static struct crash c;
+	for (unsigned i = 0; i < 300; i++) {
+		host_tsc = i * 1000000ull + 500;
+		core_event(EVENT_link, i, 1);
+	}
+	remains_copy(7, &c);
+	show(&c, 8);
+	assert_int_equal(count_lines(shown, " link port "), 32);
+	assert_ptr_equal(strstr(shown, "  events, the newest at the end:\n"
+	                               "       0.268000 link port 268 up 1\n"), shown);
+	show(&c, 64);
+	assert_int_equal(count_lines(shown, " link port "), EVENTS_KEPT);
+	assert_non_null(strstr(shown, " link port 44 up 1\n"));
+	assert_non_null(strstr(shown, "  0.299000 link port 299 up 1\n"));
+	receive((struct remains_handle){0x1234, 6, 60, 0, 0});
+	remains_note(&program, 1);
+	remains_copy(7, &c);
+	assert_ptr_equal(strstr(show(&c, 64), "  packets received last"), shown);
+	assert_int_equal(count_lines(shown, " link port "), EVENTS_KEPT);
+	seed_random("events_follow");
+	for (unsigned turns = 0; turns < 200; turns++) {
+		random_fill(&ring, sizeof ring);
+		remains_copy(7, &c);
+		show(&c, 64);
+	}
+	readable = false;
+	remains_copy(7, &c);
+	assert_int_equal(c.events.count, 0);
+	readable = true;
+	core_events = NULL;
+	remains_copy(7, &c);
+	assert_int_equal(c.events.count, 0);
 }
 
 /* Memory that the program has named, and what is said of it. */
@@ -274,7 +337,7 @@ int main(void)
 		cmocka_unit_test_setup(the_last_are_there, setup),
 		cmocka_unit_test_setup(nothing_is_believed, setup),
 		cmocka_unit_test_setup(text_of_frames, setup),
-		cmocka_unit_test_setup(text_of_queues, setup),
+		cmocka_unit_test_setup(events_follow, setup), cmocka_unit_test_setup(text_of_queues, setup),
 		cmocka_unit_test_setup(text_of_anything, setup),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,8 +78,9 @@ UNIT_SRC_slots := core/slots.c lib/pkt.c lib/csum.c tests/unit/guest.c
 UNIT_SRC_loop := core/loop.c
 UNIT_SRC_mce := lib/fmt.c
 UNIT_SRC_dmar := kernel/dmar.c
-UNIT_SRC_remains := lib/fmt.c
-UNIT_SRC_crash := core/crash.c core/remains.c control/page.c control/text.c lib/fmt.c
+UNIT_SRC_events := lib/fmt.c
+UNIT_SRC_remains := core/events.c lib/fmt.c
+UNIT_SRC_crash := core/crash.c core/events.c core/remains.c control/page.c control/text.c lib/fmt.c
 UNIT_SRC_journal := control/journal.c control/text.c lib/fmt.c lib/siphash.c
 UNIT_SRC_ports := core/ports.c core/revive.c core/tables.c core/takeover.c lib/siphash.c
 UNIT_SRC_null := drivers/null/null.c net/ip.c net/ip4.c net/ip6.c net/udp.c lib/csum.c lib/pkt.c \
@@ -199,7 +200,7 @@ UNIT_WAY_mlx5_pair := device
 T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld ra slaac \
 	reassembly acl http telnet addr udp arp rib fib fib6 routes_file rss ecmp wheel congestion tcp_wire \
 	tcp_icmp tcp_room tcp_pair tcp_rate fuzz config config6 config_acl candidate module password \
-	shell null impair tcp_reset random histogram shares audit dmar keep mce watch crash remains virtio_net virtio_ring virtio_hostile virtio_slots \
+	shell null impair tcp_reset random histogram shares audit dmar keep mce watch events crash remains virtio_net virtio_ring virtio_hostile virtio_slots \
 	ixgbe_ring ixgbe_hostile ixgbe_slots ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic \
 	ixgbe_faults ixgbe_pair 82599_model match tap_ring \
 	82599_rx 82599_tx 82599_fuzz pktgen_answer pktgen_histogram pktgen_pace pktgen_judge slots ports journal \
