@@ -19,6 +19,12 @@ BAD = {
     "IPv6 on a device of less than 1280 bytes": (CONFIG + " ipv6 enable\n", 7,
                                                  "needs an MTU of 1280", {"mtu_max": 1000}),
     "IPv6 next hop off its link": (CONFIG + "ipv6 route ::/0 2001:db8::1 eth0\n", 7, "next hop", {}),
+    "behind a million lines": (CONFIG + "! comment\n" * 1000000 + "frobnicate", 1000007,
+                               "unknown statement", {}),
+    "a million bad lines": ("frobnicate\n" * 1000000, 1, "unknown statement", {}),
+    "a line of a megabyte": (CONFIG + "a" * (1 << 20), 7, "characters; at most 255", {}),
+    "zeroes": (CONFIG.encode() + bytes(1 << 20), 7, "1048576 characters", {}),
+    "UTF-8": (CONFIG.encode() + "hostname café\n".encode(), 7, "plain ASCII", {}),
     "bytes": (CONFIG.encode() + b"hostname \xff\xfe\n", 7, "plain ASCII", {}),
 }
 

@@ -16,6 +16,12 @@ BAD = [
                          "ip route 10.0.0.0/8 192.0.2.255\n", 3),
     ("late-error", router_config() + "ip route 10.0.0.0/8\n", 6),
     ("binary", b"hostname r1\n\x00\xff\xfe\x01\n", 2),
+    ("a-million-bad-lines", "frobnicate yes\n" * 1000000, 1),
+    ("behind-a-million-lines", router_config() + "! a comment\n" * 1000000 + "frobnicate", 1000006),
+    ("a-line-of-a-megabyte", "hostname r1\nhostname " + "a" * (1 << 20), 2),
+    ("zeroes", b"hostname r1\n" + bytes(1 << 20), 2),
+    ("all-ff", b"\xff" * (1 << 20), 1),
+    ("a-file-that-is-cut", router_config() + "file a 9\nxyz", 6),
     ("mtu", "interface eth0\n mtu 20\n", 2),
 ]
 

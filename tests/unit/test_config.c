@@ -596,6 +596,78 @@ static void test_hostile(void **state)
 	hostile(full, pieces, ARRAY_LEN(pieces));
 }
 
+/* A file that ends anywhere, as one does that was not copied whole. */
+static void test_cut_anywhere(void **state)
+{
+	(void)state;
+	for (size_t len = 0; len <= strlen(full); len++)
+		survive(full, len);
+}
+
+/* All lines end in \n alone or in \r\n, or the last one not at all; with a byte-order mark and
+ * without: the same configuration. `full` has some of each. */
+static void test_line_ends(void **state)
+{
+	(void)state;
+	static struct config plain;
+	admit(full);
+	plain = config;
+	for (unsigned way = 0; way < 8; way++) {
+		const bool mark = way & 1, windows = way & 2, end = way & 4;
+		char text[4096] = "\xef\xbb\xbf";
+		size_t len = mark ? 3 : 0;
+		for (const char *c = full + 3; *c; c++) {
+			assert_true(len + 4 < sizeof text);
+			if (*c == '\n' && windows)
+				text[len++] = '\r';
+			if (*c != '\r')
+				text[len++] = *c;
+		}
+		if (end && windows)
+			text[len++] = '\r';
+		if (end)
+			text[len++] = '\n';
+		assert_int_equal(parse_bytes(text, len), 0);
+		assert_memory_equal(&config, &plain, sizeof config);
+	}
+}
+
+/* `count` times `line`, then `last`: where and why it is refused. */
+static void refuse_many(const char *line, uint32_t count, const char *last, uint32_t at,
+                        const char *reason)
+{
+	const size_t each = strlen(line), end = strlen(last);
+	struct config empty;
+	char *text = malloc(count * each + end);
+	assert_non_null(text);
+	for (uint32_t i = 0; i < count; i++)
+		memcpy(text + i * each, line, each);
+	memcpy(text + count * each, last, end);
+	assert_int_equal(parse_bytes(text, count * each + end), E_INVAL);
+	assert_int_equal(error.line, at);
+	if (strncmp(error.reason, reason, strlen(reason)) != 0)
+		fail_msg("reason \"%s\", expected \"%s\"", error.reason, reason);
+	config_default(&empty);
+	assert_memory_equal(&config, &empty, sizeof config);
+	free(text);
+}
+
+/* More than anybody writes. The first wrong line ends the reading. */
+static void test_huge(void **state)
+{
+	(void)state;
+	const uint32_t million = 1000000;
+	refuse_many("frobnicate\n", million, "", 1, "unknown statement");
+	refuse_many("! a comment\n", million, "frobnicate", million + 1, "unknown statement");
+	refuse_many("\n", million, "frobnicate\n", million + 1, "unknown statement");
+	refuse_many("interface eth0\ninterface eth1\n", million / 2, "", 3, "");
+	refuse_many("a", million, "", 1, "the line has 1000000 characters; at most 255");
+	refuse_many("a ", million, "", 1, "the line has 2000000 characters; at most 255");
+	refuse_many("\xff", million, "", 1, "the line has 1000000 characters");
+	refuse_many("\xff\n", million, "", 1, "byte 0xff in column 1 is not plain ASCII text");
+	refuse_many(" ", million, "frobnicate", 1, "the line has 1000010 characters");
+}
+
 static void test_script(void **state)
 {
 	(void)state;
@@ -771,7 +843,8 @@ int main(void)
 		cmocka_unit_test(test_interface_errors), cmocka_unit_test(test_whole_errors),
 		cmocka_unit_test(test_bytes),            cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_many_routes),      cmocka_unit_test(test_zeros_behind_a_word),
-		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_cut_anywhere), cmocka_unit_test(test_line_ends),
+		cmocka_unit_test(test_huge), cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_several_routes),
 		cmocka_unit_test(test_mixed_routes),
 	};

@@ -77,10 +77,47 @@ static void bad_files(void **s)
 	           "file 01234567890123456789012345678901234", form);
 }
 
+/* A module that was not loaded whole: its text is what it was, or the beginning of it, and a file is
+ * whole or not there. */
+static void cut_anywhere(void **s)
+{
+	(void)s;
+	static const char text[] = "run\nfile a 3\nxyzfile b 1\n\xff";
+	for (size_t len = 0; len < sizeof text; len++) {
+		struct text a = {NULL, 0}, b = {NULL, 0};
+		char *copy = malloc(len ? len : 1); /* ASan sees a step beyond */
+		assert_non_null(copy);
+		memcpy(copy, text, len);
+		const int e = open_text(copy, len);
+		assert_true(e == E_OK || (error.line >= 1 && strlen(error.reason) > 10));
+		/* until the word "file" has its blank the second line is text */
+		assert_int_equal(m.text.len, len < 9 ? len : 4);
+		const bool whole[] = {module_file(&m, text_of("a"), &a), module_file(&m, text_of("b"), &b)};
+		assert_true(!whole[0] || a.len == 3);
+		assert_true(whole[1] == (len == sizeof text - 1) && (!whole[1] || b.len == 1));
+		free(copy);
+	}
+}
+
+/* Of nothing but one byte, whichever. */
+static void one_byte_only(void **s)
+{
+	(void)s;
+	static char text[65536];
+	for (unsigned byte = 0; byte < 256; byte++) {
+		struct text none;
+		memset(text, (int)byte, sizeof text);
+		assert_int_equal(open_text(text, sizeof text), E_OK);
+		assert_int_equal(m.text.len, sizeof text);
+		assert_false(module_file(&m, text_of("a"), &none));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_alone), cmocka_unit_test(files), cmocka_unit_test(bad_files),
+		cmocka_unit_test(cut_anywhere), cmocka_unit_test(one_byte_only),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
