@@ -3,6 +3,9 @@
  * (ELF-64 Object File Format, version 1.5). Segments that are not writable are mapped straight
  * from there into every address space; of writable ones each core has its own copy at the same
  * address (ARCHITECTURE.md, invariant 1), renewed from the image at every start.
+ *
+ * The image is checked once (tests/fuzz/fuzz_program.c), and what was checked is used: no part of it
+ * lies outside of it, no segment is both written and run, none lies over another.
  */
 #include "kernel/program.h"
 
@@ -56,6 +59,8 @@ _Static_assert(sizeof(struct elf_symbol) == 24, "Elf64_Sym");
 
 extern const uint8_t program_image[], program_image_end[];
 
+static const uint8_t *image;
+static size_t image_bytes;
 static const struct elf_header *elf;
 static const struct elf_segment *segments;
 static const struct elf_symbol *symbols;
@@ -64,25 +69,104 @@ static const char *symbol_names;
 /* Physical address of each core's copy of each writable segment. */
 static uint64_t copies[CORES_MAX][SEGMENTS_MAX];
 
+static bool inside(uint64_t offset, uint64_t bytes)
+{
+	return offset <= image_bytes && bytes <= image_bytes - offset;
+}
+
+/* n entries of this size, where they can be read as they lie. */
+static bool table_sound(uint64_t offset, uint64_t n, uint64_t entry_bytes)
+{
+	return offset % 8 == 0 && inside(offset, n * entry_bytes);
+}
+
+static bool segment_sound(const struct elf_segment *s)
+{
+	const uint64_t end = PROGRAM_STACK_TOP - PROGRAM_STACK_BYTES - PAGE_BYTES; /* below the guard */
+	bool writable = s->flags & ELF_WRITE, runs = s->flags & ELF_EXEC;
+	if (s->vaddr % PAGE_BYTES || s->offset % PAGE_BYTES || !inside(s->offset, s->filesz))
+		return false;
+	if (s->vaddr < PROGRAM_BASE || s->vaddr > end || s->memsz > end - s->vaddr)
+		return false;
+	return writable ? s->filesz <= s->memsz && !runs : s->filesz == s->memsz;
+}
+
+static bool overlap(const struct elf_segment *a, const struct elf_segment *b)
+{
+	return a->vaddr < b->vaddr + align_up(b->memsz, PAGE_BYTES) &&
+	       b->vaddr < a->vaddr + align_up(a->memsz, PAGE_BYTES);
+}
+
+static bool segments_sound(void)
+{
+	bool entered = false;
+	for (unsigned i = 0; i < elf->phnum; i++) {
+		const struct elf_segment *s = &segments[i];
+		if (s->type != ELF_LOAD)
+			continue;
+		if (!segment_sound(s))
+			return false;
+		entered |= s->flags & ELF_EXEC && elf->entry - s->vaddr < s->memsz;
+		for (unsigned k = 0; k < i; k++)
+			if (segments[k].type == ELF_LOAD && overlap(s, &segments[k]))
+				return false;
+	}
+	return entered;
+}
+
+/* Its symbols, all of whose names end inside of their table. */
+static bool take_symbols(const struct elf_section *all, const struct elf_section *s)
+{
+	if (s->link >= elf->shnum || !table_sound(s->offset, s->size / sizeof *symbols, sizeof *symbols))
+		return false;
+	const struct elf_section *text = &all[s->link];
+	if (text->size == 0 || !inside(text->offset, text->size) ||
+	    image[text->offset + text->size - 1] != '\0')
+		return false;
+	symbols = (const void *)(image + s->offset);
+	symbol_count = s->size / sizeof *symbols;
+	symbol_names = (const char *)image + text->offset;
+	for (size_t i = 0; i < symbol_count; i++)
+		if (symbols[i].name >= text->size)
+			return false;
+	return true;
+}
+
+static bool sections_sound(void)
+{
+	if (elf->shnum == 0)
+		return true;
+	if (elf->shentsize != sizeof(struct elf_section) ||
+	    !table_sound(elf->shoff, elf->shnum, sizeof(struct elf_section)))
+		return false;
+	const struct elf_section *s = (const void *)(image + elf->shoff);
+	for (unsigned i = 0; i < elf->shnum; i++)
+		if (s[i].type == ELF_SYMTAB && !take_symbols(s, &s[i]))
+			return false;
+	return true;
+}
+
+/* Looks through the image; false: it is damaged, and nothing of it may be used. */
+static bool read_image(const uint8_t *at, size_t bytes)
+{
+	image = at;
+	image_bytes = bytes;
+	elf = (const void *)image;
+	symbol_count = 0;
+	if (!inside(0, sizeof *elf) || elf->magic != ELF_MAGIC || elf->phnum > SEGMENTS_MAX)
+		return false;
+	if (elf->phentsize != sizeof *segments || !table_sound(elf->phoff, elf->phnum, sizeof *segments))
+		return false;
+	segments = (const void *)(image + elf->phoff);
+	return sections_sound() && segments_sound();
+}
+
 void program_init(void)
 {
-	elf = (const void *)program_image;
-	assert(elf->magic == ELF_MAGIC && elf->phnum <= SEGMENTS_MAX);
-	segments = (const void *)(program_image + elf->phoff);
-	const struct elf_section *s = (const void *)(program_image + elf->shoff);
-	for (unsigned i = 0; i < elf->shnum; i++)
-		if (s[i].type == ELF_SYMTAB) {
-			symbols = (const void *)(program_image + s[i].offset);
-			symbol_count = s[i].size / sizeof *symbols;
-			symbol_names = (const char *)program_image + s[s[i].link].offset;
-		}
-	for (unsigned i = 0; i < elf->phnum; i++) {
-		const struct elf_segment *load = &segments[i];
-		if (load->type == ELF_LOAD)
-			assert(load->vaddr % PAGE_BYTES == 0 && load->offset % PAGE_BYTES == 0 &&
-			       load->vaddr >= PROGRAM_BASE &&
-			       load->vaddr + load->memsz < PROGRAM_STACK_TOP - PROGRAM_STACK_BYTES);
-	}
+	if (read_image(program_image, (size_t)(program_image_end - program_image)))
+		return;
+	symbol_count = 0; /* a report looks for names */
+	panic("the core program in the kernel's image is damaged");
 }
 
 void program_map(struct core *c)
@@ -96,7 +180,7 @@ void program_map(struct core *c)
 			copies[c->id][i] = vm_take_pages(bytes, "a core's program");
 			vm_map(c->space, s->vaddr, copies[c->id][i], bytes, VM_USER | VM_WRITE);
 		} else {
-			uint64_t phys = (uint64_t)program_image + s->offset - KERNEL_BASE;
+			uint64_t phys = (uint64_t)image + s->offset - KERNEL_BASE;
 			vm_map(c->space, s->vaddr, phys, bytes,
 			       VM_USER | (s->flags & ELF_EXEC ? VM_EXEC : 0));
 		}
@@ -110,16 +194,22 @@ uint64_t program_boot_info(void)
 	return MEMORY_WINDOW + ((uint64_t)boot_info - PHYS_BASE);
 }
 
-_Noreturn void program_run(struct core *c)
+/* The core's copies as the image has them. */
+static void renew(const struct core *c)
 {
 	for (unsigned i = 0; i < elf->phnum; i++) {
 		const struct elf_segment *s = &segments[i];
 		uint8_t *copy = vm_phys(copies[c->id][i]);
-		if (s->type != ELF_LOAD || !(s->flags & ELF_WRITE))
+		if (s->type != ELF_LOAD || !(s->flags & ELF_WRITE) || s->memsz == 0)
 			continue;
-		memcpy(copy, program_image + s->offset, s->filesz);
+		memcpy(copy, image + s->offset, s->filesz);
 		memset(copy + s->filesz, 0, align_up(s->memsz, PAGE_BYTES) - s->filesz);
 	}
+}
+
+_Noreturn void program_run(struct core *c)
+{
+	renew(c);
 	struct trap_frame f = {
 		.rip = elf->entry,
 		.cs = SEG_USER_CODE,

@@ -517,6 +517,40 @@ def ixgbe_cards():
     yield "wild", b"\3" + random.Random(1).randbytes(500)
 
 
+def programs():
+    """Small ELF images of three segments with symbols, and such with one number that is wrong."""
+    names = b"\0main\0data\0"
+
+    def image(entry=0x400010, at=(0x400000, 0x402000, 0x404000), flags=(5, 4, 6),
+              sizes=((64, 64), (64, 64), (64, 9000)), offset=(0, 0, 0), link=1, symbol=1, tables=64,
+              strings=len(names)):
+        sections = 64 + 3 * 56
+        text = sections + 2 * 64
+        symbols = (text + len(names) + 7) & ~7
+        out = b"\x7fELF\2\1\1" + bytes(9) + struct.pack(
+            "<HHIQQQIHHHHHH", 2, 62, 1, entry, tables, sections, 0, 64, 56, 3, 64, 2, 0)
+        for k in range(3):
+            out += struct.pack("<IIQQQQQQ", 1, flags[k], offset[k], at[k], 0, *sizes[k], 4096)
+        out += struct.pack("<IIQQQQIIQQ", 0, 2, 0, 0, symbols, 48, link, 0, 8, 24)
+        out += struct.pack("<IIQQQQIIQQ", 0, 3, 0, 0, text, strings, 0, 0, 1, 0)
+        out += names + bytes(symbols - text - len(names))
+        out += struct.pack("<IBBHQQ", symbol, 2, 0, 0, 0x400000, 32)
+        return out + struct.pack("<IBBHQQ", 6, 1, 0, 0, 0x404000, 8)
+
+    yield "good", image()
+    for name, changed in (
+            ("entry", {"entry": 0x404000}), ("low", {"at": (0x3ff000, 0x402000, 0x404000)}),
+            ("over", {"at": (0x400000, 0x402000, 0x402000)}), ("both", {"flags": (7, 4, 6)}),
+            ("large", {"sizes": ((64, 64), (64, 64), (64, 1 << 40))}),
+            ("more", {"sizes": ((64, 64), (64, 64), (9000, 9000))}),
+            ("longer", {"sizes": ((64, 64), (64, 9000), (64, 64))}),
+            ("behind", {"offset": (0, 4096, 0)}), ("link", {"link": 5}), ("name", {"symbol": 99}),
+            ("table", {"tables": 1 << 40}), ("text", {"strings": len(names) - 1})):
+        yield name, image(**changed)
+    yield "cut", image()[:-10]
+    yield "pages", image(sizes=((64, 64), (64, 64), (4200, 100))) + bytes(4200)
+
+
 def keys():
     yield "words", b"show ip route 10.0.0.0/8\rsh ipv6\nping 192.0.2.1 count 3\r\n10 permit\rno 10\r"
     yield "editing", b"redo a b c\x01\x05\x02\x06\x0b\x17\x7f\x08\x04\x15\x19\x0c\x14\r"
@@ -543,7 +577,8 @@ def main():
               "firmware": firmware, "arp": bytes_at_random, "acpi": acpi_tables,
               "candidate": configurations, "shell": keys, "boot": loaders,
               "pci": pci_devices, "virtio_regs": virtio_cards,
-              "vfio": clients, "ixgbe_regs": ixgbe_cards}
+              "vfio": clients, "ixgbe_regs": ixgbe_cards,
+              "program": programs}
     inputs = dict(makers[entry]())
     if entry in ("config", "candidate", "script", "match"):
         dictionary(entry, inputs.values(), directory)
