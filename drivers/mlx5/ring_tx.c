@@ -124,16 +124,18 @@ static unsigned put_headers(struct mlx5_tx *r, const struct bufpool *pool, const
 {
 	const struct pkt_meta *m = pkt_meta(pool, p->buf);
 	uint8_t header[MLX5_INLINE_MAX], *eth = mlx5_segment(r, r->head, 1);
-	unsigned tag = s->header - s->taken, front = tag ? ETHER_ADDRESSES : s->taken, used = 2;
+	unsigned tag = s->header - s->taken, front = s->taken, used = 2;
 	mlx5_put_plain_eth(eth);
 	eth[MLX5_ETH_CSUM_BYTE] = (uint8_t)csum;
 	if (s->header == 0) /* most are: a checksum, or pieces, and no more */
 		return used;
+	if (tag && front > ETHER_ADDRESSES) /* else a frame that is none, which the wire will drop */
+		front = ETHER_ADDRESSES;
 	memcpy(header, p->data, front);
 	if (tag) {
-		be16_store(header + ETHER_ADDRESSES, ETHERTYPE_VLAN);
-		be16_store(header + ETHER_ADDRESSES + 2, m->vlan_tci);
-		memcpy(header + ETHER_ADDRESSES + tag, p->data + front, s->taken - front);
+		be16_store(header + front, ETHERTYPE_VLAN);
+		be16_store(header + front + 2, m->vlan_tci);
+		memcpy(header + front + tag, p->data + front, s->taken - front);
 	}
 	be16_store(eth + MLX5_ETH_MSS, s->opcode == MLX5_WQE_LSO ? m->mss : 0);
 	be16_store(eth + MLX5_ETH_INLINE_SIZE, (uint16_t)s->header);
