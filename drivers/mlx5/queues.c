@@ -62,7 +62,8 @@ int mlx5_shared_start(struct nic *nic)
 {
 	struct mlx5_device *d = mlx5_device(nic);
 	int e = alloc(nic, MLX5_ALLOC_UAR, MLX5_DEALLOC_UAR, &d->uar);
-	if (e == E_OK && (d->uar + 1ull) * MLX5_UAR_BYTES > nic->pci->bar[0].bytes)
+	/* Page 0 has the registers that the device half writes. */
+	if (e == E_OK && (d->uar == 0 || (d->uar + 1ull) * MLX5_UAR_BYTES > nic->pci->bar[0].bytes))
 		e = mlx5_fail(nic, E_DEVICE, "the page of doorbells lies beyond BAR 0");
 	if (e == E_OK)
 		e = mlx5_events_start(nic);
