@@ -12,7 +12,7 @@
 FUZZ_BUILD := build/fuzz
 F ?= ip4 ip6 acl udp nd tcp http telnet match script pcap config virtio ixgbe mlx5 firmware arp acpi \
 	candidate shell boot pci virtio_regs vfio ixgbe_regs \
-	program
+	program routes
 SECONDS ?= 20
 FUZZ_RUNS_ip4 := 300000
 FUZZ_RUNS_ip6 := 50000
@@ -39,6 +39,7 @@ FUZZ_RUNS_pci := 30000
 FUZZ_RUNS_virtio_regs := 60000
 FUZZ_RUNS_vfio := 20000
 FUZZ_RUNS_program := 200000
+FUZZ_RUNS_routes := 100000
 FUZZ_RUNS_ixgbe_regs := 300
 # the longest input, where it is not 1024 bytes
 FUZZ_LEN_config := 4096
@@ -76,6 +77,7 @@ FUZZ_SRC_ixgbe_regs := $(sort $(wildcard drivers/ixgbe/*.c)) lib/pkt.c lib/csum.
 	$(addprefix tools/nicsim/,model.c reg.c json.c wires/wire.c) \
 	$(addprefix tests/unit/,nicsim_rig.c model_port.c ixgbe_port.c guest.c) tests/fuzz/rig.c
 FUZZ_SRC_program := tests/fuzz/rig.c
+FUZZ_SRC_routes :=
 FUZZ_SRC_vfio := $(addprefix tools/nicsim/,vfio_user.c dma.c pci.c) tests/fuzz/rig.c
 FUZZ_SRC_virtio_regs := $(sort $(wildcard drivers/virtio_net/*.c)) lib/pkt.c lib/csum.c \
 	tests/unit/guest.c tests/fuzz/rig.c

@@ -551,6 +551,26 @@ def programs():
     yield "pages", image(sizes=((64, 64), (64, 64), (4200, 100))) + bytes(4200)
 
 
+def route_files():
+    """MRT's records of TABLE_DUMP_V2 (RFC 6396, 4.3), and lines."""
+    def record(subtype, prefix, plen, attributes, path_id=b"", count=1):
+        entry = struct.pack(">HI", 1, 0) + path_id + struct.pack(">H", len(attributes)) + attributes
+        body = struct.pack(">IB", 7, plen) + prefix + struct.pack(">H", count) + entry * count
+        return struct.pack(">IHHI", 0, 13, subtype, len(body)) + body
+
+    hop = bytes([0x40, 3, 4, 192, 0, 2, 1])
+    long_hop = bytes([0x50, 3, 0, 4, 192, 0, 2, 1])
+    reach = bytes([0x80, 14, 17, 16]) + bytes(16)
+    families = bytes([0x80, 14, 20, 0, 2, 1, 16]) + bytes(16)
+    dump = record(2, b"\x0a\1", 16, hop) + record(2, b"", 0, long_hop, count=2) + record(
+        4, b"\x20\1\r\xb8", 32, reach) + record(4, b"\x20", 8, families)
+    yield "dump", b"\1" + dump
+    yield "path-ids", b"\1" + record(8, b"\x0a\1", 16, hop, bytes(4)) + record(10, b"\x20", 8, reach, bytes(4))
+    yield "cut", b"\1" + dump[:-3]
+    yield "attribute", b"\1" + record(2, b"\x0a", 8, hop[:2] + b"\xff" + hop[3:])
+    yield "lines", b"\0" + b"10.0.0.0/8 192.0.2.1 # a\n\n2001:db8::/32\n10.0.0.1/8\n"
+
+
 def keys():
     yield "words", b"show ip route 10.0.0.0/8\rsh ipv6\nping 192.0.2.1 count 3\r\n10 permit\rno 10\r"
     yield "editing", b"redo a b c\x01\x05\x02\x06\x0b\x17\x7f\x08\x04\x15\x19\x0c\x14\r"
@@ -578,7 +598,8 @@ def main():
               "candidate": configurations, "shell": keys, "boot": loaders,
               "pci": pci_devices, "virtio_regs": virtio_cards,
               "vfio": clients, "ixgbe_regs": ixgbe_cards,
-              "program": programs}
+              "program": programs,
+              "routes": route_files}
     inputs = dict(makers[entry]())
     if entry in ("config", "candidate", "script", "match"):
         dictionary(entry, inputs.values(), directory)
