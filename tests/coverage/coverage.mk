@@ -21,7 +21,7 @@ $(COV)/fuzz/$(1)/%.o: %.c tests/fuzz/fuzz.mk tests/coverage/coverage.mk
 	@mkdir -p $$(@D)
 	@gcc $$(FUZZ_TWINS_$(1)) $$(COV_CFLAGS) -I. -MMD -MP -c -o $$@ $$<
 endef
-$(foreach way,host ring device,$(eval $(call COV_COMPILE,$(way))))
+$(foreach way,host ring device nicsim,$(eval $(call COV_COMPILE,$(way))))
 
 cov_obj = $(patsubst %.c,$(COV)/fuzz/$(or $(FUZZ_WAY_$(1)),host)/%.o, \
 	tests/fuzz/fuzz_$(1).c $(FUZZ_SRC_$(1))) $(COV)/fuzz/host/tests/coverage/replay.o
