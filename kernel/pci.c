@@ -126,16 +126,18 @@ static bool overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes)
 	return a < b + b_bytes && b < a + a_bytes;
 }
 
-/* Does anything that the kernel knows lie there? */
+/* Does anything that the kernel knows lie there, or, other BARs aside, in the same pages? They are
+ * mapped as a whole. */
 static bool is_taken(uint64_t phys, uint64_t bytes)
 {
-	bool taken = boot_has_ram(boot, phys, phys + bytes) ||
-	             overlap(phys, bytes, acpi->lapic, APIC_BYTES);
+	uint64_t page = align_down(phys, PAGE_BYTES), whole = align_up(phys + bytes, PAGE_BYTES) - page;
+	bool taken = boot_has_ram(boot, page, page + whole) ||
+	             overlap(page, whole, acpi->lapic, APIC_BYTES);
 	for (unsigned i = 0; i < acpi->ioapics; i++)
-		taken |= overlap(phys, bytes, acpi->ioapic[i].addr, APIC_BYTES);
+		taken |= overlap(page, whole, acpi->ioapic[i].addr, APIC_BYTES);
 	for (unsigned i = 0; i < acpi->ecams; i++) {
 		const struct acpi_ecam *e = &acpi->ecam[i];
-		taken |= overlap(phys, bytes, e->base + ((uint64_t)e->first_bus << 20),
+		taken |= overlap(page, whole, e->base + ((uint64_t)e->first_bus << 20),
 		                 (e->last_bus - e->first_bus + 1ull) << 20);
 	}
 	for (unsigned d = 0; d <= info->pci_count; d++) /* the last is being read */
