@@ -60,6 +60,7 @@ from load import (HUGEPAGES_WANTED, SLICE_S, WARM_UP_S, BenchError, Generator, b
                   median_of, near_only, pin_guest, progress, realtime, round_trip_ns, say)
 from memory import idle_memory
 from models import LINE_RATE_PPS, curve, router_on_models
+from overload import overload
 from peers import FULL_PEERS, PEERS, build_l3fwd, dpdk_version
 from results import RESULTS, Results
 from router import data_core, drops_of, router_under_load
@@ -80,7 +81,8 @@ FULL_HUGEPAGES = 1280  # l3fwd has two full tables, and takes more than its -m f
 IMPOSSIBLE = 1.05  # busy share that no core can have
 VALID = 0.99  # of the rate asked for: with less a trial says nothing
 SATURATED = 0.98  # busy share of the data core from which on it is the limit
-PARTS = ["forwarding", "full-table", "full-table6", "families", "null", "no-loss", "tail-writes", "tcp", "tcp-idle", "udp-rtt",
+PARTS = ["forwarding", "full-table", "full-table6", "families", "null", "no-loss", "overload",
+         "tail-writes", "tcp", "tcp-idle", "udp-rtt",
          "http", "scrape", "churn", "capture", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "sizes"]
 
 
@@ -434,6 +436,9 @@ def main():
         if "no-loss" in parts:
             for nic in nics:
                 no_loss(results, work, accel, nic, arguments.runs)
+        if "overload" in parts:
+            with hugepages() as huge:
+                overload(results, work, accel, huge, arguments.runs, nics)
         if "tail-writes" in parts:
             for nic in nics:
                 tail_writes(results, work, accel, nic, SLICE_S)
