@@ -7,7 +7,10 @@ import re
 import pytest
 from ip6 import *
 from machine import *
+from machine import known as kinds
+from scapy.layers.inet import TCP
 from test_remote import HASH
+from test_tcp import Peer
 
 BASE = CONFIG.replace("arp timeout 60\n", "")  # neighbours stay known for as long as a test lasts
 
@@ -226,3 +229,203 @@ def test_commit(make, name, on):
         assert m.console("show running-config") == end, n
         assert m.asked()["private"] == asked["private"], n
         m.close()
+
+
+# --- buffers ---
+
+# Neighbours and links stay as they are, the links are small, and hosts are told of better ways.
+TRAFFIC = """\
+ip access-list deny9
+ deny udp any any eq 9
+ permit ip any any
+ip icmp rate-limit 100000 burst 1000
+interface eth0
+ ip address 192.0.2.1/24
+ ip access-group deny9 in
+ ip redirects
+ ipv6 address 2001:db8:1::1/64
+ ipv6 nd ra suppress
+ ipv6 redirects
+interface eth1
+ mtu 1280
+ ip address 198.51.100.1/24
+ ipv6 address 2001:db8:2::1/64
+ ipv6 nd ra suppress
+ip route 10.0.0.0/8 192.0.2.3
+ipv6 route 2001:db8:a::/48 2001:db8:1::3
+"""
+
+
+def from_a(m, *packets):
+    m.send(0, *(ether(A, ROUTER[0]) / p for p in packets))
+
+
+def new_neighbour4(m):
+    from_a(m, udp(A, B2))
+    m.send(1, arp_reply(B2, ROUTER[1]))
+
+
+def new_neighbour6(m):
+    from_a(m, udp6(A, B2))
+    m.send(1, advert(B2, ROUTER[1]))
+
+
+def pieces4(packet, size=96):
+    """The packet in fragments (RFC 791)."""
+    raw = bytes(packet)
+    body, at = raw[20:], range(0, len(raw) - 20, size)
+    return [IP(src=packet.src, dst=packet.dst, id=9, proto=packet.proto, frag=n // 8,
+               flags="MF" if n + size < len(body) else 0) / body[n:n + size] for n in at]
+
+
+PING = IP(src=A.ip, dst=ROUTER[0].ip) / ICMP(id=7, seq=1) / bytes(400)
+SENT = {
+    "forwarded": lambda m: from_a(m, udp(A, B), udp6(A, B)),
+    "expired": lambda m: from_a(m, udp(A, B, ttl=1), udp6(A, B, hlim=1)),
+    "no-route": lambda m: from_a(m, udp(A, "172.16.0.1"), udp6(A, "2001:db8:f::1")),
+    "denied": lambda m: from_a(m, udp(A, B, dport=9)),
+    "too-large": lambda m: from_a(m, udp(A, B, 1400, flags="DF"), udp6(A, B, 1400)),
+    "in-pieces": lambda m: from_a(m, udp(A, B, 1400), udp(A, B, 1400)),
+    "better-way": lambda m: from_a(m, udp(A, "10.0.0.1"), udp6(A, "2001:db8:a::1")),
+    "new-neighbour": new_neighbour4,
+    "new-neighbour6": new_neighbour6,
+    "scan": lambda m: from_a(m, *(udp(A, "198.51.100.%d" % n) for n in range(20, 28))),
+    "scan6": lambda m: from_a(m, *(udp6(A, "2001:db8:2::%x" % n) for n in range(20, 28))),
+    "asked-for": lambda m: m.send(0, arp_request(A, ROUTER[0].ip), solicit(A, ROUTER[0].ip6)),
+    "ping": lambda m: from_a(m, PING, echo6(A, ROUTER[0])),
+    "ping-in-pieces": lambda m: from_a(m, *pieces4(PING)),
+    "closed": lambda m: from_a(m, udp(A, ROUTER[0]), udp6(A, ROUTER[0]),
+                               IP(src=A.ip, dst=ROUTER[0].ip) / TCP(sport=9, dport=9)),
+}
+# Where a packet is counted that had no buffer.
+NO_BUFFER = ("drop_no_buffer", "originated_drop_no_buffer", "tcp_no_buffer", "drop_tcp_buffers")
+
+
+def introduced(m, *stations):
+    """They ask for the router, and answer if it asks for them; what it sends is thrown away."""
+    for s in stations:
+        router = ROUTER[s.port]
+        m.send(s.port, arp_request(s, router.ip), ether(s, router) / echo6(s, router, 8))
+        m.send(s.port, advert(s, router))
+    m.take_all(0), m.take_all(1), m.counted()
+
+
+def played(m, scenario):
+    """How many of each fate there were, and all that was counted, with the seconds after it."""
+    scenario(m)
+    m.time(5 * SECOND)
+    m.take_all(0), m.take_all(1)
+    counted = m.counted()
+    return {name: n for name, n in counted.items() if kinds[name] != "info"}, counted
+
+
+@pytest.mark.parametrize("on", [False, True], ids=["one", "all"])
+@pytest.mark.parametrize("name", SENT)
+def test_traffic(make, name, on):
+    """Each buffer that is wanted and not there is counted by its name, none is lost (the harness
+    looks), and then the router does as before."""
+    whole = make(TRAFFIC)
+    introduced(whole, A, B, A2)
+    whole.refuse("buffers", 0)
+    fates, _ = played(whole, SENT[name])
+    requests = whole.asked()["buffers"][0]
+    for n in range(1, requests + 1):
+        m = make(TRAFFIC)
+        introduced(m, A, B, A2)
+        m.refuse("buffers", n, on)
+        _, missing = played(m, SENT[name])
+        refused = m.asked()["buffers"][1]
+        assert refused and sum(missing.get(c, 0) for c in NO_BUFFER) == refused, (n, missing)
+        m.refuse("buffers", 0)
+        m.time(60 * SECOND)  # who was asked for in vain is forgotten
+        introduced(m, A, B, A2)
+        assert played(m, SENT[name])[0] == fates, n
+        m.close()
+
+
+def introduced4(m, *stations):
+    for s in stations:
+        m.send(s.port, arp_request(s, ROUTER[s.port].ip))
+    m.take_all(0), m.take_all(1), m.counted()
+
+
+class Stubborn(Peer):
+    """A host's TCP, such as it is: what is not acknowledged is sent again, a pause later."""
+
+    def exchange(self, request, is_whole, pause_ns):
+        """Sends a request; returns what came before is_whole was content, and breaks it off."""
+        first, got, acked, opened = self.seq + 1, b"", None, False
+        for _ in range(20):
+            self.seq = first - 1 if not opened else acked
+            if opened:
+                self.send("PA", request[acked - first:]) if acked < first + len(request) else \
+                    self.send("A")
+            else:
+                self.send("S")
+            for _ in range(200):  # two that only acknowledge each other have no end
+                if not self.m.outs[self.src.port] or is_whole(got):
+                    break
+                segment = self.take()
+                if "R" in str(segment.flags):
+                    break
+                if str(segment.flags) == "SA":
+                    opened, self.ack = True, segment.seq + 1
+                elif opened and segment.seq == self.ack:
+                    got += bytes(segment.payload)
+                    self.ack += len(bytes(segment.payload))
+                acked = segment.ack
+                if not self.m.outs[self.src.port] and opened:
+                    self.seq = acked
+                    self.send("A")
+            if is_whole(got):
+                break
+            self.m.time(pause_ns)
+        self.seq = acked if opened else first
+        self.send("R")
+        self.m.time(pause_ns)
+        self.m.take_all(self.src.port)
+        return got
+
+
+def fetched(m, sport, pause_ns=1 * SECOND):
+    got = Stubborn(m, dport=80, sport=sport).exchange(
+        b"GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n", lambda got: got.endswith(b"0\r\n\r\n"),
+        pause_ns)
+    return got.startswith(b"HTTP/1.1 200") and got.endswith(b"0\r\n\r\n")
+
+
+def echoed(m, sport, pause_ns=1 * SECOND):
+    data = bytes(range(256)) * 5
+    return Stubborn(m, dport=7, sport=sport).exchange(
+        data, lambda got: len(got) >= len(data), pause_ns) == data
+
+
+SESSIONS = {"http": (BASE + "http server\nhttp access 192.0.2.0/24\n", fetched),
+            "echo": (BASE + "application echo\nservice echo tcp\n", echoed)}
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_session(make, name):
+    """TCP survives each buffer that it does not get; without any a session fails, and the next, when
+    there are some, does not."""
+    config, session = SESSIONS[name]
+    m = make(config)
+    m.learn(A, B)
+    m.refuse("buffers", 0)
+    assert session(m, 40000)
+    requests = m.asked()["buffers"][0]
+    assert requests > 2
+    for n in range(1, requests + 1):
+        m.refuse("buffers", n)
+        assert session(m, 40000 + n), n
+        assert m.asked()["buffers"][1] == 1, n
+        lost = m.counted()
+        # at most: an answer that waits for a buffer to be written into is not lost
+        assert sum(lost.get(c, 0) for c in NO_BUFFER) <= 1, (n, lost)
+    for n in (1, 3):
+        m.refuse("buffers", n, on=True)
+        assert not session(m, 50000 + n, 5 * MS), n
+        m.refuse("buffers", 0)
+        m.time(60 * SECOND)
+        introduced4(m, A)
+        assert session(m, 55000 + n), n
