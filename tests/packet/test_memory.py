@@ -191,6 +191,9 @@ COMMITS = {
     "confirmed": (WHOLE, ROUTES + ("commit confirmed 1",)),
 }
 REFUSED = re.compile("not enough memory|no memory|no room")
+# Of the copy that outlives the control program: said at every commit from then on, for what it would
+# begin from is lost.
+NOT_KEPT = "there is no memory to keep it"
 
 
 @pytest.mark.parametrize("on", [False, True], ids=["one", "all"])
@@ -223,11 +226,13 @@ def test_commit(make, name, on):
         assert refused and (REFUSED.search(said) or m.console("show running-config") == end), (n, said)
         assert not NOTHING.search(said), (n, said)
         serves(m)
-        said = play(m)
+        kept = NOT_KEPT not in said
+        said = play(m) if kept else play(m).replace(NOT_KEPT, "")
         assert ("committed" in said or "nothing has changed" in said) and \
             not REFUSED.search(said), (n, said)
         assert m.console("show running-config") == end, n
-        assert m.asked()["private"] == asked["private"], n
+        used = m.asked()["private"]
+        assert used == asked["private"] if kept else used < asked["private"], n
         m.close()
 
 
