@@ -81,16 +81,16 @@ static bool send_solicit(struct nd *nd, const struct neigh *n)
 
 /* --- life of a neighbour --- */
 
-/* Keeps the lists of those that a full table may give up (RFC 6583 6.2). After each change of state
- * or pins. */
+/* Keeps the lists of those that a full table may give up (RFC 6583 6.2): first who has not answered;
+ * then, by age and so with as much time for either, who may yet answer and who is STALE. So while
+ * somebody scans, a new neighbour has the time to answer. After each change of state or pins. */
 static void relist(struct nd *nd, uint32_t i)
 {
 	const struct neigh *n = &nd->table.neigh[i];
 	unsigned which = NEIGH_UNLISTED;
-	if (n->pins == 0 && (n->state == ND_FAILED || n->state == ND_UNRESOLVED ||
-	                     n->state == ND_INCOMPLETE))
+	if (n->pins == 0 && (n->state == ND_FAILED || n->state == ND_UNRESOLVED))
 		which = 0;
-	else if (n->pins == 0 && n->state == ND_STALE)
+	else if (n->pins == 0 && (n->state == ND_INCOMPLETE || n->state == ND_STALE))
 		which = 1;
 	neigh_relist(&nd->table, i, which);
 }

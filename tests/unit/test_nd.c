@@ -524,26 +524,28 @@ static void queue_overflow(void **s)
 	expect("up 0 0a; release 0 #3; release 0 #4; release 0 #5; ");
 }
 
-/* RFC 6583: those that do not answer go first, then STALE ones, others never. */
+/* RFC 6583: those that do not answer go first, then by age those that may yet answer and STALE ones,
+ * others never. */
 static void full_table(void **s)
 {
 	(void)s;
-	int used = reachable(5, S(10)), old = stale(6, S(10)), asked = incomplete(7, S(10));
+	int used = reachable(5, S(10)), asked = incomplete(6, S(10)), old = stale(7, S(10));
 	int newer = incomplete(8, S(10));
-	(void)newer;
-	assert_int_equal(get(9), asked); /* the oldest of those; its frame is lost without an error */
-	expect("lost 2 #1; removed 2; ");
-	nd_pin(&nd, (unsigned)asked);
-	assert_int_equal(get(10), 3);
-	hush();
-	nd_pin(&nd, 3);
-	assert_int_equal(get(11), old); /* nobody unanswered is left */
+	assert_int_equal(get(9), asked); /* the oldest; its frame is lost without an error */
+	expect("lost 1 #1; removed 1; ");
+	assert_int_equal(get(10), asked); /* nobody has asked for it, so it can not answer */
 	expect("removed 1; ");
+	nd_pin(&nd, (unsigned)asked);
+	assert_int_equal(get(11), old); /* and not who has been asked after it was heard */
+	expect("removed 2; ");
 	nd_pin(&nd, (unsigned)old);
-	assert_int_equal(get(12), E_NOMEM);
+	assert_int_equal(get(12), newer);
+	expect("lost 3 #1; removed 3; ");
+	nd_pin(&nd, (unsigned)newer);
+	assert_int_equal(get(13), E_NOMEM);
 	assert_int_equal(state_of(used), ND_REACHABLE);
-	assert_int_equal(NS(13, mac_a, S(11)), CNT_delivered_nd); /* answered all the same */
-	expect("tx0 na us>nd to 0a us RSO mac 01; ");
+	assert_int_equal(NS(14, mac_a, S(11)), CNT_delivered_nd); /* answered all the same */
+	expect("tx0 na us>ne to 0a us RSO mac 01; ");
 }
 
 /* RFC 6583 6.1: scanning a subnet does not make us flood it. */
