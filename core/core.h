@@ -167,7 +167,8 @@ struct control_hooks {
 	void (*msg)(const struct core_msg *m);
 
 	/* How many kinds of message data cores punt, from 0 on, CORE_PUNT_KINDS at most: the ring is
-	 * shared out among them, so that a flood of one does not keep out the others. */
+	 * shared out among them and the ports, so that a flood of one kind by one port does not keep
+	 * out the others. */
 	unsigned punt_kinds;
 
 	/* A byte typed on the console. */
@@ -403,7 +404,7 @@ static inline void core_drop(const struct pkt *p, enum counter reason)
 }
 
 /* Copies a received packet to the control core, which decides its fate, and frees it. A ring that
- * is full, or has no room for that kind (control_hooks.punt_kinds), drops it as drop_punt_full.
+ * is full, or has no room for that kind by that port (control_hooks.punt_kinds), drops it as drop_punt_full.
  * PKT_CSUM_PARTIAL must have been completed. */
 void core_punt(const struct pkt *p, uint32_t kind, uint32_t arg);
 

@@ -512,6 +512,7 @@ bool data_turn(void)
 		if (n == 0)
 			continue;
 		remains_note(&core_remains, n);
+		ring_from = port;
 		moved += n;
 		if (is_tapped(&s->looked_at, port))
 			looked_at(v, n, port);

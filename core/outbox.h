@@ -155,6 +155,7 @@ void app_choose(void); /* by the command line; the first when it says nothing, o
 _Noreturn void loop_run(void);
 
 /* ring.c */
+extern unsigned ring_from; /* data: the port whose packets are being handled, or were last */
 void rings_restart(void);              /* a program comes up: skips what waits for it */
 void ring_account_restart(void);       /* and books what it had in hand before as drop_restart */
 uint64_t ring_deficit(unsigned core);  /* frames that core has taken in, without a fate so far */

@@ -20,8 +20,9 @@
  *    and the next restart of the ports skips to it.
  *
  * A punt ring is shared out among the kinds of message, for a flood of one shall not keep out what
- * others depend on: half of it is kept for them, in equal parts, the other half is for who comes
- * first. The producer alone counts what lies in it (struct punt_places): the places that the
+ * others depend on, and within a kind among the ports, for a flood by one shall not keep out what
+ * comes by another: half of the ring is kept for them, in equal parts, the other half is for who
+ * comes first. The producer alone counts what lies in it (struct punt_places): the places that the
  * consumer has given back are those between the tail it saw last and the one it sees now.
  *
  * A received frame in a punt ring counts as `punted` once its message is published and as
@@ -33,6 +34,7 @@
 #include "lib/mem.h"
 #include "lib/number.h"
 
+unsigned ring_from;
 static uint64_t wake_mask; /* cores written to in this turn */
 
 static size_t slot_bytes(void)
@@ -66,14 +68,19 @@ static bool is_waiting(uint64_t head, uint64_t tail)
 /* --- restart --- */
 
 /*
- * Which kinds lie in the punt ring. Slots may change their size while they are empty (4), so kinds
- * stand here and not there. What an earlier life of this program has left counts as nobody's: it
- * goes when the ports are restarted, which is about to happen.
+ * Whose messages lie in the punt ring. A share is a kind of message by a port. Slots may change
+ * their size while they are empty (4), so shares stand here and not there. What an earlier life of
+ * this program has left counts as nobody's: it goes when the ports are restarted, which is about to
+ * happen.
  */
+#define PUNT_SHARES (CORE_PUNT_KINDS * NIC_PORTS_MAX)
+_Static_assert(PUNT_SHARES <= 256, "a share's number is a byte");
 static struct punt_places {
 	uint64_t seen; /* the tail when we looked last; what lies before it is not counted any more */
-	uint16_t count[CORE_PUNT_KINDS];
-	uint8_t kind[RING_SLOTS_MAX]; /* of the message with that number, modulo */
+	unsigned shares, part; /* that many shares, and places that are kept for each */
+	unsigned kept; /* of all parts together, the places that are not taken */
+	uint16_t count[PUNT_SHARES];
+	uint8_t share[RING_SLOTS_MAX]; /* of the message with that number, modulo */
 } places;
 
 static void places_restart(void)
@@ -147,36 +154,46 @@ static void fill_packet(struct core_msg *m, const struct pkt *p)
 
 static void places_give_back(uint64_t tail)
 {
-	for (; places.seen < tail; places.seen++)
-		places.count[places.kind[places.seen % RING_SLOTS_MAX]]--;
+	for (; places.seen < tail; places.seen++) {
+		unsigned share = places.share[places.seen % RING_SLOTS_MAX];
+		places.kept += places.count[share]-- <= places.part;
+	}
 }
 
-/* The places that are kept for kinds other than this one and not taken by them. */
-static unsigned places_kept(uint32_t kind, unsigned part)
+/* Keeps half of the ring. What that is changes only while nothing of ours is in the ring (4). */
+static void places_divide(const struct snapshot *s)
 {
-	unsigned kept = 0;
-	for (unsigned k = 0; k < core_app()->control->punt_kinds; k++)
-		kept += k != kind && places.count[k] < part ? part - places.count[k] : 0u;
-	return kept;
+	unsigned shares = core_app()->control->punt_kinds * s->ports, part = s->slots / 2 / shares;
+	if (likely(places.part == part && places.shares == shares))
+		return;
+	places.shares = shares;
+	places.part = part;
+	places.kept = part * shares;
 }
 
-/* Whether the punt ring, with head its next slot, takes one more message of this kind. */
-static bool punt_has_room(uint64_t head, uint32_t kind)
+/* Whose message it is: of this kind, by the port whose packets are being handled. */
+static unsigned share_of(uint32_t kind)
 {
-	unsigned slots = snapshot_header()->slots, kinds = core_app()->control->punt_kinds;
-	unsigned part = slots / 2 / kinds;
+	assert(kind < core_app()->control->punt_kinds && ring_from < snapshot_header()->ports);
+	return kind * NIC_PORTS_MAX + ring_from;
+}
+
+/* Whether the punt ring, with head its next slot, takes one more message of this share. */
+static bool punt_has_room(uint64_t head, unsigned share)
+{
+	const struct snapshot *s = snapshot_header();
 	uint64_t tail = shared_load(&outbox_of(0)->punt_tail[data_index()]), used = head - tail;
-	assert(kind < kinds);
-	if (used >= slots) /* full, or no tail of ours (5) */
+	if (used >= s->slots) /* full, or no tail of ours (5) */
 		return false;
 	places_give_back(tail);
-	return places.count[kind] < part || slots - used > places_kept(kind, part);
+	places_divide(s);
+	return places.count[share] < places.part || s->slots - used > places.kept;
 }
 
-static void places_take(uint64_t index, uint32_t kind)
+static void places_take(uint64_t index, unsigned share)
 {
-	places.kind[index % RING_SLOTS_MAX] = (uint8_t)kind;
-	places.count[kind]++;
+	places.share[index % RING_SLOTS_MAX] = (uint8_t)share;
+	places.kept -= places.count[share]++ < places.part;
 }
 
 /* Copies the packet into the punt ring, counts it and frees it. flags: of the message. */
@@ -185,7 +202,8 @@ static void punt(const struct pkt *p, unsigned flags, uint32_t kind, uint32_t ar
 	struct outbox *out = outbox_of(self.id);
 	bool own = flags & PKT_OWN;
 	uint64_t head = out->punt_head;
-	if (punt_has_room(head, kind) && pkt_bytes(&self.pool, p) <= core_frame_max()) {
+	unsigned share = share_of(kind);
+	if (punt_has_room(head, share) && pkt_bytes(&self.pool, p) <= core_frame_max()) {
 		struct core_msg *m = slot(punt_ring(data_index()), head);
 		fill_packet(m, p);
 		m->port = p->port;
@@ -195,7 +213,7 @@ static void punt(const struct pkt *p, unsigned flags, uint32_t kind, uint32_t ar
 		m->core = (uint16_t)self.id;
 		m->traced = core_trace.number;
 		core_trace.messages++;
-		places_take(head, kind);
+		places_take(head, share);
 		shared_store(&out->punt_head, head + 1);
 		count_n(CNT_punted, !own);
 		wake_mask |= 1;

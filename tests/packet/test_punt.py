@@ -1,6 +1,6 @@
 """The ring between a data core and the control core is shared out (core/ring.c, punt_has_room): half
-of it is kept, in equal parts, for each kind of message, so a flood of one kind does not keep out the
-others. The harness takes a turn of the control core only when nothing is received, so what arrives
+of it is kept, in equal parts, for each kind of message by each port, so a flood of one kind by one
+port keeps out neither the others nor the same by another port. The harness takes a turn of the control core only when nothing is received, so what arrives
 together finds a ring that nobody empties."""
 import pytest
 from machine import *
@@ -10,8 +10,9 @@ from scapy.layers.inet6 import (ICMPv6EchoReply, ICMPv6EchoRequest, ICMPv6ND_NA,
 
 SLOTS = 512  # RING_SLOTS_MAX
 KINDS = 7    # enum punt_kind
-KEPT = SLOTS // 2 // KINDS
-ROOM = SLOTS - (KINDS - 1) * KEPT  # for a flood of one kind
+PORTS = 2
+KEPT = SLOTS // 2 // (KINDS * PORTS)
+ROOM = SLOTS - (KINDS * PORTS - 1) * KEPT  # for a flood of one kind by one port
 FLOOD = 1000
 NOBODY = "198.51.100.77"
 OWN = "192.0.2.77"  # on A's link, not known: an ICMP error to it waits for its neighbour
@@ -98,8 +99,35 @@ def test_everybody_floods(make):
     m.command("run")
     got, counted = answers(m), m.counted()
     assert all(got[kind] >= KEPT for kind in AT_ONCE)
-    assert sum(got[kind] for kind in AT_ONCE) <= SLOTS - 2 * KEPT
-    assert counted["drop_punt_full"] + counted["originated_drop_tx"] == FLOOD * KINDS - SLOTS
+    room = SLOTS - KINDS * (PORTS - 1) * KEPT  # what other ports have is not theirs
+    assert sum(got[kind] for kind in AT_ONCE) <= room - 2 * KEPT
+    assert counted["drop_punt_full"] + counted["originated_drop_tx"] == FLOOD * KINDS - room
+
+
+NOT_OURS = Ether(src=B.mac, dst="02:ff:00:00:00:01") / udp(B, A)
+
+
+@pytest.mark.parametrize("kind", ("local", "arp"))
+def test_the_same_by_another_port(make, kind):
+    """A flood by one port leaves the other its part of the same kind, whichever of them it is, and
+    also when the ring was full before the other's came."""
+    m = start(make)
+    m.learn(B)
+    answers(m)
+    m.counted()
+    other = {"local": ether(B, ROUTER[1]) / IP(src=B.ip, dst=ROUTER[1].ip) / ICMP(id=1, seq=1),
+             "arp": arp_request(B, ROUTER[1].ip)}[kind]
+    for flood, few in ((0, 1), (1, 0), (0, 1)):
+        by = {0: FRAMES[kind], 1: other}
+        for _ in range(FLOOD):
+            m.queue(flood, padded(by[flood]))
+            m.queue(few, padded(NOT_OURS))  # a vector of these for each of the flood's
+        for _ in range(KEPT + 3):
+            m.queue(few, padded(by[few]))
+        m.command("run")
+        assert len(m.take_all(flood)) == ROOM
+        assert len(m.take_all(few)) == KEPT
+        assert m.counted()["drop_punt_full"] == FLOOD - ROOM + 3
 
 
 def test_room_comes_back(make):
