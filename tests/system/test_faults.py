@@ -204,7 +204,8 @@ def test_restart_of_a_core_at_any_time(make_lab):
 
 
 def test_control_core_faults(make_lab):
-    """The control program breaks: it comes back, restarts the ports, and traffic goes on."""
+    """The control program breaks: it comes back, and traffic goes on (test_takeover.py has what it
+    costs)."""
     lab = make_lab(None, "--append", "test=1")
     lab.router.faults_expected = True
     pings(lab.left, RIGHT_HOST)
