@@ -46,7 +46,7 @@ COLD static bool sleep_until_work(struct outbox *out)
 	bool waiting = ring_messages_waiting();
 	if (data) {
 		waiting |= data_arm();
-		deadline = data_deadline();
+		deadline = u64_min(data_deadline(), watch_control_deadline());
 	}
 	if (control)
 		deadline = u64_min(deadline, control_deadline());
@@ -87,6 +87,8 @@ void loop_run(void)
 	for (;;) {
 		bool moved = data && data_turn();
 		bool worked = moved;
+		if (unlikely(self.now_tsc >= watch_control_tsc))
+			watch_control();
 		if (control && (!moved || self.now_tsc >= control_tsc)) {
 			control_tsc = self.now_tsc + control_every;
 			worked |= control_turn();

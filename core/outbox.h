@@ -242,6 +242,10 @@ void remains_keep(enum remains_kind kind, unsigned port, unsigned driver, const 
 
 /* watch.c */
 void watch_turn(void);           /* looks whether the data cores come round */
+/* A data core looks after the control core, once its time has come. */
+extern uint64_t watch_control_tsc;
+void watch_control(void);
+uint64_t watch_control_deadline(void); /* UINT64_MAX: it sleeps, or another core looks */
 uint64_t watch_deadline(void);   /* TSC of the next look, UINT64_MAX: there is nobody to look at */
 
 #endif

@@ -9,7 +9,10 @@
  * 3. A look wakes the control core once a second when it sleeps. It cannot wait for something that
  *    wakes it: a stuck core wakes nobody.
  *
- * A core that is both control and data core has nobody who looks after it, nor has the control core.
+ * The control core is looked after by the first data core that lives, every five seconds: one
+ * comparison a turn. It may be busy for long, with a million routes to read, so it is given thirty; and
+ * the kernel believes no data core, but looks when the control core has last called it
+ * (KCALL_RESTART). A core that is both has nobody who looks after it.
  *
  * The same look asks the kernel what the IOMMU has refused to devices, where there is one.
  */
@@ -26,7 +29,12 @@ static struct {
 } seen[CORES_MAX];
 static uint64_t look_tsc;
 
-static void look(unsigned core)
+#define CONTROL_LOOK_NS 5000000000ull
+#define CONTROL_LOOKS_MAX 6
+uint64_t watch_control_tsc; /* a data core's next look */
+
+/* Whether it has stood still for so many looks now, and the count begins anew. */
+static bool stands_still(unsigned core, unsigned most)
 {
 	const struct outbox *o = outbox_of(core);
 	uint64_t turns = shared_load(&o->stats.turns);
@@ -34,9 +42,16 @@ static void look(unsigned core)
 	              self.info->status[core].state == CORE_RUNNING;
 	seen[core].turns = turns;
 	seen[core].looks = stands ? seen[core].looks + 1 : 0;
-	if (seen[core].looks < LOOKS_MAX)
-		return;
+	if (seen[core].looks < most)
+		return false;
 	seen[core].looks = 0;
+	return true;
+}
+
+static void look(unsigned core)
+{
+	if (!stands_still(core, LOOKS_MAX))
+		return;
 	core_log("core %u does not come round any more: restarting it", core);
 	core_event(EVENT_stuck, core, 0);
 	core_restart(core);
@@ -58,6 +73,31 @@ void watch_turn(void)
 uint64_t watch_deadline(void)
 {
 	return is_looking() ? look_tsc : UINT64_MAX;
+}
+
+/* Is there a control core that is not this one, and no other data core to look after it? */
+static bool is_mine(void)
+{
+	unsigned d = 0;
+	if (self.info->first_data_core == 0 || !(self.roles & CORE_DATA))
+		return false;
+	while (self.info->status[data_core(d)].state == CORE_DEAD)
+		d++;
+	return data_core(d) == self.id;
+}
+
+void watch_control(void)
+{
+	watch_control_tsc = self.now_tsc + clock_ticks(&self.clock, CONTROL_LOOK_NS);
+	if (!is_mine() || !stands_still(0, CONTROL_LOOKS_MAX))
+		return;
+	if (kcall(KCALL_RESTART, 0, 0, 0) == 0)
+		core_log("core 0 does not come round any more: restarting it");
+}
+
+uint64_t watch_control_deadline(void)
+{
+	return is_mine() && !shared_load(&outbox_of(0)->parked) ? watch_control_tsc : UINT64_MAX;
 }
 
 void core_restart(unsigned core)

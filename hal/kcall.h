@@ -73,8 +73,9 @@ enum kcall {
 	/* (core): that core's program is stuck: wherever it is, it is reported as failed and started
 	 * anew. Nothing happens, and the result is E_OK all the same, when the core is in the kernel
 	 * just then, for it is about to come back, or sleeps: who asks looks again later. The caller's
-	 * own program is started anew without a report, and the call does not return. E_INVAL from a
-	 * core that does not have the control role. */
+	 * own program is started anew without a report, and the call does not return. A core
+	 * without the control role may ask for core 0 alone, the control core: E_AGAIN unless its
+	 * program has not called the kernel for half a minute. */
 	KCALL_RESTART,
 };
 

@@ -26,6 +26,7 @@ struct core {
 	uint64_t fault_window_tsc; /* start of the time in which faults_recent were counted */
 	unsigned faults_recent;
 	struct crash *crash; /* the report that this core is writing; NULL: none, or it is not kept */
+	uint64_t called_tsc; /* when its program last called the kernel, or was started */
 	bool restart_asked; /* by another core, which has sent an NMI along; taken by the owner */
 };
 

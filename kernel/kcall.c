@@ -15,6 +15,8 @@
 #include "kernel/trap.h"
 
 #define LOG_CHUNK 256
+#define SILENT_S 30 /* the control core looks for keys a hundred times a second, and says how far it is
+                     * where it has to read a million lines */
 
 static int64_t serve_log(const struct core *c, uint64_t text, uint64_t bytes)
 {
@@ -55,10 +57,20 @@ static int64_t serve_wake(uint64_t core)
 	return E_OK;
 }
 
+/* Its program has not called for so long that it cannot be well. */
+static bool is_silent(const struct core *c)
+{
+	uint64_t since = clock_tsc() - __atomic_load_n(&c->called_tsc, __ATOMIC_RELAXED);
+	return boot_info->status[c->id].state == CORE_RUNNING && since / boot_info->tsc_hz >= SILENT_S;
+}
+
 static int64_t serve_restart(struct core *c, uint64_t core)
 {
-	if (core >= boot_info->cores || !(boot_info->core[c->id].roles & CORE_CONTROL))
+	bool control = boot_info->core[c->id].roles & CORE_CONTROL;
+	if (core >= boot_info->cores || !(control || (core == 0 && core != c->id)))
 		return E_INVAL;
+	if (!control && !is_silent(&cores[core]))
+		return E_AGAIN;
 	if (core == c->id)
 		program_run(c);
 	__atomic_store_n(&cores[core].restart_asked, true, __ATOMIC_RELEASE);
@@ -108,6 +120,7 @@ void kcall_serve(struct trap_frame *f)
 {
 	struct core *c = core_self();
 	int64_t result = E_INVAL;
+	__atomic_store_n(&c->called_tsc, clock_tsc(), __ATOMIC_RELAXED);
 	switch (f->rax) {
 	case KCALL_LOG:
 		result = serve_log(c, f->rdi, f->rsi);

@@ -9,6 +9,7 @@
  */
 #include "kernel/program.h"
 
+#include "hal/clock.h"
 #include "hal/layout.h"
 #include "kernel/cpu.h"
 #include "kernel/panic.h"
@@ -219,6 +220,7 @@ _Noreturn void program_run(struct core *c)
 		.rdi = program_boot_info(),
 		.rsi = c->id,
 	};
+	__atomic_store_n(&c->called_tsc, clock_tsc(), __ATOMIC_RELAXED);
 	boot_info->status[c->id].state = CORE_RUNNING;
 	cr3_write(c->space);
 	trap_return(&f);

@@ -6,6 +6,7 @@ import statistics
 import subprocess
 import time
 
+import pytest
 from conftest import RIGHT_HOST, pings
 from family import (LEFT6, LEFT_ROUTER6, RIGHT6, RIGHT_ROUTER6, addresses_up, config6)
 from flows import Flows
@@ -51,6 +52,28 @@ def test_nobody_loses_anything(make_lab):
              1000 * max(outages)))
     assert [core["faults"] for core in router.cores()] == [RESTARTS, 0, 0, 0]
     pings(lab.left, RIGHT_HOST)
+
+
+@pytest.mark.nics(["virtio"])  # it is nothing of the cards', and takes a minute
+def test_control_core_is_stuck(make_lab):
+    """It never finishes its turn, and all others sleep if they may: a data core finds out."""
+    lab = make_lab(None, "--append", "test=1", cpus=3)
+    router = lab.router
+    router.faults_expected = True
+    pings(lab.left, RIGHT_HOST)
+    with Flows(lab.left, lab.right, RIGHT_HOST, COUNT) as flows:
+        flows.run(0.2)
+        router.skip()
+        router.send("test fault spin core 0")
+        time.sleep(20)
+        flows.run(0.5)
+        assert flows.settle() == []
+        assert "***" not in router.text[router.mark:]
+        router.expect(r"\*\*\* stuck on core 0", 60)
+        router.expect(r"control program: goes on", 30)
+        flows.run(0.5)
+        assert flows.settle() == []
+    assert "core 0 does not come round any more" in router.text
 
 
 FILTER = """ ip access-group TO-RIGHT out

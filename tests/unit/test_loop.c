@@ -47,6 +47,9 @@ bool data_arm(void)
 
 bool data_awake(void) { return t.awake; }
 void data_disarm(void) { t.disarms++; }
+uint64_t watch_control_tsc = UINT64_MAX;
+void watch_control(void) {}
+uint64_t watch_control_deadline(void) { return UINT64_MAX; }
 uint64_t data_deadline(void) { return t.nap_ns ? self.now_tsc + t.nap_ns : UINT64_MAX; }
 uint64_t control_deadline(void) { return UINT64_MAX; }
 void control_woken(void) {}

@@ -38,7 +38,7 @@ static int setup(void **s)
 	memset(box, 0, sizeof box);
 	memset(restarts, 0, sizeof restarts);
 	memset(seen, 0, sizeof seen);
-	look_tsc = lines = dma_looks = 0;
+	look_tsc = lines = dma_looks = watch_control_tsc = 0;
 	for (unsigned i = 0; i < CORES; i++) {
 		info.core[i].outbox = (uint64_t)(uintptr_t)&box[i];
 		info.status[i].state = CORE_RUNNING;
@@ -109,6 +109,52 @@ static void deadline(void **s)
 	assert_int_equal(restarts[1] + restarts[2], 0);
 }
 
+/* This is core `id`, a data core, and comes round so often in that time. */
+static void data_pass(unsigned id, unsigned times, uint64_t ticks)
+{
+	self.id = id;
+	self.roles = CORE_DATA;
+	for (unsigned i = 0; i < times; i++) {
+		self.now_tsc += ticks / times;
+		if (self.now_tsc >= watch_control_tsc)
+			watch_control();
+	}
+}
+
+/* The control core stands still: the first data core that lives finds out, no other. */
+static void control_core_is_stuck(void **s)
+{
+	(void)s;
+	data_pass(2, 1000, 100 * TICK);
+	assert_int_equal(restarts[0], 0);
+	data_pass(1, 290, 29 * TICK);
+	assert_int_equal(restarts[0], 0);
+	data_pass(1, 100, 10 * TICK);
+	assert_int_equal(restarts[0], 1);
+	info.status[1].state = CORE_DEAD;
+	data_pass(2, 400, 40 * TICK);
+	assert_int_equal(restarts[0], 2);
+	assert_int_equal(restarts[1] + restarts[2], 0);
+}
+
+static void control_core_is_well(void **s)
+{
+	(void)s;
+	for (unsigned i = 0; i < 100; i++) {
+		data_pass(1, 10, TICK);
+		box[0].stats.turns += i % 20 == 0; /* seldom, but it does */
+		assert_true(watch_control_deadline() == watch_control_tsc);
+	}
+	box[0].parked = 1;
+	assert_true(watch_control_deadline() == UINT64_MAX); /* and need not be woken for it */
+	data_pass(1, 1000, 100 * TICK);
+	info.first_data_core = 0; /* one CPU */
+	box[0].parked = 0;
+	data_pass(0, 1000, 100 * TICK);
+	assert_true(watch_control_deadline() == UINT64_MAX);
+	assert_int_equal(restarts[0], 0);
+}
+
 /* Where there is an IOMMU it is asked once a second, by the only core too. */
 static void iommu(void **s)
 {
@@ -131,6 +177,8 @@ int main(void)
 		cmocka_unit_test_setup(no_turn_needed, setup),
 		cmocka_unit_test_setup(guest_paused, setup),
 		cmocka_unit_test_setup(deadline, setup),
+		cmocka_unit_test_setup(control_core_is_stuck, setup),
+		cmocka_unit_test_setup(control_core_is_well, setup),
 		cmocka_unit_test_setup(iommu, setup),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
