@@ -545,7 +545,8 @@ int core_port_rate(unsigned port, unsigned pair, uint32_t kbps, uint32_t *set)
 		return E_NOTSUP;
 	takeover_open();
 	int e = nic->ops->rate(nic, pair, kbps, set);
-	takeover_seal(nic_count);
+	if (!revive_busy())
+		takeover_seal(nic_count);
 	return e;
 }
 
