@@ -191,6 +191,7 @@ static void fault(struct shell *sh, int argc, char **argv)
 		[TEST_FAULT_PORT] = "port",
 		[TEST_FAULT_MSR] = "msr",
 		[TEST_FAULT_SGDT] = "sgdt",
+		[TEST_FAULT_DRIVER] = "driver",
 	};
 	static const uint8_t frame[ETH_FRAME_MIN] = "packet that faults";
 	uint32_t core = self.id;

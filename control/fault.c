@@ -110,6 +110,9 @@ void view_test_fault(enum test_fault fault)
 	case TEST_FAULT_SGDT:
 		run_privileged(fault);
 		break;
+	case TEST_FAULT_DRIVER:
+		core_test_driver();
+		__builtin_trap();
 	case TEST_FAULT_STACK:
 		__asm__ volatile("1: pushq $0\n\tjmp 1b" : : : "memory");
 		break;

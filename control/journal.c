@@ -7,6 +7,7 @@
 #include "lib/siphash.h"
 
 #define SLOT_LEAST (64u << 10)
+#define EFFORT_MAX (64u << 20) /* some tens of milliseconds */
 
 struct slot {
 	uint64_t seal; /* of all that follows; 0: it does not stand */
@@ -68,12 +69,35 @@ static struct slot *current(struct journal *j, size_t bytes, struct slot **other
 struct writer {
 	char *at; /* NULL: counts only */
 	size_t len;
+	size_t effort; /* bytes that may yet be looked at for lines that cancel each other */
 };
+
+/* A line that is there already, with the other sign, goes: both have been. False: it is not there, or
+ * has not been looked for. */
+static bool cancel(struct writer *w, char sign, struct text line)
+{
+	const char other = sign == '+' ? '-' : '+';
+	if (w->len > w->effort)
+		return false;
+	w->effort -= w->len;
+	for (size_t i = 0; i < w->len;) {
+		const size_t n = text_find((struct text){w->at + i, w->len - i}, '\n') + 1;
+		if (n == line.len + 2 && w->at[i] == other && memcmp(w->at + i + 1, line.at, line.len) == 0) {
+			memmove(w->at + i, w->at + i + n, w->len - i - n);
+			w->len -= n;
+			return true;
+		}
+		i += n;
+	}
+	return false;
+}
 
 static void write_route(void *ctx, char sign, struct text line)
 {
 	struct writer *w = ctx;
 	if (w->at) {
+		if (cancel(w, sign, line))
+			return;
 		w->at[w->len] = sign;
 		memcpy(w->at + w->len + 1, line.at, line.len);
 		w->at[w->len + 1 + line.len] = '\n';
@@ -104,7 +128,7 @@ static struct slot *place_for(size_t text, struct slot **last)
 
 bool journal_stage(const struct candidate *c)
 {
-	struct writer w = {NULL, 0};
+	struct writer w = {0};
 	struct slot *last = NULL;
 	size_t bytes, before = 0;
 	struct journal *j = core_private_kept(CORE_KEPT_JOURNAL, &bytes);
@@ -122,12 +146,12 @@ bool journal_stage(const struct candidate *c)
 	s->seal = 0;
 	s->generation = last ? last->generation + 1 : 1;
 	s->statements = c->len;
-	s->routes = before + w.len;
 	memcpy(s->text, c->text, c->len);
 	if (last)
 		memcpy(s->text + c->len, last->text + last->statements, before);
-	w = (struct writer){s->text + c->len + before, 0};
+	w = (struct writer){s->text + c->len, before, EFFORT_MAX};
 	candidate_compare_routes(c, write_route, &w);
+	s->routes = w.len;
 	staged = s;
 	j = core_private_kept(CORE_KEPT_JOURNAL, &bytes);
 	j->unconfirmed = 1;

@@ -546,6 +546,7 @@ enum test_fault {
 	TEST_FAULT_CLI,          /* privileged instructions */
 	TEST_FAULT_PORT,
 	TEST_FAULT_MSR,
+	TEST_FAULT_DRIVER,       /* fail as amid a driver's work; the control core */
 	TEST_FAULT_SGDT,         /* where the kernel's tables are: CPUs with UMIP keep it from ring 3 */
 };
 

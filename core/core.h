@@ -526,6 +526,9 @@ void core_ports_restart(const char *why);
  * sleeps or is in the kernel just now. */
 void core_restart(unsigned core);
 
+/* For tests: from now on it looks as if drivers were at work; on the control core. */
+void core_test_driver(void);
+
 /* KCALL_TEST_DMA of a struct pci_dev's index. */
 int core_test_dma(unsigned device);
 

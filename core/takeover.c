@@ -39,6 +39,11 @@ void takeover_open(void)
 	__atomic_store_n(&kept()->open, 1, __ATOMIC_RELEASE);
 }
 
+void core_test_driver(void)
+{
+	takeover_open();
+}
+
 void takeover_seal(unsigned ports)
 {
 	struct kept *k = kept();

@@ -149,7 +149,7 @@ class Faults:
         """A commit that restarts the ports, and one that takes it back."""
         for lines in (["interface eth1", "mtu %s" % mtu], ["rollback 1"]):
             before = len(READY.findall(self.router.text))
-            self._commit_lines(lines)
+            self.commit_lines(lines)
             eventually(lambda: self.router.poll() or len(READY.findall(self.router.text)) > before,
                        BACK_S, "the ports run again")
 
@@ -174,7 +174,7 @@ class Faults:
         said = self.router.command("test churn %s %s" % (rate, seconds), 120)
         assert "is as before" in said, said
 
-    def _commit_lines(self, lines):
+    def commit_lines(self, lines):
         for line in ["configure", *lines]:
             self.router.command(line)
         said = self.router.command("commit", 60)
@@ -184,8 +184,8 @@ class Faults:
     def _commit(self, number):
         """A route more, and none again: the configuration before is brought back."""
         before = self.router.command("show running-config")
-        self._commit_lines(["ip route 10.%s.0.0/16 %s" % (number, RIGHT_HOST)])
-        self._commit_lines(["rollback 1"])
+        self.commit_lines(["ip route 10.%s.0.0/16 %s" % (number, RIGHT_HOST)])
+        self.commit_lines(["rollback 1"])
         after = self.router.command("show running-config")
         assert after == before, after
 

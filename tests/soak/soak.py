@@ -49,6 +49,7 @@ from traffic import Ping, Stream, Tagged, Traffic, Udp  # noqa: E402
 PROGRESS_S = 10
 SECONDS_PER_FAULT = 2  # more than can be made in the time are drawn
 LAYOUTS = 5
+FAULTS_PACE_S = 5  # two faults each time: a core may have five in ten seconds
 LAST_SENT = 64         # buffers: what was sent last is taken back when something is sent again
 QUEUE = 10000          # frames the hosts' taps hold for a router that is busy
 VID, VLAN_HOST = 100, "10.100.0.2"
@@ -154,8 +155,9 @@ class Soak:
 
     def _lay_out(self):
         """How the control program divides its memory depends on how much of it became snapshot when
-        it did so before. That comes to rest after a few times."""
+        it did so before. That comes to rest after a few times. What a commit takes is there."""
         layouts = [None]
+        self.faults.commit_lines(["hostname soaked"])
         for _ in range(LAYOUTS):
             self.anew()
             layouts.append(self.router.command("show memory"))
@@ -164,9 +166,12 @@ class Soak:
         self.complain("memory is divided otherwise each time:\n%s" % layouts[-1])
 
     def anew(self):
-        """The control program begins anew."""
+        """The control program begins anew: once it takes over, with tables beside the others, once it
+        has all memory to itself."""
         self.faults.restart("null", 0)
+        self.faults.restart("driver", 0)
         addresses_up(self.router)
+        time.sleep(FAULTS_PACE_S)
 
     def settled(self):
         """The state while there is no traffic: what waits for a neighbour is gone."""

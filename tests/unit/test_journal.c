@@ -99,7 +99,11 @@ static void last_commit_is_found(void **s)
 	found("hostname a\n", "+ip route 10.0.0.0/8 192.0.2.1\n", false);
 	commit("hostname b\n", "");
 	commit("", "-ip route 10.0.0.0/8 192.0.2.1\n");
-	found("", "+ip route 10.0.0.0/8 192.0.2.1\n-ip route 10.0.0.0/8 192.0.2.1\n", false);
+	found("", "", false); /* it came, and it went */
+	commit("", "-ip route 10.1.0.0/16 192.0.2.1\n+ip route 10.1.0.0/16 192.0.2.2\n");
+	commit("", "-ip route 10.2.0.0/16 192.0.2.1\n");
+	commit("", "-ip route 10.1.0.0/16 192.0.2.2\n+ip route 10.1.0.0/16 192.0.2.1\n");
+	found("", "-ip route 10.2.0.0/16 192.0.2.1\n", false);
 	journal_forget();
 	nothing_found();
 	commit("hostname c\n", "");
