@@ -17,6 +17,8 @@ static void *vm_phys(uint64_t phys);
 
 #include "kernel/program.c"
 
+uint64_t host_tsc;
+
 #define PAGES_MAX 600
 #define MAPS_MAX 16
 
