@@ -9,7 +9,6 @@
 #include "kernel/console.h"
 #include "kernel/core.h"
 #include "kernel/cpu.h"
-#include "kernel/dmar.h"
 #include "kernel/pci.h"
 #include "kernel/vm.h"
 #include "kernel/vtd.h"
@@ -30,6 +29,7 @@
 #define PRINTED_ALL 16 /* of the refusals; then those whose number is a power of two */
 
 static struct dmar dmar;
+static int dmar_error = E_NOENT; /* of reading it; E_NOENT: firmware has none */
 static struct vtd unit[DMAR_UNITS_MAX];
 static bool used[DMAR_UNITS_MAX];
 static unsigned widths; /* that all used units know; 0: no unit is used */
@@ -116,17 +116,24 @@ static void take_memory(void)
 	mem.end = mem.start + align_up(bytes, PAGE_BYTES);
 }
 
-void iommu_prepare(const struct acpi *acpi)
+const struct dmar *iommu_find(const struct acpi *acpi)
+{
+	if (acpi->dmar)
+		dmar_error = dmar_parse(&dmar, acpi->dmar, acpi->dmar_bytes);
+	return &dmar;
+}
+
+void iommu_prepare(void)
 {
 	char wanted[4];
-	if (!acpi->dmar)
+	if (dmar_error == E_NOENT)
 		return;
 	if (cmdline_option(boot_info->cmdline, "iommu", wanted, sizeof wanted) &&
 	    memcmp(wanted, "off", sizeof "off") == 0) {
 		console_print("iommu: off, as the command line says\n");
 		return;
 	}
-	if (dmar_parse(&dmar, acpi->dmar, acpi->dmar_bytes) != E_OK) {
+	if (dmar_error != E_OK) {
 		give_up("the DMAR table is malformed, or has more than there is room for");
 		return;
 	}

@@ -16,10 +16,15 @@
 #define KERNEL_IOMMU_H
 
 #include "kernel/acpi.h"
+#include "kernel/dmar.h"
+
+/* Reads firmware's table of them; before pci_init, which shows no program their registers. The
+ * table is valid for ever; it is empty when there is none, or one that is malformed. */
+const struct dmar *iommu_find(const struct acpi *acpi);
 
 /* Chooses the units and takes the memory for their tables; before partition_cores, which leaves
  * none, and after pci_init. */
-void iommu_prepare(const struct acpi *acpi);
+void iommu_prepare(void);
 
 /* Turns the units on, by boot_info's regions; before the first program. */
 void iommu_start(void);

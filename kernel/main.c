@@ -63,10 +63,10 @@ _Noreturn static void boot_on_core_stack(void)
 	if (!boot_info->tsc_invariant && !boot_info->hypervisor)
 		console_print("tsc: not invariant on this CPU; times may drift\n");
 	unsigned n = smp_start(&acpi, (unsigned)cmdline_number(boot.cmdline, "cores", CORES_MAX));
-	pci_init(&acpi, &boot, boot_info);
+	pci_init(&acpi, iommu_find(&acpi), &boot, boot_info);
 	apic_route_serial(&acpi, cores[0].apic_id);
 	program_init();
-	iommu_prepare(&acpi);
+	iommu_prepare();
 	partition_cores(n, &boot);
 	iommu_start();
 	if (cmdline_number(boot.cmdline, "test", 0) == 1)

@@ -56,6 +56,7 @@ struct pci_private {
 };
 
 static const struct acpi *acpi;
+static const struct dmar *iommus;
 static const struct boot *boot;
 static struct boot_info *info;
 static struct pci_private priv[BOOT_PCI_MAX];
@@ -135,6 +136,8 @@ static bool is_taken(uint64_t phys, uint64_t bytes)
 	             overlap(page, whole, acpi->lapic, APIC_BYTES);
 	for (unsigned i = 0; i < acpi->ioapics; i++)
 		taken |= overlap(page, whole, acpi->ioapic[i].addr, APIC_BYTES);
+	for (unsigned i = 0; i < iommus->units; i++)
+		taken |= overlap(page, whole, iommus->unit[i].regs, PAGE_BYTES);
 	for (unsigned i = 0; i < acpi->ecams; i++) {
 		const struct acpi_ecam *e = &acpi->ecam[i];
 		taken |= overlap(page, whole, e->base + ((uint64_t)e->first_bus << 20),
@@ -266,9 +269,11 @@ static void scan_bus(unsigned bus, unsigned depth)
 	}
 }
 
-void pci_init(const struct acpi *tables, const struct boot *loader, struct boot_info *boot_info)
+void pci_init(const struct acpi *tables, const struct dmar *units, const struct boot *loader,
+              struct boot_info *boot_info)
 {
 	acpi = tables;
+	iommus = units;
 	boot = loader;
 	info = boot_info;
 	for (unsigned i = 0; i < acpi->ecams; i++) {

@@ -5,11 +5,14 @@
 
 #include "hal/boot_info.h"
 #include "kernel/acpi.h"
+#include "kernel/dmar.h"
 #include "kernel/vm.h"
 
-/* Lists the network functions in info->pci, BOOT_PCI_MAX at most, and remembers their BARs. Keeps
- * all three pointers. Boot core, once. */
-void pci_init(const struct acpi *acpi, const struct boot *boot, struct boot_info *info);
+/* Lists the network functions in info->pci, BOOT_PCI_MAX at most, and remembers their BARs, but
+ * those that lie over memory, interrupt controllers, ECAM or the units of `iommus`. Keeps all four
+ * pointers. Boot core, once. */
+void pci_init(const struct acpi *acpi, const struct dmar *iommus, const struct boot *boot,
+              struct boot_info *info);
 
 /* Maps the BARs of all listed functions into a program's address space. */
 void pci_map_bars(vm_space_t space);

@@ -13,6 +13,7 @@
 #include "kernel/pci.c"
 
 #define ECAM_PHYS 0xb0000000ull
+#define UNIT_PHYS 0xfed90000ull
 #define ECAM_VIRT 0x10000000000ull /* of no use but to be told apart */
 #define TABLE_VIRT 0x20000000000ull
 #define FUNCTIONS_MAX 12
@@ -38,6 +39,7 @@ static struct acpi tables = {
 	.ecam = {{ECAM_PHYS, 0, 255}},
 	.ecams = 1,
 };
+static struct dmar units = {.unit = {{.regs = UNIT_PHYS}}, .units = 1};
 
 /* --- the machine --- */
 
@@ -101,6 +103,7 @@ static bool free_for_all(uint64_t phys, uint64_t bytes)
 {
 	bool is_free = phys > 0 && !boot_has_ram(&memory, phys, phys + bytes);
 	is_free &= phys + bytes <= ECAM_PHYS || phys >= ECAM_PHYS + (256ull << 20);
+	is_free &= phys + bytes <= UNIT_PHYS || phys >= UNIT_PHYS + 4096;
 	is_free &= phys + bytes <= 0xfee00000 || phys >= 0xfee01000;
 	return is_free && (phys + bytes <= 0xfec00000 || phys >= 0xfec01000);
 }
@@ -225,7 +228,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	rig_input(data, size);
 	for (unsigned n = rig_u8() % (FUNCTIONS_MAX + 1); n--;)
 		add_liar();
-	pci_init(&tables, &memory, &b);
+	pci_init(&tables, &units, &memory, &b);
 	check(&b);
 	pci_map_bars(1);
 	while (rig_more())

@@ -458,6 +458,7 @@ def pci_devices():
     yield "behind", machine(bridge, function(1, 0x0100, wide)) + calls
     yield "circle", machine(function(1, 0x0008, wide, caps=0x40, entries=((0x40, 0x4009, 0),)))
     yield "in-memory", machine(function(1, 0x0008, (bar(16, 0x1000000),) * 6))
+    yield "over-iommu", machine(function(1, 0x0008, (bar(16, 0xfed90000),) * 6))
     yield "twice", machine(function(1, 0x0008, wide), function(1, 0x0018, wide))
     yield "large", machine(function(1, 0x0008, (bar(32, 9 << 32, True), bar(30, 0xc0000000)) * 2))
     yield "holes", machine(bytes([1]) + u16(8) + (b"\x80" + u32(0xff0fff00) + u32(0) +
