@@ -1,7 +1,9 @@
 """Many flows of UDP between two hosts, each packet numbered, a few of each flow under way at a time: so
 no queue on the way ever overflows, and what is lost was lost by somebody who broke."""
+import re
 import select
 import socket
+import statistics
 import struct
 import time
 
@@ -89,6 +91,20 @@ class Flows:
             for sock in select.select(list(self.reader), [], [], 0.005)[0]:
                 self.reader[sock].receive()
 
+    def fault(self, router, core, done):
+        """Has a core's program fail, and all flows run until the console says `done`, whose first
+        group is microseconds, and a little longer. Returns them."""
+        router.skip()
+        router.send("test fault ud core %d" % core)
+        end = time.monotonic() + 30
+        while not (match := re.search(done, router.text[router.mark:])):
+            assert time.monotonic() < end, router.tail()
+            assert "ports restart" not in router.text[router.mark:], router.tail()
+            self.run(0.02)
+            router.poll()
+        self.run(0.1)
+        return int(match.group(1))
+
     def settle(self, patience_s=10.0, whose=None):
         """Sends no more, and waits for what may still come of these flows, or of all. Returns the
         numbers of all flows that miss something then."""
@@ -107,3 +123,10 @@ class Flows:
         for flow in self.list:
             flow.lost.update(flow.missing)
             flow.missing.clear()
+
+
+def figures(taken_us, outages_s):
+    """What many failures of one core took, for who reads the output of a long run."""
+    return ("%d us (median; worst %d); the longest silence of a flow, as hosts see it, %.1f ms (median; "
+            "worst %.1f)" % (statistics.median(taken_us), max(taken_us),
+                             1000 * statistics.median(outages_s), 1000 * max(outages_s)))

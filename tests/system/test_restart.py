@@ -2,15 +2,14 @@
 RESTARTS=100 does it so often with each core; a core may fail five times in ten seconds."""
 import os
 import re
-import statistics
-import time
 
 from conftest import RIGHT_HOST, pings, router_config
-from flows import Flows
+from flows import Flows, figures
 
 RESTARTS = int(os.environ.get("RESTARTS", "4"))
 BETWEEN_S = 2.2 if RESTARTS > 4 else 0.2
 COUNT = 24  # flows
+PAIR_BACK = r"core %d: polls again after (\d+) us"
 
 
 def received(router):
@@ -29,20 +28,6 @@ def owners(router, flows):
     return result
 
 
-def restart(router, core, flows):
-    """Returns the microseconds that the core's pair was out of use for the control core."""
-    router.skip()
-    router.send("test fault ud core %d" % core)
-    end = time.monotonic() + 20
-    while not (match := re.search(r"core %d: polls again after (\d+) us" % core,
-                                  router.text[router.mark:])):
-        assert time.monotonic() < end, router.tail()
-        flows.run(0.02)
-        router.poll()
-    flows.run(0.1)
-    return int(match.group(1))
-
-
 def test_others_lose_nothing(make_lab):
     lab = make_lab(None, "--append", "test=1", cpus=4)
     router = lab.router
@@ -59,17 +44,15 @@ def test_others_lose_nothing(make_lab):
                 flows.run(BETWEEN_S)
                 assert flows.settle() == []
                 flows.begin()
-                taken.append(restart(router, core, flows))
+                taken.append(flows.fault(router, core, PAIR_BACK % core))
                 lost = flows.settle(whose=others)
                 assert all(owner[i] == core for i in lost), (core, owner, lost)
                 flows.settle(0.2)
                 outages.append(max(flow.outage_s for i, flow in enumerate(flows.list)
                                    if owner[i] == core))
                 flows.give_up()
-            print("core %d, %d restarts: polls again after %d us (median; worst %d); the longest "
-                  "silence of its flows, as hosts see it, %.1f ms (median; worst %.1f)"
-                  % (core, RESTARTS, statistics.median(taken), max(taken),
-                     1000 * statistics.median(outages), 1000 * max(outages)))
+            print("core %d, %d restarts: polls again after %s"
+                  % (core, RESTARTS, figures(taken, outages)))
     assert "ports restart" not in router.text
     assert [core["faults"] for core in router.cores()] == [0, RESTARTS, RESTARTS, RESTARTS]
 
