@@ -180,12 +180,22 @@ static void break_off(struct session *s)
 	tcp_abort(c);
 }
 
-/* Sends of a page that lies ready what there is room for. */
-static void send_fixed(struct session *s)
+/* Sends of a page that lies ready what there is room for; false: TCP has no buffer. */
+static bool send_fixed(struct session *s)
 {
 	uint32_t left = (uint32_t)(s->page->fixed_end - s->fixed);
-	s->fixed += tcp_send(s->conn, s->fixed, left < CONTENT_MAX ? left : CONTENT_MAX);
+	uint32_t n = tcp_send(s->conn, s->fixed, left < CONTENT_MAX ? left : CONTENT_MAX);
+	s->fixed += n;
 	s->ended = s->fixed == s->page->fixed_end;
+	return n > 0;
+}
+
+/* The same of what was made. */
+static bool send_made(struct session *s)
+{
+	uint32_t n = tcp_send(s->conn, s->out + s->out_at, s->out_len - s->out_at);
+	s->out_at += n;
+	return n > 0;
 }
 
 /* Takes requests out of what came; stops at one that is to be answered. */
@@ -221,27 +231,34 @@ static void finish(struct session *s)
 	read_requests(s);
 }
 
-/* One piece of what is owed; false: there is nothing, or no room. */
+/* An answer is not whole, and TCP has room for more of it. */
+static bool owes(const struct session *s)
+{
+	return s->conn && s->state == SESSION_ANSWER && tcp_send_room(s->conn) >= OUT_MAX;
+}
+
+/* One piece of what is owed; false: there is nothing, no room, or no buffer. */
 static bool advance(struct session *s)
 {
-	if (!s->conn || s->state != SESSION_ANSWER || tcp_send_room(s->conn) < OUT_MAX)
+	bool moved = true;
+	if (!owes(s))
 		return false;
 	if (s->out_at == s->out_len && !s->ended) {
 		s->out_at = s->out_len = 0;
 		if (!s->has_head)
 			put_head(s);
 		else if (s->fixed)
-			send_fixed(s);
+			moved = send_fixed(s);
 		if (!s->fixed && !s->ended && !put_piece(s)) {
 			break_off(s);
 			return true;
 		}
 	}
 	if (s->out_at < s->out_len)
-		s->out_at += tcp_send(s->conn, s->out + s->out_at, s->out_len - s->out_at);
+		moved = send_made(s);
 	if (s->ended && s->out_at == s->out_len)
 		finish(s);
-	return true;
+	return moved;
 }
 
 /* --- time --- */
@@ -288,12 +305,11 @@ static uint64_t sweep(uint64_t now)
 uint64_t http_turn(void)
 {
 	uint64_t now = core_now_us(), due;
-	bool is_short = false;
 	unsigned left = HTTP_PIECES_PER_TURN, idle = 0;
 	if (!tcp_control || !sessions)
 		return UINT64_MAX;
 	/* round and round, a piece each, until nobody has anything more or the turn's share is used */
-	while (left && idle < HTTP_SESSIONS && !(is_short = tcp_control_is_short())) {
+	while (left && idle < HTTP_SESSIONS && !tcp_control_is_short()) {
 		struct session *s = &sessions[next_turn++ % HTTP_SESSIONS];
 		idle = advance(s) ? 0 : idle + 1;
 		left -= idle == 0;
@@ -307,10 +323,10 @@ uint64_t http_turn(void)
 			expire(s);
 		if (s->conn && s->due_us < due)
 			due = s->due_us;
-		if (s->conn && s->state == SESSION_ANSWER && !s->has_head)
-			due = now; /* it has just expired, and has an answer due */
+		if (owes(s) && now + SHORT_US < due)
+			due = now + SHORT_US; /* it has just expired, or waits for a buffer */
 	}
-	return is_short && due > now + SHORT_US ? now + SHORT_US : due;
+	return due;
 }
 
 /* --- connections --- */
