@@ -102,6 +102,7 @@ static void show_port_counters(struct shell *sh, unsigned port)
 		{"irq_arms", offsetof(struct nic_counters, irq_arms), true},
 	};
 	static const struct row device[] = {
+		{"rx_unread", offsetof(struct nic_stats, rx_unread), false},
 		{"hw_rx_missed", offsetof(struct nic_stats, rx_missed), false},
 		{"hw_rx_no_desc", offsetof(struct nic_stats, rx_no_desc), false},
 		{"hw_rx_crc", offsetof(struct nic_stats, rx_crc), false},

@@ -76,6 +76,7 @@ const struct stats_reason stats_reasons[] = {
 	{"device_crc", DEVICE(rx_crc), false, STATS_ERROR},
 	{"device_length", DEVICE(rx_length), false, STATS_ERROR},
 	{"device_error", DEVICE(rx_error), false, STATS_ERROR},
+	{"unread", DEVICE(rx_unread), false, STATS_DROP},
 	{"device_filtered", DEVICE(rx_filtered), false, STATS_EVENT},
 	{"no_room", QUEUE(tx_dropped), true, STATS_DROP},
 	{"bad_descriptor", QUEUE(tx_bad_desc), true, STATS_ERROR},

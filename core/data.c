@@ -121,6 +121,7 @@ static void prepare(const struct snapshot *s)
 	uint8_t *arena = (uint8_t *)(uintptr_t)m->arena;
 	for (unsigned p = 0; p < s->ports; p++) {
 		out()->ring_mem[p] = (uint64_t)(uintptr_t)(arena + used);
+		out()->nic[p].rx_place = 0;
 		used += s->ring_bytes[p];
 	}
 	assert(used < bytes);

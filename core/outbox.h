@@ -208,6 +208,8 @@ void ports_ask(unsigned d, enum ports_phase phase);
 bool ports_answered(unsigned d);
 /* What port p is to be started with, or one of its pairs; valid until the next call. */
 const struct nic_config *ports_config(unsigned p);
+/* Counts what port p's device has placed in the ring of a pair that is stopped, and nobody has read. */
+void ports_book_unread(unsigned p, unsigned pair);
 void ports_turn(void);          /* advances the life of the ports; never waits long */
 void ports_check_link(void);
 bool ports_let_go(void);        /* they do not run, and no data core holds anything of them */

@@ -88,7 +88,8 @@ void ports_init(void)
 	takeover_open();
 	kept()->taking = 0;
 	memset(nics, 0, NIC_PORTS_MAX * sizeof *nics);
-	memset(stats, 0, NIC_PORTS_MAX * sizeof *stats);
+	for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
+		stats[p] = (struct nic_stats){.rx_unread = s->lives > 1 ? stats[p].rx_unread : 0};
 	tables_forget_devices();
 	probed = false;
 	nic_count = 0;
@@ -229,6 +230,14 @@ static void port_stats(unsigned p)
 		nics[p].ops->stats(&nics[p], &stats[p]);
 }
 
+void ports_book_unread(unsigned p, unsigned pair)
+{
+	const struct nic_ring_mem *m = &ports_config(p)->mem[pair];
+	if (nics[p].ops->rx_left)
+		stats[p].rx_unread += nics[p].ops->rx_left(&snapshot_header()->nic[p], pair, m->mem,
+		                                           m->cnt->rx_place);
+}
+
 /* The ports stand still from here on; data cores have let go of them. */
 static void enter_idle(void)
 {
@@ -246,6 +255,9 @@ static void enter_preparing(void)
 	for (unsigned p = 0; p < nic_count; p++) {
 		port_stats(p);
 		nics[p].ops->stop(&nics[p]);
+		for (unsigned pair = 0; pair < s->nic[p].pairs; pair++)
+			ports_book_unread(p, pair);
+		s->nic[p].pairs = 0;
 	}
 	s->ports = 0;
 	s->area = self.area;

@@ -88,6 +88,9 @@ static bool pairs_stop(unsigned pair)
 		if (e != E_OK)
 			return failed(p, e);
 	}
+	for (unsigned p = 0; p < core_port_count(); p++) /* else it is done when all are stopped */
+		if (is_there(p))
+			ports_book_unread(p, pair);
 	return true;
 }
 

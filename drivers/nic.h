@@ -16,6 +16,7 @@
  *   probe         control  once, if match said so. After an error: no other call, ever
  *   stop          control  when no data core has a queue: before each start, so also before the
  *                          first one and after one that failed
+ *   rx_left       control  after stop, and after pair_stop, of each pair
  *   ring_bytes    control  before the data cores zero so much memory for each pair
  *   start         control  after they did. After an error the next call is stop
  *   attach        data     by each core that polls a pair
@@ -121,6 +122,9 @@ struct nic_counters {
 	uint64_t mmio_reads;    /* device registers read by this queue: 0 by invariant 4 */
 	uint64_t mmio_writes;   /* doorbells and tails written, also to ask for an interrupt */
 	uint64_t irq_arms;      /* times interrupts were asked for before sleeping */
+	uint64_t rx_place;      /* no counter, but as long-lived: where the driver stands in the receive
+	                           ring, for nic_ops.rx_left, written with rx_pkts. 0 when the ring's
+	                           memory is zeroed */
 };
 
 /*
@@ -251,6 +255,8 @@ struct nic_stats {
 	uint64_t rx_filtered;    /* good frames for other stations */
 	uint64_t tx_error;       /* frames given up */
 	uint64_t queue_errors;   /* queues that stand still, of which no completion tells */
+	uint64_t rx_unread;      /* placed in rings that were stopped before anybody read them: the
+	                            runtime counts these (nic_ops.rx_left) */
 };
 
 /* Memory for the rings of one pair, of the data core that will poll it (rule 2). */
@@ -294,6 +300,14 @@ struct nic_ops {
 
 	/* Stops all DMA; when it returns no memory is touched any more. No harm if nothing runs. */
 	void (*stop)(struct nic *nic);
+
+	/* Frames that the device has placed in the receive ring of a pair that is stopped, and that the
+	 * queue half has not taken: mem is what the pair was started with, place the last rx_place of
+	 * its core, which may have failed since. Looks at nothing else: `nic` may have been found anew
+	 * meanwhile. What the device has written there may be anything; never more than the ring
+	 * holds. NULL: there are no rings. */
+	unsigned (*rx_left)(const struct nic_shared *shared, unsigned pair, const void *mem,
+	                    uint64_t place);
 
 	/* Link state now; also acknowledges the device's link interrupt. Does not wait. */
 	void (*link)(struct nic *nic, struct nic_link *out);

@@ -221,6 +221,14 @@ static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned
 	return E_OK;
 }
 
+static unsigned rx_left(const struct nic_shared *shared, unsigned pair, const void *mem,
+                        uint64_t place)
+{
+	(void)shared;
+	(void)pair;
+	return ixgbe_rx_left(mem, IXGBE_RING_SIZE, place);
+}
+
 static unsigned rx_burst(struct nic_queue *q, struct pkt *v, unsigned max)
 {
 	return ixgbe_rx_burst(&pair_of(q)->rx, q->pool, q->cnt, v, max);
@@ -288,6 +296,7 @@ const struct nic_ops ixgbe_ops = {
 	.ring_bytes = ring_bytes,
 	.start = start,
 	.stop = stop,
+	.rx_left = rx_left,
 	.pair_stop = ixgbe_pair_stop,
 	.pair_start = pair_start,
 	.spread = spread,

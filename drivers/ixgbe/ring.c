@@ -73,6 +73,12 @@ static inline void give_all(struct ixgbe_rx *r, struct bufpool *pool, uint32_t p
 	r->tail = tail + n;
 }
 
+/* For ixgbe_rx_left: behind `told` lie descriptors that look done, for they were taken before. */
+static inline uint64_t place_of(const struct ixgbe_rx *r)
+{
+	return (uint64_t)r->told << 32 | r->head;
+}
+
 /* Invariant 2: tells the device of new descriptors if it is worth a write, or if it runs dry. */
 static inline void tell(struct ixgbe_rx *r, struct nic_counters *cnt)
 {
@@ -80,6 +86,7 @@ static inline void tell(struct ixgbe_rx *r, struct nic_counters *cnt)
 	if (news == 0 || (likely(news < r->bulk) && likely(r->told - r->head >= r->bulk)))
 		return;
 	r->told = r->tail;
+	cnt->rx_place = place_of(r);
 	barrier_write();
 	mmio_write32(r->tail_reg, r->tail & r->mask);
 	cnt->mmio_writes++;
@@ -189,6 +196,7 @@ COLD static void skip_lost(struct ixgbe_rx *r, struct bufpool *pool, struct nic_
 	cnt->rx_bad_desc++;
 	drop_frame(r, pool, &(struct pkt){.buf = buf}, true);
 	r->head++;
+	cnt->rx_place = place_of(r);
 	refill(r, pool, cnt, 1);
 }
 
@@ -237,6 +245,7 @@ static inline unsigned take_done(struct ixgbe_rx *r, struct bufpool *pool, struc
 		p++;
 	}
 	r->head = pos;
+	cnt->rx_place = place_of(r);
 	cnt->rx_pkts += (unsigned)(p - v);
 	cnt->rx_bytes += bytes;
 	return (unsigned)(p - v);
@@ -257,4 +266,18 @@ unsigned ixgbe_rx_burst(struct ixgbe_rx *r, struct bufpool *pool, struct nic_cou
 	unsigned n = take_done(r, pool, cnt, v, max < left ? max : left);
 	refill(r, pool, cnt, r->head - head);
 	return n;
+}
+
+unsigned ixgbe_rx_left(const void *mem, unsigned size, uint64_t place)
+{
+	const uint8_t *base = mem;
+	const union ixgbe_rx_desc *desc = (const void *)(base + ixgbe_layout(size).rx_desc);
+	uint32_t at = (uint32_t)place, told = (uint32_t)(place >> 32), frames = 0;
+	for (; at != told; at++) {
+		uint64_t status = load_status(&desc[at & (size - 1)]);
+		if (!(status & IXGBE_RXD_DD))
+			break;
+		frames += (status & IXGBE_RXD_EOP) != 0;
+	}
+	return frames;
 }

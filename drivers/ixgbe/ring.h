@@ -141,6 +141,10 @@ void ixgbe_rx_fill(struct ixgbe_rx *r, struct bufpool *pool, struct nic_counters
 unsigned ixgbe_rx_burst(struct ixgbe_rx *r, struct bufpool *pool, struct nic_counters *cnt,
                         struct pkt *v, unsigned max);
 
+/* Frames, by their ends, that lie in a ring that is stopped and were not taken: its pair's memory is
+ * mem, `place` the last rx_place. */
+unsigned ixgbe_rx_left(const void *mem, unsigned size, uint64_t place);
+
 /* True when a frame, or a part of one, waits. */
 bool ixgbe_rx_waiting(const struct ixgbe_rx *r);
 

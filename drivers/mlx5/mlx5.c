@@ -271,6 +271,15 @@ static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned
 	return E_OK;
 }
 
+static unsigned rx_left(const struct nic_shared *shared, unsigned pair, const void *mem,
+                        uint64_t place)
+{
+	(void)shared;
+	(void)pair;
+	const size_t cq = mlx5_layout(MLX5_RING_LOG_SIZE).rx_cq;
+	return mlx5_rx_left((const uint8_t *)mem + cq, MLX5_RING_LOG_SIZE, place);
+}
+
 static unsigned rx_burst(struct nic_queue *q, struct pkt *v, unsigned max)
 {
 	return mlx5_rx_burst(&pair_of(q)->rx, q->pool, q->cnt, v, max, &q->broken);
@@ -394,6 +403,7 @@ const struct nic_ops mlx5_ops = {
 	.ring_bytes = ring_bytes,
 	.start = start,
 	.stop = stop,
+	.rx_left = rx_left,
 	.pair_stop = mlx5_pair_stop,
 	.pair_start = pair_start,
 	.spread = mlx5_spread,

@@ -346,8 +346,10 @@ unsigned mlx5_rx_burst(struct mlx5_rx *r, struct bufpool *pool, struct nic_count
 	uint32_t head = r->head, left = r->tail - head;
 	unsigned n = take_done(r, pool, cnt, v, max < left ? max : left);
 	uint32_t moved = r->head - head;
-	if (moved)
+	if (moved) {
 		give_places(r);
+		mlx5_rx_stand(r, cnt);
+	}
 	if (unlikely(moved < max && mlx5_rx_waiting(r)))
 		skip_lost(r, pool, cnt, broken);
 	if (unlikely(r->failed)) /* the record stays 0 */

@@ -166,7 +166,18 @@ void mlx5_slots_send(struct mlx5_tx *r, struct nic_counters *cnt, unsigned n, ui
 void mlx5_rx_restart(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt);
 void mlx5_tx_restart(struct mlx5_tx *r, struct bufpool *pool);
 
+/* Frames that lie in a queue that is stopped and were not taken: `cqes` is its CQ, `place` the last
+ * rx_place. At most 2^log_size. */
+unsigned mlx5_rx_left(const void *cqes, unsigned log_size, uint64_t place);
+
 /* --- what ring*.c share --- */
+
+/* For mlx5_rx_left: the head of the CQ and, above it, what is left of a session that begins before
+ * it. */
+static inline void mlx5_rx_stand(const struct mlx5_rx *r, struct nic_counters *cnt)
+{
+	cnt->rx_place = (uint64_t)r->session.left << 32 | r->cq_head;
+}
 
 /* There is a CQE with an error at r->cq_head. */
 void mlx5_rx_fail(struct mlx5_rx *r, struct nic_counters *cnt);

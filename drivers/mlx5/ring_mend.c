@@ -61,6 +61,7 @@ COLD void mlx5_rx_fail(struct mlx5_rx *r, struct nic_counters *cnt)
 {
 	r->failed = true;
 	fail(&r->cq, &r->cq_head, r->dbr + MLX5_DBR_RECEIVE, &cnt->rx_queue_errors);
+	mlx5_rx_stand(r, cnt);
 }
 
 COLD void mlx5_rx_restart(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt)
@@ -68,9 +69,30 @@ COLD void mlx5_rx_restart(struct mlx5_rx *r, struct bufpool *pool, struct nic_co
 	for (; r->head != r->tail; r->head++)
 		buf_free(pool, r->owner[r->head & r->mask]);
 	r->cq_head = skip_all(&r->cq, r->cq_head);
+	mlx5_rx_stand(r, cnt);
 	r->head = r->tail = 0;
 	r->failed = false;
 	mlx5_rx_fill(r, pool, cnt);
+}
+
+unsigned mlx5_rx_left(const void *cqes, unsigned log_size, uint64_t place)
+{
+	const struct mlx5_cq cq = {.cqe = (uint8_t *)(uintptr_t)cqes, .log_size = log_size};
+	const uint32_t around = (uint32_t)place + (1u << log_size);
+	uint32_t frames = (uint32_t)(place >> 32), head = (uint32_t)place + frames;
+	if (frames >> log_size) /* it is of no queue that large */
+		return 0;
+	while (head != around) {
+		const uint8_t *cqe = mlx5_cqe(&cq, head);
+		uint64_t end = mlx5_cqe_end(cqe);
+		if (!mlx5_cqe_is_new(&cq, head, end) ||
+		    mlx5_cqe_op_own(end) >> MLX5_CQE_OPCODE_SHIFT != MLX5_CQE_RESP_SEND)
+			break;
+		uint32_t n = places(cqe, end, around - head);
+		frames += n;
+		head += n;
+	}
+	return frames;
 }
 
 COLD void mlx5_tx_fail(struct mlx5_tx *r, struct nic_counters *cnt)

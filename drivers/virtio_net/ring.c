@@ -328,6 +328,7 @@ unsigned virtio_rx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic
 	if (unlikely(r->missing && pool->free))
 		refill_missing(r, pool, cnt);
 	publish(r, cnt);
+	cnt->rx_place = r->tail;
 
 	unsigned good = 0, skip = r->skip;
 	uint64_t bytes = 0;
@@ -367,6 +368,14 @@ bool virtio_rx_interrupt(struct virtio_ring *r, bool arm)
 	r->avail->flags = arm ? 0 : VIRTQ_AVAIL_F_NO_INTERRUPT;
 	barrier_full();
 	return __atomic_load_n(&r->used->idx, __ATOMIC_ACQUIRE) != r->tail;
+}
+
+unsigned virtio_rx_left(const void *mem, unsigned size, uint64_t place)
+{
+	struct virtio_ring r;
+	virtio_ring_layout(&r, (void *)(uintptr_t)mem, size);
+	uint16_t left = (uint16_t)(__atomic_load_n(&r.used->idx, __ATOMIC_ACQUIRE) - place);
+	return left <= size ? left : 0; /* it claims more than it was given */
 }
 
 /* --- transmit --- */

@@ -133,4 +133,8 @@ void virtio_settle(struct virtio_ring *r, struct nic_counters *cnt);
 /* Turns receive interrupts on or off; true when frames wait already. */
 bool virtio_rx_interrupt(struct virtio_ring *r, bool arm);
 
+/* Used buffers of a ring that is stopped, which lies in mem, that were not taken: `place` is the last
+ * rx_place. At most `size`. */
+unsigned virtio_rx_left(const void *mem, unsigned size, uint64_t place);
+
 #endif

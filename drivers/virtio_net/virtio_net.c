@@ -603,6 +603,13 @@ static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned
 	return E_OK;
 }
 
+static unsigned rx_left(const struct nic_shared *shared, unsigned pair, const void *mem,
+                        uint64_t place)
+{
+	const struct shared *s = (const struct shared *)(const void *)shared->priv;
+	return virtio_rx_left(mem, s->queue[2 * pair].size, place);
+}
+
 static unsigned rx_burst(struct nic_queue *q, struct pkt *v, unsigned max)
 {
 	struct pair *p = pair_of(q);
@@ -669,6 +676,7 @@ const struct nic_ops virtio_net_ops = {
 	.ring_bytes = ring_bytes,
 	.start = start,
 	.stop = stop,
+	.rx_left = rx_left,
 	.pair_stop = pair_stop,
 	.pair_start = pair_start,
 	.spread = spread,

@@ -210,6 +210,11 @@ bool rx_waiting(void)
 	return ixgbe_rx_waiting(&w.rx);
 }
 
+unsigned rx_left(void)
+{
+	return ixgbe_rx_left(w.rx_desc, w.size, w.cnt.rx_place); /* they come first */
+}
+
 unsigned tx(void)
 {
 	unsigned writes = w.tx_writes, n = hand.n < PKT_VECTOR_MAX ? hand.n : PKT_VECTOR_MAX;

@@ -302,6 +302,11 @@ bool rx_waiting(void)
 	return mlx5_rx_waiting(&w.rx);
 }
 
+unsigned rx_left(void)
+{
+	return mlx5_rx_left(w.rx_cq, (unsigned)__builtin_ctz(w.size), w.cnt.rx_place);
+}
+
 unsigned tx(void)
 {
 	unsigned doorbells = w.doorbells, n = hand.n < PKT_VECTOR_MAX ? hand.n : PKT_VECTOR_MAX;

@@ -37,6 +37,8 @@ unsigned rx(unsigned max);
 unsigned tx(void);
 /* What the driver thinks of rx(): there is something. */
 bool rx_waiting(void);
+/* What it would say is left in the ring, were it stopped now. */
+unsigned rx_left(void);
 
 void assert_accounted(void);
 int teardown(void **state);

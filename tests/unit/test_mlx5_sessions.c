@@ -79,6 +79,7 @@ static void any_mixture(void **s)
 		unsigned n = rx(1 + random_below(80));
 		expect_frames(out, n);
 		out += n;
+		assert_int_equal(rx_left(), in - out);
 		if (random_below(3) == 0)
 			let_go();
 	}

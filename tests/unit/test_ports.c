@@ -168,8 +168,19 @@ static int spread(struct nic *nic, uint64_t pairs)
 	return w.spread_error;
 }
 
+/* As many as the place says. Nobody looks into rings that run. */
+static unsigned rx_left(const struct nic_shared *shared, unsigned pair, const void *mem,
+                        uint64_t place)
+{
+	assert_false(w.runs && w.pairs >> pair & 1);
+	assert_int_equal(shared->pairs, DATA_CORES);
+	assert_ptr_equal(mem, (void *)(uintptr_t)outbox_of(data_core(pair))->ring_mem[0]);
+	return (unsigned)place;
+}
+
 static struct nic_ops ops = {.name = "test", .match = match, .probe = probe,
                              .ring_bytes = ring_bytes, .start = start, .stop = stop,
+                             .rx_left = rx_left,
                              .link = link};
 const struct nic_ops *const nic_drivers[] = {&ops};
 const unsigned nic_driver_count = 1;
@@ -181,7 +192,7 @@ static void answer(unsigned d)
 {
 	struct outbox *o = outbox_of(data_core(d));
 	if (snapshot_header()->phase[d] == PORTS_PREPARE)
-		o->restarted = 0;
+		o->restarted = o->nic[0].rx_place = 0;
 	o->epoch = snapshot_header()->asked[d];
 }
 
@@ -369,6 +380,38 @@ static void one_is_revived(void **s)
 	}
 	assert_int_equal(w.starts, 1);
 	assert_int_equal(w.told, 1);
+}
+
+static void left_unread(uint64_t a, uint64_t b, uint64_t c)
+{
+	outbox_of(data_core(0))->nic[0].rx_place = a;
+	outbox_of(data_core(1))->nic[0].rx_place = b;
+	outbox_of(data_core(2))->nic[0].rx_place = c;
+}
+
+/* What lies in rings that are stopped is counted once: of one pair; when that fails and all ports are
+ * stopped; of all, and those of a core that is dead too; and when they are stopped again before
+ * anybody has prepared his rings. */
+static void what_nobody_read_is_counted(void **s)
+{
+	(void)s;
+	const struct nic_stats *stats = core_port_stats(0);
+	left_unread(1, 10, 100);
+	comes_anew(1);
+	assert_int_equal(stats->rx_unread, 10);
+	answers_and_polls(1);
+	all_is_well();
+	w.stop_error = E_TIMEOUT;
+	comes_anew(2);
+	assert_int_equal(stats->rx_unread, 10);
+	w.info.status[data_core(0)].state = CORE_DEAD;
+	all_answer();
+	assert_int_equal(asked(), PORTS_PREPARE);
+	assert_int_equal(stats->rx_unread, 111);
+	core_ports_restart("again");
+	all_answer();
+	assert_int_equal(asked(), PORTS_PREPARE);
+	assert_int_equal(stats->rx_unread, 111);
 }
 
 /* One that comes up anew while it is helped: before it has prepared, after, before it polls. */
@@ -679,6 +722,7 @@ int main(void)
 		cmocka_unit_test_setup(one_dies_meanwhile, begin),
 		cmocka_unit_test_setup(one_comes_anew, begin),
 		cmocka_unit_test_setup(one_is_revived, begin_running),
+		cmocka_unit_test_setup(what_nobody_read_is_counted, begin_running),
 		cmocka_unit_test_setup(one_comes_again_and_again, begin_running),
 		cmocka_unit_test_setup(two_are_revived, begin_running),
 		cmocka_unit_test_setup(all_come_anew, begin_running),

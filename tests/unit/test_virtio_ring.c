@@ -76,6 +76,11 @@ static void rx_out_of_order(void **s)
 	assert_int_equal(w.cnt.rx_pkts, seq);
 }
 
+static unsigned rx_left(void)
+{
+	return virtio_rx_left(w.rx.desc, w.rx.size, w.cnt.rx_place); /* they come first */
+}
+
 /* A vector smaller than what waits: the rest stays, nothing is lost. */
 static void rx_takes_no_more_than_asked(void **s)
 {
@@ -84,8 +89,11 @@ static void rx_takes_no_more_than_asked(void **s)
 	for (unsigned i = 0; i < 50; i++)
 		device_receive(0, i);
 	device_publish(&w.drx);
-	for (unsigned got = 0; got < 50; got += 7)
+	for (unsigned got = 0; got < 50; got += 7) {
+		assert_int_equal(rx_left(), 50 - got);
 		assert_int_equal(rx(7), 50 - got < 7 ? 50 - got : 7);
+	}
+	assert_int_equal(rx_left(), 0);
 	assert_int_equal(rx(7), 0);
 	for (unsigned i = 0; i < 50; i++)
 		assert_frame(hand.pkt[i].data, hand.pkt[i].len, i);
@@ -101,6 +109,7 @@ static void indices_wrap(void **s)
 		for (unsigned i = 0; i < n; i++)
 			device_receive(0, seq + i);
 		device_publish(&w.drx);
+		assert_int_equal(rx_left(), n);
 		assert_int_equal(rx(256), n);
 		assert_int_equal(tx(), n);
 		assert_int_equal(hand.n, 0);
@@ -873,6 +882,7 @@ static void rx_batches(void **s)
 			unsigned k = rx(1 + random_below(20));
 			assert_int_not_equal(k, 0);
 			got += k;
+			assert_int_equal(rx_left(), n - got);
 		}
 		assert_int_equal(got, n);
 		for (unsigned i = 0; i < n; i++) {
