@@ -5,6 +5,9 @@
  * address counts if it is on the link of an interface, a MAC if it is a station's. All are asked
  * again soon.
  *
+ * A program that lacks what the one before it had (a route, a server) does not adopt: it gives up, and
+ * the next one, which restarts the ports, has more memory.
+ *
  * What is not found again: connections of the management, packets that waited, fragments, how old
  * what is known of a neighbour is, who of several flows has which of several next hops if one of
  * these had been away.
@@ -75,7 +78,8 @@ static void adopt_addresses6(const struct view *old)
 bool adopt_tables(const void *old, size_t bytes)
 {
 	const struct view *was = old;
-	if (bytes < sizeof *was || !plane.configured || !plane.fib_ready || routes_refused() || plane.refused_hosts)
+	if (bytes < sizeof *was || !plane.configured || !plane.fib_ready || routes_refused() ||
+	    plane.refused_hosts || !servers_are_there())
 		return false;
 	view_get()->flow_seed = was->flow_seed; /* flows keep their next hops */
 	adopt_addresses6(was);

@@ -32,6 +32,7 @@ static struct {
 	uint64_t restart_ns;         /* when to do that */
 	uint64_t stopped_tsc;
 	uint64_t confirm_ns;         /* when the last commit is rolled back; 0: it stands */
+	bool on_boot;                /* what runs has come from the boot's configuration: journal_stage */
 } commit;
 
 static const char *const NO_MEMORY = "there is not enough memory to change the configuration";
@@ -294,7 +295,7 @@ bool commit_apply(enum commit_effect effect, const char *by, uint64_t confirm_ns
 {
 	if (!history_keep(&commit.history, &commit.candidate, core_now_ns(), by) && confirm_ns)
 		return false;
-	if (!journal_stage(&commit.candidate))
+	if (!journal_stage(&commit.candidate, commit.on_boot))
 		plane_log("configuration: there is no memory to keep it: if the control program fails, "
 		          "that of the boot comes back");
 	if (!confirm_ns)
@@ -358,20 +359,31 @@ static bool resume_routes(struct text rest, struct text_error *err)
 	return true;
 }
 
+void commit_forget_boot(void)
+{
+	commit.on_boot = false;
+}
+
+static bool resume(const struct journal_found *found, struct text_error *err)
+{
+	const char *why;
+	return commit_candidate(&why) &&
+	       candidate_set_text(&commit.candidate, found->statements, err) == E_OK &&
+	       resume_routes(found->routes, err) && boot_with(err);
+}
+
 void commit_resume(void)
 {
-	struct text statements, routes;
+	struct journal_found found;
 	struct text_error err = {0};
-	const char *why;
-	bool unconfirmed, any = journal_find(&statements, &routes, &unconfirmed);
-	if (unconfirmed)
+	const bool any = journal_find(&found);
+	commit.on_boot = plane.configured;
+	if (found.unconfirmed)
 		plane_log("configuration: the last commit, which nobody had confirmed, is gone");
 	if (!any)
 		return;
-	const bool good = commit_candidate(&why) &&
-	                  candidate_set_text(&commit.candidate, statements, &err) == E_OK &&
-	                  resume_routes(routes, &err) && boot_with(&err);
-	if (good) {
+	const bool other = found.on_boot != commit.on_boot;
+	if (!other && resume(&found, &err)) {
 		plane_log("configuration: as it was committed last");
 		return;
 	}
@@ -380,7 +392,9 @@ void commit_resume(void)
 		return;
 	}
 	plane_log("configuration: what was committed since the boot is lost: %s",
-	          err.line ? "it cannot be read any more" : NO_MEMORY);
+	          other      ? "it has come from another configuration than this start's"
+	          : err.line ? "it cannot be read any more"
+	                     : NO_MEMORY);
 	journal_forget();
 	if (commit.number) /* a part of it is what runs: once more, without it */
 		core_restart(self.id);

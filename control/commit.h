@@ -67,6 +67,9 @@ uint64_t commit_timer(void);
  * one had committed is the configuration. */
 void commit_resume(void);
 
+/* What runs has not come from the configuration of the boot after all: nothing of that is applied. */
+void commit_forget_boot(void);
+
 /* In plane_start: a configuration that waits is the one that runs. */
 void commit_take(void);
 

@@ -312,6 +312,9 @@ void servers_prepare(struct view *v);
 /* The ports run: TCP begins, without connections, and they listen. */
 void servers_start(void);
 
+/* Is there each that the configuration wants? Between servers_prepare and the next change of it. */
+bool servers_are_there(void);
+
 /* Is there memory for the servers that a commit opens? It is taken then. */
 bool servers_room(const struct config *next);
 

@@ -13,6 +13,7 @@ struct slot {
 	uint64_t seal; /* of all that follows; 0: it does not stand */
 	uint64_t generation; /* the higher one counts */
 	uint64_t statements, routes; /* bytes, one after the other */
+	uint64_t on_boot; /* journal_stage */
 	char text[];
 };
 
@@ -126,7 +127,7 @@ static struct slot *place_for(size_t text, struct slot **last)
 	return slot_of(j, bytes, *last != NULL);
 }
 
-bool journal_stage(const struct candidate *c)
+bool journal_stage(const struct candidate *c, bool on_boot)
 {
 	struct writer w = {0};
 	struct slot *last = NULL;
@@ -134,8 +135,8 @@ bool journal_stage(const struct candidate *c)
 	struct journal *j = core_private_kept(CORE_KEPT_JOURNAL, &bytes);
 	struct slot *unused;
 	journal_seal();
-	if (j && (last = current(j, bytes, &unused)) != NULL)
-		before = last->routes;
+	if (j && (last = current(j, bytes, &unused)) != NULL && last->on_boot == on_boot)
+		before = last->routes; /* else they have come and gone from another configuration */
 	candidate_compare_routes(c, write_route, &w);
 	struct slot *s = broken ? NULL : place_for(c->len + before + w.len, &last);
 	if (!s) {
@@ -145,6 +146,7 @@ bool journal_stage(const struct candidate *c)
 	}
 	s->seal = 0;
 	s->generation = last ? last->generation + 1 : 1;
+	s->on_boot = on_boot;
 	s->statements = c->len;
 	memcpy(s->text, c->text, c->len);
 	if (last)
@@ -191,18 +193,19 @@ void journal_forget(void)
 
 /* --- reading --- */
 
-bool journal_find(struct text *statements, struct text *routes, bool *unconfirmed)
+bool journal_find(struct journal_found *found)
 {
 	size_t bytes;
 	struct slot *unused;
 	struct journal *j = core_private_kept(CORE_KEPT_JOURNAL, &bytes);
-	*unconfirmed = j && j->unconfirmed;
+	*found = (struct journal_found){.unconfirmed = j && j->unconfirmed};
 	if (j)
 		j->unconfirmed = 0;
 	const struct slot *s = j ? current(j, bytes, &unused) : NULL;
 	if (!s)
 		return false;
-	*statements = (struct text){s->text, s->statements};
-	*routes = (struct text){s->text + s->statements, s->routes};
+	found->on_boot = s->on_boot;
+	found->statements = (struct text){s->text, s->statements};
+	found->routes = (struct text){s->text + s->statements, s->routes};
 	return true;
 }

@@ -16,8 +16,10 @@
 #define JOURNAL_BYTES (8u << 20) /* of a slot, at most */
 
 /* Writes what will stand when the candidate has taken the place of what runs; before that. What had
- * been staged before stands. False: there is no memory for it, and nothing stands from now on. */
-bool journal_stage(const struct candidate *c);
+ * been staged before stands. on_boot: what runs has come from the configuration of the boot; else from
+ * an empty one, for that of the boot is bad, or there was no memory for it. False: there is no memory
+ * for it, and nothing stands from now on. */
+bool journal_stage(const struct candidate *c, bool on_boot);
 
 /* What is staged stands from now on. */
 void journal_seal(void);
@@ -25,9 +27,15 @@ void journal_seal(void);
 /* It is rolled back. */
 void journal_drop(void);
 
-/* What stands, as the program before this one has left it. False: nothing does. Valid until the next
- * journal_stage. *unconfirmed: there was another one, which nobody had confirmed. */
-bool journal_find(struct text *statements, struct text *routes, bool *unconfirmed);
+/* What stands, as the program before this one has left it; valid until the next journal_stage. */
+struct journal_found {
+	struct text statements, routes;
+	bool on_boot;     /* as in journal_stage: it is of use to who begins from the same */
+	bool unconfirmed; /* there was another one, which nobody had confirmed */
+};
+
+/* False: nothing stands; of *found `unconfirmed` counts alone. */
+bool journal_find(struct journal_found *found);
 
 /* Nothing stands; what is committed next comes after the configuration of the boot. */
 void journal_forget(void);

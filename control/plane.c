@@ -358,6 +358,7 @@ static size_t start_filters(struct view *v, size_t used)
 	if (filter_start(v, (uint8_t *)v + used, room - used, &bytes, &plane.error) != E_OK) {
 		plane.configured = false;
 		config_default(&plane.config);
+		commit_forget_boot();
 	}
 	return whole_pages(bytes);
 }

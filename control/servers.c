@@ -61,6 +61,14 @@ void servers_prepare(struct view *v)
 	}
 }
 
+bool servers_are_there(void)
+{
+	bool all = true;
+	for (enum server s = 0; s < SERVERS; s++)
+		all = all && *port_of(view_get(), s) == wanted(&plane.config, s);
+	return all;
+}
+
 void servers_start(void)
 {
 	struct view *v = view_get();

@@ -15,6 +15,7 @@
  *                                  it grows into the control core's tables, which then follow it
  *             [-t]                 devices cut what they send: NIC_TSO, NIC_USO
  *             [-r N|N+]            the N-th request for memory is refused, +: all after it too
+ *             [-l]                 the control program alone, which may fail: tests/host/lives.h
  *
  * Commands, one a line. All but `in` are answered, the last line of an answer being `done`; the
  * start of the machine is answered as well.
@@ -46,6 +47,8 @@
  *     asked                        asked memory N REFUSED, asked buffers N REFUSED: requests since the
  *                                  last `refuse` of each; private BYTES: in use by the control core
  *     restart                      stops and starts the ports
+ *     anew N|N+ [driver]           with -l: the program fails, amid a driver's work or not, and comes up
+ *                                  anew, the N-th request for memory refused as by -r; 0: none
  *     counters                     counter NAME KIND VALUE ..., received N, waiting N
  *     features                     features N: core_tx_features
  *
@@ -75,12 +78,14 @@
 #include "hal/kcall.h"
 #include "net/ip4.h"
 #include "tests/host/lines.h"
+#include "tests/host/lives.h"
 #include "tests/host/refuse.h"
 
 #define LINE_BYTES 65536
 #define FRAME_MAX 16384
 #define ARENA_BYTES (12u << 20)
 #define TABLES_BYTES (24u << 20)
+#define LIVES_TABLES_BYTES (96u << 20) /* where two programs' may lie side by side */
 #define SNAPSHOT_BYTES (8u << 20) /* at first */
 #define SHARE_UNIT (2u << 20)
 #define TSC_HZ 1000000000u /* a tick is a nanosecond */
@@ -97,6 +102,7 @@ static unsigned port_total = 2;
 static uint32_t device_mtu_max = CONFIG_MTU_MAX;
 static uint32_t snapshot_kib; /* 0: not said */
 static bool devices_cut;
+static bool many_lives;
 
 /* --- the kernel --- */
 
@@ -146,6 +152,8 @@ int64_t kcall(enum kcall number, uint64_t a, uint64_t b, uint64_t c)
 		return E_OK;
 	case KCALL_SHARE:
 		return share_tables(a);
+	case KCALL_RESTART:
+		lives_end(&info, host_tsc, 0, false);
 	default:
 		return E_AGAIN;
 	}
@@ -456,6 +464,8 @@ void __wrap_ring_punt_done(unsigned d)
 
 static uint64_t take(size_t bytes)
 {
+	if (many_lives)
+		return (uint64_t)(uintptr_t)lives_memory(bytes);
 	/* untouched pages cost nothing */
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
@@ -485,8 +495,9 @@ static void make_machine(void)
 	info.hypervisor = 1;
 	info.tsc_invariant = 1;
 	info.snapshot_bytes = snapshot_kib ? (uint64_t)snapshot_kib << 10 : SNAPSHOT_BYTES;
-	info.snapshot = take(info.snapshot_bytes + TABLES_BYTES);
-	uint64_t tables = snapshot_kib ? take(TABLES_BYTES) : info.snapshot + info.snapshot_bytes;
+	const size_t tables_bytes = many_lives ? LIVES_TABLES_BYTES : TABLES_BYTES;
+	info.snapshot = take(info.snapshot_bytes + tables_bytes);
+	uint64_t tables = snapshot_kib ? take(tables_bytes) : info.snapshot + info.snapshot_bytes;
 	info.pci_count = port_total;
 	info.core[0] = (struct core_memory){.roles = CORE_CONTROL | CORE_DATA,
 	                                    .outbox = take(3 * OUTBOX_AREA),
@@ -494,7 +505,14 @@ static void make_machine(void)
 	                                    .arena = take(ARENA_BYTES),
 	                                    .arena_bytes = ARENA_BYTES,
 	                                    .tables = tables,
-	                                    .tables_bytes = TABLES_BYTES};
+	                                    .tables_bytes = tables_bytes};
+	if (many_lives) {
+		info.cores = 2;
+		info.first_data_core = 1;
+		info.core[0].roles = CORE_CONTROL;
+		info.core[1] = (struct core_memory){.roles = CORE_DATA, .outbox = take(2 * OUTBOX_AREA)};
+		info.status[1].state = CORE_RUNNING;
+	}
 	info.status[0].state = CORE_RUNNING;
 	strcpy(info.loader, "harness");
 	strcpy(info.cpu, "host");
@@ -504,6 +522,8 @@ static void make_machine(void)
 		wires[p].link_up = true;
 		wires[p].tx_room = -1;
 	}
+	if (many_lives)
+		(void)lives_go_on(&info, &host_tsc);
 }
 
 /* --- what must hold between commands --- */
@@ -614,12 +634,14 @@ static void check_fates(void)
 /* One turn of the loop, as core/loop.c has it. */
 static bool turn(void)
 {
-	bool moved = data_turn();
+	bool moved = self.roles & CORE_DATA && data_turn();
 	struct outbox *out = outbox_of(self.id);
 	if (!moved)
 		moved = control_turn();
 	ring_wake_peers();
 	shared_store(&out->stats.turns, out->stats.turns + 1);
+	if (many_lives)
+		lives_data_core();
 	self.now_tsc = host_tsc;
 	return moved;
 }
@@ -638,7 +660,7 @@ static void settle(void)
 
 static uint64_t next_deadline(void)
 {
-	uint64_t control = control_deadline(), data = data_deadline();
+	uint64_t control = control_deadline(), data = many_lives ? UINT64_MAX : data_deadline();
 	return control < data ? control : data;
 }
 
@@ -874,6 +896,14 @@ static void command_asked(void)
 	printf("private %zu\n", core_private_used());
 }
 
+static void command_anew(void)
+{
+	const char *n = argument();
+	if (strtok(NULL, " \n"))
+		core_test_driver();
+	lives_end(&info, host_tsc, strtoull(n, NULL, 10), strchr(n, '+') != NULL);
+}
+
 static void command_sleep(void)
 {
 	settle();
@@ -931,6 +961,8 @@ static bool command(char *line)
 		command_refuse();
 	else if (strcmp(word, "asked") == 0)
 		command_asked();
+	else if (strcmp(word, "anew") == 0)
+		command_anew();
 	else if (strcmp(word, "features") == 0)
 		printf("features %u\n", core_tx_features());
 	else if (strcmp(word, "counters") == 0)
@@ -978,7 +1010,7 @@ _Noreturn void core_main(const struct boot_info *boot, unsigned id);
 int main(int argc, char **argv)
 {
 	int option;
-	while ((option = getopt(argc, argv, "p:c:m:o:d:s:tr:")) != -1) {
+	while ((option = getopt(argc, argv, "p:c:m:o:d:s:tr:l")) != -1) {
 		if (option == 'p')
 			port_total = (unsigned)strtoul(optarg, NULL, 10);
 		else if (option == 'c')
@@ -989,6 +1021,8 @@ int main(int argc, char **argv)
 			snapshot_kib = (uint32_t)strtoul(optarg, NULL, 10);
 		else if (option == 't')
 			devices_cut = true;
+		else if (option == 'l')
+			many_lives = true;
 		else if (option == 'r')
 			refuse(REFUSE_MEMORY, strtoull(optarg, NULL, 10), strchr(optarg, '+') != NULL);
 		else if (option == 'd')

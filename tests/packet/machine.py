@@ -131,10 +131,10 @@ class Machine:
     """config: text or None. ports: how many. boot=False leaves what it says in its first seconds
     (settle) to the test. dead: ports whose devices do not start. memory: KiB for view and
     forwarding table. cuts: the devices have TSO and USO. refuse: "N", the N-th request for memory
-    is refused, "N+": all after it too."""
+    is refused, "N+": all after it too. lives: the control program alone, which can come up anew."""
 
     def __init__(self, config=CONFIG, ports=2, app=None, options="", mtu_max=None, boot=True,
-                 dead=(), memory=None, cuts=False, refuse=None):
+                 dead=(), memory=None, cuts=False, refuse=None, lives=False):
         self.outs = [collections.deque() for _ in range(ports)]
         self.text = ""
         self.errors = tempfile.TemporaryFile()
@@ -159,6 +159,8 @@ class Machine:
             arguments += ["-t"]
         if refuse:
             arguments += ["-r", refuse]
+        if lives:
+            arguments += ["-l"]
         self.child = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                       stderr=self.errors, bufsize=1 << 20)
         self._answer()
@@ -269,6 +271,10 @@ class Machine:
             what, *numbers = rest.split(" ")
             said.update({what: tuple(map(int, numbers))} if word == "asked" else {word: int(what)})
         return said
+
+    def anew(self, refuse="0", amid_driver=False):
+        """The control program fails and comes up anew; refuse: as when a machine is made."""
+        self.command("anew %s%s" % (refuse, " driver" if amid_driver else ""))
 
     # --- what a test expects ---
 

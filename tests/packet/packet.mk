@@ -6,10 +6,10 @@
 include tests/host/host.mk
 
 PACKET_BUILD := build/packet
-PACKET_SRC := tests/host/harness.c tests/host/lines.c tests/host/refuse.c $(filter-out core/loop.c core/pci.c,$(sort $(wildcard core/*.c))) \
+PACKET_SRC := tests/host/harness.c tests/host/lines.c tests/host/lives.c tests/host/refuse.c $(filter-out core/loop.c core/pci.c,$(sort $(wildcard core/*.c))) \
 	$(sort $(wildcard control/*.c apps/*.c apps/*/*.c tools/pktgen/*.c)) $(HOST_NET)
 # the harness stands between core/ring.c and who takes messages, and (tests/host/refuse.c) between
-# core/tables.c and who wants memory
+# core/tables.c and who wants memory; -no-pie: tests/host/lives.h
 PACKET_WRAP := -Wl,--wrap=ring_punt_next -Wl,--wrap=ring_punt_done \
 	-Wl,--wrap=core_private_alloc -Wl,--wrap=core_private_keep
 
@@ -17,7 +17,7 @@ PACKET_WRAP := -Wl,--wrap=ring_punt_next -Wl,--wrap=ring_punt_done \
 
 $(PACKET_BUILD)/harness: $(PACKET_SRC:%.c=$(HOST_BUILD)/gcc/%.o)
 	@mkdir -p $(@D)
-	@gcc $(HOST_CFLAGS) $(PACKET_WRAP) -o $@ $^
+	@gcc $(HOST_CFLAGS) $(PACKET_WRAP) -no-pie -o $@ $^
 
 test-packet: $(PACKET_BUILD)/harness ## bytes in, bytes out and nothing else, with counters
 	@$(if $(SEED),SEED=$(SEED) )/usr/bin/python3 -m pytest -c tests/packet/pytest.ini \

@@ -36,6 +36,7 @@ void *core_private_kept(enum core_kept what, size_t *bytes)
 /* --- a candidate that says what the test wants --- */
 
 static char log_text[ROUTES * 24];
+static bool on_boot;
 static const char *routes; /* lines "-ROUTE" and "+ROUTE" that it changes */
 
 void candidate_compare_routes(const struct candidate *c, candidate_line_fn line, void *ctx)
@@ -51,7 +52,7 @@ static bool stage(const char *statements, const char *changed)
 	struct candidate c = {.text = text, .len = strlen(statements)};
 	memcpy(text, statements, c.len);
 	routes = changed;
-	return journal_stage(&c);
+	return journal_stage(&c, on_boot);
 }
 
 static void commit(const char *statements, const char *changed)
@@ -62,21 +63,20 @@ static void commit(const char *statements, const char *changed)
 
 static void found(const char *statements, const char *all, bool unconfirmed)
 {
-	struct text s, r;
-	bool other;
-	assert_true(journal_find(&s, &r, &other));
-	assert_int_equal(s.len, strlen(statements));
-	assert_memory_equal(s.at, statements, s.len);
-	assert_int_equal(r.len, strlen(all));
-	assert_memory_equal(r.at, all, r.len);
-	assert_int_equal(other, unconfirmed);
+	struct journal_found f;
+	assert_true(journal_find(&f));
+	assert_int_equal(f.statements.len, strlen(statements));
+	assert_memory_equal(f.statements.at, statements, f.statements.len);
+	assert_int_equal(f.routes.len, strlen(all));
+	assert_memory_equal(f.routes.at, all, f.routes.len);
+	assert_int_equal(f.unconfirmed, unconfirmed);
+	assert_int_equal(f.on_boot, on_boot);
 }
 
 static void nothing_found(void)
 {
-	struct text s, r;
-	bool other;
-	assert_false(journal_find(&s, &r, &other));
+	struct journal_found f;
+	assert_false(journal_find(&f));
 }
 
 static int begin(void **state)
@@ -86,6 +86,7 @@ static int begin(void **state)
 	memset(&w, 0xa5, sizeof w);
 	w.used = w.kept_bytes = 0;
 	w.most = MEMORY;
+	on_boot = true;
 	return 0;
 }
 
@@ -124,6 +125,21 @@ static void unconfirmed_one_is_gone(void **s)
 	found("hostname c\n", "+x\n+z\n", false);
 }
 
+/* The routes of one configuration mean nothing to another: they begin anew. */
+static void another_configuration_of_the_boot(void **s)
+{
+	(void)s;
+	commit("hostname a\n", "+x\n");
+	on_boot = false;
+	commit("hostname b\n", "+y\n");
+	found("hostname b\n", "+y\n", false);
+	commit("hostname b\n", "+z\n");
+	found("hostname b\n", "+y\n+z\n", false);
+	on_boot = true;
+	commit("hostname c\n", "+x\n");
+	found("hostname c\n", "+x\n", false);
+}
+
 /* It grows, and moves to where there is room. */
 static void many_routes(void **s)
 {
@@ -152,18 +168,18 @@ static void torn(void **s)
 	memcpy(after, w.memory, w.used);
 	const size_t half = w.kept_at + w.kept_bytes;
 	for (size_t cut = w.kept_at; cut < half; cut++) { /* written as far as that, in either order */
-		struct text t, r;
-		bool other;
+		struct journal_found f;
 		if (before[cut] == after[cut])
 			continue;
 		memcpy(w.memory, after, cut);
 		memcpy(w.memory + cut, before + cut, w.used - cut);
-		assert_true(journal_find(&t, &r, &other));
-		assert_int_equal(t.at[9], 'a');
+		assert_true(journal_find(&f));
+		assert_int_equal(f.statements.at[9], 'a');
 		memcpy(w.memory, before, cut);
 		memcpy(w.memory + cut, after + cut, w.used - cut);
-		bool whole = journal_find(&t, &r, &other) && t.at[9] == 'b';
-		assert_true(whole ? cut <= w.kept_at + 16 || r.len == 6 : t.at[9] == 'a');
+		bool whole = journal_find(&f) && f.statements.at[9] == 'b';
+		assert_true(whole ? cut <= w.kept_at + 16 || f.routes.len == 6
+		                  : f.statements.at[9] == 'a');
 	}
 }
 
@@ -172,11 +188,10 @@ static void what_is_found_is_sealed(void **s)
 {
 	(void)s;
 	commit("hostname a\n", "+x\n");
-	for (size_t at = w.kept_at + 16; at < w.kept_at + 16 + 32 + 11 + 3; at++) {
-		struct text t, r;
-		bool other;
+	for (size_t at = w.kept_at + 16; at < w.kept_at + 16 + 40 + 11 + 3; at++) {
+		struct journal_found f;
 		w.memory[at] ^= 0x41;
-		if (journal_find(&t, &r, &other))
+		if (journal_find(&f))
 			fail();
 		w.memory[at] ^= 0x41;
 		found("hostname a\n", "+x\n", false);
@@ -199,6 +214,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(last_commit_is_found, begin),
 		cmocka_unit_test_setup(unconfirmed_one_is_gone, begin),
+		cmocka_unit_test_setup(another_configuration_of_the_boot, begin),
 		cmocka_unit_test_setup(many_routes, begin),
 		cmocka_unit_test_setup(torn, begin),
 		cmocka_unit_test_setup(what_is_found_is_sealed, begin),
