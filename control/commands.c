@@ -187,6 +187,7 @@ static void fault(struct shell *sh, int argc, char **argv)
 		[TEST_FAULT_EXEC_STACK] = "exec-stack",
 		[TEST_FAULT_EXEC_SNAPSHOT] = "exec-snapshot",
 		[TEST_FAULT_EXEC_ARENA] = "exec-arena",
+		[TEST_FAULT_EXEC_CONSTANT] = "exec-constant",
 		[TEST_FAULT_CLI] = "cli",
 		[TEST_FAULT_PORT] = "port",
 		[TEST_FAULT_MSR] = "msr",

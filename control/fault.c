@@ -22,6 +22,7 @@ static uintptr_t forbidden(enum test_fault fault, const uint8_t *stack)
 	case TEST_FAULT_WRITE:
 		return (uintptr_t)view_test_fault;
 	case TEST_FAULT_CONSTANT:
+	case TEST_FAULT_EXEC_CONSTANT:
 		return (uintptr_t)constant;
 	case TEST_FAULT_EXEC:
 		return (uintptr_t)variable;
@@ -99,6 +100,7 @@ void view_test_fault(enum test_fault fault)
 		write_back(address);
 		break;
 	case TEST_FAULT_EXEC:
+	case TEST_FAULT_EXEC_CONSTANT:
 	case TEST_FAULT_EXEC_STACK:
 	case TEST_FAULT_EXEC_SNAPSHOT:
 	case TEST_FAULT_EXEC_ARENA:

@@ -543,6 +543,7 @@ enum test_fault {
 	TEST_FAULT_EXEC_STACK,   /* execute the stack */
 	TEST_FAULT_EXEC_SNAPSHOT,
 	TEST_FAULT_EXEC_ARENA,   /* execute packet memory */
+	TEST_FAULT_EXEC_CONSTANT,
 	TEST_FAULT_CLI,          /* privileged instructions */
 	TEST_FAULT_PORT,
 	TEST_FAULT_MSR,

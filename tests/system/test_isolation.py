@@ -21,6 +21,7 @@ PAGE_FAULTS = [  # kind of fault, what it tried, why it may not
     ("tables", "read", ABSENT),
     ("kernel", "read", FORBIDDEN),
     ("exec", "execute", FORBIDDEN),
+    ("exec-constant", "execute", FORBIDDEN),
     ("exec-stack", "execute", FORBIDDEN),
     ("exec-snapshot", "execute", FORBIDDEN),
     ("exec-arena", "execute", FORBIDDEN),
