@@ -53,12 +53,10 @@ static void say(const char *format, ...)
 		console_print("%s", text);
 }
 
-static void print_address(const char *label, uint64_t addr)
+static void print_address(const char *label, uint64_t addr, bool returns)
 {
 	uint64_t offset = 0;
-	const char *name = program_function(addr, &offset);
-	if (!name)
-		name = kernel_function(addr, &offset);
+	const char *name = function_of(addr, returns, &offset);
 	if (name)
 		say("%s%016llx  %s+0x%llx\n", label, (unsigned long long)addr, name,
 		              (unsigned long long)offset);
@@ -91,11 +89,12 @@ static void print_backtrace(const struct trap_frame *f, vm_space_t space)
 	uint64_t frame = f->rbp, word[2];
 	bool user = (f->cs & 3) == 3;
 	say("  backtrace\n");
-	print_address("    ", f->rip);
+	/* A kernel call leaves rip behind its instruction, which may be the last of its function. */
+	print_address("    ", f->rip - (f->vector == TRAP_BREAKPOINT), false);
 	for (unsigned i = 0; i < BACKTRACE_MAX && read_words(space, user, frame, word); i++) {
 		if (word[1] == 0)
 			break;
-		print_address("    ", word[1]);
+		print_address("    ", word[1], true);
 		if (word[0] <= frame)
 			break;
 		frame = word[0];
@@ -207,7 +206,7 @@ _Noreturn static void report_early(const struct trap_frame *f)
 	say("*** %s while the kernel starts (vector %llu, error %llx)\n",
 	              exception_name(f->vector), (unsigned long long)f->vector,
 	              (unsigned long long)f->error);
-	print_address("  rip ", f->rip);
+	print_address("  rip ", f->rip, false);
 	say("  cr2 %016llx  rsp %016llx\n", (unsigned long long)cr2_read(),
 	              (unsigned long long)f->rsp);
 	print_identity();

@@ -25,6 +25,14 @@ const char *program_function(uint64_t addr, uint64_t *offset);
 /* The same for the kernel's own functions (kernel/symbols.c). */
 const char *kernel_function(uint64_t addr, uint64_t *offset);
 
+/*
+ * The function, of either, that an address of a backtrace belongs to, with the distance of addr from
+ * its start; NULL: unknown. An address that a call `returns` to is looked up by the byte before it:
+ * where the function called does not return, the call may be the last instruction of its function,
+ * and the address that of the next function.
+ */
+const char *function_of(uint64_t addr, bool returns, uint64_t *offset);
+
 /* The build id of the image, hexadecimal digits (tools/symbols.awk). */
 extern const char kernel_build_id[];
 

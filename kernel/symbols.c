@@ -26,3 +26,13 @@ const char *kernel_function(uint64_t addr, uint64_t *offset)
 	*offset = addr - best->addr;
 	return kernel_symbol_names + best->name;
 }
+
+const char *function_of(uint64_t addr, bool returns, uint64_t *offset)
+{
+	const char *name = program_function(addr - returns, offset);
+	if (!name)
+		name = kernel_function(addr - returns, offset);
+	if (name)
+		*offset += returns;
+	return name;
+}
