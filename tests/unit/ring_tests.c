@@ -270,6 +270,44 @@ static void tx_shared_buffer_is_freed_once(void **s)
 	}
 }
 
+/* A frame arrives and comes up, in its order. */
+static void one_comes_up(uint32_t seq)
+{
+	device_receive(seq);
+	assert_int_equal(rx(256), 1);
+	assert_frame(hand.pkt[hand.n - 1].data, hand.pkt[hand.n - 1].len, seq);
+}
+
+/* Wherever in the ring it is that buffers run out, and however few come back. */
+static void rx_runs_dry_at_any_place(void **s)
+{
+	(void)s;
+	for (unsigned place = 0; place < 2 * 64; place++) {
+		const unsigned back = 1 + place % 7;
+		uint32_t seq = 0;
+		begin(64, 100);
+		for (; seq < place; let_go())
+			one_comes_up(seq++);
+		while (device_room())
+			one_comes_up(seq++);
+		assert_int_equal(hand.n, 100);
+		assert_true(hand.cnt->rx_no_buffer > 0);
+		for (unsigned i = 0; i < back; i++)
+			pkt_free(hand.pool, &hand.pkt[--hand.n]);
+		assert_int_equal(rx(256), 0);
+		assert_int_equal(device_room(), back);
+		while (device_room())
+			one_comes_up(seq++);
+		let_go();
+		assert_int_equal(rx(256), 0);
+		assert_int_equal(device_room(), 64 - ring_card.kept_back);
+		for (unsigned i = 0; i < 2 * 64; i++, let_go())
+			one_comes_up(seq++);
+		assert_int_equal(hand.cnt->rx_pkts, seq);
+		assert_accounted();
+	}
+}
+
 int run_ring_tests(void)
 {
 	const struct CMUnitTest receive[] = {
@@ -278,6 +316,7 @@ int run_ring_tests(void)
 		cmocka_unit_test_teardown(rx_random, teardown),
 		cmocka_unit_test_teardown(rx_takes_its_share, teardown),
 		cmocka_unit_test_teardown(rx_pool_runs_dry_and_recovers, teardown),
+		cmocka_unit_test_teardown(rx_runs_dry_at_any_place, teardown),
 	};
 	const struct CMUnitTest send[] = {
 		cmocka_unit_test_teardown(tx_random, teardown),

@@ -175,6 +175,45 @@ static void rx_pool_runs_dry_and_recovers(void **s)
 	assert_int_equal(w.drx.n, 20);
 }
 
+/* A frame arrives and comes up, in its order. */
+static void one_comes_up(uint32_t seq)
+{
+	device_receive(0, seq);
+	device_publish(&w.drx);
+	assert_int_equal(rx(256), 1);
+	assert_frame(hand.pkt[hand.n - 1].data, hand.pkt[hand.n - 1].len, seq);
+}
+
+/* Wherever in the ring it is that buffers run out, and however few come back. */
+static void rx_runs_dry_at_any_place(void **s)
+{
+	(void)s;
+	for (unsigned place = 0; place < 2 * 64; place++) {
+		const unsigned back = 1 + place % 7;
+		uint32_t seq = 0;
+		start(64, 100);
+		for (; seq < place; let_go())
+			one_comes_up(seq++);
+		while (w.drx.n)
+			one_comes_up(seq++);
+		assert_int_equal(hand.n, 100);
+		assert_int_equal(w.cnt.rx_no_buffer, 64);
+		for (unsigned i = 0; i < back; i++)
+			pkt_free(&w.pool, &hand.pkt[--hand.n]);
+		assert_int_equal(rx(256), 0);
+		assert_int_equal(w.drx.n, back);
+		while (w.drx.n)
+			one_comes_up(seq++);
+		let_go();
+		assert_int_equal(rx(256), 0);
+		assert_int_equal(w.drx.n, 64);
+		for (unsigned i = 0; i < 2 * 64; i++, let_go())
+			one_comes_up(seq++);
+		assert_int_equal(w.cnt.rx_pkts, seq);
+		assert_accounted();
+	}
+}
+
 static void tx_in_order(void **s)
 {
 	(void)s;
@@ -964,6 +1003,7 @@ int main(void)
 		cmocka_unit_test_teardown(rx_takes_no_more_than_asked, teardown_good),
 		cmocka_unit_test_teardown(indices_wrap, teardown_good),
 		cmocka_unit_test_teardown(rx_pool_runs_dry_and_recovers, teardown_good),
+		cmocka_unit_test_teardown(rx_runs_dry_at_any_place, teardown_good),
 		cmocka_unit_test_teardown(rx_headers, teardown_good),
 		cmocka_unit_test_teardown(rx_spread_frame_is_dropped_whole, teardown_good),
 		cmocka_unit_test_teardown(rx_drops_after_a_spread_frame, teardown_good),

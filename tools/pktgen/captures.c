@@ -19,7 +19,7 @@ struct reader {
 };
 
 static struct {
-	bool asked;          /* for memory */
+	bool told;           /* that there is no memory */
 	struct memory {
 		struct capture_file file;
 		struct reader reader[READERS];
@@ -91,14 +91,14 @@ static const struct capture_file *file(void)
 {
 	if (captures_missing())
 		return NULL;
-	if (!c.asked) {
-		c.asked = true;
-		c.m = core_private_alloc(sizeof *c.m);
-		if (!c.m)
-			plane_log("there is not enough memory to write captures");
-	}
 	if (!c.m)
+		c.m = core_private_alloc(sizeof *c.m);
+	if (!c.m) {
+		if (!c.told)
+			plane_log("there is not enough memory to write captures");
+		c.told = true;
 		return NULL;
+	}
 	/* a core that has not yet seen the end of the run may be writing */
 	if (c.order != conduct_order()->number && core_quiesce())
 		take_file();

@@ -22,7 +22,7 @@ _Static_assert(PIECE <= PAGE_ITEM_MAX, "an item has to fit");
 
 static struct {
 	char *text;
-	bool asked;
+	bool told; /* that there is no memory */
 	enum report_form form;
 	uint32_t number; /* of the results; 0: the window is empty */
 	uint64_t from, to;
@@ -50,12 +50,11 @@ size_t report_piece(enum report_form form, uint32_t number, uint64_t at, const c
 		[REPORT_TEXT] = report_text, [REPORT_JSON] = report_json,
 		[REPORT_HTML] = report_html,
 	};
-	if (!window.asked) {
-		window.asked = true;
+	if (!window.text)
 		window.text = core_private_alloc(WINDOW_BYTES);
-		if (!window.text)
-			plane_log("there is not enough memory to write reports");
-	}
+	if (!window.text && !window.told)
+		plane_log("there is not enough memory to write reports");
+	window.told = !window.text;
 	if (!window.text || !results() || number != results_number())
 		return 0;
 	if (window.number != number || window.form != form || at < window.from || at >= window.to) {

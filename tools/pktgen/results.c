@@ -25,25 +25,31 @@ static struct {
 	struct plan_name {
 		char text[PLAN_NAME_BYTES];
 	} stream_name[PLAN_STREAMS_MAX];
-	bool has_memory, asked, there;
+	bool has_memory, told, there; /* told: that it has none */
 	uint32_t number;
 } r;
 
-/* Once: the script is the same as long as the program runs. */
+static bool take(void *at, size_t bytes)
+{
+	void **p = at;
+	*p = *p ? *p : core_private_alloc(bytes);
+	return *p != NULL;
+}
+
+/* Once: the script is the same as long as the program runs. What there is no memory for is asked for
+ * again. */
 static bool take_memory(void)
 {
 	const struct text script = plane.config.script.text;
 	const unsigned n = generator.plan.streams;
-	if (r.asked)
-		return r.has_memory;
-	r.asked = true;
-	r.script = core_private_alloc(script.len + 1);
-	r.stream = core_private_alloc(n * sizeof *r.stream);
-	r.judged = core_private_alloc(n * sizeof *r.judged);
-	r.paced = core_private_alloc(n * sizeof *r.paced);
-	r.has_memory = r.script && r.stream && r.judged && r.paced;
+	if (r.has_memory)
+		return true;
+	r.has_memory = take(&r.script, script.len + 1) && take(&r.stream, n * sizeof *r.stream) &&
+	               take(&r.judged, n * sizeof *r.judged) && take(&r.paced, n * sizeof *r.paced);
 	if (!r.has_memory) {
-		plane_log("there is not enough memory for reports");
+		if (!r.told)
+			plane_log("there is not enough memory for reports");
+		r.told = true;
 		return false;
 	}
 	/* comments may hold any bytes; JSON may not */
