@@ -1,10 +1,11 @@
 /*
- * Reports of programs that failed, as the kernel keeps them (kernel/crash.h): `show crash`, and the
- * page /crash.
+ * What failed, as the kernel keeps it: `show crash`, and the page /crash. First what ended the last
+ * boot (kernel/keep.h), then the programs that have failed since (kernel/crash.h).
  */
 #include "control/inside.h"
 #include "control/page.h"
 #include "lib/fmt.h"
+#include "lib/number.h"
 
 #define PIECE_MAX PAGE_ITEM_MAX /* bytes of reports at a time */
 _Static_assert(PIECE_MAX >= CORE_CRASH_PIECE, "there is room for a piece of a report");
@@ -12,12 +13,39 @@ _Static_assert(PIECE_MAX <= SHELL_STREAM_PIECE, "a session has room for it");
 
 /* Where a reader is: all zero at first. */
 struct crash_at {
+	uint32_t before; /* bytes of the last boot's report that have been told, one more with its first line */
+	bool before_done;
+	bool begun;
 	uint64_t number; /* of the report that was begun, or of the last one */
 	struct core_crash_walk walk;
-	bool begun;
 };
 _Static_assert(sizeof(struct crash_at) <= SHELL_STREAM_BYTES, "shell_stream keeps it");
 _Static_assert(sizeof(struct crash_at) <= sizeof((struct page_walk *)0)->cursor.own, "the page does");
+
+/* The next piece of what ended the last boot, its first or last line. 0: that was all. */
+static size_t before_piece(struct crash_at *at, char *text)
+{
+	static const char first[] = "the last boot ended in a failure; its report:\n",
+	                  last[] = "end of the last boot's report\n";
+	const struct boot_before *b = &self.info->before;
+	if (b->bytes == 0 || at->before_done)
+		return 0;
+	if (at->before == 0) {
+		at->before = 1;
+		memcpy(text, first, sizeof first - 1);
+		return sizeof first - 1;
+	}
+	const uint32_t told = at->before - 1, left = (uint32_t)b->bytes - told;
+	const uint32_t n = u32_min(left, PIECE_MAX);
+	if (n == 0) {
+		at->before_done = true;
+		memcpy(text, last, sizeof last - 1);
+		return sizeof last - 1;
+	}
+	memcpy(text, b->text + told, n);
+	at->before += n;
+	return n;
+}
 
 /* "crash 1: core 2, 12.345 s after boot": the line above a report. */
 static size_t head_line(const struct crash *c, char *text, size_t size)
@@ -42,6 +70,9 @@ static size_t pieces(const struct crash *c, struct core_crash_walk *walk, char *
 static int next_piece(struct crash_at *at, char *text)
 {
 	static struct crash c; /* a copy, anew for every piece */
+	size_t before = before_piece(at, text);
+	if (before > 0)
+		return (int)before;
 	for (;;) {
 		bool there = core_crash_next(at->begun ? at->number - 1 : at->number, &c);
 		if (at->begun && (!there || c.number != at->number)) {
@@ -51,7 +82,9 @@ static int next_piece(struct crash_at *at, char *text)
 		if (!there)
 			return 0;
 		if (!at->begun) {
-			*at = (struct crash_at){.number = c.number, .begun = true};
+			at->number = c.number;
+			at->walk = (struct core_crash_walk){0};
+			at->begun = true;
 			return (int)head_line(&c, text, PIECE_MAX);
 		}
 		size_t n = pieces(&c, &at->walk, text);

@@ -66,6 +66,14 @@ struct crash {
 	struct event_ring events; /* of its core; its count is 0 where they could not be read */
 };
 
+#define BOOT_BEFORE_MAX 8168
+
+/* The report of the failure that ended the last boot, where the memory has outlasted it. */
+struct boot_before {
+	uint64_t bytes; /* 0: there is none */
+	char text[BOOT_BEFORE_MAX]; /* lines that end in \n; no NUL */
+};
+
 /* Of the units that remap the cards' DMA (kernel/iommu.h). */
 struct boot_iommu {
 	uint32_t units; /* in use; 0: devices reach all memory */
@@ -95,6 +103,7 @@ struct boot_info {
 	struct core_memory core[CORES_MAX];
 	struct core_status status[CORES_MAX];
 	struct crash crash[CRASHES_MAX]; /* kernel/crash.h says which are kept */
+	struct boot_before before;
 	struct pci_dev pci[BOOT_PCI_MAX]; /* network functions, by bus, device, function */
 	char build_id[BOOT_BUILD_ID]; /* of the image, hexadecimal digits */
 	char loader[32];

@@ -6,7 +6,7 @@
 
 #include "hal/clock.h"
 #include "kernel/core.h"
-#include "lib/mem.h"
+#include "kernel/report.h"
 
 static uint64_t begun; /* reports so far */
 static bool writing[CRASHES_MAX];
@@ -33,9 +33,7 @@ void crash_add(struct crash *k, const char *text, size_t bytes)
 {
 	if (!k)
 		return;
-	size_t room = sizeof k->text - k->bytes, n = bytes < room ? bytes : room;
-	memcpy(k->text + k->bytes, text, n);
-	k->bytes += (uint32_t)n;
+	k->bytes = (uint32_t)report_add(k->text, sizeof k->text, k->bytes, text, bytes);
 }
 
 void crash_end(struct crash *k)

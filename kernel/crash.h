@@ -12,7 +12,8 @@
  * writing there, and this report is not kept. */
 struct crash *crash_begin(unsigned core);
 
-/* Adds to the report; what it has no room for is left out. k may be NULL. */
+/* Adds to the report; what it has no room for is left out, and it says so at its end. k
+ * may be NULL. */
 void crash_add(struct crash *k, const char *text, size_t bytes);
 
 /* It is complete, and readers may have it. */

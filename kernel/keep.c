@@ -3,20 +3,24 @@
 
 #include "kernel/console.h"
 #include "kernel/cpu.h"
+#include "kernel/report.h"
 #include "lib/mem.h"
 
 #define KEEP_BYTES 8192 /* linker.ld reserves as much */
+#define KEEP_HEAD 24
 #define KEEP_MAGIC 0x646e652074736c20ull
 
 struct keep {
 	uint64_t magic, sum;
 	uint64_t bytes; /* of the text */
-	char text[KEEP_BYTES - 24];
+	char text[KEEP_BYTES - KEEP_HEAD];
 };
 _Static_assert(sizeof(struct keep) == KEEP_BYTES, "linker.ld");
+_Static_assert(BOOT_BEFORE_MAX == KEEP_BYTES - KEEP_HEAD, "keep_take copies all of it");
 
 extern struct keep kernel_keep;
 static bool begun;
+static uint64_t told; /* bytes of the last boot's report, which is still there */
 
 /* FNV-1a, of the length too. */
 static uint64_t sum(const struct keep *k)
@@ -46,10 +50,8 @@ void keep_add(const char *text, size_t bytes)
 	if (!begun)
 		return;
 	/* Read once: a core that is about to be stopped may just be adding to it as well. */
-	size_t at = __atomic_load_n(&k->bytes, __ATOMIC_RELAXED), room = sizeof k->text - at;
-	size_t n = bytes < room ? bytes : room;
-	memcpy(k->text + at, text, n);
-	k->bytes = at + n;
+	size_t at = __atomic_load_n(&k->bytes, __ATOMIC_RELAXED);
+	k->bytes = report_add(k->text, sizeof k->text, at, text, bytes);
 }
 
 void keep_end(void)
@@ -70,5 +72,14 @@ void keep_tell(void)
 	console_print("--- the last boot ended in a failure; its report:\n");
 	console_write(k->text, k->bytes);
 	console_print("--- end of the last boot's report\n");
+	told = k->bytes;
 	forget();
+}
+
+void keep_take(struct boot_before *to)
+{
+	if (begun)
+		return;
+	memcpy(to->text, kernel_keep.text, told);
+	to->bytes = told;
 }

@@ -6,18 +6,23 @@
 #ifndef KERNEL_KEEP_H
 #define KERNEL_KEEP_H
 
-#include "lib/types.h"
+#include "hal/boot_info.h"
 
 /* Begins a report; once, later calls change nothing. */
 void keep_begin(void);
 
-/* Adds to it; without keep_begin, or where there is no room left, nothing is done. */
+/* Adds to it; without keep_begin nothing is done. What it has no room for is left out, and it says so at
+ * its end. */
 void keep_add(const char *text, size_t bytes);
 
 /* It is complete, and in memory, not in a cache. */
 void keep_end(void);
 
-/* Prints the report of the last boot, if there is one, and forgets it. */
+/* Prints the report of the last boot, if there is one, and forgets it: the next boot does not tell it. */
 void keep_tell(void);
+
+/* Copies what keep_tell has printed; *to is all zero before, and stays so if there was none, or if a
+ * report of this boot has been begun in its place. */
+void keep_take(struct boot_before *to);
 
 #endif

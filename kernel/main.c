@@ -50,6 +50,7 @@ static void make_boot_info(void)
 	memcpy(boot_info->loader, boot.loader, sizeof boot.loader);
 	fmt_format(boot_info->build_id, sizeof boot_info->build_id, "%s", kernel_build_id);
 	read_cpu_name(boot_info->cpu);
+	keep_take(&boot_info->before);
 }
 
 /* The rest of the boot, on core 0's own stack. */

@@ -3,7 +3,7 @@ panic= says. The next boot tells what the last one said."""
 import re
 
 import pytest
-from conftest import ACCEL, LEFT_ROUTER, RIGHT_HOST, pings
+from conftest import ACCEL, LEFT_ROUTER, RIGHT_HOST, pings, router_config
 from launcher import addr
 
 KINDS = {  # how it fails: what the report says, and what it names
@@ -52,8 +52,9 @@ def test_halt(make_lab):
 
 @pytest.mark.parametrize("kind", ["fault", "stack", "assert"])
 def test_reboot(make_lab, kind):
-    """It boots again, repeats the report, and works; the boot after that has nothing to tell."""
-    lab = make_lab(None, "--append", "test=1 panic=reboot")
+    """It boots again, repeats the report, which `show crash` and the network have too, and works; the
+    boot after that has nothing to tell."""
+    lab = make_lab(router_config(extra="http server\n"), "--append", "test=1 panic=reboot")
     router = lab.router
     pings(lab.left, RIGHT_HOST)
     fail(lab, kind)
@@ -66,10 +67,16 @@ def test_reboot(make_lab, kind):
     router.judge = router.faults_expected = True
     router.wait_up(60)
     pings(lab.left, RIGHT_HOST, count=3)
+    shown = "the last boot ended in a failure; its report:\n%send of the last boot's report\n" \
+            "no program has failed since boot\n" % told.replace("\r\n", "\n")
+    assert router.command("show crash") == shown
+    result = lab.left.run(["curl", "-sS", "--max-time", "20", "http://%s/crash" % LEFT_ROUTER])
+    assert result.stdout == shown, result.stderr
     router.skip()
     router.send("reload")
     router.wait_up(60)
     assert "the last boot" not in router.text[router.text.rindex("restarting"):]
+    assert router.command("show crash") == "no program has failed since boot\n"
 
 
 def test_reboot_by_uefi(make_router):

@@ -121,6 +121,30 @@ static void first_and_last(void **s)
 	assert_string_equal(shown, expected);
 }
 
+/* What ended the last boot comes first, whole, on both ways. */
+static void last_boot(void **s)
+{
+	static char expected[2 * BOOT_BEFORE_MAX];
+	(void)s;
+	for (size_t bytes = 1; bytes <= BOOT_BEFORE_MAX; bytes += bytes < 4000 ? 647 : 81) {
+		info.before.bytes = bytes;
+		for (size_t i = 0; i < bytes; i++)
+			info.before.text[i] = (char)('a' + i % 26);
+		snprintf(expected, sizeof expected, "the last boot ended in a failure; its report:\n%.*s"
+		         "end of the last boot's report\n%s", (int)bytes, info.before.text,
+		         begun == 0 ? "no program has failed since boot\n"
+		                    : "crash 1: core 2, 1.234 s after boot\nA\n");
+		forget_shown();
+		show_crash(NULL, 0, NULL);
+		assert_string_equal(shown, expected);
+		forget_shown();
+		assert_true(read_page(1280));
+		assert_string_equal(shown, expected);
+		if (begun == 0)
+			crash(2, "A\n");
+	}
+}
+
 /* What is too long is cut, and a page of long reports is complete. */
 static void long_reports(void **s)
 {
@@ -139,6 +163,10 @@ static void long_reports(void **s)
 	shown_bytes = 0;
 	assert_true(read_page(1280));
 	assert_memory_equal(console, shown, sizeof shown);
+	unsigned cut = 0;
+	for (const char *at = shown; (at = strstr(at, REPORT_CUT)); at++)
+		cut++;
+	assert_int_equal(cut, CRASHES_MAX);
 }
 
 static void half_written(void **s)
@@ -284,7 +312,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(none, setup),         cmocka_unit_test_setup(first_and_last, setup),
-		cmocka_unit_test_setup(printed_once, setup),
+		cmocka_unit_test_setup(last_boot, setup),    cmocka_unit_test_setup(printed_once, setup),
 		cmocka_unit_test_setup(printed_as_they_end, setup),
 		cmocka_unit_test_setup(printed_with_what_is_left, setup),
 		cmocka_unit_test_setup(odd_reports, setup),

@@ -23,7 +23,7 @@ static int setup(void **s)
 	(void)s;
 	memset(&kernel_keep, 0, sizeof kernel_keep);
 	begun = false;
-	said_bytes = 0;
+	told = said_bytes = 0;
 	return 0;
 }
 
@@ -36,9 +36,14 @@ static void end_by(const char *text)
 
 static size_t boot(void)
 {
+	static struct boot_before before;
+	memset(&before, 0, sizeof before);
 	begun = false;
-	said_bytes = 0;
+	told = said_bytes = 0;
 	keep_tell();
+	keep_take(&before); /* programs are told the same */
+	assert_int_equal(before.bytes, said_bytes);
+	assert_memory_equal(before.text, said, said_bytes);
 	return said_bytes;
 }
 
@@ -82,6 +87,36 @@ static void too_long(void **s)
 		keep_add(line, sizeof line);
 	keep_end();
 	assert_int_equal(boot(), sizeof kernel_keep.text);
+	assert_memory_equal(said + said_bytes - strlen(REPORT_CUT), REPORT_CUT, strlen(REPORT_CUT));
+	assert_int_equal(said[said_bytes - strlen(REPORT_CUT) - 1], 'x');
+}
+
+/* What has just the room that there is has not been cut. */
+static void just_fits(void **s)
+{
+	static char text[sizeof kernel_keep.text];
+	(void)s;
+	memset(text, 'y', sizeof text);
+	keep_begin();
+	keep_add(text, sizeof text);
+	keep_add(text, 0);
+	keep_end();
+	assert_int_equal(boot(), sizeof text);
+	assert_memory_equal(said, text, sizeof text);
+}
+
+/* A failure of this boot, before programs were told of the last: its report has taken that place. */
+static void begun_anew(void **s)
+{
+	struct boot_before before = {0};
+	(void)s;
+	end_by("old\n");
+	begun = false;
+	keep_tell();
+	keep_begin();
+	keep_add("new\n", 4);
+	keep_take(&before);
+	assert_int_equal(before.bytes, 0);
 }
 
 /* Any byte of it that has changed makes it nobody's. */
@@ -109,6 +144,8 @@ int main(void)
 		cmocka_unit_test_setup(told_once, setup),
 		cmocka_unit_test_setup(not_ended, setup),
 		cmocka_unit_test_setup(too_long, setup),
+		cmocka_unit_test_setup(just_fits, setup),
+		cmocka_unit_test_setup(begun_anew, setup),
 		cmocka_unit_test_setup(damaged, setup),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
