@@ -59,7 +59,8 @@ enum kcall {
 	KCALL_TEST_PANIC,
 	/* (bytes), a multiple of 2 MiB, not 0: so much more of the control core's tables, from their
 	 * start, is of the snapshot, which ends there: all cores read it from now on. Never given
-	 * back. E_INVAL too from any core but the control core, or when it has less. */
+	 * back. E_INVAL too from any core but the control core, or when it has less.
+	 * E_NOMEM: there is no memory for the page tables. */
 	KCALL_SHARE,
 	/* (hash): struct boot_info.config_hash, for reports. E_INVAL from a core without the control
 	 * role. */

@@ -52,11 +52,22 @@ static void map_windows(struct core *c)
 	pci_map_bars(c->space);
 }
 
+/* Of page tables for what the control core is to share. */
+static uint64_t tables_missing(uint64_t bytes)
+{
+	uint64_t missing = 0;
+	for (unsigned i = 1; i < boot_info->cores; i++)
+		missing += vm_tables_missing(cores[i].space, boot_info->core[0].tables, bytes);
+	return missing;
+}
+
 int partition_share(uint64_t bytes)
 {
 	struct core_memory *m = &boot_info->core[0];
 	if (bytes == 0 || bytes % HUGE_BYTES || bytes >= m->tables_bytes)
 		return E_INVAL;
+	if (tables_missing(bytes) > vm_free())
+		return E_NOMEM; /* who asks does with less: no machine ends for it */
 	for (unsigned i = boot_info->first_data_core; i < boot_info->cores; i++)
 		if (i > 0) /* it has had no use for the entries: no TLB knows them (SDM vol. 3A, 4.10.2) */
 			map_window(&cores[i], m->tables, bytes, 0);

@@ -9,7 +9,8 @@
  * Panics, naming what it was for, when the memory does not suffice all the same. */
 void partition_cores(unsigned n, const struct boot *boot);
 
-/* What KCALL_SHARE does; E_INVAL: the tables are not so large, or it is no whole page. */
+/* What KCALL_SHARE does; E_INVAL: the tables are not so large, or it is no whole page. E_NOMEM: there is
+ * no page left for a data core's page tables; nothing has changed. */
 int partition_share(uint64_t bytes);
 
 #endif

@@ -87,6 +87,20 @@ void vm_map(vm_space_t space, uint64_t virt, uint64_t phys, uint64_t bytes, unsi
 	}
 }
 
+uint64_t vm_tables_missing(vm_space_t space, uint64_t virt, uint64_t bytes)
+{
+	const uint64_t *pml4 = vm_phys(space), end = virt + bytes;
+	uint64_t missing = 0, seen = UINT64_MAX; /* entry of the top level that was looked at last */
+	for (uint64_t at = virt; at < end; at = align_down(at, 1ull << 30) + (1ull << 30)) {
+		const uint64_t top = pml4[at >> 39 & 511];
+		const bool there = top & PTE_PRESENT;
+		missing += !there && at >> 39 != seen;
+		missing += !there || !(((uint64_t *)vm_phys(top & PTE_ADDR))[at >> 30 & 511] & PTE_PRESENT);
+		seen = at >> 39;
+	}
+	return missing * PAGE_BYTES;
+}
+
 static void map_image(const char *from, const char *to, unsigned flags)
 {
 	uint64_t phys = (uint64_t)from - KERNEL_BASE;

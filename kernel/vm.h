@@ -105,6 +105,10 @@ vm_space_t vm_space_new(void);
  * mapped there before. */
 void vm_map(vm_space_t space, uint64_t virt, uint64_t phys, uint64_t bytes, unsigned flags);
 
+/* Bytes of tables that vm_map would make for [virt, virt+bytes), which begins and ends with a page of
+ * 2 MiB, as does what it is mapped to. */
+uint64_t vm_tables_missing(vm_space_t space, uint64_t virt, uint64_t bytes);
+
 /* Bytes of tables that vm_map makes for [virt, virt+bytes), at most, where phys lies in its 2 MiB
  * as virt does: below the top-level table for each 512 GiB and each GiB that it touches, and for
  * the ends that are not whole 2 MiB pages. */

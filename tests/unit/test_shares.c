@@ -22,6 +22,8 @@ static struct boot_info info;
 struct boot_info *boot_info = &info;
 struct core cores[CORES_MAX];
 static jmp_buf refused;
+static char report[300];    /* of the last panic */
+static unsigned pages_left; /* the page behind them is not there */
 static uint64_t config_bytes; /* of the module */
 static struct pci_dev pci[BOOT_PCI_MAX];
 static unsigned pci_count;
@@ -33,16 +35,41 @@ uint64_t program_boot_info(void) { return MEMORY_WINDOW + BOOT_INFO_PHYS; }
 vm_space_t vm_space_new(void) { return 0; }
 void program_map(struct core *c) { (void)c; }
 
+static uint64_t table_key(unsigned shift, uint64_t virt)
+{
+	return (uint64_t)shift << 57 | virt >> shift;
+}
+
+static bool is_there(uint64_t key)
+{
+	for (unsigned i = tables; i > 0; i--)
+		if (table[i - 1] == key)
+			return true;
+	return false;
+}
+
 /* A page for the table of that level, the first time. */
 static void need_table(unsigned shift, uint64_t virt)
 {
-	uint64_t key = (uint64_t)shift << 57 | virt >> shift;
-	for (unsigned i = tables; i > 0; i--)
-		if (table[i - 1] == key)
-			return;
+	if (is_there(table_key(shift, virt)))
+		return;
 	assert_true(tables < TABLES_MAX);
-	table[tables++] = key;
+	table[tables++] = table_key(shift, virt);
+	if (pages_left-- == 0)
+		ram.count = 0;
 	vm_take_pages(PAGE_BYTES, "page tables");
+}
+
+/* As the real one looks at the tables that there are. */
+uint64_t vm_tables_missing(vm_space_t space, uint64_t virt, uint64_t bytes)
+{
+	uint64_t missing = 0;
+	(void)space;
+	for (uint64_t at = virt; at < virt + bytes; at = align_down(at, GIB) + GIB) {
+		missing += !is_there(table_key(30, at));
+		missing += !is_there(table_key(39, at)) && (at == virt || at % (512 * GIB) == 0);
+	}
+	return missing * PAGE_BYTES;
 }
 
 /* The tables that Intel SDM vol. 3A, 4.5 wants: what the real one makes. */
@@ -74,7 +101,10 @@ void pci_map_bars(vm_space_t space)
 
 _Noreturn void panic(const char *format, ...)
 {
-	(void)format;
+	va_list args;
+	va_start(args, format);
+	vsnprintf(report, sizeof report, format, args);
+	va_end(args);
 	longjmp(refused, 1);
 }
 
@@ -83,6 +113,7 @@ static void boot_with(const struct boot *boot, unsigned n)
 {
 	memset(&info, 0, sizeof info);
 	memset(&ram, 0, sizeof ram);
+	pages_left = UINT32_MAX;
 	total_bytes = ram_tables_bytes = 0;
 	info.cores = n;
 	info.first_data_core = n > 1;
@@ -269,6 +300,64 @@ static void sharing(void **s)
 	assert_int_equal(partition_share(HUGE_BYTES), E_INVAL);
 }
 
+/* The n-th page for the tables of the address spaces is not there: the panic says what it was for.
+ * Returns how many were wanted, 0: that one. */
+static unsigned without_page(unsigned n, unsigned cores_total)
+{
+	const struct boot b = machine(256 * MIB);
+	boot_with(&b, cores_total);
+	shares_take(&b);
+	pages_left = n;
+	tables = 0;
+	if (setjmp(refused))
+		return 0;
+	for (unsigned i = 0; i < cores_total; i++) {
+		cores[i].id = i;
+		tables = 0;
+		map_windows(&cores[i]);
+	}
+	return n - pages_left;
+}
+
+static void page_is_missing(void **s)
+{
+	(void)s;
+	for (unsigned n = 1; n <= 4; n++) {
+		unsigned wanted = 0;
+		while (!without_page(wanted, n)) {
+			assert_non_null(strstr(report, "no 4 KiB in one piece for page tables"));
+			report[0] = 0;
+			wanted++;
+		}
+		assert_true(wanted >= 2 * n);
+	}
+}
+
+/* Nor is there one for a data core's view of what is shared: that is refused, until there is. */
+static void page_for_sharing_is_missing(void **s)
+{
+	(void)s;
+	assert_true(arena_of(4 * GIB, 2) > 0);
+	const struct ram all = ram;
+	const struct core_memory before = info.core[0];
+	const uint64_t bytes = align_down(before.tables_bytes - 1, HUGE_BYTES);
+	tables = 0; /* of a core that has mapped nothing yet */
+	const uint64_t wanted = vm_tables_missing(0, before.tables, bytes);
+	assert_true(wanted >= 2 * PAGE_BYTES);
+	for (uint64_t have = 0; have < wanted; have += PAGE_BYTES) {
+		ram.count = 1;
+		ram.range[0] = (struct boot_range){16 * MIB, 16 * MIB + have};
+		assert_int_equal(partition_share(bytes), E_NOMEM);
+		assert_memory_equal(&info.core[0], &before, sizeof before);
+		assert_int_equal(tables, 0);
+	}
+	ram.range[0].end = 16 * MIB + wanted;
+	assert_int_equal(partition_share(bytes), E_OK);
+	assert_int_equal(vm_free(), 0);
+	assert_int_equal(info.core[0].tables_bytes, before.tables_bytes - bytes);
+	ram = all;
+}
+
 /* Nothing but what is kept for page tables, and what does not make a page for each, is idle. */
 static void whole(void **s)
 {
@@ -342,6 +431,7 @@ int main(void)
 		cmocka_unit_test(small), cmocka_unit_test(million), cmocka_unit_test(large),
 		cmocka_unit_test(whole), cmocka_unit_test(hole),    cmocka_unit_test(holes),
 		cmocka_unit_test(module_room), cmocka_unit_test(module_in_little),
+		cmocka_unit_test(page_is_missing), cmocka_unit_test(page_for_sharing_is_missing),
 		cmocka_unit_test(sharing),     cmocka_unit_test(page_tables),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
