@@ -56,6 +56,7 @@ import time
 sys.dont_write_bytecode = True
 from capture import capture
 from churn import churn
+from floods import floods
 from load import (HUGEPAGES_WANTED, SLICE_S, WARM_UP_S, BenchError, Generator, build_tools, hugepages,
                   median_of, near_only, pin_guest, progress, realtime, round_trip_ns, say)
 from memory import idle_memory
@@ -81,7 +82,7 @@ FULL_HUGEPAGES = 1280  # l3fwd has two full tables, and takes more than its -m f
 IMPOSSIBLE = 1.05  # busy share that no core can have
 VALID = 0.99  # of the rate asked for: with less a trial says nothing
 SATURATED = 0.98  # busy share of the data core from which on it is the limit
-PARTS = ["forwarding", "full-table", "full-table6", "families", "null", "no-loss", "overload",
+PARTS = ["forwarding", "full-table", "full-table6", "families", "null", "no-loss", "overload", "floods",
          "tail-writes", "tcp", "tcp-idle", "udp-rtt",
          "http", "scrape", "churn", "capture", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "sizes"]
 
@@ -439,6 +440,8 @@ def main():
         if "overload" in parts:
             with hugepages() as huge:
                 overload(results, work, accel, huge, arguments.runs, nics)
+        if "floods" in parts:
+            floods(results, work, accel, nics, arguments.runs)
         if "tail-writes" in parts:
             for nic in nics:
                 tail_writes(results, work, accel, nic, SLICE_S)

@@ -74,7 +74,8 @@ def guest_tsc_hz(router):
 
 
 @contextlib.contextmanager
-def router_on_models(work, accel, nic, table, mode="line-rate", append=(), idle="auto"):
+def router_on_models(work, accel, nic, table, mode="line-rate", append=(), idle="auto",
+                     more_ports=()):
     """Yields (router, Models). With idle="poll" the data core is awake before the first packet, but
     no other guest may have its CPU."""
     config = os.path.join(work, "bench.conf")
@@ -87,6 +88,8 @@ def router_on_models(work, accel, nic, table, mode="line-rate", append=(), idle=
              "--pidfile", path["pid"], "--qmp", path["qmp"],
              "--port", "wire:gen:rate=flat;start=manual;" + table.wire,
              "--port", "wire:sink"]
+    for text in more_ports:
+        words += ["--port", text]
     for text in append:
         words += ["--append", text]
     with Guest(words, log=os.path.join(work, "console.log")) as router:
