@@ -98,3 +98,19 @@ def test_restart_of_the_ports(make):
             commit(m)
         assert state(m) == before, refuse
     assert lost > 0
+
+
+def test_unconfirmed_commit(make):
+    """A commit that waits to be confirmed is gone with its program, whatever the next one does not get:
+    it is said to be, and what stood before it stands."""
+    m = machine(make)
+    before = state(m)
+    assert WENT_ON in anew(m)
+    for n in range(1, m.asked()["memory"][0] + 1):
+        for line in ("configure", "hostname r9", "no ip route 10.7.0.0/16", "commit confirmed 10", "end"):
+            m.key(line + "\r")
+        assert "hostname r9" in m.console("show running-config")
+        said = anew(m, str(n))
+        m.refuse("memory", 0)  # a life may have wanted less
+        assert "the last commit, which nobody had confirmed, is gone" in said, (n, said)
+        assert state(m) == before, n

@@ -418,6 +418,43 @@ static void no_memory_for_pages(void **s)
 	fw_assert_clean();
 }
 
+/* Little memory and more of it: a probe that finds too little says so and leaves nothing behind; who
+ * is up lives without the pages that firmware asks for later, until there is memory. */
+static void each_chunk_refused(void **s)
+{
+	(void)s;
+	unsigned refused = 0;
+	for (size_t room = 0; room < 8u << 20; room += 256u << 10) {
+		fw_power(64);
+		fw.room = fw.brk + room;
+		const int e = fw_probe();
+		if (e != E_OK) {
+			assert_int_equal(e, E_NOMEM);
+			assert_non_null(strstr(fw.nic.error, "no memory for "));
+			fw_assert_clean();
+			refused++;
+			continue;
+		}
+		assert_int_equal(fw_start(1, &shared), E_OK);
+		const unsigned pages = fw.pages;
+		fw.room = fw.brk;
+		fw_event(0x0b, 0, 7, 300);
+		link_now();
+		link_now();
+		assert_in_range(fw.pages, pages, pages + 299);
+		assert_string_equal(fw.nic.error, "no memory for the pages that firmware wants");
+		const unsigned have = fw.pages;
+		fw.room = fw.brk + (4u << 20);
+		fw_event(0x0b, 0, 7, 300);
+		link_now();
+		link_now();
+		assert_int_equal(fw.pages, have + 300);
+		fw_stop();
+		fw_assert_clean();
+	}
+	assert_true(refused >= 5); /* the commands' memory, then four chunks */
+}
+
 static void pages_that_were_never_given(void **s)
 {
 	(void)s;
@@ -672,6 +709,7 @@ int main(void)
 		cmocka_unit_test(pages_amid_a_command),
 		cmocka_unit_test(pages_while_it_runs),
 		cmocka_unit_test(no_memory_for_pages),
+		cmocka_unit_test(each_chunk_refused),
 		cmocka_unit_test(pages_that_were_never_given),
 		cmocka_unit_test(not_let_go_by_its_probe),
 		cmocka_unit_test(link_by_events),
