@@ -1,30 +1,23 @@
 /*
  * virtio-net: the device half (VIRTIO 1.2: 3.1 initialisation, 4.1 PCI, 5.1 network device) and
- * the table of operations. The rings are ring.c's.
+ * the table of operations. The rings are ring.c's, the registers reg.c's, commands ctrl.c's.
  *
  * Modern interface only; a transitional device is driven by its modern capabilities.
  * Negotiated when offered: checksum both ways, segmentation of sent TCP and UDP, mergeable buffers,
- * MAC, MTU, link status, control queue, multi-queue, RSS, use in order, reset of one queue. Left out on purpose:
- * EVENT_IDX (costs a fence per batch while polling), indirect descriptors (a second place to look
- * for the device; a frame in pieces is a chain in the ring), packed rings (measured slower for
+ * MAC, MTU, link status, control queue, multi-queue, RSS, use in order, reset of one queue. Left out
+ * on purpose: EVENT_IDX (costs a fence per batch while polling), indirect descriptors (a second place
+ * to look for the device; a frame in pieces is a chain in the ring), packed rings (measured slower for
  * forwarding), received frames larger than the MTU (a router has no use for them).
  */
 #include "drivers/virtio_net/virtio_net.h"
 
-#include "drivers/virtio_net/ring.h"
-#include "hal/barrier.h"
+#include "drivers/virtio_net/device.h"
 #include "hal/dma.h"
 #include "hal/mmio.h"
 #include "lib/mem.h"
 
-#define WAIT_US 5000000 /* the standard names no bound; a host may leave QEMU without a CPU */
-#define CFG_CAPS 0x34
-#define CAPS_MAX 48
-#define CAP_LAST (256 - 20) /* where the longest capability can begin, 4.1.4.4 */
 #define VECTOR_CONFIG 0 /* MSI-X entry of configuration changes; pair q has entry 1 + q */
 #define CTRL_RING_SIZE 64
-#define CTRL_DATA_OFFSET 8192 /* in nic->dma: the ring lies before it */
-#define RSS_TABLE 128
 
 /* VIRTIO_F_ACCESS_PLATFORM (6.1): the device uses bus addresses and may stand behind an IOMMU.
  * dma_addr() gives such in any case, and a device that offers it may refuse who does not take it. */
@@ -35,23 +28,6 @@
 	 VIRTIO_F_ACCESS_PLATFORM | VIRTIO_F_RING_RESET)
 #define SEGMENTATION (VIRTIO_NET_F_HOST_TSO4 | VIRTIO_NET_F_HOST_TSO6 | VIRTIO_NET_F_HOST_ECN | \
                       VIRTIO_NET_F_HOST_USO)
-
-/* Driver state of the device half, in nic->priv. */
-struct device {
-	volatile uint8_t *common, *notify, *config;
-	uint32_t common_bytes;
-	uint32_t notify_multiplier;
-	uint32_t notify_bytes;
-	uint32_t config_bytes;
-	uint32_t pairs; /* started */
-	uint64_t features;
-	uint16_t mtu; /* read once: it may say something else the next time */
-	uint16_t max_pairs;
-	uint16_t rss_table_max;
-	bool irq; /* enough MSI-X vectors to wake every core */
-	struct virtio_ring ctrl; /* the control queue, if there is one */
-};
-_Static_assert(sizeof(struct device) <= sizeof(((struct nic *)0)->priv), "fits");
 
 /* What a data core needs to know, in nic_shared.priv. */
 struct shared {
@@ -75,53 +51,17 @@ struct pair {
 };
 _Static_assert(sizeof(struct pair) <= sizeof(((struct nic_queue *)0)->priv), "fits");
 
-static struct device *device_of(struct nic *nic) { return (struct device *)(void *)nic->priv; }
 static struct pair *pair_of(struct nic_queue *q) { return (struct pair *)(void *)q->priv; }
-
-/* --- registers, counted --- */
-
-static uint32_t common_read(struct nic *nic, enum virtio_common reg, unsigned bytes)
-{
-	volatile uint8_t *a = device_of(nic)->common + reg;
-	nic->mmio_reads++;
-	return bytes == 1 ? mmio_read8(a) : bytes == 2 ? mmio_read16(a) : mmio_read32(a);
-}
-
-static void common_write(struct nic *nic, enum virtio_common reg, unsigned bytes, uint32_t v)
-{
-	volatile uint8_t *a = device_of(nic)->common + reg;
-	nic->mmio_writes++;
-	if (bytes == 1)
-		mmio_write8(a, (uint8_t)v);
-	else if (bytes == 2)
-		mmio_write16(a, (uint16_t)v);
-	else
-		mmio_write32(a, v);
-}
-
-static uint16_t config_read16(struct nic *nic, enum virtio_net_config offset)
-{
-	nic->mmio_reads++;
-	return mmio_read16(device_of(nic)->config + offset);
-}
 
 static uint8_t status_read(struct nic *nic)
 {
-	return (uint8_t)common_read(nic, VIRTIO_DEVICE_STATUS, 1);
+	return (uint8_t)virtio_read(nic, VIRTIO_DEVICE_STATUS, 1);
 }
 
 static void status_add(struct nic *nic, uint8_t bits)
 {
-	common_write(nic, VIRTIO_DEVICE_STATUS, 1, status_read(nic) | bits);
+	virtio_write(nic, VIRTIO_DEVICE_STATUS, 1, status_read(nic) | bits);
 }
-
-static int fail(struct nic *nic, int error, const char *why)
-{
-	nic->error = why;
-	return error;
-}
-
-/* --- finding the structures (4.1.4) --- */
 
 static bool match(const struct pci_dev *dev)
 {
@@ -129,75 +69,19 @@ static bool match(const struct pci_dev *dev)
 	                                        dev->device == VIRTIO_DEVICE_NET_TRANSITIONAL);
 }
 
-/* Address of the structure that the capability at `cap` describes, when it fits its BAR and is
- * aligned (4.1.4: to 4 bytes; that of the doorbells, 4.1.4.4.1, to 2). */
-static volatile uint8_t *structure_at(const struct pci_dev *dev, unsigned cap, uint32_t bytes_min,
-                                      unsigned align, uint32_t *bytes)
-{
-	unsigned bar = pci_read(dev, cap + VIRTIO_PCI_CAP_BAR, 1);
-	uint32_t offset = pci_read(dev, cap + VIRTIO_PCI_CAP_OFFSET, 4);
-	*bytes = pci_read(dev, cap + VIRTIO_PCI_CAP_LENGTH, 4);
-	if (bar >= PCI_BARS || dev->bar[bar].addr == 0 || *bytes < bytes_min || offset % align ||
-	    (uint64_t)offset + *bytes > dev->bar[bar].bytes)
-		return NULL;
-	return (volatile uint8_t *)(uintptr_t)(dev->bar[bar].addr + offset);
-}
-
-static void use_capability(struct device *d, const struct pci_dev *dev, unsigned cap)
-{
-	uint32_t bytes;
-	switch (pci_read(dev, cap + VIRTIO_PCI_CAP_TYPE, 1)) {
-	case VIRTIO_PCI_CAP_COMMON_CFG:
-		if (!d->common) {
-			d->common = structure_at(dev, cap, VIRTIO_COMMON_BYTES, 4, &bytes);
-			d->common_bytes = bytes;
-		}
-		break;
-	case VIRTIO_PCI_CAP_NOTIFY_CFG:
-		if (!d->notify) {
-			d->notify = structure_at(dev, cap, 2, 2, &bytes);
-			d->notify_bytes = bytes;
-			d->notify_multiplier = pci_read(dev, cap + VIRTIO_PCI_CAP_NOTIFY_MULTIPLIER, 4);
-		}
-		break;
-	case VIRTIO_PCI_CAP_DEVICE_CFG:
-		if (!d->config) {
-			d->config = structure_at(dev, cap, VIRTIO_NET_CFG_MTU + 2, 4, &bytes);
-			d->config_bytes = bytes;
-		}
-		break;
-	default:
-		break;
-	}
-}
-
-static int find_structures(struct nic *nic)
-{
-	struct device *d = device_of(nic);
-	unsigned cap = pci_read(nic->pci, CFG_CAPS, 1) & 0xfc;
-	for (unsigned i = 0; cap >= 0x40 && i < CAPS_MAX; i++) {
-		if (pci_read(nic->pci, cap, 1) == PCI_CAP_VENDOR && cap <= CAP_LAST)
-			use_capability(d, nic->pci, cap);
-		cap = pci_read(nic->pci, cap + 1, 1) & 0xfc;
-	}
-	if (!d->common || !d->notify || !d->config)
-		return fail(nic, E_NOTSUP, "no modern (VIRTIO 1.x) interface");
-	return E_OK;
-}
-
 /* --- initialisation (3.1.1), in its order --- */
 
 static int reset(struct nic *nic)
 {
-	uint64_t end = nic_deadline(nic, WAIT_US);
+	uint64_t end = nic_deadline(nic, VIRTIO_WAIT_US);
 	bool last;
-	common_write(nic, VIRTIO_DEVICE_STATUS, 1, 0);
+	virtio_write(nic, VIRTIO_DEVICE_STATUS, 1, 0);
 	do { /* 4.1.4.3.2: wait until the device says 0 */
 		last = nic_past(end); /* before the read, so that this one counts in full */
 		if (status_read(nic) == 0)
 			return E_OK;
 	} while (!last);
-	return fail(nic, E_TIMEOUT, "reset does not complete");
+	return virtio_fail(nic, E_TIMEOUT, "reset does not complete");
 }
 
 /* Back to reset after error `e`, whose reason stays. */
@@ -211,10 +95,10 @@ static int give_up(struct nic *nic, int e)
 
 static uint64_t features_offered(struct nic *nic)
 {
-	common_write(nic, VIRTIO_DEVICE_FEATURE_SELECT, 4, 0);
-	uint64_t low = common_read(nic, VIRTIO_DEVICE_FEATURE, 4);
-	common_write(nic, VIRTIO_DEVICE_FEATURE_SELECT, 4, 1);
-	return low | (uint64_t)common_read(nic, VIRTIO_DEVICE_FEATURE, 4) << 32;
+	virtio_write(nic, VIRTIO_DEVICE_FEATURE_SELECT, 4, 0);
+	uint64_t low = virtio_read(nic, VIRTIO_DEVICE_FEATURE, 4);
+	virtio_write(nic, VIRTIO_DEVICE_FEATURE_SELECT, 4, 1);
+	return low | (uint64_t)virtio_read(nic, VIRTIO_DEVICE_FEATURE, 4) << 32;
 }
 
 /* 5.1.3.1: what needs something else goes without it. */
@@ -231,36 +115,36 @@ static uint64_t features_that_fit(uint64_t f)
 
 static int negotiate(struct nic *nic)
 {
-	struct device *d = device_of(nic);
+	struct device *d = virtio_device(nic);
 	status_add(nic, VIRTIO_STATUS_ACKNOWLEDGE);
 	status_add(nic, VIRTIO_STATUS_DRIVER);
 	uint64_t f = features_that_fit(features_offered(nic) & FEATURES_WANTED);
 	if (!(f & VIRTIO_F_VERSION_1))
-		return fail(nic, E_NOTSUP, "device does not offer VIRTIO 1.x");
+		return virtio_fail(nic, E_NOTSUP, "device does not offer VIRTIO 1.x");
 	if (d->config_bytes < VIRTIO_NET_CFG_HASH_TYPES + 4) /* nothing to read about it */
 		f &= ~VIRTIO_NET_F_RSS;
 	if (d->common_bytes < VIRTIO_COMMON_BYTES_RESET) /* no register for it */
 		f &= ~VIRTIO_F_RING_RESET;
 	if (f & VIRTIO_NET_F_MTU) {
 		/* 5.1.4.1: who accepts the MTU must have buffers for it. */
-		d->mtu = config_read16(nic, VIRTIO_NET_CFG_MTU);
+		d->mtu = virtio_config16(nic, VIRTIO_NET_CFG_MTU);
 		if (d->mtu > NIC_MTU_MAX || d->mtu < 68)
 			f &= ~VIRTIO_NET_F_MTU;
 	}
-	common_write(nic, VIRTIO_DRIVER_FEATURE_SELECT, 4, 0);
-	common_write(nic, VIRTIO_DRIVER_FEATURE, 4, (uint32_t)f);
-	common_write(nic, VIRTIO_DRIVER_FEATURE_SELECT, 4, 1);
-	common_write(nic, VIRTIO_DRIVER_FEATURE, 4, (uint32_t)(f >> 32));
+	virtio_write(nic, VIRTIO_DRIVER_FEATURE_SELECT, 4, 0);
+	virtio_write(nic, VIRTIO_DRIVER_FEATURE, 4, (uint32_t)f);
+	virtio_write(nic, VIRTIO_DRIVER_FEATURE_SELECT, 4, 1);
+	virtio_write(nic, VIRTIO_DRIVER_FEATURE, 4, (uint32_t)(f >> 32));
 	status_add(nic, VIRTIO_STATUS_FEATURES_OK);
 	if (!(status_read(nic) & VIRTIO_STATUS_FEATURES_OK))
-		return fail(nic, E_DEVICE, "device refuses the features it offered");
+		return virtio_fail(nic, E_DEVICE, "device refuses the features it offered");
 	d->features = f;
 	return E_OK;
 }
 
 static void learn(struct nic *nic)
 {
-	struct device *d = device_of(nic);
+	struct device *d = virtio_device(nic);
 	uint64_t f = d->features;
 	for (unsigned i = 0; i < 6; i++) {
 		nic->mmio_reads++;
@@ -274,8 +158,8 @@ static void learn(struct nic *nic)
 	}
 	d->max_pairs = 1;
 	if (f & (VIRTIO_NET_F_MQ | VIRTIO_NET_F_RSS))
-		d->max_pairs = config_read16(nic, VIRTIO_NET_CFG_MAX_PAIRS);
-	d->rss_table_max = f & VIRTIO_NET_F_RSS ? config_read16(nic, VIRTIO_NET_CFG_RSS_MAX_TABLE) : 0;
+		d->max_pairs = virtio_config16(nic, VIRTIO_NET_CFG_MAX_PAIRS);
+	d->rss_table_max = f & VIRTIO_NET_F_RSS ? virtio_config16(nic, VIRTIO_NET_CFG_RSS_MAX_TABLE) : 0;
 	if (d->max_pairs == 0 || d->max_pairs > 0x8000)
 		d->max_pairs = 1;
 	nic->pairs_max = d->max_pairs < NIC_PAIRS_MAX ? d->max_pairs : NIC_PAIRS_MAX;
@@ -293,7 +177,7 @@ static int probe(struct nic *nic, const struct pci_dev *dev)
 {
 	nic->pci = dev;
 	memset(nic->priv, 0, sizeof nic->priv);
-	int e = find_structures(nic);
+	int e = virtio_find_structures(nic);
 	if (e != E_OK)
 		return e;
 	pci_enable(dev);
@@ -317,131 +201,36 @@ static size_t ring_bytes(const struct nic *nic)
 static void write_address(struct nic *nic, enum virtio_common low, const volatile void *p)
 {
 	uint64_t bus = dma_addr(p).bus;
-	common_write(nic, low, 4, (uint32_t)bus);
-	common_write(nic, low + 4, 4, (uint32_t)(bus >> 32));
+	virtio_write(nic, low, 4, (uint32_t)bus);
+	virtio_write(nic, low + 4, 4, (uint32_t)(bus >> 32));
 }
 
 /* Sets one queue up (4.1.5.1.3). `size` is the wish, a power of two; the device may have less. */
 static int start_queue(struct nic *nic, uint16_t index, void *mem, unsigned size, uint16_t vector,
                        struct virtio_ring *r)
 {
-	struct device *d = device_of(nic);
-	common_write(nic, VIRTIO_QUEUE_SELECT, 2, index);
-	unsigned most = common_read(nic, VIRTIO_QUEUE_SIZE, 2);
+	struct device *d = virtio_device(nic);
+	virtio_write(nic, VIRTIO_QUEUE_SELECT, 2, index);
+	unsigned most = virtio_read(nic, VIRTIO_QUEUE_SIZE, 2);
 	if (most == 0 || most > 0x8000)
-		return fail(nic, E_DEVICE, "a queue that should be there is not");
+		return virtio_fail(nic, E_DEVICE, "a queue that should be there is not");
 	while (size > most)
 		size /= 2;
 	virtio_ring_layout(r, mem, size); /* of a data core's arena: that core will fill it */
-	common_write(nic, VIRTIO_QUEUE_SIZE, 2, size);
-	common_write(nic, VIRTIO_QUEUE_MSIX_VECTOR, 2, vector);
+	virtio_write(nic, VIRTIO_QUEUE_SIZE, 2, size);
+	virtio_write(nic, VIRTIO_QUEUE_MSIX_VECTOR, 2, vector);
 	if (vector != VIRTIO_NO_VECTOR &&
-	    common_read(nic, VIRTIO_QUEUE_MSIX_VECTOR, 2) == VIRTIO_NO_VECTOR)
-		return fail(nic, E_DEVICE, "device has no resource for an interrupt vector");
+	    virtio_read(nic, VIRTIO_QUEUE_MSIX_VECTOR, 2) == VIRTIO_NO_VECTOR)
+		return virtio_fail(nic, E_DEVICE, "device has no resource for an interrupt vector");
 	write_address(nic, VIRTIO_QUEUE_DESC_LO, r->desc);
 	write_address(nic, VIRTIO_QUEUE_DRIVER_LO, r->avail);
 	write_address(nic, VIRTIO_QUEUE_DEVICE_LO, r->used);
-	uint64_t at = (uint64_t)common_read(nic, VIRTIO_QUEUE_NOTIFY_OFF, 2) * d->notify_multiplier;
+	uint64_t at = (uint64_t)virtio_read(nic, VIRTIO_QUEUE_NOTIFY_OFF, 2) * d->notify_multiplier;
 	if (at + 2 > d->notify_bytes || at % 2)
-		return fail(nic, E_DEVICE, "doorbell outside of its BAR");
+		return virtio_fail(nic, E_DEVICE, "doorbell outside of its BAR");
 	r->doorbell = d->notify + at;
 	r->queue = index;
-	common_write(nic, VIRTIO_QUEUE_ENABLE, 2, 1);
-	return E_OK;
-}
-
-/* --- control queue (5.1.6.5) --- */
-
-/* Where the command's descriptors lie: each after the one before, also from command to command, as
- * IN_ORDER wants it (2.7.9). */
-static uint16_t place(const struct virtio_ring *r, unsigned i)
-{
-	return (uint16_t)((3u * r->head + i) & (r->size - 1u));
-}
-
-/* Sends a command and waits for its answer. */
-static int control(struct nic *nic, uint8_t class, uint8_t command, const void *data, uint32_t bytes)
-{
-	struct virtio_ring *r = &device_of(nic)->ctrl;
-	uint8_t *head = (uint8_t *)nic->dma + CTRL_DATA_OFFSET;
-	uint8_t *body = head + 64, *ack = head + 64 + 4096;
-	head[0] = class;
-	head[1] = command;
-	memcpy(body, data, bytes);
-	*ack = 0xff;
-	r->desc[place(r, 0)] =
-		(struct virtq_desc){dma_addr(head).bus, 2, VIRTQ_DESC_F_NEXT, place(r, 1)};
-	r->desc[place(r, 1)] =
-		(struct virtq_desc){dma_addr(body).bus, bytes, VIRTQ_DESC_F_NEXT, place(r, 2)};
-	r->desc[place(r, 2)] = (struct virtq_desc){dma_addr(ack).bus, 1, VIRTQ_DESC_F_WRITE, 0};
-	r->avail->ring[r->head & (r->size - 1)] = place(r, 0);
-	r->head++;
-	__atomic_store_n(&r->avail->idx, r->head, __ATOMIC_RELEASE);
-	barrier_full();
-	mmio_write16(r->doorbell, r->queue);
-	nic->mmio_writes++;
-	uint64_t end = nic_deadline(nic, WAIT_US);
-	while (__atomic_load_n(&r->used->idx, __ATOMIC_ACQUIRE) != r->head) {
-		if (nic_past(end))
-			return fail(nic, E_TIMEOUT, "control queue does not answer");
-		cpu_relax();
-	}
-	if (*(volatile uint8_t *)ack != VIRTIO_NET_OK)
-		return fail(nic, E_DEVICE, "device refuses a control command");
-	return E_OK;
-}
-
-/* 5.1.6.5.6.4: all hash types over IPv4 and IPv6, these queues round robin in the table; what is not
- * hashed goes to the first of them. */
-static int send_rss(struct nic *nic, uint64_t pairs)
-{
-	struct {
-		uint32_t hash_types;
-		uint16_t table_mask, unclassified;
-		uint16_t table[RSS_TABLE];
-		uint16_t max_tx;
-		uint8_t key_bytes;
-		uint8_t key[NIC_RSS_KEY_BYTES];
-	} __attribute__((packed)) c = {
-		.hash_types = VIRTIO_NET_HASH_TYPE_IP4 | VIRTIO_NET_HASH_TYPE_TCP4 |
-		              VIRTIO_NET_HASH_TYPE_UDP4 | VIRTIO_NET_HASH_TYPE_IP6 |
-		              VIRTIO_NET_HASH_TYPE_TCP6 | VIRTIO_NET_HASH_TYPE_UDP6,
-		.table_mask = RSS_TABLE - 1,
-		.unclassified = (uint16_t)__builtin_ctzll(pairs),
-		.max_tx = (uint16_t)device_of(nic)->pairs,
-		.key_bytes = NIC_RSS_KEY_BYTES,
-		.key = NIC_RSS_KEY,
-	};
-	nic->mmio_reads++;
-	c.hash_types &= mmio_read32(device_of(nic)->config + VIRTIO_NET_CFG_HASH_TYPES);
-	for (unsigned i = 0, q = 0; i < RSS_TABLE; i++, q++) {
-		q = nic_next_pair(pairs, q);
-		c.table[i] = (uint16_t)q;
-	}
-	return control(nic, VIRTIO_NET_CTRL_MQ, VIRTIO_NET_CTRL_MQ_RSS_CONFIG, &c, sizeof c);
-}
-
-/* Without RSS the device remembers by which queue a flow was sent, and nobody can tell it more. */
-static int spread(struct nic *nic, uint64_t pairs)
-{
-	const struct device *d = device_of(nic);
-	bool rss = d->features & VIRTIO_NET_F_RSS && d->rss_table_max >= RSS_TABLE;
-	return rss ? send_rss(nic, pairs) : E_OK;
-}
-
-static uint64_t all_pairs(unsigned pairs)
-{
-	return UINT64_MAX >> (NIC_PAIRS_MAX - pairs);
-}
-
-static int choose_pairs(struct nic *nic)
-{
-	const struct device *d = device_of(nic);
-	uint16_t n = (uint16_t)d->pairs;
-	if (d->features & VIRTIO_NET_F_RSS && d->rss_table_max >= RSS_TABLE)
-		return spread(nic, all_pairs(n));
-	if (d->features & VIRTIO_NET_F_MQ)
-		return control(nic, VIRTIO_NET_CTRL_MQ, VIRTIO_NET_CTRL_MQ_VQ_PAIRS_SET, &n, 2);
+	virtio_write(nic, VIRTIO_QUEUE_ENABLE, 2, 1);
 	return E_OK;
 }
 
@@ -449,14 +238,14 @@ static int choose_pairs(struct nic *nic)
 
 static int route_vectors(struct nic *nic, unsigned pairs, const struct nic_ring_mem *mem)
 {
-	struct device *d = device_of(nic);
+	struct device *d = virtio_device(nic);
 	d->irq = nic->pci->msix_vectors > pairs;
 	if (!d->irq)
 		return E_OK; /* cores on this port poll without sleeping */
 	int e = pci_msix_route(nic->pci, VECTOR_CONFIG, 0);
 	for (unsigned q = 0; q < pairs && e == E_OK; q++)
 		e = pci_msix_route(nic->pci, 1 + q, mem[q].core);
-	return e == E_OK ? E_OK : fail(nic, e, "interrupt vectors cannot be routed");
+	return e == E_OK ? E_OK : virtio_fail(nic, e, "interrupt vectors cannot be routed");
 }
 
 static struct shared_queue shared_queue(const struct device *d, const struct virtio_ring *r)
@@ -467,7 +256,7 @@ static struct shared_queue shared_queue(const struct device *d, const struct vir
 
 static int start_pair(struct nic *nic, unsigned q, const struct nic_ring_mem *mem, struct shared *s)
 {
-	const struct device *d = device_of(nic);
+	const struct device *d = virtio_device(nic);
 	struct virtio_ring rx, tx;
 	uint16_t vector = d->irq ? (uint16_t)(1 + q) : VIRTIO_NO_VECTOR;
 	uint8_t *half = (uint8_t *)mem->mem + virtio_ring_bytes(VIRTIO_RING_MAX);
@@ -485,14 +274,14 @@ static int start_pair(struct nic *nic, unsigned q, const struct nic_ring_mem *me
 static int start_all(struct nic *nic, unsigned pairs, const struct nic_ring_mem *mem,
                      struct shared *s)
 {
-	struct device *d = device_of(nic);
+	struct device *d = virtio_device(nic);
 	int e = negotiate(nic);
 	if (e == E_OK)
 		e = route_vectors(nic, pairs, mem);
 	if (e != E_OK)
 		return e;
 	if (d->irq)
-		common_write(nic, VIRTIO_CONFIG_MSIX_VECTOR, 2, VECTOR_CONFIG);
+		virtio_write(nic, VIRTIO_CONFIG_MSIX_VECTOR, 2, VECTOR_CONFIG);
 	d->pairs = pairs;
 	for (unsigned q = 0; q < pairs && e == E_OK; q++)
 		e = start_pair(nic, q, &mem[q], s);
@@ -508,7 +297,7 @@ static int start_all(struct nic *nic, unsigned pairs, const struct nic_ring_mem 
 	if (e != E_OK)
 		return e;
 	status_add(nic, VIRTIO_STATUS_DRIVER_OK);
-	return choose_pairs(nic);
+	return virtio_choose_pairs(nic);
 }
 
 static int start(struct nic *nic, const struct nic_config *config, struct nic_shared *shared)
@@ -520,7 +309,7 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 	e = start_all(nic, config->pairs, config->mem, s);
 	if (e != E_OK)
 		return give_up(nic, e);
-	const struct device *d = device_of(nic);
+	const struct device *d = virtio_device(nic);
 	s->notify = (uint64_t)(uintptr_t)d->notify;
 	s->rx_csum = (d->features & VIRTIO_NET_F_GUEST_CSUM) != 0;
 	s->tx_csum = (d->features & VIRTIO_NET_F_CSUM) != 0;
@@ -544,22 +333,22 @@ static void stop(struct nic *nic)
 
 static int reset_queue(struct nic *nic, unsigned index)
 {
-	uint64_t end = nic_deadline(nic, WAIT_US);
+	uint64_t end = nic_deadline(nic, VIRTIO_WAIT_US);
 	bool last;
-	common_write(nic, VIRTIO_QUEUE_SELECT, 2, index);
-	common_write(nic, VIRTIO_QUEUE_RESET, 2, 1);
+	virtio_write(nic, VIRTIO_QUEUE_SELECT, 2, index);
+	virtio_write(nic, VIRTIO_QUEUE_RESET, 2, 1);
 	do { /* 4.1.4.3.2: until it reads 0 */
 		last = nic_past(end);
-		if (common_read(nic, VIRTIO_QUEUE_RESET, 2) == 0)
+		if (virtio_read(nic, VIRTIO_QUEUE_RESET, 2) == 0)
 			return E_OK;
 	} while (!last);
-	return fail(nic, E_TIMEOUT, "reset of a queue does not complete");
+	return virtio_fail(nic, E_TIMEOUT, "reset of a queue does not complete");
 }
 
 static int pair_stop(struct nic *nic, unsigned pair)
 {
-	if (!(device_of(nic)->features & VIRTIO_F_RING_RESET))
-		return fail(nic, E_NOTSUP, "the device cannot reset one queue");
+	if (!(virtio_device(nic)->features & VIRTIO_F_RING_RESET))
+		return virtio_fail(nic, E_NOTSUP, "the device cannot reset one queue");
 	int e = reset_queue(nic, 2 * pair);
 	return e == E_OK ? reset_queue(nic, 2 * pair + 1) : e;
 }
@@ -572,9 +361,9 @@ static int pair_start(struct nic *nic, const struct nic_config *config, unsigned
 
 static void link(struct nic *nic, struct nic_link *out)
 {
-	bool status = device_of(nic)->features & VIRTIO_NET_F_STATUS;
+	bool status = virtio_device(nic)->features & VIRTIO_NET_F_STATUS;
 	*out = (struct nic_link){
-		.up = !status || config_read16(nic, VIRTIO_NET_CFG_STATUS) & VIRTIO_NET_S_LINK_UP};
+		.up = !status || virtio_config16(nic, VIRTIO_NET_CFG_STATUS) & VIRTIO_NET_S_LINK_UP};
 }
 
 /* --- queue half --- */
@@ -679,7 +468,7 @@ const struct nic_ops virtio_net_ops = {
 	.rx_left = rx_left,
 	.pair_stop = pair_stop,
 	.pair_start = pair_start,
-	.spread = spread,
+	.spread = virtio_spread,
 	.link = link,
 	.attach = attach,
 	.rx_burst = rx_burst,
