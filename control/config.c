@@ -11,6 +11,8 @@
  *                | `interface`         -> next                | `interface`      -> in a block
  *                | other, `exit`       -> outside             | other            -> outside
  *                                                             | `exit`           -> error
+ * Behind a wrong line, where the caller wants to know of them all (config_memory.wrong), it may be lost
+ * (read_on): what could be lines of a block is passed over until a statement that is of none.
  */
 #include "control/config_parse.h"
 
@@ -233,8 +235,9 @@ static int parse_exit(struct parser *p, unsigned i)
 
 static int parse_end(struct parser *p, unsigned i)
 {
-	p->ended = true;
-	return config_expect_end(p, i);
+	int error = config_expect_end(p, i);
+	p->ended = error == 0;
+	return error;
 }
 
 static int parse_script(struct parser *p, unsigned i)
@@ -398,6 +401,8 @@ static int fail_unknown(struct parser *p, unsigned matched)
 {
 	char list[160] = "";
 	size_t len = 0;
+	if (p->err == NULL)
+		return E_INVAL;
 	for (unsigned s = 0; s < ARRAY_LEN(statements); s++) {
 		bool all;
 		struct text next;
@@ -483,6 +488,7 @@ static int parse_statement(struct parser *p)
 	if (p->ended && found->parse != parse_script)
 		return FAIL(p, 0, "nothing but comments may follow the line \"end\"");
 	p->statement = found;
+	p->known = true;
 	if (found->in_interface && p->interface == NULL)
 		return FAIL(p, 0, "\"%s\" belongs into an interface block; write \"interface ethN\" "
 		                  "before it", found->words);
@@ -494,6 +500,8 @@ static int parse_statement(struct parser *p)
 	if ((found->how & STATEMENT_ONCE) != 0 && *seen != 0)
 		return FAIL(p, 0, "\"%s\" stands already at line %u", found->words, *seen);
 	*seen = p->line;
+	if (found->how & STATEMENT_OPENS)
+		p->unsure = false;
 	int error = found->parse(p, best);
 	if (found->parse == config_interface)
 		for (unsigned s = 0; s < ARRAY_LEN(statements); s++)
@@ -502,15 +510,20 @@ static int parse_statement(struct parser *p)
 	return error;
 }
 
+/* Nothing, or a comment; otherwise *word is its first word. */
+static bool says_nothing(struct text line, struct text *word)
+{
+	return !text_next_word(&line, word) || word->at[0] == '!' || word->at[0] == '#';
+}
+
 /* One line without its end. */
 static int parse_line(struct parser *p, struct text line)
 {
-	if (line.len > 0 && line.at[line.len - 1] == '\r')
-		line.len--;
-	struct text rest = line, word;
+	struct text rest, word;
 	p->body = (struct text){line.at, 0};
 	p->words = 0;
-	if (!text_next_word(&rest, &word) || word.at[0] == '!' || word.at[0] == '#')
+	p->known = false;
+	if (says_nothing(line, &word))
 		return 0;
 	p->body = text_trim_end((struct text){word.at, (size_t)(line.at + line.len - word.at)});
 	if (line.len > LINE_MAX)
@@ -546,21 +559,75 @@ void config_default(struct config *out)
 		out->interface[n].key = n;
 }
 
+static bool is_inner(struct text line)
+{
+	return line.len > 0 && text_is_blank(line.at[0]);
+}
+
+/*
+ * After an error in this line: is the next one to be read? A block that it should have opened is not
+ * there, and one that nobody knows, at the beginning of a line, may be meant to open one.
+ */
+static bool read_on(struct parser *p, struct text line)
+{
+	struct config_wrong *w = p->mem->wrong;
+	if (w == NULL)
+		return false;
+	w->count++;
+	p->err = w->count < CONFIG_WRONG_MAX ? &w->row[w->count] : NULL;
+	if (p->ended || (p->known && p->statement->parse == parse_script))
+		return false; /* behind `end` all lines are wrong; a script's are not ours */
+	const struct statement *s = p->statement;
+	if (p->known)
+		p->lost = s->how & STATEMENT_OPENS || (s->in_interface && p->interface == NULL) ||
+		          (s->how & STATEMENT_RULE && p->acl == NULL);
+	else
+		p->lost = !is_inner(line);
+	p->unsure = true;
+	if (p->lost) {
+		p->interface = NULL;
+		p->acl = NULL;
+	}
+	return true;
+}
+
+/* May the line belong to the block that a wrong line opens? Otherwise, and behind its end, nothing is
+ * lost any more. */
+static bool is_lost(struct parser *p, struct text line)
+{
+	struct text word;
+	if (!p->lost || is_inner(line) || says_nothing(line, &word))
+		return p->lost;
+	const struct statement *s = config_statement_of(line);
+	bool leaves = s != NULL && s->parse == parse_exit;
+	p->lost = s != NULL && (s->in_interface || s->how & STATEMENT_RULE);
+	return p->lost || leaves;
+}
+
+/* The first line of the text, without its end, which is cut off. */
+static struct text cut_line(struct text *text)
+{
+	size_t n = text_find(*text, '\n'), used = n < text->len ? n + 1 : n;
+	struct text line = {text->at, n};
+	*text = (struct text){text->at + used, text->len - used};
+	if (line.len > 0 && line.at[line.len - 1] == '\r')
+		line.len--;
+	return line;
+}
+
 static int parse_lines(struct parser *p, struct text text)
 {
 	/* Editors on Windows put a byte-order mark in front of UTF-8. */
 	if (text.len >= 3 && memcmp(text.at, "\xef\xbb\xbf", 3) == 0)
 		text = (struct text){text.at + 3, text.len - 3};
 	while (text.len > 0) {
-		size_t n = text_find(text, '\n');
+		struct text line = cut_line(&text);
 		p->line++;
-		int error = parse_line(p, (struct text){text.at, n});
-		if (error != 0)
+		int error = is_lost(p, line) ? 0 : parse_line(p, line);
+		if (error != 0 && !read_on(p, line))
 			return error;
 		if (p->mem->progress != NULL && p->line % CONFIG_PROGRESS_LINES == 0)
 			p->mem->progress(p->line);
-		size_t used = n < text.len ? n + 1 : n;
-		text = (struct text){text.at + used, text.len - used};
 		if (p->script) {
 			p->out->script.text = text;
 			break;
@@ -615,8 +682,15 @@ int config_read(const char *text, size_t len, const struct config_memory *mem, s
 	out->routes = mem->routes;
 	out->routes6 = mem->routes6;
 	out->acl_rules = mem->acl_rules;
-	struct parser p = {.out = out, .err = err, .mem = mem};
+	struct config_wrong *w = mem->wrong;
+	struct parser p = {.out = out, .err = w != NULL ? &w->row[0] : err, .mem = mem};
+	if (w != NULL)
+		w->count = 0;
 	int error = parse_lines(&p, (struct text){text, len});
+	if (w != NULL && w->count > 0) {
+		*err = w->row[0];
+		error = E_INVAL;
+	}
 	config_order(out);
 	return error;
 }

@@ -2,7 +2,8 @@
  * The configuration: from text to `struct config`, and back.
  *
  * The parser is a pure function. It takes any bytes and gives either a complete configuration,
- * checked as a whole, or one error that names the line, the word and the reason.
+ * checked as a whole, or an error that names the line, the word and the reason: the first, or all of
+ * the lines that are wrong by themselves (struct config_wrong).
  * docs/configuration.md is the reference of the dialect.
  *
  * Invariants
@@ -290,6 +291,14 @@ struct config {
 	uint32_t acl_rule_count;
 };
 
+/* The lines that are wrong, in the order of the text. Not among them is what only a wrong line before
+ * makes wrong: the lines of a block that it should have opened, or may have (config.c, lost). */
+#define CONFIG_WRONG_MAX 20
+struct config_wrong {
+	uint32_t count; /* of all; the first CONFIG_WRONG_MAX are told */
+	struct text_error row[CONFIG_WRONG_MAX];
+};
+
 /* Memory the caller lends. routes is part of the result. scratch is free again on return, but that
  * of config_finish has what config_route_first looks at. */
 struct config_memory {
@@ -303,6 +312,9 @@ struct config_memory {
 	uint32_t scratch_words; /* at least config_scratch_words() of both maxima, together */
 	/* Told how many lines have been read, each CONFIG_PROGRESS_LINES; or NULL. */
 	void (*progress)(uint32_t lines);
+	/* Filled by config_read, which then reads on behind a wrong line; NULL: the first ends it. What is
+	 * wrong with the whole is not among them. */
+	struct config_wrong *wrong;
 };
 #define CONFIG_PROGRESS_LINES 1000
 
@@ -326,7 +338,8 @@ struct config_lines config_count_lines(const char *text, size_t len);
 void config_default(struct config *out);
 
 /*
- * Parses len bytes of text. Returns 0, or E_INVAL with *err filled and *out = config_default().
+ * Parses len bytes of text. Returns 0, or E_INVAL with the first error in *err and *out =
+ * config_default().
  * out->routes points into mem.
  */
 int config_parse(const char *text, size_t len, const struct config_memory *mem, struct config *out,

@@ -74,7 +74,7 @@ int config_ip4_address(struct parser *p, unsigned i)
 	if (!secondary && interface->address_count > 0)
 		return FAIL(p, at, "the interface has its primary address at line %u; add the word "
 		                   "secondary to have both", interface->address[0].line);
-	if (secondary && interface->address_count == 0)
+	if (secondary && interface->address_count == 0 && !p->unsure)
 		return FAIL(p, i, "the primary address of the interface must come before");
 	if (interface->address_count == CONFIG_ADDRESSES_MAX)
 		return FAIL(p, at, "an interface has at most %d addresses", CONFIG_ADDRESSES_MAX);

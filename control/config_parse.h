@@ -15,7 +15,7 @@
 
 struct parser {
 	struct config *out;
-	struct text_error *err;
+	struct text_error *err; /* for the next error; NULL: nobody is told of it */
 	const struct config_memory *mem;
 	uint32_t line;
 	struct text body; /* the line, without blanks around it */
@@ -25,6 +25,9 @@ struct parser {
 	struct config_interface *interface; /* of the open block, or NULL */
 	struct config_acl *acl;             /* the same of an access list */
 	uint32_t sequence; /* the number before a rule; 0: none */
+	bool known;  /* `statement` is this line's, not that of one before */
+	bool lost;   /* behind a wrong line that opens a block, or may: what belongs into it is passed over */
+	bool unsure; /* a line of the open block is wrong */
 	bool ended;
 	bool script; /* the statement was `script`: what follows is not ours */
 	/* Line that held the statement; of those in a block, in this one. */

@@ -329,14 +329,18 @@ bool plane_room(const struct config *c, bool *as_it_is)
 	return fits;
 }
 
+static struct config_wrong wrong; /* lines of the loader's text */
+
 /* Fills plane.config, with the default one where the text or the machine does not allow another. e:
  * what open_module said. */
 static void read_config(int e)
 {
 	const struct text text = plane.module.text;
+	struct config_memory m = plane.memory;
+	m.wrong = &wrong;
 	progress_tsc = clock_tsc();
 	if (e == E_OK)
-		e = config_parse(text.at, text.len, &plane.memory, &plane.config, &plane.error);
+		e = config_parse(text.at, text.len, &m, &plane.config, &plane.error);
 	core_set_app(plane.config.application);
 	if (e == E_OK)
 		e = plane_check(&plane.config, core_app_number(), &plane.error);
@@ -357,6 +361,7 @@ static size_t start_filters(struct view *v, size_t used)
 		room = have;
 	if (filter_start(v, (uint8_t *)v + used, room - used, &bytes, &plane.error) != E_OK) {
 		plane.configured = false;
+		wrong.count = 0; /* it is plane.error that is told */
 		config_default(&plane.config);
 		commit_forget_boot();
 	}
@@ -707,16 +712,28 @@ static void report_ready(void)
 	          (unsigned long long)us / 1000, (unsigned long long)us / 100 % 10);
 }
 
+static void report_wrong(void)
+{
+	char text[400], name[64];
+	const struct text_error *row = wrong.count > 0 ? wrong.row : &plane.error;
+	const uint32_t told = u32_min(wrong.count, CONFIG_WRONG_MAX);
+	if (!core_option("config", name, sizeof name))
+		memcpy(name, CONFIG_NAME, sizeof CONFIG_NAME);
+	for (uint32_t i = 0; i == 0 || i < told; i++) {
+		text_error_format(text, sizeof text, name, &row[i]);
+		plane_log("%s", text);
+	}
+	if (wrong.count > told)
+		plane_log("%s: %u more line%s wrong", name, wrong.count - told,
+		          wrong.count == told + 1 ? " is" : "s are");
+	plane_log("nothing of the configuration is applied");
+}
+
 static void plane_ports(void)
 {
 	static bool greeted;
-	char text[400], name[64];
 	if (!plane.configured) {
-		if (!core_option("config", name, sizeof name))
-			memcpy(name, CONFIG_NAME, sizeof CONFIG_NAME);
-		text_error_format(text, sizeof text, name, &plane.error);
-		plane_log("%s", text);
-		plane_log("nothing of the configuration is applied");
+		report_wrong();
 	} else if (self.info->config_bytes == 0) {
 		plane_log("no configuration was given: all interfaces are down");
 	}

@@ -281,6 +281,8 @@ int text_parse_mac(struct text t, uint8_t out[6])
 
 int text_fail(struct text_error *err, uint32_t line, struct text word, const char *format, ...)
 {
+	if (err == NULL)
+		return E_INVAL;
 	__builtin_va_list args;
 	__builtin_va_start(args, format);
 	fmt_vformat(err->reason, sizeof err->reason, format, args);

@@ -97,7 +97,7 @@ struct text_error {
 	char reason[240]; /* what was expected, a sentence without full stop */
 };
 
-/* Fills *err and returns E_INVAL: `return text_fail(…)`. */
+/* Fills *err, unless it is NULL, and returns E_INVAL: `return text_fail(…)`. */
 int text_fail(struct text_error *err, uint32_t line, struct text word, const char *format, ...)
 	PRINTF_LIKE(4, 5);
 

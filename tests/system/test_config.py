@@ -39,6 +39,21 @@ def test_bad_configuration(make_router, text, line):
     assert router.command("show version")
 
 
+def test_all_wrong_lines(make_router):
+    """All lines that are wrong are told, but those of a block that is not opened; of many the first 20
+    and how many more there are."""
+    text = ("hostname a b\ninterface eth0\n ip address 192.0.2.999/24\n ip address 192.0.2.1/24 secondary\n"
+            "interface eth99\n mtu 20\n" + "frobnicate\n" * 30)
+    router = make_router(text, wait=False)
+    router.wait_prompt(60)
+    told = re.findall(r"test\.conf:(\d+): .+, at \"", router.text)
+    assert told == [str(n) for n in (1, 3, 5, *range(7, 24))], router.text
+    assert router.text.count("test.conf: 13 more lines are wrong") == 1, router.text
+    assert router.text.count("nothing of the configuration is applied") == 1
+    shown = router.command("show running-config")
+    assert "interface" not in shown and "hostname a" not in shown, shown
+
+
 def test_nothing_half_applied(make_lab):
     """A router whose last line is wrong does not even answer on the lines that were right."""
     lab = make_lab(router_config() + "nonsense\n", wait=False)

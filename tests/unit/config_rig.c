@@ -15,15 +15,15 @@ static void note_progress(uint32_t lines)
 }
 
 static struct config_acl_rule acl_rules[ACL_RULES], acl_rules_before[ACL_RULES];
-static const struct config_memory memory = {.routes = routes,
-                                            .route_max = ROUTES,
-                                            .routes6 = routes6,
-                                            .route6_max = ROUTES,
-                                            .acl_rules = acl_rules,
-                                            .acl_rule_max = ACL_RULES,
-                                            .scratch = scratch,
-                                            .scratch_words = SCRATCH,
-                                            .progress = note_progress};
+static struct config_memory memory = {.routes = routes,
+                                      .route_max = ROUTES,
+                                      .routes6 = routes6,
+                                      .route6_max = ROUTES,
+                                      .acl_rules = acl_rules,
+                                      .acl_rule_max = ACL_RULES,
+                                      .scratch = scratch,
+                                      .scratch_words = SCRATCH,
+                                      .progress = note_progress};
 struct config config;
 struct text_error error;
 
@@ -35,7 +35,16 @@ int parse_bytes(const char *text, size_t len)
 	assert_non_null(copy);
 	memcpy(copy, text, len);
 	memset(&error, 0x5a, sizeof error);
+	memory.wrong = NULL;
 	return config_parse(len ? copy : NULL, len, &memory, &config, &error);
+}
+
+int parse_all(const char *text, size_t len, struct config_wrong *wrong)
+{
+	memory.wrong = wrong;
+	memset(wrong, 0x5a, sizeof *wrong);
+	memset(&error, 0x5a, sizeof error);
+	return config_parse(text, len, &memory, &config, &error);
 }
 
 void admit(const char *text)
@@ -173,6 +182,28 @@ void round_trip(void)
 	assert_memory_equal(&first, &config, sizeof config);
 }
 
+static void same_error(const struct text_error *a, const struct text_error *b)
+{
+	assert_int_equal(a->line, b->line);
+	assert_string_equal(a->word, b->word);
+	assert_string_equal(a->reason, b->reason);
+}
+
+/* The text is wrong: who wants all wrong lines has the same first one, and they stand in order. */
+static void survive_all(const char *text, size_t len)
+{
+	static struct config_wrong wrong;
+	const struct text_error first = error;
+	assert_int_equal(parse_all(text, len, &wrong), E_INVAL);
+	same_error(&error, &first);
+	if (wrong.count > 0)
+		same_error(&wrong.row[0], &first);
+	for (uint32_t i = 1; i < wrong.count && i < CONFIG_WRONG_MAX; i++) {
+		assert_true(wrong.row[i].line > wrong.row[i - 1].line);
+		assert_true(strlen(wrong.row[i].reason) > 10);
+	}
+}
+
 void survive(const char *text, size_t len)
 {
 	static struct config empty;
@@ -180,8 +211,6 @@ void survive(const char *text, size_t len)
 		round_trip();
 		return;
 	}
-	config_default(&empty);
-	assert_memory_equal(&config, &empty, sizeof config);
 	uint32_t lines = 1;
 	for (size_t i = 0; i < len; i++)
 		lines += text[i] == '\n';
@@ -190,6 +219,9 @@ void survive(const char *text, size_t len)
 	assert_true(strlen(error.word) < sizeof error.word);
 	for (const char *c = error.word; *c; c++)
 		assert_true(text_is_printable(*c));
+	survive_all(text, len);
+	config_default(&empty);
+	assert_memory_equal(&config, &empty, sizeof config);
 }
 
 /* One change of the text: a byte, a few cut out, one of the n pieces put in, or the end cut off. */

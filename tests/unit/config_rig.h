@@ -25,6 +25,9 @@ extern struct text_error error;
 /* Parses a copy of exactly len bytes, so that ASan sees a read beyond them. */
 int parse_bytes(const char *text, size_t len);
 
+/* The same, by who wants to know of all lines that are wrong. */
+int parse_all(const char *text, size_t len, struct config_wrong *wrong);
+
 void admit(const char *text);
 
 /* The text must fail at the line and word with a reason that begins so; nothing stays applied. */

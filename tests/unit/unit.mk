@@ -61,6 +61,7 @@ UNIT_SRC_config := $(filter-out control/configure.c control/config_hash.c,$(wild
 	tests/unit/config_rig.c
 UNIT_SRC_candidate := $(UNIT_SRC_config) control/candidate.c control/history.c
 UNIT_SRC_module := control/module.c control/text.c lib/fmt.c
+UNIT_SRC_config_wrong := $(UNIT_SRC_config)
 UNIT_SRC_config6 := $(UNIT_SRC_config)
 UNIT_SRC_config_acl := $(UNIT_SRC_config)
 UNIT_SRC_password := control/password.c control/text.c lib/pbkdf2.c lib/sha256.c lib/fmt.c
