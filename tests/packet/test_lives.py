@@ -114,3 +114,23 @@ def test_unconfirmed_commit(make):
         m.refuse("memory", 0)  # a life may have wanted less
         assert "the last commit, which nobody had confirmed, is gone" in said, (n, said)
         assert state(m) == before, n
+
+
+def test_commits_on_nothing(make):
+    """The configuration of the boot is bad, so none of it is in force: what is committed then is what
+    the next program has, whatever it does not get while it takes over."""
+    m = make("nonsense\n", lives=True)
+    assert "nothing of the configuration is applied" in m.text
+    for line in ("configure", *WHOLE.splitlines(), "commit", "end"):
+        m.key(line + "\r")
+    m.time(20 * SECOND)
+    before = state(m)
+    for _ in range(2):
+        assert "configuration: as it was committed last" in anew(m)
+        assert state(m) == before
+    restarted = 0
+    for n in range(1, m.asked()["memory"][0] + 1):
+        said = anew(m, str(n))
+        assert state(m) == before and not LOST.search(said), (n, said)
+        restarted += WENT_ON not in said
+    assert restarted > 10
