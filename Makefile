@@ -30,7 +30,7 @@ GUARD := -fstack-protector-strong -mstack-protector-guard=global
 # nothing of a C library is seen, not even the compiler's own headers
 COMMON := -std=gnu11 -O2 -g -ffreestanding -nostdinc -fno-pic $(GUARD) \
 	-fno-omit-frame-pointer -fno-asynchronous-unwind-tables -fno-strict-aliasing \
-	-fno-tree-loop-distribute-patterns -I. -MMD -MP $(WARN)
+	-fno-tree-loop-distribute-patterns -ffile-prefix-map=$(CURDIR)=. -I. -MMD -MP $(WARN)
 LDFLAGS := -nostdlib -static -z max-page-size=4096 -z noexecstack --no-warn-rwx-segments
 KERNEL_CFLAGS := $(COMMON) -mcmodel=kernel -mno-red-zone -mgeneral-regs-only
 # baseline x86-64, wider vectors only behind a check at run time
@@ -58,7 +58,7 @@ PROGRAM_OBJ := $(PROGRAM_SRC:%.c=$(BUILD)/program/%.o) $(LIB_SRC:%.c=$(BUILD)/pr
 Q := $(if $(V),,@)
 SAY = $(if $(V),@:,@printf '  %-7s %s\n')
 
-.PHONY: all help run demo rfc2544 image iso test soak test-system test-witness check bench bench-pktgen \
+.PHONY: all help run demo rfc2544 image iso release test soak test-system test-witness check bench bench-pktgen \
 	check-deps clean compile_commands
 all: $(BUILD)/hayate.elf ## build the image for direct boot, build/hayate.elf
 
@@ -80,6 +80,10 @@ rfc2544: all $(if $(findstring --nic,$(OPTIONS)),nicsim) ## our router by our ge
 
 image iso: all ## build/hayate.iso: boots by GRUB from BIOS and UEFI, as CD and as USB stick
 	@tools/hayate image
+
+release: all lib ## build/release/hayate-VERSION: image, library, checksums; everywhere the same bytes
+	@tools/deps.sh install release
+	@tools/release.sh
 
 check: ## the include directions are those of ARCHITECTURE.md
 	@$(PYTHON) tests/check_includes.py --self-test

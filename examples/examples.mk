@@ -12,7 +12,7 @@ FACE_COMMON := $(addprefix examples/,host.c host4.c host6.c status.c tap.c impai
 FACE_PROGRAMS := echo httpd client
 FACE_CFLAGS := -std=gnu11 -g -fno-omit-frame-pointer -fno-strict-aliasing -MMD -MP -Wall -Wextra \
 	-Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wpointer-arith -Wcast-align \
-	-Wwrite-strings -Wvla -Wformat=2
+	-Wwrite-strings -Wvla -Wformat=2 -ffile-prefix-map=$(CURDIR)=.
 
 .PHONY: lib examples examples-asan
 

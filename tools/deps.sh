@@ -5,8 +5,8 @@
 #   tools/deps.sh install PURPOSE…   installs what is missing (root), or prints the line to type
 #   tools/deps.sh list PURPOSE…      prints the packages
 #
-# Purposes: build, run (make run, make image), models (make run NIC=…), test (make test), bench
-# (make bench), all. Each contains the one before it. Python is Debian's own, /usr/bin/python3, with Debian's
+# Purposes: build, run (make run, make image), models (make run NIC=…), release (make release), test
+# (make test), bench (make bench), all. Each contains the one before it. Python is Debian's own, /usr/bin/python3, with Debian's
 # packages: nothing depends on pip or on another python3 that is first in PATH.
 # Exit codes: 0 there, 1 something is missing, 2 wrong usage.
 set -eu
@@ -15,6 +15,7 @@ build="gcc make nasm binutils"
 run="qemu-system-x86 ovmf grub-common grub-pc-bin grub-efi-amd64-bin xorriso xz-utils mtools
 	iproute2 iputils-ping traceroute iperf3 python3 util-linux"
 models="libc6-dev debian-archive-keyring"
+release="faketime"
 test="clang libcmocka-dev python3-pytest python3-scapy tcpdump ethtool
 	gcc-i686-linux-gnu gcc-aarch64-linux-gnu gcc-riscv64-linux-gnu
 	socat nmap hping3 tshark curl nftables python3-prometheus-client
@@ -67,8 +68,9 @@ packages() {
 		build) echo $build ;;
 		run) echo $build $run ;;
 		models) echo $build $run $models ;;
-		test) echo $build $run $models $test $(clang_runtime) $(attackers) $(browser) ;;
-		bench | all) echo $build $run $models $test $(clang_runtime) $(attackers) $(browser) $bench ;;
+		release) echo $build $run $models $release ;;
+		test) echo $build $run $models $release $test $(clang_runtime) $(attackers) $(browser) ;;
+		bench | all) echo $build $run $models $release $test $(clang_runtime) $(attackers) $(browser) $bench ;;
 		*) usage ;;
 		esac
 	done | tr ' ' '\n' | sort -u

@@ -89,7 +89,9 @@ def resolve(elf, asked):
 def _short(where):
     """Without the tree's own folder, and what addr2line says behind the line."""
     where = where.split(" (discriminator")[0]
-    return where[len(options.ROOT) + 1:] if where.startswith(options.ROOT + "/") else where
+    for folder in (options.ROOT + "/", "./"):
+        where = where.removeprefix(folder)
+    return where
 
 
 def told(text, kernel=KERNEL, program=PROGRAM):
