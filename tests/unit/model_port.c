@@ -191,6 +191,7 @@ int pair_leave(unsigned i)
 		e = card.driver->pair_stop(&port.nic, i);
 	if (e != E_OK)
 		return e;
+	p->left = card.driver->rx_left(&port.shared, i, p->mem, p->cnt.rx_place);
 	memset(p->mem, 0xa5, mem[i].bytes);
 	memset(p->buffers, 0xa5, (size_t)p->pool.count * p->pool.stride);
 	p->nhands = 0;
@@ -209,6 +210,7 @@ int pair_return(unsigned i)
 	assert_poisoned(p->mem, mem[i].bytes);
 	assert_poisoned(p->buffers, (size_t)p->pool.count * p->pool.stride);
 	memset(p->mem, 0, mem[i].bytes);
+	p->cnt.rx_place = 0;
 	bufpool_init(&p->pool, p->buffers, p->stack, p->pool.count, p->pool.stride);
 	int e = card.driver->pair_start(&port.nic, &config, i, &port.shared);
 	if (e != E_OK)

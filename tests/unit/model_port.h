@@ -31,6 +31,7 @@ struct port_pair {
 	void *mem, *buffers;
 	unsigned nhands;
 	struct pkt hands[POOL_MAX]; /* packets the test holds */
+	unsigned left;              /* in its ring when it was stopped, nic_ops.rx_left */
 };
 
 extern const struct card {

@@ -21,14 +21,20 @@ static struct flow flow_of(unsigned k)
 	return w;
 }
 
-/* A frame of each flow comes: how many each pair has got. */
-static void receive(unsigned got[SERVED])
+/* A frame of each flow comes, and nobody looks. */
+static void arrive(void)
 {
 	for (unsigned k = 0; k < FLOWS; k++) {
 		struct flow w = flow_of(k);
 		rig_force(f, make_ip(f, &w), 0);
 	}
 	rig_run(100000);
+}
+
+/* A frame of each flow comes: how many each pair has got. */
+static void receive(unsigned got[SERVED])
+{
+	arrive();
 	for (unsigned q = 0; q < SERVED; q++) {
 		bool there = port.pair[q].q.ops != NULL;
 		got[q] = there ? rx_all(q) : 0;
@@ -108,6 +114,34 @@ static void others_go_on(void **s)
 	}
 }
 
+/* How many frames lay in its ring is known, and those of the others are there; whatever it had taken
+ * before. */
+static void what_it_has_not_read_is_known(void **s)
+{
+	(void)s;
+	unsigned each[SERVED], rest[SERVED];
+	up(SERVED, ALL_FEATURES, STANDARD);
+	receive(each);
+	let_go_all();
+	for (unsigned i = 0; i < 2 * SERVED; i++) {
+		unsigned pair = i % SERVED;
+		arrive();
+		leave(pair);
+		assert_int_equal(port.pair[pair].left, each[pair]);
+		for (unsigned q = 0; q < SERVED; q++)
+			rest[q] = q == pair ? 0 : rx_all(q);
+		assert_int_equal(sum(rest), FLOWS - each[pair]);
+		let_go_all();
+		come_back(pair);
+		leave(pair);
+		assert_int_equal(port.pair[pair].left, 0);
+		come_back(pair);
+		receive(rest);
+		assert_memory_equal(rest, each, sizeof rest);
+		let_go_all();
+	}
+}
+
 /* Nothing is used up, and the port can be stopped and started as ever. */
 static void again_and_again(void **s)
 {
@@ -164,6 +198,7 @@ static void the_only_pair(void **s)
 
 #define TESTS \
 	cmocka_unit_test_teardown(others_go_on, teardown), \
+		cmocka_unit_test_teardown(what_it_has_not_read_is_known, teardown), \
 		cmocka_unit_test_teardown(again_and_again, teardown), \
 		cmocka_unit_test_teardown(stops_with_a_pair_away, teardown), \
 		cmocka_unit_test_teardown(the_only_pair, teardown)
