@@ -468,3 +468,25 @@ def test_documentation(m):
         shown, line = typed.split("# ", 1)
         assert prompt(m) == shown + "#"
         assert m.console(line) == said, line
+
+
+def test_a_flood_of_lines(m):
+    """Lines without end that are wrong, and right ones that are too many, take no more memory than the
+    first of them took, and leave a candidate that can be committed."""
+    def type_all(lines):
+        errors = 0
+        for at in range(0, len(lines), 20):
+            m.text = ""
+            m.key("".join(line + "\r" for line in lines[at:at + 20]))
+            errors += m.text.count("% ")
+        return errors
+    run(m, "configure")
+    type_all(["ip route 10.0.0.0/24 null0"])
+    taken = private_memory(m)
+    run(m, "interface eth1")
+    assert type_all(["frobnicate", "ip address 1", "mtu x", "no mtu 1"] * 2500) == 10000
+    routes = ["ip route 10.%d.%d.0/24 null0" % (n >> 8, n & 255) for n in range(9000)]
+    assert type_all(routes) == 9000 - 8192
+    assert "a candidate adds at most 8192 routes of a family" in m.text
+    assert private_memory(m) == taken
+    assert run(m, "commit").endswith("committed\n")
