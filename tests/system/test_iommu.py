@@ -43,7 +43,7 @@ def test_write_to_the_kernel_is_refused(make_lab):
     here = lab.router.mark
     assert "the kernel's word is untouched" in write_to_kernel(lab)
     lab.router.mark = here
-    report = lab.router.expect(r"^iommu: refused: (\S+) wrote ([0-9a-f]+): not memory for devices "
+    report = lab.router.expect(r"iommu: refused: (\S+) wrote ([0-9a-f]+): not memory for devices "
                                r"\(reason 5; 1 so far\)", 10, "the report")
     device = re.search(r"device \w+ at (\S+),", lab.router.command("show interfaces")).group(1)
     assert report.group(1) == device
