@@ -23,7 +23,7 @@ def begin(machine):
     """Starts the script; some frames have been sent when this returns."""
     machine.skip()
     machine.send("start")
-    machine.expect(r"\d\.\d s .*missing", 30, "a line of the run")
+    machine.expect(r"\d\.\d s .*sent [1-9][\d.]*[kMG]?pps .*missing", 30, "a line of the run")
 
 
 def end(machine, seconds=30):
