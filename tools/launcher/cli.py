@@ -71,6 +71,7 @@ and on the screen.
 examples:
   hayate image
   hayate image -o lab.iso --config lab.conf --append idle=poll
+  hayate image --netboot /srv/tftp --config lab.conf
 
 """
 
@@ -257,6 +258,8 @@ def _control_options(run):
 def _image_options(img):
     img.add_argument("-o", "--output", metavar="F", default=options.ISO,
                      help="where to (default build/hayate.iso)")
+    img.add_argument("--netboot", metavar="DIR",
+                     help="no image, but a folder for a TFTP server, to boot from the network (PXE)")
     img.add_argument("--kernel", metavar="F", default=options.KERNEL,
                      help="kernel to put in (default build/hayate.elf)")
     img.add_argument("--config", metavar="F", help="configuration to put in")
@@ -347,7 +350,7 @@ def _run(arguments):
 def _image(arguments):
     if arguments.menu_timeout < 0:
         raise usage("--menu-timeout: seconds, 0 or more")
-    directory = os.path.dirname(os.path.abspath(arguments.output))
+    directory = arguments.netboot or os.path.dirname(os.path.abspath(arguments.output))
     if not os.path.isdir(directory):
         raise LauncherError("%s: no such directory" % directory)
     for path in (arguments.config, arguments.script):
@@ -359,8 +362,12 @@ def _image(arguments):
         if arguments.script:
             module = os.path.join(work, "hayate.conf")
             script.join(arguments.config, arguments.script, module)
-        image.build(arguments.output, arguments.kernel, module, " ".join(words), arguments.app,
-                    arguments.menu_timeout)
+        what = arguments.kernel, module, " ".join(words), arguments.app, arguments.menu_timeout
+        if arguments.netboot:
+            for platform, name in image.netboot(arguments.netboot, *what).items():
+                print("%s: boot file for %s: %s" % (arguments.netboot, platform, name))
+            return 0
+        image.build(arguments.output, *what)
     print("%s: %d bytes" % (arguments.output, os.path.getsize(arguments.output)))
     return 0
 
