@@ -68,6 +68,16 @@ def test_trace_prints_what_is_documented(m):
     assert m.text[start:].replace("\r", "").splitlines()[1:-1] == example
 
 
+def test_commands_of_the_bring_up_are_there(m):
+    """docs/bring-up.md: what is to be typed into a machine without the cards is at least understood."""
+    with open(ROOT + "/docs/bring-up.md", encoding="utf-8") as f:
+        first = [line.split(" | ")[0] for line in f if line.startswith("| `")]
+    typed = {name for cell in first for name in re.findall(r"`(show [a-z]+)`", cell)}
+    assert len(typed) >= 5
+    for command in typed:
+        assert not m.console(command).startswith("%"), command
+
+
 def test_duties_name_tests_that_exist():
     """docs/rfc-router.md: every row shows something, and what it names is there."""
     with open(ROOT + "/docs/rfc-router.md", encoding="utf-8") as f:
