@@ -42,9 +42,11 @@ struct mlx5_layout mlx5_layout(unsigned log_size)
 
 static struct mlx5_cq init_cq(uint8_t *cqe, uint8_t *dbr, unsigned log_size)
 {
-	for (size_t i = 0; i < (size_t)1 << log_size; i++)
-		mlx5_cqe_unuse(cqe + i * MLX5_CQE_BYTES);
-	return (struct mlx5_cq){cqe, dbr, log_size};
+	const struct mlx5_cq cq = {cqe, dbr, log_size};
+	const uint32_t size = 1u << log_size;
+	for (uint32_t i = 0; i < size; i++)
+		mlx5_cqe_unuse(&cq, i - size); /* not read in the first pass */
+	return cq;
 }
 
 void mlx5_rx_init(struct mlx5_rx *r, void *mem, unsigned log_size, const struct bufpool *pool,
@@ -225,7 +227,7 @@ static inline struct pkt *take_singles(struct mlx5_rx *r, struct bufpool *pool,
 		uint64_t headers = raw64_load(cqe + MLX5_CQE_HEADERS);
 		uint32_t len = be32_load(cqe + MLX5_CQE_BYTE_COUNT);
 		if (run.q.compressed)
-			mlx5_cqe_unuse(cqe);
+			raw64_store(cqe + MLX5_CQE_END, mlx5_cqe_unused(run.q.cq_head + i));
 		put_frame(&run, len, headers);
 	}
 	return end_run(r, &run, i);
@@ -251,15 +253,16 @@ static inline bool begin_session(struct mlx5_rx *r)
 	if (n == 0)
 		return false;
 	r->session = (struct mlx5_session){raw64_load(cqe + MLX5_CQE_HEADERS), r->cq_head, n};
-	mlx5_cqe_unuse(cqe);
+	mlx5_cqe_unuse(&r->cq, r->cq_head);
+	cqe[MLX5_CQE_OP_OWN] |= MLX5_CQE_COMPRESSED; /* still a title: of so many frames */
 	return true;
 }
 
-/* Where the mini CQE of frame i of the session lies, and those of its neighbours. */
-static inline uint8_t *mini_cqes(const struct mlx5_rx *r, uint32_t i)
+/* The place of the CQ where the mini CQE of frame i of the session lies, and those of its
+ * neighbours. */
+static inline uint32_t mini_place(const struct mlx5_session *s, uint32_t i)
 {
-	uint32_t place = i < MLX5_MINI_CQES ? 1 : i & ~(MLX5_MINI_CQES - 1u);
-	return mlx5_cqe(&r->cq, r->session.title + place);
+	return s->title + (i < MLX5_MINI_CQES ? 1 : i & ~(MLX5_MINI_CQES - 1u));
 }
 
 /* Takes frames of the session, `most` at most. Apart from take_singles, which has the registers. */
@@ -271,14 +274,15 @@ static __attribute__((noinline)) struct pkt *take_session(struct mlx5_rx *r, str
 	const struct mlx5_session *s = &run.q.session;
 	uint32_t from = run.q.cq_head - s->title, to = from + u32_min(most, s->left), i = from;
 	while (i != to) {
-		uint8_t *minis = mini_cqes(&run.q, i);
+		uint32_t place = mini_place(s, i);
 		uint32_t next = i - i % MLX5_MINI_CQES + MLX5_MINI_CQES, stop = u32_min(next, to);
-		const uint8_t *mini = minis + i % MLX5_MINI_CQES * MLX5_MINI_CQE_BYTES;
-		prefetch_write(mini_cqes(&run.q, next));
+		const uint8_t *mini =
+			mlx5_cqe(&run.q.cq, place) + i % MLX5_MINI_CQES * MLX5_MINI_CQE_BYTES;
+		prefetch_write(mlx5_cqe(&run.q.cq, mini_place(s, next)));
 		for (; i != stop; i++, mini += MLX5_MINI_CQE_BYTES)
 			put_frame(&run, be32_load(mini + MLX5_MINI_CQE_BYTE_COUNT), s->headers);
 		if (stop == next || stop == from + s->left)
-			mlx5_cqe_unuse(minis);
+			mlx5_cqe_unuse(&run.q.cq, place);
 	}
 	r->session.left -= to - from;
 	return end_run(r, &run, to - from);

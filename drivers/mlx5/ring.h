@@ -270,10 +270,24 @@ static inline bool mlx5_cqe_is_new(const struct mlx5_cq *cq, uint32_t pos, uint6
 	       op_own >> MLX5_CQE_OPCODE_SHIFT != MLX5_CQE_INVALID;
 }
 
-/* As the manual wants it before first use: INVALID, owner 1. */
-static inline void mlx5_cqe_unuse(uint8_t *cqe)
+/*
+ * The last word of an unused CQE: INVALID and owner 1, as the manual wants it before first use. What
+ * is there besides means nothing to the device and says at what position the CQE was read, for
+ * mlx5_rx_left: a program that fails amid a burst has not counted what it had read of it.
+ */
+static inline uint64_t mlx5_cqe_unused(uint32_t pos)
 {
-	cqe[MLX5_CQE_OP_OWN] = MLX5_CQE_INVALID << MLX5_CQE_OPCODE_SHIFT | 1;
+	return (uint64_t)(MLX5_CQE_INVALID << MLX5_CQE_OPCODE_SHIFT | 1) << 56 | pos;
+}
+
+static inline void mlx5_cqe_unuse(const struct mlx5_cq *cq, uint32_t pos)
+{
+	raw64_store(mlx5_cqe(cq, pos) + MLX5_CQE_END, mlx5_cqe_unused(pos));
+}
+
+static inline bool mlx5_cqe_was_read(uint32_t pos, uint64_t end)
+{
+	return (end & ~((uint64_t)MLX5_CQE_COMPRESSED << 56)) == mlx5_cqe_unused(pos);
 }
 
 static inline uint32_t mlx5_cqe_counter(uint64_t end)

@@ -23,7 +23,7 @@
 /* The CQE with the error is taken: there is room in the CQ for those of all other WQEs. */
 static void fail(struct mlx5_cq *cq, uint32_t *cq_head, uint8_t *record, uint64_t *count)
 {
-	mlx5_cqe_unuse(mlx5_cqe(cq, (*cq_head)++));
+	mlx5_cqe_unuse(cq, (*cq_head)++);
 	barrier_write();
 	be32_store(cq->dbr + MLX5_DBR_CONSUMER, *cq_head & MLX5_INDEX_MASK);
 	be32_store(record, 0);
@@ -31,7 +31,7 @@ static void fail(struct mlx5_cq *cq, uint32_t *cq_head, uint8_t *record, uint64_
 	__atomic_store_n(count, *count + 1, __ATOMIC_RELAXED); /* the device half looks at it */
 }
 
-/* Places of the CQ that a new CQE has: if it is a title, one for each frame. Left are `most`. */
+/* Places of the CQ that a CQE has, new or read: if it is a title, one for each frame. Left are `most`. */
 static uint32_t places(const uint8_t *cqe, uint64_t end, uint32_t most)
 {
 	if ((mlx5_cqe_op_own(end) & MLX5_CQE_COMPRESSED) != MLX5_CQE_COMPRESSED)
@@ -50,7 +50,7 @@ static uint32_t skip_all(const struct mlx5_cq *cq, uint32_t head)
 		if (!mlx5_cqe_is_new(cq, head, end))
 			break;
 		for (uint32_t n = places(cqe, end, around - head); n; n--)
-			mlx5_cqe_unuse(mlx5_cqe(cq, head++));
+			mlx5_cqe_unuse(cq, head++);
 	}
 	barrier_write();
 	be32_store(cq->dbr + MLX5_DBR_CONSUMER, head & MLX5_INDEX_MASK);
@@ -85,8 +85,8 @@ unsigned mlx5_rx_left(const void *cqes, unsigned log_size, uint64_t place)
 	while (head != around) {
 		const uint8_t *cqe = mlx5_cqe(&cq, head);
 		uint64_t end = mlx5_cqe_end(cqe);
-		if (!mlx5_cqe_is_new(&cq, head, end) ||
-		    mlx5_cqe_op_own(end) >> MLX5_CQE_OPCODE_SHIFT != MLX5_CQE_RESP_SEND)
+		bool frame = mlx5_cqe_op_own(end) >> MLX5_CQE_OPCODE_SHIFT == MLX5_CQE_RESP_SEND;
+		if (!mlx5_cqe_was_read(head, end) && !(frame && mlx5_cqe_is_new(&cq, head, end)))
 			break;
 		uint32_t n = places(cqe, end, around - head);
 		frames += n;
