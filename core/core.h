@@ -561,7 +561,7 @@ size_t core_crash_read(const struct crash *c, struct core_crash_walk *at, unsign
 void core_set_mtu(unsigned mtu);
 
 /* What a core without work does, unless idle= on the kernel command line says. AUTO: a guest of a
- * hypervisor sleeps, a machine of its own polls. While the ports run data cores heed it at once. */
+ * hypervisor sleeps, a machine of its own polls. Data cores heed it at once, whatever the ports do. */
 enum core_idle { CORE_IDLE_AUTO, CORE_IDLE_POLL, CORE_IDLE_SLEEP };
 void core_set_idle(enum core_idle idle);
 enum core_idle core_idle_mode(void); /* as in force: poll or sleep */

@@ -492,8 +492,6 @@ void core_set_mtu(unsigned m) { mtu = m; }
 void core_set_idle(enum core_idle idle)
 {
 	idle_wish = idle;
-	if (state != RUNNING)
-		return; /* enter_preparing says so */
 	__atomic_store_n(&snapshot_header()->idle_sleep, core_idle_mode() == CORE_IDLE_SLEEP,
 	                 __ATOMIC_RELAXED);
 	for (unsigned d = 0; d < self.info->data_cores; d++)

@@ -322,6 +322,24 @@ static void told_when_all_poll(void **s)
 	assert_true(core_ports_running());
 }
 
+/* Said at any time it is so: on the way to running ports, while they run, and when they are stopped
+ * and started anew. */
+static void idle_is_as_said_last(void **s)
+{
+	(void)s;
+	const uint32_t *sleep = &snapshot_header()->idle_sleep;
+	for (unsigned turn = 0; turn < 12; turn++) {
+		core_set_idle(turn % 2 ? CORE_IDLE_POLL : CORE_IDLE_SLEEP);
+		assert_int_equal(*sleep, turn % 2 == 0);
+		if (turn == 4 || turn == 9)
+			core_ports_restart("a test");
+		all_answer();
+		assert_int_equal(*sleep, turn % 2 == 0);
+	}
+	assert_true(core_ports_running());
+	assert_int_equal(w.told, 3);
+}
+
 /* The dead answer nothing; one that dies while it attaches gives its pair to the living. */
 static void one_dies_meanwhile(void **s)
 {
@@ -726,6 +744,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(told_when_all_poll, begin),
+		cmocka_unit_test_setup(idle_is_as_said_last, begin),
 		cmocka_unit_test_setup(one_dies_meanwhile, begin),
 		cmocka_unit_test_setup(one_comes_anew, begin),
 		cmocka_unit_test_setup(one_is_revived, begin_running),
