@@ -191,18 +191,39 @@ def test_stuck_core_is_restarted(make_lab, idle):
 def test_restart_of_a_core_at_any_time(make_lab):
     """The kernel is asked to restart a core that is well: it is, or, when it sleeps in the kernel,
     goes on as if nothing had been. The machine ends in no case."""
-    lab = make_lab(None, "--idle", "sleep", "--append", "test=1")
+    lab = make_lab(router_config(extra="idle sleep\n"), "--append", "test=1")
     lab.router.faults_expected = True
-    eventually(lambda: lab.router.cores()[1]["state"] == "asleep", 30, "core 1 sleeps", 0.3)
-    faults = lab.router.cores()[1]["faults"]
+
+    def idle(mode):
+        for line in ("configure", "idle " + mode, "commit", "exit"):
+            said = lab.router.command(line)
+            assert line != "commit" or "committed" in said, said
+
+    def faults():
+        return lab.router.cores()[1]["faults"]
+
+    def reports():
+        lab.router.poll()
+        return len(re.findall(STUCK % 1, lab.router.text, re.MULTILINE))
+
     with lab.flood(RIGHT_HOST):
-        eventually(lambda: [lab.router.command("test fault restart core 1"),
-                            lab.router.cores()[1]["faults"] > faults][1], 20, "hit at work", 0.5)
-    eventually(lambda: [lab.router.poll(), re.search(STUCK % 1, lab.router.text, re.MULTILINE)][1],
-               10, "the report, when the core polls again")
+        for _ in range(10):  # it sleeps between two bursts: what is hit is chance
+            lab.router.command("test fault restart core 1")
+            if faults():
+                break
+        idle("poll")  # now it is always at work
+        eventually(lambda: lab.router.cores()[1]["state"] == "running", 30, "core 1 runs", 0.3)
+        before = faults()
+        lab.router.command("test fault restart core 1")
+        eventually(lambda: faults() > before, 20, "hit at work", 0.3)
+    idle("sleep")
+    eventually(lambda: reports() == faults(), 20, "a report of each, when the core polls again", 0.3)
+    before = faults()
     for _ in range(10):
         eventually(lambda: lab.router.cores()[1]["state"] == "asleep", 30, "core 1 sleeps", 0.3)
         lab.router.command("test fault restart core 1")
+    eventually(lambda: lab.router.cores()[1]["state"] == "asleep", 30, "core 1 sleeps", 0.3)
+    assert faults() == reports() == before
     lab.router.wait_links()
     pings(lab.left, RIGHT_HOST, count=5)
 
