@@ -79,6 +79,8 @@ UNIT_SRC_slots := core/slots.c lib/pkt.c lib/csum.c tests/unit/guest.c
 UNIT_SRC_loop := core/loop.c
 UNIT_SRC_mce := lib/fmt.c
 UNIT_SRC_dmar := kernel/dmar.c
+UNIT_SRC_iommu := kernel/dmar.c lib/cmdline.c
+UNIT_SRC_kcall := lib/fmt.c
 UNIT_SRC_events := lib/fmt.c
 UNIT_SRC_remains := core/events.c lib/fmt.c
 UNIT_SRC_crash := core/crash.c core/events.c core/remains.c control/page.c control/text.c lib/fmt.c
@@ -201,7 +203,7 @@ UNIT_WAY_mlx5_pair := device
 T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld ra slaac \
 	reassembly acl http telnet addr udp arp rib fib fib6 routes_file rss ecmp wheel congestion tcp_wire \
 	tcp_icmp tcp_room tcp_pair tcp_rate fuzz config config6 config_acl candidate module password \
-	shell null impair tcp_reset random histogram shares audit dmar keep mce watch events crash remains virtio_net virtio_ring virtio_hostile virtio_slots \
+	shell null impair tcp_reset random histogram shares audit dmar iommu kcall keep mce watch events crash remains virtio_net virtio_ring virtio_hostile virtio_slots \
 	ixgbe_ring ixgbe_hostile ixgbe_slots ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic \
 	ixgbe_faults ixgbe_pair 82599_model match tap_ring \
 	82599_rx 82599_tx 82599_fuzz pktgen_answer pktgen_histogram pktgen_pace pktgen_judge slots ports journal \
