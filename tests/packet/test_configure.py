@@ -325,6 +325,8 @@ def test_icmp_limit_is_live(make):
     assert errors() == 0
     committed_live(m, "ip icmp rate-limit 1 burst 7")
     assert errors() == 7
+    committed_live(m, "ip icmp rate-limit 1 burst 3")  # the burst alone
+    assert errors() == 3
     committed_live(m, "ip icmp rate-limit 1000 burst 20")
     assert errors() == 20
     committed_live(m, "ip icmp rate-limit 0")

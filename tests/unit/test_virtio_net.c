@@ -288,6 +288,37 @@ static void negotiates(void **s)
 	}
 }
 
+/* 5.1.4.1: 1 to 0x8000 pairs; with another number there is one. A station has no group's address:
+ * then it has one of ours, as where the device gives none. */
+static void odd_configuration(void **s)
+{
+	(void)s;
+	static const struct {
+		uint16_t pairs, taken;
+	} row[] = {{0, 1}, {1, 1}, {0x8000, NIC_PAIRS_MAX}, {0x8001, 1}, {0xffff, 1}};
+	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
+		power();
+		memcpy(dev.net + 8, &row[i].pairs, 2);
+		assert_int_equal(probe(), E_OK);
+		assert_int_equal(nic.pairs_max, row[i].taken);
+	}
+	power();
+	dev.net[0] |= 1;
+	assert_int_equal(probe(), E_OK);
+	assert_memory_equal(nic.mac, ((uint8_t[]){2, 'h', 'y', 0, 0, 0x18}), 6);
+}
+
+/* 4.1.4.4: doorbells lie at even addresses. */
+static void odd_doorbell(void **s)
+{
+	(void)s;
+	power();
+	dev.cfg[0x98] = 1; /* notify_off_multiplier */
+	assert_int_equal(probe(), E_OK);
+	assert_int_equal(start(1), E_DEVICE);
+	assert_non_null(nic.error);
+}
+
 /* In time, with a reason, leaving the device reset, if it can be; once it is well, it starts. */
 static void refuses_in_time(void **s)
 {
@@ -478,6 +509,7 @@ int main(void)
 		cmocka_unit_test(refuses_in_time),      cmocka_unit_test(starts_in_order),
 		cmocka_unit_test(attaches),             cmocka_unit_test(completes_checksums),
 		cmocka_unit_test(small_queues_take_no_chains),
+		cmocka_unit_test(odd_configuration),    cmocka_unit_test(odd_doorbell),
 		cmocka_unit_test(one_pair_alone),       cmocka_unit_test(one_pair_alone_refused),
 	};
 	return cmocka_run_group_tests_name("virtio_net", tests, guest_map, NULL);
