@@ -34,9 +34,9 @@ static void send_error(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest)
 	struct icmp6_error error = {.type = type, .code = code, .rest = rest};
 	struct pkt e;
 	router_complete(p, HEADERS);
-	/* RFC 4443 2.4 (e.4), (e.5): a group or broadcast of the link layer; a packet too big may be
-	 * told nevertheless */
-	bool shared = eth_is_multicast(p->data) && type != ICMP6_TOO_BIG;
+	/* RFC 4443 2.4 (e.4), (e.5): a group or broadcast of the link layer. That a packet is too big may
+	 * be told nevertheless, but what came so is never forwarded. */
+	bool shared = eth_is_multicast(p->data);
 	if (port < 0 || shared || !icmp6_error_allowed(ip, p->len - ETH_HLEN, type, code) ||
 	    !view_source6(router.view, (unsigned)port, &src, &error.src)) {
 		count(CNT_icmp_err_suppressed);
