@@ -3,7 +3,7 @@
 ; mode with CS = page >> 4, IP = 0. From CS it finds the addresses that the tables at the end of
 ; the page need; all cores write the same ones.
 ;
-; It takes a ticket by an atomic increment, so that all cores may start at once: the ticket
+; It takes a ticket by an atomic increment, so that any number of cores may start at once: the ticket
 ; selects its stack and is its number.
 
 %include "boot/long_mode.inc"

@@ -1,6 +1,8 @@
 /*
- * Start of the other cores: INIT, 10 ms, SIPI (Intel SDM vol. 3A, 8.4.4.1). All are started at
- * once; each takes a ticket (boot/ap.asm), which becomes its number.
+ * Start of the other cores: INIT, 10 ms, SIPI (Intel SDM vol. 3A, 8.4.4.1). Each takes a ticket
+ * (boot/ap.asm), which becomes its number. They are started one after the other, so that numbers
+ * are in the order of ACPI's table, the same at each start; only behind one that does not come all
+ * the rest at once.
  */
 #include "kernel/smp.h"
 
@@ -52,28 +54,29 @@ static unsigned list_others(uint32_t ids[CORES_MAX], const struct acpi *acpi, un
 	return n;
 }
 
-static void send_start(const uint32_t *ids, unsigned n)
-{
-	for (unsigned i = 0; i < n; i++)
-		apic_send_init(ids[i]);
-	tsc_wait_us(INIT_US);
-	for (unsigned i = 0; i < n; i++)
-		apic_send_sipi(ids[i], vm_low_page());
-}
-
-/* Waits for cores. Returns how many have come, this one included: up to the first ticket that is
- * missing. */
-static unsigned await_cores(unsigned want)
+static bool has_come(unsigned ticket)
 {
 	uint64_t patience = AP_START_US * (tsc_hz() / 1000000), since = clock_tsc();
-	unsigned n = 1;
-	while (n < want && clock_tsc() - since < patience) {
-		if (ap_tsc[n]) {
-			n++;
-			since = clock_tsc();
-		}
+	while (!ap_tsc[ticket] && clock_tsc() - since < patience)
 		cpu_relax();
-	}
+	return ap_tsc[ticket] != 0;
+}
+
+/* Returns how many have come, this one included: up to the first ticket that is missing. */
+static unsigned start_others(const uint32_t *ids, unsigned others)
+{
+	unsigned sent = 0, n = 1;
+	for (unsigned i = 0; i < others; i++)
+		apic_send_init(ids[i]);
+	tsc_wait_us(INIT_US);
+	do {
+		apic_send_sipi(ids[sent++], vm_low_page());
+		n += has_come(n);
+	} while (n == sent + 1 && sent < others);
+	while (sent < others)
+		apic_send_sipi(ids[sent++], vm_low_page());
+	while (n <= others && has_come(n))
+		n++;
 	return n;
 }
 
@@ -90,8 +93,7 @@ unsigned smp_start(const struct acpi *acpi, unsigned limit)
 		ap_stacks[i] = STACK_BASE + i * STACK_SLOT + STACK_TRAP_TOP;
 	}
 	uint64_t before = clock_tsc();
-	send_start(ids, others);
-	unsigned n = await_cores(want);
+	unsigned n = start_others(ids, others);
 	uint64_t after = clock_tsc();
 	for (unsigned i = 1; i < n; i++)
 		if (ap_tsc[i] < before || ap_tsc[i] > after)

@@ -1,15 +1,32 @@
 """Odd starts: machines that have less than usual, or more of it, what they say of that by name, and
 that they forward. Other starts: test_boot.py (CPUs, memory, loaders), test_memory.py."""
+import os
 import re
 import socket
 import struct
+import subprocess
 import time
 
 import pytest
-from conftest import ACCEL, RIGHT_HOST, pings, router_config
+from conftest import ACCEL, RIGHT_HOST, ROOT, pings, router_config
 
 FAR, FAR_ROUTER = "203.0.113.2", "203.0.113.1"
 FAR_MAC = bytes.fromhex("020000000203")
+
+
+def test_numbers_of_cores(make_router):
+    """Core N is CPU N, at each start: who gives a machine CPUs knows which of them does what."""
+    router = make_router(None, cpus=8)
+    symbols = subprocess.run(["nm", os.path.join(ROOT, "build", "program.elf")], check=True,
+                             capture_output=True, text=True).stdout
+    address = int(re.search(r"^([0-9a-f]+) \w self$", symbols, re.MULTILINE)[1], 16)
+    for _ in range(3):
+        said = [router.qmp("human-monitor-command", **{  # core_self.id, behind a pointer
+            "command-line": "x /1dw %#x" % (address + 8), "cpu-index": cpu}) for cpu in range(8)]
+        assert [int(text.split()[-1]) for text in said] == list(range(8)), said
+        router.skip()
+        router.send("reload")
+        router.wait_up()
 
 
 @pytest.mark.parametrize("model,cpus,said", [
