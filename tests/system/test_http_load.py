@@ -42,7 +42,7 @@ class Web:
 
     def figures(self):
         self.asked += 1
-        text = self.right.run(["curl", "-sg", "--max-time", "5", BASES_RIGHT[0] + "/metrics"]).stdout
+        text = self.right.run(["curl", "-sg", "--max-time", "30", BASES_RIGHT[0] + "/metrics"]).stdout
         found = {}
         for name, state, value in re.findall(r'^(\w+)(?:\{(?:\S*state="(\w+)")?\S*\})? (\d+)', text,
                                              re.M):
