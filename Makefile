@@ -85,9 +85,11 @@ release: all lib ## build/release/hayate-VERSION: image, library, checksums; eve
 	@tools/deps.sh install release
 	@tools/release.sh
 
-check: ## the include directions are those of ARCHITECTURE.md
+check: ## include directions are those of ARCHITECTURE.md, and documents name what is there
 	@$(PYTHON) tests/check_includes.py --self-test
 	@$(PYTHON) tests/check_includes.py
+	@$(PYTHON) tests/check_docs.py --self-test
+	@$(PYTHON) tests/check_docs.py
 
 check-deps: ## which packages are missing
 	@tools/deps.sh check all
