@@ -359,6 +359,30 @@ def test_one_at_a_time(make):
     reader.hear()
 
 
+def test_beside_a_trace(make):
+    """Of the frames that come by one port; each goes on when the other ends."""
+    m = make_known(make, "console server\nconsole access 192.0.2.0/24\n" + HASH + "\n" + CAPTURE)
+    session = Session(m, src=A2, sport=39999).login()  # no reader's
+    session.type(b"capture eth1 in\r\n")
+    reader = Reader(m)
+
+    def captured():
+        """How many frames have been, when one more has come by eth1 and gone on."""
+        m.send(1, ether(B, ROUTER[1]) / udp(B, A))
+        packets = reader.hear().packets
+        m.expect(0, ether(ROUTER[0], A) / hop(udp(B, A)))
+        return len(packets)
+
+    assert captured() == 1
+    m.key("trace 1 on eth1 udp\r")
+    assert captured() == 2 and m.text.count("done: 1 of 1 packets followed") == 1
+    assert captured() == 3
+    m.key("trace 1 on eth1 udp\r")
+    session.type(b"\x03")
+    assert "ended: 3 frames" in session.said
+    assert captured() == 3 and m.text.count("done: 1 of 1 packets followed") == 2
+
+
 def test_tshark_reads_it(c, tmp_path):
     """Two programs that nobody wrote here: what they find, and that nothing is wrong with it."""
     reader = Reader(begin(c, "all count 4"))
