@@ -3,6 +3,7 @@
  * test_ixgbe_traffic.c has the frames in between, test_ixgbe_faults.c a model that misbehaves.
  */
 #include "tests/unit/ixgbe_port.h"
+#include "tools/nicsim/82599/82599.h"
 
 /* Registers by the datasheet, for the trace. */
 enum {
@@ -259,6 +260,44 @@ static void link_comes_up(void **s)
 	}
 }
 
+/* SFF-8472, table 5-3: each kind of module with its init sequence out of the EEPROM and its mode. A
+ * kind that nobody knows is left alone. */
+static void modules(void **s)
+{
+	(void)s;
+	enum { NONE, COPPER, OPTICAL };
+	static const struct {
+		struct sfp_codes module;
+		uint8_t kind, mode; /* AUTOC.LMS */
+	} row[] = {
+		{{0x10, 0, 0}, OPTICAL, 3},    {{0x20, 0, 0}, OPTICAL, 3}, /* SR, LR */
+		{{0, 0, 4}, COPPER, 3},        {{0x10, 1, 4}, COPPER, 3},  /* a passive cable */
+		{{0, 0, 8}, OPTICAL, 3},                                   /* an active one */
+		{{0, 1, 0}, OPTICAL, 2},       {{0, 2, 0}, OPTICAL, 2},    /* 1000BASE-SX, LX */
+		{{0, 8, 0}, OPTICAL, 2},       {{0x10, 1, 0}, OPTICAL, 3}, /* T; both speeds */
+		{{0, 0, 0}, NONE, 0},          {{0x40, 4, 0}, NONE, 0},    /* LRM; CX */
+	};
+	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
+		if (i)
+			rig_stop(NULL);
+		power_of(0x10fb, 64);
+		uint16_t *eeprom = intel_82599_eeprom(rig.m), *sequences = &eeprom[eeprom[0x2b]];
+		intel_82599_set_module(rig.m, row[i].module);
+		sequences[2]++; /* that of copper begins a word later, its first word is 0x202; */
+		sequences[4]--; /* the sum of all words is as it was */
+		assert_int_equal(port_probe(), E_OK);
+		assert_int_equal(port_start(1, ALL, STANDARD, 1600), E_OK);
+		port_attach();
+		int played = find_access(0, WRITES, CORECTL, 4), set = find_access(0, WRITES, AUTOC, 4);
+		assert_int_equal(played >= 0, row[i].kind != NONE);
+		assert_int_equal(set >= 0, row[i].kind != NONE);
+		if (row[i].kind == NONE)
+			continue;
+		assert_int_equal(port.trace[played].value, row[i].kind == COPPER ? 0x202 : 0x101);
+		wrote((unsigned)set, AUTOC, 0xf000, row[i].mode << 13 | 0x1000);
+	}
+}
+
 static void link_changes_are_told(void **s)
 {
 	(void)s;
@@ -405,6 +444,7 @@ int main(void)
 		cmocka_unit_test_teardown(quiet_steps, teardown),
 		cmocka_unit_test_teardown(start_refuses_nonsense, teardown),
 		cmocka_unit_test_teardown(link_comes_up, teardown),
+		cmocka_unit_test_teardown(modules, teardown),
 		cmocka_unit_test_teardown(link_changes_are_told, teardown),
 		cmocka_unit_test_teardown(interrupts_wake_a_core_that_asked, teardown),
 		cmocka_unit_test_teardown(without_vectors_nobody_sleeps, teardown),

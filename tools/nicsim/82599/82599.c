@@ -558,8 +558,19 @@ static void nic_reset(struct model *m)
 	reset_all(m);
 }
 
+void intel_82599_set_module(struct model *m, struct sfp_codes codes)
+{
+	nic_of(m)->module = codes;
+}
+
+uint16_t *intel_82599_eeprom(struct model *m)
+{
+	return nic_of(m)->eeprom;
+}
+
 static void nic_create(struct model *m)
 {
+	nic_of(m)->module = (struct sfp_codes){.ten = 0x10}; /* 10GBASE-SR */
 	eeprom_make(m);
 	nic_reset(m);
 }

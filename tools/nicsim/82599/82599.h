@@ -6,4 +6,13 @@
 
 extern const struct model_ops intel_82599_ops;
 
+/* What a module says it is (SFF-8472, table 5-3): bytes 3, 6 and 8 of its identity. */
+struct sfp_codes {
+	uint8_t ten, one, cable;
+};
+
+/* For tests: another module than the usual one is in the cage, from now on; and the EEPROM's words. */
+void intel_82599_set_module(struct model *m, struct sfp_codes codes);
+uint16_t *intel_82599_eeprom(struct model *m);
+
 #endif

@@ -1,5 +1,6 @@
 /*
- * The SFP+ module behind I2CCTL (8.2.3.1.5): a 10GBASE-SR module of Intel's, two 256-byte pages on
+ * The SFP+ module behind I2CCTL (8.2.3.1.5): a 10GBASE-SR module of Intel's (a test may have it say
+ * that it is another kind, struct sfp_codes), two 256-byte pages on
  * the two-wire bus: A0h identity and A2h diagnostics (SFF-8472 rev 10, chapters 3 and 4). The host
  * moves both lines by hand; the module drives data only, by pulling it low.
  *
@@ -12,7 +13,7 @@
 #include <string.h>
 
 /* SFF-8472, table 3.1 */
-static uint8_t identity(uint8_t at)
+static uint8_t identity(const struct sfp_codes *module, uint8_t at)
 {
 	static const char name[] = "Intel Corp      ", part[] = "HAYATE-10GB-SR  ";
 	static const char serial[] = "0000000000000001", date[] = "260101  ";
@@ -32,7 +33,11 @@ static uint8_t identity(uint8_t at)
 	case 2:
 		return 7; /* LC */
 	case 3:
-		return 0x10; /* 10GBASE-SR */
+		return module->ten;
+	case 6:
+		return module->one;
+	case 8:
+		return module->cable;
 	case 11:
 		return 6; /* 64B/66B */
 	case 12:
@@ -62,13 +67,13 @@ static uint8_t identity(uint8_t at)
 }
 
 /* The two sums of table 3.1: CC_BASE over 0 .. 62, CC_EXT over 64 .. 94. */
-static uint8_t page_a0(uint8_t at)
+static uint8_t page_a0(const struct sfp_codes *module, uint8_t at)
 {
 	if (at != 63 && at != 95)
-		return identity(at);
+		return identity(module, at);
 	uint8_t sum = 0;
 	for (uint8_t i = at - 63 ? 64 : 0; i < at; i++)
-		sum = (uint8_t)(sum + identity(i));
+		sum = (uint8_t)(sum + identity(module, i));
 	return sum;
 }
 
@@ -96,7 +101,7 @@ static uint8_t page_a2(struct model *m, uint8_t at)
 static uint8_t next_byte(struct model *m, struct sfp *s)
 {
 	uint8_t at = s->offset++;
-	return s->page == 0xa0 ? page_a0(at) : page_a2(m, at);
+	return s->page == 0xa0 ? page_a0(&nic_of(m)->module, at) : page_a2(m, at);
 }
 
 /* A whole byte has come from the host: acknowledge it? */

@@ -7,6 +7,7 @@
 #ifndef NICSIM_82599_STATE_H
 #define NICSIM_82599_STATE_H
 
+#include "tools/nicsim/82599/82599.h"
 #include "tools/nicsim/82599/spec.h"
 #include "tools/nicsim/model.h"
 #include "tools/nicsim/packet/headers.h"
@@ -143,6 +144,7 @@ struct nic {
 	uint16_t eeprom[EEPROM_WORDS];
 	uint64_t eerd_done;   /* NEVER: no read under way */
 	struct sfp sfp;
+	struct sfp_codes module; /* that is in the cage */
 	struct timesync timesync;
 
 	/* --- interrupts, intr.c --- */
