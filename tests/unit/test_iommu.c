@@ -24,9 +24,19 @@ static struct boot_info info;
 struct boot_info *boot_info = &info;
 static uint8_t ram[PAGES * PAGE_BYTES] __attribute__((aligned(4096)));
 static bool passes;
-static uint64_t started_root;
+static unsigned fails; /* the unit's number + 1 that does not start */
+static bool on[2];     /* units */
+static uint64_t started_root, limit;
+static char said[1000];
 
-void console_print(const char *format, ...) { (void)format; }
+void console_print(const char *format, ...)
+{
+	size_t at = strlen(said);
+	fmt_va_list args;
+	__builtin_va_start(args, format);
+	fmt_vformat(said + at, sizeof said - at, format, args);
+	__builtin_va_end(args);
+}
 int64_t pci_msix_aim(uint64_t index, uint64_t phys, uint32_t data)
 {
 	(void)index, (void)phys, (void)data;
@@ -46,12 +56,14 @@ uint64_t vm_take_zeroed_pages(uint64_t bytes, const char *what)
 
 int vtd_open(struct vtd *u, uint64_t phys) { (void)u, (void)phys; return E_OK; }
 unsigned vtd_widths(const struct vtd *u) { (void)u; return VTD_WIDTH_48; }
-uint64_t vtd_limit(const struct vtd *u) { (void)u; return 1ull << 48; }
+uint64_t vtd_limit(const struct vtd *u) { (void)u; return limit; }
 bool vtd_passes_through(const struct vtd *u) { (void)u; return passes; }
-void vtd_stop(const struct vtd *u) { (void)u; }
+void vtd_stop(const struct vtd *u) { on[u - unit] = false; }
 int vtd_start(const struct vtd *u, uint64_t root)
 {
-	(void)u;
+	if (fails == u - unit + 1u)
+		return E_TIMEOUT;
+	on[u - unit] = true;
 	started_root = root;
 	return E_OK;
 }
@@ -72,6 +84,10 @@ static int setup(void **s)
 {
 	(void)s;
 	passes = true;
+	fails = 0;
+	on[0] = on[1] = false;
+	limit = 1ull << 48;
+	started_root = said[0] = 0;
 	dmar = (struct dmar){.units = 1, .unit = {{.regs = 0xfed90000, .all = true}}};
 	reserve(CARD);
 	reserve(USB);
@@ -109,7 +125,6 @@ static unsigned type_of(uint16_t bdf)
 
 static void begin(void)
 {
-	started_root = 0;
 	iommu_prepare();
 	iommu_start();
 	assert_int_not_equal(started_root, 0);
@@ -180,6 +195,72 @@ static void what_a_card_reaches(void **s)
 	assert_int_equal(walk(VM_IMAGE_PHYS), 0);
 }
 
+/* Two units: the second has FAR for itself, and the first the rest. */
+static void two_units(void)
+{
+	dmar.units = 2;
+	dmar.unit[1] = (struct dmar_unit){
+		.regs = 0xfed91000, .first_scope = DMAR_SCOPES_MAX - 1, .scopes = 1};
+	dmar.scope[DMAR_SCOPES_MAX - 1] = (struct dmar_scope){.bus = FAR >> 8, .hops = 1};
+}
+
+/* Without a card behind it a unit stays off, and nothing is said of its devices. */
+static void unit_without_a_card(void **s)
+{
+	(void)s;
+	two_units();
+	info.pci[0].bdf = FAR;
+	info.pci_count = 1;
+	iommu_prepare();
+	iommu_start();
+	assert_true(!on[0] && on[1]);
+	assert_int_equal(info.iommu.units, 1);
+	assert_int_equal(type_of(FAR), 0);
+	assert_null(context_of(USB));
+	assert_null(context_of(STORE));
+}
+
+/* All or none: cards are not to be remapped by halves. */
+static void unit_does_not_start(void **s)
+{
+	(void)s;
+	two_units();
+	fails = 2;
+	iommu_prepare();
+	iommu_start();
+	assert_true(!on[0] && !on[1]);
+	assert_int_equal(info.iommu.units, 0);
+	assert_string_equal(said, "iommu: not used: does not answer\n");
+	assert_int_equal(iommu_look(), 0);
+}
+
+/* No address that a unit does not know is given to cards. */
+static void memory_beyond_the_unit(void **s)
+{
+	(void)s;
+	limit = ARENA + 2 * HUGE_BYTES;
+	begin();
+	setup(NULL);
+	limit = ARENA + 2 * HUGE_BYTES - 1;
+	iommu_prepare();
+	iommu_start();
+	assert_false(on[0]);
+	assert_non_null(strstr(said, "iommu: not used: memory lies beyond"));
+}
+
+static void not_wanted(void **s)
+{
+	(void)s;
+	strcpy(info.cmdline, "iommu=off");
+	iommu_prepare();
+	iommu_start();
+	assert_false(on[0]);
+	assert_int_equal(info.iommu.cards, 0);
+	setup(NULL);
+	strcpy(info.cmdline, "iommu=offer");
+	begin();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -187,6 +268,10 @@ int main(void)
 		cmocka_unit_test_setup(firmware_s_own_are_not_remapped, setup),
 		cmocka_unit_test_setup(unit_cannot_let_pass, setup),
 		cmocka_unit_test_setup(what_a_card_reaches, setup),
+		cmocka_unit_test_setup(unit_without_a_card, setup),
+		cmocka_unit_test_setup(unit_does_not_start, setup),
+		cmocka_unit_test_setup(memory_beyond_the_unit, setup),
+		cmocka_unit_test_setup(not_wanted, setup),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
