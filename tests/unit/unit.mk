@@ -84,6 +84,7 @@ UNIT_SRC_kcall := lib/fmt.c
 UNIT_SRC_events := lib/fmt.c
 UNIT_SRC_remains := core/events.c lib/fmt.c
 UNIT_SRC_crash := core/crash.c core/events.c core/remains.c control/page.c control/text.c lib/fmt.c
+UNIT_SRC_adopt := net/fib/host6.c net/ip6.c lib/siphash.c lib/csum.c
 UNIT_SRC_journal := control/journal.c control/text.c lib/fmt.c lib/siphash.c
 UNIT_SRC_ports := core/ports.c core/revive.c core/tables.c core/takeover.c lib/siphash.c
 UNIT_SRC_null := drivers/null/null.c net/ip.c net/ip4.c net/ip6.c net/udp.c lib/csum.c lib/pkt.c \
@@ -206,7 +207,7 @@ T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld
 	shell null impair tcp_reset random histogram shares audit dmar iommu kcall keep mce watch events crash remains virtio_net virtio_ring virtio_hostile virtio_slots \
 	ixgbe_ring ixgbe_hostile ixgbe_slots ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic \
 	ixgbe_faults ixgbe_pair 82599_model match tap_ring \
-	82599_rx 82599_tx 82599_fuzz pktgen_answer pktgen_histogram pktgen_pace pktgen_judge slots ports journal \
+	82599_rx 82599_tx 82599_fuzz pktgen_answer pktgen_histogram pktgen_pace pktgen_judge slots ports journal adopt \
 	pktgen_rfc2544 pktgen_report pktgen_screen loop pktgen_frames pktgen_script pktgen_trace \
 	pktgen_capture 82599_timesync mlx5_model mlx5_objects mlx5_tx mlx5_rx mlx5_fuzz mlx5_ring \
 	mlx5_slots mlx5_sessions mlx5_mend mlx5_hca mlx5_driver mlx5_faults mlx5_pair
