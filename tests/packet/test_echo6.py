@@ -93,6 +93,16 @@ def test_extension_headers_are_not_returned(e):
     assert answer.nh == 17 and bytes(answer[UDP].payload) == b"x"
 
 
+def test_partial_behind_extension_headers(e):
+    """Whose sum the port was to make where it no longer is."""
+    options = IPv6ExtHdrDestOpt(options=[PadN(optdata=bytes(4))])
+    raw = bytearray(bytes(frame(IPv6(src=HOST, dst=US) / options / UDP(sport=1000, dport=7) / Raw(b"xyz"))))
+    raw[68:70] = struct.pack("!H", checksum(bytes(raw[22:54]) + struct.pack("!II", 11, 17)) ^ 0xffff)
+    e.send(0, bytes(raw), flags="partial 62 6")
+    answer = taken(e)
+    assert answer.nh == 17 and bytes(answer[UDP].payload) == b"xyz"
+
+
 def test_chargen(e):
     e.send(0, frame(IPv6(src=HOST, dst=US) / UDP(sport=1000, dport=19) / Raw(bytes(100))))
     answer = taken(e)

@@ -126,6 +126,19 @@ def test_echo_stays_partial(make):
     m.expect(0, frame(ROUTER[0], A, answer), partial=meta)
 
 
+def test_characters_are_complete(make):
+    """The answer is another packet, whose sum has been made."""
+    m = make(app="echo", config=CONFIG + "application echo\nservice chargen udp\n")
+    m.learn(A)
+    raw, _, flags, _ = partial(udp(A, ROUTER[0], 33, dport=19))
+    m.send(0, frame(A, ROUTER[0], raw), flags=flags)
+    out = m.take(0)
+    assert out.partial is None
+    assert out.frame == bytes(fixed(ether(ROUTER[0], A) / IP(
+        src=ROUTER[0].ip, dst=A.ip, flags="DF", id=0) / UDP(sport=19, dport=1024) /
+        Raw(bytes(range(32, 65)))))
+
+
 @pytest.mark.parametrize("dst", [B, B2], ids=["resolved", "waits"])
 @pytest.mark.parametrize("start", [100, 198], ids=["covers the cut", "lies in the cut"])
 def test_field_beyond_the_packet(m, dst, start):
