@@ -351,8 +351,8 @@ unsigned mlx5_rx_burst(struct mlx5_rx *r, struct bufpool *pool, struct nic_count
 	unsigned n = take_done(r, pool, cnt, v, max < left ? max : left);
 	uint32_t moved = r->head - head;
 	if (moved) {
+		mlx5_rx_stand(r, cnt); /* with what take_done has counted */
 		give_places(r);
-		mlx5_rx_stand(r, cnt);
 	}
 	if (unlikely(moved < max && mlx5_rx_waiting(r)))
 		skip_lost(r, pool, cnt, broken);

@@ -20,6 +20,7 @@ BENCH_PRODUCT := $(filter $(BUILD)/program/net/% $(BUILD)/program/lib/%,$(PROGRA
 BENCH_TCP := $(patsubst %,$(BENCH_BUILD)/%.o,tcp_side tcp_work)
 BENCH_FRAMES := $(patsubst %,$(BUILD)/program/tools/pktgen/%.o,frames frames_patch)
 BENCH_SLOTS := $(patsubst %,$(BUILD)/program/%.o,core/slots drivers/virtio_net/ring \
+	drivers/virtio_net/ring_tx drivers/virtio_net/ring_slots \
 	drivers/ixgbe/ring drivers/ixgbe/ring_tx drivers/ixgbe/ring_slots \
 	drivers/mlx5/ring drivers/mlx5/ring_tx drivers/mlx5/ring_slots drivers/mlx5/ring_mend \
 	drivers/null/null apps/router/forward) \

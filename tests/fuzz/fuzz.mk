@@ -62,7 +62,7 @@ FUZZ_SRC_pcap := tools/pktgen/pcap.c tools/pktgen/trace.c
 FUZZ_SRC_config := $(filter-out control/configure.c control/config_hash.c,$(sort $(wildcard control/config*.c))) \
 	control/password.c control/text.c lib/fmt.c tests/unit/config_rig.c tests/fuzz/rig.c
 FUZZ_RINGS := lib/pkt.c lib/csum.c tests/unit/hand.c tests/unit/guest.c tests/fuzz/rig.c
-FUZZ_SRC_virtio := drivers/virtio_net/ring.c tests/unit/virtq_device.c tests/unit/virtio_rig.c \
+FUZZ_SRC_virtio := $(sort $(wildcard drivers/virtio_net/ring*.c)) tests/unit/virtq_device.c tests/unit/virtio_rig.c \
 	tests/unit/virtio_liar.c $(FUZZ_RINGS)
 FUZZ_SRC_ixgbe := $(sort $(wildcard drivers/ixgbe/ring*.c)) tests/unit/ixgbe_rig.c $(FUZZ_RINGS)
 FUZZ_SRC_mlx5 := $(sort $(wildcard drivers/mlx5/ring*.c)) tests/unit/mlx5_ring_rig.c $(FUZZ_RINGS)

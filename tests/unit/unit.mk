@@ -66,7 +66,7 @@ UNIT_SRC_config6 := $(UNIT_SRC_config)
 UNIT_SRC_config_acl := $(UNIT_SRC_config)
 UNIT_SRC_password := control/password.c control/text.c lib/pbkdf2.c lib/sha256.c lib/fmt.c
 UNIT_SRC_shell := control/shell.c control/shell_words.c control/text.c lib/fmt.c
-UNIT_SRC_virtio_ring := drivers/virtio_net/ring.c tests/unit/virtq_device.c tests/unit/virtio_rig.c \
+UNIT_SRC_virtio_ring := $(sort $(wildcard drivers/virtio_net/ring*.c)) tests/unit/virtq_device.c tests/unit/virtio_rig.c \
 	tests/unit/hand.c tests/unit/guest.c lib/pkt.c lib/csum.c
 UNIT_SRC_virtio_hostile := $(UNIT_SRC_virtio_ring) tests/unit/virtio_liar.c
 UNIT_SRC_virtio_slots := $(UNIT_SRC_virtio_ring) tests/unit/slots_rig.c

@@ -1,0 +1,277 @@
+/*
+ * The transmit ring with packets (ring.h, invariant 2). Plain packets go in by a loop of their own;
+ * what is to be cut, lies in pieces or has other holders goes in one by one.
+ */
+#include "drivers/virtio_net/inside.h"
+
+#include "hal/barrier.h"
+
+#define ETHER_BYTES 14
+#define VLAN_BYTES 4
+#define ETHERTYPE_IP6 0x86dd
+#define ETHERTYPE_VLAN 0x8100
+#define ETHERTYPE_SVLAN 0x88a8
+#define TCP_FLAGS 13 /* offset in the header (RFC 9293, 3.1) */
+#define TCP_CWR 0x80
+
+/* What makes a packet more than a descriptor and a buffer of ours. */
+#define TX_ODD (PKT_TSO | PKT_USO | PKT_SHARED | PKT_CHAIN)
+
+/* In owner[], of a packet with PKT_SHARED or PKT_CHAIN: these two flags above its buffer's number.
+ * VIRTIO_NONE has the highest bit as well: one comparison finds all that is not a plain buffer. */
+#define OWNER_ODD 0x80000000u
+#define OWNER_FLAGS_SHIFT 24
+#define OWNER_BUF ((1u << 29) - 1)
+_Static_assert((PKT_SHARED | PKT_CHAIN) << OWNER_FLAGS_SHIFT == 0x60000000, "OWNER_BUF is below");
+
+static inline uint32_t owner_of(const struct pkt *p)
+{
+	uint32_t held = p->flags & (PKT_SHARED | PKT_CHAIN);
+	return held ? p->buf | held << OWNER_FLAGS_SHIFT | OWNER_ODD : p->buf;
+}
+
+/* The end of a packet whose buffers may have other holders. */
+static __attribute__((noinline)) void tx_free_odd(struct bufpool *pool, uint32_t owner)
+{
+	struct pkt p = {.buf = owner & OWNER_BUF,
+	                .flags = (uint8_t)(owner >> OWNER_FLAGS_SHIFT & (PKT_SHARED | PKT_CHAIN))};
+	pkt_free(pool, &p);
+}
+
+/* The first descriptor from `done` on that has an owner. */
+static inline uint16_t skip_free(const struct place *at, uint16_t done, uint16_t next)
+{
+	while (done != next && at->owner[done & at->mask] == VIRTIO_NONE)
+		done++;
+	return done;
+}
+
+/* Takes back what the device has sent. */
+static inline void tx_reclaim(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt,
+                              bool *broken)
+{
+	const struct place at = place_of(r, pool);
+	unsigned n = used_waiting(r, broken);
+	uint32_t *freed = &pool->stack[pool->free];
+	uint16_t tail = r->tail, done = r->done, next = r->next;
+	bool in_order = r->in_order;
+	for (unsigned i = 0; i < n; i++) {
+		if (in_order)
+			done = skip_free(&at, done, next);
+		uint32_t id = in_order ? done & at.mask
+		                       : device_load32(&at.used[(tail + i) & at.mask].id);
+		uint32_t buf = likely(id <= at.mask) ? at.owner[id] : VIRTIO_NONE;
+		if (unlikely(buf & OWNER_ODD)) {
+			if (buf == VIRTIO_NONE) {
+				cnt->tx_bad_desc++;
+				continue;
+			}
+			at.owner[id] = VIRTIO_NONE;
+			pool->free = (uint32_t)(freed - pool->stack);
+			tx_free_odd(pool, buf);
+			freed = &pool->stack[pool->free];
+			continue;
+		}
+		*freed++ = buf;
+		at.owner[id] = VIRTIO_NONE;
+	}
+	pool->free = (uint32_t)(freed - pool->stack);
+	assert(pool->free <= pool->count);
+	r->tail = tail = (uint16_t)(tail + n);
+	r->done = done = skip_free(&at, done, next);
+	if (unlikely(tail == r->head && done != next))
+		*broken = true; /* all returned by the index, one never by id: it would fill up */
+}
+
+/* The device does not complete checksums: done here, in the frame. */
+COLD static void tx_complete(const struct bufpool *pool, struct pkt p)
+{
+	pkt_csum_complete(pool, &p);
+}
+
+/* Nothing is asked of the device. 5.1.6.2: num_buffers is zero too. */
+static inline void plain_header(uint8_t *h)
+{
+	raw64_store(h, 0);
+	raw32_store(h + 8, 0);
+}
+
+/* The device completes the checksum (VIRTIO_NET_F_CSUM). */
+static inline void partial_header(uint8_t *header, const struct pkt_meta *m)
+{
+	struct virtio_net_hdr *h = (struct virtio_net_hdr *)(void *)header;
+	h->flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
+	h->csum_start = m->csum_start;
+	h->csum_offset = m->csum_offset;
+}
+
+/* IPv6 behind the Ethernet header, of which VLAN tags are a part. */
+static bool is_ip6(const struct pkt *p, unsigned csum_start)
+{
+	for (unsigned l3 = ETHER_BYTES; l3 <= csum_start; l3 += VLAN_BYTES) {
+		uint16_t type = be16_load(p->data + l3 - 2);
+		if (type != ETHERTYPE_VLAN && type != ETHERTYPE_SVLAN)
+			return type == ETHERTYPE_IP6;
+	}
+	return false;
+}
+
+/* 5.1.6.2: what the device shall cut the frame into. */
+static void gso_header(const struct virtio_ring *r, const struct pkt_meta *m, const struct pkt *p,
+                       struct virtio_net_hdr *h)
+{
+	assert(m->mss && m->hdr_bytes <= p->len && m->hdr_bytes > m->csum_start);
+	h->gso_type = p->flags & PKT_USO         ? VIRTIO_NET_HDR_GSO_UDP_L4
+	              : is_ip6(p, m->csum_start) ? VIRTIO_NET_HDR_GSO_TCPV6
+	                                         : VIRTIO_NET_HDR_GSO_TCPV4;
+	/*
+	 * RFC 3168, 6.1.2: CWR belongs to the first segment alone, and the device has to know. One
+	 * that does not know it (HOST_ECN) must not be told, and 5.1.6.2.1 would rather not have it
+	 * cut such a frame: it sets CWR in all segments. At worst the receiver forgets a mark that
+	 * came between two of them, and the next one is as good.
+	 */
+	if (r->ecn && p->flags & PKT_TSO && p->data[m->csum_start + TCP_FLAGS] & TCP_CWR)
+		h->gso_type |= VIRTIO_NET_HDR_GSO_ECN;
+	h->gso_size = m->mss;
+	h->hdr_len = m->hdr_bytes;
+}
+
+static void odd_header(const struct virtio_ring *r, const struct bufpool *pool,
+                       const struct pkt *p)
+{
+	struct virtio_net_hdr *h = (struct virtio_net_hdr *)(void *)(p->data - HDR_BYTES);
+	const struct pkt_meta *m = pkt_meta(pool, p->buf);
+	plain_header((uint8_t *)h);
+	if (!(p->flags & PKT_CSUM_PARTIAL)) {
+		assert(!(p->flags & (PKT_TSO | PKT_USO)));
+		return;
+	}
+	if (unlikely(!r->csum)) {
+		assert(!(p->flags & (PKT_TSO | PKT_USO))); /* whoever made it has seen NIC_TSO, _USO */
+		tx_complete(pool, *p);
+		return;
+	}
+	partial_header((uint8_t *)h, m);
+	if (p->flags & (PKT_TSO | PKT_USO))
+		gso_header(r, m, p, h);
+}
+
+/*
+ * Plain packets from the first of v on, n at most, up to one that is not. A checksum for the device
+ * is plain enough: between guests of one host most frames have one. A function of its own, for all
+ * that the loop works with to be in registers.
+ */
+static __attribute__((noinline)) unsigned put_plain(const struct virtio_ring *r,
+                                                    const struct bufpool *pool,
+                                                    const struct pkt *v, unsigned n,
+                                                    uint64_t *bytes)
+{
+	const struct place at = place_of(r, pool);
+	const struct pkt *p = v, *end = v + n;
+	uint32_t next = r->next;
+	uint64_t sum = 0;
+	for (; p != end; p++, next++) {
+		uint8_t *header = p->data - HDR_BYTES;
+		uint32_t id = next & at.mask, len = p->len + (uint32_t)HDR_BYTES;
+		if (unlikely(p->flags & (TX_ODD | PKT_CSUM_PARTIAL))) {
+			if (p->flags & TX_ODD || !r->csum)
+				break;
+			plain_header(header);
+			partial_header(header, pkt_meta(pool, p->buf));
+		} else {
+			plain_header(header);
+		}
+		at.owner[id] = p->buf;
+		put_desc(&at, id, header, len, 0, 0);
+		sum += len;
+	}
+	n = (unsigned)(p - v);
+	*bytes += sum - n * HDR_BYTES;
+	return n;
+}
+
+/* The next n places of avail name the next n descriptors (invariant 2). */
+static inline void offer(struct virtio_ring *r, const struct place *at, unsigned n)
+{
+	unsigned write = unlikely(r->stale) ? (n < r->stale ? n : r->stale) : 0;
+	for (unsigned i = 0; i < write; i++)
+		at->avail->ring[(r->head + i) & at->mask] = (uint16_t)((r->next + i) & at->mask);
+	r->stale = (uint16_t)(r->stale - write);
+	r->head = (uint16_t)(r->head + n);
+	r->next = (uint16_t)(r->next + n);
+}
+
+/* Links the fragments of a chain behind the descriptor of its first piece. */
+static void put_frags(const struct place *at, const struct bufpool *pool, const struct pkt *p,
+                      uint16_t next, unsigned pieces)
+{
+	const struct pkt_frag *f = pkt_frags(pool, p->buf);
+	for (unsigned i = 1; i < pieces; i++, f++) {
+		uint32_t id = (next + i) & at->mask, more = i + 1 < pieces;
+		put_desc(at, id, buf_base(pool, f->buf) + f->offset, f->len,
+		         more ? VIRTQ_DESC_F_NEXT : 0, more ? (id + 1) & at->mask : 0);
+		at->owner[id] = VIRTIO_NONE; /* comes back with the first */
+	}
+}
+
+/* A packet that is not plain. False, and nothing changed: no room for all of it. */
+static __attribute__((noinline)) bool put_odd(struct virtio_ring *r, const struct bufpool *pool,
+                                              const struct pkt *p, unsigned room, uint64_t *bytes)
+{
+	const struct place at = place_of(r, pool);
+	unsigned pieces = p->flags & PKT_CHAIN ? 1u + pkt_meta(pool, p->buf)->frags : 1u;
+	uint32_t id = r->next & at.mask;
+	assert(pieces <= VIRTIO_CHAIN_MAX && pieces <= r->size);
+	if (pieces > room)
+		return false;
+	odd_header(r, pool, p);
+	put_desc(&at, id, p->data - HDR_BYTES, (uint32_t)(p->len + HDR_BYTES),
+	         pieces > 1 ? VIRTQ_DESC_F_NEXT : 0, pieces > 1 ? (id + 1) & at.mask : 0);
+	at.owner[id] = owner_of(p);
+	put_frags(&at, pool, p, r->next, pieces);
+	*bytes += pkt_bytes(pool, p);
+	offer(r, &at, 1);
+	if (pieces > 1) {
+		r->next = (uint16_t)(r->next + pieces - 1);
+		r->stale = r->size; /* places and descriptors have moved against each other */
+	}
+	return true;
+}
+
+void virtio_tx_reclaim(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt,
+                       bool *broken)
+{
+	tx_reclaim(r, pool, cnt, broken);
+}
+
+unsigned virtio_tx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt,
+                         const struct pkt *v, unsigned n, bool *broken)
+{
+	const struct place at = place_of(r, pool);
+	uint64_t bytes = 0;
+	unsigned took = 0;
+	tx_reclaim(r, pool, cnt, broken);
+	if (n == 0 || unlikely(*broken))
+		return 0;
+	unsigned room = r->size - (uint16_t)(r->next - r->done), most = n < room ? n : room;
+	for (unsigned i = 0; i < most; i += VIRTIO_DESC_PER_LINE)
+		prefetch_write(&at.desc[(r->next + i) & at.mask]);
+	for (;;) {
+		bool any = likely(most) && !(v[took].flags & TX_ODD);
+		unsigned plain = any ? put_plain(r, pool, v + took, most, &bytes) : 0;
+		offer(r, &at, plain);
+		took += plain;
+		room = r->size - (uint16_t)(r->next - r->done);
+		if (likely(took == n) || room == 0 || !put_odd(r, pool, &v[took], room, &bytes))
+			break;
+		took++;
+		room = r->size - (uint16_t)(r->next - r->done);
+		most = n - took < room ? n - took : room;
+	}
+	cnt->tx_pkts += took;
+	cnt->tx_bytes += bytes;
+	cnt->tx_full += took < n;
+	if (took)
+		publish(r, cnt);
+	return took;
+}
