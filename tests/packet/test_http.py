@@ -274,6 +274,21 @@ def test_http_1_0_and_close(h):
     assert (status, fields["Connection"], content, c.got) == (200, "close", b"ok\n", b"")
 
 
+def test_http_1_0_keeps_alive_where_it_can(h):
+    """A page whose length is not known ends with the connection: HTTP/1.0 has no chunks."""
+    ask = b"GET %s HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"
+    c = Client(h)
+    c.ask(ask % b"/nothing")
+    status, fields, _ = c.answer()
+    assert (status, fields["Connection"], c.ended) == (404, "keep-alive", False)
+    c.got = b""
+    c.ask(ask % b"/api/v1/status.json")
+    assert c.ended is True
+    status, fields, content = c.answer()
+    assert "Content-Length" not in fields and "Transfer-Encoding" not in fields
+    assert json.loads(content)["hostname"] == "r1" and fields["Connection"] == "close"
+
+
 def test_nonsense_is_refused_and_closed(h):
     c = Client(h)
     c.ask(b"GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n")
