@@ -351,7 +351,7 @@ static void empty_pool(void **s)
 	assert_int_equal(port_probe(), E_OK);
 	assert_int_equal(port_start(1, ALL, STANDARD, 100), E_OK);
 	port_attach();
-	for (unsigned ms = 0; !link_now().up; ms++)
+	while (!link_now().up)
 		rig_run(1000000);
 	for (unsigned i = 0; i < 150; i++)
 		rig_force(f, numbered(i, 60), 0);
