@@ -85,6 +85,32 @@ def test_good_and_bad(make, seed):
     m.expect_counters(**counted)
 
 
+@pytest.mark.parametrize("asked,drop", [
+    (" ip access-group F in\n no ip unreachables\n", "drop_acl_in"),
+    (" ip verify unicast source reachable-via any allow-default\n",
+     "drop_ip4_urpf")], ids=["filter", "source"])
+def test_who_is_behind_a_dropped_one(make, asked, drop):
+    """Goes to its own destination still, by the vector's way and in order."""
+    rng = random.Random(1)
+    m = make(MIX.replace("interface eth0\n", "interface eth0\n" + asked) +
+             "ip access-list F\n deny udp 10.9.0.0/16 any\n permit ip any any\n", ports=3)
+    m.learn(A, B)
+    frames, wanted, counted = [], {1: [], 2: []}, {"forwarded": 0, drop: 0}
+    for i in range(200):
+        to, good = rng.choice([B, C]), rng.random() < 0.7
+        packet = udp(A if good else "10.9.0.1", to, id=i)
+        frames.append(ether(A, ROUTER[0]) / packet)
+        counted["forwarded" if good else drop] += 1
+        if good:
+            wanted[to.port].append(ether(ROUTER[to.port], to) / hop(packet))
+    m.send(0, *frames)
+    for port, those in wanted.items():
+        for one in those:
+            m.expect(port, one)
+    m.expect_nothing()
+    m.expect_counters(**counted)
+
+
 def test_vectors_of_two_ports_in_one_turn(m):
     there = [udp(A, B, id=i) for i in range(256)]
     back = [udp(B, A, id=i) for i in range(256)]
