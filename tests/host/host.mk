@@ -9,6 +9,9 @@ HOST_BUILD := build/host
 HOST_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fno-strict-aliasing \
 	-fsanitize=address,undefined -fno-sanitize-recover=all -Wall -Wextra -Werror -Wshadow \
 	-Wwrite-strings -Wcast-align
+# GCC 14 on Debian 13: frames that ASan keeps for uses after return lie at odd multiples of 32, though
+# what lies in them is aligned to 64, and AVX-512's stores fail. GCC 12 keeps none by itself.
+HOST_CFLAGS_gcc := --param asan-use-after-return=0
 # The twins go before the real headers.
 HOST_TWINS := -Itests/host
 # what the packet, drill and peer tests run (mem.c is what the C library has)
@@ -17,7 +20,7 @@ HOST_NET := $(sort $(wildcard net/*.c net/*/*.c)) $(filter-out lib/mem.c,$(sort 
 define HOST_COMPILE
 $(HOST_BUILD)/$(1)/%.o: %.c tests/host/host.mk
 	@mkdir -p $$(@D)
-	@$(1) $$(HOST_TWINS) $$(HOST_CFLAGS) -I. -MMD -MP -c -o $$@ $$<
+	@$(1) $$(HOST_TWINS) $$(HOST_CFLAGS) $$(HOST_CFLAGS_$(1)) -I. -MMD -MP -c -o $$@ $$<
 endef
 $(foreach cc,gcc clang,$(eval $(call HOST_COMPILE,$(cc))))
 

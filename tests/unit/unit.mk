@@ -219,7 +219,7 @@ UNIT_CC := gcc clang
 define UNIT_COMPILE
 $(UNIT_BUILD)/$(1)/$(2)/%.o: %.c tests/unit/unit.mk
 	@mkdir -p $$(@D)
-	@$(1) $$(UNIT_FLAGS_$(2)) $$(HOST_CFLAGS) -I. -MMD -MP -c -o $$@ $$<
+	@$(1) $$(UNIT_FLAGS_$(2)) $$(HOST_CFLAGS) $$(HOST_CFLAGS_$(1)) -I. -MMD -MP -c -o $$@ $$<
 endef
 $(foreach cc,$(UNIT_CC),$(foreach way,$(UNIT_WAYS),$(eval $(call UNIT_COMPILE,$(cc),$(way)))))
 
