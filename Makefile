@@ -58,7 +58,7 @@ PROGRAM_OBJ := $(PROGRAM_SRC:%.c=$(BUILD)/program/%.o) $(LIB_SRC:%.c=$(BUILD)/pr
 Q := $(if $(V),,@)
 SAY = $(if $(V),@:,@printf '  %-7s %s\n')
 
-.PHONY: all help run demo rfc2544 image iso release test soak test-system test-witness check bench bench-pktgen \
+.PHONY: all help run demo rfc2544 image iso release test soak test-system test-matrix test-witness check bench bench-pktgen \
 	check-deps clean compile_commands
 all: $(BUILD)/hayate.elf ## build the image for direct boot, build/hayate.elf
 
@@ -177,6 +177,11 @@ test: ## everything: checks, unit, fuzz, packet, drill, peer, nicsim, system and
 
 test-system: all nicsim ## boots the real image under QEMU between network namespaces
 	@$(PYTHON) -m pytest -c tests/system/pytest.ini $(if $(SHARE),--share $(SHARE)) tests/system
+
+# OPTIONS: those of `tests/system/matrix.py --help`
+test-matrix: all nicsim ## the same tests for every card, application and 1, 2, 4 CPUs: a table
+	@tools/deps.sh install test
+	@$(PYTHON) tests/system/matrix.py $(OPTIONS)
 
 # MINUTES=10, NIC=virtio, CPUS=3, SEED=0 (a new one), ONLY="link core": some kinds of faults
 soak: all nicsim ## a router under traffic while everything fails that can; MINUTES=n NIC=ixgbe SEED=n

@@ -47,6 +47,8 @@ LEFT_ROUTER, LEFT_HOST = "192.0.2.1", "192.0.2.2"
 RIGHT_ROUTER, RIGHT_HOST = "198.51.100.1", "198.51.100.2"
 NIC_MODULES = {"test_forwarding", "test_icmp", "test_links", "test_faults", "test_fuzz", "test_echo",
                "test_tcp", "test_ip6", "test_vlan", "test_iommu", "test_restart", "test_takeover"}
+# So are these with --cpus (tests/system/matrix.py).
+MATRIX_MODULES = {"test_http", "test_pktgen"}
 
 LEFT_MAC, RIGHT_MAC = (ports.mac_of(ports.MAC_BASE, index) for index in (0, 1))
 
@@ -197,8 +199,15 @@ def log_path(request):
     return os.path.join(request.config.logs, re.sub(r"[^A-Za-z0-9_.-]+", "_", request.node.name))
 
 
+def pytest_addoption(parser):
+    parser.addoption("--cpus", metavar="N", type=int,
+                     help="machines of N CPUs; a test that is of machines of another number is skipped")
+
+
 def pytest_generate_tests(metafunc):
-    if "nic" in metafunc.fixturenames and metafunc.module.__name__ in NIC_MODULES:
+    modules = NIC_MODULES | (MATRIX_MODULES if metafunc.config.option.cpus else set())
+    chosen = any("nic" in mark.args[0] for mark in metafunc.definition.iter_markers("parametrize"))
+    if "nic" in metafunc.fixturenames and metafunc.module.__name__ in modules and not chosen:
         only = [mark.args[0] for mark in metafunc.definition.iter_markers("nics")]
         metafunc.parametrize("nic", only[0] if only else options.NICS)
 
@@ -210,16 +219,35 @@ def nic():
 
 
 @pytest.fixture
-def make_router(tmp_path_factory, log_path, nic, make_hosts):
+def cpus_of(request):
+    """cpus_of(N): the CPUs of a machine whose test wants N, or None: it does not matter."""
+    asked = request.config.option.cpus
+
+    def choose(wanted):
+        if asked and wanted not in (None, asked):
+            pytest.skip("this is of a machine of %d CPUs" % wanted)
+        return wanted or asked or 2
+    return choose
+
+
+@pytest.fixture
+def several_cpus(request):
+    """For a test of a machine whose control core is none of its data cores."""
+    if request.config.option.cpus == 1:
+        pytest.skip("one CPU does all")
+
+
+@pytest.fixture
+def make_router(tmp_path_factory, log_path, nic, make_hosts, cpus_of):
     """make_router(config text or None, *more arguments, ports=[…], app=…) boots a machine and
     returns it once it is ready and its cables are up, or those of wait_for (wait=False: at once).
     The hosts outlive it: what their taps have counted is held against it."""
     machines = []
 
-    def make(config, *arguments, app="router", ports=("none", "none"), wait=True, cpus=2,
+    def make(config, *arguments, app="router", ports=("none", "none"), wait=True, cpus=None,
              timeout_s=60, wait_for=None):
         work = tmp_path_factory.mktemp("router")
-        words = [app, "--accel", ACCEL, "--cpus", str(cpus)]
+        words = [app, "--accel", ACCEL, "--cpus", str(cpus_of(cpus))]
         if QEMU:
             words += ["--qemu", QEMU]
         if "--image" not in arguments and not {"bios", "uefi"} & set(arguments):
@@ -304,9 +332,10 @@ class Lab:
 
 
 @pytest.fixture
-def make_lab(make_router, make_hosts):
+def make_lab(make_router, make_hosts, cpus_of):
     """make_lab(config=…, cpus=…) boots a router between two hosts."""
-    def make(config=None, *arguments, cpus=2, left_mtu=1500, right_mtu=1500, **more):
+    def make(config=None, *arguments, cpus=None, left_mtu=1500, right_mtu=1500, **more):
+        cpus = cpus_of(cpus)
         left, right = make_hosts(options.data_cores(cpus), left_mtu, right_mtu)
         router = make_router(config or router_config(), *arguments, cpus=cpus,
                              ports=(left.port, right.port), **more)

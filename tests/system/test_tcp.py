@@ -54,9 +54,10 @@ class Server:
 
 
 @pytest.fixture
-def make_server(make_router, make_hosts):
+def make_server(make_router, make_hosts, cpus_of):
     with contextlib.ExitStack() as stack:
-        def make(config=None, *arguments, cpus=2, mtu=1500, family=socket.AF_INET):
+        def make(config=None, *arguments, cpus=None, mtu=1500, family=socket.AF_INET):
+            cpus = cpus_of(cpus)
             config = config or (CONFIG6 if family == socket.AF_INET6 else CONFIG)
             left, _ = make_hosts(max(1, cpus - 1), left_mtu=mtu)
             router = make_router(config, *arguments, app="echo", ports=(left.port,), cpus=cpus)
@@ -165,7 +166,7 @@ def test_jumbo_frames(make_server, ours, theirs):
 
 def test_smallest_machine(make_server):
     """64 MiB: few buffers, and more connections than they can serve at once. None is lost."""
-    server = make_server(CONFIG, "--memory", "64M")
+    server = make_server(CONFIG, "--memory", "64M", cpus=2)
     clients = [server.open(timeout_s=60) for _ in range(60)]
     data = random.Random(1).randbytes(256 * 1024)
     for client in clients:  # all want to be answered, and nobody reads
@@ -408,6 +409,7 @@ def test_core_restarts(make_server, cpus, core):
     pings(server.host, LEFT_ROUTER)
 
 
+@pytest.mark.usefixtures("several_cpus")
 def test_control_core_restarts(make_server):
     """The control program fails in the middle of connections: they are the data core's, and go on, as
     do the services that it listens for."""
@@ -430,7 +432,7 @@ def test_control_core_restarts(make_server):
 
 def test_million_connections_in_1GiB(make_server):
     """There is room for them, it is not touched before they come, and nothing is slower for it."""
-    server = make_server(CONFIG + "tcp connections 1000000\n", "--memory", "1G")
+    server = make_server(CONFIG + "tcp connections 1000000\n", "--memory", "1G", cpus=2)
     eventually(lambda: server.tcp()["capacity"] == 1000000, 10, "the data core says so")
     assert "TCP connections only" not in server.router.text
     clients = [server.open() for _ in range(200)]
@@ -442,7 +444,7 @@ def test_million_connections_in_1GiB(make_server):
 
 def test_number_of_connections(make_server):
     """`tcp connections`: who is there stays, who comes late has to wait for a place."""
-    server = make_server(CONFIG + "tcp connections 50\n")
+    server = make_server(CONFIG + "tcp connections 50\n", cpus=2)
     clients = [server.open() for _ in range(50)]
     late = server.sockets.enter_context(server.host.socket(kind=socket.SOCK_STREAM))
     late.settimeout(30)

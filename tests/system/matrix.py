@@ -1,0 +1,121 @@
+#!/usr/bin/python3
+"""The same tests for every card, application and number of CPUs, and a table of what came:
+
+    tests/system/matrix.py [--cpus N ...] [--nic NAME ...] [--app NAME ...]
+
+Each cell is a run of the application's tests (APPLICATIONS) on machines of so many CPUs with such
+cards. A test that is of machines of another number of CPUs, or of another card, is not counted there.
+Prints the table, the tests that failed, and `matrix: N passed, N failed`. Exit code: 0 when none did.
+"""
+import argparse
+import collections
+import os
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as xml
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(HERE)), "tools"))
+
+from launcher import options  # noqa: E402
+
+APPLICATIONS = {
+    "router": ["test_forwarding"],
+    "echo": ["test_echo", "test_tcp"],
+    "HTTP": ["test_http"],
+    "pktgen": ["test_pktgen"],
+}
+CPUS = (1, 2, 4)
+SHARES = 2  # run at once
+
+
+class Cell:
+    """What came of the tests of one card, application and number of CPUs."""
+
+    def __init__(self):
+        self.passed, self.failed = 0, []
+
+    def __str__(self):
+        if self.failed:
+            return "%d passed, %d failed" % (self.passed, len(self.failed))
+        return "%d passed" % self.passed if self.passed else "n/a"
+
+
+def card_of(name):
+    """The card among a test's parameters; without any it is QEMU's own."""
+    words = name.partition("[")[2].rstrip("]").split("-")
+    return next((card for card in options.NICS if card in words), options.QEMU_NIC)
+
+
+def read(path, cells, cpus):
+    """Takes the results of one share; False: there are none, for pytest came to grief."""
+    try:
+        cases = xml.parse(path).iter("testcase")
+    except (OSError, xml.ParseError):
+        return False
+    for case in cases:
+        module = case.get("classname", "").split(".")[-1]
+        application = next(app for app, modules in APPLICATIONS.items() if module in modules)
+        cell = cells[card_of(case.get("name")), application, cpus]
+        if case.find("failure") is not None or case.find("error") is not None:
+            cell.failed.append("%s::%s" % (module, case.get("name")))
+        elif case.find("skipped") is None:
+            cell.passed += 1
+    return True
+
+
+def run(cpus, wanted, cells, work):
+    """One column: its shares at the same time. False when one of them did not come to its end."""
+    files = [os.path.join(HERE, module + ".py") for app in wanted.app for module in APPLICATIONS[app]]
+    paths = [os.path.join(work, "%d-%d.xml" % (cpus, share)) for share in range(SHARES)]
+    some = [] if set(wanted.nic) == set(options.NICS) else ["-k", " or ".join(wanted.nic)]
+    children = [subprocess.Popen(
+        [sys.executable, "-m", "pytest", "-q", "-c", os.path.join(HERE, "pytest.ini"), *files, *some,
+         "--cpus", str(cpus), "--share", "%d/%d" % (share + 1, SHARES), "--junitxml", path])
+        for share, path in enumerate(paths)]
+    try:
+        for child in children:
+            child.wait()
+    except KeyboardInterrupt:
+        for child in children:
+            child.terminate()
+            child.wait()
+        raise
+    return all([read(path, cells, cpus) for path in paths])
+
+
+def table(cells, wanted):
+    """As Markdown has it."""
+    yield "| application | card | %s |" % " | ".join(
+        "%d CPU%s" % (cpus, "s" if cpus > 1 else "") for cpus in wanted.cpus)
+    yield "| --- | --- |" + " --- |" * len(wanted.cpus)
+    for app in wanted.app:
+        for nic in wanted.nic:
+            yield "| %s | %s | %s |" % (app, nic, " | ".join(
+                str(cells[nic, app, cpus]) for cpus in wanted.cpus))
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Runs the same tests on every card with several numbers of CPUs.")
+    parser.add_argument("--cpus", nargs="+", type=int, default=CPUS, metavar="N")
+    parser.add_argument("--nic", nargs="+", choices=options.NICS, default=options.NICS)
+    parser.add_argument("--app", nargs="+", choices=list(APPLICATIONS), default=list(APPLICATIONS))
+    wanted = parser.parse_args()
+    cells, whole = collections.defaultdict(Cell), True
+    with tempfile.TemporaryDirectory(prefix="hayate-matrix-") as work:
+        for cpus in wanted.cpus:
+            print("\n--- %d CPUs" % cpus, flush=True)
+            whole &= run(cpus, wanted, cells, work)
+    print("\n" + "\n".join(table(cells, wanted)) + "\n")
+    failed = ["%d CPUs: %s" % (cpus, name) for (_, _, cpus), cell in cells.items() for name in cell.failed]
+    for line in failed:
+        print("FAILED " + line)
+    if not whole:
+        print("matrix: some tests were not run: see above")
+    print("matrix: %d passed, %d failed" % (sum(cell.passed for cell in cells.values()), len(failed)))
+    return 1 if failed or not whole else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
