@@ -100,6 +100,29 @@ static void queries_are_answered_within_their_time(void **s)
 	expect("tx0 ll>mld is g:5; ");
 }
 
+/* RFC 3810 5.1.3: within the time of the query's code, and all of that time is used. */
+static void queries_name_their_time(void **s)
+{
+	(void)s;
+	static const struct { uint32_t code, ms; } rows[] = {
+		{1000, 1000}, {32767, 32767}, {0x8000, 0x1000 << 3}, {0x8fff, 0x1fff << 3},
+		{0xb123, 0x1123 << 6}, {0xffff, 0x1fff << 10}};
+	uint64_t now = S(200);
+	nd_join(&nd, 0, &GROUP(5), S(100));
+	run_to(now);
+	for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+		uint64_t latest = 0;
+		for (unsigned n = 0; n < 64; n++) {
+			query(28, GROUP(5), rows[i].code, now);
+			uint64_t due = nd_deadline(&nd);
+			latest = due - now > latest ? due - now : latest;
+			nd_tick(&nd, now = due);
+		}
+		assert_in_range(latest, rows[i].ms * 800000ull, rows[i].ms * 1000000ull);
+		hush();
+	}
+}
+
 /* A tick leaves nothing behind that is due: found by fuzzing. */
 static void query_while_a_change_is_due(void **s)
 {
@@ -186,6 +209,7 @@ int main(void)
 		TEST(joined_again_while_leaving),
 		TEST(all_nodes_is_never_reported),
 		TEST(queries_are_answered_within_their_time),
+		TEST(queries_name_their_time),
 		TEST(query_while_a_change_is_due),
 		TEST(old_querier),
 		TEST(what_is_refused),

@@ -104,6 +104,8 @@ static int set_up(void **state)
 {
 	rig_host(state);
 	slaac_init(&slaac, &nd, &ops, NULL);
+	assert_int_equal(slaac_start(&slaac, 0, our_mac, IP6_MTU_MIN - 1, S(1)), E_INVAL);
+	assert_int_equal(slaac_start(&slaac, ND_PORTS_MAX, our_mac, 1500, S(1)), E_INVAL);
 	assert_int_equal(slaac_start(&slaac, 0, our_mac, 1500, S(1)), 0);
 	return 0;
 }
