@@ -32,7 +32,7 @@
 	X(drop_eth_dst, DROP, "unicast frame to another station's address") \
 	X(drop_eth_type, DROP, "EtherType that is not spoken here") \
 	X(drop_vlan_unknown, DROP, "802.1Q tag of a VLAN that no interface is on") \
-	X(drop_port_down, DROP, "frame on an interface without address or shut down") \
+	X(drop_port_down, DROP, "the interface has no address of that version of IP, or is shut down") \
 	X(drop_arp_malformed, DROP, "ARP message too short or not Ethernet/IPv4") \
 	X(drop_arp_not_ours, DROP, "ARP request for an address that is not ours") \
 	X(drop_arp_bad_sender, DROP, "ARP sender address is ours, multicast, broadcast or off the link") \
