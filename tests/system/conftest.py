@@ -11,9 +11,9 @@ violation of the card's rules fails the test.
 
 The machine is always booted by tools/hayate, so the launcher is tested along. A router's console
 is kept in build/test-logs/<test>.log, in share-N/ there when the tests run in shares
-(tests/layer.py). After every test each router that still runs must answer, must not have faulted
-(unless the test says `faults_expected`), and its books must balance: its own counters, and port by
-port those of its cards and of the hosts' taps (books.py).
+(tests/layer.py), in a folder of its own by `--logs`. After every test each router that still runs
+must answer, must not have faulted (unless the test says `faults_expected`), and its books must
+balance: its own counters, and port by port those of its cards and of the hosts' taps (books.py).
 
 No test sleeps to wait for something: `eventually` polls a condition with a deadline.
 """
@@ -48,7 +48,7 @@ RIGHT_ROUTER, RIGHT_HOST = "198.51.100.1", "198.51.100.2"
 NIC_MODULES = {"test_forwarding", "test_icmp", "test_links", "test_faults", "test_fuzz", "test_echo",
                "test_tcp", "test_ip6", "test_vlan", "test_iommu", "test_restart", "test_takeover"}
 # So are these with --cpus (tests/system/matrix.py).
-MATRIX_MODULES = {"test_http", "test_pktgen"}
+MATRIX_MODULES = {"test_http", "test_pktgen", "test_filter"}
 
 LEFT_MAC, RIGHT_MAC = (ports.mac_of(ports.MAC_BASE, index) for index in (0, 1))
 
@@ -202,6 +202,7 @@ def log_path(request):
 def pytest_addoption(parser):
     parser.addoption("--cpus", metavar="N", type=int,
                      help="machines of N CPUs; a test that is of machines of another number is skipped")
+    parser.addoption("--logs", metavar="NAME", default="", help="a folder of its own in build/test-logs")
 
 
 def pytest_generate_tests(metafunc):
@@ -225,7 +226,7 @@ def cpus_of(request):
 
     def choose(wanted):
         if asked and wanted not in (None, asked):
-            pytest.skip("this is of a machine of %d CPUs" % wanted)
+            pytest.skip("it is of a machine of %d CPU%s" % (wanted, "" if wanted == 1 else "s"))
         return wanted or asked or 2
     return choose
 
@@ -383,6 +384,6 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "no_guest: runs without a booted guest")
     config.addinivalue_line("markers", "nics(names): only with these cards")
     number, shares = config.option.share
-    config.logs = os.path.join(LOGS, "share-%d" % number) if shares > 1 else LOGS
+    config.logs = os.path.join(LOGS, config.option.logs, "share-%d" % number if shares > 1 else "")
     if not config.option.collectonly:
         shutil.rmtree(config.logs, ignore_errors=True)

@@ -4,8 +4,10 @@
     tests/system/matrix.py [--cpus N ...] [--nic NAME ...] [--app NAME ...]
 
 Each cell is a run of the application's tests (APPLICATIONS) on machines of so many CPUs with such
-cards. A test that is of machines of another number of CPUs, or of another card, is not counted there.
-Prints the table, the tests that failed, and `matrix: N passed, N failed`. Exit code: 0 when none did.
+cards. A test that did not run there has a note below the table, which says why and how many there were.
+A test of another card is none of the cell's. Prints the table, its notes, the tests that failed, and
+`matrix: N passed, N failed`. Exit code: 0 when none did. The consoles of a column's machines are in
+build/test-logs/cpus-N/.
 """
 import argparse
 import collections
@@ -21,7 +23,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(HERE)), "tools")
 from launcher import options  # noqa: E402
 
 APPLICATIONS = {
-    "router": ["test_forwarding"],
+    "router": ["test_forwarding", "test_links", "test_vlan", "test_filter"],
     "echo": ["test_echo", "test_tcp"],
     "HTTP": ["test_http"],
     "pktgen": ["test_pktgen"],
@@ -35,11 +37,14 @@ class Cell:
 
     def __init__(self):
         self.passed, self.failed = 0, []
+        self.skipped = collections.Counter()  # reason -> tests
 
-    def __str__(self):
-        if self.failed:
-            return "%d passed, %d failed" % (self.passed, len(self.failed))
-        return "%d passed" % self.passed if self.passed else "n/a"
+    def text(self, notes):
+        """notes: reason -> its number; those that are new are added."""
+        said = ["%d passed" % self.passed] if self.passed else []
+        said += ["%d failed" % len(self.failed)] if self.failed else []
+        numbers = [notes.setdefault(reason, len(notes) + 1) for reason in sorted(self.skipped)]
+        return " ".join([", ".join(said) or "n/a"] + ["(%d)" % number for number in sorted(numbers)])
 
 
 def card_of(name):
@@ -60,7 +65,9 @@ def read(path, cells, cpus):
         cell = cells[card_of(case.get("name")), application, cpus]
         if case.find("failure") is not None or case.find("error") is not None:
             cell.failed.append("%s::%s" % (module, case.get("name")))
-        elif case.find("skipped") is None:
+        elif case.find("skipped") is not None:
+            cell.skipped[case.find("skipped").get("message")] += 1
+        else:
             cell.passed += 1
     return True
 
@@ -72,7 +79,8 @@ def run(cpus, wanted, cells, work):
     some = [] if set(wanted.nic) == set(options.NICS) else ["-k", " or ".join(wanted.nic)]
     children = [subprocess.Popen(
         [sys.executable, "-m", "pytest", "-q", "-c", os.path.join(HERE, "pytest.ini"), *files, *some,
-         "--cpus", str(cpus), "--share", "%d/%d" % (share + 1, SHARES), "--junitxml", path])
+         "--cpus", str(cpus), "--logs", "cpus-%d" % cpus,
+         "--share", "%d/%d" % (share + 1, SHARES), "--junitxml", path])
         for share, path in enumerate(paths)]
     try:
         for child in children:
@@ -85,15 +93,25 @@ def run(cpus, wanted, cells, work):
     return all([read(path, cells, cpus) for path in paths])
 
 
+def counted(number, of):
+    return "%d %s%s" % (number, of, "" if number == 1 else "s")
+
+
 def table(cells, wanted):
-    """As Markdown has it."""
+    """As Markdown has it, with its notes."""
+    notes = {}
     yield "| application | card | %s |" % " | ".join(
-        "%d CPU%s" % (cpus, "s" if cpus > 1 else "") for cpus in wanted.cpus)
+        counted(cpus, "CPU") for cpus in wanted.cpus)
     yield "| --- | --- |" + " --- |" * len(wanted.cpus)
     for app in wanted.app:
         for nic in wanted.nic:
             yield "| %s | %s | %s |" % (app, nic, " | ".join(
-                str(cells[nic, app, cpus]) for cpus in wanted.cpus))
+                cells[nic, app, cpus].text(notes) for cpus in wanted.cpus))
+    if notes:
+        yield ""
+    for reason, number in notes.items():
+        left_out = sum(cell.skipped[reason] for cell in cells.values())
+        yield "(%d) %s not run: %s" % (number, counted(left_out, "test"), reason)
 
 
 def main():
@@ -105,10 +123,11 @@ def main():
     cells, whole = collections.defaultdict(Cell), True
     with tempfile.TemporaryDirectory(prefix="hayate-matrix-") as work:
         for cpus in wanted.cpus:
-            print("\n--- %d CPUs" % cpus, flush=True)
+            print("\n--- " + counted(cpus, "CPU"), flush=True)
             whole &= run(cpus, wanted, cells, work)
     print("\n" + "\n".join(table(cells, wanted)) + "\n")
-    failed = ["%d CPUs: %s" % (cpus, name) for (_, _, cpus), cell in cells.items() for name in cell.failed]
+    failed = ["%s: %s" % (counted(cpus, "CPU"), name)
+              for (_, _, cpus), cell in cells.items() for name in cell.failed]
     for line in failed:
         print("FAILED " + line)
     if not whole:

@@ -5,6 +5,7 @@ import re
 import pytest
 from conftest import LEFT_HOST, RIGHT_HOST, pings, router_config
 from family import V4, V6, both, lab_of, make_lab6, make_lab_of  # noqa: F401
+from flows import Flows
 from launcher import demo, options
 
 
@@ -82,6 +83,18 @@ def test_iperf_tcp(make_lab_of, family, cpus):
     assert report["end"]["sum_received"]["bytes"] > 1 << 20
     counters = explained(lab.router, LOST | UNASKED)
     assert counters["forwarded"] * 1500 > report["end"]["sum_received"]["bytes"]
+
+
+def test_every_data_core_forwards(lab):
+    """Many flows find all of them, and nothing of a flow is lost."""
+    pings(lab.left, RIGHT_HOST)  # what waits for a neighbour may be lost
+    with Flows(lab.left, lab.right, RIGHT_HOST, 64) as flows:
+        flows.run(1)
+        assert flows.settle() == []
+        assert min(flow.sent for flow in flows.list) > 0
+    cores = lab.router.cores()
+    shares = [core["rx_pkts"] for core in cores[1:] or cores]  # one CPU is control and data core
+    assert min(shares) > 0, shares
 
 
 @both

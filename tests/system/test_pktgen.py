@@ -138,20 +138,22 @@ stream a
     assert abs(got["p50_ns"] - DELAY_NS) < DELAY_NS / 10, said
 
 
-def test_cores_share_a_stream(make_router, make_hosts, tmp_path):
-    """Each of two data cores sends every second frame, with numbers of its own."""
-    left, _ = make_hosts(2)
+@pytest.mark.parametrize("cpus", [3, 4])
+def test_cores_share_a_stream(make_router, make_hosts, tmp_path, cpus):
+    """Each of N data cores sends every Nth frame, with numbers of its own."""
+    senders = options.data_cores(cpus)
+    left, _ = make_hosts(senders)
     text = STREAM + " size 64/128/1518\n rate 2000pps\n limit 1200 frames\n"
-    machine = generator(make_router, tmp_path, text, CONFIG, ports=(left.port,), cpus=3)
+    machine = generator(make_router, tmp_path, text, CONFIG, ports=(left.port,), cpus=cpus)
     receiver = Receiver(left)
-    numbers = [0, 0]
+    numbers = [0] * senders
     try:
         assert counted(start(machine))["sent"] == 1200
-        while numbers != [600, 600]:
+        while numbers != [1200 // senders] * senders:
             got = receiver.next()
-            sender = struct.unpack_from("<H", got, 44)[0] >> 5
+            sender, _ = stamp(got)
             n = numbers[sender]
-            check(got, (60, 124, 1514)[(2 * n + sender) % 3], n, sender << 5)
+            check(got, (60, 124, 1514)[(sender + n * senders) % 3], n, sender << 5)
             numbers[sender] += 1
     finally:
         receiver.close()

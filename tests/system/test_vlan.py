@@ -74,7 +74,7 @@ def make_trunk(make_lab):
     VLANs of eth1.
     auto: these make their IPv6 addresses themselves. access: VLANs with a host."""
     with contextlib.ExitStack() as stack:
-        def make(config=None, mtu=1500, auto=False, access=VIDS, cpus=2):
+        def make(config=None, mtu=1500, auto=False, access=VIDS, cpus=None):
             lab = make_lab(config or config6(extra=vlans()), left_mtu=mtu, right_mtu=mtu,
                            cpus=cpus)
             switch = lab.right.popen(["/usr/bin/python3", SWITCH, "eth0",
@@ -92,7 +92,7 @@ def make_trunk(make_lab):
         yield make
 
 
-@pytest.mark.parametrize("cpus", [1, 3])
+@pytest.mark.parametrize("cpus", [1, 4])
 def test_everyone_reaches_everyone(make_trunk, cpus):
     """At full size too, which is four bytes more on the wire; by TCP, of which as much is sent as no
     buffer on the way holds; and the loopback."""

@@ -1,0 +1,60 @@
+"""What tests/system/matrix.py makes of pytest's results: nothing that failed or did not run is lost."""
+import argparse
+import collections
+
+import matrix
+import pytest
+
+pytestmark = pytest.mark.no_guest
+
+RESULTS = """\
+<testsuites><testsuite name="pytest">
+<testcase classname="test_echo" name="test_udp_echo[v4-ixgbe]"/>
+<testcase classname="test_tcp" name="test_echo[mlx5-1-ip4]"><skipped message="of 1 CPU"/></testcase>
+<testcase classname="test_tcp" name="test_bulk[mlx5]"><failure message="lost"/></testcase>
+<testcase classname="test_tcp" name="test_refused[mlx5]"><error message="setup"/></testcase>
+<testcase classname="test_tcp" name="test_discard[mlx5]"/>
+<testcase classname="test_http" name="test_metrics[ixgbe]"><skipped message="no promtool"/></testcase>
+<testcase classname="test_http" name="test_page[ixgbe]"><skipped message="of 1 CPU"/></testcase>
+<testcase classname="test_http" name="test_dashboard"/>
+</testsuite></testsuites>
+"""
+
+
+@pytest.fixture
+def cells(tmp_path):
+    """What came of RESULTS, as a column of 2 CPUs."""
+    found = collections.defaultdict(matrix.Cell)
+    (tmp_path / "results.xml").write_text(RESULTS)
+    assert matrix.read(tmp_path / "results.xml", found, 2)
+    return found
+
+
+def test_table(cells):
+    wanted = argparse.Namespace(app=["echo", "HTTP"], nic=["virtio", "ixgbe", "mlx5"], cpus=[1, 2])
+    assert list(matrix.table(cells, wanted)) == [
+        "| application | card | 1 CPU | 2 CPUs |",
+        "| --- | --- | --- | --- |",
+        "| echo | virtio | n/a | n/a |",
+        "| echo | ixgbe | n/a | 1 passed |",
+        "| echo | mlx5 | n/a | 1 passed, 2 failed (1) |",
+        "| HTTP | virtio | n/a | 1 passed |",
+        "| HTTP | ixgbe | n/a | n/a (1) (2) |",
+        "| HTTP | mlx5 | n/a | n/a |",
+        "",
+        "(1) 2 tests not run: of 1 CPU",
+        "(2) 1 test not run: no promtool"]
+
+
+def test_what_failed_has_its_name(cells):
+    """In the set-up or in the test itself."""
+    assert cells["mlx5", "echo", 2].failed == ["test_tcp::test_bulk[mlx5]", "test_tcp::test_refused[mlx5]"]
+
+
+@pytest.mark.parametrize("text", [None, "", RESULTS[:200]])
+def test_no_results(tmp_path, text):
+    """pytest came to grief: it left no file, an empty one, or half of one."""
+    path = tmp_path / "results.xml"
+    if text is not None:
+        path.write_text(text)
+    assert not matrix.read(path, collections.defaultdict(matrix.Cell), 1)
