@@ -8,6 +8,7 @@ of each conftest.
 4. `--share N/M` runs one of M shares of the tests, which are all of them together: several at once
    take less time. A layer whose tests leave something for a later one has no shares.
 """
+import os
 import shutil
 import signal
 import tempfile
@@ -23,6 +24,25 @@ def runs(pid):
             return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:
         return False
+
+
+TAG = "HAYATE_TEST_TAG"  # in the environment of a program whose processes are to be found again
+
+
+def descendants(tag):
+    """The processes that carry this tag in their environment, which is all that the program that was
+    given it ever started, whose child a process may be by now."""
+    wanted = ("%s=%s" % (TAG, tag)).encode()
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/environ" % pid, "rb") as file:
+                mine = wanted in file.read().split(b"\0")
+        except OSError:
+            continue
+        if mine and int(pid) != os.getpid() and runs(int(pid)):
+            found.append(int(pid))
+    return found
 
 
 def eventually(condition, timeout_s=10.0, what="condition", every_s=0.05):

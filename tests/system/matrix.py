@@ -12,7 +12,7 @@ build/test-logs/cpus-N/.
 import argparse
 import collections
 import os
-import subprocess
+import signal
 import sys
 import tempfile
 import xml.etree.ElementTree as xml
@@ -20,7 +20,7 @@ import xml.etree.ElementTree as xml
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(HERE)), "tools"))
 
-from launcher import options  # noqa: E402
+from launcher import options, process  # noqa: E402
 
 APPLICATIONS = {
     "router": ["test_forwarding", "test_links", "test_vlan", "test_filter"],
@@ -77,19 +77,21 @@ def run(cpus, wanted, cells, work):
     files = [os.path.join(HERE, module + ".py") for app in wanted.app for module in APPLICATIONS[app]]
     paths = [os.path.join(work, "%d-%d.xml" % (cpus, share)) for share in range(SHARES)]
     some = [] if set(wanted.nic) == set(options.NICS) else ["-k", " or ".join(wanted.nic)]
-    children = [subprocess.Popen(
-        [sys.executable, "-m", "pytest", "-q", "-c", os.path.join(HERE, "pytest.ini"), *files, *some,
-         "--cpus", str(cpus), "--logs", "cpus-%d" % cpus,
-         "--share", "%d/%d" % (share + 1, SHARES), "--junitxml", path])
-        for share, path in enumerate(paths)]
+    children = []
     try:
+        for share, path in enumerate(paths):
+            children.append(process.popen(
+                [sys.executable, "-m", "pytest", "-q", "-c", os.path.join(HERE, "pytest.ini"), *files, *some,
+                 "--cpus", str(cpus), "--logs", "cpus-%d" % cpus,
+                 "--share", "%d/%d" % (share + 1, SHARES), "--junitxml", path]))
         for child in children:
             child.wait()
-    except KeyboardInterrupt:
+    finally:
         for child in children:
-            child.terminate()
+            if child.poll() is None:
+                child.terminate()  # its fixtures take down what they have made
+        for child in children:
             child.wait()
-        raise
     return all([read(path, cells, cpus) for path in paths])
 
 
@@ -137,4 +139,7 @@ def main():
 
 
 if __name__ == "__main__":
+    # As an exception, so that no share and no file stays behind.
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(stop, lambda number, _: sys.exit(128 + number))
     sys.exit(main())

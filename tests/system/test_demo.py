@@ -9,7 +9,7 @@ import tempfile
 import pytest
 from conftest import ACCEL, IMAGE, QEMU, eventually
 from launcher.guest import LAUNCHER, PYTHON
-from layer import runs
+from layer import TAG, descendants
 
 
 # Holds the namespaces until its input ends, which it does with us.
@@ -49,27 +49,12 @@ def start(place, tmp_path, *arguments):
     """The demo, with a directory of its own for temporary files."""
     temporary = tmp_path / "tmp"
     temporary.mkdir()
-    env = dict(os.environ, TMPDIR=str(temporary), HAYATE_TEST_TAG=str(tmp_path))
+    env = {**os.environ, "TMPDIR": str(temporary), TAG: str(tmp_path)}
     child = subprocess.Popen(
         [*place.enter, PYTHON, LAUNCHER, "demo", "--accel", ACCEL, "--image", IMAGE,
          "--seconds", "1", *(["--qemu", QEMU] if QEMU else []), *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env)
     return child, temporary
-
-
-def descendants(tmp_path):
-    """Processes that carry the demo's tag in their environment: all it ever started."""
-    tag = ("HAYATE_TEST_TAG=%s" % tmp_path).encode()
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open("/proc/%s/environ" % pid, "rb") as file:
-                mine = tag in file.read().split(b"\0")
-            if mine and int(pid) != os.getpid() and runs(int(pid)):
-                found.append(int(pid))
-        except OSError:
-            continue
-    return found
 
 
 def assert_clean(place, tmp_path, temporary, before):

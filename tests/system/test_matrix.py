@@ -1,9 +1,15 @@
 """What tests/system/matrix.py makes of pytest's results: nothing that failed or did not run is lost."""
 import argparse
 import collections
+import os
+import pathlib
+import signal
+import subprocess
+import sys
 
 import matrix
 import pytest
+from layer import TAG, descendants, eventually, runs
 
 pytestmark = pytest.mark.no_guest
 
@@ -58,3 +64,27 @@ def test_no_results(tmp_path, text):
     if text is not None:
         path.write_text(text)
     assert not matrix.read(path, collections.defaultdict(matrix.Cell), 1)
+
+
+def has_machine(tag):
+    """Whether a QEMU runs among the processes with this tag."""
+    return any("qemu" in pathlib.Path("/proc", str(pid), "cmdline").read_text("utf-8", "replace")
+               for pid in descendants(tag) if runs(pid))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_stopped_matrix_leaves_nothing(tmp_path, number):
+    """Neither its shares of pytest and what they have started, nor their files."""
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    child = subprocess.Popen(  # 3 CPUs: no logs of a matrix that somebody may want to read
+        [sys.executable, matrix.__file__, "--cpus", "3", "--app", "echo"],
+        env={**os.environ, "TMPDIR": str(temporary), TAG: str(tmp_path)},
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
+    try:
+        eventually(lambda: has_machine(tmp_path), 60, "a machine of a share runs")
+    finally:
+        child.send_signal(number)
+        code = child.wait(60)
+    assert code == 128 + number
+    assert not descendants(tmp_path) and not os.listdir(temporary)
