@@ -82,6 +82,10 @@ bool candidate_changed(const struct candidate *c);
 int candidate_enter(struct candidate *c, struct text block, struct text line,
                     struct text_error *err);
 
+/* A line of candidate_compare_routes with its sign in front, and no end: the route is added, or goes.
+ * E_INVAL as candidate_enter, and of a line that is none. */
+int candidate_enter_change(struct candidate *c, struct text line, struct text_error *err);
+
 /* Numbers the rules of an access list anew, from `start` by `step`. E_INVAL as candidate_enter. */
 int candidate_resequence(struct candidate *c, struct text list, uint32_t start, uint32_t step,
                          struct text_error *err);

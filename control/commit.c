@@ -342,17 +342,13 @@ static bool boot_with(struct text_error *err)
 /* Routes, as many at a time as a candidate may add. */
 static bool resume_routes(struct text rest, struct text_error *err)
 {
-	static const struct text none;
+	struct text line;
 	unsigned entered = 0;
-	while (rest.len > 0) {
-		char line[CANDIDATE_LINE_MAX + 4];
-		const size_t n = text_find(rest, '\n');
-		fmt_format(line, sizeof line, "%s%.*s", rest.at[0] == '-' ? "no " : "", (int)n - 1,
-		           rest.at + 1);
-		if (n == rest.len || n < 2 ||
-		    candidate_enter(&commit.candidate, none, text_of(line), err) != E_OK)
+	if (rest.len > 0 && rest.at[rest.len - 1] != '\n')
+		return false; /* the last line is not whole */
+	while (text_next_line(&rest, &line)) {
+		if (candidate_enter_change(&commit.candidate, line, err) != E_OK)
 			return false;
-		rest = (struct text){rest.at + n + 1, rest.len - n - 1};
 		if (++entered % CANDIDATE_ROUTES_MAX == 0 && !boot_with(err))
 			return false;
 	}

@@ -607,9 +607,8 @@ static bool is_lost(struct parser *p, struct text line)
 /* The first line of the text, without its end, which is cut off. */
 static struct text cut_line(struct text *text)
 {
-	size_t n = text_find(*text, '\n'), used = n < text->len ? n + 1 : n;
-	struct text line = {text->at, n};
-	*text = (struct text){text->at + used, text->len - used};
+	struct text line = {text->at, 0};
+	(void)text_next_line(text, &line);
 	if (line.len > 0 && line.at[line.len - 1] == '\r')
 		line.len--;
 	return line;

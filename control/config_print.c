@@ -189,17 +189,12 @@ static void print_management(const struct printer *p, const struct config *c)
 /* As it is; only the end of its last line is added where it is missing. */
 static void print_script(const struct printer *p, const struct config_script *s)
 {
-	struct text rest = s->text;
+	struct text rest = s->text, line;
 	print_line(p, "script %s", s->name);
-	while (rest.len > 0) {
-		size_t n = text_find(rest, '\n');
-		if (n == rest.len) {
-			p->write(p->ctx, rest.at, n);
-			p->write(p->ctx, "\n", 1);
-			break;
-		}
-		p->write(p->ctx, rest.at, n + 1);
-		rest = (struct text){rest.at + n + 1, rest.len - n - 1};
+	while (text_next_line(&rest, &line)) {
+		if (line.len > 0)
+			p->write(p->ctx, line.at, line.len);
+		p->write(p->ctx, "\n", 1);
 	}
 }
 

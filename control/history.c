@@ -62,18 +62,11 @@ const struct history_version *history_version(const struct history *h, unsigned 
 /* Takes the candidate's routes one version back. */
 static int back(const struct history *h, const struct history_version *v, struct candidate *c)
 {
-	static const struct text none;
 	struct text_error err;
-	struct text rest = {h->bytes + v->at + v->text_len, v->routes_len};
+	struct text rest = {h->bytes + v->at + v->text_len, v->routes_len}, line;
 	int e = E_OK;
-	while (e == E_OK && rest.len > 0) {
-		char line[CANDIDATE_LINE_MAX + 4];
-		const size_t n = text_find(rest, '\n');
-		fmt_format(line, sizeof line, "%s%.*s", rest.at[0] == '-' ? "no " : "", (int)n - 1,
-		           rest.at + 1);
-		e = candidate_enter(c, none, text_of(line), &err);
-		rest = (struct text){rest.at + n + 1, rest.len - n - 1};
-	}
+	while (e == E_OK && text_next_line(&rest, &line))
+		e = candidate_enter_change(c, line, &err);
 	return e;
 }
 

@@ -83,7 +83,7 @@ static bool cancel(struct writer *w, char sign, struct text line)
 	w->effort -= w->len;
 	for (size_t i = 0; i < w->len;) {
 		const size_t n = text_find((struct text){w->at + i, w->len - i}, '\n') + 1;
-		if (n == line.len + 2 && w->at[i] == other && memcmp(w->at + i + 1, line.at, line.len) == 0) {
+		if (w->at[i] == other && text_equal((struct text){w->at + i + 1, n - 2}, line)) {
 			memmove(w->at + i, w->at + i + n, w->len - i - n);
 			w->len -= n;
 			return true;

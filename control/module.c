@@ -57,7 +57,7 @@ bool module_file(const struct module *m, struct text name, struct text *data)
 	struct text_error none;
 	struct text rest = m->files, other;
 	while (rest.len > 0 && next_file(&rest, &other, data, &none, 0) == E_OK)
-		if (other.len == name.len && memcmp(other.at, name.at, name.len) == 0)
+		if (text_equal(other, name))
 			return true;
 	return false;
 }

@@ -63,6 +63,71 @@ size_t text_printable(struct text t)
 	return i;
 }
 
+bool text_next_line(struct text *rest, struct text *line)
+{
+	if (rest->len == 0)
+		return false;
+	size_t n = text_find(*rest, '\n'), used = n < rest->len ? n + 1 : n;
+	*line = (struct text){rest->at, n};
+	*rest = (struct text){rest->at + used, rest->len - used};
+	return true;
+}
+
+uint32_t text_count_lines(struct text text)
+{
+	struct text line;
+	uint32_t n = 0;
+	while (text_next_line(&text, &line))
+		n++;
+	return n;
+}
+
+bool text_equal(struct text a, struct text b)
+{
+	return a.len == b.len && memcmp(a.at, b.at, a.len) == 0;
+}
+
+struct text text_trim(struct text line)
+{
+	while (line.len > 0 && text_is_blank(line.at[0]))
+		line = (struct text){line.at + 1, line.len - 1};
+	return text_trim_end(line);
+}
+
+bool text_begins_with(struct text line, struct text words)
+{
+	struct text a, b;
+	while (text_next_word(&words, &b))
+		if (!text_next_word(&line, &a) || !text_equal(a, b))
+			return false;
+	return true;
+}
+
+struct text text_first_words(struct text line, unsigned n)
+{
+	struct text rest = line, word = {line.at, 0};
+	while (n-- > 0 && text_next_word(&rest, &word))
+		;
+	return (struct text){line.at, (size_t)(word.at + word.len - line.at)};
+}
+
+unsigned text_count_words(struct text line)
+{
+	struct text word;
+	unsigned n = 0;
+	while (text_next_word(&line, &word))
+		n++;
+	return n;
+}
+
+struct text text_last_word(struct text line)
+{
+	struct text word = {line.at, 0}, next;
+	while (text_next_word(&line, &next))
+		word = next;
+	return word;
+}
+
 bool text_begins_word(struct text t, struct text keyword)
 {
 	if (t.len > keyword.len)

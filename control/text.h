@@ -48,8 +48,26 @@ static inline char text_lower(char c)
  */
 bool text_next_word(struct text *rest, struct text *word);
 
-/* *t without blanks at its end. */
+/* A line up to the end of its nth word, all of it where it has fewer; how many it has; the last of
+ * them, empty where there is none. */
+struct text text_first_words(struct text line, unsigned n);
+unsigned text_count_words(struct text line);
+struct text text_last_word(struct text line);
+
+/* Is every one of these words the line's at its place? */
+bool text_begins_with(struct text line, struct text words);
+
+/* Cuts the next line off *rest, without its end. Returns false, *line as it was, when nothing is
+ * left. */
+bool text_next_line(struct text *rest, struct text *line);
+
+uint32_t text_count_lines(struct text text);
+
+/* t without blanks at its end, and on both sides. */
 struct text text_trim_end(struct text t);
+struct text text_trim(struct text t);
+
+bool text_equal(struct text a, struct text b);
 
 /* Offset of the first c in t, or t.len. */
 size_t text_find(struct text t, char c);

@@ -81,7 +81,7 @@ FUZZ_SRC_routes :=
 FUZZ_SRC_vfio := $(addprefix tools/nicsim/,vfio_user.c dma.c pci.c) tests/fuzz/rig.c
 FUZZ_SRC_virtio_regs := $(sort $(wildcard drivers/virtio_net/*.c)) lib/pkt.c lib/csum.c \
 	tests/unit/guest.c tests/fuzz/rig.c
-FUZZ_SRC_candidate := $(FUZZ_SRC_config) control/candidate.c
+FUZZ_SRC_candidate := $(FUZZ_SRC_config) $(wildcard control/candidate*.c)
 FUZZ_SRC_shell := control/shell.c control/shell_words.c control/text.c lib/fmt.c
 FUZZ_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
 	-fno-sanitize-recover=all -I. -Wall -Wextra -Werror -Wshadow -Wwrite-strings \

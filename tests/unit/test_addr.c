@@ -199,6 +199,44 @@ static void searches(void **state)
 	}
 }
 
+/* Words, by their places, and lines, with and without an end of the last. */
+static void words(void **state)
+{
+	const struct text line = text_of("  ip  route\t0/0 "), end = {line.at + line.len, 0};
+	const struct text blank = text_of(" \t"), none = text_of("");
+	(void)state;
+	assert_int_equal(text_count_words(line), 3);
+	assert_int_equal(text_count_words(blank), 0);
+	assert_true(text_equal(text_first_words(line, 2), text_of("  ip  route")));
+	assert_true(text_equal(text_first_words(line, 4), line));
+	assert_int_equal(text_first_words(line, 0).len, 0);
+	assert_true(text_equal(text_last_word(line), text_of("0/0")));
+	assert_int_equal(text_last_word(blank).len, 0);
+	assert_int_equal(text_last_word(end).len, 0);
+	assert_true(text_equal(text_trim(line), text_of("ip  route\t0/0")));
+	assert_int_equal(text_trim(blank).len, 0);
+	assert_true(text_begins_with(line, text_of("ip route")));
+	assert_true(text_begins_with(line, none));
+	assert_false(text_begins_with(line, text_of("ip rout")));
+	assert_false(text_begins_with(line, text_of("ip route 0/0 x")));
+	assert_false(text_equal(text_of("a"), text_of("A")));
+}
+
+static void lines(void **state)
+{
+	static const char *const texts[] = {"a\n\nbc\n", "a\n\nbc"};
+	(void)state;
+	for (unsigned i = 0; i < ARRAY_LEN(texts); i++) {
+		struct text rest = text_of(texts[i]), line;
+		assert_int_equal(text_count_lines(rest), 3);
+		assert_true(text_next_line(&rest, &line) && text_equal(line, text_of("a")));
+		assert_true(text_next_line(&rest, &line) && line.len == 0);
+		assert_true(text_next_line(&rest, &line) && text_equal(line, text_of("bc")));
+		assert_false(text_next_line(&rest, &line));
+		assert_true(text_equal(line, text_of("bc")));
+	}
+}
+
 /* IPv4 as the C library takes it, which is as strict. */
 static void random_ip4(void **state)
 {
@@ -238,6 +276,8 @@ int main(void)
 		cmocka_unit_test(random_texts),
 		cmocka_unit_test(random_ip4),
 		cmocka_unit_test(searches),
+		cmocka_unit_test(words),
+		cmocka_unit_test(lines),
 	};
 	return cmocka_run_group_tests_name("addr", tests, NULL, NULL);
 }

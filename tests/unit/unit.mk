@@ -59,7 +59,7 @@ UNIT_SRC_fuzz := net/arp.c net/neigh_table.c net/icmp4.c net/udp.c net/ip.c net/
 UNIT_SRC_config := $(filter-out control/configure.c control/config_hash.c,$(wildcard control/config*.c)) \
 	control/password.c control/text.c lib/fmt.c \
 	tests/unit/config_rig.c
-UNIT_SRC_candidate := $(UNIT_SRC_config) control/candidate.c control/history.c
+UNIT_SRC_candidate := $(UNIT_SRC_config) $(wildcard control/candidate*.c) control/history.c
 UNIT_SRC_module := control/module.c control/text.c lib/fmt.c
 UNIT_SRC_config_wrong := $(UNIT_SRC_config)
 UNIT_SRC_config6 := $(UNIT_SRC_config)
