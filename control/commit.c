@@ -199,13 +199,13 @@ enum commit_effect commit_check(struct text_error *err)
 	}
 	if (candidate_build(c, &commit.memory, commit.next, err) != E_OK)
 		return COMMIT_REFUSED;
-	if (plane_check(commit.next, app_of(commit.next), err) != E_OK)
+	if (load_check(commit.next, app_of(commit.next), err) != E_OK)
 		return COMMIT_REFUSED;
 	if (filter_prepare(commit.next, err) != E_OK) {
 		candidate_fault(c, err->line);
 		return COMMIT_REFUSED;
 	}
-	if (!plane_room(commit.next, &as_it_is)) {
+	if (!tables_room(commit.next, &as_it_is)) {
 		text_fail(err, 1, text_of(""), "there is not enough memory for its tables");
 		return COMMIT_REFUSED;
 	}
@@ -333,7 +333,7 @@ static bool boot_with(struct text_error *err)
 	if (!candidate_changed(c))
 		return true;
 	if (!take_next_memory() || candidate_build(c, &commit.memory, commit.next, err) != E_OK ||
-	    plane_check(commit.next, app_of(commit.next), err) != E_OK)
+	    load_check(commit.next, app_of(commit.next), err) != E_OK)
 		return false;
 	swap();
 	return commit.begun;

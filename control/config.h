@@ -42,7 +42,7 @@
 #include "net/acl/acl.h"
 #include "net/addr.h"
 
-#define CONFIG_PORTS_MAX 16 /* equals NIC_PORTS_MAX: control/plane.c asserts it */
+#define CONFIG_PORTS_MAX 16 /* equals NIC_PORTS_MAX: control/interfaces.c asserts it */
 #define CONFIG_IFS_MAX 128  /* interfaces: of ports, VLANs, loopbacks; equals VIEW_IFS_MAX */
 #define CONFIG_VID_MAX 4094 /* IEEE 802.1Q 9.6 */
 #define CONFIG_IF_NAME_SIZE 12 /* "eth15.4094" */

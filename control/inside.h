@@ -2,7 +2,11 @@
  * The inside of the control plane: what the files of control/ know of each other. All of it runs on
  * the control core and waits for nothing but core_quiesce().
  *
- *     plane.c      start from the configuration, timers, messages: plane_hooks
+ *     plane.c      the order of the start, timers: plane_hooks
+ *     load.c       the configuration that the loader brought
+ *     tables.c     memory of the forwarding tables
+ *     interfaces.c interfaces of the view, their routes and links
+ *     punt.c       messages of data cores
  *     neighbour.c  ARP table ↔ adjacencies and host routes; neighbour6.c: the same for IPv6
  *     autoconfig.c a host's addresses, routes and MTU by what routers advertise
  *     adjacency.c  what both have in common
@@ -94,20 +98,65 @@ static inline void plane_fate(enum counter c) { count_at(plane.from, c); }
 /* A line on the console that belongs to no command; 255 characters at most. */
 void plane_log(const char *format, ...) PRINTF_LIKE(1, 2);
 
-/* What the machine says of a configuration, with that application, beyond config_parse: E_INVAL. */
-int plane_check(const struct config *c, enum core_app_number app, struct text_error *err);
+static inline size_t whole_pages(size_t bytes)
+{
+	return align_up(bytes, 4096);
+}
 
 /* Room for `want` things of that size at *at, which holds *max: kept, or, since private memory is
  * never given back, taken anew for some more. What lay there is lost. False: there is no memory, and
  * nothing has changed. */
 bool plane_grow(void **at, uint32_t *max, size_t want, size_t each);
 
-/* Is there memory for its tables? For those of IPv6 and of neighbours it is taken, and kept.
- * *as_it_is: the ports need not be restarted for that. */
-bool plane_room(const struct config *c, bool *as_it_is);
+/* --- load.c --- */
+
+/* Makes plane.config of the configuration that the loader brought, or the default one where that is
+ * bad. Once. False: there is no memory even for an empty one. */
+bool load_start(void);
+
+/* What the machine says of a configuration, with that application, beyond config_parse: E_INVAL. */
+int load_check(const struct config *c, enum core_app_number app, struct text_error *err);
+
+/* What was good is not to be applied after all, for what plane.error says. */
+void load_withdraw(void);
+
+/* Tells what is wrong with it. */
+void load_report(void);
+
+/* --- tables.c --- */
+
+#define TABLES_LEAST (4u << 20) /* bytes of the snapshot, at least, where there is as much */
+#define ROUTES_MAX (1u << 20)
+
+/* Makes the forwarding tables, empty, behind the view's `used` bytes. Their memory is taken once.
+ * False: there is not enough. */
+bool tables_start(struct view *v, size_t used);
+
+/* Is there memory for the tables of a configuration? For those of IPv6 and of neighbours it is taken,
+ * and kept. *as_it_is: the ports need not be restarted for that. */
+bool tables_room(const struct config *c, bool *as_it_is);
 
 /* Bytes of the snapshot in use: before the forwarding tables, and theirs. */
-void plane_snapshot_used(size_t *before, size_t *tables);
+void tables_snapshot_used(size_t *before, size_t *tables);
+
+/* --- interfaces.c --- */
+
+/* The MTU of a port: that configured, or the usual one if the device takes that (VIRTIO 1.2 5.1.4.1:
+ * no more). */
+unsigned interface_mtu(const struct config *c, unsigned port);
+
+/* Fills the view's interfaces; then, when the tables are there, enters the routes that follow from
+ * their addresses, and the configuration's. */
+void interfaces_start(struct view *v);
+void interfaces_routes(const struct view *v);
+
+/* The link of a port is up or down, and so is that of its interfaces. */
+void interfaces_link(unsigned port, bool up);
+
+/* --- punt.c --- */
+
+/* control_hooks.msg. */
+void punt_input(const struct core_msg *m);
 
 /* --- neighbour.c --- */
 
