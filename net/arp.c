@@ -1,5 +1,6 @@
-/* See arp.h: the protocol and the life of a neighbour. The containers are in neigh_table.c. */
-#include "net/arp.h"
+/* See arp.h: the life of a neighbour, and the messages in. Our own addresses and the messages out
+ * are arp_local.c, the containers neigh_table.c. */
+#include "net/arp_inside.h"
 
 #include "lib/assert.h"
 #include "lib/mem.h"
@@ -10,97 +11,6 @@
 static bool is_up(const struct neigh *n)
 {
 	return n->state == ARP_REACHABLE || n->state == ARP_PROBE || n->state == ARP_STATIC;
-}
-
-/* --- our own addresses --- */
-
-static bool local_is(const struct arp_local *l, unsigned port, uint32_t ip)
-{
-	return l->port == port && l->ip == ip;
-}
-
-static struct arp_local *local_find(struct arp *a, unsigned port, uint32_t ip)
-{
-	for (uint32_t i = 0; i < a->locals; i++)
-		if (local_is(&a->local[i], port, ip))
-			return &a->local[i];
-	return NULL;
-}
-
-static bool local_on_any_port(const struct arp *a, uint32_t ip)
-{
-	for (uint32_t i = 0; i < a->locals; i++)
-		if (a->local[i].ip == ip)
-			return true;
-	return false;
-}
-
-/* Our address on the port whose subnet ip is in; NULL when ip is not on that link. */
-static const struct arp_local *local_towards(const struct arp *a, unsigned port, uint32_t ip)
-{
-	for (uint32_t i = 0; i < a->locals; i++) {
-		const struct arp_local *l = &a->local[i];
-		if (l->port == port && ip4_in_prefix(ip, l->ip, l->plen))
-			return l;
-	}
-	return NULL;
-}
-
-static const struct arp_local *local_first(const struct arp *a, unsigned port)
-{
-	for (uint32_t i = 0; i < a->locals; i++)
-		if (a->local[i].port == port)
-			return &a->local[i];
-	return NULL;
-}
-
-/* --- messages out --- */
-
-/* dst: where the frame goes; tha: what the message says of the target. */
-static void send_message(struct arp *a, const struct arp_local *from, uint16_t op,
-                         const uint8_t *dst, const uint8_t *tha, uint32_t tpa)
-{
-	uint8_t frame[ARP_FRAME_LEN];
-	struct arp_message m = {
-		.htype = BE16(ARP_HTYPE_ETHERNET),
-		.ptype = BE16(ETH_TYPE_IP4),
-		.hlen = ETH_ALEN,
-		.plen = 4,
-		.op = be16_make(op),
-		.spa = be32_make(from->ip),
-		.tpa = be32_make(tpa),
-	};
-	eth_copy(m.sha, from->mac);
-	eth_copy(m.tha, tha);
-	eth_header_build(frame, dst, from->mac, ETH_TYPE_ARP);
-	memcpy(frame + ETH_HLEN, &m, sizeof m);
-	a->ops->count(a->ctx, op == ARP_OP_REQUEST ? CNT_arp_tx_request : CNT_arp_tx_reply, 1);
-	a->ops->tx(a->ctx, from->port, frame, sizeof frame);
-}
-
-static const uint8_t mac_broadcast[ETH_ALEN] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
-static const uint8_t mac_zero[ETH_ALEN];
-
-/* RFC 5227 2.3: a broadcast request whose sender and target address are ours. */
-static void send_announcement(struct arp *a, const struct arp_local *l)
-{
-	send_message(a, l, ARP_OP_REQUEST, mac_broadcast, mac_zero, l->ip);
-}
-
-/* Asks for the neighbour; false when we have no address on the port to ask from. A next hop off
- * every subnet of the port is asked for from the port's first address. */
-static bool send_request(struct arp *a, const struct neigh *n)
-{
-	uint32_t ip = net_addr_to_ip4(&n->addr);
-	const struct arp_local *l = local_towards(a, n->port, ip);
-	if (!l)
-		l = local_first(a, n->port);
-	if (!l)
-		return false;
-	/* RFC 1122 2.3.2.1 (2): what is known is polled unicast */
-	bool unicast = n->state == ARP_PROBE;
-	send_message(a, l, ARP_OP_REQUEST, unicast ? n->mac : mac_broadcast, mac_zero, ip);
-	return true;
 }
 
 /* --- life of a neighbour --- */
@@ -155,7 +65,7 @@ static void ask(struct arp *a, uint32_t i, uint64_t now_ns)
 	struct neigh *n = &a->table.neigh[i];
 	n->requests++;
 	neigh_timer_set(&a->table, i, now_ns + a->params.retransmit_ns);
-	if (!send_request(a, n) && n->state == ARP_INCOMPLETE)
+	if (!arp_send_request(a, n) && n->state == ARP_INCOMPLETE)
 		fail(a, i, now_ns);
 }
 
@@ -300,45 +210,6 @@ int arp_init(struct arp *a, const struct arp_params *params, void *mem, size_t b
 	icmp_limit_init(&a->asks, params->ask_rate, params->ask_burst);
 	icmp_limit_init(&a->swaps, params->ask_rate, params->ask_burst);
 	return E_OK;
-}
-
-static void announce_start(struct arp_local *l)
-{
-	l->announce_left = ARP_ANNOUNCE_NUM;
-	l->announce_at = 0;
-}
-
-int arp_add_local(struct arp *a, unsigned port, uint32_t ip, unsigned plen, const uint8_t *mac)
-{
-	if (port > 255 || plen > 32 || ip4_src_is_martian(ip) || !eth_is_station(mac))
-		return E_INVAL;
-	struct arp_local *l = local_find(a, port, ip);
-	if (!l) {
-		if (a->locals == ARP_LOCALS_MAX)
-			return E_NOMEM;
-		l = &a->local[a->locals++];
-		*l = (struct arp_local){.ip = ip, .port = (uint8_t)port};
-	}
-	l->plen = (uint8_t)plen;
-	eth_copy(l->mac, mac);
-	announce_start(l);
-	return E_OK;
-}
-
-void arp_clear_local(struct arp *a, unsigned port)
-{
-	uint32_t kept = 0;
-	for (uint32_t i = 0; i < a->locals; i++)
-		if (a->local[i].port != port)
-			a->local[kept++] = a->local[i];
-	a->locals = kept;
-}
-
-void arp_announce(struct arp *a, unsigned port)
-{
-	for (uint32_t i = 0; i < a->locals; i++)
-		if (a->local[i].port == port)
-			announce_start(&a->local[i]);
 }
 
 /* --- public: neighbours --- */
@@ -520,32 +391,11 @@ int arp_forget(struct arp *a, unsigned port, uint32_t ip)
 
 /* --- public: messages in --- */
 
-/* May ip be a neighbour on this port: on a subnet of it, and no broadcast address of it. */
-static bool is_on_link(const struct arp *a, unsigned port, uint32_t ip)
-{
-	const struct arp_local *l = local_towards(a, port, ip);
-	return l && !ip4_src_is_martian(ip) && ip4_is_subnet_host(ip, l->plen);
-}
-
 static bool message_is_valid(const struct arp_message *m)
 {
 	uint16_t op = be16_get(m->op);
 	return be16_get(m->htype) == ARP_HTYPE_ETHERNET && be16_get(m->ptype) == ETH_TYPE_IP4 &&
 	       m->hlen == ETH_ALEN && m->plen == 4 && (op == ARP_OP_REQUEST || op == ARP_OP_REPLY);
-}
-
-/*
- * Somebody sent from our address. RFC 5227 2.4 (c) fits a router: it cannot give the address up, so
- * it defends it with an announcement, at most once in DEFEND_INTERVAL.
- */
-static void conflict(struct arp *a, struct arp_local *l, uint64_t now_ns)
-{
-	a->ops->count(a->ctx, CNT_arp_conflict, 1);
-	if (l->defended && now_ns - l->defended_at < ARP_DEFEND_INTERVAL_NS)
-		return;
-	l->defended = true;
-	l->defended_at = now_ns;
-	send_announcement(a, l);
 }
 
 /* May somebody who asks for us become known? Where that costs another its place, so many a second:
@@ -567,24 +417,24 @@ enum counter arp_input(struct arp *a, unsigned port, const uint8_t *frame, unsig
 	memcpy(&m, frame + ETH_HLEN, sizeof m);
 	if (!message_is_valid(&m))
 		return CNT_drop_arp_malformed;
-	if (!local_first(a, port))
+	if (!arp_local_first(a, port))
 		return CNT_drop_port_down;
 
 	uint32_t spa = be32_get(m.spa), tpa = be32_get(m.tpa);
 	bool request = be16_get(m.op) == ARP_OP_REQUEST;
-	struct arp_local *ours = local_find(a, port, spa);
+	struct arp_local *ours = arp_local_find(a, port, spa);
 	if (!eth_is_station(m.sha))
 		return CNT_drop_arp_bad_sender;
 	if (ours && !eth_equal(m.sha, ours->mac))
-		conflict(a, ours, now_ns);
+		arp_local_conflict(a, ours, now_ns);
 	/* RFC 5227 2.1.1: a request from 0.0.0.0 is a probe, answered but not learned from */
 	bool is_probe = request && spa == 0;
-	if (!is_probe && (local_on_any_port(a, spa) || !is_on_link(a, port, spa)))
+	if (!is_probe && (arp_local_on_any_port(a, spa) || !arp_is_on_link(a, port, spa)))
 		return CNT_drop_arp_bad_sender;
 
 	/* RFC 826 "Packet Reception": first the merge, then, only if it is to us, the creation */
 	int known = is_probe ? E_NOENT : arp_neigh_find(a, port, spa);
-	const struct arp_local *target = local_find(a, port, tpa);
+	const struct arp_local *target = arp_local_find(a, port, tpa);
 	if (known < 0 && target && request && !is_probe && may_learn(a, now_ns))
 		known = arp_neigh_get(a, port, spa);
 	if (known >= 0)
@@ -594,29 +444,17 @@ enum counter arp_input(struct arp *a, unsigned port, const uint8_t *frame, unsig
 		return news ? CNT_delivered_arp : CNT_drop_arp_not_ours;
 	}
 	/* looked up again: the ops called by heard() may have changed our addresses */
-	target = local_find(a, port, tpa);
+	target = arp_local_find(a, port, tpa);
 	if (request && target)
-		send_message(a, target, ARP_OP_REPLY, m.sha, m.sha, spa);
+		arp_send(a, target, ARP_OP_REPLY, m.sha, m.sha, spa);
 	return CNT_delivered_arp;
 }
 
 /* --- public: time and display --- */
 
-static bool announcement_is_due(const struct arp_local *l, uint64_t now_ns)
-{
-	return l->announce_left && l->announce_at <= now_ns;
-}
-
 uint64_t arp_tick(struct arp *a, uint64_t now_ns)
 {
-	for (uint32_t i = 0; i < a->locals; i++) {
-		struct arp_local *l = &a->local[i];
-		if (!announcement_is_due(l, now_ns))
-			continue;
-		l->announce_left--;
-		l->announce_at = now_ns + ARP_ANNOUNCE_INTERVAL_NS;
-		send_announcement(a, l);
-	}
+	arp_local_tick(a, now_ns);
 	while (neigh_deadline(&a->table) <= now_ns)
 		expire(a, a->table.heap[0], now_ns);
 	return arp_deadline(a);
@@ -624,11 +462,8 @@ uint64_t arp_tick(struct arp *a, uint64_t now_ns)
 
 uint64_t arp_deadline(const struct arp *a)
 {
-	uint64_t next = neigh_deadline(&a->table);
-	for (uint32_t i = 0; i < a->locals; i++)
-		if (a->local[i].announce_left && a->local[i].announce_at < next)
-			next = a->local[i].announce_at;
-	return next;
+	uint64_t local = arp_local_deadline(a), neigh = neigh_deadline(&a->table);
+	return local < neigh ? local : neigh;
 }
 
 bool arp_next(const struct arp *a, unsigned *cursor, uint64_t now_ns, struct arp_entry *out)

@@ -1,5 +1,5 @@
-/* See nd.h: the life of a neighbour, and the messages. Our own addresses are in nd_local.c, the
- * containers in neigh_table.c. */
+/* See nd.h: the life of a neighbour, and the messages out. Those in are nd_input.c, our own addresses
+ * nd_local.c, the containers neigh_table.c. */
 #include "net/nd.h"
 
 #include "lib/assert.h"
@@ -12,8 +12,7 @@ static bool is_up(const struct neigh *n)
 	       n->state == ND_STATIC;
 }
 
-/* Its MAC is in use, or was and may be again. */
-static bool is_cached(const struct neigh *n)
+bool nd_neigh_is_cached(const struct neigh *n)
 {
 	return is_up(n) || n->state == ND_STALE;
 }
@@ -186,8 +185,7 @@ static void resolved(struct nd *nd, uint32_t i, const uint8_t *mac, bool was_up)
 	chain_end(nd, i, chain, nd->ops->release);
 }
 
-/* It answered: two-way reachability is proved (RFC 4861 7.3.1). */
-static void confirmed(struct nd *nd, uint32_t i, const uint8_t *mac, uint64_t now_ns)
+void nd_neigh_confirmed(struct nd *nd, uint32_t i, const uint8_t *mac, uint64_t now_ns)
 {
 	struct neigh *n = &nd->table.neigh[i];
 	bool was_up = is_up(n);
@@ -198,8 +196,7 @@ static void confirmed(struct nd *nd, uint32_t i, const uint8_t *mac, uint64_t no
 	resolved(nd, i, mac, was_up);
 }
 
-/* Its MAC is known, and nothing more. What waits is sent, and so begins the time of DELAY. */
-static void unconfirmed(struct nd *nd, uint32_t i, const uint8_t *mac, uint64_t now_ns)
+void nd_neigh_unconfirmed(struct nd *nd, uint32_t i, const uint8_t *mac, uint64_t now_ns)
 {
 	struct neigh *n = &nd->table.neigh[i];
 	bool was_up = is_up(n);
@@ -273,8 +270,7 @@ static void expire(struct nd *nd, uint32_t i, uint64_t now_ns)
 	}
 }
 
-/* IsRouter (RFC 4861 7.2.5): who chooses among routers has to know when one is none any more. */
-static void router_set(struct nd *nd, uint32_t i, bool router)
+void nd_neigh_set_router(struct nd *nd, uint32_t i, bool router)
 {
 	struct neigh *n = &nd->table.neigh[i];
 	uint8_t role = router ? ND_ROLE_ROUTER : ND_ROLE_HOST;
@@ -446,8 +442,8 @@ void nd_confirm(struct nd *nd, unsigned index, uint64_t now_ns)
 	struct neigh *n = &nd->table.neigh[index];
 	uint8_t mac[ETH_ALEN];
 	eth_copy(mac, n->mac);
-	if (is_cached(n) && n->state != ND_STATIC)
-		confirmed(nd, index, mac, now_ns);
+	if (nd_neigh_is_cached(n) && n->state != ND_STATIC)
+		nd_neigh_confirmed(nd, index, mac, now_ns);
 }
 
 void nd_flush_port(struct nd *nd, unsigned port)
@@ -473,55 +469,6 @@ int nd_set_static(struct nd *nd, unsigned port, const struct net_addr *addr, con
 	return i;
 }
 
-int nd_forget(struct nd *nd, unsigned port, const struct net_addr *addr)
-{
-	uint32_t i = neigh_hash_find(&nd->table, port, addr);
-	if (i == NEIGH_NIL)
-		return E_NOENT;
-	reset(nd, i, nd->ops->unreachable);
-	return E_OK;
-}
-
-/* --- messages in --- */
-
-/* One message that came in, as its handlers see it. */
-struct rx {
-	unsigned port;
-	const uint8_t *ip;
-	const uint8_t *eth_src;
-	const uint8_t *icmp;
-	struct net_addr src, dst, target;
-	struct nd_options options;
-	uint64_t now_ns;
-};
-
-/* The MAC of addr, told otherwise than by an advertisement (RFC 4861 7.2.3): an entry is made for
- * one that can be on the link, a known one is changed when the MAC is another. Index or an
- * error. */
-static int mac_heard(struct nd *nd, unsigned port, const struct net_addr *addr, const uint8_t *mac,
-                     uint64_t now_ns)
-{
-	int i = nd_neigh_find(nd, port, addr);
-	if (i < 0 && nd_is_on_link(nd, port, addr))
-		i = nd_neigh_get(nd, port, addr);
-	if (i < 0)
-		return i;
-	const struct neigh *n = &nd->table.neigh[i];
-	if (n->state != ND_STATIC && !(is_cached(n) && eth_equal(n->mac, mac)))
-		unconfirmed(nd, (uint32_t)i, mac, now_ns);
-	return i;
-}
-
-void nd_learn(struct nd *nd, unsigned port, const struct net_addr *addr, const uint8_t *mac,
-              bool router, uint64_t now_ns)
-{
-	assert(port < ND_PORTS_MAX);
-	int i = mac && eth_is_station(mac) ? mac_heard(nd, port, addr, mac, now_ns)
-	                                   : nd_neigh_find(nd, port, addr);
-	if (i >= 0 && nd->table.neigh[i].state != ND_FREE)
-		router_set(nd, (uint32_t)i, router);
-}
-
 int nd_restore(struct nd *nd, unsigned port, const struct net_addr *addr, const uint8_t *mac,
                uint64_t now_ns)
 {
@@ -536,190 +483,13 @@ int nd_restore(struct nd *nd, unsigned port, const struct net_addr *addr, const 
 	return i;
 }
 
-/* Another station uses an address of ours: counted, for a router cannot give it up (RFC 4862
- * 5.4.4 leaves it to the operator). */
-static enum counter conflict(struct nd *nd)
+int nd_forget(struct nd *nd, unsigned port, const struct net_addr *addr)
 {
-	nd->ops->count(nd->ctx, CNT_nd_conflict, 1);
-	return CNT_drop_nd_bad_sender;
-}
-
-/* RFC 4861 7.2.4: the answer to a solicitation for an address of ours. */
-static void solicit_answer(struct nd *nd, const struct rx *rx, const struct nd_local *l)
-{
-	uint8_t mac[ETH_ALEN];
-	uint8_t override = l->anycast ? 0 : ND_NA_OVERRIDE; /* 7.2.7 */
-	const struct nd_local copy = *l;
-	if (net_addr_is_any(&rx->src)) {
-		if (icmp_limit_take(&nd->adverts, rx->now_ns))
-			nd_send_advert(nd, &copy, &IP6_ALL_NODES, NULL, override);
-		else
-			nd->ops->count(nd->ctx, CNT_nd_limited, 1);
-		return;
-	}
-	/* To the MAC that was told, else to the one we know; else, where the RFC has us resolve the
-	 * asker first, to the station that sent the frame: nobody shall make us ask by asking. */
-	int i = nd_neigh_find(nd, rx->port, &rx->src);
-	eth_copy(mac, rx->eth_src);
-	if (i >= 0 && is_cached(&nd->table.neigh[i]))
-		eth_copy(mac, nd->table.neigh[i].mac);
-	if (rx->options.source_mac)
-		eth_copy(mac, rx->options.source_mac);
-	if (eth_is_station(mac))
-		nd_send_advert(nd, &copy, &rx->src, mac, ND_NA_SOLICITED | override);
-}
-
-static enum counter solicit_input(struct nd *nd, const struct rx *rx)
-{
-	bool dad = net_addr_is_any(&rx->src);
-	const uint8_t *mac = rx->options.source_mac;
-	/* 7.1.1: from the unspecified address only to a solicited-node group, and without MAC */
-	if (dad && (!ip6_is_solicited_node(&rx->dst) || mac))
-		return CNT_drop_nd_malformed;
-	if (mac && !eth_is_station(mac))
-		return CNT_drop_nd_bad_sender;
-	const struct nd_local *own = dad ? NULL : nd_local_find(nd, rx->port, &rx->src);
-	if (own) /* ours come back, or somebody who has our address */
-		return mac && own->state == ND_VALID && !own->anycast && !eth_equal(mac, own->mac)
-		               ? conflict(nd) : CNT_drop_nd_bad_sender;
-	struct nd_local *l = nd_local_find(nd, rx->port, &rx->target);
-	if (l && l->state == ND_TENTATIVE && dad && !l->anycast) {
-		nd_local_probed(nd, l, rx->options.nonce, rx->eth_src);
-		return CNT_delivered_nd;
-	}
-	if (!l || l->state != ND_VALID) /* RFC 4862 5.4.3: who asks for a tentative one hears nothing */
-		return CNT_drop_nd_not_ours;
-	if (mac)
-		mac_heard(nd, rx->port, &rx->src, mac, rx->now_ns);
-	/* looked up again: the ops called may have changed our addresses */
-	l = nd_local_find(nd, rx->port, &rx->target);
-	if (l && l->state == ND_VALID)
-		solicit_answer(nd, rx, l);
-	return CNT_delivered_nd;
-}
-
-/* An advertisement for an address of ours (RFC 4862 5.4.4). */
-static enum counter advert_of_ours(struct nd *nd, const struct rx *rx, struct nd_local *l)
-{
-	const uint8_t *mac = rx->options.target_mac;
-	if (l->anycast) /* the others that have it too */
-		return CNT_drop_nd_unknown;
-	if (l->state == ND_TENTATIVE) {
-		nd_local_duplicate(nd, l, mac ? mac : rx->eth_src);
-		return CNT_delivered_nd;
-	}
-	bool own_back = eth_equal(mac ? mac : rx->eth_src, l->mac);
-	return l->state == ND_DUPLICATE || own_back ? CNT_drop_nd_unknown : conflict(nd);
-}
-
-/* RFC 4861 7.2.5, for a neighbour whose MAC we know: appendix C. */
-static void advert_update(struct nd *nd, uint32_t i, const struct rx *rx)
-{
-	struct neigh *n = &nd->table.neigh[i];
-	uint8_t flags = rx->icmp[4];
-	uint8_t mac[ETH_ALEN];
-	eth_copy(mac, rx->options.target_mac ? rx->options.target_mac : n->mac);
-	bool other = !eth_equal(mac, n->mac);
-	if (other && !(flags & ND_NA_OVERRIDE)) {
-		/* I: nothing of it is believed, but that something is odd */
-		eth_copy(mac, n->mac);
-		if (n->state == ND_REACHABLE)
-			unconfirmed(nd, i, mac, rx->now_ns);
-		return;
-	}
-	router_set(nd, i, flags & ND_NA_ROUTER);
-	if (flags & ND_NA_SOLICITED)
-		confirmed(nd, i, mac, rx->now_ns);
-	else if (other)
-		unconfirmed(nd, i, mac, rx->now_ns);
-}
-
-/* For one whose MAC we do not know; 7.2.5: without it there is nothing to learn. */
-static enum counter advert_new(struct nd *nd, uint32_t i, const struct rx *rx)
-{
-	const struct neigh *n = &nd->table.neigh[i];
-	uint8_t flags = rx->icmp[4];
-	const uint8_t *mac = rx->options.target_mac;
-	if (!mac)
-		return CNT_drop_nd_unknown;
-	router_set(nd, i, flags & ND_NA_ROUTER);
-	/* only who was asked can have answered */
-	if (n->state == ND_INCOMPLETE && (flags & ND_NA_SOLICITED))
-		confirmed(nd, i, mac, rx->now_ns);
-	else
-		unconfirmed(nd, i, mac, rx->now_ns);
-	return CNT_delivered_nd;
-}
-
-static enum counter advert_input(struct nd *nd, const struct rx *rx)
-{
-	const uint8_t *mac = rx->options.target_mac;
-	/* 7.1.2: what goes to all answers nobody */
-	if (ip6_is_multicast(&rx->dst) && (rx->icmp[4] & ND_NA_SOLICITED))
-		return CNT_drop_nd_malformed;
-	if (net_addr_is_any(&rx->src) || (mac && !eth_is_station(mac)))
-		return CNT_drop_nd_bad_sender;
-	struct nd_local *l = nd_local_find(nd, rx->port, &rx->target);
-	if (l)
-		return advert_of_ours(nd, rx, l);
-	int i = nd_neigh_find(nd, rx->port, &rx->target);
-	/* RFC 9131 4.1: a router notes hosts that tell it of themselves, before packets for them come */
-	if (i < 0 && nd->params.router && mac && nd_is_on_link(nd, rx->port, &rx->target))
-		i = nd_neigh_get(nd, rx->port, &rx->target);
-	if (i < 0)
-		return CNT_drop_nd_unknown;
-	const struct neigh *n = &nd->table.neigh[i];
-	if (!is_cached(n))
-		return advert_new(nd, (uint32_t)i, rx);
-	if (n->state != ND_STATIC)
-		advert_update(nd, (uint32_t)i, rx);
-	return CNT_delivered_nd;
-}
-
-/* One of the three messages that tell of a target. */
-static enum counter neighbour_input(struct nd *nd, unsigned port, const uint8_t *frame,
-                                    const struct ip6_upper *up, const struct icmp6_msg *m,
-                                    uint64_t now_ns)
-{
-	const uint8_t *ip = frame + ETH_HLEN;
-	struct rx rx = {
-		.port = port,
-		.ip = ip,
-		.eth_src = frame + ETH_ALEN,
-		.icmp = m->icmp,
-		.src = ip6_src(ip),
-		.dst = ip6_dst(ip),
-		.now_ns = now_ns,
-	};
-	unsigned fixed = m->type == ICMP6_REDIRECT ? ND_REDIRECT_LEN : ND_NEIGHBOUR_LEN;
-	enum counter bad = nd_check(ip, up, m, fixed, &rx.options);
-	if (bad != CNT_NONE)
-		return bad;
-	if (m->type == ICMP6_REDIRECT)
-		return CNT_drop_nd_redirect;
-	rx.target = net_addr_load(m->icmp + ND_TARGET);
-	if (!ip6_is_unicast(&rx.target)) /* 7.1.1, 7.1.2: not a group; the rest nobody can have */
-		return CNT_drop_nd_malformed;
-	return m->type == ICMP6_NEIGHBOUR_SOLICIT ? solicit_input(nd, &rx) : advert_input(nd, &rx);
-}
-
-enum counter nd_input(struct nd *nd, unsigned port, const uint8_t *frame,
-                      const struct ip6_upper *up, const struct icmp6_msg *m, uint64_t now_ns)
-{
-	assert(port < ND_PORTS_MAX);
-	switch (m->type) {
-	case ICMP6_NEIGHBOUR_SOLICIT:
-	case ICMP6_NEIGHBOUR_ADVERT:
-	case ICMP6_REDIRECT:
-		return neighbour_input(nd, port, frame, up, m, now_ns);
-	case ICMP6_MLD_QUERY:
-	case ICMP6_MLD_REPORT:
-	case ICMP6_MLD_DONE:
-	case ICMP6_MLD2_REPORT:
-		return mld_input(&nd->mld, port, frame + ETH_HLEN, up, m, now_ns);
-	default:
-		return CNT_drop_icmp6_type;
-	}
+	uint32_t i = neigh_hash_find(&nd->table, port, addr);
+	if (i == NEIGH_NIL)
+		return E_NOENT;
+	reset(nd, i, nd->ops->unreachable);
+	return E_OK;
 }
 
 /* --- public: time and display --- */

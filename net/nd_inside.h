@@ -1,4 +1,5 @@
-/* What net/nd.c (neighbours) and net/nd_local.c (our own addresses) have of each other. */
+/* What net/nd.c (neighbours), net/nd_input.c (messages that come in) and net/nd_local.c (our own
+ * addresses) have of each other. */
 #ifndef NET_ND_INSIDE_H
 #define NET_ND_INSIDE_H
 
@@ -27,6 +28,18 @@ void nd_local_duplicate(struct nd *nd, struct nd_local *l, const uint8_t *mac);
 /* Does what is due with our addresses; when it is needed next. */
 void nd_local_tick(struct nd *nd, uint64_t now_ns);
 uint64_t nd_local_deadline(const struct nd *nd);
+
+/* Is its MAC in use, or was and may be again? */
+bool nd_neigh_is_cached(const struct neigh *n);
+
+/* Neighbour i answered: two-way reachability is proved (RFC 4861 7.3.1). */
+void nd_neigh_confirmed(struct nd *nd, uint32_t i, const uint8_t *mac, uint64_t now_ns);
+
+/* Its MAC is known, and nothing more. What waits is sent, and so begins the time of DELAY. */
+void nd_neigh_unconfirmed(struct nd *nd, uint32_t i, const uint8_t *mac, uint64_t now_ns);
+
+/* IsRouter (RFC 4861 7.2.5): who chooses among routers has to know when one is none any more. */
+void nd_neigh_set_router(struct nd *nd, uint32_t i, bool router);
 
 /* Sends a solicitation for target. nonce NULL: none, and our MAC is told unless src is any. */
 struct nd_solicit {

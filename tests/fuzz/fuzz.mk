@@ -68,7 +68,7 @@ FUZZ_SRC_ixgbe := $(sort $(wildcard drivers/ixgbe/ring*.c)) tests/unit/ixgbe_rig
 FUZZ_SRC_mlx5 := $(sort $(wildcard drivers/mlx5/ring*.c)) tests/unit/mlx5_ring_rig.c $(FUZZ_RINGS)
 FUZZ_SRC_firmware := $(sort $(wildcard drivers/mlx5/*.c)) lib/fmt.c lib/pkt.c lib/csum.c \
 	tests/unit/mlx5_firmware.c tests/unit/guest.c tests/fuzz/rig.c
-FUZZ_SRC_arp := net/arp.c net/neigh_table.c lib/fmt.c tests/unit/neigh_rig.c tests/fuzz/rig.c
+FUZZ_SRC_arp := $(wildcard net/arp*.c) net/neigh_table.c lib/fmt.c tests/unit/neigh_rig.c tests/fuzz/rig.c
 FUZZ_SRC_acpi := tests/fuzz/rig.c
 FUZZ_SRC_boot := tests/fuzz/rig.c
 FUZZ_SRC_pci := tests/fuzz/rig.c

@@ -34,12 +34,12 @@ UNIT_SRC_tcp_icmp := $(wildcard net/tcp/*.c) net/ip.c net/ip4.c net/ip6.c lib/pk
 	lib/siphash.c
 UNIT_SRC_tcp_room := $(UNIT_SRC_tcp_icmp)
 UNIT_SRC_tcp_wire := net/tcp/wire.c net/ip.c net/ip4.c net/ip6.c lib/csum.c
-UNIT_SRC_arp := net/arp.c net/neigh_table.c lib/fmt.c tests/unit/neigh_rig.c
+UNIT_SRC_arp := $(wildcard net/arp*.c) net/neigh_table.c lib/fmt.c tests/unit/neigh_rig.c
 UNIT_SRC_fib := $(wildcard net/fib/*.c) tests/unit/prefixes.c tests/unit/routes_file.c \
 	tests/unit/fib_paths.c
 UNIT_SRC_fib6 := $(UNIT_SRC_fib)
 UNIT_SRC_routes_file := tests/unit/routes_file.c
-ND_SRC := net/nd.c net/nd_local.c net/nd_wire.c net/mld.c net/neigh_table.c net/icmp6.c net/ip6.c \
+ND_SRC := $(wildcard net/nd*.c) net/mld.c net/neigh_table.c net/icmp6.c net/ip6.c \
 	lib/csum.c tests/unit/neigh_rig.c tests/unit/nd_rig.c
 UNIT_SRC_nd := $(ND_SRC)
 UNIT_SRC_mld := $(ND_SRC)
@@ -54,7 +54,7 @@ TCP_SRC := $(sort $(wildcard net/*.c net/tcp/*.c)) $(filter-out lib/mem.c,$(sort
 UNIT_SRC_tcp_pair := $(TCP_SRC) tests/unit/tcp_rig.c tests/unit/tcp_link.c tests/unit/tcp_police.c \
 	tests/unit/tcp_flow.c
 UNIT_SRC_tcp_rate := $(UNIT_SRC_tcp_pair)
-UNIT_SRC_fuzz := net/arp.c net/neigh_table.c net/icmp4.c net/udp.c net/ip.c net/ip4.c \
+UNIT_SRC_fuzz := $(wildcard net/arp*.c) net/neigh_table.c net/icmp4.c net/udp.c net/ip.c net/ip4.c \
 	net/ip6.c lib/csum.c
 UNIT_SRC_config := $(filter-out control/configure.c control/config_hash.c,$(wildcard control/config*.c)) \
 	control/password.c control/text.c lib/fmt.c \
