@@ -1,5 +1,5 @@
 /*
- * What the parsers of statements share (config.c and config_*.c).
+ * What the parsers of statements share (config_statements.c and config_*.c).
  *
  * A parser gets the words of one line and the number of the first that is not the statement's own.
  * It looks at all of them, then changes the configuration: after a failure nothing is kept anyhow
@@ -69,6 +69,13 @@ const struct statement *config_statements(unsigned *count);
 /* The statement that this line is one of, by its first words; NULL: none. */
 const struct statement *config_statement_of(struct text line);
 
+/* The statement with the most words that the line of p begins with; NULL: none, and as many as *best
+ * fit one at most. */
+const struct statement *config_statement_find(const struct parser *p, unsigned *best);
+
+/* Then: says what may stand where the line departs from all of them, and fails. */
+int config_statement_unknown(struct parser *p, unsigned matched);
+
 /* The i-th word, or the empty one at the end of the line. */
 static inline struct text config_word(const struct parser *p, unsigned i)
 {
@@ -112,8 +119,13 @@ int config_ip6_prefix(struct parser *p, unsigned i, struct net_addr *prefix, uns
 int config_ip4_prefix(struct parser *p, unsigned *i, uint32_t *prefix, unsigned *plen);
 
 /* The words from i on are "reachable-via (rx | any) allow-default", the interface's line of that
- * version. config.c. */
+ * version. */
 int config_parse_verify(struct parser *p, unsigned i, bool six);
+
+/* --- of config_statements.c, that config.c asks for --- */
+
+int config_exit(struct parser *p, unsigned i);
+int config_script(struct parser *p, unsigned i);
 
 /* --- config_if.c --- */
 

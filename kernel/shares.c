@@ -26,7 +26,7 @@
 #define SHARE_HIGH (512 * MIB) /* twice as much is more than a million routes take */
 #define CONTROL_LEAST (2 * SHARE_LOW)
 #define TEXT_HIGH (64 * MIB) /* of texts: a larger module is files */
-/* About what the most connections that can be configured (control/config.c) and the most buffers
+/* About what the most connections that can be configured (control/config_statements.c) and the most buffers
  * (core/data.c) take together. */
 #define ARENA_HIGH (4096 * MIB)
 
