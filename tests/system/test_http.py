@@ -19,9 +19,9 @@ from launcher.errors import LauncherError
 
 BASE = "http://%s" % LEFT_ROUTER
 CONFIG = router_config(extra="http server\n")
-# What curl says of a reset: when it comes before curl has seen the connection open, after it has sent
-# its request, while it waits for the answer.
-RESET = (7, 56, 52)
+# What curl says of a reset: when it comes before curl has seen the connection open, while it sends its
+# request (curl 8), after that, while it waits for the answer.
+RESET = (7, 55, 56, 52)
 PICTURES = os.path.join(ROOT, "build", "pictures")
 
 
