@@ -269,7 +269,6 @@ static void expire(struct session *s)
 	http_stats.timeouts += s->state != SESSION_READ || !http_is_idle(&s->parser);
 	if (s->state == SESSION_READ && !http_is_idle(&s->parser)) {
 		s->parser.request.close = true;
-		s->parser.request.minor = 1;
 		s->parser.state = HTTP_REQUEST; /* as one that was refused */
 		answer(s, 408, NULL);
 	} else if (s->state == SESSION_READ) {

@@ -274,6 +274,21 @@ def test_http_1_0_and_close(h):
     assert (status, fields["Connection"], content, c.got) == (200, "close", b"ok\n", b"")
 
 
+def test_time_wait_of_a_connection_that_we_closed(h):
+    """60 s (RFC 9293 3.6.1), whatever becomes of those that do not leave in 10: a second FIN is answered."""
+    c = Client(h)
+    c.ask(b"GET /healthz HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+    assert c.ended is True
+    c.send("FA")
+    c.take("A")
+    for _ in range(5):
+        h.time(10 * SECOND)
+        h.expect_nothing()
+    c.seq -= 1
+    c.send("FA")
+    c.take("A")
+
+
 def test_http_1_0_keeps_alive_where_it_can(h):
     """A page whose length is not known ends with the connection: HTTP/1.0 has no chunks."""
     ask = b"GET %s HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"

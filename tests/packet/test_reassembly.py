@@ -54,6 +54,15 @@ def test_ping(half, order):
     half.expect_counters(delivered_icmp=1, reassembled=2, reassembled_packets=1, icmp_tx_echo_reply=1)
 
 
+def test_restart_accounts_for_what_waits(half):
+    for part in pieces(ping(768), 256, 512)[:2]:
+        half.send(0, to_us(part))
+    assert half.waiting() == 2
+    half.command("restart")
+    half.settle()
+    assert half.waiting() == 0 and half.counted()["drop_restart"] == 2
+
+
 def test_answer_that_is_too_large_is_cut(half):
     request = ping(4096)
     for part in pieces(request, 1400, 2800):

@@ -145,6 +145,7 @@ def test_who_is_not_told(make):
                    fragment(udp(A, A2, 100), fragsize=64)[1]):  # a later fragment
         not_told(m, packet, A if packet.dst == "10.8.0.1" else A2, redirect_needed=1)
     not_told(m, udp(A, "10.8.0.1"), A, sender=A2, redirect_needed=1)  # itself, it says
+    not_told(m, udp6(A, A), A, sender=A2, redirect_needed=1)
     for packet in (udp6("2001:db8:ffff::1", A2), udp6("2001:db8:2::9", A2),
                    udp6(A, "2001:db8:b::5")):                   # a gateway not link-local
         not_told(m, packet, A2, redirect_needed=1)
