@@ -189,7 +189,7 @@ static void manage_pages(const uint8_t *in, uint32_t in_bytes, uint8_t *out, uin
 		n = n < fw.pages ? n : fw.pages;
 		for (unsigned i = 0; i < n; i++) {
 			uint64_t at = fw.page[--fw.pages];
-			set64(out + 16 + 8 * i, at ^ (fw.lying_page == i + 1 ? 0x1000000 : 0));
+			set64(out + 16 + 8 * i, at ^ (fw.lying_page == i + 1 ? fw.lying_bits : 0));
 		}
 		set32(out + 8, n);
 	}

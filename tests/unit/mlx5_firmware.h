@@ -86,7 +86,8 @@ extern struct fw {
 	/* Changes an answer that is ready, or the status in byte 0x3f of the entry; from then on nothing
 	 * that depends on answers is looked at. */
 	void (*lie)(uint8_t *entry, uint8_t *out, uint32_t out_bytes);
-	unsigned lying_page;      /* of the pages it gives back, the how manieth is not its own */
+	unsigned lying_page;      /* of the pages it gives back, the how manieth is not its own: */
+	uint64_t lying_bits;      /* these of its address are wrong */
 	/* what happened */
 	unsigned logged;
 	struct fw_command log[FW_LOG_MAX];

@@ -455,19 +455,24 @@ static void each_chunk_refused(void **s)
 	assert_true(refused >= 5); /* the commands' memory, then four chunks */
 }
 
+/* Of another memory, or of no page's beginning. */
 static void pages_that_were_never_given(void **s)
 {
 	(void)s;
-	up(1);
-	fw.lying_page = 20;
-	fw_stop();
-	assert_false(fw.pci_command & 4);
-	/* Cut off it hears of no command: none is given, and none waited for. */
-	unsigned doorbells = fw.doorbells;
-	uint64_t from = fw.now;
-	assert_int_equal(fw_start(1, &shared), E_DEVICE);
-	assert_int_equal(fw.doorbells, doorbells);
-	assert_true(fw.now - from < 1000000);
+	static const uint64_t lies[] = {0x1000000, 8, 0x800};
+	for (unsigned i = 0; i < ARRAY_LEN(lies); i++) {
+		up(1);
+		fw.lying_page = 20;
+		fw.lying_bits = lies[i];
+		fw_stop();
+		assert_false(fw.pci_command & 4);
+		/* Cut off it hears of no command: none is given, and none waited for. */
+		unsigned doorbells = fw.doorbells;
+		uint64_t from = fw.now;
+		assert_int_equal(fw_start(1, &shared), E_DEVICE);
+		assert_int_equal(fw.doorbells, doorbells);
+		assert_true(fw.now - from < 1000000);
+	}
 }
 
 /* The same at the end of its probe, which says so. */
@@ -476,6 +481,7 @@ static void not_let_go_by_its_probe(void **s)
 	(void)s;
 	fw_power(64);
 	fw.lying_page = 20;
+	fw.lying_bits = 0x1000000;
 	assert_int_equal(fw_probe(), E_TIMEOUT);
 	assert_false(fw.pci_command & 4);
 	assert_non_null(strstr(fw.nic.error, "at the end of its probe"));

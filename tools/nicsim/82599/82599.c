@@ -563,6 +563,11 @@ void intel_82599_set_module(struct model *m, struct sfp_codes codes)
 	nic_of(m)->module = codes;
 }
 
+void intel_82599_set_stretch(struct model *m, uint64_t ns)
+{
+	nic_of(m)->stretch_ns = ns;
+}
+
 uint16_t *intel_82599_eeprom(struct model *m)
 {
 	return nic_of(m)->eeprom;

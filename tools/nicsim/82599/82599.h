@@ -11,8 +11,10 @@ struct sfp_codes {
 	uint8_t ten, one, cable;
 };
 
-/* For tests: another module than the usual one is in the cage, from now on; and the EEPROM's words. */
+/* For tests: another module than the usual one is in the cage, from now on; one that holds the clock
+ * low for so long before each byte (the I2C specification's clock stretching); the EEPROM's words. */
 void intel_82599_set_module(struct model *m, struct sfp_codes codes);
+void intel_82599_set_stretch(struct model *m, uint64_t ns);
 uint16_t *intel_82599_eeprom(struct model *m);
 
 #endif

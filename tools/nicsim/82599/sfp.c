@@ -169,10 +169,20 @@ static void clock_falls(struct model *m, struct sfp *s)
 	s->out = s->phase == I2C_READ ? s->shift >> (7 - s->bits) & 1 : true;
 }
 
+/* The clock rises when neither holds it low any more. */
+static void clock_settles(const struct model *m, struct sfp *s)
+{
+	if (s->scl || !s->let_go || m->now < s->held)
+		return;
+	s->scl = true;
+	clock_rises(s);
+}
+
 void sfp_write(struct model *m, uint32_t value)
 {
 	struct sfp *s = &nic_of(m)->sfp;
 	bool scl = value & I2CCTL_CLK_OUT, sda = value & I2CCTL_DATA_OUT;
+	clock_settles(m, s);
 	if (s->scl && scl && s->sda != sda) { /* start or stop: data moves while the clock is high */
 		s->phase = sda ? I2C_IDLE : I2C_ADDRESS;
 		s->bits = 0;
@@ -181,21 +191,27 @@ void sfp_write(struct model *m, uint32_t value)
 		s->sda = sda;
 		return;
 	}
-	bool rises = !s->scl && scl, falls = s->scl && !scl;
-	s->scl = scl;
+	bool falls = s->scl && !scl;
+	if (scl && !s->let_go) /* a slow module stretches the ninth bit: it has to look for the next byte */
+		s->held = s->ack ? m->now + nic_of(m)->stretch_ns : 0;
+	s->let_go = scl;
 	s->sda = sda;
-	if (rises)
-		clock_rises(s);
-	if (falls)
+	if (falls) {
+		s->scl = false;
 		clock_falls(m, s);
+	}
+	clock_settles(m, s);
 }
 
 uint32_t sfp_read(struct model *m)
 {
-	const struct sfp *s = &nic_of(m)->sfp;
+	struct sfp *s = &nic_of(m)->sfp;
 	uint32_t v = 0;
+	clock_settles(m, s);
+	if (s->let_go)
+		v |= I2CCTL_CLK_OUT;
 	if (s->scl)
-		v |= I2CCTL_CLK_OUT | I2CCTL_CLK_IN;
+		v |= I2CCTL_CLK_IN;
 	if (s->sda)
 		v |= I2CCTL_DATA_OUT;
 	if (s->sda && s->out)

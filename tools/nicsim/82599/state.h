@@ -118,7 +118,9 @@ struct fifo {
 enum i2c_phase { I2C_IDLE, I2C_ADDRESS, I2C_OFFSET, I2C_DATA, I2C_READ };
 
 struct sfp {
-	bool scl, sda;  /* as driven by the host */
+	bool scl;       /* the clock, as it is */
+	bool let_go, sda; /* as driven by the host: the clock and data */
+	uint64_t held;  /* until when the module holds the clock low, if the host has let it go */
 	bool out;       /* as driven by the module: open drain */
 	bool ack;       /* in the ninth bit */
 	bool nak;       /* the host did not acknowledge */
@@ -145,6 +147,7 @@ struct nic {
 	uint64_t eerd_done;   /* NEVER: no read under way */
 	struct sfp sfp;
 	struct sfp_codes module; /* that is in the cage */
+	uint64_t stretch_ns;     /* intel_82599_set_stretch */
 	struct timesync timesync;
 
 	/* --- interrupts, intr.c --- */
