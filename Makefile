@@ -162,7 +162,7 @@ include tools/nicsim/nicsim.mk
 include tests/bench/bench.mk
 
 # the long ones first (tests/all.sh)
-LAYERS := test-system/2 test-witness test-peer unit test-packet test-drill test-fuzz test-nicsim \
+LAYERS := test-system/4 test-witness test-peer unit test-packet test-drill test-fuzz test-nicsim \
 	check-portable check
 
 .PHONY: test-builds

@@ -435,21 +435,25 @@ static void room_is_given_back(void **s)
 static void covers_widen(void **s)
 {
 	(void)s;
-	struct table t = table_make(1000, 4096);
+	static const uint32_t cover[] = {255, 256, 60000};
 	seed_random("covers_widen");
-	for (unsigned i = 0; i < 128; i++)
-		insert(&t, 0x0a000000 | i << 8, 24, 1 + i);
-	insert(&t, 0x0a000081, 32, 200);
-	size_t narrow = fib_bytes(&t.w);
-	insert(&t, 0x0a000000, 8, 60000);
-	assert_true(fib_bytes(&t.w) > narrow);
-	for (unsigned i = 0; i < 128; i++) {
-		assert_int_equal(fib4_remove(&t.w, 0x0a000000 | i << 8, 24), 0);
-		oracle_set(&t.o, 0x0a000000 | i << 8, 24, 0);
-		assert_around(&t, 0x0a000000 | i << 8, 24);
+	for (unsigned c = 0; c < ARRAY_LEN(cover); c++) {
+		struct table t = table_make(1000, 4096);
+		for (unsigned i = 0; i < 128; i++)
+			insert(&t, 0x0a000000 | i << 8, 24, 1 + i);
+		insert(&t, 0x0a000081, 32, 200);
+		size_t narrow = fib_bytes(&t.w);
+		insert(&t, 0x0a000000, 8, cover[c]);
+		assert_int_equal(fib_bytes(&t.w) > narrow, cover[c] > 255);
+		for (unsigned i = 0; i < 128; i++) {
+			assert_around(&t, 0x0a000000 | i << 8, 24);
+			assert_int_equal(fib4_remove(&t.w, 0x0a000000 | i << 8, 24), 0);
+			oracle_set(&t.o, 0x0a000000 | i << 8, 24, 0);
+			assert_around(&t, 0x0a000000 | i << 8, 24);
+		}
+		empty(&t);
+		table_free(&t);
 	}
-	empty(&t);
-	table_free(&t);
 }
 
 /* How many /32, each of which needs two nodes of its own, fit the empty table; empty it is
