@@ -3,8 +3,8 @@ programs."""
 import json
 import re
 
+from generator import GENERATOR, STREAM, TESTS, play, script, start
 from machine import *
-from test_pktgen import GENERATOR, STREAM, TESTS, play, script, start
 from test_remote import HASH, Session
 
 TWO = STREAM + " rate 1000pps\n" + STREAM.replace("stream a", "stream b") + " rate 500pps\n no stamp\n"

@@ -3,9 +3,9 @@ run with a capture, and of a test of RFC 2544, alone or with all after it."""
 import re
 
 import pytest
+from generator import STREAM, TESTS, play, script, start
 from machine import *
 from test_memory import NAMED
-from test_pktgen import STREAM, TESTS, play, script, start
 
 RUN = script("capture eth0\n" + STREAM + " rate 100pps\n limit 50 frames\n")
 TRIALS = script(TESTS % ("throughput", "64", "1%"))
