@@ -30,9 +30,9 @@ static uint32_t places_for(uint32_t hosts)
 	return n;
 }
 
-static uint32_t slots_of(const struct host6 *t)
+static size_t slots_of(const struct host6 *t)
 {
-	return t->places + HOST6_WINDOW - 1;
+	return (size_t)t->places + HOST6_WINDOW - 1;
 }
 
 size_t host6_shared_bytes(uint32_t hosts)
@@ -140,8 +140,7 @@ void host6_reclaim(struct host6_writer *w)
 
 bool host6_next(const struct host6 *t, size_t bytes, uint32_t *cursor, struct host6_entry *out)
 {
-	if (bytes < sizeof *t || t->places > (bytes - sizeof *t) / sizeof t->slot[0] ||
-	    slots_of(t) > (bytes - sizeof *t) / sizeof t->slot[0])
+	if (bytes < sizeof *t || slots_of(t) > (bytes - sizeof *t) / sizeof t->slot[0])
 		return false;
 	for (; *cursor < slots_of(t); ++*cursor) {
 		const struct host6_slot *s = &t->slot[*cursor];
