@@ -278,6 +278,64 @@ static void corruption_is_seen(void **s)
 	assert_int_equal(results[1].corrupted, before + 2);
 }
 
+/* The word of UDP, TCP or ICMP behind the pseudo header, made right. */
+static void sum_l4(uint8_t *d, unsigned l4, unsigned at, unsigned bytes, unsigned proto, bool v6)
+{
+	uint32_t pseudo = v6 ? csum_pseudo6(d + 22, d + 38, (uint8_t)proto, bytes)
+	                     : csum_pseudo4(0xc0000201, 0xc6336402, (uint8_t)proto, (uint16_t)bytes);
+	raw16_store(d + l4 + at, 0);
+	raw16_store(d + l4 + at, csum_fold(csum_partial(d + l4, bytes, pseudo)));
+}
+
+/* One frame that is to be verified: is it whole? */
+static bool is_right(const uint8_t *d, unsigned len)
+{
+	const uint64_t corrupted = results[0].corrupted;
+	v[0] = (struct pkt){.data = (uint8_t *)(uintptr_t)d, .len = (uint16_t)len};
+	assert_int_equal(judge_vector(&j, v, 1, START + 10, rest), 0);
+	assert_in_range(results[0].corrupted, corrupted, corrupted + 1);
+	return results[0].corrupted == corrupted;
+}
+
+/* RFC 768: a sender of UDP may make no sum, but not over IPv6 (RFC 8200 8.1); its length is that of
+ * what IP carries. */
+static void udp_is_verified(void **s)
+{
+	(void)s;
+	uint8_t *d = frame[0];
+	j.verify = true;
+	for (unsigned v6 = 0; v6 < 2; v6++) {
+		const struct layout w = {0, v6, 17, 0, 8};
+		const unsigned l4 = v6 ? 54 : 34, bytes = 8 + STAMP_BYTES + 3;
+		unsigned len = build(d, &w, v6);
+		if (!v6) {
+			be32_store(d + 26, 0xc0000201);
+			be32_store(d + 30, 0xc6336402);
+			raw16_store(d + 24, csum_fold(csum_partial(d + 14, 20, 0)));
+		}
+		be16_store(d + l4 + 4, (uint16_t)bytes);
+		assert_int_equal(is_right(d, len), !v6);
+		sum_l4(d, l4, 6, bytes, 17, v6);
+		assert_true(is_right(d, len));
+		be16_store(d + l4 + 4, (uint16_t)(bytes - 1));
+		sum_l4(d, l4, 6, bytes, 17, v6);
+		assert_false(is_right(d, len));
+	}
+}
+
+/* TCP's header ends amid itself; a tag too many. */
+static void headers_that_cannot_be(void **s)
+{
+	(void)s;
+	static const struct layout none[] = {
+		{0, 0, 6, 0, 16}, {0, 1, 6, 0, 16}, {PLAN_VLANS_MAX + 1, 0, 17, 0, 8}};
+	for (unsigned i = 0; i < ARRAY_LEN(none); i++) {
+		unsigned len = build(frame[0], &none[i], 0);
+		v[0] = (struct pkt){.data = frame[0], .len = (uint16_t)len};
+		assert_int_equal(judge_vector(&j, v, 1, START + 10, rest), 1);
+	}
+}
+
 /* --- numbers --- */
 
 /* What the head of judge.h says, without a window that slides: all numbers are kept. */
@@ -468,6 +526,8 @@ int main(void)
 		TEST(vectors_are_judged_as_single_frames),
 		TEST(fragments_and_errors_are_none),
 		TEST(corruption_is_seen),
+		TEST(udp_is_verified),
+		TEST(headers_that_cannot_be),
 		TEST(numbers_in_any_order),
 		TEST(jumps_need_a_witness),
 		TEST(latencies_are_exact),
