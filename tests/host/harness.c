@@ -6,7 +6,7 @@
  * Real, compiled under ASan and UBSan: apps/, control/, net/, lib/ (but mem.c) and the runtime
  * core/: data.c, ring.c, control.c, ports.c, start.c. The core has both roles, as with one CPU.
  * Twins: the kernel (kcall() below), the clock (hal/clock.h here: virtual, 1 tick = 1 ns), the
- * CPU's random numbers (hal/random.h here: 1, 2, 3), the NIC (host_nic below), the loop (loop_run()
+ * CPU's random numbers (hal/random.h here: 1, 2, 3), the NIC (tests/host/wires.h), the loop (loop_run()
  * below instead of core/loop.c) and the buffer pool's ASan marks (lib/pkt.h here).
  *
  *     harness [-p PORTS] [-c CONFIG-FILE] [-m MTU-MAX-OF-DEVICES] [-o "KERNEL OPTIONS"]
@@ -80,6 +80,7 @@
 #include "tests/host/lines.h"
 #include "tests/host/lives.h"
 #include "tests/host/refuse.h"
+#include "tests/host/wires.h"
 
 #define LINE_BYTES 65536
 #define FRAME_MAX 16384
@@ -89,19 +90,15 @@
 #define SNAPSHOT_BYTES (8u << 20) /* at first */
 #define SHARE_UNIT (2u << 20)
 #define TSC_HZ 1000000000u /* a tick is a nanosecond */
-#define RX_QUEUE_MAX 8192
 #define TURNS_MAX 1000000u /* without coming to rest: the machine talks to itself */
 #define HOUSEKEEPING_NS 10000000u /* of core/control.c */
-#define HOST_SLOTS 64
 #define POLL_NS 1000u
 #define IDLE_TURNS 3       /* a timer may send, its message moves, what it moved settles */
 
 uint64_t host_tsc = TSC_HZ; /* a second after "boot" */
 
 static unsigned port_total = 2;
-static uint32_t device_mtu_max = CONFIG_MTU_MAX;
 static uint32_t snapshot_kib; /* 0: not said */
-static bool devices_cut;
 static bool many_lives;
 
 /* --- the kernel --- */
@@ -158,281 +155,6 @@ int64_t kcall(enum kcall number, uint64_t a, uint64_t b, uint64_t c)
 		return E_AGAIN;
 	}
 }
-
-/* --- the NIC: unlimited wires, every frame in its own allocation until it is received --- */
-
-struct rx_frame {
-	uint8_t *bytes;
-	uint16_t len, csum_start, csum_offset;
-	uint8_t flags;
-};
-
-static struct wire {
-	struct rx_frame rx[RX_QUEUE_MAX];
-	unsigned rx_head, rx_tail;
-	int64_t tx_room; /* frames that the ring still takes; -1: no limit */
-	struct nic_slot slot[HOST_SLOTS];
-	uint8_t *slot_bytes[HOST_SLOTS]; /* of those that the device has, as they were when it got them */
-	uint32_t slot_sent, slot_done;   /* slots, counted on for ever */
-	bool link_up, gone, dead, breaks;
-	uint64_t missed; /* counted by the device since it was last asked */
-} wires[NIC_PORTS_MAX];
-
-static bool nic_match(const struct pci_dev *dev)
-{
-	(void)dev;
-	return true;
-}
-
-static int nic_probe(struct nic *nic, const struct pci_dev *dev)
-{
-	const uint8_t mac[6] = {0x02, 0x48, 0x59, 0, 0, (uint8_t)dev->index};
-	nic->pairs_max = 1;
-	nic->features = NIC_RX_CSUM | NIC_TX_CSUM | NIC_LINK | NIC_SG |
-	                (devices_cut ? NIC_TSO | NIC_USO : 0);
-	nic->mtu_max = device_mtu_max;
-	memcpy(nic->mac, mac, sizeof mac);
-	return E_OK;
-}
-
-static size_t nic_ring_bytes(const struct nic *nic)
-{
-	(void)nic;
-	return 4096;
-}
-
-static int nic_start(struct nic *nic, const struct nic_config *config, struct nic_shared *shared)
-{
-	if (wires[nic->pci->index].dead) {
-		nic->error = "it is dead";
-		return E_TIMEOUT;
-	}
-	shared->pairs = (uint8_t)config->pairs;
-	shared->features = nic->features;
-	shared->priv[0] = nic->pci->index;
-	return E_OK;
-}
-
-/* Data cores have let go of all buffers: the next pool may begin elsewhere. */
-static void nic_stop(struct nic *nic)
-{
-	const struct core_memory *m = &info.core[0];
-	(void)nic;
-	__asan_unpoison_memory_region((void *)(uintptr_t)m->arena, m->arena_bytes);
-}
-
-static void nic_link(struct nic *nic, struct nic_link *out)
-{
-	const struct wire *w = &wires[nic->pci->index];
-	*out = (struct nic_link){.up = w->link_up, .gone = w->gone, .mbps = 1000};
-}
-
-static void nic_stats(struct nic *nic, struct nic_stats *sum)
-{
-	struct wire *w = &wires[nic->pci->index];
-	if (w->gone || w->dead)
-		broken("a device that is gone is asked for its counters");
-	sum->rx_missed += w->missed;
-	w->missed = 0;
-}
-
-/* Of a queue that is attached: no slots. */
-static void slots_reset(struct wire *w)
-{
-	for (unsigned i = 0; i < HOST_SLOTS; i++) {
-		free(w->slot_bytes[i]);
-		w->slot_bytes[i] = NULL;
-	}
-	w->slot_sent = w->slot_done = 0;
-}
-
-static int nic_attach(struct nic_queue *q, const struct nic_shared *shared, unsigned pair, void *mem)
-{
-	(void)pair;
-	(void)mem;
-	q->priv[0] = shared->priv[0];
-	q->rx_buffers = 0; /* frames have their own memory while they wait */
-	slots_reset(&wires[q->priv[0]]);
-	return E_OK;
-}
-
-/* Poisons what lies behind the frame: nobody may look there. What lies before it is for whoever has
- * the buffer to write (TCP does), but says nothing yet. */
-static void fence(const struct bufpool *pool, const struct pkt *p)
-{
-	uint8_t *base = buf_base(pool, p->buf);
-	if (!(p->flags & PKT_CSUM_PARTIAL))
-		memset(base, 0xa5, BUF_META);
-	__asan_poison_memory_region(p->data + p->len, (size_t)(base + pool->stride - p->data) - p->len);
-}
-
-static void assert_sound(const struct nic_queue *q)
-{
-	if (q->broken)
-		broken("a queue that is broken is asked for more");
-}
-
-static unsigned nic_rx_burst(struct nic_queue *q, struct pkt *v, unsigned max)
-{
-	struct wire *w = &wires[q->priv[0]];
-	unsigned n = 0;
-	assert_sound(q);
-	while (n < max && w->rx_tail != w->rx_head && pkt_take(q->pool, &v[n])) {
-		struct rx_frame *f = &w->rx[w->rx_tail++];
-		struct pkt *p = &v[n++];
-		if (f->len > buf_room(q->pool))
-			broken("frame of %u bytes, the buffer takes %u", f->len, buf_room(q->pool));
-		memcpy(p->data, f->bytes, f->len);
-		p->len = f->len;
-		p->flags = f->flags;
-		p->port = q->port;
-		if (f->flags & PKT_CSUM_PARTIAL)
-			*pkt_meta(q->pool, p->buf) =
-				(struct pkt_meta){.csum_start = f->csum_start,
-				                  .csum_offset = f->csum_offset};
-		fence(q->pool, p);
-		q->cnt->rx_pkts++;
-		q->cnt->rx_bytes += f->len;
-		free(f->bytes);
-	}
-	if (w->rx_tail == w->rx_head)
-		w->rx_head = w->rx_tail = 0;
-	return n;
-}
-
-/* A frame sent, in one piece however it lay, and what its device is asked for. */
-static void print_sent(const struct bufpool *pool, uint64_t port, const struct pkt *p)
-{
-	const struct pkt_meta *m = pkt_meta(pool, p->buf);
-	const struct pkt_frag *f = pkt_frags(pool, p->buf);
-	printf("out %" PRIu64 " ", port);
-	print_hex(p->data, p->len);
-	for (unsigned n = p->flags & PKT_CHAIN ? m->frags : 0; n; n--, f++)
-		print_hex(buf_base(pool, f->buf) + f->offset, f->len);
-	if (p->flags & PKT_CSUM_PARTIAL)
-		printf(" partial %u %u", m->csum_start, m->csum_offset);
-	if (p->flags & (PKT_TSO | PKT_USO)) {
-		if (!devices_cut || !(p->flags & PKT_CSUM_PARTIAL) || m->hdr_bytes > p->len)
-			broken("a frame to be cut, where no device can");
-		printf(" %s %u %u", p->flags & PKT_TSO ? "tso" : "uso", m->mss, m->hdr_bytes);
-	}
-	putchar('\n');
-}
-
-static unsigned nic_tx_burst(struct nic_queue *q, const struct pkt *v, unsigned n)
-{
-	struct wire *w = &wires[q->priv[0]];
-	unsigned sent = 0;
-	assert_sound(q);
-	if (w->breaks) {
-		w->breaks = false;
-		q->broken = true;
-		return 0;
-	}
-	for (; sent < n && w->tx_room != 0; sent++) {
-		const struct pkt *p = &v[sent];
-		w->tx_room -= w->tx_room > 0;
-		print_sent(q->pool, q->priv[0], p);
-		q->cnt->tx_pkts++;
-		q->cnt->tx_bytes += pkt_bytes(q->pool, p);
-		pkt_free(q->pool, p);
-	}
-	q->cnt->tx_full += sent < n;
-	return sent;
-}
-
-/* --- sending by slots: the frames leave as there is room, unchanged --- */
-
-static void slots_leave(struct wire *w, uint64_t port)
-{
-	for (; w->slot_done != w->slot_sent && w->tx_room != 0; w->slot_done++) {
-		const struct nic_slot *s = &w->slot[w->slot_done % HOST_SLOTS];
-		uint8_t **bytes = &w->slot_bytes[w->slot_done % HOST_SLOTS];
-		w->tx_room -= w->tx_room > 0;
-		if (memcmp(*bytes, s->data, s->len) != 0)
-			broken("a frame was changed while the device had it");
-		printf("out %" PRIu64 " ", port);
-		print_hex(s->data, s->len);
-		putchar('\n');
-		free(*bytes);
-		*bytes = NULL;
-	}
-}
-
-static unsigned nic_slots_open(struct nic_queue *q)
-{
-	assert_sound(q);
-	return HOST_SLOTS;
-}
-
-static unsigned nic_slots_free(struct nic_queue *q)
-{
-	struct wire *w = &wires[q->priv[0]];
-	assert_sound(q);
-	slots_leave(w, q->priv[0]);
-	return HOST_SLOTS - (w->slot_sent - w->slot_done);
-}
-
-static void nic_slots_put(struct nic_queue *q, unsigned first, const struct nic_slot *s, unsigned n)
-{
-	struct wire *w = &wires[q->priv[0]];
-	assert_sound(q);
-	for (unsigned i = 0; i < n; i++) {
-		if (w->slot_bytes[(first + i) % HOST_SLOTS])
-			broken("a slot that the device has was written");
-		w->slot[(first + i) % HOST_SLOTS] = s[i];
-	}
-}
-
-static void nic_slots_send(struct nic_queue *q, unsigned n, uint64_t bytes)
-{
-	struct wire *w = &wires[q->priv[0]];
-	assert_sound(q);
-	if (w->slot_sent - w->slot_done + n > HOST_SLOTS)
-		broken("more slots than are free");
-	for (unsigned i = 0; i < n; i++) {
-		const struct nic_slot *s = &w->slot[w->slot_sent % HOST_SLOTS];
-		if (s->len < 60)
-			broken("a slot with a frame of %u bytes", s->len);
-		for (unsigned k = 1; k <= NIC_SLOT_ROOM; k++)
-			if (s->data[-(int)k])
-				broken("the room before a slot's frame is not zero");
-		uint8_t *copy = malloc(s->len);
-		memcpy(copy, s->data, s->len);
-		w->slot_bytes[w->slot_sent++ % HOST_SLOTS] = copy;
-	}
-	q->cnt->tx_pkts += n;
-	q->cnt->tx_bytes += bytes;
-	slots_leave(w, q->priv[0]);
-}
-
-static bool nic_rx_interrupt(struct nic_queue *q, bool arm)
-{
-	const struct wire *w = &wires[q->priv[0]];
-	q->cnt->irq_arms += arm;
-	return arm && w->rx_head != w->rx_tail;
-}
-
-static const struct nic_ops host_nic = {
-	.name = "host",
-	.match = nic_match,
-	.probe = nic_probe,
-	.ring_bytes = nic_ring_bytes,
-	.start = nic_start,
-	.stop = nic_stop,
-	.link = nic_link,
-	.stats = nic_stats,
-	.attach = nic_attach,
-	.rx_burst = nic_rx_burst,
-	.tx_burst = nic_tx_burst,
-	.rx_interrupt = nic_rx_interrupt,
-	.slots_open = nic_slots_open,
-	.slots_put = nic_slots_put,
-	.slots_free = nic_slots_free,
-	.slots_send = nic_slots_send,
-};
-const struct nic_ops *const nic_drivers[] = {&host_nic};
-const unsigned nic_driver_count = 1;
 
 /* --- messages to the control core, with a fence behind their frame (linked with --wrap) --- */
 

@@ -6,7 +6,8 @@
 include tests/host/host.mk
 
 PACKET_BUILD := build/packet
-PACKET_SRC := tests/host/harness.c tests/host/lines.c tests/host/lives.c tests/host/refuse.c $(filter-out core/loop.c core/pci.c,$(sort $(wildcard core/*.c))) \
+PACKET_SRC := tests/host/harness.c tests/host/lines.c tests/host/lives.c tests/host/refuse.c tests/host/wires.c \
+	$(filter-out core/loop.c core/pci.c,$(sort $(wildcard core/*.c))) \
 	$(sort $(wildcard control/*.c apps/*.c apps/*/*.c tools/pktgen/*.c)) $(HOST_NET)
 # the harness stands between core/ring.c and who takes messages, and (tests/host/refuse.c) between
 # core/tables.c and who wants memory; -no-pie: tests/host/lives.h
