@@ -204,7 +204,7 @@ UNIT_WAY_mlx5_pair := device
 T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld ra slaac \
 	reassembly acl http telnet addr udp arp rib fib fib6 routes_file rss ecmp wheel congestion tcp_wire \
 	tcp_icmp tcp_room tcp_pair tcp_rate fuzz config config6 config_acl candidate module password \
-	shell null impair tcp_reset random histogram shares audit dmar iommu kcall keep mce watch events crash remains virtio_net virtio_ring virtio_hostile virtio_slots \
+	shell null impair tcp_reset random histogram shares audit dmar iommu kcall vm keep mce watch events crash remains virtio_net virtio_ring virtio_hostile virtio_slots \
 	ixgbe_ring ixgbe_hostile ixgbe_slots ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic \
 	ixgbe_faults ixgbe_pair 82599_model match tap_ring \
 	82599_rx 82599_tx 82599_fuzz pktgen_answer pktgen_histogram pktgen_pace pktgen_judge slots ports journal adopt \
