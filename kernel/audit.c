@@ -7,7 +7,8 @@
 #include "kernel/cpu.h"
 #include "kernel/panic.h"
 
-extern char kernel_text[], kernel_data[], kernel_end[];
+extern char kernel_text[], kernel_rodata[], kernel_data[], kernel_end[];
+extern char program_image[], program_image_end[];
 
 typedef const char *(*look_fn)(struct audit *a, const struct vm_piece *p);
 
@@ -32,11 +33,13 @@ const char *audit_note(struct audit *a, const struct vm_piece *p)
 	if (p->flags & VM_TABLE)
 		return NULL;
 	a->pages += p->bytes / PAGE_BYTES;
-	if (p->flags & VM_EXEC && (p->flags & VM_WRITE || !inside(p, i->code, i->data)))
+	const bool user = p->flags & VM_USER, program = inside(p, i->program, i->program_end);
+	if (p->flags & VM_EXEC &&
+	    (p->flags & VM_WRITE || !(user ? program : inside(p, i->code, i->constants))))
 		return "executable, but not of the image's code";
 	if (p->flags & VM_WRITE && overlaps(p, i->code, i->data))
 		return "the image's code or constants, and writable";
-	if (p->flags & VM_USER && (p->virt >> 47 || overlaps(p, i->data, i->end)))
+	if (user && (p->virt >> 47 || (!program && overlaps(p, i->code, i->end))))
 		return "the kernel's, and within reach of ring 3";
 	if (!owns(p))
 		return NULL;
@@ -85,9 +88,13 @@ static void visit_all(struct audit *a, unsigned n, look_fn look)
 void audit_address_spaces(unsigned n)
 {
 	static struct audit a;
-	a.image = (struct audit_image){(uint64_t)kernel_text - KERNEL_BASE,
-	                               (uint64_t)kernel_data - KERNEL_BASE,
-	                               (uint64_t)kernel_end - KERNEL_BASE};
+	a.image = (struct audit_image){
+		.code = (uint64_t)kernel_text - KERNEL_BASE,
+		.constants = (uint64_t)kernel_rodata - KERNEL_BASE,
+		.program = (uint64_t)program_image - KERNEL_BASE,
+		.program_end = align_up((uint64_t)program_image_end, PAGE_BYTES) - KERNEL_BASE,
+		.data = (uint64_t)kernel_data - KERNEL_BASE,
+		.end = (uint64_t)kernel_end - KERNEL_BASE};
 	visit_all(&a, n, audit_note);
 	visit_all(&a, n, audit_compare);
 	uint64_t cr4 = cr4_read();

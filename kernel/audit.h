@@ -3,9 +3,9 @@
  * rules, of every page that any core can reach:
  *
  * 1. Nothing is both writable and executable, whatever the address it is reached by: what may be
- *    executed is code and constants of the image, and these nobody writes, not by another address
- *    either.
- * 2. Ring 3 reaches nothing in the upper half, of the image's variables nothing, and no page table.
+ *    executed is the kernel's code, at ring 0, and the program, at ring 3. Code and constants of the
+ *    image nobody writes, not by another address either.
+ * 2. Ring 3 reaches nothing in the upper half, of the image nothing but the program, and no page table.
  * 3. Memory that one core's program may write no other core's may. Device registers are the
  *    exception: every core has those of all network cards.
  */
@@ -17,9 +17,10 @@
 
 #define AUDIT_OWNED_MAX 16 /* pieces of memory that one core's program may write */
 
-/* Parts of the image by physical address, ends excluded: code and constants lie below `data`. */
+/* Parts of the image by physical address, ends excluded: behind the kernel's code its constants, and
+ * among these the program, in whole pages. */
 struct audit_image {
-	uint64_t code, data, end;
+	uint64_t code, constants, program, program_end, data, end;
 };
 
 struct audit {

@@ -7,13 +7,17 @@
 #include "kernel/audit.c"
 
 #define CODE 0x101000ull
+#define CONSTANTS 0x120000ull
+#define PROGRAM 0x130000ull
+#define PROGRAM_END 0x170000ull
 #define DATA 0x180000ull
 #define END 0x200000ull
 #define ARENA 0x40000000ull
 #define ARENA_BYTES 0x800000ull
 #define KERNEL_HALF 0xffff800000000000ull
 
-char kernel_text[1], kernel_data[1], kernel_end[1];
+char kernel_text[1], kernel_rodata[1], kernel_data[1], kernel_end[1];
+char program_image[1], program_image_end[1];
 struct core cores[CORES_MAX];
 
 void console_print(const char *format, ...) { (void)format; }
@@ -28,7 +32,7 @@ static struct audit a;
 static int setup(void **s)
 {
 	(void)s;
-	a = (struct audit){.image = {CODE, DATA, END}};
+	a = (struct audit){.image = {CODE, CONSTANTS, PROGRAM, PROGRAM_END, DATA, END}};
 	return 0;
 }
 
@@ -48,8 +52,15 @@ static const char *compare(unsigned core, uint64_t phys, uint64_t bytes, unsigne
 static void executable(void **s)
 {
 	(void)s;
-	assert_null(note(KERNEL_HALF, CODE, DATA - CODE, VM_EXEC));
-	assert_null(note(0x400000, CODE + 0x20000, 0x1000, VM_EXEC | VM_USER));
+	assert_null(note(KERNEL_HALF, CODE, CONSTANTS - CODE, VM_EXEC));
+	assert_null(note(0x400000, PROGRAM, PROGRAM_END - PROGRAM, VM_EXEC | VM_USER));
+	/* what is code of the one is not of the other */
+	assert_non_null(note(KERNEL_HALF, CODE, CONSTANTS - CODE + 0x1000, VM_EXEC));
+	assert_non_null(note(KERNEL_HALF, PROGRAM, 0x1000, VM_EXEC));
+	assert_non_null(note(0x400000, CODE, 0x1000, VM_EXEC | VM_USER));
+	assert_non_null(note(0x400000, PROGRAM - 0x1000, 0x2000, VM_EXEC | VM_USER));
+	assert_non_null(note(0x400000, PROGRAM_END - 0x1000, 0x2000, VM_EXEC | VM_USER));
+	assert_non_null(note(0x400000, PROGRAM, 0x1000, VM_EXEC | VM_USER | VM_WRITE));
 	assert_non_null(note(KERNEL_HALF, CODE, 0x1000, VM_EXEC | VM_WRITE));
 	assert_non_null(note(KERNEL_HALF, DATA, 0x1000, VM_EXEC));
 	assert_non_null(note(KERNEL_HALF, DATA - 0x1000, 0x2000, VM_EXEC));
@@ -72,7 +83,10 @@ static void ring3(void **s)
 {
 	(void)s;
 	assert_null(note(ARENA, ARENA, ARENA_BYTES, VM_USER | VM_WRITE));
-	assert_null(note(0x400000, CODE, 0x1000, VM_USER)); /* the program's constants */
+	assert_null(note(0x400000, PROGRAM, 0x1000, VM_USER)); /* its constants */
+	assert_non_null(note(0x400000, CODE, 0x1000, VM_USER));
+	assert_non_null(note(0x400000, CONSTANTS, 0x1000, VM_USER));
+	assert_non_null(note(0x400000, PROGRAM_END, 0x1000, VM_USER));
 	assert_non_null(note(KERNEL_HALF, ARENA, 0x1000, VM_USER));
 	assert_non_null(note(1ull << 47, ARENA, 0x1000, VM_USER));
 	assert_non_null(note(ARENA, DATA, 0x1000, VM_USER));
