@@ -166,6 +166,9 @@ static void malformed(void **s)
 	assert_refused(E_INVAL);
 	table[at + 17] = 0;
 	assert_refused(E_INVAL);
+	used++, raw16_store(table + at + 2, (uint16_t)(used - at));
+	table[at + 17] = 9;
+	assert_refused(E_INVAL); /* half a hop */
 }
 
 static void too_many(void **s)

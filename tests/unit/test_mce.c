@@ -1,12 +1,41 @@
-/* kernel/mce: a bank's status in words. */
+/* kernel/mce: a bank's status in words, and which banks are read, of a CPU that the test plays. */
 #include "tests/unit/host.h"
 
+#include "kernel/cpu.h"
+
+static uint64_t msrs[0x480], cr4;
+static uint32_t cpu_features = 1u << 7 | 1u << 14; /* CPUID 1, EDX: MCE, MCA */
+
+static uint64_t host_msr_read(uint32_t number)
+{
+	assert_true(number < ARRAY_LEN(msrs));
+	return msrs[number];
+}
+
+static void host_msr_write(uint32_t number, uint64_t v)
+{
+	assert_true(number < ARRAY_LEN(msrs));
+	msrs[number] = v;
+}
+
+static struct cpuid host_cpu_id(uint32_t leaf, uint32_t subleaf)
+{
+	(void)leaf, (void)subleaf;
+	return (struct cpuid){.d = cpu_features};
+}
+
+static uint64_t host_cr4_read(void) { return cr4; }
+static void host_cr4_write(uint64_t v) { cr4 = v; }
+#define msr_read host_msr_read
+#define msr_write host_msr_write
+#define cpu_id host_cpu_id
+#define cr4_read host_cr4_read
+#define cr4_write host_cr4_write
 #include "kernel/mce.c"
 
 struct core cores[CORES_MAX];
 struct core *core_self(void) { return cores; }
 void tsc_wait_us(uint64_t us) { (void)us; }
-void console_print(const char *format, ...) { (void)format; }
 
 #define VALID (1ull << 63)
 #define UC (1ull << 61)
@@ -50,14 +79,27 @@ static void words(void **s)
 	}
 }
 
-static char said[4096];
+static char said[16384];
+
+static void hear_list(const char *format, fmt_va_list args)
+{
+	size_t at = strlen(said);
+	fmt_vformat(said + at, sizeof said - at, format, args);
+}
 
 static void hear(const char *format, ...)
 {
-	size_t at = strlen(said);
 	fmt_va_list args;
 	__builtin_va_start(args, format);
-	fmt_vformat(said + at, sizeof said - at, format, args);
+	hear_list(format, args);
+	__builtin_va_end(args);
+}
+
+void console_print(const char *format, ...)
+{
+	fmt_va_list args;
+	__builtin_va_start(args, format);
+	hear_list(format, args);
 	__builtin_va_end(args);
 }
 
@@ -93,12 +135,62 @@ static void notes_of_several_cores(void **s)
 	assert_non_null(strstr(said, "  and 3 more\n"));
 }
 
+static unsigned lines_with(const char *word)
+{
+	unsigned n = 0;
+	for (const char *at = said; (at = strstr(at, word)) != NULL; at++)
+		n++;
+	return n;
+}
+
+/* 15.3.2.2: a bank whose status is not valid holds nothing, and of one that is, what it says it has. */
+static void banks_that_hold_something(void **s)
+{
+	(void)s;
+	memset(msrs, 0, sizeof msrs);
+	memset(notes, 0, sizeof notes);
+	noted = 0;
+	said[0] = 0;
+	msrs[MSR_MCG_CAP] = 3 | MCG_CAP_CTL;
+	for (unsigned bank = 0; bank < 4; bank++) /* one more than there are */
+		msrs[MSR_MC0_CTL + 4 * bank + 2] = msrs[MSR_MC0_CTL + 4 * bank + 3] = 0xbad;
+	msrs[MSR_MC0_CTL + 1] = 0x90;
+	msrs[MSR_MC0_CTL + 5] = VALID | 0x90;
+	msrs[MSR_MC0_CTL + 9] = VALID | UC | STATUS_ADDRV | STATUS_MISCV | 0x90;
+	msrs[MSR_MC0_CTL + 13] = VALID | 0x90;
+	mce_note();
+	mce_say(hear);
+	assert_int_equal(lines_with(" bank "), 2);
+	assert_int_equal(lines_with("0000000000000bad"), 2);
+	assert_int_equal(lines_with("bank 0") + lines_with("bank 3"), 0);
+	for (unsigned i = 0; i < NOTES_MAX; i++) /* the last of them find no room */
+		mce_note();
+	assert_int_equal(noted, NOTES_MAX + NOTES_MAX / 2 + 1); /* two a time, then one */
+	/* at the next start they are told, and gone */
+	said[0] = 0;
+	cr4 = 0;
+	mce_init();
+	assert_int_equal(lines_with("from before this boot"), 2);
+	assert_true(cr4 & CR4_MCE && msrs[MSR_MCG_CTL] == UINT64_MAX);
+	for (unsigned bank = 0; bank < 3; bank++)
+		assert_true(msrs[MSR_MC0_CTL + 4 * bank] == UINT64_MAX && msrs[MSR_MC0_CTL + 4 * bank + 1] == 0);
+	assert_true(msrs[MSR_MC0_CTL + 12] == 0 && msrs[MSR_MC0_CTL + 13] != 0);
+	/* CPUs without the architecture are let alone */
+	for (unsigned missing = 7; missing <= 14; missing += 7) {
+		cpu_features = (1u << 7 | 1u << 14) & ~(1u << missing);
+		cr4 = 0;
+		mce_init();
+		assert_int_equal(cr4, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words),
 		cmocka_unit_test(every_code),
 		cmocka_unit_test(notes_of_several_cores),
+		cmocka_unit_test(banks_that_hold_something),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

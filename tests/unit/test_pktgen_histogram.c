@@ -66,6 +66,26 @@ static void cells_cover_all(void **s)
 	assert_true(histogram_cell_high(HISTOGRAM_CELLS - 1) == HISTOGRAM_LIMIT - 1);
 }
 
+/* The least and the greatest are exact, also where they share a cell with what is asked for. */
+static void values_of_one_cell(void **s)
+{
+	(void)s;
+	for (unsigned i = 2 * HISTOGRAM_SUB; i < HISTOGRAM_CELLS - 1; i++) {
+		uint64_t low = histogram_cell_low(i), high = histogram_cell_high(i);
+		histogram_clear(&h);
+		histogram_add(&h, low);
+		histogram_add(&h, high);
+		assert_true(histogram_percentile(&h, 500000) == low);
+		assert_true(histogram_percentile(&h, 990000) == high);
+		histogram_clear(&h);
+		histogram_add_n(&h, high, 3);
+		assert_true(histogram_percentile(&h, 500000) == high);
+		histogram_clear(&h);
+		histogram_add_n(&h, low, 3);
+		assert_true(histogram_percentile(&h, 500000) == low);
+	}
+}
+
 static void ends_of_the_range(void **s)
 {
 	(void)s;
@@ -140,7 +160,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(percentiles_are_those_of_the_samples),
 		cmocka_unit_test(cells_cover_all),
-		cmocka_unit_test(ends_of_the_range),
+		cmocka_unit_test(values_of_one_cell), cmocka_unit_test(ends_of_the_range),
 		cmocka_unit_test(sums_do_not_overflow),
 		cmocka_unit_test(merging_is_adding),
 		cmocka_unit_test(wide_numbers),

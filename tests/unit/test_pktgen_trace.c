@@ -298,6 +298,8 @@ static void bad_files(void **s)
 	block(9), put(0, 4), end_block();
 	file[block_at + 4] = 11;
 	expect_bad("a block's length is none", 1);
+	file[block_at + 4] = 14;
+	expect_bad("a block's length is none", 1);
 	for (unsigned i = 0; i < PCAP_INTERFACES_MAX; i++)
 		i ? interface(1, 0, 0, 0, 0) : one_packet();
 	interface(1, 0, 0, 0, 0);
