@@ -11,7 +11,8 @@ enum {
 	NULL0 = 4, /* next-hop numbers: one that leads nowhere, */
 	DEAD_END = 5,
 	LINK = 16, /* the links, */
-	NEIGHBOUR = 20,  /* the neighbours, by family, interface and the last byte of their address, */
+	NEIGHBOUR = 20,  /* the neighbours, by kind of address (IPv4, IPv6, link-local), interface and the
+	                  * last byte of their address, */
 	GROUP = 128,     /* and groups */
 };
 #define LINKS 3
@@ -22,7 +23,7 @@ enum {
 static bool link_up[LINKS], subnet_on[LINKS]; /* on: the interface takes part; else it is closed */
 static bool subnet_there[LINKS];              /* it has its address; else its gateways are far */
 static bool subnet_full[LINKS];               /* there is no room for its neighbours */
-static int held[NEIGHBOUR + 2 * LINKS * HOSTS];
+static int held[NEIGHBOUR + 3 * LINKS * HOSTS];
 
 static struct group {
 	bool used;
@@ -83,6 +84,12 @@ static bool link_of(const struct net_addr *via, unsigned *link, unsigned *host)
 	return false;
 }
 
+/* The same of each link: which is meant says the hop. */
+static struct net_addr link_local(unsigned host)
+{
+	return (struct net_addr){{be32_make(0xfe800000).raw, 0, 0, be32_make(host).raw}};
+}
+
 static struct rib_prefix random_prefix(void)
 {
 	static const uint8_t plen4[] = {0, 8, 16, 24, 32}, plen6[] = {0, 32, 64, 96, 128};
@@ -104,6 +111,9 @@ static struct rib_hop random_hop(bool six)
 	} else if (kind == 1) {
 		h.interface = (uint8_t)random_below(LINKS);
 		h.nh = (uint16_t)(LINK + h.interface);
+	} else if (kind == 2 && six) {
+		h.via = link_local(random_below(HOSTS));
+		h.interface = (uint8_t)random_below(LINKS);
 	} else if (kind < 6) {
 		h.via = on_link(six, random_below(LINKS), random_below(HOSTS));
 	} else {
@@ -114,16 +124,22 @@ static struct rib_hop random_hop(bool six)
 
 /* --- what the base asks --- */
 
-static enum rib_reach where(const struct net_addr *via, uint32_t *nh, uint8_t *interface)
+static enum rib_reach where(const struct net_addr *via, uint8_t wanted, uint32_t *nh,
+                            uint8_t *interface)
 {
-	unsigned link, host;
-	if (!link_of(via, &link, &host) || !subnet_there[link])
+	unsigned link, host, kind = !net_addr_is_ip4(via);
+	if (ip6_is_link_local(via)) {
+		kind = 2;
+		link = wanted;
+		host = be32_load((const uint8_t *)&via->w[3]);
+	} else if (!link_of(via, &link, &host) || !subnet_there[link]) {
 		return RIB_FAR;
+	}
 	if (!subnet_on[link])
 		return RIB_CLOSED;
 	if (subnet_full[link])
 		return RIB_FULL;
-	*nh = NEIGHBOUR + (!net_addr_is_ip4(via) * LINKS + link) * HOSTS + host;
+	*nh = NEIGHBOUR + (kind * LINKS + link) * HOSTS + host;
 	*interface = (uint8_t)link;
 	return RIB_NEIGHBOUR;
 }
@@ -131,8 +147,8 @@ static enum rib_reach where(const struct net_addr *via, uint32_t *nh, uint8_t *i
 static enum rib_reach op_reach(const struct net_addr *via, uint8_t wanted, uint32_t *nh,
                                uint8_t *interface)
 {
-	assert_int_equal(wanted, RIB_ANY_INTERFACE);
-	enum rib_reach r = where(via, nh, interface);
+	assert_int_equal(wanted != RIB_ANY_INTERFACE, ip6_is_link_local(via));
+	enum rib_reach r = where(via, wanted, nh, interface);
 	if (r == RIB_NEIGHBOUR)
 		held[*nh]++;
 	return r;
@@ -233,7 +249,7 @@ static void add_direct(struct hops *out, const struct rib_hop *h)
 {
 	uint32_t nh = h->nh;
 	uint8_t interface = h->interface;
-	if (nh == RIB_NH_NONE && where(&h->via, &nh, &interface) != RIB_NEIGHBOUR)
+	if (nh == RIB_NH_NONE && where(&h->via, h->interface, &nh, &interface) != RIB_NEIGHBOUR)
 		return;
 	if (interface != RIB_NO_INTERFACE && !link_up[interface])
 		return;
@@ -245,7 +261,7 @@ static bool is_far(const struct rib_hop *h)
 {
 	uint32_t nh;
 	uint8_t interface;
-	return h->nh == RIB_NH_NONE && where(&h->via, &nh, &interface) == RIB_FAR;
+	return h->nh == RIB_NH_NONE && where(&h->via, h->interface, &nh, &interface) == RIB_FAR;
 }
 
 static void expect_of(struct hops *out, const struct entry *e, bool neighbours);
