@@ -131,7 +131,7 @@ static enum rib_reach where(const struct net_addr *via, uint8_t wanted, uint32_t
 	if (ip6_is_link_local(via)) {
 		kind = 2;
 		link = wanted;
-		host = be32_load((const uint8_t *)&via->w[3]);
+		host = be32_load((const uint8_t *)&via->w[3]) % HOSTS;
 	} else if (!link_of(via, &link, &host) || !subnet_there[link]) {
 		return RIB_FAR;
 	}
@@ -604,6 +604,27 @@ static void too_many(void **state)
 }
 
 /* What rib_route tells of a prefix with a recursive route and one in reserve. */
+/* A link-local gateway is one of its link alone, also where the base keeps it in one chain with that of
+ * another link: a few of so many addresses are. */
+static void one_address_on_two_links(void **state)
+{
+	struct rib_prefix p[2];
+	(void)state;
+	start(8, 8);
+	for (unsigned i = 0; i < 2; i++)
+		p[i] = (struct rib_prefix){address(true, 0, 0, i), 128, true};
+	for (unsigned host = 0; host < 20000; host++) {
+		for (unsigned i = 0; i < 2; i++) {
+			const struct rib_hop hop = {.via = link_local(host), .interface = (uint8_t)i, .distance = 1};
+			assert_int_equal(rib_set(&rib, &p[i], RIB_STATIC, &hop, 1), E_OK);
+			assert_int_equal(entry_of(&p[i])->nh, NEIGHBOUR + (2 * LINKS + i) * HOSTS + host % HOSTS);
+		}
+		for (unsigned i = 0; i < 2; i++)
+			assert_int_equal(rib_set(&rib, &p[i], RIB_STATIC, NULL, 0), E_OK);
+		work_to_the_end();
+	}
+}
+
 static void tells_of_routes(void **state)
 {
 	(void)state;
@@ -638,6 +659,7 @@ int main(void)
 		cmocka_unit_test(full_tables),
 		cmocka_unit_test(refused_ones_are_tried_again),
 		cmocka_unit_test(too_many),
+		cmocka_unit_test(one_address_on_two_links),
 		cmocka_unit_test(tells_of_routes),
 	};
 	int failed = cmocka_run_group_tests_name("rib", tests, NULL, NULL);
