@@ -68,6 +68,7 @@ UNIT_SRC_password := control/password.c control/text.c lib/pbkdf2.c lib/sha256.c
 UNIT_SRC_shell := control/shell.c control/shell_words.c control/text.c lib/fmt.c
 UNIT_SRC_virtio_ring := $(sort $(wildcard drivers/virtio_net/ring*.c)) tests/unit/virtq_device.c tests/unit/virtio_rig.c \
 	tests/unit/hand.c tests/unit/guest.c lib/pkt.c lib/csum.c
+UNIT_SRC_virtio_tx := $(UNIT_SRC_virtio_ring)
 UNIT_SRC_virtio_hostile := $(UNIT_SRC_virtio_ring) tests/unit/virtio_liar.c
 UNIT_SRC_virtio_slots := $(UNIT_SRC_virtio_ring) tests/unit/slots_rig.c
 UNIT_SRC_virtio_net := $(wildcard drivers/virtio_net/*.c) lib/pkt.c lib/csum.c tests/unit/guest.c
@@ -182,6 +183,7 @@ UNIT_WAY_82599_timesync := plain
 UNIT_WAY_random := random
 UNIT_WAY_virtio_net := device
 UNIT_WAY_virtio_ring := ring
+UNIT_WAY_virtio_tx := ring
 UNIT_WAY_virtio_hostile := ring
 UNIT_WAY_virtio_slots := ring
 UNIT_WAY_ixgbe_ring := ring
@@ -204,7 +206,7 @@ UNIT_WAY_mlx5_pair := device
 T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld ra slaac \
 	reassembly acl http telnet addr udp arp rib fib fib6 routes_file rss ecmp wheel congestion tcp_wire \
 	tcp_icmp tcp_room tcp_pair tcp_rate fuzz config config6 config_acl candidate module password \
-	shell null impair tcp_reset random histogram shares audit dmar iommu kcall vm keep mce watch events crash remains virtio_net virtio_ring virtio_hostile virtio_slots \
+	shell null impair tcp_reset random histogram shares audit dmar iommu kcall vm keep mce watch events crash remains virtio_net virtio_ring virtio_tx virtio_hostile virtio_slots \
 	ixgbe_ring ixgbe_hostile ixgbe_slots ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic \
 	ixgbe_faults ixgbe_pair 82599_model match tap_ring \
 	82599_rx 82599_tx 82599_fuzz pktgen_answer pktgen_histogram pktgen_pace pktgen_judge slots ports journal adopt \
