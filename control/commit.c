@@ -205,7 +205,7 @@ enum commit_effect commit_check(struct text_error *err)
 		candidate_fault(c, err->line);
 		return COMMIT_REFUSED;
 	}
-	if (!tables_room(commit.next, &as_it_is)) {
+	if (!forwarding_room(commit.next, &as_it_is)) {
 		text_fail(err, 1, text_of(""), "there is not enough memory for its tables");
 		return COMMIT_REFUSED;
 	}

@@ -4,7 +4,7 @@
  *
  *     plane.c      the order of the start, timers: plane_hooks
  *     load.c       the configuration that the loader brought
- *     tables.c     memory of the forwarding tables
+ *     forwarding.c memory of the forwarding tables
  *     interfaces.c interfaces of the view, their routes and links
  *     punt.c       messages of data cores
  *     neighbour.c  ARP table ↔ adjacencies and host routes; neighbour6.c: the same for IPv6
@@ -123,21 +123,21 @@ void load_withdraw(void);
 /* Tells what is wrong with it. */
 void load_report(void);
 
-/* --- tables.c --- */
+/* --- forwarding.c --- */
 
 #define TABLES_LEAST (4u << 20) /* bytes of the snapshot, at least, where there is as much */
 #define ROUTES_MAX (1u << 20)
 
 /* Makes the forwarding tables, empty, behind the view's `used` bytes. Their memory is taken once.
  * False: there is not enough. */
-bool tables_start(struct view *v, size_t used);
+bool forwarding_start(struct view *v, size_t used);
 
 /* Is there memory for the tables of a configuration? For those of IPv6 and of neighbours it is taken,
  * and kept. *as_it_is: the ports need not be restarted for that. */
-bool tables_room(const struct config *c, bool *as_it_is);
+bool forwarding_room(const struct config *c, bool *as_it_is);
 
 /* Bytes of the snapshot in use: before the forwarding tables, and theirs. */
-void tables_snapshot_used(size_t *before, size_t *tables);
+void forwarding_snapshot_used(size_t *before, size_t *tables);
 
 /* --- interfaces.c --- */
 

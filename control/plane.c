@@ -172,7 +172,7 @@ static void plane_start(void)
 	core_set_app(plane.config.application);
 	view_bytes += place_extension(v, view_bytes);
 	memory_note("access lists, application");
-	plane.fib_ready = ok && tables_start(v, view_bytes);
+	plane.fib_ready = ok && forwarding_start(v, view_bytes);
 	memory_note("forwarding tables, the writer's part");
 	core_set_idle((enum core_idle)plane.config.idle);
 	interfaces_start(v);

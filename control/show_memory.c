@@ -44,7 +44,7 @@ static void show_snapshot(struct shell *sh)
 {
 	size_t area, before, tables;
 	core_snapshot_area(&area);
-	tables_snapshot_used(&before, &tables);
+	forwarding_snapshot_used(&before, &tables);
 	row(sh, "snapshot", "header", self.info->snapshot_bytes - area - core_snapshot_beside());
 	row(sh, "snapshot", "beside: of the program before", core_snapshot_beside());
 	row(sh, "snapshot", "view, access lists, application", before);

@@ -107,7 +107,7 @@ static void tell_spare(void)
 	core_set_spare(fib_private_bytes - private, fib_shared_bytes - shared);
 }
 
-bool tables_room(const struct config *c, bool *as_it_is)
+bool forwarding_room(const struct config *c, bool *as_it_is)
 {
 	sized = c;
 	*as_it_is = routes6() - ROUTES6_MORE <= routes6_room;
@@ -149,7 +149,7 @@ static bool make_tables(struct view *v, size_t used)
 	return true;
 }
 
-bool tables_start(struct view *v, size_t used)
+bool forwarding_start(struct view *v, size_t used)
 {
 	static bool have_memory;
 	have_memory = have_memory || take_memory(used);
@@ -159,7 +159,7 @@ bool tables_start(struct view *v, size_t used)
 	return made;
 }
 
-void tables_snapshot_used(size_t *before, size_t *tables)
+void forwarding_snapshot_used(size_t *before, size_t *tables)
 {
 	*before = tables_at;
 	*tables = plane.fib_ready ? shared6() + fib_shared_bytes : 0;
