@@ -108,7 +108,12 @@ static void one_sent_at_a_time(void **s)
 	rig_run(64);
 	send_stamped(2);
 	rig_write(TSYNCTXCTL, TSYNC_EN); /* does not empty it */
+	rig_write(TSYNCTXCTL, rig_read(TSYNCTXCTL)); /* as Linux does it, who does not ask whether one waits */
 	assert_int_equal(sent_stamp(), first);
+	rig_write(TSYNCTXCTL, TSYNC_EN | TSYNC_VALID); /* nor fills it */
+	assert_int_equal(rig_read(TSYNCTXCTL), TSYNC_EN);
+	rig_write(TSYNCRXCTL, TSYNC_VALID);
+	assert_int_equal(rig_read(TSYNCRXCTL), 0);
 	rig_run(64);
 	send_stamped(3);
 	assert_int_equal(sent_stamp(), first + 20 * 0xcccccc);

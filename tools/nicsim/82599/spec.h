@@ -219,14 +219,14 @@
 	R(LSECRXCAP, 0x08f00, 4, 33, REG_RW, ALL, "8.2.3.13") \
 	R(IPSTXIDX, 0x08900, 4, 6, REG_RW, ALL, "8.2.3.14") \
 	R(IPSRXIDX, 0x08e00, 4, 13, REG_RW, ALL, "8.2.3.14") \
-	/* --- time stamps, 8.2.3.26 --- */ \
-	R(TSYNCRXCTL, 0x05188, 0, 1, REG_RW, 0x0000001e, "8.2.3.26.1") \
+	/* --- time stamps, 8.2.3.26. LINUX: writes RXTT and TXTT back as it has read them --- */ \
+	R(TSYNCRXCTL, 0x05188, 0, 1, REG_RW, 0x0000001f, "8.2.3.26.1") \
 	R(RXSTMPL, 0x051e8, 0, 1, REG_RO, ALL, "8.2.3.26.2") \
 	R(RXSTMPH, 0x051a4, 0, 1, REG_RO, ALL, "8.2.3.26.3") \
 	R(RXSATRL, 0x051a0, 0, 1, REG_RO, ALL, "8.2.3.26.4") \
 	R(RXSATRH, 0x051a8, 0, 1, REG_RO, ALL, "8.2.3.26.5") \
 	R(RXMTRL, 0x05120, 0, 1, REG_RW, ALL, "8.2.3.26.6") \
-	R(TSYNCTXCTL, 0x08c00, 0, 1, REG_RW, 0x00000010, "8.2.3.26.7") \
+	R(TSYNCTXCTL, 0x08c00, 0, 1, REG_RW, 0x00000011, "8.2.3.26.7") \
 	R(TXSTMPL, 0x08c04, 4, 2, REG_RO, ALL, "8.2.3.26.8") \
 	R(SYSTIM, 0x08c0c, 4, 2, REG_RW, ALL, "8.2.3.26.10") \
 	R(TIMINCA, 0x08c14, 0, 1, REG_RW, ALL, "8.2.3.26.12") \

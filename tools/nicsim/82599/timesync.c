@@ -185,6 +185,12 @@ bool timesync_read(struct model *m, uint32_t at, uint32_t *value)
 	return false;
 }
 
+/* Whether a stamp waits is the card's to say. */
+static void write_control(struct model *m, uint32_t at, uint32_t value)
+{
+	set(m, at, (value & ~(uint32_t)TSYNC_VALID) | (get(m, at) & TSYNC_VALID));
+}
+
 bool timesync_write(struct model *m, uint32_t at, uint32_t value)
 {
 	uint64_t now = clock_at(m, m->now);
@@ -203,10 +209,10 @@ bool timesync_write(struct model *m, uint32_t at, uint32_t value)
 	case TSYNCRXCTL:
 		if (value & TSYNC_EN && type > RX_V2_BOTH && type != RX_V2_EVENTS)
 			model_violation(m, "TSYNCRXCTL = 0x%08x: Type %u is reserved", value, type);
-		set(m, at, value | (get(m, at) & TSYNC_VALID));
+		write_control(m, at, value);
 		return true;
 	case TSYNCTXCTL:
-		set(m, at, value | (get(m, at) & TSYNC_VALID));
+		write_control(m, at, value);
 		return true;
 	}
 	return false;
