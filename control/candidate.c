@@ -94,7 +94,8 @@ static bool replaces(const struct statement *s, struct text entered, struct text
 	if (text_equal(line, entered) || (s->how & STATEMENT_ONCE))
 		return true;
 	if (s->how & (STATEMENT_BY_1 | STATEMENT_BY_2))
-		return text_begins_with(line, text_first_words(entered, own + (s->how & STATEMENT_BY_2 ? 2 : 1)));
+		return text_begins_with(line, text_first_words(entered, s->how & STATEMENT_BY_2 ? own + 2
+		                                                                                : own + 1));
 	if (s->how & STATEMENT_UNLESS_LAST)
 		return !ends_in(entered, "secondary") && !ends_in(line, "secondary");
 	if (s->how & STATEMENT_BY_LAST)

@@ -37,10 +37,10 @@ static int next_file(struct text *rest, struct text *name, struct text *data,
 
 int module_open(struct module *m, struct text whole, struct text_error *err)
 {
-	struct text rest = whole, name, data;
+	struct text rest = whole, name, data, before;
 	uint32_t line = 1;
 	while (rest.len > 0 && !begins_file(rest)) {
-		rest = from(rest, text_find(rest, '\n') + 1);
+		text_next_line(&rest, &before);
 		line++;
 	}
 	*m = (struct module){.text = {whole.at, whole.len - rest.len}};
