@@ -99,19 +99,13 @@ static void advance(struct tcp *t, struct tcp_conn *c, uint32_t ack, struct tcp_
 		c->flags &= ~(uint32_t)CONN_URG_SND;
 	if (seq_lt(c->fack, ack))
 		c->fack = ack;
+	if (ack - c->ack_floor > c->max_wnd)
+		c->ack_floor = ack - c->max_wnd;
 	c->stuck_ms = t->now_ms;
 }
 
-enum counter tcp_ack(struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s)
+void tcp_ack(struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s)
 {
-	/* RFC 5961 5.2: neither beyond what was sent nor more than a window old. */
-	if (unlikely(seq_gt(s->ack, c->snd_max) || seq_lt(s->ack, c->snd_una - c->max_wnd))) {
-		if (tcp_ack_permitted(t, c)) {
-			c->flags |= CONN_ACK_NOW;
-			tcp_count_event(t, CNT_tcp_challenge_acks);
-		}
-		return CNT_drop_tcp_ack;
-	}
 	struct tcp_acked a = {.before = tcp_flight(c),
 	                      .una_before = c->snd_una,
 	                      .tsecr = s->tsecr,
@@ -135,5 +129,4 @@ enum counter tcp_ack(struct tcp *t, struct tcp_conn *c, const struct tcp_segment
 		tcp_loss_on_ack(t, c, &a);
 	if (a.bytes && c->app->acked && c->flags & CONN_ACCEPTED)
 		c->app->acked(c, a.bytes);
-	return CNT_NONE;
 }

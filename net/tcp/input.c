@@ -218,14 +218,17 @@ static enum counter synchronized(struct tcp *t, struct tcp_conn *c, struct tcp_s
 	if (c->state == TCP_TIME_WAIT)
 		return time_wait(t, c, s);
 
+	/* Before the segment changes anything: else one that guesses a sequence number would. */
+	if (c->state == TCP_SYN_RECEIVED && (seq_le(s->ack, c->iss) || seq_gt(s->ack, c->snd_max))) {
+		tcp_reset_for(t, s); /* RFC 9293 3.10.7.4, fifth, SYN-RECEIVED */
+		return CNT_drop_tcp_ack;
+	}
+	if (unlikely(!tcp_ack_acceptable(c, s)))
+		return challenge(t, c, CNT_drop_tcp_ack);
 	if (c->flags & CONN_TS)
 		note_timestamp(t, c, s);
 	c->heard_ms = t->now_ms;
 	if (c->state == TCP_SYN_RECEIVED) {
-		if (seq_le(s->ack, c->iss) || seq_gt(s->ack, c->snd_max)) {
-			tcp_reset_for(t, s); /* RFC 9293 3.10.7.4, fifth, SYN-RECEIVED */
-			return CNT_drop_tcp_ack;
-		}
 		c->snd_wnd = s->wnd << c->snd_wscale;
 		c->snd_wl1 = s->seq;
 		c->snd_wl2 = s->ack;
@@ -233,9 +236,7 @@ static enum counter synchronized(struct tcp *t, struct tcp_conn *c, struct tcp_s
 		if (!tcp_established(t, c))
 			return CNT_delivered_tcp;
 	}
-	enum counter fate = tcp_ack(t, c, s);
-	if (fate != CNT_NONE)
-		return fate;
+	tcp_ack(t, c, s);
 	if (c->state == TCP_CLOSED || !fin_acked(t, c))
 		return CNT_delivered_tcp;
 	if (c->flags & CONN_ECN)

@@ -183,6 +183,7 @@ struct tcp_conn {
 	uint32_t iss, snd_una, snd_nxt, snd_max; /* snd_max: behind the highest byte ever sent; a window
 	                                            probe is beyond snd_nxt */
 	uint32_t snd_wnd, snd_wl1, snd_wl2, snd_up, max_wnd;
+	uint32_t ack_floor; /* no acknowledgement below can be a late one; never below iss */
 	uint32_t q_first, q_last, q_unsent; /* chunks (buffers), TCP_NONE */
 	uint32_t q_bytes;   /* payload in the queue */
 	uint32_t q_bufs;    /* buffers it lies in */
@@ -453,9 +454,16 @@ void tcp_ranges_free(struct tcp *t, struct tcp_conn *c);
 
 /* --- ack.c --- */
 
-/* The acknowledgement in a segment that is acceptable otherwise. CNT_NONE, or the fate of a
- * segment that has to be dropped. */
-enum counter tcp_ack(struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s);
+/* RFC 5961 5.2: may the peer have sent this acknowledgement? Not of what was never sent, and not of
+ * more than a window before what it has acknowledged; nor of what would be before the connection's
+ * first byte, though that may be within a window. */
+static inline bool tcp_ack_acceptable(const struct tcp_conn *c, const struct tcp_segment *s)
+{
+	return seq_le(s->ack, c->snd_max) && seq_ge(s->ack, c->ack_floor);
+}
+
+/* Takes the acknowledgement in a segment that is acceptable, and it as well. */
+void tcp_ack(struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s);
 
 /* --- loss.c --- */
 

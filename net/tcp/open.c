@@ -155,7 +155,7 @@ static void set_irs(struct tcp_conn *c, uint32_t irs)
 
 static void set_iss(struct tcp *t, struct tcp_conn *c, uint32_t iss)
 {
-	c->iss = c->snd_una = c->recover = c->fack = c->undo_end = c->ecn_end = iss;
+	c->iss = c->ack_floor = c->snd_una = c->recover = c->fack = c->undo_end = c->ecn_end = iss;
 	c->snd_nxt = c->snd_max = c->q_end = iss + 1;
 	c->reo_round = iss;
 	c->ts_offset = ts_offset(t, &c->local, &c->remote);
@@ -419,9 +419,8 @@ enum counter tcp_input_listen(struct tcp *t, struct tcp_segment *s, struct pkt *
 		c->heard_ms = t->now_ms;
 		if (!tcp_established(t, c))
 			return CNT_delivered_tcp;
-		fate = tcp_ack(t, c, s);
-		return fate != CNT_NONE || c->state == TCP_CLOSED ? CNT_delivered_tcp
-		                                                  : tcp_receive(t, c, s, p, taken);
+		tcp_ack(t, c, s);
+		return c->state == TCP_CLOSED ? CNT_delivered_tcp : tcp_receive(t, c, s, p, taken);
 	}
 	if (!(s->flags & TCP_SYN))
 		return CNT_drop_tcp_listen;

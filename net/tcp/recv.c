@@ -188,6 +188,9 @@ static void deliver_ranges(struct tcp *t, struct tcp_conn *c)
 static void fin_arrived(struct tcp *t, struct tcp_conn *c)
 {
 	c->rcv_nxt++;
+	/* FIN takes no room: behind data that fills the window it is accepted, and the edge follows. */
+	if (seq_gt(c->rcv_nxt, c->rcv_adv))
+		c->rcv_adv = c->rcv_nxt;
 	c->flags |= CONN_FIN_RCVD | CONN_ACK_NOW;
 	switch (c->state) {
 	case TCP_ESTABLISHED:
