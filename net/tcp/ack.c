@@ -22,47 +22,49 @@ static bool is_dsack(const struct tcp_segment *s)
 	       (s->sacks > 1 && seq_ge(b[0].start, b[1].start) && seq_le(b[0].end, b[1].end));
 }
 
-static void mark_sacked(struct tcp *t, struct tcp_conn *c, struct tcp_chunk *ch,
-                        struct tcp_acked *a)
+static void mark_sacked(struct tcp *t, struct tcp_conn *c, uint32_t buf, struct tcp_acked *a)
 {
-	uint32_t space = chunk_space(ch);
-	if (ch->flags & CHUNK_LOST)
-		c->lost -= space;
-	if (ch->flags & CHUNK_RETRANS)
-		c->retrans -= space;
+	const struct tcp_chunk *ch = chunk_at(t, buf);
 	a->retrans_acked |= !!(ch->flags & CHUNK_EVER);
 	tcp_rack_arrived(t, c, ch, a);
-	ch->flags = (ch->flags | CHUNK_SACKED) & ~(uint32_t)(CHUNK_LOST | CHUNK_RETRANS);
-	c->sacked += space;
-	a->delivered += space;
+	a->delivered += chunk_space(ch);
 	a->sacked = true;
+	tcp_board_sacked(t, c, buf);
+}
+
+/* The sane blocks, by their beginning; returns how many. */
+static unsigned sort_blocks(const struct tcp_conn *c, const struct tcp_segment *s, unsigned first,
+                            struct tcp_sack *out)
+{
+	unsigned n = 0;
+	for (unsigned i = first; i < s->sacks; i++) {
+		unsigned at = n;
+		if (!is_sane(c, &s->sack[i]))
+			continue;
+		for (; at > 0 && seq_lt(s->sack[i].start, out[at - 1].start); at--)
+			out[at] = out[at - 1];
+		out[at] = s->sack[i];
+		n++;
+	}
+	return n;
 }
 
 static void read_sacks(struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s,
                        struct tcp_acked *a)
 {
 	struct tcp_sack blocks[TCP_SACK_MAX];
-	unsigned n = 0;
-	uint32_t highest = c->snd_una;
 	a->dsack = is_dsack(s);
-	for (unsigned i = a->dsack; i < s->sacks; i++) {
-		if (!is_sane(c, &s->sack[i]))
-			continue;
-		blocks[n++] = s->sack[i];
-		if (seq_gt(s->sack[i].end, highest))
-			highest = s->sack[i].end;
-	}
-	for (uint32_t buf = c->q_first; n && buf != c->q_unsent; buf = chunk_at(t, buf)->next) {
-		struct tcp_chunk *ch = chunk_at(t, buf);
-		if (seq_ge(ch->seq, highest))
-			break;
-		if (ch->flags & CHUNK_SACKED)
-			continue;
-		for (unsigned i = 0; i < n; i++) {
-			if (seq_ge(ch->seq, blocks[i].start) && seq_le(ch->ends, blocks[i].end)) {
-				mark_sacked(t, c, ch, a);
-				break;
-			}
+	unsigned n = sort_blocks(c, s, a->dsack, blocks);
+	if (n == 0)
+		return;
+	tcp_board_begin(t, c);
+	uint32_t buf = c->q_first, lane = c->lane_first;
+	for (unsigned i = 0; i < n && buf != c->q_unsent; i++) {
+		buf = tcp_board_seek(t, c, buf, &lane, blocks[i].start);
+		while ((buf = tcp_board_unsacked(t, c, buf)) != c->q_unsent &&
+		       seq_le(chunk_at(t, buf)->ends, blocks[i].end)) {
+			mark_sacked(t, c, buf, a);
+			buf = chunk_at(t, buf)->next;
 		}
 	}
 }
@@ -101,6 +103,8 @@ static void advance(struct tcp *t, struct tcp_conn *c, uint32_t ack, struct tcp_
 		c->fack = ack;
 	if (ack - c->ack_floor > c->max_wnd)
 		c->ack_floor = ack - c->max_wnd;
+	if (unlikely(c->flags & CONN_BOARD) && seq_ge(ack, c->board_end))
+		c->flags &= ~(uint32_t)CONN_BOARD;
 	c->stuck_ms = t->now_ms;
 }
 

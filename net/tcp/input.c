@@ -318,9 +318,8 @@ static void too_big(struct tcp *t, struct tcp_conn *c, uint32_t mtu)
 	/* RFC 1191 6.5: it did not get through, nor did any other of that size; to send them again is no
 	 * response to congestion. */
 	for (uint32_t buf = c->q_first; buf != c->q_unsent; buf = chunk_at(t, buf)->next) {
-		struct tcp_chunk *ch = chunk_at(t, buf);
-		if (ch->len > tcp_full(c))
-			tcp_mark_lost(c, ch);
+		if (chunk_at(t, buf)->len > tcp_full(c))
+			tcp_mark_lost(t, c, buf);
 	}
 }
 

@@ -5,8 +5,10 @@
  *     table.c       instance, connections, their hash table, ports
  *     input.c       a segment arrives (RFC 9293 3.10.7)
  *     open.c        SYN, listeners, cookies, Fast Open: until a connection is established
- *     recv.c        received data: reassembly, what SACK tells, the window
+ *     recv.c        received data: delivery, the window
+ *     ranges.c      received data that is out of order: reassembly, what SACK tells
  *     ack.c         an acknowledgement arrives: scoreboard, RTT, window, urgent
+ *     scoreboard.c  finds chunks by sequence number, by time sent, and those lost
  *     loss.c        what was lost, and what the sender does about it: RACK-TLP, NewReno, PRR, RTO
  *     congestion.c  how large the congestion window is: CUBIC, NewReno
  *     output.c      what to send now, and the making of segments
@@ -68,6 +70,7 @@ enum tcp_chunk_flag {
 	CHUNK_FIN = 32,     /* ends with FIN */
 	CHUNK_PSH = 64,     /* the application gave it as the end of something */
 	CHUNK_CUT = 128,    /* never sent, what is left of one that was cut: tcp_queue_fill */
+	CHUNK_LANE = 256,   /* on the scoreboard's lane */
 };
 
 struct tcp_chunk {
@@ -79,21 +82,25 @@ struct tcp_chunk {
 	uint32_t sent_us[2]; /* when it was last sent, 64 bits in two halves (queue[] is of words) */
 	uint32_t ends;    /* seq + len + FIN */
 	uint32_t order;   /* number of its last sending, counted over the connection */
+	/* scoreboard.c, while there is one */
+	uint32_t earlier, later; /* in its list there, or TCP_NONE */
+	uint32_t lane;    /* the next with CHUNK_LANE, or TCP_NONE */
+};
+
+/* Chunks in a row, by earlier and later. */
+struct tcp_chunks {
+	uint32_t first, last; /* TCP_NONE: it is empty */
 };
 _Static_assert(sizeof(struct tcp_chunk) <= sizeof((struct pkt_meta *)0)->queue, "fits a buffer");
 
 /* --- a buffer of out-of-order data: the same place --- */
 
-/* Ranges in order of sequence number, each a list of buffers without gap or overlap. */
+/* One of a range, which has no gap and no overlap (ranges.c). */
 struct tcp_piece {
-	uint32_t next;       /* of the same range */
+	uint32_t next;       /* of the same range, or TCP_NONE */
 	uint32_t seq;
 	uint16_t off, len;
-	/* in the first of a range */
-	uint32_t range_next; /* first buffer of the next range */
-	uint32_t range_last; /* last buffer of this one */
-	uint32_t range_end;  /* sequence number behind it */
-	uint32_t range_age;  /* when it last grew: SACK tells of the newest first (RFC 2018 4) */
+	uint32_t range_last; /* in the first of a range: its last */
 };
 _Static_assert(sizeof(struct tcp_piece) <= sizeof((struct pkt_meta *)0)->queue, "fits a buffer");
 
@@ -125,7 +132,7 @@ enum tcp_conn_flag {
 	CONN_PROBE_RETRANS = 1 << 22, /* it was sent before */
 	CONN_REORDERED = 1 << 23,  /* RACK.reordering_seen */
 	CONN_DSACK = 1 << 24,      /* dsack has to be told */
-	CONN_RTO_MODE = 1 << 25,   /* recovery is from a timeout */
+	CONN_BOARD = 1 << 25,      /* has a scoreboard (scoreboard.c) */
 	CONN_NO_ECN_RETRY = 1 << 26, /* SYN is sent again without ECN (RFC 3168 6.1.1.1) */
 	CONN_STARVED = 1 << 27,    /* tcp_send took less for want of buffers: acked() tells */
 	CONN_WND_UPDATE = 1 << 28, /* the application has made room: see if to tell */
@@ -169,10 +176,9 @@ struct tcp_conn {
 	uint32_t tune_rtt_ms; /* least age of a timestamp that data echoed; UINT32_MAX: none */
 	uint32_t acked_to;  /* rcv_nxt of the last segment that we sent: Last.ACK.sent */
 	uint32_t irs;
-	uint32_t ooo;       /* first buffer of the first range, or TCP_NONE */
+	uint32_t ooo;       /* buffer with the table of ranges, or TCP_NONE (ranges.c) */
 	uint32_t ts_recent, ts_recent_ms;
 	uint32_t rcv_fin;
-	uint32_t ooo_age;   /* counts what comes out of order */
 	struct tcp_sack dsack;
 	uint16_t ooo_bufs;
 	uint16_t rcv_mss;   /* largest segment seen, as on the wire: two are acknowledged at once */
@@ -195,7 +201,8 @@ struct tcp_conn {
 	uint32_t sacked, lost, retrans; /* bytes of sequence space */
 	uint32_t recover;   /* snd_nxt when recovery began */
 	uint32_t prr_delivered, prr_out, prr_flight;
-	uint32_t dup_acks;
+	uint16_t dup_acks;
+	uint16_t lane_gap;  /* chunks since the last on the lane */
 	uint32_t fack;      /* highest sequence number ever known to have arrived */
 	uint64_t rack_us;   /* when the newest segment that arrived had been sent */
 	uint32_t rack_order, rack_rtt_us;
@@ -228,13 +235,23 @@ struct tcp_conn {
 	uint16_t limit_used;
 	uint8_t ip_hlen;    /* ip_header_bytes of what we send */
 	struct wheel_node wheel;
-	uint32_t age_next, age_prev; /* TIME-WAIT: connections, oldest first */
+	union {
+		struct { uint32_t age_next, age_prev; };     /* TIME-WAIT: connections, oldest first */
+		struct { uint32_t lane_first, lane_last; };  /* before: chunks, or TCP_NONE */
+	};
 
 	struct cc cc;
 	struct cc undo_cc; /* before the last reduction; mss 0: nothing to undo */
 	struct tcp *tcp;
 	const struct tcp_app *app;
 	void *arg;
+
+	/* the scoreboard (scoreboard.c), with lane_first, lane_last, lane_gap */
+	struct tcp_chunks in_flight, lost_wait;
+	uint32_t rack_at;   /* last in in_flight that was seen to be sent before rack_order, TCP_NONE */
+	uint32_t board_end; /* it is needed until this is acknowledged */
+	uint32_t sacked_chunks;
+	uint32_t undo_order; /* sendings when recovery began */
 };
 _Static_assert(sizeof(struct tcp_conn) <= 640, "a million of them in less than 1 GiB");
 
@@ -443,11 +460,26 @@ static inline uint32_t tcp_rcv_buf_most(const struct tcp_params *p)
 /* All up to tune_seq has been consumed: should there be room for more? */
 void tcp_tune(struct tcp *t, struct tcp_conn *c);
 
-/* SACK blocks to be told, at most `max`; the D-SACK first, which is then told. */
-unsigned tcp_sack_blocks(struct tcp *t, struct tcp_conn *c, struct tcp_sack *out, unsigned max);
-
 /* Bytes that were here already came again: D-SACK tells (RFC 2883 4). */
 void tcp_note_duplicate(struct tcp *t, struct tcp_conn *c, uint32_t start, uint32_t end);
+
+/* --- ranges.c --- */
+
+enum tcp_kept {
+	KEPT_BUFFER,  /* the buffer has passed to the connection */
+	KEPT_NOTHING, /* all of its bytes were here */
+	KEPT_NO_ROOM, /* too many ranges or buffers: the segment has to be dropped */
+};
+
+/* Keeps the payload of s, which lies in p and beyond rcv_nxt. */
+enum tcp_kept tcp_ranges_keep(struct tcp *t, struct tcp_conn *c, const struct pkt *p,
+                              const struct tcp_segment *s);
+
+/* Takes the first buffer out when it begins at rcv_nxt or before; *seq: where. The caller owns it. */
+bool tcp_ranges_take(struct tcp *t, struct tcp_conn *c, struct pkt *p, uint32_t *seq);
+
+/* SACK blocks to be told, at most `max`; the D-SACK first, which is then told. */
+unsigned tcp_sack_blocks(struct tcp *t, struct tcp_conn *c, struct tcp_sack *out, unsigned max);
 
 /* Gives back all out-of-order buffers. */
 void tcp_ranges_free(struct tcp *t, struct tcp_conn *c);
@@ -464,6 +496,49 @@ static inline bool tcp_ack_acceptable(const struct tcp_conn *c, const struct tcp
 
 /* Takes the acknowledgement in a segment that is acceptable, and it as well. */
 void tcp_ack(struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s);
+
+/* --- scoreboard.c --- */
+
+/* A SACK, loss or retransmission is about to be entered: there is a scoreboard from now on. */
+void tcp_board_begin(struct tcp *t, struct tcp_conn *c);
+
+/* A scoreboard is there: buf was sent for the first time, and is the last of those sent. */
+void tcp_board_sent(struct tcp *t, struct tcp_conn *c, uint32_t buf);
+
+/* buf was sent again; its marks as well. */
+void tcp_board_sent_again(struct tcp *t, struct tcp_conn *c, uint32_t buf);
+
+/* buf, which was not SACKED, is; the sums as well. */
+void tcp_board_sacked(struct tcp *t, struct tcp_conn *c, uint32_t buf);
+
+/* buf was sent, and is believed lost unless it is SACKED: marks and sums. */
+void tcp_mark_lost(struct tcp *t, struct tcp_conn *c, uint32_t buf);
+
+/* buf, which was sent, leaves the queue from its beginning; its marks are still as they were. */
+void tcp_board_acked(struct tcp *t, struct tcp_conn *c, uint32_t buf);
+
+/* buf, which was sent and is not SACKED, was cut: `tail` has the rest, and its marks. */
+void tcp_board_split(struct tcp *t, struct tcp_conn *c, uint32_t buf, uint32_t tail);
+
+/* From chunk `from` on the first that was sent and does not begin before seq; q_unsent: none. For
+ * numbers that rise; *lane is lane_first before the first call. */
+uint32_t tcp_board_seek(const struct tcp *t, const struct tcp_conn *c, uint32_t from, uint32_t *lane,
+                        uint32_t seq);
+
+/* From `from` on the first chunk that is not SACKED, or q_unsent. */
+uint32_t tcp_board_unsacked(const struct tcp *t, const struct tcp_conn *c, uint32_t from);
+
+/* The last chunk that was sent, TCP_NONE: none is outstanding. */
+uint32_t tcp_board_last(const struct tcp *t, const struct tcp_conn *c);
+
+/* The last chunk in flight that was sent before what rack_order counts, TCP_NONE: none was. */
+uint32_t tcp_board_before_rack(const struct tcp *t, struct tcp_conn *c);
+
+/* None is LOST any more: the loss that began at undo_order proved to be none. */
+void tcp_board_undo(struct tcp *t, struct tcp_conn *c);
+
+/* The retransmission timer: the first chunk is lost, and those sent until limit_us, or `all`. */
+void tcp_board_timeout(struct tcp *t, struct tcp_conn *c, bool all, uint64_t limit_us);
 
 /* --- loss.c --- */
 
@@ -486,7 +561,6 @@ struct tcp_acked {
 
 void tcp_loss_on_ack(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a);
 void tcp_loss_on_timer(struct tcp *t, struct tcp_conn *c);
-void tcp_mark_lost(struct tcp_conn *c, struct tcp_chunk *ch);
 
 /* The retransmission timeout, backed off (RFC 6298 5.5), ms. */
 uint32_t tcp_rto_ms(const struct tcp *t, const struct tcp_conn *c);

@@ -118,31 +118,11 @@ void tcp_rack_arrived(struct tcp *t, struct tcp_conn *c, const struct tcp_chunk 
 	}
 }
 
-void tcp_mark_lost(struct tcp_conn *c, struct tcp_chunk *ch)
-{
-	if (ch->flags & CHUNK_SACKED)
-		return;
-	if (!(ch->flags & CHUNK_LOST))
-		c->lost += chunk_space(ch);
-	if (ch->flags & CHUNK_RETRANS)
-		c->retrans -= chunk_space(ch);
-	ch->flags = (ch->flags | CHUNK_LOST) & ~(uint32_t)CHUNK_RETRANS;
-}
-
-static bool dup_thresh_reached(const struct tcp *t, const struct tcp_conn *c)
-{
-	unsigned n = 0;
-	for (uint32_t buf = c->q_first; buf != c->q_unsent && n < DUP_THRESH;
-	     buf = chunk_at(t, buf)->next)
-		n += !!(chunk_at(t, buf)->flags & CHUNK_SACKED);
-	return n >= DUP_THRESH;
-}
-
 /* Step 4: the reordering window. */
-static uint32_t reordering_us(const struct tcp *t, const struct tcp_conn *c)
+static uint32_t reordering_us(const struct tcp_conn *c)
 {
-	if (!(c->flags & CONN_REORDERED) &&
-	    (c->recovery != RECOVERY_OPEN || dup_thresh_reached(t, c)))
+	bool dup_thresh = c->flags & CONN_BOARD && c->sacked_chunks >= DUP_THRESH;
+	if (!(c->flags & CONN_REORDERED) && (c->recovery != RECOVERY_OPEN || dup_thresh))
 		return 0;
 	return u32_min(c->reo_mult * (c->min_rtt_us / 4), c->srtt_us);
 }
@@ -153,25 +133,25 @@ static uint32_t reordering_us(const struct tcp *t, const struct tcp_conn *c)
  */
 static bool rack_detect(struct tcp *t, struct tcp_conn *c, uint32_t *wait_us)
 {
-	uint64_t limit = (uint64_t)c->rack_rtt_us + reordering_us(t, c);
+	uint64_t limit = (uint64_t)c->rack_rtt_us + reordering_us(c);
 	bool any = false;
+	uint32_t buf;
 	*wait_us = 0;
-	if (c->rack_us == 0)
+	/* without a scoreboard nothing was sent before what has arrived */
+	if (c->rack_us == 0 || !(c->flags & CONN_BOARD))
 		return false;
-	for (uint32_t buf = c->q_first; buf != c->q_unsent; buf = chunk_at(t, buf)->next) {
-		struct tcp_chunk *ch = chunk_at(t, buf);
-		uint64_t sent = chunk_sent_us(ch);
-		if (ch->flags & CHUNK_SACKED ||
-		    (ch->flags & (CHUNK_LOST | CHUNK_RETRANS)) == CHUNK_LOST)
-			continue;
+	while ((buf = c->in_flight.first) != TCP_NONE) {
+		const struct tcp_chunk *ch = chunk_at(t, buf);
 		if (!sent_after(c->rack_order, ch->order))
-			continue;
-		if (t->now_us >= sent + limit) {
-			tcp_mark_lost(c, ch);
-			any = true;
-		} else {
-			*wait_us = u32_max(*wait_us, (uint32_t)(sent + limit - t->now_us));
+			break;
+		if (t->now_us < chunk_sent_us(ch) + limit) {
+			/* the longest wait of all is that of the last of them */
+			uint32_t last = tcp_board_before_rack(t, c);
+			*wait_us = (uint32_t)(chunk_sent_us(chunk_at(t, last)) + limit - t->now_us);
+			break;
 		}
+		tcp_mark_lost(t, c, buf);
+		any = true;
 	}
 	return any;
 }
@@ -208,6 +188,7 @@ static void keep_for_undo(struct tcp *t, struct tcp_conn *c)
 	c->undo_una = c->snd_una;
 	c->undo_ts = tcp_ts_now(t, c);
 	c->undo_retrans = 0;
+	c->undo_order = c->sendings;
 }
 
 static void enter_fast(struct tcp *t, struct tcp_conn *c)
@@ -270,15 +251,7 @@ static void undo(struct tcp *t, struct tcp_conn *c)
 {
 	uint32_t cwnd = u32_max(c->cc.cwnd, c->undo_cc.cwnd);
 	tcp_count_event(t, CNT_tcp_undone);
-	for (uint32_t buf = c->q_first; buf != c->q_unsent; buf = chunk_at(t, buf)->next) {
-		struct tcp_chunk *ch = chunk_at(t, buf);
-		if (!(ch->flags & CHUNK_LOST))
-			continue;
-		c->lost -= chunk_space(ch);
-		if (ch->flags & CHUNK_RETRANS)
-			c->retrans -= chunk_space(ch);
-		ch->flags &= ~(uint32_t)(CHUNK_LOST | CHUNK_RETRANS);
-	}
+	tcp_board_undo(t, c);
 	c->cc = c->undo_cc;
 	c->cc.cwnd = cwnd;
 	if (c->cc.mss != c->mss)
@@ -323,14 +296,6 @@ static void probe_answered(struct tcp *t, struct tcp_conn *c, const struct tcp_a
 	c->flags &= ~(uint32_t)(CONN_PROBED | CONN_PROBE_RETRANS);
 }
 
-static uint32_t last_sent(const struct tcp *t, const struct tcp_conn *c)
-{
-	uint32_t last = TCP_NONE;
-	for (uint32_t buf = c->q_first; buf != c->q_unsent; buf = chunk_at(t, buf)->next)
-		last = buf;
-	return last;
-}
-
 static void send_probe(struct tcp *t, struct tcp_conn *c)
 {
 	uint32_t buf = c->q_unsent;
@@ -339,8 +304,10 @@ static void send_probe(struct tcp *t, struct tcp_conn *c)
 		const struct tcp_chunk *ch = chunk_at(t, buf);
 		fresh = ch->len <= tcp_full(c) && seq_le(ch->ends, c->snd_una + c->snd_wnd);
 	}
-	if (!fresh)
-		buf = last_sent(t, c);
+	if (!fresh) {
+		tcp_board_begin(t, c);
+		buf = tcp_board_last(t, c);
+	}
 	if (buf == TCP_NONE || !tcp_send_chunk(t, c, buf))
 		return;
 	tcp_count_event(t, CNT_tcp_tlp);
@@ -455,21 +422,10 @@ static void timeout(struct tcp *t, struct tcp_conn *c)
 	tcp_count_event(t, CNT_tcp_rto);
 	if (c->recovery == RECOVERY_OPEN)
 		keep_for_undo(t, c);
-	/* RFC 2018 8: the first chunk cannot be missing and here: the peer has thrown away what it
-	 * reported. */
-	bool reneged = c->q_first != TCP_NONE && chunk_at(t, c->q_first)->flags & CHUNK_SACKED;
 	if (!sack)
 		c->sacked = 0;
-	uint64_t limit = (uint64_t)c->rack_rtt_us + reordering_us(t, c);
-	for (uint32_t buf = c->q_first; buf != c->q_unsent; buf = chunk_at(t, buf)->next) {
-		struct tcp_chunk *ch = chunk_at(t, buf);
-		if (reneged && ch->flags & CHUNK_SACKED) {
-			ch->flags &= ~(uint32_t)CHUNK_SACKED;
-			c->sacked -= chunk_space(ch);
-		}
-		if (!sack || buf == c->q_first || t->now_us >= chunk_sent_us(ch) + limit)
-			tcp_mark_lost(c, ch);
-	}
+	uint64_t limit = (uint64_t)c->rack_rtt_us + reordering_us(c);
+	tcp_board_timeout(t, c, !sack, t->now_us - u64_min(t->now_us, limit));
 	cc_on_rto(&c->cc, t->now_us, c->snd_nxt - c->snd_una, first);
 	c->rto_una = c->snd_una;
 	c->recovery = RECOVERY_RTO;
@@ -550,7 +506,7 @@ static uint32_t newreno(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a, 
 		*lost = c->recovery == RECOVERY_OPEN && c->dup_acks == DUP_THRESH &&
 		        seq_gt(c->snd_una, c->recover);
 		if (*lost)
-			tcp_mark_lost(c, chunk_at(t, c->q_first));
+			tcp_mark_lost(t, c, c->q_first);
 		return c->mss;
 	}
 	if (!a->advanced)
@@ -565,7 +521,7 @@ static uint32_t newreno(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a, 
 		c->sacked = u32_min(c->sacked > less ? c->sacked - less : 0, out);
 		if (c->recovery == RECOVERY_FAST && c->q_first != c->q_unsent &&
 		    seq_lt(c->snd_una, c->recover))
-			tcp_mark_lost(c, chunk_at(t, c->q_first));
+			tcp_mark_lost(t, c, c->q_first);
 	}
 	return 0;
 }

@@ -220,9 +220,10 @@ static bool place_payload(struct tcp *t, struct tcp_conn *c, struct making *m, u
 }
 
 /* A chunk leaves, for the first time or again. */
-static void note_sent(struct tcp *t, struct tcp_conn *c, struct tcp_chunk *ch)
+static void note_sent(struct tcp *t, struct tcp_conn *c, uint32_t buf, struct tcp_chunk *ch)
 {
 	if (ch->flags & CHUNK_SENT) {
+		tcp_board_sent_again(t, c, buf);
 		ch->flags |= CHUNK_EVER;
 		c->retransmits++;
 		tcp_count_event(t, CNT_tcp_retransmits);
@@ -233,6 +234,8 @@ static void note_sent(struct tcp *t, struct tcp_conn *c, struct tcp_chunk *ch)
 		if (seq_gt(c->snd_nxt, c->snd_max))
 			c->snd_max = c->snd_nxt;
 		c->sent_ms = t->now_ms;
+		if (unlikely(c->flags & CONN_BOARD))
+			tcp_board_sent(t, c, buf);
 	}
 	ch->sent_us[0] = (uint32_t)t->now_us;
 	ch->sent_us[1] = (uint32_t)(t->now_us >> 32);
@@ -268,7 +271,7 @@ bool tcp_send_chunk(struct tcp *t, struct tcp_conn *c, uint32_t buf)
 	m.ecn = fresh && ch->len && c->flags & CONN_ECN ? IP_ECN_ECT0 : IP_ECN_NOT;
 	if (c->snd_una == c->snd_nxt)
 		c->stuck_ms = t->now_ms; /* the user timeout counts from here */
-	note_sent(t, c, ch);
+	note_sent(t, c, buf, ch);
 	finish_data(t, c, &m, told);
 	return true;
 }
@@ -295,7 +298,7 @@ static bool send_run(struct tcp *t, struct tcp_conn *c, unsigned n, uint32_t byt
 		buf_hold(t->pool, buf);
 		/* PSH is for the last segment: cards see to it */
 		m.flags |= flags_of(c, ch, true);
-		note_sent(t, c, ch);
+		note_sent(t, c, buf, ch);
 		buf = ch->next;
 	}
 	m.ecn = c->flags & CONN_ECN ? IP_ECN_ECT0 : IP_ECN_NOT;
@@ -304,15 +307,6 @@ static bool send_run(struct tcp *t, struct tcp_conn *c, unsigned n, uint32_t byt
 }
 
 /* --- what may be sent --- */
-
-/* The next lost chunk to be sent again; TCP_NONE: none. */
-static uint32_t next_lost(const struct tcp *t, const struct tcp_conn *c)
-{
-	for (uint32_t buf = c->q_first; buf != c->q_unsent; buf = chunk_at(t, buf)->next)
-		if ((chunk_at(t, buf)->flags & (CHUNK_LOST | CHUNK_RETRANS)) == CHUNK_LOST)
-			return buf;
-	return TCP_NONE;
-}
 
 /* A packet has left, another would follow: has its way room? Else the connection waits. */
 static bool no_more_room(struct tcp *t, struct tcp_conn *c)
@@ -326,10 +320,10 @@ static bool no_more_room(struct tcp *t, struct tcp_conn *c)
 /* False: stopped by cwnd, or for want of a buffer or of room. */
 static bool send_lost(struct tcp *t, struct tcp_conn *c)
 {
-	uint32_t buf;
 	bool first = true;
-	while (c->lost > c->retrans && (buf = next_lost(t, c)) != TCP_NONE) {
-		struct tcp_chunk *ch = chunk_at(t, buf);
+	while (c->lost > c->retrans) {
+		uint32_t buf = c->lost_wait.first;
+		const struct tcp_chunk *ch = chunk_at(t, buf);
 		uint32_t flight = tcp_flight(c);
 		/* segments may have to be smaller by now */
 		if (ch->len > tcp_full(c) && !tcp_queue_split(t, c, buf, tcp_full(c)))
@@ -342,8 +336,6 @@ static bool send_lost(struct tcp *t, struct tcp_conn *c)
 		if ((!first && no_more_room(t, c)) || !tcp_send_chunk(t, c, buf))
 			return false;
 		first = false;
-		ch->flags |= CHUNK_RETRANS;
-		c->retrans += space;
 		c->prr_out += space;
 		c->undo_retrans++;
 	}

@@ -17,11 +17,13 @@ static void append(struct tcp *t, struct tcp_conn *c, uint32_t buf, unsigned off
 {
 	struct tcp_chunk *ch = chunk_at(t, buf);
 	pkt_meta(t->pool, buf)->refs = 1;
-	*ch = (struct tcp_chunk){.next = TCP_NONE,
-	                         .seq = c->q_end,
-	                         .off = (uint16_t)off,
-	                         .len = (uint16_t)len,
-	                         .ends = c->q_end + len};
+	/* the others are set when it is sent, and on the scoreboard */
+	ch->next = TCP_NONE;
+	ch->seq = c->q_end;
+	ch->off = (uint16_t)off;
+	ch->len = (uint16_t)len;
+	ch->flags = 0;
+	ch->ends = c->q_end + len;
 	if (c->q_last == TCP_NONE)
 		c->q_first = buf;
 	else
@@ -141,6 +143,8 @@ bool tcp_queue_split(struct tcp *t, struct tcp_conn *c, uint32_t buf, uint32_t l
 	c->q_bufs++;
 	if (c->q_last == buf)
 		c->q_last = p.buf;
+	if (c->flags & CONN_BOARD && tail->flags & CHUNK_SENT)
+		tcp_board_split(t, c, buf, p.buf);
 	return true;
 }
 
@@ -216,6 +220,7 @@ static void trim(struct tcp_conn *c, struct tcp_chunk *ch, uint32_t n)
 uint32_t tcp_queue_ack(struct tcp *t, struct tcp_conn *c, uint32_t ack, struct tcp_acked *a)
 {
 	uint32_t before = c->q_bytes;
+	bool board = c->flags & CONN_BOARD;
 	while (c->q_first != TCP_NONE) {
 		uint32_t buf = c->q_first;
 		struct tcp_chunk *ch = chunk_at(t, buf);
@@ -233,6 +238,8 @@ uint32_t tcp_queue_ack(struct tcp *t, struct tcp_conn *c, uint32_t ack, struct t
 			trim(c, ch, n);
 			break;
 		}
+		if (unlikely(board) && ch->flags & CHUNK_SENT)
+			tcp_board_acked(t, c, buf);
 		uncount(c, ch, n);
 		c->q_bytes -= ch->len;
 		c->q_first = ch->next;
@@ -256,4 +263,5 @@ void tcp_queue_free(struct tcp *t, struct tcp_conn *c)
 	c->q_last = c->q_unsent = TCP_NONE;
 	c->q_bytes = c->q_bufs = 0;
 	c->sacked = c->lost = c->retrans = 0;
+	c->flags &= ~(uint32_t)CONN_BOARD;
 }

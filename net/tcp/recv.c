@@ -1,47 +1,16 @@
 /*
  * Received data. In order it goes to the application at once, in its buffer; out of order it waits
- * in ranges (struct tcp_piece) until what is before it has come.
+ * in ranges (ranges.c) until what is before it has come.
  *
  *     rcv_nxt   next byte in order        rcv_adv   right edge of the window that was offered
  *
  * What the application has not consumed (rcv_held) and what it may still be sent make up rcv_buf.
- * Bytes are trusted where they came first: of an overlap what is here already stays.
  */
 #include "net/tcp/inside.h"
 
-#define PIECE_BYTES_MIN 256 /* out-of-order buffers of a connection: one for so much of rcv_buf */
-#define PIECES_MIN 16
 #define LOCAL_US 1500          /* vectors, sleep and wake-up delay a peer who is near by so much */
 #define LOCAL_BYTES (1u << 20) /* nearly three vectors of full segments */
 #define LOCAL_WINDOWS 4
-
-/* --- ranges --- */
-
-static struct pkt piece_pkt(const struct tcp *t, uint32_t buf)
-{
-	const struct tcp_piece *p = piece_at(t, buf);
-	return (struct pkt){buf_base(t->pool, buf) + p->off, buf, p->len, 0, 0};
-}
-
-static void free_pieces(struct tcp *t, struct tcp_conn *c, uint32_t buf)
-{
-	while (buf != TCP_NONE) {
-		uint32_t next = piece_at(t, buf)->next;
-		buf_free(t->pool, buf);
-		c->ooo_bufs--;
-		t->ooo_bufs--;
-		buf = next;
-	}
-}
-
-void tcp_ranges_free(struct tcp *t, struct tcp_conn *c)
-{
-	while (c->ooo != TCP_NONE) {
-		uint32_t range = c->ooo;
-		c->ooo = piece_at(t, range)->range_next;
-		free_pieces(t, c, range);
-	}
-}
 
 void tcp_note_duplicate(struct tcp *t, struct tcp_conn *c, uint32_t start, uint32_t end)
 {
@@ -61,86 +30,6 @@ static bool may_deliver(const struct tcp *t)
 	return likely(t->pool->free >= t->p.pool_reserve / 4);
 }
 
-static bool may_keep(const struct tcp *t, const struct tcp_conn *c)
-{
-	return t->ooo_bufs < t->p.reassembly_bufs && t->pool->free > t->p.pool_reserve / 2 &&
-	       c->ooo_bufs < c->rcv_buf / PIECE_BYTES_MIN + PIECES_MIN;
-}
-
-/*
- * Keeps the `len` bytes at `data` in p, sequence numbers [seq, seq + len), beyond rcv_nxt. True
- * when the buffer has passed; false when the bytes were all here.
- */
-static bool keep(struct tcp *t, struct tcp_conn *c, const struct pkt *p, const uint8_t *data,
-                 uint32_t seq, uint32_t len)
-{
-	uint32_t end = seq + len, prev = TCP_NONE, next = c->ooo, into = TCP_NONE;
-	while (next != TCP_NONE && seq_lt(piece_at(t, next)->range_end, seq)) {
-		prev = next;
-		next = piece_at(t, next)->range_next;
-	}
-	if (next != TCP_NONE && seq_le(piece_at(t, next)->seq, seq)) {
-		/* begins in this range, or right behind it */
-		struct tcp_piece *r = piece_at(t, next);
-		if (seq_le(end, r->range_end)) {
-			tcp_note_duplicate(t, c, seq, end);
-			r->range_age = ++c->ooo_age;
-			return false;
-		}
-		if (seq_lt(seq, r->range_end))
-			tcp_note_duplicate(t, c, seq, r->range_end);
-		data += r->range_end - seq;
-		seq = r->range_end;
-		into = next;
-		next = r->range_next;
-	}
-	while (next != TCP_NONE && seq_lt(piece_at(t, next)->seq, end)) {
-		struct tcp_piece *n = piece_at(t, next);
-		if (seq_gt(n->range_end, end)) {
-			tcp_note_duplicate(t, c, n->seq, end);
-			end = n->seq;
-			break;
-		}
-		/* The new bytes cover a whole range: they take its place. */
-		uint32_t gone = next;
-		tcp_note_duplicate(t, c, n->seq, n->range_end);
-		next = n->range_next;
-		free_pieces(t, c, gone);
-	}
-
-	struct tcp_piece *piece = piece_at(t, p->buf);
-	*piece = (struct tcp_piece){.next = TCP_NONE,
-	                            .seq = seq,
-	                            .off = (uint16_t)(data - buf_base(t->pool, p->buf)),
-	                            .len = (uint16_t)(end - seq),
-	                            .range_next = next,
-	                            .range_last = p->buf,
-	                            .range_end = end};
-	c->ooo_bufs++;
-	t->ooo_bufs++;
-	struct tcp_piece *range = piece;
-	if (into != TCP_NONE) {
-		range = piece_at(t, into);
-		piece_at(t, range->range_last)->next = p->buf;
-		range->range_last = p->buf;
-		range->range_end = end;
-		range->range_next = next;
-	} else if (prev != TCP_NONE) {
-		piece_at(t, prev)->range_next = p->buf;
-	} else {
-		c->ooo = p->buf;
-	}
-	if (next != TCP_NONE && piece_at(t, next)->seq == end) { /* the gap to the next is closed */
-		const struct tcp_piece *n = piece_at(t, next);
-		piece_at(t, range->range_last)->next = next;
-		range->range_last = n->range_last;
-		range->range_end = n->range_end;
-		range->range_next = n->range_next;
-	}
-	range->range_age = ++c->ooo_age;
-	return true;
-}
-
 /* --- delivery --- */
 
 static void deliver(struct tcp *t, struct tcp_conn *c, struct pkt *p)
@@ -155,27 +44,13 @@ static void deliver(struct tcp *t, struct tcp_conn *c, struct pkt *p)
 /* Ranges that begin at rcv_nxt are in order now. */
 static void deliver_ranges(struct tcp *t, struct tcp_conn *c)
 {
-	while (c->ooo != TCP_NONE && seq_le(piece_at(t, c->ooo)->seq, c->rcv_nxt)) {
-		uint32_t buf = c->ooo;
-		struct tcp_piece *r = piece_at(t, buf);
-		struct pkt p = piece_pkt(t, buf);
-		uint32_t old = c->rcv_nxt - r->seq;
-		/* the rest of the range gets a new first piece */
-		if (r->next != TCP_NONE) {
-			struct tcp_piece *first = piece_at(t, r->next);
-			first->range_next = r->range_next;
-			first->range_last = r->range_last;
-			first->range_end = r->range_end;
-			first->range_age = r->range_age;
-			c->ooo = r->next;
-		} else {
-			c->ooo = r->range_next;
-		}
-		c->ooo_bufs--;
-		t->ooo_bufs--;
+	struct pkt p;
+	uint32_t seq;
+	while (tcp_ranges_take(t, c, &p, &seq)) {
+		uint32_t old = c->rcv_nxt - seq;
 		c->flags |= CONN_ACK_NOW; /* RFC 5681 4.2: a hole is filled, whole or in part */
 		if (old >= p.len) {
-			buf_free(t->pool, buf);
+			buf_free(t->pool, p.buf);
 			continue;
 		}
 		p.data += old;
@@ -291,10 +166,10 @@ enum counter tcp_receive(struct tcp *t, struct tcp_conn *c, struct tcp_segment *
 		/* RFC 5681 4.2: at once, so that the sender sees the gap */
 		c->flags |= CONN_ACK_NOW;
 		tcp_count_event(t, CNT_tcp_out_of_order);
-		if (!may_keep(t, c))
+		enum tcp_kept kept = tcp_ranges_keep(t, c, p, s);
+		*taken = kept == KEPT_BUFFER;
+		if (kept == KEPT_NO_ROOM)
 			fate = CNT_drop_tcp_reassembly;
-		else
-			*taken = keep(t, c, p, s->data, s->seq, s->len);
 	}
 	if (unlikely(c->ooo != TCP_NONE) && c->state != TCP_CLOSED)
 		deliver_ranges(t, c);
@@ -383,27 +258,4 @@ bool tcp_window_worth_telling(const struct tcp *t, const struct tcp_conn *c)
 		return false;
 	/* While the peer has enough, the next acknowledgement tells. */
 	return offered < 2u * c->rcv_mss || gain >= c->rcv_buf / 4;
-}
-
-unsigned tcp_sack_blocks(struct tcp *t, struct tcp_conn *c, struct tcp_sack *out, unsigned max)
-{
-	unsigned n = 0;
-	uint32_t below = UINT32_MAX; /* ages taken so far are this and more */
-	if (c->flags & CONN_DSACK && max) {
-		out[n++] = c->dsack;
-		c->flags &= ~(uint32_t)CONN_DSACK;
-	}
-	while (n < max) {
-		const struct tcp_piece *newest = NULL;
-		for (uint32_t r = c->ooo; r != TCP_NONE; r = piece_at(t, r)->range_next) {
-			const struct tcp_piece *p = piece_at(t, r);
-			if (p->range_age < below && (!newest || p->range_age > newest->range_age))
-				newest = p;
-		}
-		if (!newest)
-			break;
-		below = newest->range_age;
-		out[n++] = (struct tcp_sack){newest->seq, newest->range_end};
-	}
-	return n;
 }

@@ -35,7 +35,7 @@ $(BENCH_BUILD)/%.o: tests/bench/%.c tests/bench/bench.mk
 # not position-independent, as the product's objects
 $(BENCH_BUILD)/%_bench: $(BENCH_BUILD)/%_bench.o $(BENCH_PRODUCT)
 	@gcc -no-pie -o $@ $^
-$(BENCH_BUILD)/stack_bench: $(BENCH_TCP)
+$(BENCH_BUILD)/stack_bench: $(BENCH_TCP) $(BENCH_BUILD)/unit/tcp_worst.o
 $(BENCH_BUILD)/frames_bench: $(BENCH_FRAMES)
 $(BENCH_BUILD)/slots_bench: $(BENCH_SLOTS)
 

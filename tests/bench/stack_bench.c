@@ -20,6 +20,8 @@
  *   crr.SIZE              connect, one exchange of SIZE, close; 64 at a time
  *   bulk.tx, bulk.rx      the server sends, receives, on 1 connection and on 16
  *   idle                  memory of an established connection that is idle
+ *   worst                 a segment of the streams that cost the most (tests/unit/tcp_worst.h):
+ *                         ranges, SACKs of 16,400 outstanding chunks
  *
  * `csum`: the port sums and verifies checksums; `tso`: it cuts up large frames as well; `soft`: it
  * does nothing.
@@ -35,6 +37,7 @@
 #include "net/ip.h"
 #include "tests/bench/tcp_side.h"
 #include "tests/bench/tcp_work.h"
+#include "tests/unit/tcp_worst.h"
 
 #define ROUNDS_MAX 1000
 #define VECTOR PKT_VECTOR_MAX
@@ -364,6 +367,39 @@ static void idle(void)
 	end(b);
 }
 
+/* Every second byte from both ends inwards: no more ranges than are kept, then others. */
+static void worst_range(struct worst *w, unsigned i)
+{
+	worst_segment(w, i % 2 ? 4000 - i : 2 * (i / 2 + 1), 1, NULL, 0);
+}
+
+/* One chunk from either end of what is outstanding by turns. */
+static void worst_sack(struct worst *w, unsigned i)
+{
+	uint32_t at = w->una + WORST_MSS * (i % 2 ? 16300 - i : 20 + i);
+	struct tcp_sack b = {at, at + WORST_MSS};
+	worst_segment(w, 0, 0, &b, 1);
+}
+
+static void worst(const char *name, unsigned n, void (*each)(struct worst *w, unsigned i))
+{
+	if (!is_wanted(name))
+		return;
+	double cycles[ROUNDS_MAX];
+	unsigned times = rounds < 9 ? rounds : 9;
+	for (unsigned r = 0; r < times; r++) {
+		struct worst w;
+		worst_begin(&w, 40000, 1u << 20, 4u << 20);
+		worst_fill(&w);
+		uint64_t start = tsc_now();
+		for (unsigned i = 0; i < n; i++)
+			each(&w, i);
+		cycles[r] = (double)(tsc_now() - start) / n;
+		worst_end(&w);
+	}
+	row(name, "cycles_per_segment", cycles, times, "TSC cycles", false, "what it has sent included");
+}
+
 int main(int argc, char **argv)
 {
 	const struct sched_param first = {.sched_priority = 30};
@@ -407,5 +443,7 @@ int main(int argc, char **argv)
 	bulk(false, 1, CSUM);
 	bulk(false, 16, CSUM);
 	idle();
+	worst("worst.ranges", 1000, worst_range);
+	worst("worst.sacks", 4000, worst_sack);
 	return 0;
 }

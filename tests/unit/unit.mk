@@ -33,6 +33,7 @@ UNIT_SRC_tap_ring := control/tap_ring.c
 UNIT_SRC_tcp_icmp := $(wildcard net/tcp/*.c) net/ip.c net/ip4.c net/ip6.c lib/pkt.c lib/csum.c \
 	lib/siphash.c
 UNIT_SRC_tcp_room := $(UNIT_SRC_tcp_icmp)
+UNIT_SRC_tcp_worst := $(UNIT_SRC_tcp_icmp) tests/unit/tcp_worst.c
 UNIT_SRC_tcp_wire := net/tcp/wire.c net/ip.c net/ip4.c net/ip6.c lib/csum.c
 UNIT_SRC_arp := $(wildcard net/arp*.c) net/neigh_table.c lib/fmt.c tests/unit/neigh_rig.c
 UNIT_SRC_fib := $(wildcard net/fib/*.c) tests/unit/prefixes.c tests/unit/routes_file.c \
@@ -205,7 +206,7 @@ UNIT_WAY_mlx5_faults := device
 UNIT_WAY_mlx5_pair := device
 T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld ra slaac \
 	reassembly acl http telnet addr udp arp rib fib fib6 routes_file rss ecmp wheel congestion tcp_wire \
-	tcp_icmp tcp_room tcp_pair tcp_rate fuzz config config6 config_acl candidate module password \
+	tcp_icmp tcp_room tcp_worst tcp_pair tcp_rate fuzz config config6 config_acl candidate module password \
 	shell null impair tcp_reset random histogram shares audit dmar iommu kcall vm keep mce watch events crash remains virtio_net virtio_ring virtio_tx virtio_hostile virtio_slots \
 	ixgbe_ring ixgbe_hostile ixgbe_slots ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic \
 	ixgbe_faults ixgbe_pair 82599_model match tap_ring \
