@@ -25,7 +25,7 @@ struct router {
 	const struct view_filter_set *filters; /* of this vector */
 	struct view_used *used; /* these two are this core's, see control/view.h */
 	struct view_carried *carried;
-	struct icmp_limit limit, redirects; /* of errors, and of redirects */
+	struct icmp_limit limit, too_big, redirects; /* of errors, but for the other two */
 	uint32_t icmp_rate, icmp_burst; /* of the view, that the limits are for */
 	unsigned forwarded;     /* in this vector, as long as the out-going rings have room */
 };
@@ -38,8 +38,12 @@ void router_slow(struct pkt *p, bool asked);
 
 /* --- the slow way: what slow.c and slow6.c share --- */
 
-/* May one more ICMP error of either family go now? And one more redirect? */
-bool router_error_permitted(void);
+/* May one more ICMP error of either family go now? too_big: packet too big or fragmentation needed.
+ * These have a limit of their own: a sender that is not told of the MTU sends into a black hole
+ * (RFC 1191 3, RFC 8201 4), so a flood of other errors must not use up their rate. */
+bool router_error_permitted(bool too_big);
+
+/* May one more redirect go now? */
 bool router_redirect_permitted(void);
 
 /* An IPv6 packet that door_ip let in; takes the buffer. asked: as above. */

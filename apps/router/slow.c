@@ -65,13 +65,14 @@ static void complete(struct pkt *p)
 	router_complete(p, ETH_HLEN + ip4_header_len(p->data + ETH_HLEN));
 }
 
-/* The limit, as the view has it now. */
+/* The limit, one of three alike, as the view has it now. */
 static bool permitted(struct icmp_limit *limit)
 {
 	const uint32_t rate = __atomic_load_n(&router.view->icmp_rate, __ATOMIC_RELAXED);
 	const uint32_t burst = __atomic_load_n(&router.view->icmp_burst, __ATOMIC_RELAXED);
 	if (rate != router.icmp_rate || burst != router.icmp_burst) {
 		icmp_limit_init(&router.limit, rate, burst);
+		icmp_limit_init(&router.too_big, rate, burst);
 		icmp_limit_init(&router.redirects, rate, burst);
 		router.icmp_rate = rate;
 		router.icmp_burst = burst;
@@ -79,7 +80,11 @@ static bool permitted(struct icmp_limit *limit)
 	return icmp_limit_take(limit, core_now_ns());
 }
 
-bool router_error_permitted(void) { return permitted(&router.limit); }
+bool router_error_permitted(bool too_big)
+{
+	return permitted(too_big ? &router.too_big : &router.limit);
+}
+
 bool router_redirect_permitted(void) { return permitted(&router.redirects); }
 
 /* Our own ICMP error about packet p, which has passed ip4_check or failed by its options alone. It
@@ -98,7 +103,7 @@ static void send_error(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest)
 		count(CNT_icmp_err_suppressed);
 		return;
 	}
-	if (!router_error_permitted()) {
+	if (!router_error_permitted(type == ICMP4_UNREACH && code == ICMP4_UNREACH_FRAG)) {
 		count(CNT_icmp_err_ratelimited);
 		return;
 	}

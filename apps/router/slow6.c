@@ -42,7 +42,7 @@ static void send_error(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest)
 		count(CNT_icmp_err_suppressed);
 		return;
 	}
-	if (!router_error_permitted()) {
+	if (!router_error_permitted(type == ICMP6_TOO_BIG)) {
 		count(CNT_icmp_err_ratelimited);
 		return;
 	}

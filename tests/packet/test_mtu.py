@@ -72,3 +72,107 @@ def test_every_pair_of_interfaces(mtus, to):
     counted = m.counted()
     assert counted["icmp_tx_unreach_frag"] == counted["drop_ip4_need_frag"] > 0
     assert counted["icmp6_tx_too_big"] == counted["drop_ip6_too_big"] > 0
+
+
+LIMIT = "ip icmp rate-limit 10 burst 3\n"
+OTHER = {"v4": "v6", "v6": "v4"}
+
+
+def small(make, extra=LIMIT):
+    """A router between two hosts; the link of B has the least MTU that IPv6 permits."""
+    m = make(extra + CONFIG6 + " mtu 1280\n")
+    m.learn(A, B)
+    learn6(m, A, B)
+    return m
+
+
+def too_big(f):
+    """A packet from A that the link of B does not carry, and the error about it."""
+    if f is V4:
+        packet = udp(A, B, 1281 - 28, flags="DF")
+        return packet, error_about(ROUTER[0], A, packet, 3, 4, 1280)
+    packet = udp6(A, B, 1281 - 48)
+    return packet, error6_about(ROUTER[0], A, packet, 2, 0, 1280)
+
+
+def frames_to(*packets):
+    return [ether(A, ROUTER[0]) / p for p in packets]
+
+
+# packets that provoke other errors of a data core, by whoever likes to send them
+FLOODS = {
+    "hops": lambda f: f.packet(A, B, hops=1),
+    "no route": lambda f: f.packet(A, f.nowhere),
+}
+
+
+@pytest.mark.parametrize("flood", FLOODS)
+@pytest.mark.parametrize("by", FAMILIES)
+@pytest.mark.parametrize("name", FAMILIES)
+def test_no_flood_of_other_errors_keeps_the_mtu_back(make, name, by, flood):
+    """RFC 1191 3, RFC 8201 4: a sender that is not told of the MTU sends into a black hole. Packets
+    that provoke other errors, of either family, take nothing from the limit of these."""
+    m = small(make)
+    m.send(0, *frames_to(*[FLOODS[flood](FAMILIES[by])] * 50))
+    assert len(m.take_all(0)) == 3
+    assert m.counted()["icmp_err_ratelimited"] == 47
+    packet, error = too_big(FAMILIES[name])
+    for _ in range(2):
+        m.send(0, *frames_to(packet))
+        m.expect(0, error)
+    m.expect_nothing()
+    told = "icmp_tx_unreach_frag" if name == "v4" else "icmp6_tx_too_big"
+    drop = "drop_ip4_need_frag" if name == "v4" else "drop_ip6_too_big"
+    m.expect_counters(**{drop: 2, told: 2})
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_filter_that_tells_does_not_either(make, name):
+    """The flood is denied by a list of the link it came in by, and the sender told."""
+    lists = "ip access-list F\n deny udp any any eq 7\n permit ip any any\n" \
+        "ipv6 access-list G\n deny udp any any eq 7\n permit ipv6 any any\n"
+    use = " ip access-group F in\n ipv6 traffic-filter G in\n"
+    m = make(LIMIT + CONFIG6.replace("interface eth0\n", "interface eth0\n" + use) + " mtu 1280\n" +
+             lists)
+    m.learn(A, B)
+    learn6(m, A, B)
+    f = FAMILIES[name]
+    m.send(0, *frames_to(*[f.packet(A, B, dport=7)] * 50))
+    assert len(m.take_all(0)) == 3
+    packet, error = too_big(f)
+    m.send(0, *frames_to(packet))
+    m.expect(0, error)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_mtu_has_a_limit_of_its_own(make, name):
+    """The rate and the burst that are configured (RFC 1812 4.3.2.8, RFC 4443 2.4 (f)), for both
+    families together; other errors go on."""
+    m = small(make)
+    packet, error = too_big(FAMILIES[name])
+    other, its_error = too_big(FAMILIES[OTHER[name]])
+    m.send(0, *frames_to(*[packet] * 5))
+    for _ in range(3):
+        m.expect(0, error)
+    m.send(0, *frames_to(other))
+    m.expect_nothing()
+    assert m.counted()["icmp_err_ratelimited"] == 3
+    for f in FAMILIES.values():
+        late = f.packet(A, B, hops=1)
+        m.send(0, *frames_to(late))
+        m.expect(0, f.error(ROUTER[0], A, late, "time"))
+    m.counted()
+    m.time(100 * MS)
+    m.send(0, *frames_to(other))
+    m.expect(0, its_error)
+    m.send(0, *frames_to(packet))
+    m.expect_nothing()
+    assert m.counted()["icmp_err_ratelimited"] == 1
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_no_errors_at_all_means_the_mtu_too(make, name):
+    m = small(make, "ip icmp rate-limit 0\n")
+    m.send(0, *frames_to(too_big(FAMILIES[name])[0]))
+    m.expect_nothing()
+    assert m.counted()["icmp_err_ratelimited"] == 1
