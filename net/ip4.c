@@ -49,13 +49,11 @@ enum counter ip4_check_slow(const uint8_t *ip, unsigned avail)
 		return CNT_drop_ip4_total_len;
 	if (csum_fold(csum_partial(ip, header_len, 0)) != 0)
 		return CNT_drop_ip4_checksum;
-	if (ip4_options_error(ip) != 0)
-		return CNT_drop_ip4_options;
 	if (ip4_src_is_martian(ip4_src(ip)))
 		return CNT_drop_ip4_src_martian;
 	if (ip4_dst_is_martian(ip4_dst(ip)))
 		return CNT_drop_ip4_dst_martian;
-	return CNT_NONE;
+	return ip4_options_error(ip) ? CNT_drop_ip4_options : CNT_NONE;
 }
 
 /* One option, whose opt[1] bytes are there. opt[2]: where the next address goes, from 1. */

@@ -122,7 +122,8 @@ enum counter ip4_check_slow(const uint8_t *ip, unsigned avail);
 /*
  * Validates the IPv4 packet at ip, of which avail bytes are there (more than the total length is
  * Ethernet padding and allowed): RFC 1812 5.2.2 and 5.3.7. In this order: length, version, header
- * length, total length, header checksum, options, source and destination martians.
+ * length, total length, header checksum, source and destination martians, options: a packet refused
+ * as CNT_drop_ip4_options is wrong by these alone, and may be asked about like one that passes.
  * Options must be well formed; LSRR and SSRR are refused, all others pass unchanged.
  * Returns CNT_NONE when the packet may go on, otherwise the CNT_drop_ip4_* to count.
  *

@@ -2,8 +2,8 @@
  * Packet filters (net/acl/acl.h): `in` between the check of a packet and its look-up, `out` when it
  * is known by which port it leaves.
  *
- *     in    every packet that ip4_check or ip6_check has passed, those to the machine itself too;
- *           not ARP, which is no IP
+ *     in    every packet that ip4_check or ip6_check has passed, those to the machine itself too,
+ *           and those of which the options alone are wrong; not ARP, which is no IP
  *     out   every packet that is forwarded, when its way is known and before it is cut up or waits
  *           for a neighbour; not those that the machine sends itself
  *
@@ -29,11 +29,20 @@ static void ask(const struct view_filter *f, const uint8_t *const *ip, uint32_t 
 		count[rule[i]]++;
 }
 
+/* RFC 1812 5.3.8: a packet with a forged source MUST be discarded silently. The `in` list is asked
+ * before sources are verified, so the source of what it denies is looked at here. */
+static bool may_tell(const struct pkt *p, bool six, enum counter reason)
+{
+	unsigned verify = reason == CNT_drop_acl_in ? router_verifies(p->port, six) : 0;
+	return !router.filters->port[p->port].silent[six] &&
+	       !(verify && router_source_fails(p, verify, six));
+}
+
 /* The end of a packet that a list denies. reason: where it is not that its ports cannot be told. */
 static void deny(struct pkt *p, const struct view_filter *f, uint32_t rule, enum counter reason)
 {
 	bool six = ip_is_ip6(p->data + ETH_HLEN);
-	bool tell = !router.filters->port[p->port].silent[six];
+	bool tell = may_tell(p, six, reason);
 	if (rule == acl_rule_count(f->acl) + ACL_UNDETERMINED)
 		reason = CNT_drop_acl_undetermined;
 	if (six)

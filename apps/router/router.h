@@ -115,6 +115,9 @@ static inline unsigned router_verifies(unsigned port, bool six)
  * not stand up to `verify`, not 0; otherwise as router_filter_in. */
 unsigned router_verify(struct pkt *v, uint32_t *beside, unsigned n, unsigned verify, bool six);
 
+/* Does the source of this checked packet not stand up to `verify`, not 0? */
+bool router_source_fails(const struct pkt *p, unsigned verify, bool six);
+
 /* True: so it is with this checked packet, which is gone. */
 bool router_forged(struct pkt *p, unsigned verify, bool six);
 

@@ -4,8 +4,9 @@
  * (net/counters.h), is handed to the control core, or is sent.
  *
  * Order of the checks: RFC 1812 5.2.1 (link), 5.2.2 (header), 5.3.9 (filter of the port it came in
- * by), 5.3.8 (source), 5.2.3 (for us?), 5.3.1 (TTL), 5.3.9 (of that it leaves by), 5.2.7 (ICMP
- * errors).
+ * by), 5.3.8 (source), 4.3.3.5 (options), 5.2.3 (for us?), 5.3.1 (TTL), 5.3.9 (of that it leaves
+ * by), 5.2.7 (ICMP errors). An error or a redirect answers only a packet that the filter of its port
+ * and the check of its source have let pass. The one exception is the filter's own error (filter.c).
  */
 #include "apps/router/router.h"
 #include "control/door.h"
@@ -253,15 +254,20 @@ static void ip4_input(struct pkt *p, bool asked)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
 	enum counter bad = ip4_check(ip, p->len - ETH_HLEN);
-	if (bad == CNT_drop_ip4_options) /* RFC 1812 4.3.3.5 */
-		send_error(p, ICMP4_PARAM_PROBLEM, 0, ip4_options_error(ip) << 24);
-	if (bad != CNT_NONE) {
+	if (bad != CNT_NONE && bad != CNT_drop_ip4_options) {
 		core_drop(p, bad);
 		return;
 	}
+	/* RFC 1812 5.3.8, 5.3.9: filter and source come before every error. A denied sender learns
+	 * nothing of its options, and a forged source gets no answer. */
 	if (!asked && (router_denied(p, &router.filters->port[p->port].in[0], CNT_drop_acl_in) ||
 	               router_is_forged(p, false)))
 		return;
+	if (bad != CNT_NONE) { /* RFC 1812 4.3.3.5 */
+		send_error(p, ICMP4_PARAM_PROBLEM, 0, ip4_options_error(ip) << 24);
+		core_drop(p, bad);
+		return;
+	}
 	uint32_t nh = view_flow4(router.view, ip);
 	if (core_traces())
 		trace_way(nh, ip4_total_len(ip));

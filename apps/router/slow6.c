@@ -5,7 +5,8 @@
  * Order of the checks: link, header (RFC 8200 3), filter of the port it came in by, source (RFC
  * 3704), for us or for a group of ours (RFC 4291 2.8), scope (2.5.6), route (RFC 4443 3.1), hop
  * limit (3.3), filter of the port it leaves by, size (3.2). What is behind the header of a packet
- * for us is the control core's to look at.
+ * for us is the control core's to look at; options of other packets are not looked at. So filter and
+ * source come before every error here too.
  */
 #include "apps/router/router.h"
 #include "control/door.h"

@@ -50,7 +50,7 @@ static uint32_t way_back(const uint8_t *ip, bool six)
 	return view_host6(router.view, fib6_lookup(router.view->fib6, src), src);
 }
 
-bool router_forged(struct pkt *p, unsigned verify, bool six)
+bool router_source_fails(const struct pkt *p, unsigned verify, bool six)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
 	if (six) {
@@ -61,7 +61,12 @@ bool router_forged(struct pkt *p, unsigned verify, bool six)
 	uint32_t nh = way_back(ip, six);
 	if (core_traces())
 		trace_source(nh);
-	if (is_good(nh, p->port, verify))
+	return !is_good(nh, p->port, verify);
+}
+
+bool router_forged(struct pkt *p, unsigned verify, bool six)
+{
+	if (!router_source_fails(p, verify, six))
 		return false;
 	core_drop(p, six ? CNT_drop_ip6_urpf : CNT_drop_ip4_urpf);
 	return true;

@@ -110,6 +110,10 @@ SILENT = {
     "UDP checksum": (frame(IP(src=A.ip, dst=ROUTER[0].ip) / UDP(chksum=0xdead) / Raw(b"abc")),
                      "drop_udp_malformed"),
 }
+SILENT.update({"bad options, to a martian (5.3.7)": (frame(with_options(b"\x07\0\0\0", dst="240.0.0.1")),
+                                                     "drop_ip4_dst_martian"),
+               "bad options, from a martian": (frame(with_options(b"\x07\0\0\0", src="127.0.0.1")),
+                                               "drop_ip4_src_martian")})
 SILENT.update({"source %s (5.3.7)" % s: (frame(udp(s, B)), "drop_ip4_src_martian")
                for s in SOURCES})
 SILENT.update({"destination %s (5.3.7)" % d: (frame(udp(A, d)), "drop_ip4_dst_martian")

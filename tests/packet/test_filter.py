@@ -8,8 +8,9 @@ import pytest
 from ip6 import *
 from machine import *
 from scapy.layers.inet import ICMP, TCP, IPOption_NOP
-from scapy.layers.inet6 import ICMPv6EchoRequest, ICMPv6ND_NS, IPv6ExtHdrFragment
+from scapy.layers.inet6 import HBHOptUnknown, ICMPv6EchoRequest, ICMPv6ND_NS, IPv6ExtHdrFragment
 from scapy.layers.sctp import SCTP
+from test_drops import with_options
 
 
 def filtered(rules, way="in", port=0, silent=True, six=False):
@@ -271,6 +272,97 @@ def test_both_ways_at_once(make):
     assert "20 " not in m.console("show access-lists") and \
         "permit udp any any (2 matches)" in m.console("show access-lists")
     m.expect_counters(forwarded=1)
+
+
+BAD_OPTIONS = b"\x07\0\0\0"  # record route of length 0
+
+
+
+def provoking(src, redirects=True):
+    """Packets from src by eth0 that a data core or the control core answers by an ICMP error, or by a
+    redirect."""
+    packets = {
+        "options": with_options(BAD_OPTIONS, src=src.ip),
+        "options, to us": with_options(BAD_OPTIONS, ROUTER[0].ip, src.ip),
+        "source route": with_options(b"\x83\x07\4" + bytes([198, 51, 100, 2]) + b"\0", src=src.ip),
+        "TTL": udp(src, B2, ttl=1),
+        "TTL, with options": udp(src, B2, ttl=1, options=[IPOption_NOP()] * 4),
+        "no route": udp(src, "8.8.8.8"),
+        "null0": udp(src, "10.9.1.1"),
+        "MTU": udp(src, B2, 1300, flags="DF"),
+        "port": udp(src, ROUTER[0].ip),
+        "protocol": IP(src=src.ip, dst=ROUTER[0].ip, proto=253) / Raw(b"12345678"),
+        "hop limit": udp6(src, B2, hlim=1),
+        "no route, IPv6": udp6(src, "2a00::8"),
+        "MTU, IPv6": udp6(src, B2, 1300),
+        "port, IPv6": udp6(src, ROUTER[0].ip6),
+        "unknown option to us": IPv6(src=src.ip6, dst=ROUTER[0].ip6) / IPv6ExtHdrHopByHop(
+            options=HBHOptUnknown(otype=0x80, optdata=b"1234")) / UDP() / Raw(b"data"),
+        "routing header to us": IPv6(src=src.ip6, dst=ROUTER[0].ip6) / IPv6ExtHdrRouting(
+            type=0, addresses=[B.ip6]) / UDP() / Raw(b"data"),
+    }
+    if redirects:
+        packets.update({"redirect": udp(src, A2), "redirect, IPv6": udp6(src, A2)})
+    return packets
+
+
+PROVOKED = CONFIG6.replace("interface eth0\n", "interface eth0\n ip redirects\n ipv6 redirects\n") + \
+    " mtu 1280\nip route 10.9.0.0/16 null0\n" + \
+    "".join(f.static_line(s) for f in FAMILIES.values() for s in (A, A2, B, B2))
+
+
+def raw_frame(packet, src=A):
+    """The Ethernet frame of a packet, which may be bytes that scapy would mend."""
+    raw = bytes(packet)
+    return bytes(ether(src, ROUTER[src.port]))[:12] + (b"\x08\0" if raw[0] >> 4 == 4 else b"\x86\xdd") + raw
+
+
+def answered_by_icmp(m, port):
+    """Takes what the port has sent; has one been an ICMP error or a redirect?"""
+    errors = [f for f in map(Ether, m.take_all(port))
+              if (ICMP in f and f[ICMP].type in (3, 5, 11, 12)) or
+              (IPv6 in f and f[IPv6].nh == 58 and bytes(f[IPv6])[40] in (1, 2, 3, 4, 137))]
+    return len(errors) == 1
+
+
+@pytest.mark.parametrize("name", provoking(A))
+def test_what_is_denied_provokes_no_other_error(make, name):
+    """RFC 1812 5.3.9: the sender of a packet that the list of its interface denies is told that, or
+    nothing at all where the interface is silent. No other error gives away what is behind the list."""
+    packet = provoking(A)[name]
+    six = bytes(packet)[0] >> 4 == 6
+    lists = "ip access-list F\n deny ip any any\n" \
+        "ipv6 access-list G\n deny ipv6 host %s any\n permit ipv6 any any\n" % A.ip6
+    use = " ip access-group F in\n ipv6 traffic-filter G in\n"
+    silent = " no ip unreachables\n no ipv6 unreachables\n"
+
+    def machine(lines):
+        m = make(PROVOKED.replace("interface eth0\n", "interface eth0\n" + lines) + lists)
+        m.send_raw(0, raw_frame(packet))
+        return m
+
+    m = machine("")
+    assert answered_by_icmp(m, 0), "it provokes nothing anyhow"
+    m.take_all(1)
+    m = machine(use + silent)
+    m.expect_nothing()
+    m.expect_counters(drop_acl_in=1)
+    m = machine(use)
+    told = error6_about(ROUTER[0], A, packet, 1, 1) if six else error_about(ROUTER[0], A, packet, 3, 13)
+    m.expect(0, told)
+    m.expect_nothing()
+    m.expect_counters(drop_acl_in=1, **{"icmp%s_tx_unreach_prohibited" % ("6" if six else ""): 1})
+
+
+def test_options_are_looked_at_behind_the_filter(make):
+    """What the list permits is told of its options; one rule has counted it, once."""
+    m = make(filtered(["deny udp any any eq 3", "permit udp any any eq 2"]))
+    m.learn(A, B)
+    packet = with_options(BAD_OPTIONS)
+    m.send(0, raw_frame(packet))
+    m.expect(0, error_about(ROUTER[0], A, packet, 12, 0, 21 << 24))
+    m.expect_counters(drop_ip4_options=1, icmp_tx_param_problem=1)
+    assert shown(m) == {10: 0, 20: 1}
 
 
 @pytest.mark.parametrize("text,said", [

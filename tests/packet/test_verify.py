@@ -5,7 +5,8 @@ from ip6 import *
 from machine import *
 from scapy.layers.inet import IPOption_NOP
 from test_configure import run
-from test_filter import manual
+from test_drops import with_options
+from test_filter import PROVOKED, answered_by_icmp, manual, provoking, raw_frame
 
 ROUTES = """\
 ip route 203.0.113.0/24 192.0.2.2
@@ -146,6 +147,56 @@ def test_to_the_machine_itself(make):
 
 def in6_group(addr):
     return inet_ntop(socket.AF_INET6, in6_getnsma(inet_pton(socket.AF_INET6, addr)))
+
+
+@pytest.mark.parametrize("way", ["rx", "any"])
+@pytest.mark.parametrize("name", provoking(B, redirects=False))
+def test_a_forged_source_is_told_nothing(make, name, way):
+    """RFC 1812 5.3.8: silently. The owner of a forged source gets no error, whatever is wrong with the
+    packet. `any` takes this source, whose way back is by another interface, so it provokes one."""
+    packet = provoking(B, redirects=False)[name]
+    six = bytes(packet)[0] >> 4 == 6
+    lines = LINE % ("ip", way) + LINE % ("ipv6", way)
+    m = make(PROVOKED.replace("interface eth1\n", lines + "interface eth1\n"))
+    m.send_raw(0, raw_frame(packet, A))
+    assert answered_by_icmp(m, 1) == (way == "any")
+    if way == "rx":
+        m.expect_counters(**{"drop_ip6_urpf" if six else "drop_ip4_urpf": 1})
+
+
+@pytest.mark.parametrize("verified", [True, False], ids=["verified", "not verified"])
+@pytest.mark.parametrize("packet", [
+    udp(B, B2), udp(B, B2, options=[IPOption_NOP()] * 4), with_options(b"\x07\0\0\0", src=B.ip),
+    udp6(B, B2), IPv6(src=B.ip6, dst=B2.ip6) / IPv6ExtHdrHopByHop() / UDP() / Raw(b"slow")],
+    ids=["plain", "options", "bad options", "IPv6", "hop by hop"])
+def test_a_forged_source_is_not_told_that_it_is_denied(make, packet, verified):
+    """RFC 1812 5.3.8 (MUST silently) before 5.3.9 (SHOULD tell): the filter is asked first and counts
+    the packet. Where sources are verified, its error does not go to the owner of a forged one."""
+    six = bytes(packet)[0] >> 4 == 6
+    lines = " ip access-group F in\n ipv6 traffic-filter G in\n"
+    if verified:
+        lines += LINE % ("ip", "rx") + LINE % ("ipv6", "rx")
+    m = make(PROVOKED.replace("interface eth1\n", lines + "interface eth1\n") +
+             "ip access-list F\n deny ip any any\nipv6 access-list G\n deny ipv6 any any\n")
+    for src, port, told in ((B, 1, not verified), (A, 0, True)):
+        raw = bytes(packet)
+        raw = raw.replace(inet(B, six), inet(src, six))
+        m.send_raw(0, raw_frame(raw if six else checked(raw), A))
+        assert answered_by_icmp(m, port) == told
+        m.expect_nothing()
+        prohibited = {"icmp%s_tx_unreach_prohibited" % ("6" if six else ""): 1} if told else {}
+        m.expect_counters(drop_acl_in=1, **prohibited)
+
+
+def inet(station, six):
+    return inet_pton(socket.AF_INET6, station.ip6) if six else socket.inet_aton(station.ip)
+
+
+def checked(raw):
+    """The IPv4 packet with its header checksum made anew."""
+    head = (raw[0] & 15) * 4
+    blank = raw[:10] + b"\0\0" + raw[12:head]
+    return raw[:10] + checksum(blank).to_bytes(2, "big") + raw[12:]
 
 
 def test_commit_while_packets_run(make):

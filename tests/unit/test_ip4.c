@@ -143,6 +143,14 @@ static void options(void **s)
 	full[39] = 3; /* the last two bytes, one too few */
 	assert_int_equal(check_options(full, 40), CNT_drop_ip4_options);
 	assert_int_equal(ip4_options_error(ip), 59);
+	/* refused for its options: then nothing else is wrong with it */
+	be32_store(ip + 12, IP4(127, 0, 0, 1));
+	ip4_checksum_set(ip);
+	assert_int_equal(check(ip, 68), CNT_drop_ip4_src_martian);
+	be32_store(ip + 12, SRC);
+	be32_store(ip + 16, IP4(240, 0, 0, 1));
+	ip4_checksum_set(ip);
+	assert_int_equal(check(ip, 68), CNT_drop_ip4_dst_martian);
 }
 
 static void ttl_every_value(void **s)
