@@ -406,6 +406,15 @@ uint32_t neighbour6_next_hop(unsigned port, const struct net_addr *addr)
 	return NH_NEIGHBOUR6 + (uint32_t)n;
 }
 
+/* The same for the destination of a packet. The limit is asked first, so a packet of a scan that it
+ * refuses takes no place in the table. NH_NULL0: it refuses, or the table is full. */
+static uint32_t neighbour6_on_link(unsigned port, const struct net_addr *addr)
+{
+	if (nd_neigh_find(&plane.nd, port, addr) < 0 && !nd_may_ask(&plane.nd, core_now_ns()))
+		return NH_NULL0;
+	return neighbour6_next_hop(port, addr);
+}
+
 void neighbour6_link(unsigned port, bool up)
 {
 	const uint64_t now = core_now_ns();
@@ -429,7 +438,7 @@ void neighbour6_output(uint32_t nh, const struct net_addr *dst, uint8_t *frame, 
                        enum frame_origin origin, unsigned pair)
 {
 	if (nh < NH_NEIGHBOUR6)
-		nh = neighbour6_next_hop(nh - NH_CONNECTED, dst);
+		nh = neighbour6_on_link(nh - NH_CONNECTED, dst);
 	if (nh == NH_NULL0) {
 		if (origin == FRAME_TRANSIT)
 			plane_fate(CNT_drop_neigh_table);

@@ -82,9 +82,15 @@ static int next_hop(struct host *h, const uint8_t *ip)
 	struct net_addr to = ip6_dst(ip);
 	if (!is_on(h))
 		return E_NOENT;
-	if (!ip6_is_link_local(&to) && !ip6_in_prefix(&to, &own->addr, own->plen))
+	bool on_link = ip6_is_link_local(&to) || ip6_in_prefix(&to, &own->addr, own->plen);
+	if (!on_link)
 		to = h->gateway[OPTION_IP6];
-	return net_addr_is_any(&to) ? E_NOENT : nd_neigh_get(&h->nd, 0, &to);
+	if (net_addr_is_any(&to))
+		return E_NOENT;
+	/* the gateway is asked for without limit */
+	if (on_link && nd_neigh_find(&h->nd, 0, &to) < 0 && !nd_may_ask(&h->nd, host_now_ns(h)))
+		return E_NOMEM;
+	return nd_neigh_get(&h->nd, 0, &to);
 }
 
 static void output(struct host *h, unsigned index, uint8_t *frame, unsigned len)

@@ -167,7 +167,7 @@
 	X(nd_tx_router_solicit, INFO, "router solicitations sent") \
 	X(nd_tx_router_advert, INFO, "router advertisements sent") \
 	X(nd_tx_redirect, INFO, "IPv6 redirects sent") \
-	X(nd_limited, INFO, "neighbours not asked for, or advertisements withheld, by a rate limit") \
+	X(nd_limited, INFO, "neighbours not asked for or not learned, or advertisements withheld, by a rate limit") \
 	X(nd_conflict, INFO, "another station claims one of our IPv6 addresses") \
 	X(nd_duplicate, INFO, "own IPv6 addresses found in use by another station (DAD)") \
 	X(nd_looped, INFO, "own DAD probes that came back (RFC 7527)") \

@@ -315,6 +315,7 @@ int nd_init(struct nd *nd, const struct nd_params *params, void *mem, size_t byt
 	nd->ctx = ctx;
 	neigh_table_init(&nd->table, &sizes, &params->key, mem);
 	icmp_limit_init(&nd->solicits, params->solicit_rate, params->solicit_burst);
+	icmp_limit_init(&nd->swaps, params->solicit_rate, params->solicit_burst);
 	icmp_limit_init(&nd->adverts, params->solicit_rate, params->solicit_burst);
 	nd_local_init(nd);
 	return E_OK;
@@ -347,6 +348,14 @@ int nd_neigh_get(struct nd *nd, unsigned port, const struct net_addr *addr)
 		return E_NOMEM;
 	enter_state(nd, i, ND_UNRESOLVED);
 	return (int)i;
+}
+
+bool nd_may_ask(struct nd *nd, uint64_t now_ns)
+{
+	if (icmp_limit_take(&nd->solicits, now_ns))
+		return true;
+	nd->ops->count(nd->ctx, CNT_nd_limited, 1);
+	return false;
 }
 
 void nd_pin(struct nd *nd, unsigned index)
@@ -385,25 +394,12 @@ static void enqueue(struct nd *nd, unsigned index, uint8_t *frame, unsigned len)
 		nd->ops->lost(nd->ctx, index, frame, len);
 }
 
-/* May one more neighbour be asked for (RFC 6583 6.1)? Next hops of routes always. */
-static bool may_begin(struct nd *nd, const struct neigh *n, uint64_t now_ns)
-{
-	if (n->pins || icmp_limit_take(&nd->solicits, now_ns))
-		return true;
-	nd->ops->count(nd->ctx, CNT_nd_limited, 1);
-	return false;
-}
-
 /* A frame for a neighbour that is not resolved. */
 static void output_waits(struct nd *nd, unsigned index, uint8_t *frame, unsigned len,
                          uint64_t now_ns)
 {
 	struct neigh *n = &nd->table.neigh[index];
 	bool start = n->state == ND_UNRESOLVED;
-	if (start && !may_begin(nd, n, now_ns)) {
-		nd->ops->lost(nd->ctx, index, frame, len);
-		return;
-	}
 	if (start)
 		enter_state(nd, index, ND_INCOMPLETE);
 	enqueue(nd, index, frame, len);

@@ -14,8 +14,9 @@
  *   state       event                        next         what happens
  *   FREE        nd_neigh_get                 UNRESOLVED   nothing is sent
  *               MAC heard, is on the link    STALE        (a router: NA too, RFC 9131 4.1)
+ *               the same, in a full table    STALE        another loses its place for it
+ *               the same, over the limit     =            nothing is noted
  *   UNRESOLVED  out                          INCOMPLETE   frame queued, solicitation 1 to its group
- *               out, over the rate limit     =            lost (pinned ones have no limit)
  *               last nd_unpin                FREE         removed
  *   INCOMPLETE  out                          =            queued; the oldest is pushed out
  *               t, fewer than max sent       =            next solicitation
@@ -63,8 +64,9 @@
  *    `removed` is never called between up and down: down comes first.
  * 3. The state is consistent before any op is called, so ops may call back into the module.
  * 4. Strangers cannot exhaust it (RFC 6583): neighbours that do not answer are given up before
- *    STALE ones, others never; first solicitations are limited in rate; an address that is on no
- *    subnet of ours makes no entry by what is heard from it.
+ *    STALE ones, others never. A scan makes no more entries than nd_may_ask permits. Stations that
+ *    tell of themselves take others' places in a full table at the same rate, by a limit of their
+ *    own. An address that is on no subnet of ours makes no entry by what is heard from it.
  * 5. No address is sent from, answered for or told as ours before DAD has passed it.
  *
  * Deliberately missing: redirects (a router MUST NOT follow them, 8.2; as a host we send all to the
@@ -124,8 +126,8 @@ struct nd_params {
 	uint64_t start_delay_ns; /* MAX_RTR_SOLICITATION_DELAY: first probe and report of a link */
 	uint32_t max_solicits;   /* MAX_MULTICAST_SOLICIT, MAX_UNICAST_SOLICIT */
 	uint32_t dad_transmits;  /* DupAddrDetectTransmits (RFC 4862 5.1); 0: no DAD */
-	uint32_t solicit_rate;   /* neighbours that may be begun to be asked for, a second, */
-	uint32_t solicit_burst;  /* and at once */
+	uint32_t solicit_rate;   /* nd_may_ask: new neighbours to ask for, a second, at least 1; as many */
+	uint32_t solicit_burst;  /* that tell of themselves take places in a full table. And at once */
 	uint32_t queue;          /* frames that wait per neighbour */
 	uint32_t neighbours;     /* size of the table */
 	uint32_t pending;        /* frames that wait in all */
@@ -232,7 +234,8 @@ struct nd {
 	void *ctx;
 	struct neigh_table table; /* evictable: first those that do not answer, then STALE ones */
 	struct mld mld;
-	struct icmp_limit solicits; /* first ones of a neighbour */
+	struct icmp_limit solicits; /* nd_may_ask */
+	struct icmp_limit swaps;    /* who tells of itself and costs another its place */
 	struct icmp_limit adverts;  /* those to all nodes that somebody asked for */
 	struct nd_port port[ND_PORTS_MAX];
 	struct nd_local local[ND_LOCALS_MAX];
@@ -304,6 +307,12 @@ bool nd_local_next(const struct nd *nd, unsigned *cursor, struct nd_address *out
  * `removed`, or E_NOMEM when the table is full of others that cannot go (count drop_neigh_table).
  */
 int nd_neigh_get(struct nd *nd, unsigned port, const struct net_addr *addr);
+
+/* Ask before nd_neigh_get of a new neighbour that a packet is for: false (and counted nd_limited)
+ * when there have been so many of late that this looks like a scan of the subnet (RFC 6583). The
+ * caller then drops the packet (drop_neigh_table) and makes no entry. Next hops of routes need not
+ * ask. */
+bool nd_may_ask(struct nd *nd, uint64_t now_ns);
 
 /* Finds only; E_NOENT. */
 int nd_neigh_find(const struct nd *nd, unsigned port, const struct net_addr *addr);

@@ -14,15 +14,30 @@ struct rx {
 	uint64_t now_ns;
 };
 
-/* The MAC of addr, told otherwise than by an advertisement (RFC 4861 7.2.3): an entry is made for
- * one that can be on the link, a known one is changed when the MAC is another. Index or an
- * error. */
+/*
+ * Index of the neighbour with that address, which has told of itself, or an error. An entry is made
+ * for an address that can be on the link: RFC 4861 7.2.3 and RFC 9131 4.1 say SHOULD. In a full
+ * table it takes another's place, and a rate limits that: a station that sends as everybody must not
+ * change the table all the time (RFC 6583). A neighbour that gets no entry is asked for when a packet
+ * for it comes.
+ */
+static int learn(struct nd *nd, unsigned port, const struct net_addr *addr, uint64_t now_ns)
+{
+	int i = nd_neigh_find(nd, port, addr);
+	if (i >= 0 || !nd_is_on_link(nd, port, addr))
+		return i;
+	if (nd->table.free.head != NEIGH_NIL || icmp_limit_take(&nd->swaps, now_ns))
+		return nd_neigh_get(nd, port, addr);
+	nd->ops->count(nd->ctx, CNT_nd_limited, 1);
+	return E_NOMEM;
+}
+
+/* The MAC of addr, told otherwise than by an advertisement (RFC 4861 7.2.3): a known one is changed
+ * when the MAC is another. Index or an error. */
 static int mac_heard(struct nd *nd, unsigned port, const struct net_addr *addr, const uint8_t *mac,
                      uint64_t now_ns)
 {
-	int i = nd_neigh_find(nd, port, addr);
-	if (i < 0 && nd_is_on_link(nd, port, addr))
-		i = nd_neigh_get(nd, port, addr);
+	int i = learn(nd, port, addr, now_ns);
 	if (i < 0)
 		return i;
 	const struct neigh *n = &nd->table.neigh[i];
@@ -167,10 +182,9 @@ static enum counter advert_input(struct nd *nd, const struct rx *rx)
 	struct nd_local *l = nd_local_find(nd, rx->port, &rx->target);
 	if (l)
 		return advert_of_ours(nd, rx, l);
-	int i = nd_neigh_find(nd, rx->port, &rx->target);
 	/* RFC 9131 4.1: a router notes hosts that tell it of themselves, before packets for them come */
-	if (i < 0 && nd->params.router && mac && nd_is_on_link(nd, rx->port, &rx->target))
-		i = nd_neigh_get(nd, rx->port, &rx->target);
+	int i = nd->params.router && mac ? learn(nd, rx->port, &rx->target, rx->now_ns)
+	                                 : nd_neigh_find(nd, rx->port, &rx->target);
 	if (i < 0)
 		return CNT_drop_nd_unknown;
 	const struct neigh *n = &nd->table.neigh[i];

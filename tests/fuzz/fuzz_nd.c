@@ -317,6 +317,8 @@ static void output(struct input *in, unsigned port)
 {
 	struct net_addr a = address(in);
 	unsigned len = ETH_HLEN + take8(in);
+	if (nd_neigh_find(&lab.nd, port, &a) < 0 && !nd_may_ask(&lab.nd, lab.now))
+		return;
 	int i = nd_neigh_get(&lab.nd, port, &a);
 	if (i < 0)
 		return;

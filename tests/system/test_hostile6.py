@@ -169,7 +169,7 @@ def test_exhaustion(siege):
     for command in EXHAUSTION:
         siege.attack(command, packets=5000)
     found = siege.router.balanced()
-    for name in ("nd_limited", "drop_neigh_queue", "drop_ip6_src_local", "drop_ip6_src_martian",
+    for name in ("nd_limited", "drop_neigh_table", "drop_ip6_src_local", "drop_ip6_src_martian",
                  "tcp_cookies_tx", "drop_ip6_ext_limit"):
         assert found[name], (name, found)
 

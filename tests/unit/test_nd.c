@@ -553,6 +553,8 @@ static void solicitations_are_limited(void **s)
 {
 	(void)s;
 	for (uint32_t n = 0; n < 1000; n++) {
+		if (!nd_may_ask(&nd, S(10)))
+			continue;
 		int i = get(0x1000 + n);
 		output(i, 1, S(10));
 		hush();

@@ -43,6 +43,7 @@ UNIT_SRC_routes_file := tests/unit/routes_file.c
 ND_SRC := $(wildcard net/nd*.c) net/mld.c net/neigh_table.c net/icmp6.c net/ip6.c \
 	lib/csum.c tests/unit/neigh_rig.c tests/unit/nd_rig.c
 UNIT_SRC_nd := $(ND_SRC)
+UNIT_SRC_nd_limits := $(ND_SRC)
 UNIT_SRC_mld := $(ND_SRC)
 UNIT_SRC_ra := $(ND_SRC) net/ra.c
 UNIT_SRC_slaac := $(ND_SRC) net/slaac.c
@@ -204,7 +205,7 @@ UNIT_WAY_mlx5_hca := device
 UNIT_WAY_mlx5_driver := device
 UNIT_WAY_mlx5_faults := device
 UNIT_WAY_mlx5_pair := device
-T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd mld ra slaac \
+T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd nd_limits mld ra slaac \
 	reassembly acl http telnet addr udp arp rib fib fib6 routes_file rss ecmp wheel congestion tcp_wire \
 	tcp_icmp tcp_room tcp_worst tcp_pair tcp_rate fuzz config config6 config_acl candidate module password \
 	shell null impair tcp_reset random histogram shares audit dmar iommu kcall vm keep mce watch events crash remains virtio_net virtio_ring virtio_tx virtio_hostile virtio_slots \
