@@ -228,12 +228,12 @@ struct config_access {
 
 struct config_access_list {
 	struct config_access row[CONFIG_ACCESS_MAX];
-	unsigned count; /* 0: everybody may */
+	unsigned count; /* 0: nobody may */
 };
 
 /* The HTTP server (control/http.h). */
 struct config_http {
-	uint16_t port; /* 0: there is none */
+	uint16_t port; /* 0: there is none; else there is an access list */
 	uint32_t line;
 	struct config_access_list access;
 };

@@ -132,7 +132,13 @@ static int check_http(const struct config *c, struct text_error *err)
 	if (http->port == 0 && http->access.count)
 		return text_fail(err, http->access.row[0].line, text_of("http"),
 		                 "an access list without a server; add the line \"http server\"");
-	return http->port == 0 ? 0 : check_server(c, "http", http->port, http->line, err);
+	if (http->port == 0)
+		return 0;
+	if (http->access.count == 0)
+		return text_fail(err, http->line, text_of("http"),
+		                 "the server needs an access list; say who may connect by lines "
+		                 "\"http access PREFIX\"");
+	return check_server(c, "http", http->port, http->line, err);
 }
 
 static int check_console(const struct config *c, struct text_error *err)
@@ -199,5 +205,5 @@ bool config_admits(const struct config_access_list *l, const struct net_addr *ad
 		    ip6_in_prefix(addr, &a->prefix, a->plen))
 			return true;
 	}
-	return l->count == 0;
+	return false;
 }

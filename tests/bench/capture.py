@@ -208,10 +208,10 @@ def null(results, work, accel, runs):
         host = stack.enter_context(netlab.Host("reader"))
         host.configure(READER + "/24", ROUTER)
         with open(config, "w", encoding="ascii") as file:
-            file.write("http server\n%sinterface eth0\n ip address %s/24\ninterface eth1\n"
-                       " ip address 203.0.113.1/24\ninterface eth2\n ip address 198.51.100.1/24\n"
+            file.write("http server\nhttp access %s/32\n%sinterface eth0\n ip address %s/24\n"
+                       "interface eth1\n ip address 203.0.113.1/24\ninterface eth2\n ip address 198.51.100.1/24\n"
                        "arp 198.51.100.2 %s\nip route 198.19.0.0/16 198.51.100.2\n" % (
-                           CAPTURE, ROUTER, NEXT_HOP_MAC))
+                           READER, CAPTURE, ROUTER, NEXT_HOP_MAC))
         router = stack.enter_context(Guest(
             ["router", "--config", config, "--accel", accel, "--memory", "512M", "--pidfile",
              pidfile, "--qmp", qmp_path, "--append", "null=2", "--port", host.port],

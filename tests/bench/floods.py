@@ -74,7 +74,8 @@ class Flooded:
 
     @staticmethod
     def configuration():
-        return SMALL[0].configuration() + INTERFACE + "http server\n"
+        return SMALL[0].configuration() + INTERFACE + \
+            "http server\nhttp access 0.0.0.0/0\nhttp access ::/0\n"
 
 
 def trial(models, rate):

@@ -77,7 +77,8 @@ MANAGEMENT, SCRAPER = "203.0.113.1", "203.0.113.2"
 # --- requests a second ---
 
 def configuration():
-    return ("hostname bench\nhttp server\ninterface eth0\n ip address %s/24\n"
+    return ("hostname bench\nhttp server\nhttp access 192.0.2.0/24\nhttp access 2001:db8:1::/64\n"
+            "interface eth0\n ip address %s/24\n"
             " ipv6 address %s/64\n" % (SERVER, SERVER6) +
             "".join("ip route 10.0.%d.0/24 192.0.2.9\n" % number for number in range(MORE_ROUTES)))
 
@@ -312,7 +313,8 @@ def others(pidfile, data):
 
 
 def management(port):
-    return "http server\ninterface eth%d\n ip address %s/24\n" % (port, MANAGEMENT)
+    return "http server\nhttp access %s/32\ninterface eth%d\n ip address %s/24\n" % (
+        SCRAPER, port, MANAGEMENT)
 
 
 def scraper_host(stack):

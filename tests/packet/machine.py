@@ -70,6 +70,8 @@ interface eth0
 interface eth1
  ip address 198.51.100.1/24
 """
+# the HTTP server, for everybody
+WEB = "http server\nhttp access 0.0.0.0/0\nhttp access ::/0\n"
 
 
 def padded(frame):

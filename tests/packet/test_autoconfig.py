@@ -266,7 +266,7 @@ def hello(m, port=4000, service=7):
 
 def test_mtu_of_tcp(make):
     """The data cores' and the management's: neither is offered more nor sends more."""
-    m = numbered(make, prefix_option(), ICMPv6NDOptMTU(mtu=1400), config=AUTO + "http server\n")
+    m = numbered(make, prefix_option(), ICMPv6NDOptMTU(mtu=1400), config=AUTO + WEB)
     a = hello(m)
     assert dict(a[TCP].options)["MSS"] == 1340
     m.send(0, Ether(src=R1.mac, dst=HOST_MAC) / IPv6(src=AWAY, dst=ADDRESS) /

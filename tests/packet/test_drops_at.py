@@ -10,7 +10,7 @@ from scapy.layers.l2 import Dot1Q
 from test_configure import run
 from test_http import Client
 
-BASE = CONFIG.replace("arp timeout 60\n", "") + "http server\n"
+BASE = CONFIG.replace("arp timeout 60\n", "") + WEB
 VLAN = """\
 interface eth1.7
  ip address 10.7.0.1/24

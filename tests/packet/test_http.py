@@ -10,7 +10,7 @@ from test_tcp import Peer
 from scapy.layers.inet import ICMP, TCP
 
 # neighbours stay known for as long as a test lasts
-HTTP = CONFIG.replace("arp timeout 60\n", "") + "http server\n"
+HTTP = CONFIG.replace("arp timeout 60\n", "") + WEB
 HASH = "$pbkdf2-sha256$100000$YKcaEYGpeNtJaQYnX4fP4A$NWlCbR7xZBC5g.9.EOsODXgz8yiii0bWpuOXgTt0.Bw"
 ANSWER_HEAD = re.compile(rb"HTTP/1\.1 (\d{3}) ([^\r\n]*)\r\n((?:[^\r\n:]+: [^\r\n]*\r\n)*)\r\n")
 
@@ -155,7 +155,7 @@ def test_json(h, path):
 
 def test_json_of_both_families(make):
     """Addresses, routes and neighbours of IPv6 stand beside those of IPv4."""
-    m = make(CONFIG6.replace("arp timeout 60\n", "") + "http server\nipv6 route 2001:db8:9::/48 null0\n"
+    m = make(CONFIG6.replace("arp timeout 60\n", "") + WEB + "ipv6 route 2001:db8:9::/48 null0\n"
              "ipv6 route 2001:db8:8::/48 %s\n" % B.ip6)
     m.learn(A)
     learn6(m, A, B)
@@ -183,7 +183,7 @@ def test_json_of_both_families(make):
 
 def test_port_of_ipv6_alone(make):
     """It is in use, and missed when its link goes."""
-    m = make("interface eth0\n ip address 192.0.2.1/24\ninterface eth1\n ipv6 enable\nhttp server\n")
+    m = make("interface eth0\n ip address 192.0.2.1/24\ninterface eth1\n ipv6 enable\n" + WEB)
     m.learn(A)
     text = Client(m).get("/metrics")[2].decode()
     assert 'hayate_port_enabled{port="eth1"} 1\n' in text
@@ -386,7 +386,8 @@ def test_reader_that_stands_still_is_reset(make):
 
 
 def test_access_list(make):
-    m = make(HTTP + "http access 192.0.2.3/32\nhttp access 198.51.100.0 255.255.255.0\n")
+    m = make(HTTP.replace(WEB, "http server\n") +
+             "http access 192.0.2.3/32\nhttp access 198.51.100.0 255.255.255.0\n")
     m.learn(A, A2, B)
     p = Peer(m, dport=80)
     p.send("S")
@@ -398,6 +399,28 @@ def test_access_list(make):
     assert Client(m, src=B).get("/healthz")[0] == 200
     text = m.console("show running-config")
     assert "http server port 80\nhttp access 192.0.2.3/32\nhttp access 198.51.100.0/24\n" in text
+
+
+def test_needs_access_list(make):
+    """At the boot and at a commit: a server without a list would be everybody's (a line that was
+    forgotten, or taken away)."""
+    why = 'the server needs an access list; say who may connect by lines "http access PREFIX"'
+    m = make(HTTP.replace(WEB, "http server\n"), boot=False)
+    m.time(3 * SECOND)
+    assert ":%d: %s" % (HTTP.count("\n", 0, HTTP.index("http")) + 1, why) in m.text
+    assert "nothing of the configuration is applied" in m.text
+    m = make(HTTP)
+    m.learn(A)
+    m.console("configure"), m.console("no http access")
+    assert why in m.console("commit check") and why in m.console("commit")
+    assert Client(m).get("/healthz")[0] == 200
+    assert m.console("http access 198.51.100.0/24").strip() == ""
+    assert m.console("commit").endswith("by the console\ncommitted\n")
+    p = Peer(m, dport=80, sport=40001)
+    p.send("S")
+    p.ack = p.take("SA").seq + 1
+    p.send("A")
+    assert "R" in str(p.take().flags)
 
 
 def test_too_many(h):
@@ -463,7 +486,7 @@ def test_time_wait_of_one_that_was_turned_away(h):
 
 def test_beside_the_echo_service(make):
     """The application's TCP has all ports but the management's."""
-    m = make(HTTP.replace("http server\n", "") + "application echo\nservice echo tcp\nhttp server port 8080\n")
+    m = make(HTTP.replace("server\n", "server port 8080\n") + "application echo\nservice echo tcp\n")
     m.learn(A)
     p = Peer(m).open()
     p.send("PA", b"hello")
@@ -491,10 +514,10 @@ def refused(m, dport, sport):
 
 def test_server_opens_moves_and_closes_live(make):
     """By commits, while the ports run. Who is connected stays so."""
-    m = make(HTTP.replace("http server\n", ""))
+    m = make(HTTP.replace(WEB, ""))
     m.learn(A, B)
     refused(m, 80, 40100)
-    commit_live(m, "http server")
+    commit_live(m, "http server", "http access 192.0.2.0/24")
     first = Client(m, sport=40101)
     assert first.get("/healthz")[0] == 200
     commit_live(m, "http server port 8080")
@@ -505,7 +528,7 @@ def test_server_opens_moves_and_closes_live(make):
     assert Client(m, sport=40104).get("/healthz")[0] == 200
     commit_live(m, "http server port 8080", "capture server port 80")  # they change places
     assert Client(m, dport=8080, sport=40105).get("/healthz")[0] == 200
-    commit_live(m, "no http server", "no capture server", "no capture access")
+    commit_live(m, "no http server", "no http access", "no capture server", "no capture access")
     refused(m, 8080, 40106), refused(m, 80, 40107)
     assert second.get("/healthz")[0] == first.get("/healthz")[0] == 200
     first.close(), second.close()
@@ -515,7 +538,7 @@ def test_server_rolled_back(h):
     """A close that nobody confirms: it is open again."""
     first = Client(h)
     assert first.get("/healthz")[0] == 200
-    h.console("configure"), h.console("no http server")
+    h.console("configure"), h.console("no http server"), h.console("no http access")
     assert "\ncommitted\n" in h.console("commit confirmed 10s")
     refused(h, 80, 40100)
     h.time(11 * SECOND)

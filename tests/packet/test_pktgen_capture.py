@@ -130,7 +130,7 @@ def test_capture_larger_than_the_memory(make):
 def test_capture_by_http(make):
     """The same bytes as on the console, to several readers by turns."""
     g = make(script("capture eth0 size 200\n" + STREAM + " limit 1 frames\n",
-                    GENERATOR + "http server\n"))
+                    GENERATOR + WEB))
     g.learn(A)
     client = Client(g)
     assert client.get("/capture.pcapng")[0] == 404
@@ -157,7 +157,7 @@ def half_read(g, src):
 
 
 def captured_much(make):
-    g = make(script("capture eth0\n" + STREAM + " limit 1 frames\n", GENERATOR + "http server\n"))
+    g = make(script("capture eth0\n" + STREAM + " limit 1 frames\n", GENERATOR + WEB))
     g.learn(A, B)
     start(g)
     g.time(100 * MS)

@@ -150,7 +150,7 @@ def test_rows_of_a_test(make):
 
 def test_page_of_the_present_run(make):
     from test_http import Client
-    g = make(script(TWO, GENERATOR + "http server\n"))
+    g = make(script(TWO, GENERATOR + WEB))
     g.learn(A)
     c = Client(g)
 

@@ -221,7 +221,7 @@ def test_no_rate_limiter(make):
 def test_pages(make):
     """Reports and rows of /metrics by HTTP; the pages are those of the console."""
     from test_http import Client
-    g = make(script(STREAM + " rate 1Mpps\n limit 1000 frames\n", GENERATOR + "http server\n"))
+    g = make(script(STREAM + " rate 1Mpps\n limit 1000 frames\n", GENERATOR + WEB))
     g.learn(A)
     c = Client(g)
     assert c.get("/report")[0] == 404

@@ -184,7 +184,7 @@ def test_longest_password(make):
 def test_guesses_are_limited(make):
     """Five at once, then one in ten seconds, however many connections there are; the right one waits in
     line and does not count."""
-    m = make_known(make, REMOTE + "http server\n")
+    m = make_known(make, REMOTE + WEB)
     for n in range(3):  # logins take nothing
         s = Session(m, sport=41000 + n).login()
         s.type(b"exit\r\n")
@@ -216,7 +216,7 @@ def test_guesses_are_limited(make):
 
 
 def test_access_list(make):
-    m = make_known(make, REMOTE.replace("192.0.2.0/24", "192.0.2.2/32") + "http server\n")
+    m = make_known(make, REMOTE.replace("192.0.2.0/24", "192.0.2.2/32") + WEB)
     Session(m).login()
     p = Peer(m, dport=23, src=A2)
     p.send("S")
@@ -249,7 +249,7 @@ def test_needs_password_and_access_list(make, drop, reason):
 
 
 def test_four_sessions(make):
-    m = make_known(make, REMOTE + "http server\n")
+    m = make_known(make, REMOTE + WEB)
     sessions = [Session(m, sport=40000 + n).login() for n in range(4)]
     p = Peer(m, dport=23, sport=40010)
     p.send("S")

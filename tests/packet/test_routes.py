@@ -324,7 +324,7 @@ def test_a_thousand_changes_leave_nothing(start, family):
 def test_json_page(start):
     """Sixteen members of the longest form do not overrun an item of the page."""
     many = [(NET[6], "2001:db8:2:0:ffff:ffff:ffff:%x" % (0xfff0 + n)) for n in range(16)]
-    m = start("http server\n" + lines(4, (NET[4], B), (NET[4], C), (WIDE[4], "prohibit")) +
+    m = start(WEB + lines(4, (NET[4], B), (NET[4], C), (WIDE[4], "prohibit")) +
               lines(6, *many))
     page = json.loads(Client(m).get("/api/v1/routes.json")[2])
     routes = {r["prefix"]: r for r in page["routes"] + page["routes6"]}

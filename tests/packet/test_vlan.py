@@ -422,7 +422,7 @@ def test_counters_of_a_vlan(m):
 def test_pages_of_vlans_and_loopbacks(make):
     """What the pages say of an interface that is no port: what passed it, of the frames without tags;
     of a loopback that it is there."""
-    m = make(LOOPBACK.replace("arp timeout 60\n", "") + "http server\n")
+    m = make(LOOPBACK.replace("arp timeout 60\n", "") + WEB)
     m.learn(A)
     learn_tagged(m, C, D)
 

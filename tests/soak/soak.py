@@ -36,7 +36,7 @@ sys.path[:0] = [HERE, os.path.join(ROOT, "tests", "system"), os.path.join(ROOT, 
 
 import pytest  # noqa: E402
 from conftest import (ACCEL, IMAGE, LEFT_HOST, LEFT_MAC, LEFT_ROUTER, RIGHT_HOST,  # noqa: E402
-                      RIGHT_ROUTER, Router, eventually)
+                      RIGHT_ROUTER, WEB, Router, eventually)
 from family import LEFT6, LEFT_ROUTER6, RIGHT6, RIGHT_ROUTER6, addresses_up, config6  # noqa: E402
 from faults import KINDS, Faults, schedule  # noqa: E402
 from judge import Verdict  # noqa: E402
@@ -59,7 +59,7 @@ FAILURES = (AssertionError, GuestError, LauncherError, OSError, pytest.fail.Exce
 
 def configuration():
     """Two families, a VLAN, the servers, and routes to change."""
-    extra = ["interface eth0.%d" % VID, " ip address 10.100.0.1/24", "http server", REMOTE]
+    extra = ["interface eth0.%d" % VID, " ip address 10.100.0.1/24", WEB + REMOTE]
     for n in (3, 4):
         extra.append("arp 198.51.100.%d 02:bb:00:00:04:%02x" % (n, n))
     extra += ["ip route 20.%d.%d.0/24 198.51.100.%d" % (n >> 8, n & 255, 3 + n % 2)

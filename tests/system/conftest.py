@@ -57,6 +57,10 @@ LEFT_MAC, RIGHT_MAC = (ports.mac_of(ports.MAC_BASE, index) for index in (0, 1))
 FAULT = re.compile(r"^\*\*\* .*$", re.MULTILINE)
 
 
+# the HTTP server, for everybody
+WEB = "http server\nhttp access 0.0.0.0/0\nhttp access ::/0\n"
+
+
 def router_config(eth1_mtu=None, extra=""):
     """Two ports, a host on each side."""
     return """\

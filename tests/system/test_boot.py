@@ -7,7 +7,7 @@ import struct
 import subprocess
 
 import pytest
-from conftest import (IMAGE, LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, ROOT, eventually, options, pings,
+from conftest import (IMAGE, LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, ROOT, WEB, eventually, options, pings,
                       router_config)
 from siphash import siphash24
 from launcher import image
@@ -52,7 +52,7 @@ def test_configuration_hash(make_lab):
     """Of a text that takes a while to read: the machine forwards meanwhile, and has it when asked and in
     a report. It is of what is in force, which the network has as well."""
     routes = "".join("ip route 10.%d.%d.0/24 null0\n" % (n >> 8, n & 255) for n in range(20000))
-    lab = make_lab(router_config(extra=routes + "http server\n"), "--append", "test=1")
+    lab = make_lab(router_config(extra=routes + WEB), "--append", "test=1")
     router = lab.router
     pings(lab.left, RIGHT_HOST)
     said = eventually(lambda: re.search(r"^configuration ([0-9a-f]{16})$",

@@ -5,7 +5,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import (LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, ROOT, eventually, pings, reaches,
+from conftest import (LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, ROOT, WEB, eventually, pings, reaches,
                       router_config)
 from launcher.guest import LAUNCHER, PYTHON
 from test_remote import REMOTE, SECRET, nc
@@ -274,7 +274,7 @@ def test_without_test_option_there_is_no_test_command(make_router):
 def test_show_crash(make_lab):
     """What a console has missed: reports are kept over restarts of programs, the first and the last
     three; the network has them too."""
-    lab = make_lab(router_config(extra=REMOTE + "http server\n"), "--append", "test=1", cpus=3)
+    lab = make_lab(router_config(extra=REMOTE + WEB), "--append", "test=1", cpus=3)
     router = lab.router
     router.faults_expected = True
     assert router.command("show crash") == "no program has failed since boot\n"

@@ -18,7 +18,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, RIGHT_ROUTER, eventually, reaches
+from conftest import LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, RIGHT_ROUTER, WEB, eventually, reaches
 from family import (LEFT6, LEFT_ROUTER6, RIGHT6, RIGHT_ROUTER6, addresses_up,  # noqa: F401
                     config6, make_lab6)
 
@@ -127,7 +127,7 @@ class Siege:
 
 @pytest.fixture
 def siege(make_lab6):
-    return Siege(make_lab6(extra="http server"))
+    return Siege(make_lab6(extra=WEB))
 
 
 # Each of these sends as fast as it can and does not end.

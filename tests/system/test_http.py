@@ -12,13 +12,13 @@ import time
 import promtool
 import pytest
 from browser import Browser
-from conftest import (LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, RIGHT_ROUTER, ROOT, eventually, options,
+from conftest import (LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, RIGHT_ROUTER, ROOT, WEB, eventually, options,
                       pings, router_config)
 from family import LEFT_ROUTER6, RIGHT6, make_lab6  # noqa: F401
 from launcher.errors import LauncherError
 
 BASE = "http://%s" % LEFT_ROUTER
-CONFIG = router_config(extra="http server\n")
+CONFIG = router_config(extra=WEB)
 # What curl says of a reset: when it comes before curl has seen the connection open, while it sends its
 # request (curl 8), after that, while it waits for the answer.
 RESET = (7, 55, 56, 52)
@@ -154,7 +154,7 @@ def test_hundred_thousand_routes(make_lab):
     """Made while it is sent; forwarding goes on beside."""
     routes = "".join("ip route 10.%d.%d.%d/32 %s\n" % (n >> 16, n >> 8 & 255, n & 255, RIGHT_HOST)
                      for n in range(100000))
-    lab = make_lab(router_config(extra="http server\n" + routes), "--memory", "1024")
+    lab = make_lab(router_config(extra=WEB + routes), "--memory", "1024")
     pings(lab.left, RIGHT_HOST)
     status, content = curl(lab.left, BASE + "/api/v1/routes.json", timeout_s=120)
     said = json.loads(content)
@@ -257,7 +257,7 @@ def test_page_in_a_browser(make_lab6):
             check=True).stdout:
         pytest.skip("this distribution has no package chromium")
     os.makedirs(PICTURES, exist_ok=True)
-    web = make_lab6(extra="http server")
+    web = make_lab6(extra=WEB)
     pings(web.left, RIGHT_HOST)
     pings(web.left, RIGHT6)
     web.right.popen(["iperf3", "-s"], stdout=subprocess.DEVNULL)

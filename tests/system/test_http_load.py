@@ -11,7 +11,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import LEFT_ROUTER, RIGHT_ROUTER, eventually
+from conftest import LEFT_ROUTER, RIGHT_ROUTER, WEB, eventually
 from family import LEFT_ROUTER6, RIGHT_ROUTER6, make_lab6  # noqa: F401
 
 BASES = {"v4": "http://" + LEFT_ROUTER, "v6": "http://[%s]" % LEFT_ROUTER6}
@@ -68,7 +68,7 @@ class Web:
 
 @pytest.fixture
 def web(make_lab6):
-    return Web(make_lab6(extra="http server"))
+    return Web(make_lab6(extra=WEB))
 
 
 def test_wrk(web):

@@ -11,7 +11,7 @@ import socket
 import subprocess
 
 import pytest
-from conftest import (LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, RIGHT_ROUTER, eventually, pings,
+from conftest import (LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, RIGHT_ROUTER, WEB, eventually, pings,
                       router_config)
 
 PACKETS = 30000
@@ -86,7 +86,7 @@ FLOODS = {
 
 def config():
     """The usual one; the left link is a /16 here, so that there is something to scan."""
-    return router_config(extra="http server\n").replace(LEFT_ROUTER + "/24", LEFT_ROUTER + "/16")
+    return router_config(extra=WEB).replace(LEFT_ROUTER + "/24", LEFT_ROUTER + "/16")
 
 
 class Session:

@@ -3,7 +3,7 @@ panic= says. The next boot tells what the last one said."""
 import re
 
 import pytest
-from conftest import ACCEL, LEFT_ROUTER, RIGHT_HOST, pings, router_config
+from conftest import ACCEL, LEFT_ROUTER, RIGHT_HOST, WEB, pings, router_config
 from launcher import addr
 
 KINDS = {  # how it fails: what the report says, and what it names
@@ -54,7 +54,7 @@ def test_halt(make_lab):
 def test_reboot(make_lab, kind):
     """It boots again, repeats the report, which `show crash` and the network have too, and works; the
     boot after that has nothing to tell."""
-    lab = make_lab(router_config(extra="http server\n"), "--append", "test=1 panic=reboot")
+    lab = make_lab(router_config(extra=WEB), "--append", "test=1 panic=reboot")
     router = lab.router
     pings(lab.left, RIGHT_HOST)
     fail(lab, kind)

@@ -5,7 +5,7 @@ import socket
 import subprocess
 
 import pytest
-from conftest import ACCEL, IMAGE, LEFT_ROUTER, QEMU
+from conftest import ACCEL, IMAGE, LEFT_ROUTER, QEMU, WEB
 from generator import begin, end, generator
 from launcher.guest import LAUNCHER, PYTHON
 from launcher.report import capture
@@ -14,7 +14,7 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 from scapy.utils import PcapNgReader
 
-CONFIG = "application pktgen\nhttp server\ninterface eth0\n ip address %s/24\n" % LEFT_ROUTER
+CONFIG = "application pktgen\n%sinterface eth0\n ip address %s/24\n" % (WEB, LEFT_ROUTER)
 SOURCE = "02:00:00:00:aa:aa"
 STREAM = "stream a\n port eth0\n mac destination 02:00:00:00:00:99\n udp 10.0.0.1 10.0.0.2\n"
 

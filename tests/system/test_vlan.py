@@ -6,7 +6,7 @@ import re
 import subprocess
 
 import pytest
-from conftest import LEFT_HOST, RIGHT_HOST, ROOT, eventually, pings, reaches
+from conftest import LEFT_HOST, RIGHT_HOST, ROOT, WEB, eventually, pings, reaches
 from family import LEFT6, LEFT_ROUTER6, RIGHT6, RIGHT_ROUTER6, addresses_up, config6
 from launcher import demo, netlab
 
@@ -25,8 +25,7 @@ interface eth1.%(vid)d
 interface lo0
  ip address %s/32
  ipv6 address %s/128
-http server
-""" % (LOOPBACK, LOOPBACK6)
+%s""" % (LOOPBACK, LOOPBACK6, WEB)
 
 
 def host4(vid):

@@ -700,12 +700,14 @@ static void test_script(void **state)
 	refuse("http access 192.0.2.0/24\nscript a\nrest", 1, "http", "an access list without");
 }
 
+#define HTTP "http server\nhttp access 192.0.2.0/24\n"
+
 static void test_http(void **state)
 {
 	(void)state;
 	admit("");
 	assert_int_equal(config.http.port, 0);
-	admit("http server");
+	admit(HTTP);
 	assert_int_equal(config.http.port, 80);
 	admit("http access 192.0.2.0/24\nHTTP Server port 8080\nhttp access 10.0.0.0 255.0.0.0");
 	assert_int_equal(config.http.port, 8080);
@@ -717,13 +719,15 @@ static void test_http(void **state)
 	refuse("http server port", 1, "", "the line ends too early");
 	refuse("http server 80", 1, "80", "unexpected word");
 	refuse("http", 1, "", "expected server, access after");
+	refuse("hostname a\nhttp server", 2, "http", "the server needs an access list; say who may "
+	       "connect by lines \"http access PREFIX\"");
 	refuse("http access 192.0.2.1/24\nhttp server", 1, "192.0.2.1/24", "prefix 192.0.2.1/24 has host");
 	refuse("http server\nhttp access 0.0.0.0/0\nhttp access 0.0.0.0/0", 3, "0.0.0.0/0",
 	       "this prefix stands already at line 2");
 	refuse("hostname a\nhttp access 192.0.2.0/24", 2, "http", "an access list without a server");
-	refuse("application discard\nhttp server", 2, "http", "the discard application");
-	refuse("application echo\nhttp server port 7", 2, "7", "echo listens on this port");
-	refuse("service chargen tcp\nhttp server port 19", 2, "19", "chargen listens on this port");
+	refuse("application discard\n" HTTP, 2, "http", "the discard application");
+	refuse("application echo\nhttp access ::/0\nhttp server port 7", 3, "7", "echo listens on this port");
+	refuse("service chargen tcp\nhttp access ::/0\nhttp server port 19", 3, "19", "chargen listens on this port");
 	char text[1024] = "http server\n";
 	for (unsigned i = 0; i <= CONFIG_ACCESS_MAX; i++)
 		snprintf(text + strlen(text), sizeof text - strlen(text), "http access 10.%u.0.0/16\n", i);
@@ -759,7 +763,7 @@ static void test_console(void **state)
 	refuse(CONSOLE "console access 2001:db8::1/32", 4, "2001:db8::1/32", "prefix 2001:db8::1/32 has");
 	refuse(CONSOLE "console access 2001:db8::", 4, "2001:db8::", "the prefix length is missing");
 	refuse(CONSOLE "console access 2001:db8::/32 x", 4, "x", "unexpected word");
-	refuse(CONSOLE "http server port 23", 1, "23", "the HTTP server listens on this port");
+	refuse(CONSOLE "http access ::/0\nhttp server port 23", 1, "23", "the HTTP server listens on this port");
 	refuse(CONSOLE "service echo tcp port 23", 1, "23", "echo listens on this port");
 	refuse(CONSOLE "application discard", 1, "console", "the discard application");
 	refuse("console", 1, "", "expected server, access, password after");
@@ -779,7 +783,7 @@ static void test_capture(void **state)
 	assert_int_equal(config.capture.port, 2000);
 	refuse("capture server", 1, "capture", "the server needs an access list");
 	refuse("capture access ::/0", 1, "capture", "an access list without a server");
-	refuse(CAPTURE "http server port 5555", 1, "5555", "the HTTP server listens on this port");
+	refuse(CAPTURE "http access ::/0\nhttp server port 5555", 1, "5555", "the HTTP server listens on this port");
 	refuse("capture server port 23\ncapture access ::/0\n" CONSOLE, 1, "23",
 	       "the console server listens on this port");
 	refuse(CAPTURE "service echo tcp port 5555", 1, "5555", "echo listens on this port");
@@ -803,8 +807,9 @@ static void test_access(void **state)
 	assert_true(admits(six) && !admits(net_addr_ip4(IP4(192, 0, 2, 1))));
 	admit("console server\n" PASSWORD "console access 0.0.0.0/0");
 	assert_true(!admits(six) && admits(net_addr_ip4(IP4(1, 0, 2, 1))));
-	admit("http server");
-	assert_true(config_admits(&config.http.access, &six));
+	/* a list without a line admits nobody: what forgets to ask for one does not open the server */
+	admit("");
+	assert_false(config_admits(&config.http.access, &six));
 }
 
 /* Lines of routes are known by the line before them: whatever comes between, each is what it is,
