@@ -59,6 +59,18 @@ static size_t canonical_word(char *buf, size_t size, struct text word, struct te
 	return fmt_format(buf, size, " %.*s", (int)word.len, word.at);
 }
 
+/* So of a name of DNS: in lower case, without a dot at its end. */
+static size_t canonical_host(char *buf, size_t size, struct text word, struct text *rest)
+{
+	if (text_find(word, ':') < word.len)
+		return canonical_word(buf, size, word, rest);
+
+	size_t n = fmt_format(buf, size, " %.*s", (int)word.len, word.at);
+	for (size_t i = 0; i < n && i < size; i++)
+		buf[i] = text_lower(buf[i]);
+	return n < size && buf[n - 1] == '.' ? n - 1 : n;
+}
+
 /* The line as config_print would have it, as far as what it is told apart by goes. Empty: it is too
  * long. */
 static struct text canonical(char buf[CANDIDATE_LINE_MAX], struct text line,
@@ -80,7 +92,8 @@ static struct text canonical(char buf[CANDIDATE_LINE_MAX], struct text line,
 			n += fmt_format(buf + n, CANDIDATE_LINE_MAX - n, " %.*s", (int)word.len, word.at);
 	} else {
 		while (n < CANDIDATE_LINE_MAX && text_next_word(&rest, &word))
-			n += canonical_word(buf + n, CANDIDATE_LINE_MAX - n, word, &rest);
+			n += (s->how & STATEMENT_HOST ? canonical_host : canonical_word)(
+				buf + n, CANDIDATE_LINE_MAX - n, word, &rest);
 	}
 	return (struct text){buf, n < CANDIDATE_LINE_MAX ? n : 0};
 }

@@ -81,6 +81,8 @@
 #define CONFIG_CONSOLE_PORT_DEFAULT 23
 #define CONFIG_CAPTURE_PORT_DEFAULT 5555
 #define CONFIG_ACCESS_MAX 16 /* prefixes of a server's access list */
+#define CONFIG_HTTP_HOSTS_MAX 16
+#define CONFIG_HTTP_HOST_SIZE 128 /* a statement fits into a line of the console */
 #define CONFIG_TCP_CONNECTIONS_MAX 4194304 /* of a data core */
 
 enum config_idle { CONFIG_IDLE_AUTO, CONFIG_IDLE_POLL, CONFIG_IDLE_SLEEP };
@@ -231,11 +233,20 @@ struct config_access_list {
 	unsigned count; /* 0: nobody may */
 };
 
+/* What a request may be for beside the machine's addresses and its hostname. */
+struct config_http_host {
+	struct net_addr addr;             /* where `name` is empty */
+	uint32_t line;
+	char name[CONFIG_HTTP_HOST_SIZE]; /* in lower case, without a dot at its end */
+};
+
 /* The HTTP server (control/http.h). */
 struct config_http {
 	uint16_t port; /* 0: there is none; else there is an access list */
 	uint32_t line;
 	struct config_access_list access;
+	struct config_http_host host[CONFIG_HTTP_HOSTS_MAX];
+	unsigned hosts;
 };
 
 /* The console over TCP (control/remote.h). */

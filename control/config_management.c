@@ -64,6 +64,68 @@ int config_http_access(struct parser *p, unsigned i)
 	return parse_access(p, i, &p->out->http.access);
 }
 
+static bool is_label_char(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+}
+
+/* Labels of 1 to 63 letters, digits and inner hyphens (RFC 1123 2.1), and underscores, which some
+ * networks of containers have; the last one not a number, which RFC 1123 keeps for addresses. */
+static bool is_name(const char *name)
+{
+	bool number = false;
+	size_t n = 0;
+	for (const char *c = name;; c++) {
+		if (is_label_char(*c)) {
+			number = (n == 0 || number) && *c >= '0' && *c <= '9';
+			if (++n == 1 && *c == '-')
+				return false;
+			continue;
+		}
+		if ((*c && *c != '.') || n == 0 || n > 63 || c[-1] == '-')
+			return false;
+		if (!*c)
+			return !number;
+		n = 0;
+	}
+}
+
+/* The address, or name, that a word is, in one form; false: neither. */
+static bool read_host(struct text w, struct config_http_host *h)
+{
+	*h = (struct config_http_host){.line = 0};
+	if (text_parse_addr(w, &h->addr) == 0)
+		return true;
+	if (w.len && w.at[w.len - 1] == '.')
+		w.len--;
+	if (w.len == 0 || w.len >= sizeof h->name)
+		return false;
+	for (size_t i = 0; i < w.len; i++)
+		h->name[i] = text_lower(w.at[i]);
+	return strlen(h->name) == w.len && is_name(h->name);
+}
+
+int config_http_host(struct parser *p, unsigned i)
+{
+	struct config_http *http = &p->out->http;
+	struct config_http_host host;
+	int error = config_expect_word(p, i);
+	if (error != 0 || (error = config_expect_end(p, i + 1)) != 0)
+		return error;
+	if (!read_host(p->word[i], &host))
+		return FAIL(p, i, "a name or an address is expected: no port, no prefix length, at most %d "
+		                  "characters", CONFIG_HTTP_HOST_SIZE - 1);
+	host.line = p->line;
+	for (unsigned k = 0; k < http->hosts; k++)
+		if (strcmp(http->host[k].name, host.name) == 0 &&
+		    net_addr_equal(&http->host[k].addr, &host.addr))
+			return FAIL(p, i, "this name stands already at line %u", http->host[k].line);
+	if (http->hosts == CONFIG_HTTP_HOSTS_MAX)
+		return FAIL(p, i, "too many names; at most %d", CONFIG_HTTP_HOSTS_MAX);
+	http->host[http->hosts++] = host;
+	return 0;
+}
+
 int config_console_server(struct parser *p, unsigned i)
 {
 	p->out->console.line = p->line;
@@ -132,6 +194,9 @@ static int check_http(const struct config *c, struct text_error *err)
 	if (http->port == 0 && http->access.count)
 		return text_fail(err, http->access.row[0].line, text_of("http"),
 		                 "an access list without a server; add the line \"http server\"");
+	if (http->port == 0 && http->hosts)
+		return text_fail(err, http->host[0].line, text_of("http"),
+		                 "a name without a server; add the line \"http server\"");
 	if (http->port == 0)
 		return 0;
 	if (http->access.count == 0)

@@ -52,6 +52,7 @@ enum statement_how {
 	STATEMENT_NAMED = 1024,    /* has names among its words, of which the case counts */
 	STATEMENT_LIST = 2048,     /* opens an access list, whose lines are */
 	STATEMENT_RULE = 4096,     /* rules, told apart by the number before them */
+	STATEMENT_HOST = 8192,     /* has a name of DNS, which has one form */
 };
 
 struct statement {
@@ -185,6 +186,7 @@ int config_no_ip4_directed(struct parser *p, unsigned i);
 
 int config_http_server(struct parser *p, unsigned i);
 int config_http_access(struct parser *p, unsigned i);
+int config_http_host(struct parser *p, unsigned i);
 int config_console_server(struct parser *p, unsigned i);
 int config_console_access(struct parser *p, unsigned i);
 int config_console_password(struct parser *p, unsigned i);

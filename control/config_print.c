@@ -170,12 +170,22 @@ static void print_access(const struct printer *p, const char *server,
 	}
 }
 
+static void print_hosts(const struct printer *p, const struct config_http *http)
+{
+	char addr[FMT_ADDR_MAX];
+	for (unsigned i = 0; i < http->hosts; i++) {
+		const struct config_http_host *h = &http->host[i];
+		print_line(p, "http host %s", h->name[0] ? h->name : fmt_addr(addr, h->addr.w));
+	}
+}
+
 static void print_management(const struct printer *p, const struct config *c)
 {
 	char hash[PASSWORD_TEXT_MAX];
 	if (c->http.port != 0)
 		print_line(p, "http server port %u", c->http.port);
 	print_access(p, "http", &c->http.access);
+	print_hosts(p, &c->http);
 	if (c->console.port != 0)
 		print_line(p, "console server port %u", c->console.port);
 	print_access(p, "console", &c->console.access);

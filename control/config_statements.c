@@ -329,6 +329,8 @@ static const struct statement statements[] = {
 	{"http server", "http server [port N]", config_http_server, false,
 	 STATEMENT_ONCE | STATEMENT_LIVE},
 	{"http access", "http access (" ACCESS ")", config_http_access, false, STATEMENT_LIVE},
+	{"http host", "http host (NAME | ADDRESS)", config_http_host, false,
+	 STATEMENT_HOST | STATEMENT_LIVE},
 	{"console server", "console server [port N]", config_console_server, false,
 	 STATEMENT_ONCE | STATEMENT_LIVE},
 	{"console access", "console access (" ACCESS ")", config_console_access, false,

@@ -17,6 +17,7 @@
  */
 #include "control/http.h"
 
+#include "control/http_host.h"
 #include "control/inside.h"
 #include "control/page.h"
 #include "control/tcp_control.h"
@@ -105,29 +106,48 @@ static void answer(struct session *s, unsigned status, const struct page *page)
 	http_stats.requests[status / 100]++;
 }
 
+/* RFC 9110 7.4. HTTP/1.0 need not say whom it asks; it may do so here, because every browser says it
+ * (docs/http.md), and an old scraper or health check does not. */
+static bool is_misdirected(const struct http_request *r)
+{
+	return r->host[0] && !http_host_is_ours(r->host);
+}
+
 static void begin_answer(struct session *s)
 {
 	const struct http_request *r = &s->parser.request;
 	const struct page *page = r->status == 200 ? page_find(r->path) : NULL;
-	if (r->status != 200)
+	if (is_misdirected(r)) {
+		count(CNT_http_misdirected);
+		answer(s, 421, NULL);
+	} else if (r->status != 200) {
 		answer(s, r->status, NULL);
-	else if (!page)
+	} else if (!page) {
 		answer(s, 404, NULL);
-	else
+	} else {
 		answer(s, page->status ? page->status() : 200, page);
+	}
+}
+
+/* What an answer without a page says. */
+static const char *line_of(unsigned status)
+{
+	return status == 421 ? "Misdirected Request: ask for an address or the hostname of this machine, "
+	                       "or for a name that its configuration has as \"http host NAME\""
+	                     : http_reason(status);
 }
 
 /* The head, into out[]; with all of the content where that is a line. */
 static void put_head(struct session *s)
 {
 	const struct page *page = s->page;
-	const char *reason = http_reason(s->answer.status);
+	const char *line = line_of(s->answer.status);
 	s->answer.type = page ? page->type : "text/plain; charset=utf-8";
 	s->answer.fields = page                       ? page->fields
 	                   : s->answer.status == 405  ? "Allow: GET, HEAD\r\n"
 	                   : s->answer.status == 503  ? "Retry-After: 1\r\n"
 	                                              : NULL;
-	s->answer.length = !page         ? strlen(reason) + 1
+	s->answer.length = !page         ? strlen(line) + 1
 	                   : page->fixed ? (uint64_t)(page->fixed_end - page->fixed)
 	                                 : HTTP_LENGTH_UNKNOWN;
 	if (s->answer.length == HTTP_LENGTH_UNKNOWN && s->answer.minor == 0)
@@ -135,8 +155,8 @@ static void put_head(struct session *s)
 	size_t n = http_answer_put(s->out, sizeof s->out, &s->answer);
 	assert(n > 0);
 	if (!page && !s->head_only) {
-		memcpy(s->out + n, reason, strlen(reason));
-		n += strlen(reason);
+		memcpy(s->out + n, line, strlen(line));
+		n += strlen(line);
 		s->out[n++] = '\n';
 	}
 	s->out_len = (uint32_t)n;

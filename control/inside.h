@@ -17,6 +17,7 @@
  *     ping.c       the console's ping
  *     churn.c      routes that change under load, for tests (churn.h)
  *     tcp_control.c   the management's TCP; http.c, remote.c: its HTTP server, the console over it
+ *     http_host.c  whether a request is for this machine
  *     servers.c    on which ports these listen
  *     capture.c    captures of what ports receive and send, as a stream over that TCP
  *     trace.c      what becomes of a packet, step by step (trace.h); trace_core.c: on a data core

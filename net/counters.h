@@ -208,6 +208,7 @@
 	X(tcp_pmtu, INFO, "times a path's MTU was found smaller (RFC 1191)") \
 	X(tcp_black_hole, INFO, "times a smaller MTU was tried because nothing came through") \
 	X(tcp_no_buffer, INFO, "segments that could not be made: no buffer") \
+	X(http_misdirected, INFO, "HTTP requests for a host that this machine is not, answered by 421") \
 	X(originated_drop_tx, INFO, "own packets that could not leave: a full ring, a dead link, no route") \
 	X(originated_drop_no_buffer, INFO, "own packets for which there was no buffer") \
 	X(punted, INFO, "received frames handed from a data core to the control core") \

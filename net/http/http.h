@@ -13,8 +13,8 @@
  * before the colon or in front of a field, two lengths, a length and a transfer coding.
  *
  * Invariants
- * 1. Of a head no more than HTTP_HEAD_MAX bytes are read, and the request line and one field are
- *    kept. What is longer is answered by 414 or 431.
+ * 1. Of a head no more than HTTP_HEAD_MAX bytes are read, and the request line, Host and one more
+ *    field are kept. What is longer is answered by 414 or 431.
  * 2. After an error (request.status >= 400 with request.close) nothing more is read: where the next
  *    request would begin is not known.
  * 3. request.path is decoded and has neither control characters nor NUL.
@@ -48,6 +48,7 @@ enum http_method { HTTP_GET, HTTP_HEAD, HTTP_OTHER };
 	X(413, "Content Too Large") \
 	X(414, "URI Too Long") \
 	X(417, "Expectation Failed") \
+	X(421, "Misdirected Request") \
 	X(431, "Request Header Fields Too Large") \
 	X(501, "Not Implemented") \
 	X(503, "Service Unavailable") \
@@ -60,6 +61,10 @@ struct http_request {
 	bool close;        /* the connection ends with the answer */
 	const char *path;  /* begins with '/'; "" when status is not 200 */
 	const char *query; /* behind the '?', not decoded; "" when there is none */
+	/* Whom it is for, without the port: of the target, where that has an authority (RFC 9112
+	 * 3.2.2), else of Host; an IPv6 address is in brackets. Not compared with anything here. ""
+	 * where nothing said so, which HTTP/1.0 alone may, and after an error. */
+	const char *host;
 };
 
 enum http_state { HTTP_MORE, HTTP_REQUEST, HTTP_CLOSED };
@@ -85,7 +90,7 @@ void http_init(struct http_parser *p);
 /* Takes bytes up to the end of a head, or all. While state is HTTP_REQUEST it takes none. */
 uint32_t http_input(struct http_parser *p, const uint8_t *data, uint32_t n);
 
-/* The request has been answered. Its path and query are gone. */
+/* The request has been answered. Its path, query and host are gone. */
 void http_next(struct http_parser *p);
 
 /* Nothing of a request has come since the last: the connection may be closed by either side. */

@@ -1,6 +1,7 @@
 /*
  * Requests; see http.h. Lines are collected in text[] and judged one by one: the request line stays
- * there (path and query point into it), a field line is forgotten once its meaning is noted.
+ * there (path and query point into it) and the host, another field line is forgotten once its
+ * meaning is noted. Each line has two bytes less there than it had with its end: room for a NUL.
  */
 #include "net/http/http.h"
 
@@ -51,8 +52,42 @@ static void refuse(struct http_parser *p, unsigned status)
 {
 	p->request.status = status;
 	p->request.close = true;
-	p->request.path = p->request.query = "";
+	p->request.path = p->request.query = p->request.host = "";
 	p->state = HTTP_REQUEST;
+}
+
+/* --- whom it is for, RFC 9110 7.2 --- */
+
+/* Of a uri-host without brackets. A comma, which RFC 3986 3.2.2 allows, is what becomes of two
+ * fields that somebody has made one (RFC 9110 5.3). */
+static bool is_host_char(char c)
+{
+	static const char others[] = "-._~%!$&'()*+;=";
+	if (is_alpha(c) || is_digit(c))
+		return true;
+	for (const char *o = others; *o; o++)
+		if (*o == c)
+			return true;
+	return false;
+}
+
+/* s is uri-host [ ":" port ]: cuts it to the host. The host may not be empty: http has none without
+ * (RFC 9110 4.2.1). A user name before it is an error (4.2.4). */
+static bool cut_authority(struct span *s)
+{
+	bool bracket = s->n && s->at[0] == '[';
+	uint32_t n = bracket;
+	while (n < s->n && (is_host_char(s->at[n]) || (bracket && s->at[n] == ':')))
+		n++;
+	if (n == bracket || (bracket && (n == s->n || s->at[n++] != ']')))
+		return false;
+	if (n < s->n && s->at[n] != ':')
+		return false;
+	for (uint32_t i = n + 1; i < s->n; i++)
+		if (!is_digit(s->at[i]))
+			return false;
+	s->n = n;
+	return true;
 }
 
 /* --- request line, RFC 9112 3 --- */
@@ -87,8 +122,10 @@ static bool decode_path(struct span s)
 	return true;
 }
 
-/* The authority and scheme of absolute-form are read over (RFC 9112 3.2.2: MUST be accepted). */
-static bool skip_authority(struct span *s)
+/* Cuts scheme and authority of absolute-form off (RFC 9112 3.2.2: MUST be accepted, and MUST be what
+ * counts, whatever Host says). The authority moves to where the scheme ended, so that there is room
+ * for the NUL before the path. */
+static bool take_authority(struct http_parser *p, struct span *s)
 {
 	static const char scheme[] = "http://";
 	uint32_t n = sizeof scheme - 1;
@@ -97,8 +134,11 @@ static bool skip_authority(struct span *s)
 	uint32_t i = n;
 	while (i < s->n && s->at[i] != '/' && s->at[i] != '?')
 		i++;
-	if (i == n || i == s->n || s->at[i] != '/')
+	struct span host = {s->at + n, i - n};
+	if (i == s->n || s->at[i] != '/' || !cut_authority(&host))
 		return false; /* no host, or an empty path: nobody sends that here */
+	p->request.host = memmove(host.at - 1, host.at, host.n);
+	host.at[host.n - 1] = 0;
 	s->at += i;
 	s->n -= i;
 	return true;
@@ -109,7 +149,7 @@ static bool parse_target(struct http_parser *p, struct span s)
 	for (uint32_t i = 0; i < s.n; i++)
 		if ((uint8_t)s.at[i] <= 0x20 || (uint8_t)s.at[i] >= 0x7f || s.at[i] == '#')
 			return false;
-	if (s.at[0] != '/' && !skip_authority(&s))
+	if (s.at[0] != '/' && !take_authority(p, &s))
 		return false; /* `*` and authority-form belong to methods that are not served */
 	uint32_t n = 0;
 	while (n < s.n && s.at[n] != '?')
@@ -230,21 +270,18 @@ static bool field_length(struct http_parser *p, struct span v)
 	return true;
 }
 
-/* RFC 9112 3.2: exactly one, of uri-host [ ":" port ]. Empty is for targets without authority,
- * which http does not have. */
+/* RFC 9112 3.2: exactly one. Empty is for targets without authority, which http does not have. */
 static bool field_host(struct http_parser *p, struct span v)
 {
-	static const char others[] = "-._~:[]%!$&'()*+;=";
-	if (p->host || v.n == 0)
+	if (p->host || !cut_authority(&v))
 		return false;
-	for (uint32_t i = 0; i < v.n; i++) {
-		bool good = is_alpha(v.at[i]) || is_digit(v.at[i]);
-		for (const char *o = others; !good && *o; o++)
-			good = v.at[i] == *o;
-		if (!good)
-			return false;
-	}
 	p->host = true;
+	if (p->request.host[0])
+		return true; /* the target has said so */
+	v.at[v.n] = 0;
+	p->request.host = v.at;
+	p->used++;
+	p->line = p->used;
 	return true;
 }
 
@@ -396,7 +433,7 @@ uint32_t http_input(struct http_parser *p, const uint8_t *data, uint32_t n)
 void http_init(struct http_parser *p)
 {
 	memset(p, 0, offsetof(struct http_parser, text));
-	p->request.path = p->request.query = "";
+	p->request.path = p->request.query = p->request.host = "";
 	p->request.status = 200;
 }
 

@@ -258,7 +258,7 @@ class Scraper(threading.Thread):
 
     def scrape(self, connection):
         began = time.monotonic()
-        connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n")
+        connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: %s\r\n\r\n" % MANAGEMENT.encode())
         data = b""
         while not data.endswith(b"\r\n0\r\n\r\n"):
             piece = connection.recv(65536)

@@ -16,7 +16,7 @@ struct meaning {
 	struct {
 		unsigned status, minor, method;
 		bool close;
-		char path[HTTP_TARGET_MAX + 1], query[HTTP_TARGET_MAX + 1];
+		char path[HTTP_TARGET_MAX + 1], query[HTTP_TARGET_MAX + 1], host[HTTP_HEAD_MAX + 1];
 	} request[REQUESTS_MAX];
 	enum http_state state;
 	bool idle;
@@ -29,6 +29,9 @@ static void note(struct meaning *m, const struct http_request *r)
 	assert(r->status != 200 || r->path[0] == '/');
 	for (const char *c = r->path; *c; c++)
 		assert((uint8_t)*c >= 0x20 && *c != 0x7f);
+	assert(r->status != 200 || r->minor == 0 || r->host[0]);
+	for (const char *c = r->host; *c; c++)
+		assert(*c > 0x20 && *c < 0x7f && *c != '/' && *c != '@' && (*c != ':' || r->host[0] == '['));
 	if (m->requests == REQUESTS_MAX)
 		return;
 	m->request[m->requests].status = r->status;
@@ -38,6 +41,8 @@ static void note(struct meaning *m, const struct http_request *r)
 	assert(strlen(r->path) <= HTTP_TARGET_MAX && strlen(r->query) <= HTTP_TARGET_MAX);
 	memcpy(m->request[m->requests].path, r->path, strlen(r->path) + 1);
 	memcpy(m->request[m->requests].query, r->query, strlen(r->query) + 1);
+	assert(strlen(r->host) <= HTTP_HEAD_MAX);
+	memcpy(m->request[m->requests].host, r->host, strlen(r->host) + 1);
 	m->requests++;
 }
 

@@ -263,6 +263,9 @@ def http_requests():
     yield "fold", b"\0" + get + b"X: y\r\n z\r\n\r\n"
     yield "expect", b"\0PUT / HTTP/1.1\r\n" + host + b"Expect: 100-continue\r\nContent-Length: 9\r\n\r\n"
     yield "bare-lf", b"\3GET / HTTP/1.1\n\n"
+    yield "host-port", b"\2GET / HTTP/1.1\r\nX: y\r\nHost: [fe80::1%25eth0]:8080\r\nY: z\r\n\r\n" + get + b"\r\n"
+    yield "host-twice", b"\2GET http://b:1/x HTTP/1.1\r\n" + host + host + b"\r\n"
+    yield "host-user", b"\4GET http://a@b/ HTTP/1.1\r\n" + host + b"\r\n"
 
 
 def telnet_sessions():

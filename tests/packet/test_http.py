@@ -76,8 +76,8 @@ class Client(Peer):
         self.got = rest
         return int(match[1]), fields, content
 
-    def get(self, path, method="GET"):
-        self.ask(("%s %s HTTP/1.1\r\nHost: h\r\n\r\n" % (method, path)).encode())
+    def get(self, path, method="GET", host="192.0.2.1"):
+        self.ask(("%s %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (method, path, host)).encode())
         return self.answer(method == "HEAD")
 
     def close(self):
@@ -253,7 +253,7 @@ def test_head_404_405_501(h):
 def test_pipelined(h):
     """Four requests at once are answered in their order."""
     c = Client(h)
-    c.ask(b"".join(b"%s HTTP/1.1\r\nHost: h\r\n\r\n" % what for what in
+    c.ask(b"".join(b"%s HTTP/1.1\r\nHost: 192.0.2.1\r\n\r\n" % what for what in
                    (b"GET /healthz", b"GET /nothing", b"HEAD /metrics", b"GET /api/v1/status.json")))
     assert c.answer()[0] == 200
     assert c.answer()[0] == 404
@@ -268,7 +268,7 @@ def test_http_1_0_and_close(h):
     assert c.ended is True
     assert json.loads(c.answer()[2])["hostname"] == "r1"
     c = Client(h, sport=40001)
-    c.ask(b"GET /healthz HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\nGET / HTTP/1.1\r\n")
+    c.ask(b"GET /healthz HTTP/1.1\r\nHost: 192.0.2.1\r\nConnection: close\r\n\r\nGET / HTTP/1.1\r\n")
     assert c.ended is True
     status, fields, content = c.answer()
     assert (status, fields["Connection"], content, c.got) == (200, "close", b"ok\n", b"")
@@ -291,14 +291,14 @@ def test_http_1_0_keeps_alive_where_it_can(h):
 
 def test_nonsense_is_refused_and_closed(h):
     c = Client(h)
-    c.ask(b"GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n")
+    c.ask(b"GET / HTTP/1.1\r\nHost: 192.0.2.1\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n")
     assert c.ended is True and c.answer()[0] == 400
 
 
 def test_byte_by_byte(h):
     """Slow, but within the time of a head."""
     c = Client(h)
-    for byte in b"GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n":
+    for byte in b"GET /healthz HTTP/1.1\r\nHost: 192.0.2.1\r\n\r\n":
         c.ask(bytes([byte]))
     assert c.answer()[0] == 200
 
@@ -306,7 +306,7 @@ def test_byte_by_byte(h):
 def test_slow_head_gets_408(h):
     """Whatever drips in: ten seconds from its first byte on (slowloris)."""
     c = Client(h)
-    c.ask(b"GET / HTTP/1.1\r\nHost: h\r\n")
+    c.ask(b"GET / HTTP/1.1\r\nHost: 192.0.2.1\r\n")
     for _ in range(4):
         h.time(2 * SECOND)
         c.read().ask(b"X: y\r\n")
@@ -356,7 +356,7 @@ def test_config_that_changes_meanwhile(make):
     m = make(HTTP + routes)
     m.learn(A)
     c = Client(m)
-    c.send("PA", b"GET /config HTTP/1.1\r\nHost: h\r\n\r\n")
+    c.send("PA", b"GET /config HTTP/1.1\r\nHost: 192.0.2.1\r\n\r\n")
     for line in ("configure", "no ip route 10.0.0.0/24", "commit", "end"):
         m.console(line)
     assert c.read().ended == "reset"
@@ -371,7 +371,7 @@ def test_reader_that_stands_still_is_reset(make):
     m = make(HTTP + routes)
     m.learn(A)
     c = Peer(m, dport=80).open()
-    c.send("PA", b"GET /api/v1/routes.json HTTP/1.1\r\nHost: h\r\n\r\n", window=1000)
+    c.send("PA", b"GET /api/v1/routes.json HTTP/1.1\r\nHost: 192.0.2.1\r\n\r\n", window=1000)
     c.receive()
     c.send("A", window=0)
     for _ in range(40):
@@ -423,6 +423,83 @@ def test_needs_access_list(make):
     assert "R" in str(p.take().flags)
 
 
+# Requests for an address of ours, on whatever interface, or a name of ours; a port is not looked at.
+OURS = ["192.0.2.1", "192.0.2.1:80", "192.0.2.1:18080", "198.51.100.1", "[2001:db8:1::1]",
+        "[2001:DB8:2:0::1]:80", "[%s]" % ROUTER[1].link_local, "[%s%%25eth1]" % ROUTER[1].link_local,
+        "r1", "R1", "r1.:8080", "lab.example.net", "LAB.Example.net.:1", "203.0.113.9",
+        "[2001:db8:ff::9]:443"]
+NOT_OURS = ["evil.example", "localhost", "127.0.0.1", "127.0.0.1:80", "0.0.0.0", "192.0.2.2", "192.0.2.0",
+            "192.0.2.255", "192.0.2.1.", "192.0.2.1.example", "3221225985", "0xc0.0.2.1", "192.0.2.01",
+            "r", "r11", "xr1", "r1..", "r1.example", "%72%31", "example.net", "xlab.example.net",
+            "lab.example.net.evil.example", "lab.example.net..", "[::]", "[::1]", "[2001:db8:1::2]",
+            "[::ffff:192.0.2.1]", "[192.0.2.1]", "[r1]", "[%25eth0]"]
+NAMED = CONFIG6.replace("arp timeout 60\n", "") + WEB + \
+    "http host Lab.Example.NET.\nhttp host 203.0.113.9\nhttp host 2001:DB8:FF::9\n"
+
+
+@pytest.fixture
+def named(make):
+    m = make(NAMED)
+    m.learn(A)
+    learn6(m, A, B)  # DAD is over
+    m.counted()
+    return m
+
+
+def test_host(named):
+    """RFC 9110 7.4 and 15.5.20: a browser that was led here by somebody's name, which they let lead to
+    us (DNS rebinding), is told that it is wrong. The connection goes on."""
+    c = Client(named)
+    for path in "/", "/metrics", "/config", "/api/v1/status.json", "/nothing":
+        status, fields, content = c.get(path, host="evil.example")
+        assert status == 421 and b"http host" in content and "Connection" not in fields
+    assert c.get("/healthz", "HEAD", host="evil.example")[0] == 421
+    assert c.get("/healthz", "POST", host="evil.example")[0] == 421
+    assert named.counted()["http_misdirected"] == 7
+    for host in OURS:
+        assert c.get("/healthz", host=host)[0] == 200, host
+    assert "http_misdirected" not in named.counted()
+    for host in NOT_OURS:
+        assert c.get("/healthz", host=host)[0] == 421, host
+    assert named.counted()["http_misdirected"] == len(NOT_OURS)
+    assert not c.ended
+    text = c.get("/metrics")[2].decode()
+    assert "hayate_http_misdirected_total %d\n" % (7 + len(NOT_OURS)) in text
+    assert "http host lab.example.net\nhttp host 203.0.113.9\nhttp host 2001:db8:ff::9\n" in \
+        named.console("show running-config")
+
+
+def test_host_of_the_target(named):
+    """RFC 9112 3.2.2: what the target says counts, and Host must be there all the same."""
+    c = Client(named)
+    ask = b"GET http://%s/healthz HTTP/1.1\r\nHost: %s\r\n\r\n"
+    for target, host, status in ((b"r1:8080", b"evil.example", 200), (b"evil.example", b"r1", 421),
+                                 (b"[2001:db8:1::1]", b"x", 200)):
+        c.ask(ask % (target, host))
+        assert c.answer()[0] == status
+    c.ask(b"GET http://r1/healthz HTTP/1.1\r\n\r\n")
+    assert c.answer()[0] == 400 and c.ended is True
+
+
+def test_host_of_http_1_0(named):
+    """It need not say whom it is for; where it does, that counts. (Every browser says it.)"""
+    for n, (field, status) in enumerate(((b"", 200), (b"Host: r1\r\n", 200), (b"Host: evil\r\n", 421))):
+        c = Client(named, sport=40000 + n)
+        c.ask(b"GET /healthz HTTP/1.0\r\n%s\r\n" % field)
+        assert c.answer()[0] == status and c.ended is True
+
+
+def test_host_changes_live(named):
+    """Names come and go by commits, for connections that there are as well."""
+    c = Client(named)
+    commit_live(named, "hostname Lab7", "no http host lab.example.net", "http host www.example.net")
+    for host, status in ("lab7", 200), ("www.example.net", 200), ("r1", 421), ("lab.example.net", 421):
+        assert c.get("/healthz", host=host)[0] == status
+    commit_live(named, "no http host")
+    assert c.get("/healthz", host="www.example.net")[0] == 421
+    assert c.get("/healthz", host="192.0.2.1")[0] == 200
+
+
 def test_too_many(h):
     """Sessions at work stay; an idle one makes room; who finds none is told 503."""
     first = Client(h, sport=30000)
@@ -438,7 +515,7 @@ def test_too_many(h):
     refused.send("FA")
     refused.take("A")
     for peer in busy[:3] + [late]:
-        peer.ask(b"ET /healthz HTTP/1.1\r\nHost: h\r\n\r\n")
+        peer.ask(b"ET /healthz HTTP/1.1\r\nHost: 192.0.2.1\r\n\r\n")
         assert peer.answer()[0] == 200
     h.time(30 * SECOND)
     for outs in h.outs:
@@ -553,7 +630,7 @@ def test_server_moves_beside_the_echo_service(make):
     first = Client(m, sport=40100)
     assert first.get("/healthz")[0] == 200
     commit_live(m, "http server port 8080")
-    assert first.ask(b"GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n").ended == "reset"
+    assert first.ask(b"GET /healthz HTTP/1.1\r\nHost: 192.0.2.1\r\n\r\n").ended == "reset"
     assert Client(m, dport=8080, sport=40101).get("/healthz")[0] == 200
 
 

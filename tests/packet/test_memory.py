@@ -394,7 +394,7 @@ class Stubborn(Peer):
 
 def fetched(m, sport, pause_ns=1 * SECOND):
     got = Stubborn(m, dport=80, sport=sport).exchange(
-        b"GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n", lambda got: got.endswith(b"0\r\n\r\n"),
+        b"GET /metrics HTTP/1.1\r\nHost: 192.0.2.1\r\n\r\n", lambda got: got.endswith(b"0\r\n\r\n"),
         pause_ns)
     return got.startswith(b"HTTP/1.1 200") and got.endswith(b"0\r\n\r\n")
 

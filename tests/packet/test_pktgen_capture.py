@@ -152,7 +152,7 @@ def test_capture_by_http(make):
 def half_read(g, src):
     """A reader that has asked, and takes nothing yet."""
     client = Client(g, src=src)
-    client.send("PA", b"GET /capture.pcapng HTTP/1.1\r\nHost: h\r\n\r\n")
+    client.send("PA", b"GET /capture.pcapng HTTP/1.1\r\nHost: 192.0.2.1\r\n\r\n")
     return client
 
 

@@ -110,7 +110,7 @@ def typed_by_telnet(m, pause_ns):
 def page(path, end):
     def fetched(m, pause_ns):
         got = Stubborn(m, dport=80, sport=next(sports)).exchange(
-            b"GET " + path + b" HTTP/1.1\r\nHost: h\r\n\r\n", lambda got: got.endswith(end), pause_ns)
+            b"GET " + path + b" HTTP/1.1\r\nHost: 192.0.2.1\r\n\r\n", lambda got: got.endswith(end), pause_ns)
         return got.startswith(b"HTTP/1.1 200") and got.endswith(end)
     return fetched
 
@@ -196,7 +196,7 @@ def test_core_sleeps_without_buffers(make):
     m.learn(A, B)
     p = Peer(m, dport=80, sport=next(sports)).open()
     m.refuse("buffers", 2, on=True)  # the request has one
-    p.send("PA", b"GET /config HTTP/1.1\r\nHost: h\r\n\r\n")
+    p.send("PA", b"GET /config HTTP/1.1\r\nHost: 192.0.2.1\r\n\r\n")
     passed, looks = 0, 0
     while passed < SECOND:
         (_, until), = m.command("sleep")

@@ -143,7 +143,7 @@ def test_dashboard(web):
 
 def test_pipelined(web):
     with connect(web.left) as client:
-        client.sendall(b"".join(b"GET %s HTTP/1.1\r\nHost: h\r\n%s\r\n" % what for what in (
+        client.sendall(b"".join(b"GET %s HTTP/1.1\r\nHost: 192.0.2.1\r\n%s\r\n" % what for what in (
             (b"/healthz", b""), (b"/metrics", b""), (b"/nothing", b""),
             (b"/healthz", b"Connection: close\r\n"))))
         data = read_all(client)
@@ -232,6 +232,35 @@ def test_access_list(make_lab):
     assert curl(lab.left, BASE + ":8080/healthz") == (200, "ok\n")
     assert lab.right.run(["curl", "-s", "--max-time", "5", BASE + ":8080/healthz"]).returncode in RESET
     assert lab.left.run(["curl", "-s", "--max-time", "5", BASE + "/healthz"]).returncode == 7
+
+
+@pytest.mark.nics(["virtio"])
+def test_forwarded_port(make_router):
+    """Without privileges: by a forwarded port of QEMU's own network, where the browser knows another
+    address and another port. It is answered once the configuration names them."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    router = make_router("interface eth0\n ip address 10.0.2.15/24\nhttp server\n"
+                         "http access 10.0.2.0/24\nhttp host localhost\n",
+                         ports=("user,hostfwd=tcp:127.0.0.1:%d-10.0.2.15:80" % port,))
+    assert "1 sent, 1 received" in router.command("ping 10.0.2.2 count 1", timeout_s=30)
+
+    def ask(name):
+        result = subprocess.run(["curl", "-sS", "-w", "\n%{http_code}", "--max-time", "20",
+                                 "http://%s:%d/healthz" % (name, port)], capture_output=True, text=True,
+                                check=False)
+        assert result.returncode == 0, result.stderr
+        content, status = result.stdout.rsplit("\n", 1)
+        return int(status), content
+
+    assert ask("localhost") == (200, "ok\n")
+    status, content = ask("127.0.0.1")
+    assert status == 421 and "http host" in content
+    for line in "configure", "http host 127.0.0.1":
+        router.command(line)
+    assert "committed" in router.command("commit")
+    assert ask("127.0.0.1") == (200, "ok\n")
 
 
 @pytest.mark.parametrize("cpus", (1, 2))

@@ -98,7 +98,7 @@ class Session:
         self.sock.connect((RIGHT_ROUTER, 80))
 
     def ask(self):
-        self.sock.sendall(b"GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n")
+        self.sock.sendall(b"GET /healthz HTTP/1.1\r\nHost: 192.0.2.1\r\n\r\n")
         said = b""
         while not said.endswith(b"\r\n0\r\n\r\n"):  # the last chunk (RFC 9112 7.1)
             piece = self.sock.recv(4096)

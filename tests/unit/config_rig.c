@@ -87,6 +87,8 @@ static void forget_lines(struct config *c)
 	for (unsigned i = 0; i < CONFIG_ACCESS_MAX; i++)
 		c->http.access.row[i].line = c->console.access.row[i].line =
 			c->capture.access.row[i].line = 0;
+	for (unsigned i = 0; i < CONFIG_HTTP_HOSTS_MAX; i++)
+		c->http.host[i].line = 0;
 	for (unsigned i = 0; i < CONFIG_IFS_MAX; i++) {
 		struct config_interface *f = &c->interface[i];
 		f->line = f->mtu_line = f->ipv6_line = f->autoconfig_line = 0;

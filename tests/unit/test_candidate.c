@@ -202,6 +202,11 @@ static void test_machine(void **state)
 	      "+ipv6 neighbor 2001:db8::5 eth1 00:11:22:33:44:77\n");
 	check("http access 10.0.0.0 255.0.0.0\nhttp access 2001:DB8::/32\nno http access 10.0.0.0/8",
 	      "-http access 10.0.0.0/8\n+http access 2001:db8::/32\n");
+	check("http host Lab.Example.NET.\nhttp host 2001:DB8::5\nhttp host a\nno http host A.\n"
+	      "http host 203.0.113.5\nhttp host LAB.example.net\nhttp host 2001:db8:0::5\nno http host 203.0.113.5",
+	      "+http host lab.example.net\n+http host 2001:db8::5\n");
+	check("http host a\nno http access\nno http server\nno http host",
+	      "-http server port 80\n-http access 10.0.0.0/8\n");
 	check("no http access\nno http server", "-http server port 80\n-http access 10.0.0.0/8\n");
 }
 
@@ -420,7 +425,8 @@ static const char *const kinds[] = {
 	"arp 192.0.2.1%u 0200.0000.000%u", "no arp 192.0.2.1%u", "application echo",
 	"application router", "service echo udp port 1%u", "no service echo udp port 1%u",
 	"no service echo udp", "tcp connections 1%u", "ip icmp rate-limit 1%u burst 1%u",
-	"no ip icmp rate-limit", "http access 10.%u.0.0/16", "no http access", "http server port 8%u",
+	"no ip icmp rate-limit", "http access 10.%u.0.0/16", "no http access", "http server port 8%u", "http host h%u",
+	"no http host h%u", "no http host", "no http server",
 	"ipv6 neighbor 2001:db8::2%u eth1 0200.0000.000%u", "no ipv6 neighbor 2001:db8::2%u",
 	"ip access-list L%u", "ipv6 access-list S%u", "no ip access-list L%u",
 	"no ipv6 access-list S%u", "1%u permit tcp any any eq 8%u", "permit 2%u any any", "deny udp any any",

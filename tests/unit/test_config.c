@@ -491,7 +491,8 @@ static void test_round_trip(void **state)
 	round_trip();
 	admit("application echo\nservice chargen udp port 5\nservice discard tcp");
 	round_trip();
-	admit("http server port 81\nhttp access 192.0.2.0/24\nhttp access 10.0.0.0/8");
+	admit("http server port 81\nhttp access 192.0.2.0/24\nhttp access 10.0.0.0/8\n"
+	      "http host 2001:DB8::0:5\nhttp host Lab.Example.NET.\nhttp host 203.0.113.5\n");
 	round_trip();
 	admit(CONSOLE "console access 2001:db8::/32\nconsole access ::/0\nconsole access 0.0.0.0/0\n"
 	      "http server\nhttp access fe80::/10\n");
@@ -718,7 +719,7 @@ static void test_http(void **state)
 	refuse("http server port 0", 1, "0", "a TCP port must be");
 	refuse("http server port", 1, "", "the line ends too early");
 	refuse("http server 80", 1, "80", "unexpected word");
-	refuse("http", 1, "", "expected server, access after");
+	refuse("http", 1, "", "expected server, access, host after");
 	refuse("hostname a\nhttp server", 2, "http", "the server needs an access list; say who may "
 	       "connect by lines \"http access PREFIX\"");
 	refuse("http access 192.0.2.1/24\nhttp server", 1, "192.0.2.1/24", "prefix 192.0.2.1/24 has host");
@@ -732,6 +733,65 @@ static void test_http(void **state)
 	for (unsigned i = 0; i <= CONFIG_ACCESS_MAX; i++)
 		snprintf(text + strlen(text), sizeof text - strlen(text), "http access 10.%u.0.0/16\n", i);
 	refuse(text, CONFIG_ACCESS_MAX + 2, "10.16.0.0/16", "too many prefixes");
+}
+
+/* Further names and addresses that requests may be for. */
+static void test_http_host(void **state)
+{
+	(void)state;
+	const struct net_addr six = {{be32_make(0x20010db8).raw, 0, 0, be32_make(5).raw}};
+	static const char *const wrong[] = {
+		"a b", "-a", "a-", "a..b", ".", ".a", "a.-b", "a-.b", "a:80", "a/b", "*", "*.a", "a@b", "[::1]",
+		"192.0.2", "192.0.2.256", "1", "010.0.0.1", "a.1", "192.0.2.1:80", "2001:db8::1/64", "fe80::1%eth0",
+		"::ffff:192.0.2.1", "http://a",
+	};
+	char text[256], longest[CONFIG_HTTP_HOST_SIZE + 1];
+	admit(HTTP);
+	assert_int_equal(config.http.hosts, 0);
+	admit(HTTP "http host Lab.Example.NET.\nhttp host a\nhttp host x_1-2.3a\nHTTP host 203.0.113.5\n"
+	      "http host 2001:DB8:0::5");
+	assert_int_equal(config.http.hosts, 5);
+	assert_string_equal(config.http.host[0].name, "lab.example.net");
+	assert_string_equal(config.http.host[1].name, "a");
+	assert_string_equal(config.http.host[2].name, "x_1-2.3a");
+	assert_string_equal(config.http.host[3].name, "");
+	assert_int_equal(net_addr_to_ip4(&config.http.host[3].addr), IP4(203, 0, 113, 5));
+	assert_true(net_addr_equal(&config.http.host[4].addr, &six));
+	for (unsigned i = 0; i < ARRAY_LEN(wrong); i++) {
+		snprintf(text, sizeof text, HTTP "http host %s", wrong[i]);
+		const char *blank = strchr(wrong[i], ' ');
+		if (blank)
+			refuse(text, 3, blank + 1, "unexpected word");
+		else
+			refuse(text, 3, wrong[i], "a name or an address is expected");
+	}
+	/* a label of 63, and one more; an error shows the first 47 characters */
+	const char *label = "a23456789012345678901234567890123456789012345678901234567890123";
+	snprintf(text, sizeof text, HTTP "http host %s.b", label);
+	admit(text);
+	snprintf(text, sizeof text, HTTP "http host %s4.b", label);
+	refuse(text, 3, "a2345678901234567890123456789012345678901234567", "a name or an address");
+	refuse(HTTP "http host", 3, "", "the line ends too early");
+	refuse(HTTP "http host a\nhttp host b\nhttp host A.", 5, "A.", "this name stands already at line 3");
+	refuse(HTTP "http host ::1\nhttp host 0:0::1", 4, "0:0::1", "this name stands already at line 3");
+	refuse("hostname x\nhttp host a", 2, "http", "a name without a server; add the line \"http server\"");
+	/* the longest, and one more */
+	memset(longest, 'a', sizeof longest);
+	for (unsigned i = 1; i < sizeof longest; i += 2)
+		longest[i] = '.';
+	longest[CONFIG_HTTP_HOST_SIZE - 1] = 0;
+	snprintf(text, sizeof text, HTTP "http host %s", longest);
+	admit(text);
+	assert_string_equal(config.http.host[0].name, longest);
+	longest[CONFIG_HTTP_HOST_SIZE - 1] = 'a';
+	longest[CONFIG_HTTP_HOST_SIZE - 2] = 'a';
+	longest[CONFIG_HTTP_HOST_SIZE] = 0;
+	snprintf(text, sizeof text, HTTP "http host %s", longest);
+	refuse(text, 3, "a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a", "a name or an address");
+	char many[2048] = HTTP;
+	for (unsigned i = 0; i <= CONFIG_HTTP_HOSTS_MAX; i++)
+		snprintf(many + strlen(many), sizeof many - strlen(many), "http host h%u\n", i);
+	refuse(many, CONFIG_HTTP_HOSTS_MAX + 3, "h16", "too many names; at most 16");
 }
 
 static bool admits(struct net_addr addr)
@@ -839,6 +899,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_script),
 		cmocka_unit_test(test_http),             cmocka_unit_test(test_console),
+		cmocka_unit_test(test_http_host),
 		cmocka_unit_test(test_capture), cmocka_unit_test(test_access),
 		cmocka_unit_test(test_numbers),          cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_macs),             cmocka_unit_test(test_full),

@@ -154,6 +154,96 @@ static void methods(void **state)
 	assert_int_equal(status_of("get / HTTP/1.1\r\n" H "\r\n"), 501); /* case matters, RFC 9110 9.1 */
 }
 
+/* Who a request is for: RFC 9110 7.2, RFC 9112 3.2 and 3.2.2. */
+static void hosts(void **state)
+{
+	(void)state;
+	static const struct {
+		unsigned status;
+		const char *host, *text;
+	} rows[] = {
+		{200, "a", "GET / HTTP/1.1\r\nHost: a\r\n\r\n"},
+		{200, "A.Example", "GET / HTTP/1.1\r\nhost:\tA.Example:8080 \r\nX: y\r\nY: z\r\n\r\n"},
+		{200, "a", "GET / HTTP/1.1\r\nX: y\r\nHost: a:\r\n\r\n"},
+		{200, "192.0.2.1", "GET / HTTP/1.1\r\nHost: 192.0.2.1:80\r\n\r\n"},
+		{200, "[2001:db8::1]", "GET / HTTP/1.1\r\nHost: [2001:db8::1]\r\n\r\n"},
+		{200, "[fe80::1%25eth0.7]", "GET / HTTP/1.1\r\nHost: [fe80::1%25eth0.7]:80\r\n\r\n"},
+		{200, "", "GET / HTTP/1.0\r\n\r\n"},
+		{200, "a", "GET / HTTP/1.0\r\nHost: a\r\n\r\n"},
+		/* the target's authority goes before Host, which has to be there all the same */
+		{200, "b", "GET http://b/ HTTP/1.1\r\nHost: a\r\n\r\n"},
+		{200, "b", "GET HTTP://b:/x?y=//a/ HTTP/1.1\r\nHost: a:1\r\nX: y\r\n\r\n"},
+		{200, "[::1]", "GET http://[::1]:8080/ HTTP/1.0\r\n\r\n"},
+		{400, "", "GET http://b/ HTTP/1.1\r\n\r\n"},
+		{400, "", "GET http://b/ HTTP/1.1\r\n" H "Host: b\r\n\r\n"},
+		{400, "", "GET http://b/ HTTP/1.1\r\nHost: a b\r\n\r\n"},
+		{405, "a", "POST / HTTP/1.1\r\n" H "\r\n"},
+		{501, "a", "BREW / HTTP/1.1\r\n" H "\r\n"},
+		/* what is no uri-host [":" port] */
+		{400, "", "GET / HTTP/1.1\r\n\r\n"},
+		{400, "", "GET / HTTP/1.1\r\n" H H "\r\n"},
+		{400, "", "GET / HTTP/1.0\r\n" H H "\r\n"},
+		{400, "", "GET / HTTP/1.1\r\nHost: :80\r\n\r\n"},
+		{400, "", "GET / HTTP/1.1\r\nHost: a:b\r\n\r\n"},
+		{400, "", "GET / HTTP/1.1\r\nHost: a:80:80\r\n\r\n"},
+		{400, "", "GET / HTTP/1.1\r\nHost: a@b\r\n\r\n"},
+		{400, "", "GET / HTTP/1.1\r\nHost: a,b\r\n\r\n"},
+		{400, "", "GET / HTTP/1.1\r\nHost: 2001:db8::1\r\n\r\n"},
+		{400, "", "GET / HTTP/1.1\r\nHost: []\r\n\r\n"},
+		{400, "", "GET / HTTP/1.1\r\nHost: [::1\r\n\r\n"},
+		{400, "", "GET / HTTP/1.1\r\nHost: [::1]80\r\n\r\n"},
+		{400, "", "GET / HTTP/1.1\r\nHost: [::1]]\r\n\r\n"},
+		{400, "", "GET / HTTP/1.1\r\nHost: [[::1]]\r\n\r\n"},
+		{400, "", "GET / HTTP/1.1\r\nHost: a[1]\r\n\r\n"},
+		{400, "", "GET / HTTP/1.1\r\nHost: [a/b]\r\n\r\n"},
+		{400, "", "GET http://b@c/ HTTP/1.1\r\n" H "\r\n"}, /* RFC 9110 4.2.4 */
+		{400, "", "GET http://b:c/ HTTP/1.1\r\n" H "\r\n"},
+		{400, "", "GET http://[b/ HTTP/1.1\r\n" H "\r\n"},
+		{400, "", "GET http://:80/ HTTP/1.1\r\n" H "\r\n"},
+		{400, "", "GET https://a/ HTTP/1.1\r\n" H "\r\n"},
+	};
+	for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+		unsigned got = status_of(rows[i].text);
+		if (got != rows[i].status || strcmp(parser.request.host, rows[i].host) != 0)
+			fail_msg("%u, \"%s\": %s", got, parser.request.host, rows[i].text);
+	}
+	assert_int_equal(status_of("GET http://x.example:8/y?z=%41 HTTP/1.1\r\n" H "\r\n"), 200);
+	assert_string_equal(parser.request.path, "/y");
+	assert_string_equal(parser.request.query, "z=%41");
+	assert_string_equal(parser.request.host, "x.example");
+}
+
+/* Each of those that come together has its own; the longest there may be is kept whole. */
+static void host_of_each(void **state)
+{
+	(void)state;
+	static const char text[] = "GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.0\r\n\r\n"
+	                           "GET http://c/3 HTTP/1.1\r\nHost: b\r\n\r\n";
+	static const char alive[] = "GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nX: y\r\n"
+	                            "Host: bb\r\n\r\n";
+	static char longest[HTTP_HEAD_MAX + 1];
+	http_init(&parser);
+	uint32_t at = feed(text, sizeof text - 1, 7);
+	assert_string_equal(parser.request.host, "a");
+	http_next(&parser);
+	assert_string_equal(parser.request.host, "");
+	at += feed(text + at, (uint32_t)(sizeof text - 1 - at), 7);
+	assert_string_equal(parser.request.path, "/2");
+	assert_string_equal(parser.request.host, "");
+	http_init(&parser);
+	at = feed(alive, sizeof alive - 1, 5);
+	http_next(&parser);
+	feed(alive + at, (uint32_t)(sizeof alive - 1 - at), 5);
+	assert_string_equal(parser.request.path, "/2");
+	assert_string_equal(parser.request.host, "bb");
+	memset(longest, 'a', sizeof longest - 1);
+	memcpy(longest, "GET / HTTP/1.1\r\nHost: ", 22);
+	memcpy(longest + HTTP_HEAD_MAX - 4, "\r\n\r\n", 5);
+	assert_int_equal(status_of(longest), 200);
+	assert_int_equal(strlen(parser.request.host), HTTP_HEAD_MAX - 22 - 4);
+	assert_string_equal(parser.request.path, "/");
+}
+
 /* A body of a known length is read over, and what follows is the next request. */
 static void bodies_and_pipelining(void **state)
 {
@@ -270,6 +360,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good_requests), cmocka_unit_test(keep_alive),
 		cmocka_unit_test(bad_requests), cmocka_unit_test(methods),
+		cmocka_unit_test(hosts), cmocka_unit_test(host_of_each),
 		cmocka_unit_test(bodies_and_pipelining), cmocka_unit_test(bounds),
 		cmocka_unit_test(answers), cmocka_unit_test(noise),
 	};
