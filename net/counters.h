@@ -107,7 +107,7 @@
 	X(drop_tcp_malformed, DROP, "TCP header, options or checksum wrong, or flags that never go together") \
 	X(drop_tcp_port, DROP, "TCP segment for no connection and no listener (reset in answer)") \
 	X(drop_tcp_listen, DROP, "to a listener, and neither SYN nor the answer to a SYN cookie") \
-	X(drop_tcp_full, DROP, "SYN for which there was no connection left") \
+	X(drop_tcp_full, DROP, "answer to a SYN cookie for which there was no connection left") \
 	X(drop_tcp_seq, DROP, "TCP segment outside of the receive window") \
 	X(drop_tcp_timestamp, DROP, "TCP timestamp missing, or older than the last (PAWS, RFC 7323)") \
 	X(drop_tcp_ack, DROP, "TCP segment without ACK, or one that acknowledges what was not sent") \
@@ -195,7 +195,7 @@
 	X(tcp_duplicates, INFO, "TCP segments with bytes that were here already") \
 	X(tcp_challenge_acks, INFO, "challenge ACKs sent (RFC 5961)") \
 	X(tcp_ack_limited, INFO, "challenge and duplicate ACKs withheld by their limit") \
-	X(tcp_cookies_tx, INFO, "SYN cookies sent: too many half-open connections") \
+	X(tcp_cookies_tx, INFO, "SYN cookies sent: too many half-open connections, or no connection left") \
 	X(tcp_cookies_good, INFO, "connections made from a SYN cookie") \
 	X(tcp_cookies_bad, INFO, "ACKs that carried no good SYN cookie while some were out") \
 	X(tcp_fastopen, INFO, "SYNs whose data was taken (Fast Open)") \

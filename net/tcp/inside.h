@@ -363,7 +363,7 @@ static inline uint32_t tcp_hash(const struct tcp *t, const struct net_addr *remo
 
 struct tcp_conn *tcp_find(const struct tcp *t, uint32_t hash, const struct tcp_segment *s);
 
-/* A new connection in the table, its identity and defaults set; NULL: no more. */
+/* A new connection in the table, its identity and defaults set; NULL: no more, not counted. */
 struct tcp_conn *tcp_conn_new(struct tcp *t, const struct net_addr *local, uint16_t local_port,
                               const struct net_addr *remote, uint16_t remote_port);
 void tcp_set_state(struct tcp *t, struct tcp_conn *c, enum tcp_state state);

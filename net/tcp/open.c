@@ -6,6 +6,11 @@
  * are left, the answer is a SYN cookie (RFC 4987 3.6): all that has to be remembered goes into the
  * sequence number, and the peer's ACK brings it back.
  *
+ * An ACK that brings a cookie back while no connection is left is dropped (drop_tcp_full), not reset:
+ * the peer takes the connection for established, and what it sends then, again and again, brings the
+ * cookie back too. A peer that waits for this side to speak first waits in vain. An owner that wants
+ * none to wait sees to it that what its application keeps leaves room for syn_max connections.
+ *
  *     sequence number   time (5 bits, of 64 s) | MSS (3 bits) | MAC (24 bits)
  *     timestamp         clock, its low 6 bits: window scale (4, 15: none) | SACK | ECN
  *
@@ -255,12 +260,10 @@ static void fastopen_data(struct tcp *t, struct tcp_conn *c, struct tcp_segment 
 	tcp_receive(t, c, s, p, taken);
 }
 
-static enum counter syn_arrived(struct tcp *t, const struct tcp_listen *l, struct tcp_segment *s,
-                                struct pkt *p, bool *taken)
+/* c is what new_passive has made of the SYN. */
+static enum counter syn_arrived(struct tcp *t, struct tcp_conn *c, const struct tcp_listen *l,
+                                struct tcp_segment *s, struct pkt *p, bool *taken)
 {
-	struct tcp_conn *c = new_passive(t, l, s);
-	if (!c)
-		return CNT_drop_tcp_full;
 	set_irs(c, s->seq);
 	set_iss(t, c, tcp_isn(t, &c->local, c->local_port, &c->remote, c->remote_port));
 	agree(t, c, s);
@@ -365,8 +368,10 @@ static enum counter cookie_arrived(struct tcp *t, const struct tcp_listen *l, st
 		return CNT_drop_tcp_listen;
 	}
 	struct tcp_conn *c = new_passive(t, l, s);
-	if (!c)
+	if (!c) {
+		tcp_count_event(t, CNT_tcp_full);
 		return CNT_drop_tcp_full;
+	}
 	tcp_count_event(t, CNT_tcp_cookies_good);
 	set_irs(c, s->seq - 1);
 	set_iss(t, c, s->ack - 1);
@@ -424,11 +429,13 @@ enum counter tcp_input_listen(struct tcp *t, struct tcp_segment *s, struct pkt *
 	}
 	if (!(s->flags & TCP_SYN))
 		return CNT_drop_tcp_listen;
-	if (t->states[TCP_SYN_RECEIVED] >= t->p.syn_max) {
+	bool few = t->states[TCP_SYN_RECEIVED] < t->p.syn_max;
+	struct tcp_conn *c = few ? new_passive(t, l, s) : NULL;
+	if (!c) {
 		cookie_send(t, s);
 		return CNT_delivered_tcp;
 	}
-	return syn_arrived(t, l, s, p, taken);
+	return syn_arrived(t, c, l, s, p, taken);
 }
 
 /* --- active --- */
@@ -551,8 +558,10 @@ struct tcp_conn *tcp_connect(struct tcp *t, const struct tcp_open *o, uint64_t n
 		return NULL;
 	*error = E_NOMEM;
 	struct tcp_conn *c = tcp_conn_new(t, &o->local, port, &o->remote, o->remote_port);
-	if (!c)
+	if (!c) {
+		tcp_count_event(t, CNT_tcp_full);
 		return NULL;
+	}
 	c->app = o->app;
 	c->arg = o->arg;
 	c->flags |= CONN_ACCEPTED | (o->nodelay ? CONN_NODELAY : 0) | (t->p.ecn ? CONN_ECN : 0) |

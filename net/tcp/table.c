@@ -8,6 +8,7 @@
 #define RCV_MSS_FIRST 536 /* before any segment, whatever the version: to acknowledge too early is
                              better than a peer of small segments that waits */
 #define PORT_TRIES 4096 /* in looking for an ephemeral port */
+#define RECYCLE_TRIES 16 /* in looking for a TIME-WAIT that has nothing to send */
 
 static uint32_t bucket_count(uint32_t connections)
 {
@@ -120,15 +121,21 @@ void tcp_set_state(struct tcp *t, struct tcp_conn *c, enum tcp_state state)
 }
 
 /* Without a free record the oldest TIME-WAIT gives its own: it protects against old segments, and a
- * new connection is worth more than that. */
+ * new connection is worth more than that. One on the pending list is passed over: it has its peer's
+ * FIN to acknowledge, and its record would not be free before tcp_flush. */
 static bool recycle_time_wait(struct tcp *t)
 {
-	if (t->age_first == TCP_NONE)
-		return false;
-	struct tcp_conn *c = &t->conns[t->age_first];
-	tcp_conn_end(t, c, E_OK, true);
-	tcp_count_event(t, CNT_tcp_time_wait_recycled);
-	return t->free != 0;
+	uint32_t index = t->age_first;
+	for (unsigned tries = 0; index != TCP_NONE && tries < RECYCLE_TRIES; tries++) {
+		struct tcp_conn *c = &t->conns[index];
+		if (!(c->flags & CONN_PENDING)) {
+			tcp_conn_end(t, c, E_OK, true);
+			tcp_count_event(t, CNT_tcp_time_wait_recycled);
+			return true;
+		}
+		index = c->age_next;
+	}
+	return false;
 }
 
 /* What was freed last, and is still in cache, is used next; else the first that never was; else
@@ -148,10 +155,8 @@ struct tcp_conn *tcp_conn_new(struct tcp *t, const struct net_addr *local, uint1
                               const struct net_addr *remote, uint16_t remote_port)
 {
 	uint32_t index = take_record(t);
-	if (index == TCP_NONE) {
-		tcp_count_event(t, CNT_tcp_full);
+	if (index == TCP_NONE)
 		return NULL;
-	}
 	uint32_t hash = tcp_hash(t, remote, remote_port, local, local_port);
 	uint32_t *bucket = &t->buckets[hash & t->bucket_mask];
 	struct tcp_conn *c = &t->conns[index];
