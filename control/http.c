@@ -11,15 +11,16 @@
  * what happened; answers are made in http_turn, a bounded number of pieces each time, session by
  * session.
  *
- * A connection without a session is one that was told to go. TCP ends it, or, where the peer does
- * not let it, `sweep`: its argument is &leaving[0] until the first sweep, and &leaving[1] until the
- * next.
+ * A connection without a session is one that was told to go, of which there are HTTP_LEAVING; one
+ * more is reset. TCP ends it, or, where the peer does not let it, `sweep`: its argument is
+ * &leaving[0] until the first sweep, and &leaving[1] until the next.
  */
 #include "control/http.h"
 
 #include "control/http_host.h"
 #include "control/inside.h"
 #include "control/page.h"
+#include "control/places.h"
 #include "control/tcp_control.h"
 #include "lib/mem.h"
 #include "net/http/http.h"
@@ -61,6 +62,7 @@ struct http_stats http_stats;
 static struct session *sessions; /* HTTP_SESSIONS */
 static unsigned next_turn;       /* whose turn it is first */
 static char leaving[2];
+static unsigned leaving_count;
 static uint64_t sweep_us = UINT64_MAX; /* when to sweep; UINT64_MAX: nobody is leaving */
 
 /* --- start --- */
@@ -257,11 +259,34 @@ static bool owes(const struct session *s)
 	return s->conn && s->state == SESSION_ANSWER && tcp_send_room(s->conn) >= OUT_MAX;
 }
 
+/* Buffers with answers that this source has not acknowledged. */
+static uint32_t bufs_of(const struct net_addr *source)
+{
+	uint32_t bufs = 0;
+	for (unsigned i = 0; i < HTTP_SESSIONS; i++) {
+		struct tcp_info info;
+		if (!sessions[i].conn || !net_addr_same_source(&sessions[i].from, source))
+			continue;
+		tcp_info(sessions[i].conn, &info);
+		bufs += info.bufs;
+	}
+	return bufs;
+}
+
+/* May it have one more? A source has no more of them than are left (dynamic thresholds: Choudhury and
+ * Hahne, 1998): one that reads nothing takes half, two a third each, and there are always some for
+ * another one, and for the console. */
+static bool has_share(const struct session *s)
+{
+	const uint32_t used = tcp_control_pool.count - tcp_control_pool.free, left = tcp_control_spare();
+	return used < left || bufs_of(&s->from) < left; /* mostly it is clear without counting */
+}
+
 /* One piece of what is owed; false: there is nothing, no room, or no buffer. */
 static bool advance(struct session *s)
 {
 	bool moved = true;
-	if (!owes(s))
+	if (!owes(s) || !has_share(s))
 		return false;
 	if (s->out_at == s->out_len && !s->ended) {
 		s->out_at = s->out_len = 0;
@@ -313,6 +338,7 @@ static uint64_t sweep(uint64_t now)
 			continue;
 		if (tcp_arg(c) == &leaving[1]) {
 			tcp_abort(c);
+			leaving_count--;
 		} else if (tcp_arg(c) == &leaving[0]) {
 			tcp_set_arg(c, &leaving[1]);
 			sweep_us = now + SWEEP_US;
@@ -357,8 +383,10 @@ static struct session *session_of(const struct tcp_conn *c)
 	return arg == &leaving[0] || arg == &leaving[1] ? NULL : arg;
 }
 
+/* What its peer does not let end stays for up to two sweeps. */
 static void leave(struct tcp_conn *c)
 {
+	leaving_count++;
 	tcp_set_arg(c, &leaving[0]);
 	tcp_close(c);
 	if (sweep_us == UINT64_MAX)
@@ -370,46 +398,82 @@ static bool is_idle(const struct session *s)
 	return s->state == SESSION_READ && http_is_idle(&s->parser) && s->in_len == 0;
 }
 
-/* A place for another connection from that address: a free one, or that of the one that has been
- * idle for longest, which is closed; who has its share already may have its own ones alone. NULL:
- * all are at work. */
-static struct session *take_place(const struct net_addr *from)
+static const struct net_addr *holder(unsigned place)
 {
-	struct session *place = NULL, *oldest = NULL, *own = NULL;
-	unsigned count = 0;
-	for (unsigned i = 0; i < HTTP_SESSIONS; i++) {
-		struct session *s = &sessions[i];
-		bool same = s->conn && net_addr_same_source(&s->from, from);
-		count += same;
-		if (!s->conn)
-			place = place ? place : s;
-		else if (is_idle(s) && (!oldest || s->due_us < oldest->due_us))
-			oldest = s;
-		if (same && is_idle(s) && (!own || s->due_us < own->due_us))
-			own = s;
-	}
-	if (count >= HTTP_PER_SOURCE)
-		place = own;
-	else if (!place)
-		place = oldest;
-	if (place && place->conn) {
-		leave(place->conn);
-		http_stats.sessions--;
-	}
-	return place;
+	return sessions[place].conn ? &sessions[place].from : NULL;
 }
 
-/* All sessions it may have are at work: the connection is told so and closed. */
-static void turn_away(struct tcp_conn *c)
+/* Of the idle ones, or of those at work, and of `only` where it is not NULL: that of the source which
+ * has most, and of its own the one that will be given up first: it has been idle for longest, or
+ * gets on least. NULL: there is none. *most: how many its source has. */
+static struct session *dispensable(bool idle, const struct net_addr *only, unsigned *most)
+{
+	struct session *found = NULL;
+	for (unsigned i = 0; i < HTTP_SESSIONS; i++) {
+		struct session *s = &sessions[i];
+		if (!s->conn || is_idle(s) != idle || (only && !net_addr_same_source(&s->from, only)))
+			continue;
+		unsigned held = only ? 0 : places_held(holder, HTTP_SESSIONS, &s->from);
+		if (found && (held < *most || (held == *most && s->due_us >= found->due_us)))
+			continue;
+		found = s;
+		*most = held;
+	}
+	return found;
+}
+
+/* An idle one ends in order, unless too many do that already. */
+static void make_room(struct session *s)
+{
+	if (!is_idle(s) || leaving_count >= HTTP_LEAVING) {
+		break_off(s);
+		return;
+	}
+	leave(s->conn);
+	s->conn = NULL;
+	http_stats.sessions--;
+}
+
+/* A place for another connection from that address: a free one, or that of one that is idle, or of
+ * one at work of a source that has more (places.h); who has its share already may have its own idle
+ * ones alone. NULL: there is none. */
+static struct session *take_place(const struct net_addr *from)
+{
+	unsigned most = 0, held = places_held(holder, HTTP_SESSIONS, from);
+	struct session *s;
+	if (held >= HTTP_PER_SOURCE) {
+		s = dispensable(true, from, &most);
+	} else {
+		for (s = sessions; s < sessions + HTTP_SESSIONS; s++)
+			if (!s->conn)
+				return s;
+		s = dispensable(true, NULL, &most);
+		if (!s && (s = dispensable(false, NULL, &most)) != NULL) {
+			if (!places_may_take(held, most))
+				return NULL;
+			http_stats.full++;
+		}
+	}
+	if (s)
+		make_room(s);
+	return s;
+}
+
+/* All sessions it may have are at work: the connection is told so and closed, or reset where too
+ * many are leaving. */
+static bool turn_away(struct tcp_conn *c)
 {
 	char head[HTTP_ANSWER_MAX];
 	const struct http_answer a = {.status = 503, .minor = 1, .close = true,
 	                              .fields = "Retry-After: 1\r\n"};
+	http_stats.full++;
+	if (leaving_count >= HTTP_LEAVING)
+		return false;
 	size_t n = http_answer_put(head, sizeof head, &a);
 	tcp_send(c, head, (uint32_t)n);
 	leave(c);
-	http_stats.full++;
 	http_stats.requests[5]++;
+	return true;
 }
 
 static bool on_accept(struct tcp_conn *c)
@@ -421,10 +485,8 @@ static bool on_accept(struct tcp_conn *c)
 		return false;
 	}
 	struct session *s = take_place(&info.remote);
-	if (!s) {
-		turn_away(c);
-		return true;
-	}
+	if (!s)
+		return turn_away(c);
 	s->conn = c;
 	s->from = info.remote;
 	s->heard_fin = false;
@@ -480,8 +542,10 @@ static void on_closed(struct tcp_conn *c, int why)
 {
 	struct session *s = session_of(c);
 	(void)why;
-	if (!s)
+	if (!s) {
+		leaving_count--;
 		return;
+	}
 	s->conn = NULL;
 	http_stats.sessions--;
 }
@@ -490,7 +554,7 @@ void http_start(void)
 {
 	for (unsigned i = 0; sessions && i < HTTP_SESSIONS; i++)
 		sessions[i].conn = NULL;
-	http_stats.sessions = 0;
+	http_stats.sessions = leaving_count = 0;
 	sweep_us = UINT64_MAX;
 }
 

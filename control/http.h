@@ -3,9 +3,12 @@
  * control/page.h for those whom the access list admits, over TCP of control/tcp_control.h.
  *
  * Everything a client can make it do is bounded:
- *     connections   HTTP_SESSIONS at once; the next takes the place of one that is idle, or gets 503
- *                   HTTP_PER_SOURCE of an address (IPv6: a /64): nobody alone can keep others out
- *     memory        a session's, taken at the start; answers are made as room to send appears
+ *     connections   HTTP_SESSIONS at once, HTTP_PER_SOURCE of an address (IPv6: a /64). The next
+ *                   takes the place of one that is idle, or that of one at work of an address that
+ *                   has more (places.h); else it gets 503. HTTP_LEAVING of those that are told to go
+ *                   are waited for, others are reset: so the table of TCP's connections is not full
+ *     memory        a session's, taken at the start; answers are made as room to send appears.
+ *                   An address has no more buffers of TCP's than are left for others
  *     time          a head has HTTP_HEAD_US, whatever drips in; an answer must get on within
  *                   HTTP_STALL_US and end within HTTP_ANSWER_US; silence ends after HTTP_IDLE_US
  *     work          HTTP_PIECES_PER_TURN pieces of answers in a turn of the control core
@@ -19,6 +22,7 @@
 
 #define HTTP_SESSIONS 64
 #define HTTP_PER_SOURCE 48
+#define HTTP_LEAVING 32
 #define HTTP_PIECES_PER_TURN 16
 #define HTTP_HEAD_US 10000000ull
 #define HTTP_STALL_US 20000000ull
@@ -41,7 +45,7 @@ uint64_t http_turn(void);
 struct http_stats {
 	uint64_t requests[600 / 100]; /* by the first digit of their status */
 	uint64_t refused;  /* connections from addresses that the access list does not name */
-	uint64_t full;     /* connections that got 503 because all sessions were in use */
+	uint64_t full;     /* connections that got 503 or a reset because all sessions were in use */
 	uint64_t timeouts; /* connections ended because the client was too slow */
 	uint32_t sessions; /* now */
 };

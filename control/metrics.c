@@ -462,7 +462,7 @@ static const struct family families[] = {
 	{"hayate_http_connections", "gauge", "Connections to the HTTP server", machine, MACHINE_HTTP},
 	{"hayate_http_refused_total", "counter", "Connections that the access list refused", machine,
 	 MACHINE_HTTP_REFUSED},
-	{"hayate_http_full_total", "counter", "Connections turned away because too many were at work",
+	{"hayate_http_full_total", "counter", "Connections turned away or reset because too many were at work",
 	 machine, MACHINE_HTTP_FULL},
 	{"hayate_http_timeouts_total", "counter", "Connections ended because the client was too slow",
 	 machine, MACHINE_HTTP_TIMEOUTS},

@@ -10,6 +10,11 @@
 #include "control/remote.h"
 #include "control/tcp_control.h"
 
+/* What the servers keep, and half-open connections, leave TCP's table a place: a peer that has
+ * answered a SYN cookie finds one, also where the server is to speak first. */
+_Static_assert(HTTP_SESSIONS + HTTP_LEAVING + REMOTE_SESSIONS + 1 /* the reader of a capture */ +
+               TCP_CONTROL_SYN_MAX < TCP_CONTROL_CONNECTIONS, "or SYNs would be lost");
+
 enum server { SERVER_HTTP, SERVER_CONSOLE, SERVER_CAPTURE, SERVERS };
 
 static const struct {

@@ -22,7 +22,7 @@ static struct tcp_params parameters(void)
 	struct tcp_params p = TCP_PARAMS_DEFAULT;
 	p.connections = TCP_CONTROL_CONNECTIONS;
 	p.listeners = LISTENERS;
-	p.syn_max = TCP_CONTROL_CONNECTIONS / 4;
+	p.syn_max = TCP_CONTROL_SYN_MAX;
 	p.fastopen_max = 0;
 	p.reassembly_bufs = 64;
 	p.rcv_buf = TCP_CONTROL_RCV_BUF;
@@ -104,9 +104,15 @@ void tcp_control_start(void)
 
 /* --- packets and time --- */
 
+uint32_t tcp_control_spare(void)
+{
+	const uint32_t kept = tcp_control_pool.count / POOL_RESERVE_SHARE;
+	return tcp_control_pool.free > kept ? tcp_control_pool.free - kept : 0;
+}
+
 bool tcp_control_is_short(void)
 {
-	return tcp_control_pool.free < tcp_control_pool.count / POOL_RESERVE_SHARE;
+	return tcp_control_spare() == 0;
 }
 
 enum counter tcp_control_input(const uint8_t *ip, unsigned len, uint8_t flags)

@@ -20,6 +20,7 @@
 #define TCP_CONTROL_CONNECTIONS 256
 #define TCP_CONTROL_RCV_BUF 4095 /* of one connection: requests are short */
 #define TCP_CONTROL_SND_BUF 32768
+#define TCP_CONTROL_SYN_MAX (TCP_CONTROL_CONNECTIONS / 4) /* half-open ones */
 
 extern struct tcp *tcp_control;          /* NULL: there is none */
 extern struct bufpool tcp_control_pool;  /* where its packets lie */
@@ -41,7 +42,10 @@ enum counter tcp_control_input(const uint8_t *ip, unsigned len, uint8_t flags);
 void tcp_control_icmp(const struct icmp4_msg *icmp);
 void tcp_control_icmp6(const struct icmp6_msg *icmp);
 
-/* Fewer buffers are left than received segments should find: send no more for now. */
+/* Buffers beyond those that received segments should find. */
+uint32_t tcp_control_spare(void);
+
+/* There are none: send no more for now. */
 bool tcp_control_is_short(void);
 
 /* Does what is due, and tells the instance the time: before what is done outside of its callbacks,

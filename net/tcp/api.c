@@ -150,6 +150,7 @@ void tcp_info(const struct tcp_conn *c, struct tcp_info *out)
 		.flight = tcp_flight(c),
 		.unsent = unsent,
 		.unacked = c->snd_nxt - c->snd_una,
+		.bufs = c->q_bufs,
 		.snd_wnd = c->snd_wnd,
 		.rcv_wnd = c->rcv_adv - c->rcv_nxt,
 		.srtt_us = c->srtt_us,

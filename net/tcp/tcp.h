@@ -316,6 +316,7 @@ struct tcp_info {
 	uint32_t cwnd, ssthresh;
 	uint32_t flight;         /* bytes believed to be in the network */
 	uint32_t unsent, unacked; /* bytes queued */
+	uint32_t bufs;           /* of the pool, that these are in */
 	uint32_t snd_wnd, rcv_wnd;
 	uint32_t srtt_us, rttvar_us, rto_us, min_rtt_us;
 	uint32_t retransmits;    /* segments */

@@ -544,6 +544,124 @@ def test_too_many_of_one(h):
         outs.clear()
 
 
+def accepted(p):
+    """The peer has opened; what the machine says then, with which it is left alone."""
+    p.send("S")
+    p.ack = p.take("SA").seq + 1
+    p.send("A")
+    flags, data = "", b""
+    while p.m.outs[p.src.port]:
+        segment = p.take()
+        flags, data = flags + str(segment.flags), data + bytes(segment.payload)
+    return flags, data
+
+
+def test_turned_away_take_no_place(h):
+    """One address opens five hundred connections beyond its share, and closes none. Few of them are
+    told 503 and waited for, the others are reset. Who comes from elsewhere is served at once, and no
+    SYN waits for what is left of the others."""
+    for i in range(48):
+        Client(h, sport=30000 + i).ask(b"G")
+    told = 0
+    for i in range(500):
+        flags, data = accepted(Peer(h, dport=80, sport=31000 + i))
+        assert data.startswith(b"HTTP/1.1 503 ") != ("R" in flags), (flags, data)
+        told += "R" not in flags
+    assert 8 <= told <= 32
+    counted = h.counted()
+    assert not {"tcp_full", "drop_tcp_full", "tcp_cookies_tx"} & counted.keys()
+    others = [Client(h, src=B, sport=32000 + i) for i in range(16)]
+    for other in others:
+        assert other.get("/healthz")[0] == 200
+    text = others[0].get("/metrics")[2].decode()
+    assert "hayate_http_full_total 500\n" in text
+    # those that were told go when they are done, or after 20 s: then others are told again
+    for _ in range(25):
+        h.time(SECOND)
+        for outs in h.outs:
+            outs.clear()
+    for i in range(48):
+        Client(h, sport=33000 + i).ask(b"G")
+    assert accepted(Peer(h, dport=80, sport=34000))[1].startswith(b"HTTP/1.1 503 ")
+    h.time(30 * SECOND)
+    for outs in h.outs:
+        outs.clear()
+
+
+def test_idle_ones_that_do_not_go(h):
+    """Idle connections that make room for others, and whose peers never close, are few as well."""
+    idle = [Client(h, sport=30000 + i) for i in range(48)]
+    for peer in idle:
+        peer.get("/healthz")
+    for i in range(300):
+        p = Peer(h, dport=80, sport=31000 + i).open()
+        p.send("PA", b"GET /healthz HTTP/1.1\r\nHost: r1\r\n\r\n")
+        assert b" 200 OK" in b"".join(bytes(frame) for frame in h.take_all(0))
+    counted = h.counted()
+    assert not {"tcp_full", "drop_tcp_full", "tcp_cookies_tx"} & counted.keys()
+    assert Client(h, src=B, sport=32000).get("/healthz")[0] == 200
+    h.time(100 * SECOND)
+    for outs in h.outs:
+        outs.clear()
+
+
+def reset(peer):
+    """Has the machine forgotten this connection?"""
+    peer.m.outs[peer.src.port].clear()
+    peer.send("PA", b"E")
+    outs, peer.m.outs[peer.src.port] = list(peer.m.outs[peer.src.port]), type(
+        peer.m.outs[peer.src.port])()
+    return any("R" in str(IP(out.frame[14:])[TCP].flags) for out in outs)
+
+
+def test_two_leave_a_third_room(h):
+    """All places are at work for two addresses. A third takes one of who has most, that which gets on
+    least, until all have as many."""
+    m = h
+    m.learn(A2)
+    many = [Client(m, sport=30000 + i).ask(b"G") for i in range(48)]
+    few = [Client(m, src=A2, sport=30100 + i).ask(b"G") for i in range(16)]
+    for i in range(21):
+        late = Client(m, src=B, sport=30200 + i)
+        late.ask(b"G")
+        assert not late.ended, i
+    gone = [i for i, peer in enumerate(many) if reset(peer)]
+    assert gone == list(range(21)) and not any(reset(peer) for peer in few)
+    many, few = many[21:], few  # 27, 16 and 21
+    for i in range(3):
+        assert not Client(m, src=B, sport=30300 + i).ask(b"G").ended
+    assert sum(map(reset, many)) == 3  # 24, 16 and 24
+    refused = Client(m, src=B, sport=30400)
+    assert refused.read().answer(head_only=True)[0] == 503
+    assert not Client(m, src=A2, sport=30401).ask(b"G").ended
+    m.time(30 * SECOND)
+    for outs in m.outs:
+        outs.clear()
+
+
+def test_readers_that_stand_still_leave_buffers(make):
+    """One address asks for long pages on all its connections, and reads none of them: another one's
+    page, and the console, find buffers."""
+    routes = "".join("ip route 10.%d.%d.0/24 192.0.2.2\n" % (i >> 8, i & 255) for i in range(3000))
+    m = make(HTTP + routes + "console server\nconsole access 198.51.100.0/24\nconsole password %s\n" % HASH)
+    m.learn(A, B)
+    for i in range(48):
+        p = Peer(m, dport=80, sport=30000 + i).open()
+        p.send("PA", b"GET /config HTTP/1.1\r\nHost: 192.0.2.1\r\n\r\n")
+        m.take_all(0)
+    m.time(10 * MS)
+    m.take_all(0)
+    for i in range(16):
+        c = Client(m, src=B, sport=32000 + i)
+        assert len(c.get("/config")[2]) > 60000
+    console = Client(m, src=B, dport=23, sport=33000)
+    m.time(1 * MS)
+    assert b"Password: " in console.read().got
+    m.time(30 * SECOND)
+    for outs in m.outs:
+        outs.clear()
+
+
 def test_time_wait_of_one_that_was_turned_away(h):
     """60 s (RFC 9293 3.6.1), though who has not left in 20 is reset: a second FIN is answered."""
     for i in range(48):

@@ -200,8 +200,8 @@ def test_slow_clients(web):
 
 
 def test_thousand_connections(web):
-    """Refused or kept, but forwarding goes on, and after them the server is as before. (Neighbours are
-    known before: what waits for one goes by the same ring as the connections, and may be lost.)"""
+    """Refused or kept, but forwarding goes on, another host is served at once, and after them the
+    server is as before. (Neighbours are known before: what waits for one goes by the same ring as the connections, and may be lost.)"""
     pings(web.left, RIGHT_HOST)
     clients = []
     for _ in range(1000):
@@ -215,6 +215,10 @@ def test_thousand_connections(web):
         except OSError:
             pass
     pings(web.left, RIGHT_HOST, count=10)
+    for _ in range(5):
+        began = time.monotonic()
+        assert curl(web.right, "http://%s/healthz" % RIGHT_ROUTER) == (200, "ok\n")
+        assert time.monotonic() - began < 5
     eventually(lambda: select.select(clients[:1000], [], [], 0)[0], 30, "an answer to one of them")
     for client in clients:
         client.close()
