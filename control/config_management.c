@@ -113,8 +113,8 @@ int config_http_host(struct parser *p, unsigned i)
 	if (error != 0 || (error = config_expect_end(p, i + 1)) != 0)
 		return error;
 	if (!read_host(p->word[i], &host))
-		return FAIL(p, i, "a name or an address is expected: no port, no prefix length, at most %d "
-		                  "characters", CONFIG_HTTP_HOST_SIZE - 1);
+		return FAIL(p, i, "a name or an address is expected: no port, no prefix length, at most "
+		                  "%d characters", CONFIG_HTTP_HOST_SIZE - 1);
 	host.line = p->line;
 	for (unsigned k = 0; k < http->hosts; k++)
 		if (strcmp(http->host[k].name, host.name) == 0 &&

@@ -108,8 +108,8 @@ static void answer(struct session *s, unsigned status, const struct page *page)
 	http_stats.requests[status / 100]++;
 }
 
-/* RFC 9110 7.4. HTTP/1.0 need not say whom it asks; it may do so here, because every browser says it
- * (docs/http.md), and an old scraper or health check does not. */
+/* RFC 9110 7.4. A request of HTTP/1.0 need not have a Host. It is answered: every browser sends
+ * Host, and some scrapers and health checks do not (docs/http.md). */
 static bool is_misdirected(const struct http_request *r)
 {
 	return r->host[0] && !http_host_is_ours(r->host);
@@ -131,11 +131,12 @@ static void begin_answer(struct session *s)
 	}
 }
 
-/* What an answer without a page says. */
+/* The content of an answer without a page. */
 static const char *line_of(unsigned status)
 {
-	return status == 421 ? "Misdirected Request: ask for an address or the hostname of this machine, "
-	                       "or for a name that its configuration has as \"http host NAME\""
+	return status == 421 ? "Misdirected Request: ask for an address or the hostname of this "
+	                       "machine, or for a name that its configuration has as "
+	                       "\"http host NAME\""
 	                     : http_reason(status);
 }
 
@@ -273,13 +274,14 @@ static uint32_t bufs_of(const struct net_addr *source)
 	return bufs;
 }
 
-/* May it have one more? A source has no more of them than are left (dynamic thresholds: Choudhury and
- * Hahne, 1998): one that reads nothing takes half, two a third each, and there are always some for
- * another one, and for the console. */
+/* May this session take another buffer? A source has no more of them than are left (dynamic
+ * queue thresholds: Choudhury and Hahne, 1998). A source that reads nothing takes half of them,
+ * two take a third each, so some are always left for another source and for the console. */
 static bool has_share(const struct session *s)
 {
-	const uint32_t used = tcp_control_pool.count - tcp_control_pool.free, left = tcp_control_spare();
-	return used < left || bufs_of(&s->from) < left; /* mostly it is clear without counting */
+	const uint32_t used = tcp_control_pool.count - tcp_control_pool.free;
+	const uint32_t left = tcp_control_spare();
+	return used < left || bufs_of(&s->from) < left; /* mostly the first is enough */
 }
 
 /* One piece of what is owed; false: there is nothing, no room, or no buffer. */
@@ -383,7 +385,8 @@ static struct session *session_of(const struct tcp_conn *c)
 	return arg == &leaving[0] || arg == &leaving[1] ? NULL : arg;
 }
 
-/* What its peer does not let end stays for up to two sweeps. */
+/* Closes a connection that has no session any more. If its peer does not close, it stays for up
+ * to two sweeps. */
 static void leave(struct tcp_conn *c)
 {
 	leaving_count++;
@@ -403,9 +406,10 @@ static const struct net_addr *holder(unsigned place)
 	return sessions[place].conn ? &sessions[place].from : NULL;
 }
 
-/* Of the idle ones, or of those at work, and of `only` where it is not NULL: that of the source which
- * has most, and of its own the one that will be given up first: it has been idle for longest, or
- * gets on least. NULL: there is none. *most: how many its source has. */
+/* The session, among the idle ones or among those at work, that gives its place up first: of the
+ * source that has most, or of `only` unless that is NULL, the one nearest to its deadline, which
+ * has been idle for longest or gets on least. NULL: there is none. *most: how many its source
+ * has. */
 static struct session *dispensable(bool idle, const struct net_addr *only, unsigned *most)
 {
 	struct session *found = NULL;
@@ -422,7 +426,8 @@ static struct session *dispensable(bool idle, const struct net_addr *only, unsig
 	return found;
 }
 
-/* An idle one ends in order, unless too many do that already. */
+/* Ends a session for another one. An idle one is closed, unless HTTP_LEAVING connections are being
+ * closed already. */
 static void make_room(struct session *s)
 {
 	if (!is_idle(s) || leaving_count >= HTTP_LEAVING) {
@@ -434,9 +439,9 @@ static void make_room(struct session *s)
 	http_stats.sessions--;
 }
 
-/* A place for another connection from that address: a free one, or that of one that is idle, or of
- * one at work of a source that has more (places.h); who has its share already may have its own idle
- * ones alone. NULL: there is none. */
+/* A place for another connection from that address: a free one, that of an idle session, or that
+ * of a session at work of a source that has more (places.h). A source that has its share already
+ * may take the place of its own idle sessions only. NULL: there is none. */
 static struct session *take_place(const struct net_addr *from)
 {
 	unsigned most = 0, held = places_held(holder, HTTP_SESSIONS, from);
@@ -459,8 +464,8 @@ static struct session *take_place(const struct net_addr *from)
 	return s;
 }
 
-/* All sessions it may have are at work: the connection is told so and closed, or reset where too
- * many are leaving. */
+/* There is no place: the connection gets 503 and is closed, or is reset when HTTP_LEAVING
+ * connections are being closed already. */
 static bool turn_away(struct tcp_conn *c)
 {
 	char head[HTTP_ANSWER_MAX];

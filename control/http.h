@@ -5,8 +5,8 @@
  * Everything a client can make it do is bounded:
  *     connections   HTTP_SESSIONS at once, HTTP_PER_SOURCE of an address (IPv6: a /64). The next
  *                   takes the place of one that is idle, or that of one at work of an address that
- *                   has more (places.h); else it gets 503. HTTP_LEAVING of those that are told to go
- *                   are waited for, others are reset: so the table of TCP's connections is not full
+ *                   has more (places.h); else it gets 503. HTTP_LEAVING connections that are being
+ *                   closed are waited for, others are reset, so TCP's table is never full
  *     memory        a session's, taken at the start; answers are made as room to send appears.
  *                   An address has no more buffers of TCP's than are left for others
  *     time          a head has HTTP_HEAD_US, whatever drips in; an answer must get on within
@@ -45,7 +45,7 @@ uint64_t http_turn(void);
 struct http_stats {
 	uint64_t requests[600 / 100]; /* by the first digit of their status */
 	uint64_t refused;  /* connections from addresses that the access list does not name */
-	uint64_t full;     /* connections that got 503 or a reset because all sessions were in use */
+	uint64_t full;     /* connections that got 503 or a reset: all sessions were in use */
 	uint64_t timeouts; /* connections ended because the client was too slow */
 	uint32_t sessions; /* now */
 };

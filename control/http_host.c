@@ -4,12 +4,12 @@
 #include "control/inside.h"
 #include "lib/mem.h"
 
-/* An address as a request has it: IPv6 is in brackets, and may have a zone, which means nothing
- * here (RFC 6874 4). */
+/* Reads an address as a request has it. IPv6 is in brackets; a zone in it means something to the
+ * client alone (RFC 6874 4) and is left out. */
 static bool read_address(struct text t, struct net_addr *addr)
 {
 	uint32_t four;
-	if (t.len > 2 && t.at[0] == '[') { /* the parser has seen the other one */
+	if (t.len > 2 && t.at[0] == '[') { /* the parser has checked the other one */
 		struct text inner = {t.at + 1, t.len - 2};
 		inner.len = text_find(inner, '%');
 		return text_parse_ip6(inner, addr) == 0;

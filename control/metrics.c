@@ -473,7 +473,8 @@ static const struct family families[] = {
 	 MACHINE_CONSOLE_WRONG},
 	{"hayate_console_refused_total", "counter", "Connections that the access list refused", machine,
 	 MACHINE_CONSOLE_REFUSED},
-	{"hayate_console_full_total", "counter", "Connections refused because all sessions were in use",
+	{"hayate_console_full_total", "counter",
+	 "Connections and logins refused or ended because all sessions were in use",
 	 machine, MACHINE_CONSOLE_FULL},
 };
 

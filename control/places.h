@@ -1,15 +1,15 @@
 /*
- * Places of a server, for which sources compete: an address, of IPv6 a /64 (net_addr_same_source).
- * While places are free everybody may have them. When there are none, a source takes one of that
- * which has most, as long as it has fewer itself even then; so one that comes from elsewhere finds
- * a place, whatever others do, until each has as many.
+ * Places of a server, for which sources compete. A source is an address, of IPv6 a /64
+ * (net_addr_same_source). While places are free any source may take them. When none is free, a
+ * source may take one from the source that has most, if that one still has as many afterwards. So a
+ * source without a place always gets one, until every place has a source of its own.
  */
 #ifndef CONTROL_PLACES_H
 #define CONTROL_PLACES_H
 
 #include "net/addr.h"
 
-/* Who has a place, from 0 on; NULL: nobody, or not of those that count. */
+/* The address that has a place, counted from 0; NULL: the place is free, or is not counted. */
 typedef const struct net_addr *(*places_holder_fn)(unsigned place);
 
 /* How many of the places a source has. */

@@ -2,8 +2,9 @@
  * See remote.h. A session is a connection and the shell on it; its states:
  *
  *     LOGIN   --a line--> CHECK                    --REMOTE_LOGIN_US, peer's FIN--> CLOSE
- *     CHECK   --right--> SHELL   --wrong, REMOTE_WRONG_US later--> LOGIN, the third time CLOSE
- *     SHELL   --exit, peer's FIN and all is done, REMOTE_IDLE_US--> CLOSE
+ *     CHECK   --right--> SHELL, or CLOSE when all are in use
+ *             --wrong, REMOTE_WRONG_US later--> LOGIN, the third time CLOSE
+ *     SHELL   --exit, peer's FIN and all is done, REMOTE_IDLE_US, another login--> CLOSE
  *     CLOSE   what is still to be said is sent, then FIN; --CLOSE_US--> (reset)
  *
  * The callbacks of TCP take what comes apart into keys, which wait in in[]; commands run in
@@ -14,12 +15,16 @@
  *
  * Output goes to out[], as Telnet has it on the wire. A command may fill it up to OUT_COMMANDS; the
  * rest is for the prompt, the line being typed, and for saying that something was cut. A command of
- * long output (shell_stream) is called for more of it as the peer takes what there is.
+ * long output (shell_stream) is called for more of it as the peer takes what there is. A session
+ * that is logged in has one of REMOTE_SHELLS long buffers until its connection is gone. The few
+ * lines before the login lie in first[], and so does the last line of a session that makes room for
+ * another login.
  */
 #include "control/remote.h"
 
 #include "control/configure.h"
 #include "control/inside.h"
+#include "control/places.h"
 #include "control/tcp_control.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
@@ -30,6 +35,7 @@
 
 #define IN_MAX TCP_CONTROL_RCV_BUF
 #define ANSWERS_MAX 512
+#define FIRST_OUT 1024
 #define OUT_COMMANDS (REMOTE_OUT_BYTES - 2048)
 #define OUT_EASY 1024     /* with no more than that on its way, the next key is read */
 #define STREAM_ROOM 16384 /* with more than that on its way, a command of long output waits */
@@ -48,6 +54,8 @@ struct session {
 	enum session_state state;
 	uint64_t due_us;          /* when to give up */
 	uint64_t wrong_us;        /* CHECK: a wrong password is told then */
+	uint64_t asked_us;        /* CHECK: since when, */
+	uint64_t turn;            /* CHECK: larger for a session that asked later */
 	struct telnet telnet;
 	bool heard_fin, said_fin;
 	bool welcome;             /* the password was right */
@@ -62,17 +70,21 @@ struct session {
 	uint8_t answers[ANSWERS_MAX];
 	uint32_t in_at, in_len;   /* keys: in[in_at] to in[in_len - 1] */
 	uint8_t in[IN_MAX];
-	uint32_t out_at, out_len;
-	uint8_t out[REMOTE_OUT_BYTES];
+	uint32_t out_at, out_len, out_size;
+	uint8_t *out;             /* first[], or one of outs[] */
+	uint8_t first[FIRST_OUT];
 };
 
 struct remote_stats remote_stats;
 
 static struct session *sessions; /* REMOTE_SESSIONS */
+static uint8_t (*outs)[REMOTE_OUT_BYTES]; /* REMOTE_SHELLS */
 
 /* Guesses that may be made now. One more comes at guess_us, while there are fewer than all. */
 static unsigned guesses = REMOTE_GUESSES;
 static uint64_t guess_us;
+static struct net_addr guesser; /* the source of the last guess */
+static uint64_t turns; /* that sessions have been given */
 
 /* --- start --- */
 
@@ -80,7 +92,9 @@ bool remote_prepare(void)
 {
 	if (!sessions)
 		sessions = core_private_alloc(REMOTE_SESSIONS * sizeof *sessions);
-	return sessions != NULL;
+	if (!outs)
+		outs = core_private_alloc(REMOTE_SHELLS * sizeof *outs);
+	return sessions && outs;
 }
 
 /* --- output --- */
@@ -96,7 +110,7 @@ static bool put(struct session *s, const char *text, size_t n, uint32_t limit)
 	const size_t most = 2 * n + 1; /* telnet_put */
 	if (waiting(s) + most > limit)
 		return false;
-	if (s->out_len + most > sizeof s->out) {
+	if (s->out_len + most > s->out_size) {
 		memmove(s->out, s->out + s->out_at, waiting(s));
 		s->out_len -= s->out_at;
 		s->out_at = 0;
@@ -112,7 +126,7 @@ static void PRINTF_LIKE(2, 3) say(struct session *s, const char *format, ...)
 	__builtin_va_start(args, format);
 	size_t n = fmt_vformat(text, sizeof text, format, args);
 	__builtin_va_end(args);
-	put(s, text, n < sizeof text ? n : sizeof text - 1, sizeof s->out);
+	put(s, text, n < sizeof text ? n : sizeof text - 1, s->out_size);
 }
 
 /* Of the shell. */
@@ -127,7 +141,7 @@ static void write_out(struct shell *sh, const char *text, size_t len)
 		s->cut = 0;
 	}
 	/* once something is missing, what comes after it would be in its place */
-	if ((s->cut && command) || !put(s, text, len, command ? OUT_COMMANDS : sizeof s->out))
+	if ((s->cut && command) || !put(s, text, len, command ? OUT_COMMANDS : s->out_size))
 		s->cut += len;
 }
 
@@ -152,6 +166,70 @@ static bool send_out(struct session *s)
 	if (waiting(s) == 0)
 		s->out_at = s->out_len = 0;
 	return false;
+}
+
+/* --- places --- */
+
+static bool has_shell(const struct session *s)
+{
+	return s->out != s->first;
+}
+
+static const struct net_addr *holder(unsigned place, bool shell)
+{
+	const struct session *s = &sessions[place];
+	return s->conn && has_shell(s) == shell ? &s->peer : NULL;
+}
+
+static const struct net_addr *shell_holder(unsigned place) { return holder(place, true); }
+static const struct net_addr *login_holder(unsigned place) { return holder(place, false); }
+
+/* A free buffer for long output; NULL: all are in use. */
+static uint8_t *free_out(void)
+{
+	for (unsigned k = 0; k < REMOTE_SHELLS; k++) {
+		unsigned i = 0;
+		while (i < REMOTE_SESSIONS && !(sessions[i].conn && sessions[i].out == outs[k]))
+			i++;
+		if (i == REMOTE_SESSIONS)
+			return outs[k];
+	}
+	return NULL;
+}
+
+/*
+ * The session, among those that are logged in (`shell`) or among the others, that gives its place
+ * up first: one that is being closed; else, of the source that has most, the one nearest to its
+ * deadline, which has been idle for longest or has had its time to log in. *most: how many its
+ * source has.
+ */
+static struct session *dispensable(bool shell, unsigned *most)
+{
+	const places_holder_fn held_by = shell ? shell_holder : login_holder;
+	struct session *found = NULL;
+	for (unsigned i = 0; i < REMOTE_SESSIONS; i++) {
+		struct session *s = &sessions[i];
+		if (!held_by(i))
+			continue;
+		unsigned held = s->state == SESSION_CLOSE
+		                        ? UINT32_MAX
+		                        : places_held(held_by, REMOTE_SESSIONS, &s->peer);
+		if (found && (held < *most || (held == *most && s->due_us >= found->due_us)))
+			continue;
+		found = s;
+		*most = held;
+	}
+	return found;
+}
+
+/* The session, among those that are logged in, that has been idle for longest. There is one. */
+static struct session *quietest(void)
+{
+	struct session *found = NULL;
+	for (unsigned i = 0; i < REMOTE_SESSIONS; i++)
+		if (shell_holder(i) && (!found || sessions[i].due_us < found->due_us))
+			found = &sessions[i];
+	return found;
 }
 
 /* --- the end --- */
@@ -248,16 +326,36 @@ static void ask_password(struct session *s)
 	say(s, "Password: ");
 }
 
-/* A guess may be made: takes it. */
-static bool take_guess(uint64_t now)
+/* How many guesses may be made now. If none, the next one may be made at guess_us. */
+static unsigned count_guesses(uint64_t now)
 {
 	if (guesses == REMOTE_GUESSES)
 		guess_us = now + REMOTE_GUESS_US;
 	for (; guesses < REMOTE_GUESSES && now >= guess_us; guess_us += REMOTE_GUESS_US)
 		guesses++;
-	if (guesses == 0)
-		return false;
-	guesses--;
+	return guesses;
+}
+
+static bool waits_for_turn(const struct session *s)
+{
+	return s->conn && s->state == SESSION_CHECK && !s->begun;
+}
+
+/* A source that had the last guess comes after the others, then the longest wait counts. So a
+ * source that guesses on all its connections gets every other guess at most while another one
+ * wants some. */
+static bool goes_before(const struct session *a, const struct session *b)
+{
+	bool a_again = net_addr_same_source(&a->peer, &guesser);
+	bool b_again = net_addr_same_source(&b->peer, &guesser);
+	return a_again != b_again ? b_again : a->turn < b->turn;
+}
+
+static bool is_next(const struct session *s)
+{
+	for (unsigned i = 0; i < REMOTE_SESSIONS; i++)
+		if (waits_for_turn(&sessions[i]) && goes_before(&sessions[i], s))
+			return false;
 	return true;
 }
 
@@ -269,6 +367,8 @@ static void password_key(struct session *s, uint8_t key)
 		say(s, "\r\n");
 		s->state = SESSION_CHECK;
 		s->begun = false;
+		s->asked_us = core_now_us();
+		s->turn = turns++;
 		break;
 	case '\b':
 	case DEL:
@@ -288,14 +388,68 @@ static void password_key(struct session *s, uint8_t key)
 	}
 }
 
-static void let_in(struct session *s)
+static void set_out(struct session *s, uint8_t *out, uint32_t size)
+{
+	s->out = out;
+	s->out_size = size;
+	s->out_at = s->out_len = 0;
+	s->cut = 0;
+}
+
+/* Ends a session so that another one may have its long buffer. The peer is told, unless the session
+ * is being closed already. */
+static void make_room(struct session *s)
+{
+	struct tcp_conn *c = s->conn;
+	if (s->state == SESSION_CLOSE) {
+		forget(s);
+		tcp_abort(c);
+		return;
+	}
+	remote_stats.full++;
+	set_out(s, s->first, sizeof s->first);
+	say(s, "\r\nclosed: another login needs the session\r\n");
+	log_peer(s, "made room for another login");
+	to_close(s);
+}
+
+/* Gives a session with the right password a long buffer: a free one, or that of a session that
+ * makes room. False: there is neither. */
+static bool take_shell(struct session *s, uint64_t now)
+{
+	uint8_t *out = free_out();
+	if (!out) {
+		unsigned most, held = places_held(shell_holder, REMOTE_SESSIONS, &s->peer);
+		struct session *old = dispensable(true, &most);
+		const bool fair = places_may_take(held, most);
+		old = fair ? old : quietest();
+		if (!fair && now + REMOTE_IDLE_US < old->due_us + REMOTE_QUIET_US)
+			return false;
+		out = old->out;
+		make_room(old);
+	}
+	const uint32_t n = waiting(s), at = s->out_at;
+	set_out(s, out, REMOTE_OUT_BYTES);
+	memcpy(out, s->first + at, n);
+	s->out_len = n;
+	return true;
+}
+
+static void let_in(struct session *s, uint64_t now)
 {
 	guesses += guesses < REMOTE_GUESSES;
+	if (!take_shell(s, now)) {
+		remote_stats.full++;
+		log_peer(s, "found all sessions in use");
+		say(s, "all sessions are in use\r\n");
+		to_close(s);
+		return;
+	}
 	remote_stats.logins++;
 	log_peer(s, "logged in");
 	s->welcome = true;
 	s->state = SESSION_SHELL;
-	s->due_us = core_now_us() + REMOTE_IDLE_US;
+	s->due_us = now + REMOTE_IDLE_US;
 	memset(s->password, 0, sizeof s->password);
 	memset(&s->work, 0, sizeof s->work);
 	shell_start(&s->shell);
@@ -319,9 +473,14 @@ static uint64_t check(struct session *s, uint64_t now)
 	const struct password_hash *h = &plane.config.console.password;
 	uint8_t key[SHA256_BYTES];
 	if (!s->begun) {
-		if (!take_guess(now))
+		if (count_guesses(now) == 0)
 			return guess_us;
+		if (!is_next(s))
+			return now; /* that one takes it in this turn */
+		guesses--;
+		guesser = s->peer;
 		s->begun = true;
+		s->due_us += now - s->asked_us;
 		s->wrong_us = now + REMOTE_WRONG_US;
 		uint32_t n = s->password_len <= REMOTE_PASSWORD_MAX ? s->password_len : 0;
 		pbkdf2_begin(&s->work, s->password, n, h->salt, h->salt_len, h->iterations);
@@ -330,7 +489,7 @@ static uint64_t check(struct session *s, uint64_t now)
 		return now;
 	pbkdf2_key(&s->work, key);
 	if (password_is(h, key) && s->password_len <= REMOTE_PASSWORD_MAX)
-		let_in(s);
+		let_in(s, now);
 	else if (now < s->wrong_us)
 		return s->wrong_us;
 	else
@@ -472,7 +631,7 @@ static bool stream(struct session *s)
 static uint64_t serve(struct session *s, uint64_t now)
 {
 	uint64_t due;
-	if (now >= s->due_us)
+	if (now >= s->due_us && !waits_for_turn(s))
 		expire(s);
 	if (!s->conn)
 		return UINT64_MAX;
@@ -489,6 +648,8 @@ static uint64_t serve(struct session *s, uint64_t now)
 	}
 	if (more || has_key(s) || is_over(s))
 		return now;
+	if (waits_for_turn(s))
+		return due;
 	return due < s->due_us ? due : s->due_us;
 }
 
@@ -513,18 +674,40 @@ static void active(struct session *s)
 		s->due_us = core_now_us() + REMOTE_IDLE_US;
 }
 
+/* A place to log in for another connection from that address: a free one, or one of a source that
+ * has more. NULL: there is neither. */
+static struct session *take_place(const struct net_addr *from)
+{
+	struct session *s = NULL;
+	unsigned logins = 0, most;
+	for (unsigned i = 0; i < REMOTE_SESSIONS; i++) {
+		logins += login_holder(i) != NULL;
+		if (!s && !sessions[i].conn)
+			s = &sessions[i];
+	}
+	if (logins < REMOTE_LOGINS)
+		return s; /* the others are REMOTE_SHELLS at most */
+	s = dispensable(false, &most);
+	if (!places_may_take(places_held(login_holder, REMOTE_SESSIONS, from), most))
+		return NULL;
+	struct tcp_conn *c = s->conn;
+	remote_stats.full += s->state != SESSION_CLOSE;
+	forget(s);
+	tcp_abort(c);
+	return s;
+}
+
 static bool on_accept(struct tcp_conn *c)
 {
-	struct session *s = sessions;
+	struct session *s;
 	struct tcp_info info;
 	tcp_info(c, &info);
 	if (!config_admits(&plane.config.console.access, &info.remote)) {
 		remote_stats.refused++;
 		return false;
 	}
-	while (s < sessions + REMOTE_SESSIONS && s->conn)
-		s++;
-	if (s == sessions + REMOTE_SESSIONS) {
+	s = take_place(&info.remote);
+	if (!s) {
 		remote_stats.full++;
 		return false;
 	}
@@ -532,9 +715,10 @@ static bool on_accept(struct tcp_conn *c)
 	s->conn = c;
 	s->peer = info.remote;
 	s->heard_fin = s->said_fin = s->welcome = s->silent = s->begun = false;
+	s->state = SESSION_LOGIN;
 	s->tries = 0;
-	s->cut = 0;
-	s->in_at = s->in_len = s->out_at = s->out_len = 0;
+	s->in_at = s->in_len = 0;
+	set_out(s, s->first, sizeof s->first);
 	s->answers_len = telnet_hello(&s->telnet, s->answers);
 	shell_init(&s->shell, NULL, 0, write_out);
 	shell_set_streams(&s->shell);

@@ -7,7 +7,10 @@
  * access list has to name a network where nobody else listens.
  *
  * Everything a client can make it do is bounded:
- *     connections   REMOTE_SESSIONS at once; the next is reset
+ *     connections   REMOTE_SHELLS that are logged in, and REMOTE_LOGINS that are not. Sources (an
+ *                   address, of IPv6 a /64) compete for either by the rules of places.h. A right
+ *                   password also takes the place of a session that has been idle for
+ *                   REMOTE_QUIET_US. Otherwise a new connection is reset, and a login is refused
  *     memory        a session's, taken at the start. What a command prints waits in it for the peer;
  *                   what is beyond REMOTE_OUT_BYTES is cut, and a line says so
  *     time          REMOTE_LOGIN_US to say the password; a session without a key and without output
@@ -15,8 +18,9 @@
  *     work          REMOTE_STEPS of a password's hash and REMOTE_KEYS keys of a session in a turn of
  *                   the control core; no key is read while the output of the command before waits
  *     guesses       REMOTE_TRIES of a connection, told to be wrong after REMOTE_WRONG_US; of all
- *                   together REMOTE_GUESSES at once, and one more every REMOTE_GUESS_US: who comes
- *                   then waits for its turn. A right password gives its own back
+ *                   together REMOTE_GUESSES at once, and one more every REMOTE_GUESS_US.
+ *                   Sources take turns; waiting for a turn does not count against
+ *                   REMOTE_LOGIN_US. A right password gives its own back
  *
  * Deliberately missing: users (there is one password), encryption, a history across sessions.
  */
@@ -27,14 +31,17 @@
 #include "lib/types.h"
 #include "net/addr.h"
 
-#define REMOTE_SESSIONS 4
+#define REMOTE_SHELLS 4
+#define REMOTE_LOGINS 4
+#define REMOTE_SESSIONS (REMOTE_SHELLS + REMOTE_LOGINS)
 #define REMOTE_OUT_BYTES (256u << 10) /* more than 2000 routes of either family */
 #define REMOTE_PASSWORD_MAX 128       /* bytes; a longer one is a wrong one */
 #define REMOTE_TRIES 3
 #define REMOTE_GUESSES 5
 #define REMOTE_GUESS_US 10000000ull
 #define REMOTE_WRONG_US 2000000ull
-#define REMOTE_LOGIN_US 60000000ull
+#define REMOTE_LOGIN_US 30000000ull
+#define REMOTE_QUIET_US 60000000ull
 #define REMOTE_IDLE_US 600000000ull
 #define REMOTE_STEPS 32 /* some 30 us */
 #define REMOTE_KEYS 64
@@ -72,7 +79,7 @@ struct remote_stats {
 	uint64_t logins;
 	uint64_t wrong;   /* passwords */
 	uint64_t refused; /* connections from addresses that the access list does not name */
-	uint64_t full;    /* connections reset because all sessions were in use */
+	uint64_t full;    /* connections and logins refused or ended: all sessions were in use */
 	uint32_t sessions; /* now */
 };
 extern struct remote_stats remote_stats;

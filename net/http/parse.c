@@ -122,9 +122,9 @@ static bool decode_path(struct span s)
 	return true;
 }
 
-/* Cuts scheme and authority of absolute-form off (RFC 9112 3.2.2: MUST be accepted, and MUST be what
- * counts, whatever Host says). The authority moves to where the scheme ended, so that there is room
- * for the NUL before the path. */
+/* Cuts scheme and authority of absolute-form off (RFC 9112 3.2.2: MUST be accepted, and MUST be
+ * what counts, whatever Host says). The authority moves to where the scheme ended, so that there
+ * is room for the NUL before the path. */
 static bool take_authority(struct http_parser *p, struct span *s)
 {
 	static const char scheme[] = "http://";

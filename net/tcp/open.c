@@ -6,10 +6,10 @@
  * are left, the answer is a SYN cookie (RFC 4987 3.6): all that has to be remembered goes into the
  * sequence number, and the peer's ACK brings it back.
  *
- * An ACK that brings a cookie back while no connection is left is dropped (drop_tcp_full), not reset:
- * the peer takes the connection for established, and what it sends then, again and again, brings the
- * cookie back too. A peer that waits for this side to speak first waits in vain. An owner that wants
- * none to wait sees to it that what its application keeps leaves room for syn_max connections.
+ * An ACK that brings a cookie back while no connection is left is dropped (drop_tcp_full), not reset.
+ * The peer takes the connection for established, and retransmits what it sends then, which brings
+ * the cookie back too. A peer that waits for this side to speak first waits in vain. To prevent that
+ * an application keeps fewer connections than there are, by syn_max.
  *
  *     sequence number   time (5 bits, of 64 s) | MSS (3 bits) | MAC (24 bits)
  *     timestamp         clock, its low 6 bits: window scale (4, 15: none) | SACK | ECN

@@ -71,8 +71,8 @@ enum tcp_offload {
 
 /* What the owner chooses. TCP_PARAMS_DEFAULT has a sensible value for all. */
 struct tcp_params {
-	uint32_t connections;     /* at most, in all states: the memory is taken at once. Without a free
-	                             one the oldest TIME-WAIT ends, else SYNs are answered by cookies */
+	uint32_t connections;     /* at most, in all states: the memory is taken at once. When all are in
+	                             use the oldest TIME-WAIT ends; without any, SYNs get cookies */
 	uint32_t listeners;
 	uint32_t syn_max;         /* half-open (SYN-RECEIVED); more are answered by SYN cookies */
 	uint32_t fastopen_max;    /* of these, those that came with data by Fast Open; 0: no Fast Open */

@@ -249,13 +249,12 @@ def test_needs_password_and_access_list(make, drop, reason):
 
 
 def test_four_sessions(make):
+    """Four are logged in; a fifth is let in when one has gone."""
     m = make_known(make, REMOTE + WEB)
     sessions = [Session(m, sport=40000 + n).login() for n in range(4)]
-    p = Peer(m, dport=23, sport=40010)
-    p.send("S")
-    p.ack = p.take("SA").seq + 1
-    p.send("A")
-    assert "R" in str(p.take().flags)
+    fifth = Session(m, sport=40010)
+    assert fifth.type(SECRET + b"\r\n") == "\r\nall sessions are in use\r\n" and fifth.ended is True
+    assert "console: 192.0.2.2 found all sessions in use" in m.text
     assert metric(m, "full_total") == 1
     sessions[2].type(b"exit\r\n")
     sessions[2].send("FA")
@@ -265,6 +264,149 @@ def test_four_sessions(make):
         sessions[n].type(b"comment%d" % n)
     for n in 0, 1, 3:
         assert sessions[n].type(b"\x0c").endswith("r1# comment%d" % n)
+
+
+BOTH = REMOTE + "console access 198.51.100.0/24\n"
+
+
+def is_reset(m, sport, src=A):
+    """A connection that finds no place to log in."""
+    p = Peer(m, dport=23, sport=sport, src=src)
+    p.send("S")
+    p.ack = p.take("SA").seq + 1
+    p.send("A")
+    return "R" in str(p.take().flags)
+
+
+def test_who_does_not_log_in_leaves_room(make):
+    """One address has all places where passwords are asked for, and says nothing. It gets no more of
+    them; another one takes the oldest, and none is taken from who has no more than others."""
+    m = make_known(make, BOTH + WEB)
+    silent = [Session(m, sport=40000 + n) for n in range(4)]
+    assert all(is_reset(m, 40100 + n) for n in range(20))
+    one = Session(m, src=B, sport=41000)
+    assert one.said == "r1\r\nPassword: "
+    assert [s.read().ended for s in silent] == ["reset", False, False, False]
+    assert all(is_reset(m, 40200 + n) for n in range(20))
+    two = Session(m, src=B, sport=41001)
+    assert [s.read().ended for s in silent] == ["reset", "reset", False, False]
+    assert is_reset(m, 41002, src=B)
+    assert not one.read().ended
+    one.login()  # its place for the password is free
+    two.login()
+    assert metric(m, "full_total") == 20 + 1 + 20 + 1 + 1
+
+
+def test_logged_in_sessions_leave_room(make):
+    """One address has all four. Who logs in from another one takes the place of those that it has more
+    of, that which has been idle for longest first; beyond that, one that has been idle for a minute."""
+    m = make_known(make, BOTH)
+    many = []
+    for n in range(4):
+        many.append(Session(m, sport=40000 + n).login())
+        m.time(SECOND)
+    many[0].run(b"show version")
+    one = Session(m, src=B, sport=41000).login()
+    assert many[1].hear().said.endswith("\r\nclosed: another login needs the session\r\n")
+    assert many[1].ended is True
+    assert "console: 192.0.2.2 made room for another login" in m.text
+    assert "console: 192.0.2.2 logged out" in m.text
+    two = Session(m, src=B, sport=41001).login()
+    assert many[2].hear().ended is True and not many[3].hear().ended and not many[0].hear().ended
+    late = Session(m, src=B, sport=41002)
+    late.type(SECRET + b"\r\n")
+    assert late.said == "\r\nall sessions are in use\r\n" and late.ended is True
+    late.send("FA")
+    m.take_all(1)
+    for s in many[0], many[3], one, two:
+        s.run(b"show version")
+    m.time(50 * SECOND)
+    one.run(b"show version"), two.run(b"show version"), many[0].run(b"show version")
+    m.time(11 * SECOND)
+    again = Session(m, src=B, sport=41003).login()
+    assert many[3].hear().ended is True
+    for s in one, two, again, many[0]:
+        s.run(b"show version")
+    m.take_all(0)
+
+
+def test_sessions_whose_peer_has_vanished(make):
+    """Four of them lock nobody out: who logs in again from the same address takes the place of one that
+    has been idle for a minute."""
+    m = make_known(make)
+    for n in range(4):
+        Session(m, sport=40000 + n).login()
+    m.time(58 * SECOND)
+    late = Session(m, sport=40010)
+    assert late.type(SECRET + b"\r\n").endswith("all sessions are in use\r\n")
+    late.send("FA")
+    m.time(3 * SECOND)
+    m.take_all(0)
+    for n in range(4):
+        s = Session(m, sport=40020 + n).login()
+        assert s.run(b"show version").startswith("Hayate ")
+        m.take_all(0)
+    late = Session(m, sport=40030)
+    assert late.type(SECRET + b"\r\n").endswith("all sessions are in use\r\n")
+    m.take_all(0)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_guesses_take_turns(make, first):
+    """Who guesses on and on, on all the connections that it has, has every other guess at most: another
+    address has the next one, whoever connected first."""
+    m = make_known(make, BOTH)
+    late = Session(m, src=B, sport=41000) if first else None
+    guessers = [Session(m, sport=40000 + n) for n in range(3)]
+    late = late or Session(m, src=B, sport=41000)
+    for second in range(60):
+        for k, s in enumerate(guessers):
+            if s.ended:
+                s.send("FA")
+                m.take_all(0)
+                s = guessers[k] = Session(m, sport=42000 + 100 * k + second)
+            if s.said.endswith("Password: "):
+                s.said = ""
+                s.type(b"guess\r\n")
+        if second == 15:  # all guesses are used up
+            assert late.type(SECRET + b"\r\n") == "\r\n"
+        m.time(SECOND)
+        for s in guessers:
+            s.hear()
+        late.hear()
+        assert not late.ended
+        if late.said.endswith("r1# "):
+            break
+    assert 15 < second <= 15 + 11
+    m.take_all(0)
+
+
+def test_waiting_for_a_guess_is_no_delay(make):
+    """Four connections ask at once when all guesses are used up: each has its turn, the last one after
+    more than its half a minute to log in."""
+    m = make_known(make, BOTH)
+    for n in range(2):
+        spender = Session(m, sport=40000 + n)
+        for _ in range(3):
+            spender.type(b"guess\r\n")
+            m.time(3 * SECOND)
+            spender.hear()
+        spender.send("FA")
+        m.take_all(0)
+    sessions = [Session(m, src=src, sport=41000 + n) for n, src in enumerate((A, A2, B, B))]
+    for s in sessions:
+        s.type(b"guess\r\n")
+    answered, seconds = set(), 0
+    while len(answered) < 4 and seconds < 60:
+        m.time(SECOND)
+        seconds += 1
+        for n, s in enumerate(sessions):
+            if "wrong password" in s.hear().said:
+                answered.add(n)
+            assert n in answered or not s.ended
+    assert len(answered) == 4 and seconds > 30
+    m.time(40 * SECOND)
+    m.take_all(0), m.take_all(1)
 
 
 def test_exit_on_the_serial_console(m):
@@ -471,9 +613,9 @@ def test_one_ping(r):
 
 
 def test_ends(r):
-    """Who does not log in has a minute, who does not type ten."""
+    """Who does not log in has half a minute, who does not type ten."""
     silent, session = Session(r), Session(r, sport=40001).login()
-    r.time(58 * SECOND)
+    r.time(28 * SECOND)
     assert not silent.hear().ended
     r.time(3 * SECOND)
     assert "that took too long" in silent.hear().said and silent.ended is True

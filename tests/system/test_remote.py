@@ -197,12 +197,7 @@ def test_slow_readers(make_lab):
     pings(lab.left, RIGHT_HOST, count=5)
     time.sleep(2)
     assert "10.9.195.0/24" in lab.router.command("show ip route 10.9.195.1")
-    refused = lab.left.socket(kind=socket.SOCK_STREAM)
-    refused.settimeout(10)
-    with refused, pytest.raises(ConnectionResetError):
-        refused.connect((LEFT_ROUTER, 23))
-        refused.recv(1)
-        refused.recv(1)
+    assert nc(lab.left, SECRET + "\n").endswith("all sessions are in use\r\n")
     for client in clients:
         text = b""
         while not text.endswith(b"r1# "):
@@ -211,6 +206,47 @@ def test_slow_readers(make_lab):
         assert re.search(rb"\.\.\. \d+ more\r\n\d+ prefixes", text)
         client.close()
     pings(lab.left, RIGHT_HOST)
+
+
+def hold(host, source, address):
+    """A connection to the console that says nothing; None: it was reset."""
+    client = host.socket(socket.AF_INET6 if ":" in source else socket.AF_INET, socket.SOCK_STREAM)
+    client.settimeout(20)
+    try:
+        client.bind((source, 0))
+        client.connect((address, 23))
+        assert client.recv(6)
+    except ConnectionResetError:
+        client.close()
+        return None
+    return client
+
+
+def test_silent_connections_lock_nobody_out(make_lab6):
+    """A host holds all places to log in, as one IPv4 address, or as many of one /64, and comes back as
+    often as it is reset: another host logs in at once, over either family."""
+    access = "".join("console access %s\n" % prefix for prefix in
+                     ("198.51.100.0/24", "2001:db8:1::/64", "2001:db8:2::/64"))
+    lab = make_lab6(extra=REMOTE + access)
+    pings(lab.right, LEFT_ROUTER)
+    sources = ["2001:db8:1::a%d" % n for n in range(8)]
+    for source in sources:
+        lab.left.ip("-6", "address", "add", source + "/64", "dev", "eth0", "nodad")
+    for many, address in ([LEFT_HOST] * 8, LEFT_ROUTER), (sources, LEFT_ROUTER6):
+        held = []
+        for source in many:
+            held.append(hold(lab.left, source, address))
+        assert sum(client is not None for client in held) == 4
+        for number in range(6):
+            right = (RIGHT_ROUTER, RIGHT_ROUTER6)[number % 2]
+            began = time.monotonic()
+            said = nc(lab.right, SECRET + "\nshow version\n", right)
+            assert "Hayate" in said and time.monotonic() - began < 10, said
+            held += [hold(lab.left, source, address) for source in many]
+        for client in filter(None, held):
+            client.close()
+        eventually(lambda: "Hayate" in nc(lab.left, SECRET + "\nshow version\n"), 20,
+                   "the left host itself, when it has closed them")
 
 
 def test_password_command(make_lab):

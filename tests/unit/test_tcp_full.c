@@ -93,8 +93,8 @@ static struct pkt segment(struct peer *from, uint8_t flags)
 	struct pkt p;
 	assert_true(pkt_alloc(&w.pool, &p));
 	uint8_t *ip = p.data + ETH_HLEN, *tcp = ip + IP4_HLEN;
-	tcp_header_put(tcp, from->port, PORT, from->seq, flags & TCP_ACK ? from->ack : 0, TCP_HLEN, flags,
-	               65535, 0);
+	const uint32_t ack = flags & TCP_ACK ? from->ack : 0;
+	tcp_header_put(tcp, from->port, PORT, from->seq, ack, TCP_HLEN, flags, 65535, 0);
 	ip_header_put(tcp, TCP_HLEN, IP4_HLEN, &src, &dst, IP_PROTO_TCP, IP_ECN_NOT);
 	p.len = ETH_HLEN + IP4_HLEN + TCP_HLEN;
 	p.flags = PKT_CSUM_OK;

@@ -208,7 +208,7 @@ UNIT_WAY_mlx5_faults := device
 UNIT_WAY_mlx5_pair := device
 T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd nd_limits mld ra slaac \
 	reassembly acl http telnet addr udp arp rib fib fib6 routes_file rss ecmp wheel congestion tcp_wire \
-	tcp_icmp tcp_room tcp_worst tcp_pair tcp_rate fuzz config config6 config_acl candidate module password \
+	tcp_icmp tcp_room tcp_worst tcp_full tcp_pair tcp_rate fuzz config config6 config_acl candidate module password \
 	shell null impair tcp_reset random histogram shares audit dmar iommu kcall vm keep mce watch events crash remains virtio_net virtio_ring virtio_tx virtio_hostile virtio_slots \
 	ixgbe_ring ixgbe_hostile ixgbe_slots ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic \
 	ixgbe_faults ixgbe_pair 82599_model match tap_ring \
