@@ -1,4 +1,4 @@
-/* Time, as everywhere in nicsim: nanoseconds of CLOCK_MONOTONIC. */
+/* Time in nicsim: nanoseconds of CLOCK_MONOTONIC. */
 #ifndef NICSIM_CLOCK_H
 #define NICSIM_CLOCK_H
 

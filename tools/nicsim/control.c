@@ -14,7 +14,7 @@
 #include "tools/nicsim/parse.h"
 #include "tools/nicsim/wires/open.h"
 
-/* --- commands: each returns NULL, or what is wrong --- */
+/* --- commands: each returns NULL, or an error text --- */
 
 static const char *do_fault(struct port *p, char *arg, uint64_t now)
 {
@@ -80,7 +80,7 @@ static const struct {
 	{"reset-stats", do_reset_stats},
 };
 
-/* "N COMMAND [ARGUMENT]" */
+/* Runs "N COMMAND [ARGUMENT]". */
 static const char *run_port_command(struct nicsim *s, char *text)
 {
 	char *number = strsep(&text, " "), *name = strsep(&text, " "), nothing[] = "";
@@ -121,7 +121,7 @@ static void hang_up(struct control_client *c)
 	c->fd = -1;
 }
 
-/* The socket buffer is large enough for what a client asks before it reads. */
+/* The socket buffer holds the replies of a client that sends several commands before it reads. */
 static void obey(struct control_client *c, char *line, struct nicsim *s)
 {
 	struct json j;
@@ -176,7 +176,7 @@ static void accept_client(struct control *c)
 	close(fd);
 }
 
-/* --- life --- */
+/* --- open, close, poll --- */
 
 bool control_open(struct control *c, const char *path)
 {

@@ -1,6 +1,7 @@
 /*
- * Commands at run time: a Unix stream socket, one command a line, one line of JSON for each
- * (docs/nicsim.md). A few clients at a time; one that does not take its answers is cut.
+ * Commands at run time: a Unix stream socket takes one command a line and answers each with one
+ * line of JSON (docs/nicsim.md). It serves CONTROL_CLIENTS clients at a time and disconnects a
+ * client that does not read its answers.
  */
 #ifndef NICSIM_CONTROL_H
 #define NICSIM_CONTROL_H
@@ -24,11 +25,11 @@ struct control {
 	} client[CONTROL_CLIENTS];
 };
 
-/* path NULL: none. False after a message on stderr. */
+/* path NULL: no control socket. Returns false after a message on stderr. */
 bool control_open(struct control *c, const char *path);
 void control_close(struct control *c);
 
-/* What to poll: writes CONTROL_FDS entries (unused ones with fd -1), returns their number. */
+/* Writes CONTROL_FDS entries to poll (unused ones with fd -1) and returns their number. */
 unsigned control_poll(const struct control *c, struct pollfd *v);
 void control_run(struct control *c, const struct pollfd *v, struct nicsim *s);
 

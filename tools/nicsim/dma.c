@@ -5,23 +5,23 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#define WINDOW_BYTES (64ull << 30) /* of bus addresses from 0; what lies above is anywhere */
+#define WINDOW_BYTES (64ull << 30) /* bus addresses from 0; others are mapped anywhere */
 
-/* The unit in which a file can be mapped: huge pages announce themselves by st_blksize. */
+/* The unit in which a file can be mapped: a hugetlbfs file reports its page size in st_blksize. */
 static uint64_t mapping_unit(const struct stat *st)
 {
 	uint64_t unit = (uint64_t)st->st_blksize;
 	return unit > 4096 && (unit & (unit - 1)) == 0 ? unit : 4096;
 }
 
-/* Reserves addresses, of the window or, NULL, anywhere. */
+/* Reserves addresses at `at`, in the window, or anywhere if `at` is NULL. */
 static void *reserve(void *at, uint64_t bytes)
 {
 	return mmap(at, bytes, PROT_NONE,
 	            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? MAP_FIXED : 0), -1, 0);
 }
 
-/* The window, reserved once. */
+/* The window; reserved at the first call. */
 static uint8_t *window_of(struct dma_map *map)
 {
 	if (map->window == NULL) {
@@ -31,7 +31,7 @@ static uint8_t *window_of(struct dma_map *map)
 	return map->window;
 }
 
-/* Where the region is to lie; NULL: anywhere. Only whole pages have a place of their own. */
+/* Where the region is to be mapped; NULL: anywhere. Only whole pages have a fixed place. */
 static void *place_of(struct dma_map *map, const struct dma_region *r, uint64_t unit,
                       uint64_t offset)
 {
@@ -46,7 +46,7 @@ static int map_file(struct dma_map *map, struct dma_region *r, int fd, uint64_t 
 	struct stat st;
 	if (fstat(fd, &st) != 0)
 		return -errno;
-	/* A page beyond the end would be a SIGBUS at the first access. */
+	/* Access to a page beyond the end of the file would raise SIGBUS. */
 	if (!S_ISREG(st.st_mode) || offset > (uint64_t)st.st_size ||
 	    r->bytes > (uint64_t)st.st_size - offset)
 		return -EINVAL;
@@ -58,7 +58,7 @@ static int map_file(struct dma_map *map, struct dma_region *r, int fd, uint64_t 
 	              MAP_SHARED | (place ? MAP_FIXED : 0), fd, (off_t)(offset - skip));
 	if (r->map == MAP_FAILED) {
 		int error = errno;
-		if (place) /* whatever became of it */
+		if (place) /* the failed mmap may have unmapped it */
 			reserve(place, r->map_bytes);
 		return -error;
 	}
@@ -129,7 +129,7 @@ void dma_clear(struct dma_map *map)
 		release(map, map->count - 1);
 }
 
-/* The region that has this address, and lets it be accessed so. */
+/* The region that contains `bus`, if it allows this access. */
 static struct dma_region *region_at(struct dma_map *map, uint64_t bus, enum dma_access access)
 {
 	for (unsigned i = 0; i < map->count; i++) {

@@ -9,7 +9,7 @@ static void put(struct json *j, const char *s, size_t n)
 {
 	if (j->failed)
 		return;
-	if (j->room - j->bytes <= n) { /* one is kept for the NUL */
+	if (j->room - j->bytes <= n) { /* one byte is kept for the NUL */
 		size_t room = 2 * j->room + n + 1024;
 		char *text = realloc(j->text, room);
 		if (text == NULL) {
@@ -42,7 +42,7 @@ static void put_quoted(struct json *j, const char *s)
 	put(j, "\"", 1);
 }
 
-/* What comes before every value. */
+/* Writes what comes before every value: a comma and the name. */
 static void member(struct json *j, const char *name)
 {
 	if (j->follows)

@@ -1,6 +1,6 @@
 /*
  * Writes JSON (RFC 8259) into memory, compact, on one line. Members are written in the order of the
- * calls; commas and nesting are kept here. Names are given as NULL inside arrays.
+ * calls; the writer adds commas and tracks nesting. Inside arrays, names are NULL.
  */
 #ifndef NICSIM_JSON_H
 #define NICSIM_JSON_H
@@ -12,12 +12,12 @@
 #define JSON_DEPTH 16
 
 struct json {
-	char *text; /* ends with a NUL; the writer's, freed by json_free */
+	char *text; /* ends with a NUL; owned by the writer, freed by json_free */
 	size_t bytes, room;
 	unsigned depth;
-	char closing[JSON_DEPTH]; /* '}' or ']' of the values that are open */
+	char closing[JSON_DEPTH]; /* '}' or ']' of each open value */
 	bool follows; /* a member has been written at this depth: a comma comes first */
-	bool failed;  /* out of memory or nested too deep: text is not to be used */
+	bool failed;  /* out of memory or nested too deep: text must not be used */
 };
 
 void json_init(struct json *j);
@@ -30,11 +30,10 @@ void json_end(struct json *j); /* closes the innermost object or array */
 void json_u64(struct json *j, const char *name, uint64_t value);
 void json_bool(struct json *j, const char *name, bool value);
 void json_null(struct json *j, const char *name);
-/* Bytes that are not UTF-8 are the caller's affair; controls, quotes and backslashes are escaped.
- */
+/* Escapes control characters, quotes and backslashes; the caller ensures that `value` is UTF-8. */
 void json_string(struct json *j, const char *name, const char *value);
 
-/* The finished text, or NULL after a failure or with something left open. */
+/* The finished text, or NULL after a failure or while a value is still open. */
 const char *json_text(const struct json *j);
 
 #endif

@@ -9,9 +9,9 @@
 #include "tools/nicsim/clock.h"
 
 #define LOOK_NS     100000  /* between looks at file descriptors while polling memory */
-#define IDLE_NS     2000000 /* without a frame, until polling gives way to naps */
+#define IDLE_NS     2000000 /* without a frame, until the loop naps between polls */
 #define NAP_NS      50000
-#define TURNS       16      /* over the ports while frames move, before descriptors are looked at */
+#define TURNS       16      /* over the ports while frames move, before descriptors are checked */
 
 /* --- file descriptors --- */
 
@@ -33,7 +33,7 @@ static void add(struct pollfd *v, unsigned *n, int fd)
 	v[(*n)++] = (struct pollfd){.fd = fd, .events = POLLIN};
 }
 
-/* Waits until `until` at most and handles what has come. */
+/* Waits until `until` at the latest and handles what has arrived. */
 static void look(struct nicsim *s, uint64_t now, uint64_t until)
 {
 	struct pollfd v[FDS_MAX];
@@ -82,7 +82,7 @@ static uint64_t nearest_deadline(struct nicsim *s, uint64_t now)
 	return due;
 }
 
-/* Is there memory that a guest may write to without telling us? */
+/* Whether a guest can write to mapped memory without notifying us. */
 static bool must_poll(const struct nicsim *s)
 {
 	for (unsigned i = 0; i < s->ports; i++)
@@ -99,7 +99,7 @@ static bool all_gone(const struct nicsim *s)
 	return true;
 }
 
-/* What is not for every turn. */
+/* Work that need not be done every turn. */
 static void housekeeping(struct nicsim *s, uint64_t now)
 {
 	for (unsigned i = 0; i < s->ports; i++)
@@ -115,7 +115,7 @@ static void flush_traces(const struct nicsim *s)
 			fflush(s->port[i].model->trace);
 }
 
-/* Runs the ports until nothing moves: false; or until their turns are over. *now goes along. */
+/* Runs the ports until no frame moves (returns false) or for TURNS turns. Advances *now. */
 static bool run_turns(struct nicsim *s, uint64_t *now)
 {
 	bool moved = true;
@@ -140,12 +140,12 @@ static uint64_t poll_turns(struct nicsim *s, uint64_t now, uint64_t *moved_at)
 	return now;
 }
 
-/* Until when to sleep after poll_turns. */
+/* The time until which to sleep after poll_turns. */
 static uint64_t nap_until(struct nicsim *s, uint64_t now, uint64_t moved_at)
 {
 	uint64_t due = nearest_deadline(s, now);
 	if (now - moved_at < IDLE_NS || due <= now)
-		return now; /* only a look */
+		return now; /* do not sleep, only check the descriptors */
 	return due - now < NAP_NS ? due : now + NAP_NS;
 }
 

@@ -1,10 +1,10 @@
 /*
- * The one loop of the process.
+ * The event loop of the process; there is only one.
  *
- * As long as no port is in line-rate mode, it sleeps in ppoll until a guest, a wire, a command, a
- * signal or the nearest deadline wants something. With a line-rate port that has a live guest it
- * polls: mapped doorbells change without a sound. File descriptors are then looked at every
- * LOOK_NS, and when nothing has moved for IDLE_NS it naps between the looks.
+ * While no port is in line-rate mode, the loop sleeps in ppoll until a guest, a wire, a command, a
+ * signal or the nearest deadline needs service. With a line-rate port that has a live guest, the
+ * loop polls, because a write to a mapped doorbell sends no message. It then checks file
+ * descriptors every LOOK_NS, and naps between these checks when no frame has moved for IDLE_NS.
  */
 #ifndef NICSIM_LOOP_H
 #define NICSIM_LOOP_H
@@ -25,9 +25,9 @@ struct nicsim {
 
 void loop_run(struct nicsim *s);
 
-/* All statistics, in a JSON object that the caller has opened. */
+/* Writes all statistics into a JSON object that the caller has opened. */
 void nicsim_stats(struct nicsim *s, struct json *j);
-/* The same to --stats or standard output. */
+/* Writes the same to --stats or standard output. */
 void nicsim_report(struct nicsim *s);
 
 #endif

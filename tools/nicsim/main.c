@@ -1,6 +1,6 @@
 /*
  * nicsim: models of network cards as a process beside QEMU (docs/nicsim.md). This file starts and
- * ends it; loop.c is what it does in between.
+ * ends the process; loop.c runs it in between.
  */
 #include <errno.h>
 #include <signal.h>
@@ -37,7 +37,7 @@ void nicsim_stats(struct nicsim *s, struct json *j)
 	judge_stats(j);
 }
 
-/* A file is replaced at once: who reads it sees the old text or the new one. */
+/* Replaces a file atomically: a reader sees the old text or the new one. */
 static bool write_file(const char *path, const char *text)
 {
 	char first[4096];
@@ -89,7 +89,7 @@ static bool open_all(struct nicsim *s)
 	if (!open_signals(s) || !control_open(&s->control, s->options.control))
 		return false;
 	for (unsigned i = 0; i < s->options.ports; i++) {
-		s->ports++; /* port_close copes with one half open */
+		s->ports++; /* port_close accepts a port that is only partly open */
 		if (!port_open(&s->port[i], i, &s->options.port[i]))
 			return false;
 	}
@@ -114,7 +114,7 @@ static bool say_ready(const struct options *o)
 	return ok;
 }
 
-/* The parent may be gone before the kernel was asked to tell us. */
+/* The parent may have exited before prctl took effect, so its pid is checked afterwards. */
 static void die_with(pid_t parent)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || getppid() != parent || parent == 1)

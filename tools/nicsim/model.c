@@ -1,9 +1,9 @@
 /*
- * What all models have in common: the door for register accesses with its counting, tracing and
- * checks against the register table, faults by name, violations, and the way out to the host.
+ * What all models have in common: entry points for register accesses with counting, tracing and
+ * checks against the register table; faults by name; violations; calls to the host and the wire.
  *
- * An unknown offset that is read is only traced: a register dump reads many. One that is written is
- * a violation: whoever writes believes that something is there.
+ * A read of an unknown offset is only traced, because register dumps read many. A write to an
+ * unknown offset is a violation: the driver believes that a register is there.
  */
 #include "tools/nicsim/model.h"
 
@@ -18,7 +18,7 @@
 
 #define PRINTED_MAX 100 /* different messages of violations per port */
 
-/* A model and what is nobody's business but this file's. */
+/* A model and this file's private state. */
 struct box {
 	struct model m; /* first: a struct model * is a struct box * */
 	struct reg_map *map;
@@ -31,7 +31,7 @@ static struct box *box_of(const struct model *m)
 	return (struct box *)(uintptr_t)m;
 }
 
-/* --- life --- */
+/* --- create and destroy --- */
 
 static unsigned count_rows(const struct reg_row *rows)
 {
@@ -41,7 +41,7 @@ static unsigned count_rows(const struct reg_row *rows)
 	return n;
 }
 
-/* What model.h asks of a model's constants. */
+/* Asserts what model.h requires of a model's constants. */
 static void check_ops(const struct model_ops *o)
 {
 	unsigned n;
@@ -133,7 +133,7 @@ static void trace(struct model *m, char direction, unsigned bar, uint64_t offset
 	fprintf(m->trace, "%c %s 0x%0*" PRIx64 "\n", direction, name, (int)(2 * bytes), value);
 }
 
-/* Checks one register of those a write touches against its row. */
+/* Checks one of the registers that a write touches against its row. */
 static void check_write(struct model *m, uint32_t offset, uint32_t value)
 {
 	char name[64];
@@ -220,7 +220,7 @@ bool model_fault_strikes(struct model *m, unsigned index)
 
 /* --- violations --- */
 
-/* True once per message: a driver that does wrong does so in every packet. */
+/* True once per message: a faulty driver repeats its violation in every packet. */
 static bool is_news(struct box *b, const char *text)
 {
 	uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
@@ -250,7 +250,7 @@ void model_violation(struct model *m, const char *format, ...)
 		fprintf(stderr, "nicsim: port %u: violation: %s\n", m->port, m->last_violation);
 }
 
-/* --- the way out --- */
+/* --- calls to the host and the wire --- */
 
 void *model_dma(struct model *m, uint64_t bus, uint64_t bytes, enum dma_access access,
                 const char *what)

@@ -136,7 +136,7 @@ static bool parse_port(struct options *o, char *text)
 	return true;
 }
 
-/* An option with a value. */
+/* Parses an option with a value. */
 static bool parse_value(struct options *o, const char *name, char *value)
 {
 	uint64_t n;

@@ -28,13 +28,13 @@ struct options {
 	const char *control, *stats; /* NULL: none, standard output */
 	int ready_fd;                /* -1: standard output */
 	bool die_with_parent, once;
-	uint64_t duration_ns; /* 0: endless */
+	uint64_t duration_ns; /* 0: unlimited */
 };
 
 enum options_result { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_BAD };
 
-/* Strings stay those of argv, cut up. OPTIONS_DONE: --help or --version has been answered;
- * OPTIONS_BAD: a message has been printed. */
+/* The strings in `o` point into argv, which is cut up. OPTIONS_DONE: --help or --version has been
+ * answered; OPTIONS_BAD: a message has been printed. */
 enum options_result options_parse(struct options *o, int argc, char **argv);
 
 #endif

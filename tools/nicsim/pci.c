@@ -29,7 +29,7 @@
 #define PCIE_CAPS     2
 #define PCIE_DEVCAP   4
 #define PCIE_DEVCTL   8
-#define DEVCTL_FLR    0x80 /* bit 15: of its second byte */
+#define DEVCTL_FLR    0x80 /* bit 15: bit 7 of its second byte */
 #define PCIE_DEVSTA   10
 #define PCIE_LNKCAP   12
 #define PCIE_LNKCTL   16
@@ -80,7 +80,7 @@ static void fill_header(struct pci *p)
 	}
 }
 
-/* Appends to the list of capabilities; returns its first byte. */
+/* Appends to the list of capabilities; returns the capability's first byte. */
 static uint8_t *add_capability(struct pci *p, uint8_t offset, uint8_t id, uint8_t *link)
 {
 	p->config[*link] = offset;
@@ -99,7 +99,7 @@ static void fill_pcie(struct pci *p, uint8_t *cap)
 	put32(cap + PCIE_LNKCAP, 0x00000400u | link); /* ASPM L0s */
 	put16(cap + PCIE_LNKSTA, 0x1000u | link);     /* common clock */
 	put32(cap + PCIE_DEVCAP2, 0x1f);      /* completion timeouts A to D, can be disabled */
-	if (p->ops->pcie_speed >= 3) /* reserved in devices made before there was more than 5 GT/s */
+	if (p->ops->pcie_speed >= 3) /* reserved in devices that predate 8 GT/s */
 		put32(cap + PCIE_LNKCAP2, (2u << p->ops->pcie_speed) - 2);
 	put16(cap + PCIE_LNKCTL2, p->ops->pcie_speed); /* target */
 	put16(writable + PCIE_DEVCTL, 0x7fff);
@@ -164,7 +164,7 @@ enum pci_effect pci_write(struct pci *p, uint32_t offset, const void *data, uint
 		*c &= (uint8_t)~(v[i] & p->clears[at]);
 		reset |= at == devctl && (v[i] & DEVCTL_FLR);
 	}
-	/* Power Management 1.2, 3.2.4: without No_Soft_Reset the way back from D3hot is a reset. */
+	/* Power Management 1.2, 3.2.4: without No_Soft_Reset, leaving D3hot resets the function. */
 	reset |= was_d3 && (p->config[csr] & 3) != PM_D3HOT;
 	return reset ? PCI_FUNCTION_RESET : PCI_NOTHING;
 }
@@ -193,7 +193,7 @@ void pci_vector_set(struct pci *p, unsigned vector, int fd)
 	if (p->vector_fd[vector] >= 0)
 		close(p->vector_fd[vector]);
 	p->vector_fd[vector] = fd;
-	if (fd >= 0) /* whatever it is: firing must not block */
+	if (fd >= 0) /* the guest's host chose the fd: firing must not block */
 		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
@@ -208,7 +208,8 @@ void pci_vector_fire(const struct pci *p, unsigned vector)
 	const uint64_t one = 1;
 	if (vector >= VECTORS_MAX || p->vector_fd[vector] < 0)
 		return;
-	/* It can only fail when 2^64 - 1 interrupts wait already, or as the fd is no eventfd. */
+	/* This fails only if 2^64 - 1 interrupts are already pending, or if the fd is no
+	 * eventfd. */
 	if (write(p->vector_fd[vector], &one, sizeof one) != sizeof one)
 		return;
 }

@@ -17,7 +17,7 @@ static bool is_on(const struct port *p, enum port_fault fault)
 	return p->faults >> fault & 1;
 }
 
-/* --- what the model calls --- */
+/* --- called by the model --- */
 
 static void *host_dma(void *ctx, uint64_t bus, uint64_t bytes, enum dma_access access)
 {
@@ -32,7 +32,7 @@ static void host_irq(void *ctx, unsigned vector)
 		pci_vector_fire(&p->pci, vector);
 }
 
-/* --- what the guest calls --- */
+/* --- called by the guest --- */
 
 static void look_if_live(struct port *p)
 {
@@ -94,9 +94,9 @@ static void guest_gone(void *ctx, const char *why)
 	guest_reset(p);
 }
 
-/* --- life --- */
+/* --- open and close --- */
 
-/* BAR 0 may be mapped by the guest's side: it must not be able to shrink it under our feet. */
+/* QEMU may map BAR 0; the seals keep it from shrinking the file while we use it. */
 static bool make_bar0(struct port *p)
 {
 	uint64_t bytes = p->options->model->bar_bytes[0];
@@ -218,7 +218,7 @@ bool port_fault_parse(const struct model_ops *ops, const char *text, struct port
 	return true;
 }
 
-/* Does what is due of them, and finds out when the next is. */
+/* Applies the faults that are due and computes when the next one is. */
 static void faults_run(struct port *p, uint64_t now)
 {
 	uint64_t due = UINT64_MAX, half = p->fault_arg[PORT_LINK_FLAP] * NS_PER_MS / 2;
@@ -243,7 +243,7 @@ void port_fault_set(struct port *p, struct port_fault_ref ref, uint64_t now)
 		return;
 	}
 	p->faults |= 1u << ref.index;
-	/* removed: a point in time from now on */
+	/* removed: the argument becomes a point in time */
 	p->fault_arg[ref.index] = ref.index == PORT_REMOVED ? now + ref.arg * NS_PER_MS : ref.arg;
 	faults_run(p, now);
 }
@@ -257,7 +257,7 @@ void port_fault_clear(struct port *p, struct port_fault_ref ref, uint64_t now)
 	}
 	p->faults &= ~(1u << ref.index);
 	if (ref.index == PORT_REMOVED && p->model->removed) {
-		p->model->removed = false; /* put back: a card just powered on */
+		p->model->removed = false; /* plugged in again: a card just powered on */
 		guest_reset(p);
 	}
 	faults_run(p, now);
@@ -282,13 +282,13 @@ void port_look_at_cable(struct port *p, uint64_t now)
 		return;
 	m->carrier = up;
 	m->now = now;
-	if (!m->removed) /* else there is nobody to see it */
+	if (!m->removed) /* a removed model is not called */
 		m->ops->carrier(m);
 }
 
 /* --- frames --- */
 
-/* Is the wire to be asked for frames? A patient one waits for a guest, others are drained. */
+/* Whether to ask the wire for frames. A patient wire waits for a guest; others are drained. */
 static bool takes_frames(const struct port *p)
 {
 	return !p->wire->patient || (p->live && p->model->carrier);
@@ -301,7 +301,7 @@ static bool pull(struct port *p, uint64_t now)
 	struct model *m = p->model;
 	if (!takes_frames(p) || (!p->readable && w->ops->deadline(w, now) > now))
 		return false;
-	bool deaf = !m->carrier; /* removed, too: nobody hears what comes */
+	bool deaf = !m->carrier; /* also when removed: nobody receives the frames */
 	unsigned max = deaf || w->realtime ? FRAME_BURST : m->ops->rx_room(m, FRAME_BURST);
 	if (max == 0)
 		return false;
@@ -337,7 +337,7 @@ uint64_t port_deadline(struct port *p, uint64_t now)
 	if (!takes_frames(p))
 		return due;
 	next = p->readable ? now : w->ops->deadline(w, now);
-	/* What waits at its source until the guest makes room needs no look before that. */
+	/* Frames that wait at their source until the guest makes room need no look before that. */
 	if (next <= now && m->carrier && !w->realtime && m->ops->rx_room(m, 1) == 0)
 		return due;
 	return next < due ? next : due;
@@ -371,7 +371,7 @@ static void stats_wire(struct wire *w, struct json *j)
 	json_end(j);
 }
 
-/* Only registers that were touched: a table has hundreds of rows. */
+/* Lists only registers that were accessed: a table has hundreds of rows. */
 static void stats_registers(struct model *m, struct json *j)
 {
 	json_object(j, "registers");

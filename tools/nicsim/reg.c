@@ -1,6 +1,6 @@
 /*
  * Registers by offset: one 4-byte entry per dword of BAR 0, filled once from the rows, so that an
- * access costs one load however long the table is.
+ * access costs one load regardless of the table's length.
  */
 #include "tools/nicsim/reg.h"
 
@@ -23,7 +23,7 @@ static void map_row(struct reg_map *map, const struct reg_row *row)
 	for (uint32_t i = 0; i < row->count; i++) {
 		uint64_t at = (row->offset + (uint64_t)i * row->stride) / 4;
 		if (at >= map->dwords || map->entry[at].row != 0)
-			continue; /* an alias: the first in the table wins */
+			continue; /* an alias: the first row in the table wins */
 		map->entry[at] = (struct entry){(uint16_t)(row - map->rows + 1), (uint16_t)i};
 	}
 }

@@ -1,11 +1,12 @@
 /*
- * model=test: a network card as small as can be, for testing nicsim itself (tests/nicsim). No real
- * device is like it.
+ * model=test: a minimal network card for testing nicsim itself (tests/nicsim). It resembles no real
+ * device.
  *
  * BAR 0: a page of registers, a page of doorbells (mapped into the guest in line-rate mode). BAR 2:
- * MSI-X; vector 0 frames received, 1 frames sent, 2 carrier changed. One ring of descriptors each
- * way: SIZE entries, a power of two, at BASE. The tails run freely; the guest owns what is between
- * the device's head and the tail. The device writes `bytes` (received) and then DONE.
+ * MSI-X; vector 0 frames received, 1 frames sent, 2 carrier changed. There is one descriptor ring
+ * per direction: SIZE entries, a power of two, at BASE. The tails run freely; the guest owns the
+ * entries between the device's head and the tail. The device writes `bytes` (received) and then
+ * DONE.
  */
 #include "tools/nicsim/testdev.h"
 
@@ -115,7 +116,7 @@ static void write_register(struct model *m, unsigned bar, uint64_t offset, unsig
 		m->bar0[offset / 4] = (uint32_t)value;
 }
 
-/* Looks at the registers of a ring; false when it cannot be used. */
+/* Reads the registers of a ring; false when the ring cannot be used. */
 static bool look(struct model *m, struct ring *r, uint32_t base, uint32_t tail)
 {
 	if (!(reg(m, CTRL) & CTRL_ENABLE) || model_fault(m, FAULT_STUCK))
@@ -181,7 +182,7 @@ static bool work(struct model *m)
 		return false;
 	for (unsigned i = 0; i < FRAME_BURST && r->head != r->tail; i++) {
 		struct desc *d = &r->desc[r->head & (r->size - 1)];
-		uint32_t bytes = d->bytes; /* once: the guest may write */
+		uint32_t bytes = d->bytes; /* one read: the guest may write */
 		const void *from = NULL;
 		if (bytes == 0 || bytes > FRAME_MAX)
 			model_violation(m, "sent frame of %u bytes", bytes);
@@ -195,7 +196,7 @@ static bool work(struct model *m)
 	return true;
 }
 
-/* There are no timers, and only doorbells make work or room. */
+/* There are no timers, and only doorbells create work or room. */
 static uint64_t deadline(struct model *m)
 {
 	(void)m;
@@ -220,7 +221,7 @@ const struct model_ops testdev_ops = {
 	.name = "test",
 	.title = "a device for testing nicsim itself (tools/nicsim/testdev.c)",
 	.state_bytes = sizeof(struct testdev),
-	.vendor = 0x1af4, /* with a device number that no driver claims */
+	.vendor = 0x1af4, /* with a device ID that no driver claims */
 	.device = 0x10f0,
 	.subsystem_vendor = 0x1af4,
 	.subsystem = 1,

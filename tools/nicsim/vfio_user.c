@@ -9,7 +9,7 @@
 
 #define MESSAGES_PER_TURN 64
 
-/* What the server can do; 0.1 is the version that libvfio-user and QEMU speak. */
+/* What the server can do. QEMU and libvfio-user speak version 0.1. */
 static const char capabilities[] =
 	"{\"capabilities\":{\"max_msg_fds\":8,\"max_data_xfer_size\":4096}}";
 
@@ -61,7 +61,7 @@ static int do_version(struct vfio_user *u, const void *body, uint32_t bytes, str
 	(void)bytes;
 	if (u->greeted || v->major != 0)
 		return EINVAL;
-	/* Its JSON is not read: limits there are promises that we never come near. */
+	/* The JSON is not parsed: its limits are far above what we send. */
 	r->u.version.major = 0;
 	r->u.version.minor = v->minor < 1 ? v->minor : 1;
 	memcpy(r->u.bytes + sizeof r->u.version, capabilities, sizeof capabilities);
@@ -120,7 +120,7 @@ static uint64_t region_bytes(const struct vfio_user *u, uint32_t region)
 _Static_assert(sizeof(struct vu_region_info) + sizeof(struct vu_sparse) +
                        MAPPED_MAX * sizeof(struct vu_area) <= VU_DATA_MAX, "fits a reply");
 
-/* Appends which parts of BAR 0 can be mapped, when the asker has room for that. */
+/* Appends the parts of BAR 0 that can be mapped, if the client has room for them. */
 static void add_areas(struct vfio_user *u, uint32_t room, struct reply *r)
 {
 	struct vu_sparse sparse = {.id = 1, .version = 1};
@@ -130,7 +130,7 @@ static void add_areas(struct vfio_user *u, uint32_t room, struct reply *r)
 	r->u.region.argsz = (uint32_t)(at + sizeof sparse + sparse.count * sizeof(struct vu_area));
 	r->u.region.flags |= VU_REGION_MMAP | VU_REGION_CAPS;
 	r->u.region.capability = at;
-	if (room < r->u.region.argsz) /* it asks again */
+	if (room < r->u.region.argsz) /* the client asks again with more room */
 		return;
 	memcpy(r->u.bytes + at, &sparse, sizeof sparse);
 	for (uint32_t i = 0; i < sparse.count; i++) {
@@ -196,7 +196,7 @@ static int do_set_irqs(struct vfio_user *u, const void *body, uint32_t bytes, st
 			pci_vectors_clear(u->pci);
 		return 0;
 	}
-	/* As many eventfds as vectors, or none to silence them. */
+	/* One eventfd per vector, or none to disable them. */
 	if (data != VU_DATA_EVENTFD || (u->fds != 0 && u->fds != s->count))
 		return EINVAL;
 	for (uint32_t i = 0; i < s->count; i++) {
@@ -207,7 +207,7 @@ static int do_set_irqs(struct vfio_user *u, const void *body, uint32_t bytes, st
 	return 0;
 }
 
-/* The bounds of an access, and that BARs are accessed as a CPU does. */
+/* Checks the bounds of an access, and that BARs are accessed in sizes that a CPU uses. */
 static int check_access(const struct vfio_user *u, const struct vu_access *a)
 {
 	uint64_t size = region_bytes(u, a->region);
@@ -323,10 +323,10 @@ static int dispatch(struct vfio_user *u, uint32_t bytes, struct reply *r)
 	return commands[command].handle(u, u->in.bytes + sizeof u->in.header, bytes, r);
 }
 
-/* A whole message is there. */
+/* Handles a complete message. */
 static void handle(struct vfio_user *u)
 {
-	static struct reply r; /* 4 KiB that need not be cleared: one thread */
+	static struct reply r; /* 4 KiB that need not be cleared; there is one thread */
 	const struct vu_header *h = &u->in.header;
 	if ((h->flags & VU_TYPE_MASK) != 0) {
 		hang_up(u, "a message that is no command");
@@ -350,7 +350,7 @@ static void handle(struct vfio_user *u)
 		hang_up(u, "replies are not taken");
 }
 
-/* Keeps the descriptors that came with a piece of a message; false when there are too many. */
+/* Keeps the descriptors that came with part of a message; false if there are too many. */
 static bool keep_fds(struct vfio_user *u, struct msghdr *msg)
 {
 	bool kept = !(msg->msg_flags & MSG_CTRUNC);
@@ -399,7 +399,7 @@ static enum progress fill(struct vfio_user *u, uint32_t until)
 	return PROGRESS_SOME;
 }
 
-/* One step: a piece of a message, and the message once it is whole. */
+/* One step: reads part of a message, and handles the message once it is complete. */
 static enum progress step(struct vfio_user *u)
 {
 	uint32_t until = sizeof u->in.header;
@@ -438,9 +438,9 @@ void vfio_user_run(struct vfio_user *u)
 			return;
 }
 
-/* --- life --- */
+/* --- open and close --- */
 
-/* Somebody listens there already? */
+/* Whether a server already listens there. */
 static bool is_alive(const struct sockaddr_un *at)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -451,7 +451,8 @@ static bool is_alive(const struct sockaddr_un *at)
 	return alive;
 }
 
-/* The socket gets its name only once it listens: who waits for the name may connect at once. */
+/* The socket is renamed to its path only once it listens: a client that waits for the path may
+ * connect at once. */
 static bool listen_at(struct vfio_user *u)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};

@@ -1,12 +1,13 @@
 /*
  * The server side of vfio-user: one socket, one guest at a time. Translates messages into calls;
- * what the device is and does is the owner's (struct vfio_user_owner).
+ * the owner (struct vfio_user_owner) implements the device.
  *
- * 1. Every size, index, offset and file descriptor is checked before it is used. What cannot be
- *    obeyed is answered with an error; a stream that has lost its framing is cut.
- * 2. Never blocks: reading stops when there is nothing, a peer that does not take its replies is
- *    cut.
- * 3. When the guest goes, its memory is unmapped and its vectors are closed before anybody is told.
+ * 1. Every size, index, offset and file descriptor is checked before it is used. A request that
+ *    cannot be granted is answered with an error; a stream that has lost its framing is closed.
+ * 2. Never blocks: reading stops when no data is left; a peer that does not read its replies is
+ *    disconnected.
+ * 3. When the guest disconnects, its memory is unmapped and its vectors are closed before the owner
+ *    is told.
  */
 #ifndef NICSIM_VFIO_USER_H
 #define NICSIM_VFIO_USER_H
@@ -20,7 +21,7 @@
 
 #define VU_FDS_MAX   8           /* in one message */
 #define VU_DATA_MAX  4096u       /* in one access: all of configuration space */
-#define VU_BYTES_MAX (16 + 8192) /* of a message: QEMU's capabilities are its longest */
+#define VU_BYTES_MAX (16 + 8192) /* of a message: QEMU's longest is its capabilities */
 
 struct vfio_user_owner {
 	/* bar < 6, offset + bytes inside it, bytes 1, 2, 4 or 8. */
@@ -41,13 +42,13 @@ struct vfio_user {
 	struct dma_map *dma;
 	int listen_fd;
 	int fd; /* -1: no guest */
-	bool greeted; /* VERSION has been settled */
+	bool greeted; /* VERSION has been negotiated */
 	char path[108];
 
 	/* The message that is arriving. */
 	uint32_t have;
 	unsigned fds;
-	int fd_of[VU_FDS_MAX]; /* -1: taken over by who handled the message */
+	int fd_of[VU_FDS_MAX]; /* -1: taken over by the handler of the message */
 	union {
 		struct vu_header header;
 		uint8_t bytes[VU_BYTES_MAX];
@@ -65,7 +66,7 @@ static inline int vfio_user_fd(const struct vfio_user *u)
 	return u->fd >= 0 ? u->fd : u->listen_fd;
 }
 
-/* Accepts a guest, or handles messages: at most a few, so that other ports get their turn. */
+/* Accepts a guest, or handles messages: a few at most, so that other ports get their turn. */
 void vfio_user_run(struct vfio_user *u);
 
 #endif

@@ -29,7 +29,7 @@ enum vu_command {
 
 struct vu_header {
 	uint16_t id, command;
-	uint32_t bytes; /* with this header */
+	uint32_t bytes; /* including this header */
 	uint32_t flags;
 	uint32_t error;
 };
@@ -43,7 +43,7 @@ struct vu_dma_map {
 	uint64_t offset, address, bytes;
 };
 #define VU_MAP_WRITE 2u
-#define VU_MAP_FLAGS 7u /* 1: read; 4: may be mapped, which we do anyway */
+#define VU_MAP_FLAGS 7u /* 1: read; 4: may be mapped, which we always do */
 
 struct vu_dma_unmap {
 	uint32_t argsz, flags;
@@ -96,7 +96,7 @@ struct vu_irq_set {
 
 struct vu_access {
 	uint64_t offset;
-	uint32_t region, count; /* data follow */
+	uint32_t region, count; /* the data follows */
 };
 
 _Static_assert(sizeof(struct vu_header) == 16, "wire format");

@@ -3,7 +3,8 @@
  * 3.3 (spec.h). A port of a board like the X520-DA2: one function, an EEPROM, an SFP+ cage with a
  * 10GBASE-SR module in it.
  *
- * This file: identity, reset, link, semaphores, and where each register access goes. The rest:
+ * This file: identity, reset, link, semaphores, and the dispatch of register accesses. The other
+ * files:
  *
  *   spec.h     registers and bits         rx.c        a frame's way into its ring
  *   state.h    what they share            filter.c    MAC, multicast and VLAN filters
@@ -16,19 +17,19 @@
  *   timesync.c clock and time stamps
  *
  * Invariants
- * 1. Nothing of the guest is believed: every index is reduced, every address goes through
- *    model_dma, a ring that makes no sense is reported once and left alone until enabled anew.
- * 2. Registers the guest maps (line-rate mode) are never read back as the model's own state.
- * 3. A descriptor becomes visible by its last quad-word, stored with release order.
+ * 1. Nothing from the guest is trusted: every index is reduced, every address goes through
+ *    model_dma, and an invalid ring is reported once and ignored until it is enabled again.
+ * 2. Registers that the guest maps (line-rate mode) never hold state of the model.
+ * 3. A descriptor becomes visible when its last quad-word is stored, with release order.
  *
  * Line-rate mode maps 0x1000-0x1fff (receive queues 0-63) and 0x6000-0x7fff (transmit queues) into
- * the guest as plain memory. Consequences, beyond the trace that is lost: ENABLE reads back at once
- * and takes effect within SCAN_NS; the counters in these pages (QPRC, QPRDC, QBRC, QPTC at 0x6030)
- * stay 0, for they could not clear when read (RXMPC counts what QPRDC would); a queue is idle at
- * most SCAN_NS after ENABLE was cleared, and the wait of 8.2.3.8.6 (100 us) covers that.
+ * the guest as plain memory. Consequences, besides the lost trace: ENABLE reads back at once and
+ * takes effect within SCAN_NS; the counters in these pages (QPRC, QPRDC, QBRC, QPTC at 0x6030) stay
+ * 0, because they could not clear when read (RXMPC counts the frames that QPRDC would); a queue is
+ * idle at most SCAN_NS after ENABLE was cleared, which the wait of 8.2.3.8.6 (100 us) covers.
  *
- * Deliberately missing: SR-IOV and VMDq pools, DCB, RSC (never coalescing is what 7.11 allows),
- * header split (other DESCTYPEs are a violation), flow director matches (filters are accepted, and
+ * Deliberately missing: SR-IOV and VMDq pools, DCB, RSC (7.11 allows a device never to coalesce),
+ * header split (other DESCTYPEs are a violation), flow director matches (filters are accepted but
  * match nothing), LinkSec, IPsec, FCoE, wake-up, legacy interrupts, 1 GbE links.
  */
 #include "tools/nicsim/82599/82599.h"
@@ -37,8 +38,8 @@
 #include "tools/nicsim/82599/state.h"
 
 #define RESET_NS 1000          /* 4.2.1.6: CTRL.RST clears itself. LINUX: polls for 10 us only */
-#define LINK_NS 20000000       /* from signal to link */
-#define SCAN_NS 50000          /* line-rate: between looks at the ENABLE bits */
+#define LINK_NS 20000000       /* from carrier to link */
+#define SCAN_NS 50000          /* line-rate: between scans of the ENABLE bits */
 #define MAC_BYTES (512u << 10) /* BAR 0 */
 
 static const struct reg_row rows[] = {
@@ -72,7 +73,7 @@ static const struct fault_kind faults[FAULTS_OF_82599 + 1] = {
 
 /* --- register values after reset --- */
 
-/* Where two offsets are one register, the one that holds the value. */
+/* The offset that holds the value, where two offsets are one register. */
 static uint32_t canonical(uint32_t at)
 {
 	if (at >= RAL_ALIAS && at < RAL_ALIAS + 16 * 8)
@@ -92,7 +93,7 @@ static uint32_t canonical(uint32_t at)
 	return at == CTRL_ALIAS ? CTRL : at;
 }
 
-/* 8.2.3, initial values; those that come from the EEPROM are typical of the X520. */
+/* 8.2.3, initial values; those loaded from the EEPROM are typical of the X520. */
 static void reset_registers(struct model *m)
 {
 	for (const struct reg_row *row = rows; row->name; row++)
@@ -181,7 +182,7 @@ static void autoc_write(struct model *m, uint32_t value)
 {
 	set(m, AUTOC, value & ~AUTOC_RESTART_AN);
 	if (value & AUTOC_RESTART_AN) {
-		/* ANLP1 19:16: the state machine of auto-negotiation has left its first state */
+		/* ANLP1 19:16: the auto-negotiation state machine has left its first state */
 		set(m, ANLP1, 1u << 16);
 		nic_of(m)->link_due = NEVER;
 		link_set(m, false);
@@ -228,7 +229,7 @@ static void ctrl_write(struct model *m, uint32_t value)
 		return;
 	}
 	set(m, CTRL, value & CTRL_GIO_DIS);
-	/* 5.2.5.3.2: STATUS.GIO_MASTER falls when no request is pending, and none ever is here */
+	/* 5.2.5.3.2: STATUS.GIO_MASTER clears when no request is pending; here none ever is */
 	bool off = value & CTRL_GIO_DIS && !model_fault(m, FAULT_MASTER_STUCK);
 	set(m, STATUS, off ? 0 : STATUS_GIO_MASTER);
 }
@@ -242,10 +243,10 @@ static void reset_work(struct model *m)
 	set(m, CTRL, 0);
 }
 
-/* --- what is more than a value --- */
+/* --- registers with side effects --- */
 
-/* 8.2.3.4.12, 10.5.4: SMBI is taken by the read that finds it clear. SWESMBI sticks unless firmware
- * holds its half, and there is no firmware. */
+/* 8.2.3.4.12, 10.5.4: the read that finds SMBI clear takes it. SWESMBI is granted unless firmware
+ * holds it, and there is no firmware. */
 static uint32_t swsm_read(struct model *m)
 {
 	uint32_t old = get(m, SWSM);
@@ -253,7 +254,7 @@ static uint32_t swsm_read(struct model *m)
 	return old;
 }
 
-/* 8.2.3.22.11: MDIO. There is no PHY on the bus: reads find the pull-up. */
+/* 8.2.3.22.11: MDIO. There is no PHY on the bus: reads return the pull-up's ones. */
 static void msca_write(struct model *m, uint32_t value)
 {
 	set(m, MSCA, value & ~MSCA_COMMAND);
@@ -261,14 +262,14 @@ static void msca_write(struct model *m, uint32_t value)
 		set(m, MSRWD, 0xffff0000 | (get(m, MSRWD) & 0xffff));
 }
 
-/* 8.2.3.21.12: a command is done when CMD reads 0: at once. A query finds no filter. */
+/* 8.2.3.21.12: a command is done when CMD reads 0, here at once. A query finds no filter. */
 static void fdircmd_write(struct model *m, uint32_t value)
 {
-	const uint32_t valid = 1u << 2; /* of a query: a filter is there */
+	const uint32_t valid = 1u << 2; /* of a query: a filter was found */
 	set(m, FDIRCMD, value & ~(FDIRCMD_CMD | valid));
 }
 
-/* Registers whose writing is a command. False: it is none of them. */
+/* Handles registers whose write is a command. False: `at` is not one of them. */
 static bool command_write(struct model *m, uint32_t at, uint32_t value)
 {
 	switch (at) {
@@ -301,7 +302,7 @@ static bool command_write(struct model *m, uint32_t at, uint32_t value)
 	return false;
 }
 
-/* What is stored of a value: some bits are the device's. */
+/* The value that is stored: some bits belong to the device. */
 static uint32_t stored(uint32_t at, uint32_t value, uint32_t old)
 {
 	switch (at) {
@@ -319,13 +320,13 @@ static uint32_t stored(uint32_t at, uint32_t value, uint32_t old)
 	return value;
 }
 
-/* Registers that have rules, or that set what is not a register. */
+/* Checks the rules of registers, and sets state that is not a register. */
 static void take_effect(struct model *m, uint32_t at, uint32_t value, uint32_t old)
 {
 	struct nic *n = nic_of(m);
 	if (at == MTQC && value != old && !(get(m, RTTDCS) & RTTDCS_ARBDIS)) /* 7.2.1.2.1, 8.2.3.9.15 */
 		model_violation(m, "MTQC = 0x%08x while RTTDCS.ARBDIS is clear", value);
-	if (at == RXCTRL && !(value & RXCTRL_RXEN)) /* 4.6.7.1: what waits goes */
+	if (at == RXCTRL && !(value & RXCTRL_RXEN)) /* 4.6.7.1: waiting frames are discarded */
 		rx_forget(m);
 	else if (at == RXCTRL &&
 	         !(get(m, RDRXCTL) & RDRXCTL_CRCSTRIP) != !(get(m, HLREG0) & HLREG0_RXCRCSTRP))
@@ -351,7 +352,7 @@ static void other_write(struct model *m, uint32_t at, uint32_t value)
 	take_effect(m, at, value, old);
 }
 
-/* Where an offset lies in the blocks of receive or transmit queues. */
+/* Whether an offset lies in the blocks of receive or transmit queues, and in which queue's. */
 static bool rx_queue_at(uint32_t at, unsigned *queue)
 {
 	bool low = at >= RDBAL && at < RDBAL + 64 * 64, high = at >= RDBAL_64 && at < RDBAL_64 + 64 * 64;
@@ -428,7 +429,7 @@ static uint32_t read32(struct model *m, uint32_t at)
 
 /* --- the contract --- */
 
-/* What every call from outside begins with. */
+/* Begins every call from outside. */
 static struct nic *enter(struct model *m)
 {
 	struct nic *n = nic_of(m);
@@ -453,8 +454,8 @@ static bool good_access(struct model *m, unsigned bar, uint64_t offset, unsigned
 	return false;
 }
 
-/* An access that traps. Whatever the guest has done in mapped pages before it is seen first, so
- * that ENABLE cleared, a register written, ENABLE set is not taken for nothing. */
+/* Begins an access that traps. First takes notice of what the guest wrote in mapped pages, so that
+ * a sequence of clearing ENABLE, writing a register and setting ENABLE is not missed. */
 static void enter_access(struct model *m)
 {
 	enter(m);

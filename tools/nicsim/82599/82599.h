@@ -6,13 +6,13 @@
 
 extern const struct model_ops intel_82599_ops;
 
-/* What a module says it is (SFF-8472, table 5-3): bytes 3, 6 and 8 of its identity. */
+/* The type codes of a module (SFF-8472, table 5-3): bytes 3, 6 and 8 of its identity. */
 struct sfp_codes {
 	uint8_t ten, one, cable;
 };
 
-/* For tests: another module than the usual one is in the cage, from now on; one that holds the clock
- * low for so long before each byte (the I2C specification's clock stretching); the EEPROM's words. */
+/* For tests: puts another module in the cage; makes the module hold the clock low for `ns` before
+ * each byte (the I2C specification's clock stretching); returns the EEPROM's words. */
 void intel_82599_set_module(struct model *m, struct sfp_codes codes);
 void intel_82599_set_stretch(struct model *m, uint64_t ns);
 uint16_t *intel_82599_eeprom(struct model *m);

@@ -6,7 +6,7 @@
 
 #define READ_NS 10000 /* a word by EERD: SPI at 2 MHz */
 
-/* 6.2 to 6.3: where things lie in our image. */
+/* 6.2 to 6.3: the layout of our image. */
 enum {
 	WORD_CORE0 = 0x09,
 	WORD_FIRMWARE = 0x0f,
@@ -32,13 +32,13 @@ static void put_pba(uint16_t *w)
 	static const char pba[] = "HY8259-001";
 	w[WORD_PBA_FLAG] = 0xfafa;
 	w[WORD_PBA_POINTER] = AT_PBA;
-	w[AT_PBA] = sizeof pba / 2 + 1; /* words, this one included */
+	w[AT_PBA] = sizeof pba / 2 + 1; /* in words, including this one */
 	for (unsigned i = 0; i + 1 < sizeof pba; i += 2)
 		w[AT_PBA + 1 + i / 2] = (uint16_t)(pba[i] << 8 | pba[i + 1]);
 }
 
-/* PHY initialisation: pairs (kind of module, where its sequence lies), ended by 0xffff. The
- * sequence is for CORECTL, ended by 0xffff. Kinds 3 to 8: copper, SR/LR and limiting, by core. */
+/* PHY initialisation: pairs (kind of module, offset of its sequence), ended by 0xffff. The sequence
+ * is written to CORECTL, ended by 0xffff. Kinds 3 to 8: copper, SR/LR and limiting, by core. */
 static void put_phy_init(uint16_t *w)
 {
 	w[WORD_PHY_INIT] = AT_PHY_INIT;
@@ -55,7 +55,7 @@ static void put_phy_init(uint16_t *w)
 	w[AT_PHY_DATA + 3] = 0xffff;
 }
 
-/* Firmware module: LINUX reads the patch version of SFI devices and warns below 6. */
+/* Firmware module: LINUX reads the patch version of SFI devices and warns if it is below 6. */
 static void put_firmware(uint16_t *w)
 {
 	w[WORD_FIRMWARE] = AT_FIRMWARE;
@@ -65,8 +65,8 @@ static void put_firmware(uint16_t *w)
 	w[AT_FIRMWARE_PATCH + 7] = 7;
 }
 
-/* Software checksum (6.3): word 0x3f makes words 0 to 0x3f, and the sections that 3 to 0xe point
- * to, sum to 0xbaba. */
+/* Software checksum (6.3): word 0x3f makes the sum of words 0 to 0x3f, and of the sections that
+ * words 3 to 0xe point to, 0xbaba. */
 static uint16_t checksum(const uint16_t *w)
 {
 	uint16_t sum = 0;
@@ -90,7 +90,7 @@ void eeprom_make(struct model *m)
 	w[0x00] = 0x4400; /* valid, 16 KiB */
 	w[0x01] = 0x0002;
 	w[0x02] = 0x0001;
-	w[WORD_DEVICE_CAPS] = 0; /* only Intel's SFP+ modules */
+	w[WORD_DEVICE_CAPS] = 0; /* accepts only Intel's SFP+ modules */
 	w[WORD_ETRACK_LOW] = 0x0001;
 	w[WORD_ETRACK_HIGH] = 0x8000;
 	w[0x18] = 0x0100; /* version of the image */
@@ -108,7 +108,7 @@ void eeprom_make(struct model *m)
 		w[WORD_CHECKSUM] ^= 0x0101;
 }
 
-/* 8.2.3.2.2: START reads the word at ADDR (15:2) into DATA (31:16), then DONE. */
+/* 8.2.3.2.2: START reads the word at ADDR (15:2) into DATA (31:16), then sets DONE. */
 static void eerd_write(struct model *m, uint32_t value)
 {
 	struct nic *n = nic_of(m);
@@ -139,7 +139,7 @@ void eeprom_write(struct model *m, uint32_t offset, uint32_t value)
 		eerd_write(m, value);
 		return;
 	}
-	/* 8.2.3.2.1: the grant follows the request; the rest is for bit-banging */
+	/* 8.2.3.2.1: the grant follows the request; the other bits are for bit-banging */
 	const uint32_t fixed = EEC_PRES | EEC_AUTO_RD | EEC_ADDR_SIZE | 0xfu << EEC_SIZE_SHIFT;
 	uint32_t eec = (get(m, EEC) & fixed) | (value & 0x7f);
 	set(m, EEC, eec & EEC_REQ ? eec | EEC_GNT : eec);

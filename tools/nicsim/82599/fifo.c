@@ -1,7 +1,7 @@
 /*
  * The receive packet buffer (8.2.3.8.9): frames that wait for descriptors, oldest first. Records
- * are contiguous, {bytes, verdict, frame, pad to 8}; one that does not fit before the end starts at
- * 0, after a record of length 0 that fills the rest.
+ * are contiguous, {bytes, verdict, frame, pad to 8}. A record that does not fit before the end
+ * starts at 0, after a record of length 0 that fills the rest.
  */
 #include "tools/nicsim/82599/state.h"
 

@@ -5,7 +5,7 @@
  */
 #include "tools/nicsim/82599/state.h"
 
-/* Six bytes in the order of the wire, as RAL and RAH hold them. */
+/* Six bytes as a number in wire order, as RAL and RAH hold them. */
 static uint64_t address(const uint8_t *a)
 {
 	return a[0] | (uint64_t)a[1] << 8 | (uint64_t)a[2] << 16 | (uint64_t)a[3] << 24 |
@@ -25,7 +25,7 @@ static void refresh(struct model *m)
 	}
 }
 
-/* 8.2.3.7.7: MO chooses which 12 of the upper bits of the address make the index. */
+/* 8.2.3.7.7: MO chooses which 12 of the upper bits of the address form the index. */
 static bool in_mta(const struct model *m, const uint8_t *a)
 {
 	static const uint8_t shift[4] = {4, 3, 2, 0};
@@ -58,7 +58,7 @@ bool filter_accepts(struct model *m, const uint8_t *frame)
 	return (get(m, MCSTCTRL) & MCSTCTRL_MFE && in_mta(m, frame)) || is_station(n, a);
 }
 
-/* 8.2.3.7.2, 11 */
+/* 8.2.3.7.2, 8.2.3.7.11 */
 bool filter_accepts_vlan(const struct model *m, uint16_t tci)
 {
 	if (!(get(m, VLNCTRL) & VLNCTRL_VFE))

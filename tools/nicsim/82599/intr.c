@@ -1,9 +1,9 @@
 /*
  * Interrupts, 7.3: causes, masks, moderation, MSI-X.
  *
- * With MSI-X a queue's cause is the number its IVAR byte gives, which is its vector too. Causes
- * 0 to 15 show in EICR; 16 to 63 only in the _EX registers, and are always cleared when their
- * message is sent (7.3.1.4). All other causes go to the vector in IVAR_MISC.
+ * With MSI-X, the IVAR byte of a queue gives the number of its cause, which is also its vector.
+ * Causes 0 to 15 show in EICR; 16 to 63 show only in the _EX registers, and are always cleared when
+ * their message is sent (7.3.1.4). All other causes go to the vector in IVAR_MISC.
  *
  *   a cause is set, or set again while not yet auto-cleared, or unmasked while set
  *      --> vector pending --EITR allows--> message; auto-clear by EIAC, auto-mask by EIAM
@@ -14,7 +14,7 @@
 
 #define EITR_NS 2048 /* granularity of the interval, 8.2.3.5.12, at 10 Gb/s */
 
-/* EICR 30:16, and of those what hardware has; bit 31 is the sum. */
+/* EICR 30:16, and those of them that hardware has; bit 31 is their OR. */
 #define OTHER_BITS 0x7fff0000u
 
 void intr_reset(struct model *m)
@@ -33,7 +33,7 @@ static uint32_t eitr_at(unsigned vector)
 	return vector < 24 ? EITR + 4 * vector : EITR_HIGH + 4 * (vector - 24);
 }
 
-/* Vector of the other causes, byte 1 of IVAR_MISC; VECTORS: not valid. */
+/* The vector of the other causes, byte 1 of IVAR_MISC; VECTORS: not valid. */
 static unsigned other_vector(const struct model *m)
 {
 	uint32_t entry = get(m, IVAR_MISC) >> 8;
@@ -48,7 +48,7 @@ static bool is_due(const struct model *m, unsigned vector)
 	return n->other_cause & n->other_mask && other_vector(m) == vector;
 }
 
-/* 7.3.1.3 auto-mask, 7.3.1.4 auto-clear. */
+/* 7.3.1.3 auto-mask, 7.3.1.4 auto-clear */
 static void fire(struct model *m, unsigned vector)
 {
 	struct nic *n = nic_of(m);
@@ -107,14 +107,14 @@ void intr_other(struct model *m, uint32_t bits)
 		wake(m, 1ull << vector);
 }
 
-/* `entry` is the byte of IVAR. */
+/* `entry` is a byte of IVAR. */
 static void queue_cause(struct model *m, uint32_t entry)
 {
 	struct nic *n = nic_of(m);
 	uint64_t bit = 1ull << (entry & 0x3f);
 	if (!(entry & 0x80))
 		return;
-	/* already set and reported: nothing new, as long as it is not auto-cleared */
+	/* already set, and masked: reported when it is unmasked */
 	if (n->cause & bit & ~n->mask)
 		return;
 	queue_causes(m, bit);
@@ -131,7 +131,7 @@ void intr_tx_queue(struct model *m, unsigned queue)
 	queue_cause(m, get(m, IVAR + 4 * (queue / 2)) >> (16 * (queue & 1) + 8));
 }
 
-/* EIMS: what is set and becomes unmasked is reported now. */
+/* EIMS: a cause that is set and becomes unmasked is reported now. */
 static void unmask(struct model *m, uint64_t queues, uint32_t other)
 {
 	struct nic *n = nic_of(m);
@@ -167,7 +167,7 @@ uint32_t intr_read(struct model *m, uint32_t offset)
 	switch (offset) {
 	case EICR:
 		return eicr_read(m);
-	case EICS: /* LINUX: -d reads it in place of EICR; the datasheet calls it write-only */
+	case EICS: /* LINUX: -d reads it instead of EICR; the datasheet calls it write-only */
 		return (uint32_t)(n->cause & EICR_RX_QUEUES) | n->other_cause;
 	case EIMS:
 	case EIMC:
@@ -191,8 +191,8 @@ static void eitr_write(struct model *m, uint32_t offset, uint32_t value)
 	struct nic *n = nic_of(m);
 	unsigned vector = offset >= EITR_HIGH ? 24 + (offset - EITR_HIGH) / 4 : (offset - EITR) / 4;
 	set(m, offset, value & EITR_INTERVAL);
-	/* CNT_WDIS clear: the counter is written too (27:21), and starts from there. We take a
-	 * write of it as the start of a new interval at 0: the next cause is reported at once. */
+	/* If CNT_WDIS is clear, the counter (27:21) is written too and counts from there. We treat
+	 * this as the start of a new interval at 0: the next cause is reported at once. */
 	if (vector < VECTORS && !(value & EITR_CNT_WDIS))
 		n->may_fire[vector] = m->now;
 	intr_work(m);
@@ -242,7 +242,7 @@ void intr_write(struct model *m, uint32_t offset, uint32_t value)
 		return;
 	}
 	set(m, offset, value);
-	/* EIAM's queue bits and EIAM_EX's first are one register, 8.2.3.5.10 */
+	/* the queue bits of EIAM and the first of EIAM_EX are one register, 8.2.3.5.10 */
 	if (offset == EIAM)
 		set(m, EIAM_EX, (get(m, EIAM_EX) & ~EICR_RX_QUEUES) | queues);
 	if (offset == EIAM_EX)

@@ -1,13 +1,13 @@
 /*
- * Write-backs that come late (fault writeback-delay), of both directions, in the order they were
- * made. The interrupt of the queue comes with them.
+ * Delayed write-backs (fault writeback-delay) of both directions, in the order they were made. Each
+ * raises the interrupt of its queue.
  */
 #include "tools/nicsim/82599/state.h"
 
 void late_add(struct model *m, const struct late *l)
 {
 	struct nic *n = nic_of(m);
-	if (n->late_in - n->late_out == LATE_MAX) /* then it never comes */
+	if (n->late_in - n->late_out == LATE_MAX) /* the write-back is lost */
 		return;
 	struct late *to = &n->late[n->late_in++ % LATE_MAX];
 	*to = *l;

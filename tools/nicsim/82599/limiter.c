@@ -1,16 +1,15 @@
 /*
- * The rate limiter of a transmit queue (7.7.2, 8.2.3.10.13 and .16): RTTBCNRC, of the queue that
- * RTTDQSEL names, has a rate factor, link speed divided by rate, with 14 bits behind the point.
- * From the start of a frame to that of the next one of its queue pass as many bit times as the
- * frame has bits, times the factor.
+ * The rate limiter of a transmit queue (7.7.2, 8.2.3.10.13 and .16). RTTBCNRC, of the queue that
+ * RTTDQSEL selects, has a rate factor: link speed divided by rate, with 14 fractional bits. From
+ * the start of a frame to the start of the queue's next frame, the frame's length in bit times
+ * multiplied by the factor must pass.
  *
- * The frame counts with its FCS, without preamble and gap. LINUX does not say; libmoon has measured
- * it (and that the chip errs for small frames above 64/84 of the link's rate, which is not
- * modelled).
+ * A frame's length includes the FCS, but neither preamble nor gap. LINUX does not specify this;
+ * libmoon has measured it (and that the chip is inaccurate for small frames above 64/84 of the
+ * link's rate, which is not modelled).
  *
- * A queue that had nothing to send for a while may catch up as much as RTTBCNRM.MMW_SIZE, KB of the
- * link, says. It does not lose what the model itself was late: a queue with frames waiting is owed
- * them.
+ * A queue that had nothing to send may catch up by at most RTTBCNRM.MMW_SIZE KB at link speed.
+ * Delay of the model itself is not lost: a queue with waiting frames may catch up all of it.
  */
 #include "tools/nicsim/82599/state.h"
 
@@ -18,7 +17,7 @@
 
 #define FACTOR_BITS 14
 #define FACTOR_MASK 0xffffffu
-#define BITS_PER_NS 10 /* the link's */
+#define BITS_PER_NS 10 /* of the link */
 
 void limiter_reset(struct model *m)
 {

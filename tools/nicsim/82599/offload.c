@@ -1,12 +1,12 @@
 /*
- * What the device finds out about the contents of a received frame: packet type, and whether the
- * checksums are right, computed for real over the bytes that came.
+ * What the device determines about the contents of a received frame: packet type, and whether the
+ * checksums are right, computed over the received bytes.
  */
 #include "tools/nicsim/82599/state.h"
 #include "tools/nicsim/packet/bytes.h"
 #include "tools/nicsim/packet/sum.h"
 
-/* 7.1.6.2, packet type. A second tag is not looked through (GDV is off). */
+/* 7.1.6.2, packet type. A second tag is not parsed (GDV is off). */
 static uint32_t packet_type(const struct headers *h)
 {
 	uint32_t type = 0;
@@ -28,9 +28,9 @@ static bool l4_sum_good(const uint8_t *frame, const struct headers *h, uint32_t 
 }
 
 /*
- * 7.1.11: IPv4 header, TCP and UDP are checked whatever RXCSUM says. A fragment has only its header
- * checked; a UDP datagram whose sum is 0 has none to check, and neither L4CS nor UDPCS is set.
- * Options and extension headers are looked through.
+ * 7.1.11: IPv4 header, TCP and UDP are checked regardless of RXCSUM. Of a fragment, only the header
+ * is checked. A UDP datagram whose sum is 0 has no checksum, so neither L4CS nor UDPCS is set.
+ * Options and extension headers are skipped.
  */
 static uint32_t checksum_status(const uint8_t *frame, const struct headers *h)
 {
@@ -56,8 +56,8 @@ static uint32_t checksum_status(const uint8_t *frame, const struct headers *h)
 }
 
 /*
- * All of it at once for untagged IPv4 without options, whole, with TCP or UDP: what line rate is
- * made of. False: not such a frame, nothing is said about it.
+ * The fast path: parses and checks untagged, unfragmented IPv4 without options, with TCP or UDP.
+ * False: not such a frame; the results are not set.
  */
 static inline bool check_plain_ip4(const uint8_t *frame, uint32_t bytes, struct headers *h,
                                    struct checked *out)
@@ -69,7 +69,7 @@ static inline bool check_plain_ip4(const uint8_t *frame, uint32_t bytes, struct 
 	    total > bytes - 14 || total < (tcp ? 40 : 28) || (!tcp && protocol != IP_UDP))
 		return false;
 	const uint32_t length = total - 20;
-	/* UDP with a length of its own, or without a sum */
+	/* UDP with another length, or without a sum */
 	if (!tcp && (be16(l4 + 4) != length || be16(l4 + 6) == 0))
 		return false;
 	*h = (struct headers){.l3 = 14,
@@ -81,7 +81,7 @@ static inline bool check_plain_ip4(const uint8_t *frame, uint32_t bytes, struct 
 	out->status = RXD_IPCS | RXD_L4CS | (tcp ? 0 : (uint32_t)RXD_UDPCS);
 	if (sum_fold(sum_add(0, ip, 20)) != 0xffff)
 		out->status |= RXD_IPE;
-	/* from the source address on: the pseudo header's addresses and the segment lie together */
+	/* from the source address on: the pseudo header's addresses and the segment are adjacent */
 	if (sum_fold(sum_add(sum_word(protocol) + sum_word(length), ip + 12, 8 + length)) != 0xffff)
 		out->status |= RXD_TCPE;
 	return true;
@@ -98,8 +98,8 @@ struct checked offload_check(const uint8_t *frame, uint32_t bytes, struct header
 	return c;
 }
 
-/* 7.1.11.2 (RXCSUM.IPPCSE): the unadjusted one's complement sum of the payload of an IPv4
- * fragment. */
+/* 7.1.11.2 (RXCSUM.IPPCSE): the one's complement sum, not inverted, of an IPv4 fragment's
+ * payload. */
 uint16_t offload_fragment_sum(const uint8_t *frame, const struct headers *h)
 {
 	uint32_t header = (frame[h->l3] & 15u) * 4;

@@ -1,6 +1,6 @@
 /*
- * Receive-side scaling, 7.1.2.8: Toeplitz hash with the key in RSSRK over the fields MRQC allows,
- * seven bits of it choose an entry of RETA.
+ * Receive-side scaling, 7.1.2.8: the Toeplitz hash, with the key in RSSRK, over the fields that
+ * MRQC enables; seven bits of it choose an entry of RETA.
  */
 #include "tools/nicsim/82599/state.h"
 
@@ -9,7 +9,7 @@ void rss_refresh(struct model *m)
 	struct nic *n = nic_of(m);
 	uint8_t key[TOEPLITZ_KEY];
 	n->rss_stale = false;
-	/* 8.2.3.7.14: byte 0 of the key is the lowest of the first register */
+	/* 8.2.3.7.14: byte 0 of the key is the lowest byte of the first register */
 	for (unsigned i = 0; i < TOEPLITZ_KEY; i++)
 		key[i] = (uint8_t)(get(m, RSSRK + (i & ~3u)) >> 8 * (i & 3));
 	toeplitz_make(&n->toeplitz, key);
@@ -17,7 +17,7 @@ void rss_refresh(struct model *m)
 		n->reta[i] = (uint8_t)(get(m, RETA + (i & ~3u)) >> 8 * (i & 3)) & 15;
 }
 
-/* 7.1.2.8.1: the most that is enabled for the packet; fragments have no ports. */
+/* 7.1.2.8.1: the most specific type that is enabled for the packet; fragments have no ports. */
 static enum rss_type type_of(uint32_t mrqc, const struct headers *h)
 {
 	bool v4 = h->version == 4;

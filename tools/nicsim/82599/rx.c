@@ -1,10 +1,10 @@
 /*
- * Receive: what happens to a frame from the wire to its ring.
+ * Receive: the path of a frame from the wire to its ring.
  *
- * It passes MAC, filters and RSS, then goes into the descriptors of its queue (rx_queue.c). When
- * these do not suffice it is dropped if the queue says so (SRRCTL.DROP_EN: QPRDC), else it waits in
- * the packet buffer (fifo.c), in order, and everything behind it does too; when that is full,
- * frames are lost (RXMPC).
+ * A frame passes MAC, filters and RSS, then goes into the descriptors of its queue (rx_queue.c). If
+ * there are too few descriptors, the frame is dropped if the queue says so (SRRCTL.DROP_EN: QPRDC).
+ * Otherwise it waits in the packet buffer (fifo.c), in order, and so do all later frames. When the
+ * buffer is full, frames are lost (RXMPC).
  */
 #include "tools/nicsim/82599/rx_queue.h"
 
@@ -12,8 +12,8 @@
 
 #include "tools/nicsim/packet/bytes.h"
 
-#define STALLED_NS 10000000 /* a queue whose tail has not moved for so long is not waited for */
-#define FETCH_QUEUES 8      /* with more, what is fetched would be pushed out before it is used */
+#define STALLED_NS 10000000 /* a queue whose tail has not moved for this long is ignored */
+#define FETCH_QUEUES 8      /* with more, fetched lines would be evicted before use */
 
 void rx_forget(struct model *m)
 {
@@ -44,7 +44,7 @@ static void count_delivered(struct model *m, unsigned q, uint32_t bytes)
 	s->rxdgbc += bytes;
 }
 
-/* IEEE 802.3, 3.2.9; only when the driver wants the FCS (HLREG0.RXCRCSTRP clear). */
+/* IEEE 802.3, 3.2.9; used only when the driver wants the FCS (HLREG0.RXCRCSTRP clear). */
 static uint32_t fcs(const uint8_t *p, uint32_t bytes)
 {
 	uint32_t crc = ~0u;
@@ -70,7 +70,7 @@ static void append_fcs(struct nic *n, const uint8_t *frame, uint32_t bytes, stru
 	}
 }
 
-/* Chooses the queue, and fills in what the descriptor says of the frame. */
+/* Chooses the queue and fills in the descriptor fields for the frame. */
 static unsigned describe(struct model *m, const uint8_t *frame, uint32_t bytes,
                          enum mac_verdict verdict, struct delivery *out)
 {
@@ -88,14 +88,14 @@ static unsigned describe(struct model *m, const uint8_t *frame, uint32_t bytes,
 	if (verdict == MAC_STAMPED)
 		out->status |= RXD_TS;
 	if (frame[0] & 1)
-		out->status |= RXD_PIF; /* passed by other than an exact filter */
+		out->status |= RXD_PIF; /* passed by an inexact filter */
 	if (mrqe) {
 		if (n->rss_stale)
 			rss_refresh(m);
 		type = rss_hash(m, frame, &h, &hash);
 		q = type ? rss_queue(m, hash) : 0;
 	}
-	if (!(rxcsum & RXCSUM_PCSD)) { /* 7.1.11: fragment checksum and IP ID in place of the hash */
+	if (!(rxcsum & RXCSUM_PCSD)) { /* 7.1.11: fragment checksum and IP ID replace the hash */
 		hash = 0;
 		type = RSS_NONE;
 		if (rxcsum & RXCSUM_IPPCSE && h.fragment && h.version == 4)
@@ -114,14 +114,14 @@ static unsigned describe(struct model *m, const uint8_t *frame, uint32_t bytes,
 	return q;
 }
 
-/* Also false when the ring makes no sense or a fault holds it. */
+/* Also false when the ring is invalid or a fault stops it. */
 static bool has_room(const struct model *m, const struct rxq *r, uint32_t bytes)
 {
 	uint32_t free = rx_queue_available(r);
 	return free && free >= rx_queue_needed(r, bytes) && !model_fault(m, FAULT_RX_STUCK);
 }
 
-/* In line-rate mode QPRDC is memory and could not clear when read: RXMPC has the loss there. */
+/* In line-rate mode QPRDC is memory and could not clear when read: RXMPC counts the loss there. */
 static void count_no_descriptor(struct model *m, unsigned q)
 {
 	struct stats82599 *s = &nic_of(m)->s;
@@ -142,7 +142,7 @@ static enum outcome deliver(struct model *m, const uint8_t *frame, uint32_t byte
 	struct delivery d;
 	unsigned q = describe(m, frame, bytes, verdict, &d);
 	struct rxq *r = &n->rx[q];
-	if (!r->enabled) { /* frames for a queue that is not enabled are dropped, 4.6.7.1 */
+	if (!r->enabled) { /* 4.6.7.1: frames for a queue that is not enabled are dropped */
 		if (q)
 			model_violation(m, "RETA leads to queue %u, and RXDCTL[%u].ENABLE is not set", q, q);
 		count_no_descriptor(m, q);
@@ -169,7 +169,7 @@ static enum outcome deliver(struct model *m, const uint8_t *frame, uint32_t byte
 	return PLACED;
 }
 
-/* Moves waiting frames on; true when one moved. */
+/* Delivers waiting frames; true when one moved. */
 static bool drain(struct model *m, uint64_t touched[2])
 {
 	struct fifo *f = &nic_of(m)->fifo;
@@ -184,7 +184,7 @@ static bool drain(struct model *m, uint64_t touched[2])
 
 /* --- from the wire --- */
 
-/* 8.2.3.22.8, 13: what is too long for the MAC. A tag is allowed on top. */
+/* 8.2.3.22.8, 13: the longest frame that the MAC accepts. A tag may come on top. */
 static uint32_t longest(const struct model *m, const uint8_t *frame)
 {
 	uint32_t tag = be16(frame + 12) == 0x8100 ? 4 : 0;
@@ -233,7 +233,7 @@ static enum mac_verdict pass(struct model *m, const uint8_t *frame, uint32_t byt
 	return tagged && !filter_accepts_vlan(m, (uint16_t)be16(frame + 14)) ? MAC_REFUSED : verdict;
 }
 
-/* `at`: when it came, ns; 0: now. */
+/* `at`: time of arrival in ns; 0: now. */
 static void accept(struct model *m, const uint8_t *frame, uint32_t bytes, uint32_t flags,
                    uint64_t at, uint64_t touched[2])
 {
@@ -245,7 +245,7 @@ static void accept(struct model *m, const uint8_t *frame, uint32_t bytes, uint32
 		m->rx_refused++;
 		return;
 	}
-	if (bytes < sizeof padded) { /* the sending MAC would have: the wire has no shorter frame */
+	if (bytes < sizeof padded) { /* as the sending MAC does: no frame on the wire is shorter */
 		memcpy(padded, frame, bytes);
 		memset(padded + bytes, 0, sizeof padded - bytes);
 		frame = padded;
@@ -269,7 +269,7 @@ static void accept(struct model *m, const uint8_t *frame, uint32_t bytes, uint32
 	}
 }
 
-/* Shows the heads and raises the causes of the queues that got something. */
+/* Publishes the heads and raises the causes of the queues that received frames. */
 static void finish(struct model *m, const uint64_t touched[2])
 {
 	struct nic *n = nic_of(m);
@@ -290,17 +290,17 @@ static bool listens(const struct model *m)
 }
 
 /*
- * The short way for what line rate is made of: untagged unicast frames that need one descriptor, no
- * fault in force. Everything it does the long way does too; what is not plain goes there.
+ * The fast path: untagged unicast frames that need one descriptor, with no fault set. All other
+ * frames take the slow path, which could also handle these.
  *
- * Descriptors and buffers lie in the cache of the guest's core: fetched one by one they would cost
- * its distance for every frame. So they are fetched for the whole burst first, and written back
- * together at its end (the chip gathers write-backs too, 7.1.9): otherwise a guest that polls takes
- * the line of the next descriptor away after every frame.
+ * Descriptors and buffers are in the cache of the guest's core: each single fetch would cost the
+ * latency between the cores. So they are prefetched for the whole burst, and written back together
+ * at its end (the chip gathers write-backs too, 7.1.9). Otherwise a polling guest would take away
+ * the next descriptor's cache line after every frame.
  */
 struct burst {
 	bool plain;
-	bool stamps;      /* of frames that ask for it, which go the long way */
+	bool stamps;      /* time stamping is on; frames to be stamped take the slow path */
 	uint32_t longest; /* without FCS */
 	uint32_t frames;
 	uint64_t bytes;
@@ -322,7 +322,7 @@ static void burst_begin(const struct model *m, struct burst *b)
 	b->bytes = 0;
 }
 
-/* Fetches, for writing, what the next `count` frames will need if they are spread evenly. */
+/* Prefetches, for writing, what the next `count` frames need if they are spread evenly. */
 static void fetch(struct model *m, unsigned count)
 {
 	struct nic *n = nic_of(m);
@@ -373,7 +373,7 @@ static void burst_end(struct model *m, struct burst *b)
 	m->rx_bytes += b->bytes;
 }
 
-/* False: nothing has happened, take the long way. */
+/* False: nothing has changed; take the slow path. */
 static inline bool place_plain(struct model *m, struct burst *b, const struct frame *f,
                                uint64_t touched[2])
 {
@@ -428,7 +428,7 @@ void rx_receive(struct model *m, const struct frame *v, unsigned count)
 		fetch(m, count);
 	for (unsigned i = 0; i < count; i++)
 		if (!b.plain || !place_plain(m, &b, &v[i], touched)) {
-			burst_write_back(&b); /* in order */
+			burst_write_back(&b); /* keeps the order */
 			accept(m, v[i].data, v[i].bytes, v[i].flags, v[i].at, touched);
 		}
 	burst_end(m, &b);
@@ -459,10 +459,10 @@ bool rx_work(struct model *m)
 }
 
 /*
- * The least that an enabled queue has room for: RSS is not asked, so each may get all of it. One
- * frame is taken into an empty packet buffer, so that a queue without descriptors holds the others
- * up only as it would in the device. A queue that has been dead for long and drops (DROP_EN) does
- * not count.
+ * The least that any enabled queue has room for: RSS is not evaluated, so every frame may go to the
+ * same queue. An empty packet buffer takes one frame, so that a queue without descriptors blocks
+ * the others only as in the device. A queue that has stalled for STALLED_NS and drops (DROP_EN)
+ * does not count.
  */
 unsigned rx_room(struct model *m, unsigned max)
 {

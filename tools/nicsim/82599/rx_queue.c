@@ -27,7 +27,7 @@ static void learn_srrctl(struct model *m, unsigned q)
 	r->broken |= r->buffer == 0 || r->buffer > 16384 || r->type > DESCTYPE_ONE_BUFFER;
 }
 
-/* 8.2.3.8.6, 4.6.7: what must be set when a queue is enabled. */
+/* Enables a queue and checks what must be set before (8.2.3.8.6, 4.6.7). */
 static void enable(struct model *m, unsigned q)
 {
 	struct nic *n = nic_of(m);
@@ -98,8 +98,8 @@ static void rxdctl_write(struct model *m, unsigned q, uint32_t value)
 		n->settle_due = r->settles;
 }
 
-/* 8.2.3.8.5: the tail moves forward, never past the head: then software would give the device a
- * descriptor that it owns already. */
+/* 8.2.3.8.5: the tail moves forward, never past the head; otherwise software would pass the device
+ * a descriptor that the device already owns. */
 static void tail_write(struct model *m, unsigned q, uint32_t tail)
 {
 	struct rxq *r = &nic_of(m)->rx[q];
@@ -159,7 +159,7 @@ void rx_queue_scan(struct model *m)
 	}
 }
 
-/* All of it is in one cache line. */
+/* All registers read here are in one cache line. */
 void rx_queue_look(struct model *m, unsigned q)
 {
 	if (!m->line_rate || q >= 64)
@@ -190,7 +190,7 @@ struct rxd *rx_queue_ring(struct model *m, unsigned q)
 
 /* --- one frame into descriptors --- */
 
-/* Copies [from, from + bytes) of the two-piece frame. */
+/* Copies [from, from + bytes) of a frame in two pieces. */
 static void copy_piece(const struct delivery *f, uint8_t *to, uint32_t from, uint32_t bytes)
 {
 	if (f->rest_bytes == 0) {
@@ -256,8 +256,8 @@ bool rx_queue_place(struct model *m, unsigned q, const struct delivery *f)
 		struct rxd *d = &ring[r->head];
 		uint32_t k = bytes - from < r->buffer ? bytes - from : r->buffer;
 		bool last = from + k == bytes;
-		/* LINUX: leaves the header address as it was written back, DD set: without header
-		 * split the device does not look at it (7.1.6.1), so there is nothing to complain of */
+		/* LINUX: leaves the header address as it was written back, DD set. Without header
+		 * split the device ignores it (7.1.6.1), so it is no violation. */
 		uint8_t *buffer = model_dma(m, d->low, k, DMA_WRITE, "receive buffer");
 		if (buffer == NULL) {
 			r->broken = true;

@@ -1,6 +1,6 @@
 /*
  * Receive queues: their registers (8.2.3.8), the rings (7.1.9, 7.1.10) and descriptors (7.1.5,
- * 7.1.6). Nothing here knows what is in a frame: rx.c decides where it goes and what is said of it.
+ * 7.1.6). This file does not parse frames: rx.c chooses the queue and the descriptor fields.
  *
  *   RDH == RDT: the device owns none. RDH .. RDT - 1: owned. It writes back at once, one by one.
  */
@@ -15,12 +15,12 @@ struct rxd {
 	uint64_t high; /* header buffer address; written back: status, length, VLAN tag */
 };
 
-/* A frame on its way into a ring, in one or two pieces, and what its descriptors say. */
+/* A frame to be placed in a ring, in one or two pieces, and its descriptor fields. */
 struct delivery {
 	uint64_t low;        /* first quad-word written back */
 	uint32_t status;     /* without DD and EOP */
-	uint32_t tag;        /* that was taken out; 0 */
-	const uint8_t *head; /* bytes before the tag that is taken out, or all */
+	uint32_t tag;        /* the stripped VLAN tag, or 0 */
+	const uint8_t *head; /* bytes before the stripped tag, or all */
 	uint32_t head_bytes;
 	const uint8_t *rest; /* not set when rest_bytes is 0 */
 	uint32_t rest_bytes;
@@ -28,18 +28,18 @@ struct delivery {
 
 void rx_queue_reset(struct model *m);
 
-/* `within` is the register's place in the block of its queue, as RDT & 63. */
+/* `within` is the register's offset in its queue's block, such as RDT & 63. */
 void rx_queue_write(struct model *m, unsigned q, uint32_t within, uint32_t value);
 
-/* Does what was to happen to ENABLE by now; n->settle_due is the next time. */
+/* Applies pending changes of ENABLE that are due; n->settle_due is the next time. */
 void rx_queue_settle(struct model *m);
 
-/* Line-rate: ENABLE and VME of all mapped queues, or of one also the tail, as they are in
- * memory. */
+/* Line-rate mode: rx_queue_scan reads ENABLE and VME of all mapped queues from memory,
+ * rx_queue_look ENABLE and the tail of one. */
 void rx_queue_scan(struct model *m);
 void rx_queue_look(struct model *m, unsigned q);
 
-/* The ring's memory, looked up once in each call from outside; NULL: not memory, the queue
+/* The ring's memory, looked up once per call from outside; NULL: not memory, and the queue
  * stops. */
 struct rxd *rx_queue_ring(struct model *m, unsigned q);
 
@@ -57,8 +57,8 @@ static inline uint32_t rx_queue_needed(const struct rxq *r, uint32_t bytes)
 	return bytes <= r->buffer ? 1 : (bytes + r->buffer - 1) / r->buffer;
 }
 
-/* Copies a frame into buffers and writes its descriptors back, faults included; there are enough.
- * False when an address is not memory: the queue stops. */
+/* Copies a frame into buffers and writes its descriptors back, applying faults; there must be
+ * enough descriptors. False when an address is not memory: the queue stops. */
 bool rx_queue_place(struct model *m, unsigned q, const struct delivery *d);
 
 #endif

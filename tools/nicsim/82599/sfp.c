@@ -1,8 +1,8 @@
 /*
- * The SFP+ module behind I2CCTL (8.2.3.1.5): a 10GBASE-SR module of Intel's (a test may have it say
- * that it is another kind, struct sfp_codes), two 256-byte pages on
- * the two-wire bus: A0h identity and A2h diagnostics (SFF-8472 rev 10, chapters 3 and 4). The host
- * moves both lines by hand; the module drives data only, by pulling it low.
+ * The SFP+ module behind I2CCTL (8.2.3.1.5): a 10GBASE-SR module of Intel's, unless a test sets
+ * another type (struct sfp_codes). It has two 256-byte pages on the two-wire bus: A0h identity and
+ * A2h diagnostics (SFF-8472 rev 10, chapters 3 and 4). The host bit-bangs both lines; the module
+ * drives only data, by pulling it low, and stretches the clock.
  *
  *   IDLE --start--> ADDRESS --A0/A2, write--> OFFSET --> DATA (ignored: read-only)
  *                   ADDRESS --A0/A2, read---> READ --NAK--> IDLE
@@ -66,7 +66,7 @@ static uint8_t identity(const struct sfp_codes *module, uint8_t at)
 	return 0;
 }
 
-/* The two sums of table 3.1: CC_BASE over 0 .. 62, CC_EXT over 64 .. 94. */
+/* The two checksums of table 3.1: CC_BASE over 0 .. 62, CC_EXT over 64 .. 94. */
 static uint8_t page_a0(const struct sfp_codes *module, uint8_t at)
 {
 	if (at != 63 && at != 95)
@@ -77,7 +77,7 @@ static uint8_t page_a0(const struct sfp_codes *module, uint8_t at)
 	return sum;
 }
 
-/* SFF-8472, tables 3.15, 3.17: alarms and warnings off limits, then what is measured now. */
+/* SFF-8472, tables 3.15, 3.17: the limits of alarms and warnings, then the current measurements. */
 static uint8_t page_a2(struct model *m, uint8_t at)
 {
 	/* high alarm, low alarm, high warning, low warning: of temperature (1/256 C), supply (100
@@ -104,7 +104,7 @@ static uint8_t next_byte(struct model *m, struct sfp *s)
 	return s->page == 0xa0 ? page_a0(&nic_of(m)->module, at) : page_a2(m, at);
 }
 
-/* A whole byte has come from the host: acknowledge it? */
+/* Handles a complete byte from the host; true: acknowledge it. */
 static bool take_byte(struct sfp *s)
 {
 	switch (s->phase) {
@@ -132,7 +132,7 @@ static bool take_byte(struct sfp *s)
 static void clock_rises(struct sfp *s)
 {
 	if (s->ack) {
-		s->nak = s->sda && s->out; /* nobody pulled the line low */
+		s->nak = s->sda && s->out; /* no acknowledge: nothing pulled the line low */
 		return;
 	}
 	if (s->phase != I2C_READ)
@@ -140,7 +140,7 @@ static void clock_rises(struct sfp *s)
 	s->bits++;
 }
 
-/* Data changes only while the clock is low: here the module sets its line. */
+/* Data changes only while the clock is low: the module sets its data line here. */
 static void clock_falls(struct model *m, struct sfp *s)
 {
 	if (s->phase == I2C_IDLE) {
@@ -162,14 +162,14 @@ static void clock_falls(struct model *m, struct sfp *s)
 	}
 	if (s->bits == 8) {
 		s->ack = true;
-		/* after a byte of ours the host acknowledges */
+		/* after a byte of the module, the host acknowledges */
 		s->out = s->phase == I2C_READ || !take_byte(s);
 		return;
 	}
 	s->out = s->phase == I2C_READ ? s->shift >> (7 - s->bits) & 1 : true;
 }
 
-/* The clock rises when neither holds it low any more. */
+/* The clock rises when neither side holds it low. */
 static void clock_settles(const struct model *m, struct sfp *s)
 {
 	if (s->scl || !s->let_go || m->now < s->held)
@@ -192,7 +192,7 @@ void sfp_write(struct model *m, uint32_t value)
 		return;
 	}
 	bool falls = s->scl && !scl;
-	if (scl && !s->let_go) /* a slow module stretches the ninth bit: it has to look for the next byte */
+	if (scl && !s->let_go) /* a slow module stretches the ninth bit to fetch the next byte */
 		s->held = s->ack ? m->now + nic_of(m)->stretch_ns : 0;
 	s->let_go = scl;
 	s->sda = sda;

@@ -3,11 +3,11 @@
  * Datasheet", revision 3.3 (331520). Sections are those of that document.
  *
  * One row per register: name, offset, stride, count, access, bits a driver may write as 1, section.
- * It makes the constant of the offset and the row that model.c checks every access with.
+ * A row defines the constant of the offset and the entry that model.c checks every access with.
  *
- * LINUX: marks what the datasheet calls reserved and Linux 6.1's ixgbe or ethtool nevertheless
- * touches; accepted from any driver. A few such bits stay violations, as nobody but Linux has an
- * excuse for them: tests/witness/conftest.py has these (quirks).
+ * LINUX: marks what the datasheet calls reserved but Linux 6.1's ixgbe or ethtool uses; it is
+ * accepted from any driver. A few such bits remain violations, because no driver but Linux needs
+ * them: tests/witness/conftest.py lists these (quirks).
  */
 #ifndef NICSIM_82599_SPEC_H
 #define NICSIM_82599_SPEC_H
@@ -219,7 +219,7 @@
 	R(LSECRXCAP, 0x08f00, 4, 33, REG_RW, ALL, "8.2.3.13") \
 	R(IPSTXIDX, 0x08900, 4, 6, REG_RW, ALL, "8.2.3.14") \
 	R(IPSRXIDX, 0x08e00, 4, 13, REG_RW, ALL, "8.2.3.14") \
-	/* --- time stamps, 8.2.3.26. LINUX: writes RXTT and TXTT back as it has read them --- */ \
+	/* --- time stamps, 8.2.3.26. LINUX: writes RXTT and TXTT back as read --- */ \
 	R(TSYNCRXCTL, 0x05188, 0, 1, REG_RW, 0x0000001f, "8.2.3.26.1") \
 	R(RXSTMPL, 0x051e8, 0, 1, REG_RO, ALL, "8.2.3.26.2") \
 	R(RXSTMPH, 0x051a4, 0, 1, REG_RO, ALL, "8.2.3.26.3") \
@@ -426,7 +426,7 @@
 enum reg_offset { INTEL_82599_REGS(OFFSET_OF_ROW) };
 #undef OFFSET_OF_ROW
 
-/* --- bits, each with its register --- */
+/* --- bits, each prefixed with its register --- */
 
 enum {
 	CTRL_GIO_DIS = 1u << 2,
@@ -436,7 +436,7 @@ enum {
 	STATUS_LINK_UP = 1u << 7,
 	STATUS_GIO_MASTER = 1u << 19,
 
-	ESDP_SDP2_DATA = 1u << 2, /* SFP+ cage is full (X520 wiring) */
+	ESDP_SDP2_DATA = 1u << 2, /* a module is in the SFP+ cage (X520 wiring) */
 
 	I2CCTL_CLK_IN = 1u << 0,
 	I2CCTL_CLK_OUT = 1u << 1,
@@ -507,7 +507,7 @@ enum {
 	RTTDCS_ARBDIS = 1u << 6,
 	RTTBCNRC_RS_ENA = 1u << 31,
 
-	TSYNC_VALID = 1u << 0, /* RXTT, TXTT: a stamp waits to be read */
+	TSYNC_VALID = 1u << 0, /* RXTT, TXTT: a stamp can be read */
 	TSYNC_EN = 1u << 4,    /* of TSYNCRXCTL and TSYNCTXCTL */
 	ETQF_ETYPE = 0xffffu,
 	ETQF_1588 = 1u << 30,
@@ -550,7 +550,7 @@ enum {
 	RXD_L4CS = 1u << 5,
 	RXD_IPCS = 1u << 6,
 	RXD_PIF = 1u << 7,
-	RXD_TS = 1u << 16, /* its time has been taken */
+	RXD_TS = 1u << 16, /* the frame was time-stamped */
 	RXD_RXE = 1u << 29,
 	RXD_TCPE = 1u << 30,
 	RXD_IPE = 1u << 31,
@@ -582,7 +582,7 @@ enum { DESCTYPE_LEGACY = 0, DESCTYPE_ONE_BUFFER = 1 };
 /* --- transmit descriptors, 7.2.3.2: bits of the second quad-word --- */
 
 enum {
-	TXD_1588 = 1u << 19, /* of the field MAC: take the time */
+	TXD_1588 = 1u << 19, /* in the MAC field: time-stamp the frame */
 	TXD_DTYP_SHIFT = 20,
 	TXD_DTYP_CONTEXT = 2,
 	TXD_DTYP_DATA = 3,
@@ -608,8 +608,8 @@ enum {
 	TUCMD_L4T_SHIFT = 11,
 };
 
-/* TSYNCRXCTL.Type, 8.2.3.26.1: PTP messages of which version, where, and which of them: those of
- * RXMTRL, or all events */
+/* TSYNCRXCTL.Type, 8.2.3.26.1: the version and transport of the PTP messages to stamp, and which of
+ * them: those that RXMTRL selects, or all events */
 enum rx_stamped { RX_V2_L2 = 0, RX_V1_L4 = 1, RX_V2_BOTH = 2, RX_V2_EVENTS = 5 };
 
 enum l4t { L4T_UDP = 0, L4T_TCP = 1, L4T_SCTP = 2, L4T_NONE = 3 };

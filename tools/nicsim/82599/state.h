@@ -1,8 +1,8 @@
 /*
- * State of one 82599 and what its files call of each other.
+ * The state of one 82599, and the functions shared by its files.
  *
- * Values of registers live in m->bar0, where line-rate mode shares some with the guest; here is
- * what is not a register, or what must not be read back from memory the guest can write.
+ * Register values are in m->bar0, part of which line-rate mode shares with the guest. This struct
+ * holds what is not a register, or must not be read back from memory that the guest can write.
  */
 #ifndef NICSIM_82599_STATE_H
 #define NICSIM_82599_STATE_H
@@ -14,7 +14,7 @@
 #include "tools/nicsim/packet/toeplitz.h"
 
 #define QUEUES 128
-#define STATIONS 128 /* RAL, RAH */
+#define STATIONS 128 /* RAL/RAH pairs */
 #define STAT_QUEUES 16
 #define VECTORS 64
 #define FIFO_BYTES (512u << 10)
@@ -44,7 +44,7 @@ enum fault {
 
 /* A write-back that is due later (fault writeback-delay). */
 struct late {
-	uint64_t due; /* late_add sets it */
+	uint64_t due; /* set by late_add */
 	uint64_t bus;
 	uint64_t low, high; /* quad-words of the descriptor; LATE_TX_HEAD: low is the head */
 	enum { LATE_RX_DESCRIPTOR, LATE_TX_STATUS, LATE_TX_HEAD } kind;
@@ -54,10 +54,10 @@ struct late {
 
 struct rxq {
 	bool enabled;
-	uint64_t settles;   /* when ENABLE takes effect and reads back; 0: not under way */
+	uint64_t settles;   /* when ENABLE takes effect and reads back; 0: no change pending */
 	uint8_t *at;        /* host address of the ring, for the call numbered at_call */
 	uint64_t at_call;
-	bool broken;        /* ring not usable: reported, ignored until enabled anew */
+	bool broken;        /* unusable ring: reported, ignored until enabled again */
 	uint64_t ring;      /* bus address */
 	uint32_t size;      /* descriptors */
 	uint32_t head;      /* RDH */
@@ -79,7 +79,7 @@ struct tx_context {
 };
 
 struct txq {
-	bool enabled; /* this and the next seven as in struct rxq */
+	bool enabled; /* this and the next seven: as in struct rxq */
 	uint64_t settles;
 	uint8_t *at;
 	uint64_t at_call;
@@ -87,23 +87,23 @@ struct txq {
 	uint64_t ring;
 	uint32_t size;
 	uint32_t head, tail; /* TDH, TDT as accepted */
-	bool waiting;        /* a frame has begun and its EOP is not there, */
-	uint64_t since;      /* since then, or since that was last reported */
+	bool waiting;        /* a frame has begun but its EOP is missing, ... */
+	uint64_t since;      /* ... since then, or since that was last reported */
 	uint64_t head_wb; /* bus address, 0: descriptors are written back */
 	struct tx_context context[2];
 };
 
-/* Of a transmit queue, limiter.c. */
+/* The rate limiter of a transmit queue, limiter.c. */
 struct limiter {
 	uint32_t config; /* RTTBCNRC */
-	uint32_t part;   /* of the ns `next`, by their 10 * 2^14 */
-	uint64_t next;   /* when its next frame may leave */
+	uint32_t part;   /* fraction of `next`, in units of 1 / (10 * 2^14) ns */
+	uint64_t next;   /* when the queue's next frame may leave */
 };
 
 /* The clock, timesync.c. */
 struct timesync {
-	uint64_t base, since; /* what SYSTIM was, and when (ns) */
-	uint64_t latched;     /* by reading SYSTIML, for SYSTIMH */
+	uint64_t base, since; /* SYSTIM was `base` at time `since` (ns) */
+	uint64_t latched;     /* when SYSTIML was read, for SYSTIMH */
 	bool has_latched;
 };
 
@@ -118,9 +118,9 @@ struct fifo {
 enum i2c_phase { I2C_IDLE, I2C_ADDRESS, I2C_OFFSET, I2C_DATA, I2C_READ };
 
 struct sfp {
-	bool scl;       /* the clock, as it is */
-	bool let_go, sda; /* as driven by the host: the clock and data */
-	uint64_t held;  /* until when the module holds the clock low, if the host has let it go */
+	bool scl;       /* the level of the clock line */
+	bool let_go, sda; /* as released by the host: the clock and data */
+	uint64_t held;  /* until when the module holds a released clock low */
 	bool out;       /* as driven by the module: open drain */
 	bool ack;       /* in the ninth bit */
 	bool nak;       /* the host did not acknowledge */
@@ -128,7 +128,7 @@ struct sfp {
 	uint8_t bits, shift, page, offset;
 };
 
-/* What registers of 8.2.3.23 show, by their names; stats.c. */
+/* The registers of 8.2.3.23, by their names; stats.c. */
 struct stats82599 {
 	uint64_t prc[6], ptc[6]; /* by size_class() */
 	uint64_t gprc, bprc, mprc, gptc, gorc, gotc, bptc, mptc, tor, tpr, tpt;
@@ -141,39 +141,39 @@ struct stats82599 {
 struct nic {
 	/* --- reset and link, 82599.c --- */
 	uint64_t reset_done;  /* when CTRL.RST clears; 0: no reset under way */
-	uint64_t link_due;    /* when the link comes up; NEVER: not coming */
+	uint64_t link_due;    /* when the link comes up; NEVER: not training */
 	bool link;
 	uint16_t eeprom[EEPROM_WORDS];
 	uint64_t eerd_done;   /* NEVER: no read under way */
 	struct sfp sfp;
-	struct sfp_codes module; /* that is in the cage */
+	struct sfp_codes module; /* in the cage */
 	uint64_t stretch_ns;     /* intel_82599_set_stretch */
 	struct timesync timesync;
 
 	/* --- interrupts, intr.c --- */
-	uint64_t cause;       /* queue causes 0 .. 63 (EICR 15:0 and those of _EX) */
-	uint64_t mask;        /* EIMS of those */
+	uint64_t cause;       /* queue causes 0 .. 63 (EICR 15:0 and the _EX registers) */
+	uint64_t mask;        /* EIMS of these */
 	uint32_t other_cause, other_mask; /* EICR, EIMS 30:16 */
 	uint64_t pending;     /* vectors that wait for their EITR */
 	uint64_t may_fire[VECTORS]; /* ns */
-	uint64_t irq_due;     /* least may_fire of the pending */
+	uint64_t irq_due;     /* earliest may_fire of the pending vectors */
 
 	/* --- queues --- */
-	uint64_t call;        /* number of the call from outside: host addresses live no longer */
-	uint64_t settle_due;  /* least `settles` of all queues; NEVER: none */
+	uint64_t call;        /* counts calls from outside: host addresses are valid for one call */
+	uint64_t settle_due;  /* earliest `settles` of all queues; NEVER: none */
 	struct rxq rx[QUEUES];
 	struct txq tx[QUEUES];
 	struct limiter limiter[QUEUES];
-	uint64_t rx_on[2], tx_on[2]; /* bitmaps of those enabled */
-	uint64_t tx_due;      /* when tx_work has something left to do; NEVER: nothing */
-	uint64_t scan_due;    /* line-rate: when all queues are looked at for ENABLE */
+	uint64_t rx_on[2], tx_on[2]; /* bitmaps of enabled queues */
+	uint64_t tx_due;      /* when tx_work has more work; NEVER: nothing */
+	uint64_t scan_due;    /* line-rate: next scan of all queues' ENABLE */
 	struct fifo fifo;
 	uint8_t gather[TSO_MAX + FRAME_MAX];
 	uint8_t segment[FRAME_MAX + 64];
 	uint8_t tagged[FRAME_MAX + 64];
 	uint8_t with_fcs[FRAME_MAX + 4];
 
-	/* --- receive filters and RSS, made from registers when they change --- */
+	/* --- receive filters and RSS, derived from registers when these change --- */
 	bool filters_stale, rss_stale;
 	uint64_t station[STATIONS]; /* RAL/RAH as 48-bit numbers in wire order */
 	unsigned stations;
@@ -202,7 +202,7 @@ static inline void set(struct model *m, uint32_t offset, uint32_t value)
 	__atomic_store_n(&m->bar0[offset / 4], value, __ATOMIC_RELAXED);
 }
 
-/* Register blocks of a queue: the first at RDBAL's or TDBAL's place. */
+/* The register block of a queue, which begins at its RDBAL or TDBAL. */
 static inline uint32_t rx_block(unsigned q)
 {
 	return q < 64 ? RDBAL + 64 * q : RDBAL_64 + 64 * (q - 64);
@@ -238,13 +238,13 @@ void intr_reset(struct model *m);
 uint32_t intr_read(struct model *m, uint32_t offset);
 void intr_write(struct model *m, uint32_t offset, uint32_t value);
 void intr_other(struct model *m, uint32_t bits);
-/* A queue has something to report. */
+/* The queue has an event to report. */
 void intr_rx_queue(struct model *m, unsigned queue);
 void intr_tx_queue(struct model *m, unsigned queue);
 void intr_work(struct model *m);
 
 /* --- stats.c --- */
-/* True when the offset is a statistics register; *value is what is read, which clears it. */
+/* True if the offset is a statistics register; *value is its value, which the read clears. */
 bool stats_read(struct model *m, uint32_t offset, uint32_t *value);
 /* 64, 65-127, 128-255, 256-511, 512-1023, 1024 and more: bytes with FCS. */
 static inline unsigned size_class(uint32_t bytes)
@@ -270,17 +270,17 @@ void stats_json(struct model *m, struct json *j);
 
 /* --- filter.c --- */
 bool filter_accepts(struct model *m, const uint8_t *frame);
-/* A tagged frame, by its tag. */
+/* Whether a tagged frame passes, by its tag. */
 bool filter_accepts_vlan(const struct model *m, uint16_t tci);
 
 /* --- offload.c --- */
-/* What the receive descriptor says of a frame's contents; fills in the headers, too. */
+/* The descriptor fields for a received frame's contents. offload_check also fills in `h`. */
 struct checked {
 	uint32_t status; /* RXD_..., status and errors */
 	uint32_t ptype;  /* PTYPE_... */
 };
 struct checked offload_check(const uint8_t *frame, uint32_t bytes, struct headers *h);
-/* Of an IPv4 fragment. */
+/* The payload sum of an IPv4 fragment. */
 uint16_t offload_fragment_sum(const uint8_t *frame, const struct headers *h);
 
 /* --- rss.c --- */
@@ -290,11 +290,11 @@ enum rss_type rss_hash(const struct model *m, const uint8_t *frame, const struct
 unsigned rss_queue(const struct model *m, uint32_t hash);
 
 /* --- fifo.c: the receive packet buffer --- */
-/* What the MAC thinks of a frame. */
+/* The MAC's verdict on a frame. */
 enum mac_verdict {
 	MAC_GOOD,
-	MAC_STAMPED, /* good, and its time has been taken */
-	MAC_DAMAGED, /* goes on all the same, because of FCTRL.SBP */
+	MAC_STAMPED, /* good, and time-stamped */
+	MAC_DAMAGED, /* passed on because of FCTRL.SBP */
 	MAC_REFUSED,
 };
 struct waiting {
@@ -303,23 +303,23 @@ struct waiting {
 	enum mac_verdict verdict;
 };
 void fifo_clear(struct fifo *f);
-/* False: it is full. */
+/* False: the buffer is full. */
 bool fifo_put(struct fifo *f, const uint8_t *frame, uint32_t bytes, enum mac_verdict verdict);
-/* The frame that has waited longest, which stays until fifo_pop; false: none. */
+/* The frame that has waited longest; it stays until fifo_pop. False: none. */
 bool fifo_first(struct fifo *f, struct waiting *w);
 void fifo_pop(struct fifo *f, const struct waiting *w);
 
 /* --- rx.c --- */
 void rx_reset(struct model *m);
-void rx_forget(struct model *m); /* what waits in the packet buffer is lost, and counted */
+void rx_forget(struct model *m); /* discards and counts the frames in the packet buffer */
 bool rx_work(struct model *m);
 unsigned rx_room(struct model *m, unsigned max);
 void rx_receive(struct model *m, const struct frame *v, unsigned n);
-/* A frame comes in from the transmit half of the MAC (HLREG0.LPBK). */
+/* A frame arrives from the transmit side of the MAC (HLREG0.LPBK). */
 void rx_loop_back(struct model *m, const uint8_t *frame, uint32_t bytes);
 
 /* --- late.c --- */
-/* To be written FAULT_WRITEBACK_DELAY from now on. */
+/* Queues a write-back, due FAULT_WRITEBACK_DELAY from now. */
 void late_add(struct model *m, const struct late *l);
 uint64_t late_deadline(const struct nic *n);
 void late_work(struct model *m);
@@ -336,30 +336,29 @@ void limiter_reset(struct model *m);
 /* Writes of RTTDQSEL and RTTBCNRC. */
 void limiter_select(struct model *m, uint32_t value);
 void limiter_write(struct model *m, uint32_t value);
-/* The queue was empty and is not any more. */
+/* The queue was empty and now has frames. */
 void limiter_wake(struct model *m, unsigned queue);
-/* It sends a frame of so many bytes, the FCS counted. */
+/* The queue sends a frame of `bytes`, including the FCS. */
 void limiter_charge(struct model *m, unsigned queue, uint32_t bytes);
 
 /* --- timesync.c --- */
 void timesync_reset(struct model *m);
-/* True when the offset is its, of which reading or writing is more than a value. */
+/* True if the offset is a time-stamping register with side effects. */
 bool timesync_read(struct model *m, uint32_t offset, uint32_t *value);
 bool timesync_write(struct model *m, uint32_t offset, uint32_t value);
-/* A frame with the 1588 bit leaves. */
+/* A frame with the 1588 bit set leaves. */
 void timesync_sent(struct model *m, unsigned queue);
-/* False: timesync_received of this frame, of 60 bytes or more and without a tag, would be. */
+/* For a frame of at least 60 bytes without a tag. False: timesync_received would return false. */
 bool timesync_may_want(const struct model *m, const uint8_t *frame, uint32_t type);
-/* A good frame has come, at `at` (ns; 0: now). True: its time has been taken. */
+/* A good frame arrived at `at` (ns; 0: now). True: it was time-stamped. */
 bool timesync_received(struct model *m, const uint8_t *frame, uint32_t bytes, uint64_t at);
 
 /* --- tso.c --- */
-/* Sends what was gathered, `bytes` in all, as segments, each with the tag if there is to be one
- * (`tag` as for tx_emit). Headers that make no sense are a violation, and nothing is sent. */
+/* Sends the gathered frame of `bytes` as segments, with a VLAN tag if `tag` is not NULL (as for
+ * tx_emit). Invalid headers are a violation, and nothing is sent. */
 void tso_send(struct model *m, unsigned queue, const struct tx_context *c, uint32_t bytes,
               uint32_t olinfo, const struct tx_context *tag);
-/* A finished frame leaves: tag inserted (that of `tag`; NULL: none), padded, counted, to the wire
- * or the loop. */
+/* Sends a finished frame to the wire or loopback: inserts `tag` unless NULL, pads, counts. */
 void tx_emit(struct model *m, unsigned queue, const uint8_t *data, uint32_t bytes,
              const struct tx_context *tag);
 

@@ -1,7 +1,7 @@
 /*
- * Statistics, 8.2.3.23. 32-bit counters clear when read. 36-bit ones are a pair: reading the low
- * half takes the value, reading the high half takes the rest and clears what was taken, so that
- * nothing that comes between the two is lost. Counters of what this model never does read 0.
+ * Statistics, 8.2.3.23. 32-bit counters clear when read. A 36-bit counter is a pair: reading the
+ * low half takes its 32 bits, reading the high half takes the rest and clears what was taken, so no
+ * event between the two reads is lost. Counters of events that never occur in this model read 0.
  */
 #include "tools/nicsim/82599/state.h"
 #include "tools/nicsim/json.h"
@@ -14,7 +14,7 @@ static uint32_t take(uint64_t *counter)
 	return value;
 }
 
-/* The low half reads 32 bits and leaves the rest, which is what the high half then finds. */
+/* Reads the lower 32 bits and leaves the rest for the read of the high half. */
 static uint32_t take_low(uint64_t *counter)
 {
 	uint32_t value = (uint32_t)*counter;
@@ -107,7 +107,7 @@ bool stats_read(struct model *m, uint32_t offset, uint32_t *value)
 	return true;
 }
 
-/* Any frame, good or bad, for us or not: bytes with FCS (8.2.3.23.42, 44). */
+/* Counts any frame, good or bad, accepted or not: bytes with FCS (8.2.3.23.42, 44). */
 void stats_rx_any(struct nic *n, uint32_t bytes)
 {
 	n->s.tpr++;
@@ -146,7 +146,7 @@ void stats_tx(struct nic *n, const uint8_t *frame, uint32_t bytes)
 		s->mptc++;
 }
 
-/* What a person asks for first; registers that the guest has read are at 0 again. */
+/* The most useful statistics; counters that the guest has read restart at 0. */
 void stats_json(struct model *m, struct json *j)
 {
 	const struct nic *n = nic_of(m);

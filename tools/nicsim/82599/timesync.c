@@ -1,18 +1,19 @@
 /*
- * Time stamps (7.9, 8.2.3.26): a clock, SYSTIM, and for each direction one place that keeps the
- * time of one frame.
+ * Time stamps (7.9, 8.2.3.26): a clock, SYSTIM, and for each direction a latch that keeps the time
+ * of one frame.
  *
  *     empty --a frame to be stamped passes the MAC--> full --RXSTMPH or TXSTMPH is read--> empty
  *
- * While a place is full further frames pass without a stamp. Sent frames are stamped when their
- * descriptor says so (the 1588 bit), received ones when they are PTP event messages (IEEE 1588)
- * of the kind that TSYNCRXCTL.Type and RXMTRL name.
+ * While a latch is full, further frames pass without a stamp. Sent frames are stamped if their
+ * descriptor says so (the 1588 bit), received frames if they are PTP event messages (IEEE 1588) of
+ * the kind that TSYNCRXCTL.Type and RXMTRL select.
  *
- * SYSTIM grows by TIMINCA.IV every TIMINCA.IP ticks of 6.4 ns (at 10 GbE). A frame is sent when the
- * model hands it to the wire, and received when the wire says that its end came.
+ * SYSTIM grows by TIMINCA.IV every TIMINCA.IP ticks of 6.4 ns (at 10 GbE). A frame's send time is
+ * when the model passes it to the wire; its receive time is when, according to the wire, its end
+ * arrived.
  *
- * Deliberately missing: TIMADJ, target times and their output pins (TSAUXC), the time stamps of a
- * looped-back frame's way out.
+ * Deliberately missing: TIMADJ, target times and their output pins (TSAUXC), transmit time stamps
+ * of looped-back frames.
  */
 #include "tools/nicsim/82599/state.h"
 
@@ -20,12 +21,12 @@
 
 #include "tools/nicsim/packet/bytes.h"
 
-#define TICKS 5 /* of the clock, */
-#define TICKS_NS 32 /* in so many ns */
+#define TICKS 5 /* ticks of the clock ... */
+#define TICKS_NS 32 /* ... in this many ns */
 #define PTP_VERSION 2
 #define PTP_BYTES 34 /* header, IEEE 1588-2008 13.3 */
 #define PTP_V1_CONTROL 32 /* offset, IEEE 1588-2002 */
-#define PTP_EVENTS 8 /* messageType below it */
+#define PTP_EVENTS 8 /* event messages have a messageType below this */
 #define ETH_TYPE_IP4 0x0800
 #define ETH_TYPE_IP6 0x86dd
 #define ETH_TYPE_PTP 0x88f7
@@ -57,7 +58,7 @@ static void clock_set(struct model *m, uint64_t value)
 static uint32_t clock_read(struct model *m, uint32_t at)
 {
 	struct timesync *t = &nic_of(m)->timesync;
-	if (at == SYSTIM) { /* LINUX: reads the low half first and trusts the high one to go with it */
+	if (at == SYSTIM) { /* LINUX: reads the low half first and expects the matching high half */
 		t->latched = clock_at(m, m->now);
 		t->has_latched = true;
 		return (uint32_t)t->latched;
@@ -70,7 +71,7 @@ static uint32_t clock_read(struct model *m, uint32_t at)
 
 /* --- stamps --- */
 
-/* Puts a time into a place that is empty. */
+/* Stores a time in an empty latch. */
 static bool keep(struct model *m, uint32_t control, uint32_t low, uint32_t high, uint64_t ns)
 {
 	if (get(m, control) & TSYNC_VALID)
@@ -92,7 +93,7 @@ void timesync_sent(struct model *m, unsigned queue)
 		keep(m, TSYNCTXCTL, TXSTMPL, TXSTMPL + 4, m->now);
 }
 
-/* Where the PTP message begins; 0: there is none where Type says. */
+/* The offset of the PTP message; 0: none on the transport that Type selects. */
 static uint32_t message_at(const struct model *m, const uint8_t *frame, uint32_t bytes, bool l2,
                            bool l4)
 {
@@ -109,7 +110,7 @@ static uint32_t message_at(const struct model *m, const uint8_t *frame, uint32_t
 	return 0;
 }
 
-/* Messages that a delay is measured by are always of those wanted. LINUX says so. */
+/* Messages 2 and 3, which measure the path delay, are always stamped. LINUX says so. */
 static bool wanted_v2(const struct model *m, uint32_t type, uint32_t message)
 {
 	return type == RX_V2_EVENTS ? message < PTP_EVENTS
@@ -141,8 +142,8 @@ bool timesync_received(struct model *m, const uint8_t *frame, uint32_t bytes, ui
 		return false;
 	if (!keep(m, TSYNCRXCTL, RXSTMPL, RXSTMPH, at ? at : m->now))
 		return false;
-	/* 8.2.3.26.4, 5: six bytes of the source, then the sequence number, as they came. libmoon has
-	 * the sequence number so. */
+	/* 8.2.3.26.4, 5: six bytes of the source, then the sequence number, in the order of the
+	 * frame. libmoon has the sequence number in that order. */
 	uint32_t source[2];
 	memcpy(source, p + 22, 4);
 	memcpy(&source[1], p + 26, 2);
@@ -154,7 +155,7 @@ bool timesync_received(struct model *m, const uint8_t *frame, uint32_t bytes, ui
 
 /* --- registers --- */
 
-/* Reading the high half empties the place; the low half of an empty one means nothing. */
+/* Reading the high half empties the latch; the low half of an empty latch is undefined. */
 static uint32_t stamp_read(struct model *m, uint32_t at, uint32_t control, bool high)
 {
 	if (high)
@@ -185,7 +186,7 @@ bool timesync_read(struct model *m, uint32_t at, uint32_t *value)
 	return false;
 }
 
-/* Whether a stamp waits is the card's to say. */
+/* Only the card changes the bit that says that a stamp is valid. */
 static void write_control(struct model *m, uint32_t at, uint32_t value)
 {
 	set(m, at, (value & ~(uint32_t)TSYNC_VALID) | (get(m, at) & TSYNC_VALID));
@@ -202,7 +203,7 @@ bool timesync_write(struct model *m, uint32_t at, uint32_t value)
 	case SYSTIM + 4:
 		clock_set(m, (now & 0xffffffff) | (uint64_t)value << 32);
 		return true;
-	case TIMINCA: /* from here on at the new pace */
+	case TIMINCA: /* the new rate applies from now on */
 		clock_set(m, now);
 		set(m, at, value);
 		return true;

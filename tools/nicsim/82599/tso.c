@@ -1,6 +1,6 @@
 /*
  * TCP and UDP segmentation (7.2.4) and the last steps of every frame: VLAN tag, padding, counting,
- * wire or loop.
+ * transmission to wire or loopback.
  *
  * n->gather holds headers and payload.
  */
@@ -37,7 +37,7 @@ void tx_emit(struct model *m, unsigned queue, const uint8_t *data, uint32_t byte
 		return;
 	}
 	limiter_charge(m, queue, bytes + 4);
-	if (!n->link) { /* the MAC drains its buffer into a dead link */
+	if (!n->link) { /* without a link, the MAC discards its buffer */
 		m->tx_lost++;
 		return;
 	}
@@ -51,7 +51,7 @@ void tx_emit(struct model *m, unsigned queue, const uint8_t *data, uint32_t byte
 		model_send(m, data, bytes);
 }
 
-/* 7.2.4.2 to 4: do the context and the headers of `bytes` fit together? */
+/* 7.2.4.2 to 4: checks that the context matches the headers of the packet of `bytes`. */
 static bool check(struct model *m, unsigned queue, const struct tx_context *c,
                   const struct segments *s, uint32_t bytes, uint32_t olinfo)
 {
@@ -84,8 +84,8 @@ static bool check(struct model *m, unsigned queue, const struct tx_context *c,
 	return wrong == NULL;
 }
 
-/* 7.2.4.2: software puts the sum of the pseudo header, its length left out, into the checksum
- * field; the device adds the length of each segment. */
+/* 7.2.4.2: software puts the sum of the pseudo header without length into the checksum field; the
+ * device adds the length of each segment. */
 static bool pseudo_good(const struct model *m, const struct segments *s)
 {
 	const uint8_t *p = nic_of(m)->gather;

@@ -3,9 +3,9 @@
  *
  *   TDH == TDT: the device owns none. TDH .. TDT - 1: owned, oldest first.
  *
- * A frame is one or more data descriptors up to EOP, with at most one context descriptor used,
- * which came before (two are kept for each queue, by IDX). Nothing is taken of a frame until all of
- * it is there; the wait is legal, but reported when it lasts WAIT_NS.
+ * A frame is one or more data descriptors up to EOP. It uses at most one context descriptor, which
+ * comes before it (a queue keeps two, by IDX). The model takes no part of a frame until the frame
+ * is complete. Waiting for the rest is legal, but is reported when it lasts WAIT_NS.
  */
 #include "tools/nicsim/82599/state.h"
 
@@ -16,7 +16,7 @@
 
 #define ENABLE_NS 1000    /* until TXDCTL.ENABLE reads back */
 #define WAIT_NS 100000000 /* for an EOP */
-#define PIECES_MAX 40     /* 7.2.1.1: descriptors of one frame, the context not counted */
+#define PIECES_MAX 40     /* 7.2.1.1: descriptors of one frame, without the context */
 #define BURST 256         /* frames and contexts of one queue in one turn */
 #define FETCH_AHEAD 24    /* frames */
 
@@ -44,7 +44,7 @@ static void learn_head_wb(struct model *m, unsigned q)
 	if (!(low & TDWBAL_HEAD_WB_EN))
 		return;
 	t->head_wb = (low & ~3u) | (uint64_t)get(m, block + (TDWBAH & 63)) << 32;
-	/* 7.2.3.5.2: with head write-back there is no write-back of descriptors to wait for */
+	/* 7.2.3.5.2: with head write-back, descriptors are not written back */
 	if (get(m, block + (TXDCTL & 63)) >> TXDCTL_WTHRESH_SHIFT & 0x7f)
 		model_violation(m, "TDWBAL[%u].Head_WB_En with TXDCTL[%u].WTHRESH not 0", q, q);
 }
@@ -195,7 +195,7 @@ static void look(struct model *m, unsigned q)
 
 /* --- completion, 7.2.3.5 --- */
 
-/* A descriptor with RS is done. */
+/* Reports a completed descriptor with RS. */
 static void report(struct model *m, unsigned q, struct txd *d, uint32_t index, uint32_t next)
 {
 	struct txq *t = &nic_of(m)->tx[q];
@@ -246,7 +246,7 @@ static void take_context(struct model *m, unsigned q, const struct txd *d)
 		                upper, type);
 }
 
-/* What the first descriptor of a frame says, and how long it is. */
+/* A frame's length and the fields of its first descriptor. */
 struct gathered {
 	uint32_t descriptors;
 	uint32_t bytes;
@@ -255,7 +255,7 @@ struct gathered {
 	bool legacy;
 };
 
-/* A single data descriptor's address and length; false: stop the queue. */
+/* Checks a data descriptor's address and length; false: stop the queue. */
 static bool check_piece(struct model *m, unsigned q, uint32_t index, const struct txd *d)
 {
 	uint32_t length = d->high & 0xffff, cmd = (uint32_t)d->high;
@@ -280,7 +280,7 @@ static bool check_piece(struct model *m, unsigned q, uint32_t index, const struc
 	return true;
 }
 
-/* 7.2.3.2.4: finds the frame's end from the head on. Returns 1 whole, 0 not all there, -1 bad. */
+/* 7.2.3.2.4: finds the end of the frame at the head. Returns 1 complete, 0 incomplete, -1 bad. */
 static int measure(struct model *m, unsigned q, const struct txd *ring, struct gathered *g)
 {
 	const struct txq *t = &nic_of(m)->tx[q];
@@ -310,7 +310,7 @@ static int measure(struct model *m, unsigned q, const struct txd *ring, struct g
 	return 0;
 }
 
-/* Where the frame's bytes are: in the guest when there is one piece, else gathered. NULL: bad. */
+/* The frame's bytes: in guest memory if it has one piece, else gathered. NULL: bad. */
 static const uint8_t *gather(struct model *m, unsigned q, const struct txd *ring,
                              const struct gathered *g)
 {
@@ -321,7 +321,7 @@ static const uint8_t *gather(struct model *m, unsigned q, const struct txd *ring
 	uint32_t at = t->head, to = 0;
 	for (uint32_t i = 0; i < g->descriptors; i++) {
 		uint32_t length = ring[at].high & 0xffff;
-		if (length > sizeof n->gather - to) /* changed behind our back since measure() */
+		if (length > sizeof n->gather - to) /* changed by the guest since measure() */
 			return NULL;
 		const uint8_t *from = model_dma(m, ring[at].low, length, DMA_READ, "transmit buffer");
 		if (from == NULL)
@@ -347,7 +347,7 @@ static void insert_sctp(uint8_t *p, uint32_t bytes)
 		p[8 + i] = (uint8_t)(~crc >> 8 * i);
 }
 
-/* 7.2.5: IPv4 header and L4 checksums where the context says. In place: `p` is ours. */
+/* 7.2.5: inserts IPv4 header and L4 checksums as the context says. In place: `p` is our copy. */
 static void insert_checksums(struct model *m, unsigned q, uint8_t *p, uint32_t bytes,
                              const struct tx_context *c, uint32_t olinfo)
 {
@@ -374,7 +374,7 @@ static void insert_checksums(struct model *m, unsigned q, uint8_t *p, uint32_t b
 			model_violation(m, "transmit queue %u: TXSM with L4T %u", q, c->l4t);
 			return;
 		}
-		/* the field holds the sum of the pseudo header, put there by software */
+		/* software has put the sum of the pseudo header into the field */
 		uint16_t sum = (uint16_t)~sum_fold(sum_add(0, p + l4, bytes - l4));
 		if (sum == 0 && c->l4t == L4T_UDP)
 			sum = 0xffff; /* RFC 768 */
@@ -387,7 +387,7 @@ static bool needs_context(uint32_t cmd, uint32_t olinfo)
 	return cmd & (TXD_TSE | TXD_VLE) || olinfo & (TXD_CC | TXD_IXSM | TXD_TXSM);
 }
 
-/* One frame with advanced descriptors; what makes no sense is a violation and not sent. */
+/* Sends a frame with advanced descriptors; an invalid frame is a violation and is not sent. */
 static void send_advanced(struct model *m, unsigned q, const uint8_t *data, const struct gathered *g)
 {
 	struct nic *n = nic_of(m);
@@ -428,7 +428,7 @@ static void send_advanced(struct model *m, unsigned q, const uint8_t *data, cons
 	tx_emit(m, q, data, g->bytes, tag);
 }
 
-/* 7.2.3.2.2: legacy descriptors, with CSO and CSS when IC is set. */
+/* Sends a frame with legacy descriptors, with CSO and CSS when IC is set (7.2.3.2.2). */
 static void send_legacy(struct model *m, unsigned q, const uint8_t *data, const struct gathered *g)
 {
 	struct nic *n = nic_of(m);
@@ -495,7 +495,7 @@ static void wait_for_eop(struct model *m, unsigned q)
 		n->tx_due = t->since + WAIT_NS;
 }
 
-/* Fetches the frame that is `ahead` of the head, if it is one of those to be sent. */
+/* Prefetches the frame `ahead` of the head, if it is one of those to be sent. */
 static inline void fetch_frame(struct model *m, const struct txq *t, const struct txd *ring,
                                uint32_t ahead)
 {
@@ -508,7 +508,7 @@ static inline void fetch_frame(struct model *m, const struct txq *t, const struc
 	}
 }
 
-/* Descriptors and frames lie in the cache of the guest's core: fetched ahead, as in rx.c. */
+/* Descriptors and frames are in the cache of the guest's core: prefetched, as in rx.c. */
 static void fetch_first(struct model *m, const struct txq *t, const struct txd *ring)
 {
 	uint32_t waiting = (t->tail + t->size - t->head) % t->size;
@@ -519,8 +519,8 @@ static void fetch_first(struct model *m, const struct txq *t, const struct txd *
 }
 
 /*
- * The short way for what line rate is made of: whole frames in one descriptor that ask for nothing,
- * no fault in force. Takes as many as there are in a row; everything it does send_one does too.
+ * The fast path: complete frames in one descriptor without offloads, with no fault set. Takes all
+ * such frames in a row; send_one, the slow path, handles them too.
  */
 static unsigned serve_plain(struct model *m, unsigned q, struct txd *ring)
 {
@@ -537,7 +537,7 @@ static unsigned serve_plain(struct model *m, unsigned q, struct txd *ring)
 			fetch_frame(m, t, ring, FETCH_AHEAD);
 		const uint64_t high = d->high;
 		const uint32_t length = high & 0xffff;
-		/* whatever else RS may be: PAYLEN must be the length, and nothing more be set */
+		/* RS may have either value; PAYLEN must be the length, and no other bit be set */
 		if (((uint32_t)high & ~(0xffffu | TXD_RS)) != wanted ||
 		    high >> 32 != (uint64_t)length << TXD_PAYLEN_SHIFT || length < 60 ||
 		    length > TX_FRAME_MAX)
@@ -547,7 +547,7 @@ static unsigned serve_plain(struct model *m, unsigned q, struct txd *ring)
 			t->broken = true;
 			break;
 		}
-		if (data[0] & 1) /* counted by kind: the long way */
+		if (data[0] & 1) /* counted by kind, on the slow path */
 			break;
 		const uint32_t index = t->head;
 		t->head = index + 1 == t->size ? 0 : index + 1;
@@ -584,7 +584,7 @@ static struct txd *ring_of(struct model *m, unsigned q)
 	return (struct txd *)(void *)t->at;
 }
 
-/* One frame, or a context descriptor. False: a frame that is not all there. */
+/* Handles a frame or a context descriptor. False: an incomplete frame. */
 static bool serve_one(struct model *m, unsigned q, struct txd *ring)
 {
 	struct txq *t = &nic_of(m)->tx[q];

@@ -1,10 +1,11 @@
 /*
- * Capabilities ("HCA Capabilities"): pages of fields that say what the device can do. What is not
- * in the tables below reads 0: it cannot. Of the general page a driver may set some fields before
- * INIT_HCA, up to what they can be; it writes the whole page, and all other fields must be as they
- * are.
+ * Capabilities ("HCA Capabilities"): pages of fields that say what the device can do. A field
+ * missing from the tables below reads 0: not supported. Before INIT_HCA a driver may set some
+ * fields of the general page, up to their maximum. It writes the whole page, and all other fields
+ * must keep their values.
  *
- * The values are those of a ConnectX-5 where a driver could tell, and else the sizes of this model.
+ * The values are those of a ConnectX-5 where a driver could tell the difference, otherwise the
+ * sizes of this model.
  */
 #include <string.h>
 
@@ -50,7 +51,7 @@ static const struct value general[] = {
 	{FIELD(0x70, 12, 8), LOG_RQT_SIZE_MAX},
 	{FIELD(0x74, 28, 24), LOG_RQ_STRIDE_MAX},
 	{FIELD(0x74, 20, 16), LOG_RQ_STRIDE_MIN},
-	{FIELD(0x74, 12, 8), 6}, /* strides of an SQ, most and least: WQEBB */
+	{FIELD(0x74, 12, 8), 6}, /* SQ strides, maximum and minimum: one WQEBB */
 	{FIELD(0x74, 4, 0), 6},
 	{FIELD(0x78, 4, 0), LOG_WQ_SIZE_MAX},
 	{FIELD(0x7c, 30, 29), 3}, /* disable_local_lb_uc, disable_local_lb_mc */
@@ -64,9 +65,9 @@ static const struct value general[] = {
 	{{0}, 0},
 };
 
-/* Which of them a driver may set, and to what at most. */
+/* The fields that a driver may set, and their maximum. */
 static const struct value settable[] = {
-	{FIELD(0x10, 4, 0), 0},   /* log_max_qp: there are none */
+	{FIELD(0x10, 4, 0), 0},   /* log_max_qp: no QPs */
 	{FIELD(0x2c, 15, 0), 0},  /* gid_table_size */
 	{FIELD(0x30, 15, 0), 0},  /* pkey_table_size: 0 is 128 */
 	{CAP_CMDIF_CHECKSUM, CHECKSUM_ON},
@@ -88,7 +89,7 @@ static const struct value ethernet[] = {
 };
 
 static const struct value flow_table[] = {
-	/* of NIC receive */
+	/* for NIC receive */
 	{FIELD(0x40, 31, 31), 1}, /* ft_support */
 	{FIELD(0x40, 28, 28), 1}, /* flow_modify_en */
 	{FIELD(0x40, 27, 27), 1}, /* modify_root */
@@ -100,8 +101,8 @@ static const struct value flow_table[] = {
 	{FIELD(0x4c, 7, 0), LOG_TABLES},
 	{FIELD(0x50, 7, 0), 0}, /* log_max_destination: one */
 	{FIELD(0x54, 7, 0), LOG_FTES},
-	/* outer headers that can be matched, then those of which single bits can: MAC addresses,
-	 * EtherType, IP version, tag, TTL; IP addresses, fragment, protocol, ECN, DSCP,
+	/* outer headers that can be matched, then those that can be matched bit by bit: MAC
+	 * addresses, EtherType, IP version, tag, TTL; IP addresses, fragment, protocol, ECN, DSCP,
 	 * ports, flags */
 	{FIELD(0x60, 31, 24), 0xff},
 	{FIELD(0x60, 19, 9), 0x7ff},
@@ -130,7 +131,7 @@ enum status caps_query(struct model *m, struct command *c)
 	switch (mode >> 1) {
 	case CAP_GENERAL:
 		memcpy(page, nic_of(m)->general, sizeof nic_of(m)->general);
-		if (!(mode & 1)) /* the most, not the present */
+		if (!(mode & 1)) /* the maximum, not the current value */
 			fill(page, settable);
 		return STATUS_OK;
 	case CAP_ETHERNET:

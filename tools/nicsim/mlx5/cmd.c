@@ -1,14 +1,14 @@
 /*
- * The command queue ("Command Interface"): an entry is read when its doorbell rings, its input
- * gathered from the entry and a list of mailboxes, the command carried out, its output written
- * back, and last the ownership bit is cleared.
+ * The command queue ("Command Interface"). When its doorbell rings, the device reads an entry,
+ * gathers its input from the entry and a list of mailboxes, executes the command, writes its output
+ * back, and clears the ownership bit last.
  *
- * Two things can be wrong. The entry itself: then nothing is carried out, the reason is the
- * delivery status beside the ownership bit, and it is a violation. Or the command: then it has a
- * status and a syndrome in its output.
+ * There are two kinds of errors. If the entry is malformed, nothing is executed; the delivery
+ * status beside the ownership bit gives the reason, and the error is a violation. If the command
+ * fails, its output has a status and a syndrome.
  *
- * Signatures are checked and made when the guest has said so (cmdif_checksum): entry and mailboxes
- * XOR to 0xff.
+ * Signatures are checked and made once the guest has enabled them (cmdif_checksum): entry and
+ * mailboxes XOR to 0xff.
  */
 #include <stdarg.h>
 #include <string.h>
@@ -17,9 +17,9 @@
 
 #define COMMAND_NS 2000 /* from doorbell to completion */
 
-/* --- refusals --- */
+/* --- errors of commands --- */
 
-/* A number for a reason, as the firmware has one for each: here that of its text (FNV-1a). */
+/* The number of an error, as the firmware has one for each: here a hash of its text (FNV-1a). */
 static uint32_t syndrome_of(const char *format)
 {
 	uint32_t hash = 0x811c9dc5;
@@ -41,7 +41,7 @@ enum status refuse(struct model *m, struct command *c, enum status status, const
 	return status;
 }
 
-/* --- what an entry says --- */
+/* --- entries and mailboxes --- */
 
 struct entry {
 	uint8_t *at; /* in the guest's memory */
@@ -63,7 +63,7 @@ static enum delivery wrong(struct model *m, enum delivery status, const char *wh
 	return status;
 }
 
-/* Of a mailbox as it lies in the guest's memory. */
+/* Checks a mailbox in the guest's memory. */
 static enum delivery check_mailbox(struct model *m, const struct entry *e, const uint8_t *box,
                                    uint32_t number)
 {
@@ -76,7 +76,7 @@ static enum delivery check_mailbox(struct model *m, const struct entry *e, const
 	return DELIVERY_OK;
 }
 
-/* Where the mailbox at that bus address lies; NULL: not where one may. */
+/* The mailbox at the bus address; NULL: not a valid place for one. */
 static uint8_t *mailbox(struct model *m, uint64_t bus, enum dma_access access)
 {
 	if (bus == 0 || bus % MAILBOX_ALIGN)
@@ -113,8 +113,7 @@ static void sign_mailbox(uint8_t *box)
 	box[MAILBOX_SIGNATURE] = (uint8_t)~xor_of(box, MAILBOX_SIGNATURE);
 }
 
-/* The output's mailboxes, checked before the command is carried out (`write` false), then
- * filled. */
+/* Checks the output's mailboxes before the command is executed (`write` false), then fills them. */
 static enum delivery scatter(struct model *m, const struct entry *e, uint32_t bytes, bool write)
 {
 	const struct nic *n = nic_of(m);
@@ -154,7 +153,7 @@ static enum delivery check_entry(struct model *m, const struct entry *e)
 	return d == DELIVERY_OK ? scatter(m, e, out, false) : d;
 }
 
-/* --- carrying out --- */
+/* --- execution --- */
 
 static void check_reserved(struct model *m, const struct command *c)
 {
@@ -230,7 +229,7 @@ static void finish(struct entry *e, enum delivery delivery)
 	__atomic_store_n(&e->at[CMD_STATUS_OWN], last, __ATOMIC_RELEASE);
 }
 
-/* True when the command has come to its end. */
+/* Serves the command in a slot; true when it has completed. */
 static bool serve(struct model *m, unsigned slot)
 {
 	const struct nic *n = nic_of(m);
@@ -255,7 +254,7 @@ static bool serve(struct model *m, unsigned slot)
 	return true;
 }
 
-/* --- for the others --- */
+/* --- called by other files --- */
 
 void cmd_reset(struct model *m)
 {
@@ -279,7 +278,7 @@ void cmd_work(struct model *m)
 	if (n->command_due > m->now)
 		return;
 	const uint32_t slots = n->rung;
-	/* CREATE_EQ is not reported to what it makes */
+	/* CREATE_EQ itself is not reported to the EQ that it creates */
 	const bool heard = eq_takes(m, EVENT_COMMAND);
 	uint32_t done = 0;
 	n->command_due = NEVER;

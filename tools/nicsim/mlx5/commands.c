@@ -1,6 +1,6 @@
 /*
- * All commands: opcode, least lengths, the state they need, and which bits of the fixed input mean
- * something. Sorted by opcode.
+ * All commands, sorted by opcode: opcode, minimum lengths, the state they need, and the bits of the
+ * fixed input that have a meaning.
  */
 #include "tools/nicsim/mlx5/state.h"
 

@@ -1,27 +1,29 @@
 /*
  * Completion queues ("Completion Queues"): the device writes an entry; when the queue is armed, an
- * event follows. Where the guest is, it says in the doorbell record in its memory: first word the
- * consumer counter, second what it last wrote to arm the queue. The doorbell in the UAR repeats the
- * second.
+ * event follows. The guest publishes its position in the doorbell record in its memory: the first
+ * word is the consumer counter, the second the word that last armed the queue. The doorbell in the
+ * UAR repeats the second word.
  *
  *     FIRED --doorbell--> ARMED --an entry beyond the counter in the doorbell--> event, FIRED
  *
- * The owner bit of an entry is the number of the pass over the queue, bit 0, beginning with 0.
- * Moderation: the event waits until cq_max_count entries are there or cq_period has passed; one of
- * them 0: there is none.
+ * The owner bit of an entry is bit 0 of the number of the pass over the queue, which starts at 0.
+ * Moderation: the event waits for cq_max_count entries or until cq_period has passed; if either is
+ * 0, there is no moderation.
  *
- * Compression (LINUX and DPDK, which read it): entries of frames that follow one another in an RQ
- * and differ in byte count, checksum and hash alone become a session, which takes up as many places
- * as it has frames. The first is the title: the first frame's entry, but for the format in the last
- * byte, and the number of frames in place of the byte count. Mini CQEs of all of them follow, eight
- * in a place: in the second, the ninth, the seventeenth and so on. All other places are left as
- * they are, and it is the guest's to see that they do not look new then: that is looked at.
- * A session ends with an entry that does not fit in, with SESSION_MAX frames, or with the burst of
- * frames, which stands for the device's time limit. One of a single frame is written as it came.
- * Not here: stride indices, flow tags and header types in mini CQEs, and the enhanced layout.
+ * Compression (LINUX and DPDK, which read it): entries of consecutive frames in an RQ that differ
+ * only in byte count, checksum and hash form a session, which occupies one place per frame. The
+ * first place holds the title: the first frame's entry with another format in the last byte, and
+ * with the number of frames instead of the byte count. Mini CQEs of all the frames follow, eight in
+ * a place: in the second, the ninth, the seventeenth and so on. All other places are left
+ * unchanged. The guest must ensure that these do not look new; the model checks this.
  *
- * In line-rate mode nobody sees the doorbell: the record is looked at from time to time, and as it
- * cannot be told from one never written, a new queue counts as armed.
+ * A session ends with an entry that does not fit, with SESSION_MAX frames, or with the burst of
+ * frames, which stands for the device's time limit. A session of one frame is written as a plain
+ * entry. Not implemented: stride indices, flow tags and header types in mini CQEs, and the enhanced
+ * layout.
+ *
+ * In line-rate mode doorbells are not seen: the record is read from time to time. An unwritten
+ * record looks like one that arms, so a new queue counts as armed.
  */
 #include <string.h>
 
@@ -144,7 +146,7 @@ static void send_event(struct model *m, struct cq *q)
 	eq_completion(m, q->eqn, object_number(m, CQ, q));
 }
 
-/* There is something to report and the guest wants to hear of it. */
+/* Reports entries to the guest, which has armed the queue, now or when moderation allows. */
 static void report(struct model *m, struct cq *q)
 {
 	struct nic *n = nic_of(m);
@@ -157,7 +159,7 @@ static void report(struct model *m, struct cq *q)
 	}
 }
 
-/* `a` lies before `b` among counters of 24 bits. */
+/* Whether `a` comes before `b` among counters of 24 bits. */
 static bool before(uint32_t a, uint32_t b)
 {
 	return ((b - a) & COUNTER_MASK) - 1 < COUNTER_MASK / 2;
@@ -188,7 +190,7 @@ void cq_doorbell(struct model *m, uint32_t uar, uint32_t word, uint32_t cqn)
 	if (word & CQ_RESERVED)
 		model_violation(m, "CQ 0x%x: doorbell 0x%08x: bits 0x%08x are reserved", cqn, word,
 		                word & CQ_RESERVED);
-	/* the record is written before; by now it may already say more */
+	/* the guest writes the record first, and may have updated it since */
 	if (before(be32(dbr + DBR_ARM) & COUNTER_MASK, word & COUNTER_MASK))
 		model_violation(m, "CQ 0x%x: doorbell 0x%08x, but its record says 0x%08x", cqn,
 		                word, be32(dbr + DBR_ARM));
@@ -197,8 +199,8 @@ void cq_doorbell(struct model *m, uint32_t uar, uint32_t word, uint32_t cqn)
 
 /* --- entries --- */
 
-/* The record is a line that the guest writes: it is looked at once in a call of the model, and
- * again when the queue seems full. */
+/* The guest writes the record's cache line, so it is read once per call of the model, and again
+ * when the queue seems full. */
 static bool has_room(struct model *m, struct cq *q, uint32_t entries)
 {
 	if (q->call == nic_of(m)->call &&
@@ -241,8 +243,8 @@ static uint8_t owner_of(const struct cq *q, uint32_t index)
 	return index >> q->ring.log_size & 1;
 }
 
-/* So many places from pi on are the guest's now, the first with this entry, which comes last: the
- * guest looks at its last byte. */
+/* Passes `places` places from pi on to the guest. The first gets this entry; it is written last,
+ * because the guest polls its last byte. */
 static void publish(struct model *m, struct cq *q, const uint8_t cqe[CQE_BYTES], uint32_t places,
                     bool solicited)
 {
@@ -262,8 +264,7 @@ static void publish(struct model *m, struct cq *q, const uint8_t cqe[CQE_BYTES],
 
 /* --- compression --- */
 
-/* Whether the entry differs from the title in nothing but what mini CQEs say, or what the guest
- * does without. */
+/* Whether the entry differs from the title only in what mini CQEs carry or the guest can miss. */
 static bool joins(const struct cq *q, const uint8_t cqe[CQE_BYTES])
 {
 	const uint8_t *title = q->session.title;
@@ -287,7 +288,7 @@ static void add_mini(struct cq *q, const uint8_t cqe[CQE_BYTES])
 	memcpy(mini + MINI_CQE_BYTE_COUNT, cqe + CQE_BYTE_COUNT, 4);
 }
 
-/* Mini CQEs in the place of the frame i of the session, if that is one of theirs. */
+/* Writes mini CQEs to the place of frame i of the session, if the place holds any. */
 static void write_place(struct model *m, struct cq *q, uint32_t i)
 {
 	const uint32_t index = (q->pi + i) & COUNTER_MASK;

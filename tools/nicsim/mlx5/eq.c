@@ -1,12 +1,12 @@
 /*
  * Event queues ("Event Queues"): the device writes an entry and, when the queue is armed, fires its
- * MSI-X vector once. The guest tells how far it has read by the UAR, and arms it there.
+ * MSI-X vector once. The guest reports how far it has read, and arms the queue, through the UAR.
  *
- * The owner bit of an entry is the number of the pass over the queue, bit 0, beginning with 0.
+ * The owner bit of an entry is bit 0 of the number of the pass over the queue, which starts at 0.
  *
- * In line-rate mode the UAR page is memory of the guest and keeps what was written there last: of
- * EQs that share one, as drivers have them, words would be missed, and a core that sleeps would
- * sleep on. So none is looked at: each event fires, and QUERY_EQ's consumer counter is 0.
+ * In line-rate mode the UAR page is memory of the guest and keeps only the last word written.
+ * Drivers let EQs share a page, so words would be missed, and a sleeping core would not be woken.
+ * So the page is not read: every event fires, and QUERY_EQ's consumer counter is 0.
  */
 #include <string.h>
 
@@ -68,7 +68,7 @@ enum status eq_query(struct model *m, struct command *c)
 	return STATUS_OK;
 }
 
-/* --- the device's side --- */
+/* --- device side --- */
 
 static void fire(struct model *m, struct eq *e)
 {

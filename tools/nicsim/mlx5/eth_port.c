@@ -155,8 +155,8 @@ static void priority(const struct eth_port *p, unsigned number, uint8_t *out)
 
 #define LOCAL_PORT FIELD(0x00, 23, 16)
 
-/* What a register does: reads to `out`, after having taken `in` when `write`; both have room for
- * it. NULL, or what is wrong. */
+/* Implements a register: takes `in` if `write`, then reads to `out`; both have room for the
+ * register. Returns NULL, or an error text. */
 typedef const char *(*register_do)(struct eth_port *p, const uint8_t *in, uint8_t *out, bool write);
 
 static const char *paos(struct eth_port *p, const uint8_t *in, uint8_t *out, bool write)
@@ -210,7 +210,7 @@ static const char *ptys(struct eth_port *p, const uint8_t *in, uint8_t *out, boo
 	return NULL;
 }
 
-/* Pause frames: kept, neither sent nor obeyed. */
+/* Pause frames: the settings are stored; pause frames are neither sent nor obeyed. */
 static const char *pfcc(struct eth_port *p, const uint8_t *in, uint8_t *out, bool write)
 {
 	if (write)
@@ -231,7 +231,7 @@ static const char *pmlp(struct eth_port *p, const uint8_t *in, uint8_t *out, boo
 	return NULL;
 }
 
-/* LINUX: why there is no link: 1 it was taken down, 1024 there is no cable. */
+/* LINUX: the reason for a missing link: 1 taken down, 1024 no cable. */
 static const char *pddr(struct eth_port *p, const uint8_t *in, uint8_t *out, bool write)
 {
 	if (write)
@@ -264,7 +264,7 @@ static const char *ppcnt(struct eth_port *p, const uint8_t *in, uint8_t *out, bo
 	case 0x12:
 		physical(p, set);
 		return NULL;
-	case 0x03: /* RFC 3635, extended, discards, statistics: nothing of it happens here */
+	case 0x03: /* RFC 3635, extended, discards, statistics: always 0 here */
 	case 0x05:
 	case 0x06:
 	case 0x16:
@@ -273,7 +273,7 @@ static const char *ppcnt(struct eth_port *p, const uint8_t *in, uint8_t *out, bo
 	return "group";
 }
 
-/* LINUX: says that the host is little-endian, which is how it is. */
+/* LINUX: sets the host's byte order to little-endian, which the model assumes. */
 static const char *host_endianness(struct eth_port *p, const uint8_t *in, uint8_t *out, bool write)
 {
 	(void)p;

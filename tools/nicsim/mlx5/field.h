@@ -1,7 +1,7 @@
 /*
- * Fields of what device and driver hand each other in memory: commands, contexts, queue entries.
- * All of it is big-endian, and the manual draws it as rows of 32 bits, bit 31 first; so a field is
- * a row and two bits of it, as the manual writes it:
+ * Fields of the structures that device and driver exchange in memory: commands, contexts, queue
+ * entries. All are big-endian, and the manual draws them as rows of 32 bits, bit 31 first. So a
+ * field is a row and two of its bits, as in the manual:
  *
  *     #define CQC_LOG_CQ_SIZE FIELD(0x0c, 28, 24)
  *     field_get(context, CQC_LOG_CQ_SIZE)
@@ -14,7 +14,7 @@
 #include "tools/nicsim/packet/bytes.h"
 
 struct field {
-	uint16_t at;       /* of its row, in bytes */
+	uint16_t at;       /* offset of the row in bytes */
 	uint8_t high, low; /* bits of the row */
 };
 

@@ -1,18 +1,18 @@
 /*
- * Flow tables of NIC receive ("Flow Table", "Flow Group", "Flow Table Entry"): a packet starts at
- * the root; the entry of the lowest index that matches says what becomes of it: dropped, to another
- * table of a higher level, to a TIR. If none matches, the table's miss action does. An entry may be
- * told to ignore levels; then its driver has to see that the way ends, and so do we (TABLES_MAX).
+ * Flow tables of NIC receive ("Flow Table", "Flow Group", "Flow Table Entry"). A packet starts at
+ * the root table. The matching entry with the lowest index decides: drop, another table of a higher
+ * level, or a TIR. If no entry matches, the table's miss action applies. An entry may ignore
+ * levels; its driver must then ensure that the path ends, and so does TABLES_MAX.
  *
- * A table's entries lie in groups, ranges of indices that share a mask; the table keeps them in a
- * list by index, with their values. Only outer headers can be matched, only one destination be
- * given.
+ * A table's entries belong to groups, ranges of indices that share a mask. The table keeps the
+ * entries in a list by index, with their values. Only outer headers can be matched, and an entry
+ * has at most one destination.
  */
 #include <string.h>
 
 #include "tools/nicsim/mlx5/state.h"
 
-#define TABLES_MAX 128 /* on the way of a packet */
+#define TABLES_MAX 128 /* on the path of a packet */
 
 /* --- tables --- */
 
@@ -25,7 +25,7 @@ static enum status find_table(struct model *m, struct command *c, struct flow_ta
 	return *table ? STATUS_OK : object_missing(m, c, TABLE, number);
 }
 
-/* Where packets go that match nothing: 0, or a table of a level above. */
+/* Reads the destination of packets that match no entry: 0, or a table of a higher level. */
 static enum status read_miss(struct model *m, struct command *c, uint32_t level, uint32_t *miss)
 {
 	const uint32_t action = field_get(c->in, TABLE_MISS);
@@ -98,7 +98,7 @@ enum status table_destroy(struct model *m, struct command *c)
 	return STATUS_OK;
 }
 
-/* The root may go, too; then there is none. */
+/* The root may be destroyed too; then there is none. */
 void table_end(struct model *m, void *object)
 {
 	const struct flow_table *t = object;
@@ -132,8 +132,7 @@ static bool overlaps(const struct model *m, uint32_t table, uint32_t start, uint
 	return false;
 }
 
-/* Nothing is to be compared but what can be, outer headers, and that only when the criteria say so.
- */
+/* A mask may select only outer headers, and these only if the criteria enable them. */
 static bool good_mask(const uint8_t *match, uint32_t criteria)
 {
 	for (uint32_t i = criteria == CRITERIA_OUTER ? MATCH_BYTES : 0; i < MATCH_ALL; i++)
@@ -196,7 +195,7 @@ void group_end(struct model *m, void *object)
 
 /* --- entries --- */
 
-/* The link that leads to the first entry of at least that index. */
+/* The link to the first entry with at least that index. */
 static uint32_t *link_to(struct model *m, struct flow_table *t, uint32_t index)
 {
 	uint32_t *link = &t->first;
@@ -206,7 +205,7 @@ static uint32_t *link_to(struct model *m, struct flow_table *t, uint32_t index)
 	return link;
 }
 
-/* What a matching packet is to meet, checked. */
+/* Reads and checks an entry's action. */
 static enum status read_action(struct model *m, struct command *c, const struct flow_table *t,
                                struct fte *e)
 {
@@ -352,7 +351,7 @@ static void read_ip(const uint8_t *frame, const struct headers *h, uint64_t *wor
 	}
 }
 
-/* What can be matched of a frame, laid out as the masks and values are. */
+/* The fields of a frame that can be matched, in the layout of masks and values. */
 static void read_frame(const uint8_t *frame, const struct headers *h, uint64_t word[MATCH_WORDS])
 {
 	memset(word, 0, MATCH_BYTES);
@@ -371,7 +370,7 @@ static void read_frame(const uint8_t *frame, const struct headers *h, uint64_t w
 		put_field(word, MATCH_UDP_PORTS, be32(frame + h->l4));
 }
 
-/* By whole words, and only those that the group looks at: most look at one or two. */
+/* Compares whole words, and only those in the group's mask: most groups use one or two. */
 static bool matches(const uint64_t *packet, const struct flow_group *g, const struct fte *e)
 {
 	for (uint32_t left = g->looks; left; left &= left - 1) {
@@ -382,7 +381,7 @@ static bool matches(const uint64_t *packet, const struct flow_group *g, const st
 	return true;
 }
 
-/* Remembers what a packet's way depends on: all that was looked at. */
+/* Records the fields that a packet's path depends on: all that were compared. */
 static void note(struct way_taken *way, const struct flow_group *g)
 {
 	for (uint32_t left = g->looks; left; left &= left - 1) {
@@ -411,7 +410,7 @@ static void walk(struct model *m, const uint64_t *packet, struct way_taken *way)
 	for (unsigned tables = 0; t && tables < TABLES_MAX; tables++) {
 		const struct fte *e = first_match(m, t, packet, way);
 		if (e && e->action != ACTION_FORWARD)
-			return; /* allowed: to where it would go without tables: nowhere */
+			return; /* allowed: to its destination without flow tables, which is none */
 		if (e && e->tag)
 			way->tag = e->tag;
 		if (e && e->kind == TIR) {
@@ -422,7 +421,7 @@ static void walk(struct model *m, const uint64_t *packet, struct way_taken *way)
 	}
 }
 
-/* Nothing that the way depends on is different in this packet. */
+/* Whether this packet takes the same path: it equals the other in all fields that were compared. */
 static bool goes_too(const struct way_taken *way, const uint64_t *packet)
 {
 	uint64_t differ = 0;

@@ -1,16 +1,16 @@
 /*
- * The HCA as a whole: enabled, given pages, initialised, and back ("Driver Initialization", "Page
- * Management"). The firmware keeps its tables in memory of the guest: how many pages it wants it
- * says in QUERY_PAGES; INIT_HCA must find them given. This model has no use for them, but remembers
- * which they are and gives them back when asked, none twice.
+ * The HCA as a whole: enable, give pages, initialise, and the reverse ("Driver Initialization",
+ * "Page Management"). The firmware keeps its tables in memory of the guest. QUERY_PAGES says how
+ * many pages it wants, and INIT_HCA requires them. This model does not use the pages, but records
+ * them, accepts none twice, and returns them on request.
  */
 #include <string.h>
 
 #include "tools/nicsim/mlx5/state.h"
 
 #define BOOT_PAGES 16u
-#define INIT_PAGES 64u /* besides those */
-#define ISSI_KNOWN 2u  /* bit n: interface step n; 0 is older than what drivers speak */
+#define INIT_PAGES 64u /* in addition to BOOT_PAGES */
+#define ISSI_KNOWN 2u  /* bit n: interface step n; 0 is older than the drivers' interface */
 
 void hca_reset(struct model *m)
 {
@@ -54,7 +54,7 @@ enum status hca_init(struct model *m, struct command *c)
 	return STATUS_OK;
 }
 
-/* A driver may leave objects behind. */
+/* A driver may leave objects behind; they are destroyed. */
 enum status hca_teardown(struct model *m, struct command *c)
 {
 	(void)c;
@@ -88,7 +88,7 @@ enum status hca_query_pages(struct model *m, struct command *c)
 	const uint32_t wanted = which == PAGES_BOOT ? BOOT_PAGES : BOOT_PAGES + INIT_PAGES;
 	if (which < PAGES_BOOT || which > PAGES_REGULAR)
 		return refuse(m, c, STATUS_BAD_PARAM, "op_mod %u", which);
-	/* regular: what it wants more, or has too many (negative); neither ever happens */
+	/* regular: pages wanted in addition, or to be returned (negative); neither ever occurs */
 	field_set(c->out, PAGES_COUNT,
 	          which == PAGES_REGULAR || n->pages > wanted ? 0 : wanted - n->pages);
 	return STATUS_OK;
@@ -130,7 +130,7 @@ static enum status take(struct model *m, struct command *c, uint32_t count)
 	if (c->out_bytes < PAGES_AT + 8ull * count)
 		return refuse(m, c, STATUS_BAD_OUTPUT_LENGTH, "%u pages in %u bytes", count,
 		              c->out_bytes);
-	/* while it works it needs them */
+	/* an initialised device needs its pages */
 	if (n->state == HCA_READY || count > n->pages)
 		count = n->state == HCA_READY ? 0 : n->pages;
 	for (uint32_t i = 0; i < count; i++)
@@ -155,7 +155,7 @@ enum status hca_manage_pages(struct model *m, struct command *c)
 	return refuse(m, c, STATUS_BAD_PARAM, "op_mod %u", field_get(c->in, IN_OP_MOD));
 }
 
-/* --- who it is, who we are --- */
+/* --- versions and adapter identity --- */
 
 enum status hca_driver_version(struct model *m, struct command *c)
 {

@@ -2,7 +2,8 @@
  * A Mellanox ConnectX-5 as a device model, from the "Mellanox Adapters Programmer's Reference
  * Manual" (spec.h): one physical function of one 100 GbE port.
  *
- * This file: identity, reset, initialisation segment, where each register access goes. The rest:
+ * This file: identity, reset, initialisation segment, dispatch of register accesses. The other
+ * files:
  *
  *   spec.h, field.h   registers, layouts       cmd.c       the command queue
  *   state.h           what files share         commands.c  the list of commands
@@ -14,13 +15,13 @@
  *   eth_port.c        link, port registers     tx.c, rx.c  packets
  *
  * Invariants
- * 1. Nothing of the guest is believed: a number names an object of the right kind that is there, or
+ * 1. Nothing from the guest is trusted: a number must name an existing object of the right kind, or
  *    the command is refused; each address goes through model_dma.
  * 2. A command checks everything before it changes anything.
- * 3. What the guest waits for, the byte with the owner bit, is stored last, with release order.
+ * 3. The byte with the owner bit, which the guest polls, is stored last, with release order.
  *
  * Line-rate mode maps all UAR pages into the guest as plain memory: doorbells are not seen, and the
- * records in memory that go with them are looked at instead.
+ * model reads the doorbell records in memory instead.
  *
  * Deliberately missing: everything but Ethernet (QPs, RDMA, SRQs), virtual functions and the
  * e-switch, striding and linked-list receive queues, LRO, tunnels, cryptography, time stamps of
@@ -34,10 +35,10 @@
 #include "tools/nicsim/json.h"
 #include "tools/nicsim/mlx5/state.h"
 
-#define BOOT_NS      20000000 /* from power-on until the firmware takes a command queue */
-#define ACCEPT_NS    1000000  /* from then until it serves the queue */
+#define BOOT_NS      20000000 /* from power-on until the firmware accepts a command queue */
+#define ACCEPT_NS    1000000  /* from then until the firmware serves the queue */
 #define HEARTBEAT_NS 10000000 /* the health counter's step */
-#define SCAN_NS      20000    /* line-rate: between looks at the records of CQs */
+#define SCAN_NS      20000    /* line-rate: between reads of the doorbell records of CQs */
 #define FW_MAJOR     16u
 #define FW_MINOR     35u
 #define FW_SUBMINOR  2000u
@@ -123,7 +124,7 @@ static void ready_work(struct model *m)
 
 /* --- the initialisation segment --- */
 
-/* What is a clock is made when it is read. */
+/* Updates the registers that are clocks, before a read. */
 static void refresh(struct model *m)
 {
 	const struct nic *n = nic_of(m);
@@ -135,8 +136,8 @@ static void refresh(struct model *m)
 }
 
 /*
- * The queue's address is complete with its low half. nic_interface is how a driver that cannot get
- * through any more lets go of the device: it forgets everything.
+ * The write of the low half completes the queue's address. With nic_interface set,
+ * it resets the device: a driver that gets no more answers uses this.
  */
 static void queue_write(struct model *m, uint32_t value)
 {
@@ -173,7 +174,7 @@ static void segment_write(struct model *m, uint32_t at, uint32_t value)
 
 /* --- UAR pages --- */
 
-/* Doorbells of 64 bits may come as two halves: the second is where it takes effect. */
+/* A 64-bit doorbell may arrive as two halves: the second one takes effect. */
 static void uar_write(struct model *m, uint32_t at, uint32_t value)
 {
 	const uint32_t uar = at / PAGE, within = at % PAGE;
@@ -190,7 +191,7 @@ static void uar_write(struct model *m, uint32_t at, uint32_t value)
 
 /* --- the contract --- */
 
-/* What every call from outside begins with that may touch the guest's memory. */
+/* Begins every call from outside that may access the guest's memory. */
 static struct nic *enter(struct model *m)
 {
 	struct nic *n = nic_of(m);

@@ -1,4 +1,4 @@
-/* model=mlx5: a port of a ConnectX-5; mlx5.c says what it is and what it leaves out. */
+/* model=mlx5: a port of a ConnectX-5; mlx5.c lists what is modelled and what is missing. */
 #ifndef NICSIM_MLX5_H
 #define NICSIM_MLX5_H
 

@@ -1,6 +1,6 @@
 /*
- * Objects by number: those of all kinds are made, found and destroyed here. An object that others
- * name cannot be destroyed: it counts them.
+ * Objects by number: this file creates, finds and destroys objects of all kinds. Each object counts
+ * the objects that refer to it, and cannot be destroyed while there are any.
  */
 #include <string.h>
 
@@ -8,9 +8,9 @@
 
 struct kind_info {
 	const char *name;
-	size_t at, bytes; /* of the array in struct nic, of one */
+	size_t at, bytes; /* of the array in struct nic; of one object */
 	uint32_t first, count;
-	/* Undoes what making it has done elsewhere; NULL: nothing. */
+	/* Undoes the effects of its creation elsewhere; NULL: there are none. */
 	void (*destroy)(struct model *m, void *object);
 };
 
@@ -115,7 +115,7 @@ void object_drop(struct model *m, enum kind kind, uint32_t number)
 		o->holders--;
 }
 
-/* Later kinds hold earlier ones. */
+/* Objects of later kinds refer to earlier ones. */
 void object_end_all(struct model *m)
 {
 	for (unsigned kind = KINDS; kind--;)
@@ -182,7 +182,7 @@ enum status counter_query(struct model *m, struct command *c)
 	return STATUS_OK;
 }
 
-/* --- memory keys: here only those of physical addresses --- */
+/* --- memory keys: only those for physical addresses --- */
 
 enum status mkey_create(struct model *m, struct command *c)
 {

@@ -1,8 +1,8 @@
 /*
- * Queues in the guest's memory: entries of equal size in pages that need not lie together ("Work
- * Queue Structure", PAS lists). The pages are named once, when the queue is made; each call of the
- * model looks the memory up anew, as mappings come and go between them: all of it at once if it is
- * one piece, else entry by entry.
+ * Queues in the guest's memory: entries of equal size in pages that need not be contiguous ("Work
+ * Queue Structure", PAS lists). The pages are given once, when the queue is created. Each call of
+ * the model looks the memory up again, because mappings change between calls: all pages at once if
+ * they are one piece, else entry by entry.
  */
 #include <stdlib.h>
 
@@ -42,8 +42,8 @@ void ring_free(struct ring *r)
 	r->page = NULL;
 }
 
-/* The slow half of ring_at: byte `at` of the queue. Pages that are not one piece of memory are no
- * violation, as long as each entry is there. */
+/* The slow path of ring_at, for byte `at` of the queue. Pages that are not one piece of memory are
+ * no violation, as long as each entry is available. */
 uint8_t *ring_find(struct model *m, struct ring *r, uint64_t at, enum dma_access access,
                    const char *what)
 {

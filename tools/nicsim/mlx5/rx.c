@@ -1,28 +1,28 @@
 /*
- * Receiving ("Receive WQE", "Completion Queue Entry"): a frame that the port and the vport take
- * goes through the flow tables to a TIR, by its hash to a queue, into the memory that the next
- * entry of the queue points to, and is reported.
+ * Receive ("Receive WQE", "Completion Queue Entry"): a frame that the port and the vport accept
+ * goes through the flow tables to a TIR. Its hash selects a queue. The frame is written to the
+ * memory of the queue's next entry, and completed.
  *
- * A queue without entries loses the frame, and its counter set counts it (out_of_buffer). As wires
- * that can wait should not lose any, rx_room answers for the queue with the fewest entries among
- * those that have ever had one: a driver that lets one run dry for good stops the others, which a
- * real card does not.
+ * A queue without entries loses the frame, and its counter set counts it (out_of_buffer). To lose
+ * no frames of wires that can wait, rx_room returns the lowest number of entries among the queues
+ * that have ever had one. So a queue that its driver leaves empty stops the others, which a real
+ * card does not do.
  *
- * A queue in ERR loses frames likewise; the entries it has been given are flushed, those behind the
- * one that failed and those that come later.
+ * A queue in ERR also loses frames; the entries after the failed one, and those posted later, are
+ * flushed.
  *
- * Entries, memory and completions lie in the cache of the guest's core: touched one by one they
- * would cost its distance for every frame. So they are fetched for a whole burst, and the
- * completions are written together at its end: otherwise a guest that polls takes away the line of
- * the next one each time.
+ * Entries, memory and completions are in the cache of the guest's core: each single access would
+ * cost the latency between the cores. So they are prefetched for a whole burst, and the completions
+ * are written together at its end. Otherwise a polling guest would take away the next completion's
+ * cache line each time.
  */
 #include <string.h>
 
 #include "tools/nicsim/mlx5/state.h"
 #include "tools/nicsim/packet/sum.h"
 
-#define ROOM_NS      20000 /* between looks for entries: while there are too few, and in ERR */
-#define FETCH_QUEUES 8     /* with more, what is fetched would be pushed out before it is used */
+#define ROOM_NS      20000 /* between checks for entries: while there are too few, and in ERR */
+#define FETCH_QUEUES 8     /* with more, fetched lines would be evicted before use */
 
 /* The completions of a burst of frames, in order. */
 struct burst {
@@ -34,9 +34,9 @@ struct burst {
 	} done[FRAME_BURST];
 };
 
-/* A frame under way: what will be written of it. */
+/* A received frame, and the fields of its completion. */
 struct arrival {
-	const uint8_t *data; /* without the tag, if that is taken out */
+	const uint8_t *data; /* without the tag, if it is stripped */
 	uint32_t bytes;
 	struct headers h;
 	struct hashed hashed;
@@ -44,7 +44,7 @@ struct arrival {
 	bool stripped;
 };
 
-/* --- what the completion says of the contents --- */
+/* --- completion fields for the frame's contents --- */
 
 static uint8_t l4_type(const struct arrival *a)
 {
@@ -67,7 +67,7 @@ static bool l4_good(const struct arrival *a)
 	if (a->h.l4 == 0 || (a->h.protocol != IP_TCP && a->h.protocol != IP_UDP))
 		return false;
 	if (a->h.protocol == IP_UDP && be16(l4 + 6) == 0)
-		return true; /* RFC 768: there is none */
+		return true; /* RFC 768: no checksum */
 	uint64_t part = sum_pseudo(a->data + a->h.l3, a->h.version, a->h.protocol, bytes);
 	return sum_fold(sum_add(part, l4, bytes)) == 0xffff;
 }
@@ -98,7 +98,7 @@ static void describe(const struct arrival *a, uint8_t *cqe)
 
 /* --- into memory --- */
 
-/* Fills the data segments of the entry; SYNDROME_NONE when all of the frame went in. */
+/* Fills the data segments of the entry; SYNDROME_NONE if the whole frame fitted. */
 static enum cqe_syndrome scatter(struct model *m, struct rq *q, const uint8_t *entry,
                                  const struct arrival *a)
 {
@@ -111,7 +111,7 @@ static enum cqe_syndrome scatter(struct model *m, struct rq *q, const uint8_t *e
 		void *to = NULL;
 		if (lkey == LKEY_TERMINATE)
 			break;
-		if (room == 0) { /* a card takes that for 2 GB. LINUX: sets bit 31, for padding */
+		if (room == 0) { /* a card interprets 0 as 2 GB. LINUX: sets bit 31, for padding */
 			model_violation(m, "RQ 0x%x: entry %u: data segment of 0 bytes",
 			                object_number(m, RQ, q), q->w.head);
 			return SYNDROME_LOCAL_QP_OP;
@@ -130,7 +130,7 @@ static enum cqe_syndrome scatter(struct model *m, struct rq *q, const uint8_t *e
 	return SYNDROME_LOCAL_LENGTH;
 }
 
-/* The completion of the entry at the head, all but its contents, which it returns. */
+/* Starts the completion of the entry at the head; returns it for the remaining fields. */
 static uint8_t *completion_of(struct burst *b, const struct rq *q, enum cqe_opcode opcode)
 {
 	struct completion *done = &b->done[b->count];
@@ -162,7 +162,7 @@ static void complete(struct model *m, struct burst *b, struct rq *q, const struc
 	m->rx_bytes += a->bytes;
 }
 
-/* An entry that has failed, and its queue with it. */
+/* Completes an entry with an error, and puts its queue into ERR. */
 static void fail(struct model *m, struct burst *b, struct rq *q, enum cqe_syndrome syndrome)
 {
 	uint8_t *cqe = completion_of(b, q, CQE_RX_ERROR);
@@ -209,9 +209,9 @@ static void deliver(struct model *m, struct burst *b, struct rq *q, struct arriv
 	}
 }
 
-/* --- a frame's way --- */
+/* --- the path of a frame --- */
 
-/* Takes the tag out: the frame moves to memory of the model's. */
+/* Strips the tag: copies the frame to the model's memory. */
 static void strip(struct model *m, struct arrival *a)
 {
 	uint8_t *to = nic_of(m)->frame;
@@ -228,7 +228,7 @@ static void strip(struct model *m, struct arrival *a)
 		a->h.l4 -= 4;
 }
 
-/* from: the transport domain that has sent it; 0: it comes from the wire. */
+/* from: the transport domain of the sender; 0: the frame comes from the wire. */
 static void arrive(struct model *m, struct burst *b, const uint8_t *data, uint32_t bytes,
                    uint32_t from)
 {
@@ -249,8 +249,7 @@ static void arrive(struct model *m, struct burst *b, const uint8_t *data, uint32
 
 /* --- bursts --- */
 
-/* Fetches what the next `count` frames of a queue will need. What is wrong is found when it is
- * used. */
+/* Prefetches what the next `count` frames of a queue need. Errors are found when it is used. */
 static void fetch_queue(struct model *m, struct rq *q, uint32_t count)
 {
 	struct ring *ring = &q->w.ring;
@@ -270,7 +269,7 @@ static void fetch_queue(struct model *m, struct rq *q, uint32_t count)
 	}
 }
 
-/* For frames that are spread evenly. */
+/* Prefetches for frames that are spread evenly over the queues. */
 static void fetch(struct model *m, uint32_t count)
 {
 	struct rq *ready[FETCH_QUEUES], *q = NULL;
@@ -323,7 +322,7 @@ void receive_frames(struct model *m, const struct frame *v, unsigned count)
 	burst_end(m, &b);
 }
 
-/* Copied: its memory is that in which tags are taken out. */
+/* Copies the frame: its memory is also used to strip tags. */
 void receive_own(struct model *m, uint32_t td, const uint8_t *frame, uint32_t bytes)
 {
 	struct burst b;
@@ -342,7 +341,7 @@ static void flush(struct model *m, struct rq *q)
 	uint32_t left = wq_posted(m, &q->w, DBR_RECEIVE);
 	b.count = 0;
 	if (!wq_holds(m, RQ, &q->w, left)) {
-		q->w.head = q->w.counter; /* said once */
+		q->w.head = q->w.counter; /* reported only once */
 		return;
 	}
 	for (; left && cq_alive(m, q->w.cqn); left--) {

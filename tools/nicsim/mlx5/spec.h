@@ -1,8 +1,8 @@
 /*
  * Registers, commands, contexts and queue entries of a ConnectX-5, from the "Mellanox Adapters
  * Programmer's Reference Manual" (Ethernet part, revision 0.40). Later revisions number its
- * chapters anew, so chapters are named by their titles. What it leaves out is from the public
- * drivers that know the device (Linux 6.1 mlx5_core, DPDK 22.11): marked LINUX.
+ * chapters differently, so chapters are cited by title. Details missing from the manual are from
+ * public drivers for the device (Linux 6.1 mlx5_core, DPDK 22.11), marked LINUX.
  */
 #ifndef NICSIM_MLX5_SPEC_H
 #define NICSIM_MLX5_SPEC_H
@@ -21,7 +21,7 @@
 #define MSIX_TABLE 0x2000
 #define MSIX_PBA   0x3000
 
-/* A register's bits as the guest's CPU has them: the device is big-endian. */
+/* A register's bits as the guest's CPU sees them: the device is big-endian. */
 #define BE(bits) __builtin_bswap32(bits)
 
 #define PER_UAR PAGE, UAR_END - UAR_FIRST
@@ -46,8 +46,8 @@
 	SQ_DOORBELL_ROWS(R, 0, 0x800) SQ_DOORBELL_ROWS(R, 1, 0xa00) \
 	SQ_DOORBELL_ROWS(R, 2, 0xc00) SQ_DOORBELL_ROWS(R, 3, 0xe00)
 
-/* Four send doorbells a page, of two buffers each, which a driver may use in turn: the first eight
- * bytes of the WQE's control segment. */
+/* Four send doorbells per page, with two buffers each, which a driver may use alternately: the
+ * first eight bytes of the WQE's control segment. */
 #define SQ_DOORBELL_ROWS(R, n, at) \
 	R(SQ_DB##n, UAR_AT + at, PER_UAR, REG_WO, BE(0xffffffff), "UAR: send doorbell") \
 	R(SQ_DB##n##_SQN, UAR_AT + at + 4, PER_UAR, REG_WO, BE(0xffffff3f), "UAR: send doorbell") \
@@ -71,7 +71,7 @@ enum { UAR_CQ_ARM = 0x20, UAR_EQ_ARM = 0x40, UAR_EQ_CI = 0x48, UAR_SQ_DB = 0x800
 #define CMDQ_INTERFACE  0x700u
 #define INITIALIZING_BUSY 0x80000000u
 #define CMDIF_REVISION  5u
-/* Health Buffer, from its start: bytes, but for the firmware version */
+/* Health Buffer: byte offsets from its start, except for the firmware version */
 enum { HEALTH_FW_VER = 0x30, HEALTH_SEVERITY = 0x38, HEALTH_SYNDROME = 0x3d };
 #define HEALTH_FW_ERROR 0x01 /* the syndrome: internal error of the firmware */
 
@@ -94,7 +94,7 @@ enum {
 #define CMD_INLINE      16u
 #define CMD_OWNER_HW    1u
 
-/* What did not fit goes into a list of mailboxes. */
+/* Data that does not fit in the entry goes into a list of mailboxes. */
 #define MAILBOX_BYTES 576u
 #define MAILBOX_DATA  512u
 #define MAILBOX_ALIGN 512u /* of their addresses: the low bits are reserved */
@@ -106,7 +106,7 @@ enum {
 	MAILBOX_SIGNATURE = 0x23f,
 };
 
-/* Whether the entry was understood; only then the command has a status of its own. */
+/* Whether the entry was valid; only then does the command have a status of its own. */
 enum delivery {
 	DELIVERY_OK = 0x00,
 	DELIVERY_SIGNATURE = 0x01,
@@ -199,17 +199,17 @@ enum opcode {
 	MODIFY_FLOW_TABLE = 0x93c,
 };
 
-/* In every command. */
+/* Common to all commands. */
 #define IN_OPCODE  FIELD(0x00, 31, 16)
 #define IN_OP_MOD  FIELD(0x04, 15, 0)
-#define IN_NUMBER  FIELD(0x08, 23, 0) /* of the object, where the command is about one */
+#define IN_NUMBER  FIELD(0x08, 23, 0) /* of the object, in commands about one */
 #define OUT_STATUS FIELD(0x00, 31, 24)
 #define OUT_SYNDROME FIELD(0x04, 31, 0)
 #define OUT_NUMBER FIELD(0x08, 23, 0)
 
 /* --- HCA: capabilities, pages --- */
 
-/* QUERY_HCA_CAP, op_mod: which page in 15:1, and in bit 0 whether what is (1) or can be (0) */
+/* QUERY_HCA_CAP, op_mod: page in 15:1; bit 0: current (1) or maximum (0) */
 enum { CAP_GENERAL = 0, CAP_ETHERNET = 1, CAP_FLOW_TABLE = 7 };
 #define CAP_AT    0x10
 #define CAP_BYTES 4096u
@@ -286,7 +286,7 @@ enum { CQ_STATE_ARMED_SOLICITED = 0x6, CQ_STATE_ARMED = 0x9, CQ_STATE_FIRED = 0x
 /* The doorbell record: consumer counter; then, as in the UAR, sequence number 29:28, solicited only
  * 24, consumer counter 23:0 */
 #define CQ_SOLICITED 0x01000000u
-#define CQ_RESERVED  0xce000000u /* the others above the counter are the doorbell's number */
+#define CQ_RESERVED  0xce000000u /* the other bits above the counter are the doorbell's number */
 enum {
 	CQE_RSS_HASH = 0x0c,
 	CQE_RSS_TYPE = 0x10,
@@ -295,7 +295,7 @@ enum {
 	CQE_OK = 0x1c,
 	CQE_HEADERS = 0x1d,
 	CQE_VLAN = 0x1e,
-	CQE_FLOW_TAG = 0x24, /* LINUX: and in sop_drop_qpn of what is received */
+	CQE_FLOW_TAG = 0x24, /* LINUX: of a received frame, also in sop_drop_qpn */
 	CQE_BYTE_COUNT = 0x2c,
 	CQE_TIMESTAMP = 0x30,
 	CQE_VENDOR_SYNDROME = 0x36,
@@ -313,7 +313,7 @@ enum cqe_opcode {
 	CQE_INVALID = 0xf,
 };
 #define CQE_COMPRESSED 0x0cu /* LINUX: CQE_OP_OWN: format of a title; elsewhere 0 */
-/* LINUX: mini CQE: hash, or checksum in the first half of it; byte count */
+/* LINUX: mini CQE: hash, or checksum in its first half; byte count */
 enum { MINI_CQE_BYTES = 8, MINI_CQES = CQE_BYTES / MINI_CQE_BYTES, MINI_CQE_BYTE_COUNT = 4 };
 enum mini_format { MINI_HASH = 0, MINI_CHECKSUM = 1 };
 enum { RSS_IPV4 = 1 << 2, RSS_IPV6 = 2 << 2, RSS_TCP = 1 << 6, RSS_UDP = 2 << 6 };
@@ -322,8 +322,8 @@ enum { CQE_STRIPPED = 1, CQE_FRAGMENT = 2, CQE_IPV6 = 1 << 2, CQE_IPV4 = 2 << 2 
 enum {
 	CQE_L4_TCP = 1 << 4,
 	CQE_L4_UDP = 2 << 4,
-	CQE_L4_TCP_ACK = 3 << 4, /* and no data */
-	CQE_L4_TCP_DATA = 4 << 4, /* ACK, and data */
+	CQE_L4_TCP_ACK = 3 << 4, /* without data */
+	CQE_L4_TCP_DATA = 4 << 4, /* ACK with data */
 };
 enum cqe_syndrome {
 	SYNDROME_NONE = 0x00,
@@ -369,9 +369,9 @@ enum cqe_syndrome {
 enum { WQ_CYCLIC = 1 };
 enum { DBR_RECEIVE = 0, DBR_SEND = 4, DBR_BYTES = 8 };
 
-/* CREATE and MODIFY of SQ, RQ, TIS, TIR, RQT have their context here. */
+/* CREATE and MODIFY of SQ, RQ, TIS, TIR, RQT: offset of the context. */
 #define CONTEXT_AT   0x20
-#define MODIFY_STATE FIELD(0x08, 31, 28) /* what the driver believes */
+#define MODIFY_STATE FIELD(0x08, 31, 28) /* the driver's idea of the state */
 #define MODIFY_MASK  FIELD(0x14, 31, 0)
 enum queue_state { QUEUE_RST = 0, QUEUE_RDY = 1, QUEUE_ERR = 3 };
 
@@ -406,8 +406,8 @@ enum { RQ_MODIFY_KEEP_VLAN = 2, RQ_MODIFY_COUNTER = 8 };
 #define TIRC_L3          BIT(0x50, 31) /* 1: IPv6 */
 #define TIRC_L4          BIT(0x50, 30) /* 1: UDP */
 #define TIRC_SELECTED    FIELD(0x50, 29, 0)
-/* Named self_lb_block, and yet what is let in, as the field's older name self_lb_en says: LINUX sets
- * it for ethtool -t, DPDK for its loopback mode. */
+/* Despite its name self_lb_block, the field selects what is let in, as its older name self_lb_en
+ * says: LINUX sets it for ethtool -t, DPDK for its loopback mode. */
 enum { SELF_LB_UNICAST = 1, SELF_LB_MULTICAST = 2 };
 enum { TIR_DIRECT = 0, TIR_INDIRECT = 1 };
 enum { HASH_NONE = 0, HASH_INVERTED_XOR8 = 1, HASH_TOEPLITZ = 2 };
@@ -458,7 +458,7 @@ enum { FTE_MODIFY_ACTION = 1, FTE_MODIFY_TAG = 2, FTE_MODIFY_LIST = 4 };
 enum { ACTION_ALLOW = 1, ACTION_DROP = 2, ACTION_FORWARD = 4 };
 enum { DEST_TABLE = 1, DEST_TIR = 2 };
 
-/* Of the 512 bytes that can be matched, only the first part is known here: outer headers. */
+/* Of the 512 bytes that can be matched, this model knows the first part: outer headers. */
 #define MATCH_BYTES 64u
 #define MATCH_WORDS (MATCH_BYTES / 8)
 #define MATCH_ALL   512u
@@ -489,7 +489,7 @@ enum { MATCH_SRC_IP = 0x20, MATCH_DST_IP = 0x30 };
 #define VPORT_QUERY_AT    0x10
 #define VPORT_MODIFY_AT   0x100
 #define VPORT_MIN_INLINE  FIELD(0x00, 26, 24)
-#define VPORT_LOCAL_LB    FIELD(0x00, 2, 1) /* what is disabled */
+#define VPORT_LOCAL_LB    FIELD(0x00, 2, 1) /* bits that disable it */
 #define VPORT_EVENTS      FIELD(0x04, 31, 0)
 #define VPORT_MTU         FIELD(0x24, 15, 0)
 #define VPORT_GUIDS       0x28
@@ -537,11 +537,12 @@ enum { ETH_INLINE_AT = 0x0e, ETH_CSUM_L3 = 0x40, ETH_CSUM_L4 = 0x80 };
 #define SEG_BYTES  FIELD(0x00, 30, 0)
 #define SEG_LKEY   FIELD(0x04, 31, 0)
 enum { SEG_ADDRESS = 0x08 };
-/* Of the control and the Ethernet segment, what is 0 without capabilities that are not here: opmod,
- * inner checksums, the software parser, metadata. By rows of 32 bits from the start of the WQE. */
+/* Bits of the control and Ethernet segments that must be 0 without capabilities that this model
+ * lacks: opmod, inner checksums, the software parser, metadata. In rows of 32 bits from the start
+ * of the WQE. */
 #define WQE_RESERVED                                                                               \
 	{0xff000000, 0x000000c0, 0x00ffff11, 0, 0xffffffff, 0x30ffc000, 0xffffffff, 0x7c000000}
-/* What must be inline, by min_wqe_inline_mode */
+/* Headers that must be inline, by min_wqe_inline_mode */
 enum { INLINE_NONE = 0, INLINE_L2 = 1, INLINE_IP = 2, INLINE_TCP_UDP = 3 };
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * State of one ConnectX-5 and what its files call of each other.
+ * The state of one ConnectX-5, and the functions shared by its files.
  *
- * What the guest makes by commands are objects: each kind lies in an array of struct nic, and its
- * number, by which commands and queue entries name it, is the index plus the first number of the
- * kind. Kinds have disjoint numbers where the manual lets them, and a number is not given again
- * before all others have been: a driver that mixes two up, or uses one too long, is caught.
+ * The guest creates objects by commands. Each kind is an array in struct nic. An object's number,
+ * which commands and queue entries use, is its index plus the first number of its kind. Kinds have
+ * disjoint numbers where the manual allows it, and a number is reused only after all others: so a
+ * driver that confuses two numbers, or uses one too long, is caught.
  */
 #ifndef NICSIM_MLX5_STATE_H
 #define NICSIM_MLX5_STATE_H
@@ -15,15 +15,15 @@
 #include "tools/nicsim/packet/toeplitz.h"
 
 #define VECTORS 64
-#define LINE    64u /* bytes of a cache line, of the guest's core and ours */
+#define LINE    64u /* bytes of a cache line, on the guest's core and ours */
 #define NEVER   UINT64_MAX
 
-#define CMD_DATA_MAX (16u << 10) /* of a command, each way */
-#define PACKET_MAX   (256u << 10) /* that is to be segmented */
-#define PAGES_MAX    1024u       /* that the guest may have given */
+#define CMD_DATA_MAX (16u << 10) /* of a command, in each direction */
+#define PACKET_MAX   (256u << 10) /* longest packet to be segmented */
+#define PAGES_MAX    1024u       /* most pages that the guest may give */
 #define TIMER_KHZ    156250u
 
-/* How many there can be of what, and how large: what the capabilities say. */
+/* How many objects of each kind there can be, and their sizes, as in the capabilities. */
 enum {
 	LOG_EQS = 6,
 	LOG_EQ_SIZE_MAX = 16,
@@ -71,7 +71,7 @@ enum fault {
 
 /* --- objects, object.c --- */
 
-/* Later ones hold earlier ones. */
+/* Later kinds refer to earlier ones. */
 enum kind {
 	NO_KIND,
 	UAR,
@@ -93,7 +93,7 @@ enum kind {
 };
 
 struct object {
-	uint32_t holders; /* objects that name this one */
+	uint32_t holders; /* number of objects that refer to this one */
 };
 
 /* --- commands, cmd.c --- */
@@ -101,31 +101,32 @@ struct object {
 struct command {
 	const struct command_row *row;
 	const uint8_t *in;
-	uint8_t *out; /* zeroed before */
+	uint8_t *out; /* already zeroed */
 	uint32_t in_bytes, out_bytes;
 };
 
-/* A command's own part: checks all, then acts, and says how it went. */
+/* The command-specific part: checks everything, then acts, and returns the status. */
 typedef enum status (*command_do)(struct model *m, struct command *c);
 
-/* Bits of a command's fixed input that may be set, of the row of 32 at `at`: all others are
+/* Bits that may be set in the 32-bit row at `at` of a command's fixed input; all others are
  * reserved. Lists end with bits 0. */
 struct input_bits {
 	uint16_t at;
 	uint32_t bits;
 };
 
-/* What the HCA's state must be, as in the bring-up sequence of "Driver Initialization":
+/* The state that a command requires of the HCA, as in the bring-up sequence of "Driver
+ * Initialization":
  *
  *     DISABLED --ENABLE_HCA--> ENABLED --INIT_HCA--> READY
- *     READY --TEARDOWN_HCA--> ENABLED --DISABLE_HCA--> DISABLED                        */
+ *     READY --TEARDOWN_HCA--> ENABLED --DISABLE_HCA--> DISABLED */
 enum hca_state { HCA_DISABLED, HCA_ENABLED, HCA_READY };
 enum when { WHEN_ALWAYS, WHEN_ENABLED, WHEN_READY };
 
 struct command_row {
 	uint16_t opcode;
 	const char *name;
-	uint16_t in_bytes, out_bytes; /* at least; of the input, the fixed part */
+	uint16_t in_bytes, out_bytes; /* minimum; the fixed part of the input */
 	enum when when;
 	command_do run;
 	const struct input_bits *bits; /* NULL: none but opcode and op_mod */
@@ -136,13 +137,13 @@ struct command_row {
 
 #define LOG_RING_PAGE_MAX 24
 
-/* Entries in pages of the guest's memory. */
+/* A queue of entries in pages of the guest's memory. */
 struct ring {
 	uint64_t *page; /* bus addresses */
 	uint8_t log_page, log_size, log_stride;
-	bool together; /* the pages follow one another on the bus */
-	uint64_t call; /* struct nic's at the last look at the memory, */
-	uint8_t *at;   /* where all of it is; NULL: not in one piece */
+	bool together; /* the pages are contiguous on the bus */
+	uint64_t call; /* struct nic's call of the last look-up, ... */
+	uint8_t *at;   /* ... the host address then; NULL: not in one piece */
 };
 
 struct mkey {
@@ -168,34 +169,34 @@ struct cq {
 	struct ring ring;
 	uint64_t dbr;
 	uint32_t uar, eqn;
-	uint32_t pi, ci; /* ci: when there was an entry last */
-	uint32_t solicited; /* pi behind the last such entry */
-	uint64_t call; /* struct nic's when ci was looked up */
-	bool error; /* overrun: takes no more */
+	uint32_t pi, ci; /* ci: at the last read of the record */
+	uint32_t solicited; /* pi after the last such entry */
+	uint64_t call; /* struct nic's call of that read */
+	bool error; /* overrun: accepts no more entries */
 	bool overrun_ignored;
 	bool scanned;
 	enum { CQ_FIRED, CQ_ARMED, CQ_ARMED_SOLICITED } arm;
 	uint32_t arm_word;
 	uint32_t period_us, max_count, unreported;
 	uint64_t event_due;
-	struct { /* compressed, and not yet written */
+	struct { /* the open session, not yet written */
 		uint32_t count; /* frames */
 		uint8_t title[CQE_BYTES];
 		uint8_t mini[SESSION_MAX][MINI_CQE_BYTES];
 	} session;
-	struct cq *next_open; /* of those with a session */
+	struct cq *next_open; /* list of queues with a session */
 	bool compress, open;
 	enum mini_format format;
 	uint8_t context[64];
 };
 
-/* What happened to receive queues of the set. */
+/* Statistics of the receive queues that use the set. */
 struct counter {
 	struct object o;
 	uint32_t out_of_buffer;
 };
 
-/* Of SQ and RQ. */
+/* Common to SQ and RQ. */
 struct wq {
 	struct object o;
 	struct ring ring;
@@ -203,12 +204,12 @@ struct wq {
 	uint32_t pd, cqn;
 	uint32_t state; /* enum queue_state */
 	uint32_t head;  /* the next entry, 16 bits */
-	uint32_t counter; /* the guest's, 16 bits: entries end there, as looked up in */
-	uint64_t call;    /* this call of struct nic's */
+	uint32_t counter; /* the guest's, 16 bits: end of the entries, as read in ... */
+	uint64_t call;    /* ... this call of struct nic's */
 };
 
 struct sq {
-	struct wq w; /* first, as in struct rq: an object */
+	struct wq w; /* first, as in struct rq: begins with an object */
 	uint32_t tis, uar;
 	bool flush;
 	uint8_t min_inline;
@@ -235,15 +236,15 @@ struct rqt {
 struct tir {
 	struct object o;
 	uint32_t td;
-	enum kind kind; /* RQ or RQT, */
-	uint32_t to;    /* which */
+	enum kind kind; /* RQ or RQT ... */
+	uint32_t to;    /* ... with this number */
 	uint32_t hash, selected;
 	bool symmetric, ipv6, udp;
 	uint32_t self_lb; /* SELF_LB_... */
 	struct toeplitz toeplitz;
 };
 
-/* Of a received packet. */
+/* The hash of a received packet. */
 struct hashed {
 	uint32_t value;
 	uint8_t type; /* RSS_... */
@@ -254,29 +255,29 @@ struct hashed {
 struct flow_table {
 	struct object o;
 	uint32_t level, size;
-	uint32_t miss;  /* table for what matches nothing; 0: it is dropped */
-	uint32_t first; /* entry, by index */
+	uint32_t miss;  /* table for packets without a match; 0: they are dropped */
+	uint32_t first; /* list of entries, by index */
 };
 
 struct flow_group {
 	struct object o;
 	uint32_t table, start, end;
 	uint64_t mask[MATCH_WORDS];
-	uint32_t looks; /* bitmap of the words of mask that are not 0 */
+	uint32_t looks; /* bitmap of the nonzero words of mask */
 };
 
 struct fte {
 	struct object o;
 	uint32_t table, group, index;
-	uint32_t next; /* of the table */
-	uint64_t value[MATCH_WORDS]; /* 0 where the mask is */
+	uint32_t next; /* in the table's list */
+	uint64_t value[MATCH_WORDS]; /* 0 where the mask is 0 */
 	uint32_t action, tag;
-	enum kind kind; /* TABLE or TIR, */
-	uint32_t to;    /* which */
+	enum kind kind; /* TABLE or TIR ... */
+	uint32_t to;    /* ... with this number */
 };
 
-/* Of the packet before: where it went, which holds for others of this call of the model, as no
- * command comes between, unless they differ in what was looked at. */
+/* The path of the previous packet. Other packets of the same call of the model take it too, unless
+ * they differ in a compared field; no command runs in between. */
 struct way_taken {
 	uint64_t call;
 	uint64_t packet[MATCH_WORDS], mask[MATCH_WORDS];
@@ -303,7 +304,7 @@ struct vport {
 
 struct eth_port {
 	bool admin_up, link;
-	uint64_t link_due; /* when it comes up; NEVER: not coming */
+	uint64_t link_due; /* when it comes up; NEVER: not training */
 	uint8_t events;
 	uint32_t mtu; /* the longest frame, with FCS */
 	uint32_t modes;
@@ -319,9 +320,9 @@ struct eth_port {
 
 struct nic {
 	/* --- mlx5.c --- */
-	uint64_t call;      /* of the model, by number: pointers to guest memory die with it */
-	uint64_t born;      /* when it was reset: counters and timer start there */
-	uint64_t ready_due; /* when INITIALIZING clears; 0: it has */
+	uint64_t call;      /* number of the model's call: it limits host pointers */
+	uint64_t born;      /* time of the last reset: counters and timer start there */
+	uint64_t ready_due; /* when INITIALIZING clears; 0: it is clear */
 	uint64_t stuck_at;  /* fault health-stuck: since when */
 
 	/* --- cmd.c --- */
@@ -334,12 +335,12 @@ struct nic {
 	/* --- hca.c --- */
 	enum hca_state state;
 	uint16_t issi;
-	uint64_t page[PAGES_MAX]; /* given by the guest, in no order */
+	uint64_t page[PAGES_MAX]; /* given by the guest, unordered */
 	unsigned pages;
-	uint8_t general[256]; /* the general capabilities as they are; caps.c */
+	uint8_t general[256]; /* current general capabilities; caps.c */
 
 	/* --- objects --- */
-	uint32_t next[KINDS]; /* where the search for a free one begins */
+	uint32_t next[KINDS]; /* where the search for a free object begins */
 	struct object uar[UAR_END - UAR_FIRST], pd[1 << LOG_PDS], td[1 << LOG_TDS];
 	struct counter counter[COUNTERS];
 	struct mkey mkey[1 << LOG_MKEYS];
@@ -357,16 +358,16 @@ struct nic {
 	struct way_taken way;
 	struct vport vport;
 	struct eth_port port;
-	uint64_t cq_due; /* least event_due */
-	struct cq *cq_open; /* with a session; none between two bursts of frames */
+	uint64_t cq_due; /* earliest event_due */
+	struct cq *cq_open; /* queues with a session; none between two bursts of frames */
 	uint64_t sq_ready[SQ_WORDS], sq_rung[SQ_WORDS]; /* bitmaps by place in sq */
-	uint64_t there[KINDS][(1 << LOG_FTES) / 64]; /* bitmaps by place: those that are */
-	bool send_more; /* of what rang, some is left for the next turn */
-	uint64_t flush_due; /* when to look at receive queues in ERR; NEVER: there is none */
-	uint64_t room_due; /* when to look for receive entries again; NEVER: there are enough */
+	uint64_t there[KINDS][(1 << LOG_FTES) / 64]; /* bitmaps by place: existing objects */
+	bool send_more; /* a queue whose doorbell rang has work left for the next turn */
+	uint64_t flush_due; /* when to check receive queues in ERR; NEVER: there are none */
+	uint64_t room_due; /* when to check for receive entries again; NEVER: there are enough */
 	uint8_t packet[PACKET_MAX];           /* as gathered */
 	uint8_t segment[FRAME_MAX], frame[FRAME_MAX]; /* as sent; frame: also without its tag */
-	uint64_t scan_due; /* line-rate: when records of CQs are looked at */
+	uint64_t scan_due; /* line-rate: when to read the records of CQs */
 };
 
 static inline void mark(uint64_t *map, uint32_t index, bool on)
@@ -379,7 +380,7 @@ static inline struct nic *nic_of(const struct model *m)
 	return m->state;
 }
 
-/* The registers as bytes in the guest's order. */
+/* The registers as bytes, in the guest's order. */
 static inline uint8_t *registers(const struct model *m)
 {
 	return (uint8_t *)m->bar0;
@@ -396,8 +397,8 @@ void cmd_reset(struct model *m);
 void cmd_doorbell(struct model *m, uint32_t slots);
 void cmd_work(struct model *m);
 /*
- * The command does not do: reports why, and gives it a syndrome. Returns `status`. What a driver
- * may ask for to find out whether it is there (STATUS_BAD_OP) is no violation.
+ * Refuses a command: reports why, and sets the syndrome. Returns `status`. STATUS_BAD_OP, by which
+ * a driver may probe for a command, is no violation.
  */
 enum status refuse(struct model *m, struct command *c, enum status status, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -407,7 +408,7 @@ const struct command_row *command_find(uint16_t opcode); /* NULL: no such comman
 
 /* --- caps.c --- */
 void caps_reset(struct model *m);
-/* Of the general capabilities as they are. */
+/* A field of the current general capabilities. */
 static inline uint32_t cap(const struct model *m, struct field f)
 {
 	return field_get(nic_of(m)->general, f);
@@ -418,39 +419,40 @@ enum status caps_query(struct model *m, struct command *c);
 enum status caps_set(struct model *m, struct command *c);
 
 /* --- object.c --- */
-void *object_find(const struct model *m, enum kind kind, uint32_t number); /* NULL: not there */
-/* The next of its kind behind that one, by number, or the first behind NULL; NULL: no more. */
+void *object_find(const struct model *m, enum kind kind, uint32_t number); /* NULL: none */
+/* The next object of the kind after `behind`, by number, or the first for NULL; NULL: no more. */
 void *object_next(const struct model *m, enum kind kind, const void *behind);
 uint32_t object_number(const struct model *m, enum kind kind, const void *object);
-/* Zeroed; NULL: none left. */
+/* A zeroed object; NULL: none is free. */
 void *object_new(struct model *m, enum kind kind);
 void object_end(struct model *m, enum kind kind, void *object);
 void object_end_all(struct model *m);
 unsigned object_count(const struct model *m, enum kind kind);
-/* Another object names it now, or no longer. */
+/* Count that another object refers to this one, or no longer does. */
 void object_hold(struct model *m, enum kind kind, uint32_t number);
 void object_drop(struct model *m, enum kind kind, uint32_t number);
-/* How commands end that are about objects. */
+/* The results of commands about objects. */
 enum status object_missing(struct model *m, struct command *c, enum kind kind, uint32_t number);
 enum status object_none_left(struct model *m, struct command *c, enum kind kind);
 enum status object_made(struct model *m, struct command *c, enum kind kind, const void *object);
-/* Commands about c->row->kind: one with nothing in it; any at IN_NUMBER. */
+/* Commands about c->row->kind: allocate an object without contents; destroy the one at
+ * IN_NUMBER. */
 enum status object_alloc(struct model *m, struct command *c);
 enum status object_destroy(struct model *m, struct command *c);
 enum status counter_query(struct model *m, struct command *c);
 enum status mkey_create(struct model *m, struct command *c);
 void mkey_destroy(struct model *m, void *object);
-/* Whether a queue of that PD may access that memory by that key; a violation if not. */
+/* Whether a queue of that PD may access that memory with the key; a violation if not. */
 bool mkey_allows(struct model *m, uint32_t lkey, uint32_t pd, uint64_t bus, uint32_t bytes,
                  enum dma_access access);
 
 /* --- ring.c --- */
-/* The pages of r, its sizes filled in, from the list at byte `pas` of the input. */
+/* Reads the pages of r, whose sizes are set, from the list at byte `pas` of the input. */
 enum status ring_make(struct model *m, struct command *c, struct ring *r, uint32_t pas);
 void ring_free(struct ring *r);
 uint8_t *ring_find(struct model *m, struct ring *r, uint64_t at, enum dma_access access,
                    const char *what);
-/* Entry `index`, modulo the size; NULL: not the guest's memory any more. */
+/* Entry `index`, modulo the size; NULL: no longer guest memory. */
 static inline uint8_t *ring_at(struct model *m, struct ring *r, uint32_t index,
                                enum dma_access access, const char *what)
 {
@@ -466,7 +468,7 @@ enum status eq_query(struct model *m, struct command *c);
 void eq_destroy(struct model *m, void *object);
 void eq_completion(struct model *m, uint32_t eqn, uint32_t cqn);
 bool eq_takes(const struct model *m, enum event type);
-/* To the EQ that takes events of this type; if there is none, the event is lost. */
+/* Posts an event to the EQ that takes this type; without one, the event is lost. */
 void eq_event(struct model *m, enum event type, uint8_t subtype,
               const uint8_t data[EQE_DATA_BYTES]);
 void eq_doorbell(struct model *m, uint32_t uar, uint32_t value, bool arm);
@@ -477,12 +479,12 @@ enum status cq_query(struct model *m, struct command *c);
 enum status cq_modify(struct model *m, struct command *c);
 void cq_destroy(struct model *m, void *object);
 bool cq_alive(const struct model *m, uint32_t cqn);
-/* Writes an entry, all but its owner bit filled in by the caller. One of a received frame may wait
- * for others that it can be compressed with, */
+/* Posts an entry; the caller has filled in all but its owner bit. The entry of a received frame may
+ * be delayed to be compressed with others, ... */
 void cq_post(struct model *m, uint32_t cqn, uint8_t cqe[CQE_BYTES], bool solicited);
-/* but not beyond the burst that the frame came with. */
+/* ... but not beyond the burst of frames. */
 void cq_burst_end(struct model *m);
-/* Fetches, for writing, the lines of its next `count` entries. */
+/* Prefetches, for writing, the lines of the next `count` entries. */
 void cq_fetch(struct model *m, uint32_t cqn, uint32_t count);
 void cq_doorbell(struct model *m, uint32_t uar, uint32_t word, uint32_t cqn);
 void cq_scan(struct model *m);
@@ -497,12 +499,12 @@ enum status rq_create(struct model *m, struct command *c);
 enum status rq_modify(struct model *m, struct command *c);
 enum status rq_query(struct model *m, struct command *c);
 void rq_destroy(struct model *m, void *object);
-/* Whether the half `which`, DBR_..., of the doorbell record could be read: into w->counter. */
+/* Reads half `which`, DBR_..., of the doorbell record into w->counter; false: it cannot be read. */
 bool wq_look(struct model *m, struct wq *w, unsigned which);
-/* How many entries (BBs of a send queue) wait. The record is a line that the guest writes, so it is
- * looked at once in a call of the model, and again when all that it said is done. */
+/* The number of waiting entries (BBs of a send queue). The guest writes the record's cache line, so
+ * it is read once per call of the model, and again when all entries it announced are done. */
 uint32_t wq_posted(struct model *m, struct wq *w, unsigned which);
-/* Whether a queue has so many; a violation if not. */
+/* Whether the queue can hold that many; a violation if not. */
 bool wq_holds(struct model *m, enum kind kind, const struct wq *w, uint32_t posted);
 
 /* --- tir.c --- */
@@ -514,9 +516,9 @@ void rqt_destroy(struct model *m, void *object);
 enum status tir_create(struct model *m, struct command *c);
 enum status tir_modify(struct model *m, struct command *c);
 void tir_destroy(struct model *m, void *object);
-/* Whether a frame may go there that was sent in the transport domain `from`; 0: by others. */
+/* Whether the TIR accepts a frame sent in the transport domain `from`; 0: by others. */
 bool tir_admits(const struct tir *t, const uint8_t *frame, uint32_t from);
-/* The queue of a frame. */
+/* The queue for a frame. */
 struct rq *tir_choose(struct model *m, const struct tir *t, const uint8_t *frame,
                       const struct headers *h, struct hashed *hashed);
 
@@ -532,7 +534,7 @@ enum status fte_delete(struct model *m, struct command *c);
 void table_end(struct model *m, void *object);
 void group_end(struct model *m, void *object);
 void fte_end(struct model *m, void *object);
-/* Where a frame goes; NULL: it is dropped. *tag: of the last entry that had one, or 0. */
+/* The destination of a frame; NULL: drop it. *tag: of the last entry that had one, or 0. */
 const struct tir *flow_steer(struct model *m, const uint8_t *frame, const struct headers *h,
                              uint32_t *tag);
 
@@ -544,31 +546,31 @@ enum status vport_modify(struct model *m, struct command *c);
 enum status vport_state(struct model *m, struct command *c);
 enum status vport_counters(struct model *m, struct command *c);
 bool vport_takes(const struct model *m, const uint8_t *frame);
-/* Whether it receives a frame that it sends itself: one to an address of its own. */
+/* Whether the vport receives a frame that it sends: one to an address of its own. */
 bool vport_loops(const struct model *m, const uint8_t *frame);
 enum cast cast_of(const uint8_t *frame);
 void vport_count(struct model *m, enum way way, const uint8_t *frame, uint32_t bytes);
 
 /* --- eth_port.c --- */
 void eth_port_reset(struct model *m);
-/* Carrier or admin status may have changed. */
+/* Call when carrier or admin status may have changed. */
 void eth_port_link(struct model *m);
 void eth_port_work(struct model *m);
-/* A frame has arrived, and is counted; false: it goes no further. */
+/* Counts an arriving frame; false: it is not accepted. */
 bool eth_port_takes(struct model *m, const uint8_t *frame, uint32_t bytes, bool bad_fcs);
 void eth_port_sent(struct model *m, const uint8_t *frame, uint32_t bytes);
 enum status eth_port_access(struct model *m, struct command *c);
 
 /* --- tx.c --- */
-/* The queue has left RST, or is back there or gone. */
+/* The queue has left RST, or has returned there, or is destroyed. */
 void send_ready(struct model *m, const struct sq *q, bool ready);
-/* The two halves of what was written to a send doorbell. */
+/* The two halves of a write to a send doorbell. */
 void send_doorbell(struct model *m, uint32_t uar, uint32_t first, uint32_t second);
 bool send_work(struct model *m);
 
 /* --- rx.c --- */
 void receive_frames(struct model *m, const struct frame *v, unsigned count);
-/* One that loops, sent in the transport domain td. */
+/* Receives a looped-back frame, sent in the transport domain td. */
 void receive_own(struct model *m, uint32_t td, const uint8_t *frame, uint32_t bytes);
 unsigned receive_room(struct model *m, unsigned max);
 void receive_work(struct model *m);

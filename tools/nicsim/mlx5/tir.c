@@ -1,10 +1,11 @@
 /*
- * Where received packets go, and what a send queue belongs to ("TIS", "TIR", "RQT"): a TIR names a
- * receive queue, or a table of them (RQT) and a hash over fields of the packet that chooses one.
+ * Destinations of received packets, and the owner of a send queue ("TIS", "TIR", "RQT"). A TIR
+ * names a receive queue, or a table of them (RQT) and a hash over fields of the packet that selects
+ * one.
  *
- * rx_hash_symmetric: source and destination are put in order before they are hashed, so that both
- * directions of a connection meet. The manual says that it is symmetric, not how: no silicon was
- * compared.
+ * rx_hash_symmetric: source and destination are sorted before hashing, so that both directions of a
+ * connection have the same hash. The manual says that the hash is symmetric, but not how; it was
+ * not compared with hardware.
  */
 #include <string.h>
 
@@ -115,13 +116,13 @@ static enum status check_hash(struct model *m, struct command *c)
 	const uint8_t *context = c->in + CONTEXT_AT;
 	const uint32_t hash = field_get(context, TIRC_HASH);
 	const uint32_t selected = field_get(context, TIRC_SELECTED);
-	/* LINUX: says XOR8 for a TIR of one queue, which selects nothing */
+	/* LINUX: sets XOR8 for a TIR of one queue, which hashes no fields */
 	if (hash != HASH_NONE && hash != HASH_TOEPLITZ && (hash != HASH_INVERTED_XOR8 || selected))
 		return refuse(m, c, STATUS_BAD_PARAM, "hash function %u", hash);
 	const uint32_t ip = SELECT_SRC_IP | SELECT_DST_IP;
 	const uint32_t ports = SELECT_SRC_PORT | SELECT_DST_PORT;
-	/* One of a pair alone would be possible, and is asked for by nobody. IPsec is hashed by its
-	 * addresses: to this model it is a protocol like others. */
+	/* Hardware allows only one of a pair, but no driver asks for it. IPsec is hashed by its
+	 * addresses: this model treats it like any other protocol. */
 	if (selected & ~(ip | ports | SELECT_SPI) || (selected & ip && (selected & ip) != ip) ||
 	    (selected & ports && (selected & ports) != ports))
 		return refuse(m, c, STATUS_BAD_PARAM, "selected_fields 0x%x", selected);
@@ -184,14 +185,15 @@ void tir_destroy(struct model *m, void *object)
 	object_drop(m, t->kind, t->to);
 }
 
-/* --- choosing a queue --- */
+/* --- choice of a queue --- */
 
 bool tir_admits(const struct tir *t, const uint8_t *frame, uint32_t from)
 {
 	return t->td != from || t->self_lb & (frame[0] & 1 ? SELF_LB_MULTICAST : SELF_LB_UNICAST);
 }
 
-/* Both of a pair, of `bytes` each, at byte `at` of the hash's input, in order if symmetric. */
+/* Hashes a pair of fields of `bytes` each, at byte `at` of the hash's input, sorted if
+ * symmetric. */
 static uint32_t hash_pair(const struct tir *t, unsigned at, const uint8_t *src, const uint8_t *dst,
                           unsigned bytes)
 {
@@ -211,7 +213,7 @@ static uint32_t hash_ports(const struct tir *t, unsigned at, const uint8_t *port
 	return toeplitz(&t->toeplitz, at, ordered, 4);
 }
 
-/* Hashes what the TIR selects, of packets of its kind. */
+/* Hashes the fields that the TIR selects, if the packet is of its kind. */
 static uint32_t hash_of(const struct tir *t, const uint8_t *frame, const struct headers *h,
                         uint8_t *type)
 {

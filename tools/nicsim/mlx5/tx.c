@@ -1,15 +1,15 @@
 /*
- * Sending ("Send WQE", "Ethernet Segment"): a WQE is read when its doorbell has rung, its packet
- * gathered from what is inline and what its data segments point to, checksums and tags put in,
- * segmented if it is LSO, and sent; then there is a completion if it asks for one.
+ * Transmit ("Send WQE", "Ethernet Segment"). When the doorbell has rung, the device reads a WQE and
+ * gathers its packet from inline data and data segments. It inserts checksums and tags, segments an
+ * LSO packet, and sends. A completion follows if the WQE requests one.
  *
  *   SEND          one packet
- *   LSO           one that becomes many: the inline part is the header of each
+ *   LSO           one packet that becomes many: the inline part is the header of each
  *   MULTI_PACKET  a packet for each data segment, all with the same Ethernet segment
  *   NOP           none
  *
- * A WQE that is wrong has a completion with an error, and puts the queue into ERR; those behind it
- * are flushed.
+ * An invalid WQE gets a completion with an error and puts the queue into ERR; later WQEs are
+ * flushed.
  */
 #include <string.h>
 
@@ -20,12 +20,12 @@
 #define BURST       64 /* WQEs of a queue in one turn */
 #define FETCH_AHEAD 8  /* data segments */
 
-/* A WQE under way. */
+/* The current WQE. */
 struct send {
 	struct sq *q;
 	uint32_t sqn;
 	uint8_t wqe[WQE_BYTES_MAX];
-	uint32_t bytes; /* of it */
+	uint32_t bytes; /* of the WQE */
 	uint32_t bbs;
 };
 
@@ -47,7 +47,7 @@ static void complete(struct model *m, const struct send *s, enum cqe_syndrome sy
 		cq_post(m, s->q->w.cqn, cqe, error);
 }
 
-/* Wrong: says so, and returns the syndrome. */
+/* Reports a violation, and returns the syndrome. */
 static enum cqe_syndrome wrong(struct model *m, const struct send *s, enum cqe_syndrome syndrome,
                                const char *what)
 {
@@ -55,9 +55,10 @@ static enum cqe_syndrome wrong(struct model *m, const struct send *s, enum cqe_s
 	return syndrome;
 }
 
-/* --- frames leave --- */
+/* --- transmission --- */
 
-/* One to ourselves stays here; to a group that we are of as well, it goes both ways. */
+/* Unicast to this port only loops back. Multicast to a group of this port loops back and is
+ * sent. */
 static void leave(struct model *m, const struct send *s, const uint8_t *frame, uint32_t bytes)
 {
 	const bool loops = vport_loops(m, frame);
@@ -74,7 +75,7 @@ static void leave(struct model *m, const struct send *s, const uint8_t *frame, u
 	}
 }
 
-/* Tag in, if there is to be one; padded (pad_tx_eth_packet). False: longer than the port's MTU. */
+/* Inserts a tag if requested, and pads (pad_tx_eth_packet). False: longer than the port's MTU. */
 static bool emit(struct model *m, const struct send *s, const uint8_t *frame, uint32_t bytes)
 {
 	struct nic *n = nic_of(m);
@@ -127,7 +128,7 @@ static void l4_sum(uint8_t *frame, const struct headers *h)
 	memcpy(at, &sum, 2);
 }
 
-/* The packet: gathered, or as it lies in the guest's memory. */
+/* Sends a packet, gathered or in the guest's memory. */
 static enum cqe_syndrome send_packet(struct model *m, const struct send *s, const uint8_t *packet,
                                      uint32_t bytes)
 {
@@ -152,7 +153,7 @@ static enum cqe_syndrome send_packet(struct model *m, const struct send *s, cons
 
 /* --- gathering --- */
 
-/* What the data segment at `*at` of the WQE means: *count bytes, `most` at most. Moves on. */
+/* Evaluates the data segment at `*at` of the WQE, of at most `most` bytes. Advances *at. */
 static enum cqe_syndrome take(struct model *m, const struct send *s, uint32_t *at, uint32_t most,
                               const uint8_t **data, uint32_t *count)
 {
@@ -175,7 +176,7 @@ static enum cqe_syndrome take(struct model *m, const struct send *s, uint32_t *a
 	return *data ? SYNDROME_NONE : SYNDROME_LOCAL_PROTECTION;
 }
 
-/* Fetches what the data segment at `at` points to. */
+/* Prefetches the data of the segment at `at`. */
 static void fetch_data(struct model *m, const struct send *s, uint32_t at)
 {
 	const uint8_t *seg = s->wqe + at;
@@ -188,7 +189,7 @@ static void fetch_data(struct model *m, const struct send *s, uint32_t at)
 	}
 }
 
-/* The inline part of the Ethernet segment, at the beginning of the packet; *at: behind it. */
+/* Copies the Ethernet segment's inline part to the packet's start; *at: the offset after it. */
 static enum cqe_syndrome gather_inline(struct model *m, const struct send *s, uint32_t *at,
                                        uint32_t *bytes)
 {
@@ -211,7 +212,7 @@ static enum cqe_syndrome gather_inline(struct model *m, const struct send *s, ui
 	return SYNDROME_NONE;
 }
 
-/* The packet of the WQE: `headers` of its bytes are inline. */
+/* Gathers the packet of the WQE, of which `headers` bytes are inline. */
 static enum cqe_syndrome gather(struct model *m, const struct send *s, uint32_t *headers,
                                 uint32_t *bytes)
 {
@@ -229,7 +230,7 @@ static enum cqe_syndrome gather(struct model *m, const struct send *s, uint32_t 
 	return syndrome;
 }
 
-/* --- the kinds of WQEs --- */
+/* --- WQE opcodes --- */
 
 static enum cqe_syndrome send_one(struct model *m, const struct send *s)
 {
@@ -238,7 +239,7 @@ static enum cqe_syndrome send_one(struct model *m, const struct send *s)
 	return syndrome ? syndrome : send_packet(m, s, nic_of(m)->packet, bytes);
 }
 
-/* Says how long the whole is, where a driver may have left that open (it can exceed 16 bits). */
+/* Sets the packet's length, which a driver may leave open (it can exceed 16 bits). */
 static void set_length(uint8_t *packet, uint32_t bytes)
 {
 	const uint32_t l3 = be16(packet + 12) == 0x8100 ? 18 : 14;
@@ -331,7 +332,7 @@ static enum cqe_syndrome run(struct model *m, const struct send *s)
 		return send_one(m, s);
 	case WQE_LSO:
 		return send_segments(m, s);
-	case WQE_MULTI_PACKET: /* LINUX: without allow_multi_pkt_send_wqe of the queue */
+	case WQE_MULTI_PACKET: /* LINUX: does not set the queue's allow_multi_pkt_send_wqe */
 		return send_each(m, s);
 	}
 	return wrong(m, s, SYNDROME_LOCAL_QP_OP, "unknown opcode");
@@ -339,7 +340,7 @@ static enum cqe_syndrome run(struct model *m, const struct send *s)
 
 /* --- queues --- */
 
-/* Copies the WQE at the queue's head; false: it makes no sense, and was reported. */
+/* Copies the WQE at the queue's head; false: it is invalid, and was reported. */
 static bool fetch(struct model *m, struct send *s, uint32_t posted)
 {
 	struct wq *w = &s->q->w;
@@ -374,7 +375,7 @@ static void fail(struct model *m, struct send *s, enum cqe_syndrome syndrome)
 	s->q->w.state = QUEUE_ERR;
 }
 
-/* Of the WQE at the head: done, or with an error, or not done because the queue is in ERR. */
+/* Ends the WQE at the head: success, error, or flushed because the queue is in ERR. */
 static void end(struct model *m, struct send *s, enum cqe_syndrome syndrome)
 {
 	if (syndrome != SYNDROME_NONE)
@@ -384,7 +385,7 @@ static void end(struct model *m, struct send *s, enum cqe_syndrome syndrome)
 	s->q->w.head = (s->q->w.head + s->bbs) & 0xffff;
 }
 
-/* Fetches the BBs of the next WQEs: they lie in the cache of the guest's core, as in rx.c. */
+/* Prefetches the BBs of the next WQEs, which are in the cache of the guest's core, as in rx.c. */
 static void fetch_ring(struct model *m, struct wq *w)
 {
 	const uint32_t posted = wq_posted(m, w, DBR_SEND);
@@ -403,7 +404,7 @@ static bool serve(struct model *m, struct sq *q)
 		const uint32_t posted = wq_posted(m, &q->w, DBR_SEND);
 		if (posted == 0 || !cq_alive(m, q->w.cqn) || (q->w.state == QUEUE_ERR && !q->flush))
 			return moved;
-		s.bbs = posted; /* what goes when it cannot be told where the WQE ends */
+		s.bbs = posted; /* consumed if the end of the WQE is unknown */
 		const bool good = wq_holds(m, SQ, &q->w, posted) && fetch(m, &s, posted);
 		if (q->w.state == QUEUE_ERR)
 			end(m, &s, SYNDROME_FLUSHED);
@@ -431,7 +432,7 @@ void send_doorbell(struct model *m, uint32_t uar, uint32_t first, uint32_t secon
 		                sqn);
 		return;
 	}
-	/* the record is written before; by now it may already say more, and the WQE be done */
+	/* the record is written first, and may have been updated since, the WQE even be done */
 	if (wq_look(m, &q->w, DBR_SEND) && ((q->w.counter - (first >> 8) - 1) & 0xffff) >= 0x8000)
 		model_violation(m, "SQ 0x%x: doorbell for WQE %u, but its record says %u", sqn,
 		                first >> 8 & 0xffff, q->w.counter);

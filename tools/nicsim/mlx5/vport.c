@@ -1,8 +1,8 @@
 /*
- * The NIC vport context ("NIC Vport Context"): what of the wire is for this function. Unicast
- * frames to the permanent address or one of the list, multicast and broadcast frames to one of the
- * list, or whatever the promiscuous modes let in; flow tables see only these. The list of VLANs is
- * kept, and filters nothing: that is for flow tables.
+ * The NIC vport context ("NIC Vport Context"): which frames from the wire are for this function. It
+ * accepts unicast frames to the permanent address or to one of the list, multicast and broadcast
+ * frames to one of the list, or whatever the promiscuous modes accept; flow tables see only these.
+ * The list of VLANs is stored but filters nothing: flow tables do that.
  */
 #include <string.h>
 
@@ -19,7 +19,7 @@ void vport_reset(struct model *m)
 {
 	struct vport *v = &nic_of(m)->vport;
 	*v = (struct vport){.permanent = mac48(m->mac), .mtu = 1500};
-	/* GUIDs as EUI-64 of the address */
+	/* GUIDs: the EUI-64 of the MAC address */
 	for (unsigned i = 0; i < 3; i++) {
 		const uint8_t middle[2] = {0xff, 0xfe};
 		memcpy(v->guids + 8 * i, m->mac, 3);
@@ -60,7 +60,7 @@ enum status vport_query(struct model *m, struct command *c)
 	field_set(context, VPORT_LIST_TYPE, type);
 	field_set(context, VPORT_LIST_SIZE, v->listed[type]);
 	put_be64(context + VPORT_PERMANENT, v->permanent);
-	/* as many as there is room for: who asks for something else gives none */
+	/* as many as fit: a query for something else leaves no room */
 	const uint32_t room = (c->out_bytes - VPORT_QUERY_AT - VPORT_LIST) / 8;
 	for (uint32_t i = 0; i < v->listed[type] && i < room; i++)
 		put_be64(context + VPORT_LIST + 8 * i, v->list[type][i]);
@@ -145,7 +145,7 @@ static bool in_list(const struct vport *v, unsigned type, uint64_t address)
 	return false;
 }
 
-/* By its addresses alone. */
+/* Whether the frame is accepted by its addresses alone. */
 static bool is_addressed(const struct vport *v, const uint8_t *frame)
 {
 	const uint64_t to = mac48(frame);
@@ -176,7 +176,7 @@ enum status vport_state(struct model *m, struct command *c)
 	return STATUS_OK;
 }
 
-/* Pairs of packets and bytes, as the manual has them in this order; those of InfiniBand stay 0. */
+/* Pairs of packets and bytes in the manual's order; InfiniBand's stay 0. */
 enum status vport_counters(struct model *m, struct command *c)
 {
 	struct vport *v = &nic_of(m)->vport;

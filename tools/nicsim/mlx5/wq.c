@@ -1,20 +1,20 @@
 /*
- * Send and receive queues as far as commands go ("SQ", "RQ", "Work Queue Structure"): where they
- * lie, what completes them, and their states:
+ * Commands for send and receive queues ("SQ", "RQ", "Work Queue Structure"): their memory, their
+ * completion queue, and their states:
  *
  *     RST --MODIFY--> RDY --an error, or MODIFY--> ERR --MODIFY--> RST
  *
- * In RST a queue does nothing, and its counters are 0 when it leaves: there the guest sets its
- * doorbell record to 0. In ERR all that is posted is flushed if the guest has asked for that
- * (flush_in_error_en), and the record counts as before. A driver says in MODIFY what it believes
- * the state to be, and must be right: that is how it hears that the device has put the queue into
- * ERR.
+ * In RST a queue does nothing, and its counters are 0 when it leaves RST; the guest sets its
+ * doorbell record to 0 then. In ERR all posted entries are flushed if the guest has requested that
+ * (flush_in_error_en), and the record still counts. MODIFY states the current state as the driver
+ * believes it, and fails if it is wrong: so the driver learns that the device has put the queue
+ * into ERR.
  */
 #include <string.h>
 
 #include "tools/nicsim/mlx5/state.h"
 
-/* --- what both are made of --- */
+/* --- common to both --- */
 
 static enum status wq_check(struct model *m, struct command *c, const struct wq *w)
 {
@@ -33,7 +33,7 @@ static enum status wq_check(struct model *m, struct command *c, const struct wq 
 	if (w->dbr % DBR_BYTES ||
 	    model_dma(m, w->dbr, DBR_BYTES, DMA_READ, "doorbell record of a queue") == NULL)
 		return refuse(m, c, STATUS_BAD_PARAM, "doorbell record");
-	/* LINUX: its RQ that drops what no channel wants is of PD 0, and never has an entry */
+	/* LINUX: its RQ that drops unwanted frames has PD 0, and never an entry */
 	if (w->pd && object_find(m, PD, w->pd) == NULL)
 		return object_missing(m, c, PD, w->pd);
 	if (object_find(m, CQ, w->cqn) == NULL)
@@ -64,7 +64,7 @@ static void wq_drop(struct model *m, struct wq *w)
 	ring_free(&w->ring);
 }
 
-/* What the driver believes, what it wants: allowed or not. */
+/* Checks the driver's current state and the requested transition. */
 static enum status check_change(struct model *m, struct command *c, const struct wq *w,
                                 uint32_t to)
 {
@@ -136,7 +136,7 @@ enum status sq_create(struct model *m, struct command *c)
 		              new.min_inline, vport_min_inline(m));
 	if (object_find(m, UAR, new.uar) == NULL)
 		return object_missing(m, c, UAR, new.uar);
-	/* one without a TIS does not send (its driver uses it for other work) */
+	/* an SQ without a TIS does not send (drivers use it for other work) */
 	if (field_get(context, SQC_TIS_COUNT) > 1)
 		return refuse(m, c, STATUS_BAD_PARAM, "more than one TIS");
 	if (field_get(context, SQC_TIS_COUNT) == 0)

@@ -4,7 +4,7 @@
 
 enum { IP6_HOPOPTS = 0, IP6_ROUTING = 43, IP6_FRAGMENT = 44, IP6_DSTOPTS = 60 };
 
-/* Bytes that must be there to call it such a header; 0: not one we know. */
+/* The bytes a header of this protocol must have; 0: not a known one. */
 static uint32_t l4_header(uint8_t protocol)
 {
 	switch (protocol) {

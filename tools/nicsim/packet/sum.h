@@ -1,12 +1,12 @@
 /*
  * The Internet checksum (RFC 1071), in parts. A part is a 64-bit one's complement sum of 16-bit
- * words in memory order: parts are made by sum_add, one from the other, and folded at the end.
+ * words in memory order. sum_add extends a part, sum_fold folds it at the end.
  *
  *     sum_fold(sum_add(0, header, bytes)) == 0xffff                          is it right?
  *     uint16_t field = (uint16_t)~sum_fold(sum_add(0, header, bytes))        stored by memcpy
  *
- * A part with an odd number of bytes can only be the last. Inline: every received frame has three
- * of them, two very short.
+ * Only the last part can have an odd number of bytes. Inline: every received frame needs three
+ * sums, two of them very short.
  */
 #ifndef NICSIM_PACKET_SUM_H
 #define NICSIM_PACKET_SUM_H
@@ -14,8 +14,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Adds `bytes` of p, eight at a time: the carry out of 64 bits comes back in (end-around), and
- * folding later is the same modulo 0xffff. */
+/* Adds `bytes` of p, eight at a time: the carry out of 64 bits is added back (end-around), and a
+ * later fold gives the same result modulo 0xffff. */
 static inline uint64_t sum_add(uint64_t sum, const uint8_t *p, uint32_t bytes)
 {
 	uint64_t w;
@@ -46,21 +46,23 @@ static inline uint64_t sum_add(uint64_t sum, const uint8_t *p, uint32_t bytes)
 	return sum;
 }
 
-/* 16 bits in memory order, not complemented. Any sum of 64 bits is good, 0 stays 0. */
+/* 16 bits in memory order, not complemented. Takes any 64-bit sum; 0 stays 0. */
 static inline uint16_t sum_fold(uint64_t sum)
 {
-	/* a number added to itself with its halves exchanged has the end-around sum of both on top */
+	/* adding a number to itself with its halves exchanged leaves their end-around sum in the
+	 * upper half */
 	uint32_t half = (uint32_t)((sum + (sum << 32 | sum >> 32)) >> 32);
 	return (uint16_t)((half + (half << 16 | half >> 16)) >> 16);
 }
 
-/* A 16-bit number as the word it is in a packet. */
+/* A 16-bit number as a word of a packet in memory order. */
 static inline uint32_t sum_word(uint32_t number)
 {
 	return (number & 0xff) << 8 | (number >> 8 & 0xff);
 }
 
-/* RFC 9293 3.1, 8200 8.1: the pseudo header's addresses (from the IP header), protocol, length. */
+/* Sum of the pseudo header (RFC 9293 3.1, 8200 8.1): addresses from the IP header, protocol,
+ * length. */
 static inline uint64_t sum_pseudo(const uint8_t *ip, unsigned version, uint32_t protocol,
                                   uint32_t length)
 {

@@ -1,10 +1,10 @@
 /*
  * The Toeplitz hash of receive-side scaling ("Verifying the RSS Hash Calculation", Microsoft,
- * Windows driver documentation). Input, in network order as it lies in the packet: source address,
- * destination address, then, where the hash takes them, source port, destination port.
+ * Windows driver documentation). Input, in network order as in the packet: source address,
+ * destination address, then, if the hash type includes them, source port, destination port.
  *
- * The hash is linear over its input bits, so it is the XOR of one table entry for each input byte:
- * the table is made when the key changes.
+ * The hash is linear over its input bits, so it is the XOR of one table entry per input byte. The
+ * table is built when the key changes.
  */
 #ifndef NICSIM_PACKET_TOEPLITZ_H
 #define NICSIM_PACKET_TOEPLITZ_H
@@ -21,8 +21,9 @@ struct toeplitz {
 void toeplitz_make(struct toeplitz *t, const uint8_t key[TOEPLITZ_KEY]);
 
 /*
- * What `bytes` of the input at p, a multiple of four, beginning at its byte `at`, add to the hash
- * by XOR. Four bytes at once: a loop over single ones took three times the instructions.
+ * The XOR contribution to the hash of `bytes` of the input at p, a multiple of four, which begin at
+ * input byte `at`. Takes four bytes at once: a loop over single bytes took three times the
+ * instructions.
  */
 static inline uint32_t toeplitz(const struct toeplitz *t, unsigned at, const uint8_t *p,
                                 unsigned bytes)

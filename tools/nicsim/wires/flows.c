@@ -12,23 +12,23 @@
 
 #define FLOWS     64
 #define FCS       4
-#define FRONT_MAX 96 /* bytes before a stamp: Ethernet, two tags, IPv6, TCP are 82 */
+#define FRONT_MAX 96 /* bytes before a stamp: Ethernet, two tags, IPv6 and TCP take 82 */
 
 struct flow {
 	uint16_t number;
 	struct stream stream;
-	uint64_t altered;              /* whole, but not like the first */
+	uint64_t altered;              /* intact, but not like the first frame */
 	uint32_t front;                /* bytes before the stamp */
-	uint8_t first[FRONT_MAX];      /* those of the first frame, */
-	bool varies[FRONT_MAX];        /* and which of them another may have otherwise */
-	uint32_t sizes[FRAME_MAX + 1]; /* frames of so many bytes */
+	uint8_t first[FRONT_MAX];      /* those of the first frame, ... */
+	bool varies[FRONT_MAX];        /* ... and which of them may differ in another frame */
+	uint32_t sizes[FRAME_MAX + 1]; /* frames per size in bytes */
 };
 
 struct flows {
 	struct flow *flow[FLOWS];
 	unsigned count;
-	bool varies[FRAME_MAX]; /* bytes of all frames, as flows_vary said */
-	uint64_t corrupted;     /* frames of flows that nobody knows yet */
+	bool varies[FRAME_MAX]; /* bytes of all frames, as given to flows_vary */
+	uint64_t corrupted;     /* frames of unknown flows */
 };
 
 struct flows *flows_open(void)
@@ -71,9 +71,9 @@ bool flows_vary(struct flows *f, const char *text)
 	}
 }
 
-/* --- is it whole? --- */
+/* --- is the frame intact? --- */
 
-/* The sum behind the IP header is right, and says that it is there. */
+/* Whether the checksum and length after the IP header are right; a UDP checksum must be present. */
 static bool l4_is_right(const uint8_t *data, const struct stamped *s)
 {
 	const uint8_t *l4 = data + s->l4;
@@ -113,9 +113,10 @@ static bool is_whole(const struct flows *f, const uint8_t *data, uint32_t bytes,
 	       l4_is_right(data, s) && payload_is_right(f, data, s);
 }
 
-/* --- is it like the others? --- */
+/* --- does it match the flow's first frame? --- */
 
-/* Lengths and sums, which is_whole has looked at, and what flows_vary names. */
+/* Marks the bytes that may vary: lengths and sums, which is_whole has checked, and those of
+ * flows_vary. */
 static void mark_variable(const struct flows *f, struct flow *w, const struct stamped *s)
 {
 	uint32_t sum = s->protocol == IP_UDP ? 6 : s->protocol == IP_TCP ? 16 : 2;
@@ -180,7 +181,7 @@ bool flows_frame(struct flows *f, const uint8_t *data, uint32_t bytes)
 		return false;
 	w->altered += !is_alike(w, data, &s);
 	w->sizes[bytes]++;
-	stream_note(&w->stream, &t, bytes, t.ns); /* by another clock: no latency */
+	stream_note(&w->stream, &t, bytes, t.ns); /* stamped by another clock: no latency */
 	return true;
 }
 

@@ -1,15 +1,15 @@
 /*
- * gen: a generator that judges what comes back. sink: only the judge. Both judge the generators of
- * this process, and with outside=on those of others too (flows.h).
+ * gen: a generator that judges the frames that come back. sink: only the judge. Both judge the
+ * frames of generators in this process, and with outside=on those of others too (flows.h).
  *
- * All frames are made beforehand, a ring of slots long enough that a burst never sees one twice; of
- * a frame only addresses, ports, checksums and the stamp are written when it goes out. Destinations
- * come from a table made once from the seed, so that two runs send the same, or from a file, which
- * is gone round for ever: millions are read in order, ahead of the loop by the CPU itself.
+ * All frames are prepared in advance, in a ring of slots long enough that no slot is used twice in
+ * a burst. Sending a frame writes only addresses, ports, checksums and the stamp. Destinations come
+ * from a table built once from the seed, so that two runs send the same, or from a file, which is
+ * read cyclically. A table of millions is read in order, so the CPU prefetches it.
  *
- * Both answer every ARP request for another address than the asker's own (RFC 5227 probes and
- * announcements stay unanswered), as a proxy of all that lies behind the cable: a router needs a
- * neighbour to send to. arp=off leaves it.
+ * Both answer every ARP request for another address than the sender's own, as a proxy for
+ * everything behind the cable: a router needs a neighbour to send to. RFC 5227 probes and
+ * announcements stay unanswered. arp=off disables this.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,13 +27,13 @@
 #define FLOWS_MAX   16384
 #define LISTED_MAX  (1u << 24) /* destinations of a file */
 #define FCS         4
-#define WIRE_EXTRA  24 /* FCS, preamble, gap: what a frame takes on the wire beside itself */
+#define WIRE_EXTRA  24 /* FCS, preamble, gap: bytes on the wire beside the frame */
 #define ARP_WAITING 16
 #define ARP_BYTES   60
-#define BACKLOG_NS  (2 * NS_PER_MS) /* what is sent late at most, if more than a burst */
+#define BACKLOG_NS  (2 * NS_PER_MS) /* maximum backlog sent late, if larger than a burst */
 
 struct flow {
-	uint32_t src, dst; /* network order, as the ports */
+	uint32_t src, dst; /* network order, as are the ports */
 	uint16_t sport, dport;
 	uint32_t sum; /* of the addresses */
 };
@@ -41,28 +41,28 @@ struct flow {
 struct gen {
 	struct wire w;
 	struct judge judge;
-	struct flows *outside; /* NULL: their frames are foreign */
+	struct flows *outside; /* NULL: frames of outside generators are foreign */
 	uint8_t mac[6];
 	bool arp;
 	uint8_t arp_reply[ARP_WAITING][ARP_BYTES];
 	unsigned arp_waiting;
-	uint8_t arp_out[ARP_WAITING][ARP_BYTES]; /* handed out: valid until the next pull */
+	uint8_t arp_out[ARP_WAITING][ARP_BYTES]; /* given out: valid until the next pull */
 
-	/* Of the generator only. */
+	/* Used by the generator only. */
 	struct stream *stream;
 	unsigned stream_id;
 	bool running, manual;
 	uint64_t left;      /* frames still to send; UINT64_MAX: endless */
-	uint64_t count;     /* as asked for; 0: endless */
-	uint64_t time;      /* ns from the first frame to the last, as asked for; 0: endless */
-	struct run {        /* since the last start: what has come in that time, not what came later */
+	uint64_t count;     /* as requested; 0: unlimited */
+	uint64_t time;      /* ns from the first frame to the last, as requested; 0: unlimited */
+	struct run {        /* since the last start, without what came after its end */
 		uint64_t begin, ns, sent, received;
 	} run;
-	double rate;        /* frames or bits in a nanosecond; 0: flat */
+	double rate;        /* frames or bits per nanosecond; 0: flat */
 	bool rate_in_bits;
-	double due;         /* when the next frame goes, ns after epoch */
-	uint64_t epoch;     /* 0: not begun */
-	uint64_t forgotten; /* times the backlog was too old */
+	double due;         /* when the next frame is due, in ns after epoch */
+	uint64_t epoch;     /* 0: not started */
+	uint64_t forgotten; /* times that part of the backlog was dropped */
 	unsigned slot, flow, flow_mask;
 	unsigned slots;
 	uint8_t dmac[6];
@@ -77,7 +77,7 @@ struct gen {
 	uint8_t *frames;
 	struct slot {
 		uint32_t bytes;
-		uint32_t ip_sum, udp_sum; /* of what does not change */
+		uint32_t ip_sum, udp_sum; /* of the bytes that do not change */
 		double cost;              /* ns at the rate */
 	} slots_of[SLOTS + SIZES_MAX];
 	struct flow *flow_table;
@@ -124,7 +124,7 @@ static unsigned pull_arp(struct gen *g, struct frame *v, unsigned max)
 
 /* --- sending --- */
 
-/* Writes what differs from frame to frame. */
+/* Writes the fields that differ from frame to frame. */
 static inline void finish(uint8_t *f, const struct slot *s, const struct flow *to, struct stamp t)
 {
 	uint16_t ip_check = (uint16_t)~sum_fold(s->ip_sum + to->sum);
@@ -138,7 +138,7 @@ static inline void finish(uint8_t *f, const struct slot *s, const struct flow *t
 	memcpy(f + STAMP_AT, &t, sizeof t);
 }
 
-/* Notes how far the run has come, and ends it when its time is over. */
+/* Records the start of the run, and ends it when its time is over. */
 static void look_at_run(struct gen *g, uint64_t now)
 {
 	struct run *r = &g->run;
@@ -169,7 +169,7 @@ static unsigned gen_pull(struct wire *w, struct frame *v, unsigned max, uint64_t
 	double time = (double)(now - g->epoch);
 	double late = FRAME_BURST * g->slots_of[g->slot].cost;
 	late = late > BACKLOG_NS ? late : BACKLOG_NS;
-	if (g->rate != 0 && time - g->due > late) { /* older debts are forgotten */
+	if (g->rate != 0 && time - g->due > late) { /* drop the older backlog */
 		g->due = time - late;
 		g->forgotten++;
 	}
@@ -289,7 +289,7 @@ static uint64_t random_next(uint64_t *state) /* xorshift64* */
 	return *state * 0x2545f4914f6cdd1d;
 }
 
-/* What a frame costs at the rate. */
+/* Sets what each frame costs at the rate. */
 static void set_costs(struct gen *g)
 {
 	for (unsigned i = 0; i < g->slots; i++) {
@@ -316,7 +316,8 @@ static void make_frame(struct gen *g, uint8_t *f, struct slot *s, uint32_t bytes
 	s->udp_sum = sum_fold((17 << 8) + 2 * sum_load16(f + 38) + pattern_sum(bytes));
 }
 
-/* A file's are each sent at least once in a round, its first ones twice. */
+/* Each destination of a file is sent at least once per pass over the table, the first ones
+ * twice. */
 static uint32_t flows_wanted(const struct gen *g)
 {
 	uint32_t n = 1, max = g->listed_count > FLOWS_MAX ? LISTED_MAX : FLOWS_MAX;
@@ -342,8 +343,9 @@ static uint32_t destination(struct gen *g, uint32_t number)
 	return __builtin_bswap32(dst);
 }
 
-/* The table is a power of two and gone round for ever: a number of flows that does not divide it
- * gets the largest, where the flows that are one short at its end weigh least. */
+/* The generator cycles through the table, whose length is a power of two. A number of flows that
+ * does not divide the length gets the longest table: there, one entry less for some flows matters
+ * least. */
 static bool make_flows(struct gen *g)
 {
 	const uint32_t n = flows_wanted(g);
@@ -399,7 +401,7 @@ static bool parse_rate(struct gen *g, const char *text)
 	return true;
 }
 
-/* As everybody counts: with the FCS. */
+/* Sizes include the FCS, as is usual. */
 static bool parse_sizes(struct gen *g, const char *text)
 {
 	static const uint32_t imix[] = {64, 594, 64, 64, 594, 64, 1518, 64, 594, 64, 64, 594};
@@ -456,7 +458,7 @@ static bool parse_common(struct gen *g, const char *word)
 	return v && parse_mac(v, g->mac);
 }
 
-/* What can be changed while it runs. */
+/* Parses an option that can be changed while the generator runs. */
 static bool parse_running(struct gen *g, const char *word)
 {
 	const char *v;
@@ -468,7 +470,7 @@ static bool parse_running(struct gen *g, const char *word)
 	return v && parse_u64(v, &g->count);
 }
 
-/* A whole number of addresses, one at least. */
+/* Reads a file of addresses: a whole number of them, at least one. */
 static bool parse_destinations(struct gen *g, const char *path)
 {
 	FILE *f = g->listed ? NULL : fopen(path, "rb");
@@ -547,7 +549,7 @@ const char *gen_command(struct wire *w, char *text)
 	return NULL;
 }
 
-/* --- life --- */
+/* --- open --- */
 
 static struct gen *make(const struct wire_spec *s, const struct wire_ops *ops)
 {

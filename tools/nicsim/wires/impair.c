@@ -16,7 +16,7 @@ static const struct {
 	[IMPAIR_REORDER] = {"reorder", "reordered"},
 };
 
-/* --- which frame, and what --- */
+/* --- which frame, and which impairment --- */
 
 /* From 0 to below 1. */
 static double chance(uint64_t *seed)
@@ -39,8 +39,8 @@ static bool is_due(struct impair *m, enum impair_kind kind, uint64_t number)
 	return r->chance != 0 && chance(&m->rules.seed) < r->chance;
 }
 
-/* What befalls frame `number`; IMPAIR_KINDS: nothing. All rules are asked, so that a list does not
- * stand still at a frame that another rule has taken. */
+/* The impairment of frame `number`; IMPAIR_KINDS: none. All rules are evaluated, so that a list
+ * advances even at a frame that another rule takes. */
 static enum impair_kind fate(struct impair *m, uint64_t number)
 {
 	enum impair_kind what = IMPAIR_KINDS;
@@ -52,7 +52,7 @@ static enum impair_kind fate(struct impair *m, uint64_t number)
 	return what;
 }
 
-/* --- doing it --- */
+/* --- apply it --- */
 
 static void pass(struct impair *m, const uint8_t *data, uint32_t bytes, uint64_t now,
                  impair_out *out, void *ctx)
@@ -71,7 +71,7 @@ static void hold(struct impair *m, const uint8_t *data, uint32_t bytes)
 	m->waits = m->rules.overtake;
 }
 
-/* One byte of it is another. */
+/* Sends the frame with one bit flipped. */
 static void pass_damaged(struct impair *m, const uint8_t *data, uint32_t bytes, uint32_t at,
                          uint64_t now, impair_out *out, void *ctx)
 {

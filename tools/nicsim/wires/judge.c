@@ -41,7 +41,7 @@ void stream_restart(struct stream *s)
 	stream_begin(s, s->first + s->sent);
 }
 
-/* Notes number n as seen; false when it had been. The window slides with `next`. */
+/* Marks number n as seen; false if it already was. The window slides with `next`. */
 static bool note(struct stream *s, uint64_t n)
 {
 	if (n >= s->next) {
@@ -57,7 +57,7 @@ static bool note(struct stream *s, uint64_t n)
 	}
 	s->reordered++;
 	if (s->next - n > JUDGE_WINDOW)
-		return true; /* too late to tell */
+		return true; /* outside the window: counted as new */
 	uint64_t *word = &s->seen[n % JUDGE_WINDOW / 64], bit = 1ull << n % 64;
 	bool fresh = !(*word & bit);
 	*word |= bit;
@@ -85,7 +85,7 @@ void stream_note(struct stream *s, const struct stamp *t, uint32_t bytes, uint64
 		s->latency_max = latency;
 }
 
-/* Everything from the IP header on is as it was sent, but for what a router may change. */
+/* Whether everything from the IP header on is as sent, apart from what a router may change. */
 static bool is_intact(const uint8_t *ip, uint32_t total)
 {
 	const uint8_t *t = ip + 28;
@@ -98,7 +98,7 @@ static bool is_intact(const uint8_t *ip, uint32_t total)
 	    (frame > STAMP_END &&
 	     memcmp(t + sizeof(struct stamp), pattern + STAMP_END, frame - STAMP_END) != 0))
 		return false;
-	/* RFC 768: addresses, protocol, length, header; the stamp adds nothing. Zero is no
+	/* RFC 768: addresses, protocol, length, header; the stamp adds nothing. Zero means no
 	 * checksum. */
 	uint64_t sum = addresses + (17 << 8) + sum_load16(ip + 24) + sum_load64(ip + 20);
 	return sum_load16(ip + 26) == 0 || sum_fold(sum + pattern_sum(frame)) == 0xffff;

@@ -1,14 +1,14 @@
 /*
- * Test traffic: what a generator's frames look like, and the judgement of those that come back, on
- * whatever port they do.
+ * Test traffic: the format of a generator's frames, and the judgement of those that come back, on
+ * any port.
  *
  * A frame is Ethernet, IPv4 without options, UDP, and a payload that begins with struct stamp;
- * after that byte i of the frame is pattern[i]. Its sixteen-bit words sum up to zero (`check` sees
- * to it), so a frame's UDP checksum depends on addresses, ports and length alone, and whoever finds
- * one that is right has checked the stamp as well.
+ * after the stamp, byte i of the frame is pattern[i]. The stamp's 16-bit words sum to zero (`check`
+ * ensures this), so a frame's UDP checksum depends only on addresses, ports and length, and a
+ * correct UDP checksum verifies the stamp as well.
  *
- * A stream belongs to the generator of one port. Its numbers begin at `first` and go up by one, so
- * that lost = sent - those that came.
+ * A stream belongs to the generator of one port. Its numbers begin at `first` and increase by one,
+ * so lost = sent - received.
  */
 #ifndef NICSIM_WIRES_JUDGE_H
 #define NICSIM_WIRES_JUDGE_H
@@ -24,7 +24,7 @@ struct json;
 #define STREAMS      16
 #define STAMP_MAGIC  0x4e53 /* "SN" in memory */
 #define STAMP_AT     42     /* from the start of the frame */
-#define JUDGE_WINDOW 65536  /* numbers back in which a duplicate is known as one */
+#define JUDGE_WINDOW 65536  /* how many numbers back a duplicate is recognised */
 
 struct stamp {
 	uint16_t magic, stream;
@@ -35,9 +35,9 @@ struct stamp {
 
 struct stream {
 	bool used;
-	uint64_t first, sent; /* written by the generator: number of the next is first + sent */
+	uint64_t first, sent; /* written by the generator: the next number is first + sent */
 	uint64_t received, bytes, reordered, duplicates, corrupted, stale;
-	uint64_t next; /* 1 + the highest number that came */
+	uint64_t next; /* 1 + the highest number received */
 	uint64_t latency_min, latency_max, latency_sum;
 	uint64_t seen[JUDGE_WINDOW / 64];
 };
@@ -45,30 +45,30 @@ struct stream {
 extern struct stream streams[STREAMS];
 extern uint8_t pattern[FRAME_MAX];
 
-/* What a judging wire has found, of all streams together. */
+/* The findings of a judging wire, over all streams. */
 struct judge {
-	uint64_t judged;   /* frames of generators */
+	uint64_t judged;   /* frames of this process's generators */
 	uint64_t corrupted; /* of which these had wrong content or checksums */
-	uint64_t foreign;  /* no frames of a generator */
+	uint64_t foreign;  /* other frames */
 };
 
 void judge_init(void);
 void judge_frame(struct judge *g, const uint8_t *data, uint32_t bytes, uint64_t now);
 
-/* Forgets what was; what is still under way will count as `stale`. */
+/* Resets the statistics; frames still in flight will count as `stale`. */
 void stream_restart(struct stream *s);
 
-/* The parts of which flows.c makes a judgement of its own: a stream that begins with that number; a
- * frame of it, intact, whose stamp this is; what came of it, as members of the open object, `sent`
- * having been sent. */
+/* For flows.c, which judges on its own. stream_begin: a stream that begins with number `first`.
+ * stream_note: an intact frame of the stream, with stamp t. stream_stats: adds the results to the
+ * open object, given that `sent` frames were sent. */
 void stream_begin(struct stream *s, uint64_t first);
 void stream_note(struct stream *s, const struct stamp *t, uint32_t bytes, uint64_t now);
 void stream_stats(const struct stream *s, uint64_t sent, struct json *j);
 
-/* The member "streams" of the statistics. */
+/* Adds the member "streams" to the statistics. */
 void judge_stats(struct json *j);
 
-/* --- parts of an Internet checksum (packet/sum.h) small enough to be added plainly --- */
+/* --- parts of an Internet checksum (packet/sum.h) small enough for plain addition --- */
 
 static inline uint32_t sum_load16(const uint8_t *p)
 {
@@ -84,7 +84,7 @@ static inline uint64_t sum_load32(const uint8_t *p)
 	return w;
 }
 
-/* Of eight bytes: below 2^33. */
+/* Sum of eight bytes: below 2^33. */
 static inline uint64_t sum_load64(const uint8_t *p)
 {
 	return sum_load32(p) + sum_load32(p + 4);

@@ -1,7 +1,7 @@
 /*
  * A cable between two ports of the process. Each end queues what its port sends; the other port
- * pulls it from there. Options say what befalls frames sent from this end: rate (bits a second on
- * the wire, and then frames do not wait for room), delay, and what impair.h has.
+ * pulls it from there. Options apply to frames sent from this end: rate (bits a second on the wire;
+ * frames then do not wait for room in the receiver), delay, and those of impair.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 struct queued {
 	uint64_t due;
 	uint32_t bytes;
-	uint32_t room; /* of this entry; `bytes` 0: only fills up the end of the queue */
+	uint32_t room; /* of this entry; `bytes` 0: it only fills the end of the queue */
 };
 
 struct link {
@@ -27,9 +27,9 @@ struct link {
 	unsigned port, peer;
 	uint64_t delay_ns;
 	double ns_per_bit;
-	double sent_until; /* the last frame has left at that time */
+	double sent_until; /* when the last frame has been sent */
 	struct impair impair;
-	uint64_t head, tail, done; /* of the queue; entries before `done` are not in use any more */
+	uint64_t head, tail, done; /* of the queue; entries before `done` are free */
 	uint8_t *queue;
 };
 
@@ -45,7 +45,7 @@ static struct link *other_end(const struct link *l)
 	return links[l->peer];
 }
 
-/* --- the queue: entries of 16-byte units, none across the end --- */
+/* --- the queue: entries of 16-byte units, none wraps around the end --- */
 
 static struct queued *entry_at(struct link *l, uint64_t at)
 {
@@ -70,7 +70,7 @@ static bool put(struct link *l, const uint8_t *data, uint32_t bytes, uint64_t du
 	return true;
 }
 
-/* The entry that is next, or NULL. */
+/* The next entry, or NULL. */
 static struct queued *first(struct link *l)
 {
 	while (l->head != l->tail) {
@@ -84,7 +84,7 @@ static struct queued *first(struct link *l)
 
 /* --- the wire --- */
 
-/* impair_out, of struct link. */
+/* impair_out of struct link. */
 static void transmit(void *ctx, const uint8_t *data, uint32_t bytes, uint64_t now)
 {
 	struct link *l = ctx;
@@ -111,7 +111,7 @@ static unsigned link_pull(struct wire *w, struct frame *v, unsigned max, uint64_
 {
 	struct link *from = other_end(link_of(w));
 	unsigned n = 0;
-	from->done = from->head; /* what was handed out the last time is free now */
+	from->done = from->head; /* the frames of the last pull are free now */
 	for (struct queued *q; n < max && (q = first(from)) && q->due <= now; n++) {
 		v[n] = (struct frame){.data = (const uint8_t *)(q + 1), .bytes = q->bytes, .at = q->due};
 		from->head += q->room;
@@ -162,7 +162,7 @@ static const struct wire_ops link_ops = {
 	.close = link_close,
 };
 
-/* --- life --- */
+/* --- open --- */
 
 static uint64_t seed_of(const struct link *l)
 {

@@ -1,4 +1,4 @@
-/* No cable: nothing comes, nothing arrives, no carrier. */
+/* No cable: no frames, no carrier. */
 #include <stdlib.h>
 
 #include "tools/nicsim/wires/open.h"

@@ -17,7 +17,8 @@ struct wire *wire_bad(const struct wire_spec *s, const char *word, const char *w
 	return NULL;
 }
 
-/* The first word is the argument, unless it reads KEY=VALUE ("gen:rate=1M") or comes after ';'. */
+/* The first word is the argument, unless it has the form KEY=VALUE ("gen:rate=1M") or follows a
+ * ';'. */
 static bool cut_up(struct wire_spec *s)
 {
 	char *rest = s->text + strcspn(s->text, ":;");

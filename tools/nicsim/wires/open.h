@@ -1,6 +1,7 @@
 /*
- * Wires by their name on the command line (docs/nicsim.md). To add a wire: one file with its struct
- * wire_ops and a function NAME_open, declared here; a row in kinds[] (open.c); --help (options.c).
+ * Wires by their names on the command line (docs/nicsim.md). To add a wire: one file with its
+ * struct wire_ops and a function NAME_open, declared here; a row in kinds[] (open.c); --help
+ * (options.c).
  */
 #ifndef NICSIM_WIRES_OPEN_H
 #define NICSIM_WIRES_OPEN_H
@@ -9,7 +10,7 @@
 
 #define WIRE_WORDS 24
 
-/* "KIND:ARGUMENT;KEY=VALUE;…", cut up. */
+/* "KIND:ARGUMENT;KEY=VALUE;…", split into words. */
 struct wire_spec {
 	char text[512];
 	const char *argument; /* "" if there is none */
@@ -22,10 +23,10 @@ struct wire_spec {
 /* Opens a wire for `port`; NULL after a message on stderr. */
 struct wire *wire_open(const char *text, unsigned port, const uint8_t mac[6]);
 
-/* Once all ports are open: every cable must have its other end. False after a message. */
+/* Called when all ports are open: every cable must have its other end. False after a message. */
 bool wires_complete(void);
 
-/* For wires: says what is wrong with an option or with the wire; returns NULL. */
+/* For wires: reports an error in an option or in the wire; returns NULL. */
 struct wire *wire_bad(const struct wire_spec *s, const char *word, const char *what);
 
 /* Each opens one kind of wire, whose ops->close frees it; NULL after wire_bad. */
@@ -40,12 +41,12 @@ struct wire *none_open(const struct wire_spec *s);
 
 bool links_complete(void);
 
-/* "start", "stop" or options of a generator while it runs; NULL, or what is wrong. `text` is cut
- * up. */
+/* "start", "stop" or options of a running generator. Returns NULL, or an error text. Modifies
+ * `text`. */
 const char *gen_command(struct wire *w, char *text);
 
-/* What befalls frames that this end of a link sends from now on (impair.h), in place of what did.
- * NULL, or what is wrong. `text` is cut up. */
+/* Replaces the impairments (impair.h) of frames sent from this end of a link. Returns NULL, or an
+ * error text. Modifies `text`. */
 const char *link_command(struct wire *w, char *text);
 
 #endif

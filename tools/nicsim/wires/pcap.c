@@ -1,10 +1,10 @@
 /*
- * Frames from a capture file, and into one. Reads and writes the classic format ("PCAP Capture File
- * Format", draft-ietf-opsawg-pcap): either byte order, micro- or nanoseconds, link type Ethernet.
- * Written files have nanoseconds.
+ * Reads frames from a capture file, and writes frames to one, in the classic format ("PCAP Capture
+ * File Format", draft-ietf-opsawg-pcap): either byte order, micro- or nanoseconds, link type
+ * Ethernet. Written files have nanoseconds.
  *
- * Frames go out when their time stamps say, divided by `speed`; speed=flat: as fast as there is
- * room.
+ * Frames go out at the times of their time stamps, divided by `speed`; speed=flat: as fast as there
+ * is room.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -38,10 +38,10 @@ struct pcap {
 	uint64_t file_bytes, at; /* of the next record */
 	bool swapped, nano;
 	double speed;            /* 0: flat */
-	uint64_t loops;          /* still to do, this one too; UINT64_MAX: endless */
-	uint64_t epoch;          /* when this loop began; 0: not yet */
+	uint64_t loops;          /* remaining, with the current one; UINT64_MAX: unlimited */
+	uint64_t epoch;          /* when this loop began; 0: not started */
 	uint64_t first_ns;       /* stamp of the first record */
-	uint64_t skipped;        /* cut off or too long to send */
+	uint64_t skipped;        /* truncated or too long to send */
 	FILE *out;
 };
 
@@ -55,7 +55,7 @@ static uint32_t order(const struct pcap *p, uint32_t value)
 	return p->swapped ? __builtin_bswap32(value) : value;
 }
 
-/* The record at `at`; false at the end, or when the rest makes no sense. */
+/* The record at `at`; false at the end, or when the rest is malformed. */
 static bool record_at(const struct pcap *p, uint64_t at, struct record_header *r)
 {
 	if (p->file_bytes - at < sizeof *r)
@@ -73,7 +73,7 @@ static uint64_t stamp(const struct pcap *p, const struct record_header *r)
 	return r->seconds * NS_PER_S + r->fraction * (p->nano ? 1ull : 1000ull);
 }
 
-/* When a record goes out. */
+/* When a record is due. */
 static uint64_t due(const struct pcap *p, const struct record_header *r)
 {
 	if (p->speed == 0 || p->epoch == 0)
@@ -83,7 +83,7 @@ static uint64_t due(const struct pcap *p, const struct record_header *r)
 	       (ns > p->first_ns ? (uint64_t)((double)(ns - p->first_ns) / p->speed) : 0);
 }
 
-/* The next record to send, after skipping those that cannot be; begins the next loop at the end. */
+/* The next record to send; skips those that cannot be sent, and begins the next loop at the end. */
 static bool next_record(struct pcap *p, struct record_header *r)
 {
 	for (unsigned begun = 0; p->loops > 0;) {
@@ -91,7 +91,7 @@ static bool next_record(struct pcap *p, struct record_header *r)
 			p->loops -= p->loops != UINT64_MAX;
 			p->at = sizeof(struct file_header);
 			p->epoch = 0;
-			if (begun++) /* nothing in it that can be sent */
+			if (begun++) /* the file has no record that can be sent */
 				p->loops = 0;
 		} else if (r->bytes != r->original || r->bytes < 14 || r->bytes > FRAME_MAX) {
 			p->at += sizeof *r + r->bytes;
@@ -154,7 +154,7 @@ static void pcap_stats(struct wire *w, struct json *j)
 	json_u64(j, "skipped", p->skipped);
 	json_bool(j, "finished", p->loops == 0);
 	if (p->out)
-		fflush(p->out); /* who asks wants to look at it */
+		fflush(p->out); /* the caller wants to read the file */
 }
 
 static void pcap_close(struct wire *w)
@@ -176,7 +176,7 @@ static const struct wire_ops pcap_ops = {
 	.close = pcap_close,
 };
 
-/* --- life: each returns what is wrong, or NULL --- */
+/* --- open: each returns an error text, or NULL --- */
 
 static const char *read_file(struct pcap *p, const char *path)
 {

@@ -5,7 +5,7 @@
 #include "tools/nicsim/wires/judge.h"
 
 #define TAG     4
-#define HEADERS 18 /* bytes that headers_parse wants */
+#define HEADERS 18 /* minimum for headers_parse */
 
 /* Bytes between the IP header and the stamp. */
 static uint32_t l4_bytes(uint8_t protocol)
@@ -30,7 +30,7 @@ bool stamped_find(const uint8_t *data, uint32_t bytes, struct stamped *s)
 		tags += TAG;
 	if (bytes < tags + HEADERS)
 		return false;
-	/* as if there were no tags: the addresses before them are not looked at */
+	/* parsed as if there were no tags: the addresses before them are not used */
 	headers_parse(data + tags, bytes - tags, &h);
 	if (h.l3 == 0 || h.tagged || h.extended || h.fragment)
 		return false;

@@ -1,7 +1,7 @@
 /*
- * Where test traffic has its stamp (struct stamp, judge.h), whoever made it: behind UDP, TCP or
- * ICMP, or right behind the IP header; over IPv4 without options or IPv6 without extension headers,
- * with up to two VLAN tags. Nothing in the frame is believed, nor checked but that it fits.
+ * Finds the stamp of test traffic (struct stamp, judge.h), whoever generated it: after UDP, TCP or
+ * ICMP, or directly after the IP header; over IPv4 without options or IPv6 without extension
+ * headers, with up to two VLAN tags. Nothing in the frame is trusted; only the lengths are checked.
  */
 #ifndef NICSIM_WIRES_STAMPED_H
 #define NICSIM_WIRES_STAMPED_H
@@ -17,12 +17,12 @@ struct stamped {
 	uint16_t l3;      /* IP header */
 	uint16_t l4;      /* what follows it */
 	uint16_t stamp;   /* the stamp */
-	uint16_t end;     /* behind the IP packet */
+	uint16_t end;     /* after the IP packet */
 	uint8_t version;  /* 4 or 6 */
 	uint8_t protocol;
 };
 
-/* False: there is none. */
+/* False: there is no stamp. */
 bool stamped_find(const uint8_t *data, uint32_t bytes, struct stamped *s);
 
 #endif

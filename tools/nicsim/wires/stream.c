@@ -1,10 +1,10 @@
 /*
- * QEMU's `-netdev stream`: a stream socket that carries each frame behind its length, four bytes,
- * big-endian. Connects, and tries again every second while nobody answers; or listens (listen=on)
- * and has one peer at a time. There is a carrier while there is a peer.
+ * QEMU's `-netdev stream`: a stream socket that carries each frame after its length, four bytes,
+ * big-endian. Connects, and retries every second while no peer answers; or listens (listen=on) and
+ * has one peer at a time. The carrier is up while there is a peer.
  *
- * A peer that announces a frame longer than FRAME_MAX is cut: the framing is lost. Frames for a
- * peer that does not read are dropped whole, never in part.
+ * A peer that announces a frame longer than FRAME_MAX is disconnected: the framing is lost. Frames
+ * for a peer that does not read are dropped whole, never in part.
  */
 #include <errno.h>
 #include <netdb.h>
@@ -33,10 +33,10 @@ struct stream_wire {
 	socklen_t address_bytes;
 	bool listens;
 	int listen_fd;
-	uint64_t retry; /* WAITING: until then; CONNECTING: given up then */
+	uint64_t retry; /* WAITING: the next attempt; CONNECTING: the next check */
 	uint64_t connections;
-	uint32_t have, used; /* bytes in `in`; of those, handed out by the last pull */
-	uint32_t out_have;   /* rest of a frame that was sent in part */
+	uint32_t have, used; /* bytes in `in`; of those, passed on by the last pull */
+	uint32_t out_have;   /* the rest of a partly sent frame */
 	uint8_t out[4 + FRAME_MAX];
 	uint8_t in[BUFFER_BYTES];
 };
@@ -79,13 +79,13 @@ static void try_to_connect(struct stream_wire *s, uint64_t now)
 		s->w.fd = fd;
 		s->state = CONNECTING;
 		s->retry =
-		        now + NS_PER_MS; /* looked at by time, as the loop polls for input only */
+		        now + NS_PER_MS; /* checked by time, as the loop polls only for input */
 	} else {
 		close(fd);
 	}
 }
 
-/* An answer to connect() may have come. */
+/* Checks whether connect() has completed. */
 static void look_at_connect(struct stream_wire *s, uint64_t now)
 {
 	struct pollfd p = {.fd = s->w.fd, .events = POLLOUT};
@@ -100,7 +100,7 @@ static void look_at_connect(struct stream_wire *s, uint64_t now)
 		be_connected(s, s->w.fd);
 }
 
-/* Does what is due before there is a peer. */
+/* Does what is due while there is no peer. */
 static void look_for_peer(struct stream_wire *s, uint64_t now)
 {
 	if (s->state == LISTENING) {
@@ -155,7 +155,7 @@ static unsigned stream_pull(struct wire *w, struct frame *v, unsigned max, uint6
 
 /* --- sending --- */
 
-/* Sends the rest of a frame that went out in part; true when none is left. */
+/* Sends the rest of a partly sent frame; true when none is left. */
 static bool flush(struct stream_wire *s)
 {
 	if (s->out_have == 0)
@@ -182,14 +182,14 @@ static void stream_send(struct wire *w, const uint8_t *data, uint32_t bytes, uin
 	memcpy(s->out + 4, data, bytes);
 	ssize_t n = send(s->w.fd, s->out, 4 + bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (n <= 0) {
-		w->dropped++; /* when the peer has gone, the next pull finds out */
+		w->dropped++; /* if the peer has gone, the next pull notices */
 		return;
 	}
 	s->out_have = 4 + bytes - (uint32_t)n;
 	memmove(s->out, s->out + n, s->out_have);
 }
 
-/* --- the rest --- */
+/* --- deadline, carrier, close --- */
 
 static uint64_t stream_deadline(struct wire *w, uint64_t now)
 {
@@ -231,7 +231,7 @@ static const struct wire_ops stream_ops = {
 	.close = stream_close,
 };
 
-/* "unix:PATH" or "HOST:PORT" */
+/* Parses "unix:PATH" or "HOST:PORT". */
 static bool parse_address(struct stream_wire *s, const char *text)
 {
 	struct sockaddr_un *un = (struct sockaddr_un *)(void *)&s->address;

@@ -1,9 +1,9 @@
 /*
  * A tap device of the host, which is the other end of the cable. Frames pass without any header
- * (IFF_NO_PI). The host hands out frames as its stack made them: short ones are padded to 60 bytes
- * here, as the MAC at the other end of a cable would do (IEEE 802.3, 4.2.3.3).
+ * (IFF_NO_PI). The host's stack may pass short frames; they are padded to 60 bytes here, as the MAC
+ * at the other end of a cable would do (IEEE 802.3, 4.2.3.3).
  *
- * While the cable is out (wire->pulled) the host sees no carrier either, where its kernel can show
+ * While the cable is out (wire->pulled) the host sees no carrier either, if its kernel supports
  * that (TUNSETCARRIER, Linux 4.20).
  */
 #include <errno.h>
@@ -103,7 +103,7 @@ static struct wire *make(int fd)
 	return &t->w;
 }
 
-/* Opens the tap in the network namespace we are in. */
+/* Opens the tap in the current network namespace. */
 static int open_tap(const char *name)
 {
 	struct ifreq ifr = {.ifr_flags = IFF_TAP | IFF_NO_PI};
@@ -122,7 +122,7 @@ static int open_tap(const char *name)
 	return fd;
 }
 
-/* The same in a named namespace: goes there and comes back; there is only one thread. */
+/* Opens the tap in a named namespace: enters it and returns; there is only one thread. */
 static int open_tap_in(const char *netns, const char *name)
 {
 	char path[128];

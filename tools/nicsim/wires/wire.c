@@ -1,4 +1,4 @@
-/* What all wires have in common: counting, and the bounds every frame keeps. */
+/* Common to all wires: counting, and the bounds of every frame. */
 #include "tools/nicsim/wires/wire.h"
 
 unsigned wire_pull(struct wire *w, struct frame *v, unsigned max, uint64_t now)
@@ -18,7 +18,7 @@ void wire_send(struct wire *w, const uint8_t *data, uint32_t bytes, uint64_t now
 {
 	w->from_model_frames++;
 	w->from_model_bytes += bytes;
-	if (bytes == 0 || bytes > FRAME_MAX) /* no wire has to expect one */
+	if (bytes == 0 || bytes > FRAME_MAX) /* no wire has to expect such a frame */
 		w->dropped++;
 	else
 		w->ops->send(w, data, bytes, now);
