@@ -1,19 +1,19 @@
 #!/bin/bash
-# Runs layers of tests, all of them whatever fails: all.sh MAKE BUILD LAYER[/SHARES]...
+# Runs layers of tests, all of them even if some fail: all.sh MAKE BUILD LAYER[/SHARES]...
 # BUILD and each LAYER are targets of the Makefile. BUILD makes what the layers need, with all CPUs
-# and before any of them, so that no two of them ever make the same file. Then one layer more runs
-# side by side than there are CPUs, because a share of the system tests waits for half of its time
-# (1.2 s of a CPU a test, of 2.9 s); LANES_MAX at most: of memory too each takes its share. They
-# begin in the order given, the long ones first. LAYER/2 is two of them, with SHARE=1/2 and
-# SHARE=2/2 (tests/layer.py).
+# and before any layer, so that no two layers ever make the same file. Then one more layer runs in
+# parallel than there are CPUs, because a share of the system tests waits for half of its time (a
+# test takes 2.9 s, of which 1.2 s on a CPU). LANES_MAX limits the number, since each also takes
+# memory. They begin in the order given, the long ones first. LAYER/2 means two shares, with
+# SHARE=1/2 and SHARE=2/2 (tests/layer.py).
 #
-# What a layer says is shown in one piece when it has ended, below a line that names it. Exit code 1
-# and a line that names them when some have failed.
+# The output of a layer is shown in one piece when it has ended, below a line that names it. If some
+# have failed, the exit code is 1 and a line names them.
 #
 # A lane is a process group of its own, so that an interrupt (Ctrl-C, SIGTERM, a closed terminal)
-# ends all that it has started: by SIGINT, upon which fixtures take down what they have made, and
-# what is left when make has ended, or after GRACE_S, by SIGKILL. The exit code is 130 then.
-# Not done: SIGINT to the outer make alone, which makes wait for their children, does not get here.
+# ends everything it has started: SIGINT makes fixtures take down what they have made; SIGKILL ends
+# what is left when make has ended, or after GRACE_S. The exit code is then 130.
+# Not handled: SIGINT to the outer make alone, because make waits for its children.
 set -m
 GRACE_S=20
 LANES_MAX=4
@@ -49,7 +49,7 @@ show() { # its line, its log
 	) 9>"$dir/lock"
 }
 
-# Takes one layer after the other from todo/, which no other lane can take then.
+# Takes layers from todo/ one after the other; no other lane can take the same one.
 lane() {
 	local mine=$dir/$1 log=$dir/$1.log start
 	local -a target
@@ -70,7 +70,7 @@ lanes=($!)
 wait "${lanes[0]}" || echo "$build" >>"$dir/failed"
 
 mkdir "$dir/todo"
-n=100 # the order of names is that of layers
+n=100 # the names sort in the order of the layers
 for layer; do
 	shares=1
 	[[ $layer == */* ]] && shares=${layer#*/}

@@ -26,7 +26,7 @@ CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.M | re.S)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 PATH = re.compile(r"(?<![\w/.<-])((?:[\w-]+/)+[\w.-]+\.(?:c|h|py|md|mk|sh|asm|ld|json|png|txt))\b")
 TEST = re.compile(r"(?<![\w/])(test_\w+\.(?:py|c))\b")
-# What is made, or is another project's.
+# Build products, and files of other projects.
 FOREIGN = re.compile(r"^(build|boot/grub|srv|dev|proc|sys|etc|usr|var|tmp|drivers/net|net/core|examples/l3fwd)/")
 WORD = re.compile(r"`([a-z][a-z0-9]*(?:_[a-z0-9]+)+)(?:\(\))?`")
 SOURCES = (".c", ".h", ".asm", ".py", ".mk", ".sh", ".ld", ".awk", "Makefile")
@@ -35,7 +35,7 @@ TESTS = ("tests/*", "tests/fuzz/*")
 
 
 class Tree:
-    """What there is in a tree, each looked up once."""
+    """The contents of a tree, each looked up once."""
 
     def __init__(self, root):
         self.root = root
@@ -58,7 +58,7 @@ class Tree:
 
     @functools.lru_cache(None)
     def anchors(self, path):
-        """GitHub's names of a document's headings."""
+        """GitHub's anchors for a document's headings."""
         heads = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", self.text(path), flags=re.M | re.S), re.M)
         return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
 
@@ -78,7 +78,7 @@ class Tree:
 
     @functools.lru_cache(None)
     def words(self):
-        """Those of all sources."""
+        """The words of all sources."""
         found = set()
         for folder, below, names in os.walk(self.root):
             below[:] = [name for name in below if name[0] != "." and name != "build"]
@@ -97,14 +97,14 @@ class Tree:
 
     @functools.lru_cache(None)
     def options(self, command):
-        """The options of a command of tools/hayate; None: there is no such command."""
+        """The options of a command of tools/hayate; None: no such command."""
         said = subprocess.run([sys.executable, os.path.join(self.root, "tools/hayate"), *command.split(),
                                "--help"], capture_output=True, text=True, check=False)
         return set(re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", said.stdout)) if said.returncode == 0 else None
 
 
 def code_of(text):
-    """The commands of a document: (line, text), continued lines as one."""
+    """The commands of a document: (line, text); continued lines are joined."""
     for match in CODE.finditer(text):
         line = text.count("\n", 0, match.start()) + 1
         code = match[0].strip("`")
@@ -176,7 +176,7 @@ def check_programs(tree, line):
 
 
 def check(root):
-    """(how much is as it is said, what is not)."""
+    """(number of correct references, [wrong ones])."""
     tree, good, bad = Tree(root), 0, []
     for path in tree.documents():
         text = tree.text(path)

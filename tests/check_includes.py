@@ -12,8 +12,8 @@ import re
 import sys
 import tempfile
 
-# Room: what it may include besides itself; "*" is anything. A room or an entry is a folder or a
-# file; a file is in the room that fits it best. NAME stands for any one folder, so
+# Room: what it may include in addition to its own files; "*" is anything. A room or an entry is a
+# folder or a file; a file is in the most specific room. NAME stands for any one folder, so
 # drivers/NAME/NAME.h is each driver's public header.
 ROOMS = {
     "boot": [],
@@ -41,7 +41,7 @@ INCLUDE = re.compile(r'^\s*[#%]\s*include\s*(?:"([^"]*)"|<([^>]*)>|(\S+))')
 
 
 def pattern(entry):
-    """Regular expression of a room or an entry, for paths in it."""
+    """The regular expression of a room or an entry, for paths in it."""
     text = re.escape(entry).replace("NAME", r"(?P<name>[^/]+)", 1).replace("NAME", r"(?P=name)")
     return re.compile(text + r"(?:/.*)?$")
 
@@ -50,7 +50,7 @@ def room_of(path):
     """(row of the table, the room itself with NAME filled in), or (None, None)."""
     best = None, None
     for row in ROOMS:
-        # A file straight in drivers/ or apps/ is in no driver and in no application.
+        # A file directly in drivers/ or apps/ is in no driver and in no application.
         match = pattern(row).match(path)
         if not match or ("NAME" in row and path.count("/") <= row.count("/")):
             continue
@@ -83,14 +83,14 @@ def includes(tree, path):
 
 
 def judge(tree, path, row, room, quoted, system):
-    """What is wrong with one #include; None when nothing is."""
+    """The error in one #include; None if it is right."""
     if system is not None:
         return None if row in HOSTED else \
             f"includes <{system}>, which room {room} may not: no system headers"
     if quoted is None:
         return "includes by a macro, which cannot be checked"
     if row == "tests" and os.path.isfile(os.path.join(tree, os.path.dirname(path), quoted)):
-        return None  # a twin of a header includes the real one by its way there
+        return None  # a twin of a header includes the real one by a relative path
     if not os.path.isfile(os.path.join(tree, quoted)):
         return f"includes {quoted}, which is no path from the top of the tree"
     if not may_include(row, room, quoted):
@@ -124,14 +124,14 @@ def cycle_in(edges):
 def table_edges():
     """The arrows that the table allows, between its rows."""
     def row_of_entry(entry):
-        # drivers/NAME/NAME.h lies in the room drivers/NAME
+        # drivers/NAME/NAME.h is in the room drivers/NAME
         return max((row for row in ROOMS if entry == row or entry.startswith(row + "/")), key=len)
 
     return {row: {row_of_entry(e) for e in may if e != "*"} - {row} for row, may in ROOMS.items()}
 
 
 def check(tree):
-    """(includes that are right, [violations])."""
+    """(number of correct includes, [violations])."""
     good, bad, edges = 0, [], {}
     for path in sources(tree):
         row, room = room_of(path)
@@ -156,7 +156,7 @@ def check(tree):
     return good, bad
 
 
-# --- self-test: trees of one or two files, and what has to be said about them ---
+# --- self-test: trees of one or two files, and the expected verdicts ---
 
 FILES = ["boot/mode.inc", "lib/types.h", "lib/bytes.h", "lib/pkt.h", "hal/dma.h", "hal/pci.h", "kernel/vm.h",
          "drivers/nic.h", "drivers/a/a.h", "drivers/a/ring.h", "drivers/b/b.h", "net/ip4.h",
@@ -237,7 +237,7 @@ def write(tree, path, text):
 
 
 def judged(lines):
-    """check() of a tree of FILES in which each of `lines`, (file, what it includes), is added."""
+    """check() of a tree of FILES to which each of `lines`, (file, what it includes), is added."""
     with tempfile.TemporaryDirectory() as tree:
         for path in FILES:
             write(tree, path, "")

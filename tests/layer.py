@@ -1,12 +1,12 @@
-"""What the layers of tests under pytest have in common: `eventually`, and how a run ends. A plugin
-of each conftest.
+"""Common to the test layers under pytest: `eventually`, and how a run ends. Each conftest loads it
+as a plugin.
 
-1. Told to end by SIGTERM it ends as by Ctrl-C: fixtures take down what they have made.
-2. Its temporary files are gone afterwards. What is worth keeping lies in build/.
+1. On SIGTERM a run ends as on Ctrl-C: fixtures take down what they have made.
+2. Its temporary files are gone afterwards. Files worth keeping are in build/.
 3. Its last line is `LAYER: N passed, N failed[, N skipped]`, which .ci/run adds up. LAYER is the
    name of the directory that holds pytest.ini.
-4. `--share N/M` runs one of M shares of the tests, which are all of them together: several at once
-   take less time. A layer whose tests leave something for a later one has no shares.
+4. `--share N/M` runs one of M shares, which together are all of the tests: several in parallel take
+   less time. A layer has no shares if a test depends on an earlier one.
 """
 import os
 import shutil
@@ -18,7 +18,7 @@ import pytest
 
 
 def runs(pid):
-    """Whether that process is there and no zombie."""
+    """Whether the process exists and is no zombie."""
     try:
         with open("/proc/%d/stat" % pid, encoding="ascii", errors="replace") as stat:
             return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
@@ -26,12 +26,12 @@ def runs(pid):
         return False
 
 
-TAG = "HAYATE_TEST_TAG"  # in the environment of a program whose processes are to be found again
+TAG = "HAYATE_TEST_TAG"  # an environment variable that marks the processes of a program
 
 
 def descendants(tag):
-    """The processes that carry this tag in their environment, which is all that the program that was
-    given it ever started, whose child a process may be by now."""
+    """The processes with this tag in their environment: all that the tagged program ever started,
+    whatever their parent is now."""
     wanted = ("%s=%s" % (TAG, tag)).encode()
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -70,8 +70,8 @@ def pytest_addoption(parser):
                      help="run the Nth of M shares of the tests")
 
 
-# Neighbours are often one test with several parameters: dealt one by one, one share would get all
-# of the slower kind.
+# Adjacent tests are often one test with several parameters: dealt one by one, one share would get
+# all of the slower kind.
 DEALT_AT_ONCE = 5
 
 

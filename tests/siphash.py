@@ -1,4 +1,5 @@
-"""SipHash-2-4 (Aumasson and Bernstein, 2012), for tests: what lib/siphash.c has, told again."""
+"""SipHash-2-4 (Aumasson and Bernstein, 2012), for tests: the function of lib/siphash.c, written
+independently."""
 
 MASK = (1 << 64) - 1
 
@@ -22,7 +23,7 @@ def rounds(v, n):
 
 
 def siphash24(data, k0=0, k1=0):
-    """Of bytes, the key in two 64-bit words."""
+    """The hash of bytes; the key is two 64-bit words."""
     v = [k0 ^ 0x736f6d6570736575, k1 ^ 0x646f72616e646f6d, k0 ^ 0x6c7967656e657261,
          k1 ^ 0x7465646279746573]
     last = len(data) // 8 * 8

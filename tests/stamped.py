@@ -1,5 +1,5 @@
-"""Every byte of the packet generator's frames, as docs/pktgen.md says that they are; written from it
-alone. nicsim's tests send such frames, those of the generator compare."""
+"""Every byte of the packet generator's frames as docs/pktgen.md specifies them, written from that
+document alone. nicsim's tests send such frames; the generator's tests compare."""
 import ipaddress
 import struct
 
@@ -10,7 +10,7 @@ IP4 = ("192.0.2.1", "198.51.100.1")
 IP6 = ("2001:db8:1::1", "2001:db8:2::1")
 IMIX = (64, 594, 64, 64, 594, 64, 1518, 64, 594, 64, 64, 594)
 
-# One of each kind in which there may be a stamp.
+# One of each kind that can have a stamp.
 KINDS = {
     "udp": {}, "tcp": {"kind": "tcp", "size": 128}, "icmp": {"kind": "icmp"}, "ip": {"kind": "ip"},
     "udp6": {"addresses": IP6, "size": 84}, "icmp6": {"kind": "icmp6", "addresses": IP6, "size": 85},
@@ -53,7 +53,7 @@ def _l4_header(kind, length, ports):
 
 def frame(number, size=64, kind="udp", addresses=IP4, ports=(1024, 9), tags="", flow=0, ns=0,
           macs=MACS):
-    """`size` counts the FCS, which is not there. Ports are identifier and sequence of ICMP."""
+    """`size` counts the FCS, which is not included. Ports are identifier and sequence of ICMP."""
     source, target = (ipaddress.ip_address(text) for text in addresses)
     tags = bytes.fromhex(tags)
     l3 = 20 if source.version == 4 else 40

@@ -1,4 +1,4 @@
-"""Starts nicsim (the path is in NICSIM; `make test-nicsim` gives the sanitised build) for a test."""
+"""Starts nicsim for a test. NICSIM is its path; `make test-nicsim` uses the sanitised build."""
 import json
 import os
 import socket
@@ -50,7 +50,7 @@ class Nicsim:
         return TestDevice(self.guest(index), **options)
 
     def command(self, line):
-        """One line to the control socket; returns the answer."""
+        """Sends one line to the control socket; returns the answer."""
         if self.commands is None:
             self.commands = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             self.commands.settimeout(10)
@@ -77,7 +77,8 @@ class Nicsim:
         return self.errors.read()
 
     def stop(self):
-        """Ends it; returns (exit status, last statistics). Fails when a sanitiser spoke."""
+        """Ends nicsim; returns (exit status, last statistics). Fails if a sanitiser reported an
+        error."""
         for guest in self.guests:
             guest.close()
         if self.commands:
@@ -104,8 +105,8 @@ class Nicsim:
 
 @pytest.fixture
 def nicsim(tmp_path):
-    """nicsim("sink", "gen;…", "--once") starts one; each test ends it, without violations unless it
-    has stopped it itself and looked."""
+    """nicsim("sink", "gen;…", "--once") starts one. At the end of the test nicsim is stopped and
+    must have reported no violation, unless the test stopped it and checked that itself."""
     running = []
 
     def start(*arguments, **options):

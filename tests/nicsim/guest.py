@@ -1,7 +1,8 @@
-"""QEMU's part of vfio-user, played from Python: a guest with a memfd as its memory.
+"""QEMU's side of vfio-user in Python: a guest with a memfd as its memory.
 
-Guest answers like QEMU's client as far as the server can tell; the raw calls (send, request) are for
-tests that do not behave. TestDevice drives model=test (tools/nicsim/testdev.c) as a driver would.
+Guest behaves like QEMU's client as far as the server can tell; the raw calls (send, request) are
+for tests that break the protocol. TestDevice drives model=test (tools/nicsim/testdev.c) as a driver
+would.
 """
 import array
 import json
@@ -30,7 +31,7 @@ class Refused(Exception):
 
 
 def wait_for(condition, seconds=TIMEOUT_S, what="condition"):
-    """Until condition() is true; returns it."""
+    """Waits until condition() is true; returns its value."""
     deadline = time.monotonic() + seconds
     while True:
         value = condition()
@@ -102,7 +103,7 @@ class Guest:
         return body, got
 
     def is_cut(self):
-        """True when the server closes the connection (what it still sends is skipped)."""
+        """True when the server closes the connection; data that it still sends is skipped."""
         try:
             while self.socket.recv(65536):
                 pass
@@ -112,7 +113,7 @@ class Guest:
         except socket.timeout:
             return False
 
-    # --- what a client does ---
+    # --- client requests ---
 
     def greet(self):
         text = json.dumps({"capabilities": {"max_msg_fds": 8, "max_data_xfer_size": 1048576}})
@@ -164,19 +165,19 @@ class Guest:
 
 
 def fired(fd, seconds=TIMEOUT_S):
-    """Waits for an eventfd; returns its count, 0 if nothing came."""
+    """Waits for an eventfd; returns its count, 0 on timeout."""
     if not select.select([fd], [], [], seconds)[0]:
         return 0
     return int.from_bytes(os.read(fd, 8), "little")
 
 
 class TestDevice:
-    """A driver for model=test: rings of `size` descriptors at 1 MiB and 2 MiB, buffers behind.
+    """A driver for model=test: rings of `size` descriptors at 1 MiB and 2 MiB, then the buffers.
 
-    master=False: not bus master yet. A wire that begins by itself begins when it is.
+    master=False: bus mastering is not enabled yet. A wire that starts on its own starts when it is.
     """
 
-    __test__ = False  # no test class, whatever its name
+    __test__ = False  # not a test class, despite its name
     ID, CTRL, STATUS, SCRATCH, RECEIVED = 0, 4, 8, 12, 0x30
     RX, TX = 0x10, 0x20
     TAIL = {RX: 0x1000, TX: 0x1004}
@@ -207,7 +208,7 @@ class TestDevice:
         return self.BUFFER[ring] + index % self.size * 16384
 
     def ring(self, ring):
-        """Tells the device of the tail."""
+        """Tells the device the tail."""
         self.guest.write(0, self.TAIL[ring], self.tail[ring] & 0xFFFFFFFF)
 
     def refill(self, count=None):
@@ -221,7 +222,7 @@ class TestDevice:
     def send(self, *frames):
         for frame in frames:
             index = self.tail[self.TX]
-            if index >= self.size:  # full, until the device has done with that one
+            if index >= self.size:  # full until the device has completed that one
                 wait_for(lambda: self.is_done(self.TX, index), what="room to send")
             at = self.buffer(self.TX, index)
             self.guest.memory[at:at + len(frame)] = frame
@@ -231,7 +232,7 @@ class TestDevice:
         self.ring(self.TX)
 
     def receive(self, seconds=TIMEOUT_S):
-        """The next frame; None if none comes. Its buffer is given back by the caller (refill)."""
+        """The next frame, or None on timeout. The caller returns its buffer (refill)."""
         at = self.descriptor(self.RX, self.head)
         deadline = time.monotonic() + seconds
         while not self.is_done(self.RX, self.head):

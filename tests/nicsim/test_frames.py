@@ -1,4 +1,4 @@
-"""Frames through model=test: generator, sink, link, faults of every model."""
+"""Frames through model=test: generator, sink, link, and the faults common to all models."""
 import struct
 
 from guest import TestDevice, fired, wait_for
@@ -9,7 +9,7 @@ ARP = bytes.fromhex("ffffffffffff 520000000001 0806 0001 0800 0604 0001 52000000
 
 
 def forward(source, sink, count):
-    """Plays a router between two devices."""
+    """Forwards frames between two devices, like a router."""
     for _ in range(count):
         frame = source.receive()
         assert frame is not None
@@ -30,11 +30,11 @@ def test_generator_to_sink(nicsim):
     ports = n.stats()["ports"]
     assert ports[1]["wire"]["judged"] == 200 and ports[1]["wire"]["foreign"] == 0
     assert ports[0]["rx_frames"] == ports[1]["tx_frames"] == 200
-    assert ports[0]["rx_missed"] == 0  # flat out waits for room
+    assert ports[0]["rx_missed"] == 0  # flat out, the generator waits for room
 
 
 def received(n, count):
-    """Frames of the generator as bytes, from the port of a device that only listens."""
+    """The generator's frames as bytes, from the port of a device that only receives."""
     device = n.device(0, size=256)
     device.refill()
     n.command("port 0 gen start")
@@ -42,7 +42,7 @@ def received(n, count):
 
 
 def test_destinations_of_a_file(nicsim, tmp_path):
-    """More than 16,384, in the file's order, and then the first ones again."""
+    """More than 16,384 destinations are sent in the file's order, then the first ones again."""
     path = tmp_path / "destinations"
     wanted = [struct.pack(">I", 0x0a000000 + 77 * n) for n in range(20000)]
     path.write_bytes(b"".join(wanted))
@@ -92,7 +92,7 @@ def test_judge_tells_what_is_wrong(nicsim):
     device = n.guests[0]
     sender = TestDevice.__new__(TestDevice)
     sender.__dict__.update(guest=device, size=256, tail={TestDevice.TX: 0}, head=0)
-    routed = bytearray(frames[1])  # what a router changes: addresses, TTL, its checksum
+    routed = bytearray(frames[1])  # the changes of a router: addresses, TTL, header checksum
     routed[:12] = bytes(12)
     routed[22] -= 1
     routed[24:26] = struct.pack(">H", struct.unpack_from(">H", routed, 24)[0] + 0x100)
@@ -120,7 +120,7 @@ def test_generator_keeps_its_rate(nicsim):
     n.device(0)
 
     def sent_in_time():
-        """(frames, seconds), or None when nicsim had too little CPU for its rate meanwhile."""
+        """(frames, seconds), or None if nicsim had too little CPU time to keep its rate."""
         n.command("port 0 gen start")
         first = n.stats()
         wait_for(lambda: n.stats()["time_ns"] > first["time_ns"] + 400_000_000)
@@ -195,17 +195,17 @@ def test_link_rate(nicsim):
     def in_time():
         b.refill(11)
         before, start = n.port(1)["rx_frames"], n.stats()["time_ns"]
-        a.send(*[bytes(1226)] * 11)  # 10 ms each, with what belongs to a frame
+        a.send(*[bytes(1226)] * 11)  # 10 ms each, with preamble, FCS and gap
         wait_for(lambda: n.port(1)["rx_frames"] == before + 11)
         seconds = (n.stats()["time_ns"] - start) / 1e9
         assert seconds > 0.1
-        return seconds < 0.3  # on a busy machine it may take longer, never less
+        return seconds < 0.3  # a busy machine may take longer, but never less
 
     wait_for(in_time, what="11 frames of 10 ms each in less than 0.3 s")
 
 
 def test_more_than_a_turn(nicsim):
-    """One doorbell for more frames than nicsim sends at a time: it goes on by itself."""
+    """One doorbell for more frames than nicsim sends per turn: it continues without another one."""
     n = nicsim("sink")
     device = n.device(0, size=4096)
     at, count = device.buffer(device.TX, 0), 4000
@@ -269,10 +269,10 @@ def test_removal(nicsim):
     n.command("port 1 fault removed:30")
     wait_for(lambda: n.port(1)["removed"])
     assert n.stats()["time_ns"] - start >= 30_000_000
-    assert fired(events, 0.1) == 0  # a card that is gone does not even say that its link is
+    assert fired(events, 0.1) == 0  # a removed card does not even report its link down
     assert b.guest.read(0, b.ID) == 0xFFFFFFFF
     assert b.guest.read(0, b.RECEIVED) == 0xFFFFFFFF
-    assert a.guest.read(0, a.STATUS) == 0  # its neighbour sees that
+    assert a.guest.read(0, a.STATUS) == 0  # the peer sees that
     a.send(FRAME)
     assert b.receive(0.1) is None
     n.command("port 1 clear removed")

@@ -1,9 +1,9 @@
-"""What a cable does to frames: exactly what it was told to, and it counts all that it has done."""
+"""Impairments of a cable: frames get exactly the configured ones, and all are counted."""
 import pytest
 from guest import wait_for
 from stamped import IP6, KINDS, frame, ones_sum
 
-OTHER = bytes.fromhex("ffffffffffff525400123456 88b5") + bytes(50)  # no test traffic
+OTHER = bytes.fromhex("ffffffffffff525400123456 88b5") + bytes(50)  # not test traffic
 
 
 def cable(nicsim, rules):
@@ -14,8 +14,8 @@ def cable(nicsim, rules):
 
 
 def through(n, a, b, frames):
-    """What comes out of the other end. Each n.port() is a turn of nicsim's loop, so once it has all
-    frames the next turn moves what the cable lets through."""
+    """The frames from the other end. Each n.port() is a turn of nicsim's loop, so once nicsim has
+    all frames, the next turn moves those that the cable passes."""
     came = []
     before = n.port(0)["wire"]["from_model_frames"]
     for i in range(0, len(frames), 25):
@@ -54,7 +54,7 @@ def test_every_so_many(nicsim):
 
 
 def test_overtaken_by_three(nicsim):
-    """A copy is none of them; and who is due while the place is taken just passes."""
+    """Copies do not count as overtaking; a frame due while another is held just passes."""
     n, a, b = cable(nicsim, "reorder=at:1/2/7;overtake=3;duplicate=at:8")
     frames = [frame(i) for i in range(12)]
     came = [frames.index(f) for f in through(n, a, b, frames)]
@@ -64,7 +64,7 @@ def test_overtaken_by_three(nicsim):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_test_traffic_only(nicsim, kind):
-    """What else is on the cable is not counted, not touched and overtakes nobody."""
+    """Other traffic on the cable is neither counted nor impaired, and overtakes nothing."""
     n, a, b = cable(nicsim, "frames=stamped;loss=at:1;reorder=at:2;corrupt=at:4")
     frames = [frame(i, **KINDS[kind]) for i in range(6)]
     mixed = [f for each in frames for f in (OTHER, each)]
@@ -76,7 +76,7 @@ def test_test_traffic_only(nicsim, kind):
 
 
 def test_what_is_no_test_traffic(nicsim):
-    """Fragments, options, a frame cut short: no stamp is looked for in them."""
+    """No stamp is searched for in fragments, packets with options and truncated frames."""
     n, a, b = cable(nicsim, "frames=stamped;loss=every:1")
     good = frame(0)
     others = [good[:59], good[:20] + b"\x20" + good[21:], good[:14] + b"\x46" + good[15:],
@@ -86,7 +86,7 @@ def test_what_is_no_test_traffic(nicsim):
 
 
 def test_at_random(nicsim):
-    """Which ones is left to chance, how many is counted."""
+    """The choice of frames is random; their number is counted."""
     n, a, b = cable(nicsim, "loss=10%;corrupt=0.05;duplicate=5%;reorder=10%;seed=7")
     frames = [frame(i) for i in range(1000)]
     came = through(n, a, b, frames)

@@ -1,4 +1,4 @@
-"""A sink judges generators that are none of this process."""
+"""A sink judges generators outside this process."""
 import pytest
 from guest import wait_for
 from stamped import KINDS, frame
@@ -12,7 +12,7 @@ def sink(nicsim, options="outside=on"):
 
 
 def judged(n, device, *frames):
-    """Sends them; what the wire has found."""
+    """Sends frames; returns the statistics of the wire."""
     before = n.port()["tx_frames"]
     for i in range(0, len(frames), 50):
         device.send(*frames[i:i + 50])
@@ -26,7 +26,7 @@ def changed(data, at, bit=1):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_byte(nicsim, kind):
-    """The frames are known as whole; with any of their bytes another they are not."""
+    """The frames are recognised as intact; with any byte changed they are not."""
     n, device = sink(nicsim)
     good = frame(0, **KINDS[kind])
     wire = judged(n, device, good)
@@ -37,7 +37,7 @@ def test_every_byte(nicsim, kind):
     wrong = [changed(frame(1 + at, **KINDS[kind]), at) for at in range(len(good))]
     wire = judged(n, device, *wrong)
     found = sum(each["corrupted"] + each["altered"] for each in wire["flows"])
-    # headers of which nobody knows what they are, a flow of another number
+    # unknown headers, or a flow with another number
     strange = wire["foreign"] + wire["corrupted_unknown"]
     assert found + strange == len(wrong), wire
     assert strange <= 16  # type of the frame, tags, protocol, magic, flow
@@ -69,7 +69,8 @@ def test_what_is_missing(nicsim):
 
 
 def test_what_may_vary(nicsim):
-    """The source port of every other frame is another one: only where that is said it may be."""
+    """Every other frame has another source port: an alteration unless the sink is told that it
+    varies."""
     frames = [frame(i, ports=(1024 + i % 2, 9)) for i in range(10)]
     n, device = sink(nicsim)
     assert judged(n, device, *frames)["flows"][0]["altered"] == 5
@@ -78,7 +79,7 @@ def test_what_may_vary(nicsim):
 
 
 def test_payload_that_varies(nicsim):
-    """Its sum is looked at all the same."""
+    """The checksum of a varying payload is still verified."""
     good = bytearray(frame(1, 128))
     good[70:72], good[80:82] = good[80:82], good[70:72]  # the sum does not change
     n, device = sink(nicsim)

@@ -120,7 +120,7 @@ def test_dead_socket_is_replaced(nicsim):
     assert other.returncode == 0 and not os.path.exists(n.socket(0))
 
 
-# --- life ---
+# --- start, end, CPU use ---
 
 def test_ready_fd(tmp_path):
     r, w = os.pipe()
@@ -184,13 +184,13 @@ def test_idle_costs_nothing(nicsim):
     n = nicsim("sink", "gen;start=manual", "sink,mode=line-rate", "none")
     n.device(0)
     n.device(1)
-    n.guest(2)  # connected, but no bus master: nothing to poll
+    n.guest(2)  # connected, but not bus master: nothing to poll
 
     def ticks():
         fields = open("/proc/%d/stat" % n.process.pid).read().split()
         return int(fields[13]) + int(fields[14])
 
-    n.stats()  # an answer means that what was asked before is done
+    n.stats()  # the answer shows that earlier requests are done
     before = ticks()
     time.sleep(1)
     assert ticks() - before <= 2
@@ -260,7 +260,7 @@ def test_violations_and_trace(nicsim, tmp_path):
     for words in ("ID: written 0x00000001, but it is read-only", "CTRL: written 0x00000101: bits 0x00000100",
                   "0x00044: written 0x00000005, but there is no register"):
         assert text.count("port 0: violation: " + words) == 1
-    assert text.count("2 bytes written") == 1  # the same is said once
+    assert text.count("2 bytes written") == 1  # the same message appears once
     trace = [line.split(" ", 1) for line in open(tmp_path / "trace").read().splitlines()]
     assert all(float(when) > 0 for when, _ in trace)
     said = [what for _, what in trace]
@@ -275,7 +275,7 @@ def test_mapped_doorbells(nicsim):
     devices = [n.device(0), n.device(1)]
     for device in devices:
         _, _, fds = device.guest.region_info(0, argsz=64)
-        # one store each, as a CPU does: struct.pack_into would write zeroes first
+        # one store each, as a CPU does: struct.pack_into would first write zeroes
         page = (ctypes.c_uint32 * 1024).from_buffer(mmap.mmap(fds[0], 0x1000, offset=0x1000))
         os.close(fds[0])
         device.ring = lambda ring, page=page, device=device: page.__setitem__(
@@ -342,7 +342,7 @@ def test_pcap_keeps_time(nicsim, tmp_path):
         wait_for(lambda: n.port()["wire"]["finished"])
         seconds = (n.stats()["time_ns"] - start) / 1e9
         assert seconds > 0.13
-        return seconds < 0.4  # on a busy machine it may take longer, never less
+        return seconds < 0.4  # a busy machine may take longer, but never less
 
     wait_for(in_time, what="150 ms of frames in less than 0.4 s")
 

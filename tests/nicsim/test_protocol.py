@@ -1,4 +1,4 @@
-"""vfio-user as QEMU speaks it, and as nobody should."""
+"""vfio-user as QEMU speaks it, and with violations of the protocol."""
 import mmap
 import os
 import random
@@ -21,7 +21,7 @@ def refused(number, call, *arguments, **options):
 EINVAL, EEXIST, ENOENT, ENOTSUP, EPROTO = 22, 17, 2, 95, 71
 
 
-# --- as QEMU does ---
+# --- like QEMU ---
 
 def test_handshake(nicsim):
     guest = nicsim("sink").guest(greet=False)
@@ -50,7 +50,7 @@ def test_regions_line_rate(nicsim):
     assert struct.unpack("<HHIIIQQ", rest) == (1, 1, 0, 1, 0, 0x1000, 0x1000)
     bar = mmap.mmap(fds[0], 0x2000)
     with pytest.raises(OSError):
-        os.ftruncate(fds[0], 0)  # it would be the server's end
+        os.ftruncate(fds[0], 0)  # would shrink the server's file
     guest.write(0, TestDevice.SCRATCH, 77)
     assert struct.unpack_from("<I", bar, TestDevice.SCRATCH)[0] == 77
     os.close(fds[0])
@@ -157,11 +157,11 @@ def test_msix_table_can_be_read_back(nicsim):
 def test_vectors(nicsim):
     guest = nicsim("sink").guest()
     device = TestDevice(guest)
-    guest.set_irqs(0x24, g.MSIX, 0, 1)  # no eventfd: QEMU enables MSI-X so
+    guest.set_irqs(0x24, g.MSIX, 0, 1)  # no eventfd: QEMU enables MSI-X like this
     sent = guest.vector(1)
     device.send(FRAME)
     assert fired(sent) == 1
-    guest.set_irqs(0x21, g.MSIX, 1, 1)  # fired by hand
+    guest.set_irqs(0x21, g.MSIX, 1, 1)  # fired by the client
     assert fired(sent) == 1
     guest.set_irqs(0x24, g.MSIX, 1, 1)
     device.send(FRAME)
@@ -216,7 +216,7 @@ def test_memory_comes_and_goes(nicsim):
     assert n.port()["tx_frames"] == 1
     guest.map(4 << 20, 4 << 20, offset=4 << 20)
     guest.map(1 << 32, 4096, fd=-1)  # without memory
-    guest.map(0, 4 << 20)  # the ring last: what it leads to is there then
+    guest.map(0, 4 << 20)  # the ring last: its buffers are mapped by then
     device.send(FRAME)
     wait_for(lambda: n.port()["tx_frames"] == 3)
     guest.unmap(0, 0, flags=2)
@@ -226,8 +226,8 @@ def test_memory_comes_and_goes(nicsim):
 
 
 def test_memory_in_pieces(nicsim):
-    """As behind an IOMMU: a frame may lie in two pieces that follow each other, whatever the order
-    they came in and wherever in the file they are; not where the second is not there."""
+    """As behind an IOMMU: a frame may span two adjacent pieces, regardless of the order in which
+    they were mapped and of their places in the file, but not if the second is missing."""
     n = nicsim("sink")
     device = n.device(0)
     guest = device.guest
@@ -239,7 +239,7 @@ def test_memory_in_pieces(nicsim):
     device.send(FRAME)
     wait_for(lambda: n.port()["tx_frames"] == 1)
     guest.unmap(border, 2 << 20)
-    guest.map(border, 4096, offset=7 << 20)  # of another place in the file
+    guest.map(border, 4096, offset=7 << 20)  # from another place in the file
     device.BUFFER = {device.TX: border - len(FRAME) // 2 - 16384}
     device.send(FRAME)
     wait_for(lambda: n.port()["tx_frames"] == 2)
@@ -263,7 +263,7 @@ def test_no_dma_without_bus_master(nicsim):
 
 
 def test_read_only_memory(nicsim):
-    """A device does not get to write what the guest has given for reading: no crash, no frame."""
+    """A device cannot write memory that the guest has mapped read-only: no crash, no frame."""
     n = nicsim("sink")
     device = n.device(0)
     device.guest.unmap()
@@ -297,7 +297,7 @@ def test_bad_maps(nicsim, tmp_path):
     guest.map(at, 4096, fd=ro, flags=1)
     os.close(ro)
     refused(ENOENT, guest.unmap, 2 << 32, 4096)
-    refused(EINVAL, guest.unmap, 0, 4096)  # would cut it in two
+    refused(EINVAL, guest.unmap, 0, 4096)  # would split the region
     refused(EINVAL, guest.unmap, 0, g.MEMORY, flags=1)
     refused(EINVAL, guest.unmap, 0, g.MEMORY, flags=2)
     guest.unmap(0, 2 << 32)  # both
@@ -312,7 +312,7 @@ def test_many_maps(nicsim):
     guest.map()
 
 
-# --- as nobody should ---
+# --- protocol violations ---
 
 def test_bad_accesses(nicsim):
     guest = nicsim("sink").guest()
@@ -384,7 +384,7 @@ def test_too_many_fds(nicsim):
     os.close(fd)
     pid = n.process.pid
     n.guest().read(0, 0)
-    assert len(os.listdir("/proc/%d/fd" % pid)) < 24  # none was kept
+    assert len(os.listdir("/proc/%d/fd" % pid)) < 24  # no descriptor leaked
 
 
 def test_replies_not_taken(nicsim):
@@ -428,7 +428,7 @@ def test_second_guest_waits(nicsim):
 
 
 def test_noise(nicsim):
-    """Random messages, half of them nearly right. SEED=n makes another run of it."""
+    """Random messages, half of them almost valid. SEED=n selects another sequence."""
     seed = int(os.environ.get("SEED", "1"))
     print("seed %d" % seed)  # shown when it fails
     rng = random.Random(seed)

@@ -1,6 +1,6 @@
 /*
- * What nicsim itself costs per frame, without QEMU and without a guest worth the name: generator →
- * model=test port 0 → "guest" that hands each buffer on → model=test port 1 → sink, all in this
+ * The cost of nicsim itself per frame, without QEMU and with a trivial guest: generator →
+ * model=test port 0 → "guest" that passes each buffer on → model=test port 1 → sink, all in this
  * thread. `make nicsim-bench`.
  */
 #include <stdio.h>

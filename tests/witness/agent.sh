@@ -1,13 +1,13 @@
 #!/bin/sh
-# The init of the witness guest: brings up the least a driver needs, then runs what the host says.
+# The init of the witness guest: sets up what a driver needs, then runs the commands of the host.
 #
 # Over the virtio-serial port `hayate.agent`, one command at a time (linux.py is the other end):
 #   host:  ID SECONDS BASE64-OF-A-SHELL-SCRIPT \n
-#   guest: DONE ID STATUS BYTES \n, then BYTES of what the script printed
-# and before that, once, `READY RELEASE-OF-THE-KERNEL`. base64 and the count make it independent of
-# what is said. A script is killed after SECONDS; what it has started in the background lives on.
+#   guest: DONE ID STATUS BYTES \n, then BYTES of the script's output
+# and first, once, `READY RELEASE-OF-THE-KERNEL`. base64 and the count allow any bytes in scripts
+# and output. A script is killed after SECONDS; its background processes continue.
 
-# Busybox last: where Debian has the real program, that is used.
+# Busybox last: Debian's own programs take precedence.
 export PATH=/usr/sbin:/usr/bin:/usr/lib/busybox HOME=/root TERM=dumb
 busybox mount -t proc proc /proc
 busybox --install -s /usr/lib/busybox
@@ -18,7 +18,7 @@ mount -t tmpfs tmpfs /run
 mount -t tmpfs tmpfs /tmp
 mkdir -p /dev/shm /dev/hugepages
 mount -t hugetlbfs hugetlbfs /dev/hugepages
-chmod 755 / # a root file system in memory is world-writable, which DPDK refuses
+chmod 755 / # DPDK refuses a world-writable root, the default of one in memory
 ip link set lo up
 
 modprobe -a virtio_pci virtio_console
@@ -31,7 +31,7 @@ exec 3<>"/dev/${port##*/}"
 printf 'READY %s\n' "$(uname -r)" >&3
 while read -r id seconds script <&3; do
 	printf %s "$script" | base64 -d >/run/script
-	rm -f /run/output # a new file: what an earlier script left running still writes to the old
+	rm -f /run/output # a new file: processes of an earlier script still write to the old one
 	timeout -s KILL "$seconds" /usr/bin/dash /run/script >/run/output 2>&1 3>&- </dev/null
 	status=$?
 	bytes=$(wc -c </run/output)

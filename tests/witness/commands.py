@@ -1,13 +1,13 @@
-"""The trace of commands to a ConnectX, as Linux's mlx5_core and our driver print it
-(drivers/mlx5/trace.c): parsed strictly, by one grammar.
+"""Parses the trace of commands to a ConnectX, in the format of Linux's mlx5_core and of our driver
+(drivers/mlx5/trace.c), strictly, with one grammar for both.
 
-A command is dumped before it is given to the card (INPUT) and when it has come back (OUTPUT): the
-entry of the command queue, and each mailbox block, with the offset in the whole.
+A command is dumped before it is passed to the card (INPUT) and after its completion (OUTPUT): the
+entry of the command queue, and each mailbox block, with its offset in the whole.
 """
 import re
 from collections import namedtuple
 
-# What printk puts before a line; dump_buf adds nothing.
+# The prefix that printk puts before a line; dump_buf adds none.
 PRINTK = re.compile(r"^\[ *\d+\.\d+\] (?:mlx5_core \S+: dump_command:\d+:\(pid \d+\): )?",
                     re.MULTILINE)
 _ROW = r"([0-9a-f]{3,}): ([0-9a-f]{8}(?: [0-9a-f]{8}){3})\n"
@@ -17,14 +17,15 @@ _DUMP = re.compile(
     r"((?:command block:\n(?:%s){36})*)end dump\n" % (_ROW, _ROW))
 DATA_WORDS, BLOCK_WORDS, NUMBER_WORD = 128, 144, 142
 
-# question: what of the input is the driver's choice, (bytes, words of the entry, data and number of
-# each block); answer: the same of the output. Addresses, token and signatures are left out.
+# question: the part of the input that the driver chooses (bytes, words of the entry, data and
+# number of each block); answer: the same part of the output. Neither has addresses, token or
+# signatures.
 Command = namedtuple("Command", "name opcode question answer")
 
 
 def parse(text):
-    """The Commands of each slot, in order. Slots are dumped at once: what belongs together is told
-    by the slot, which each line begins with but the empty ones between."""
+    """The Commands of each slot, in order. Dumps of several slots interleave; every line except the
+    empty ones begins with its slot."""
     slots = {}
     for slot, line in re.findall(r"^(cmd\[\d+\]): (.*)$", text, re.MULTILINE):
         slots.setdefault(slot, []).append(line + "\n")
@@ -54,7 +55,7 @@ def _commands(text):
 
 
 def dumps(text, name):
-    """The dumps of that command as they are printed, without addresses, tokens and signatures."""
+    """The dumps of the command `name`, without addresses, tokens and signatures."""
     found = re.findall(r"^(cmd\[\d+\]: start dump\ncmd\[\d+\]: dump command %s\(.*?: end dump\n)"
                        % name, text, re.MULTILINE | re.DOTALL)
     hidden = [re.compile(r"(: 000: \w{8} \w{8} )\w{8} \w{8}$", re.MULTILINE),

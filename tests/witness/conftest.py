@@ -1,16 +1,16 @@
-"""Drivers that nobody here wrote, as witnesses that nicsim's models are what they claim to be.
+"""Witness tests: drivers written by others verify nicsim's models.
 
     /usr/bin/python3 -m pytest tests/witness            everything, under TCG
     HAYATE_QEMU=F                                       another QEMU
     HAYATE_CACHE=D                                      where QEMU, Linux and DPDK are kept
 
 An unmodified Debian kernel runs in QEMU, a model's port as its only card (linux.py); the port's
-wire is the tap of a host in a network namespace. One guest serves all tests of a module, so they
-leave the card as they found it: up, with the address, no option changed.
+wire is the tap of a host in a network namespace. One guest serves all tests of a module, so each
+test leaves the card as it found it: up, with its address, all options unchanged.
 
-A violation of the card's rules that the model reports fails the test during which it happened,
-unless the driver is known for it (Card.quirks) or the test provokes it (mark `provokes`). Consoles
-and the traces of all register accesses are left in build/witness-logs.
+If the model reports a violation of the card's rules, the current test fails, unless the violation
+is a known one of the driver (Card.quirks) or the test provokes it (mark `provokes`). Consoles and
+traces of all register accesses are kept in build/witness-logs.
 """
 import contextlib
 import glob
@@ -35,11 +35,11 @@ from linux import LinuxGuest, modelled  # noqa: E402
 pytest_plugins = ["layer"]
 
 LOGS = os.path.join(ROOT, "build", "witness-logs")
-GUEST, HOST = "198.18.0.1", "198.18.0.2"  # RFC 2544: for tests of devices
+GUEST, HOST = "198.18.0.1", "198.18.0.2"  # RFC 2544: reserved for tests of devices
 
-# A card that a stock driver is to bring up. nic: as in `hayate run --nic`. quirks: violations of
-# the card's manual that are the stock driver's own, as patterns, and where it commits them.
-# queue_packets: what the driver calls the counter of packets that queue %d has received.
+# A card that a stock driver is to bring up. nic: as in `hayate run --nic`. quirks: the stock
+# driver's own violations of the card's manual, as patterns, with the functions that commit them.
+# queue_packets: the driver's name for the counter of packets received by queue %d.
 Card = namedtuple("Card", "nic driver ids speed queue_packets quirks")
 CARDS = {"82599": Card("ixgbe", "ixgbe", "8086:10fb", 10000, "rx_queue_%d_packets", [
     # Linux 6.1, drivers/net/ethernet/intel/ixgbe, by the function that writes:
@@ -82,9 +82,10 @@ class Models:
         return self.command("stats")["ports"]
 
     def violations(self):
-        """Those reported since the last call, less the driver's quirks; [(text, times), …]."""
+        """The violations reported since the last call, without the driver's quirks; [(text, times),
+        …]."""
         if self.process.child.poll() is None:
-            self.ports()  # an answer means that the traces are up to date
+            self.ports()  # the answer shows that the traces are up to date
         found = Counter()
         for index, path in enumerate(self.traces):
             with open(path, "rb") as trace:
@@ -98,7 +99,7 @@ class Models:
                 if not any(re.match(quirk, item[0]) for quirk in self.card.quirks)]
 
     def stop(self):
-        """Ends nicsim. Returns what was wrong, or ''."""
+        """Ends nicsim. Returns an error text, or ''."""
         self.process.stop()
         status = self.process.child.returncode
         found = self.violations()
@@ -110,8 +111,8 @@ class Models:
 
 
 class Lab:
-    """A Linux guest whose only cards are models; `hosts` are at the other ends of the cables, but
-    for the last cards, which have these `wires`."""
+    """A Linux guest whose only cards are models. The first cards are cabled to `hosts`, the last
+    ones to these `wires`."""
 
     def __init__(self, card, name, hosts=1, wires=(), **options):
         self.card = card
@@ -147,17 +148,17 @@ class Lab:
         self.guest.wait('[ "$(cat /sys/class/net/%s/carrier 2>/dev/null)" = %d ]' % (name, up), 20)
 
     def wait_sent(self):
-        """Until the driver knows that all it had to send is sent (BQL): with its cable pulled
+        """Waits until the driver knows that all its frames are sent (BQL); if the cable is pulled
         before, it resets the card."""
         self.guest.wait("! cat /sys/class/net/eth0/queues/tx-*/byte_queue_limits/inflight | "
                         "grep -qvx 0", 20)
 
     def bring_up(self):
-        """Loads the driver and gives both ends their addresses, as every test finds them."""
+        """Loads the driver and sets the addresses of both ends, the initial state of every test."""
         self.guest.run("modprobe " + self.card.driver)
         self.host.ip("link", "set", "eth0", "up")
         self.host.ip("address", "replace", HOST + "/24", "dev", "eth0")
-        # The host never asks: what is not a test's own does not appear on the wire.
+        # The host sends no ARP requests, so that only the test's own frames appear on the wire.
         self.host.ip("neighbour", "replace", GUEST, "lladdr", self.mac(), "dev", "eth0",
                      "nud", "permanent")
         self.address()
@@ -167,7 +168,7 @@ class Lab:
         self.wait_link()
 
     def ping(self, count=3, size=56):
-        """Both ways; every one must be answered."""
+        """Pings in both directions; every request must be answered."""
         out = self.guest.output("for n in $(seq %d); do ping -c 1 -W 5 -s %d %s || exit; done"
                                 % (count, size, HOST), 60)
         assert out.count("1 packets received") == count, out
@@ -182,7 +183,7 @@ class Lab:
                 re.findall(r"^\s*(\S+): (\d+)$", text, re.MULTILINE)}
 
     def offload(self, text):
-        """ethtool -K, which must do all of it."""
+        """Runs ethtool -K, which must apply all of `text`."""
         self.guest.run("ethtool -K eth0 " + text)
         self.wait_link()
 
@@ -194,7 +195,7 @@ class Lab:
 
 
 def _keep_logs(log):
-    """Only now, so that two runs do not write to the same files; the later one's stay."""
+    """Moved at the end, so that no two runs write to the same files; the later run's logs stay."""
     os.makedirs(LOGS, exist_ok=True)
     for path in glob.glob(log + ".*"):
         shutil.move(path, os.path.join(LOGS, os.path.basename(path)))
@@ -211,7 +212,7 @@ def _directory():
 
 @pytest.fixture(scope="module")
 def lab(request):
-    """The guest of a module that says CARD = "…"."""
+    """The guest of a module, whose model is named by the module's CARD."""
     made = Lab(CARDS[request.module.CARD], request.module.__name__)
     try:
         made.bring_up()
@@ -222,7 +223,7 @@ def lab(request):
 
 @pytest.fixture(autouse=True)
 def no_violation(request):
-    """What a model says against the driver belongs to the test that provoked it."""
+    """The violations that a model reports are attributed to the test that caused them."""
     if "lab" not in request.fixturenames:
         yield
         return
@@ -238,8 +239,8 @@ def no_violation(request):
 
 @pytest.fixture(autouse=True, scope="session")
 def can_run():
-    """A machine that cannot run the tests fails them: a suite must not skip itself and look
-    well."""
+    """Fails the tests on a machine that cannot run them: a suite must not skip itself and seem to
+    pass."""
     reason = netlab.usable()
     if not os.access(nicsim.NICSIM, os.X_OK):
         reason = "%s is not built (make nicsim)" % nicsim.NICSIM

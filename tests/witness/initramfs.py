@@ -1,11 +1,11 @@
 """A stock Debian kernel and a root file system in memory, made from Debian's packages.
 
-Nothing is patched and nothing compiled: the kernel, its modules and the programs are files of
-packages, verified by apt (tools/launcher/debs.py). What is ours is agent.sh, appended at start, so
+Nothing is patched or compiled: the kernel, its modules and the programs are files of packages,
+verified by apt (tools/launcher/debs.py). Our only file is agent.sh, which is appended at start, so
 that a change to it needs no new image.
 
 A file system is a concatenation of cpio archives ("newc", Documentation/driver-api/early-userspace
-/buffer-format.rst of Linux): the base, perhaps DPDK, and the agent. Each is made once into the
+/buffer-format.rst of Linux): the base, perhaps DPDK, and the agent. Each is built once into the
 cache, under a name that changes with its recipe.
 """
 import glob
@@ -25,8 +25,8 @@ from launcher.errors import LauncherError
 SUITE = "bookworm"
 HERE = os.path.dirname(os.path.realpath(__file__))
 
-# packages: with all they depend on. programs: of them, with their libraries. plugins: libraries
-# that are loaded by name, as patterns. modules: of the kernel, with those they depend on.
+# packages: installed with all dependencies. programs: taken from these, with their libraries.
+# plugins: libraries loaded by name, as patterns. modules: of the kernel, with their dependencies.
 Recipe = namedtuple("Recipe", "name packages programs plugins modules files")
 
 BASE = Recipe(
@@ -46,7 +46,7 @@ DPDK = Recipe(
     ["dpdk-testpmd"],
     ["dpdk/pmds-*/librte_%s.so.*" % name for name in
      ("net_ixgbe", "net_mlx5", "common_mlx5", "net_virtio", "net_e1000", "mempool_ring", "bus_pci",
-      "bus_vdev", "bus_auxiliary")] + ["libgcc_s.so.*"],  # libc wants the latter to end a thread
+      "bus_vdev", "bus_auxiliary")] + ["libgcc_s.so.*"],  # libc needs the latter to end a thread
     [], [])
 
 PTP = Recipe("ptp", ["linuxptp"], ["ptp4l", "phc_ctl"], [], [], [])
@@ -91,11 +91,11 @@ def _make(recipe, work, name):
 
 
 class Files:
-    """What goes into an archive: {path: (mode, contents or the file that holds them)}."""
+    """The contents of an archive: {path: (mode, contents or the source file)}."""
 
     def __init__(self):
         self.entries = {}
-        self.known = {}  # file -> the path it has here
+        self.known = {}  # source file -> its path in the archive
 
     def _parents(self, path):
         parent = os.path.dirname(path)
@@ -107,8 +107,8 @@ class Files:
         self._parents(path + "/.")
 
     def add(self, path, source):
-        """The file that `source` leads to. Under its second name it is a link to the first: ld.so
-        would load a copy again, beside the original."""
+        """Adds the file that `source` leads to. If it was added before, adds a link to the first
+        path: ld.so would load a copy again, beside the original."""
         source = os.path.realpath(source)
         first = self.known.setdefault(source, path)
         if first != path:
@@ -153,7 +153,7 @@ def _write_entry(out, number, path, mode, data, device):
 def _find_program(tree, program):
     for directory in PROGRAM_DIRECTORIES:
         path = os.path.join(directory, program)
-        # Links to other packages' places are absolute: they lead out of the tree.
+        # Links into other packages are absolute: they lead out of the tree.
         if os.path.isfile(tree.path(path)) and not os.path.islink(tree.path(path)):
             return path
     raise LauncherError("%s: no such program in Debian's packages" % program)
@@ -197,16 +197,16 @@ def _add_libraries(tree, files, path):
 
 
 def _unpacked(image):
-    """The kernel that a bzImage holds (Documentation/x86/boot.rst of Linux: setup_sects,
-    payload_offset, payload_length). QEMU starts it by its PVH entry. Unpacked by itself, under TCG,
-    it took as many CPU seconds as all the rest of the boot."""
+    """The kernel in a bzImage (Documentation/x86/boot.rst of Linux: setup_sects, payload_offset,
+    payload_length). QEMU starts it at its PVH entry. Under TCG, the kernel's own decompression took
+    as many CPU seconds as the rest of the boot."""
     offset, length = struct.unpack_from("<II", image, 0x248)
     start = (image[0x1f1] + 1) * 512 + offset
     return lzma.LZMADecompressor().decompress(image[start:start + length])
 
 
 def _add_kernel(tree, files, wanted, work):
-    """vmlinux beside the archive; the modules, and depmod's index of them, in it."""
+    """Writes vmlinux beside the archive; adds the modules, and depmod's index of them, to it."""
     modules, = glob.glob(tree.path("lib/modules/*"))
     release = os.path.basename(modules)
     with open(tree.path("boot/vmlinuz-" + release), "rb") as image, \
@@ -240,7 +240,7 @@ def _add_kernel(tree, files, wanted, work):
         for name in names:
             full = os.path.join(directory, name)
             path = _merged(os.path.relpath(full, small))
-            with open(full, "rb") as file:  # read now: `small` goes
+            with open(full, "rb") as file:  # read now: `small` is deleted below
                 files.add_text(path, file.read())
     shutil.rmtree(small)
 
@@ -260,7 +260,7 @@ def _add_skeleton(files):
         files.link(name, "usr/" + name)
     files.link("var/run", "/run")
     files.node("dev/console", 5, 1)
-    files.link("usr/bin/sh", "dash")  # busybox's would prefer its own ip, modprobe, lspci
+    files.link("usr/bin/sh", "dash")  # busybox's sh would prefer its own ip, modprobe, lspci
     for name in KMOD_NAMES:
         files.link("usr/sbin/" + name, "../bin/kmod")
     files.add_text("etc/hosts", b"127.0.0.1 localhost\n")
@@ -269,8 +269,8 @@ def _add_skeleton(files):
 
 
 def write(path, *recipes):
-    """A root file system of these recipes and the agent, into the file `path`; returns
-    the path of the kernel."""
+    """Writes a root file system of these recipes and the agent to the file `path`; returns the path
+    of the kernel."""
     agent = Files()
     agent.add("init", os.path.join(HERE, "agent.sh"))
     agent.entries["init"] = (stat.S_IFREG | 0o755, agent.entries["init"][1])

@@ -1,9 +1,9 @@
-"""A stock Debian Linux in QEMU, as an object: `with LinuxGuest(…) as guest: guest.run("ip link")`.
+"""A stock Debian Linux in QEMU as an object: `with LinuxGuest(…) as guest: guest.run("ip link")`.
 
-1. It ends with the test, however that ends: QEMU is killed with us (launcher/process.py).
+1. It ends with the test in all cases: QEMU is killed with us (launcher/process.py).
 2. Every wait has a deadline, and an error shows the kernel's last words.
 3. Commands and answers go over a virtio-serial port, framed (agent.sh), so neither the console
-   nor what a command prints can disturb them.
+   nor a command's output can disturb them.
 """
 import base64
 import os
@@ -20,8 +20,8 @@ import initramfs
 from launcher import newqemu, nicsim, process
 from launcher.ports import MAC_BASE, mac_of
 
-# A boot takes 9 s of a CPU. How long that is on a machine that has more to do nobody knows: what
-# counts is what QEMU was given, and the clock only where the guest sleeps and never wakes.
+# A boot takes 9 s of CPU time, but on a busy machine its real time is unknown. So the limit is the
+# CPU time of QEMU; the limit of real time is only for a guest that sleeps and never wakes.
 BOOT_CPU_S = 60
 BOOT_S = 600
 OUTPUT_MAX = 64 << 20
@@ -30,13 +30,13 @@ Result = namedtuple("Result", "status output")
 
 
 class LinuxError(Exception):
-    """The guest did not do what was asked of it."""
+    """The guest did not do what it was asked to do."""
 
 
 class LinuxGuest:
-    """devices: QEMU arguments of the cards under test. pass_fds: descriptors they name.
+    """devices: QEMU arguments of the cards under test. pass_fds: descriptors in these arguments.
 
-    recipes: of what the file system is made. log: where the kernel's console goes.
+    recipes: the contents of the file system. log: file for the kernel's console.
     """
 
     def __init__(self, devices=(), pass_fds=(), recipes=(initramfs.BASE,), memory_mib=1024, cpus=2,
@@ -60,8 +60,8 @@ class LinuxGuest:
                 "-m", "%dM" % memory_mib, "-smp", str(cpus), "-cpu", "max",
                 "-kernel", kernel, "-initrd", image,
                 # panic=-1 and -no-reboot: a panic ends QEMU, and is noticed at once.
-                # no_timer_check: on a busy host the timer's interrupt comes too late for that
-                # test, and the kernel panics.
+                # no_timer_check: on a busy host the timer's interrupt comes too late for this test,
+                # and the kernel panics.
                 "-append", "console=ttyS0 quiet loglevel=5 nokaslr mitigations=off tsc=reliable "
                 "no_timer_check log_buf_len=8M panic=-1 ipv6.disable_ipv6=1 net.ifnames=0 "
                 + append,
@@ -76,7 +76,7 @@ class LinuxGuest:
             started = time.monotonic()
             self.release = self._greeting()
             self.boot_s = time.monotonic() - started
-            os.unlink(image)  # read, and large: nothing of it is left behind if we are killed
+            os.unlink(image)  # already read, and large: nothing remains if we are killed
         except BaseException:
             theirs.close()
             self.close()
@@ -97,7 +97,7 @@ class LinuxGuest:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def console(self):
-        """What the kernel has said on its console."""
+        """The kernel's console output."""
         try:
             with open(self.log, encoding="utf-8", errors="replace") as file:
                 return file.read().replace("\r", "")
@@ -112,7 +112,7 @@ class LinuxGuest:
         raise LinuxError("%s; the guest's last words:\n%s" % (what, said))
 
     def _receive(self, deadline, what):
-        """More bytes from the agent into `pending`."""
+        """Reads more bytes from the agent into `pending`."""
         left = deadline - time.monotonic()
         if left <= 0 or not select.select([self.agent], [], [], left)[0]:
             self._fail("%s: nothing in time" % what)
@@ -136,13 +136,13 @@ class LinuxGuest:
         return line.decode("ascii", "replace")
 
     def run(self, command, timeout_s=30.0, check=True):
-        """Runs a shell script in the guest; returns its Result. check: a status but 0 fails."""
+        """Runs a shell script in the guest; returns its Result. check: a nonzero status fails."""
         self.sequence += 1
         script = base64.b64encode(command.encode()).decode()
         what = "`%s`" % command.strip()
         self.agent.sendall(b"%d %d %s\n" % (self.sequence, max(1, round(timeout_s)),
                                             script.encode()))
-        # The guest kills the script at its own deadline, and must then still say so.
+        # The guest kills the script at its own deadline, and must still report that.
         deadline = time.monotonic() + timeout_s + 10
         match = re.fullmatch(r"DONE (\d+) (\d+) (\d+)", self._line(deadline, what))
         if not match or int(match.group(1)) != self.sequence or int(match.group(3)) > OUTPUT_MAX:
@@ -161,31 +161,31 @@ class LinuxGuest:
         return self.run(command, timeout_s).output
 
     def wait(self, condition, timeout_s=30.0):
-        """Until the shell condition holds, asked for in the guest; fails after timeout_s."""
+        """Waits in the guest until the shell condition holds; fails after timeout_s."""
         self.run("until %s; do sleep 0.1; done" % condition, timeout_s)
 
 
 def _cpu_s(pid):
-    """Seconds of a CPU that the process has had (proc(5): utime and stime)."""
+    """CPU seconds of a process (proc(5): utime and stime)."""
     with open("/proc/%d/stat" % pid, encoding="ascii", errors="replace") as file:
         ticks = file.read().rsplit(")", 1)[1].split()[11:13]
     return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
 
 
 def root_port(index):
-    """QEMU arguments of a slot for a card: on the root bus it would be shown as a part of the root
+    """QEMU arguments of a slot for a card: on the root bus a card would appear as part of the root
     complex."""
     return ["-device", "pcie-root-port,id=slot%d,chassis=%d,slot=%d" % (index, index, index)]
 
 
 def modelled(index, directory):
-    """QEMU arguments of a card that nicsim models, which listens in `directory`."""
+    """QEMU arguments of a card that nicsim models; nicsim listens in `directory`."""
     return root_port(index) + nicsim.device_arguments(index, directory, bus="slot%d" % index)
 
 
 def emulated(index, name, tap_fd):
-    """QEMU arguments of a card that QEMU itself emulates, on a tap: proves this harness without
-    any model of ours."""
+    """QEMU arguments of a card emulated by QEMU itself, on a tap: tests this harness without a
+    model of ours."""
     return root_port(index) + [
         "-netdev", "tap,id=eth%d,fd=%d,vhost=off" % (index, tap_fd),
         "-device", "%s,id=nic%d,netdev=eth%d,bus=slot%d,mac=%s,romfile="

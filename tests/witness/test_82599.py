@@ -1,7 +1,7 @@
 """Linux's own ixgbe on the model of the 82599.
 
-`lab` is one booted guest with the driver loaded; see conftest.py. Every test leaves the card up,
-with its address and its options as they were.
+`lab` is a booted guest with the driver loaded; see conftest.py. Every test leaves the card up, with
+its address and options unchanged.
 """
 import contextlib
 import json
@@ -19,8 +19,8 @@ STRANGER = mac("02:00:00:00:00:99")
 NOBODY = 0x88B5  # EtherType for local experiments (IEEE 802)
 MTU = 1500
 GUEST6, STRANGER6 = "2001:db8::1", "2001:db8::99"
-GUEST5, STRANGER5 = "198.18.5.1", "198.18.5.2"  # of VLAN 5
-# What the kernel says when a driver or its card has failed.
+GUEST5, STRANGER5 = "198.18.5.1", "198.18.5.2"  # in VLAN 5
+# The kernel's messages when a driver or its card has failed.
 COMPLAINTS = re.compile(r"WARNING|BUG|Oops|NETDEV WATCHDOG|hw csum failure|Tx Unit Hang|"
                         r"Reset adapter|ERR CQE")
 
@@ -32,7 +32,7 @@ def wire(lab):
 
 
 def field(text, name):
-    """The value of `name: value` in what ethtool prints."""
+    """The value of `name: value` in the output of ethtool."""
     match = re.search(r"^\s*%s\s*:\s*(.*?)\s*$" % re.escape(name), text, re.MULTILINE)
     assert match, "%s is missing in:\n%s" % (name, text)
     return match.group(1)
@@ -43,8 +43,8 @@ def received(lab):
 
 
 def arrives(lab, wire, frame, count=5):
-    """Whether frames sent to the card reach the driver. The count is certain: the card has taken
-    them all from the wire, and the driver has counted what the card gave it."""
+    """Whether frames sent to the card reach the driver. The result is certain: the card has taken
+    all of them from the wire, and the driver has counted the frames that the card delivered."""
     def port():
         return lab.models.ports()[0]
     before, counted = port(), received(lab)
@@ -64,10 +64,10 @@ def no_complaint(lab):
                                          if COMPLAINTS.search(line)]
 
 
-# --- it is there ---
+# --- detection ---
 
 def test_probe(lab):
-    """The driver is the kernel's own, binds, and finds nothing to complain of."""
+    """The driver is the kernel's own, binds, and reports no problem."""
     assert "Debian" in lab.guest.output("uname -v")
     text = lab.guest.output("lspci -nnk -d " + lab.card.ids)
     assert "Kernel driver in use: ixgbe" in text, text
@@ -93,7 +93,7 @@ def test_link(lab):
     assert "NIC Link is Up 10 Gbps" in lab.guest.output("dmesg")
 
 
-# --- what ethtool shows of it ---
+# --- ethtool's information ---
 
 def test_driver_information(lab):
     text = lab.guest.output("ethtool -i eth0")
@@ -110,7 +110,7 @@ def test_features(lab):
 
 
 def test_rings(lab):
-    """Ring sizes can be read and changed, to the smallest and the largest, under way."""
+    """Ring sizes can be read and changed during operation, to the smallest and the largest."""
     text = lab.guest.output("ethtool -g eth0")
     assert re.findall(r"^[RT]X:\s+(\d+)$", text, re.MULTILINE) == ["4096", "4096", "512", "512"]
     for size in (64, 4096, 512):
@@ -122,7 +122,7 @@ def test_rings(lab):
 
 
 def test_channels(lab):
-    """As many queue pairs as CPUs; with one, all still works."""
+    """There are as many queue pairs as CPUs; one alone works too."""
     def combined():
         return re.findall(r"^Combined:\s+(\d+)$", lab.guest.output("ethtool -l eth0"), re.MULTILINE)
     assert combined() == ["2", "2"]
@@ -136,7 +136,7 @@ def test_channels(lab):
 
 
 def test_registers(lab):
-    """ethtool knows the 82599's registers by name, and says what they mean."""
+    """ethtool knows the 82599's registers by name and decodes them."""
     text = lab.guest.output("ethtool -d eth0")
     assert field(text, "Link Status") == "up"
     assert field(text, "Link Speed") == "10G"
@@ -157,8 +157,9 @@ def test_registers(lab):
 
 
 def test_eeprom(lab):
-    """The image is consistent: checksum 0xBABA (82599 datasheet, chapter 6: words 0 to 0x3f and the
-    sections that words 3 to 0xe point to), and the parts that ethtool can read one by one agree."""
+    """The image is consistent: its checksum is 0xBABA (82599 datasheet, chapter 6: words 0 to 0x3f
+    and the sections that words 3 to 0xe point to), and the parts that ethtool can read singly
+    agree."""
     image = bytes.fromhex(lab.guest.output("ethtool -e eth0 raw on | od -An -v -tx1").replace(
         "\n", "").replace(" ", ""))
     words = [int.from_bytes(image[at:at + 2], "little") for at in range(0, len(image), 2)]
@@ -184,8 +185,8 @@ def test_module(lab):
 
 
 def test_statistics(lab):
-    """The card's counters agree with the driver's and with what was sent."""
-    # No ARP meanwhile: the card pads such a frame, and then their bytes differ.
+    """The card's counters agree with the driver's and with the sent traffic."""
+    # No ARP during the test: the card pads ARP frames, so that the byte counts would differ.
     station = lab.host.ip("-br", "link", "show", "eth0").split()[2]
     lab.guest.run("ip neighbour replace %s lladdr %s dev eth0 nud permanent" % (HOST, station))
     before = lab.stats()
@@ -208,8 +209,8 @@ def test_statistics(lab):
 
 @pytest.mark.provokes(".*")
 def test_offline_self_test(lab):
-    """Intel's own test of the card: registers hold what they should, the EEPROM's checksum is
-    right, interrupts come, frames come back in loopback. It writes patterns into reserved bits."""
+    """Intel's own test of the card: register values, EEPROM checksum, interrupts, loopback frames.
+    It writes patterns into reserved bits."""
     text = lab.guest.output("ethtool -t eth0 offline", 120)
     assert "The test result is PASS" in text, text
     results = re.findall(r"^(Register|Eeprom|Interrupt|Loopback|Link) test.*\s(\d+)$", text,
@@ -229,8 +230,8 @@ def test_ping(lab, size):
 
 
 def iperf(lab, *arguments):
-    """iperf3 from the guest to the host, 3 seconds unless the arguments say otherwise; returns the
-    end of its JSON report."""
+    """Runs iperf3 from the guest to the host, 3 seconds unless the arguments say otherwise; returns
+    the end of its JSON report."""
     if "-n" not in arguments:
         arguments += ("-t", "3")
     server = lab.host.popen(["iperf3", "-s", "-1", "-B", HOST], stdin=subprocess.DEVNULL,
@@ -255,14 +256,14 @@ def test_tcp(lab, way):
 
 @pytest.mark.parametrize("way", ["out", "in"])
 def test_udp(lab, way):
-    """At a rate that even a busy machine can follow; a lost datagram may be the socket's fault,
-    but not many."""
+    """At a rate that even a busy machine sustains; a lost datagram may be the socket's fault, but
+    not many."""
     end = iperf(lab, "-u", "-b", "4M", "-l", "1400", *DIRECTION[way])
     assert end["sum"]["packets"] > 500 and end["sum"]["lost_percent"] < 5, end["sum"]
 
 
 def test_jumbo(lab, wire):
-    """A frame of 9014 bytes passes whole, both ways: several descriptors each."""
+    """Frames of 9014 bytes pass unchanged in both directions; each takes several descriptors."""
     try:
         lab.guest.run("ip link set eth0 mtu 9000")
         lab.wait_link()
@@ -282,8 +283,9 @@ def test_jumbo(lab, wire):
 # --- offloads ---
 
 def tcp_out(lab, wire):
-    """(frames on the wire that hold TCP data, what the guest's tcpdump saw of the same) of a
-    MiB given to TCP, of which iperf3 leaves some unsent."""
+    """(frames on the wire that hold TCP data, lengths of the packets in the guest's tcpdump, how
+    many of these have incomplete checksums) of a MiB given to TCP, of which iperf3 leaves some
+    unsent."""
     wire.received()
     lab.guest.run("tcpdump -Z root -i eth0 -Q out -nnvv -B 8192 tcp port 5201 >/tmp/seen "
                   "2>/tmp/tcpdump & echo $! >/tmp/tcpdump.pid")
@@ -298,11 +300,11 @@ def tcp_out(lab, wire):
     return packets, lengths, seen.count("(incorrect")
 
 
-# There is no TSO without checksum offload.
+# TSO requires checksum offload.
 @pytest.mark.parametrize("checksum, tso", [("on", "on"), ("on", "off"), ("off", "off")])
 def test_tcp_offloads(lab, wire, checksum, tso):
-    """What the card is given and what it sends: with TSO segments far larger than the MTU, with
-    checksum offload unfinished checksums, in; whole and right frames out."""
+    """The card's input and output: with TSO the input segments are far larger than the MTU, with
+    checksum offload their checksums are incomplete; the output frames are correct."""
     lab.offload("tx %s" % checksum)
     lab.offload("tso %s" % tso)
     try:
@@ -328,8 +330,8 @@ def test_udp_checksum_offload(lab, wire):
 
 
 def test_receive_checksum(lab, wire):
-    """A segment with a wrong checksum is noticed by the card, and only such a one. Not tried with
-    UDP: the driver does not believe the card there (82599 erratum: checksum 0)."""
+    """The card detects a segment with a wrong checksum, and only such a one. Not tested with UDP,
+    where the driver ignores the card's result (82599 erratum: checksum 0)."""
     def send(spoil):
         segment = tcp(HOST, GUEST, 1234, 9, b"x" * 100, spoil)
         wire.send(ethernet(mac(lab.mac()), STRANGER, IP, ipv4(HOST, GUEST, TCP, segment)))
@@ -367,8 +369,8 @@ def ip6(lab):
 
 
 def datagrams(spoil):
-    """(packets, how many datagrams they are, VLAN): to a port that nobody has opened, of odd and even
-    lengths, in frames so short that they are padded, and in fragments."""
+    """(packets, number of datagrams in them, VLAN): datagrams to a closed port, of odd and even
+    lengths, in frames short enough to be padded, and in fragments."""
     sizes = [1] if spoil else [*range(48), 101, 1000, 1001, 1399]
     cuts = 1500, 2001, 4003
     for source, target, whole, cut, vlan in (
@@ -385,8 +387,8 @@ def datagrams(spoil):
 
 
 def judged(lab):
-    """How many datagrams the guest has found to be whole, and wrong: the checksum comes before the
-    question who wants it (Linux, udp_rcv)."""
+    """The numbers of datagrams that the guest found correct, and wrong: it verifies the checksum
+    before it looks for a receiver (Linux, udp_rcv)."""
     text = lab.guest.output("cat /proc/net/snmp /proc/net/snmp6")
     names, values = (line.split() for line in re.findall(r"^Udp: (.*)$", text, re.MULTILINE))
     found = dict(zip(names, map(int, values)))
@@ -397,7 +399,8 @@ def judged(lab):
 
 @pytest.mark.parametrize("offload", ["on", "off"])
 def test_datagrams(lab, wire, offload):
-    """Whatever the card says of checksums, right datagrams are taken and wrong ones are not."""
+    """Whatever the card reports about checksums, correct datagrams are accepted and wrong ones are
+    not."""
     lab.offload("rxvlan " + offload)
     try:
         with vlan_interface(lab), ip6(lab):
@@ -417,7 +420,7 @@ def test_datagrams(lab, wire, offload):
 
 @pytest.mark.parametrize("offload", ["on", "off"])
 def test_vlan(lab, wire, offload):
-    """Tags are put in and taken out, by the card or by Linux; the wire looks the same."""
+    """Tags are inserted and stripped by the card or by Linux; the wire looks the same."""
     lab.offload("txvlan %s rxvlan %s" % (offload, offload))
     try:
         with vlan_interface(lab):
@@ -429,7 +432,7 @@ def test_vlan(lab, wire, offload):
             assert answer.vlan == 5 and not answer.wrong(), answer.frame.hex()
             assert answer.segment[0] == 0 and answer.segment[6:] == request[26:]
             assert arrives(lab, wire, ethernet(mac(lab.mac()), STRANGER, IP, request, vlan=5))
-            # rx-vlan-filter: the card drops the VLANs that nobody has asked for.
+            # rx-vlan-filter: the card drops VLANs that were not requested.
             assert not arrives(lab, wire, ethernet(mac(lab.mac()), STRANGER, IP, request, vlan=6))
     finally:
         lab.offload("txvlan on rxvlan on")
@@ -463,7 +466,7 @@ def test_change_of_address(lab, wire):
 
 
 def test_multicast_filter(lab, wire):
-    """The multicast table has one bit of 4096 per group: random ones do not collide."""
+    """The multicast table has one bit of 4096 per group: these random groups do not collide."""
     rng = random.Random(82599)
     groups = ["01:00:5e:%02x:%02x:%02x" % (rng.randrange(1, 128), rng.randrange(256),
                                            rng.randrange(256)) for _ in range(20)]
@@ -486,9 +489,10 @@ def test_multicast_filter(lab, wire):
 # --- receive-side scaling ---
 
 def spread(lab, wire, count=200):
-    """Sends a datagram each from many addresses; returns how many each queue received. Linux' key is
-    another one at each start, and a bit of the hash may not depend on one byte of the source (one
-    key in 256): on all three that differ here it does but for one key in 16 million."""
+    """Sends one datagram from each of many addresses; returns how many each queue received. Linux's
+    key differs at each start, and a bit of the hash may not depend on one byte of the source (one
+    key in 256). It depends on at least one of the three bytes that differ here, except for one key
+    in 16 million."""
     before, chosen = lab.stats(), random.Random(1)
     for index in range(count):
         source = "10.%d.%d.%d" % tuple(chosen.randbytes(3))
@@ -509,7 +513,8 @@ def test_receive_queues(lab, wire):
 
 
 def test_indirection_table(lab, wire):
-    """Toeplitz and the table decide: all entries to one queue move all packets there."""
+    """Toeplitz and the table select the queue: with all entries for one queue, all packets go
+    there."""
     lab.guest.run("ethtool -X eth0 equal 1")
     try:
         first, second = spread(lab, wire)
@@ -543,8 +548,8 @@ def test_unload_and_load(lab):
 
 @pytest.mark.parametrize("way", ["down and up", "unload and load"])
 def test_under_traffic(lab, wire, way):
-    """Frames come while queues go, while there are none, and when they are back, and then they are
-    answered."""
+    """Frames arrive while queues are shut down, while there are none, and when they are back; then
+    they are answered."""
     leave, come = {"down and up": ("ip link set eth0 down", "ip link set eth0 up"),
                    "unload and load": ("rmmod " + lab.card.driver,
                                        "modprobe " + lab.card.driver)}[way]
@@ -570,14 +575,14 @@ def test_under_traffic(lab, wire, way):
 
 
 def test_function_level_reset(lab):
-    """By sysfs, under the driver's feet but with its knowledge (reset_prepare)."""
+    """Through sysfs, while the driver is bound; the driver is told (reset_prepare)."""
     lab.guest.run("ip link set eth0 down && echo 1 >/sys/class/net/eth0/device/reset", 30)
     lab.address()
     lab.ping()
 
 
 def test_link_flap(lab):
-    """The cable is pulled and plugged: the driver hears of it by interrupt, and traffic is back."""
+    """The cable is pulled and plugged in: an interrupt tells the driver, and traffic resumes."""
     for _ in range(3):
         lab.wait_sent()
         lab.models.command("port 0 carrier down")
@@ -589,7 +594,7 @@ def test_link_flap(lab):
 
 
 def test_nothing_was_lost(lab):
-    """Last: what the driver counted as errors, and what the kernel had to say."""
+    """Last test: the driver's error counters, and the kernel's messages."""
     stats = lab.stats()
     for name in ("rx_missed_errors", "rx_crc_errors", "rx_length_errors", "tx_timeout_count",
                  "tx_errors", "alloc_rx_page_failed"):

@@ -1,4 +1,4 @@
-"""The harness itself, on a card that QEMU emulates: what fails here is no model's fault."""
+"""Tests the harness itself with a card that QEMU emulates: a failure here is no model's fault."""
 import os
 
 import pytest

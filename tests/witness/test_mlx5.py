@@ -1,7 +1,7 @@
 """Linux's own mlx5_core on the model of the ConnectX-5.
 
-`lab` is one booted guest with the driver loaded; see conftest.py. What a card does with traffic is
-tested for all cards alike: by the functions of test_82599.py, which are imported.
+`lab` is a booted guest with the driver loaded; see conftest.py. Traffic is tested in the same way
+for all cards: by functions imported from test_82599.py.
 """
 import re
 from collections import defaultdict
@@ -21,8 +21,8 @@ CARD = "mlx5"
 
 
 def test_probe(lab):
-    """The driver is the kernel's own, binds, and finds nothing to complain of but that firmware
-    cannot be dumped: the capability for that is not modelled."""
+    """The driver is the kernel's own, binds, and reports no problem, except that firmware cannot be
+    dumped: the capability for that is not modelled."""
     assert "Debian" in lab.guest.output("uname -v")
     text = lab.guest.output("lspci -nnk -d " + lab.card.ids)
     assert "Kernel driver in use: mlx5_core" in text, text
@@ -60,7 +60,7 @@ def test_features(lab):
 
 
 def test_statistics(lab):
-    """The port's counters agree with the driver's and with what was sent."""
+    """The port's counters agree with the driver's and with the sent traffic."""
     station = lab.host.ip("-br", "link", "show", "eth0").split()[2]
     lab.guest.run("ip neighbour replace 198.18.0.2 lladdr %s dev eth0 nud permanent" % station)
     before = lab.stats()
@@ -78,9 +78,8 @@ def test_statistics(lab):
 
 
 def test_compressed_completions(lab, wire):
-    """The driver reads them in sessions, and the checksum that they say of each frame is right: it
-    is believed (CHECKSUM_COMPLETE), and of a wrong one the kernel would complain
-    (test_nothing_was_lost)."""
+    """The driver reads them in sessions, and the checksum that they give for each frame is right:
+    the kernel uses it (CHECKSUM_COMPLETE), and would report a wrong one (test_nothing_was_lost)."""
     lab.guest.run("ethtool --set-priv-flags eth0 rx_cqe_compress on")
     try:
         lab.wait_link()
@@ -101,19 +100,18 @@ def test_compressed_completions(lab, wire):
 
 @pytest.mark.parametrize("offload", ["on", "off"])
 def test_datagrams(lab, wire, offload):
-    """Of frames that are longer than the least the driver takes the card's sum (CHECKSUM_COMPLETE),
-    and of a wrong one the kernel would complain."""
+    """For frames above a minimum length the driver uses the card's sum (CHECKSUM_COMPLETE), and the
+    kernel would report a wrong one."""
     before = lab.stats()
     test_82599.test_datagrams(lab, wire, offload)
     assert lab.stats()["rx_csum_complete"] - before["rx_csum_complete"] > 80
 
 
-# --- what is asked of the card ---
+# --- commands to the card ---
 
 @pytest.fixture(scope="module")
 def trace(lab):
-    """(Commands, text) of a life of mlx5_core with the card, from modprobe to rmmod, and what the
-    model has to say of the card then."""
+    """(Commands, text, the model's final state) of one run of mlx5_core, from modprobe to rmmod."""
     lab.guest.run("rmmod mlx5_core && echo traced >/dev/kmsg && modprobe mlx5_core dyndbg="
                   "'func dump_command +p; func dump_buf +p'", 120)
     lab.address()
@@ -128,8 +126,8 @@ def trace(lab):
 
 
 def test_teardown(trace):
-    """All pages come back, at once: the driver takes pages until it has as many as it gave, and where
-    none come it tries for 5 s. Then the card is as after power-on."""
+    """All pages are returned, without delay: the driver takes pages until it has as many as it
+    gave, and retries for 5 s if none come. Then the card is as after power-on."""
     made, _, device = trace
     pages = [command for command in made if command.name == "MANAGE_PAGES"]
     given = [command.question[4] for command in pages if command.question[2] == 1]
@@ -141,7 +139,7 @@ def test_teardown(trace):
 
 def test_our_trace(trace):
     """Our driver, on such a card, prints its commands as mlx5_core does (drivers/mlx5/trace.c): the
-    same lines, the same names, and of what both ask for the same answers."""
+    same lines, the same names, and for the same questions the same answers."""
     theirs, text, _ = trace
     with hayate.Guest(["echo", "--nic", "mlx5", "--port", "wire:sink",
                        "--append", "nic-trace=1"]) as guest:
@@ -156,26 +154,26 @@ def test_our_trace(trace):
         answers[command.name, command.question].append(command.answer)
     same = 0
     for name, _, question, answer in ours:
-        # But for the general capabilities as each driver has set them.
+        # Except for the general capabilities that each driver has set.
         if name in ("QUERY_HCA_CAP", "QUERY_PAGES", "INIT_HCA") and question[2] != 1:
             assert answer in answers[name, question], (name, question, answer)
             same += 1
     assert same >= 8, same
 
 
-# --- and the rest of ethtool ---
+# --- other ethtool functions ---
 
 def test_registers(lab):
-    """There is no ethtool -d: the driver says so, whatever the card (mlx5e has no get_regs)."""
+    """There is no ethtool -d: the driver says so for any card (mlx5e has no get_regs)."""
     assert field(lab.guest.output("ethtool -i eth0"), "supports-register-dump") == "no"
     result = lab.guest.run("ethtool -d eth0", check=False)
     assert result.status and "Operation not supported" in result.output, result
 
 
 def test_self_test(lab):
-    """Mellanox's own test of the card: link, speed, health, and a frame to the card's own address,
-    which must come back although its TIRs drop such frames at other times. The driver gives it 200
-    ms, on a machine that may be busy."""
+    """Mellanox's own test of the card: link, speed, health, and a frame to the card's own address.
+    It must come back although the TIRs drop such frames at other times. The driver waits 200 ms for
+    it, on a machine that may be busy."""
     for _ in range(5):
         text = lab.guest.run("ethtool -t eth0", check=False).output
         results = dict(re.findall(r"^(Link|Speed|Health|Loopback) Test\s+(\d+)$", text,
@@ -187,7 +185,7 @@ def test_self_test(lab):
 
 
 def test_nothing_was_lost(lab):
-    """Last: no queue failed, and the kernel had nothing to say."""
+    """Last test: no queue failed, and the kernel reported nothing."""
     stats = lab.stats()
     for name in ("rx_wqe_err", "tx_cqe_err", "tx_recover", "rx_recover", "ch_eq_rearm",
                  "rx_out_of_buffer"):

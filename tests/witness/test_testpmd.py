@@ -1,7 +1,7 @@
 """DPDK's own net_ixgbe on two ports of the model: testpmd forwards between two hosts.
 
-A guest of its own, because it wants huge pages and DPDK's libraries. The cards are handed over by
-uio_pci_generic: Debian's kernel is built without VFIO's no-IOMMU mode, and the guest has no IOMMU.
+It has a separate guest, because it needs huge pages and DPDK's libraries. uio_pci_generic gives it
+the cards: Debian's kernel lacks VFIO's no-IOMMU mode, and the guest has no IOMMU.
 """
 import json
 import re
@@ -31,7 +31,7 @@ def lab(request):
 
 
 def hand_over(lab):
-    """The cards to uio_pci_generic, then to a testpmd that forwards in the background."""
+    """Binds the cards to uio_pci_generic, then starts a testpmd that forwards in the background."""
     lab.guest.run("echo %d >/proc/sys/vm/nr_hugepages" % HUGE_PAGES)
     assert int(lab.guest.output("cat /proc/sys/vm/nr_hugepages")) == HUGE_PAGES
     lab.guest.run("modprobe uio_pci_generic")
@@ -45,7 +45,7 @@ def hand_over(lab):
     lab.guest.run("dpdk-testpmd -l 0-1 --iova-mode=pa -m 256 %s -- --forward-mode=io --auto-start "
                   "--nb-cores=1 --total-num-mbufs=8192 --stats-period=1 --no-mlockall "
                   "--no-lsc-interrupt >/tmp/testpmd 2>&1 & echo $! >/tmp/pid" % allowed)
-    # Also when it ends: test_probe then shows what it said.
+    # Also continues if testpmd ends: test_probe then shows its output.
     lab.guest.wait("grep -q 'Port statistics' /tmp/testpmd || ! kill -0 $(cat /tmp/pid)", 60)
 
 
@@ -58,7 +58,7 @@ def test_probe(lab):
     assert said.count("Probe PCI driver: net_ixgbe (%s)" % lab.card.ids) == 2, said
     assert re.findall(r"Port \d: ([0-9A-F:]{17})", said) == [lab.mac(0).upper(), lab.mac(1).upper()]
     assert len(re.findall(r"Port \d Link up at 10 Gbps", said)) == 2, said
-    # uio_pci_generic knows no interrupt of this card, which DPDK mentions and does not need.
+    # uio_pci_generic has no interrupt for this card; DPDK reports that but does not need one.
     assert not re.search(r"EAL: Error (?!reading from file)|failed|Cannot|PANIC", said), said
 
 
@@ -69,7 +69,7 @@ def test_ping(lab):
 
 
 def test_frames_unchanged(lab):
-    """Every frame that goes in on one side comes out on the other, whole and in order."""
+    """Every frame that enters on one side leaves on the other, unchanged and in order."""
     with Wire(lab.hosts[0]) as left, Wire(lab.hosts[1]) as right:
         sent = [ethernet(mac("02:00:00:00:00:22"), mac("02:00:00:00:00:11"), IP,
                          ipv4(LEFT, RIGHT, UDP, udp(LEFT, RIGHT, 7, 9, bytes([index]) * size)))
@@ -97,7 +97,7 @@ def test_tcp(lab):
 
 
 def test_end(lab):
-    """It lets go of the cards cleanly."""
+    """testpmd releases the cards cleanly."""
     lab.guest.run("kill -INT $(cat /tmp/pid); while kill -0 $(cat /tmp/pid) 2>/dev/null; do "
                   "sleep 0.2; done", 60)
     said = text(lab)

@@ -1,7 +1,7 @@
 """Time stamps of the 82599's model, by Linux's ixgbe and linuxptp: two ports, a cable, two clocks.
 
-The delay of the cable is exact in the model's stamps, whatever the speed of this machine, so what
-ptp4l (IEEE 1588) finds out about it must be so too.
+The delay of the cable is exact in the model's stamps, however slow this machine is. So the delay
+that ptp4l (IEEE 1588) measures must be exact too.
 """
 import re
 import time
@@ -11,8 +11,8 @@ import pytest
 from conftest import CARDS, Lab
 
 DELAY_NS = 50000
-CLOCK_NS = 6.4  # a tick: a stamp is up to so much too early
-SECONDS = 6     # that ptp4l tells of at least, one line each
+CLOCK_NS = 6.4  # a tick: a stamp is too early by up to this much
+SECONDS = 6     # minimum number of reports by ptp4l, one line each
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def test_capabilities(lab):
 
 
 def clock(lab):
-    """The clock's seconds, between those of this machine before it was read and after."""
+    """The card's time in seconds, between this machine's time before and after the reading."""
     before = time.monotonic()
     said = lab.guest.output("phc_ctl -q eth0 get")
     return before, float(re.search(r"clock time is (\d+\.\d+)", said).group(1)), time.monotonic()
@@ -46,9 +46,9 @@ def clock(lab):
 
 @pytest.mark.parametrize("ppb", [0, 50000000, -50000000])
 def test_clock(lab, ppb):
-    """It runs as fast as time does, or as much faster or slower as it is told. The time is this
-    machine's, by which the model goes: the guest's own leaps where the machine is busy. Goes on
-    until another pace than the right one would have been told from it."""
+    """The clock runs at the speed of time, or faster or slower as configured. Time is this
+    machine's, which the model uses too: the guest's own clock leaps when the machine is busy. The
+    test continues until a wrong rate would have been detected."""
     pace = 1 + ppb / 1e9
     lab.guest.run("phc_ctl -q eth0 -- freq %d set 1000" % ppb)
     before, began, after = clock(lab)
@@ -66,12 +66,12 @@ def test_clock(lab, ppb):
 
 
 def test_delay(lab):
-    """ptp4l measures the cable, and brings one clock to the time of the other."""
+    """ptp4l measures the cable, and synchronises one clock to the other."""
     options = "-2 -m -q --tx_timestamp_timeout=500 --logSyncInterval=-3 --logMinDelayReqInterval=-3"
     lab.guest.run("for n in 0 1; do ptp4l -i eth$n %s $([ $n = 1 ] && echo -s) >/tmp/ptp$n 2>&1 & "
                   "echo $! >/tmp/pid$n; done" % options)
     try:
-        # "rms 7 max 12 freq …": what the servo leaves of the offset, ns, once it has settled
+        # "rms 7 max 12 freq …": the remaining offset in ns, once the servo has settled
         lab.guest.wait("grep 'rms .* delay' /tmp/ptp1 | sed -n '%d,$s/.*rms *\\([0-9]*\\) max.*/\\1/p' | "
                        "grep -qx '[0-9][0-9]\\?'" % SECONDS, 100)
     finally:

@@ -1,7 +1,7 @@
-"""What passes on the wire between a card and a host: frames read, made and judged.
+"""The traffic on the wire between a card and a host: reads, makes and checks frames.
 
-The wire is the host's tap. A frame that comes out of it is what the card has sent, bit by bit,
-except that Linux keeps a VLAN tag beside the frame (PACKET_AUXDATA); here it is put back.
+The wire is the host's tap. A frame read from it is what the card has sent, bit by bit, except that
+Linux keeps a VLAN tag beside the frame (PACKET_AUXDATA); this file restores the tag.
 """
 import select
 import socket
@@ -15,7 +15,7 @@ TP_STATUS_VLAN_VALID = 1 << 4
 
 IP, IP6, ARP, VLAN = 0x0800, 0x86DD, 0x0806, 0x8100
 ICMP, TCP, UDP, FRAGMENT = 1, 6, 17, 44
-MORE = 1 << 13  # fragments, in the word of IPv4's header
+MORE = 1 << 13  # more fragments, in the word of the IPv4 header
 
 
 def mac(text):
@@ -53,14 +53,14 @@ def ipv6(source, destination, protocol, payload):
 
 
 def ipv4_fragments(source, destination, protocol, payload, size, number):
-    """RFC 791, in pieces of `size` bytes, a multiple of 8."""
+    """RFC 791 fragments of `size` bytes, a multiple of 8."""
     return [ipv4(source, destination, protocol, payload[at:at + size], number,
                  at // 8 | (MORE if at + size < len(payload) else 0))
             for at in range(0, len(payload), size)]
 
 
 def ipv6_fragments(source, destination, protocol, payload, size, number):
-    """RFC 8200, 4.5."""
+    """Fragments of RFC 8200, 4.5."""
     return [ipv6(source, destination, FRAGMENT, struct.pack(
         ">BBHI", protocol, 0, at | (at + size < len(payload)), number) + payload[at:at + size])
             for at in range(0, len(payload), size)]
@@ -81,7 +81,7 @@ def udp(source, destination, sport, dport, data, spoil=0):
 
 
 def tcp(source, destination, sport, dport, data, spoil=0):
-    """A segment of no connection (ACK, which is answered by RST); `spoil` as above."""
+    """A segment without a connection (ACK, answered by RST); `spoil` as above."""
     head = struct.pack(">HHIIBBHHH", sport, dport, 1, 1, 5 << 4, 0x10, 8192, 0, 0)
     value = checksum(pseudo(source, destination, TCP, len(head) + len(data)) + head + data) ^ spoil
     return head[:16] + struct.pack(">H", value) + head[18:] + data
@@ -93,7 +93,7 @@ def echo_request(number, data=b"witness"):
 
 
 class Packet:
-    """A frame taken apart as far as tests look at it."""
+    """A frame, parsed as far as the tests need."""
 
     def __init__(self, frame):
         self.frame = frame
@@ -111,14 +111,14 @@ class Packet:
             self.segment = self.ip[(self.ip[0] & 15) * 4:]
 
     def wrong(self):
-        """'' when the checksums of IP and above are right, else which is not."""
+        """'' if the checksums of IP and above are right, else the name of the wrong one."""
         head = self.ip[:(self.ip[0] & 15) * 4]
         if checksum(head):
             return "IP header checksum"
         pseudo = self.ip[12:20] + struct.pack(">HH", self.protocol, len(self.segment))
         if self.protocol == TCP and checksum(pseudo + self.segment):
             return "TCP checksum"
-        # RFC 768: 0 says that there is none.
+        # RFC 768: 0 means no checksum.
         if self.protocol == UDP and self.segment[6:8] != b"\0\0":
             if checksum(pseudo + self.segment):
                 return "UDP checksum"
@@ -148,7 +148,7 @@ class Wire:
         self.sock.send(frame)
 
     def received(self):
-        """The Packets that the card has sent and that have not been taken yet."""
+        """The Packets sent by the card and not yet returned by a call."""
         packets = []
         while True:
             try:
