@@ -1,24 +1,24 @@
-"""The books of a machine's ports, from the wire to the counters and back.
+"""The accounts of a machine's ports, from the wire to the counters and back.
 
-What the machine counts is held against what others count who do not know it: the model of the card
-(nicsim), and the tap that is the other end of its cable. For each port:
+The machine's own counters are compared with those of independent parties: the model of the card
+(nicsim), and the tap at the other end of its cable. For each port:
 
     wire to card      frames the wire gave = placed + missed + refused + waiting in the card
     card to us        frames placed in memory = rx_pkts + those our driver dropped, by name, or that
                       lay in rings which were stopped (rx_unread)
-    us to card        tx_pkts = frames sent - those cut from the same packet + lost for want of a link
+    us to card        tx_pkts = frames sent - those cut from the same packet + lost without a link
     card to wire      frames sent = frames the wire took
-    tap               what the host has put in = what the wire gave
+    tap               frames the host sent = frames the wire gave
 
-and for all of them together: what was received has one fate each (Counters.unbalanced).
+and for all ports together: every received packet has exactly one fate (Counters.unbalanced).
 
-Where ports, or queues of a core that failed, were stopped meanwhile, or a cable was pulled, packets of
-ours that wait in a ring to be sent are lost, and QEMU throws away what its own card has taken from the
-tap: "us to card" and "tap to us" say then that nobody has more than the one before him. Where cards were
-made to fail on purpose, only our own counters are asked.
+If ports, or queues of a failed core, were stopped meanwhile, or a cable was pulled, packets that
+wait in a transmit ring are lost, and QEMU discards what its own card has taken from the tap. Then
+"us to card" and "tap to us" only require that no party has more than the one before it. If cards
+were made to fail on purpose, only the machine's own counters are checked.
 """
 
-# Of frames that the card has given us, and we did not hand up.
+# Frames that the card gave us and we did not pass up.
 DRIVER_DROPS = ("rx_bad_len", "rx_oversize", "rx_bad_desc")
 
 
@@ -27,8 +27,8 @@ def driver_frames(ours):
 
 
 def card_faults(port, ours, card, whole, sane=True):
-    """What is wrong between a port of ours and the model below. whole: nothing was stopped; sane:
-    nobody has told the card to fail."""
+    """The differences between a port and the model below. whole: nothing was stopped; sane: no
+    fault of the card was set."""
     wire = card["wire"]
     inside = card["device"].get("packet_buffer_frames", 0)
     packets = card["tx_frames"] + card["tx_lost"] - card["tx_segments"]
@@ -44,9 +44,9 @@ def card_faults(port, ours, card, whole, sane=True):
 
 
 def tap_faults(port, ours, host, whole, early):
-    """The same against a host's tap, whose frames QEMU's own card passes on; but a frame that it took
-    from the tap before our driver had set the card up it throws away at the next reset (QEMU's
-    qemu_flush_or_purge_queued_packets). early: so many frames there were."""
+    """The same for a host's tap, whose frames QEMU's own card passes on. A frame that this card
+    took from the tap before our driver had set the card up is discarded at the next reset (QEMU's
+    qemu_flush_or_purge_queued_packets). early: the number of such frames."""
     lost = host["tx"] - driver_frames(ours)
     rows = [("tap to us", host["tx"], driver_frames(ours), whole and lost > early),
             ("us to tap", ours["tx_pkts"], host["rx"], whole)]
@@ -67,7 +67,7 @@ def tap_of(text):
 
 
 def tap_counts(tap):
-    """What the host has given ("tx") and got ("rx") there; None: it is gone."""
+    """The frames that the host has sent ("tx") and received ("rx") there; None: the tap is gone."""
     try:
         with open("/proc/%d/net/dev" % tap[0], encoding="ascii") as file:
             for line in file:
@@ -81,16 +81,17 @@ def tap_counts(tap):
 
 
 class Books:
-    """Those of one machine, kept from when it is started. ports: what `--port` was given of each."""
+    """The accounts of one machine, kept from its start. ports: the argument of `--port` for each
+    port."""
 
     def __init__(self, ports):
         self.taps = [tap_of(text) for text in ports]
         self.before = [tap and tap_counts(tap) for tap in self.taps]
-        # frames that the host had sent when our ports first ran, once that is known
+        # frames that the host had sent when our ports first ran, once known
         self.early = [float("inf")] * len(ports)
         self.whole = True  # False: ports were stopped or cables pulled
         self.sane = True   # False: cards were made to fail
-        self.counted = True  # False: the machine was booted again, and began at 0
+        self.counted = True  # False: the machine was rebooted, and its counters began at 0
 
     def _host(self, number):
         now = self.taps[number] and tap_counts(self.taps[number])
@@ -98,14 +99,14 @@ class Books:
         return {name: now[name] - before[name] for name in now} if now and before else None
 
     def begin(self):
-        """Our ports run for the first time."""
+        """Called when our ports run for the first time."""
         for number in range(len(self.taps)):
             host = self._host(number)
             self.early[number] = host["tx"] if host else 0
 
     def unbalanced(self, ours, cards):
-        """What does not add up, a line each; what is under way just now makes it so too. ours: as
-        Guest.interfaces; cards: the models' statistics, or None."""
+        """The accounts that do not balance, a line each; packets in flight also unbalance them.
+        ours: as Guest.interfaces; cards: the models' statistics, or None."""
         found = []
         for number in range(len(self.taps)):
             mine, host = ours.get("eth%d" % number), self._host(number)

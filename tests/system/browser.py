@@ -1,5 +1,5 @@
 """A headless Chromium inside a host, driven over its own pipe (--remote-debugging-pipe: JSON, each
-message ended by NUL, commands in by descriptor 3 and answers out by 4). No driver program, no
+message ended by NUL, commands on descriptor 3 and answers on 4). There is no driver program and no
 WebSocket, and nothing listens on a port.
 """
 import base64
@@ -18,7 +18,7 @@ COMMAND = ("exec 3<&%d 4>&%d %d<&- %d>&-; exec chromium --headless=new --no-sand
 
 
 class BrowserError(Exception):
-    """Chromium did not do as told."""
+    """Chromium did not do what it was told."""
 
 
 class Browser:
@@ -29,7 +29,7 @@ class Browser:
         self.profile = tempfile.mkdtemp(prefix="hayate-browser-")
         to_read, self.to = os.pipe()
         self.come, from_write = os.pipe()
-        # high numbers: 3 and 4 may be these very pipes (bash, because dash knows one digit only)
+        # high numbers: 3 and 4 may be these very pipes (bash, because dash accepts only one digit)
         low = [os.dup2(fd, 200 + i) for i, fd in enumerate((to_read, from_write))]
         for fd in (to_read, from_write):
             os.close(fd)
@@ -59,7 +59,8 @@ class Browser:
         return json.loads(text)
 
     def call(self, method, **parameters):
-        """One command of the DevTools protocol; returns its result, and keeps events meanwhile."""
+        """One command of the DevTools protocol; returns its result, and keeps events that arrive
+        meanwhile."""
         self.number += 1
         message = {"id": self.number, "method": method, "params": parameters}
         if self.session:
@@ -97,14 +98,14 @@ class Browser:
             out.write(base64.b64decode(data))
 
     def errors(self):
-        """What a person would find in the console, and exceptions of the page."""
+        """The errors in the browser's console, and exceptions of the page."""
         return [e["params"] for e in self.events
                 if e["method"] == "Runtime.exceptionThrown" or
                 (e["method"] == "Log.entryAdded" and e["params"]["entry"]["level"] == "error") or
                 (e["method"] == "Runtime.consoleAPICalled" and e["params"]["type"] == "error")]
 
     def requests(self):
-        """The addresses of all that the page asked for."""
+        """The addresses of all requests by the page."""
         return {e["params"]["request"]["url"] for e in self.events
                 if e["method"] == "Network.requestWillBeSent"}
 
@@ -113,7 +114,7 @@ class Browser:
             self.session = None
             self.call("Browser.close")
             self.child.wait(10)
-        except Exception:  # it is to go either way
+        except Exception:  # it must end either way
             self.child.kill()
             self.child.wait()
         os.close(self.to)

@@ -1,19 +1,19 @@
-"""What the system tests share: hosts, and a booted router between them.
+"""Common to the system tests: hosts, and a booted router between them.
 
     /usr/bin/python3 -m pytest tests/system            everything, under TCG
     HAYATE_ACCEL=kvm /usr/bin/python3 -m pytest …      the same under KVM
     HAYATE_IMAGE=F                                     another kernel than build/hayate.elf
     HAYATE_QEMU=F                                      another QEMU
 
-NIC_MODULES run once for every card (`-k virtio`, `-k ixgbe` for one of them): the same table of
-tests, whatever is below. A model of a card (nicsim, strict mode) judges the driver along: a
-violation of the card's rules fails the test.
+NIC_MODULES run once for every card (`-k virtio`, `-k ixgbe` for one of them): the same tests for
+each. A model of a card (nicsim, strict mode) also checks the driver: a violation of the card's
+rules fails the test.
 
-The machine is always booted by tools/hayate, so the launcher is tested along. A router's console
-is kept in build/test-logs/<test>.log, in share-N/ there when the tests run in shares
-(tests/layer.py), in a folder of its own by `--logs`. After every test each router that still runs
-must answer, must not have faulted (unless the test says `faults_expected`), and its books must
-balance: its own counters, and port by port those of its cards and of the hosts' taps (books.py).
+The machine is always booted by tools/hayate, so the launcher is tested too. A router's console is
+kept in build/test-logs/<test>.log, below share-N/ if the tests run in shares (tests/layer.py), in
+another folder with `--logs`. After every test each router that still runs must answer, must not
+have faulted (unless the test sets `faults_expected`), and its accounts must balance: its own
+counters, and per port those of its cards and of the hosts' taps (books.py).
 
 No test sleeps to wait for something: `eventually` polls a condition with a deadline.
 """
@@ -47,13 +47,13 @@ LEFT_ROUTER, LEFT_HOST = "192.0.2.1", "192.0.2.2"
 RIGHT_ROUTER, RIGHT_HOST = "198.51.100.1", "198.51.100.2"
 NIC_MODULES = {"test_forwarding", "test_icmp", "test_links", "test_faults", "test_fuzz", "test_echo",
                "test_tcp", "test_ip6", "test_vlan", "test_iommu", "test_restart", "test_takeover"}
-# So are these with --cpus (tests/system/matrix.py).
+# MATRIX_MODULES do so with --cpus (tests/system/matrix.py).
 MATRIX_MODULES = {"test_http", "test_pktgen", "test_filter"}
 
 LEFT_MAC, RIGHT_MAC = (ports.mac_of(ports.MAC_BASE, index) for index in (0, 1))
 
-# How every report of the kernel begins: a fault, a failed assertion (kernel/fault.c), a panic
-# (kernel/panic.c).
+# The first line of every report of the kernel: a fault, a failed assertion (kernel/fault.c), a
+# panic (kernel/panic.c).
 FAULT = re.compile(r"^\*\*\* .*$", re.MULTILINE)
 
 
@@ -73,8 +73,8 @@ interface eth1
 
 
 class Router(Guest):
-    """A Guest that knows how to be judged at the end of a test, and has the control sockets of QEMU
-    and, where there are models of cards, of nicsim."""
+    """A Guest that can be checked at the end of a test, and has the control sockets of QEMU and, if
+    its cards are models, of nicsim."""
 
     def __init__(self, arguments, log, work, nic, port_texts):
         self.nic = nic
@@ -90,11 +90,11 @@ class Router(Guest):
         super().__init__(arguments, log=log)
         self.faults_expected = False
         self.violations_expected = False
-        self.endless = any("null=" in text for text in arguments)  # its counters never stand still
+        self.endless = any("null=" in text for text in arguments)  # its counters never stop
         self.judge = True  # False: the test itself ends or breaks this machine
 
     def qmp(self, command, **arguments):
-        """One command to QEMU; returns its answer."""
+        """Sends one command to QEMU; returns its answer."""
         self.books.whole &= command != "set_link"
         self.books.counted &= command != "system_reset"
         return machine.qmp(self.qmp_path, command, **arguments)
@@ -104,14 +104,14 @@ class Router(Guest):
         super().send(line)
 
     def model(self, line):
-        """One line to nicsim's control socket; returns its answer."""
+        """Sends one line to nicsim's control socket; returns its answer."""
         words = line.split()
         self.books.whole &= "carrier" not in words
         self.books.sane &= "fault" not in words
         return nicsim.ask(self.models, line)
 
     def set_link(self, port, up):
-        """Plugs or pulls the cable of `eth<port>`."""
+        """Plugs in or pulls the cable of `eth<port>`."""
         if self.nic == options.QEMU_NIC:
             self.qmp("set_link", name="nic%d" % port, up=up)
         else:
@@ -125,20 +125,21 @@ class Router(Guest):
         return ready
 
     def wait_back(self, timeout_s=30):
-        """Until a core whose program was started anew polls, by itself or because all ports were
-        restarted for it; then the number of data cores that do, else None."""
+        """Waits until a core whose program was restarted polls, on its own or because all ports
+        were restarted for it. Returns None in the first case, else the number of polling data
+        cores."""
         match = self.expect(r"core \d+: polls again after \d+ us|" + READY.pattern, timeout_s,
                             "the core polls again, or the ready line")
         return int(match.group(2)) if match.group(2) else None
 
     def wait_up(self, timeout_s=60):
-        """Until it is ready (for the first time, or again), and its cables are up."""
+        """Waits until the machine is ready (the first time, or again), and its cables are up."""
         self.wait_ready(timeout_s)
         self.wait_prompt()
         self.wait_links(self.cabled)
 
     def balanced(self, timeout_s=10.0):
-        """The counters, once they add up; fails the test when they do not in time."""
+        """The counters, once they balance; fails the test if they do not in time."""
         deadline = time.monotonic() + timeout_s
         while True:
             counters = self.counters()
@@ -150,7 +151,7 @@ class Router(Guest):
             time.sleep(0.1)
 
     def booked(self, timeout_s=10.0):
-        """Waits until the books of all ports balance; fails the test when they do not in time."""
+        """Waits until the accounts of all ports balance; fails the test if they do not in time."""
         deadline = time.monotonic() + timeout_s
         while self.books.counted:
             cards = None if self.nic == options.QEMU_NIC else self.model("stats")["ports"]
@@ -164,7 +165,7 @@ class Router(Guest):
             time.sleep(0.1)
 
     def verdict(self):
-        """'' when the machine is well, else what is wrong with it."""
+        """'' if the machine is well, else an error text."""
         if not self.judge:
             return ""
         try:
@@ -185,7 +186,7 @@ class Router(Guest):
         return ""
 
     def model_verdict(self):
-        """The same of its cards, once the machine has ended."""
+        """The same for its cards, once the machine has ended."""
         if self.nic == options.QEMU_NIC or self.violations_expected:
             return ""
         try:
@@ -219,13 +220,13 @@ def pytest_generate_tests(metafunc):
 
 @pytest.fixture
 def nic():
-    """The card of every port; NIC_MODULES have it as a parameter instead."""
+    """The card of every port; for NIC_MODULES it is a parameter instead."""
     return options.QEMU_NIC
 
 
 @pytest.fixture
 def cpus_of(request):
-    """cpus_of(N): the CPUs of a machine whose test wants N, or None: it does not matter."""
+    """cpus_of(N): the number of CPUs for a machine whose test wants N, or None: any."""
     asked = request.config.option.cpus
 
     def choose(wanted):
@@ -237,7 +238,7 @@ def cpus_of(request):
 
 @pytest.fixture
 def several_cpus(request):
-    """For a test of a machine whose control core is none of its data cores."""
+    """For a test of a machine whose control core is not a data core."""
     if request.config.option.cpus == 1:
         pytest.skip("one CPU does all")
 
@@ -245,8 +246,8 @@ def several_cpus(request):
 @pytest.fixture
 def make_router(tmp_path_factory, log_path, nic, make_hosts, cpus_of):
     """make_router(config text or None, *more arguments, ports=[…], app=…) boots a machine and
-    returns it once it is ready and its cables are up, or those of wait_for (wait=False: at once).
-    The hosts outlive it: what their taps have counted is held against it."""
+    returns it once it is ready and its cables, or those in wait_for, are up (wait=False: at once).
+    The hosts outlive it, because their taps' counters are compared with its own."""
     machines = []
 
     def make(config, *arguments, app="router", ports=("none", "none"), wait=True, cpus=None,
@@ -286,8 +287,8 @@ def make_router(tmp_path_factory, log_path, nic, make_hosts, cpus_of):
 
 @pytest.fixture
 def make_hosts():
-    """make_hosts(queues=1, mtu=…) returns (left, right), configured. make_hosts.quiet() ends what
-    runs in them."""
+    """make_hosts(queues=1, mtu=…) returns (left, right), configured. make_hosts.quiet() ends the
+    programs in them."""
     with contextlib.ExitStack() as stack:
         hosts = []
 
@@ -306,7 +307,7 @@ def make_hosts():
         yield make
 
 
-# Sends datagrams as fast as it can, to each address in turn, until it is killed.
+# Sends datagrams as fast as possible, to each address in turn, until killed.
 FLOOD = """\
 import socket, sys
 sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -327,7 +328,7 @@ class Lab:
 
     @contextlib.contextmanager
     def flood(self, *addresses):
-        """Datagrams from the left host to these addresses, for as long as the block lasts."""
+        """Sends datagrams from the left host to these addresses, while the block runs."""
         child = self.left.popen(["/usr/bin/python3", "-c", FLOOD, *addresses])
         try:
             yield
@@ -356,7 +357,7 @@ def lab(make_lab):
 
 
 def pings(host, target, *arguments, count=3):
-    """Asserts that every ping is answered; returns what the last one said."""
+    """Asserts that every ping is answered; returns the output of the last one."""
     for _ in range(count):
         answered, said = host.ping(target, *arguments)
         assert answered, said
@@ -369,7 +370,7 @@ def reaches(host, target):
 
 
 def cannot_run():
-    """Why no guest can be booted here, or ''."""
+    """The reason why no guest can be booted here, or ''."""
     if not os.path.exists(IMAGE):
         return "%s is not built (make)" % IMAGE
     return netlab.usable()
@@ -377,7 +378,8 @@ def cannot_run():
 
 @pytest.fixture(autouse=True)
 def can_run(request):
-    """A machine that cannot run the tests fails them: a suite must not skip itself and look well."""
+    """Fails the tests on a machine that cannot run them: a suite must not skip itself and seem to
+    pass."""
     if not request.node.get_closest_marker("no_guest"):
         reason = cannot_run()
         if reason:

@@ -1,4 +1,4 @@
-"""IPv4 and IPv6 side by side: what a test of both needs of one, and a lab where both are spoken."""
+"""IPv4 and IPv6 side by side: the values in which their tests differ, and a lab that uses both."""
 import socket
 
 import pytest
@@ -9,7 +9,7 @@ LEFT_ROUTER6, RIGHT_ROUTER6 = "2001:db8:1::1", "2001:db8:2::1"
 
 
 def config4(eth0="", eth1="", extra=""):
-    """router_config with lines for each block and for the end."""
+    """router_config with additional lines for each block and for the end."""
     both = router_config().splitlines()
     at = both.index("interface eth1")
     return "\n".join(both[:at] + [eth0] + both[at:] + [eth1, extra, ""])
@@ -28,7 +28,7 @@ def addresses_up(router):
 
 @pytest.fixture
 def make_lab6(make_lab):
-    """As make_lab, both families everywhere; ready when the router's addresses are (DAD)."""
+    """As make_lab, with both families everywhere; ready when the router's addresses are (DAD)."""
     def make(eth0="", eth1="", extra="", **more):
         lab = make_lab(config6(eth0, eth1, extra), **more)
         lab.left.configure6(LEFT6 + "/64", LEFT_ROUTER6)
@@ -44,16 +44,16 @@ def lab6(make_lab6):
 
 
 class V4:
-    """The hosts, and what is called otherwise in the other family."""
+    """The hosts, and the names that differ in the other family."""
     left, right, left_router, right_router = LEFT_HOST, RIGHT_HOST, LEFT_ROUTER, RIGHT_ROUTER
     nobody, nowhere, inside = "198.51.100.77", "203.0.113.200", "203.0.113.9"
     route = "ip route 203.0.113.0/24 %s" % RIGHT_HOST
     af, flag, host_bits, header = socket.AF_INET, "-4", 32, 20
-    mtu = 1000  # a small one that either end may have
+    mtu = 1000  # a small MTU that both ends support
     may_fragment = (socket.IPPROTO_IP, 10, 0)  # IP_MTU_DISCOVER = IP_PMTUDISC_DONT
     asked, show_neighbours = "arp_tx_request", "show arp"
     delivered, reply, request = "delivered_icmp", "icmp_tx_echo_reply", "icmp_tx_echo_request"
-    # a drop's counter, that of the ICMP error which tells of it, and what Linux' ping says of that
+    # a drop's counter, that of the ICMP error which reports it, and Linux ping's text for that
     errors = {
         "host": ("drop_neigh_unreachable", "icmp_tx_unreach_host", "Destination Host Unreachable"),
         "network": ("drop_ip4_no_route", "icmp_tx_unreach_net", "Destination Net Unreachable"),
@@ -83,13 +83,13 @@ class V6(V4):
     }
 
 
-# For `pytestmark` of a module whose tests are the same for both, with `lab` and `make_lab_of` below.
+# For `pytestmark` of a module with the same tests for both, with `lab` and `make_lab_of` below.
 both = pytest.mark.parametrize("family", [V4, V6], ids=["v4", "v6"])
 
 
 @pytest.fixture
 def make_lab_of(make_lab, make_lab6, family):
-    """make_lab_of(eth0=, eth1=, extra=, …): a lab that speaks the test's family (v6: and IPv4)."""
+    """make_lab_of(eth0=, eth1=, extra=, …): a lab for the test's family (v6: and IPv4)."""
     def make(eth0="", eth1="", extra="", **more):
         if family is V4:
             return make_lab(config4(eth0, eth1, extra), **more)

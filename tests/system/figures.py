@@ -1,24 +1,24 @@
-"""Every figure of the generator's report, recomputed from what the report says of single trials and of
-cells of histograms (docs/pktgen.md, Report)."""
+"""Recomputes every figure of the generator's report from the report's single trials and histogram
+cells (docs/pktgen.md, Report)."""
 import itertools
 
 RANKS = {"p50_ns": 500000, "p90_ns": 900000, "p99_ns": 990000, "p99_9_ns": 999000, "p99_99_ns": 999900}
 
 
 def median(values):
-    """The lower of two in the middle."""
+    """The lower of the two middle values."""
     return sorted(values)[(len(values) - 1) // 2]
 
 
 def check_order(summary):
-    """A summary by itself."""
+    """The order within a summary."""
     assert summary["min_ns"] <= summary["mean_ns"] <= summary["max_ns"]
     ranks = [summary[name] for name in ("min_ns", *RANKS, "max_ns")]
     assert ranks == sorted(ranks)
 
 
 def check_cells(summary, cells):
-    """Percentiles, mean and extremes of all samples, from the cells in which they are."""
+    """Percentiles, mean and extremes of all samples, from their cells."""
     count = summary["count"]
     assert sum(n for _, _, n in cells) == count
     assert all(low <= high for low, high, _ in cells)
@@ -36,7 +36,7 @@ def check_cells(summary, cells):
 
 
 def check_stream(stream):
-    """A stream of a run."""
+    """Checks a stream of a run."""
     assert stream["lost"] == max(0, stream["sent"] - stream["received"])
     assert stream["latency"]["count"] == stream["received"]
     if stream["received"]:
@@ -45,7 +45,7 @@ def check_stream(stream):
 
 
 class Tests:
-    """Those of RFC 2544. data: the member rfc2544."""
+    """The tests of RFC 2544. data: the member rfc2544."""
 
     def __init__(self, data):
         self.data = data
@@ -92,11 +92,11 @@ class Tests:
             assert trial["sent"] == trial["frames"]
         elif trial["valid"]:
             due = self.fps(trial["size"], trial["rate_percent"]) * trial["duration_ns"] / 1e9
-            # of each way the frame that is due at once, and what fps has rounded off
+            # per direction, the frame that is due at once, and the rounding of fps
             assert trial["sent"] > 0 and abs(trial["sent"] + trial["forgiven"] - due) <= 3, trial
 
     def check_throughput(self, result, of):
-        """The highest rate that passes: no trial above it does."""
+        """The result is the highest rate that passes: no trial above it does."""
         passed = self.trials[result["trial"]]
         rate = result["rate_percent"]
         assert passed in of and self.passes(passed) and passed["rate_percent"] == rate
@@ -107,7 +107,8 @@ class Tests:
         assert abs(result["l2_bps"] - result["l1_bps"] * result["size"] / (result["size"] + 20)) <= 1
 
     def check_latency(self, result, of):
-        """At the rate of throughput: mean of the means, extremes of all, medians of the others."""
+        """At the rate of throughput: the mean of the means, the extremes of all, the medians of the
+        others."""
         (through,) = [t for t in self.data["throughput"] if t["size"] == result["size"]]
         assert result["rate_percent"] == through["rate_percent"]
         timed = [t for t in of if t["valid"] and t["received"]]
@@ -124,7 +125,7 @@ class Tests:
         assert result["pdv_ns"] == median([t["p99_9_ns"] - t["min_ns"] for t in each])
 
     def check_frame_loss(self, result, of):
-        """From the highest rate down by 10 % of the line, until two in succession lose nothing."""
+        """Rates go down from the highest by 10 % of the line, until two in a row lose nothing."""
         rates = [t["rate_percent"] for t in of if t["attempt"] == 1]
         assert rates[0] == self.data["rate_max_percent"]
         assert all(abs(a - b - 10) < 0.001 for a, b in itertools.pairwise(rates))
@@ -133,7 +134,7 @@ class Tests:
         assert (clean[-1] and clean[-2]) or rates[-1] - 10 < self.data["rate_min_percent"]
 
     def check_back_to_back(self, result, of):
-        """The longest that passes, of each repeat."""
+        """The longest burst that passes, in each repeat."""
         longest = [max(t["frames"] for t in of if t["repeat"] == repeat and self.passes(t))
                    for repeat in sorted({t["repeat"] for t in of})]
         assert result["repeats"] == len(longest)

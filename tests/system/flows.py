@@ -1,5 +1,5 @@
-"""Many flows of UDP between two hosts, each packet numbered, a few of each flow under way at a time: so
-no queue on the way ever overflows, and what is lost was lost by somebody who broke."""
+"""Many UDP flows between two hosts. Each packet is numbered, and a few of each flow are in flight
+at a time, so that no queue on the path overflows: a lost packet was lost by a failure."""
 import re
 import select
 import socket
@@ -8,13 +8,13 @@ import struct
 import time
 
 WINDOW = 4
-PATIENCE_S = 0.01  # then the next one is sent, whatever became of the last ones
-MISSING_MAX = 30   # of a flow, however long it takes: tap and ring hold some thousand
+PATIENCE_S = 0.01  # then the next one is sent, whether or not the last ones arrived
+MISSING_MAX = 30   # per flow, in any time: tap and ring hold some thousand
 FIRST_PORT = 20000
 
 
 class Flow:
-    """One pair of ports, left to right."""
+    """One pair of ports, from left to right."""
 
     def __init__(self, left, right, address, number):
         self.out = left.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -26,8 +26,8 @@ class Flow:
         self.to = (address, FIRST_PORT + number)
         self.sent = 0
         self.missing = {}  # number -> when it was sent
-        self.lost = set()  # those given up
-        self.last = time.monotonic()  # something arrived
+        self.lost = set()  # given up
+        self.last = time.monotonic()  # time of the last arrival
         self.outage_s = 0.0           # the longest time without an arrival
 
     def close(self):
@@ -35,7 +35,7 @@ class Flow:
         self.into.close()
 
     def send(self):
-        """As much as may be under way."""
+        """Sends as many packets as may be in flight."""
         now = time.monotonic()
         fresh = sum(1 for at in self.missing.values() if now - at < PATIENCE_S)
         for _ in range(min(WINDOW - fresh, MISSING_MAX - len(self.missing))):
@@ -47,7 +47,7 @@ class Flow:
             self.sent += 1
 
     def receive(self):
-        """What has arrived."""
+        """Takes the packets that have arrived."""
         now = time.monotonic()
         while True:
             try:
@@ -63,7 +63,7 @@ class Flow:
 
 
 class Flows:
-    """`count` of them, from `left` to `address` of `right`; a context."""
+    """`count` flows, from `left` to `address` of `right`; a context manager."""
 
     def __init__(self, left, right, address, count):
         self.list = []
@@ -83,7 +83,7 @@ class Flows:
             flow.close()
 
     def run(self, seconds, flows=None, sending=True):
-        """Lets these flows, or all, run; what is under way at the end may come later."""
+        """Runs these flows, or all; packets in flight at the end may arrive later."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             for flow in (flows or self.list) if sending else ():
@@ -92,8 +92,8 @@ class Flows:
                 self.reader[sock].receive()
 
     def fault(self, router, core, done):
-        """Has a core's program fail, and all flows run until the console says `done`, whose first
-        group is microseconds, and a little longer. Returns them."""
+        """Makes a core's program fail. Runs all flows until the console prints `done`, whose first
+        group is microseconds, and a little longer. Returns the microseconds."""
         router.skip()
         router.send("test fault ud core %d" % core)
         end = time.monotonic() + 30
@@ -106,27 +106,27 @@ class Flows:
         return int(match.group(1))
 
     def settle(self, patience_s=10.0, whose=None):
-        """Sends no more, and waits for what may still come of these flows, or of all. Returns the
-        numbers of all flows that miss something then."""
+        """Stops sending, and waits for the outstanding packets of these flows, or of all. Returns
+        the numbers of all flows that still miss some."""
         end = time.monotonic() + patience_s
         while time.monotonic() < end and any(flow.missing for flow in whose or self.list):
             self.run(0.01, sending=False)
         return [i for i, flow in enumerate(self.list) if flow.missing]
 
     def begin(self):
-        """Outages are counted from here on."""
+        """Starts measuring outages."""
         for flow in self.list:
             flow.outage_s, flow.last = 0.0, time.monotonic()
 
     def give_up(self):
-        """What is missing is not waited for any more, though it may come."""
+        """Stops waiting for missing packets, which may still arrive."""
         for flow in self.list:
             flow.lost.update(flow.missing)
             flow.missing.clear()
 
 
 def figures(taken_us, outages_s):
-    """What many failures of one core took, for who reads the output of a long run."""
+    """Summarises many failures of one core, for the output of a long run."""
     return ("%d us (median; worst %d); the longest silence of a flow, as hosts see it, %.1f ms (median; "
             "worst %.1f)" % (statistics.median(taken_us), max(taken_us),
                              1000 * statistics.median(outages_s), 1000 * max(outages_s)))

@@ -1,13 +1,14 @@
 #!/usr/bin/python3
-"""The same tests for every card, application and number of CPUs, and a table of what came:
+"""Runs the same tests for every card, application and number of CPUs, and prints a table of the
+results:
 
     tests/system/matrix.py [--cpus N ...] [--nic NAME ...] [--app NAME ...]
 
-Each cell is a run of the application's tests (APPLICATIONS) on machines of so many CPUs with such
-cards. A test that did not run there has a note below the table, which says why and how many there were.
-A test of another card is none of the cell's. Prints the table, its notes, the tests that failed, and
-`matrix: N passed, N failed`. Exit code: 0 when none did. The consoles of a column's machines are in
-build/test-logs/cpus-N/.
+Each cell is a run of the application's tests (APPLICATIONS) on machines with this number of CPUs
+and these cards. If tests were skipped, a note below the table says why and how many. Tests of
+another card are not in the cell. Prints the table, its notes, the tests that failed, and
+`matrix: N passed, N failed`. Exit code: 0 if none failed. The consoles of a column's machines are
+in build/test-logs/cpus-N/.
 """
 import argparse
 import collections
@@ -29,18 +30,18 @@ APPLICATIONS = {
     "pktgen": ["test_pktgen"],
 }
 CPUS = (1, 2, 4)
-SHARES = 2  # run at once
+SHARES = 2  # run in parallel
 
 
 class Cell:
-    """What came of the tests of one card, application and number of CPUs."""
+    """The results of the tests of one card, application and number of CPUs."""
 
     def __init__(self):
         self.passed, self.failed = 0, []
         self.skipped = collections.Counter()  # reason -> tests
 
     def text(self, notes):
-        """notes: reason -> its number; those that are new are added."""
+        """notes: reason -> its number; new reasons are added."""
         said = ["%d passed" % self.passed] if self.passed else []
         said += ["%d failed" % len(self.failed)] if self.failed else []
         numbers = [notes.setdefault(reason, len(notes) + 1) for reason in sorted(self.skipped)]
@@ -48,13 +49,13 @@ class Cell:
 
 
 def card_of(name):
-    """The card among a test's parameters; without any it is QEMU's own."""
+    """The card among a test's parameters; QEMU's own if there is none."""
     words = name.partition("[")[2].rstrip("]").split("-")
     return next((card for card in options.NICS if card in words), options.QEMU_NIC)
 
 
 def read(path, cells, cpus):
-    """Takes the results of one share; False: there are none, for pytest came to grief."""
+    """Reads the results of one share; False: there are none, because pytest failed."""
     try:
         cases = xml.parse(path).iter("testcase")
     except (OSError, xml.ParseError):
@@ -73,7 +74,7 @@ def read(path, cells, cpus):
 
 
 def run(cpus, wanted, cells, work):
-    """One column: its shares at the same time. False when one of them did not come to its end."""
+    """Runs one column, its shares in parallel. False if one of them did not complete."""
     files = [os.path.join(HERE, module + ".py") for app in wanted.app for module in APPLICATIONS[app]]
     paths = [os.path.join(work, "%d-%d.xml" % (cpus, share)) for share in range(SHARES)]
     some = [] if set(wanted.nic) == set(options.NICS) else ["-k", " or ".join(wanted.nic)]
@@ -100,7 +101,7 @@ def counted(number, of):
 
 
 def table(cells, wanted):
-    """As Markdown has it, with its notes."""
+    """The lines of the table in Markdown, with its notes."""
     notes = {}
     yield "| application | card | %s |" % " | ".join(
         counted(cpus, "CPU") for cpus in wanted.cpus)
@@ -139,7 +140,7 @@ def main():
 
 
 if __name__ == "__main__":
-    # As an exception, so that no share and no file stays behind.
+    # Raises an exception, so that no share and no file remains.
     for stop in (signal.SIGINT, signal.SIGTERM):
         signal.signal(stop, lambda number, _: sys.exit(128 + number))
     sys.exit(main())

@@ -1,8 +1,8 @@
-"""Prometheus' promtool, which judges /metrics.
+"""Prometheus' promtool, which checks /metrics.
 
-Debian has it in the package `prometheus`, which starts a server when it is installed, so nothing is
-installed: it runs on its own libc from where the package is unpacked in the cache, about 20 MB
-fetched once (tools/launcher/debs.py: signed by Debian, or refused). The system's own comes first.
+Debian's package `prometheus` starts a server when it is installed, so nothing is installed:
+promtool runs with its own libc from the unpacked package in the cache, about 20 MB fetched once
+(tools/launcher/debs.py: signed by Debian, or refused). The system's own promtool takes precedence.
 """
 import os
 import shutil
@@ -10,13 +10,13 @@ import shutil
 from launcher import debs
 
 SUITE = "bookworm"
-PACKAGES = ["prometheus", "libc6"]  # it is one program that wants libc alone
+PACKAGES = ["prometheus", "libc6"]  # a single program that needs only libc
 PROGRAM = "usr/bin/promtool"
 KEEP = [PROGRAM, "usr/lib", "usr/lib64", "lib", "lib64"]
 
 
 def find():
-    """argv to start it with. LauncherError says why there is none."""
+    """The argv that starts it. LauncherError gives the reason if there is none."""
     if shutil.which("promtool"):
         return ["promtool"]
     name = "promtool-" + SUITE

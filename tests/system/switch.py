@@ -2,16 +2,16 @@
 
     switch.py TRUNK VID:TAP [VID:TAP ...]
 
-Makes the taps, in the network namespace it runs in, and says `ready`. From then on every frame out
-of a tap goes out by TRUNK, an interface there is, with the tag of its VLAN; every frame with such a
-tag that TRUNK receives goes into its tap without. What comes without a tag is left to the namespace,
-whose interface TRUNK still is. A tap may be moved to another namespace: that is then a host on an
-access port.
+Makes the taps in its network namespace, and prints `ready`. From then on every frame from a tap
+leaves by TRUNK, an existing interface, with the tag of its VLAN. Every frame with such a tag that
+TRUNK receives goes into the VLAN's tap without the tag. Frames without a tag are left to the
+namespace, which still owns TRUNK. A tap may be moved to another namespace, which is then a host on
+an access port.
 
-The kernel takes the tag out of a frame before a packet socket sees it, and hands it over beside
-(PACKET_AUXDATA, packet(7)); it counts the place of a checksum to be completed from where the frame
-then begins. So virtio's header (PACKET_VNET_HDR, IFF_VNET_HDR) can go to the tap as it is. The other
-way a tap without offloads gives plain frames, which need an empty one.
+The kernel strips the tag of a frame before a packet socket sees it, and passes the tag separately
+(PACKET_AUXDATA, packet(7)). It gives the offset of a checksum to be completed relative to the
+stripped frame. So virtio's header (PACKET_VNET_HDR, IFF_VNET_HDR) can go to the tap unchanged. In
+the other direction a tap without offloads gives plain frames, which need an empty header.
 """
 import fcntl
 import os
@@ -27,7 +27,7 @@ ETH_P_ALL, ETH_P_8021Q = 3, 0x8100
 AUXDATA = struct.Struct("=IIIHHHH")  # status, len, snaplen, mac, net, tci, tpid
 TP_STATUS_VLAN_VALID = 0x10
 VNET = 10              # bytes of virtio's header
-ADDRESSES = VNET + 12  # and of the two MAC addresses behind it
+ADDRESSES = VNET + 12  # including the two MAC addresses after it
 ROOM = 1 << 17
 
 
@@ -49,7 +49,7 @@ def open_trunk(name):
 
 
 def vlan_of(ancillary):
-    """The VLAN of a received frame; None when it had no tag."""
+    """The VLAN of a received frame; None if it had no tag."""
     for level, kind, data in ancillary:
         if level == SOL_PACKET and kind == PACKET_AUXDATA:
             status, _, _, _, _, tci, tpid = AUXDATA.unpack(data[:AUXDATA.size])
@@ -85,7 +85,7 @@ def main(arguments):
                 else:
                     from_tap(trunk, ready, vids[ready])
             except OSError:
-                pass  # an end that is down, or full: a switch loses such frames
+                pass  # the other end is down, or full: a switch loses such frames
 
 
 if __name__ == "__main__":

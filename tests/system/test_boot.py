@@ -1,4 +1,4 @@
-"""The image starts: every loader, number of CPUs and size of memory; and forwards afterwards."""
+"""The image starts with every loader, number of CPUs and memory size, and forwards afterwards."""
 import os
 import re
 import select
@@ -31,8 +31,8 @@ def test_memory(make_lab, memory):
 
 
 def test_build_id(make_lab):
-    """The image says which one it is: in its file, at boot, when asked, and in a report. Nothing in it
-    depends on the folder that it was built in."""
+    """The image identifies its build: in its file, at boot, on request, and in a report. The build
+    does not depend on its folder."""
     notes = subprocess.run(["readelf", "-n", IMAGE], capture_output=True, text=True, check=True).stdout
     (build,) = re.findall(r"Build ID: ([0-9a-f]{40})$", notes, re.MULTILINE)
     with open(os.path.join(ROOT, "build", "build-id"), encoding="ascii") as f:
@@ -49,8 +49,9 @@ def test_build_id(make_lab):
 
 
 def test_configuration_hash(make_lab):
-    """Of a text that takes a while to read: the machine forwards meanwhile, and has it when asked and in
-    a report. It is of what is in force, which the network has as well."""
+    """The hash of a configuration that takes a while to read: the machine forwards meanwhile, and
+    shows the hash on request and in a report. It is the hash of the running configuration, and the
+    HTTP server shows it too."""
     routes = "".join("ip route 10.%d.%d.0/24 null0\n" % (n >> 8, n & 255) for n in range(20000))
     lab = make_lab(router_config(extra=routes + WEB), "--append", "test=1")
     router = lab.router
@@ -67,7 +68,7 @@ def test_configuration_hash(make_lab):
 
 
 def test_many_cores(make_router):
-    """Little memory for each, and no port."""
+    """Each core has little memory, and there is no port."""
     machine = make_router("application pktgen\n", "--memory", "512M", app="pktgen", ports=(), cpus=16)
     assert re.search(r"^15 +stand-by", machine.command("show cores"), re.M)
     assert "no run yet" in machine.command("show run")
@@ -81,7 +82,7 @@ def test_memory_too_small_for_its_cores(make_router):
 
 
 def a_million_routes():
-    """34 MiB of text."""
+    """Returns 34 MiB of text."""
     head = "hostname large\ninterface eth0\n ip address 192.0.2.1/24\n"
     return head + "".join("ip route 10.%d.%d.%d/32 192.0.2.%d\n" %
                           (n >> 16, n >> 8 & 255, n & 255, 2 + n % 200) for n in range(1000000))
@@ -89,12 +90,12 @@ def a_million_routes():
 
 @pytest.mark.parametrize("memory,said", [
     ("64M", r":1: its \d+ KiB are too much for this machine of 62 MiB"),
-    # what is short first, the text's memory or the tables', the size of the programs decides
+    # the size of the programs decides which is too small first: the text's memory or the tables'
     ("96M", r"not enough memory for the tables \([a-z]+\): nothing is forwarded|"
             r":1: its \d+ KiB are too much for this machine of 94 MiB"),
     ("128M", r"\d+ routes do not fit into the forwarding table and were refused")])
 def test_text_too_large_for_the_memory(make_router, memory, said):
-    """The console comes up, whatever there is no memory for, and says what."""
+    """The console comes up even if memory is too small for the rest, and says what is missing."""
     machine = make_router(a_million_routes(), "--memory", memory)
     assert re.search(said, machine.text), machine.text
     assert "MiB used" in machine.command("show version")
@@ -105,7 +106,7 @@ def test_text_too_large_for_the_memory(make_router, memory, said):
 
 
 def test_memory_too_small_for_its_programs(make_router):
-    """Refused before anything is divided, by name too."""
+    """The boot is refused before memory is divided, with the names of the programs."""
     machine = make_router(None, "--memory", "64M", cpus=40, wait=False)
     machine.judge = False
     machine.expect(r"not enough memory: no \d+ KiB in one piece for .*; of 62 MiB the boot module has "
@@ -118,7 +119,7 @@ GRUB = [("bios", "disk"), ("bios", "usb"), ("bios", "cdrom"), ("uefi", "usb"), (
 
 @pytest.fixture(scope="module")
 def grub_image(tmp_path_factory):
-    """The image with a configuration inside, made once."""
+    """The image with a configuration inside, built once."""
     work = tmp_path_factory.mktemp("image")
     config = work / "lab.conf"
     config.write_text(router_config())
@@ -142,7 +143,7 @@ def test_grub_image(make_router, make_hosts, grub_image, firmware, media):
 
 @pytest.mark.parametrize("firmware", ["bios", "uefi"])
 def test_framebuffer_console(make_router, grub_image, tmp_path, firmware):
-    """The screen shows the console as well: light text on dark paper (kernel/fbcon.c)."""
+    """The screen shows the console too: light text on a dark background (kernel/fbcon.c)."""
     router = make_router(None, "--boot", firmware, "--image", grub_image, "--accel", "tcg",
                          timeout_s=90)
     picture = tmp_path / "screen.ppm"
@@ -157,7 +158,7 @@ def test_framebuffer_console(make_router, grub_image, tmp_path, firmware):
 
 
 def test_image_built_by_run(make_router, make_hosts):
-    """`hayate run --boot bios --config F` puts the configuration into an image of its own."""
+    """`hayate run --boot bios --config F` puts the configuration into a temporary image."""
     if os.path.realpath(IMAGE) != os.path.realpath(options.KERNEL):
         pytest.skip("another kernel is under test")
     left, right = make_hosts()
@@ -167,7 +168,7 @@ def test_image_built_by_run(make_router, make_hosts):
 
 
 def test_image_command(tmp_path):
-    """`hayate image` writes one file with a BIOS boot sector, a partition table and UEFI's loader."""
+    """`hayate image` writes a file with a BIOS boot sector, a partition table and a UEFI loader."""
     path = str(tmp_path / "h.iso")
     image.build(path, kernel=IMAGE)
     with open(path, "rb") as file:
@@ -179,7 +180,7 @@ def test_image_command(tmp_path):
 
 
 def test_ready_line(lab):
-    """Two ports; and the time the kernel took is stated and believable."""
+    """The ready line states two ports, and a plausible time for the kernel's start."""
     ports, cores, ms = READY.search(lab.router.text).groups()
     assert (ports, cores) == ("2", "1") and 0 < float(ms) < 30000
 
@@ -192,7 +193,7 @@ def test_port_order(make_router, make_hosts):
     text = router.command("show interfaces").lower()
     at = [text.find("52:54:00:aa:00:1%d" % n) for n in range(4)]
     assert -1 not in at and at == sorted(at), text
-    # The right host hangs on eth0, which has the left address: renumber it and it must answer.
+    # The right host is connected to eth0, which has the left address: renumbered, it must answer.
     right.ip("address", "add", LEFT_HOST + "/24", "dev", "eth0")
     pings(right, LEFT_ROUTER)
 
@@ -219,7 +220,7 @@ def patched(path, function, code=UNDEFINED):
 
 @pytest.mark.parametrize("function", ["vm_init", "acpi_init", "tsc_init"])
 def test_early_fault_is_reported(make_router, tmp_path, function):
-    """The kernel breaks while it starts, with the loader's tables, its own, or its own stack."""
+    """The kernel faults while it starts, with the loader's tables, its own, or its own stack."""
     router = make_router(None, "--image", patched(tmp_path / "kernel.elf", function), wait=False)
     router.judge = False
     router.expect(r"^\*\*\* invalid opcode", 30)
@@ -229,10 +230,10 @@ def test_early_fault_is_reported(make_router, tmp_path, function):
 
 
 def test_clock_of_an_interrupted_guest(make_router, tmp_path):
-    """The host takes the CPU away while the TSC is measured: it may come out too fast, which other
-    rounds mend, but never too slow, for the slowest of them counts."""
-    # rdtsc; lea ecx, [rax + 2^25]; 1: rdtsc; sub eax, ecx; js 1b; ret: the host is away for longer
-    # than a round of the measurement takes
+    """The host takes the CPU away while the TSC is measured. A measurement may be too high, which
+    other rounds correct, but never too low, because the lowest one counts."""
+    # rdtsc; lea ecx, [rax + 2^25]; 1: rdtsc; sub eax, ecx; js 1b; ret: simulates a host that is
+    # away for longer than a round of the measurement
     pause = bytes.fromhex("0f31 8d8800000002 0f31 29c8 78fa c3")
     slow = patched(tmp_path / "kernel.elf", "apic_timer_measure_start", pause)
     router = make_router(None, "--image", slow, wait=False)
@@ -241,8 +242,8 @@ def test_clock_of_an_interrupted_guest(make_router, tmp_path):
 
 
 def test_all_cores_break_at_once(make_router, tmp_path):
-    """The kernel breaks on all cores in nearly the same moment. The first stops the others, so there
-    is one report, nobody talks into it, and the machine ends. Eight times, for it is a race."""
+    """The kernel faults on all cores at almost the same time. The first core stops the others, so
+    there is one uninterrupted report, and the machine ends. Eight times, because it is a race."""
     broken = patched(tmp_path / "kernel.elf", "program_run")
     for _ in range(8):
         router = make_router(None, "--image", broken, cpus=4, wait=False)
@@ -254,7 +255,7 @@ def test_all_cores_break_at_once(make_router, tmp_path):
 
 
 def qemu_words(*words):
-    """The line by which the launcher would start QEMU, for tests that change it."""
+    """The launcher's QEMU command line, for tests that change it."""
     shown = subprocess.run([os.path.join(ROOT, "tools", "hayate"), "run", "router", "--accel",
                             "tcg", "--image", IMAGE, "--port", "none", "--print", *words],
                            capture_output=True, text=True, check=True).stdout
@@ -264,7 +265,7 @@ def qemu_words(*words):
 
 @pytest.mark.parametrize("lacking", ["lm", "nx"])
 def test_processor_is_too_old(lacking):
-    """A processor on which the kernel cannot run is told from one that hangs (boot/entry.asm)."""
+    """The kernel reports a processor that is too old (boot/entry.asm) rather than hanging."""
     words = shlex.split(qemu_words()) + ["-cpu", "qemu64,-" + lacking]
     child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.DEVNULL)
@@ -279,8 +280,9 @@ def test_processor_is_too_old(lacking):
 
 @pytest.mark.parametrize("option", ["app=ruoter", "app=", "app=" + "x" * 100])
 def test_unknown_application_is_named(tmp_path, option):
-    """It is said, with what there is, and what the configuration chooses is not hidden. The
-    launcher writes app= itself, so QEMU is started as it would be, with another word."""
+    """An unknown application is reported, with the list of known ones and without hiding the
+    configuration's choice. The launcher writes app= itself, so the test starts QEMU with a changed
+    command line."""
     (tmp_path / "echo.conf").write_text("application echo\n")
     shown = qemu_words("--config", str(tmp_path / "echo.conf"))
     child = subprocess.Popen(shlex.split(shown.replace("app=router", option)),

@@ -1,5 +1,5 @@
-"""Directed broadcasts between Linux hosts (RFC 1812 5.3.5.2, RFC 2644): they arrive where the interface
-lets them out, and nowhere else."""
+"""Directed broadcasts between Linux hosts (RFC 1812 5.3.5.2, RFC 2644): they are forwarded only
+where the interface allows it."""
 import socket
 
 from conftest import pings
@@ -9,7 +9,7 @@ TO, PORT = "198.51.100.255", 4009
 
 
 def heard(lab, wait_s):
-    """Does a broadcast from the left arrive on the right?"""
+    """Whether a broadcast from the left arrives on the right."""
     ear = lab.right.socket()
     ear.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
     ear.bind(("", PORT))

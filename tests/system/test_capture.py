@@ -1,5 +1,5 @@
-"""`capture` of the image, read by nc on a host, while there is traffic: what tshark, capinfos and
-scapy find in the stream is what the host sent."""
+"""`capture` of the image, read by nc on a host under traffic: tshark, capinfos and scapy find in
+the stream what the host sent."""
 import re
 import socket
 import subprocess
@@ -28,7 +28,7 @@ def begin(lab, line):
 
 
 class Reader:
-    """nc on a host, the left one unless said, into a file."""
+    """nc on a host, by default the left one, writing to a file."""
 
     def __init__(self, lab, path, host=None, router=LEFT_ROUTER):
         self.path, self.out = path, open(path, "wb")
@@ -48,16 +48,16 @@ def tshark(path, *arguments):
 
 
 def test_stream(lab, tmp_path):
-    """Each datagram once in at eth0 and once out at eth1, with one hop less, in their order."""
+    """Each datagram appears once in at eth0 and once out at eth1, with one hop less, in order."""
     begin(lab, "all udp dst port 9 count 400")
     reader = Reader(lab, tmp_path / "all.pcapng")
     with lab.left.socket() as sock:
         for n in range(200):
             sock.sendto(b"%5d" % n + b"x" * (n * 7 % 1400), (RIGHT_HOST, 9))
-            time.sleep(0.002)  # what a ring of 256 KiB keeps up with on a busy host
+            time.sleep(0.002)  # the rate that a ring of 256 KiB sustains on a busy host
     packets = reader.wait()
     lab.router.expect(r"ended: \d+ frames, 400 given to the reader, no room for 0", 20)
-    for ttl in 64, 63:  # of several that arrive in one burst all come first, then all go
+    for ttl in 64, 63:  # in a burst, all frames arrive first, then all leave
         way = [p for p in packets if p[IP].ttl == ttl]
         assert [int(bytes(p[UDP].payload)[:5]) for p in way] == list(range(200))
     said = tshark(reader.path, "-T", "fields", "-e", "frame.interface_name", "-e", "ip.ttl")
@@ -72,9 +72,9 @@ def test_stream(lab, tmp_path):
 
 
 def test_under_load(make_lab, tmp_path):
-    """More than a reader takes: the flood goes on, what is missing is counted, and the stream is
-    whole up to its end. The reader is not on the flooded link, which loses his acknowledgements too,
-    and the flood goes nowhere, for it would have the other link to itself."""
+    """More traffic than a reader takes: the flood continues, missing frames are counted, and the
+    stream is intact to its end. The reader is not on the flooded link, which would also lose its
+    acknowledgements. The flood is routed to null0, because it would saturate the other link."""
     lab = make_lab(router_config(extra=CAPTURE + "capture access %s/32\n"
                                  "ip route 203.0.113.0/24 null0\n" % RIGHT_HOST),
                    "--nic", "virtio")
@@ -95,7 +95,8 @@ def test_under_load(make_lab, tmp_path):
 
 
 def test_reader_that_is_killed(lab, tmp_path):
-    """Its host resets what comes then; the router goes on, and takes another."""
+    """The killed reader's host resets the connection; the router continues, and accepts another
+    reader."""
     begin(lab, "eth0")
     reader = Reader(lab, tmp_path / "killed.pcapng")
     reader.child.kill()

@@ -1,5 +1,5 @@
-"""Cards that misbehave while the router runs on them (nicsim's faults): each is reported and
-survived, and the other port goes on."""
+"""Cards that misbehave in a running router (nicsim's faults): each fault is reported and survived,
+and the other port continues."""
 import collections
 import re
 
@@ -16,8 +16,8 @@ both_cards = pytest.mark.parametrize("nic", ["ixgbe", "mlx5"])
     ("mlx5", "health-stuck", ": the firmware's health counter stands still"),
     ("mlx5", "command-timeout:1", r": \w+\(0x\w+\) op_mod\(0x\w\) failed, no answer in 10 s.*")])
 def test_gone_under_traffic(lab, nic, fault, why):
-    """Surprise removal, or a firmware that has died: said once and with its reason, the link is
-    gone, the other port still answers."""
+    """Surprise removal, or dead firmware: reported once with its reason; the link is down, and the
+    other port still answers."""
     pings(lab.left, RIGHT_HOST)
     with lab.flood(RIGHT_HOST):
         eventually(lambda: lab.router.counters()["forwarded"] > 1000, 20, "traffic")
@@ -33,7 +33,7 @@ def test_gone_under_traffic(lab, nic, fault, why):
 
 @both_cards
 def test_link_flaps_under_traffic(lab):
-    """The cable comes and goes five times a second; afterwards all is well."""
+    """The cable goes down and up five times a second; afterwards everything works."""
     pings(lab.left, RIGHT_HOST)
     with lab.flood(RIGHT_HOST):
         lab.router.model("port 1 fault link-flap:200")
@@ -59,21 +59,22 @@ def test_link_flaps_under_traffic(lab):
     ("mlx5", "master-abort", "answers no more"),
 ])
 def test_card_that_cannot_be_used(make_router, nic, fault, reason):
-    """It is named with its reason and left out; the other port is there, and the console."""
+    """An unusable card is reported with its reason and left out; the other port works, and so does
+    the console."""
     router = make_router(None, "--nicsim-option", "0:fault=" + fault, wait=False)
     assert router.wait_ready(60)[0] == 1
     router.wait_prompt()
     assert re.search(r"^pci 00:01\.0: %s: .*%s.*, left out" % (nic, re.escape(reason)),
                      router.text, re.MULTILINE), router.text
     assert "device " + nic in router.command("show interfaces")
-    router.violations_expected = True  # what it writes to a card in reset
+    router.violations_expected = True  # its writes to a card in reset
 
 
 @pytest.mark.parametrize("nic,fault", [("ixgbe", "rxdctl-stuck"), ("ixgbe", "txdctl-stuck"),
                                        ("mlx5", "command-status:60"),
                                        ("mlx5", "command-timeout:60")])
 def test_card_that_does_not_start(make_lab, nic, fault):
-    """Its queues cannot be enabled: this port is not started, the other is."""
+    """The card's queues cannot be enabled: this port is not started, the other is."""
     lab = make_lab(router_config(), "--nicsim-option", "1:fault=" + fault, wait_for=["eth0"])
     assert "eth1: %s: " % nic in lab.router.text and "this port is not started" in lab.router.text
     pings(lab.left, LEFT_ROUTER)
@@ -82,7 +83,7 @@ def test_card_that_does_not_start(make_lab, nic, fault):
 
 @pytest.mark.parametrize("nic,fault", [("ixgbe", "head-stuck"), ("mlx5", "send-stuck")])
 def test_transmit_stands_still(lab, fault):
-    """Reported once; what is for that port is dropped under its name, the other way is free."""
+    """Reported once; packets for that port are dropped by name, and the other direction works."""
     pings(lab.left, RIGHT_HOST)
     lab.router.model("port 1 fault " + fault)
     with lab.flood(RIGHT_HOST):
@@ -98,8 +99,8 @@ def test_transmit_stands_still(lab, fault):
     ("ixgbe", "writeback-lost:50"), ("ixgbe", "writeback-delay:500"), ("mlx5", "bad-length:50"),
     ("mlx5", "completion-lost:50"), ("mlx5", "receive-error:50")])
 def test_receive_that_lies(lab, fault):
-    """Wrong lengths, error bits, lost and late write-backs, queues that stop: counted, and traffic
-    goes on."""
+    """Wrong lengths, error bits, lost and late write-backs, and stopped queues are counted, and
+    traffic goes on."""
     pings(lab.left, RIGHT_HOST)
     lab.router.model("port 0 fault " + fault)
     with lab.flood(RIGHT_HOST):
@@ -112,7 +113,7 @@ def test_receive_that_lies(lab, fault):
 
 @pytest.mark.parametrize("nic", ["mlx5"])
 def test_firmware_that_complains(lab):
-    """What it reports and what it refuses is said once, in words, and traffic goes on."""
+    """The firmware's reports and refusals are printed once each, in words, and traffic goes on."""
     lab.router.model("port 0 fault health-syndrome")
     lab.router.expect(r"eth0: mlx5: firmware reports syndrome 0x1: firmware internal error", 20)
     lab.router.model("port 0 fault command-status:1")
@@ -132,8 +133,8 @@ def test_firmware_that_complains(lab):
 @pytest.mark.parametrize("port,fault,command", [(0, "receive-error", r"MODIFY_RQ\(0x909\)"),
                                                 (1, "send-error", r"MODIFY_SQ\(0x905\)")])
 def test_queue_that_is_not_mended(lab, port, fault, command):
-    """Its firmware refuses: which command, and that the queue is stopped, is said once, by two cores
-    and so in any order; the other port answers."""
+    """The firmware refuses to restart a queue. The failed command and the stopped queue are each
+    reported once, by two cores and so in any order; the other port answers."""
     pings(lab.left, RIGHT_HOST)
     lab.router.model("port %d fault %s:1" % (port, fault))
     lab.router.model("port %d fault command-status:1" % port)
@@ -149,7 +150,7 @@ def test_queue_that_is_not_mended(lab, port, fault, command):
 
 
 def touched(router, port, kind):
-    """How often each register of the card was read or written, as the model has counted."""
+    """How often each register of the card was read or written, as the model counted."""
     registers = router.model("stats")["ports"][port]["registers"]
     return +collections.Counter({name: one[kind] for name, one in registers.items()})
 
@@ -157,13 +158,14 @@ def touched(router, port, kind):
 @pytest.mark.parametrize("nic", ["mlx5"])
 @pytest.mark.parametrize("mode", ["strict", "line-rate"])
 def test_accesses_as_the_card_counts_them(make_router, mode):
-    """Invariant 4, by who answers: while frames are forwarded nothing is read but the firmware's
-    health, now and then, by the control core; nothing is written for received ones, and for sent
-    ones at most what the data core says, many a doorbell. At line rate no doorbell traps."""
+    """Invariant 4, as the card counts it. While frames are forwarded, only the firmware's health is
+    read, now and then, by the control core. Received frames cause no writes, and sent frames at
+    most the writes that the data core counts, several frames a doorbell. In line-rate mode no
+    doorbell traps."""
     router = make_router(router_config(), "--nic-mode", mode, "--idle", "poll",
                          ports=("wire:gen:rate=flat;start=manual", "wire:sink"))
     reads = [touched(router, port, "reads") for port in (0, 1)]
-    router.model("port 0 gen start")  # for as long as it takes: those before ARP's answer are lost
+    router.model("port 0 gen start")  # until stopped: frames before ARP's answer are lost
     eventually(lambda: router.counters()["forwarded"] >= FRAMES, 60, "frames")
     router.model("port 0 gen stop")
     router.balanced()

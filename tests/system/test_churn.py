@@ -1,5 +1,5 @@
-"""`test churn` on the image: a hundred thousand routes, of which many change while frames of 64 bytes
-go through. Frames come from a capture file and leave into one: each is looked at."""
+"""`test churn` on the image: a hundred thousand routes, many of which change while 64-byte frames
+are forwarded. Frames come from a capture file and leave into one, and each one is checked."""
 import collections
 import random
 import re
@@ -11,8 +11,8 @@ from conftest import LEFT_MAC, LEFT_ROUTER, RIGHT_ROUTER, eventually, options
 
 ROUTES4, ROUTES6 = 60000, 40000
 HOPS = 4
-FRAMES = 20000  # of different destinations, half of them IPv6's
-PER_SECOND = 200000  # what a machine cannot take of them is missed, and counted, by its card
+FRAMES = 20000  # to different destinations, half of them IPv6
+PER_SECOND = 200000  # frames that the machine cannot take are missed, and counted, by its card
 RATE, SECONDS = 100000, 5
 RECORD = struct.Struct("<IIII")
 CHANGES = re.compile(r"(\d+) changes in [\d.]+ s, \d+ a second: (\d+) announced, (\d+) withdrawn, "
@@ -25,7 +25,7 @@ def hop_mac(family, n):
 
 
 def configuration():
-    """Prefix number n has next hop n modulo HOPS, of either family."""
+    """Prefix number n has next hop n modulo HOPS, in both families."""
     lines = ["interface eth0", " ip address %s/24" % LEFT_ROUTER, " ipv6 address 2001:db8:1::1/64",
              "interface eth1", " ip address %s/24" % RIGHT_ROUTER, " ipv6 address 2001:db8:2::1/64"]
     for n in range(HOPS):
@@ -58,7 +58,7 @@ def packet6(prefix, host):
 
 
 def write_frames(path):
-    """One after the other, as fast as PER_SECOND says."""
+    """The frames follow each other at PER_SECOND."""
     rng = random.Random(1)
     mac = bytes.fromhex(LEFT_MAC.replace(":", "")) + bytes([2, 0xaa, 0, 0, 0, 2])
     with open(path, "wb") as f:
@@ -70,7 +70,7 @@ def write_frames(path):
 
 
 class Seen:
-    """What left: by which next hops, of which they had to be (family, number)."""
+    """The frames that left: by which next hops, for each original hop (family, number)."""
 
     def __init__(self):
         self.frames = 0
@@ -99,8 +99,9 @@ class Seen:
 
 @pytest.mark.parametrize("nic,cpus", [*((nic, 2) for nic in options.NIC_MODELS), ("ixgbe", 1)])
 def test_routes_change_under_load(make_router, tmp_path, cpus):
-    """Each frame leaves by a next hop that its prefix has or had: its own or, of all prefixes with
-    that one, the same other. Whatever was received is counted. In the end the table is as before."""
+    """Each frame leaves by a next hop that its prefix has or had: its own or, for all prefixes with
+    that one, the same partner. Every received frame is counted. In the end the table is as
+    before."""
     frames, out = tmp_path / "frames", tmp_path / "out"
     write_frames(frames)
     router = make_router(configuration(), "--memory", "1G", "--append", "test=1", cpus=cpus,
@@ -120,7 +121,7 @@ def test_routes_change_under_load(make_router, tmp_path, cpus):
     eventually(lambda: not router.interfaces()["eth0"]["up"], 20, "no more frames come")
     forwarded = router.balanced()["forwarded"]
     router.judge = False
-    router.close()  # the file is whole then
+    router.close()  # now the file is complete
     seen = Seen().read(out)
     out.unlink()
     print("%s%d frames" % (said, seen.frames))

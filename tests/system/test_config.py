@@ -1,4 +1,5 @@
-"""Configurations that are wrong: file, line and reason on the console, nothing applied, console up."""
+"""Wrong configurations: the console shows file, line and reason, nothing is applied, and the
+console works."""
 import re
 
 import pytest
@@ -40,8 +41,8 @@ def test_bad_configuration(make_router, text, line):
 
 
 def test_all_wrong_lines(make_router):
-    """All lines that are wrong are told, but those of a block that is not opened; of many the first 20
-    and how many more there are."""
+    """All wrong lines are reported, except those of a block that was not opened; the first 20, and
+    the number of the others."""
     text = ("hostname a b\ninterface eth0\n ip address 192.0.2.999/24\n ip address 192.0.2.1/24 secondary\n"
             "interface eth99\n mtu 20\n" + "frobnicate\n" * 30)
     router = make_router(text, wait=False)
@@ -55,7 +56,7 @@ def test_all_wrong_lines(make_router):
 
 
 def test_nothing_half_applied(make_lab):
-    """A router whose last line is wrong does not even answer on the lines that were right."""
+    """A router whose last line is wrong does not even apply the right lines."""
     lab = make_lab(router_config() + "nonsense\n", wait=False)
     lab.router.expect(r"test\.conf:6: ", 60)
     lab.router.wait_prompt(60)
@@ -72,7 +73,7 @@ def test_no_configuration(make_router):
 
 
 def test_many_routes(make_lab):
-    """A file of 20,000 routes is read, and the right ones are used."""
+    """A file of 20,000 routes is read, and its routes are used."""
     routes = "".join("ip route 10.%d.%d.0/24 198.51.100.2\n" % (n >> 8, n & 255)
                      for n in range(20000))
     lab = make_lab(router_config(extra=routes))
@@ -83,8 +84,8 @@ def test_many_routes(make_lab):
 
 
 def test_more_routes_than_memory(make_lab):
-    """Of more routes than fit, each that does not is refused and counted, one line says how many,
-    and what fits is used."""
+    """Routes that do not fit are refused and counted, one line gives their number, and the others
+    are used."""
     given = 450000
     routes = "".join("ip route %d.%d.%d.0/24 198.51.100.2\n" % (10 + (n >> 16), n >> 8 & 255, n & 255)
                      for n in range(given))
@@ -105,7 +106,7 @@ def test_more_routes_than_memory(make_lab):
 
 
 def test_running_config_is_a_configuration(lab, make_router):
-    """What `show running-config` prints boots the same router."""
+    """The output of `show running-config` boots the same router."""
     shown = lab.router.command("show running-config")
     again = make_router(shown)
     assert again.command("show running-config") == shown

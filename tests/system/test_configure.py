@@ -1,5 +1,5 @@
-"""The configuration changed from the console of the real image (control/configure.h): over TCP by
-who cuts himself off, under traffic, and a text of a million lines."""
+"""Changes of the configuration from the console of the real image (control/configure.h): over TCP
+by users who cut themselves off, under traffic, and with a text of a million lines."""
 import re
 import threading
 import time
@@ -19,7 +19,7 @@ def logged_in(lab, t):
 
 
 def test_session_lost_and_rolled_back(make_lab):
-    """Who commits what cuts him off has not lost the machine: it comes back by itself."""
+    """A user whose commit cuts off the session has not lost the machine: it rolls back."""
     lab = make_lab(router_config(extra=REMOTE))
     before = lab.router.command("show running-config")
     with Terminal(lab.left, ["telnet", LEFT_ROUTER]) as t:
@@ -31,7 +31,7 @@ def test_session_lost_and_rolled_back(make_lab):
         lab.router.expect("configuration: in force, ", 10)
         lab.router.wait_up()
         assert lab.left.ping("192.0.2.77")[0]
-        t.type("commit\r")  # says nothing any more: the address is gone
+        t.type("commit\r")  # no output follows: the address is gone
         lab.router.expect("it is rolled back", 30)
         lab.router.wait_up()
     assert lab.router.command("show running-config") == before
@@ -50,7 +50,7 @@ def test_session_lost_and_rolled_back(make_lab):
 
 
 def test_console_moves_live(make_lab):
-    """Who moves the server he is on keeps his session; the next finds it at its new port."""
+    """A user who moves the console server keeps the session; the next one uses the new port."""
     lab = make_lab(router_config(extra=REMOTE))
     with Terminal(lab.left, ["telnet", LEFT_ROUTER]) as t:
         logged_in(lab, t)
@@ -69,7 +69,8 @@ def test_console_moves_live(make_lab):
 
 
 class Stream:
-    """Numbered datagrams from the left host to NET, a thousand a second; which of them came."""
+    """Numbered datagrams from the left host to NET, a thousand a second; records which of them
+    arrive."""
 
     def __init__(self, lab):
         self.left, self.right = lab.left.socket(), lab.right.socket()
@@ -106,8 +107,8 @@ class Stream:
 
 
 def test_commits_under_traffic_lose_nothing(make_lab):
-    """Routes alone: the prefix that traffic goes to gets another next hop and back, others come and
-    go, and not one packet is lost."""
+    """Only routes change: the prefix of the traffic gets another next hop and back, others come and
+    go, and no packet is lost."""
     lab = make_lab(router_config(extra="ip route 203.0.113.0/24 %s\n" % RIGHT_HOST))
     lab.right.ip("address", "add", NET2 + "/24", "dev", "eth0")
     lab.right.ip("address", "add", NET + "/32", "dev", "lo")
@@ -130,8 +131,9 @@ def test_commits_under_traffic_lose_nothing(make_lab):
 
 
 def test_filters_change_under_traffic(make_lab):
-    """Rules of a list that judges every packet come, go and are numbered anew; where it filters as
-    well: what it permits all the while is not lost, and what a commit denies stops with it."""
+    """Rules of an access list in use are added, removed and renumbered, and the list is applied to
+    another interface as well. Packets that are always permitted are not lost; packets that a commit
+    denies stop with it."""
     lab = make_lab(router_config(extra=" ip access-group F out\nip access-list F\n"
                                  " permit icmp any any\n permit udp any any eq 9000\n"
                                  "ip route 203.0.113.0/24 %s\n" % RIGHT_HOST))
@@ -165,8 +167,8 @@ def test_filters_change_under_traffic(make_lab):
 
 
 def test_session_lost_to_a_filter(make_lab):
-    """Who filters himself off has his session again, the same one, when the commit is rolled back:
-    no port is restarted."""
+    """A user whose filter cuts off the session gets the same session back when the commit is rolled
+    back: no port is restarted."""
     lab = make_lab(router_config(extra=REMOTE))
     before = lab.router.command("show running-config")
     with Terminal(lab.left, ["telnet", LEFT_ROUTER]) as t:
@@ -202,7 +204,7 @@ def test_idle_changes_live(make_lab):
 
 
 def test_a_million_routes(make_lab, record_property):
-    """They are read in seconds, with progress, and are there."""
+    """The routes are read in seconds, with progress output, and are in the table."""
     lines = ["ip route %d.%d.%d.%d/28 198.51.100.%d\n" %
              (11 + (n >> 20), n >> 12 & 255, n >> 4 & 255, (n & 15) << 4, 2 + n % 3)
              for n in range(1000000)]

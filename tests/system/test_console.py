@@ -1,4 +1,4 @@
-"""The console: its commands, its end, its rebirth."""
+"""The console: its commands, the machine's end and restart."""
 import re
 import time
 
@@ -23,7 +23,7 @@ def test_unknown_command(lab):
 
 
 def test_completion(lab):
-    """`?` lists what may follow, and the line stays."""
+    """`?` lists what may follow, and the typed line remains."""
     lab.router.skip()
     lab.router.child.stdin.write(b"show ?")
     listing = lab.router.expect(r"show[^#]*# show $", 10, "the list and the line again").group(0)
@@ -43,7 +43,7 @@ def test_poweroff(make_router, line, code):
 
 
 def test_reload(lab):
-    """The machine starts again, with the same configuration, in the same QEMU."""
+    """The machine restarts with the same configuration, in the same QEMU."""
     pings(lab.left, RIGHT_HOST)
     lab.router.send("reload")
     lab.router.wait_up()
@@ -60,7 +60,7 @@ def test_typing_fast(lab):
 
 
 def test_counters_by_name(lab):
-    """Names are those of the registry; a ping is seen under the ones it should be."""
+    """Names are those of the registry; a ping is counted under the right ones."""
     before = lab.router.balanced()
     pings(lab.left, "192.0.2.1", count=4)
     after = lab.router.balanced()
@@ -69,7 +69,7 @@ def test_counters_by_name(lab):
 
 
 def test_typed_before_the_prompt(make_router):
-    """What is typed while the machine boots is kept until the shell reads it."""
+    """Input typed while the machine boots is kept until the shell reads it."""
     router = make_router(router_config(), wait=False)
     router.judge = False
     router.child.stdin.write(b"show version\npoweroff 5\n")
@@ -79,8 +79,8 @@ def test_typed_before_the_prompt(make_router):
 
 @pytest.mark.parametrize("cpus", [1, 2])
 def test_console_under_load(make_lab, cpus):
-    """A core that has no time to sleep still looks at the console: the load never ends, and yet
-    what is typed is answered."""
+    """A core that has no time to sleep still polls the console: under continuous load, commands are
+    answered."""
     lab = make_lab(cpus=cpus)
     pings(lab.left, RIGHT_HOST)
     with lab.flood(RIGHT_HOST), lab.flood(RIGHT_HOST):
@@ -93,13 +93,13 @@ def test_console_under_load(make_lab, cpus):
 
 @pytest.mark.parametrize("cpus", [1, 2])
 def test_idle_machine_sleeps(make_router, cpus):
-    """Invariant 3: nothing wakes a core that has nothing to do."""
+    """Invariant 3: nothing wakes an idle core."""
     router = make_router(router_config(), "--idle", "sleep", cpus=cpus)
 
     def wakes(seconds):
-        """How often each core went to sleep in that time, the command's own share included."""
+        """How often each core went to sleep in that time, including the command's own share."""
         before = [core["sleeps"] for core in router.cores()]
-        time.sleep(seconds)  # what is measured is that nothing happens, the console included
+        time.sleep(seconds)  # measures that nothing happens, on the console too
         return [after["sleeps"] - was for after, was in zip(router.cores(), before)]
 
     # Announcements and the terminal's echo keep it awake at first.

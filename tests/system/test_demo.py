@@ -12,13 +12,13 @@ from launcher.guest import LAUNCHER, PYTHON
 from layer import TAG, descendants
 
 
-# Holds the namespaces until its input ends, which it does with us.
+# Holds the namespaces until its input ends, at our exit at the latest.
 HOLDER = "mkdir -p /run/netns && mount -t tmpfs none /run/netns && echo ready && exec cat"
 
 
 class Place:
-    """A network of its own, and named network namespaces of its own: what other tests make on this
-    machine at the same time is not there."""
+    """A separate network, with its own named network namespaces, isolated from other tests on this
+    machine."""
 
     def __init__(self):
         self.holder = subprocess.Popen(["unshare", "--net", "--mount", "sh", "-c", HOLDER],
@@ -28,7 +28,7 @@ class Place:
                       "--wd=" + os.getcwd()]
 
     def traces(self):
-        """What it as a whole shows: its interfaces and named namespaces."""
+        """The state of the place: its interfaces and named namespaces."""
         return [subprocess.run([*self.enter, *words], stdout=subprocess.PIPE, check=True).stdout
                 for words in (["ip", "-oneline", "link"], ["ls", "/run/netns"])]
 
@@ -46,7 +46,7 @@ def place():
 
 
 def start(place, tmp_path, *arguments):
-    """The demo, with a directory of its own for temporary files."""
+    """Starts the demo, with its own directory for temporary files."""
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     env = {**os.environ, "TMPDIR": str(temporary), TAG: str(tmp_path)}
@@ -91,7 +91,7 @@ def test_stopped_demo_leaves_nothing(place, tmp_path, number, when):
     code = child.wait(20)
     child.stdout.close()
     if number == signal.SIGKILL:
-        # Nobody is left to remove the temporary directory; all else goes by the kernel's hand.
+        # No process is left to remove the temporary directory; the kernel removes everything else.
         eventually(lambda: not descendants(tmp_path), 10, "its processes are gone")
         assert place.traces() == before
         return
@@ -100,7 +100,7 @@ def test_stopped_demo_leaves_nothing(place, tmp_path, number, when):
 
 
 def test_two_demos_at_once(place):
-    """Nothing is shared: two copies run side by side."""
+    """Nothing is shared: two copies run in parallel."""
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
         children = [start(place, pathlib.Path(path))[0] for path in (one, two)]
         for child in children:

@@ -1,4 +1,4 @@
-"""The discard application: what a host sends arrives, is counted, and never comes back."""
+"""The discard application: traffic from a host arrives, is counted, and is never answered."""
 from conftest import LEFT_ROUTER, eventually, reaches
 
 CONFIG = """\
@@ -15,7 +15,7 @@ def test_discard(make_router, make_hosts):
     with left.socket() as client:
         for number in range(500):
             client.sendto(b"%d" % number, (LEFT_ROUTER, 9))
-    # the neighbour may have been asked for while the first were sent: those that fit wait for it
+    # the first datagrams may be sent before the neighbour is known: those that fit wait for it
     eventually(lambda: router.counters()["discarded"] >= 400, 10, "datagrams counted")
     before = router.balanced()["discarded"]
     assert not reaches(left, LEFT_ROUTER)
@@ -25,7 +25,7 @@ def test_discard(make_router, make_hosts):
 
 
 def test_discard_without_device(make_router):
-    """A null port: what the machine receives at most, with nothing done to it."""
+    """A null port: the maximum that the machine receives, without processing."""
     router = make_router(CONFIG, "--append", "null=1", app="discard", ports=())
     eventually(lambda: router.counters()["discarded"] > 100000, 20, "packets counted")
     assert "rx_no_buffer" not in router.interfaces()["eth0"]

@@ -1,4 +1,4 @@
-"""The echo application: UDP datagrams come back as they were, over both families."""
+"""The echo application: UDP datagrams come back unchanged, in both families."""
 import socket
 
 import pytest
@@ -43,7 +43,7 @@ def test_udp_echo(echo, family):
     counters = router.balanced()
     assert counters["delivered_udp"] == 6 and counters["udp_tx"] == 6
     pings(host, family.left_router)
-    with connected(host, family, 8) as client:  # nobody listens there
+    with connected(host, family, 8) as client:  # a closed port
         client.send(b"?")
         with pytest.raises(ConnectionRefusedError):
             client.recv(64)
@@ -51,12 +51,12 @@ def test_udp_echo(echo, family):
 
 @both
 def test_udp_without_checksum(echo, family):
-    """A checksum of zero: of IPv4 none was made (RFC 768), such a datagram is answered too; of IPv6 it
-    is refused (RFC 8200 8.1), and Linux sends none."""
+    """A checksum of zero: in IPv4 it means none (RFC 768), and the datagram is answered. In IPv6 it
+    is refused (RFC 8200 8.1), and Linux does not send it."""
     router, host = echo
     with connected(host, family) as client:
         if family is V6:
-            # UDP's header by hand: from port 9, to port 7, 9 bytes, no checksum
+            # a hand-made UDP header: from port 9, to port 7, 9 bytes, no checksum
             with host.socket(family.af, socket.SOCK_RAW, socket.IPPROTO_UDP) as raw:
                 raw.sendto(bytes.fromhex("0009 0007 0009 0000 78"), (family.left_router, 0))
             client.send(b"plain")
@@ -91,7 +91,7 @@ def test_echo_by_user_network(make_router):
     config = CONFIG.replace(LEFT_ROUTER, "10.0.2.15")
     router = make_router(config, app="echo",
                          ports=("user,hostfwd=udp:127.0.0.1:%d-10.0.2.15:7" % port,))
-    # QEMU's network drops what comes before it has learnt the guest's address.
+    # QEMU's network drops packets until it has learnt the guest's address.
     assert "1 sent, 1 received" in router.command("ping 10.0.2.2 count 1", timeout_s=30)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
         client.connect(("127.0.0.1", port))

@@ -1,4 +1,4 @@
-"""A core that breaks is reported, restarted, and takes nobody with it (invariant 8)."""
+"""A failing core is reported and restarted, and does not affect other cores (invariant 8)."""
 import os
 import re
 import subprocess
@@ -33,7 +33,7 @@ def test_data_core_faults(make_lab, kind):
     trace = lab.router.expect(r"backtrace\r?\n((?:    [0-9a-f]{16}.*\n)+)(?=  \S|\*)", 5,
                               "a backtrace").group(1)
     unnamed = re.findall(r"^    [0-9a-f]{16}\s*$", trace, re.MULTILINE)
-    assert len(unnamed) == (kind == "exec"), trace  # its first is where nothing can be executed
+    assert len(unnamed) == (kind == "exec"), trace  # the first one cannot be executed
     assert "loop_run+0x" in trace
     lab.router.expect(r"core 1: program restarted", 5)
     lab.router.wait_back()
@@ -48,7 +48,7 @@ def ready_again(router):
 
 
 def test_card_that_cannot(make_lab):
-    """The only queue pair of a ConnectX cannot be started alone: then all ports are."""
+    """The only queue pair of a ConnectX cannot be started alone: all ports are restarted."""
     lab = make_lab(None, "--append", "test=1")
     lab.router.faults_expected = True
     alone = lab.router.nic != "mlx5"
@@ -61,7 +61,7 @@ def test_card_that_cannot(make_lab):
 
 
 def break_for_good(router, core):
-    """Lets a data core fault until the kernel gives it up."""
+    """Makes a data core fault until the kernel gives it up."""
     for _ in range(10):
         router.skip()
         router.send("test fault ud core %d" % core)
@@ -73,7 +73,7 @@ def break_for_good(router, core):
 
 
 def test_dead_core_others_forward(make_lab):
-    """A data core is given up: the others take over all ports, one that stood by too."""
+    """A data core is given up: the others take over all ports, and so does a stand-by core."""
     lab = make_lab(None, "--append", "test=1", cpus=3)
     lab.router.faults_expected = True
     pings(lab.left, RIGHT_HOST)
@@ -89,7 +89,7 @@ def test_dead_core_others_forward(make_lab):
 
 
 def test_last_data_core_dead(make_lab):
-    """No data core is left: that is said, the ports stand still, and the console lives on, also
+    """No data core is left: this is reported, the ports stop, and the console still works, even
     after a fault of the control core."""
     lab = make_lab(None, "--append", "test=1")
     lab.router.faults_expected = True
@@ -106,9 +106,9 @@ def test_last_data_core_dead(make_lab):
 
 
 def at_rest(router):
-    """Waits until nothing waits in the machine; returns the counters of that very reading. What a
-    flood has left in the host's tap comes later, on a busy host seconds later: the next reading may
-    have some of it under way."""
+    """Waits until no packet waits in the machine; returns the counters of that same reading. A
+    flood's packets that remain in the host's tap arrive later, on a busy host seconds later: the
+    next reading may have some in flight."""
     def counters():
         read = router.balanced()
         return read if read.balance[2] == 0 else None
@@ -118,8 +118,8 @@ def at_rest(router):
 @pytest.mark.parametrize("cpus,core", [(1, 0), (2, 0), (2, 1)],
                          ids=["one-cpu", "control", "data"])
 def test_balance_after_restart(make_lab, cpus, core):
-    """A core breaks under traffic that fills its rings, its vectors and the queues of unknown
-    neighbours. What was lost is booked, once, and nothing waits for ever."""
+    """A core fails under traffic that fills its rings, its vectors and the queues of unknown
+    neighbours. Lost packets are counted exactly once, and none waits for ever."""
     lab = make_lab(None, "--append", "test=1", cpus=cpus)
     lab.router.faults_expected = True
     pings(lab.left, RIGHT_HOST)
@@ -135,7 +135,7 @@ def test_balance_after_restart(make_lab, cpus, core):
             lab.router.wait_prompt(20)
         # the unknown neighbours are given up three seconds after the last packet
         counters = at_rest(lab.router)
-    if core == 0:  # it has tables of what waits; a data core, in between two vectors, has nothing in hand
+    if core == 0:  # it has tables of waiting packets; a data core, between two vectors, has none
         assert counters["drop_restart"] > 0
     assert counters["punted"] == counters["punt_taken"], dict(counters)
 
@@ -144,7 +144,7 @@ STUCK = r"^\*\*\* stuck on core %d in the core program"
 
 
 def restarted_stuck(router, core):
-    """A core that never finishes its turn is found, reported and started anew."""
+    """A core that never completes its turn is detected, reported and restarted."""
     router.expect(r"core %d does not come round any more: restarting it" % core, 30)
     router.expect(STUCK % core, 10, "the report")
     router.expect(r"backtrace\r?\n(?:.*\n)*?.*view_test_fault\+0x[0-9a-f]+", 5, "where it is stuck")
@@ -152,8 +152,8 @@ def restarted_stuck(router, core):
 
 
 def test_data_core_does_not_come_round(make_lab):
-    """A data core is stuck while an adjacency is to go: nothing that it may still read is changed,
-    the ports are to restart, and do once the core has been started anew."""
+    """A data core is stuck while an adjacency is to be removed: nothing that it may still read is
+    changed. The restart of the ports is delayed until the core has been restarted."""
     lab = make_lab(None, "--idle", "poll", "--append", "test=1")
     lab.router.faults_expected = True
     pings(lab.left, RIGHT_HOST)
@@ -163,7 +163,7 @@ def test_data_core_does_not_come_round(make_lab):
     lab.router.expect(r"ports restart: ", 5)
     here = lab.router.mark
     assert "Hayate" in lab.router.command("show version")
-    lab.router.mark = here  # the ports may have run before that was read
+    lab.router.mark = here  # the ports may have started before that was read
     restarted_stuck(lab.router, 1)
     assert ready_again(lab.router) == 1
     lab.router.wait_links()
@@ -173,8 +173,8 @@ def test_data_core_does_not_come_round(make_lab):
 
 @pytest.mark.parametrize("idle", ["poll", "sleep"])
 def test_stuck_core_is_restarted(make_lab, idle):
-    """Nobody waits for the core that is stuck, and all others sleep if they may: it is found all the
-    same, twice."""
+    """A stuck core is detected twice, even though no other core waits for it and all of them sleep
+    if allowed."""
     lab = make_lab(None, "--idle", idle, "--append", "test=1", cpus=3)
     lab.router.faults_expected = True
     pings(lab.left, RIGHT_HOST)
@@ -189,8 +189,8 @@ def test_stuck_core_is_restarted(make_lab, idle):
 
 
 def test_restart_of_a_core_at_any_time(make_lab):
-    """The kernel is asked to restart a core that is well: it is, or, when it sleeps in the kernel,
-    goes on as if nothing had been. The machine ends in no case."""
+    """The kernel is asked to restart a healthy core. It restarts the core, or, if the core sleeps
+    in the kernel, the core continues as if nothing had happened. The machine never ends."""
     lab = make_lab(router_config(extra="idle sleep\n"), "--append", "test=1")
     lab.router.faults_expected = True
 
@@ -207,7 +207,7 @@ def test_restart_of_a_core_at_any_time(make_lab):
         return len(re.findall(STUCK % 1, lab.router.text, re.MULTILINE))
 
     with lab.flood(RIGHT_HOST):
-        for _ in range(10):  # it sleeps between two bursts: what is hit is chance
+        for _ in range(10):  # it sleeps between two bursts: which state is hit is random
             lab.router.command("test fault restart core 1")
             if faults():
                 break
@@ -229,8 +229,8 @@ def test_restart_of_a_core_at_any_time(make_lab):
 
 
 def test_control_core_faults(make_lab):
-    """The control program breaks: it comes back, and traffic goes on (test_takeover.py has what it
-    costs)."""
+    """The control program fails and is restarted, and traffic goes on (test_takeover.py measures
+    the cost)."""
     lab = make_lab(None, "--append", "test=1")
     lab.router.faults_expected = True
     pings(lab.left, RIGHT_HOST)
@@ -251,7 +251,7 @@ def test_single_cpu_faults(make_lab):
 
 
 def test_fault_loop_ends_the_machine(make_router):
-    """A control core that keeps faulting is given up, with exit code 2."""
+    """A control core that keeps faulting is given up, and the machine ends with exit code 2."""
     router = make_router(None, "--append", "test=1", wait=False)
     router.judge = False
     router.wait_prompt(60)
@@ -300,8 +300,8 @@ def test_show_crash(make_lab):
 
 
 def test_report_goes_out_whole(make_lab):
-    """Two programs fail at once, and the control core echoes meanwhile: nothing comes between the
-    lines of a report, which is on the serial line as `show crash` has it, and none is left out."""
+    """Two programs fail at once while the control core echoes input. Nothing comes between the
+    lines of a report, the serial line has the same text as `show crash`, and no line is missing."""
     router = make_lab(None, "--append", "test=1", cpus=3).router
     router.faults_expected = True
     for faults in (1, 2):
@@ -315,14 +315,14 @@ def test_report_goes_out_whole(make_lab):
     reports = re.split(r"^crash \d+: .*\n", router.command("show crash"), flags=re.MULTILINE)[1:]
     assert len(reports) == 4
     for report in reports:
-        # the line has eight packets, and of the events the last 32
+        # the serial line has eight packets, and only the last 32 events
         shown = re.split(r"^ +9 port |^  events, ", report, flags=re.MULTILINE)[0]
         assert "\n" + shown in line, report
 
 
 def test_lines_of_the_sources(make_lab, tmp_path):
-    """`hayate addr` finds the lines in a report of the image that runs, and says when a report is of
-    another build."""
+    """`hayate addr` finds the source lines in a report of the running image, and detects a report
+    of another build."""
     router = make_lab(None, "--append", "test=1").router
     router.faults_expected = True
     router.send("test fault divide core 1")
@@ -360,15 +360,15 @@ def test_lines_of_the_sources(make_lab, tmp_path):
 
 
 def test_packets_received_last(make_lab):
-    """A report has the headers of the last 64 packets, the newest first, as they left; the serial line
-    has eight of them. Before them stands where the queues stood."""
+    """A report has the headers of the last 64 packets as they left, the newest first; the serial
+    line has eight of them. Before them is the state of the queues."""
     lab = make_lab(None, "--append", "test=1")
     router = lab.router
     router.faults_expected = True
     driver = {"virtio": "virtio_net"}.get(router.nic, router.nic)
     pings(lab.left, RIGHT_HOST)
     with lab.left.socket() as sender:
-        for payload in range(100, 200):  # the length is the packet's number
+        for payload in range(100, 200):  # the length identifies the packet
             sender.sendto(bytes(payload), (RIGHT_HOST, 1009))
             time.sleep(0.002)
     pings(lab.left, RIGHT_HOST, count=1)
@@ -392,11 +392,11 @@ def test_packets_received_last(make_lab):
     for length, text in udp:
         header = bytes.fromhex(text)
         assert len(header) == 64
-        assert int.from_bytes(header[38:40], "big") == int(length) - 34  # UDP's own length
+        assert int.from_bytes(header[38:40], "big") == int(length) - 34  # UDP's length field
 
 
 def events(router, core):
-    """Of a core: name and words of each, in their order."""
+    """The events of a core, in order: name and words of each."""
     lines = router.command("show events core %d" % core).splitlines()
     rows = [re.fullmatch(r"%d +(\d+\.\d{6}) (.+)" % core, line) for line in lines]
     assert rows and all(rows), lines
@@ -406,8 +406,8 @@ def events(router, core):
 
 
 def test_events(make_lab):
-    """What happened on a core outlasts its program, and its report has it: on the serial line as in
-    show crash."""
+    """The events of a core survive its program, and its report contains them, on the serial line
+    and in show crash."""
     lab = make_lab(None, "--append", "test=1", cpus=3)
     router = lab.router
     router.faults_expected = True

@@ -1,5 +1,5 @@
-"""Packet filters between Linux hosts: what a list says of a port is what nmap finds, scanning
-through the router, and what scapy's packets meet. Both versions of IP."""
+"""Packet filters between Linux hosts, for both versions of IP: nmap scans through the router and
+finds what the access list says, and so do scapy's packets."""
 import re
 import socket
 
@@ -7,12 +7,12 @@ import pytest
 from conftest import pings
 from family import V4, both, lab_of, make_lab6, make_lab_of  # noqa: F401
 
-# A port that listens, one that does not, and ports that are denied.
+# A listening port, a closed port, and denied ports.
 OPEN, CLOSED, DENIED = 8001, 8002, 8003
 
 
 def words(family):
-    """What the family's lists are called, where they are named, what any protocol is."""
+    """The family's keyword for a list, for applying it, and for any protocol."""
     if family is V4:
         return "ip", "ip access-group", "ip"
     return "ipv6", "ipv6 traffic-filter", "ipv6"
@@ -50,7 +50,7 @@ def listen(lab, family):
 @both
 @pytest.mark.parametrize("way", ["in", "out"])
 def test_nmap_sees_the_list(make_lab_of, family, way):
-    """Open, closed and filtered, over TCP and UDP; the scanner is told who forbids it."""
+    """Open, closed and filtered ports, over TCP and UDP; the scanner learns who filters."""
     where = {"eth0" if way == "in" else "eth1": apply(family, way)}
     lab = make_lab_of(extra=access_list(
         family, "permit tcp any RIGHT range %d %d" % (OPEN, CLOSED), "permit icmp any any",
@@ -86,7 +86,7 @@ def test_a_silent_list(make_lab_of, family):
 @both
 def test_established(make_lab_of, family):
     """The right host may open connections, the left one only answer: an ACK passes, a SYN does not
-    (nmap's own difference between -sA and -sS)."""
+    (the difference between nmap's -sA and -sS)."""
     lab = make_lab_of(eth0=apply(family, "in"), extra=access_list(
         family, "permit icmp any any", "permit tcp any any established"))
     pings(lab.left, family.right)
@@ -109,7 +109,7 @@ def test_established(make_lab_of, family):
 
 @both
 def test_fragments_of_what_is_permitted(make_lab_of, family):
-    """Pings in three pieces: the later ones have no type, and pass with the first."""
+    """Pings in three fragments: the later ones have no ICMP type, and pass with the first."""
     echo = "echo" if family is V4 else "echo-request"
     lab = make_lab_of(eth0=apply(family, "in"), extra=access_list(
         family, "permit icmp any any " + echo))
@@ -120,7 +120,7 @@ def test_fragments_of_what_is_permitted(make_lab_of, family):
 
 @both
 def test_the_machine_itself(make_lab_of, family):
-    """`in` is asked about packets for the router, not about those that it sends."""
+    """`in` filters packets for the router, but not those that the router sends."""
     lab = make_lab_of(eth0=apply(family, "in"), eth1=apply(family, "out"),
                       extra=access_list(family, "deny PROTO any any") if family is V4 else
                       access_list(family, "permit icmp any any nd-ns", "permit icmp any any nd-na"))
@@ -148,7 +148,7 @@ send([tiny, over, deep], verbose=False)
 
 @both
 def test_what_cannot_be_told(make_lab_of, family):
-    """Fragments that hide TCP's flags (RFC 1858, RFC 3128), headers without end."""
+    """Fragments that hide TCP's flags (RFC 1858, RFC 3128), and headers that do not end."""
     lab = make_lab_of(eth0=apply(family, "in"), extra=access_list(family, "permit PROTO any any"))
     pings(lab.left, family.right)
     lab.left.run(["/usr/bin/python3", "-c", CRAFTED, family.right], timeout_s=60, check=True)

@@ -1,5 +1,5 @@
-"""Real Linux hosts talk through the router: ping, traceroute, TCP, UDP, fragments; over IPv4 and IPv6
-alike, but for what only IPv4 has: fragments made by a router (RFC 8200 4.5)."""
+"""Real Linux hosts communicate through the router: ping, traceroute, TCP, UDP, fragments; equally
+over IPv4 and IPv6, except for fragments made by a router, which only IPv4 has (RFC 8200 4.5)."""
 import re
 
 import pytest
@@ -29,8 +29,8 @@ def test_first_packet_is_not_lost(lab_of, family):
 
 @both
 def test_traceroute(lab_of, family):
-    """By UDP, by ICMP echo, and by tracepath, which asks for the path's MTU along."""
-    for host in (lab_of.left, lab_of.right):  # it tells whoever asks six times at once, then no more
+    """By UDP, by ICMP echo, and by tracepath, which also measures the path MTU."""
+    for host in (lab_of.left, lab_of.right):  # by default six answers at once, then none
         host.sysctl("net.ipv4.icmp_ratelimit", 0)
         host.sysctl("net.ipv6.icmp.ratelimit", 0)
     for method in ([], ["-I"]):
@@ -62,7 +62,7 @@ def test_static_route(make_lab_of, family):
 
 
 def explained(router, allowed):
-    """The counters add up and every drop has one of the allowed names."""
+    """The counters balance, and every drop has one of the allowed names."""
     counters = router.balanced()
     strange = {name: value for name, value in counters.drops().items() if name not in allowed}
     assert not strange, strange
@@ -70,13 +70,13 @@ def explained(router, allowed):
 
 
 LOST = {"drop_tx_full", "drop_no_buffer"}
-UNASKED = {"drop_ip6_multicast"}  # the hosts' MLD reports go to routers of multicast
+UNASKED = {"drop_ip6_multicast"}  # the hosts' MLD reports, sent to multicast routers
 
 
 @both
 @pytest.mark.parametrize("cpus", [1, 2, 4])
 def test_iperf_tcp(make_lab_of, family, cpus):
-    """Completes without a stall, and every packet is accounted for."""
+    """The transfer completes without a stall, and every packet is accounted for."""
     lab = make_lab_of(cpus=cpus)
     report = demo.iperf(lab.left, lab.right, family.right, 3, ["-P", "2", family.flag])
     assert not demo.stalls(report), report["intervals"]
@@ -86,14 +86,14 @@ def test_iperf_tcp(make_lab_of, family, cpus):
 
 
 def test_every_data_core_forwards(lab):
-    """Many flows find all of them, and nothing of a flow is lost."""
-    pings(lab.left, RIGHT_HOST)  # what waits for a neighbour may be lost
+    """Many flows use all data cores, and no packet of a flow is lost."""
+    pings(lab.left, RIGHT_HOST)  # packets that wait for a neighbour may be lost
     with Flows(lab.left, lab.right, RIGHT_HOST, 64) as flows:
         flows.run(1)
         assert flows.settle() == []
         assert min(flow.sent for flow in flows.list) > 0
     cores = lab.router.cores()
-    shares = [core["rx_pkts"] for core in cores[1:] or cores]  # one CPU is control and data core
+    shares = [core["rx_pkts"] for core in cores[1:] or cores]  # with one CPU, core 0 has both roles
     assert min(shares) > 0, shares
 
 
@@ -107,8 +107,8 @@ def test_iperf_tcp_both_ways(lab_of, family):
 
 @both
 def test_iperf_udp(lab_of, family):
-    """Of what reaches the router nearly all goes on, and undamaged. On a busy machine the hosts
-    lose some too, before a tap or in front of iperf3: that is not judged."""
+    """Nearly all packets that reach the router are forwarded, undamaged. On a busy machine the
+    hosts also lose some, before a tap or in front of iperf3: the test ignores these."""
     lab = lab_of
     report = demo.iperf(lab.left, lab.right, family.right, 2,
                         ["-u", "-b", "20M", "-l", "1200", family.flag])
@@ -121,7 +121,7 @@ def test_iperf_udp(lab_of, family):
 
 
 def udp_of(host, family):
-    """Linux' own counters."""
+    """Linux's own counters."""
     if family is V6:
         text = host.run(["cat", "/proc/net/snmp6"]).stdout
         return {name: int(n) for name, n in re.findall(r"^Udp6(\w+)\s+(\d+)$", text, re.MULTILINE)}
@@ -131,12 +131,12 @@ def udp_of(host, family):
 
 
 def udp_across(sender, receiver, address, size, count=5, family=V4):
-    """Datagrams of `size` bytes arrive whole. Each is answered before the next is sent."""
+    """Datagrams of `size` bytes arrive whole. Each is sent after the last has arrived."""
     payload = bytes(index * 7 & 0xFF for index in range(size))
     with receiver.socket(family.af) as server, sender.socket(family.af) as client:
         server.bind((address, 4000))
         server.settimeout(5)
-        # May be fragmented on the way (IPv6: by us): Linux would go by the path's MTU otherwise.
+        # Allows fragments on the path (IPv6: by the sender); otherwise Linux follows the path MTU.
         client.setsockopt(*family.may_fragment)
         for _ in range(count):
             client.sendto(payload, (address, 4000))
@@ -145,7 +145,7 @@ def udp_across(sender, receiver, address, size, count=5, family=V4):
 
 @both
 def test_sender_fragments(lab_of, family):
-    """Fragments made by the sender pass like any packet, both ways."""
+    """Fragments made by the sender pass like any packet, in both directions."""
     for size in (1473, 4000, 20000, 65507):
         udp_across(lab_of.left, lab_of.right, family.right, size, family=family)
         udp_across(lab_of.right, lab_of.left, family.left, size, family=family)
@@ -153,15 +153,15 @@ def test_sender_fragments(lab_of, family):
 
 @pytest.mark.parametrize("mtu", [576, 1400])
 def test_router_fragments(make_lab, mtu):
-    """eth1 takes less than eth0: the router fragments, and fragments fragments."""
+    """eth1 has a smaller MTU than eth0: the router fragments packets, and fragments of packets."""
     lab = make_lab(router_config(eth1_mtu=mtu), right_mtu=mtu)
     for size in (1472, 1473, 4000):
         udp_across(lab.left, lab.right, RIGHT_HOST, size, count=2)
         udp_across(lab.right, lab.left, LEFT_HOST, size, count=2)
     counters = lab.router.balanced()
     assert counters["fragmented"] > 0 and counters["fragments_created"] >= 2 * counters["fragmented"]
-    # A fragment that is too large for the next link would have been lost, not counted: Linux
-    # received every datagram whole.
+    # A fragment too large for the next link would have been lost, not counted: Linux received every
+    # datagram whole.
 
 
 @both
@@ -178,7 +178,7 @@ def test_jumbo_frames(make_lab_of, family, cpus):
 
 
 def test_jumbo_to_standard(make_lab):
-    """A 9000-byte packet for a 1500-byte link is cut up, its first one while ARP is still asking."""
+    """A 9000-byte packet for a 1500-byte link is fragmented, the first while ARP is unresolved."""
     config = router_config().replace("192.0.2.1/24", "192.0.2.1/24\n mtu 9000")
     lab = make_lab(config, left_mtu=9000)
     udp_across(lab.left, lab.right, RIGHT_HOST, 8972, count=2)
@@ -187,9 +187,9 @@ def test_jumbo_to_standard(make_lab):
 
 @both
 def test_tcp_finds_the_path_mtu(make_lab_of, family):
-    """Linux learns the smaller MTU from the router's ICMP and goes on (IPv4: TCP has DF set)."""
+    """Linux learns the smaller MTU from the router's ICMP and continues (IPv4: TCP has DF set)."""
     lab = make_lab_of(eth1=" mtu %d" % family.mtu, right_mtu=family.mtu)
-    # The right host's MSS would tell the left one: make it claim more than its link takes.
+    # The right host's MSS would tell the left one: make it claim more than its link supports.
     lab.right.ip(family.flag, "route", "replace", "default", "via", family.right_router,
                  "advmss", str(1480 - family.header))
     report = demo.iperf(lab.left, lab.right, family.right, 2, [family.flag])
@@ -215,7 +215,7 @@ def test_no_device_register_is_read_while_forwarding(lab_of, family):
 @pytest.mark.nics(["virtio"])
 @pytest.mark.parametrize("cpus", [1, 3])
 def test_device_that_keeps_the_order(make_hosts, make_router, nic, cpus):
-    """All is as ever with VIRTIO_F_IN_ORDER, which the driver takes when it is offered."""
+    """Traffic is unchanged with VIRTIO_F_IN_ORDER, which the driver accepts when it is offered."""
     left, right = make_hosts(options.data_cores(cpus))
     router = make_router(router_config(), cpus=cpus,
                          ports=[host.port + ",in_order=on" for host in (left, right)])

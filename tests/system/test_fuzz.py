@@ -1,6 +1,7 @@
-"""Random and mutated frames into both ports: the router forwards on and its counters add up.
+"""Random and mutated frames into both ports: the router goes on forwarding and its counters
+balance.
 
-HAYATE_FUZZ_SECONDS (default 8) sets the length, HAYATE_FUZZ_SEED repeats a run.
+HAYATE_FUZZ_SECONDS (default 8) sets the length; HAYATE_FUZZ_SEED repeats a run.
 """
 import os
 import random
@@ -43,7 +44,7 @@ def corpus(mac, host, router, far):
 
 
 def mutate(rng, frame):
-    """One frame from another: bits flipped, cut short, made longer, or nothing but noise."""
+    """Derives a frame from another: bits flipped, truncated, extended, or pure noise."""
     data = bytearray(frame)
     kind = rng.randrange(10)
     if kind == 0:
@@ -62,7 +63,7 @@ def mutate(rng, frame):
 
 
 def packet_socket(host):
-    sock = host.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)  # 0: sends only
+    sock = host.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)  # 0: only sends
     sock.bind(("eth0", 0))
     sock.setblocking(False)
     return sock
@@ -88,13 +89,13 @@ def test_random_frames(lab):
                 except BlockingIOError:
                     select.select([], [sock], [], 0.1)
                 except OSError:
-                    pass  # longer than the tap's MTU allows
+                    pass  # longer than the tap's MTU
         lab.router.poll()
     for sock, _ in sides:
         sock.close()
     after = lab.router.balanced(20)
     assert after.balance[0] - before.balance[0] > sent / 10, "the frames did not reach the router"
-    # A frame may have taught the hosts or the router a wrong neighbour: that is ARP's nature.
+    # A frame may have taught the hosts or the router a wrong neighbour: ARP allows that.
     for host in (lab.left, lab.right):
         host.ip("neighbour", "flush", "dev", "eth0")
     lab.router.command("clear arp")

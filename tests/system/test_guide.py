@@ -1,5 +1,5 @@
-"""docs/guide.md: what it gives somebody else's CI runs, as it stands, in a folder where nothing is.
-/run/netns is the test's own, so namespaces have the guide's names and are gone with the test."""
+"""docs/guide.md: its section for other projects' CI runs unchanged in an empty folder. The test has
+its own /run/netns, so namespaces have the guide's names and end with the test."""
 import os
 import re
 import subprocess
@@ -7,9 +7,9 @@ import subprocess
 from launcher.guest import ROOT
 
 GUIDE = os.path.join(ROOT, "docs", "guide.md")
-# What a runner has and this machine need not: sudo, and a server to clone from.
+# What a CI runner has, but this machine may lack: sudo, and a server to clone from.
 SHIMS = {"sudo": 'exec "$@"', "git": 'ln -s "%s" hayate' % ROOT}
-# A runner's steps are shells of their own; what they leave running ends with the job.
+# Each step of a runner is a separate shell; background processes end with the job.
 JOB = """\
 mkdir -p /run/netns && mount -t tmpfs none /run/netns || exit
 trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT
@@ -18,7 +18,7 @@ set -e
 
 
 def steps(text):
-    """The shell lines of a workflow's `run:` steps."""
+    """The shell commands of a workflow's `run:` steps."""
     workflow = re.search(r"^```yaml\n(.*?)^```", text, re.M | re.S)[1]
     return [re.sub(r"^ {10}", "", block or line, flags=re.M)
             for block, line in re.findall(r"^      - run: (?:\|\n((?:^ {10}.*\n)+)|(.*)\n)", workflow, re.M)]

@@ -1,13 +1,13 @@
-"""Attack tools of others against the router: THC's IPv6 attack suite (Debian's thc-ipv6), from a host
-on one of its links.
+"""Attack tools written by others against the router: THC's IPv6 attack suite (Debian's thc-ipv6),
+run on a host on one of its links.
 
-After each attack the router must be as it was (`Siege.is_well`): console, ping and TCP over both
-families, the neighbours are who they are, no core has failed, every packet has met a named fate, no
-buffer is gone, and what it remembers for strangers is within its bounds.
+After each attack the router must be as before (`Siege.is_well`): console, ping and TCP work over
+both families, the neighbours have their own MAC addresses, no core has failed, every packet has met
+a named fate, no buffer is lost, and the state kept for strangers is within its bounds.
 
-A flood lasts until the router has received a number of its packets, not for a time, so a slow machine
-sees the same as a fast one. What a tool says of its success is not looked at: many take every silence
-for a victory.
+A flood lasts until the router has received a number of its packets, not for a time, so a slow
+machine is tested like a fast one. What a tool reports of its success is ignored: many report
+success when they get no answer.
 """
 import contextlib
 import json
@@ -23,10 +23,10 @@ from family import (LEFT6, LEFT_ROUTER6, RIGHT6, RIGHT_ROUTER6, addresses_up,  #
                     config6, make_lab6)
 
 ATTACK_S = 8
-LIAR = "52:54:00:00:00:77"  # a MAC address that nobody has
+LIAR = "52:54:00:00:00:77"  # a MAC address that no station has
 
-# What may wait: for a neighbour (nd_params.pending, the same of ARP), and fragments for others
-# (reassembly_params: datagrams times fragments_max).
+# The most packets that may wait: for a neighbour (nd_params.pending, the same for ARP), and
+# fragments for others (reassembly_params: datagrams times fragments_max).
 WAITING_MAX = 512 + 512 + 64 * 128
 NEIGHBOURS_MAX = 4096  # nd_params.neighbours
 
@@ -55,8 +55,8 @@ class Siege:
         return self.router.counters().balance[0]
 
     def ask(self):
-        """What the server says over both families: (/healthz of its four addresses, the metrics
-        added up over their labels, neighbours)."""
+        """The server's answers over both families: (/healthz of its four addresses, the metrics
+        summed over their labels, neighbours)."""
         urls = ["http://%s/healthz" % at for at in ("[%s]" % LEFT_ROUTER6, "[%s]" % RIGHT_ROUTER6,
                                                     LEFT_ROUTER, RIGHT_ROUTER)]
         urls += ["http://[%s]%s" % (LEFT_ROUTER6, path)
@@ -69,12 +69,13 @@ class Siege:
         return health, figures, json.loads(known or "{}")
 
     def free_buffers(self):
-        """Those that carry the question itself may miss, or not yet be given to the card again."""
+        """The free buffers, without those that carry this request or have not yet been returned to
+        the card."""
         return self.ask()[1].get("hayate_core_buffers_free", 0)
 
     @contextlib.contextmanager
     def running(self, *commands):
-        """Tools (their command lines, without atk6-) side by side, for as long as the block lasts."""
+        """Runs tools (their command lines, without atk6-) in parallel while the block runs."""
         children = [self.left.popen(["atk6-" + command.split()[0], *command.split()[1:]],
                                     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                     stderr=subprocess.DEVNULL) for command in commands]
@@ -86,12 +87,13 @@ class Siege:
                 child.wait()
 
     def attack(self, *commands, packets=None, counter=None):
-        """Runs tools until the router has received `packets` meanwhile, or has counted that, or until
-        they end, but for ATTACK_S at most: some wait for answers. Then looks whether all is well."""
+        """Runs tools until the router has received `packets` more, or has increased `counter`, or
+        until the tools end, but for at most ATTACK_S: some wait for answers. Then checks that all
+        is well."""
         before = self.received()
         counted = self.router.counters()[counter] if counter else 0
         with self.running(*commands) as children:
-            if counter:  # packets of others may come before a tool's only one
+            if counter:  # other packets may arrive before a tool's only one
                 eventually(lambda: self.router.counters()[counter] > counted, 30,
                            "%s: %s" % (commands[0], counter))
             elif packets:
@@ -104,8 +106,8 @@ class Siege:
         self.is_well("after " + "; ".join(commands[:3]))
 
     def is_well(self, when):
-        """All that the head of this file says. A neighbour that was lied about is asked whether it is
-        still there after DELAY_FIRST_PROBE_TIME, three times (RFC 4861 10): 8 s."""
+        """Checks what the head of this file lists. A neighbour with a forged address is probed
+        after DELAY_FIRST_PROBE_TIME, three times (RFC 4861 10): 8 s."""
         for core in self.router.cores():
             assert core["state"] in ("running", "asleep") and core["faults"] == 0, (when, core)
         for target, host in ((RIGHT6, self.left), (LEFT6, self.right), (RIGHT_HOST, self.left),
@@ -130,7 +132,7 @@ def siege(make_lab6):
     return Siege(make_lab6(extra=WEB))
 
 
-# Each of these sends as fast as it can and does not end.
+# Each of these sends as fast as possible and does not end.
 DISCOVERY_FLOODS = [
     "flood_router26 eth0", "flood_router26 -F eth0", "flood_router26 -s -H eth0",
     "flood_router6 -HFD eth0", "flood_advertise6 eth0", "flood_advertise6 eth0 " + LEFT_ROUTER6,
@@ -143,7 +145,7 @@ DISCOVERY_FLOODS = [
 
 
 def test_floods_of_discovery(siege):
-    """Messages of neighbour and router discovery, of MLD, redirects: RFC 4861, 3971, 3810."""
+    """Floods of neighbour and router discovery messages, MLD, redirects: RFC 4861, 3971, 3810."""
     for command in DISCOVERY_FLOODS:
         siege.attack(command, packets=500 if "dhcp" in command else 5000)
     found = siege.router.balanced()
@@ -154,7 +156,7 @@ def test_floods_of_discovery(siege):
     assert len(re.findall(r"\S+/\d+ ", siege.router.command("show ipv6 route"))) == 2
 
 
-# Scans of a subnet (RFC 6583), floods of errors, of echoes and of SYN, from true and forged sources.
+# Scans of a subnet (RFC 6583), floods of errors, echoes and SYN, from real and forged sources.
 EXHAUSTION = [
     "ndpexhaust26 eth0 2001:db8:2::/64", "ndpexhaust26 -p -R eth0 2001:db8:2::/64",
     "ndpexhaust26 -a -U -r eth0 2001:db8:2::/64", "ndpexhaust6 eth0 2001:db8:2::/64",
@@ -175,7 +177,7 @@ def test_exhaustion(siege):
 
 
 def test_malformed(siege):
-    """Chains of extension headers, fragments that overlap or are missing, old exploits, all types of
+    """Chains of extension headers, overlapping or missing fragments, old exploits, all types of
     ICMPv6: at the router itself, and through it at the host behind."""
     siege.attack("exploit6 eth0 " + LEFT_ROUTER6, "exploit6 eth0 " + RIGHT6)
     siege.attack("randicmp6 -p eth0 " + LEFT_ROUTER6)
@@ -196,8 +198,8 @@ def test_malformed(siege):
 
 
 def test_lies(siege):
-    """Who is on the link may say what he likes (ND has no signatures): it must be over soon after he
-    stops, and may not touch what the configuration says."""
+    """A host on the link can forge any message (ND has no signatures). The effect must end soon
+    after the attack, and must not touch what is configured."""
     router = siege.router
     siege.attack("fake_advertise6 -n 1 eth0 %s %s %s" % (LEFT6, LEFT_ROUTER6, LIAR), packets=1)
     siege.attack("fake_advertise6 -n 1 eth0 " + LEFT_ROUTER6, counter="nd_conflict")
@@ -215,12 +217,12 @@ def test_lies(siege):
     siege.attack("node_query6 eth0 " + LEFT_ROUTER6, "inverse_lookup6 eth0 52:54:00:68:79:00",
                  packets=2)
     assert "2001:db8:66" not in router.command("show ipv6 route")
-    # Answers to every question, which look as those of the one who was asked: what they did ends
-    # when the operator says so, or when it is looked after at last (RFC 4861: 45 s and 8 s).
+    # Forged answers to every solicitation look like the real neighbour's. Their effect ends when
+    # the operator clears the neighbours, or when the entry is probed (RFC 4861: 45 s and 8 s).
     with siege.running("parasite6 -l eth0 " + LIAR):
         def believed():
             router.command("clear ipv6 neighbors")
-            reaches(siege.left, RIGHT6)  # its answer makes the router ask for the left host
+            reaches(siege.left, RIGHT6)  # its answer makes the router solicit the left host
             return LIAR in router.command("show ipv6 neighbors")
         eventually(believed, 30, "the lie is believed")
     router.command("clear ipv6 neighbors")
@@ -230,7 +232,7 @@ def test_lies(siege):
 
 
 def test_lies_about_a_configured_neighbour(make_hosts, make_router):
-    """`ipv6 neighbor` is believed whoever says otherwise, solicited or not."""
+    """`ipv6 neighbor` takes precedence over any advertisement, solicited or not."""
     left, right = make_hosts()
     router = make_router(config6(extra="ipv6 neighbor %s eth0 %s" % (LEFT6, mac_of(left))),
                          ports=(left.port, right.port))
@@ -259,9 +261,9 @@ def test_lies_about_a_configured_neighbour(make_hosts, make_router):
 
 
 def test_no_address_may_be_used(make_hosts, make_router):
-    """dos-new-ip6 claims every address that a station of its link is about to use (RFC 4862 5.4): the
-    router says so and does without, the other link and IPv4 are not concerned, and when the link
-    comes up again without the attacker the addresses are used."""
+    """dos-new-ip6 claims every address that a station of its link is about to use (RFC 4862 5.4).
+    The router reports that and does not use them; the other link and IPv4 are unaffected. When the
+    link comes up again without the attacker, the addresses are used."""
     left, right = make_hosts()
     left.configure6(LEFT6 + "/64", LEFT_ROUTER6)
     right.configure6(RIGHT6 + "/64", RIGHT_ROUTER6)
@@ -269,7 +271,7 @@ def test_no_address_may_be_used(make_hosts, make_router):
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         router = make_router(config6(), ports=(left.port, right.port))
-        # maybe while its cables were waited for
+        # perhaps printed while the test waited for the cables
         eventually(lambda: router.command("show arp") and
                    re.search(r"eth0: \S+ is in use by", router.text), 30, "the router says so")
         addresses_up(router)

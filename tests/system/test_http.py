@@ -1,5 +1,5 @@
-"""The HTTP server of the real image: curl, promtool, slow clients, a thousand connections, and a
-browser that looks at the page."""
+"""The HTTP server of the real image: curl, promtool, slow clients, a thousand connections, and the
+page in a browser."""
 import json
 import os
 import re
@@ -66,7 +66,7 @@ def test_curl(web):
     """Every page, from both sides; HEAD, 404, 405, and keep-alive."""
     assert curl(web.left, BASE + "/healthz") == (200, "ok\n")
     assert curl(web.right, "http://%s/healthz" % RIGHT_ROUTER) == (200, "ok\n")
-    assert curl(web.right, BASE + "/healthz") == (200, "ok\n")  # the far address
+    assert curl(web.right, BASE + "/healthz") == (200, "ok\n")  # the router's far address
     assert curl(web.left, BASE + "/nothing")[0] == 404
     assert curl(web.left, "-X", "DELETE", BASE + "/")[0] == 405
     assert curl(web.left, "-d", "body", BASE + "/")[0] == 405
@@ -84,7 +84,7 @@ def test_curl(web):
 
 
 def lint(text):
-    """What `promtool check metrics` looks at, and how our own names are made."""
+    """The checks of `promtool check metrics`, and the rules for our own names."""
     kinds = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.M))
     helps = re.findall(r"^# HELP (\S+) \S", text, re.M)
     assert sorted(helps) == sorted(kinds) and len(helps) == len(set(helps))
@@ -98,8 +98,8 @@ def lint(text):
 
 
 def test_promtool(make_lab):
-    """Prometheus' own judge of names, units, types and help texts has nothing to say, with interfaces
-    of all kinds."""
+    """promtool, Prometheus' own checker of names, units, types and help texts, has no complaint,
+    with interfaces of all kinds."""
     try:
         argv = promtool.find()
     except LauncherError as error:
@@ -121,7 +121,7 @@ def test_promtool(make_lab):
 
 
 def test_metrics(web):
-    """Nothing to say about its form, and the figures are those of the console."""
+    """The format is correct, and the figures are those of the console."""
     pings(web.left, RIGHT_HOST)
     status, text = curl(web.left, BASE + "/metrics")
     assert status == 200
@@ -132,7 +132,7 @@ def test_metrics(web):
 
 
 def test_dashboard(web):
-    """Every metric that the Grafana dashboard asks for is there."""
+    """Every metric that the Grafana dashboard uses exists."""
     names = set(re.findall(r"^# TYPE (\S+)", curl(web.left, BASE + "/metrics")[1], re.M))
     with open(ROOT + "/docs/grafana-dashboard.json", encoding="utf-8") as f:
         board = json.load(f)
@@ -151,7 +151,7 @@ def test_pipelined(web):
 
 
 def test_hundred_thousand_routes(make_lab):
-    """Made while it is sent; forwarding goes on beside."""
+    """The answer is generated while it is sent; forwarding continues meanwhile."""
     routes = "".join("ip route 10.%d.%d.%d/32 %s\n" % (n >> 16, n >> 8 & 255, n & 255, RIGHT_HOST)
                      for n in range(100000))
     lab = make_lab(router_config(extra=WEB + routes), "--memory", "1024")
@@ -163,7 +163,7 @@ def test_hundred_thousand_routes(make_lab):
 
 
 def test_configuration(make_lab):
-    """What it gives is what another machine boots with."""
+    """Another machine boots with the configuration that the server returns."""
     routes = "".join("ip route 10.%d.%d.0/24 %s\n" % (i >> 8, i & 255, RIGHT_HOST)
                      for i in range(20000))
     lab = make_lab(CONFIG + routes)
@@ -269,9 +269,10 @@ def test_forwarded_port(make_router):
 
 @pytest.mark.parametrize("cpus", (1, 2))
 def test_in_a_flood(make_lab, cpus):
-    """By a port that is sent more than it takes, from a machine that is given more than it forwards:
-    places are kept for what the machine itself sends, and with one CPU turns for its control role. (The
-    flood's own host is no place to ask from: its device throws away most of what it sends.)"""
+    """Requests to a port that is sent more than it takes, and to a machine that is given more than
+    it forwards. The machine reserves ring entries for its own packets, and with one CPU turns for
+    its control role. (The flooding host cannot send the requests: its device drops most of its
+    packets.)"""
     lab = make_lab(CONFIG, cpus=cpus)
     pings(lab.left, RIGHT_HOST)  # neighbours are known before the flood
     base = "http://" + RIGHT_ROUTER
@@ -283,8 +284,9 @@ def test_in_a_flood(make_lab, cpus):
 
 
 def test_page_in_a_browser(make_lab6):
-    """With traffic through the router: it shows ports, rates, drops, cores, routes and neighbours, asks
-    nobody else, and says so when the machine goes away and comes back."""
+    """With traffic through the router, the page shows ports, rates, drops, cores, routes and
+    neighbours, makes no requests to other servers, and reports when the machine goes away and comes
+    back."""
     if not shutil.which("chromium") and "chromium" not in subprocess.run(
             [ROOT + "/tools/deps.sh", "list", "test"], capture_output=True, text=True,
             check=True).stdout:

@@ -1,8 +1,9 @@
-"""Load and slowness made by tools of others against the web server, over both families: wrk, h2load
+"""Load and slow requests by others' tools against the web server, over both families: wrk, h2load
 (pipelined), slowhttptest. docs/http.md has the bounds that they meet.
 
-64 connections are served at once, 48 of one host; heads have ten seconds. So whatever the left host
-does, the right one is served at once, and when it stops nothing of it is left.
+64 connections are served at once, 48 of one host; a head must arrive within ten seconds. So the
+right host is served at once whatever the left host does, and when the left one stops, no connection
+of it remains.
 """
 import itertools
 import re
@@ -24,7 +25,7 @@ def need(tool):
 
 
 class Web:
-    """A lab with the server on, and what it has when nobody uses it."""
+    """A lab with the server on, and the server's state without clients."""
 
     def __init__(self, lab):
         self.lab, self.left, self.right, self.router = lab, lab.left, lab.right, lab.router
@@ -51,17 +52,18 @@ class Web:
         return found
 
     def others(self):
-        """Connections of the left host, ever."""
+        """The number of connections that the left host has ever made."""
         return self.router.counters()["tcp_accepts"] - self.asked
 
     def over(self):
-        """All connections but the one that asks are gone (or in TIME-WAIT), and buffers are back."""
+        """Waits until all connections but the current one are closed (or in TIME-WAIT), and buffers
+        are free."""
         def quiet():
             f = self.figures()
             alive = sum(n for name, n in f.items() if name.startswith("hayate_tcp_connections_")
                         and not name.endswith("time_wait"))
             return f and f["hayate_http_connections"] == 1 and alive == 1 and \
-                f["hayate_core_buffers_free"] >= self.free - 2  # under way with this very question
+                f["hayate_core_buffers_free"] >= self.free - 2  # those in use by this very request
         eventually(quiet, 20, "the server is as before", 0.2)
         self.router.balanced()
 
@@ -72,7 +74,7 @@ def web(make_lab6):
 
 
 def test_wrk(web):
-    """Within the bound every answer is a good one and every connection is kept."""
+    """Within the bound every answer is good and every connection is kept."""
     need("wrk")
     for base, (connections, path) in itertools.product(
             BASES.values(), ((1, "/healthz"), (16, "/metrics"), (48, "/healthz"))):
@@ -100,7 +102,8 @@ def test_pipelined_by_h2load(web):
 
 
 def test_more_than_it_serves(web):
-    """Beyond the bound a connection gets 503 or, being idle, makes room; another host is served."""
+    """Beyond the bound a connection gets 503 or, if it is idle, is closed for another; another host
+    is served."""
     need("wrk")
     refused = web.figures().get("hayate_http_full_total", 0)
     child = web.left.popen(["wrk", "-t", "1", "-c", "150", "-d", "3s", BASES["v6"] + "/metrics"],
@@ -118,7 +121,7 @@ def test_more_than_it_serves(web):
     web.over()
 
 
-# How it is slow, and what it is slow with. All of them hold more connections than one host may.
+# The slow part of the request, and slowhttptest's arguments. All exceed one host's connections.
 SLOW = {
     "heads": ["-H", "-i", "1"],
     "bodies": ["-B", "-i", "1", "-s", "60000"],

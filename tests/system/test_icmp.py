@@ -1,4 +1,4 @@
-"""ICMP errors of the router, as real Linux understands them: RFC 792, 1812, 4443."""
+"""ICMP errors of the router, as a real Linux interprets them: RFC 792, 1812, 4443."""
 import errno
 import re
 import socket
@@ -12,7 +12,8 @@ from launcher import options
 
 @both
 def test_too_large(make_lab_of, family):
-    """`ping -M do -s` beyond the next link's MTU names the MTU; Linux remembers it (RFC 1191, 8201)."""
+    """`ping -M do -s` above the next link's MTU reports the MTU; Linux remembers it (RFC 1191,
+    8201)."""
     lab = make_lab_of(eth1=" mtu %d" % family.mtu, right_mtu=family.mtu)
     dropped, told, word = family.errors["size"]
     answered, said = lab.left.ping(family.right, "-M", "do", "-s", "1400")
@@ -23,14 +24,14 @@ def test_too_large(make_lab_of, family):
     assert not answered and "message too long" in said.lower(), said
     pings(lab.left, family.right, "-M", "do", "-s", str(family.mtu - 8 - family.header))
     counters = lab.router.balanced()
-    assert counters[told] == counters[dropped] == 1  # the second was never sent
+    assert counters[told] == counters[dropped] == 1  # the second packet was never sent
 
 
 @both
 def test_unreachable_host(lab_of, family):
-    """Nobody answers ARP or ND for the address: unreachable, after the router gave up."""
+    """No station answers ARP or ND for the address: unreachable, after the router gave up."""
     dropped, told, word = family.errors["host"]
-    answered, said = lab_of.left.ping(family.nobody, wait_s=25)  # it ends with the answer
+    answered, said = lab_of.left.ping(family.nobody, wait_s=25)  # ping ends with the answer
     assert not answered and "From %s" % family.left_router in said, said
     assert word in said, said
     counters = lab_of.router.balanced()
@@ -47,7 +48,7 @@ def test_unreachable_network(lab_of, family):
 
 
 def refused(host, address, port, family):
-    """Sends a datagram on a connected socket; the error that comes back, or None."""
+    """Sends a datagram on a connected socket; returns the resulting error, or None."""
     with host.socket(family.af) as client:
         client.settimeout(3)
         client.connect((address, port))
@@ -63,7 +64,7 @@ def refused(host, address, port, family):
 
 @both
 def test_unreachable_port(lab_of, family):
-    """A port of the router that nobody listens on, on its near and its far address."""
+    """A closed port of the router, on its near and its far address."""
     dropped, told, _ = family.errors["port"]
     for number, address in enumerate((family.left_router, family.right_router), 1):
         assert refused(lab_of.left, address, 9999, family) == errno.ECONNREFUSED
@@ -73,7 +74,7 @@ def test_unreachable_port(lab_of, family):
 
 @both
 def test_unreachable_protocol(lab_of, family):
-    """A protocol that the router itself does not speak (SCTP's number, sent raw)."""
+    """A protocol that the router itself does not implement (SCTP's number, sent raw)."""
     _, told, _ = family.errors["protocol"]
     with lab_of.left.socket(family.af, socket.SOCK_RAW, 132) as raw:
         raw.sendto(b"\0" * 20, (family.left_router, 0))
@@ -93,8 +94,8 @@ def test_time_exceeded(lab_of, family):
 @both
 @pytest.mark.parametrize("cpus", [2, 3])
 def test_errors_are_rate_limited(make_lab_of, family, cpus):
-    """Twenty errors a second, five at once: a thousand bad packets do not get a thousand answers. Each
-    data core has its share of them, and these packets are one core's."""
+    """Twenty errors a second, five at once: a thousand bad packets do not get a thousand answers.
+    Each data core has its share of the limit, and all these packets go to one core."""
     lab = make_lab_of(extra="ip icmp rate-limit 20 burst 5", cpus=cpus)
     dropped, told, _ = family.errors["network"]
     pings(lab.left, family.left_router)
@@ -122,7 +123,7 @@ def test_ping_from_the_console(lab_of, family):
 
 @both
 def test_large_ping_to_the_router(lab_of, family):
-    """RFC 1122 3.3.2, 8200 4.5: the router puts fragments to itself together, and its answer into
-    some."""
+    """RFC 1122 3.3.2, 8200 4.5: the router reassembles fragments for itself, and fragments its
+    answer."""
     for size in (1400, 3000, 8000, 30000):
         pings(lab_of.left, family.left_router, "-s", str(size), count=2)

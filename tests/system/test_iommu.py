@@ -1,5 +1,5 @@
-"""A network card behind an IOMMU (kernel/iommu.c): it carries traffic as ever, and does not reach
-the kernel. The QEMU of stable distributions has three levels of tables, newer ones have four."""
+"""A network card behind an IOMMU (kernel/iommu.c) carries traffic as usual, and cannot access the
+kernel. The QEMU of stable distributions has three levels of tables, newer ones have four."""
 import re
 
 import pytest
@@ -9,7 +9,7 @@ SLEEPS = ("--idle", "sleep", "--append", "test=1")
 
 
 def refused(router):
-    """(cards behind the IOMMU, cards, accesses refused), or None when there is none."""
+    """(cards behind the IOMMU, cards, refused accesses), or None without an IOMMU."""
     line = re.search(r"^iommu VT-d, cards behind it (\d+) of (\d+), refused (\d+)\r?$",
                      router.command("show version"), re.MULTILINE)
     return line and tuple(map(int, line.groups()))
@@ -27,16 +27,16 @@ def test_traffic(make_lab, cpus):
 
 
 def write_to_kernel(lab):
-    """Has eth0's interrupts write to the kernel, and raises one; returns what the console says of
-    it then."""
+    """Makes eth0's interrupts write to the kernel, and raises one; returns the console's output
+    afterwards."""
     assert "the kernel's word is untouched" in lab.router.command("test dma eth0")
     reaches(lab.left, LEFT_ROUTER)
     return lab.router.command("test dma eth0")
 
 
 def test_write_to_the_kernel_is_refused(make_lab):
-    """It is reported with the card and the reason, and counted; the word is as it was; and the card
-    works again once its ports have been started anew."""
+    """The write is reported with the card and the reason, and counted; the word is unchanged; and
+    the card works again once its ports have been restarted."""
     lab = make_lab(None, "--iommu", *SLEEPS)
     lab.router.faults_expected = True
     pings(lab.left, RIGHT_HOST)
@@ -50,7 +50,7 @@ def test_write_to_the_kernel_is_refused(make_lab):
     assert 0x100000 <= int(report.group(2), 16) < 0x1000000  # the image
     assert "the kernel's word is untouched" in lab.router.command("test dma eth0")
     assert refused(lab.router)[2] >= 1
-    for line in "configure", "interface eth0", "mtu 1400", "commit":  # all ports are started anew
+    for line in "configure", "interface eth0", "mtu 1400", "commit":  # all ports are restarted
         lab.router.command(line)
     lab.router.wait_back()
     lab.router.wait_links()
@@ -61,7 +61,7 @@ def test_write_to_the_kernel_is_refused(make_lab):
 @pytest.mark.parametrize("arguments", [(), ("--iommu", "--append", "iommu=off")],
                          ids=["no-iommu", "off"])
 def test_write_to_the_kernel_without(make_lab, arguments):
-    """What the test above relies on: nothing else keeps the card from it."""
+    """The premise of the test above: without an IOMMU, nothing stops the card's write."""
     lab = make_lab(None, *SLEEPS, *arguments)
     pings(lab.left, RIGHT_HOST)
     assert "has been written to" in write_to_kernel(lab)

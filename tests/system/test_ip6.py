@@ -1,5 +1,6 @@
-"""What only IPv6 has, with real Linux hosts: link-local addresses, discovery, DAD, advertisements (RFC
-4861, 4862). What both families have is in test_forwarding.py, test_icmp.py and test_links.py."""
+"""The parts of IPv6 that IPv4 lacks, with real Linux hosts: link-local addresses, discovery, DAD,
+advertisements (RFC 4861, 4862). Common parts are in test_forwarding.py, test_icmp.py and
+test_links.py."""
 import contextlib
 import re
 import socket
@@ -27,7 +28,8 @@ def test_link_local(lab6):
 
 
 def test_hosts_number_themselves(make_lab):
-    """RFC 4862: an address in the advertised prefix, and a default route by the link-local address."""
+    """RFC 4862: the hosts have an address in the advertised prefix, and a default route by the
+    link-local address."""
     lab = make_lab(config6())
     lab.left.configure6()
     lab.right.configure6(RIGHT6 + "/64", RIGHT_ROUTER6)
@@ -37,7 +39,7 @@ def test_hosts_number_themselves(make_lab):
 
 
 def test_advertisement_read_by_another(lab6):
-    """RFC 4861 6.2, as rdisc6 reads it, which asks for it."""
+    """RFC 4861 6.2: rdisc6 solicits an advertisement and reads it."""
     for host, prefix in ((lab6.left, "2001:db8:1::/64"), (lab6.right, "2001:db8:2::/64")):
         said = host.run(["rdisc6", "-1", "-w", "5000", "eth0"])
         assert said.returncode == 0, said.stdout + said.stderr
@@ -51,7 +53,7 @@ def test_advertisement_read_by_another(lab6):
 
 
 def test_neighbour_read_by_another(lab6):
-    """RFC 4861 7.2.4: ndisc6 asks who has the router's address, and gets its MAC."""
+    """RFC 4861 7.2.4: ndisc6 solicits the router's address, and gets its MAC."""
     said = lab6.left.run(["ndisc6", "-1", "-w", "5000", LEFT_ROUTER6, "eth0"])
     assert said.returncode == 0, said.stdout + said.stderr
     assert LEFT_MAC.upper() in said.stdout.upper(), said.stdout
@@ -77,7 +79,7 @@ interface eth0
 
 @contextlib.contextmanager
 def advertising(host, work, lifetime=1800, valid=86400):
-    """radvd on the host's link, until the end of the block; it then says that it stops."""
+    """Runs radvd on the host's link during the block; at the end it announces that it stops."""
     config = work / "radvd.conf"
     config.write_text(RADVD % {"lifetime": lifetime, "valid": valid})
     child = host.popen(["radvd", "-n", "-C", str(config), "-p", str(work / "radvd.pid"),
@@ -91,11 +93,11 @@ def advertising(host, work, lifetime=1800, valid=86400):
 
 @pytest.fixture
 def make_auto(make_router, make_hosts):
-    """An echo server that configures itself, and the left host as its link's router."""
+    """An echo server that configures itself, and the left host as the router of its link."""
     def make(**more):
         left, right = make_hosts()
         left.configure6(LEFT6 + "/64")
-        left.sysctl("net.ipv6.conf.all.forwarding", 1)  # radvd wants it
+        left.sysctl("net.ipv6.conf.all.forwarding", 1)  # radvd requires it
         server = make_router(AUTO, app="echo", ports=(left.port, right.port), wait_for=["eth0"],
                              **more)
         return server, left, right
@@ -103,7 +105,7 @@ def make_auto(make_router, make_hosts):
 
 
 def own_address(server):
-    """Its address in the advertised prefix, once it has one."""
+    """The server's address in the advertised prefix, once it has one."""
     def found():
         return re.search(r"address (2001:db8:1:\S+)/64$", server.command("show interfaces"),
                          re.MULTILINE)
@@ -113,8 +115,8 @@ def own_address(server):
 
 @pytest.mark.parametrize("cpus", [1, 2])
 def test_server_numbers_itself(make_auto, tmp_path, cpus):
-    """RFC 4862, with Debian's radvd: address, connected prefix, default route, MTU; all gone when
-    radvd says that it is no router any more."""
+    """RFC 4862, with Debian's radvd: address, connected prefix, default route, MTU. All are gone
+    when radvd announces that it is no longer a router."""
     server, left, _ = make_auto(cpus=cpus)
     with advertising(left, tmp_path):
         pings(left, own_address(server))
@@ -122,10 +124,10 @@ def test_server_numbers_itself(make_auto, tmp_path, cpus):
         for line in (r"2001:db8:1::/64 +connected", r"::/0 +via fe80::\S+"):
             assert re.search("^A %s eth0 advertised" % line, routes, re.MULTILINE), routes
         left.ip("-6", "address", "add", "2001:db8:77::1/128", "dev", "lo", "nodad")
-        # Linux enters the route that makes it its own later, from a work queue.
+        # Linux enters the route for its own address later, from a work queue.
         eventually(lambda: reaches(left, "2001:db8:77::1"), 10)
         pings(left, own_address(server), "-I", "2001:db8:77::1")  # not on the link
-        pings(left, own_address(server), "-s", "2000")  # in fragments of 1400, back in such
+        pings(left, own_address(server), "-s", "2000")  # in fragments of 1400, as the replies
         assert "5 sent, 5 received" in server.command("ping 2001:db8:77::1", timeout_s=30)
         with left.socket(socket.AF_INET6, socket.SOCK_STREAM) as sock:
             sock.settimeout(10)
@@ -137,7 +139,7 @@ def test_server_numbers_itself(make_auto, tmp_path, cpus):
 
 
 def test_lifetimes_of_radvd_end(make_auto, tmp_path):
-    """A router that is cut off without a word is forgotten when its lifetimes are over."""
+    """A router that disappears silently is forgotten when its lifetimes are over."""
     server, left, _ = make_auto()
     with advertising(left, tmp_path, lifetime=6, valid=8) as radvd:
         own_address(server)
@@ -148,13 +150,13 @@ def test_lifetimes_of_radvd_end(make_auto, tmp_path):
 
 
 def test_duplicate_address(make_lab):
-    """RFC 4862 5.4.5: an address that another station has is not used, and said so."""
+    """RFC 4862 5.4.5: an address that another station has is not used, and reported."""
     lab = make_lab(config6(), wait=False)
     lab.left.configure6(LEFT_ROUTER6 + "/64")
     lab.router.wait_up()
     eventually(lambda: "%s/64 duplicate" % LEFT_ROUTER6 in lab.router.command("show interfaces"),
                30)
-    # it may have been said while we waited for the cables
+    # it may have been printed while we waited for the cables
     assert "%s is in use by" % LEFT_ROUTER6 in lab.router.text
 
 

@@ -1,5 +1,5 @@
-"""What a core program may not touch it cannot: it faults at once, and the machine goes on. The real
-page tables, as the kernel has built them (kernel/audit.c looks at all of them, with test=1)."""
+"""A core program that accesses forbidden memory faults at once, and the machine goes on. These are
+the real page tables as the kernel built them (kernel/audit.c checks all of them, with test=1)."""
 import os
 import re
 import subprocess
@@ -11,7 +11,7 @@ KERNEL_BASE = 0xffffffff80000000  # kernel/vm.h
 
 FORBIDDEN = "the page does not allow it"
 ABSENT = "no page is there"
-PAGE_FAULTS = [  # kind of fault, what it tried, why it may not
+PAGE_FAULTS = [  # kind of fault, attempted access, reason of the refusal
     ("write", "write", FORBIDDEN),
     ("constant", "write", FORBIDDEN),
     ("boot-info", "write", FORBIDDEN),
@@ -27,11 +27,11 @@ PAGE_FAULTS = [  # kind of fault, what it tried, why it may not
     ("exec-arena", "execute", FORBIDDEN),
 ]
 PRIVILEGED = ["cli", "port", "msr", "sgdt"]
-AT_ONCE = 4  # faults of one core; more than five within 10 s end it (kernel/fault.c)
+AT_ONCE = 4  # faults of one core; more than five within 10 s stop it for good (kernel/fault.c)
 
 
 def fault(lab, kind, core):
-    """Makes the core fault; returns the report, when the ports run again."""
+    """Makes the core fault; returns the report when the ports run again."""
     router = lab.router
     router.skip()
     router.send("test fault %s core %d" % (kind, core))
@@ -44,7 +44,7 @@ def fault(lab, kind, core):
 
 @pytest.fixture
 def three(make_lab):
-    """A router of two data cores, the fault of one being no failure."""
+    """A router with two data cores, on which a core's fault does not fail the test."""
     lab = make_lab(None, "--append", "test=1", cpus=3)
     lab.router.faults_expected = True
     return lab
@@ -62,7 +62,7 @@ def test_memory(three, first):
 
 
 def test_control_core_memory(three):
-    """The control core reads what data cores have, and writes none of it."""
+    """The control core can read the data cores' memory, but cannot write it."""
     for kind, what, why in (("outbox", "write", FORBIDDEN), ("arena", "write", FORBIDDEN),
                             ("exec-snapshot", "execute", FORBIDDEN)):
         report = fault(three, kind, 0)
@@ -82,19 +82,19 @@ def test_privileged_instructions(three):
 
 @pytest.mark.parametrize("cpus", [1, 2, 4])
 def test_audit(make_router, cpus):
-    """The kernel walks all page tables; what the CPU has to keep the rings apart is on. QEMU's has
-    all of it."""
+    """The kernel walks all page tables; the CPU's protections between the rings are on. QEMU's CPU
+    has all of them."""
     router = make_router(None, "--append", "test=1", cpus=cpus, wait=False)
     line = router.expect(r"^audit: (\d+) address spaces, (\d+) MiB mapped, nothing writable and "
                          r"executable, nothing of two writers; CPU:(.*)\r?\n", 60, "the audit")
     assert int(line.group(1)) == cpus
-    assert int(line.group(2)) > 4096 * cpus  # the first 4 GiB are always mapped: nothing was left out
+    assert int(line.group(2)) > 4096 * cpus  # the first 4 GiB are always mapped: none was omitted
     assert line.group(3).split() == ["WP", "SMEP", "SMAP", "UMIP"]
     router.wait_prompt(60)
 
 
 def test_smashed_stack(three):
-    """Who writes beyond a local array does not return by what it wrote: the function is named."""
+    """A stack overflow is caught before the function returns, and the report names the function."""
     for core in (1, 2, 0):
         report = fault(three, "smash", core)
         assert report.group(1) == "stack overwritten in write_beyond_an_array"
@@ -105,8 +105,8 @@ def test_smashed_stack(three):
 
 @pytest.mark.parametrize("image", ["program.elf", "hayate-debug.elf"])
 def test_whose_guard(image):
-    """Each guard is ours. GCC takes the C library's in some functions, whatever it is told, and that
-    is a page fault at ring 3 and a word of zeroes at ring 0."""
+    """Each stack guard is ours. GCC uses the C library's in some functions despite its options;
+    that would be a page fault at ring 3 and a word of zeroes at ring 0."""
     code = subprocess.run(["objdump", "-d", "--no-show-raw-insn", os.path.join(ROOT, "build", image)],
                           check=True, capture_output=True, text=True).stdout
     assert "<__stack_chk_fail>:" in code
@@ -114,7 +114,7 @@ def test_whose_guard(image):
 
 
 def guard(router, core, image, command="x", base=0):
-    """The word that stands behind local arrays, as QEMU reads it in the address space of a core."""
+    """The guard word after local arrays, as QEMU reads it in the address space of a core."""
     symbols = subprocess.run(["nm", os.path.join(ROOT, "build", image)], check=True,
                              capture_output=True, text=True).stdout
     address = re.search(r"^([0-9a-f]+) \w __stack_chk_guard$", symbols, re.MULTILINE).group(1)
@@ -126,13 +126,13 @@ def guard(router, core, image, command="x", base=0):
 
 
 def guards(router):
-    """Of the kernel, and of each core's program."""
+    """The guards of the kernel and of each core's program."""
     return [guard(router, 0, "hayate-debug.elf", "xp", KERNEL_BASE),
             *(guard(router, core, "program.elf") for core in range(3))]
 
 
 def test_guards_differ(make_router):
-    """No two are the same: not of the kernel and two cores, not of two starts."""
+    """All guards differ: those of the kernel and two cores, and those of two starts."""
     router = make_router(None, "--append", "test=1", cpus=3)
     router.faults_expected = True
     before = guards(router)

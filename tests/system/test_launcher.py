@@ -58,7 +58,7 @@ def test_help():
 
 
 def test_script(tmp_path, kernel):
-    """Configuration and script become one boot module; only the generator takes a script."""
+    """Configuration and script become one boot module; only the generator accepts a script."""
     config, script, both = tmp_path / "lab.conf", tmp_path / "vo ice.gen", tmp_path / "both"
     script.write_bytes(b"# \xff\nstream a")
     for text, before in ((b"hostname a", b"hostname a\n"), (b"hostname a\n", b"hostname a\n")):
@@ -68,7 +68,7 @@ def test_script(tmp_path, kernel):
     launcher_script.join(None, str(script), str(both))
     assert both.read_bytes() == b"script vo_ice.gen\n# \xff\nstream a"
     assert len(launcher_script.name_of("x" * 100)) == 47
-    # what it replays, once, under the name that the script has for it
+    # each replayed file appears once, under the script's name for it
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "b.pcap").write_bytes(b"\xa1\n")
     (tmp_path / "a").write_bytes(b"")
@@ -88,7 +88,7 @@ def test_script(tmp_path, kernel):
 
 
 def test_password(tmp_path):
-    """As a line of the configuration; no two are alike."""
+    """The output is a line of the configuration; no two are equal."""
     path = tmp_path / "in"
     said = set()
     for text in "secret\n", "secret\r\n", "secret":
@@ -311,14 +311,14 @@ def test_missing_things(kernel, tmp_path):
 
 
 def script(tmp_path, text):
-    """A program in QEMU's place."""
+    """A program that replaces QEMU."""
     path = tmp_path / "qemu"
     path.write_text("#!/bin/bash\n" + text)
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     return str(path)
 
 
-# Greets on the control connection as QEMU does, so that what follows counts as the guest's doing.
+# Greets on the control connection as QEMU does, so that later output counts as the guest's.
 GREET = """\
 for word in "$@"; do case $word in *id=launcher,fd=*) fd=${word##*fd=} ;; esac; done
 echo '{"QMP": {"version": {}, "capabilities": []}}' >&"$fd"
@@ -350,7 +350,7 @@ def test_timeout(kernel, tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_signals(kernel, tmp_path, number):
-    """The machine ends with the launcher, its files too."""
+    """The machine and its files end with the launcher."""
     pidfile = tmp_path / "pid"
     child = subprocess.Popen(
         [PYTHON, LAUNCHER, "run", "router", "--image", kernel, "--pidfile", str(pidfile),
@@ -378,7 +378,7 @@ def test_killed_launcher_takes_the_machine_along(kernel, tmp_path):
 
 
 def test_terminal_is_restored(kernel, tmp_path):
-    """Whatever QEMU did to the terminal, and even if it is killed, it is as before."""
+    """The terminal is restored whatever QEMU did to it, even if QEMU is killed."""
     master, slave = pty.openpty()
     before = termios.tcgetattr(slave)
     before_flags = os.get_blocking(slave)
@@ -393,7 +393,7 @@ def test_terminal_is_restored(kernel, tmp_path):
 
 
 def test_terminal_gets_the_monitor(kernel):
-    """Ctrl-A is QEMU's escape only where there is a terminal."""
+    """Ctrl-A is QEMU's escape only on a terminal."""
     assert "-mon" not in command(kernel)
     master, slave = pty.openpty()
     result = subprocess.run([PYTHON, LAUNCHER, "run", "router", "--image", kernel, "--print"],

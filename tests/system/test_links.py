@@ -16,16 +16,16 @@ def test_show_neighbours(lab_of, family):
 
 
 def test_arp_expiry(make_lab):
-    """A neighbour that changed its address without a word is found again once its entry expires."""
+    """A neighbour that silently changed its address is found again once its entry expires."""
     lab = make_lab(router_config(extra="arp timeout 2\n"))
     pings(lab.left, RIGHT_HOST)
-    # The right host must not tell the router anything by asking itself.
+    # The right host must send no ARP request, which would tell the router its address.
     lab.right.ip("neighbour", "replace", "198.51.100.1", "lladdr", "52:54:00:68:79:01",
                  "dev", "eth0", "nud", "permanent")
     asked = lab.router.counters()["arp_tx_request"]
     lab.right.sysctl("net.ipv4.conf.eth0.arp_notify", 0)
     lab.right.ip("link", "set", "eth0", "address", "52:54:00:00:00:99")
-    # Frames go to the old address, unless it has just expired and the router has asked already.
+    # Frames go to the old address, unless it has just expired and the router has asked again.
     assert not reaches(lab.left, RIGHT_HOST) or lab.router.counters()["arp_tx_request"] > asked
     eventually(lambda: reaches(lab.left, RIGHT_HOST), 20, "the neighbour is found again")
     assert lab.router.counters()["arp_tx_request"] > asked
@@ -38,7 +38,7 @@ def is_up(router, name):
 
 @both
 def test_cable_pulled(lab_of, family):
-    """The emulated card reports its link down and up; traffic stops and comes back."""
+    """The emulated card reports its link down and up; traffic stops and resumes."""
     lab = lab_of
     pings(lab.left, family.right)
     lab.router.set_link(1, False)
@@ -52,14 +52,14 @@ def test_cable_pulled(lab_of, family):
 
 @both
 def test_host_interface_down_and_up(lab_of, family):
-    """The other end of the tap goes away for a while."""
+    """The other end of the tap is down for a while."""
     lab = lab_of
     pings(lab.left, family.right)
     lab.right.ip("link", "set", "eth0", "down")
-    lab.router.books.whole = False  # Linux counts as received only what it receives while it is up
+    lab.router.books.whole = False  # Linux counts frames as received only while the interface is up
     assert not reaches(lab.left, family.right)
     lab.right.ip("link", "set", "eth0", "up")
-    if family is V6:  # Linux forgets the address with the link
+    if family is V6:  # Linux removes the address when the link goes down
         lab.right.ip("-6", "address", "replace", family.right + "/64", "dev", "eth0", "nodad")
     lab.right.ip(family.flag, "route", "replace", "default", "via", family.right_router)
     eventually(lambda: reaches(lab.left, family.right), 15, "traffic again")
@@ -67,7 +67,7 @@ def test_host_interface_down_and_up(lab_of, family):
 
 @both
 def test_shutdown_port(make_lab_of, family):
-    """A port the configuration shuts down forwards nothing and says so."""
+    """A port with `shutdown` in the configuration forwards nothing and shows its state."""
     lab = make_lab_of(eth1=" shutdown", wait_for=["eth0"])
     pings(lab.left, family.left_router)
     assert not reaches(lab.left, family.right)
@@ -84,7 +84,7 @@ def test_link_flaps(lab_of, family):
 
 @both
 def test_neighbour_is_another_card(make_lab_of, family):
-    """A host that got another MAC address and says so (a gratuitous ARP, RFC 5227 3; an unsolicited
+    """A host that announces a new MAC address (a gratuitous ARP, RFC 5227 3; an unsolicited
     advertisement, RFC 4861 7.2.6) is reached there at once."""
     lab = make_lab_of()
     pings(lab.left, family.right)

@@ -1,4 +1,4 @@
-"""What tests/system/matrix.py makes of pytest's results: nothing that failed or did not run is lost."""
+"""tests/system/matrix.py's evaluation of pytest's results: no failed or skipped test is lost."""
 import argparse
 import collections
 import os
@@ -29,7 +29,7 @@ RESULTS = """\
 
 @pytest.fixture
 def cells(tmp_path):
-    """What came of RESULTS, as a column of 2 CPUs."""
+    """The evaluation of RESULTS, as a column of 2 CPUs."""
     found = collections.defaultdict(matrix.Cell)
     (tmp_path / "results.xml").write_text(RESULTS)
     assert matrix.read(tmp_path / "results.xml", found, 2)
@@ -53,13 +53,13 @@ def test_table(cells):
 
 
 def test_what_failed_has_its_name(cells):
-    """In the set-up or in the test itself."""
+    """Failures in the set-up and in the test itself are named."""
     assert cells["mlx5", "echo", 2].failed == ["test_tcp::test_bulk[mlx5]", "test_tcp::test_refused[mlx5]"]
 
 
 @pytest.mark.parametrize("text", [None, "", RESULTS[:200]])
 def test_no_results(tmp_path, text):
-    """pytest came to grief: it left no file, an empty one, or half of one."""
+    """pytest failed: it left no file, an empty one, or half of one."""
     path = tmp_path / "results.xml"
     if text is not None:
         path.write_text(text)
@@ -67,7 +67,7 @@ def test_no_results(tmp_path, text):
 
 
 def command_line(pid):
-    """Nothing of a process that has ended meanwhile."""
+    """Empty for a process that has ended meanwhile."""
     try:
         return pathlib.Path("/proc", str(pid), "cmdline").read_text("utf-8", "replace")
     except OSError:
@@ -81,10 +81,10 @@ def has_machine(tag):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_stopped_matrix_leaves_nothing(tmp_path, number):
-    """Neither its shares of pytest and what they have started, nor their files."""
+    """Neither its shares of pytest, nor the processes that they started, nor their files remain."""
     temporary = tmp_path / "tmp"
     temporary.mkdir()
-    child = subprocess.Popen(  # 3 CPUs: no logs of a matrix that somebody may want to read
+    child = subprocess.Popen(  # 3 CPUs: overwrites no logs that a user may want to read
         [sys.executable, matrix.__file__, "--cpus", "3", "--app", "echo"],
         env={**os.environ, "TMPDIR": str(temporary), TAG: str(tmp_path)},
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)

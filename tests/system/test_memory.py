@@ -1,5 +1,5 @@
-"""Machines with little memory: each says what does not fit, and ends as `panic=` says, or runs. Less
-than the launcher gives (64 MiB) QEMU is told here."""
+"""Machines with little memory: each reports what does not fit, and ends as `panic=` says, or runs.
+QEMU is started directly, because the launcher gives at least 64 MiB."""
 import re
 import subprocess
 
@@ -12,7 +12,7 @@ DEBUG_EXIT = 0xf4
 
 
 class Small:
-    """A machine without cards, of so many MiB: `said` is its console up to the pattern, or its end."""
+    """A machine without cards, of `mib` MiB: `said` is its console up to the pattern or its end."""
 
     def __init__(self, mib, pattern, arguments=""):
         words = [QEMU or "qemu-system-x86_64", "-M", "q35", "-accel", ACCEL, "-cpu", "max",
@@ -36,8 +36,8 @@ class Small:
 
 
 def test_sizes():
-    """From a memory that nothing fits into to one that is enough: what is missing is named, each part
-    in its turn, and it is enough from some size on."""
+    """From a memory too small for everything up to a sufficient one: each report names the missing
+    part, in order, and above some size the machine runs."""
     missing = []
     for mib in range(14, 62, 6):
         machine = Small(mib, r"ready: 0 ports")
@@ -50,7 +50,7 @@ def test_sizes():
 
 
 def test_panic_reboot():
-    """With `panic=reboot` it tries again, and says it again."""
+    """With `panic=reboot` the machine tries again, and reports again."""
     machine = Small(20, r"(?s)kernel panic: not enough memory.*kernel panic: not enough memory[^\n]*\n",
                     "panic=reboot")
     assert machine.code is None and "restarting in" in machine.said

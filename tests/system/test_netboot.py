@@ -1,5 +1,5 @@
-"""`hayate image --netboot`: a machine without a disk boots by PXE, from BIOS and from UEFI. DHCP and
-TFTP are QEMU's."""
+"""`hayate image --netboot`: a machine without a disk boots by PXE, from BIOS and from UEFI. QEMU
+provides DHCP and TFTP."""
 import re
 import shutil
 import subprocess
@@ -14,7 +14,7 @@ NAMES = {"bios": "i386-pc", "uefi": "x86_64-efi"}
 
 
 def boot_files(folder, *arguments):
-    """{platform: what DHCP has to name}, as the launcher says."""
+    """{platform: the boot file for DHCP}, as the launcher prints them."""
     said = subprocess.run([PYTHON, LAUNCHER, "image", "--netboot", str(folder), *arguments], text=True,
                           timeout=60, check=True, capture_output=True).stdout
     return dict(re.findall(r"^%s: boot file for (\S+): (\S+)$" % re.escape(str(folder)), said, re.M))

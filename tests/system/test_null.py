@@ -1,4 +1,4 @@
-"""Ports without a device (`null=N`): packets without end, all the way through the router."""
+"""Ports without a device (`null=N`): an endless stream of packets through the whole router."""
 import pytest
 from conftest import eventually, router_config
 
@@ -7,7 +7,7 @@ ROUTES = "arp %s 02:00:00:00:00:02\nip route 198.19.0.0/16 %s\n" % (NEXT_HOP, NE
 
 
 def another_turn(router):
-    """Until every data core has let go of the packets that it has in hand now."""
+    """Waits until every data core has finished the packets that it holds now."""
     def received():
         return [core["rx_pkts"] for core in router.cores() if "data" in core["role"]]
     before = received()
@@ -16,8 +16,8 @@ def another_turn(router):
 
 @pytest.mark.parametrize("cpus", [1, 2, 3])
 def test_forwarding_without_device(make_router, cpus):
-    """Everything is forwarded, out of the one port that the route says; the console is served.
-    Only before a port is seen to be up its packets are dropped, as everywhere."""
+    """Everything is forwarded to the one port of the route, and the console works. Packets are
+    dropped only before their port is up, as with any device."""
     router = make_router(router_config() + ROUTES, "--append", "null=2", ports=(), cpus=cpus)
     eventually(lambda: router.counters()["forwarded"], 20, "forwarding")
     another_turn(router)
@@ -36,7 +36,7 @@ def test_forwarding_without_device(make_router, cpus):
 
 
 def test_beside_a_device(make_router):
-    """They come after the ports that have a device, sixteen in all."""
+    """Null ports come after those with a device, sixteen in all."""
     router = make_router(None, "--append", "null=99", ports=("none",))
     text = router.command("show interfaces")
     assert text.count("device virtio") == 1 and text.count("device null") == 15

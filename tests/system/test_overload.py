@@ -1,10 +1,10 @@
-"""Floods of the real image, one kind after the other, from a host on one of its links, while a host on
-the other has a session with the machine and a third party types at its console.
+"""Floods of the real image, one kind after the other, from a host on one link. Meanwhile a host on
+the other link has a session with the machine, and a third party types at the console.
 
-A flood lasts until the router has received a number of its packets, not for a time. Of what goes on
-meanwhile only what cannot fail is asserted: a session's segments have places of their own (core/ring.c),
-the console is the machine's own. What each flood is bounded by: docs/RELIABILITY.md; the bounds
-themselves, to the packet: tests/packet/test_punt.py, test_neighbour.py, test_nd.py.
+A flood lasts until the router has received a number of its packets, not for a time. The tests
+assert only what cannot fail during a flood: a session's segments have reserved ring entries
+(core/ring.c), and the console is the machine's own. docs/RELIABILITY.md has the bounds of each
+flood; tests/packet/test_punt.py, test_neighbour.py and test_nd.py test them to the packet.
 """
 import contextlib
 import socket
@@ -18,7 +18,7 @@ PACKETS = 30000
 NEIGHBOURS = 4096  # arp_params.neighbours
 KNOWN = 2  # the two hosts
 
-# argv: kind, MAC of the router. Frames as fast as a packet socket takes them.
+# argv: kind, MAC of the router. Sends frames as fast as a packet socket takes them.
 FLOOD = """\
 import itertools, socket, struct, sys
 kind, router = sys.argv[1], bytes.fromhex(sys.argv[2].replace(":", ""))
@@ -72,7 +72,7 @@ for n in itertools.count():
         pass  # no room in the queue of the device
 """
 
-# What has to have been counted in the end.
+# The counter that each flood must have increased in the end.
 FLOODS = {
     "pings": "icmp_tx_echo_reply",
     "closed ports": "icmp_err_ratelimited",
@@ -90,7 +90,7 @@ def config():
 
 
 class Session:
-    """One connection to the machine's server, over which page after page is asked for."""
+    """One connection to the machine's server, which requests page after page."""
 
     def __init__(self, host):
         self.sock = host.socket(kind=socket.SOCK_STREAM)
@@ -112,7 +112,7 @@ class Session:
 
 @contextlib.contextmanager
 def flooded(lab, kind):
-    """For as long as the block lasts, and until the router has received PACKETS of it."""
+    """Floods while the block runs, and until the router has received PACKETS of the flood."""
     before = lab.router.counters().balance[0]
     mac = lab.left.ip("neigh", "show", LEFT_ROUTER).split("lladdr ")[1].split()[0]
     child = lab.left.popen(["/usr/bin/python3", "-c", FLOOD, kind, mac, LEFT_HOST, LEFT_ROUTER,
@@ -151,7 +151,7 @@ def test_floods(make_lab, cpus):
         pings(lab.right, RIGHT_ROUTER)
         eventually(lambda: lab.left.ping(RIGHT_HOST, wait_s=1)[0], 15, kind)
     session.close()
-    lab.router.command("clear arp")  # the made-up names are believed until `arp timeout`
+    lab.router.command("clear arp")  # forged entries remain until `arp timeout`
     pings(lab.right, LEFT_HOST)
     assert neighbours(lab.router) <= KNOWN
     lab.router.balanced()

@@ -1,12 +1,12 @@
-"""The kernel itself fails: that is reported, whole, and the machine ends, halts or boots again as
-panic= says. The next boot tells what the last one said."""
+"""The kernel itself fails: the failure is reported completely, and the machine ends, halts or
+reboots as panic= says. The next boot repeats the report of the last one."""
 import re
 
 import pytest
 from conftest import ACCEL, LEFT_ROUTER, RIGHT_HOST, WEB, pings, router_config
 from launcher import addr
 
-KINDS = {  # how it fails: what the report says, and what it names
+KINDS = {  # kind of failure: what the report says, and what it names
     "fault": (r"page fault on core 0 in the kernel", r"write at 0{15}8: no page is there",
               "selftest_panic"),
     "stack": (r"double fault on core 0 in the kernel", r"rip [0-9a-f]{16}", "selftest_panic"),
@@ -17,7 +17,7 @@ KINDS = {  # how it fails: what the report says, and what it names
 
 
 def fail(lab, kind):
-    """Makes the kernel fail while core 1 is at work; returns where the console was before."""
+    """Makes the kernel fail while core 1 is busy; returns the console's position before."""
     router = lab.router
     router.judge = False
     router.skip()
@@ -32,7 +32,7 @@ def fail(lab, kind):
 
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_exit(make_lab, kind):
-    """As tests have it: QEMU ends, with the code of a panic."""
+    """The default for tests: QEMU ends, with the exit code of a panic."""
     lab = make_lab(None, "--append", "test=1")
     pings(lab.left, RIGHT_HOST)
     here = fail(lab, kind)
@@ -80,7 +80,7 @@ def test_reboot(make_lab, kind):
 
 
 def test_reboot_by_uefi(make_router):
-    """OVMF and GRUB leave the report where it is."""
+    """OVMF and GRUB preserve the report."""
     router = make_router(None, "--boot", "uefi", "--append", "test=1 panic=reboot", ports=[],
                          timeout_s=120)
     router.judge = False
@@ -88,11 +88,12 @@ def test_reboot_by_uefi(make_router):
     router.expect(r"restarting in 3 seconds", 20)
     router.expect(r"the last boot ended in a failure; its report:", 120)
     router.wait_prompt(60)
-    assert "Press any key" not in router.text  # GRUB after an error, for as long as it likes
+    assert "Press any key" not in router.text  # GRUB after an error, without a limit
 
 
 def test_control_core_gives_up(make_lab):
-    """The control program fails again and again: the same end, with a code of its own, or a boot."""
+    """The control program fails repeatedly: the machine ends in the same way with another exit
+    code, or reboots."""
     lab = make_lab(None, "--append", "test=1 panic=reboot")
     router = lab.router
     router.judge = False
@@ -113,14 +114,14 @@ def test_unknown_word(make_router):
     router.wait_prompt(60)
 
 
-# status, MCG_STATUS, address, misc as the CPU would have them: uncorrected, valid, with an address
+# status, MCG_STATUS, address, misc as a CPU sets them: uncorrected, valid, with an address
 UNCORRECTED = "mce %d 4 0xa600000000000090 0x5 0x12345000 0"
 
 
 @pytest.mark.parametrize("cpu", [0, 1], ids=["control", "data"])
 def test_machine_check(make_lab, cpu):
-    """The CPU says that memory is broken, while it forwards: the bank is told in words, and nothing
-    is started anew."""
+    """The CPU reports broken memory while it forwards: the report decodes the bank, and nothing is
+    restarted."""
     if ACCEL != "tcg":
         pytest.skip("QEMU hands machine checks to its own CPUs alone")
     lab = make_lab(None, "--idle", "poll", "--append", "panic=halt")
@@ -138,7 +139,7 @@ def test_machine_check(make_lab, cpu):
 
 
 def test_machine_check_before_the_boot(make_lab):
-    """The banks outlast a restart (QEMU's do): the next boot tells of them, once."""
+    """The banks survive a restart (in QEMU): the next boot reports them, once."""
     if ACCEL != "tcg":
         pytest.skip("QEMU hands machine checks to its own CPUs alone")
     router = make_lab(None, "--append", "panic=reboot").router

@@ -1,5 +1,5 @@
-"""Several ways to one place, Linux on all of them: flows are spread over the next hops, stay where
-they are, and move when their next hop's link goes."""
+"""Several next hops for one prefix, all running Linux: flows are spread over the next hops, keep
+theirs, and move when its link fails."""
 import contextlib
 import re
 import socket
@@ -48,7 +48,7 @@ class Paths:
         self.round = 0
 
     def spread(self):
-        """One datagram of each flow; by which next hop each came. All come, once."""
+        """Sends one datagram of each flow; returns the next hop of each. All arrive, once."""
         self.round += 1
         word = b"%d" % self.round
         for sock in self.flows:
@@ -74,7 +74,7 @@ class Paths:
 
 @pytest.fixture
 def make_paths(make_router, family):
-    """make_paths(lines): with these lines at the end of the configuration."""
+    """make_paths(lines): adds these lines to the configuration."""
     with contextlib.ExitStack() as stack:
         def make(lines):
             hosts = [stack.enter_context(netlab.Host(name))
@@ -105,8 +105,8 @@ def make_paths(make_router, family):
 
 
 def link(paths, n, up):
-    """Plugs or pulls the cable to next hop n, and waits until the router has seen it, and knows its
-    neighbour: more flows wait for that than its queue takes."""
+    """Plugs in or pulls the cable to next hop n. Waits until the router has noticed, and has
+    resolved its neighbour: more flows wait for that than its queue holds."""
     port = n + 1
     paths.router.set_link(port, up)
     eventually(lambda: paths.router.interfaces()["eth%d" % port]["up"] == up, 30, "the link changes")
@@ -122,15 +122,14 @@ def test_flows_are_spread_and_stay(make_paths, family):
     paths = make_paths(every_hop(family))
     by = paths.spread()
     shares = [list(by.values()).count(n) for n in range(HOPS)]
-    # the hash has another key each time the machine boots; a fair one misses this once in 10^6
+    # the hash key changes at each boot; a fair hash fails this once in 10^6
     assert min(shares) > FLOWS / HOPS * 0.6, shares
     for _ in range(3):
         assert paths.spread() == by
 
 
 def test_next_hop_fails_and_comes_back(make_paths, family):
-    """Only the flows of the link that went are moved; when it is there again only such move as go
-    back to it."""
+    """Only the flows of the failed link move; when the link is back, only they move back."""
     paths = make_paths(every_hop(family))
     before = paths.spread()
     link(paths, 1, False)
@@ -149,7 +148,7 @@ def test_next_hop_fails_and_comes_back(make_paths, family):
 
 
 def test_floating_static(make_paths, family):
-    """A route of a greater distance stands in while the better one's link is down."""
+    """A route with a greater distance is used while the link of the better one is down."""
     paths = make_paths(route(family, hop(family, 0)) + route(family, hop(family, 1), more=" 200"))
     assert set(paths.spread().values()) == {0}
     link(paths, 0, False)
@@ -159,7 +158,7 @@ def test_floating_static(make_paths, family):
 
 
 def test_refusals_are_told(make_paths, family):
-    """Linux' ping says what kind of a route it was."""
+    """Linux's ping reports the kind of the route."""
     inside = {V4: "10.%d.0.1", V6: "2001:db8:f%d::1"}[family]
     prefix = {V4: "10.%d.0.0/16", V6: "2001:db8:f%d::/48"}[family]
     kinds = ("blackhole", "unreachable", "prohibit")

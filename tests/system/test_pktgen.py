@@ -1,5 +1,5 @@
-"""The generator as an image: what a Linux host receives of it, frame for frame, on every card; and a
-router of ours between its two ports."""
+"""The generator as an image: a Linux host checks its frames, one by one, on every card; and a
+router of ours runs between its two ports."""
 import re
 import socket
 import struct
@@ -33,7 +33,7 @@ class Receiver:
         self.socket.settimeout(5)
 
     def next_timed(self):
-        """A frame and when the kernel got it, in seconds."""
+        """A frame and the time in seconds when the kernel received it."""
         while True:
             got, extra, *_ = self.socket.recvmsg(10000, 64)
             if got[12:14] == b"\x08\x00" and got[23] == 17 and got[36:38] == b"\x17\x70":
@@ -48,13 +48,14 @@ class Receiver:
 
 
 def stamp(got):
-    """Of the script's first stream: which core has sent the frame, and which of its frames it is."""
+    """For the script's first stream: the core that sent the frame, and the number of the frame on
+    that core."""
     flow, number = struct.unpack_from("<HQ", got, 44)
     return flow >> 5, number
 
 
 def check(got, bytes_, number, flow=0):
-    """Every byte but the stations' addresses and the time."""
+    """Checks every byte except the MAC addresses and the time."""
     ns, = struct.unpack_from("<I", got, 54)
     assert got == frame(number, bytes_ + 4, addresses=(LEFT_ROUTER, LEFT_HOST), ports=(5000, 6000),
                         flow=flow, ns=ns, macs=got[:12])
@@ -62,7 +63,7 @@ def check(got, bytes_, number, flow=0):
 
 @pytest.mark.parametrize("nic", options.NICS)
 def test_frames_reach_linux(make_router, make_hosts, tmp_path):
-    """All of them, whole, those of each core in order; the rate is kept over the run."""
+    """All frames arrive intact, those of each core in order; the average rate is right."""
     left, _ = make_hosts()
     text = STREAM + " size 64/128/1518\n rate 2000pps\n limit 1200 frames\n"
     machine = generator(make_router, tmp_path, text, CONFIG, ports=(left.port,))
@@ -84,7 +85,8 @@ def test_frames_reach_linux(make_router, make_hosts, tmp_path):
 
 @pytest.mark.parametrize("nic", options.NICS)
 def test_the_card_keeps_the_rate(make_router, make_hosts, tmp_path, nic):
-    """Flat out, and yet no faster than its limiter lets them; a card that has none says so."""
+    """The generator sends flat out, but the card's limiter keeps the rate; a card without a limiter
+    is reported."""
     left, _ = make_hosts()
     text = STREAM + " size 1518\n rate 20Mbps l2 hardware\n limit 1000 frames\n"
     machine = generator(make_router, tmp_path, text, CONFIG, ports=(left.port,))
@@ -99,7 +101,7 @@ def test_the_card_keeps_the_rate(make_router, make_hosts, tmp_path, nic):
         frames, times = zip(*(receiver.next_timed() for _ in range(1000)))
         for n, got in enumerate(frames):
             check(got, 1514, n)
-        # in all; single gaps are the host's, for nicsim makes up for what it was late
+        # in all; single gaps are the host's, because nicsim catches up its delay
         assert -0.05 < times[-1] - times[0] - 999 * 1518 * 8 / 20e6 < 0.3, times
     finally:
         receiver.close()
@@ -112,7 +114,8 @@ CABLE = tuple("wire:link:%d;delay=%dns" % (1 - port, DELAY_NS) for port in range
 @pytest.mark.parametrize("nic", ["ixgbe"])
 @pytest.mark.parametrize("way", ["", "192.0.2.10 192.0.2.99 ", "2001:db8::10 2001:db8::99 "])
 def test_cards_time_probes(make_router, tmp_path, way):
-    """Beside a stream, over a cable of a known delay; the cards' clocks began at different times."""
+    """With a stream in parallel, over a cable of a known delay; the cards' clocks have different
+    origins."""
     text = """\
 answer eth1 192.0.2.0/24
 answer eth1 2001:db8::/64
@@ -140,7 +143,7 @@ stream a
 
 @pytest.mark.parametrize("cpus", [3, 4])
 def test_cores_share_a_stream(make_router, make_hosts, tmp_path, cpus):
-    """Each of N data cores sends every Nth frame, with numbers of its own."""
+    """Each of N data cores sends every Nth frame, with its own numbers."""
     senders = options.data_cores(cpus)
     left, _ = make_hosts(senders)
     text = STREAM + " size 64/128/1518\n rate 2000pps\n limit 1200 frames\n"
@@ -178,13 +181,13 @@ stream there
 
 
 def test_through_our_router(make_router, patch_panel, tmp_path):
-    """pktgen, router, pktgen: nothing is lost, nothing is twice, and the router forwarded all."""
+    """pktgen, router, pktgen: nothing is lost or duplicated, and the router forwarded all."""
     ours, theirs = patch_panel
     router = make_router(router_config(), ports=theirs)
     config = "application pktgen\ninterface eth0\n ip address %s/24\nip route 198.51.100.0/24 %s\n" % (
         LEFT_HOST, LEFT_ROUTER)
     machine = generator(make_router, tmp_path, THROUGH, config, ports=ours)
-    # the router's neighbours are known after the first run
+    # the first run resolves the router's neighbours
     start(machine)
     before = router.balanced()["forwarded"]
     said = start(machine)

@@ -1,5 +1,5 @@
-"""Every byte of what the generator sends, by all its ports and cores at once: of each kind of stream a
-frame is what the documentation makes of script and number (tests/stamped.py)."""
+"""Every byte that the generator sends, on all its ports and cores at once: a frame of each kind of
+stream is as the documentation derives it from script and number (tests/stamped.py)."""
 import collections
 import contextlib
 import socket
@@ -15,7 +15,7 @@ FRAMES = 60  # of a stream
 MAC = "02:00:00:00:00:01"
 UDP = " udp 192.0.2.1 port 1024 198.51.100.1 port 9\n"
 
-# What the script says of a stream, and what follows for its frame m.
+# The script's lines for a stream, and the resulting properties of its frame m.
 JUMBO = (64, 65, 128, 1518, 9216, 9220)
 STREAMS = [
     (UDP + " size " + "/".join(map(str, JUMBO)), lambda m: {"size": JUMBO[m % 6]}),
@@ -37,7 +37,7 @@ STREAMS = [
      lambda m: {"kind": "ip", "addresses": (IP4[0], "198.51.100.%d" % (1 + m % 5 * 2))}),
 ]
 
-# of which no header varies
+# streams without varying headers
 STEADY = [
     (UDP + " size 64/65/1518", lambda m: {"size": (64, 65, 1518)[m % 3]}),
     (STREAMS[3][0].replace("9000", "594"), lambda m: dict(STREAMS[3][1](m), size=(128, 594)[m % 2])),
@@ -56,7 +56,7 @@ def mac_of(port):
 
 
 class Taps:
-    """Taps of a host, and what comes out of them."""
+    """Taps of a host, and the frames from them."""
 
     def __init__(self, count, queues):
         self.host = netlab.Host("taps")
@@ -74,7 +74,7 @@ class Taps:
             self.sockets[-1].settimeout(5)
 
     def take(self, port, is_wanted):
-        """The next frame that is. The kernel takes the outer tag out, and says so beside it."""
+        """The next wanted frame. The kernel strips the outer tag, and passes it separately."""
         while True:
             data, more, _, _ = self.sockets[port].recvmsg(10000, 64)
             status, tci, tpid = struct.unpack_from("=I12xHH", more[0][2])  # struct tpacket_auxdata
@@ -90,12 +90,12 @@ class Taps:
 
 
 def stamp_at(data):
-    """Where the magic of a stamp is, if this is a frame of ours."""
+    """The offset of the stamp's magic, if this is a frame of the generator; else -1."""
     return data.find(b"\x53\x4e", 34, 100) if data[:6] == bytes.fromhex(MAC.replace(":", "")) else -1
 
 
 def check_stream(taps, port, expected, senders):
-    """All frames of all senders, each sender's in order."""
+    """Checks all frames of all senders, each sender's in order."""
     numbers = [0] * senders
     while min(numbers) < FRAMES // senders:
         data = taps.take(port, lambda data: stamp_at(data) > 0)
@@ -111,8 +111,8 @@ def check_stream(taps, port, expected, senders):
 
 @pytest.mark.parametrize("nic", options.NICS)
 def test_every_byte(make_router, tmp_path, nic):
-    """Eight ports of two cores, a kind of stream each; the host looks at each frame. A ConnectX wants
-    to be told that there are long ones."""
+    """Eight ports on two cores, one kind of stream each; the host checks each frame. A ConnectX
+    must be configured for long frames."""
     mtu = "interface eth0\n mtu 9198\n" if nic == "mlx5" else ""
     with contextlib.closing(Taps(len(STREAMS), 2)) as taps:
         machine = generator(make_router, tmp_path, script(STREAMS, "300pps", FRAMES), CONFIG + mtu,
@@ -135,8 +135,8 @@ def test_card_that_sends_no_long_frames(make_router, tmp_path):
 
 @pytest.mark.parametrize("nic", options.NIC_MODELS)
 def test_sixteen_ports(make_router, tmp_path):
-    """Three cores, and each frame of sixteen streams is looked at by nicsim: none lost, none twice,
-    none out of order, all whole, sizes as the script has them."""
+    """Three cores; nicsim checks each frame of sixteen streams: none lost, duplicated, reordered or
+    damaged, with the script's sizes."""
     frames, cores = 600, 3
     streams = [STEADY[i % len(STEADY)] for i in range(16)]
     machine = generator(make_router, tmp_path, script(streams, "1kpps", frames), CONFIG,

@@ -1,4 +1,5 @@
-"""Captures of the image: what a Linux host sent it, byte for byte and in order, read by others."""
+"""Captures of the image: the frames that a Linux host sent it, byte for byte and in order, read by
+others' tools."""
 import random
 import re
 import socket
@@ -20,7 +21,7 @@ STREAM = "stream a\n port eth0\n mac destination 02:00:00:00:00:99\n udp 10.0.0.
 
 
 def frames(count):
-    """Of all lengths that a tap takes."""
+    """Frames of all lengths that a tap accepts."""
     rng = random.Random(count)
     head = Ether(src=SOURCE, dst="52:54:00:48:5a:00") / IP(src="10.1.1.1", dst="10.2.2.2")
     return [bytes(head / UDP(sport=n, dport=9) / Raw(rng.randbytes(rng.choice((18, 19, 200, 1472)))))
@@ -28,7 +29,7 @@ def frames(count):
 
 
 def of_source(path):
-    """The packets that are the host's, for it may say more than these."""
+    """The host's packets of the test; the host may send others."""
     return [p for p in PcapNgReader(str(path)) if p.src == SOURCE]
 
 
@@ -40,7 +41,7 @@ def test_capture(make_router, make_hosts, tmp_path):
     sent = frames(500)
     with host.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as sock:
         sock.bind(("eth0", 0))
-        sock.send(sent[0])  # no run is on
+        sock.send(sent[0])  # no run is active
         begin(machine)
         for frame in sent:
             sock.send(frame)
@@ -78,7 +79,7 @@ def test_launcher_writes_it(tmp_path):
     words += ["--qemu", QEMU] if QEMU else []
     result = subprocess.run(words, capture_output=True, text=True, timeout=300,
                             stdin=subprocess.DEVNULL, check=False)
-    # a slow machine may have fallen behind (120); it has been told so, and the file is there
+    # a slow machine may have fallen behind (exit code 120) and reports that, but the file exists
     assert result.returncode in (0, 120) and "capture: %s" % path in result.stdout, result.stdout
     packets = list(PcapNgReader(str(path)))
     assert [int.from_bytes(bytes(p)[46:54], "little") for p in packets] == list(range(20))

@@ -1,4 +1,4 @@
-"""Captures that the image replays: what a Linux host gets of one, byte for byte and in order."""
+"""The image replays captures: a Linux host receives one, byte for byte and in order."""
 import random
 import socket
 
@@ -15,7 +15,7 @@ SOURCE = "02:00:00:00:aa:aa"
 
 
 def frames(count):
-    """Of all lengths that a tap takes, over a fifth of a second."""
+    """Frames of all lengths that a tap accepts, over a fifth of a second."""
     rng = random.Random(count)
     made = []
     for n in range(count):
@@ -61,8 +61,8 @@ def write_pcapng(path, sent):
     ("virtio", write_pcap, "", .2 / 400), ("ixgbe", write_pcapng, " rate 5kpps\n", 1 / 5000),
     ("mlx5", write_pcap, "", .2 / 400)])
 def test_what_was_captured_arrives(make_router, receive, tmp_path, write, rate, seconds):
-    """Three rounds, at the file's times and at a rate. No frame goes too early; how late they go is
-    reported."""
+    """Three loops, at the file's times and at a rate. No frame is early; the report says how late
+    they are."""
     port, take = receive
     sent = frames(400)
     whole = [bytes(f).ljust(60, b"\0") for f in sent] * 3

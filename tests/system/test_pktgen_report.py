@@ -1,6 +1,6 @@
 """The packet generator's report of made-up results (tests/unit/report_sample.c) in a browser: the
-plots are there, figures lead to their trials, nothing is loaded. Pictures for people land in
-build/pictures. No machine is started."""
+plots are complete, figures link to their trials, nothing external is loaded. Screenshots are saved
+in build/pictures. No machine is started."""
 import json
 import os
 import subprocess
@@ -16,7 +16,7 @@ RANKS = ["min_ns", "p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "p99_99_ns", "max_n
 
 
 class ThisHost:
-    """Browser runs its child by a host's popen: here there is no network namespace."""
+    """Browser starts its child with a host's popen: here without a network namespace."""
     popen = staticmethod(subprocess.Popen)
 
 
@@ -70,7 +70,7 @@ def test_page_of_rfc2544(browser, dark):
         "Frames a second", "Per cent of line rate (pale: at least)", "Percentiles",
         "From the median to p99.9", "Lost frames", "Forwarded frames a second",
         "Frames of a burst (pale: at least)"]
-    # a point for each result, and each says what it is
+    # one point per result, each with a title
     found = [r for r in data["throughput"] if r["status"] == "done"]
     assert 0 < len(found) < len(data["sizes"])
     titles = browser.run("[...document.querySelectorAll('.plot:first-child .dot title')]"
@@ -82,7 +82,7 @@ def test_page_of_rfc2544(browser, dark):
             if t["test"] == "frame_loss" and t["valid"]}
     timed = [r for r in data["latency"] if r["status"] == "done"]
     assert dots == len(found) + len(RANKS) * len(timed) + 2 * len(loss)
-    # everything drawn lies in its drawing
+    # everything drawn is inside its plot
     assert browser.run("""[...document.querySelectorAll('.dot')].every(d => {
         const p = d.getBoundingClientRect(), s = d.ownerSVGElement.getBoundingClientRect();
         return p.left >= s.left && p.right <= s.right && p.top >= s.top && p.bottom <= s.bottom; })""")
@@ -106,7 +106,7 @@ def test_figures_lead_to_their_trials(browser):
                 assert "#%d" % result["trials"][1] in links
     assert browser.run("[...document.querySelectorAll('main a')]"
                        ".every(a => document.querySelector(a.getAttribute('href')))")
-    # the list can be narrowed
+    # the list can be filtered
     browser.run("(() => { const s = document.querySelector('select'); s.value = 'invalid ones';"
                 "s.onchange(); })()")
     left = browser.run("[...document.querySelectorAll('#trials tbody tr')]"
@@ -128,7 +128,7 @@ def test_page_of_a_run(browser, dark):
 
 
 def test_json_adds_up(pages):
-    """The same numbers in all forms, and every result follows from its trials."""
+    """All forms have the same numbers, and every result follows from its trials."""
     made = subprocess.run([os.path.join(ROOT, "build/unit/report_page"), "json"],
                           capture_output=True, check=True, timeout=60)
     data = json.loads(made.stdout)["rfc2544"]

@@ -1,4 +1,5 @@
-"""The generator against cables that are known: what they lose, double and delay is what it reports."""
+"""The generator with cables of known properties: it reports exactly the losses, duplicates and
+delays that they cause."""
 import json
 import subprocess
 import time
@@ -20,7 +21,7 @@ stream a
  limit 400 frames
 """
 JUDGED = ("sent", "received", "lost", "reordered", "reorder_max", "duplicates", "corrupted")
-STRAYS = ("wrong_port", "stale", "strange", "unsure")  # of which there may be none on a cable
+STRAYS = ("wrong_port", "stale", "strange", "unsure")  # of which a cable causes none
 
 
 def judged(machine):
@@ -34,7 +35,7 @@ EXACT = [
     ("loss=at:0/10/11/399 reorder=at:30/200 duplicate=at:40/398 corrupt=at:60",
      {"lost": 5, "reordered": 2, "reorder_max": 1, "duplicates": 2, "corrupted": 1}),
     ("reorder=at:0/300 overtake=7", {"reordered": 2, "reorder_max": 7}),
-    # of the tenths that are due twice all are lost
+    # a frame due for both is only lost
     ("loss=every:10 duplicate=every:5", {"lost": 40, "duplicates": 40}),
     ("loss=every:1", {"lost": 400}),
 ]
@@ -42,8 +43,8 @@ EXACT = [
 
 @pytest.mark.parametrize("nic", options.NIC_MODELS)
 def test_exactly_what_the_cable_did(make_router, tmp_path):
-    """Every frame that a cable has lost, damaged, doubled or put behind others is found, none is
-    invented, whether the cable does it to frames of a list or at random."""
+    """Every frame that a cable has lost, damaged, duplicated or delayed behind others is reported,
+    and no other, for impairments of listed frames and random ones."""
     machine = generator(make_router, tmp_path, CABLE, CONFIG, ports=("wire:link:1", "wire:link:0"))
     for rules, found in EXACT:
         machine.model("port 0 link frames=stamped " + rules)
@@ -106,9 +107,9 @@ rfc2544 throughput latency frame-loss back-to-back
 
 @pytest.mark.parametrize("nic", ["ixgbe"])
 def test_rfc2544_over_cables(make_router, tmp_path):
-    """Two images, the generator and the router, with a cable between each two of their ports; every
-    figure of the report follows from its trials. The generator may catch up whatever a busy machine
-    keeps from it, so every trial is valid."""
+    """Two images, the generator and the router, with a cable between each pair of their ports;
+    every figure of the report follows from its trials. The generator may catch up any delay by a
+    busy machine, so every trial is valid."""
     cables = ["wire:stream:unix:%s/cable%d" % (tmp_path, index) for index in (0, 1)]
     router = make_router(router_config(extra="arp 198.51.100.77 52:54:00:48:5a:01\n"),
                          ports=[cable + ";listen=on" for cable in cables], wait=False)
@@ -139,8 +140,8 @@ run 300 frames
 
 @pytest.mark.parametrize("rate, catch_up, code", [("1kpps", "10s", 0), ("1Mpps", "1ms", 120)])
 def test_report_of_a_valid_run(tmp_path, rate, catch_up, code):
-    """The exit code says whether the run was what was asked for: a cable loses nothing, and what the
-    host keeps from the generator is caught up. A million frames a second are more than it can do."""
+    """The exit code says whether the run was as requested: a cable loses nothing, and the generator
+    catches up delays by the host. A million frames a second are beyond its capacity."""
     found, data = measure(tmp_path, RUN % (rate, catch_up), CONFIG, "wire:link:1", "wire:link:0")
     run = data["run"]
     (stream,) = run["streams"]
@@ -151,7 +152,7 @@ def test_report_of_a_valid_run(tmp_path, rate, catch_up, code):
     assert stream["pacing_error"]["count"] == 300
 
 
-WAY_LEAST_NS = 10000  # of three processes that hand a frame on
+WAY_LEAST_NS = 10000  # three processes pass a frame on
 
 PROBED = """\
 catch-up 10s
@@ -167,8 +168,8 @@ run 4s
 
 @pytest.mark.parametrize("nic", ["ixgbe"])
 def test_cards_time_probes_through_a_router(make_router, tmp_path):
-    """The same two images: probes go where the router sends them, and what the cards say of them is
-    less than the software says of the stream's frames, which is a part of its time."""
+    """The same two images: probes follow the router's route, and the latency by the cards' clocks
+    is less than that of the stream's frames by software, which contains it."""
     cables = ["wire:stream:unix:%s/cable%d" % (tmp_path, index) for index in (0, 1)]
     router = make_router(router_config(extra="arp 198.51.100.77 52:54:00:48:5a:01\n"),
                          ports=[cable + ";listen=on" for cable in cables], wait=False)
@@ -180,7 +181,7 @@ def test_cards_time_probes_through_a_router(make_router, tmp_path):
     assert probe["sent"] > 5 and probe["latency"]["count"] >= probe["sent"] * 0.7, probe
     least, off_by = probe["latency"]["min_ns"], probe["clock_error_ns"]
     assert least - off_by < stream["latency"]["max_ns"], (probe, stream)
-    # The clocks of two cards are compared as closely as registers are read: not on a busy host.
+    # Two cards' clocks are compared with the precision of register reads: low on a busy host.
     assert least > 0 or off_by > WAY_LEAST_NS, probe
     assert router.balanced()["forwarded"] >= probe["latency"]["count"] + stream["received"]
 
@@ -191,8 +192,9 @@ STARVED = CABLE.replace("2000pps", "500pps").replace("400 frames", "1500 frames"
 @pytest.mark.parametrize("nic", ["ixgbe"])
 @pytest.mark.parametrize("catch_up, valid", [("50ms", False), ("10s", True)])
 def test_starved_generator(make_router, tmp_path, catch_up, valid):
-    """Nothing of the machine runs for half a second, while its clock goes on: that is ten times what
-    it may catch up, and the run is not what was asked for; or it may, and all is sent."""
+    """The whole machine stands still for half a second, while its clock goes on. That is ten times
+    what it may catch up, so the run is not as requested; or it may catch up all, and everything is
+    sent."""
     pidfile = tmp_path / "pid"
     machine = generator(make_router, tmp_path, "catch-up %s\n%s" % (catch_up, STARVED), CONFIG,
                         "--pidfile", str(pidfile), ports=("wire:link:1", "wire:link:0"))
@@ -203,7 +205,7 @@ def test_starved_generator(make_router, tmp_path, catch_up, valid):
     run = report(machine)["run"]
     (stream,) = run["streams"]
     assert run["valid"] == valid
-    # a signal takes its time to reach a processor that runs a guest
+    # a signal needs time to reach a processor that runs a guest
     assert stream["worst_lag_ns"] >= 400_000_000
     if valid:
         assert run["why"] is None and stream["forgiven"] == 0
@@ -227,7 +229,7 @@ stream a
 
 @pytest.mark.parametrize("nic", ["ixgbe"])
 def test_starved_peer(make_router, tmp_path):
-    """The device under test stands still: the run is valid, and tells what was lost by it."""
+    """The device under test stands still: the run is valid, and reports the loss."""
     pidfile = tmp_path / "pid"
     cables = ["wire:stream:unix:%s/cable%d" % (tmp_path, index) for index in (0, 1)]
     router = make_router(router_config(extra="arp 198.51.100.77 52:54:00:48:5a:01\n"),

@@ -1,5 +1,5 @@
-"""Redirects that a Linux host obeys (RFC 1812 5.2.7.2, RFC 4861 8.2): what it sends to a network behind
-another gateway of its link goes straight there afterwards."""
+"""Redirects that a Linux host obeys (RFC 1812 5.2.7.2, RFC 4861 8.2): afterwards its packets to a
+network behind another gateway of its link go directly to that gateway."""
 from conftest import eventually, pings
 from family import RIGHT6, RIGHT_HOST, make_lab6  # noqa: F401
 
@@ -18,7 +18,7 @@ def way(host, target):
 
 
 def ask(host, target):
-    """Sends a packet there; nobody answers."""
+    """Sends a packet to the target, which does not answer."""
     host.ping(target, wait_s=1)
 
 
@@ -31,9 +31,9 @@ def test_linux_takes_the_shorter_way(make_lab6):
     lab = make_lab6(" ipv6 address fe80::1 link-local\n ip redirects\n ipv6 redirects\n",
                     extra=ROUTES)
     left = lab.left
-    # IPv4's redirect has no MAC, and Linux wants to know one before it believes
+    # IPv4's redirect has no MAC, and Linux accepts it only if it knows the gateway's MAC
     left.ip("neighbor", "replace", GATEWAY, "lladdr", MAC, "dev", "eth0", "nud", "permanent")
-    # and IPv6's from a router that it knows by its link-local address alone (RFC 4861 8.1)
+    # Linux accepts IPv6's only from a router that it knows by its link-local address (RFC 4861 8.1)
     left.ip("-6", "route", "replace", "default", "via", "fe80::1", "dev", "eth0")
     for target, router in ((BEHIND, "192.0.2.1"), (BEHIND6, "fe80::1")):
         assert " via %s " % router in way(left, target)
@@ -41,7 +41,7 @@ def test_linux_takes_the_shorter_way(make_lab6):
     eventually(lambda: goes_by(left, BEHIND6, GATEWAY6), 30)
     counters = lab.router.balanced()
     assert counters["icmp_tx_redirect"] and counters["nd_tx_redirect"]
-    for target in (RIGHT_HOST, RIGHT6):  # the other routes are as they were
+    for target in (RIGHT_HOST, RIGHT6):  # the other routes are unchanged
         pings(left, target)
     before = lab.router.balanced()["redirect_needed"]
     ask(left, BEHIND)

@@ -1,4 +1,5 @@
-"""`make release`: the same bytes in another folder and at another time; what they are of."""
+"""`make release` makes the same bytes in another folder and at another time, and the bytes identify
+their sources."""
 import os
 import re
 import shutil
@@ -9,7 +10,7 @@ from launcher import options
 
 
 def make_release(folder, **environment):
-    """Without what this make was told."""
+    """Runs make without the options of the make that runs this test."""
     kept = {name: value for name, value in os.environ.items()
             if not name.startswith("MAKE") and name != "SOURCE_DATE_EPOCH"}
     said = subprocess.run(["make", "-s", "-j2", "release"], cwd=folder, text=True, timeout=600, check=False,
@@ -33,7 +34,7 @@ def sums(folder):
 
 @pytest.fixture(name="copy")
 def _copy(tmp_path):
-    """The sources, as they are, in another folder."""
+    """A copy of the current sources in another folder."""
     said = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
                           cwd=options.ROOT, check=True, capture_output=True, text=True).stdout
     for name in filter(None, said.split("\0")):
@@ -44,7 +45,7 @@ def _copy(tmp_path):
 
 
 def test_same_bytes(copy):
-    """In the clone of the time of its commit; elsewhere of the time that is said."""
+    """In a clone, the time is that of the commit; elsewhere, SOURCE_DATE_EPOCH."""
     make_release(options.ROOT)
     ours = sums(options.ROOT)
     commit = subprocess.run(["git", "log", "-1", "--format=%ct"], cwd=options.ROOT, check=True, text=True,

@@ -1,4 +1,4 @@
-"""The console over TCP of the real image: telnet on a terminal, nc in a script, a reader that does
+"""The console over TCP of the real image: telnet on a terminal, nc in a script, and clients that do
 not read."""
 import os
 import pty
@@ -49,7 +49,7 @@ class Terminal:
                 return
 
     def expect(self, pattern, timeout_s=30):
-        """Waits for it, behind what was expected before; returns the text up to its end."""
+        """Waits for the pattern after the last match; returns the text up to its end."""
         def found():
             self.read()
             return re.compile(pattern).search(self.text, self.seen)
@@ -63,10 +63,10 @@ class Terminal:
 
 
 def test_telnet(remote):
-    """As a person does it: keys are shown by the machine, the password by nobody."""
+    """Interactive use: the machine echoes keys; nothing echoes the password."""
     with Terminal(remote.left, ["telnet", LEFT_ROUTER]) as t:
         t.expect("Password: ")
-        # the terminal is left to the machine once options have been agreed on
+        # after the negotiation of options, the machine does the echo
         eventually(lambda: not termios.tcgetattr(t.master)[3] & termios.ECHO, 10, "no echo")
         t.type("wrong\r")
         t.expect("wrong password\r+\nPassword: ")
@@ -90,7 +90,7 @@ def test_telnet(remote):
 
 
 def test_telnet_on_another_port(make_lab):
-    """There the client asks for nothing by itself."""
+    """On another port the client does not start the negotiation."""
     lab = make_lab(router_config(extra=REMOTE.replace("server\n", "server port 2323\n")))
     with Terminal(lab.left, ["telnet", LEFT_ROUTER, "2323"]) as t:
         t.expect("Password: ")
@@ -99,7 +99,7 @@ def test_telnet_on_another_port(make_lab):
         t.expect("r1# ")
         t.type("show arp\r")
         assert LEFT_HOST in t.expect("\nr1# ")
-        t.type("\x1d")  # to the client's own prompt: its interrupt, as a command of Telnet
+        t.type("\x1d")  # to the client's prompt, for Telnet's interrupt command
         t.expect("telnet> ")
         t.type("send ip\r")
         t.expect(r"\^C")
@@ -108,7 +108,7 @@ def test_telnet_on_another_port(make_lab):
 
 
 def nc(host, lines, address=LEFT_ROUTER):
-    """What nc shows: it knows nothing of Telnet, so the offer of our options is among it."""
+    """The output of nc: it does not know Telnet, so the offer of our options is part of it."""
     child = host.popen(["nc", "-N", address, "23"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     said = child.communicate(lines.encode(), timeout=60)[0]
     assert said.startswith(b"\xff\xfb\x01\xff\xfb\x03")
@@ -116,7 +116,7 @@ def nc(host, lines, address=LEFT_ROUTER):
 
 
 def test_nc(remote):
-    """In a script: all lines at once, then the end of input."""
+    """A script: all lines at once, then the end of input."""
     said = nc(remote.left, SECRET + "\nshow version\nping %s count 2\nshow arp\n" % LEFT_HOST)
     assert re.fullmatch(r"r1\s+Password: \s+r1# \s+Hayate [^#]*r1# \s+\d+ bytes from [^#]*"
                         r"2 sent, 2 received[^#]*r1# \s+address [^#]*r1# ", said), said
@@ -124,7 +124,7 @@ def test_nc(remote):
 
 
 def test_a_long_configuration(make_lab):
-    """Made while it is sent: whole, and forwarding goes on."""
+    """The configuration is generated while it is sent: it is complete, and forwarding continues."""
     routes = "".join("ip route 10.%d.%d.0/24 %s\n" % (n >> 8, n & 255, RIGHT_HOST)
                      for n in range(30000))
     lab = make_lab(router_config(extra=REMOTE + routes))
@@ -137,7 +137,7 @@ def test_a_long_configuration(make_lab):
 
 
 def test_access_list_and_other_side(remote):
-    """Who is not on the list is reset, whichever of our addresses it asks."""
+    """A client that is not on the access list is reset, on each of our addresses."""
     for address in LEFT_ROUTER, RIGHT_ROUTER:
         client = remote.right.socket(kind=socket.SOCK_STREAM)
         client.settimeout(20)
@@ -151,7 +151,8 @@ def test_access_list_and_other_side(remote):
 
 
 def test_ip6(make_lab6):
-    """The same over IPv6, with an access list of its own; all of IPv6 is nothing of IPv4."""
+    """The same over IPv6, with an access list of its own; a permitted IPv6 network permits nothing
+    of IPv4."""
     lab = make_lab6(extra=REMOTE.replace("192.0.2.0/24", "2001:db8:1::/64"))
     for address in LEFT_ROUTER6, RIGHT_ROUTER6:
         said = nc(lab.left, SECRET + "\nshow ipv6 neighbors\n", address)
@@ -187,8 +188,8 @@ def login(host):
 
 
 def test_slow_readers(make_lab):
-    """Four that ask for 2000 routes and do not read: forwarding and the serial console go on; what
-    they read in the end is whole."""
+    """Four clients request 2000 routes and do not read: forwarding and the serial console continue;
+    the output that they read in the end is complete."""
     routes = "".join("ip route 10.%d.%d.0/24 %s\n" % (n >> 8, n & 255, RIGHT_HOST) for n in range(2500))
     lab = make_lab(router_config(extra=REMOTE + routes))
     clients = [login(lab.left) for _ in range(4)]
@@ -250,7 +251,7 @@ def test_silent_connections_lock_nobody_out(make_lab6):
 
 
 def test_password_command(make_lab):
-    """What `hayate password` prints is what the configuration takes."""
+    """The configuration accepts the output of `hayate password`."""
     made = subprocess.run(["tools/hayate", "password", "--iterations", "5000"], input="geheim\n", text=True,
                           capture_output=True, check=True).stdout
     lab = make_lab(router_config(extra="console server\nconsole access 192.0.2.0/24\n" + made))
@@ -261,7 +262,8 @@ def test_password_command(make_lab):
 
 @pytest.mark.parametrize("cpus", [1, 2])
 def test_hash_does_not_stop_the_machine(make_lab, cpus):
-    """While a hash of ten million iterations is made, packets are forwarded and the console answers."""
+    """While a hash of ten million iterations is computed, packets are forwarded and the console
+    answers."""
     costly = REMOTE.replace("$%d$" % password.ITERATIONS, "$10000000$")
     lab = make_lab(router_config(extra=costly), cpus=cpus)
     with lab.left.socket(kind=socket.SOCK_STREAM) as client:

@@ -1,5 +1,6 @@
-"""A data core's program is restarted while the others forward (invariant 8): nobody else loses a packet.
-RESTARTS=100 does it so often with each core; a core may fail five times in ten seconds."""
+"""A data core's program is restarted while the others forward (invariant 8): no other core loses a
+packet. RESTARTS=100 does it that often with each core; a core may fail five times in ten
+seconds."""
 import os
 import re
 
@@ -17,7 +18,7 @@ def received(router):
 
 
 def owners(router, flows):
-    """The core that each flow comes to, learnt from what each counts."""
+    """The core of each flow, learnt from the cores' counters."""
     result = []
     for flow in flows.list:
         before = received(router)
@@ -65,13 +66,13 @@ ip access-list TO-RIGHT
 
 
 def matched(router):
-    """Packets that the first rule has matched."""
+    """The packets that the first rule has matched."""
     text = router.command("show access-lists TO-RIGHT")
     return int(re.search(r"10 permit udp any any(?: \((\d+) match|$)", text, re.M).group(1) or 0)
 
 
 def test_what_was_counted_goes_on(make_lab):
-    """Counts are the core's, and survive its program, also as seen since they were cleared."""
+    """Counters belong to the core, and survive its program, also relative to the last `clear`."""
     lab = make_lab(router_config(extra=FILTER), "--append", "test=1", cpus=2)
     router = lab.router
     router.faults_expected = True

@@ -1,4 +1,4 @@
-"""`hayate rfc2544`: the one command that makes the report of our own router."""
+"""`hayate rfc2544`: the single command that makes the report of our own router."""
 import json
 import subprocess
 
@@ -9,7 +9,7 @@ from launcher.guest import LAUNCHER, PYTHON
 
 def measure(tmp_path, *options):
     """Its report. The line is so slow that every trial fits the buffers before the router, and the
-    generator may catch up whatever a busy machine keeps from it: all trials are valid."""
+    generator may catch up any delay by a busy machine: all trials are valid."""
     result = subprocess.run(
         [PYTHON, LAUNCHER, "rfc2544", "--accel", "tcg", "--image", IMAGE, "-o", str(tmp_path),
          "--line", "1Mbps", "--catch-up", "10s", "--trial", "300ms", "--settle", "2s",

@@ -1,4 +1,4 @@
-"""A minute of `make soak` (tests/soak/soak.py), and that its judges can find fault."""
+"""A minute of `make soak` (tests/soak/soak.py), and tests that its judges can find faults."""
 import os
 import subprocess
 import sys
@@ -11,13 +11,13 @@ sys.path.insert(0, SOAK)
 
 from judge import Flow, Verdict, Window, packet, read  # noqa: E402
 
-MINUTES, SEED = 1, 10  # of all cards together
+MINUTES, SEED = 1, 10  # for all cards together
 
 
 @pytest.mark.parametrize("nic", options.NICS)
 def test_soak(nic, log_path):
-    """Nothing is lost without a reason, and all is in the end as it was. The minute is that in
-    which faults begin; each takes its own time."""
+    """Nothing is lost without a reason, and the final state equals the first. Faults begin within
+    the minute; each takes its own time."""
     result = subprocess.run([sys.executable, os.path.join(SOAK, "soak.py"), "--minutes",
                              str(MINUTES / len(options.NICS)), "--seed", str(SEED), "--nic", nic,
                              "--log", log_path + ".log"],
@@ -29,7 +29,7 @@ def test_soak(nic, log_path):
 @pytest.mark.no_guest
 @pytest.mark.parametrize("size", [24, 25, 40, 1452, 3900])
 def test_damage_is_seen(size):
-    """Whichever byte is another, or too many or too few."""
+    """A change of any byte, and extra or missing bytes, are detected."""
     for number in (0, 1, 255, 1 << 40):
         whole = packet(3, number, size)
         assert len(whole) == size and read(whole) == (3, number)
@@ -39,7 +39,8 @@ def test_damage_is_seen(size):
 
 
 def flow(sent, came):
-    """One of packets sent at these times, of which these numbers came, in this order, 0.01 s later."""
+    """A flow of packets sent at these times, of which these numbers arrived, in this order, 0.01 s
+    later."""
     one = Flow("one")
     for when in sent:
         one.sends(when)
@@ -58,7 +59,7 @@ def window(begin, end):
 @pytest.mark.parametrize("came,windows,complaint", [
     ([0, 1, 2, 3], [], None),
     ([0, 1, 3], [(1.5, 2.5)], None),
-    ([0, 1, 3], [(2.05, 2.5)], None),        # under way when the fault came
+    ([0, 1, 3], [(2.05, 2.5)], None),        # in flight when the fault began
     ([0, 1, 3], [], "1 lost and no fault was on"),
     ([0, 1, 3], [(2.5, 3.5)], "1 lost and no fault was on"),
     ([0, 1, 3], [(1.0, 1.9)], "1 lost and no fault was on"),

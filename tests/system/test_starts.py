@@ -1,5 +1,5 @@
-"""Odd starts: machines that have less than usual, or more of it, what they say of that by name, and
-that they forward. Other starts: test_boot.py (CPUs, memory, loaders), test_memory.py."""
+"""Unusual starts: machines that have less than usual, or more, report that by name, and forward.
+Other starts: test_boot.py (CPUs, memory, loaders), test_memory.py."""
 import os
 import re
 import socket
@@ -15,13 +15,14 @@ FAR_MAC = bytes.fromhex("020000000203")
 
 
 def test_numbers_of_cores(make_router):
-    """Core N is CPU N, at each start: who gives a machine CPUs knows which of them does what."""
+    """Core N is CPU N at each start, so a user who assigns CPUs to a machine knows the role of
+    each."""
     router = make_router(None, cpus=8)
     symbols = subprocess.run(["nm", os.path.join(ROOT, "build", "program.elf")], check=True,
                              capture_output=True, text=True).stdout
     address = int(re.search(r"^([0-9a-f]+) \w self$", symbols, re.MULTILINE)[1], 16)
     for _ in range(3):
-        said = [router.qmp("human-monitor-command", **{  # core_self.id, behind a pointer
+        said = [router.qmp("human-monitor-command", **{  # core_self.id, by a pointer
             "command-line": "x /1dw %#x" % (address + 8), "cpu-index": cpu}) for cpu in range(8)]
         assert [int(text.split()[-1]) for text in said] == list(range(8)), said
         router.skip()
@@ -31,7 +32,7 @@ def test_numbers_of_cores(make_router):
 
 @pytest.mark.parametrize("model,cpus,said", [
     (None, 8, "hayate: 8 cores,"),
-    # the lookups by AVX-512, by AVX2, and by neither are chosen at the start
+    # the start chooses the lookups: AVX-512, AVX2, or neither
     ("max,-avx2", 2, "hayate: 2 cores,"),
     ("Nehalem", 2, "cpu Intel Core i7 9xx"),
 ], ids=["8-cpus", "no-avx2", "no-avx"])
@@ -44,7 +45,7 @@ def test_processors(make_lab, model, cpus, said):
     pings(lab.left, RIGHT_HOST)
 
 
-@pytest.mark.parametrize("nic", ["ixgbe"])  # its QEMU is one that has an x2APIC to offer
+@pytest.mark.parametrize("nic", ["ixgbe"])  # its QEMU can offer an x2APIC
 @pytest.mark.parametrize("model,said", [("max", "x2APIC"), ("max,-x2apic", "xAPIC")])
 def test_interrupt_controllers(make_lab, model, said):
     if ACCEL != "tcg":
@@ -55,7 +56,7 @@ def test_interrupt_controllers(make_lab, model, said):
 
 
 def test_fewer_queues_than_cores(make_router, make_hosts):
-    """A port with one queue pair feeds one data core: the others stand by."""
+    """A port with one queue pair serves one data core: the others stand by."""
     left, right = make_hosts(1)
     router = make_router(router_config(), "--queues", "1", ports=(left.port, right.port), cpus=4)
     assert "ready: 2 ports, 1 data core," in router.text
@@ -65,7 +66,7 @@ def test_fewer_queues_than_cores(make_router, make_hosts):
 
 
 def test_no_card(make_router):
-    """A configuration names cards, and there is none: nothing is applied, the console is there."""
+    """The configured cards do not exist: nothing is applied, and the console works."""
     router = make_router(router_config(), ports=())
     assert 'test.conf:2: this machine has 0 ports, at "eth0"' in router.text
     assert "nothing of the configuration is applied" in router.text
@@ -74,7 +75,7 @@ def test_no_card(make_router):
 
 
 class Far:
-    """A host at the other end of one of QEMU's cards (-netdev stream): it answers ARP and echoes."""
+    """A host at the other end of a card of QEMU's (-netdev stream): it answers ARP and echoes."""
 
     def __init__(self, path):
         self.listening = socket.socket(socket.AF_UNIX)
@@ -92,7 +93,7 @@ class Far:
             return back + frame[14:20] + b"\0\2" + FAR_MAC + frame[38:42] + frame[22:32]
         if frame[12:14] == b"\x08\0" and frame[23] == 1 and frame[34] == 8:
             total, = struct.unpack("!H", frame[36:38])
-            total += 8 << 8  # the type that is 0 now
+            total += 8 << 8  # the type field is now 0
             return back + frame[14:26] + frame[30:34] + frame[26:30] + b"\0\0" + \
                 struct.pack("!H", (total & 0xffff) + (total >> 16)) + frame[38:]
         return None

@@ -1,5 +1,5 @@
-"""The control program fails and comes up anew while data cores forward (invariant 8): nobody loses a
-packet. RESTARTS=100 does it so often; a core may fail five times in ten seconds, and take over twice."""
+"""The control program fails and restarts while data cores forward (invariant 8): no packet is lost.
+RESTARTS=100 does it that often; a core may fail five times in ten seconds, and take over twice."""
 import os
 import subprocess
 import time
@@ -15,7 +15,7 @@ COUNT = 12  # flows
 
 
 def fail(router, flows):
-    """Returns the microseconds in which the control program had new tables."""
+    """Returns the microseconds until the control program had new tables."""
     return flows.fault(router, 0, r"control program: goes on after (\d+) us")
 
 
@@ -40,9 +40,10 @@ def test_nobody_loses_anything(make_lab):
     pings(lab.left, RIGHT_HOST)
 
 
-@pytest.mark.nics(["virtio"])  # it is nothing of the cards', and takes a minute
+@pytest.mark.nics(["virtio"])  # independent of the card, and takes a minute
 def test_control_core_is_stuck(make_lab):
-    """It never finishes its turn, and all others sleep if they may: a data core finds out."""
+    """The control core never finishes its turn, and all others sleep if allowed: a data core
+    detects it."""
     lab = make_lab(None, "--append", "test=1", cpus=3)
     router = lab.router
     router.faults_expected = True
@@ -70,7 +71,7 @@ ip access-list TO-RIGHT
 
 
 def test_what_else_goes_on(make_lab):
-    """With one data core: IPv6, and what a filter denies."""
+    """With one data core: IPv6, and a filter that denies."""
     lab = make_lab(config6(eth1=FILTER), "--append", "test=1")
     router = lab.router
     router.faults_expected = True
@@ -108,7 +109,7 @@ def running(router):
 
 
 def test_what_was_committed_stays(make_lab):
-    """Live, by a restart of the ports, and not what nobody has confirmed."""
+    """Live commits and commits with a restart of the ports remain, but not an unconfirmed one."""
     lab = make_lab(None, "--append", "test=1")
     router = lab.router
     router.faults_expected = True

@@ -1,4 +1,4 @@
-"""The TCP services in the real image: Linux is the peer."""
+"""The TCP services in the real image, with Linux as the peer."""
 import contextlib
 import hashlib
 import os
@@ -32,7 +32,7 @@ LINES = b"".join(bytes(32 + (line + i) % 95 for i in range(72)) + b"\r\n" for li
 
 
 class Server:
-    """The machine and the host beside it."""
+    """The machine and the host next to it."""
 
     def __init__(self, router, host, family=socket.AF_INET):
         self.router, self.host, self.family = router, host, family
@@ -84,7 +84,7 @@ def server46(make_server, request):
 
 
 def receive(client, n):
-    """Exactly n bytes, or what came before the end."""
+    """Exactly n bytes, or those before the end."""
     data = bytearray()
     while len(data) < n:
         piece = client.recv(min(n - len(data), MIB))
@@ -95,9 +95,9 @@ def receive(client, n):
 
 
 def unexplained_resets(counters):
-    """Resets that do not follow from a segment sent twice. A machine that its host lets stand still
-    sends a FIN again before it finds the acknowledgement in its ring; the second of the two
-    acknowledgements finds no connection then, and a reset is the answer (RFC 9293 3.10.7.1)."""
+    """Resets that do not follow from a repeated segment. A machine that its host suspends
+    retransmits a FIN before it finds the acknowledgement in its ring. The second of the two
+    acknowledgements then finds no connection and is answered with a reset (RFC 9293 3.10.7.1)."""
     return max(0, counters["tcp_tx_rst"] - counters["tcp_retransmits"])
 
 
@@ -107,7 +107,7 @@ def exchange(client, data):
 
 
 def bulk(client, n, seed):
-    """n random bytes there and back at the same time, then both halves closed."""
+    """n random bytes in both directions at once, then both halves are closed."""
     sent, got = hashlib.sha256(), hashlib.sha256()
 
     def send():
@@ -134,7 +134,7 @@ def bulk(client, n, seed):
 
 @pytest.mark.parametrize("cpus,family", [(1, "ip4"), (2, "ip4"), (2, "ip6")])
 def test_echo(make_server, cpus, family):
-    """All sizes, then 64 MiB and the end: what went in comes out."""
+    """All sizes, then 64 MiB and the end: the echo equals the input."""
     server = make_server(cpus=cpus, family=FAMILIES[family])
     client = server.open()
     for size in (1, 2, 536, 1447, 1448, 1449, 1460, 65536, 300000):
@@ -169,7 +169,7 @@ def test_smallest_machine(make_server):
     server = make_server(CONFIG, "--memory", "64M", cpus=2)
     clients = [server.open(timeout_s=60) for _ in range(60)]
     data = random.Random(1).randbytes(256 * 1024)
-    for client in clients:  # all want to be answered, and nobody reads
+    for client in clients:  # all want an answer, and none reads
         client.setblocking(False)
         with contextlib.suppress(BlockingIOError):
             client.send(data)
@@ -182,10 +182,10 @@ def test_smallest_machine(make_server):
 
 
 def test_peers_who_do_not_read(server):
-    """Hundreds want to be sent to and do not read. Others are served as if they were not there, and
-    when they do read, they find what they should."""
+    """Hundreds of clients want data and do not read. Other clients are served normally; when the
+    first ones read, their data is correct."""
     data = random.Random(1).randbytes(400000)
-    # as a cable that holds what all of them send at once, and the ping behind it
+    # like a cable that holds what all of them send at once, and the ping after it
     server.host.ip("link", "set", "eth0", "txqueuelen", "10000")
     talkers = [server.open(CHARGEN, SO_RCVBUF=4096) for _ in range(300)]
     echoers = [server.open(SO_RCVBUF=4096, timeout_s=60) for _ in range(100)]
@@ -229,12 +229,12 @@ def test_eight_at_once(make_server):
 
 @pytest.mark.parametrize("cpus,family", [(1, "ip4"), (2, "ip4"), (4, "ip4"), (4, "ip6")])
 def test_many_connections(make_server, cpus, family):
-    """A thousand at once on one and on three data cores. They pause for longer than Linux' tap
-    remembers which queue a flow belongs to, and each still is where it was."""
+    """A thousand at once on one and on three data cores. They pause for longer than Linux's tap
+    remembers the queue of a flow, and each remains on its core."""
     server = make_server(cpus=cpus, family=FAMILIES[family])
     clients = [server.open() for _ in range(1000)]
     for pause in (0, 4):
-        time.sleep(pause)  # the pause is what is tested
+        time.sleep(pause)  # the pause is under test
         for number, client in enumerate(clients):
             client.sendall(b"connection %d" % number)
         for number, client in enumerate(clients):
@@ -256,9 +256,9 @@ def test_many_connections(make_server, cpus, family):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_neighbour_not_known(make_server, family):
-    """The host knows us, we do not know it: the answers wait for ARP on the control core, and leave by
-    the core that the connection is on. If they did not, a tap without RSS would bring the rest to
-    another."""
+    """The host knows our MAC address, but we do not know the host's. The answers wait for ARP on
+    the control core, and leave by the core of the connection. Otherwise a tap without RSS would
+    send the rest to another core."""
     server = make_server(cpus=4, family=FAMILIES[family])
     server.host.ip("neighbour", "replace", server.address, "lladdr", LEFT_MAC, "dev", "eth0", "nud",
                    "permanent")
@@ -286,7 +286,7 @@ def test_refused(server46):
 
 
 def test_refused_by_the_router(make_lab):
-    """The router has no TCP; it says so at once (RFC 9293 3.10.7.1)."""
+    """The router has no TCP services; it refuses at once (RFC 9293 3.10.7.1)."""
     lab = make_lab()
     with lab.left.socket(kind=socket.SOCK_STREAM) as client:
         client.settimeout(10)
@@ -308,12 +308,12 @@ def test_chargen(server46):
     client = server46.open(CHARGEN)
     got = receive(client, 16 * MIB)
     assert got == (LINES * (16 * MIB // len(LINES) + 1))[:16 * MIB]
-    client.close()  # in the middle: answered by a reset
+    client.close()  # during the transfer: answered by a reset
     eventually(lambda: server46.tcp()["open"] == 0, 20, "it is gone")
 
 
 def test_half_closed(server):
-    """We close first, and still get all that is on its way (RFC 9293 3.6, case 1)."""
+    """The peer closes first, and still receives all remaining data (RFC 9293 3.6, case 1)."""
     client = server.open()
     data = random.Random(5).randbytes(MIB)
     sender = threading.Thread(target=lambda: (client.sendall(data),
@@ -347,12 +347,12 @@ def sleeps(router):
 
 @pytest.mark.parametrize("cpus", [1, 2])
 def test_timers_of_a_core_that_sleeps(make_server, cpus):
-    """A delayed ACK, and the probes of a window that the peer has closed, come out of sleep; nothing
-    else goes on that would wake the core."""
+    """A delayed ACK, and the probes of a closed window, wake a sleeping core; nothing else in the
+    test would wake it."""
     server = make_server(CONFIG, "--idle", "sleep", cpus=cpus)
     client = server.open(DISCARD)
     good = 0
-    for _ in range(40):  # on a busy machine some come late; if the timer did not wake, all would
+    for _ in range(40):  # a busy machine makes some late; a timer that does not wake, all
         before, _ = retransmits(client)
         client.sendall(b"one")
         time.sleep(0.15)  # more than a delayed ACK, less than a retransmission
@@ -370,7 +370,7 @@ def test_timers_of_a_core_that_sleeps(make_server, cpus):
 
 
 def test_link_flap(server):
-    """A cable is pulled while a transfer goes on, and plugged in again: it goes on."""
+    """A cable is pulled during a transfer and plugged in again: the transfer continues."""
     client = server.open(timeout_s=60)
     worker = threading.Thread(target=bulk, args=(client, 32 * MIB, 3), daemon=True)
     worker.start()
@@ -388,8 +388,8 @@ def test_link_flap(server):
 
 @pytest.mark.parametrize("cpus,core", [(1, 0), (2, 1)], ids=["one-cpu", "data"])
 def test_core_restarts(make_server, cpus, core):
-    """A program fails in the middle of connections. They are lost, and each peer learns of it by a
-    reset as soon as it speaks; new ones work."""
+    """A program fails while connections are open. They are lost, and each peer gets a reset when it
+    sends; new connections work."""
     server = make_server(CONFIG, "--append", "test=1", cpus=cpus)
     server.router.faults_expected = True
     clients = [server.open() for _ in range(10)]
@@ -411,8 +411,8 @@ def test_core_restarts(make_server, cpus, core):
 
 @pytest.mark.usefixtures("several_cpus")
 def test_control_core_restarts(make_server):
-    """The control program fails in the middle of connections: they are the data core's, and go on, as
-    do the services that it listens for."""
+    """The control program fails while connections are open. They belong to the data core and
+    continue, and so do the listening services."""
     server = make_server(CONFIG, "--append", "test=1")
     server.router.faults_expected = True
     clients = [server.open() for _ in range(10)]
@@ -431,7 +431,7 @@ def test_control_core_restarts(make_server):
 
 
 def test_million_connections_in_1GiB(make_server):
-    """There is room for them, it is not touched before they come, and nothing is slower for it."""
+    """The memory suffices, is not touched before connections come, and causes no slowdown."""
     server = make_server(CONFIG + "tcp connections 1000000\n", "--memory", "1G", cpus=2)
     eventually(lambda: server.tcp()["capacity"] == 1000000, 10, "the data core says so")
     assert "TCP connections only" not in server.router.text
@@ -443,7 +443,7 @@ def test_million_connections_in_1GiB(make_server):
 
 
 def test_number_of_connections(make_server):
-    """`tcp connections`: who is there stays, who comes late has to wait for a place."""
+    """`tcp connections`: existing connections remain, a later one waits for a free place."""
     server = make_server(CONFIG + "tcp connections 50\n", cpus=2)
     clients = [server.open() for _ in range(50)]
     late = server.sockets.enter_context(server.host.socket(kind=socket.SOCK_STREAM))
@@ -461,7 +461,7 @@ def test_number_of_connections(make_server):
     exchange(late, b"at last")
 
 
-# Segments with SYN of a host that does not exist, as fast as a raw socket takes them.
+# SYN segments from a host that does not exist, as fast as a raw socket takes them.
 FLOOD = """\
 import random, socket, struct, sys
 def total(data):
@@ -485,8 +485,8 @@ for _ in range(int(sys.argv[2])):
 
 
 def test_syn_flood(make_server):
-    """Far more openings than there is room for; who is there, and who comes, is served (RFC 4987)."""
-    # nobody answers there, by a reset or otherwise
+    """Far more SYNs than there is room for; existing and new connections are served (RFC 4987)."""
+    # this address never answers, not even by a reset
     server = make_server(CONFIG + "arp 192.0.2.99 02:00:00:00:00:99\n")
     client = server.open()
     flood = server.host.popen(["/usr/bin/python3", "-c", FLOOD, LEFT_ROUTER, "30000"])
@@ -509,7 +509,7 @@ def internet_sum(data):
 
 
 def mss_shown(server, client):
-    """Of a connection, by `show tcp connections`; None while it is not shown."""
+    """The MSS of a connection in `show tcp connections`; None while it is not listed."""
     name = "%s:%d" % (LEFT_HOST, client.getsockname()[1])
     for line in server.router.command("show tcp connections").splitlines():
         if name in line:
@@ -519,8 +519,8 @@ def mss_shown(server, client):
 
 @pytest.mark.parametrize("cpus", [2, 4])
 def test_path_mtu(make_server, cpus):
-    """A router on the way says that a segment was too large (RFC 1191). Whichever data core the ICMP
-    message comes to, that of the connection hears of it, and of no other's."""
+    """A router on the path reports a segment as too large (RFC 1191). Whichever data core receives
+    the ICMP message, only the connection's core acts on it."""
     server = make_server(cpus=cpus)
     clients = [server.open() for _ in range(8)]
     for client in clients:
@@ -530,13 +530,13 @@ def test_path_mtu(make_server, cpus):
         server.host.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0800)))
     wire.bind(("eth0", 0x0800))
     wire.settimeout(20)
-    # segments without data get lost from now on: what is echoed is not acknowledged
+    # from now on segments without data are dropped: echoes are not acknowledged
     server.host.run(["/usr/sbin/nft", "add table ip t; add chain ip t o { type filter hook output "
                      "priority 0; }; add rule ip t o ip protocol tcp ip length <= 80 drop"],
                     check=True)
     told = clients[::2]
     for client in told:
-        client.sendall(bytes(1400))  # one segment: no other acknowledges its echo
+        client.sendall(bytes(1400))  # one segment: no other one acknowledges its echo
         quoted = b""
         while len(quoted) < 1000 or quoted[9] != 6 or \
                 quoted[20:24] != struct.pack("!HH", ECHO, client.getsockname()[1]):
@@ -559,12 +559,12 @@ def test_path_mtu(make_server, cpus):
 
 @pytest.fixture
 def capture(server, tmp_path):
-    """capture(filter): what tshark finds of that kind in all that the host has seen."""
+    """capture(filter): the frames that tshark finds among all that the host has seen."""
     path = str(tmp_path / "all.pcap")
     dump = server.host.popen(["tcpdump", "--immediate-mode", "-U", "-B", "65536", "-s", "0", "-w",
                               path, "-i", "eth0"],
                              stderr=subprocess.PIPE)
-    dump.stderr.readline()  # it listens
+    dump.stderr.readline()  # tcpdump captures now
 
     def find(display):
         if dump.poll() is None:
@@ -581,8 +581,8 @@ def capture(server, tmp_path):
 
 
 def test_what_a_stranger_thinks_of_it(server, capture, nic):
-    """Wireshark finds nothing malformed and no wrong checksum in what we send: data, options, SACK,
-    probes, resets, ICMP. (virtio leaves checksums to who receives: there they are not looked at.)"""
+    """Wireshark finds nothing malformed and no wrong checksum in our segments: data, options, SACK,
+    probes, resets, ICMP. (virtio leaves checksums to the receiver: they are not checked there.)"""
     for port in (ECHO, CHARGEN, DISCARD):
         client = server.open(port, SO_RCVBUF=8192)
         client.sendall(random.Random(port).randbytes(100000 if port != ECHO else 4000))
@@ -617,7 +617,7 @@ def test_show_tcp_connections(server):
 
 
 def test_sequential(server):
-    """Two thousand connections, one after the other; ports and TIME-WAITs do not run out."""
+    """Two thousand connections, one after the other; ports and TIME-WAIT states do not run out."""
     for number in range(2000):
         with server.host.socket(kind=socket.SOCK_STREAM) as client:
             client.settimeout(20)

@@ -1,5 +1,5 @@
-"""`trace` of the image: what it tells of hosts' packets, on the serial console and over the network,
-and that a flood through a traced machine comes out as it does through another."""
+"""`trace` of the image: its output for hosts' packets, on the serial console and over the network.
+A flood through a tracing machine is forwarded as without tracing."""
 import contextlib
 import re
 import socket
@@ -11,7 +11,7 @@ from test_remote import REMOTE, SECRET, Terminal
 
 
 def trace(lab, line, traffic):
-    """Follows what `traffic` makes a host send; returns what is said."""
+    """Traces the packets that `traffic` makes a host send; returns the output."""
     lab.router.skip()
     lab.router.send("trace " + line)
     lab.router.expect("Ctrl-C ends", 20)
@@ -22,7 +22,7 @@ def trace(lab, line, traffic):
 
 @both
 def test_ping(make_lab_of, family):
-    """Through the machine, to the machine, and to nobody."""
+    """Through the machine, to the machine, and to an unused address."""
     lab = make_lab_of()
     pings(lab.left, family.right)
     icmp = "icmp" if family is V4 else "icmp6"
@@ -44,7 +44,7 @@ def test_ping(make_lab_of, family):
 
 
 def test_over_the_network(make_lab):
-    """A session sees others' segments and not its own; Ctrl-C ends it."""
+    """A session traces others' segments but not its own; Ctrl-C ends the trace."""
     lab = make_lab(router_config(extra=REMOTE))
     pings(lab.left, RIGHT_HOST)
     with Terminal(lab.left, ["telnet", LEFT_ROUTER]) as t:
@@ -70,8 +70,8 @@ def test_over_the_network(make_lab):
 
 @pytest.mark.parametrize("cpus", [1, 2, 4])
 def test_flood(make_lab, cpus):
-    """It goes on while packets are followed, by one core of both roles and by several; every packet
-    has its fate (the end of each test)."""
+    """Tracing during a flood, with one core of both roles and with several; every packet has its
+    fate (checked at the end of each test)."""
     lab = make_lab(cpus=cpus)
     pings(lab.left, RIGHT_HOST)
     before = lab.router.counters()["forwarded"]

@@ -1,5 +1,5 @@
-"""Source addresses verified between Linux hosts: what one sends under its own name arrives, what it
-forges does not, and a commit ends that. Both versions of IP."""
+"""Source address verification between Linux hosts, for both versions of IP: packets with the host's
+own address arrive, forged ones do not, and a commit ends that."""
 import pytest
 from conftest import pings
 from family import V4, both, lab_of, make_lab6, make_lab_of  # noqa: F401
@@ -26,7 +26,7 @@ def test_forged_sources(make_lab_of, family, way):
         lab.left.run(["/usr/bin/python3", "-c", FORGED, family.right, *sources], timeout_s=60,
                      check=True)
 
-    forge(nowhere, family.right_router)  # of nobody, and the router's own
+    forge(nowhere, family.right_router)  # of no host, and the router's own
     assert lab.router.balanced()[counter] == 20
     forge(family.right)                  # of the other side
     assert lab.router.balanced()[counter] == (30 if way == "rx" else 20)

@@ -1,5 +1,5 @@
-"""Linux hosts on VLANs of one port (switch.py tags for them), beside hosts without tags on both ports:
-whoever may, reaches whom he may, at full size; and what is of one VLAN alone stays there."""
+"""Linux hosts on VLANs of one port (switch.py tags their frames), beside untagged hosts on both
+ports. Permitted hosts reach each other, at full size; traffic within a VLAN stays in it."""
 import contextlib
 import os
 import re
@@ -12,8 +12,8 @@ from launcher import demo, netlab
 
 SWITCH = os.path.join(ROOT, "tests", "system", "switch.py")
 VIDS = (100, 200)
-BULK = (("receive", 100), ("transmit", 100), ("transmit", 200))  # of a whole test's TCP
-UNKNOWN = 250  # a VLAN of which the router knows nothing
+BULK = (("receive", 100), ("transmit", 100), ("transmit", 200))  # TCP bytes of a whole test
+UNKNOWN = 250  # a VLAN that the router does not know
 LOOPBACK, LOOPBACK6 = "10.255.0.1", "2001:db8:255::1"
 
 VLANS = "".join("""\
@@ -45,12 +45,12 @@ def router6(vid):
 
 
 def vlans(v100="", v200=""):
-    """The blocks of all, with a line more for one or the other."""
+    """The configuration of all VLANs, with an additional line for one or the other."""
     return VLANS.replace("{100}", v100).replace("{200}", v200)
 
 
 class Trunk:
-    """A lab whose right host's cable carries VLANs too. access[vid] is the host on that VLAN."""
+    """A lab whose right host's cable also carries VLANs. access[vid] is the host on that VLAN."""
 
     def __init__(self, lab, access):
         self.router, self.left, self.right, self.access = lab.router, lab.left, lab.right, access
@@ -58,7 +58,7 @@ class Trunk:
 
 
 def plug(switched, vid, stack, mtu):
-    """A host at the access port of a VLAN, which the switch has made as a tap."""
+    """A host at the access port of a VLAN, whose tap the switch has made."""
     host = stack.enter_context(netlab.Host("vlan%d" % vid))
     host.ip("link", "delete", "eth0")
     switched.ip("link", "set", "vlan%d" % vid, "netns", str(host.holder.pid), "name", "eth0")
@@ -69,9 +69,10 @@ def plug(switched, vid, stack, mtu):
 
 @pytest.fixture
 def make_trunk(make_lab):
-    """make_trunk(config=…, mtu=…, auto=…, access=…, cpus=…): a router with hosts on both ports and on
-    VLANs of eth1.
-    auto: these make their IPv6 addresses themselves. access: VLANs with a host."""
+    """make_trunk(config=…, mtu=…, auto=…, access=…, cpus=…): a router with hosts on both ports and
+    on VLANs of eth1.
+    auto: the hosts on VLANs configure their IPv6 addresses themselves. access: VLANs with a
+    host."""
     with contextlib.ExitStack() as stack:
         def make(config=None, mtu=1500, auto=False, access=VIDS, cpus=None):
             lab = make_lab(config or config6(extra=vlans()), left_mtu=mtu, right_mtu=mtu,
@@ -93,8 +94,8 @@ def make_trunk(make_lab):
 
 @pytest.mark.parametrize("cpus", [1, 4])
 def test_everyone_reaches_everyone(make_trunk, cpus):
-    """At full size too, which is four bytes more on the wire; by TCP, of which as much is sent as no
-    buffer on the way holds; and the loopback."""
+    """At full size too, which is four bytes more on the wire; by TCP, with more data than the
+    buffers on the path hold; and to the loopback."""
     lab = make_trunk(cpus=cpus)
     for host in (lab.left, lab.right, lab.a, lab.b):
         for target in (LEFT_HOST, RIGHT_HOST, host4(100), host4(200), LOOPBACK):
@@ -106,7 +107,7 @@ def test_everyone_reaches_everyone(make_trunk, cpus):
         report = demo.iperf(source, sink, address, None,
                             ["-n", "8M", "-6" if ":" in address else "-4"], timeout_s=90)
         assert report["end"]["sum_received"]["bytes"] > 1 << 18, report["end"]
-    for host in (lab.left, lab.a):  # its own TCP
+    for host in (lab.left, lab.a):  # the machine's own TCP
         said = host.run(["curl", "-sS", "--max-time", "20", "http://%s/metrics" % LOOPBACK]).stdout
         assert said.count("\n") > 40 and "forwarded" in said, said
     for way in ("receive", "transmit"):
@@ -123,7 +124,8 @@ def test_everyone_reaches_everyone(make_trunk, cpus):
 
 
 def test_jumbo_and_path_mtu(make_trunk):
-    """The largest frame there is, without and with a tag; a VLAN with less says so, over both families."""
+    """The largest frame, without and with a tag; a VLAN with a smaller MTU reports it, over both
+    families."""
     big = config6(" mtu 9198", " mtu 9198", vlans(v200="mtu 1400"))
     lab = make_trunk(big, mtu=9198)
     lab.b.ip("link", "set", "eth0", "mtu", "1400")
@@ -138,7 +140,7 @@ def test_jumbo_and_path_mtu(make_trunk):
 
 
 def test_hosts_of_a_vlan_number_themselves(make_trunk):
-    """RFC 4862, by what the router advertises on each VLAN and to nobody of another."""
+    """RFC 4862, by advertisements on each VLAN that do not reach another."""
     lab = make_trunk(auto=True)
     for vid in VIDS:
         host, prefix = lab.access[vid], "2001:db8:%d:" % vid
@@ -149,8 +151,8 @@ def test_hosts_of_a_vlan_number_themselves(make_trunk):
 
 
 def test_one_vlan_ends(make_trunk):
-    """Shut down, it alone is away; a VLAN that nobody has configured reaches nothing, and is counted;
-    a cable that is pulled takes all along."""
+    """A VLAN that is shut down affects no other. An unconfigured VLAN reaches nothing, and is
+    counted. A pulled cable stops all of them."""
     lab = make_trunk(access=(*VIDS, UNKNOWN))
     for host in (lab.a, lab.b):
         pings(host, LEFT_HOST)
