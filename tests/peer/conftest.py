@@ -1,24 +1,24 @@
-"""What the peer tests share: a Linux host in a network namespace with a tap, and our programs
-(examples/) at the other end of it.
+"""Common to the peer tests: a Linux host in a network namespace with a tap, and our programs
+(examples/) at the other end of the tap.
 
-    HAYATE_PEER_FULL=1            the long way: 1 GiB, 100,000 connections
+    HAYATE_PEER_FULL=1            the long version: 1 GiB, 100,000 connections
     HAYATE_PEER_BUILD=examples    the programs without sanitizers
 
-Every test runs over IPv4 and over IPv6 (`FAMILIES`), but for two kinds:
+Every test runs over IPv4 and over IPv6 (`FAMILIES`), with two exceptions:
 
-    @pytest.mark.family(4)        what is about the numbers, or needs the tools, of one of them
-    @pytest.mark.by_turns         what takes long, or has many cases, and is about TCP and not about
-                                  what is below: the cases of a file are dealt out to the families,
-                                  half each, for all of them twice would be some minutes
+    @pytest.mark.family(4)        tests of the addresses or the tools of one family
+    @pytest.mark.by_turns         tests of TCP, independent of the family, that are long or have
+                                  many cases: the cases of a file are divided between the
+                                  families, half each; running all of them twice would take
+                                  some minutes more
 
-The namespace has no name and dies with us (tools/launcher/netlab.py), so copies of the tests run
-side by side and nothing is left behind. Trouble on the link is made by our program
-(examples/impair.h), not by netem, which not every kernel has; each test looks at counters that show
-that the trouble was there.
+The namespace has no name and ends with us (tools/launcher/netlab.py), so copies of the tests run in
+parallel and nothing is left behind. Our program impairs the link (examples/impair.h), not netem,
+which some kernels lack; each test checks counters that show that the impairment took place.
 
-After every test each of our programs must have ended well (a sanitizer's report or a failed assert
-is an end that is not), every frame must have had one fate, and without connections all buffers must
-be in the pool. What passed is captured, and test_captures.py has tshark look at all of it.
+After every test each of our programs must have ended normally (without a sanitizer's report or a
+failed assert), every frame must have had exactly one fate, and without connections all buffers must
+be in the pool. The traffic is captured, and test_captures.py checks all of it with tshark.
 """
 import contextlib
 import json
@@ -53,8 +53,8 @@ LOGS = os.path.join(ALL_LOGS, str(os.getpid()))  # logs and captures of this run
 
 
 class Family:
-    """Addresses of one version of IP: ours and Linux' beside it, and a second subnet, `far`, whose
-    first address is Linux' as a router. `url`: how an address stands in a URL."""
+    """Addresses of one version of IP: ours and Linux's on the same link, and a second subnet,
+    `far`, whose first address is Linux's as a router. `url`: the form of our address in a URL."""
 
     def __init__(self, number, inet, near, far, plen):
         self.number, self.inet, self.plen = number, inet, plen
@@ -91,7 +91,7 @@ class Ours:
         argv = [os.path.join(BUILD, name), "--dev", "eth0", "--address",
                 family.with_plen(family.ours), "--gateway", family.linux, *arguments]
         if "--dad" not in arguments:
-            argv.append("--no-dad")  # which takes a second or two
+            argv.append("--no-dad")  # DAD takes a second or two
         argv = [word for word in argv if word != "--dad"]
         if pcap:
             argv += ["--pcap", pcap]
@@ -107,7 +107,7 @@ class Ours:
         host.wait_for_link(dev, self.child)  # a client may have ended already
 
     def line(self, timeout_s):
-        """Its next line on stdout; None at the end."""
+        """The program's next line on stdout; None at the end."""
         deadline = time.monotonic() + timeout_s
         fd = self.child.stdout.fileno()
         while b"\n" not in self.buffer:
@@ -127,7 +127,7 @@ class Ours:
             return file.read()[-6000:]
 
     def status(self):
-        """Its figures now."""
+        """The program's current figures."""
         self.child.send_signal(signal.SIGUSR1)
         self.last = self.line(10)
         return self.last
@@ -136,7 +136,7 @@ class Ours:
         return self.status()["counters"].get(name, 0)
 
     def wait(self, timeout_s=60):
-        """Until it ends by itself (client); its last figures."""
+        """Waits until the program ends by itself (client); returns its last figures."""
         self.last = self.line(timeout_s)
         self.child.wait(10)
         return self.last
@@ -148,7 +148,7 @@ class Ours:
         return self.last
 
     def verdict(self):
-        """'' when it is well, else what is wrong."""
+        """'' if the program ended well, else an error text."""
         if self.child.poll() is None:
             try:
                 self.stop()
@@ -184,13 +184,13 @@ class Peer(netlab.Host):
         self.add_address("eth0", self.linux)
         self.ip("route", "replace", "default", "via", self.us)
         self.mtu = mtu
-        # what is not there should say so at once, and what is slow should not be cut short
+        # errors should appear at once, and slow transfers should not be limited
         self.sysctl("net.ipv4.tcp_rmem", "4096 131072 6291456")
 
     def add_address(self, dev, address):
-        """An address of our family on a device of the host, which comes up by it. Without duplicate
-        address detection, even one that asks nobody: until a worker of the kernel has got round to
-        that, nothing can be bound to the address."""
+        """Adds an address of our family to a device of the host, and sets the device up. Duplicate
+        address detection is off, because it is slow even if it sends nothing: until a worker of the
+        kernel has run it, nothing can be bound to the address."""
         self.ip("link", "set", dev, "up")
         if self.family.number == 6:
             for dev_name in ("lo", dev):
@@ -201,7 +201,7 @@ class Peer(netlab.Host):
         self.ip("address", "replace", self.family.with_plen(address), "dev", dev, *nodad)
 
     def forward(self):
-        """Makes a router of the host, which may say so as often as it likes."""
+        """Makes the host a router, without a rate limit of its ICMP messages."""
         if self.family.number == 4:
             self.sysctl("net.ipv4.ip_forward", 1)
             self.sysctl("net.ipv4.icmp_ratelimit", 0)
@@ -210,8 +210,8 @@ class Peer(netlab.Host):
             self.sysctl("net.ipv6.icmp.ratelimit", 0)
 
     def ours(self, name, *arguments, capture=True, fds=()):
-        """Starts one of our programs. capture: keep what passes for tshark; not with offloads, for
-        then checksums are made by Linux."""
+        """Starts one of our programs. capture: keeps the traffic for tshark; not with offloads,
+        because Linux then completes the checksums."""
         path = os.path.join(LOGS, "%s-%d" % (self.test, len(self.programs)))
         more = ["--mtu", self.mtu] if self.mtu != 1500 else []
         program = Ours(self, name, [*more, *arguments], path + ".log",
@@ -238,8 +238,8 @@ class Peer(netlab.Host):
 
     @contextlib.contextmanager
     def server(self, serve, port=0, options=(), backlog=1024):
-        """A Linux server: serve(socket) for each connection, in a thread of its own. Gives the
-        port; afterwards every connection must have ended, and without an exception."""
+        """A Linux server: runs serve(socket) for each connection in a thread. Yields the port; in
+        the end every connection must have ended without an exception."""
         listener = self.tcp(*options, timeout_s=0.2)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((self.linux, port))
@@ -277,7 +277,7 @@ class Peer(netlab.Host):
         assert not errors, errors
 
     def nstat(self, name):
-        """One of Linux' own counters, such as TcpRetransSegs or TcpExtTW."""
+        """One of Linux's own counters, such as TcpRetransSegs or TcpExtTW."""
         with process.inside_netns(self.netns):
             text = open("/proc/thread-self/net/snmp", encoding="ascii").read() + \
                 open("/proc/thread-self/net/netstat", encoding="ascii").read()
@@ -302,7 +302,8 @@ class Peer(netlab.Host):
 
 @pytest.fixture
 def make_peer(request, family):
-    """make_peer(mtu=…) is a Linux host with our address beside it, but nobody there yet."""
+    """make_peer(mtu=…) is a Linux host on a link with our address, on which no program of ours runs
+    yet."""
     os.makedirs(LOGS, exist_ok=True)
     peers = []
     name = re.sub(r"[^A-Za-z0-9_.-]+", "_", request.node.name)
@@ -327,7 +328,7 @@ def peer(make_peer):
 
 @pytest.fixture(autouse=True)
 def can_run():
-    """A machine that cannot run the tests fails them."""
+    """Fails the tests on a machine that cannot run them."""
     reason = netlab.usable()
     if reason:
         pytest.fail("peer tests cannot run here: " + reason, pytrace=False)
@@ -346,8 +347,8 @@ def is_for_its_family(item):
 
 
 def at_turn(items):
-    """Of tests with by_turns every second case for each family, in the next test of a file the
-    others; all of the rest."""
+    """Of the tests with by_turns, every second case for each family, alternating between the tests
+    of a file; all of the others."""
     tests = {}  # file: {function: [its cases without the family]}
     for item in items:
         if not item.get_closest_marker("by_turns"):
@@ -366,14 +367,14 @@ def at_turn(items):
 
 def pytest_collection_modifyitems(items):
     items[:] = at_turn(list(filter(is_for_its_family, items)))
-    # what looks at all captures comes last
+    # the test of all captures comes last
     items.sort(key=lambda item: item.fspath.basename == "test_captures.py")
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "family(4): for this version of IP only")
     config.addinivalue_line("markers", "by_turns: each case for one of the versions of IP")
-    # ten thousand connections are as many files
+    # ten thousand connections need as many descriptors
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     want = 32768 if hard == resource.RLIM_INFINITY else min(hard, 32768)
     resource.setrlimit(resource.RLIMIT_NOFILE, (want, hard))

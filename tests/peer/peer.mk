@@ -1,6 +1,6 @@
 # Peer tests: the stack against Linux' own, over tap devices in network namespaces.
 #   make test-peer                all; K="loss or flood" runs some only
-#   HAYATE_PEER_FULL=1            the long way: 1 GiB, 100,000 connections
+#   HAYATE_PEER_FULL=1            the long version: 1 GiB, 100,000 connections
 #   HAYATE_PEER_BUILD=examples    the programs without sanitizers
 # Included by the top Makefile, which has included examples/examples.mk before.
 

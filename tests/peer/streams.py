@@ -15,7 +15,7 @@ def _period():
 
 
 ONCE = _period()
-CHUNK = ONCE * 4  # a whole number of periods: what a stream is sent in
+CHUNK = ONCE * 4  # a whole number of periods, used to send a stream
 
 
 def pattern(n):
@@ -43,7 +43,7 @@ def send(sock, n):
 
 
 def receive(sock, most=None):
-    """All bytes up to the peer's end, or `most`: (how many, their CRC-32)."""
+    """Receives all bytes up to the peer's end, or `most`: (number of bytes, their CRC-32)."""
     count, value = 0, 0
     while most is None or count < most:
         piece = sock.recv(1 << 18 if most is None else min(1 << 18, most - count))
@@ -55,7 +55,7 @@ def receive(sock, most=None):
 
 
 class Sending(threading.Thread):
-    """Sends the pattern while somebody else receives, then closes this half."""
+    """Sends the pattern while another thread receives, then closes its half of the connection."""
 
     def __init__(self, sock, n, close=True):
         super().__init__(daemon=True)
@@ -77,14 +77,14 @@ class Sending(threading.Thread):
 
 
 def echo_check(sock, n):
-    """Sends n bytes, and expects exactly them and the end."""
+    """Sends n bytes, and expects the same bytes and the end."""
     sending = Sending(sock, n)
     got = receive(sock)
     sending.done()
     assert got == (n, crc(n))
 
 
-# --- services of a Linux server: what it does with a connection ---
+# --- services of a Linux server, called for a connection ---
 
 def echo(sock):
     while True:
@@ -102,7 +102,7 @@ def source(n):
 
 
 class Sink:
-    """Receives up to the end; remembers (how many, CRC-32) of each connection."""
+    """Receives up to the end; records (number of bytes, CRC-32) of each connection."""
 
     def __init__(self):
         self.got = []

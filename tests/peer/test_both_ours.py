@@ -1,5 +1,5 @@
-"""Both ends are ours, and Linux is the router between them: what one of us says the other has to
-understand, too."""
+"""Both ends are ours, with Linux as the router between them: our implementation must also
+understand itself."""
 import pytest
 from conftest import ECHO
 from streams import crc
@@ -9,7 +9,7 @@ SOME = 1 << 20
 
 @pytest.fixture
 def both(peer):
-    """A second tap, eth1, at the other side of the router."""
+    """A second tap, eth1, on the other side of the router."""
     peer.ip("tuntap", "add", "dev", "eth1", "mode", "tap")
     family = peer.family
     peer.add_address("eth1", family.far_router)
@@ -57,8 +57,9 @@ def test_bad_links_at_both_ends(both, rules):
     if rules.startswith("mark"):
         assert last["counters"]["tcp_ecn"] > 0 and ours.counter("tcp_ecn") > 0
     if rules.startswith("reorder"):
-        # It is noticed. (That no timeout comes cannot be asked for: PAWS drops what is overtaken by
-        # more than a tick of the timestamps, and the tail of a recovery has no probe, RFC 8985 7.2.)
+        # Reordering is noticed. (The absence of timeouts cannot be required: PAWS drops segments
+        # that were overtaken by more than a tick of the timestamps, and the tail of a recovery has
+        # no probe, RFC 8985 7.2.)
         assert last["counters"].get("tcp_reordered", 0) + ours.counter("tcp_reordered") > 0
 
 
@@ -76,12 +77,12 @@ def test_many(both):
     last = both.client("--count", 5000, "--parallel", 5000, "--hold", "--send", 1000, "--echo",
                        "--rcv-buf", 16384, "--snd-buf", 16384, capture=False).wait(60)
     assert (last["closed"], last["mismatches"]) == (5000, 0)
-    # the last ACKs may be lost in a full queue, and who would send them again is gone
+    # the last ACKs may be lost in a full queue, and their sender has ended
     assert ours.counter("tcp_accepts") == 5000
 
 
 def test_urgent(both):
-    """The mark is heard at the other end, once, and its bytes come in line."""
+    """The other end is told of the mark, once, and the urgent bytes arrive in line."""
     ours = both.ours("echo")
     last = both.client("--send", 1000, "--urgent", 10, "--echo").wait()
     assert (last["closed"], last["mismatches"]) == (1, 0)

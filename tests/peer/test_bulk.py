@@ -1,4 +1,4 @@
-"""Many bytes, checked end to end: both ways, and whoever connects."""
+"""Bulk data, checked end to end: in both directions, with either end connecting."""
 import pytest
 from conftest import CHARGEN, DISCARD, ECHO, FULL, eventually
 from streams import Sink, crc, echo, echo_check, receive, send, source
@@ -7,7 +7,7 @@ MIB = 1 << 20
 BYTES = 1024 * MIB if FULL else 64 * MIB
 LONG = 600 if FULL else 60
 
-# how our end meets the link: in software, in pieces, with Linux' offloads
+# how our end uses the link: in software, in pieces, with Linux's offloads
 WAYS = {"plain": [], "pieces": ["--sg"], "offload": ["--offload"]}
 
 
@@ -66,8 +66,8 @@ def test_we_both_ways_at_once(peer, way):
 
 
 def test_offload_is_used(peer):
-    """With Linux' help a frame carries many segments, both ways; or the tests above show
-    nothing."""
+    """With Linux's offloads a frame carries many segments, in both directions; otherwise the tests
+    above would prove nothing."""
     ours = peer.ours("echo", "--offload", "--chargen-bytes", 8 * MIB, capture=False)
     with peer.connect(CHARGEN) as sock:
         assert receive(sock) == (8 * MIB, crc(8 * MIB))
@@ -89,7 +89,7 @@ def test_newreno(peer):
 
 @pytest.mark.by_turns
 def test_many_small_writes(peer):
-    """Segments of a byte, each written for itself, with and without Nagle's algorithm."""
+    """Segments of a byte, each written separately, with and without Nagle's algorithm."""
     ours = peer.ours("echo")
     for nodelay in (0, 1):
         with peer.connect(ECHO, (6, 1, nodelay)) as sock:

@@ -1,5 +1,5 @@
-"""What tshark makes of all that the other tests captured: nothing malformed, no wrong checksum.
-Comes last (conftest.py)."""
+"""tshark checks all that the other tests captured: nothing malformed, no wrong checksum. Comes last
+(conftest.py)."""
 import glob
 import os
 import subprocess
@@ -7,9 +7,9 @@ import subprocess
 from conftest import ECHO, LOGS
 from streams import echo_check
 
-# Expert information of severity Error is a malformed packet or a wrong checksum.
-# Only what we send is judged: Linux' ICMP errors quote parts of segments, and it may say 0xffff for
-# a checksum of 0.
+# Expert information of severity Error means a malformed packet or a wrong checksum. Only our own
+# frames are checked: Linux's ICMP errors quote parts of segments, and it may send 0xffff for a
+# checksum of 0.
 BAD = "eth.src == 02:48:79:00:00:01 && (_ws.malformed || tcp.checksum.status == 0 || " \
       "ip.checksum.status == 0 || udp.checksum.status == 0 || icmp.checksum.status == 0 || " \
       "icmpv6.checksum.status == 0 || " \
@@ -17,7 +17,7 @@ BAD = "eth.src == 02:48:79:00:00:01 && (_ws.malformed || tcp.checksum.status == 
 OPTIONS = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE",
            "-o", "udp.check_checksum:TRUE", "-o", "tcp.analyze_sequence_numbers:FALSE",
            "-o", "tcp.desegment_tcp_streams:FALSE"]
-# Payloads are patterns, which are not the protocols of their ports, of which Linux chooses some: 34980
+# Payloads are patterns, not the protocols of their ports. Linux chooses some of the ports: 34980
 # would be EtherCAT's.
 PLAIN = ["-d", "tcp.port==1-65535,data", "-d", "udp.port==1-65535,data"]
 
@@ -39,7 +39,7 @@ def test_nothing_bad(peer, tmp_path):
     merged = str(tmp_path / "all.pcap")
     subprocess.run(["mergecap", "-a", "-F", "nsecpcap", "-w", merged, *captures], check=True)
     bad = tshark(merged, "-Y", BAD)
-    for path in captures if bad else ():  # whose is it?
+    for path in captures if bad else ():  # which capture has it?
         said = tshark(path, "-Y", BAD)
         assert not said, "%s:\n%s" % (os.path.basename(path), said[:5000])
     assert not bad, bad[:5000]
@@ -48,7 +48,7 @@ def test_nothing_bad(peer, tmp_path):
 
 
 def test_it_would_be_seen(peer):
-    """A damaged frame (on its way to us) is found: the look above can fail."""
+    """A damaged frame (sent to us) is found: the check above can fail."""
     path = os.path.join(LOGS, "damaged")
     ours = peer.ours("echo", "--in", "corrupt=20", "--pcap", path, capture=False)
     with peer.connect(ECHO, timeout_s=60) as sock:

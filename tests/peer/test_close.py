@@ -1,4 +1,4 @@
-"""How connections end: half, at once, by reset, by silence; and what comes after. Urgent data."""
+"""How connections end: half-closed, abruptly, by reset, by silence; what follows. Urgent data."""
 import fcntl
 import socket
 import struct
@@ -13,7 +13,7 @@ LINGER_RESET = struct.pack("ii", 1, 0)  # close() resets
 
 
 def test_linux_closes_its_half_first(peer):
-    """All that was sent comes back after the FIN."""
+    """All data comes back after the FIN."""
     ours = peer.ours("echo")
     with peer.connect(ECHO) as sock:
         echo_check(sock, 300000)
@@ -22,7 +22,7 @@ def test_linux_closes_its_half_first(peer):
 
 
 def test_we_close_our_half_first(peer):
-    """Linux goes on to send long after it has our FIN."""
+    """Linux continues to send long after it has received our FIN."""
     def late(sock):
         assert receive(sock) == (1000, crc(1000))
         time.sleep(0.3)
@@ -35,12 +35,12 @@ def test_we_close_our_half_first(peer):
 
 @pytest.mark.by_turns
 def test_close_at_the_same_time(peer):
-    """FINs cross: the link is slow enough."""
+    """FINs cross on a link that is slow enough."""
     ours = peer.ours("echo", "--close-first", "--in", "delay=50", "--out", "delay=50",
                      "--time-wait", 500)
     with peer.connect(ECHO) as sock:
         sock.sendall(b"x")
-        time.sleep(0.07)  # our FIN is on its way with the echo
+        time.sleep(0.07)  # our FIN is in flight with the echo
         sock.shutdown(socket.SHUT_WR)
         assert receive(sock)[0] == 1
     # both have closed first, so both wait
@@ -57,7 +57,7 @@ def test_linux_resets(peer):
         sock.recv(1000)
         sock.close()
     eventually(lambda: ours.status()["connections"] == 0, what="the connections are gone")
-    # data under way is answered by more resets than the first
+    # data in flight causes further resets
     assert ours.last["counters"]["tcp_resets"] == 5
 
 
@@ -82,7 +82,7 @@ def test_linux_dies_without_a_word(peer):
     """A half-open connection: Linux has forgotten it and resets what we send."""
     ours = peer.ours("echo", "--chargen-bytes", 1 << 30)
     sock = peer.connect(CHARGEN, (socket.SOL_SOCKET, socket.SO_RCVBUF, 4096))
-    sock.setsockopt(socket.IPPROTO_TCP, 19, 1)  # TCP_REPAIR: closing says nothing
+    sock.setsockopt(socket.IPPROTO_TCP, 19, 1)  # TCP_REPAIR: close() sends nothing
     sock.close()
     eventually(lambda: ours.status()["connections"] == 0, 15, "we notice")
     assert ours.last["counters"]["tcp_resets"] == 1
@@ -93,7 +93,7 @@ def test_keepalive_finds_the_dead(peer):
     ours = peer.ours("client", peer.linux, 5000, "--hold", "--count", 2, "--parallel", 1,
                      "--keep-alive", "--keepalive", 300, "--keepalive-interval", 200,
                      "--keepalive-probes", 3)
-    ours.wait()  # nobody listens there: refused, and the loop has been through once
+    ours.wait()  # a closed port: refused, and the loop has run once
     assert ours.last["refused"] == 2
     silent = threading.Event()
 
@@ -108,7 +108,7 @@ def test_keepalive_finds_the_dead(peer):
         eventually(lambda: client.counter("tcp_keepalives") >= 3, 10, "probes are answered")
         assert client.last["connections"] == 1  # Linux answers: it stays
         peer.ip("neighbour", "replace", peer.us, "lladdr", "02:00:00:00:00:99", "dev", "eth0")
-        last = client.wait(10)  # now no answer comes
+        last = client.wait(10)  # now there is no answer
         silent.set()
     assert last["timed_out"] == 1 and last["counters"]["tcp_timeouts"] == 1
 
@@ -128,7 +128,7 @@ def test_linux_keepalive_is_answered(peer):
 
 @pytest.mark.by_turns
 def test_user_timeout(peer):
-    """Linux vanishes while we send: we give up when we were told to."""
+    """Linux vanishes while we send: we give up after the configured time."""
     ours = peer.ours("echo", "--user-timeout", 2000)
     sock = peer.connect(CHARGEN)
     sock.recv(1000)
@@ -141,29 +141,30 @@ def test_user_timeout(peer):
 
 
 def test_linux_uses_our_time_wait_again(peer):
-    """We closed first and wait; a new SYN from the same port is a new connection (RFC 6191)."""
+    """We closed first and are in TIME-WAIT; a SYN from the same port opens a new connection (RFC
+    6191)."""
     ours = peer.ours("echo", "--close-first")
     for _ in range(5):
         with peer.connect(ECHO, source=40000) as sock:
             sock.sendall(b"x")
             assert receive(sock)[0] == 1
-        time.sleep(0.01)  # the timestamps have to go on
+        time.sleep(0.01)  # the timestamps must advance
     counters = ours.status()["counters"]
     assert counters["tcp_accepts"] == 5 and counters["tcp_time_wait_reused"] == 4
 
 
 @pytest.mark.by_turns
 def test_we_use_a_time_wait_of_linux_again(peer):
-    """The other way round: Linux closed first, and we come again from the same port."""
+    """The other way round: Linux closed first, and we reuse the same port."""
     for _ in range(3):
         with peer.server(lambda sock: sock.sendall(b"bye"), port=5001) as port:
             last = peer.ours("client", peer.linux, port, "--local-port", 40000).wait()
         assert last["closed"] == 1 and last["bytes_received"] == 3
-        time.sleep(1.1)  # for timestamps of programs that do not know of each other
+        time.sleep(1.1)  # for timestamps of unrelated programs
 
 
 def test_linux_sends_urgent(peer):
-    """MSG_OOB: our side is told, and the bytes come in line (RFC 6093)."""
+    """MSG_OOB: our side is told, and the bytes arrive in line (RFC 6093)."""
     ours = peer.ours("echo")
     with peer.connect(ECHO) as sock:
         sock.sendall(b"before")
@@ -178,7 +179,7 @@ def test_linux_sends_urgent(peer):
 
 
 def test_we_send_urgent(peer):
-    """Linux sees the mark where we set it: behind the first ten bytes."""
+    """Linux sees the mark where we set it: after the first ten bytes."""
     seen = []
 
     def serve(sock):
@@ -203,8 +204,7 @@ def test_we_send_urgent(peer):
 
 
 def test_data_for_who_has_closed(peer):
-    """--close-first: what Linux sends afterwards is acknowledged and thrown away, or reset; it does
-    not stay."""
+    """--close-first: later data from Linux is acknowledged and discarded, or reset, never kept."""
     ours = peer.ours("echo", "--close-first", "--time-wait", 300)
     sock = peer.connect(ECHO)
     sock.sendall(b"x")
@@ -217,7 +217,7 @@ def test_data_for_who_has_closed(peer):
 @pytest.mark.by_turns
 @pytest.mark.parametrize("port", [ECHO, DISCARD, CHARGEN])
 def test_closed_at_once(peer, port):
-    """Connections that never say a word."""
+    """Connections without any data."""
     ours = peer.ours("echo", "--chargen-bytes", 100)
     for _ in range(20):
         with peer.connect(port) as sock:
@@ -228,7 +228,7 @@ def test_closed_at_once(peer, port):
 
 
 def test_a_sink_that_ends(peer):
-    """Linux closes while we send: what comes then is reset, and we stop."""
+    """Linux closes while we send: later data is reset, and we stop."""
     def serve(sock):
         sock.recv(1000)
 

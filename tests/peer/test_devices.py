@@ -1,4 +1,4 @@
-"""The other ways to a device: tun, and one that somebody else has opened."""
+"""The other kinds of devices: tun, and a descriptor that another program has opened."""
 import fcntl
 import os
 import struct
@@ -13,7 +13,7 @@ SOME = 1 << 20
 
 
 def test_tun(peer):
-    """No Ethernet, no ARP, no neighbour discovery."""
+    """A device without Ethernet, ARP and neighbour discovery."""
     family = peer.family
     for offload in ([], ["--offload"]):
         peer.ip("tuntap", "add", "dev", "tun0", "mode", "tun")
@@ -43,7 +43,7 @@ def test_an_open_device(peer):
 
 
 def test_the_device_goes(peer):
-    """Its removal ends the program, and not by a spinning loop."""
+    """Removing the device ends the program; it must not spin."""
     ours = peer.ours("echo")
     assert peer.ping(peer.us)[0]
     peer.ip("link", "delete", "eth0")
@@ -51,8 +51,8 @@ def test_the_device_goes(peer):
 
 
 def test_link_down_and_up(peer):
-    """What is lost meanwhile is sent again. Linux reads on: a window that were full when the link goes
-    would leave nothing to lose."""
+    """Data lost meanwhile is retransmitted. Linux keeps reading: with a full window when the link
+    goes down, there would be nothing to lose."""
     ours = peer.ours("echo", "--chargen-bytes", 8 * SOME, "--out", "rate=20,limit=1000",
                      capture=False)
     with peer.connect(CHARGEN, timeout_s=60) as sock, ThreadPoolExecutor(1) as pool:
@@ -61,13 +61,13 @@ def test_link_down_and_up(peer):
         peer.ip("link", "set", "eth0", "down")
         eventually(lambda: ours.counter("tcp_retransmits") > 0, 10, "a segment sent again")
         assert ours.status()["send_failed"] > 0
-        peer.add_address("eth0", peer.linux)  # of IPv6 it went with the link
+        peer.add_address("eth0", peer.linux)  # Linux's IPv6 address disappeared with the link
         peer.ip("route", "replace", "default", "via", peer.us)
         assert got + rest.result()[0] == 8 * SOME
 
 
 def test_our_program_starts_anew(peer):
-    """Connections of the one before are reset, new ones work."""
+    """Connections of the previous instance are reset, new ones work."""
     ours = peer.ours("echo")
     old = peer.connect(DISCARD)
     ours.stop()

@@ -5,11 +5,11 @@ from conftest import ECHO, eventually
 from streams import crc, echo, pattern, receive
 
 TCP_FASTOPEN = 23
-BOTH = 3  # of net.ipv4.tcp_fastopen: client and server
+BOTH = 3  # values of net.ipv4.tcp_fastopen: client and server
 
 
 def fast(peer, n):
-    """Linux sends n bytes with the SYN, if it knows a cookie; they have to come back."""
+    """Linux sends n bytes with the SYN, if it has a cookie; the bytes must come back."""
     sock = peer.tcp(timeout_s=None)
     sock.sendto(pattern(n), socket.MSG_FASTOPEN, (peer.us, ECHO))
     sock.shutdown(socket.SHUT_WR)
@@ -21,19 +21,18 @@ def test_linux_asks_and_uses(peer):
     peer.sysctl("net.ipv4.tcp_fastopen", BOTH)
     ours = peer.ours("echo", "--fastopen")
     fast(peer, 500)
-    assert ours.counter("tcp_fastopen") == 0  # it asked for the cookie
+    assert ours.counter("tcp_fastopen") == 0  # it requested the cookie
     for _ in range(3):
         fast(peer, 500)
     assert ours.counter("tcp_fastopen") == 3
-    fast(peer, 100000)  # more than fits a SYN: the others follow
+    fast(peer, 100000)  # more than fits into a SYN: the rest follows
     assert ours.counter("tcp_fastopen") == 4
     assert peer.nstat("TcpExtTCPFastOpenActive") == 4
     assert peer.nstat("TcpExtTCPFastOpenActiveFail") == 0
 
 
 def test_a_cookie_of_somebody_else(peer):
-    """Our secret changes with the program: the old cookie is refused, the data comes all the
-    same."""
+    """Our secret changes with each start: the old cookie is refused, the data arrives anyway."""
     peer.sysctl("net.ipv4.tcp_fastopen", BOTH)
     ours = peer.ours("echo", "--fastopen")
     fast(peer, 500)
@@ -42,7 +41,7 @@ def test_a_cookie_of_somebody_else(peer):
     fast(peer, 500)
     counters = ours.status()["counters"]
     assert counters["tcp_fastopen_refused"] == 1 and "tcp_fastopen" not in counters
-    fast(peer, 500)  # with the new one
+    fast(peer, 500)  # with the new cookie
     assert ours.counter("tcp_fastopen") == 1
 
 
@@ -55,7 +54,7 @@ def test_we_do_not_offer(peer):
 
 
 def test_we_ask_and_use(peer):
-    """The first of our connections gets the cookie, the others send their data with the SYN."""
+    """The first of our connections obtains the cookie, the others send their data with the SYN."""
     peer.sysctl("net.ipv4.tcp_fastopen", BOTH)
     with peer.server(echo, options=[(socket.IPPROTO_TCP, TCP_FASTOPEN, 16)]) as port:
         last = peer.ours("client", peer.linux, port, "--fastopen", "--count", 5, "--send", 700,
@@ -73,7 +72,7 @@ def test_linux_does_not_offer(peer):
 
 
 def test_the_queue_of_linux_is_full(peer):
-    """A cookie is good, and yet Linux takes no data with the SYN: it is sent again."""
+    """The cookie is good, but Linux takes no data with the SYN: it is retransmitted."""
     peer.sysctl("net.ipv4.tcp_fastopen", BOTH)
     with peer.server(echo, options=[(socket.IPPROTO_TCP, TCP_FASTOPEN, 1)]) as port:
         last = peer.ours("client", peer.linux, port, "--fastopen", "--count", 40, "--parallel", 20,

@@ -1,4 +1,4 @@
-"""What the two ends agree on: each feature off at one end, small and large links, small windows."""
+"""Negotiation: each feature off at one end, small and large MTUs, small windows."""
 import socket
 
 import pytest
@@ -8,19 +8,20 @@ from streams import Sink, crc, echo, echo_check, receive, send
 SOME = 1 << 20
 
 
-# Bits of tcpi_options (linux/tcp.h): what a connection of Linux uses.
+# Bits of tcpi_options (linux/tcp.h): the options of a Linux connection.
 TIMESTAMPS, SACK, WINDOW_SCALE, ECN = 1, 2, 4, 8
 ALL = TIMESTAMPS | SACK | WINDOW_SCALE
 
 
 def options(sock):
-    """What was agreed on."""
+    """The negotiated options."""
     return sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 8)[5] & 15
 
 
 def both_roles(peer, *ours, agreed=ALL, ecn=(False, True), n=SOME):
-    """An echo of n bytes with us as server, and one with us as client; our figures of both. ecn:
-    whether the first and the second have it; Linux by default does not ask, but accepts."""
+    """An echo of n bytes with us as server, and one with us as client; returns our figures of both.
+    ecn: whether the first and the second have ECN; Linux by default does not request it, but
+    accepts."""
     server = peer.ours("echo", *ours)
     with peer.connect(ECHO) as sock:
         assert options(sock) == agreed | ecn[0] * ECN
@@ -59,10 +60,10 @@ def test_we_without(peer, option, bit):
 
 
 def test_ecn_is_agreed_on(peer):
-    """tcp_ecn = 1: Linux asks for it as well. Marks on the way out are seen by Linux, which says
-    so, and we answer; on the way in we say so, and Linux answers."""
+    """tcp_ecn = 1: Linux requests ECN too. Linux echoes marks on our outgoing packets, and we
+    react; we echo marks on incoming ones, and Linux reacts."""
     peer.sysctl("net.ipv4.tcp_ecn", 1)
-    # a SYN that Linux sends again, because this machine was busy, would not ask (RFC 3168 6.1.1.1)
+    # Linux would not request ECN in a SYN retransmitted on a busy machine (RFC 3168 6.1.1.1)
     peer.sysctl("net.ipv4.tcp_ecn_fallback", 0)
     marks = "IpExtInCEPkts" if peer.family.number == 4 else "Ip6InCEPkts"
     for direction, ours_answers in (("--out", True), ("--in", False)):
@@ -76,7 +77,7 @@ def test_ecn_is_agreed_on(peer):
 
 
 def test_no_ecn_no_marks(peer):
-    """Who does not understand it sends no packet that could be marked."""
+    """Without ECN, an end sends no packet that could be marked."""
     peer.sysctl("net.ipv4.tcp_ecn", 0)
     for last in both_roles(peer, "--out", "mark=100", ecn=(False, False)):
         assert last["link_out"]["marked"] == 0
@@ -86,14 +87,14 @@ def test_no_ecn_no_marks(peer):
 def test_mtu(make_peer, mtu):
     peer = make_peer(mtu=mtu)
     first, _ = both_roles(peer)
-    # as many segments as such a link needs, not fewer; acknowledgements come on top
+    # as many segments as this MTU needs, not fewer, plus acknowledgements
     assert first["counters"]["tcp_tx"] >= SOME // mtu
     if mtu == 9000:
         assert first["counters"]["tcp_tx"] < SOME // 1460
 
 
 def test_peer_with_a_smaller_mtu(peer):
-    """Linux says a small MSS; ours is what its link takes."""
+    """Linux announces a small MSS; ours follows from the MTU of our link."""
     peer.ip("route", "add", peer.us, "dev", "eth0", "advmss", "600")
     ours = peer.ours("echo", "--chargen-bytes", SOME)
     with peer.connect(CHARGEN) as sock:
@@ -103,7 +104,7 @@ def test_peer_with_a_smaller_mtu(peer):
 
 @pytest.mark.by_turns
 def test_linux_receives_through_a_small_window(peer):
-    """1 KiB of SO_RCVBUF (Linux makes 2,304 bytes of it): the window closes again and again."""
+    """1 KiB of SO_RCVBUF (of which Linux makes 2,304 bytes): the window closes again and again."""
     ours = peer.ours("echo", "--chargen-bytes", 200000)
     with peer.connect(CHARGEN, (socket.SOL_SOCKET, socket.SO_RCVBUF, 1024),
                       timeout_s=60) as sock:
@@ -113,7 +114,7 @@ def test_linux_receives_through_a_small_window(peer):
 
 @pytest.mark.by_turns
 def test_linux_does_not_read_for_a_while(peer):
-    """A closed window is probed, and opens again."""
+    """A closed window is probed, and reopens."""
     ours = peer.ours("echo", "--chargen-bytes", SOME)
     with peer.connect(CHARGEN, (socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)) as sock:
         eventually(lambda: ours.counter("tcp_window_probes") >= 2, 15, "probes of the window")
@@ -130,7 +131,7 @@ def test_we_receive_through_a_small_window(peer, size):
 
 @pytest.mark.by_turns
 def test_few_buffers(peer):
-    """Many connections want more than there is: slower, but right."""
+    """Many connections need more buffers than there are: slower, but correct."""
     ours = peer.ours("echo", "--buffers", 2048, "--reassembly", 512, capture=False)
     socks = [peer.connect(DISCARD) for _ in range(8)]
     for sock in socks:
@@ -143,7 +144,7 @@ def test_few_buffers(peer):
 
 
 def test_we_are_closed_to(peer):
-    """Nobody listens: refused at once, both ways."""
+    """A closed port: refused at once, in both directions."""
     ours = peer.ours("echo")
     with pytest.raises(ConnectionRefusedError):
         peer.connect(4)
@@ -155,7 +156,7 @@ def test_we_are_closed_to(peer):
 
 @pytest.mark.by_turns
 def test_nobody_is_there(peer):
-    """No answer to a SYN: we give up after the time we were told."""
+    """No answer to a SYN: we give up after the configured time."""
     peer.ip("route", "add", "blackhole", peer.family.far_net)
     client = peer.ours("client", peer.family.far, 7, "--syn-timeout", 3000)
     last = client.wait()
@@ -164,7 +165,7 @@ def test_nobody_is_there(peer):
 
 
 def test_eight_flows(peer):
-    """Eight flows each way at the same time."""
+    """Eight flows in each direction at the same time."""
     sink = Sink()
     with peer.server(sink) as port:
         last = peer.ours("client", peer.linux, port, "--count", 8, "--parallel", 8, "--send",

@@ -1,4 +1,4 @@
-"""Floods: SYNs from everywhere, resets and nonsense; connections that are there live on."""
+"""Floods: SYNs from many sources, resets and malformed segments; existing connections survive."""
 import json
 import subprocess
 import time
@@ -7,8 +7,8 @@ import pytest
 from conftest import CHARGEN, ECHO, eventually
 from streams import Sending, crc, echo_check, pattern, receive
 
-# Frames by a packet socket. Arguments: what, seconds, our MAC, port of a live connection (RST,
-# data), our address and Linux'.
+# Sends frames by a packet socket. Arguments: kind, seconds, our MAC, port of a live connection
+# (RST, data), our address and Linux's.
 FLOOD = """\
 import ipaddress, random, socket, struct, sys, time
 what, seconds, mac, port = sys.argv[1], float(sys.argv[2]), sys.argv[3], int(sys.argv[4])
@@ -77,13 +77,13 @@ class Flood:
 
 
 def dropped_by_tap(peer):
-    """Frames for us that a busy machine did not take off Linux' queue in time."""
+    """Frames for us that a busy machine did not take from Linux's queue in time."""
     said = json.loads(peer.ip("-json", "-statistics", "link", "show", "eth0"))
     return said[0]["stats64"]["tx"]["dropped"]
 
 
 def test_syn_flood(peer):
-    """Live connections go on at full speed of the link, new ones get in by cookies."""
+    """Live connections continue at full link speed, and new ones are established by cookies."""
     ours = peer.ours("echo", "--syn-max", 256, "--chargen-bytes", 20 << 20, capture=False)
     live = peer.connect(CHARGEN, timeout_s=60)
     live.recv(1000)
@@ -102,8 +102,7 @@ def test_syn_flood(peer):
 
 
 def test_a_cookie_keeps_the_options(peer):
-    """Window scale, SACK and MSS survive in the cookie and its timestamp: what is bulky is
-    quick."""
+    """Window scale, SACK and MSS survive in the cookie and its timestamp: bulk data is fast."""
     ours = peer.ours("echo", "--syn-max", 0, "--chargen-bytes", 4 << 20)
     with peer.connect(CHARGEN) as sock:
         assert receive(sock) == (4 << 20, crc(4 << 20))
@@ -125,7 +124,7 @@ def test_cookies_of_those_without(peer, name):
 
 @pytest.mark.family(4)
 def test_syn_flood_by_hping(peer):
-    """Another's tool: hping3 with random sources. It has no IPv6."""
+    """With another tool: hping3 with random sources. It has no IPv6."""
     ours = peer.ours("echo", "--syn-max", 128)
     child = peer.popen(["hping3", "-q", "-S", "-p", "7", "--rand-source", "-i", "u200", "-c",
                         "3000", peer.us], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -139,9 +138,9 @@ def test_syn_flood_by_hping(peer):
 @pytest.mark.by_turns
 @pytest.mark.parametrize("what", ["rst", "rst-ack", "syn-live"])
 def test_storm_at_a_live_connection(peer, what):
-    """Blind resets and SYNs (RFC 5961): the connection lives."""
+    """Blind resets and SYNs (RFC 5961): the connection survives."""
     if what == "syn-live":
-        # else a SYN without a timestamp is dropped before anyone challenges it (RFC 7323 3.2)
+        # otherwise a SYN without a timestamp is dropped before it is challenged (RFC 7323 3.2)
         peer.sysctl("net.ipv4.tcp_timestamps", 0)
     # a small window is hard to hit by chance
     ours = peer.ours("echo", "--rcv-buf", 8192, "--rcv-buf-max", 0)
@@ -154,7 +153,7 @@ def test_storm_at_a_live_connection(peer, what):
     sending.done()
     counters = ours.status()["counters"]
     assert counters.get("tcp_resets", 0) == 0 and counters["tcp_accepts"] == 1
-    # SYNs are answered by an ACK, as often as the limit has it; resets out of the window are not
+    # a SYN gets an ACK, up to the rate limit; resets outside the window get none
     assert counters.get("tcp_tx_rst", 0) == 0 and counters["drop_tcp_seq"] > 100
     if what == "syn-live":
         assert counters["tcp_ack_limited"] > 100
@@ -165,7 +164,7 @@ def test_storm_at_a_live_connection(peer, what):
 @pytest.mark.by_turns
 @pytest.mark.parametrize("what", ["ack", "nonsense"])
 def test_nonsense(peer, what):
-    """Segments of no connection, random flags and options: counted, and the service goes on."""
+    """Segments without a connection, random flags and options: counted; the service continues."""
     ours = peer.ours("echo", capture=False)
     live = peer.connect(ECHO)
     sending = Sending(live, 2 << 20)

@@ -1,5 +1,5 @@
-"""What IPv6 alone has: duplicate address detection, link-local addresses, groups, extension headers;
-and a program that has both families."""
+"""Features of IPv6 alone: duplicate address detection, link-local addresses, groups, extension
+headers; and a program with both families."""
 import os
 import socket
 import time
@@ -19,7 +19,7 @@ def index_of(peer, dev="eth0"):
 
 
 def exchange(peer, port, data, *options):
-    """A datagram there and back, from a socket with these options."""
+    """Echoes a datagram, sent by a socket with these options."""
     with peer.socket(socket.AF_INET6) as sock:
         sock.settimeout(5)
         for option in options:
@@ -35,7 +35,7 @@ def options_header(kind):
 
 
 def test_an_address_is_asked_for(peer):
-    """DAD: nobody hears of us before a second without objection is over (RFC 4862 5.4)."""
+    """DAD: we use an address only after a second without an objection (RFC 4862 5.4)."""
     raw = peer.socket(socket.AF_PACKET, socket.SOCK_RAW, 0xdd86)  # htons(ETH_P_IPV6)
     raw.bind(("eth0", 0x86dd))
     raw.settimeout(5)
@@ -43,7 +43,7 @@ def test_an_address_is_asked_for(peer):
     ours = peer.ours("echo", "--dad")
     assert time.monotonic() - begun > 1
     probes = 0
-    while probes < 2:  # for each address one, from the unspecified one
+    while probes < 2:  # one per address, from the unspecified one
         packet = raw.recv(2000)[14:]
         if packet[6] == 58 and packet[40] == 135:
             assert packet[8:24] == bytes(16) and packet[7] == 255
@@ -55,7 +55,7 @@ def test_an_address_is_asked_for(peer):
 
 @pytest.mark.parametrize("which", ["given", "link-local"])
 def test_somebody_has_it(peer, which):
-    """The address is Linux' already: the program ends, and says whose it is."""
+    """The address is already Linux's: the program ends, and says who has it."""
     address = peer.us if which == "given" else LINK_LOCAL
     peer.ip("address", "add", address + "/64", "dev", "eth0", "nodad")
     said = peer.run(["env", *("%s=%s" % item for item in ENVIRONMENT.items()
@@ -81,7 +81,7 @@ def test_both_families_at_once(peer):
 
 
 def test_link_local(peer):
-    """The address that is made of the MAC has the same services."""
+    """The address derived from the MAC has the same services."""
     ours = peer.ours("echo")
     with peer.tcp() as sock:
         sock.connect((LINK_LOCAL, ECHO, 0, index_of(peer)))
@@ -92,7 +92,7 @@ def test_link_local(peer):
 
 
 def test_ping(peer):
-    """To one, to the group of all nodes, and of the largest size."""
+    """Echo requests to our address, to the all-nodes group, and of the largest size."""
     ours = peer.ours("echo")
     assert peer.ping(peer.us, "-s", "1452")[0]
     answered, said = peer.ping("ff02::1%eth0", "-L")
@@ -102,7 +102,7 @@ def test_ping(peer):
 
 
 def test_linux_asks_again(peer):
-    """Linux forgets us, and finds us by our group; a solicitation to ourselves is answered too."""
+    """Linux forgets us, and finds us by our group; a unicast solicitation is answered too."""
     ours = peer.ours("echo")
     assert peer.ping(peer.us)[0]
     before = ours.counter("nd_tx_advert")
@@ -112,14 +112,14 @@ def test_linux_asks_again(peer):
 
 
 def test_groups_are_told(peer):
-    """MLD: what a switch that snoops has to hear, of the groups that discovery uses."""
+    """MLD: reports, for snooping switches, of the groups that discovery uses."""
     ours = peer.ours("echo")
     eventually(lambda: ours.counter("mld_tx_report") >= 2, 5, "reports, each sent twice")
 
 
 @pytest.mark.parametrize("kind", [1, 0x1e])
 def test_extension_headers(peer, kind):
-    """Options that are to be skipped, before TCP and UDP: PadN, and one that nobody knows."""
+    """Options that are to be skipped, before TCP and UDP: PadN, and an unknown one."""
     header = options_header(kind)
     options = [(socket.IPPROTO_IPV6, DSTOPTS, header), (socket.IPPROTO_IPV6, HOPOPTS, header)]
     ours = peer.ours("echo")
@@ -133,7 +133,7 @@ def test_extension_headers(peer, kind):
 
 
 def test_an_option_that_is_not_skipped(peer):
-    """One whose high bits say so is answered by a parameter problem (RFC 8200 4.2)."""
+    """An option whose high bits require it is answered by a parameter problem (RFC 8200 4.2)."""
     ours = peer.ours("echo")
     with peer.socket(socket.AF_INET6) as sock:
         sock.setsockopt(socket.IPPROTO_IPV6, DSTOPTS, options_header(0x9e))
@@ -156,7 +156,7 @@ def test_nobody_is_at_that_port(peer):
 
 
 def test_fragments_are_refused(peer):
-    """These programs put none together; they count them."""
+    """These programs do not reassemble fragments; they count them."""
     ours = peer.ours("echo")
     assert not peer.ping(peer.us, "-s", "4000", wait_s=1)[0]
     assert ours.counter("drop_fragment_local") == 3

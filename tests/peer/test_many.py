@@ -1,4 +1,4 @@
-"""Many connections: at the same time, and one after another."""
+"""Many connections, in parallel and in sequence."""
 import selectors
 import socket
 import threading
@@ -12,8 +12,8 @@ SEQUENCE = 100000 if FULL else 20000
 
 
 class EchoServer(threading.Thread):
-    """Linux' end for as many connections as there are: one thread, echo of small pieces. `first`:
-    greets with these bytes and closes, instead."""
+    """Linux's end of any number of connections: one thread, echo of small pieces. `first`: greets
+    with these bytes and closes, instead."""
 
     def __init__(self, peer, greeting=None):
         super().__init__(daemon=True)
@@ -103,7 +103,7 @@ def test_ten_thousand_of_ours(peer):
                          capture=False).wait(90)
         assert (last["connected"], last["closed"], last["mismatches"]) == (MANY, MANY, 0)
         assert last["bytes_received"] == MANY * 100
-        # that no connection closed before all were there is what --hold is for
+        # --hold ensures that no connection closes before all are open
         assert server.served == MANY and server.most > MANY // 2
     finally:
         server.close()
@@ -111,11 +111,11 @@ def test_ten_thousand_of_ours(peer):
 
 @pytest.mark.by_turns
 def test_one_after_another_theirs(peer):
-    """Linux connects, talks and closes first, so that its TIME-WAITs are used again; ours too."""
+    """Linux connects, exchanges data and closes first, so its TIME-WAITs are reused; ours too."""
     ours = peer.ours("echo", capture=False)
     peer.sysctl("net.ipv4.tcp_tw_reuse", 1)
     peer.sysctl("net.ipv4.ip_local_port_range", "1024 65000")
-    peer.sysctl("net.ipv4.tcp_max_tw_buckets", 1000)  # what is over is forgotten at once
+    peer.sysctl("net.ipv4.tcp_max_tw_buckets", 1000)  # older ones are dropped at once
     for i in range(SEQUENCE):
         with peer.connect(ECHO) as sock:
             if i % 16 == 0:
@@ -128,7 +128,7 @@ def test_one_after_another_theirs(peer):
 
 @pytest.mark.by_turns
 def test_one_after_another_we_close_first(peer):
-    """Our TIME-WAITs fill the table, and the oldest make room."""
+    """Our TIME-WAITs fill the table, and the oldest are recycled."""
     count = 6000
     ours = peer.ours("echo", "--close-first", "--connections", 4096, capture=False)
     for _ in range(count):
@@ -138,7 +138,7 @@ def test_one_after_another_we_close_first(peer):
             assert sock.recv(1) == b""
     counters = ours.status()["counters"]
     assert counters["tcp_accepts"] == count
-    # Linux comes again from some ports by chance
+    # by chance Linux reuses some ports
     again = counters.get("tcp_time_wait_reused", 0)
     assert counters["tcp_time_wait_recycled"] >= count - 4096 - again > 0
     assert counters.get("tcp_full", 0) == 0
@@ -146,8 +146,8 @@ def test_one_after_another_we_close_first(peer):
 
 @pytest.mark.by_turns
 def test_one_after_another_ours(peer):
-    """We connect; Linux greets and closes first. Ports come round: its TIME-WAITs take our SYN for
-    a new connection (RFC 6191)."""
+    """We connect; Linux greets and closes first. Ports repeat: a SYN from us in Linux's TIME-WAIT
+    opens a new connection (RFC 6191)."""
     server = EchoServer(peer, greeting=ONCE[:10])
     try:
         last = peer.ours("client", peer.linux, server.port, "--count", SEQUENCE, "--parallel", 32,
@@ -159,7 +159,7 @@ def test_one_after_another_ours(peer):
 
 
 def test_requests(peer):
-    """64 bytes there and back on 64 connections."""
+    """64 bytes in each direction on 64 connections."""
     server = EchoServer(peer)
     try:
         last = peer.ours("client", peer.linux, server.port, "--count", 64, "--parallel", 64,

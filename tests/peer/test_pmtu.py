@@ -1,5 +1,5 @@
 """A router with a narrow link between us and the peer: path MTU discovery (RFC 1191, 8201), and the
-fallback where a filter eats the ICMP messages (RFC 2923, RFC 8899's lesson)."""
+fallback if a filter drops the ICMP messages (RFC 2923; compare RFC 8899)."""
 import contextlib
 import ipaddress
 import socket
@@ -34,21 +34,21 @@ class Path:
         far.wait_for_link()
 
     def eat_icmp(self):
-        """The router's own messages do not come through: a black hole."""
+        """Drops the router's own messages: a black hole."""
         which = "icmp type destination-unreachable" if self.family.number == 4 else \
             "icmpv6 type packet-too-big"
         rules = "table inet t { chain c { type filter hook output priority 0; %s drop; }; }" % which
         self.peer.run(["nft", "-f", "-"], check=True, input=rules)
 
     def lie(self):
-        """The far host says a full MSS although its link is narrow, or TCP would never send
-        more."""
+        """Makes the far host announce a full MSS although its link is narrow; otherwise TCP would
+        never send larger segments."""
         self.far.ip("route", "replace", "default", "via", self.family.far_router, "advmss",
                     str(1500 - self.family.headers))
 
 
 class Far(netlab.Host):
-    """A host without a tap of its own."""
+    """A host without a tap."""
 
     def __init__(self):
         super().__init__("far")
@@ -87,7 +87,7 @@ def test_the_router_says_so(make_path, family, mtu):
     counters = ours.status()["counters"]
     assert counters["tcp_pmtu"] >= 1 and delivered_icmp(family, counters) >= 1
     assert counters.get("tcp_black_hole", 0) == 0
-    # the narrow link is used in full
+    # segments use the whole narrow MTU
     assert counters["tcp_tx"] < SOME / (mtu - path.family.headers - TIMESTAMPS) * 1.3 + 100
 
 
@@ -109,7 +109,7 @@ def test_as_client(make_path):
 
 
 def test_a_black_hole(make_path, family):
-    """Nothing is said, and large segments vanish: smaller ones are tried."""
+    """No message arrives, and large segments vanish: smaller ones are tried."""
     path = make_path()
     path.eat_icmp()
     ours = path.peer.ours("echo", "--chargen-bytes", 200000)
@@ -122,7 +122,7 @@ def test_a_black_hole(make_path, family):
 
 
 def test_the_other_direction(make_path):
-    """What the far host sends is large for our link's sake, and comes."""
+    """The far host's segments are as large as our link allows, and arrive."""
     path = make_path()
     ours = path.peer.ours("echo")
     with far_socket(path) as sock:
@@ -151,7 +151,7 @@ def too_big(path, segment, mtu):
 
 @pytest.mark.family(6)
 def test_nobody_makes_it_less_than_1280(make_path):
-    """A message that says 600, about a segment that is in flight, is worth 1280 (RFC 8201 4)."""
+    """A message with MTU 600, about a segment in flight, counts as 1280 (RFC 8201 4)."""
     path = make_path(1400)
     raw = path.peer.socket(socket.AF_PACKET, socket.SOCK_RAW, 0x0300)  # htons(ETH_P_ALL)
     raw.bind(("eth0", 0x86dd))
@@ -161,7 +161,7 @@ def test_nobody_makes_it_less_than_1280(make_path):
         sock.connect((path.family.ours, CHARGEN))
         for lies in range(3):
             frame = b""
-            while len(frame) < 1280:  # which a segment of ours alone is
+            while len(frame) < 1280:  # only our segments are that large
                 frame = raw.recv(65536)
             raw.send(frame[6:12] + frame[:6] + b"\x86\xdd" + too_big(path, frame[14:], 600))
         assert receive(sock) == (SOME, crc(SOME))

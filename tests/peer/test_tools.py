@@ -1,4 +1,4 @@
-"""Programs that others wrote: curl, socat, nc, nmap."""
+"""Programs written by others: curl, socat, nc, nmap."""
 import re
 import subprocess
 import tempfile
@@ -71,7 +71,7 @@ def test_http(http, request_text, status):
 
 
 def test_http_pipelined(http):
-    """Requests in one piece, in pieces, and more of them than fit the window."""
+    """Requests in one piece, in pieces, and more than fit into the window."""
     peer, ours = http
     with peer.connect(80) as sock:
         requests = b"GET /1000 HTTP/1.1\r\nHost: x\r\n\r\n" * 400
@@ -109,7 +109,7 @@ def test_nc_listens(peer):
         assert got.read() == pattern(200000)
 
 
-# --- nmap: it sends what no stack should, and says what it makes of the answers ---
+# --- nmap: sends invalid segments, and classifies the answers ---
 
 def nmap(peer, *arguments):
     version = ["-6"] if peer.family.number == 6 else []
@@ -136,8 +136,8 @@ def test_nmap_ports(peer):
 @pytest.mark.by_turns
 @pytest.mark.parametrize("kind", ["-sN", "-sF", "-sX", "-sM", "-sA", "-sW"])
 def test_nmap_odd_segments(peer, kind):
-    """NULL, FIN, Xmas, Maimon: an open port is silent, a closed one resets (RFC 9293 3.10.7). A
-    bare ACK is reset by both."""
+    """NULL, FIN, Xmas, Maimon: an open port is silent, a closed one resets (RFC 9293 3.10.7). Both
+    reset a bare ACK."""
     peer.ours("echo")
     out = nmap(peer, kind, "-p", "7,8")
     if kind == "-sA":
@@ -161,11 +161,11 @@ def test_nmap_udp_and_protocols(peer):
 
 
 def test_nmap_fingerprint(peer):
-    """-O: numbers that cannot be guessed. nmap grades initial sequence numbers by how hard a blind
-    spoofer has it; IP identification must not be a global counter (or is 0, with DF: RFC 6864)."""
+    """-O: unpredictable numbers. nmap grades initial sequence numbers by the difficulty for a blind
+    spoofer; IP identification must not be a global counter (or is 0, with DF: RFC 6864)."""
     ours = peer.ours("echo", capture=False)
     out = nmap(peer, "-O", "-v", "-p", "7,8", "--max-os-tries", "2")
-    if peer.family.number == 4:  # else it compares answers with what it has seen, and grades none
+    if peer.family.number == 4:  # over IPv6 nmap compares answers with known ones, and grades none
         match = re.search(r"TCP Sequence Prediction: Difficulty=(\d+) \((.*)\)", out)
         assert match and int(match.group(1)) >= 200, out
         match = re.search(r"IP ID Sequence Generation: (.*)", out)

@@ -1,11 +1,11 @@
-"""A bad link: what is lost, late, doubled, out of order or damaged arrives all the same."""
+"""A bad link: lost, late, duplicated, reordered or damaged data arrives in the end."""
 import pytest
 from conftest import DISCARD, ECHO, eventually
 from streams import Sink, crc, echo, echo_check, send, source
 
 MIB = 1 << 20
 
-# name: (trouble, bytes, counters of the link and of ours that must have moved)
+# name: (impairment, bytes, counters of the link and of ours that must have increased)
 TROUBLE = {
     "loss-0.1": ("loss=0.1", 4 * MIB, ["lost"], ["tcp_retransmits"]),
     "loss-1": ("loss=1", 4 * MIB, ["lost"], ["tcp_retransmits", "tcp_recoveries"]),
@@ -32,13 +32,13 @@ def happened(last, link, names):
 
 
 def capture(rules):
-    """Damaged frames have bad checksums, which tshark would find."""
+    """Damaged frames have bad checksums, which tshark would report."""
     return "corrupt" not in rules
 
 
 @pytest.mark.by_turns
 def test_we_send_to_linux(peer, trouble):
-    """Our sender meets it: what Linux gets is right, and our counters say how."""
+    """Our sender is impaired: Linux receives the right data, and our counters show how."""
     rules, n, link, counters = trouble
     sink = Sink()
     with peer.server(sink) as port:
@@ -52,14 +52,14 @@ def test_we_send_to_linux(peer, trouble):
 
 @pytest.mark.by_turns
 def test_linux_sends_to_us(peer, trouble):
-    """Our receiver meets it."""
+    """Our receiver is impaired."""
     rules, n, link, _ = trouble
     ours = peer.ours("echo", "--in", rules, capture=capture(rules))
     with peer.connect(DISCARD, timeout_s=90) as sock:
         send(sock, n)
     eventually(lambda: ours.status()["discard_bytes"] == n, 90, "all bytes at our end")
     assert ours.last["discard_crc"] == crc(n)
-    # a queue need not overflow: Linux' congestion control may be one that paces
+    # a queue need not overflow: Linux's congestion control may pace
     happened(ours.last, "link_in", [name for name in link if name != "overflowed"])
     counters = ours.last["counters"]
     if "corrupt" in rules:
@@ -73,7 +73,7 @@ def test_linux_sends_to_us(peer, trouble):
 @pytest.mark.by_turns
 @pytest.mark.parametrize("rules", ["loss=2", "loss=1,delay=10,jitter=5", "duplicate=5,reorder=5"])
 def test_both_ways_at_once(peer, rules):
-    """An echo over a link that is bad both ways: acknowledgements are lost, too."""
+    """An echo over a link that is bad in both directions: acknowledgements are lost, too."""
     ours = peer.ours("echo", "--in", rules, "--out", rules, "--seed", 7)
     with peer.connect(ECHO, timeout_s=90) as sock:
         echo_check(sock, MIB)
@@ -98,7 +98,7 @@ def test_loss_without(peer, feature):
 
 
 def test_loss_with_offload(peer):
-    """Frames of 64 KiB are lost in one piece, and sent again."""
+    """Frames of 64 KiB are lost as a whole, and retransmitted."""
     sink = Sink()
     with peer.server(sink) as port:
         last = peer.ours("client", peer.linux, port, "--send", 16 * MIB, "--offload", "--out",
@@ -109,7 +109,7 @@ def test_loss_with_offload(peer):
 
 @pytest.mark.by_turns
 def test_far_away(peer):
-    """200 ms there and back: the window grows to what the path holds."""
+    """A round trip of 200 ms: the window grows to what the path holds."""
     with peer.server(source(4 * MIB)) as port:
         last = peer.ours("client", peer.linux, port, "--in", "delay=100", "--out", "delay=100",
                          "--rcv-buf", 4 * MIB).wait(60)
@@ -119,7 +119,7 @@ def test_far_away(peer):
 
 @pytest.mark.by_turns
 def test_loss_costs_no_timeout(peer):
-    """Losses in the middle of a stream are mended by RACK, within a round trip or so, not by the
+    """RACK repairs losses in the middle of a stream within about a round trip, without the
     retransmission timer."""
     sink = Sink()
     with peer.server(sink) as port:

@@ -1,7 +1,7 @@
-"""What is done to a router under load: a schedule from a seed, and each kind.
+"""The faults of a router under load: a schedule derived from a seed, and each kind.
 
-A kind that may lose packets has a window (judge.py) and says when it is over: the ports run, their
-links are up, and every flow gets through again. All others must not lose one packet.
+A kind that may lose packets has a window (judge.py), which ends when the ports run, their links are
+up, and every flow gets through again. No other kind may lose a single packet.
 """
 import random
 import re
@@ -16,8 +16,8 @@ from launcher.guest import READY
 from test_fuzz import corpus, mutate, packet_socket
 
 BACK = re.compile(r"core \d+: polls again after \d+ us|" + READY.pattern)
-BACK_S = 60       # within which every flow gets through again
-CALM_S = (1, 3)   # between two
+BACK_S = 60       # time limit for every flow to get through again
+CALM_S = (1, 3)   # between two faults
 FAULTS = ("null", "exec", "write", "divide", "assert", "stack", "ud")
 BAD_FRAMES = 300
 FLOOD_FRAMES = 20000
@@ -30,7 +30,7 @@ CARD_FAULTS = {
     "mlx5": ("bad-length:50", "completion-lost:50", "receive-error:50"),
 }
 
-# kind: (how often beside the others, whether packets may be lost)
+# kind: (relative frequency, whether packets may be lost)
 KINDS = {
     "link": (4, True),
     "core": (4, True),
@@ -47,21 +47,21 @@ KINDS = {
 
 
 def schedule(seed, count, nic, data_cores, only=()):
-    """[(kind, word, calm seconds before it)], the same for the same arguments. Each kind there is,
-    or is in `only`, comes once before one comes again as it may."""
+    """[(kind, details, calm seconds before it)], the same for the same arguments. Each kind, or
+    each in `only`, comes once before kinds repeat at random."""
     rng = random.Random(seed)
     kinds = [kind for kind in KINDS if (kind != "card" or CARD_FAULTS[nic])
              and (not only or kind in only)]
     first, often = rng.sample(kinds, len(kinds)), [KINDS[kind][0] for kind in kinds]
     made = []
-    for n in range(count):  # one by one: a longer schedule begins as a shorter one
+    for n in range(count):  # one by one: a longer schedule begins with a shorter one
         kind = first[n] if n < len(first) else rng.choices(kinds, often)[0]
         made.append((kind, word_of(rng, kind, nic, data_cores), rng.uniform(*CALM_S)))
     return made
 
 
 def word_of(rng, kind, nic, data_cores):
-    """What of the kind."""
+    """The details of a fault of this kind."""
     port, core = rng.randrange(2), 1 + rng.randrange(data_cores)
     return {
         "link": lambda: "eth%d %d ms" % (port, rng.choice((0, 200, 1000))),
@@ -79,7 +79,7 @@ def word_of(rng, kind, nic, data_cores):
 
 
 class Faults:
-    """Makes them. router, left, right: as in the system tests; traffic: what goes on meanwhile."""
+    """Makes the faults. router, left, right: as in the system tests; traffic: runs meanwhile."""
 
     def __init__(self, router, left, right):
         self.router, self.hosts, self.traffic = router, (left, right), None
@@ -88,14 +88,14 @@ class Faults:
         self.sockets = [packet_socket(host) for host in self.hosts]
 
     def start(self):
-        """Until every flow gets through for the first time: no neighbour is known then."""
+        """Waits until every flow gets through for the first time; neighbours are unknown before."""
         window = Window("start", 0)
         self.windows.append(window)
         self._wait_back()
         window.end = self.traffic.now()
 
     def make(self, kind, word):
-        """One fault, up to when it is over."""
+        """Makes one fault, and waits for its end."""
         window = Window("%s %s" % (kind, word), self.traffic.now())
         loses = KINDS[kind][1]
         if loses:
@@ -106,7 +106,7 @@ class Faults:
         self._look_at_memory(kind)
 
     def _look_at_memory(self, kind):
-        """What has been done once has its memory, and takes no more when it is done again."""
+        """The first fault of a kind may allocate memory; a repetition must not."""
         free = int(re.search(r"^control core +(\d+)  free", self.router.command("show memory"),
                              re.MULTILINE)[1])
         if kind == "control":
@@ -124,7 +124,7 @@ class Faults:
         eventually(lambda: self.traffic.failure or not self.traffic.back_since(since), BACK_S,
                    "all flows get through again")
 
-    # --- those that may lose packets ---
+    # --- kinds that may lose packets ---
 
     def _link(self, port, ms, _):
         number = int(port[3:])
@@ -133,7 +133,7 @@ class Faults:
         self.router.set_link(number, True)
 
     def restart(self, fault, core):
-        """A core's program fails, and runs again; with it all ports, if they had to stop."""
+        """A core's program fails and runs again, with all ports if they had to stop."""
         self.router.skip()
         self.router.send("test fault %s core %s" % (fault, core))
         self.router.expect(r"core %s: program restarted" % core, 20)
@@ -146,7 +146,7 @@ class Faults:
     _control = _stuck = _core
 
     def _mtu(self, mtu):
-        """A commit that restarts the ports, and one that takes it back."""
+        """A commit that restarts the ports, and one that reverts it."""
         for lines in (["interface eth1", "mtu %s" % mtu], ["rollback 1"]):
             before = len(READY.findall(self.router.text))
             self.commit_lines(lines)
@@ -160,7 +160,7 @@ class Faults:
                 try:
                     sock.sendto(b"x" * 100, (address, 9))
                 except OSError:
-                    pass  # it is told that nobody listens there
+                    pass  # the answer to a closed port
 
     def _card(self, port, fault):
         number = int(port[3:])
@@ -168,7 +168,7 @@ class Faults:
         time.sleep(1)
         self.router.model("port %d clear %s" % (number, fault.partition(":")[0]))
 
-    # --- those that must not ---
+    # --- kinds that must not ---
 
     def _churn(self, rate, seconds):
         said = self.router.command("test churn %s %s" % (rate, seconds), 120)
@@ -182,7 +182,7 @@ class Faults:
         self.router.command("end")
 
     def _commit(self, number):
-        """A route more, and none again: the configuration before is brought back."""
+        """Adds a route and removes it: the previous configuration is restored."""
         before = self.router.command("show running-config")
         self.commit_lines(["ip route 10.%s.0.0/16 %s" % (number, RIGHT_HOST)])
         self.commit_lines(["rollback 1"])
@@ -190,8 +190,8 @@ class Faults:
         assert after == before, after
 
     def _bad_frames(self, port, _, seed):
-        """Frames as test_fuzz.py makes them, seldom good ones. None has an address of the hosts in
-        it: who may send ARP can take a neighbour away, which is no fault of the router's."""
+        """Frames as test_fuzz.py makes them, rarely valid ones. None contains an address of the
+        hosts: a forged ARP packet can replace a neighbour, which is no fault of the router."""
         number, rng = int(port[3:]), random.Random(int(seed))
         good = corpus(*((LEFT_MAC, "192.0.2.99", LEFT_ROUTER, "198.51.100.99"),
                         (RIGHT_MAC, "198.51.100.99", RIGHT_ROUTER, "192.0.2.99"))[number])
@@ -205,8 +205,8 @@ class Faults:
                 pass  # too long or too short for Linux
 
     def _http(self, count):
-        """Sessions: one reads the answer, one goes away in the middle, one says nothing, and the
-        rest is reset."""
+        """HTTP sessions: one reads the answer, one disconnects in the middle, one sends nothing,
+        and the rest are reset."""
         for n in range(int(count)):
             with self.hosts[0].socket(kind=socket.SOCK_STREAM) as client:
                 client.settimeout(20)

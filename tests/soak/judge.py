@@ -1,11 +1,11 @@
-"""What became of numbered packets: who was lost, came twice, late or damaged, and by which fault.
+"""The fate of numbered packets: which were lost, duplicated, late or damaged, and by which fault.
 
-A packet is a RECORD and a filling that follows from it, so that its receiver needs nothing else to
-know whether it is whole. Each flow numbers its own from 0.
+A packet is a RECORD and a filling derived from it, so that its receiver can verify it without other
+data. Each flow numbers its packets from 0.
 
 A fault has a window, from before it is made until every flow has been seen to get through again. A
-packet is lost by a fault if it was sent so that it may have been under way in its window: not
-longer before it than packets have taken in this run. What was lost otherwise has no excuse.
+packet is lost by a fault if it may have been in flight in the fault's window: it was sent no longer
+before the window than the slowest packet of this run took. Any other loss is a discrepancy.
 """
 import struct
 import zlib
@@ -25,7 +25,7 @@ def packet(flow, number, size):
 
 
 def read(data):
-    """(flow, number) of a packet; None: it is damaged."""
+    """(flow, number) of a packet; None if it is damaged."""
     if len(data) < RECORD.size:
         return None
     magic, flow, size, number, filling, whole = RECORD.unpack_from(data)
@@ -35,17 +35,17 @@ def read(data):
 
 
 class Flow:
-    """What one has sent and got. Times are seconds of one clock."""
+    """The packets that one flow has sent and received. Times are seconds of one clock."""
 
     def __init__(self, name, ordered=True):
         self.name, self.ordered = name, ordered
         self.next = 0
-        self.under_way = {}  # number -> when it was sent
+        self.under_way = {}  # number -> time sent
         self.came = 0
         self.highest = -1
-        self.last_sent = -1.0  # when the newest of those that came was sent
+        self.last_sent = -1.0  # when the newest received packet was sent
         self.slowest = 0.0
-        self.twice, self.late = [], []  # when
+        self.twice, self.late = [], []  # times
 
     def sends(self, now):
         number = self.next
@@ -77,7 +77,7 @@ class Window:
 
 
 class Verdict:
-    """Of all flows, at the end. windows: those of faults that may lose packets, in order."""
+    """The verdict on all flows, at the end. windows: of faults that may lose packets, in order."""
 
     def __init__(self, flows, windows, damaged=()):
         self.complaints = []

@@ -4,16 +4,15 @@ lost and by what, and whether anything was lost without a reason.
 
     make soak MINUTES=60 NIC=ixgbe CPUS=4 SEED=7
 
-The router is the real image in QEMU, between two hosts. The seed gives the schedule of faults, which
-is printed at the start; a fault begins when the one before is over, so how many are made in a time
-is the machine's. In the end
+The router is the real image in QEMU, between two hosts. The seed determines the schedule of faults,
+which is printed at the start. A fault begins when the previous one is over, so the number of faults
+in a given time depends on the machine. In the end
 
-  - a packet that was lost, overtaken or came twice while no fault was on, and one that came damaged
-    at any time, is a discrepancy (judge.py); so is a flow that a fault stops for good, and a byte of
-    TCP that is not what was sent;
-  - the books of all ports balance (tests/system/books.py), the cards' models have no complaint;
-  - memory, packet buffers, routes and connections are as they were at the start; and what was done
-    once takes no more memory when it is done again (faults.py).
+  - a packet that was lost, overtaken or duplicated without a fault, or damaged at any time, is a
+    discrepancy (judge.py); so is a flow that a fault stops for good, and a wrong byte of TCP;
+  - the accounts of all ports balance (tests/system/books.py), and the cards' models report nothing;
+  - memory, packet buffers, routes and connections are as at the start, and a repeated fault takes
+    no more memory (faults.py).
 
 Exit status: 0, or 1 with a line for each discrepancy.
 """
@@ -47,11 +46,11 @@ from test_remote import REMOTE  # noqa: E402
 from traffic import Ping, Stream, Tagged, Traffic, Udp  # noqa: E402
 
 PROGRESS_S = 10
-SECONDS_PER_FAULT = 2  # more than can be made in the time are drawn
+SECONDS_PER_FAULT = 2  # more faults are drawn than can be made in the time
 LAYOUTS = 5
 FAULTS_PACE_S = 5  # two faults each time: a core may have five in ten seconds
-LAST_SENT = 64         # buffers: what was sent last is taken back when something is sent again
-QUEUE = 10000          # frames the hosts' taps hold for a router that is busy
+LAST_SENT = 64         # buffers: the last sent ones are freed at the next transmission
+QUEUE = 10000          # frames that the hosts' taps hold for a busy router
 VID, VLAN_HOST = 100, "10.100.0.2"
 V4, V6 = socket.AF_INET, socket.AF_INET6
 FAILURES = (AssertionError, GuestError, LauncherError, OSError, pytest.fail.Exception)
@@ -68,7 +67,7 @@ def configuration():
 
 
 def flows(left, right):
-    """Every kind there is, both ways."""
+    """Every kind of flow, in both directions."""
     return [
         Udp("ip4 small", left, right, V4, RIGHT_HOST, 9001, 40),
         Udp("ip4 full", left, right, V4, RIGHT_HOST, 9002, 1472),
@@ -85,8 +84,9 @@ def flows(left, right):
 
 
 class State:
-    """What has to be at the end as it was at the start, both times after a restart of the control
-    program, which lays its memory out anew, and without what was learned of neighbours."""
+    """The state that must be equal at the start and at the end. Both times it is taken after a
+    restart of the control program, which lays its memory out anew, and without learnt
+    neighbours."""
 
     def __init__(self, router, host):
         for what in ("arp", "ipv6 neighbors"):
@@ -154,8 +154,9 @@ class Soak:
         self._lay_out()
 
     def _lay_out(self):
-        """How the control program divides its memory depends on how much of it became snapshot when
-        it did so before. That comes to rest after a few times. What a commit takes is there."""
+        """The layout of the control program's memory depends on how much of it became snapshot in
+        the previous layout. After a few restarts it is stable. It includes the memory of a
+        commit."""
         layouts = [None]
         self.faults.commit_lines(["hostname soaked"])
         for _ in range(LAYOUTS):
@@ -166,15 +167,15 @@ class Soak:
         self.complain("memory is divided otherwise each time:\n%s" % layouts[-1])
 
     def anew(self):
-        """The control program begins anew: once it takes over, with tables beside the others, once it
-        has all memory to itself."""
+        """The control program restarts twice: once as a take-over, with tables beside the old ones,
+        and once with all memory to itself."""
         self.faults.restart("null", 0)
         self.faults.restart("driver", 0)
         addresses_up(self.router)
         time.sleep(FAULTS_PACE_S)
 
     def settled(self):
-        """The state while there is no traffic: what waits for a neighbour is gone."""
+        """The state while there is no traffic: no packet waits for a neighbour any more."""
         eventually(lambda: self.router.balanced().balance[2] == 0, 30, "nothing waits")
         return State(self.router, self.left)
 
@@ -222,13 +223,13 @@ class Soak:
             time.sleep(min(0.1, until - now))
 
     def complain(self, text):
-        """The fault that was made then is named along."""
+        """Records a complaint, with the name of the last fault."""
         now = self.traffic.now() if self.traffic else 0
         self.complaints.append("%s (%.1f s after the start; the last fault: %s)" % (
             text, now, " ".join(self.done[-1]) if self.done else "none"))
 
     def judge(self, before):
-        """All that is looked at once the traffic is over."""
+        """All checks after the end of the traffic."""
         traffic = self.traffic
         verdict = Verdict([one.flow for one in traffic.flows], self.faults.windows, traffic.damaged)
         self.complaints += verdict.complaints

@@ -1,8 +1,8 @@
-"""The traffic of a soak: flows of numbered packets both ways, and TCP whose bytes are known.
+"""The traffic of a soak: flows of numbered packets in both directions, and TCP with known bytes.
 
-One thread sends and receives all packets, another two have a TCP connection each. Rates are low on
-purpose: what is looked for is a packet that is lost without a reason, and a host that is too slow
-would be one.
+One thread sends and receives all packets, and two others have a TCP connection each. Rates are low
+on purpose: the test looks for packets lost without a reason, and a host that is too slow would be
+a reason.
 """
 import random
 import select
@@ -22,7 +22,7 @@ ECHO = {socket.AF_INET: 8, socket.AF_INET6: 128}
 
 
 def room(sock):
-    """A receiver that is late loses nothing."""
+    """A large buffer: a late receiver loses nothing."""
     sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 16 << 20)
     sock.setblocking(False)
     return sock
@@ -52,9 +52,9 @@ class Udp:
 
 
 class Ping:
-    """Echo requests, and the answers of the other host's kernel. Their order is not judged: a tap
-    with several queues gives a flow to the queue that answers to it came by last, so a request may
-    overtake another before the router has either (tun_flow_update of Linux)."""
+    """Echo requests, and the answers of the other host's kernel. Their order is not checked: a tap
+    with several queues assigns a flow to the queue of its last answer, so a request may overtake
+    another before the router receives either (tun_flow_update of Linux)."""
 
     def __init__(self, name, source, family, address, size):
         self.flow, self.size, self.family = Flow(name, ordered=False), size, family
@@ -65,12 +65,12 @@ class Ping:
     def send(self, data):
         number = self.flow.next & 0xffff
         head = bytes([ECHO[self.family], 0, 0, 0, 0x50, 0x50]) + number.to_bytes(2, "big")
-        if self.family == socket.AF_INET:  # of ICMPv6 the kernel makes the sum
+        if self.family == socket.AF_INET:  # the kernel makes ICMPv6's checksum
             head = head[:2] + internet_sum(head + data).to_bytes(2, "big") + head[4:]
         self.out.sendto(head + data, self.to)
 
     def received(self):
-        """The payload of an answer; None: another message."""
+        """The payload of an answer; None for another message."""
         data = self.inside.recv(PACKET_BYTES)
         if self.family == socket.AF_INET:
             data = data[4 * (data[0] & 15):]
@@ -82,7 +82,7 @@ class Ping:
 
 
 class Tagged(Udp):
-    """Datagrams that come in with a tag: frames as bytes, for the host's kernel need not know VLANs.
+    """Datagrams that arrive with a tag: frames as bytes, because the host's kernel may lack VLANs.
     source: an address that is the router's neighbour on that VLAN."""
 
     def __init__(self, name, source, target, gateway_mac, vid, address, to, port, size):
@@ -114,8 +114,7 @@ def internet_sum(data):
 
 
 class Stream(threading.Thread):
-    """A TCP connection whose bytes follow from a seed; `wrong` says what did not come as it was
-    sent."""
+    """A TCP connection whose bytes follow from a seed; `wrong` describes a received error."""
 
     def __init__(self, name, source, target, family, address, port, seed):
         super().__init__(daemon=True)
@@ -168,7 +167,7 @@ class Stream(threading.Thread):
             self.wrong = self.wrong or "receiving: %s" % error
 
     def finish(self):
-        """Ends the connection; returns what was wrong with it, or ''."""
+        """Ends the connection; returns an error text, or ''."""
         self.stopping = True
         self.join(150)
         self.reader.join(150)
@@ -180,7 +179,7 @@ class Stream(threading.Thread):
 
 
 class Traffic(threading.Thread):
-    """All flows of packets. `now` is its clock: seconds since it was made."""
+    """All flows of packets. `now` is its clock: seconds since its creation."""
 
     def __init__(self, flows):
         super().__init__(daemon=True)
@@ -211,7 +210,7 @@ class Traffic(threading.Thread):
                     one.send(data)
                     one.flow.sends(self.now())
                 except OSError:
-                    self.unsent += 1  # the cable is out, or nobody answers: it has not left
+                    self.unsent += 1  # the cable is out, or no answer to ARP: it was not sent
 
     def _receive(self, until):
         by_socket = {one.inside: one for one in self.flows}
@@ -238,7 +237,7 @@ class Traffic(threading.Thread):
                     one.flow.takes(found[1], self.now())
 
     def back_since(self, when):
-        """Names of the flows of which nothing sent after `when` has come yet."""
+        """Names of the flows from which no packet sent after `when` has arrived yet."""
         with self.lock:
             return [one.flow.name for one in self.flows if one.flow.last_sent <= when]
 
@@ -252,7 +251,7 @@ class Traffic(threading.Thread):
                     sum(one.flow.came for one in self.flows))
 
     def finish(self, quiet_s):
-        """Sends nothing any more, and ends when nothing has come for so long."""
+        """Stops sending, and ends when nothing has arrived for `quiet_s`."""
         self.sending = False
         before, since = -1, time.monotonic()
         while time.monotonic() - since < quiet_s:

@@ -6,14 +6,14 @@
  * This file: identity, reset, link, semaphores, and the dispatch of register accesses. The other
  * files:
  *
- *   spec.h     registers and bits         rx.c        a frame's way into its ring
- *   state.h    what they share            filter.c    MAC, multicast and VLAN filters
+ *   spec.h     registers and bits         rx.c        a frame's path into its ring
+ *   state.h    shared state               filter.c    MAC, multicast and VLAN filters
  *   eeprom.c   EEPROM and EERD            offload.c   packet type, checksums
  *   sfp.c      I2C and the module         rss.c       hash, redirection
  *   intr.c     causes, masks, EITR        fifo.c      packet buffer
  *   stats.c    counters                   rx_queue.c  receive rings, descriptors
- *   late.c     write-backs that are late  tx.c        transmit rings, descriptors
- *   limiter.c  rate of a transmit queue    tso.c       segmentation, the way out
+ *   late.c     delayed write-backs        tx.c        transmit rings, descriptors
+ *   limiter.c  rate of a transmit queue   tso.c       segmentation, transmission
  *   timesync.c clock and time stamps
  *
  * Invariants

@@ -6,11 +6,11 @@
  * files:
  *
  *   spec.h, field.h   registers, layouts       cmd.c       the command queue
- *   state.h           what files share         commands.c  the list of commands
+ *   state.h           shared state             commands.c  the list of commands
  *   caps.c            capabilities             hca.c       bring-up, pages
  *   object.c          numbers of objects, keys ring.c      queues in the guest's memory
  *   eq.c              events                   cq.c        completions
- *   wq.c              commands for SQ and RQ   tir.c       TIS, TIR, RQT, hash
+ *   wq.c              SQ and RQ commands       tir.c       TIS, TIR, RQT, hash
  *   flow.c            flow tables              vport.c     addresses, promiscuous modes
  *   eth_port.c        link, port registers     tx.c, rx.c  packets
  *
