@@ -1,4 +1,5 @@
-"""What the packet tests share: machines that are judged when a test ends, and the layer's line."""
+"""Common to the packet tests: machines that are checked when a test ends, and the layer's result
+line."""
 import os
 import sys
 
@@ -22,8 +23,8 @@ def pytest_runtest_makereport(item, call):
 
 @pytest.fixture
 def make(request):
-    """make(config, ports=…, app=…) starts a machine. When the test ends it must have sent nothing
-    that was not expected."""
+    """make(config, ports=…, app=…) starts a machine. When the test ends the machine must have sent
+    nothing unexpected."""
     assert os.path.exists(HARNESS), "%s is not built: make test-packet" % HARNESS
     machines = []
 
@@ -44,7 +45,7 @@ def make(request):
 
 @pytest.fixture
 def fresh(make):
-    """A router that knows no neighbour."""
+    """A router without known neighbours."""
     return make()
 
 
@@ -57,7 +58,7 @@ def m(make):
 
 
 def pytest_collection_modifyitems(session, config, items):
-    """The count over all tests comes last."""
+    """The test of all counters comes last."""
     items.sort(key=lambda item: item.fspath.basename == "test_counters.py")
 
 

@@ -1,4 +1,4 @@
-"""The generator's scripts, and what tests do with it."""
+"""The generator's scripts, and helpers for its tests."""
 import re
 import struct
 
@@ -21,12 +21,12 @@ def script(text, config=GENERATOR):
 
 
 def pattern(frame):
-    """The bytes behind a stamp (tools/pktgen/frames.h)."""
+    """The bytes after a stamp (tools/pktgen/frames.h)."""
     return bytes((167 * i + 13) & 255 for i in range(len(frame)))
 
 
 class Stamp:
-    """docs/pktgen.md: magic, flow, number, time, a word that makes their sum zero."""
+    """docs/pktgen.md: magic, flow, number, time, and a word that makes their sum zero."""
 
     def __init__(self, frame, at=42):
         self.magic, self.flow, self.number, self.ns, self.check = struct.unpack_from(
@@ -36,7 +36,7 @@ class Stamp:
 
 
 def checksums_right(frame):
-    """All that scapy fills in is what stands there."""
+    """Whether the frame's checksums equal those that scapy computes."""
     got = Ether(frame)
     again = got.copy()
     for layer in (IP, UDP, TCP, ICMP, ICMPv6EchoRequest):
@@ -48,7 +48,7 @@ def checksums_right(frame):
 
 
 def replay(text, files, config=GENERATOR):
-    """Configuration, script and the files behind it."""
+    """Configuration and script, followed by the files."""
     return script(text, config).encode() + b"".join(
         b"file %s %d\n" % (name.encode(), len(data)) + data for name, data in files.items())
 
@@ -63,7 +63,7 @@ def pcap(frames, order="<", ns=False):
 
 
 def start(machine, seconds=None):
-    """Types `start`; the frames come while time passes."""
+    """Types `start`; the frames are sent as time passes."""
     machine.key("start%s\r" % (" %d" % seconds if seconds else ""))
 
 
@@ -78,13 +78,13 @@ rfc2544 %s
  search 1%% to 10%%
  repeat 2
 """
-# 1 Gbit/s as the harness has it: 1 % of 64-byte frames in 8 ms
+# with the harness's 1 Gbit/s: 1 % of 64-byte frames in 8 ms
 FRAMES_A_PERCENT = 0.008 * 1e9 / (84 * 8) / 100
 
 
 def play(g, forward, seconds=5, until="the test is over"):
-    """Gives back what `forward` makes of the frames of each stretch of time; the stretches are short, so
-    that there are about as many frames in each of a trial's."""
+    """Passes the generator's frames to `forward`, and returns the result to the generator, for
+    short intervals of time: so each of a trial's intervals has about the same number of frames."""
     for _ in range(seconds * 500):
         g.time(2 * MS)
         frames = [f for f in g.take_all(0) if Ether(f).type == 0x800]
@@ -101,7 +101,7 @@ def trials(g):
 
 
 def report(g, form=""):
-    """What the console shows of it, a piece a turn."""
+    """The console's report, printed in pieces."""
     start = len(g.text)
     g.key("show report %s\r" % form)
     g.time(100 * MS)

@@ -1,5 +1,5 @@
-"""What machine.py has for IPv4, for IPv6; and the two families side by side, for tests of what is
-the same for both. Expected frames are built by scapy from the RFCs, never by our own code."""
+"""The counterpart of machine.py for IPv6; and the two families side by side, for tests of behaviour
+common to both. Expected frames are built by scapy from the RFCs, never by our own code."""
 from machine import *
 from scapy.layers.inet6 import (ICMPv6DestUnreach, ICMPv6EchoReply, ICMPv6EchoRequest,
                                 ICMPv6MLReport2, ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6ND_RA,
@@ -12,7 +12,7 @@ import socket
 
 ALL_NODES, ALL_ROUTERS, MLD_ROUTERS = "ff02::1", "ff02::2", "ff02::16"
 
-# Both families on both ports. Nothing is advertised, so that nothing is sent unasked.
+# Both families on both ports. Nothing is advertised, so no unsolicited message is sent.
 CONFIG6 = """\
 hostname r1
 arp timeout 60
@@ -28,12 +28,12 @@ interface eth1
 
 
 def fixed6(packet):
-    """The IPv6 packet as scapy dissects its bytes: lengths and checksums are there."""
+    """The IPv6 packet as scapy dissects its bytes: with lengths and checksums."""
     return IPv6(bytes(packet))
 
 
 def hop6(packet):
-    """The IPv6 packet as a router sends it on: RFC 8200 3, the hop limit less one, nothing else."""
+    """The IPv6 packet as a router forwards it: RFC 8200 3, only the hop limit is decremented."""
     raw = bytearray(bytes(packet))
     raw[7] -= 1
     return IPv6(bytes(raw))
@@ -63,8 +63,8 @@ def icmp6_raw(src, dst, body, hlim=64, next_=58):
 
 
 def icmp6_error(router, packet, type_, code, rest=0, src=None):
-    """The ICMPv6 error about a packet (RFC 4443 2.4 (c)): as much of it as 1280 bytes permit, from
-    the address of the interface that it leaves by (2.2 (d))."""
+    """The ICMPv6 error about a packet (RFC 4443 2.4 (c)): it quotes as much as fits 1280 bytes, and
+    has the address of the interface that it leaves by (2.2 (d))."""
     quote = bytes(packet)[:1280 - 48]
     return icmp6_raw(src or router.ip6, fixed6(packet).src,
                      bytes([type_, code, 0, 0]) + rest.to_bytes(4, "big") + quote)
@@ -87,7 +87,8 @@ def group_mac(group):
 
 
 def solicit(src, target, to=None, source=None, mac=True):
-    """A station asks for an address: its group, or `to` = (address, MAC) when that is known."""
+    """A station solicits an address: from its group, or from `to` = (address, MAC) if that is
+    known."""
     group = group_of(target)
     dst, dst_mac = to or (group, group_mac(group))
     frame = Ether(src=src.mac, dst=dst_mac) / IPv6(src=source or src.ip6, dst=dst, hlim=255) / \
@@ -96,7 +97,7 @@ def solicit(src, target, to=None, source=None, mac=True):
 
 
 def advert(src, dst, target=None, R=0, S=1, O=1, mac=None, dst_ip=None):
-    """A station tells its MAC, to another or (dst None) to all nodes."""
+    """A station announces its MAC, to another or (dst None) to all nodes."""
     return Ether(src=src.mac, dst=dst.mac if dst else group_mac(ALL_NODES)) / \
         IPv6(src=target or src.ip6, dst=dst_ip or (dst.ip6 if dst else ALL_NODES), hlim=255) / \
         ICMPv6ND_NA(R=R, S=S, O=O, tgt=target or src.ip6) / \
@@ -104,15 +105,15 @@ def advert(src, dst, target=None, R=0, S=1, O=1, mac=None, dst_ip=None):
 
 
 def probe6(router, target):
-    """DAD (RFC 4862 5.4.2): from the unspecified address, without link-layer address. The nonce of
-    RFC 7527 is added by the machine and random."""
+    """DAD (RFC 4862 5.4.2): from the unspecified address, without link-layer address. The machine
+    adds the random nonce of RFC 7527."""
     group = group_of(target)
     return Ether(src=router.mac, dst=group_mac(group)) / IPv6(src="::", dst=group, hlim=255) / \
         ICMPv6ND_NS(tgt=target)
 
 
 def learn6(m, *stations):
-    """The stations ping the router, which asks for their MACs: they are REACHABLE then."""
+    """The stations ping the router, which solicits their MACs: afterwards they are REACHABLE."""
     for s in stations:
         router = ROUTER[s.port]
         request = echo6(s, router, 8)
@@ -126,7 +127,7 @@ def learn6(m, *stations):
 # --- the two families ---
 
 class V4:
-    """What a test of both families needs of one."""
+    """The values in which tests of both families differ."""
     name, drop, tx, hlen = "v4", "drop_ip4_", "icmp_tx_", 20
     config, prefix = CONFIG, "10.1.0.0/16"
     inside, nowhere = "10.1.2.3", "8.8.8.8"

@@ -1,8 +1,9 @@
 """A machine as an object: frames in, frames out, time, counters.
 
-It drives tests/host/harness.c, whose head is the reference of the protocol. Each frame the machine
-sends must be taken by `expect` (or `take`), in order per port; `nothing_left` at the end of a test
-finds those that were not. Expected frames are built by scapy from the RFCs, never by our own code.
+It drives tests/host/harness.c, whose file comment is the reference of the protocol. A test must
+take each frame that the machine sends, by `expect` (or `take`), in order per port; `nothing_left`
+at the end of a test finds any others. Expected frames are built by scapy from the RFCs, never by
+our own code.
 """
 import collections
 import os
@@ -24,10 +25,10 @@ SECOND = 1000 * MS
 BROADCAST = "ff:ff:ff:ff:ff:ff"
 ZERO = "00:00:00:00:00:00"
 
-# How frames travel, not what becomes of them: left out where a test lists the counters.
+# Counters of the transport of frames, not of their fate: omitted where a test lists the counters.
 TRANSPORT = {"punted", "punt_taken", "injected"}
 
-# Over all machines of the run: what conftest looks at in the end.
+# Over all machines of the run, for conftest's final checks.
 reached = collections.Counter()
 known = {}  # counter -> fate, drop or info
 notes = []  # lines for the end of the run
@@ -39,12 +40,13 @@ class HarnessError(Exception):
 
 class Out(collections.namedtuple("Out", "frame partial cut")):
     """A frame sent. partial: (csum_start, csum_offset) of a PKT_CSUM_PARTIAL frame, or None. cut:
-    ("tso" or "uso", mss, header bytes) of a frame that the device shall cut, or None."""
+    ("tso" or "uso", mss, header bytes) of a frame that the device is to segment, or None."""
 
 
 class Station:
     """A host on a port. Its IPv6 addresses follow from the other two: ip6 ends in the same number,
-    in the /64 of its port; link_local has the identifier of the MAC (RFC 4291 appendix A)."""
+    in the /64 of its port; link_local has the identifier derived from the MAC (RFC 4291 appendix
+    A)."""
 
     def __init__(self, port, ip, mac, ip6=None):
         self.port, self.ip, self.mac = port, ip, mac
@@ -75,7 +77,7 @@ WEB = "http server\nhttp access 0.0.0.0/0\nhttp access ::/0\n"
 
 
 def padded(frame):
-    """What Ethernet makes of a frame: 60 bytes at least, zeros at its end."""
+    """The frame with Ethernet's padding: at least 60 bytes, with zeros at the end."""
     return bytes(frame).ljust(60, b"\0")
 
 
@@ -84,7 +86,7 @@ def ether(src, dst):
 
 
 def arp_request(src, target, **fields):
-    """ARP request of a station, as RFC 826 has it."""
+    """An ARP request of a station (RFC 826)."""
     values = dict(op=1, hwsrc=src.mac, psrc=src.ip, hwdst=ZERO, pdst=target)
     values.update(fields)
     return Ether(src=src.mac, dst=BROADCAST) / ARP(**values)
@@ -97,12 +99,13 @@ def arp_reply(src, dst, **fields):
 
 
 def fixed(packet):
-    """The IP packet as scapy dissects its bytes: lengths and checksums are there."""
+    """The IP packet as scapy dissects its bytes: with lengths and checksums."""
     return IP(bytes(packet))
 
 
 def hop(packet):
-    """The IP packet as a router sends it on: RFC 1812 5.3.1, TTL less one, header checksum."""
+    """The IP packet as a router forwards it: RFC 1812 5.3.1, TTL decremented, header checksum
+    updated."""
     p = fixed(packet)
     p.ttl -= 1
     del p.chksum
@@ -110,9 +113,9 @@ def hop(packet):
 
 
 def icmp_error(router, packet, type_, code, rest=0):
-    """The ICMP error that RFC 1812 4.3.2 wants about an IP packet: the quote is as long as 576
-    bytes in all permit (4.3.2.3), precedence 6 (4.3.2.5), from the interface it leaves by
-    (4.3.2.4). DF and identification 0: RFC 6864 4.1."""
+    """The ICMP error that RFC 1812 4.3.2 requires about an IP packet. It quotes as much as fits 576
+    bytes in all (4.3.2.3), has precedence 6 (4.3.2.5), and the address of the interface it leaves
+    by (4.3.2.4). DF and identification 0: RFC 6864 4.1."""
     quote = bytes(packet)[:576 - 28]
     head = bytes([type_, code, 0, 0]) + rest.to_bytes(4, "big") + quote
     head = head[:2] + checksum(head).to_bytes(2, "big") + head[4:]
@@ -130,10 +133,11 @@ def udp(src, dst, size=32, **fields):
 
 
 class Machine:
-    """config: text or None. ports: how many. boot=False leaves what it says in its first seconds
-    (settle) to the test. dead: ports whose devices do not start. memory: KiB for view and
+    """config: text or None. ports: number of ports. boot=False: the test handles the output of the
+    first seconds (settle). dead: ports whose devices do not start. memory: KiB for view and
     forwarding table. cuts: the devices have TSO and USO. refuse: "N", the N-th request for memory
-    is refused, "N+": all after it too. lives: the control program alone, which can come up anew."""
+    is refused, "N+": all later ones too. lives: only the control program, which can be
+    restarted."""
 
     def __init__(self, config=CONFIG, ports=2, app=None, options="", mtu_max=None, boot=True,
                  dead=(), memory=None, cuts=False, refuse=None, lives=False):
@@ -171,9 +175,9 @@ class Machine:
         self.seen = self.counters()
 
     def settle(self, seconds=10):
-        """Time for what a link that has come up is told: two ARP announcements (RFC 5227 2.3), the
-        probes of DAD (RFC 4862 5.4), advertisements of what passed it (RFC 4861 7.2.6), reports of
-        groups (RFC 3810 6.1). They are thrown away."""
+        """Waits until the announcements of a new link are over: two ARP announcements (RFC 5227
+        2.3), the probes of DAD (RFC 4862 5.4), advertisements of new addresses (RFC 4861 7.2.6),
+        reports of groups (RFC 3810 6.1). Discards them."""
         self.time(seconds * SECOND)
         for outs in self.outs:
             while outs:
@@ -194,7 +198,7 @@ class Machine:
             self.child.returncode, self.errors.read().decode("utf-8", "replace")[-6000:]))
 
     def _answer(self):
-        """Reads up to `done`; returns the lines that are no frames and no text."""
+        """Reads up to `done`; returns the lines that are neither frames nor text."""
         lines = []
         for raw in self.child.stdout:
             word, _, rest = raw.decode().rstrip("\n").partition(" ")
@@ -220,7 +224,7 @@ class Machine:
         return self._answer()
 
     def queue(self, port, frame, flags=""):
-        """A frame that arrives with the next turn; several are a vector."""
+        """Queues a frame that arrives in the next turn; several frames form a vector."""
         frame = bytes(frame)
         try:
             self.child.stdin.write(b"in %d %s %s\n" % (port, frame.hex().encode() or b"-",
@@ -228,16 +232,16 @@ class Machine:
         except OSError:
             self._died()
 
-    # --- what a test does ---
+    # --- stimuli ---
 
     def send(self, port, *frames, flags=""):
-        """Frames arrive together, by Ethernet's rule 60 bytes long at least."""
+        """Frames arrive together, padded to 60 bytes."""
         for frame in frames:
             self.queue(port, padded(frame), flags)
         self.command("run")
 
     def send_raw(self, port, frame, flags=""):
-        """The same for one frame as it is, however short."""
+        """One frame arrives unpadded, however short."""
         self.queue(port, frame, flags)
         self.command("run")
 
@@ -245,15 +249,15 @@ class Machine:
         self.command("time %d" % ns)
 
     def link(self, port, up):
-        """Plugs or pulls a cable. It takes the machine 10 ms to see it."""
+        """Plugs in or pulls a cable. The machine notices after 10 ms."""
         self.command("link %d %s" % (port, "up" if up else "down"))
 
     def key(self, text):
-        """Types. It takes the machine 10 ms to look."""
+        """Types text. The machine reads it after 10 ms."""
         self.command("key " + text.encode().hex())
 
     def console(self, line):
-        """Types a command; returns what it printed."""
+        """Types a command; returns its output."""
         start = len(self.text)
         self.key(line + "\r")
         said = self.text[start:].replace("\r", "")
@@ -262,12 +266,12 @@ class Machine:
         return said[:said.rindex("\n") + 1] if "\n" in said else ""
 
     def refuse(self, what, n, on=False):
-        """The n-th request from now on for `memory` or `buffers` is refused; on: all after it too;
+        """Refuses the n-th request from now on for `memory` or `buffers`; on: all later ones too;
         0: none."""
         self.command("refuse %s %d%s" % (what, n, " on" if on else ""))
 
     def asked(self):
-        """{"memory": (requests, of them refused), "buffers": ..., "private": bytes in use}"""
+        """{"memory": (requests, refused requests), "buffers": ..., "private": bytes in use}"""
         said = {}
         for word, rest in self.command("asked"):
             what, *numbers = rest.split(" ")
@@ -275,10 +279,10 @@ class Machine:
         return said
 
     def anew(self, refuse="0", amid_driver=False):
-        """The control program fails and comes up anew; refuse: as when a machine is made."""
+        """The control program fails and restarts; refuse: as for a new machine."""
         self.command("anew %s%s" % (refuse, " driver" if amid_driver else ""))
 
-    # --- what a test expects ---
+    # --- expectations ---
 
     def take(self, port):
         """The next frame sent by the port."""
@@ -291,7 +295,7 @@ class Machine:
         return frames
 
     def expect(self, port, frame, partial=None, cut=None):
-        """Exactly these bytes come next out of the port."""
+        """The port's next frame has exactly these bytes."""
         out = self.take(port)
         want = padded(frame)
         assert out.frame == want, "eth%d sent\n  %s\nwanted\n  %s\n%s" % (
@@ -322,7 +326,7 @@ class Machine:
         return self.all_counters()[2]
 
     def counted(self):
-        """What has been counted since the last call, without the transport between cores."""
+        """The counters' changes since the last call, without the transport between cores."""
         now = self.counters()
         delta = {name: now[name] - self.seen.get(name, 0) for name in now
                  if now[name] != self.seen.get(name, 0)}
@@ -332,13 +336,13 @@ class Machine:
         return {name: n for name, n in delta.items() if name not in TRANSPORT}
 
     def expect_counters(self, **want):
-        """These counters have changed since the last look, by these amounts, and no others."""
+        """Exactly these counters have changed since the last call, by these amounts."""
         assert self.counted() == want
 
-    # --- the usual ---
+    # --- common steps ---
 
     def learn(self, *stations):
-        """The stations ask for the router and so become known."""
+        """The stations send ARP requests for the router, and so become known."""
         for s in stations:
             router = ROUTER[s.port]
             self.send(s.port, arp_request(s, router.ip))
@@ -346,13 +350,13 @@ class Machine:
         self.counted()
 
     def route(self, packet, src=A, dst=B, flags="", partial=None):
-        """A packet goes from src's port to dst, rewritten exactly as RFC 1812 has it."""
+        """A packet goes from src's port to dst, rewritten exactly as RFC 1812 requires."""
         self.send(src.port, ether(src, ROUTER[src.port]) / packet, flags=flags)
         self.expect(dst.port, ether(ROUTER[dst.port], dst) / hop(packet), partial)
         self.expect_nothing()
 
     def close(self):
-        """Ends the machine; it must have been well up to now."""
+        """Ends the machine; it must have run without errors."""
         if self.child.poll() is None:
             self.counted()
             self.child.stdin.close()

@@ -22,11 +22,11 @@ def test_announcements_at_start(make):
         m.expect(port, announcement(ROUTER[port]))
     m.time(600 * SECOND)
     m.expect_nothing()
-    m.expect_counters(arp_tx_request=2)  # and two before the first look
+    m.expect_counters(arp_tx_request=2)  # and two before the first call
 
 
 def test_announcements_when_the_link_comes_up(fresh):
-    """RFC 5227 2.3 again: nobody may have heard us while the cable was out."""
+    """RFC 5227 2.3 again: stations may have missed announcements while the cable was out."""
     fresh.link(1, False)
     fresh.link(1, True)
     fresh.expect(1, announcement(ROUTER[1]))
@@ -50,7 +50,7 @@ def test_request_is_answered(fresh, src, to):
 
 
 def test_sender_of_a_request_becomes_known(fresh):
-    """RFC 826: the sender's addresses are merged before the answer, so none is asked for."""
+    """RFC 826: the sender's addresses are merged before the answer, so none is requested."""
     fresh.learn(A, B)
     fresh.route(udp(A, B))
     fresh.expect_counters(forwarded=1)
@@ -66,7 +66,7 @@ def test_probe_is_answered_but_not_learnt(fresh):
 
 
 def test_trailing_bytes_do_not_matter(fresh):
-    """RFC 826 defines 28 bytes; Ethernet pads, and some pad more."""
+    """RFC 826 defines 28 bytes; Ethernet pads, and some stations pad more."""
     fresh.send(0, bytes(arp_request(A, ROUTER[0].ip)) + b"\xee" * 100)
     fresh.expect(0, arp_reply(ROUTER[0], A))
     fresh.expect_counters(delivered_arp=1, arp_tx_reply=1)
@@ -107,12 +107,12 @@ def test_refused(fresh, frame, counter):
     fresh.send(0, frame)
     fresh.expect_nothing()
     fresh.expect_counters(**{counter: 1})
-    assert fresh.console("show arp").count("\n") == 1  # the heads only
+    assert fresh.console("show arp").count("\n") == 1  # only the header line
 
 
 @pytest.mark.parametrize("offset,value", [(18, 8), (19, 16)], ids=["hlen", "plen"])
 def test_address_lengths(fresh, offset, value):
-    """RFC 826: only Ethernet and IPv4 are spoken here."""
+    """RFC 826: only Ethernet and IPv4 are supported here."""
     frame = bytearray(padded(arp_request(A, ROUTER[0].ip)))
     frame[offset] = value
     fresh.send(0, frame)
@@ -126,7 +126,7 @@ def test_cut_short(fresh, length):
 
 
 def test_reply_nobody_asked_for(fresh):
-    """RFC 826: a message to us that is no request creates nothing; it is not refused either."""
+    """RFC 826: an unsolicited reply to us creates no entry; it is not refused either."""
     fresh.send(0, arp_reply(STRANGER, ROUTER[0]))
     fresh.expect_nothing()
     fresh.expect_counters(delivered_arp=1)
@@ -158,7 +158,7 @@ def test_own_announcement_heard_again_is_no_conflict(fresh):
 
 @pytest.mark.parametrize("how", ["gratuitous request", "gratuitous reply", "request", "reply"])
 def test_neighbour_moves_to_another_mac(m, how):
-    """RFC 826 merge, RFC 5227 3: what a known neighbour says of itself replaces what we know."""
+    """RFC 826 merge, RFC 5227 3: a known neighbour's own message replaces its entry."""
     moved = Station(1, B.ip, "02:bb:00:00:00:99")
     if how == "gratuitous request":
         m.send(1, arp_request(moved, moved.ip))

@@ -1,5 +1,5 @@
-"""A host that configures itself (RFC 4862, RFC 4861 6.3), in the applications that are no routers:
-what comes of advertisements in addresses, routes and MTU. The rules are tested in unit/test_slaac.c."""
+"""A host that configures itself (RFC 4862, RFC 4861 6.3), in the applications that are not routers:
+the effect of advertisements on addresses, routes and MTU. unit/test_slaac.c tests the rules."""
 import pytest
 from machine import *
 from scapy.layers.inet6 import (ICMPv6EchoReply, ICMPv6EchoRequest, ICMPv6ND_NA, ICMPv6ND_NS,
@@ -11,8 +11,8 @@ import socket
 
 from scapy.layers.inet import TCP
 
-HOST_MAC = ROUTER[0].mac  # eth0 of the machine, no router here
-IDENTIFIER = "48:59ff:fe00:0"  # of that MAC (RFC 4291 appendix A)
+HOST_MAC = ROUTER[0].mac  # eth0 of the machine, which is no router here
+IDENTIFIER = "48:59ff:fe00:0"  # derived from that MAC (RFC 4291 appendix A)
 LINK_LOCAL = "fe80::" + IDENTIFIER
 PREFIX = "2001:db8:1::"
 ADDRESS = "2001:db8:1:0:" + IDENTIFIER
@@ -51,19 +51,19 @@ def advertise(m, router, *options, lifetime=1800, hops=0):
 
 
 def sent(m, kind):
-    """What the machine has sent of that kind of message; takes all it has sent."""
+    """The messages of that kind that the machine has sent; takes all frames it has sent."""
     return [p for p in (Ether(frame) for frame in m.take_all(0)) if kind in p]
 
 
 def host(make, config=AUTO, seconds=3):
-    """A machine whose link-local address is up and that has asked for routers."""
+    """A machine whose link-local address is up and that has solicited routers."""
     m = make(config, ports=1, boot=False)
     m.time(seconds * SECOND)
     return m
 
 
 def numbered(make, *options, config=AUTO, **fields):
-    """The same with an address by an advertisement of R1."""
+    """The same with an address from an advertisement of R1."""
     m = host(make, config)
     advertise(m, R1, *(options or [prefix_option()]), **fields)
     m.time(5 * SECOND)
@@ -73,7 +73,7 @@ def numbered(make, *options, config=AUTO, **fields):
 
 
 def routes(m):
-    """Of `show ipv6 route`: prefix -> how, without its source."""
+    """`show ipv6 route`: prefix -> the rest of the line, without its source."""
     lines = m.console("show ipv6 route").splitlines()
     return {line.split()[1]: " ".join(line.split()[2:]) for line in lines[:-1]}
 
@@ -89,14 +89,15 @@ def ping(m, src, dst=ADDRESS, by=R1, size=56):
 
 
 def expect_reply(m, dst, by=R1, src=ADDRESS):
-    """An echo reply goes to the address, and to that router's MAC."""
+    """An echo reply goes to the address, by that router's MAC."""
     p = Ether(m.take(0).frame)
     assert ICMPv6EchoReply in p, p.summary()
     assert (p.src, p.dst, p[IPv6].src, p[IPv6].dst) == (HOST_MAC, by.mac, src, dst)
 
 
 def test_asks_for_routers(make):
-    """RFC 4861 6.3.7: from its link-local address, once that is one, and again (RFC 7559)."""
+    """RFC 4861 6.3.7: the host solicits from its link-local address, once it has one, and again
+    (RFC 7559)."""
     m = host(make, seconds=10)
     asked = sent(m, ICMPv6ND_RS)
     assert 2 <= len(asked) <= 3
@@ -119,7 +120,7 @@ def test_numbers_itself(make):
     assert way["::/0"].startswith("via fe80::a1 eth0 advertised")
     assert way[PREFIX + "/64"] == "connected eth0 advertised"
     m.time(100 * SECOND)
-    assert not sent(m, ICMPv6ND_RS)  # it has been answered
+    assert not sent(m, ICMPv6ND_RS)  # a router has answered
 
 
 @pytest.mark.parametrize("application", ["echo", "discard"])
@@ -131,7 +132,7 @@ def test_answers_by_the_default_router(make, application):
 
 
 def test_answers_a_neighbour_of_the_prefix(make):
-    """A station of the advertised prefix is on the link: it is asked for itself."""
+    """A station of the advertised prefix is on the link: the host solicits it directly."""
     m = numbered(make)
     near = Gate(PREFIX + "7", "02:aa:00:00:00:07")
     ping(m, near.ip, by=near)
@@ -157,7 +158,7 @@ def test_lifetimes_end(make):
 
 
 def test_another_router_takes_over(make):
-    """RFC 4861 6.3.4: lifetime 0 ends a default router at once."""
+    """RFC 4861 6.3.4: lifetime 0 removes a default router at once."""
     m = numbered(make)
     advertise(m, R2)
     assert routes(m)["::/0"].startswith("via fe80::a1 ")
@@ -172,18 +173,18 @@ def test_another_router_takes_over(make):
 
 
 def test_prefix_that_is_not_on_the_link(make):
-    """RFC 4862 5.5.3 asks for the autonomous flag alone: nothing but the address itself is ours."""
+    """RFC 4862 5.5.3 requires only the autonomous flag: just the address itself is ours."""
     m = numbered(make, prefix_option(L=0))
     assert routes(m)[ADDRESS + "/128"] == "local advertised"
     assert PREFIX + "/64" not in routes(m)
     ping(m, AWAY)
     expect_reply(m, AWAY)
-    ping(m, PREFIX + "7")  # not on the link: by the router
+    ping(m, PREFIX + "7")  # not on the link: sent to the router
     expect_reply(m, PREFIX + "7")
 
 
 def test_prefix_leaves_the_link_and_the_address_stays(make):
-    """RFC 4862 5.5.3 (e): two hours are left to the address when all is taken back."""
+    """RFC 4862 5.5.3 (e): the address keeps two hours when the prefix is withdrawn."""
     m = numbered(make)
     advertise(m, R1, prefix_option(valid=0))
     assert PREFIX + "/64" not in routes(m)
@@ -201,7 +202,7 @@ ipv6 route ::/0 fe80::99 eth0
 
 
 def test_the_configuration_stays(make):
-    """Its subnet and its default route are not an advertisement's to take away or to change."""
+    """An advertisement cannot remove or change the configured subnet and default route."""
     m = numbered(make, config=STATIC)
     assert addresses(m) == [LINK_LOCAL + "/64", PREFIX + "5/64", ADDRESS + "/64"]
     advertise(m, R1, prefix_option(valid=0), lifetime=0)
@@ -221,7 +222,7 @@ def test_link_local_address_of_the_configuration(make):
 
 @pytest.mark.parametrize("config", [AUTO, LINK_LOCAL_GIVEN], ids=["by MAC", "given"])
 def test_probe_of_another_is_seen_while_tentative(make, config):
-    """RFC 4862 5.4.3: somebody probes for the address that we have just made."""
+    """RFC 4862 5.4.3: another station probes for the address that we have just formed."""
     m = host(make, config)
     m.take_all(0)
     advertise(m, R1, prefix_option())
@@ -239,7 +240,7 @@ def test_probe_of_another_is_seen_while_tentative(make, config):
 
 
 def test_mtu(make):
-    """RFC 4861 4.6.4, RFC 8200 5: what we send fits the link, in fragments if need be."""
+    """RFC 4861 4.6.4, RFC 8200 5: our packets fit the link, in fragments if necessary."""
     m = numbered(make, prefix_option(), ICMPv6NDOptMTU(mtu=1400))
     ping(m, AWAY, size=1400)
     first, last = (Ether(frame) for frame in m.take_all(0))
@@ -255,7 +256,7 @@ def test_mtu(make):
 
 
 def hello(m, port=4000, service=7):
-    """A SYN of a host that is not on the link; the answer to it."""
+    """Sends a SYN of a host that is not on the link; returns the answer."""
     m.send(0, Ether(src=R1.mac, dst=HOST_MAC) / IPv6(src=AWAY, dst=ADDRESS) /
            TCP(sport=port, dport=service, seq=1000, flags="S", window=65000,
                options=[("MSS", 8940)]))
@@ -271,7 +272,7 @@ def test_mtu_of_tcp(make):
     assert dict(a[TCP].options)["MSS"] == 1340
     m.send(0, Ether(src=R1.mac, dst=HOST_MAC) / IPv6(src=AWAY, dst=ADDRESS) /
            TCP(sport=4000, dport=7, seq=1001, ack=a[TCP].seq + 1, flags="PA", window=65000) /
-           Raw(bytes(1440)))  # more than it was told: who sends it has no small link
+           Raw(bytes(1440)))  # more than our MSS: the sender has no small link
     sizes = [Ether(frame)[IPv6].plen + 40 for frame in m.take_all(0)]
     assert sizes == [1400]  # the rest waits for the acknowledgement (Nagle)
     assert dict(hello(m, 4001, 80)[TCP].options)["MSS"] == 1340
@@ -281,8 +282,8 @@ def test_mtu_of_tcp(make):
 
 
 def test_hop_limit(make):
-    """RFC 4861 6.3.4: CurHopLimit is that of all we send but discovery, from both roles. 0 says
-    nothing; less than 32 is not believed (slaac.h)."""
+    """RFC 4861 6.3.4: CurHopLimit applies to all packets of both roles except discovery. 0 means
+    unspecified; values below 32 are ignored (slaac.h)."""
     m = numbered(make, prefix_option(), hops=99)
 
     def limits(port):
@@ -317,7 +318,8 @@ def test_hop_limit(make):
 
 
 def test_link_comes_back(make):
-    """Who else is there may have changed: addresses are probed for, routers asked, again."""
+    """The other stations may have changed: the host probes for its addresses and solicits routers
+    again."""
     m = numbered(make)
     m.link(0, False)
     m.link(0, True)
@@ -331,7 +333,7 @@ def test_link_comes_back(make):
 
 
 def test_ports_are_restarted(make):
-    """All is learnt anew, in the same memory."""
+    """Everything is learnt again, in the same memory."""
     m = numbered(make)
     for _ in range(2):
         m.command("restart")
@@ -346,7 +348,7 @@ def test_ports_are_restarted(make):
 
 
 def test_link_local_alone(make):
-    """`ipv6 enable`: an address to be reached on the link, and nothing is taken from routers."""
+    """`ipv6 enable`: an address for the link only; advertisements of routers are ignored."""
     m = host(make, AUTO.replace("ipv6 address autoconfig", "ipv6 enable"))
     assert not sent(m, ICMPv6ND_RS)
     m.counted()
@@ -365,7 +367,7 @@ NOT_SAID = AUTO.replace("application echo\n", "")
 
 @pytest.mark.parametrize("config, app", [(NOT_SAID, None), (AUTO, "router")])
 def test_a_router_does_not(make, config, app):
-    """RFC 4861 6.2.7: app= of the kernel command line has the first word in what this is."""
+    """RFC 4861 6.2.7: app= on the kernel command line decides whether this is a router."""
     m = make(config, ports=1, boot=False, app=app)
     assert "a router does not take its addresses from the advertisements of others" in m.text
     assert "nothing of the configuration is applied" in m.text

@@ -1,5 +1,6 @@
-"""Directed broadcasts (RFC 1812 5.3.5.2, RFC 2644): to the subnet of an interface that lets them out,
-from another one; and what stays where it is. Those of interfaces that do not: test_drops.py."""
+"""Directed broadcasts (RFC 1812 5.3.5.2, RFC 2644): forwarded to the subnet of an interface that
+allows it, from another one; and those that are not forwarded. Interfaces that do not allow it:
+test_drops.py."""
 import pytest
 from machine import *
 from scapy.layers.inet import IPOption_NOP, fragment
@@ -34,14 +35,15 @@ def dropped(m, packet, counter="drop_ip4_link_bcast", port=0, src=A, dst=ROUTER[
 @pytest.mark.parametrize("to", [ALL1, ALL2])
 def test_leaves_to_all_stations(m, to):
     leaves(m, udp(A, to))
-    leaves(m, udp("10.99.1.1", to, 1400))  # not only from our neighbours
+    leaves(m, udp("10.99.1.1", to, 1400))  # also from sources that are not neighbours
     leaves(m, udp(A, to, options=[IPOption_NOP()] * 4))
     leaves(m, IP(src=A.ip, dst=to) / ICMP())
 
 
 def test_what_stays(m):
-    """From its own link, whose hosts have heard it; in a broadcast of the link (5.3.4); the limited
-    one; the historic form; that of a link that lets none out; of a /31, which has none."""
+    """Not forwarded: a broadcast from its own link, whose hosts have received it; one sent to the
+    broadcast address of Ethernet (5.3.4); the limited one; the historic form; one for a link that
+    forbids it; one for a /31, which has none."""
     dropped(m, udp(B, ALL1), port=1, src=B, dst=ROUTER[1])
     dropped(m, udp(B, ALL2), port=1, src=B, dst=ROUTER[1])
     dropped(m, udp(A, ALL1), dst=BROADCAST)
@@ -54,7 +56,7 @@ def test_what_stays(m):
 
 
 def test_nobody_is_told(m):
-    """4.3.2.7: no error about a broadcast."""
+    """4.3.2.7: no error is sent about a broadcast."""
     dropped(m, udp(A, ALL1, ttl=1), "drop_ip4_ttl", icmp_err_suppressed=1)
     m.link(1, False)
     m.time(SECOND)
@@ -109,7 +111,7 @@ def test_commit_while_packets_run(make):
     dropped(m, udp(A, ALL1))
     for line, out in (("ip directed-broadcast", True), ("no ip directed-broadcast", False)):
         run(m, "configure", "interface eth1", line)
-        assert m.console("commit").endswith("committed\n")  # nothing restarts
+        assert m.console("commit").endswith("committed\n")  # no port restarts
         m.console("end")
         (leaves if out else dropped)(m, udp(A, ALL1))
 

@@ -1,5 +1,5 @@
-"""`capture` of the console (control/capture.c): what comes out of the TCP connection is read here by
-a reader of pcapng written from draft-ietf-opsawg-pcapng, and once by tshark."""
+"""`capture` of the console (control/capture.c): the stream of the TCP connection is read here by a
+pcapng reader written from draft-ietf-opsawg-pcapng, and once by tshark."""
 import collections
 import itertools
 import re
@@ -13,7 +13,7 @@ from test_http import Client
 from test_remote import HASH, Session, make_known
 from test_tcp import Peer
 
-# neighbours stay known for as long as a test lasts
+# neighbours stay known during a test
 CAPTURE = "capture server\ncapture access 192.0.2.0/24\n" + CONFIG.replace("arp timeout 60\n", "")
 IN, OUT = 1, 2
 RING = 1 << 18
@@ -36,7 +36,7 @@ def options(data):
 
 
 class Stream:
-    """The blocks of a stream: all of them are whole."""
+    """The blocks of a stream, all of them complete."""
 
     def __init__(self, data):
         self.ports, self.packets, self.statistics, self.snaplen = [], [], [], []
@@ -82,10 +82,10 @@ class Reader(Client):
     def __init__(self, m, src=A):
         super().__init__(m, dport=5555, src=src, sport=next(sports))
 
-    read = Session.read  # what is for others stays on the wire
+    read = Session.read  # frames for others stay on the wire
 
     def hear(self):
-        """All that is there, as a stream."""
+        """All available data, as a stream."""
         before = None
         while before != len(self.got):
             before = len(self.got)
@@ -95,7 +95,7 @@ class Reader(Client):
 
 
 def route(m, size=32):
-    """A datagram from A to B; what the machine says to its reader meanwhile stays on the wire."""
+    """A datagram from A to B; the machine's segments to its reader stay on the wire meanwhile."""
     m.send(0, ether(A, ROUTER[0]) / udp(A, B, size=size))
     m.expect(1, ether(ROUTER[1], B) / hop(udp(A, B, size=size)))
 
@@ -120,7 +120,7 @@ def ended(m, why, frames, given, lost=0):
 
 
 def test_what_comes_and_goes(c):
-    """Bytes, ports, ways, lengths and the order, of what passes through and of our own."""
+    """Bytes, ports, directions, lengths and order, of forwarded packets and of our own."""
     reader = Reader(begin(c, "eth1"))
     sent = ether(A, ROUTER[0]) / udp(A, B, size=700)
     c.send(0, sent)
@@ -143,7 +143,7 @@ def test_what_comes_and_goes(c):
 
 
 def test_all_ports(c):
-    """What it says of a packet on its way: in here, out there."""
+    """A forwarded packet appears twice: in at one port, out at the other."""
     reader = Reader(begin(c, "all udp"))
     route(c)
     stream = reader.hear()
@@ -162,7 +162,7 @@ def test_one_way(c, way, want):
 
 
 def test_its_own_segments_are_left_out(c):
-    """Else each would make another; those of others to the same port are not."""
+    """Otherwise each segment would cause another; others' segments to the port are captured."""
     reader = Reader(begin(c, "eth0"))
     c.send(0, ether(A2, ROUTER[0]) / IP(src=A2.ip, dst=ROUTER[0].ip) / ICMP(id=1, seq=1))
     c.take_all(0)
@@ -198,7 +198,7 @@ def test_filter(make, words, want):
 
 
 def test_snaplen_and_count(c):
-    """It ends by itself; frames are cut, their lengths are told."""
+    """The capture ends by itself; frames are truncated, and their lengths are reported."""
     reader = Reader(begin(c, "eth0 in snaplen 60 udp count 3"))
     for size in (10, 400, 500, 600):
         c.send(0, ether(A, ROUTER[0]) / udp(A, B, size=size))
@@ -213,7 +213,8 @@ def test_snaplen_and_count(c):
 
 
 def test_what_finds_no_room_is_counted(c):
-    """The traffic waits for nobody: all of it is forwarded, and the stream says what it lacks."""
+    """The capture does not delay traffic: all of it is forwarded, and the stream reports what it
+    lacks."""
     reader = Reader(begin(c, "eth0 in udp"))
     full = ether(A, ROUTER[0]) / udp(A, B, size=1400)
     for _ in range(3):
@@ -233,7 +234,7 @@ def test_what_finds_no_room_is_counted(c):
 
 
 def test_a_reader_that_never_reads(c):
-    """It holds nothing but the ring, and is given up after a minute."""
+    """It occupies only the ring, and is disconnected after a minute."""
     reader = Reader(begin(c, "eth1 out"))
     for _ in range(40):
         c.send(0, *[ether(A, ROUTER[0]) / udp(A, B, size=1400)] * 100)
@@ -249,7 +250,7 @@ def test_a_reader_that_never_reads(c):
 
 
 def test_nothing_to_read(c):
-    """A reader is not slow while there is nothing for it."""
+    """A reader is not considered slow while there is no data for it."""
     reader = Reader(begin(c, "eth1 udp"))
     reader.hear()
     c.time(300 * SECOND)
@@ -259,7 +260,7 @@ def test_nothing_to_read(c):
 
 
 def test_frames_in_pieces(make):
-    """What TCP sends: in several buffers, and longer than any frame where the card cuts."""
+    """TCP's segments: in several buffers, and longer than a frame if the card segments."""
     m = make(CAPTURE, cuts=True)
     m.learn(A, B)
     reader = Reader(begin(m, "eth1 out"))
@@ -283,7 +284,7 @@ def test_a_reader_that_goes_away(c):
 
 
 def test_a_reader_that_closes_its_half_reads_on(c):
-    """As nc does when its input ends."""
+    """Like nc when its input ends."""
     reader = Reader(begin(c, "eth1"))
     reader.send("FA")
     reader.hear()
@@ -298,7 +299,7 @@ def refused(m, src=A):
 
 
 def test_who_may_read(make):
-    """Nobody while nothing waits, nobody beside the reader, nobody whom the list does not name."""
+    """No client while no capture waits, only one reader, and only clients on the access list."""
     m = make(CAPTURE)
     m.learn(A, A2, B)
     refused(m)
@@ -360,14 +361,14 @@ def test_one_at_a_time(make):
 
 
 def test_beside_a_trace(make):
-    """Of the frames that come by one port; each goes on when the other ends."""
+    """A trace and a capture of frames at one port; each continues when the other ends."""
     m = make_known(make, "console server\nconsole access 192.0.2.0/24\n" + HASH + "\n" + CAPTURE)
-    session = Session(m, src=A2, sport=39999).login()  # no reader's
+    session = Session(m, src=A2, sport=39999).login()  # not the reader's address
     session.type(b"capture eth1 in\r\n")
     reader = Reader(m)
 
     def captured():
-        """How many frames have been, when one more has come by eth1 and gone on."""
+        """The number of captured frames, after another one was received by eth1 and forwarded."""
         m.send(1, ether(B, ROUTER[1]) / udp(B, A))
         packets = reader.hear().packets
         m.expect(0, ether(ROUTER[0], A) / hop(udp(B, A)))
@@ -384,7 +385,7 @@ def test_beside_a_trace(make):
 
 
 def test_tshark_reads_it(c, tmp_path):
-    """Two programs that nobody wrote here: what they find, and that nothing is wrong with it."""
+    """Two programs written by others read the stream without error, and find the right frames."""
     reader = Reader(begin(c, "all count 4"))
     for _ in range(2):
         route(c, 333)

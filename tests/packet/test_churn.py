@@ -1,5 +1,5 @@
-"""`test churn`: routes come, go and change, packets go the ways that they had, and afterwards the
-table is what it was."""
+"""`test churn`: routes come, go and change, packets leave by next hops that their prefixes have
+had, and afterwards the table is as before."""
 import re
 
 import pytest
@@ -14,7 +14,7 @@ CHANGES = re.compile(r"(\d+) changes in ([\d.]+) s, \d+ a second: (\d+) announce
 
 
 def text(hops=4):
-    """Prefix number n has hop n modulo 4, of either family."""
+    """Prefix number n has next hop n modulo 4, in both families."""
     four = "".join("arp %s %s\nipv6 neighbor %s eth1 %s\n" % (h.ip, h.mac, h.ip6, h.mac)
                    for h in HOPS[:hops])
     return CONFIG6 + four + "".join(
@@ -39,7 +39,7 @@ def packets():
 
 
 def ways(m):
-    """By which hop each of the packets left: its MAC."""
+    """The next hop (its MAC) by which each of the packets left."""
     m.send(0, *(ether(A, ROUTER[0]) / p for p in packets()))
     frames = [Ether(f) for f in m.take_all(1)]
     assert len(frames) == len(packets())
@@ -47,7 +47,7 @@ def ways(m):
 
 
 def finished(m, mark):
-    """The books of the churn whose output begins at `mark`."""
+    """The figures of the churn whose output begins at `mark`."""
     said = m.text[mark:].replace("\r", "")
     found = CHANGES.search(said)
     assert found, said
@@ -95,7 +95,7 @@ def test_packets_go_ways_that_they_had(start):
 
 
 def test_one_next_hop(start):
-    """It has nobody to change with: halves come and go."""
+    """There is no other next hop to exchange: half of the routes come and go."""
     m = start(hops=1)
     before = tables(m)
     mark = begin(m, seconds=1)
@@ -106,7 +106,7 @@ def test_one_next_hop(start):
 
 
 def test_interrupted(start):
-    """The table is restored, and the log tells of it."""
+    """The table is restored, and the log reports it."""
     m = start()
     before = tables(m)
     mark = begin(m, seconds=100)
@@ -125,7 +125,7 @@ def test_interrupted(start):
     (["interface eth0", "ip address 192.0.2.9/24"], "the tables are made anew")],
     ids=["live", "restart"])
 def test_a_commit_ends_it(start, lines, reason):
-    """One that nobody waits for: the roll-back of one that was not confirmed."""
+    """A commit without a user: the roll-back of an unconfirmed one."""
     m = start()
     before = tables(m)
     m.console("configure")

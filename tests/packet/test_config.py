@@ -1,5 +1,5 @@
 """Bad configurations: file, line and reason; nothing is applied, the console comes up (docs/
-configuration.md). The dialect itself is the unit tests' affair."""
+configuration.md). The unit tests cover the dialect itself."""
 import re
 
 import pytest
@@ -59,7 +59,7 @@ def test_no_configuration(make):
 
 
 def test_no_memory_for_the_tables(make):
-    """Said, nothing is taken in or sent, and the console lives."""
+    """The failure is reported, nothing is received or sent, and the console works."""
     m = make(memory=900, boot=False)
     m.time(10 * SECOND)
     assert "not enough memory for the tables (forwarding): nothing is forwarded" in m.text

@@ -1,6 +1,6 @@
-"""The configuration changed from the console (control/configure.h, commit.h): what the candidate is
-told, what a commit does and says, and that it ends as if the machine had booted with that text. The
-candidate as text is the unit tests' affair."""
+"""Changes of the configuration from the console (control/configure.h, commit.h): messages about the
+candidate, the effects and output of a commit, and that the result equals a boot with that text. The
+unit tests cover the candidate as text."""
 import os
 import random
 import re
@@ -14,7 +14,7 @@ WORDS = "the ports restart for this, and forward nothing for some milliseconds:\
 
 
 def run(m, *lines):
-    """Types lines on the serial console; what the last one printed."""
+    """Types lines on the serial console; returns the output of the last one."""
     said = ""
     for line in lines:
         said = m.console(line)
@@ -30,7 +30,7 @@ def running(m):
 
 
 def restarted(m):
-    """Time for a restart of the ports, and for what they then tell their links."""
+    """Waits for a restart of the ports, and for their announcements."""
     m.text = ""
     m.time(200 * MS)
     assert "ports restart: the configuration has changed" in m.text
@@ -60,7 +60,7 @@ def test_modes_and_prompts(m):
 
 
 def test_compare_and_commit_live(m):
-    """A route alone: in force at once, the ports go on."""
+    """Only a route changes: it is in force at once, and the ports are not restarted."""
     run(m, "configure", "ip route 10.0.0.0 255.0.0.0 198.51.100.2")
     assert run(m, "show | compare") == "+ip route 10.0.0.0/8 198.51.100.2\n"
     assert run(m, "show configuration | compare") == "+ip route 10.0.0.0/8 198.51.100.2\n"
@@ -81,7 +81,8 @@ def test_compare_and_commit_live(m):
 
 
 def test_next_hop_changes(m):
-    """Of one prefix: the other neighbour takes its place; the first is forgotten in its time."""
+    """The next hop of a prefix changes: the new neighbour replaces the old, which is forgotten
+    later."""
     m.learn(B2)
     run(m, "configure", "ip route 10.0.0.0/8 198.51.100.2", "commit")
     run(m, "no ip route 10.0.0.0/8 198.51.100.2", "ip route 10.0.0.0/8 %s" % B2.ip)
@@ -95,7 +96,7 @@ def test_next_hop_changes(m):
 
 
 def test_restart(m):
-    """Said before, with the statements that want it, and after."""
+    """The restart is announced before, with the statements that require it, and reported after."""
     said = run(m, "configure", "hostname r2", "interface eth1", "ip address 203.0.113.1/24",
                "mtu 1400", "commit")
     assert said.startswith(WORDS + """ interface eth1
@@ -114,13 +115,13 @@ def test_restart(m):
 
 
 def private_memory(m):
-    """{for what: KiB} of the control core's."""
+    """{purpose: KiB} of the control core's memory."""
     return {what: int(kib) for kib, what in
             re.findall(r"^control core +(\d+)  (.*)$", m.console("show memory"), re.MULTILINE)}
 
 
 def test_restart_leaves_memory_its_names(m):
-    """What was taken for editing is that also after the ports were restarted."""
+    """Memory allocated for editing keeps its purpose after a restart of the ports."""
     first = private_memory(m)
     run(m, "configure", "interface eth1", "mtu 1400")
     before = private_memory(m)
@@ -156,7 +157,7 @@ def test_errors_at_entry(m):
 
 
 def test_errors_at_commit(m):
-    """The whole is looked at as a file is, and nothing of it counts."""
+    """The whole candidate is checked like a file, and none of it is applied."""
     before = running(m)
     said = run(m, "configure", "interface eth1", "ip address 192.0.2.77/24", "commit")
     assert re.fullmatch(r"% the subnet overlaps 192\.0\.2\.0/24 of eth0, at line \d+, "
@@ -204,7 +205,7 @@ def test_confirmed_in_time(m):
 
 
 def test_not_confirmed(m):
-    """What was committed goes, and what has come into the candidate since."""
+    """The unconfirmed commit is reverted, and so are later changes of the candidate."""
     before = running(m)
     run(m, "configure", "ip route 10.0.0.0/8 null0", "hostname wrong", "commit confirmed 1")
     assert "% the last commit waits" in run(m, "hostname worse", "commit confirmed")
@@ -222,7 +223,7 @@ def test_not_confirmed(m):
 
 
 def test_session_cut_off(make):
-    """`commit confirmed` of what cuts the session off: it comes back by itself."""
+    """`commit confirmed` of a change that cuts the session off: it is rolled back."""
     r = make_known(make)
     s = Session(r).login()
     s.type(b"configure\r\ninterface eth0\r\nip address 192.0.2.200/24\r\n")
@@ -264,7 +265,7 @@ def test_access_lists_are_live(make):
     with pytest.raises(AssertionError):
         Session(r, sport=40001)
     r.take_all(0)
-    assert "r1(config)# " in s.type(b"\r\n")  # who is in stays
+    assert "r1(config)# " in s.type(b"\r\n")  # an existing session stays
     r.counted()
 
 
@@ -275,7 +276,7 @@ def committed_live(m, *lines):
 
 
 def test_static_neighbours_are_live(make):
-    """Entered, moved to another station, taken away: then they are asked for."""
+    """Static neighbours are entered, moved to another station, removed: then they are resolved."""
     m = make(CONFIG6 + "ip route 10.0.0.0/8 198.51.100.2\n")
     m.learn(A)
     far, near, six = udp(A, "10.1.2.3"), udp(A, B), udp6(A, B)
@@ -300,7 +301,7 @@ def test_static_neighbours_are_live(make):
 
 
 def test_static_neighbour_of_a_link_that_is_down(m):
-    """Is known, and used when the link comes up."""
+    """It is known, and used when the link comes up."""
     m.learn(A)
     m.link(1, False)
     committed_live(m, "arp 198.51.100.2 %s" % B.mac)
@@ -314,7 +315,8 @@ def test_static_neighbour_of_a_link_that_is_down(m):
 
 
 def test_icmp_limit_is_live(make):
-    """Of data cores and the control core: as many errors as the burst says, from the commit on."""
+    """The limit of data cores and control core: from the commit on, as many errors as the burst
+    allows."""
     m = make(CONFIG + "ip icmp rate-limit 0\n")
     m.learn(A, B)
     lost = [ether(A, ROUTER[0]) / udp(A, "172.16.0.%d" % n) for n in range(1, 21)]
@@ -325,7 +327,7 @@ def test_icmp_limit_is_live(make):
     assert errors() == 0
     committed_live(m, "ip icmp rate-limit 1 burst 7")
     assert errors() == 7
-    committed_live(m, "ip icmp rate-limit 1 burst 3")  # the burst alone
+    committed_live(m, "ip icmp rate-limit 1 burst 3")  # only the burst
     assert errors() == 3
     committed_live(m, "ip icmp rate-limit 1000 burst 20")
     assert errors() == 20
@@ -335,7 +337,7 @@ def test_icmp_limit_is_live(make):
 
 
 def test_arp_timeout_is_live(m):
-    """CONFIG says 60 s."""
+    """CONFIG has 60 s."""
     committed_live(m, "arp timeout 600")
     m.learn(B)
     m.time(100 * SECOND)
@@ -355,7 +357,7 @@ def test_idle_is_live(m):
 
 
 def test_a_machine_without_a_configuration(make):
-    """Is given one."""
+    """A machine without a configuration gets one."""
     m = make(None, boot=False)
     said = run(m, "configure", "interface eth0", "ip address 192.0.2.1/24", "interface eth1",
                "ip address 198.51.100.1/24", "hostname r1", "commit")
@@ -375,7 +377,7 @@ def test_a_bad_configuration_is_mended(make):
 
 
 def test_scripts_of_lines(m):
-    """A file, pasted: as it is printed it may be typed."""
+    """A pasted file: the printed configuration can be typed."""
     text = running(m)
     run(m, "configure")
     for line in text.splitlines():
@@ -404,8 +406,8 @@ CHOICES = [
 
 @pytest.mark.parametrize("seed", range(6))
 def test_as_if_booted_with_it(make, seed):
-    """Random statements, committed now and then, live or not: tables and configuration are those of
-    a machine that boots with the text."""
+    """Random statements with commits in between, live or not: tables and configuration equal those
+    of a machine that boots with the text."""
     rng = random.Random(seed)
     m = make(CONFIG.replace(" ip address 192.0.2.1/24\n",
                             " ip address 192.0.2.1/24\n ipv6 address 2001:db8:1::1/64\n"))
@@ -434,7 +436,7 @@ def test_as_if_booted_with_it(make, seed):
     m.console("clear arp"), m.console("clear ipv6 neighbors")
     for command in "show running-config", "show ip route", "show ipv6 route":
         assert m.console(command) == fresh.console(command), command
-    # in the order of the table's slots, which is that of their coming
+    # in the order of the table's slots, which is that of their creation
     known = [sorted(line.split()[0] for line in machine.console("show arp").splitlines())
              for machine in (m, fresh)]
     assert known[0] == known[1]
@@ -442,7 +444,7 @@ def test_as_if_booted_with_it(make, seed):
 
 
 def test_hostile_lines(m):
-    """A candidate of garbage is bounded, and the machine goes on."""
+    """A candidate of random words is bounded, and the machine continues."""
     rng = random.Random(7)
     run(m, "configure")
     words = [w for line in CHOICES for w in line.split()] + ["commit", "check", "no", "rollback",
@@ -459,8 +461,8 @@ def test_hostile_lines(m):
 
 
 def test_documentation(m):
-    """The example of docs/configuration.md, line by line: what is typed behind the prompts says what
-    stands below."""
+    """The example of docs/configuration.md, line by line: the lines after the prompts produce the
+    output below them."""
     with open(os.path.join(ROOT, "docs", "configuration.md")) as manual:
         text = manual.read()
     example = text[text.index("## Changing it"):].split("```\n")[1]
@@ -473,8 +475,8 @@ def test_documentation(m):
 
 
 def test_a_flood_of_lines(m):
-    """Lines without end that are wrong, and right ones that are too many, take no more memory than the
-    first of them took, and leave a candidate that can be committed."""
+    """Endless wrong lines, and too many right ones, take no more memory than the first of them, and
+    leave a candidate that can be committed."""
     def type_all(lines):
         errors = 0
         for at in range(0, len(lines), 20):

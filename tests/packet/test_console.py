@@ -1,4 +1,5 @@
-"""The console over a real machine: the forms that tools/launcher/guest.py reads, and `ping`."""
+"""The console of a real machine: the output formats that tools/launcher/guest.py parses, and
+`ping`."""
 import os
 import re
 import sys
@@ -45,7 +46,7 @@ def test_show_interfaces(m):
 
 
 def table(m, line):
-    """The rows of a table by the name of their port."""
+    """The rows of a table by port name."""
     return {row["port"]: row for row in parse_table(m.console(line))}
 
 
@@ -62,7 +63,7 @@ def test_show_interfaces_counters(m):
 
 
 def test_packets_that_a_port_did_not_take(m):
-    """One that is full holds so many; what is beyond them is that port's."""
+    """A full port holds a number of packets; further ones are counted for that port."""
     m.command("room 1 0")
     for _ in range(10):
         m.send(0, *[ether(A, ROUTER[0]) / udp(A, B)] * 200)
@@ -75,7 +76,7 @@ def test_packets_that_a_port_did_not_take(m):
 
 
 def test_clear_counters(m):
-    """What the console counts begins anew; the balance, and what is measured by others, do not."""
+    """The console's own counters restart; the balance and the counters of others do not."""
     m.route(udp(A, B))
     m.send(0, padded(ether(A, ROUTER[0]) / udp(A, "8.8.8.8")))
     m.take_all(0)
@@ -146,7 +147,7 @@ def test_brief(make):
 
 
 def summary(m, line):
-    """What it counts by length, and the sum; checked against the list."""
+    """The counts by prefix length, and the sum; checked against the list."""
     listed = m.console(line).splitlines()[:-1]
     start = len(m.text)
     m.key(line + " summary\r")
@@ -161,7 +162,7 @@ def summary(m, line):
 
 
 def test_show_ip_route_summary(make):
-    """More routes than one turn of the control core counts."""
+    """More routes than the control core counts in one turn."""
     routes = "".join("ip route 10.%d.%d.0/24 null0\n" % (n >> 8, n & 255) for n in range(1900))
     m = make(ROUTED.replace("10.9.0.0/16", "10.99.0.0/16") + routes)
     assert len(summary(m, "show ip route")) == 5
@@ -218,12 +219,12 @@ def test_show_cores_version_config(m):
 
 
 def configuration_hash(m):
-    """As show version has it."""
+    """The hash in `show version`."""
     return re.search(r"^configuration ([0-9a-f]{16})$", m.console("show version"), re.M).group(1)
 
 
 def test_configuration_hash(m):
-    """Of the text in force, after each commit."""
+    """The hash of the running configuration, after each commit."""
     def expected(machine):
         return "%016x" % siphash24(machine.console("show running-config").encode())
     first = configuration_hash(m)
@@ -238,7 +239,7 @@ def test_configuration_hash(m):
 
 
 def test_running_config_is_a_configuration(make):
-    """What it prints makes the same machine."""
+    """A machine with the printed configuration prints the same."""
     first = make(ROUTED)
     text = first.console("show running-config")
     second = make(text)
@@ -300,7 +301,7 @@ def test_ping(m):
 
 
 def test_ping_from_the_address_of_that_subnet(make):
-    """RFC 1122 3.3.4.3: of several addresses the one that the destination shares a subnet with."""
+    """RFC 1122 3.3.4.3: of several addresses, the one in the destination's subnet."""
     m = make(CONFIG + " ip address 172.16.0.1/16 secondary\n", boot=False)
     m.time(3 * SECOND)
     m.take_all(1)
@@ -314,7 +315,7 @@ def test_ping_from_the_address_of_that_subnet(make):
 
 
 def test_ping_nobody(m):
-    """Everything by timers alone: three requests, and the answer to the operator."""
+    """Only timers act: three requests, and the output for the operator."""
     m.text = ""
     m.key("ping 192.0.2.9 count 2\r")
     m.time(5 * SECOND)
@@ -350,7 +351,7 @@ def test_ping_interrupted(m):
 
 
 def test_ping_outlives_a_restart_of_the_ports(m):
-    """It goes on and ends; the console does not stay busy for ever."""
+    """The ping continues and ends; the console does not remain busy."""
     m.text = ""
     m.key("ping 192.0.2.2 count 2\r")
     ping_request(m, ROUTER[0], A)

@@ -1,14 +1,14 @@
-"""Runs last: every way to lose a packet has been gone by some test of this layer."""
+"""Runs last: some test of this layer has reached every reason to drop a packet."""
 import pytest
 from machine import known, reached
 
-# Counters that no test here can reach, each with the reason.
+# Counters that no test here can reach, with the reasons.
 UNREACHABLE = {
     "icmp6_tx_unreach_policy": "no source address fails a policy",
 }
 
-# Of what TCP counts, that which the machine around it can make happen. The rest is net/tcp's own, and
-# reached by the tests of that.
+# The counters of TCP that the machine around it can increase. The others belong to net/tcp, whose
+# own tests reach them.
 OF_TCP = {"delivered_tcp", "drop_tcp_malformed", "drop_tcp_port", "drop_tcp_listen", "drop_tcp_full",
           "tcp_tx", "tcp_tx_rst", "tcp_accepts", "tcp_closes", "tcp_resets", "tcp_full",
           "tcp_retransmits", "tcp_rto", "tcp_pmtu"}

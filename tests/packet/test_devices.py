@@ -1,4 +1,4 @@
-"""Devices that fail: each is reported, and the other ports go on."""
+"""Devices that fail: each failure is reported, and the other ports continue."""
 import re
 
 from machine import *
@@ -9,7 +9,7 @@ def frame(packet):
 
 
 def test_port_that_does_not_start(make):
-    """It is named with its reason; the others start."""
+    """The port is named with its reason; the others start."""
     m = make(ports=3, dead=[2], config=CONFIG + "interface eth2\n ip address 203.0.113.1/24\n")
     assert "eth2: host: it is dead (error 4); this port is not started" in m.text
     m.learn(A, B)
@@ -30,7 +30,8 @@ def test_no_port_starts(make):
 
 
 def test_card_pulled_out(m):
-    """Said once, link down, never asked again (the harness sees to that); the other port lives."""
+    """Reported once, link down, the card is never accessed again (the harness checks that); the
+    other port works."""
     m.route(udp(A, B))
     m.command("link 1 gone")
     m.time(10 * SECOND)
@@ -43,7 +44,7 @@ def test_card_pulled_out(m):
 
 
 def test_default_mtu_of_a_small_device(make):
-    """VIRTIO 1.2 5.1.4.1: nothing larger is sent than the device says, without being told to."""
+    """VIRTIO 1.2 5.1.4.1: no packet exceeds the device's limit, even without a configured MTU."""
     m = make(mtu_max=1400)
     m.learn(A, B)
     packet = udp(A, B, size=1373, flags="DF")
@@ -54,7 +55,7 @@ def test_default_mtu_of_a_small_device(make):
 
 
 def test_stalled_transmit_ring_is_reported_once(m):
-    """A ring that takes nothing for more than two seconds; one that is slow is none of that."""
+    """Reported for a ring that takes nothing for more than two seconds, but not for a slow one."""
     m.route(udp(A, B))
     m.command("room 1 0")
     for _ in range(10):
@@ -81,14 +82,14 @@ NAP = 100000  # ns: HELD_NAP_NS of core/data.c
 
 
 def naps(m):
-    """For how many ns the core would sleep now; None: it would not."""
+    """The ns for which the core would sleep now; None: it would not sleep."""
     ((_, said),) = m.command("sleep")
     return None if said == "-" else int(said) or float("inf")
 
 
 def test_sleep_while_packets_are_held(m):
-    """No interrupt tells when a ring has room again, so the core looks; it does not stay awake for it,
-    nor ask for interrupts more often than it sleeps."""
+    """No interrupt signals room in a ring, so the core polls. It neither stays awake nor requests
+    interrupts more often than it sleeps."""
     m.route(udp(A, B))
     assert naps(m) > NAP
     m.command("room 1 0")
@@ -103,17 +104,18 @@ def test_sleep_while_packets_are_held(m):
 
 
 def test_no_sleep_while_packets_wait(m):
-    """What came between the last look and the arming: the device says so."""
+    """Packets that arrive between the last poll and the arming of the interrupt: the device reports
+    them."""
     m.queue(0, padded(frame(udp(A, B))))
-    m.command("reserve 0")  # no buffer to take it into
+    m.command("reserve 0")  # no buffer to receive it
     assert naps(m) is None
     m.command("reserve -1")
     assert naps(m) is not None and len(m.take_all(1)) == 1
 
 
 def test_no_buffer_for_our_own(m):
-    """What the machine itself would send is counted by what it lacked: here both announcements of a
-    link that has come up (RFC 5227 2.3)."""
+    """A packet of the machine itself is counted by the resource it lacked: here both announcements
+    of a new link (RFC 5227 2.3)."""
     m.link(0, False)
     m.command("reserve 0")
     m.link(0, True)
@@ -123,8 +125,8 @@ def test_no_buffer_for_our_own(m):
 
 
 def test_queue_that_breaks_in_sending(m):
-    """Said once, the queue is used no more (the harness sees to that); the other port lives, and a
-    restart of the ports mends it."""
+    """Reported once, the queue is not used again (the harness checks that); the other port works,
+    and a restart of the ports repairs the queue."""
     m.route(udp(A, B))
     m.command("break 1")
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""The discard application: every IPv4 packet is counted and gone; ARP finds the way here."""
+"""The discard application: every IPv4 packet is counted and dropped; ARP is answered."""
 import pytest
 from machine import *
 from scapy.layers.inet import TCP
@@ -42,7 +42,8 @@ def test_arp_is_answered(d):
 
 
 def test_what_is_not_for_us(d):
-    """The door stays what it is: other stations' frames and other protocols have their own names."""
+    """The checks on entry remain: frames to other stations and other protocols have their own
+    counters."""
     d.send(0, ether(A, "02:00:00:00:00:99") / udp(A, B))
     d.send(0, Ether(src=A.mac, dst=ROUTER[0].mac, type=0x88cc) / Raw(bytes(46)))
     d.send_raw(0, bytes(13))

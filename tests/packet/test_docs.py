@@ -1,17 +1,17 @@
-"""docs/console.md against a machine: every command has its section, every section's commands are
-there, and what they print begins as the example does: the same head of a table, the same names."""
+"""docs/console.md against a machine: every command has a section, every section's commands exist,
+and their output begins like the example: the same table headers, the same names."""
 import re
 
 import pytest
 from machine import *
 
 DOC = open(ROOT + "/docs/console.md", encoding="utf-8").read()
-# would end the machine, wait for a network, or the session
+# end the machine or the session, or wait for a network
 NOT_RUN = {"ping", "test churn", "capture", "trace", "exit", "quit", "reload", "poweroff"}
 
 
 def sections():
-    """(command with its arguments' hint, example) of each heading that names commands."""
+    """(command with its arguments' hint, example) for each heading that names commands."""
     for part in re.split(r"^## ", DOC, flags=re.M)[1:]:
         heading, _, body = part.partition("\n")
         example = re.search(r"^```\n(.*?)^```$", body, re.M | re.S)
@@ -29,7 +29,7 @@ def words(command):
 
 
 def heads(line):
-    """The names of a table's columns; none: it is no head of one."""
+    """The names of a table's columns; empty: not a table header."""
     names = line.split()
     return names if len(names) > 1 and all(re.fullmatch("[a-z][a-z0-9_]*", n) for n in names) else []
 
@@ -49,7 +49,7 @@ def test_prints_what_is_documented(m, command, example):
 
 
 def test_every_command_is_documented(m):
-    """`help` lists them; `test` is for Hayate's own tests."""
+    """`help` lists the commands; `test` is for Hayate's own tests."""
     listed = {words(re.split(" {2,}", line.strip())[0]) for line in m.console("help").splitlines()}
     documented = {words(command) for command, _ in SECTIONS}
     assert listed - documented == {"help", "test fault", "test dma", "test panic"}
@@ -57,7 +57,7 @@ def test_every_command_is_documented(m):
 
 
 def test_trace_prints_what_is_documented(m):
-    """All of the example."""
+    """The whole example."""
     example = next(e for command, e in SECTIONS if words(command) == "trace")
     m.learn(A, B)
     start = len(m.text)
@@ -69,7 +69,7 @@ def test_trace_prints_what_is_documented(m):
 
 
 def test_commands_of_the_bring_up_are_there(m):
-    """docs/bring-up.md: what is to be typed into a machine without the cards is at least understood."""
+    """docs/bring-up.md: a machine without the cards at least accepts the commands."""
     with open(ROOT + "/docs/bring-up.md", encoding="utf-8") as f:
         first = [line.split(" | ")[0] for line in f if line.startswith("| `")]
     typed = {name for cell in first for name in re.findall(r"`(show [a-z]+)`", cell)}
@@ -79,7 +79,7 @@ def test_commands_of_the_bring_up_are_there(m):
 
 
 def test_duties_name_tests_that_exist():
-    """docs/rfc-router.md: every row shows something, and what it names is there."""
+    """docs/rfc-router.md: every row cites evidence, and what it names exists."""
     with open(ROOT + "/docs/rfc-router.md", encoding="utf-8") as f:
         rows = [line for line in f if line.startswith("| ") and not line.startswith("| rule")
                 and not line.startswith("| ---")]

@@ -1,5 +1,5 @@
-"""Every reason to drop a packet, reached by one frame each, and by what comes before and after it:
-RFC 1812 5.2.2, 5.3; the names are net/counters.h's."""
+"""Every reason to drop a packet, reached by one frame each between two good ones: RFC 1812 5.2.2,
+5.3; the names are those of net/counters.h."""
 import pytest
 from machine import *
 from scapy.layers.inet import TCP
@@ -13,7 +13,7 @@ def frame(packet, dst=ROUTER[0], src=A):
 
 
 def patched(packet, offset, value):
-    """The packet with one byte changed, and the checksum right again."""
+    """The packet with one byte changed and the checksum corrected."""
     p = bytearray(bytes(packet))
     p[offset] = value
     head = max(20, (p[0] & 15) * 4)
@@ -23,7 +23,7 @@ def patched(packet, offset, value):
 
 
 def with_options(options, dst=B.ip, src=A.ip):
-    """A UDP packet with these raw option bytes (a multiple of 4), checksum right."""
+    """A UDP packet with these raw option bytes (a multiple of 4), with a right checksum."""
     body = bytes(UDP(sport=1, dport=2) / Raw(b"data"))
     head = 20 + len(options)
     p = bytearray(bytes(IP(src=src, dst=dst, proto=17)))[:20]
@@ -40,7 +40,7 @@ SOURCES = ["0.0.0.0", "0.1.2.3", "127.0.0.1", "127.255.255.255", "224.0.0.1", "2
            "240.0.0.1", "255.255.255.255"]
 DESTINATIONS = ["0.0.0.0", "0.1.2.3", "127.0.0.1", "240.0.0.1", "255.255.255.254"]
 
-# name -> (frame as it is on the wire, counter)
+# name -> (frame on the wire, counter)
 SILENT = {
     "no frame at all": (b"", "drop_eth_short"),
     "13 bytes of a frame": (frame(GOOD)[:13], "drop_eth_short"),
@@ -122,7 +122,7 @@ SILENT.update({"destination %s (5.3.7)" % d: (frame(udp(A, d)), "drop_ip4_dst_ma
 
 @pytest.mark.parametrize("raw,counter", SILENT.values(), ids=SILENT.keys())
 def test_dropped_silently(m, raw, counter):
-    """One frame, one reason, nothing sent; the packets around it are not touched."""
+    """One frame, one reason, nothing sent; the packets around it are unaffected."""
     m.queue(0, frame(udp(A, B, size=40, id=1)))
     m.queue(0, raw)
     m.queue(0, frame(udp(A, B, size=40, id=2)))
@@ -133,7 +133,7 @@ def test_dropped_silently(m, raw, counter):
     m.expect_counters(forwarded=2, **{counter: 1})
 
 
-# name -> (options, the octet of the header that is wrong)
+# name -> (options, offset of the wrong octet in the header)
 BAD_OPTIONS = {
     "length of 0 (RFC 791 3.1)": (b"\x07\0\0\0", 21),
     "length of 1": (b"\x07\1\0\0", 21),
@@ -148,7 +148,7 @@ BAD_OPTIONS = {
 
 @pytest.mark.parametrize("options,octet", BAD_OPTIONS.values(), ids=BAD_OPTIONS.keys())
 def test_options(m, options, octet):
-    """RFC 1812 4.3.3.5: parameter problem; RFC 792: the pointer is at the octet that is wrong."""
+    """RFC 1812 4.3.3.5: parameter problem; RFC 792: the pointer gives the wrong octet."""
     packet = with_options(options)
     m.send(0, frame(packet))
     m.expect(0, error_about(ROUTER[0], A, packet, 12, 0, octet << 24))
@@ -163,14 +163,14 @@ def test_options_to_us(m):
 
 @pytest.mark.parametrize("dst", ["198.51.100.255", "192.0.2.255", "255.255.255.255", "224.0.0.9"])
 def test_options_to_a_broadcast(m, dst):
-    """RFC 1122 3.2.2: no error about what was sent to a broadcast, be it in a unicast frame."""
+    """RFC 1122 3.2.2: no error about a packet to a broadcast address, even in a unicast frame."""
     m.send(0, frame(with_options(b"\x07\0\0\0", dst=dst)))
     m.expect_nothing()
     m.expect_counters(drop_ip4_options=1, icmp_err_suppressed=1)
 
 
 def test_options_in_a_broadcast_frame(m):
-    """RFC 1122 3.2.2: nor about what came as a link-layer broadcast."""
+    """RFC 1122 3.2.2: no error about a link-layer broadcast either."""
     m.send(0, frame(with_options(b"\x07\0\0\0"), dst=BROADCAST))
     m.expect_nothing()
     m.expect_counters(drop_ip4_options=1, icmp_err_suppressed=1)
@@ -216,7 +216,8 @@ def test_dropped_with_an_error(make, packet, drop, error, type_, code):
     ("FA", b"", dict(flags="R", seq=77, ack=0)),
     ("R", b"", None), ("RA", b"", None)], ids=str)
 def test_tcp_to_a_machine_without_tcp(m, flags, data, answer):
-    """RFC 9293 3.10.7.1: to no connection, a reset; to a reset nothing."""
+    """RFC 9293 3.10.7.1: without a connection, a segment is answered by a reset, a reset by
+    nothing."""
     m.send(0, frame(IP(src=A.ip, dst=ROUTER[1].ip) /
                     TCP(sport=4000, dport=22, flags=flags, seq=1000, ack=77) / Raw(data)))
     if answer:
@@ -241,7 +242,7 @@ def test_tcp_malformed(m, packet):
 
 
 def test_too_large_and_do_not_fragment(make):
-    """RFC 1191 4: the MTU of the next link stands in the error."""
+    """RFC 1191 4: the error has the MTU of the next link."""
     m = make(CONFIG + " mtu 1000\n")
     m.learn(A, B)
     packet = udp(A, B, size=973, flags="DF")
@@ -260,8 +261,8 @@ def test_echo_application_forwards_nothing(make):
 
 
 def test_ring_to_the_control_core_full(make):
-    """Three ports bring 256 ARP messages each in one turn; the ring holds 512, of which 6 times 36 are
-    kept for other kinds, and 12 for ARP by each port (test_punt.py)."""
+    """Three ports bring 256 ARP messages each in one turn; the ring holds 512, of which 6 times 36
+    are reserved for other kinds, and 12 for ARP by each port (test_punt.py)."""
     m = make(ports=3, config=CONFIG + "interface eth2\n ip address 203.0.113.1/24\n")
     for port in range(3):
         station = Station(port, ROUTER[port].ip[:-1] + "9", "02:ee:00:00:00:09")
@@ -278,8 +279,8 @@ KEPT = 64    # CORE_OUT_KEPT
 
 
 def test_transmit_ring_full(m):
-    """704 packets are held for a port that stands still; what comes then is lost, the newest
-    first, and is not counted as forwarded. Other ports do not notice."""
+    """704 packets are held for a port that does not send; later ones are lost, the newest first,
+    and are not counted as forwarded. Other ports are unaffected."""
     packets = [frame(udp(A, B, id=i)) for i in range(1000)]
     m.command("room 1 0")
     m.send(0, *packets)
@@ -296,7 +297,7 @@ def test_transmit_ring_full(m):
 
 
 def ping(n):
-    """To the machine itself, which answers on the control core."""
+    """A ping to the machine itself, which answers on the control core."""
     return IP(src=B.ip, dst=ROUTER[1].ip, id=n) / ICMP(id=1, seq=n)
 
 
@@ -305,9 +306,9 @@ def sequence_numbers(m):
 
 
 def test_own_packets_in_a_flood(m):
-    """A port that is sent more than it takes has places that are the machine's own: while 64 of its
-    packets or fewer wait none is lost, in whatever order the flood comes, and for as long as it
-    lasts. The flood has as many."""
+    """A port that is sent more than it takes has places reserved for the machine's own packets:
+    while at most 64 of these wait, none is lost, in any order of the flood and for its whole
+    duration. As many places are reserved for forwarded packets."""
     m.command("room 1 0")
     flood = [frame(udp(A, B, id=i)) for i in range(1000)]
     m.send(0, *flood)
@@ -322,7 +323,7 @@ def test_own_packets_in_a_flood(m):
     m.command("room 1 0")
     done = []
     for n in range(200):
-        m.command("room 1 12")  # of what the flood brings, a twentieth
+        m.command("room 1 12")  # a twentieth of the flood
         m.send(0, *flood[:240])
         m.send(1, frame(ping(n), ROUTER[1], B))
         done += sequence_numbers(m)
@@ -332,7 +333,7 @@ def test_own_packets_in_a_flood(m):
 
 
 def test_a_flood_of_own_packets(m):
-    """And what passes through has places that are not for the machine's own."""
+    """Forwarded packets have places that the machine's own packets cannot take."""
     m.command("room 1 0")
     for first in range(0, 1000, 250):
         m.send(1, *(frame(ping(n), ROUTER[1], B) for n in range(first, first + 250)))
@@ -345,8 +346,8 @@ def test_a_flood_of_own_packets(m):
 
 
 def test_a_port_that_stands_still_stops_no_other(make):
-    """Not even what comes in by it, with errors of ours among what is held: a router drops, and
-    goes on receiving."""
+    """It does not even stop the packets received by it, although our errors are among the held
+    packets: a router drops, and goes on receiving."""
     m = make(ports=3, config=CONFIG + "interface eth2\n ip address 203.0.113.1/24\n")
     c = Station(2, "203.0.113.9", "02:cc:00:00:00:09")
     m.learn(A, B, c)
@@ -363,7 +364,7 @@ def test_a_port_that_stands_still_stops_no_other(make):
     assert len(m.take_all(0)) == 600
     m.expect_counters(forwarded=1800)
     m.command("room 1 -1")
-    assert len(m.take_all(1)) == HOLD - KEPT + 10  # the errors are among the places kept for us
+    assert len(m.take_all(1)) == HOLD - KEPT + 10  # the errors use the places reserved for us
 
 
 def test_no_buffer_for_a_fragment(make):
@@ -380,7 +381,7 @@ def test_no_buffer_for_a_fragment(make):
 
 @pytest.mark.parametrize("buffers,pieces", [(2, 1), (3, 2), (4, 3), (5, 3)])
 def test_buffers_for_some_fragments(make, buffers, pieces):
-    """Three pieces are wanted; the packet itself holds one of the buffers that are left."""
+    """Three fragments are needed; the packet itself holds one of the remaining buffers."""
     m = make(CONFIG + " mtu 576\n")
     m.learn(A, B)
     m.command("reserve %d" % buffers)

@@ -1,5 +1,5 @@
-"""Drops by reason and the interface they came in by: on the console, in /metrics, in JSON; the sums are
-the counters of each reason, and a commit that gives VLANs other numbers mixes nothing up."""
+"""Drops by reason and by receiving interface: on the console, in /metrics, in JSON. The sums equal
+the counters of each reason, and a commit that renumbers VLANs confuses none."""
 import collections
 import json
 
@@ -19,7 +19,7 @@ HOST7 = Station(1, "10.7.0.2", "02:bb:00:00:00:07")
 
 
 def shown(m):
-    """(interface, reason) -> count, of the console."""
+    """(interface, reason) -> count, from the console."""
     rows = [line.split()[:3] for line in m.console("show interfaces drops").splitlines()[1:]]
     return {(name, reason): int(n) for name, reason, n in rows}
 
@@ -41,7 +41,8 @@ def tagged(frame, vid=7):
 
 
 def lose(m):
-    """A few of each kind: by the vector and the slow way, by the control core, in its queues."""
+    """Drops a few of each kind: in the vector and on the slow path, by the control core, in its
+    queues."""
     m.learn(A, B)
     for _ in range(3):
         m.send(0, ether(A, ROUTER[0]) / udp(A, B, ttl=1))
@@ -52,7 +53,7 @@ def lose(m):
     m.send(1, tagged(ether(HOST7, ROUTER[1]) / udp(HOST7, "8.8.8.8"), vid=99))
     m.send(1, ether(B, ROUTER[1]) / udp(B, ROUTER[1]))            # port unreachable
     m.send(0, arp_request(A, "192.0.2.77"))
-    for i in range(2):                                            # nobody answers
+    for i in range(2):                                            # no answer
         m.send(0, ether(A, ROUTER[0]) / udp(A, "198.51.100.99"))
     m.time(6 * SECOND)
     for port in range(2):
@@ -82,7 +83,7 @@ def test_pages(make):
     families = {f.name: f for f in text_string_to_metric_families(text)}
     by = {(s.labels["interface"], "drop_" + s.labels["reason"]): s.value
           for s in families["hayate_interface_drops"].samples}
-    assert by.pop(("", "drop_restart")) == 0  # is always there
+    assert by.pop(("", "drop_restart")) == 0  # always present
     assert by == EXPECTED
     assert totals(by) == {"drop_" + s.labels["reason"]: s.value
                           for s in families["hayate_drops"].samples if s.value}
@@ -98,12 +99,12 @@ def test_cleared(make):
     m.send(0, ether(A, ROUTER[0]) / udp(A, B, ttl=1))
     m.take_all(0)
     assert shown(m) == {("eth0", "drop_ip4_ttl"): 1}
-    text = Client(m).get("/metrics")[2].decode()  # goes on
+    text = Client(m).get("/metrics")[2].decode()  # not cleared
     assert 'hayate_interface_drops_total{interface="eth0",reason="ip4_ttl"} 4\n' in text
 
 
 def test_other_numbers(make):
-    """eth0.5 takes the number that eth1.7 had: what that dropped is then of no interface."""
+    """eth0.5 gets the number that eth1.7 had: drops of eth1.7 then have no interface."""
     m = make(BASE + VLAN)
     lose(m)
     run(m, "configure", "interface eth0.5", "ip address 10.5.0.1/24")
@@ -119,11 +120,12 @@ def test_other_numbers(make):
     assert totals(shown(m)) == registry(m)
     m.send(1, tagged(ether(HOST7, ROUTER[1]) / udp(HOST7, "8.8.8.8")))
     assert shown(m)[("eth1.7", "drop_ip4_no_route")] == 1
-    m.take_all(1)  # it is to be told
+    m.take_all(1)  # contains its error
 
 
 def test_both_families_and_queues(make):
-    """What waited too long, or was pushed out of the queue of a neighbour, still knows where from."""
+    """A packet that waited too long, or was pushed out of a neighbour's queue, still has its
+    interface."""
     m = make(CONFIG6)
     m.learn(A, B)
     learn6(m, A, B)

@@ -45,7 +45,7 @@ def test_header(e, fields):
 
 
 def test_needs_no_neighbour(make):
-    """The answer goes back where the question came from."""
+    """The answer goes back to the MAC that sent the request."""
     m = make(ECHO)
     request = udp("10.1.2.3", ROUTER[0], dport=7)
     m.send(0, to_router(request))
@@ -68,8 +68,8 @@ def test_several_ports(make):
 @pytest.mark.parametrize("dport", [7, 4000, 19])
 @pytest.mark.parametrize("sport", [7, 4000, 19, 1900])
 def test_two_servers_do_not_talk_for_ever(make, sport, dport):
-    """A source port that answers, here or by the RFC there, would be answered again (CERT
-    CA-1996-01)."""
+    """A datagram from a port that also answers, here or by its RFC, would be answered for ever
+    (CERT CA-1996-01)."""
     m = make(ALL)
     m.learn(A)
     m.send(0, to_router(udp(A, ROUTER[0], sport=sport, dport=dport)))
@@ -79,7 +79,7 @@ def test_two_servers_do_not_talk_for_ever(make, sport, dport):
 
 @pytest.mark.parametrize("sport", [7, 9, 19])
 def test_port_of_a_server_elsewhere(make, sport):
-    """The ports of RFC 862 and 864 answer on the other side, also when they are not ours."""
+    """The ports of RFC 862 and 864 answer on the other side, even if they are not ours."""
     m = make(ECHO + "service echo udp port 4000\n")
     m.learn(A)
     request = udp(A, ROUTER[0], sport=sport, dport=4000)
@@ -90,7 +90,7 @@ def test_port_of_a_server_elsewhere(make, sport):
 
 
 def pattern(n, line=0):
-    """RFC 864's example: 72 characters of a ring of 95, each line begins one further on."""
+    """RFC 864's example: 72 characters of a ring of 95; each line begins one character later."""
     text = b""
     while len(text) < n:
         text += bytes(32 + (line + i) % 95 for i in range(72)) + b"\r\n"
@@ -100,8 +100,8 @@ def pattern(n, line=0):
 
 @pytest.mark.parametrize("size", [0, 1, 73, 74, 511, 512, 513, 1472])
 def test_chargen(make, size):
-    """RFC 864: 0 to 512 characters; never more than were sent, so that nobody gains by lying about
-    the source. Each answer begins a line further on."""
+    """RFC 864: 0 to 512 characters, but never more than were sent, so that forging the source gains
+    nothing. Each answer begins one line later."""
     m = make(ALL)
     m.learn(A)
     for line in range(2):
@@ -112,7 +112,7 @@ def test_chargen(make, size):
 
 
 def test_chargen_offers_no_stale_bytes(make):
-    """Nothing of the request comes back, whatever is offloaded, and however it is padded."""
+    """No byte of the request comes back, with any offload and padding."""
     m = make(ALL)
     m.learn(A)
     request = fixed(IP(src=A.ip, dst=ROUTER[0].ip, options=[IPOption_NOP()] * 8) /
@@ -125,7 +125,7 @@ def test_chargen_offers_no_stale_bytes(make):
 
 
 def test_chargen_comes_round(make):
-    """The ring of lines has 95; an answer never ends in the middle of nowhere."""
+    """The ring has 95 lines; an answer can end at any place in it."""
     m = make(ALL)
     m.learn(A)
     said = set()
@@ -139,7 +139,7 @@ def test_chargen_comes_round(make):
 
 @pytest.mark.parametrize("sport", [1024, 7, 9, 19])
 def test_discard(make, sport):
-    """RFC 863: no answer, whoever asks."""
+    """RFC 863: no answer to any sender."""
     m = make(ALL)
     m.learn(A)
     m.send(0, to_router(udp(A, ROUTER[0], 100, sport=sport, dport=9)))
@@ -148,7 +148,7 @@ def test_discard(make, sport):
 
 
 def test_services_are_those_stated(make):
-    """One that is stated leaves the others out."""
+    """A configured service disables the unconfigured ones."""
     m = make(ECHO + "service discard udp port 99\n")
     m.learn(A)
     m.send(0, to_router(udp(A, ROUTER[0], dport=99)))
@@ -160,14 +160,14 @@ def test_services_are_those_stated(make):
 
 
 def test_no_checksum(e):
-    """RFC 768: zero means none; it comes back as none."""
+    """RFC 768: zero means no checksum; the answer has none either."""
     request = udp(A, ROUTER[0], dport=7, chksum=0)
     e.send(0, to_router(request))
     e.expect(0, ether(ROUTER[0], A) / answer(request))
 
 
 def test_udp_shorter_than_its_packet(e):
-    """Bytes after the datagram within the packet go back as they are."""
+    """Bytes after the datagram but inside the packet come back unchanged."""
     request = fixed(IP(src=A.ip, dst=ROUTER[0].ip) / UDP(sport=9, dport=7, len=12, chksum=0) /
                     Raw(b"datamore"))
     e.send(0, to_router(request))
@@ -176,7 +176,7 @@ def test_udp_shorter_than_its_packet(e):
 
 
 def test_options_come_back_as_end_of_list(e):
-    """net/udp.h says so."""
+    """As net/udp.h specifies."""
     request = fixed(IP(src=A.ip, dst=ROUTER[0].ip, options=[IPOption_NOP()] * 8) /
                     UDP(sport=9, dport=7) / Raw(b"data"))
     want = bytearray(bytes(answer(request)))
@@ -219,7 +219,7 @@ def test_refused(e, packet, counter):
     (udp(A, "224.0.0.1", dport=7), "01:00:5e:00:00:01", "drop_ip4_multicast")],
     ids=["unicast in broadcast", "limited broadcast", "multicast"])
 def test_no_echo_to_many(e, packet, mac, counter):
-    """RFC 862 would multiply: never answer what was sent to all (RFC 1122 3.3.6)."""
+    """RFC 862 would multiply: never answer a packet sent to many (RFC 1122 3.3.6)."""
     e.send(0, ether(A, mac) / packet)
     e.expect_nothing()
     e.expect_counters(**{counter: 1})
@@ -242,8 +242,8 @@ def test_vector_of_256(e):
 
 
 def test_slow_port(e):
-    """Answers to datagrams are kept nowhere, so questions wait in the device's ring while there is
-    no room for answers: none is lost."""
+    """Answers are not queued, so requests wait in the device's ring while there is no room for
+    answers: none is lost."""
     e.command("room 0 0")
     requests = [to_router(udp(A, ROUTER[0], id=i, dport=7)) for i in range(2000)]
     e.send(0, *requests)
@@ -259,8 +259,8 @@ def test_slow_port(e):
 
 
 def test_port_that_stands_still(e):
-    """Questions wait for 20 ms, for the other end may be waiting in the same way; then the answers
-    beyond 768 are lost, and counted. The other port does not notice."""
+    """Requests wait for 20 ms, because the other end may be waiting in the same way. Then the
+    answers beyond 768 are lost, and counted. The other port is unaffected."""
     e.command("room 0 0")
     e.send(0, *(to_router(udp(A, ROUTER[0], id=i, dport=7)) for i in range(2000)))
     first = e.counted()["delivered_udp"]
@@ -280,7 +280,7 @@ def test_port_that_stands_still(e):
 
 
 def test_sleep_while_questions_wait(e):
-    """They are to wait as long as their answers would find no room: no interrupt is asked for."""
+    """Requests wait as long as there is no room for their answers: no interrupt is requested."""
     e.command("room 0 0")
     e.send(0, *(to_router(udp(A, ROUTER[0], id=i, dport=7)) for i in range(1000)))
     first = e.counted()["delivered_udp"]
@@ -295,7 +295,7 @@ def test_sleep_while_questions_wait(e):
 
 
 def test_default_port_needs_no_statement(make):
-    """docs/configuration.md: it is 7, also when only the command line says that we are to echo."""
+    """docs/configuration.md: the default is 7, even if only the command line selects echo."""
     m = make(CONFIG, app="echo")
     m.learn(A)
     request = udp(A, ROUTER[0], dport=7)
@@ -304,7 +304,7 @@ def test_default_port_needs_no_statement(make):
 
 
 def test_application_of_the_command_line_wins(make):
-    """app=NAME of the kernel command line before `application NAME`."""
+    """app=NAME on the kernel command line takes precedence over `application NAME`."""
     m = make(CONFIG + "application echo\n", app="router")
     m.learn(A, B)
     m.route(udp(A, B, dport=7))

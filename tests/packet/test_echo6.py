@@ -1,5 +1,5 @@
-"""The echo application over IPv6 (RFC 8200): UDP and TCP on the data cores, refusals and ICMPv6 errors by
-way of the control core. test_echo.py and test_tcp.py have what is the same for both versions."""
+"""The echo application over IPv6 (RFC 8200): UDP and TCP on the data cores, refusals and ICMPv6
+errors by the control core. test_echo.py and test_tcp.py test what both versions have in common."""
 import struct
 
 import pytest
@@ -32,7 +32,7 @@ def frame(packet, src=A.mac, dst=US_MAC):
 
 
 def boot(make, config):
-    """A machine that has said what it says at first: ARP, DAD, MLD, router solicitations."""
+    """A machine after its first messages: ARP, DAD, MLD, router solicitations."""
     m = make(config, boot=False)
     m.time(3 * SECOND)
     for port in (0, 1):
@@ -43,7 +43,7 @@ def boot(make, config):
 
 @pytest.fixture
 def e(make):
-    """It knows HOST and LINK."""
+    """A machine that knows HOST and LINK."""
     m = boot(make, ALL)
     for who in (HOST, LINK):
         target = US if who == HOST else LOCAL
@@ -56,7 +56,7 @@ def e(make):
 
 
 def taken(m):
-    """The next packet, whole and with a correct checksum, of the right addresses of Ethernet."""
+    """The next packet: complete, with a correct checksum and the right Ethernet addresses."""
     out = m.take(0)
     data = bytearray(out.frame)
     assert bytes(data[:14]) == bytes(Ether(src=US_MAC, dst=A.mac, type=0x86dd))
@@ -94,7 +94,7 @@ def test_extension_headers_are_not_returned(e):
 
 
 def test_partial_behind_extension_headers(e):
-    """Whose sum the port was to make where it no longer is."""
+    """The port was to complete the checksum at an offset that the answer no longer has."""
     options = IPv6ExtHdrDestOpt(options=[PadN(optdata=bytes(4))])
     raw = bytearray(bytes(frame(IPv6(src=HOST, dst=US) / options / UDP(sport=1000, dport=7) / Raw(b"xyz"))))
     raw[68:70] = struct.pack("!H", checksum(bytes(raw[22:54]) + struct.pack("!II", 11, 17)) ^ 0xffff)
@@ -128,14 +128,14 @@ def test_no_answer(e, packet, counter):
 
 
 def test_link_multicast(e):
-    """A host's own address in a frame to many: nobody may be made to answer for many."""
+    """A packet to our own address in a multicast frame: it must not make many hosts answer."""
     e.send(0, frame(IPv6(src=HOST, dst=US) / UDP(sport=1000, dport=7), dst=BROADCAST))
     e.expect_nothing()
     e.expect_counters(drop_ip6_link_mcast=1)
 
 
 def test_port_unreachable(e):
-    """RFC 4443 3.1, code 4; about a correct datagram alone."""
+    """RFC 4443 3.1, code 4; only about a correct datagram."""
     request = IPv6(src=HOST, dst=US) / UDP(sport=1000, dport=9999) / Raw(b"abc")
     e.send(0, frame(request))
     answer = taken(e)
@@ -149,7 +149,7 @@ def test_port_unreachable(e):
 
 
 def test_fragments_of_a_request(e):
-    """The control core puts them together and answers in fragments."""
+    """The control core reassembles them and answers in fragments."""
     data = bytes(i & 255 for i in range(2000))
     whole = bytes(IPv6(src=HOST, dst=US) / UDP(sport=1000, dport=7) / Raw(data))[40:]
     for at, more in ((0, 1), (1400, 0)):
@@ -238,7 +238,7 @@ def test_reset(e):
 
 
 def test_reset_of_the_control_core(make):
-    """An application without TCP: RFC 9293 3.10.7.1 all the same."""
+    """An application without TCP still follows RFC 9293 3.10.7.1."""
     m = boot(make, ALL.replace("service echo tcp\nservice discard tcp\n", ""))
     m.send(0, frame(IPv6(src=HOST, dst=US, hlim=255) / ICMPv6ND_NS(tgt=US) /
                     ICMPv6NDOptSrcLLAddr(lladdr=A.mac)))
@@ -251,8 +251,8 @@ def test_reset_of_the_control_core(make):
 
 
 def test_packet_too_big(e):
-    """RFC 8201: told by the control core, the data core's connection goes on in smaller segments; what
-    is below 1280 is not believed."""
+    """RFC 8201: the control core passes the message on, and the data core's connection continues
+    with smaller segments; an MTU below 1280 is ignored."""
     p = Peer(e)
     p.open(options=[("MSS", 1440)])
     p.send("PA", bytes(1440))

@@ -1,6 +1,6 @@
-"""What is the same for IPv4 and IPv6, once: forwarding, errors to the sender, the queue of a
-neighbour that is not known yet, the rate limit, the balance of counters. What only
-one of them has is in the other files. Rules: RFC 1812 and RFC 1122; RFC 8200, RFC 4443 and RFC 4861."""
+"""Behaviour common to IPv4 and IPv6, tested once: forwarding, errors to the sender, the queue of an
+unknown neighbour, the rate limit, the balance of counters. The other files test the behaviour of
+one family. Rules: RFC 1812 and RFC 1122; RFC 8200, RFC 4443 and RFC 4861."""
 import random
 
 import pytest
@@ -15,7 +15,7 @@ def f(request):
 
 @pytest.fixture
 def fm(f, make):
-    """Knows one host on each side."""
+    """A machine that knows one host on each side."""
     m = make(f.config)
     f.learn(m, A, B)
     return m
@@ -23,7 +23,7 @@ def fm(f, make):
 
 @pytest.fixture
 def half(f, make):
-    """Knows A, not B."""
+    """A machine that knows A, but not B."""
     m = make(f.config)
     f.learn(m, A)
     return m
@@ -38,7 +38,7 @@ def out_to(f, station, packet):
 
 
 def refused(f, m, packet, kind, drop, hops=False, src=A):
-    """The packet is dropped under that name, and its sender is told."""
+    """The packet is dropped under that name, and its sender gets an error."""
     router = ROUTER[src.port]
     m.send(src.port, frame_to(packet, src))
     m.expect(src.port, f.error(router, src, f.hop(packet) if hops else packet, kind))
@@ -50,7 +50,7 @@ def refused(f, m, packet, kind, drop, hops=False, src=A):
 
 @pytest.mark.parametrize("size", [0, 1, 18, 100, 1000])
 def test_exact_rewrite(f, fm, size):
-    """Addresses of the link and the hop limit change (IPv4's checksum with it), nothing else."""
+    """Link addresses and the hop limit change (and IPv4's checksum), nothing else."""
     packet = f.packet(A, B, size)
     fm.send(0, frame_to(packet))
     fm.expect(1, out_to(f, B, packet))
@@ -77,14 +77,15 @@ def test_largest_for_the_link(f, fm):
 
 
 def test_trailing_bytes_are_cut(f, fm):
-    """Bytes behind the packet are the link's."""
+    """Bytes after the packet belong to the link."""
     packet = f.packet(A, B, 40)
     fm.send_raw(0, bytes(frame_to(packet)) + b"\xee" * 200)
     assert fm.take(1).frame == padded(out_to(f, B, packet))
 
 
 def test_same_port_counts_a_redirect_not_sent(f, fm):
-    """Forwarded; nobody is told unless the interface says so (test_redirect.py)."""
+    """The packet is forwarded; a redirect is sent only if the interface allows it
+    (test_redirect.py)."""
     f.learn(fm, A2)
     packet = f.packet(A, A2)
     fm.send(0, frame_to(packet))
@@ -102,7 +103,7 @@ def test_next_hop_of_a_route(f, make):
 
 
 def test_nobody_else_is_touched_in_a_vector(f, make):
-    """Good and bad packets of both families in one vector; those of each leave in their order."""
+    """Good and bad packets of both families in one vector; those of each family leave in order."""
     rng = random.Random(7)
     m = make(V6.config)
     for family in FAMILIES.values():
@@ -153,7 +154,8 @@ def test_port_unreachable(f, fm):
 
 
 def test_error_leaves_by_the_route(f, make):
-    """From the interface that it leaves by (RFC 1812 4.3.2.4; RFC 4443 2.2 (d))."""
+    """The error has the address of the interface that it leaves by (RFC 1812 4.3.2.4; RFC 4443 2.2
+    (d))."""
     m = make(f.config + f.route_line(f.prefix, f.address(B)))
     f.learn(m, A, B)
     packet = f.packet(f.inside, B, hops=1)
@@ -168,7 +170,7 @@ def test_error_without_way_back(f, fm):
 
 
 def test_error_waits_for_its_neighbour(f, make):
-    """It has no fate: the packet that it is about has."""
+    """The error has no fate of its own; the packet that caused it has."""
     m = make(f.config)
     packet = f.packet(A, f.nowhere)
     m.send(0, frame_to(packet))
@@ -250,7 +252,7 @@ def test_cable_out_and_in_again(f, fm):
 
 
 def learn_again(m, station):
-    """As learn6, when the router may know the station or not."""
+    """As learn6, whether or not the router already knows the station."""
     router = ROUTER[station.port]
     m.send(station.port, ether(station, router) / echo6(station, router))
     for frame in m.take_all(station.port):
@@ -286,7 +288,7 @@ def test_packet_waits_for_its_neighbour(f, half):
 
 
 def test_queue_keeps_order_and_drops_the_oldest(f, half):
-    """At least the latest packet is kept (RFC 1122 2.3.2.2, RFC 4861 7.2.2). Ours holds 64."""
+    """At least the latest packet is kept (RFC 1122 2.3.2.2, RFC 4861 7.2.2). Our queue holds 64."""
     packets = [f.packet(A, B, mark=i) for i in range(70)]
     half.send(0, *(frame_to(p) for p in packets[:10]))
     half.send(0, *(frame_to(p) for p in packets[10:]))
@@ -320,7 +322,8 @@ def test_unreachable_after_three_requests(f, half):
 
 
 def test_hold_down(f, half):
-    """Who is known not to answer is not asked for by each packet; then all begins anew."""
+    """A neighbour that does not answer is not solicited for each packet; later, resolution
+    restarts."""
     packet = f.packet(A, B)
     half.send(0, frame_to(packet))
     half.time(3001 * MS)
@@ -338,7 +341,7 @@ def test_hold_down(f, half):
 
 
 def test_static_neighbour(f, make):
-    """Never asked for, never changed by what is heard, never forgotten."""
+    """A static neighbour is never solicited, changed by messages, or forgotten."""
     m = make(f.config + f.static_line(B))
     f.learn(m, A)
     packet = f.packet(A, B)
@@ -376,7 +379,8 @@ def test_restart_accounts_for_what_waits(f, half):
 
 @pytest.mark.parametrize("app", ["echo", "discard"])
 def test_who_does_not_forward(f, make, app):
-    """RFC 1122 3.3.1 with forwarding off; RFC 8200 has no word for it but 4861 6.2.7's: a host."""
+    """RFC 1122 3.3.1 with forwarding off; for IPv6, RFC 8200 does not specify it, but RFC 4861
+    6.2.7 defines a host."""
     m = make("application %s\n" % app + f.config)
     m.send(0, frame_to(f.packet(A, B)))
     m.expect_nothing()

@@ -1,6 +1,6 @@
-"""Packet filters: what a list matches, where it is asked, what becomes of what it denies (RFC 1812
-5.3.9, RFC 4443 3.1), what it counts. The dialect is the unit tests' affair, and so is that a list
-of a thousand rules finds the same rule as reading them one after another."""
+"""Packet filters: what a list matches, where it is applied, the fate of denied packets (RFC 1812
+5.3.9, RFC 4443 3.1), and counts. The unit tests cover the dialect, and that a list of a thousand
+rules finds the same rule as a linear search."""
 import os
 import re
 
@@ -45,7 +45,7 @@ def tcp(flags="S", **fields):
 UDP_TO = UDP(sport=1024, dport=53)
 LATER = dict(flags=0, frag=185, proto=17)
 
-# rule: what it permits, what it does not
+# rule: packets that it permits, packets that it does not
 MATCHES = {
     "permit ip any any": ([ip4(UDP_TO), ip4(tcp()), ip4(proto=253)], []),
     "permit ip host 192.0.2.2 host 198.51.100.2": ([ip4(UDP_TO)], []),
@@ -122,7 +122,7 @@ def test_matches6(make, rule):
 
 
 def test_first_match_counts(make):
-    """One vector with all sorts in it: the order of what stays is kept, and each rule counts."""
+    """One mixed vector: permitted packets keep their order, and each rule counts."""
     m = make(filtered(["10 deny udp any any eq 53", "permit udp any any", "40 deny icmp any any"]))
     m.learn(A, B)
     packets = [udp(A, B, dport=50 + i % 5, id=i) for i in range(250)] + [ip4(ICMP())] * 3 + \
@@ -179,7 +179,7 @@ def test_out_does_not_ask_about_the_other_way(make):
 
 
 def test_packets_for_us_are_asked_about(make):
-    """`in` is asked about them, `out` not about ours."""
+    """`in` applies to packets for us, `out` does not apply to ours."""
     m = make(filtered(["permit icmp any host 192.0.2.1 echo", "deny ip any any"]) +
              "ip access-list OUT\n deny ip any any\ninterface eth2\n ip address 203.0.113.1/24\n"
              " ip access-group OUT out\n", ports=3)
@@ -198,7 +198,7 @@ def test_packets_for_us_are_asked_about(make):
 
 
 def test_discovery_passes_unless_denied(make):
-    """A list of IPv6 permits neighbour discovery before it denies the rest, as IOS has it."""
+    """Like IOS, a list of IPv6 permits neighbour discovery before it denies the rest."""
     m = make(filtered(["permit tcp any any"], six=True))
     m.send(0, solicit(A, ROUTER[0].ip6))
     m.expect(0, advert(ROUTER[0], A, target=ROUTER[0].ip6, R=1))
@@ -225,7 +225,8 @@ SHORT = {
 
 @pytest.mark.parametrize("packet", SHORT.values(), ids=SHORT)
 def test_what_cannot_be_told_is_denied(make, packet):
-    """net/acl/acl.h, 4. Without a filter it is forwarded, as a router does not look there."""
+    """net/acl/acl.h, 4. Without a filter the packet is forwarded, because a router does not parse
+    that far."""
     six = IPv6 in packet
     m = make(filtered(["permit ipv6 any any" if six else "permit ip any any"], six=six))
     known_hosts(m)
@@ -238,7 +239,7 @@ def test_what_cannot_be_told_is_denied(make, packet):
 
 
 def test_slow_packets_are_asked_about_once(make):
-    """Options, too large, a neighbour that is not known: the slow way; each counts once."""
+    """Options, too large, an unknown neighbour: on the slow path too, each packet counts once."""
     m = make(filtered(["deny udp any any eq 7", "permit ip any any"]) +
              "ip access-list G\n deny udp any any eq 9\n permit ip any any\n"
              "interface eth2\n ip address 203.0.113.1/24\n mtu 1000\n ip access-group G out\n",
@@ -373,13 +374,13 @@ def test_options_are_looked_at_behind_the_filter(make):
      'configuration:4: the application echo does not filter packets, at "F"'),
 ])
 def test_no_filter_no_configuration(make, text, said):
-    """A configuration whose filter cannot be is not applied at all."""
+    """A configuration with an invalid filter is not applied at all."""
     m = make(text)
     assert said in m.text, m.text
 
 
 def long_list(rules):
-    """No two have a word in common, so that their table is as large as one can be."""
+    """No two rules share a value, so their table has maximum size."""
     return ["permit tcp host 10.%d.%d.%d host 11.%d.%d.%d eq %d" %
             (i % 7, i >> 8, i & 255, i % 5, i >> 8, i & 255, 2 * i + 1) for i in range(rules)]
 
@@ -392,7 +393,7 @@ def test_lists_that_do_not_fit(make):
 
 
 def commit(m, *lines):
-    """Types them in the configuration mode; what commit says behind them."""
+    """Types lines in configuration mode; returns the output of commit."""
     m.console("configure")
     for line in lines:
         assert m.console(line) == "", line
@@ -402,14 +403,14 @@ def commit(m, *lines):
 
 
 def shown(m):
-    """Rules of all lists, by number, to what each has counted."""
+    """The rules of all lists: number -> count."""
     return {int(n): int(count or 0) for n, count in
             re.findall(r"^    (\d+) [^(\n]*(?:\((\d+) match)?", m.console("show access-lists"), re.M)}
 
 
 def test_lists_change_live(make):
-    """Rules go in, out and in place of others while the ports go on: each packet is judged by the
-    list before or the one after, and the rules that stay keep their counts."""
+    """Rules are added, removed and replaced while the ports continue. Each packet is judged by the
+    list before or after, and the remaining rules keep their counts."""
     m = make(filtered(["deny udp any any eq 53", "permit udp any any"]))
     m.learn(A, B)
     judge(m, ip4(UDP_TO), False, B, "drop_acl_in")
@@ -425,7 +426,7 @@ def test_lists_change_live(make):
     judge(m, ip4(tcp()), False, B, "forwarded")
     judge(m, ip4(UDP(sport=1, dport=54)), False, B, "forwarded")
     assert shown(m) == {5: 1, 10: 1, 15: 1, 30: 1}
-    # another rule of that number begins anew; what the end of the list denies goes on
+    # a new rule of that number starts at 0; the list's final deny keeps its count
     judge(m, ip4(ICMP()), False, B, "drop_acl_in")
     assert commit(m, "ip access-list F", "5 deny udp host 192.0.2.2 any eq 53") == "committed\n"
     judge(m, ip4(UDP_TO), False, B, "drop_acl_in")
@@ -442,7 +443,7 @@ def test_lists_change_live(make):
 
 
 def test_lists_that_stay_are_the_same(make):
-    """While another one changes again and again: they judge as before, and count on."""
+    """While another list changes repeatedly, these judge as before and keep counting."""
     m = make(filtered(["permit ip any any"]))
     m.learn(A, B)
     assert commit(m, "ip access-list G", "deny udp any any eq 53", "permit ip any any",
@@ -463,7 +464,8 @@ def test_lists_that_stay_are_the_same(make):
 
 
 def test_filters_come_and_go_live(make):
-    """At interfaces, of both versions, with whom to tell of it."""
+    """Applied to and removed from interfaces, for both versions, with and without errors to
+    senders."""
     m = make(CONFIG6)
     known_hosts(m)
     judge(m, ip4(UDP_TO), False, B, "forwarded")
@@ -539,7 +541,7 @@ def test_commit_confirmed_of_a_filter_rolls_back(make):
 
 
 def test_a_list_that_does_not_fit_is_refused(make):
-    """At commit, with the reason, and nothing changes; what is less goes."""
+    """Refused at commit, with the reason, and nothing changes; a smaller list is accepted."""
     m = make(filtered(["permit udp any any"]), memory=7600)
     m.learn(A, B)
     m.console("configure")
@@ -558,7 +560,7 @@ def test_a_list_that_does_not_fit_is_refused(make):
 
 
 def test_a_thousand_commits(make):
-    """Two generations of memory: as much fits after them as before."""
+    """Two generations of memory: afterwards as much fits as before."""
     m = make(filtered(["permit udp any any eq 1", "permit udp any any"]), memory=8000)
     m.learn(A, B)
     m.console("configure")
@@ -582,7 +584,7 @@ def manual(name, heading):
 
 
 def test_manual(make):
-    """The examples of docs/configuration.md and docs/console.md do what stands beside them."""
+    """The examples of docs/configuration.md and docs/console.md do what their text says."""
     m = make(manual("configuration", "### Packet filters"))
     m.learn(A, B)
     from_66 = udp("192.0.2.66", B, dport=53)

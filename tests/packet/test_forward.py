@@ -51,7 +51,7 @@ PACKETS = {
 
 @pytest.mark.parametrize("packet", PACKETS.values(), ids=PACKETS.keys())
 def test_exact_rewrite(m, packet):
-    """RFC 1812 5.2.1: addresses of the link, TTL and header checksum change, nothing else does."""
+    """RFC 1812 5.2.1: only link addresses, TTL and header checksum change."""
     m.route(packet)
     m.expect_counters(forwarded=1)
 
@@ -59,17 +59,17 @@ def test_exact_rewrite(m, packet):
 @pytest.mark.parametrize("before,after", [
     ("0707040000000000", "070708c633640100"),                  # its only place
     ("070b080a010101000000000000", "070b0c0a010101c6336401" + "0000"),  # the second
-    ("01070704000000000000", "01070708c6336401" + "0000"),     # behind another option
+    ("01070704000000000000", "01070708c6336401" + "0000"),     # after another option
     ("07070400000000" + "07070400000000", "070708c6336401" * 2),
     ("07070500000000", "07070500000000"),                      # three bytes left
-    ("07070000000000", "07070000000000"),                      # nowhere
+    ("07070000000000", "07070000000000"),                      # pointer 0
     ("0707ff00000000", "0707ff00000000"),
     ("07030400", "07030400"),
     ("0702", "0702"),
-    ("00070704000000000000", "00070704000000000000"),          # behind the end of options
+    ("00070704000000000000", "00070704000000000000"),          # after the end of options
 ])
 def test_record_route(m, before, after):
-    """RFC 1812 5.3.13.5: the address of the interface it leaves by, where there is room."""
+    """RFC 1812 5.3.13.5: the address of the outgoing interface is inserted if there is room."""
     m.send(0, with_options(A, ROUTER[0], before, 64))
     m.expect(1, with_options(ROUTER[1], B, after, 63))
     m.expect_counters(forwarded=1)
@@ -92,21 +92,21 @@ T, OURS, OTHER = "a5a5a5a5", "c0000201", "0a010101"
     ("44080500" + "00000000", "44080900" + T),
     ("440c0900" + "11111111" + "00000000", "440c0d00" + "11111111" + T),
     ("440c0501" + "00000000" * 2, "440c0d01" + "c6336401" + T),  # with our address
-    ("440c0503" + OURS + "00000000", "440c0d03" + OURS + T),    # of us, by any interface
+    ("440c0503" + OURS + "00000000", "440c0d03" + OURS + T),    # specified: ours, on any interface
     ("440c0503" + OTHER + "00000000", "440c0503" + OTHER + "00000000"),
     ("44080900" + "11111111", "44080910" + "11111111"),         # no room: counted
-    ("440809f0" + "11111111", "440809f0" + "11111111"),         # fifteen times at most
+    ("440809f0" + "11111111", "440809f0" + "11111111"),         # at most fifteen
     ("440c0d03" + OTHER + "11111111", "440c0d03" + OTHER + "11111111"),
     ("44080501" + "00000000", "44080501" + "00000000"),         # room for half of it
     ("44080600" + "00000000", "44080600" + "00000000"),
-    ("44080502" + "00000000", "44080502" + "00000000"),         # nobody knows what is asked for
+    ("44080502" + "00000000", "44080502" + "00000000"),         # undefined flag
     ("44080400" + "00000000", "44080400" + "00000000"),
     ("4408ff00" + "00000000", "4408ff10" + "00000000"),
     ("44030500", "44030500"), ("44020000", "44020000"), ("44040500", "44040510"),
 ])
 def test_timestamp(m, before, after):
-    """RFC 1812 5.3.13.6, RFC 791 3.1: milliseconds, which are not since midnight, as the high bit
-    says; what is not as it should be stays as it is."""
+    """RFC 1812 5.3.13.6, RFC 791 3.1: milliseconds not since midnight, as the high bit says; an
+    invalid option remains unchanged."""
     stamps = []
     for wait in (0, 250):
         m.time(wait * MS)
@@ -135,7 +135,7 @@ def test_checksum_update_is_exact(m, first, step):
 
 
 def test_checksum_field_wraps(m):
-    """The sums at the edge: those that become 0x0000, 0x00ff, 0x0100, 0xfeff, 0xffff."""
+    """Edge cases of the sum: those that become 0x0000, 0x00ff, 0x0100, 0xfeff, 0xffff."""
     base = fixed(udp(A, B, size=0, id=0))
     packets = []
     for want in (0x0000, 0x00ff, 0x0100, 0xfeff, 0xff00, 0xffff - 0x100):
@@ -160,7 +160,8 @@ def test_padding_of_a_short_frame_stays(m):
 
 @pytest.mark.parametrize("size", [0, 17, 18, 19, 100])
 def test_trailing_bytes_are_cut(m, size):
-    """Bytes after the IP packet are the link's (RFC 894), and are not sent on beyond 60."""
+    """Bytes after the IP packet belong to the link (RFC 894), and are not forwarded beyond 60
+    bytes."""
     packet = fixed(udp(A, B, size=size))
     frame = bytes(ether(A, ROUTER[0]) / packet) + b"\xee" * 200
     m.send_raw(0, frame)
@@ -171,7 +172,7 @@ def test_trailing_bytes_are_cut(m, size):
 
 
 def test_frame_shorter_than_ethernet_has_it(m):
-    """From a virtual link without padding: forwarded; the device pads where a wire needs it."""
+    """From a virtual link without padding: forwarded; the device pads if the wire requires it."""
     packet = fixed(udp(A, B, size=0))
     m.send_raw(0, ether(A, ROUTER[0]) / packet)
     assert m.take(1).frame == bytes(ether(ROUTER[1], B) / hop(packet))
@@ -198,7 +199,7 @@ def test_null0_inside_a_route(make):
 
 
 def test_random_routes_against_a_slow_look_up(make):
-    """Every destination goes where the longest of 300 random prefixes says."""
+    """Every destination uses the longest matching of 300 random prefixes."""
     rng = random.Random(4711)
     hops = [Station(1, "198.51.100.%d" % (10 + i), "02:dd:00:00:00:%02x" % i) for i in range(16)]
     routes = {}
@@ -225,7 +226,7 @@ def test_random_routes_against_a_slow_look_up(make):
 
 
 def test_same_port_counts_a_redirect_not_sent(m):
-    """RFC 1812 5.2.7.2: forwarded; nobody is told unless the interface says so."""
+    """RFC 1812 5.2.7.2: forwarded; a redirect is sent only if the interface allows it."""
     m.learn(A2)
     m.route(udp(A, A2), A, A2)
     m.expect_counters(forwarded=1, redirect_needed=1)
@@ -259,7 +260,8 @@ interface eth1
 
 
 def test_secondary_address(make):
-    """RFC 1812 2.2.7: several subnets on one link; each neighbour is asked from its own."""
+    """RFC 1812 2.2.7: several subnets on one link; each neighbour gets requests from its subnet's
+    address."""
     m = make(CONFIG + " ip address 172.16.0.1/16 secondary\n", boot=False)
     m.time(3 * SECOND)
     m.take_all(0)
@@ -275,7 +277,8 @@ def test_secondary_address(make):
 
 
 def test_port_that_is_shut_down(make):
-    """`shutdown`: takes nothing in, its subnet is no route, nor is a static neighbour on it."""
+    """`shutdown`: the port receives nothing, and neither its subnet nor a static neighbour on it is
+    a route."""
     m = make(CONFIG + " shutdown\nip route 10.0.0.0/8 198.51.100.2\narp 198.51.100.2 %s\n" % B.mac)
     m.learn(A)
     m.send(1, arp_request(B, ROUTER[1].ip), ether(B, ROUTER[1]) / udp(B, A))
@@ -314,7 +317,7 @@ def test_cable_out(fresh, known):
 
 
 def test_cable_out_while_packets_wait(fresh):
-    """What waits for a neighbour on that link is given up at once."""
+    """Packets that wait for a neighbour on that link are given up at once."""
     fresh.learn(A)
     packet = udp(A, B)
     fresh.send(0, ether(A, ROUTER[0]) / packet)
@@ -325,13 +328,14 @@ def test_cable_out_while_packets_wait(fresh):
 
 
 def test_cable_out_while_packets_go_to_the_control_core(fresh):
-    """It takes 64 messages, sees that the link is down, and refuses the rest itself."""
+    """The control core takes 64 messages, notices that the link is down, and refuses the rest
+    itself."""
     fresh.learn(A)
     fresh.time(SECOND)
     fresh.counted()
     for i in range(100):
         fresh.queue(0, padded(ether(A, ROUTER[0]) / udp(A, B, id=i)))
-    fresh.command("away %d" % (20 * MS))  # the next look at the link is due
+    fresh.command("away %d" % (20 * MS))  # the next check of the link is due
     fresh.link(1, False)
     errors = fresh.take_all(0)
     fresh.expect(1, arp_request(ROUTER[1], B.ip))
@@ -343,7 +347,7 @@ def test_cable_out_while_packets_go_to_the_control_core(fresh):
 
 @pytest.mark.parametrize("where", ["at start", "later"])
 def test_cable_out_and_static_neighbour(make, where):
-    """A static neighbour is no reason to send into a dead link (RFC 1812 5.2.7.1)."""
+    """A static neighbour does not cause transmission on a link that is down (RFC 1812 5.2.7.1)."""
     m = make(CONFIG + "arp 198.51.100.2 %s\n" % B.mac)
     m.learn(A)
     packet = udp(A, B)
@@ -365,7 +369,7 @@ def test_cable_out_and_static_neighbour(make, where):
 
 
 def test_cable_of_the_sender_out(m):
-    """The error has no way back: counted, and nothing else happens."""
+    """The error has no return path: this is counted, and nothing else happens."""
     m.link(1, False)
     m.link(0, False)
     m.send(0, ether(A, ROUTER[0]) / udp(A, B))

@@ -25,7 +25,7 @@ def packet(size, **fields):
 
 
 def pieces_of(m, port, mtu):
-    """What the port sent, as IP packets; each is checked by itself."""
+    """The IP packets that the port sent, each one checked."""
     pieces = []
     for frame in m.take_all(port):
         assert frame[:14] == bytes(ether(ROUTER[port], B))[:12] + b"\x08\0"
@@ -44,7 +44,7 @@ def payload(ip):
 
 
 def check(pieces, original, mtu):
-    """RFC 791 3.2: the pieces are the packet, whatever its own place in a larger one."""
+    """RFC 791 3.2: the fragments form the packet, wherever it is in a larger one."""
     whole, offset = b"", original.frag
     for i, piece in enumerate(pieces):
         last = i == len(pieces) - 1
@@ -93,7 +93,7 @@ def test_what_fits_is_not_cut(make):
 @pytest.mark.parametrize("flags,frag", [("MF", 0), ("MF", 100), (0, 100)],
                          ids=["first", "middle", "last"])
 def test_fragments_are_cut_again(make, flags, frag):
-    """RFC 791 3.2: MF of the last piece is the packet's own."""
+    """RFC 791 3.2: MF of the last fragment is that of the packet."""
     m = make(config(mtu1=500))
     m.learn(A, B)
     fragmented(m, packet(1400, flags=flags, frag=frag), 500, 3)
@@ -108,7 +108,7 @@ def test_fragment_that_would_end_beyond_65535(make):
 
 
 def test_options(make):
-    """RFC 791 3.1: only options with the copied bit go into all fragments."""
+    """RFC 791 3.1: only options with the copied bit are in all fragments."""
     m = make(config(mtu1=576))
     m.learn(A, B)
     original = packet(1400, options=[IPOption_NOP(), IPOption(b"\x07\x07\x04\0\0\0\0"),
@@ -122,7 +122,7 @@ def test_options(make):
 
 
 def test_neighbour_unknown(make):
-    """The whole packet waits and is cut when it goes."""
+    """The whole packet waits and is fragmented when it leaves."""
     m = make(config(mtu1=576))
     m.learn(A)
     original = packet(1400)
@@ -136,7 +136,7 @@ def test_neighbour_unknown(make):
 
 
 def test_do_not_fragment_comes_before_the_neighbour(make):
-    """RFC 1191 4: nobody needs to be asked to know that it does not fit."""
+    """RFC 1191 4: the error is sent without resolving the neighbour."""
     m = make(config(mtu1=576))
     m.learn(A)
     original = packet(1400, flags="DF")
@@ -146,7 +146,7 @@ def test_do_not_fragment_comes_before_the_neighbour(make):
 
 
 def test_large_to_standard_link(make):
-    """9000 bytes come in, 1500 go out; the way back is not cut."""
+    """9000 bytes are received, 1500 sent; nothing is fragmented in the other direction."""
     m = make(config(mtu0=9000))
     m.learn(A, B)
     fragmented(m, packet(8980), 1500, 7)
@@ -164,7 +164,7 @@ def test_large_packet_waits_for_its_neighbour(make):
 
 
 def test_order_with_neighbours_in_one_vector(make):
-    """Packets that are cut and packets that are not leave in the order they came."""
+    """Fragmented and unfragmented packets leave in the order of arrival."""
     m = make(config(mtu1=576))
     m.learn(A, B)
     packets = [packet((100, 1400)[i % 2], id=i) for i in range(60)]

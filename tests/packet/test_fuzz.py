@@ -1,5 +1,5 @@
-"""Frames that anybody may send: random and mutated, on all ports, in vectors, while time passes.
-No sanitizer report, every frame has one fate, and the machine forwards when it is over. The seed is
+"""Hostile frames: random and mutated, on all ports, in vectors, while time passes. There must be no
+sanitizer report, every frame has one fate, and the machine forwards afterwards. The seed is
 printed; SEED=n repeats a run."""
 import os
 import random
@@ -26,7 +26,7 @@ INTERESTING = [0, 1, 0x7f, 0x80, 0xff, 0x40, 0x45, 0x46, 0x4f, 7, 17, 6, 0x60, 5
 
 
 def seeds(rng):
-    """Valid frames to start from."""
+    """The valid frames that are mutated."""
     addresses = [A.ip, B.ip, A2.ip, B2.ip, ROUTER[0].ip, ROUTER[1].ip, "10.1.2.3", "11.1.1.1",
                  "8.8.8.8", "192.0.2.255", "255.255.255.255", "224.0.0.1", "0.0.0.0"]
     frames = []
@@ -84,7 +84,7 @@ def seeds6(rng):
 
 
 def mend6(frame):
-    """The payload length, and the checksum of ICMPv6 where that follows at once."""
+    """Corrects the payload length, and ICMPv6's checksum if it is the next header."""
     if len(frame) < 62 or len(frame) > 1500:
         return
     frame[18:20] = (len(frame) - 54).to_bytes(2, "big")
@@ -95,7 +95,7 @@ def mend6(frame):
 
 
 def mend(frame):
-    """Makes the header checksum right, so that the fuzz gets past it."""
+    """Corrects the header checksum, so that the frame passes that check."""
     if frame[12:14] == b"\x86\xdd":
         mend6(frame)
     if len(frame) >= 34 and frame[12:14] == b"\x08\0":
@@ -108,7 +108,7 @@ def mutated(rng, frame):
     for _ in range(rng.choice([0, 1, 1, 2, 4, 8])):
         how = rng.random()
         if how < 0.7 and frame:
-            # the headers are where the decisions are made
+            # decisions depend on the headers
             at = rng.randrange(min(len(frame), rng.choice([14, 34, 50, 2000])))
             frame[at] = rng.choice(INTERESTING) if rng.random() < 0.5 else rng.randrange(256)
         elif how < 0.85:
@@ -127,7 +127,7 @@ def one(rng, corpus):
 
 
 def flags_for(rng, frame):
-    """Now and then a frame with offload flags, as the driver would let pass."""
+    """Sometimes adds offload flags that the driver could pass."""
     how = rng.random()
     if how < 0.1:
         return "ok"
@@ -150,7 +150,7 @@ def test_fuzz(make, app):
     while left > 0:
         for _ in range(min(left, rng.choice([1, 32, 256, 300, 512]))):
             frame = bytes(one(rng, corpus)[:2000])
-            # most go where they are meant to; some to the other port
+            # most go to the port they are for, some to the other one
             port = 0 if frame[:6] == bytes.fromhex("024859000000") else 1
             m.queue(port if rng.random() < 0.9 else 1 - port, frame, flags_for(rng, frame))
             left -= 1
@@ -178,7 +178,7 @@ def test_fuzz(make, app):
     m.take_all(0)
     m.take_all(1)
     if six:
-        # stations may have claimed our addresses: DAD anew
+        # stations may have claimed our addresses: repeat DAD
         for up in (False, True):
             m.link(0, up)
             m.link(1, up)

@@ -1,5 +1,5 @@
-"""Routes by several next hops (control/groups.h): which way flows take, on every way through the
-machine, and what becomes of them when a next hop goes. Routes are made by the harness."""
+"""Routes by several next hops (control/groups.h): the next hop of each flow, on every path through
+the machine, and what happens when a next hop goes away. The harness makes the routes."""
 import pytest
 from ip6 import *
 from machine import *
@@ -35,7 +35,7 @@ class Routed:
         return udp(A, "10.0.%d.%d" % (n >> 8, n & 255), size, sport=n, **fields)
 
     def send(self, *packets):
-        """Which port each left by, sent together."""
+        """Sends packets together; returns the port by which each left."""
         m = self.m
         m.send(0, *[ether(A, ROUTER[0]) / p for p in packets])
         out = {}
@@ -55,7 +55,8 @@ def routed(request, make):
 
 
 def test_flows_spread_and_stay(routed):
-    """About half go each way; every packet of a flow the same, alone, in a vector, the slow way."""
+    """About half of the flows use each next hop; every packet of a flow uses the same one, alone,
+    in a vector, and on the slow path."""
     routed.group(B, C)
     flows = [routed.flow(n) for n in range(200)]
     ways = routed.send(*flows)
@@ -73,7 +74,7 @@ def test_flows_spread_and_stay(routed):
 
 
 def test_a_member_goes_and_returns(routed):
-    """Only its flows move; when it is back, they do."""
+    """Only the member's flows move, and they move back when it returns."""
     routed.group(B, C)
     flows = [routed.flow(n) for n in range(200)]
     before = routed.send(*flows)
@@ -92,7 +93,7 @@ def test_a_member_goes_and_returns(routed):
 
 
 def test_numbers_serve_again(routed):
-    """A group that was freed rests until data cores have been waited for."""
+    """The number of a freed group is reused only after the data cores' quiescent points."""
     m = routed.m
     numbers = set()
     for _ in range(20):
@@ -104,7 +105,7 @@ def test_numbers_serve_again(routed):
 
 
 def test_an_unknown_member_is_asked_for(make):
-    """Its flows wait for ARP; those of the other do not."""
+    """The member's flows wait for ARP; those of the other member do not."""
     m = make(CONFIG3, ports=3)
     m.learn(A, B)
     m.command("group %s %s %s" % (TO4, B.ip, C.ip))
@@ -127,7 +128,7 @@ def test_an_unknown_member_is_asked_for(make):
     for packet in waiting:
         m.expect(2, ether(router, C) / hop(packet))
     m.expect_nothing()
-    for packet in waiting:  # they had waited for the one that is theirs
+    for packet in waiting:  # while these waited, only their own next hop was asked for
         m.send(0, ether(A, ROUTER[0]) / packet)
         m.expect(2, ether(router, C) / hop(packet))
     for packet in gone:
@@ -136,7 +137,7 @@ def test_an_unknown_member_is_asked_for(make):
 
 
 def test_a_member_that_is_a_link(make):
-    """Who is there is found as on any connected subnet: asked for by the packet's own address."""
+    """Stations are found as on any connected subnet: by ARP for the packet's own destination."""
     m = make(CONFIG3, ports=3)
     m.learn(A)
     m.command("group %s eth2" % TO4)
@@ -161,7 +162,7 @@ def test_fragments_go_together(make, six):
 
 
 def test_a_flow_label_is_the_flow(make):
-    """RFC 6438: whatever the ports."""
+    """RFC 6438: the flow label identifies the flow, regardless of the ports."""
     r = Routed(make(CONFIG3, ports=3), True)
     r.group(B, C)
     ways = set()
@@ -193,7 +194,7 @@ def test_own_packets_by_destination(make):
 
 
 def test_ping_of_the_console(make):
-    """Its source is an address of the interface that it leaves by."""
+    """The source is an address of the outgoing interface."""
     m = make(CONFIG3, ports=3)
     m.learn(A, B)
     m.send(2, arp_request(C, "203.0.113.1"))
@@ -214,7 +215,7 @@ def test_ping_of_the_console(make):
 
 @pytest.mark.parametrize("six", [False, True], ids=["v4", "v6"])
 def test_tcp_of_a_data_core(make, six):
-    """A connection's segments all go by the way of its peer's address."""
+    """All segments of a connection use the next hop of the peer's address."""
     r = Routed(make("application echo\nservice echo tcp\n" + CONFIG3, ports=3), six)
     r.group(B, C)
     used, injected = set(), r.m.counters()["injected"]
@@ -227,7 +228,7 @@ def test_tcp_of_a_data_core(make, six):
         assert Ether(frames[port][0])[TCP].flags == "SA", frames
         used.add(port)
     assert used == {1, 2}
-    assert r.m.counters()["injected"] == injected  # none went round by the control core
+    assert r.m.counters()["injected"] == injected  # none was sent by the control core
 
 
 def test_strict_verification_takes_any_member(make):

@@ -1,5 +1,5 @@
-"""The HTTP server of the control core: over the real stack, segment by segment. What a request may
-look like is tested with net/http alone (tests/unit/test_http.c)."""
+"""The HTTP server of the control core, over the real stack, segment by segment.
+tests/unit/test_http.c tests the syntax of requests with net/http alone."""
 import json
 import re
 
@@ -16,7 +16,7 @@ ANSWER_HEAD = re.compile(rb"HTTP/1\.1 (\d{3}) ([^\r\n]*)\r\n((?:[^\r\n:]+: [^\r\
 
 
 class Client(Peer):
-    """A peer that reads all there is, and takes it apart."""
+    """A peer that reads all data and parses it."""
 
     def __init__(self, m, dport=80, **options):
         super().__init__(m, dport=dport, **options)
@@ -25,7 +25,7 @@ class Client(Peer):
         self.ended = False
 
     def read(self, turns=2000):
-        """Takes and acknowledges until the machine has said all it has."""
+        """Receives and acknowledges until the machine has sent everything."""
         for _ in range(turns):
             if not self.m.outs[self.src.port]:
                 return self
@@ -49,7 +49,7 @@ class Client(Peer):
         return self.read()
 
     def answer(self, head_only=False):
-        """(status, fields, content) of the next answer in what was read."""
+        """(status, fields, content) of the next answer in the received data."""
         match = ANSWER_HEAD.match(self.got)
         assert match, self.got[:200]
         fields = dict(line.split(": ", 1) for line in match[3].decode().split("\r\n") if line)
@@ -193,7 +193,7 @@ def test_port_of_ipv6_alone(make):
 
 
 def test_routes_are_streamed(make):
-    """More than any buffer holds; and only so many as are asked for."""
+    """More routes than any buffer holds; and only as many as requested."""
     routes = "".join("ip route 10.%d.%d.0/24 192.0.2.2\n" % (i >> 8, i & 255) for i in range(5000))
     m = make(HTTP + routes)
     m.learn(A)
@@ -221,7 +221,7 @@ def test_metrics(h):
     for way in ("receive", "transmit"):
         assert value["hayate_port_%s_queue_errors_total" % way, (("port", "eth1"),)] == 0
     assert value["hayate_tcp_connections", (("core", "0"), ("state", "estab"))] == 1
-    # every counter of the registry is there once
+    # every counter of the registry appears once
     drops = {"drop_" + dict(k[1])["reason"] for k in value if k[0] == "hayate_drops_total"}
     fates = {dict(k[1])["fate"] for k in value if k[0] == "hayate_packets_total"}
     infos = {name for name in h.counters() if "hayate_%s_total" % name in {k[0] for k in value}}
@@ -251,7 +251,7 @@ def test_head_404_405_501(h):
 
 
 def test_pipelined(h):
-    """Four requests at once are answered in their order."""
+    """Four requests at once are answered in order."""
     c = Client(h)
     c.ask(b"".join(b"%s HTTP/1.1\r\nHost: 192.0.2.1\r\n\r\n" % what for what in
                    (b"GET /healthz", b"GET /nothing", b"HEAD /metrics", b"GET /api/v1/status.json")))
@@ -275,7 +275,7 @@ def test_http_1_0_and_close(h):
 
 
 def test_http_1_0_keeps_alive_where_it_can(h):
-    """A page whose length is not known ends with the connection: HTTP/1.0 has no chunks."""
+    """A page of unknown length ends with the connection: HTTP/1.0 has no chunks."""
     ask = b"GET %s HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"
     c = Client(h)
     c.ask(ask % b"/nothing")
@@ -296,7 +296,7 @@ def test_nonsense_is_refused_and_closed(h):
 
 
 def test_byte_by_byte(h):
-    """Slow, but within the time of a head."""
+    """Slow, but within the time limit of a head."""
     c = Client(h)
     for byte in b"GET /healthz HTTP/1.1\r\nHost: 192.0.2.1\r\n\r\n":
         c.ask(bytes([byte]))
@@ -304,7 +304,7 @@ def test_byte_by_byte(h):
 
 
 def test_slow_head_gets_408(h):
-    """Whatever drips in: ten seconds from its first byte on (slowloris)."""
+    """Regardless of further bytes: ten seconds from the first byte on (slowloris)."""
     c = Client(h)
     c.ask(b"GET / HTTP/1.1\r\nHost: 192.0.2.1\r\n")
     for _ in range(4):
@@ -336,7 +336,7 @@ def test_who_never_asks(h):
 
 
 def test_config(make):
-    """As the console has it, however long, without the password's hash."""
+    """The console's configuration, of any length, without the password's hash."""
     lists = "ip access-list F\n" + "".join(" permit tcp any any eq %d\n" % n for n in range(1, 900))
     routes = "".join("ip route 10.%d.%d.0/24 192.0.2.2\n" % (i >> 8, i & 255) for i in range(3000))
     m = make(HTTP + "console server\nconsole access 192.0.2.0/24\nconsole password %s\n" % HASH +
@@ -351,7 +351,7 @@ def test_config(make):
 
 
 def test_config_that_changes_meanwhile(make):
-    """Half of one and half of another is none: the reader notices."""
+    """A mixture of two configurations is useless, so the reader must notice the change."""
     routes = "".join("ip route 10.%d.%d.0/24 192.0.2.2\n" % (i >> 8, i & 255) for i in range(3000))
     m = make(HTTP + routes)
     m.learn(A)
@@ -366,7 +366,7 @@ def test_config_that_changes_meanwhile(make):
 
 
 def test_reader_that_stands_still_is_reset(make):
-    """An answer must get on: a window that stays closed for 20 s ends it."""
+    """An answer must progress: a window closed for 20 s ends it."""
     routes = "".join("ip route 10.%d.%d.0/24 192.0.2.2\n" % (i >> 8, i & 255) for i in range(2000))
     m = make(HTTP + routes)
     m.learn(A)
@@ -501,7 +501,8 @@ def test_host_changes_live(named):
 
 
 def test_too_many(h):
-    """Sessions at work stay; an idle one makes room; who finds none is told 503."""
+    """Busy sessions stay; an idle one is closed for a new one; without an idle one, the new one
+    gets 503."""
     first = Client(h, sport=30000)
     first.get("/healthz")
     busy = [Client(h, sport=30001 + i).ask(b"G") for i in range(40)]
@@ -523,8 +524,8 @@ def test_too_many(h):
 
 
 def test_too_many_of_one(h):
-    """48 of one address: more of its own make room only where they are idle; another address finds
-    its place meanwhile."""
+    """48 sessions of one address: further ones of that address replace only its own idle sessions,
+    while another address finds room."""
     first = Client(h, sport=30000)
     first.get("/healthz")
     for i in range(47):
@@ -536,7 +537,7 @@ def test_too_many_of_one(h):
     others = [Client(h, src=B, sport=30000 + i) for i in range(16)]
     for other in others:
         assert other.get("/healthz")[0] == 200
-    late = Client(h, src=B, sport=31000)  # in place of the one that has been idle for longest
+    late = Client(h, src=B, sport=31000)  # replaces the session that has been idle longest
     assert others[0].read().ended is True and not others[1].read().ended
     assert late.get("/healthz")[0] == 200
     h.time(30 * SECOND)
@@ -663,7 +664,8 @@ def test_readers_that_stand_still_leave_buffers(make):
 
 
 def test_time_wait_of_one_that_was_turned_away(h):
-    """60 s (RFC 9293 3.6.1), though who has not left in 20 is reset: a second FIN is answered."""
+    """TIME-WAIT lasts 60 s (RFC 9293 3.6.1), although a client that does not close within 20 s is
+    reset: a second FIN is answered."""
     for i in range(48):
         Client(h, sport=30000 + i).ask(b"G")
     turned = Client(h, sport=31000).read()
@@ -721,7 +723,7 @@ def test_server_opens_moves_and_closes_live(make):
     assert second.get("/healthz")[0] == first.get("/healthz")[0] == 200
     commit_live(m, "http server port 80", "capture server port 8080", "capture access 192.0.2.0/24")
     assert Client(m, sport=40104).get("/healthz")[0] == 200
-    commit_live(m, "http server port 8080", "capture server port 80")  # they change places
+    commit_live(m, "http server port 8080", "capture server port 80")  # the ports are swapped
     assert Client(m, dport=8080, sport=40105).get("/healthz")[0] == 200
     commit_live(m, "no http server", "no http access", "no capture server", "no capture access")
     refused(m, 8080, 40106), refused(m, 80, 40107)
@@ -730,7 +732,7 @@ def test_server_opens_moves_and_closes_live(make):
 
 
 def test_server_rolled_back(h):
-    """A close that nobody confirms: it is open again."""
+    """An unconfirmed removal of the server: it is open again."""
     first = Client(h)
     assert first.get("/healthz")[0] == 200
     h.console("configure"), h.console("no http server"), h.console("no http access")
@@ -742,7 +744,7 @@ def test_server_rolled_back(h):
 
 
 def test_server_moves_beside_the_echo_service(make):
-    """Its old port is the application's, which knows none of its connections."""
+    """The old port is the application's now, which does not know the server's connections."""
     m = make(HTTP + "application echo\nservice echo tcp\n")
     m.learn(A)
     first = Client(m, sport=40100)

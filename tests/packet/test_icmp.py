@@ -1,5 +1,5 @@
-"""ICMP: RFC 792, RFC 1122 3.2.2, RFC 1812 4.3. What errors look like is `icmp_error` in machine.py;
-which packets get which is in test_drops.py."""
+"""ICMP: RFC 792, RFC 1122 3.2.2, RFC 1812 4.3. `icmp_error` in machine.py builds the expected
+errors; test_drops.py tests which packets cause which."""
 import pytest
 from machine import *
 from scapy.layers.inet import TCP, IPOption_NOP, IPOption_RR, IPOption_Router_Alert
@@ -15,7 +15,7 @@ def echo(src, dst, size=56, type_=8, **fields):
 
 
 def echo_reply(request, **fields):
-    """RFC 792: addresses swapped, data returned; TTL of our own (RFC 1122 3.2.1.7)."""
+    """RFC 792: addresses swapped, data returned; our own TTL (RFC 1122 3.2.1.7)."""
     r = fixed(request)
     values = dict(src=r.dst, dst=r.src, id=r.id, tos=r.tos, ttl=64)
     values.update(fields)
@@ -50,7 +50,7 @@ def test_echo_to_the_far_address(m):
     [IPOption_NOP()] * 4, [IPOption_Router_Alert()],
     [IPOption_RR(pointer=4, routers=["0.0.0.0"] * 3)]], ids=["nop", "router alert", "record route"])
 def test_echo_with_options(m, options):
-    """They come back as End of Option List: net/icmp4.h says why."""
+    """Options are returned as End of Option List: net/icmp4.h says why."""
     request = fixed(IP(src=A.ip, dst=ROUTER[0].ip, options=options) /
                     ICMP(id=1, seq=2) / Raw(b"data"))
     want = bytearray(bytes(request))
@@ -66,15 +66,15 @@ def test_echo_with_options(m, options):
 
 
 def test_echo_in_a_padded_frame(m):
-    """Trailing bytes are the link's: they are not returned."""
+    """Trailing bytes belong to the link: they are not returned."""
     request = echo(A, ROUTER[0], 5)
     m.send_raw(0, bytes(to_router(request)) + b"\xee" * 300)
     m.expect(0, ether(ROUTER[0], A) / echo_reply(request))
 
 
 def test_echo_as_nmap_asks(m):
-    """nmap -O sends code 9 with DF, then TOS 4, and takes both answers or none (its test IE). RFC
-    1122 3.2.2.6: every request is answered."""
+    """nmap -O sends code 9 with DF, then TOS 4, and needs both answers (its test IE). RFC 1122
+    3.2.2.6: every request is answered."""
     for code, fields, size in ((9, {"flags": "DF"}, 120), (0, {"tos": 4}, 150)):
         request = echo(A, ROUTER[0], size, id=99, **fields)
         request[ICMP].code = code
@@ -83,7 +83,7 @@ def test_echo_as_nmap_asks(m):
 
 
 def test_echo_by_way_of_a_router(make):
-    """The answer goes where the route says, not where the question came from."""
+    """The answer follows the route, not the path of the request."""
     m = make(CONFIG + "ip route 10.0.0.0/8 198.51.100.2\n")
     m.learn(A, B)
     request = echo("10.1.1.1", ROUTER[0])
@@ -94,7 +94,7 @@ def test_echo_by_way_of_a_router(make):
 @pytest.mark.parametrize("src,error", [("8.8.8.8", "no route"), ("192.0.2.255", "broadcast"),
                                        ("192.0.2.0", "old broadcast")])
 def test_echo_without_way_back(m, src, error):
-    """RFC 1122 3.2.1.3: a broadcast is nobody's source."""
+    """RFC 1122 3.2.1.3: a broadcast address is never a source."""
     m.send(0, to_router(echo(src, ROUTER[0])))
     m.expect_nothing()
     m.expect_counters(delivered_icmp=1, icmp_tx_echo_reply=1, originated_drop_tx=1)
@@ -111,7 +111,7 @@ def test_reply_and_error_to_us_are_taken(m):
 
 @pytest.mark.parametrize("size", [0, 1, 8, 9, 519, 520, 521, 548, 1472])
 def test_quote(m, size):
-    """RFC 1812 4.3.2.3: as much of the packet as 576 bytes permit, and no more than there is."""
+    """RFC 1812 4.3.2.3: as much of the packet as 576 bytes permit, and no more than it has."""
     packet = udp(A, "8.8.8.8", size)
     m.send(0, to_router(packet))
     m.expect(0, error_about(ROUTER[0], A, packet, 3, 0))
@@ -146,7 +146,7 @@ def dropped_without_error(m, packet, counter, port=0, src=A, dst=None):
 
 @pytest.mark.parametrize("type_", [3, 4, 5, 11, 12, 1, 2, 40, 255])
 def test_never_about_an_error(m, type_):
-    """RFC 1122 3.2.2; a type nobody knows may be one."""
+    """RFC 1122 3.2.2; an unknown type may be an error."""
     packet = IP(src=A.ip, dst=B.ip, ttl=1) / ICMP(type=type_) / bytes(udp(B, A))
     dropped_without_error(m, packet, "drop_ip4_ttl")
 
@@ -179,12 +179,13 @@ def test_never_about_later_fragments(m):
     (udp("9.9.9.9", "8.8.8.8"), "drop_ip4_no_route")],
     ids=["its broadcast", "a far broadcast", "ourselves", "nowhere"])
 def test_never_to_who_is_no_single_host(m, packet, counter):
-    """RFC 1122 3.2.2; and where no route leads, nothing can be sent."""
+    """RFC 1122 3.2.2: no error to an unspecified or multicast source; without a route, none can be
+    sent."""
     dropped_without_error(m, packet, counter)
 
 
 def test_local_errors_obey_the_same_rules(m):
-    """Those that the control core makes (RFC 1122 3.2.2)."""
+    """The errors of the control core (RFC 1122 3.2.2)."""
     dropped_without_error(m, udp("8.8.8.8", ROUTER[0]), "drop_udp_port")
     dropped_without_error(m, udp("192.0.2.255", ROUTER[0]), "drop_udp_port")
 
@@ -220,7 +221,7 @@ def test_rate_limit(make, dst, drop, kind, type_, code):
 
 
 def test_rate_limit_does_not_hold_echo_back(make):
-    """It is for errors only (RFC 1812 4.3.2.8)."""
+    """The limit is for errors only (RFC 1812 4.3.2.8)."""
     m = make(LIMIT)
     m.learn(A)
     requests = [echo(A, ROUTER[0], id=i) for i in range(50)]

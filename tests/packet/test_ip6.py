@@ -1,6 +1,6 @@
-"""IPv6 in the router that IPv4 has no equal of, or another: the checks of the header (RFC 8200 3,
-RFC 4291), scopes, extension headers, packet too big, fragments to us, and which ICMPv6 error is due
-to whom (RFC 4443)."""
+"""IPv6 in the router, where IPv4 has no equivalent or a different one: header checks (RFC 8200 3,
+RFC 4291), scopes, extension headers, packet too big, fragments to us, and which ICMPv6 errors are
+sent to whom (RFC 4443)."""
 import pytest
 from ip6 import *
 from machine import *
@@ -35,7 +35,7 @@ def dropped(m, packet, counter, src=A, dst=None, **more):
 
 
 def refused(m, packet, counter, type_, code, rest=0, src=A, **more):
-    """Dropped, and the sender is told."""
+    """The packet is dropped, and the sender gets an error."""
     router = ROUTER[src.port]
     m.send(src.port, frame_to(packet, src))
     m.expect(src.port, error6_about(router, src, packet, type_, code, rest))
@@ -66,7 +66,7 @@ PACKETS = {
 
 @pytest.mark.parametrize("packet", PACKETS.values(), ids=PACKETS.keys())
 def test_forwarded_as_it_is(m, packet):
-    """RFC 8200 3: the hop limit less one, nothing else; 4: what follows is no router's affair."""
+    """RFC 8200 3: only the hop limit is decremented; 4: routers do not process what follows."""
     m.send(0, frame_to(packet))
     m.expect(1, out_to(B, packet))
     m.expect_counters(forwarded=1)
@@ -88,7 +88,7 @@ def test_longest_match(make, to, port, station):
 
 
 def test_route_of_a_part_of_a_subnet(make):
-    """A longer prefix in a connected subnet wins over it; our own address in it stays ours."""
+    """A longer prefix in a connected subnet takes precedence; our own address in it stays ours."""
     m = make(CONFIG6 + "ipv6 route 2001:db8:2::/65 2001:db8:1::3\n"
              "ipv6 route 2001:db8:2::42/128 null0\n")
     learn6(m, A, A2)
@@ -103,7 +103,7 @@ def test_route_of_a_part_of_a_subnet(make):
 
 @pytest.mark.parametrize("size,fits", [(1280, True), (1281, False), (1500, False)])
 def test_packet_too_big(make, size, fits):
-    """RFC 8200 5, RFC 4443 3.2: nobody fragments on the way; the MTU of the next link is told."""
+    """RFC 8200 5, RFC 4443 3.2: routers do not fragment; the error has the MTU of the next link."""
     m = make(CONFIG6 + " mtu 1280\n")
     learn6(m, A, B)
     packet = udp6(A, B, size - 48)
@@ -148,7 +148,7 @@ HEADERS = {
 
 @pytest.mark.parametrize("packet,counter", HEADERS.values(), ids=HEADERS.keys())
 def test_header(m, packet, counter):
-    """Dropped without a word."""
+    """The packet is dropped silently."""
     m.send(0, Ether(src=A.mac, dst=ROUTER[0].mac, type=0x86dd) / packet())
     m.expect_nothing()
     m.expect_counters(**{counter: 1})
@@ -156,7 +156,7 @@ def test_header(m, packet, counter):
 
 @pytest.mark.parametrize("group", ["ff02::5", "ff05::5", "ff0e::1", "ff02::1:ffee:1"])
 def test_groups_are_not_routed(m, group):
-    """Nor is an error sent about them (RFC 4443 2.4 (e.3))."""
+    """No error is sent about them either (RFC 4443 2.4 (e.3))."""
     dropped(m, udp6(A, group), "drop_ip6_multicast",
             dst=Station(0, A.ip, group_mac(group)))
     dropped(m, udp6(A, group, hlim=1), "drop_ip6_multicast",
@@ -165,12 +165,12 @@ def test_groups_are_not_routed(m, group):
 
 @pytest.mark.parametrize("group", ["ff00::1", "ff01::1"])
 def test_groups_of_no_link(m, group):
-    """RFC 4291 2.7: reserved, and of an interface."""
+    """RFC 4291 2.7: reserved scope, and interface-local scope."""
     dropped(m, udp6(A, group), "drop_ip6_dst_martian", dst=Station(0, A.ip, group_mac(group)))
 
 
 def test_unicast_in_a_link_layer_group(m):
-    """RFC 4443 2.4 (e.4): no error about it either; but a packet too big may be told (e.3)."""
+    """RFC 4443 2.4 (e.4): no error about it either; but packet too big is allowed (e.3)."""
     every = Station(0, A.ip, "33:33:00:00:00:01")
     dropped(m, udp6(A, B), "drop_ip6_link_mcast", dst=every)
     dropped(m, udp6(A, B), "drop_ip6_link_mcast", dst=Station(0, A.ip, BROADCAST))
@@ -179,7 +179,7 @@ def test_unicast_in_a_link_layer_group(m):
 # --- scopes (RFC 4291 2.5.6, RFC 4443 3.1 code 2) ---
 
 def test_link_local_source_is_told(m):
-    """It cannot be answered from beyond its link: code 2, on the link it came from."""
+    """A link-local source is unreachable beyond its link: code 2, on the link of the packet."""
     packet = udp6(A.link_local, B)
     m.send(0, frame_to(packet))
     m.expect(0, solicit(ROUTER[0], A.link_local, source=ROUTER[0].link_local))
@@ -202,7 +202,7 @@ def test_link_local_address_of_the_other_port(m):
 
 @pytest.mark.parametrize("hlim", [0, 1, 255])
 def test_any_hop_limit_reaches_us(m, hlim):
-    """RFC 8200 3: it counts for forwarding only."""
+    """RFC 8200 3: the hop limit matters only for forwarding."""
     m.send(0, frame_to(echo6(A, ROUTER[0], hlim=hlim)))
     m.expect(0, ether(ROUTER[0], A) / echo6(ROUTER[0], A, reply=True))
 
@@ -223,7 +223,7 @@ def test_echo_to_a_group(m, group):
 
 
 def test_echo_behind_extension_headers(m):
-    """They are not returned."""
+    """Extension headers are not returned."""
     message = bytes(echo6(A, ROUTER[0]))[40:]
     packet = IPv6(src=A.ip6, dst=ROUTER[0].ip6) / IPv6ExtHdrHopByHop() / \
         IPv6ExtHdrDestOpt(nh=58) / Raw(message)
@@ -248,7 +248,7 @@ def test_checksum_of_icmp(m):
                                         (100, "delivered_icmp6"), (129, "delivered_icmp6"),
                                         (200, "drop_icmp6_type"), (255, "drop_icmp6_type")])
 def test_types_without_an_answer(m, type_, fate):
-    """RFC 4443 2.4 (a), (b): unknown errors are taken, unknown others silently dropped."""
+    """RFC 4443 2.4 (a), (b): unknown errors are accepted, other unknown types silently dropped."""
     body = bytes([type_, 0, 0, 0]) + bytes(4) + bytes(udp6(ROUTER[0], A))
     dropped(m, icmp6_raw(A.ip6, ROUTER[0].ip6, body), fate)
 
@@ -307,7 +307,8 @@ def test_dropped_silently(m, packet, counter):
 
 
 def test_option_in_a_packet_to_a_group(m):
-    """RFC 8200 4.2: type 10 is told even about a group, type 11 not (RFC 4443 2.4 (e.3))."""
+    """RFC 8200 4.2: type 10 causes an error even for a multicast packet, type 11 does not (RFC 4443
+    2.4 (e.3))."""
     group = Station(0, A.ip, group_mac(ALL_NODES))
     packet = to_us(60, bytes([58, 0, 0x80, 4]) + bytes(4), ALL_NODES)
     m.send(0, frame_to(packet, dst=group))
@@ -339,7 +340,7 @@ def test_whole_out_of_fragments(m, order):
 
 
 def test_overlapping_fragments(m):
-    """RFC 5722 4: the packet is given up, silently."""
+    """RFC 5722 4: the packet is discarded silently."""
     m.send(0, frame_to(piece6(bytes(echo6(A, ROUTER[0], 64))[40:], 0, 1)),
            frame_to(piece6(b"x" * 64, 64, 0)))
     m.expect_nothing()
@@ -362,7 +363,7 @@ def test_too_many_fragments(m):
 
 
 def test_fragments_whose_ecn_contradicts(m):
-    """RFC 3168 5.3: congestion experienced on one that could not say so."""
+    """RFC 3168 5.3: congestion experienced on a fragment that is not ECN-capable."""
     message = bytes(echo6(A, ROUTER[0], 64))[40:]
     m.send(0, frame_to(piece6(message[:32], 0, 1, tc=0)),
            frame_to(piece6(message[32:], 32, 0, tc=3)))
@@ -383,7 +384,7 @@ def test_first_fragment_of_a_later_time(m):
 
 
 def test_fragment_that_cuts_a_tcp_header(make):
-    """RFC 1858, RFC 3128: of IPv4; IPv6's falls under RFC 7112."""
+    """RFC 1858, RFC 3128: for IPv4; RFC 7112 covers IPv6."""
     m = make()
     m.learn(A)
     m.send(0, frame_to(IP(src=A.ip, dst=ROUTER[0].ip, proto=6, id=3, flags="MF") / Raw(b"t" * 8)))
@@ -395,7 +396,7 @@ def test_fragment_that_cuts_a_tcp_header(make):
 
 @pytest.mark.parametrize("size", [0, 1, 1184, 1185, 1400])
 def test_quote(m, size):
-    """(c): as much of the packet as 1280 bytes permit, and no more than there is."""
+    """(c): as much of the packet as 1280 bytes permit, and no more than it has."""
     refused(m, udp6(A, "2a00::1", size), "drop_ip6_no_route", 1, 0, icmp6_tx_unreach_no_route=1)
 
 
@@ -407,7 +408,7 @@ def test_quote_leaves_the_links_bytes_out(m):
 
 @pytest.mark.parametrize("type_", [1, 2, 3, 4, 100, 127, 137])
 def test_never_about_an_error(m, type_):
-    """(e.1), (e.2): nor about a redirect."""
+    """(e.1), (e.2): and not about a redirect."""
     packet = icmp6_raw(A.ip6, B.ip6, bytes([type_, 0, 0, 0]) + bytes(4) + bytes(udp6(B, A)), hlim=1)
     dropped(m, packet, "drop_ip6_hop_limit", icmp_err_suppressed=1)
 
@@ -436,7 +437,7 @@ def test_address_unreachable_is_told_to_the_sender_alone(m):
 
 
 def test_source_of_an_error(make):
-    """RFC 6724 5 rule 8: of several addresses that of the subnet which the error goes to."""
+    """RFC 6724 5 rule 8: of several addresses, the one in the subnet that the error is sent to."""
     m = make(CONFIG6.replace(" ipv6 nd", " ipv6 address fd00:1::1/64\n ipv6 nd", 1))
     host = Station(0, A.ip, A.mac, "fd00:1::2")
     ours = Station(0, ROUTER[0].ip, ROUTER[0].mac, "fd00:1::1")
@@ -447,7 +448,7 @@ def test_source_of_an_error(make):
     m.expect(0, error6_about(ours, host, packet, 1, 0))
 
 
-# --- what is not IPv6's ---
+# --- without IPv6 ---
 
 def test_port_without_ipv6(make):
     m = make(CONFIG)

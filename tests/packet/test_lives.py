@@ -1,7 +1,7 @@
-"""The control program fails and comes up anew (core/takeover.c, control/adopt.c, control/journal.c),
-with memory refused: the 1st, 2nd, 3rd ... request of the new program, alone or with all after it.
-Its data core is played (tests/host/lives.h); that packets go on being forwarded is tested with the
-image (tests/system/test_takeover.py)."""
+"""The control program fails and restarts (core/takeover.c, control/adopt.c, control/journal.c) with
+memory refused: the 1st, 2nd, 3rd ... request of the new program, alone or with all later ones. Its
+data core is simulated (tests/host/lives.h); tests/system/test_takeover.py tests with the image that
+forwarding continues."""
 import re
 
 import pytest
@@ -11,10 +11,10 @@ from test_memory import NAMED, WHOLE
 COMMITTED = ("configure", "hostname r7", "ip route 10.7.0.0/16 198.51.100.2",
              "ipv6 route 2001:db8:700::/48 2001:db8:2::2", "commit", "end")
 WENT_ON = "control program: goes on after"
-# It does not take over, or gives up while it does: the ports are restarted by it, or by the next one.
+# The program does not take over, or gives up during it: it, or the next one, restarts the ports.
 RESTARTS = re.compile(r"^control program: the ports are restarted: (there is no memory for a second set of "
                       r"tables|it has failed while it took over)$", re.MULTILINE)
-# What was committed before, in a machine that cannot begin with the boot's configuration now.
+# Earlier commits, in a machine that can no longer begin with the boot's configuration.
 LOST = re.compile(r"^configuration: what was committed since the boot is lost: (there is not enough memory to "
                   r"change the configuration|it has come from another configuration than this start's)$",
                   re.MULTILINE)
@@ -35,15 +35,15 @@ def machine(make):
 
 
 def anew(m, refuse="0", **options):
-    """What is said by the program that comes up, and by those after it if it gives up."""
+    """The output of the new program, and of its successors if it gives up."""
     m.text = ""
     m.anew(refuse, **options)
-    m.time(20 * SECOND)  # else the third has come up too often
+    m.time(20 * SECOND)  # otherwise the third restart would come too soon
     return m.text.replace("\r", "")
 
 
 def state(m):
-    """All that does not tell of time."""
+    """All output that does not depend on time."""
     said = "".join(m.console(line) for line in (
         "show running-config", "show ip route", "show ipv6 route", "show access-lists"))
     port = {"http": 80, "console": 23, "capture": 5555}
@@ -52,19 +52,19 @@ def state(m):
 
 
 def orders(m):
-    """Each request of the life that has just begun, alone and with all after it."""
+    """Each request of the program that has just started, alone and with all later ones."""
     return [(n, "%d%s" % (n, on)) for n in range(1, m.asked()["memory"][0] + 1) for on in ("", "+")]
 
 
 def test_takeover(make):
-    """It goes on with all there was, or says why not and restarts the ports, with all there was. The
-    next one takes over, with as much memory each time."""
+    """The program continues with the whole state, or says why not and restarts the ports, with the
+    whole state. The next one takes over, using the same memory each time."""
     m = machine(make)
     before = state(m)
     assert WENT_ON in anew(m)
     wanted, restarted, used = orders(m), 0, set()
     assert state(m) == before and len(wanted) > 40
-    for n, refuse in wanted[:1] + wanted[2:]:  # none at all: as test_restart_of_the_ports
+    for n, refuse in wanted[:1] + wanted[2:]:  # the excluded one: as test_restart_of_the_ports
         said = anew(m, refuse)
         went_on = WENT_ON in said
         assert went_on != bool(RESTARTS.search(said)) and "ready: 2 ports" in said, (refuse, said)
@@ -78,8 +78,8 @@ def test_takeover(make):
 
 
 def test_restart_of_the_ports(make):
-    """A new program that does not take over: what it does not get is named, as at a start
-    (test_memory.py). What was committed is gone for good if it cannot be read, and is said to be."""
+    """A new program that does not take over names what it lacks, as at a start (test_memory.py). If
+    earlier commits cannot be read, they are lost for good, and this is reported."""
     m = machine(make)
     before = state(m)
     assert WENT_ON not in anew(m, amid_driver=True)
@@ -101,8 +101,8 @@ def test_restart_of_the_ports(make):
 
 
 def test_unconfirmed_commit(make):
-    """A commit that waits to be confirmed is gone with its program, whatever the next one does not get:
-    it is said to be, and what stood before it stands."""
+    """An unconfirmed commit is lost with its program, whatever the next one lacks: this is
+    reported, and the configuration before it is in force."""
     m = machine(make)
     before = state(m)
     assert WENT_ON in anew(m)
@@ -111,14 +111,14 @@ def test_unconfirmed_commit(make):
             m.key(line + "\r")
         assert "hostname r9" in m.console("show running-config")
         said = anew(m, str(n))
-        m.refuse("memory", 0)  # a life may have wanted less
+        m.refuse("memory", 0)  # a program may have needed less
         assert "the last commit, which nobody had confirmed, is gone" in said, (n, said)
         assert state(m) == before, n
 
 
 def test_commits_on_nothing(make):
-    """The configuration of the boot is bad, so none of it is in force: what is committed then is what
-    the next program has, whatever it does not get while it takes over."""
+    """The boot's configuration is bad, so none of it is in force. A later commit is what the next
+    program has, whatever it lacks during the take-over."""
     m = make("nonsense\n", lives=True)
     assert "nothing of the configuration is applied" in m.text
     for line in ("configure", *WHOLE.splitlines(), "commit", "end"):

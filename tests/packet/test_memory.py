@@ -1,7 +1,7 @@
-"""Memory that there is not. Each scenario is played with the 1st, 2nd, 3rd ... request for memory
-refused, alone or with all after it, until it needs no more: what is refused is refused by name, the
-router goes on, nothing is leaked (the harness counts every buffer after every command), and the same
-again, with memory, ends as if nothing had been refused."""
+"""Lack of memory. Each scenario is run with the 1st, 2nd, 3rd ... request for memory refused, alone
+or with all later ones, until it needs no more. Each refusal is reported by name, the router
+continues, nothing leaks (the harness counts every buffer after every command), and the same
+scenario with memory ends as if nothing had been refused."""
 import re
 
 import pytest
@@ -12,11 +12,11 @@ from scapy.layers.inet import TCP
 from test_remote import HASH
 from test_tcp import Peer
 
-BASE = CONFIG.replace("arp timeout 60\n", "")  # neighbours stay known for as long as a test lasts
+BASE = CONFIG.replace("arp timeout 60\n", "")  # neighbours stay known during a test
 
 
 def typed(m, *lines):
-    """Types lines on the console; all that was said, the lines too."""
+    """Types lines on the console; returns all output, with the echo of the lines."""
     start = len(m.text)
     for line in lines:
         m.key(line + "\r")
@@ -24,13 +24,13 @@ def typed(m, *lines):
 
 
 def settled(m):
-    """Time for a restart of the ports, if there is one to come, and for what they tell their links."""
+    """Waits for a possible restart of the ports, and for their announcements."""
     m.time(200 * MS)
     m.settle()
 
 
 def serves(m, known=(A, B)):
-    """The router is up: it answers a ping, forwards, and its books balance (the harness looks)."""
+    """The router works: it answers a ping, forwards, its counters balance (the harness checks)."""
     m.learn(*known)
     ping = IP(src=A.ip, dst=ROUTER[0].ip) / ICMP(id=7, seq=1) / bytes(32)
     m.send(0, ether(A, ROUTER[0]) / ping)
@@ -40,10 +40,10 @@ def serves(m, known=(A, B)):
     m.counted()
 
 
-# --- what a commit takes ---
+# --- memory for a commit ---
 
 def long_way(m, src, dst, packet, hopped, question, answer, router):
-    """A long packet waits for its neighbour, and gets there."""
+    """A long packet waits for its neighbour, and is delivered."""
     m.send(src.port, ether(src, ROUTER[src.port]) / packet)
     m.expect(dst.port, question)
     m.send(dst.port, answer)
@@ -70,7 +70,7 @@ SIX = ("interface eth0", "ipv6 address 2001:db8:1::1/64",
 
 
 def test_commit_of_a_longer_mtu(make):
-    """Frames that wait for a neighbour may be longer then."""
+    """Afterwards longer frames can wait for a neighbour."""
     m = make(BASE, mtu_max=9198)
     typed(m, "configure", *JUMBO, "commit")
     settled(m)
@@ -85,7 +85,8 @@ def test_commit_of_a_longer_mtu(make):
 
 
 def test_commit_of_the_first_ipv6_and_a_longer_mtu(make):
-    """There are as many neighbours, and frames as long, as if it had been so from the start."""
+    """Afterwards there is room for as many neighbours, and frames as long, as if configured at
+    boot."""
     m = make(BASE, mtu_max=9198)
     typed(m, "configure", *SIX, "commit")
     settled(m)
@@ -126,8 +127,7 @@ ip route 10.0.0.0/8 198.51.100.2
 ipv6 route 2001:db8:100::/48 2001:db8:2::2
 """ + SERVERS
 
-# What the machine says when there is no memory: of a device, a line of the configuration, tables,
-# servers.
+# The machine's messages without memory: for a device, a line of the configuration, tables, servers.
 NAMED = re.compile(r"^pci [0-9a-f:.]+: host: not enough memory \(error 1\), left out$|"
                    r"^configuration:\d+: (its \d+ KiB are too much for this machine of \d+ MiB|"
                    r"no memory to work on lists of \d+ rules, at \"in4\")$|"
@@ -139,8 +139,9 @@ NOTHING = re.compile(r"configuration:\d+: .*\nnothing of the configuration is ap
 
 @pytest.mark.parametrize("on", [False, True], ids=["one", "all"])
 def test_start(make, on):
-    """Each refusal is named. What runs then runs whole: all is forwarded, or nothing; the console is
-    there; and once there is memory, a restart of the ports brings what was missing."""
+    """Each refusal is named. A part that runs, runs completely: everything is forwarded, or
+    nothing; the console works. Once there is memory, a restart of the ports adds what was
+    missing."""
     whole = make(WHOLE)
     serves(whole)
     requests, used = whole.asked()["memory"][0], whole.asked()["private"]
@@ -156,7 +157,7 @@ def test_start(make, on):
             m.settle()
             serves(m)
         if "pci " in said or "configuration:" in said or "(the configuration)" in said:
-            m.close()  # devices and the text are read once
+            m.close()  # devices and the text are read only once
             continue
         m.text = ""
         m.command("restart")
@@ -172,7 +173,7 @@ def test_start(make, on):
 # --- commits ---
 
 def tried(m, lines):
-    """Plays a scenario, from the running configuration; what was said."""
+    """Runs a scenario from the running configuration; returns the output."""
     said = typed(m, "configure", "rollback 0", *lines, "end")
     settled(m)
     return said
@@ -191,16 +192,16 @@ COMMITS = {
     "confirmed": (WHOLE, ROUTES + ("commit confirmed 1",)),
 }
 REFUSED = re.compile("not enough memory|no memory|no room")
-# Of the copy that outlives the control program: said at every commit from then on, for what it would
-# begin from is lost.
+# About the copy that outlives the control program: repeated at every later commit, because the base
+# of the copy is lost.
 NOT_KEPT = "there is no memory to keep it"
 
 
 @pytest.mark.parametrize("on", [False, True], ids=["one", "all"])
 @pytest.mark.parametrize("name", COMMITS)
 def test_commit(make, name, on):
-    """What is refused is said, and the router goes on as it was; with memory the same commit ends as
-    if nothing had been refused, with as much memory in use."""
+    """The refusal is reported, and the router continues unchanged; with memory the same commit ends
+    as if nothing had been refused, with the same memory in use."""
     base, lines = COMMITS[name]
     confirm = 70 if name == "confirmed" else 0
 
@@ -238,7 +239,7 @@ def test_commit(make, name, on):
 
 # --- buffers ---
 
-# Neighbours and links stay as they are, the links are small, and hosts are told of better ways.
+# Neighbours and links do not change, MTUs are small, and redirects are sent to hosts.
 TRAFFIC = """\
 ip access-list deny9
  deny udp any any eq 9
@@ -302,12 +303,12 @@ SENT = {
     "closed": lambda m: from_a(m, udp(A, ROUTER[0]), udp6(A, ROUTER[0]),
                                IP(src=A.ip, dst=ROUTER[0].ip) / TCP(sport=9, dport=9)),
 }
-# Where a packet is counted that had no buffer.
+# The counters of packets without a buffer.
 NO_BUFFER = ("drop_no_buffer", "originated_drop_no_buffer", "tcp_no_buffer", "drop_tcp_buffers")
 
 
 def introduced(m, *stations):
-    """They ask for the router, and answer if it asks for them; what it sends is thrown away."""
+    """The stations ask for the router and answer its requests; its frames are discarded."""
     for s in stations:
         router = ROUTER[s.port]
         m.send(s.port, arp_request(s, router.ip), ether(s, router) / echo6(s, router, 8))
@@ -316,7 +317,7 @@ def introduced(m, *stations):
 
 
 def played(m, scenario):
-    """How many of each fate there were, and all that was counted, with the seconds after it."""
+    """(packets per fate, all counters), including the seconds after the scenario."""
     scenario(m)
     m.time(5 * SECOND)
     m.take_all(0), m.take_all(1)
@@ -327,8 +328,8 @@ def played(m, scenario):
 @pytest.mark.parametrize("on", [False, True], ids=["one", "all"])
 @pytest.mark.parametrize("name", SENT)
 def test_traffic(make, name, on):
-    """Each buffer that is wanted and not there is counted by its name, none is lost (the harness
-    looks), and then the router does as before."""
+    """Each missing buffer is counted by name, none leaks (the harness checks), and then the router
+    works as before."""
     whole = make(TRAFFIC)
     introduced(whole, A, B, A2)
     whole.refuse("buffers", 0)
@@ -342,7 +343,7 @@ def test_traffic(make, name, on):
         refused = m.asked()["buffers"][1]
         assert refused and sum(missing.get(c, 0) for c in NO_BUFFER) == refused, (n, missing)
         m.refuse("buffers", 0)
-        m.time(60 * SECOND)  # who was asked for in vain is forgotten
+        m.time(60 * SECOND)  # failed neighbour entries are forgotten
         introduced(m, A, B, A2)
         assert played(m, SENT[name])[0] == fates, n
         m.close()
@@ -355,10 +356,10 @@ def introduced4(m, *stations):
 
 
 class Stubborn(Peer):
-    """A host's TCP, such as it is: what is not acknowledged is sent again, a pause later."""
+    """A simple TCP of a host: retransmits unacknowledged data after a pause."""
 
     def exchange(self, request, is_whole, pause_ns):
-        """Sends a request; returns what came before is_whole was content, and breaks it off."""
+        """Sends a request; returns the data received until is_whole is satisfied, and aborts."""
         first, got, acked, opened = self.seq + 1, b"", None, False
         for _ in range(20):
             self.seq = first - 1 if not opened else acked
@@ -367,7 +368,7 @@ class Stubborn(Peer):
                     self.send("A")
             else:
                 self.send("S")
-            for _ in range(200):  # two that only acknowledge each other have no end
+            for _ in range(200):  # mutual acknowledgements would never end
                 if not self.m.outs[self.src.port] or is_whole(got):
                     break
                 segment = self.take()
@@ -411,8 +412,8 @@ SESSIONS = {"http": (BASE + "http server\nhttp access 192.0.2.0/24\n", fetched),
 
 @pytest.mark.parametrize("name", SESSIONS)
 def test_session(make, name):
-    """TCP survives each buffer that it does not get; without any a session fails, and the next, when
-    there are some, does not."""
+    """TCP survives each missing buffer. Without any buffers a session fails, but the next one, with
+    buffers, succeeds."""
     config, session = SESSIONS[name]
     m = make(config)
     m.learn(A, B)
@@ -425,7 +426,7 @@ def test_session(make, name):
         assert session(m, 40000 + n), n
         assert m.asked()["buffers"][1] == 1, n
         lost = m.counted()
-        # at most: an answer that waits for a buffer to be written into is not lost
+        # at most: an answer that waits for a buffer is not lost
         assert sum(lost.get(c, 0) for c in NO_BUFFER) <= 1, (n, lost)
     for n in (1, 3):
         m.refuse("buffers", n, on=True)

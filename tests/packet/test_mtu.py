@@ -1,5 +1,5 @@
 """Path MTU discovery through interfaces of different MTUs (RFC 1191 4, RFC 8201, RFC 4443 3.2): the
-one that is told is always that of the interface by which the packet would have left."""
+error always has the MTU of the interface by which the packet would have left."""
 import pytest
 from ip6 import *
 from machine import *
@@ -11,13 +11,13 @@ CONFIG_MTUS = "ip icmp rate-limit 10000 burst 1000\n" + "".join(
     (p, NET4 % (p + 2, 1), NET6 % (p + 1, 1), mtu) for p, mtu in enumerate(MTUS)) + \
     "".join("ip route 10.%d.0.0/16 %s\nipv6 route 2001:db8:a%d::/48 %s\n" % (
         p, NET4 % (p + 2, 2), p, NET6 % (p + 1, 2)) for p in range(len(MTUS)))
-# their MAC addresses are the machine's to tell
+# the machine announces their MAC addresses
 ROUTERS = [Station(p, NET4 % (p + 2, 1), ZERO, NET6 % (p + 1, 1)) for p in range(len(MTUS))]
 
 
 @pytest.fixture
 def mtus(make):
-    """The machine; the stations on its ports, known to it by both families."""
+    """(machine, the stations on its ports, known to it in both families)."""
     m = make(CONFIG_MTUS, ports=len(MTUS), mtu_max=9198)
     stations = []
     for p in range(len(MTUS)):
@@ -34,7 +34,7 @@ def mtus(make):
 
 
 def told(m, port):
-    """The MTU in the one error that the port sent."""
+    """The MTU in the single error that the port sent."""
     frame = Ether(m.take(port).frame)
     m.expect_nothing()
     if ICMP in frame:
@@ -47,7 +47,7 @@ def told(m, port):
 
 @pytest.mark.parametrize("to", ["neighbour", "route", "unknown"])
 def test_every_pair_of_interfaces(mtus, to):
-    """Larger by one than the way out carries, and just fitting; IPv4 without DF is cut."""
+    """One byte larger than the outgoing MTU, and just fitting; IPv4 without DF is fragmented."""
     m, stations = mtus
     far, known = to == "route", to != "unknown"
     for src in stations:

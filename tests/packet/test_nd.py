@@ -1,6 +1,6 @@
 """Neighbour discovery through the whole application: the states of a neighbour (RFC 4861 7.3.2),
-our own addresses (RFC 4862 5.4), advertisements to hosts (RFC 4861 6.2), groups (RFC 3810). Each
-rule of the module by itself is tests/unit/test_nd.c's; here is what becomes of packets."""
+our own addresses (RFC 4862 5.4), advertisements to hosts (RFC 4861 6.2), groups (RFC 3810).
+tests/unit/test_nd.c tests the rules of the module; this file tests the fate of packets."""
 import pytest
 from ip6 import *
 from machine import *
@@ -15,7 +15,7 @@ def m(make):
 
 @pytest.fixture
 def half(make):
-    """Knows A, not B."""
+    """A machine that knows A, but not B."""
     machine = make(CONFIG6)
     learn6(machine, A)
     return machine
@@ -45,7 +45,7 @@ def state_of(m, station):
 
 
 def poll(station, router=None):
-    """A probe of one we know goes to it alone (RFC 4861 7.3.3)."""
+    """A probe of a known neighbour is unicast (RFC 4861 7.3.3)."""
     router = router or ROUTER[station.port]
     return solicit(router, station.ip6, to=(station.ip6, station.mac))
 
@@ -53,7 +53,7 @@ def poll(station, router=None):
 # --- states of a neighbour ---
 
 def test_incomplete_then_reachable(half):
-    """7.2.2: asked for by its group; a solicited answer proves that it is reachable."""
+    """7.2.2: solicited by its group; a solicited answer proves that it is reachable."""
     half.send(0, frame_to(udp6(A, B)))
     half.expect(1, solicit(ROUTER[1], B.ip6))
     assert state_of(half, B)[0] == "incomplete"
@@ -63,8 +63,8 @@ def test_incomplete_then_reachable(half):
 
 
 def test_stale_by_a_solicitation(half):
-    """7.2.3: who asks us is known, but not proved to hear us: its first packet begins DELAY, and 5
-    s later (DELAY_FIRST_PROBE_TIME) it is asked itself."""
+    """7.2.3: a station that solicits us is known, but not proved reachable: the first packet to it
+    begins DELAY, and 5 s later (DELAY_FIRST_PROBE_TIME) it is probed."""
     half.send(1, solicit(B, ROUTER[1].ip6))
     half.expect(1, advert(ROUTER[1], B, R=1))
     assert state_of(half, B) == ("stale", B.mac)
@@ -84,8 +84,8 @@ def test_stale_by_a_solicitation(half):
 
 
 def test_stale_by_time(m):
-    """7.3.2: unused, it is STALE after ReachableTime (15 to 45 s), and nobody asks; the next packet
-    goes to it all the same and begins DELAY."""
+    """7.3.2: unused, it is STALE after ReachableTime (15 to 45 s), without a probe; the next packet
+    still goes to it, and begins DELAY."""
     m.time(50 * SECOND)
     m.expect_nothing()
     assert state_of(m, B)[0] == "stale"
@@ -96,8 +96,8 @@ def test_stale_by_time(m):
 
 
 def test_used_one_is_polled_without_a_gap(m):
-    """Data cores forward to a REACHABLE one without asking; because they did, it is not let go
-    STALE but polled, and traffic never waits."""
+    """Data cores forward to a REACHABLE neighbour. Because it is in use, it is probed instead of
+    becoming STALE, and traffic never waits."""
     polls = 0
     for _ in range(140):
         m.time(900 * MS)
@@ -108,7 +108,7 @@ def test_used_one_is_polled_without_a_gap(m):
         if len(frames) > 1:
             assert len(frames) == 2 and padded(poll(B)) in frames
             m.send(1, advert(B, ROUTER[1]))
-        m.take_all(0)  # A sends and is never sent to
+        m.take_all(0)  # A only sends
     assert 2 <= polls <= 8
 
 
@@ -139,7 +139,7 @@ def test_silent_one_is_polled_asked_for_and_given_up(m):
 
 
 def test_forgotten_when_not_wanted(m):
-    """Not for ever: 10 minutes in STALE."""
+    """An unused entry is removed after 10 minutes in STALE."""
     m.time(700 * SECOND)
     m.expect_nothing()
     assert state_of(m, B) is None
@@ -153,7 +153,7 @@ NEW = Station(1, B.ip, "02:bb:00:00:00:77")
 
 
 def test_override(m):
-    """7.2.5: with O another MAC is taken; unsolicited, it is STALE."""
+    """7.2.5: with O the new MAC is accepted; if unsolicited, the entry is STALE."""
     m.send(1, advert(NEW, ROUTER[1], S=0, O=1))
     assert state_of(m, B) == ("stale", NEW.mac)
     m.send(0, frame_to(udp6(A, B)))
@@ -161,14 +161,14 @@ def test_override(m):
 
 
 def test_no_override(m):
-    """7.2.5: without O another MAC is not believed, but REACHABLE ends."""
+    """7.2.5: without O the new MAC is ignored, but REACHABLE ends."""
     m.send(1, advert(NEW, ROUTER[1], S=0, O=0))
     assert state_of(m, B) == ("stale", B.mac)
     route6(m, udp6(A, B))
 
 
 def test_unsolicited_for_an_unknown_one(half):
-    """RFC 9131 4.1: a router notes a host that tells of itself, before its packets come."""
+    """RFC 9131 4.1: a router records a host that advertises itself, before its packets arrive."""
     half.send(1, advert(B, None, S=0))
     half.expect_counters(delivered_nd=1)
     assert state_of(half, B) == ("stale", B.mac)
@@ -176,7 +176,7 @@ def test_unsolicited_for_an_unknown_one(half):
 
 
 def test_link_local_neighbour(make):
-    """A next hop is usually link-local (RFC 4861 8); asked for from our link-local address."""
+    """A next hop is usually link-local (RFC 4861 8), solicited from our link-local address."""
     m = make(CONFIG6 + "ipv6 route 2001:db8:ff00::/40 %s eth1\n" % B.link_local)
     learn6(m, A)
     packet = udp6(A, "2001:db8:ff00::5")
@@ -199,7 +199,8 @@ def test_same_link_local_address_on_two_links(make):
 
 
 def test_confirmed_by_an_answer_to_our_ping(m):
-    """7.3.1 leaves it to upper layers; ours are the data cores, which tell nothing: ND asks."""
+    """7.3.1 leaves confirmation to upper layers; ours are the data cores, which report nothing: ND
+    probes."""
     m.time(50 * SECOND)
     m.key("ping %s count 1\r" % B.ip6)
     frame = Ether(m.take(1).frame)
@@ -226,10 +227,11 @@ def test_ping_of_a_link_local_address(m):
     assert "no route" in m.console("ping 2a00::1")
 
 
-# --- what we answer ---
+# --- our answers ---
 
 def test_solicitation_for_our_addresses(fresh6):
-    """7.2.4: R, S and O set, our MAC; to who asked, by the MAC it told."""
+    """7.2.4: R, S and O set, with our MAC; sent to the soliciting station, by the MAC in its
+    message."""
     m = fresh6
     for target in (ROUTER[0].ip6, ROUTER[0].link_local):
         m.send(0, solicit(A, target))
@@ -238,7 +240,7 @@ def test_solicitation_for_our_addresses(fresh6):
     m.expect(0, advert(ROUTER[0], A, R=1, dst_ip=A.link_local))
     m.send(0, solicit(A, ROUTER[0].ip6, to=(ROUTER[0].ip6, ROUTER[0].mac)))
     m.expect(0, advert(ROUTER[0], A, R=1))
-    m.send(0, solicit(A, ROUTER[1].ip6))  # of the other port: not on this link
+    m.send(0, solicit(A, ROUTER[1].ip6))  # an address of the other port, which is not on this link
     m.send(0, solicit(A, A2.ip6))
     m.expect_nothing()
     counted = m.counted()
@@ -252,7 +254,7 @@ def fresh6(make):
 
 
 def test_subnet_router_anycast(fresh6):
-    """RFC 4291 2.6.1, RFC 4861 7.2.7: answered without O; pinged, we answer from a unicast address
+    """RFC 4291 2.6.1, RFC 4861 7.2.7: answered without O; a ping is answered from a unicast address
     (RFC 4443 4.2)."""
     m = fresh6
     m.send(0, solicit(A, "2001:db8:1::"))
@@ -264,7 +266,7 @@ def test_subnet_router_anycast(fresh6):
 
 
 def test_two_addresses_of_one_subnet(make):
-    """They share the anycast address of the subnet."""
+    """Both share the anycast address of the subnet."""
     m = make(CONFIG6 + " ipv6 address 2001:db8:2::11/64\n")
     learn6(m, A, B)
     for target in ("2001:db8:2::1", "2001:db8:2::11"):
@@ -274,7 +276,7 @@ def test_two_addresses_of_one_subnet(make):
 
 
 def test_as_many_addresses_as_there_may_be(make):
-    """Four on each of 16 ports, in as many subnets."""
+    """The maximum: four on each of 16 ports, in as many subnets."""
     config = "".join("interface eth%d\n ipv6 nd ra suppress\n" % p + "".join(
         " ipv6 address 2001:db8:%x%x::1/64\n" % (p, k + 1) for k in range(4)) for p in range(16))
     m = make(config, ports=16)
@@ -318,7 +320,7 @@ def test_malformed_solicitation(fresh6, spoil, counter):
 
 
 def test_fragmented_solicitation(fresh6):
-    """RFC 6980 5: silently ignored, even whole in one fragment."""
+    """RFC 6980 5: silently ignored, even if complete in one fragment."""
     whole = solicit(A, ROUTER[0].ip6)
     message = bytes(whole[IPv6].payload)
     packet = IPv6(src=A.ip6, dst=group_of(ROUTER[0].ip6), hlim=255) / IPv6ExtHdrFragment(
@@ -331,16 +333,16 @@ def test_fragmented_solicitation(fresh6):
 
 
 def test_unasked_for_advertisement_for_nobody(fresh6):
-    """One that is not on our subnet is not noted (RFC 6583 6.5)."""
+    """An unsolicited advertisement from outside our subnets is not recorded (RFC 6583 6.5)."""
     far = Station(0, A.ip, A.mac, "2a00::5")
     fresh6.send(0, advert(far, None, S=0))
     fresh6.expect_counters(drop_nd_unknown=1)
-    fresh6.send(0, advert(A, None, S=1))  # 7.1.2: solicited, and to all
+    fresh6.send(0, advert(A, None, S=1))  # 7.1.2: solicited, but to all nodes
     fresh6.expect_counters(drop_nd_malformed=1)
 
 
 def test_redirect_is_not_followed(m):
-    """8.2: a router MUST NOT."""
+    """8.2: a router MUST NOT follow a redirect."""
     body = bytes([137, 0, 0, 0]) + bytes(4) + socket.inet_pton(socket.AF_INET6, A2.ip6) + \
         socket.inet_pton(socket.AF_INET6, B.ip6)
     m.send(0, frame_to(icmp6_raw(A.link_local, ROUTER[0].link_local, body, hlim=255)))
@@ -351,13 +353,13 @@ def test_redirect_is_not_followed(m):
 # --- our own addresses ---
 
 def first(m, kind, port):
-    """Frames with that layer among those that the port sent."""
+    """The frames with that layer among those that the port sent."""
     return [f for f in map(Ether, m.take_all(port)) if kind in f]
 
 
 def test_duplicate_address_detection(make):
     """RFC 4862 5.4.2: one probe of each address, from ::, with a nonce (RFC 7527); a second later
-    it is ours, announced three times to all (RFC 4861 7.2.6)."""
+    we own it, and announce it three times to all (RFC 4861 7.2.6)."""
     m = make(CONFIG6, boot=False)
     m.time(2500 * MS)
     frames = [Ether(f) for f in m.take_all(0)]
@@ -379,7 +381,7 @@ def test_duplicate_address_detection(make):
 
 
 def test_tentative_address_is_not_used(make):
-    """RFC 4862 5.4: nothing is answered for it, nothing is delivered to it."""
+    """RFC 4862 5.4: nothing is answered for a tentative address, nothing is delivered to it."""
     m = make(CONFIG6, boot=False)
     m.time(100 * MS)
     m.send(0, solicit(A, ROUTER[0].ip6))
@@ -394,7 +396,7 @@ def test_tentative_address_is_not_used(make):
 
 @pytest.mark.parametrize("how", ["it defends it", "it probes it too"])
 def test_duplicate_address(make, how):
-    """RFC 4862 5.4.3, 5.4.4: the address is not used, the console says whose it is."""
+    """RFC 4862 5.4.3, 5.4.4: the address is not used, and the console names its owner."""
     m = make(CONFIG6, boot=False)
     other = Station(0, A.ip, "02:99:00:00:00:01", ROUTER[0].ip6)
     m.time(100 * MS)
@@ -412,12 +414,12 @@ def test_duplicate_address(make, how):
     m.take_all(1)
     m.send(0, solicit(A, ROUTER[0].ip6))
     m.expect_nothing()
-    m.send(0, solicit(A, ROUTER[0].link_local))  # the other one is well
+    m.send(0, solicit(A, ROUTER[0].link_local))  # the other address works
     m.expect(0, advert(ROUTER[0], A, target=ROUTER[0].link_local, R=1, dst_ip=A.ip6))
 
 
 def test_loop_is_no_duplicate(make):
-    """RFC 7527: our own probe comes back, as its nonce shows."""
+    """RFC 7527: the nonce shows that our own probe came back."""
     m = make(CONFIG6, boot=False)
     came = 0
     for _ in range(100):
@@ -434,7 +436,7 @@ def test_loop_is_no_duplicate(make):
 
 
 def test_conflict_later_is_counted(m):
-    """RFC 4862 5.4.4 leaves it to the operator; the router goes on."""
+    """RFC 4862 5.4.4 leaves the reaction to the operator; the router continues."""
     other = Station(0, A.ip, "02:99:00:00:00:01", ROUTER[0].ip6)
     m.send(0, advert(other, None, S=0))
     m.expect_counters(drop_nd_bad_sender=1, nd_conflict=1)
@@ -450,8 +452,8 @@ def test_configured_link_local_address(make):
 
 
 def test_interface_with_a_link_local_address_alone(make):
-    """`ipv6 enable`: forwards, and its errors come from an address of another port (RFC 6724 5 rule
-    2: no link-local source for a wider destination)."""
+    """`ipv6 enable`: it forwards, and its errors have an address of another port (RFC 6724 5 rule
+    2: no link-local source for a destination of wider scope)."""
     m = make("""\
 interface eth0
  ipv6 enable
@@ -472,8 +474,8 @@ ipv6 neighbor %s eth0 %s
 # --- groups ---
 
 def test_groups_are_reported(make):
-    """RFC 3810: solicited-node groups and that of all routers, twice; from :: until there is a
-    link-local address (RFC 3590 4), hop limit 1, with router alert (5)."""
+    """RFC 3810: solicited-node groups and all-routers, twice; from :: until there is a link-local
+    address (RFC 3590 4), with hop limit 1 and router alert (5)."""
     m = make(CONFIG6, boot=False)
     m.time(10 * SECOND)
     reports = first(m, ICMPv6MLReport2, 0)
@@ -501,7 +503,7 @@ def query(src, group="::", dst=ALL_NODES, delay=1000):
 
 
 def test_query_is_answered(fresh6):
-    """RFC 3810 5.1, 6.2: within the delay, each group."""
+    """RFC 3810 5.1, 6.2: each group is reported within the delay."""
     m = fresh6
     m.send(0, query(A))
     m.time(1100 * MS)
@@ -519,7 +521,7 @@ def test_query_is_answered(fresh6):
 
 
 def test_report_of_another(fresh6):
-    """Is for routers of multicast."""
+    """Reports are for multicast routers."""
     body = bytes([143, 0, 0, 0, 0, 0, 0, 0])
     inner = icmp6_raw(A.link_local, ALL_NODES, body)
     fresh6.send(0, Ether(src=A.mac, dst=group_mac(ALL_NODES)) / IPv6(
@@ -567,7 +569,7 @@ def test_contents_of_an_advertisement(make):
     assert options[1] == [bytes.fromhex("0101024859000000")]
     assert options[5] == [bytes.fromhex("0501000000000578")]
     want = {bytes.fromhex("20010db8000100000000000000000000"): (64, 0xc0),
-            bytes.fromhex("20010db8000180000000000000000000"): (112, 0x80)}  # 64 bits or no SLAAC
+            bytes.fromhex("20010db8000180000000000000000000"): (112, 0x80)}  # SLAAC requires 64 bits
     for o in options[3]:
         assert (o[2], o[3]) == want.pop(o[16:32])
         assert int.from_bytes(o[4:8], "big") == 2592000
@@ -579,8 +581,8 @@ def test_contents_of_an_advertisement(make):
 
 
 def committed(m, *lines):
-    """Changes eth0's block on the console, live; advertisements of the next 3.6 seconds (6.2.4: within
-    half a second, but 3 s after the one before)."""
+    """Changes eth0's block on the console, live; returns the advertisements of the next 3.6 seconds
+    (6.2.4: within half a second, but 3 s after the previous one)."""
     m.take_all(0)
     for line in ("configure", "interface eth0", *lines):
         assert "%" not in m.console(line), line
@@ -594,7 +596,7 @@ def committed(m, *lines):
 
 
 def test_advertisements_change_live(make):
-    """What is advertised changes by a commit; the ports and their neighbours stay."""
+    """A commit changes the advertisements; the ports and their neighbours remain."""
     m = make(ADVERTISING)
     m.time(60 * SECOND)
     said = committed(m, "no ipv6 nd managed-config-flag", "ipv6 nd ra lifetime 50",
@@ -617,7 +619,7 @@ def test_advertisements_change_live(make):
 
 
 def test_advertisements_rolled_back(make):
-    """commit confirmed, and nobody does: as live back as it came."""
+    """commit confirmed without a confirmation: rolled back live, as it was applied."""
     m = make(ADVERTISING)
     m.time(60 * SECOND)
     m.take_all(0)
@@ -634,7 +636,7 @@ def test_advertisements_rolled_back(make):
 
 
 def test_interval_of_advertisements(make):
-    """6.2.4: between 0.33 and 1 of the interval; the first three within 16 s of each other."""
+    """6.2.4: between 0.33 and 1 of the interval; the first three at most 16 s apart."""
     m = make(ADVERTISING)
     times, now = [], 0
     while now < 400:
@@ -647,7 +649,8 @@ def test_interval_of_advertisements(make):
 
 
 def test_solicitation_of_a_router(make):
-    """6.2.6: answered to all within half a second, but never two in 3 s; a wrong one not."""
+    """6.2.6: answered to all within half a second, but never twice in 3 s; an invalid one is not
+    answered."""
     m = make(ADVERTISING)
     m.time(20 * SECOND)
     m.take_all(0)
@@ -665,7 +668,7 @@ def test_solicitation_of_a_router(make):
 
 
 def test_another_router_that_contradicts(make):
-    """6.2.7: counted; nothing is taken from it."""
+    """6.2.7: counted; nothing in it is adopted."""
     m = make(ADVERTISING)
     m.time(20 * SECOND)
     m.take_all(0)
@@ -690,8 +693,9 @@ def test_suppressed(make):
 # --- exhaustion ---
 
 def test_full_table(make):
-    """RFC 6583: who scans a subnet brings neighbours into the table that do not answer. It stays
-    within its 4096, those that answered keep their places, and few are asked for a second."""
+    """RFC 6583: a scan of a subnet fills the table with neighbours that do not answer. The table
+    keeps its limit of 4096, neighbours that have answered remain, and few are solicited per
+    second."""
     m = make(CONFIG6)
     learn6(m, A, B)
     for first_ in range(0, 5120, 256):
@@ -710,7 +714,7 @@ def test_full_table(make):
     m.counted()
     route6(m, udp6(A, B))
     m.expect_counters(forwarded=1)
-    m.time(12 * SECOND)  # B is believed for 15 s at least (RFC 4861 6.3.2), and answers no probe
+    m.time(12 * SECOND)  # B is REACHABLE for at least 15 s (RFC 4861 6.3.2), and answers no probe
     m.take_all(0), m.take_all(1)
     assert m.waiting() == 0
     learn6_again = udp6(A, B)
@@ -720,8 +724,8 @@ def test_full_table(make):
 
 
 def test_neighbours_that_talk_fill_the_table(make):
-    """4096 that have made themselves known: one more takes the place of a STALE one, if there have
-    not been too many of late."""
+    """4096 neighbours have announced themselves: another one replaces a STALE one, unless too many
+    have done so recently."""
     m = make(CONFIG6)
     for first_ in range(0, 4352, 256):
         hosts = [Station(1, B.ip, "02:cc:00:00:%02x:%02x" % (n >> 8, n & 255),

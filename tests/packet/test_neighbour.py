@@ -1,5 +1,5 @@
-"""Life of a neighbour, seen from outside: RFC 1122 2.3.2 (queue, retries, time-outs), RFC 1812
-5.2.7.1 (host unreachable), 3.3.2."""
+"""The states of an IPv4 neighbour, observed from outside: RFC 1122 2.3.2 (queue, retries,
+time-outs), RFC 1812 5.2.7.1 (host unreachable), 3.3.2."""
 import pytest
 from machine import *
 
@@ -11,7 +11,7 @@ def ask(station):
 
 
 def poll(station):
-    """RFC 1122 2.3.2.1 (2): a request to the one we know."""
+    """RFC 1122 2.3.2.1 (2): a unicast request to a known neighbour."""
     frame = ask(station)
     frame.dst = station.mac
     return frame
@@ -27,7 +27,7 @@ def out_to(station, packet):
 
 @pytest.fixture
 def half(make):
-    """Knows A, not B."""
+    """A machine that knows A, but not B."""
     m = make()
     m.learn(A)
     return m
@@ -52,7 +52,7 @@ def test_queue_keeps_order(half):
     half.send(0, *(frame_to(p) for p in packets[:10]))
     half.send(0, *(frame_to(p) for p in packets[10:]))
     half.expect(1, ask(B))
-    half.send(1, arp_request(B, ROUTER[1].ip))  # its own question is an answer too
+    half.send(1, arp_request(B, ROUTER[1].ip))  # its own request is an answer too
     for p in packets:
         half.expect(1, out_to(B, p))
     half.expect(1, arp_reply(ROUTER[1], B))
@@ -74,7 +74,8 @@ def test_queue_overflow_drops_the_oldest(half):
 
 def test_host_unreachable_after_three_requests(half):
     """RFC 1122 2.3.2.1: at most one request a second; RFC 1812 5.2.7.1: host unreachable, from the
-    interface towards the sender, about what was forwarded (4.3.2.3: TTL need not be undone)."""
+    interface towards the sender, about the forwarded packet (4.3.2.3: the TTL need not be
+    restored)."""
     packets = [udp(A, B, size=100), udp(A, B, size=1000)]
     half.send(0, frame_to(packets[0]))
     half.expect(1, ask(B))
@@ -94,8 +95,8 @@ def test_host_unreachable_after_three_requests(half):
 
 
 def test_hold_down(half):
-    """While a neighbour is known not to answer, its packets are refused at once and nobody is
-    asked; then all begins anew."""
+    """While a neighbour is known not to answer, its packets are refused at once, without a request;
+    then resolution restarts."""
     half.send(0, frame_to(udp(A, B)))
     half.time(3001 * MS)
     half.take_all(0)
@@ -127,7 +128,7 @@ def test_late_answer_ends_the_hold_down(half):
 
 
 def test_polled_before_it_expires_when_used(m):
-    """RFC 1122 2.3.2.1 (2): unicast poll, three seconds before the 60 of `arp timeout 60` end;
+    """RFC 1122 2.3.2.1 (2): a unicast poll, three seconds before the end of `arp timeout 60`;
     traffic never waits."""
     for _ in range(3):
         for _ in range(20):
@@ -137,7 +138,7 @@ def test_polled_before_it_expires_when_used(m):
         assert frames.count(padded(out_to(B, udp(A, B)))) == 20
         assert [f for f in frames if f != padded(out_to(B, udp(A, B)))] == [padded(poll(B))]
         m.send(1, arp_reply(B, ROUTER[1]))
-        m.take_all(0)  # A sends and is never sent to: it is not kept
+        m.take_all(0)  # A only sends, so its entry expires
 
 
 def test_forgotten_when_not_used(m):
@@ -152,13 +153,13 @@ def test_forgotten_when_not_used(m):
 
 
 def test_silent_neighbour_is_polled_then_asked_for_then_given_up(m):
-    """RFC 1122 2.3.2.1 (2), then RFC 826: its address may have moved to another station."""
+    """RFC 1122 2.3.2.1 (2), then RFC 826: the IP address may have moved to another station."""
     m.route(udp(A, B))
     m.time(57 * SECOND + MS)
     for _ in range(3):
         m.expect(1, poll(B))
         m.expect_nothing()
-        m.route(udp(A, B))  # still good
+        m.route(udp(A, B))  # still used
         m.time(SECOND)
     m.expect(1, ask(B))
     waiting = udp(A, B, size=64)
@@ -169,7 +170,7 @@ def test_silent_neighbour_is_polled_then_asked_for_then_given_up(m):
     m.time(SECOND)
     m.expect(1, ask(B))
     m.time(SECOND)
-    # A is unknown by now as well: it is asked for, then told
+    # A is unknown by now too: it is resolved before the error is sent
     m.expect(0, ask(A))
     m.send(0, arp_reply(A, ROUTER[0]))
     m.expect(0, error_about(ROUTER[0], A, hop(waiting), 3, 1))
@@ -179,7 +180,7 @@ def test_silent_neighbour_is_polled_then_asked_for_then_given_up(m):
 
 
 def test_next_hop_of_a_route_is_kept_resolved(make):
-    """A pinned neighbour is polled without traffic."""
+    """The next hop of a route is polled without traffic."""
     m = make(ROUTED)
     m.learn(A, B)
     m.time(57 * SECOND + MS)
@@ -193,7 +194,7 @@ def test_next_hop_of_a_route_is_kept_resolved(make):
 
 
 def test_silent_next_hop_of_a_route(make):
-    """Its route stays; its packets are refused in the hold-down and ask again afterwards."""
+    """Its route stays; its packets are refused in the hold-down, and cause requests later."""
     m = make(ROUTED)
     m.learn(A)
     packet = udp(A, "10.1.2.3")
@@ -210,8 +211,8 @@ def test_silent_next_hop_of_a_route(make):
 
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_route_of_a_host_outlives_the_neighbour(make, when):
-    """`ip route HOST/32 NEXT-HOP` for a host of a connected subnet: what ARP learns of that host
-    takes nothing from it, nor does forgetting the host. `before`: its next hop is known first."""
+    """`ip route HOST/32 NEXT-HOP` for a host of a connected subnet: neither learning the host by
+    ARP nor forgetting it affects the route. `before`: the next hop is known first."""
     m = make(CONFIG + "ip route %s/32 %s\n" % (B2.ip, B.ip))
     m.learn(A, *((B, B2) if when == "before" else (B2, B)))
     m.route(udp(A, B2), dst=B)
@@ -231,7 +232,7 @@ def test_discarded_host_does_not_undo_that(make):
 
 
 def test_route_of_a_host_by_itself_stays(make):
-    """`ip route HOST/32 HOST`: its next hop is kept as that of any other route."""
+    """`ip route HOST/32 HOST`: its next hop is kept like that of any other route."""
     m = make(CONFIG + "ip route %s/32 %s\n" % (B.ip, B.ip))
     m.learn(A, B)
     m.console("clear arp")
@@ -244,7 +245,7 @@ def test_route_of_a_host_by_itself_stays(make):
 
 
 def test_static_neighbour(make):
-    """`arp A.B.C.D MAC`: never asked for, never changed by what is heard, never forgotten."""
+    """`arp A.B.C.D MAC`: never solicited, changed by messages, or forgotten."""
     m = make(CONFIG + "arp 198.51.100.2 %s\n" % B.mac)
     m.learn(A)
     m.route(udp(A, B))
@@ -267,8 +268,8 @@ interface eth1
 
 
 def test_full_table(make):
-    """4096 have made themselves known. One more that a packet is for takes the place of one that
-    nobody has sent to, not of one that somebody has."""
+    """4096 neighbours have announced themselves. Another one, the destination of a packet, replaces
+    an entry that was never used, not one that was."""
     m = make(WIDE)
     m.learn(A)
     router = Station(1, "172.16.0.1", ROUTER[1].mac)
@@ -296,8 +297,9 @@ def test_full_table(make):
 
 
 def test_scan(make):
-    """Who sends to all of a subnet has us ask for some of it a second. The table stays within its
-    4096, who is there and used stays, who comes is known at once, and all is as before afterwards."""
+    """A scan of a subnet makes us send a limited number of requests a second. The table keeps its
+    limit of 4096, used neighbours stay, new ones are known at once, and afterwards everything is as
+    before."""
     m = make(WIDE)
     m.learn(A)
     router = Station(1, "172.16.0.1", ROUTER[1].mac)
@@ -329,8 +331,8 @@ def test_scan(make):
 
 
 def test_many_names(make):
-    """A host that asks for us under ever new addresses: each is answered, but only some a second take
-    the place of another, and none that of one in use."""
+    """A host sends requests with ever new sender addresses. Each is answered, but only a few per
+    second replace another entry, and none replaces one in use."""
     m = make(WIDE)
     m.learn(A)
     router = Station(1, "172.16.0.1", ROUTER[1].mac)
@@ -351,8 +353,8 @@ def test_many_names(make):
 
 
 def test_neighbours_that_come_and_go_use_up_nothing(make):
-    """In a table of about 550 blocks each of 200 takes one of its own; what they leave is used
-    again."""
+    """The table has about 550 blocks. Each of 200 neighbours takes one of its own; freed ones are
+    reused."""
     m = make(WIDE, memory=2560)
     router = Station(1, "172.16.0.1", ROUTER[1].mac)
     for round_ in range(6):
@@ -366,8 +368,9 @@ def test_neighbours_that_come_and_go_use_up_nothing(make):
 
 
 def test_neighbour_replaced_under_a_packet(make):
-    """Two packets of one vector: the first makes a full table give up the silent neighbour that
-    the second was looked up for. The second must not follow whoever has its number now."""
+    """Two packets of one vector: the first one makes a full table drop the silent neighbour that
+    the look-up for the second one found. The second packet must not go to the new owner of the
+    entry."""
     m = make(WIDE)
     m.learn(A)
     router = Station(1, "172.16.0.1", ROUTER[1].mac)
@@ -384,7 +387,7 @@ def test_neighbour_replaced_under_a_packet(make):
     new = Station(1, "172.16.200.2", "02:cc:00:00:ff:02")
     m.send(0, frame_to(udp(A, new)), frame_to(udp(A, "172.16.200.1")))
     m.expect(1, arp_request(router, new.ip))
-    m.expect(1, arp_request(router, "172.16.200.1"))  # in the place of another that nobody needs
+    m.expect(1, arp_request(router, "172.16.200.1"))  # replaces another unused entry
     m.expect_nothing()
     m.expect_counters(arp_tx_request=2)
     m.send(1, arp_reply(new, router))
@@ -394,7 +397,7 @@ def test_neighbour_replaced_under_a_packet(make):
 
 
 def test_own_error_waits_for_its_neighbour(fresh):
-    """The sender is behind no known neighbour: the error waits, and has no fate."""
+    """The sender's neighbour is unknown: the error waits, and has no fate."""
     packet = udp("192.0.2.9", "8.8.8.8")
     stranger = Station(0, "192.0.2.9", "02:aa:00:00:00:09")
     fresh.send(0, frame_to(packet, stranger))

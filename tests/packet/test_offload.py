@@ -1,6 +1,6 @@
-"""Checksum offload: a frame with PKT_CSUM_PARTIAL carries the sum of the pseudo header only, and
-where the rest is to be put (virtio 1.2 5.1.6.2). It is forwarded as it is; whoever looks at its
-bytes, or cuts them, completes it first."""
+"""Checksum offload: a frame with PKT_CSUM_PARTIAL has only the pseudo header's sum in its checksum
+field, and metadata about the field (virtio 1.2 5.1.6.2). It is forwarded unchanged; code that
+parses or fragments it completes the checksum first."""
 import struct
 
 import pytest
@@ -15,7 +15,7 @@ def pseudo(ip, length):
 
 
 def partial(packet):
-    """(IP packet as a guest hands it over, the same complete, frame flags, (start, offset))"""
+    """(IP packet as a guest sends it, the complete packet, frame flags, (start, offset))"""
     whole = fixed(packet)
     at = 16 if whole.proto == 6 else 6
     head = whole.ihl * 4
@@ -44,7 +44,7 @@ def test_forwarded_as_it_is(m, packet):
 
 
 def hop_raw(raw):
-    """TTL less one, the transport's bytes untouched."""
+    """TTL decremented, the transport's bytes unchanged."""
     p = bytearray(raw)
     p[8] -= 1
     p[10:12] = b"\0\0"
@@ -77,7 +77,7 @@ def test_complete_when_quoted(m, packet, type_, code):
 
 @pytest.mark.parametrize("packet", PACKETS.values(), ids=PACKETS.keys())
 def test_complete_when_it_waits(fresh, packet):
-    """Another core sends it, from bytes alone."""
+    """Another core sends it, from its bytes alone."""
     fresh.learn(A)
     raw, whole, flags, _ = partial(packet)
     fresh.send(0, frame(A, ROUTER[0], raw), flags=flags)
@@ -104,7 +104,7 @@ def test_zero_sum_becomes_all_ones(make):
 
 
 def test_verified_sum_is_not_looked_at_again(make):
-    """PKT_CSUM_OK: the port has done it (or the packet never left the host)."""
+    """PKT_CSUM_OK: the port has verified the checksum (or the packet never left the host)."""
     m = make(app="echo", config=CONFIG + "application echo\n")
     m.learn(A)
     packet = fixed(udp(A, ROUTER[0], 20, dport=7))
@@ -127,7 +127,7 @@ def test_echo_stays_partial(make):
 
 
 def test_characters_are_complete(make):
-    """The answer is another packet, whose sum has been made."""
+    """The answer is a different packet, with a complete checksum."""
     m = make(app="echo", config=CONFIG + "application echo\nservice chargen udp\n")
     m.learn(A)
     raw, _, flags, _ = partial(udp(A, ROUTER[0], 33, dport=19))
@@ -142,8 +142,8 @@ def test_characters_are_complete(make):
 @pytest.mark.parametrize("dst", [B, B2], ids=["resolved", "waits"])
 @pytest.mark.parametrize("start", [100, 198], ids=["covers the cut", "lies in the cut"])
 def test_field_beyond_the_packet(m, dst, start):
-    """The checksum field stands in bytes after the IP packet, which are cut off: nothing of the
-    offload may be left over (found by the fuzz: lib/pkt.c's assert)."""
+    """The checksum field is in bytes after the IP packet, which are cut off: no offload metadata
+    may remain (found by the fuzzer: an assert in lib/pkt.c)."""
     packet = fixed(udp(A, dst, 40))
     raw = bytes(packet) + bytes(200 - 14 - len(bytes(packet)))
     m.send(0, frame(A, ROUTER[0], raw), flags="partial %d 0" % start)
@@ -157,7 +157,7 @@ def test_field_beyond_the_packet(m, dst, start):
                                                          "fragment", "TTL", "source"])
 @pytest.mark.parametrize("how", ["waits", "cut", "quoted", "padded"])
 def test_field_within_the_ip_header(make, how, offset):
-    """The header has been checked: no checksum may be written into it afterwards."""
+    """The header has been verified: no checksum may be written into it afterwards."""
     m = make(CONFIG + " mtu 576\n")
     m.learn(A, B)
     packet = fixed({"waits": udp(A, B2, 40), "cut": udp(A, B, 1000), "quoted": udp(A, B, ttl=1),
@@ -178,7 +178,7 @@ def test_field_within_the_ip_header(make, how, offset):
 
 
 def test_partial_ping_to_us(m):
-    """Not UDP or TCP, and yet the machine answers with a complete one."""
+    """The request is neither UDP nor TCP, but the machine answers with a complete packet."""
     request = fixed(IP(src=A.ip, dst=ROUTER[0].ip) / ICMP(id=5, seq=6) / Raw(b"twelve bytes"))
     raw = bytearray(bytes(request))
     raw[22:24] = b"\0\0"

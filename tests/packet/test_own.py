@@ -1,5 +1,5 @@
-"""What the machine itself sends in pieces, out of buffers that it holds as well (TCP does): by a
-port as it is; and on the way by the control core, flat and complete."""
+"""The machine's own packets in several buffers, some of which their owner also holds (as TCP does):
+sent by a port unchanged, or by the control core, in one piece and complete."""
 import pytest
 from machine import *
 from scapy.layers.inet import TCP
@@ -13,7 +13,7 @@ def headers(packet):
 
 
 def unfinished(packet):
-    """The frame to B with the pseudo header's sum in place of the checksum."""
+    """The frame to B with the pseudo header's sum as its checksum."""
     raw, at = bytearray(bytes(packet)), packet.ihl * 4 + (16 if packet.proto == 6 else 6)
     raw[at:at + 2] = pseudo(packet, len(raw) - packet.ihl * 4).to_bytes(2, "big")
     return bytes(ether(ROUTER[1], B))[:12] + b"\x08\0" + bytes(raw)
@@ -48,7 +48,7 @@ TX_CSUM, TSO, SG, USO = 2, 16, 64, 128  # drivers/nic.h
 @pytest.mark.parametrize("cuts", (False, True))
 @pytest.mark.parametrize("dead", ([], [1], [0, 1]))
 def test_what_all_ports_take(make, cuts, dead):
-    """Ports that did not start do not count; without any there is nothing to be asked for."""
+    """Ports that did not start are ignored; without any port there are no offloads."""
     m = make(cuts=cuts, dead=dead, boot=not dead)
     ((_, features),) = m.command("features")
     want = 0 if len(dead) == 2 else TX_CSUM | SG | (TSO | USO if cuts else 0)
@@ -93,19 +93,19 @@ def test_too_long_for_a_message(m):
 
 @pytest.mark.parametrize("packet", (tcp(1300), own_udp(1300)), ids=("TCP", "UDP"))
 def test_too_large_to_wait(fresh, packet):
-    """What devices are to cut is no message; who made it sends again what is lost."""
+    """A frame for the device to segment cannot be a message; its sender retransmits lost data."""
     own(fresh, "punt", packet, 3, mss=500)
     fresh.expect_nothing()
     fresh.expect_counters(originated_drop_tx=1)
 
 
 def test_held_and_dropped(m):
-    """Shared buffers and pieces that a full ring makes wait are let go of once, sent or not. The
-    harness counts their holders after every command."""
+    """Shared buffers and fragments that wait at a full ring are released exactly once, sent or not.
+    The harness counts references after every command."""
     packet = own_udp(300)
     m.command("room 1 0")
     for i in range(800):
         own(m, "tx", packet, 1 + i % 4)
     m.command("room 1 -1")
-    assert len(m.take_all(1)) == 704  # CORE_OUT_HOLD less what is kept for packets on their way
+    assert len(m.take_all(1)) == 704  # CORE_OUT_HOLD without the places for forwarded packets
     m.expect_counters(originated_drop_tx=96)

@@ -1,5 +1,5 @@
-"""The generator: every frame against scapy's, times in virtual time, and what it says of frames that
-come back late, twice, out of order, damaged, or not at all."""
+"""The generator: every frame compared with scapy's, times in virtual time, and the report about
+frames that come back late, twice, out of order, damaged, or not at all."""
 import re
 
 import pytest
@@ -69,8 +69,8 @@ def test_protocols(make, kind):
 @pytest.mark.parametrize("rate, gap", [("1000pps", 1e6), ("3pps", 1e9 / 3), ("1Mpps", 1e3),
                                        ("14.88Mpps", 1e3 / 14.88), ("1Gbps", 672)])
 def test_pacing_is_exact(make, rate, gap):
-    """In virtual time a frame goes at the very nanosecond at which it is due: number n at
-    n times the gap, rounded up, after the first; nothing adds up."""
+    """In virtual time a frame is sent exactly when it is due: frame n at n times the gap, rounded
+    up, after the first; errors do not accumulate."""
     count = 8 if gap > 1e8 else 5000
     g = make(script(STREAM + " rate %s\n limit %d frames\n" % (rate, count)))
     start(g)
@@ -85,7 +85,7 @@ def test_pacing_is_exact(make, rate, gap):
 
 
 def sent_at(make, text, count):
-    """Nanoseconds from the first frame to each."""
+    """Nanoseconds from the first frame to each frame."""
     g = make(script(STREAM + text + " limit %d frames\n" % count))
     start(g)
     g.time(5 * SECOND)
@@ -98,7 +98,7 @@ def sent_at(make, text, count):
 @pytest.mark.parametrize("rate, bits, overhead", [
     ("100Mbps", 100e6, 20), ("100Mbps l2", 100e6, 0), ("10%", 100e6, 20), ("0.5%", 5e6, 20)])
 def test_pacing_of_sizes(make, rate, bits, overhead):
-    """A frame is due when those before it have taken their time on a line of 1 Gbit/s."""
+    """A frame is due when the previous ones have been sent on a line of 1 Gbit/s."""
     due = 0
     for n, at in enumerate(sent_at(make, " size imix\n rate %s\n" % rate, 1200)):
         assert -1 <= at - due < 1.5, (n, at, due)
@@ -106,14 +106,14 @@ def test_pacing_of_sizes(make, rate, bits, overhead):
 
 
 def test_pacing_of_bursts(make):
-    """Ten at once, each ten microseconds."""
+    """Ten frames at once, every ten microseconds."""
     for n, at in enumerate(sent_at(make, " rate 1Mpps\n burst 10\n", 1000)):
         assert -1 <= at - n // 10 * 10000 < 1.5, (n, at)
 
 
 def test_pacing_of_a_ramp(make):
-    """At every time the frames sent are those of the even slope, to one: the integral of the rate.
-    Then it goes on at the last rate."""
+    """At any time the number of sent frames equals the integral of the rate, within one frame.
+    Afterwards the last rate continues."""
     for n, at in enumerate(sent_at(make, " ramp 1000pps to 3000pps over 1s\n", 3500)):
         t = at / 1e9
         due = 1000 * t + 1000 * t * t if t < 1 else 2000 + 3000 * (t - 1)
@@ -162,7 +162,7 @@ def test_weights(make):
 
 
 def test_ring_that_is_full(make):
-    """What is behind is said, and the trial is not valid; nothing is changed under way."""
+    """The backlog is reported, and the trial is invalid; no frame is changed."""
     g = make(script(STREAM + " rate 1Mpps\n limit 10ms\n"))
     g.command("room 0 100")
     start(g)
@@ -175,7 +175,8 @@ def test_ring_that_is_full(make):
 
 
 def came_back(make, frames_of, more=""):
-    """Sends 1000 numbered frames, gives back what frames_of makes of them, and returns the report."""
+    """Sends 1000 numbered frames, returns the result of frames_of to the generator, and returns the
+    report."""
     g = make(script(STREAM + " rate 1Mpps\n limit 1000 frames\n" + more))
     start(g)
     g.time(30 * MS)
@@ -223,14 +224,14 @@ def test_judgement(make, name, change, found):
 
 @pytest.mark.parametrize("statement, corrupted", [("", 0), ("verify\n", 3)])
 def test_damaged_payload(make, statement, corrupted):
-    """Behind the stamp only the checksum tells, when it is looked at."""
+    """After the stamp, only the checksum shows damage, and only if it is verified."""
     found = came_back(make, lambda frames: [f[:65] + bytes([f[65] ^ 255]) + f[66:] for f in frames[:3]] +
                       frames[3:], " size 128\n" + statement)
     assert found == expected(received=1000 - corrupted, lost=corrupted, corrupted=corrupted)
 
 
 def test_wrong_port(make):
-    """It was to come back by eth1."""
+    """The frame should have come back by eth1."""
     g = make(script(STREAM + " rate 1Mpps\n limit 50 frames\n"))
     start(g)
     g.time(30 * MS)
@@ -254,8 +255,8 @@ def test_latency(make):
 
 
 def test_neighbour_is_asked(make):
-    """Without a MAC address in the stream the way is that of any packet of ours; the gateway is
-    asked, and the frames go there."""
+    """Without a MAC address in the stream, its frames take the path of our own packets: the gateway
+    is resolved, and the frames go there."""
     text = STREAM.replace(" mac destination %s\n" % TARGET, "").replace("198.51.100.10", "192.0.2.3")
     g = make(script(text + " rate 1Mpps\n limit 5 frames\n"))
     start(g)
@@ -286,7 +287,8 @@ def test_no_route(make):
 
 
 def test_hosts_are_played(make):
-    """ARP and ND for all that lives behind a port, not for what does not; ours as ever."""
+    """ARP and ND are answered for all addresses behind a port, not for others; our own are answered
+    as usual."""
     six = GENERATOR.replace(" ip address 192.0.2.1/24\n",
                             " ip address 192.0.2.1/24\n ipv6 address 2001:db8:1::1/64\n")
     g = make(script("answer eth0 203.0.113.0/24\nanswer eth0 2001:db8:9::/64\n" + STREAM +
@@ -313,7 +315,7 @@ def test_hosts_are_played(make):
 
 
 def test_own_frames_between(make):
-    """The machine answers pings while it sends, and loses no frame by it."""
+    """The machine answers pings while it sends, without losing a frame."""
     g = make(script(STREAM + " rate 1000pps\n limit 1000 frames\n"))
     g.learn(A)
     start(g)
@@ -351,7 +353,8 @@ def test_stop(make):
 
 
 def test_run_of_so_many_frames(make):
-    """It begins by itself; of each stream so many, or fewer where the stream says so."""
+    """The run starts by itself; it sends that many frames of each stream, or fewer if the stream
+    has a limit."""
     two = STREAM + " rate 1Mpps\n" + STREAM.replace("stream a", "stream b") + " rate 1Mpps\n limit 7 frames\n"
     g = make(script(two + "run 20 frames\n"), boot=False)
     g.time(2 * SECOND)
@@ -382,7 +385,7 @@ def test_no_script(make):
 
 
 def test_ports_are_restarted(make):
-    """The run is lost and said to be; the next one goes."""
+    """The run is lost, and this is reported; the next one works."""
     g = make(script(STREAM + " rate 1000pps\n limit 5000 frames\n"))
     start(g)
     g.time(SECOND)

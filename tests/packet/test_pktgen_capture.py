@@ -1,4 +1,4 @@
-"""What the generator captures: every byte, at its nanosecond, as a file that others read."""
+"""The generator's captures: every byte, with its time in ns, in a file that other programs read."""
 import base64
 import io
 import random
@@ -14,7 +14,7 @@ COUNTS = {"received": 4, "dropped": 5, "delivered": 8}  # isb_ifrecv, isb_ifdrop
 
 
 def pcapng(data):
-    """Packets as scapy reads them, and what the statistics block of each interface says."""
+    """The packets as scapy reads them, and the statistics block of each interface."""
     packets = list(PcapNgReader(io.BytesIO(data)))
     statistics, at = [], 0
     while at < len(data):
@@ -32,7 +32,7 @@ def pcapng(data):
 
 
 def shown_capture(g):
-    """That which `show capture base64` shows."""
+    """The capture shown by `show capture base64`."""
     start = len(g.text)
     g.key("show capture base64\r")
     g.time(SECOND)
@@ -42,7 +42,7 @@ def shown_capture(g):
 
 
 def nanoseconds(packet):
-    """Of scapy's time, exactly: it divides two integers."""
+    """scapy's time, exactly: it divides two integers."""
     return round(packet.time * SECOND)
 
 
@@ -50,13 +50,13 @@ STRANGE = Ether(src=A.mac, dst=TARGET, type=0x88b5)
 
 
 def strangers(count, seed=1):
-    """Frames of nobody's, of all lengths."""
+    """Frames of an unknown station, of all lengths."""
     rng = random.Random(seed)
     return [bytes(STRANGE / Raw(rng.randbytes(rng.randrange(46, 1500)))) for _ in range(count)]
 
 
 def test_capture_is_what_came(make):
-    """Every byte, at its nanosecond."""
+    """Every byte, with its time in ns."""
     frames = strangers(50)
     g = make(script("capture eth0\n" + STREAM + " rate 100pps\n limit 2s\n"))
     start(g)
@@ -76,7 +76,8 @@ def test_capture_is_what_came(make):
 
 
 def test_capture_of_test_frames(make):
-    """Judged as they would be without it; two ports, of which one keeps the beginning of some."""
+    """Test frames are judged as without a capture; of two ports, one keeps only the beginning of
+    some frames."""
     g = make(script("capture eth1 size 64 frames 3\ncapture eth0\n" + STREAM +
                     " size 128\n rate 1kpps\n limit 10 frames\n"))
     start(g)
@@ -93,7 +94,7 @@ def test_capture_of_test_frames(make):
 
 
 def test_capture_is_of_the_run(make):
-    """What comes before it and after it is not in the file; each run has its own."""
+    """Frames before and after the run are not in the file; each run has its own file."""
     g = make(script("capture eth0\n" + STREAM + " rate 100pps\n limit 100 frames\n"))
     g.key("show capture\r")
     assert "there is no capture: there was no run and no test since the ports started" in g.text
@@ -111,7 +112,7 @@ def test_capture_is_of_the_run(make):
 
 
 def test_capture_larger_than_the_memory(make):
-    """What found no room is counted."""
+    """Frames without room are counted."""
     g = make(script("capture eth0\n" + STREAM + " rate 100pps\n limit 5s\n"))
     start(g)
     g.time(100 * MS)
@@ -128,7 +129,7 @@ def test_capture_larger_than_the_memory(make):
 
 
 def test_capture_by_http(make):
-    """The same bytes as on the console, to several readers by turns."""
+    """The same bytes as on the console, for several readers in turn."""
     g = make(script("capture eth0 size 200\n" + STREAM + " limit 1 frames\n",
                     GENERATOR + WEB))
     g.learn(A)
@@ -150,7 +151,7 @@ def test_capture_by_http(make):
 
 
 def half_read(g, src):
-    """A reader that has asked, and takes nothing yet."""
+    """A reader that has sent its request, and receives nothing yet."""
     client = Client(g, src=src)
     client.send("PA", b"GET /capture.pcapng HTTP/1.1\r\nHost: 192.0.2.1\r\n\r\n")
     return client
@@ -171,7 +172,7 @@ def captured_much(make):
 
 
 def test_capture_to_two_readers(make):
-    """By turns, and another one has gone away: each has all of it."""
+    """In turn, while a third one has disconnected: each receives the whole file."""
     g, frames = captured_much(make)
     half_read(g, A).send("RA")
     g.take_all(0)
@@ -182,7 +183,8 @@ def test_capture_to_two_readers(make):
 
 
 def test_capture_gone_under_its_reader(make):
-    """The next run begins: the connection is reset, so nobody takes the half for all."""
+    """When the next run begins, the connection is reset, so that no reader mistakes the part for
+    the whole."""
     g, _ = captured_much(make)
     reader = half_read(g, B)
     start(g)
@@ -198,8 +200,8 @@ def test_no_capture(make):
 
 
 def test_a_ring_that_nobody_empties(make):
-    """What we said before lies in the ring: a run waits for it, says so when it waits in vain, and
-    begins as ever once the device takes frames again. Who does not want to wait stops it."""
+    """Our own earlier frames fill the ring: a run waits for it, reports a wait in vain, and starts
+    as usual once the device takes frames again. An operator can stop a waiting run."""
     g = make(script(STREAM + " rate 1000pps\n limit 5 frames\n"))
     start(g)
     g.time(SECOND)
@@ -227,7 +229,7 @@ def test_a_ring_that_nobody_empties(make):
 
 
 def test_a_full_ring_comes_to_an_end(make):
-    """A ring of jumbo frames takes its time at 10 Mbit/s: 7.5 s, and 3 s more are waited."""
+    """A ring of jumbo frames needs 7.5 s at 10 Mbit/s; the generator waits 3 s longer."""
     g = make(script("line eth0 10Mbps\n" + STREAM + " size 9220\n rate 100pps\n"))
     for wait, ends in ((6 * SECOND, True), (12 * SECOND, False)):
         start(g, 1)

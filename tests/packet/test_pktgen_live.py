@@ -1,5 +1,4 @@
-"""How a run of the generator goes: the rows on a terminal, lines where they stay, the page for
-programs."""
+"""The progress of a generator's run: rows on a terminal, lines elsewhere, the page for programs."""
 import json
 import re
 
@@ -11,7 +10,7 @@ TWO = STREAM + " rate 1000pps\n" + STREAM.replace("stream a", "stream b") + " ra
 
 
 class Terminal:
-    """The least that a terminal does, of 24 rows and 80 columns."""
+    """A minimal terminal with 24 rows and 80 columns."""
 
     def __init__(self):
         self.rows = [""]
@@ -66,7 +65,7 @@ def shows(g):
 
 
 def back(g, ns, step=50 * MS):
-    """Time passes; what eth0 sends comes back by eth1."""
+    """Time passes; eth0's frames come back by eth1."""
     for _ in range(ns // step):
         g.time(step)
         frames = [f for f in g.take_all(0) if f[12:14] == b"\x08\x00"]
@@ -97,7 +96,7 @@ def test_rows_stay_where_they_are(make):
 
 
 def test_messages_stay_above(make):
-    """What the system says in between is not written over, nor does it spoil the rows."""
+    """System messages in between are not overwritten, and do not damage the rows."""
     g = make(script(TWO))
     start(g, 10)
     back(g, 2 * SECOND)
@@ -136,7 +135,7 @@ def test_lines_where_they_stay(make):
 
 
 def test_rows_of_a_test(make):
-    """The trial and what its search knows; the lines of trials stay above."""
+    """The current trial and the state of its search; the lines of trials stay above."""
     text = TESTS.replace("trial 8ms", "trial 1500ms").replace("search 1%% to 10%%", "search 0.1%% to 0.2%%")
     g = make(script(text % ("throughput", "64", "0.1%")))
     g.key("rfc2544 start\r")
@@ -191,7 +190,7 @@ def remote(make):
 
 
 def test_end_on_a_console_over_tcp(make):
-    """Who began the run there reads what came of it."""
+    """The session that started the run receives the result."""
     g, s = remote(make)
     s.type(b"start 2\r\n")
     g.time(3 * SECOND)
@@ -201,7 +200,8 @@ def test_end_on_a_console_over_tcp(make):
 
 
 def test_console_that_goes_away(make):
-    """Its run ends, and nobody is told of it but the system; the place is another's then."""
+    """The session's run ends, and only the system log reports it; another session may then start
+    one."""
     g, s = remote(make)
     s.type(b"start 60\r\n")
     g.time(2 * SECOND)
@@ -216,7 +216,7 @@ def test_console_that_goes_away(make):
 
 
 def test_pacing_of_each_stream(make):
-    """Each has a histogram of its own."""
+    """Each stream has its own histogram."""
     g = make(script(STREAM + " rate 1000pps\n limit 1000 frames\n" + STREAM.replace(
         "stream a", "stream b") + " rate 100pps\n limit 50 frames\n"))
     start(g)

@@ -1,5 +1,5 @@
-"""The generator with memory refused (test_memory.py): the 1st, 2nd, 3rd ... request of a start, of a
-run with a capture, and of a test of RFC 2544, alone or with all after it."""
+"""The generator with memory refused (test_memory.py): the 1st, 2nd, 3rd ... request of a start, of
+a run with a capture, and of a test of RFC 2544, alone or with all later ones."""
 import re
 
 import pytest
@@ -12,7 +12,7 @@ TRIALS = script(TESTS % ("throughput", "64", "1%"))
 MISSING = re.compile(r"there is not enough memory|" + NAMED.pattern, re.MULTILINE)
 
 
-# What is said at the end of a run and of a test, and what is read of them.
+# The output at the end of a run and of a test, and parts of their reports.
 RAN = ("Run of 0.490 s: valid", '"name":"a"', "Cg0NCjQAAABNPCsaAQAAAP")
 TESTED = ("the test is over: 1 trials, 0 invalid", "throughput", '"rfc2544":')
 
@@ -45,9 +45,9 @@ SCENARIOS = {"run": (RUN, run, RAN), "rfc2544": (TRIALS, trials, TESTED)}
 @pytest.mark.parametrize("on", [False, True], ids=["one", "all"])
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_generator(make, name, on):
-    """What is missing is named, and the console is there. A run for which there is a script goes on
-    without what it has no memory to tell of; with memory, after a restart of the ports, it is told
-    whole, but for devices and the text, which are read once."""
+    """The missing memory is named, and the console works. A run with a script continues without the
+    parts of the report that lack memory. With memory, after a restart of the ports, the report is
+    complete, except for devices and the text, which are read only once."""
     config, scenario, want = SCENARIOS[name]
 
     def machine(**options):

@@ -1,4 +1,4 @@
-"""Captures that the generator sends again: every byte, and when."""
+"""The generator replays captures: every byte, and its time."""
 import json
 import random
 
@@ -11,7 +11,7 @@ REPLAY = "stream r\n port eth0\n replay a.pcap\n"
 
 
 def trace(count=40, seed=1):
-    """Frames as hosts send them, of many lengths, short ones too; gaps of 0 to 3 ms."""
+    """Typical frames of hosts, of many lengths, with short ones; gaps of 0 to 3 ms."""
     rng = random.Random(seed)
     at, out = T0, []
     for n in range(count):
@@ -41,8 +41,8 @@ def test_replay_is_what_was_captured(make, order, ns, loop, rounds):
 
 @pytest.mark.parametrize("speed, factor", [("", 1), (" speed 0.5\n", 2), (" speed 4\n", .25)])
 def test_replay_keeps_the_times(make, speed, factor):
-    """In virtual time: every frame at its nanosecond, over the loops too, where a mean gap is between
-    the last and the first."""
+    """In virtual time: every frame at its exact time, over the loops too, with a mean gap between
+    the last frame and the first."""
     frames = trace()
     mean = (frames[-1][0] - T0) // (len(frames) - 1)
     round_ns = frames[-1][0] - T0 + mean
@@ -64,7 +64,7 @@ def test_replay_keeps_the_times(make, speed, factor):
 
 
 def test_replay_at_a_rate_and_flat(make):
-    """The file's times do not matter then; the order does, and the stations that the script gives."""
+    """The file's times are ignored; its order remains, with the script's MAC addresses."""
     frames = trace()
     g = make(replay(
         "stream r\n port eth0\n replay a.pcap\n rate 10kpps\n loop forever\n limit 100 frames\n"
@@ -82,7 +82,7 @@ def test_replay_at_a_rate_and_flat(make):
 
 
 def test_replay_beside_other_streams(make):
-    """One ring, replayed and made frames in turn, each in its order."""
+    """One ring has replayed and made frames in turn, each in order."""
     frames = trace(count=7)
     g = make(replay(STREAM + " rate flat\n limit 2000 frames\n" + REPLAY +
                     " rate flat\n loop 300\n weight 3\n", {"a.pcap": pcap(frames)}))
@@ -95,7 +95,7 @@ def test_replay_beside_other_streams(make):
 
 
 def test_replay_refused(make):
-    """A bad file, or none: nothing is sent, and the line of the script says why."""
+    """A bad file, or a missing one: nothing is sent, and an error names the line of the script."""
     cut = pcap(trace())[:-1]
     for files, word in (({}, "lab.gen:3: there is no such file behind the script"),
                         ({"a.pcap": cut}, "lab.gen:3: packet 40: the file ends within the packet, at \"a.pcap\""),

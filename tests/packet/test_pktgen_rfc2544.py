@@ -1,4 +1,4 @@
-"""RFC 2544 by the generator: its trials against a device that loses, its reports, and what ends it."""
+"""RFC 2544 by the generator: trials with a lossy device, reports, and what ends a test."""
 import json
 import re
 
@@ -9,7 +9,7 @@ from test_http import Client
 
 
 def test_throughput_of_a_wire(make):
-    """Who loses nothing has the highest rate as throughput, after one trial of each size."""
+    """Without loss, the throughput is the highest rate, after one trial of each size."""
     g = make(script(TESTS % ("throughput", "64/1518", "1%")))
     g.key("rfc2544 start\r")
     play(g, list)
@@ -21,8 +21,8 @@ def test_throughput_of_a_wire(make):
 
 
 def test_throughput_is_searched(make):
-    """A device of 6.4 % of the line, which loses what is above: the search ends at 6 %."""
-    can = 6.4 * FRAMES_A_PERCENT / 4  # in a stretch of 2 ms
+    """A device with 6.4 % of the line rate, which drops the excess: the search ends at 6 %."""
+    can = 6.4 * FRAMES_A_PERCENT / 4  # in an interval of 2 ms
 
     g = make(script(TESTS % ("throughput", "64", "1%")))
     g.key("rfc2544 start\r")
@@ -34,14 +34,14 @@ def test_throughput_is_searched(make):
 
 
 def test_learning_frames(make):
-    """Before each trial the first of each stream, for every destination, at a low rate: who throws
-    them away, because it does not know its neighbour, has lost nothing of the trial. Between two
-    trials the device rests."""
+    """Before each trial the generator sends the first frames of each stream, for every destination,
+    at a low rate: a device that drops them, because it does not know its neighbour, has lost
+    nothing of the trial. Between two trials the device rests."""
     text = TESTS.replace("learn 0s", "learn 200ms").replace("rest 0s", "rest 500ms")
     text = text.replace("rfc2544", " vary destination address increment 198.51.100.10 198.51.100.19\nrfc2544", 1)
     g = make(script(text % ("latency", "64", "1%")))
     g.key("rfc2544 start\r")
-    seen = []  # stretches in which frames went: from, to, how many
+    seen = []  # intervals with frames: from, to, how many
 
     def device(frames):
         if not seen or g.now - seen[-1][1] > 100 * MS:
@@ -67,7 +67,7 @@ def test_learning_frames(make):
 
 
 def test_report(make):
-    """Text, JSON between its marks and a page that has the JSON in it; by the text of the console."""
+    """Text, JSON between its marks, and a page that contains the JSON; as output of the console."""
     g = make(script(TESTS % ("throughput latency frame-loss", "64", "1%") + "run\n"), boot=False)
     play(g, list, 10)
     assert "the test is over: 4 trials, 0 invalid" in g.text
@@ -102,8 +102,8 @@ def test_report_of_a_run(make):
 
 
 def test_invalid_trial(make):
-    """The generator's own ring hardly moves: each trial is made three times, at ever lower rates, and
-    when that is so at the lowest there is no result."""
+    """The generator's own ring hardly advances: each trial is repeated three times, at decreasing
+    rates, and if it is invalid at the lowest one too, there is no result."""
     g = make(script(TESTS % ("throughput", "64", "1%")))
     g.key("rfc2544 start\r")
     for _ in range(300):
@@ -120,7 +120,7 @@ def test_invalid_trial(make):
 
 
 def test_link_is_lost(make):
-    """A trial during which a link went down says nothing; the next one waits for it."""
+    """A trial during which a link went down is invalid; the next one waits for the link."""
     g = make(script(TESTS % ("throughput", "64", "1%")))
     g.key("rfc2544 start\r")
     g.time(30 * MS)
@@ -130,13 +130,13 @@ def test_link_is_lost(make):
     g.take_all(0)
     g.link(1, True)
     play(g, list)
-    g.take_all(1)  # it says again who it is
+    g.take_all(1)  # it announces itself again
     flaws = [t[5].strip() for t in trials(g)]
     assert flaws[0] == "invalid: a link was down" and flaws[-1] == "valid"
 
 
 def test_link_is_lost_in_a_run(make):
-    """It goes on, but what came of it says nothing of the device."""
+    """The run continues, but its result is invalid."""
     g = make(script(STREAM + " rate 1000pps\n limit 500 frames\n", GENERATOR))
     start(g)
     g.time(100 * MS)
@@ -166,7 +166,7 @@ def test_test_is_stopped(make):
 
 
 def test_bursts_are_divided(make):
-    """Two streams by weight, a burst by their rates: both ends of it arrive."""
+    """Two streams by weight, a burst divided by their rates: both parts of it arrive."""
     two = STREAM + " weight 3\n" + STREAM.replace("stream a", "stream b")
     g = make(script(two + "rfc2544 back-to-back\n sizes 1518\n settle 20ms\n learn 0s\n repeat 1\n"
                     "line eth0 10Mbps\nline eth1 10Mbps\n"))
@@ -183,7 +183,7 @@ def test_bursts_are_divided(make):
 
 
 def test_nobody_to_test_with(make):
-    """What the next trial would suffer from too ends the test."""
+    """A problem that would affect the next trial too ends the test."""
     text = TESTS.replace(" mac destination %s\n" % TARGET, "").replace("198.51.100.10", "192.0.2.3")
     g = make(script(text % ("throughput", "64", "1%")))
     g.key("rfc2544 start\r")
@@ -219,7 +219,7 @@ def test_no_rate_limiter(make):
 
 
 def test_pages(make):
-    """Reports and rows of /metrics by HTTP; the pages are those of the console."""
+    """Reports and rows of /metrics by HTTP; the pages equal those of the console."""
     from test_http import Client
     g = make(script(STREAM + " rate 1Mpps\n limit 1000 frames\n", GENERATOR + WEB))
     g.learn(A)

@@ -1,7 +1,8 @@
-"""The ring between a data core and the control core is shared out (core/ring.c, punt_has_room): half
-of it is kept, in equal parts, for each kind of message by each port, so a flood of one kind by one
-port keeps out neither the others nor the same by another port. The harness takes a turn of the control core only when nothing is received, so what arrives
-together finds a ring that nobody empties."""
+"""The ring between a data core and the control core is divided (core/ring.c, punt_has_room). Half
+of it is reserved, in equal parts, for each kind of message by each port, so a flood of one kind by
+one port blocks neither other kinds nor the same kind by another port. The harness runs a turn of
+the control core only when nothing is received, so frames that arrive together find a ring that is
+not emptied."""
 import pytest
 from machine import *
 from scapy.layers.inet import TCP
@@ -33,7 +34,8 @@ def frame_to(packet, src=A):
 
 
 def ask(hops=255):
-    """A neighbour's solicitation for the router's address; by its hop limit from the link or not."""
+    """A neighbour's solicitation for the router's address; the hop limit says whether it is from
+    the link."""
     return ether(A, ROUTER[0]) / IPv6(src=A.ip6, dst=ROUTER[0].ip6, hlim=hops) / \
         ICMPv6ND_NS(tgt=ROUTER[0].ip6) / ICMPv6NDOptSrcLLAddr(lladdr=A.mac)
 
@@ -43,7 +45,7 @@ FRAMES = {
     "nd": ask(),
     "local": frame_to(IP(src=A.ip, dst=ROUTER[0].ip) / ICMP(id=1, seq=1)),
     "tcp": frame_to(IP(src=A.ip, dst=ROUTER[0].ip) / TCP(flags="A", dport=80)),
-    # whole, though it says that it is a fragment (RFC 6946), and so answered at once
+    # complete, although it has a fragment header (RFC 6946), and so answered at once
     "fragment": frame_to(IPv6(src=A.ip6, dst=ROUTER[0].ip6) / IPv6ExtHdrFragment(id=1) /
                          ICMPv6EchoRequest(id=1, seq=1)),
     "resolve": frame_to(udp(A, NOBODY)),
@@ -53,7 +55,7 @@ AT_ONCE = ("arp", "nd", "local", "tcp", "fragment")  # each of these is answered
 
 
 def answers(m):
-    """Of which kinds of frame something came out, and how often."""
+    """Counts the answers by the kind of frame that caused them."""
     got = collections.Counter()
     for frame in m.take_all(0) + m.take_all(1):
         p = Ether(frame)
@@ -76,7 +78,7 @@ def start(make, config=CONFIG46):
 
 @pytest.mark.parametrize("flood", FRAMES)
 def test_flood(make, flood):
-    """As much of it as half of the ring and its own part hold; everything else comes through."""
+    """The flood gets half of the ring and its own part; everything else passes."""
     m = start(make)
     for _ in range(FLOOD):
         m.queue(0, padded(FRAMES[flood]))
@@ -91,7 +93,7 @@ def test_flood(make, flood):
 
 
 def test_everybody_floods(make):
-    """Then each has its part, and what is left goes to those who came first."""
+    """Each kind gets its own part, and the rest goes to the first ones."""
     m = start(make)
     for _ in range(FLOOD):
         for frame in FRAMES.values():
@@ -99,7 +101,7 @@ def test_everybody_floods(make):
     m.command("run")
     got, counted = answers(m), m.counted()
     assert all(got[kind] >= KEPT for kind in AT_ONCE)
-    room = SLOTS - KINDS * (PORTS - 1) * KEPT  # what other ports have is not theirs
+    room = SLOTS - KINDS * (PORTS - 1) * KEPT  # without the parts of other ports
     assert sum(got[kind] for kind in AT_ONCE) <= room - 2 * KEPT
     assert counted["drop_punt_full"] + counted["originated_drop_tx"] == FLOOD * KINDS - room
 
@@ -109,8 +111,8 @@ NOT_OURS = Ether(src=B.mac, dst="02:ff:00:00:00:01") / udp(B, A)
 
 @pytest.mark.parametrize("kind", ("local", "arp"))
 def test_the_same_by_another_port(make, kind):
-    """A flood by one port leaves the other its part of the same kind, whichever of them it is, and
-    also when the ring was full before the other's came."""
+    """A flood by one port leaves the other its part of the same kind, for either port, and also if
+    the ring was full before the other's messages arrived."""
     m = start(make)
     m.learn(B)
     answers(m)
@@ -131,8 +133,7 @@ def test_the_same_by_another_port(make, kind):
 
 
 def test_room_comes_back(make):
-    """Places are given back kind by kind, as messages are served, and all at once when the ports
-    restart."""
+    """Places are freed per kind, as messages are served, and all at once when the ports restart."""
     m = start(make)
     for turn in range(4):
         if turn == 2:
@@ -150,8 +151,8 @@ def test_room_comes_back(make):
 
 
 def test_discovery_from_beyond(make):
-    """Neighbour discovery is ICMPv6 as a flood of pings is. Its hop limit says that it is from the
-    link; what looks like it and comes from beyond has no part of its own."""
+    """Neighbour discovery is ICMPv6, like a flood of pings. Its hop limit proves that it is from
+    the link; a similar message from beyond the link has no part of its own."""
     m = start(make)
     ping = ether(A, ROUTER[0]) / IPv6(src=A.ip6, dst=ROUTER[0].ip6) / ICMPv6EchoRequest(id=1, seq=1)
     for _ in range(FLOOD):
@@ -173,7 +174,7 @@ TO_PORT_80 = {
 
 @pytest.mark.parametrize("version", TO_PORT_80)
 def test_connections_in_a_flood_of_syn(make, version):
-    """Who would begin a connection waits with the pings. The segments of those that are, do not."""
+    """A SYN competes with pings. Segments of existing connections do not."""
     m = start(make)
     for n in range(FLOOD):
         m.queue(0, padded(frame_to(TO_PORT_80[version] / TCP(sport=n + 1, flags="S", dport=80))))
@@ -185,7 +186,8 @@ def test_connections_in_a_flood_of_syn(make, version):
 
 
 def test_pings_in_a_flood_of_fragments(make):
-    """IPv4's, none of which makes anything whole: reassembly has its own bounds (reassembly.h)."""
+    """IPv4 fragments, none of which completes a packet: reassembly has its own bounds
+    (reassembly.h)."""
     m = start(make)
     for n in range(FLOOD):
         m.queue(0, padded(frame_to(IP(src=A.ip, dst=ROUTER[0].ip, id=n, flags="MF", proto=17) /

@@ -1,5 +1,6 @@
-"""Packets to the machine itself that come in fragments: RFC 791 3.2, RFC 1122 3.3.2, RFC 815. The
-rules of reassembly are tests/unit/test_reassembly.c's; here is what becomes of the whole."""
+"""Fragmented packets to the machine itself: RFC 791 3.2, RFC 1122 3.3.2, RFC 815.
+tests/unit/test_reassembly.c tests the rules of reassembly; this file tests the fate of the whole
+packet."""
 import pytest
 from machine import *
 from scapy.layers.inet import TCP
@@ -12,7 +13,7 @@ interface eth0
 
 
 def pieces(packet, *cuts):
-    """The packet's payload cut at these octets, multiples of 8, as fragments."""
+    """The packet's payload cut at these offsets, multiples of 8, as fragments."""
     whole = fixed(packet)
     data = bytes(whole.payload)
     ends = list(cuts) + [len(data)]
@@ -81,7 +82,7 @@ def test_answer_that_is_too_large_is_cut(half):
 
 
 def test_time_is_over(half):
-    """RFC 1122 3.3.2: 60 s; ICMP time exceeded, code 1, when the first fragment was there (RFC 792)."""
+    """RFC 1122 3.3.2: 60 s; ICMP time exceeded, code 1, if the first fragment arrived (RFC 792)."""
     first, last = pieces(ping(512), 256)
     half.send(0, to_us(first))
     half.time(59 * SECOND)
@@ -93,12 +94,12 @@ def test_time_is_over(half):
     assert half.waiting() == 0
     half.send(0, to_us(last))
     half.time(61 * SECOND)
-    half.expect_nothing()  # of the last alone nobody is told
+    half.expect_nothing()  # no error about the last fragment alone
     half.expect_counters(drop_frag_timeout=2, icmp_tx_time_exceeded=1)
 
 
 def test_overlap(half):
-    """RFC 5722 4 in IPv4 too: for what it could hide (RFC 1858)."""
+    """RFC 5722 4 in IPv4 too: because of what an overlap could hide (RFC 1858)."""
     parts = pieces(ping(512), 256)
     other = IP(src=A.ip, dst=ROUTER[0].ip, proto=1, id=7, frag=16, flags="MF") / Raw(bytes(256))
     half.send(0, to_us(parts[0]))
@@ -125,7 +126,7 @@ def e(make):
 
 
 def test_udp_echo(e):
-    """RFC 862 knows no largest datagram."""
+    """RFC 862 has no largest datagram."""
     request = udp(A, ROUTER[0], size=3000, dport=7)
     for part in pieces(request, 1480, 2960):
         e.send(0, to_us(part))

@@ -1,5 +1,5 @@
-"""Redirects (RFC 1812 5.2.7.2; RFC 4861 8.2): who is told of a better first hop and what of, for both
-families; who is not; their rate; that a commit starts and ends them."""
+"""Redirects (RFC 1812 5.2.7.2; RFC 4861 8.2), for both families: which senders get one, about which
+packets and next hops; their rate; a commit enables and disables them."""
 import pytest
 from ip6 import *
 from machine import *
@@ -28,7 +28,7 @@ def learn_link_local(m, *stations):
     for s in stations:
         m.send(s.port, solicit(s, ROUTER[s.port].link_local, source=s.link_local))
         m.take_all(s.port)
-        m.time(6 * SECOND)  # it is asked in turn (RFC 4861 7.3.3)
+        m.time(6 * SECOND)  # it is probed in turn (RFC 4861 7.3.3)
         m.take_all(s.port)
         m.send(s.port, advert(s, ROUTER[s.port], s.link_local, dst_ip=ROUTER[s.port].link_local))
     m.counted()
@@ -51,7 +51,7 @@ def redirect4(packet, gateway, router="192.0.2.1"):
 
 
 def redirect6(packet, target, mac):
-    """RFC 4861 4.5, 4.6.3: the quote is a multiple of 8 bytes, all of it at most 1280."""
+    """RFC 4861 4.5, 4.6.3: the quote is a multiple of 8 bytes, the packet at most 1280 bytes."""
     dst = fixed6(packet).dst
     quote = bytes(packet)[:1280 - 40 - 40 - 8 - 8]
     quote = quote[:len(quote) & ~7]
@@ -63,7 +63,7 @@ def redirect6(packet, target, mac):
 
 
 def told(m, packet, to, redirect, sender=A):
-    """The packet is forwarded and its sender told."""
+    """The packet is forwarded and its sender gets a redirect."""
     six = IPv6 in packet
     m.send(0, ether(sender, ROUTER[0]) / packet)
     frames = m.take_all(0)
@@ -76,7 +76,7 @@ def told(m, packet, to, redirect, sender=A):
 
 
 def not_told(m, packet, to, sender=A, **counters):
-    """The packet is forwarded, no more."""
+    """The packet is only forwarded."""
     m.send(0, ether(sender, ROUTER[0]) / packet)
     m.expect(to.port, ether(ROUTER[to.port], to) / (hop6(packet) if IPv6 in packet else hop(packet)))
     m.expect_nothing()
@@ -104,7 +104,7 @@ def test_to_a_gateway_and_to_a_host_of_the_link(make, size):
 
 
 def test_scapy_reads_it(make):
-    """What nobody here wrote agrees on the form."""
+    """An independent implementation agrees on the format."""
     m = known(make)
     m.send(0, ether(A, ROUTER[0]) / udp6(A, "2001:db8:a::5"))
     frames = [Ether(f) for f in m.take_all(0)]
@@ -124,7 +124,7 @@ def test_the_slow_way(make):
 
 
 def test_subnets_of_one_link(make):
-    """RFC 1812 5.2.7.2: the sender is on the gateway's subnet, and the redirect from our address
+    """RFC 1812 5.2.7.2: the sender is on the gateway's subnet, and the redirect is from our address
     there."""
     m = known(make)
     not_told(m, udp(A, "10.9.0.1"), OTHER, redirect_needed=1)
@@ -139,12 +139,12 @@ def test_subnets_of_one_link(make):
 def test_who_is_not_told(make):
     m = known(make)
     for packet in (udp("10.77.0.1", A2),                        # behind another router
-                   udp("198.51.100.9", A2),                     # from elsewhere
-                   udp(A, "10.8.0.1"),                          # itself
+                   udp("198.51.100.9", A2),                     # from another subnet
+                   udp(A, "10.8.0.1"),                          # the next hop is the sender
                    IP(src=A.ip, dst=A2.ip) / ICMP(type=3, code=1) / udp(A2, A),  # an error
                    fragment(udp(A, A2, 100), fragsize=64)[1]):  # a later fragment
         not_told(m, packet, A if packet.dst == "10.8.0.1" else A2, redirect_needed=1)
-    not_told(m, udp(A, "10.8.0.1"), A, sender=A2, redirect_needed=1)  # itself, it says
+    not_told(m, udp(A, "10.8.0.1"), A, sender=A2, redirect_needed=1)  # the next hop
     not_told(m, udp6(A, A), A, sender=A2, redirect_needed=1)
     for packet in (udp6("2001:db8:ffff::1", A2), udp6("2001:db8:2::9", A2),
                    udp6(A, "2001:db8:b::5")):                   # a gateway not link-local
@@ -154,8 +154,8 @@ def test_who_is_not_told(make):
 
 
 def test_in_one_vector(make):
-    """Each in its place: those between go elsewhere, by neighbours not known or known, and what lies
-    behind a packet is neither quoted nor sent."""
+    """In one vector, each packet is handled in its place: those in between go elsewhere, by known
+    and unknown neighbours, and bytes after a packet are neither quoted nor sent."""
     m = known(make)
     one, two, other = udp(A, A2, 100), udp(A2, "10.8.1.1", 90), udp(A, B)
     silent = udp(A, "192.0.2.77")
@@ -175,7 +175,7 @@ def test_in_one_vector(make):
 
 
 def test_itself_by_its_link_local_address(make):
-    """The route leads back to who sent, which the MAC tells."""
+    """The route leads back to the sender, recognised by its MAC."""
     m = known(make)
     not_told(m, udp6(A, "2001:db8:c::5"), A, redirect_needed=1)
     packet = udp6(A2, "2001:db8:c::5")
@@ -202,7 +202,7 @@ def test_only_where_configured(make, lines):
 
 
 def test_of_which_nobody_knows_the_mac(make):
-    """The packet waits for its neighbour; the next one is told of."""
+    """The packet waits for its neighbour; the next one causes a redirect."""
     m = known(make)
     silent = Station(0, "192.0.2.9", "02:aa:00:00:00:09")
     packet = udp(A, silent)
@@ -216,14 +216,14 @@ def test_of_which_nobody_knows_the_mac(make):
 
 
 def test_large_ones_are_told_and_cut(make):
-    """A packet in fragments towards its next hop; the quote is of the whole."""
+    """A packet that is fragmented towards its next hop; the quote is of the whole packet."""
     m = known(make)
     packet = udp(A, A2, 1472 - 8)
     told(m, packet, A2, redirect4(packet, A2.ip))
 
 
 def test_rate(make):
-    """RFC 4861 8.2, RFC 1812 4.3.2.8: limited, and errors have their own."""
+    """RFC 4861 8.2, RFC 1812 4.3.2.8: the rate is limited, separately from errors."""
     m = known(make, extra="ip icmp rate-limit 10 burst 3\n")
     for i in range(5):
         m.send(0, ether(A, ROUTER[0]) / udp(A, A2), ether(A, ROUTER[0]) / udp6(A, A2))

@@ -1,6 +1,6 @@
-"""What is used while the router runs, with memory and buffers that there are not: commands that take
-memory for the first time, captures, sessions over TCP, pages. As test_memory.py, whose scenarios are
-starts, commits and packets: the 1st, 2nd, 3rd ... request is refused, alone or with all after it."""
+"""Functions used while the router runs, without memory or buffers: commands that allocate at their
+first use, captures, sessions over TCP, pages. Like test_memory.py, whose scenarios are starts,
+commits and packets: the 1st, 2nd, 3rd ... request is refused, alone or with all later ones."""
 import itertools
 import re
 
@@ -15,7 +15,7 @@ from test_tcp import Peer
 
 sports = itertools.count(20000)
 
-# --- commands that take memory when they are first used ---
+# --- commands that allocate memory at their first use ---
 
 ROUTES = BASE + "arp 198.51.100.2 02:bb:00:00:00:02\nip route 10.0.0.0/8 198.51.100.2\n"
 
@@ -43,7 +43,7 @@ MISSING = re.compile("(not enough|no) memory")
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_command(make, name):
-    """It says that there is no memory, and does what it should when there is some."""
+    """The command reports the lack of memory, and works when there is memory."""
     command, want = COMMANDS[name]
 
     def played(m):
@@ -73,14 +73,14 @@ def test_command(make, name):
         m.close()
 
 
-# --- sessions, and a buffer that they do not get ---
+# --- sessions that lack a buffer ---
 
 class Ended(Exception):
-    """The session came to nothing."""
+    """The session failed."""
 
 
 def captured(m, pause_ns):
-    """A capture of three frames; the reader has them all, and the console says so."""
+    """A capture of three frames; the reader receives them all, and the console reports that."""
     frames = []
 
     def is_whole(got):
@@ -99,7 +99,7 @@ def captured(m, pause_ns):
 
 
 def typed_by_telnet(m, pause_ns):
-    """A log-in, and what two commands say."""
+    """A log-in, and the output of two commands."""
     lines = b"show running-config\r\nconfigure\r\nhostname r9\r\nshow | compare\r\nrollback 0\r\nexit\r\n"
     got = Stubborn(m, dport=23, sport=next(sports)).exchange(
         AGREE + SECRET + b"\r\n" + lines, lambda got: got.count(b"r1(config)# ") >= 4 and
@@ -123,8 +123,8 @@ SESSIONS = {"capture": (CAPTURE, captured), "telnet": (REMOTE, typed_by_telnet),
 
 @pytest.mark.parametrize("name", SESSIONS)
 def test_session(make, name):
-    """No byte is missing for any one buffer that is; without any the session comes to nothing, and
-    the next one, when there are some, has all."""
+    """No single missing buffer loses a byte; without any buffers the session fails, and the next
+    one, with buffers, is complete."""
     config, session = SESSIONS[name]
     m = make(config)
     m.learn(A, B)
@@ -150,12 +150,12 @@ def test_session(make, name):
         assert session(m, SECOND), n
 
 
-# --- packets, while the router is looked at or works ---
+# --- packets while the router traces or works ---
 
 @pytest.mark.parametrize("work", ["trace 3 timeout 8", "test churn 1000 1000"])
 def test_busy_router(make, work):
-    """A buffer is missing for an answer of which a trace tells, or while routes come and go: what is
-    lost is counted, the work goes on, and ends as it should."""
+    """A buffer is missing for a traced answer, or while routes change: the loss is counted, and the
+    work continues and ends normally."""
     def machine():
         m = make(ROUTES, options="test=1")
         m.learn(A)
@@ -191,7 +191,7 @@ def test_busy_router(make, work):
 
 
 def test_core_sleeps_without_buffers(make):
-    """An answer that finds no buffer is tried again after a while: the core may sleep until then."""
+    """An answer without a buffer is retried after a while: the core may sleep until then."""
     m = make(HTTP)
     m.learn(A, B)
     p = Peer(m, dport=80, sport=next(sports)).open()

@@ -1,5 +1,5 @@
-"""The console over TCP (control/remote.c): over the real stack, segment by segment. What Telnet says
-of single bytes is tested with net/telnet alone (tests/unit/test_telnet.c)."""
+"""The console over TCP (control/remote.c), over the real stack, segment by segment.
+tests/unit/test_telnet.c tests the Telnet protocol byte by byte with net/telnet alone."""
 import itertools
 import os
 import re
@@ -15,7 +15,7 @@ from launcher import password  # noqa: E402
 
 SECRET = b"open sesame"
 HASH = password.line(SECRET, 1000, bytes(range(16)))
-# neighbours stay known for as long as a test lasts
+# neighbours stay known during a test
 BASE = CONFIG.replace("arp timeout 60\n", "")
 REMOTE = BASE + "console server\nconsole access 192.0.2.0/24\n" + HASH + "\n"
 
@@ -26,7 +26,7 @@ AGREE = bytes([IAC, DO, ECHO, IAC, DO, SGA])
 
 
 class Session(Client):
-    """A client that looks like a terminal: `said` is all text so far, without Telnet's commands."""
+    """A client that acts as a terminal: `said` is all text so far, without Telnet commands."""
 
     def __init__(self, m, sport=40000, src=A, dport=23, telnet=True):
         super().__init__(m, dport=dport, sport=sport, src=src)
@@ -39,7 +39,7 @@ class Session(Client):
         self.hear()
 
     def read(self, turns=2000):
-        """As Client.read, but what is for others of the machine's peers stays on the wire."""
+        """As Client.read, but frames for other peers stay on the wire."""
         outs = self.m.outs[self.src.port]
         for _ in range(turns):
             others = [out for out in outs if out.frame[36:38] != self.sport.to_bytes(2, "big")]
@@ -64,7 +64,7 @@ class Session(Client):
         raise AssertionError("no end")
 
     def hear(self):
-        """Reads what the machine has to say, until it has nothing more."""
+        """Reads until the machine has no more output."""
         before = None
         while before != len(self.got):
             before = len(self.got)
@@ -76,7 +76,7 @@ class Session(Client):
         return self
 
     def type(self, data):
-        """Sends keys; returns what is said then."""
+        """Sends keys; returns the resulting output."""
         self.said = ""
         for at in range(0, len(data), 1400):
             self.send("PA", data[at:at + 1400])
@@ -89,7 +89,7 @@ class Session(Client):
         return self
 
     def run(self, line):
-        """What a command prints."""
+        """The output of a command."""
         said = self.type(line + b"\r\n")
         assert said.startswith(line.decode() + "\r\n") and said.endswith("\r\nr1# "), said
         return said[len(line) + 2:-len("r1# ")].replace("\r", "")
@@ -111,7 +111,7 @@ sports = itertools.count(50000)
 
 
 def metric(m, name):
-    """Of /metrics, whose server a test has to have."""
+    """A value of /metrics, whose server the test must configure."""
     text = Client(m, sport=next(sports)).get("/metrics")[2].decode()
     return int(re.search(r"^hayate_console_%s (\d+)$" % name, text, re.M)[1])
 
@@ -151,7 +151,8 @@ def test_password_line_editing(r):
 
 
 def test_wrong_password(r):
-    """Said two seconds later; the third closes; the log has it, and no password."""
+    """The answer comes after two seconds; the third failure closes; the log reports it without the
+    password."""
     s = Session(r)
     for n in range(3):
         assert s.type(b"guess%d\r\n" % n) == "\r\n"
@@ -260,7 +261,7 @@ def test_four_sessions(make):
     sessions[2].send("FA")
     sessions[2].read()
     Session(m, sport=40011).login()
-    for n in 0, 1, 3:  # each has its own line and history
+    for n in 0, 1, 3:  # each session has its own line and history
         sessions[n].type(b"comment%d" % n)
     for n in 0, 1, 3:
         assert sessions[n].type(b"\x0c").endswith("r1# comment%d" % n)
@@ -420,7 +421,7 @@ def test_log_lines_stay_on_the_serial_console(r):
 
 
 def test_telnet_options(r):
-    """As inetutils and Windows ask; all but ours is refused, once."""
+    """As inetutils and Windows negotiate; other options than ours are refused, once."""
     s = Session(r, telnet=False)
     s.send("PA", bytes([IAC, DO, SGA, IAC, WILL, TTYPE, IAC, WILL, NAWS, IAC, DO, 5, IAC, DO, ECHO]))
     s.hear()
@@ -439,7 +440,7 @@ def test_telnet_options(r):
 
 
 def test_plain_lines(r):
-    """nc: no Telnet, LF at the end of lines, all at once, then the end. What is typed is not shown."""
+    """nc: no Telnet, LF at the end of lines, all input at once, then its end. No echo."""
     s = Session(r, telnet=False)
     s.send("PA", SECRET + b"\nshow version\nshow arp\n")
     s.send("FA")
@@ -462,7 +463,7 @@ def long_config(n):
 
 
 def test_long_output(make):
-    """2000 routes and more, whole, through TCP's window."""
+    """More than 2000 routes, complete, through TCP's window."""
     m = make_known(make, long_config(3000))
     s = Session(m).login()
     said = s.run(b"show ip route")
@@ -471,7 +472,7 @@ def test_long_output(make):
 
 
 def test_output_is_cut_and_says_so(make):
-    """More than a session's buffer; the session goes on."""
+    """More than a session's buffer; the session continues."""
     rule = " permit tcp 10.20.30.0/24 range 1024 65535 host 198.51.100.77 eq %d established\n"
     lists = "".join("ip access-list L%d\n" % n + "".join(rule % k for k in range(2000))
                     for n in range(2))
@@ -488,7 +489,8 @@ def test_output_is_cut_and_says_so(make):
 
 
 def test_a_configuration_of_any_length(make):
-    """It is printed as the peer takes it, and what is typed meanwhile comes after it."""
+    """The configuration is printed as fast as the peer receives it, and input typed meanwhile is
+    processed after it."""
     m = make_known(make, long_config(12000))
     s = Session(m).login()
     whole = m.console("show running-config")
@@ -512,7 +514,7 @@ def test_a_configuration_that_changes_while_it_is_printed(make):
 
 
 def test_a_candidate_of_any_length(make):
-    """So is the candidate, and what differs in it: of a list, and of routes."""
+    """The same for a candidate, and for its differences: of a list, and of routes."""
     rule = " permit tcp 10.20.30.0/24 range 1024 65535 host 198.51.100.77 eq %d established\n"
     rules = "ip access-list L\n" + "".join(rule % k for k in range(4000))
     m = make_known(make, long_config(6000) + rules, memory=60000)
@@ -555,7 +557,8 @@ def test_interrupt_ends_a_long_configuration(make):
 
 
 def test_interrupt_ends_output(make):
-    """Ctrl-C while a peer reads slowly: what TCP has not got is forgotten, and what was typed ahead."""
+    """Ctrl-C while a peer reads slowly: output that TCP has not taken and input typed ahead are
+    discarded."""
     m = make_known(make, long_config(2000))
     s = Session(m).login()
     s.send("PA", b"show ip route\r\n", window=3000)
@@ -567,7 +570,7 @@ def test_interrupt_ends_output(make):
 
 
 def take_icmp(m):
-    """The one ICMP packet among what was sent; the rest stays."""
+    """The only ICMP packet among the sent frames; the others stay."""
     found = [out for out in m.outs[0] if IP(out.frame[14:]).proto == 1]
     assert len(found) == 1
     m.outs[0].remove(found[0])
@@ -575,7 +578,7 @@ def take_icmp(m):
 
 
 def test_typed_ahead(r):
-    """Commands wait for the output of those before, and for a ping."""
+    """Commands wait for the output of earlier ones, and for a ping."""
     s = Session(r).login()
     s.type(b"show arp\r\n" * 30)
     assert s.said.count("192.0.2.2 ") == 30
@@ -599,7 +602,7 @@ def test_interrupt_ends_ping(r, interrupt):
 
 
 def test_one_ping(r):
-    """The second console is told; when the first one goes, ping is free."""
+    """A second console is refused; when the first one disconnects, ping is free."""
     first, second = Session(r).login(), Session(r, sport=40001).login()
     first.type(b"ping 192.0.2.77 count 100\r\n")
     assert "ping is busy" in second.run(b"ping 192.0.2.78")
@@ -632,7 +635,7 @@ def test_ends(r):
 
 
 def test_peer_that_does_not_read(make):
-    """A window that stays closed: ten minutes, and the place is free."""
+    """A window that stays closed: after ten minutes the session ends."""
     m = make_known(make, long_config(2000))
     for n in range(4):
         s = Session(m, sport=40000 + n).login()
@@ -652,7 +655,7 @@ def test_peer_that_does_not_read(make):
 
 
 def test_restart_of_the_ports_ends_sessions(r):
-    """With a ping running in one, which is not left behind."""
+    """One session has a running ping, which ends too."""
     s = Session(r).login()
     s.type(b"ping 192.0.2.77 count 100\r\n")
     r.command("restart")
@@ -670,7 +673,7 @@ def test_restart_of_the_ports_ends_sessions(r):
 
 
 def test_beside_an_echo_server(make):
-    """TCP on the data cores hands the console's segments over."""
+    """TCP on the data cores passes the console's segments on."""
     m = make_known(make, BASE + "application echo\nconsole server port 2323\nconsole access 192.0.2.0/24\n" +
                    HASH + "\n")
     s = Session(m, dport=2323).login()
@@ -681,7 +684,7 @@ def test_beside_an_echo_server(make):
 
 
 def test_running_config(r, make):
-    """It prints the hash, and loads again."""
+    """The session prints the hash, and the output can be loaded."""
     text = Session(r).login().run(b"show running-config")
     assert HASH + "\n" in text and "console server port 23\n" in text
     assert "console access 192.0.2.0/24\n" in text

@@ -1,5 +1,5 @@
-"""Static routes: several for a prefix, distances, links that go and come back, routes that lead
-nowhere, and all of it changed while packets pass."""
+"""Static routes: several for a prefix, distances, links that go down and up, routes that discard,
+and changes to all of these under traffic."""
 import json
 
 import pytest
@@ -33,19 +33,19 @@ def lines(family, *routes):
 
 
 def packets(family):
-    """One of each of FLOWS flows from A into NET."""
+    """One packet of each of FLOWS flows from A into NET."""
     make = (lambda n: udp(A, "10.1.2.3", sport=2000 + n)) if family == 4 else (
         lambda n: udp6(A, "2001:db8:f123::1", sport=2000 + n))
     return [make(n) for n in range(FLOWS)]
 
 
 def spread(m, family):
-    """Sends all flows; by which port each left, or None."""
+    """Sends all flows; returns the port by which each left, or None."""
     m.send(0, *(ether(A, ROUTER[0]) / p for p in packets(family)))
     by = {}
     for port in range(1, len(m.outs)):
         for frame in map(Ether, m.take_all(port)):
-            if UDP in frame: # and no question for a neighbour
+            if UDP in frame: # not a request for a neighbour
                 by[frame[UDP].sport - 2000] = port
     return [by.get(n) for n in range(FLOWS)]
 
@@ -123,7 +123,8 @@ def test_floating(start, family):
 
 
 def test_nobody_is_left(start, family):
-    """Then the prefix is not there: a shorter one has its packets; until a link is back."""
+    """Without a next hop the prefix leaves the table, and a shorter one gets its packets, until a
+    link is back."""
     m = start(lines(family, (NET[family], B), (NET[family], B2), (WIDE[family], C)))
     assert set(spread(m, family)) <= {1, None}
     m.time(5 * SECOND)
@@ -137,7 +138,7 @@ def test_nobody_is_left(start, family):
 
 
 def test_one_route_whose_link_goes(start, family):
-    """It leaves the table as well, and a shorter prefix has its packets."""
+    """It leaves the table too, and a shorter prefix gets its packets."""
     m = start(lines(family, (NET[family], B), (WIDE[family], C)))
     assert spread(m, family) == [1] * FLOWS
     set_link(m, 1, False)
@@ -150,7 +151,7 @@ def test_one_route_whose_link_goes(start, family):
 
 
 def test_a_link_that_never_comes(make, family):
-    """Its device does not start, so nobody tells of it: it counts as up for three seconds."""
+    """Its device does not start, so its state is unknown: it counts as up for three seconds."""
     m = make(BASE + lines(family, (NET[family], B), (WIDE[family], C)), ports=3, boot=False,
              dead=(1,))
     m.time(SECOND)
@@ -169,7 +170,8 @@ def inactive(m, family):
 
 
 def test_more_gateways_than_neighbours(make):
-    """Routes whose next hops find no room are inactive, and come to life when others have gone."""
+    """Routes whose next hops find no room are inactive, and become active when others have been
+    removed."""
     hops = ["203.0.%d.%d" % (128 + n // 200, 1 + n % 200) for n in range(4200)]
     text = "".join("ip route 10.%d.%d.0/24 %s\n" % (n >> 8, n & 255, hop)
                    for n, hop in enumerate(hops))
@@ -188,10 +190,11 @@ INSIDE = {4: "10.1.0.0/16", 6: "2001:db8:f100::/40"}
 
 
 def test_recursive(start, family):
-    """The next hop is on no link: its packets go where those for it go, also when that changes."""
+    """The next hop is on no link: its packets follow the route to the next hop, even when that
+    route changes."""
     prefix, far, _ = FAR[family]
     m = start(lines(family, (INSIDE[family], far), (WIDE[family], "blackhole")))
-    assert spread(m, family) == [None] * FLOWS # a default route is no way to a next hop
+    assert spread(m, family) == [None] * FLOWS # a default route does not resolve a next hop
     assert inactive(m, family)[0][-5:] == ["[1]", "(no", "route", "to", "it)"]
     commit(m, line(family, prefix, B))
     assert spread(m, family) == [1] * FLOWS
@@ -213,7 +216,7 @@ def test_recursive(start, family):
 
 
 def test_recursive_ones_do_not_hang_on_each_other(start, family):
-    """Two routes, each of which leads to the other's next hop; and one that covers its own."""
+    """Two routes that each lead to the other's next hop; and one that covers its own."""
     (prefix, one, two), inside = FAR[family], INSIDE[family]
     other = "10.1.2.9" if family == 4 else "2001:db8:f123::9"
     m = start(lines(family, (inside, one), (prefix, other), (NET[family], two, " 7"),
@@ -221,7 +224,7 @@ def test_recursive_ones_do_not_hang_on_each_other(start, family):
     assert spread(m, family) == [2] * FLOWS
     assert len(inactive(m, family)) == 4
     commit(m, line(family, NET[family], B, " 9"))
-    assert spread(m, family) == [1] * FLOWS # by way of NET, as all are now
+    assert spread(m, family) == [1] * FLOWS # by NET, like all now
     assert len(inactive(m, family)) == 1
 
 
@@ -266,7 +269,8 @@ def test_nowhere(start, family, kind):
 
 
 def test_commits(start, family):
-    """One route becomes two, one of them goes, all go; each prefix has what was committed."""
+    """One route becomes two, one of them is removed, all are removed; each prefix always has the
+    committed routes."""
     m = start(lines(family, (NET[family], B), (WIDE[family], "blackhole")))
     assert spread(m, family) == [1] * FLOWS
     commit(m, line(family, NET[family], C))
@@ -287,7 +291,7 @@ def test_commits(start, family):
 
 
 def test_many_prefixes_share_a_set(start):
-    """More prefixes with several routes than there are groups; all go and come again."""
+    """More prefixes with several routes than there are groups; all are removed and added again."""
     text = "".join("ip route 10.%d.%d.0/24 %s\n" % (n >> 8, n & 255, s.ip)
                    for n in range(3000) for s in (B, C))
     m = start(text + "ip route 0.0.0.0/0 blackhole\n")
@@ -306,7 +310,7 @@ def test_many_prefixes_share_a_set(start):
 
 
 def test_a_thousand_changes_leave_nothing(start, family):
-    """Sets, groups and pins that were not given back would run out."""
+    """Sets, groups and pins that leaked would run out."""
     m = start(lines(family, (NET[family], B)))
     m.console("configure")
     for n in range(1100):
@@ -322,7 +326,7 @@ def test_a_thousand_changes_leave_nothing(start, family):
 
 
 def test_json_page(start):
-    """Sixteen members of the longest form do not overrun an item of the page."""
+    """Sixteen members of the longest form fit into an item of the page."""
     many = [(NET[6], "2001:db8:2:0:ffff:ffff:ffff:%x" % (0xfff0 + n)) for n in range(16)]
     m = start(WEB + lines(4, (NET[4], B), (NET[4], C), (WIDE[4], "prohibit")) +
               lines(6, *many))

@@ -1,6 +1,5 @@
-"""The echo application over TCP: the way in, the way out, time, memory, console. How TCP itself
-behaves is tested with net/tcp alone (tests/unit, tests/drill); here is a machine with cards and a
-clock."""
+"""The echo application over TCP: reception, transmission, time, memory, console. tests/unit and
+tests/drill test TCP itself with net/tcp alone; this file tests a machine with cards and a clock."""
 import struct
 
 import pytest
@@ -13,12 +12,12 @@ WINDOW = 65535
 
 
 def ones_sum(data):
-    """The checksum's sum before it is inverted."""
+    """The sum of the checksum before it is inverted."""
     return checksum(data) ^ 0xffff
 
 
 class Peer:
-    """The other end of a connection: what a test sends and has to be told."""
+    """The other end of a connection: what a test sends and expects."""
 
     def __init__(self, m, dport=7, src=A, sport=40000, router=None):
         self.m, self.src, self.sport, self.dport = m, src, sport, dport
@@ -37,7 +36,7 @@ class Peer:
         self.seq += len(data) + ("S" in flags) + ("F" in flags)
 
     def take(self, flags=None):
-        """The next segment, with all its checksums looked at."""
+        """The next segment, with all its checksums verified."""
         out = self.m.take(self.src.port)
         frame = bytearray(out.frame)
         ip = IP(bytes(frame[14:]))
@@ -67,7 +66,7 @@ class Peer:
         return self
 
     def receive(self):
-        """All data that is there, in order; acknowledges it."""
+        """Receives all available data, in order, and acknowledges it."""
         data = b""
         while self.m.outs[self.src.port]:
             segment = self.take()
@@ -102,7 +101,7 @@ def test_a_whole_life(e):
 
 
 def test_default_is_echo_on_port_7(make):
-    """docs/configuration.md, also when only the command line says that we are to echo."""
+    """docs/configuration.md, even if only the command line selects echo."""
     for m in make(ECHO), make(CONFIG, app="echo"):
         m.learn(A)
         p = Peer(m).open()
@@ -114,7 +113,7 @@ def test_default_is_echo_on_port_7(make):
 
 
 def test_no_listener(e):
-    """RFC 9293 3.10.7.1, and on the data core."""
+    """RFC 9293 3.10.7.1, on the data core."""
     e.counted()
     p = Peer(e, dport=8)
     p.send("S")
@@ -124,7 +123,7 @@ def test_no_listener(e):
 
 
 def test_without_tcp_service(make):
-    """No TCP on the data cores: the control core refuses."""
+    """Without TCP on the data cores, the control core refuses."""
     m = make(ECHO + "service echo udp\n")
     m.learn(A)
     p = Peer(m)
@@ -158,7 +157,7 @@ def test_unknown_neighbour(make):
 
 
 def test_no_route(e):
-    """What cannot leave is counted."""
+    """An answer without a route is counted."""
     e.counted()
     far = Station(0, "8.8.8.8", A.mac)
     Peer(e, src=far, router=ROUTER[0]).send("S")
@@ -167,7 +166,7 @@ def test_no_route(e):
 
 
 def test_by_a_gateway(make):
-    """The answer is routed, not sent back to the station that brought the question."""
+    """The answer is routed, not sent back to the MAC that sent the request."""
     m = make(ALL + "ip route 8.8.8.0/24 192.0.2.3\n")
     m.learn(A, A2)
     far = Station(0, "8.8.8.8", A.mac)
@@ -186,7 +185,8 @@ def test_delayed_ack(e):
 
 
 def test_retransmission(e):
-    """RFC 6298: what is not acknowledged comes again, later and later; the neighbour stays known."""
+    """RFC 6298: unacknowledged data is retransmitted, with growing intervals; the neighbour stays
+    known."""
     p = Peer(e).open()
     p.send("PA", b"again")
     first = p.take("PA")
@@ -205,7 +205,7 @@ def test_retransmission(e):
 
 
 def test_discard(e):
-    """RFC 863: all is taken, nothing comes back, the window stays open."""
+    """RFC 863: all data is taken, nothing comes back, the window stays open."""
     p = Peer(e, dport=9).open()
     for _ in range(1000):
         p.send("A", b"x" * 1460)
@@ -220,7 +220,7 @@ def test_discard(e):
 
 
 def test_chargen(e):
-    """RFC 864: the pattern without end, as fast as it is acknowledged."""
+    """RFC 864: the endless pattern, as fast as it is acknowledged."""
     p = Peer(e, dport=19).open()
     text = b"".join(bytes(32 + (line + i) % 95 for i in range(72)) + b"\r\n" for line in range(95))
     got = b""
@@ -237,8 +237,8 @@ def test_chargen(e):
 
 
 def test_chargen_without_buffers(e):
-    """No buffer when a connection comes, and no acknowledgement that would start it: TCP calls
-    again."""
+    """When the connection comes there is no buffer, and no acknowledgement that would start it: TCP
+    calls again."""
     e.command("reserve 3")
     p = Peer(e, dport=19)
     p.send("S")
@@ -257,7 +257,7 @@ def test_chargen_without_buffers(e):
 
 
 def test_little_window_when_buffers_are_few(e):
-    """Others hold most buffers: who comes is served nevertheless, in small portions."""
+    """Other connections hold most buffers: a new one is still served, in small portions."""
     reserve = 1024  # control/tcp_core.c
     e.command("reserve %d" % (reserve * 3 // 4))
     p = Peer(e)
@@ -273,13 +273,13 @@ def test_little_window_when_buffers_are_few(e):
 
 
 def frag_needed(router, quoted, mtu):
-    """ICMP of a router on the way, RFC 1191 4."""
+    """The ICMP error of a router on the path, RFC 1191 4."""
     return IP(src=router, dst=quoted.src) / ICMP(type=3, code=4, nexthopmtu=mtu) / \
         Raw(bytes(quoted)[:28])
 
 
 def test_path_mtu(e):
-    """The control core takes the ICMP error, the data core that has the connection acts on it."""
+    """The control core receives the ICMP error, and the data core of the connection acts on it."""
     p = Peer(e, dport=19)
     p.send("S", options=[("MSS", 1460)])
     p.ack = p.take("SA").seq + 1
@@ -297,7 +297,7 @@ def test_path_mtu(e):
 
 
 def test_forged_path_mtu(e):
-    """RFC 5927 4.1: a quoted segment that is not in flight is not believed."""
+    """RFC 5927 4.1: an error about a segment that is not in flight is ignored."""
     p = Peer(e, dport=19)
     p.send("S", options=[("MSS", 1460)])
     p.ack = p.take("SA").seq + 1
@@ -313,7 +313,7 @@ def test_forged_path_mtu(e):
 
 
 def test_link_down(e):
-    """What is sent into a dead link is lost and counted; when it is back, the rest comes."""
+    """Segments sent while the link is down are lost and counted; later, the rest follows."""
     p = Peer(e).open()
     e.link(0, False)
     p.send("PA", b"lost?")
@@ -338,7 +338,7 @@ def test_link_down(e):
 
 
 def test_restart(e):
-    """The ports are restarted: connections are forgotten, peers learn so when they speak."""
+    """The ports are restarted: connections are lost, and peers learn this when they send."""
     p = Peer(e).open()
     p.send("PA", b"before")
     assert p.receive() == b"before"
@@ -357,7 +357,7 @@ def test_restart(e):
 
 
 def test_number_of_connections(make):
-    """`tcp connections` is a limit; who is there stays."""
+    """`tcp connections` is a limit; existing connections stay."""
     m = make(ALL + "tcp connections 20\n")
     m.learn(A)
     peers = [Peer(m, sport=41000 + i).open() for i in range(20)]
@@ -380,7 +380,7 @@ def test_more_connections_than_memory(make):
 
 
 def test_neighbour_is_kept_alive(e):
-    """What TCP sends counts as use: ARP asks again before the neighbour's time (60 s) is over."""
+    """TCP's transmissions count as use: ARP asks again before the neighbour expires (60 s)."""
     p = Peer(e).open()
     asked = 0
     for second in range(150):
@@ -403,7 +403,8 @@ def test_neighbour_is_kept_alive(e):
 
 
 def test_full_transmit_ring(e):
-    """The port takes nothing for a while: some is held, some lost, and all comes in the end."""
+    """The port takes nothing for a while: some segments are held, some lost, and all data arrives
+    in the end."""
     p = Peer(e).open()
     e.command("room 0 0")
     want = bytes(i & 255 for i in range(30000))
@@ -426,7 +427,7 @@ def test_full_transmit_ring(e):
 
 
 def open_many(m, number, src=A):
-    """So many connections of a station, opened a vector at a time."""
+    """That many connections of a station, opened one vector at a time."""
     peers = {40000 + i: Peer(m, src=src, sport=40000 + i) for i in range(number)}
     for p in peers.values():
         m.queue(src.port, padded(p.segment("S")))
@@ -453,7 +454,7 @@ def ask_all(m, peers):
 
 
 def answered(m, port, peers):
-    """Takes the answers; which connections they are of."""
+    """Takes the answers; returns their connections."""
     ports = []
     for out in m.outs[port]:
         if Ether(out.frame).type != 0x800:
@@ -467,8 +468,8 @@ def answered(m, port, peers):
 
 
 def test_many_answers_and_a_slow_port(e):
-    """More answers at once than ring and hold have room for wait where they are queued. As the
-    device takes them, a few at a time, all come, in order, and before any timer: no time passes."""
+    """Answers that fit neither ring nor hold wait in their queues. As the device takes them, a few
+    at a time, all are sent, in order, and before any timer: no time passes."""
     number = 1500
     peers = open_many(e, number)
     e.command("room 0 0")
@@ -485,8 +486,8 @@ def test_many_answers_and_a_slow_port(e):
 
 
 def test_a_port_that_stands_still_is_waited_for(e):
-    """What is for other ports leaves meanwhile. After 2 s what is for this one is lost, so that
-    nobody waits for ever; TCP repeats it by its timers."""
+    """Packets for other ports leave meanwhile. After 2 s packets for this port are lost, so that
+    the wait is bounded; TCP retransmits them by its timers."""
     peers = open_many(e, 500)
     other = Peer(e, src=B, sport=50000).open()
     e.command("room 0 0")

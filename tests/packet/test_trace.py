@@ -1,5 +1,5 @@
-"""`trace` of the console: for each decision of the machine what is told of it, of either family; that
-a followed packet is treated as any other, and stays in its place; how a trace ends."""
+"""`trace` of the console: its output for each decision of the machine, in both families; a traced
+packet is treated as any other and keeps its place; how a trace ends."""
 import os
 import random
 import re
@@ -42,7 +42,7 @@ def to(packet, **fields):
 
 
 def story(m, frame, line="trace 1 timeout 8", wait=10, port=0):
-    """The lines that are printed of one packet, as (word, text)."""
+    """The printed lines of one packet, as (word, text)."""
     start = len(m.text)
     m.key(line + "\r")
     m.send_raw(port, frame) if isinstance(frame, bytes) else m.send(port, frame)
@@ -54,7 +54,7 @@ def story(m, frame, line="trace 1 timeout 8", wait=10, port=0):
 
 
 def hello(m, *stations):
-    """The stations are known, of either family."""
+    """Makes the stations known, in both families."""
     m.learn(*stations)
     for s in stations:
         learn6(m, s)
@@ -69,10 +69,10 @@ def r(make):
 
 
 def told(m, frame, *want, **more):
-    """All that is said behind the head, in this order."""
+    """Checks the output after the head, in this order."""
     lines = story(m, frame, **more)
     assert lines[0][0] == "received" and lines[1][0] == "frame"
-    # of a counter its name, without the text that it has everywhere
+    # only the name of a counter, without its common text
     assert [(word, text.split(": ")[0] if word in ("fate", "dropped", "counted") else text)
             for word, text in lines[2:]] == [tuple(w.split(None, 1)) for w in want]
     m.take_all(0), m.take_all(1)
@@ -90,7 +90,7 @@ CORRECT = "header correct"
 PROHIBITED = "counted icmp_tx_unreach_prohibited"
 PROHIBITED6 = "counted icmp6_tx_unreach_prohibited"
 
-# frame, what is told of it
+# frame, its expected output
 DECISIONS = {
     "forwarded": (to(udp(A, B)), CORRECT, IN4, *WAY4, FITS % 60, OUT4, "ttl 64 to 63", "sent eth1",
                   FORWARDED),
@@ -201,7 +201,7 @@ def test_source_that_is_verified(make, packet, back, end):
 
 @pytest.mark.parametrize("six", [False, True])
 def test_one_of_several(make, six):
-    """Which next hop a flow takes is told, and is where it goes; the slow way too."""
+    """The output names the next hop of a flow, and the flow goes there; on the slow path too."""
     routed = Routed(make(CONFIG3, ports=3), six)
     routed.group(B, C)
     prefix = "2001:db8:a::/48" if six else "10.0.0.0/8"
@@ -241,7 +241,7 @@ def test_short_frame(r):
 
 
 def test_neighbour_that_answers(r):
-    """The packet waits, and is told of when it leaves."""
+    """The packet waits, and is reported when it leaves."""
     start = len(r.text)
     r.key("trace 1 udp\r")
     r.send(0, to(udp(A, B2)))
@@ -287,7 +287,7 @@ def test_link_that_is_down(r):
 
 
 def test_ring_that_is_full(r):
-    """What waits for room is said to; what finds none any more is dropped."""
+    """A packet that waits for room is reported so; one without room is dropped."""
     r.command("room 1 0")
     assert ("sent", "eth1, where 1 wait for room in the ring") in story(r, to(udp(A, B)))
     for _ in range(3):
@@ -301,7 +301,7 @@ def test_ring_that_is_full(r):
 
 
 def everything():
-    """Frames of every kind, many of a flow among them: numbered, so that their order shows."""
+    """Frames of every kind, many of one flow among them, numbered to show their order."""
     frames = []
     for n in range(16):
         for packet in (udp(A, B, id=n), udp6(A, B, fl=n), udp(A, B, id=n, size=1480),
@@ -323,8 +323,8 @@ def pushed(make, *lines):
 
 @pytest.mark.parametrize("words,followed", [("", 32), ("dst port 9", 16), ("ip6 dst port 2048", 16)])
 def test_same_as_untraced(make, words, followed):
-    """Of packets that are followed, and of those between them, the very same is sent, of a flow in
-    the same order, and counted."""
+    """Traced packets, and those between them, are sent unchanged, in the same order per flow, and
+    are counted as without a trace."""
     out, counted, _ = pushed(make)
     traced_out, traced_counted, text = pushed(make, "trace 100 " + words)
     assert traced_counted == counted and text.count("\npacket ") == followed
@@ -336,7 +336,7 @@ def test_same_as_untraced(make, words, followed):
 
 
 def test_filter_and_port(r):
-    """Only what the words name, by that port, in its order."""
+    """Only packets that match the filter, on that port, in order."""
     r.key("trace 3 on eth1 udp dst port 53\r")
     r.send(0, to(udp(A, B, dport=53)))
     back = Ether(src=B.mac, dst=ROUTER[1].mac)
@@ -349,7 +349,7 @@ def test_filter_and_port(r):
 
 
 def test_flood(r):
-    """No packet is lost for it; those that find no room for a record are counted."""
+    """Tracing loses no packet; packets without room for a record are counted."""
     r.counted()
     r.key("trace 100\r")
     for n in range(20):
@@ -362,7 +362,7 @@ def test_flood(r):
 
 
 def test_ends(r):
-    """By Ctrl-C, after its time, with the ports; then there may be another."""
+    """A trace ends by Ctrl-C, by its time limit, and with the ports; then another may start."""
     r.key("trace 2\r")
     r.send(0, to(udp(A, B)))
     r.time(5 * MS)
@@ -384,7 +384,7 @@ def test_ends(r):
 
 
 def test_ended_while_a_packet_waits(r):
-    """It is told as far as it got, and what comes of it later disturbs nobody."""
+    """The packet is reported as far as it got, and its later records do no harm."""
     r.key("trace 1\r")
     r.send(0, to(udp(A, B2)))
     r.time(5 * MS)
@@ -398,7 +398,7 @@ def test_ended_while_a_packet_waits(r):
 
 
 def test_two_consoles(make):
-    """One trace at a time; over the network too, where its own segments are left out."""
+    """One trace at a time; over the network too, where a session's own segments are not traced."""
     m = make_known(make, "console server\nconsole access 192.0.2.0/24\n" + HASH + "\n" + CONFIG)
     session = Session(m, src=A2).login()
     m.key("trace 1 udp\r")
@@ -429,7 +429,7 @@ def test_session_that_ends(make):
 
 @pytest.mark.parametrize("app,word", [("discard", "discarded"), ("echo", "delivered_udp")])
 def test_other_applications(make, app, word):
-    """They note no decisions; counters and frames speak for themselves."""
+    """Other applications record no decisions; counters and frames are still reported."""
     m = make(CONFIG, app=app)
     m.learn(A)
     lines = story(m, to(udp(A, ROUTER[0], dport=7)))
@@ -439,7 +439,7 @@ def test_other_applications(make, app, word):
 
 
 def test_record_that_lies(r):
-    """What a data core has written is not believed: no number in it is used before it is checked."""
+    """Records of a data core are not trusted: no number in them is used before it is checked."""
     rng = random.Random(int(os.environ.get("SEED", "1")))
     for n in range(20):
         r.key("trace 30\r")
@@ -473,11 +473,11 @@ def test_errors(r, line, said):
 
 
 def test_vlan(make):
-    """In by a VLAN, out by the port itself: the tag is in the frame's line, the name in others."""
+    """In by a VLAN, out by the port itself: the frame's line has the tag, the others the name."""
     m = make("hostname r1\ninterface eth0.100\n ip address 192.0.2.1/24\n ip access-group IN in\n"
              "interface eth1\n ip address 198.51.100.1/24\nip access-list IN\n permit ip any any\n")
     tagged = to(Raw(b"\0\x64\x08\0" + bytes(udp(A, "198.51.100.9"))), type=0x8100)
-    lines = dict(story(m, tagged, wait=9000))  # its error waits for who sent it, too
+    lines = dict(story(m, tagged, wait=9000))  # its error waits for the sender's neighbour too
     assert lines["frame"].endswith(", vlan 100, 192.0.2.2 > 198.51.100.9, udp 1024 > 2048, ttl 64")
     assert lines["filter"] == "eth0.100 in, IN: 10 permit ip any any"
     assert lines["route"] == "198.51.100.0/24 connected eth1, neighbour not asked for yet"

@@ -1,5 +1,5 @@
-"""Vectors: up to 256 packets go through each stage together (ARCHITECTURE.md, invariant 5). Neighbours in
-a vector must not touch each other, and per port they leave in the order they came."""
+"""Vectors: up to 256 packets go through each stage together (ARCHITECTURE.md, invariant 5). Packets
+in a vector must not affect each other, and leave each port in the order of arrival."""
 import random
 
 import pytest
@@ -26,7 +26,7 @@ def test_all_good(m, count):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_good_and_bad(make, seed):
-    """Every kind at random places; each port's packets in order, each drop under its name."""
+    """All kinds at random places; each port's packets are in order, each drop counted by name."""
     rng = random.Random(seed)
     m = make(MIX, ports=3)
     m.learn(A, B)
@@ -74,7 +74,7 @@ def test_good_and_bad(make, seed):
     for frame in frames:
         m.queue(0, frame if len(frame) < 34 else padded(frame))
     m.command("run")
-    # "ttl" leaves the fast way later than "noroute" does: both kinds keep their own order
+    # "ttl" leaves the fast path later than "noroute" does: each kind keeps its own order
     for port in (1, 2):
         assert m.take_all(port) == wanted[port]
     got = m.take_all(0)
@@ -90,7 +90,8 @@ def test_good_and_bad(make, seed):
     (" ip verify unicast source reachable-via any allow-default\n",
      "drop_ip4_urpf")], ids=["filter", "source"])
 def test_who_is_behind_a_dropped_one(make, asked, drop):
-    """Goes to its own destination still, by the vector's way and in order."""
+    """A packet after a dropped one still goes to its own destination, on the fast path and in
+    order."""
     rng = random.Random(1)
     m = make(MIX.replace("interface eth0\n", "interface eth0\n" + asked) +
              "ip access-list F\n deny udp 10.9.0.0/16 any\n permit ip any any\n", ports=3)

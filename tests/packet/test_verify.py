@@ -1,5 +1,5 @@
-"""Source address verification (RFC 3704): which sources an interface takes, by either way through
-the router, for both families, and that a commit changes it while packets run."""
+"""Source address verification (RFC 3704): which sources an interface accepts, on both paths through
+the router, for both families; and changes by a commit while packets are forwarded."""
 import pytest
 from ip6 import *
 from machine import *
@@ -19,7 +19,7 @@ ipv6 route 2001:db8:b::/48 null0
 DEFAULT = "ip route 0.0.0.0/0 198.51.100.2\nipv6 route ::/0 2001:db8:2::2\n"
 LINE = " %s verify unicast source reachable-via %s allow-default\n"
 
-# source: whether `rx` and `any` of eth0 take it, without a default route and with one by eth1
+# source: whether `rx` and `any` of eth0 accept it, without a default route and with one by eth1
 SOURCES = {
     "192.0.2.2": "rx any rx any",       # a host of the link, known
     "192.0.2.77": "rx any rx any",      # not known
@@ -58,7 +58,7 @@ def known(make, lines, routes=ROUTES):
 
 
 def judge(m, packet, passes):
-    """A packet for B from eth0 arrives, or is dropped without a word."""
+    """A packet for B from eth0 is forwarded, or silently dropped."""
     six = IPv6 in packet
     m.send(0, ether(A, ROUTER[0]) / packet)
     if passes:
@@ -89,7 +89,7 @@ def test_sources6(make, way, default):
 
 
 def test_default_on_this_interface(make):
-    """Its sources are then everybody's but those that are routed elsewhere."""
+    """The interface then accepts all sources except those routed elsewhere."""
     m = known(make, LINE % ("ip", "rx") + LINE % ("ipv6", "rx"),
               ROUTES + "ip route 0.0.0.0/0 192.0.2.2\nipv6 route ::/0 2001:db8:1::2\n")
     judge(m, udp("8.8.8.8", B), True)
@@ -123,7 +123,7 @@ def test_other_interfaces_are_not_asked(make):
 
 
 def test_to_the_machine_itself(make):
-    """Forged packets do not get there either; what belongs to the link alone does."""
+    """Forged packets to the machine itself are dropped too; link-scope messages are not."""
     m = known(make, LINE % ("ip", "rx") + LINE % ("ipv6", "rx"))
     for source, counter in (("8.8.8.8", "drop_ip4_urpf"), ("198.51.100.2", "drop_ip4_urpf")):
         m.send(0, ether(A, ROUTER[0]) / IP(src=source, dst=ROUTER[0].ip) / ICMP())
@@ -141,7 +141,7 @@ def test_to_the_machine_itself(make):
         assert "drop_ip6_urpf" not in m.counted()
     probe = IPv6(src="::", dst=in6_group(ROUTER[0].ip6), hlim=255) / ICMPv6ND_NS(tgt=ROUTER[0].ip6)
     m.send(0, Ether(src=A.mac, dst="33:33:ff:00:00:01") / probe)
-    assert ICMPv6ND_NA in Ether(m.take(0).frame)  # DAD of another station: our address is taken
+    assert ICMPv6ND_NA in Ether(m.take(0).frame)  # DAD of another station: our address is in use
     assert "drop_ip6_urpf" not in m.counted()
 
 
@@ -230,7 +230,7 @@ def test_routers_alone(make, app):
 
 
 def test_manual(make):
-    """The example of docs/configuration.md does what stands beside it."""
+    """The example of docs/configuration.md does what the text beside it says."""
     m = make(manual("configuration", "### Source addresses"))
     m.learn(A, B)
     judge(m, udp(A, B), True)

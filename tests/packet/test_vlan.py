@@ -1,5 +1,5 @@
-"""VLANs (IEEE 802.1Q) and loopbacks: interfaces that are no ports. What is the same for every
-interface is tested on ports elsewhere; here is where it goes wrong if an interface is taken for a
+"""VLANs (IEEE 802.1Q) and loopbacks: interfaces that are not ports. Other tests cover the behaviour
+common to all interfaces, on ports; this file covers errors that confuse an interface with a
 port."""
 import itertools
 import json
@@ -45,7 +45,7 @@ class Tagged(Station):
         self.router = Station(1, "10.%d.0.1" % vid, ROUTER[1].mac, "2001:db8:%d::1" % vid)
 
     def tagged(self, frame):
-        """The frame as it is on the trunk."""
+        """The frame on the trunk."""
         raw = bytes(frame)
         return raw[:12] + b"\x81\x00" + self.vid.to_bytes(2, "big") + raw[12:]
 
@@ -60,7 +60,8 @@ def learn_tagged(m, *stations):
 
 
 def learn6_tagged(m, *stations):
-    """As learn6: each asks for the router's link-local address, which is the same on all links."""
+    """As learn6: each station solicits the router's link-local address, which is the same on all
+    links."""
     for s in stations:
         ns = IPv6(src=s.ip6, dst=in6_ns_group(s.router.ip6), hlim=255) / ICMPv6ND_NS(
             tgt=s.router.ip6) / ICMPv6NDOptSrcLLAddr(lladdr=s.mac)
@@ -106,14 +107,15 @@ def test_untagged_to_vlan_and_back6(m):
 
 
 def test_vlan_to_vlan_of_one_port(m):
-    """Out by the port it came in by, and yet by another interface: nobody need be redirected."""
+    """The packet leaves by its incoming port, but by another interface: no redirect is needed."""
     m.send(1, C.tagged(ether(C, ROUTER[1]) / udp(C, D)))
     m.expect(1, D.tagged(padded(ether(ROUTER[1], D) / hop(udp(C, D)))))
     m.expect_counters(forwarded=1)
 
 
 def test_a_vector_of_all(m):
-    """Frames of three interfaces in one vector: each goes its way, those of one in their order."""
+    """Frames of three interfaces in one vector: each goes to its destination, those of one
+    interface in order."""
     sent = []
     for n in range(60):
         src = (B, C, D)[n % 3]
@@ -137,7 +139,7 @@ def test_unknown_vlan(m, vid):
 
 
 def test_priority_tag(m):
-    """VID 0 is no VLAN (802.1Q 6.9.1); priority and DEI of a tag are not the VLAN's."""
+    """VID 0 is no VLAN (802.1Q 6.9.1); a tag's priority and DEI are not part of the VLAN."""
     for port, src, dst in ((0, A, B), (1, B, A)):
         frame = bytes(ether(src, ROUTER[port]) / udp(src, dst))
         m.send(port, frame[:12] + b"\x81\x00\xa0\x00" + frame[12:])
@@ -176,7 +178,7 @@ def test_neighbour_of_a_vlan_is_asked_there(m):
 
 
 def test_arp_stays_in_its_vlan(m):
-    """Who asks in one VLAN for the router's address in another is not answered."""
+    """A request in one VLAN for the router's address in another is not answered."""
     m.send(1, C.tagged(padded(arp_request(C, D.router.ip))))
     m.expect_counters(drop_arp_not_ours=1)
 
@@ -209,7 +211,7 @@ def test_error_goes_back_by_the_vlan(m):
 
 
 def test_checksum_that_the_port_shall_complete(m):
-    """What its place is counted from moves with the tag, both ways."""
+    """The start offset changes with the tag, in both directions."""
     m.send(1, C.tagged(ether(C, ROUTER[1]) / udp(C, A)), flags="partial 38 6")
     assert m.take(0).partial == (34, 6)
     m.send(0, ether(A, ROUTER[0]) / udp(A, C), flags="partial 34 6")
@@ -220,7 +222,7 @@ def test_checksum_that_the_port_shall_complete(m):
 
 
 def test_a_lie_about_the_checksum_in_a_tagged_frame(m):
-    """A place within the headers, or before them, is not written to."""
+    """An offset in the headers, or before them, is not written to."""
     for start in (0, 2, 3, 4, 16, 17):
         m.send(1, C.tagged(ether(C, ROUTER[1]) / udp(C, A)), flags="partial %d 6" % start)
         m.take(0)
@@ -248,7 +250,7 @@ def test_links_of_vlans_are_the_port_s(m):
 
 
 def test_shutdown(make):
-    """Of one VLAN; of the port, and so of all."""
+    """Shutdown of one VLAN, and of the port with all its VLANs."""
     m = make(CONFIG_VLAN.replace("interface eth1.100\n", "interface eth1.100\n shutdown\n"))
     learn_tagged(m, D)
     m.counted()
@@ -340,8 +342,8 @@ def test_loopbacks_are_shown(make):
 
 
 def test_the_configuration_is_printed(make):
-    """Interfaces in the order of their numbers, whatever that of the text; what is printed can be
-    loaded again and prints the same."""
+    """Interfaces are printed in the order of their numbers, whatever the text's order; the printed
+    configuration can be loaded and prints the same."""
     m = make(LOOPBACK + "ipv6 route 2001:db8:9::/48 fe80::9 eth1.200\n"
              "ipv6 neighbor fe80::9 eth1.200 02:00:00:00:00:09\n")
     said = m.console("show running-config")
@@ -398,7 +400,8 @@ def test_a_vlan_is_added_by_commit(m):
 
 
 def test_counters_of_a_vlan(m):
-    """Frames without tags; what the control core sends as well; from 0 after `clear counters`."""
+    """The counts are of frames without tags, including the control core's, and restart at 0 after
+    `clear counters`."""
     def row(name):
         return [int(n) for n in next(line for line in m.console(
             "show interfaces counters").splitlines() if line.split()[0] == name).split()[1:]]
@@ -476,7 +479,7 @@ def test_static_neighbours_of_a_vlan(make):
 
 
 def test_verify_by_vlan(make):
-    """A source of one VLAN does not come in by another of the same port."""
+    """A source of one VLAN is not accepted from another VLAN of the same port."""
     m = make(CONFIG_VLAN.replace("interface eth1.100\n", "interface eth1.100\n"
                                  " ip verify unicast source reachable-via rx allow-default\n"))
     m.learn(A)
@@ -505,13 +508,13 @@ def mixed(m):
     ("eth1.100", [(IN, C.ip), (IN, C.ip), (OUT, A.ip)]), ("eth1.100 out", [(OUT, A.ip)]),
     ("eth1.100 in dst host 10.200.0.2 or arp", [(IN, C.ip)]), ("eth1.200 not udp", [])])
 def test_capture_of_a_vlan(make, tmp_path, words, want):
-    """Of a VLAN its frames alone, with their tags, whatever the filter says of others."""
+    """A capture of a VLAN has only its frames, with tags, even if the filter matches others."""
     m = make("capture server\ncapture access 192.0.2.0/24\n" +
              CONFIG_VLAN.replace("arp timeout 60\n", ""))
     m.learn(A, B)
     learn_tagged(m, C, D)
     reader = Reader(begin(m, words))
-    reader.hear()  # the head, so that it is not among what the stations get
+    reader.hear()  # the stream's head, so that it is not among the stations' frames
     mixed(m)
     stream = reader.hear()
     name = words.split()[0]
