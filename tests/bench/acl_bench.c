@@ -1,12 +1,12 @@
 /*
- * What asking an access list costs, for lists of 1 to 10,000 rules and for mixes of rules as real
- * lists have them (acl_mix.h), beside DPDK's rte_acl with the
- * same rules and the same packets in the same run: TSC cycles a packet, best of ROUNDS with the
- * median behind it (the test machines' clock jumps by up to two), time to compile, bytes. Before
- * each turn there is one that does not count: the other ways' tables leave the caches to its own.
+ * The cost of an access list, for lists of 1 to 10,000 rules and for realistic mixes of rules
+ * (acl_mix.h), compared with DPDK's rte_acl with the same rules and packets in the same run: TSC
+ * cycles a packet, the best of ROUNDS and the median (the test machines' clock varies by up to
+ * two), compile time, bytes. Each measurement follows an unmeasured run of the same method, because
+ * the other methods' tables evict its own from the caches.
  *
- * Rules and packets are those of tests/unit/acl_rig.h without what rte_acl's fields do not know
- * (flags, types, fragments). Both must give the same rule for each packet.
+ * Rules and packets are those of tests/unit/acl_rig.h without what rte_acl's fields lack (flags,
+ * types, fragments). Both must find the same rule for each packet.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static uint8_t packet[PACKETS][SLOT] __attribute__((aligned(64)));
 static const uint8_t *ip[PACKETS];
 static uint32_t ours[PACKETS], theirs[PACKETS];
 
-/* The way is chosen by its number; those from OURS on are net/acl's, by enum acl_path. */
+/* A look-up method is chosen by number; those from OURS on are net/acl's, by enum acl_path. */
 enum { OURS = ACL_PEER_WAYS, WAYS = OURS + ACL_PATHS };
 static const char *const names[WAYS] = {"rte_acl scalar", "rte_acl AVX2", "rte_acl AVX-512",
                                         "net/acl scalar", "net/acl AVX2", "net/acl AVX-512"};
@@ -74,7 +74,8 @@ static void make_packets(const struct acl_rule *rule, uint32_t rules, bool six)
 	}
 }
 
-/* A vector's headers are in the cache when a filter is asked: they have just been checked. */
+/* Loads a vector's headers into the cache, where a filter finds them: they have just been
+ * checked. */
 static void touch(unsigned i)
 {
 	for (unsigned k = i; k < i + VECTOR; k++)
@@ -122,7 +123,7 @@ static void measure(const struct acl *const *a, struct acl_peer *peer)
 			if (!there[way])
 				continue;
 			const struct acl *ours_now = way >= OURS ? a[way - OURS] : NULL;
-			(void)once(way, ours_now, peer); /* its tables back into the caches */
+			(void)once(way, ours_now, peer); /* loads its tables into the caches */
 			cycles[way][round] = once(way, ours_now, peer);
 			if (peer && way >= OURS)
 				compare(a[0]);
@@ -168,7 +169,7 @@ static bool wanted(int argc, char **argv, const char *name)
 	return argc == 1;
 }
 
-/* Without a mix, those of the rig. */
+/* mix < 0: the rules of acl_rig.h. */
 static void run_sizes(const char *name, const uint32_t *size, unsigned sizes, bool six, int mix,
                       uint8_t *memory)
 {

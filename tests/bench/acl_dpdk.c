@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define FIELDS4 5
-#define FIELDS6 11 /* addresses in four words each */
+#define FIELDS6 11 /* each address is four words */
 
 RTE_ACL_RULE_DEF(peer_rule4, FIELDS4);
 RTE_ACL_RULE_DEF(peer_rule6, FIELDS6);
@@ -37,8 +37,8 @@ static void start(void)
 	started = true;
 }
 
-/* Where the fields of a packet are. rte_acl wants the first to be one byte, and reads the others
- * four bytes at a time. */
+/* Defines the offsets of a packet's fields. rte_acl requires the first to be one byte, and reads
+ * the others four bytes at a time. */
 static void define(struct rte_acl_config *c, bool six)
 {
 	const unsigned words = six ? 4 : 1, proto = six ? 6 : 9, src = six ? 8 : 12;

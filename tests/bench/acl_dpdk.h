@@ -1,4 +1,4 @@
-/* DPDK's rte_acl with the same rules and packets: the peer of acl_bench.c, which knows no DPDK. */
+/* DPDK's rte_acl with the same rules and packets: the peer of acl_bench.c, which has no DPDK. */
 #ifndef TESTS_BENCH_ACL_DPDK_H
 #define TESTS_BENCH_ACL_DPDK_H
 
@@ -6,16 +6,16 @@
 
 struct acl_peer;
 
-/* Ways to look up; those that this CPU does not have are slower ones. */
+/* Look-up methods; those that this CPU lacks are replaced by slower ones. */
 enum acl_peer_way { ACL_PEER_SCALAR, ACL_PEER_AVX2, ACL_PEER_AVX512, ACL_PEER_WAYS };
 
-/* Compiles rules that ask for addresses, protocol and ports alone. *bytes: what it takes. NULL: it
- * does not want to. */
+/* Compiles rules that use only addresses, protocol and ports. *bytes: their memory. NULL:
+ * refused. */
 struct acl_peer *acl_peer_make(const struct acl_rule *rule, uint32_t rules, bool six,
                                size_t *bytes);
 void acl_peer_free(struct acl_peer *p);
 
-/* Is there this way? */
+/* Whether the method is available. */
 bool acl_peer_choose(struct acl_peer *p, enum acl_peer_way way);
 
 /* rule[i] = 1 + number of the first rule that matches the packet at ip[i]; 0: none. */

@@ -10,14 +10,14 @@
 #define UDP 17
 #define ICMP 1
 #define IP4_PLEN0 96u /* of 128 bits (net/addr.h) */
-#define ADDRESSES 64  /* networks that prefixes lie in */
+#define ADDRESSES 64  /* networks that contain the prefixes */
 
 enum port_class { ANY, LOW, HIGH, RANGE, ONE, PORT_CLASSES };
 
 /* Shares in percent. */
 struct addresses {
 	unsigned any, host; /* the rest are prefixes */
-	unsigned shortest;  /* of the prefixes, */
+	unsigned shortest;  /* prefix lengths */
 	unsigned longest;
 };
 
@@ -38,7 +38,7 @@ static const struct mix mixes[ACL_MIXES] = {
 
 const char *const acl_mix_name[ACL_MIXES] = {"acl", "fw", "ipc"};
 
-/* A network of which low numbers are the more frequent, so that some have many prefixes. */
+/* A random network; low numbers are more frequent, so some networks have many prefixes. */
 static uint32_t random_network(void)
 {
 	uint32_t n = random_below(random_below(ADDRESSES) + 1) + 1;
@@ -104,7 +104,7 @@ static struct acl_rule random_rule(const struct mix *m)
 	return r;
 }
 
-/* How much of all packets a rule takes, by its bits: a range of ports by its logarithm. */
+/* The share of all packets that a rule matches, in bits; a range of ports counts its logarithm. */
 static unsigned breadth(const struct acl_rule *r)
 {
 	unsigned n = 128u - r->src_plen + 128u - r->dst_plen + (r->any_proto ? 8 : 0);

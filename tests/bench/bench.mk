@@ -1,16 +1,17 @@
-# Benchmarks that are programs of the host. The parts of the product in them are the very objects of
-# the image: its flags, its lib/mem.c.
-#   make tcp-bench                what TCP itself costs, without a card; T="rr.64B bulk" some of it,
-#                                 T="-6 rr.64B" over IPv6
-#   make frames-bench             what a generated frame costs before it is sent
-#   make bench-fib                look-up tables: ours and DPDK's; T="1M 6-250k" some sizes only;
-#                                 PREFIXES=FILE T="global 6-global" those of an MRT dump or of lines
-#   make slots-bench              what the drivers' rings cost without a device: a prepared frame
+# Benchmarks that run as host programs. They link the image's own object files: its flags, its
+# lib/mem.c.
+#   make tcp-bench                cycles of TCP alone, without a card; T="rr.64B bulk": only these,
+#                                 T="-6 rr.64B": over IPv6
+#   make frames-bench             cycles of a generated frame before it is sent
+#   make bench-fib                look-up tables: ours and DPDK's; T="1M 6-250k": only these sizes;
+#                                 PREFIXES=FILE T="global 6-global": the prefixes of an MRT
+#                                 dump or of a text file
+#   make slots-bench              cycles of the drivers' rings without a device: a prepared frame
 #                                 sent again, a packet sent, received, both, routed;
-#                                 T="ixgbe full" one of it
-#   make acl-bench                what asking an access list costs, beside DPDK's rte_acl;
-#                                 T="ip4 ip6 acl fw ipc" some of the lists
-# The programs that tests/bench/*.py start are built by file name.
+#                                 T="ixgbe full": only one of them
+#   make acl-bench                cycles of an access list, beside DPDK's rte_acl;
+#                                 T="ip4 ip6 acl fw ipc": only these lists
+# The programs that tests/bench/*.py run are built by file name.
 
 BENCH_BUILD := $(BUILD)/bench
 BENCH_CFLAGS := -std=gnu11 -O2 -g -I. -MMD -MP -Wall -Wextra -Werror -Wshadow -Wwrite-strings \
@@ -32,7 +33,7 @@ $(BENCH_BUILD)/%.o: tests/bench/%.c tests/bench/bench.mk
 	@mkdir -p $(@D)
 	@gcc $(BENCH_CFLAGS) -c -o $@ $<
 
-# not position-independent, as the product's objects
+# not position-independent, like the product's objects
 $(BENCH_BUILD)/%_bench: $(BENCH_BUILD)/%_bench.o $(BENCH_PRODUCT)
 	@gcc -no-pie -o $@ $^
 $(BENCH_BUILD)/stack_bench: $(BENCH_TCP) $(BENCH_BUILD)/unit/tcp_worst.o
@@ -45,7 +46,7 @@ $(BENCH_BUILD)/route_table: $(patsubst %,$(BENCH_BUILD)/%.o,route_table unit/hos
 	@gcc -no-pie -o $@ $^
 
 # The load generator on a vhost-user socket or a tap, with the C library's memcpy. Only wire_vhost.c
-# and vhost_ring.c see DPDK
+# and vhost_ring.c include DPDK's headers
 DPDK_CFLAGS = -O3 -march=native -Wall $(shell pkg-config --cflags libdpdk)
 DPDK_LIBS = $(shell pkg-config --libs libdpdk) -lrte_vhost
 BENCH_VHOST := $(patsubst %,$(BENCH_BUILD)/%.o,wire_vhost vhost_ring)
@@ -58,7 +59,8 @@ $(BENCH_BUILD)/tcp_load: $(patsubst %,$(BENCH_BUILD)/%.o,tcp_load wire_tap) $(BE
 		$(BENCH_VHOST) $(filter-out %/mem.o,$(BENCH_PRODUCT))
 	@gcc -no-pie -o $@ $^ $(DPDK_LIBS) -pthread
 
-# Look-up tables and packet filters beside DPDK's; fib_dpdk.c and acl_dpdk.c alone see DPDK
+# Look-up tables and packet filters beside DPDK's, whose headers only fib_dpdk.c and acl_dpdk.c
+# include
 $(patsubst %,$(BENCH_BUILD)/%.o,fib_dpdk acl_dpdk): $(BENCH_BUILD)/%.o: tests/bench/%.c \
 		tests/bench/bench.mk
 	@mkdir -p $(@D)
@@ -75,7 +77,7 @@ $(BENCH_BUILD)/fib_compare: $(patsubst %,$(BENCH_BUILD)/%.o,fib_bench fib_dpdk u
 bench-fib: $(BENCH_BUILD)/fib_compare ## look-up tables: million look-ups a second, bytes, loading, changes
 	@tests/bench/with_hugepages.sh 768 $< $(if $(filter command line,$(origin T)),$(T))
 
-# with the C library's memcpy, as rte_acl
+# with the C library's memcpy, which rte_acl uses too
 $(BENCH_BUILD)/acl_bench: $(patsubst %,$(BENCH_BUILD)/%.o,acl_bench acl_dpdk acl_mix unit/acl_rig unit/host) \
 		$(filter-out %/mem.o,$(BENCH_PRODUCT))
 	@gcc -no-pie -o $@ $^ $(DPDK_LIBS) -lcmocka
@@ -83,7 +85,7 @@ $(BENCH_BUILD)/acl_bench: $(patsubst %,$(BENCH_BUILD)/%.o,acl_bench acl_dpdk acl
 acl-bench: $(BENCH_BUILD)/acl_bench ## cycles of packet filters, beside DPDK's rte_acl
 	SEED=1 $< $(if $(filter command line,$(origin T)),$(T))
 
-# peers: a Linux server, and an XDP program where clang makes one
+# Peers: a Linux server, and an XDP program if clang can build it
 $(BENCH_BUILD)/epoll_echo: tests/bench/epoll_echo.c tests/bench/bench.mk
 	@mkdir -p $(@D)
 	@gcc -std=gnu11 -O2 -g -Wall -Wextra -Werror -o $@ $<

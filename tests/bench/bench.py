@@ -79,23 +79,23 @@ FAMILIES = {"ip4.64B": "vhost_gen", "ip6.64B": "vhost_gen6_64", "ip4.78B": "vhos
 ALL_PEERS = {**PEERS, **FULL_PEERS[4], **FULL_PEERS[6]}
 FULL_TABLES = {"full-table": 4, "full-table6": 6}  # the part: version of IP
 FULL_HUGEPAGES = 1280  # l3fwd has two full tables, and takes more than its -m for them
-IMPOSSIBLE = 1.05  # busy share that no core can have
-VALID = 0.99  # of the rate asked for: with less a trial says nothing
-SATURATED = 0.98  # busy share of the data core from which on it is the limit
+IMPOSSIBLE = 1.05  # a busy share above this is impossible
+VALID = 0.99  # of the requested rate; with less, a trial is void
+SATURATED = 0.98  # from this busy share of the data core on, the core is the limit
 PARTS = ["forwarding", "full-table", "full-table6", "families", "null", "no-loss", "overload", "floods",
          "tail-writes", "tcp", "tcp-idle", "udp-rtt",
          "http", "scrape", "churn", "capture", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "sizes"]
 
 
 def null_routes(prefixes):
-    """All that null ports send to, 198.19.0.0/16, in one route or in as many as there are /30s."""
+    """The network that null ports send to, 198.19.0.0/16, as one route or as all its /30s."""
     if prefixes == 1:
         return ["198.19.0.0/16"]
     assert prefixes == 16384
     return ["198.19.%d.%d/30" % (number >> 6, (number & 63) << 2) for number in range(prefixes)]
 
 
-# --- what is measured ---
+# --- measurements ---
 
 def mmio(router):
     blocks = router.interfaces().values()
@@ -104,7 +104,7 @@ def mmio(router):
 
 
 class Contender:
-    """Ours or a peer, with a generator of its own; runs until `stack` ends, waits for its turns."""
+    """Our image or a peer, with its own generator; runs until `stack` ends, measured in turns."""
 
     def __init__(self, stack, work, huge, accel, what, table):
         self.what = what
@@ -131,7 +131,8 @@ class Contender:
         return (data_core(self.router), mmio(self.router)) if self.router else None
 
     def turn(self):
-        """{figure: value} of one slice. The first are seen from outside: the same for everybody."""
+        """Measures one slice; returns {figure: value}. The first figures are measured from outside,
+        in the same manner for all."""
         trip = round_trip_ns()
         load = self.generator.run(SLICE_S)
         hz = self.generator.tsc_hz
@@ -159,7 +160,7 @@ UNITS = {"mpps": ("Mpps", "higher"), "cycles_per_packet": ("TSC cycles", "lower"
 
 
 def forwarding(results, work, accel, huge, table, runs, seconds, nics, peers):
-    """Adds the figures of one table of routes, beside those peers (names and what they are); returns
+    """Adds the figures of one table of routes, beside those peers (names and descriptions); returns
     the round trips measured meanwhile."""
     routes_name = table.name
     ours = {"router": "router.virtio", **{nic: "router." + nic for nic in nics}}
@@ -219,8 +220,8 @@ def all_forwarding(results, work, accel, arguments, parts, nics):
 
 
 def families(results, work, accel, huge, table, runs, seconds):
-    """IPv6 beside IPv4, by turns: frames of 64 bytes, and of 78, as they are with IPv6 and a VLAN
-    tag and UDP. Adds, for each, what a packet costs."""
+    """IPv6 beside IPv4, in turns: frames of 64 bytes, and of 78, the size with IPv6, a VLAN tag and
+    UDP. Adds the cost of a packet for each."""
     measured = {what: [] for what in FAMILIES}
     for number in range(runs):
         turns = max(1, round(seconds / SLICE_S))
@@ -250,7 +251,7 @@ def families(results, work, accel, huge, table, runs, seconds):
 
 
 def add_forwarding(results, name, accel, measured, what, peers):
-    """The figures of one of ours, beside the first of the peers (names and what they are)."""
+    """Adds the figures of one of ours, beside the first of the peers (names and descriptions)."""
     def column(who, figure):
         return [got[figure] for got in measured[who]]
 
@@ -272,7 +273,7 @@ def add_forwarding(results, name, accel, measured, what, peers):
 
 
 def without_device(results, work, accel, runs):
-    """Forwarding between two null ports: the part of a packet's cycles that is the machine's own."""
+    """Forwarding between two null ports: the part of a packet's cycles that no device causes."""
     config, pidfile, qmp_path = (os.path.join(work, "null." + end) for end in ("conf", "pid", "qmp"))
     for table in SMALL:
         with open(config, "w", encoding="ascii") as file:
@@ -297,10 +298,10 @@ def without_device(results, work, accel, runs):
 
 
 def no_loss(results, work, accel, nic, runs):
-    """The highest rate at which two cards lose nothing (RFC 2544, 26.1), from 10 GbE line rate
-    down. A trial in which the generator made less than it was asked for says nothing, and one
-    without loss is enough: a host that takes the CPU away for a fraction of a millisecond makes
-    any ring run over."""
+    """The highest rate at which two cards lose nothing (RFC 2544, 26.1), searched from 10 GbE line
+    rate down. A trial in which the generator sent less than requested is void. One trial without
+    loss is enough: a host that takes the CPU away for a fraction of a millisecond makes any ring
+    overflow."""
     name = "router.%s.64B.16kroutes" % nic
     work = os.path.join(work, "no-loss", nic)
     os.makedirs(work, exist_ok=True)
@@ -335,7 +336,8 @@ def tail_writes(results, work, accel, nic, seconds):
 
 
 def boot(results, work, accel, runs):
-    """From the kernel's first instruction, and from QEMU's start, to the first packet forwarded."""
+    """Time from the kernel's first instruction, and from QEMU's start, to the first packet
+    forwarded."""
     kernel_ms, start_ms, rss = [], [], []
     config = os.path.join(work, "boot.conf")
     with open(config, "w", encoding="ascii") as file:
@@ -390,9 +392,9 @@ def services(results, work, accel, runs, parts, nics, quick, family):
             progress("no huge pages: DPDK runs on 4 KiB pages")
         if "tcp" in parts:
             tcp(results, work, accel, huge, runs, nics, quick)
-            if family == 4:  # a connection of either has the same record
+            if family == 4:  # the same record in both families
                 idle_memory(results, work, huge)
-        elif "tcp-idle" in parts:  # which tcp includes
+        elif "tcp-idle" in parts:  # tcp() includes it
             tcp_idle(results, work, accel, huge, runs)
         if "udp-rtt" in parts:
             udp_rtt(results, work, accel, huge, runs)
@@ -466,7 +468,7 @@ def main():
         if "sizes" in parts:
             sizes(results, work)
     except BenchError:
-        results.write()  # what there is up to here
+        results.write()  # what was measured so far
         raise
     finally:
         shutil.rmtree(work, ignore_errors=True)
@@ -479,7 +481,7 @@ def main():
 
 
 if __name__ == "__main__":
-    # As an exception, so that peers, guests and huge pages do not stay behind.
+    # As an exception, so that peers and guests are stopped and huge pages given back.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         sys.exit(main())

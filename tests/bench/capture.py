@@ -1,14 +1,14 @@
-"""What the console's `capture` takes, and what it costs forwarding.
+"""What the console's `capture` can record, and what it costs forwarding.
 
-wire    a host sends datagrams of 60 bytes at a rate for WIRE_S, through a tap into the image, whose
-        capture of that port nc reads, as fast as it can. Rates rise until something is lost. Beside
-        it, by turns: the same sender over a veth pair, whose other end tcpdump listens to. Both
-        write nowhere. Nothing is pinned: on two CPUs sender, QEMU, nc and the image share them,
-        as do sender, softirq and tcpdump. `lossless` is the highest rate at which none was lost,
-        `written` the most that was written in a second at any rate.
-null    a router between two null ports, which is never without packets: cycles a packet without a
-        capture, with one that wants none of them, and with one that wants all and has no room for
-        most; and what that one writes.
+wire    a host sends datagrams of 60 bytes at a rate for WIRE_S, through a tap into the image; nc
+        reads the image's capture of that port as fast as it can. Rates rise until frames are lost.
+        Beside it, in turns: the same sender over a veth pair, with tcpdump at the other end. Both
+        readers discard the data. Nothing is pinned: sender, QEMU, nc and the image share two CPUs,
+        as do sender, softirq and tcpdump. `lossless` is the highest rate without loss, `written`
+        the most frames written in a second at any rate.
+null    a router between two null ports, which always have packets: cycles a packet without a
+        capture, with a capture that matches nothing, and with one that matches everything and has
+        no buffer space for most frames; and the rate that the last one writes.
 """
 import contextlib
 import os
@@ -27,11 +27,11 @@ from launcher.guest import Guest
 READER, ROUTER, PORT = "192.0.2.2", "192.0.2.1", 5555
 WIRE_S = 1.0
 RATES = (5000, 10000, 20000, 40000, 60000, 80000, 100000, 150000, 200000, 300000, 400000)
-SETTLE_S = 0.5  # for what is still on its way
+SETTLE_S = 0.5  # for frames in flight
 CAPTURE = "capture server\ncapture access %s/32\n" % READER
 WANTED = {"none": "host 203.0.113.77", "all": "snaplen 64"}
 
-# argv: interface, destination MAC, packets a second, seconds. Says how many it sent.
+# argv: interface, destination MAC, packets a second, seconds. Prints the number sent.
 SENDER = """
 import socket, sys, time
 name, mac = sys.argv[1], bytes.fromhex(sys.argv[2])
@@ -56,19 +56,19 @@ print(sent, time.monotonic() - begin)
 
 
 def send(host, interface, mac, rate):
-    """(packets sent, in that many seconds)"""
+    """Sends for WIRE_S; returns (packets sent, seconds it took)."""
     said = host.run(["/usr/bin/python3", "-c", SENDER, interface, mac.replace(":", ""), str(rate),
                      str(WIRE_S)], timeout_s=30, check=True).stdout
     sent, seconds = said.split()
     return int(sent), float(seconds)
 
 
-# --- who captures ---
+# --- captures ---
 
 @contextlib.contextmanager
 def capturing(guest, host, words):
-    """A capture that nc reads; the list it yields holds at its end: frames wanted, written, without
-    room, and the seconds that it was on."""
+    """Runs a capture that nc reads; when it ends, the yielded list holds: frames matched, written,
+    lost for lack of buffer space, and the seconds it ran."""
     said = []
     guest.skip()
     guest.send("capture " + words)
@@ -94,7 +94,7 @@ def capturing(guest, host, words):
 
 class Ours:
     name = "hayate"
-    no_room = before = 0  # frames lost in the capture, and before it: in the tap, for instance
+    no_room = before = 0  # frames lost in the capture, and before it, for instance in the tap
 
     def __init__(self, stack, work, accel):
         self.host = stack.enter_context(netlab.Host("sender"))
@@ -112,7 +112,7 @@ class Ours:
         self.mac = ports.mac_of(ports.MAC_BASE, 0)
 
     def turn(self, rate):
-        """(sent, seconds, written)"""
+        """Sends once at that rate; returns (sent, seconds, written)."""
         with capturing(self.guest, self.host, "eth0 in udp") as got:
             sent, seconds = send(self.host, "eth0", self.mac, rate)
             time.sleep(SETTLE_S)
@@ -176,10 +176,10 @@ def wire(results, work, accel, runs):
                     accel, peer, table[contenders[1]])
 
 
-# --- what it costs ---
+# --- cost ---
 
 def busy(host):
-    """Cycles and packets of the data core, of /metrics: the console is the capture's."""
+    """Cycles and packets of the data core, from /metrics: the capture occupies the console."""
     said = host.run(["curl", "-sSf", "--max-time", "10", "http://%s/metrics" % ROUTER],
                     check=True).stdout
     return [int(re.search(r"^hayate_core_%s_total\{core=\"1\"\} (\d+)" % name, said, re.M).group(1))
@@ -187,7 +187,7 @@ def busy(host):
 
 
 def cost_turn(router, host, core, pidfile, wanted):
-    """{figure: value} of a slice; wanted: None, or a key of WANTED."""
+    """Measures one slice; returns {figure: value}. wanted: None, or a key of WANTED."""
     def load_it():
         before = busy(host)
         with realtime(core, others(pidfile, core)):

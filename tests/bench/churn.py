@@ -1,9 +1,9 @@
 """A router with a million routes that change while it forwards: the console's `test churn`.
 
-Over vhost-user, 100,000 changes a second: the control core goes before the generator, which has the
-same CPU, so what the router forwards in the time falls by what the generator misses; the cycles of a
-packet are the router's own. Between null ports both cores have a CPU each: there as many changes as
-the control core can make, too.
+Over vhost-user, 100,000 changes a second: the control core has a higher priority than the generator
+on the same CPU, so the router forwards less because the generator offers less; the cycles of a
+packet are the router's own. Between null ports, control core and data core have a CPU each; there,
+changes at the control core's maximum rate are measured as well.
 """
 import contextlib
 import os
@@ -20,15 +20,15 @@ from launcher.guest import Guest
 
 RATE, MOST = 100000, 10000000
 SECONDS = 2
-TURNS = 3  # of each kind in a run
-NULL_ROUTES = 16384  # all that null ports send to
+TURNS = 3  # of each rate, in a run
+NULL_ROUTES = 16384  # all the /30s of the network that null ports send to
 CHANGES = re.compile(r"(\d+) changes in [\d.]+ s, (\d+) a second: .*\s+(\d+) refused, longest slice "
                      r"(\d+) us\s+\d+ prefixes restored: the table of \d+ is as before")
 
 
 @contextlib.contextmanager
 def changing(router, rate):
-    """Routes change meanwhile, unless rate is 0; yields what becomes of it in the end."""
+    """Changes routes meanwhile, unless rate is 0; the yielded dict holds the result at the end."""
     got = {}
     if rate:
         router.skip()
@@ -104,7 +104,7 @@ def virtio(results, work, accel, huge, runs, table):
 
 
 def null_configuration(table):
-    """The table, and routes for what null ports send; the management is on eth0."""
+    """The table, and routes for the packets of null ports; management is on eth0."""
     text = table.configuration().replace(
         INTERFACES, INTERFACES.replace("eth1", "eth2").replace("eth0", "eth1"))
     return text + management(0) + "".join(
@@ -113,12 +113,12 @@ def null_configuration(table):
 
 
 def transit_drops(router):
-    """Without those of the management's own connections."""
+    """The drop counters without those of the management's own connections."""
     return {name: n for name, n in drops_of(router).items() if not name.startswith("drop_tcp_")}
 
 
 def busy(host):
-    """Cycles and packets of the data core, of /metrics: the console is the churn's."""
+    """Cycles and packets of the data core, from /metrics: the churn occupies the console."""
     said = host.run(["curl", "-sSf", "--max-time", "10", "http://%s/metrics" % MANAGEMENT],
                     check=True).stdout
     return [int(re.search(r"^hayate_core_%s_total\{core=\"1\"\} (\d+)" % name, said, re.M).group(1))

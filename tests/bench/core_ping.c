@@ -1,7 +1,6 @@
 /*
- * How long a cache line takes from one host CPU to the other and back, in nanoseconds.
- * The test machines' host moves the two CPUs about (55, 115 or 550 ns); a benchmark of two
- * cores says nothing without it.
+ * The round trip of a cache line between two host CPUs, in nanoseconds. The test machines' host
+ * moves the two CPUs (55, 115 or 550 ns), so a benchmark of two cores is meaningless without it.
  *
  *   core_ping CPU CPU
  */
@@ -62,7 +61,7 @@ int main(int argc, char **argv)
 	pthread_attr_t attr;
 	cpu_set_t far = only(argv[2]);
 	pin(argv[1]);
-	/* On its CPU from the start: run with real-time priority, it would never get off ours. */
+	/* On its CPU from the start: with real-time priority, it could never leave ours. */
 	if (pthread_attr_init(&attr) != 0 ||
 	    pthread_attr_setaffinity_np(&attr, sizeof far, &far) != 0 ||
 	    pthread_create(&thread, &attr, answer, NULL) != 0)

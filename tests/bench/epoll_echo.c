@@ -1,12 +1,13 @@
 /*
  * The Linux peer of the benchmarks of TCP and UDP: one thread on epoll, or on a UDP socket.
  *
- *   epoll_echo [-6] tcp          port 7 echoes, 9 takes all there is, 19 sends as much as it may
- *   epoll_echo [-6] udp [wait]   port 7 echoes; asks without end, or, with `wait`, sleeps in recvmmsg
+ *   epoll_echo [-6] tcp          port 7 echoes, 9 discards, 19 sends as much as possible
+ *   epoll_echo [-6] udp [wait]   port 7 echoes; polls, or, with `wait`, sleeps in recvmmsg
  *
- * -6: by sockets of IPv6, for that alone. Says `ready` when it listens. As such servers are
- * written: level-triggered epoll, up to EVENTS of them at a time, one read and one write for each,
- * TCP_NODELAY; what cannot be written at once is kept, and no more is read until it could.
+ * -6: with IPv6 sockets, for IPv6 only. Prints `ready` when it listens. It is written like typical
+ * servers: level-triggered epoll, up to EVENTS events at a time, one read and one write for each,
+ * TCP_NODELAY. Data that cannot be written at once is kept, and nothing more is read until it is
+ * written.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,13 +25,13 @@
 
 #define EVENTS 512
 #define BUFFER 65536
-#define FILES 1048576 /* fs.nr_open, unless somebody changed it: more is refused, to root too */
+#define FILES 1048576 /* fs.nr_open, unless changed: a higher limit is refused even to root */
 #define VECTOR 32
 #define DATAGRAM 2048
 
 struct client {
 	int fd;
-	uint16_t port;  /* of ours */
+	uint16_t port;  /* local port */
 	bool listener;
 	uint32_t kept;  /* bytes that could not be written, at `at` */
 	uint32_t from;
@@ -93,7 +94,7 @@ static void accept_all(const struct client *c)
 	}
 }
 
-/* Writes what was kept; false: the connection is gone. */
+/* Writes the kept data; false: the connection is gone. */
 static bool write_kept(struct client *c)
 {
 	ssize_t n = write(c->fd, c->at + c->from, c->kept);
@@ -143,7 +144,7 @@ static void tcp(void)
 	static const uint16_t ports[] = {7, 9, 19};
 	struct rlimit files = {FILES, FILES};
 	if (setrlimit(RLIMIT_NOFILE, &files) != 0 && getrlimit(RLIMIT_NOFILE, &files) == 0) {
-		files.rlim_cur = files.rlim_max; /* for that no right is needed */
+		files.rlim_cur = files.rlim_max; /* this needs no privilege */
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
 	epoll = epoll_create1(0);
@@ -171,7 +172,7 @@ static void tcp(void)
 static void udp(bool wait)
 {
 	static uint8_t data[VECTOR][DATAGRAM];
-	static struct sockaddr_in6 from[VECTOR]; /* room for either */
+	static struct sockaddr_in6 from[VECTOR]; /* large enough for both families */
 	static struct iovec piece[VECTOR];
 	static struct mmsghdr message[VECTOR];
 	int fd = socket_on(wait ? SOCK_DGRAM : SOCK_DGRAM | SOCK_NONBLOCK, 7);

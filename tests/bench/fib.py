@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""Takes what `make bench-fib` prints into build/bench.json, for plots.py:
+"""Adds the output of `make bench-fib` to build/bench.json, for plots.py:
 
     make bench-fib | tests/bench/fib.py && tests/bench/plots.py fib
 
-Of each table, way and pattern the best turn, in million look-ups a second; as
+For each table, look-up method and pattern the best turn, in million look-ups a second; named like
+
 fib.ip4.1000.Hayate AVX-512.random.
 """
 import re
@@ -18,7 +19,7 @@ PATTERNS = ("random", "inside", "zipf")
 
 
 def read(lines, results):
-    """The global table's names end in `global` instead of the number."""
+    """In the global table's names, `global` replaces the number."""
     table = None
     for line in lines:
         found = TABLE.match(line)

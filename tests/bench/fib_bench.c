@@ -1,15 +1,15 @@
 /*
- * Look-up tables on this host, side by side: net/fib as it is in the image, by each of its ways,
- * and DPDK's. For each size of table: bytes, what a route costs to load, changes a second (a random
- * prefix of the table goes and comes back), and million look-ups a second on one core, in vectors
- * of 256:
- *     random    any address (IPv6: in 2000::/3): most hit no route or a short one
+ * Look-up tables on this host, compared: net/fib as in the image, by each of its methods, and
+ * DPDK's. For each size of table: bytes, load time per route, changes a second (a random prefix of
+ * the table is removed and added again), and million look-ups a second on one core, in vectors of
+ * 256:
+ *     random    any address (IPv6: in 2000::/3): most match no route or a short one
  *     inside    an address inside a random prefix of the table
  *     zipf      65,536 of those, number i as often as 1/i
- * Every way gets every pattern in each of ROUNDS turns, for some 0.2 ms each, of which the first
- * third is not counted; in CPU time of the thread. The best turn and the median are printed: the
- * test machines' clock jumps by up to two, and other work drives tables out of the caches.
- * Usage: fib_bench [words of table names that are to be measured]. PREFIXES=file, SEED=n.
+ * In each of ROUNDS rounds every method measures every pattern for some 0.2 ms, of which the first
+ * third is not counted; times are CPU time of the thread. The best round and the median are
+ * printed: the test machines' clock varies by up to two, and other work evicts tables from the
+ * caches. Usage: fib_bench [words of table names to measure]. PREFIXES=file, SEED=n.
  */
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +34,7 @@
 
 static const char *const pattern_name[PATTERNS] = {"random", "inside", "zipf"};
 static struct bench_addresses pattern[PATTERNS];
-static uint32_t sink; /* so that the compiler may not drop a look-up */
+static uint32_t sink; /* keeps the compiler from dropping a look-up */
 
 static uint64_t cpu_ns(void)
 {
@@ -166,7 +166,7 @@ static void address_set(struct bench_addresses *a, uint32_t i, const uint8_t *ad
 static void choose_addresses(const struct bench_route *r, uint32_t n, bool ip6)
 {
 	static uint8_t hot[HOT][16];
-	static double upto[HOT]; /* sum of 1/i */
+	static double upto[HOT]; /* cumulative sum of 1/i */
 	double sum = 0;
 	for (uint32_t i = 0; i < HOT; i++) {
 		inside(&r[random_below(n)], hot[i]);
@@ -214,7 +214,7 @@ static uint32_t answer4(uint32_t dst)
 	return fib4_lookup(((struct ours *)reference->t)->w.fib, dst);
 }
 
-/* Loads the routes, and changes some. */
+/* Loads the routes, and measures changes. */
 static bool load(struct loaded *l, const struct bench_table *table, const struct bench_route *r,
                  uint32_t n)
 {
@@ -265,7 +265,7 @@ static void turn(struct figure *f, unsigned p, unsigned round)
 	f->rate[p][round] = WINDOW * 1e3 / (double)(cpu_ns() - t0);
 }
 
-/* How many of the answers differ from the reference's first way's. */
+/* The number of answers that differ from those of the reference's first method. */
 static unsigned differing(const struct figure *f, unsigned p)
 {
 	uint32_t nh[FIB_VECTOR], want[FIB_VECTOR];
@@ -366,7 +366,7 @@ static int by_addr(const void *a, const void *b)
 	return order ? order : (int)x->plen - (int)y->plen;
 }
 
-/* Without those that are there twice: a peer may refuse them. */
+/* Removes duplicates: a peer may refuse them. */
 static uint32_t distinct(struct bench_route *r, uint32_t n)
 {
 	uint32_t kept = 0;

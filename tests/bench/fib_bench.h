@@ -1,4 +1,4 @@
-/* Look-up tables side by side: what fib_bench.c measures, of net/fib and of others (fib_dpdk.c). */
+/* The interface by which fib_bench.c measures look-up tables: net/fib and others (fib_dpdk.c). */
 #ifndef TESTS_BENCH_FIB_BENCH_H
 #define TESTS_BENCH_FIB_BENCH_H
 
@@ -9,22 +9,22 @@
 #define FIB_VECTOR 256
 
 struct bench_route {
-	uint8_t addr[16]; /* as on the wire; of IPv4 the first four */
+	uint8_t addr[16]; /* as on the wire; IPv4 uses the first four */
 	unsigned plen;
 	uint32_t nh;
 };
 
-/* Addresses as the interfaces want them. */
+/* Addresses in the forms that the interfaces require. */
 struct bench_addresses {
 	uint32_t *ip4; /* host byte order */
 	uint8_t (*ip6)[16];
-	const uint8_t **at6; /* each to its ip6 */
+	const uint8_t **at6; /* pointers to the entries of ip6 */
 };
 
 struct bench_table {
 	const char *name;
-	const char *const *way; /* of looking up, ended by NULL */
-	/* Room for that many routes; NULL: there is none, or no such table here. */
+	const char *const *way; /* names of look-up methods, ended by NULL */
+	/* A table with room for that many routes; NULL: no memory, or no such table here. */
 	void *(*make)(uint32_t routes);
 	bool (*add)(void *t, const struct bench_route *r);
 	bool (*remove)(void *t, const struct bench_route *r);
@@ -33,12 +33,12 @@ struct bench_table {
 	void (*use)(void *t, unsigned way);
 	void (*lookup)(void *t, const struct bench_addresses *a, uint32_t from, uint32_t *nh);
 	void (*drop)(void *t);
-	/* Beyond so many routes adding takes too long: the table is filled with answers instead. */
+	/* With more routes, adding takes too long: the table is filled with answers instead. */
 	uint32_t most;
 	void (*fill)(void *t, uint32_t (*answer)(uint32_t dst));
 };
 
-/* DPDK's, ended by one without a name. dpdk_start: false when there is none, or no memory. */
+/* DPDK's tables, ended by one without a name. dpdk_start: false without DPDK or memory. */
 bool dpdk_start(void);
 extern const struct bench_table dpdk_tables4[], dpdk_tables6[];
 

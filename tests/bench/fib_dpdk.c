@@ -10,12 +10,12 @@
 #include <rte_fib6.h>
 #include <rte_lpm.h>
 
-#define GROUPS4 4096u     /* of 256 entries behind the first 24 bits */
+#define GROUPS4 4096u     /* of 256 entries after the first 24 bits */
 #define GROUPS6 (1u << 19) /* half as many are too few for 250,000 prefixes */
 
 static const char *const one_way[] = {"bulk", NULL};
 static const char *const fib_ways[] = {"scalar", "AVX-512", NULL};
-static unsigned made; /* tables must not have the same name */
+static unsigned made; /* numbers the tables: names must be unique */
 
 bool dpdk_start(void)
 {
@@ -67,11 +67,11 @@ static void lpm_lookup(void *t, const struct bench_addresses *a, uint32_t from, 
 {
 	rte_lpm_lookup_bulk(t, a->ip4 + from, nh, FIB_VECTOR);
 	for (unsigned i = 0; i < FIB_VECTOR; i++)
-		nh[i] &= 0x00ffffff; /* without the flag that it is valid */
+		nh[i] &= 0x00ffffff; /* clears the valid flag */
 }
 
-/* Adding looks through all rules of the length: 470 s for the global table. Behind /24 what the
- * first of 256 addresses has. */
+/* Adding searches all rules of the same length: 470 s for the global table. After /24, entries have
+ * the answer of the first of 256 addresses. */
 static void lpm_fill(void *t, uint32_t (*answer)(uint32_t dst))
 {
 	struct rte_lpm *lpm = t;
@@ -90,7 +90,7 @@ static void lpm_drop(void *t)
 
 static void *fib_make(uint32_t routes)
 {
-	/* entries of two bytes: of one byte there are only 127 groups behind /24, too few for the
+	/* two bytes an entry: with one byte there are only 127 groups after /24, too few for the
 	 * global table */
 	struct rte_fib_conf c = {
 		.type = RTE_FIB_DIR24_8,

@@ -1,10 +1,11 @@
-"""What a flow through the router keeps while another port is flooded with what costs a router most.
+"""How much of a flow through the router survives a flood, on another port, of frames that cost a
+router most.
 
-nicsim sends a flow at a fiftieth of what the router forwards alone by port 0, judges it at port 1, and by
-port 2 gives frames of one kind of flood as fast as the card takes them. Of the flow's packets what does
-not come is lost: in the card, because its ring was not emptied in time, or in the router, which counts
-it by name. Control core and nicsim share a CPU here, so of what a flood has the control core do as much
-is done as that leaves.
+nicsim sends a flow at a fiftieth of the router's capacity into port 0 and checks it at port 1, and
+sends frames of one kind of flood into port 2 as fast as the card takes them. Packets of the flow
+are lost in the card, because its ring was not emptied in time, or in the router, which counts them
+by name. Control core and nicsim share a CPU here, so the control core handles only as much of a
+flood as nicsim leaves time for.
 """
 import os
 import random
@@ -25,8 +26,8 @@ FRAMES = 4096
 PORT = 2
 ROUTER, ROUTER6 = "172.16.0.1", "2001:db8:3::1"
 HOST, HOST6, HOST_MAC = "172.16.0.2", "2001:db8:3::2", "02:00:00:00:00:03"
-ELSEWHERE = "10.0.0.9"  # beyond the router, where the flow goes too
-SHARE = 50  # the flow's part of the capacity is one of so many: 2 ms of it, nicsim's backlog, fit a ring
+ELSEWHERE = "10.0.0.9"  # beyond the router, the flow's destination too
+SHARE = 50  # the flow has 1/SHARE of the capacity: 2 ms of it, nicsim's backlog, fit a ring
 INTERFACE = "interface eth%d\n ip address %s/16\n ipv6 address %s/64\n" % (PORT, ROUTER, ROUTER6)
 
 
@@ -60,7 +61,7 @@ KINDS = {
 
 
 def frame(make, n, mac):
-    """Of the kind; noise is sent to the router too, and says that it is IPv4."""
+    """A frame of this kind; noise is sent to the router too, with the EtherType of IPv4."""
     packet = make(n)
     if isinstance(packet, bytes):
         return Ether(dst=mac, src=HOST_MAC, type=0x800) / packet
@@ -69,7 +70,7 @@ def frame(make, n, mac):
 
 
 class Flooded:
-    """The table of the flow, and a port more."""
+    """The flow's table, and one more port."""
     memory, wire = SMALL[0].memory, SMALL[0].wire
 
     @staticmethod
@@ -79,7 +80,7 @@ class Flooded:
 
 
 def trial(models, rate):
-    """(packets of the flow sent, lost, frames of the flood that the card took in a second)."""
+    """Returns (packets of the flow sent, lost, frames of the flood that the card took a second)."""
     models.ask("port %d reset-stats" % PORT)
     run, after = models.send("%d" % rate, SLICE_S)
     flood = after["ports"][PORT]["rx_frames"] if PORT < len(after["ports"]) else 0
@@ -87,7 +88,7 @@ def trial(models, rate):
 
 
 def measure(results, work, accel, nic, runs, kind, rate):
-    """One flood, with a machine of its own; returns the flow's rate."""
+    """Measures one flood, on a new machine; returns the flow's rate."""
     name = re.sub(r"[^a-z0-9]+", "-", kind.lower())
     work = os.path.join(work, "floods", nic, name)
     os.makedirs(work, exist_ok=True)
@@ -97,7 +98,7 @@ def measure(results, work, accel, nic, runs, kind, rate):
         wrpcap(path, [frame(KINDS[kind], n, "52:54:00:68:79:%02x" % PORT) for n in range(FRAMES)])
         wire = "wire:pcap:%s;speed=flat;loop=forever" % path
     with router_on_models(work, accel, nic, Flooded, idle="poll", more_ports=[wire]) as (router, models):
-        models.partners = []  # nobody has a CPU for himself: the control core is to be heard too
+        models.partners = []  # no real-time priority, so that the control core runs too
         models.run(WARM_UP_S)
         if not rate:
             rate = int(models.run(SLICE_S).mpps() * 1e6 / SHARE)

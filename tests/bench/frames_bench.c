@@ -1,7 +1,7 @@
 /*
- * What it costs to make prepared frames the next ones (tools/pktgen/frames.h), per kind of stream:
- * TSC cycles a frame, median and best of ROUNDS, for frames that lie in the caches. The sources are
- * compiled with the image's flags. Usage: frames_bench [FRAMES-OF-A-BURST]
+ * The cost of updating prepared frames for their next transmission (tools/pktgen/frames.h), per
+ * kind of stream: TSC cycles a frame, median and best of ROUNDS, for frames in the caches. The
+ * sources are compiled with the image's flags. Usage: frames_bench [FRAMES-OF-A-BURST]
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #define SLOTS 512        /* frames of a ring, each in a buffer of its own */
 #define BUF_BYTES 4096
-#define TURNS 16         /* times round the ring in a measurement */
+#define TURNS 16         /* passes over the ring in a measurement */
 #define ROUNDS 201
 
 _Noreturn void assert_fail(const char *expr, const char *file, unsigned line)
@@ -50,7 +50,7 @@ static void measure(const char *what, const struct plan_stream *s, unsigned burs
 	printf("  %-52s %6.2f  (best %.2f)\n", what, cycles[ROUNDS / 2], cycles[0]);
 }
 
-/* UDP over IPv4, stamped, 64 bytes with FCS: what the others differ from. */
+/* The base for the other kinds: UDP over IPv4, stamped, 64 bytes with FCS. */
 static struct plan_stream base(void)
 {
 	return (struct plan_stream){

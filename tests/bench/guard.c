@@ -1,5 +1,5 @@
-/* The guard word of the product's objects in programs of the host (GUARD in the Makefile); the C
- * library has the function that is called when it has changed. */
+/* The stack guard word for the product's objects in host programs (GUARD in the Makefile); the C
+ * library has the function that is called when the guard has changed. */
 #include <stdint.h>
 
 extern uintptr_t __stack_chk_guard;

@@ -1,7 +1,6 @@
 /*
- * Log-linear histogram of times: 128 cells to each doubling, so that a percentile is right to
- * within 0.8 %; the smallest and the largest value are exact. Adding one is a shift and an
- * increment.
+ * Log-linear histogram of times: 128 cells per doubling, so a percentile is accurate to 0.8 %; the
+ * smallest and the largest value are exact. Adding a value is a shift and an increment.
  */
 #ifndef TESTS_BENCH_HISTOGRAM_H
 #define TESTS_BENCH_HISTOGRAM_H
@@ -35,7 +34,7 @@ static inline void histogram_add(struct histogram *h, uint64_t value)
 	h->min = value < h->min ? value : h->min;
 }
 
-/* The value that `share` of all do not exceed, 0 to 1: the middle of its cell, or max. */
+/* The value not exceeded by `share` of the samples (0 to 1): the middle of its cell, or max. */
 static inline double histogram_percentile(const struct histogram *h, double share)
 {
 	uint64_t wanted = (uint64_t)(share * (double)h->count), seen = 0;

@@ -1,7 +1,7 @@
-"""What all benchmarks stand on: who runs on which CPU, the vhost generator, slices and medians.
+"""The basis of all benchmarks: assignment of CPUs, the vhost generator, slices and medians.
 
-Two CPUs: the load polls on the first, what is measured on the second; everything else shares the
-first. While a slice lasts both have real-time priority, if that is allowed.
+Two CPUs: the load generator polls on the first, the program measured on the second; everything else
+shares the first. During a slice both have real-time priority, if that is allowed.
 """
 import collections
 import contextlib
@@ -24,25 +24,25 @@ TOOLS = os.path.join(ROOT, "build", "bench")
 CPU_GENERATOR, CPU_DATA = 0, 1
 HUGEPAGES = "/proc/sys/vm/nr_hugepages"
 HUGEPAGES_WANTED = 512
-# A run is made of slices, so that ours and the peers take turns within a second: the host changes
-# faster than one boots. And real-time threads that leave others no time are throttled.
+# A run consists of slices, so that ours and the peers take turns within a second: the host's state
+# changes faster than a peer boots. And the kernel throttles real-time threads that never sleep.
 SLICE_S, REST_S = 0.4, 0.1
 PRIORITY = 40
 WARM_UP_S = 0.3
-NEAR_NS = 100  # a round trip between CPUs that are near each other: seen are 55 and 330
-NEAR_ENOUGH = 5  # turns that a median wants
+NEAR_NS = 100  # a round trip between CPUs near each other: 55 and 330 have been measured
+NEAR_ENOUGH = 5  # turns needed for a median
 FIRST_PREFIX = "10.0.0.0"
 
 
 class BenchError(Exception):
-    """The benchmark cannot be carried out; one line."""
+    """The benchmark cannot run; the text is one line."""
 
 
 def progress(text):
     print("  %s" % text, file=sys.stderr, flush=True)
 
 
-# vhost_gen.c for frames of so many bytes without checksum, of each family
+# Options of vhost_gen.c for the frame sizes (without checksum) of each family.
 GENERATORS = {"vhost_gen": (),
               "vhost_gen_78": ("-DFRAME_BYTES=74",),
               "vhost_gen6_64": ("-DFAMILY=6",),
@@ -69,7 +69,7 @@ def build_tools():
 
 @contextlib.contextmanager
 def hugepages(wanted=HUGEPAGES_WANTED):
-    """Memory for DPDK in 2 MiB pages where we may have them; given back afterwards."""
+    """Reserves 2 MiB pages for DPDK, where we may; releases them afterwards."""
     before = None
     try:
         with open(HUGEPAGES, encoding="ascii") as file:
@@ -94,13 +94,14 @@ def eal(prefix, cpus, huge, mib):
     words = ["-l", ",".join(map(str, cpus)), "--no-pci", "--no-telemetry",
              "--file-prefix=" + prefix]
     if huge:
-        # virtio-user shares its memory with the vhost side, which wants few files.
+        # virtio-user passes its memory to the vhost side as files, of which that side allows few.
         return words + ["--in-memory", "--single-file-segments", "-m", str(mib)]
     return words + ["--no-huge", "-m", str(mib)]
 
 
 def own_group(pid, nice="-15"):
-    """A polling process, in a session of its own, goes ahead: else neighbours take milliseconds."""
+    """Raises a polling process that has its own session above its neighbours, which otherwise delay
+    it by milliseconds."""
     with contextlib.suppress(OSError), open("/proc/%d/autogroup" % pid, "w",
                                             encoding="ascii") as file:
         file.write(nice)
@@ -108,8 +109,8 @@ def own_group(pid, nice="-15"):
 
 @contextlib.contextmanager
 def realtime(threads, ahead=()):
-    """These threads before all others meanwhile, so that neighbours do not disturb; if we may.
-    Those in `ahead`, which hardly ever run, before even these."""
+    """Gives these threads real-time priority meanwhile, if we may, so that neighbours do not
+    disturb them. Threads in `ahead`, which hardly ever run, get an even higher one."""
     for thread in [*threads, *ahead]:
         with contextlib.suppress(OSError):
             os.sched_setscheduler(thread, os.SCHED_FIFO,
@@ -124,7 +125,7 @@ def realtime(threads, ahead=()):
 
 class Load(collections.namedtuple("Load", "offered taken received late bad nanoseconds rounds "
                                           "full")):
-    """What a run of the generator came to (vhost_gen.c). full/rounds: how often it had to wait."""
+    """The result of a generator's run (vhost_gen.c). full/rounds: how often it had to wait."""
 
     def mpps(self):
         return self.received * 1e3 / self.nanoseconds
@@ -134,8 +135,8 @@ class Load(collections.namedtuple("Load", "offered taken received late bad nanos
 
 
 class Generator:
-    """vhost_gen, its two sockets in `work`. destinations: as it wants them on the command line.
-    partners: the threads that forward for it."""
+    """vhost_gen, its two sockets in `work`. destinations: its command-line arguments. partners: the
+    threads that forward its packets."""
 
     def __init__(self, work, huge, destinations, program="vhost_gen"):
         self.sockets = [os.path.join(work, name) for name in ("vhost0", "vhost1")]
@@ -144,7 +145,7 @@ class Generator:
         words += eal("hayate-gen-%d" % os.getpid(), [CPU_GENERATOR], huge, 64)
         for path in self.sockets:
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(path)  # of a generator before us
+                os.unlink(path)  # left by an earlier generator
         words += ["--", *self.sockets, ports.mac_of(ports.MAC_BASE, 0), *destinations]
         self.log = open(os.path.join(work, "generator.log"), "w+", encoding="utf-8")
         self.child = process.popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -166,7 +167,7 @@ class Generator:
                 return line.split()[1:]
 
     def ask(self, command, timeout_s=30):
-        with contextlib.suppress(OSError):  # has it ended, answer() says why
+        with contextlib.suppress(OSError):  # if it has ended, answer() reports why
             self.child.stdin.write(command + "\n")
         return self.answer(command.split()[0], timeout_s)
 
@@ -178,7 +179,8 @@ class Generator:
             time.sleep(0.05)
 
     def run(self, seconds, mpps=0):
-        """A Load of less than a second; as fast as the peer takes it unless mpps says less."""
+        """Runs for less than a second and returns a Load; as fast as the peer takes packets unless
+        mpps is given."""
         with realtime([self.child.pid] + self.partners):
             load = Load(*map(int, self.ask("run %g %g" % (seconds, mpps), seconds + 30)))
         time.sleep(REST_S)
@@ -206,7 +208,8 @@ class Generator:
 
 
 def pin_guest(pidfile, qmp_path):
-    """The data core's thread alone on its CPU, all others beside the generator. Returns it."""
+    """Pins the data core's thread to its own CPU, all others to the generator's. Returns the
+    former."""
     with open(pidfile, encoding="ascii") as file:
         pid = int(file.read())
     for thread in os.listdir("/proc/%d/task" % pid):
@@ -219,7 +222,7 @@ def pin_guest(pidfile, qmp_path):
 
 
 def first_of_all():
-    """In a child about to be: real-time priority, if we may."""
+    """In a child before its exec: real-time priority, if we may."""
     with contextlib.suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
 
@@ -248,9 +251,8 @@ def say(what, turns):
 
 
 def near_only(results, name, measured):
-    """
-    The turns in which the host kept the two CPUs near each other, where there are enough: it moves
-    them within a second, to one of two distances, and a median across both states nothing. The
+    """The turns in which the host kept the two CPUs near each other, if there are enough of them.
+    It moves them within a second, to one of two distances, and a median over both says nothing. The
     other turns go into a note.
     """
     near = {what: [got for got in turns if got["trip"] <= NEAR_NS]

@@ -1,7 +1,7 @@
-"""What an idle TCP connection takes up: in the library, and in Linux. (In the image it is the
-guest's memory through the connections that it holds: services.idle_connections.)
+"""The memory of an idle TCP connection: in the library, and in Linux. (In the image, the guest's
+memory divided by the connections it holds: services.idle_connections.)
 
-State is what there is for the connection itself, the whole is all that stands by for it as well.
+State is the memory of the connection itself, the whole includes all memory reserved for it.
 """
 import contextlib
 import os
@@ -26,8 +26,8 @@ def idle_memory(results, work, huge):
 
 
 def library(results):
-    """A million in a process, by stack_bench: the tables are the state, with the packet buffers
-    they are the whole."""
+    """A million connections in one process, by stack_bench: state is the tables, the whole includes
+    the packet buffers."""
     made = subprocess.run([os.path.join(TOOLS, "stack_bench"), "-r", "1", "idle.%d" % IDLE],
                           capture_output=True, text=True, timeout=120, check=False)
     if made.returncode != 0:
@@ -39,9 +39,9 @@ def library(results):
 
 
 def in_linux(results, work, huge):
-    """As many to epoll_echo as its limit of open files allows. State is what the kernel's slabs
-    grew by (sockets, files, epoll), the whole is that and the process. The slabs are the machine's,
-    so what others do meanwhile is in it."""
+    """As many connections to epoll_echo as its limit of open files allows. State is the growth of
+    the kernel's slabs (sockets, files, epoll), the whole includes the process. The slabs are shared
+    by the machine, so they include what other programs allocate meanwhile."""
     def now():
         slab = kib("/proc/meminfo", "Slab")
         return (len(os.listdir("/proc/%d/fd" % server)), slab,
@@ -53,7 +53,7 @@ def in_linux(results, work, huge):
         files = resource.prlimit(server, resource.RLIMIT_NOFILE)[0]
         before = now()
         load.open("rr", min(IDLE, files - SPARE_FILES), 64, ECHO, 1)
-        time.sleep(1)  # what was there for opening only is given back
+        time.sleep(1)  # memory used only for opening is released
         there, state, whole = (after - first for after, first in zip(now(), before))
     results.add("peer.epoll.tcp.idle.connections", [there], "connections", "higher", "host")
     for figure, grown in zip(FIGURES, (whole, state)):

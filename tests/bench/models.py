@@ -3,9 +3,9 @@
 Cards are named as the launcher names them (--nic).
 
 nicsim is one thread on the first CPU and the data core has the second. In line-rate mode the
-doorbells are memory that both see, so this measures driver and router, not the transport; in
-strict mode every doorbell is a message, which costs like a slow bus: that is what the curve of
-throughput against packets per tail write is drawn for.
+doorbells are memory that both see, so this measures driver and router, not the transport. In strict
+mode every doorbell is a message, which costs as much as a slow bus; the curve of throughput against
+packets per tail write shows the effect.
 """
 import contextlib
 import os
@@ -22,7 +22,7 @@ BURSTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
 class Models:
-    """nicsim as a generator: what load.Generator is for vhost."""
+    """nicsim as a generator, with the interface of load.Generator."""
 
     def __init__(self, control, tsc_hz):
         self.control = control
@@ -34,8 +34,9 @@ class Models:
         return nicsim.ask(self.control, line, 30)
 
     def send(self, rate, seconds):
-        """Sends for `seconds`; returns (nicsim's statistics of the time, those when what was in
-        flight has come back). nicsim measures, for meanwhile it lets nobody else run."""
+        """Sends for `seconds`; returns (nicsim's statistics of the run, the statistics once no
+        packet is in flight). nicsim keeps the time itself, because no other process runs
+        meanwhile."""
         self.ask("port 0 reset-stats")
         with realtime(self.partners, self.ahead):
             self.ask("port 0 gen rate=%s time=%dus start" % (rate, seconds * 1e6))
@@ -54,14 +55,15 @@ class Models:
         return after["ports"][0]["wire"]["run"], after
 
     def run(self, seconds):
-        """A Load, as fast as the router takes it."""
+        """Returns a Load, as fast as the router takes packets."""
         run, _ = self.send("flat", seconds)
         if run["received"] == 0:
             raise BenchError("nothing was forwarded (%d packets sent)" % run["sent"])
         return Load(run["sent"], run["sent"], run["received"], 0, 0, run["ns"], 1, 1)
 
     def trial(self, pps, seconds):
-        """At a set rate: (packets sent in a second, lost), all frames accounted for."""
+        """Sends at a set rate; returns (packets sent a second, lost) once all frames are accounted
+        for."""
         run, after = self.send("%d" % pps, seconds)
         return run["sent"] * 1e9 / run["ns"], after["streams"][0]["lost"]
 
@@ -77,7 +79,7 @@ def guest_tsc_hz(router):
 def router_on_models(work, accel, nic, table, mode="line-rate", append=(), idle="auto",
                      more_ports=()):
     """Yields (router, Models). With idle="poll" the data core is awake before the first packet, but
-    no other guest may have its CPU."""
+    no other guest may use its CPU."""
     config = os.path.join(work, "bench.conf")
     with open(config, "w", encoding="ascii") as file:
         file.write(table.configuration())
@@ -101,8 +103,8 @@ def router_on_models(work, accel, nic, table, mode="line-rate", append=(), idle=
         own_group(models.partners[-1])
         with open(path["pid"], encoding="ascii") as file:
             qemu = file.read().strip()
-        # QEMU's other threads pass interrupts on, and hold the lock that it takes; with idle="poll"
-        # nobody waits for an interrupt, and one of them never rests.
+        # QEMU's other threads deliver interrupts, and hold the lock needed for that. With
+        # idle="poll" no core waits for an interrupt, and one of those threads never sleeps.
         if idle != "poll":
             models.ahead = [int(thread) for thread in os.listdir("/proc/%s/task" % qemu)
                             if int(thread) not in models.partners]
@@ -110,7 +112,7 @@ def router_on_models(work, accel, nic, table, mode="line-rate", append=(), idle=
 
 
 def process_of(control):
-    """The nicsim that has this control socket."""
+    """The nicsim with this control socket."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
             with open("/proc/%s/cmdline" % pid, "rb") as file:
@@ -121,12 +123,12 @@ def process_of(control):
 
 
 def curve(work, accel, nic, table, mode, seconds, bursts=BURSTS):
-    """[(packets per tail write at most, Mpps)] of the router with vectors of that size."""
+    """[(maximum packets per tail write, Mpps)] of the router with vectors of that size."""
     points = []
     for burst in bursts:
         with router_on_models(work, accel, nic, table, mode,
                               ["burst=%d" % burst]) as (router, models):
             models.run(seconds)
-            # the best of SLICES: the host moves the CPUs apart for whole slices
+            # the best of SLICES: the host keeps the CPUs apart for whole slices
             points.append((burst, max(models.run(seconds).mpps() for _ in range(SLICES))))
     return points

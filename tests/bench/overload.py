@@ -1,8 +1,9 @@
-"""What is left of a router's capacity when it is offered more: once, twice, five and ten times as much.
+"""The router's throughput under overload: at one, two, five and ten times its capacity.
 
-Ten times what the router forwards at full speed nobody here can make, so it takes one packet at a time
-(burst=1), which costs it several times the cycles. What was offered indeed is told. Over vhost-user what finds no room in the receive ring is never seen by the router,
-as with a card that drops it; of the modelled cards nicsim counts what they have missed.
+No generator here reaches ten times the router's full speed, so the router takes one packet at a
+time (burst=1), which costs it several times the cycles. The report states the rate actually
+offered. Over vhost-user, packets that do not fit the receive ring never reach the router, as with a
+card that drops them; nicsim counts the packets that its modelled cards missed.
 """
 import os
 
@@ -12,12 +13,12 @@ from router import drops_of, router_under_load
 from table import SMALL
 
 FACTORS = (1, 2, 5, 10)
-SHARES = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # of line rate, for cards: nicsim cannot tell when it is full
+SHARES = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # of line rate; nicsim cannot tell when a card is full
 SLOW = ["burst=1"]
 
 
 def lost_by(router, before):
-    """What the router itself has dropped since, in words."""
+    """The router's own drops since `before`, as text."""
     found = {name: value - before.get(name, 0) for name, value in drops_of(router).items()
              if value > before.get(name, 0)}
     return ", ".join("%s %d" % item for item in sorted(found.items())) or "no drop"

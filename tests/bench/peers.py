@@ -1,4 +1,4 @@
-"""The peers: DPDK in the guest's place over virtio-user, on a vhost generator of their own."""
+"""The peers: DPDK in the guest's place over virtio-user, each with its own vhost generator."""
 import contextlib
 import itertools
 import os
@@ -13,11 +13,11 @@ from load import (CPU_DATA, CPU_GENERATOR, TOOLS, BenchError, eal, own_group)
 from launcher import ports, process
 
 L3FWD_SOURCE = "/usr/share/dpdk/examples/l3fwd"
-VIRTIO_USER_MODE = ",mrg_rxbuf=0,in_order=0,vectorized=1"  # the fastest of testpmd and l3fwd
+VIRTIO_USER_MODE = ",mrg_rxbuf=0,in_order=0,vectorized=1"  # the fastest mode of testpmd and l3fwd
 NEXT_HOP_MAC = "52:54:00:00:00:0b"
 READY_S = 120
-SAID_MOST = 4096  # l3fwd says every route
-# rte_lpm looks through all rules of a length to add one: a million take many minutes
+SAID_MOST = 4096  # l3fwd prints every route
+# rte_lpm scans all rules of a length to add one: a million would take many minutes
 LPM_ROUTES = 1 << 17
 
 
@@ -31,9 +31,9 @@ def virtio_user(generator):
 
 @contextlib.contextmanager
 def dpdk_under_load(words, ready, generator):
-    """A DPDK program in the guest's place; it says `ready` (bytes) when it forwards. Yields its
-    terminal."""
-    # On a terminal, else it would not say why it ended; testpmd, without -i, ends when its does.
+    """Runs a DPDK program in the guest's place; it prints `ready` (bytes) once it forwards. Yields
+    its terminal."""
+    # On a terminal, else it would not say why it ended; testpmd without -i ends with its terminal.
     terminal, theirs = pty.openpty()
     child = process.popen(words, stdin=theirs, stdout=theirs, stderr=theirs,
                           start_new_session=True)
@@ -82,7 +82,7 @@ def l3fwd(work, huge, generator, table, prefixes, lookup, mib, more=()):
         with open(tables[-1], "w", encoding="ascii") as file:
             file.writelines(lines)
     words = [os.path.join(TOOLS, "l3fwd")]
-    # One lcore: for each it wants a transmit queue.
+    # One lcore: it needs a transmit queue for each.
     words += eal("hayate-peer-%d" % os.getpid(), [CPU_DATA], huge, mib)
     words += [*more, *virtio_user(generator)]
     words += ["--", "-p", "0x3", "--config=(0,0,%d),(1,0,%d)" % (CPU_DATA, CPU_DATA),
@@ -92,8 +92,8 @@ def l3fwd(work, huge, generator, table, prefixes, lookup, mib, more=()):
 
 
 def peer_l3fwd(work, huge, generator, table):
-    """With a large table, as many of its routes as rte_lpm takes in a while, and two for all the
-    rest: the load finds the way, by the same one or two loads."""
+    """With a large table: as many of its routes as rte_lpm adds in reasonable time, and two that
+    cover all other addresses. A look-up still costs the same one or two loads."""
     prefixes = table.prefixes()
     if table.family == 4 and table.routes > LPM_ROUTES:
         prefixes = itertools.chain(["0.0.0.0/1", "128.0.0.0/1"],
@@ -102,7 +102,7 @@ def peer_l3fwd(work, huge, generator, table):
 
 
 def peer_l3fwd_fib(work, huge, generator, table):
-    """All routes. rte_fib has ways with AVX-512, which are asked for by the width of vectors."""
+    """With all routes. rte_fib has AVX-512 look-ups, which the vector width enables."""
     return l3fwd(work, huge, generator, table, table.prefixes(), "fib", 768,
                  ["--force-max-simd-bitwidth=512"])
 
@@ -121,9 +121,9 @@ FULL_PEERS = {
 
 
 def build_l3fwd():
-    """From Debian's sources, copied to build/, with two changes: room for the routes (it holds
-    1024, and 65,536 in FIB mode), and no checksum check wanted from the device (virtio-user has none
-    to offer, and it would not start). Returns why not, or None."""
+    """Builds it from Debian's sources, copied to build/, with two changes: capacity for the routes
+    (it has 1024, and 65,536 in FIB mode), and no checksum offload requested (virtio-user has none,
+    and l3fwd would not start). Returns why not, or None."""
     binary, copy = os.path.join(TOOLS, "l3fwd"), os.path.join(TOOLS, "l3fwd-source")
     if os.path.exists(binary) and os.path.getmtime(binary) > os.path.getmtime(__file__):
         return None

@@ -1,22 +1,21 @@
-"""The generator: what a frame of 64 bytes costs one core, beside DPDK's testpmd.
+"""The generator: the cost of a 64-byte frame on one core, beside DPDK's testpmd.
 
   pktgen.KIND.STREAM.*       KIND: null, a port without a device; virtio, over vhost-user with
                              vhost_gen at the other end, which takes frames and looks at descriptors
-                             only; virtio_in_order, the same with VIRTIO_F_IN_ORDER; ixgbe,
-                             mlx5: a modelled 82599 or ConnectX-5 in line-rate mode whose wire
-                             judges them.
+                             only; virtio_in_order, the same with VIRTIO_F_IN_ORDER; ixgbe, mlx5: a
+                             modelled 82599 or ConnectX-5 in line-rate mode whose wire checks them.
                              STREAM: see STREAMS
   peer.testpmd.KIND.MODE.*   txonly: the same frames again and again; multi_flow: with a random
-                             source address (txonly-multi-flow); flowgen: one of 1024 destinations
-                             after the other. On net_null, or in the guest's place by virtio-user
+                             source address (txonly-multi-flow); flowgen: 1024 destinations in
+                             turn. On net_null, or in the guest's place over virtio-user
   pktgen.KIND.tx_burst.N.*   the fixed stream with at most N frames for one doorbell
   pktgen.KIND.latency.*      from stamp to stamp, over a cable between two ports of one machine
 
-cycles_per_packet: TSC ticks of the turns of the loop in which something was sent, by frames sent
-(`show cores`, `show interfaces`); of testpmd what --record-core-cycles says, which is all of its
-time. A turn that finds the ring full costs time and not these cycles: then the device or who plays
-it is the limit, and cycles * rate is below the TSC's frequency (busy_share). Rates on virtio are
-seen from the other end.
+cycles_per_packet: TSC ticks of the loop's turns in which something was sent, divided by the frames
+sent (`show cores`, `show interfaces`); for testpmd the figure of --record-core-cycles, which covers
+all its time. A turn that finds the ring full takes time but does not count here: then the device or
+its substitute is the limit, and cycles * rate is below the TSC's frequency (busy_share). Rates on
+virtio are measured at the other end.
 """
 import contextlib
 import functools
@@ -43,11 +42,11 @@ PEERS = {"txonly": ["--forward-mode=txonly"],
          "flowgen": ["--forward-mode=flowgen"]}
 BESIDE = {"fixed": "txonly", "stamped": "txonly", "random": "multi_flow",
           "random_stamped": "multi_flow"}
-RUN_S = SLICE_S + 0.3  # of the generator: begins before the slice, ends behind it
+RUN_S = SLICE_S + 0.3  # of the generator: it begins before the slice and ends after it
 PATIENCE_S = 30
-OVER = re.compile(r"(?s)(?:Run of |the run failed).*?" + PROMPT.pattern)  # a run's text
+OVER = re.compile(r"(?s)(?:Run of |the run failed).*?" + PROMPT.pattern)  # the output of a run
 BURST = 64  # of testpmd and, by default, of ours
-MBUFS = 4096  # of testpmd, which takes them in turn: with 16384 a frame costs twice as much
+MBUFS = 4096  # of testpmd, which uses them in rotation: with 16384 a frame costs twice as much
 LATENCY_PPS = 20000
 LATENCY = ("min", "p50", "p99", "p99.9", "max")
 UNITS = {"mpps": ("Mpps", "higher"), "cycles_per_packet": ("TSC cycles", "lower"),
@@ -55,14 +54,15 @@ UNITS = {"mpps": ("Mpps", "higher"), "cycles_per_packet": ("TSC cycles", "lower"
 
 
 def script(lines, port="eth0", run_s=RUN_S, rate="flat"):
-    """For the first port, as over a cable: a card takes what is sent to its address only."""
+    """The script, for the first port by default, as over a cable: a card takes only frames sent to
+    its address."""
     return ("stream bench\n port %s\n mac destination %s\n"
             " udp 198.18.0.1 198.19.0.1\n size 64\n rate %s\n%s limit %dms\n"
             % (port, mac_of(MAC_BASE, 0), rate, lines, run_s * 1000))
 
 
 class Sink(Generator):
-    """vhost_gen as the other end of a generator."""
+    """vhost_gen as the receiver of a generator."""
 
     def __init__(self, work, huge, cable=False):
         super().__init__(work, huge, 1)
@@ -77,7 +77,7 @@ class Sink(Generator):
             time.sleep(0.05)
 
     def take(self, sender, seconds):
-        """{figure: value} of a slice, once `sender` has begun."""
+        """Starts `sender`, measures one slice and stops it; returns {figure: value}."""
         with realtime([self.child.pid] + self.partners):
             sender.begin()
             taken, nanoseconds, rounds, empty = map(int, self.ask("sink %g" % seconds, 60))
@@ -85,7 +85,7 @@ class Sink(Generator):
                 raise BenchError("nothing was sent")
             sender.stop()
             deadline = time.monotonic() + PATIENCE_S
-            while True:  # nobody comes to an end while its ring is full
+            while True:  # a sender cannot end while its ring is full
                 self.ask("drain")
                 if sender.is_over():
                     break
@@ -95,7 +95,7 @@ class Sink(Generator):
 
 
 class Ours:
-    """The image as a generator; begin(), stop() and end() are one run of its script."""
+    """The image as a generator; begin(), stop() and end() make one run of its script."""
 
     def __init__(self, stack, work, accel, text, ports, append=()):
         paths = {name: os.path.join(work, name) for name in ("conf", "gen", "pid", "qmp")}
@@ -128,14 +128,14 @@ class Ours:
         self.guest.send("start")
 
     def stop(self):
-        """It ends by itself."""
+        """It stops by itself."""
 
     def is_over(self):
         self.guest.poll()
         return bool(OVER.search(self.guest.text, self.guest.mark))
 
     def end(self):
-        """What the run came to, as the generator says itself."""
+        """The result of the run, as the generator reports it."""
         said = self.guest.expect(OVER, PATIENCE_S).group(0)
         cycles, sent, doorbells = (after - before for after, before
                                    in zip(self.inside(), self.before))
@@ -147,7 +147,7 @@ class Ours:
 
 
 class Testpmd:
-    """The same of testpmd, which waits in between."""
+    """testpmd with the same interface; it waits between runs."""
 
     def __init__(self, stack, huge, mode, port, backend):
         words = ["dpdk-testpmd"] + eal("hayate-peer-%d-%s" % (os.getpid(), mode),
@@ -181,7 +181,7 @@ class Testpmd:
 
 
 class Nowhere:
-    """What dpdk_under_load wants of a load, where there is none."""
+    """The load for dpdk_under_load where there is none."""
     partners = ()
     sockets = ()
 
@@ -192,7 +192,7 @@ class Nowhere:
 # --- slices ---
 
 def slice_null(sender, threads):
-    """Nobody at the other end: the run's time is the sender's own."""
+    """No receiver: the run's duration is the sender's own."""
     with realtime(threads):
         sender.begin()
         time.sleep(RUN_S)
@@ -211,7 +211,7 @@ def with_share(got, hz):
     return got
 
 
-# --- what is measured ---
+# --- measurements ---
 
 def folder(work, *names):
     path = os.path.join(work, *names)
@@ -220,7 +220,7 @@ def folder(work, *names):
 
 
 def contender_null(stack, work, huge, accel, what, append=()):
-    """A function that measures one slice."""
+    """Returns a function that measures one slice."""
     if what in PEERS:
         peer = Testpmd(stack, huge, what, ["--vdev", "net_null0"], Nowhere())
         return lambda: slice_null(peer, peer.partners)
@@ -266,7 +266,8 @@ WITH_PEERS = ("null", "virtio")
 
 
 def by_turns(work, huge, accel, kind, turns):
-    """{contender: its slices}, all in each turn; and the round trips between the CPUs meanwhile."""
+    """Measures all contenders in each turn: {contender: its slices}, and the round trips between
+    the CPUs meanwhile."""
     whats = [*STREAMS, *(PEERS if kind in WITH_PEERS else ())]
     measured, trips = {what: [] for what in whats}, []
     with contextlib.ExitStack() as stack:
@@ -315,7 +316,7 @@ def curve(results, work, huge, accel, kind, turns, **how):
 
 
 def floor(results, work, huge, accel, kind, turns):
-    """The least latency that there is: two ports of one machine and a cable."""
+    """The lowest possible latency: two ports of one machine and a cable."""
     text = script(" stamp\n", port="eth1 to eth0", rate="%dpps" % LATENCY_PPS)
     work = folder(work, kind, "floor")
     with contextlib.ExitStack() as stack:

@@ -1,6 +1,6 @@
 /*
- * What the generator's judge and pacing cost a frame on this host, in TSC cycles: the least of
- * many vectors, so with everything in the cache. A whole generator costs more.
+ * The cost of the generator's judge and pacing per frame on this host, in TSC cycles: the lowest of
+ * many vectors, so with all data in the cache. A whole generator costs more.
  *
  *     pktgen_bench [rounds]
  */
@@ -15,7 +15,7 @@
 #include "tools/pktgen/pace.h"
 
 #define VECTOR 64
-#define STRIDE 2176 /* as buffers lie */
+#define STRIDE 2176 /* the distance of buffers */
 #define NOW_STEP 1000000
 
 static uint8_t frames[VECTOR][STRIDE];
@@ -35,7 +35,7 @@ static const struct way ways[] = {
 	{"judge, IPv6 UDP, 80 bytes", true, false, false},
 };
 
-/* Frame number n in its place of the vector. */
+/* Frame number n in its slot of the vector. */
 static void make(const struct way *w, unsigned i, uint64_t n, uint64_t sent)
 {
 	uint8_t *d = frames[i] + BUF_DATA_OFFSET, *ip = d + ETH_HLEN, *udp = ip + (w->v6 ? 40 : 20);
@@ -49,7 +49,7 @@ static void make(const struct way *w, unsigned i, uint64_t n, uint64_t sent)
 	ip[w->v6 ? 6 : 9] = 17;
 	if (!w->v6)
 		raw16_store(ip + 10, csum_fold(csum_partial(ip, 20, 0)));
-	be16_store(udp + 4, bytes); /* without a checksum: there is none to be wrong */
+	be16_store(udp + 4, bytes); /* no checksum, so it cannot be wrong */
 	memcpy(udp + 8, &t, sizeof t);
 	v[i] = (struct pkt){.data = d, .len = (uint16_t)(udp + bytes - d)};
 }

@@ -31,12 +31,12 @@ from models import BURSTS, LINE_RATE_PPS
 from results import RESULTS
 
 SIZE, DPI = (7, 4.2), 110
-# Colours of Okabe and Ito: told apart by the colour-blind, and by their grey when printed.
+# Colours of Okabe and Ito: distinct for the colour-blind, and in grey when printed.
 BLUE, ORANGE, GREEN, SKY, YELLOW, GREY = ("#0072b2", "#d55e00", "#009e73", "#56b4e9", "#e69f00",
                                           "#555555")
 HAYATE = {"color": BLUE, "marker": "o"}
 LINUX = {"color": ORANGE, "marker": "s"}
-MODELLED = (  # card, its model's mode, what they are called, how they are drawn
+MODELLED = (  # card, its model's mode, label, style
     ("ixgbe", "line-rate", "82599, doorbells in memory (line-rate mode)",
      {"color": BLUE, "marker": "o"}),
     ("ixgbe", "strict", "82599, every doorbell a message (strict mode)",
@@ -46,7 +46,7 @@ MODELLED = (  # card, its model's mode, what they are called, how they are drawn
     ("mlx5", "strict", "ConnectX-5, strict mode",
      {"color": YELLOW, "marker": "v", "linestyle": "--"}))
 BARS = {"Hayate": {"color": BLUE}, "Linux": {"color": ORANGE, "hatch": "//"}}
-UDP_WHO = (  # name of its figures, what it is called, how it is drawn
+UDP_WHO = (  # name of its figures, label, style
     ("udp.virtio.rtt", "Hayate, idle", {"color": BLUE, "marker": "o"}),
     ("udp.virtio.rtt.shared", "Hayate, the client shares its CPU",
      {"color": SKY, "marker": "o", "linestyle": "--"}),
@@ -57,7 +57,7 @@ UDP_WHO = (  # name of its figures, what it is called, how it is drawn
     ("peer.socket.udp.rtt", "Linux socket, recvmmsg", {"color": ORANGE, "marker": "s"}))
 
 
-FIB_WAYS = (  # as bench-fib calls them; IPv6's peers have a 6
+FIB_WAYS = (  # names as bench-fib prints them; IPv6's peers have a 6
     ("Hayate AVX-512", {"color": BLUE}), ("Hayate AVX2", {"color": SKY}),
     ("Hayate scalar", {"color": GREEN}), ("rte_fib6? AVX-512", {"color": ORANGE, "hatch": "//"}),
     ("rte_fib6? scalar", {"color": YELLOW, "hatch": "//"}),
@@ -65,7 +65,7 @@ FIB_WAYS = (  # as bench-fib calls them; IPv6's peers have a 6
 
 
 class Pictures:
-    """matplotlib, the figures by name, and what was drawn of them."""
+    """matplotlib, the figures by name, and the pictures drawn."""
 
     def __init__(self, entries, folder, wanted):
         import matplotlib
@@ -82,18 +82,18 @@ class Pictures:
         return self.entries.get(name, {}).get("peer_value")
 
     def matching(self, pattern):
-        """[(match, entry)] of all whose whole name is like that."""
+        """[(match, entry)] of all entries whose full name matches."""
         found = [(re.fullmatch(pattern, name), entry) for name, entry in self.entries.items()]
         return [(match, entry) for match, entry in found if match]
 
     def curve(self, axes, pattern, label, style):
-        """The values of all whose name is like that, over the number in it; no curve without any."""
+        """Draws the values of all matching names over the number in the name; none, no curve."""
         points = sorted((int(match[1]), entry["value"]) for match, entry in self.matching(pattern))
         if points:
             axes.plot(*zip(*points), label=label, **style)
 
     def under(self, prefix):
-        """In which accelerator that ran, for the title."""
+        """The accelerators of those figures, for the title."""
         used = {entry["accel"] for name, entry in self.entries.items() if name.startswith(prefix)}
         return "/".join(sorted(used - {"host"})).upper()
 
@@ -103,7 +103,7 @@ class Pictures:
         return figure, axes
 
     def finish(self, figure, name, legend=None):
-        """`legend`: the axes that have one."""
+        """`legend`: the axes that get one."""
         if not name.startswith(self.wanted):
             self.pyplot.close(figure)
             return
@@ -121,7 +121,7 @@ class Pictures:
 # --- lines ---
 
 def logarithmic(axes):
-    """The upright axis: 1, 2, 5, 10, ... written out; 1, 10, 100, ... where that is much."""
+    """The vertical axis: labels at 1, 2, 5, 10, ..., or at 1, 10, 100, ... for a large range."""
     axes.set_yscale("log")
     low, high = axes.get_ylim()
     axes.yaxis.get_major_locator().set_params(subs=(1, 2, 5) if high / low < 5000 else (1,))
@@ -167,7 +167,7 @@ def doorbells(pictures):
 
 
 def requests(pictures, name, title, label, scale, lines):
-    """A line on each side for each of `lines`: (figure, bytes of a request, its words, hollow)."""
+    """One line on each side for each of `lines`: (figure, bytes of a request, label, hollow)."""
     figure, axes = pictures.new("TCP request/response: %s, one server core, %s"
                                 % (title, pictures.under("tcp.virtio.rr.")))
     counts = set()
@@ -261,10 +261,10 @@ def connections(pictures):
 
 
 def memory(pictures):
-    """The connection's state below, on top what else stands by for it."""
+    """Bars: the connection's state below, the other memory reserved for it on top."""
     held = pictures.ours("tcp.virtio.idle.connections_in_1GiB")
     opened = pictures.ours("peer.epoll.tcp.idle.connections")
-    # the tables of the image are the library's
+    # the image's tables are the library's
     state = pictures.ours("tcp.library.idle.state_bytes_per_connection")
     rows = [("Hayate, image\n%s in a 1 GiB guest", held, held and (1 << 30) / held, state,
              BARS["Hayate"]),
@@ -314,7 +314,8 @@ def tables(pictures):
 
 
 def draw(entries, folder, wanted=()):
-    """PNGs of these entries of bench.json; returns their paths, and why there are none or None."""
+    """Draws these entries of bench.json as PNGs; returns their paths, and why there are none or
+    None."""
     try:
         pictures = Pictures(entries, folder, wanted)
     except ImportError:

@@ -15,7 +15,7 @@ class Results:
         self.notes = []
 
     def note(self, text):
-        """A line below the table."""
+        """Adds a line below the table."""
         self.notes.append(text)
 
     def add(self, name, values, unit, better, accel, peer=None, peer_values=None):
@@ -28,7 +28,7 @@ class Results:
             "peer_value": round(statistics.median(peer_values), 4) if peer_values else None})
 
     def write(self):
-        """Joins the file: entries of ours replace those of the same name. Returns all."""
+        """Merges into the file: our entries replace those of the same name. Returns all."""
         old = []
         with contextlib.suppress(OSError, ValueError):
             with open(RESULTS, encoding="utf-8") as file:

@@ -1,16 +1,17 @@
 /*
- * A full table for benchmarks of the router, and destinations in it: prefixes made up as the global
- * table's (tests/unit/prefixes.h), all different and in random order, each with one of 64 next hops
- * by number; and addresses for a generator, each anywhere in a prefix that is drawn from the table,
- * all prefixes alike. So most destinations lie behind /24 (/48), as most prefixes do, and a small
+ * A full table for benchmarks of the router, and destinations in it. The prefixes resemble the
+ * global table's (tests/unit/prefixes.h), are distinct and in random order, and each has one of 64
+ * next hops by number. A generator's address is random inside a prefix drawn uniformly from the
+ * table. So most destinations are in prefixes of /24 (/48), as most prefixes are, and a small
  * prefix gets as many packets as a large one.
  *
  *   route_table FAMILY ROUTES DESTINATIONS FOLDER
  *
- * writes FOLDER/routes, lines `PREFIX NUMBER`, of IPv6 without an abbreviation, as DPDK's l3fwd wants
- * them; and FOLDER/destinations, 4 or 16 bytes each as on the wire. PREFIXES=file: that file's routes
- * instead (tests/unit/routes_file.h), ROUTES at most. Left out is what a router does not forward or
- * has itself in these benchmarks (192.0.2.0/24, 198.51.100.0/24, 2001:db8::/32).
+ * writes FOLDER/routes, lines `PREFIX NUMBER`, with IPv6 addresses unabbreviated, as DPDK's l3fwd
+ * requires; and FOLDER/destinations, 4 or 16 bytes each as on the wire. PREFIXES=file: that file's
+ * routes instead (tests/unit/routes_file.h), at most ROUTES. Prefixes that a router does not
+ * forward, or that it has itself in these benchmarks, are omitted (192.0.2.0/24, 198.51.100.0/24,
+ * 2001:db8::/32).
  */
 #include "lib/bytes.h"
 #include "net/ip4.h"
@@ -20,7 +21,7 @@
 #define HOPS 64
 #define PATH_BYTES 4096
 
-static unsigned family, octets; /* 4 and 4, or 6 and 16: of IPv4 an address is the first four */
+static unsigned family, octets; /* 4 and 4, or 6 and 16: IPv4 uses the first four octets */
 
 static _Noreturn void die(const char *what)
 {
@@ -65,7 +66,7 @@ static int by_prefix(const void *left, const void *right)
 	return order ? order : (int)a->plen - (int)b->plen;
 }
 
-/* Those that are different and used, in random order; returns how many. */
+/* Keeps distinct and used prefixes, in random order; returns their number. */
 static uint32_t select_used(struct prefix6 *p, uint32_t n)
 {
 	uint32_t kept = 0;
@@ -117,12 +118,12 @@ static void write_routes(const char *folder, const struct prefix6 *p, uint32_t n
 	close_written(f);
 }
 
-/* Any address in the prefix. */
+/* A random address in the prefix. */
 static void draw(uint8_t *to, const struct prefix6 *p)
 {
 	random_fill(to, octets);
 	for (unsigned i = 0; i < octets; i++) {
-		const unsigned bits = p->plen > 8 * i ? p->plen - 8 * i : 0; /* of the prefix, from here */
+		const unsigned bits = p->plen > 8 * i ? p->plen - 8 * i : 0; /* bits left */
 		const uint8_t host = (uint8_t)(bits < 8 ? 0xff >> bits : 0);
 		to[i] = (uint8_t)((to[i] & host) | (p->addr[i] & ~host));
 	}

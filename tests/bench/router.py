@@ -1,4 +1,4 @@
-"""The router that benchmarks load: its start, and what it says of itself."""
+"""The router under load: its start and its own statistics."""
 import contextlib
 import os
 
@@ -27,7 +27,7 @@ def router_under_load(work, accel, generator, text, more_ports=(), memory="512M"
 
 
 def data_core(router):
-    """The line of `show cores` of the data core: rx_pkts, busy_cycles, pkts_turn, ..."""
+    """The data core's line of `show cores`: rx_pkts, busy_cycles, pkts_turn, ..."""
     for row in router.cores():
         if row.get("core") == 1 and "busy_cycles" in row and "rx_pkts" in row:
             return row

@@ -1,20 +1,20 @@
 """TCP and UDP services under load: the image beside Linux, XDP and DPDK in the same run.
 
-The client is always tcp_load (net/ itself, on the first CPU); what answers has the second:
+The client is always tcp_load (net/ itself, on the first CPU); the server has the second:
 
   virtio   the image, `app echo`, on tcp_load's own vhost-user rings
   ixgbe,   the image on a modelled 82599 or ConnectX-5 (nicsim), tcp_load on a packet socket behind
-  mlx5     a tap. Three programs on two CPUs: rates and times are the tap's and nicsim's, which has
-           the client's CPU; cycles in the data core are ours
-  epoll    epoll_echo on a tap, and the kernel's work for it on the same CPU: frames that tcp_load
-           writes go to the second CPU by RPS (receive packet steering), so one core has the server
-           and all of its network stack, while the copies into and out of the tap are on tcp_load's,
-           as the copies into and out of the rings are for the image
+  mlx5     a tap. Three programs share two CPUs: rates and times are those of the tap and of nicsim,
+           which shares the client's CPU; the data core's cycles are the image's own
+  epoll    epoll_echo on a tap, and the kernel's work for it on the same CPU: RPS (receive packet
+           steering) moves frames that tcp_load writes to the second CPU, so one core runs the
+           server and its whole network stack, while the copies into and out of the tap run on
+           tcp_load's, like the copies into and out of the rings for the image
   socket   epoll_echo on a UDP socket, in recvmmsg; the same tap
   xdp      xdp_echo.c on the same tap, generic mode behind RPS: on the second CPU as well
-  testpmd  DPDK in the guest's place, mode 5tswap, on vhost-user rings of a tcp_load of its own
+  testpmd  DPDK in the guest's place, mode 5tswap, on vhost-user rings of its own tcp_load
 
-Who is not at turn sleeps (the image: `idle auto`; Linux) or is stopped (testpmd).
+Servers that are not being measured sleep (the image: `idle auto`; Linux) or are stopped (testpmd).
 """
 import contextlib
 import os
@@ -30,7 +30,7 @@ from launcher import netlab, ports, process
 from launcher.guest import Guest
 
 CLIENT_MAC = "52:54:00:00:00:0a"
-LOCALS = 20  # client addresses: a million connections need more ports than one has
+LOCALS = 20  # client addresses: a million connections need more ports than one address has
 ECHO, DISCARD, CHARGEN = 7, 9, 19
 CONNECTIONS = (1, 16, 64, 256, 4096)
 SIZES = (1, 64)
@@ -38,18 +38,18 @@ IDLE = 1000000
 OPEN_TRIES = 4
 TIMES = ("p50", "p99", "p999", "max")
 LINUX = "Linux epoll on a tap, RPS to its CPU, the same client"
-IDLE_SHARE = 0.02  # of the generator's time: with less it was the limit
+IDLE_SHARE = 0.02  # of the generator's time: below this, the generator was the limit
 BUSY_ROUTES = 4096
 
 
 class Family:
-    """What is different in the two versions of IP; `tag` is in the names of figures."""
+    """The differences between the two versions of IP; `tag` is part of the figures' names."""
 
     def __init__(self, number, tag, server, clients, plen, address, neighbour, route, talk):
         self.number, self.tag, self.server, self.plen = number, tag, server, plen
         self.clients = clients
         self.address, self.neighbour, self.route = address, neighbour, route
-        self.talk = talk  # what keeps the control core busy
+        self.talk = talk  # commands that keep the control core busy
 
     def configuration(self, routes):
         lines = ["interface eth0", " %s %s/%d" % (self.address, self.server, self.plen)]
@@ -72,13 +72,14 @@ family = FAMILIES[4]
 
 
 def choose_family(number):
-    """For all that is measured from now on."""
+    """Sets the family of all following measurements."""
     global family  # pylint: disable=global-statement
     family = FAMILIES[number]
 
 
 def build(targets):
-    """By the Makefile, for these contain objects of the image. Returns those that did not come."""
+    """Builds by the Makefile, because these contain objects of the image. Returns those that
+    failed."""
     missing = []
     for target in targets:
         made = subprocess.run(["make", "-s", "-C", ROOT, "build/bench/" + target],
@@ -97,7 +98,7 @@ def configuration(connections, routes=0):
 
 
 class TcpLoad(Generator):
-    """tcp_load on a wire; `host`: in whose network namespace."""
+    """tcp_load on a wire; `host`: its network namespace."""
 
     def __init__(self, work, huge, wire, host=None, offloads=False):
         self.partners, self.ahead = [], []
@@ -129,7 +130,7 @@ class TcpLoad(Generator):
             raise BenchError("%s does not say where it is" % family.server)
 
     def open(self, kind, connections, size=0, port=ECHO, busy=0):
-        """Milliseconds it took."""
+        """Opens connections; returns the milliseconds it took."""
         with realtime([self.child.pid] + self.partners, self.ahead):
             line = "open %s %d %d %d %d" % (kind, connections, size, port, busy)
             opened, took = self.ask(line, 90)
@@ -151,7 +152,8 @@ class TcpLoad(Generator):
         return got
 
     def udp(self, seconds, first=True):
-        """Round trips; `first`: before all others on its CPU meanwhile, else one among them."""
+        """Measures round trips; `first`: with real-time priority on its CPU, else as one process
+        among others."""
         names = "count lost left_out min p50 p99 p999 max".split()
         own_group(self.child.pid, "-15" if first else "0")
         with realtime(([self.child.pid] if first else []) + self.partners, self.ahead):
@@ -163,7 +165,7 @@ class TcpLoad(Generator):
         return got
 
 
-# --- who answers ---
+# --- servers ---
 
 def start_guest(stack, work, accel, config, words):
     path = os.path.join(work, "bench.conf")
@@ -179,7 +181,7 @@ def start_guest(stack, work, accel, config, words):
 
 
 def on_virtio(stack, work, accel, huge, connections=5120, memory="512M", offloads=True, routes=0):
-    """(guest, tcp_load)"""
+    """Starts both; returns (guest, tcp_load)."""
     load = stack.enter_context(TcpLoad(work, huge, "vhost:" + os.path.join(work, "vhost"),
                                        offloads=offloads))
     guest, load.partners = start_guest(
@@ -205,10 +207,10 @@ def on_modelled(nic, stack, work, accel, huge, connections=5120):
 
 
 def linux_host(stack):
-    """A namespace whose eth0 will be a tap of tcp_load's, and its packets the second CPU's."""
+    """A namespace whose eth0 will be a tap of tcp_load's, its packets handled by the second CPU."""
     host = stack.enter_context(netlab.Host("linux"))
     mac = ports.mac_of(ports.MAC_BASE, 0)
-    # a queue that takes what 4096 connections answer at once: else drops decide the comparison
+    # a queue that holds the answers of 4096 connections: else drops decide the comparison
     host.ip("link", "set", "eth0", "address", mac, "gso_max_size", "60000", "txqueuelen", "8192")
     host.ip("link", "set", "eth0", "up")
     address = "%s/%d" % (family.server, family.plen)
@@ -222,7 +224,7 @@ def linux_host(stack):
 
 
 def on_linux(stack, work, huge, server, offloads=True):
-    """tcp_load beside epoll_echo with these arguments, or beside XDP (None)."""
+    """Starts tcp_load beside epoll_echo with these arguments, or beside XDP (None)."""
     host = linux_host(stack)
     if server:
         version = ["-6"] if family.number == 6 else []
@@ -236,8 +238,8 @@ def on_linux(stack, work, huge, server, offloads=True):
         host.ip("link", "set", "dev", "eth0", "xdpgeneric", "obj",
                 os.path.join(TOOLS, "xdp_echo.o"), "sec", "xdp")
     load = stack.enter_context(TcpLoad(work, huge, "tap:eth0", host, offloads))
-    # The server with the same priority as our core has; and before it and the client the threads
-    # that do the kernel's work when there is much, else frames would wait until somebody sleeps.
+    # The server gets the same priority as our data core. The threads that take over the kernel's
+    # work under load get a higher one, else frames would wait until server or client sleeps.
     load.partners = [child.pid] if server else []
     load.ahead = softirq_threads()
     load.resolve()
@@ -245,7 +247,7 @@ def on_linux(stack, work, huge, server, offloads=True):
 
 
 def softirq_threads():
-    """ksoftirqd of both CPUs, where they are to be seen."""
+    """ksoftirqd of both CPUs, where they are visible."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
@@ -310,7 +312,7 @@ class Contender:
 
 
 def compare(contenders, turns, *what):
-    """Opens on all, then takes turns; returns {name: turns}."""
+    """Opens connections on all, then runs them in turns; returns {name: turns}."""
     for contender in contenders:
         contender.turns = []
         contender.load.open(*what)
@@ -328,7 +330,7 @@ def note_limit(results, name, who, turns):
 
 
 def add_both(results, name, figure, measured, ours, column, unit, better, accel, scale=1.0):
-    """Ours, beside Linux' of the same run."""
+    """Adds our figure, beside that of Linux in the same run."""
     linux = [got[column] / scale for got in measured.get("epoll", [])]
     results.add("%s.%s" % (name, figure), [got[column] / scale for got in measured[ours]], unit,
                 better, accel, LINUX if linux else None, linux or None)
@@ -357,14 +359,14 @@ def say(measured, what, column, scale, unit):
 
 
 def times_of(turns):
-    """Of requests; bulk has none."""
+    """The median time of requests, as text; bulk has none."""
     p50 = median_of(turns, "p50")
     return " (p50 %.1f us)" % (p50 / 1e3) if p50 else ""
 
 
 def bulk(results, work, accel, huge, turns, offloads):
-    """Both directions, by the services that take all, and that send all. The client of the image
-    gets what the image sends in frames up to 64 KiB with offloads, and sends in frames of 1500."""
+    """Both directions, by the services discard and chargen. With offloads, the image's client
+    receives frames up to 64 KiB and sends frames of 1500 bytes."""
     end = "tso" if offloads else "plain"
     work = os.path.join(work, end)
     os.makedirs(work, exist_ok=True)
@@ -392,7 +394,7 @@ def mkdir(*parts):
 
 
 def idle_connections(results, work, accel, huge, turns):
-    """As many as a guest of 1 GiB has room for, up to IDLE; requests on some of them at a time."""
+    """As many as fit a guest of 1 GiB, up to IDLE; requests on some of them at a time."""
     with contextlib.ExitStack() as stack:
         guest, load = on_virtio(stack, mkdir(work, "idle"), accel, huge, IDLE, "1G")
         wanted = min(IDLE, tcp_sums(guest)["capacity"])
@@ -410,7 +412,7 @@ def idle_connections(results, work, accel, huge, turns):
 
 
 def tcp_idle(results, work, accel, huge, runs):
-    """That part of tcp() alone."""
+    """Only that part of tcp()."""
     missing = build(["tcp_load"])
     if missing:
         raise BenchError("; ".join(missing))
@@ -418,11 +420,12 @@ def tcp_idle(results, work, accel, huge, runs):
 
 
 def open_idle(guest, load, wanted):
-    """Milliseconds it took. A handshake's last ACK that got lost leaves the server without the
-    connection while the client, who does nothing between commands, has it: then once more."""
+    """Returns the milliseconds it took. If a handshake's last ACK is lost, the client has the
+    connection and the server does not, because the client does nothing between commands; then it
+    opens all again."""
     for _ in range(OPEN_TRIES):
         took = load.open("rr", wanted, 64, ECHO, 256)
-        deadline = time.monotonic() + 5  # the core counts them a part at a time
+        deadline = time.monotonic() + 5  # the core counts them in parts
         while time.monotonic() < deadline:
             there = tcp_sums(guest)["estab"]
             if there == wanted:
@@ -439,7 +442,7 @@ def tcp_sums(guest):
 
 
 def tcp(results, work, accel, huge, runs, nics, small=False):
-    """`small`: only enough to see that all of it works."""
+    """`small`: only enough to see that everything works."""
     work = mkdir(work, "tcp")
     missing = build(["tcp_load", "epoll_echo"])
     if missing:
@@ -475,8 +478,8 @@ def tcp_modelled(results, work, accel, huge, runs, nic):
 # --- UDP round trips ---
 
 class Flood(threading.Thread):
-    """Keeps the console, and so the control core, busy: prints the routing table and the counters,
-    forgets neighbours."""
+    """Keeps the console, and thereby the control core, busy: prints the routing table and the
+    counters, clears neighbours."""
 
     def __init__(self, guest):
         super().__init__(daemon=True)
@@ -501,9 +504,9 @@ class Flood(threading.Thread):
 
 
 def udp_rtt(results, work, accel, huge, runs):
-    """Round trips of 16 bytes in UDP, one at a time; and with the control core busy. That has the
-    client's CPU: then the client is not before all others there, and leaves out the samples in
-    which it was off its core (for `shared` too, which is the same without a flood)."""
+    """Round trips of 16 bytes in UDP, one at a time; and with the control core busy. The control
+    core shares the client's CPU: then the client has no raised priority, and leaves out the samples
+    in which it did not run (for `shared` too, which is the same without a flood)."""
     work = mkdir(work, "udp")
     missing = build(["tcp_load", "epoll_echo"])
     if missing:

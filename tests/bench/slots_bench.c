@@ -1,15 +1,17 @@
 /*
- * What the drivers' rings cost on this host, in TSC cycles a packet, by packets per doorbell: the
- * product's own objects (core/slots.c, drivers' rings) and a device that is memory. The device
- * works between two measurements on the same core, so a figure has every instruction and no cache
- * line from another core. Sent by slots: `fixed`, frames stay; `lengths`, every descriptor is put
- * anew. `tx_burst`: the same frames as packets; `rx_burst`: packets received, and buffers given in
- * their place; `forward`: received and sent, and nobody looks at frames; `route`: the router's
- * vector path between them (slots_route.h), frames as hot as what the device's core wrote is not;
- * `full`: the same with a million routes, each frame to anywhere in them.
- * `mlx5 one`: a frame in each send WQE, `many`: as many as go into it; `mini`: besides, frames
- * received have mini CQEs, in sessions of SESSION. Best of ROUNDS, the median beside it.
- * Usage: slots_bench [DEVICE [KIND]], of those that begin so
+ * The cost of the drivers' rings on this host, in TSC cycles a packet, by packets per doorbell: the
+ * product's own objects (core/slots.c, drivers' rings) with a device that is only memory. The
+ * device works between two measurements on the same core, so a figure includes every instruction,
+ * but no cache line from another core. Kinds sent from slots: `fixed`, frames stay; `lengths`,
+ * every descriptor is rewritten. `tx_burst`: the same frames as packets; `rx_burst`: packets
+ * received, and their buffers replaced; `forward`: received and sent without access to the frames;
+ * `route`: the router's vector path in between (slots_route.h), with frames in the cache, unlike
+ * frames that a device's core wrote; `full`: the same with a million routes, and random
+ * destinations in them.
+ *
+ * `mlx5 one`: one frame per send WQE, `many`: as many as fit; `mini`: in addition, received frames
+ * have mini CQEs, in sessions of SESSION. Best of ROUNDS, and the median. Usage: slots_bench
+ * [DEVICE [KIND]], those that begin with these words
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +30,7 @@
 #define RING 1024
 #define FRAME 60
 #define BUFFERS 2048
-#define PACKETS 20000 /* of one round: short, so that some lie between interruptions */
+#define PACKETS 20000 /* in one round: short, so that some rounds are not interrupted */
 #define ROUNDS 101
 #define SESSION 64 /* frames whose completions are compressed together */
 #define MEMORY_BYTES (16u << 20)
@@ -56,7 +58,7 @@ static uint8_t *memory;
 struct nic_queue *data_queue(unsigned port) { return port == 0 ? &queue : NULL; }
 void data_note_stall(unsigned port) { (void)port; }
 
-/* A ring that has no room is a mistake of ours: the device is quick. */
+/* A full ring is an error of ours: the device is fast. */
 void core_tx_flush(unsigned port)
 {
 	struct core_out *o = &core_outs[port];
@@ -71,7 +73,7 @@ unsigned core_tx_flush_all(void)
 	return 0;
 }
 
-/* --- the drivers' operations, as virtio_net.c and the others have them --- */
+/* --- the drivers' operations, as in virtio_net.c and the others --- */
 
 static unsigned virtio_open(struct nic_queue *q)
 {
@@ -160,10 +162,10 @@ static unsigned mlx5_receive(struct nic_queue *q, struct pkt *v, unsigned max)
 	return mlx5_rx_burst(&mlx5_rx, &pool, &cnt, v, max, &broken);
 }
 
-/* --- devices: what was sent is done; n frames come --- */
+/* --- devices: complete what was sent; n frames arrive --- */
 
-static uint32_t arrived; /* frames that have come */
-static bool routed;      /* they are to be routed */
+static uint32_t arrived; /* number of frames that have arrived */
+static bool routed;      /* frames are to be routed */
 
 static void write_frame(uint32_t buf, uint32_t offset, uint32_t seq)
 {
@@ -175,7 +177,7 @@ static void virtio_start(void)
 {
 	virtio_ring_init(&virtio, memory, RING);
 	virtio.doorbell = &doorbell;
-	virtio.used->flags = VIRTQ_USED_F_NO_NOTIFY; /* as one that polls */
+	virtio.used->flags = VIRTQ_USED_F_NO_NOTIFY; /* like a device that polls */
 }
 
 static void virtio_device(void)
@@ -235,7 +237,7 @@ static void mlx5_one_start(void) { mlx5_make(false, false); }
 static void mlx5_many_start(void) { mlx5_make(true, false); }
 static void mlx5_mini_start(void) { mlx5_make(true, true); }
 
-/* A CQE for each WQE that asks for one. */
+/* Writes a CQE for each WQE that requests one. */
 static void mlx5_device(void)
 {
 	uint32_t to = executed + (uint16_t)(be32_load(mlx5.dbr + MLX5_DBR_SEND) - executed);
@@ -255,7 +257,7 @@ static uint8_t *mlx5_place(uint32_t i)
 	return mlx5_rx.cq.cqe + (arrived + i) % RING * MLX5_CQE_BYTES;
 }
 
-/* The CQE of the next frames, with this byte count and format. */
+/* Writes the CQE of the next frames, with this byte count and format. */
 static void mlx5_complete(unsigned frames, uint32_t byte_count, unsigned format)
 {
 	uint8_t *cqe = mlx5_place(0), owner = arrived / RING & 1;
@@ -268,7 +270,7 @@ static void mlx5_complete(unsigned frames, uint32_t byte_count, unsigned format)
 	arrived += frames;
 }
 
-/* Frames into the buffers of as many WQEs, which must be there. */
+/* Writes frames into the buffers of n WQEs, which must be posted. */
 static void mlx5_fill(unsigned n)
 {
 	if ((uint16_t)(be32_load(mlx5_rx.dbr + MLX5_DBR_RECEIVE) - arrived) < n)
@@ -329,7 +331,7 @@ enum kind { FIXED, LENGTHS, TX_BURST, RX_BURST, FORWARD, ROUTE, FULL, KINDS };
 
 struct device {
 	const char *name;
-	enum kind first, last; /* it has a part in these kinds */
+	enum kind first, last; /* the kinds that the device supports */
 	const struct nic_ops *ops;
 	void (*start)(void);
 	void (*sent)(void);
@@ -378,7 +380,7 @@ static void send_slots(enum kind kind, unsigned n, uint32_t *next)
 	core_slots_send(0, n, n * FRAME);
 }
 
-/* Before the clock is read: the packets to be sent, or frames that come. */
+/* Runs before the clock is read: makes the packets to send, or lets frames arrive. */
 static void prepare(enum kind kind, const struct device *d, struct pkt *v, unsigned n)
 {
 	for (unsigned i = 0; kind == TX_BURST && i < n; i++) {
@@ -387,10 +389,10 @@ static void prepare(enum kind kind, const struct device *d, struct pkt *v, unsig
 	}
 	if (kind >= RX_BURST)
 		d->arrive(n);
-	__builtin_ia32_mfence(); /* stores have left, as those of another core's have */
+	__builtin_ia32_mfence(); /* stores are visible, as those of another core would be */
 }
 
-/* Vectors lie one behind the other, as core/data.c has them. */
+/* Vectors are adjacent, as in core/data.c. */
 static unsigned route(unsigned n)
 {
 	unsigned done = 0, got = 1;
@@ -452,7 +454,7 @@ static void measure(const struct device *d, enum kind kind)
 		routed = kind >= ROUTE;
 		route_table(kind == FULL);
 		d->start();
-		for (unsigned i = 0; i < RING; i++) /* a generator's frames, one behind the other */
+		for (unsigned i = 0; i < RING; i++) /* a generator's frames, adjacent in memory */
 			table[i] = (struct nic_slot){memory + (2u << 20) + 128 * i + 64, FRAME};
 		if (kind < TX_BURST && core_slots_open(0, table) != RING)
 			abort();
@@ -478,7 +480,7 @@ int main(int argc, char **argv)
 		perror("mmap");
 		return 1;
 	}
-	madvise(memory, MEMORY_BYTES, MADV_HUGEPAGE); /* as a core's packet memory */
+	madvise(memory, MEMORY_BYTES, MADV_HUGEPAGE); /* like a core's packet memory */
 	memset(memory, 0, MEMORY_BYTES);
 	route_start();
 	printf("%-19s  cycles a packet, best (median), by packets a doorbell: 1 4 16 32 64 256 512\n",

@@ -1,4 +1,4 @@
-/* See slots_route.h. A packet that leaves the vector path ends the program: the figures are its. */
+/* See slots_route.h. A packet that leaves the vector path ends the program: only it is measured. */
 #include "tests/bench/slots_route.h"
 
 #include <stdio.h>
@@ -28,7 +28,7 @@ static _Alignas(64) uint8_t shared[VIEW_SHARED_BYTES];
 static struct counters counters;
 static struct drop_counts drops;
 static struct fib_writer one, full;
-static uint32_t destination[DESTINATIONS]; /* of frames, when the table is full */
+static uint32_t destination[DESTINATIONS]; /* of frames, with the full table */
 static const uint8_t ours[] = {2, 'r', 'o', 'u', 't', 'e'}, theirs[] = {2, 'o', 't', 'h', 'e', 'r'};
 
 void *core_snapshot_area(size_t *bytes)
@@ -43,7 +43,7 @@ void *core_shared_area(size_t *bytes)
 	return shared;
 }
 
-void view_counted_start(void) {} /* it is zero */
+void view_counted_start(void) {} /* already zero */
 
 uint64_t core_now_ns(void) { return 0; }
 void core_note_forwarded(void) {}
@@ -55,7 +55,7 @@ void router_slow(struct pkt *p, bool asked)
 	abort();
 }
 
-/* nobody follows a packet */
+/* no packet is traced */
 struct core_trace core_trace;
 
 void trace_way(uint32_t nh, unsigned total)
@@ -84,14 +84,14 @@ unsigned router_verify(struct pkt *v, uint32_t *beside, unsigned n, unsigned ver
 	abort();
 }
 
-/* the interface is not to tell of better ways */
+/* the interface sends no redirects */
 void router_redirect_all(struct pkt *v, const uint32_t *nh, unsigned m, unsigned port, bool six)
 {
 	(void)v, (void)nh, (void)m, (void)port, (void)six;
 	abort();
 }
 
-/* As the snapshot that a table lies in: large pages, or the figures are those of the TLB. */
+/* Large pages, like the snapshot with a table; otherwise the figures would be the TLB's. */
 static void *large(size_t bytes)
 {
 	bytes = (bytes + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
@@ -116,8 +116,7 @@ static void table_add(struct fib_writer *w, uint32_t addr, unsigned plen, unsign
 		abort();
 }
 
-/* Prefixes as the global table's, and for each frame an address inside one of them that may be
- * forwarded. */
+/* Prefixes like the global table's, and for each frame a forwardable address in one of them. */
 static void full_make(void)
 {
 	struct prefix *p;

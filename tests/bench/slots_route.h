@@ -1,5 +1,5 @@
 /* The router's vector path for slots_bench.c: apps/router/forward.c with neighbours on port 0, and
- * of the core what that path calls. */
+ * the functions of the core that the path calls. */
 #ifndef TESTS_BENCH_SLOTS_ROUTE_H
 #define TESTS_BENCH_SLOTS_ROUTE_H
 
@@ -7,11 +7,11 @@
 
 void route_start(void);
 
-/* The table from now on: one route; or a million, to 64 neighbours, and each frame's destination
+/* Selects the table: one route; or a million, to 64 neighbours, with each frame's destination
  * anywhere in them. */
 void route_table(bool is_full);
 
-/* Writes a frame of 60 bytes that is to be routed, the number-th. */
+/* Writes routable frame `number`, of 60 bytes. */
 void route_frame(uint8_t *at, uint32_t number);
 
 #endif

@@ -1,19 +1,19 @@
 /*
- * What TCP itself costs: two instances of net/tcp in one process, joined by a wire that copies
- * (tcp_side.c), no card and no other core. Cycles are TSC ticks spent within the calls of the
- * server's instance, tcp_input and tcp_tick with the application they call back; the client's and
- * the wire's work is not counted, but it uses the same cache in turn: what a core of its own would
- * find there is found more often.
+ * The cost of TCP itself: two instances of net/tcp in one process, joined by a wire that copies
+ * (tcp_side.c), without a card or another core. Cycles are TSC ticks in the calls of the server's
+ * instance, tcp_input and tcp_tick with the application that they call back. The client's and the
+ * wire's work is not counted, but it shares the cache: on a core of its own, TCP would find more of
+ * its data there.
  *
- * Not in the figures: the card, and the checks that come before tcp_input (Ethernet, ip4_check).
- * The code is that of the image: the very objects of `make` (flags, lib/mem.c and all).
+ * Not included: the card, and the checks before tcp_input (Ethernet, ip4_check). The code is that
+ * of the image: the same objects of `make` (flags, lib/mem.c and all).
  *
  *   stack_bench [-6] [-p] [-r ROUNDS] [-s SECONDS] [-i CONNECTIONS] [PREFIX...]
  *
- * Measures what begins with one of the prefixes; all, without any. A round lasts SECONDS; printed
- * is the median of ROUNDS, and the best. A line for each figure: name, median, unit, best, and what
- * else there is to say. -i: how many idle connections, a million unless told. -p: before all others
- * on its CPU, if that is allowed. -6: over IPv6; names begin with `ip6.` then, prefixes do not.
+ * Measures figures whose names begin with one of the prefixes; without any, all. A round lasts
+ * SECONDS; the median of ROUNDS and the best are printed. Each figure has a line: name, median,
+ * unit, best, and further data. -i: number of idle connections, default a million. -p: real-time
+ * priority, if allowed. -6: over IPv6; names then begin with `ip6.`, prefixes do not.
  *
  *   rr.SIZE.CONNECTIONS   request/response, one outstanding on each connection
  *   rr.SIZE.of.TOTAL      the same on 256 connections at a time of all that are open, at random
@@ -23,8 +23,8 @@
  *   worst                 a segment of the streams that cost the most (tests/unit/tcp_worst.h):
  *                         ranges, SACKs of 16,400 outstanding chunks
  *
- * `csum`: the port sums and verifies checksums; `tso`: it cuts up large frames as well; `soft`: it
- * does nothing.
+ * `csum`: the port sums and verifies checksums; `tso`: it also segments large frames; `soft`: it
+ * does neither.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -44,17 +44,17 @@
 #define BUFFERS 16384
 #define CSUM TCP_TX_CSUM
 #define TSO (TCP_TX_CSUM | TCP_TX_SG | TCP_TX_TSO)
-#define AT_ONCE 256 /* requests outstanding, where not all connections have one */
+#define AT_ONCE 256 /* requests outstanding, if not one per connection */
 
-/* Shorter than the host's scheduler lets a neighbour run: a round that was broken into is one of
- * many and moves no median. */
+/* Shorter than a time slice of the host's scheduler: an interrupted round is one of many and does
+ * not move the median. */
 static unsigned rounds = 150;
 static double seconds = 0.002;
 #define WARM_UP_S 0.1 /* longer than a delayed ACK waits */
 static uint32_t idle_connections = 1000000;
 static char **wanted; /* prefixes, NULL at the end */
 static bool six;
-static uint64_t tsc_pair; /* ticks between two tsc_now() with nothing between them */
+static uint64_t tsc_pair; /* ticks between two adjacent tsc_now() */
 
 struct bench {
 	struct side server, client;
@@ -143,8 +143,8 @@ static struct bench *begin(enum work_kind served, enum work_kind load, uint32_t 
 	const struct net_addr address = six ? IP6(0x20010db8, 0, 0, 1)
 	                                    : net_addr_ip4(IP4(192, 0, 2, 1));
 	struct tcp_params p = parameters(connections + 64, offload);
-	/* A response keeps its buffer until it is acknowledged: by the next request, or, where that
-	 * goes to another connection, after 40 ms. */
+	/* A response keeps its buffer until it is acknowledged: by the next request, or, if that is
+	 * on another connection, after 40 ms. */
 	uint32_t buffers = connections > BUFFERS ? 4 * BUFFERS : BUFFERS;
 	side_make(&b->server, &p, buffers, BUF_STRIDE_STANDARD);
 	p = parameters(connections + 1024, offload); /* TIME-WAIT is on the client's side */
@@ -190,7 +190,7 @@ static void run_for(struct bench *b, double s)
 		turn(b);
 }
 
-/* The wire loses nothing: what is sent again is for time that the host took away, or a mistake. */
+/* The wire loses nothing: a retransmission shows time taken by the host, or an error. */
 static void note_again(const char *who, const struct counters *cnt)
 {
 	if (cnt->v[CNT_tcp_retransmits])
@@ -219,9 +219,9 @@ static void end(struct bench *b)
 	bench_memory_free(b, sizeof *b);
 }
 
-/* --- what is measured --- */
+/* --- measurements --- */
 
-/* Rounds of a load that counts `done`: cycles of the server for each. */
+/* Measures rounds of a load that counts `done`: the server's cycles per count. */
 static void per_done(struct bench *b, const char *name, const char *figure, const char *unit,
                      const uint64_t *done)
 {

@@ -1,10 +1,10 @@
-"""Tables of routes that benchmarks load a router with: what it and its peers are given, and where
-the load goes.
+"""The tables of routes for a router under load: the routes for it and its peers, and the
+destinations of the load.
 
-Consecutive: N /24 one after the other, one next hop; the load goes to 16,384 addresses in them.
-Full: a million prefixes made up with the global table's lengths and clusters, or 160,000 of IPv6, 64
-next hops; the load goes to four million addresses, each in a prefix drawn at random (route_table.c).
-With PREFIXES=FILE that file's routes instead.
+Consecutive: N consecutive /24, one next hop; the load goes to 16,384 addresses in them. Full: a
+million prefixes, generated with the global table's lengths and clusters, or 160,000 of IPv6, and 64
+next hops; the load goes to four million addresses, each in a random prefix (route_table.c). With
+PREFIXES=FILE that file's routes instead.
 """
 import os
 import subprocess
@@ -12,7 +12,7 @@ import subprocess
 from load import FIRST_PREFIX, ROOT, TOOLS, BenchError
 from peers import NEXT_HOP_MAC
 
-FULL_ROUTES = {4: 1000000, 6: 160000}  # as many of IPv6 as there were when those of IPv4 were 900,000
+FULL_ROUTES = {4: 1000000, 6: 160000}  # IPv6's when IPv4's had 900,000
 FULL_NAMES = {4: "1Mroutes", 6: "160kroutes"}
 FULL_DESTINATIONS = 1 << 22
 HOPS = 64
@@ -24,7 +24,7 @@ INTERFACES6 = ("hostname bench\ninterface eth0\n ipv6 address 2001:db8:1::1/64\n
 
 
 def hop(number):
-    """Next hop number 1 to HOPS."""
+    """The address of next hop 1 to HOPS."""
     return "198.51.100.%d" % (1 + number)
 
 
@@ -33,14 +33,14 @@ def hop6(number):
 
 
 class Consecutive:
-    memory = "512M"  # of a guest that has it
+    memory = "512M"  # of a guest with this table
     family, frames, generator = 4, "64B", "vhost_gen"  # of the load
 
     def __init__(self, routes):
         self.routes = routes
         self.name = "1route" if routes == 1 else "%dkroutes" % (routes >> 10)
-        self.load = [FIRST_PREFIX, str(routes)]  # as vhost_gen wants it
-        self.wire = "dst=%s;prefixes=%d" % (FIRST_PREFIX, routes)  # as nicsim's generator does
+        self.load = [FIRST_PREFIX, str(routes)]  # vhost_gen's arguments
+        self.wire = "dst=%s;prefixes=%d" % (FIRST_PREFIX, routes)  # the same for nicsim's generator
 
     def prefixes(self):
         for number in range(self.routes):
@@ -54,7 +54,7 @@ class Full:
     memory = "2G"
 
     def __init__(self, work, family=4):
-        """Makes it in the folder `work`."""
+        """Creates it in the folder `work`."""
         self.family = family
         self.frames = "64B" if family == 4 else "ip6.64B"
         self.generator = "vhost_gen" if family == 4 else "vhost_gen6_64"
@@ -97,12 +97,12 @@ SMALL = (Consecutive(1), Consecutive(16384))
 
 
 def configuration(prefixes):
-    """A router whose routes to these have one next hop."""
+    """The configuration of a router whose routes to these have one next hop."""
     return (INTERFACES + "arp %s %s\n" % (hop(1), NEXT_HOP_MAC)
             + "".join("ip route %s %s\n" % (prefix, hop(1)) for prefix in prefixes))
 
 
 def configuration6(routes):
-    """Of IPv6, for the destinations of vhost_gen.c."""
+    """The same of IPv6, for the destinations of vhost_gen.c."""
     return (INTERFACES6 + "ipv6 neighbor %s eth1 %s\n" % (hop6(1), NEXT_HOP_MAC)
             + "".join("ipv6 route 2a10:0:%x::/48 %s\n" % (n, hop6(1)) for n in range(routes)))

@@ -7,34 +7,33 @@
  *   tcp_load packet:NAME SERVER FIRST-LOCAL LOCALS
  *   tcp_load [-o] self SERVER FIRST-LOCAL LOCALS
  *
- * -o: with checksum and segmentation offloads, as far as the other end has them. SERVER and
- * FIRST-LOCAL are of one family. LOCALS consecutive addresses are the clients'; ARP, or neighbour
- * discovery, is answered for them. `self` joins an echo server in this
- * process. Commands on standard input, an answer in one line on standard output (first of all `up
- * TSC-HZ`):
+ * -o: with checksum and segmentation offloads, if the other end supports them. SERVER and
+ * FIRST-LOCAL have the same family. LOCALS consecutive addresses are the clients'; the program
+ * answers ARP, or neighbour discovery, for them. `self` connects to an echo server in this process.
+ * Commands on standard input, an answer in one line on standard output (first of all `up TSC-HZ`):
  *
  *   link                      link 0|1
- *   resolve [MAC]             resolve MAC     asks for some seconds, unless it is told
+ *   resolve [MAC]             resolve MAC     solicits for some seconds, unless MAC is given
  *   open KIND N SIZE PORT [BUSY]
- *                             open N MS       N connections, those before are broken off. KIND: rr,
- *                                             crr, source, sink, both (tcp_work.h). MS it took; N
- *                                             0: not all came about in a minute
+ *                             open N MS       N connections, earlier ones are reset. KIND: rr, crr,
+ *                                             source, sink, both (tcp_work.h). MS: time it took;
+ *                                             N 0: not all were established within a minute
  *   run SECONDS               run NS REQUESTS ENDED RECEIVED ACKED  FAILED UNLIKE RETRANSMITS LOST
  *                                 IDLE ALL  MIN P50 P99 P999 MAX
  *                             ENDED: connections; RECEIVED, ACKED: bytes; UNLIKE: responses that
- *                             were not the request; IDLE: share of the time in which nothing moved:
- *                             near 0 the generator was the limit; ALL: requests with those before
- *                             and behind the time; times of requests in ns
+ *                             differ from the request; IDLE: share of the time in which nothing
+ *                             moved: near 0 the generator was the limit; ALL: requests including
+ *                             those before and after the time; times of requests in ns
  *   udp SECONDS SIZE PORT     udp COUNT LOST LEFT-OUT MIN P50 P99 P999 MAX
- *                             one datagram at a time, there and back, ns. LEFT-OUT: samples in
- *                             which this program was off its core for GAP_NS or more, seen by its
- *                             own time-stamps: they say nothing of the server
+ *                             one datagram at a time, round trip in ns. LEFT-OUT: samples during
+ *                             which this program was off its core for GAP_NS or more, by its own
+ *                             time stamps: they do not describe the server
  *   quit
  *
  * A request's time begins with tcp_send, not when its frame is on the wire, and ends when its
- * response is read: what queues in the generator counts, as for anybody who asks.
+ * response is read: queueing in the generator counts, as for any client.
  *
- * Missing: more than one core, receiving cut-up frames over vhost-user.
+ * Missing: more than one core, receiving large frames over vhost-user.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -55,13 +54,13 @@
 #define VECTOR PKT_VECTOR_MAX
 #define BUFFERS 131072
 #define BUFFERS_LARGE 4096
-#define STRIDE_LARGE 67584 /* for frames that the other end has not cut up */
+#define STRIDE_LARGE 67584 /* for frames that the other end has not segmented */
 #define HEADER_AT (BUF_DATA_OFFSET - WIRE_HEADER_BYTES)
 _Static_assert(HEADER_AT >= BUF_META, "the header fits behind the buffer's own");
 #define LINK_MTU 1500
 #define TCP_HEADER_BYTES 32 /* with timestamps */
-#define RESOLVE_MS 4000 /* a server that has just begun makes sure that its IPv6 address is free */
-#define GAP_NS 5000 /* between looks at the clock: more, and somebody else has had the core */
+#define RESOLVE_MS 4000 /* a new server first checks that its IPv6 address is unique */
+#define GAP_NS 5000 /* between readings of the clock: longer, and another process had the core */
 #define LOST_MS 100
 #define WARM_UP_MS 20
 #define SETTLE_LOOKS 100
@@ -76,11 +75,11 @@ static struct histogram latency;
 static struct net_addr server_addr, local_first;
 static uint32_t locals;
 static bool six;
-static unsigned ip_hlen; /* of what is sent */
+static unsigned ip_hlen; /* of sent packets */
 static uint8_t mac[ETH_ALEN] = {0x52, 0x54, 0, 0, 0, 0x0a}, server_mac[ETH_ALEN];
 static bool resolved, offloads;
-static struct { bool csum, tso; } other; /* what may be left to the other end */
-static uint64_t wire_lost; /* frames that were too large, or for which no buffer was there */
+static struct { bool csum, tso; } other; /* offloads that the other end accepts */
+static uint64_t wire_lost; /* frames that were too large or lacked a buffer */
 
 static void die(const char *what)
 {
@@ -97,7 +96,7 @@ static bool send_frame(const void *frame, unsigned len)
 	return wire->give(piece, 2);
 }
 
-/* RFC 826, the fields: 14 hardware 1, protocol 0x0800, 6, 4; 20 operation; 22 sender; 32 target. */
+/* RFC 826, offsets: 14 hardware 1, protocol 0x0800, 6, 4; 20 operation; 22 sender; 32 target. */
 static void send_arp(uint16_t operation, const uint8_t *to, uint32_t from_addr, uint32_t to_addr)
 {
 	static const uint8_t fixed[] = {0, 1, 8, 0, 6, 4};
@@ -169,7 +168,7 @@ static void nd_arrived(const uint8_t *f, unsigned len)
 		send_nd(ICMP6_NEIGHBOUR_ADVERT, f + ETH_ALEN, &target, &from, &target);
 }
 
-/* Looks whether a frame asks for us, or says where the server is. */
+/* Handles a frame that asks for us, or announces the server. */
 static void other_arrived(const uint8_t *f, unsigned len)
 {
 	uint16_t type = len > ETH_HLEN ? be16_load(f + 12) : 0;
@@ -279,7 +278,7 @@ static unsigned transmit(void)
 	return n;
 }
 
-/* One turn; how many packets moved. */
+/* One turn; returns how many packets moved. */
 static unsigned turn(void)
 {
 	static struct pkt v[VECTOR];
@@ -315,7 +314,7 @@ static void leave(void)
 		wire->leave();
 }
 
-/* What is on its way arrives, at a server that sleeps as well. */
+/* Lets packets in flight arrive, even at a server that sleeps. */
 static void settle(void)
 {
 	for (unsigned i = 0; i < SETTLE_LOOKS; i++) {
@@ -329,7 +328,7 @@ static void settle(void)
 
 /* --- opening --- */
 
-/* Who answers one that came late gets another. */
+/* Transmits all queued resets; a late segment causes another one. */
 static void send_resets(void)
 {
 	for (unsigned tries = 0; wire && side_waiting(&client) && tries < 100000; tries++)
@@ -441,7 +440,7 @@ static void say_times(void)
 	       ns(histogram_percentile(&latency, 0.999)), ns((double)latency.max));
 }
 
-/* Until `end`; ticks in which nothing moved. */
+/* Runs until `end`; returns the ticks in which nothing moved. */
 static uint64_t turns_until(uint64_t end)
 {
 	uint64_t idle = 0, quiet = 0, now = tsc_now(), next;
@@ -459,9 +458,9 @@ static uint64_t turns_until(uint64_t end)
 }
 
 /*
- * Until the first answer, and WARM_UP_MS more: a server that slept is awake then, and queues are as
- * long as they get. Sleeps where nothing moves: with real-time priority this program would keep
- * from its CPU whoever has to pass the wake-up on (QEMU, a kernel worker).
+ * Runs until the first answer, and WARM_UP_MS more: then a sleeping server is awake, and queues
+ * have their full length. Sleeps while nothing moves: with real-time priority this program would
+ * keep the thread that passes the wake-up on (QEMU, a kernel worker) from its CPU.
  */
 static void warm_up(void)
 {
@@ -493,10 +492,10 @@ static void run(double seconds)
 	uint64_t took = tsc_now() - start;
 	struct work after = load;
 	again = client.cnt.v[CNT_tcp_retransmits] - again;
-	struct histogram kept = latency; /* what comes back after the time does not count */
+	struct histogram kept = latency; /* responses after the time do not count */
 	work_run(&load, false);
 	uint64_t end = now_us() + 200000;
-	for (unsigned quiet = 0; quiet < QUIET_LOOKS && now_us() < end;) /* what is under way */
+	for (unsigned quiet = 0; quiet < QUIET_LOOKS && now_us() < end;) /* data in flight */
 		quiet = turn() || load.in_flight ? 0 : quiet + 1;
 	settle();
 	latency = kept;
@@ -523,7 +522,7 @@ static unsigned make_datagram(uint8_t *f, unsigned size, uint16_t port)
 	return eth_pad(f, ETH_HLEN + len);
 }
 
-/* Is it the answer to datagram `number`? */
+/* Whether the frame is the answer to datagram `number`. */
 static bool is_answer(const uint8_t *f, unsigned len, uint64_t number)
 {
 	uint64_t got;
@@ -533,8 +532,8 @@ static bool is_answer(const uint8_t *f, unsigned len, uint64_t number)
 	return got == number && be16_load(f + ETH_HLEN + ip_hlen + 2) == 40000;
 }
 
-/* Waits for the answer; returns ticks from `start` on, 0: it did not come. *gap: the longest time
- * between two looks. nap: as in warm_up. */
+/* Waits for the answer; returns ticks since `start`, 0 if none came. *gap: the longest time between
+ * two polls. nap: as in warm_up. */
 static uint64_t await(uint64_t number, uint64_t start, uint64_t patience, bool nap, uint64_t *gap)
 {
 	uint8_t f[2048 + WIRE_HEADER_BYTES];
@@ -575,7 +574,7 @@ static void udp(double seconds, unsigned size, uint16_t port)
 	enter();
 	histogram_clear(&latency);
 	end = tsc_now() + (uint64_t)(seconds * hz);
-	unsigned ahead = WARM_UP_DATAGRAMS; /* they do not count: who slept is awake then */
+	unsigned ahead = WARM_UP_DATAGRAMS; /* not counted: they wake a sleeping server */
 	for (uint64_t start; (start = tsc_now()) < end; number++) {
 		uint64_t gap = 0;
 		memcpy(f + ETH_HLEN + ip_hlen + UDP_HLEN, &number, sizeof number);
@@ -662,7 +661,7 @@ static void attach(int argc, char **argv)
 	locals = (uint32_t)atoi(argv[4]);
 	if (locals < 1 || locals > WORK_LOCALS)
 		die("too few or too many local addresses");
-	argv[4] = argv[0]; /* EAL wants a program's name before its options */
+	argv[4] = argv[0]; /* EAL expects a program name before its options */
 	if (strncmp(argv[1], "vhost:", 6) == 0)
 		wire = wire_vhost_open(argc - 4, argv + 4, argv[1] + 6, offloads);
 	else if (strncmp(argv[1], "tap:", 4) == 0)

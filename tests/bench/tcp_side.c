@@ -1,4 +1,4 @@
-/* An end of the benchmarks of TCP, and the wire between two: see tcp_side.h. */
+/* One end of the benchmarks of TCP, and the wire between two: see tcp_side.h. */
 #define _GNU_SOURCE
 #include "tests/bench/tcp_side.h"
 
@@ -60,7 +60,7 @@ static size_t whole_pages(size_t bytes)
 
 void *bench_memory(size_t bytes)
 {
-	/* one page more, so that it can begin at one's start */
+	/* one page more, for alignment to a page */
 	bytes = whole_pages(bytes);
 	uint8_t *p = mmap(NULL, bytes + HUGE_PAGE, PROT_READ | PROT_WRITE,
 	                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -153,7 +153,7 @@ static bool receive(struct side *to, const uint8_t *frame, unsigned len, uint8_t
 	return true;
 }
 
-/* Segment `number` of a frame of `len` bytes in all gets its own lengths, number and flags. */
+/* Adapts the headers of the segment with `payload` bytes after the first `done`. */
 static void mend_segment(uint8_t *frame, unsigned head, unsigned payload, unsigned done, bool last)
 {
 	uint8_t *ip = frame + ETH_HLEN, *tcp = ip + IP6_HLEN;
@@ -166,9 +166,9 @@ static void mend_segment(uint8_t *frame, unsigned head, unsigned payload, unsign
 	}
 	be32_store(tcp + 4, be32_load(tcp + 4) + done);
 	if (!last)
-		tcp[13] &= (uint8_t)~0x09; /* FIN and PSH are for the last */
+		tcp[13] &= (uint8_t)~0x09; /* FIN and PSH only in the last */
 	if (done)
-		tcp[13] &= (uint8_t)~0x80; /* CWR for the first */
+		tcp[13] &= (uint8_t)~0x80; /* CWR only in the first */
 }
 
 static unsigned cut_up(struct side *to, uint8_t *frame, unsigned len, const struct pkt_meta *meta,

@@ -1,9 +1,9 @@
 /*
- * One end of the benchmarks of TCP: an instance of net/tcp with its memory, in a host process. What
- * it sends is collected in a queue, for a wire (in this process, or a vhost ring) to take from.
+ * One end of the benchmarks of TCP: an instance of net/tcp with its memory, in a host process. Its
+ * packets are queued for a wire (in this process, or a vhost ring).
  *
- * Tables and buffers lie in mappings of their own in huge pages where the host gives them, as they
- * do in the image; table_bytes + pool_bytes is all the memory that the end has.
+ * Tables and buffers are in separate mappings with huge pages if the host provides them, as in the
+ * image; table_bytes + pool_bytes is all the memory of the end.
  */
 #ifndef TESTS_BENCH_TCP_SIDE_H
 #define TESTS_BENCH_TCP_SIDE_H
@@ -25,7 +25,7 @@ struct side {
 	uint32_t *stack;
 };
 
-/* A time-stamp that no instruction before or after it passes. */
+/* A time stamp, ordered with respect to all instructions before and after it. */
 static inline uint64_t tsc_now(void)
 {
 	uint32_t low, high;
@@ -33,17 +33,17 @@ static inline uint64_t tsc_now(void)
 	return (uint64_t)high << 32 | low;
 }
 
-/* Measured against the host's clock, once. */
+/* The TSC's frequency, measured once against the host's clock. */
 double tsc_hz(void);
 
-/* The time in us that instances are given. */
+/* The time in us that is passed to instances. */
 uint64_t now_us(void);
 
-/* Zeroed memory; dies without. */
+/* Zeroed memory; exits without. */
 void *bench_memory(size_t bytes);
 void bench_memory_free(void *p, size_t bytes);
 
-/* The n-th address behind `first`, of either family. */
+/* The n-th address after `first`, of either family. */
 struct net_addr bench_address(const struct net_addr *first, uint32_t n);
 
 /* `buffers` of `stride` bytes each (lib/pkt.h). */
@@ -53,12 +53,12 @@ void side_free(struct side *s);
 static inline uint32_t side_waiting(const struct side *s) { return s->out_tail - s->out_head; }
 
 /*
- * A wire within the process: takes packets that `from` has sent and makes received ones of them in
- * buffers of `to`, at most `max` (PKT_SEGMENTS_MAX and more); returns how many, and frees those of
- * `from`. As a card does: bytes are copied, a PKT_TSO frame is cut up, and a checksum that was left
- * to it (PKT_CSUM_PARTIAL) arrives as PKT_CSUM_OK.
+ * A wire within the process: takes packets that `from` has sent and copies them into buffers of
+ * `to` as received ones, at most `max` (at least PKT_SEGMENTS_MAX); returns their number, and frees
+ * those of `from`. Like a card, it copies bytes, segments a PKT_TSO frame, and delivers a frame
+ * with PKT_CSUM_PARTIAL as PKT_CSUM_OK.
  */
-#define PKT_SEGMENTS_MAX 128 /* that one frame may be cut into */
+#define PKT_SEGMENTS_MAX 128 /* of one frame */
 unsigned wire_carry(struct side *from, struct side *to, struct pkt *v, unsigned max);
 
 #endif

@@ -1,4 +1,4 @@
-/* What connections do in the benchmarks of TCP: see tcp_work.h. */
+/* The work of connections in the benchmarks of TCP: see tcp_work.h. */
 #include "tests/bench/tcp_work.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include "lib/mem.h"
 #include "tests/bench/tcp_side.h"
 
-#define SOURCE_AT 192     /* where a source's payload begins in its buffer: headers fit in front */
+#define SOURCE_AT 192     /* offset of a source's payload in its buffer: headers fit in front */
 #define SOURCE_AHEAD 65536 /* bytes */
 #define PAYLOAD_MAX 65536
 
@@ -34,7 +34,7 @@ static void request(struct work_conn *wc)
 	}
 }
 
-/* One that is idle, where only some are at work at a time. */
+/* Chooses an idle connection, if only some are active at a time. */
 static struct work_conn *choose(struct work *w)
 {
 	for (;;) {
@@ -60,8 +60,8 @@ static void response(struct work_conn *wc)
 /* --- bulk --- */
 
 /*
- * Zero copy, and nothing is written: the bytes are what the buffer held. No more than may be sent
- * soon: more would only be out of the cache; and half of the buffers are for what comes.
+ * Zero copy, and nothing is written: the bytes are those in the buffer. Sends no more than can
+ * leave soon, because the rest would only leave the cache; half of the buffers are for reception.
  */
 static void fill(struct work *w, struct tcp_conn *c)
 {
@@ -96,7 +96,7 @@ void work_run(struct work *w, bool run)
 			tcp_consumed(wc->conn, held);
 		if (w->kind == WORK_RR && w->busy)
 			request(choose(w));
-		else if (w->kind == WORK_RR && wc->wanted == 0) /* else it is late, and goes on */
+		else if (w->kind == WORK_RR && wc->wanted == 0) /* else a response is late */
 			request(wc);
 		else if (w->kind == WORK_SOURCE || w->kind == WORK_BOTH)
 			fill(w, wc->conn);
@@ -209,8 +209,8 @@ static bool accept(struct tcp_conn *c)
 	return true;
 }
 
-/* What came in goes back in its buffer, and counts against the window until it is acknowledged, so
- * that there is room always. */
+/* Received data goes back in its buffer, and counts against the window until it is acknowledged, so
+ * there is always room. */
 static void echo_data(struct tcp_conn *c, struct pkt *p)
 {
 	struct work *w = tcp_arg(c);

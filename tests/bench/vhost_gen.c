@@ -1,46 +1,45 @@
 /*
  * Packet generator and sink for the benchmarks: a vhost-user backend that works on the rings
- * itself. DPDK's librte_vhost does the handshake, every packet is ours: its vhost PMD, which
- * allocates and copies, tops out at 12 Mpps on one core of the test machines and so measures
- * itself; this one is faster than any peer it has met, so that the peer is the limit.
+ * itself. DPDK's librte_vhost does the handshake; every packet is ours. DPDK's vhost PMD, which
+ * allocates and copies, reaches only 12 Mpps on one core of the test machines and would measure
+ * itself; this program is faster than any peer so far, so the peer is the limit.
  *
- * Sends 64-byte UDP packets into the receive ring of port 0 and takes what comes out of the
- * transmit ring of port 1, on one core. Split rings. A frame is written by wide stores from a
- * template, destination and checksum from a table; those that come back are not looked at, but for
- * one in SAMPLE_EVERY. Descriptors are all read and checked. Used entries become visible once
- * per batch. What the peer may not do makes the program end with a message: it is a test partner.
+ * Sends 64-byte UDP packets into the receive ring of port 0 and takes packets from the transmit
+ * ring of port 1, on one core. Split rings. A frame is written by wide stores from a template,
+ * destination and checksum from a table; of returning frames, only one in SAMPLE_EVERY is checked.
+ * All descriptors are read and checked. Used entries become visible once per batch. A protocol
+ * violation of the peer ends the program with a message: it is a test partner.
  *
  *   vhost_gen EAL-OPTIONS -- SOCKET0 SOCKET1 DST-MAC FIRST-PREFIX PREFIXES
  *   vhost_gen EAL-OPTIONS -- SOCKET0 SOCKET1 DST-MAC FILE
  *
- * Destinations are 16,384, spread at random over PREFIXES consecutive /24 from FIRST-PREFIX on, or
- * all those of FILE, addresses as on the wire, in its order and again and again. What is written
- * into a frame is made beforehand: millions are read in order, which the CPU does ahead. Commands on
- * standard input, answers as one line on standard output (first of all `up TSC-HZ`):
+ * There are 16,384 destinations, spread at random over PREFIXES consecutive /24 from FIRST-PREFIX
+ * on, or those of FILE, addresses as on the wire, in its order, cyclically. The varying bytes of
+ * frames are prepared in advance: millions are read in order, so the CPU prefetches them. Commands
+ * on standard input, answers as one line on standard output (first of all `up TSC-HZ`):
  *
- *   link                 link A B    1 where the peer has its rings up
+ *   link                 link A B    1 if the peer has its rings up
  *   batch N              batch N     packets between two stores to used.idx, both ways (64)
- *   rest NS              rest NS     between looks at a ring that had less than a batch (500)
+ *   rest NS              rest NS     between polls of a ring that had less than a batch (500)
  *   run SECONDS [MPPS [IN-FLIGHT]]
  *                        run OFFERED TAKEN RECEIVED LATE BAD NANOSECONDS ROUNDS FULL
- *                        Without MPPS, or with 0, as fast as the peer takes them. A batch goes
- *                        ahead that does not count: a peer that sleeps is awake when the time
- *                        begins. IN-FLIGHT: no more packets in the peer at once; when they fit into
- *                        its rings it need not lose any, whoever takes our CPU away meanwhile.
+ *                        Without MPPS, or with 0, as fast as the peer takes them. An uncounted
+ *                        batch comes first: it wakes a sleeping peer before the time begins.
+ *                        IN-FLIGHT: limit of packets in the peer at once; if they fit into its
+ *                        rings it need not lose any, even if our CPU is taken away meanwhile.
  *                        RECEIVED: within the time; LATE: after it, of those in flight
  *                        BAD: samples that are no forwarded copy (TTL 63 or 64, addresses kept)
- *                        FULL: of ROUNDS looks, those that found no room for a batch
+ *                        FULL: of ROUNDS polls, those that found no room for a batch
  *   sink SECONDS         sink TAKEN NANOSECONDS ROUNDS EMPTY
- *                        Takes all that a generator sends by port 1, and looks at descriptors only.
- *                        Waits for it to begin, 5 s at most, and lets WARM_UP_S go by.
- *                        EMPTY: of ROUNDS looks, those that found nothing: if hardly any do, this
- *                        end was the limit. What comes later lies in the ring until the next
+ *                        Takes all that a generator sends by port 1, and reads only descriptors.
+ *                        Waits for its start, 5 s at most, and then for WARM_UP_S.
+ *                        EMPTY: of ROUNDS polls, those that found nothing: if there are hardly
+ *                        any, this end was the limit. Later frames stay in the ring until the next
  *   drain                drain TAKEN: that, until nothing has come for 50 ms
  *   cable SECONDS        cable TAKEN: a cable from port 1 to port 0, from the first frame on
  *   quit
  *
- * The rings, and what of virtio is not implemented: vhost_ring.h. Its lock is held for the whole of
- * a run.
+ * The rings, and unimplemented parts of virtio: vhost_ring.h. Its lock is held during a whole run.
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -62,23 +61,23 @@
 #define LISTED_MAX (1u << 24)
 #define LARGE_PAGE ((size_t)2 << 20)
 #define SAMPLE_EVERY 1024
-#define PATIENCE 64 /* looks for a whole batch of room before a smaller one will do */
-#define REST_NS 500 /* between looks at a ring that had less than a batch */
+#define PATIENCE 64 /* polls for a whole batch of room before a smaller one is used */
+#define REST_NS 500 /* between polls of a ring that had less than a batch */
 #define WARM_UP_S 0.05
 #define BEGIN_S 5
 #define QUIET_S 0.05
 
 #define HEADER_BYTES VHOST_HEADER_BYTES
-/* Constants, for the sake of copies that are: a program for each (load.py builds them). */
+/* Constants, so that copies have a constant size: load.py builds a program for each. */
 #ifndef FRAME_BYTES
-#define FRAME_BYTES 60  /* 64 on the wire, with the checksum */
+#define FRAME_BYTES 60  /* 64 on the wire, with the FCS */
 #endif
 #ifndef FAMILY
 #define FAMILY 4
 #endif
 #define BUFFER_BYTES (HEADER_BYTES + FRAME_BYTES)
-/* Of the buffer, what differs from packet to packet: IPv4 checksum, source, destination, ports; of
- * IPv6 the destination. */
+/* The part of the buffer that differs between packets: IPv4 checksum, source, destination, ports;
+ * for IPv6 the destination. */
 #define VARYING_AT (HEADER_BYTES + sizeof(struct rte_ether_hdr) + (FAMILY == 4 ? 10 : 24))
 #define VARYING_BYTES 16
 #define UDP_FITS (FRAME_BYTES >= (int)(sizeof(struct rte_ether_hdr) + (FAMILY == 4 ? 20 : 40) + 8))
@@ -90,7 +89,7 @@ static unsigned destinations; /* a multiple of BATCH_MAX */
 
 /* --- rings --- */
 
-/* Writes n packets, destinations from `at` on, into the peer's buffers. */
+/* Writes n packets, with destinations from `at` on, into the peer's buffers. */
 static inline void enqueue(struct vhost_ring *q, unsigned n, unsigned at)
 {
 	uint16_t mask = q->size - 1, id[BATCH_MAX];
@@ -126,20 +125,20 @@ static unsigned bad_packet(const struct vhost_ring *q, uint16_t id)
 	const struct rte_ipv4_hdr *ip = (const void *)(eth + 1);
 	if (FAMILY == 6) {
 		const struct rte_ipv6_hdr *six = (const void *)(eth + 1);
-		/* DPDK's l3fwd leaves the hop limit alone. */
+		/* DPDK's l3fwd does not change the hop limit. */
 		return eth->ether_type != rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV6) ||
 		       (six->hop_limits != 63 && six->hop_limits != 64) ||
 		       memcmp(six->src_addr, source6, 16) != 0;
 	}
 	if (eth->ether_type != rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4))
 		return 1;
-	/* A peer that swaps addresses and does not route leaves the TTL alone. */
+	/* A peer that swaps addresses without routing does not change the TTL. */
 	if (ip->time_to_live != 63 && ip->time_to_live != 64)
 		return 1;
 	return ip->src_addr != rte_cpu_to_be_32(RTE_IPV4(192, 0, 2, 2)) || rte_ipv4_cksum(ip) != 0;
 }
 
-/* Gives back n frames of the peer's. */
+/* Returns n of the peer's frames. */
 static inline void give_back(struct vhost_ring *q, unsigned n)
 {
 	uint16_t mask = q->size - 1;
@@ -153,14 +152,14 @@ static inline void give_back(struct vhost_ring *q, unsigned n)
 	vhost_publish(q, (uint16_t)(q->next + n));
 }
 
-/* Up to a batch of frames that the peer sends. */
+/* The number of frames that the peer has sent, up to a batch. */
 static inline unsigned sent(struct vhost_ring *q, uint64_t now)
 {
 	unsigned n = vhost_available(q, now);
 	return n < vhost_batch ? n : vhost_batch;
 }
 
-/* Takes up to a batch of frames that the peer sends. */
+/* Takes up to a batch of frames from the peer. */
 static inline unsigned dequeue(struct vhost_ring *q, uint64_t now, uint64_t *bad, uint64_t received)
 {
 	unsigned n = sent(q, now);
@@ -172,7 +171,7 @@ static inline unsigned dequeue(struct vhost_ring *q, uint64_t now, uint64_t *bad
 	return n;
 }
 
-/* --- a generator's other end --- */
+/* --- the sink of a generator --- */
 
 static inline unsigned swallow(struct vhost_ring *q, uint64_t now)
 {
@@ -187,9 +186,9 @@ static uint64_t ticks_of(double seconds)
 	return (uint64_t)(seconds * (double)rte_get_tsc_hz());
 }
 
-/* The TSC at which the peer's first frame lies in the ring, or at which it is too late for that.
- * Sleeps meanwhile: who tells the peer to begin needs this CPU, and does not get it once frames
- * come. */
+/* Returns the TSC when the peer's first frame is in the ring, or when the wait is over. It sleeps
+ * meanwhile: the process that tells the peer to begin needs this CPU, and does not get it once
+ * frames come. */
 static uint64_t wait_for_first(struct vhost_ring *q)
 {
 	uint64_t now = rte_rdtsc(), end = now + ticks_of(BEGIN_S);
@@ -240,7 +239,7 @@ static void drain(void)
 	printf("drain %" PRIu64 "\n", taken);
 }
 
-/* Frames of one batch go over; with less room at the far end the rest is lost, as on a cable. */
+/* Carries one batch of frames over; without room at the far end the rest is lost, as on a cable. */
 static unsigned carry(struct vhost_ring *from, struct vhost_ring *to, uint64_t now)
 {
 	unsigned n = sent(from, now), room = n > 0 ? vhost_available(to, now) : 0;
@@ -271,7 +270,7 @@ static void cable(double seconds)
 	vhost_learn(&ports[1]);
 	struct vhost_ring *from = &ports[1].tx, *to = &ports[0].rx;
 	uint64_t rest = vhost_rest_ticks, now = wait_for_first(from), end = now + ticks_of(seconds);
-	vhost_rest_ticks = 0; /* the time between two looks would be in the latency */
+	vhost_rest_ticks = 0; /* the time between two polls would add to the latency */
 	for (; now < end; now = rte_rdtsc())
 		taken += carry(from, to, now);
 	vhost_rest_ticks = rest;
@@ -282,14 +281,14 @@ static void cable(double seconds)
 /* --- commands --- */
 
 /*
- * Wakes a peer that may be asleep, by one batch that does not count: true when it is back. Sleeps
- * while it waits: with real-time priority we might keep from this CPU whoever has to pass
- * the wake-up on (QEMU, a kernel worker).
+ * Wakes a peer that may be asleep with one uncounted batch: true when it has come back. Sleeps
+ * while it waits: with real-time priority we might keep the thread that passes the wake-up on
+ * (QEMU, a kernel worker) from this CPU.
  */
 static bool wake(struct vhost_ring *in, struct vhost_ring *out)
 {
 	uint64_t now = rte_rdtsc(), end = now + rte_get_tsc_hz() / 2, bad;
-	while (dequeue(out, now, &bad, 0) != 0) /* what an earlier run left in the ring */
+	while (dequeue(out, now, &bad, 0) != 0) /* frames of an earlier run */
 		;
 	in->rest = out->rest = 0;
 	unsigned n = vhost_available(in, now), back = 0;
@@ -318,7 +317,7 @@ static void run(double seconds, double mpps, uint64_t in_flight)
 	vhost_learn(&ports[1]);
 	struct vhost_ring *in = &ports[0].rx, *out = &ports[1].tx;
 	if (!wake(in, out))
-		seconds = 0; /* nothing comes back: the caller will see that */
+		seconds = 0; /* nothing comes back, as the caller will notice */
 	uint64_t start = rte_rdtsc(), now = start, end = start + (uint64_t)(seconds * (double)hz);
 	for (; now < end; now = rte_rdtsc()) {
 		if (mpps == 0 ||
@@ -338,7 +337,7 @@ static void run(double seconds, double mpps, uint64_t in_flight)
 			}
 		}
 		received += dequeue(out, now, &bad, received);
-		if (__builtin_expect(in->looks + out->looks > 2 * PATIENCE, 0)) { /* nothing moves */
+		if (__builtin_expect(in->looks + out->looks > 2 * PATIENCE, 0)) { /* no progress */
 			vhost_call(in, 0, true);
 			vhost_call(out, 0, true);
 			in->looks = out->looks = 0;
@@ -401,7 +400,7 @@ static void spread(uint32_t base, unsigned prefixes)
 	}
 }
 
-/* Up to the last whole batch of the largest size. */
+/* Reads destinations, up to the last whole batch of the largest size. */
 static void read_destinations(FILE *f)
 {
 	uint8_t to[FAMILY == 6 ? 16 : 4];
@@ -418,7 +417,7 @@ static void read_destinations(FILE *f)
 		vhost_die("the file has too few destinations");
 }
 
-/* Room for so many; in large pages, where every frame would miss the TLB else. */
+/* Allocates that much room, in large pages: otherwise every frame would miss the TLB. */
 static void make_room(size_t many)
 {
 	size_t bytes = (many * VARYING_BYTES + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
@@ -428,8 +427,8 @@ static void make_room(size_t many)
 	madvise(varying, bytes, MADV_HUGEPAGE);
 }
 
-/* A frame of 64 bytes has no room for UDP in IPv6: then there is no next header. The UDP checksum is
- * nobody's business on the way. */
+/* A frame of 64 bytes has no room for UDP in IPv6: then there is no next header. No device on the
+ * path checks the UDP checksum. */
 static void make_template(const struct rte_ether_addr *dst)
 {
 	struct rte_ether_hdr *eth = (void *)(template + HEADER_BYTES);
@@ -457,7 +456,7 @@ static void make_template(const struct rte_ether_addr *dst)
 	make_udp(ip + 1, FRAME_BYTES - sizeof *eth - sizeof *ip);
 }
 
-/* The destinations, of words as on the command line; false: they are no such words. */
+/* Makes the destinations from the words of the command line; false: they are invalid. */
 static bool make_destinations(int words, char **word)
 {
 	unsigned octet[4];

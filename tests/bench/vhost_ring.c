@@ -1,4 +1,4 @@
-/* What of the vhost-user backend is not inline: see vhost_ring.h. */
+/* The part of the vhost-user backend that is not inline: see vhost_ring.h. */
 #include "vhost_ring.h"
 
 #include <stdio.h>

@@ -1,17 +1,17 @@
 /*
  * A vhost-user backend that works on the rings itself, for the load generators: DPDK's librte_vhost
- * does the handshake, the rings and what is in them are ours. Split rings, one queue pair a port.
+ * does the handshake; the rings and their contents are ours. Split rings, one queue pair per port.
  *
- * Descriptors are all read and checked. Used entries become visible by vhost_publish, once for
- * many. What the peer may not do makes the program end with a message: it is a test partner.
+ * All descriptors are read and checked. Used entries become visible by vhost_publish, once for
+ * many. A protocol violation of the peer ends the program with a message: it is a test partner.
  *
- * Threads: librte_vhost calls back from a thread of its own. `vhost_lock` is held while the rings
- * are worked on, so rings and memory cannot go away below; a callback waits until it is given back.
- * Who has taken it calls vhost_learn first: the peer may have moved its memory or its rings.
+ * Threads: librte_vhost calls back from its own thread. `vhost_lock` is held while the rings are in
+ * use, so rings and memory cannot disappear; a callback waits for the lock. After taking it, call
+ * vhost_learn first: the peer may have moved its memory or its rings.
  *
  * Not implemented, and not offered: packed rings, indirect descriptors, event indices, mergeable
- * buffers, several queues, live migration; offloads unless asked for. VIRTIO_F_IN_ORDER is kept by
- * nature.
+ * buffers, several queues, live migration; offloads unless requested. VIRTIO_F_IN_ORDER always
+ * holds.
  */
 #ifndef TESTS_BENCH_VHOST_RING_H
 #define TESTS_BENCH_VHOST_RING_H
@@ -25,11 +25,11 @@
 #define VHOST_REGIONS 16
 #define VHOST_HEADER_BYTES 12 /* struct virtio_net_hdr with num_buffers: VERSION_1 */
 
-/* As VIRTIO 1.2, 5.1.3, numbers them. */
+/* Numbered as in VIRTIO 1.2, 5.1.3. */
 #define VHOST_F(bit) (1ull << (bit))
 #define VHOST_CSUM VHOST_F(0)
 #define VHOST_GUEST_CSUM VHOST_F(1)
-#define VHOST_TSO (VHOST_F(11) | VHOST_F(12)) /* of both families: the driver wants all or none */
+#define VHOST_TSO (VHOST_F(11) | VHOST_F(12)) /* both families: the driver wants all or none */
 #define VHOST_OFFLOADS (VHOST_CSUM | VHOST_GUEST_CSUM | VHOST_TSO)
 #define VHOST_NEVER                                                                             \
 	(VHOST_F(2) | VHOST_F(3) | VHOST_F(7) | VHOST_F(8) | VHOST_F(9) | VHOST_F(10) |         \
@@ -49,34 +49,34 @@ struct vhost_ring {
 	uint16_t size;
 	uint16_t next; /* avail index we take next, and used index we write next: no reordering */
 	uint16_t seen; /* avail.idx as last read */
-	bool unsettled; /* used.idx moved since we last looked, behind a barrier, at avail.flags */
-	uint64_t rest;  /* TSC until which we leave avail.idx alone, having found less than a batch */
-	unsigned looks; /* that found less than a batch, one after the other */
+	bool unsettled; /* used.idx has moved since avail.flags was last read after a barrier */
+	uint64_t rest;  /* TSC until which avail.idx is not read: less than a batch was found */
+	unsigned looks; /* consecutive polls that found less than a batch */
 	struct vhost_port *port;
 };
 
 struct vhost_port {
 	const char *path;
 	uint64_t not_offered;
-	uint64_t features; /* that the peer has taken, as of vhost_learn */
-	int vid;           /* -1: nobody there */
+	uint64_t features; /* accepted by the peer, as of vhost_learn */
+	int vid;           /* -1: no peer */
 	uint8_t enabled;   /* bit per ring */
-	struct vhost_ring rx, tx; /* named as the guest does: rx is where we write */
+	struct vhost_ring rx, tx; /* named from the guest's view: we write to rx */
 	struct vhost_region region[VHOST_REGIONS];
 	unsigned regions;
-	const struct vhost_region *last; /* where the last address was found */
+	const struct vhost_region *last; /* region of the last address found */
 };
 
 extern pthread_mutex_t vhost_lock;
-extern unsigned vhost_batch;      /* what is worth a look at the peer's index */
-extern uint64_t vhost_rest_ticks; /* between looks at a ring that had less */
+extern unsigned vhost_batch;      /* minimum that makes reading the peer's index worthwhile */
+extern uint64_t vhost_rest_ticks; /* between polls of a ring that had less */
 
 void vhost_die(const char *what) __attribute__((noreturn));
 
-/* Offers the port on a socket, with `offloads` of VHOST_OFFLOADS. It stays for good. */
+/* Offers the port on a socket, with `offloads` of VHOST_OFFLOADS, permanently. */
 void vhost_listen(struct vhost_port *p, const char *path, uint64_t offloads);
 
-/* Under the lock: are both rings up? */
+/* Under the lock: whether both rings are up. */
 static inline bool vhost_is_up(const struct vhost_port *p)
 {
 	return p->enabled == 3 && p->vid >= 0;
@@ -102,8 +102,8 @@ static inline void vhost_publish(struct vhost_ring *q, uint16_t next)
 }
 
 /*
- * Wakes the peer if it asked for that. The look without a barrier may miss a peer that is just
- * falling asleep; one behind a barrier (idle rounds, the end of a run) makes up for it.
+ * Wakes the peer if it asked for that. Without a barrier this may miss a peer that is just falling
+ * asleep; a later call with a barrier (idle rounds, the end of a run) compensates.
  */
 static inline void vhost_call(struct vhost_ring *q, uint16_t flags, bool barrier)
 {
@@ -121,9 +121,9 @@ static inline void vhost_call(struct vhost_ring *q, uint16_t flags, bool barrier
 }
 
 /*
- * Descriptors the peer has made available. Reads its line only when fewer than a batch are known,
- * and not again before `vhost_rest_ticks` have passed if there still were fewer: every look takes
- * the line away from a peer that is about to write it.
+ * The number of descriptors that the peer has made available. Reads its cache line only when fewer
+ * than a batch are known, and not again before `vhost_rest_ticks` have passed if there still were
+ * fewer: every read takes the line away from a peer that is about to write it.
  */
 static inline unsigned vhost_available(struct vhost_ring *q, uint64_t now)
 {
@@ -152,7 +152,7 @@ static inline const struct vring_desc *vhost_descriptor(const struct vhost_ring 
 	return &q->desc[id];
 }
 
-/* A frame in a chain: copies up to `room` bytes from descriptor `id` on; returns its length. */
+/* Copies up to `room` bytes of a frame in a chain from descriptor `id` on; returns its length. */
 unsigned vhost_gather(const struct vhost_ring *q, uint16_t id, uint8_t *to, unsigned room);
 
 #endif

@@ -1,18 +1,19 @@
-"""HTTP of the control core: requests a second beside nginx, and what a scrape costs forwarding.
+"""HTTP of the control core: requests a second beside nginx, and the cost of a scrape for
+forwarding.
 
-http    wrk on the first CPU, who answers on the second: the image with one CPU, so control and data
-        share its loop, on a tap; nginx with one worker, and the kernel's work for it on the same
-        CPU by RPS, on a veth pair. That favours nginx: its /metrics is a file with the bytes that
-        ours once were, and passes the veth as one frame, where each 1400 bytes of ours are a frame
-        that QEMU writes into the tap, on wrk's CPU. So there is an nginx on a veth without offloads
-        too, nginx_frames: but a frame costs it no system call and no other process.
-scrape  /metrics ten times a second, on a connection that stays open, while a router is loaded.
-        virtio: vhost_gen, as fast as the router takes it and at 90 % of that. Scraper, control core
-        and QEMU share the first CPU with the generator and go before it, so while they work the
-        data core soon has nothing to do; the generator has no more in flight than the router's
-        rings hold, so what is lost is the router's loss (-1: the sink took a frame of the router's
-        own for one of them). null: a router between two null ports, which is never without
-        packets: data core and scrape run in the same microsecond.
+http    wrk on the first CPU, the server on the second: the image with one CPU, whose loop is both
+        control and data core, on a tap; nginx with one worker, and the kernel's work for it on the
+        same CPU by RPS, on a veth pair. That favours nginx: its /metrics is a file with a copy of
+        ours, and passes the veth as one frame, while QEMU writes each 1400 bytes of ours into the
+        tap as a frame, on wrk's CPU. So there is also nginx_frames, an nginx on a veth without
+        offloads, where a frame still needs neither a system call nor another process.
+scrape  /metrics ten times a second, on a persistent connection, while a router is loaded.
+        virtio: vhost_gen, as fast as the router takes packets and at 90 % of that. Scraper, control
+        core and QEMU share the first CPU with the generator, at a higher priority, so while they
+        work the data core soon runs out of packets. The generator has no more packets in flight
+        than the router's rings hold, so losses are the router's (-1: the sink counted one of the
+        router's own frames as one of them). null: a router between two null ports, which always
+        have packets: data core and scrape run in the same microsecond.
 """
 import contextlib
 import os
@@ -38,7 +39,7 @@ SERVER, CLIENT = "192.0.2.1", "192.0.2.2"
 SERVER6, CLIENT6 = "2001:db8:1::1", "2001:db8:1::2"
 CONNECTIONS = (1, 16, 64)
 FAMILIES = {"ip4": SERVER, "ip6": "[%s]" % SERVER6}
-MORE_ROUTES = 6  # with them routes.json has about 1 KiB
+MORE_ROUTES = 6  # they bring routes.json to about 1 KiB
 OBJECTS = {"metrics": "/metrics", "1KiB": "/api/v1/routes.json"}
 WRK_S = 1
 TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
@@ -69,8 +70,8 @@ http {{
 }}
 """
 SCRAPES_PER_S = 10
-TURNS = 5  # of each kind, in a run
-IN_FLIGHT = 768  # of 1024 descriptors of a ring
+TURNS = 5  # with and without, in a run
+IN_FLIGHT = 768  # of the 1024 descriptors of a ring
 MANAGEMENT, SCRAPER = "203.0.113.1", "203.0.113.2"
 
 
@@ -84,14 +85,14 @@ def configuration():
 
 
 class Contender:
-    """pid: of the server."""
+    """pid: the server's."""
 
     def __init__(self, name, client, pid):
         self.name, self.client, self.pid = name, client, pid
         self.turns = []
 
     def threads(self):
-        """Of the server, and of its children."""
+        """The threads of the server and of its children."""
         pids = [str(self.pid)]
         with contextlib.suppress(OSError):
             with open("/proc/%d/task/%d/children" % (self.pid, self.pid), encoding="ascii") as file:
@@ -121,7 +122,7 @@ class Contender:
 
 
 def busy():
-    """Seconds that each CPU was not idle."""
+    """Seconds for which each CPU was not idle."""
     with open("/proc/stat", encoding="ascii") as file:
         rows = [list(map(int, line.split()[1:9])) for line in file if re.match(r"cpu\d", line)]
     return [(sum(row) - row[3] - row[4]) / os.sysconf("SC_CLK_TCK") for row in rows]
@@ -149,7 +150,7 @@ def ours(stack, work, accel):
 
 
 def veth(client, server, offloads):
-    """A wire between two hosts; what each receives is its own CPU's work."""
+    """Connects two hosts; each host's own CPU handles what it receives."""
     client.ip("link", "add", "wire", "type", "veth", "peer", "name", "wire", "netns",
               str(server.holder.pid))
     for host, address, address6, cpu in ((client, CLIENT, CLIENT6, CPU_GENERATOR),
@@ -199,7 +200,7 @@ def nginx_version():
 
 
 def measure(results, accel, contenders, runs, name, url):
-    """All have the same address, each in a network of its own."""
+    """All have the same address, each in its own network."""
     connections = int(name.rpartition(".")[2].removesuffix("conns"))
     for one in contenders:
         one.turns = []
@@ -227,7 +228,7 @@ def http(results, work, accel, runs):
         results.note("http: not measured, without wrk (tools/deps.sh install bench)")
         return
     path = mkdir(work, "http")
-    os.chmod(work, 0o755)  # nginx' worker
+    os.chmod(work, 0o755)  # for nginx's worker
     with contextlib.ExitStack() as stack:
         contenders = [ours(stack, path, accel)]
         files = {path: contenders[0].fetch("http://%s%s" % (SERVER, path))
@@ -249,7 +250,7 @@ def http(results, work, accel, runs):
 # --- scrapes under load ---
 
 class Scraper(threading.Thread):
-    """GET /metrics, SCRAPES_PER_S times a second, on one connection."""
+    """Requests /metrics SCRAPES_PER_S times a second, on one connection."""
 
     def __init__(self, host):
         super().__init__(daemon=True)
@@ -306,7 +307,7 @@ def scraping(host, wanted):
 
 
 def others(pidfile, data):
-    """The threads of QEMU but the data core's, and those that do the kernel's work for them."""
+    """QEMU's threads except the data core's, and those that do the kernel's work for them."""
     with open(pidfile, encoding="ascii") as file:
         threads = os.listdir("/proc/%d/task" % int(file.read()))
     return [int(thread) for thread in threads if int(thread) not in data] + softirq_threads()
@@ -324,7 +325,7 @@ def scraper_host(stack):
 
 
 def interrupted_run(generator, mpps, ahead):
-    """A Load of a generator that some go before."""
+    """Returns a Load of a generator that threads of higher priority interrupt."""
     with realtime([generator.child.pid] + generator.partners, ahead):
         load = Load(*map(int, generator.ask("run %g %g %d" % (SLICE_S, mpps, IN_FLIGHT), 30)))
     time.sleep(REST_S)

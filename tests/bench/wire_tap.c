@@ -1,10 +1,10 @@
 /*
- * Wires of wire.h by way of the kernel, one system call a frame, each way: the copies in and out
- * are on the generator's core, as they are with vhost-user.
+ * Wires of wire.h through the kernel, one system call per frame and direction: the copies are made
+ * on the generator's core, as with vhost-user.
  *
  *     tap:NAME     a tap device of this network namespace; the kernel itself is the other end
- *     packet:NAME  a packet socket (packet(7)) on a device of this namespace, which has no address;
- *                  who is behind that device is the other end. Without offloads.
+ *     packet:NAME  a packet socket (packet(7)) on a device of this namespace without an address;
+ *                  the other end is behind that device. Without offloads.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -25,7 +25,7 @@
 
 static int fd;
 static bool offers;
-static bool bare; /* the kernel knows no header of ours: packet sockets */
+static bool bare; /* packet sockets: the kernel does not know our header */
 
 static void die(const char *what)
 {
@@ -66,7 +66,7 @@ static bool give(const struct iovec *piece, unsigned n)
 	return false;
 }
 
-/* Who is behind a packet socket may need our CPU. */
+/* The program behind a packet socket may need our CPU. */
 static void wait_frame(void)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};

@@ -1,4 +1,4 @@
-/* A wire of wire.h: a vhost-user socket, on whose other side is a driver of virtio. */
+/* A wire of wire.h: a vhost-user socket with a virtio driver at the other end. */
 #include <rte_eal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "wire.h"
 
 static struct vhost_port port;
-static uint16_t taken_to, given_to; /* ahead of what is published */
+static uint16_t taken_to, given_to; /* ahead of the published index */
 
 static bool is_up(void)
 {
@@ -24,7 +24,7 @@ static void enter(bool *csum, bool *tso)
 	taken_to = port.tx.next;
 	given_to = port.rx.next;
 	*csum = port.features & VHOST_GUEST_CSUM;
-	*tso = false; /* to receive large frames, guests want buffers that can be put together */
+	*tso = false; /* a guest needs mergeable buffers to receive large frames */
 }
 
 static void leave(void)
@@ -32,7 +32,7 @@ static void leave(void)
 	pthread_mutex_unlock(&vhost_lock);
 }
 
-/* Entries that are there beyond `at`, of those published up to q->next. */
+/* Whether there are entries after `at`, of those published up to q->next. */
 static bool is_there(struct vhost_ring *q, uint16_t at)
 {
 	if (at == q->next)

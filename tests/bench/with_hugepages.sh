@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs a command with so many huge pages of 2 MiB at least: with_hugepages.sh <pages> <command>...
-# What the machine had before is put back; who is not root gets the command without.
+# Runs a command with at least <pages> huge pages of 2 MiB: with_hugepages.sh <pages> <command>...
+# Restores the previous number afterwards. Without root, the command runs with the pages there are.
 set -eu
 knob=/proc/sys/vm/nr_hugepages
 had=$(cat $knob)

@@ -1,7 +1,8 @@
 /*
- * The XDP peer of the UDP benchmark: a datagram to port 7 goes back out of the device it came in
- * by, addresses and ports swapped; all else goes on to the kernel. The sums stay right, for they do
- * not depend on the order of what is swapped. Built by clang -target bpf, loaded by `ip link`.
+ * The XDP peer of the UDP benchmark: a datagram to port 7 leaves by the device that received it,
+ * with addresses and ports swapped; everything else goes to the kernel. The checksums stay right,
+ * because they do not depend on the order of the swapped fields. Built by clang -target bpf, loaded
+ * by `ip link`.
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
