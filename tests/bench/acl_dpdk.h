@@ -1,4 +1,4 @@
-/* DPDK's rte_acl with the same rules and packets: the peer of acl_bench.c, which has no DPDK. */
+/* DPDK's rte_acl with the same rules and packets: the peer of acl_bench.c. */
 #ifndef TESTS_BENCH_ACL_DPDK_H
 #define TESTS_BENCH_ACL_DPDK_H
 

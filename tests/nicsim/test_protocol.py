@@ -1,4 +1,4 @@
-"""vfio-user as QEMU speaks it, and with violations of the protocol."""
+"""vfio-user as QEMU uses it, and violations of the protocol."""
 import mmap
 import os
 import random

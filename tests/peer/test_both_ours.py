@@ -82,7 +82,7 @@ def test_many(both):
 
 
 def test_urgent(both):
-    """The other end is told of the mark, once, and the urgent bytes arrive in line."""
+    """The other end is notified of the mark once; the urgent bytes arrive in line."""
     ours = both.ours("echo")
     last = both.client("--send", 1000, "--urgent", 10, "--echo").wait()
     assert (last["closed"], last["mismatches"]) == (1, 0)

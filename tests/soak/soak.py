@@ -84,9 +84,8 @@ def flows(left, right):
 
 
 class State:
-    """The state that must be equal at the start and at the end. Both times it is taken after a
-    restart of the control program, which lays its memory out anew, and without learnt
-    neighbours."""
+    """The state that must be equal at the start and at the end. It is recorded without learnt
+    neighbours, after a restart of the control program, which lays out its memory again."""
 
     def __init__(self, router, host):
         for what in ("arp", "ipv6 neighbors"):

@@ -301,7 +301,7 @@ static bool pull(struct port *p, uint64_t now)
 	struct model *m = p->model;
 	if (!takes_frames(p) || (!p->readable && w->ops->deadline(w, now) > now))
 		return false;
-	bool deaf = !m->carrier; /* also when removed: nobody receives the frames */
+	bool deaf = !m->carrier; /* also when removed: the frames are lost */
 	unsigned max = deaf || w->realtime ? FRAME_BURST : m->ops->rx_room(m, FRAME_BURST);
 	if (max == 0)
 		return false;

@@ -9,7 +9,7 @@
 
 #define MESSAGES_PER_TURN 64
 
-/* What the server can do. QEMU and libvfio-user speak version 0.1. */
+/* What the server can do. QEMU and libvfio-user implement version 0.1. */
 static const char capabilities[] =
 	"{\"capabilities\":{\"max_msg_fds\":8,\"max_data_xfer_size\":4096}}";
 

@@ -139,7 +139,7 @@ static bool forced_up(const struct model *m)
 	return get(m, AUTOC) & AUTOC_FLU || get(m, HLREG0) & HLREG0_LPBK;
 }
 
-/* LMS, bits 15:13: 0 and 2 are 1 GbE, which the other end does not speak. */
+/* LMS, bits 15:13: 0 and 2 are 1 GbE, which the other end does not support. */
 static bool can_link(const struct model *m)
 {
 	uint32_t lms = get(m, AUTOC) >> AUTOC_LMS_SHIFT & 7;

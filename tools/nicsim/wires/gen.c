@@ -279,7 +279,7 @@ static void gen_close(struct wire *w)
 	}
 static const struct wire_ops gen_ops = OPS("gen"), sink_ops = OPS("sink");
 
-/* --- frames made beforehand --- */
+/* --- frames built in advance --- */
 
 static uint64_t random_next(uint64_t *state) /* xorshift64* */
 {
