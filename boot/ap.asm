@@ -1,10 +1,10 @@
-; Start of the other cores. kernel/smp.c copies ap_trampoline .. ap_trampoline_end to a page
-; below 1 MiB and sends INIT and SIPI (Intel SDM vol. 3A, 8.4.4): a core then begins there in real
-; mode with CS = page >> 4, IP = 0. From CS it finds the addresses that the tables at the end of
-; the page need; all cores write the same ones.
+; Start of the application processors. kernel/smp.c copies ap_trampoline .. ap_trampoline_end to a
+; page below 1 MiB and sends INIT and SIPI (Intel SDM vol. 3A, 8.4.4). A core then starts there in
+; real mode with CS = page >> 4, IP = 0. The core derives from CS the addresses that the tables at the
+; end of the page need. All cores write the same values.
 ;
-; It takes a ticket by an atomic increment, so that any number of cores may start at once: the ticket
-; selects its stack and is its number.
+; Each core takes a ticket by an atomic increment, so any number of cores may start at once. The
+; ticket is the core's number and selects its stack.
 
 %include "boot/long_mode.inc"
 
@@ -69,7 +69,7 @@ far64:
 ap_trampoline_end:
 
 section .text
-ap_high:			; off the trampoline: the kernel's own tables do not map it
+ap_high:			; the kernel's page tables do not map the trampoline
 	mov rax, [vm_kernel_space]
 	mov cr3, rax
 	mov edi, 1

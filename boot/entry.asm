@@ -1,13 +1,13 @@
-; The door of the image: from GRUB (Multiboot2) or QEMU -kernel (PVH) to 64-bit kmain().
+; Entry point of the image: from GRUB (Multiboot2) or QEMU -kernel (PVH) to 64-bit kmain().
 ;
 ; Both loaders enter in 32-bit protected mode, paging off, at a physical address:
 ;   Multiboot2 specification 2.0, 3.3 "I386 machine state": EAX = magic, EBX = information.
 ;   PVH boot ABI (Xen docs, misc/pvh.pandoc): EBX = struct hvm_start_info.
-; This file turns paging on with static tables (first 4 GiB in 2 MiB pages, at 0, at the
-; physical map and, the first GiB, at the kernel's base) and jumps to the high half.
-; kernel/vm.c builds the real tables; these stay for the start of the other cores (ap.asm).
+; This file enables paging with static tables and jumps to the upper half. The tables map the first
+; 4 GiB in 2 MiB pages at 0 and at the physical map, and the first GiB at the kernel's base.
+; kernel/vm.c builds the final tables. The static ones remain for the application processors (ap.asm).
 ;
-; hand-off: kmain(uint64_t loader, uint64_t info) as in kernel/boot.h.
+; Hand-off: kmain(uint64_t loader, uint64_t info) as in kernel/boot.h.
 
 %include "boot/long_mode.inc"
 
@@ -17,10 +17,10 @@ MULTIBOOT2_MAGIC equ 0xE85250D6
 MULTIBOOT2_LOADED equ 0x36D76289
 XEN_ELFNOTE_PHYS32_ENTRY equ 18
 
-PAGE_WRITE	equ 3		; present, writable; kernel/vm.c has them all
+PAGE_WRITE	equ 3		; present, writable; kernel/vm.c defines all the bits
 PAGE_LARGE	equ 1 << 7
 
-BOOT_STACK_BYTES equ 16384	; kmain leaves it for core 0's own
+BOOT_STACK_BYTES equ 16384	; kmain switches to core 0's own stack
 
 extern kmain
 global boot_pml4
@@ -60,7 +60,7 @@ multiboot2_start:
 start32:
 	cli
 	cld
-	mov ebp, ebx		; survives cpuid
+	mov ebp, ebx		; cpuid overwrites ebx
 	mov eax, 0x80000000
 	cpuid
 	cmp eax, 0x80000001
@@ -76,7 +76,7 @@ start32:
 	lgdt [boot_gdtr]
 	jmp 8:start64
 
-no_long_mode:			; say so on the first serial port, then stop
+no_long_mode:			; print a message on the first serial port, then stop
 	mov ebx, no_long_mode_text
 .next:	mov al, [ebx]
 	test al, al
