@@ -2,31 +2,33 @@
  * Memory order, and two hints to the CPU.
  *
  * x86-64 keeps loads in order and stores in order (Intel SDM vol. 3A, 8.2.2), also as a device sees
- * them in write-back memory; only the compiler must be held. The one case that needs an instruction
- * is a store followed by a load of something else (barrier_full). A word that is a flag for other
- * cores is loaded with acquire, stored with release (shared_load, shared_store), and needs none.
+ * them in write-back memory, so only the compiler must be kept from reordering. One case needs an
+ * instruction: a store followed by a load from another location (barrier_full). A flag word shared
+ * between cores is loaded with acquire and stored with release (shared_load, shared_store), and needs
+ * no barrier.
  */
 #ifndef HAL_BARRIER_H
 #define HAL_BARRIER_H
 
 #include "lib/types.h"
 
-/* Earlier stores are visible before later ones: publish, then tell. */
+/* Earlier stores become visible before later ones: publish, then notify. */
 static inline void barrier_write(void)
 {
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
-/* Earlier stores are visible before later loads are done: ask for a wake-up, then look again. */
+/* Earlier stores become visible before later loads: request a wake-up, then check again. */
 static inline void barrier_full(void)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
 /*
- * Fetches the line of p for writing, so that a core that has it gives it up once: after a plain
- * prefetch the first store would ask a second time. (GCC makes __builtin_prefetch(p, 1) a plain
- * one for a CPU that may lack the instruction; every x86-64 CPU takes it, if only as a no-op.)
+ * Fetches the cache line of p for writing, so the core that owns it gives it up in one transaction.
+ * After a plain prefetch the first store would need a second one. (GCC compiles
+ * __builtin_prefetch(p, 1) to a plain prefetch if the target CPU may lack PREFETCHW. Every x86-64
+ * CPU executes PREFETCHW, at least as a no-op.)
  */
 static inline void prefetch_write(const volatile void *p)
 {
@@ -37,7 +39,7 @@ static inline void prefetch_write(const volatile void *p)
 #endif
 }
 
-/* In every loop that waits for another core, a device or the time. */
+/* Belongs in every loop that waits for another core, a device or a point in time. */
 static inline void cpu_relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)

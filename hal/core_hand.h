@@ -1,7 +1,7 @@
 /*
  * The packet a core program is working on, for the fault report. The program keeps one global
- * `core_hand`; the kernel finds it by name. Set when a stage looks at packets one by one off the
- * fast path, and once per vector on it.
+ * `core_hand`, which the kernel finds by name. The fast path sets it once per vector. Code off the fast
+ * path that handles packets one by one sets it for each.
  */
 #ifndef HAL_CORE_HAND_H
 #define HAL_CORE_HAND_H
@@ -9,7 +9,7 @@
 #include "lib/types.h"
 
 struct core_hand {
-	uint64_t data; /* address of the frame; 0: none in hand */
+	uint64_t data; /* address of the frame; 0: no packet */
 	uint16_t len;
 	uint16_t vector; /* packets in the vector it belongs to */
 	uint8_t port;

@@ -1,4 +1,4 @@
-/* What the CPU says that it has (Intel SDM Vol. 2A, CPUID), at any ring. */
+/* CPUID (Intel SDM Vol. 2A), executable at any ring. */
 #ifndef HAL_CPUID_H
 #define HAL_CPUID_H
 
@@ -15,10 +15,10 @@ static inline struct cpuid cpuid(uint32_t leaf, uint32_t sub)
 	return r;
 }
 
-/* All zero for a leaf that is not there: the CPU itself may answer with what another leaf holds. */
+/* All zero for a leaf that does not exist; the CPU itself may return the data of another leaf. */
 static inline struct cpuid cpu_id(uint32_t leaf, uint32_t sub)
 {
-	uint32_t first = leaf & 0xffff0000; /* basic, extended, hypervisor's; a is the last of them */
+	uint32_t first = leaf & 0xffff0000; /* basic, extended or hypervisor leaves; its EAX is the last */
 	return leaf <= cpuid(first, 0).a ? cpuid(leaf, sub) : (struct cpuid){0};
 }
 

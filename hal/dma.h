@@ -1,4 +1,4 @@
-/* DMA addresses: a type of their own, so that a virtual address cannot slip into a descriptor. */
+/* DMA addresses have a type of their own, so a virtual address in a descriptor does not compile. */
 #ifndef HAL_DMA_H
 #define HAL_DMA_H
 

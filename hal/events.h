@@ -1,8 +1,8 @@
 /*
- * What has happened on a core, for who looks into a failure: a ring of the last events, which the core's
- * program keeps in its outbox, so that it outlasts a restart of the program. All cores may read it. The
- * program's global `core_events` says where it is; the kernel finds that by name, and copies the ring
- * into the report when the program fails. Which events there are core/events.h has.
+ * The last events on a core, for the analysis of a failure. The core's program keeps the ring in its
+ * outbox, so the ring survives a restart of the program. All cores may read it. The program's global
+ * `core_events` points to it. The kernel finds `core_events` by name and copies the ring into the
+ * report when the program fails. core/events.h lists the events.
  */
 #ifndef HAL_EVENTS_H
 #define HAL_EVENTS_H
@@ -10,7 +10,7 @@
 #include "lib/types.h"
 
 #define EVENTS_KEPT 256
-#define EVENTS_PLACES (EVENTS_KEPT + 1) /* the one that is just being written is none of these */
+#define EVENTS_PLACES (EVENTS_KEPT + 1) /* one more for the event that is being written */
 
 struct event {
 	uint64_t tsc;
@@ -19,7 +19,7 @@ struct event {
 };
 
 struct event_ring {
-	uint64_t count; /* so far: event n is v[n % EVENTS_PLACES]; written last */
+	uint64_t count; /* events so far; event n is v[n % EVENTS_PLACES]; written last */
 	struct event v[EVENTS_PLACES];
 };
 

@@ -1,7 +1,7 @@
 /*
- * Where things lie in the address space of a core program (ring 3, lower half). The windows are
- * physical address plus a constant, so virtual to physical is a subtraction (invariant 6) and a
- * piece of memory has the same address in every address space that maps it.
+ * Layout of a core program's address space (ring 3, lower half). In a window the virtual address is
+ * the physical address plus a constant, so virtual to physical is a subtraction (invariant 6), and
+ * memory has the same address in every address space that maps it.
  */
 #ifndef HAL_LAYOUT_H
 #define HAL_LAYOUT_H

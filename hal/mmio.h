@@ -1,6 +1,6 @@
 /*
- * Device registers. Plain moves of the exact width: no vector instruction ever touches a
- * register (and some virtual machines stop on one). Little-endian, as PCI is.
+ * Device registers, accessed by plain moves of the exact width. No vector instruction ever accesses a
+ * register; some virtual machines stop on one. Little-endian, as PCI is.
  */
 #ifndef HAL_MMIO_H
 #define HAL_MMIO_H

@@ -1,7 +1,7 @@
 /*
- * What the CPU has of randomness: RDSEED and RDRAND (Intel SDM Vol. 1, 7.3.17; both may be executed
- * at ring 3). Neither is believed alone: core/random.c mixes what comes from here with the jitter
- * of the TSC, so a generator that is broken, or says yes and gives nothing, makes nothing worse.
+ * Random numbers of the CPU: RDSEED and RDRAND (Intel SDM Vol. 1, 7.3.17; both are allowed at ring 3).
+ * Neither is trusted alone: core/random.c mixes the result with the jitter of the TSC. A broken
+ * generator, or one that reports success without random bits, therefore does no harm.
  */
 #ifndef HAL_RANDOM_H
 #define HAL_RANDOM_H
@@ -21,7 +21,8 @@ static inline struct random_cpu random_cpu(void)
 	return (struct random_cpu){cpu_id(1, 0).c >> 30 & 1, cpu_id(7, 0).b >> 18 & 1};
 }
 
-/* One word from the best generator there is; false, *out untouched: there is none, or it failed. */
+/* One word from the best generator available. False if there is none or it failed; *out is then
+ * unchanged. */
 static inline bool random_word(const struct random_cpu *cpu, uint64_t *out)
 {
 	uint64_t v;

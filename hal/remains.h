@@ -1,21 +1,21 @@
 /*
- * What the kernel copies out of a core's program that has failed, beside the packet in hand
- * (hal/core_hand.h): the packets received last, and memory that the program has named, the state of
- * its queues. The program keeps one global `core_remains`; the kernel finds it by name and believes
- * nothing in it (kernel/remains.c). core/remains.c makes text of the copy.
+ * The data that the kernel copies from a failed core program, besides the current packet
+ * (hal/core_hand.h): the packets received last, and memory that the program has named, which is the
+ * state of its queues. The program keeps one global `core_remains`. The kernel finds it by name and
+ * treats its contents as untrusted (kernel/remains.c). core/remains.c formats the copy as text.
  */
 #ifndef HAL_REMAINS_H
 #define HAL_REMAINS_H
 
 #include "lib/types.h"
 
-#define REMAINS_PKTS 64    /* packets of a report */
-#define REMAINS_VECTOR 256 /* most packets of a vector */
-#define REMAINS_HEADER 64  /* bytes of a packet */
-#define REMAINS_PARTS 52   /* pieces of memory, */
-#define REMAINS_STATE 8704 /* and bytes of all together, of each a multiple of 8 */
+#define REMAINS_PKTS 64    /* packets in a report */
+#define REMAINS_VECTOR 256 /* most packets in a vector */
+#define REMAINS_HEADER 64  /* bytes kept of a packet */
+#define REMAINS_PARTS 52   /* most pieces of memory */
+#define REMAINS_STATE 8704 /* bytes for all pieces, each rounded up to a multiple of 8 */
 
-/* As struct pkt (lib/pkt.h). */
+/* Same layout as struct pkt (lib/pkt.h). */
 struct remains_handle {
 	uint64_t data; /* address of the frame */
 	uint32_t buf;
@@ -28,25 +28,26 @@ struct remains_handle {
 struct remains_part {
 	uint64_t address;
 	uint32_t bytes;
-	uint32_t what; /* it is, by words that the kernel does not know (core/remains.c) */
+	uint32_t what; /* its kind, defined by core/remains.c; the kernel does not interpret it */
 };
 
 /*
- * Handles of received packets, written by who receives them and where they are worked on: noting
- * them costs nothing but the sum of a vector's. Vectors lie one behind the other, and begin anew at
- * v[0] behind REMAINS_PKTS or more: so many handles at least are there at any time.
+ * Handles of received packets. The receiver writes them here, and the program works on them in place,
+ * so recording costs one addition per vector. Vectors lie one behind the other. After more than
+ * REMAINS_PKTS handles the next vector starts at v[0] again, so at least the last REMAINS_PKTS
+ * handles are always present.
  */
 struct remains {
 	struct remains_handle v[REMAINS_PKTS + REMAINS_VECTOR];
-	uint32_t next; /* v[0, next) are the newest, the last of them first */
-	uint32_t end;  /* before these came v[next, end) */
+	uint32_t next; /* v[0, next) are the newest; the newest of all is v[next - 1] */
+	uint32_t end;  /* v[next, end) came before them */
 	uint64_t parts;
 	struct remains_part part[REMAINS_PARTS];
 };
 
 extern struct remains core_remains;
 
-/* A vector of n packets, at most REMAINS_VECTOR, has been received at v[next]. */
+/* Records that a vector of n packets, at most REMAINS_VECTOR, has been received at v[next]. */
 static inline void remains_note(struct remains *r, unsigned n)
 {
 	r->next += n;
@@ -56,11 +57,11 @@ static inline void remains_note(struct remains *r, unsigned n)
 	}
 }
 
-/* One of them, as the kernel found it. */
+/* One packet, as the kernel found it. */
 struct remains_pkt {
 	struct remains_handle handle;
 	uint8_t header[REMAINS_HEADER];
-	uint64_t bytes; /* of header; 0: its address was no memory of the program's */
+	uint64_t bytes; /* valid bytes of header; 0: the address was not in the program's memory */
 };
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * How wide the vectors are that a program may use (Intel SDM Vol. 1, 14.7.1 and 15.2 to 15.4): the
- * CPU has the instructions, and whoever runs it has switched their registers on (XCR0; here that
- * is kernel/core.c).
+ * The widest vectors that a program may use (Intel SDM Vol. 1, 14.7.1 and 15.2 to 15.4): the CPU has
+ * the instructions, and the operating system has enabled their registers in XCR0 (here
+ * kernel/core.c).
  */
 #ifndef HAL_VECTOR_H
 #define HAL_VECTOR_H
