@@ -1,8 +1,8 @@
-# Hayate. `make help` lists what can be made; everything lands in build/.
+# Hayate. `make help` lists the targets; all output goes to build/.
 #
-# Two link units in one image (ARCHITECTURE.md, Rooms): the core program (ring 3: core, drivers, net,
-# control, apps) is linked first and carried inside the kernel (ring 0: boot, kernel).
-# lib/ is compiled into both.
+# One image has two link units (ARCHITECTURE.md, Rooms). The core program (ring 3: core, drivers, net,
+# control, apps) is linked first and embedded in the kernel (ring 0: boot, kernel). lib/ is compiled
+# into both.
 
 BUILD := build
 CC := gcc
@@ -24,26 +24,26 @@ PROGRAM_SRC := $(sort $(wildcard core/*.c drivers/*.c drivers/*/*.c net/*.c net/
 # --- flags ---
 WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef \
 	-Wpointer-arith -Wcast-align -Wwrite-strings -Wvla -Wformat=2
-# Who writes beyond a local array is found before the function returns: a word behind the arrays is
-# compared with __stack_chk_guard, of which the kernel and each core's program have their own.
+# A stack overflow is caught before the function returns: the guard word behind the local arrays is
+# compared with __stack_chk_guard. The kernel and each core's program have a __stack_chk_guard each.
 GUARD := -fstack-protector-strong -mstack-protector-guard=global
-# nothing of a C library is seen, not even the compiler's own headers
+# No header of a C library is visible, nor the compiler's own headers.
 COMMON := -std=gnu11 -O2 -g -ffreestanding -nostdinc -fno-pic $(GUARD) \
 	-fno-omit-frame-pointer -fno-asynchronous-unwind-tables -fno-strict-aliasing \
 	-fno-tree-loop-distribute-patterns -ffile-prefix-map=$(CURDIR)=. -I. -MMD -MP $(WARN)
 LDFLAGS := -nostdlib -static -z max-page-size=4096 -z noexecstack --no-warn-rwx-segments
 KERNEL_CFLAGS := $(COMMON) -mcmodel=kernel -mno-red-zone -mgeneral-regs-only
-# baseline x86-64, wider vectors only behind a check at run time
+# Baseline x86-64; wider vectors are used only after a check at run time.
 PROGRAM_CFLAGS := $(COMMON) -mcmodel=small -fno-math-errno
 
-# Work for each packet, in short functions with a local variable or two that others are given the
-# address of: GUARD there is six instructions a function, 31 beside TCP's 1,500 for a request. Here only
-# functions with an array of bytes have a guard (12 of the 31).
+# Per-packet code, in short functions that pass the addresses of a local variable or two. GUARD costs
+# six instructions per function there: 31 of TCP's 1,500 for a request. In these files only functions
+# with an array of bytes have a guard (12 of the 31).
 GUARD_ARRAYS := net/ip net/udp net/tcp/ack net/tcp/loss net/tcp/output net/tcp/recv net/tcp/wire \
 	tools/pktgen/judge
 $(GUARD_ARRAYS:%=$(BUILD)/program/%.o): PROGRAM_CFLAGS += -fstack-protector
-# In functions for other CPUs, by the attribute `target`, GCC 12 forgets whose guard it is, and asks
-# for the C library's thread, which is not there (test_isolation.py looks).
+# In functions with the attribute `target`, GCC 12 ignores -mstack-protector-guard=global and reads the
+# guard from the C library's thread block, which does not exist here (test_isolation.py checks this).
 GUARD_NONE := $(patsubst %.c,%,$(wildcard net/*/avx*.c))
 $(GUARD_NONE:%=$(BUILD)/program/%.o): PROGRAM_CFLAGS += -fno-stack-protector
 
@@ -51,7 +51,7 @@ KERNEL_OBJ := $(KERNEL_ASM:%.asm=$(BUILD)/kernel/%.asm.o) $(KERNEL_SRC:%.c=$(BUI
 	$(LIB_SRC:%.c=$(BUILD)/kernel/%.o) $(BUILD)/kernel/program.o
 PROGRAM_OBJ := $(PROGRAM_SRC:%.c=$(BUILD)/program/%.o) $(LIB_SRC:%.c=$(BUILD)/program/%.o)
 
-# What rules make on their way is kept.
+# Keep intermediate files.
 .SECONDARY:
 
 # V=1 shows the commands themselves.
@@ -128,7 +128,7 @@ $(BUILD)/kernel/program.o: $(BUILD)/program-stripped.elf
 		> $(@D)/program.asm
 	$(Q)$(NASM) -f elf64 -o $@ $(@D)/program.asm
 
-# The kernel is linked twice: once to learn where its functions are, once with their names inside.
+# The kernel is linked twice: first to learn its functions' addresses, then with their names included.
 $(BUILD)/symbols-empty.o: tools/symbols.awk
 	@mkdir -p $(@D)
 	$(Q)awk -f tools/symbols.awk /dev/null > $(BUILD)/symbols-empty.asm
@@ -137,8 +137,8 @@ $(BUILD)/symbols-empty.o: tools/symbols.awk
 $(BUILD)/hayate-nosymbols.elf: $(KERNEL_OBJ) $(BUILD)/symbols-empty.o linker.ld
 	$(Q)$(LD) $(LDFLAGS) -T linker.ld -o $@ $(KERNEL_OBJ) $(BUILD)/symbols-empty.o
 
-# Tells this image from all others: a hash of what the first link has, core program included, without
-# the names of folders that only its debugging information knows. Same sources, same compiler: same id.
+# The build id identifies the image. It is a hash of the first link, core program included, without
+# debugging information, which names the build's folders. The same sources and compiler give the same id.
 $(BUILD)/build-id: $(BUILD)/hayate-nosymbols.elf
 	$(Q)objcopy --strip-debug $< $(BUILD)/hayate-hashed.elf
 	$(Q)sha256sum < $(BUILD)/hayate-hashed.elf | cut -c1-40 > $@
@@ -161,7 +161,7 @@ include tests/peer/peer.mk
 include tools/nicsim/nicsim.mk
 include tests/bench/bench.mk
 
-# the long ones first (tests/all.sh)
+# The layers that take longest come first (tests/all.sh).
 LAYERS := test-system/4 test-witness test-peer unit test-packet test-drill test-fuzz test-nicsim \
 	check-portable check
 
@@ -169,7 +169,7 @@ LAYERS := test-system/4 test-witness test-peer unit test-packet test-drill test-
 test-builds: all nicsim $(UNIT_BIN) $(PORTABLE_OBJ) $(F:%=$(FUZZ_BUILD)/fuzz_%) $(PACKET_BUILD)/harness \
 	$(DRILL_BUILD)/harness examples examples-asan $(BUILD)/nicsim-asan/nicsim $(BENCH_BUILD)/slots_bench
 
-# Under its own name make would start it for `make -n` too.
+# If the recipe named $(MAKE) itself, `make -n` would run it too.
 TEST_MAKE := $(MAKE)
 test: ## everything: checks, unit, fuzz, packet, drill, peer, nicsim, system and witness tests
 	@tools/deps.sh install test
@@ -183,7 +183,7 @@ test-matrix: all nicsim ## the same tests for every card, application and 1, 2, 
 	@tools/deps.sh install test
 	@$(PYTHON) tests/system/matrix.py $(OPTIONS)
 
-# MINUTES=10, NIC=virtio, CPUS=3, SEED=0 (a new one), ONLY="link core": some kinds of faults
+# Defaults: MINUTES=10, NIC=virtio, CPUS=3, SEED=0 (a new seed). ONLY="link core" selects kinds of faults.
 soak: all nicsim ## a router under traffic while everything fails that can; MINUTES=n NIC=ixgbe SEED=n
 	@$(PYTHON) tests/soak/soak.py $(if $(MINUTES),--minutes $(MINUTES)) $(if $(NIC),--nic $(NIC)) \
 		$(if $(CPUS),--cpus $(CPUS)) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))

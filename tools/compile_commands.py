@@ -3,11 +3,11 @@
 
     tools/compile_commands.py [-o FILE] [TARGET]...    targets: all, unit
 
-`make -n -B` prints every command without running it, so the file says what the build does and
-cannot go stale in a way of its own. lib/ is compiled twice (kernel and core programs): both
-commands are listed, the core program's first, because tools take the first they find.
+`make -n -B` prints every command without running it, so the file always matches the build. lib/ is
+compiled twice (kernel and core programs). Both commands are listed, the core program's first,
+because tools take the first they find.
 
-Compilers called with several sources at once (the unit tests) get one entry for each source.
+A compiler call with several sources (the unit tests) gives one entry for each source.
 Exit code: 0, or 1 when make fails or prints no compiler call.
 """
 
@@ -26,7 +26,7 @@ SHELL_WORDS = {";", "&&", "||", "|", "do", "done", "if", "then", "else", "fi", "
 
 
 def make_output(targets):
-    """What make would run for the targets. A make around us must not pass its flags on."""
+    """The commands that make would run for the targets. Flags of a calling make are removed."""
     environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS")}
     command = ["make", "-C", TREE, "--no-print-directory", "-n", "-B", "V=1", *targets]
     result = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True,
@@ -37,7 +37,7 @@ def make_output(targets):
 
 
 def words_of(line):
-    """The words of a command line; None when it is not one simple call of a compiler."""
+    """The words of a command line; None if it is not one simple call of a compiler."""
     try:
         words = shlex.split(line.lstrip("@-+ \t"))
     except ValueError:
@@ -62,7 +62,7 @@ def split_sources(words):
 
 
 def entries(text):
-    """One entry for each different way a source is compiled."""
+    """One entry for each distinct way to compile a source."""
     seen = set()
     for line in text.splitlines():
         words = words_of(line)

@@ -1,14 +1,14 @@
 #!/bin/bash
-# The Debian and Ubuntu packages Hayate needs, in one list, and how to get them.
+# Lists and installs the Debian and Ubuntu packages that Hayate needs.
 #
-#   tools/deps.sh check PURPOSE…     exit 0 when everything is there, else name what is missing
-#   tools/deps.sh install PURPOSE…   installs what is missing (root), or prints the line to type
+#   tools/deps.sh check PURPOSE…     exits 0 if all packages are installed, else names the missing ones
+#   tools/deps.sh install PURPOSE…   installs missing packages; without root, prints the command to run
 #   tools/deps.sh list PURPOSE…      prints the packages
 #
 # Purposes: build, run (make run, make image), models (make run NIC=…), release (make release), test
-# (make test), bench (make bench), all. Each contains the one before it. Python is Debian's own, /usr/bin/python3, with Debian's
-# packages: nothing depends on pip or on another python3 that is first in PATH.
-# Exit codes: 0 there, 1 something is missing, 2 wrong usage.
+# (make test), bench (make bench), all. Each contains the one before it. Python is Debian's own,
+# /usr/bin/python3, with Debian's packages: nothing depends on pip or on another python3 in PATH.
+# Exit codes: 0 all installed, 1 something is missing, 2 wrong usage.
 set -eu
 
 build="gcc make nasm binutils"
@@ -31,8 +31,8 @@ installed() {
 	dpkg-query -W -f '${db:Status-Abbrev}' "$1" 2>/dev/null | grep -q '^ii'
 }
 
-# clang's sanitizer runtime is a package of its own from clang 14 on, named after the version
-# that `clang` stands for; before clang is there, the version is the one apt would install.
+# From clang 14 on, the sanitizer runtime is a separate package, named after the version that `clang`
+# depends on. If clang is not installed, this is the version that apt would install.
 clang_runtime() {
 	version=$(apt-cache depends clang 2>/dev/null | sed -n 's/.*Depends: clang-\([0-9]*\)$/\1/p' |
 		head -n 1)
@@ -45,8 +45,8 @@ there() {
 	installed "$1" || apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [^(]'
 }
 
-# Tools of others that attack the machine or load its server, less than 1 MB together. Where one has
-# no package its test says that it was skipped.
+# Third-party tools that attack the machine or load its server, less than 1 MB in all. If the
+# distribution does not package a tool, its test is reported as skipped.
 attackers() {
 	for package in thc-ipv6 slowhttptest nghttp2-client wrk; do
 		there $package && echo $package
@@ -54,8 +54,8 @@ attackers() {
 	true
 }
 
-# The browser that looks at the machine's page: 124 MB to fetch, 412 MB on the disk. Ubuntu has it as
-# a snap only, which does not run in a network namespace; the test says then that it was skipped.
+# The browser for the tests of the web page: a download of 124 MB, 412 MB on disk. Ubuntu has it only
+# as a snap, which does not run in a network namespace; the test is then reported as skipped.
 browser() {
 	if there chromium; then
 		echo chromium fonts-dejavu-core
@@ -109,7 +109,7 @@ if [ "$action" = check ] || [ "$(id -u)" != 0 ]; then
 	exit 1
 fi
 
-# The package lists are fetched only when they are absent, or when what they say does not work.
+# The package lists are fetched only if they are absent or the installation by them fails.
 export DEBIAN_FRONTEND=noninteractive
 get="apt-get install -y --no-install-recommends -o Dpkg::Use-Pty=0"
 known() {
@@ -122,7 +122,7 @@ if known && $get $missing; then
 	exit 0
 fi
 apt-get update
-# With lists at last, clang's runtime may have turned out to be one more.
+# The fresh lists may add clang's runtime to the packages.
 missing=
 for package in $(packages "$@"); do
 	installed "$package" || missing="$missing $package"

@@ -1,15 +1,14 @@
 #!/bin/bash
-# Makes build/release/hayate-VERSION out of what is built (`make release` builds it first):
+# Makes build/release/hayate-VERSION from the build (`make release` runs the build first):
 #
 #   hayate-VERSION.iso             boots from BIOS and UEFI, as CD and as USB stick
 #   hayate-VERSION.elf             the same kernel, for direct boot (QEMU's -kernel)
-#   hayate-VERSION-debug.tar.xz    its debugging information: `tools/hayate addr --kernel --program`
+#   hayate-VERSION-debug.tar.xz    debugging information, for `tools/hayate addr --kernel --program`
 #   libhayate-net-VERSION.tar.xz   the stack as a library, with its headers
 #   CHANGELOG.md, LICENSE, SHA256SUMS
 #
-# The same sources and compilers make the same bytes, wherever and whenever it is done: all times are
-# that of the commit (or SOURCE_DATE_EPOCH), for which GRUB's tool, which knows no such variable, is
-# shown another clock (faketime).
+# The same sources and compilers give the same bytes at any place and time. All timestamps are that of
+# the commit (or SOURCE_DATE_EPOCH). GRUB's tool ignores that variable, so it runs under faketime.
 set -eu
 cd "$(dirname "$0")/.."
 export LC_ALL=C TZ=UTC

@@ -1,6 +1,6 @@
-# nm -n of the kernel → nasm source of its function table (kernel/symbols.c): entries by address,
-# each with the offset of its name. -v id=HEX: the image's build id, 40 digits, told in two ways: as a
-# text for the kernel, and as a note of the ELF file, where readelf -n and gdb look for it.
+# Reads nm -n of the kernel and prints nasm source of its function table (kernel/symbols.c): entries by
+# address, each with the offset of its name. -v id=HEX gives the image's build id, 40 digits. The output
+# has it twice: as text for the kernel, and as an ELF note, which readelf -n and gdb read.
 BEGIN {
 	print "global kernel_symbols, kernel_symbol_count, kernel_symbol_names, kernel_build_id"
 	print "section .symbols progbits alloc noexec nowrite align=16"
