@@ -1,7 +1,7 @@
 /*
- * ACPI specification 6.5: 5.2.5 RSDP, 5.2.7 RSDT, 5.2.8 XSDT, 5.2.12 MADT; MCFG as in
- * PCI Firmware Specification 3.3, 4.1.2. A table whose checksum or length is wrong is skipped, and
- * so is one that does not end below 4 GiB: above, usable memory alone is mapped (kernel/vm.c).
+ * ACPI specification 6.5: 5.2.5 RSDP, 5.2.7 RSDT, 5.2.8 XSDT, 5.2.12 MADT; MCFG as in PCI Firmware
+ * Specification 3.3, 4.1.2. A table with a wrong checksum or length is skipped. So is one that does not
+ * end below 4 GiB: above that only usable memory is mapped (kernel/vm.c).
  */
 #include "kernel/acpi.h"
 
@@ -15,7 +15,7 @@
 #define EBDA_SEGMENT 0x40eu
 #define TABLE_MAX 0x100000u
 #define TABLES_END (4ull << 30)
-#define PHYS_END (1ull << 52)        /* of physical addresses */
+#define PHYS_END (1ull << 52)        /* end of physical addresses */
 #define ECAM_BUS_BYTES (1ull << 20)
 #define ECAM_BASE_MAX (PHYS_END - 256 * ECAM_BUS_BYTES)
 
@@ -41,7 +41,7 @@ struct table {
 } __attribute__((packed));
 _Static_assert(sizeof(struct table) == 36, "ACPI 5.2.6");
 
-/* 5.2.12: type in byte 0, length in byte 1; the fields read are in parse_madt_entry. */
+/* 5.2.12: type in byte 0, length in byte 1. parse_madt_entry reads the other fields. */
 enum madt_type {
 	MADT_LAPIC = 0,         /* 5.2.12.2 */
 	MADT_IOAPIC = 1,        /* 5.2.12.3 */
@@ -50,7 +50,7 @@ enum madt_type {
 	MADT_X2APIC = 9,        /* 5.2.12.12 */
 };
 #define MADT_ENABLED 1u
-#define MADT_NOBODY 0xffu /* interrupts sent there reach all cores */
+#define MADT_NOBODY 0xffu /* the broadcast ID, which is no core's */
 #define MADT_NOBODY_X2 0xffffffffu
 #define COM1_IRQ 4
 
@@ -90,7 +90,7 @@ static void add_core(struct acpi *acpi, uint32_t apic_id, uint32_t flags)
 	if (!(flags & MADT_ENABLED) || acpi->cores == CORES_MAX)
 		return;
 	for (unsigned i = 0; i < acpi->cores; i++)
-		if (acpi->apic_ids[i] == apic_id) /* some firmware has it in both forms */
+		if (acpi->apic_ids[i] == apic_id) /* some firmware lists a core in both forms */
 			return;
 	acpi->apic_ids[acpi->cores++] = apic_id;
 }
@@ -151,13 +151,13 @@ static void parse_mcfg(struct acpi *acpi, const struct table *t)
 	const uint8_t *p = (const uint8_t *)(t + 1) + 8, *end = (const uint8_t *)t + t->bytes;
 	for (; p + 16 <= end && acpi->ecams < ACPI_ECAMS_MAX; p += 16) {
 		struct acpi_ecam e = {raw64_load(p), p[10], p[11]};
-		if (raw16_load(p + 8) == 0 && /* segment group 0 is all we reach */
+		if (raw16_load(p + 8) == 0 && /* only segment group 0 is supported */
 		    e.first_bus <= e.last_bus && e.base % ECAM_BUS_BYTES == 0 && e.base <= ECAM_BASE_MAX)
 			acpi->ecam[acpi->ecams++] = e;
 	}
 }
 
-/* The table at an address, NULL: there is none, its length says. */
+/* The table at an address; NULL if the address or the table's length is invalid. */
 static const struct table *table_at(uint64_t phys)
 {
 	if (phys == 0 || phys > TABLES_END - sizeof(struct table))

@@ -1,5 +1,5 @@
-/* What the kernel needs of ACPI: cores and interrupt controllers (MADT), ECAM (MCFG),
- * where the table of the IOMMUs is (DMAR). */
+/* The ACPI information that the kernel uses: cores and interrupt controllers (MADT), ECAM (MCFG),
+ * address of the IOMMU table (DMAR). */
 #ifndef KERNEL_ACPI_H
 #define KERNEL_ACPI_H
 
@@ -23,11 +23,11 @@ struct acpi {
 		uint32_t first_gsi;
 	} ioapic[ACPI_IOAPICS_MAX];
 	unsigned ioapics;
-	uint32_t com1_gsi;   /* global interrupt that ISA interrupt 4 arrives on */
+	uint32_t com1_gsi;   /* global system interrupt of ISA interrupt 4 */
 	uint16_t com1_flags; /* polarity and trigger mode, MADT encoding */
 	struct acpi_ecam ecam[ACPI_ECAMS_MAX];
 	unsigned ecams;
-	const uint8_t *dmar; /* NULL: there is none. Its checksum is right; see kernel/dmar.h */
+	const uint8_t *dmar; /* NULL: none. The checksum has been verified; see kernel/dmar.h */
 	uint32_t dmar_bytes;
 };
 

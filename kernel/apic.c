@@ -66,7 +66,7 @@ static void lapic_write(unsigned reg, uint32_t v)
 
 static void pic_silence(void)
 {
-	/* Remap away from the exceptions (a spurious IRQ7 may still come), then mask all. */
+	/* Remap to vectors outside the exceptions (a spurious IRQ7 may still arrive), then mask all. */
 	static const uint8_t words[][2] = {{0x20, 0x11}, {0xa0, 0x11}, {0x21, 0xf0}, {0xa1, 0xf8},
 	                                   {0x21, 0x04}, {0xa1, 0x02}, {0x21, 0x01}, {0xa1, 0x01},
 	                                   {0x21, 0xff}, {0xa1, 0xff}};
@@ -96,8 +96,8 @@ void apic_enable(void)
 	if (x2apic)
 		msr_write(MSR_APIC_BASE, base | APIC_BASE_X2APIC);
 	lapic_write(LAPIC_TPR, 0);
-	/* First: while the APIC is disabled by software, as INIT leaves it, the mask bits of the LVT
-	 * cannot be cleared (Intel SDM vol. 3A, 10.4.7.2), and a masked timer wakes nobody. */
+	/* SVR comes before the LVT. INIT leaves the APIC software-disabled, and the mask bits of the LVT
+	 * cannot be cleared in that state (Intel SDM vol. 3A, 10.4.7.2); a masked timer wakes no core. */
 	lapic_write(LAPIC_SVR, LAPIC_SVR_ENABLE | VECTOR_SPURIOUS);
 	lapic_write(LAPIC_LVT_LINT0, LAPIC_LVT_MASKED);
 	lapic_write(LAPIC_LVT_LINT1, LAPIC_LVT_MASKED);
@@ -120,7 +120,7 @@ void apic_eoi(void)
 static void icr_write(uint32_t id, uint32_t low)
 {
 	if (x2apic) {
-		/* SDM 10.12.3: WRMSR to x2APIC registers is not serialising, so order by hand. */
+		/* SDM 10.12.3: WRMSR to x2APIC registers is not serialising, so a fence is needed. */
 		__asm__ volatile("mfence" : : : "memory");
 		msr_write(MSR_X2APIC + LAPIC_ICR / 16, (uint64_t)id << 32 | low);
 		return;
@@ -171,7 +171,7 @@ void apic_route_serial(const struct acpi *acpi, uint32_t id)
 		uint32_t pin = acpi->com1_gsi - acpi->ioapic[i].first_gsi;
 		if (acpi->com1_gsi < acpi->ioapic[i].first_gsi || pin >= pins || id > 0xff)
 			continue;
-		/* MADT flags: polarity 3 = active low, trigger 3 = level; 0 = as ISA has it. */
+		/* MADT flags: polarity 3 = active low, trigger 3 = level; 0 = ISA default. */
 		uint32_t low = VECTOR_SERIAL;
 		low |= (acpi->com1_flags & 3) == 3 ? IOAPIC_LOW_ACTIVE : 0;
 		low |= (acpi->com1_flags >> 2 & 3) == 3 ? IOAPIC_LEVEL : 0;

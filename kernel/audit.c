@@ -1,5 +1,5 @@
-/* See audit.h. Two passes, because a program's memory is to be compared with page tables and
- * memory of programs that come later. */
+/* See audit.h. There are two passes, because a program's memory is compared with the page tables and
+ * memory of all programs, including later ones. */
 #include "kernel/audit.h"
 
 #include "kernel/console.h"

@@ -1,15 +1,15 @@
 /*
- * Reads what the loader left: Multiboot2 information (specification 2.0, 3.6) or the PVH
- * start-of-day structure (Xen: public/arch-x86/hvm/start_info.h). Everything is copied, so the
- * loader's memory may be reused, except the module, which stays where it is.
+ * Reads the loader's information: Multiboot2 (specification 2.0, 3.6) or the PVH start-of-day
+ * structure (Xen: public/arch-x86/hvm/start_info.h). Everything is copied, so the loader's memory may
+ * be reused, except the module, which stays in place.
  *
- * None of it is believed (tests/fuzz/fuzz_boot.c):
- * 1. Read is what lies below 4 GiB, where the boot page tables map all, and of Multiboot2
- *    information what lies inside of it and of its tag.
- * 2. No memory is in two ranges, or in one that another entry of the map calls used.
- * 3. A module lies in memory, beside the image; a framebuffer does not lie in memory. What does not
- *    is left out, and said on the console.
- * What cannot be found out is whether there is memory where the map has some.
+ * All of it is untrusted (tests/fuzz/fuzz_boot.c):
+ * 1. Only memory below 4 GiB is read, which the boot page tables map. A Multiboot2 tag is read only
+ *    within its own length and the length of the whole information.
+ * 2. No memory is in two ranges, nor in a range that another entry of the map marks as used.
+ * 3. A module must lie in memory and outside the image; a framebuffer must not lie in memory. Others
+ *    are ignored, with a message on the console.
+ * The parser cannot verify that memory exists where the map lists it.
  */
 #include "kernel/boot.h"
 
@@ -22,7 +22,7 @@
 #define PVH_WITH_MAP 1 /* the version that has a memory map */
 #define MEMORY_USABLE 1
 #define LOADER_END (4ull << 30)
-#define RAM_END (DEVICE_BASE - PHYS_BASE) /* of what the physical map can show */
+#define RAM_END (DEVICE_BASE - PHYS_BASE) /* end of what the physical map can cover */
 #define MAP_ENTRIES_MAX 1024
 #define RSDP_BYTES_MIN 20 /* ACPI 5.2.5.3, version 1 */
 
@@ -79,10 +79,10 @@ struct mb2_framebuffer {
 };
 _Static_assert(offsetof(struct mb2_framebuffer, red_shift) == 32, "Multiboot2, framebuffer info");
 #define MB2_FRAMEBUFFER_RGB 1
-#define MB2_FRAMEBUFFER_BYTES 38 /* with the masks, without what pads the structure */
+#define MB2_FRAMEBUFFER_BYTES 38 /* with the colour fields, without the padding of the structure */
 #define FB_SIDE_MAX 16384u       /* pixels */
 
-/* What the loader put at a physical address; false: no loader's data lies there. */
+/* Copies loader data from a physical address; false: the address is 0 or not all below 4 GiB. */
 static bool take(void *to, uint64_t phys, size_t bytes)
 {
 	if (phys == 0 || phys >= LOADER_END || bytes > LOADER_END - phys)
@@ -91,7 +91,7 @@ static bool take(void *to, uint64_t phys, size_t bytes)
 	return true;
 }
 
-/* A text of no more than `most` bytes; it is cut where dst ends. */
+/* Copies a text of at most `most` bytes; it is cut at the end of dst. */
 static void take_text(char *dst, size_t size, uint64_t phys, uint64_t most)
 {
 	size_t n = 0;
@@ -140,7 +140,8 @@ static void cut_ram(struct boot *boot, uint64_t start, uint64_t end)
 	}
 }
 
-/* An entry of the loader's map. The usable ones come first, then those that take away. */
+/* Applies an entry of the loader's map. Usable entries are applied first; the others then remove
+ * memory. */
 static void map_entry(struct boot *boot, const struct memory_entry *e, bool usable)
 {
 	uint64_t end = e->bytes < RAM_END - e->addr ? e->addr + e->bytes : RAM_END;
@@ -151,7 +152,7 @@ static void map_entry(struct boot *boot, const struct memory_entry *e, bool usab
 		keep_ram(boot, e->addr, end);
 }
 
-/* The map: n entries, each so many bytes, of which all that lie below `end` are read. */
+/* Reads the map: n entries, MAP_ENTRIES_MAX at most, each of entry_bytes. */
 static void read_map(struct boot *boot, uint64_t at, uint64_t n, uint32_t entry_bytes)
 {
 	struct memory_entry e;
@@ -164,14 +165,14 @@ static void read_map(struct boot *boot, uint64_t at, uint64_t n, uint32_t entry_
 			map_entry(boot, &e, usable);
 }
 
-/* All of it is in ranges of memory, which may touch. */
+/* True if all of it lies in memory, possibly across adjacent ranges. */
 static bool in_ram(const struct boot *boot, const struct boot_range *what)
 {
 	uint64_t at = what->start;
 	for (unsigned i = 0; i < boot->ram_count && at < what->end; i++)
 		if (boot->ram[i].start <= at && at < boot->ram[i].end) {
 			at = boot->ram[i].end;
-			i = UINT32_MAX; /* from the first again */
+			i = UINT32_MAX; /* start over with the first */
 		}
 	return at >= what->end;
 }
@@ -229,7 +230,7 @@ static void parse_pvh(struct boot *boot, uint64_t info)
 	read_map(boot, pvh.memmap, pvh.memmap_entries, sizeof(struct memory_entry));
 }
 
-/* --- Multiboot2: a tag lies at `at`, and all of it inside of the information --- */
+/* --- Multiboot2: `at` is the address of a tag that lies within the information --- */
 
 static void parse_mb2_memory(struct boot *boot, uint64_t at, uint32_t bytes)
 {
@@ -251,7 +252,7 @@ static void parse_mb2_framebuffer(struct boot *boot, uint64_t at, uint32_t bytes
 		                                     f.green_shift, f.blue_shift};
 }
 
-/* ACPI tags hold the RSDP itself, in memory that is taken before acpi_init looks at it. */
+/* ACPI tags hold the RSDP itself. Their memory is reused before acpi_init runs, hence the copy. */
 static void parse_mb2_rsdp(struct boot *boot, uint64_t at, uint32_t bytes, bool newer)
 {
 	static uint8_t copy[64];

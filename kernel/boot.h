@@ -1,4 +1,4 @@
-/* What the loader told us, in one form for both loaders. */
+/* The loader's information, in one form for both loaders. */
 #ifndef KERNEL_BOOT_H
 #define KERNEL_BOOT_H
 
@@ -23,18 +23,18 @@ struct boot_framebuffer {
 struct boot {
 	struct boot_range ram[BOOT_RANGES_MAX]; /* usable, as the firmware lists it */
 	unsigned ram_count;
-	struct boot_range module; /* the first: the configuration file; empty: none */
-	uint64_t rsdp;            /* physical address of the ACPI root pointer; 0: search */
+	struct boot_range module; /* the first module: the configuration file; empty: none */
+	uint64_t rsdp;            /* physical address of the ACPI root pointer; 0: search for it */
 	struct boot_framebuffer fb;
 	char loader[32];
 	char cmdline[BOOT_CMDLINE_MAX];
 };
 
-/* Reads the loader's information at physical address `info`. Panics when it is not there. `boot` is
- * zero before. */
+/* Reads the loader's information at physical address `info`. Panics if it is missing. The caller
+ * passes `boot` zeroed. */
 void boot_parse(struct boot *boot, enum boot_loader loader, uint64_t info);
 
-/* Some of [start, end) is memory, as the loader lists it. */
+/* True if any of [start, end) is memory, by the loader's map. */
 bool boot_has_ram(const struct boot *boot, uint64_t start, uint64_t end);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Serial console: 16550 UART at COM1. Output waits for room with a bound, so a missing UART
- * costs time but never a hang; input is collected by the receive interrupt while the control
- * core sleeps and by polling otherwise.
+ * Serial console: 16550 UART at COM1. Output waits for the transmitter only a bounded time, so a
+ * missing UART costs time but never hangs the kernel. The receive interrupt collects input while the
+ * control core sleeps; otherwise the core polls.
  */
 #include "kernel/console.h"
 
@@ -23,7 +23,7 @@
 #define UART_FIFO 16
 #define UART_SPIN_MAX 100000 /* status reads; a byte at 115200 baud takes 87 us */
 
-#define INPUT_MAX 4096 /* a power of two; when it is full the rest waits in the UART */
+#define INPUT_MAX 4096 /* a power of two; when the buffer is full, input waits in the UART */
 
 static struct lock console_lock;
 static bool seized;
@@ -39,9 +39,9 @@ static void input_drain(void)
 }
 
 /*
- * Turning the FIFO on clears the receiver, and what was typed during the boot shall not be lost:
- * without FIFO one byte waits there, and under QEMU the next follows when that has been read, not
- * at once in loopback mode. A FIFO that firmware has turned on keeps what it holds.
+ * Enabling the FIFO clears the receiver. Bytes typed during the boot must not be lost. Without FIFO
+ * the receiver holds one byte, which is saved. QEMU delivers the next one after that read, but not
+ * immediately in loopback mode. A FIFO that firmware has enabled keeps its contents.
  */
 static void fifo_on(void)
 {
@@ -70,7 +70,7 @@ void console_init(void)
 	out8(UART_IER, 0x01); /* received data */
 }
 
-/* Room for UART_FIFO bytes once THRE is set, so the status is read once per FIFO. */
+/* Once THRE is set, the FIFO takes UART_FIFO bytes, so the status is read once per FIFO. */
 static void uart_write(const char *text, size_t bytes)
 {
 	for (size_t i = 0; uart_present && i < bytes; i++) {
@@ -100,7 +100,7 @@ void console_write(const char *text, size_t bytes)
 		lock_drop(&console_lock);
 }
 
-/* Line by line, but under the lock as one. */
+/* Takes the lock once for all lines. */
 void console_print_whole(const char *text, size_t bytes)
 {
 	bool locked = !seized;

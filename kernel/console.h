@@ -8,24 +8,24 @@
 /* Sets COM1 to 115200 8N1 with FIFOs and a receive interrupt (16550 data sheet). */
 void console_init(void);
 
-/* Prints bytes as they are, at the pace of the serial line. Any core, any time. */
+/* Prints bytes unchanged, at the speed of the serial line. Any core, any time. */
 void console_write(const char *text, size_t bytes);
 
-/* Prints lines, \n sent as \r\n, with an empty one before them; nobody else's come between. */
+/* Prints lines, \n sent as \r\n, with an empty line before them. No other output comes between them. */
 void console_print_whole(const char *text, size_t bytes);
 
-/* Prints a text of 511 bytes at the most, the rest is cut off; \n is sent as \r\n. */
+/* Prints a text of at most 511 bytes and cuts off the rest; \n is sent as \r\n. */
 void console_print(const char *format, ...) PRINTF_LIKE(1, 2);
 void console_vprint(const char *format, fmt_va_list args) PRINTF_LIKE(1, 0);
 
 /* Next byte typed on the serial line, 0 to 255, or E_AGAIN. */
 int console_read(void);
 
-/* Interrupt handler: moves what the UART holds to the input buffer. */
+/* Interrupt handler: moves the UART's contents to the input buffer. */
 void console_interrupt(void);
 
-/* The other cores have been stopped (machine_seize), perhaps while they held the console's lock:
- * from here on it is not asked for. */
+/* From here on the console ignores its lock. The other cores have been stopped (machine_seize),
+ * possibly while one held the lock. */
 void console_seize(void);
 
 #endif

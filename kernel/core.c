@@ -1,6 +1,6 @@
 /*
- * What each core has of its own: GDT, TSS, stacks (Intel SDM vol. 3A, 3.4.5 and 7.7), and the
- * control registers, set alike on all.
+ * Per-core state: GDT, TSS, stacks (Intel SDM vol. 3A, 3.4.5 and 7.7), and the control registers,
+ * which are the same on all cores.
  */
 #include "kernel/core.h"
 
@@ -40,7 +40,7 @@ static void load_gdt(struct core *c)
 	uint64_t slot = STACK_BASE + c->id * STACK_SLOT;
 	c->tss.rsp0 = slot + STACK_TRAP_TOP;
 	c->tss.ist[IST_EMERGENCY - 1] = slot + STACK_EMERGENCY_TOP;
-	c->tss.io_map = sizeof c->tss; /* beyond the limit: no port for ring 3 */
+	c->tss.io_map = sizeof c->tss; /* beyond the limit: ring 3 may access no port */
 	struct {
 		uint16_t limit;
 		uint64_t base;
@@ -57,7 +57,7 @@ static void load_gdt(struct core *c)
 	                 : "rax", "memory");
 }
 
-/* Vector registers for ring 3, and what keeps ring 0 from ring 3's memory. */
+/* Enables vector registers for ring 3, and SMEP, SMAP and UMIP where the CPU has them. */
 static void set_control_registers(void)
 {
 	struct cpuid features = cpu_id(1, 0), more = cpu_id(7, 0);

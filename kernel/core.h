@@ -23,30 +23,30 @@ struct core {
 	vm_space_t space;
 	uint64_t gdt[8] __attribute__((aligned(16)));
 	struct tss tss;
-	uint64_t fault_window_tsc; /* start of the time in which faults_recent were counted */
+	uint64_t fault_window_tsc; /* start of the period in which faults_recent were counted */
 	unsigned faults_recent;
 	struct crash *crash; /* the report that this core is writing; NULL: none, or it is not kept */
-	uint64_t called_tsc; /* when its program last called the kernel, or was started */
-	bool restart_asked; /* by another core, which has sent an NMI along; taken by the owner */
+	uint64_t called_tsc; /* time of the program's last call to the kernel, or of its start */
+	bool restart_asked; /* set by another core before it sends an NMI; cleared by the owner */
 };
 
 extern struct core cores[CORES_MAX];
 
-/* The structure the programs see; the kernel's own writable view of it. NULL before the clock
- * runs. */
+/* The structure that the programs read, mapped writable for the kernel. NULL until kmain has
+ * calibrated the clock. */
 extern struct boot_info *boot_info;
 
-/* The core that runs this code, told by the stack it stands on. */
+/* The core that runs this code, derived from its stack pointer. */
 struct core *core_self(void);
 
-/* False while core 0 still runs on the boot stack: core_self() knows nothing then. */
+/* False while core 0 still runs on the boot stack; core_self() is invalid then. */
 bool core_has_stack(void);
 
-/* Descriptor tables of the core that calls: what an exception at ring 0 needs. They lie in the
- * image, so they are good under the loader's page tables and the final ones. */
+/* Loads the descriptor tables of the calling core, as needed for an exception at ring 0. They lie in
+ * the image, so they are valid under both the boot page tables and the final ones. */
 void core_load_tables(struct core *c);
 
-/* The same, control registers and local APIC. */
+/* Loads the tables, sets the control registers, and enables machine checks and the local APIC. */
 void core_setup(struct core *c);
 
 #endif

@@ -1,5 +1,5 @@
-/* Privileged instructions, by name. Ring 0 only. Sections of the Intel SDM are numbered here and
- * elsewhere as in its editions up to 2021. */
+/* Privileged instructions as functions. Ring 0 only. Section numbers of the Intel SDM, here and
+ * elsewhere, are those of its editions up to 2021. */
 #ifndef KERNEL_CPU_H
 #define KERNEL_CPU_H
 
@@ -10,7 +10,7 @@
 #define MSR_TSC_DEADLINE 0x6e0
 #define MSR_X2APIC 0x800
 
-#define CR0_WP (1ull << 16) /* ring 0 heeds read-only pages too */
+#define CR0_WP (1ull << 16) /* read-only pages are read-only at ring 0 too */
 #define CR4_MCE (1ull << 6)
 #define CR4_OSFXSR (1ull << 9)
 #define CR4_OSXMMEXCPT (1ull << 10)
@@ -108,7 +108,7 @@ static inline void xcr0_write(uint64_t v)
 	__asm__ volatile("xsetbv" : : "c"(0), "a"((uint32_t)v), "d"((uint32_t)(v >> 32)));
 }
 
-/* Writes the caches' lines of [at, at + bytes) to memory. */
+/* Flushes the cache lines of [at, at + bytes) to memory. */
 static inline void cpu_flush(const volatile void *at, size_t bytes)
 {
 	const volatile uint8_t *p = at;
@@ -117,7 +117,7 @@ static inline void cpu_flush(const volatile void *at, size_t bytes)
 	__asm__ volatile("mfence" : : : "memory");
 }
 
-/* Lets one interrupt in: sti takes effect after hlt has begun, so none is lost between. */
+/* Halts until an interrupt. sti takes effect after the hlt, so no interrupt is lost in between. */
 static inline void cpu_wait_for_interrupt(void)
 {
 	__asm__ volatile("sti; hlt; cli" : : : "memory");

@@ -1,6 +1,7 @@
 /*
- * See crash.h. Readers take no lock: a report's number is 0 while it is written and is written last,
- * so who finds the same number before and after has read one report (control/crash.c).
+ * See crash.h. Readers take no lock. A report's number is 0 while the report is being written, and is
+ * written last. A reader that finds the same number before and after has read one consistent report
+ * (control/crash.c).
  */
 #include "kernel/crash.h"
 
@@ -10,7 +11,7 @@
 
 static uint64_t begun; /* reports so far */
 static bool writing[CRASHES_MAX];
-static uint64_t number[CRASHES_MAX]; /* of the report that is being written there */
+static uint64_t number[CRASHES_MAX]; /* number of the report being written in each slot */
 
 struct crash *crash_begin(unsigned core)
 {
@@ -20,7 +21,7 @@ struct crash *crash_begin(unsigned core)
 	if (__atomic_exchange_n(&writing[slot], true, __ATOMIC_ACQUIRE))
 		return NULL;
 	__atomic_store_n(&k->number, 0, __ATOMIC_RELAXED);
-	__atomic_thread_fence(__ATOMIC_RELEASE); /* before any of its words */
+	__atomic_thread_fence(__ATOMIC_RELEASE); /* number = 0 before any other word of the report */
 	number[slot] = n;
 	k->tsc = clock_tsc();
 	k->core = core;

@@ -1,12 +1,12 @@
-/* See dmar.h. Two passes, the units' and the reserved memory's, so that the scopes of either lie
- * together. */
+/* See dmar.h. The units and the reserved memory are parsed in separate passes, so the scopes of each
+ * kind are contiguous. */
 #include "kernel/dmar.h"
 
 #include "lib/bytes.h"
 
-#define HEADER_BYTES 48 /* 8.1, with ACPI's 36 */
+#define HEADER_BYTES 48 /* 8.1, including the 36 bytes of the ACPI header */
 
-/* 8.2; type and length, two bytes each, begin every structure. */
+/* 8.2. Every structure begins with type and length, two bytes each. */
 enum structure { DMAR_DRHD = 0, DMAR_RMRR = 1 };
 #define DRHD_BYTES 16 /* 8.3, before the scopes */
 #define DRHD_ALL 1u
@@ -16,7 +16,7 @@ enum structure { DMAR_DRHD = 0, DMAR_RMRR = 1 };
 #define SCOPE_BYTES 6 /* before the path */
 enum scope_type { SCOPE_ENDPOINT = 1, SCOPE_BRIDGE = 2 };
 
-/* The scopes in [p, end). Those of interrupt controllers and timers are none of ours. */
+/* Parses the scopes in [p, end). Scopes of interrupt controllers and timers are skipped. */
 static int parse_scopes(struct dmar *d, const uint8_t *p, const uint8_t *end)
 {
 	while (p < end) {
@@ -63,7 +63,7 @@ static int parse_rmrr(struct dmar *d, const uint8_t *p, unsigned bytes)
 	return raw16_load(p + 6) == 0 ? parse_scopes(d, p + RMRR_BYTES, p + bytes) : E_OK;
 }
 
-/* All structures of one type. */
+/* Parses all structures of one type. */
 static int parse_all(struct dmar *d, const uint8_t *table, uint32_t bytes, enum structure type)
 {
 	for (uint32_t at = HEADER_BYTES; at < bytes;) {

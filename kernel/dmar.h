@@ -1,9 +1,9 @@
 /*
- * The ACPI table that says which unit remaps which device's DMA: Intel Virtualization Technology
- * for Directed I/O, Architecture Specification, rev. 3.0, 8.1 (DMAR), 8.3 (units), 8.3.1 (scopes),
- * 8.4 (reserved memory). Firmware wrote it, so every length is checked; a table that contradicts
- * itself is refused as a whole, for half of it could leave a device out. Nothing here looks at the
- * machine: tests/unit/test_dmar.c reads tables that no firmware would write.
+ * The ACPI table that assigns devices to DMA remapping units: Intel Virtualization Technology for
+ * Directed I/O, Architecture Specification, rev. 3.0, 8.1 (DMAR), 8.3 (units), 8.3.1 (scopes), 8.4
+ * (reserved memory). The table is untrusted, so every length is checked. An inconsistent table is
+ * rejected as a whole: half of it could leave a device out. This code does not access the machine:
+ * tests/unit/test_dmar.c passes tables that no firmware would write.
  */
 #ifndef KERNEL_DMAR_H
 #define KERNEL_DMAR_H
@@ -14,39 +14,39 @@
 #define DMAR_SCOPES_MAX 128
 #define DMAR_HOPS_MAX 8
 
-/* A function, or a bridge and all that is behind it. */
+/* A function, or a bridge and all functions behind it. */
 struct dmar_scope {
 	bool bridge;
-	uint8_t bus;  /* where the way begins */
-	uint8_t hops; /* 1 to DMAR_HOPS_MAX: bridges, and at last what is meant */
+	uint8_t bus;  /* bus at which the path begins */
+	uint8_t hops; /* 1 to DMAR_HOPS_MAX: the bridges on the path, then the device itself */
 	uint8_t devfn[DMAR_HOPS_MAX];
 };
 
 struct dmar_unit {
 	uint64_t regs; /* physical address of its registers, page aligned */
-	bool all;      /* covers what no other unit of the segment names (INCLUDE_PCI_ALL) */
+	bool all;      /* covers the devices that no other unit of the segment names (INCLUDE_PCI_ALL) */
 	uint16_t first_scope, scopes;
 };
 
 struct dmar {
-	struct dmar_unit unit[DMAR_UNITS_MAX]; /* of PCI segment 0, the one that is reached */
+	struct dmar_unit unit[DMAR_UNITS_MAX]; /* of PCI segment 0, the only one supported */
 	unsigned units;
 	struct dmar_scope scope[DMAR_SCOPES_MAX];
 	unsigned scopes;
-	uint16_t first_reserved; /* scopes from here on: devices that firmware goes on using */
+	uint16_t first_reserved; /* the scopes from here on are devices that firmware still uses */
 };
 
-/* The buses behind the bridge `bdf`: secondary | subordinate << 8; 0 when it is no bridge. */
+/* The buses behind the bridge `bdf`: secondary | subordinate << 8; 0 if it is no bridge. */
 typedef unsigned (*dmar_buses_fn)(uint16_t bdf);
 
-/* Reads a table of so many bytes, header included, whose checksum is right. E_INVAL: it is
- * malformed; E_NOTSUP: it has more units or devices than there is room for. Then d is empty. */
+/* Parses a table of `bytes` bytes, header included, whose checksum the caller has verified. E_INVAL:
+ * malformed; E_NOTSUP: more units or devices than fit. On error d is empty. */
 int dmar_parse(struct dmar *d, const uint8_t *table, uint32_t bytes);
 
-/* Which unit remaps the function; -1: none does. */
+/* The unit that remaps the function; -1: none. */
 int dmar_unit_of(const struct dmar *d, uint16_t bdf, dmar_buses_fn buses);
 
-/* The function that a scope means, or the bridge; -1 when the way to it ends before. */
+/* The function or bridge that a scope names; -1 if a bridge on its path does not exist. */
 int dmar_scope_bdf(const struct dmar_scope *s, dmar_buses_fn buses);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * What happens when something fails. A report names the exception, the core, the registers, a
- * backtrace with function names, and the packet the program had in hand; then the program is
- * started afresh on that core, or, when it has failed too often, the core is stopped. A failure
- * of the kernel itself ends the machine (kernel/panic.c). Nothing is ever silent.
+ * Failures. A report names the exception, the core, the registers, a backtrace with function names,
+ * and the packet that the program was working on. Then the program is restarted on that core, or the
+ * core is stopped if its program has failed too often. A failure of the kernel itself ends the
+ * machine (kernel/panic.c). Every failure is reported.
  */
 #include "hal/clock.h"
 #include "hal/core_hand.h"
@@ -19,8 +19,8 @@
 #include "kernel/trap.h"
 #include "kernel/tsc.h"
 
-#define FAULTS_MAX 5      /* a core is stopped after more than this many ... */
-#define FAULT_WINDOW_S 10 /* ... in this time */
+#define FAULTS_MAX 5      /* a core is stopped after more than this many faults ... */
+#define FAULT_WINDOW_S 10 /* ... in this many seconds */
 #define BACKTRACE_MAX 16
 #define HAND_BYTES 64
 
@@ -34,8 +34,8 @@ static const char *const exception_names[TRAP_EXCEPTIONS] = {
 };
 
 /*
- * To the report that is kept, or, if there is none, to the console at once. What is kept goes to the
- * console whole, when it is complete: by the kernel, or by the control core's program (core/crash.c).
+ * Appends to this core's kept report, or prints on the console at once if there is none. A kept report
+ * is printed whole when it is complete, by the kernel or by the control core's program (core/crash.c).
  */
 static void say(const char *format, ...) PRINTF_LIKE(1, 2);
 static void say(const char *format, ...)
@@ -64,7 +64,7 @@ static void print_address(const char *label, uint64_t addr, bool returns)
 		say("%s%016llx\n", label, (unsigned long long)addr);
 }
 
-/* Two words of a stack that ends at `top`: what lies around it is guard pages. */
+/* True if two words at `at` lie in the stack of `bytes` bytes that ends at `top`. */
 static bool within(uint64_t at, uint64_t top, uint64_t bytes)
 {
 	return at >= top - bytes && at <= top - 16;
@@ -89,7 +89,7 @@ static void print_backtrace(const struct trap_frame *f, vm_space_t space)
 	uint64_t frame = f->rbp, word[2];
 	bool user = (f->cs & 3) == 3;
 	say("  backtrace\n");
-	/* A kernel call leaves rip behind its instruction, which may be the last of its function. */
+	/* After a kernel call rip points behind the instruction, which may be the last of its function. */
 	print_address("    ", f->rip - (f->vector == TRAP_BREAKPOINT), false);
 	for (unsigned i = 0; i < BACKTRACE_MAX && read_words(space, user, frame, word); i++) {
 		if (word[1] == 0)
@@ -126,7 +126,7 @@ static void print_registers(const struct trap_frame *f)
 	              (unsigned long long)cr2_read());
 }
 
-/* The packet that the program says it was working on (hal/core_hand.h). */
+/* Prints the packet that the program was working on, by its own account (hal/core_hand.h). */
 static void print_hand(vm_space_t space)
 {
 	struct core_hand hand;
@@ -159,7 +159,7 @@ static void print_page_fault(const struct trap_frame *f)
 	              e & 1 ? "the page does not allow it" : "no page is there");
 }
 
-/* What it was that failed: for who has the report alone. */
+/* Build and configuration, for a reader who has only the report. */
 static void print_identity(void)
 {
 	say("  build %s\n", kernel_build_id);
@@ -170,7 +170,7 @@ static void print_identity(void)
 static void report(const struct trap_frame *f, const struct core *c, const char *what)
 {
 	bool user = (f->cs & 3) == 3;
-	if (!c->crash) /* it goes out as it is said */
+	if (!c->crash) /* say() prints directly */
 		console_print("\n");
 	say("*** %s on core %u in %s", what ? what : exception_name(f->vector), c->id,
 	              user ? "the core program" : "the kernel");
@@ -187,7 +187,7 @@ static void report(const struct trap_frame *f, const struct core *c, const char 
 		print_hand(c->space);
 }
 
-/* True when this fault is one too many. */
+/* Counts a fault; true if the core has exceeded its limit. */
 static bool count_fault(struct core *c)
 {
 	uint64_t now = clock_tsc();
@@ -199,7 +199,7 @@ static bool count_fault(struct core *c)
 	return ++c->faults_recent > FAULTS_MAX;
 }
 
-/* A fault before the core stands on a stack of its own: what can be said without core and stack. */
+/* Reports a fault before core 0 has its own stack, so without per-core state or a backtrace. */
 _Noreturn static void report_early(const struct trap_frame *f)
 {
 	console_print("\n");
@@ -213,7 +213,7 @@ _Noreturn static void report_early(const struct trap_frame *f)
 	machine_fail(EXIT_PANIC);
 }
 
-/* Without a control core nobody looks after the machine. */
+/* The machine cannot run without a control core. */
 _Noreturn static void end_of_faults(const struct core *c)
 {
 	machine_seize();
@@ -221,8 +221,8 @@ _Noreturn static void end_of_faults(const struct core *c)
 	machine_fail(EXIT_FAULT_LOOP);
 }
 
-/* The report is complete. A data core is not to wait for a serial line: the control core prints its
- * report, and may sleep. Its own the kernel prints. */
+/* Publishes the complete report. A data core must not wait for the serial line, so the control core
+ * prints its report and is woken for it. The kernel prints the report of the control core. */
 static void publish_report(struct core *c)
 {
 	struct crash *k = c->crash;
@@ -256,11 +256,11 @@ void fault_in_program(struct trap_frame *f, const char *what)
 		program_run(c);
 	if (boot_info->core[c->id].roles & CORE_CONTROL)
 		end_of_faults(c);
-	apic_send(cores[0].apic_id, VECTOR_WAKE); /* the control core may sleep; it has to know */
+	apic_send(cores[0].apic_id, VECTOR_WAKE); /* the control core may be asleep; it must notice */
 	cpu_halt_forever();
 }
 
-/* Only the core that ends the machine comes here. A report that fails is not tried again. */
+/* Only the core that ends the machine runs this. A fault during the report ends the machine at once. */
 static void refuse_second(const struct trap_frame *f)
 {
 	static bool failed;
@@ -281,8 +281,8 @@ void fault_in_kernel(struct trap_frame *f)
 	if (!core_has_stack())
 		report_early(f);
 	const struct crash *k = core_self()->crash;
-	core_self()->crash = NULL; /* from here on all is said at once */
-	if (k) /* amid the report of a program: what there is of it */
+	core_self()->crash = NULL; /* from here on say() prints directly */
+	if (k) /* a program's report was being written: print the part that exists */
 		console_print_whole(k->text, k->bytes);
 	report(f, core_self(), NULL);
 	if (f->vector == TRAP_MACHINE_CHECK)

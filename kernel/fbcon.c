@@ -1,6 +1,6 @@
 /*
- * Framebuffer console. The text is kept as a grid of characters; scrolling redraws only the
- * cells that change, because reading the framebuffer back is slow on every machine.
+ * Framebuffer console. The text is kept as a grid of characters. Scrolling redraws only the cells that
+ * change, because reading back a framebuffer is slow on every machine.
  */
 #include "kernel/fbcon.h"
 
@@ -18,7 +18,7 @@ static uint8_t *pixels; /* NULL: no framebuffer */
 static unsigned cols, rows, col, row;
 static char grid[ROWS_MAX][COLS_MAX];
 static enum { ESCAPE_NONE, ESCAPE_BEGUN, ESCAPE_NUMBER } escape;
-static unsigned number; /* of the control sequence */
+static unsigned number; /* parameter of the control sequence */
 
 static uint32_t grey(uint32_t level)
 {
@@ -73,12 +73,12 @@ void fbcon_init(const struct boot_framebuffer *boot_fb)
 			set(r, c, ' ');
 }
 
-/* The end of a control sequence (ECMA-48 8.3): those that a table uses which stays in its place. */
+/* Executes a control sequence (ECMA-48 8.3). Only those are implemented that redraw a table in place. */
 static void control(char final)
 {
-	if (final == 'A') /* CUU: up, by one if no number was said */
+	if (final == 'A') /* CUU: up, by one without a parameter */
 		row -= number == 0 && row ? 1 : number < row ? number : row;
-	if (final == 'K' || final == 'J') /* EL, ED: erases from the cursor on */
+	if (final == 'K' || final == 'J') /* EL, ED: erase from the cursor on */
 		for (unsigned c = col; c < cols; c++)
 			set(row, c, ' ');
 	for (unsigned r = row + 1; final == 'J' && r < rows; r++)
@@ -86,7 +86,7 @@ static void control(char final)
 			set(r, c, ' ');
 }
 
-/* True: ch is part of a control sequence, ESC [ number letter. */
+/* True if ch is part of a control sequence, ESC [ number letter. */
 static bool in_sequence(char ch)
 {
 	if (ch == '\x1b') {

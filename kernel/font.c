@@ -1,4 +1,4 @@
-/* The glyphs; see font.h. Rows that are left out at the end of a glyph are empty. */
+/* The glyphs; see font.h. Omitted rows at the end of a glyph are empty. */
 #include "kernel/font.h"
 
 #define FIRST 0x20

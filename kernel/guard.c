@@ -1,8 +1,8 @@
 /*
- * See guard.h. The word is made of what the CPU's generator gives, where there is one, of the TSC,
- * and of how long a few port accesses take by it. Without a generator that is a secret to who sends
- * packets, not to who shares the host's CPU. All of it is short: on hosts that emulate ring 0 an
- * instruction takes a microsecond.
+ * See guard.h. The word is derived from the CPU's random generator, if it has one, from the TSC, and
+ * from the duration of a few port accesses. Without a generator the word is secret from an attacker on
+ * the network, but not from a program that shares the host's CPU. The code is short, because an
+ * instruction takes a microsecond on hosts that emulate ring 0.
  */
 #include "kernel/guard.h"
 
@@ -13,7 +13,7 @@
 #include "kernel/program.h"
 #include "lib/siphash.h"
 
-#define PORT_POST 0x80 /* as far from the CPU as a port can be; reading it does nothing */
+#define PORT_POST 0x80 /* a slow port; reading it has no effect */
 #define READINGS 16
 
 uintptr_t __stack_chk_guard;
@@ -36,7 +36,7 @@ uintptr_t guard_make(void)
 /* Called by the compiler's code instead of a return. */
 void __stack_chk_fail(void)
 {
-	/* the call may be the last instruction of its function */
+	/* The call may be the last instruction of its function, so the byte before is looked up. */
 	uint64_t offset, at = (uint64_t)__builtin_return_address(0) - 1;
 	const char *name = kernel_function(at, &offset);
 	panic("stack overwritten in %s", name ? name : "?");

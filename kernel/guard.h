@@ -1,6 +1,7 @@
 /*
- * The kernel's guard word: it stands behind local arrays, and a function in which it has changed
- * panics instead of returning (GUARD in the Makefile). Core programs have their own (core/start.c).
+ * The kernel's guard word. Compiler code stores it behind local arrays. If it has changed when the
+ * function ends, the function panics instead of returning (GUARD in the Makefile). Core programs have
+ * guard words of their own (core/start.c).
  */
 #ifndef KERNEL_GUARD_H
 #define KERNEL_GUARD_H
@@ -9,8 +10,8 @@
 
 extern uintptr_t __stack_chk_guard;
 
-/* A word that nobody outside can know, another one at each boot; its lowest byte is 0, so that no
- * string's end is copied over it. Who writes it to __stack_chk_guard may never return. */
+/* A secret word, new at each boot. Its lowest byte is 0, so an overflow by a string copy cannot
+ * reproduce it. The function that stores it in __stack_chk_guard must never return. */
 uintptr_t guard_make(void);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * See iommu.h. Tables as in the VT-d specification, rev. 3.0: 9.1 root entries, 9.3 context entries,
- * 9.8 second-level entries. One tree of four levels is made; units that know three alone begin at
- * its second, which holds the first 512 GiB.
+ * 9.8 second-level entries. One tree of four levels is built. Units that support only three levels
+ * start at its second level, which covers the first 512 GiB.
  */
 #include "kernel/iommu.h"
 
@@ -25,19 +25,19 @@
 #define LEVEL_HUGE (1ull << 7)
 #define LEVEL_ADDR 0x000ffffffffff000ull
 #define BUSES 256
-#define LOOK_MAX 64    /* refusals taken of a unit at one look: it may go on recording */
-#define PRINTED_ALL 16 /* of the refusals; then those whose number is a power of two */
+#define LOOK_MAX 64    /* most refusals read from a unit per call: it may keep recording */
+#define PRINTED_ALL 16 /* refusals printed; after them only each whose number is a power of two */
 
 static struct dmar dmar;
-static int dmar_error = E_NOENT; /* of reading it; E_NOENT: firmware has none */
+static int dmar_error = E_NOENT; /* result of dmar_parse; E_NOENT: firmware has no table */
 static struct vtd unit[DMAR_UNITS_MAX];
 static bool used[DMAR_UNITS_MAX];
-static unsigned widths; /* that all used units know; 0: no unit is used */
+static unsigned widths; /* address widths that all used units support; 0: no unit is used */
 static struct {
-	uint64_t start, next, end; /* physical; zeroed pages for tables */
+	uint64_t start, next, end; /* physical addresses of zeroed pages for tables */
 	uint64_t root, top;
 } mem;
-static volatile uint32_t test_word; /* nobody writes it but a device that may not */
+static volatile uint32_t test_word; /* written only by a device that escapes the IOMMU */
 
 static const char *error_text(int e)
 {
@@ -52,7 +52,7 @@ static void give_up(const char *why)
 	widths = 0;
 }
 
-/* Marks the units of the cards; how many cards have one. */
+/* Marks the units of the cards; returns how many cards have a unit. */
 static unsigned choose_units(void)
 {
 	unsigned cards = 0;
@@ -85,8 +85,8 @@ static void open_units(void)
 		give_up("the units lack 2 MiB pages, or a width that they have in common");
 }
 
-/* A device that firmware goes on using, by the n-th scope of reserved memory; -1: none of a unit
- * that is used, or one of ours. */
+/* The device of scope n, which names reserved memory that firmware still uses. -1: the scope's device
+ * is not behind a used unit that supports pass-through, or is one of our cards. */
 static int reserved_device(unsigned n)
 {
 	int bdf = dmar_scope_bdf(&dmar.scope[n], pci_buses_behind);
@@ -99,7 +99,7 @@ static int reserved_device(unsigned n)
 	return bdf;
 }
 
-/* Pages for the root table, a context table for each bus of a device, and the tree. */
+/* Takes pages for the root table, a context table for each bus that has a device, and the tree. */
 static void take_memory(void)
 {
 	bool bus[BUSES] = {false};
@@ -154,7 +154,7 @@ static uint64_t take_page(void)
 	return mem.next - PAGE_BYTES;
 }
 
-/* The table below an entry, made when it is not there. */
+/* The table below an entry; it is created if the entry is empty. */
 static uint64_t *below(uint64_t *entry, uint64_t bits)
 {
 	if (*entry == 0)
@@ -162,7 +162,7 @@ static uint64_t *below(uint64_t *entry, uint64_t bits)
 	return vm_phys(*entry & LEVEL_ADDR);
 }
 
-/* Adds whole 2 MiB pages at a memory window's address. */
+/* Maps whole 2 MiB pages, given by their address in the memory window. */
 static void reach(uint64_t window, uint64_t bytes)
 {
 	uint64_t phys = window - MEMORY_WINDOW;
@@ -175,7 +175,7 @@ static void reach(uint64_t window, uint64_t bytes)
 	}
 }
 
-/* Maps what cards may reach; the first address above it. */
+/* Maps all memory that cards may reach; returns the first physical address above it. */
 static uint64_t reach_all(void)
 {
 	const struct core_memory *m = boot_info->core;
@@ -210,14 +210,14 @@ static void set_contexts(void)
 		int bdf = reserved_device(n);
 		if (bdf < 0)
 			continue;
-		/* 9.3: such an entry says the widest that the unit knows. */
+		/* 9.3: a pass-through entry must have the largest width that the unit supports. */
 		int by = dmar_unit_of(&dmar, (uint16_t)bdf, pci_buses_behind);
 		wide = vtd_widths(&unit[by]) & VTD_WIDTH_48;
 		set_context((uint16_t)bdf, CONTEXT_PASS, wide ? CONTEXT_WIDTH_48 : CONTEXT_WIDTH_39);
 	}
 }
 
-/* Units that are not coherent (10.4.3, C) read tables past the caches. */
+/* Units that are not coherent (10.4.3, C) bypass the caches when they read tables. */
 static void flush_tables(void)
 {
 	cpu_flush(vm_phys(mem.start), mem.next - mem.start);
@@ -261,9 +261,9 @@ void iommu_start(void)
 		              boot_info->iommu.cards, boot_info->pci_count);
 }
 
-/* --- what is refused --- */
+/* --- refused accesses --- */
 
-/* Appendix A of the specification, as far as our tables can bring them about. */
+/* Fault reasons of appendix A of the specification, as far as our tables can cause them. */
 static const char *reason_text(unsigned reason)
 {
 	return reason == 1 || reason == 2   ? "the device has no memory"

@@ -1,16 +1,16 @@
 /*
- * What network cards may reach of memory: what core programs give to devices, and nothing else
+ * DMA isolation: network cards reach only the memory that core programs give to devices
  * (docs/RELIABILITY.md, Isolation).
  *
  * 1. A card reaches the arenas, the snapshot and the control core's tables, at their physical
- *    addresses, so dma_addr() (hal/dma.h) is the same with an IOMMU and without. Not the kernel,
- *    no page table, no outbox, no program's variables, no registers of other devices.
- * 2. All cards share the one map, which never changes: KCALL_SHARE moves memory between two of the
- *    regions that it has.
- * 3. Message interrupts, writes to 0xfeexxxxx, are no accesses to memory for the units, and pass.
- * 4. A unit is turned on only when it covers one of our cards. Of its other devices those that
- *    firmware goes on using (RMRR) reach what they did, the others nothing.
- * 5. Where anything is missing or does not answer, no unit is used, and the console says why.
+ *    addresses, so dma_addr() (hal/dma.h) is the same with and without an IOMMU. A card reaches no
+ *    kernel memory, page table, outbox, program variable or register of another device.
+ * 2. All cards share one map, which never changes. KCALL_SHARE moves memory between two regions that
+ *    are both in the map.
+ * 3. Message interrupts, writes to 0xfeexxxxx, are not memory accesses to the units, and pass.
+ * 4. A unit is enabled only if it covers one of our cards. Among its other devices, those that
+ *    firmware still uses (RMRR) keep their access; the rest can access nothing.
+ * 5. If anything is missing or does not respond, no unit is used, and the console says why.
  */
 #ifndef KERNEL_IOMMU_H
 #define KERNEL_IOMMU_H
@@ -18,22 +18,22 @@
 #include "kernel/acpi.h"
 #include "kernel/dmar.h"
 
-/* Reads firmware's table of them; before pci_init, which shows no program their registers. The
- * table is valid for ever; it is empty when there is none, or one that is malformed. */
+/* Parses firmware's table of the units. Called before pci_init, which hides the units' registers from
+ * programs. The result stays valid; it is empty if there is no table or a malformed one. */
 const struct dmar *iommu_find(const struct acpi *acpi);
 
-/* Chooses the units and takes the memory for their tables; before partition_cores, which leaves
- * none, and after pci_init. */
+/* Chooses the units and takes memory for their tables. Called after pci_init and before
+ * partition_cores, which takes all the remaining memory. */
 void iommu_prepare(void);
 
-/* Turns the units on, by boot_info's regions; before the first program. */
+/* Enables the units for boot_info's regions; before the first program. */
 void iommu_start(void);
 
-/* Counts and prints what devices were refused since the last look; the number since boot. One core
- * calls it. */
+/* Counts and prints the accesses refused since the last call; returns the number since boot. Called by
+ * one core only. */
 int64_t iommu_look(void);
 
-/* For tests, see KCALL_TEST_DMA. */
+/* For tests; see KCALL_TEST_DMA. */
 int64_t iommu_test(uint64_t device);
 
 #endif

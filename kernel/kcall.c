@@ -1,4 +1,4 @@
-/* Serves the calls of hal/kcall.h. Arguments are a program's and checked as such. */
+/* Serves the calls of hal/kcall.h. All arguments are untrusted and checked. */
 #include "hal/kcall.h"
 
 #include "hal/clock.h"
@@ -15,8 +15,8 @@
 #include "kernel/trap.h"
 
 #define LOG_CHUNK 256
-#define SILENT_S 30 /* the control core looks for keys a hundred times a second, and says how far it is
-                     * where it has to read a million lines */
+#define SILENT_S 30 /* the control core polls for keys a hundred times a second, and prints its progress
+                     * while it reads a million lines, so it calls the kernel much more often */
 
 static int64_t serve_log(const struct core *c, uint64_t text, uint64_t bytes)
 {
@@ -32,8 +32,8 @@ static int64_t serve_log(const struct core *c, uint64_t text, uint64_t bytes)
 }
 
 /*
- * Ring 3 runs with interrupts off, so whatever came since the program last looked is pending in
- * the local APIC and ends the halt at once: no wake-up is lost.
+ * Ring 3 runs with interrupts off. An interrupt that arrived since the program last checked is pending
+ * in the local APIC and ends the halt at once, so no wake-up is lost.
  */
 static int64_t serve_sleep(const struct core *c, uint64_t tsc)
 {
@@ -57,7 +57,7 @@ static int64_t serve_wake(uint64_t core)
 	return E_OK;
 }
 
-/* Its program has not called for so long that it cannot be well. */
+/* True if the core runs and its program has not called the kernel for SILENT_S seconds. */
 static bool is_silent(const struct core *c)
 {
 	uint64_t since = clock_tsc() - __atomic_load_n(&c->called_tsc, __ATOMIC_RELAXED);
@@ -86,8 +86,8 @@ static int64_t serve_config_hash(const struct core *c, uint64_t hash)
 	return E_OK;
 }
 
-/* The text at ring 3's address `from`, cut to size - 1 bytes or where it cannot be read; "?" when
- * nothing can. */
+/* Copies the text at ring 3's address `from`, cut at size - 1 bytes or at the first unreadable byte;
+ * "?" if it is empty or unreadable. */
 static void read_text(const struct core *c, char *text, size_t size, uint64_t from)
 {
 	size_t n = 0;

@@ -20,9 +20,9 @@ _Static_assert(BOOT_BEFORE_MAX == KEEP_BYTES - KEEP_HEAD, "keep_take copies all 
 
 extern struct keep kernel_keep;
 static bool begun;
-static uint64_t told; /* bytes of the last boot's report, which is still there */
+static uint64_t told; /* bytes of the last boot's report, still in kernel_keep.text */
 
-/* FNV-1a, of the length too. */
+/* FNV-1a over the length and the text. */
 static uint64_t sum(const struct keep *k)
 {
 	uint64_t h = 0xcbf29ce484222325 ^ k->bytes;
@@ -49,7 +49,7 @@ void keep_add(const char *text, size_t bytes)
 	struct keep *k = &kernel_keep;
 	if (!begun)
 		return;
-	/* Read once: a core that is about to be stopped may just be adding to it as well. */
+	/* Read once: a core that is about to be stopped may be appending at the same time. */
 	size_t at = __atomic_load_n(&k->bytes, __ATOMIC_RELAXED);
 	k->bytes = report_add(k->text, sizeof k->text, at, text, bytes);
 }
@@ -61,7 +61,7 @@ void keep_end(void)
 		return;
 	k->sum = sum(k);
 	k->magic = KEEP_MAGIC;
-	cpu_flush(k, sizeof *k); /* a hard reset loses the caches */
+	cpu_flush(k, sizeof *k); /* a hard reset discards the caches */
 }
 
 void keep_tell(void)

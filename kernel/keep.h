@@ -1,28 +1,28 @@
 /*
- * The kernel's last words, kept in memory over a warm restart: the report of what ended the machine
- * is told by the next boot. Memory that no loader writes lies behind the image (linker.ld); whether
- * it survives is the firmware's business, so what is found there is believed only whole.
+ * The kernel's final report, kept in memory across a warm restart and printed by the next boot. It lies
+ * behind the image in memory that no loader writes (linker.ld). Firmware may still overwrite it, so a
+ * report is used only if its checksum is right.
  */
 #ifndef KERNEL_KEEP_H
 #define KERNEL_KEEP_H
 
 #include "hal/boot_info.h"
 
-/* Begins a report; once, later calls change nothing. */
+/* Begins a report. Only the first call has an effect. */
 void keep_begin(void);
 
-/* Adds to it; without keep_begin nothing is done. What it has no room for is left out, and it says so at
- * its end. */
+/* Appends to the report; does nothing before keep_begin. A report that is full ends in a line that says
+ * so. */
 void keep_add(const char *text, size_t bytes);
 
-/* It is complete, and in memory, not in a cache. */
+/* Completes the report and flushes it from the caches to memory. */
 void keep_end(void);
 
-/* Prints the report of the last boot, if there is one, and forgets it: the next boot does not tell it. */
+/* Prints the report of the last boot, if there is one, and invalidates it for the next boot. */
 void keep_tell(void);
 
-/* Copies what keep_tell has printed; *to is all zero before, and stays so if there was none, or if a
- * report of this boot has been begun in its place. */
+/* Copies the report that keep_tell has printed. The caller passes *to all zero. It stays zero if there
+ * was no report, or if a report of this boot has replaced it. */
 void keep_take(struct boot_before *to);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * From the loader to the core programs. The order is the dependency order: console, traps,
- * memory, ACPI, APIC, clock, other cores, devices, memory of the cores, programs. When the
- * programs run, the kernel is out of the way (ARCHITECTURE.md, Kernel).
+ * Boot, from the loader to the core programs. Each step depends on those before it: console, traps,
+ * memory, ACPI, APIC, clock, other cores, devices, memory of the cores, programs. Once the programs
+ * run, the kernel only serves calls and faults (ARCHITECTURE.md, Kernel).
  */
 #include "hal/clock.h"
 #include "kernel/acpi.h"
@@ -85,10 +85,10 @@ _Noreturn void kmain(enum boot_loader loader, uint64_t info)
 {
 	char panic_word[8];
 	tsc_at_start = clock_tsc();
-	__stack_chk_guard = guard_make(); /* here, for kmain does not return and so never looks */
+	__stack_chk_guard = guard_make(); /* safe here: kmain never returns, so it never compares */
 	console_init();
 	trap_init();
-	core_load_tables(&cores[0]); /* from here on nothing fails in silence */
+	core_load_tables(&cores[0]); /* from here on every fault is reported */
 	boot_parse(&boot, loader, info);
 	machine_set_exit_port((uint16_t)cmdline_number(boot.cmdline, "debug-exit", 0));
 	if (cmdline_option(boot.cmdline, "panic", panic_word, sizeof panic_word))

@@ -11,16 +11,16 @@
 #define MCG_CAP_CTL (1u << 8)
 #define MSR_MCG_STATUS 0x17a /* 15.3.1.2 */
 #define MSR_MCG_CTL 0x17b
-#define MSR_MC0_CTL 0x400    /* 15.3.2; four of each bank: control, status, address, misc */
+#define MSR_MC0_CTL 0x400    /* 15.3.2; four MSRs per bank: control, status, address, misc */
 #define STATUS_VAL (1ull << 63)
 #define STATUS_OVER (1ull << 62)
 #define STATUS_UC (1ull << 61)
 #define STATUS_MISCV (1ull << 59)
 #define STATUS_ADDRV (1ull << 58)
 #define STATUS_PCC (1ull << 57)
-#define BANKS_MAX 32 /* the architecture's room for MSRs */
+#define BANKS_MAX 32 /* the most that the architectural MSR range holds */
 #define NOTES_MAX 32
-#define OTHERS_US 10000 /* the CPUs of a package have a machine check together */
+#define OTHERS_US 10000 /* the CPUs of a package receive a machine check together */
 
 static struct note {
 	unsigned core, bank;
@@ -35,7 +35,7 @@ static unsigned banks(void)
 	return n < BANKS_MAX ? n : BANKS_MAX;
 }
 
-/* --- words: 15.9 --- */
+/* --- decoding: 15.9 --- */
 
 static const char *simple_error(unsigned code)
 {
@@ -47,7 +47,7 @@ static const char *simple_error(unsigned code)
 	return code == 0x400 ? "internal timer" : code >> 10 == 1 ? "internal, unclassified" : "unknown";
 }
 
-/* What kind of access: RRRR of compound errors. */
+/* Kind of access: field RRRR of compound errors. */
 static const char *request(unsigned code)
 {
 	static const char *const names[] = {"error", "read", "write", "data read", "data write",
@@ -93,7 +93,7 @@ void mce_describe(char text[MCE_TEXT_MAX], uint64_t status)
 	                      status & STATUS_UC ? "uncorrected" : "corrected",
 	                      status & STATUS_PCC ? ", the CPU's state is lost" : "",
 	                      status & STATUS_OVER ? ", more were overwritten" : "");
-	compound(text + n, MCE_TEXT_MAX - n, status & 0xefff); /* bit 12: filtering, no part of it */
+	compound(text + n, MCE_TEXT_MAX - n, status & 0xefff); /* without bit 12, filtering */
 }
 
 /* --- the banks --- */
@@ -110,7 +110,7 @@ static void print_line(void (*say)(const char *format, ...), const struct note *
 	    (unsigned long long)n->global);
 }
 
-/* False when the bank holds nothing. Its address and misc may be read only where the status says. */
+/* False if the bank holds no error. Address and misc may be read only if the status marks them valid. */
 static bool read_bank(struct note *n, unsigned bank)
 {
 	uint32_t msr = MSR_MC0_CTL + 4 * bank;

@@ -9,14 +9,14 @@
 #include "kernel/tsc.h"
 #include "lib/mem.h"
 
-#define IDENTITY_BYTES 64 /* of a report's second line */
+#define IDENTITY_BYTES 64 /* room for a report's second line */
 #define RESET_CONTROL 0xcf9
 #define KEYBOARD_COMMAND 0x64
 #define RESET_WAIT_US 50000
-#define REBOOT_DELAY_S 3 /* for who reads, and so that a machine that fails at once does not whirl */
+#define REBOOT_DELAY_S 3 /* time to read the report; also slows down a reboot loop */
 
 static uint16_t exit_port;
-static enum { END_EXIT, END_HALT, END_REBOOT } ending; /* without a port exit is halt */
+static enum { END_EXIT, END_HALT, END_REBOOT } ending; /* END_EXIT without a port halts */
 
 void panic(const char *format, ...)
 {
@@ -94,7 +94,7 @@ void machine_fail(unsigned code)
 void machine_reboot(void)
 {
 	smp_stop_others();
-	out8(RESET_CONTROL, 0x02); /* hard reset, then pull the line */
+	out8(RESET_CONTROL, 0x02); /* select hard reset; the next write triggers it */
 	out8(RESET_CONTROL, 0x06);
 	tsc_wait_us(RESET_WAIT_US);
 	out8(KEYBOARD_COMMAND, 0xfe); /* pulse the reset line */

@@ -1,4 +1,4 @@
-/* The end of the machine: our own bug in ring 0, or a machine we cannot run on. */
+/* The end of the machine: a bug in ring 0, or an unsupported machine. */
 #ifndef KERNEL_PANIC_H
 #define KERNEL_PANIC_H
 
@@ -14,28 +14,28 @@ enum exit_code {
 /* Prints the reason and ends the machine by machine_fail(EXIT_PANIC). */
 _Noreturn void panic(const char *format, ...) PRINTF_LIKE(1, 2);
 
-/* The machine is about to end: from here on this core runs alone and has the console, and what is
- * said by keep_add is kept. Of several that call only one goes on. */
+/* Prepares the end of the machine: stops all other cores, takes the console, and begins the kept report
+ * (keep_begin). If several cores call, only one returns. */
 void machine_seize(void);
 
 /*
- * Ends the machine: through QEMU's isa-debug-exit when the command line names its port
- * (debug-exit=PORT), else halts all cores with a message.
+ * Ends the machine: through QEMU's isa-debug-exit if the command line names its port
+ * (debug-exit=PORT), else by halting all cores with a message.
  */
 _Noreturn void machine_exit(unsigned code);
 
-/* The end of a machine that has failed: reboots, halts or exits, as panic= says; what was kept of
- * the report (kernel/keep.h) is told by the next boot. */
+/* Ends a machine that has failed: reboots, halts or exits, as set by panic=. The next boot prints the
+ * kept report (kernel/keep.h). */
 _Noreturn void machine_fail(unsigned code);
 
-/* panic= of the command line, `word` being its value. Else: exit where there is a port for it,
- * halt where there is none. */
+/* Sets the value of panic= on the command line. The default is to exit if there is a port for it, else
+ * to halt. */
 void machine_set_panic(const char *word);
 
 /* Restarts the machine: reset port 0xcf9, keyboard controller, triple fault, in this order. */
 _Noreturn void machine_reboot(void);
 
-/* Port of isa-debug-exit, 0: there is none. */
+/* Sets the port of isa-debug-exit; 0: none. */
 void machine_set_exit_port(uint16_t port);
 
 #endif

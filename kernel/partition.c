@@ -1,15 +1,15 @@
 /*
  * Builds the address spaces of the cores (ARCHITECTURE.md, invariants 1, 2, 6) over the memory that
- * shares.c has given each:
+ * shares.c has given to each:
  *
  *     arena     one per data core, which alone writes it: packet buffers and NIC rings. The control
- *               core maps it read-only: what is too much for an outbox lies there
+ *               core maps it read-only, for data too large for an outbox
  *     outbox    one per core: that core writes, all others map it read-only
  *     snapshot  written by the control core, read-only for the others
- *     tables    the control core's alone, in one piece with the snapshot, which it may extend:
- *               what the one and the other take, only the configuration tells
+ *     tables    the control core's alone. Snapshot and tables are one piece of memory; the control core
+ *               moves the boundary (KCALL_SHARE), because both sizes depend on the configuration
  *
- * With one CPU the same core has both roles and all of it.
+ * With one CPU the same core has both roles and all of this memory.
  */
 #include "kernel/partition.h"
 
@@ -20,13 +20,13 @@
 #include "kernel/shares.h"
 #include "lib/mem.h"
 
-/* The start holds the owner's state words: others read them before the owner has run. */
+/* The header holds the owner's state words. Other cores may read them before the owner has run. */
 static void clear_header(uint64_t window_addr)
 {
 	memset(vm_phys(window_addr - MEMORY_WINDOW), 0, BOOT_HEADER_BYTES);
 }
 
-/* Lets the core's program read, or by VM_WRITE write, the pages that hold this memory. */
+/* Maps the pages of this memory into the core's program, read-only unless flags has VM_WRITE. */
 static void map_window(struct core *c, uint64_t addr, uint64_t bytes, unsigned flags)
 {
 	uint64_t start = align_down(addr, PAGE_BYTES), end = align_up(addr + bytes, PAGE_BYTES);
@@ -52,7 +52,7 @@ static void map_windows(struct core *c)
 	pci_map_bars(c->space);
 }
 
-/* Of page tables for what the control core is to share. */
+/* Bytes of page tables still needed to share `bytes` of the control core's tables. */
 static uint64_t tables_missing(uint64_t bytes)
 {
 	uint64_t missing = 0;
@@ -67,9 +67,9 @@ int partition_share(uint64_t bytes)
 	if (bytes == 0 || bytes % HUGE_BYTES || bytes >= m->tables_bytes)
 		return E_INVAL;
 	if (tables_missing(bytes) > vm_free())
-		return E_NOMEM; /* who asks does with less: no machine ends for it */
+		return E_NOMEM; /* the caller can do with less, so this is no panic */
 	for (unsigned i = boot_info->first_data_core; i < boot_info->cores; i++)
-		if (i > 0) /* it has had no use for the entries: no TLB knows them (SDM vol. 3A, 4.10.2) */
+		if (i > 0) /* the entries were not present, so no TLB holds them (SDM vol. 3A, 4.10.2) */
 			map_window(&cores[i], m->tables, bytes, 0);
 	m->tables += bytes;
 	m->tables_bytes -= bytes;
@@ -86,7 +86,7 @@ void partition_cores(unsigned n, const struct boot *boot)
 		boot_info->config = MEMORY_WINDOW + boot->module.start;
 		boot_info->config_bytes = boot->module.end - boot->module.start;
 	}
-	for (unsigned i = 0; i < n; i++) { /* the programs' own pages before all that is left goes */
+	for (unsigned i = 0; i < n; i++) { /* the programs' pages first: shares_take takes the rest */
 		cores[i].space = vm_space_new();
 		program_map(&cores[i]);
 	}

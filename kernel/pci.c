@@ -2,14 +2,13 @@
  * PCI Local Bus specification 3.0: 3.2.2.3.2 (configuration mechanism 1), 6.2.5 (BARs), 6.8.2
  * (MSI-X); PCI Express base specification 3.0, 7.2.2 (ECAM).
  *
- * Buses are walked from 0 through the bridges that firmware has numbered. BARs are used as
- * firmware set them; a function whose memory BAR is unassigned is given one only by firmware,
- * and is reported here.
+ * Buses are scanned from bus 0 through the bridges that firmware has numbered. BARs are used as
+ * firmware set them. The kernel assigns none; it reports a memory BAR that firmware left unassigned.
  *
- * What configuration space says is not believed (tests/fuzz/fuzz_pci.c):
- * 1. A BAR is shown to core programs only where nothing else lies: no memory, no interrupt
- *    controller, no ECAM, no other BAR.
- * 2. Every bus is walked once, whatever bridges lead to it, and every list of capabilities ends.
+ * The contents of configuration space are untrusted (tests/fuzz/fuzz_pci.c):
+ * 1. A BAR is shown to core programs only if it overlaps nothing else: no memory, interrupt controller,
+ *    IOMMU unit, ECAM or other BAR.
+ * 2. Every bus is scanned once, whatever bridges lead to it. The walk of a capability list is bounded.
  */
 #include "kernel/pci.h"
 
@@ -29,7 +28,7 @@
 #define CFG_STATUS_CAPS (1u << 20)
 #define CFG_CLASS 0x0a /* class << 8 | subclass */
 #define CFG_HEADER 0x0e
-#define HEADER_TYPE 0x7fu    /* 0: a device; others have fewer BARs */
+#define HEADER_TYPE 0x7fu    /* 0: a device; other types have fewer BARs */
 #define HEADER_SEVERAL 0x80u /* the device has several functions */
 #define CFG_BAR0 0x10
 #define CFG_SECONDARY_BUS 0x19
@@ -43,12 +42,12 @@
 #define MSIX_ENABLE (1u << 31)
 #define MSIX_MASK_ALL (1u << 30)
 #define MSIX_ENTRY_BYTES 16
-#define BRIDGES_MAX 16 /* one behind the other */
+#define BRIDGES_MAX 16 /* in a chain */
 #define BUSES 256
 #define BAR_BYTES_MAX (1ull << 30) /* of a network function */
 #define APIC_BYTES 4096
 
-/* What the kernel keeps beside struct pci_dev: physical BARs and where the MSI-X table is. */
+/* The kernel's data besides struct pci_dev: physical BARs and the address of the MSI-X table. */
 struct pci_private {
 	uint64_t bar_phys[PCI_BARS];
 	uint8_t msix_cap; /* offset of the capability; 0: none */
@@ -127,8 +126,8 @@ static bool overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes)
 	return a < b + b_bytes && b < a + a_bytes;
 }
 
-/* Does anything that the kernel knows lie there, or, other BARs aside, in the same pages? They are
- * mapped as a whole. */
+/* True if the range overlaps another BAR, or if its pages overlap anything else that the kernel knows.
+ * BARs are mapped in whole pages. */
 static bool is_taken(uint64_t phys, uint64_t bytes)
 {
 	uint64_t page = align_down(phys, PAGE_BYTES), whole = align_up(phys + bytes, PAGE_BYTES) - page;
@@ -143,14 +142,14 @@ static bool is_taken(uint64_t phys, uint64_t bytes)
 		taken |= overlap(page, whole, e->base + ((uint64_t)e->first_bus << 20),
 		                 (e->last_bus - e->first_bus + 1ull) << 20);
 	}
-	for (unsigned d = 0; d <= info->pci_count; d++) /* the last is being read */
+	for (unsigned d = 0; d <= info->pci_count; d++) /* including the function being read */
 		for (unsigned b = 0; b < PCI_BARS; b++)
 			taken |= overlap(phys, bytes, priv[d].bar_phys[b], info->pci[d].bar[b].bytes);
 	return taken;
 }
 
-/* Reads BAR n; returns how many BAR slots it takes. Only memory BARs that the window of the core
- * programs (hal/layout.h) can show are recorded. */
+/* Reads BAR n; returns the number of BAR slots it uses. Only memory BARs that fit the core programs'
+ * window (hal/layout.h) are recorded. */
 static unsigned read_bar(struct pci_dev *dev, struct pci_private *p, unsigned n)
 {
 	unsigned offset = CFG_BAR0 + 4 * n;
@@ -240,7 +239,7 @@ static bool is_there(uint16_t bdf)
 
 static void scan_bus(unsigned bus, unsigned depth);
 
-/* Nothing but network functions is driven by core programs. */
+/* Adds a network function, or scans the bus behind a bridge. Core programs drive no other functions. */
 static void look_at(uint16_t bdf, unsigned depth)
 {
 	uint32_t class = config_read(bdf, CFG_CLASS, 2);
@@ -336,7 +335,7 @@ int64_t pci_msix_program(uint64_t index, uint64_t entry, uint32_t apic_id)
 	uint16_t bdf = info->pci[index].bdf;
 	uint32_t control = config_read(bdf, p->msix_cap, 4);
 	if (!(control & MSIX_ENABLE)) {
-		/* Entries come out of reset masked (6.8.2.9), so enabling raises nothing. */
+		/* Entries are masked after reset (6.8.2.9), so enabling raises no interrupt. */
 		config_write(bdf, p->msix_cap, 4, (control | MSIX_ENABLE) & ~MSIX_MASK_ALL);
 	}
 	write_message(p, entry, apic_msi_address(apic_id), apic_msi_data());

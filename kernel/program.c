@@ -1,11 +1,11 @@
 /*
- * The program image is an ELF64 file linked by core/program.ld and carried in .rodata of the kernel
- * (ELF-64 Object File Format, version 1.5). Segments that are not writable are mapped straight
- * from there into every address space; of writable ones each core has its own copy at the same
- * address (ARCHITECTURE.md, invariant 1), renewed from the image at every start.
+ * The program image is an ELF64 file linked by core/program.ld and embedded in .rodata of the kernel
+ * (ELF-64 Object File Format, version 1.5). Read-only segments are mapped from there into every address
+ * space. Of each writable segment every core has its own copy at the same address (ARCHITECTURE.md,
+ * invariant 1), restored from the image at every start.
  *
- * The image is checked once (tests/fuzz/fuzz_program.c), and what was checked is used: no part of it
- * lies outside of it, no segment is both written and run, none lies over another.
+ * The image is checked once, before use (tests/fuzz/fuzz_program.c): every part lies within the image,
+ * no segment is both writable and executable, and no two segments overlap.
  */
 #include "kernel/program.h"
 
@@ -23,7 +23,7 @@
 #define ELF_SYMTAB 2
 #define ELF_FUNC 2
 #define SEGMENTS_MAX 8
-#define RFLAGS_RESERVED 2 /* always one; interrupts off */
+#define RFLAGS_RESERVED 2 /* bit 1 is always set; interrupts are off */
 
 struct elf_header {
 	uint32_t magic;
@@ -75,7 +75,7 @@ static bool inside(uint64_t offset, uint64_t bytes)
 	return offset <= image_bytes && bytes <= image_bytes - offset;
 }
 
-/* n entries of this size, where they can be read as they lie. */
+/* True if n entries of this size lie within the image, aligned to 8 bytes. */
 static bool table_sound(uint64_t offset, uint64_t n, uint64_t entry_bytes)
 {
 	return offset % 8 == 0 && inside(offset, n * entry_bytes);
@@ -83,7 +83,7 @@ static bool table_sound(uint64_t offset, uint64_t n, uint64_t entry_bytes)
 
 static bool segment_sound(const struct elf_segment *s)
 {
-	const uint64_t end = PROGRAM_STACK_TOP - PROGRAM_STACK_BYTES - PAGE_BYTES; /* below the guard */
+	const uint64_t end = PROGRAM_STACK_TOP - PROGRAM_STACK_BYTES - PAGE_BYTES; /* the guard page */
 	bool writable = s->flags & ELF_WRITE, runs = s->flags & ELF_EXEC;
 	if (s->vaddr % PAGE_BYTES || s->offset % PAGE_BYTES || !inside(s->offset, s->filesz))
 		return false;
@@ -115,7 +115,7 @@ static bool segments_sound(void)
 	return entered;
 }
 
-/* Its symbols, all of whose names end inside of their table. */
+/* Records the symbol table s; false if a table or name is not within its bounds. */
 static bool take_symbols(const struct elf_section *all, const struct elf_section *s)
 {
 	if (s->link >= elf->shnum || !table_sound(s->offset, s->size / sizeof *symbols, sizeof *symbols))
@@ -147,7 +147,7 @@ static bool sections_sound(void)
 	return true;
 }
 
-/* Looks through the image; false: it is damaged, and nothing of it may be used. */
+/* Checks the image; false: it is damaged and must not be used. */
 static bool read_image(const uint8_t *at, size_t bytes)
 {
 	image = at;
@@ -166,7 +166,7 @@ void program_init(void)
 {
 	if (read_image(program_image, (size_t)(program_image_end - program_image)))
 		return;
-	symbol_count = 0; /* a report looks for names */
+	symbol_count = 0; /* the panic report looks up names */
 	panic("the core program in the kernel's image is damaged");
 }
 
@@ -195,7 +195,7 @@ uint64_t program_boot_info(void)
 	return MEMORY_WINDOW + ((uint64_t)boot_info - PHYS_BASE);
 }
 
-/* The core's copies as the image has them. */
+/* Restores the core's copies of writable segments from the image. */
 static void renew(const struct core *c)
 {
 	for (unsigned i = 0; i < elf->phnum; i++) {

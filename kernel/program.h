@@ -4,19 +4,19 @@
 
 #include "kernel/core.h"
 
-/* Checks the program image carried in the kernel. Boot core, once. */
+/* Checks the program image in the kernel; panics if it is damaged. Boot core, once. */
 void program_init(void);
 
-/* Maps the program into the core's address space: shared code, its own data, bss and stack. */
+/* Maps the program into the core's address space: shared code; data, bss and stack of its own. */
 void program_map(struct core *c);
 
-/* Where the programs see boot_info. */
+/* Address of boot_info in the programs' address spaces. */
 uint64_t program_boot_info(void);
 
 /* Restores pristine data and bss, and enters the program at its start. */
 _Noreturn void program_run(struct core *c);
 
-/* Address of a global of the program, 0 when there is none of that name. */
+/* Address of a global of the program; 0 if no symbol has that name. */
 uint64_t program_symbol(const char *name);
 
 /* Name of the function that holds `addr`, with the distance from its start; NULL: unknown. */
@@ -26,10 +26,10 @@ const char *program_function(uint64_t addr, uint64_t *offset);
 const char *kernel_function(uint64_t addr, uint64_t *offset);
 
 /*
- * The function, of either, that an address of a backtrace belongs to, with the distance of addr from
- * its start; NULL: unknown. An address that a call `returns` to is looked up by the byte before it:
- * where the function called does not return, the call may be the last instruction of its function,
- * and the address that of the next function.
+ * Name of the function, of program or kernel, that an address of a backtrace belongs to, with the
+ * distance from its start; NULL: unknown. With `returns`, addr is a return address, and the byte before
+ * it is looked up: if the called function never returns, the call may be the last instruction of its
+ * function, and addr the start of the next one.
  */
 const char *function_of(uint64_t addr, bool returns, uint64_t *offset);
 

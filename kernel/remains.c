@@ -1,6 +1,6 @@
 /*
- * See remains.h. Copied as they are: text is made of it by the control core, at ring 3, for the core
- * that has failed is to forward again soon, and ring 0 may be emulated (ARCHITECTURE.md, Kernel).
+ * See remains.h. The kernel copies raw data; the control core formats it as text at ring 3. The failed
+ * core shall forward again soon, and ring 0 may be emulated (ARCHITECTURE.md, Kernel).
  */
 #include "kernel/remains.h"
 
@@ -10,12 +10,12 @@ _Static_assert(REMAINS_STATE % 8 == 0, "a piece that fits does so in whole words
 
 #define PLACES ARRAY_LEN(((struct remains *)0)->v)
 
-/* Of which packets there are handles. */
+/* The handles in use, as in struct remains. */
 struct span {
-	uint32_t next, end; /* as in struct remains */
+	uint32_t next, end;
 };
 
-/* The place of the i-th newest of them, from 0; PLACES: there are no so many. */
+/* Index in v[] of the i-th newest handle, counted from 0; PLACES: there are fewer. */
 static uint32_t place_of(const struct span *s, uint32_t i)
 {
 	if (i < s->next)
@@ -34,7 +34,6 @@ static bool read_pkt(vm_space_t space, uint64_t from, struct remains_pkt *p)
 	return true;
 }
 
-/* The packets received last. */
 static void copy_pkts(vm_space_t space, uint64_t at, struct crash *to)
 {
 	struct span s;
@@ -50,7 +49,7 @@ static void copy_pkts(vm_space_t space, uint64_t at, struct crash *to)
 	}
 }
 
-/* The memory that the program has named, up to the first piece that cannot be. */
+/* Copies the memory that the program has named, up to the first piece that is invalid. */
 static void copy_parts(vm_space_t space, uint64_t at, struct crash *to)
 {
 	uint64_t parts, from = at + offsetof(struct remains, part);
@@ -68,7 +67,7 @@ static void copy_parts(vm_space_t space, uint64_t at, struct crash *to)
 	}
 }
 
-/* The events of its core, which lie where the program says. */
+/* Copies the core's events from the address that the program gives. */
 static void copy_events(vm_space_t space, struct crash *to)
 {
 	uint64_t at = program_symbol("core_events"), ring;

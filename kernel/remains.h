@@ -1,12 +1,12 @@
-/* What a program that has failed leaves (hal/remains.h), for its report. */
+/* Copies the data of a failed program (hal/remains.h) into its report. */
 #ifndef KERNEL_REMAINS_H
 #define KERNEL_REMAINS_H
 
 #include "hal/boot_info.h"
 #include "kernel/vm.h"
 
-/* Copies it out of the program that runs in `space` into its report. What the program says of it is
- * not believed: what is no memory of its own is left out. */
+/* Copies the remains of the program in `space` into its report. The program's addresses are untrusted:
+ * anything outside its own memory is left out. */
 void remains_copy(vm_space_t space, struct crash *to);
 
 #endif

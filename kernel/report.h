@@ -1,4 +1,4 @@
-/* Text of a report, in room that has an end. */
+/* Text of a report in a buffer of fixed size. */
 #ifndef KERNEL_REPORT_H
 #define KERNEL_REPORT_H
 
@@ -8,8 +8,8 @@
 #define REPORT_CUT "\n(cut: there was no room for more of this report)\n"
 
 /*
- * Adds to the `at` bytes that text has of `size`, more than REPORT_CUT's; returns how many it has
- * then. Where there is no room for all of it, text ends in REPORT_CUT, and stays so.
+ * Appends to text, which holds `at` of `size` bytes; size is larger than REPORT_CUT's. Returns the new
+ * number of bytes. If `more` does not fit, text ends in REPORT_CUT, also after further calls.
  */
 static inline size_t report_add(char *text, size_t size, size_t at, const char *more, size_t bytes)
 {

@@ -1,4 +1,4 @@
-/* See selftest.h. The functions have names, for the tests look for them in the backtrace. */
+/* See selftest.h. The tests look for the names of these functions in the backtrace. */
 #include "kernel/selftest.h"
 
 #include "hal/kcall.h"
@@ -6,20 +6,20 @@
 #include "lib/assert.h"
 #include "lib/cmdline.h"
 
-/* Pushes until the guard page: the page fault finds no stack, and becomes a double fault. */
+/* Pushes until the guard page. The page fault then has no stack and becomes a double fault. */
 static void run_off_the_stack(void)
 {
 	__asm__ volatile("1: pushq $0\n\tjmp 1b" : : : "memory");
 }
 
-/* The first page is mapped nowhere. Reached by a register, so that the compiler knows nothing. */
+/* The first page is never mapped. The address is in a register, so the compiler cannot see the fault. */
 static void write_to_nothing(void)
 {
 	uint64_t address = 8;
 	__asm__ volatile("movq %0, (%0)" : : "r"(address) : "memory");
 }
 
-/* As write_to_nothing, with a frame pointer that leads into a guard page: the backtrace ends there. */
+/* Like write_to_nothing, with a frame pointer into a guard page, at which the backtrace ends. */
 static void lose_the_frame(void)
 {
 	uint64_t address = 8;
@@ -28,8 +28,8 @@ static void lose_the_frame(void)
 	                 : "memory");
 }
 
-/* As a bug would: 48 bytes more than there are, up to the return address and on. The compiler knows
- * nothing of what is behind `at`. */
+/* Writes 48 bytes beyond the array, over the return address and further. The asm hides from the
+ * compiler what `at` points to. */
 __attribute__((noinline)) static void write_beyond_an_array(void)
 {
 	uint8_t array[16];

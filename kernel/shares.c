@@ -1,20 +1,20 @@
 /*
  * Divides the memory of the machine, in 2 MiB pages (ARCHITECTURE.md, Address spaces). The kernel
- * does not know what the machine will be: a router with a million routes wants tables and
- * snapshots, a server with a million connections wants arenas. So
+ * does not know the configuration: a router with a million routes needs tables and snapshots, a
+ * server with a million connections needs arenas. The rules:
  *
- * 1. the control core gets one piece for its tables and the snapshots: a quarter of the memory, enough
- *    for the routes that so much is bought for, and three times what the boot module has of whole
- *    pages: a router's text makes tables twice as large as it is, and the traces that a generator is
- *    to replay are laid out in the snapshots (tools/pktgen/trace.h). The snapshots begin small, and
- *    the control core makes them larger when it knows (KCALL_SHARE). Where that is too much, it
- *    gets less; and where even the least is too much beside the module, the module goes;
- * 2. the data cores get all that is left, the same for each: nobody else would use it, and memory
- *    that is not touched costs nothing. Only so much remains as the page tables need;
- * 3. each region is in one piece of physical memory. The small ones are taken first, then the
- *    arenas are as large as the holes of the machine allow.
+ * 1. The control core gets one piece for its tables and the snapshots. The piece is a quarter of the
+ *    memory, 1 GiB at most, plus two to three times the boot module in whole 2 MiB pages. A router's
+ *    configuration makes tables twice its size. The traces that a generator replays are laid out in the
+ *    snapshots (tools/pktgen/trace.h). The snapshots start small; the control core enlarges them when
+ *    it knows the size (KCALL_SHARE). If the piece is too large for the machine, it shrinks. If even
+ *    the minimum does not fit beside the module, the module is dropped.
+ * 2. The data cores share the rest equally. No one else would use it, and untouched memory costs
+ *    nothing. Only the page tables' memory is held back.
+ * 3. Each region is contiguous in physical memory. The small ones are taken first; the arenas are then
+ *    as large as the holes in the machine's memory allow.
  *
- * Nothing here looks at memory: tests/unit/test_shares.c divides machines of all sizes.
+ * This code does not access memory: tests/unit/test_shares.c divides machines of all sizes.
  */
 #include "kernel/shares.h"
 
@@ -22,15 +22,15 @@
 #include "kernel/core.h"
 
 #define MIB (1ull << 20)
-#define SHARE_LOW (8 * MIB)    /* some 16,000 routes; the rings of 16 ports, and buffers for them */
+#define SHARE_LOW (8 * MIB)    /* some 16,000 routes; or the rings of 16 ports and their buffers */
 #define SHARE_HIGH (512 * MIB) /* twice as much is more than a million routes take */
 #define CONTROL_LEAST (2 * SHARE_LOW)
-#define TEXT_HIGH (64 * MIB) /* of texts: a larger module is files */
-/* About what the most connections that can be configured (control/config_statements.c) and the most buffers
+#define TEXT_HIGH (64 * MIB) /* largest configuration text; a larger module contains captures */
+/* About what the largest configurable number of connections (control/config_statements.c) and of buffers
  * (core/data.c) take together. */
 #define ARENA_HIGH (4096 * MIB)
 
-/* An eighth of the memory, in its limits and in whole pages. */
+/* An eighth of the memory, within SHARE_LOW and SHARE_HIGH, in whole 2 MiB pages. */
 static uint64_t eighth(void)
 {
 	uint64_t v = vm_total() / 8;
@@ -38,13 +38,13 @@ static uint64_t eighth(void)
 	return align_up(v, HUGE_BYTES);
 }
 
-/* What could not be had. */
+/* The first allocation that failed. */
 struct want {
 	uint64_t bytes;
-	const char *what; /* NULL: all is there */
+	const char *what; /* NULL: none failed */
 };
 
-/* Fresh huge pages, *at their memory window address, unless something could not be had already. */
+/* Takes huge pages and stores their memory window address in *at. Does nothing after a failure. */
 static void take(struct want *missing, uint64_t bytes, const char *what, uint64_t *at)
 {
 	const uint64_t phys = missing->what ? 0 : vm_take_huge_pages(bytes);
@@ -60,9 +60,9 @@ static void take_outbox(struct want *missing, struct core_memory *m)
 	take(missing, m->outbox_bytes, "a core's outbox", &m->outbox);
 }
 
-/* Of page tables that are still to be made for a core (map_windows, kernel/partition.c). The
- * control core sees nearly all memory; what one of several data cores needs less is not worth
- * reckoning: all tables of 64 cores are a four-thousandth of the memory. */
+/* Upper bound of the page tables that a core still needs (map_windows, kernel/partition.c). The control
+ * core maps nearly all memory. A data core may need fewer tables, but the difference is negligible: all
+ * tables of 64 cores are a four-thousandth of the memory. */
 static uint64_t tables_bytes(void)
 {
 	uint64_t bytes = vm_ram_tables_bytes();
@@ -95,7 +95,7 @@ static void take_arenas(struct want *missing)
 	}
 }
 
-/* All of it, with so much for tables and snapshots; returns what could not be had. */
+/* Takes all regions, with `control` bytes for tables and snapshots; returns the first failure. */
 static struct want take_all(uint64_t control)
 {
 	struct core_memory *m = boot_info->core;
@@ -119,7 +119,7 @@ static uint64_t control_most(void)
 	return 2 * eighth() + 2 * module + (module < TEXT_HIGH ? module : TEXT_HIGH);
 }
 
-/* With as much for the control core as there is beside the least for the others. */
+/* Takes all regions, with as much for the control core as the others' minimum leaves. */
 static struct want take_most(void)
 {
 	uint64_t control = control_most();

@@ -1,14 +1,14 @@
-/* How much of the machine's memory each core and the snapshots get. */
+/* Division of the machine's memory among the cores and the snapshots. */
 #ifndef KERNEL_SHARES_H
 #define KERNEL_SHARES_H
 
 #include "kernel/boot.h"
 
 /*
- * Takes the memory of boot_info->cores cores and of the snapshots, and says in boot_info where it
- * is; what it holds is undefined. Pages for the address spaces remain. A boot module that leaves too
- * little is given up: boot_info->config_left_out. Boot core, once. vm_refuse() when the memory does
- * not suffice all the same.
+ * Takes the memory of boot_info->cores cores and of the snapshots, and records the regions in
+ * boot_info. Their contents are undefined. Pages for the address spaces are left free. If the boot
+ * module leaves too little memory, it is dropped (boot_info->config_left_out). If the memory still does
+ * not suffice, vm_refuse() is called. Boot core, once.
  */
 void shares_take(const struct boot *boot);
 

@@ -1,8 +1,8 @@
 /*
  * Start of the other cores: INIT, 10 ms, SIPI (Intel SDM vol. 3A, 8.4.4.1). Each takes a ticket
- * (boot/ap.asm), which becomes its number. They are started one after the other, so that numbers
- * are in the order of ACPI's table, the same at each start; only behind one that does not come all
- * the rest at once.
+ * (boot/ap.asm), which becomes its number. They are started one by one, so their numbers follow the
+ * order of ACPI's table and are the same at each boot. If one does not start, all the remaining ones
+ * are started at once.
  */
 #include "kernel/smp.h"
 
@@ -17,15 +17,15 @@
 #include "lib/mem.h"
 
 #define INIT_US 10000      /* from INIT to SIPI */
-#define AP_START_US 2000000 /* without another core: the rest is left out. A host may be busy */
+#define AP_START_US 2000000 /* longest wait for a core; a host may be busy */
 
 extern const uint8_t ap_trampoline[], ap_trampoline_end[];
 extern volatile uint32_t ap_ticket;
 
 uint64_t ap_stacks[CORES_MAX];
 static bool released;
-static struct core *ending; /* the core that ends the machine; NULL: none does */
-static volatile uint64_t ap_tsc[CORES_MAX]; /* TSC that the core read when it arrived */
+static struct core *ending; /* the core that ends the machine; NULL: none */
+static volatile uint64_t ap_tsc[CORES_MAX]; /* TSC that each core read at its start; 0: not started */
 
 /* First C code of another core, on its own trap stack. */
 _Noreturn void ap_main(uint32_t ticket);
@@ -39,11 +39,11 @@ _Noreturn void ap_main(uint32_t ticket)
 	while (!__atomic_load_n(&released, __ATOMIC_ACQUIRE))
 		cpu_relax();
 	if (ticket >= boot_info->cores)
-		cpu_halt_forever(); /* came too late: there is no address space for it */
+		cpu_halt_forever(); /* started too late: it has no address space */
 	program_run(c);
 }
 
-/* APIC IDs of the cores to start, so that there are `limit` with this one. */
+/* Lists the APIC IDs of the cores to start; at most `limit` cores including this one. */
 static unsigned list_others(uint32_t ids[CORES_MAX], const struct acpi *acpi, unsigned limit)
 {
 	unsigned n = 0;
@@ -62,7 +62,7 @@ static bool has_come(unsigned ticket)
 	return ap_tsc[ticket] != 0;
 }
 
-/* Returns how many have come, this one included: up to the first ticket that is missing. */
+/* Returns the number of cores that have started, this one included, up to the first missing ticket. */
 static unsigned start_others(const uint32_t *ids, unsigned others)
 {
 	unsigned sent = 0, n = 1;
@@ -111,7 +111,7 @@ void smp_release(void)
 void smp_stop_others(void)
 {
 	if (!boot_info || boot_info->cores < 2)
-		return; /* no other has been counted in yet */
+		return; /* no other core is in use yet */
 	struct core *first = NULL, *self = core_self();
 	if (!__atomic_compare_exchange_n(&ending, &first, self, false, __ATOMIC_SEQ_CST,
 	                                 __ATOMIC_SEQ_CST)) {

@@ -1,6 +1,6 @@
 /*
- * Names of the kernel's functions. The table is made from the first link of the kernel and
- * placed in .symbols for the second (see the Makefile): entries sorted by address, then names.
+ * Names of the kernel's functions. The table is generated from the first link of the kernel and placed
+ * in .symbols for the second (see the Makefile): entries sorted by address, then names.
  */
 #include "kernel/program.h"
 

@@ -1,17 +1,17 @@
-; Entry from exceptions and interrupts (Intel SDM vol. 3A, 6.14). Every stub leaves the same
-; frame, struct trap_frame in kernel/trap.h, and trap_handler(frame) decides. Vector registers
-; are not saved: the kernel is compiled without them.
+; Entry from exceptions and interrupts (Intel SDM vol. 3A, 6.14). Every stub builds the same frame,
+; struct trap_frame in kernel/trap.h, and calls trap_handler(frame). Vector registers are not saved:
+; the kernel is compiled without them.
 
 extern trap_handler
 global trap_stubs
 global trap_return
 
-; exceptions for which the CPU pushes an error code, a bit each (table 6-1)
+; Exceptions for which the CPU pushes an error code, one bit each (table 6-1).
 %define HAS_ERROR_CODE (1 << 8 | 1 << 10 | 1 << 11 | 1 << 12 | 1 << 13 | 1 << 14 | 1 << 17 | \
 	1 << 21 | 1 << 29 | 1 << 30)
 
 section .text
-; 16 bytes a stub, so that the address of stub n is trap_stubs + 16 * n
+; 16 bytes per stub: stub n is at trap_stubs + 16 * n.
 align 16
 trap_stubs:
 %assign vector 0
@@ -50,7 +50,7 @@ trap_common:
 	call trap_handler
 	mov rdi, rsp
 
-; trap_return(struct trap_frame *): leaves the kernel with this frame
+; trap_return(struct trap_frame *): leaves the kernel with this frame.
 trap_return:
 	mov rsp, rdi
 	pop r15

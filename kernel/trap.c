@@ -1,7 +1,7 @@
 /*
- * Intel SDM vol. 3A, chapter 6. Ring 3 runs with interrupts off for its whole life
- * (ARCHITECTURE.md, invariant 3): interrupts are taken only inside KCALL_SLEEP, so what comes from
- * ring 3 is an exception, an NMI or a kernel call.
+ * Intel SDM vol. 3A, chapter 6. Ring 3 always runs with interrupts off (ARCHITECTURE.md, invariant 3).
+ * Interrupts are taken only inside KCALL_SLEEP, so an entry from ring 3 is an exception, an NMI, a
+ * machine check or a kernel call.
  */
 #include "kernel/trap.h"
 
@@ -61,8 +61,8 @@ static void interrupt(struct trap_frame *f)
 		apic_eoi();
 }
 
-/* An NMI of the machine's is a failure; one of ours tells a program that it is to start anew. In the
- * kernel that is nobody's failure: see KCALL_RESTART. */
+/* An NMI from hardware is a failure. An NMI from another core asks this core to restart its program; in
+ * the kernel such an NMI is ignored (KCALL_RESTART). */
 static void non_maskable(struct trap_frame *f, bool from_program)
 {
 	smp_stop_if_asked(); /* another core may be ending the machine */
@@ -81,7 +81,7 @@ void trap_handler(struct trap_frame *f)
 		non_maskable(f, from_program);
 	else if (f->vector >= TRAP_EXCEPTIONS)
 		interrupt(f);
-	else if (!from_program || f->vector == TRAP_MACHINE_CHECK) /* no failure of the program's */
+	else if (!from_program || f->vector == TRAP_MACHINE_CHECK) /* not caused by the program */
 		fault_in_kernel(f);
 	else if (f->vector == TRAP_BREAKPOINT)
 		kcall_serve(f);

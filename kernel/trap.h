@@ -1,10 +1,10 @@
-/* Exceptions, interrupts and kernel calls: the one way into the kernel. */
+/* Exceptions, interrupts and kernel calls: the only entry into the kernel. */
 #ifndef KERNEL_TRAP_H
 #define KERNEL_TRAP_H
 
 #include "lib/types.h"
 
-/* As kernel/trap.asm and the CPU push it. */
+/* As pushed by the CPU and kernel/trap.asm. */
 struct trap_frame {
 	uint64_t r15, r14, r13, r12, r11, r10, r9, r8, rbp, rdi, rsi, rdx, rcx, rbx, rax;
 	uint64_t vector, error;
@@ -20,7 +20,7 @@ enum segment {
 	SEG_TSS = 0x28,
 };
 
-/* The vectors that are not treated alike; below TRAP_EXCEPTIONS they are the CPU's. */
+/* Vectors with special treatment. Those below TRAP_EXCEPTIONS are the CPU's exceptions. */
 enum {
 	TRAP_NMI = 2,
 	TRAP_BREAKPOINT = 3,
@@ -32,15 +32,15 @@ enum {
 
 enum { IST_EMERGENCY = 1 }; /* double fault, NMI, machine check */
 
-/* Fills the interrupt descriptor table, which all cores share. Boot core, once. Until
- * trap_use_stacks() every exception is taken on the stack that is in use. */
+/* Fills the interrupt descriptor table, which all cores share. Until trap_use_stacks() an exception at
+ * ring 0 uses the current stack. Boot core, once. */
 void trap_init(void);
 
-/* Loads that table on the core that calls. */
+/* Loads the interrupt descriptor table on the calling core. */
 void trap_load(void);
 
-/* Double fault, NMI and machine check get a stack of their own from here on: the boot core has
- * loaded its TSS, and the others load theirs before they load the table. */
+/* From here on double fault, NMI and machine check use the emergency stack. The boot core has loaded
+ * its TSS before; the other cores load theirs before they load the table. */
 void trap_use_stacks(void);
 
 /* Called by trap.asm for every vector. */
@@ -49,12 +49,12 @@ void trap_handler(struct trap_frame *f);
 /* Leaves the kernel with this frame (trap.asm). */
 _Noreturn void trap_return(struct trap_frame *f);
 
-/* Serves the kernel call in f (hal/kcall.h); the result is left in f->rax. */
+/* Serves the kernel call in f (hal/kcall.h) and stores the result in f->rax. */
 void kcall_serve(struct trap_frame *f);
 
 /*
- * A core program has failed: prints the report, then restarts the program, or stops the core when
- * it fails too often. `what` says why; NULL: it is the exception of the frame.
+ * A core program has failed: reports the failure, then restarts the program, or stops the core if it
+ * fails too often. `what` is the reason; NULL: the exception in the frame.
  */
 _Noreturn void fault_in_program(struct trap_frame *f, const char *what);
 

@@ -1,6 +1,6 @@
 /*
- * See tsc.h. CPUID: Intel SDM vol. 2A (leaves 0x15, 0x80000007); leaf 0x40000010 is the timing
- * leaf that VMware defined and KVM took over. 8254: Intel 82C54 data sheet, channel 2, mode 0.
+ * See tsc.h. CPUID: Intel SDM vol. 2A (leaves 0x15, 0x80000007). Leaf 0x40000010 is the timing leaf
+ * that VMware defined and KVM adopted. 8254: Intel 82C54 data sheet, channel 2, mode 0.
  */
 #include "kernel/tsc.h"
 
@@ -15,7 +15,7 @@
 #define PIT_CH2_MODE0 0xb0 /* channel 2, low then high byte, interrupt on terminal count */
 #define PIT_GATE 0x61      /* bit 0 gate of channel 2, bit 1 speaker, bit 5 its output */
 #define PIT_OUT 0x20
-#define PIT_COUNT 2386 /* 2.0 ms: a busy host lets a guest run for hardly longer at a time */
+#define PIT_COUNT 2386 /* 2.0 ms; a busy host hardly lets a guest run longer without interruption */
 #define PIT_SPIN_MAX 10000000
 #define PIT_ROUNDS_MAX 50
 
@@ -29,17 +29,17 @@ static uint64_t hz_from_cpuid(void)
 	return cpu_is_guest() ? cpu_id(0x40000010, 0).a * 1000ull : 0; /* kHz */
 }
 
-/* One measurement: the 8254 counts PIT_COUNT of its periods, and the local APIC's timer runs by. */
+/* One measurement: the 8254 counts PIT_COUNT periods while the local APIC's timer runs. */
 struct round {
-	uint64_t tsc;      /* TSC ticks of PIT_COUNT periods, or more */
+	uint64_t tsc;      /* TSC ticks in PIT_COUNT periods, or more */
 	uint64_t apic_tsc; /* this many TSC ticks, or fewer, ... */
-	uint32_t apic;     /* ... are so many of the timer's */
+	uint32_t apic;     /* ... equal this many timer ticks */
 };
 
 /*
- * A host may take the CPU away from us at any point. Each interval is therefore begun before and
- * ended after what it measures. The gate is open all the time, because QEMU's 8254 does not look at
- * it: the upper byte of the count is what starts the counting.
+ * A host may preempt this CPU at any point. Each interval therefore starts before and ends after the
+ * event that it measures. The gate is always open, because QEMU's 8254 ignores it; writing the upper
+ * byte of the count starts the count.
  */
 static struct round measure(void)
 {
@@ -64,9 +64,9 @@ static struct round measure(void)
 void tsc_init(void)
 {
 	struct round best = measure();
-	uint64_t second = UINT64_MAX; /* the shortest but one */
-	/* A round can only come out too long (we were not looking), so the shortest is right, once
-	 * another agrees with it. For the APIC's timer too long means to wake up early. */
+	uint64_t second = UINT64_MAX; /* the second-shortest round */
+	/* Preemption can only make a round too long, so the shortest is right once another agrees with
+	 * it. For the APIC's timer an error in this direction means an early wake-up. */
 	for (unsigned i = 1; i < PIT_ROUNDS_MAX && second - best.tsc > best.tsc / 256; i++) {
 		struct round r = measure();
 		uint64_t longer = r.tsc > best.tsc ? r.tsc : best.tsc;

@@ -5,15 +5,15 @@
 #include "lib/types.h"
 
 /*
- * Learns the frequency: from CPUID (leaf 0x15, or 0x40000010 of a hypervisor) or by measuring
+ * Determines the frequency: from CPUID (leaf 0x15, or 0x40000010 of a hypervisor) or by measuring
  * against the 8254 timer. Also measures the local APIC timer, so apic_enable() comes first.
  */
 void tsc_init(void);
 
-/* 0 before tsc_init. */
+/* The frequency; 0 before tsc_init. */
 uint64_t tsc_hz(void);
 
-/* True when CPUID promises a constant rate in all power states. */
+/* True if CPUID promises a constant rate in all power states. */
 bool tsc_is_invariant(void);
 
 /* Busy-waits. After tsc_init. */

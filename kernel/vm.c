@@ -1,7 +1,5 @@
-/*
- * See vm.h; physical memory is in vm_ram.c. Page tables as in Intel SDM vol. 3A, 4.5 (4-level
- * paging).
- */
+/* See vm.h; vm_ram.c manages physical memory. Page tables as in Intel SDM vol. 3A, 4.5 (4-level
+ * paging). */
 #include "kernel/vm.h"
 
 #include "kernel/boot.h"
@@ -42,7 +40,7 @@ static uint64_t pte_bits(unsigned flags)
 	       (flags & VM_DEVICE ? PTE_PCD | PTE_PWT : 0) | (flags & VM_EXEC ? 0 : PTE_NX);
 }
 
-/* The table below entry *e, made when it is not there. Rights are decided in the last level. */
+/* The table below entry *e; it is created if absent. Only the last level restricts access rights. */
 static uint64_t *table_below(uint64_t *e, unsigned flags)
 {
 	if (!(*e & PTE_PRESENT))
@@ -53,7 +51,7 @@ static uint64_t *table_below(uint64_t *e, unsigned flags)
 	return vm_phys(*e & PTE_ADDR);
 }
 
-/* Fills consecutive entries of one table; the number filled, `count` at most. */
+/* Fills consecutive entries of one table, `count` at most; returns the number filled. */
 static size_t fill(uint64_t *table, unsigned first, size_t count, uint64_t entry, uint64_t step)
 {
 	size_t room = 512 - first;
@@ -90,7 +88,7 @@ void vm_map(vm_space_t space, uint64_t virt, uint64_t phys, uint64_t bytes, unsi
 uint64_t vm_tables_missing(vm_space_t space, uint64_t virt, uint64_t bytes)
 {
 	const uint64_t *pml4 = vm_phys(space), end = virt + bytes;
-	uint64_t missing = 0, seen = UINT64_MAX; /* entry of the top level that was looked at last */
+	uint64_t missing = 0, seen = UINT64_MAX; /* the top-level entry examined last */
 	for (uint64_t at = virt; at < end; at = align_down(at, 1ull << 30) + (1ull << 30)) {
 		const uint64_t top = pml4[at >> 39 & 511];
 		const bool there = top & PTE_PRESENT;
@@ -108,8 +106,8 @@ static void map_image(const char *from, const char *to, unsigned flags)
 }
 
 /*
- * Nobody writes the image's code and constants, by the physical map neither: the 2 MiB pages that
- * hold some of them are mapped anew, in the first GiB's own table.
+ * Makes the image's code and constants read-only in the physical map too. The 2 MiB pages that contain
+ * them are mapped anew, in a copy of the first GiB's table.
  */
 static void protect_image(uint64_t *pdpt)
 {
@@ -127,10 +125,9 @@ static void protect_image(uint64_t *pdpt)
 }
 
 /*
- * The physical map, in 2 MiB pages. The first 4 GiB (loader data and ACPI tables lie there) use
- * the boot tables, made not executable one level up. Above, what the firmware calls memory:
- * ranges are widened to whole pages, which maps a little of what lies beside, supervisor-only
- * and never touched.
+ * Builds the physical map, in 2 MiB pages. The first 4 GiB (with loader data and ACPI tables) use the
+ * boot tables, made non-executable one level up. Above 4 GiB only the memory that firmware lists is
+ * mapped. Its ranges are widened to whole pages; the surplus is supervisor-only and never accessed.
  */
 static void map_ram(const struct boot *boot)
 {
@@ -152,8 +149,8 @@ void vm_init(const struct boot *boot)
 {
 	vm_ram_init(boot);
 	vm_kernel_space = (uint64_t)kernel_pml4 - KERNEL_BASE;
-	/* Every top-level entry of the kernel half that will be used exists before the first
-	 * address space copies them. */
+	/* Address spaces copy the top-level entries of the kernel half, so all that will be used must
+	 * exist now. */
 	uint64_t top[] = {PHYS_BASE, DEVICE_BASE, STACK_BASE, KERNEL_BASE};
 	for (unsigned i = 0; i < ARRAY_LEN(top); i++)
 		table_below(&kernel_pml4[top[i] >> 39 & 511], 0);
@@ -168,7 +165,7 @@ void *vm_map_device(uint64_t phys, uint64_t bytes)
 {
 	uint64_t start = align_down(phys, PAGE_BYTES);
 	uint64_t length = align_up(phys + bytes, PAGE_BYTES) - start;
-	/* A large region (ECAM, framebuffer) keeps its alignment, so that it takes 2 MiB pages. */
+	/* A large region (ECAM, framebuffer) keeps its alignment, so it can use 2 MiB pages. */
 	if (length >= HUGE_BYTES)
 		device_next = align_up(device_next, HUGE_BYTES) + (start & (HUGE_BYTES - 1));
 	uint64_t virt = device_next;
@@ -195,12 +192,12 @@ vm_space_t vm_space_new(void)
 	return space;
 }
 
-/* --- a look at all of it --- */
+/* --- vm_visit --- */
 
 struct visitor {
 	void (*piece)(void *arg, const struct vm_piece *p);
 	void *arg;
-	struct vm_piece last; /* not shown yet: what follows may belong to it; no bytes: none */
+	struct vm_piece last; /* not reported yet, because the next page may extend it; 0 bytes: none */
 };
 
 static void visit_flush(struct visitor *v)
@@ -222,7 +219,7 @@ static void visit_page(struct visitor *v, const struct vm_piece *p)
 	*l = *p;
 }
 
-/* Rights of an entry within those of the tables above it: any level may take them away. */
+/* Rights of an entry, given those of the tables above it: every level can remove rights. */
 static unsigned entry_flags(uint64_t e, unsigned above)
 {
 	unsigned have = (e & PTE_WRITE ? VM_WRITE : 0) | (e & PTE_USER ? VM_USER : 0) |
@@ -230,7 +227,7 @@ static unsigned entry_flags(uint64_t e, unsigned above)
 	return (have & above) | (e & PTE_PCD ? VM_DEVICE : 0);
 }
 
-/* The table at `phys`, whose entries reach 1 << shift bytes each, from virt on. */
+/* Visits the table at `phys`, whose entries cover 1 << shift bytes each, from virt on. */
 static void visit_table(struct visitor *v, uint64_t phys, unsigned shift, uint64_t virt,
                         unsigned above)
 {
@@ -263,7 +260,7 @@ void vm_visit(vm_space_t space, void (*piece)(void *arg, const struct vm_piece *
 
 /* --- reading for a program --- */
 
-/* Physical address behind virt as ring 3 may read it in `space`; false when it may not. */
+/* Translates virt to a physical address; false if ring 3 may not read it in `space`. */
 static bool user_to_phys(vm_space_t space, uint64_t virt, uint64_t *phys)
 {
 	if (virt >> 47)

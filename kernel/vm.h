@@ -4,12 +4,12 @@
  * Kernel half (the same tables in every address space, supervisor only):
  *     KERNEL_BASE + p   the image: text r-x, rodata r--, data rw-
  *     PHYS_BASE + p     all usable memory, rw-, 2 MiB pages; code and constants of the image r--
- *     DEVICE_BASE ...   device registers, uncached, handed out one after the other
+ *     DEVICE_BASE ...   device registers, uncached, allocated in sequence
  *     STACK_BASE ...    one slot per core: guard page, trap stack, guard page, emergency stack
  * Program half: hal/layout.h.
  *
- * Memory is only ever taken: everything is laid out before the first program starts, and a restart
- * re-uses what the core has. Only the boot module may be given back, before.
+ * Memory is never freed. All of it is allocated before the first program starts, and a restarted
+ * program reuses its core's memory. Only the boot module may be released, before that.
  */
 #ifndef KERNEL_VM_H
 #define KERNEL_VM_H
@@ -38,13 +38,13 @@ enum vm_flags {
 	VM_EXEC = 1 << 1,
 	VM_USER = 1 << 2,
 	VM_DEVICE = 1 << 3, /* uncached */
-	VM_TABLE = 1 << 4,  /* vm_visit only: a page table, not what it maps */
+	VM_TABLE = 1 << 4,  /* vm_visit only: a page table itself */
 };
 
 /* An address space: physical address of its top-level table. */
 typedef uint64_t vm_space_t;
 
-/* Memory at a physical address, for the kernel. */
+/* The kernel's pointer to a physical address. */
 static inline void *vm_phys(uint64_t phys)
 {
 	return (void *)(PHYS_BASE + phys);
@@ -53,42 +53,43 @@ static inline void *vm_phys(uint64_t phys)
 #define VM_IMAGE_PHYS 0x100000ull /* linker.ld */
 #define VM_LOW_PAGE 0x8000ull     /* clear of the BIOS data area and the boot sector */
 
-/* Takes over the machine's memory from the loader's map and switches to the final tables. */
+/* Takes over the machine's memory by the loader's map and switches to the final tables. */
 void vm_init(const struct boot *boot);
 
-/* Its first half: the free memory is what the loader lists, less the image and the module. */
+/* The first part of vm_init: the free memory is what the loader lists, without the image and the
+ * module. */
 void vm_ram_init(const struct boot *boot);
 
-/* Memory for `bytes`, in whole pages of 4 KiB and in one piece; physical address. What it holds is
- * undefined, or zero. vm_refuse(bytes, what) when there is none left. */
+/* Takes `bytes` of contiguous memory, in whole 4 KiB pages; returns the physical address. The contents
+ * are undefined, or zero. If no such piece is left, calls vm_refuse(bytes, what). */
 uint64_t vm_take_pages(uint64_t bytes, const char *what);
 uint64_t vm_take_zeroed_pages(uint64_t bytes, const char *what);
 
-/* Panics: there is no memory for so many bytes in one piece, what they are for, and where the
- * memory is. */
+/* Panics because there is no contiguous memory of `bytes` for the purpose `what`; the message says how
+ * the memory is used. */
 _Noreturn void vm_refuse(uint64_t bytes, const char *what);
 
-/* The same in 2 MiB pages (`bytes` is a multiple), not zeroed, from the top of memory; 0 when there
- * is none left. */
+/* Takes contiguous 2 MiB pages (`bytes` is a multiple), not zeroed, from the top of memory; 0 if none
+ * are left. */
 uint64_t vm_take_huge_pages(uint64_t bytes);
 
-/* The free memory as it is, and as it was at the mark: what was taken since is free again. */
+/* Save the state of free memory, and restore it: memory taken since the mark is free again. */
 void vm_ram_mark(void);
 void vm_ram_rewind(void);
 
-/* The boot module is free memory from now on. */
+/* Adds the boot module's memory to the free memory. */
 void vm_ram_give_module(const struct boot *boot);
 
-/* The most bytes, in 2 MiB pages and no more than `most`, that vm_take_huge_pages can give so many
+/* The largest size, in 2 MiB pages and at most `most` bytes, that vm_take_huge_pages can give `pieces`
  * times (pieces >= 1); 0: not even one page each. */
 uint64_t vm_huge_share(unsigned pieces, uint64_t most);
 
-/* A page below 1 MiB for the start of the other cores. Panics when that is not usable. */
+/* A page below 1 MiB for the start of the other cores. Panics if it is not usable. */
 uint64_t vm_low_page(void);
 
 uint64_t vm_total(void); /* usable bytes in the machine */
-uint64_t vm_taken(void); /* bytes handed out, and the image */
-uint64_t vm_free(void);  /* bytes not handed out, in however many pieces */
+uint64_t vm_taken(void); /* bytes taken, including the image */
+uint64_t vm_free(void);  /* bytes not taken, in any number of pieces */
 uint64_t vm_image_bytes(void);
 
 /* Maps device registers for the kernel, uncached. */
@@ -100,18 +101,18 @@ void vm_map_stack(unsigned core);
 /* A new address space whose kernel half is complete and whose program half is empty. */
 vm_space_t vm_space_new(void);
 
-/* Maps [virt, virt+bytes) to phys in `space`; all multiples of 4 KiB; 2 MiB pages where both
- * addresses allow; `flags` of enum vm_flags. No TLB is told, so nobody may have used what was
- * mapped there before. */
+/* Maps [virt, virt+bytes) to phys in `space`; all are multiples of 4 KiB. Uses 2 MiB pages where both
+ * addresses allow; `flags` as in enum vm_flags. No TLB is invalidated, so no core may have used an
+ * earlier mapping of these addresses. */
 void vm_map(vm_space_t space, uint64_t virt, uint64_t phys, uint64_t bytes, unsigned flags);
 
-/* Bytes of tables that vm_map would make for [virt, virt+bytes), which begins and ends with a page of
- * 2 MiB, as does what it is mapped to. */
+/* Bytes of page tables that vm_map would create for [virt, virt+bytes). The range and its physical
+ * memory are whole 2 MiB pages. */
 uint64_t vm_tables_missing(vm_space_t space, uint64_t virt, uint64_t bytes);
 
-/* Bytes of tables that vm_map makes for [virt, virt+bytes), at most, where phys lies in its 2 MiB
- * as virt does: below the top-level table for each 512 GiB and each GiB that it touches, and for
- * the ends that are not whole 2 MiB pages. */
+/* Upper bound of the bytes of page tables that vm_map creates for [virt, virt+bytes), if virt and phys
+ * are equal modulo 2 MiB: a table for each 512 GiB and each GiB that the range touches, and one for
+ * each end that is not on a 2 MiB boundary. */
 static inline uint64_t vm_tables_bytes(uint64_t virt, uint64_t bytes)
 {
 	uint64_t last = virt + bytes - 1, part = HUGE_BYTES - 1;
@@ -123,21 +124,21 @@ static inline uint64_t vm_tables_bytes(uint64_t virt, uint64_t bytes)
 	return ((last >> 39) - (virt >> 39) + 1 + (last >> 30) - (virt >> 30) + 1 + ends) * PAGE_BYTES;
 }
 
-/* The same for all the memory there is, in 2 MiB pages. */
+/* vm_tables_bytes of all memory of the machine, in 2 MiB pages. */
 uint64_t vm_ram_tables_bytes(void);
 
-/* What vm_visit shows: pages that follow each other in both kinds of address and have the same
- * rights, as the CPU sees them (all levels taken together). */
+/* Pages that are contiguous in virtual and physical addresses and have the same effective rights, all
+ * levels combined. */
 struct vm_piece {
 	uint64_t virt, phys, bytes;
-	unsigned flags; /* enum vm_flags; VM_TABLE: virt is where its reach begins */
+	unsigned flags; /* enum vm_flags; VM_TABLE: virt is the first address the table covers */
 };
 
-/* Calls piece() for all that is mapped in `space`, both halves, and for each page table. */
+/* Calls piece() for everything mapped in `space`, both halves, and for each page table. */
 void vm_visit(vm_space_t space, void (*piece)(void *arg, const struct vm_piece *p), void *arg);
 
-/* Copies what ring 3 may read at virt in `space`, device registers excepted; false, with nothing
- * promised about dst, when it may not read any byte of it. */
+/* Copies memory at virt in `space`. False if ring 3 may not read all of it, or if it is a device's
+ * registers; dst is then undefined. */
 bool vm_copy_from_user(vm_space_t space, void *dst, uint64_t virt, size_t bytes);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Physical memory (vm.h): the machine's ranges as the loader has them, of which small pieces are
- * taken from the bottom and large ones from the top. Nothing here is looked at through an address,
- * so the unit tests divide machines that nobody has.
+ * Physical memory (vm.h): the ranges in the loader's map. Small pieces are taken from the bottom, large
+ * ones from the top. This code does not access the memory, so the unit tests can divide machines of
+ * any kind.
  */
 #include "kernel/boot.h"
 #include "kernel/panic.h"
@@ -9,11 +9,10 @@
 
 #define LOW_MEMORY_END 0x100000ull
 
-/* Free memory, page aligned, */
 static struct ram {
-	struct boot_range range[2 * BOOT_RANGES_MAX + 8];
+	struct boot_range range[2 * BOOT_RANGES_MAX + 8]; /* free memory, page aligned */
 	unsigned count;
-	uint64_t taken_bytes; /* and how much is not any more */
+	uint64_t taken_bytes; /* memory that is no longer free */
 } ram, marked;
 static uint64_t total_bytes, module_bytes, ram_tables_bytes;
 static bool low_page_usable;
@@ -70,7 +69,7 @@ void vm_refuse(uint64_t bytes, const char *what)
 void vm_ram_mark(void) { marked = ram; }
 void vm_ram_rewind(void) { ram = marked; }
 
-/* Ranges that touch become one: memory is asked for in one piece. */
+/* Adds a range and merges it with adjacent ones, because memory is taken in one piece. */
 static void ram_join(uint64_t start, uint64_t end)
 {
 	for (unsigned i = 0; i < ram.count; i++) {
@@ -88,7 +87,7 @@ void vm_ram_give_module(const struct boot *boot)
 {
 	const uint64_t start = align_up(boot->module.start, PAGE_BYTES);
 	const uint64_t end = align_down(boot->module.end, PAGE_BYTES);
-	for (unsigned i = 0; i < boot->ram_count; i++) { /* where the loader may have put it */
+	for (unsigned i = 0; i < boot->ram_count; i++) { /* the module may span several ranges */
 		uint64_t from = align_up(boot->ram[i].start, PAGE_BYTES);
 		uint64_t to = align_down(boot->ram[i].end, PAGE_BYTES);
 		from = from < LOW_MEMORY_END ? LOW_MEMORY_END : from;
@@ -103,7 +102,7 @@ void vm_ram_give_module(const struct boot *boot)
 uint64_t vm_take_pages(uint64_t bytes, const char *what)
 {
 	bytes = align_up(bytes, PAGE_BYTES);
-	/* From the bottom of memory: the first page tables must lie where the boot tables reach. */
+	/* From the bottom of memory: the first page tables must lie where the boot tables map. */
 	struct boot_range *from = NULL;
 	for (struct boot_range *r = ram.range; r < ram.range + ram.count; r++)
 		if (r->end - r->start >= bytes && (!from || r->start < from->start))
@@ -142,8 +141,8 @@ uint64_t vm_take_huge_pages(uint64_t bytes)
 	return best;
 }
 
-/* How often vm_take_huge_pages(bytes) would find some: what it takes off a range's end leaves the
- * others of that range as they were. */
+/* The number of times that vm_take_huge_pages(bytes) can succeed. Each call cuts a piece off the end of
+ * a range and leaves the rest usable. */
 static uint64_t huge_pieces(uint64_t bytes)
 {
 	uint64_t n = 0;

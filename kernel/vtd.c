@@ -6,8 +6,8 @@
 #include "kernel/tsc.h"
 #include "kernel/vm.h"
 
-#define REGS_BYTES 0x5000u /* as far as the offsets of 10.4.2 and 10.4.3 can reach */
-#define WAIT_US 100000     /* no bound is given; Linux waits 10 s, QEMU answers at once */
+#define REGS_BYTES 0x5000u /* the largest extent that the offsets of 10.4.2 and 10.4.3 allow */
+#define WAIT_US 100000     /* the manual gives no bound; Linux waits 10 s, QEMU responds at once */
 
 #define REG_VER 0x00    /* 10.4.1 */
 #define REG_CAP 0x08    /* 10.4.2 */
@@ -24,7 +24,7 @@
 #define G_WBF (1u << 27)
 #define G_QIE (1u << 26)
 #define G_IRE (1u << 25)
-#define G_KEPT 0x96ffffffu /* of the status, what a command has to say again (10.4.4) */
+#define G_KEPT 0x96ffffffu /* status bits that a command must repeat (10.4.4) */
 #define REG_RTADDR 0x20 /* 10.4.6 */
 #define REG_CCMD 0x28   /* 10.4.7 */
 #define CCMD_ICC (1ull << 63)
@@ -50,7 +50,7 @@ static uint64_t read64(const struct vtd *u, unsigned reg)
 	return mmio_read64(u->regs + reg);
 }
 
-/* Until the bits of `mask` are `want` in the 32-bit register. */
+/* Waits until the bits of `mask` in the 32-bit register are `want`; E_TIMEOUT after WAIT_US. */
 static int wait32(const struct vtd *u, unsigned reg, uint32_t mask, uint32_t want)
 {
 	uint64_t end = clock_tsc() + WAIT_US * (tsc_hz() / 1000000);
@@ -60,7 +60,7 @@ static int wait32(const struct vtd *u, unsigned reg, uint32_t mask, uint32_t wan
 	return E_OK;
 }
 
-/* Gives one command, and waits until the status shows it. */
+/* Issues one command and waits until the status reflects it. */
 static int command(const struct vtd *u, uint32_t bit, bool on)
 {
 	uint32_t kept = read32(u, REG_GSTS) & G_KEPT;
@@ -68,7 +68,7 @@ static int command(const struct vtd *u, uint32_t bit, bool on)
 	return wait32(u, REG_GSTS, bit, on && bit != G_WBF ? bit : 0);
 }
 
-/* 6.5.1: the context cache first, then what was made of it. */
+/* 6.5.1: the context cache is invalidated first, then the IOTLB, which is derived from it. */
 static int invalidate(const struct vtd *u)
 {
 	unsigned iotlb = (unsigned)(u->ecap >> 8 & 0x3ff) * 16 + 8;
@@ -101,7 +101,7 @@ unsigned vtd_widths(const struct vtd *u)
 uint64_t vtd_limit(const struct vtd *u) { return 2ull << (u->cap >> 16 & 0x3f); }
 bool vtd_passes_through(const struct vtd *u) { return u->ecap & ECAP_PT; }
 
-/* What firmware has protected against all devices would be kept from ours too. */
+/* Disables the protected memory regions of firmware, which would block our devices too. */
 static int unprotect(const struct vtd *u)
 {
 	if (!(u->cap & (CAP_PLMR | CAP_PHMR)))
@@ -151,6 +151,6 @@ bool vtd_take_refusal(const struct vtd *u, struct vtd_refusal *r, bool *more)
 	}
 	*more = read32(u, REG_FSTS) & FSTS_OVERFLOW;
 	if (*more)
-		mmio_write32(u->regs + REG_FSTS, FSTS_OVERFLOW); /* RW1C; else nothing more is recorded */
+		mmio_write32(u->regs + REG_FSTS, FSTS_OVERFLOW); /* RW1C; while set, no fault is recorded */
 	return false;
 }
