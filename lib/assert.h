@@ -1,6 +1,6 @@
 /*
- * assert() for our own bugs, on in every build. assert_fail() is supplied by whoever links:
- * the kernel, the core runtime, or the host tests. A host's <assert.h> gives way.
+ * assert() for our own bugs, enabled in every build. The kernel, the core runtime and the host tests
+ * each supply assert_fail(). This macro replaces the one of a host's <assert.h>.
  */
 #ifndef LIB_ASSERT_H
 #define LIB_ASSERT_H

@@ -1,6 +1,6 @@
 /*
- * Byte order. Values in network order live in one-member structs, so that mixing them
- * with host-order integers does not compile. All loads and stores may be unaligned.
+ * Byte order. Values in network order have one-member struct types, so mixing them with host-order
+ * integers does not compile. All loads and stores may be unaligned.
  */
 #ifndef LIB_BYTES_H
 #define LIB_BYTES_H
@@ -59,8 +59,8 @@ static inline void be32_store(void *p, uint32_t host)
 static inline uint32_t le32_load(const void *p) { return __builtin_bswap32(be32_load(p)); }
 static inline void le32_store(void *p, uint32_t host) { be32_store(p, __builtin_bswap32(host)); }
 
-/* Raw (host-order) unaligned access: for hot paths that move bytes without meaning, and for tables
- * in the machine's own byte order. */
+/* Raw (host-order) unaligned access: for hot paths that copy bytes without interpreting them, and for
+ * tables in the machine's own byte order. */
 static inline uint16_t raw16_load(const void *p)
 {
 	uint16_t v;

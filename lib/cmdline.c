@@ -23,7 +23,7 @@ bool cmdline_option(const char *cmdline, const char *name, char *buf, size_t siz
 	return false;
 }
 
-/* Value of a digit in any base up to 16; 16 for what is none. */
+/* Value of a digit in any base up to 16; 16 if c is not a digit. */
 static unsigned digit_value(char c)
 {
 	if (c >= '0' && c <= '9')

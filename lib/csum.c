@@ -1,8 +1,8 @@
 /* See csum.h. */
 #include "lib/csum.h"
 
-/* Adds 32-bit words in 64 bits: 2^32 of them fit before a carry is lost, so the loop has none
- * to add back. RFC 1071 2(C): the width of the adder does not matter. */
+/* Adds 32-bit words in 64 bits. 2^32 of them fit before a carry is lost, so the loop adds no carry
+ * back. RFC 1071 2(C): the width of the adder does not matter. */
 uint32_t csum_partial(const void *data, size_t n, uint32_t sum)
 {
 	const uint8_t *p = data;
@@ -18,7 +18,7 @@ uint32_t csum_partial(const void *data, size_t n, uint32_t sum)
 		p += 2;
 	}
 	if (n) {
-		/* RFC 1071 (4.1): a last odd byte is followed by a zero one */
+		/* RFC 1071 (4.1): an odd last byte is padded with a zero byte. */
 		uint8_t last[2] = {*p, 0};
 		acc += raw16_load(last);
 	}

@@ -1,10 +1,10 @@
 /*
  * The Internet checksum (RFC 1071) and its incremental update (RFC 1624).
  *
- * Convention: sums are taken over the 16-bit words as the machine loads them, without swapping;
- * RFC 1071 section 2(B) shows that the result, stored the same way, is right on either byte
- * order. So a "raw" sum or checksum is only ever read and written with raw16_load/raw16_store (or
- * the .raw of a be16_t) and never compared with a host-order number.
+ * Convention: sums are taken over the 16-bit words as the machine loads them, without swapping.
+ * RFC 1071 section 2(B) shows that the result, stored the same way, is right on either byte order.
+ * A "raw" sum or checksum is therefore read and written only with raw16_load/raw16_store (or the .raw
+ * of a be16_t), and never compared with a host-order number.
  *
  * A partial sum is a uint32_t in which carries have been added back, but not down to 16 bits.
  * Pieces may be chained in any order as long as each starts at an even offset of the message;
@@ -26,15 +26,15 @@ static inline uint32_t csum_add(uint32_t a, uint32_t b)
 	return s + (s < b);
 }
 
-/* The same in 64 bits. */
+/* csum_add in 64 bits. */
 static inline uint64_t csum_add64(uint64_t a, uint64_t b)
 {
 	uint64_t s = a + b;
 	return s + (s < b);
 }
 
-/* Whether this is the sum of a message with a right checksum in it: folded it is all ones. Of two
- * halves added crosswise the upper sum has its carry added back, from the lower one. */
+/* True if this is the sum of a message that includes a correct checksum: folded, it is all ones. Each
+ * half is added to the other; the upper result then includes the carry out of the lower one. */
 static inline bool csum_is_right64(uint64_t sum)
 {
 	uint64_t halves = sum + (sum << 32 | sum >> 32);
@@ -43,8 +43,8 @@ static inline bool csum_is_right64(uint64_t sum)
 	return quarters >> 16 == 0xffff;
 }
 
-/* The checksum field, raw, for a message of this sum; 0 when the message's own field was in it
- * and is right. */
+/* The raw checksum field for a message with this sum; 0 if the sum includes a correct checksum
+ * field. */
 static inline uint16_t csum_fold(uint32_t sum)
 {
 	sum = (sum & 0xffff) + (sum >> 16);
@@ -52,16 +52,16 @@ static inline uint16_t csum_fold(uint32_t sum)
 	return (uint16_t)~sum;
 }
 
-/* Partial sum of the IPv4 pseudo header of TCP and UDP (RFC 9293 3.1, RFC 768); addresses and
- * the length of the segment in host order. */
+/* Partial sum of the IPv4 pseudo header of TCP and UDP (RFC 9293 3.1, RFC 768); addresses and the
+ * length of the segment are in host order. */
 static inline uint32_t csum_pseudo4(uint32_t src, uint32_t dst, uint8_t proto, uint16_t len)
 {
 	uint32_t s = csum_add(be32_make(src).raw, be32_make(dst).raw);
 	return csum_add(s, (uint32_t)be16_make(proto).raw + be16_make(len).raw);
 }
 
-/* That of the IPv6 pseudo header (RFC 8200 8.1); addresses as 16 bytes on the wire, any alignment,
- * the length of upper-layer header and data in host order. */
+/* Partial sum of the IPv6 pseudo header (RFC 8200 8.1). Addresses are 16 bytes as on the wire, any
+ * alignment; the length of upper-layer header and data is in host order. */
 static inline uint32_t csum_pseudo6(const void *src, const void *dst, uint8_t proto, uint32_t len)
 {
 	const uint8_t *s = src, *d = dst;
@@ -73,7 +73,7 @@ static inline uint32_t csum_pseudo6(const void *src, const void *dst, uint8_t pr
 
 /*
  * The checksum after one 16-bit word of the message changed from `was` to `is`, all raw.
- * RFC 1624 equation 3: HC' = ~(~HC + ~m + m'). Unlike RFC 1141 it never makes 0xffff out of 0.
+ * RFC 1624 equation 3: HC' = ~(~HC + ~m + m'). Unlike RFC 1141 it never gives 0xffff instead of 0.
  */
 static inline uint16_t csum_update16(uint16_t csum, uint16_t was, uint16_t is)
 {

@@ -1,7 +1,6 @@
 /*
- * Division of a 64-bit by a 32-bit number. Where registers have 32 bits the compiler calls a
- * function of its run-time library for it, which nobody links here; 64-bit machines have the
- * instruction.
+ * Division of a 64-bit by a 32-bit number. 64-bit machines have an instruction for it. For 32-bit
+ * machines the compiler calls its run-time library, which is not linked here.
  */
 #ifndef LIB_DIVIDE_H
 #define LIB_DIVIDE_H
@@ -11,8 +10,8 @@
 /* n / d for machines without the instruction, d not 0: long division in base 2. */
 static inline uint64_t divide_by_steps(uint64_t n, uint32_t d)
 {
-	/* the upper half first: one 32-bit division leaves a rest below d, so that each further bit
-	 * of the quotient is one compare */
+	/* One 32-bit division handles the upper half and leaves a remainder below d, so each further bit
+	 * of the quotient takes one comparison. */
 	uint32_t high = (uint32_t)(n >> 32), low = (uint32_t)n;
 	uint32_t quotient = 0;
 	uint64_t rest = high % d;

@@ -1,5 +1,5 @@
-/* See fmt.h. One pass over the format; every byte goes through put() or put_bytes(), which alone
- * know the end. */
+/* See fmt.h. One pass over the format. Every byte goes through put() or put_bytes(), the only functions
+ * that check the end of the buffer. */
 #include "lib/fmt.h"
 
 #include "lib/bytes.h"
@@ -19,7 +19,7 @@ struct spec {
 	unsigned length; /* bytes of an integer argument */
 };
 
-/* A struct, because the address of a va_list parameter is not that of a va_list on every ABI. */
+/* A struct, because on some ABIs a va_list parameter is a pointer, so its address has another type. */
 struct args {
 	fmt_va_list list;
 };
@@ -31,8 +31,8 @@ static void put(struct out *o, char c)
 	o->len++;
 }
 
-/* Of text at once: by put() each byte would wait for the length that the last one has stored. It is
- * short, so a loop does better than memcpy's `rep`. */
+/* Copies text at once. With put() each byte would wait for the length stored by the previous one. The
+ * text is short, so a loop is faster than memcpy's `rep`. */
 static void put_bytes(struct out *o, const char *text, size_t n)
 {
 	size_t room = o->len + 1 < o->size ? o->size - 1 - o->len : 0;
@@ -68,7 +68,7 @@ static void put_string(struct out *o, const struct spec *s, const char *text)
 	put_text(o, s, text, n);
 }
 
-/* Digits of v, with at least `precision` of them, behind the sign ('\0': none). */
+/* Writes the sign ('\0': none) and at least `precision` digits of v. */
 static void put_number(struct out *o, const struct spec *s, char sign, uint64_t v, unsigned base)
 {
 	char digits[24];
@@ -145,7 +145,7 @@ static const char *parse_length(const char *f, struct spec *s)
 			return f;
 }
 
-/* What stands between '%' and the letter; returns where the letter is. */
+/* Parses the text between '%' and the conversion letter; returns the letter's position. */
 static const char *parse_spec(const char *f, struct spec *s, struct args *a)
 {
 	*s = (struct spec){.precision = -1, .length = sizeof(int)};
@@ -201,7 +201,7 @@ static void convert(struct out *o, char letter, struct spec *s, struct args *a)
 		put_string(o, s, __builtin_va_arg(a->list, const char *));
 		break;
 	default:
-		put(o, letter); /* %% and what nobody should write */
+		put(o, letter); /* %% and invalid conversions */
 	}
 }
 
@@ -266,7 +266,7 @@ static bool is_mapped(const uint8_t *a)
 	return raw64_load(a) == 0 && be32_load(a + 8) == 0xffff;
 }
 
-/* RFC 5952 4.2: the groups that "::" stands for; none: from is 8. */
+/* RFC 5952 4.2: the groups that "::" replaces; *from is 8 if there are none. */
 static void longest_zeros(const uint8_t *a, unsigned *from, unsigned *end)
 {
 	*from = *end = 8;

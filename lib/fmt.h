@@ -1,7 +1,7 @@
 /*
  * printf for code without a C library. Conversions: %d %i %u %x %X %c %s %p %% with the flags
  * '-' and '0', width and precision (also '*'), and the lengths hh h l ll z. No floating point.
- * Unlike a C library's, %p is all digits of the address, without 0x.
+ * Unlike in a C library, %p prints all digits of the address, without 0x.
  */
 #ifndef LIB_FMT_H
 #define LIB_FMT_H
@@ -10,8 +10,8 @@
 
 typedef __builtin_va_list fmt_va_list;
 
-/* Writes at most size bytes with the final NUL (size may be 0); returns the length the whole
- * text would have, as snprintf does. */
+/* Write at most size bytes including the final NUL (size may be 0). They return the length of the
+ * complete text, like snprintf. */
 size_t fmt_format(char *buf, size_t size, const char *format, ...) PRINTF_LIKE(3, 4);
 size_t fmt_vformat(char *buf, size_t size, const char *format, fmt_va_list args)
 	PRINTF_LIKE(3, 0);
@@ -21,7 +21,7 @@ size_t fmt_vformat(char *buf, size_t size, const char *format, fmt_va_list args)
 #define FMT_MAC_MAX 18    /* "00:00:00:00:00:00" and NUL */
 
 #define FMT_IP6_MAX 46    /* "ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255" and NUL */
-#define FMT_PREFIX6_MAX 50 /* that and "/128" */
+#define FMT_PREFIX6_MAX 50 /* FMT_IP6_MAX and "/128" */
 #define FMT_ADDR_MAX FMT_IP6_MAX
 
 /* Each writes into buf and returns buf. IPv4 addresses in host byte order. */
@@ -29,13 +29,13 @@ char *fmt_ip4(char buf[FMT_IP4_MAX], uint32_t addr);
 char *fmt_prefix(char buf[FMT_PREFIX_MAX], uint32_t prefix, unsigned plen);
 char *fmt_mac(char buf[FMT_MAC_MAX], const uint8_t mac[6]);
 
-/* An IPv6 address of 16 bytes as on the wire (a struct net_addr), in the one form of RFC 5952: no
- * leading zeros, lower case, "::" for the longest run of zero groups, the first of equals, never
- * for a single one. IPv4-mapped addresses end in dotted decimals (its section 5). */
+/* An IPv6 address, 16 bytes as on the wire (a struct net_addr), in the canonical form of RFC 5952: no
+ * leading zeros, lower case, "::" for the longest run of at least two zero groups, the first of equal
+ * runs. IPv4-mapped addresses end in dotted decimal (RFC 5952 section 5). */
 char *fmt_ip6(char buf[FMT_IP6_MAX], const void *addr);
 char *fmt_prefix6(char buf[FMT_PREFIX6_MAX], const void *prefix, unsigned plen);
 
-/* An address of either family, 16 bytes: an IPv4-mapped one is written as the IPv4 address. */
+/* An address of either family, 16 bytes; an IPv4-mapped one is written as an IPv4 address. */
 char *fmt_addr(char buf[FMT_ADDR_MAX], const void *addr);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * memcpy and friends for the freestanding image. `rep` string instructions by eight bytes: fast on
- * every CPU of the last decade, and few steps where ring 0 is emulated (ARCHITECTURE.md, Kernel).
- * Packet bytes are moved by the callers' own inline code, not by these.
+ * memcpy and related functions for the freestanding image. They use `rep` string instructions on eight
+ * bytes at a time, which are fast on every CPU of the last decade and take few steps where ring 0 is
+ * emulated (ARCHITECTURE.md, Kernel). Packet bytes are moved by the callers' own inline code instead.
  */
 #include "lib/mem.h"
 

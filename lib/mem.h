@@ -1,5 +1,5 @@
-/* The four functions GCC calls on its own, and string helpers. lib/mem.c defines them where there
- * is no C library; on the host the C library does. */
+/* The four functions that GCC calls implicitly, and string helpers. lib/mem.c defines them in the image;
+ * on the host the C library does. */
 #ifndef LIB_MEM_H
 #define LIB_MEM_H
 
@@ -13,7 +13,7 @@ size_t strlen(const char *s);
 int strcmp(const char *a, const char *b);
 int strncmp(const char *a, const char *b, size_t n);
 
-/* True when the n bytes at s are exactly the text t. */
+/* True if the n bytes at s are exactly the text t. */
 static inline bool text_is(const char *s, size_t n, const char *t)
 {
 	return strlen(t) == n && memcmp(s, t, n) == 0;

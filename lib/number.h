@@ -1,4 +1,4 @@
-/* The lesser and the greater of two numbers, and the multiples around one. */
+/* Minimum, maximum, and rounding to a multiple. */
 #ifndef LIB_NUMBER_H
 #define LIB_NUMBER_H
 

@@ -26,8 +26,8 @@ void hmac_key_init(struct hmac_key *k, const void *key, size_t n)
 	sha256_block(&k->outer, block);
 }
 
-/* A message of SHA256_BYTES behind one block with the key: the second block of two, with its
- * padding (FIPS 180-4 5.1.1). */
+/* Hashes a message of SHA256_BYTES that follows one block with the key. Message and padding are the
+ * second and last block (FIPS 180-4 5.1.1). */
 static void finish(struct sha256_state s, const uint8_t message[SHA256_BYTES],
                    uint8_t digest[SHA256_BYTES])
 {
@@ -40,7 +40,7 @@ static void finish(struct sha256_state s, const uint8_t message[SHA256_BYTES],
 		be32_store(digest + 4 * i, s.h[i]);
 }
 
-/* U_1 = HMAC(password, salt, number of the block: 1). */
+/* U_1 = HMAC(password, salt, block number 1). */
 static void first(struct pbkdf2 *p, const void *salt, size_t salt_len)
 {
 	static const uint8_t number[4] = {0, 0, 0, 1};

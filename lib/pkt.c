@@ -1,4 +1,4 @@
-/* What of packets is not inline: checksums in software and where they lie, chains. */
+/* The functions of pkt.h that are not inline: software checksums, location of headers, chains. */
 #include "lib/pkt.h"
 
 #include "lib/bytes.h"
@@ -17,14 +17,14 @@
 #define CSUM_OFFSET_TCP 16
 #define CSUM_OFFSET_UDP 6
 
-/* Partial sum of a chain's fragments; `odd`: the bytes before them are an odd number. */
+/* Partial sum of a chain's fragments; `odd`: an odd number of bytes precedes them. */
 static uint32_t sum_of_frags(const struct bufpool *pool, const struct pkt *p, bool odd)
 {
 	const struct pkt_frag *f = pkt_frags(pool, p->buf);
 	uint32_t sum = 0;
 	for (unsigned n = pkt_meta(pool, p->buf)->frags; n; n--, f++) {
 		uint32_t part = csum_partial(buf_base(pool, f->buf) + f->offset, f->len, 0);
-		if (odd) { /* RFC 1071 2(B): bytes at odd places count in the other half */
+		if (odd) { /* RFC 1071 2(B): bytes at odd offsets count in the other half */
 			part = (part & 0xffff) + (part >> 16);
 			part = (part & 0xffff) + (part >> 16);
 			part = (part & 0xff) << 8 | part >> 8;
@@ -51,13 +51,13 @@ void pkt_csum_complete(const struct bufpool *pool, struct pkt *p)
 	const struct pkt_meta *m = pkt_meta(pool, p->buf);
 	if (!(p->flags & PKT_CSUM_PARTIAL))
 		return;
-	assert(m->csum_start + m->csum_offset + 2u <= p->len); /* the driver has looked */
+	assert(m->csum_start + m->csum_offset + 2u <= p->len); /* the driver has checked this */
 	uint32_t partial = csum_partial(p->data + m->csum_start, p->len - m->csum_start, 0);
 	if (p->flags & PKT_CHAIN)
 		partial = csum_add(partial, sum_of_frags(pool, p, (p->len - m->csum_start) & 1));
 	uint16_t sum = csum_fold(partial);
-	/* RFC 768: to a UDP sum of zero the other zero is written, for zero says that there is none.
-	 * TCP (RFC 9293 3.1) has no such rule. */
+	/* RFC 768: a UDP checksum of zero is sent as all ones, because zero means no checksum. TCP
+	 * (RFC 9293 3.1) has no such rule. */
 	if (m->csum_offset == CSUM_OFFSET_UDP && sum == 0)
 		sum = 0xffff;
 	raw16_store(p->data + m->csum_start + m->csum_offset, sum);

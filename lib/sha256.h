@@ -1,12 +1,12 @@
 /*
- * SHA-256 (FIPS 180-4, sections 4.1.2, 5.1.1, 5.3.3 and 6.2) over bytes that come in pieces:
+ * SHA-256 (FIPS 180-4, sections 4.1.2, 5.1.1, 5.3.3 and 6.2) over data in pieces:
  *
  *     sha256_init(&s);
- *     sha256_add(&s, data, n);      as often as need be
+ *     sha256_add(&s, data, n);      any number of times
  *     sha256_end(&s, digest);
  *
- * sha256_block is the compression function alone, for who goes on from a state again and again
- * (lib/pbkdf2.h). What it costs does not depend on the data: no table, no branch by a bit of it.
+ * sha256_block is the compression function alone, for callers that continue repeatedly from one state
+ * (lib/pbkdf2.h). Its time does not depend on the data: no table look-up and no branch depends on it.
  */
 #ifndef LIB_SHA256_H
 #define LIB_SHA256_H
@@ -23,14 +23,14 @@ struct sha256_state {
 
 struct sha256 {
 	struct sha256_state state;
-	uint64_t bytes; /* taken in so far; those of the last block that is not full lie in block */
+	uint64_t bytes; /* hashed so far; block holds those of an incomplete last block */
 	uint8_t block[SHA256_BLOCK];
 };
 
 /* Section 5.3.3: the initial hash value. */
 void sha256_state_init(struct sha256_state *s);
 
-/* Section 6.2.2: takes one block of SHA256_BLOCK bytes in, any alignment. */
+/* Section 6.2.2: hashes one block of SHA256_BLOCK bytes, any alignment. */
 void sha256_block(struct sha256_state *s, const uint8_t *block);
 
 void sha256_init(struct sha256 *s);

@@ -1,7 +1,7 @@
 /* See siphash.h. */
 #include "lib/siphash.h"
 
-/* The n bytes at p as a little-endian number; the bytes that a word lacks are zero. */
+/* The n bytes at p as a little-endian number; missing bytes are zero. */
 static uint64_t load_little_endian(const uint8_t *p, size_t n)
 {
 	uint64_t word = 0;

@@ -1,13 +1,13 @@
 /*
- * SipHash (Aumasson and Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012): a hash that
- * whoever does not know the key can neither predict nor make collide. Two of its family:
+ * SipHash (Aumasson and Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012): without the key,
+ * an attacker can neither predict its values nor produce collisions. Two variants:
  *
- *     siphash24          the standard one, over bytes: what must not be guessed (initial sequence
+ *     siphash24          the standard one, over bytes: for unpredictable values (initial sequence
  *                        numbers, RFC 6528; SYN cookies)
- *     siphash13_words    fewer rounds, over 64-bit words in the machine's own order: the buckets of
- *                        hash tables that strangers fill, where only collisions matter
+ *     siphash13_words    fewer rounds, over 64-bit words in the machine's byte order: for hash tables
+ *                        that hold untrusted keys, where only collisions matter
  *
- * Keys are secret, random, and the caller's to make and to keep. The number of input bytes or
+ * The caller generates and keeps the keys, which are secret and random. The number of input bytes or
  * words is part of the hash. siphash24 gives the same value on either byte order.
  */
 #ifndef LIB_SIPHASH_H
@@ -54,7 +54,7 @@ static inline void siphash_round(struct siphash_state *s)
 	s->v2 = siphash_rotate(s->v2, 32);
 }
 
-/* Section 2.2: takes one word of the message in, by `rounds` rounds. */
+/* Section 2.2: compresses one word of the message in `rounds` rounds. */
 static inline void siphash_word(struct siphash_state *s, uint64_t word, unsigned rounds)
 {
 	s->v3 ^= word;
@@ -75,23 +75,23 @@ static inline uint64_t siphash_end(struct siphash_state *s, unsigned rounds)
 /* SipHash-2-4 of the n bytes at data (any alignment). */
 uint64_t siphash24(const struct siphash_key *key, const void *data, size_t n);
 
-/* The same of bytes that come in pieces: the value does not depend on how they are cut. */
+/* SipHash-2-4 of data in pieces; the value does not depend on the division into pieces. */
 struct siphash24 {
 	struct siphash_state state;
-	uint64_t word;  /* the bytes that make no whole word yet */
+	uint64_t word;  /* bytes of an incomplete word */
 	uint64_t bytes; /* so far */
 };
 struct siphash24 siphash24_begin(const struct siphash_key *key);
 void siphash24_add(struct siphash24 *h, const void *data, size_t n);
 uint64_t siphash24_end(const struct siphash24 *h);
 
-/* SipHash-1-3 of n words: on a little-endian machine that of the 8 n bytes where they lie. */
+/* SipHash-1-3 of n words; on a little-endian machine, of the 8 n bytes in memory. */
 static inline uint64_t siphash13_words(const struct siphash_key *key, const uint64_t *w, unsigned n)
 {
 	struct siphash_state s = siphash_begin(key);
 	for (unsigned i = 0; i < n; i++)
 		siphash_word(&s, w[i], 1);
-	/* the last word holds the bytes left over, here none, and the length modulo 256 */
+	/* The last word holds the remaining bytes, here none, and the length modulo 256. */
 	siphash_word(&s, (uint64_t)(8 * n) << 56, 1);
 	return siphash_end(&s, 3);
 }

@@ -1,7 +1,6 @@
 /*
- * What every file needs: the integer types of C, attributes, the errors. From the compiler alone,
- * so that net/ and lib/ build with -ffreestanding -nostdinc on any target (ARCHITECTURE.md,
- * invariant 7).
+ * Common definitions: the integer types of C, attributes, errors. All come from the compiler alone, so
+ * net/ and lib/ build with -ffreestanding -nostdinc on any target (ARCHITECTURE.md, invariant 7).
  */
 #ifndef LIB_TYPES_H
 #define LIB_TYPES_H
@@ -39,7 +38,7 @@ typedef __SIZE_TYPE__ size_t;
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
-/* A cold function: kept out of line and out of the hot pages. */
+/* A cold function: not inlined, and placed apart from hot code. */
 #define COLD __attribute__((cold, noinline))
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
 #define CACHE_LINE 64
@@ -48,14 +47,14 @@ typedef __SIZE_TYPE__ size_t;
 enum error {
 	E_OK = 0,
 	E_NOMEM = -1,    /* no memory, no buffer, table full */
-	E_INVAL = -2,    /* an argument or a text is not acceptable */
+	E_INVAL = -2,    /* invalid argument or text */
 	E_NOENT = -3,    /* no such entry */
-	E_TIMEOUT = -4,  /* a device did not answer in time */
-	E_DEVICE = -5,   /* a device answered nonsense or refused */
-	E_NOTSUP = -6,   /* the device lacks what is needed */
+	E_TIMEOUT = -4,  /* a device did not respond in time */
+	E_DEVICE = -5,   /* a device gave an invalid response or refused */
+	E_NOTSUP = -6,   /* the device lacks a required feature */
 	E_AGAIN = -7,    /* not now: ring full, queue full */
-	E_RESET = -8,    /* the peer broke it off */
-	E_REFUSED = -9,  /* nobody there wants it */
+	E_RESET = -8,    /* the peer reset the connection */
+	E_REFUSED = -9,  /* the peer refused the connection */
 };
 
 #endif
