@@ -1,6 +1,6 @@
 /*
- * Which application runs: its number lies in the snapshot, so it is the same on all cores. The
- * command line has the first word, then the configuration, which the control core reads later.
+ * The choice of the application. Its number is in the snapshot, so it is the same on all cores. The
+ * command line takes precedence over the configuration, which the control core reads later.
  */
 #include "core/outbox.h"
 #include "lib/mem.h"

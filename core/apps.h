@@ -1,12 +1,12 @@
 /*
- * The applications in the image, in one list. The word on the command line, in the configuration
- * and on the console, the number in configuration and snapshot, and the table in apps/apps.c are
- * made from it. The first is the one that runs when nobody says which.
+ * The list of the applications in the image. It generates the word on the command line, in the
+ * configuration and on the console, the number in configuration and snapshot, and the table in
+ * apps/apps.c. The first one is the default.
  */
 #ifndef CORE_APPS_H
 #define CORE_APPS_H
 
-/* X(word) of each; AND is what stands between two: nothing, or the text between words in a list. */
+/* X(word) for each; AND separates them: nothing, or the text between words in a list. */
 #define CORE_APPS(X, AND) \
 	X(router) AND \
 	X(echo) AND \

@@ -1,8 +1,8 @@
 /*
- * The control core's turn: messages from the data cores, the life of the ports, timers, and
- * housekeeping (console, links). Housekeeping enters the kernel or reads a device register, so it
- * is done every 10 ms and not more often while the core is awake, whatever keeps it busy. A core
- * that was woken does it once more before it sleeps for long; one that is left alone sleeps on.
+ * The control core's turn: messages from the data cores, the states of the ports, timers, and
+ * housekeeping (console, links). Housekeeping enters the kernel or reads a device register, so an awake
+ * core does it only every 10 ms, however busy it is. A woken core does it once before it sleeps for
+ * long. A sleeping core is not woken for it.
  */
 #include "core/outbox.h"
 #include "hal/kcall.h"
@@ -15,9 +15,9 @@
 #define QUIESCE_NS 2000000000ull
 
 static uint64_t timer_tsc; /* next timer of the application */
-static uint64_t house_tsc; /* housekeeping not before */
-static bool house_due;     /* the core was woken since the last one */
-static bool console_open;  /* the application takes what is typed */
+static uint64_t house_tsc; /* earliest time of the next housekeeping */
+static bool house_due;     /* the core was woken since the last housekeeping */
+static bool console_open;  /* the application takes typed bytes */
 static unsigned house_count;
 
 void control_init(void)
@@ -40,7 +40,7 @@ void core_note_config(uint64_t hash)
 void core_tap(uint32_t in, uint32_t out)
 {
 	struct snapshot *s = snapshot_header();
-	/* release: with them goes what the tap is to know */
+	/* release: data that the tap needs was written before */
 	__atomic_store_n(&s->tap_in, in, __ATOMIC_RELEASE);
 	__atomic_store_n(&s->tap_out, out, __ATOMIC_RELEASE);
 	__atomic_store_n(&s->looked_at, in | s->trace_in, __ATOMIC_RELEASE);
@@ -49,7 +49,7 @@ void core_tap(uint32_t in, uint32_t out)
 void core_watch(uint32_t ports)
 {
 	struct snapshot *s = snapshot_header();
-	__atomic_store_n(&s->trace_in, ports, __ATOMIC_RELEASE); /* as above */
+	__atomic_store_n(&s->trace_in, ports, __ATOMIC_RELEASE); /* as in core_tap */
 	__atomic_store_n(&s->looked_at, ports | s->tap_in, __ATOMIC_RELEASE);
 }
 
@@ -71,7 +71,7 @@ static bool serve_messages(void)
 			any = true;
 			if (m->len <= core_frame_max())
 				core_app()->control->msg(m);
-			else /* its sender is out of its mind, and about to fault */
+			else /* the sender's program is corrupt and about to fault */
 				count_n(CNT_drop_restart, !(m->flags & PKT_OWN));
 			ring_punt_done(d);
 		}
@@ -101,12 +101,12 @@ bool control_turn(void)
 	bool settled = ports_settled();
 	ports_turn();
 	if (ports_settled() != settled)
-		timer_tsc = 0; /* the application has started over */
+		timer_tsc = 0; /* the application has been started again */
 	bool any = serve_messages();
 	if (self.now_tsc >= timer_tsc && ports_settled())
 		timer_tsc = core_app()->control->timer();
 	else if (any)
-		timer_tsc = 0; /* what came may have set an earlier timer */
+		timer_tsc = 0; /* a message may have set an earlier timer */
 	crash_turn();
 	watch_turn();
 	if (self.now_tsc >= house_tsc) {
@@ -137,7 +137,7 @@ bool core_quiesce(void)
 	if (!core_ports_running())
 		return ports_let_go();
 	uint64_t end = clock_tsc() + clock_ticks(&self.clock, QUIESCE_NS);
-	barrier_full(); /* what the caller has written is visible before we look */
+	barrier_full(); /* the caller's stores are visible before the turns are read */
 	for (unsigned d = 0; d < self.info->data_cores; d++)
 		turns[d] = shared_load(&outbox_of(data_core(d))->stats.turns);
 	for (unsigned d = 0; d < self.info->data_cores; d++) {

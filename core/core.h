@@ -1,20 +1,20 @@
 /*
- * The runtime of a core program: what an application may use at ring 3. One instance per core, each
- * with its own copy of every variable (ARCHITECTURE.md, invariant 1): what one core's hooks store
- * in a variable, another core's do not see. Cores share the snapshot, which the control core writes
- * (core_snapshot_area), words of each core's own (core_shared_area), and messages (core_punt,
- * core_inject).
+ * The runtime of a core program: the interface for applications at ring 3. Each core has its own
+ * instance and its own copy of every variable (ARCHITECTURE.md, invariant 1): the hooks of one core do
+ * not see what those of another core store in a variable. Cores share the snapshot, which the control
+ * core writes (core_snapshot_area), an area that each core writes for itself (core_shared_area), and
+ * messages (core_punt, core_inject).
  *
  * The loop (core/loop.c) owns the core. On a data core a turn is:
  *
  *     rx_burst of each port → app->rx_vector(packets) → core_tx(...) ... → one tx_burst per port
  *
  * On the control core a turn serves messages from the data cores, the console and timers. With
- * one CPU both turns alternate on the same core, and talk through the same rings.
+ * one CPU both turns alternate on the same core and communicate through the same rings.
  *
  * To add an application: fill in one `struct app`, list its name in core/apps.h, include its header
- * in apps/apps.c. Its control hooks may call what stands under "control core", its data hooks what
- * stands under "data core", both of them the rest.
+ * in apps/apps.c. Its control hooks may call the functions under "control core", its data hooks those
+ * under "data core", both of them the rest.
  */
 #ifndef CORE_CORE_H
 #define CORE_CORE_H
@@ -33,8 +33,7 @@
 
 /* --- this core --- */
 
-/* Drops by what pkt.port was: for the application that is an interface, of which there are at most so
- * many. */
+/* Drops by pkt.port, which is an interface number to the application, below CORE_INTERFACES_MAX. */
 #define CORE_INTERFACES_MAX 128
 struct drop_counts {
 	uint64_t v[CORE_INTERFACES_MAX][CNT_DROPS]; /* the first is CNT_DROP_FIRST */
@@ -46,10 +45,10 @@ struct core_self {
 	uint32_t roles;            /* enum core_role */
 	struct clock clock;
 	uint64_t now_tsc;          /* TSC at the start of this turn */
-	struct counters *counters; /* these two are this core's own, in its outbox */
-	struct drop_counts *drops;
+	struct counters *counters; /* this core's counters, in its outbox */
+	struct drop_counts *drops; /* likewise */
 	struct bufpool pool;       /* data cores */
-	size_t area;               /* where core_snapshot_area() begins: bytes behind the header */
+	size_t area;               /* start of core_snapshot_area(), in bytes behind the header */
 };
 
 extern struct core_self self;
@@ -57,18 +56,19 @@ extern struct core_self self;
 /* Time of this turn in nanoseconds since the TSC was zero. */
 uint64_t core_now_ns(void);
 
-/* The same in microseconds: two multiplications, no division. */
+/* core_now_ns in microseconds. */
 static inline uint64_t core_now_us(void) { return clock_us(&self.clock, self.now_tsc); }
 
-/* Fills `bytes` with random bytes that nobody else can guess, different ones on every core. Cold:
- * up to a millisecond where the CPU has no generator of its own (core/random.c). */
+/* Fills out with `bytes` unpredictable random bytes, different on every core. Cold: up to a millisecond
+ * if the CPU has no random generator (core/random.c). */
 void core_random(void *out, size_t bytes);
 
 /* Counts one event, or n. */
 static inline void count(enum counter c) { self.counters->v[c]++; }
 static inline void count_n(enum counter c, uint64_t n) { self.counters->v[c] += n; }
 
-/* Counts the fate of a packet that came in by that interface; one of no number: of none. */
+/* Counts the fate of a packet received by that interface. An out-of-range interface is counted globally
+ * only. */
 static inline void count_at(unsigned interface, enum counter c)
 {
 	unsigned reason = (unsigned)c - CNT_DROP_FIRST;
@@ -84,8 +84,8 @@ void core_log(const char *format, ...) PRINTF_LIKE(1, 2);
 _Noreturn void core_exit(unsigned code);
 _Noreturn void core_reboot(void);
 
-/* Marks the packet being worked on, of a vector of so many, for the fault report. There is none any
- * more once core_hand.data is 0. */
+/* Records for the fault report the packet being processed, and the size of its vector. Setting
+ * core_hand.data to 0 ends this. */
 static inline void core_hand_set(const struct pkt *p, unsigned vector)
 {
 	core_hand = (struct core_hand){(uint64_t)(uintptr_t)p->data, p->len, (uint16_t)vector, p->port};
@@ -93,102 +93,100 @@ static inline void core_hand_set(const struct pkt *p, unsigned vector)
 
 /* --- applications --- */
 
-/* A message between a data core and the control core: a frame and why it was handed over. */
+/* A message between a data core and the control core: a frame and its purpose. */
 struct core_msg {
 	uint16_t len;  /* bytes of the frame */
-	uint8_t port;  /* punt: pkt.port, as the application left it; inject: the port to send it
-	                * out of */
+	uint8_t port;  /* punt: pkt.port, as the application left it; inject: the output port */
 	uint8_t flags; /* of the packet, enum pkt_flags (never PKT_CSUM_PARTIAL) */
-	uint32_t kind; /* the application's */
-	uint32_t arg;  /* the application's */
-	uint16_t core; /* who sent it */
-	uint16_t traced; /* punt: core_trace.number when it was sent */
+	uint32_t kind; /* defined by the application */
+	uint32_t arg;  /* defined by the application */
+	uint16_t core; /* the sender */
+	uint16_t traced; /* punt: core_trace.number at the time of sending */
 	uint8_t frame[];
 };
 
 #define CORE_PUNT_KINDS 8
 
 /*
- * An application: functions are there unless it says "or NULL". apps/discard/discard.c is the
- * smallest example. When each hook is called, those of the control plane by the names in struct
- * control_hooks:
+ * An application. A function pointer is required unless its comment says "or NULL".
+ * apps/discard/discard.c is the smallest example. The hooks are called as follows; those of the control
+ * plane have the names in struct control_hooks:
  *
- *   start           control  the ports stand still, no data core reads the snapshot
- *   data_bytes      data     after that, before this core's buffers are laid out anew
- *   data_start      data     the ports are about to run: each data core, the ones that stand by too
+ *   start           control  the ports are stopped, no data core reads the snapshot
+ *   data_bytes      data     after that, before this core's buffers are laid out again
+ *   data_start      data     the ports are about to run; on each data core, including standby cores
  *   rx_vector, inject, data_timer
  *                   data     in every turn of a core that polls, until the ports are stopped
  *   link            control  first for each port whose link is up, then for each change
  *   adopt, data_tables
- *                   control, data  in the place of ports standing still, when the control program has
- *                            come up anew (core/takeover.c): start, link, adopt; then data_tables on
- *                            each data core, between two turns; then ports
+ *                   control, data  after a restart of the control program while the ports run
+ *                            (core/takeover.c): start, link, adopt; then data_tables on each data
+ *                            core, between two turns; then ports
  *   ports           control  after that
  *   msg, timer      control  from then on; while the ports do not run, timer alone
- *   key             control  whenever something is typed, once core_console_open() has been called
+ *   key             control  for each typed byte, once core_console_open() has been called
  *
- * From start on it begins again whenever the ports have to: an MTU that wants other buffers, a control
- * core that came up anew. Data cores have new pools then; a program that was restarted also has its
- * variables as they were linked. For a data core that came up anew nothing but data_bytes and
- * data_start is called, on it alone, where the cards can do that (core/revive.c): what start has made
- * is as it was then, and may have been changed since.
+ * This sequence starts again from `start` whenever the ports must be restarted, for example because an
+ * MTU needs other buffers or the control program was restarted. Data cores then have new pools. A
+ * restarted program also has its variables as linked. If only a data core was restarted and the cards
+ * allow it (core/revive.c), only data_bytes and data_start are called, on that core alone. The tables
+ * made by start are then those in force, with all later changes.
  *
- * Each packet that rx_vector gets, and each message without PKT_OWN that msg gets, ends in one fate
- * (net/counters.h), counted once; that is checked. core_drop() counts it, core_punt() leaves it to
- * the control core. Who sends packets on by core_tx() counts them (CNT_forwarded), less those
- * without room: core_tx_flush_all() says how many it has counted as dropped. What is made here
- * carries PKT_OWN and has no fate.
+ * Each packet passed to rx_vector, and each message without PKT_OWN passed to msg, ends in one fate
+ * (net/counters.h), counted once; this is checked. core_drop() counts it, core_punt() leaves it to
+ * the control core. Code that forwards packets by core_tx() counts them (CNT_forwarded), less those
+ * that core_tx_flush_all() reports as dropped for lack of room. A packet made here has PKT_OWN and no
+ * fate.
  */
 
-/* What an application does on the control core, and what it has data cores do for that. All present
- * ones share a control plane, and with it one set of these: plane_hooks (control/plane.h). */
+/* The application's part on the control core, and its hooks on data cores for that part. All
+ * applications share one control plane and its one set of hooks: plane_hooks (control/plane.h). */
 struct control_hooks {
-	/* Build the tables in core_snapshot_area(), from nothing. core_set_mtu(), core_set_app() and
-	 * the first core_set_idle() are for here. */
+	/* Builds the tables in core_snapshot_area(), from nothing. core_set_mtu(), core_set_app() and
+	 * the first core_set_idle() belong here. */
 	void (*start)(void);
 
 	/*
-	 * Beside the tables in force, which the program before this one has left, start has built new
-	 * ones, and `link` has told of all links: takes over from `old`, the core_snapshot_area() of
-	 * that program, `bytes` long, what start could not know: who the neighbours are. What is there
-	 * may be broken. Data cores look at the new tables next. False: these would not do for what
-	 * those did, and the ports are to be restarted. Or NULL: they always are.
+	 * Takes over the previous control program's neighbours, which start could not know. `old`, `bytes`
+	 * long, is the core_snapshot_area() of that program, whose tables are still in force. Its contents
+	 * may be corrupt. start has built new tables beside it, and `link` has been called for all links.
+	 * Data cores use the new tables next. False: the new tables cannot replace the old ones, and the
+	 * ports are restarted. Or NULL: they are always restarted.
 	 */
 	bool (*adopt)(const void *old, size_t bytes);
 
-	/* What start prepared is in force. The ports run, or cannot: no device could be started, no
-	 * data core is left (core_ports_running() tells). */
+	/* The tables that start built are in force. The ports run, or cannot run: no device could be
+	 * started, or no data core is left (see core_ports_running()). */
 	void (*ports)(void);
 
-	/* A port's link went up or down; down is what it counts as before. */
+	/* A port's link went up or down. Before the first call a link counts as down. */
 	void (*link)(unsigned port, const struct nic_link *link);
 
 	/* A frame that a data core punted. The message is valid during the call. */
 	void (*msg)(const struct core_msg *m);
 
-	/* How many kinds of message data cores punt, from 0 on, CORE_PUNT_KINDS at most: the ring is
-	 * shared out among them and the ports, so that a flood of one kind by one port does not keep
-	 * out the others. */
+	/* Number of message kinds that data cores punt, from 0 on, at most CORE_PUNT_KINDS. The punt ring
+	 * is divided among kinds and ports, so a flood of one kind by one port does not starve the
+	 * others. */
 	unsigned punt_kinds;
 
 	/* A byte typed on the console. */
 	void (*key)(uint8_t c);
 
-	/* Does what is due. Returns the TSC of the next timer, UINT64_MAX for none. Called again
-	 * then, and after each of the others, which may have set an earlier one. */
+	/* Does the work that is due. Returns the TSC of the next timer, UINT64_MAX for none. Called again
+	 * at that time, and after each other hook, which may have set an earlier timer. */
 	uint64_t (*timer)(void);
 
-	/* Data core: packets to be looked at, as core_tap() has asked for: those that the port has
-	 * just received, or is about to be given for sending (`out`; one whose ring is full may yet
-	 * drop them). They are others': nothing of them is changed. */
+	/* Data core: packets requested by core_tap(), which the port has just received or is about to
+	 * send (`out`; a full ring may still drop them). The hook must not change the packets. */
 	void (*tap)(const struct pkt *v, unsigned n, unsigned port, bool out);
 
-	/* Data core: in the place of rx_vector, where core_watch() asks for it. Gives the packets to
-	 * that, all of them, in as many vectors as it likes, in their order. */
+	/* Data core: called instead of rx_vector for ports given to core_watch(). Passes all the packets
+	 * on to rx_vector, in order, in any number of vectors. */
 	void (*trace)(struct pkt *v, unsigned n, unsigned port);
 
-	/* Data core: the control core injected this frame: in a buffer of this core now, which passes
-	 * to the hook; p->port is the port named there, p->flags PKT_OWN. */
+	/* Data core: a frame that the control core injected, copied to a buffer of this core. The buffer
+	 * passes to the hook; p->port is the port given to core_inject(), p->flags is PKT_OWN. */
 	void (*inject)(struct pkt *p, uint32_t kind, uint32_t arg);
 };
 
@@ -196,47 +194,47 @@ struct app_extension;
 struct app {
 	const struct control_hooks *control;
 
-	/* What it adds to the control plane (control/extension.h), or NULL. */
+	/* Additions to the control plane (control/extension.h), or NULL. */
 	const struct app_extension *extension;
 
-	/* Bytes of memory that this core is to have beside its packet buffers (core_data_memory), of
-	 * the `room` that both share. Or NULL: none. */
+	/* Bytes of memory that this core needs besides its packet buffers (core_data_memory); both come
+	 * out of `room`. Or NULL: none. */
 	size_t (*data_bytes)(size_t room);
 
-	/* Find the tables in core_snapshot_area(), forget what was kept of packets. */
+	/* Locates the tables in core_snapshot_area() and discards all state about packets. */
 	void (*data_start)(void);
 
-	/* The tables are others: find them. Of packets and connections nothing is forgotten. Or NULL:
-	 * that cannot be done while the ports run. */
+	/* Locates the new tables. State of packets and connections is kept. Or NULL: the application
+	 * cannot change its tables while the ports run. */
 	void (*data_tables)(void);
 
 	/*
 	 * n packets, 1 to PKT_VECTOR_MAX, received by one port. Their buffers pass to the application,
-	 * which hands each, once and before it returns, to core_tx(), core_punt() or core_drop(). v
-	 * is its own to change meanwhile. What it has read in the snapshot (a route, an adjacency)
-	 * is good for this turn only (core_quiesce).
+	 * which passes each, exactly once and before it returns, to core_tx(), core_punt() or core_drop().
+	 * It may change v. Anything it has read in the snapshot (a route, an adjacency) is valid in this
+	 * turn only (core_quiesce).
 	 */
 	void (*rx_vector)(struct pkt *v, unsigned n, unsigned port);
 
 	/*
-	 * Does what is due at self.now_tsc; may call core_tx(). Returns the TSC of the next timer,
-	 * UINT64_MAX for none: the core does not sleep beyond it. Called again then, and in every turn
-	 * that moved packets or messages, which may have set an earlier one, and when a port has
-	 * room again (core_tx_full). Or NULL: no timers, which costs a turn three instructions.
+	 * Does the work that is due at self.now_tsc; may call core_tx(). Returns the TSC of the next
+	 * timer, UINT64_MAX for none; the core does not sleep beyond it. Called again at that time, in
+	 * every turn that moved packets or messages, because these may have set an earlier timer, and when
+	 * a port has room again (core_tx_full). Or NULL: no timers, which costs a turn three instructions.
 	 */
 	uint64_t (*data_timer)(void);
 
 	/*
-	 * What it sends by a port are answers to what came in by it, one each, beside what can wait
-	 * (core_tx_full). So while the answers to a vector might not fit nothing is received by it:
-	 * requests wait in the device's ring, or are lost there, at no cost to us. Not when the
-	 * device has taken nothing for 20 ms: the other end may be waiting for us in the same way.
-	 * False: who forwards, for a port that is full must not stop what goes elsewhere.
+	 * True: the packets sent by a port are answers to packets received by it, one each, and packets
+	 * that can wait (core_tx_full). While the answers to a vector might not fit, the port receives
+	 * nothing: requests wait in the device's ring, or are lost there, at no cost to us. The exception
+	 * is a device that has taken nothing for 20 ms, because its peer may be waiting for us likewise.
+	 * False: an application that forwards; a full port must not stop traffic to other ports.
 	 */
 	bool answers;
 
-	/* A message of the control plane's to the application, by its hook `inject`: the frame's
-	 * buffer passes on, PKT_OWN. Or NULL: there are none. */
+	/* A message from the control plane to the application, delivered by its hook `inject`. The frame's
+	 * buffer passes to the application; PKT_OWN is set. Or NULL: there are no messages. */
 	void (*data_msg)(struct pkt *p, uint32_t arg);
 };
 
@@ -244,9 +242,9 @@ struct app {
 extern const struct app *const core_apps[CORE_APP_COUNT];
 
 /*
- * The application that runs: app=WORD of the kernel command line, if there is one of that name,
- * else what core_set_app() said (control core, in control_hooks.start), else the first. The others'
- * start does not run, so one that has control hooks of its own can be chosen by app= only.
+ * The application that runs: app=WORD of the kernel command line, if WORD names one, else the argument
+ * of core_set_app() (control core, in control_hooks.start), else the first. start of the other
+ * applications does not run, so one with control hooks of its own can be chosen by app= only.
  */
 enum core_app_number core_app_number(void);
 const struct app *core_app(void);
@@ -255,46 +253,45 @@ void core_set_app(enum core_app_number number);
 /* --- data core --- */
 
 /*
- * The packets to be sent by one port at the end of the vector. When the device's ring has no room
- * they stay and are offered again in the next turn: CORE_OUT_HOLD packets at most, so that a burst
- * survives a short ring (QEMU's tap: 256) and a port that stands still blocks no other. Of these
- * CORE_OUT_KEPT places are kept for what the machine itself sends (PKT_OWN), as many for what
- * passes through it: by a port that is sent more than it takes neither keeps out the other, so who
- * answers ARP, or is asked for a page, does so in a flood as well. An application of answers
- * (app->answers) keeps none: all that it sends is its own.
+ * The packets to be sent by one port at the end of the vector. If the device's ring is full, they are
+ * held and offered again in the next turn. CORE_OUT_HOLD packets at most are held, so a burst survives
+ * a short ring (QEMU's tap: 256) and a stalled port blocks no other. Of the places, CORE_OUT_KEPT are
+ * reserved for packets of our own (PKT_OWN) and as many for forwarded ones. Neither kind can then crowd
+ * out the other at an overloaded port: ARP and HTTP are answered during a flood too. An application
+ * with app->answers reserves none, because all its packets are its own.
  *
- * Packets that can wait where they come from (TCP's) take the first CORE_OUT_ROOM places alone:
- * core_tx_full(). The others are for what nobody keeps: the answers to a vector, and what the
- * control core sends. An application of answers (app->answers) is given no vector while one would
- * not fit.
+ * Packets that can wait at their source (TCP's) may use only the first CORE_OUT_ROOM places:
+ * core_tx_full(). The other places are for packets that no one retains: the answers to a vector, and
+ * packets from the control core. An application with app->answers receives no vector while the answers
+ * might not fit.
  */
 #define CORE_OUT_HOLD 768
 #define CORE_OUT_KEPT 64
 #define CORE_OUT_ROOM 384
 #define CORE_OUT_MAX (CORE_OUT_HOLD + PKT_VECTOR_MAX)
 struct core_out {
-	struct pkt v[CORE_OUT_MAX]; /* first, so that none lies across two cache lines */
+	struct pkt v[CORE_OUT_MAX]; /* first, so that no element crosses a cache line */
 	unsigned n;
-	unsigned held; /* the first of them: have been offered before */
-	bool full; /* core_tx_full() has said so, and data_timer will be called when it is over */
+	unsigned held; /* the first `held` packets have been offered before */
+	bool full; /* core_tx_full() has returned true; data_timer is called once there is room */
 } __attribute__((aligned(64)));
 
 extern struct core_out core_outs[NIC_PORTS_MAX]; /* for core_tx() */
 
-/* Sends what waits for `port` now and holds the rest. What cannot be held is dropped: received
- * packets as drop_tx_full, those with PKT_OWN as originated_drop_tx. */
+/* Sends the packets queued for `port` and holds those that do not fit. Beyond the limit they are
+ * dropped: received packets as drop_tx_full, those with PKT_OWN as originated_drop_tx. */
 void core_tx_flush(unsigned port);
 
 /*
- * Sends what waits for all ports: the end of a vector, called by the runtime after rx_vector, or
- * by an application that needs the result earlier. Returns how many received packets were dropped
- * since the last call: they were not forwarded after all.
+ * Sends the packets queued for all ports. The runtime calls this at the end of a vector, after
+ * rx_vector; an application calls it if it needs the result earlier. Returns the number of received
+ * packets dropped since the last call, which were therefore not forwarded.
  */
 unsigned core_tx_flush_all(void);
 
 /*
- * Queues a packet for sending by `port`, one that exists; its buffer passes to the runtime. It
- * leaves at the end of the vector, or earlier when CORE_OUT_MAX are waiting.
+ * Queues a packet for sending by `port`, which must exist; its buffer passes to the runtime. The packet
+ * is sent at the end of the vector, or earlier when CORE_OUT_MAX packets are queued.
  */
 static inline void core_tx(unsigned port, const struct pkt *p)
 {
@@ -304,13 +301,13 @@ static inline void core_tx(unsigned port, const struct pkt *p)
 		core_tx_flush(port);
 }
 
-/* The rest of core_tx_full. */
+/* The slow path of core_tx_full. */
 bool core_tx_fill(unsigned port);
 
 /*
- * Has `port` no room for a packet that can wait? Then there is none until data_timer has been
- * called: when half of CORE_OUT_ROOM is free, so that the device gets bursts. A port that has taken
- * nothing for 2 s has room: what it is given is lost, and who waits for it does not for ever.
+ * True if `port` has no room for a packet that can wait. It then stays full until data_timer is called,
+ * once half of CORE_OUT_ROOM is free, so that the device gets bursts. A port that has taken nothing for
+ * 2 s counts as having room: its packets are lost, so no sender waits forever.
  */
 static inline bool core_tx_full(unsigned port)
 {
@@ -318,257 +315,260 @@ static inline bool core_tx_full(unsigned port)
 	return unlikely(o->n >= CORE_OUT_ROOM || o->full) && (o->full || core_tx_fill(port));
 }
 
-/* Packets that this core has had sent by `port`, or that wait for it, so far. Cold. */
+/* Packets that this core has sent by `port` or queued for it so far. Cold. */
 uint64_t core_tx_given(unsigned port);
 
-/* The packet that is being followed through this data core, by control_hooks.trace. */
+/* The packet that control_hooks.trace follows through this data core. */
 struct core_trace {
-	uint16_t number;   /* 0: none is */
-	uint16_t messages; /* that have gone to the control core because of it */
+	uint16_t number;   /* 0: none */
+	uint16_t messages; /* messages sent to the control core because of it */
 };
 extern struct core_trace core_trace;
 
-/* Is the vector in hand one packet, which is being followed? To be asked once a vector. */
+/* True if the current vector is a single packet that is being traced. To be called once per vector. */
 static inline bool core_traces(void) { return unlikely(core_trace.number != 0); }
 
 /*
- * What a packet may ask for by whatever port it leaves: the enum nic_features that every started
- * port has, as of before data_start. PKT_CSUM_PARTIAL may be asked for in any case: where a device
- * does not complete it, its driver does. PKT_TSO of a version of IP and PKT_USO may not where it
- * lacks them: nobody cuts but the device.
+ * The enum nic_features that every started port has, so a packet may use them whatever its output port.
+ * Known before data_start is called. PKT_CSUM_PARTIAL is always allowed: if a device does not complete
+ * the checksum, its driver does. PKT_TSO of either IP version and PKT_USO need the feature, because
+ * only the device segments.
  */
 uint32_t core_tx_features(void);
 
 /*
- * Sending by slots: for an application that sends prepared frames again and again by a port (a
- * generator). Its frames are its own, complete, in memory of core_data_memory(), each with
- * NIC_SLOT_ROOM zero bytes before it, which stay. The ring has so many slots, sent in order, each
- * in its turn: the application counts them from 0, slot k is sent again as k + slots. What a slot
- * sends it says in its table; sending what has not changed costs no look at it.
+ * Sending by slots: for an application that sends prepared frames repeatedly by a port (a generator).
+ * The frames belong to the application. They are complete and lie in memory of core_data_memory(), each
+ * preceded by NIC_SLOT_ROOM bytes that stay zero. The ring has a fixed number of slots, sent in order.
+ * The application counts them from 0; slot k is sent again as k + slots. A table gives the contents of
+ * each slot. An unchanged slot is sent without reading the table.
  *
- * A frame, with the room before it, is the device's from core_slots_send() until room has come
- * round to it: slot k may be changed once core_slots_room() reaches it. Table entries may be
- * changed at any time; what is sent is what they say when core_slots_send() is called.
+ * A frame and the bytes before it belong to the device from core_slots_send() until the slot is free
+ * again: slot k may be changed once core_slots_room() includes it. Table entries may be changed at any
+ * time; core_slots_send() uses the entries as they are when it is called.
  *
- * Everybody's core_tx() goes on, for frames in one piece that ask for nothing but a checksum: they
- * leave between the application's, which loses no slot by that, and before them when they wait.
+ * core_tx() still works for every sender, for frames in one piece that need nothing but a checksum.
+ * They are sent between the application's frames, which lose no slot, and queued ones go first.
  *
- * Slots end with the ports: to be opened anew after data_start, by data_timer or rx_vector.
+ * Slots end with the ports and must be opened again after data_start, by data_timer or rx_vector.
  */
 
 /*
- * Gives this core's queue of `port` slots, or begins anew with slot 0 if it has them. `table` has
- * NIC_SLOTS_MAX entries, the application's to keep; all of them count as changed. Returns how many
- * slots there are, a power of two; E_AGAIN while the device has anything left to send, or the port
- * does not run; E_NOTSUP when its driver has no slots.
+ * Opens slots on this core's queue of `port`, or restarts at slot 0 if they are open. `table` has
+ * NIC_SLOTS_MAX entries and remains the application's; all entries count as changed. Returns the number
+ * of slots, a power of two. E_AGAIN: the device still has frames to send, or the port does not run.
+ * E_NOTSUP: its driver has no slots.
  */
 int core_slots_open(unsigned port, struct nic_slot *table);
 
-/* The longest frame that a slot may have, FCS not counted. */
+/* The longest frame that a slot may have, without FCS. */
 uint32_t core_slots_len_max(unsigned port);
 
-/* How many slots may be sent now, which may be fewer than are free (nic_ops.slots_free): to be
- * asked before each send. Sends what core_tx() has left for the port first. 0 also when its device
+/* The number of slots that may be sent now, possibly fewer than are free (nic_ops.slots_free). To be
+ * called before each send. Sends packets queued by core_tx() for the port first. 0 also if the device
  * is gone. */
 unsigned core_slots_room(unsigned port);
 
-/* The table says something new for the next n slots to be sent. */
+/* The table entries of the next n slots to be sent have changed. */
 void core_slots_changed(unsigned port, unsigned n);
 
-/* Sends the next n slots, n at most the room; `bytes` of frames, for the port's counters. */
+/* Sends the next n slots, n at most the room; `bytes` is their total length, for the port's counters. */
 void core_slots_send(unsigned port, unsigned n, uint64_t bytes);
 
 /*
- * Sends a packet such as core_tx() takes at once, and has the device note when
- * (nic_ops.time_stamps). E_AGAIN: there is no room now; E_NOTSUP: the device has no clock. The
- * buffer is the caller's then. From the first success on the port has slots.
+ * Sends a packet, of a kind that core_tx() accepts, at once, and has the device record the time
+ * (nic_ops.time_stamps). E_AGAIN: there is no room now; E_NOTSUP: the device has no clock. On error the
+ * caller keeps the buffer. From the first success on the port has slots.
  */
 int core_tx_stamped(unsigned port, const struct pkt *p);
 
-/* The device has sent everything, or never will: the end of a run. */
+/* True if the device has sent everything, or never will: the end of a run. */
 bool core_slots_idle(unsigned port);
 
-/* The queue pair that this data core polls on every port, while the ports run; E_NOENT: it stands
- * by. */
+/* The queue pair that this data core polls on every port, while the ports run; E_NOENT: the core is on
+ * standby. */
 int core_pair(void);
 
-/* Whether this core may sleep when it finds no work, from now on: not while work is due at a time
- * that the end of a sleep would miss. It may, once data_start has been called. */
+/* Forbids or allows this core to sleep when it finds no work. It must not sleep while work is due at a
+ * time that a wake-up would miss. data_start resets this to allowed. */
 void core_stay_awake(bool awake);
 
-/* The end of a packet: counts why and frees it. */
+/* Drops a packet: counts the reason and frees it. */
 static inline void core_drop(const struct pkt *p, enum counter reason)
 {
 	count_at(p->port, reason);
 	pkt_free(&self.pool, p);
 }
 
-/* Copies a received packet to the control core, which decides its fate, and frees it. A ring that
- * is full, or has no room for that kind by that port (control_hooks.punt_kinds), drops it as drop_punt_full.
- * PKT_CSUM_PARTIAL must have been completed. */
+/* Copies a received packet to the control core, which decides its fate, and frees it. If the ring is
+ * full, or has no room for that kind and port (control_hooks.punt_kinds), the packet is dropped as
+ * drop_punt_full. PKT_CSUM_PARTIAL must have been completed. */
 void core_punt(const struct pkt *p, uint32_t kind, uint32_t arg);
 
-/* The same for a packet of our own making, which has no fate: in one piece or several, its checksum
- * is completed. Dropped as originated_drop_tx when it is too long for a message, or to be cut: who
- * makes such frames sends again what is lost, in single segments first. */
+/* core_punt for a packet of our own, which has no fate. It may be in several pieces; its checksum is
+ * completed here. A packet that is too long for a message or needs segmentation is dropped as
+ * originated_drop_tx; its sender retransmits, in single segments first. */
 void core_punt_own(const struct pkt *p, uint32_t kind, uint32_t arg);
 
-/* What app->data_bytes has asked for, from data_start on: undefined whenever the ports are started,
- * 64-byte aligned, this core's alone to write. */
+/* The memory requested by app->data_bytes, from data_start on. 64-byte aligned; only this core writes
+ * it. Its contents are undefined after each start of the ports. */
 void *core_data_memory(size_t *bytes);
 
-/* Packets were forwarded: the first call notes the time, for boot-to-first-packet. */
+/* Records that packets were forwarded. The first call stores the time, for boot-to-first-packet. */
 void core_note_forwarded(void);
 
-/* This core's own words that all others can read (in its outbox), 64-byte aligned. When its program
- * starts the first CORE_SHARED_ZEROED bytes are zero, the others as they were left. */
+/* An area in this core's outbox that all cores can read, 64-byte aligned. When the core's program starts,
+ * the first CORE_SHARED_ZEROED bytes are zero; the rest keeps its contents. */
 #define CORE_SHARED_ZEROED 0x10000u
 void *core_shared_area(size_t *bytes);
 
-/* The same of another core, from any core. */
+/* The shared area of another core, from any core. */
 const void *core_shared_area_of(unsigned core);
 
 /* --- control core --- */
 
 /*
  * Copies a frame of `len` bytes (<= core_frame_max()) to the data core that polls queue pair
- * `pair` < core_data_count(), which gets it by control_hooks.inject. E_AGAIN when its ring is full
- * or the ports do not run, E_INVAL when the frame is too long.
+ * `pair` < core_data_count(). That core receives it by control_hooks.inject. E_AGAIN: the ring is full
+ * or the ports do not run. E_INVAL: the frame is too long.
  */
 int core_inject(unsigned pair, unsigned port, const uint8_t *frame, unsigned len, uint32_t kind,
                 uint32_t arg);
 
-/* Data cores that poll queues; each of them can send by any port. 0 while the ports are stopped. */
+/* Number of data cores that poll queues; each can send by any port. 0 while the ports are stopped. */
 unsigned core_data_count(void);
 
 /* The queue pair that `core` polls on every port; E_NOENT: none. */
 int core_pair_of(unsigned core);
 
-/* Bytes of the longest frame that a buffer and a message hold. As of the last control_hooks.start:
- * what core_set_mtu() says there counts when it is over. */
+/* Bytes of the longest frame that a buffer and a message hold, as of the last control_hooks.start. A
+ * core_set_mtu() in that hook takes effect after it returns. */
 unsigned core_frame_max(void);
 
-/* Whether that memory is of the arena of `core`, where its core_data_memory() lies: then it may be
- * read, and what it holds is the other's word. */
+/* True if the memory lies in the arena of `core`, which holds its core_data_memory(). It may then be
+ * read; its contents are untrusted. */
 bool core_arena_has(unsigned core, const void *at, uint64_t bytes);
 
-/* The part of the snapshot region that is the application's; 64-byte aligned, at the same address in
- * all cores, writable by the control core. */
+/* The application's part of the snapshot region: 64-byte aligned, at the same address on all cores,
+ * writable by the control core. */
 void *core_snapshot_area(size_t *bytes);
 
-/* Bytes of the snapshot region that are not of that area: where the tables of the program before this
- * one are, if it has taken over. */
+/* Bytes of the snapshot region outside that area. After a takeover they hold the previous program's
+ * tables. */
 size_t core_snapshot_beside(void);
 
-/* How large that area may become: it grows into what core_private_alloc() has not given yet. */
+/* The largest possible size of the area: it can grow into memory that core_private_alloc() has not
+ * given out. */
 size_t core_snapshot_most(void);
 
-/* It is so large at least from now on, and never smaller again. E_NOMEM: it cannot be. */
+/* Makes the area at least so large; it never shrinks. E_NOMEM: not possible. */
 int core_snapshot_take(size_t bytes);
 
-/* Takes zeroed private memory of the control core, page aligned; NULL when there is not enough.
- * Nothing is given back but by a restart of the program: not by the next control_hooks.start. */
+/* Takes zeroed private memory of the control core, page aligned; NULL if there is not enough. Only a
+ * restart of the program frees it, not the next control_hooks.start. */
 void *core_private_alloc(size_t bytes);
 size_t core_private_left(void); /* in one piece */
 size_t core_private_used(void);
 
 /*
- * The same, but it outlives the program: one that comes up anew in the same boot finds it where it
- * is, as it was left, be it in the middle of a change. Of each there is one piece: asked for again
- * it is another one, and the former is lost. NULL: there is not enough, or there are too many
+ * core_private_alloc of memory that survives the program. A program restarted in the same boot finds it
+ * at its address with its contents, possibly in the middle of a change. There is one piece of each
+ * kind; a second call takes a new piece, and the old one is lost. NULL: not enough memory, or too many
  * pieces.
  */
 enum core_kept { CORE_KEPT_DEVICES /* the runtime's own: many pieces */, CORE_KEPT_JOURNAL, CORE_KEPTS };
 void *core_private_keep(enum core_kept what, size_t bytes);
 
-/* What is kept, and its size in whole pages; NULL: nothing is. */
+/* A kept piece, and its size in whole pages; NULL: none. */
 void *core_private_kept(enum core_kept what, size_t *bytes);
 
-/* How much less private memory, and less of the snapshot, would do for what control_hooks.start has
- * built: a program that takes over has what is left beside it. Nothing, unless it is said. */
+/* By how much the private memory and the snapshot could be smaller and still hold the tables that
+ * control_hooks.start has built. A program that takes over has only the memory beside these tables.
+ * Both are 0 unless set. */
 void core_set_spare(size_t private_bytes, size_t snapshot_bytes);
 
-/* In control_hooks.start: the tables are for `adopt` to judge. Better none than such as do not do. */
+/* True in control_hooks.start during a takeover. start then builds complete tables or gives up: with
+ * smaller ones the takeover fails. */
 bool core_takes_over(void);
 
-/* From now on what is typed goes to control_hooks.key; until then it waits in the kernel. */
+/* From now on typed bytes go to control_hooks.key; until then they wait in the kernel. */
 void core_console_open(void);
 
-/* Prints bytes on the console as they are. */
+/* Prints bytes on the console unchanged. */
 void core_console_write(const char *text, size_t bytes);
 
 /*
- * Quiescence (ARCHITECTURE.md, invariant 2): returns when every data core has finished the turn
- * it was in, so that none still holds what it read from the snapshot before. Takes microseconds; a
- * core that sleeps, is dead or is this one holds nothing. False when a core does not come round
- * within 2 s (far longer than a host takes a CPU away for): what readers may still use must be left
- * as it is. The ports are then being restarted, and until all data cores have let go of them every
- * call returns false at once.
+ * Quiescence (ARCHITECTURE.md, invariant 2): returns when every data core has finished its current
+ * turn, so none still uses data that it read from the snapshot before. Takes microseconds. A core that
+ * sleeps, is dead or is this one is not waited for. False if a core does not finish within 2 s (a host
+ * preempts a CPU for far less): the caller must then leave data unchanged that readers may still use.
+ * The ports are being restarted in this case, and every call returns false at once until all data
+ * cores have released them.
  */
 bool core_quiesce(void);
 
 /*
- * From now on data cores show control_hooks.tap what the ports in `in` receive, a bit each, and
- * what those in `out` are given for sending; what slots send is not among it. core_tap(0, 0) ends
- * it: with the next core_quiesce() nobody looks any more.
+ * From now on data cores pass to control_hooks.tap the packets received by the ports in `in`, one bit
+ * each, and those to be sent by the ports in `out`, without frames sent by slots. core_tap(0, 0) ends
+ * this; after the next core_quiesce() no core calls the hook any more.
  */
 void core_tap(uint32_t in, uint32_t out);
 
-/* From now on data cores give control_hooks.trace what the ports in `ports` receive, a bit each, for
- * it to give on; core_watch(0) ends it, as above. */
+/* From now on data cores pass the packets received by the ports in `ports`, one bit each, to
+ * control_hooks.trace instead of rx_vector. core_watch(0) ends this, like core_tap(0, 0). */
 void core_watch(uint32_t ports);
 
-/* Asks for the ports to be stopped and started again (new buffer size, core restarted). Returns at
- * once; control_hooks.start follows. `why` is for the console. */
+/* Requests a stop and restart of the ports (new buffer size, core restarted). Returns at once;
+ * control_hooks.start follows. `why` is printed on the console. */
 void core_ports_restart(const char *why);
 
-/* Has the kernel start the program of another core anew, wherever it is, with a report; unless it
- * sleeps or is in the kernel just now. */
+/* Has the kernel restart the program of another core, with a report. Does nothing if that core sleeps or
+ * is in the kernel at the moment. */
 void core_restart(unsigned core);
 
-/* For tests: from now on it looks as if drivers were at work; on the control core. */
+/* For tests, on the control core: from now on drivers appear to be in the middle of a change. */
 void core_test_driver(void);
 
 /* KCALL_TEST_DMA of a struct pci_dev's index. */
 int core_test_dma(unsigned device);
 
-/* Has the kernel fail in the way that is so called; returns, false, when there is none. */
+/* Makes the kernel fail in the named way; returns false if there is no such way. */
 bool core_test_panic(const char *kind);
 
-/* The hash of the configuration that is in force, for reports and for struct boot_info; 0: there is none
- * just now. */
+/* Records the hash of the configuration in force in struct boot_info, for reports; 0: none at the
+ * moment. */
 void core_note_config(uint64_t hash);
 
-/* The kept report of a program's failure with the least number above `after`; false: there is none. */
+/* The kept report of a program's failure with the smallest number above `after`; false: none. */
 bool core_crash_next(uint64_t after, struct crash *to);
 
 /*
- * Text of what the program of a report left, piece by piece from i = 0, at most `most` packets of it:
- * whole lines, up to CORE_CRASH_PIECE bytes with the NUL. Returns their length; 0: there are no more.
+ * Formats the remains of a report's program, piece by piece from i = 0, with at most `most` packets. A
+ * piece is whole lines, up to CORE_CRASH_PIECE bytes including the NUL. Returns its length; 0: the end.
  */
 #define CORE_CRASH_PIECE 1024
 size_t core_crash_piece(const struct crash *c, unsigned i, unsigned most, char *text);
 
-/* Where a reader of a report is, text and what is left: all zero at first. */
+/* A reader's position in a report, in its text and its remains; all zero at first. */
 struct core_crash_walk {
 	uint32_t text, piece;
 };
 
-/* The next piece of it: CORE_CRASH_PIECE bytes at most. 0: that was all. */
+/* The next piece of the report, at most CORE_CRASH_PIECE bytes; 0: the end. */
 size_t core_crash_read(const struct crash *c, struct core_crash_walk *at, unsigned most, char *text);
 
-/* The MTU that decides the buffers' size: set in control_hooks.start, bytes of IP packet. */
+/* Sets the MTU that determines the size of buffers, in bytes of IP packet; in control_hooks.start. */
 void core_set_mtu(unsigned mtu);
 
-/* What a core without work does, unless idle= on the kernel command line says. AUTO: a guest of a
- * hypervisor sleeps, a machine of its own polls. Data cores heed it at once, whatever the ports do. */
+/* What an idle core does, unless idle= on the kernel command line overrides it. AUTO: a guest of a
+ * hypervisor sleeps, bare metal polls. Data cores obey at once, whether or not the ports run. */
 enum core_idle { CORE_IDLE_AUTO, CORE_IDLE_POLL, CORE_IDLE_SLEEP };
 void core_set_idle(enum core_idle idle);
-enum core_idle core_idle_mode(void); /* as in force: poll or sleep */
+enum core_idle core_idle_mode(void); /* in force: poll or sleep */
 
-/* --- what anybody may look at (control core) --- */
+/* --- state and counters (control core) --- */
 
-unsigned core_port_count(void); /* 0 until the first control_hooks.start, then it stays */
+unsigned core_port_count(void); /* 0 until the first control_hooks.start, then constant */
 const struct nic *core_port_nic(unsigned port);
 bool core_port_link(unsigned port, struct nic_link *link); /* false: the ports do not run */
 bool core_ports_running(void);
@@ -576,38 +576,38 @@ bool core_ports_running(void);
 /* Sum over the data cores. */
 void core_port_counters(unsigned port, struct nic_counters *sum);
 
-/* What the device has counted, since its first start; all zero for one that does not count. */
+/* The device's own counters since its first start; all zero if it has none. */
 const struct nic_stats *core_port_stats(unsigned port);
 
-/* Has the device limit what queue pair `pair` (core_pair_of) sends by `port`, until the ports stop
- * or the link changes: nic_ops.rate. E_NOTSUP: it cannot. E_AGAIN: it does not run. */
+/* Limits the rate at which queue pair `pair` (core_pair_of) sends by `port`, until the ports stop or the
+ * link changes (nic_ops.rate). E_NOTSUP: the device cannot. E_AGAIN: it does not run. */
 int core_port_rate(unsigned port, unsigned pair, uint32_t kbps, uint32_t *set);
 
-/* The device of a port, for time_start, time_now and time_stamps of its operations, until the ports
- * stop; NULL: it has no clock, or does not run. */
+/* The device of a port, for its operations time_start, time_now and time_stamps; valid until the ports
+ * stop. NULL: it has no clock, or does not run. */
 struct nic *core_port_clock(unsigned port);
 
-/* Sum over all cores; what dead ones had in hand is in drop_restart. */
+/* Sum over all cores. Packets that dead cores were processing are in drop_restart. */
 void core_counters(struct counters *sum);
 
-/* The drops of packets that came in by that interface, over all cores. What has no interface, as
- * what was in hand at a restart, is in core_counters() alone; read that later, and it is never
- * less. */
+/* The drops of packets received by that interface, summed over all cores. Drops without an interface,
+ * such as those at a restart, are in core_counters() alone. If core_counters() is read later, it is
+ * never less. */
 void core_drops(unsigned interface, uint64_t sum[CNT_DROPS]);
 
 struct core_stats {
-	uint64_t turns;       /* loops, each ending in a quiescent point (core_quiesce) */
-	uint64_t busy_turns;  /* loops that moved packets */
+	uint64_t turns;       /* turns of the loop, each ending in a quiescent point (core_quiesce) */
+	uint64_t busy_turns;  /* turns that moved packets */
 	uint64_t busy_cycles; /* TSC ticks in those */
 	uint64_t rx_pkts;     /* packets received */
-	uint64_t sleeps;      /* times halted */
-	uint64_t first_forward_tsc; /* TSC when this core first sent a packet; 0: not yet */
+	uint64_t sleeps;      /* number of halts */
+	uint64_t first_forward_tsc; /* TSC when this core first forwarded a packet; 0: not yet */
 	uint64_t pool_free;   /* buffers */
 	uint64_t pool_count;
 };
 const struct core_stats *core_stats_of(unsigned core);
 
-/* Value of `name=` on the kernel command line; false when absent or too long. */
+/* Value of `name=` on the kernel command line; false if absent or too long. */
 bool core_option(const char *name, char *buf, size_t size);
 uint64_t core_option_number(const char *name, uint64_t fallback);
 

@@ -1,17 +1,17 @@
 /*
- * Reports of programs that failed (kernel/crash.h), read where the kernel keeps them. It may be writing
- * one meanwhile: a copy counts when its number has not changed.
+ * Reports of failed programs (kernel/crash.h), read from the kernel's memory. The kernel may be writing
+ * one at the same time: a copy is valid if its number has not changed.
  *
- * The report of a data core goes out on the console from here: a serial line takes a tenth of a second
- * for it, and the core that has failed is to forward again long before. While one is helped to
- * (revive.c) that comes first. Of the control core's own failures the kernel has printed the report.
+ * The control core prints the reports of data cores. A serial line takes a tenth of a second for one,
+ * and the failed core shall forward again long before that. While a data core is being revived
+ * (revive.c), printing waits. The kernel itself prints the reports of the control core.
  */
 #include "core/outbox.h"
 #include "hal/kcall.h"
 #include "lib/mem.h"
 #include "lib/number.h"
 
-#define PACKETS_PRINTED 8 /* of those that a program received last; show crash has all */
+#define PACKETS_PRINTED 8 /* of the packets received last; show crash prints all */
 
 static bool read_slot(unsigned slot, struct crash *to)
 {
@@ -25,7 +25,8 @@ static bool read_slot(unsigned slot, struct crash *to)
 	return __atomic_load_n(&from->number, __ATOMIC_RELAXED) == number;
 }
 
-/* The place of the report with the least number that `wanted` wants, copied; CRASHES_MAX: none. */
+/* Copies the report with the smallest number that `wanted` accepts; returns its slot, CRASHES_MAX if
+ * there is none. */
 static unsigned read_first(bool (*wanted)(unsigned slot, uint64_t number, const uint64_t *than),
                            const uint64_t *than, struct crash *to)
 {
@@ -65,8 +66,8 @@ size_t core_crash_read(const struct crash *c, struct core_crash_walk *at, unsign
 	return n;
 }
 
-/* Line by line: what other data cores print comes in between, not amid one. `apart`: an empty line
- * goes before. */
+/* Prints line by line, so output of other cores comes only between lines. `apart`: an empty line comes
+ * first. */
 static void print(const char *text, size_t bytes, bool apart)
 {
 	char line[256] = "\r\n";
@@ -84,7 +85,8 @@ static void print(const char *text, size_t bytes, bool apart)
 	}
 }
 
-/* What the kernel has not printed of a failure: of our own, what our program left. */
+/* Prints the part of a report that the kernel has not printed. For our own failures this is only the
+ * program's remains. */
 static void print_crash(const struct crash *c)
 {
 	static char text[CORE_CRASH_PIECE];
@@ -98,8 +100,8 @@ static void print_crash(const struct crash *c)
 		print(text, n, false);
 }
 
-/* How many failures before this one, in its place, have not been printed: the first place has the first
- * failure alone, the others have the rest by turns (kernel/crash.c). */
+/* The number of reports that were overwritten in this slot before they were printed. Slot 0 holds the
+ * first report only; the others rotate (kernel/crash.c). */
 static uint64_t written_over(unsigned slot, uint64_t number, uint64_t printed)
 {
 	const uint64_t turn = CRASHES_MAX - 1;
@@ -115,7 +117,7 @@ static bool is_unprinted(unsigned slot, uint64_t number, const uint64_t *printed
 void crash_turn(void)
 {
 	static struct crash c;
-	uint64_t *printed = outbox_of(self.id)->crash_printed; /* a restart of ours forgets none */
+	uint64_t *printed = outbox_of(self.id)->crash_printed; /* survives a restart of this program */
 	unsigned slot;
 	while (!revive_busy() && (slot = read_first(is_unprinted, printed, &c)) < CRASHES_MAX) {
 		uint64_t lost = written_over(slot, c.number, printed[slot]);

@@ -1,37 +1,38 @@
 /*
- * A data core's side of the ports: follow the phase the control core publishes, poll the queues,
- * send. This is the loop every forwarded packet goes through.
+ * A data core's side of the ports: it follows the phase that the control core publishes, polls the
+ * queues, and sends. Every forwarded packet passes through this loop.
  *
- *     seen phase       does
- *     PORTS_STOPPED    lets go of all queues, drops what waits to be injected
- *     PORTS_PREPARE    the same; fresh buffer pool, zeroed ring memory in its own arena
- *     PORTS_RUNNING    attaches its queue pair of every port (cores without one stand by)
- *     PORTS_TABLES     looks at other tables, and polls on
+ *     phase            action
+ *     PORTS_STOPPED    releases all queues, drops injected messages
+ *     PORTS_PREPARE    the same; then sets up a buffer pool and zeroes ring memory in its own arena
+ *     PORTS_RUNNING    attaches its queue pair of every port (cores without one are on standby)
+ *     PORTS_TABLES     switches to other tables and keeps polling
  *
- * and confirms each by writing what it was asked by (snapshot.asked) to its outbox. A program that
- * comes up anew attaches to nothing before it has prepared: until then it is `restarted`.
+ * The core confirms each request by copying its number (snapshot.asked) to its outbox. A restarted
+ * program is `restarted`, and attaches to nothing, until it has prepared.
  *
- * What a plain packet costs, in instructions of the loops it goes through (gcc 12, counted in
+ * The cost of a plain packet, in instructions of the loops it passes through (gcc 12, counted in
  * `objdump -d build/program.elf`; none of them calls or divides):
  *
  *     receive   virtio_rx_burst            85  used entry 37, refill 27, header 18
  *               ixgbe_rx_burst             68  descriptor 49, refill 18
  *               mlx5_rx_burst              60  completion 46, compressed 29; refill 14
  *     check     rx_vector, first pass      65  apps/router/forward.c
- *     look up   fib4_lookup_avx512          4, whatever the levels of the trie up to /24
+ *     look up   fib4_lookup_avx512          4, for any number of trie levels up to /24
  *               fib4_lookup_avx2            8
- *               lookup_scalar (fib4.c)     28 or 51, by those levels
+ *               lookup_scalar (fib4.c)     28 or 51, depending on those levels
  *     rewrite   rx_vector, third pass      58  with core_tx
  *     transmit  virtio_tx_burst            49  reclaim 23, descriptor 24
  *               ixgbe_tx_burst             53  reclaim 17, descriptor 34
  *               mlx5_tx_burst              33  reclaim 13, data segment 20
  *
- * Some 270 from virtio to virtio, in about 85 TSC cycles when a line takes 180 ns from core to core
- * and back, 200 when it takes 360. Between two null ports, which have no device's core to wait for,
- * it is 44 and more (docs/performance.md); the rest are the cache lines that the two cores hand
- * each other, a frame, half a descriptor line and a quarter of a used-ring line for each packet. A
- * vector pays once for three indirect calls, the TSC, the turn count and a look at four words of the
- * control core's (asked, looked_at with tap_out, inject_head), which seldom change.
+ * Some 270 instructions from virtio to virtio take about 85 TSC cycles if a cache-line round trip
+ * between cores takes 180 ns, and 200 cycles if it takes 360 ns. Between two null ports, which need not
+ * wait for a device's core, a packet takes 44 cycles or more (docs/performance.md). The difference is
+ * the transfer of cache lines between the two cores: for each packet a frame, half a descriptor line
+ * and a quarter of a used-ring line. Each vector pays once for three indirect calls, the TSC, the turn
+ * count and a read of four words of the control core (asked, looked_at with tap_out, inject_head),
+ * which seldom change.
  */
 #include "core/outbox.h"
 #include "lib/mem.h"
@@ -39,11 +40,11 @@
 
 #define INJECT_PER_TURN 64
 #define STALL_NS 2000000000ull
-/* The descriptors of 16 ports take 32,768; with the rest TCP has 330 MB under way, 100 Gbit/s for
- * 26 ms. Each start of the ports writes a number for every buffer: more would only be slower. */
+/* The descriptors of 16 ports take 32,768. The rest lets TCP have 330 MB in flight: 100 Gbit/s for
+ * 26 ms. Each start of the ports writes a number for every buffer, so more would only be slower. */
 #define BUFFERS_MAX (1u << 18)
 #define PAUSE_NS 20000000ull /* struct app, answers */
-/* A ring of 256 full-sized frames lasts three times as long at 10 Gbit/s. */
+/* A ring of 256 full-sized frames takes three times as long at 10 Gbit/s. */
 #define HELD_NAP_NS 100000
 #define PAUSE_ABOVE (CORE_OUT_HOLD - PKT_VECTOR_MAX - INJECT_PER_TURN) /* a vector may not fit */
 _Static_assert(INJECT_PER_TURN <= CORE_OUT_KEPT, "a turn's");
@@ -64,23 +65,23 @@ struct core_trace core_trace;
 static const struct app *app; /* set when the ports are prepared */
 static struct nic_queue queues[NIC_PORTS_MAX];
 static unsigned attached; /* ports polled; 0 unless running */
-static const uint64_t *asked; /* this core's in the snapshot, */
-static uint64_t epoch;        /* and what it was when we acted on it */
-static uint32_t features; /* that all started ports have */
+static const uint64_t *asked; /* this core's request number in the snapshot */
+static uint64_t epoch;        /* the last request that this core has completed */
+static uint32_t features; /* those of all started ports */
 static uint16_t burst;    /* most packets of one vector */
 static struct stall {
-	uint64_t since_tsc; /* the ring is full and nothing was taken; 0: it is not */
-	uint64_t tx_pkts;   /* taken until then */
+	uint64_t since_tsc; /* time since when the ring is full and nothing was taken; 0: it is not */
+	uint64_t tx_pkts;   /* packets taken by that time */
 	bool reported;
 } stalls[NIC_PORTS_MAX];
-static bool silent[NIC_PORTS_MAX]; /* that the queue stays broken has been said */
+static bool silent[NIC_PORTS_MAX]; /* a message has said that the queue stays broken */
 static void *memory;      /* the application's, in the arena */
 static size_t memory_bytes;
-static uint64_t (*timer)(void); /* the application's, while it polls; NULL: none */
-static uint64_t timer_tsc;      /* when it wants to be called */
-static bool any_full;     /* core_outs[].full of one */
+static uint64_t (*timer)(void); /* the application's, while the core polls; NULL: none */
+static uint64_t timer_tsc;      /* time of its next call */
+static bool any_full;     /* core_outs[].full is set for some port */
 static bool awake;        /* core_stay_awake() */
-static unsigned refused;  /* received packets dropped for want of room since the last flush_all */
+static unsigned refused;  /* received packets dropped for lack of room since the last flush_all */
 
 static struct outbox *out(void)
 {
@@ -98,8 +99,8 @@ void data_init(void)
 	shared_store(&out()->restarted, 1);
 }
 
-/* Packets that were held have been counted as forwarded, like those in the device's ring: they
- * had been handed to the port. Their buffers go with the pool. */
+/* Discards held packets. They have been counted as forwarded, like those in the device's ring, because
+ * they had been passed to the port. Their buffers end with the pool. */
 static void forget_held(void)
 {
 	for (unsigned p = 0; p < NIC_PORTS_MAX; p++) {
@@ -110,9 +111,9 @@ static void forget_held(void)
 }
 
 /*
- * Lays out the arena: rings of every port, the application's memory, the free stack, then as many
- * buffers as fit. Of a large arena most is never touched, which is why only the rings are zeroed:
- * the first touch of a page is expensive where the machine is a virtual one.
+ * Lays out the arena: rings of every port, the application's memory, the stack of free buffers, then as
+ * many buffers as fit. Only the rings are zeroed, because most of a large arena is never touched and
+ * the first touch of a page is expensive in a virtual machine.
  */
 static void prepare(const struct snapshot *s)
 {
@@ -182,7 +183,7 @@ static void attach(const struct snapshot *s)
 		                        .port = (uint8_t)p,
 		                        .rx_buffers = share};
 		keep_for_report(p, s->nic[p].driver);
-		q->broken = s->nic[p].pairs == 0; /* not started, as the control core has said */
+		q->broken = s->nic[p].pairs == 0; /* not started; the control core has reported it */
 		silent[p] = q->broken;
 		if (q->broken)
 			continue;
@@ -207,7 +208,7 @@ static void let_go(void)
 	ring_inject_skip();
 }
 
-/* Does what is asked; the confirmation is the last store. */
+/* Carries out a request; the confirmation is the last store. */
 COLD static void follow(const struct snapshot *s, uint64_t seen)
 {
 	switch ((enum ports_phase)s->phase[data_index()]) {
@@ -223,7 +224,7 @@ COLD static void follow(const struct snapshot *s, uint64_t seen)
 		break;
 	case PORTS_RUNNING:
 		if (shared_load(&out()->restarted)) {
-			core_wake(0); /* and wait until we are asked to prepare */
+			core_wake(0); /* wait for a request to prepare */
 			return;
 		}
 		app = core_app();
@@ -237,7 +238,7 @@ COLD static void follow(const struct snapshot *s, uint64_t seen)
 		break;
 	case PORTS_TABLES:
 		if (shared_load(&out()->restarted)) {
-			core_wake(0); /* as above */
+			core_wake(0); /* likewise */
 			return;
 		}
 		self.area = s->area;
@@ -249,7 +250,7 @@ COLD static void follow(const struct snapshot *s, uint64_t seen)
 	core_event(EVENT_phase, s->phase[data_index()], seen);
 }
 
-/* A port that has had a full ring and has taken nothing for a long time is reported, once. */
+/* Reports, once, a port whose ring has been full for STALL_NS and that has taken nothing. */
 COLD void data_note_stall(unsigned port)
 {
 	struct stall *s = &stalls[port];
@@ -264,7 +265,7 @@ COLD void data_note_stall(unsigned port)
 	}
 }
 
-/* The device has taken nothing for so long, and has a full ring. */
+/* True if the port's ring has been full for `ns` and the device has taken nothing. */
 static bool stands_still(unsigned port, uint64_t ns)
 {
 	const struct stall *s = &stalls[port];
@@ -281,14 +282,14 @@ static void drop_held(unsigned port, const struct pkt *p)
 	pkt_free(&self.pool, p);
 }
 
-/* The ring had no room for v[sent..n) of the port's: keeps what may be held, drops the newest
+/* The ring had no room for v[sent..n) of the port. Holds as many as are allowed and drops the newest
  * beyond that. */
 COLD static void hold(unsigned port, unsigned sent)
 {
 	struct core_out *o = &core_outs[port];
 	const unsigned part = app->answers ? 0 : CORE_OUT_KEPT;
 	unsigned left = o->n - sent, kept = 0, owns = 0;
-	if (left <= CORE_OUT_HOLD - part) { /* a place for each, whoever they are */
+	if (left <= CORE_OUT_HOLD - part) { /* places for all, whatever their kind */
 		memmove(o->v, o->v + sent, left * sizeof o->v[0]);
 		o->n = left;
 		return;
@@ -296,7 +297,7 @@ COLD static void hold(unsigned port, unsigned sent)
 	for (unsigned i = sent; i < o->n; i++) {
 		bool own = o->v[i].flags & PKT_OWN;
 		unsigned same = own ? owns : kept - owns, others = kept - same;
-		unsigned theirs = others < part ? part - others : 0; /* kept for them, and free */
+		unsigned theirs = others < part ? part - others : 0; /* free, reserved for the other kind */
 		if (same >= part && CORE_OUT_HOLD - kept <= theirs) {
 			drop_held(port, &o->v[i]);
 			continue;
@@ -309,11 +310,11 @@ COLD static void hold(unsigned port, unsigned sent)
 
 static inline bool is_tapped(const uint32_t *ports, unsigned port)
 {
-	/* acquire: as core_tap and core_watch store it */
+	/* acquire: pairs with the release in core_tap and core_watch */
 	return unlikely(__atomic_load_n(ports, __ATOMIC_ACQUIRE) >> port & 1);
 }
 
-/* A vector of a port that somebody looks at: who captures, who follows packets. */
+/* Handles a vector of a port with a capture or a trace. */
 COLD static void looked_at(struct pkt *v, unsigned n, unsigned port)
 {
 	const struct snapshot *s = snapshot_header();
@@ -325,7 +326,7 @@ COLD static void looked_at(struct pkt *v, unsigned n, unsigned port)
 		app->rx_vector(v, n, port);
 }
 
-/* Those that were offered before have been shown. */
+/* Passes the packets to the tap, except those offered before, which the tap has seen. */
 COLD static void tap_sent(unsigned port)
 {
 	const struct core_out *o = &core_outs[port];
@@ -365,7 +366,7 @@ COLD bool core_tx_fill(unsigned port)
 	return true;
 }
 
-/* Is there room again where there was none? */
+/* Clears `full` of ports that have room again; true if there are any. */
 COLD static bool reopen(void)
 {
 	bool any = false;
@@ -430,8 +431,8 @@ bool core_arena_has(unsigned core, const void *at, uint64_t bytes)
 	return offset <= m->arena_bytes && bytes <= m->arena_bytes - offset;
 }
 
-/* Whichever call of the driver found out: in the next turns the driver mends the queue, its two
- * halves together, or it is said, once, that it cannot. */
+/* Any call of the driver may find a queue broken. In the next turns the driver repairs both halves of
+ * the queue together. If it cannot, this is reported once. */
 COLD static void tend_broken(unsigned port)
 {
 	struct nic_queue *q = &queues[port];
@@ -464,7 +465,7 @@ static bool poll_inject(void)
 			uint32_t kind = m->kind, arg = m->arg;
 			p.len = m->len;
 			p.port = m->port;
-			p.flags = PKT_OWN; /* its fate, if it has one, is the control core's */
+			p.flags = PKT_OWN; /* the control core counts its fate, if it has one */
 			memcpy(p.data, m->frame, p.len);
 			app->control->inject(&p, kind, arg);
 		}
@@ -473,7 +474,7 @@ static bool poll_inject(void)
 	return any;
 }
 
-/* The application's own part of a turn, if it has one. */
+/* Calls the application's timer if it is due. */
 static void app_turn(bool moved)
 {
 	bool room = unlikely(any_full) && reopen();
@@ -481,7 +482,7 @@ static void app_turn(bool moved)
 		timer_tsc = timer();
 }
 
-/* Who answers by this port does better to let the questions wait (struct app). */
+/* True if the application answers and requests should wait in the port's ring (struct app). */
 COLD static bool pauses(unsigned port)
 {
 	return app->answers && !stands_still(port, PAUSE_NS);
@@ -546,13 +547,13 @@ bool data_awake(void)
 	return awake && timer;
 }
 
-/* Packets are held for the port, and its device may yet take them. */
+/* True if packets are held for the port and its device may still take them. */
 static bool holds(unsigned port)
 {
 	return core_outs[port].n > 0 && !queues[port].broken;
 }
 
-/* No interrupt tells when a ring has room again: who holds packets looks now and then. */
+/* No interrupt announces that a ring has room again, so a core with held packets checks periodically. */
 uint64_t data_deadline(void)
 {
 	uint64_t next = timer ? timer_tsc : UINT64_MAX;
@@ -569,12 +570,12 @@ bool data_arm(void)
 	for (unsigned p = 0; p < attached; p++) {
 		struct nic_queue *q = &queues[p];
 		if (q->broken) {
-			waiting |= !silent[p]; /* it may be mended */
+			waiting |= !silent[p]; /* it may be repaired */
 			continue;
 		}
-		q->ops->tx_burst(q, NULL, 0); /* nobody tells us when frames were sent: reclaim now */
+		q->ops->tx_burst(q, NULL, 0); /* no interrupt follows a transmission: reclaim now */
 		waiting |= q->broken;
-		if (!q->broken && !is_paused(p)) /* what waits there is to wait */
+		if (!q->broken && !is_paused(p)) /* packets for a paused port shall wait */
 			waiting |= q->ops->rx_interrupt(q, true);
 	}
 	out()->stats.pool_free = self.pool.free;

@@ -1,4 +1,4 @@
-/* See events.h. A ring is written by its core alone. */
+/* See events.h. Only its own core writes a ring. */
 #include "core/events.h"
 
 #include "core/outbox.h"
@@ -18,9 +18,9 @@ static const struct {
 };
 
 struct event_ring *core_events;
-static uint64_t next_tsc[EVENTS]; /* those that come seldom: not before */
+static uint64_t next_tsc[EVENTS]; /* core_event_seldom: earliest time of the next event */
 
-/* The kernel zeroes the outbox's header alone: ring 0 is to be short. */
+/* The kernel zeroes only the outbox's header, to keep ring-0 work short. */
 void core_events_start(void)
 {
 	struct event_ring *ring = outbox_events(self.id);
@@ -56,7 +56,7 @@ bool core_event_next(unsigned core, uint64_t *at, struct event *e)
 			*at = count - EVENTS_KEPT;
 		*e = ring->v[*at % EVENTS_PLACES];
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (shared_load(&ring->count) - (*at)++ <= EVENTS_KEPT) /* nobody was writing there */
+		if (shared_load(&ring->count) - (*at)++ <= EVENTS_KEPT) /* not overwritten meanwhile */
 			return true;
 	}
 	return false;

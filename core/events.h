@@ -1,9 +1,9 @@
 /*
- * Events of a core: what it did and what befell it, but for packets. They are cold, a line of a report
- * each (`show events`, `show crash`); nothing of the data path notes one per packet.
+ * Events of a core: its actions and incidents, other than packets. Events are cold; each is a line of a
+ * report (`show events`, `show crash`). The data path records no event per packet.
  *
- * Columns: name, what its two words are called ("" is not shown, one that begins with # is
- * hexadecimal), meaning. To add one: a row here, and a call of core_event() where it happens.
+ * Columns: name, names of its two words ("" is not printed, a name with a leading # is printed in
+ * hexadecimal), meaning. To add an event: a row here, and a call of core_event() where it happens.
  */
 #ifndef CORE_EVENTS_H
 #define CORE_EVENTS_H
@@ -35,21 +35,21 @@
 enum core_event_number { CORE_EVENTS(CORE_EVENT_NUMBER) EVENTS };
 #undef CORE_EVENT_NUMBER
 
-/* Finds this core's ring, and empties it if nobody has since boot. */
+/* Locates this core's ring, and clears it at the first start since boot. */
 void core_events_start(void);
 
-/* Notes an event of this core. */
+/* Records an event of this core. */
 void core_event(enum core_event_number number, uint64_t first, uint64_t second);
 
-/* The same, unless this core has noted one of that number within the last second. */
+/* Records an event, unless this core has recorded one of that number within the last second. */
 void core_event_seldom(enum core_event_number number, uint64_t first, uint64_t second);
 
-/* The next event of any core, from number *at on, of those that are still kept; *at goes behind it.
- * False: there is none. */
+/* Copies the next kept event of `core`, from number *at on, and moves *at behind it. False: there is
+ * none. */
 bool core_event_next(unsigned core, uint64_t *at, struct event *e);
 
-/* Its line, "\n" at its end, in CORE_EVENT_LINE bytes with the NUL; returns its length. What the event
- * holds may be anything. */
+/* Formats the event as a line that ends in "\n", at most CORE_EVENT_LINE bytes including the NUL; returns
+ * its length. The event is untrusted. */
 #define CORE_EVENT_LINE 128
 size_t core_event_line(const struct event *e, char *line);
 

@@ -1,22 +1,22 @@
 /*
- * The endless loop of a core. One TSC read a turn serves as clock, as timer check and for the
- * account of busy cycles. A core with nothing to do either polls on (idle poll) or, after
- * a while, asks its NICs for an interrupt and halts in the kernel (idle sleep).
+ * The endless loop of a core. One TSC read per turn serves as clock, for timer checks and for the
+ * accounting of busy cycles. An idle core either keeps polling (idle poll) or, after a while, requests
+ * an interrupt from its NICs and halts in the kernel (idle sleep).
  *
- * That while is as long as has paid of late. A peer that waits for our answer and then takes its
- * time to ask again would find us asleep each time, and pay for the waking, which takes 5 us on a
- * machine of its own and some 300 as a guest in software. So after a sleep that was hardly longer
- * than this the core polls for twice as long before the next one, up to IDLE_SPIN_MAX_NS; after a
- * longer one, for IDLE_SPIN_NS. (Linux' haltpoll governor does the same, up to 200 us.)
+ * The time before a sleep adapts to recent sleeps. A peer that waits for our answer before it asks again
+ * would find us asleep each time. A wake-up takes 5 us on bare metal and some 300 us in a software
+ * guest. After a sleep shorter than IDLE_NAP_NS the core therefore polls twice as long before the next
+ * one, up to IDLE_SPIN_MAX_NS; after a longer sleep, for IDLE_SPIN_NS. (Linux' haltpoll governor does
+ * the same, up to 200 us.)
  *
- * On a core with both roles the data role takes what comes as long as it comes; the control role
- * has a turn whenever nothing came, and CONTROL_EVERY_NS after its last one: by time, because a
+ * On a core with both roles, data turns continue as long as packets arrive. A control turn runs whenever
+ * nothing arrived, and otherwise CONTROL_EVERY_NS after the last one. The limit is a time, because a
  * turn of 256 packets takes 10 us on one machine and 2 ms on another.
  *
- * Falling asleep without losing a wake-up: (1) say `parked`, (2) full barrier, (3) look at all
- * rings once more, (4) sleep. Whoever writes to us does it the other way round: write, barrier,
- * look at `parked`, wake. Interrupts are off at ring 3, so one that comes after (3) is pending
- * and ends the halt at once.
+ * To sleep without losing a wake-up, a core (1) sets `parked`, (2) executes a full barrier, (3) checks
+ * all rings again, (4) sleeps. A sender does the reverse: it writes, executes a barrier, checks `parked`
+ * and wakes the core. Interrupts are off at ring 3, so one that arrives after (3) is pending and ends
+ * the halt at once.
  */
 #include "core/outbox.h"
 #include "hal/kcall.h"
@@ -24,19 +24,20 @@
 
 #define IDLE_SPIN_NS 50000
 #define IDLE_SPIN_MAX_NS 400000
-#define IDLE_NAP_NS 1000000 /* a sleep shorter than this was not worth it */
+#define IDLE_NAP_NS 1000000 /* a shorter sleep was not worthwhile */
 #define CONTROL_EVERY_NS 500000
 
 static uint64_t idle_spin_ticks, idle_spin_least, idle_spin_most, idle_nap_ticks;
 
-/* How long to poll before the next sleep, now that one of `slept` ticks is over. */
+/* Sets the time to poll before the next sleep, after a sleep of `slept` ticks. */
 static void adapt_spin(uint64_t slept)
 {
 	idle_spin_ticks = slept < idle_nap_ticks ? u64_min(2 * idle_spin_ticks, idle_spin_most)
 	                                         : idle_spin_least;
 }
 
-/* False: there was work after all, or there is no interrupt that would tell of it. */
+/* Sleeps until there is work. False: the core did not sleep, because work was waiting or no interrupt
+ * would announce it. */
 COLD static bool sleep_until_work(struct outbox *out)
 {
 	bool data = self.roles & CORE_DATA, control = self.roles & CORE_CONTROL;
@@ -108,8 +109,8 @@ void loop_run(void)
 			idle_since = now;
 		else if (now - idle_since > idle_spin_ticks && may_sleep()) {
 			if (!sleep_until_work(out))
-				idle_since = 0; /* asked for in vain: not again at once */
-			self.now_tsc = clock_tsc(); /* sleep is no part of the next turn */
+				idle_since = 0; /* the attempt failed: do not retry at once */
+			self.now_tsc = clock_tsc(); /* the next turn does not include the sleep */
 		}
 	}
 }

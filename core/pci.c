@@ -1,4 +1,4 @@
-/* hal/pci.h for core programs: through the kernel. Start-up only. */
+/* hal/pci.h for core programs, through the kernel. Start-up only. */
 #include "hal/pci.h"
 
 #include "hal/kcall.h"

@@ -1,49 +1,47 @@
 /*
- * The life of the ports, on the control core. One state machine for all ports, because buffers
- * and cores are shared by all: it never waits, so that with one CPU the data turn of the same
- * core can answer.
+ * The state machine of the ports, on the control core. There is one for all ports, because all share
+ * buffers and cores. It never waits, so that with one CPU the data turn of the same core can respond.
  *
  *     state       entered by                    leaves when
- *     STOPPING    start, core_ports_restart     every data core has let go → all NICs stopped,
- *                                               application's tables rebuilt → PREPARING
+ *     STOPPING    start, core_ports_restart     every data core has released the ports → all NICs
+ *                                               stopped, application's tables rebuilt → PREPARING
  *     PREPARING   above                         every data core has zeroed its ring memory →
  *                                               NICs started → ATTACHING
- *     ATTACHING   above                         every data core polls its queues → RUNNING; or as
- *                                               RUNNING does
- *     RUNNING     above                         a data core that polls died, or one came up anew
- *                                               and its pair cannot be started alone (revive.c)
- *                                               → STOPPING
+ *     ATTACHING   above                         every data core polls its queues → RUNNING; or a
+ *                                               data core died or restarted → STOPPING
+ *     RUNNING     above                         a data core that polls died, or one restarted and its
+ *                                               pair cannot be started alone (revive.c) → STOPPING
  *     IDLE        no port could be started, or  core_ports_restart
  *                 no data core is left alive
  *     TAKING, SWITCHING                         takeover.c
  *
- * A port that does not start, or whose device answers no more, is reported and stands still; the
+ * A port that does not start, or whose device no longer responds, is reported and stays stopped; the
  * others run.
  *
- * A data core that is dead (kernel's status) has nothing in hand and counts as having answered;
- * queue pairs are given to the living. Which core polls which pair is pair_of[] in the snapshot.
+ * A dead data core (kernel's status) holds nothing and counts as having answered. Only living cores get
+ * queue pairs; pair_of[] in the snapshot says which core polls which pair.
  */
 #include "core/outbox.h"
 #include "drivers/nic.h"
 #include "lib/mem.h"
 #include "lib/number.h"
 
-#define ANSWER_WARN_NS 2000000000ull /* a data core that takes longer is named */
+#define ANSWER_WARN_NS 2000000000ull /* a data core that takes longer is reported */
 #define MTU_DEFAULT 1500
 #define PAGE_BYTES 4096u
-#define STATS_EVERY 32 /* looks at the links: seconds, long before a 32-bit counter is full */
+#define STATS_EVERY 32 /* link checks: some seconds, long before a 32-bit counter overflows */
 
 enum state { STOPPING, PREPARING, ATTACHING, RUNNING, IDLE, TAKING, SWITCHING };
 
 static enum state state;
-static struct nic *nics; /* these and the next are kept for a program that takes over */
+static struct nic *nics; /* nics and stats survive this program, for a takeover */
 static struct nic_stats *stats;
 static struct nic_link links[NIC_PORTS_MAX];
 static unsigned nic_count;
 static bool probed;
 static unsigned mtu = MTU_DEFAULT;
-static uint64_t asked_tsc; /* when the data cores were told */
-static uint64_t look_tsc; /* when a sleeping core has to look at the links; UINT64_MAX: never */
+static uint64_t asked_tsc; /* time of the last request to the data cores */
+static uint64_t look_tsc; /* time at which a sleeping core must check the links; UINT64_MAX: never */
 static bool warned;
 static enum core_idle idle_wish;
 
@@ -161,7 +159,7 @@ static void probe(const struct pci_dev *dev)
 	snapshot_header()->nic[nic_count++].driver = driver;
 }
 
-/* As many null ports as the option says. */
+/* Creates as many null ports as the option says. */
 static void probe_null(const char *option, const struct pci_dev *dev)
 {
 	uint64_t n = core_option_number(option, 0);
@@ -188,7 +186,7 @@ static uint32_t stride_wanted(void)
 	                                                                          : BUF_STRIDE_JUMBO;
 }
 
-/* Rings hold what fits an area. */
+/* A message ring has as many slots as fit its area. */
 static void choose_buffers(struct snapshot *s)
 {
 	s->buf_stride = stride_wanted();
@@ -203,7 +201,7 @@ static bool is_dead(unsigned d)
 	return self.info->status[data_core(d)].state == CORE_DEAD;
 }
 
-/* Each data core that is alive gets a pair, as long as every NIC has one more. */
+/* Gives each living data core a queue pair, as long as every NIC has another one. */
 static void assign_pairs(struct snapshot *s)
 {
 	unsigned most = nic_count ? NIC_PAIRS_MAX : 0;
@@ -214,7 +212,7 @@ static void assign_pairs(struct snapshot *s)
 		s->pair_of[d] = s->pairs < most && !is_dead(d) ? (uint8_t)s->pairs++ : NO_PAIR;
 }
 
-/* A data core that polls queues, or shall, is dead. */
+/* True if a data core with a queue pair is dead. */
 static bool holder_died(void)
 {
 	for (unsigned d = 0; d < self.info->data_cores; d++)
@@ -223,7 +221,7 @@ static bool holder_died(void)
 	return false;
 }
 
-/* Fetches what the device has counted, while it can tell. */
+/* Reads the device's counters, if it has any and responds. */
 static void port_stats(unsigned p)
 {
 	if (nics[p].ops->stats && snapshot_header()->nic[p].pairs && !links[p].gone)
@@ -238,7 +236,7 @@ void ports_book_unread(unsigned p, unsigned pair)
 		                                           m->cnt->rx_place);
 }
 
-/* The ports stand still from here on; data cores have let go of them. */
+/* From here on the ports are stopped; data cores have released them. */
 static void enter_idle(void)
 {
 	snapshot_header()->ports = 0;
@@ -262,7 +260,7 @@ static void enter_preparing(void)
 	s->ports = 0;
 	s->area = self.area;
 	for (unsigned d = 0; d < self.info->data_cores; d++)
-		ring_punt_skip(d); /* before their geometry changes */
+		ring_punt_skip(d); /* before the rings' geometry changes */
 	core_app()->control->start();
 	s->idle_sleep = core_idle_mode() == CORE_IDLE_SLEEP;
 	choose_buffers(s);
@@ -331,7 +329,8 @@ static void enter_attaching(void)
 	enter(ATTACHING);
 }
 
-/* Not before: who is told that the ports run sends, and a queue without buffers loses frames. */
+/* The application is told only now. It then starts to send, and a queue that has no buffers yet would
+ * lose the answers. */
 static void enter_running(void)
 {
 	enter(RUNNING);
@@ -376,7 +375,7 @@ static bool data_core_restarted(void)
 	return false;
 }
 
-/* False: the ports are stopped, because of what became of a data core. */
+/* False: the ports are being stopped, because a data core died or restarted. */
 static bool holders_are_well(void)
 {
 	if (unlikely(holder_died()))
@@ -451,7 +450,7 @@ static void say_why(unsigned p)
 		core_log("eth%u: %s: %s", p, name, why);
 }
 
-/* True: there is news for the application. Who has just taken over is told of every link. */
+/* Checks a link; true if the application must be told. After a takeover it is told of every link. */
 static bool look_at_link(unsigned p, bool read_stats)
 {
 	const struct nic_link was = links[p];
@@ -486,7 +485,7 @@ void ports_check_link(void)
 			core_app()->control->link(p, &links[p]);
 }
 
-/* --- what anybody may ask --- */
+/* --- state and counters --- */
 
 void core_set_mtu(unsigned m) { mtu = m; }
 void core_set_idle(enum core_idle idle)
@@ -495,7 +494,7 @@ void core_set_idle(enum core_idle idle)
 	__atomic_store_n(&snapshot_header()->idle_sleep, core_idle_mode() == CORE_IDLE_SLEEP,
 	                 __ATOMIC_RELAXED);
 	for (unsigned d = 0; d < self.info->data_cores; d++)
-		core_wake(data_core(d)); /* who halts looks at it */
+		core_wake(data_core(d)); /* a halted core reads it when it wakes */
 }
 
 unsigned core_port_count(void) { return nic_count; }
@@ -512,7 +511,7 @@ enum core_idle core_idle_mode(void)
 		idle = strcmp(text, "poll") == 0    ? CORE_IDLE_POLL
 		       : strcmp(text, "sleep") == 0 ? CORE_IDLE_SLEEP
 		                                    : idle;
-	/* A guest shares its host; a machine of its own has nothing better to do than poll. */
+	/* A guest shares its host's CPUs; bare metal has no other use for them. */
 	if (idle == CORE_IDLE_AUTO)
 		idle = self.info->hypervisor ? CORE_IDLE_SLEEP : CORE_IDLE_POLL;
 	return idle;
@@ -583,7 +582,7 @@ void core_counters(struct counters *sum)
 	for (unsigned c = 0; c < self.info->cores; c++)
 		for (unsigned i = 0; i < CNT_MAX; i++)
 			sum->v[i] += __atomic_load_n(&outbox_of(c)->counters.v[i], __ATOMIC_RELAXED);
-	/* a dead core cannot book any more what it had in hand */
+	/* A dead core cannot count the frames that it was processing. */
 	for (unsigned d = 0; d < self.info->data_cores; d++)
 		if (is_dead(d))
 			sum->v[CNT_drop_restart] += ring_deficit(data_core(d));

@@ -1,17 +1,17 @@
 /*
- * Random bytes for keys (sequence numbers, cookies, hash tables): SipHash in counter mode, its key
- * made from
+ * Random bytes for keys (sequence numbers, cookies, hash tables): SipHash in counter mode. Its key is
+ * derived from
  *
- *     what the CPU's own generator gives, where there is one (hal/random.h);
- *     how long JITTER_ROUNDS short pieces of work take by the TSC: caches, other hardware threads,
- *     a host below us, and the moments at which devices write;
+ *     the CPU's random generator, if it has one (hal/random.h);
+ *     the duration by the TSC of JITTER_ROUNDS short pieces of work, which depends on caches, other
+ *     hardware threads, a host, and the times at which devices write;
  *     this core's number and the time since boot.
  *
- * Each part is absorbed, none replaces another. Without a generator of the CPU the jitter is all
- * that is secret: good against who sends packets, not against who shares the host's CPU.
+ * Every part is absorbed; none replaces another. Without a generator in the CPU only the jitter is
+ * secret. This protects against an attacker on the network, not against one that shares the host's CPU.
  *
- * Invariant: no two cores have a key in common (the core's number is absorbed), nor one core two
- * calls (the counter).
+ * Invariant: no two cores have the same key (the core's number is absorbed), and no two calls on a core
+ * give the same output (the counter).
  */
 #include "core/core.h"
 #include "hal/random.h"
@@ -19,10 +19,10 @@
 #include "lib/siphash.h"
 
 #define JITTER_ROUNDS 256
-#define JITTER_STRIDE 67 /* lines of `scratch` from round to round: no prefetcher follows */
+#define JITTER_STRIDE 67 /* lines of `scratch` between rounds; too irregular for a prefetcher */
 #define HARDWARE_WORDS 8
 
-/* Mixes v into both halves of *k; what was secret there stays so. */
+/* Mixes v into both halves of *k, which lose no secrecy by this. */
 static void absorb(struct siphash_key *k, uint64_t v)
 {
 	k->k0 ^= siphash24(k, &v, sizeof v);

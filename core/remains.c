@@ -1,13 +1,13 @@
 /*
- * What a failed program leaves (hal/remains.h): which of its memory the kernel is to copy, and text of
- * the copy: where its queues stood, the packets that it received last, the newest first, and the
- * events of its core (core/events.h). All of it is the word of a program that failed: any of it may be
- * nonsense.
+ * The remains of a failed program (hal/remains.h). This file registers the memory that the kernel is to
+ * copy, and formats the copy as text: the state of the queues, the packets received last, newest
+ * first, and the events of the core (core/events.h). All of it comes from a program that failed and may
+ * be corrupt.
  *
- * A packet's bytes are those that its buffer held when the program failed: as it left, if it was sent
- * on. Buffers go to the end of a receive ring, so those of the last packets are seldom
- * received into again; where they were, two packets name one buffer, which is told of the older. What
- * the machine makes itself may lie in one of them, of which nothing tells.
+ * A packet's bytes are those in its buffer at the time of the failure; a forwarded packet appears as it
+ * was sent. Buffers go to the end of a receive ring, so the buffers of the last packets are seldom
+ * reused. If one was, two packets name the same buffer, and the line of the older packet says so. A
+ * buffer may also have been reused for a packet that the machine made itself; this is not detected.
  */
 #include "core/outbox.h"
 #include "lib/bytes.h"
@@ -23,7 +23,7 @@
 #define PROTO_TCP 6
 #define PROTO_UDP 17
 
-/* Text that is being written, of CORE_CRASH_PIECE bytes. */
+/* Text being written, in a buffer of CORE_CRASH_PIECE bytes. */
 struct piece {
 	char *text;
 	size_t used;
@@ -38,11 +38,11 @@ static void say(struct piece *p, const char *format, ...)
 	size_t n = fmt_vformat(p->text + p->used, room, format, args);
 	__builtin_va_end(args);
 	p->used += n < room ? n : room - 1;
-	if (n >= room) /* cut: a line all the same */
+	if (n >= room) /* cut, but it still ends in a newline */
 		p->text[p->used - 1] = '\n';
 }
 
-/* --- what a frame is --- */
+/* --- frames --- */
 
 static const char *protocol_name(unsigned proto)
 {
@@ -59,7 +59,7 @@ static const char *protocol_name(unsigned proto)
 	}
 }
 
-/* The protocol whose header is at `l4`, of which `bytes` are there, and its ports if it has some. */
+/* Writes the protocol, and the ports if it has any; `bytes` bytes of its header are at `l4`. */
 static void say_protocol(struct piece *p, unsigned proto, const uint8_t *l4, size_t bytes)
 {
 	const char *name = protocol_name(proto);
@@ -106,7 +106,7 @@ static void say_arp(struct piece *p, const uint8_t *arp, size_t bytes)
 		    fmt_ip4(to, be32_load(arp + 24)), be16_load(arp + 6));
 }
 
-/* What kind of frame it is, as far as its first bytes tell. */
+/* Describes a frame, as far as its first bytes show. */
 static void say_frame(struct piece *p, const uint8_t *f, size_t bytes)
 {
 	size_t l3 = ETHER_BYTES;
@@ -127,7 +127,7 @@ static void say_frame(struct piece *p, const uint8_t *f, size_t bytes)
 
 /* --- packets --- */
 
-/* The newest packet before the i-th in the same buffer; i: there is none. */
+/* The index of the newest packet in the same buffer as the i-th; i if none is newer. */
 static unsigned newer_in_buffer(const struct crash *c, unsigned i)
 {
 	for (unsigned k = 0; k < i; k++)
@@ -159,7 +159,7 @@ static void say_packet(struct piece *p, const struct crash *c, unsigned i)
 /* --- queues --- */
 
 #define WHAT(kind, port, driver) ((kind) << 16 | (driver) << 8 | (port))
-#define LINE_MOST 96 /* a word that begins behind so many characters stands in the next line */
+#define LINE_MOST 96 /* a word that would start after this column goes to the next line */
 
 void remains_forget(void)
 {
@@ -174,7 +174,7 @@ void remains_keep(enum remains_kind kind, unsigned port, unsigned driver, const 
 		                                            WHAT((unsigned)kind, port, driver)};
 }
 
-/* "name value" in the line that began at `line`, or in a new one. */
+/* Writes "name value" in the line that starts at `line`, or in a new one. */
 static void say_word(struct piece *p, size_t *line, const char *name, uint64_t value)
 {
 	if (p->used - *line > LINE_MOST) {
@@ -225,7 +225,7 @@ static void say_counted(struct piece *p, const struct nic_counters *c)
 	say(p, "\n");
 }
 
-/* A part of the program's memory, of which `bytes` are there. */
+/* Describes a part of the program's memory; `bytes` bytes of it are at `state`. */
 static void say_part(struct piece *p, uint32_t what, const uint8_t *state, size_t bytes)
 {
 	unsigned port = what & 0xff, driver = what >> 8 & 0xff;
@@ -254,7 +254,7 @@ static void say_part(struct piece *p, uint32_t what, const uint8_t *state, size_
 	}
 }
 
-/* Part i, unless what lies before it is longer than can be. */
+/* Describes part i, if it lies within the state. */
 static void say_part_of(struct piece *p, const struct crash *c, unsigned i)
 {
 	size_t at = 0;
@@ -268,9 +268,9 @@ static void say_part_of(struct piece *p, const struct crash *c, unsigned i)
 
 /* --- events --- */
 
-#define EVENTS_A_PACKET 4 /* so many are shown for each packet that is: 32 where there are eight */
+#define EVENTS_A_PACKET 4 /* events shown per packet shown: 32 with eight packets */
 
-/* Line i of the last events, the newest at the end; nothing behind that. */
+/* Writes line i of the last events, newest last; nothing after the last line. */
 static void say_event(struct piece *p, const struct crash *c, unsigned i, unsigned most)
 {
 	const uint64_t count = c->events.count;

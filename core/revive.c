@@ -1,25 +1,26 @@
 /*
- * A data core that has come up anew gets its queue pair back while all others go on polling: its
- * pair alone is stopped and started, on every port. Not all cards can, nor can every card at any
- * time: then all ports are restarted (ports.c), which costs everybody some packets.
+ * Gives a restarted data core its queue pair back while all others keep polling: only its pair is
+ * stopped and started, on every port. Some cards cannot do this, or not at all times. All ports are then
+ * restarted (ports.c), and every core loses some packets.
  *
  *     step        entered by                            leaves when
- *     NOBODY      the ports run                         a data core has come up anew → what is received
- *                                                       is spread over the others, its pair stopped on
+ *     NOBODY      the ports run                         a data core has restarted → received packets are
+ *                                                       spread over the others, its pair is stopped on
  *                                                       all ports → PREPARING
- *     PREPARING   above                                 it has zeroed its ring memory → the pair is
- *                                                       started → ATTACHING
- *     ATTACHING   above                                 it polls → spread over it as well → NOBODY
+ *     PREPARING   above                                 the core has zeroed its ring memory → its pair
+ *                                                       is started → ATTACHING
+ *     ATTACHING   above                                 the core polls → packets are spread over it
+ *                                                       again → NOBODY
  *
- * One core after the other: who comes up anew meanwhile waits, and is sent nothing either. One that
- * comes up anew while it is being helped is helped from the beginning.
+ * Cores are revived one at a time. Another core that restarts meanwhile waits and receives no packets
+ * either. A core that restarts while it is being revived starts over.
  */
 #include "core/outbox.h"
 #include "drivers/nic.h"
 
 static enum { NOBODY, PREPARING, ATTACHING } step;
-static unsigned who;      /* data core index */
-static uint64_t begun_tsc; /* when we saw it */
+static unsigned who;      /* index of the data core being revived */
+static uint64_t begun_tsc; /* time at which its restart was noticed */
 
 void revive_reset(void)
 {
@@ -51,7 +52,7 @@ static bool failed(unsigned p, int e)
 	return false;
 }
 
-/* All pairs but that of the core which is being helped; `served`: whose cores take what is received. */
+/* A mask of all pairs except that of the core being revived; `served`: only pairs whose cores poll. */
 static uint64_t pairs_of_others(bool served)
 {
 	const struct snapshot *s = snapshot_header();
@@ -63,8 +64,8 @@ static uint64_t pairs_of_others(bool served)
 	return pairs;
 }
 
-/* Where nobody else takes it what comes is lost, or waits; but a card may be unable to stop a pair that
- * it leads frames to. */
+/* Spreads received packets over the other pairs. If no other core polls, they go to the pairs of other
+ * restarted cores and are lost or wait there: some cards cannot stop a pair that still receives. */
 static bool spread(void)
 {
 	uint64_t pairs = pairs_of_others(true);
@@ -88,7 +89,7 @@ static bool pairs_stop(unsigned pair)
 		if (e != E_OK)
 			return failed(p, e);
 	}
-	for (unsigned p = 0; p < core_port_count(); p++) /* else it is done when all are stopped */
+	for (unsigned p = 0; p < core_port_count(); p++) /* after an error a stop of all ports does this */
 		if (is_there(p))
 			ports_book_unread(p, pair);
 	return true;
@@ -107,7 +108,7 @@ static bool pairs_start(unsigned pair)
 	return true;
 }
 
-/* What it had punted has gone, or goes, the usual way. */
+/* Starts to revive data core d. Messages that it has punted are served as usual. */
 static bool begin(unsigned d)
 {
 	const uint8_t pair = snapshot_header()->pair_of[d];
@@ -137,7 +138,7 @@ static bool end(void)
 	step = NOBODY;
 	if (!spread())
 		return false;
-	crash_turn(); /* why, before that it is over */
+	crash_turn(); /* print the report before the message that the core polls again */
 	core_event(EVENT_revived, data_core(who), us);
 	core_log("core %u: polls again after %u us; the others have gone on", data_core(who),
 	         (unsigned)us);

@@ -1,33 +1,32 @@
 /*
- * Message rings between a data core and the control core. One producer, one consumer, each
- * writing only its own outbox: publish the slot, then the head; read the slot, then move the
- * tail. Frames are copied: this way is cold, and each side keeps its own buffers.
+ * Message rings between a data core and the control core. Each has one producer and one consumer, which
+ * write only their own outboxes: the producer publishes the slot, then the head; the consumer reads the
+ * slot, then moves the tail. Frames are copied: this path is cold, and each side keeps its own buffers.
  *
- * Either program may die at any instruction and come up anew while the other goes on. Outboxes
- * outlive a program, and so do the positions in them:
+ * Either program may die at any instruction and restart while the other continues. Outboxes survive a
+ * program, and so do the positions in them:
  *
- * 1. Heads and tails only grow, and tail <= head <= tail + slots. Nobody ever moves one back, so
- *    no slot is served twice, and none before it is complete.
- * 2. A producer that comes up anew goes on at its head. What it was writing had not been
- *    published and is overwritten; what it had published is complete and is served.
- * 3. A consumer that comes up anew skips to the head (rings_restart): the message it had in hand
- *    may be what broke it. Going forward is what a consumer does anyway; the producer sees no
- *    difference.
- * 4. The geometry (slots, buf_stride) changes only in enter_preparing, when all data cores have
- *    let go of the ports: they do not punt then, and skipped what was injected before they
- *    answered; the control core skips the punt rings first. So all rings are empty.
- * 5. The other side is not believed: a head that is not within `slots` of the tail is no message,
+ * 1. Heads and tails only grow, and tail <= head <= tail + slots. Neither ever moves back, so no slot
+ *    is served twice or before it is complete.
+ * 2. A restarted producer continues at its head. An unpublished message is overwritten; a published
+ *    message is complete and is served.
+ * 3. A restarted consumer skips to the head (rings_restart), because the message it was serving may
+ *    have caused the failure. A consumer always moves forward, so the producer sees no difference.
+ * 4. The geometry (slots, buf_stride) changes only in enter_preparing, when all data cores have released
+ *    the ports. Data cores do not punt then, and skipped injected messages before they answered; the
+ *    control core skips the punt rings first. All rings are therefore empty.
+ * 5. The other side is untrusted: a head that is not within `slots` of the tail counts as no message,
  *    and the next restart of the ports skips to it.
  *
- * A punt ring is shared out among the kinds of message, for a flood of one shall not keep out what
- * others depend on, and within a kind among the ports, for a flood by one shall not keep out what
- * comes by another: half of the ring is kept for them, in equal parts, the other half is for who
- * comes first. The producer alone counts what lies in it (struct punt_places): the places that the
- * consumer has given back are those between the tail it saw last and the one it sees now.
+ * A punt ring is divided among the kinds of message, so a flood of one kind does not starve the others,
+ * and within a kind among the ports, so a flood by one port does not starve another. Half of the ring is
+ * reserved in equal parts; the other half is first come, first served. Only the producer counts the
+ * messages in the ring (struct punt_places). The places that the consumer has freed are those between
+ * the tail that the producer read last and the current one.
  *
- * A received frame in a punt ring counts as `punted` once its message is published and as
- * `punt_taken` when the control core begins to serve it or skips it. punt_taken[] in the outbox
- * tells the message in hand, which a restart must not count twice.
+ * A received frame in a punt ring counts as `punted` once its message is published, and as `punt_taken`
+ * when the control core begins to serve it or skips it. punt_taken[] in the outbox identifies the
+ * message being served, which a restart must not count twice.
  */
 #include "core/outbox.h"
 #include "hal/kcall.h"
@@ -68,19 +67,18 @@ static bool is_waiting(uint64_t head, uint64_t tail)
 /* --- restart --- */
 
 /*
- * Whose messages lie in the punt ring. A share is a kind of message by a port. Slots may change
- * their size while they are empty (4), so shares stand here and not there. What an earlier life of
- * this program has left counts as nobody's: it goes when the ports are restarted, which is about to
- * happen.
+ * Account of the messages in the punt ring. A share is a kind of message from a port. The shares are
+ * kept here and not in the slots, because empty slots may change their size (4). Messages from before a
+ * restart of this program belong to no share.
  */
 #define PUNT_SHARES (CORE_PUNT_KINDS * NIC_PORTS_MAX)
 _Static_assert(PUNT_SHARES <= 256, "a share's number is a byte");
 static struct punt_places {
-	uint64_t seen; /* the tail when we looked last; what lies before it is not counted any more */
-	unsigned shares, part; /* that many shares, and places that are kept for each */
-	unsigned kept; /* of all parts together, the places that are not taken */
+	uint64_t seen; /* the tail as last read; messages before it are no longer counted */
+	unsigned shares, part; /* number of shares, and places reserved for each */
+	unsigned kept; /* reserved places that are free, over all shares */
 	uint16_t count[PUNT_SHARES];
-	uint8_t share[RING_SLOTS_MAX]; /* of the message with that number, modulo */
+	uint8_t share[RING_SLOTS_MAX]; /* share of message n, at n % RING_SLOTS_MAX */
 } places;
 
 static void places_restart(void)
@@ -100,10 +98,10 @@ void rings_restart(void)
 }
 
 /*
- * Every frame a core takes in ends in one fate or is handed on, so what is missing from that sum
- * was in its hands:
+ * Every frame that a core receives ends in one fate or is passed on. A difference between the two sides
+ * is therefore the number of frames being processed:
  *     data role      received = fates + punted
- *     control role   punt_taken = fates (+ those that wait for a neighbour)
+ *     control role   punt_taken = fates (+ frames that wait for a neighbour)
  */
 uint64_t ring_deficit(unsigned core)
 {
@@ -141,7 +139,7 @@ static void fill(struct core_msg *m, const uint8_t *frame, unsigned len)
 	memcpy(m->frame, frame, len);
 }
 
-/* The same for a packet, in pieces or not. */
+/* Fills the message with a packet, in one piece or several. */
 static void fill_packet(struct core_msg *m, const struct pkt *p)
 {
 	const struct pkt_frag *f = pkt_frags(&self.pool, p->buf);
@@ -160,7 +158,7 @@ static void places_give_back(uint64_t tail)
 	}
 }
 
-/* Keeps half of the ring. What that is changes only while nothing of ours is in the ring (4). */
+/* Reserves half of the ring. Its size changes only while no message of ours is in the ring (4). */
 static void places_divide(const struct snapshot *s)
 {
 	unsigned shares = core_app()->control->punt_kinds * s->ports, part = s->slots / 2 / shares;
@@ -171,19 +169,19 @@ static void places_divide(const struct snapshot *s)
 	places.kept = part * shares;
 }
 
-/* Whose message it is: of this kind, by the port whose packets are being handled. */
+/* The share of a message: its kind, and the port whose packets are being handled. */
 static unsigned share_of(uint32_t kind)
 {
 	assert(kind < core_app()->control->punt_kinds && ring_from < snapshot_header()->ports);
 	return kind * NIC_PORTS_MAX + ring_from;
 }
 
-/* Whether the punt ring, with head its next slot, takes one more message of this share. */
+/* True if the punt ring, whose next slot is head, has room for another message of this share. */
 static bool punt_has_room(uint64_t head, unsigned share)
 {
 	const struct snapshot *s = snapshot_header();
 	uint64_t tail = shared_load(&outbox_of(0)->punt_tail[data_index()]), used = head - tail;
-	if (used >= s->slots) /* full, or no tail of ours (5) */
+	if (used >= s->slots) /* full, or the tail is invalid (5) */
 		return false;
 	places_give_back(tail);
 	places_divide(s);
@@ -196,7 +194,7 @@ static void places_take(uint64_t index, unsigned share)
 	places.kept -= places.count[share]++ < places.part;
 }
 
-/* Copies the packet into the punt ring, counts it and frees it. flags: of the message. */
+/* Copies the packet into the punt ring, counts it and frees it. `flags` are the message's. */
 static void punt(const struct pkt *p, unsigned flags, uint32_t kind, uint32_t arg)
 {
 	struct outbox *out = outbox_of(self.id);
@@ -246,7 +244,7 @@ static bool punt_is_waiting(unsigned d)
 	                  outbox_of(self.id)->punt_tail[d]);
 }
 
-/* The control core looks at message `index`; only the first look counts. */
+/* Counts message `index` as taken by the control core, once. */
 static void punt_book(unsigned d, uint64_t index, const struct core_msg *m)
 {
 	struct outbox *out = outbox_of(self.id);
@@ -301,7 +299,7 @@ int core_pair_of(unsigned core)
 	return snapshot_header()->pair_of[d];
 }
 
-/* Index of the data core that polls `pair` < core_data_count(). */
+/* The index of the data core that polls `pair` < core_data_count(). */
 static unsigned holder(unsigned pair)
 {
 	unsigned d = 0;
@@ -365,7 +363,7 @@ void ring_wake_peers(void)
 {
 	if (likely(wake_mask == 0))
 		return;
-	barrier_full(); /* the messages are visible before we look whether the peer sleeps */
+	barrier_full(); /* the messages are visible before `parked` is read */
 	for (unsigned i = 0; wake_mask; i++, wake_mask >>= 1)
 		if (wake_mask & 1 && i != self.id && shared_load(&outbox_of(i)->parked))
 			kcall(KCALL_WAKE, i, 0, 0);

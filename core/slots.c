@@ -1,49 +1,48 @@
 /*
- * Sending by slots (core.h, core_slots_open), over the drivers' (struct nic_ops): the application
- * has the ring for itself, and frames of the runtime's go between its own.
+ * Sending by slots (core.h, core_slots_open), on top of the drivers' slots (struct nic_ops). The
+ * application uses the whole ring; the runtime's own frames are inserted between its frames.
  *
- * Such a frame takes the place of the ring that was next, so the application's slots lie one place
- * further from then on: its slot k, counted on for ever, is slot k + (sent - next) of the driver's.
- * The descriptors are put there as they come round, from the table that the application keeps;
- * until then `stale` of its next slots are not what the ring has. With none such, sending is a call
- * of the driver's.
+ * An inserted frame takes the next place of the ring, so the application's slots move one place further:
+ * the application's slot k, counted without wrapping, is the driver's slot k + (sent - next). The
+ * descriptors are rewritten from the application's table as their turn comes. Until then `stale` of the
+ * next slots differ from the ring. If none do, sending is a single call of the driver.
  *
- * core_tx() and what becomes of it are as ever: while a port has slots its queue has operations of
- * its own, the driver's with another tx_burst. Attaching the queue anew ends that.
+ * core_tx() works as usual. While a port has slots, its queue has operations of its own: the driver's
+ * with another tx_burst. Attaching the queue again ends this.
  */
 #include "core/outbox.h"
 #include "lib/mem.h"
 
-#define OWN_MAX 64 /* frames of the runtime's in a ring */
+#define OWN_MAX 64 /* most frames of the runtime in a ring */
 #define FRAME_MIN 60
 
 static struct slots {
-	struct nic_ops ops;     /* the queue's, while it has slots */
+	struct nic_ops ops;     /* of the queue, while it has slots */
 	struct nic_slot *table; /* the application's */
-	uint32_t count;         /* of slots: a power of two */
-	uint32_t all;           /* that are ours when the device has none */
-	uint32_t room;          /* that were ours at the last look, and not sent since */
-	uint32_t next;          /* slots that the application has sent */
-	uint32_t sent;          /* places of the ring that have been sent */
-	uint32_t stale;         /* of its next slots the ring has something else */
+	uint32_t count;         /* number of slots, a power of two */
+	uint32_t all;           /* free slots when the device owns none */
+	uint32_t room;          /* free slots at the last check, less those sent since */
+	uint32_t next;          /* slots sent by the application */
+	uint32_t sent;          /* places of the ring sent in all */
+	uint32_t stale;         /* next slots for which the ring's descriptors are out of date */
 	uint32_t own_in, own_out;
 	struct own {
-		uint32_t place; /* as `sent` counts */
+		uint32_t place; /* counted like `sent` */
 		struct pkt p;
 	} own[OWN_MAX];
 } ports[NIC_PORTS_MAX];
 
-static bool moved; /* something was sent since slots_moved() was asked */
+static bool moved; /* slots were sent since the last slots_moved() */
 
 static bool is_open(const struct nic_queue *q, const struct slots *s)
 {
 	return q && q->ops == &s->ops;
 }
 
-/* Frames of the runtime's that the device has sent. */
+/* Frees the runtime's frames that the device has sent. */
 COLD static void free_own(struct slots *s, struct nic_queue *q)
 {
-	uint32_t done = s->sent - (s->all - s->room); /* those before are ours */
+	uint32_t done = s->sent - (s->all - s->room); /* the device has sent all places before this */
 	for (; s->own_out != s->own_in; s->own_out++) {
 		struct own *o = &s->own[s->own_out % OWN_MAX];
 		if ((int32_t)(done - o->place) <= 0)
@@ -60,7 +59,7 @@ static unsigned look(struct slots *s, struct nic_queue *q)
 	return s->room;
 }
 
-/* What a driver's tx_burst would do for the frame. */
+/* Completes a frame as a driver's tx_burst would: checksum and minimum length. */
 static struct nic_slot complete(const struct bufpool *pool, const struct pkt *p)
 {
 	struct pkt done = *p;
@@ -73,7 +72,7 @@ static struct nic_slot complete(const struct bufpool *pool, const struct pkt *p)
 	return (struct nic_slot){done.data, done.len < FRAME_MIN ? FRAME_MIN : done.len};
 }
 
-/* Sends packets of the runtime's; `stamped`: the device notes when. Returns how many had room. */
+/* Sends packets of the runtime; `stamped`: the device records the time. Returns how many had room. */
 static unsigned send_own(struct nic_queue *q, const struct pkt *v, unsigned n, bool stamped)
 {
 	struct slots *s = &ports[q->port];
@@ -98,13 +97,13 @@ static unsigned send_own(struct nic_queue *q, const struct pkt *v, unsigned n, b
 	return k;
 }
 
-/* As nic_ops.tx_burst, of a queue that has slots. */
+/* nic_ops.tx_burst of a queue with slots. */
 static unsigned tx_burst(struct nic_queue *q, const struct pkt *v, unsigned n)
 {
 	return send_own(q, v, n, false);
 }
 
-/* Gives the queue slots, if it has none. */
+/* Opens slots on the queue, unless they are open. */
 static int open_queue(struct nic_queue *q, struct slots *s)
 {
 	if (!q || q->broken)
@@ -183,7 +182,7 @@ void core_slots_changed(unsigned port, unsigned n)
 	s->stale = s->stale < n ? n : s->stale;
 }
 
-/* The ring gets what the next n slots are to send; the table is one piece, or two. */
+/* Writes the stale descriptors among the next n slots, in one run of the table or two. */
 static void put_stale(struct slots *s, struct nic_queue *q, unsigned n)
 {
 	uint32_t left = n < s->stale ? n : s->stale, done = 0;

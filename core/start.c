@@ -1,7 +1,7 @@
 /*
- * First code of a core program: a clean floating-point and vector state (a restarted program must
- * not inherit any), then the runtime. core_main alone may set the guard, for it does not return, and
- * so never compares. RDI = boot information, RSI = this core's number.
+ * First code of a core program: it resets the floating-point and vector state, which a restarted program
+ * must not inherit, and starts the runtime. Only core_main may set the guard word: it never returns, so
+ * it never compares. RDI = boot information, RSI = this core's number.
  */
 #include "core/outbox.h"
 #include "hal/kcall.h"
@@ -11,8 +11,8 @@
 
 #define MXCSR_DEFAULT 0x1f80u
 
-/* What the compiler compares with the words behind local arrays (GUARD in the Makefile); another one
- * at each start of each core's program. */
+/* Compiler code compares this with the words behind local arrays (GUARD in the Makefile). It is new at
+ * each start of each core's program. */
 uintptr_t __stack_chk_guard;
 
 struct core_self self;
@@ -44,10 +44,10 @@ _Noreturn void core_main(const struct boot_info *info, unsigned id)
 	self.clock = clock_make(info->tsc_hz);
 	self.now_tsc = clock_tsc();
 	core_random(&guard, sizeof guard);
-	__stack_chk_guard = guard & ~0xffull; /* the zero byte: no string's end is copied over it */
+	__stack_chk_guard = guard & ~0xffull; /* a zero byte: a string copy cannot reproduce it */
 	self.counters = &outbox_of(id)->counters;
 	self.drops = outbox_drops(id);
-	if (!outbox_of(id)->drops_clean) { /* the kernel's part, ring 0, is to be short */
+	if (!outbox_of(id)->drops_clean) { /* done here, to keep ring-0 work short */
 		memset(self.drops, 0, sizeof *self.drops);
 		shared_store(&outbox_of(id)->drops_clean, 1);
 	}
@@ -101,7 +101,7 @@ void assert_fail(const char *expr, const char *file, unsigned line)
 /* Called by the compiler's code instead of a return. */
 void __stack_chk_fail(void)
 {
-	/* the call may be the last instruction of its function */
+	/* The call may be the last instruction of its function, so the byte before is looked up. */
 	kcall(KCALL_SMASHED, (uint64_t)(uintptr_t)__builtin_return_address(0) - 1, 0, 0);
 	__builtin_unreachable();
 }

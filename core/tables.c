@@ -1,13 +1,12 @@
 /*
  * The control core's memory: its part of the snapshot, and its private tables.
  *
- *     snapshot   header | ... the application's part in force ... | what it may grow by
- *     tables     what the snapshot may still take | holes, given from their ends | struct kept
+ *     snapshot   header | ... the application's part in force ... | room to grow
+ *     tables     room for the snapshot to grow | holes, allocated from their ends | struct kept
  *
- * A program that comes up anew while data cores go on (takeover.c) builds its part of the snapshot
- * beside the one they read: below it, or behind it. Private memory is given from scratch; what was
- * kept, the devices' and what the application asked for (core_private_keep), stays where it is and
- * memory is given around it.
+ * A program that restarts while data cores continue (takeover.c) builds its part of the snapshot beside
+ * the one that they read: below it or behind it. Private memory is allocated afresh. Kept memory, of the
+ * devices and of the application (core_private_keep), stays in place, and allocations go around it.
  */
 #include "core/outbox.h"
 #include "hal/kcall.h"
@@ -15,21 +14,21 @@
 #include "lib/number.h"
 #include "lib/siphash.h"
 
-#define SHARE_UNIT (2u << 20) /* of KCALL_SHARE */
+#define SHARE_UNIT (2u << 20) /* granularity of KCALL_SHARE */
 #define PAGE_BYTES 4096u
-#define AREA_LEAST (4u << 20) /* of a part: the kernel gives the first one more */
+#define AREA_LEAST (4u << 20) /* initial size of a part after a takeover; the first part is larger */
 
 static const struct siphash_key seal_key = {0x6879617465206b65, 0x707420626c6f636b};
 
-/* Private memory that is free: in one piece each, given from its end. The last one begins where the
- * tables do, wherever that is by now. */
+/* Free private memory; each hole is one piece, allocated from its end. The last hole begins at the
+ * current start of the tables, which can move. */
 static struct hole {
 	uint64_t begin, end;
 } holes[KEPT_PIECES_MAX + 1];
 static unsigned hole_count;
 static size_t private_used;
-static size_t window_end; /* of our part, counted as self.area; 0: it may grow */
-static size_t taken;      /* by the last core_snapshot_take */
+static size_t window_end; /* end of our part, counted like self.area; 0: it may grow */
+static size_t taken;      /* size set by the last core_snapshot_take */
 static size_t spare_private, spare_snapshot; /* core_set_spare */
 
 struct kept *kept(void)
@@ -38,14 +37,14 @@ struct kept *kept(void)
 	return (struct kept *)(uintptr_t)(m->tables + m->tables_bytes - KEPT_BYTES);
 }
 
-/* --- what is kept --- */
+/* --- kept memory --- */
 
 static uint64_t pieces_seal(const struct kept *k)
 {
 	return siphash24(&seal_key, k->piece, sizeof k->piece) ^ k->pieces;
 }
 
-/* A piece lies in the tables, below struct kept. */
+/* True if the piece lies in the tables, below struct kept. */
 static bool is_sane(const struct kept_piece *p)
 {
 	const uint64_t end = (uint64_t)(uintptr_t)kept();
@@ -63,7 +62,7 @@ static bool are_sane(const struct kept *k)
 	return true;
 }
 
-/* The pieces are in the order of their addresses, the highest first. */
+/* Computes the holes between the pieces, which are sorted by address, highest first. */
 static void find_holes(void)
 {
 	const struct kept *k = kept();
@@ -112,8 +111,8 @@ void tables_forget_devices(void)
 	find_holes();
 }
 
-/* Enters a piece where its address belongs; one that lies right below another of the devices' is
- * the same piece. False: there are too many. */
+/* Inserts a piece in address order. A devices' piece directly below another one is merged with it.
+ * False: there are too many pieces. */
 static bool enter(enum core_kept what, uint64_t at, size_t bytes)
 {
 	struct kept *k = kept();
@@ -180,7 +179,7 @@ void *core_private_alloc(size_t bytes)
 	for (unsigned i = 0; i < hole_count; i++) {
 		if (bytes > hole_bytes(i))
 			continue;
-		holes[i].end -= bytes; /* the last from its end too: the snapshot grows towards it */
+		holes[i].end -= bytes; /* from the end, because the snapshot grows into the last hole */
 		private_used += bytes;
 		return memset((void *)(uintptr_t)holes[i].end, 0, bytes);
 	}
@@ -189,7 +188,7 @@ void *core_private_alloc(size_t bytes)
 
 /* --- the snapshot --- */
 
-/* What the snapshot may still take of the tables that follow it. */
+/* Bytes of the tables behind the snapshot that the snapshot can still take. */
 static size_t shareable(void)
 {
 	const struct boot_info *b = self.info;

@@ -1,19 +1,24 @@
 /*
- * A control program that comes up anew while data cores go on. They forward by the tables that the
- * one before it has published; it builds its own beside these, as at any start (tables.c), takes the
- * devices as they were left (struct kept), and has all data cores look at the new tables at once.
+ * Restart of the control program while data cores continue. Data cores forward by the tables that the
+ * previous program has published. The new program builds its own tables beside these, as at any start
+ * (tables.c), takes the devices as they were left (struct kept), and has all data cores switch to the
+ * new tables.
  *
- *     TAKING      ports_init, takeover_possible   the tables are built, links are known, what the old
- *                                                 ones knew of neighbours is in the new ones
+ *     state       entered by                      leaves when
+ *     TAKING      ports_init, takeover_possible   the tables are built, links are known, and the
+ *                                                 neighbours of the old tables are in the new ones
  *                                                 → SWITCHING
- *     SWITCHING   above                           every data core looks at them → RUNNING
+ *     SWITCHING   above                           every data core uses the new tables → RUNNING
  *
- * Where it cannot be done the ports are restarted, as at the first start (ports.c): one CPU; a driver
- * was at work when the program failed; what it has left of the devices is not what it had sealed;
- * ports that were not running; no memory for a second set of tables; an application that cannot
- * change its tables while it runs; a configuration that asks for something else than what runs. A
- * program that fails while it takes over is followed by one that does not try, as is one that has
- * taken over for the third time in ten seconds: what breaks it may be among the things it finds.
+ * The ports are restarted instead, as at the first start (ports.c), if
+ *   - there is one CPU only,
+ *   - a driver was changing devices when the program failed, or the devices do not match their seal,
+ *   - the ports were not running,
+ *   - there is no memory for a second set of tables,
+ *   - the application cannot change its tables while it runs,
+ *   - the configuration requires something that differs from what runs, such as another buffer size,
+ *   - the previous program failed during a takeover, or this takeover would be the third in ten seconds:
+ *     the cause of the failures may be in the state that is taken over.
  */
 #include "core/outbox.h"
 #include "hal/kcall.h"
@@ -61,10 +66,10 @@ static bool devices_are_whole(const struct kept *k)
 	       k->devices_seal == devices_seal(k);
 }
 
-/* --- can it be done? --- */
+/* --- conditions --- */
 
-/* Every data core polls, or is dead and has nothing to poll. One that has just come up anew has its
- * queues started when we are done (revive.c). */
+/* True if every data core polls, or is dead and has no queue pair. A core that has just restarted gets
+ * its queues after the takeover (revive.c). */
 static bool all_poll(void)
 {
 	const struct snapshot *s = snapshot_header();
@@ -85,7 +90,7 @@ static bool too_often(const struct kept *k)
 	       clock_tsc() - k->taken_tsc[0] < clock_ticks(&self.clock, OFTEN_NS);
 }
 
-/* Why it cannot be done; NULL: it can. */
+/* The reason why a takeover is not possible; NULL: it is. */
 static const char *obstacle(void)
 {
 	const struct snapshot *s = snapshot_header();
@@ -115,7 +120,7 @@ bool takeover_possible(void)
 	return !why;
 }
 
-/* --- doing it --- */
+/* --- takeover --- */
 
 bool core_takes_over(void)
 {
@@ -125,7 +130,7 @@ bool core_takes_over(void)
 void takeover_give_up(const char *why)
 {
 	core_log("control program: %s", why);
-	kcall(KCALL_RESTART, self.id, 0, 0); /* `taking` stands: the next one does not try */
+	kcall(KCALL_RESTART, self.id, 0, 0); /* `taking` stays set, so the next program does not try */
 	__builtin_unreachable();
 }
 
@@ -136,7 +141,7 @@ bool takeover_begin(void)
 	const uint8_t *old = (const uint8_t *)s + SNAPSHOT_HEADER + s->area;
 	begun_tsc = clock_tsc();
 	kept()->taking = 1;
-	core_tap(0, 0); /* who looked was the program before us */
+	core_tap(0, 0); /* ends captures and traces of the previous program */
 	core_watch(0);
 	app->control->start();
 	if (core_app() != app)
@@ -145,7 +150,7 @@ bool takeover_begin(void)
 	return app->control->adopt && app->control->adopt(old, kept()->area_bytes);
 }
 
-/* A data core that has come up anew meanwhile finds its tables when it prepares. */
+/* True if data core d uses the new tables. One that has restarted will find them when it prepares. */
 static bool has_switched(unsigned d)
 {
 	const unsigned c = data_core(d);
@@ -162,7 +167,7 @@ bool takeover_ended(void)
 			return false;
 	for (unsigned d = 0; d < self.info->data_cores; d++) {
 		s->phase[d] = PORTS_RUNNING;
-		ring_punt_skip(d); /* their next hops were those of the tables before */
+		ring_punt_skip(d); /* messages refer to next hops of the old tables */
 	}
 	k->taken_tsc[0] = k->taken_tsc[1];
 	k->taken_tsc[1] = clock_tsc();

@@ -1,39 +1,38 @@
 /*
- * The control core looks after the data cores: one that does not come round any more is restarted
- * by the kernel. Every core adds one to its `turns` at the end of a turn (core/loop.c), so nobody
- * has to say that he lives, and no core pays for being looked at.
+ * Supervision. The control core checks the data cores; the kernel restarts one that no longer makes
+ * progress. Every core increments its `turns` at the end of a turn (core/loop.c), so the check costs a
+ * data core nothing.
  *
- * 1. What counts are looks, not time: while a whole guest stands still nobody looks.
- * 2. A core that is parked, or in the kernel, is not stuck. One that halts between two looks and
- *    comes back is seen in its turns.
- * 3. A look wakes the control core once a second when it sleeps. It cannot wait for something that
- *    wakes it: a stuck core wakes nobody.
+ * 1. Checks are counted, not time: while a whole guest is paused, no check takes place.
+ * 2. A core that is parked or in the kernel is not stuck. A core that halted and resumed between two
+ *    checks has changed its `turns`.
+ * 3. A sleeping control core wakes once a second for the check, because a stuck core wakes no other.
  *
- * The control core is looked after by the first data core that lives, every five seconds: one
- * comparison a turn. It may be busy for long, with a million routes to read, so it is given thirty; and
- * the kernel believes no data core, but looks when the control core has last called it
- * (KCALL_RESTART). A core that is both has nobody who looks after it.
+ * The first living data core checks the control core every five seconds, at the cost of one comparison
+ * per turn. The control core may be busy for long, for example to read a million routes, so it is given
+ * 30 s. The kernel does not trust a data core: it also checks when the control core last called it
+ * (KCALL_RESTART). If one core has both roles, no other core checks it.
  *
- * The same look asks the kernel what the IOMMU has refused to devices, where there is one.
+ * The same check asks the kernel for accesses that the IOMMU has refused, if there is one.
  */
 #include "core/outbox.h"
 #include "hal/kcall.h"
 #include "lib/mem.h"
 
 #define LOOK_NS 1000000000ull
-#define LOOKS_MAX 5 /* without a turn; core_quiesce gives up after 2 s, a host is not that slow */
+#define LOOKS_MAX 5 /* checks without a turn; core_quiesce gives up after 2 s, hosts are not that slow */
 
 static struct {
 	uint64_t turns;
-	unsigned looks; /* since they changed */
+	unsigned looks; /* checks since `turns` changed */
 } seen[CORES_MAX];
 static uint64_t look_tsc;
 
 #define CONTROL_LOOK_NS 5000000000ull
 #define CONTROL_LOOKS_MAX 6
-uint64_t watch_control_tsc; /* a data core's next look */
+uint64_t watch_control_tsc; /* time of a data core's next check */
 
-/* Whether it has stood still for so many looks now, and the count begins anew. */
+/* True if the core has made no turn for `most` checks; the count then starts again. */
 static bool stands_still(unsigned core, unsigned most)
 {
 	const struct outbox *o = outbox_of(core);
@@ -75,7 +74,8 @@ uint64_t watch_deadline(void)
 	return is_looking() ? look_tsc : UINT64_MAX;
 }
 
-/* Is there a control core that is not this one, and no other data core to look after it? */
+/* True if this data core has to check the control core: it is the first living data core, and the
+ * control core is another core. */
 static bool is_mine(void)
 {
 	unsigned d = 0;
