@@ -1,14 +1,14 @@
-"""What tools/hayate is made of.
+"""The modules of tools/hayate.
 
 cli      arguments, help text, exit codes
 options  `hayate run` options -> QEMU's command line (pure: opens nothing, starts nothing)
 ports    --port: grammar, tap file descriptors
-process  children that die with us, network namespaces that vanish with us
+process  child processes and network namespaces that end with the launcher
 machine  one QEMU: start, watch, map its exit status
 image    the hybrid BIOS/UEFI image
-guest    a Hayate console as an object, and the parsers of what it prints
+guest    a Hayate console as an object, and parsers of its output
 netlab   hosts in network namespaces, for the demo and the tests
 demo     `hayate demo`
 
-Python's standard library only, so that it runs wherever /usr/bin/python3 does.
+Only Python's standard library is used, so the launcher runs wherever /usr/bin/python3 does.
 """

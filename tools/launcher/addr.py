@@ -1,4 +1,4 @@
-"""`hayate addr`: which lines of the sources the addresses of a report are (kernel/fault.c)."""
+"""`hayate addr`: finds the source lines of the addresses in a report (kernel/fault.c)."""
 import os
 import re
 import subprocess
@@ -16,18 +16,18 @@ ADDRESS = re.compile(r"\b([0-9a-f]{16})  ([A-Za-z_][\w.]*)\+0x([0-9a-f]+)\s*$")
 
 
 class Place:
-    """An address of a report, as the line `number` tells it."""
+    """An address in line `number` of a report."""
 
     def __init__(self, number, match, exact):
         self.number = number
         self.at, self.name = int(match[1], 16), match[2]
         self.function = self.at - int(match[3], 16)
-        # a return address: the call is the instruction before
+        # If it is a return address, the call is the instruction before it.
         self.asked = self.at if exact else self.at - 1
 
 
 def places(lines):
-    """The addresses of a report, by the index of their lines."""
+    """The addresses of a report, by line index."""
     found, first = {}, True
     for i, line in enumerate(lines):
         match = ADDRESS.search(line)
@@ -35,7 +35,7 @@ def places(lines):
             found[i] = Place(i + 1, match, first)
             first = False
         elif line.strip() == "backtrace":
-            first = True  # there it is the instruction itself
+            first = True  # the first address is the instruction itself
     return found
 
 
@@ -49,7 +49,7 @@ def _tool(*words):
 
 
 def check_build(elf, lines):
-    """Reports say which image they are of."""
+    """Checks the report's build id against that of `elf`."""
     ours = re.search(r"Build ID: ([0-9a-f]{40})", _tool("readelf", "-n", elf))
     for i, line in enumerate(lines):
         match = BUILD.match(line)
@@ -59,7 +59,8 @@ def check_build(elf, lines):
 
 
 def check(elf, asked):
-    """The program has no number of its own, and an old report none: its functions have to be there."""
+    """Checks that `elf` has the report's functions at their addresses: the core program has no build id
+    of its own, and old reports name none."""
     functions = set()
     for line in _tool("nm", elf).splitlines():
         words = line.split()
@@ -72,7 +73,7 @@ def check(elf, asked):
 
 
 def resolve(elf, asked):
-    """{address: [(function, file:line), ...]}, the innermost of inlined functions first."""
+    """{address: [(function, file:line), ...]}, innermost inlined function first."""
     check(elf, asked)
     wanted = sorted({place.asked for place in asked})
     said = _tool("addr2line", "-a", "-f", "-i", "-e", elf, *("%x" % at for at in wanted))
@@ -87,7 +88,7 @@ def resolve(elf, asked):
 
 
 def _short(where):
-    """Without the tree's own folder, and what addr2line says behind the line."""
+    """`where` without the tree's own folder and without addr2line's discriminator."""
     where = where.split(" (discriminator")[0]
     for folder in (options.ROOT + "/", "./"):
         where = where.removeprefix(folder)
@@ -95,7 +96,7 @@ def _short(where):
 
 
 def told(text, kernel=KERNEL, program=PROGRAM):
-    """The report, behind each of its addresses where that is."""
+    """The report, with the source lines after each of its addresses."""
     lines = [line.rstrip("\r") for line in text.split("\n")]
     found = places(lines)
     if not found:

@@ -147,7 +147,7 @@ Formatter = argparse.RawDescriptionHelpFormatter
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse with our exit code and our one line."""
+    """argparse with our exit code and one-line error."""
 
     def error(self, message):
         raise usage("%s (see %s --help)" % (message, self.prog))
@@ -222,7 +222,7 @@ def _run_options(run):
 
 
 def _card_options(run):
-    """Of the network cards, and of nicsim where they are its models."""
+    """Options of the network cards, and of nicsim if it models them."""
     run.add_argument("--nic", choices=options.NICS, default=options.QEMU_NIC,
                      help="network card of every port (default %(default)s)")
     run.add_argument("--nic-mode", choices=["strict", "line-rate"], default="strict",
@@ -238,7 +238,7 @@ def _card_options(run):
 
 
 def _control_options(run):
-    """How it is talked to, and how it ends."""
+    """Options of the console, of QEMU's control, and of the end of a run."""
     run.add_argument("--console", metavar="C", default="stdio",
                      help="stdio, none, unix:PATH[,wait], tcp:[HOST]:PORT[,wait] (default stdio)")
     run.add_argument("--console-log", metavar="F", help="also write the console to a file")
@@ -280,7 +280,7 @@ def _demo_options(demo):
 
 
 def _lab_options(command):
-    """Of machines that the command boots itself."""
+    """Options of commands that boot machines themselves."""
     command.add_argument("--accel", choices=["auto", "tcg", "kvm"], default="auto",
                          help="as for `hayate run`")
     command.add_argument("--cpus", metavar="N", type=_positive, default=2,
@@ -373,12 +373,12 @@ def _image(arguments):
 
 
 def _demo(arguments):
-    from . import demo  # only the demo needs it
+    from . import demo  # imported only for this command
     return demo.run(arguments)
 
 
 def _rfc2544(arguments):
-    from . import rfc2544  # the same
+    from . import rfc2544  # likewise
     return rfc2544.run(arguments)
 
 

@@ -1,13 +1,14 @@
-"""Debian packages unpacked beside the system: nothing is installed, apt's own state is untouched.
+"""Debian packages unpacked beside the system: nothing is installed, apt's own state is unchanged.
 
-1. apt runs with a configuration, lists, caches and a (blank) list of installed packages of its
-   own, all in one directory that is gone afterwards. Taken over from the system are only the way
-   to the network (proxies, time-outs, credentials) and the address of the mirror.
-2. What is unpacked was signed by Debian: the system's debian-archive-keyring decides, and a
-   repository without a good signature is refused whatever the system's settings say.
-3. A package comes with everything it depends on, libc included, because the list of installed
-   packages is blank: what is unpacked runs on its own libraries, through its own ld.so (`Tree`).
-   Who wants one program of a large package names what that program needs, and gets no more.
+1. apt runs with its own configuration, lists, caches and an empty list of installed packages, all in
+   one temporary directory. Only the network settings (proxies, time-outs, credentials) and the
+   mirror's address come from the system.
+2. Only packages signed by Debian are unpacked. They are verified by the system's
+   debian-archive-keyring. A repository without a valid signature is refused, whatever the system's
+   settings.
+3. A package comes with all its dependencies, including libc, because the list of installed packages
+   is empty. Unpacked programs run on their own libraries, through their own ld.so (`Tree`). For a
+   single program of a large package, the caller can name exactly the packages that it needs.
 4. No maintainer script runs.
 """
 import contextlib
@@ -31,9 +32,9 @@ KEYRINGS = ["/usr/share/keyrings/debian-archive-keyring.gpg",
             "/usr/share/keyrings/debian-archive-keyring.pgp"]
 APT_S = 300        # for one run of apt
 UNPACK_S = 120     # for one package
-LOCK_S = 600       # for somebody else who fetches the same
+LOCK_S = 600       # for another process that fetches the same
 
-# Shares of the whole time, in percent: the progress at the end of each phase.
+# Progress at the end of each phase, in percent of the whole time.
 LISTS, RESOLVED, FETCHED, UNPACKED = 25, 35, 65, 100
 
 
@@ -42,7 +43,7 @@ def cache_directory():
 
 
 class Progress:
-    """`what: 42 %` where the cursor is, on a terminal, and gone at the end; else one line once."""
+    """On a terminal, shows `what: 42 %` at the cursor and erases it at the end; else prints one line."""
 
     def __init__(self, what):
         self.what = what
@@ -55,8 +56,8 @@ class Progress:
         if percent == self.shown:
             return
         if self.terminal:
-            # Save the cursor, erase to the end of the line, write, restore: a step's text that
-            # stands before us stays.
+            # Save the cursor, erase to the end of the line, write, restore: a step's text to the left
+            # stays.
             self.stream.write("\x1b7\x1b[K%s: %d %%\x1b8" % (self.what, percent))
             self.stream.flush()
         elif self.shown is None:
@@ -71,11 +72,11 @@ class Progress:
 
 
 def once(name, find, make):
-    """find() if that is not None; else make(DIRECTORY) under a lock and then find() again.
+    """Returns find() if that is not None; else calls make(DIRECTORY) under a lock, then find() again.
 
-    make fills the empty DIRECTORY and returns the name under the cache directory that it is to
-    have; it gets the name only when it is complete, so a name that exists is good. Of several
-    processes one makes it and the others wait.
+    make fills the empty DIRECTORY and returns its final name under the cache directory. The directory
+    gets this name only when it is complete, so an existing name is valid. Of several processes one
+    makes it and the others wait.
     """
     found = find()
     if found is not None:
@@ -94,7 +95,7 @@ def once(name, find, make):
         found = find()
         if found is not None:
             return found
-        shutil.rmtree(work, ignore_errors=True)  # of one that was killed
+        shutil.rmtree(work, ignore_errors=True)  # left by a process that was killed
         os.mkdir(work)
         os.rename(work, os.path.join(cache, make(work)))
         return find()
@@ -119,7 +120,7 @@ def _lock(fd, cache, name):
 
 
 def _output(argv):
-    """What a quick program prints, or '' when it fails or is not there."""
+    """The output of a short program, or '' if it is missing or takes too long."""
     try:
         return subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False,
                               stderr=subprocess.DEVNULL, timeout=30, text=True).stdout
@@ -132,7 +133,7 @@ def mirror():
     wanted = os.environ.get(MIRROR_VARIABLE)
     if wanted:
         return wanted
-    # Before the first `apt-get update` only the address is known, and the others stay as they are.
+    # Before the first `apt-get update` only the address is known; the other fields stay unexpanded.
     text = _output(["apt-get", "indextargets", "--format", "$(SITE)\t$(ORIGIN)\t$(LABEL)",
                     "Created-By: Packages"])
     for line in text.splitlines():
@@ -164,8 +165,8 @@ def check_programs():
 class Debs:
     """Packages of some suites, fetched and unpacked. A context manager: its directory is temporary.
 
-    suites: of the same mirror. The last is preferred for what is asked for and, where needed, for
-    what that depends on.
+    suites: all of the same mirror. The last is preferred for the requested packages and, where
+    necessary, for their dependencies.
     """
 
     def __init__(self, suites, progress):
@@ -197,8 +198,8 @@ class Debs:
             file.write(text)
 
     def _configuration(self):
-        # The system's own configuration is not read (Parts, Main): among its hooks are such as
-        # delete what the system has downloaded. Acquire:: holds the way to the network.
+        # The system's own configuration is not read (Parts, Main), because some of its hooks delete
+        # the system's downloads. Acquire:: holds the network settings.
         lines = [line for line in _output(["apt-config", "dump"]).splitlines()
                  if re.match(r"Acquire::(?!IndexTargets|Changelogs|Languages)\S+ \".+\";$", line)]
         ours = {
@@ -223,15 +224,15 @@ class Debs:
             "Acquire::Retries": "2",
             "Acquire::http::Timeout": "20",
             "Acquire::https::Timeout": "20",
-            # The directory may lie where apt's own user cannot go.
+            # apt's own user may have no access to the directory.
             "APT::Sandbox::User": "root" if os.geteuid() == 0 else "",
-            # Nobody else knows these directories; an ordinary user has no lock to take.
+            # No other process uses these directories, and an ordinary user cannot take the lock.
             "Debug::NoLocking": "true",
         }
         return "\n".join(lines + ['%s "%s";' % item for item in ours.items()]) + "\n"
 
     def _apt(self, words, start=0, end=0, cwd=None):
-        """Runs apt-get; its progress moves ours from `start` to `end`. Returns what it prints."""
+        """Runs apt-get and returns its output. Its progress moves ours from `start` to `end`."""
         reader, writer = os.pipe()
         environment = {**os.environ, "APT_CONFIG": self._path("apt.conf"), "LC_ALL": "C",
                        "DEBIAN_FRONTEND": "noninteractive"}
@@ -241,7 +242,7 @@ class Debs:
                                   pass_fds=[writer], env=environment, cwd=cwd)
             os.close(writer)
             try:
-                # apt ends its own waits (Timeout above); this bounds their sum.
+                # apt bounds each of its waits (Timeout above); this bounds their sum.
                 deadline = time.monotonic() + APT_S
                 for line in status:
                     match = re.match(r"dlstatus:\d+:([\d.]+):", line)
@@ -268,7 +269,7 @@ class Debs:
                    "-o", "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false"], 0, LISTS)
 
     def plan(self, packages):
-        """{name: version} of everything that `packages` need."""
+        """{name: version} of `packages` and all their dependencies."""
         text = self._apt(["install", "-y", "-qq", "--print-uris", *packages])
         self.progress.set(RESOLVED)
         plan = {}
@@ -278,14 +279,14 @@ class Debs:
         return plan
 
     def unpack(self, packages, root, alone=False):
-        """Fetches `packages` with all they need, or alone, and unpacks them into `root`."""
+        """Fetches `packages`, with their dependencies unless `alone`, and unpacks them into `root`."""
         if alone:
             self._apt(["download", *packages], RESOLVED, FETCHED, self._path("cache/archives"))
         else:
             self._apt(["install", "-y", "-qq", "--download-only", *packages], RESOLVED, FETCHED)
         waiting = glob.glob(self._path("cache/archives/*.deb"))
         total = sum(os.path.getsize(path) for path in waiting)
-        # The big ones first, so that the CPUs end together.
+        # The largest first, so that all CPUs finish at about the same time.
         waiting.sort(key=os.path.getsize)
         running, done = [], 0
         try:
@@ -307,7 +308,7 @@ class Debs:
 
 
 def _reason(action, text):
-    """One line of why apt-get failed."""
+    """One line with the reason why apt-get failed."""
     said = [line[2:].strip() for line in text.splitlines() if line.startswith("E:")]
     warned = [line[2:].strip() for line in text.splitlines() if line.startswith(("W:", "Err:"))]
     reason = (said + warned + ["no reason given"])[0]
@@ -320,7 +321,7 @@ def _reason(action, text):
 
 
 class Tree:
-    """A directory that packages have been unpacked into, whose programs run from where they lie."""
+    """A directory with unpacked packages, whose programs run in place."""
 
     def __init__(self, root):
         self.root = root
@@ -329,13 +330,13 @@ class Tree:
         return os.path.join(self.root, name)
 
     def libraries(self):
-        """The library directories: with usr merged and not."""
+        """The library directories, for merged and unmerged /usr."""
         return [path for pattern in ("usr/lib/*-linux-gnu", "lib/*-linux-gnu")
                 for path in glob.glob(self.path(pattern))]
 
     def start(self, program, name=None):
-        """argv to start `program` with, under another name if it goes by its name: by its own
-        ld.so, and none of the system's libraries."""
+        """argv that starts `program` through its own ld.so, without any of the system's libraries. name:
+        another argv[0], for programs that depend on it."""
         for directory in self.libraries():
             for loader in glob.glob(os.path.join(directory, "ld-linux*.so.*")):
                 return [loader, "--inhibit-cache", "--library-path", ":".join(self.libraries()),
@@ -343,7 +344,7 @@ class Tree:
         raise LauncherError("%s: no ld-linux*.so in it" % self.root)
 
     def prune(self, keep):
-        """Removes everything but the paths `keep` and what is below them."""
+        """Removes everything except the paths `keep` and their contents."""
         def walk(relative):
             full = self.path(relative)
             if relative in keep:
@@ -361,7 +362,7 @@ class Tree:
 
 @contextlib.contextmanager
 def shown(what):
-    """A Progress that is ended whatever happens."""
+    """A Progress that is always ended."""
     progress = Progress(what)
     try:
         yield progress

@@ -1,4 +1,4 @@
-"""`hayate demo`: two hosts, the router between them, real traffic, and what it counted."""
+"""`hayate demo`: two hosts, the router between them, real traffic, and the router's counters."""
 import contextlib
 import json
 import os
@@ -41,8 +41,8 @@ def run(options):
     return lab.conduct("demo", PROGRAMS, options, _demo)
 
 
-# When the first packet came through, in ms: since the kernel began, and since QEMU was started.
-# ready: when the ports ran, since the kernel began.
+# Times in ms. ready: from the kernel's start until the ports ran. first, first_from_start: until the
+# first packet came through, from the kernel's start and from QEMU's start.
 Times = namedtuple("Times", "ready first first_from_start")
 
 
@@ -102,8 +102,8 @@ def _boot(options, steps, stack, work, accel, left, right):
     if options.image:
         arguments += ["--image", options.image]
     echo = sys.stderr.write if options.verbose else None
-    # The left host knows the router's address from the start, so that the first packet is not
-    # the one that happened to follow Linux's one-second ARP timer. Forgotten again right after.
+    # The left host gets a static neighbour entry for the router. Without it the first packet would
+    # depend on Linux's one-second ARP timer. The entry is deleted right afterwards.
     left.ip("neighbour", "replace", LEFT[0], "lladdr", ports.mac_of(ports.MAC_BASE, 0),
             "dev", "eth0", "nud", "permanent")
     router = stack.enter_context(Guest(arguments, echo=echo))
@@ -111,7 +111,7 @@ def _boot(options, steps, stack, work, accel, left, right):
     left.ip("neighbour", "delete", LEFT[0], "dev", "eth0")
     router.wait_prompt()
     steps.done("ready %.1f ms after the kernel began" % ready_ms)
-    # Both clocks saw the ready line: the guest's tells how long before it the kernel began.
+    # Both clocks recorded the ready line; the guest's gives its time since the kernel's start.
     return router, Times(ready_ms, max(0.0, ready_ms + (first_s - ready_s) * 1000),
                          (first_s - router.started) * 1000)
 
@@ -124,7 +124,7 @@ def _traffic(options, steps, left, right):
     _traceroute(steps, left, RIGHT[1], LEFT[0])
     _traceroute(steps, right, LEFT[1], RIGHT[0])
     tcp, mbits = _iperf_tcp(steps, left, right, options.seconds)
-    # Not more than this machine carries just now.
+    # At most what this machine carries at the moment.
     udp = _iperf_udp(steps, left, right, options.seconds, max(1, min(UDP_MBITS, mbits // 2)))
     return [("TCP across", tcp), ("UDP across", udp)]
 
@@ -149,12 +149,12 @@ def _picture():
 
 
 def first_packet(stack, router, left, right, timeout_s=60.0):
-    """Sends a datagram every millisecond until one comes out on the other side.
+    """Sends a datagram every millisecond until one arrives at the other side.
 
-    stack keeps the receiving socket: a straggler that found its port closed would be answered by an
-    ICMP error. Linux sends few of those in a second, and traceroute needs them.
-    Returns (milliseconds the ready line states, when the first packet arrived, when the ready
-    line was seen), the latter two by our monotonic clock.
+    stack keeps the receiving socket open: a late datagram to a closed port would cause an ICMP error.
+    Linux limits the rate of such errors, and traceroute needs them.
+    Returns (the milliseconds in the ready line, the arrival time of the first packet, the time at which
+    the ready line was seen), the latter two by our monotonic clock.
     """
     received = stack.enter_context(right.socket())
     received.bind((RIGHT[1], 9))
@@ -172,7 +172,7 @@ def first_packet(stack, router, left, right, timeout_s=60.0):
                 raise Failure("no packet came through within %g s; the console's last words:\n%s"
                               % (timeout_s, router.tail()))
             if first_s is None:
-                with contextlib.suppress(OSError):  # the tap is down until QEMU holds it
+                with contextlib.suppress(OSError):  # the tap is down until QEMU opens it
                     sender.sendto(b"first", (RIGHT[1], 9))
             for key, _ in wait.select(0.001):
                 if key.data == "packet":
@@ -211,7 +211,7 @@ def _traceroute(steps, host, target, router):
 
 
 def wait_listening(host, port):
-    """Until a TCP server inside `host` listens on `port`."""
+    """Waits until a TCP server inside `host` listens on `port`."""
     deadline = time.monotonic() + 5
     pattern = re.compile(r":%d\s" % port)
     while not pattern.search(host.run(["ss", "-Hltn"]).stdout):
@@ -221,8 +221,8 @@ def wait_listening(host, port):
 
 
 def iperf(client, server, address, seconds, extra=(), timeout_s=None):
-    """One iperf3 run from client to server; returns its JSON result, or raises Failure. seconds:
-    None where `extra` says how much is sent."""
+    """One iperf3 run from client to server; returns its JSON result or raises Failure. seconds is None if
+    `extra` sets the amount to send."""
     with contextlib.ExitStack() as stack:
         child = server.popen(["iperf3", "-s", "-1", "-p", "5201"], stdin=subprocess.DEVNULL,
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -242,8 +242,8 @@ def iperf(client, server, address, seconds, extra=(), timeout_s=None):
 
 
 def stalls(report):
-    """The intervals of iperf3's report in which nothing came across. The last one may be a fragment
-    of a second, which says nothing."""
+    """The intervals of iperf3's report without any data. The last one may be a fragment of a second,
+    which is not significant."""
     sums = [interval["sum"] for interval in report["intervals"]]
     return [total for total in sums if total["bytes"] == 0 and total["seconds"] > 0.5]
 
@@ -266,7 +266,7 @@ def _iperf_udp(steps, client, server, seconds, mbits):
     steps.step("iperf3 UDP, %d Mbit/s, %d s" % (mbits, seconds))
     report = iperf(client, server, RIGHT[1], seconds, ["-u", "-b", "%dM" % mbits, "-l", "1200"])
     total = report["end"]["sum"]
-    if total["lost_percent"] >= 100:  # less is for the reader: it depends on the machine's speed
+    if total["lost_percent"] >= 100:  # smaller losses depend on the machine's speed and are reported
         raise Failure("iperf3 UDP: not one datagram arrived")
     text = "%.0f Mbit/s, %.2f %% lost" % (total["bits_per_second"] / 1e6, total["lost_percent"])
     steps.done(text)
@@ -274,7 +274,7 @@ def _iperf_udp(steps, client, server, seconds, mbits):
 
 
 def _settled(router, timeout_s=10.0):
-    """The counters once nothing is in flight: the same balance twice, and adding up."""
+    """The counters, once they add up because nothing is in flight."""
     deadline = time.monotonic() + timeout_s
     while True:
         counters = router.counters()
@@ -284,7 +284,7 @@ def _settled(router, timeout_s=10.0):
 
 
 def _counted(counters, interfaces):
-    """Rows of the table: what became of the packets, and what they cost."""
+    """Rows of the table: packets by fate, and register accesses per packet."""
     rows = [("packets forwarded", "%d" % counters["forwarded"])]
     drops = counters.drops()
     for name, value in sorted(drops.items(), key=lambda item: -item[1]):

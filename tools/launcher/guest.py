@@ -1,9 +1,9 @@
-"""A Hayate console as an object, and the ONE place that reads what it prints.
+"""A Hayate console as an object, and the ONE place that parses its output.
 
-Formats relied on (docs/console.md is the reference; a change there is a change here):
+Formats relied on (docs/console.md is the reference; a change there requires a change here):
 
-  prompt          `hostname# `, at the start of a line (CR begins one too: what was typed is erased
-                  before a message of the system)
+  prompt          `hostname# `, at the start of a line (CR starts one too: typed text is erased before a
+                  message of the system)
   ready line      `ready: 2 ports, 1 data core, 12.3 ms after boot`
   show counters   `NAME  VALUE …` one per line, names as in net/counters.h, zeros may be left
                   out; the last line is `received R = fates F + waiting W`
@@ -12,7 +12,7 @@ Formats relied on (docs/console.md is the reference; a change there is a change 
                   rx_pkts, tx_pkts, mmio_reads, mmio_writes
   show cores      a table: a line of column heads, then a line per core
 
-Reading never sleeps blindly: every wait is for a pattern, with a deadline.
+Reading never sleeps for a fixed time: every wait is for a pattern, with a deadline.
 """
 import os
 import re
@@ -34,7 +34,7 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][0-9A-B]|\x1bc")
 
 
 class GuestError(Exception):
-    """The guest did not do what was waited for; the text says what it last said."""
+    """The guest did not do what was expected; the text has its last output."""
 
 
 class Guest:
@@ -45,8 +45,8 @@ class Guest:
     """
 
     def __init__(self, arguments, log=None, echo=None):
-        self.text = ""       # everything the console said, escapes removed
-        self.mark = 0        # up to where it has been consumed
+        self.text = ""       # all console output, escapes removed
+        self.mark = 0        # end of the consumed part
         self.log = open(log, "w", encoding="utf-8") if log else None
         self.echo = echo
         self.pending = b""
@@ -65,7 +65,7 @@ class Guest:
         return False
 
     def _read(self, timeout_s):
-        """Takes in what comes within timeout_s. False at the end of the console."""
+        """Reads output that arrives within timeout_s. False at the end of the console."""
         if self.eof:
             return False
         if not select.select([self.child.stdout], [], [], max(0.0, timeout_s))[0]:
@@ -76,7 +76,7 @@ class Guest:
             return False
         if data:
             data = self.pending + data
-            # An escape sequence may be cut in two: keep an unfinished one back.
+            # An escape sequence may be split: hold back an incomplete one.
             cut = data.rfind(b"\x1b", max(0, len(data) - 16))
             self.pending = b""
             if cut >= 0 and not _ESCAPES.match(data[cut:].decode("latin-1")):
@@ -91,12 +91,12 @@ class Guest:
         return True
 
     def poll(self):
-        """Takes in what has arrived, without waiting."""
+        """Reads output that has arrived, without waiting."""
         while not self.eof and select.select([self.child.stdout], [], [], 0)[0]:
             self._read(0)
 
     def skip(self):
-        """What has been said up to now is not what the next expect() waits for."""
+        """Marks all output so far as consumed, so the next expect() ignores it."""
         self.poll()
         self.mark = len(self.text)
 
@@ -138,12 +138,12 @@ class Guest:
             raise GuestError("the machine has ended; its last words:\n" + self.tail()) from None
 
     def command(self, line, timeout_s=20.0):
-        """Types a command; returns what it printed, lines ending in \\n, without echo and prompt."""
+        """Types a command; returns its output, lines ending in \\n, without echo and prompt."""
         self.skip()
         self.send(line)
         self.expect(re.escape(line) + r"\s*?\r?\n", timeout_s, "the echo of `%s`" % line)
         start = self.mark
-        # The first prompt: a message of the system may follow, and the prompt again.
+        # Up to the first prompt: a message of the system and another prompt may follow.
         match = self.expect(PROMPT, timeout_s, "the end of `%s`" % line)
         return self.text[start:match.start()].replace("\r", "")
 
@@ -157,7 +157,7 @@ class Guest:
         return self.child.wait(max(1.0, deadline - time.monotonic()))
 
     def close(self):
-        """Ends the machine, whatever state it is in."""
+        """Ends the machine in any state."""
         if self.child.poll() is None:
             self.child.send_signal(signal.SIGTERM)
             deadline = time.monotonic() + 5
@@ -170,7 +170,7 @@ class Guest:
             self.log.close()
             self.log = None
 
-    # What the console knows, as numbers.
+    # Console output as numbers.
 
     def counters(self):
         return parse_counters(self.command("show counters"))
@@ -182,8 +182,8 @@ class Guest:
         return parse_table(self.command("show cores"))
 
     def wait_links(self, names=None, timeout_s=20.0):
-        """Until these interfaces, or all, are up: after `ready:` a card needs its time to agree with
-        the other end."""
+        """Waits until these interfaces, or all, are up: after `ready:` a card may take time to bring up its
+        link."""
         deadline = time.monotonic() + timeout_s
         while True:
             blocks = self.interfaces()
@@ -196,8 +196,8 @@ class Guest:
 
 
 class Counters(dict):
-    """Counter name -> value; a counter that was not printed is 0. balance: (received, fates,
-    waiting) as printed."""
+    """Counter name -> value; a counter that is not printed is 0. balance: (received, fates, waiting) as
+    printed."""
 
     balance = None
 
@@ -209,7 +209,7 @@ class Counters(dict):
                 if name.startswith("drop_") and value}
 
     def unbalanced(self):
-        """'' when every received packet has met its fate or waits, else what is wrong."""
+        """'' if every received packet has a fate or waits, else the discrepancy."""
         if self.balance is None:
             return "no line `received R = fates F + waiting W`"
         received, fates, waiting = self.balance
@@ -254,8 +254,8 @@ def parse_interfaces(text):
 
 
 def parse_table(text):
-    """[{column head: value}, …] of a table whose first line holds the heads. Numbers are
-    converted; heads and values are single words."""
+    """[{column head: value}, …] of a table whose first line has the heads. Numbers are converted; heads
+    and values are single words."""
     rows = []
     heads = None
     for line in text.splitlines():

@@ -1,5 +1,5 @@
-"""The hybrid image: one file that boots from BIOS and from UEFI, as ISO and from a USB stick; or the
-same as a folder, for machines that boot from the network."""
+"""The hybrid image: one file that boots from BIOS and UEFI, as an ISO and from a USB stick; or the same
+contents as a folder, for machines that boot from the network."""
 import os
 import re
 import shutil
@@ -12,13 +12,13 @@ from .options import DEFAULT_APP, KERNEL, ROOT
 
 MENU_TEMPLATE = os.path.join(ROOT, "boot", "grub.cfg")
 
-# What GRUB needs to find, read and start the kernel, and no more: the image is small and
-# starts fast. Everything else of Debian's default set (fonts, themes, file systems) stays out.
+# Only the modules that GRUB needs to find, read and start the kernel, so the image is small and starts
+# fast. The rest of Debian's default set (fonts, themes, file systems) is left out.
 GRUB_MODULES = ["multiboot2", "normal", "part_msdos", "part_gpt", "iso9660", "fat", "serial",
                 "terminal", "gfxterm", "all_video", "echo", "test", "search", "configfile"]
 
 
-PLATFORMS = {"i386-pc": "grub-pc-bin", "x86_64-efi": "grub-efi-amd64-bin"}  # Debian's package of each
+PLATFORMS = {"i386-pc": "grub-pc-bin", "x86_64-efi": "grub-efi-amd64-bin"}  # Debian package of each
 
 
 def menu(template, command_line, has_config, default_app, timeout_s):
@@ -33,7 +33,7 @@ def menu(template, command_line, has_config, default_app, timeout_s):
 
 
 def _check(kernel, config, programs):
-    """What is needed is there."""
+    """Raises LauncherError if a needed file or program is missing."""
     if not os.path.exists(kernel):
         raise LauncherError("%s: no such file (make image)" % kernel)
     if config and not os.path.isfile(config):
@@ -47,7 +47,7 @@ def _check(kernel, config, programs):
 
 
 def _fill(tree, kernel, config, arguments, default_app, timeout_s):
-    """What GRUB reads: kernel, configuration, menu."""
+    """Writes the files that GRUB reads: kernel, configuration, menu."""
     with open(MENU_TEMPLATE, encoding="utf-8") as file:
         text = menu(file.read(), arguments, bool(config), default_app, timeout_s)
     os.makedirs(os.path.join(tree, "boot", "grub"), exist_ok=True)
@@ -59,21 +59,20 @@ def _fill(tree, kernel, config, arguments, default_app, timeout_s):
 
 
 def _grub(program, made, work, *words):
-    """One of GRUB's tools, which makes the file `made`."""
+    """Runs one of GRUB's tools, which makes the file `made`."""
     command = [program, "--locales=", "--fonts=", "--themes=", "--compress=xz",
                "--install-modules=" + " ".join(GRUB_MODULES), *words]
     child = process.popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, errors="replace", env=dict(os.environ, TMPDIR=work))
     said, _ = child.communicate()
     if child.returncode != 0 or not os.path.exists(made):
-        # the cause stands before the error that it leads to
+        # The cause is printed before the error that it leads to.
         last = [line.strip() for line in said.splitlines() if line.strip()][-2:]
         raise LauncherError("%s failed: %s" % (program, " / ".join(last) or "no output"))
 
 
 def netboot(directory, kernel=None, config=None, arguments="", default_app=DEFAULT_APP, timeout_s=1):
-    """Fills a folder for a TFTP server. Returns the boot files' names that DHCP is to give, by
-    platform."""
+    """Fills a folder for a TFTP server. Returns the boot file names for DHCP, by platform."""
     kernel = kernel or KERNEL
     _check(kernel, config, ("grub-mknetdir", "xz"))
     found = {}
@@ -88,7 +87,7 @@ def netboot(directory, kernel=None, config=None, arguments="", default_app=DEFAU
 
 
 def build(output, kernel=None, config=None, arguments="", default_app=DEFAULT_APP, timeout_s=1):
-    """Writes the image to `output` (atomically). `arguments` go to the kernel in every entry."""
+    """Writes the image to `output` atomically. Every menu entry passes `arguments` to the kernel."""
     kernel = kernel or KERNEL
     _check(kernel, config, ("grub-mkrescue", "xorriso", "mformat", "xz"))
     with tempfile.TemporaryDirectory(prefix="hayate-image-") as work:

@@ -1,4 +1,4 @@
-"""What `hayate demo` and `hayate rfc2544` share: they make a lab, say each step, take it down."""
+"""Common parts of `hayate demo` and `hayate rfc2544`: set up a lab, print each step, tear it down."""
 import contextlib
 import os
 import shutil
@@ -13,11 +13,11 @@ from .options import KERNEL
 
 
 class Failure(Exception):
-    """Something that was to be shown did not work."""
+    """Part of the demonstration did not work."""
 
 
 class Steps:
-    """Progress: one line per step, said before it starts and completed when it ends."""
+    """Progress: one line per step, begun when the step starts and completed when it ends."""
 
     def __init__(self):
         self.begin = time.monotonic()
@@ -47,8 +47,8 @@ def _stop(number, _frame):
 
 
 def conduct(name, programs, options, body):
-    """body(options, steps, stack) in a machine that has these programs and lets us make namespaces;
-    whatever ends it, what lies on the stack is taken down. Returns body's exit code, None being 0."""
+    """Runs body(options, steps, stack) after checking that this machine has the programs and allows
+    network namespaces. The stack is unwound however body ends. Returns body's exit code, None being 0."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, _stop)
     steps = Steps()

@@ -1,10 +1,10 @@
-"""One QEMU: start it, watch it, and say how it ended.
+"""One QEMU: start it, watch it, and report how it ended.
 
-1. QEMU never outlives the launcher, and nothing of ours outlives either.
-2. The terminal is given back as it was found, whatever happens.
-3. The guest's exit code is told apart from QEMU's own: isa-debug-exit makes QEMU end with
-   (code << 1) | 1, and QEMU itself ends with 1 when it cannot start. The launcher therefore
-   holds a control connection (QMP): once QEMU has greeted on it, an odd status is the guest's.
+1. QEMU never outlives the launcher, and neither leaves files or processes of ours behind.
+2. The terminal's state is always restored.
+3. The guest's exit code is distinguished from QEMU's own: isa-debug-exit makes QEMU end with
+   (code << 1) | 1, and QEMU itself ends with 1 if it cannot start. The launcher therefore keeps a
+   control connection (QMP): once QEMU has greeted on it, an odd status is the guest's.
 """
 import fcntl
 import json
@@ -24,8 +24,8 @@ from .options import (DEFAULT_APP, KERNEL, NIC_MODELS, QEMU, kernel_options, mod
 
 
 class Terminal:
-    """Remembers the state of our standard streams and restores it. QEMU makes the terminal raw
-    and the streams non-blocking, and does not undo it when it is killed."""
+    """Saves the state of our standard streams and restores it. QEMU makes the terminal raw and the
+    streams non-blocking, and does not undo this if it is killed."""
 
     def __enter__(self):
         self.flags = []
@@ -50,8 +50,8 @@ class Terminal:
 
 
 class Signals:
-    """Turns SIGTERM, SIGINT, SIGHUP and SIGCHLD into readable bytes, so that one poll waits for
-    them, for QEMU and for the deadline alike."""
+    """Turns SIGTERM, SIGINT, SIGHUP and SIGCHLD into readable bytes, so that one poll waits for them, for
+    QEMU and for the deadline."""
 
     STOP = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -78,7 +78,7 @@ class Signals:
 
 
 class Control:
-    """Our end of QEMU's control connection: has it started, has KVM given up on the guest?"""
+    """Our end of QEMU's control connection: shows whether QEMU has started and whether KVM has failed."""
 
     def __init__(self, sock):
         self.sock = sock
@@ -118,7 +118,7 @@ class Control:
 
 
 def check(options):
-    """Everything that can be refused before anything is started."""
+    """Makes all checks that are possible before anything is started."""
     if modelled(options):
         nicsim.check(options)
     for port in options.ports:
@@ -151,12 +151,12 @@ def check(options):
 
 
 def wants_new_qemu(options):
-    """For what the QEMUs of stable distributions have not: models, and in_order."""
+    """True for features that QEMU in stable distributions lacks: nicsim's models, and in_order."""
     return modelled(options) or any(port.option("in_order") == "on" for port in options.ports)
 
 
 def find_qemu(options):
-    """(argv to start QEMU with, changes to its environment)."""
+    """(the first words of QEMU's command line, additions to its environment)."""
     if options.qemu:
         return [options.qemu], {}
     if wants_new_qemu(options):
@@ -173,7 +173,7 @@ def run(options):
     qemu = find_qemu(options)
     taps = {}
     models = None
-    # GRUB's image, UEFI's variables, and what is joined of two files need files of their own.
+    # GRUB's image, UEFI's variables, and a module joined of several files need temporary files.
     own = options.boot != "kernel" or options.script
     work = tempfile.mkdtemp(prefix="hayate-run-") if own else None
     try:
@@ -254,8 +254,8 @@ def _run_qemu(options, qemu, signals, taps, boot_image, work, models):
 
 
 def _watch(child, control, signals, timeout_s):
-    """Waits for the end. Returns None when QEMU ended by itself, else why it must be ended:
-    an exit code of ours or a message."""
+    """Waits for the end. Returns None if QEMU ended by itself, else the reason to end it: an exit code of
+    ours or a message."""
     deadline = time.monotonic() + timeout_s if timeout_s else None
     poll = select.poll()
     poll.register(signals.reader, select.POLLIN)
@@ -294,14 +294,14 @@ def _exit_code(status, control, reason):
     if status < 0:
         raise LauncherError("QEMU was killed by %s" % signal.Signals(-status).name, EXIT_QEMU)
     if status == 0:
-        return 0  # switched off by ACPI, or quit at QEMU's monitor
+        return 0  # powered off by ACPI, or quit at QEMU's monitor
     if status & 1 and control.greeted:
         return status >> 1
     raise LauncherError("QEMU failed (status %d)" % status, EXIT_QEMU)
 
 
 def qmp(path, command, **arguments):
-    """One command to a QEMU that was started with --qmp, on a connection of its own; returns its
+    """Sends one command to a QEMU that was started with --qmp, on a connection of its own; returns the
     answer. (QEMU serves one connection at a time.)"""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
         sock.settimeout(10)
@@ -325,8 +325,8 @@ def _devices(options, directory):
 
 
 def shown(options):
-    """The command lines of `--print`: complete, except that taps are named, not handed over, and
-    models listen in DIRECTORY."""
+    """The command lines of `--print`: complete, except that taps are named instead of passed as file
+    descriptors, and models listen in DIRECTORY."""
     image_name = options.image if options.boot != "kernel" else None
     if not modelled(options):
         qemu = find_qemu(options)[0] if wants_new_qemu(options) else [options.qemu or QEMU]

@@ -1,8 +1,8 @@
-"""Hosts in network namespaces, with a tap each for the router to hold the other end of.
+"""Hosts in network namespaces, each with a tap whose other end the router opens.
 
-A namespace has no name: it is held by a sleeping child that dies with us, and the tap lives
-inside it. Nothing appears in the machine's own namespace, several labs run side by side, and
-nothing can be left behind.
+A namespace has no name. A sleeping child that ends with this process holds it, and the tap is inside
+it. The machine's own namespace is not changed, several labs can run side by side, and nothing is left
+behind.
 """
 import os
 import socket
@@ -17,7 +17,7 @@ from .errors import LauncherError
 class Host:
     """One namespace with one Ethernet device, eth0, which is a tap.
 
-    `port` is what to give to `hayate run --port`.
+    `port` is the argument for `hayate run --port`.
     """
 
     def __init__(self, name, queues=1):
@@ -28,7 +28,7 @@ class Host:
         self.children = []
         self.port = "tap:%d/eth0,queues=%d" % (self.holder.pid, queues)
         self.ip("link", "set", "lo", "up")
-        # Replies must leave by the router, and IPv6's chatter would only blur the counters.
+        # Linux' own IPv6 traffic would only disturb the counters.
         self.sysctl("net.ipv6.conf.all.disable_ipv6", 1)
         self.sysctl("net.ipv6.conf.default.disable_ipv6", 1)
         tap = ["tuntap", "add", "dev", "eth0", "mode", "tap"]
@@ -41,23 +41,23 @@ class Host:
                 with open(path, "w", encoding="ascii") as file:
                     file.write(str(value))
             except FileNotFoundError:
-                pass  # IPv6 is not there at all
+                pass  # the kernel has no IPv6
             except OSError as error:
-                # Where /proc/sys is read-only nothing depends on it: it is for quiet only.
+                # If /proc/sys is read-only, IPv6 stays on, which does no harm.
                 if not name.startswith("net.ipv6"):
                     raise LauncherError("%s: %s" % (path, error.strerror)) from None
 
     def configure(self, address, gateway, mtu=1500):
-        """address as 192.0.2.2/24; gateway: the router."""
+        """Sets the address, such as 192.0.2.2/24, and the default gateway, which is the router."""
         self.ip("link", "set", "eth0", "mtu", str(mtu))
         self.ip("address", "replace", address, "dev", "eth0")
         self.ip("link", "set", "eth0", "up")
         self.ip("route", "replace", "default", "via", gateway)
 
     def configure6(self, address=None, gateway=None):
-        """Lets the host speak IPv6 as well: by address (as 2001:db8::2/64) and gateway, or by what
-        routers advertise."""
-        self.sysctl("net.ipv6.conf.eth0.accept_dad", 0)  # nobody waits for the test's own address
+        """Enables IPv6: with an address (such as 2001:db8::2/64) and gateway, or by router
+        advertisements."""
+        self.sysctl("net.ipv6.conf.eth0.accept_dad", 0)  # the address is usable without delay
         self.sysctl("net.ipv6.conf.eth0.accept_ra", 0 if address else 2)
         self.sysctl("net.ipv6.conf.lo.disable_ipv6", 0)
         self.sysctl("net.ipv6.conf.eth0.disable_ipv6", 0)
@@ -70,13 +70,13 @@ class Host:
         return self.run(["ip", *arguments], check=True).stdout
 
     def wait_for_link(self, dev="eth0", holder=None, timeout_s=20.0):
-        """Returns once Linux sends on a device whose other end somebody holds. holder: the child
-        that does; with its end the link is gone again, and so is what to wait for.
+        """Returns once Linux transmits on a device whose other end is open in some process. holder: the
+        child with the other end; if it ends, the link is gone and the wait ends too.
 
-        A tap that is opened has a carrier at once, but until a worker of the kernel has got round
-        to that (net/core/link_watch.c), what Linux sends there is dropped. On a busy machine these
-        were seconds: three ARP requests, and then nobody is there. The state is shown when the
-        worker is done: `ip link show` waits for the lock that the worker holds.
+        A tap has a carrier as soon as it is opened, but Linux drops packets for it until a kernel worker
+        has run (net/core/link_watch.c). On a busy machine this took seconds: three ARP requests were
+        lost, and the neighbour counted as unreachable. The state is correct after the worker: `ip link
+        show` waits for the lock that the worker holds.
         """
         deadline = time.monotonic() + timeout_s
         while " state UP " not in self.ip("-o", "link", "show", "dev", dev):
@@ -114,21 +114,21 @@ class Host:
         return subprocess.CompletedProcess(argv, child.returncode, out, err)
 
     def ping(self, target, *arguments, wait_s=2):
-        """One echo request; (whether it was answered, what ping said).
+        """Sends one echo request; returns (whether it was answered, ping's output).
 
-        One at a time, because of the last of several ping waits for two round trips only, or the
-        interval: on a busy machine it takes for lost what is late.
+        One at a time, because ping waits for the last of several requests only two round trips, or the
+        interval. On a busy machine it would count a late answer as lost.
         """
         result = self.run(["ping", "-n", "-c", "1", "-W", str(wait_s), *arguments, target])
         return result.returncode == 0, result.stdout + result.stderr
 
     def socket(self, family=socket.AF_INET, kind=socket.SOCK_DGRAM, protocol=0):
-        """A socket of this host, usable from here."""
+        """A socket in this host's namespace, usable by this process."""
         with process.inside_netns(self.netns):
             return socket.socket(family, kind, protocol)
 
     def end_children(self):
-        """Ends what runs in this host."""
+        """Ends all children in this host."""
         for child in self.children:
             process.stop(child)
             for stream in (child.stdin, child.stdout, child.stderr):
@@ -153,10 +153,10 @@ class Host:
 
 
 class PatchPanel:
-    """Cables in a namespace: each a bridge with a tap at either end, which holds QUEUE frames for
-    who does not look just then.
+    """Cables in a namespace: each a bridge with a tap at either end. A tap queues QUEUE frames while its
+    reader is busy.
 
-    `ends` is two lists, of the one ends and of the other, each what `hayate run --port` takes.
+    `ends` is two lists, one per side, of arguments for `hayate run --port`.
     """
 
     QUEUE = 10000
@@ -192,7 +192,7 @@ class PatchPanel:
 
 
 def usable():
-    """'' when this process may make network namespaces and taps, else why not."""
+    """'' if this process may make network namespaces and taps, else the reason."""
     if not os.path.exists("/dev/net/tun"):
         return "/dev/net/tun is missing (modprobe tun)"
     try:
@@ -204,8 +204,8 @@ def usable():
 
 
 def become_root_in_user_namespace(argv):
-    """Without root: starts `argv` again where we are root of a user namespace of our own, if this
-    machine allows it. Returns only when it does not."""
+    """Without root: executes `argv` as root of a new user namespace, if this machine allows that. Returns
+    only if it does not."""
     probe = ["unshare", "--user", "--map-root-user", "--net", "true"]
     try:
         allowed = subprocess.run(probe, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -214,5 +214,5 @@ def become_root_in_user_namespace(argv):
         return
     if allowed:
         sys.stdout.flush()
-        # --net too: a namespace that is not ours could be left, but not entered again.
+        # --net too: we could leave a network namespace that is not ours, but not enter it again.
         os.execvp("unshare", ["unshare", "--user", "--map-root-user", "--net", *argv])

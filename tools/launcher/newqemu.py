@@ -1,13 +1,13 @@
-"""A QEMU new enough for nicsim's models, without touching the system.
+"""A QEMU new enough for nicsim's models, without changing the system.
 
-The models speak vfio-user, whose client (device vfio-user-pci) QEMU has from 10.1 on; stable
-distributions have older ones. In this order:
+The models use vfio-user. QEMU has the client (device vfio-user-pci) from 10.1 on; stable distributions
+have older versions. The choice, in this order:
 
-1. $HAYATE_QEMU, if set: a QEMU of the user's; it is an error if it will not do.
-2. The system's qemu-system-x86_64, if it will do.
-3. A copy in $HAYATE_CACHE (build/cache): Debian's package from backports or unstable, verified,
-   with all its libraries unpacked beside the system and started through its own ld.so
-   (debs.py). Fetched when first needed, about 40 MB in 10 s; afterwards nothing is asked.
+1. $HAYATE_QEMU, if set: the user's own QEMU; it is an error if it is unsuitable.
+2. The system's qemu-system-x86_64, if suitable.
+3. A copy in $HAYATE_CACHE (build/cache): Debian's package from backports or unstable, verified, with
+   all its libraries unpacked beside the system and started through its own ld.so (debs.py). It is
+   fetched once, when first needed: about 40 MB in 10 s.
 """
 import glob
 import os
@@ -24,15 +24,15 @@ from .options import QEMU
 MINIMUM = (10, 1)
 DEVICE = "vfio-user-pci"
 PACKAGE = "qemu-system-x86"
-# What may hold it, tried in this order. A suite of backports stands on its stable suite.
+# Suites to try, in this order. A backports suite needs its stable suite.
 SOURCES = [["trixie", "trixie-backports"], ["sid"]]
-# Of the packages: nothing else is used, and set-user-ID programs are among the rest.
+# Files kept of the packages. The rest is unused and includes set-user-ID programs.
 KEEP = ["usr/bin/" + QEMU, "usr/lib", "usr/lib64", "lib", "lib64", "usr/share/qemu",
         "usr/share/seabios"]
-# Debian's search path for firmware, of which `-L` replaces every part.
+# Debian's search path for firmware; `-L` replaces all of it.
 FIRMWARE = ["usr/share/qemu", "usr/share/seabios", "usr/lib/ipxe/qemu"]
 
-# argv: how its command line begins. env: what to add to the environment. version: as text.
+# argv: the first words of its command line. env: additions to the environment. version: as text.
 Qemu = namedtuple("Qemu", "argv env version")
 
 
@@ -58,7 +58,7 @@ def _numbers(version):
 
 
 def _judge(qemu, minimum, device):
-    """(why this QEMU will not do or '', its version)."""
+    """(why this QEMU is unsuitable or '', its version)."""
     said = _ask(qemu, ["--version"])
     match = re.search(r"version (\d+(?:\.\d+)+)", said)
     if not match:
@@ -66,8 +66,8 @@ def _judge(qemu, minimum, device):
     version = match.group(1)
     if _numbers(version) < minimum:
         return "it is QEMU %s; %s or newer is needed" % (version, ".".join(map(str, minimum))), None
-    # Not `-device help`: to list all devices it loads all modules, the system's among them, and
-    # dies of those that are another QEMU's.
+    # Not `-device help`: that loads all modules, including the system's, and fails on those of another
+    # QEMU.
     if not _ask(qemu, ["-machine", "none", "-device", device + ",help"]).strip():
         return "QEMU %s, but built without %s" % (version, device), None
     return "", version
@@ -99,14 +99,14 @@ def _at(root):
     for name in FIRMWARE:
         if os.path.isdir(tree.path(name)):
             argv += ["-L", tree.path(name)]
-    # Its modules (accelerators, block drivers) would otherwise be looked for in the system's.
+    # Without this it would load the system's modules (accelerators, block drivers).
     modules = [os.path.join(path, "qemu") for path in tree.libraries()]
     env = {"QEMU_MODULE_DIR": next(filter(os.path.isdir, modules), tree.path("usr/lib"))}
     return Qemu(argv, env, None)
 
 
 def _fetch(root, minimum, device):
-    """Unpacks a QEMU into `root`; returns the name that its version deserves."""
+    """Unpacks a QEMU into `root`; returns the directory name for its version."""
     wanted = "QEMU %s or newer with %s" % (".".join(map(str, minimum)), device)
     try:
         with debs.shown("fetching QEMU") as progress:
@@ -121,7 +121,7 @@ def _fetch(root, minimum, device):
 
 
 def _fetch_first(root, minimum, progress):
-    """From the first of SOURCES that has a QEMU new enough."""
+    """Unpacks QEMU from the first of SOURCES that has it new enough."""
     reason = None
     for suites in SOURCES:
         try:
@@ -146,7 +146,7 @@ def _no_qemu(wanted, why):
 
 
 def main():
-    """For shells: prints how to start it, `ENV… PROGRAM ARGUMENTS…`, as tools/get-qemu."""
+    """tools/get-qemu: prints a shell command that starts it, `env ENV… PROGRAM ARGUMENTS…`."""
     import shlex
     try:
         qemu = find()

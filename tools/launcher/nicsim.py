@@ -1,9 +1,9 @@
 """`--nic ixgbe` and `mlx5`: the cards are nicsim's models, a process beside QEMU (docs/nicsim.md).
 
-1. nicsim never outlives the launcher, and the launcher starts QEMU only once it listens.
-2. Its sockets lie in a directory of the run's own, gone with it.
-3. A tap is opened by us and handed over, as for QEMU: nicsim needs no privilege for it.
-4. What a model says of the guest (a violation: exit status 3) is said again at the end.
+1. nicsim never outlives the launcher, and the launcher starts QEMU only once nicsim listens.
+2. Its sockets are in a temporary directory of the run.
+3. The launcher opens a tap and passes it on, as for QEMU, so nicsim needs no privilege for it.
+4. If a model reports that the guest broke a rule (exit status 3), this is reported again at the end.
 """
 import json
 import os
@@ -23,7 +23,7 @@ VIOLATIONS = 3  # nicsim's exit status
 
 
 def check(options):
-    """Everything that can be refused before anything is started."""
+    """Makes all checks that are possible before anything is started."""
     for port in options.ports:
         if port.kind not in ("tap", "none", "wire"):
             raise usage("--port %s: not with --nic %s (tap, none, wire)" % (port.text, options.nic))
@@ -46,7 +46,7 @@ def _split(text, count):
 
 
 def ask(control, line, timeout_s=10):
-    """One line to the control socket of a running nicsim; returns its answer, a dictionary."""
+    """Sends one line to the control socket of a running nicsim; returns the answer, a dictionary."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
         sock.settimeout(timeout_s)
         sock.connect(control)
@@ -108,7 +108,7 @@ class Nicsim:
             raise
 
     def _wait(self, count):
-        """Until every port listens."""
+        """Waits until every port listens."""
         deadline = time.monotonic() + START_S
         while not all(os.path.exists(socket_path(self.directory, i)) for i in range(count)):
             if self.child.poll() is not None:
@@ -119,7 +119,7 @@ class Nicsim:
             time.sleep(0.005)
 
     def stop(self):
-        """Ends the models. Returns a message when something was wrong with them, else ''."""
+        """Ends the models. Returns a message if a model found a violation or failed, else ''."""
         message = ""
         if self.child is not None:
             process.stop(self.child)

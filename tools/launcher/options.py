@@ -1,6 +1,6 @@
 """`hayate run` options -> QEMU's command line. Pure: opens nothing, starts nothing.
 
-That is why the interface can be tested without a guest: `hayate run … --print` shows the result.
+The interface can therefore be tested without a guest: `hayate run … --print` shows the result.
 """
 import os
 import re
@@ -13,13 +13,13 @@ KERNEL = os.path.join(ROOT, "build", "hayate.elf")
 ISO = os.path.join(ROOT, "build", "hayate.iso")
 QEMU = "qemu-system-x86_64"
 
-# What data cores can run: the names of `parse_application` (control/config_statements.c), each with an entry
-# in boot/grub.cfg.
+# The applications: the names in `parse_application` (control/config_statements.c), each with an entry in
+# boot/grub.cfg.
 APPS = ("router", "echo", "discard", "pktgen")
 DEFAULT_APP = "router"
 
-# Network cards, the names of --nic: QEMU's own, the default; nicsim's models of others, with the
-# name nicsim knows them by.
+# Network cards, the values of --nic: QEMU's own, which is the default, and nicsim's models, with nicsim's
+# name for each.
 QEMU_NIC = "virtio"
 NIC_MODELS = {"ixgbe": "82599", "mlx5": "mlx5"}
 NICS = (QEMU_NIC, *NIC_MODELS)
@@ -27,8 +27,8 @@ NICS = (QEMU_NIC, *NIC_MODELS)
 DEBUG_EXIT_PORT = 0xF4
 MEMORY_MIN_MIB = 64
 
-# Firmware with UEFI, as Debian, Ubuntu, Fedora and Arch place it. The single file boots faster
-# than the pair of flash images (2.4 s against 3.6 s) and needs no private copy of its variables.
+# UEFI firmware, as installed by Debian, Ubuntu, Fedora and Arch. The single file boots faster than the
+# pair of flash images (2.4 s against 3.6 s) and needs no private copy of its variables.
 OVMF_FILES = [
     "/usr/share/ovmf/OVMF.fd",
     "/usr/share/qemu/OVMF.fd",
@@ -55,9 +55,9 @@ def memory_mib(text):
 def choose_accel(wanted, kvm="/dev/kvm", cpuinfo="/proc/cpuinfo"):
     """'kvm' or 'tcg' for --accel.
 
-    `auto` takes KVM only where the CPU itself virtualises (vmx, svm). There are machines with a
-    /dev/kvm that emulates the guest's kernel in software, 1 to 2.5 µs per instruction; their
-    boot is slower than TCG's and GRUB does not get through at all. There, say --accel kvm.
+    `auto` chooses KVM only if the CPU has hardware virtualisation (vmx, svm). On some machines /dev/kvm
+    emulates the guest's kernel in software, at 1 to 2.5 µs per instruction. They boot slower than with
+    TCG, and GRUB does not finish at all. On such machines KVM needs --accel kvm.
     """
     if wanted == "tcg":
         return "tcg"
@@ -77,19 +77,19 @@ def choose_accel(wanted, kvm="/dev/kvm", cpuinfo="/proc/cpuinfo"):
 
 
 def modelled(options):
-    """Are the cards nicsim's models, instead of QEMU's own?"""
+    """True if the cards are nicsim's models instead of QEMU's own."""
     return options.nic != QEMU_NIC
 
 
 def data_cores(cpus):
-    """One core is the control core; a single CPU does both jobs."""
+    """One core is the control core; a single CPU has both roles."""
     return max(1, cpus - 1)
 
 
 def port_queues(port, options):
     """Queue pairs of a port: its own option, else --queues, else one per data core on taps."""
     if modelled(options):
-        return 1  # of the tap; the card has its own
+        return 1  # of the tap; the modelled card has its own queues
     if port.option("queues") is not None:
         return int(port.option("queues"))
     if options.queues is not None and port.kind in ("tap", "vhost-user"):
@@ -98,7 +98,7 @@ def port_queues(port, options):
 
 
 def kernel_options(options):
-    """What the kernel's command line says besides app=, which GRUB's entries say themselves."""
+    """The kernel's command line without app=, which GRUB's entries contain."""
     words = ["debug-exit=%#x" % DEBUG_EXIT_PORT]
     if options.idle:
         words.append("idle=" + options.idle)
@@ -107,15 +107,15 @@ def kernel_options(options):
 
 
 def config_word(path):
-    """The kernel option that tells the guest what its configuration's file is called, so that
-    an error in it can name the file: a boot module has no name when QEMU loads it."""
+    """The kernel option with the name of the configuration file, for error messages: a boot module has
+    no name if QEMU loads it."""
     if not path:
         return []
     return ["config=" + re.sub(r"[^A-Za-z0-9._+-]", "_", os.path.basename(path))]
 
 
 def console_arguments(options):
-    """The guest's COM1. With a terminal, Ctrl-A is QEMU's escape as with -nographic."""
+    """QEMU arguments of the guest's COM1. On a terminal, Ctrl-A is QEMU's escape as with -nographic."""
     log = ""
     if options.console_log:
         log = ",logfile=%s,logappend=off" % options.console_log.replace(",", ",,")
@@ -156,7 +156,7 @@ def firmware_arguments(vars_copy):
 
 
 def media_arguments(media, image):
-    """The boot image as a USB stick, a disk or a CD-ROM."""
+    """QEMU arguments of the boot image as a USB stick, a disk or a CD-ROM."""
     name = image.replace(",", ",,")
     if media == "cdrom":
         return ["-drive", "if=none,id=boot,format=raw,media=cdrom,readonly=on,file=" + name,
@@ -171,14 +171,14 @@ def media_arguments(media, image):
 
 
 def machine_arguments(options, shared):
-    """Memory, CPUs and accelerator. shared: somebody else maps the guest's memory."""
+    """QEMU arguments of memory, CPUs and accelerator. shared: another process maps the guest's memory."""
     accel = choose_accel(options.accel)
     mib = memory_mib(options.memory)
     machine = "q35"
     command = []
     if shared:
-        # Preallocated under KVM because first touches would otherwise be paid for (5 to 18 µs a
-        # page) while packets wait. A guest that is emulated touches a fraction of its memory.
+        # Preallocated under KVM, because a first touch (5 to 18 µs a page) would otherwise delay packets.
+        # An emulated guest touches only a fraction of its memory.
         machine += ",memory-backend=mem"
         command += ["-object", "memory-backend-memfd,id=mem,size=%dM,share=on,prealloc=%s" % (
             mib, "on" if accel == "kvm" else "off")]
@@ -195,11 +195,11 @@ def machine_arguments(options, shared):
 
 def qemu_command(options, tap_fds=None, boot_image=None, vars_copy=lambda path: path,
                  qmp_fd=None, devices=None):
-    """QEMU's whole command line, less the program itself.
+    """QEMU's whole command line, without the program itself.
 
     tap_fds: {port index: [fd, …]} as opened by ports.open_tap, or None to name the taps.
     boot_image: the image of --boot bios|uefi. qmp_fd: our own control connection.
-    devices: the arguments of the ports when they are no virtio cards.
+    devices: the arguments of the ports if they are not virtio cards.
     """
     # A vhost-user back end, and a model of a card, map the guest's memory.
     shared = devices is not None or any(port.kind == "vhost-user" for port in options.ports)
@@ -207,7 +207,7 @@ def qemu_command(options, tap_fds=None, boot_image=None, vars_copy=lambda path: 
                "-no-user-config", "-display", "none"]
     command += machine_arguments(options, shared)
     if options.iommu:
-        # Before any device: QEMU wants it so for those that other processes serve.
+        # Before any other device: QEMU requires this for devices served by other processes.
         command += ["-device", "intel-iommu,intremap=off" + (",caching-mode=on" if devices else "")]
     if options.boot == "kernel":
         command += ["-kernel", options.image or KERNEL,
@@ -218,7 +218,7 @@ def qemu_command(options, tap_fds=None, boot_image=None, vars_copy=lambda path: 
     else:
         if options.boot == "uefi":
             command += firmware_arguments(vars_copy)
-        command += ["-vga", "std"]  # GRUB hands its framebuffer on to the second console
+        command += ["-vga", "std"]  # GRUB passes its framebuffer on to the framebuffer console
         command += media_arguments(options.media, boot_image or options.image or ISO)
 
     command += console_arguments(options)

@@ -1,4 +1,4 @@
-"""`hayate password`: the line of a configuration that lets a password in (control/password.h)."""
+"""`hayate password`: makes the configuration statement for a password (control/password.h)."""
 import base64
 import getpass
 import hashlib
@@ -14,7 +14,7 @@ SALT_BYTES = 16
 
 
 def _base64(data):
-    """As passlib has it: '.' in place of '+', no padding."""
+    """Base64 in passlib's form: '.' instead of '+', no padding."""
     return base64.b64encode(data, b"./").decode().rstrip("=")
 
 
@@ -26,7 +26,7 @@ def line(password, iterations=ITERATIONS, salt=None):
 
 
 def _ask():
-    """From the terminal, unseen and twice, or the first line of what is piped in."""
+    """Reads the password from the terminal, twice and without echo, or from the first line of a pipe."""
     if not os.isatty(0):
         return sys.stdin.buffer.readline().rstrip(b"\r\n")
     first = getpass.getpass("Password: ")
@@ -41,7 +41,7 @@ def run(iterations):
     password = _ask()
     if not 0 < len(password) <= BYTES_MAX:
         raise LauncherError("a password has 1 to %d bytes" % BYTES_MAX)
-    # what a terminal would take for a key of its own
+    # Bytes that a terminal would interpret as control keys.
     if any(byte < 0x20 or byte == 0x7f or byte == 0xff for byte in password):
         raise LauncherError("a password has no control characters")
     print(line(password, iterations))

@@ -1,11 +1,11 @@
-"""--port: its grammar, and the tap file descriptors that QEMU is handed.
+"""--port: its grammar, and the tap file descriptors passed to QEMU.
 
     PORT  = KIND [":" ARGUMENT] { "," KEY "=" VALUE }
     KIND  = tap | user | vhost-user | none | wire
 
-What follows wire: is nicsim's (docs/nicsim.md) and goes there as it is. Parsing opens nothing. A
-tap's queues are opened here rather than by QEMU because that allows a tap in another network
-namespace, and because errors can then say what is wrong.
+The text after wire: is passed to nicsim unchanged (docs/nicsim.md). Parsing opens nothing. This module
+opens a tap's queues, and not QEMU, so that the tap may be in another network namespace and errors can
+name the cause.
 """
 import errno
 import fcntl
@@ -86,15 +86,15 @@ def parse_mac(text):
 
 
 def mac_of(base, index):
-    """Port `index`'s address: base + index, so that a lab looks the same every time."""
+    """Port `index`'s address: base + index, the same at every start."""
     number = int.from_bytes(parse_mac(base), "big") + index
     return ":".join("%02x" % octet for octet in number.to_bytes(6, "big"))
 
 
 def open_tap(port, queues, header=IFF_VNET_HDR):
-    """Opens `queues` queues of a tap; creates the tap when it is not there. Returns the fds.
+    """Opens `queues` queues of a tap; creates the tap if it does not exist. Returns the fds.
 
-    header: with virtio's header before each frame (IFF_VNET_HDR), or 0 for bare frames.
+    header: IFF_VNET_HDR for a virtio header before each frame, or 0 for bare frames.
     """
     netns = None
     fds = []
@@ -102,7 +102,7 @@ def open_tap(port, queues, header=IFF_VNET_HDR):
         netns = open_netns(port.netns)
     try:
         with inside_netns(netns):
-            # A tap that exists keeps the mode it was made with: ours must be the same.
+            # An existing tap keeps the mode it was made with, so ours must be the same.
             modes = [header | IFF_MULTI_QUEUE] if queues > 1 else [header, header | IFF_MULTI_QUEUE]
             fds.append(_open_queue(port, modes, queues))
             for _ in range(queues - 1):
@@ -151,7 +151,7 @@ def _open_queue(port, modes, queues):
 def netdev_arguments(index, port, queues, fds):
     """QEMU arguments of the back end of port `index`; its netdev id is eth<index>.
 
-    `fds` are numbers of open tap queues, or None to name the tap instead (for --print).
+    `fds` are descriptors of open tap queues, or None to name the tap instead (for --print).
     """
     ident = "eth%d" % index
     if port.kind == "tap":
@@ -182,8 +182,8 @@ def netdev_arguments(index, port, queues, fds):
 
 def device_arguments(index, port, queues, mac, iommu=False):
     """QEMU arguments of the virtio-net device of port `index`."""
-    # QEMU takes a transmit ring above 256 only with a vhost-user back end. No boot ROM: nothing
-    # boots over these ports, and the firmware would spend time on it.
+    # QEMU allows a transmit ring above 256 only with a vhost-user back end. No boot ROM: nothing boots
+    # from these ports, and firmware would spend time on it.
     tx_size = 1024 if port.kind == "vhost-user" else 256
     text = ("virtio-net-pci,id=nic%d,netdev=eth%d,mac=%s,disable-legacy=on,"
             "rx_queue_size=1024,tx_queue_size=%d,romfile=" % (index, index, mac, tx_size))

@@ -1,8 +1,8 @@
-"""Children that do not outlive us, and network namespaces that vanish with us.
+"""Child processes and network namespaces that end with the launcher.
 
-Every child is started with PR_SET_PDEATHSIG, so the kernel kills it when the launcher dies,
-SIGKILL included. A network namespace is held by a sleeping child instead of a name under
-/run/netns, so it too (with the taps in it) is gone when we are.
+Every child is started with PR_SET_PDEATHSIG, so the kernel kills it when the launcher dies, even by
+SIGKILL. A sleeping child holds a network namespace instead of a name under /run/netns, so the
+namespace and its taps also end with the launcher.
 """
 import ctypes
 import os
@@ -28,14 +28,14 @@ def setns(fd):
 
 
 def die_with_parent(parent):
-    """In a child, before exec: be killed when `parent` (the pid that forked us) ends."""
+    """For a child before exec: has it killed when `parent`, the pid that forked it, ends."""
     _check(_libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "prctl")
-    if os.getppid() != parent:  # it ended before the call took effect
+    if os.getppid() != parent:  # the parent ended before the call took effect
         os._exit(1)
 
 
 def popen(argv, netns=None, new_netns=False, cpus=None, **kwargs):
-    """subprocess.Popen of a child tied to us; in the namespace of fd `netns`, pinned to `cpus`."""
+    """subprocess.Popen of a child that ends with us; in the namespace of fd `netns`, pinned to `cpus`."""
     parent = os.getpid()
 
     def prepare():
@@ -59,7 +59,7 @@ def popen(argv, netns=None, new_netns=False, cpus=None, **kwargs):
 
 
 def stop(child, grace_s=2.0):
-    """Ends a child: SIGTERM, then SIGKILL. Returns its status as Popen gives it."""
+    """Ends a child: SIGTERM, then SIGKILL. Returns its status as Popen does."""
     if child.poll() is None:
         child.terminate()
         try:
@@ -70,7 +70,7 @@ def stop(child, grace_s=2.0):
 
 
 class inside_netns:
-    """`with inside_netns(fd):` this thread is in that network namespace. fd None: stay."""
+    """`with inside_netns(fd):` this thread is in that network namespace. fd None: no change."""
 
     def __init__(self, fd):
         self.fd = fd
@@ -95,7 +95,7 @@ class inside_netns:
 
 
 def open_netns(name):
-    """fd of the namespace called `name`: a name of `ip netns`, or a process id."""
+    """fd of the namespace `name`: a name of `ip netns`, or a process id."""
     paths = ["/run/netns/" + name]
     if name.isdigit():
         paths.append("/proc/%s/ns/net" % name)

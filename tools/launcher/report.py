@@ -1,8 +1,8 @@
-"""`hayate run pktgen --report DIR --capture FILE`, or one of the two options: a run or a test of
-RFC 2544 without anybody at the console.
+"""`hayate run pktgen --report DIR --capture FILE`, or one of the two options: a run or an RFC 2544 test
+without an operator at the console.
 
-The machine is a child, as in the tests. When its script has ended (docs/pktgen.md, Operation) the
-report is asked for in its three forms, the capture as base64, and the machine is stopped.
+The machine is a child, as in the tests. When its script has ended (docs/pktgen.md, Operation), the
+launcher fetches the report in its three forms and the capture as base64, and stops the machine.
 """
 import base64
 import binascii
@@ -31,7 +31,7 @@ def check(options):
 
 
 def child_arguments(words):
-    """Those of the command line without `--report DIR` and `--capture FILE`."""
+    """The words of the command line without `--report DIR` and `--capture FILE`."""
     own = ("--report", "--capture")
     out = []
     words = iter(words)
@@ -44,7 +44,7 @@ def child_arguments(words):
 
 
 def _between_marks(machine, command, name):
-    # several megabytes of a long test come by the serial line
+    # A long test sends several megabytes over the serial line.
     said = machine.command(command, 600)
     match = re.search(r"--- %s\n(.*)\n--- end" % re.escape(name), said, re.S)
     if not match:
@@ -60,7 +60,7 @@ def _write_reports(machine, directory):
 
 
 def capture(machine):
-    """The pcapng file of the last run, from the console."""
+    """The pcapng file of the last run, read from the console."""
     text = _between_marks(machine, "show capture base64", "capture.pcapng")
     try:
         return base64.b64decode("".join(text.split()), validate=True)
@@ -69,9 +69,8 @@ def capture(machine):
 
 
 def take(arguments, directory, timeout_s=None, capture_path=None):
-    """Runs the machine of these `hayate run` arguments to the end of its script and writes the three
-    reports to the directory, which is there, and the capture to its file, whichever is not None.
-    True: all of it was valid."""
+    """Runs the machine of these `hayate run` arguments to the end of its script. Writes the three reports
+    to the existing directory and the capture to its file; either may be None. True: all was valid."""
     try:
         with guest.Guest(arguments, echo=sys.stdout.write) as machine:
             machine.wait_ready(120)
@@ -95,7 +94,7 @@ def take(arguments, directory, timeout_s=None, capture_path=None):
 
 
 def run(options, words):
-    """words: the command line behind `hayate run`. Returns the exit code."""
+    """words: the command line after `hayate run`. Returns the exit code."""
     check(options)
     if options.report is not None:
         os.makedirs(options.report, exist_ok=True)

@@ -1,7 +1,7 @@
-"""`hayate rfc2544`: the router measured by the generator, two machines and two cables between them.
+"""`hayate rfc2544`: the generator measures the router, as two machines with two cables between them.
 
-What comes out is a report as of any other device (docs/pktgen.md, Report). It tells what router,
-QEMU's cards, taps and this host do together: not what the router does on silicon.
+The result is a report as for any other device (docs/pktgen.md, Report). It measures router, QEMU's
+cards, taps and this host together, not the router on hardware.
 """
 import os
 import tempfile
@@ -12,8 +12,8 @@ from .errors import EXIT_INVALID, usage
 from .guest import Guest
 from .options import choose_accel, data_cores, modelled
 
-# Addresses reserved for benchmarks (RFC 2544 C.2.2, RFC 5180 8): router, generator.
-# Of each side the network, the router's address in it and that which the generator plays.
+# Addresses reserved for benchmarks (RFC 2544 C.2.2, RFC 5180 8). For each side: the network, and in it
+# the router's address and the generator's.
 Net = namedtuple("Net", "prefix router generator")
 NETS = {
     "4": (Net("198.18.0.0/24", "198.18.0.1", "198.18.0.2"),
@@ -26,7 +26,7 @@ PROGRAMS = ("ip",)
 
 
 def script(options):
-    """The generator's: streams from eth0 to eth1, or both ways, and the tests."""
+    """The generator's script: streams from eth0 to eth1, or both ways, and the tests."""
     nets = NETS[options.family]
     lines = ["catch-up " + options.catch_up]
     for port, net in enumerate(nets):
@@ -44,7 +44,7 @@ def script(options):
 
 
 def _config(family):
-    """The router's."""
+    """The router's configuration."""
     word = {"4": "ip", "6": "ipv6"}[family]
     return "".join("interface eth%d\n %s address %s/%s\n" % (
         port, word, net.router, net.prefix.split("/")[1])
@@ -52,7 +52,7 @@ def _config(family):
 
 
 def _arguments(options, which, directory, files, ends):
-    """Of `hayate run`."""
+    """Arguments of `hayate run`."""
     words = ["router" if which == "router" else "pktgen", "--mac", MACS[which],
              "--accel", choose_accel(options.accel), "--cpus", str(options.cpus),
              "--nic", options.nic]
@@ -100,7 +100,7 @@ def _test(options, steps, stack):
 
 
 def _check(router):
-    """The device under test must be well at the end, and have accounted for every packet."""
+    """Checks that the router has accounted for every packet and powers off normally."""
     wrong = router.counters().unbalanced()
     if wrong:
         raise lab.Failure("the router's counters do not add up: " + wrong)

@@ -1,5 +1,5 @@
-"""`--script`: a configuration, a script for the packet generator and the captures that it replays, in
-one file, for the guest takes one boot module (docs/configuration.md, `script`)."""
+"""`--script`: joins a configuration, a script for the packet generator and the captures that it replays
+in one file, because the guest takes one boot module (docs/configuration.md, `script`)."""
 import os
 import re
 import shutil
@@ -7,18 +7,18 @@ import shutil
 from .errors import LauncherError
 
 NAME_MAX = 47
-# Statements `replay FILE`: a line's words, without its comment.
+# Statements `replay FILE`.
 REPLAY = re.compile(rb"^[ \t]*replay[ \t]+([^ \t\r\n]+)", re.I | re.M)
-MODULE_MAX = 2 << 30  # below 4 GiB, with room for the devices
+MODULE_MAX = 2 << 30  # fits below 4 GiB, beside the devices
 
 
 def name_of(path):
-    """The file's name as the guest may call it in an error."""
+    """The file's name, in characters that the guest can print in an error."""
     return re.sub(r"[^A-Za-z0-9._+-]", "_", os.path.basename(path))[:NAME_MAX]
 
 
 def captures(path, text):
-    """{name in the script: path} of the captures that a script replays; they lie beside it."""
+    """{name in the script: path} of the captures that a script replays, which are in its directory."""
     names = dict.fromkeys(REPLAY.findall(text))
     return {name: os.path.join(os.fsencode(os.path.dirname(path)), name) for name in names}
 
@@ -34,7 +34,7 @@ def _add_file(out, name, path, script):
 
 
 def join(config, script, to):
-    """Writes all to the file `to`; config may be None."""
+    """Writes the joined file to `to`; config may be None."""
     text = b""
     if config:
         with open(config, "rb") as file:
