@@ -1,14 +1,14 @@
 /*
- * Connects to a TCP service and exchanges bytes, checked; or measures requests a second.
+ * Connects to a TCP service and exchanges verified data, or measures requests per second.
  *
- *     client 192.0.2.2 7 --send 1000000 --echo        sends, and compares what comes back
- *     client 192.0.2.2 9 --send 1000000               sends, closes, waits for the other's end
+ *     client 192.0.2.2 7 --send 1000000 --echo        sends, and compares the echo
+ *     client 192.0.2.2 9 --send 1000000               sends, closes, waits for the peer's FIN
  *     client 192.0.2.2 19 --receive 1000000           receives, then closes
  *     client 192.0.2.2 7 --count 10000 --parallel 100 --send 10 --echo
- *     client 192.0.2.2 7 --requests 100000 --send 64  64 bytes there and back, again and again
+ *     client 192.0.2.2 7 --requests 100000 --send 64  64 bytes there and back, repeatedly
  *
- * What is sent is the pattern of pattern.h, and what is received is compared with it (`mismatches`)
- * and summed by CRC-32, for peers that send something else.
+ * The client sends the pattern of pattern.h and compares received data with it (`mismatches`). It also
+ * computes a CRC-32, for peers that send other data.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "examples/host.h"
 #include "examples/pattern.h"
 
-#define OPEN_BURST 64 /* connections begun in a turn */
+#define OPEN_BURST 64 /* most connections begun per turn */
 
 static struct host host;
 static struct host_options options;
@@ -32,7 +32,7 @@ static struct {
 static struct {
 	uint64_t begun, connected, closed, reset, refused, timed_out, aborted, not_opened;
 	uint64_t sent, received, mismatches, requests, urgent;
-	uint32_t crc; /* of what the connection that ended last received */
+	uint32_t crc; /* of the data received by the connection that ended last */
 	uint32_t open;
 	uint64_t first_us, last_us;
 } total;
@@ -40,10 +40,10 @@ static struct {
 struct session {
 	uint64_t sent, received, requests;
 	uint32_t crc;
-	bool done; /* has sent and received all that it is to */
+	bool done; /* has sent and received everything */
 	bool closed;
 	struct tcp_conn *conn;
-	struct session *next; /* of those that hold */
+	struct session *next; /* in the list `holding` */
 };
 
 static struct session *holding;
@@ -57,7 +57,7 @@ static void finish(struct session *s)
 	s->closed = true;
 }
 
-/* With --hold nobody closes before all are connected. */
+/* With --hold no connection is closed before all are established. */
 static void done(struct session *s)
 {
 	if (s->done)
@@ -87,12 +87,12 @@ static void push(struct session *s)
 		if (n == 0)
 			break;
 	}
-	/* without --receive and --requests the end of what is sent is the end of our half */
+	/* Without --receive and --requests our half is closed once everything is sent. */
 	if (s->sent == want.send && !want.receive && !want.requests)
 		done(s);
 }
 
-/* --- what comes --- */
+/* --- receiving --- */
 
 static void connected(struct tcp_conn *c)
 {
@@ -214,7 +214,7 @@ static bool open_one(uint64_t now_us)
 		total.sent += n;
 	}
 	s->conn = tcp_connect(host.tcp, &o, now_us, NULL);
-	if (!s->conn) { /* no port or no connection is free: those in TIME-WAIT leave */
+	if (!s->conn) { /* no port or connection is free until one leaves TIME-WAIT */
 		total.sent -= s->sent;
 		free(s);
 		total.not_opened++;
@@ -235,7 +235,7 @@ static bool turn(struct host *h, uint64_t now_us, uint64_t *wake_us)
 		}
 	}
 	for (unsigned n = 0; total.begun < want.count && total.open < want.parallel; n++) {
-		/* not all in one turn: the device has a queue for the answers, and no more */
+		/* Not all in one turn: the device's queue would overflow with the answers. */
 		if (n == OPEN_BURST || !open_one(now_us)) {
 			*wake_us = n == OPEN_BURST ? now_us : now_us + 1000;
 			break;
@@ -255,7 +255,7 @@ static bool turn(struct host *h, uint64_t now_us, uint64_t *wake_us)
 	}
 	if (total.begun < want.count || total.open > 0)
 		return true;
-	/* what a bad link still holds goes out first: the last ACK, for one */
+	/* First send frames that the impaired link still holds, such as the last ACK. */
 	uint64_t held = tap_deadline(&h->tap);
 	if (held < *wake_us)
 		*wake_us = held + 1;

@@ -1,14 +1,14 @@
 /*
- * The services of old, by TCP and UDP on a tap device: echo (RFC 862, port 7), discard (RFC 863,
+ * The small services, by TCP and UDP on a tap device: echo (RFC 862, port 7), discard (RFC 863,
  * port 9), chargen (RFC 864, port 19).
  *
  *     build/examples/echo --dev tap0 --address 192.0.2.1/24 --address 2001:db8::1/64
  *
- * TCP's echo is zero copy: what came is sent from the buffer it came in. Discard keeps a CRC-32 of
- * what it threw away, and chargen sends the bytes of pattern.h instead of RFC 864's lines (which
- * are an example there, not a rule), so that both can be checked. UDP's chargen answers with as
- * many bytes as it was asked with, or it would make floods larger; no service answers one of the
- * same kind, or two would talk for ever.
+ * TCP echo is zero copy: received data is sent from the buffer it was received in. To be verifiable,
+ * discard keeps a CRC-32 of the discarded data, and chargen sends the bytes of pattern.h instead of the
+ * lines in RFC 864, which are only an example there. UDP chargen answers with as many bytes as the
+ * request had, so it does not amplify floods. UDP echo and chargen do not answer a datagram from port 7
+ * or 19, or two services could exchange datagrams forever.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,11 +25,11 @@ static bool close_first;
 
 static struct {
 	uint64_t echoed, discarded, generated, urgent;
-	uint32_t discard_crc; /* of the connection to port 9 that ended last */
+	uint32_t discard_crc; /* of the connection to port 9 that was closed last */
 	uint64_t discard_bytes;
 } total;
 
-/* --- echo: what came fills the window until its echo is acknowledged, so there is room --- */
+/* --- echo: received data occupies the window until its echo is acknowledged, so there is room --- */
 
 static bool echo_accept(struct tcp_conn *c)
 {
@@ -107,7 +107,7 @@ static const struct tcp_app discard = {
 	.closed = discard_closed,
 };
 
-/* --- chargen: as much as there is room for, for ever or up to --chargen-bytes --- */
+/* --- chargen: sends as much as there is room for, without end or up to --chargen-bytes --- */
 
 static void chargen_fill(struct tcp_conn *c)
 {
@@ -153,7 +153,7 @@ static void chargen_closed(struct tcp_conn *c, int why)
 	free(tcp_arg(c));
 }
 
-/* Who has closed his half may still want all of what was promised. */
+/* A peer that has closed its half may still want all --chargen-bytes. */
 static void chargen_fin(struct tcp_conn *c)
 {
 	if (!chargen_bytes)
@@ -178,7 +178,7 @@ static void udp_chargen(struct pkt *p, const struct udp_datagram *d)
 	struct udp_build b = {.src = d->dst, .dst = d->src, .src_port = d->dst_port,
 	                      .dst_port = d->src_port, .ttl = IP4_TTL_DEFAULT, .df = true};
 	uint8_t *ip = p->data + ETH_HLEN, *to = ip + ip_header_bytes(&d->src) + UDP_HLEN;
-	/* there may have been IP options, or extension headers */
+	/* The request may have had IP options or extension headers. */
 	memmove(to, d->data, d->data_len);
 	udp_packet_build(ip, p->len - ETH_HLEN, &b, to, d->data_len);
 	p->flags = 0;

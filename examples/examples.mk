@@ -1,9 +1,9 @@
-# The stack outside of the kernel.
+# The stack in a Linux process.
 #   make lib        build/libhayate-net.a: net/ and lib/ for a Linux process
 #   make examples   build/examples/: programs on a tap device
-# Included by the top Makefile, or on its own: make -f examples/examples.mk examples
+# Included by the top Makefile, or used alone: make -f examples/examples.mk examples
 #
-# Who links the library brings assert_fail() (lib/assert.h), memory, and the time.
+# A program that links the library supplies assert_fail() (lib/assert.h), memory, and the time.
 
 include tests/host/host.mk
 
@@ -36,7 +36,7 @@ $(BUILD)/examples/%: $(BUILD)/face/examples/%.o $(FACE_COMMON:%.c=$(BUILD)/face/
 	@printf '  %-7s %s\n' LD $@
 	@gcc -g -o $@ $^
 
-# for tests: sanitizers, and the twin of lib/pkt.h that marks free buffers
+# For tests: sanitizers, and the host's version of lib/pkt.h, which marks free buffers.
 $(BUILD)/examples-asan/%: $(HOST_BUILD)/gcc/examples/%.o $(FACE_COMMON:%.c=$(HOST_BUILD)/gcc/%.o) \
 		$(HOST_NET:%.c=$(HOST_BUILD)/gcc/%.o)
 	@mkdir -p $(@D)

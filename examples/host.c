@@ -34,13 +34,13 @@ uint64_t host_now_us(void)
 	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
-/* --- the way out --- */
+/* --- sending --- */
 
 void host_op_tx(void *ctx, unsigned port, const uint8_t *frame, unsigned len)
 {
 	struct host_neighbours *n = ctx;
 	(void)port;
-	if (!n->host->tap.tun) /* there is nobody to find */
+	if (!n->host->tap.tun) /* a tun has no neighbours */
 		tap_tx_frame(&n->host->tap, frame, len, n->host->now_us);
 }
 
@@ -64,7 +64,7 @@ void host_op_release(void *ctx, unsigned index, uint8_t *frame, unsigned len)
 	tap_tx_frame(&n->host->tap, frame, len, n->host->now_us);
 }
 
-/* Of our own packets only: that nobody is there, TCP learns by its timer. */
+/* Only our own packets wait for neighbours. TCP detects the loss by its timer. */
 void host_op_lost(void *ctx, unsigned index, uint8_t *frame, unsigned len)
 {
 	struct host_neighbours *n = ctx;
@@ -83,8 +83,8 @@ void host_op_removed(void *ctx, unsigned index)
 	(void)ctx, (void)index;
 }
 
-/* A packet whose neighbour is asked for waits in the table's memory, as plain bytes. One that does
- * not fit there is lost, which TCP mends. */
+/* A packet to an unresolved neighbour waits in the table's memory, as plain bytes. One that does not fit
+ * is dropped, and TCP retransmits it. */
 static void wait_for_neighbour(struct host *h, const struct host_ip *ip, unsigned index,
                                struct pkt *p)
 {
@@ -140,7 +140,7 @@ static void tcp_tx(void *ctx, struct pkt *p)
 	host_tx(ctx, p);
 }
 
-/* --- what comes in --- */
+/* --- receiving --- */
 
 bool host_may_complain(struct host *h, bool allowed)
 {
@@ -164,7 +164,7 @@ void host_udp(struct host *h, struct pkt *p)
 		h->neigh[option_family(&d.dst)].ip->refuse_port(h, p);
 }
 
-/* Takes a frame, and true; a segment for TCP it leaves. */
+/* Handles a frame and returns true; false: it is a segment for TCP and stays with the caller. */
 static bool frame_in(struct host *h, struct pkt *p)
 {
 	h->received++;
@@ -190,7 +190,7 @@ static bool frame_in(struct host *h, struct pkt *p)
 	}
 }
 
-/* A vector of frames; TCP gets its own in one piece. Returns how many there were. */
+/* Receives a vector of frames; TCP gets its segments in one call. Returns the number of frames. */
 static unsigned receive(struct host *h)
 {
 	struct pkt v[BURST];
@@ -211,7 +211,7 @@ static void wait_until(struct host *h, uint64_t when_us)
 	uint64_t now = host_now_us(), left = when_us > now ? when_us - now : 0;
 	struct timespec t = {(time_t)(left / 1000000), (long)(left % 1000000 * 1000)};
 	sigset_t none;
-	sigemptyset(&none); /* signals come here only, so that none is missed */
+	sigemptyset(&none); /* signals are unblocked only here, so none is missed */
 	ppoll(&fd, 1, when_us == UINT64_MAX ? NULL : &t, &none);
 }
 
@@ -270,7 +270,7 @@ void host_run(struct host *h)
 		fclose(h->tap.pcap);
 }
 
-/* --- making one --- */
+/* --- set-up --- */
 
 void *host_memory(size_t bytes)
 {
@@ -281,7 +281,7 @@ void *host_memory(size_t bytes)
 	return p;
 }
 
-/* Buffers are not touched before they are used: a pool may be larger than what is there. */
+/* Buffers are not touched before use, so a pool may exceed the available memory. */
 static void make_pool(struct host *h, const struct host_options *o)
 {
 	uint32_t stride = (ETH_HLEN + 4 + h->mtu + BUF_DATA_OFFSET + 127) & ~127u;
@@ -344,7 +344,7 @@ void host_open(struct host *h, const struct host_options *o, const struct host_o
 	    net_addr_is_any(&h->address[OPTION_IP6].addr))
 		h->address[OPTION_IP4] = fallback;
 	eth_copy(h->mac, o->mac);
-	if (h->mtu > 9198) /* the project's most */
+	if (h->mtu > 9198) /* the project's limit */
 		host_fail("the MTU is at most 9198");
 	if (!tap_open(&h->tap, &o->tap))
 		exit(1);

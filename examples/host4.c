@@ -1,4 +1,4 @@
-/* IPv4 of a host (host.h): its address, ARP, what comes in, ICMP. */
+/* IPv4 of a host (host.h): its address, ARP, input, ICMP. */
 #include "examples/inside.h"
 #include "net/icmp4.h"
 
@@ -102,9 +102,10 @@ static void icmp_in(struct host *h, struct pkt *p)
 	host_drop(h, p, fate);
 }
 
-/* --- what comes in --- */
+/* --- input --- */
 
-/* What is wrong with an IP packet for a host with this address (RFC 1122 3.2.1, 3.3.6). */
+/* Checks an IP packet for a host with this address (RFC 1122 3.2.1, 3.3.6); returns the drop reason or
+ * CNT_NONE. */
 static enum counter check(const struct host *h, const struct pkt *p)
 {
 	const struct option_prefix *own = &h->address[OPTION_IP4];

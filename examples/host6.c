@@ -1,7 +1,7 @@
 /*
- * IPv6 of a host (host.h): the address given and the link-local one made from the MAC (RFC 4291
- * 2.5.6), duplicate address detection, neighbour discovery and MLD, what comes in, ICMPv6. Without
- * an address all of it is off.
+ * IPv6 of a host (host.h): the configured address and the link-local one derived from the MAC address
+ * (RFC 4291 2.5.6), duplicate address detection, neighbour discovery and MLD, input, ICMPv6. Without a
+ * configured address IPv6 is off.
  */
 #include "examples/inside.h"
 #include "lib/fmt.h"
@@ -23,10 +23,10 @@ static void address_up(void *ctx, unsigned port, const struct net_addr *addr)
 
 static void address_down(void *ctx, unsigned port, const struct net_addr *addr)
 {
-	(void)ctx, (void)port, (void)addr; /* only when a link comes up anew, of which no tap tells */
+	(void)ctx, (void)port, (void)addr; /* called only when a link comes up, which a tap does not report */
 }
 
-/* RFC 4862 5.4.5: not to be used. There is no other. */
+/* RFC 4862 5.4.5: the address must not be used. The host has no other, so it ends. */
 static void address_duplicate(void *ctx, unsigned port, const struct net_addr *addr,
                               const uint8_t *mac)
 {
@@ -118,7 +118,7 @@ static void send_error(struct host *h, const struct pkt *p, uint8_t type, uint8_
 	const struct net_addr to = ip6_src(ip);
 	struct icmp6_error e = {.type = type, .code = code, .rest = rest};
 	struct pkt answer;
-	/* RFC 4443 2.4 (e.4), (e.5): nor about what was sent to several on the link */
+	/* RFC 4443 2.4 (e.4), (e.5): no error about a link-layer multicast or broadcast, with exceptions. */
 	bool option = type == ICMP6_PARAM_PROBLEM && code == ICMP6_PARAM_OPTION;
 	bool allowed = icmp6_error_allowed(ip, p->len - ETH_HLEN, type, code) &&
 	               (option || !eth_is_multicast(p->data)) && host_source(h, &to, &e.src);
@@ -138,7 +138,7 @@ static void refuse_port(struct host *h, struct pkt *p)
 	host_drop(h, p, CNT_drop_udp_port);
 }
 
-/* RFC 4443 4.2: to a group the answer comes from an address of ours. */
+/* RFC 4443 4.2: the answer to a request sent to a group has a unicast address of ours as source. */
 static void echo_reply(struct host *h, struct pkt *p, unsigned at)
 {
 	uint8_t *ip = p->data + ETH_HLEN;
@@ -174,9 +174,10 @@ static void icmp_in(struct host *h, struct pkt *p, const struct ip6_upper *up)
 	host_drop(h, p, fate);
 }
 
-/* --- what comes in --- */
+/* --- input --- */
 
-/* Is it a packet to us, or to a group that we listen to? */
+/* Checks that the packet is valid and addressed to us or to a group we have joined; returns the drop
+ * reason or CNT_NONE. */
 static enum counter check(const struct host *h, const struct pkt *p)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
@@ -191,7 +192,8 @@ static enum counter check(const struct host *h, const struct pkt *p)
 	return nd_is_local(&h->nd, 0, &to) ? CNT_NONE : CNT_drop_ip6_not_ours;
 }
 
-/* TCP and UDP speak with one host that is not ourselves (RFC 4291 2.5.2, 2.7; RFC 9293 3.9.2.3). */
+/* TCP and UDP accept packets only from another host and to a unicast address (RFC 4291 2.5.2, 2.7;
+ * RFC 9293 3.9.2.3). */
 static enum counter check_ends(const struct host *h, const struct pkt *p)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
@@ -205,7 +207,7 @@ static enum counter check_ends(const struct host *h, const struct pkt *p)
 	return eth_is_multicast(p->data) ? CNT_drop_ip6_link_mcast : CNT_NONE;
 }
 
-/* Walks to the upper layer, and says what is wrong on the way there. */
+/* Walks the extension headers to the upper layer; returns the drop reason or CNT_NONE. */
 static enum counter find_upper(struct host *h, const struct pkt *p, struct ip6_upper *up)
 {
 	enum counter bad = ip6_upper(p->data + ETH_HLEN, up);
@@ -233,7 +235,7 @@ static bool input(struct host *h, struct pkt *p)
 	case IP6_TCP:
 		return false;
 	case IP6_UDP:
-		if (up.at != IP6_HLEN) /* an answer in its place begins elsewhere than csum_start says */
+		if (up.at != IP6_HLEN) /* an answer built in place would not match csum_start */
 			pkt_csum_complete(&h->pool, p);
 		host_udp(h, p);
 		return true;

@@ -1,14 +1,13 @@
 /*
- * An HTTP/1.1 server without files (RFC 9110, 9112): GET /N answers with N bytes of pattern.h, any
- * other path with a line of text. Connections are kept; requests may follow each other without
- * waiting (pipelining).
+ * An HTTP/1.1 server without files (RFC 9110, 9112): GET /N returns N bytes of pattern.h, any other
+ * path 404. Connections are persistent, and requests may be pipelined.
  *
  *     build/examples/httpd --dev tap0 --address 192.0.2.1/24
  *     curl http://192.0.2.1/1000000 | cksum
  *
- * Nothing waits: a connection is what it still has to send, and `acked` sends on. The window is its
- * only queue of requests: what came is consumed when it has been read, and it is not read while
- * REQUESTS_MAX answers are owed.
+ * No call blocks: a connection's state is the data it still has to send, and `acked` sends more. The
+ * receive window is its only queue of requests: the server consumes data once it has read it, and reads
+ * no request while an answer is being sent.
  *
  * Deliberately missing: request bodies (refused), ranges, TLS.
  */
@@ -18,7 +17,7 @@
 #include "examples/host.h"
 #include "examples/pattern.h"
 
-#define HEAD_MAX 4096 /* of a request with its header fields */
+#define HEAD_MAX 4096 /* a request line with its header fields */
 #define ANSWER_MAX 256
 
 static struct host host;
@@ -27,13 +26,13 @@ static uint32_t port = 80;
 static uint64_t requests;
 
 struct session {
-	char head[HEAD_MAX];     /* of the request that is coming in */
+	char head[HEAD_MAX];     /* head of the request being received */
 	uint32_t head_len;
-	char answer[ANSWER_MAX]; /* to be sent first, then `body` bytes of pattern */
+	char answer[ANSWER_MAX]; /* sent first, then `body` bytes of pattern */
 	uint32_t answer_len, answer_sent;
 	uint64_t body, body_sent;
-	bool owes;               /* an answer is under way: nothing is read before it has gone */
-	bool last;               /* and then the connection is closed */
+	bool owes;               /* an answer is being sent; no request is read until it is complete */
+	bool last;               /* the connection is closed after this answer */
 	bool heard_fin;
 };
 
@@ -52,7 +51,7 @@ static void answer(struct session *s, const char *status, uint64_t body, bool he
 	s->owes = true;
 }
 
-/* Sends what there is room for. */
+/* Sends as much of the answer as there is room for. */
 static void push(struct tcp_conn *c)
 {
 	struct session *s = tcp_arg(c);
@@ -74,7 +73,8 @@ static void push(struct tcp_conn *c)
 
 /* --- requests --- */
 
-/* The value of a header field, in lower case, in `value`; false when there is none of that name. */
+/* Copies the value of a header field, in lower case, to `value`; false if there is no such field or the
+ * value does not fit. */
 static bool field(const char *head, const char *name, char *value, size_t size)
 {
 	size_t n = strlen(name);
@@ -94,7 +94,7 @@ static bool field(const char *head, const char *name, char *value, size_t size)
 	return false;
 }
 
-/* A whole head, ended by NUL: request line and fields. */
+/* Handles a complete head, ended by NUL: request line and fields. */
 static void request(struct session *s, const char *head)
 {
 	char method[8], target[64], value[64];
@@ -115,7 +115,7 @@ static void request(struct session *s, const char *head)
 	uint64_t n = strtoull(target + 1, &after, 10);
 	bool head_only = strcmp(method, "HEAD") == 0;
 	if (has_body)
-		s->last = true; /* it would be taken for a request */
+		s->last = true; /* otherwise the body would be read as a request */
 	if (has_body)
 		answer(s, "413 Content Too Large", 0, false);
 	else if (!head_only && strcmp(method, "GET") != 0)
@@ -126,7 +126,7 @@ static void request(struct session *s, const char *head)
 		answer(s, "200 OK", n, head_only);
 }
 
-/* Takes whole heads out of what came, one after another, as answers go out. */
+/* Handles complete heads in the received data, one after another, as answers are sent. */
 static void serve(struct tcp_conn *c)
 {
 	struct session *s = tcp_arg(c);
@@ -160,12 +160,12 @@ static bool on_accept(struct tcp_conn *c)
 	return tcp_arg(c);
 }
 
-/* Requests that do not fit wait in the peer: the window is as large as `head` (see main). */
+/* Requests that do not fit wait at the peer: the window is as large as `head` (see main). */
 static void on_data(struct tcp_conn *c, struct pkt *p)
 {
 	struct session *s = tcp_arg(c);
 	uint32_t room = HEAD_MAX - 1 - s->head_len;
-	if (s->last || p->len > room) { /* beyond the last request, or a peer beyond our window */
+	if (s->last || p->len > room) { /* data after the last request, or beyond our window */
 		tcp_consumed(c, p->len);
 	} else {
 		memcpy(s->head + s->head_len, p->data, p->len);

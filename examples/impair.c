@@ -38,7 +38,7 @@ static const struct {
 	{"limit", offsetof(struct impair_rules, limit), 1},
 };
 
-/* One `name=value` at text; returns what follows it, NULL when it is none. */
+/* Parses one `name=value`; returns the text after it, NULL if it is invalid. */
 static const char *parse_word(struct impair_rules *rules, const char *text)
 {
 	for (unsigned k = 0; k < ARRAY_LEN(words); k++) {
@@ -71,7 +71,7 @@ bool impair_init(struct impair *i, const char *text, uint64_t seed, unsigned hea
 	return true;
 }
 
-/* --- chance --- */
+/* --- random numbers --- */
 
 /* splitmix64 (Steele, Lea, Flood 2014) */
 static uint64_t draw(struct impair *i)
@@ -123,9 +123,9 @@ static struct impair_frame *heap_pop(struct impair *i)
 	return top;
 }
 
-/* --- what happens to a frame --- */
+/* --- impairments --- */
 
-/* Is it a packet for trouble? */
+/* True if the frame may be impaired: IP, but not ICMPv6. */
 static bool is_ip(const uint8_t *eth, uint32_t len)
 {
 	const uint8_t *ip = eth + ETH_HLEN;
@@ -137,9 +137,9 @@ static bool is_ip(const uint8_t *eth, uint32_t len)
 	       ip6_next(ip) != IP6_ICMP6;
 }
 
-/* A router with a full queue says Congestion Experienced to those who understand it (RFC 3168 5).
- * IPv4: the header's checksum is mended. IPv6: the traffic class is bits 4 to 11, the ECN bits are
- * its last. */
+/* Marks a packet as a router with a full queue does: Congestion Experienced, if its sender supports ECN
+ * (RFC 3168 5). IPv4: the header checksum is updated. IPv6: the traffic class is bits 4 to 11, and the
+ * ECN field is its last two. */
 static void mark_ce(struct impair *i, uint8_t *ip)
 {
 	bool six = ip6_version(ip) == 6;
@@ -160,7 +160,7 @@ static void damage(struct impair *i, uint8_t *eth, uint32_t len)
 	i->counts.corrupted++;
 }
 
-/* When a frame that comes now has gone through the link. */
+/* The time at which a frame that enters the link now leaves it. */
 static uint64_t leaves_at(struct impair *i, uint32_t len, uint64_t now_us)
 {
 	const struct impair_rules *r = &i->rules;

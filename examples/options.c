@@ -100,7 +100,7 @@ static const struct option_row *find(const char *name, size_t n)
 	return NULL;
 }
 
-/* Reads one option at argv[i]; returns the index of what follows. */
+/* Reads one option at argv[i]; returns the index of the next argument. */
 static int read_option(int argc, char **argv, int i)
 {
 	const char *name = argv[i] + 2;

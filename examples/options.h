@@ -1,4 +1,4 @@
-/* The command line of the examples, from tables: --name, --name=value, --name value, words. */
+/* The command line of the examples, parsed by tables: --name, --name=value, --name value, words. */
 #ifndef EXAMPLES_OPTIONS_H
 #define EXAMPLES_OPTIONS_H
 
@@ -8,21 +8,21 @@
 #include "net/addr.h"
 
 enum option_kind {
-	OPTION_ON,     /* bool, true when given */
-	OPTION_OFF,    /* bool, false when given */
+	OPTION_ON,     /* bool, true if given */
+	OPTION_OFF,    /* bool, false if given */
 	OPTION_U32,
 	OPTION_U64,
 	OPTION_TEXT,   /* const char * */
 	OPTION_ADDR,   /* struct net_addr[OPTION_FAMILIES]; one of each family may be given */
-	OPTION_PREFIX, /* struct option_prefix[OPTION_FAMILIES], the same: A.B.C.D/N, X:X::X/N */
+	OPTION_PREFIX, /* struct option_prefix[OPTION_FAMILIES], likewise: A.B.C.D/N, X:X::X/N */
 	OPTION_MAC,    /* uint8_t[6] */
 };
 
 enum option_family { OPTION_IP4, OPTION_IP6, OPTION_FAMILIES };
 
 struct option_prefix {
-	struct net_addr addr; /* NET_ADDR_ANY: none of this family was given */
-	uint32_t plen;        /* of its family: up to 32, or 128 */
+	struct net_addr addr; /* NET_ADDR_ANY: none given for this family */
+	uint32_t plen;        /* up to 32 for IPv4, 128 for IPv6 */
 };
 
 static inline enum option_family option_family(const struct net_addr *addr)
@@ -38,14 +38,14 @@ struct option_row {
 };
 
 /*
- * Reads the command line by two tables (each may be NULL), and up to `max` words that are no
- * options into `words`. Returns how many; a mistake, or --help, ends the program: `usage` (one
- * line) and the tables are shown.
+ * Reads the command line by two tables (each may be NULL), and up to `max` words that are not options
+ * into `words`. Returns the number of words. On an error or --help, prints `usage` (one line) and the
+ * tables, and ends the program.
  */
 unsigned options_read(int argc, char **argv, const char *usage, const struct option_row *a,
                       const struct option_row *b, const char **words, unsigned max);
 
-/* An address of either family; false: it is none. */
+/* Parses an address of either family; false: invalid, or the unspecified address. */
 bool option_addr(const char *text, struct net_addr *addr);
 
 #endif

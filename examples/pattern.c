@@ -30,8 +30,8 @@ bool pattern_is(uint64_t at, const uint8_t *bytes, uint32_t n)
 	return true;
 }
 
-/* Eight bytes at a time by eight tables (Kounavis and Berry, 2005): table k is for a byte that has
- * k bytes behind it. */
+/* Eight bytes at a time with eight tables (Kounavis and Berry, 2005): table k is for a byte followed by
+ * k bytes. */
 static uint32_t table[8][256];
 
 static void make_tables(void)

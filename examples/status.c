@@ -1,4 +1,4 @@
-/* What a host is told by its command line, and what it tells of itself (host.h). */
+/* A host's command line options and its status output (host.h). */
 #include "examples/host.h"
 
 #include <inttypes.h>

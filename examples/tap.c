@@ -18,7 +18,7 @@
 #include "net/eth.h"
 #include "net/ip.h"
 
-#define FLAG_CWR 0x80 /* of TCP (RFC 3168 6.1) */
+#define FLAG_CWR 0x80 /* TCP flag (RFC 3168 6.1) */
 
 /* --- opening --- */
 
@@ -42,7 +42,7 @@ static bool open_device(struct tap *t, const char *dev)
 	return true;
 }
 
-/* A file header of pcap with nanoseconds, link type Ethernet. */
+/* Opens a pcap file and writes its header: nanoseconds, link type Ethernet. */
 static bool open_pcap(struct tap *t, const char *path)
 {
 	static const uint32_t head[] = {0xa1b23c4d, 4u << 16 | 2, 0, 0, 262144, 1};
@@ -90,8 +90,8 @@ static void record(struct tap *t, const uint8_t *frame, uint32_t len)
 
 /* --- receiving --- */
 
-/* What the virtio header says of a frame (VIRTIO 1.2 5.1.6.4), as flags. Linux is believed, but not
- * to a place outside of the frame. */
+/* Translates the virtio header of a frame (VIRTIO 1.2 5.1.6.4) to flags. Linux is trusted, except that
+ * the checksum must lie within the frame. */
 static void take_header(const struct bufpool *pool, const struct virtio_net_hdr *h, struct pkt *p)
 {
 	if (h->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM &&
@@ -121,7 +121,7 @@ static ssize_t read_frame(struct tap *t, struct virtio_net_hdr *h, uint8_t *to, 
 	return n - (ssize_t)t->head_bytes + made_up;
 }
 
-/* Moves all that Linux has for us into the bad link. */
+/* Moves up to `max` frames from the device into the impaired link. */
 static void fill_link(struct tap *t, unsigned max, uint64_t now_us)
 {
 	uint8_t *frame = t->scratch + t->head_bytes;
@@ -134,7 +134,7 @@ static void fill_link(struct tap *t, unsigned max, uint64_t now_us)
 	}
 }
 
-/* The next frame in the bad link that is due. */
+/* Takes the next frame that is due from the impaired link. */
 static ssize_t link_frame(struct tap *t, struct virtio_net_hdr *h, uint8_t *to, size_t room,
                           uint64_t now_us)
 {
@@ -174,7 +174,7 @@ unsigned tap_rx_burst(struct tap *t, struct bufpool *pool, struct pkt *v, unsign
 
 /* --- sending --- */
 
-/* What Linux has to know of a packet whose checksum, or whose segmentation too, is left to it. */
+/* Builds the virtio header of a packet whose checksum, and possibly segmentation, is left to Linux. */
 static void make_header(const struct bufpool *pool, const struct pkt *p, struct virtio_net_hdr *h)
 {
 	const struct pkt_meta *m = pkt_meta(pool, p->buf);
@@ -189,12 +189,12 @@ static void make_header(const struct bufpool *pool, const struct pkt *p, struct 
 		                                            : VIRTIO_NET_HDR_GSO_TCPV4;
 		h->gso_size = m->mss;
 		h->hdr_len = m->hdr_bytes;
-		if (p->data[m->csum_start + 13] & FLAG_CWR) /* only of the first segment */
+		if (p->data[m->csum_start + 13] & FLAG_CWR) /* only the first segment gets it */
 			h->gso_type |= VIRTIO_NET_HDR_GSO_ECN;
 	}
 }
 
-/* The pieces of a packet; returns how many. */
+/* Lists the pieces of a packet in v; returns their number. */
 static int pieces(const struct bufpool *pool, const struct pkt *p, struct iovec *v)
 {
 	int n = 0;
@@ -207,7 +207,7 @@ static int pieces(const struct bufpool *pool, const struct pkt *p, struct iovec 
 	return n;
 }
 
-/* All of v, one behind the other, at `to`. */
+/* Copies the n pieces contiguously to `to`; returns their length. */
 static uint32_t gather(uint8_t *to, const struct iovec *v, int n)
 {
 	uint32_t len = 0;
