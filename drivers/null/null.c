@@ -1,12 +1,13 @@
 /*
- * A port without a device: it receives as many packets as it is asked for, made on the spot, or, as
- * a sink, none at all, and frees what it is given to send; its slots are always free. Two uses: a
- * benchmark of everything but the device (loop, application, buffer pool), and the least that a
- * driver is (ARCHITECTURE.md, How to add).
+ * A port without a device. A source makes as many packets on the spot as it is asked to receive; a
+ * sink receives none. Both free what they are given to send, and their slots are always free. It
+ * has two uses: to benchmark everything but the device (loop, application, buffer pool), and to
+ * show the minimal driver (ARCHITECTURE.md, How to add).
  *
  * A frame is 60 bytes, 64 with FCS: UDP to the discard port (RFC 863) of 198.19.x.y from
- * 198.18.0.1, addresses that RFC 2544, appendix C, sets aside for benchmarks. Of 65536 frames of a
- * queue each has another x.y, far from the one before, as a router's table would see it.
+ * 198.18.0.1, addresses that RFC 2544, appendix C, reserves for benchmarks. Each of 65536
+ * consecutive frames of a queue has a different x.y, far from the previous one, as a router's table
+ * would see it.
  */
 #include "drivers/null/null.h"
 
@@ -14,16 +15,16 @@
 #include "lib/mem.h"
 
 #define FRAME_BYTES 60
-#define STRIDE 40503 /* 65536 divided by the golden ratio, odd: all x.y in turn, none near the last */
+#define STRIDE 40503 /* 65536 divided by the golden ratio, odd: visits every x.y, in large steps */
 
-/* From the start of the frame. */
+/* Offsets from the start of the frame. */
 enum { IP = 14, IP_CSUM = IP + 10, IP_DST_LOW = IP + 18 };
 
 struct frame {
 	uint8_t bytes[64]; /* of which FRAME_BYTES count */
-	uint32_t sum; /* of the IPv4 header, with checksum and low half of the destination zero */
-	uint16_t low; /* that half, in the next frame */
-	bool silent;  /* a sink: there is no next frame */
+	uint32_t sum; /* of the IPv4 header, checksum and low half of the destination zero */
+	uint16_t low; /* low half of the next frame's destination */
+	bool silent;  /* a sink: there are no frames */
 };
 
 /* What a queue has to know of its port: nic_shared.priv. */
@@ -53,7 +54,7 @@ static int probe(struct nic *nic, const struct pci_dev *dev)
 	(void)dev;
 	nic->pairs_max = NIC_PAIRS_MAX;
 	nic->mtu_max = NIC_MTU_MAX;
-	/* Nobody looks at what is sent, so it need not be finished. */
+	/* Nobody looks at what is sent, so the driver need not complete it. */
 	nic->features = NIC_TX_CSUM | NIC_SG | NIC_TSO | NIC_USO;
 	return E_OK;
 }
@@ -79,7 +80,7 @@ static void stop(struct nic *nic)
 	(void)nic;
 }
 
-/* All that a queue has is its core's. */
+/* All state of a queue is its core's. */
 static int pair_stop(struct nic *nic, unsigned pair)
 {
 	(void)nic;
@@ -156,7 +157,7 @@ static unsigned tx_burst(struct nic_queue *q, const struct pkt *v, unsigned n)
 	return n;
 }
 
-/* Slots cost nothing and are always ours: what is left is what the sender itself takes. */
+/* Slots cost nothing and are always free: what remains is the cost of the sender itself. */
 static unsigned slots_open(struct nic_queue *q)
 {
 	(void)q;
@@ -183,7 +184,7 @@ static void slots_send(struct nic_queue *q, unsigned n, uint64_t bytes)
 	q->cnt->tx_bytes += bytes;
 }
 
-/* There is always a packet, so a core with such a port never sleeps; or, of a sink, never one. */
+/* A source always has a packet, so a core with such a port never sleeps. A sink never has one. */
 static bool rx_interrupt(struct nic_queue *q, bool arm)
 {
 	(void)arm;

@@ -6,11 +6,11 @@
 #include "hal/mmio.h"
 #include "lib/mem.h"
 
-#define CTRL_DATA_OFFSET 8192 /* in nic->dma: the ring lies before it */
+#define CTRL_DATA_OFFSET 8192 /* in nic->dma, behind the ring */
 #define RSS_TABLE 128
 
-/* Where the command's descriptors lie: each after the one before, also from command to command, as
- * IN_ORDER wants it (2.7.9). */
+/* Descriptor i of the command. Descriptors follow each other, also from command to command, as
+ * IN_ORDER requires (2.7.9). */
 static uint16_t place(const struct virtio_ring *r, unsigned i)
 {
 	return (uint16_t)((3u * r->head + i) & (r->size - 1u));
@@ -48,8 +48,8 @@ static int control(struct nic *nic, uint8_t class, uint8_t command, const void *
 	return E_OK;
 }
 
-/* 5.1.6.5.6.4: all hash types over IPv4 and IPv6, these queues round robin in the table; what is not
- * hashed goes to the first of them. */
+/* 5.1.6.5.6.4: all hash types over IPv4 and IPv6, and a table of these pairs, round robin. Packets
+ * that are not hashed go to the first of them. */
 static int send_rss(struct nic *nic, uint64_t pairs)
 {
 	struct {
@@ -78,7 +78,8 @@ static int send_rss(struct nic *nic, uint64_t pairs)
 	return control(nic, VIRTIO_NET_CTRL_MQ, VIRTIO_NET_CTRL_MQ_RSS_CONFIG, &c, sizeof c);
 }
 
-/* Without RSS the device remembers by which queue a flow was sent, and nobody can tell it more. */
+/* Without RSS the device itself remembers which queue a flow was sent by, and takes no
+ * instructions. */
 int virtio_spread(struct nic *nic, uint64_t pairs)
 {
 	const struct device *d = virtio_device(nic);

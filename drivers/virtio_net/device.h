@@ -5,7 +5,7 @@
 #include "drivers/nic.h"
 #include "drivers/virtio_net/ring.h"
 
-#define VIRTIO_WAIT_US 5000000 /* the standard names no bound; a host may leave QEMU without a CPU */
+#define VIRTIO_WAIT_US 5000000 /* the standard sets no bound; a host may leave QEMU without a CPU */
 
 /* Driver state of the device half, in nic->priv. */
 struct device {
@@ -14,9 +14,9 @@ struct device {
 	uint32_t notify_multiplier;
 	uint32_t notify_bytes;
 	uint32_t config_bytes;
-	uint32_t pairs; /* started */
+	uint32_t pairs; /* pairs started */
 	uint64_t features;
-	uint16_t mtu; /* read once: it may say something else the next time */
+	uint16_t mtu; /* read once: the device may change it */
 	uint16_t max_pairs;
 	uint16_t rss_table_max;
 	bool irq; /* enough MSI-X vectors to wake every core */
@@ -29,7 +29,7 @@ static inline struct device *virtio_device(struct nic *nic)
 	return (struct device *)(void *)nic->priv;
 }
 
-/* E_..., and why, for a person; static text. */
+/* Returns `error` and records why, as text to be shown; static. */
 static inline int virtio_fail(struct nic *nic, int error, const char *why)
 {
 	nic->error = why;
@@ -41,15 +41,16 @@ static inline int virtio_fail(struct nic *nic, int error, const char *why)
 /* Finds the registers by the capabilities of nic->pci (4.1.4). E_NOTSUP. */
 int virtio_find_structures(struct nic *nic);
 
-/* The common configuration structure (4.1.4.3), 1, 2 or 4 bytes; the device's (5.1.4). Counted. */
+/* Access to the common configuration structure (4.1.4.3), 1, 2 or 4 bytes, and to the device's
+ * (5.1.4). Counted. */
 uint32_t virtio_read(struct nic *nic, enum virtio_common reg, unsigned bytes);
 void virtio_write(struct nic *nic, enum virtio_common reg, unsigned bytes, uint32_t v);
 uint16_t virtio_config16(struct nic *nic, enum virtio_net_config offset);
 
 /* --- ctrl.c --- */
 
-/* Tells a device that is started, with its control queue in `ctrl` of struct device, how many pairs
- * it is to use, or over which to spread what it receives. E_TIMEOUT, E_DEVICE. */
+/* Tells a started device, whose control queue is in `ctrl` of struct device, how many pairs to use,
+ * or over which to spread what it receives. E_TIMEOUT, E_DEVICE. */
 int virtio_choose_pairs(struct nic *nic);
 
 /* As nic_ops.spread. */

@@ -1,6 +1,6 @@
 /*
- * What ring.c, ring_tx.c and ring_slots.c share: how a split virtqueue is looked at, told of and
- * written. ring.h has the invariants.
+ * What ring.c, ring_tx.c and ring_slots.c share: reading, notifying and writing a split virtqueue.
+ * ring.h has the invariants.
  */
 #ifndef DRIVERS_VIRTIO_NET_INSIDE_H
 #define DRIVERS_VIRTIO_NET_INSIDE_H
@@ -12,7 +12,7 @@
 
 #define HDR_BYTES sizeof(struct virtio_net_hdr)
 
-/* used.idx, and with it in one load used.flags. */
+/* Reads used.idx and, in the same load, used.flags. */
 static inline uint16_t read_used(struct virtio_ring *r)
 {
 	uint32_t both = __atomic_load_n((const uint32_t *)(const void *)r->used, __ATOMIC_ACQUIRE);
@@ -20,7 +20,7 @@ static inline uint16_t read_used(struct virtio_ring *r)
 	return (uint16_t)(both >> 16);
 }
 
-/* Tells the device if it wants to be told. */
+/* Rings the doorbell if the device wants notifications. */
 static inline void notify(struct virtio_ring *r, struct nic_counters *cnt)
 {
 	if (unlikely(r->notify)) {
@@ -38,13 +38,14 @@ static inline void publish(struct virtio_ring *r, struct nic_counters *cnt)
 	notify(r, cnt);
 }
 
-/* What the device may change while we look is read once: checked and used are the same value. */
+/* Reads once a word that the device may change meanwhile, so that the value checked is the value
+ * used. */
 static inline uint32_t device_load32(const uint32_t *p)
 {
 	return __atomic_load_n(p, __ATOMIC_RELAXED);
 }
 
-/* Used entries that wait, or 0 with *broken set when the device claims more than it was given. */
+/* Used entries that wait, or 0 with *broken set if the device claims more than it was given. */
 static inline unsigned used_waiting(struct virtio_ring *r, bool *broken)
 {
 	uint16_t waiting = (uint16_t)(read_used(r) - r->tail);
@@ -56,8 +57,8 @@ static inline unsigned used_waiting(struct virtio_ring *r, bool *broken)
 }
 
 /*
- * Where the parts of a ring and of the pool lie. The loops below keep it in registers: read from *r
- * and *pool it would have to be read anew after every store, for all the compiler knows.
+ * Addresses of the ring's parts and of the pool. As local values the loops keep them in registers;
+ * read through *r and *pool, the compiler would have to load them again after every store.
  */
 struct place {
 	struct virtq_desc *desc;
@@ -88,7 +89,7 @@ _Static_assert(offsetof(struct virtq_desc, len) == 8 && offsetof(struct virtq_de
                        offsetof(struct virtq_desc, next) == 14,
                "as put_desc has them");
 
-/* Takes back what the device has sent. */
+/* Reclaims the buffers that the device has sent. */
 void virtio_tx_reclaim(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt,
                        bool *broken);
 

@@ -1,11 +1,11 @@
-/* See device.h: where the registers of a virtio device lie (VIRTIO 1.2, 4.1.4), and access to them. */
+/* See device.h: locates the registers of a virtio device (VIRTIO 1.2, 4.1.4) and accesses them. */
 #include "drivers/virtio_net/device.h"
 
 #include "hal/mmio.h"
 
 #define CFG_CAPS 0x34
 #define CAPS_MAX 48
-#define CAP_LAST (256 - 20) /* where the longest capability can begin, 4.1.4.4 */
+#define CAP_LAST (256 - 20) /* last offset at which the longest capability (4.1.4.4) fits */
 
 uint32_t virtio_read(struct nic *nic, enum virtio_common reg, unsigned bytes)
 {
@@ -32,8 +32,8 @@ uint16_t virtio_config16(struct nic *nic, enum virtio_net_config offset)
 	return mmio_read16(virtio_device(nic)->config + offset);
 }
 
-/* Address of the structure that the capability at `cap` describes, when it fits its BAR and is
- * aligned (4.1.4: to 4 bytes; that of the doorbells, 4.1.4.4.1, to 2). */
+/* Address of the structure that the capability at `cap` describes, or NULL unless it fits its BAR
+ * and is aligned (4.1.4: to 4 bytes; the doorbells, 4.1.4.4.1, to 2). */
 static volatile uint8_t *structure_at(const struct pci_dev *dev, unsigned cap, uint32_t bytes_min,
                                       unsigned align, uint32_t *bytes)
 {

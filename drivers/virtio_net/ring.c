@@ -1,9 +1,9 @@
 /*
- * See ring.h. The loops are split so that cache misses overlap: first the used entries (and a
+ * See ring.h. The loops are split so that cache misses overlap: first the used entries (with a
  * prefetch of each frame's first line), then the refill, then the frames' headers. Lines that the
- * device has read and we are about to write are fetched for writing ahead of their loop. Measured
- * against a polling backend beside l3fwd (make bench): 110 -> 92 TSC cycles a packet with the two
- * cores near each other, 234 -> 200 with them far apart.
+ * device has read and we are about to write are prefetched for writing ahead of their loop.
+ * Measured against a polling backend beside l3fwd (make bench): 110 -> 92 TSC cycles a packet with
+ * the two cores near each other, 234 -> 200 with them far apart.
  */
 #include "drivers/virtio_net/inside.h"
 
@@ -67,23 +67,24 @@ static inline uint8_t *frame_at(const struct place *at, uint32_t buf)
 	return at->base + (size_t)buf * at->stride + BUF_DATA_OFFSET;
 }
 
-/* Puts buffer `buf` into descriptor `id` and that at avail position `head`. */
+/* Puts buffer `buf` into descriptor `id`, and `id` into avail position `head`. */
 static inline void give(const struct place *at, uint16_t head, uint32_t id, uint32_t buf)
 {
 	uint32_t slot = head & at->mask;
 	at->desc[id].addr = dma_addr(frame_at(at, buf) - HDR_BYTES).bus;
 	at->owner[id] = buf;
-	/* Devices mostly complete in order, so the entry already says this: spare the line. */
+	/* Devices mostly complete in order, so the entry usually has this value: do not dirty the
+	 * line. */
 	if (unlikely(at->avail->ring[slot] != id))
 		at->avail->ring[slot] = (uint16_t)id;
 }
 
-/* Descriptors that lost their buffer get one as soon as the pool has some again. */
+/* Gives buffers to descriptors that lack one, as far as the pool has any. */
 COLD static void refill_missing(struct virtio_ring *r, struct bufpool *pool,
                                 struct nic_counters *cnt)
 {
 	const struct place at = place_of(r, pool);
-	uint32_t next = r->head; /* the first to look at: whose turn it is */
+	uint32_t next = r->head; /* the first to look at, as it is the next in order */
 	for (uint32_t i = 0; i < r->size && r->missing; i++) {
 		uint32_t id = (next + i) & at.mask;
 		struct pkt p;
@@ -110,15 +111,17 @@ void virtio_rx_fill(struct virtio_ring *r, uint32_t most, struct bufpool *pool,
 	publish(r, cnt);
 }
 
-/* Header of a received frame that is not the plain one. False: the frame is not usable. */
+/* Handles the header of a received frame that is not a plain one. False: the frame is not
+ * usable. */
 COLD static bool rx_header(struct virtio_ring *r, const struct bufpool *pool,
                            struct nic_counters *cnt, struct pkt *p,
                            const volatile struct virtio_net_hdr *from)
 {
-	struct virtio_net_hdr h = *from; /* once, as in device_load32 */
+	struct virtio_net_hdr h = *from; /* read once, as by device_load32 */
 	r->skip = 0;
 	if (h.num_buffers != 1 || h.gso_type != VIRTIO_NET_HDR_GSO_NONE) {
-		/* Only after a promise we never made (TSO) or for a frame above the MTU. */
+		/* Only if the device breaks a promise (we negotiated no TSO), or for a frame above
+		 * the MTU. */
 		cnt->rx_oversize++;
 		if (h.num_buffers > 1 && h.num_buffers <= r->size)
 			r->skip = (uint16_t)(h.num_buffers - 1);
@@ -138,8 +141,8 @@ COLD static bool rx_header(struct virtio_ring *r, const struct bufpool *pool,
 	return true;
 }
 
-/* In order: the length of buffer `id`, the oldest of `waiting`, by the used entry in its place.
- * False: it names none of these. */
+/* In order: sets *len to the length of buffer `id`, the oldest of `waiting`, from the used entry of
+ * the batch. False: the entry names none of these. */
 static inline bool rx_len(struct virtio_ring *r, const struct virtq_used_elem *e, uint32_t id,
                           unsigned waiting, uint32_t room, uint32_t *len)
 {
@@ -191,7 +194,7 @@ rx_take(struct virtio_ring *r, const struct bufpool *pool, struct nic_counters *
 		at.owner[id] = VIRTIO_NONE;
 		ids[got] = (uint16_t)id;
 		if (unlikely(len < HDR_BYTES || len > room))
-			len = HDR_BYTES; /* an empty frame: weeded out with the headers */
+			len = HDR_BYTES; /* an empty frame: dropped with the header checks */
 		v[got++] = (struct pkt){data, buf, (uint16_t)(len - HDR_BYTES), 0, port};
 	}
 	r->tail = (uint16_t)(tail + n);
@@ -220,8 +223,8 @@ rx_replace(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt
 	}
 }
 
-/* rx_take and rx_replace, compiled once for each kind of device: a question for each packet, which
- * kind it is, and the registers that it takes were 2 to 3 cycles of 27, all lines at hand. */
+/* rx_take and rx_replace, compiled once for each kind of device. A test per packet of in_order, and
+ * the registers it occupies, cost 2 to 3 cycles of 27 with all lines in cache. */
 static inline __attribute__((always_inline)) unsigned
 rx_exchange(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt, struct pkt *v,
             unsigned n, unsigned waiting, bool in_order, bool *broken)
@@ -238,7 +241,8 @@ unsigned virtio_rx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic
 	unsigned waiting = used_waiting(r, broken);
 	if (waiting == 0) {
 		if (unlikely(r->head == r->tail && r->missing < r->most)) {
-			*broken = true; /* all returned by the index, some never by id: deaf */
+			*broken = true; /* all returned by the index, some never by id: receives no
+			                   more */
 		} else if (unlikely(r->missing && pool->free && !*broken)) {
 			refill_missing(r, pool, cnt);
 			publish(r, cnt);
@@ -257,7 +261,7 @@ unsigned virtio_rx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic
 	for (unsigned i = 0; i < n; i++) {
 		const struct virtio_net_hdr *h = (const void *)(v[i].data - HDR_BYTES);
 		struct pkt *p = &v[i];
-		if (unlikely(skip)) { /* goes on with a dropped frame: what stands here is no header */
+		if (unlikely(skip)) { /* the rest of a dropped frame: it has no header */
 			skip--;
 			pkt_free(pool, p);
 			continue;
@@ -267,7 +271,7 @@ unsigned virtio_rx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic
 			pkt_free(pool, p);
 			continue;
 		}
-		/* flags and gso_type zero, one buffer: the plain frame */
+		/* flags and gso_type zero, one buffer: a plain frame */
 		if (unlikely((raw16_load(h) && offload) || h->num_buffers != 1) &&
 		    !rx_header(r, pool, cnt, p, h)) {
 			skip = r->skip;
@@ -276,7 +280,7 @@ unsigned virtio_rx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic
 		}
 		bytes += p->len;
 		if (unlikely(good != i))
-			v[good] = *p; /* the vector closes up */
+			v[good] = *p; /* closes the gap in the vector */
 		good++;
 	}
 	r->skip = (uint16_t)skip;
@@ -298,5 +302,5 @@ unsigned virtio_rx_left(const void *mem, unsigned size, uint64_t place)
 	struct virtio_ring r;
 	virtio_ring_layout(&r, (void *)(uintptr_t)mem, size);
 	uint16_t left = (uint16_t)(__atomic_load_n(&r.used->idx, __ATOMIC_ACQUIRE) - place);
-	return left <= size ? left : 0; /* it claims more than it was given */
+	return left <= size ? left : 0; /* the device claims more than it was given */
 }

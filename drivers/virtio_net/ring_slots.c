@@ -3,7 +3,7 @@
  */
 #include "drivers/virtio_net/inside.h"
 
-#define SLOT_DONE 0u /* in owner[]: came back before an older one */
+#define SLOT_DONE 0u /* in owner[]: returned before an older one */
 
 unsigned virtio_slots_open(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt,
                            bool *broken)
@@ -11,7 +11,7 @@ unsigned virtio_slots_open(struct virtio_ring *r, struct bufpool *pool, struct n
 	virtio_tx_reclaim(r, pool, cnt, broken);
 	if (*broken || r->done != r->next)
 		return 0;
-	/* Chains have moved places against descriptors. */
+	/* Chains have shifted avail entries against descriptors. */
 	uint32_t mask = r->size - 1u;
 	r->slot_base = r->in_order ? r->next : r->head;
 	for (unsigned i = 0; i < r->size; i++)
@@ -34,10 +34,10 @@ _Static_assert(HDR_BYTES == NIC_SLOT_ROOM, "these zeros are the header: nothing 
 
 /* Two used entries: id and length, twice. */
 typedef uint32_t used_pair __attribute__((vector_size(16), aligned(4), may_alias));
-#define IN_ORDER_BLOCK 8u /* entries looked at together */
+#define IN_ORDER_BLOCK 8u /* entries compared together */
 
-/* Whether the used entries of a block, from entry `at` on, each name the descriptor of the entry's
- * own number. Eight at a time, without a branch for each: 2.0 cycles a packet for 3.1 (make
+/* Whether each used entry of a block, from entry `at` on, names the descriptor of the entry's own
+ * number. Eight at a time without a branch for each: 2.0 instead of 3.1 cycles a packet (make
  * slots-bench). */
 static inline bool block_in_order(const struct virtq_used_elem *used, uint32_t at)
 {
@@ -48,8 +48,8 @@ static inline bool block_in_order(const struct virtq_used_elem *used, uint32_t a
 	return (wrong[0] | wrong[2]) == 0;
 }
 
-/* How many used entries from `tail` on, n at most, name the slots in their order: then an entry's
- * number is its descriptor's. */
+/* How many used entries from `tail` on, at most n, name the slots in order: then an entry's number
+ * is its descriptor's. */
 static inline unsigned named_in_order(const struct virtio_ring *r, unsigned n)
 {
 	const struct virtq_used_elem *used = r->used->ring;
@@ -64,7 +64,7 @@ static inline unsigned named_in_order(const struct virtio_ring *r, unsigned n)
 	return i;
 }
 
-/* Used entries in any order, n of them, each to be looked at for itself. */
+/* Takes n used entries in any order, each checked by itself. */
 COLD static void take_any_order(struct virtio_ring *r, struct nic_counters *cnt, unsigned n)
 {
 	uint32_t mask = r->size - 1u;
@@ -82,9 +82,10 @@ COLD static void take_any_order(struct virtio_ring *r, struct nic_counters *cnt,
 }
 
 /*
- * A look at used.idx fetches a line that the device is writing. While most slots are known to be
- * ours one look for so many sends will do, and the used entries are then read many at a time. No
- * fewer looks than that: used.flags, which come along, are how a device says that it is asleep.
+ * Reading used.idx fetches a line that the device is writing. While most slots are known to be
+ * free, one read serves this many more sends, and the used entries are then read many at a time.
+ * The number is no larger because used.flags, read together with used.idx, are how a device says
+ * that it sleeps.
  */
 #define SLOT_LOOKS_SPARED 7
 
@@ -97,7 +98,7 @@ static inline bool spare_look(struct virtio_ring *r, unsigned known)
 	return spare;
 }
 
-/* Slots that are ours as of the last look. */
+/* Slots that were free at the last look. */
 static inline unsigned slots_known(const struct virtio_ring *r)
 {
 	return r->size - (unsigned)(uint16_t)(r->head - r->slot_done);

@@ -1,6 +1,6 @@
 /*
- * The transmit ring with packets (ring.h, invariant 2). Plain packets go in by a loop of their own;
- * what is to be cut, lies in pieces or has other holders goes in one by one.
+ * The transmit ring with packets (ring.h, invariant 2). Plain packets are put by a loop of their
+ * own. Packets to be segmented, in pieces, or with other holders are put one by one.
  */
 #include "drivers/virtio_net/inside.h"
 
@@ -14,11 +14,11 @@
 #define TCP_FLAGS 13 /* offset in the header (RFC 9293, 3.1) */
 #define TCP_CWR 0x80
 
-/* What makes a packet more than a descriptor and a buffer of ours. */
+/* Flags of packets that need more than one descriptor and one buffer of our own. */
 #define TX_ODD (PKT_TSO | PKT_USO | PKT_SHARED | PKT_CHAIN)
 
-/* In owner[], of a packet with PKT_SHARED or PKT_CHAIN: these two flags above its buffer's number.
- * VIRTIO_NONE has the highest bit as well: one comparison finds all that is not a plain buffer. */
+/* owner[] of a packet with PKT_SHARED or PKT_CHAIN has these two flags above the buffer number.
+ * VIRTIO_NONE also has the highest bit: one comparison finds all that is not a plain buffer. */
 #define OWNER_ODD 0x80000000u
 #define OWNER_FLAGS_SHIFT 24
 #define OWNER_BUF ((1u << 29) - 1)
@@ -30,7 +30,7 @@ static inline uint32_t owner_of(const struct pkt *p)
 	return held ? p->buf | held << OWNER_FLAGS_SHIFT | OWNER_ODD : p->buf;
 }
 
-/* The end of a packet whose buffers may have other holders. */
+/* Frees a packet whose buffers may have other holders. */
 static __attribute__((noinline)) void tx_free_odd(struct bufpool *pool, uint32_t owner)
 {
 	struct pkt p = {.buf = owner & OWNER_BUF,
@@ -46,7 +46,7 @@ static inline uint16_t skip_free(const struct place *at, uint16_t done, uint16_t
 	return done;
 }
 
-/* Takes back what the device has sent. */
+/* Reclaims what the device has sent. */
 static inline void tx_reclaim(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt,
                               bool *broken)
 {
@@ -83,13 +83,13 @@ static inline void tx_reclaim(struct virtio_ring *r, struct bufpool *pool, struc
 		*broken = true; /* all returned by the index, one never by id: it would fill up */
 }
 
-/* The device does not complete checksums: done here, in the frame. */
+/* Completes the checksum in the frame, because the device does not. */
 COLD static void tx_complete(const struct bufpool *pool, struct pkt p)
 {
 	pkt_csum_complete(pool, &p);
 }
 
-/* Nothing is asked of the device. 5.1.6.2: num_buffers is zero too. */
+/* A header that requests nothing from the device. 5.1.6.2: num_buffers is zero too. */
 static inline void plain_header(uint8_t *h)
 {
 	raw64_store(h, 0);
@@ -105,7 +105,7 @@ static inline void partial_header(uint8_t *header, const struct pkt_meta *m)
 	h->csum_offset = m->csum_offset;
 }
 
-/* IPv6 behind the Ethernet header, of which VLAN tags are a part. */
+/* Whether IPv6 follows the Ethernet header, VLAN tags included. */
 static bool is_ip6(const struct pkt *p, unsigned csum_start)
 {
 	for (unsigned l3 = ETHER_BYTES; l3 <= csum_start; l3 += VLAN_BYTES) {
@@ -116,7 +116,7 @@ static bool is_ip6(const struct pkt *p, unsigned csum_start)
 	return false;
 }
 
-/* 5.1.6.2: what the device shall cut the frame into. */
+/* 5.1.6.2: how the device shall segment the frame. */
 static void gso_header(const struct virtio_ring *r, const struct pkt_meta *m, const struct pkt *p,
                        struct virtio_net_hdr *h)
 {
@@ -125,10 +125,11 @@ static void gso_header(const struct virtio_ring *r, const struct pkt_meta *m, co
 	              : is_ip6(p, m->csum_start) ? VIRTIO_NET_HDR_GSO_TCPV6
 	                                         : VIRTIO_NET_HDR_GSO_TCPV4;
 	/*
-	 * RFC 3168, 6.1.2: CWR belongs to the first segment alone, and the device has to know. One
-	 * that does not know it (HOST_ECN) must not be told, and 5.1.6.2.1 would rather not have it
-	 * cut such a frame: it sets CWR in all segments. At worst the receiver forgets a mark that
-	 * came between two of them, and the next one is as good.
+	 * RFC 3168, 6.1.2: only the first segment may carry CWR, so the device has to know of it. A
+	 * device without HOST_ECN must not be told. 5.1.6.2.1 advises against giving it such a
+	 * frame (SHOULD NOT); we do so all the same, and it sets CWR in all segments. At worst the
+	 * receiver forgets a mark that arrived between two of them, and the next mark serves as
+	 * well.
 	 */
 	if (r->ecn && p->flags & PKT_TSO && p->data[m->csum_start + TCP_FLAGS] & TCP_CWR)
 		h->gso_type |= VIRTIO_NET_HDR_GSO_ECN;
@@ -147,7 +148,7 @@ static void odd_header(const struct virtio_ring *r, const struct bufpool *pool,
 		return;
 	}
 	if (unlikely(!r->csum)) {
-		assert(!(p->flags & (PKT_TSO | PKT_USO))); /* whoever made it has seen NIC_TSO, _USO */
+		assert(!(p->flags & (PKT_TSO | PKT_USO))); /* the maker has seen NIC_TSO, _USO */
 		tx_complete(pool, *p);
 		return;
 	}
@@ -157,9 +158,9 @@ static void odd_header(const struct virtio_ring *r, const struct bufpool *pool,
 }
 
 /*
- * Plain packets from the first of v on, n at most, up to one that is not. A checksum for the device
- * is plain enough: between guests of one host most frames have one. A function of its own, for all
- * that the loop works with to be in registers.
+ * Puts plain packets from the start of v, at most n, up to the first that is not plain. A partial
+ * checksum still counts as plain, because most frames between guests of one host have one. A
+ * function of its own so that the loop's variables stay in registers.
  */
 static __attribute__((noinline)) unsigned put_plain(const struct virtio_ring *r,
                                                     const struct bufpool *pool,
@@ -190,7 +191,7 @@ static __attribute__((noinline)) unsigned put_plain(const struct virtio_ring *r,
 	return n;
 }
 
-/* The next n places of avail name the next n descriptors (invariant 2). */
+/* Makes the next n entries of avail name the next n descriptors (invariant 2). */
 static inline void offer(struct virtio_ring *r, const struct place *at, unsigned n)
 {
 	unsigned write = unlikely(r->stale) ? (n < r->stale ? n : r->stale) : 0;
@@ -210,11 +211,11 @@ static void put_frags(const struct place *at, const struct bufpool *pool, const 
 		uint32_t id = (next + i) & at->mask, more = i + 1 < pieces;
 		put_desc(at, id, buf_base(pool, f->buf) + f->offset, f->len,
 		         more ? VIRTQ_DESC_F_NEXT : 0, more ? (id + 1) & at->mask : 0);
-		at->owner[id] = VIRTIO_NONE; /* comes back with the first */
+		at->owner[id] = VIRTIO_NONE; /* returned together with the first */
 	}
 }
 
-/* A packet that is not plain. False, and nothing changed: no room for all of it. */
+/* Puts a packet that is not plain. False, and nothing changed: no room for all of it. */
 static __attribute__((noinline)) bool put_odd(struct virtio_ring *r, const struct bufpool *pool,
                                               const struct pkt *p, unsigned room, uint64_t *bytes)
 {
@@ -233,7 +234,7 @@ static __attribute__((noinline)) bool put_odd(struct virtio_ring *r, const struc
 	offer(r, &at, 1);
 	if (pieces > 1) {
 		r->next = (uint16_t)(r->next + pieces - 1);
-		r->stale = r->size; /* places and descriptors have moved against each other */
+		r->stale = r->size; /* entries and descriptors have shifted against each other */
 	}
 	return true;
 }

@@ -1,5 +1,5 @@
 /*
- * Layouts and numbers of "Virtual I/O Device (VIRTIO) Version 1.2", OASIS, as far as used here.
+ * Layouts and constants of "Virtual I/O Device (VIRTIO) Version 1.2", OASIS, as far as used here.
  * All fields are little-endian (1.4), as the CPU is.
  */
 #ifndef DRIVERS_VIRTIO_NET_SPEC_H
@@ -27,8 +27,8 @@ enum virtio_pci_cap { /* offsets in the capability */
 };
 
 /*
- * 4.1.4.3 common configuration: name, offset, bytes, access. The one table that read, write and
- * dump go by.
+ * 4.1.4.3 common configuration: name, offset, bytes, access. Read, write and dump use this one
+ * table.
  */
 #define VIRTIO_COMMON_REGISTERS(X) \
 	X(DEVICE_FEATURE_SELECT, 0x00, 4, RW) \
@@ -57,8 +57,8 @@ enum virtio_common {
 #define VIRTIO_COMMON_OFFSET(name, offset, bytes, access) VIRTIO_##name = (offset),
 	VIRTIO_COMMON_REGISTERS(VIRTIO_COMMON_OFFSET)
 #undef VIRTIO_COMMON_OFFSET
-	VIRTIO_COMMON_BYTES = 0x38,       /* of every device */
-	VIRTIO_COMMON_BYTES_RESET = 0x3c, /* of one with VIRTIO_F_RING_RESET */
+	VIRTIO_COMMON_BYTES = 0x38,       /* on every device */
+	VIRTIO_COMMON_BYTES_RESET = 0x3c, /* on a device with VIRTIO_F_RING_RESET */
 };
 #define VIRTIO_NO_VECTOR 0xffff
 

@@ -1,13 +1,14 @@
 /*
- * virtio-net: the device half (VIRTIO 1.2: 3.1 initialisation, 4.1 PCI, 5.1 network device) and
- * the table of operations. The rings are ring.c's, the registers reg.c's, commands ctrl.c's.
+ * virtio-net: the device half (VIRTIO 1.2: 3.1 initialisation, 4.1 PCI, 5.1 network device) and the
+ * table of operations. ring.c has the rings, reg.c the registers, ctrl.c the commands.
  *
- * Modern interface only; a transitional device is driven by its modern capabilities.
- * Negotiated when offered: checksum both ways, segmentation of sent TCP and UDP, mergeable buffers,
- * MAC, MTU, link status, control queue, multi-queue, RSS, use in order, reset of one queue. Left out
- * on purpose: EVENT_IDX (costs a fence per batch while polling), indirect descriptors (a second place
- * to look for the device; a frame in pieces is a chain in the ring), packed rings (measured slower for
- * forwarding), received frames larger than the MTU (a router has no use for them).
+ * Modern interface only; a transitional device is driven through its modern capabilities.
+ * Negotiated when offered: checksum offload in both directions, segmentation of sent TCP and UDP,
+ * mergeable buffers, MAC, MTU, link status, control queue, multi-queue, RSS, use in order, reset of
+ * one queue. Omitted on purpose: EVENT_IDX (costs a fence per batch while polling), indirect
+ * descriptors (the device would have to read a second place; a frame in pieces is a chain in the
+ * ring), packed rings (measured slower for forwarding), received frames larger than the MTU (a
+ * router has no use for them).
  */
 #include "drivers/virtio_net/virtio_net.h"
 
@@ -19,8 +20,9 @@
 #define VECTOR_CONFIG 0 /* MSI-X entry of configuration changes; pair q has entry 1 + q */
 #define CTRL_RING_SIZE 64
 
-/* VIRTIO_F_ACCESS_PLATFORM (6.1): the device uses bus addresses and may stand behind an IOMMU.
- * dma_addr() gives such in any case, and a device that offers it may refuse who does not take it. */
+/* VIRTIO_F_ACCESS_PLATFORM (6.1): the device uses bus addresses and may be behind an IOMMU.
+ * dma_addr() returns bus addresses in any case, and a device that offers the feature may refuse a
+ * driver that does not accept it. */
 #define FEATURES_WANTED \
 	(VIRTIO_NET_F_CSUM | VIRTIO_NET_F_GUEST_CSUM | VIRTIO_NET_F_MTU | VIRTIO_NET_F_MAC | \
 	 VIRTIO_NET_F_MRG_RXBUF | VIRTIO_NET_F_STATUS | VIRTIO_NET_F_CTRL_VQ | VIRTIO_NET_F_MQ | \
@@ -34,7 +36,7 @@ struct shared {
 	uint64_t notify; /* address of the doorbells */
 	bool rx_csum;    /* GUEST_CSUM: the device may leave checksums to us */
 	bool tx_csum;    /* CSUM: we may leave them to the device */
-	bool tx_ecn;     /* HOST_ECN: it segments frames with CWR as RFC 3168 wants */
+	bool tx_ecn;     /* HOST_ECN: it segments frames with CWR as RFC 3168 requires */
 	bool in_order;   /* IN_ORDER: it uses buffers in the order they were made available */
 	bool irq;
 	struct shared_queue {
@@ -76,15 +78,15 @@ static int reset(struct nic *nic)
 	uint64_t end = nic_deadline(nic, VIRTIO_WAIT_US);
 	bool last;
 	virtio_write(nic, VIRTIO_DEVICE_STATUS, 1, 0);
-	do { /* 4.1.4.3.2: wait until the device says 0 */
-		last = nic_past(end); /* before the read, so that this one counts in full */
+	do { /* 4.1.4.3.2: wait until the status reads 0 */
+		last = nic_past(end); /* taken before the read, so that a late read still counts */
 		if (status_read(nic) == 0)
 			return E_OK;
 	} while (!last);
 	return virtio_fail(nic, E_TIMEOUT, "reset does not complete");
 }
 
-/* Back to reset after error `e`, whose reason stays. */
+/* Resets the device after error `e`, and keeps the error's reason. */
 static int give_up(struct nic *nic, int e)
 {
 	const char *why = nic->error;
@@ -101,7 +103,7 @@ static uint64_t features_offered(struct nic *nic)
 	return low | (uint64_t)virtio_read(nic, VIRTIO_DEVICE_FEATURE, 4) << 32;
 }
 
-/* 5.1.3.1: what needs something else goes without it. */
+/* 5.1.3.1: a feature that depends on a missing one is dropped. */
 static uint64_t features_that_fit(uint64_t f)
 {
 	if (!(f & VIRTIO_NET_F_CTRL_VQ))
@@ -121,12 +123,12 @@ static int negotiate(struct nic *nic)
 	uint64_t f = features_that_fit(features_offered(nic) & FEATURES_WANTED);
 	if (!(f & VIRTIO_F_VERSION_1))
 		return virtio_fail(nic, E_NOTSUP, "device does not offer VIRTIO 1.x");
-	if (d->config_bytes < VIRTIO_NET_CFG_HASH_TYPES + 4) /* nothing to read about it */
+	if (d->config_bytes < VIRTIO_NET_CFG_HASH_TYPES + 4) /* its fields are not there */
 		f &= ~VIRTIO_NET_F_RSS;
-	if (d->common_bytes < VIRTIO_COMMON_BYTES_RESET) /* no register for it */
+	if (d->common_bytes < VIRTIO_COMMON_BYTES_RESET) /* its register is not there */
 		f &= ~VIRTIO_F_RING_RESET;
 	if (f & VIRTIO_NET_F_MTU) {
-		/* 5.1.4.1: who accepts the MTU must have buffers for it. */
+		/* 5.1.4.1: a driver that accepts the MTU must have buffers for it. */
 		d->mtu = virtio_config16(nic, VIRTIO_NET_CFG_MTU);
 		if (d->mtu > NIC_MTU_MAX || d->mtu < 68)
 			f &= ~VIRTIO_NET_F_MTU;
@@ -150,7 +152,7 @@ static void learn(struct nic *nic)
 		nic->mmio_reads++;
 		nic->mac[i] = mmio_read8(d->config + VIRTIO_NET_CFG_MAC + i);
 	}
-	/* Without a MAC of the device's: a locally administered one, from the PCI address. */
+	/* If the device has no MAC address: a locally administered one, made of the PCI address. */
 	if (!(f & VIRTIO_NET_F_MAC) || (nic->mac[0] & 1)) {
 		uint8_t own[6] = {0x02, 'h', 'y', 0, (uint8_t)(nic->pci->bdf >> 8),
 		                  (uint8_t)nic->pci->bdf};
@@ -188,7 +190,8 @@ static int probe(struct nic *nic, const struct pci_dev *dev)
 	if (e != E_OK)
 		return give_up(nic, e);
 	learn(nic);
-	/* Left reset until start: the device may not touch memory before it has any. */
+	/* The device stays in reset until start: it may not access memory before it is given
+	 * any. */
 	return reset(nic);
 }
 
@@ -205,7 +208,8 @@ static void write_address(struct nic *nic, enum virtio_common low, const volatil
 	virtio_write(nic, low + 4, 4, (uint32_t)(bus >> 32));
 }
 
-/* Sets one queue up (4.1.5.1.3). `size` is the wish, a power of two; the device may have less. */
+/* Sets up one queue (4.1.5.1.3). `size` is what we want, a power of two; the device may allow
+ * less. */
 static int start_queue(struct nic *nic, uint16_t index, void *mem, unsigned size, uint16_t vector,
                        struct virtio_ring *r)
 {
@@ -216,7 +220,7 @@ static int start_queue(struct nic *nic, uint16_t index, void *mem, unsigned size
 		return virtio_fail(nic, E_DEVICE, "a queue that should be there is not");
 	while (size > most)
 		size /= 2;
-	virtio_ring_layout(r, mem, size); /* of a data core's arena: that core will fill it */
+	virtio_ring_layout(r, mem, size); /* in a data core's arena: that core will fill it */
 	virtio_write(nic, VIRTIO_QUEUE_SIZE, 2, size);
 	virtio_write(nic, VIRTIO_QUEUE_MSIX_VECTOR, 2, vector);
 	if (vector != VIRTIO_NO_VECTOR &&
@@ -287,7 +291,7 @@ static int start_all(struct nic *nic, unsigned pairs, const struct nic_ring_mem 
 		e = start_pair(nic, q, &mem[q], s);
 	if (e == E_OK && d->features & VIRTIO_NET_F_CTRL_VQ) {
 		memset(nic->dma, 0, NIC_DMA_BYTES);
-		/* 5.1.2: the control queue comes after all the pairs the device has. */
+		/* 5.1.2: the control queue comes after all the pairs that the device has. */
 		uint16_t index = d->features & (VIRTIO_NET_F_MQ | VIRTIO_NET_F_RSS)
 		                         ? (uint16_t)(2 * d->max_pairs)
 		                         : 2;
@@ -337,7 +341,7 @@ static int reset_queue(struct nic *nic, unsigned index)
 	bool last;
 	virtio_write(nic, VIRTIO_QUEUE_SELECT, 2, index);
 	virtio_write(nic, VIRTIO_QUEUE_RESET, 2, 1);
-	do { /* 4.1.4.3.2: until it reads 0 */
+	do { /* 4.1.4.3.2: wait until it reads 0 */
 		last = nic_past(end);
 		if (virtio_read(nic, VIRTIO_QUEUE_RESET, 2) == 0)
 			return E_OK;
@@ -405,7 +409,7 @@ static unsigned rx_burst(struct nic_queue *q, struct pkt *v, unsigned max)
 	unsigned n = virtio_rx_burst(&p->rx, q->pool, q->cnt, v, max, p->rx_csum, &q->broken);
 	if (n == 0)
 		virtio_settle(&p->rx, q->cnt);
-	virtio_settle(&p->tx, q->cnt); /* in turns without sending, whatever is received */
+	virtio_settle(&p->tx, q->cnt); /* counts turns without sending, whatever is received */
 	return n;
 }
 
@@ -440,7 +444,7 @@ static bool rx_interrupt(struct nic_queue *q, bool arm)
 	if (!p->irq)
 		return true; /* nothing would wake us */
 	q->cnt->irq_arms += arm;
-	for (unsigned i = 0; arm && i < 2; i++) { /* nobody looks again while we sleep */
+	for (unsigned i = 0; arm && i < 2; i++) { /* nobody looks again while the core sleeps */
 		virtio_settle(&p->rx, q->cnt);
 		virtio_settle(&p->tx, q->cnt);
 	}
