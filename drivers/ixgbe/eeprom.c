@@ -1,18 +1,18 @@
 /*
- * What is shared with the firmware and the other port of the chip (10.5.4), and the EEPROM (6,
+ * Resources shared with the firmware and the other port of the chip (10.5.4), and the EEPROM (6,
  * 8.2.3.2).
  *
- * SW_FW_SYNC says who holds what, a bit for software and one for firmware. To change it takes a
- * lock of its own: SWSM.SMBI among drivers, then SWSM.SWESMBI against the firmware (X540:
- * SW_FW_SYNC.REGSMP).
+ * SW_FW_SYNC says who holds what, with one bit for software and one for firmware per resource.
+ * Changing it requires a semaphore of its own: SWSM.SMBI among drivers, then SWSM.SWESMBI against
+ * the firmware (X540: SW_FW_SYNC.REGSMP).
  */
 #include "drivers/ixgbe/device.h"
 
 #define SMBI_US 100000
 #define SWESMBI_US 100000
 #define EERD_US 10000
-#define LOCK_US 1000000      /* 10.5.4: nobody holds it longer */
-#define LOCK_RETRY_US 5000   /* leave the others a chance */
+#define LOCK_US 1000000      /* 10.5.4: no holder keeps it longer */
+#define LOCK_RETRY_US 5000   /* gives the other holders a chance */
 
 /* --- semaphores --- */
 
@@ -64,7 +64,8 @@ int ixgbe_lock(struct nic *nic, uint32_t what)
 		if (e != E_OK)
 			return e;
 		uint32_t held = ixgbe_read(nic, IXGBE_SW_FW_SYNC, 0);
-		/* 10.5.4: who holds it for so long has died, firmware or driver. Take it. */
+		/* 10.5.4: a holder, firmware or driver, that exceeds this time has died. Take the
+		 * lock. */
 		bool mine = !(held & theirs) || last;
 		if (mine)
 			ixgbe_write(nic, IXGBE_SW_FW_SYNC, 0, held | what);
@@ -77,7 +78,8 @@ int ixgbe_lock(struct nic *nic, uint32_t what)
 
 void ixgbe_unlock(struct nic *nic, uint32_t what)
 {
-	/* When even this semaphore is not to be had, the bits are better cleared than left. */
+	/* If even this semaphore is not available, clearing the bits is better than leaving them
+	 * set. */
 	bool held = register_take(nic) == E_OK;
 	ixgbe_clear(nic, IXGBE_SW_FW_SYNC, 0, what);
 	if (held)
@@ -110,13 +112,13 @@ static int add_words(struct nic *nic, uint32_t from, uint32_t n, uint16_t *sum)
 	return e;
 }
 
-/* Adds the section that word `at` points to: a length, which is not counted, and so many words. */
+/* Adds the section that word `at` points to: a length, which is not summed, and that many words. */
 static int add_section(struct nic *nic, uint32_t at, uint16_t *sum)
 {
 	uint16_t pointer, words = 0;
 	uint32_t size = ixgbe_device(nic)->eeprom_words;
 	int e = ixgbe_eeprom_read(nic, at, &pointer);
-	if (e != E_OK || pointer == 0 || pointer >= size) /* IXGBE_EEPROM_NONE is, too */
+	if (e != E_OK || pointer == 0 || pointer >= size) /* includes IXGBE_EEPROM_NONE */
 		return e;
 	e = ixgbe_eeprom_read(nic, pointer, &words);
 	if (e != E_OK || words == 0 || (uint32_t)pointer + words >= size)

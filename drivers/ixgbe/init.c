@@ -1,12 +1,12 @@
 /*
- * Receive (4.6.7), transmit (4.6.8) and interrupts (4.6.3.1, 7.3.4), each in the manual's order;
- * and the queues' way back (4.6.7.1, 4.6.8.1).
+ * Start of receive (4.6.7), transmit (4.6.8) and interrupts (4.6.3.1, 7.3.4), each in the manual's
+ * order, and stop of the queues (4.6.7.1, 4.6.8.1).
  *
  * One pool, one packet buffer: no virtualisation, no DCB (4.6.11.3.4). Flow control is off: a
- * router that is too slow shall drop, not stop its neighbours.
+ * router that is too slow shall drop packets, not stop its neighbours.
  *
- * Filters: the station's own address and broadcast. Multicast: MTA is empty and MCSTCTRL.MFE off;
- * who needs groups (ND) fills both.
+ * Filters: the station's own address, broadcast, and all multicast (FCTRL.MPE). MTA is empty and
+ * MCSTCTRL.MFE off.
  */
 #include "drivers/ixgbe/device.h"
 
@@ -15,15 +15,15 @@
 #include "lib/bytes.h"
 
 #define QUEUE_US 100000
-#define RX_QUIET_US 100 /* 4.6.7.1: for what is still on its way after RXDCTL.ENABLE reads 0 */
+#define RX_QUIET_US 100 /* 4.6.7.1: for data still in flight after RXDCTL.ENABLE reads 0 */
 #define DRAIN_US 10000  /* a full ring at 10 Gb/s; at a lower speed the rest is lost */
 #define SECRX_US 10000
 #define FCS_BYTES 4
-#define VECTOR_OTHER 0 /* MSI-X entry of all but queues; pair q has entry 1 + q */
+#define VECTOR_OTHER 0 /* MSI-X entry of all causes but queues; pair q has entry 1 + q */
 
 /* --- receive --- */
 
-/* The tables that 4.6.7 wants initialised, whatever was in them. */
+/* Initialises the tables that 4.6.7 names, which may hold anything. */
 static void clear_filters(struct nic *nic)
 {
 	ixgbe_write_all(nic, IXGBE_RAH, 1, 0); /* entry 0 is the station's, from the EEPROM */
@@ -36,12 +36,12 @@ static void clear_filters(struct nic *nic)
 	ixgbe_write_all(nic, IXGBE_MTA, 0, 0);
 	ixgbe_write(nic, IXGBE_MCSTCTRL, 0, 0);
 	ixgbe_write(nic, IXGBE_VLNCTRL, 0, IXGBE_VLNCTRL_VET);
-	/* every group, as a virtio port has it: which ones we are in, data cores know (IPv6's neighbour
-	 * discovery needs some, RFC 4861 7.2.1) */
+	/* All groups, as on a virtio port: data cores know which groups we are in (IPv6 neighbour
+	 * discovery needs some, RFC 4861 7.2.1). */
 	ixgbe_write(nic, IXGBE_FCTRL, 0, IXGBE_FCTRL_BAM | IXGBE_FCTRL_MPE);
 }
 
-/* 4.6.3.2: all zero where there is no flow control. */
+/* 4.6.3.2: all zero if flow control is not used. */
 static void flow_control_off(struct nic *nic)
 {
 	ixgbe_write_all(nic, IXGBE_FCTTV, 0, 0);
@@ -65,7 +65,7 @@ void ixgbe_spread(struct nic *nic, uint64_t pairs)
 	}
 }
 
-/* 7.1.2.8: Toeplitz over addresses and ports, queues round robin in the table. */
+/* 7.1.2.8: Toeplitz over addresses and ports, and a table of the queues, round robin. */
 static void rss(struct nic *nic, unsigned pairs)
 {
 	static const uint8_t key[NIC_RSS_KEY_BYTES] = NIC_RSS_KEY;
@@ -87,13 +87,13 @@ static void write_ring(struct nic *nic, enum ixgbe_reg low, enum ixgbe_reg high,
 	ixgbe_write(nic, high, q, (uint32_t)(bus >> 32));
 }
 
-/* One queue (4.6.7): enabled, with no descriptors until its core attaches and moves the tail. */
+/* Starts one queue (4.6.7), without descriptors until its core attaches and moves the tail. */
 static int rx_queue(struct nic *nic, const struct nic_config *config, unsigned q)
 {
 	struct ixgbe_layout l = ixgbe_layout(IXGBE_RING_SIZE);
 	uint32_t srrctl = (config->buf_bytes - IXGBE_RX_OFFSET) / IXGBE_SRRCTL_BSIZEPACKET_UNIT |
 	                  IXGBE_SRRCTL_BSIZEHEADER | IXGBE_SRRCTL_DESCTYPE_ONEBUF;
-	if (config->pairs > 1) /* one core that is slow must not stop the others */
+	if (config->pairs > 1) /* a slow core must not stop the others */
 		srrctl |= IXGBE_SRRCTL_DROP_EN;
 	write_ring(nic, IXGBE_RDBAL, IXGBE_RDBAH, q, (uint8_t *)config->mem[q].mem + l.rx_desc);
 	ixgbe_write(nic, IXGBE_RDLEN, q, IXGBE_RING_SIZE * sizeof(union ixgbe_rx_desc));
@@ -114,7 +114,7 @@ int ixgbe_rx_halt(struct nic *nic)
 	                  "the receive path does not come to rest (SECRXSTAT)");
 }
 
-/* The last step of 4.6.7: with the data path halted, or a frame could be cut in two. */
+/* The last step of 4.6.7. The data path is halted, because otherwise a frame could be truncated. */
 static int rx_enable(struct nic *nic)
 {
 	ixgbe_set(nic, IXGBE_CTRL_EXT, 0, IXGBE_CTRL_EXT_NS_DIS);
@@ -134,10 +134,11 @@ int ixgbe_rx_start(struct nic *nic, const struct nic_config *config)
 	ixgbe_write(nic, IXGBE_RXPBSIZE, 0,
 	            (x540 ? IXGBE_RXPBSIZE_KB_X540 : IXGBE_RXPBSIZE_KB) << IXGBE_PBSIZE_SHIFT);
 	ixgbe_write_all(nic, IXGBE_RXPBSIZE, 1, 0);
-	/* 7.1.11: L4 checksums are looked at in any case; the frame's RSS hash, not its sum. */
+	/* 7.1.11: L4 checksums are checked in any case; the descriptor has the RSS hash, no
+	 * fragment sum. */
 	ixgbe_write(nic, IXGBE_RXCSUM, 0, IXGBE_RXCSUM_IPPCSE | IXGBE_RXCSUM_PCSD);
 	rss(nic, config->pairs);
-	/* What a buffer takes, and the FCS; a VLAN tag is counted on top by the device. */
+	/* The size of a buffer, and the FCS; the device itself allows a VLAN tag on top. */
 	ixgbe_set(nic, IXGBE_HLREG0, 0, IXGBE_HLREG0_RXCRCSTRP | IXGBE_HLREG0_JUMBOEN);
 	ixgbe_write(nic, IXGBE_MAXFRS, 0,
 	            (config->buf_bytes - BUF_DATA_OFFSET + FCS_BYTES) << IXGBE_MAXFRS_SHIFT);
@@ -162,7 +163,7 @@ static int tx_queue(struct nic *nic, const struct nic_config *config, unsigned q
 	ixgbe_write(nic, IXGBE_TDH, q, 0);
 	ixgbe_write(nic, IXGBE_TDT, q, 0);
 	ixgbe_clear(nic, IXGBE_DCA_TXCTRL, q, IXGBE_DCA_TXCTRL_WRO);
-	ixgbe_write(nic, IXGBE_RTTDQSEL, 0, q); /* no limit, whoever had the queue before */
+	ixgbe_write(nic, IXGBE_RTTDQSEL, 0, q); /* no limit, whatever the queue had before */
 	ixgbe_write(nic, IXGBE_RTTBCNRC, 0, 0);
 	ixgbe_write(nic, IXGBE_TXDCTL, q, IXGBE_TXDCTL_PTHRESH | IXGBE_TXDCTL_HTHRESH);
 	if (IXGBE_COMPLETION == IXGBE_HEAD_WRITE_BACK) {
@@ -182,7 +183,7 @@ int ixgbe_tx_start(struct nic *nic, const struct nic_config *config)
 	ixgbe_set(nic, IXGBE_HLREG0, 0, IXGBE_HLREG0_TXCRCEN | IXGBE_HLREG0_TXPADEN);
 	ixgbe_write(nic, IXGBE_DTXTCPFLGL, 0, IXGBE_DTXTCPFLGL_FLAGS);
 	ixgbe_write(nic, IXGBE_DTXTCPFLGH, 0, IXGBE_DTXTCPFLGH_FLAGS);
-	ixgbe_set(nic, IXGBE_RTTDCS, 0, IXGBE_RTTDCS_ARBDIS); /* while the next ones change */
+	ixgbe_set(nic, IXGBE_RTTDCS, 0, IXGBE_RTTDCS_ARBDIS); /* while the next registers change */
 	ixgbe_write(nic, IXGBE_DTXMXSZRQ, 0, IXGBE_DTXMXSZRQ_MAX);
 	ixgbe_write(nic, IXGBE_TXPBSIZE, 0, IXGBE_TXPBSIZE_KB << IXGBE_PBSIZE_SHIFT);
 	ixgbe_write_all(nic, IXGBE_TXPBSIZE, 1, 0);
@@ -199,8 +200,9 @@ int ixgbe_tx_start(struct nic *nic, const struct nic_config *config)
 /* --- interrupts (7.3) --- */
 
 /*
- * Queue vectors clear their cause and mask themselves when they fire (EIAC, EIAM): a core asks anew
- * before it sleeps. Link changes stay masked by nothing and are acknowledged in ixgbe_link.
+ * Queue vectors clear their cause and mask themselves when they fire (EIAC, EIAM): a core unmasks
+ * its vector before it sleeps. The vector of link changes is never masked; ixgbe_link acknowledges
+ * it.
  */
 int ixgbe_interrupts_start(struct nic *nic, const struct nic_config *config)
 {
@@ -229,7 +231,7 @@ int ixgbe_interrupts_start(struct nic *nic, const struct nic_config *config)
 	return E_OK;
 }
 
-/* --- the way back --- */
+/* --- stop --- */
 
 static int rx_stop(struct nic *nic, unsigned q)
 {
@@ -238,7 +240,7 @@ static int rx_stop(struct nic *nic, unsigned q)
 	                  "a receive queue does not stop");
 }
 
-/* What it has to send until `end` is sent. */
+/* Waits until `end` at most for the queue to send what it has, then disables it. */
 static int tx_stop(struct nic *nic, unsigned q, uint64_t end)
 {
 	while (ixgbe_read(nic, IXGBE_TDH, q) != ixgbe_read(nic, IXGBE_TDT, q) && !nic_past(end))

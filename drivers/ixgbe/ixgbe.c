@@ -1,9 +1,9 @@
 /*
  * ixgbe: Intel 82599 and X540, the table of operations. Read it beside the 82599 datasheet, 4.6.3:
- * start() is its list of steps.
+ * start() follows its list of steps.
  *
- * Completion of transmit is by head write-back (ring.h has both): the device then never writes into
- * the ring, whose lines stay with this core, and one line of memory says how far it is.
+ * Transmit completion is by head write-back (ring.h has both modes): the device then never writes
+ * into the ring, whose lines stay with this core, and one line of memory tells its progress.
  */
 #include "drivers/ixgbe/ixgbe.h"
 
@@ -32,7 +32,7 @@ _Static_assert(sizeof(struct pair) <= sizeof(((struct nic_queue *)0)->priv), "fi
 
 static struct pair *pair_of(struct nic_queue *q) { return (struct pair *)(void *)q->priv; }
 
-/* 9.3.3; boards that came later by the PCI ID list. */
+/* 9.3.3; later boards from the PCI ID list. */
 static const struct id {
 	uint16_t device;
 	uint8_t kind, media;
@@ -102,7 +102,7 @@ static int probe(struct nic *nic, const struct pci_dev *dev)
 	d->autoc = ixgbe_read(nic, IXGBE_AUTOC, 0);
 	nic->pairs_max = IXGBE_RSS_QUEUES;
 	nic->mtu_max = NIC_MTU_MAX;
-	/* UDP: 7.2.4.2 has its L4T, and Linux's ixgbe uses it on all that are driven here. */
+	/* UDP: 7.2.4.2 defines its L4T, and Linux's ixgbe uses it on all devices in this table. */
 	nic->features = NIC_RX_CSUM | NIC_TX_CSUM | NIC_LINK | NIC_RSS | NIC_TSO | NIC_USO | NIC_VLAN |
 	                NIC_SG;
 	return e;
@@ -171,7 +171,7 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 
 static void stop(struct nic *nic)
 {
-	if (ixgbe_device(nic)->pairs) /* or RETA would lead frames to queues that are off already */
+	if (ixgbe_device(nic)->pairs) /* else RETA would direct frames to queues that are off */
 		ixgbe_rx_halt(nic);
 	ixgbe_queues_stop(nic);
 	if (ixgbe_device(nic)->pairs)
@@ -180,7 +180,7 @@ static void stop(struct nic *nic)
 	ixgbe_reset(nic);
 }
 
-/* All that data cores know of a pair stays as it is. */
+/* What data cores know of a pair does not change. */
 static int pair_start(struct nic *nic, const struct nic_config *config, unsigned pair,
                       struct nic_shared *shared)
 {
@@ -264,7 +264,8 @@ static void slots_send(struct nic_queue *q, unsigned n, uint64_t bytes)
 	ixgbe_slots_send(&pair_of(q)->tx, q->cnt, n, bytes);
 }
 
-/* Slots are for head write-back: with DD the device writes into the descriptors that shall stay. */
+/* Slots need head write-back: with DD the device would write into descriptors that shall not
+ * change. */
 #define SLOTS(operation) (IXGBE_COMPLETION == IXGBE_HEAD_WRITE_BACK ? (operation) : NULL)
 
 static bool rx_interrupt(struct nic_queue *q, bool arm)
@@ -275,7 +276,8 @@ static bool rx_interrupt(struct nic_queue *q, bool arm)
 	q->cnt->irq_arms += arm;
 	q->cnt->mmio_writes++;
 	mmio_write32(arm ? p->irq_on : p->irq_off, p->irq_bit);
-	/* A frame that came before the write got there has set the cause: the device fires then. */
+	/* A frame that arrives before this write takes effect has set its cause: the device then
+	 * fires. */
 	barrier_full();
 	return ixgbe_rx_waiting(&p->rx);
 }

@@ -1,35 +1,36 @@
 /*
- * Link (4.6.4). The MAC brings it up by itself once it is told how: backplanes by the AUTOC of
- * their EEPROM, X540 by its PHY's firmware. A cage (SFP+) needs a look at its module, over the two
- * wires of I2CCTL, and the init sequence that the EEPROM has for that kind of module.
+ * Link (4.6.4). The MAC brings the link up by itself once configured: backplanes by AUTOC from
+ * their EEPROM, X540 by its PHY's firmware. A cage (SFP+) requires the driver to identify the
+ * module, over the two I2C wires of I2CCTL, and to play the EEPROM's init sequence for that kind of
+ * module.
  *
- * Any module with such a sequence is used, whoever made it. Left out: modules plugged in after
- * start (the next start finds them), changing speed on modules that have two (10 Gb/s is taken).
+ * Any module with such a sequence is used, whoever made it. Omitted: modules plugged in after start
+ * (the next start finds them), and the lower speed of dual-speed modules (10 Gb/s is used).
  */
 #include "drivers/ixgbe/device.h"
 
-#define SEQUENCES_MAX 64   /* kinds of modules in an EEPROM */
+#define SEQUENCES_MAX 64   /* kinds of module in an EEPROM */
 #define SEQUENCE_MAX 1024  /* words of one */
 #define PIPELINE_US 60000
 
-/* --- I2C, by hand (8.2.3.1); 100 kHz: no edge within 5 us of the one before --- */
+/* --- I2C by bit-banging (8.2.3.1), 100 kHz: edges at least 5 us apart --- */
 
 #define HALF_PERIOD_US 5
-#define STRETCH_US 1000 /* a module may hold the clock low for so long */
+#define STRETCH_US 1000 /* a module may stretch the clock for this long */
 #define I2C_TRIES 3
 #define CLOCK IXGBE_I2CCTL_CLK_OUT
 #define DATA IXGBE_I2CCTL_DATA_OUT
 #define MODULE_ADDRESS 0xa0 /* SFF-8472, 4.1: the serial ID; bit 0 set to read */
 
-/* Lets go of the lines in `high` (pull-ups raise them) and pulls the others down. */
+/* Releases the lines in `high` (pull-ups raise them) and pulls the others low. */
 static void drive(struct nic *nic, uint32_t high)
 {
 	ixgbe_write(nic, IXGBE_I2CCTL, 0, high);
-	(void)ixgbe_read(nic, IXGBE_I2CCTL, 0); /* the write has arrived when the delay begins */
+	(void)ixgbe_read(nic, IXGBE_I2CCTL, 0); /* makes the write arrive before the delay begins */
 	ixgbe_delay(nic, HALF_PERIOD_US);
 }
 
-/* One clock with `data` on the line; returns what was there while the clock was high. */
+/* One clock with `data` on the line; returns the line's level while the clock was high. */
 static uint32_t clock_bit(struct nic *nic, uint32_t data)
 {
 	uint64_t end = nic_deadline(nic, STRETCH_US);
@@ -42,7 +43,7 @@ static uint32_t clock_bit(struct nic *nic, uint32_t data)
 	return (pins & IXGBE_I2CCTL_DATA_IN) != 0;
 }
 
-/* True when the module acknowledges. */
+/* True if the module acknowledges. */
 static bool send_byte(struct nic *nic, uint8_t byte)
 {
 	for (unsigned i = 8; i--;)
@@ -65,7 +66,7 @@ static void i2c_stop(struct nic *nic)
 	drive(nic, DATA | CLOCK);
 }
 
-/* A byte of the module's serial ID. False: nobody answers. */
+/* Reads a byte of the module's serial ID. False: no answer. */
 static bool module_read(struct nic *nic, uint8_t at, uint8_t *byte)
 {
 	for (unsigned i = 0; i < I2C_TRIES; i++) {
@@ -75,7 +76,8 @@ static bool module_read(struct nic *nic, uint8_t at, uint8_t *byte)
 			i2c_start(nic);
 			there = send_byte(nic, MODULE_ADDRESS | 1);
 		}
-		/* Nine clocks: a byte and our "no more"; also free who is in the middle of one. */
+		/* Nine clocks: a byte and our NACK. They also release a module that is in the
+		 * middle of a byte. */
 		unsigned v = 0;
 		for (unsigned b = 0; b < 9; b++)
 			v = v << 1 | clock_bit(nic, DATA);
@@ -100,7 +102,7 @@ static bool module_read(struct nic *nic, uint8_t at, uint8_t *byte)
 #define ID_CABLE_ACTIVE 8
 
 struct module {
-	uint16_t kind; /* IXGBE_SFP_...; 0: none, or none that we know */
+	uint16_t kind; /* IXGBE_SFP_...; 0: none, or an unknown one */
 	uint32_t mode; /* AUTOC.LMS */
 };
 
@@ -121,7 +123,7 @@ static struct module identify(struct nic *nic)
 	return none;
 }
 
-/* Address of the init sequence of this kind of module in the EEPROM; 0: there is none. */
+/* Sets *at to the EEPROM address of the init sequence for this kind of module; 0: there is none. */
 static int find_sequence(struct nic *nic, uint16_t kind, uint16_t *at)
 {
 	uint16_t list, id, found;
@@ -155,9 +157,9 @@ static int play_sequence(struct nic *nic, uint16_t at)
 }
 
 /*
- * Makes AUTOC hold. ERRATUM: a restart alone does not reset the link's pipeline; it takes one with
- * LMS bit 2 the other way round, until auto-negotiation leaves its first state. Source: Intel's own
- * drivers, which also let the link come up though the EEPROM has it off (AUTOC2).
+ * Puts AUTOC into effect. ERRATUM: a restart alone does not reset the link's pipeline. It takes a
+ * restart with LMS bit 2 inverted, until auto-negotiation leaves its first state. Source: Intel's
+ * own drivers, which also enable a link that the EEPROM disables (AUTOC2).
  */
 static int restart(struct nic *nic, uint32_t autoc)
 {
@@ -189,7 +191,7 @@ static int start_module(struct nic *nic)
 int ixgbe_link_start(struct nic *nic)
 {
 	struct ixgbe_device *d = ixgbe_device(nic);
-	/* The firmware watches modules and AUTOC, too. */
+	/* The firmware also monitors modules and AUTOC. */
 	uint32_t ours = IXGBE_SW_FW_SYNC_MAC_CSR |
 	                (d->lan ? IXGBE_SW_FW_SYNC_PHY1 : IXGBE_SW_FW_SYNC_PHY0);
 	if (d->media == IXGBE_COPPER)
@@ -205,10 +207,10 @@ int ixgbe_link_start(struct nic *nic)
 void ixgbe_link(struct nic *nic, struct nic_link *out)
 {
 	static const uint32_t mbps[] = {0, 100, 1000, 10000};
-	/* Acknowledge, then look: a change in between brings the next interrupt. */
+	/* Acknowledge before reading: a change in between raises the next interrupt. */
 	ixgbe_write(nic, IXGBE_EICR, 0, IXGBE_EICR_LSC);
 	ixgbe_write(nic, IXGBE_EIMS, 0, IXGBE_EICR_LSC);
-	(void)ixgbe_read(nic, IXGBE_LINKS, 0); /* the first look may show what has been */
+	(void)ixgbe_read(nic, IXGBE_LINKS, 0); /* the first read may return a past state */
 	uint32_t links = ixgbe_read(nic, IXGBE_LINKS, 0);
 	*out = (struct nic_link){0};
 	if (links == UINT32_MAX && ixgbe_gone(nic)) {

@@ -1,13 +1,13 @@
 /*
- * Rate limits of transmit queues (7.7.2, 8.2.3.10.16), see device.h. The chip knows a rate as a
- * factor, by which a frame's time on the link is stretched.
+ * Rate limits of transmit queues (7.7.2, 8.2.3.10.16), see device.h. The chip represents a rate as
+ * a factor by which it stretches a frame's time on the link.
  *
- * ERRATUM: for frames of 64 bytes and rates above 64/84 of the link's the chip's rate is not the
- * one asked for. Source: libmoon, which has measured it. Who wants that much does without a limit.
+ * ERRATUM: with 64-byte frames at rates above 64/84 of the link speed the chip does not keep the
+ * requested rate. Source: libmoon, by measurement. Send without a limit at such rates.
  */
 #include "drivers/ixgbe/device.h"
 
-#define LARGE 4096 /* bytes: frames above, and the limiter needs the larger window */
+#define LARGE 4096 /* bytes: above this frame size the limiter needs the larger window */
 
 static int refuse(struct nic *nic, int error, const char *why)
 {
@@ -27,7 +27,8 @@ int ixgbe_rate(struct nic *nic, unsigned pair, uint32_t kbps, uint32_t *set)
 		return refuse(nic, E_AGAIN, "the link is down");
 	*set = (uint32_t)line;
 	if (kbps) {
-		factor = ((line << IXGBE_RTTBCNRC_FACTOR_SHIFT) + kbps - 1) / kbps; /* not above */
+		factor = ((line << IXGBE_RTTBCNRC_FACTOR_SHIFT) + kbps - 1) / kbps; /* rounds the
+		                                                                       rate down */
 		if (kbps >= line || factor > IXGBE_RTTBCNRC_FACTOR_MAX)
 			return refuse(nic, E_INVAL, "a rate that the limiter does not have");
 		*set = (uint32_t)((line << IXGBE_RTTBCNRC_FACTOR_SHIFT) / factor);

@@ -1,4 +1,4 @@
-/* Registers by the table of spec.h, and waiting for them. See device.h. */
+/* Register access by the table of spec.h, and polling. See device.h. */
 #include "drivers/ixgbe/device.h"
 
 #include "hal/barrier.h"
@@ -88,7 +88,7 @@ int ixgbe_poll(struct nic *nic, enum ixgbe_reg reg, unsigned i, uint32_t bits,
 	struct ixgbe_device *d = ixgbe_device(nic);
 	uint64_t end = nic_deadline(nic, us);
 	for (;;) {
-		bool last = nic_past(end); /* before the read: the last one counts in full */
+		bool last = nic_past(end); /* before the read: a late read still counts */
 		d->polled = ixgbe_read(nic, reg, i);
 		if (d->polled == UINT32_MAX && ixgbe_gone(nic))
 			return ixgbe_fail(nic, E_DEVICE, why);

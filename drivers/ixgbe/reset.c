@@ -1,4 +1,4 @@
-/* Steps 1 to 4 of 4.6.3: no interrupts, global reset, EEPROM read, DMA ready. */
+/* Steps 1 to 4 of 4.6.3: interrupts off, global reset, EEPROM read, DMA ready. */
 #include "drivers/ixgbe/device.h"
 
 #include "hal/barrier.h"
@@ -22,27 +22,29 @@ static void interrupts_off(struct nic *nic)
 	ixgbe_write_all(nic, IXGBE_EIMC_EX, 0, UINT32_MAX);
 }
 
-/* 5.2.5.3.2: the PCIe layer holds what does not leave, as when the link went down in between. */
+/* 5.2.5.3.2: the PCIe layer keeps requests that cannot complete, such as when the link went
+ * down. */
 static void flush(struct nic *nic)
 {
 	uint64_t end = nic_deadline(nic, PENDING_US);
 	while (pci_read(nic->pci, PCIE_DEVICE_STATUS, 2) & PCIE_TRANSACTION_PENDING &&
 	       !nic_past(end))
 		cpu_relax();
-	/* Loopback keeps frames from the wire; RXCTRL.RXEN, clear already, from memory. */
+	/* Loopback keeps frames off the wire; RXCTRL.RXEN, already clear, keeps them out of
+	 * memory. */
 	ixgbe_set(nic, IXGBE_HLREG0, 0, IXGBE_HLREG0_LPBK);
 	ixgbe_delay(nic, DRAIN_US);
 	ixgbe_set(nic, IXGBE_GCR_EXT, 0, IXGBE_GCR_EXT_BUFFERS_CLEAR);
-	(void)ixgbe_read(nic, IXGBE_STATUS, 0); /* the write has arrived */
+	(void)ixgbe_read(nic, IXGBE_STATUS, 0); /* ensures that the write has arrived */
 	ixgbe_delay(nic, CLEAR_US);
 	ixgbe_clear(nic, IXGBE_GCR_EXT, 0, IXGBE_GCR_EXT_BUFFERS_CLEAR);
 	ixgbe_clear(nic, IXGBE_HLREG0, 0, IXGBE_HLREG0_LPBK);
 }
 
 /*
- * CTRL.RST while the link is up, for a link reset would take it from the manageability firmware;
- * CTRL.LRST, which resets the same and the link too, while it is down. X540: firmware shares the
- * PHY.
+ * CTRL.RST while the link is up, because a link reset would take the link from the manageability
+ * firmware. CTRL.LRST, which resets the same and the link too, while it is down. X540: firmware
+ * shares the PHY.
  */
 static int reset_once(struct nic *nic)
 {
@@ -74,7 +76,7 @@ int ixgbe_reset(struct nic *nic)
 	d->lan = ixgbe_read(nic, IXGBE_STATUS, 0) >> IXGBE_STATUS_LAN_ID_SHIFT &
 	         IXGBE_STATUS_LAN_ID_MASK;
 	interrupts_off(nic);
-	/* 5.2.5.3.2, master disable: nothing may be on its way when the reset comes. */
+	/* 5.2.5.3.2, master disable: no request may be pending when the reset comes. */
 	ixgbe_write(nic, IXGBE_RXCTRL, 0, 0);
 	ixgbe_set(nic, IXGBE_CTRL, 0, IXGBE_CTRL_GIO_DIS);
 	int e = ixgbe_poll(nic, IXGBE_STATUS, 0, IXGBE_STATUS_GIO, IXGBE_UNTIL_CLEAR, MASTER_US,
@@ -95,6 +97,6 @@ int ixgbe_reset(struct nic *nic)
 		               DMA_INIT_US,
 		               "DMA initialisation does not complete (RDRXCTL.DMAIDONE)");
 	if (e == E_OK)
-		nic->error = NULL; /* whatever a first try has said */
+		nic->error = NULL; /* discards the error of a first try */
 	return e;
 }

@@ -1,9 +1,9 @@
 /*
- * See ring.h: memory of a pair, and its receive half. ring_tx.c has the other.
+ * See ring.h: memory of a pair, and its receive half. ring_tx.c has the transmit half.
  *
- * Cache lines: a descriptor's line is read to find DD, written by the refill soon after, and then
- * read by the device. It is fetched for writing at once, some lines ahead of the loop, but only
- * behind a descriptor that is done: an idle poll reads one word and takes no line from the device.
+ * Cache lines: a descriptor's line is read to find DD, written soon after by the refill, and then
+ * read by the device. It is prefetched for writing, some lines ahead of the loop, but only behind a
+ * descriptor that is done: an idle poll reads one word and takes no line from the device.
  */
 #include "drivers/ixgbe/ring.h"
 
@@ -55,7 +55,7 @@ void ixgbe_rx_init(struct ixgbe_rx *r, void *mem, unsigned size, uint32_t most,
 
 /* --- refill --- */
 
-/* Gives buffers to the `places` descriptors that are to have some, as far as the pool goes. */
+/* Gives buffers to the `places` descriptors that shall have some, as far as the pool has any. */
 static inline void give_all(struct ixgbe_rx *r, struct bufpool *pool, uint32_t places)
 {
 	uint32_t n = places < pool->free ? places : pool->free, tail = r->tail, mask = r->mask;
@@ -67,19 +67,20 @@ static inline void give_all(struct ixgbe_rx *r, struct bufpool *pool, uint32_t p
 		uint32_t at = (tail + i) & mask, buf = fresh[-(int)i - 1];
 		owner[at] = buf;
 		desc[at].read.packet = dma_addr(buf_base(&p, buf) + IXGBE_RX_OFFSET).bus;
-		desc[at].read.header = 0; /* takes DD away */
+		desc[at].read.header = 0; /* clears DD */
 	}
 	pool->free -= n;
 	r->tail = tail + n;
 }
 
-/* For ixgbe_rx_left: behind `told` lie descriptors that look done, for they were taken before. */
+/* For ixgbe_rx_left, which must not go beyond `told`: descriptors there were taken before and still
+ * look done. */
 static inline uint64_t place_of(const struct ixgbe_rx *r)
 {
 	return (uint64_t)r->told << 32 | r->head;
 }
 
-/* Invariant 2: tells the device of new descriptors if it is worth a write, or if it runs dry. */
+/* Invariant 2: tells the device of new descriptors if they are worth a write, or if it runs dry. */
 static inline void tell(struct ixgbe_rx *r, struct nic_counters *cnt)
 {
 	uint32_t news = r->tail - r->told;
@@ -112,7 +113,7 @@ void ixgbe_rx_fill(struct ixgbe_rx *r, struct bufpool *pool, struct nic_counters
 
 /* --- receive --- */
 
-/* The second quadword of a descriptor: read once, so what is checked is what is used. */
+/* The second quadword of a descriptor, read once so that the value checked is the value used. */
 static inline uint64_t load_status(const union ixgbe_rx_desc *d)
 {
 	return __atomic_load_n(&d->wb.status, __ATOMIC_ACQUIRE);
@@ -123,7 +124,7 @@ bool ixgbe_rx_waiting(const struct ixgbe_rx *r)
 	return r->head != r->told && load_status(&r->desc[r->head & r->mask]) & IXGBE_RXD_DD;
 }
 
-/* Sets what the plain path goes by, after part or dropping has changed. */
+/* Sets the plain path's length limit, after `part` or `dropping` has changed. */
 static void set_plain(struct ixgbe_rx *r, const struct bufpool *pool)
 {
 	r->plain_room = r->part.data || r->dropping ? 0 : pool->stride - IXGBE_RX_OFFSET;
@@ -141,8 +142,8 @@ static void drop_frame(struct ixgbe_rx *r, struct bufpool *pool, const struct pk
 }
 
 /*
- * Not the plain frame in one good descriptor. True when *p is a frame now; else its buffer has been
- * taken care of.
+ * Handles what is not a frame in one good descriptor. True: *p is now a frame. False: its buffer
+ * has been taken over.
  */
 COLD static bool rx_odd(struct ixgbe_rx *r, struct bufpool *pool, struct nic_counters *cnt,
                         struct pkt *p, uint64_t status)
@@ -151,12 +152,12 @@ COLD static bool rx_odd(struct ixgbe_rx *r, struct bufpool *pool, struct nic_cou
 	if (r->dropping) {
 		drop_frame(r, pool, p, more);
 	} else if (status & IXGBE_RXD_RXE) {
-		cnt->rx_bad_desc++; /* FCTRL.SBP is off: the device must not show such frames */
+		cnt->rx_bad_desc++; /* FCTRL.SBP is off: the device must not deliver such frames */
 		drop_frame(r, pool, p, more);
 	} else if (p->len == 0 || p->len > pool->stride - IXGBE_RX_OFFSET) {
 		cnt->rx_bad_len++;
 		drop_frame(r, pool, p, more);
-	} else if (r->part.data == NULL) { /* more: it begins here */
+	} else if (r->part.data == NULL) { /* more: the frame begins here */
 		r->part = *p;
 		r->part.data = buf_base(pool, p->buf) + BUF_DATA_OFFSET;
 		memmove(r->part.data, p->data, p->len);
@@ -167,7 +168,7 @@ COLD static bool rx_odd(struct ixgbe_rx *r, struct bufpool *pool, struct nic_cou
 	} else {
 		memcpy(r->part.data + r->part.len, p->data, p->len);
 		r->part.len = (uint16_t)(r->part.len + p->len);
-		r->part.flags = p->flags; /* 7.1.6.2: status holds in the last descriptor only */
+		r->part.flags = p->flags; /* 7.1.6.2: status is valid in the last descriptor only */
 		pkt_free(pool, p);
 		if (more)
 			return false;
@@ -180,9 +181,9 @@ COLD static bool rx_odd(struct ixgbe_rx *r, struct bufpool *pool, struct nic_cou
 }
 
 /*
- * Nothing at the head, but the one behind it is done: a write-back, which come in order, is lost,
- * and without it the ring would stand still for ever. Believed when seen in two turns. Whether a
- * frame ended there is lost as well, so all is dropped up to the next end.
+ * The descriptor at the head is not done but the next one is. Write-backs come in order, so one is
+ * lost, and the ring would stand still for ever. Acts only when this is seen in two turns. Whether
+ * a frame ended there is unknown, so everything is dropped up to the next end of frame.
  */
 COLD static void skip_lost(struct ixgbe_rx *r, struct bufpool *pool, struct nic_counters *cnt)
 {
@@ -200,15 +201,15 @@ COLD static void skip_lost(struct ixgbe_rx *r, struct bufpool *pool, struct nic_
 	refill(r, pool, cnt, 1);
 }
 
-/* The second word of a struct pkt, to be stored as one. */
+/* The second word of a struct pkt, to be stored at once. */
 #define PKT_WORD(buf, len, flags, port) \
 	((uint64_t)(port) << 56 | (uint64_t)(flags) << 48 | (uint64_t)(len) << 32 | (buf))
 _Static_assert(offsetof(struct pkt, buf) == 8 && offsetof(struct pkt, len) == 12 &&
                        offsetof(struct pkt, flags) == 14 && offsetof(struct pkt, port) == 15,
                "as PKT_WORD has it");
 
-/* Takes the descriptors that are done, `most` at most, from r->head; returns how many packets they
- * were. */
+/* Takes the descriptors that are done, at most `most`, from r->head on; returns the number of
+ * packets. */
 static inline unsigned take_done(struct ixgbe_rx *r, struct bufpool *pool, struct nic_counters *cnt,
                                  struct pkt *v, uint32_t most)
 {
@@ -259,7 +260,7 @@ unsigned ixgbe_rx_burst(struct ixgbe_rx *r, struct bufpool *pool, struct nic_cou
 		if (left > 1 &&
 		    unlikely(load_status(&r->desc[(head + 1) & r->mask]) & IXGBE_RXD_DD))
 			skip_lost(r, pool, cnt);
-		refill(r, pool, cnt, 0); /* buffers may have come back */
+		refill(r, pool, cnt, 0); /* buffers may have been freed meanwhile */
 		return 0;
 	}
 	prefetch_write(&r->desc[(head + DESC_PER_LINE) & r->mask]);

@@ -1,36 +1,36 @@
 /*
  * The queue half of the ixgbe driver: one receive and one transmit descriptor ring (82599
- * datasheet, 7.1.6 to 7.1.9, 7.2.3) as one data core polls them. Knows memory and ownership, and of
- * registers only the two tails it is given: the same source runs on the host against hand-made
- * write-backs and a device that lies (tests/unit/test_ixgbe_ring.c, test_ixgbe_hostile.c,
+ * datasheet, 7.1.6 to 7.1.9, 7.2.3) as one data core polls them. It handles memory and ownership,
+ * and of the registers only the two tails it is given, so the same source runs on the host against
+ * constructed write-backs and a hostile device (tests/unit/test_ixgbe_ring.c, test_ixgbe_hostile.c,
  * test_ixgbe_slots.c).
  *
- * A frame is one buffer and one descriptor, but for received frames longer than a descriptor's
- * share of a buffer, for sent frames in pieces (PKT_CHAIN: a descriptor for each), and for the
- * context descriptor that goes before a sent frame when its offloads differ from those of the frame
- * before.
+ * A frame is one buffer and one descriptor, with three exceptions: received frames longer than what
+ * a descriptor covers of a buffer; sent frames in pieces (PKT_CHAIN: a descriptor for each); and
+ * the context descriptor before a sent frame whose offloads differ from those of the frame before.
  *
- * Positions count on for ever (uint32_t, modulo 2^32); & mask gives the descriptor. One descriptor
- * stays unused, because head == tail means empty to the device (7.1.9, 7.2.3.4).
+ * Positions count on without limit (uint32_t, modulo 2^32); & mask gives the descriptor. One
+ * descriptor stays unused, because head == tail means empty to the device (7.1.9, 7.2.3.4).
  *
  * Invariants
- * 1. rx: descriptors [head, told) are the device's, [told, tail) have a buffer and the device does
- *    not know yet, [tail, head + most) have none, and others shall have none. owner[] is the
- *    buffer of each in [head, tail).
+ * 1. rx: descriptors [head, told) are the device's; [told, tail) have a buffer, but the device does
+ *    not know of them yet; [tail, head + most) have none; the others shall have none. owner[] is
+ *    the buffer of each in [head, tail).
  * 2. rx: the tail register is written once for at least `bulk` new descriptors, or when the device
- *    has fewer than that left: a write costs as much as several packets. At most once a burst.
+ *    has fewer than that left, because a write costs as much as several packets. At most once a
+ *    burst.
  * 3. tx: descriptors [tail, head) are the device's. owner[] of a frame's last descriptor is its
- *    buffer, with PKT_SHARED and PKT_CHAIN above the number; NONE under the others and under a
- *    context, with REPORTED where RS is set, always in a frame's last. The last of each burst is
- *    REPORTED, so all buffers come back without another one being sent.
+ *    buffer, with PKT_SHARED and PKT_CHAIN above the number; it is NONE in the others and in a
+ *    context. It has REPORTED where RS is set, always in a frame's last descriptor. The last
+ *    descriptor of each burst is REPORTED, so all buffers come back without another burst.
  * 4. What the device writes is checked before use: lengths, error bits, the head it writes back. A
  *    bad frame is counted and dropped. A head outside of [tail, head] breaks the queue. Write-backs
- *    come in order: one that is missing before another is counted, and passed over.
+ *    come in order: one that is missing while a later one is there is counted and skipped.
  * 5. rx: a frame over several descriptors is gathered in the buffer of its first, across bursts
- *    (`part`), or dropped whole (`dropping`).
- * 6. tx, slots (ring_slots.c; head write-back only): RS is set in one descriptor of
- *    IXGBE_TX_REPORT, for ever, and in the last of each send until its slot is sent again. owner[]
- *    has one bit for each descriptor, set in those that have RS so for a while.
+ *    (`part`), or dropped as a whole (`dropping`).
+ * 6. tx, slots (ring_slots.c; head write-back only): RS is set permanently in one descriptor of
+ *    IXGBE_TX_REPORT, and in the last of each send until its slot is sent again. owner[] has one
+ *    bit for each descriptor, set for those that have RS temporarily.
  *
  * Order: descriptor, then (write barrier) tail register. DD or written-back head, then (acquire)
  * the rest. No register is read.
@@ -41,21 +41,21 @@
 #include "drivers/ixgbe/spec.h"
 #include "drivers/nic.h"
 
-/* Descriptors of a ring: they last 69 us at 14.88 Mpps; more would cool the cache. */
+/* Descriptors of a ring: they last 69 us at 14.88 Mpps; more would cost cache. */
 #define IXGBE_RING_SIZE 1024
-#define IXGBE_RING_SIZE_MIN 8 /* a ring is a multiple of 128 bytes */
+#define IXGBE_RING_SIZE_MIN 8 /* a ring's size is a multiple of 128 bytes */
 
-/* New receive descriptors for one write of the tail register. This and IXGBE_COMPLETION may be
- * given to the compiler, to measure others. */
+/* New receive descriptors per write of the tail register. This and IXGBE_COMPLETION may be set on
+ * the compiler's command line, to measure alternatives. */
 #ifndef IXGBE_RX_BULK
 #define IXGBE_RX_BULK 32
 #endif
 
-/* A sent descriptor in so many asks for a report; a power of two. */
+/* One sent descriptor in this many requests a report; a power of two. */
 #define IXGBE_TX_REPORT 32
 
-/* First byte of a received frame in its buffer: a cache line of its own begins, and what is left of
- * the buffer is a multiple of the 1 KB that SRRCTL.BSIZEPACKET counts in. */
+/* Offset of a received frame in its buffer: the frame begins a cache line, and the rest of the
+ * buffer is a multiple of 1 KB, the unit of SRRCTL.BSIZEPACKET. */
 #define IXGBE_RX_OFFSET 128
 _Static_assert((BUF_STRIDE_STANDARD - IXGBE_RX_OFFSET) % IXGBE_SRRCTL_BSIZEPACKET_UNIT == 0, "2");
 _Static_assert((BUF_STRIDE_JUMBO - IXGBE_RX_OFFSET) % IXGBE_SRRCTL_BSIZEPACKET_UNIT == 0, "9");
@@ -63,7 +63,7 @@ _Static_assert(IXGBE_RX_OFFSET >= BUF_DATA_OFFSET, "gathering moves frames down,
 
 #define IXGBE_NONE 0x7fffffffu /* no buffer */
 #define IXGBE_REPORTED (1u << 31)
-/* In the owner of a sent frame; NONE is above all buffers' numbers too. */
+/* In the owner of a sent frame. NONE, too, is above all buffer numbers. */
 #define IXGBE_OWNER_FLAGS_SHIFT 24
 #define IXGBE_OWNER_BUF ((1u << 29) - 1)
 _Static_assert((PKT_SHARED | PKT_CHAIN) << IXGBE_OWNER_FLAGS_SHIFT == 0x60000000, "above");
@@ -72,7 +72,7 @@ _Static_assert((PKT_SHARED | PKT_CHAIN) << IXGBE_OWNER_FLAGS_SHIFT == 0x60000000
 #define IXGBE_TX_PIECES_MAX 40
 _Static_assert(1 + PKT_FRAGS_MAX <= IXGBE_TX_PIECES_MAX, "any chain fits");
 
-/* How the device says that frames were sent. */
+/* How the device reports that frames were sent. */
 enum ixgbe_completion {
 	IXGBE_HEAD_WRITE_BACK, /* 7.2.3.5.2: it writes its head into memory */
 	IXGBE_DESCRIPTOR_DONE, /* 7.2.3.5.1: it sets DD in descriptors that have RS */
@@ -86,22 +86,22 @@ struct ixgbe_rx {
 	uint32_t *owner;
 	volatile void *tail_reg;
 	uint32_t mask;
-	uint32_t head;       /* next to be looked at */
+	uint32_t head;       /* next to be checked */
 	uint32_t tail;       /* next to be given a buffer */
-	uint32_t told;       /* what the tail register says */
+	uint32_t told;       /* value of the tail register */
 	uint32_t most;       /* descriptors with a buffer, below size */
 	uint32_t bulk;
 	uint32_t plain_room; /* bytes the device may write into one buffer; 0 while a frame is
 	                        gathered or dropped: one comparison finds all that is not plain */
-	uint32_t csum_mask;  /* status bits that have to be L4I for PKT_CSUM_OK; 0: it never is */
-	uint32_t vlan_mask;  /* IXGBE_RXD_VP when tags are taken out */
-	uint32_t suspect;    /* position whose write-back seems lost; any other than head: none */
+	uint32_t csum_mask;  /* status bits that must equal L4I for PKT_CSUM_OK; 0: never set */
+	uint32_t vlan_mask;  /* IXGBE_RXD_VP if the device strips tags */
+	uint32_t suspect;    /* position whose write-back seems lost; other than head: none */
 	struct pkt part;     /* frame being gathered; data NULL: none */
 	bool dropping;       /* until the end of a frame */
-	uint8_t port;        /* goes into every packet */
+	uint8_t port;        /* stored in every packet */
 };
 
-/* What a context descriptor says; seed is 0. */
+/* Contents of a context descriptor; seed is 0. */
 struct ixgbe_context {
 	uint32_t vlan_macip, type_tucmd, mss_l4len;
 };
@@ -109,7 +109,7 @@ struct ixgbe_context {
 struct ixgbe_tx {
 	union ixgbe_tx_desc *desc;
 	uint32_t *owner;
-	uint32_t *written_head; /* by the device, with IXGBE_HEAD_WRITE_BACK */
+	uint32_t *written_head; /* written by the device, with IXGBE_HEAD_WRITE_BACK */
 	volatile void *tail_reg;
 	uint32_t mask;
 	uint32_t head;       /* next to be filled */
@@ -117,23 +117,23 @@ struct ixgbe_tx {
 	uint32_t reported;   /* position after the last one with RS */
 	uint32_t slot_base;  /* slots: position of slot 0 */
 	enum ixgbe_completion completion;
-	struct ixgbe_context context; /* the device's; type_tucmd 0: none yet */
+	struct ixgbe_context context; /* the device's current one; type_tucmd 0: none yet */
 };
 
-/* Where the parts of a pair's memory lie; all offsets and the sum are multiples of 128. */
+/* Offsets of the parts of a pair's memory; all, and the sum, are multiples of 128. */
 struct ixgbe_layout {
 	size_t rx_desc, tx_desc, written_head, rx_owner, tx_owner, bytes;
 };
 struct ixgbe_layout ixgbe_layout(unsigned size);
 
-/* Rings of `size` descriptors (a power of two) in zeroed memory; rx: `most` of them, or all but one,
- * shall have buffers. The caller then sets what is not memory: tail_reg; rx: csum_mask, vlan_mask,
- * port. */
+/* Initialise rings of `size` descriptors (a power of two) in zeroed memory. rx: `most` of them
+ * shall have buffers, at most all but one. The caller then sets what is not memory: tail_reg; rx:
+ * csum_mask, vlan_mask, port. */
 void ixgbe_rx_init(struct ixgbe_rx *r, void *mem, unsigned size, uint32_t most,
                    const struct bufpool *pool);
 void ixgbe_tx_init(struct ixgbe_tx *r, void *mem, unsigned size, enum ixgbe_completion completion);
 
-/* Gives buffers to as many descriptors as shall have some, or as the pool has, and tells the
+/* Gives buffers to all descriptors that shall have some, as far as the pool has any, and tells the
  * device. */
 void ixgbe_rx_fill(struct ixgbe_rx *r, struct bufpool *pool, struct nic_counters *cnt);
 
@@ -141,14 +141,14 @@ void ixgbe_rx_fill(struct ixgbe_rx *r, struct bufpool *pool, struct nic_counters
 unsigned ixgbe_rx_burst(struct ixgbe_rx *r, struct bufpool *pool, struct nic_counters *cnt,
                         struct pkt *v, unsigned max);
 
-/* Frames, by their ends, that lie in a ring that is stopped and were not taken: its pair's memory is
- * mem, `place` the last rx_place. */
+/* Frames in the stopped ring of the pair at mem that were not taken, counted by their ends; `place`
+ * is the last rx_place. */
 unsigned ixgbe_rx_left(const void *mem, unsigned size, uint64_t place);
 
-/* True when a frame, or a part of one, waits. */
+/* True if a frame, or a part of one, waits. */
 bool ixgbe_rx_waiting(const struct ixgbe_rx *r);
 
-/* As nic_ops.tx_burst. A device that lies sets *broken. */
+/* As nic_ops.tx_burst. Sets *broken if the device's head is invalid. */
 unsigned ixgbe_tx_burst(struct ixgbe_tx *r, struct bufpool *pool, struct nic_counters *cnt,
                         const struct pkt *v, unsigned n, bool *broken);
 

@@ -1,14 +1,14 @@
 /*
- * See ring.h: a transmit ring whose descriptors stay (nic_ops.slots_open), for who sends prepared
- * frames again and again.
+ * See ring.h: a transmit ring whose descriptors stay as put (nic_ops.slots_open), for applications
+ * that send prepared frames repeatedly.
  *
- * Only a descriptor with RS is reported (7.2.3.5.2: TXDCTL.WTHRESH is 0), and a run may end
- * anywhere. RS in all of them would have the device write its head for each frame; RS at fixed
- * places alone would leave up to IXGBE_TX_REPORT - 1 frames unreported at the end. So the last of a
- * send has RS as well: a send that ends at a fixed place costs no store into the ring, another two
- * of a byte, to set it and to take it away when the slot comes round, and a word of the bitmap.
- * While the device is behind, slots_free ends at a fixed place, so who sends all that is free pays
- * nothing.
+ * The device reports only descriptors with RS (7.2.3.5.2: TXDCTL.WTHRESH is 0), and a send may end
+ * anywhere. With RS in all of them the device would write its head for each frame. With RS at fixed
+ * places alone up to IXGBE_TX_REPORT - 1 frames would go unreported at the end. So the last
+ * descriptor of a send has RS as well. A send that ends at a fixed place costs no store into the
+ * ring. Any other costs two byte stores, to set RS and to clear it when the slot comes round, and a
+ * word of the bitmap. While the device is behind, slots_free ends at a fixed place, so a caller
+ * that sends all free slots pays nothing.
  */
 #include "drivers/ixgbe/ring.h"
 
@@ -18,10 +18,10 @@
 #include "lib/mem.h"
 
 #define CMD (IXGBE_TXD_DTYP_DATA | IXGBE_TXD_DEXT | IXGBE_TXD_IFCS | IXGBE_TXD_EOP)
-#define CMD_BYTE 3 /* of cmd_len, with RS in it: the same in all slots, so it is stored unread */
-#define BITS 32u   /* of a word of the bitmap */
+#define CMD_BYTE 3 /* of cmd_len, contains RS; equal in all slots, so it is stored unread */
+#define BITS 32u   /* in a word of the bitmap */
 
-/* Descriptors from one fixed place to the next; both are powers of two. */
+/* Descriptors from one fixed place to the next; a power of two, as the ring size is. */
 static inline uint32_t interval(const struct ixgbe_tx *r)
 {
 	uint32_t quarter = (r->mask + 1) / 4;
@@ -82,7 +82,7 @@ unsigned ixgbe_slots_free(struct ixgbe_tx *r, struct nic_counters *cnt, bool *br
 	return (int32_t)(end - r->head) > 0 ? end - r->head : 0;
 }
 
-/* Slots from position `pos` on, n of them, ask for reports at the fixed places only. */
+/* Makes n slots from position `pos` on request reports at the fixed places only. */
 static inline void take_away_reports(struct ixgbe_tx *r, uint32_t pos, uint32_t n)
 {
 	uint32_t size = r->mask + 1, word_bits = size < BITS ? size : BITS;

@@ -1,9 +1,9 @@
 /*
  * See ring.h: the transmit half of a pair.
  *
- * Both ways of completion ask by RS in one descriptor of IXGBE_TX_REPORT and in the last of a
- * burst. With head write-back the device never writes into the ring, and one line says all; with DD
- * it writes one descriptor a report, in lines that we are about to fill again.
+ * In both completion modes RS is set in one descriptor of IXGBE_TX_REPORT and in the last of a
+ * burst. With head write-back the device never writes into the ring, and one line tells its
+ * progress. With DD it writes one descriptor per report, in lines that we are about to fill again.
  */
 #include "drivers/ixgbe/ring.h"
 
@@ -34,7 +34,7 @@ void ixgbe_tx_init(struct ixgbe_tx *r, void *mem, unsigned size, enum ixgbe_comp
 
 /* --- completion --- */
 
-/* The end of a packet whose buffers may have other holders. */
+/* Frees a packet whose buffers may have other holders. */
 static __attribute__((noinline)) void free_odd(struct bufpool *pool, uint32_t owner)
 {
 	struct pkt p = {.buf = owner & IXGBE_OWNER_BUF,
@@ -80,7 +80,7 @@ static inline bool is_done(const struct ixgbe_tx *r, uint32_t pos)
 static inline void reclaim_by_done(struct ixgbe_tx *r, struct bufpool *pool)
 {
 	while (r->tail != r->head) {
-		if (r->reported == r->tail) /* find the next one; the last of a burst is one */
+		if (r->reported == r->tail) /* find the next report; the last of a burst has one */
 			do
 				r->reported++;
 			while (!(r->owner[(r->reported - 1) & r->mask] & IXGBE_REPORTED));
@@ -90,8 +90,8 @@ static inline void reclaim_by_done(struct ixgbe_tx *r, struct bufpool *pool)
 	}
 }
 
-/* No room, and the oldest report is not there: if a later one is, it has been lost. Frees up to the
- * last that is there. */
+/* There is no room and the oldest report is missing: if a later one is there, the oldest has been
+ * lost. Frees up to the last report that is there. */
 COLD static void skip_lost(struct ixgbe_tx *r, struct bufpool *pool, struct nic_counters *cnt)
 {
 	uint32_t done = r->tail;
@@ -107,7 +107,8 @@ COLD static void skip_lost(struct ixgbe_tx *r, struct bufpool *pool, struct nic_
 
 /* --- offloads --- */
 
-/* Fills in what 7.2.5 needs to know of the frame's headers. False: nothing for this device. */
+/* Fills in what 7.2.5 needs to know of the frame's headers. False: the device cannot handle
+ * them. */
 static bool find_headers(const struct bufpool *pool, const struct pkt *p, struct ixgbe_context *c)
 {
 	struct pkt_headers h;
@@ -120,8 +121,8 @@ static bool find_headers(const struct bufpool *pool, const struct pkt *p, struct
 }
 
 /*
- * 7.2.4.7: for segmentation the device wants IP lengths and the IPv4 checksum 0, and a
- * pseudo-header sum without the length, for it puts each segment's there. `bytes`: of all pieces.
+ * 7.2.4.7: for segmentation IP lengths and the IPv4 checksum must be 0, and the pseudo-header sum
+ * must omit the length, because the device adds that of each segment. `bytes`: of all pieces.
  */
 static void prepare_segmentation(const struct pkt *p, uint32_t bytes, const struct pkt_meta *m,
                                  const struct ixgbe_context *c)
@@ -138,7 +139,7 @@ static void prepare_segmentation(const struct pkt *p, uint32_t bytes, const stru
 	}
 }
 
-/* The two words of a data descriptor beside its address. */
+/* The two words of a data descriptor after its address. */
 struct how {
 	uint32_t cmd_len, olinfo;
 };
@@ -158,8 +159,8 @@ static bool same_context(const struct ixgbe_context *a, const struct ixgbe_conte
 	       a->mss_l4len == b->mss_l4len;
 }
 
-/* 7.2.4: what a frame to be cut into segments, of so many bytes, adds to context and descriptor.
- * Whoever made it has seen NIC_TSO or NIC_USO. */
+/* 7.2.4: what a frame of `bytes` bytes that shall be segmented adds to context and descriptor. Its
+ * maker has seen NIC_TSO or NIC_USO. */
 static void tx_segments(const struct pkt *p, uint32_t bytes, const struct pkt_meta *m,
                         struct ixgbe_context *c, struct how *h)
 {
@@ -176,8 +177,8 @@ static void tx_segments(const struct pkt *p, uint32_t bytes, const struct pkt_me
 
 /*
  * The offloads of a frame of `bytes` bytes in `pieces`: completes `h`, puts a context descriptor if
- * the last one does not fit, does in software what the device cannot. False, and nothing changed:
- * no room for all descriptors.
+ * the last one does not match, and does in software what the device cannot. False, and nothing
+ * changed: no room for all descriptors.
  */
 static bool tx_offload(struct ixgbe_tx *r, const struct bufpool *pool, const struct pkt *p,
                        uint32_t bytes, unsigned pieces, struct how *h)
@@ -213,7 +214,8 @@ static bool tx_offload(struct ixgbe_tx *r, const struct bufpool *pool, const str
 	return true;
 }
 
-/* See IXGBE_TX_BYTES_MIN. The frame's buffer is ours to write, and no frame begins at its end. */
+/* See IXGBE_TX_BYTES_MIN. The driver may write behind the frame, and no other frame begins
+ * there. */
 COLD static uint32_t pad(const struct pkt *p)
 {
 	memset(p->data + p->len, 0, (size_t)(IXGBE_TX_BYTES_MIN - p->len));
@@ -222,10 +224,10 @@ COLD static uint32_t pad(const struct pkt *p)
 
 /* --- send --- */
 
-/* What needs more than the plain descriptor. */
+/* Flags of packets that need more than the plain descriptor. */
 #define TX_ODD (PKT_CSUM_PARTIAL | PKT_TSO | PKT_USO | PKT_VLAN | PKT_SHARED | PKT_CHAIN)
 
-/* Fills the next descriptor, one of a frame's. */
+/* Fills the next descriptor of a frame. */
 static inline void put_piece(struct ixgbe_tx *r, const uint8_t *from, const struct how *h,
                              uint32_t len, uint32_t owner)
 {
@@ -235,8 +237,8 @@ static inline void put_piece(struct ixgbe_tx *r, const uint8_t *from, const stru
 	r->desc[at].word[1] = h->cmd_len | len | (uint64_t)h->olinfo << 32;
 }
 
-/* The pieces of a frame whose offloads are in *h: EOP, and RS if one is due, in the last; the rest
- * of 7.2.3.2.4 in the first, of which the others repeat the command. */
+/* Puts the pieces of a frame whose offloads are in *h. The last has EOP, and RS if one is due. The
+ * first has the other fields of 7.2.3.2.4, of which the others repeat the command. */
 static void put_pieces(struct ixgbe_tx *r, const struct bufpool *pool, const struct pkt *p,
                        uint32_t len, unsigned pieces, struct how h)
 {
@@ -256,7 +258,7 @@ static void put_pieces(struct ixgbe_tx *r, const struct bufpool *pool, const str
 	}
 }
 
-/* A packet that is not plain. False, and nothing changed: no room for all of it. */
+/* Puts a packet that is not plain. False, and nothing changed: no room for all of it. */
 static __attribute__((noinline)) bool put_odd(struct ixgbe_tx *r, const struct bufpool *pool,
                                               const struct pkt *p, uint64_t *bytes)
 {
@@ -264,7 +266,7 @@ static __attribute__((noinline)) bool put_odd(struct ixgbe_tx *r, const struct b
 	unsigned pieces = p->flags & PKT_CHAIN ? 1u + pkt_meta(pool, p->buf)->frags : 1;
 	assert(pieces <= IXGBE_TX_PIECES_MAX && pieces < r->mask); /* and a context */
 	if (unlikely(total < IXGBE_TX_BYTES_MIN)) {
-		assert(pieces == 1); /* no headers are as short */
+		assert(pieces == 1); /* no headers are that short */
 		len = pad(p);
 	}
 	struct how h = {IXGBE_TXD_DTYP_DATA | IXGBE_TXD_DEXT | IXGBE_TXD_IFCS,
@@ -276,7 +278,7 @@ static __attribute__((noinline)) bool put_odd(struct ixgbe_tx *r, const struct b
 	return true;
 }
 
-/* Fills descriptors for the first packets of v; returns how many had room. */
+/* Fills descriptors for the first packets of v; returns how many fitted. */
 static inline unsigned put_frames(struct ixgbe_tx *r, const struct bufpool *pool,
                                   const struct pkt *v, unsigned n, uint64_t *bytes)
 {

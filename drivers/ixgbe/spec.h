@@ -1,7 +1,7 @@
 /*
  * Registers, bits and layouts of "Intel 82599 10 GbE Controller Datasheet", revision 3.3, as far as
- * used here; where it says X540, of "Intel Ethernet Controller X540 Datasheet", revision 2.7. All
- * little-endian, as the CPU is.
+ * used here; those marked X540 are from "Intel Ethernet Controller X540 Datasheet", revision 2.7.
+ * All little-endian, as the CPU is.
  *
  * ERRATUM: where silicon and manual differ; the source is named.
  */
@@ -13,8 +13,8 @@
 #define IXGBE_VENDOR 0x8086
 
 /*
- * One row per register: name, offset in BAR 0, bytes from one to the next, how many, access,
- * section. Access: RW, RO, WO, RC (read clears), W1C (writing 1 clears), W1S (writing 1 sets).
+ * One row per register: name, offset in BAR 0, stride in bytes, count, access, section. Access: RW,
+ * RO, WO, RC (read clears), W1C (writing 1 clears), W1S (writing 1 sets).
  */
 #define IXGBE_REGISTERS(X) \
 	/* general control, 8.2.3.1 */ \
@@ -153,7 +153,7 @@ enum ixgbe_reg {
 #define IXGBE_STATUS_GIO (1u << 19) /* PCIe master enabled: requests may be outstanding */
 
 #define IXGBE_CTRL_EXT_NS_DIS (1u << 16)    /* no PCIe no-snoop: memory is coherent */
-#define IXGBE_CTRL_EXT_DRV_LOAD (1u << 28)  /* tells firmware that a driver is there */
+#define IXGBE_CTRL_EXT_DRV_LOAD (1u << 28)  /* tells firmware that a driver is loaded */
 
 #define IXGBE_ESDP_SDP3 (1u << 3) /* X520 boards: the laser of the module is off */
 
@@ -162,7 +162,7 @@ enum ixgbe_reg {
 #define IXGBE_I2CCTL_DATA_IN (1u << 2)
 #define IXGBE_I2CCTL_DATA_OUT (1u << 3)
 
-#define IXGBE_EEC_PRES (1u << 8) /* EEPROM there, and its signature right */
+#define IXGBE_EEC_PRES (1u << 8) /* EEPROM present, with a valid signature */
 #define IXGBE_EEC_ARD (1u << 9)  /* auto-read done */
 #define IXGBE_EEC_SIZE_SHIFT 11  /* 64 << size words */
 #define IXGBE_EEC_SIZE_MASK 15u
@@ -172,35 +172,35 @@ enum ixgbe_reg {
 #define IXGBE_EERD_ADDR_SHIFT 2
 #define IXGBE_EERD_DATA_SHIFT 16
 
-#define IXGBE_SWSM_SMBI (1u << 0)    /* reading it as 0 sets it */
-#define IXGBE_SWSM_SWESMBI (1u << 1) /* sticks when firmware does not hold it; not in X540 */
+#define IXGBE_SWSM_SMBI (1u << 0)    /* a read that returns 0 sets it */
+#define IXGBE_SWSM_SWESMBI (1u << 1) /* stays set only if firmware does not hold it; not in X540 */
 
-/* 10.5.4: bit of the software; the firmware's are 5 to the left */
+/* 10.5.4: bits for software; those for firmware are 5 positions higher */
 #define IXGBE_SW_FW_SYNC_EEP (1u << 0)
 #define IXGBE_SW_FW_SYNC_PHY0 (1u << 1)
 #define IXGBE_SW_FW_SYNC_PHY1 (1u << 2)
 #define IXGBE_SW_FW_SYNC_MAC_CSR (1u << 3)
 #define IXGBE_SW_FW_SYNC_FW_SHIFT 5
-#define IXGBE_SW_FW_SYNC_REGSMP (1u << 31) /* X540: reading it as 0 sets it */
+#define IXGBE_SW_FW_SYNC_REGSMP (1u << 31) /* X540: a read that returns 0 sets it */
 
 #define IXGBE_GCR_EXT_BUFFERS_CLEAR (1u << 30)
 
-#define IXGBE_EICR_LSC (1u << 20) /* link status change; also of EIMS and EIMC */
+#define IXGBE_EICR_LSC (1u << 20) /* link status change; also in EIMS and EIMC */
 #define IXGBE_EIMC_ALL 0x7fffffffu /* bit 31 is reserved */
 
 #define IXGBE_GPIE_MULTIPLE_MSIX (1u << 4)
 #define IXGBE_GPIE_OCD (1u << 5)          /* reading EICR clears other causes only */
-#define IXGBE_GPIE_EIAME (1u << 30)       /* MSI-X messages mask what EIAM names */
-#define IXGBE_GPIE_PBA_SUPPORT (1u << 31) /* a message for a masked vector is kept */
+#define IXGBE_GPIE_EIAME (1u << 30)       /* MSI-X messages mask the causes in EIAM */
+#define IXGBE_GPIE_PBA_SUPPORT (1u << 31) /* a message for a masked vector is kept pending */
 
 #define IXGBE_IVAR_VALID (1u << 7)
 #define IXGBE_IVAR_ODD_SHIFT 16       /* queue 2n + 1 in the upper half, receive byte first */
-#define IXGBE_IVAR_MISC_OTHER_SHIFT 8 /* vector of all but queues and the TCP timer */
+#define IXGBE_IVAR_MISC_OTHER_SHIFT 8 /* vector of all causes but queues and the TCP timer */
 
-#define IXGBE_MFLCN_DPF (1u << 1) /* PAUSE frames are not handed to us */
+#define IXGBE_MFLCN_DPF (1u << 1) /* PAUSE frames are not delivered */
 
 #define IXGBE_RXCSUM_IPPCSE (1u << 12)
-#define IXGBE_RXCSUM_PCSD (1u << 13) /* the descriptor has the RSS hash, no fragment sum */
+#define IXGBE_RXCSUM_PCSD (1u << 13) /* the descriptor has the RSS hash, no fragment checksum */
 
 #define IXGBE_FCTRL_MPE (1u << 8) /* accept all multicast */
 #define IXGBE_FCTRL_BAM (1u << 10) /* accept broadcast */
@@ -220,7 +220,7 @@ enum ixgbe_reg {
 #define IXGBE_RSS_QUEUES 16 /* a RETA entry has 4 bits */
 
 #define IXGBE_RXDCTL_ENABLE (1u << 25)
-#define IXGBE_RXDCTL_VME (1u << 30) /* takes VLAN tags out */
+#define IXGBE_RXDCTL_VME (1u << 30) /* strips VLAN tags */
 
 #define IXGBE_SRRCTL_BSIZEPACKET_UNIT 1024u
 #define IXGBE_SRRCTL_BSIZEHEADER (4u << 8)    /* 256 bytes, the reset value; unused */
@@ -233,7 +233,7 @@ enum ixgbe_reg {
 #define IXGBE_RDRXCTL_RSCACKC (1u << 25)      /* to be set */
 #define IXGBE_RDRXCTL_FCOE_WRFIX (1u << 26)   /* to be set */
 
-#define IXGBE_PBSIZE_SHIFT 10 /* RXPBSIZE, TXPBSIZE: KB above it */
+#define IXGBE_PBSIZE_SHIFT 10 /* RXPBSIZE, TXPBSIZE: the field in KB begins here */
 #define IXGBE_RXPBSIZE_KB 512u
 #define IXGBE_RXPBSIZE_KB_X540 384u
 #define IXGBE_TXPBSIZE_KB 160u
@@ -241,20 +241,20 @@ enum ixgbe_reg {
 
 #define IXGBE_RXCTRL_RXEN (1u << 0)
 
-/* 4.6.7: "clear bit 12": no relaxed order for descriptor writes */
+/* 4.6.7: "clear bit 12": no relaxed ordering for descriptor writes */
 #define IXGBE_DCA_RXCTRL_BIT12 (1u << 12)
-/* No relaxed order for head write-back: an old head could overtake a new one. */
+/* No relaxed ordering for head write-back: an old head could overtake a new one. */
 #define IXGBE_DCA_TXCTRL_WRO (1u << 11)
 
 #define IXGBE_SECRXCTRL_RX_DIS (1u << 1)
 #define IXGBE_SECRXSTAT_RDY (1u << 0)
 
 #define IXGBE_RTTDCS_ARBDIS (1u << 6)
-/* RTTBCNRC: link speed divided by the rate, 14 bits behind the point, of the queue in RTTDQSEL */
+/* RTTBCNRC: link speed divided by rate, with 14 fraction bits, for the queue in RTTDQSEL */
 #define IXGBE_RTTBCNRC_FACTOR_SHIFT 14
 #define IXGBE_RTTBCNRC_FACTOR_MAX 0xffffffu
 #define IXGBE_RTTBCNRC_RS_ENA (1u << 31)
-/* RTTBCNRM: what a queue that was idle may catch up. Source: Intel's own drivers */
+/* RTTBCNRM: how much a queue that was idle may catch up. Source: Intel's own drivers */
 #define IXGBE_RTTBCNRM_STANDARD 0x04u
 #define IXGBE_RTTBCNRM_JUMBO 0x14u
 #define IXGBE_DTXMXSZRQ_MAX 0xfffu
@@ -263,19 +263,19 @@ enum ixgbe_reg {
 #define IXGBE_DTXTCPFLGL_FLAGS (0xff6u | 0xf76u << 16)
 #define IXGBE_DTXTCPFLGH_FLAGS 0xf7fu
 
-#define IXGBE_TXDCTL_PTHRESH 36u        /* below this many in the chip, */
-#define IXGBE_TXDCTL_HTHRESH (8u << 8)  /* fetch when that many wait in memory */
-#define IXGBE_TXDCTL_ENABLE (1u << 25)  /* WTHRESH 0: only what has RS is written back */
+#define IXGBE_TXDCTL_PTHRESH 36u        /* with fewer than this in the chip, */
+#define IXGBE_TXDCTL_HTHRESH (8u << 8)  /* fetch when this many wait in memory */
+#define IXGBE_TXDCTL_ENABLE (1u << 25)  /* WTHRESH 0: only descriptors with RS are written back */
 
 #define IXGBE_TDWBAL_HEAD_WB_EN (1u << 0)
 
-#define IXGBE_ETQF_PTP 3 /* the entry that other drivers have for it, too */
+#define IXGBE_ETQF_PTP 3 /* the entry that other drivers use for it, too */
 #define IXGBE_ETQF_1588 (1u << 30)
 #define IXGBE_ETQF_EN (1u << 31)
 #define IXGBE_ETYPE_PTP 0x88f7u
 #define IXGBE_PTP_EVENT_PORT 319u
 #define IXGBE_RXMTRL_UDPT_SHIFT 16
-#define IXGBE_TSYNC_VALID (1u << 0) /* RXTT, TXTT: a stamp waits to be read */
+#define IXGBE_TSYNC_VALID (1u << 0) /* RXTT, TXTT: a time stamp waits to be read */
 #define IXGBE_TSYNC_EN (1u << 4)
 #define IXGBE_TSYNCRXCTL_V2_EVENTS (5u << 1) /* Type: PTP version 2, all event messages */
 #define IXGBE_TIMINCA_IP_SHIFT 24
@@ -305,29 +305,29 @@ enum ixgbe_reg {
 
 #define IXGBE_EEPROM_WORDS_MAX 16384 /* EERD has 14 address bits */
 #define IXGBE_EEPROM_SECTION_FIRST 0x03
-#define IXGBE_EEPROM_PHY 0x04        /* not in X540's sum */
-#define IXGBE_EEPROM_OPTION_ROM 0x05 /* not in X540's sum */
+#define IXGBE_EEPROM_PHY 0x04        /* not in the X540's checksum */
+#define IXGBE_EEPROM_OPTION_ROM 0x05 /* not in the X540's checksum */
 #define IXGBE_EEPROM_SECTION_LAST 0x0e
 #define IXGBE_EEPROM_SFP_INIT 0x2b
 #define IXGBE_EEPROM_CHECKSUM 0x3f
 #define IXGBE_EEPROM_SUM 0xbaba
-#define IXGBE_EEPROM_NONE 0xffff /* also 0: no section */
+#define IXGBE_EEPROM_NONE 0xffff /* no section, as is 0 */
 
-/* Kinds of module in the list that word 0x2b points to; each has one number per LAN port. */
+/* Kinds of module in the list that word 0x2b points to, one number per LAN port. */
 #define IXGBE_SFP_COPPER 3 /* passive direct attach; port 1: 4 */
 #define IXGBE_SFP_OPTICAL 5 /* SR, LR, limiting active cables, 1G modules; port 1: 6 */
 
 /* --- descriptors --- */
 
-/* 7.1.6.1, 7.1.6.2: as software gives it, and as the device writes it back */
+/* 7.1.6.1, 7.1.6.2: as software writes it, and as the device writes it back */
 union ixgbe_rx_desc {
 	struct {
 		uint64_t packet; /* bus address of the buffer */
-		uint64_t header; /* 0: unused; its bit 0 is where DD comes back */
+		uint64_t header; /* 0: unused; its bit 0 becomes DD */
 	} read;
 	struct {
 		uint64_t info;   /* packet type, RSS type and hash */
-		uint64_t status; /* IXGBE_RXD_..., read at once: it cannot change in between */
+		uint64_t status; /* IXGBE_RXD_..., read at once so that it is consistent */
 	} wb;
 };
 _Static_assert(sizeof(union ixgbe_rx_desc) == 16, "7.1.6");
@@ -335,8 +335,8 @@ _Static_assert(sizeof(union ixgbe_rx_desc) == 16, "7.1.6");
 /* The second quadword written back: extended status 19:0, error 31:20, length, VLAN tag. */
 #define IXGBE_RXD_DD (1u << 0)
 #define IXGBE_RXD_EOP (1u << 1)
-#define IXGBE_RXD_VP (1u << 3)   /* 802.1Q; with RXDCTL.VME its tag has been taken out */
-#define IXGBE_RXD_L4I (1u << 5)  /* TCP or UDP checksum has been looked at */
+#define IXGBE_RXD_VP (1u << 3)   /* 802.1Q; with RXDCTL.VME its tag has been stripped */
+#define IXGBE_RXD_L4I (1u << 5)  /* TCP or UDP checksum has been checked */
 #define IXGBE_RXD_RXE (1u << 29) /* MAC error; never without FCTRL.SBP */
 #define IXGBE_RXD_TCPE (1u << 30)
 #define IXGBE_RXD_IPE (1u << 31)
@@ -360,7 +360,7 @@ union ixgbe_tx_desc {
 };
 _Static_assert(sizeof(union ixgbe_tx_desc) == 16, "7.2.3.2");
 
-#define IXGBE_TXD_1588 (1u << 19) /* of MAC: note when it is sent */
+#define IXGBE_TXD_1588 (1u << 19) /* in MAC: take the time of sending */
 #define IXGBE_TXD_DTYP_CONTEXT (2u << 20)
 #define IXGBE_TXD_DTYP_DATA (3u << 20)
 #define IXGBE_TXD_EOP (1u << 24)
@@ -382,7 +382,7 @@ _Static_assert(sizeof(union ixgbe_tx_desc) == 16, "7.2.3.2");
 #define IXGBE_TXC_L4LEN_SHIFT 8
 #define IXGBE_TXC_MSS_SHIFT 16
 
-/* ERRATUM: the chip wants frames of at least 17 bytes, HLREG0.TXPADEN does the rest. Source:
+/* ERRATUM: the chip needs frames of at least 17 bytes; HLREG0.TXPADEN pads the rest. Source:
  * Intel's own drivers (Linux ixgbe pads to that). */
 #define IXGBE_TX_BYTES_MIN 17
 

@@ -1,18 +1,18 @@
 /*
- * What the device counts by itself (7.5, 8.2.3.23). All of these registers are cleared by reading;
- * 32 bits last for more than four minutes at the highest rate of frames.
+ * What the device counts by itself (7.5, 8.2.3.23). All of these registers are cleared by reading.
+ * A 32-bit counter lasts for more than four minutes at the highest frame rate.
  *
- * Frames for others have no counter of their own: good ones before the filters (RXNFGPC) less good
- * ones after (GPRC). The two are not read at one moment: what the difference lacks is kept for the
- * next time.
+ * Frames for others have no counter of their own: they are the good frames before the filters
+ * (RXNFGPC) less the good frames after (GPRC). The two are not read at the same moment; a negative
+ * difference is carried over to the next read.
  *
- * The chip has no counter of frames it gave up sending: tx_error stays 0.
+ * The chip has no counter of frames that it gave up sending: tx_error stays 0.
  */
 #include "drivers/ixgbe/device.h"
 
 #define PACKET_BUFFERS 8
 #define QUEUE_COUNTERS 16
-#define RQSMR_QUEUES 4 /* per register, a byte each */
+#define RQSMR_QUEUES 4 /* per register, one byte each */
 
 static uint64_t read_sum(struct nic *nic, enum ixgbe_reg reg, unsigned n)
 {
@@ -35,7 +35,7 @@ void ixgbe_stats(struct nic *nic, struct nic_stats *sum)
 	now.rx_error = read_sum(nic, IXGBE_ILLERRC, 1) + read_sum(nic, IXGBE_ERRBC, 1);
 	uint64_t good = read_sum(nic, IXGBE_GPRC, 1), all = read_sum(nic, IXGBE_RXNFGPC, 1);
 	if (ixgbe_gone(nic))
-		return; /* all ones are no counts */
+		return; /* all ones are not counts */
 	sum->rx_missed += now.rx_missed;
 	sum->rx_no_desc += now.rx_no_desc;
 	sum->rx_crc += now.rx_crc;

@@ -1,17 +1,17 @@
 /*
  * The device's clock and its time stamps (7.9, 8.2.3.26), see device.h.
  *
- * SYSTIM counts tenths of a nanosecond, so each tick of the chip, 6.4 ns at 10 GbE and longer in
- * proportion on slower links, is a whole number of them and the clock does not drift by rounding.
- * It is never adjusted: who has two clocks compares them.
+ * SYSTIM counts tenths of a nanosecond. A tick of the chip, 6.4 ns at 10 GbE and proportionally
+ * longer on slower links, is then a whole number of units, so the clock does not drift by rounding.
+ * The clock is never adjusted: users of two clocks compare them.
  *
- * The chip keeps one stamp for each direction, until its high half is read. Of received frames it
- * takes those that are PTP event messages (IEEE 1588-2008), in frames of their own or over UDP.
+ * The chip keeps one stamp for each direction until its high half is read. It stamps received PTP
+ * event messages (IEEE 1588-2008), in frames of their own or over UDP.
  */
 #include "drivers/ixgbe/device.h"
 
 #define UNITS_PER_NS 10
-#define TICK_UNITS_MBPS 640000 /* of a tick at 1 Mb/s */
+#define TICK_UNITS_MBPS 640000 /* units per tick at 1 Mb/s */
 
 int ixgbe_time_start(struct nic *nic)
 {
@@ -35,12 +35,12 @@ int ixgbe_time_start(struct nic *nic)
 	ixgbe_write(nic, IXGBE_RXMTRL, 0, IXGBE_PTP_EVENT_PORT << IXGBE_RXMTRL_UDPT_SHIFT);
 	ixgbe_write(nic, IXGBE_TSYNCRXCTL, 0, IXGBE_TSYNC_EN | IXGBE_TSYNCRXCTL_V2_EVENTS);
 	ixgbe_write(nic, IXGBE_TSYNCTXCTL, 0, IXGBE_TSYNC_EN);
-	ixgbe_read(nic, IXGBE_RXSTMPH, 0); /* what an earlier frame may have left */
+	ixgbe_read(nic, IXGBE_RXSTMPH, 0); /* discards the stamp of an earlier frame */
 	ixgbe_read(nic, IXGBE_TXSTMPH, 0);
 	return E_OK;
 }
 
-/* The low half first: with it the chip keeps the high one (Source: Linux ixgbe reads so). */
+/* Reads the low half first, which makes the chip keep the high one (Source: Linux ixgbe). */
 static uint64_t read_ns(struct nic *nic, enum ixgbe_reg low, enum ixgbe_reg high)
 {
 	uint64_t units = ixgbe_read(nic, low, 0);
@@ -53,7 +53,7 @@ uint64_t ixgbe_time_now(struct nic *nic)
 	return read_ns(nic, IXGBE_SYSTIML, IXGBE_SYSTIMH);
 }
 
-/* A device that is gone reads all ones. */
+/* A stamp waits. A device that is gone reads all ones. */
 static bool waits(uint32_t control)
 {
 	return control & IXGBE_TSYNC_VALID && control != UINT32_MAX;
@@ -67,7 +67,8 @@ void ixgbe_time_stamps(struct nic *nic, struct nic_stamps *out)
 		out->sent_ns = read_ns(nic, IXGBE_TXSTMPL, IXGBE_TXSTMPH);
 	}
 	if (waits(ixgbe_read(nic, IXGBE_TSYNCRXCTL, 0))) {
-		/* bytes as they came: the first of the number is the lower one here. Source: libmoon */
+		/* bytes as received: the first byte of the number is the lower one here. Source:
+		 * libmoon */
 		uint32_t source = ixgbe_read(nic, IXGBE_RXSATRH, 0);
 		out->received = true;
 		out->number = (uint16_t)((source >> 8 & 0xff00) | source >> 24);
