@@ -27,8 +27,7 @@ int ixgbe_rate(struct nic *nic, unsigned pair, uint32_t kbps, uint32_t *set)
 		return refuse(nic, E_AGAIN, "the link is down");
 	*set = (uint32_t)line;
 	if (kbps) {
-		factor = ((line << IXGBE_RTTBCNRC_FACTOR_SHIFT) + kbps - 1) / kbps; /* rounds the
-		                                                                       rate down */
+		factor = ((line << IXGBE_RTTBCNRC_FACTOR_SHIFT) + kbps - 1) / kbps; /* never above */
 		if (kbps >= line || factor > IXGBE_RTTBCNRC_FACTOR_MAX)
 			return refuse(nic, E_INVAL, "a rate that the limiter does not have");
 		*set = (uint32_t)((line << IXGBE_RTTBCNRC_FACTOR_SHIFT) / factor);

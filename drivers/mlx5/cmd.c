@@ -1,14 +1,13 @@
 /*
- * Commands to the firmware (PRM, "Command Interface"): entry, mailboxes, token, signatures, and an
- * answer that a person can read.
+ * Commands to the firmware (PRM, "Command Interface"): entry, mailboxes, token, signatures, and
+ * errors as readable text.
  *
  * Order: mailboxes and entry with its owner bit, then (write barrier) the doorbell. Owner bit
  * clear, then (acquire) status and output.
  *
- * Signatures are always made, though the firmware is told not to look at them
- * (HCA_CAP.cmdif_checksum), for until it is told it may. Those of answers are not looked at:
- * firmware that checks none makes none. Tokens of answers are: they tell a block of another
- * command.
+ * The driver always computes signatures, because firmware may check them until it is told not to
+ * (HCA_CAP.cmdif_checksum). It does not check signatures of answers: firmware that checks none
+ * makes none. It does check the tokens of answers, which reveal a block of another command.
  */
 #include "drivers/mlx5/device.h"
 
@@ -57,7 +56,7 @@ static const char *status_text(uint32_t status)
 	}
 }
 
-/* Of the entry itself: the command was not even read. */
+/* Delivery status of the entry itself: the command was not even read. */
 static const char *delivery_text(uint32_t status)
 {
 	switch (status) {
@@ -83,7 +82,7 @@ static const unsigned blocks_of[MLX5_SLOTS] = {
 	[MLX5_SLOT_BACKGROUND] = MLX5_BACKGROUND_BLOCKS,
 };
 
-/* Pages have the last entry, as in other drivers: firmware may expect that. */
+/* Pages use the last entry, as in other drivers: firmware may expect that. */
 static void lay_out_slots(struct mlx5_memory *m, unsigned log_size, unsigned log_stride)
 {
 	uint8_t *block = m->block[0], *in = m->text[0], *out = m->text[1];
@@ -138,7 +137,7 @@ uint8_t *mlx5_cmd_begin(struct nic *nic, enum mlx5_slot_name name, enum mlx5_com
 	return s->in;
 }
 
-/* What XOR over all bytes but the signature's own makes to all ones. */
+/* XOR over all bytes including the signature is then all ones. */
 static uint8_t signature(const uint8_t *at, size_t n)
 {
 	uint8_t sum = 0xff;
@@ -153,8 +152,8 @@ static unsigned blocks_for(uint32_t bytes)
 	return (beyond + MLX5_BLOCK_DATA_BYTES - 1) / MLX5_BLOCK_DATA_BYTES;
 }
 
-/* Chains the blocks that a text of `bytes` needs, with its bytes (NULL: zero) in them, and puts the
- * address of the first into the entry. */
+/* Chains the blocks that a text of `bytes` needs, fills them with its bytes (NULL: zero), and puts
+ * the address of the first into the entry. */
 static void put_blocks(const struct mlx5_slot *s, uint8_t *block, const uint8_t *text,
                        uint32_t bytes, unsigned pointer)
 {
@@ -190,7 +189,7 @@ void mlx5_cmd_post(struct nic *nic, enum mlx5_slot_name name)
 	assert(!s->busy);
 	s->busy = true;
 	s->deadline = nic_deadline(nic, COMMAND_US);
-	if (++d->tokens == 0) /* 0 is no token */
+	if (++d->tokens == 0) /* 0 is not a token */
 		d->tokens++;
 	s->token = d->tokens;
 	memset(e, 0, MLX5_CMD_ENTRY_BYTES);
@@ -212,7 +211,8 @@ void mlx5_cmd_post(struct nic *nic, enum mlx5_slot_name name)
 
 /* --- its answer --- */
 
-/* "NAME(opcode) op_mod(…) failed, " and how, as mlx5_core says it; and of which register. */
+/* Sets the error to "NAME(opcode) op_mod(…) failed, " and the reason, in the words of mlx5_core,
+ * and names the register, if any. */
 static int failed(struct nic *nic, int error, const struct mlx5_slot *s, const char *format, ...)
 	PRINTF_LIKE(4, 5);
 
@@ -236,7 +236,7 @@ static int failed(struct nic *nic, int error, const struct mlx5_slot *s, const c
 	return error;
 }
 
-/* Copies the output out of the mailboxes. False: a block has another command's token. */
+/* Copies the output from the mailboxes. False: a block has another command's token. */
 static bool take_output(struct mlx5_slot *s)
 {
 	const uint8_t *block = s->out_block;
@@ -263,7 +263,7 @@ int mlx5_cmd_poll(struct nic *nic, enum mlx5_slot_name name)
 {
 	struct mlx5_device *d = mlx5_device(nic);
 	struct mlx5_slot *s = &d->memory->slot[name];
-	/* before the look: the last one counts in full */
+	/* before the read: a late answer still counts */
 	bool late = d->dead || nic_past(s->deadline);
 	uint8_t own = __atomic_load_n(&s->entry[MLX5_CMD_STATUS_OWN], __ATOMIC_ACQUIRE);
 	assert(s->busy);
@@ -293,7 +293,8 @@ bool mlx5_cmd_unknown(struct nic *nic)
 	       MLX5_STATUS_BAD_OPERATION;
 }
 
-/* The firmware may need pages before it can end a command: events and pages go on meanwhile. */
+/* The firmware may need pages before it can end a command: events and pages are served
+ * meanwhile. */
 static int wait(struct nic *nic, enum mlx5_slot_name name)
 {
 	for (;;) {

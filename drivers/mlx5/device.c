@@ -4,7 +4,7 @@
 #include "hal/barrier.h"
 #include "hal/mmio.h"
 
-/* Words are big-endian, as all that the device has. */
+/* Words are big-endian, like everything of the device. */
 uint32_t mlx5_read(struct nic *nic, enum mlx5_reg reg)
 {
 	nic->mmio_reads++;
@@ -35,7 +35,7 @@ int mlx5_wait(struct nic *nic, enum mlx5_reg reg, uint32_t mask, uint32_t wanted
 {
 	uint64_t end = nic_deadline(nic, us);
 	for (;;) {
-		bool last = nic_past(end); /* before the read: the last one counts in full */
+		bool last = nic_past(end); /* before the read: a late read still counts */
 		uint32_t word = mlx5_read(nic, reg);
 		if (word == UINT32_MAX && mlx5_gone(nic))
 			return mlx5_fail(nic, E_DEVICE, why);

@@ -1,8 +1,8 @@
 /*
- * The async event queue (PRM, "Event Queues"), looked at when there is time: what happened to the
- * port, pages that the firmware wants, queues that have failed without a CQE that says so, which
- * are counted. Its interrupt ends the sleep of the control core, which then calls nic_ops.link. How
- * the firmware is it tells by registers (health.c).
+ * The async event queue (PRM, "Event Queues"), polled from time to time: changes of the port, pages
+ * that the firmware wants, and queues that have failed without a CQE to report it, which are
+ * counted. Its interrupt wakes the control core, which then calls nic_ops.link. The firmware's
+ * health is read from registers (health.c).
  */
 #include "drivers/mlx5/device.h"
 
@@ -21,7 +21,7 @@ _Static_assert(SIZE * MLX5_EQE_BYTES == MLX5_PAGE_BYTES, "one page");
 	 BIT(MLX5_EVENT_PORT_CHANGE) | BIT(MLX5_EVENT_PAGE_REQUEST) | \
 	 BIT(MLX5_EVENT_WQ_INVALID_REQUEST) | BIT(MLX5_EVENT_WQ_ACCESS))
 
-/* Tells the device how far we are, and that the next event shall make an interrupt. */
+/* Tells the device our consumer index, and requests an interrupt at the next event. */
 static void arm(struct nic *nic)
 {
 	struct mlx5_device *d = mlx5_device(nic);
@@ -37,7 +37,7 @@ int mlx5_events_start(struct nic *nic)
 	struct mlx5_device *d = mlx5_device(nic);
 	uint8_t *eq = d->memory->eq;
 	memset(eq, 0, MLX5_PAGE_BYTES);
-	for (unsigned i = 0; i < SIZE; i++) /* not one of the first pass */
+	for (unsigned i = 0; i < SIZE; i++) /* not owned as in the first pass */
 		eq[i * MLX5_EQE_BYTES + MLX5_EQE_OWNER] = 1;
 	uint8_t *in = mlx5_cmd_begin(nic, MLX5_SLOT_MAIN, MLX5_CREATE_EQ, 0, MLX5_CREATE_EQ_PAS + 8,
 	                             MLX5_PLAIN_BYTES);
@@ -73,7 +73,7 @@ static void take_event(struct nic *nic, const uint8_t *eqe)
 		d->news.queue_errors++;
 		break;
 	default:
-		break; /* of no use to us */
+		break; /* not used */
 	}
 }
 

@@ -1,7 +1,8 @@
 /*
  * Fields of the structures that the device shares with us in memory and in its registers. All are
- * big-endian 32-bit words; the manual (spec.h) names a field by the offset of its word and its
- * highest and lowest bit, and so does MLX5_FIELD. 64-bit values are two words, the high one first.
+ * big-endian 32-bit words. The manual (spec.h) names a field by the offset of its word and its
+ * highest and lowest bit, and MLX5_FIELD does the same. 64-bit values are two words, the high one
+ * first.
  */
 #ifndef DRIVERS_MLX5_FIELD_H
 #define DRIVERS_MLX5_FIELD_H
@@ -11,7 +12,7 @@
 
 /* Word at byte `offset`, bits high to low. */
 #define MLX5_FIELD(offset, high, low) ((offset) << 10 | (high) << 5 | (low))
-/* The same field of a structure that begins `at` bytes further. */
+/* The same field of a structure that begins at byte `at`. */
 #define MLX5_AT(at, field) (((uint32_t)(at) << 10) + (field))
 
 static inline uint32_t mlx5_field_offset(uint32_t field) { return field >> 10; }
@@ -29,7 +30,7 @@ static inline uint32_t mlx5_get(const uint8_t *at, uint32_t field)
 	return word >> mlx5_field_shift(field) & mlx5_field_mask(field);
 }
 
-/* The other fields of the word stay; bits of the value beyond the field are dropped. */
+/* Keeps the other fields of the word; bits of the value beyond the field are dropped. */
 static inline void mlx5_set(uint8_t *at, uint32_t field, uint32_t value)
 {
 	uint8_t *word = at + mlx5_field_offset(field);

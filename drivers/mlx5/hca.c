@@ -13,8 +13,9 @@
 #include "lib/mem.h"
 
 #define READY_US 10000000 /* from power-on, or after another driver */
-#define DISABLED_US 3000000 /* as Linux has it for its fast teardown */
-/* We have no queue pairs. Firmware wants pages by their number, and needs some for itself. */
+#define DISABLED_US 3000000 /* as in Linux's fast teardown */
+/* We have no queue pairs. Firmware needs pages in proportion to their number, and some queue pairs
+ * for itself. */
 #define LOG_QP 12
 #define DRIVER_VERSION "Hayate,mlx5,1.0.0"
 
@@ -38,7 +39,7 @@ int mlx5_create(struct nic *nic, enum mlx5_command undo, uint32_t *id)
 	return mlx5_created(nic, undo, *id, 0);
 }
 
-/* Where its number goes, and whatever else the command has. */
+/* Begins the command that undoes an object, with its number in the given field. */
 static uint8_t *begin_undo(struct nic *nic, const struct mlx5_object *o, uint32_t op_mod,
                            uint32_t bytes, uint32_t id_field)
 {
@@ -83,7 +84,7 @@ void mlx5_destroy_all(struct nic *nic)
 		if (o->undo == MLX5_DESTROY_EQ && o->id == d->eqn)
 			d->has_eq = false;
 		if (o->undo)
-			(void)destroy(nic, o); /* one that fails is the next bring-up's to mend */
+			(void)destroy(nic, o); /* after a failure the next bring-up recovers */
 	}
 	d->has_eq = false;
 	d->refill = 0;
@@ -111,7 +112,7 @@ static int query_caps(struct nic *nic, uint32_t type, uint32_t current, const ui
 	return mlx5_cmd_run(nic);
 }
 
-/* What stands now, but for what matters here. */
+/* Sets the current capabilities with only the changes needed here. */
 static int set_caps(struct nic *nic)
 {
 	const uint8_t *caps;
@@ -205,7 +206,7 @@ static int choose_issi(struct nic *nic)
 	return mlx5_cmd_simple(nic, MLX5_SET_ISSI, 0, MLX5_ISSI_ETHERNET);
 }
 
-/* x86-64: what a host writes that is no big-endian structure is little-endian. */
+/* x86-64: what a host writes outside of big-endian structures is little-endian. */
 static int set_endianness(struct nic *nic)
 {
 	uint8_t *in = mlx5_cmd_begin(nic, MLX5_SLOT_MAIN, MLX5_ACCESS_REG, MLX5_ACCESS_REG_WRITE,
@@ -225,7 +226,7 @@ static int init_hca(struct nic *nic)
 	return e;
 }
 
-/* For whoever looks at the card from outside; a firmware that does not care is no error. */
+/* For tools that inspect the card from outside; firmware that refuses it is not an error. */
 static void tell_version(struct nic *nic)
 {
 	uint8_t *in = mlx5_cmd_begin(nic, MLX5_SLOT_MAIN, MLX5_SET_DRIVER_VERSION, 0,
@@ -274,8 +275,8 @@ int mlx5_hca_up(struct nic *nic)
 	return e;
 }
 
-/* Firmware that was prepared for it (TEARDOWN_HCA, fast) does without its driver from here on, as
- * mlx5_core has it; one that was not is hoped to. */
+/* Firmware prepared by TEARDOWN_HCA (fast) does without its driver from here on, as in mlx5_core.
+ * Other firmware is expected to do the same. */
 static int disable_interface(struct nic *nic)
 {
 	int e = mlx5_wait_ready(nic, READY_US, "firmware stays in its initialisation");
@@ -290,10 +291,10 @@ static int disable_interface(struct nic *nic)
 }
 
 /*
- * Who had the function before us and came to a sudden end (a control core that was restarted, a
- * program of the firmware's menu) has left a command queue, and perhaps objects and pages of which
- * we know nothing: there is no teardown for us to give. The firmware is told that its driver is
- * gone; then, whether it has understood or not, a reset ends all of it, where the function has one.
+ * A previous owner of the function that ended suddenly (a control core that was restarted, a
+ * program of the firmware's menu) has left a command queue, and perhaps objects and pages unknown
+ * to us, so the normal teardown is not possible. The firmware is told that its driver is gone.
+ * Then, whether it has accepted that or not, a reset ends everything, if the function supports one.
  */
 int mlx5_hca_forget(struct nic *nic)
 {
@@ -322,7 +323,7 @@ void mlx5_hca_down(struct nic *nic)
 	}
 	if (e != E_OK || d->dead) {
 		mlx5_cut_off(nic);
-		d->dead = true; /* it cannot read commands any more */
+		d->dead = true; /* it can no longer read commands */
 	}
 	d->enabled = d->initialised = false;
 	d->unwinding = false;

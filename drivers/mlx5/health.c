@@ -1,13 +1,14 @@
 /*
- * How the firmware is (PRM, "Initialization Segment": health buffer, health counter). The counter
- * goes on several times a second as long as the firmware lives; the buffer has a syndrome when
- * something is wrong with it, for good if it asks for recovery (rfr).
+ * The firmware's health (PRM, "Initialization Segment": health buffer, health counter). The counter
+ * advances several times a second as long as the firmware runs. The buffer holds a syndrome when
+ * something is wrong with it, permanently if it requests recovery (rfr).
  *
- * Registers are looked at every two seconds, and a counter that has stood still for six is the
- * end, as in Linux's mlx5_core: a read costs the control core a microsecond on a bus, and a hundred
- * or more where a model or a hypervisor answers, and there is no hurry: of a link that goes down an
- * event tells. So a card that was pulled out is missed after two seconds, firmware that has died
- * after eight at the latest, also by a core that sleeps: no interrupt tells of either.
+ * Registers are read every two seconds, and a counter that has not moved for six means that the
+ * firmware has died, as in Linux's mlx5_core. A read costs the control core a microsecond on a bus,
+ * and a hundred or more where a model or a hypervisor answers. There is no hurry, because an event
+ * reports a link that goes down. So a card that was pulled out is noticed after two seconds,
+ * firmware that has died after eight at the latest, even by a core that sleeps: no interrupt
+ * reports either.
  */
 #include "drivers/mlx5/device.h"
 
@@ -15,7 +16,7 @@
 
 #define STANDS_STILL_US 6000000
 
-/* As mlx5_core has them. */
+/* In the words of mlx5_core. */
 static const char *syndrome_text(uint32_t syndrome)
 {
 	switch (syndrome) {
@@ -44,7 +45,7 @@ static bool counts(struct nic *nic, uint32_t counter)
 	return !nic_past(d->health.end);
 }
 
-/* A syndrome is told when it comes, and when it goes for good. */
+/* Reports a syndrome when it appears, and when it becomes permanent. True: it is permanent. */
 static bool tells_of_its_end(struct nic *nic, const char **why)
 {
 	struct mlx5_device *d = mlx5_device(nic);

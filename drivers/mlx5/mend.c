@@ -1,20 +1,21 @@
 /*
- * Queues that the device has put into their error state are brought back, one after the other, by
- * commands in the background slot (PRM, "MODIFY_SQ", "MODIFY_RQ"). That there is one is told by the
- * counters of the data core that polls it; ring_mend.c has what that core does.
+ * Returns queues that the device has put into their error state to service, one after the other, by
+ * commands in the background slot (PRM, "MODIFY_SQ", "MODIFY_RQ"). The counters of the data core
+ * that polls a queue reveal the error; ring_mend.c has what that core does.
  *
  *     step       entered by                        leaves when
  *     NOTHING    start                             a queue has more errors than were mended
- *     TO_RESET   above: ERR → RST asked for        it was done
- *     TO_READY   above: RST → RDY asked for        it was done: `mended` is what was counted
+ *     TO_RESET   above: ERR → RST requested        the command ended
+ *     TO_READY   above: RST → RDY requested        the command ended: `mended` is the count
  *
- * A queue for which a command fails is hopeless, as all are of a device that answers no more.
+ * A queue for which a command fails is hopeless, and so are all queues of a device that no longer
+ * answers.
  */
 #include "drivers/mlx5/device.h"
 
 enum step { NOTHING, TO_RESET, TO_READY };
 
-/* Modulo 2^16, as it is told. */
+/* Modulo 2^16, as it is published. */
 static uint16_t errors_of(const struct mlx5_pair *p, enum mlx5_queue queue)
 {
 	const uint64_t *count = queue == MLX5_QUEUE_SEND ? &p->cnt->tx_queue_errors

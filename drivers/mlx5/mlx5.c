@@ -2,10 +2,10 @@
  * mlx5: ConnectX-4, 4 Lx, 5, 6, 6 Dx and 6 Lx, the table of operations. Physical functions with a
  * port set to Ethernet.
  *
- * Left out: virtual functions, compressed CQEs in their enhanced layout (ConnectX-7), UDP
- * segmentation (the device does not put each datagram's length in), limits of rate, the card's
- * clock (time stamps), and a firmware that has stopped answering brought back to life (until the
- * next power-on).
+ * Omitted: virtual functions, compressed CQEs in their enhanced layout (ConnectX-7), UDP
+ * segmentation (the device does not set each datagram's length), rate limits, the card's clock
+ * (time stamps), and recovery of firmware that has stopped answering (it stays off until the next
+ * power-on).
  */
 #include "drivers/mlx5/mlx5.h"
 
@@ -28,7 +28,7 @@ struct shared {
 	uint32_t buf_bytes;
 	uint32_t lkey;
 	uint32_t inline_bytes;
-	uint32_t frame_bytes; /* longest on this port, FCS not counted */
+	uint32_t frame_bytes; /* longest frame on this port, FCS not counted */
 	bool multi_send;
 	bool compressed; /* CQEs of received frames */
 	bool irq; /* enough MSI-X vectors to wake every core */
@@ -48,15 +48,15 @@ struct pair {
 	const uint8_t *eq;
 	const struct mlx5_fate *fate;
 	uint32_t eqn, cqn;
-	uint32_t eq_index; /* events taken: also how often the CQ has fired */
-	bool armed;        /* since the last of them */
+	uint32_t eq_index; /* events taken, which is also how often the CQ has fired */
+	bool armed;        /* since the last event */
 	bool irq;          /* false: nothing would wake us */
 };
 _Static_assert(sizeof(struct pair) <= sizeof(((struct nic_queue *)0)->priv), "fits");
 
 static struct pair *pair_of(struct nic_queue *q) { return (struct pair *)(void *)q->priv; }
 
-/* By the PCI ID list. */
+/* From the PCI ID list. */
 static const uint16_t ids[] = {
 	0x1013, /* ConnectX-4 */
 	0x1015, /* ConnectX-4 Lx */
@@ -158,7 +158,7 @@ static int route_vectors(struct nic *nic, const struct nic_config *config)
 	return e == E_OK ? E_OK : mlx5_fail(nic, e, "interrupt vectors cannot be routed");
 }
 
-/* What its data core has to know of a pair. */
+/* Publishes what the data core has to know of a pair. */
 static void tell_pair(struct nic *nic, struct shared *s, unsigned q)
 {
 	const struct mlx5_pair *pair = &mlx5_device(nic)->memory->pair[q];
@@ -265,7 +265,7 @@ static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned
 	p->eqn = s->pair[pair].eqn;
 	p->cqn = s->pair[pair].rx_cqn;
 	p->eq = eq;
-	for (unsigned i = 0; i < 1u << MLX5_PAIR_EQ_LOG_SIZE; i++) /* not one of the first pass */
+	for (unsigned i = 0; i < 1u << MLX5_PAIR_EQ_LOG_SIZE; i++) /* not owned as in the first pass */
 		eq[i * MLX5_EQE_BYTES + MLX5_EQE_OWNER] = 1;
 	mlx5_rx_fill(&p->rx, q->pool, q->cnt);
 	return E_OK;
@@ -299,7 +299,7 @@ static bool mend(struct nic_queue *q)
 {
 	struct pair *p = pair_of(q);
 	if (!p->rx.failed && !p->tx.failed)
-		return false; /* it has lied */
+		return false; /* the device broke the protocol */
 	if (p->rx.failed && is_mended(p, MLX5_QUEUE_RECEIVE, q->cnt->rx_queue_errors))
 		mlx5_rx_restart(&p->rx, q->pool, q->cnt);
 	if (p->tx.failed && is_mended(p, MLX5_QUEUE_SEND, q->cnt->tx_queue_errors))
@@ -314,7 +314,8 @@ static bool mend(struct nic_queue *q)
 static unsigned slots_open(struct nic_queue *q)
 {
 	struct pair *p = pair_of(q);
-	/* Longer headers would make the WQE longer than a slot: who has none sends packets. */
+	/* Longer headers would make the WQE longer than a slot. A caller without slots sends
+	 * packets. */
 	return p->tx.inline_bytes <= MLX5_INLINE_L2
 	               ? mlx5_slots_open(&p->tx, q->pool, q->cnt, &q->broken)
 	               : 0;
@@ -335,7 +336,7 @@ static void slots_send(struct nic_queue *q, unsigned n, uint64_t bytes)
 	mlx5_slots_send(&pair_of(q)->tx, q->cnt, n, bytes);
 }
 
-/* Events that the CQ has made since it was armed: one each time. */
+/* Takes the events that the CQ has generated since it was armed: one for each arming. */
 static void take_events(struct pair *p)
 {
 	for (unsigned i = 0; i < 1u << MLX5_PAIR_EQ_LOG_SIZE; i++) {
@@ -350,9 +351,9 @@ static void take_events(struct pair *p)
 }
 
 /*
- * A CQ makes one event when armed, and none while it is not: nothing is to be done to disarm it.
- * Until the event of one doorbell is seen there is no other: doorbells are on their way for a
- * while, and each of a flock of them would make an event, more than the EQ has room for.
+ * An armed CQ generates one event, and none until it is armed again, so it need not be disarmed. It
+ * is not armed again before the event of the last arming has been seen: doorbells take a while to
+ * arrive, and each of several would generate an event, more than the EQ can hold.
  */
 static void ask_interrupt(struct nic_queue *q, struct pair *p)
 {
@@ -379,7 +380,8 @@ static bool rx_interrupt(struct nic_queue *q, bool arm)
 	take_events(p);
 	if (!p->armed)
 		ask_interrupt(q, p);
-	/* A frame that came before the write got there lies behind the index: the CQ fires then. */
+	/* A frame that arrives before this write takes effect lies beyond the index: the CQ then
+	 * fires. */
 	barrier_full();
 	return mlx5_rx_waiting(&p->rx);
 }

@@ -1,9 +1,9 @@
 /*
  * Memory for the firmware (PRM, QUERY_PAGES and MANAGE_PAGES): pages of 4 KiB that it wants at
- * bring-up, may ask for later, and gives back at the end. They are the firmware's to use; we only
- * know which it has.
+ * bring-up, may request later, and returns at the end. The firmware alone uses them; the driver
+ * only records which ones it has.
  *
- * Chunks come from nic->dma_more and stay ours for ever: what comes back is given again.
+ * Chunks come from nic->dma_more and are never freed: returned pages are given again.
  */
 #include "drivers/mlx5/device.h"
 
@@ -11,7 +11,7 @@
 #include "hal/dma.h"
 #include "lib/assert.h"
 
-#define RECLAIM_US 5000000 /* without a page coming back */
+#define RECLAIM_US 5000000 /* without a page being returned */
 #define CHUNK_BYTES ((size_t)MLX5_CHUNK_PAGES * MLX5_PAGE_BYTES)
 
 static struct mlx5_pages *pages_of(struct nic *nic)
@@ -41,7 +41,7 @@ static bool add_chunk(struct nic *nic)
 	return base != NULL;
 }
 
-/* A page that the firmware has not; it has it from now on. */
+/* Takes a page that the firmware does not have, and marks it as the firmware's. */
 static bool take_page(struct nic *nic, uint64_t *bus)
 {
 	struct mlx5_pages *p = pages_of(nic);
@@ -52,7 +52,7 @@ static bool take_page(struct nic *nic, uint64_t *bus)
 			return false;
 		all += MLX5_CHUNK_PAGES;
 	}
-	for (;; p->next++) { /* ends: one is free */
+	for (;; p->next++) { /* ends: one page is free */
 		p->next = p->next < all ? p->next : 0;
 		if (!(*word_of(p, p->next) >> p->next % 64 & 1))
 			break;
@@ -63,7 +63,7 @@ static bool take_page(struct nic *nic, uint64_t *bus)
 	return true;
 }
 
-/* False: it is none of those that the firmware has. */
+/* False: the firmware does not have this page. */
 static bool put_page(struct mlx5_pages *p, uint64_t bus)
 {
 	for (uint32_t c = 0; c < p->chunks; c++) {
@@ -80,7 +80,7 @@ static bool put_page(struct mlx5_pages *p, uint64_t bus)
 	return false;
 }
 
-/* --- giving and taking: one MANAGE_PAGES after the other --- */
+/* --- giving and taking: one MANAGE_PAGES at a time --- */
 
 static uint8_t *begin(struct nic *nic, uint32_t op_mod, uint32_t n, uint32_t in_pages,
                       uint32_t out_pages)
@@ -104,7 +104,7 @@ static void give_some(struct nic *nic)
 	for (; got < n && take_page(nic, &bus); got++)
 		mlx5_set64(in, MLX5_MANAGE_PAGES_PAS + 8 * got, bus);
 	p->wanted -= (int32_t)n;
-	if (got < n) { /* it is told, and lives on with what it has or does not */
+	if (got < n) { /* the firmware is told, and runs on with what it has, or fails */
 		while (got--)
 			put_page(p, mlx5_get64(in, MLX5_MANAGE_PAGES_PAS + 8 * got));
 		begin(nic, MLX5_MANAGE_PAGES_CANT_GIVE, 0, 0, 0);
@@ -122,7 +122,7 @@ static void take_some(struct nic *nic)
 	p->wanted += (int32_t)n;
 }
 
-/* What the command that is done has moved. */
+/* Updates the pool by the result of the command. */
 static void settle(struct nic *nic, int error)
 {
 	struct mlx5_slot *s = &mlx5_device(nic)->memory->slot[MLX5_SLOT_PAGES];
@@ -173,7 +173,7 @@ void mlx5_pages_event(struct nic *nic, uint16_t function, int32_t pages)
 		p->wanted += pages;
 }
 
-/* Until nothing is wanted any more. */
+/* Continues until no request is left. */
 static int turn_to_end(struct nic *nic)
 {
 	struct mlx5_pages *p = pages_of(nic);

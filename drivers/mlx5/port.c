@@ -1,17 +1,17 @@
 /*
- * Port and vport: addresses, sizes, and, while it runs, link and counters.
+ * Port and vport: addresses, sizes and, while it runs, link and counters.
  *
- * The firmware takes longer for an answer than a look at the link may (nic_ops.link does not wait),
- * so questions go round in the background slot: each call of mlx5_link looks at the answer to the
- * last one and asks the next. An event that tells of the port puts the link first. So link changes
- * show within two looks, and counters are as old as one round. Queues in error state (mend.c) come
- * before all.
+ * An answer of the firmware takes longer than nic_ops.link, which must not wait. So queries rotate
+ * through the background slot: each call of mlx5_link takes the answer to the last query and posts
+ * the next. An event of the port moves the link query to the front. Link changes therefore show
+ * within two calls, and counters are as old as one round. Queues in error state (mend.c) have
+ * precedence.
  */
 #include "drivers/mlx5/device.h"
 
 #include "lib/mem.h"
 
-#define PORT 1 /* a function has one, and calls it so */
+#define PORT 1 /* a function has one port, with this number */
 #define FCS_BYTES 4
 
 /* --- registers of the port --- */
@@ -46,7 +46,7 @@ int mlx5_vport_learn(struct nic *nic)
 	return E_OK;
 }
 
-/* Longest frame on the wire, FCS included, as near to the wish as the port comes. */
+/* Sets the longest frame on the wire, FCS included, as close to `wish` as the port allows. */
 static int set_mtu(struct nic *nic, uint32_t wish, uint32_t *mtu)
 {
 	begin_reg(nic, MLX5_SLOT_MAIN, MLX5_ACCESS_REG_READ, MLX5_PMTU, MLX5_PMTU_BYTES);
@@ -71,8 +71,9 @@ static int set_port_up(struct nic *nic)
 	return mlx5_cmd_run(nic);
 }
 
-/* What the vport lets in: our address, all groups; of what we send ourselves, nothing: a frame to
- * our own address, as generators and testers send, would else not reach the wire. */
+/* Sets what the vport accepts: our address and all groups. It does not loop back what we send:
+ * otherwise a frame to our own address, as generators and testers send, would not reach the
+ * wire. */
 static int set_vport(struct nic *nic, uint32_t mtu)
 {
 	uint8_t *in = mlx5_cmd_begin(nic, MLX5_SLOT_MAIN, MLX5_MODIFY_NIC_VPORT_CONTEXT, 0,
@@ -94,7 +95,7 @@ static int set_vport(struct nic *nic, uint32_t mtu)
 	return mlx5_cmd_run(nic);
 }
 
-/* The card's own table of who has which address, where it is the driver's to fill. */
+/* Enters our address in the card's own address table, where the driver has to fill it. */
 static int set_l2_entry(struct nic *nic)
 {
 	uint8_t *in = mlx5_cmd_begin(nic, MLX5_SLOT_MAIN, MLX5_SET_L2_TABLE_ENTRY, 0,
@@ -105,7 +106,7 @@ static int set_l2_entry(struct nic *nic)
 	return e == E_OK ? mlx5_created(nic, MLX5_DELETE_L2_TABLE_ENTRY, 0, 0) : e;
 }
 
-/* --- questions --- */
+/* --- queries --- */
 
 enum query { VPORT_STATE, SPEED, ERRORS, DISCARDS, NO_BUFFER, QUERIES };
 
@@ -139,8 +140,8 @@ static void ask(struct nic *nic, enum query q)
 	mlx5_cmd_post(nic, slot);
 }
 
-/* Mb/s by the bit that is set in the operational protocols: as all cards have them, and the
- * extended ones of those above 100 Gb/s. */
+/* Mb/s by the bit that is set in the operational protocols: those of all cards, and the extended
+ * ones of cards above 100 Gb/s. */
 static uint32_t speed_of(const uint8_t *reg)
 {
 	static const struct mode {
@@ -167,7 +168,7 @@ static uint32_t speed_of(const uint8_t *reg)
 	return 0;
 }
 
-/* A counter that was `*was` at the last look. */
+/* The increase of a counter that was `*was` at the last look. */
 static uint64_t step(uint64_t *was, uint64_t now)
 {
 	uint64_t more = now - *was;
@@ -187,7 +188,7 @@ static void count_errors(struct mlx5_device *d, const uint8_t *c)
 	d->news.rx_error += step(&d->counted.others, others);
 }
 
-/* The answer to the last question. */
+/* Takes the answer to the last query. */
 static void digest(struct nic *nic)
 {
 	struct mlx5_device *d = mlx5_device(nic);
@@ -231,7 +232,7 @@ int mlx5_port_start(struct nic *nic, uint32_t *frame_bytes)
 		e = set_l2_entry(nic);
 	if (e == E_OK)
 		e = set_port_up(nic);
-	/* One round that is waited for: the link as it is, and where the counters stand. */
+	/* One round that is waited for: the present link, and the counters' starting values. */
 	for (unsigned q = 0; q < QUERIES && e == E_OK; q++) {
 		ask(nic, (enum query)q);
 		e = mlx5_cmd_drain(nic, MLX5_SLOT_BACKGROUND);
@@ -245,7 +246,7 @@ int mlx5_port_start(struct nic *nic, uint32_t *frame_bytes)
 
 /* --- while it runs --- */
 
-/* What has failed and is done without: a question is complained of once, a queue always. */
+/* What has failed and is done without. A failed query is reported once, a failed mend always. */
 static const char *complaint(struct nic *nic, bool mending)
 {
 	struct mlx5_device *d = mlx5_device(nic);

@@ -1,11 +1,11 @@
 /*
- * The objects that queues are made of (PRM, "Objects"): what all share (UAR page, protection and
- * transport domain, memory key, transport interface, counters), and for each pair two CQs, an SQ
- * and an RQ, with an EQ that ends its core's sleep when there are vectors enough.
+ * The objects that queues consist of (PRM, "Objects"): those that all share (UAR page, protection
+ * and transport domain, memory key, transport interface, counters), and for each pair two CQs, an
+ * SQ and an RQ, and an EQ that wakes its core if there are enough vectors.
  *
  * Their memory is the data core's (drivers/nic.h, rule 2): only its address is used here. It is
- * zeroed; an RQ has nothing to complete before the core posts buffers, so it may be in RDY before
- * its CQ is in order (mlx5_rx_init).
+ * zeroed. An RQ has nothing to complete before the core posts buffers, so it may be in RDY before
+ * its CQ is initialised (mlx5_rx_init).
  */
 #include "drivers/mlx5/device.h"
 
@@ -13,7 +13,7 @@
 #include "hal/dma.h"
 #include "lib/assert.h"
 
-/* Pages of a queue, which lies in one piece, from the offset in the input on. */
+/* Puts the pages of a contiguous queue into the input, from the offset on. */
 static void put_pages(uint8_t *in, uint32_t offset, const uint8_t *queue, uint32_t bytes)
 {
 	for (uint32_t i = 0; i < bytes; i += MLX5_PAGE_BYTES)
@@ -25,7 +25,7 @@ static uint8_t *begin(struct nic *nic, enum mlx5_command command, uint32_t in_by
 	return mlx5_cmd_begin(nic, MLX5_SLOT_MAIN, command, 0, in_bytes, MLX5_PLAIN_BYTES);
 }
 
-/* A command without arguments that makes an object. */
+/* Runs a command without arguments that creates an object. */
 static int alloc(struct nic *nic, enum mlx5_command command, enum mlx5_command undo, uint32_t *id)
 {
 	begin(nic, command, MLX5_PLAIN_BYTES);
@@ -34,7 +34,7 @@ static int alloc(struct nic *nic, enum mlx5_command command, enum mlx5_command u
 
 /* --- shared --- */
 
-/* All of memory by its bus address: who may reach what is the IOMMU's. */
+/* All of memory by its bus address: access control is left to the IOMMU. */
 static int create_mkey(struct nic *nic)
 {
 	struct mlx5_device *d = mlx5_device(nic);
@@ -46,7 +46,7 @@ static int create_mkey(struct nic *nic)
 	mlx5_set(in, MLX5_AT(at, MLX5_MKC_LENGTH64), 1);
 	mlx5_set(in, MLX5_AT(at, MLX5_MKC_PD), d->pd);
 	int e = mlx5_create(nic, MLX5_DESTROY_MKEY, &index);
-	d->lkey = index << 8; /* the key of our choice below it is 0 */
+	d->lkey = index << 8; /* its low byte, the key of our choice, is 0 */
 	return e;
 }
 
@@ -62,7 +62,7 @@ int mlx5_shared_start(struct nic *nic)
 {
 	struct mlx5_device *d = mlx5_device(nic);
 	int e = alloc(nic, MLX5_ALLOC_UAR, MLX5_DEALLOC_UAR, &d->uar);
-	/* Page 0 has the registers that the device half writes. */
+	/* Page 0 has the registers of the device half. */
 	if (e == E_OK && (d->uar == 0 || (d->uar + 1ull) * MLX5_UAR_BYTES > nic->pci->bar[0].bytes))
 		e = mlx5_fail(nic, E_DEVICE, "the page of doorbells lies beyond BAR 0");
 	if (e == E_OK)
@@ -111,7 +111,7 @@ static int create_cq(struct nic *nic, const uint8_t *cq, const uint8_t *dbr, uin
 	return mlx5_create(nic, MLX5_DESTROY_CQ, cqn);
 }
 
-/* The part that contexts of SQ and RQ have in common: 2^10 units of 2^log_stride bytes. */
+/* Begins the common part of SQ and RQ contexts: 2^10 units of 2^log_stride bytes. */
 static uint8_t *begin_wq(struct nic *nic, enum mlx5_command command, const uint8_t *queue,
                          const uint8_t *dbr, unsigned log_stride)
 {
@@ -203,8 +203,8 @@ int mlx5_pair_start(struct nic *nic, const struct nic_config *config, unsigned i
 
 /* --- one pair alone --- */
 
-/* Objects that others depend on cannot be taken away, and the steering depends on receive queues: it
- * has been led to others before (mlx5_spread), where there are any. */
+/* Objects that others depend on cannot be destroyed, and the steering depends on receive queues:
+ * mlx5_spread must have moved it to other queues before, if there are any. */
 int mlx5_pair_stop(struct nic *nic, unsigned i)
 {
 	const struct mlx5_pair *p = &mlx5_device(nic)->memory->pair[i];

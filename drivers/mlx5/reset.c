@@ -1,10 +1,11 @@
 /*
- * A function level reset (PCI Express base specification 3.0, 6.6.2): whatever a function was at,
- * its DMA ends, and its firmware forgets driver, objects and pages. Linux's vfio brings a ConnectX
- * from one owner to the next by it.
+ * A function level reset (PCI Express base specification 3.0, 6.6.2): it ends the function's DMA in
+ * any state, and its firmware forgets driver, objects and pages. Linux's vfio uses it to pass a
+ * ConnectX from one owner to the next.
  *
- * Configuration space is lost but for identity, and is put back: addresses as the kernel mapped
- * them, sizes of requests as they fit the buses above. MSI-X stays off until vectors are routed.
+ * The reset clears configuration space except for the identity. The driver restores it: addresses
+ * as the kernel mapped them, request sizes as they suit the buses above. MSI-X stays off until
+ * vectors are routed.
  */
 #include "drivers/mlx5/device.h"
 
@@ -12,7 +13,7 @@
 
 #define PENDING_US 1000000
 #define RESET_US 100000
-#define BACK_US 1000000 /* 6.6.1: until then it may ask to be asked again */
+#define BACK_US 1000000 /* 6.6.1: until then it may answer with a retry status */
 
 /* PCI 3.0, 6.1 and 6.7 */
 #define PCI_VENDOR 0x00
@@ -47,7 +48,7 @@ void mlx5_cut_off(struct nic *nic)
 	          pci_read(nic->pci, PCI_COMMAND, 2) & ~PCI_COMMAND_MASTER);
 }
 
-/* 0: there is none. */
+/* 0: there is no such capability. */
 static unsigned find_express(const struct pci_dev *dev)
 {
 	if (!(pci_read(dev, PCI_STATUS, 2) & PCI_STATUS_CAPS))
@@ -73,7 +74,7 @@ static void save(const struct pci_dev *dev, unsigned express, struct saved *s)
 	s->devctl2 = pci_read(dev, express + EXPRESS_DEVCTL2, 2);
 }
 
-/* The command register last: it lets the function answer at its addresses. */
+/* Writes the command register last, because it makes the function respond at its addresses. */
 static void restore(const struct pci_dev *dev, unsigned express, const struct saved *s)
 {
 	pci_write(dev, express + EXPRESS_DEVCTL, 2, s->devctl);
@@ -86,7 +87,7 @@ static void restore(const struct pci_dev *dev, unsigned express, const struct sa
 	pci_write(dev, PCI_COMMAND, 2, s->command);
 }
 
-/* Until the bits are as wanted, or time is over: false. */
+/* Waits until the bits are as wanted. False: time is over. */
 static bool wait_config(struct nic *nic, unsigned offset, uint32_t mask, uint32_t wanted,
                         uint32_t us)
 {
@@ -109,7 +110,7 @@ int mlx5_reset(struct nic *nic)
 	if (!express || !(pci_read(dev, express + EXPRESS_DEVCAP, 4) & EXPRESS_DEVCAP_FLR))
 		return E_NOTSUP;
 	mlx5_cut_off(nic);
-	/* One that does not come to an end is cut short: 6.6.2, note */
+	/* Transactions that do not end are cut short: 6.6.2, note */
 	wait_config(nic, express + EXPRESS_DEVSTA, EXPRESS_DEVSTA_PENDING, 0, PENDING_US);
 	save(dev, express, &s);
 	pci_write(dev, express + EXPRESS_DEVCTL, 2, s.devctl | EXPRESS_DEVCTL_FLR);

@@ -1,10 +1,10 @@
 /*
- * See ring.h: memory of a pair, and its receive half. ring_tx.c has the other.
+ * See ring.h: memory of a pair, and its receive half. ring_tx.c has the send half.
  *
- * A CQE is a cache line that the device writes and we read; a WQE of the RQ is a quarter of one
- * that we write and the device reads: the two never share a line, and refilling touches no line
- * that the device has written. A line of a CQ that compresses is written by both, and by us at once
- * when it was read (ring.h, invariant 5); those that a session leaves out are touched by neither.
+ * A CQE is a cache line that the device writes and we read. A WQE of the RQ is a quarter of a line
+ * that we write and the device reads. The two never share a line, and refilling accesses no line
+ * that the device has written. A line of a compressing CQ is written by both; we write it right
+ * after reading it (ring.h, invariant 5). Neither accesses the lines that a session skips.
  */
 #include "drivers/mlx5/ring.h"
 
@@ -45,7 +45,7 @@ static struct mlx5_cq init_cq(uint8_t *cqe, uint8_t *dbr, unsigned log_size)
 	const struct mlx5_cq cq = {cqe, dbr, log_size};
 	const uint32_t size = 1u << log_size;
 	for (uint32_t i = 0; i < size; i++)
-		mlx5_cqe_unuse(&cq, i - size); /* not read in the first pass */
+		mlx5_cqe_unuse(&cq, i - size); /* not seen as new in the first pass */
 	return cq;
 }
 
@@ -92,7 +92,7 @@ void mlx5_tx_init(struct mlx5_tx *r, void *mem, unsigned log_size)
 
 /* --- refill --- */
 
-/* Gives buffers to the `places` WQEs that are to have one, as far as the pool goes. */
+/* Gives buffers to the `places` WQEs that shall have one, as far as the pool has any. */
 static inline void give_all(struct mlx5_rx *r, struct bufpool *pool, uint32_t places)
 {
 	uint32_t n = places < pool->free ? places : pool->free, tail = r->tail, mask = r->mask;
@@ -140,18 +140,18 @@ bool mlx5_rx_waiting(const struct mlx5_rx *r)
 	       mlx5_cqe_is_new(&r->cq, r->cq_head, mlx5_cqe_end(mlx5_cqe(&r->cq, r->cq_head)));
 }
 
-/* The second word of a struct pkt, to be stored as one. */
+/* The second word of a struct pkt, to be stored at once. */
 #define PKT_WORD(buf, len, flags, port) \
 	((uint64_t)(port) << 56 | (uint64_t)(flags) << 48 | (uint64_t)(len) << 32 | (buf))
 _Static_assert(offsetof(struct pkt, buf) == 8 && offsetof(struct pkt, len) == 12 &&
                        offsetof(struct pkt, flags) == 14 && offsetof(struct pkt, port) == 15,
                "as PKT_WORD has it");
 
-/* Of the last word of a CQE: WQE counter, and opcode, format and owner. */
+/* Mask for the last word of a CQE: WQE counter, and opcode, format and owner. */
 #define FRAME_MASK (0xffff0000 | (0xff & ~MLX5_CQE_SOLICITED))
 #define FRAME_COUNTER 16
 
-/* What is under FRAME_MASK when the CQE at cq_pos has the frame of the WQE at pos. */
+/* The value under FRAME_MASK if the CQE at cq_pos holds the frame of the WQE at pos. */
 static inline uint32_t frame_word(const struct mlx5_rx *r, uint32_t cq_pos, uint32_t pos)
 {
 	return pos << FRAME_COUNTER | MLX5_CQE_RESP_SEND << MLX5_CQE_OPCODE_SHIFT |
@@ -163,16 +163,16 @@ static inline bool has_frame(uint64_t end, uint32_t word)
 	return ((uint32_t)BYTES_SWAP64(end) & FRAME_MASK) == word;
 }
 
-/* A run of frames, up to where one of the rings ends. */
+/* A run of frames, up to the end of either ring. */
 struct run {
 	struct mlx5_rx q; /* in registers: our stores cannot change it */
 	struct bufpool *pool;
 	struct nic_counters *cnt;
 	uint8_t *base;
 	uint32_t stride;
-	const uint32_t *owner; /* of the next frame */
-	struct pkt *p;         /* the next packet */
-	uint32_t bytes;        /* of those before */
+	const uint32_t *owner; /* that of the next frame */
+	struct pkt *p;         /* where the next packet goes */
+	uint32_t bytes;        /* of the packets before */
 };
 
 static inline struct run begin_run(const struct mlx5_rx *r, struct bufpool *pool,
@@ -182,14 +182,14 @@ static inline struct run begin_run(const struct mlx5_rx *r, struct bufpool *pool
 	                    p, 0};
 }
 
-/* Puts the next frame, of so many bytes, whose CQE has these headers. */
+/* Puts the next frame, of `len` bytes, whose CQE has these headers. */
 static inline void put_frame(struct run *run, uint32_t len, uint64_t headers)
 {
 	uint32_t buf = *run->owner++;
 	uint64_t flags = (headers & run->q.csum_mask) == MLX5_CQE_H_OK ? PKT_CSUM_OK : 0;
 	struct pkt *p = run->p;
 	p->data = run->base + (size_t)buf * run->stride + BUF_DATA_OFFSET;
-	raw64_store(&p->buf, PKT_WORD(buf, len, flags, run->q.port)); /* len is looked at below */
+	raw64_store(&p->buf, PKT_WORD(buf, len, flags, run->q.port)); /* len is checked below */
 	prefetch_write(p->data); /* most frames leave with a new header */
 	if (unlikely(len - 1 >= run->q.room)) {
 		run->cnt->rx_bad_len++;
@@ -205,7 +205,7 @@ static inline void put_frame(struct run *run, uint32_t len, uint64_t headers)
 	run->p++;
 }
 
-/* Its n frames are taken; returns where the packets end. */
+/* The run's n frames are taken; returns the end of the packets. */
 static inline struct pkt *end_run(struct mlx5_rx *r, const struct run *run, uint32_t n)
 {
 	r->head = run->q.head + n;
@@ -214,7 +214,7 @@ static inline struct pkt *end_run(struct mlx5_rx *r, const struct run *run, uint
 	return run->p;
 }
 
-/* Takes frames that have a CQE each, `most` at most. */
+/* Takes frames that have a CQE each, at most `most`. */
 static inline struct pkt *take_singles(struct mlx5_rx *r, struct bufpool *pool,
                                        struct nic_counters *cnt, struct pkt *p, uint32_t most)
 {
@@ -235,7 +235,8 @@ static inline struct pkt *take_singles(struct mlx5_rx *r, struct bufpool *pool,
 
 /* --- compressed CQEs --- */
 
-/* How many frames the title there has, the first in the WQE at pos; 0: none, or it cannot be. */
+/* The number of frames of the title there, the first in the WQE at pos; 0: no title, or an invalid
+ * one. */
 static inline uint32_t title_frames(const struct mlx5_rx *r, uint64_t end, uint32_t pos)
 {
 	uint32_t word = frame_word(r, r->cq_head, pos) | MLX5_CQE_COMPRESSED;
@@ -254,18 +255,19 @@ static inline bool begin_session(struct mlx5_rx *r)
 		return false;
 	r->session = (struct mlx5_session){raw64_load(cqe + MLX5_CQE_HEADERS), r->cq_head, n};
 	mlx5_cqe_unuse(&r->cq, r->cq_head);
-	cqe[MLX5_CQE_OP_OWN] |= MLX5_CQE_COMPRESSED; /* still a title: of so many frames */
+	cqe[MLX5_CQE_OP_OWN] |= MLX5_CQE_COMPRESSED; /* still a title, for that many frames */
 	return true;
 }
 
-/* The place of the CQ where the mini CQE of frame i of the session lies, and those of its
+/* Position in the CQ that holds the mini CQE of frame i of the session and those of its
  * neighbours. */
 static inline uint32_t mini_place(const struct mlx5_session *s, uint32_t i)
 {
 	return s->title + (i < MLX5_MINI_CQES ? 1 : i & ~(MLX5_MINI_CQES - 1u));
 }
 
-/* Takes frames of the session, `most` at most. Apart from take_singles, which has the registers. */
+/* Takes frames of the session, at most `most`. Kept apart from take_singles, which needs the
+ * registers. */
 static __attribute__((noinline)) struct pkt *take_session(struct mlx5_rx *r, struct bufpool *pool,
                                                           struct nic_counters *cnt, struct pkt *p,
                                                           uint32_t most)
@@ -288,18 +290,18 @@ static __attribute__((noinline)) struct pkt *take_session(struct mlx5_rx *r, str
 	return end_run(r, &run, to - from);
 }
 
-/* The device may have the places of the CQ before the head, but for one with mini CQEs that are to
- * be read yet. */
+/* Returns the places of the CQ before the head to the device, except one with mini CQEs still to be
+ * read. */
 static inline void give_places(const struct mlx5_rx *r)
 {
 	uint32_t kept = r->session.left ? (r->cq_head - r->session.title) % MLX5_MINI_CQES : 0;
-	barrier_write(); /* they are marked as unused */
+	barrier_write(); /* after they were marked as unused */
 	be32_store(r->cq.dbr + MLX5_DBR_CONSUMER, (r->cq_head - kept) & MLX5_INDEX_MASK);
 }
 
 /* --- a burst --- */
 
-/* Takes the frames that are done, `most` at most, from r->head; returns how many were good. */
+/* Takes the frames that are done, at most `most`, from r->head on; returns how many were good. */
 static inline unsigned take_done(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt,
                                  struct pkt *v, uint32_t most)
 {
@@ -321,8 +323,8 @@ static inline unsigned take_done(struct mlx5_rx *r, struct bufpool *pool, struct
 }
 
 /*
- * A CQE is there that is not of the WQE at the head. A WQE further on: those before it were
- * completed by CQEs that are lost, and nothing is known of their frames.
+ * There is a CQE that does not belong to the WQE at the head. If it belongs to a later WQE, the
+ * CQEs of the WQEs before are lost, and nothing is known of their frames.
  */
 COLD static void skip_lost(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt,
                            bool *broken)
@@ -332,7 +334,7 @@ COLD static void skip_lost(struct mlx5_rx *r, struct bufpool *pool, struct nic_c
 	bool frames = has_frame(end, frame_word(r, r->cq_head, r->head + lost)) ||
 	              title_frames(r, end, r->head + lost);
 	if (frames && lost < r->tail - r->head) {
-		cnt->rx_bad_desc += lost; /* 0: it has come just now */
+		cnt->rx_bad_desc += lost; /* 0: it has arrived just now */
 		while (lost--)
 			buf_free(pool, r->owner[r->head++ & r->mask]);
 		return;
@@ -356,7 +358,7 @@ unsigned mlx5_rx_burst(struct mlx5_rx *r, struct bufpool *pool, struct nic_count
 	}
 	if (unlikely(moved < max && mlx5_rx_waiting(r)))
 		skip_lost(r, pool, cnt, broken);
-	if (unlikely(r->failed)) /* the record stays 0 */
+	if (unlikely(r->failed)) /* its doorbell record stays 0 */
 		return n;
 	refill(r, pool, cnt, r->head - head);
 	return n;

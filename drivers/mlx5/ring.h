@@ -1,35 +1,36 @@
 /*
  * The queue half of the mlx5 driver: the receive queue (RQ) and send queue (SQ) of a pair, both
- * cyclic, with a completion queue (CQ) each, and the event queue (EQ) that ends the sleep of the
- * core (PRM, "Work Queues", "Completion Queues", "Event Queues"). Knows memory and ownership, and
- * of registers only its page of doorbells: the same source runs on the host against hand-made
- * completions and a device that lies (tests/unit/test_mlx5_ring.c).
+ * cyclic, with a completion queue (CQ) each, and the event queue (EQ) that wakes the core (PRM,
+ * "Work Queues", "Completion Queues", "Event Queues"). It handles memory and ownership, and of the
+ * registers only its page of doorbells, so the same source runs on the host against constructed
+ * completions and a hostile device (tests/unit/test_mlx5_ring.c).
  *
- * Positions count on for ever (uint32_t, modulo 2^32); & mask gives the place in the ring. A send
- * WQE is one or more units of 64 bytes (WQEBB) and may go round the end of the ring.
+ * Positions count on without limit (uint32_t, modulo 2^32); & mask gives the place in the ring. A
+ * send WQE is one or more units of 64 bytes (WQEBB) and may wrap around the end of the ring.
  *
  * Invariants
  * 1. rx: WQEs [head, tail) are the device's; owner[] is the buffer of each. An RQ completes in
- *    order, one CQE for each WQE: the CQE's WQE counter is checked to say so. One that is further
- *    on tells of lost CQEs, whose frames are counted and dropped.
- * 2. rx: nothing is told but by the doorbell record, in memory: no MMIO.
+ *    order, one CQE for each WQE, and the CQE's WQE counter is checked against that. A CQE of a
+ *    later WQE means that CQEs were lost; their frames are counted and dropped.
+ * 2. rx: the device is told only by the doorbell record, in memory: no MMIO.
  * 3. tx: WQEBBs [tail, head) and the frames [frame_tail, frame_head) in them are the device's.
- *    Frames count on too, and are at most as many as WQEBBs; owner[] is the buffer of each, with
- *    PKT_SHARED and PKT_CHAIN above the number. reports[] of a WQE that asks for a CQE says what
- *    lies behind it; of another WQEBB it says nothing that lies before head. The last WQE of each
- *    burst asks, so all buffers come back without another one being sent.
+ *    Frames count on too, and are at most as many as WQEBBs. owner[] is the buffer of each, with
+ *    PKT_SHARED and PKT_CHAIN above the number. reports[] of a WQE that requests a CQE holds the
+ *    positions behind that WQE. For any other WQEBB it holds no position between that WQEBB and
+ *    head. The last WQE of each burst requests a CQE, so all buffers come back without another
+ *    burst.
  * 4. A CQE is new when its owner bit is that of its pass over the ring and its opcode is not
- *    INVALID. What else it says is checked before use. One of a WQE that is not the device's breaks
- *    the queue for good: the device cannot be believed. An error CQE breaks it until the device
- *    half has reset it (`failed`, ring_mend.c).
- * 5. rx, a CQ that compresses: the CQE of the first of some frames, the title, speaks for all of
- *    them, and only their lengths lie in mini CQEs: of the frames 0 to 7 in the place behind the
- *    title, of 8 to 15 in the place of frame 8, and so on. The device leaves all other places of
- *    such a session as they are, so nothing there may look like a CQE of its pass: whatever was
- *    read is marked as unused before the place is the device's again. A burst that ends amid a
- *    session keeps the place with the next mini CQE, and so fewer WQEs have buffers than the CQ has
- *    places (mlx5_rx_compressed).
- * 6. tx, slots (ring_slots.c): owner[] names nothing; frame k is slot k - slot_base.
+ *    INVALID. Its other fields are checked before use. A CQE of a WQE that is not the device's
+ *    breaks the queue for good: the device cannot be trusted. An error CQE breaks it until the
+ *    device half has reset the queue (`failed`, ring_mend.c).
+ * 5. rx, a CQ that compresses: the CQE of the first of several frames, the title, speaks for all of
+ *    them. Only their lengths lie in mini CQEs: those of frames 0 to 7 in the place behind the
+ *    title, those of frames 8 to 15 in the place of frame 8, and so on. The device does not write
+ *    the other places of such a session, so nothing there may look like a CQE of its pass: every
+ *    CQE that was read is marked as unused before its place is the device's again. A burst that
+ *    ends within a session keeps the place with the next mini CQE. For this reason fewer WQEs have
+ *    buffers than the CQ has places (mlx5_rx_compressed).
+ * 6. tx, slots (ring_slots.c): owner[] is not used; frame k is slot k - slot_base.
  *
  * Order: WQE, then (write barrier) doorbell record, then (write barrier) doorbell. CQE's owner,
  * then (acquire) the rest of it, then the doorbell record of the CQ. No register is read.
@@ -44,29 +45,29 @@
 #define MLX5_RING_LOG_SIZE 10 /* 1024 WQEs or WQEBBs: 7 us of 64-byte frames at 100 Gb/s */
 #define MLX5_PAIR_EQ_LOG_SIZE 6
 
-/* New receive WQEs for one write of the doorbell record. */
+/* New receive WQEs per write of the doorbell record. */
 #define MLX5_RX_BULK 32
 
-/* WQEBBs between WQEs that ask for a CQE; a power of two. */
+/* WQEBBs between WQEs that request a CQE; a power of two. */
 #define MLX5_TX_REPORT 32
-/* Segments of a WQE with many frames: of 8 WQEBBs two are not data. */
+/* Segments of a WQE with many frames: of its 8 WQEBBs two segments are not data. */
 #define MLX5_TX_SEGMENTS 32
 
-/* In the owner of a sent frame. */
+/* Layout of the owner of a sent frame. */
 #define MLX5_OWNER_FLAGS_SHIFT 24
 #define MLX5_OWNER_BUF ((1u << 29) - 1)
 _Static_assert((PKT_SHARED | PKT_CHAIN) << MLX5_OWNER_FLAGS_SHIFT == 0x60000000, "above");
 
-#define MLX5_SLOT_BYTES 64 /* room for what a WQE has behind its control segment */
+#define MLX5_SLOT_BYTES 64 /* for what a WQE has behind its control segment */
 
 #define MLX5_RX_WQE_BYTES 16 /* one data segment: a frame is one buffer */
 
-/* Bytes of headers that a send WQE brings along, by inline mode: Ethernet with a tag; and IPv6; and
+/* Bytes of headers that a send WQE contains, by inline mode: Ethernet with a tag; plus IPv6; plus
  * TCP. */
 #define MLX5_INLINE_L2 18
 #define MLX5_INLINE_IP 58
 #define MLX5_INLINE_L4 78
-#define MLX5_INLINE_MAX 256 /* of segmentation: headers with all options */
+#define MLX5_INLINE_MAX 256 /* with segmentation: headers with all options */
 
 struct mlx5_cq {
 	uint8_t *cqe;
@@ -80,21 +81,21 @@ struct mlx5_rx {
 	uint32_t *owner;
 	uint8_t *dbr;
 	uint32_t mask;
-	uint32_t head;      /* next that a CQE tells of */
+	uint32_t head;      /* next that a CQE completes */
 	uint32_t tail;      /* next to be given a buffer */
-	uint32_t most;      /* WQEs that are to have one */
+	uint32_t most;      /* WQEs that shall have a buffer */
 	uint32_t cq_head;
-	uint32_t room;      /* bytes of a buffer */
-	uint64_t csum_mask; /* bits of the CQE's headers that have to be MLX5_CQE_H_OK for
-	                       PKT_CSUM_OK; 0: it never is */
-	uint64_t vlan_mask; /* MLX5_CQE_H_VLAN when tags are taken out */
-	struct mlx5_session { /* compressed, and not all taken */
+	uint32_t room;      /* bytes in a buffer */
+	uint64_t csum_mask; /* bits of the CQE's headers that must equal MLX5_CQE_H_OK for
+	                       PKT_CSUM_OK; 0: never set */
+	uint64_t vlan_mask; /* MLX5_CQE_H_VLAN if the device strips tags */
+	struct mlx5_session { /* compressed frames not all taken */
 		uint64_t headers; /* the title's */
 		uint32_t title;   /* its position in the CQ */
 		uint32_t left;    /* frames to be taken; 0: there is no session */
 	} session;
 	bool compressed;
-	uint8_t port;       /* goes into every packet */
+	uint8_t port;       /* stored in every packet */
 	bool failed;        /* in error state */
 };
 
@@ -102,7 +103,7 @@ struct mlx5_tx {
 	struct mlx5_cq cq;
 	uint8_t *wqe;
 	uint32_t *owner;
-	struct mlx5_report { /* behind a WQE, by its first WQEBB */
+	struct mlx5_report { /* positions behind a WQE, indexed by its first WQEBB */
 		uint32_t head, frame_head;
 	} *reports;
 	uint8_t *slot;      /* prepared data segments, or all behind the control segment */
@@ -114,15 +115,15 @@ struct mlx5_tx {
 	uint32_t frame_head, frame_tail;
 	uint32_t cq_head;
 	uint32_t slot_base; /* slots: frame of slot 0 */
-	uint32_t sqn_word;  /* SQ number as the control segment has it */
+	uint32_t sqn_word;  /* SQ number in the format of the control segment */
 	uint32_t lkey;
-	uint32_t inline_bytes; /* of headers, in each WQE; 0: none */
-	bool multi;         /* plain frames share WQEs; with inline_bytes 0 only */
+	uint32_t inline_bytes; /* of headers in each WQE; 0: none */
+	bool multi;         /* plain frames share WQEs; only with inline_bytes 0 */
 	bool slots;         /* slots are open */
 	bool failed;        /* in error state */
 };
 
-/* Where the parts of a pair's memory lie; queues at multiples of a page. */
+/* Offsets of the parts of a pair's memory; queues at multiples of a page. */
 struct mlx5_layout {
 	size_t rq, sq, rx_cq, tx_cq, eq;
 	size_t rq_dbr, sq_dbr, rx_cq_dbr, tx_cq_dbr; /* a cache line each */
@@ -130,24 +131,26 @@ struct mlx5_layout {
 };
 struct mlx5_layout mlx5_layout(unsigned log_size);
 
-/* Queues of 2^log_size WQEs or WQEBBs in zeroed memory. The caller then sets what is not memory:
- * rx: csum_mask, vlan_mask, port, most if not all; tx: doorbell, sqn_word, lkey, inline_bytes,
- * multi. */
+/* Initialise queues of 2^log_size WQEs or WQEBBs in zeroed memory. The caller then sets what is not
+ * memory: rx: csum_mask, vlan_mask, port, and `most` if it is not all; tx: doorbell, sqn_word,
+ * lkey, inline_bytes, multi. */
 void mlx5_rx_init(struct mlx5_rx *r, void *mem, unsigned log_size, const struct bufpool *pool,
                   uint32_t lkey);
 void mlx5_tx_init(struct mlx5_tx *r, void *mem, unsigned log_size);
 
-/* The CQ of r, just made, is one that compresses. */
+/* Declares that the CQ of r, just initialised, compresses. */
 void mlx5_rx_compressed(struct mlx5_rx *r);
 
-/* Gives buffers to as many WQEs as shall have one, or as the pool has, and tells the device. */
+/* Gives buffers to all WQEs that shall have one, as far as the pool has any, and tells the
+ * device. */
 void mlx5_rx_fill(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt);
 
-/* As nic_ops.rx_burst. A device that lies, or whose queue is in error state, sets *broken. */
+/* As nic_ops.rx_burst. Sets *broken if the device violates the protocol or its queue is in error
+ * state. */
 unsigned mlx5_rx_burst(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt,
                        struct pkt *v, unsigned max, bool *broken);
 
-/* True when a CQE waits. */
+/* True if a CQE waits. */
 bool mlx5_rx_waiting(const struct mlx5_rx *r);
 
 /* As nic_ops.tx_burst. */
@@ -161,33 +164,33 @@ void mlx5_slots_put(struct mlx5_tx *r, unsigned first, const struct nic_slot *s,
 unsigned mlx5_slots_free(struct mlx5_tx *r, struct nic_counters *cnt, bool *broken);
 void mlx5_slots_send(struct mlx5_tx *r, struct nic_counters *cnt, unsigned n, uint64_t bytes);
 
-/* The queue, `failed`, is in RDY anew, and has no WQE: all buffers go back to the pool. Receive
- * WQEs get new ones; the next slot is the one that was. */
+/* To be called when the queue, `failed`, is in RDY again and has no WQE: all buffers go back to the
+ * pool. Receive WQEs get new ones; the next slot is the same as before. */
 void mlx5_rx_restart(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt);
 void mlx5_tx_restart(struct mlx5_tx *r, struct bufpool *pool);
 
-/* Frames that lie in a queue that is stopped and were not taken: `cqes` is its CQ, `place` the last
- * rx_place. At most 2^log_size. */
+/* Frames in a stopped queue that were not taken: `cqes` is its CQ, `place` the last rx_place. At
+ * most 2^log_size. */
 unsigned mlx5_rx_left(const void *cqes, unsigned log_size, uint64_t place);
 
 /* --- what ring*.c share --- */
 
-/* For mlx5_rx_left: the head of the CQ and, above it, what is left of a session that begins before
- * it. */
+/* Position for mlx5_rx_left: the head of the CQ and, above it, the frames left of a session that
+ * begins before it. */
 static inline void mlx5_rx_stand(const struct mlx5_rx *r, struct nic_counters *cnt)
 {
 	cnt->rx_place = (uint64_t)r->session.left << 32 | r->cq_head;
 }
 
-/* There is a CQE with an error at r->cq_head. */
+/* To be called with an error CQE at r->cq_head. */
 void mlx5_rx_fail(struct mlx5_rx *r, struct nic_counters *cnt);
 void mlx5_tx_fail(struct mlx5_tx *r, struct nic_counters *cnt);
-/* Gives back the buffers of all frames that the device has. */
+/* Frees the buffers of all frames that the device has. */
 void mlx5_tx_free(struct mlx5_tx *r, struct bufpool *pool);
-/* Takes the CQEs that are there: moves tail, and returns how many frames from frame_tail on were
- * sent. A CQE that breaks a rule sets *broken. */
+/* Takes the CQEs that are there: advances tail, and returns how many frames from frame_tail on were
+ * sent. Sets *broken at a CQE that violates the protocol. */
 uint32_t mlx5_tx_completed(struct mlx5_tx *r, struct nic_counters *cnt, bool *broken);
-/* Has the last WQE, which begins at `last`, ask for a CQE, and tells the device of all. */
+/* Makes the last WQE, which begins at `last`, request a CQE, and tells the device of all WQEs. */
 void mlx5_tx_publish(struct mlx5_tx *r, struct nic_counters *cnt, uint32_t last);
 
 static inline uint8_t *mlx5_wqebb(const struct mlx5_tx *r, uint32_t pos)
@@ -195,14 +198,14 @@ static inline uint8_t *mlx5_wqebb(const struct mlx5_tx *r, uint32_t pos)
 	return r->wqe + (size_t)(pos & r->mask) * MLX5_WQEBB_BYTES;
 }
 
-/* Segment i of the WQE that begins at pos: it may lie behind the end of the ring. */
+/* Segment i of the WQE that begins at pos; it may have wrapped around the end of the ring. */
 static inline uint8_t *mlx5_segment(const struct mlx5_tx *r, uint32_t pos, unsigned i)
 {
 	return mlx5_wqebb(r, pos + i / MLX5_SEGMENTS_OF_WQEBB) +
 	       i % MLX5_SEGMENTS_OF_WQEBB * MLX5_SEGMENT_BYTES;
 }
 
-/* From `seg` and from the place of `frame` on, how many frames neither ring ends before. */
+/* How many frames fit from `seg`, and from the place of `frame`, on before either ring ends. */
 static inline uint32_t mlx5_frames_to_end(const struct mlx5_tx *r, const uint8_t *seg,
                                           uint32_t frame)
 {
@@ -216,8 +219,8 @@ static inline void mlx5_note_report(struct mlx5_tx *r, uint32_t pos)
 	r->reports[pos & r->mask] = (struct mlx5_report){r->head, r->frame_head};
 }
 
-/* Completes the WQE at r->head, of so many segments and frames: its control segment. It asks for a
- * CQE when what follows it is in another interval of reports. */
+/* Completes the control segment of the WQE at r->head, of so many segments and frames. The WQE
+ * requests a CQE if the next one begins in another report interval. */
 static inline void mlx5_close_wqe(struct mlx5_tx *r, uint32_t opcode, unsigned segments,
                                   unsigned frames)
 {
@@ -233,14 +236,14 @@ static inline void mlx5_close_wqe(struct mlx5_tx *r, uint32_t opcode, unsigned s
 		mlx5_note_report(r, pos);
 }
 
-/* An Ethernet segment that asks for nothing. */
+/* Puts an Ethernet segment that requests nothing. */
 static inline void mlx5_put_plain_eth(uint8_t *eth)
 {
 	raw64_store(eth, 0);
 	raw64_store(eth + 8, 0);
 }
 
-/* Data segment: so many bytes, from there. */
+/* Puts a data segment: `bytes` bytes at `from`. */
 static inline void mlx5_put_data(const struct mlx5_tx *r, uint8_t *seg, const uint8_t *from,
                                  uint32_t bytes)
 {
@@ -253,14 +256,14 @@ static inline uint8_t *mlx5_cqe(const struct mlx5_cq *cq, uint32_t pos)
 	return cq->cqe + (size_t)(pos & ((1u << cq->log_size) - 1)) * MLX5_CQE_BYTES;
 }
 
-/* The last word of a CQE: what is read of it first. */
+/* The last word of a CQE, which is read first. */
 static inline uint64_t mlx5_cqe_end(const uint8_t *cqe)
 {
 	const void *end = cqe + MLX5_CQE_END;
 	return __atomic_load_n((const uint64_t *)end, __ATOMIC_ACQUIRE);
 }
 
-/* Of the last word of a CQE as x86-64 loads it: opcode and owner are its last byte. */
+/* Opcode and owner, the last byte of a CQE's last word as x86-64 loads it. */
 static inline uint32_t mlx5_cqe_op_own(uint64_t end) { return (uint32_t)(end >> 56); }
 
 static inline bool mlx5_cqe_is_new(const struct mlx5_cq *cq, uint32_t pos, uint64_t end)
@@ -271,9 +274,9 @@ static inline bool mlx5_cqe_is_new(const struct mlx5_cq *cq, uint32_t pos, uint6
 }
 
 /*
- * The last word of an unused CQE: INVALID and owner 1, as the manual wants it before first use. What
- * is there besides means nothing to the device and says at what position the CQE was read, for
- * mlx5_rx_left: a program that fails amid a burst has not counted what it had read of it.
+ * The last word of an unused CQE: INVALID and owner 1, as the manual requires before first use. The
+ * other bits mean nothing to the device. They hold the position at which the CQE was read, for
+ * mlx5_rx_left: a program that fails within a burst has not yet counted what it had read.
  */
 static inline uint64_t mlx5_cqe_unused(uint32_t pos)
 {

@@ -1,6 +1,6 @@
 /*
- * See ring.h: a queue that the device has put into its error state, and how it comes back (PRM,
- * "Queue State": RST, RDY, ERR). A CQE with an error has told of it.
+ * See ring.h: a queue that the device has put into its error state, and its return to service (PRM,
+ * "Queue State": RST, RDY, ERR). A CQE with an error has reported it.
  *
  *     here                                       device half (mend.c)
  *     fail      record 0, counted, broken
@@ -8,19 +8,20 @@
  *     restart   buffers back to the pool, all
  *               begins at position 0
  *
- * The record is zeroed while the queue is in ERR: in RDY the device begins at 0 and would find WQEs
- * of before. Were it asked to flush what is posted (flush_in_error_en), it would look at the record
- * in ERR and take 0 for thousands of WQEs: so it is not asked, and nobody needs such CQEs. Buffers
- * are given back when the queue has passed through RST: only then the device lets go of them.
+ * The record is zeroed while the queue is in ERR: in RDY the device begins at 0 and would otherwise
+ * find old WQEs. If the device were asked to flush what is posted (flush_in_error_en), it would
+ * read the record in ERR and take 0 for thousands of WQEs. So it is not asked, and nothing needs
+ * such CQEs. Buffers are freed once the queue has passed through RST, because the device releases
+ * them only then.
  *
- * The CQ goes on: it had no error. What lies in it is of the WQEs that are given up. It may be
- * compressed, so places are marked as unused here as well.
+ * The CQ continues: it had no error. Its remaining CQEs belong to the WQEs that are given up. It
+ * may compress, so places are marked as unused here as well.
  */
 #include "drivers/mlx5/ring.h"
 
 #include "hal/barrier.h"
 
-/* The CQE with the error is taken: there is room in the CQ for those of all other WQEs. */
+/* Takes the CQE with the error: there is space in the CQ for those of all other WQEs. */
 static void fail(struct mlx5_cq *cq, uint32_t *cq_head, uint8_t *record, uint64_t *count)
 {
 	mlx5_cqe_unuse(cq, (*cq_head)++);
@@ -28,19 +29,21 @@ static void fail(struct mlx5_cq *cq, uint32_t *cq_head, uint8_t *record, uint64_
 	be32_store(cq->dbr + MLX5_DBR_CONSUMER, *cq_head & MLX5_INDEX_MASK);
 	be32_store(record, 0);
 	barrier_write();
-	__atomic_store_n(count, *count + 1, __ATOMIC_RELAXED); /* the device half looks at it */
+	__atomic_store_n(count, *count + 1, __ATOMIC_RELAXED); /* the device half polls it */
 }
 
-/* Places of the CQ that a CQE has, new or read: if it is a title, one for each frame. Left are `most`. */
+/* Places of the CQ that a CQE, new or read, covers: for a title one for each frame. `most` are
+ * left. */
 static uint32_t places(const uint8_t *cqe, uint64_t end, uint32_t most)
 {
 	if ((mlx5_cqe_op_own(end) & MLX5_CQE_COMPRESSED) != MLX5_CQE_COMPRESSED)
 		return 1;
 	uint32_t n = be32_load(cqe + MLX5_CQE_BYTE_COUNT);
-	return n == 0 || n > most ? 1 : n; /* it lies */
+	return n == 0 || n > most ? 1 : n; /* an invalid title */
 }
 
-/* Once around at most: the queue is stopped, and a device that goes on writing is not waited for. */
+/* Goes around at most once: the queue is stopped, and a device that goes on writing is not waited
+ * for. */
 static uint32_t skip_all(const struct mlx5_cq *cq, uint32_t head)
 {
 	const uint32_t around = head + (1u << cq->log_size);
@@ -80,7 +83,7 @@ unsigned mlx5_rx_left(const void *cqes, unsigned log_size, uint64_t place)
 	const struct mlx5_cq cq = {.cqe = (uint8_t *)(uintptr_t)cqes, .log_size = log_size};
 	const uint32_t around = (uint32_t)place + (1u << log_size);
 	uint32_t frames = (uint32_t)(place >> 32), head = (uint32_t)place + frames;
-	if (frames >> log_size) /* it is of no queue that large */
+	if (frames >> log_size) /* no queue is that large */
 		return 0;
 	while (head != around) {
 		const uint8_t *cqe = mlx5_cqe(&cq, head);

@@ -1,11 +1,11 @@
 /*
- * See ring.h: sending prepared frames again and again (nic_ops.slots_open).
+ * See ring.h: sending prepared frames repeatedly (nic_ops.slots_open).
  *
- * What of a WQE does not change with each send lies in a table, by slot: where plain frames share
- * WQEs the data segment, which is copied behind those of the other frames; else all that follows
- * the control segment. A WQE cannot stay where it is, as descriptors of other cards do, for it has
- * its index in it, which counts on with each turn of the ring; and the copy is of a quarter of the
- * bytes that new indices in WQEs of a frame each would touch.
+ * A table holds, by slot, the part of a WQE that does not change between sends. Where plain frames
+ * share WQEs this is the data segment, which is copied behind those of the other frames. Otherwise
+ * it is everything behind the control segment. Unlike descriptors of other cards, a WQE cannot stay
+ * in place, because it contains its index, which counts on with each pass of the ring. The copy
+ * takes a quarter of the bytes that new indices in WQEs of one frame each would.
  */
 #include "drivers/mlx5/ring.h"
 
@@ -30,8 +30,8 @@ unsigned mlx5_slots_open(struct mlx5_tx *r, struct bufpool *pool, struct nic_cou
 	return r->mask + 1;
 }
 
-/* With inline headers these lie behind the Ethernet segment's beginning, and the data segment after
- * them: four segments at most (MLX5_INLINE_L2); mlx5.c has no slots where it would be more. */
+/* Inline headers lie in the Ethernet segment from MLX5_ETH_INLINE on, followed by the data segment:
+ * at most four segments (MLX5_INLINE_L2). mlx5.c offers no slots where there would be more. */
 void mlx5_slots_put(struct mlx5_tx *r, unsigned first, const struct nic_slot *s, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
@@ -61,8 +61,8 @@ static inline void copy_segment(uint8_t *to, const uint8_t *from)
 	__builtin_memcpy(to, from, MLX5_SEGMENT_BYTES);
 }
 
-/* The next slots, n at most, in one WQE; returns how many. There is room: a WQE has no more WQEBBs
- * than frames. */
+/* Puts the next slots, at most n, into one WQE; returns how many. There is room, because a WQE has
+ * no more WQEBBs than frames. */
 static inline unsigned send_multi(struct mlx5_tx *r, unsigned n)
 {
 	const unsigned before = PLAIN_SEGMENTS - 1;

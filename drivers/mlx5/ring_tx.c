@@ -1,11 +1,11 @@
 /*
  * See ring.h: the send half of a pair.
  *
- * A plain frame is a data segment. Behind a control and an Ethernet segment there is one, which is
- * one WQEBB, or, where the device knows such WQEs, many: then it has 17 bytes to read for a frame
- * and not 64, as we have to write. Where the device wants headers in the WQE (inline mode), for
- * segmentation, which has them there always, for tags, which are put into that copy, and for frames
- * in pieces it takes put_odd.
+ * A plain frame is a data segment. A control and an Ethernet segment precede either one of them,
+ * which is one WQEBB, or, where the device supports such WQEs, many. In the latter case the device
+ * reads 17 bytes per frame instead of 64, as many as we have to write. put_odd handles the other
+ * cases: headers that the device requires in the WQE (inline mode); segmentation, which always has
+ * them there; tags, which are inserted into that copy; and frames in pieces.
  */
 #include "drivers/mlx5/ring.h"
 
@@ -52,7 +52,7 @@ uint32_t mlx5_tx_completed(struct mlx5_tx *r, struct nic_counters *cnt, bool *br
 	return done.frame_head - r->frame_tail;
 }
 
-/* The end of a packet whose buffers may have other holders. */
+/* Frees a packet whose buffers may have other holders. */
 static __attribute__((noinline)) void free_odd(struct bufpool *pool, uint32_t owner)
 {
 	struct pkt p = {.buf = owner & MLX5_OWNER_BUF,
@@ -61,7 +61,7 @@ static __attribute__((noinline)) void free_odd(struct bufpool *pool, uint32_t ow
 	pkt_free(pool, &p);
 }
 
-/* The buffers of the next n frames. */
+/* Frees the buffers of the next n frames. */
 static inline void free_sent(struct mlx5_tx *r, struct bufpool *pool, uint32_t n)
 {
 	const uint32_t *owner = r->owner;
@@ -88,11 +88,11 @@ COLD void mlx5_tx_free(struct mlx5_tx *r, struct bufpool *pool)
 
 /* --- frames that are not plain --- */
 
-/* What a WQE is to look like. */
+/* The layout of a WQE. */
 struct shape {
 	uint32_t opcode;
 	uint32_t taken;    /* bytes of the first piece that go inline, */
-	uint32_t header;   /* and with a tag put in, so many */
+	uint32_t header;   /* and with an inserted tag */
 	unsigned segments;
 };
 
@@ -118,7 +118,7 @@ static struct shape shape_of(const struct mlx5_tx *r, const struct bufpool *pool
 	return s;
 }
 
-/* The Ethernet segment and the headers in and behind it; returns the segments they take. */
+/* Puts the Ethernet segment, and the headers in and behind it; returns the segments they take. */
 static unsigned put_headers(struct mlx5_tx *r, const struct bufpool *pool, const struct pkt *p,
                             const struct shape *s, uint32_t csum)
 {
@@ -127,9 +127,9 @@ static unsigned put_headers(struct mlx5_tx *r, const struct bufpool *pool, const
 	unsigned tag = s->header - s->taken, front = s->taken, used = 2;
 	mlx5_put_plain_eth(eth);
 	eth[MLX5_ETH_CSUM_BYTE] = (uint8_t)csum;
-	if (s->header == 0) /* most are: a checksum, or pieces, and no more */
+	if (s->header == 0) /* most have only a checksum, or pieces */
 		return used;
-	if (tag && front > ETHER_ADDRESSES) /* else a frame that is none, which the wire will drop */
+	if (tag && front > ETHER_ADDRESSES) /* otherwise not a valid frame: the wire will drop it */
 		front = ETHER_ADDRESSES;
 	memcpy(header, p->data, front);
 	if (tag) {
@@ -149,7 +149,7 @@ static unsigned put_headers(struct mlx5_tx *r, const struct bufpool *pool, const
 	return used;
 }
 
-/* A packet that is not plain. False, and nothing changed: no room for all of it. */
+/* Puts a packet that is not plain. False, and nothing changed: no room for all of it. */
 static __attribute__((noinline)) bool put_odd(struct mlx5_tx *r, const struct bufpool *pool,
                                               const struct pkt *p)
 {
@@ -182,8 +182,8 @@ static __attribute__((noinline)) bool put_odd(struct mlx5_tx *r, const struct bu
 
 #define TX_ODD (PKT_CSUM_PARTIAL | PKT_TSO | PKT_VLAN | PKT_SHARED | PKT_CHAIN)
 
-/* Data segments, and owners, of plain frames of v, n at most: neither ring ends before. Returns how
- * many. A function of its own, where all it needs has a register. */
+/* Puts data segments and owners of plain frames of v, at most n; neither ring ends before. Returns
+ * how many. A function of its own, so that its variables stay in registers. */
 static __attribute__((noinline)) unsigned put_run(const struct mlx5_tx *r, uint8_t *seg,
                                                   uint32_t *owner, const struct pkt *v,
                                                   unsigned n, uint64_t *bytes)
@@ -201,8 +201,8 @@ static __attribute__((noinline)) unsigned put_run(const struct mlx5_tx *r, uint8
 	return (unsigned)(p - v);
 }
 
-/* Plain frames of v, as many as go into one WQE: with r->multi many, else one. Returns how many, 0:
- * no room. */
+/* Puts plain frames of v into one WQE: many with r->multi, otherwise one. Returns how many; 0: no
+ * room. */
 static inline unsigned put_plain(struct mlx5_tx *r, const struct pkt *v, unsigned n,
                                  uint64_t *bytes)
 {
@@ -224,7 +224,7 @@ static inline unsigned put_plain(struct mlx5_tx *r, const struct pkt *v, unsigne
 	return done;
 }
 
-/* Fills WQEs for the first packets of v; returns how many had room. The last begins at *last. */
+/* Fills WQEs for the first packets of v; returns how many fitted. The last WQE begins at *last. */
 static inline unsigned put_frames(struct mlx5_tx *r, const struct bufpool *pool,
                                   const struct pkt *v, unsigned n, uint64_t *bytes, uint32_t *last)
 {

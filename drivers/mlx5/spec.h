@@ -1,8 +1,8 @@
 /*
- * Layouts and numbers of the "Mellanox Adapters Programmer's Reference Manual (PRM)", revision
- * 0.40, as far as used here: ConnectX-4, ConnectX-4 Lx, and what came after with the same
- * interface. Where that edition is silent (ConnectX-5 and later), Linux's mlx5_ifc.h has the
- * layout. Everything the device reads or writes is big-endian (field.h).
+ * Layouts and constants of the "Mellanox Adapters Programmer's Reference Manual (PRM)", revision
+ * 0.40, as far as used here: ConnectX-4, ConnectX-4 Lx, and later cards with the same interface.
+ * Where that edition is silent (ConnectX-5 and later), the layout is from Linux's mlx5_ifc.h.
+ * Everything the device reads or writes is big-endian (field.h).
  *
  * Names are the manual's. X_BYTES is the length of an input or output structure.
  */
@@ -39,10 +39,10 @@ enum mlx5_reg {
 #define MLX5_CMDQ_LOG_SIZE(low) ((low) >> 4 & 15)
 #define MLX5_CMDQ_LOG_STRIDE(low) ((low) & 15)
 #define MLX5_CMDQ_ADDR_MASK 0xfffff000u
-#define MLX5_NIC_INTERFACE_MASK 0x700u /* of CMDQ_ADDR_LOW: 0 full driver */
+#define MLX5_NIC_INTERFACE_MASK 0x700u /* in CMDQ_ADDR_LOW: 0 full driver */
 #define MLX5_NIC_DISABLED 0x100u
 #define MLX5_INITIALIZING_BIT (1u << 31)
-#define MLX5_HEALTH_RFR_BIT (1u << 31) /* what follows is for good: request for recovery */
+#define MLX5_HEALTH_RFR_BIT (1u << 31) /* request for recovery: the syndrome is permanent */
 #define MLX5_HEALTH_SYNDROME(word) ((word) >> 16 & 255)
 #define MLX5_HEALTH_COUNT(word) ((word) & 0xffffff)
 
@@ -73,7 +73,7 @@ enum mlx5_command_entry {
 	MLX5_CMD_SIGNATURE = 0x3d,
 	MLX5_CMD_STATUS_OWN = 0x3f,
 };
-#define MLX5_CMD_INLINE_BYTES 16 /* of input and output that lie in the entry */
+#define MLX5_CMD_INLINE_BYTES 16 /* of input and output inside the entry */
 #define MLX5_CMD_TYPE_PCI 7
 #define MLX5_CMD_OWNER_HW 1      /* STATUS_OWN; above it the delivery status */
 
@@ -86,10 +86,10 @@ enum mlx5_mailbox_block {
 	MLX5_BLOCK_CONTROL_SIGNATURE = 574,
 	MLX5_BLOCK_SIGNATURE = 575,
 	MLX5_BLOCK_BYTES = 576,
-	MLX5_BLOCK_STRIDE = 1024, /* aligned to it, ours are */
+	MLX5_BLOCK_STRIDE = 1024, /* aligned to this; ours are */
 };
 
-/* Name and opcode of the commands we give. */
+/* Name and opcode of the commands in use. */
 #define MLX5_COMMANDS(X) \
 	X(QUERY_HCA_CAP, 0x100) \
 	X(INIT_HCA, 0x102) \
@@ -151,8 +151,8 @@ enum mlx5_command {
 	MLX5_COMMAND_NONE = 0
 };
 
-/* The first words of every input and output, and what most of them have in the third: the number
- * of the object. */
+/* The first words of every input and output, and the object's number, which most have in the
+ * third. */
 #define MLX5_IN_OPCODE MLX5_FIELD(0x00, 31, 16)
 #define MLX5_IN_OP_MOD MLX5_FIELD(0x04, 15, 0)
 #define MLX5_IN_ID MLX5_FIELD(0x08, 23, 0)
@@ -181,7 +181,7 @@ enum mlx5_command {
 #define MLX5_MANAGE_PAGES_FUNCTION MLX5_FIELD(0x08, 15, 0)
 #define MLX5_MANAGE_PAGES_ENTRIES MLX5_FIELD(0x0c, 31, 0)
 #define MLX5_MANAGE_PAGES_OUT_ENTRIES MLX5_FIELD(0x08, 31, 0)
-#define MLX5_MANAGE_PAGES_PAS 0x10 /* of input and output: 64-bit addresses */
+#define MLX5_MANAGE_PAGES_PAS 0x10 /* in input and output: 64-bit addresses */
 
 #define MLX5_INIT_HCA_BYTES 0x20
 #define MLX5_DRIVER_VERSION_BYTES 0x50
@@ -223,14 +223,14 @@ enum mlx5_command {
 #define MLX5_CAP_CSUM MLX5_FIELD(0x00, 31, 31)
 #define MLX5_CAP_VLAN MLX5_FIELD(0x00, 30, 30)
 #define MLX5_CAP_WQE_VLAN_INSERT MLX5_FIELD(0x00, 24, 24)
-#define MLX5_CAP_LOG_MAX_LSO MLX5_FIELD(0x00, 20, 16) /* bytes of payload; 0: cannot */
+#define MLX5_CAP_LOG_MAX_LSO MLX5_FIELD(0x00, 20, 16) /* bytes of payload; 0: unsupported */
 #define MLX5_CAP_ENHANCED_MULTI_SEND MLX5_FIELD(0x00, 5, 5)
 #define MLX5_CAP_WQE_INLINE_MODE MLX5_FIELD(0x00, 13, 12)
 #define MLX5_CAP_INLINE_L2 0            /* always the Ethernet header */
-#define MLX5_CAP_INLINE_VPORT 1         /* as the vport's context says */
+#define MLX5_CAP_INLINE_VPORT 1         /* as set in the vport's context */
 #define MLX5_CAP_INLINE_NOT_REQUIRED 2
 
-/* Flow tables; NIC receive's properties begin at 0x40 */
+/* Flow tables; those for NIC receive begin at 0x40 */
 #define MLX5_CAP_RX_FT_SUPPORT MLX5_FIELD(0x40, 31, 31)
 #define MLX5_CAP_RX_LOG_MAX_FT_SIZE MLX5_FIELD(0x44, 29, 24)
 #define MLX5_CAP_RX_MAX_FT_LEVEL MLX5_FIELD(0x44, 7, 0)
@@ -239,7 +239,7 @@ enum mlx5_command {
 /* --- EQ --- */
 
 #define MLX5_CREATE_EQ_CONTEXT 0x10
-#define MLX5_CREATE_EQ_EVENTS 0x58 /* 256 bits in 64-bit words, the first has types 0 to 63 */
+#define MLX5_CREATE_EQ_EVENTS 0x58 /* 256 bits in 64-bit words; the first has types 0 to 63 */
 #define MLX5_CREATE_EQ_PAS 0x110
 #define MLX5_EQC_LOG_SIZE MLX5_FIELD(0x0c, 28, 24)
 #define MLX5_EQC_UAR_PAGE MLX5_FIELD(0x0c, 23, 0)
@@ -251,7 +251,7 @@ enum mlx5_eqe {
 	MLX5_EQE_TYPE = 0x01,
 	MLX5_EQE_SUB_TYPE = 0x03,
 	MLX5_EQE_PAGES_FUNCTION = 0x22,
-	MLX5_EQE_PAGES_NUMBER = 0x24, /* below 0: it gives back */
+	MLX5_EQE_PAGES_NUMBER = 0x24, /* negative: it returns pages */
 	MLX5_EQE_OWNER = 0x3f,
 };
 enum mlx5_event {
@@ -298,15 +298,15 @@ enum mlx5_cqe {
 	MLX5_CQE_WQE_COUNTER = 0x3c,
 	MLX5_CQE_OP_OWN = 0x3f,
 };
-/* As x86-64 loads them: checksums of IP and of TCP or UDP are right (byte 0x1c); a tag was taken
- * out (byte 0x1d), which lies big-endian in the last two bytes. */
+/* As x86-64 loads them: checksums of IP and of TCP or UDP are right (byte 0x1c); a tag was stripped
+ * (byte 0x1d), which is big-endian in the last two bytes. */
 #define MLX5_CQE_H_OK (6ull << 32)
 #define MLX5_CQE_H_VLAN (1ull << 40)
 #define MLX5_CQE_H_TAG_SHIFT 48
 /* MLX5_CQE_OP_OWN */
 #define MLX5_CQE_OWNER 1u
 #define MLX5_CQE_SOLICITED 2u
-#define MLX5_CQE_COMPRESSED (3u << 2) /* format: BYTE_COUNT frames, which mini CQEs tell of */
+#define MLX5_CQE_COMPRESSED (3u << 2) /* format: a title, with BYTE_COUNT frames in mini CQEs */
 #define MLX5_CQE_OPCODE_SHIFT 4
 #define MLX5_CQE_REQ 0u        /* a WQE of an SQ was executed */
 #define MLX5_CQE_RESP_SEND 2u  /* a WQE of an RQ has a frame */
@@ -314,7 +314,7 @@ enum mlx5_cqe {
 #define MLX5_CQE_RESP_ERROR 14u
 #define MLX5_CQE_INVALID 15u
 
-/* Mini CQE: hash or checksum, then the byte count. Those of eight frames have a CQE's place. */
+/* Mini CQE: hash or checksum, then the byte count. Eight of them share a CQE's place. */
 #define MLX5_MINI_CQE_BYTES 8
 #define MLX5_MINI_CQE_BYTE_COUNT 4
 #define MLX5_MINI_CQES 8
@@ -335,14 +335,14 @@ enum mlx5_cqe {
 /* The doorbell record of a WQ: two words. */
 #define MLX5_DBR_RECEIVE 0
 #define MLX5_DBR_SEND 4
-/* That of a CQ. */
+/* The doorbell record of a CQ. */
 #define MLX5_DBR_CONSUMER 0
 #define MLX5_DBR_ARM 4
 
 /* Inputs of CREATE and MODIFY */
 #define MLX5_WQ_CONTEXT 0x20
 #define MLX5_MODIFY_WQ_BYTES 0x110
-#define MLX5_MODIFY_STATE MLX5_FIELD(0x08, 31, 28) /* the state that it is in */
+#define MLX5_MODIFY_STATE MLX5_FIELD(0x08, 31, 28) /* the present state */
 #define MLX5_STATE_RST 0
 #define MLX5_STATE_RDY 1
 #define MLX5_STATE_ERR 3
@@ -364,13 +364,13 @@ enum mlx5_cqe {
 #define MLX5_CREATE_TIS_BYTES 0xc0
 #define MLX5_TIS_DOMAIN MLX5_FIELD(0x44, 23, 0) /* in the input */
 
-#define MLX5_RQT_LIST 0x110 /* in the input, of both commands */
-#define MLX5_MODIFY_RQT_LIST MLX5_FIELD(0x14, 0, 0) /* this is what is to be changed */
+#define MLX5_RQT_LIST 0x110 /* in the input of both commands */
+#define MLX5_MODIFY_RQT_LIST MLX5_FIELD(0x14, 0, 0) /* the list shall be changed */
 #define MLX5_RQT_MAX_SIZE MLX5_FIELD(0x34, 15, 0) /* in the input */
 #define MLX5_RQT_ACTUAL_SIZE MLX5_FIELD(0x38, 15, 0)
 
 #define MLX5_CREATE_TIR_BYTES 0x110
-#define MLX5_TIR_DISPATCH MLX5_FIELD(0x24, 31, 28) /* in the input, as all of these */
+#define MLX5_TIR_DISPATCH MLX5_FIELD(0x24, 31, 28) /* in the input, like all of these */
 #define MLX5_TIR_INLINE_RQN MLX5_FIELD(0x3c, 23, 0)
 #define MLX5_TIR_RQT MLX5_FIELD(0x40, 23, 0)
 #define MLX5_TIR_HASH_FUNCTION MLX5_FIELD(0x44, 31, 28)
@@ -389,7 +389,7 @@ enum mlx5_cqe {
 
 /* --- flow tables --- */
 
-#define MLX5_FLOW_BYTES 0x40 /* of inputs that are not longer */
+#define MLX5_FLOW_BYTES 0x40 /* of inputs that are no longer than this */
 #define MLX5_FLOW_TABLE_TYPE MLX5_FIELD(0x10, 31, 24) /* 0: NIC receive */
 #define MLX5_FLOW_TABLE_ID MLX5_FIELD(0x14, 23, 0)
 #define MLX5_FLOW_GROUP_ID MLX5_FIELD(0x18, 31, 0)
@@ -399,7 +399,7 @@ enum mlx5_cqe {
 #define MLX5_ROOT_DISCONNECT 1 /* op_mod */
 #define MLX5_CREATE_GROUP_BYTES 0x400
 #define MLX5_GROUP_START MLX5_FIELD(0x1c, 31, 0)
-#define MLX5_GROUP_END MLX5_FIELD(0x24, 31, 0) /* the last, itself included */
+#define MLX5_GROUP_END MLX5_FIELD(0x24, 31, 0) /* the last one, inclusive */
 #define MLX5_GROUP_CRITERIA_ENABLE MLX5_FIELD(0x3c, 7, 0)
 #define MLX5_GROUP_CRITERIA 0x40
 #define MLX5_CRITERIA_OUTER 1
@@ -415,7 +415,7 @@ enum mlx5_cqe {
 #define MLX5_DESTINATION_TABLE 1
 #define MLX5_DESTINATION_TIR 2
 
-/* What is compared: the outer headers come first, in criteria and match value. */
+/* Match fields: the outer headers come first, in criteria and match value. */
 #define MLX5_MATCH_ETHERTYPE MLX5_FIELD(0x04, 15, 0)
 #define MLX5_MATCH_DMAC_HIGH MLX5_FIELD(0x08, 31, 0)
 #define MLX5_MATCH_DMAC_LOW MLX5_FIELD(0x0c, 31, 16)
@@ -442,9 +442,9 @@ enum mlx5_cqe {
 #define MLX5_VPORT_LIST_SIZE MLX5_FIELD(0xf0, 11, 0)
 #define MLX5_VPORT_MAC_HIGH MLX5_FIELD(0xf4, 15, 0)
 #define MLX5_VPORT_MAC_LOW MLX5_FIELD(0xf8, 31, 0)
-#define MLX5_VPORT_ENTRY_HIGH MLX5_FIELD(0x100, 15, 0) /* of the list */
+#define MLX5_VPORT_ENTRY_HIGH MLX5_FIELD(0x100, 15, 0) /* in the list */
 #define MLX5_VPORT_ENTRY_LOW MLX5_FIELD(0x104, 31, 0)
-#define MLX5_VPORT_STATE MLX5_FIELD(0x0c, 3, 0) /* of QUERY_VPORT_STATE */
+#define MLX5_VPORT_STATE MLX5_FIELD(0x0c, 3, 0) /* in QUERY_VPORT_STATE */
 #define MLX5_VPORT_UP 1
 
 #define MLX5_L2_ENTRY_BYTES 0x40
@@ -453,10 +453,10 @@ enum mlx5_cqe {
 #define MLX5_L2_ENTRY_LOW MLX5_FIELD(0x24, 31, 0)
 
 #define MLX5_ACCESS_REG_ID MLX5_FIELD(0x08, 15, 0)
-#define MLX5_ACCESS_REG_DATA 0x10 /* of input and output */
+#define MLX5_ACCESS_REG_DATA 0x10 /* in input and output */
 #define MLX5_ACCESS_REG_WRITE 0   /* op_mod */
 #define MLX5_ACCESS_REG_READ 1
-#define MLX5_REG_PORT MLX5_FIELD(0x00, 23, 16) /* local_port, in all of the port's registers */
+#define MLX5_REG_PORT MLX5_FIELD(0x00, 23, 16) /* local_port, in all port registers */
 
 #define MLX5_PMTU 0x5003
 #define MLX5_PMTU_BYTES 16
@@ -473,7 +473,7 @@ enum mlx5_cqe {
 #define MLX5_PAOS 0x5006
 #define MLX5_PAOS_BYTES 16
 #define MLX5_PAOS_ADMIN MLX5_FIELD(0x00, 11, 8)
-#define MLX5_PAOS_ADMIN_ENABLE MLX5_FIELD(0x04, 31, 31) /* ase: ADMIN is to be looked at */
+#define MLX5_PAOS_ADMIN_ENABLE MLX5_FIELD(0x04, 31, 31) /* ase: ADMIN is valid */
 #define MLX5_PAOS_UP 1
 
 #define MLX5_PPCNT 0x5008
@@ -506,19 +506,19 @@ enum mlx5_cqe {
 #define MLX5_SEGMENTS_OF_WQEBB 4
 #define MLX5_WQE_SEND 0x0a
 #define MLX5_WQE_LSO 0x0e
-#define MLX5_WQE_MULTI 0x29 /* enhanced multi-packet: a frame for each data segment */
+#define MLX5_WQE_MULTI 0x29 /* enhanced multi-packet: one frame per data segment */
 #define MLX5_WQE_INDEX_SHIFT 8 /* first word of the control segment: WQE index, opcode */
 #define MLX5_WQE_SQN_SHIFT 8   /* second: SQ number, segments */
-#define MLX5_WQE_CQE 8u        /* byte 11: completion asked for */
+#define MLX5_WQE_CQE 8u        /* byte 11: request a completion */
 #define MLX5_WQE_FLAGS_BYTE 11
 /* Ethernet segment */
 #define MLX5_ETH_CSUM_BYTE 4
 #define MLX5_ETH_L3_CSUM (1u << 6)
 #define MLX5_ETH_L4_CSUM (1u << 7)
 #define MLX5_ETH_MSS 6
-#define MLX5_ETH_INLINE_SIZE 12 /* of the header that follows at once, and goes on in segments */
+#define MLX5_ETH_INLINE_SIZE 12 /* of the header, which begins at once and continues in segments */
 #define MLX5_ETH_INLINE 14
-#define MLX5_ETH_INLINE_FIRST 2 /* bytes of it in the segment itself */
+#define MLX5_ETH_INLINE_FIRST 2 /* bytes of it in this segment */
 /* Data segment: byte count, lkey, 64-bit address */
 #define MLX5_DATA_LKEY 4
 #define MLX5_DATA_ADDRESS 8

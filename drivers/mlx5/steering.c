@@ -1,13 +1,14 @@
 /*
- * What leads received frames to the queues (PRM, "Flow Steering", "Transport Interface Receive"):
+ * Steers received frames to the queues (PRM, "Flow Steering", "Transport Interface Receive"):
  *
  *   level 0, the root    frames to our address or to a group → level 1; others are dropped
- *   level 1              by what the frame is → a TIR, which hashes what such a frame has
+ *   level 1              by kind of frame → a TIR, which hashes the fields that such a frame has
  *
- * A TIR that spreads over queues can hash only one kind of frame, hence one for each. Fragments are
- * hashed by their addresses alone, the first one too, so that all of a datagram meet on one core.
- * What is not IP goes to the first queue; with one queue all does. Where there are several a TIR names
- * none of them itself, but a table (RQT), also of one: what is in a table can be changed.
+ * A TIR that spreads over queues can hash only one kind of frame, hence one TIR for each kind.
+ * Fragments are hashed by their addresses alone, the first one too, so that all fragments of a
+ * datagram reach one core. Frames that are not IP go to the first queue; with one queue all frames
+ * do. With several queues a TIR names no queue itself but a table (RQT), even for one queue,
+ * because a table can be changed.
  */
 #include "drivers/mlx5/device.h"
 
@@ -38,13 +39,14 @@ static int set_root(struct nic *nic, uint32_t table)
 	return e == E_OK ? mlx5_created(nic, MLX5_SET_FLOW_TABLE_ROOT, 0, 0) : e;
 }
 
-/* A comparison: a field of the outer headers and its value; a mask of 0 ends the list. */
+/* A comparison: a field of the outer headers and its value. A mask of 0 ends the list. */
 struct match {
 	uint32_t field, mask, value;
 };
 #define MATCHES 3
 
-/* Entries from `first` to `last` of the table compare what the matches have a mask for. */
+/* Makes entries `first` to `last` of the table compare the fields for which the matches have a
+ * mask. */
 static int create_group(struct nic *nic, uint32_t table, uint32_t first, uint32_t last,
                         const struct match *m, uint32_t *group)
 {
@@ -81,7 +83,7 @@ static int set_entry(struct nic *nic, uint32_t table, uint32_t group, uint32_t i
 
 /* --- TIRs --- */
 
-/* fields: of the hash, MLX5_HASH_...; 0: all to the first entry of the table rqt. */
+/* fields: to be hashed, MLX5_HASH_...; 0: all frames go to the first entry of the table rqt. */
 static int create_tir(struct nic *nic, uint32_t fields, uint32_t rqt, uint32_t *tir)
 {
 	static const uint8_t key[NIC_RSS_KEY_BYTES] = NIC_RSS_KEY;
@@ -97,7 +99,7 @@ static int create_tir(struct nic *nic, uint32_t fields, uint32_t rqt, uint32_t *
 	return mlx5_create(nic, MLX5_DESTROY_TIR, tir);
 }
 
-/* The only queue there is. */
+/* For the only queue. */
 static int create_direct_tir(struct nic *nic, uint32_t rqn, uint32_t *tir)
 {
 	uint8_t *in = mlx5_cmd_begin(nic, MLX5_SLOT_MAIN, MLX5_CREATE_TIR, 0, MLX5_CREATE_TIR_BYTES,
@@ -109,8 +111,8 @@ static int create_direct_tir(struct nic *nic, uint32_t rqn, uint32_t *tir)
 	return mlx5_create(nic, MLX5_DESTROY_TIR, tir);
 }
 
-/* A command about a table of `size` entries: these pairs' receive queues, a bit each, round robin
- * (the hash is taken modulo the size). */
+/* Begins a command about a table of `size` entries: the receive queues of these pairs (one bit
+ * each), round robin. The device takes the hash modulo the size. */
 static uint8_t *begin_rqt(struct nic *nic, enum mlx5_command command, uint32_t size, uint64_t pairs)
 {
 	const struct mlx5_pair *pair = mlx5_device(nic)->memory->pair;
@@ -176,7 +178,7 @@ static int station_table(struct nic *nic, uint32_t next, uint32_t *root)
 #define FRAGMENT {MLX5_MATCH_FRAGMENT, 1, 1}
 #define PROTOCOL(proto) {MLX5_MATCH_PROTOCOL, 0xff, (proto)}
 
-/* Kinds of frames; each run of equal `group` compares the same fields, the first that fits wins. */
+/* Kinds of frames; entries with the same `group` compare the same fields. The first match wins. */
 static const struct kind {
 	unsigned group;
 	uint32_t fields; /* hashed */

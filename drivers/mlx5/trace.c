@@ -1,11 +1,12 @@
 /*
- * Commands as Linux's mlx5_core prints them, without what printk puts before each line: to be
- * compared with what that driver does to a card, and the card to it. There it is dynamic debug:
+ * Prints commands as Linux's mlx5_core prints them, without the prefix that printk adds, so that
+ * they can be compared with what that driver sends to a card and the card returns. In Linux they
+ * are dynamic debug messages:
  *
  *     modprobe mlx5_core dyndbg="func dump_command +p; func dump_buf +p"
  *
- * (not debug_mask=1, which leaves out the entry, and of each block all but its data), here the word
- * nic-trace=1 of the command line. tests/witness/test_mlx5.py compares the two.
+ * (not debug_mask=1, which omits the entry and all but the data of each block). Here the word
+ * nic-trace=1 on the command line turns them on. tests/witness/test_mlx5.py compares the two.
  */
 #include "drivers/mlx5/device.h"
 
