@@ -1,33 +1,34 @@
 #!/usr/bin/python3
 """Runs packetdrill scripts against the TCP of net/tcp in virtual time (tests/drill/harness.c).
 
-    tests/drill/drill.py [-v] SCRIPT...      says of each what went wrong; -v: every packet
+    tests/drill/drill.py [-v] SCRIPT...      reports the failure of each; -v: every packet
 
-script.py has the language, harness.c the protocol of the process that is driven here.
+script.py has the language, harness.c the protocol of the process that is controlled here.
 
 OPTIONS of a script (`--NAME=VALUE` lines at its top):
-    tolerance_usecs   by how much a packet may be early or late, 4000 unless given
+    tolerance_usecs   by how much a packet may be early or late; default 4000
     remote_isn        added to all sequence numbers of the peer, so that they wrap where wanted
-    local_isn         the same of ours: the instance is made at the time at which RFC 6528's clock
-                      gives the first connection this number
-    family            4 or 6: the script is about numbers of that version of IP; else it is of both,
-                      and over IPv6 MTUs are 20 bytes larger than it says, so that segments are not
+    local_isn         the same for our numbers: the instance is made at the time at which RFC 6528's
+                      clock gives the first connection this number
+    family            4 or 6: the script uses numbers of that version of IP. Without it the script
+                      is for both; over IPv6 MTUs are then 20 bytes larger than it says, so that
+                      segment sizes are the same
     anything else     a parameter of the instance (struct tcp_params), or one of harness.c
 
-Sequence numbers of ours are relative to the initial one, the peer's are as in the script; our
-timestamps are relative to the first that was expected by number, in ms.
+Our sequence numbers are relative to the initial one, the peer's are as in the script. Our timestamps
+are relative to the first that was expected by number, in ms.
 
-The bytes that are written and that come in are functions of their place in the stream, so that each
-packet and each read() is looked at for its content too.
+The bytes that are written and received are functions of their place in the stream, so that the
+content of each packet and each read() is checked too.
 
 Socket calls: socket bind listen accept connect read recv write send sendto(MSG_FASTOPEN) shutdown
-close fcntl setsockopt getsockopt. None of them waits. What they do beyond net/tcp/tcp.h is that of
-a host's sockets: what is received is consumed by read(), close() with unread data is a reset (RFC
-9293 3.6.1). `sendpkt` is write() by tcp_send_pkt. `harness(WORDS...)` hands on a command as it is.
+close fcntl setsockopt getsockopt. None of them waits. Beyond net/tcp/tcp.h they behave like a host's
+sockets: received data is consumed by read(), close() with unread data is a reset (RFC 9293 3.6.1).
+`sendpkt` is write() by tcp_send_pkt. `harness(WORDS...)` passes a command on unchanged.
 
-In Python, about the connection last used: tcpi_NAME of struct tcp_info as our stack has them and
-`sock`; of the instance: cnt_NAME of net/counters.h, states[TCP_NAME]; `sent`: the last packet that
-was expected. What is assigned is kept for later blocks.
+Names in Python: for the connection last used, tcpi_NAME of struct tcp_info as our stack has them, and
+`sock`; for the instance, cnt_NAME of net/counters.h and states[TCP_NAME]; `sent`, the last packet that
+was expected. Assigned names are kept for later blocks.
 """
 import argparse
 import collections
@@ -54,7 +55,7 @@ IP6_MORE = 20  # bytes of its header
 LOCAL_PORT, REMOTE_PORT = 8080, 40000
 START_US = 1000000000
 WRAP_US = ((1 << 32) - 250) * 1000  # a clock of 32-bit ms wraps soon after
-FOREVER_US = 10000000000  # how long is waited for what may come at any time
+FOREVER_US = 10000000000  # how long to wait for what may come at any time
 MASK = 0xffffffff
 STATES = ("TCP_CLOSED TCP_SYN_SENT TCP_SYN_RECEIVED TCP_ESTABLISHED TCP_FIN_WAIT_1 TCP_FIN_WAIT_2 "
           "TCP_CLOSE_WAIT TCP_CLOSING TCP_LAST_ACK TCP_TIME_WAIT").split()
@@ -75,7 +76,7 @@ def stream(side, start, n):
 
 
 class Failure(Exception):
-    """The stack did not do what the script says."""
+    """The stack did not do what the script requires."""
 
 
 class HarnessError(Failure):
@@ -87,7 +88,7 @@ def seconds(us):
 
 
 class Harness:
-    """The process that is driven: a command in, the lines of its answer out."""
+    """The process under control: a command in, the lines of its answer out."""
 
     def __init__(self, parameters):
         self.errors = tempfile.TemporaryFile()
@@ -109,7 +110,7 @@ class Harness:
         return self.died()
 
     def end(self):
-        """Its invariants hold at the end, too, and the sanitizers have nothing to say."""
+        """Its invariants must hold at the end, too, and the sanitizers must report nothing."""
         self.ask("end")
         if self.child.wait():
             self.died()
@@ -129,15 +130,15 @@ class Harness:
 
 
 class Flow:
-    """What ties a script's numbers of one connection to those on the wire."""
+    """Maps a script's numbers of one connection to those on the wire."""
 
     def __init__(self, lport, rport):
-        self.lport, self.rport = lport, rport  # lport None: an ephemeral one, not seen yet
-        self.iss = None       # ours on the wire where the script has 0
-        self.ts = None        # our timestamps: wire less script
-        self.base = None      # sequence number of its SYN, as the script has it
-        self.peer_syn = None  # of its last SYN, which may be another
-        self.anew = False     # it is: ours may be another one too
+        self.lport, self.rport = lport, rport  # lport None: an ephemeral one, not yet seen
+        self.iss = None       # our ISN on the wire, 0 in the script
+        self.ts = None        # our timestamps: wire minus script
+        self.base = None      # sequence number of its SYN, as in the script
+        self.peer_syn = None  # of its last SYN, which may differ
+        self.anew = False     # it does: our ISN may differ too
 
 
 class Socket:
@@ -154,7 +155,7 @@ class Socket:
 
 
 class Names(dict):
-    """The names in a script's Python; counters that are not there have not counted."""
+    """The names in a script's Python; a counter that is not present is 0."""
 
     def __missing__(self, name):
         if name.startswith("cnt_"):
@@ -166,7 +167,7 @@ class Run:
     """One script on one instance."""
 
     def __init__(self, text, name="script", verbose=False, start=START_US, family=4, **parameters):
-        """parameters: those of the instance, unless the script has others."""
+        """parameters: those of the instance, unless the script sets them."""
         self.name, self.verbose = name, verbose
         options, self.events = parse(text, name)
         own, options = options, dict(parameters, **options)
@@ -186,9 +187,9 @@ class Run:
         self.harness = Harness(dict(self.parameters, start_us=self.start, family=self.family))
         self.now = 0      # us since the start, as all times below
         self.base = 0     # what relative times are relative to
-        self.outs = collections.deque()  # (time, Tcp) that nothing has been said of yet
+        self.outs = collections.deque()  # (time, Tcp) not yet expected by an event
         self.flows = {}   # by (lport, rport)
-        self.flow = None  # the one that a packet without ports is of
+        self.flow = None  # the one of packets without ports
         self.fds, self.ids = {}, {}
         self.current = None
         self.cookie = b""
@@ -196,7 +197,7 @@ class Run:
         self.log = collections.deque(maxlen=12)
 
     def run(self):
-        """Raises Failure at the first event that went otherwise."""
+        """Raises Failure at the first event that does not match."""
         if self.local_isn is not None:
             self.find_start()
         self.begin()
@@ -214,8 +215,8 @@ class Run:
             self.harness.close()
 
     def find_start(self):
-        """The time at which the first connection gets the number that is wanted: RFC 6528's is the
-        sum of a clock of 4 us and of what its addresses and ports make."""
+        """The time at which the first connection gets the wanted number: RFC 6528's ISN is the sum
+        of a clock of 4 us and a hash of addresses and ports."""
         goal, self.local_isn = self.local_isn, None
         found = Run("", self.name, start=self.start, family=self.family)
         found.parameters, found.events = self.parameters, list(itertools.takewhile(
@@ -235,7 +236,7 @@ class Run:
     # --- the harness ---
 
     def ask(self, *words):
-        """A command; packets and callbacks of its answer are taken, the rest is returned."""
+        """Runs a command; takes the packets and callbacks of its answer, and returns the rest."""
         rest = []
         for line in self.harness.ask(*words):
             if line[0] == "out":
@@ -251,7 +252,7 @@ class Run:
         return rest
 
     def result(self, *words):
-        """A command's number; None: there is no such connection any more."""
+        """A command's result; None: the connection no longer exists."""
         answer = self.ask(*words)
         return int(answer[0][1]) if answer and answer[0][0] == "result" else None
 
@@ -342,14 +343,14 @@ class Run:
         self.look()
         try:
             exec(compile(unindent(event.body), self.name, "exec"), {}, self.names)
-        except Exception as e:  # whatever the script's author let happen
+        except Exception as e:  # any error in the script's Python
             values = {n: self.names[n] for n in sorted(set(re.findall(r"\w+", event.body)))
                       if n in self.names and n not in STATES or n.startswith("cnt_")}
             raise Failure("%s: error executing code: %s %s\nscript: %s\nactual: %s" % (
                 self.where, type(e).__name__, e, event.body.strip(), values)) from None
 
     def look(self):
-        """What Python sees of the connection and of the instance."""
+        """The names that Python sees of the connection and of the instance."""
         for name in [n for n in self.names if n.startswith(("cnt_", "tcpi_"))]:
             del self.names[name]
         self.names["states"] = [0] * len(STATES)
@@ -367,7 +368,7 @@ class Run:
     # --- packets ---
 
     def flow_of(self, p, ours):
-        """The connection that a script's packet is of; `ours`: it is one that we send, or sent."""
+        """The connection of a script's packet; `ours`: we send it, or sent it."""
         if p.ports is None:
             if self.flow is None:
                 self.flow = self.flows.setdefault((LOCAL_PORT, REMOTE_PORT),
@@ -377,7 +378,7 @@ class Run:
         return self.flows.setdefault((lport, rport), Flow(lport, rport))
 
     def build(self, p, flow):
-        """The packet that comes in."""
+        """A packet comes in."""
         if flow.lport is None:
             raise ScriptError("%s: our port is not known: no SYN was expected" % self.where)
         if p.win is None:
@@ -401,7 +402,7 @@ class Run:
                         ecn[0] if ecn else 0, "nodf" not in p.ip, 64)
 
     def expect(self, event, kind, start, end):
-        """Waits for a packet and compares it; returns the time that the next event counts from."""
+        """Waits for a packet and compares it; returns the time from which the next event counts."""
         limit = self.now + FOREVER_US if kind == "any" else end + self.tolerance
         if not self.outs:
             self.advance(limit, stop=True)
@@ -432,7 +433,8 @@ class Run:
                     field, expected, got), time, actual)
 
     def learn(self, p, flow, actual):
-        """Our initial sequence number and timestamp, from the first packet that shows them."""
+        """Learns our initial sequence number and timestamp from the first packet that shows
+        them."""
         if actual.flags & 2 and "S" in p.flags and (flow.iss is None or flow.anew):
             flow.iss = (actual.seq - p.seq) & MASK
             if flow.anew:
@@ -444,10 +446,10 @@ class Run:
                 flow.ts = got[0][1] - wanted[0][1]
 
     def fields(self, p, flow, actual):
-        """(name, as expected, as sent) of everything that is looked at."""
+        """Yields (name, as expected, as sent) of everything that is compared."""
         iss = flow.iss or 0
         yield "ports", (flow.lport, flow.rport), (actual.sport, actual.dport)
-        # where PSH goes in a TSO frame is the card's choice
+        # where PSH goes in a TSO frame is up to the card
         known = 0xff if int(self.parameters.get("offload", 0)) & 4 == 0 else 0xff & ~8
         yield "flags", wire.flag_text(sum(b for n, b in wire.FLAGS if n in p.flags) & known), \
             wire.flag_text(actual.flags & known)
@@ -471,7 +473,7 @@ class Run:
             yield from self.option_fields(p, flow, actual)
 
     def option_fields(self, p, flow, actual):
-        """Order and padding are the sender's (RFC 9293 3.1) and not looked at."""
+        """Order and padding are the sender's choice (RFC 9293 3.1) and not compared."""
         def clean(options):
             return {o[0] if o[0] != "hex" else o[1][:1]: o for o in options
                     if o[0] not in ("nop", "eol")}
@@ -492,7 +494,8 @@ class Run:
             yield "option %s" % name, expected[1:], option[1:]
 
     def timestamps(self, flow, option, expected):
-        """Our clock ticks in ms (RFC 7323 5.4 has 1 ms to 1 s) and may be late as packets may."""
+        """Our clock ticks in ms (RFC 7323 5.4 allows 1 ms to 1 s) and may be late as packets
+        may."""
         value, echo = (option[1] - (flow.ts or 0)) & MASK, option[2]
         late = (value - expected[1] + (1 << 31) & MASK) - (1 << 31) if expected[1] != ANY else 0
         if abs(late) <= self.tolerance / 1000 + 1:
@@ -502,7 +505,7 @@ class Run:
         return ("TS", value, echo), expected
 
     def text(self, packet):
-        """An actual packet as a script would have it."""
+        """An actual packet in the script's notation."""
         flow = self.flows.get((packet.sport, packet.dport))
         coming = flow is None
         flow = flow or self.flows.get((packet.dport, packet.sport)) or Flow(None, None)
@@ -672,7 +675,7 @@ class Run:
         sock = self.fd(call)
         del self.fds[int(call.arguments[0])]
         if sock.listener is not None or sock.id is None:
-            self.fds[call.arguments[0] + " closed"] = sock  # what it accepts is nobody's
+            self.fds[call.arguments[0] + " closed"] = sock  # nobody takes what it accepts
         elif sock.options.get("SO_LINGER") or sock.received > sock.read:
             self.ask("abort", sock.id)
         else:
@@ -711,7 +714,7 @@ class Run:
 
 
 def unindent(text):
-    """Python as it stands behind `%{`, or in lines of its own."""
+    """Removes the indent of Python behind `%{`, or in lines of its own."""
     lines = text.strip("\n").split("\n")
     margin = min((len(l) - len(l.lstrip()) for l in lines[1:] if l.strip()), default=0)
     first = lines[0].strip()
@@ -721,7 +724,7 @@ def unindent(text):
 
 
 def families(path):
-    """Over which versions of IP a script can be run."""
+    """The versions of IP over which a script can be run."""
     with open(path, encoding="utf-8") as f:
         only = re.search(r"^--family=([46])$", f.read(), re.M)
     return (int(only.group(1)),) if only else (4, 6)

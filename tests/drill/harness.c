@@ -1,10 +1,10 @@
 /*
- * TCP in a host process and in virtual time: packets and calls in by stdin, packets and callbacks
- * out by stdout. It is what tests/drill/drill.py runs its scripts against.
+ * TCP in a host process and in virtual time: packets and calls on stdin, packets and callbacks on
+ * stdout. tests/drill/drill.py runs its scripts against it.
  *
  * Real, compiled under ASan and UBSan: net/ and lib/ (but mem.c). Twin: the buffer pool's ASan
- * marks (tests/host/lib/pkt.h). The application below does nothing of its own: it reports what it
- * is called for, keeps no buffer, and acts when it is told to.
+ * poisoning (tests/host/lib/pkt.h). The application below does nothing by itself: it reports its
+ * callbacks, keeps no buffer, and acts on command.
  *
  *     harness [NAME=VALUE]...      struct tcp_params by the names of its fields; `buffers`, of the
  *                                  pool; `start_us`, the time at which the instance is made;
@@ -16,9 +16,9 @@
  *     in HEX...                    IP packets are received, as one vector
  *     icmp unreach|too_big MTU HEX an ICMP error that quotes these bytes of an IP packet
  *     time US                      time passes until then, to the microsecond
- *     until US                     the same, but no further than until a packet is sent
+ *     until US                     the same, but only until a packet is sent
  *     listen PORT ARG fastopen|- nodelay|- any|-
- *     connect PORT fastopen|- nodelay|- HEX|-    to `remote`, first data given
+ *     connect PORT fastopen|- nodelay|- HEX|-    to `remote`, with first data
  *     send ID HEX                  tcp_send
  *     sendpkt ID HEX               tcp_send_pkt
  *     urgent ID HEX                tcp_send_urgent
@@ -26,25 +26,26 @@
  *     consumed ID N                tcp_consumed
  *     nodelay|keepalive ID 0|1     tcp_set_nodelay, tcp_set_keepalive
  *     user_timeout ID MS           tcp_set_user_timeout
- *     refuse 0|1                   accept says no from now on
- *     orphan ID                    data that comes from now on has no reader: it is answered by
+ *     refuse 0|1                   accept refuses from now on
+ *     orphan ID                    data that arrives from now on has no reader: it is answered by
  *                                  tcp_abort, as a host's sockets do (RFC 9293 3.6.1)
  *     info ID                      struct tcp_info and tcp_urgent
- *     counters                     those that are not zero; how many connections are in which state
- *     end                          nothing must be left of anything; the process ends
+ *     counters                     those that are not zero; how many connections are in each state
+ *     end                          everything must be released; the process ends
  *
  * Answers, before `now US` and `done`:
- *     out US HEX [MSS HEADER-BYTES]   two numbers more: a TSO frame
+ *     out US HEX [MSS HEADER-BYTES]   with the two numbers: a TSO frame
  *     conn ID (of connect; -: none) | result N | gone (there is no such connection)
  *     event ID accept ARG|connected|data HEX|acked N|fin|urgent|closed WHY
  *     info NAME VALUE | counter NAME VALUE | state NUMBER N
  * Connections are numbered from 1 in the order in which they are accepted or begun.
  *
- * Invariants, or the process ends with a line on stderr, as for an assert or a sanitizer's report:
+ * Invariants; if one fails the process ends with a line on stderr, as for an assert or a
+ * sanitizer's report:
  * 1. Every buffer has one owner, and at the end all are in the pool.
  * 2. Every received packet was counted in one fate.
  * 3. A packet sent has no flag that params.offload does not allow.
- * 4. Nobody writes to what the device still holds.
+ * 4. Nothing writes to a packet that the device still holds.
  * 5. tcp_tick moves tcp_deadline beyond the time it was called with.
  */
 #include <inttypes.h>
@@ -63,8 +64,8 @@
 #define FRAME_MAX 65536
 #define CONNS_MAX 4096
 #define TX_RING_MAX 1024
-#define SPIN_MAX 100000u /* ticks that do not move the deadline */
-#define LINGER_US 600000000u /* for what is left at the end, TIME-WAIT above all */
+#define SPIN_MAX 100000u /* ticks that do not advance the deadline */
+#define LINGER_US 600000000u /* for connections left at the end, above all in TIME-WAIT */
 
 static struct tcp *tcp;
 static struct tcp_params params;
@@ -79,7 +80,7 @@ static struct {
 	struct tcp_conn *c;
 	bool orphan;
 } conns[CONNS_MAX];
-static uintptr_t conn_last; /* numbers given; [0] is nobody's */
+static uintptr_t conn_last; /* last number given; [0] is not used */
 
 _Noreturn void assert_fail(const char *expr, const char *file, unsigned line)
 {
@@ -102,7 +103,7 @@ static uint8_t allowed_flags(void)
 	return (uint8_t)flags;
 }
 
-/* The device gives packets back late, in their order. */
+/* The device returns packets late, in order. */
 static struct {
 	struct pkt p;
 	uint64_t bytes;
@@ -143,7 +144,7 @@ static void transmit(void *ctx, struct pkt *p)
 	bool tso = p->flags & PKT_TSO;
 	if (tso && !(p->flags & PKT_CSUM_PARTIAL))
 		broken("a packet is to be cut up and has no partial checksum");
-	if (!tso) /* else whoever cuts it up */
+	if (!tso) /* a TSO frame is completed by what segments it */
 		pkt_csum_complete(&pool, p);
 	if (p->len < ETH_HLEN + ip_header_bytes(&remote))
 		broken("a packet of %u bytes is sent", p->len);
@@ -165,7 +166,7 @@ static void transmit(void *ctx, struct pkt *p)
 	give_back(tx_ring);
 }
 
-/* A received packet, behind which nobody may look. */
+/* A received packet; what lies behind it may not be read. */
 static struct pkt receive(const uint8_t *ip, size_t n)
 {
 	struct pkt p;
@@ -270,7 +271,7 @@ static const struct tcp_app app = {
 
 /* --- time --- */
 
-/* Until `end`, or until something has been sent if `stop`. */
+/* Lets time pass until `end`, or with `stop` until something has been sent. */
 static void pass_time(uint64_t end, bool stop)
 {
 	uint64_t before = sent;
@@ -412,7 +413,7 @@ static void abort_conn(uintptr_t id)
 	tcp_abort(c);
 }
 
-/* Commands whose first argument is a connection. False: there is no such command. */
+/* Commands whose first argument is a connection. False: no such command. */
 static bool command_on_connection(const char *word)
 {
 	static const char *const known[] = {"send", "sendpkt", "urgent", "close", "abort", "consumed",
@@ -464,7 +465,8 @@ static void check_fates(void)
 		broken("received %" PRIu64 ", fates %" PRIu64, received, fates);
 }
 
-/* Ends all that is left: what the application holds by tcp_abort, the rest by its timers. */
+/* Ends all connections: those that the application holds by tcp_abort, the others by their
+ * timers. */
 static void command_end(void)
 {
 	for (uintptr_t id = 1; id <= conn_last; id++)
@@ -574,14 +576,14 @@ int main(int argc, char **argv)
 	params.connections = 64; /* few, so that a table that fills up is a short script */
 	params.syn_max = 16;
 	params.reassembly_bufs = 256;
-	params.snd_buf = params.rcv_buf; /* windows do not grow, unless a script says so */
+	params.snd_buf = params.rcv_buf; /* windows do not grow unless a script says so */
 	params.rcv_buf_max = 0;
 	for (int i = 1; i < argc; i++)
 		set_parameter(argv[i]);
 	bufpool_init(&pool, take(CACHE_LINE, (size_t)buffers * BUF_STRIDE_STANDARD),
 	             take(sizeof(uint32_t), buffers * sizeof(uint32_t)), buffers, BUF_STRIDE_STANDARD);
 	void *memory = take(CACHE_LINE, tcp_memory_bytes(&params));
-	memset(memory, 0xa5, tcp_memory_bytes(&params)); /* it may hold anything */
+	memset(memory, 0xa5, tcp_memory_bytes(&params)); /* the memory may contain anything */
 	tcp = tcp_init(memory, &params, &pool, &counters, &key, &ops, NULL, now_us);
 	if (!tcp)
 		broken("no instance");

@@ -1,4 +1,4 @@
-"""packetdrill's script language, parsed. What of it is understood:
+"""Parser of packetdrill's script language. It accepts:
 
     // comment, /* comment */, # comment
     --NAME=VALUE                              at the top: see OPTIONS in drill.py
@@ -13,15 +13,14 @@ TIME: `1.5` absolute, `+.1` after the last event, `+0~+.05` a range, `*` any tim
 FLAGS: letters of `SFRPEWU.`, `-` none.
 OPTIONS: mss N, wscale N, sackOK, sack A:B C:D, TS val N ecr N, FO COOKIE, nop, eol; `<...>`: any.
 IP: `[noecn]`, `[ect0]`, `[ect1]`, `[ce]`.
-What is left out, of `ack`, `win`, `urg` and the options, is not in a packet that comes in (`win`
-has to be given). In one that is expected it must not be there; but then `win` and IP are not looked
-at.
+`ack`, `win`, `urg` and options may be omitted. A packet that comes in then does not have them (`win`
+is mandatory). An expected packet must not have them; but an omitted `win` or IP is not compared.
 
 Beyond packetdrill: `40001 > 8080` (PORTS) names another connection; `[badcsum]` and `[nodf]` (IP);
 `hex 1e04beef` is an option by its bytes; `*` stands for any number after `ack`, `win`, `val`,
 `ecr`, `mss`, `wscale`; `FO *` is any cookie when expected, the cookie seen last when it comes in.
 
-Not there: blocking calls (`0...1`), shell commands, IPv6, UDP, tunnels.
+Not supported: blocking calls (`0...1`), shell commands, IPv6, UDP, tunnels.
 """
 import collections
 import re
@@ -56,7 +55,7 @@ class ScriptError(Exception):
 
 
 def blank_comments(text):
-    """Comments become spaces, so that lines keep their numbers; Python keeps its own."""
+    """Replaces comments with spaces, so that lines keep their numbers; leaves Python unchanged."""
     def blank(match):
         found = match.group()
         return found if found.startswith("%{") else re.sub(r"[^\n]", " ", found)
@@ -68,7 +67,7 @@ def number(text):
 
 
 def split(text):
-    """At the commas that are in no brackets."""
+    """Splits at the commas that are outside of brackets."""
     parts, depth = [""], 0
     for letter in text:
         depth += (letter in "([{") - (letter in ")]}")
@@ -149,7 +148,7 @@ def parse_time(text, position):
 
 
 def end_of_event(text, position):
-    """A line; of a call as many as it takes to close its brackets."""
+    """The end of a line; for a call the end of the line that closes its brackets."""
     end = text.find("\n", position)
     end = len(text) if end < 0 else end
     while text[position] not in "<>" and end < len(text) and \
@@ -160,7 +159,7 @@ def end_of_event(text, position):
 
 
 def parse_body(text, position):
-    """(kind, body, where it ends) of the event whose time has been read."""
+    """(kind, body, end position) of the event whose time has been read."""
     if text.startswith("%{", position):
         end = text.index("}%", position)
         return "python", text[position + 2:end], end + 2

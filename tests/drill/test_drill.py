@@ -1,5 +1,5 @@
-"""Every script in scripts/, and proof that the runner can fail: of a script that passes, each
-change for the worse must be found."""
+"""Every script in scripts/, and proof that the runner can fail: each harmful change of a script
+that passes must be found."""
 import glob
 import os
 
@@ -24,8 +24,8 @@ def built():
 @pytest.mark.parametrize("path", [p for p in SCRIPTS if 4 in drill.families(p)],
                          ids=lambda p: os.path.relpath(p, os.path.join(HERE, "scripts"))[:-4])
 def test_script(path, options):
-    """As it is; while 32-bit clocks wrap; with what cards do; and while the device still has what
-    is to be sent again: the same has to go over the wire."""
+    """As it is; while 32-bit clocks wrap; with offloads as of cards; and while the device still has
+    what is to be retransmitted: the packets on the wire must be the same."""
     run_script(path, options)
 
 
@@ -61,7 +61,7 @@ GOOD = """
 +0 %{ assert tcpi_unacked == 0 }%
 """
 
-# what is made of it, and how that has to be told
+# each change, and how it must be reported
 BAD = {
     "flag": ("P. 1:501", ". 1:501", "field flags: expected: . vs actual: P."),
     "sequence number": ("1:501", "2:502", "field seq: expected: 2 vs actual: 1"),
@@ -111,7 +111,7 @@ def test_can_fail(name):
 
 
 def test_content_is_looked_at(monkeypatch):
-    """Bytes sent that are not those written, bytes given up that are not those that came in."""
+    """Sent bytes other than those written, delivered bytes other than those received."""
     good = drill.stream
     for side, told in (("ours", "field payload"), ("theirs", "bytes 0 to 100 are not those")):
         calls = []
@@ -159,7 +159,7 @@ def test_wire_is_its_own_inverse(family):
     back = wire.decode_ip_tcp(packet, drill.LOCAL[family], drill.REMOTE[family])
     assert [o for o in back.options if o != ("eol",)] == p.options
     assert back._replace(options=[]) == p._replace(options=[])
-    hop_limit = [7] if family == 6 else []  # no sum is over it
+    hop_limit = [7] if family == 6 else []  # no checksum covers it
     for at in (i for i in range(len(packet)) if i not in hop_limit):
         broken = packet[:at] + bytes([packet[at] ^ 0x40]) + packet[at + 1:]
         with pytest.raises(wire.Malformed):

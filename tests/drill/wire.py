@@ -1,9 +1,9 @@
 """IPv4, IPv6 and TCP as bytes, for the runner of packetdrill scripts: written from RFC 791, 8200,
-9293, 7323, 2018, 7413, and by no code of the product, so that one misreading cannot hide in both.
+9293, 7323, 2018, 7413, independently of the product, so that one misreading cannot hide in both.
 
 A TCP option is a tuple, its name first: ("mss", 1460), ("wscale", 7), ("sackOK",), ("nop",),
-("eol",), ("sack", ((1001, 2001), ...)), ("TS", val, ecr), ("FO", cookie), and ("hex", its bytes) of
-one that is unknown or malformed.
+("eol",), ("sack", ((1001, 2001), ...)), ("TS", val, ecr), ("FO", cookie), and ("hex", its bytes) for
+an unknown or malformed one.
 """
 import collections
 import struct
@@ -16,7 +16,7 @@ Tcp = collections.namedtuple("Tcp", "sport dport seq ack flags win urg options p
 
 
 class Malformed(Exception):
-    """A packet that breaks its format."""
+    """A packet that violates its format."""
 
 
 def checksum(data):
@@ -30,7 +30,7 @@ def checksum(data):
 
 
 def flag_text(flags):
-    """As tcpdump and packetdrill write them: SYN first, then in the order of their letters."""
+    """As tcpdump and packetdrill print them: SYN first, the others in the order of `SFRPEWU.`."""
     order = "SFRPEWU."
     named = dict(FLAGS)
     return "".join(letter for letter in order if flags & named[letter]) or "-"
@@ -75,7 +75,7 @@ def decode_option(kind, body):
 
 
 def decode_options(data):
-    """All of them, padding too (RFC 9293 3.1)."""
+    """All options, including padding (RFC 9293 3.1)."""
     options = []
     while data:
         if data[0] < 2:
@@ -106,7 +106,7 @@ def encode_ip(src, dst, proto, payload, ecn=0, df=True, ttl=64):
 
 
 def encode_tcp(src, dst, p, bad_checksum=False):
-    """The IP packet of a Tcp; options are filled up with zeros (end of list) to a whole word."""
+    """The IP packet of a Tcp; options are padded with zeros (end of list) to a whole word."""
     options = b"".join(encode_option(o) for o in p.options)
     options += b"\0" * (-len(options) % 4)
     if len(options) > 40:
@@ -158,7 +158,7 @@ def decode_ip4(packet, src, dst):
 
 
 def decode_ip6(packet, src, dst):
-    """The same; what is in one piece is as if it had DF."""
+    """The same for IPv6; a packet that is not fragmented counts as having DF."""
     if len(packet) < 40 or packet[0] >> 4 != 6:
         raise Malformed("IP version")
     if struct.unpack("!H", packet[4:6])[0] != len(packet) - 40:
@@ -172,7 +172,7 @@ def decode_ip6(packet, src, dst):
 
 
 def decode_ip_tcp(packet, src, dst):
-    """The Tcp of an IP packet, in which everything that can be wrong is looked at."""
+    """The Tcp of an IP packet; checks everything that can be wrong."""
     segment, ecn, df, ttl = (decode_ip6 if len(src) == 16 else decode_ip4)(packet, src, dst)
     offset = segment[12] >> 4 << 2 if len(segment) >= 20 else 0
     if not 20 <= offset <= len(segment):

@@ -1,54 +1,57 @@
 /*
- * One machine as a host process: frames and commands in by stdin, frames and text out by stdout.
- * It is how the packet tests (tests/packet/) say "at time t put these bytes in; expect these bytes
- * out, nothing else, and these counters".
+ * One machine as a host process: frames and commands on stdin, frames and text on stdout. By it the
+ * packet tests (tests/packet/) say "at time t put these bytes in; expect these bytes out, nothing
+ * else, and these counters".
  *
  * Real, compiled under ASan and UBSan: apps/, control/, net/, lib/ (but mem.c) and the runtime
  * core/: data.c, ring.c, control.c, ports.c, start.c. The core has both roles, as with one CPU.
  * Twins: the kernel (kcall() below), the clock (hal/clock.h here: virtual, 1 tick = 1 ns), the
- * CPU's random numbers (hal/random.h here: 1, 2, 3), the NIC (tests/host/wires.h), the loop (loop_run()
- * below instead of core/loop.c) and the buffer pool's ASan marks (lib/pkt.h here).
+ * CPU's random numbers (hal/random.h here: 1, 2, 3), the NIC (tests/host/wires.h), the loop
+ * (loop_run() below instead of core/loop.c) and the buffer pool's ASan poisoning (lib/pkt.h here).
  *
  *     harness [-p PORTS] [-c CONFIG-FILE] [-m MTU-MAX-OF-DEVICES] [-o "KERNEL OPTIONS"]
  *             [-d PORT]...         devices that do not start
  *             [-s KIB]             size of the snapshot region: view and forwarding table; without,
  *                                  it grows into the control core's tables, which then follow it
- *             [-t]                 devices cut what they send: NIC_TSO, NIC_USO
- *             [-r N|N+]            the N-th request for memory is refused, +: all after it too
+ *             [-t]                 devices segment what they send: NIC_TSO, NIC_USO
+ *             [-r N|N+]            the N-th request for memory is refused, +: and all after it
  *             [-l]                 the control program alone, which may fail: tests/host/lives.h
  *
- * Commands, one a line. All but `in` are answered, the last line of an answer being `done`; the
- * start of the machine is answered as well.
+ * Commands, one a line. All but `in` are answered; the last line of an answer is `done`. The start
+ * of the machine is answered as well.
  *
  *     in PORT HEX [partial START OFFSET | ok]   a frame arrives; it waits for the next turn, so
- *                                  several together are one vector. partial, ok: enum pkt_flags
+ *                                  several in a row are one vector. partial, ok: enum pkt_flags
  *     run                          turns until nothing moves
  *     time NS                      the same while time passes, timer by timer
  *     sleep                        would the core sleep now? sleep NS (0: no timer ends it), or
- *                                  sleep - (no). As core/loop.c does it when nothing moved for long
+ *                                  sleep - (no). As core/loop.c does when nothing moved for long
  *     away NS                      time passes and the machine does nothing: its host is busy
- *     link PORT up|down|gone       plugs or pulls a cable, or the whole card; 10 ms pass, until it
- *                                  is seen
- *     missed PORT N                the device counts frames that it had no room for
+ *     link PORT up|down|gone       plugs or pulls a cable, or removes the card; 10 ms pass, until
+ *                                  the machine notices
+ *     missed PORT N                the device counts frames for which it had no space
  *     key HEX                      bytes typed on the console; 10 ms pass, until they are read
- *     room PORT N                  that many frames more can be sent by the port; -1: no limit
- *     break PORT                   the device breaks the protocol when it is next to send
+ *     room PORT N                  N more frames can be sent by the port; -1: no limit
+ *     break PORT                   the device breaks the protocol at its next send
  *     own tx PORT HEX PIECES [partial START OFFSET | tso START OFFSET MSS HEADERS | uso ...]
- *                                  the machine itself sends a frame by core_tx, in
- *                                  so many pieces, out of buffers that it holds until it is sent
+ *                                  the machine itself sends a frame by core_tx, in that many
+ *                                  pieces, from buffers that it holds until the frame is sent
  *     own punt HEX PIECES [...]    the same by core_punt_own: it waits for its neighbour
- *     group PREFIX LEN HOP...      a route by several next hops (control/groups.h), made or changed:
- *                                  neighbours, or ethN; without any, taken away. group N: its number
- *     lie HEX N                    a data core out of its mind: what a trace is to be told of next is
- *                                  these bytes, and the position moves on by N
- *     reserve N                    takes buffers out of the pool until N are left; -1: gives back
- *     refuse memory|buffers N [on] the N-th request from now on is refused (tests/host/refuse.h), on:
- *                                  all after it too; 0: none
- *     asked                        asked memory N REFUSED, asked buffers N REFUSED: requests since the
- *                                  last `refuse` of each; private BYTES: in use by the control core
+ *     group PREFIX LEN HOP...      makes or changes a route by several next hops
+ *                                  (control/groups.h): neighbours, or ethN; without any, removes
+ *                                  it. group N: its number
+ *     lie HEX N                    a data core out of control: the next record of a trace is
+ *                                  these bytes, and the position advances by N
+ *     reserve N                    takes buffers from the pool until N are left; -1: returns them
+ *     refuse memory|buffers N [on] the N-th request from now on is refused (tests/host/refuse.h),
+ *                                  on: and all after it; 0: none
+ *     asked                        asked memory N REFUSED, asked buffers N REFUSED: requests since
+ *                                  the last `refuse` of each; private BYTES: in use by the control
+ *                                  core
  *     restart                      stops and starts the ports
- *     anew N|N+ [driver]           with -l: the program fails, amid a driver's work or not, and comes up
- *                                  anew, the N-th request for memory refused as by -r; 0: none
+ *     anew N|N+ [driver]           with -l: the program fails, within a driver's work or not, and
+ *                                  restarts; the N-th request for memory is refused as by -r;
+ *                                  0: none
  *     counters                     counter NAME KIND VALUE ..., received N, waiting N
  *     features                     features N: core_tx_features
  *
@@ -56,10 +59,12 @@
  *          counters as above | done
  *
  * After every command:
- * 1. every buffer is in the pool, held for a full transmit ring, reserved by the test, or, while
- *    there are TCP connections, theirs; and counted buffers count their holders;
- * 2. received = sum of the fates + waiting;
- * or the process ends with a line on stderr, as it does for an assert or a sanitizer's report.
+ * 1. Every buffer is in the pool, held for a full transmit ring, reserved by the test, or, while
+ *    there are TCP connections, theirs. Shared buffers count their holders.
+ * 2. received = sum of the fates + waiting.
+ *
+ * Otherwise the process ends with a line on stderr, as it does for an assert or a sanitizer's
+ * report.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -86,24 +91,24 @@
 #define FRAME_MAX 16384
 #define ARENA_BYTES (12u << 20)
 #define TABLES_BYTES (24u << 20)
-#define LIVES_TABLES_BYTES (96u << 20) /* where two programs' may lie side by side */
+#define LIVES_TABLES_BYTES (96u << 20) /* where the tables of two programs may lie side by side */
 #define SNAPSHOT_BYTES (8u << 20) /* at first */
 #define SHARE_UNIT (2u << 20)
 #define TSC_HZ 1000000000u /* a tick is a nanosecond */
-#define TURNS_MAX 1000000u /* without coming to rest: the machine talks to itself */
+#define TURNS_MAX 1000000u /* without coming to rest: the machine is in an endless loop */
 #define HOUSEKEEPING_NS 10000000u /* of core/control.c */
 #define POLL_NS 1000u
-#define IDLE_TURNS 3       /* a timer may send, its message moves, what it moved settles */
+#define IDLE_TURNS 3       /* a timer may send, its message moves, the result settles */
 
 uint64_t host_tsc = TSC_HZ; /* a second after "boot" */
 
 static unsigned port_total = 2;
-static uint32_t snapshot_kib; /* 0: not said */
+static uint32_t snapshot_kib; /* 0: not given */
 static bool many_lives;
 
 /* --- the kernel --- */
 
-static uint8_t *typed; /* on the console, not read yet */
+static uint8_t *typed; /* on the console, not yet read */
 static size_t typed_left;
 
 static struct boot_info info;
@@ -156,7 +161,7 @@ int64_t kcall(enum kcall number, uint64_t a, uint64_t b, uint64_t c)
 	}
 }
 
-/* --- messages to the control core, with a fence behind their frame (linked with --wrap) --- */
+/* --- messages to the control core, poisoned behind their frame (linked with --wrap) --- */
 
 struct core_msg *__real_ring_punt_next(unsigned d);
 struct core_msg *__wrap_ring_punt_next(unsigned d);
@@ -191,7 +196,7 @@ static uint64_t take(size_t bytes)
 {
 	if (many_lives)
 		return (uint64_t)(uintptr_t)lives_memory(bytes);
-	/* untouched pages cost nothing */
+	/* Untouched pages cost nothing. */
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
 		broken("no memory");
@@ -204,7 +209,7 @@ static void read_config(const char *path)
 	long n;
 	if (!f || fseek(f, 0, SEEK_END) != 0 || (n = ftell(f)) < 0 || fseek(f, 0, SEEK_SET) != 0)
 		broken("%s: cannot be read", path);
-	char *text = malloc((size_t)n ? (size_t)n : 1); /* exact: the parser must not look further */
+	char *text = malloc((size_t)n ? (size_t)n : 1); /* exact: the parser must not read further */
 	if (!text || fread(text, 1, (size_t)n, f) != (size_t)n)
 		broken("%s: cannot be read", path);
 	fclose(f);
@@ -256,8 +261,8 @@ static void make_machine(void)
 static struct pkt *reserved;
 static unsigned reserved_count;
 
-static uint8_t *owners;   /* by buffer: how many have it to themselves, */
-static uint16_t *holders; /* and how many share it */
+static uint8_t *owners;   /* by buffer: how many own it exclusively */
+static uint16_t *holders; /* by buffer: how many share it */
 
 static void mark_owner(uint32_t buf, const char *where)
 {
@@ -285,7 +290,7 @@ static void mark_packet(const struct pkt *p, const char *where)
 		mark_holder(f->buf, where);
 }
 
-/* Exactly one owner, or as many holders as it counts. */
+/* Each buffer has exactly one owner, or as many holders as it counts. */
 static void check_buffers(void)
 {
 	const struct bufpool *pool = &self.pool;
@@ -293,7 +298,7 @@ static void check_buffers(void)
 	holders = realloc(holders, (pool->count + 1) * sizeof *holders);
 	memset(owners, 0, pool->count + 1);
 	memset(holders, 0, (pool->count + 1) * sizeof *holders);
-	bool in_slots = false; /* one of the machine's own may lie there */
+	bool in_slots = false; /* a frame of the machine itself may lie there */
 	for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
 		in_slots |= !core_slots_idle(p);
 	for (uint32_t i = 0; i < pool->free; i++)
@@ -303,7 +308,7 @@ static void check_buffers(void)
 			mark_packet(&core_outs[p].v[i], "held for a port");
 	for (unsigned i = 0; i < reserved_count; i++)
 		mark_owner(reserved[i].buf, "reserved");
-	bool tcp = tcp_core && tcp_connections(tcp_core) > 0; /* holds some, nobody else knows which */
+	bool tcp = tcp_core && tcp_connections(tcp_core) > 0; /* it holds some, known to no one else */
 	for (uint32_t i = 0; i < pool->count; i++) {
 		if (!owners[i] && !holders[i] && !tcp && !in_slots)
 			broken("buffer %u leaked", i);
@@ -356,7 +361,7 @@ static void check_fates(void)
 
 /* --- time --- */
 
-/* One turn of the loop, as core/loop.c has it. */
+/* One turn of the loop, as in core/loop.c. */
 static bool turn(void)
 {
 	bool moved = self.roles & CORE_DATA && data_turn();
@@ -371,7 +376,7 @@ static bool turn(void)
 	return moved;
 }
 
-/* Turns until nothing moves, which the ports do as long as they are not settled. */
+/* Turns until nothing moves. Ports that are not settled keep moving. */
 static void settle(void)
 {
 	unsigned idle = 0, turns = 0;
@@ -393,7 +398,7 @@ static void pass_time(uint64_t ns)
 {
 	uint64_t end = host_tsc + ns;
 	settle();
-	uint64_t step = 1; /* while something wants to be called all the time */
+	uint64_t step = 1; /* as long as something has to be called all the time */
 	for (uint64_t next; host_tsc < end && (next = next_deadline()) <= end;) {
 		step = next > host_tsc ? 1 : step < POLL_NS ? 2 * step : POLL_NS;
 		host_tsc = next > host_tsc ? next : host_tsc + step;
@@ -479,7 +484,7 @@ static void command_reserve(void)
 		reserved_count++;
 }
 
-/* What TCP does: payload in buffers that it keeps while they are sent. */
+/* As TCP does: payload in buffers that the sender keeps while they are sent. */
 static struct pkt own_packet(const uint8_t *bytes, size_t n, unsigned pieces)
 {
 	struct bufpool *pool = &self.pool;
@@ -538,7 +543,7 @@ static void command_own(void)
 	settle();
 }
 
-/* The next hop to a neighbour, which stays. */
+/* The next hop to a neighbour, pinned. */
 static uint16_t pinned(const char *word)
 {
 	struct net_addr to;
@@ -555,8 +560,8 @@ static uint16_t pinned(const char *word)
 	return (uint16_t)nh;
 }
 
-/* A route by several next hops, made or changed; by none: taken away. ethN: whoever is on that link
- * (the last letter is the port's number). */
+/* Makes or changes a route by several next hops; without any, removes it. ethN: any host on that
+ * link (the last letter is the port's number). */
 static void command_group(void)
 {
 	const char *prefix = argument();
@@ -652,7 +657,7 @@ static void command_counters(void)
 	printf("received %" PRIu64 "\nwaiting %" PRIu64 "\n", received(), waiting(&c));
 }
 
-/* Returns false for commands that are not answered. */
+/* Returns false for commands without an answer. */
 static bool command(char *line)
 {
 	const char *word = strtok(line, " \n");

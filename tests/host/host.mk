@@ -1,7 +1,7 @@
-# Sources for the host, under ASan and UBSan: each is compiled once by a compiler, whoever of the
-# unit, packet, drill and peer tests links it.
+# Sources for the host, under ASan and UBSan: each compiler compiles each source once, and the unit,
+# packet, drill and peer tests link the results.
 #   $(HOST_BUILD)/gcc/x.o, $(HOST_BUILD)/clang/x.o    x.c, with tests/host's twins of headers
-# Included by those that link them.
+# Included by the makefiles that link them.
 
 ifndef HOST_MK
 HOST_MK := 1
@@ -9,12 +9,13 @@ HOST_BUILD := build/host
 HOST_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fno-strict-aliasing \
 	-fsanitize=address,undefined -fno-sanitize-recover=all -Wall -Wextra -Werror -Wshadow \
 	-Wwrite-strings -Wcast-align
-# GCC 14 on Debian 13: frames that ASan keeps for uses after return lie at odd multiples of 32, though
-# what lies in them is aligned to 64, and AVX-512's stores fail. GCC 12 keeps none by itself.
+# GCC 14 on Debian 13: ASan's fake stack frames for use-after-return lie at odd multiples of 32,
+# although their contents are aligned to 64, so AVX-512 stores fault. GCC 12 does not use them by
+# default.
 HOST_CFLAGS_gcc := --param asan-use-after-return=0
-# The twins go before the real headers.
+# The twins precede the real headers.
 HOST_TWINS := -Itests/host
-# what the packet, drill and peer tests run (mem.c is what the C library has)
+# what the packet, drill and peer tests run (the C library replaces mem.c)
 HOST_NET := $(sort $(wildcard net/*.c net/*/*.c)) $(filter-out lib/mem.c,$(sort $(wildcard lib/*.c)))
 
 define HOST_COMPILE
@@ -24,7 +25,7 @@ $(HOST_BUILD)/$(1)/%.o: %.c tests/host/host.mk
 endef
 $(foreach cc,gcc clang,$(eval $(call HOST_COMPILE,$(cc))))
 
-# what they take in whole
+# files that are embedded whole
 $(HOST_BUILD)/gcc/control/web.o: control/web/index.html
 $(foreach cc,gcc clang,$(HOST_BUILD)/$(cc)/tools/pktgen/report_html.o): tools/pktgen/report.html
 

@@ -46,7 +46,7 @@ uint8_t *parse_hex(const char *text, size_t most, size_t *n)
 	return b;
 }
 
-/* A call of stdio for each digit is what would take most of a test's time. */
+/* One stdio call for each digit would take most of a test's time. */
 void print_hex(const uint8_t *b, size_t n)
 {
 	static const char digits[] = "0123456789abcdef";

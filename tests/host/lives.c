@@ -1,4 +1,5 @@
-/* See lives.h. What is kept lies in a file in memory, mapped where nothing else is. */
+/* See lives.h. Kept memory lies in a file in memory, mapped at an address that nothing else
+ * uses. */
 #define _GNU_SOURCE
 #include "tests/host/lives.h"
 
@@ -15,7 +16,7 @@
 #define REGION_AT 0x200000000000ull
 #define REGION_BYTES (512ull << 20) /* untouched pages cost nothing */
 #define PAGE_BYTES 4096u
-#define VARIABLE "HAYATE_LIVES" /* the number of the file, in a later life */
+#define VARIABLE "HAYATE_LIVES" /* the file's number, in a later life */
 #define ARGUMENTS_MAX 32
 
 struct saved {
@@ -65,7 +66,7 @@ bool lives_go_on(struct boot_info *info, uint64_t *tsc)
 	return true;
 }
 
-/* The words that this process was started with, in an allocation that lasts. */
+/* The arguments of this process, in an allocation that lasts. */
 static char **arguments(void)
 {
 	static char text[PAGE_BYTES], *word[ARGUMENTS_MAX];

@@ -1,4 +1,5 @@
-/* A plan without the lines of its script, so that two of the same meaning are the same bytes. */
+/* Removes the script's line numbers from a plan, so that two plans of the same meaning are equal
+ * bytes. */
 #ifndef TESTS_HOST_PLAN_LINES_H
 #define TESTS_HOST_PLAN_LINES_H
 

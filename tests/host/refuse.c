@@ -1,4 +1,4 @@
-/* See refuse.h. The control core's allocator is reached by the linker's --wrap. */
+/* See refuse.h. The linker's --wrap intercepts the control core's allocator. */
 #include "tests/host/refuse.h"
 
 #include <stddef.h>

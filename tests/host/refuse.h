@@ -1,6 +1,6 @@
 /*
- * Memory that is not given. Every request of the product's is counted, by its kind; a test has the
- * n-th from now on refused, or the n-th and all behind it, as an allocator refuses that has no more.
+ * Refusal of memory. Every request of the product is counted, by kind. A test can have the n-th
+ * request from now on refused, or the n-th and all after it, as by an allocator that is exhausted.
  * Nothing is refused before refuse() is called.
  */
 #ifndef TESTS_HOST_REFUSE_H
@@ -9,13 +9,13 @@
 #include "lib/types.h"
 
 enum refuse_kind {
-	REFUSE_MEMORY,  /* core_private_alloc, core_private_keep, and what the snapshot grows by */
+	REFUSE_MEMORY,  /* core_private_alloc, core_private_keep, and growth of the snapshot */
 	REFUSE_BUFFERS, /* pkt_alloc of any pool */
 	REFUSE_KINDS,
 };
 
-/* From now on the n-th request of that kind is refused, with `on` all after it too; n 0: none. What
- * was counted of that kind is zero. */
+/* From now on the n-th request of that kind is refused, with `on` all after it too; n 0: none.
+ * Clears the counts of that kind. */
 void refuse(enum refuse_kind kind, uint64_t n, bool on);
 
 /* Requests since then. */
@@ -24,7 +24,7 @@ uint64_t refuse_asked(enum refuse_kind kind);
 /* Of them, those that were refused. */
 uint64_t refuse_refused(enum refuse_kind kind);
 
-/* A request is made: is it refused? */
+/* Count a request; true: it is refused. */
 bool refuse_memory(void);
 bool refuse_buffer(void);
 

@@ -49,7 +49,7 @@ static int nic_start(struct nic *nic, const struct nic_config *config, struct ni
 	return E_OK;
 }
 
-/* Data cores have let go of all buffers: the next pool may begin elsewhere. */
+/* Data cores have released all buffers: the next pool may begin elsewhere. */
 static void nic_stop(struct nic *nic)
 {
 	const struct core_memory *m = &self.info->core[0];
@@ -72,7 +72,7 @@ static void nic_stats(struct nic *nic, struct nic_stats *sum)
 	w->missed = 0;
 }
 
-/* Of a queue that is attached: no slots. */
+/* For an attached queue: no slots. */
 static void slots_reset(struct wire *w)
 {
 	for (unsigned i = 0; i < HOST_SLOTS; i++) {
@@ -92,8 +92,8 @@ static int nic_attach(struct nic_queue *q, const struct nic_shared *shared, unsi
 	return E_OK;
 }
 
-/* Poisons what lies behind the frame: nobody may look there. What lies before it is for whoever has
- * the buffer to write (TCP does), but says nothing yet. */
+/* Poisons what lies behind the frame: nothing may read it. The bytes before the frame are for the
+ * owner of the buffer to write (TCP does), so they are filled with a pattern. */
 static void fence(const struct bufpool *pool, const struct pkt *p)
 {
 	uint8_t *base = buf_base(pool, p->buf);
@@ -136,7 +136,7 @@ static unsigned nic_rx_burst(struct nic_queue *q, struct pkt *v, unsigned max)
 	return n;
 }
 
-/* A frame sent, in one piece however it lay, and what its device is asked for. */
+/* Prints a sent frame, in one piece however it lay, and the offloads requested for it. */
 static void print_sent(const struct bufpool *pool, uint64_t port, const struct pkt *p)
 {
 	const struct pkt_meta *m = pkt_meta(pool, p->buf);
@@ -177,7 +177,7 @@ static unsigned nic_tx_burst(struct nic_queue *q, const struct pkt *v, unsigned 
 	return sent;
 }
 
-/* --- sending by slots: the frames leave as there is room, unchanged --- */
+/* --- sending by slots: the frames leave as space permits, unchanged --- */
 
 static void slots_leave(struct wire *w, uint64_t port)
 {

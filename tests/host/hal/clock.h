@@ -1,6 +1,6 @@
 /*
  * Host twin of hal/clock.h, found first by -Itests/host: the same arithmetic, but the TSC is a
- * variable of the test. Time moves only when the test says so.
+ * variable of the test, which alone makes time pass.
  */
 #ifndef TESTS_HOST_CLOCK_H
 #define TESTS_HOST_CLOCK_H

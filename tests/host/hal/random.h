@@ -1,5 +1,5 @@
-/* Host twin of hal/random.h, found first by -Itests/host: a generator that gives 1, 2, 3 ...: what
- * a test sees does not change from run to run. */
+/* Host twin of hal/random.h, found first by -Itests/host: a generator that returns 1, 2, 3 ..., so
+ * that every run of a test sees the same. */
 #ifndef TESTS_HOST_RANDOM_H
 #define TESTS_HOST_RANDOM_H
 

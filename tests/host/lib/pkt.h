@@ -1,8 +1,8 @@
 /*
  * Host twin of lib/pkt.h, found first by -Itests/host: the same pool, but ASan knows which buffers
- * are free. A free buffer is poisoned, so that its use after free is reported where it happens;
- * freeing twice is, too. What a received frame does not fill is poisoned by the test's NIC.
- * Who links tests/host/refuse.c may have a buffer refused.
+ * are free. A free buffer is poisoned, so that its use after free is reported where it happens; a
+ * double free is reported too. The test's NIC poisons what a received frame does not fill. A test
+ * that links tests/host/refuse.c may have a buffer refused.
  */
 #ifndef TESTS_HOST_PKT_H
 #define TESTS_HOST_PKT_H
@@ -40,9 +40,9 @@ static inline void bufpool_init(struct bufpool *p, uint8_t *base, uint32_t *stac
 	__asan_poison_memory_region(base, (size_t)count * stride);
 }
 
-bool refuse_buffer(void) __attribute__((weak)); /* NULL where it is not linked */
+bool refuse_buffer(void) __attribute__((weak)); /* NULL if it is not linked */
 
-/* As the test's own takes one, or its NIC: never refused. */
+/* For buffers of the test itself, or of its NIC: never refused. */
 static inline bool pkt_take(struct bufpool *p, struct pkt *pkt)
 {
 	if (!pkt_alloc_plain(p, pkt))
@@ -59,7 +59,7 @@ static inline bool pkt_alloc(struct bufpool *p, struct pkt *pkt)
 static inline void buf_free(struct bufpool *p, uint32_t buf)
 {
 	assert(buf < p->count);
-	/* byte BUF_META is of nobody's interest, so only a free buffer has it poisoned */
+	/* Nobody uses byte BUF_META, so it is poisoned only in a free buffer. */
 	assert(!__asan_address_is_poisoned(buf_base(p, buf) + BUF_META));
 	__asan_poison_memory_region(buf_base(p, buf), p->stride);
 	buf_free_plain(p, buf);
