@@ -1,12 +1,12 @@
-# Fuzzing of what reads bytes from outside, by libFuzzer, under ASan and UBSan: see
-# docs/RELIABILITY.md, "Hostile input", for which parser has which entry.
+# Fuzzing of everything that reads bytes from outside, by libFuzzer, under ASan and UBSan. For which
+# parser has which entry see docs/RELIABILITY.md, "Hostile input".
 #   make test-fuzz           each entry over its corpus, then a fixed number of executions
-#   make fuzz SECONDS=600    each entry for so long; F=tcp one of them only
-#   make fuzz HOURS=8        all by turns, so long in all, on all CPUs
-#   make fuzz-merge          what `make fuzz` has learned goes into tests/fuzz/corpus/: of inputs
-#                            that reach an edge nothing else there does, the smallest
-# What a run finds is written to build/fuzz/ (NAME-crash-…), with the command that repeats it: mend
-# it, and put the file into tests/fuzz/corpus/NAME/. Included by the top Makefile, or on its own:
+#   make fuzz SECONDS=600    each entry for that long; F=tcp only that one
+#   make fuzz HOURS=8        all in turns, that long in total, on all CPUs
+#   make fuzz-merge          adds what `make fuzz` has learned to tests/fuzz/corpus/: of the inputs
+#                            that reach a new edge, the smallest
+# What a run finds is written to build/fuzz/ (NAME-crash-…), with the command that repeats it. Fix the
+# bug, and put the file into tests/fuzz/corpus/NAME/. Included by the top Makefile, or on its own:
 #   make -f tests/fuzz/fuzz.mk test-fuzz
 
 FUZZ_BUILD := build/fuzz
@@ -89,7 +89,8 @@ FUZZ_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer,addre
 
 .PHONY: fuzz fuzz-merge test-fuzz
 
-# Twins of headers, as the unit tests have them (tests/unit/unit.mk): each source once for each way.
+# Twins of headers, as in the unit tests (tests/unit/unit.mk): each source is compiled once for each
+# kind.
 FUZZ_TWINS_host := -Itests/host
 FUZZ_TWINS_ring := -Itests/unit/twin
 FUZZ_TWINS_device := -Itests/unit/twin -Itests/unit/twin_clock
@@ -127,7 +128,7 @@ test-fuzz: $(F:%=$(FUZZ_BUILD)/fuzz_%) ## all parsers over their fuzz corpora, a
 fuzz: $(F:%=$(FUZZ_BUILD)/fuzz_%) ## fuzz all parsers, SECONDS each or HOURS in all; F=NAME one of them
 	@tests/fuzz/run.sh $(if $(HOURS),-h $(HOURS),-t $(SECONDS)) $(FUZZ_BUILD) $(fuzz_named)
 
-# Counters left out: an input that does the same more often is not kept.
+# Counters are left out: an input that only does the same more often is not kept.
 fuzz-merge: $(F:%=$(FUZZ_BUILD)/fuzz_%) ## take what `make fuzz` has learned into tests/fuzz/corpus/
 	@for f in $(F); do mkdir -p tests/fuzz/corpus/$$f $(FUZZ_BUILD)/corpus/$$f; \
 		$(FUZZ_BUILD)/fuzz_$$f -merge=1 -use_counters=0 tests/fuzz/corpus/$$f \

@@ -2,11 +2,11 @@
  * Access lists (net/acl): the input is a program that makes a list and packets, each byte a choice.
  *
  *     2 bytes      family, how many rules
- *     rules        those of tests/unit/acl_rig.h at random, or byte by byte
- *     packets      likewise, or bytes of the input as a packet, where the check of IP passes it
+ *     rules        random ones of tests/unit/acl_rig.h, or byte by byte
+ *     packets      likewise, or bytes of the input as a packet, if it passes the IP checks
  *
- * All ways of asking that this host can take say of each packet what the oracle says; of bytes, for
- * which there is none, all the same.
+ * All search methods that this host supports return for each packet what the oracle returns. For
+ * raw bytes, for which there is no oracle, all methods agree.
  */
 #include "tests/fuzz/input.h"
 
@@ -18,7 +18,7 @@
 #define RULES 1400
 
 static struct input in;
-static uint64_t behind; /* what choices are made by behind the end of the input */
+static uint64_t behind; /* state from which choices are made after the end of the input */
 
 /* Two bytes of the input make the upper bits; see random_below. */
 uint64_t random64(void)
@@ -48,7 +48,8 @@ static struct acl_ports raw_ports(void)
 	return a < b ? (struct acl_ports){a, b} : (struct acl_ports){b, a};
 }
 
-/* A rule as the parser would let it pass: ports where there are any, flags of TCP alone. */
+/* A rule as the parser would accept it: ports only where the protocol has them, flags for TCP
+ * only. */
 static void raw_rule(struct acl_rule *r, bool six)
 {
 	const uint8_t how = take8(&in);
@@ -86,7 +87,7 @@ static void make_rules(struct acl_rule *rule, uint32_t rules, bool six)
 	}
 }
 
-/* One table for each way, in exactly the memory that it takes. */
+/* Makes one table for each method, in exactly the memory that it needs. */
 static void compile(const struct acl_rule *rule, uint32_t rules, bool six, const struct acl **a,
                     void **memory)
 {
@@ -107,8 +108,8 @@ static void compile(const struct acl_rule *rule, uint32_t rules, bool six, const
 	free(scratch);
 }
 
-/* A packet: of a probe, then *want is what the oracle says of it, or of the input's bytes. NULL: no
- * packet. In memory that ends where it does. */
+/* A packet: made from a probe, with *want set to the oracle's verdict, or from the input's bytes.
+ * NULL: no packet. Allocated in exactly its length. */
 static uint8_t *make_packet(const struct acl_rule *rule, uint32_t rules, bool six, uint32_t *want)
 {
 	static uint8_t bytes[ACL_PROBE_BYTES];

@@ -1,7 +1,7 @@
 /*
- * ACPI's tables as firmware leaves them (kernel/acpi.c, kernel/dmar.c): MADT, MCFG and DMAR with
- * anything in them, their lengths and checksums right, or a table that says to reach beyond 4 GiB.
- * Nothing behind a table is read, and what was learnt keeps its bounds.
+ * ACPI tables as firmware leaves them (kernel/acpi.c, kernel/dmar.c): MADT, MCFG and DMAR with any
+ * contents and correct lengths and checksums, or a table that claims to reach beyond 4 GiB. Nothing
+ * behind a table is read, and what was learnt keeps its bounds.
  *
  * Input: whether the root is an XSDT, whether it and the root pointer lie at the end of 4 GiB; then
  * tables, each a kind, a length and its bytes.
@@ -11,7 +11,7 @@
 #include <sanitizer/asan_interface.h>
 #include <sys/mman.h>
 
-/* The kernel's window to physical memory lies where no process of the host has any. */
+/* The kernel's window to physical memory lies where a host process has no memory. */
 #define vm_phys vm_phys_of_the_kernel
 #include "kernel/vm.h"
 #undef vm_phys
@@ -45,7 +45,7 @@ static void make_sum_zero(uint8_t *at, size_t n, uint8_t *checksum)
 
 static const char *const names[] = {"APIC", "MCFG", "DMAR", "FACP"};
 
-/* The beginning of a table, so many bytes of it, where memory ends; returns its address. */
+/* Puts the first bytes of a table at the end of memory; returns its address. */
 static uint32_t put_cut_off(unsigned kind, unsigned bytes)
 {
 	struct table t = {.bytes = 4096};
@@ -55,7 +55,8 @@ static uint32_t put_cut_off(unsigned kind, unsigned bytes)
 	return at;
 }
 
-/* A table from the input at this address, with nothing behind it; returns where the next may be. */
+/* Puts a table from the input at this address, with nothing behind it; returns where the next may
+ * be. */
 static uint32_t put_table(unsigned kind, uint32_t at)
 {
 	struct table *t = (struct table *)(void *)(window + at);

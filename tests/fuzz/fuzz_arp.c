@@ -1,7 +1,7 @@
 /*
- * The neighbours of IPv4 as a machine whose instructions are the input: messages, frames to be
- * sent, addresses of ours, static entries, and time. What tests/unit/neigh_rig.c asserts of the
- * calls of the ops holds, no frame is lost or given back twice, and what is due was done.
+ * The IPv4 neighbours as a machine whose instructions are the input: messages, frames to be sent,
+ * own addresses, static entries, and time. The assertions of tests/unit/neigh_rig.c about the ops
+ * hold, no frame is lost or returned twice, and everything due was done.
  */
 #include "tests/fuzz/rig.h"
 
@@ -32,7 +32,7 @@ static void on_count(void *ctx, enum counter c, unsigned n)
 	assert_true(c == CNT_arp_conflict || c == CNT_arp_tx_request || c == CNT_arp_tx_reply);
 }
 
-/* Few, so that they meet: some on the subnet, broadcast, multicast, none. */
+/* A few addresses, so that they collide: some on the subnet, broadcast, multicast, none. */
 static uint32_t address(void)
 {
 	static const uint32_t odd[] = {0, 0xffffffff, IP4(224, 0, 0, 1), IP4(10, 0, 0, 255),
@@ -100,7 +100,7 @@ static void pin(void)
 	pinned[i] = !pinned[i];
 }
 
-/* Whom data cores send to, as this input has it. */
+/* Whether data cores send to this neighbour, decided by the input. */
 static bool on_in_use(void *ctx, unsigned index)
 {
 	(void)ctx;

@@ -1,11 +1,11 @@
 /*
- * What a loader leaves (kernel/boot.c): Multiboot2 information and PVH's structure with anything in
- * them, and the memory that is made of it (kernel/vm_ram.c). Nothing outside of the information is
- * read, nor anything from 4 GiB on; no memory is there twice; a module lies in memory, and a
+ * What a boot loader leaves (kernel/boot.c): Multiboot2 information and PVH's structure with any
+ * contents, and the memory map made from it (kernel/vm_ram.c). Nothing outside of the information
+ * is read, nor anything from 4 GiB on. No memory is listed twice; a module lies in memory, and a
  * framebuffer does not.
  *
- * Input: which loader and where; Multiboot2: its information. PVH: which of its pointers are as
- * they should be, the structure, a module's entry, the map's entries.
+ * Input: which loader and where. Multiboot2: its information. PVH: which of its pointers are
+ * correct, the structure, a module's entry, the map's entries.
  */
 #include "tests/fuzz/rig.h"
 
@@ -13,14 +13,14 @@
 #include <setjmp.h>
 #include <sys/mman.h>
 
-/* The kernel's window to physical memory lies where no process of the host has any. */
+/* The kernel's window to physical memory lies where a host process has no memory. */
 #define vm_phys vm_phys_of_the_kernel
 #include "kernel/vm.h"
 #undef vm_phys
 #define WINDOW_BYTES (4ull << 30)
 #define GUARD_BYTES 0x10000u
 static uint8_t *window;
-static uint64_t first, past; /* what may be read */
+static uint64_t first, past; /* bounds of what may be read */
 static inline void *vm_phys(uint64_t phys)
 {
 	assert_true(phys >= first && phys < past);
@@ -60,9 +60,9 @@ static uint64_t u64(void)
 	return low | (uint64_t)rig_u32() << 32;
 }
 
-/* --- what the loader left --- */
+/* --- what the loader leaves --- */
 
-/* An address or a length: any, or one of those that are about right. */
+/* An address or a length: any value, or a plausible one. */
 static uint64_t some(void)
 {
 	static const uint64_t likely[] = {0,          0x1000,      0x8000,      0x9000,
@@ -115,7 +115,7 @@ static uint64_t put_pvh(void)
 	return AT;
 }
 
-/* --- what became of it --- */
+/* --- the result --- */
 
 static uint64_t common(const struct boot_range *a, uint64_t start, uint64_t end)
 {
@@ -147,7 +147,7 @@ static void check(const struct boot *b)
 		assert_true(b->fb.pitch >= b->fb.width * (b->fb.bits / 8) && b->fb.red_shift <= 24);
 }
 
-/* What the map calls used is no memory; it has fewer entries than ranges are kept. */
+/* What the map marks as used is not memory, if it has fewer entries than ranges are kept. */
 static void check_used(const struct boot *b, const struct memory_entry *e, unsigned n)
 {
 	for (; n--; e++)
@@ -156,7 +156,7 @@ static void check_used(const struct boot *b, const struct memory_entry *e, unsig
 			                    e->addr + e->bytes < e->addr ? UINT64_MAX : e->addr + e->bytes));
 }
 
-/* Memory that is taken was the loader's to give, is nobody's yet, and is taken once. */
+/* Memory that is taken was available from the loader, is not yet in use, and is taken once. */
 static void take_some(const struct boot *b)
 {
 	struct boot_range taken[16];

@@ -1,7 +1,7 @@
 /*
  * Statements typed into a candidate configuration (control/candidate.h): the input is lines. After
- * an error nothing has changed; what it prints is what the whole built of it says, or the whole is
- * wrong, with a reason.
+ * an error nothing has changed. The candidate prints what the configuration built from it says, or
+ * the build fails with a reason.
  */
 #include "tests/fuzz/rig.h"
 
@@ -64,7 +64,7 @@ static void begin(void)
 	assert_int_equal(candidate_reset(&candidate, &config), E_OK);
 }
 
-/* A line as somebody types it; the block that it opens is that of the next ones. */
+/* A line as typed; the block that it opens is that of the next lines. */
 static void type(char *block, const char *at, size_t len)
 {
 	static struct printed before, after;

@@ -1,6 +1,6 @@
 /*
- * The text of a configuration: the input as it is. It is a good one, which says the same when it is
- * printed and read again, or an error in a line of it, and then nothing of it is kept
+ * The text of a configuration: the input as it is. Either it is valid, and means the same when
+ * printed and read again, or a line of it has an error, and then nothing of it is kept
  * (tests/unit/config_rig.h).
  */
 #include "tests/fuzz/rig.h"

@@ -1,8 +1,7 @@
 /*
- * The device half of mlx5 with a firmware that lies (tests/unit/mlx5_firmware.h): answers and
- * events with anything in them, while the device is found, started, looked at and stopped. The
- * driver reads and writes no register but those it was given, gives no page that it does not have,
- * waits for nothing for ever.
+ * The device half of mlx5 with hostile firmware (tests/unit/mlx5_firmware.h): answers and events
+ * with any contents, while the device is probed, started, polled and stopped. The driver accesses
+ * only the registers it was given, gives no page that it does not have, and every wait ends.
  *
  * Input: what becomes of each answer, and between them what happens next.
  */
@@ -12,8 +11,8 @@
 
 enum { LIES_MOST = 16 };
 
-/* Bytes of the answer, mostly few of them; or the entry's status. Zero, as behind the end of the
- * input: it is as it should be. */
+/* Changes bytes of the answer, mostly few, or the entry's status. Zero, as after the end of the
+ * input: the answer stays correct. */
 static void lie(uint8_t *entry, uint8_t *out, uint32_t out_bytes)
 {
 	unsigned n = rig_u8();
@@ -57,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	rig_input(data, size);
 	fw_power(64);
 	fw.lie = lie;
-	fw.delay_ns = 2000000; /* waiting for what does not come is soon over */
+	fw.delay_ns = 2000000; /* a wait for what does not come ends soon */
 	fw.boot_pages = 20;
 	fw.init_pages = 30;
 	fw.link = rig_u8() & 1;

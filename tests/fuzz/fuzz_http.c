@@ -1,16 +1,16 @@
 /*
- * Requests of net/http: the input is a byte that seeds where the stream is cut, then the stream.
- * Cut in whatever way, it means the same: the same requests with the same answers, one after
- * another.
+ * Requests of net/http: the input is a byte that seeds where the stream is split, then the stream.
+ * However it is split, it means the same: the same requests with the same answers, in the same
+ * order.
  */
 #include "tests/fuzz/input.h"
 
 #include "lib/mem.h"
 #include "net/http/http.h"
 
-#define REQUESTS_MAX 8 /* of which all is compared */
+#define REQUESTS_MAX 8 /* compared in all details */
 
-/* What a reader made of the stream. */
+/* What a reader understood of the stream. */
 struct meaning {
 	unsigned requests;
 	struct {
@@ -46,7 +46,7 @@ static void note(struct meaning *m, const struct http_request *r)
 	m->requests++;
 }
 
-/* Pieces of 1 to 64 bytes that follow from the seed; 0: all at once. */
+/* Reads pieces of 1 to 64 bytes that follow from the seed; 0: all at once. */
 static void read_stream(struct meaning *m, const uint8_t *data, size_t size, unsigned seed)
 {
 	static struct http_parser p;

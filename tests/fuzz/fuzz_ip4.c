@@ -1,6 +1,6 @@
 /*
- * IPv4 and ICMP of net/: the input is a byte of what to mend, then a packet. What the checks let
- * through must come out of everything behind them sound.
+ * IPv4 and ICMP of net/: the input is a byte that says what to correct, then a packet. What the
+ * checks accept must pass through everything behind them correctly.
  */
 #include "tests/fuzz/input.h"
 
@@ -9,8 +9,8 @@
 #include "net/ip4.h"
 
 enum mend {
-	MEND_HEADER = 1, /* its checksum is made right */
-	MEND_LENGTH = 2, /* the total length is that of the input */
+	MEND_HEADER = 1, /* its checksum is corrected */
+	MEND_LENGTH = 2, /* the total length is set to that of the input */
 	MEND_ICMP = 4,   /* the checksum of ICMP */
 };
 

@@ -1,10 +1,10 @@
 /*
  * IPv6, ICMPv6 and reassembly of net/. The first byte says what the input is:
  *
- *     bit 7 clear  a packet behind one more byte for the MTU; the low bits mend it (enum mend)
+ *     bit 7 clear  one more byte for the MTU, then a packet; the low bits correct it (enum mend)
  *     bit 7 set    a program of fragments, see program()
  *
- * What the checks let through must come out of everything behind them sound.
+ * What the checks accept must pass through everything behind them correctly.
  */
 #include "tests/fuzz/input.h"
 
@@ -15,9 +15,9 @@
 #include "net/reassembly.h"
 
 enum mend {
-	MEND_HEADER = 1, /* the version is 6 and the payload length that of the input */
+	MEND_HEADER = 1, /* sets the version to 6 and the payload length to that of the input */
 	MEND_ICMP = 2,   /* the checksum of ICMPv6 */
-	MEND_LATER = 4,  /* a fragment meets its first one */
+	MEND_LATER = 4,  /* a fragment meets the first one of its packet */
 };
 
 static uint8_t scratch[2048];
@@ -51,7 +51,7 @@ static void reassembly_begin(void)
 	fed = returned = 0;
 }
 
-/* Feeds a checked fragment of n bytes; what comes out whole is sound. */
+/* Feeds a checked fragment of n bytes; a reassembled packet is valid. */
 static bool reassembly_feed(unsigned port, uint8_t *ip, const struct ip6_upper *u, uint64_t now,
                             struct reassembly_result *res)
 {
@@ -92,7 +92,7 @@ static void reassembly_end(void)
 
 static uint8_t pattern(unsigned position) { return (uint8_t)(position * 7 + (position >> 8)); }
 
-/* Headers of a fragment, `how` of them; returns their length. */
+/* Puts the headers of a fragment, chosen by `how`; returns their length. */
 static unsigned put_head(uint8_t *ip, unsigned how, unsigned offset, unsigned len, bool more)
 {
 	unsigned key = how >> 4 & 3, n = IP4_HLEN;
@@ -132,9 +132,9 @@ static unsigned put_head(uint8_t *ip, unsigned how, unsigned offset, unsigned le
 }
 
 /*
- * Fragments: a byte `how` (bits 0 IPv4, 1 and 2 variants of the headers, 3 last, 4 and 5 the
- * identification, 6 and 7 ECN), offset / 8, length; all bits of `how` but 3 set: time passes
- * instead, by the two other bytes in units of 10 ms.
+ * Instructions for fragments: a byte `how` (bits 0 IPv4, 1 and 2 variants of the headers, 3 last, 4
+ * and 5 the identification, 6 and 7 ECN), offset / 8, length. If all bits of `how` but 3 are set,
+ * time passes instead, by the other two bytes in units of 10 ms.
  */
 static void program(struct input *in)
 {

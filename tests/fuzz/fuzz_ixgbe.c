@@ -1,10 +1,10 @@
 /*
- * The rings of ixgbe with a device that lies: it writes descriptors back in whatever order and with
- * whatever contents, and any head. After each instruction every buffer has one owner; what is
- * handed up is sound (rings.h).
+ * The rings of ixgbe with a hostile device: it writes descriptors back in any order and with any
+ * contents, and any head. After each instruction every buffer has one owner, and received packets
+ * are valid (rings.h).
  *
- * Input: size of the ring, buffers, how it is set up; then instructions, each a byte and what it
- * needs.
+ * Input: size of the ring, buffers, how it is set up; then instructions, each a byte and its
+ * operands.
  */
 #include "tests/fuzz/rings.h"
 
@@ -12,7 +12,7 @@
 
 enum op { GOOD = RINGS_OPS, WRITE_BACK, GARBAGE, DONE, HEAD, OPS };
 
-/* The driver's next descriptors, or any. */
+/* One of the driver's next descriptors, or any. */
 static uint8_t *rx_descriptor(void)
 {
 	return w.rx_desc + 16 * ((w.rx.head + rig_u8()) & w.rx.mask);

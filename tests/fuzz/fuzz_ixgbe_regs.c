@@ -1,8 +1,8 @@
 /*
- * The device half of ixgbe with a card whose registers lie (drivers/ixgbe/): the model of the card
- * is sound, but what the driver reads of it is anything, something else each time, with bits that
- * are stuck, or all ones for good. EEPROM and PHY are read through registers, so they lie as well. Every call ends, with an
- * error that is named or with a port that works on its rings; no buffer is lost.
+ * The device half of ixgbe with a card whose registers lie (drivers/ixgbe/). The model of the card
+ * is sound, but the driver reads anything from its registers: another value each time, stuck bits,
+ * or all ones permanently. EEPROM and PHY are read through registers, so they lie as well. Every
+ * call ends, with a named error or with a port whose rings work; no buffer is lost.
  *
  * Input: how the port is started; then what becomes of each register that is read.
  */
@@ -10,10 +10,10 @@
 
 #include "tests/unit/ixgbe_port.h"
 
-#define CALL_NS 60000000000ull /* no call takes longer: some wait several times */
+#define CALL_NS 60000000000ull /* no call takes longer; some wait several times */
 
-static bool gone; /* answers no more */
-static uint32_t stuck_set, stuck_clear; /* bits, of all registers */
+static bool gone; /* no longer answers */
+static uint32_t stuck_set, stuck_clear; /* bits, in all registers */
 
 static uint32_t lie(uint32_t value)
 {
@@ -49,7 +49,7 @@ static void look(void)
 	rig_run(1000000);
 }
 
-/* Frames of both directions; what is received lies in its buffer. */
+/* Frames in both directions; a received frame lies in its buffer. */
 static void traffic(void)
 {
 	for (unsigned i = 0; i < 40; i++) {

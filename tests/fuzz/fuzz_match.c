@@ -1,9 +1,8 @@
 /*
- * What a capture or a trace wants to see (net/match.h), in words (control/match_words.h): neither
- * any words nor any frame do harm, and what they mean is what a reading of one term after another
- * says.
+ * The filter of a capture or a trace (net/match.h), and its words (control/match_words.h). Neither
+ * any words nor any frame do harm, and the filter means what its terms mean when read one by one.
  *
- * Input: words with blanks between, up to a zero byte; behind it a frame.
+ * Input: words separated by blanks, up to a zero byte; then a frame.
  */
 #include "tests/fuzz/input.h"
 
@@ -13,7 +12,7 @@
 #define WORDS_MAX 48
 #define PROTO_SCTP 132
 
-/* Cuts the text, which is written to, at its blanks. */
+/* Splits the text at its blanks, in place. */
 static unsigned cut(char *text, char **word)
 {
 	unsigned n = 0;
@@ -22,7 +21,7 @@ static unsigned cut(char *text, char **word)
 	return n;
 }
 
-/* A match of one term alone, or of its opposite. */
+/* A match of one term alone, or of its negation. */
 static bool one(const struct match_term *t, bool opposite, const struct match_frame *f)
 {
 	struct match m = {.terms = 1, .term = {*t}};
@@ -41,7 +40,7 @@ static void check_match(const struct match *m, const struct match_frame *f)
 	assert(match_is(m, f) == is);
 }
 
-/* A frame says no less than its beginning does. */
+/* What a truncated frame reveals agrees with the whole one. */
 static void check_frame(const struct match_frame *all, const uint8_t *frame, size_t len)
 {
 	struct match_frame part;
@@ -58,7 +57,7 @@ static void check_frame(const struct match_frame *all, const uint8_t *frame, siz
 		       all->dst_port == part.dst_port);
 }
 
-/* A segment belongs to its own connection, from either end; to one of another port it does not. */
+/* A segment belongs to its own connection, in either direction, and not to that of another port. */
 static void check_flow(const struct match_frame *f)
 {
 	struct match_flow there = {f->src, f->dst, f->src_port, f->dst_port};

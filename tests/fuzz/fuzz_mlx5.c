@@ -1,11 +1,11 @@
 /*
- * The queues of mlx5 with a device that lies: completions of any kind, of the next WQE or of
- * another, compressed or not, in the place the driver looks at or elsewhere; queues that fail and
- * are begun anew. After each instruction every buffer has one owner; what is handed up is sound
+ * The queues of mlx5 with a hostile device: completions of any kind, of the next WQE or of another,
+ * compressed or not, in the place the driver polls or elsewhere; queues that fail and are
+ * restarted. After each instruction every buffer has one owner, and received packets are valid
  * (rings.h).
  *
- * Input: size of the queues, buffers, how they are set up; then instructions, each a byte and what
- * it needs.
+ * Input: size of the queues, buffers, how they are set up; then instructions, each a byte and its
+ * operands.
  */
 #include "tests/fuzz/rings.h"
 
@@ -13,14 +13,14 @@
 
 enum op { GOOD = RINGS_OPS, RX_CQE, TX_CQE, MINI, GARBAGE, RESTART, OPS };
 
-/* The place of a CQ that is so many behind the one the driver looks at next. */
+/* The place in a CQ at this distance from the one the driver polls next. */
 static uint8_t *place(uint8_t *cq, uint32_t at)
 {
 	return bus(bus_of(cq) + at % w.size * 64, 64);
 }
 
-/* PRM, "CQE": WQE counter, byte count, opcode with format and owner; the owner bit is the right one
- * for the place `at`, unless `last` says otherwise. */
+/* PRM, "CQE": WQE counter, byte count, opcode with format and owner. The owner bit is correct for
+ * the place `at`, unless `last` says otherwise. */
 static void write_cqe(uint8_t *cqe, uint32_t at, uint16_t counter, uint32_t bytes, uint8_t last)
 {
 	cqe[0x2c] = (uint8_t)(bytes >> 24);
@@ -32,7 +32,7 @@ static void write_cqe(uint8_t *cqe, uint32_t at, uint16_t counter, uint32_t byte
 	cqe[0x3f] = (uint8_t)(last ^ (at / w.size & 1));
 }
 
-/* Frames as they should be, as many as the driver has given buffers for. */
+/* Correct frames, as many as the driver has given buffers for. */
 static void good_frames(void)
 {
 	uint32_t n = rig_u8() % 16, at = w.rx.cq_head, wqe = w.rx.head;
@@ -40,7 +40,7 @@ static void good_frames(void)
 		write_cqe(place(w.rx_cq, at), at, (uint16_t)wqe, 60 + n, 0x20);
 }
 
-/* One whose counter is so far from the next WQE's, with an opcode and format. */
+/* A CQE whose counter has this distance from the next WQE's, with an opcode and format. */
 static void rx_cqe(void)
 {
 	uint8_t ahead = rig_u8() % 4, last = rig_u8();
@@ -60,7 +60,7 @@ static void tx_cqe(void)
 	write_cqe(place(w.tx_cq, at), at, counter, 0, how & 2 ? rig_u8() : 0);
 }
 
-/* The lengths behind a title. */
+/* Writes the lengths behind a title. */
 static void mini_cqes(void)
 {
 	uint8_t *at = place(w.rx_cq, w.rx.cq_head + rig_u8() % 16);
@@ -75,7 +75,7 @@ static void garbage(void)
 	random_fill(cqe + rig_u8() % 64 / 16 * 16, 16);
 }
 
-/* What the device half does when a queue has failed (ring_mend.c). */
+/* Does what the device half does when a queue has failed (ring_mend.c). */
 static void restart(void)
 {
 	if (w.rx.failed)
@@ -116,7 +116,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	while (rig_more()) {
 		unsigned op = rig_u8() % OPS;
-		if (w.broken) { /* for good, or until it is begun anew */
+		if (w.broken) { /* permanently, or until it is restarted */
 			if (!w.rx.failed && !w.tx.failed)
 				break;
 			restart();
@@ -125,7 +125,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			rings_turn(op);
 		else
 			device((enum op)op);
-		w.sq_at = w.sq_told; /* the device has executed all, or says so */
+		w.sq_at = w.sq_told; /* the device has executed all, or claims so */
 	}
 	return teardown(NULL);
 }

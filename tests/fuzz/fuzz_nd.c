@@ -2,16 +2,16 @@
  * Neighbour and router discovery and MLD: the input is a program for the stations on two links, our
  * own side, and the clock.
  *
- * Addresses in messages are mostly named by a byte (address()), and lengths and checksum are made
- * right, so that random bytes come through the first checks and get deep. First a byte of who we
- * are, then instructions (enum op) until the input ends; then everything is flushed.
+ * A byte names most addresses in messages (address()), and lengths and checksum are corrected, so
+ * that random bytes pass the first checks and get deep. First a byte that says what we are, then
+ * instructions (enum op) until the input ends; then everything is flushed.
  *
- * Invariants that are judged:
+ * Invariants that are checked:
  * 1. Each frame given ends in one of release, unreachable, lost, or waits: net/nd.h, 1.
- * 2. up and down alternate, no frame is released to one that is down: net/nd.h, 2.
- * 3. What is sent passes the checks that it would meet elsewhere, and nothing is sent from an
- *    address that is not VALID.
- * 4. A tick moves the deadline on; work is bounded: so many frames in a second, and no more.
+ * 2. up and down alternate, no frame is released to a neighbour that is down: net/nd.h, 2.
+ * 3. What is sent passes the checks of a receiver, and nothing is sent from an address that is not
+ *    VALID.
+ * 4. A tick advances the deadline. Work is bounded: the number of frames in a second is limited.
  */
 #include "tests/fuzz/input.h"
 
@@ -25,8 +25,8 @@
 #define SECOND 1000000000ull
 
 enum op {
-	OP_TIME,    /* u16: so many ms, or s (up to 16383) when the top bit is set */
-	OP_SOLICIT, /* neighbour solicitation: who, target, options */
+	OP_TIME,    /* u16: that many ms, or s (up to 16383) if the top bit is set */
+	OP_SOLICIT, /* neighbour solicitation: sender, target, options */
 	OP_ADVERT,  /* advertisement: flags, target, options */
 	OP_ROUTER,  /* router solicitation or advertisement: 12 octets, options */
 	OP_MLD,     /* query or report: type, code, group */
@@ -34,7 +34,7 @@ enum op {
 	OP_OUTPUT,  /* a frame for a neighbour */
 	OP_HINT,    /* used or confirmed */
 	OP_PIN,
-	OP_ENTRY,   /* static, forgotten, flushed */
+	OP_ENTRY,   /* made static, forgotten, flushed */
 	OP_ADDRESS, /* ours: added, removed; the link came up */
 	OP_RA,      /* started, stopped */
 	OP_COUNT
@@ -45,7 +45,7 @@ static struct {
 	struct ra ra;
 	struct slaac slaac;
 	uint64_t now;
-	uint64_t second;     /* in which `frames` were sent */
+	uint64_t second;     /* that `frames` counts */
 	unsigned frames;
 	unsigned given, ended;
 	unsigned pins[NEIGHBOURS];
@@ -70,7 +70,7 @@ static void on_tx(void *ctx, unsigned port, const uint8_t *frame, unsigned len)
 	struct net_addr src = ip6_src(copy);
 	assert(net_addr_is_any(&src) || nd_is_local(&lab.nd, port, &src));
 	free(copy);
-	/* what one instruction can bring about: a few for each address, neighbour and group */
+	/* the most that one instruction can cause: a few for each address, neighbour and group */
 	assert(++lab.frames < 1000);
 }
 
@@ -156,9 +156,9 @@ static void on_link(void *ctx, unsigned port, unsigned mtu, unsigned hop_limit)
 
 static const struct slaac_ops slaac_ops = {on_default, on_prefix, on_link};
 
-/* --- what the input names --- */
+/* --- names in the input --- */
 
-/* Ours and others', of every class. */
+/* Addresses of ours and of others, of every class. */
 static struct net_addr address(struct input *in)
 {
 	unsigned b = take8(in), n = b & 15;
@@ -215,7 +215,7 @@ static uint8_t *put_options(struct input *in, uint8_t *p)
 	return p;
 }
 
-/* --- messages in --- */
+/* --- received messages --- */
 
 static void deliver(struct input *in, unsigned port, const uint8_t *icmp, unsigned len)
 {

@@ -1,7 +1,7 @@
 /*
- * Captures (tools/pktgen/pcap.h, trace.h), the input as the file: it is refused with a reason, or
- * every frame that was counted is laid out whole, in order, with its zeros before it, and with gaps
- * that add up to the round.
+ * Captures (tools/pktgen/pcap.h, trace.h), the input as the file. Either it is refused with a
+ * reason, or every frame that was counted is laid out whole and in order, with its zeros before it,
+ * and with gaps that add up to the cycle.
  */
 #include "tests/fuzz/input.h"
 

@@ -1,10 +1,10 @@
 /*
- * Configuration space of devices that lie (kernel/pci.c): BARs of any size anywhere, capabilities
- * in circles, bridges that lead to each other, registers that say something else each time they are
- * read. The walk ends; what core programs are shown is where nothing else lies; nothing is written
- * but what the walk and its callers have to.
+ * Configuration space of hostile devices (kernel/pci.c): BARs of any size anywhere, capability
+ * lists with cycles, bridges that lead to each other, registers that change at each read. The walk
+ * ends. What core programs get does not overlap anything else. Nothing is written except by the
+ * walk and its callers.
  *
- * Input: functions, each what it is, where, and its BARs and capabilities; then calls.
+ * Input: functions, each with its kind, place, BARs and capabilities; then calls.
  */
 #include "tests/fuzz/rig.h"
 
@@ -14,19 +14,19 @@
 
 #define ECAM_PHYS 0xb0000000ull
 #define UNIT_PHYS 0xfed90000ull
-#define ECAM_VIRT 0x10000000000ull /* of no use but to be told apart */
+#define ECAM_VIRT 0x10000000000ull /* used only to tell addresses apart */
 #define TABLE_VIRT 0x20000000000ull
 #define FUNCTIONS_MAX 12
-#define READS_MAX 200000u /* all places of all buses, and what lists there may be */
+#define READS_MAX 200000u /* all places of all buses, and lists that may be there */
 
 static struct function {
 	uint16_t bdf;
-	bool fickle; /* no two reads need be the same */
+	bool fickle; /* reads may differ */
 	uint8_t space[256];
 	uint32_t bar_mask[PCI_BARS];
 } functions[FUNCTIONS_MAX];
 static unsigned count, reads;
-static uint64_t table_bytes; /* of the last MSI-X table mapped */
+static uint64_t table_bytes; /* of the MSI-X table mapped last */
 
 static struct boot memory = {
 	.ram = {{0, 0x9fc00}, {0x100000, 0x80000000}, {0x100000000, 0x180000000}},
@@ -88,7 +88,7 @@ void *vm_map_device(uint64_t phys, uint64_t bytes)
 {
 	if (phys == ECAM_PHYS)
 		return (void *)ECAM_VIRT;
-	bool inside = false; /* of a BAR of the function that is being read */
+	bool inside = false; /* within a BAR of the function that is being read */
 	for (unsigned n = 0; n < PCI_BARS; n++) {
 		const struct pci_bar *bar = &info->pci[info->pci_count].bar[n];
 		uint64_t offset = phys - (bar->addr - MMIO_WINDOW);
@@ -134,7 +134,8 @@ static void put32(struct function *f, unsigned at, uint32_t v)
 	memcpy(f->space + at, &v, 4);
 }
 
-/* A BAR of 2^n bytes at a multiple of that, of 64 bits if `how` says so, or any; how many slots. */
+/* A BAR of 2^n bytes at a multiple of that, of 64 bits if `how` says so, or any; returns its
+ * slots. */
 static unsigned put_bar(struct function *f, unsigned n)
 {
 	uint8_t how = rig_u8();
@@ -204,7 +205,7 @@ static void check(const struct boot_info *b)
 		}
 }
 
-/* What core programs ask of the kernel, with anything in it. */
+/* A core program's call to the kernel, with any arguments. */
 static void call(void)
 {
 	uint64_t index = rig_u8(), offset = rig_u16(), size = rig_u8() % 8;

@@ -1,7 +1,7 @@
 /*
- * The core program's ELF as it lies in the kernel's image (kernel/program.c), damaged in any way:
- * either it is refused, or nothing outside of it is mapped, copied or read, no page is both written
- * and run, and what is mapped lies where programs do.
+ * The core program's ELF in the kernel's image (kernel/program.c), damaged in any way. Either it is
+ * refused, or nothing outside of it is mapped, copied or read, no page is both writable and
+ * executable, and what is mapped lies where programs do.
  *
  * Input: the image.
  */
@@ -9,7 +9,7 @@
 
 #include "hal/layout.h"
 
-/* The kernel's window to physical memory lies where no process of the host has any. */
+/* The kernel's window to physical memory lies where a host process has no memory. */
 #define vm_phys vm_phys_of_the_kernel
 #include "kernel/vm.h"
 #undef vm_phys
@@ -25,7 +25,7 @@ uint64_t host_tsc;
 const uint8_t program_image[1], program_image_end[1];
 struct boot_info *boot_info;
 
-static uint8_t *pages; /* what the program was given; physical addresses are offsets in it */
+static uint8_t *pages; /* pages given to the program; physical addresses are offsets in it */
 static uint64_t pages_used;
 static struct map {
 	uint64_t virt, bytes;
@@ -43,7 +43,7 @@ _Noreturn void panic(const char *format, ...)
 	abort();
 }
 
-/* Each piece in memory of its own, at a physical address of no meaning but to find it again. */
+/* Gives each piece memory of its own, at a physical address that serves only to find it again. */
 uint64_t vm_take_pages(uint64_t bytes, const char *what)
 {
 	(void)what;
@@ -98,7 +98,7 @@ static void use(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	uint8_t *copy = malloc(size ? size : 1); /* of exact size: ASan sees who reads past it */
+	uint8_t *copy = malloc(size ? size : 1); /* of exact size: ASan detects reads past it */
 	memcpy(copy, data, size);
 	if (read_image(copy, size))
 		use();

@@ -1,7 +1,7 @@
 /*
- * Routes out of a file (tests/unit/routes_file.c): MRT dumps and lines with anything in them. What
- * is taken is a prefix with no bit behind its length and a next hop of its family's or the other's
- * length; an error names a place.
+ * Routes from a file (tests/unit/routes_file.c): MRT dumps and lines with any contents. An accepted
+ * route has a prefix with no bit set behind its length, and a next hop of the length of either
+ * family. An error names a place.
  *
  * Input: whether it is a dump; the file.
  */

@@ -1,8 +1,8 @@
 /*
- * Scripts of the generator (tools/pktgen/script.h), the input as it is: the answer is one error
- * with a line of the text, or a plan that survives the way through script_print and of which every
- * stream can be built. Its frames are patched into what they are when built anew, for numbers taken
- * from the text.
+ * Scripts of the generator (tools/pktgen/script.h), the input as it is. The result is either one
+ * error with a line of the text, or a plan that script_print prints and script_parse reads back
+ * unchanged, and of which every stream can be built. A patched frame equals one that is built for
+ * the same number; numbers are taken from the text.
  */
 #include "tests/fuzz/input.h"
 #include "tests/host/plan_lines.h"

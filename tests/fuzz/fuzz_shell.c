@@ -1,6 +1,7 @@
 /*
- * Bytes from a terminal (control/shell.h): any keys, control sequences and words. Its invariants
- * hold after each, what it prints is plain, and commands get as many arguments as they take.
+ * Bytes from a terminal (control/shell.h): any keys, control sequences and words. The shell's
+ * invariants hold after each, it prints plain text only, and commands get as many arguments as they
+ * take.
  */
 #include "tests/fuzz/input.h"
 

@@ -2,17 +2,17 @@
  * TCP: the input is a program for a peer, an application, and the clock.
  *
  * Segments are named relative to the real sequence numbers of a connection, so that most of what
- * random bytes say comes through the first checks and gets deep. First the parameters, then
+ * random bytes produce passes the first checks and gets deep. First the parameters, then
  * instructions (enum op) until the input ends; then everything is aborted and time passes until
  * nothing waits.
  *
- * Invariants that are judged:
- * 1. Payload at sequence number s is the byte s modulo 256, in both directions: so what is
- *    delivered counts up without a gap, whatever came in whichever order and overlap.
- * 2. What is sent is a sound packet, with bytes that the application gave.
- * 3. Callbacks only for connections that live; the deadline moves on with each tick.
- * 4. At the end all buffers are back, no connection is left, no timer armed; each packet had a
- *    fate.
+ * Invariants that are checked:
+ * 1. Payload at sequence number s is the byte s modulo 256, in both directions: so delivered bytes
+ *    count up without a gap, whatever the order and overlap of what arrived.
+ * 2. What is sent is a valid packet, with bytes that the application gave.
+ * 3. Callbacks come only for existing connections; the deadline advances with each tick.
+ * 4. At the end all buffers are back, no connection is left, no timer is armed, and each packet had
+ *    a fate.
  */
 #include "tests/fuzz/input.h"
 
@@ -32,12 +32,12 @@
 enum { FIN = 1, SYN = 2, RST = 4, PSH = 8, ACK = 16, URG = 32, ECE = 64, CWR = 128 };
 
 enum op {
-	OP_TIME,     /* u16: so many 10 us, ms or s (up to 1023) pass */
+	OP_TIME,     /* u16: that many times 10 us, ms or s (up to 1023) pass */
 	OP_DATA,     /* in order, all acknowledged: u16 length */
 	OP_SEGMENT,  /* anything: see segment_any */
 	OP_SYN,      /* as a client would: options */
 	OP_SYN_ACK,  /* as a server would */
-	OP_ACK,      /* all, or so many bytes less */
+	OP_ACK,      /* of all, or of that many bytes less */
 	OP_FIN,
 	OP_RST,
 	OP_CONNECT,
@@ -48,19 +48,19 @@ enum op {
 	OP_CONSUME,
 	OP_OPTION,   /* nodelay, keep-alive, user timeout, urgent, info */
 	OP_ICMP,
-	OP_STEAL,    /* buffers away, or back */
-	OP_HOLD,     /* what comes is given in one vector: up to so many segments */
+	OP_STEAL,    /* takes buffers away, or returns them */
+	OP_HOLD,     /* collects up to that many segments into one vector */
 	OP_SACK,     /* acknowledges with holes */
 	OP_COUNT
 };
 
-/* Who answers on port 1000 + i, and what is known of it. */
+/* The host behind port 1000 + i, and its state. */
 struct peer {
 	uint16_t port, our_port;
 	uint32_t nxt;       /* its next sequence number */
-	uint32_t iss, una;  /* of ours: the SYN's; what the peer has acknowledged */
-	uint32_t max;       /* behind the highest that was sent to it */
-	uint32_t rcv_nxt;   /* as it was told */
+	uint32_t iss, una;  /* of ours: the SYN's number; what the peer has acknowledged */
+	uint32_t max;       /* behind the highest byte sent to it */
+	uint32_t rcv_nxt;   /* as announced to it */
 	uint32_t tsval;     /* newest of ours */
 	bool heard, ts;
 	uint8_t cookie[18];
@@ -68,10 +68,10 @@ struct peer {
 
 struct conn {
 	struct tcp_conn *c;
-	uint32_t sent;      /* bytes given */
+	uint32_t sent;      /* bytes given to TCP */
 	uint32_t acked;
 	uint32_t held;
-	uint8_t next;       /* byte expected */
+	uint8_t next;       /* the byte expected next */
 	bool any, closed, accepted;
 	uint8_t mood;       /* what it does in callbacks */
 };
@@ -89,7 +89,7 @@ static struct {
 	unsigned held_max, held_n;
 	struct pkt stolen[BUFS];
 	unsigned stolen_n;
-	uint64_t time_left_us; /* for the program: an hour at most, or one input takes seconds */
+	uint64_t time_left_us; /* for the program: at most an hour, so that no input takes seconds */
 } lab;
 
 static _Alignas(64) uint8_t buffers[BUFS * STRIDE];
@@ -274,7 +274,7 @@ static void note(struct peer *p, const uint8_t *tcp, unsigned n)
 	unsigned header = (tcp[12] >> 4) * 4u;
 	uint32_t seq = be32_load(tcp + 4);
 	uint32_t end = seq + n - header + !!(tcp[13] & SYN) + !!(tcp[13] & FIN);
-	/* the newest connection with this peer's port is the one that it talks to */
+	/* This peer's port talks to the newest connection that uses it. */
 	if (!(tcp[13] & SYN) && p->our_port != be16_load(tcp))
 		return;
 	p->our_port = be16_load(tcp);
@@ -383,7 +383,7 @@ static void put(const struct segment *s)
 	uint32_t sum = ip_pseudo_len(ip_pseudo_sum(&peer, &us, 6), header + n);
 	raw16_store(tcp + 16, csum_fold(csum_partial(tcp, header + n, sum)) ^ s->bad_csum);
 	p.len = (uint16_t)(ETH_BYTES + ip_len + header + n);
-	/* what the frame does not fill is nobody's business */
+	/* What the frame does not fill may not be read. */
 	__asan_poison_memory_region(p.data + p.len,
 	                            (size_t)(buf_base(&lab.pool, p.buf) + STRIDE - p.data) - p.len);
 	lab.held[lab.held_n++] = p;
@@ -400,7 +400,7 @@ static void add_ts(struct segment *s, uint32_t val, uint32_t ecr)
 	s->options_len += 12;
 }
 
-/* A segment that would be right now. */
+/* A segment that would be correct now. */
 static struct segment right(const struct peer *p, uint8_t flags)
 {
 	struct segment s = {.seq = p->nxt, .ack = p->max, .src = p->port, .dst = p->our_port,
@@ -410,8 +410,8 @@ static struct segment right(const struct peer *p, uint8_t flags)
 	return s;
 }
 
-/* Numbers near the true ones, mostly: by the high bits of the offset the distance is one of bytes,
- * of segments, or of windows. */
+/* A number near the true one, mostly: the high bits of the offset choose a distance in bytes,
+ * segments, or windows. */
 static uint32_t near(uint32_t base, uint16_t offset)
 {
 	int32_t d = (int16_t)(offset << 2) >> 2;
@@ -439,7 +439,7 @@ static void segment_any(struct input *in, struct peer *p)
 	s.len = how & 16 ? take16(in) % 1600 : 0;
 	s.up = s.flags & URG ? take16(in) : 0;
 	s.ecn = how & 32 ? take8(in) & 3 : 0;
-	if (how & 64) { /* options as they come */
+	if (how & 64) { /* options as they are in the input */
 		s.options_len = (take8(in) % 11) * 4u;
 		for (unsigned i = 0; i < s.options_len; i++)
 			s.options[i] = take8(in);
@@ -534,7 +534,8 @@ static void pass(uint64_t us)
 			lab.now_us = d;
 		tcp_tick(lab.tcp, lab.now_us);
 		assert(tcp_deadline(lab.tcp) > lab.now_us);
-		/* Six connections that look for a buffer every 10 ms are the worst that is right. */
+		/* Six connections that look for a buffer every 10 ms are the most that is
+		 * legitimate. */
 		assert(ticks < us / 1250 + 5000);
 	}
 	lab.now_us = until;
@@ -562,7 +563,7 @@ static void icmp(struct input *in, struct peer *p)
 
 static void api_connect(struct input *in, struct peer *p)
 {
-	struct conn *k = conn_new((void *)&lab); /* taken, until there is one */
+	struct conn *k = conn_new((void *)&lab); /* a placeholder until there is one */
 	uint8_t how = take8(in);
 	uint8_t first[600];
 	if (!k)
@@ -609,7 +610,7 @@ static void api(struct input *in, enum op op)
 {
 	struct conn *k = &lab.conn[take8(in) % CONNS];
 	uint16_t n = take16(in);
-	if (!k->c) /* programs are short: it is mostly the first that is meant */
+	if (!k->c) /* programs are short: mostly the first is meant */
 		for (k = lab.conn; k < lab.conn + CONNS && !k->c; k++)
 			;
 	if (k == lab.conn + CONNS)

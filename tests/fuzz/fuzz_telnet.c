@@ -1,7 +1,7 @@
 /*
- * Bytes of a Telnet client (net/telnet.h): whatever comes, answers are whole commands about
- * options, they come to an end, and asking for one more than once changes nothing. What we say is
- * read by the same rules: a client that takes it apart finds the text again.
+ * Bytes of a Telnet client (net/telnet.h): whatever arrives, answers are whole commands about
+ * options, they come to an end, and repeated requests for an option change nothing. Our output
+ * follows the same rules: a client that parses it recovers the text.
  */
 #include "tests/fuzz/input.h"
 
@@ -10,7 +10,7 @@
 
 enum { SB = 250, WILL = 251, WONT = 252, DO = 253, DONT = 254, IAC = 255 };
 
-/* Reads with `t`; returns bytes of answers. */
+/* Reads with `t`; returns the bytes of answers. */
 static size_t read_all(struct telnet *t, const uint8_t *data, size_t size)
 {
 	size_t answers = 0;
@@ -30,8 +30,8 @@ static size_t read_all(struct telnet *t, const uint8_t *data, size_t size)
 	return answers;
 }
 
-/* A peer that takes whatever we say to be what its own user wants: it says it back to us. Two such
- * ends of a bad program would never stop (RFC 1143); this end does. */
+/* A peer that takes whatever we say for its own user's wish, and repeats it to us. Two such ends of
+ * a faulty program would never stop (RFC 1143); this end does. */
 static void no_loop(struct telnet *t)
 {
 	uint8_t answer[TELNET_ANSWER_MAX] = {IAC, DO, 1};
@@ -79,12 +79,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assert(telnet_hello(&t, hello) == TELNET_HELLO_MAX);
 	size_t first = read_all(&t, data, size);
 	assert(first <= size);
-	/* the end of whatever is open, so that the same bytes mean the same again */
+	/* Ends whatever is open, so that the same bytes mean the same again. */
 	read_all(&t, (const uint8_t *)"\xff\xf0\xff\xf0", 4);
 	size_t again = read_all(&t, data, size), once_more;
 	read_all(&t, (const uint8_t *)"\xff\xf0\xff\xf0", 4);
 	once_more = read_all(&t, data, size);
-	assert(once_more <= again); /* only changes of mind about what is ours are left */
+	assert(once_more <= again); /* only changes about our own options are left */
 	no_loop(&t);
 	text_goes_through(data, size);
 	return 0;

@@ -1,6 +1,6 @@
 /*
- * UDP of net/: the input is a byte of what to mend, then a packet. A datagram that is taken lies in
- * its packet; its echo is one, too, and the echo of that is the datagram.
+ * UDP of net/: the input is a byte that says what to correct, then a packet. An accepted datagram
+ * lies within its packet; its echo is a valid datagram, too, and the echo of that is the original.
  */
 #include "tests/fuzz/input.h"
 
@@ -9,10 +9,10 @@
 #include "net/udp.h"
 
 enum mend {
-	MEND_UDP = 1,    /* length and checksum of UDP are made right */
-	MEND_LENGTH = 2, /* the total length is that of the input */
+	MEND_UDP = 1,    /* length and checksum of UDP are corrected */
+	MEND_LENGTH = 2, /* the total length is set to that of the input */
 	MEND_KNOWN = 4,  /* the port says that it has verified the checksum */
-	OVER_IP6 = 8,    /* it is an IPv6 packet; only the version and what MEND_UDP says is mended */
+	OVER_IP6 = 8,    /* an IPv6 packet; only the version and what MEND_UDP says are corrected */
 };
 
 static void mend(uint8_t *ip, size_t n, unsigned what)
@@ -66,7 +66,7 @@ static void build(const struct udp_datagram *d)
 	assert(memcmp(e.data, d->data, d->data_len) == 0);
 }
 
-/* Makes the checksum of what udp_check would take right; the input's other bytes stay. */
+/* Corrects the checksum of what udp_check would accept; the input's other bytes stay. */
 static void mend6(uint8_t *ip, const struct ip6_upper *up)
 {
 	uint8_t *udp = ip + up->at;
@@ -80,7 +80,7 @@ static void mend6(uint8_t *ip, const struct ip6_upper *up)
 	raw16_store(udp + 6, csum ? csum : 0xffff);
 }
 
-/* The same over IPv6, as it comes; extension headers are not returned. */
+/* The same over IPv6, with the packet as it is; extension headers are not returned. */
 static void over_ip6(uint8_t *ip, size_t n, unsigned what)
 {
 	struct ip6_upper up;

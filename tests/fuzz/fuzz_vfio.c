@@ -1,8 +1,8 @@
 /*
  * A client of nicsim that is not QEMU (tools/nicsim/vfio_user.c, dma.c, pci.c): messages in pieces
- * of any size, lengths that lie, file descriptors of any kind and number, memory that overlaps,
- * regions and vectors that are not there. Nothing is accessed but what was given, every answer is
- * whole, and when the client goes no descriptor of it is left.
+ * of any size, false lengths, file descriptors of any kind and number, overlapping memory, regions
+ * and vectors that do not exist. Nothing is accessed but what was given, every answer is complete,
+ * and after the client has left none of its descriptors is open.
  *
  * Input: instructions; a message's body is mostly bytes of the input.
  */
@@ -20,7 +20,7 @@
 #define MEMORY_BYTES 0x10000u
 #define BAR_BYTES 0x2000u
 #define BODY_MAX 512
-#define FDS_MOST 10 /* in one message; more than there may be */
+#define FDS_MOST 10 /* in one message; more than allowed */
 
 static const struct model_ops card = {
 	.vendor = 0x8086,
@@ -44,7 +44,7 @@ static struct dma_map dma;
 static int client, memory = -1, event = -1, broken_pipe = -1, device = -1;
 static unsigned gone;
 
-/* --- the owner: a card that reaches memory where its registers say --- */
+/* --- the owner: a card that accesses memory where its registers say --- */
 
 static void check_access(unsigned bar, uint64_t offset, unsigned bytes)
 {
@@ -121,7 +121,7 @@ static void send_bytes(const void *data, size_t bytes, unsigned fds)
 		sendmsg(client, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* A message of this command; its length lies sometimes, and it may come in two pieces. */
+/* Sends a message of this command; its length is sometimes false, and it may come in two pieces. */
 static void message(uint16_t command, const void *body, uint32_t bytes)
 {
 	uint8_t all[sizeof(struct vu_header) + BODY_MAX + 64], how = rig_u8();
@@ -148,7 +148,7 @@ static uint64_t some_address(void)
 	return likely[how % 8] + (how & 0x80 ? rig_u16() : 0);
 }
 
-/* As the bodies are, some of their numbers likely ones. */
+/* Sends a body of the correct form, with some plausible numbers. */
 static void likely_message(unsigned which)
 {
 	struct vu_version version = {0, rig_u8()};
@@ -180,14 +180,14 @@ static void any_message(void)
 	message(command, body, bytes);
 }
 
-/* More than the server has room for, of a message that is so long, or not of one. */
+/* Sends more than the server can hold, as part of a message of that length, or of none. */
 static void flood(void)
 {
 	static uint8_t zeroes[16 * 1024];
 	send_bytes(zeroes, 64u * rig_u8(), 0);
 }
 
-/* No memory is there twice. */
+/* No memory is listed twice. */
 static void check_memory(void)
 {
 	for (unsigned i = 0; i < dma.count; i++)
@@ -197,7 +197,7 @@ static void check_memory(void)
 		}
 }
 
-/* Takes the answers: each is whole, and its length is its own. */
+/* Takes the answers: each is complete, and its length field is correct. */
 static void take_answers(void)
 {
 	static uint8_t in[1 << 20];
@@ -212,7 +212,7 @@ static void take_answers(void)
 	}
 }
 
-/* --- life --- */
+/* --- start and end --- */
 
 static void open_all(void)
 {
@@ -226,7 +226,7 @@ static void open_all(void)
 	close(both[0]);
 	broken_pipe = both[1];
 	owner.bar0_fd = memory;
-	signal(SIGPIPE, SIG_IGN); /* as tools/nicsim/main.c has it */
+	signal(SIGPIPE, SIG_IGN); /* as in tools/nicsim/main.c */
 }
 
 static void connect_both(void)
@@ -242,7 +242,7 @@ static void connect_both(void)
 	gone = 0;
 }
 
-/* How many descriptors are open: as many before as after a client. */
+/* Number of open descriptors, equal before and after a client. */
 static unsigned open_fds(void)
 {
 	unsigned n = 0;

@@ -1,7 +1,7 @@
 /*
- * The rings of virtio-net with a device that lies: two bytes of the input are a decision of
- * tests/unit/virtio_liar.c, the first one's lowest bit whether the device keeps the order. No
- * memory but its own is touched, what is handed up is sound, no buffer is lost or owned twice.
+ * The rings of virtio-net with a hostile device: two bytes of the input are a decision of
+ * tests/unit/virtio_liar.c; the lowest bit of the first says whether the device keeps the order. No
+ * memory but its own is accessed, received packets are valid, no buffer is lost or owned twice.
  */
 #include "tests/fuzz/rig.h"
 

@@ -1,11 +1,12 @@
 /*
- * The device half of virtio-net with a card that lies (drivers/virtio_net/virtio_net.c): its
- * capabilities point anywhere, its registers say anything and something else each time, and it
- * writes into its queues whenever one is read. No register is touched but in a BAR, no more memory
- * than the driver was given, every wait ends, and what the rest is told keeps its bounds.
+ * The device half of virtio-net with a hostile card (drivers/virtio_net/virtio_net.c): its
+ * capabilities point anywhere, its registers return anything and another value each time, and it
+ * writes into its queues whenever a register is read. No register outside of a BAR is accessed, no
+ * more memory than the driver was given, every wait ends, and what the driver publishes keeps its
+ * bounds.
  *
- * Input: what is not as it should be in configuration space; then what becomes of each register
- * that is read; between them what happens next.
+ * Input: what is wrong in configuration space; then what becomes of each register that is read;
+ * between them what happens next.
  */
 #include "drivers/virtio_net/virtio_net.h"
 #include "hal/layout.h"
@@ -69,7 +70,8 @@ static uint8_t *reg(const volatile void *a, unsigned bytes)
 	return dev.bar + at;
 }
 
-/* It writes where it may: the control queue's page of used entries and the answer behind it. */
+/* Writes where the device may: the control queue's page of used entries and the answer behind
+ * it. */
 static void scribble(void)
 {
 	unsigned n = 1 + rig_u8() % 8;
@@ -79,7 +81,7 @@ static void scribble(void)
 	}
 }
 
-/* As it should be: features by their selector, queues that may be 256 long. */
+/* The correct value: features by their selector, queues of at most 256. */
 static uint32_t truth(uint64_t at, const uint8_t *r, unsigned bytes)
 {
 	uint32_t v = 0;
@@ -107,7 +109,7 @@ uint32_t host_mmio_read(const volatile void *a, unsigned bytes)
 	return v & UINT32_MAX >> (32 - 8 * bytes);
 }
 
-/* A doorbell: if it is the control queue's, the command succeeds, or nothing comes. */
+/* A doorbell: if it is the control queue's, the command succeeds, or no answer comes. */
 void host_mmio_write(volatile void *a, unsigned bytes, uint32_t v)
 {
 	uint64_t at = (uintptr_t)a - BAR;
@@ -115,11 +117,11 @@ void host_mmio_write(volatile void *a, unsigned bytes, uint32_t v)
 	if (at < NOTIFY_AT || rig_u8() & 1)
 		return;
 	uint16_t count = ++dev.answered;
-	memcpy(bus(DMA_AT + 64 * 16 + 6 + 2 * 64 + 2, 2), &count, 2); /* about there */
+	memcpy(bus(DMA_AT + 64 * 16 + 6 + 2 * 64 + 2, 2), &count, 2); /* in that region */
 	scribble();
 }
 
-/* --- power --- */
+/* --- power-on --- */
 
 static void capability(unsigned at, uint8_t type, uint32_t offset, uint32_t bytes)
 {

@@ -1,5 +1,4 @@
-/* What the fuzz entries have in common: the input read byte by byte, and the host's
- * assert_fail(). */
+/* What the fuzz entries share: the input read byte by byte, and the host's assert_fail(). */
 #ifndef TESTS_FUZZ_INPUT_H
 #define TESTS_FUZZ_INPUT_H
 
@@ -19,7 +18,7 @@ _Noreturn void assert_fail(const char *expr, const char *file, unsigned line)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Bytes not read yet; behind the end all are zero. */
+/* Bytes not yet read; after the end all are zero. */
 struct input {
 	const uint8_t *p;
 	size_t n;
@@ -45,7 +44,7 @@ static inline uint32_t take32(struct input *in)
 	return low | (uint32_t)take16(in) << 16;
 }
 
-/* A copy of exactly n bytes, so that ASan sees a read of one too many; the caller frees it. */
+/* A copy of exactly n bytes, so that ASan detects a read of one too many; the caller frees it. */
 static inline uint8_t *exactly(const uint8_t *p, size_t n)
 {
 	uint8_t *copy = malloc(n ? n : 1);

@@ -1,7 +1,7 @@
 /*
  * What the entries for the rings of drivers share (fuzz_ixgbe.c, fuzz_mlx5.c): a program of the
- * core's turns and the device's lies. The core receives and sends, keeps packets and lets go of
- * them; after each instruction every buffer has one owner, and what was handed up is sound.
+ * core's turns and the device's lies. The core receives and sends, keeps packets and releases them.
+ * After each instruction every buffer has one owner, and received packets are valid.
  */
 #ifndef TESTS_FUZZ_RINGS_H
 #define TESTS_FUZZ_RINGS_H
@@ -18,8 +18,7 @@ static inline void rings_input(const uint8_t *data, size_t size)
 	rig_input(data, size);
 }
 
-/* Packets that came with the last burst, `n` of the hand's last: all of a frame lies in its
- * buffer. */
+/* The packets of the last burst are the last `n` in hand: all of a frame lies in its buffer. */
 static inline void rings_sound(unsigned n)
 {
 	for (unsigned i = hand.n - n; i < hand.n; i++) {
@@ -30,7 +29,7 @@ static inline void rings_sound(unsigned n)
 	}
 }
 
-/* Frames to be sent: plain ones, or one in pieces, or one that somebody else holds too. */
+/* Makes frames to be sent: plain ones, or one in pieces, or one with another holder. */
 static inline void rings_take(void)
 {
 	uint8_t how = rig_u8();
@@ -53,7 +52,7 @@ static inline void rings_let_go(void)
 		let_go_of_kept(rig_u8() % hand.nkept);
 }
 
-/* An instruction of the core's. */
+/* Instructions of the core. */
 enum { RINGS_RX, RINGS_TX, RINGS_TAKE, RINGS_LET_GO, RINGS_OPS };
 
 static inline void rings_turn(unsigned op)

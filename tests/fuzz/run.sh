@@ -2,14 +2,14 @@
 # Runs fuzz entries, as many at a time as there are CPUs:
 #   run.sh [-t SECONDS | -h HOURS] <build directory> <entry[:executions[:longest input]]>...
 # -t: each for that long, from a random seed, keeping what it learns in <build directory>/corpus/.
-# -h: by turns of at most TURN_S, until they have had that many hours together, on all CPUs.
-# Without either, the same inputs each time: libFuzzer makes them from what the program compares,
-# pointers too, so that all addresses have to be the same, and from its seeds in their order. Ends
-# in `fuzz: N passed, N failed`: for each entry its corpus is one test, the inputs made from it
-# another.
+# -h: in turns of at most TURN_S, until they have run that many hours in total, on all CPUs.
+# Without either, the same inputs each time. libFuzzer makes them from its seeds in their order and
+# from what the program compares, including pointers, so all addresses have to be the same. The
+# output ends in `fuzz: N passed, N failed`: for each entry its corpus is one test, the inputs made
+# from it another.
 TURN_S=600
 
-# what libFuzzer said last: inputs, a second, edges reached, features (edges and how often)
+# the last figures of libFuzzer: inputs, a second, edges reached, features (edges and how often)
 figures() { # log, nanoseconds
 	awk -v ns="$2" '/^#[0-9]+.*(DONE|INITED|pulse|NEW|REDUCE)/ {
 			for (i = 2; i < NF; i++) { if ($i == "cov:") cov = $(i + 1); if ($i == "ft:") ft = $(i + 1) }
@@ -28,7 +28,7 @@ result() { # name, exit code, log, nanoseconds, program
 	sed -n "s|.*Test unit written to \(.*\)|    again: $5 \1|p" "$3"
 }
 
-# its lines; sets nothing
+# prints its lines; sets nothing
 fuzz() { # name, log, options and corpora
 	local name=$1 log=$2 start=$(date +%s%N)
 	shift 2
@@ -37,7 +37,7 @@ fuzz() { # name, log, options and corpora
 	result "$name" $? "$log" $(($(date +%s%N) - start)) "$program"
 }
 
-# run.sh --one <seconds or empty> <build directory> <entry...>: its lines
+# run.sh --one <seconds or empty> <build directory> <entry...>: prints its lines
 if [ "$1" = --one ]; then
 	seconds=$2 build=$3
 	IFS=: read -r entry runs longest <<<"$4"
@@ -64,7 +64,7 @@ case $1 in
 -t)
 	seconds=$2 tests_of_each=1
 	shift 2 ;;
--h) # the time of an entry is cut into turns, so that all have been run when somebody stops it
+-h) # an entry's time is divided into turns, so that all have run if somebody stops it early
 	read -r turns seconds <<<"$(awk -v hours="$2" -v cpus="$(nproc)" -v entries=$(($# - 3)) \
 		-v turn="$TURN_S" 'BEGIN {
 			s = hours * 3600 * (cpus < entries ? cpus / entries : 1)
@@ -79,7 +79,7 @@ shift
 for ((turn = 0; turn < turns; turn++)); do
 	printf '%s\n' "$@" | xargs -P "$(nproc)" -n 1 "$0" --one "$seconds" "$build"
 done | tee "$build/results"
-# a test without a line is a failure: run.sh itself broke
+# A test without a line counts as failed: run.sh itself broke.
 awk -v tests=$(($# * tests_of_each)) '/^  [^ ].* passed  / { passed++ } END {
 	printf "fuzz: %d passed, %d failed\n", passed, tests - passed
 	exit passed != tests }' "$build/results"

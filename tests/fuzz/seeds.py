@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Writes the hand-made inputs of a fuzz entry: seeds.py ENTRY DIRECTORY
 
-The formats are those that the heads of tests/fuzz/fuzz_*.c describe; the names of the instructions
-of a TCP program stand in the order of enum op in fuzz_tcp.c.
+The heads of tests/fuzz/fuzz_*.c describe the formats. The names of the instructions of a TCP program
+are in the order of enum op in fuzz_tcp.c.
 """
 import os
 import random
@@ -146,7 +146,7 @@ def ip6(payload, next_header, dst=b"\x20\x01\x0d\xb8" + bytes(11) + b"\2"):
 
 
 def extension(next_header, content):
-    """An extension header with this content behind its two first bytes."""
+    """An extension header with this content after its first two bytes."""
     return bytes([next_header, (len(content) + 2) // 8 - 1]) + content
 
 
@@ -189,7 +189,7 @@ def ip6_packets():
 
 
 def acl_programs():
-    """Lists of both families and of sizes on either side of a table's seams (64, 256, 512, 1024)."""
+    """Lists of both families, with sizes around a table's boundaries (64, 256, 512, 1024)."""
     for six in (0, 1):
         for rules in (1, 2, 16, 61, 66, 251, 261, 506, 521, 1021, 1031, 1276):
             count = bytes([six | 2, rules // 5]) if rules > 16 else bytes([six, rules - 1])
@@ -227,7 +227,7 @@ def nd_seconds(n):
 def nd_programs():
     up = nd_seconds(10)
     frame = nd("output", GLOBAL + 5, 60)
-    # who asks or answers, then the options with their MAC, then hop limit and alert, source, target
+    # sender, then the options with their MAC, then hop limit and alert, source, target
     answer = nd("advert", 0xe0, GLOBAL + 5, 2, 10, 0, GLOBAL + 5, GLOBAL + 1)
     ask = nd("solicit", GLOBAL + 1, 1, 10, 0, GLOBAL + 5, GROUP + 1)
     advert = nd("router", bytes([64, 0, 7, 8]) + bytes(8), 1 | 4 | 16, 10, 220, GLOBAL, 0, 0xc0,
@@ -372,13 +372,14 @@ def configurations():
 
 
 def bytes_at_random():
-    """For machines whose instructions are bytes: programs that do something of everything."""
+    """For machines whose instructions are bytes: programs that contain every kind of
+    instruction."""
     for seed in range(8):
         yield f"random{seed}", random.Random(seed).randbytes(40 << seed % 4)
 
 
 def firmware():
-    """Answers as they should be; lies late, and events."""
+    """Correct answers; lies late in the exchange, and events."""
     yield "good", bytes(40)
     yield "looks", bytes(400)
     for n, commands in enumerate((5, 20, 26, 40, 70, 100)):
@@ -386,7 +387,7 @@ def firmware():
 
 
 def acpi_tables():
-    """Each a kind, a length and its bytes behind the header, as fuzz_acpi.c has them."""
+    """Each a kind, a length and its bytes behind the header, as in fuzz_acpi.c."""
     def table(kind, body):
         return bytes([kind]) + u16(len(body)) + body
 
@@ -439,7 +440,7 @@ def loaders():
 
 
 def pci_devices():
-    """Functions as add_liar() of fuzz_pci.c reads them."""
+    """Functions in the format of add_liar() in fuzz_pci.c."""
     def bar(log2=4, address=0, wide=False):
         return bytes([log2 - 4 | (0x40 if wide else 0)]) + u16(address >> log2)
 
@@ -472,7 +473,8 @@ def pci_devices():
 
 
 def virtio_cards():
-    """Lies in configuration space; vectors; lies of registers, in the order they are read."""
+    """Lies in configuration space; vectors; lies of registers, in the order in which they are
+    read."""
     yield "well", b"\0\x0f" + bytes(300)
     yield "few-vectors", b"\0\1" + bytes(300)
     for at in 0x34, 0x41, 0x44, 0x48, 0x4c, 0x74, 0x79, 0x8c, 0x90, 0x94, 0x98:
@@ -487,7 +489,7 @@ def virtio_cards():
 
 
 def clients():
-    """Messages as likely_message() of fuzz_vfio.c makes them."""
+    """Messages in the format of likely_message() in fuzz_vfio.c."""
     def likely(which, version=0, map_flags=3, offset=0, address=0, size=3, unmap_flags=0, start=0,
                length=3, argsz=8, region=0, how=0, first=0, count=0, at=0, bar=0, n=4, data=bytes(8),
                tail=b"\0"):
@@ -510,7 +512,7 @@ def clients():
 
 
 def ixgbe_cards():
-    """How it is started; then lies of registers, in the order they are read."""
+    """How the port is started; then lies of registers, in the order in which they are read."""
     yield "well", b"\0" + bytes(40)
     for n in (3, 10, 20, 40, 60, 80, 120, 200, 300, 400):
         yield f"ones{n}", b"\1" + bytes(n) + b"\xff"
@@ -522,7 +524,7 @@ def ixgbe_cards():
 
 
 def programs():
-    """Small ELF images of three segments with symbols, and such with one number that is wrong."""
+    """Small ELF images of three segments with symbols, and some with one wrong number."""
     names = b"\0main\0data\0"
 
     def image(entry=0x400010, at=(0x400000, 0x402000, 0x404000), flags=(5, 4, 6),
@@ -584,7 +586,7 @@ def keys():
 
 
 def dictionary(entry, inputs, directory):
-    """The words of the inputs, for libFuzzer to put together."""
+    """The words of the inputs, for libFuzzer to combine."""
     words = sorted({w for text in inputs for w in re.findall(rb"[\w.:/-]+", text)})
     with open(os.path.join(directory, "..", entry + ".dict"), "wb") as out:
         for w in words:
