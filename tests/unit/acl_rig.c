@@ -144,7 +144,7 @@ uint32_t acl_oracle(const struct acl_rule *rule, uint32_t rules, const struct ac
 	return rules + ACL_NO_RULE;
 }
 
-/* --- at random --- */
+/* --- random rules and packets --- */
 
 static const uint16_t services[] = {22, 25, 53, 80, 123, 179, 443, 993, 8080, 65535};
 
@@ -153,7 +153,8 @@ static void mask(struct net_addr *a, unsigned plen)
 	*a = ip6_prefix_of(a, plen);
 }
 
-/* Number n of the prefixes of a mix: the same each time. They nest, as their first bits are few. */
+/* Prefix number n of a mix, always the same. Prefixes nest, because their first bits vary
+ * little. */
 static void prefix(struct net_addr *out, uint8_t *plen, bool six, unsigned n)
 {
 	uint64_t h = (n + 1) * 0x9e3779b97f4a7c15u;
@@ -235,7 +236,7 @@ void acl_random_rules(struct acl_rule *rule, uint32_t rules, bool six, unsigned 
 	}
 }
 
-/* An address of the prefix; of none, any at all now and then. */
+/* An address in the prefix; now and then any address, in none. */
 static struct net_addr random_host(const struct net_addr *in, unsigned plen, bool six)
 {
 	struct net_addr a = {{(uint32_t)random64(), (uint32_t)random64(), (uint32_t)random64(),
@@ -270,7 +271,7 @@ struct acl_probe acl_random_probe(const struct acl_rule *rule, uint32_t rules, b
 	if (r->any_proto)
 		p.proto = random_below(3) ? 6 : (uint8_t)random_below(256);
 	if (six && (p.proto == 0 || p.proto == 43 || p.proto == 44 || p.proto == 51 || p.proto == 60))
-		p.proto = 17; /* these are headers that are walked over */
+		p.proto = 17; /* these are extension headers, which the classifier skips */
 	p.src_port = random_port(r->src_port);
 	p.dst_port = random_port(r->dst_port);
 	if (is_icmp(&p)) {

@@ -29,7 +29,7 @@ struct text_error error;
 
 int parse_bytes(const char *text, size_t len)
 {
-	static char *copy; /* of the text parsed last: config.script lies in it */
+	static char *copy; /* of the text parsed last; config.script points into it */
 	free(copy);
 	copy = malloc(len ? len : 1);
 	assert_non_null(copy);
@@ -83,7 +83,7 @@ static void collect(void *ctx, const char *text, size_t len)
 static void forget_lines(struct config *c)
 {
 	c->http.line = c->console.line = c->capture.line = 0;
-	c->console.password_line = c->console.password_line != 0; /* tells that there is one */
+	c->console.password_line = c->console.password_line != 0; /* nonzero means that there is one */
 	for (unsigned i = 0; i < CONFIG_ACCESS_MAX; i++)
 		c->http.access.row[i].line = c->console.access.row[i].line =
 			c->capture.access.row[i].line = 0;
@@ -140,7 +140,7 @@ static void compare_acl_rules(uint32_t n)
 	}
 }
 
-/* A few lines at a time it is the same text, however few. */
+/* Printed a few lines at a time, however few, the text is the same. */
 static void print_by_pieces(const char *whole, size_t len)
 {
 	char piece[CONFIG_PRINT_NEXT_MAX];
@@ -191,7 +191,8 @@ static void same_error(const struct text_error *a, const struct text_error *b)
 	assert_string_equal(a->reason, b->reason);
 }
 
-/* The text is wrong: who wants all wrong lines has the same first one, and they stand in order. */
+/* The text is wrong: with all wrong lines requested the first one is the same, and they are in
+ * order. */
 static void survive_all(const char *text, size_t len)
 {
 	static struct config_wrong wrong;
@@ -226,7 +227,8 @@ void survive(const char *text, size_t len)
 	assert_memory_equal(&config, &empty, sizeof config);
 }
 
-/* One change of the text: a byte, a few cut out, one of the n pieces put in, or the end cut off. */
+/* One change of the text: a byte changed, a few removed, one of the n pieces inserted, or the end
+ * removed. */
 static size_t mutate(char *text, size_t len, const char *const *pieces, unsigned n)
 {
 	size_t at = random_below((uint32_t)len), cut = 1 + random_below(20);
@@ -238,7 +240,7 @@ static size_t mutate(char *text, size_t len, const char *const *pieces, unsigned
 	case 1:
 		text[at] = "\0\r\n\t 019./!:"[random_below(12)];
 		return len;
-	case 2: /* never all */
+	case 2: /* never all of it */
 		cut = cut < len - at ? cut : (len - at) / 2;
 		memmove(text + at, text + at + cut, len - at - cut);
 		return len - cut;

@@ -1,5 +1,5 @@
-/* What the tests of the configuration share: a parser with memory, what must and must not pass, the
- * round trip, hostile text. */
+/* What the tests of the configuration share: a parser with memory, checks of valid and invalid
+ * texts, the round trip, hostile text. */
 #ifndef TESTS_UNIT_CONFIG_RIG_H
 #define TESTS_UNIT_CONFIG_RIG_H
 
@@ -15,33 +15,34 @@ extern struct config_route routes[ROUTES];
 extern struct config_route6 routes6[ROUTES];
 extern uint32_t scratch[SCRATCH];
 
-/* What the parser has told of its progress since somebody set the first to 0. */
+/* Progress reported by the parser since the counters were last set to 0. */
 extern uint32_t progress_calls, progress_lines;
 
-/* Of the last text. */
+/* Results of the last text. */
 extern struct config config;
 extern struct text_error error;
 
-/* Parses a copy of exactly len bytes, so that ASan sees a read beyond them. */
+/* Parses a copy of exactly len bytes, so that ASan detects a read beyond them. */
 int parse_bytes(const char *text, size_t len);
 
-/* The same, by who wants to know of all lines that are wrong. */
+/* The same, with all wrong lines requested. */
 int parse_all(const char *text, size_t len, struct config_wrong *wrong);
 
 void admit(const char *text);
 
-/* The text must fail at the line and word with a reason that begins so; nothing stays applied. */
+/* The text must fail at this line and word, with a reason that begins like this; nothing stays
+ * applied. */
 void refuse(const char *text, uint32_t line, const char *word, const char *reason);
 
-/* Prints `config`, parses that, compares everything but the line numbers. */
+/* Prints `config`, parses the result, and compares everything but the line numbers. */
 void round_trip(void);
 
-/* Whatever the text, the answer is a good configuration that survives the round trip, or an error
- * with a line of the text and printable words, and then nothing stays applied. */
+/* Whatever the text, the result is either a valid configuration that survives the round trip, or an
+ * error with a line of the text and printable words, after which nothing stays applied. */
 void survive(const char *text, size_t len);
 
-/* Texts made of `full` by a few changes, with the n pieces put in now and then, and of nothing.
- * Each survives. */
+/* Makes texts from `full` by a few changes, with the n pieces inserted now and then, and texts from
+ * nothing. Each must survive. */
 void hostile(const char *full, const char *const *pieces, unsigned n);
 
 #endif

@@ -30,7 +30,7 @@ void drive_link(void)
 	assert_true(rig_read(LINKS) & LINKS_UP);
 }
 
-/* Within the block of a queue, 8.2.3.8 and 8.2.3.9. */
+/* Offsets within the block of a queue, 8.2.3.8 and 8.2.3.9. */
 enum { BASE_LOW = 0, BASE_HIGH = 4, LENGTH = 8, HEAD = 0x10, TAIL = 0x18, CONTROL = 0x28 };
 
 static void give_ring(uint32_t block, uint64_t bus, uint32_t bytes, uint32_t head, uint32_t tail)
@@ -46,7 +46,7 @@ void drive_bad_queue(uint32_t block, uint32_t bytes, uint32_t head, uint32_t tai
 {
 	rig_write(block + CONTROL, 0);
 	give_ring(block, DRIVE_BAD_RING, bytes, head, tail);
-	rig_forgive(); /* a tail before its time is one of these */
+	rig_forgive(); /* a premature tail is one of the violations */
 	rig_write(block + CONTROL, RXDCTL_ENABLE); /* as TXDCTL_ENABLE */
 	rig_run(2000);
 	rig_expect_violation(text);
@@ -148,7 +148,7 @@ unsigned drive_desc(unsigned q, uint64_t low, uint64_t high)
 void drive_tail(unsigned q)
 {
 	rig_write(TX_BLOCK(q) + TAIL, tx_ring[q].next);
-	for (unsigned i = 0; i < 3; i++) { /* line-rate: once to see it, once more to be done */
+	for (unsigned i = 0; i < 3; i++) { /* line-rate: one turn to see it, one more to do it */
 		rig.now += 30000;
 		rig_work();
 	}

@@ -1,7 +1,7 @@
 /*
- * What a driver of the 82599 does, step by step, for tests of the model (tests/unit/nicsim_rig.h):
+ * The steps of an 82599 driver, one by one, for tests of the model (tests/unit/nicsim_rig.h): in
  * the order of the datasheet's chapter 4.6, with the offsets of the model's own table. The
- * product's driver has its own; this one is only as much as the tests need, and can do each step
+ * product's driver is a different one. This one does only what the tests need, and can do each step
  * wrong.
  */
 #ifndef TESTS_UNIT_DRIVE_82599_H
@@ -12,14 +12,14 @@
 #include "tools/nicsim/82599/82599.h"
 #include "tools/nicsim/82599/spec.h"
 
-#define RING 64        /* descriptors of each ring */
-#define BUFFER 2048    /* bytes of each buffer */
-/* Registers of a queue: both halves have base, length, head, tail and control at the same
- * places. */
+#define RING 64        /* descriptors in each ring */
+#define BUFFER 2048    /* bytes in each buffer */
+/* Registers of a queue: in both halves base, length, head, tail and control have the same
+ * offsets. */
 #define RX_BLOCK(q) ((q) < 64 ? 0x1000u + 0x40u * (q) : 0xd000u + 0x40u * ((q)-64))
 #define TX_BLOCK(q) (0x6000u + 0x40u * (q))
 
-/* Power on, then drive_all, as set-ups of cmocka tests. */
+/* Power-on, then drive_all, as set-ups of cmocka tests. */
 int drive_strict(void **state);
 int drive_line_rate(void **state);
 
@@ -27,19 +27,19 @@ struct ring {
 	uint64_t bus;  /* of the descriptors */
 	uint64_t bufs; /* of buffer 0 */
 	unsigned next; /* first descriptor not yet given to the device */
-	unsigned done; /* first one not yet seen back */
+	unsigned done; /* first one not yet seen returned */
 };
 extern struct ring rx_ring[128], tx_ring[128];
 
-/* Reset, then wait for EEPROM, DMA and link; interrupts masked. Everything else as after reset. */
+/* Reset, then wait for EEPROM, DMA and link; interrupts masked. Otherwise as after reset. */
 void drive_up(void);
 void drive_link(void);
 
-/* A ring of RING descriptors, enabled, with RING - 1 buffers given (receive). */
+/* A ring of RING descriptors, enabled; for receive with RING - 1 buffers given. */
 void drive_rx(unsigned q);
 void drive_tx(unsigned q);
 void drive_rxen(void); /* RXCTRL.RXEN */
-/* All of it: link, queue 0 both ways, promiscuous. */
+/* All of this: link, queue 0 in both directions, promiscuous. */
 void drive_all(void);
 
 /* Enables the queue of that block, in strict mode, with a ring of `bytes` at DRIVE_BAD_RING and
@@ -57,10 +57,10 @@ struct received {
 	uint16_t tag;
 	const uint8_t *data;
 };
-/* The next receive descriptor of q, if the device has given it back. */
+/* The next receive descriptor of q, if the device has returned it. */
 bool drive_received(unsigned q, struct received *out);
 
-/* Puts one descriptor into a transmit ring; the tail is moved by drive_tail. Returns its index. */
+/* Puts one descriptor into a transmit ring; drive_tail moves the tail. Returns its index. */
 unsigned drive_desc(unsigned q, uint64_t low, uint64_t high);
 void drive_tail(unsigned q);
 uint64_t drive_tx_status(unsigned q, unsigned index); /* second quad-word */
@@ -70,7 +70,7 @@ unsigned drive_data(unsigned q, const void *data, uint32_t bytes, uint32_t cmd, 
 #define CMD_FRAME (3u << 20 | TXD_EOP | TXD_IFCS | TXD_RS | TXD_DEXT)
 #define PAYLEN(n) ((uint32_t)(n) << 14)
 
-/* A plain frame, whole, in one descriptor, sent. */
+/* Sends a plain, whole frame in one descriptor. */
 void drive_send(unsigned q, const void *data, uint32_t bytes);
 
 /* A context descriptor. */

@@ -1,6 +1,6 @@
 #include "tests/unit/drive_mlx5.h"
 
-#define BOXES 40 /* CMD_MAX in mailboxes, and some */
+#define BOXES 40 /* CMD_MAX in mailboxes, and a few more */
 
 struct cmd cmd;
 static uint64_t queue, boxes_in, boxes_out;
@@ -50,7 +50,7 @@ uint32_t cmd_get(struct field f)
 	return field_get(cmd.out, f);
 }
 
-/* Mailboxes 1 KB apart, for `bytes` beyond the first 16; data NULL: for output. */
+/* Makes mailboxes 1 KB apart, for `bytes` beyond the first 16; data NULL: for output. */
 static void make_boxes(uint64_t at, const uint8_t *data, uint32_t bytes, uint8_t token)
 {
 	for (uint32_t done = 16, i = 0; done < bytes; done += 512, i++) {
@@ -325,7 +325,7 @@ static void wq_command(struct queue *q, uint16_t opcode, const struct queue *cq,
 	const uint32_t wq = CONTEXT_AT + WQ_AT;
 	queue_alloc(q, log_size, log_stride);
 	cmd_new(opcode, 0x110, 16);
-	cmd_put_at(CONTEXT_AT, SQC_CQN, cq->number); /* where an RQ has it, too */
+	cmd_put_at(CONTEXT_AT, SQC_CQN, cq->number); /* an RQ has it at the same place */
 	cmd_put_at(wq, WQ_TYPE, WQ_CYCLIC);
 	cmd_put_at(wq, WQ_PD, net.pd);
 	cmd_put_at(wq, WQ_LOG_STRIDE, log_stride);
@@ -425,7 +425,7 @@ void drive_compressed(unsigned i, enum mini_format format)
 	assert_int_equal(cmd_run(), OK);
 }
 
-/* Everything comes in, but not what we send: all of that goes to the wire. */
+/* Receives everything except what we send: all of that goes to the wire. */
 static void vport_promisc(void)
 {
 	cmd_new(MODIFY_NIC_VPORT_CONTEXT, 0x200, 16);
@@ -513,7 +513,7 @@ bool drive_received(unsigned i, struct got *got)
 static struct {
 	uint8_t bytes[1024];
 	uint32_t used;
-	uint32_t index; /* for the doorbell, which a test that spoils the WQE does not spoil */
+	uint32_t index; /* for the doorbell, intact even if a test corrupts the WQE */
 } wqe;
 
 uint8_t *wqe_new(unsigned opcode)

@@ -1,8 +1,8 @@
 /*
- * What a driver of the ConnectX does, step by step, for tests of the model
- * (tests/unit/nicsim_rig.h): the order of the manual's "Driver Initialization", with the layouts of
- * the model's own table. The product's driver has its own; this one is only as much as the tests
- * need, and can do each step wrong.
+ * The steps of a ConnectX driver, one by one, for tests of the model (tests/unit/nicsim_rig.h): in
+ * the order of the manual's "Driver Initialization", with the layouts of the model's own table. The
+ * product's driver is a different one. This one does only what the tests need, and can do each step
+ * wrong.
  */
 #ifndef TESTS_UNIT_DRIVE_MLX5_H
 #define TESTS_UNIT_DRIVE_MLX5_H
@@ -25,41 +25,42 @@ extern struct cmd {
 	uint8_t in[CMD_MAX], out[CMD_MAX];
 	uint32_t in_bytes, out_bytes;
 	unsigned slot;
-	bool sign;           /* makes signatures, and checks the device's */
-	unsigned delivery;   /* of the last, by the device */
-	/* Called before the doorbell rings, to spoil something: the entry, its first mailboxes in
-	 * and out (NULL: there is none). */
+	bool sign;           /* computes signatures, and checks the device's */
+	unsigned delivery;   /* delivery status of the last command, from the device */
+	/* Called before the doorbell is rung, to corrupt something: the entry, its first input and
+	 * output mailboxes (NULL: there is none). */
 	void (*spoil)(uint8_t *entry, uint8_t *in, uint8_t *out);
 } cmd;
 
 void cmd_new(uint16_t opcode, uint32_t in_bytes, uint32_t out_bytes);
 void cmd_put(struct field f, uint32_t value);
-/* A field of a context that begins at byte `at` of the input. */
+/* Sets a field of a context that begins at byte `at` of the input. */
 void cmd_put_at(uint32_t at, struct field f, uint32_t value);
 uint32_t cmd_get(struct field f);
-/* True when the device has given the entry back; then cmd.delivery and cmd.out are there. */
+/* True if the device has returned the entry; cmd.delivery and cmd.out are then valid. */
 bool cmd_try(void);
-/* The same, which must succeed, with delivery OK; returns the status. */
+/* The same, but the entry must be returned, with delivery OK; returns the status. */
 enum status cmd_run(void);
-/* Short ones: a number in the usual place; the result's number. Both must succeed. */
+/* Short commands: with a number in the usual place; with a number as result. Both must succeed. */
 void cmd_simple(uint16_t opcode, uint32_t number);
 uint32_t cmd_alloc(uint16_t opcode);
 
 /* --- bring-up --- */
 
-/* From reset until the device takes commands; the same, with power on before. */
+/* From reset until the device accepts commands; the same, after power-on. */
 void drive_begin(void);
 void drive_queue(enum rig_mode mode);
 /* ENABLE_HCA, ISSI, pages. */
 void drive_enable(void);
-/* Gives all pages it wants, of kind PAGES_BOOT or PAGES_INIT. */
+/* Gives all pages that the device wants, of kind PAGES_BOOT or PAGES_INIT. */
 void drive_pages(unsigned kind);
-void drive_init(void); /* all of the above to INIT_HCA */
-int drive_ready(void **state); /* power on and drive_init, as a set-up of cmocka */
+void drive_init(void); /* all of the above up to INIT_HCA */
+int drive_ready(void **state); /* power-on and drive_init, as a set-up of cmocka */
 
 /* --- queues --- */
 
-/* A queue in memory, its pages in falling order, so that a page taken for the next is noticed. */
+/* A queue in memory, with its pages in descending order, so that a page mistaken for the next one
+ * is noticed. */
 struct queue {
 	uint32_t number;
 	unsigned log_size, log_stride;
@@ -73,21 +74,23 @@ struct queue {
 
 void queue_alloc(struct queue *q, unsigned log_size, unsigned log_stride);
 uint8_t *queue_at(const struct queue *q, uint32_t index);
-/* Of a command under way: the list of pages from byte `at` on, and the input's length. */
+/* Fills in the list of pages of a command under construction, from byte `at` on, and the input's
+ * length. */
 void queue_pas(const struct queue *q, uint32_t at);
 void dbr_write(const struct queue *q, unsigned at, uint32_t value);
 
-/* CREATE_EQ, of these events, and CREATE_CQ, filled in; the caller may spoil it before cmd_run. */
+/* Fill in CREATE_EQ, for these events, and CREATE_CQ; the caller may corrupt them before
+ * cmd_run. */
 void eq_command(struct queue *q, unsigned log_size, uint32_t uar, unsigned vector, uint64_t events);
 void cq_command(struct queue *q, unsigned log_size, uint32_t uar, uint32_t eqn);
-/* Runs what is filled in, which must succeed; the number goes to q->number. */
+/* Runs the command that was filled in, which must succeed; the number goes to q->number. */
 void queue_run(struct queue *q);
 
-/* The next event or completion, which is taken; NULL: none. */
+/* Takes the next event or completion; NULL: none. */
 const uint8_t *eq_next(struct queue *eq);
 const uint8_t *cq_next(struct queue *cq);
 void eq_ring(const struct queue *eq, bool arm);
-/* Tells the device up to where the CQ has been read, and arms it. */
+/* Tells the device how far the CQ has been read; cq_ring also arms it. */
 void cq_read_to(const struct queue *cq);
 void cq_ring(const struct queue *cq, bool solicited);
 void uar_write64(uint32_t uar, uint32_t within, uint32_t first, uint32_t second);
@@ -100,25 +103,25 @@ void uar_write64(uint32_t uar, uint32_t within, uint32_t first, uint32_t second)
 
 extern struct net {
 	uint32_t uar, pd, td, mkey /* as an lkey */, tis, counter;
-	uint32_t table, group, tir; /* root: all goes to tir, which is of rq[0] */
-	struct queue events;        /* EQ: of the port, vector 1 */
-	struct queue completions;   /* EQ: of the CQs, vector 2 */
+	uint32_t table, group, tir; /* root: all frames go to tir, which leads to rq[0] */
+	struct queue events;        /* EQ for the port, vector 1 */
+	struct queue completions;   /* EQ for the CQs, vector 2 */
 	struct queue rq[4], rx_cq[4];
 	struct queue sq, tx_cq;
 	uint64_t buffers[4];
 } net;
 
-/* All of it, link up, everything accepted; as a set-up of cmocka. */
+/* All of this, link up, everything accepted; as a set-up of cmocka. */
 int drive_net(void **state);
 int drive_net_line_rate(void **state);
 
-/* Commands filled in, as above. */
+/* Fill in commands, as above. */
 void sq_command(struct queue *q, const struct queue *cq);
 void rq_command(struct queue *q, const struct queue *cq, unsigned log_stride);
 /* MODIFY_SQ, MODIFY_RQ; returns the status. */
 enum status sq_state(const struct queue *q, unsigned from, unsigned to);
 enum status rq_state(const struct queue *q, unsigned from, unsigned to);
-/* A receive queue with its CQ, ready, filled. */
+/* Makes a receive queue with its CQ, ready, filled. */
 void drive_rq(unsigned i);
 /* The same with a CQ that compresses; all frames go there. */
 void drive_compressed(unsigned i, enum mini_format format);
@@ -128,28 +131,28 @@ struct got {
 	const uint8_t *cqe, *data;
 	uint32_t bytes;
 };
-/* The next frame of receive queue i, whose CQ is told so. */
+/* Takes the next frame of receive queue i, and updates its CQ. */
 bool drive_received(unsigned i, struct got *got);
 
-/* --- sending: wqe_new, what belongs in, wqe_post; then drive_doorbell --- */
+/* --- sending: wqe_new, its segments, wqe_post; then drive_doorbell --- */
 
-uint8_t *wqe_new(unsigned opcode); /* completion always */
+uint8_t *wqe_new(unsigned opcode); /* always requests a completion */
 void wqe_inline(const void *data, uint32_t bytes); /* the header, first */
 void wqe_data(const void *data, uint32_t bytes);   /* a segment, with a copy of data */
 void wqe_inline_data(const void *data, uint32_t bytes);
 void wqe_post(void);
 void drive_doorbell(void);
-/* A frame, whole, by one SEND, with these checksums (ETH_CSUM_...). */
+/* Sends a whole frame by one SEND, with these checksums (ETH_CSUM_...). */
 void drive_send(const void *data, uint32_t bytes, unsigned csum);
-/* The next completion of the SQ; NULL: none. */
+/* Takes the next completion of the SQ; NULL: none. */
 const uint8_t *drive_sent(void);
 
 /* --- flow tables --- */
 
 uint32_t flow_table(uint32_t level, uint32_t log_size, uint32_t miss);
-/* A group with this mask (NULL: everything matches). */
+/* Makes a group with this mask (NULL: everything matches). */
 uint32_t flow_group(uint32_t table, uint32_t start, uint32_t end, const uint8_t mask[64]);
-/* SET_FLOW_TABLE_ENTRY to a TIR or table (kind DEST_TIR, DEST_TABLE), filled in. */
+/* Fills in SET_FLOW_TABLE_ENTRY to a TIR or table (kind DEST_TIR, DEST_TABLE). */
 void fte_command(uint32_t table, uint32_t group, uint32_t index, const uint8_t value[64],
                  unsigned kind, uint32_t to);
 void flow_root(uint32_t table);

@@ -1,4 +1,4 @@
-/* The ways of looking up (enum fib_path) that this host can take. */
+/* The look-up methods (enum fib_path) that this host supports. */
 #ifndef TESTS_UNIT_FIB_PATHS_H
 #define TESTS_UNIT_FIB_PATHS_H
 

@@ -1,7 +1,7 @@
 /*
  * What the rigs of drivers' ring halves share (ixgbe_rig.h, mlx5_ring_rig.h, virtio_rig.h): their
- * memory, the packets and buffers that a test holds of its pool, that no register is read
- * (ARCHITECTURE.md, Invariants, 4).
+ * memory, the packets and buffers that a test holds from its pool ("in hand"), and the check that
+ * no register is read (ARCHITECTURE.md, Invariants, 4).
  */
 #ifndef TESTS_UNIT_HAND_H
 #define TESTS_UNIT_HAND_H
@@ -16,28 +16,28 @@ extern struct hand {
 	unsigned n;
 	struct pkt pkt[BUFS_MAX];
 	unsigned nkept;
-	uint32_t kept[BUFS_MAX]; /* counted buffers that it holds beside a ring */
+	uint32_t kept[BUFS_MAX]; /* shared buffers that it holds besides a ring */
 } hand;
 
-/* Begins a test: zeroed guest memory for rings, which it returns, and behind it a fresh pool, of
- * which nothing is in hand. Memory around the two is poisoned: ASan reports who leaves them. */
+/* Begins a test: zeroed guest memory for rings, which it returns, and behind it a fresh pool with
+ * nothing in hand. Memory around the two is poisoned: ASan reports accesses beyond them. */
 uint8_t *hand_begin(struct bufpool *pool, uint32_t *stack, struct nic_counters *cnt,
                     size_t ring_bytes, unsigned buffers, uint32_t stride);
-/* Received packets come into the hand; the first n packets in it are the driver's. */
+/* Adds received packets to those in hand; hands the first n packets in hand to the driver. */
 void hand_takes(const struct pkt *v, unsigned n);
 void hand_gave(unsigned n);
-/* Takes `n` buffers in hand, with frames seq, seq + 1, ...; one as a chain (take_chain). */
+/* Takes `n` buffers in hand, with frames seq, seq + 1, ...; one frame as a chain (take_chain). */
 void take_frames(unsigned n, uint32_t seq);
 void take_frags(uint32_t seq, unsigned frags);
-/* Makes the packet one of so many holders of its buffer; the others are the test's, which lets go
- * of one, or of all. */
+/* Makes the packet one of `holders` holders of its buffer; the test is the others, and releases one
+ * of them, or all. */
 void keep(struct pkt *p, unsigned holders);
 void let_go_of_kept(unsigned i);
 void let_go_of_all_kept(void);
-/* Gives all packets in hand back to the pool. */
+/* Returns all packets in hand to the pool. */
 void let_go(void);
 
-/* Begins with the owners that are known: of what is free, of what the test holds. */
+/* Begins accounting with the known owners: free buffers, and buffers that the test holds. */
 void assert_hand(void);
 
 #endif

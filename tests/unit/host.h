@@ -1,5 +1,5 @@
-/* What every unit test includes first: cmocka and its prerequisites, the host's answer to
- * assert_fail(), seeded random numbers. Set SEED in the environment to repeat a run. */
+/* What every unit test includes first: cmocka and its prerequisites, the host's assert_fail(),
+ * seeded random numbers. Set SEED in the environment to repeat a run. */
 #ifndef TESTS_UNIT_HOST_H
 #define TESTS_UNIT_HOST_H
 

@@ -2,7 +2,7 @@
 
 #include "hal/mmio.h"
 
-/* 7.1.6.2: bytes of a descriptor written back */
+/* 7.1.6.2: byte offsets in a descriptor written back */
 enum { RX_STATUS = 8, RX_LENGTH = 12, RX_VLAN = 14 };
 /* 7.2.3.2.4 */
 enum { TX_CMD = 8, TX_OLINFO = 12 };
@@ -20,7 +20,8 @@ void host_mmio_write(volatile void *a, unsigned bytes, uint32_t v)
 	if (a == &tails[0]) {
 		w.rx_tail = v;
 		w.rx_writes++;
-		/* The device fetches at once (7.1.7): what is not there yet is missed. */
+		/* The device prefetches at once (7.1.7): a descriptor that is not there yet would
+		 * be missed. */
 		for (unsigned i = w.rx_head; i != v && !w.hostile; i = (i + 1) % w.size) {
 			uint64_t d = bus_of(w.rx_desc) + 16 * i;
 			uint64_t addr = load(d, 8);
@@ -50,7 +51,7 @@ void device_write_back(uint32_t status, unsigned len, unsigned vlan)
 {
 	uint64_t d = bus_of(w.rx_desc) + 16 * w.rx_head;
 	assert_true(device_room() > 0);
-	store(d, 8, 0x1122334455667788); /* RSS hash and types lie over the address */
+	store(d, 8, 0x1122334455667788); /* RSS hash and types overwrite the address */
 	store(d + RX_LENGTH, 2, len);
 	store(d + RX_VLAN, 2, vlan);
 	store(d + RX_STATUS, 4, status | STATUS_DD);
@@ -63,7 +64,7 @@ void device_receive(uint32_t seq)
 	device_write_back(STATUS_EOP, frame_len(seq), 0);
 }
 
-/* A context descriptor: the device keeps what it says. False: it is something else. */
+/* A context descriptor: the device keeps its contents. False: it is another descriptor. */
 static bool take_context(uint64_t d)
 {
 	uint32_t cmd = (uint32_t)load(d + TX_CMD, 4);
@@ -143,11 +144,11 @@ void device_report(void)
 		store(bus_of(w.written_head), 4, w.reported);
 		return;
 	}
-	for (unsigned i = 0; i < w.size; i++) { /* DD in each with RS before the head */
+	for (unsigned i = 0; i < w.size; i++) { /* DD in each descriptor with RS before the head */
 		unsigned at = (w.tx_head + w.size - 1 - i) % w.size;
 		uint64_t d = bus_of(w.tx_desc) + 16 * at;
 		if (at == w.tx_tail && w.tx_head != w.tx_tail)
-			break; /* beyond lies what has not been sent */
+			break; /* the rest has not been sent */
 		if (load(d + TX_CMD, 4) >> 27 & 1 && (load(d + TX_CMD, 4) >> 20 & 15) == 3)
 			store(d + TX_OLINFO, 4, load(d + TX_OLINFO, 4) | STATUS_DD);
 	}

@@ -1,12 +1,12 @@
 /*
- * drivers/ixgbe/ring.c and ring_tx.c on one side, hand-made descriptor write-backs on the other,
- * guest memory and two tail registers between them. The device here is written with offsets of its
- * own from the 82599 datasheet (7.1.6, 7.2.3): it shares no layout with the driver. It takes what
- * the tail register says at the moment it is written, so a descriptor written after it is not seen.
- * Guest memory around the rings is poisoned. A read of a register fails the test.
+ * drivers/ixgbe/ring.c and ring_tx.c on one side, constructed descriptor write-backs on the other,
+ * guest memory and two tail registers between them. The device here uses offsets of its own from
+ * the 82599 datasheet (7.1.6, 7.2.3) and shares no layout with the driver. It takes what the tail
+ * register says at the moment it is written, so it does not see a descriptor written later. Guest
+ * memory around the rings is poisoned. A read of a register fails the test.
  *
  * Every test ends in a teardown that finds each buffer with exactly one owner: pool, a ring, a
- * frame being gathered, or the test's hands.
+ * frame being gathered, or the test.
  */
 #ifndef TESTS_UNIT_IXGBE_RIG_H
 #define TESTS_UNIT_IXGBE_RIG_H
@@ -33,9 +33,9 @@ extern struct world {
 	unsigned size;
 	uint8_t *rx_desc, *tx_desc, *written_head;
 	/* the device */
-	bool hostile;                  /* it writes where it likes, so nothing is to be found there */
+	bool hostile;                  /* it writes anywhere, so its state cannot be checked */
 	unsigned rx_tail, tx_tail;     /* registers */
-	unsigned rx_writes, tx_writes; /* of them */
+	unsigned rx_writes, tx_writes; /* writes of them */
 	unsigned rx_head, tx_head;
 	unsigned reported;             /* head after the last sent descriptor with RS */
 	unsigned contexts;             /* context descriptors seen */
@@ -45,11 +45,11 @@ extern struct world {
 /* Zeroed rings, a fresh pool, first fill. */
 void start(unsigned size, unsigned buffers, uint32_t stride, enum ixgbe_completion completion);
 
-/* Writes the next descriptor back: status and error bits as in 7.1.6.2, DD is added. */
+/* Writes back the next descriptor: status and error bits as in 7.1.6.2; DD is added. */
 void device_write_back(uint32_t status, unsigned len, unsigned vlan);
 
 /* The device sends its next frame; contexts before it go to w.context. device_take is for frames in
- * one piece, device_gather has the bytes of any. */
+ * one piece, device_gather copies the bytes of any frame. */
 struct sent device_take(void);
 struct sent device_gather(uint8_t *to, unsigned *bytes);
 

@@ -8,7 +8,7 @@
 #define TSC_HZ 1000000000ull
 #define TICK_NS 500
 #define PAIRS_MAX 8
-#define RINGS_AT (GUEST_BYTES / 2) /* guest memory below is the device half's, from there data cores' */
+#define RINGS_AT (GUEST_BYTES / 2) /* guest memory below: device half; from there on: data cores */
 
 struct fw fw;
 
@@ -46,7 +46,7 @@ static uint8_t sum(const uint8_t *p, size_t n)
 
 /* --- the machine --- */
 
-#define EXPRESS 0x60 /* the capability, behind one of power management */
+#define EXPRESS 0x60 /* the capability, after one for power management */
 
 static void forget(void)
 {
@@ -121,7 +121,8 @@ static void *more(size_t bytes)
 
 /* --- commands --- */
 
-/* Opcodes by the PRM: what makes an object, what takes it away, what the input is at least. */
+/* Opcodes from the PRM: what destroys the created object, and the minimum lengths of input and
+ * output. */
 static const struct known {
 	uint16_t opcode, undo;
 	uint16_t in_bytes, out_bytes;
@@ -175,7 +176,7 @@ static void manage_pages(const uint8_t *in, uint32_t in_bytes, uint8_t *out, uin
 		for (unsigned i = 0; i < n; i++) {
 			uint64_t at = get64(in + 16 + 8 * i);
 			assert_int_equal(at % 4096, 0);
-			bus(at, 4096)[0] ^= 0xff; /* it is the firmware's to write */
+			bus(at, 4096)[0] ^= 0xff; /* the firmware may write it */
 			if (fw.lie && fw.pages == FW_PAGES_MAX)
 				continue;
 			for (unsigned k = 0; k < fw.pages; k++)
@@ -239,8 +240,8 @@ static void query(uint16_t opcode, const uint8_t *in, uint8_t *out)
 	}
 }
 
-/* Objects, and the order in which they have to go. */
-/* The last one that this destroys becomes the last of all. */
+/* Objects, and the order in which they must be destroyed. */
+/* Moves the last object that this opcode destroys to the end of the list. */
 static void bring_forward(uint16_t opcode)
 {
 	unsigned at = fw.objects;
@@ -255,7 +256,7 @@ static void bring_forward(uint16_t opcode)
 static void keep_account(const struct known *k, const uint8_t *in, uint8_t *out)
 {
 	bool destroys = k->undo == 0;
-	if (k->opcode == 0x92f) /* SET_FLOW_TABLE_ROOT is its own opposite */
+	if (k->opcode == 0x92f) /* SET_FLOW_TABLE_ROOT undoes itself */
 		destroys = (get32(in + 4) & 0xffff) == 1;
 	if (fw.lie)
 		fw.objects = 0;
@@ -307,7 +308,7 @@ static void execute(const struct known *k, const uint8_t *in, uint32_t in_bytes,
 	keep_account(k, in, out);
 }
 
-/* Reads (to != NULL) or writes the mailboxes of a text; all of it is checked either way. */
+/* Reads (to != NULL) or writes the mailboxes of a text; checks all of them either way. */
 static void mailboxes(uint64_t pointer, uint8_t token, uint8_t *text, uint32_t bytes, bool write,
                       bool spoil)
 {
@@ -331,12 +332,12 @@ static void mailboxes(uint64_t pointer, uint8_t token, uint8_t *text, uint32_t b
 	assert_int_equal(pointer, 0);
 }
 
-/* What of it is to go wrong; true: that was all. */
+/* Injects the fault that is due; true: the command gets no further answer. */
 static bool misbehave(uint8_t *e, uint8_t *out)
 {
 	switch (fw.fault) {
 	case FW_HANG:
-		fw.delay_ns = ~0ull >> 1; /* this one and all that come */
+		fw.delay_ns = ~0ull >> 1; /* this command and all later ones */
 		return true;
 	case FW_REMOVE:
 		fw.removed = true;
@@ -353,7 +354,7 @@ static bool misbehave(uint8_t *e, uint8_t *out)
 	}
 }
 
-/* It wants pages before it goes on with this command; true: not yet. */
+/* Requests pages before it continues this command; true: not yet. */
 static bool wants_pages(unsigned n)
 {
 	static unsigned had;
@@ -477,7 +478,7 @@ void host_mmio_write(volatile void *a, unsigned bytes, uint32_t raw)
 		fw.eq_armed = v & 0xffffff;
 		break;
 	default:
-		if (!fw.lie || at < 4096 || at >= BAR_BYTES) /* the page of doorbells that it named */
+		if (!fw.lie || at < 4096 || at >= BAR_BYTES) /* the doorbell page that it named */
 			fail_msg("write of 0x%llx", (unsigned long long)at);
 	}
 }
@@ -512,7 +513,7 @@ void fw_raw_event(const uint8_t eqe[63], unsigned ahead, uint8_t owner)
 	fw.eq_in += ahead == 0 && (owner & 1) == 0;
 }
 
-/* --- life --- */
+/* --- start and end --- */
 
 void fw_power(unsigned vectors)
 {
@@ -567,7 +568,7 @@ int fw_start(unsigned pairs, struct nic_shared *shared)
 	assert_in_range(pairs, 1, PAIRS_MAX);
 	for (unsigned i = 0; i < pairs; i++, at += (bytes + 4095) & ~(size_t)4095)
 		mem[i] = (struct nic_ring_mem){bus(at, bytes), bytes, 1 + i, &cnt[i]};
-	/* Nobody touches the rings here: they are a data core's. */
+	/* Nobody may access the rings here: they are a data core's. */
 	guest_close(mem[0].mem, bus(at - 1, 1) + 1);
 	config = (struct nic_config){pairs, ~(uint32_t)NIC_VLAN, BUF_STRIDE_STANDARD, mem};
 	memset(shared, 0, sizeof *shared);

@@ -22,6 +22,6 @@ const struct card card = {
 	.driver = &mlx5_ops,
 	.vendor = 0x15b3,
 	.device = 0x1017,
-	.rx_writes = 0, /* a doorbell record in memory tells of buffers */
+	.rx_writes = 0, /* a doorbell record in memory announces buffers */
 	.assert_owners = assert_owners,
 };

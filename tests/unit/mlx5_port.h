@@ -1,4 +1,4 @@
-/* The card of model_port.h is a ConnectX-5. */
+/* Makes the card of model_port.h a ConnectX-5. */
 #ifndef TESTS_UNIT_MLX5_PORT_H
 #define TESTS_UNIT_MLX5_PORT_H
 

@@ -40,7 +40,8 @@ void host_mmio_write64(volatile void *a, uint64_t v)
 	assert_in_range(told, 0, 0xffff);
 	w.sq_told = w.sq_at + (uint16_t)(told - w.sq_at);
 	w.doorbells++;
-	/* It is the beginning of the last WQE, which ends where the doorbell record says. */
+	/* The doorbell is the beginning of the last WQE, which ends where the doorbell record
+	 * says. */
 	uint32_t last = w.sq_told - ((word[7] & 63u) + 3) / 4;
 	assert_memory_equal(word, unit(last), 8);
 	assert_int_equal(get(word + 1, 2), last & 0xffff);
@@ -110,7 +111,7 @@ uint8_t *device_buffer(void)
 	return bus((uint64_t)get(wqe + 8, 4) << 32 | get(wqe + 12, 4), get(wqe, 4));
 }
 
-/* What the next CQE says of headers. */
+/* Writes the header fields of the next CQE. */
 static void write_headers(uint8_t checks, uint8_t types, uint16_t tag)
 {
 	uint8_t *cqe = bus(bus_of(w.rx_cq) + (w.rx_cq_at % w.size) * 64, 64);
@@ -166,7 +167,7 @@ static unsigned gather_data(const uint8_t *d, uint8_t *to, unsigned most)
 	return n;
 }
 
-/* The next frame of a WQE that has many, so many segments in all. */
+/* The next frame of a WQE that has many; `segments` in all. */
 static struct sent gather_multi(struct sent s, unsigned segments, uint8_t *to, unsigned *bytes)
 {
 	unsigned i = w.segment ? w.segment : 2;
@@ -244,7 +245,7 @@ static const uint32_t inlines[] = {0, 0, MLX5_INLINE_L2, MLX5_INLINE_IP, MLX5_IN
 const struct ring_card ring_card = {
 	.data_offset = BUF_DATA_OFFSET,
 	.kinds = ARRAY_LEN(inlines),
-	.kinds_of_a_place = 3, /* more headers inline take a WQEBB more */
+	.kinds_of_a_place = 3, /* more inline headers take one WQEBB more */
 };
 
 void start_sharing(unsigned log_size, unsigned buffers, uint32_t stride, uint32_t inline_bytes,

@@ -5,12 +5,12 @@
 
 #define BAR (MMIO_WINDOW + 0xe0000000u)
 #define TSC_HZ 1000000000u /* a tick is a nanosecond */
-#define LOOK_NS 1000       /* what a look at the TSC takes at least */
+#define LOOK_NS 1000       /* least time of a TSC read */
 #define DMA_MORE (8u << 20)
 
 struct port port;
 
-/* --- what the kernel and the CPU give a driver --- */
+/* --- what kernel and CPU provide to a driver --- */
 
 uint32_t pci_read(const struct pci_dev *dev, unsigned offset, unsigned size)
 {
@@ -48,7 +48,7 @@ static struct access *record(const volatile void *a, uint32_t value, bool write)
 	assert_true(offset < rig.m->ops->bar_bytes[0]);
 	rig.m->removed |= port.remove_at && rig.now >= port.remove_at;
 	if (port.traced == TRACE_MAX)
-		port.traced = 0; /* who looks at it does so before */
+		port.traced = 0; /* a test that reads the trace does so before */
 	struct access *access = &port.trace[port.traced++];
 	*access = (struct access){(uint32_t)offset, value, write, rig.now};
 	return access;
@@ -75,8 +75,8 @@ void host_mmio_write(volatile void *a, unsigned bytes, uint32_t v)
 	write_word(a, v);
 }
 
-/* The rig's bus is 32 bits wide: two halves, as the PRM of mlx5 allows where 64 are not to be
- * had. */
+/* The rig's bus is 32 bits wide: two halves, as the PRM of mlx5 allows where 64 bits are not
+ * available. */
 void host_mmio_write64(volatile void *a, uint64_t v)
 {
 	port.writes++;
@@ -92,7 +92,7 @@ static void *dma_more(size_t bytes)
 	return rig_mem(at, bytes);
 }
 
-/* --- life --- */
+/* --- start and end --- */
 
 static enum rig_mode mode;
 
@@ -335,7 +335,7 @@ int find_access(unsigned from, enum kind kind, uint32_t offset, uint32_t bytes)
 	return -1;
 }
 
-/* --- accounts --- */
+/* --- accounting --- */
 
 void assert_buffers(void)
 {

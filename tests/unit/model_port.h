@@ -1,10 +1,11 @@
 /*
- * A port of a whole driver and the model of its card in one process (nicsim_rig.h): registers of
- * the one are calls of the other, memory is shared, time passes with each register access and each
- * look at the TSC. Which card it is says the `card` that is linked (ixgbe_port.c, mlx5_port.c).
+ * A port of a whole driver and the model of its card in one process (nicsim_rig.h): the driver's
+ * register accesses are calls of the model, memory is shared, and time passes with each register
+ * access and each read of the TSC. The linked `card` (ixgbe_port.c, mlx5_port.c) says which card it
+ * is.
  *
- * No burst reads a register, one that receives writes at most what the card's may, and one that
- * sends writes one, its doorbell, or sends nothing: each call is looked at (ARCHITECTURE.md,
+ * No burst reads a register. A receiving burst writes at most as many as the card allows; a sending
+ * one writes one, its doorbell, or sends nothing. Each call is checked (ARCHITECTURE.md,
  * Invariants, 4). Every register access is recorded.
  *
  * Every test ends in a teardown that finds each buffer of each pair with one owner, and a model
@@ -38,9 +39,9 @@ extern const struct card {
 	const struct model_ops *model;
 	const struct nic_ops *driver;
 	uint16_t vendor, device;     /* of the usual kind */
-	unsigned rx_writes;          /* registers that rx_burst writes at most */
-	bool only_pair_alone;        /* the only pair can be stopped and started alone as well */
-	void (*assert_owners)(const struct port_pair *p); /* of the buffers in its rings (guest.h) */
+	unsigned rx_writes;          /* most registers that rx_burst writes */
+	bool only_pair_alone;        /* even the only pair can be stopped and started alone */
+	void (*assert_owners)(const struct port_pair *p); /* of its rings' buffers (guest.h) */
 } card;
 
 struct access {
@@ -58,16 +59,16 @@ extern struct port {
 	unsigned routed[RIG_VECTORS]; /* core + 1 by MSI-X entry */
 	uint16_t command;             /* of configuration space */
 	uint64_t remove_at;           /* ns: the device is pulled out; 0: never */
-	uint32_t (*lie)(uint32_t value); /* what the driver reads instead of this; NULL: the truth */
+	uint32_t (*lie)(uint32_t value); /* what the driver reads instead of value; NULL: value */
 	uint64_t dma_next;            /* bus addresses: of what nic->dma_more gives next, */
-	uint64_t rings;               /* and behind it of the rings and buffers of each start */
+	uint64_t rings;               /* and, behind that, of the rings and buffers of each start */
 	unsigned reads, writes;       /* of registers */
 	unsigned traced;
 	struct port_pair pair[PAIRS];
 	struct access trace[TRACE_MAX];
 } port;
 
-/* Of the tests that follow; as group set-ups of cmocka. */
+/* Mode of the tests that follow; as group set-ups of cmocka. */
 int strict(void **state);
 int line_rate(void **state);
 
@@ -75,46 +76,47 @@ int line_rate(void **state);
 void power(void);
 void power_of(uint16_t device, unsigned vectors);
 
-/* The parts of a life: each returns the driver's error. */
+/* The steps of a port's life: each returns the driver's error. */
 int port_probe(void);
 int port_start(unsigned pairs, uint32_t features, uint32_t stride, unsigned buffers);
 void port_attach(void);
 void port_stop(void);
 
-/* What becomes of pair i when its core comes up anew (core/revive.c): frames are led to the others,
- * if there are any, and it is stopped; what its core has is poisoned. Then its memory and its buffers
- * are new, it is started, and served again. */
+/* The restart of the core of pair i (core/revive.c). Leave: frames are steered to the others, if
+ * there are any, and the pair is stopped; its core's memory is poisoned. Return: with new memory
+ * and buffers the pair is started, and served again. */
 int pair_leave(unsigned i);
 int pair_return(unsigned i);
 
-/* All of it; fails the test on an error. Waits for the link. */
+/* All steps; fails the test on an error. Waits for the link. */
 void up(unsigned pairs, uint32_t features, uint32_t stride);
 struct nic_link link_now(void);
 
-/* A burst of pair i into its hands, from its hands; lets go of them. */
+/* A burst of pair i: receives packets into the test's hands, sends those in hand; let_go frees
+ * them. */
 unsigned rx(unsigned i, unsigned max);
 unsigned tx(unsigned i);
 void let_go(unsigned i);
-/* nic_ops.slots_send, looked at in the same way. */
+/* nic_ops.slots_send, with the same checks. */
 void slots_send(unsigned i, unsigned n, uint64_t bytes);
-/* All that has arrived, in bursts, with the model's turns in between: pair i's share. */
+/* Receives all that has arrived, in bursts with the model's turns in between, for pair i. */
 unsigned rx_all(unsigned i);
 
 /* Takes a buffer of pair i in hand. */
 struct pkt *take(unsigned i, const void *bytes, unsigned len);
 
-/* As the runtime has a broken queue mended; fails the test when that takes long. False: it stays
+/* Mends a broken queue as the runtime does; fails the test if that takes long. False: it stays
  * broken. */
 bool mend(unsigned i);
 
-/* First record of the trace, from `from`, that is such an access of a register in
- * [offset, offset + bytes); -1: none. */
+/* First record of the trace, from `from` on, that is such an access of a register in [offset,
+ * offset + bytes); -1: none. */
 enum kind { READS, WRITES };
 int find_access(unsigned from, enum kind kind, uint32_t offset, uint32_t bytes);
 
 void assert_buffers(void);
 int teardown(void **state);
-/* For tests in which the device misbehaves on purpose: its violations are nobody's. */
+/* For tests in which the device misbehaves on purpose: its violations do not count. */
 int teardown_forgiving(void **state);
 
 #endif

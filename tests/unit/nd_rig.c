@@ -33,9 +33,9 @@ const char *name_of(const struct net_addr *addr)
 	return out;
 }
 
-/* --- frames that come out --- */
+/* --- transmitted frames --- */
 
-/* The ICMPv6 checksum by its definition: 0 when the message's own is right. */
+/* The ICMPv6 checksum by its definition: 0 if the message's own is correct. */
 static uint16_t slow_icmp6_csum(const uint8_t *ip, unsigned at, unsigned len)
 {
 	uint8_t all[40 + 2048] = {0};
@@ -249,7 +249,7 @@ void output(int i, uint8_t mark, uint64_t t)
 	nd_output(&nd, (unsigned)i, f, sizeof f, t);
 }
 
-/* --- messages in --- */
+/* --- received messages --- */
 
 static uint8_t *put_option(uint8_t *p, unsigned type, const uint8_t *six)
 {

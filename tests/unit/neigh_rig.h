@@ -1,8 +1,8 @@
 /*
- * What the tests of ARP and of neighbour discovery share: ops that write what they are called with
- * into a text, one word group per call, and count the frames they are given. The tests are scripts:
- * at time t this happens, expect exactly this text. Times are seconds. A MAC is its last octet, a
- * frame its mark (#).
+ * What the tests of ARP and of neighbour discovery share: ops that record each call as one word
+ * group of a text, and count the frames they are given. The tests are scripts: at time t this
+ * happens, expect exactly this text. Times are seconds. A MAC appears as its last octet, a frame as
+ * its mark (#).
  */
 #ifndef TESTS_UNIT_NEIGH_RIG_H
 #define TESTS_UNIT_NEIGH_RIG_H
@@ -20,15 +20,15 @@ extern bool rig_up[64];                         /* neighbours that are resolved 
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void expect_at(const char *want, int line);
 #define expect(want) expect_at(want, __LINE__)
-void hush(void); /* forgets what was said */
+void hush(void); /* clears the text */
 
-/* Nothing said, no frame given, no neighbour resolved. */
+/* Clears the text and the counts of frames; no neighbour is resolved. */
 void neigh_rig_reset(void);
 
-/* A frame to be sent to a neighbour, which says its mark. */
+/* Makes a frame to be sent to a neighbour, with this mark. */
 void neigh_rig_frame(uint8_t f[60], uint8_t mark);
 
-/* The ops that both have. */
+/* The ops of both protocols. */
 void on_up(void *ctx, unsigned i, const uint8_t *mac);
 void on_down(void *ctx, unsigned i);
 void on_release(void *ctx, unsigned i, uint8_t *f, unsigned len);

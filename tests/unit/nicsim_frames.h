@@ -1,13 +1,14 @@
-/* Frames for tests of NIC models, made and summed by code that shares nothing with the models'. */
+/* Frames for tests of NIC models, with checksums, made by code that shares nothing with the
+ * models. */
 #ifndef TESTS_UNIT_NICSIM_FRAMES_H
 #define TESTS_UNIT_NICSIM_FRAMES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-extern uint8_t f[70000]; /* the one a test is making */
+extern uint8_t f[70000]; /* the frame under construction */
 
-/* Makes one in f, to the card, of no protocol it knows, that can be told apart from others by
+/* Makes a frame in f, addressed to the card, of no protocol that it knows, distinguishable by
  * `seq`; returns `bytes`. */
 uint32_t numbered(uint32_t seq, uint32_t bytes);
 

@@ -40,7 +40,7 @@ static void take_sent(struct wire *w, const uint8_t *data, uint32_t bytes, uint6
 	assert_in_range(bytes, 1, FRAME_MAX);
 	free(f->data);
 	f->at = rig.now;
-	f->data = malloc(bytes); /* of exact size: ASan sees who reads past it */
+	f->data = malloc(bytes); /* of exact size: ASan detects reads past it */
 	assert_non_null(f->data);
 	memcpy(f->data, data, bytes);
 	f->bytes = bytes;
@@ -120,7 +120,7 @@ static uint64_t deadline(void)
 	return rig.m->ops->deadline(rig.m);
 }
 
-/* Register accesses take time, so that a deadline of the driver is reached. */
+/* Register accesses take time, so that a deadline of the driver can pass. */
 static void tick(void)
 {
 	rig.now += rig.tick_ns;
@@ -181,7 +181,7 @@ static void on_touch(int number, siginfo_t *info, void *context)
 	(void)context;
 	uintptr_t offset = (uintptr_t)info->si_addr - (uintptr_t)watch.page;
 	if (offset >= PAGE || watch.touched) {
-		sigaction(number, &watch.before, NULL); /* not ours: comes again */
+		sigaction(number, &watch.before, NULL); /* not ours: it will recur */
 		return;
 	}
 	watch.seen = *watch.word;
@@ -232,7 +232,7 @@ void rig_run(uint64_t ns)
 		if (due > rig.now)
 			rig.now = due;
 		else
-			rig.now += 100; /* a deadline that does not move must not hang the test */
+			rig.now += 100; /* a deadline that does not advance must not hang the test */
 		if (rig.now > end)
 			break;
 		work_all();
@@ -261,7 +261,7 @@ static struct {
 
 void rig_force(const void *data, uint32_t bytes, uint32_t flags)
 {
-	uint8_t *copy = malloc(bytes); /* gone afterwards: the model must not keep the pointer */
+	uint8_t *copy = malloc(bytes); /* freed afterwards: the model must not keep the pointer */
 	assert_non_null(copy);
 	assert_in_range(gathered.n, 0, FRAME_BURST - 1);
 	memcpy(copy, data, bytes);

@@ -37,8 +37,8 @@ static inline void slow_ip_csum(uint8_t *ip)
 	put16(ip + 10, slow_csum(ip, (ip[0] & 15u) * 4));
 }
 
-/* An IPv4 packet with nopt bytes of options (a multiple of 4) and n bytes of payload, which are
- * left as they are. Returns its length. */
+/* Makes an IPv4 packet with nopt bytes of options (a multiple of 4) and n bytes of payload, which
+ * are left unchanged. Returns its length. */
 static inline unsigned make_ip(uint8_t *ip, uint32_t src, uint32_t dst, uint8_t proto,
                                const uint8_t *opt, unsigned nopt, unsigned n)
 {
@@ -56,8 +56,8 @@ static inline unsigned make_ip(uint8_t *ip, uint32_t src, uint32_t dst, uint8_t 
 	return 20 + nopt + n;
 }
 
-/* The UDP checksum of the packet at ip over pseudo header and datagram; 0 when the field is
- * right. */
+/* The UDP checksum of the packet at ip over pseudo header and datagram; 0 if the field is
+ * correct. */
 static inline uint16_t slow_udp_csum(const uint8_t *ip)
 {
 	static uint8_t all[12 + 65536];
@@ -79,7 +79,7 @@ static inline struct net_addr addr6(const char *text)
 	return a;
 }
 
-/* An IPv6 header before n bytes of payload, which are left as they are. Returns the length. */
+/* Makes an IPv6 header before n bytes of payload, which are left unchanged. Returns the length. */
 static inline unsigned make_ip6(uint8_t *ip, const char *src, const char *dst, uint8_t next,
                                 unsigned n)
 {
@@ -93,8 +93,8 @@ static inline unsigned make_ip6(uint8_t *ip, const char *src, const char *dst, u
 	return 40 + n;
 }
 
-/* The checksum of the n bytes of protocol `proto` at octet `at` of an IPv6 packet, over the pseudo
- * header (RFC 8200 8.1) too; 0 when its field is right. */
+/* The checksum of the n bytes of protocol `proto` at octet `at` of an IPv6 packet, including the
+ * pseudo header (RFC 8200 8.1); 0 if its field is correct. */
 static inline uint16_t slow_csum6(const uint8_t *ip, unsigned at, unsigned n, uint8_t proto)
 {
 	static uint8_t all[40 + 65536];

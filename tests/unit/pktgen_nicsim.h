@@ -1,4 +1,4 @@
-/* nicsim's judge of test traffic for tests of tools/pktgen, which has a struct stamp of its own:
+/* nicsim's judge of test traffic, for tests of tools/pktgen, which has a struct stamp of its own:
  * both describe one format and share no header. */
 #ifndef TESTS_UNIT_PKTGEN_NICSIM_H
 #define TESTS_UNIT_PKTGEN_NICSIM_H
@@ -10,7 +10,7 @@
 /* Frames 0 to `sent` - 1 of these flows are expected. */
 void nicsim_expect(uint64_t sent);
 
-/* Is it a frame of a flow that came for the first time, every byte as it should be? */
+/* True if it is a frame of a flow that arrives for the first time, with every byte correct. */
 int nicsim_admits(const uint8_t *frame, uint32_t bytes, unsigned flow);
 
 #endif

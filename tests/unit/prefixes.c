@@ -9,7 +9,7 @@
 #include "tests/unit/host.h"
 #include "tests/unit/routes_file.h"
 
-/* The global table by length, from 8 on (901,899 in all), and how it clusters: prefixes longer than
+/* The global table by length, from 8 on (901,899 in all), and its clustering: prefixes longer than
  * 16 lie in 25,398 different /16, those longer than 24 in 451 different /24. */
 static const uint32_t histogram[33 - 8] = {
 	16, 13, 38, 103, 299, 581, 1203, 2100, 13490, 8235, 13798, 24870, 42611, 50750, 108623,
@@ -36,7 +36,7 @@ bool prefixes_present(void)
 
 /* --- a file --- */
 
-/* Next hops of a file, by number from 1 on; what has none is spread by its prefix. */
+/* Next hops of a file, by number from 1 on; a prefix without one gets a next hop by its value. */
 struct hops {
 	struct file_route *route; /* the first with each */
 	uint32_t count, room, last;
@@ -59,7 +59,7 @@ static bool same_hop(const struct file_route *a, const struct file_route *b)
 	return a->hop_bytes == b->hop_bytes && memcmp(a->hop, b->hop, sizeof a->hop) == 0;
 }
 
-/* The search begins at the last one found: neighbouring prefixes often share it. */
+/* Searches from the last one found: neighbouring prefixes often share it. */
 static uint32_t hop_number(struct hops *h, const struct file_route *r)
 {
 	for (uint32_t k = 0; k < h->count; k++) {

@@ -29,7 +29,7 @@ static uint64_t noise(uint64_t below)
 	return (state >> 33) % below;
 }
 
-/* A skewed time: most near `least`, some far above. */
+/* A skewed time: mostly near `least`, sometimes far above. */
 static uint64_t skewed(uint64_t least)
 {
 	uint64_t value = least + noise(least / 4);
@@ -38,8 +38,8 @@ static uint64_t skewed(uint64_t least)
 	return value;
 }
 
-/* The router does 7.4 million frames a second, whatever their size, and has room for 900; the
- * generator cannot do 1280 bytes at line rate, and of 1024 the cable was out. */
+/* The router forwards 7.4 million frames a second, whatever their size, and has space for 900. The
+ * generator cannot send 1280 bytes at line rate, and with 1024 the cable was out. */
 static void play(const struct trial *t, struct trial_result *r)
 {
 	static struct histogram h;

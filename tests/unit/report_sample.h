@@ -1,5 +1,5 @@
-/* Made-up results of a made-up router, always the same, for tests and for looking at a report: a
- * run of three streams, and RFC 2544 with what may go wrong in it. */
+/* Made-up results of a made-up router, always the same, for tests and for viewing a report: a run
+ * of three streams, and RFC 2544 with everything that may go wrong in it. */
 #ifndef TESTS_UNIT_REPORT_SAMPLE_H
 #define TESTS_UNIT_REPORT_SAMPLE_H
 

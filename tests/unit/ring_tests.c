@@ -15,7 +15,7 @@ static void rx_in_order(void **s)
 	(void)s;
 	uint32_t seq = 0, bytes = 0;
 	begin(256, 1000);
-	/* Until counters of 16 bits have gone round. */
+	/* Until 16-bit counters have wrapped. */
 	for (unsigned n = 1; seq < 100000; n = n % 200 + 7) {
 		for (unsigned i = 0; i < n; i++)
 			device_receive(seq + i);
@@ -52,7 +52,8 @@ static void rx_takes_no_more_than_asked(void **s)
 		assert_frame(hand.pkt[i].data, hand.pkt[i].len, i);
 }
 
-/* Any number at a time, and buffers that come back late. What has not been taken is known. */
+/* Any number at a time, and buffers that come back late. The number of frames not taken is
+ * known. */
 static void rx_random(void **s)
 {
 	(void)s;
@@ -77,7 +78,7 @@ static void rx_random(void **s)
 	}
 }
 
-/* However many rings a core's pool feeds, half of it is left; and each ring goes round. */
+/* However many rings a core's pool feeds, half of it remains; and each ring wraps around. */
 static void rx_takes_its_share(void **s)
 {
 	(void)s;
@@ -97,7 +98,7 @@ static void rx_takes_its_share(void **s)
 	}
 }
 
-/* The pool is empty for a while: the ring shrinks, says so, and grows again. */
+/* The pool is empty for a while: the ring shrinks, counts that, and grows again. */
 static void rx_pool_runs_dry_and_recovers(void **s)
 {
 	(void)s;
@@ -116,7 +117,8 @@ static void rx_pool_runs_dry_and_recovers(void **s)
 		uint64_t dry = hand.cnt->rx_no_buffer;
 		assert_int_equal(rx(256), 0);
 		assert_int_equal(hand.cnt->rx_no_buffer, dry); /* idle turns are not counted */
-		/* One comes back and is told of at once: the device has none. Then all. */
+		/* One buffer is returned and announced at once, because the device has none. Then
+		 * all. */
 		pkt_free(hand.pool, &hand.pkt[--hand.n]);
 		assert_int_equal(rx(256), 0);
 		assert_int_equal(device_room(), 1);
@@ -154,7 +156,7 @@ static void tx_in_order(void **s)
 		assert_int_equal(tx(), 0);
 		assert_int_equal(hand.pool->free, ours - n);
 		device_report();
-		assert_int_equal(tx(), 0); /* takes all back, without another being sent */
+		assert_int_equal(tx(), 0); /* reclaims all, without another being sent */
 		assert_int_equal(hand.pool->free, ours);
 		assert_accounted();
 		seq += n;
@@ -163,7 +165,7 @@ static void tx_in_order(void **s)
 	assert_int_equal(hand.cnt->tx_full, 0);
 }
 
-/* One packet of any kind more in hand. */
+/* Takes one more packet, of any kind, in hand. */
 static void take_any(uint32_t seq)
 {
 	if (random_below(3) == 0)
@@ -174,8 +176,8 @@ static void take_any(uint32_t seq)
 		keep(&hand.pkt[hand.n - 1], 1 + random_below(3));
 }
 
-/* Bursts of less than `most`, sending and reports at random; the ring is full now and then, and the
- * test lets go of its holds at any time. */
+/* Bursts of less than `most`, with sending and reports at random; the ring is full now and then,
+ * and the test releases its holds at any time. */
 static void send_random(unsigned size, unsigned buffers, unsigned most, bool any_kind)
 {
 	uint32_t taken = 0, sent = 0;
@@ -244,7 +246,7 @@ static void tx_ring_full(void **s)
 		device_send(i);
 }
 
-/* In the ring three times and held by who sends it: free when all have let go. */
+/* In the ring three times and held by the sender: it is freed when all have released it. */
 static void tx_shared_buffer_is_freed_once(void **s)
 {
 	(void)s;
@@ -270,7 +272,7 @@ static void tx_shared_buffer_is_freed_once(void **s)
 	}
 }
 
-/* A frame arrives and comes up, in its order. */
+/* A frame arrives and is received, in order. */
 static void one_comes_up(uint32_t seq)
 {
 	device_receive(seq);
@@ -278,7 +280,7 @@ static void one_comes_up(uint32_t seq)
 	assert_frame(hand.pkt[hand.n - 1].data, hand.pkt[hand.n - 1].len, seq);
 }
 
-/* Wherever in the ring it is that buffers run out, and however few come back. */
+/* At whatever place in the ring buffers run out, and however few come back. */
 static void rx_runs_dry_at_any_place(void **s)
 {
 	(void)s;

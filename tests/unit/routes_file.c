@@ -1,4 +1,4 @@
-/* See routes_file.h. Sections are RFC 6396's. */
+/* See routes_file.h. Section numbers are RFC 6396's. */
 #include "tests/unit/routes_file.h"
 
 #include <arpa/inet.h>
@@ -12,7 +12,7 @@
 
 #define MRT_HEADER 12
 #define MRT_TABLE_DUMP_V2 13
-#define RECORD_MOST (16u << 20) /* a prefix of a thousand peers takes some 100 KiB */
+#define RECORD_MOST (16u << 20) /* a prefix with a thousand peers takes about 100 KiB */
 
 enum mrt_subtype { /* 4.3; RFC 8050 4 */
 	RIB_IPV4_UNICAST = 2,
@@ -55,7 +55,7 @@ struct rest {
 	const uint8_t *p, *end;
 };
 
-/* The next n octets; NULL: there are fewer, and all of them are passed over. */
+/* The next n octets; NULL: there are fewer, and all of them are skipped. */
 static const uint8_t *octets(struct rest *r, size_t n)
 {
 	const uint8_t *p = r->p;
@@ -73,8 +73,8 @@ static const char *hop_set(struct file_route *r, const uint8_t *hop, size_t n)
 	return NULL;
 }
 
-/* 4.3.4: of MP_REACH_NLRI only the next hop's length and itself. Some writers leave family and
- * subsequent family in front of them, of which the first octet is 0. */
+/* 4.3.4: MP_REACH_NLRI contains only the next hop's length and the next hop. Some writers precede
+ * them by family and subsequent family, of which the first octet is 0. */
 static const char *mp_reach(struct file_route *r, struct rest a)
 {
 	const uint8_t *n = octets(&a, 1);
@@ -158,7 +158,7 @@ static const char *record(struct source *s, const uint8_t *head, struct rest *r)
 	}
 }
 
-/* The record that begins at octet `at`, its head read: into room, which grows. */
+/* Reads the record that begins at octet `at`, whose head was read, into `room`, which grows. */
 static const char *record_read(struct source *s, uint64_t at, const uint8_t *head, uint8_t **room)
 {
 	uint32_t len = be32_load(head + 8);
@@ -176,7 +176,7 @@ static const char *record_read(struct source *s, uint64_t at, const uint8_t *hea
 	return error ? wrong(s, "octet", at + MRT_HEADER + (uint64_t)(r.p - grown), error) : NULL;
 }
 
-/* 2: records, each of which has a head of 12 octets, its length at the end. */
+/* 2: records, each with a head of 12 octets that ends with the record's length. */
 static const char *read_mrt(struct source *s)
 {
 	const char *error = NULL;
@@ -196,7 +196,7 @@ static const char *read_mrt(struct source *s)
 
 /* --- lines --- */
 
-/* Octets of the address; 0: it is none. */
+/* Octets of the address; 0: not an address. */
 static uint8_t address(const char *text, uint8_t *to)
 {
 	return inet_pton(AF_INET, text, to) == 1 ? 4 : inet_pton(AF_INET6, text, to) == 1 ? 16 : 0;
@@ -244,7 +244,7 @@ static const char *read_lines(struct source *s)
 
 /* --- files --- */
 
-/* A file as it is, or as the tool unpacks it. */
+/* A file as it is, or as the tool decompresses it. */
 struct stream {
 	FILE *f;
 	pid_t child; /* 0: there is no tool */
@@ -269,7 +269,7 @@ static struct stream stream_open(const char *path, const char *tool)
 	return (struct stream){fdopen(fd[0], "rb"), child};
 }
 
-/* False: the tool failed. One that is not read to its end does. */
+/* False: the tool failed, as it does if it is not read to its end. */
 static bool stream_close(struct stream *s)
 {
 	int status = 0;
@@ -281,7 +281,7 @@ static bool stream_close(struct stream *s)
 
 #define BEGIN 6
 
-/* The first octets, or zeros; false: there is no such file. */
+/* Reads the first octets, padded with zeros; false: there is no such file. */
 static bool begin_read(const char *path, const char *tool, uint8_t *begin)
 {
 	struct stream s = stream_open(path, tool);
@@ -294,7 +294,7 @@ static bool begin_read(const char *path, const char *tool, uint8_t *begin)
 	return true;
 }
 
-/* What unpacks a file that begins so; NULL: nothing need be. */
+/* The tool that decompresses a file with this beginning; NULL: none needed. */
 static const char *tool_for(const uint8_t *begin)
 {
 	return memcmp(begin, "\x1f\x8b", 2) == 0      ? "gzip"
@@ -303,7 +303,7 @@ static const char *tool_for(const uint8_t *begin)
 	                                              : NULL;
 }
 
-/* Behind a record's time stands its type, below 256: no text has a zero octet. */
+/* A record's type, below 256, follows its time: a text has no zero octet. */
 static bool is_mrt(const uint8_t *begin)
 {
 	return begin[4] == 0 && begin[5] != 0;

@@ -1,13 +1,13 @@
 #!/bin/sh
 # Runs unit test binaries, as many at a time as there are CPUs: run.sh <log directory> <binary>...
-# One line per binary, as they end, then `unit: N passed, N failed` over the cmocka test functions.
-# A binary that dies, or takes longer than TEST_S seconds (300, when not given; exit 124), counts as
-# one failure more. Skipped tests are named and not counted as passed.
+# Prints one line per binary, as they end, then `unit: N passed, N failed` over the cmocka test
+# functions. A binary that dies, or takes longer than TEST_S seconds (default 300; exit 124), counts
+# as one more failure. Skipped tests are named and not counted as passed.
 log_of() { # log directory, binary
 	echo "$1/$(basename "$(dirname "$2")")-$(basename "$2").log"
 }
 
-# run.sh --one <log directory> <binary>: its line
+# run.sh --one <log directory> <binary>: prints its line
 if [ "$1" = --one ]; then
 	log=$(log_of "$2" "$3")
 	start=$(date +%s.%N)
@@ -34,7 +34,7 @@ for bin in "$@"; do
 		sort -u | tr '\n' ' ')
 	[ "$skip" ] && echo "  skipped: $(basename "$(dirname "$bin")")/$(basename "$bin"): $skip"
 done
-# a binary without a line is a failure: run.sh itself broke
+# A binary without a line counts as failed: run.sh itself broke.
 awk -v binaries=$# '{ passed += $2; failed += $4 } END {
 	failed += binaries - NR
 	printf "unit: %d passed, %d failed\n", passed, failed

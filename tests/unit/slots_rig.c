@@ -81,7 +81,7 @@ unsigned outstanding(void)
 	return t.next - t.seen;
 }
 
-/* Portions of any size, other frames each time: each send is reported to its end by itself. */
+/* Batches of any size, with other frames each time: each send is reported to its end by itself. */
 void any_portion(void **s)
 {
 	(void)s;
@@ -111,8 +111,8 @@ void any_portion(void **s)
 	}
 }
 
-/* After packets of core's own, one in pieces, so that places, packets and descriptors have moved
- * against each other; the device has some yet when it is asked first. */
+/* After packets of the core's own, one in pieces, so that places, packets and descriptors have
+ * shifted against each other; at the first call the device still has some. */
 void opened_after_packets(void **s)
 {
 	(void)s;

@@ -1,8 +1,8 @@
 /* See tcp_flow.h. */
 #include "tests/unit/tcp_flow.h"
 
-/* The bytes of a stream are those of a table, over and over; its length is prime, so that data
- * which is out of place by a power of two, or by a segment, differs. */
+/* The bytes of a stream repeat a table. Its length is prime, so data that is displaced by a power
+ * of two, or by a segment, differs. */
 #define PERIOD 65521u
 #define PIECE 65536u
 
@@ -27,7 +27,7 @@ static const uint8_t *bytes_at(const struct end *e, uint64_t pos)
 	return e->flow->all->pattern + (pos + e->key) % PERIOD;
 }
 
-/* --- the end of an end --- */
+/* --- the end of a connection's end --- */
 
 static void drop_kept(struct end *e)
 {
@@ -84,12 +84,12 @@ static void write_later(struct end *e, uint32_t us)
 	rig_at(rig_of(e), rig_of(e)->now_us + us, on_write_timer, e);
 }
 
-/* One write by a buffer of our own, anywhere in it. Returns how many bytes were taken. */
+/* One write from a buffer of our own, anywhere in it. Returns how many bytes were taken. */
 static uint32_t write_pkt(struct end *e, uint32_t n)
 {
 	struct bufpool *pool = &host_of(e)->pool;
 	struct pkt p;
-	/* what is received needs buffers, or the acknowledgements could not come in */
+	/* Received packets need buffers, or acknowledgements could not be received. */
 	if (pool->free <= host_of(e)->p.tcp.pool_reserve / 2 || !pkt_alloc(pool, &p))
 		return 0;
 	uint32_t offset = 192;
@@ -109,14 +109,14 @@ static uint32_t write_pkt(struct end *e, uint32_t n)
 	return n;
 }
 
-/* One write; false: there will be no more now. */
+/* One write; false: no more are possible now. */
 static bool write_once(struct end *e)
 {
 	uint32_t room = tcp_send_room(e->c), taken;
 	uint32_t n = chance_range(&e->chance, 1, e->plan.write_max ? e->plan.write_max : PIECE);
 	if (n > e->plan.bytes - e->sent)
 		n = (uint32_t)(e->plan.bytes - e->sent);
-	if (room == 0) /* there is something to be acknowledged, so acked() will call us */
+	if (room == 0) /* something is unacknowledged, so acked() will call us */
 		return false;
 	e->busy++;
 	if (e->plan.pkt_percent > chance_below(&e->chance, 100)) {
@@ -132,7 +132,7 @@ static bool write_once(struct end *e)
 	e->busy--;
 	if (e->starved)
 		return false;
-	if (taken == 0) { /* no buffers for packets of our own: nobody tells when there are */
+	if (taken == 0) { /* no buffers for packets of our own: no callback announces when there are */
 		write_later(e, 5 * MS);
 		return false;
 	}
@@ -226,7 +226,7 @@ static void read_pkt(struct end *e, struct pkt *p)
 		break;
 	case READ_ECHO:
 		e->busy++;
-		/* all of the buffer is given, and other data may be put behind these */
+		/* The whole buffer is given, and other data may be appended to this. */
 		__asan_unpoison_memory_region(buf_base(pool, p->buf), pool->stride);
 		if (tcp_send_pkt(e->c, p) != E_OK)
 			rig_fail(__FILE__, __LINE__, "no room for the echo");
@@ -280,7 +280,7 @@ static void chaos(struct end *e)
 		begin(f);
 		break;
 	}
-	case 8: { /* another one of this host's */
+	case 8: { /* another one of this host */
 		struct end *o = &all->flow[chance_below(&e->chance, all->count)]->end[e->side];
 		if (o != e && o->c && o->busy == 0 && o->plan.chaos_ppm)
 			abort_end(o);
@@ -405,7 +405,7 @@ static void on_acked(struct tcp_conn *c, uint32_t n)
 {
 	struct end *e = called(c);
 	const struct end *o = peer_of(e);
-	e->starved = false; /* with 0 bytes that is all: there are buffers again (tcp.h) */
+	e->starved = false; /* 0 bytes only mean that there are buffers again (tcp.h) */
 	e->acked += n;
 	rig_check(e->acked <= e->sent);
 	rig_check(e->acked <= o->received);
@@ -516,7 +516,7 @@ static void connect_end(struct end *e, uint16_t local_port, uint16_t remote_port
 		rig_check(error == E_NOMEM || error == E_INVAL);
 		e->sent = 0;
 		e->how = error;
-		/* others have the buffers that its first bytes want */
+		/* Other connections hold the buffers that its first bytes need. */
 		const struct rig_host *h = host_of(e);
 		f->plan.may_fail |= error == E_NOMEM && first && h->pool.free <= h->p.tcp.pool_reserve;
 		return;
@@ -575,7 +575,7 @@ bool flows_done(void *flows)
 	return a->started == a->count && a->open == 0;
 }
 
-/* Could this have made the peer see an error? */
+/* Could this have caused the peer's error? */
 static bool is_cause(const struct end *e)
 {
 	return e->how == END_ABORTED || e->how == END_REFUSED || e->how == E_TIMEOUT;

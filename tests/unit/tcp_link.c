@@ -1,9 +1,9 @@
 /*
  * The device of a host and the wire behind it; see tcp_rig.h.
  *
- * The device takes frames apart by its own lights: lib/csum.c is among what is tested. The checksum
- * is that of RFC 1071, TSO as Ethernet controllers do it: FIN and PSH go with the last segment, CWR
- * with the first (RFC 3168 6.1.2), the IP identification counts up.
+ * The device parses frames with code of its own, because lib/csum.c is among what is tested. The
+ * checksum is that of RFC 1071. TSO works as in Ethernet controllers: FIN and PSH go with the last
+ * segment, CWR with the first (RFC 3168 6.1.2), the IP identification increments.
  */
 #include "tests/unit/tcp_rig.h"
 
@@ -12,7 +12,7 @@
 #define ETH_BYTES 14
 #define CE 3
 
-/* A frame that the device has not read. `then`: its bytes when it was given. */
+/* A frame that the device has not yet read. `then`: its bytes when it was given. */
 struct rig_sent {
 	struct rig_sent *next;
 	struct pkt pkt;
@@ -132,7 +132,7 @@ static bool through_queue(struct rig_host *h, unsigned n, uint8_t *ip, uint64_t 
 	return true;
 }
 
-/* One byte becomes another: no such change can escape the checksum. */
+/* Changes one byte: the checksum detects any such change. */
 static void damage(struct rig *r, struct rig_frame *f)
 {
 	uint32_t at = chance_below(&r->chance, f->len);
@@ -147,7 +147,8 @@ static bool is_lost(struct rig_host *h)
 	struct chance *c = &h->rig->chance;
 	if (chance_ppm(c, w->burst_ppm)) {
 		s->burst_left = w->burst_segments;
-		s->burst_end_us = h->rig->now_us + SECOND; /* or a timer that backs off never ends it */
+		s->burst_end_us = h->rig->now_us + SECOND; /* or a timer that backs off never ends
+		                                              it */
 	}
 	if (h->rig->now_us > s->burst_end_us)
 		s->burst_left = 0;
@@ -172,7 +173,7 @@ static void arrive_later(struct rig_host *h, struct rig_host *to, struct rig_fra
 	rig_event(h->rig, &(struct event){.t_us = t, .kind = EVENT_ARRIVE, .host = to, .frame = f});
 }
 
-/* A router on the way has a smaller MTU. True: f ends there. */
+/* A router on the path has a smaller MTU. True: f ends there. */
 static bool ends_at_router(struct rig_host *h, struct rig_frame *f)
 {
 	const struct wire *w = &h->wire;
@@ -190,7 +191,7 @@ static bool ends_at_router(struct rig_host *h, struct rig_frame *f)
 	return true;
 }
 
-/* TRACE=1: each segment that is sent. */
+/* TRACE=1: prints each segment that is sent. */
 static void trace(const struct rig_host *h, const uint8_t *ip, const char *fate)
 {
 	static const char letters[] = "FSRPAUEC";
@@ -254,7 +255,7 @@ static void wire_segment(struct rig_host *h, struct rig_frame *f)
 
 /* --- the device --- */
 
-/* All bytes of a frame, one behind the other. */
+/* Copies all bytes of a frame, one piece after the other. */
 static void flatten(const struct bufpool *pool, const struct pkt *p, uint8_t *to)
 {
 	memcpy(to, p->data, p->len);
@@ -276,7 +277,7 @@ static void flatten(const struct bufpool *pool, const struct pkt *p, uint8_t *to
 	rig_check_equal(total, m->frag_bytes);
 }
 
-/* A frame that is given to a device may ask only for what the device can do. */
+/* A frame given to a device may request only what the device supports. */
 static void check_request(const struct rig_host *h, const struct pkt *p, uint32_t len)
 {
 	uint32_t can = h->p.tcp.offload;
@@ -340,7 +341,7 @@ static void send_segments(struct rig_host *h, const uint8_t *ip, unsigned len, u
 	}
 }
 
-/* The device reads a frame and is done with it. */
+/* The device reads a frame and releases it. */
 static void read_frame(struct rig_host *h, const struct pkt *p)
 {
 	static uint8_t flat[65536 + 64];
@@ -367,8 +368,8 @@ void wire_device(struct rig_host *h)
 		h->sent_first = s->next;
 		h->sent_n--;
 		flatten(&h->pool, &s->pkt, now);
-		/* lib/pkt.h, invariant 1: nobody changes what a device may be reading; the Ethernet
-		 * header is not written here */
+		/* lib/pkt.h, invariant 1: nobody changes what a device may be reading. The Ethernet
+		 * header is not written here. */
 		rig_check(memcmp(now + ETH_BYTES, s->then + ETH_BYTES, s->len - ETH_BYTES) == 0);
 		read_frame(h, &s->pkt);
 		free(s);
@@ -398,7 +399,7 @@ void wire_tx(void *ctx, struct pkt *p)
 	                       .due_us = r->now_us + chance_below(&r->chance, h->p.device_us)};
 	flatten(&h->pool, p, s->then);
 	if (h->sent_first && h->sent_last->due_us > s->due_us)
-		s->due_us = h->sent_last->due_us; /* in the order of the ring */
+		s->due_us = h->sent_last->due_us; /* in ring order */
 	if (h->sent_first)
 		h->sent_last->next = s;
 	else
@@ -426,7 +427,7 @@ void wire_arrive(struct rig_host *to, struct rig_frame *f)
 	rig_event(r, &(struct event){.t_us = t, .kind = EVENT_RECEIVE, .host = to});
 }
 
-/* What stands in front of tcp_input: the check of its IP version, and whether it is for us. */
+/* What precedes tcp_input: the checks of the IP version, and whether the packet is for us. */
 static bool is_ip_sound(const struct rig_host *h, const struct rig_frame *f)
 {
 	const uint8_t *ip = f->ip;
@@ -439,7 +440,7 @@ static bool is_ip_sound(const struct rig_host *h, const struct rig_frame *f)
 	       get32(ip + 16) == h->addr;
 }
 
-/* Puts a frame into a buffer, fenced. */
+/* Puts a frame into a buffer and poisons the rest. */
 static void fill(struct rig_host *h, struct pkt *p, const struct rig_frame *f)
 {
 	uint8_t *base = buf_base(&h->pool, p->buf);

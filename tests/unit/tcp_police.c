@@ -1,17 +1,18 @@
 /*
- * What every segment on the wire must keep to; see tcp_rig.h. Judged is the sender, by what the
- * other side has offered so far, which is never less than what the sender can know of it.
+ * The rules for every segment on the wire; see tcp_rig.h. The sender is judged by what the other
+ * side has offered so far, which is never less than what the sender can know of it.
  *
  * 1. IP: version, no options, length, checksum, not fragmented, no longer than the link's MTU.
  * 2. TCP: offset, checksum, options well formed, reserved bits 0 (RFC 9293 3.1), no port 0.
- * 3. Flags that go together; SYN only options in SYNs (RFC 7323 2.2, 2018 2, 9293 3.7.1).
+ * 3. Flags in valid combinations; SYN-only options only in SYNs (RFC 7323 2.2, 2018 2, 9293 3.7.1).
  * 4. No payload larger than the peer's MSS less our options (RFC 6691 2).
- * 5. Nothing beyond the window that was offered, but one byte to probe it (RFC 9293 3.8.6.1).
- * 6. A window, once offered, is not taken back (RFC 9293 3.8.6, SHLD-14), but for what its scale
- *    cannot say (RFC 7323 2.4).
- * 7. Timestamps in all segments if in both SYNs, else in none (RFC 7323 3.2). RST may be without.
- * 8. SACK blocks only if both permitted it, none empty (RFC 2018 3).
- * 9. ECT only on new data of connections that negotiated it: not on what is sent again, nor on pure
+ * 5. Nothing beyond the offered window, except one byte to probe it (RFC 9293 3.8.6.1).
+ * 6. An offered window is not taken back (RFC 9293 3.8.6, SHLD-14), except for what its scale
+ *    cannot represent (RFC 7323 2.4).
+ * 7. Timestamps in all segments if both SYNs had them, otherwise in none (RFC 7323 3.2). RST may
+ *    omit them.
+ * 8. SACK blocks only if both sides permitted them, none empty (RFC 2018 3).
+ * 9. ECT only on new data of connections that negotiated it: not on retransmissions, nor on pure
  *    ACKs (RFC 3168 6.1.4, 6.1.5).
  */
 #include "tests/unit/tcp_rig.h"
@@ -28,7 +29,7 @@ struct beat {
 	uint16_t mss;
 	uint32_t iss;
 	uint32_t right;   /* edge of the window that it offered */
-	uint32_t next;    /* behind the highest it has sent */
+	uint32_t next;    /* behind the highest byte it has sent */
 };
 
 struct police {
@@ -174,7 +175,7 @@ static void see_syn(struct beat *b, const uint8_t *ip)
 	rig_check(b->wscale <= 14);
 	b->has_ts = seg_option(ip, OPT_TS);
 	b->has_sack_ok = seg_option(ip, OPT_SACK_OK);
-	/* the answer may be to the first of its SYNs, when only a later one was without */
+	/* The answer may be to the first of its SYNs, even if only a later one was without ECN. */
 	b->wants_ecn = (seg_flags(ip) & ECE) || (again && wanted);
 	if (seg_flags(ip) & ACK) {
 		b->offered = true;
@@ -182,7 +183,8 @@ static void see_syn(struct beat *b, const uint8_t *ip)
 	}
 }
 
-/* What the sender of this segment offers, b, and what its peer, o, must then not see shrink. */
+/* Records the window that the sender of this segment (b) offers, and checks that it does not shrink
+ * for its peer (o). */
 static void see_window(struct beat *b, const struct beat *o, const uint8_t *ip)
 {
 	unsigned scale = b->has_wscale && o->has_wscale ? b->wscale : 0;
@@ -223,7 +225,7 @@ static void check_agreed(const struct beat *b, const struct beat *o, const uint8
 	unsigned ecn = ip_ecn(ip);
 	if (ecn) {
 		rig_check(b->wants_ecn && o->wants_ecn && n > 0 && ecn != 3);
-		/* one byte may have been there before as a window probe */
+		/* One byte may have been sent before as a window probe. */
 		rig_check((int32_t)(seg_seq(ip) + n - b->next) > 0 || n == 1);
 	}
 	rig_check((b->wants_ecn && o->wants_ecn) || !(f & (ECE | CWR)));
@@ -235,12 +237,13 @@ void police_segment(struct rig_host *h, const uint8_t *ip, unsigned len)
 	check_options(ip);
 	struct police *p = h->rig->police;
 	unsigned sp = get16(seg_tcp(ip)), dp = get16(seg_tcp(ip) + 2), f = seg_flags(ip);
-	beat_of(p, ip_from(ip), ip_to(ip), sp, dp); /* now neither moves the other */
+	beat_of(p, ip_from(ip), ip_to(ip), sp, dp); /* now neither call moves the other's entry */
 	struct beat *o = beat_of(p, ip_to(ip), ip_from(ip), dp, sp);
 	struct beat *b = beat_of(p, ip_from(ip), ip_to(ip), sp, dp);
 	if ((f & (SYN | ACK)) == SYN && o->offered && !(b->syn && b->iss == seg_seq(ip)))
-		o->syn = o->offered = o->fin = false; /* the next connection of the same name */
-	/* the answer to a SYN that the peer has never sent: a stranger has (data may be acknowledged) */
+		o->syn = o->offered = o->fin = false; /* the next connection of this name */
+	/* The answer to a SYN that the peer never sent but a third host did (data may be
+	 * acknowledged). */
 	if ((f & (SYN | ACK)) == (SYN | ACK) && o->syn && seg_ack(ip) - (o->iss + 1) > 65535)
 		return;
 	if (f & SYN)

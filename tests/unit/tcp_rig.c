@@ -7,7 +7,7 @@
 #define NEVER UINT64_MAX
 #define ADDR(i) (0x0a000001u + ((uint32_t)(i) << 8))
 
-/* --- to say for which seed --- */
+/* --- which seed is running --- */
 
 static uint64_t current_seed;
 static const char *current_test = "";
@@ -104,7 +104,7 @@ void rig_at(struct rig *r, uint64_t t_us, void (*fn)(void *), void *arg)
 	rig_event(r, &(struct event){.t_us = t_us, .kind = EVENT_CALL, .fn = fn, .arg = arg});
 }
 
-/* --- frames on their way: two sizes, kept for the next --- */
+/* --- frames in flight: two sizes, kept for reuse --- */
 
 #define FRAME_SMALL 1600
 #define FRAME_LARGE 65600
@@ -144,10 +144,11 @@ struct rig_host_params rig_host_default(void)
 	p.tcp.fastopen_max = 8;
 	p.tcp.reassembly_bufs = 1024;
 	p.tcp.pool_reserve = 64;
-	p.tcp.snd_buf = p.tcp.rcv_buf; /* the pool is small; and no window grows beyond it */
+	p.tcp.snd_buf = p.tcp.rcv_buf; /* the pool is small, and no window grows beyond this */
 	p.tcp.syn_timeout_ms = 1000000;
 	p.tcp.user_timeout_ms = 1000000;
-	/* longer than any back-off: who retransmits the last FIN must find somebody */
+	/* Longer than any back-off: a peer that retransmits the last FIN must still find the
+	 * connection. */
 	p.tcp.time_wait_ms = 400000;
 	p.tcp.fin_wait2_ms = 0;
 	return p;
@@ -180,7 +181,7 @@ struct rig_host *rig_host_add(struct rig *r, const struct rig_host_params *p)
 	bufpool_init(&h->pool, h->bufs, h->stack, p->bufs, p->stride);
 	size_t size = (tcp_memory_bytes(&p->tcp) + 63) & ~(size_t)63;
 	h->mem = aligned_alloc(CACHE_LINE, size);
-	memset(h->mem, 0xa5, size); /* it may hold anything */
+	memset(h->mem, 0xa5, size); /* the memory may contain anything */
 	const struct siphash_key key = {p->key ? p->key : r->seed * 2 + h->index + 77, ~r->seed};
 	h->tcp = tcp_init(h->mem, &h->p.tcp, &h->pool, &h->cnt, &key, &ops, h, r->now_us);
 	h->deadline_us = h->due_us = NEVER;
@@ -214,7 +215,7 @@ void rig_wires(struct rig *r, const struct wire *w)
 
 /* --- time --- */
 
-/* The deadline may have moved with anything that was done. */
+/* The deadline may have changed with anything that was done. */
 static void look_at_deadline(struct rig_host *h)
 {
 	uint64_t d = tcp_deadline(h->tcp);
@@ -228,7 +229,7 @@ static void tick(struct rig_host *h)
 {
 	struct rig *r = h->rig;
 	tcp_tick(h->tcp, r->now_us);
-	h->deadline_us = h->due_us = NEVER; /* look again, whatever it was */
+	h->deadline_us = h->due_us = NEVER; /* to be read again, whatever it was */
 	uint64_t d = tcp_deadline(h->tcp);
 	if (d <= r->now_us)
 		rig_fail(__FILE__, __LINE__, "after tcp_tick at %llu us the deadline is %llu us",
@@ -259,7 +260,7 @@ static void happen(struct rig *r, struct event *e)
 	}
 }
 
-/* Does the next thing that is due by t_us; false: nothing is. */
+/* Does the next thing due by t_us; false: nothing is due. */
 static bool step(struct rig *r, uint64_t t_us)
 {
 	struct rig_host *first = NULL;

@@ -2,25 +2,24 @@
  * Instances of TCP joined by a wire, in virtual time: the laboratory of the property tests.
  *
  * A rig has hosts, each an instance with a buffer pool of its own, and for each host the wire that
- * leads away from it. Time jumps from event to event; everything random comes from the rig's seed,
- * so a run can be repeated by that number alone, which is printed when something is wrong.
+ * leads away from it. Time jumps from event to event. Everything random comes from the rig's seed,
+ * so that number alone repeats a run; it is printed when something is wrong.
  *
  *     tcp_rig.c     hosts, events, time
- *     tcp_link.c    a device that takes TSO, chains and partial checksums apart; the way of a segment
- *     tcp_police.c  what every segment must keep to, whatever the state of its connection
- *     tcp_flow.c    applications that talk to each other and check what they hear
+ *     tcp_link.c    a device that resolves TSO, chains and partial checksums; the path of a segment
+ *     tcp_police.c  the rules for every segment, whatever the state of its connection
+ *     tcp_flow.c    applications that talk to each other and check what they receive
  *
  * Invariants
- * 1. Nothing here shares code with what is tested but lib/: formats are written out once more.
- * 2. A host is given a segment in a buffer of its pool whose other bytes are poisoned, and gives
- *    frames out that must not change until the device has read them.
- * 3. Where something is wrong the process ends at once (rig_fail), after it has said for which
- *    seed.
+ * 1. Nothing here shares code with what is tested except lib/: formats are written out once more.
+ * 2. A host is given a segment in a buffer of its pool whose other bytes are poisoned. The frames
+ *    it sends must not change until the device has read them.
+ * 3. When something is wrong the process ends at once (rig_fail), after printing the seed.
  *
- * Both versions of IP: odd seeds have IPv4, even ones IPv6. An address is 32 bits, which in IPv6
- * stand behind a prefix that all hosts have.
+ * Both versions of IP: odd seeds use IPv4, even ones IPv6. An address is 32 bits, which in IPv6
+ * follow a prefix that all hosts share.
  *
- * Left out: extension headers, Ethernet (the header is neither written nor read), VLAN tags.
+ * Omitted: extension headers, Ethernet (the header is neither written nor read), VLAN tags.
  */
 #ifndef TESTS_UNIT_TCP_RIG_H
 #define TESTS_UNIT_TCP_RIG_H
@@ -50,7 +49,7 @@ _Noreturn void rig_fail(const char *file, unsigned line, const char *format, ...
 			rig_fail(__FILE__, __LINE__, "%s is %llu, %s is %llu", #a, a_, #b, b_); \
 	} while (0)
 
-/* Random numbers that belong to one thing (splitmix64). */
+/* A random-number generator of its own for one thing (splitmix64). */
 struct chance {
 	uint64_t state;
 };
@@ -68,26 +67,27 @@ static inline uint32_t chance_range(struct chance *c, uint32_t low, uint32_t hig
 	return low + chance_below(c, high - low + 1);
 }
 
-/* What happens to what a host sends. All zero: it arrives at once, whole and in order. */
+/* What happens to the packets that a host sends. All zero: they arrive at once, whole and in
+ * order. */
 struct wire {
 	uint64_t rate_bps;        /* 0: no limit */
 	uint32_t queue_bytes;     /* before the rate limit; 0: no limit */
-	uint32_t mark_bytes;      /* with more in the queue, ECT becomes CE; 0: never */
+	uint32_t mark_bytes;      /* with more than this queued, ECT becomes CE; 0: never */
 	uint32_t delay_us;
-	uint32_t jitter_us;       /* more, at random; order is kept */
+	uint32_t jitter_us;       /* added at random; order is kept */
 	uint32_t loss_ppm;
 	uint32_t burst_ppm, burst_segments; /* how often a run of losses begins; how long it is */
 	uint32_t dup_ppm;
-	uint32_t reorder_ppm, reorder_us;   /* some come later by up to so much, the next overtake */
-	uint32_t corrupt_ppm;     /* one byte becomes another */
+	uint32_t reorder_ppm, reorder_us;   /* some are late by up to this, later ones overtake them */
+	uint32_t corrupt_ppm;     /* one byte is changed */
 	uint32_t ce_ppm;          /* ECT becomes CE */
-	uint32_t mtu;             /* of a router on the way; 0: as the links */
-	bool icmp;                /* which says so (RFC 1191) */
-	bool cut;                 /* nothing comes through */
+	uint32_t mtu;             /* of a router on the path; 0: as the links */
+	bool icmp;                /* whether that router sends ICMP (RFC 1191) */
+	bool cut;                 /* nothing gets through */
 };
 
 struct wire_state {
-	uint64_t busy_ns;         /* the rate limit is at work until then */
+	uint64_t busy_ns;         /* the rate limit is busy until then */
 	uint64_t last_us;         /* last arrival in order */
 	uint32_t burst_left;
 	uint64_t burst_end_us;
@@ -97,16 +97,16 @@ struct wire_state {
 struct rig_host_params {
 	struct tcp_params tcp;
 	uint32_t bufs, stride;
-	uint32_t device_us;  /* the device reads a frame up to so long after it was given; 0: at once */
-	uint32_t device_room; /* frames that it has before it is full (tcp_ops.full); 0: no end */
-	uint32_t batch_us;   /* what arrives within so long comes in one vector */
-	uint32_t late_us;    /* tcp_tick is called up to so long after the deadline */
-	uint32_t ring;       /* segments that wait for the host at most; 0: 1024 */
+	uint32_t device_us;  /* most time until the device reads a given frame; 0: at once */
+	uint32_t device_room; /* frames that fill it (tcp_ops.full); 0: no limit */
+	uint32_t batch_us;   /* arrivals within this time come in one vector */
+	uint32_t late_us;    /* most delay of tcp_tick after the deadline */
+	uint32_t ring;       /* most segments that wait for the host; 0: 1024 */
 	bool checked;        /* the device verifies checksums (PKT_CSUM_OK) */
 	uint64_t key;
 };
 
-/* The default: TCP_PARAMS_DEFAULT with small tables and much patience. */
+/* The default: TCP_PARAMS_DEFAULT with small tables and long timeouts. */
 struct rig_host_params rig_host_default(void);
 
 struct rig_frame;
@@ -123,18 +123,18 @@ struct rig_host {
 	uint32_t *stack;
 	struct counters cnt;
 
-	/* the wire away from here */
+	/* the wire from here */
 	struct wire wire;
 	struct wire_state way;
-	/* looks at each segment before the wire, and may change it; false: it is lost */
+	/* sees each segment before the wire, and may change it; false: it is lost */
 	bool (*filter)(struct rig_host *h, uint8_t *ip, unsigned len);
 	void *filter_arg;
 
-	/* frames that the device has not read yet */
+	/* frames that the device has not yet read */
 	struct rig_sent *sent_first, *sent_last;
 	uint32_t sent_n;
-	/* buffers that the device has for what will come: it keeps them when the pool is empty, so
-	 * an acknowledgement can always come in and make room */
+	/* Receive buffers of the device: it keeps them when the pool is empty, so an
+	 * acknowledgement can always be received and free others. */
 	struct pkt posted[RIG_POSTED];
 	unsigned posted_n;
 	/* segments that wait for the next tcp_input */
@@ -142,8 +142,8 @@ struct rig_host {
 	unsigned waiting;
 	bool rx_due;
 
-	uint64_t due_us, deadline_us; /* tcp_tick will be called; tcp_deadline said */
-	uint64_t given;               /* packets to tcp_input */
+	uint64_t due_us, deadline_us; /* when tcp_tick will be called; what tcp_deadline returned */
+	uint64_t given;               /* packets given to tcp_input */
 	uint64_t frames, no_buffer, ring_full, bad; /* sent; lost on arrival */
 };
 
@@ -161,16 +161,16 @@ struct rig {
 	bool ip6;
 };
 
-/* Is the run of this seed over IPv6? */
+/* True if the run of this seed is over IPv6. */
 static inline bool rig_is_ip6(uint64_t seed) { return seed % 2 == 0; }
 
-/* An address as the instances know it. */
+/* An address in the form that instances use. */
 struct net_addr rig_addr(const struct rig *r, uint32_t addr);
 
 /* --- tcp_rig.c --- */
 
-/* How often a test runs its property: SEED=n runs that seed alone, RUNS=n from the first that
- * many. */
+/* How often a test runs its property: SEED=n runs that seed alone, RUNS=n that many from the first
+ * on. */
 struct rig_runs {
 	uint64_t first, end;
 };
@@ -179,34 +179,34 @@ struct rig_runs rig_runs(const char *test, unsigned usual);
 struct rig *rig_new(uint64_t seed, uint64_t now_us);
 struct rig_host *rig_host_add(struct rig *r, const struct rig_host_params *p);
 
-/* What both wires of hosts 0 and 1 are. */
+/* Sets both wires of hosts 0 and 1. */
 void rig_wires(struct rig *r, const struct wire *w);
 
 /* Calls fn(arg) at that time. */
 void rig_at(struct rig *r, uint64_t t_us, void (*fn)(void *), void *arg);
 
-/* Lets time pass to t_us, and does all that is due. */
+/* Lets time pass until t_us, and does all that is due. */
 void rig_run(struct rig *r, uint64_t t_us);
 
-/* Lets time pass until nothing waits for anything, which must be before t_us. */
+/* Lets time pass until nothing is pending, which must be before t_us. */
 void rig_run_dry(struct rig *r, uint64_t t_us);
 
 /* Lets time pass until done(arg), which must be before t_us. */
 void rig_run_until(struct rig *r, uint64_t t_us, bool (*done)(void *), void *arg);
 
 /*
- * All is over: no buffer is missing, no connection left, no timer armed, each packet has had one
- * fate. Frees the rig.
+ * Checks the end state: no buffer is missing, no connection left, no timer armed, each packet has
+ * had one fate. Frees the rig.
  */
 void rig_end(struct rig *r);
 
-/* The same checks without the end, but for connections. */
+/* The same checks without the end, and without that of connections. */
 void rig_check_fates(const struct rig *r);
 
-/* An IP packet as if from the wire; it need not come from a host. */
+/* Injects an IP packet as if from the wire; it need not come from a host. */
 void rig_inject(struct rig_host *to, const uint8_t *ip, unsigned len);
 
-/* The host that has this address, or NULL. */
+/* The host with this address, or NULL. */
 struct rig_host *rig_host_of(struct rig *r, uint32_t addr);
 
 /* --- tcp_link.c --- */
@@ -215,16 +215,16 @@ struct rig_host *rig_host_of(struct rig *r, uint32_t addr);
 void wire_tx(void *ctx, struct pkt *p);
 unsigned wire_full(void *ctx, const struct net_addr *remote);
 
-/* The device reads what is due; `all`: whether it is due or not. */
+/* The device reads what is due. */
 void wire_device(struct rig_host *h);
 
 /* A segment arrives. */
 void wire_arrive(struct rig_host *to, struct rig_frame *f);
 
-/* Gives the device buffers, as far as there are some. */
+/* Gives buffers to the device, as far as there are any. */
 void wire_post(struct rig_host *h);
 
-/* The vector of what has arrived goes to the instance. */
+/* Passes the vector of arrived segments to the instance. */
 void wire_receive(struct rig_host *h);
 
 /* An ICMP error arrives that quotes f. */
@@ -254,13 +254,13 @@ void rig_event(struct rig *r, const struct event *e);
 /* The sum of RFC 1071 over n bytes, folded, not inverted, in host order. */
 uint32_t wire_sum(const uint8_t *p, size_t n, uint32_t sum);
 
-/* The TCP checksum of the packet at ip, its own field included: 0 when that is right. */
+/* The TCP checksum of the packet at ip, including its own field: 0 if that is correct. */
 uint16_t wire_tcp_csum(const uint8_t *ip);
 
-/* Writes the checksums anew, for filters that change a segment. */
+/* Rewrites the checksums, for filters that change a segment. */
 void wire_csum_set(uint8_t *ip);
 
-/* Writes an IP header before n bytes of TCP; returns where they begin. */
+/* Writes an IP header before n bytes of TCP; returns where those begin. */
 uint8_t *wire_ip_put(const struct rig *r, uint8_t *ip, uint32_t src, uint32_t dst, unsigned n);
 
 static inline unsigned get16(const uint8_t *p) { return (unsigned)p[0] << 8 | p[1]; }
@@ -306,7 +306,7 @@ uint8_t *seg_option(const uint8_t *ip, uint8_t kind);
 struct police *police_new(void);
 void police_free(struct police *p);
 
-/* A segment that host h sends; ends the process when it is not as it should be. */
+/* Checks a segment that host h sends; ends the process if it breaks a rule. */
 void police_segment(struct rig_host *h, const uint8_t *ip, unsigned len);
 
 #endif

@@ -1,7 +1,7 @@
 # Unit tests on the host: the product's sources under ASan and UBSan, by gcc and by clang.
 #   make unit                all tests; SEED=n repeats a random run, T="arp fib" runs some only
 #   make check-portable      net/ and lib/ for other CPUs (ARCHITECTURE.md, invariant 7)
-#   make pktgen-bench        what judging a frame costs on this host
+#   make pktgen-bench        cost of judging a frame on this host
 #   make pktgen-report       the generator's report of made-up results
 # Included by the top Makefile, or on its own: make -f tests/unit/unit.mk unit
 
@@ -52,7 +52,7 @@ UNIT_SRC_rss := net/rss.c
 UNIT_SRC_ecmp := net/ecmp.c
 UNIT_SRC_wheel := net/tcp/wheel.c
 UNIT_SRC_congestion := net/tcp/congestion.c
-# two instances of TCP and a wire between them: the same rig for all
+# two instances of TCP and a wire between them: one rig for all
 TCP_SRC := $(sort $(wildcard net/*.c net/tcp/*.c)) $(filter-out lib/mem.c,$(sort $(wildcard lib/*.c)))
 UNIT_SRC_tcp_pair := $(TCP_SRC) tests/unit/tcp_rig.c tests/unit/tcp_link.c tests/unit/tcp_police.c \
 	tests/unit/tcp_flow.c
@@ -139,7 +139,7 @@ UNIT_SRC_mlx5_sessions := $(MLX5_RING_SRC)
 UNIT_SRC_mlx5_mend :=
 UNIT_SRC_mlx5_hca := $(wildcard drivers/mlx5/*.c) lib/fmt.c lib/pkt.c lib/csum.c \
 	tests/unit/mlx5_firmware.c tests/unit/guest.c
-# the parts of the packet generator that know no machine
+# the parts of the packet generator that do not depend on the machine
 UNIT_SRC_pktgen_answer := tools/pktgen/answer.c net/nd_wire.c net/icmp6.c net/ip6.c lib/csum.c
 UNIT_SRC_pktgen_histogram := tools/pktgen/histogram.c
 UNIT_SRC_pktgen_pace := tools/pktgen/pace.c tools/pktgen/histogram.c
@@ -156,10 +156,10 @@ UNIT_SRC_pktgen_capture := tools/pktgen/capture.c net/pcapng.c tools/pktgen/pcap
 UNIT_SRC_pktgen_script := $(wildcard tools/pktgen/script*.c) tools/pktgen/frames.c \
 	tools/pktgen/frames_patch.c control/text.c net/ip4.c net/ip6.c lib/csum.c lib/fmt.c
 
-# --- the ways to compile: each source once by each compiler for each way that a test needs ---
-# A twin of a header goes before the real one. UNIT_WAY_x: the way of test x, when not that of
-# tests/host/host.mk. UNIT_SAME_w: what is no other in way w than in the plain one, because its room
-# is not allowed to include what has a twin there (ARCHITECTURE.md, Rooms).
+# --- kinds of compilation: each compiler compiles each source once for each kind that a test needs ---
+# A twin of a header goes before the real one. UNIT_WAY_x: the kind of test x, if not that of
+# tests/host/host.mk. UNIT_SAME_w: sources that are the same in kind w as in the plain one, because
+# their room may not include the headers that have a twin there (ARCHITECTURE.md, Rooms).
 # hal/mmio.h
 UNIT_FLAGS_ring := -Itests/unit/twin
 # and the clock
@@ -173,7 +173,7 @@ UNIT_SAME_device := $(UNIT_SAME_ring)
 UNIT_SAME_done := $(UNIT_SAME_ring)
 UNIT_SAME_random := lib/%
 
-# it is lib/pkt.h itself that is tested, or a driver with the clock that it has
+# these test lib/pkt.h itself, or a driver with the real clock
 UNIT_WAY_pkt := plain
 UNIT_WAY_null := plain
 UNIT_WAY_slots := plain
@@ -228,7 +228,7 @@ $(UNIT_BUILD)/$(1)/$(2)/%.o: %.c tests/unit/unit.mk
 endef
 $(foreach cc,$(UNIT_CC),$(foreach way,$(UNIT_WAYS),$(eval $(call UNIT_COMPILE,$(cc),$(way)))))
 
-# UNIT_MAIN_x: the file with main(), when it is not test_x.c
+# UNIT_MAIN_x: the file with main(), if it is not test_x.c
 unit_src = $(or $(UNIT_MAIN_$(1)),tests/unit/test_$(1).c) tests/unit/host.c $(UNIT_SRC_$(1))
 unit_same = $(filter $(UNIT_SAME_$(UNIT_WAY_$(1))),$(call unit_src,$(1)))
 # compiler, test
@@ -250,7 +250,7 @@ UNIT_OBJ := $(sort $(foreach t,$(T),$(foreach cc,$(UNIT_CC),$(call unit_obj,$(cc
 unit: $(UNIT_BIN) ## unit tests on the host (gcc and clang, ASan, UBSan)
 	@tests/unit/run.sh $(UNIT_BUILD) $(UNIT_BIN)
 
-# The generator's report of made-up results, to be looked at.
+# The generator's report of made-up results, for viewing.
 $(UNIT_BUILD)/report_page: $(patsubst %.c,$(HOST_BUILD)/gcc/%.o, \
 		tests/unit/report_page.c tests/unit/host.c $(REPORT_SRC))
 	@mkdir -p $(@D)
@@ -259,8 +259,8 @@ $(UNIT_BUILD)/report_page: $(patsubst %.c,$(HOST_BUILD)/gcc/%.o, \
 pktgen-report: $(UNIT_BUILD)/report_page ## pages of made-up results, build/pktgen-*.html
 	@for what in run rfc2544; do $< html $$what > build/pktgen-$$what.html; done
 
-# --- net/ and lib/ for other CPUs: clang looks, GCC compiles ---
-# Sources: all but mem.c, which is assembly of x86-64.
+# --- net/ and lib/ for other CPUs: clang checks, GCC compiles ---
+# Sources: all but mem.c, which is x86-64 assembly.
 PORTABLE_SRC := $(sort $(wildcard net/*.c net/*/*.c)) $(filter-out lib/mem.c,$(sort $(wildcard lib/*.c)))
 PORTABLE_CFLAGS := -std=c11 -O2 -ffreestanding -nostdinc -I. -Wall -Wextra -Werror -Wshadow \
 	-Wconversion -Wno-sign-conversion -Wstrict-prototypes -Wmissing-prototypes -Wundef \
@@ -272,8 +272,9 @@ PORTABLE_GCC := aarch64-linux-gnu riscv64-linux-gnu i686-linux-gnu
 PORTABLE_FLAGS_riscv64-linux-gnu := -march=rv64gc_zbb -mabi=lp64d
 PORTABLE_BUILD := build/portable
 PORTABLE_OBJ := $(foreach t,$(PORTABLE_GCC),$(PORTABLE_SRC:%.c=$(PORTABLE_BUILD)/$(t)/%.o))
-# What whoever links has to bring: what a compiler calls by itself, the strings of lib/mem.h, and
-# assert_fail. No 64-bit division of the compiler's library (lib/divide.h), no floating point.
+# Symbols that the linking program must provide: those a compiler calls by itself, the strings of
+# lib/mem.h, and assert_fail. No 64-bit division of the compiler's library (lib/divide.h), no
+# floating point.
 PORTABLE_NEEDS := memcpy memmove memset memcmp strlen strcmp strncmp assert_fail
 
 define PORTABLE_RULE

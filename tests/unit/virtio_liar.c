@@ -6,10 +6,10 @@ void hostile(void)
 	w.drx.strict = w.dtx.strict = false;
 }
 
-/* One in so many of the device's ids and indices is a lie. The honest lives are long. */
+/* One of this many ids and indices of the device is a lie. Periods of honesty are long. */
 static unsigned honesty;
 
-/* A descriptor that the device holds, or a lie. */
+/* A descriptor that the device holds, or a false one. */
 static uint32_t random_id(const struct vq *q)
 {
 	if (random_below(honesty) == 0) {
@@ -51,7 +51,7 @@ static void random_header(uint64_t at)
 		random_fill(bus(at, HEADER), HEADER);
 }
 
-/* Mostly plausible used entries, sometimes plain garbage all over the used ring. */
+/* Mostly plausible used entries, sometimes garbage all over the used ring. */
 static void misbehave(struct vq *q, unsigned outstanding)
 {
 	unsigned n = random_below(outstanding + 1);
@@ -62,7 +62,7 @@ static void misbehave(struct vq *q, unsigned outstanding)
 		device_use(q, id, random_len());
 	}
 	switch (random_below(16 * honesty)) {
-	case 0: /* the index lies */
+	case 0: /* a false index */
 		q->idx = (uint16_t)(q->idx + random_below(q->size + 2));
 		break;
 	case 1:
@@ -79,7 +79,7 @@ static void misbehave(struct vq *q, unsigned outstanding)
 	device_publish(q);
 }
 
-/* What the driver hands up is sound, whatever the device said. */
+/* Received packets are valid, whatever the device said. */
 static void assert_sound(const struct pkt *p)
 {
 	assert_ptr_equal(p->data, buf_base(&w.pool, p->buf) + BUF_DATA_OFFSET);

@@ -52,7 +52,7 @@ void start(unsigned size, unsigned buffers)
 {
 	memset(&w, 0, sizeof w);
 	frame_most = ROOM;
-	/* A page for each ring, as the runtime has them, and what is left of the first poisoned. */
+	/* A page for each ring, as in the runtime, with the rest of the first poisoned. */
 	size_t bytes = virtio_ring_bytes(size);
 	size_t second = (bytes + CACHE_LINE + GUEST_PAGE - 1) & ~(size_t)(GUEST_PAGE - 1);
 	uint8_t *rx = hand_begin(&w.pool, w.stack, &w.cnt, second + bytes, buffers,
@@ -106,7 +106,7 @@ void device_send(unsigned i, uint32_t seq)
 	unsigned id = device_pick(&w.dtx, i);
 	static uint8_t all[HEADER + BUF_STRIDE_STANDARD];
 	unsigned n = device_read(&w.dtx, id, all);
-	/* 5.1.6.2.1: nothing to be done for the frame, num_buffers 0 */
+	/* 5.1.6.2.1: nothing requested for the frame, num_buffers 0 */
 	assert_memory_equal(all, zero, HEADER);
 	assert_frame(all + HEADER, n - HEADER, seq);
 	device_use(&w.dtx, id, 0);
@@ -132,7 +132,7 @@ void assert_accounted(void)
 	assert_all_owned();
 }
 
-/* With a device that keeps to the rules, both agree on what the device holds. */
+/* With a compliant device, both sides agree on what the device holds. */
 static void assert_agree(const struct virtio_ring *r, const struct vq *q)
 {
 	unsigned held = 0;

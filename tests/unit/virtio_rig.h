@@ -1,12 +1,11 @@
 /*
  * drivers/virtio_net/ring.c on one side, a device (virtq_device.h) on the other, guest memory and
  * two doorbells between them. The device takes what is available at the moment its doorbell rings,
- * so a descriptor published after the doorbell would not be seen. Guest memory around the rings is
- * poisoned: ASan reports who leaves them. A read of a register fails the test (ARCHITECTURE.md,
- * invariant 4).
+ * so it would not see a descriptor published later. Guest memory around the rings is poisoned: ASan
+ * reports accesses beyond them. A read of a register fails the test (ARCHITECTURE.md, invariant 4).
  *
  * Every test ends in a teardown that finds each buffer with exactly one owner: pool, a ring, or the
- * test's hands.
+ * test.
  */
 #ifndef TESTS_UNIT_VIRTIO_RIG_H
 #define TESTS_UNIT_VIRTIO_RIG_H
@@ -15,7 +14,7 @@
 #include "tests/unit/hand.h"
 #include "tests/unit/virtq_device.h"
 
-#define ROOM (BUF_STRIDE_STANDARD - BUF_DATA_OFFSET) /* of a buffer for a frame */
+#define ROOM (BUF_STRIDE_STANDARD - BUF_DATA_OFFSET) /* in a buffer, for a frame */
 
 extern struct world {
 	struct bufpool pool;
@@ -26,11 +25,11 @@ extern struct world {
 	bool offload, broken;
 } w;
 
-/* As a data core does it: zeroed rings of `size` descriptors, a fresh pool, attach, and the first
- * turns, in which nothing comes. */
+/* As a data core does: zeroed rings of `size` descriptors, a fresh pool, attach, and the first
+ * turns, in which nothing arrives. */
 void start(unsigned size, unsigned buffers);
 
-/* From here on start() has negotiated VIRTIO_F_IN_ORDER, or not: before a second group of tests. */
+/* Whether start() negotiates VIRTIO_F_IN_ORDER from here on: before a second group of tests. */
 void set_in_order(bool on);
 int negotiate_in_order(void **s);
 
@@ -39,16 +38,16 @@ extern const struct header plain_header;
 /* The device receives frame `seq` into the i-th oldest descriptor it holds. */
 void device_receive(unsigned i, uint32_t seq);
 
-/* The device sends the i-th oldest frame it holds, which has to be `seq`, plain. */
+/* The device sends the i-th oldest frame it holds, which must be `seq`, plain. */
 void device_send(unsigned i, uint32_t seq);
 
 /* A burst of at most `max` into the test's hands. */
 unsigned rx(unsigned max);
 
-/* Sends what is in hand; what is refused stays there. */
+/* Sends what is in hand; refused packets stay there. */
 unsigned tx(void);
 
-/* What the driver does in a turn of the loop without packets. */
+/* Does what the driver does in turns of the loop without packets. */
 void idle_turns(unsigned n);
 
 /* Every buffer has exactly one owner, and the rings know what they have. */
@@ -56,7 +55,7 @@ void assert_accounted(void);
 
 int teardown(void **s);
 
-/* Teardown of tests in which the device behaves: nothing was found wrong with it. */
+/* Teardown of tests in which the device complies: no counter blames it. */
 int teardown_good(void **s);
 
 #endif

@@ -1,15 +1,15 @@
 #include "tests/unit/virtq_device.h"
 
-enum { NEXT = 1, WRITE = 2 }; /* 2.7.5: flags; INDIRECT (4) is not in use */
+enum { NEXT = 1, WRITE = 2 }; /* 2.7.5: flags; INDIRECT (4) is not used */
 
-/* 2.7.5.1: the next descriptor of a chain; size: it ends here. */
+/* 2.7.5.1: the next descriptor of a chain; q->size: the chain ends here. */
 static unsigned next_of(const struct vq *q, unsigned id)
 {
 	uint64_t d = q->desc + 16 * id;
 	return load(d + 12, 2) & NEXT ? (unsigned)load(d + 14, 2) : q->size;
 }
 
-/* One that the driver has made available: looks at all of it. */
+/* Takes a chain that the driver has made available, and checks all of it. */
 static void take_one(struct vq *q, unsigned id)
 {
 	struct chain *c = &q->chain[id];
@@ -22,7 +22,7 @@ static void take_one(struct vq *q, unsigned id)
 		assert_int_equal(load(d + 12, 2) & ~(q->writable ? 0ull : NEXT), q->writable ? WRITE : 0);
 		assert_in_range(len, 1, GUEST_BYTES);
 		bus(load(d, 8), len);
-		assert_in_range(++c->pieces, 1, q->size); /* 2.7.5.2: nor is it a circle */
+		assert_in_range(++c->pieces, 1, q->size); /* 2.7.5.2: nor is it a cycle */
 		if (q->strict)
 			assert_false(q->busy[i]);
 		if (q->in_order && next_of(q, i) != q->size) /* 2.7.5.2 */

@@ -1,6 +1,6 @@
 /*
- * Host twin of hal/mmio.h, found first by -Itests/unit/twin: device registers are whatever the test
- * says. The test supplies the two functions and so sees every access, in order.
+ * Host twin of hal/mmio.h, found first by -Itests/unit/twin: the test provides the device
+ * registers. It supplies the two functions and so sees every access, in order.
  */
 #ifndef HAL_MMIO_H
 #define HAL_MMIO_H
@@ -9,7 +9,7 @@
 
 uint32_t host_mmio_read(const volatile void *a, unsigned bytes);
 void host_mmio_write(volatile void *a, unsigned bytes, uint32_t v);
-void host_mmio_write64(volatile void *a, uint64_t v); /* of tests whose driver has such */
+void host_mmio_write64(volatile void *a, uint64_t v); /* for tests whose driver uses it */
 
 static inline uint8_t mmio_read8(const volatile void *a) { return (uint8_t)host_mmio_read(a, 1); }
 static inline uint16_t mmio_read16(const volatile void *a) { return (uint16_t)host_mmio_read(a, 2); }

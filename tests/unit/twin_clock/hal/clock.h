@@ -1,7 +1,7 @@
 /*
  * Host twin of hal/clock.h, found first by -Itests/unit/twin_clock: the same arithmetic, but
- * reading the TSC is a call to the test, which lets time pass there: a loop that waits for nothing
- * but time ends.
+ * reading the TSC is a call to the test, which lets time pass there, so a loop that waits only for
+ * time ends.
  */
 #ifndef TESTS_UNIT_TWIN_CLOCK_H
 #define TESTS_UNIT_TWIN_CLOCK_H

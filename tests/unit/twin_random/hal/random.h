@@ -1,5 +1,5 @@
-/* Host twin of hal/random.h, found first by -Itests/unit/twin_random: the test says what the CPU's
- * generator gives. */
+/* Host twin of hal/random.h, found first by -Itests/unit/twin_random: the test provides the values
+ * of the CPU's generator. */
 #ifndef TESTS_UNIT_TWIN_RANDOM_H
 #define TESTS_UNIT_TWIN_RANDOM_H
 
